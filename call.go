@@ -1,0 +1,184 @@
+package redislock
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// A call is one run of a script, from the moment it is asked for until its outcome is known. It
+// is a redis.Cmder, so that a whole batch of them can be one pipeline.
+//
+// All scripts are idempotent for (keys, token), so a call may be sent again. go-redis would do
+// that by itself and not say so; here it has to be known whether an earlier try may have been
+// executed, so a call does its own retries (NoRetry).
+type call struct {
+	*redis.Cmd // the latest try
+
+	script    *script
+	transport *transport
+	ctx       context.Context // of the caller; the call outlives its end
+	keys      []string
+	args   []any // the command: name, script, number of keys, keys, arguments
+
+	tries  int    // how many may still follow
+	sent   moment // before the latest try was sent
+	unsure bool   // an earlier try may have been executed, now or later
+
+	// settle is told the outcome, on a goroutine of the lane.
+	settle func(*call)
+	done   chan struct{} // of a caller that waits, else nil
+	fate   atomic.Uint32 // pending, then settled or left: whichever comes first
+}
+
+const (
+	pending uint32 = iota
+	settled        // the outcome is there; a waiting caller takes it
+	left           // the caller has gone; settle takes it
+)
+
+// newCall prepares a run of a script over the keys, with the extra keys behind them.
+func newCall(ctx context.Context, s *script, keys, extra []string, args ...any) *call {
+	n := len(keys) + len(extra)
+	c := &call{script: s, ctx: ctx, keys: keys}
+	c.args = make([]any, 3, 3+n+len(args))
+	c.args[0], c.args[1], c.args[2] = "evalsha", s.sha, n
+	for _, key := range keys {
+		c.args = append(c.args, key)
+	}
+	for _, key := range extra {
+		c.args = append(c.args, key)
+	}
+	c.args = append(c.args, args...)
+	return c
+}
+
+// NoRetry keeps go-redis from sending the command again.
+func (c *call) NoRetry() bool { return true }
+
+// prepare makes the next try: by the name of the script, or with its source where the server does
+// not know it.
+func (c *call) prepare(withSource bool) {
+	if withSource {
+		c.args[0], c.args[1] = "eval", c.script.source
+	} else {
+		c.args[0], c.args[1] = "evalsha", c.script.sha
+	}
+	c.Cmd = redis.NewCmd(c.ctx, c.args...)
+	c.SetFirstKeyPos(3)
+}
+
+// again reports whether the failed call is worth another try, and takes note that the last one
+// may have been executed.
+func (c *call) again() bool {
+	switch classify(c.Err()) {
+	case final:
+		return false
+	case unknown:
+		c.unsure = true
+	}
+	if c.tries == 0 || c.fate.Load() == left {
+		return false
+	}
+	c.tries--
+	return true
+}
+
+// finish hands the outcome to whoever takes it.
+func (c *call) finish() {
+	defer c.transport.finished()
+	if c.Err() == nil {
+		c.transport.warm.Store(true)
+	}
+	if c.done != nil && c.fate.CompareAndSwap(pending, settled) {
+		c.done <- struct{}{}
+		return
+	}
+	if c.settle != nil {
+		c.settle(c)
+	}
+}
+
+// dones recycles the channels on which callers wait.
+var dones = sync.Pool{New: func() any { return make(chan struct{}, 1) }}
+
+// wait blocks until the outcome is there, or until ctx has ended and patience has run out; then
+// it returns false, and the caller may leave. A negative patience has no end.
+func (c *call) wait(ctx context.Context, patience time.Duration) bool {
+	select {
+	case <-c.done:
+		dones.Put(c.done)
+		return true
+	case <-ctx.Done():
+	}
+	var enough <-chan time.Time
+	if patience >= 0 {
+		timer := time.NewTimer(patience)
+		defer timer.Stop()
+		enough = timer.C
+	}
+	select {
+	case <-c.done:
+		dones.Put(c.done)
+		return true
+	case <-enough:
+		return false
+	}
+}
+
+// leave gives up waiting: settle will be told the outcome. It returns false if the outcome has
+// come in this very moment.
+func (c *call) leave(settle func(*call)) bool {
+	c.settle = settle
+	if c.fate.CompareAndSwap(pending, left) {
+		return true
+	}
+	<-c.done
+	dones.Put(c.done)
+	return false
+}
+
+// code returns the integer of a reply, or the first of its array, and the rest of the array.
+func (c *call) code() (int64, []any, error) {
+	switch v := c.Val().(type) {
+	case int64:
+		return v, nil, nil
+	case []any:
+		if len(v) > 0 {
+			if n, ok := v[0].(int64); ok {
+				return n, v[1:], nil
+			}
+		}
+	}
+	return 0, nil, c.garbled()
+}
+
+// garbled is the error for a reply that the script cannot have sent: another script answers, or
+// something between us and Redis.
+func (c *call) garbled() error {
+	return fmt.Errorf("redislock: unexpected reply to %s: %T", c.script.name, c.Val())
+}
+
+// lost translates the indexes of a reply into keys.
+func (c *call) lost(indexes []any) ([]string, error) {
+	keys := make([]string, 0, len(indexes))
+	for _, index := range indexes {
+		i, ok := index.(int64)
+		if !ok || i < 1 || i > int64(len(c.keys)) {
+			return nil, c.garbled()
+		}
+		keys = append(keys, c.keys[i-1])
+	}
+	return keys, nil
+}
+
+// tryPause returns how long a failed call waits before its next try: about 10, 40, 160 ms.
+func tryPause(left int) time.Duration {
+	pause := 10 * time.Millisecond << (2 * max(0, defaultTries-1-left))
+	return pause/2 + rand.N(pause)
+}

@@ -1,0 +1,301 @@
+// Package redislock locks whole sets of Redis keys at once, or none of them.
+//
+//	client := redislock.New(rdb)
+//	lock, err := client.Obtain(ctx, []string{"order:7", "stock:9"}, 10*time.Second, nil)
+//	if errors.Is(err, redislock.ErrNotObtained) {
+//		// somebody else has one of them; the error says who
+//	}
+//	defer lock.Release(ctx)
+//
+// [Client.With] does the same around a function and keeps the lease alive while it runs: what most
+// callers want.
+//
+// # What is in Redis
+//
+// A write-locked key is a string, `token` or `token|metadata`. A read-locked key is a sorted set
+// with such a member for each reader, scored with the end of that reader's own lease in
+// milliseconds of the server's clock. A writer that waits with [Options].Intent puts the same
+// value at `redislock:intent:{key}`, in the slot of the key. All of them have a TTL from their
+// first instant. Owners are compared by whole token, never by prefix. Every operation on a set is
+// one script, and every script is idempotent for keys and token, so it may be sent again.
+//
+// # What is promised
+//
+//   - All or nothing: a set is taken, refreshed and released in one step. Others never see a part.
+//   - Exclusion: a write key has one holder, a read key has readers only.
+//   - A returned lock is live: its window runs from before the request was sent to
+//     [Lock.Deadline]. Windows of conflicting locks never overlap, as long as server clocks do not
+//     jump, the server keeps the keys, and no fail-over loses a write.
+//   - Loss is told: with a watchdog, [Lock.Context] is cancelled with cause [ErrLockLost] no later
+//     than the deadline, also when Redis cannot be reached, also after the machine has slept.
+//   - Nothing is left behind: what an Obtain that failed may have left is cleared up, also if its
+//     reply was lost or its context is cancelled; a Release frees whatever is still ours.
+//   - One error for one fact: see [ErrNotObtained], [ErrLockNotHeld], [ErrUnknownOutcome].
+//
+// # What no Redis lock can promise
+//
+//   - Work that begins inside a window can end after it: the process is paused, the network slow.
+//     The library cancels the context; what is already on its way to another system arrives.
+//   - Replication is asynchronous: a primary that fails can take the newest locks with it, and one
+//     that was cut off and wakes up goes on granting until it is told. The loss is told at the
+//     next renewal.
+//   - A server clock that jumps ahead ends leases early; one that jumps back keeps keys locked.
+//   - Eviction, FLUSHALL and whoever deletes a key remove locks. Give locks a server, or at least a
+//     database, with maxmemory-policy noeviction.
+//
+// Where two holders would do damage, let the resource itself refuse the older one.
+package redislock
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+var (
+	// ErrNotObtained: the lock is certain not to be ours: somebody else holds a key of the set (then
+	// the error is a [*ConflictError] as well), or the answer came too late to be of use. If the
+	// context has ended meanwhile the error is its cause, too.
+	ErrNotObtained = errors.New("redislock: not obtained")
+	// ErrLockNotHeld: a key of the set is no longer ours. It has expired or somebody removed it.
+	ErrLockNotHeld = errors.New("lock not held")
+	// ErrLockLost is the cause with which the context of a lost lock is cancelled.
+	ErrLockLost = errors.New("redislock: lock lost")
+	// ErrUnknownOutcome: the request was sent and no answer came, so that it may have been executed
+	// or not. The error is its cause, too. After an Obtain nothing has to be done: what it may have
+	// locked is being freed.
+	ErrUnknownOutcome = errors.New("outcome not known")
+	// ErrCrossSlot: the keys of the set are not in one Cluster slot, or not certain to be on one
+	// shard of a Ring. Hash tags bring them together: "{order:7}:stock".
+	ErrCrossSlot = errors.New("keys are not in one slot")
+	// ErrInvalidKeys: the set is empty or too large, or has an empty key.
+	ErrInvalidKeys = errors.New("invalid keys")
+	// ErrInvalidTTL: a ttl is not positive, or more than 365 days.
+	ErrInvalidTTL = errors.New("invalid ttl")
+	// ErrInvalidToken: a token is empty, too long, or contains '|'.
+	ErrInvalidToken = errors.New("invalid token")
+	// ErrInvalidMetadata: metadata is too long.
+	ErrInvalidMetadata = errors.New("invalid metadata")
+)
+
+// errClosed is the error of what a closed Client does not do any more.
+var errClosed = fmt.Errorf("the client is closed: %w", redis.ErrClosed)
+
+//go:embed obtain.lua
+var obtainLua string
+
+//go:embed rw.lua
+var rwLua string
+
+//go:embed inspect.lua
+var inspectLua string
+
+var (
+	obtainScript  = newScript("obtain", obtainLua)
+	rwScript      = newScript("rw", rwLua)
+	inspectScript = newScript("inspect", inspectLua)
+)
+
+const (
+	defaultMaxKeys     = 1000
+	mostKeys           = 10000 // they hold the server for about 20 ms
+	defaultMaxMetadata = 4 << 10
+)
+
+// A Client obtains locks. It is safe for concurrent use, and one for each Redis client is enough:
+// what several goroutines ask for at the same time travels together. It has goroutines only while
+// something is under way, a lock is watched, or something is to be cleared up.
+type Client struct {
+	transport   *transport
+	placement   placement
+	schedule    *schedule
+	claims      claims
+	log         *slog.Logger
+	hooks       Hooks
+	maxKeys     int
+	maxMetadata int
+	batching    bool
+	closed      atomic.Bool
+}
+
+// A ClientOption changes a default of [New].
+type ClientOption func(*Client)
+
+// WithLogger has the client log what no return value tells: locks lost, renewals that failed,
+// clean-ups. Default: nothing is logged. Tokens never are.
+func WithLogger(log *slog.Logger) ClientOption {
+	return func(c *Client) {
+		if log != nil {
+			c.log = log
+		}
+	}
+}
+
+// WithHooks has the client tell what happens to its locks. Default: nobody.
+func WithHooks(hooks Hooks) ClientOption { return func(c *Client) { c.hooks = hooks } }
+
+// WithMaxKeys sets how many keys a set may have, from 1 to 10 000; values beyond count as the
+// nearest of them. Default: 1 000. Ten thousand keys hold the server up for some 20 ms.
+func WithMaxKeys(n int) ClientOption {
+	return func(c *Client) { c.maxKeys = min(max(n, 1), mostKeys) }
+}
+
+// WithMaxMetadata sets how many bytes of metadata a lock may have. Default: 4 096. They are stored
+// with each key of the set.
+func WithMaxMetadata(bytes int) ClientOption {
+	return func(c *Client) { c.maxMetadata = max(bytes, 0) }
+}
+
+// WithoutBatching sends every command by itself, at once. Default: what is asked for while a
+// command is under way goes out together, as one pipeline, which does several times as much and
+// costs a lone caller nothing.
+func WithoutBatching() ClientOption { return func(c *Client) { c.batching = false } }
+
+// New makes a Client for a *redis.Client (of a single server, or NewFailoverClient for Sentinel),
+// a *redis.ClusterClient, a *redis.Ring, or anything else that can run scripts. The Redis client
+// stays the caller's to close, after the Client. Nothing is sent.
+func New(rdb redis.Scripter, opts ...ClientOption) *Client {
+	c := &Client{
+		schedule:    newSchedule(),
+		log:         slog.New(slog.DiscardHandler),
+		maxKeys:     defaultMaxKeys,
+		maxMetadata: defaultMaxMetadata,
+		batching:    true,
+	}
+	for _, opt := range opts {
+		opt(c)
+	}
+	c.transport = newTransport(rdb, c.batching)
+	c.placement = c.transport.placement()
+	return c
+}
+
+// Close ends everything that goes on by itself: no lock is renewed any more, those that are
+// watched are declared lost and left to their TTL, and what was still to be cleared up is, once. It
+// waits for what is under way, no longer than the time-outs of the Redis client. Afterwards Obtain
+// returns an error that is [redis.ErrClosed]; locks can still be released.
+//
+// A Client that holds no watched lock need not be closed.
+func (c *Client) Close() {
+	if c.closed.Swap(true) {
+		return
+	}
+	for _, rest := range c.schedule.close() {
+		switch rest := rest.(type) {
+		case *watch:
+			rest.lock.lose(errClosed)
+		case *orphan:
+			rest.run(now())
+		}
+	}
+	c.transport.drain()
+}
+
+// Options of an Obtain. The zero value, and nil, mean the defaults.
+type Options struct {
+	// RetryStrategy says how long to wait before asking again, if a key is held by somebody else, a
+	// server is not ready or a connection fails. Default: not to ask again.
+	RetryStrategy RetryStrategy
+
+	// Metadata is stored with the lock, for whoever finds it: see [InstanceMetadata]. Any bytes.
+	// Default: none.
+	Metadata string
+
+	// Token is the owner under which the keys are held. Keys that it holds already count as free,
+	// so that a set may grow, shrink, or change its metadata or modes. All locks of one token are
+	// one owner: what one of them releases the others lose. Default: a new random token.
+	Token string
+
+	// Watchdog renews the lease every third of the ttl until the lock is released or lost.
+	// Default: off; the lock ends with its ttl if it is not refreshed.
+	Watchdog bool
+
+	// Intent keeps new readers away from the write keys while this Obtain waits for its next
+	// attempt, so that readers who come and go cannot keep a writer out for ever. It has no effect
+	// on read keys, nor without a RetryStrategy. Default: off.
+	Intent bool
+}
+
+// Obtain takes the write locks of all keys, or of none, for ttl.
+//
+// It asks once, or as often as the RetryStrategy of its options says, and returns at the latest
+// 100 ms after ctx has ended. The ttl is 1 ms to 365 days, fractions of a millisecond round up.
+//
+// If a key is held by somebody else the error is an [ErrNotObtained] and a [*ConflictError] that
+// names it; if ctx ended meanwhile, also its cause. If no answer came it is an
+// [ErrUnknownOutcome]. Bad arguments are refused before anything is sent. With an error, nothing
+// stays locked.
+func (c *Client) Obtain(ctx context.Context, keys []string, ttl time.Duration, opt *Options) (*Lock, error) {
+	return c.obtain(ctx, keys, nil, ttl, opt)
+}
+
+// ObtainRead takes the read locks of all keys, or of none, for ttl: several readers may hold a key
+// at the same time, each with a lease of its own, and no writer. Otherwise it is [Client.Obtain].
+//
+// A key that has a '}' but no hash tag cannot be read-locked: [ErrInvalidKeys].
+func (c *Client) ObtainRead(ctx context.Context, keys []string, ttl time.Duration, opt *Options) (*Lock, error) {
+	return c.obtain(ctx, nil, keys, ttl, opt)
+}
+
+// ObtainMixed takes write locks and read locks as one set. A key in both lists is a write key.
+// Otherwise it is [Client.Obtain] and [Client.ObtainRead].
+func (c *Client) ObtainMixed(ctx context.Context, write, read []string, ttl time.Duration, opt *Options) (*Lock, error) {
+	return c.obtain(ctx, write, read, ttl, opt)
+}
+
+// Obtain is [Client.Obtain] of a Client made for this one lock.
+func Obtain(ctx context.Context, rdb redis.Scripter, keys []string, ttl time.Duration, opt *Options) (*Lock, error) {
+	return New(rdb).Obtain(ctx, keys, ttl, opt)
+}
+
+// With obtains the keys, runs fn, and releases them, also if fn panics. While fn runs the watchdog
+// renews the lease; if the lock is lost all the same, the context of fn is cancelled with cause
+// [ErrLockLost].
+//
+// If the keys could not be obtained fn is not run, and the error is that of [Client.Obtain]. If the
+// lock was lost while fn ran the error is an [ErrLockLost], joined with the error of fn. Otherwise
+// it is the error of fn, unchanged: a Release that could not be confirmed is logged and seen to in
+// the background.
+func (c *Client) With(ctx context.Context, keys []string, ttl time.Duration, opt *Options, fn func(context.Context) error) (err error) {
+	var watched Options
+	if opt != nil {
+		watched = *opt
+	}
+	watched.Watchdog = true
+	lock, err := c.Obtain(ctx, keys, ttl, &watched)
+	if err != nil {
+		return err
+	}
+	held := lock.Context(ctx)
+	defer func() {
+		isLost := errors.Is(context.Cause(held), ErrLockLost)
+		switch failed := lock.Release(ctx); {
+		case isLost, errors.Is(failed, ErrLockNotHeld):
+			err = errors.Join(fmt.Errorf("%w: %s", ErrLockLost, lock.snapshot()), err)
+		case failed != nil:
+			c.log.WarnContext(ctx, "redislock: release not confirmed", "error", failed)
+		}
+	}()
+	return fn(held)
+}
+
+// Attach makes a handle for keys that are held under a token, perhaps by another process: to
+// release them, refresh them, or ask for their TTL. It sends nothing; bad keys or a bad token are
+// reported by whatever is done with the handle. It knows neither the modes of the keys nor their
+// lease: Deadline and Context count from the first Refresh.
+func (c *Client) Attach(keys []string, token string) *Lock {
+	set, err := newKeySet(keys, nil, c.maxKeys)
+	if err == nil {
+		err = c.placement.check(set.keys)
+	}
+	if err == nil {
+		err = checkToken(token)
+	}
+	return &Lock{client: c, set: set, token: token, value: token, faulty: err}
+}

@@ -1,0 +1,164 @@
+package redislock
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// Mode is how a key is held, or why it cannot be had.
+type Mode string
+
+const (
+	// ModeFree: nobody holds the key.
+	ModeFree Mode = "free"
+	// ModeWrite: one holder.
+	ModeWrite Mode = "write"
+	// ModeRead: one or more readers.
+	ModeRead Mode = "read"
+	// ModeIntent: no new reader may have the key, because a writer waits for it.
+	ModeIntent Mode = "intent"
+	// ModeForeign: the key holds something that is no lock. It is never overwritten.
+	ModeForeign Mode = "foreign"
+)
+
+// A ConflictError says what stood in the way of an Obtain or an Upgrade. It is an
+// [ErrNotObtained].
+type ConflictError struct {
+	Key      string        // the first key of the set that could not be had
+	Mode     Mode          // how it is held: write, read, intent or foreign
+	Metadata string        // of the holder, of the reader whose lease ends last, or of the writer that waits
+	Type     string        // the Redis type of a foreign key, else empty
+	TTL      time.Duration // remaining lease; negative: the key has no TTL and stays until somebody deletes it
+}
+
+// Error says it the way whoever is on call wants to read it.
+func (e *ConflictError) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "redislock: %q ", e.Key)
+	switch e.Mode {
+	case ModeIntent:
+		b.WriteString("is kept for a writer that waits")
+	case ModeForeign:
+		fmt.Fprintf(&b, "holds a %s that is no lock", e.Type)
+	default:
+		fmt.Fprintf(&b, "is %s-locked", e.Mode)
+	}
+	if e.Metadata != "" {
+		b.WriteString(" by " + legible(e.Metadata))
+	}
+	if e.TTL < 0 {
+		b.WriteString(", without a TTL")
+	} else {
+		fmt.Fprintf(&b, ", %s left", round(e.TTL))
+	}
+	return b.String()
+}
+
+// Is makes every conflict an ErrNotObtained.
+func (e *ConflictError) Is(target error) bool { return target == ErrNotObtained }
+
+// legible shortens metadata for an error, and quotes it if it is not plain text.
+func legible(metadata string) string {
+	const most = 200
+	end := ""
+	if len(metadata) > most {
+		metadata, end = metadata[:most], "…"
+	}
+	if !printable(metadata) {
+		metadata = strconv.Quote(metadata)
+	}
+	return metadata + end
+}
+
+// round shows a duration with as many digits as somebody reads.
+func round(d time.Duration) time.Duration {
+	switch {
+	case d >= time.Second:
+		return d.Round(100 * time.Millisecond)
+	case d >= time.Millisecond:
+		return d.Round(time.Millisecond)
+	}
+	return d
+}
+
+// errNotSent is the outcome of a call whose caller left before it was sent.
+var errNotSent = errors.New("redislock: not sent")
+
+// An outcome says what a failed call may have done.
+type outcome int
+
+const (
+	final   outcome = iota // the server refused it, and would again
+	passing                // nothing was done, but soon it may work
+	unknown                // it may have been executed, now or later
+)
+
+// passingReplies are the first words of server errors that end by themselves: the command was
+// not executed, and may be once the server has loaded, failed over or finished its script.
+var passingReplies = map[string]bool{
+	"LOADING": true, "READONLY": true, "MASTERDOWN": true, "TRYAGAIN": true, "CLUSTERDOWN": true,
+	"BUSY": true, "NOREPLICAS": true, "MOVED": true, "ASK": true, "NOSCRIPT": true,
+}
+
+// classify sorts the error of a call. A server's error is sorted by its first word, because
+// Redis 7 appends the place in the script to those raised inside one.
+func classify(err error) outcome {
+	if answer, ok := errors.AsType[redis.Error](err); ok {
+		text := answer.Error()
+		first, _, _ := strings.Cut(text, " ")
+		switch {
+		case passingReplies[first],
+			strings.HasPrefix(text, "ERR max number of clients reached"),
+			strings.HasPrefix(text, "ERR Script killed by user"):
+			return passing
+		case first == "UNBLOCKED":
+			return unknown
+		}
+		return final
+	}
+	switch {
+	case errors.Is(err, redis.ErrClosed), errors.Is(err, errNotSent):
+		return final
+	case errors.Is(err, redis.ErrPoolTimeout), errors.Is(err, redis.ErrPoolExhausted):
+		return passing
+	}
+	if op, ok := errors.AsType[*net.OpError](err); ok && op.Op == "dial" {
+		return passing // there was no connection to send it over
+	}
+	return unknown
+}
+
+func isNoScript(err error) bool { return err != nil && redis.HasErrorPrefix(err, "NOSCRIPT") }
+
+// fault turns the error of a call into the one that callers see: with a sentinel where there is
+// one for the fact, and without what only the authors of a script can read.
+func fault(operation string, set keySet, err error) error {
+	kind := classify(err)
+	if answer, ok := errors.AsType[redis.Error](err); ok {
+		err = serverError{answer: answer}
+		if strings.HasPrefix(answer.Error(), "CROSSSLOT") {
+			return fmt.Errorf("redislock: %s %s: %w (%w)", operation, set, ErrCrossSlot, err)
+		}
+	}
+	if kind == unknown {
+		return fmt.Errorf("redislock: %s %s: %w: %w", operation, set, ErrUnknownOutcome, err)
+	}
+	return fmt.Errorf("redislock: %s %s: %w", operation, set, err)
+}
+
+// serverError shows an error of the server without the place in the script at which it arose.
+type serverError struct{ answer redis.Error }
+
+// inScript is what Redis puts around an error that arises inside a script.
+var inScript = regexp.MustCompile(` script: [0-9a-f]{40}, on @user_script:\d+\.?$|@?user_script:\d+: `)
+
+func (e serverError) Error() string { return inScript.ReplaceAllString(e.answer.Error(), "") }
+
+func (e serverError) Unwrap() error { return e.answer }

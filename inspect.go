@@ -1,0 +1,113 @@
+package redislock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// A KeyState says who holds a key, as [Client.Inspect] found it.
+type KeyState struct {
+	Key     string
+	Mode    Mode     // free, write, read or foreign
+	Type    string   // the Redis type of a foreign key, else empty
+	Holders []Holder // the one writer, or every reader, in the order in which their leases end
+	Intent  *Holder  // the writer that waits and keeps new readers out; nil if there is none
+	// TTL is the remaining life of the key itself: 0 if it is free, negative if it has none,
+	// which no lock of this package is.
+	TTL time.Duration
+}
+
+// A Holder is one owner of a key. Its token is not told: whoever has it could release the lock.
+type Holder struct {
+	Metadata string
+	TTL      time.Duration
+}
+
+// Inspect tells who holds the keys. Each key is read in one step, the keys one after the other:
+// they may be anywhere in a Cluster, and any number. It changes nothing. It waits for the answers
+// until ctx ends.
+func (c *Client) Inspect(ctx context.Context, keys ...string) ([]KeyState, error) {
+	calls := make([]*call, len(keys))
+	for i, key := range keys {
+		if key == "" {
+			return nil, fmt.Errorf("redislock: inspect: %w: key %d is empty", ErrInvalidKeys, i)
+		}
+		var intent []string
+		if name, err := companion("intent", key); err == nil {
+			intent = []string{name}
+		}
+		calls[i] = newCall(ctx, inspectScript, keys[i:i+1:i+1], intent)
+	}
+	states := make([]KeyState, len(keys))
+	err := c.transport.all(ctx, calls, func(i int) error {
+		set := keySet{keys: keys[i : i+1]}
+		if err := calls[i].Err(); err != nil {
+			return fault("inspect", set, err)
+		}
+		reply, _ := calls[i].Val().([]any)
+		state, err := decodeState(keys[i], reply)
+		if err != nil {
+			return fmt.Errorf("redislock: inspect %s: %w", set, err)
+		}
+		states[i] = state
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return states, nil
+}
+
+// decodeState decodes the reply of inspect.lua.
+func decodeState(key string, reply []any) (KeyState, error) {
+	d := decoder{reply: reply}
+	s := KeyState{Key: key, Mode: Mode(d.text())}
+	ttl := d.number()
+	if s.Mode != ModeFree {
+		s.TTL = fromMillis(ttl)
+	}
+	if left, metadata := d.number(), d.text(); left != -2 {
+		s.Intent = &Holder{Metadata: metadata, TTL: fromMillis(left)}
+	}
+	for len(d.reply) > 0 && !d.bad {
+		text, left := d.text(), fromMillis(d.number())
+		if s.Mode == ModeForeign {
+			s.Type = text
+		} else {
+			s.Holders = append(s.Holders, Holder{Metadata: text, TTL: left})
+		}
+	}
+	if d.bad {
+		return KeyState{}, errors.New("unexpected reply")
+	}
+	return s, nil
+}
+
+// A decoder reads a flat array from its front.
+type decoder struct {
+	reply []any
+	bad   bool // a value was missing, or of another type
+}
+
+func (d *decoder) next() any {
+	if len(d.reply) == 0 {
+		return nil
+	}
+	v := d.reply[0]
+	d.reply = d.reply[1:]
+	return v
+}
+
+func (d *decoder) text() string {
+	s, ok := d.next().(string)
+	d.bad = d.bad || !ok
+	return s
+}
+
+func (d *decoder) number() int64 {
+	n, ok := d.next().(int64)
+	d.bad = d.bad || !ok
+	return n
+}

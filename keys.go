@@ -1,0 +1,171 @@
+package redislock
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// A keySet is what one lock covers: the write keys, then the read keys, each once, in the order
+// in which the caller named them. It never changes after it is made.
+type keySet struct {
+	keys  []string
+	write int // how many of them are write keys
+}
+
+// newKeySet copies the keys and drops the repeated ones; a key in both lists is a write key.
+func newKeySet(write, read []string, most int) (keySet, error) {
+	s := keySet{keys: make([]string, 0, len(write)+len(read))}
+	var seen map[string]struct{}
+	if cap(s.keys) > 16 {
+		seen = make(map[string]struct{}, cap(s.keys))
+	}
+	for _, key := range write {
+		s.add(key, seen)
+	}
+	s.write = len(s.keys)
+	for _, key := range read {
+		s.add(key, seen)
+	}
+	switch {
+	case len(s.keys) == 0:
+		return s, fmt.Errorf("%w: the set is empty", ErrInvalidKeys)
+	case len(s.keys) > most:
+		return s, fmt.Errorf("%w: the set has %d keys, the limit is %d (see WithMaxKeys)",
+			ErrInvalidKeys, len(s.keys), most)
+	}
+	for i, key := range s.keys {
+		if key == "" {
+			return s, fmt.Errorf("%w: key %d of the set is empty", ErrInvalidKeys, i)
+		}
+	}
+	return s, nil
+}
+
+// add appends a key that is not there yet. Few keys are compared one by one: that is faster than
+// a map and allocates nothing.
+func (s *keySet) add(key string, seen map[string]struct{}) {
+	if seen != nil {
+		if _, again := seen[key]; again {
+			return
+		}
+		seen[key] = struct{}{}
+	} else {
+		for _, k := range s.keys {
+			if k == key {
+				return
+			}
+		}
+	}
+	s.keys = append(s.keys, key)
+}
+
+// reads reports how many read keys the set has.
+func (s keySet) reads() int { return len(s.keys) - s.write }
+
+// mode is what the set as a whole counts as in events: write if any key is.
+func (s keySet) mode() Mode {
+	if s.write == 0 && len(s.keys) > 0 {
+		return ModeRead
+	}
+	return ModeWrite
+}
+
+// as gives the same keys other modes: the first write of them are write keys.
+func (s keySet) as(write int) keySet { return keySet{keys: s.keys, write: write} }
+
+// String names the set in errors: its first key, and how many others there are.
+func (s keySet) String() string {
+	switch len(s.keys) {
+	case 0:
+		return "no keys"
+	case 1:
+		return strconv.Quote(s.keys[0])
+	}
+	return fmt.Sprintf("%q and %d more", s.keys[0], len(s.keys)-1)
+}
+
+// companion names the key beside a lock key that serves one purpose, such as "intent". It hashes
+// to the slot of the lock key, and no lock key can be taken for it unless its user asks for it.
+// That cannot be had for a key that holds a brace pair which is no hash tag.
+func companion(purpose, key string) (string, error) {
+	if hashTag(key) != key {
+		return "redislock:" + purpose + ":" + key, nil
+	}
+	if strings.Contains(key, "}") {
+		return "", fmt.Errorf("%w: %q has a '}' and no hash tag, so no other key can be made to "+
+			"share its slot, which read locks and intents need", ErrInvalidKeys, key)
+	}
+	return "redislock:" + purpose + ":{" + key + "}", nil
+}
+
+// companions appends the companion of each key.
+func companions(to []string, purpose string, keys []string) ([]string, error) {
+	for _, key := range keys {
+		name, err := companion(purpose, key)
+		if err != nil {
+			return nil, err
+		}
+		to = append(to, name)
+	}
+	return to, nil
+}
+
+// hashTag returns the part of a key that Redis Cluster hashes: what stands between the first '{'
+// and the next '}' if that is not empty, else the whole key.
+func hashTag(key string) string {
+	if _, after, ok := strings.Cut(key, "{"); ok {
+		if tag, _, ok := strings.Cut(after, "}"); ok && tag != "" {
+			return tag
+		}
+	}
+	return key
+}
+
+// slot returns the Cluster slot of a key: CRC16 (XMODEM) of its hash tag, modulo 16384.
+func slot(key string) uint16 {
+	var crc uint16
+	tag := hashTag(key)
+	for i := range len(tag) {
+		crc ^= uint16(tag[i]) << 8
+		for range 8 {
+			if crc&0x8000 != 0 {
+				crc = crc<<1 ^ 0x1021
+			} else {
+				crc <<= 1
+			}
+		}
+	}
+	return crc % 16384
+}
+
+// placement says which keys may stand in one set on a kind of Redis client.
+type placement int
+
+const (
+	anywhere placement = iota // one server: all of them
+	bySlot                    // Cluster: those of one slot
+	byTag                     // Ring: those of one hash tag; where the others go changes with the shards
+)
+
+// check reports ErrCrossSlot, with two keys that disagree, if the set cannot live in one place.
+func (p placement) check(keys []string) error {
+	if p == anywhere || len(keys) < 2 {
+		return nil
+	}
+	first := keys[0]
+	tag := hashTag(first)
+	home := slot(first)
+	for _, key := range keys[1:] {
+		switch {
+		case hashTag(key) == tag:
+		case p == byTag:
+			return fmt.Errorf("%w: %q and %q have no common hash tag, and may be on different shards",
+				ErrCrossSlot, first, key)
+		case slot(key) != home:
+			return fmt.Errorf("%w: %q is in slot %d, %q in slot %d",
+				ErrCrossSlot, first, home, key, slot(key))
+		}
+	}
+	return nil
+}

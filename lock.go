@@ -1,0 +1,439 @@
+package redislock
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+)
+
+//go:embed refresh.lua
+var refreshLua string
+
+//go:embed release.lua
+var releaseLua string
+
+//go:embed pttl.lua
+var pttlLua string
+
+var (
+	refreshScript = newScript("refresh", refreshLua)
+	releaseScript = newScript("release", releaseLua)
+	pttlScript    = newScript("pttl", pttlLua)
+)
+
+// A Lock is one hold of a set of keys. It is safe for concurrent use; Refresh, Downgrade and
+// Upgrade take turns.
+type Lock struct {
+	client *Client
+	token  string
+	value  string
+	faulty error  // of Attach: every operation returns it
+	claim  *claim // if the token is known outside of this lock
+
+	mu       sync.Mutex
+	set      keySet
+	ttl      time.Duration
+	obtained moment // zero for Attach, as is deadline until a Refresh
+	deadline moment
+	echo     moment // until then a request of the Obtain may still reach the server
+	state    lockState
+	leases   int           // how often Refresh, Downgrade or Upgrade began to change the lease
+	turn     chan struct{} // full while one of them is under way
+	watch    *watch        // of the watchdog, or of Context and Lost
+}
+
+type lockState uint8
+
+const (
+	held lockState = iota
+	released
+	lost
+)
+
+// Keys returns the set: the write keys, then the read keys, without repetitions, each in the
+// order in which it was asked for.
+func (l *Lock) Keys() []string { return append([]string(nil), l.snapshot().keys...) }
+
+// Token returns the token under which the keys are held. Whoever has it can release and refresh
+// the lock ([Client.Attach]), so it is not to be logged.
+func (l *Lock) Token() string {
+	l.mu.Lock()
+	show := l.claim == nil && l.state == held && l.faulty == nil
+	keys := l.set.keys
+	l.mu.Unlock()
+	if show {
+		// From now on it may come back in an Options.Token.
+		mine, _ := l.client.claims.stake(l.token, keys, l)
+		l.mu.Lock()
+		if l.claim == nil && l.state == held {
+			l.claim, mine = mine, nil
+		}
+		l.mu.Unlock()
+		l.client.claims.waive(l.token, mine)
+	}
+	return l.token
+}
+
+// Metadata returns what the keys were tagged with. It is empty for an attached lock.
+func (l *Lock) Metadata() string {
+	_, metadata := decodeValue(l.value)
+	return metadata
+}
+
+// Deadline returns the end of the time for which the lock is certain: the moment before the
+// request that was last confirmed, plus the ttl, less a drift of 1 % of it and 2 ms (at most half
+// of it). It moves with each [Lock.Refresh] and with the watchdog. It is the zero time for an
+// attached lock that was not refreshed.
+func (l *Lock) Deadline() time.Time {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.deadline == (moment{}) {
+		return time.Time{}
+	}
+	return l.deadline.time()
+}
+
+// TTL asks Redis for the least remaining lease over the set. If any key is no longer ours it
+// returns [ErrLockNotHeld]; if the answer does not come, [ErrUnknownOutcome]. It waits for the
+// answer until ctx ends.
+func (l *Lock) TTL(ctx context.Context) (time.Duration, error) {
+	if l.faulty != nil {
+		return 0, fmt.Errorf("redislock: ttl: %w", l.faulty)
+	}
+	set := l.snapshot()
+	c := newCall(ctx, pttlScript, set.keys, nil, &l.value)
+	if !l.client.transport.do(ctx, c, 0) && c.leave(nil) {
+		return 0, interrupted(ctx, "ttl", set)
+	}
+	if err := c.Err(); err != nil {
+		return 0, fault("ttl", set, err)
+	}
+	switch ms, _, err := c.code(); {
+	case err != nil:
+		return 0, fmt.Errorf("redislock: ttl %s: %w", set, err)
+	case ms == 0:
+		return 0, fmt.Errorf("redislock: ttl %s: %w", set, ErrLockNotHeld)
+	case ms < 0:
+		return maxTTL, nil
+	default:
+		return fromMillis(ms), nil
+	}
+}
+
+// Refresh makes the lease of the whole set end ttl from now, also if it would have ended later,
+// and lets the watchdog go on with this ttl. If any key is no longer ours nothing is changed and
+// it returns [ErrLockNotHeld], naming what was lost; so it does if the lock was declared lost
+// before. If the answer does not come in time it returns [ErrUnknownOutcome]: the lease may have
+// been extended or not, Deadline does not count on it, and calling again is safe.
+func (l *Lock) Refresh(ctx context.Context, ttl time.Duration) error {
+	ttl, err := checkTTL(ttl)
+	if err != nil {
+		return fmt.Errorf("redislock: refresh: %w", err)
+	}
+	return l.lease(ctx, "refresh", ttl, func(set keySet) *call {
+		return newCall(ctx, refreshScript, set.keys, nil, &l.value, millis(ttl), "0")
+	}, nil)
+}
+
+// Downgrade turns the write keys of the set into read keys, in one step: nobody else can write in
+// between, and other readers are let in. The lease begins anew. Errors are those of Refresh; a
+// lock that nothing is known of ([ErrUnknownOutcome]) is held in one mode or the other.
+func (l *Lock) Downgrade(ctx context.Context) error { return l.convert(ctx, "downgrade", 0) }
+
+// Upgrade turns the read keys of the set into write keys, in one step, if nobody else reads any
+// of them. If somebody does it returns an [ErrNotObtained], a [*ConflictError], and everything
+// stays as it was: the lock still reads. It asks once; two readers that both insist would wait for
+// each other for ever. The lease begins anew. Other errors are those of Refresh.
+func (l *Lock) Upgrade(ctx context.Context) error {
+	return l.convert(ctx, "upgrade", len(l.snapshot().keys))
+}
+
+// convert gives the set the mode that it has with so many write keys.
+func (l *Lock) convert(ctx context.Context, operation string, write int) error {
+	l.mu.Lock()
+	ttl := l.ttl
+	l.mu.Unlock()
+	if ttl == 0 && l.faulty == nil {
+		return fmt.Errorf("redislock: %s %s: %w: an attached lock has none before a Refresh",
+			operation, l.snapshot(), ErrInvalidTTL)
+	}
+	intents, err := companions(nil, "intent", l.snapshot().keys[write:])
+	if err != nil {
+		return fmt.Errorf("redislock: %s: %w", operation, err)
+	}
+	return l.lease(ctx, operation, ttl, func(set keySet) *call {
+		after := set.as(write)
+		return newCall(ctx, rwScript, set.keys, intents,
+			&l.value, millis(ttl), write, after.reads(), "", "1")
+	}, func() { l.set = l.set.as(write) })
+}
+
+// lease runs a script that gives the set a new lease; apply takes note of what else it changed,
+// with mu held.
+func (l *Lock) lease(ctx context.Context, operation string, ttl time.Duration, script func(keySet) *call, apply func()) (err error) {
+	if l.faulty != nil {
+		return fmt.Errorf("redislock: %s: %w", operation, l.faulty)
+	}
+	began := now()
+	defer func() { l.report(ctx, l.client.hooks.Refreshed, began, 1, err) }()
+	if err := l.enter(ctx, operation); err != nil {
+		return err
+	}
+	set := l.snapshot()
+	c := script(set)
+	if !l.client.transport.do(ctx, c, patience) && c.leave(func(c *call) { l.leased(c, operation, ttl, apply); l.exit() }) {
+		l.mistrust(began, ttl)
+		return interrupted(ctx, operation, set)
+	}
+	defer l.exit()
+	return l.leased(c, operation, ttl, apply)
+}
+
+// enter waits for the turn to change the lease. The turns matter: of two requests with different
+// ttls that are under way together, nobody knows which the server executes last.
+func (l *Lock) enter(ctx context.Context, operation string) error {
+	l.mu.Lock()
+	if l.turn == nil {
+		l.turn = make(chan struct{}, 1)
+	}
+	turn := l.turn
+	l.mu.Unlock()
+	select {
+	case turn <- struct{}{}:
+	case <-ctx.Done():
+		return fmt.Errorf("redislock: %s %s: not asked: %w", operation, l.snapshot(), context.Cause(ctx))
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.state != held {
+		<-turn
+		return fmt.Errorf("redislock: %s %s: %w", operation, l.set, ErrLockNotHeld)
+	}
+	l.leases++
+	return nil
+}
+
+func (l *Lock) exit() { <-l.turn }
+
+// leased takes in the outcome of a call that was to give the set a new lease.
+func (l *Lock) leased(c *call, operation string, ttl time.Duration, apply func()) error {
+	set := l.snapshot()
+	if err := c.Err(); err != nil {
+		if c.unsure || classify(err) == unknown {
+			l.mistrust(c.sent, ttl)
+		}
+		return fault(operation, set, err)
+	}
+	code, rest, err := c.code()
+	switch {
+	case err != nil:
+		return fmt.Errorf("redislock: %s %s: %w", operation, set, err)
+	case code == 1:
+		return l.extended(c.sent, operation, ttl, apply)
+	case code == 0 && c.script == rwScript:
+		conflict, err := decodeConflict(c.keys, rest)
+		if err != nil {
+			return fmt.Errorf("redislock: %s %s: %w", operation, set, err)
+		}
+		return conflict
+	}
+	return l.missing(c, operation, rest)
+}
+
+// extended begins the new lease.
+func (l *Lock) extended(sent moment, operation string, ttl time.Duration, apply func()) error {
+	deadline := sent.add(window(ttl))
+	l.mu.Lock()
+	late := now().reached(deadline)
+	if l.state == held && !late {
+		l.ttl, l.deadline = ttl, deadline
+		if apply != nil {
+			apply()
+		}
+		if l.watch != nil {
+			l.watch.planLocked(sent)
+		}
+	}
+	still := l.state == held
+	l.mu.Unlock()
+	switch {
+	case !still:
+		return fmt.Errorf("redislock: %s %s: %w", operation, l.snapshot(), ErrLockNotHeld)
+	case late:
+		err := fmt.Errorf("redislock: %s %s: %w: the answer came after the new lease had ended",
+			operation, l.snapshot(), ErrLockNotHeld)
+		l.lose(err)
+		return err
+	}
+	return nil
+}
+
+// missing takes in the answer that keys are no longer ours.
+func (l *Lock) missing(c *call, operation string, indexes []any) error {
+	keys, err := c.lost(indexes)
+	if err != nil {
+		return err
+	}
+	err = fmt.Errorf("redislock: %s %s: %w: %s", operation, l.snapshot(), ErrLockNotHeld, listed(keys))
+	l.lose(err)
+	return err
+}
+
+// mistrust shortens the deadline to what it is if a request of which nothing is known has been
+// executed.
+func (l *Lock) mistrust(sent moment, ttl time.Duration) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if deadline := sent.add(window(ttl)); l.deadline.reached(deadline) {
+		l.deadline = deadline
+		if l.watch != nil {
+			l.watch.planLocked(sent)
+		}
+	}
+}
+
+// Release frees every key of the set that is still ours and stops the watchdog. It returns
+// [ErrLockNotHeld], naming what was lost, if not all of them were; the rest is free.
+//
+// It does its work also if ctx has ended already: then it waits for the answer, but not beyond
+// the deadline of the lock. If the answer does not come it returns [ErrUnknownOutcome], or why
+// Redis refuses for the moment, and goes on trying in the background until the lease is over.
+func (l *Lock) Release(ctx context.Context) (err error) {
+	if l.faulty != nil {
+		return fmt.Errorf("redislock: release: %w", l.faulty)
+	}
+	began := now()
+	set, deadline, echo := l.stop()
+	attempts := 1
+	defer func() { l.report(ctx, l.client.hooks.Released, began, attempts, err) }()
+
+	wait := patience
+	if ctx.Err() != nil {
+		wait = max(patience, deadline.mono-began.mono)
+	}
+	c := newCall(context.WithoutCancel(ctx), releaseScript, set.keys, nil, &l.value)
+	if !l.client.transport.do(ctx, c, wait) {
+		orphan := l.orphan(set, deadline, echo)
+		if c.leave(func(c *call) {
+			if c.Err() == nil && now().reached(echo) {
+				orphan.settle(false)
+			}
+		}) {
+			orphan.start()
+			return interrupted(ctx, "release", set)
+		}
+	}
+	if err := c.Err(); err != nil {
+		if classify(err) != final {
+			l.orphan(set, deadline, echo).start()
+		}
+		return fault("release", set, err)
+	}
+	if !began.reached(echo) {
+		l.client.newOrphan(set, l.value, echo, false).start()
+	}
+	code, rest, err := c.code()
+	if err != nil {
+		return fmt.Errorf("redislock: release %s: %w", set, err)
+	}
+	if code == 1 || len(rest) == len(set.keys) && c.unsure && !began.reached(deadline) {
+		// Nothing is ours, but an earlier try may have been executed, and when it was sent
+		// everything was: so it was that try which freed the keys.
+		return nil
+	}
+	keys, err := c.lost(rest)
+	if err != nil {
+		return err
+	}
+	return fmt.Errorf("redislock: release %s: %w: %s", set, ErrLockNotHeld, listed(keys))
+}
+
+// stop ends the hold on this side: no watchdog, no contexts, no claim.
+func (l *Lock) stop() (set keySet, deadline, echo moment) {
+	l.mu.Lock()
+	var end func(error)
+	if l.state == held {
+		l.state = released
+		if l.watch != nil {
+			end = l.watch.endLocked(false)
+		}
+	}
+	mine := l.claim
+	l.claim = nil
+	set, deadline, echo = l.set, l.deadline, l.echo
+	l.mu.Unlock()
+	if end != nil {
+		end(context.Canceled)
+	}
+	l.client.claims.waive(l.token, mine)
+	return set, deadline, echo
+}
+
+// orphan is the clean-up for a Release that could not be done.
+func (l *Lock) orphan(set keySet, deadline, echo moment) *orphan {
+	l.mu.Lock()
+	until := deadline.add(l.ttl - window(l.ttl) + time.Second)
+	if deadline == (moment{}) {
+		until = now().add(networkGrace)
+	}
+	l.mu.Unlock()
+	if echo.reached(until) {
+		until = echo
+	}
+	return l.client.newOrphan(set, l.value, until, now().reached(echo))
+}
+
+// gone reports whether nothing of the lock can be left, for one that was never released.
+func (l *Lock) gone(at moment) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.state != held || at.reached(l.deadline.add(l.ttl-window(l.ttl)))
+}
+
+// snapshot returns the set as it is now.
+func (l *Lock) snapshot() keySet {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.set
+}
+
+// report tells a hook how an operation ended.
+func (l *Lock) report(ctx context.Context, hook func(context.Context, Event), began moment, attempts int, err error) {
+	if hook == nil {
+		return
+	}
+	at := now()
+	l.mu.Lock()
+	e := Event{
+		Keys: l.set.keys, Mode: l.set.mode(), Duration: at.since(began), Attempts: attempts,
+		Held: at.since(l.obtained), Err: err,
+	}
+	if l.obtained == (moment{}) {
+		e.Held = 0
+	}
+	l.mu.Unlock()
+	hook(ctx, e)
+}
+
+// interrupted is the error of an operation whose context ended while it was under way.
+func interrupted(ctx context.Context, operation string, set keySet) error {
+	return fmt.Errorf("redislock: %s %s: %w: %w", operation, set, ErrUnknownOutcome, context.Cause(ctx))
+}
+
+// listed names the keys that were lost.
+func listed(keys []string) string {
+	const most = 8
+	more := ""
+	if len(keys) > most {
+		more = fmt.Sprintf(" and %d more", len(keys)-most)
+		keys = keys[:most]
+	}
+	quoted := make([]string, len(keys))
+	for i, key := range keys {
+		quoted[i] = fmt.Sprintf("%q", key)
+	}
+	return "lost " + strings.Join(quoted, ", ") + more
+}

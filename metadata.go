@@ -1,0 +1,94 @@
+package redislock
+
+import (
+	"crypto/rand"
+	"encoding/base64"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// separator stands between token and metadata in a stored value. A token cannot contain it, so
+// the first one ends the token, whatever bytes the metadata has.
+const separator = "|"
+
+// maxToken bounds the length of a token that a caller chooses, in bytes.
+const maxToken = 512
+
+// encodeValue makes the stored value of a lock.
+func encodeValue(token, metadata string) string {
+	if metadata == "" {
+		return token
+	}
+	return token + separator + metadata
+}
+
+// decodeValue splits a stored value.
+func decodeValue(value string) (token, metadata string) {
+	token, metadata, _ = strings.Cut(value, separator)
+	return token, metadata
+}
+
+// newToken returns 22 characters of base64url from 16 random bytes.
+func newToken() string {
+	var raw [16]byte
+	_, _ = rand.Read(raw[:]) // never fails: it ends the program instead
+	var text [22]byte
+	base64.RawURLEncoding.Encode(text[:], raw[:])
+	return string(text[:])
+}
+
+// checkToken reports whether a caller's token can be told apart from metadata.
+func checkToken(token string) error {
+	switch {
+	case token == "":
+		return fmt.Errorf("%w: it is empty", ErrInvalidToken)
+	case strings.Contains(token, separator):
+		return fmt.Errorf("%w: it contains %q, which ends a token in Redis", ErrInvalidToken, separator)
+	case len(token) > maxToken:
+		return fmt.Errorf("%w: it has %d bytes, the limit is %d", ErrInvalidToken, len(token), maxToken)
+	}
+	return nil
+}
+
+// InstanceMetadata describes this process for [Options].Metadata, so that whoever finds a lock
+// knows whom to ask: host, process id, program and the time it was started, such as
+//
+//	host=web-3 pid=812 prog=shop since=2026-03-01T09:26:53Z
+//
+// It is the same text for the life of the process, readable with a plain GET in redis-cli.
+func InstanceMetadata() string { return instanceMetadata() }
+
+var instanceMetadata = sync.OnceValue(func() string {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown"
+	}
+	return fmt.Sprintf("host=%s pid=%d prog=%s since=%s",
+		word(host), os.Getpid(), word(filepath.Base(os.Args[0])), processStart.UTC().Format(time.RFC3339))
+})
+
+// processStart is when this package was initialised: close enough to the start of the process.
+var processStart = time.Now()
+
+// word keeps a value that has spaces or quotes one word of key=value text.
+func word(s string) string {
+	if strings.ContainsAny(s, " \t\n\"=|") || !printable(s) {
+		return strconv.Quote(s)
+	}
+	return s
+}
+
+// printable reports whether a text can stand in an error message or a terminal as it is.
+func printable(s string) bool {
+	for _, r := range s {
+		if !strconv.IsPrint(r) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,364 @@
+package redislock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"time"
+
+	"github.com/cenkalti/backoff/v4"
+)
+
+// patience is how long a call whose caller's context has ended may still answer: most do, and
+// then the outcome is known.
+const patience = 100 * time.Millisecond
+
+// intentGrace is by how much an intent outlives the wait of the writer that declares it.
+const intentGrace = time.Second
+
+// An obtaining is one Obtain under way: how often it has asked, and what it may have left in
+// Redis.
+type obtaining struct {
+	client  *Client
+	set     keySet
+	intents []string // companions of the read keys; and, if declares, of the write keys
+	token   string
+	value   string
+	ttl     time.Duration
+	options Options
+
+	began    moment
+	asked    int
+	waits    backoff.BackOff
+	conflict *ConflictError // the last one
+
+	declares bool   // an intent while it waits
+	declared bool   // one may be there
+	doubtful bool   // a request may reach the server as late as doubt
+	doubt    moment // when nothing of it can be left
+	halfway  bool   // a script failed: it may have written before
+}
+
+// obtain is what every Obtain comes to.
+func (c *Client) obtain(ctx context.Context, write, read []string, ttl time.Duration, opt *Options) (*Lock, error) {
+	o, err := c.newObtaining(write, read, ttl, opt)
+	if err != nil {
+		return nil, fmt.Errorf("redislock: obtain: %w", err)
+	}
+	var mine *claim
+	if o.options.Token != "" {
+		var cleared <-chan struct{}
+		if mine, cleared = c.claims.stake(o.token, o.set.keys, nil); cleared != nil {
+			select {
+			case <-cleared:
+			case <-ctx.Done():
+			}
+		}
+	}
+	lock, err := o.run(ctx)
+	switch {
+	case err == nil && mine != nil:
+		c.claims.hand(mine, lock)
+		lock.claim = mine
+	case err != nil:
+		c.claims.waive(o.token, mine)
+		o.clearUp()
+	}
+	o.report(ctx, err)
+	return lock, err
+}
+
+// newObtaining checks everything that can be checked before Redis is asked.
+func (c *Client) newObtaining(write, read []string, ttl time.Duration, opt *Options) (*obtaining, error) {
+	o := &obtaining{client: c, ttl: ttl, began: now()}
+	if opt != nil {
+		o.options = *opt
+	}
+	if c.closed.Load() {
+		return nil, errClosed
+	}
+	var err error
+	if o.set, err = newKeySet(write, read, c.maxKeys); err != nil {
+		return nil, err
+	}
+	if err := c.placement.check(o.set.keys); err != nil {
+		return nil, err
+	}
+	if o.ttl, err = checkTTL(ttl); err != nil {
+		return nil, err
+	}
+	if o.token = o.options.Token; o.token == "" {
+		o.token = newToken()
+	} else if err := checkToken(o.token); err != nil {
+		return nil, err
+	}
+	if len(o.options.Metadata) > c.maxMetadata {
+		return nil, fmt.Errorf("%w: it has %d bytes, the limit is %d (see WithMaxMetadata)",
+			ErrInvalidMetadata, len(o.options.Metadata), c.maxMetadata)
+	}
+	o.value = encodeValue(o.token, o.options.Metadata)
+
+	o.declares = o.options.Intent && o.set.write > 0
+	if o.set.reads() > 0 {
+		if o.intents, err = companions(o.intents, "intent", o.set.keys[o.set.write:]); err != nil {
+			return nil, err
+		}
+	}
+	if o.declares {
+		if o.intents, err = companions(o.intents, "intent", o.set.keys[:o.set.write]); err != nil {
+			return nil, err
+		}
+	}
+	return o, nil
+}
+
+// run asks until the lock is there, or the strategy or the context ends.
+func (o *obtaining) run(ctx context.Context) (*Lock, error) {
+	for {
+		if ctx.Err() != nil {
+			return nil, o.ended(ctx, nil)
+		}
+		wait := backoff.Stop
+		if o.declares {
+			wait = o.nextWait() // an intent has to last as long
+		}
+		lock, err := o.ask(ctx, wait)
+		if err == nil {
+			return lock, nil
+		}
+		if o.isLast(err) {
+			return nil, err
+		}
+		if !o.declares {
+			wait = o.nextWait()
+		}
+		if wait < 0 {
+			return nil, err
+		}
+		if !o.sleep(ctx, wait, err) {
+			return nil, o.ended(ctx, err)
+		}
+	}
+}
+
+// nextWait asks the strategy.
+func (o *obtaining) nextWait() time.Duration {
+	if o.options.RetryStrategy == nil {
+		return backoff.Stop
+	}
+	if o.waits == nil {
+		o.waits = o.options.RetryStrategy()
+		o.waits.Reset()
+	}
+	return o.waits.NextBackOff()
+}
+
+// ask asks once.
+func (o *obtaining) ask(ctx context.Context, wait time.Duration) (*Lock, error) {
+	o.asked++
+	c := o.call(ctx, wait)
+	if !o.client.transport.do(ctx, c, patience) {
+		sure := !o.doubtful
+		o.doubts(now())
+		orphan := o.orphan(false)
+		if c.leave(func(c *call) { o.abandoned(c, orphan, sure) }) {
+			o.doubtful, o.declared = false, false // that is the orphan's now
+			orphan.start()
+			return nil, &endedError{fmt.Errorf("redislock: obtain %s: %w: %w after %s and %d attempts",
+				o.set, ErrUnknownOutcome, context.Cause(ctx), round(now().since(o.began)), o.asked)}
+		}
+	}
+	if c.unsure || c.Err() != nil && classify(c.Err()) == unknown {
+		o.doubts(c.sent)
+	}
+	if err := c.Err(); err != nil {
+		o.halfway = classify(err) == final
+		return nil, fault("obtain", o.set, err)
+	}
+	code, rest, err := c.code()
+	switch {
+	case err != nil:
+		o.doubts(c.sent)
+		return nil, fmt.Errorf("redislock: obtain %s: %w: %w", o.set, ErrUnknownOutcome, err)
+	case code == 1:
+		return o.obtained(ctx, c)
+	}
+	o.declared = o.declares && wait >= 0
+	o.conflict, err = o.refused(rest)
+	if err != nil {
+		return nil, err
+	}
+	return nil, o.conflict
+}
+
+// call prepares the script that takes the set: obtain.lua if it has write keys only.
+func (o *obtaining) call(ctx context.Context, wait time.Duration) *call {
+	intent := ""
+	if o.declares {
+		intent = "0"
+		if wait >= 0 {
+			intent = strconv.FormatInt(millis(wait+intentGrace), 10)
+			o.declared = true
+		}
+	}
+	switch {
+	case o.set.reads() > 0:
+		return newCall(ctx, rwScript, o.set.keys, o.intents,
+			&o.value, millis(o.ttl), o.set.write, o.set.reads(), intent, "0")
+	case o.declares:
+		return newCall(ctx, obtainScript, o.set.keys, o.intents, &o.value, millis(o.ttl), intent)
+	}
+	return newCall(ctx, obtainScript, o.set.keys, nil, &o.value, millis(o.ttl))
+}
+
+// obtained makes the lock, unless the answer came too late for it or for the caller.
+func (o *obtaining) obtained(ctx context.Context, c *call) (*Lock, error) {
+	o.declared = false
+	deadline := c.sent.add(window(o.ttl))
+	if at := now(); at.reached(deadline) {
+		o.halfway = true
+		return nil, &endedError{fmt.Errorf(
+			"redislock: obtain %s: %w: the answer took %s, which leaves nothing of a ttl of %s; released",
+			o.set, ErrNotObtained, round(at.since(c.sent)), o.ttl)}
+	}
+	if ctx.Err() != nil {
+		o.halfway = true
+		return nil, o.ended(ctx, nil)
+	}
+	l := &Lock{
+		client: o.client, set: o.set, token: o.token, value: o.value,
+		ttl: o.ttl, obtained: c.sent, deadline: deadline,
+	}
+	if o.doubtful {
+		l.echo = o.doubt
+	}
+	if o.options.Watchdog {
+		l.mu.Lock()
+		l.watchLocked(true)
+		l.mu.Unlock()
+	}
+	return l, nil
+}
+
+// refused decodes a refusal.
+func (o *obtaining) refused(rest []any) (*ConflictError, error) {
+	conflict, err := decodeConflict(o.set.keys, rest)
+	if err != nil {
+		return nil, fmt.Errorf("redislock: obtain %s: %w", o.set, err)
+	}
+	return conflict, nil
+}
+
+// decodeConflict decodes what follows the 0 of a refusal.
+func decodeConflict(keys []string, rest []any) (*ConflictError, error) {
+	d := decoder{reply: rest}
+	index, mode, ttl, detail := d.number(), Mode(d.text()), d.number(), d.text()
+	if d.bad || len(d.reply) > 0 || index < 1 || index > int64(len(keys)) {
+		return nil, errors.New("unexpected refusal")
+	}
+	e := &ConflictError{Key: keys[index-1], Mode: mode, TTL: fromMillis(ttl)}
+	if mode == ModeForeign {
+		e.Type = detail
+	} else {
+		e.Metadata = detail
+	}
+	return e, nil
+}
+
+// doubts takes note of a request sent at some moment, that may reach the server later.
+func (o *obtaining) doubts(sent moment) {
+	o.doubtful = true
+	o.doubt = sent.add(o.ttl + networkGrace)
+}
+
+// orphan makes the clean-up of what the obtaining may have left.
+func (o *obtaining) orphan(settled bool) *orphan {
+	set, until := o.set, o.doubt
+	if o.declared {
+		set.keys = append(append([]string(nil), o.set.keys...), o.intents...)
+	}
+	if !o.doubtful {
+		until = now().add(o.ttl + networkGrace)
+	}
+	return o.client.newOrphan(set, o.value, until, settled)
+}
+
+// abandoned is told the outcome of a call that was left: whether anything can still come of it,
+// if none is to come of the calls before it.
+func (o *obtaining) abandoned(c *call, orphan *orphan, sure bool) {
+	switch {
+	case !sure || c.unsure:
+	case errors.Is(c.Err(), errNotSent):
+		orphan.settle(o.declares)
+	case c.Err() == nil:
+		if code, _, err := c.code(); err == nil {
+			orphan.settle(code == 1 || o.declares)
+		}
+	}
+}
+
+// clearUp removes what a failed obtaining may have left behind.
+func (o *obtaining) clearUp() {
+	if o.doubtful || o.declared || o.halfway {
+		o.orphan(!o.doubtful).start()
+	}
+}
+
+// isLast reports whether asking again is of no use.
+func (o *obtaining) isLast(err error) bool {
+	_, ended := errors.AsType[*endedError](err)
+	return ended || !errors.Is(err, ErrNotObtained) && classify(err) == final
+}
+
+// sleep waits, but not much longer than whoever holds the key can. It returns false if ctx ends.
+func (o *obtaining) sleep(ctx context.Context, wait time.Duration, err error) bool {
+	if conflict, ok := errors.AsType[*ConflictError](err); ok && conflict.TTL >= 0 && wait > conflict.TTL {
+		jitter := min(wait-conflict.TTL, 20*time.Millisecond)
+		wait = conflict.TTL + time.Millisecond + rand.N(jitter)
+	}
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// ended is the error of an Obtain whose context has ended, with why it had not succeeded before.
+func (o *obtaining) ended(ctx context.Context, last error) error {
+	if last == nil || o.conflict != nil {
+		last = ErrNotObtained
+		if o.conflict != nil {
+			last = o.conflict
+		}
+	}
+	return &endedError{fmt.Errorf("redislock: obtain %s: %w after %s and %d attempts: %w",
+		o.set, context.Cause(ctx), round(now().since(o.began)), o.asked, last)}
+}
+
+// An endedError ends an Obtain whatever its strategy says.
+type endedError struct{ error }
+
+func (e *endedError) Unwrap() error { return e.error }
+
+// report tells the hooks and the log how the obtaining ended.
+func (o *obtaining) report(ctx context.Context, err error) {
+	if errors.Is(err, ErrUnknownOutcome) {
+		o.client.log.WarnContext(ctx, "redislock: outcome of obtain is not known, clearing up",
+			"keys", o.set.String(), "error", err)
+	}
+	hook := o.client.hooks.Obtained
+	if err != nil {
+		hook = o.client.hooks.Refused
+	}
+	if hook != nil {
+		hook(ctx, Event{
+			Keys: o.set.keys, Mode: o.set.mode(),
+			Duration: now().since(o.began), Attempts: o.asked, Err: err,
+		})
+	}
+}

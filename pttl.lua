@@ -1,0 +1,32 @@
+-- Tells the least remaining lease of a set.
+--
+-- KEYS     the lock keys
+-- ARGV[1]  value: `token` or `token|metadata`; what is stored may have other metadata
+--
+-- Reply    ms, at least 1: every key is the token's for that long (-1: for ever; somebody has
+--          made every key of the set persistent).
+--          0: some key is not the token's.
+
+--#include shared.lua
+
+local value = ARGV[1]
+local token, now, least = token_of(value), nil, -1
+local held = strings(#KEYS)
+
+for i = 1, #KEYS do
+  local left
+  if not held[i] then
+    now = now or clock()
+    local member, score = reader(KEYS[i], token, value, now)
+    left = member and score - now
+  elseif held[i] == value or token_of(held[i]) == token then
+    left = redis.call('pttl', KEYS[i])
+  end
+  if not left then
+    return 0
+  end
+  if left >= 0 and (least < 0 or left < least) then
+    least = math.max(left, 1)
+  end
+end
+return least

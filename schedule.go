@@ -1,0 +1,169 @@
+package redislock
+
+import (
+	"container/heap"
+	"sync"
+	"time"
+)
+
+// An errand is something to be done later: a lease to be renewed or declared lost, keys to be
+// cleared up. It runs on the goroutine of the schedule and must not wait for anything. It may put
+// itself into the schedule again.
+type errand interface {
+	run(at moment)
+}
+
+// An entry is the place of one errand in a schedule.
+type entry struct {
+	errand errand
+	due    time.Duration // moment.mono
+	early  time.Duration // how much sooner it may run, to run together with others
+	place  int           // in the heap, from 1; 0 if it is not there
+}
+
+// A schedule runs errands when they are due, all on one goroutine, which is there only while the
+// schedule has entries. It is safe for concurrent use.
+type schedule struct {
+	mu      sync.Mutex
+	entries entries
+	running bool
+	closed  bool
+	wake    chan struct{}
+	ended   sync.WaitGroup
+	clock   func() moment
+}
+
+const (
+	// tick is the longest sleep of a schedule: how soon it sees that the machine has slept.
+	tick = time.Second
+	// nap is by how much the clocks have to disagree for that.
+	nap = 250 * time.Millisecond
+)
+
+func newSchedule() *schedule {
+	return &schedule{wake: make(chan struct{}, 1), clock: now}
+}
+
+// put enters the errand, or moves it if it is there. It reports false if the schedule is closed.
+func (s *schedule) put(e *entry, due moment, early time.Duration) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return false
+	}
+	e.due, e.early = due.mono, early
+	if e.place == 0 {
+		heap.Push(&s.entries, e)
+	} else {
+		heap.Fix(&s.entries, e.place-1)
+	}
+	switch {
+	case !s.running:
+		s.running = true
+		s.ended.Go(s.loop)
+	case e.place == 1:
+		select {
+		case s.wake <- struct{}{}:
+		default:
+		}
+	}
+	return true
+}
+
+// drop takes the errand out.
+func (s *schedule) drop(e *entry) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if e.place != 0 {
+		heap.Remove(&s.entries, e.place-1)
+	}
+}
+
+// close ends the schedule and returns what was still to be done.
+func (s *schedule) close() []errand {
+	s.mu.Lock()
+	s.closed = true
+	var rest []errand
+	for len(s.entries) > 0 {
+		rest = append(rest, heap.Pop(&s.entries).(*entry).errand)
+	}
+	s.mu.Unlock()
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+	s.ended.Wait()
+	return rest
+}
+
+func (s *schedule) loop() {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	before := s.clock()
+	for {
+		at := s.clock()
+		due, sleep, ok := s.take(at, at.slept(before) > nap)
+		before = at
+		for _, e := range due {
+			e.errand.run(at)
+		}
+		if !ok {
+			return
+		}
+		if len(due) > 0 {
+			continue // running them took time
+		}
+		timer.Reset(sleep)
+		select {
+		case <-timer.C:
+		case <-s.wake:
+		}
+	}
+}
+
+// take removes what is due, or everything if the machine has slept: timers stood still meanwhile.
+// It also returns how long there is nothing to do, and false if the goroutine is to end.
+func (s *schedule) take(at moment, all bool) ([]*entry, time.Duration, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var due []*entry
+	for len(s.entries) > 0 && (all || len(due) > 0 || s.entries[0].due <= at.mono) {
+		if !all && s.entries[0].due-s.entries[0].early > at.mono {
+			break
+		}
+		due = append(due, heap.Pop(&s.entries).(*entry))
+	}
+	if len(s.entries) == 0 {
+		if len(due) == 0 {
+			s.running = false
+		}
+		return due, 0, s.running
+	}
+	return due, min(s.entries[0].due-at.mono, tick), true
+}
+
+// entries is a heap by due time.
+type entries []*entry
+
+func (h entries) Len() int           { return len(h) }
+func (h entries) Less(i, j int) bool { return h[i].due < h[j].due }
+
+func (h entries) Swap(i, j int) {
+	h[i], h[j] = h[j], h[i]
+	h[i].place, h[j].place = i+1, j+1
+}
+
+func (h *entries) Push(x any) {
+	e := x.(*entry)
+	*h = append(*h, e)
+	e.place = len(*h)
+}
+
+func (h *entries) Pop() any {
+	old := *h
+	e := old[len(old)-1]
+	old[len(old)-1] = nil
+	*h = old[:len(old)-1]
+	e.place = 0
+	return e
+}

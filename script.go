@@ -1,0 +1,32 @@
+package redislock
+
+import (
+	"crypto/fips140"
+	"crypto/sha1"
+	_ "embed"
+	"encoding/hex"
+	"strings"
+)
+
+//go:embed shared.lua
+var sharedLua string
+
+// include is the line of a script at whose place sharedLua stands when it is loaded.
+const include = "--#include shared.lua\n"
+
+// A script is one of the Lua scripts of this package.
+type script struct {
+	name   string
+	source any // string; kept boxed, as it is handed to go-redis
+	sha    any // string: the name under which the server caches the source
+}
+
+func newScript(name, body string) *script {
+	source := strings.Replace(body, include, sharedLua, 1)
+	var sum [sha1.Size]byte
+	// The sum is the name that Redis gives to a script and protects nothing, so a process that
+	// is held to FIPS 140-3 may make it. Asking the server for it (SCRIPT LOAD) would cost a
+	// round trip and one more command in the user's ACL.
+	fips140.WithoutEnforcement(func() { sum = sha1.Sum([]byte(source)) })
+	return &script{name: name, source: source, sha: hex.EncodeToString(sum[:])}
+}

@@ -1,0 +1,201 @@
+package redislock
+
+import (
+	"context"
+	"math"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// defaultTries is how often a call is sent when the connection fails or the server is not ready,
+// if the Redis client does not say: as often as go-redis does by default.
+const defaultTries = 4
+
+// A transport brings calls to Redis, over a lane for each server, and keeps account of those that
+// are under way.
+type transport struct {
+	rdb     redis.Scripter
+	courier courier
+	limit   int // of batches under way in a lane
+	tries   int // for each call
+
+	main  *lane    // for a client of one server, and while it is not known which server it will be
+	lanes sync.Map // *redis.Client → *lane: of a Cluster's nodes or a Ring's shards
+	warm  atomic.Bool
+
+	under    atomic.Int64 // calls not yet finished
+	draining atomic.Bool
+	idle     chan struct{}
+}
+
+func newTransport(rdb redis.Scripter, batching bool) *transport {
+	t := &transport{rdb: rdb, limit: underWay, tries: defaultTries, idle: make(chan struct{}, 1)}
+	if p, ok := rdb.(pipeliner); ok {
+		t.courier = piped{p}
+	} else {
+		t.courier, batching = scripted{rdb}, false
+	}
+	if single, ok := rdb.(*redis.Client); ok {
+		t.tries = single.Options().MaxRetries + 1
+	}
+	if !batching {
+		t.limit = math.MaxInt
+	}
+	t.main = &lane{courier: t.courier, limit: t.limit}
+	return t
+}
+
+// placement says which sets this kind of client can lock.
+func (t *transport) placement() placement {
+	switch t.rdb.(type) {
+	case *redis.ClusterClient:
+		return bySlot
+	case *redis.Ring:
+		return byTag
+	}
+	return anywhere
+}
+
+// start sends a call and returns; settle is told the outcome.
+func (t *transport) start(c *call) { t.send(c, false) }
+
+func (t *transport) send(c *call, inline bool) {
+	t.under.Add(1)
+	c.transport = t
+	t.lane(c.keys[0]).send(c, inline)
+}
+
+// do sends a call and waits for its outcome. It returns false if ctx has ended and patience has
+// run out before; then the caller has to leave the call.
+func (t *transport) do(ctx context.Context, c *call, patience time.Duration) bool {
+	c.done = dones.Get().(chan struct{})
+	c.tries = t.tries - 1
+	t.send(c, ctx.Done() == nil)
+	return c.wait(ctx, patience)
+}
+
+// finished takes one call off the account.
+func (t *transport) finished() {
+	if t.under.Add(-1) == 0 && t.draining.Load() {
+		select {
+		case t.idle <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// drain waits until no call is under way. It is to be called once.
+func (t *transport) drain() {
+	t.draining.Store(true)
+	for t.under.Load() > 0 {
+		<-t.idle
+	}
+}
+
+// lane picks the lane of a key's server, so that a server that hangs holds up its own calls only.
+// It never waits for the network: until a Cluster client has answered for the first time and so
+// knows its nodes, its calls share one lane.
+func (t *transport) lane(key string) *lane {
+	var server *redis.Client
+	switch rdb := t.rdb.(type) {
+	case *redis.ClusterClient:
+		if t.warm.Load() {
+			server, _ = rdb.MasterForKey(context.Background(), key)
+		}
+	case *redis.Ring:
+		server, _ = rdb.GetShardClientForKey(key)
+	}
+	if server == nil {
+		return t.main
+	}
+	if l, ok := t.lanes.Load(server); ok {
+		return l.(*lane)
+	}
+	l, _ := t.lanes.LoadOrStore(server, &lane{courier: t.courier, limit: t.limit})
+	return l.(*lane)
+}
+
+// A courier carries a batch to the server, and returns when each call is answered or has failed.
+// For each call withSource says whether the script itself goes along.
+type courier interface {
+	deliver(batch []*call, withSource func(*call) bool)
+}
+
+func byName(*call) bool   { return false }
+func bySource(*call) bool { return true }
+
+// A pipeliner is what a Redis client has to offer for calls to travel together.
+type pipeliner interface {
+	Process(ctx context.Context, cmd redis.Cmder) error
+	Pipeline() redis.Pipeliner
+}
+
+// piped carries a batch as one pipeline.
+type piped struct{ rdb pipeliner }
+
+func (p piped) deliver(batch []*call, withSource func(*call) bool) {
+	sent := now()
+	for _, c := range batch {
+		c.sent = sent
+		c.prepare(withSource(c))
+	}
+	switch len(batch) {
+	case 0:
+	case 1:
+		// With the context of its caller, for what the hooks of the Redis client find there.
+		_ = p.rdb.Process(batch[0].ctx, batch[0])
+	default:
+		ctx := context.Background()
+		pipe := p.rdb.Pipeline()
+		for _, c := range batch {
+			_ = pipe.Process(ctx, c)
+		}
+		_, _ = pipe.Exec(ctx)
+	}
+}
+
+// scripted carries calls one by one, over a client that can do no more than run scripts. Such a
+// client may send a command again without saying so.
+type scripted struct{ rdb redis.Scripter }
+
+func (s scripted) deliver(batch []*call, withSource func(*call) bool) {
+	for _, c := range batch {
+		c.sent = now()
+		args := c.args[3+c.args[2].(int):]
+		keys := make([]string, 0, c.args[2].(int))
+		for _, key := range c.args[3 : 3+c.args[2].(int)] {
+			keys = append(keys, key.(string))
+		}
+		if withSource(c) {
+			c.Cmd = s.rdb.Eval(c.ctx, c.script.source.(string), keys, args...)
+		} else {
+			c.Cmd = s.rdb.EvalSha(c.ctx, c.script.sha.(string), keys, args...)
+		}
+		c.unsure = c.unsure || c.Err() != nil
+	}
+}
+
+// all sends calls together, waits for each of them and hands it to take.
+func (t *transport) all(ctx context.Context, calls []*call, take func(int) error) error {
+	for _, c := range calls {
+		c.done = dones.Get().(chan struct{})
+		c.tries = t.tries - 1
+		t.start(c)
+	}
+	var first error
+	for i, c := range calls {
+		if !c.wait(ctx, 0) && c.leave(nil) {
+			if first == nil {
+				first = interrupted(ctx, c.script.name, keySet{keys: c.keys})
+			}
+			continue
+		}
+		if err := take(i); err != nil && first == nil {
+			first = err
+		}
+	}
+	return first
+}

@@ -1,0 +1,206 @@
+package redislock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// A watch tells the holder of a lock when it is lost, and renews the lease if the lock has a
+// watchdog. Its fields are guarded by the mutex of the lock.
+type watch struct {
+	lock    *Lock
+	entry   entry
+	renews  bool
+	next    moment // of the renewal
+	lost    chan struct{}
+	cancels []context.CancelCauseFunc
+}
+
+// Context returns a context derived from ctx that is cancelled with cause [ErrLockLost] when the
+// lock is lost: Redis has said so, or the deadline has come without a renewal being confirmed
+// (then a little before it). It is cancelled with [context.Canceled] when the lock is released.
+func (l *Lock) Context(ctx context.Context) context.Context {
+	ctx, cancel := context.WithCancelCause(ctx)
+	l.mu.Lock()
+	state := l.state
+	if state == held {
+		w := l.watchLocked(false)
+		w.cancels = append(w.cancels, cancel)
+		l.mu.Unlock()
+		return ctx
+	}
+	l.mu.Unlock()
+	if state == lost {
+		cancel(ErrLockLost)
+	} else {
+		cancel(context.Canceled)
+	}
+	return ctx
+}
+
+// Lost returns a channel that is closed when the lock is lost, as [Lock.Context] tells it. A
+// Release does not close it.
+func (l *Lock) Lost() <-chan struct{} {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case l.state == held:
+		w := l.watchLocked(false)
+		if w.lost == nil {
+			w.lost = make(chan struct{})
+		}
+		return w.lost
+	case l.state == lost:
+		return closedChannel
+	}
+	return make(chan struct{})
+}
+
+var closedChannel = func() chan struct{} {
+	c := make(chan struct{})
+	close(c)
+	return c
+}()
+
+// watchLocked makes sure that the lock is watched.
+func (l *Lock) watchLocked(renews bool) *watch {
+	if l.watch == nil {
+		l.watch = &watch{lock: l, renews: renews}
+		l.watch.entry.errand = l.watch
+		l.watch.planLocked(l.obtained)
+	}
+	return l.watch
+}
+
+// planLocked sets the next renewal, a third of the ttl after the last one was sent.
+func (w *watch) planLocked(sent moment) {
+	w.next = sent.add(w.lock.ttl / 3)
+	w.scheduleLocked()
+}
+
+// alarmLocked is when the loss is declared if nothing else happens: a little before the deadline,
+// so that whoever waits for it is told by then.
+func (w *watch) alarmLocked() moment {
+	return w.lock.deadline.add(-min(w.lock.ttl/20, 100*time.Millisecond))
+}
+
+func (w *watch) scheduleLocked() {
+	if w.lock.deadline == (moment{}) {
+		return // attached, and never refreshed: nothing is known of its lease
+	}
+	due, early := w.alarmLocked(), time.Duration(0)
+	if w.renews && due.mono > w.next.mono {
+		due, early = w.next, w.lock.ttl/30
+	}
+	if !w.lock.client.schedule.put(&w.entry, due, early) {
+		go w.lock.lose(errClosed) // not from here: the lock is locked
+	}
+}
+
+// run renews the lease or declares it lost.
+func (w *watch) run(at moment) {
+	l := w.lock
+	l.mu.Lock()
+	if l.state != held {
+		l.mu.Unlock()
+		return
+	}
+	if at.reached(w.alarmLocked()) {
+		l.mu.Unlock()
+		l.lose(fmt.Errorf("%w: no renewal was confirmed before the deadline", ErrLockLost))
+		return
+	}
+	var c *call
+	if w.renews && at.add(l.ttl/30).reached(w.next) {
+		c = w.renewalLocked()
+		// If it is not answered soon, another one follows: a lost reply is not a loss.
+		w.next = at.add(max(l.ttl/9, time.Millisecond))
+	}
+	w.scheduleLocked()
+	l.mu.Unlock()
+	if c != nil {
+		l.client.transport.start(c)
+	}
+}
+
+// renewalLocked prepares one renewal.
+func (w *watch) renewalLocked() *call {
+	l := w.lock
+	leases, ttl := l.leases, l.ttl
+	c := newCall(context.Background(), refreshScript, l.set.keys, nil, &l.value, millis(ttl), "1")
+	c.settle = func(c *call) { w.renewed(c, ttl, leases) }
+	return c
+}
+
+// renewed takes in the answer to a renewal. What a Refresh has changed since it was sent stands.
+func (w *watch) renewed(c *call, ttl time.Duration, leases int) {
+	l := w.lock
+	err := c.Err()
+	if err != nil {
+		err = fault("renew", l.snapshot(), err)
+	} else if code, rest, bad := c.code(); bad != nil {
+		err = bad
+	} else if code != 1 {
+		_ = l.missing(c, "renew", rest)
+		return
+	}
+	l.mu.Lock()
+	counts := l.state == held && !now().reached(w.alarmLocked())
+	deadline := c.sent.add(window(ttl))
+	if err == nil && counts && l.leases == leases && deadline.reached(l.deadline) {
+		l.deadline = deadline
+		w.planLocked(c.sent)
+	}
+	l.mu.Unlock()
+	if !counts {
+		return // released; or it comes too late, and the loss is being told
+	}
+	if err != nil {
+		l.client.log.Warn("redislock: renewal failed, trying again", "keys", l.snapshot().String(), "error", err)
+	}
+	l.report(context.Background(), l.client.hooks.Refreshed, c.sent, 1, err)
+}
+
+// endLocked ends the watch and returns what tells the contexts, to be called without mu.
+func (w *watch) endLocked(isLost bool) func(cause error) {
+	w.lock.client.schedule.drop(&w.entry)
+	if isLost && w.lost != nil {
+		close(w.lost)
+	}
+	cancels := w.cancels
+	w.cancels = nil
+	return func(cause error) {
+		for _, cancel := range cancels {
+			cancel(cause)
+		}
+	}
+}
+
+// lose declares the lock lost and tells everybody.
+func (l *Lock) lose(why error) {
+	l.mu.Lock()
+	if l.state != held {
+		l.mu.Unlock()
+		return
+	}
+	l.state = lost
+	var end func(error)
+	if l.watch != nil {
+		end = l.watch.endLocked(true)
+	}
+	mine := l.claim
+	l.claim = nil
+	l.mu.Unlock()
+
+	if end != nil {
+		end(ErrLockLost)
+	}
+	l.client.claims.waive(l.token, mine)
+	l.client.log.Warn("redislock: lock lost", "keys", l.snapshot().String(), "error", why)
+	if !errors.Is(why, ErrLockLost) {
+		why = fmt.Errorf("%w: %w", ErrLockLost, why)
+	}
+	l.report(context.Background(), l.client.hooks.Lost, now(), 0, why)
+}
