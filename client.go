@@ -218,7 +218,8 @@ type Options struct {
 
 	// Intent keeps new readers away from the write keys while this Obtain waits for its next
 	// attempt, so that readers who come and go cannot keep a writer out for ever. It has no effect
-	// on read keys, nor without a RetryStrategy. Default: off.
+	// on read keys, nor without a RetryStrategy. An Obtain with Intent is not kept out by the intents
+	// of others: two of them could keep each other out for ever. Default: off.
 	Intent bool
 }
 

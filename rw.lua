@@ -24,7 +24,9 @@ local mine, kinds, lost, refused = {}, {}, {-1}, nil
 for i = 1, n do
   local mode = i <= w and 'write' or 'read'
   local refusal_here, held, kind = look(i, mode, token, value, now)
-  if mode == 'read' and not refusal_here and not held then
+  -- Intents keep new readers out, but not one that declares intents itself: two such sets could
+  -- keep each other out for ever.
+  if mode == 'read' and not refusal_here and not held and intent == '' then
     local waiting = redis.call('get', KEYS[i + r])
     if waiting and token_of(waiting) ~= token then
       local left = redis.call('pttl', KEYS[i + r])

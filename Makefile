@@ -1,0 +1,158 @@
+# Two commands are enough: `make test` and `make lint`. `make help` lists the rest.
+
+# The tools, at the versions that this code is clean with. They are built into
+# $(BIN), never required by a go.mod.
+GOLANGCI_LINT_VERSION := v2.15.0
+GOVULNCHECK_VERSION   := v1.8.0
+BENCHSTAT_VERSION     := v0.0.0-20260908200009-22c9c6c9d4da
+
+# What may be set on the command line: `make bench BENCH=Obtain`.
+TESTFLAGS   ?= -timeout 8m
+FIPS_RUN    ?= TestFIPS|Example
+BENCH       ?= .
+BENCH_COUNT ?= 6
+BENCH_PKG   ?= ./...
+FUZZTIME    ?= 10s
+
+SHELL       := bash
+.SHELLFLAGS := -euo pipefail -c
+export PATH := $(PATH):/usr/sbin:/sbin
+
+# The directory names the Go version: a linter built by an older Go refuses newer code.
+BIN           := $(CURDIR)/.bin/$(shell go env GOVERSION)
+GOLANGCI_LINT := $(BIN)/golangci-lint@$(GOLANGCI_LINT_VERSION)
+GOVULNCHECK   := $(BIN)/govulncheck@$(GOVULNCHECK_VERSION)
+BENCHSTAT     := $(BIN)/benchstat@$(BENCHSTAT_VERSION)
+
+# Every module of the repo, the root first.
+MODULES := $(sort $(shell find . -name .git -prune -o -name .bin -prune -o -name testdata -prune \
+	-o -name go.mod -exec dirname {} \;))
+
+# The only packages that the root go.mod may require directly.
+ALLOWED := \
+	github.com/alicebob/miniredis/v2 \
+	github.com/cenkalti/backoff/v4 \
+	github.com/google/go-cmp \
+	github.com/redis/go-redis/v9
+
+# The race detector needs cgo, and that a C compiler.
+RACE := $(if $(filter 1,$(shell go env CGO_ENABLED)),-race)
+
+.DEFAULT_GOAL := help
+.PHONY: help test lint lint-format lint-go lint-lua lint-mod lint-text lint-vuln bench fuzz demo fmt clean
+
+help: ## this list (the default)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+# All runs go through one report, for one list of what was not run at the end.
+# The FIPS run is of the root package alone: it asks whether an importing
+# program can start and lock where only approved algorithms are allowed. -exec
+# sets the mode for the test binary and not for the go command.
+test: ## fetch what is missing, then go vet and go test -race for every module
+	@.ci/install
+	@for dir in $(MODULES); do (cd "$$dir" && go vet ./...); done
+	@{ \
+		status=0; \
+		if [[ -z '$(RACE)' ]]; then \
+			echo 'not run: the race detector: no C compiler, or CGO_ENABLED=0'; \
+			[[ $${CI:-} != true ]] || status=1; \
+		fi; \
+		command -v luacheck >/dev/null || echo 'not run: luacheck, a part of make lint: not installed'; \
+		for dir in $(MODULES); do \
+			(cd "$$dir" && go test -json -count=1 $(RACE) $(TESTFLAGS) ./... 2>&1) || status=1; \
+		done; \
+		echo 'the root package again, with GODEBUG=fips140=only, tests $(FIPS_RUN)'; \
+		go test -json -count=1 -exec 'env GODEBUG=fips140=only' -run '$(FIPS_RUN)' . 2>&1 || status=1; \
+		exit $$status; \
+	} | go run .ci/report.go
+
+lint: lint-format lint-go lint-lua lint-mod lint-text lint-vuln ## every check that runs no test
+
+lint-format: $(GOLANGCI_LINT) ## gofumpt and goimports
+	@$(GOLANGCI_LINT) fmt --diff . .ci/report.go
+
+lint-go: $(GOLANGCI_LINT) ## golangci-lint, for every module
+	@for dir in $(MODULES); do (cd "$$dir" && $(GOLANGCI_LINT) run ./...); done
+
+lint-lua: ## luacheck
+	@if command -v luacheck >/dev/null; then \
+		find . -name .git -prune -o -name .bin -prune -o -name '*.lua' -print0 | \
+			xargs -0 -r luacheck --no-color --quiet; \
+	else \
+		echo 'not run: luacheck: not installed, see .ci/install'; \
+		[[ $${CI:-} != true ]]; \
+	fi
+
+# A module with replace or exclude cannot be installed by `go install …@latest`.
+lint-mod: ## go mod tidy for every module; what the root go.mod may contain
+	@for dir in $(MODULES); do (cd "$$dir" && go mod tidy -diff); done
+	@extra=$$(go list -m -f '{{if not (or .Main .Indirect)}}{{.Path}}{{end}}' all | \
+		{ grep -vxF $(ALLOWED:%=-e %) || true; }); \
+	if [[ -n $$extra ]]; then \
+		echo "go.mod: no direct requirement on" $$extra "is allowed: it goes into a nested module"; \
+		exit 1; \
+	fi
+	@if grep -nE '^(replace|exclude|tool)\b' go.mod; then \
+		echo 'go.mod: no replace, exclude or tool in the root module'; \
+		exit 1; \
+	fi
+
+# The host names are those that this machine is set up with, read when the
+# check runs, so that the check itself names none.
+lint-text: ## no host name of a package registry and no path of one machine in any file
+	@hosts=$$({ \
+		go env GOPROXY GOSUMDB | tr ',|' '\n\n' | sed -E 's|^https?://||'; \
+		{ cat /etc/apt/sources.list /etc/apt/sources.list.d/* 2>/dev/null; npm config get registry 2>/dev/null; } | \
+			sed -nE 's|.*https?://([^/: ]+).*|\1|p'; \
+	} | { grep -oE '^[a-z0-9-]+(\.[a-z0-9-]+)+' || true; } | sort -u | sed 's/\./\\./g' | paste -sd'|'); \
+	paths='(^|[^[:alnum:]_.-])/(work|root|home|Users)/'; \
+	! git grep --no-index --exclude-standard -nIE "$${hosts:+$$hosts|}$$paths" -- .
+
+lint-vuln: $(GOVULNCHECK) ## govulncheck, where its database can be reached
+	@for dir in $(MODULES); do \
+		out=$$(cd "$$dir" && $(GOVULNCHECK) ./... 2>&1) && continue; \
+		if grep -q 'fetching vulnerabilities' <<<"$$out"; then \
+			echo 'not run: govulncheck: its database cannot be reached'; \
+			break; \
+		fi; \
+		echo "$$out"; \
+		exit 1; \
+	done
+
+fmt: $(GOLANGCI_LINT) ## gofumpt -w and goimports -w, as golangci-lint has them
+	@$(GOLANGCI_LINT) fmt . .ci/report.go
+
+bench: $(BENCHSTAT) ## benchmarks against a real server, summed up by benchstat
+	@.ci/install
+	@go test -run '^$$' -bench '$(BENCH)' -benchmem -count=$(BENCH_COUNT) $(BENCH_PKG) | tee $(BIN)/bench.txt
+	@$(BENCHSTAT) $(BIN)/bench.txt
+
+fuzz: ## every fuzz target, for FUZZTIME each
+	@for package in $$(go list ./...); do \
+		for target in $$(go test -list '^Fuzz' "$$package" | { grep '^Fuzz' || true; }); do \
+			go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) "$$package"; \
+		done; \
+	done
+
+demo: ## the library at work, against a server inside the program
+	@go run ./cmd/redislock demo
+
+clean: ## what make has built
+	@rm -rf .bin
+
+# $(call install,package,file): a tool under a name that holds its version.
+define install
+	@echo 'building $(notdir $(2)), once'
+	@rm -rf $(2).tmp && mkdir -p $(2).tmp
+	@GOBIN=$(2).tmp GOFLAGS= go install $(1)@$(lastword $(subst @, ,$(2)))
+	@mv $(2).tmp/* $(2) && rmdir $(2).tmp
+endef
+
+$(GOLANGCI_LINT):
+	$(call install,github.com/golangci/golangci-lint/v2/cmd/golangci-lint,$@)
+
+$(GOVULNCHECK):
+	$(call install,golang.org/x/vuln/cmd/govulncheck,$@)
+
+$(BENCHSTAT):
+	$(call install,golang.org/x/perf/cmd/benchstat,$@)

@@ -1,0 +1,14 @@
+//go:build unix && !linux
+
+package redistest
+
+import "syscall"
+
+// dieWithParent is a Linux matter.
+func dieWithParent() *syscall.SysProcAttr { return nil }
+
+// stopped trusts the signal.
+func stopped(int) bool { return true }
+
+func (c *child) signalStop() error     { return c.cmd.Process.Signal(syscall.SIGSTOP) }
+func (c *child) signalContinue() error { return c.cmd.Process.Signal(syscall.SIGCONT) }

@@ -1,0 +1,35 @@
+package redistest
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+)
+
+// leakPatience is how long goroutines and sockets may take to go after the last test.
+const leakPatience = 5 * time.Second
+
+// Main is what TestMain calls; it does not return. In a child from [StartRole] it
+// plays the role. Otherwise it runs the tests, then the functions in after, stops
+// the shared servers, and exits with what the tests said; or with 1 if they passed
+// but goroutines of this module, of go-redis or of miniredis, or (on Linux) sockets,
+// are still there a few seconds later, which it then lists.
+func Main(m *testing.M, after ...func()) {
+	mainRuns.Store(true)
+	if name := os.Getenv(roleEnv); name != "" {
+		os.Exit(playRole(name, os.Args[1:]))
+	}
+	sockets := openSockets()
+	code := m.Run()
+	for _, f := range after {
+		f()
+	}
+	stopShared()
+	if found := leaked(leakPatience, sockets); len(found) > 0 {
+		fmt.Fprintf(os.Stderr, "redistest: the tests leave behind:\n\n%s\n", strings.Join(found, "\n\n"))
+		code = max(code, 1)
+	}
+	os.Exit(code)
+}

@@ -1,0 +1,89 @@
+package redistest
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"testing"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/redis/go-redis/v9"
+)
+
+// Mini is a miniredis whose clock runs. By itself miniredis freezes every
+// time-to-live until it is told to go forward; here each command first lets pass
+// what has really passed since the last one, so a key is gone at its time to the
+// microsecond, and TIME and the times-to-live agree. Where Redis freezes the
+// expiry of keys for the length of a script, Mini does not.
+//
+// The clock is time.Now: within a testing/synctest bubble (see [PipeMini]) the
+// bubble's. Mini is safe for concurrent use.
+type Mini struct {
+	m    *miniredis.Miniredis
+	pipe bool // clients dial in memory
+}
+
+// StartMini runs a Mini on a loopback port for the time of the test.
+func StartMini(tb testing.TB) *Mini {
+	tb.Helper()
+	m, err := LaunchMini()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(m.Stop)
+	return m
+}
+
+// LaunchMini is [StartMini] without a test: the caller calls [Mini.Stop].
+func LaunchMini() (*Mini, error) {
+	m := miniredis.NewMiniRedis()
+	m.ClockTTL(true)
+	if err := m.StartAddr("127.0.0.1:0"); err != nil {
+		return nil, fmt.Errorf("redistest: start miniredis: %w", err)
+	}
+	return &Mini{m: m}, nil
+}
+
+// PipeMini runs a Mini without a port: its clients talk to it in memory. Started
+// inside a testing/synctest bubble it lives on the bubble's clock, which network
+// connections would hold up. Its Addr leads nowhere, but is an address: go-redis
+// looks up a name when a client is made, and the resolver does not survive being
+// woken up inside a bubble.
+func PipeMini(tb testing.TB) *Mini {
+	tb.Helper()
+	m := &Mini{m: miniredis.NewMiniRedis(), pipe: true}
+	m.m.ClockTTL(true)
+	tb.Cleanup(m.Stop)
+	return m
+}
+
+// Addr is where Mini listens.
+func (m *Mini) Addr() string {
+	if m.pipe {
+		return "127.0.0.1:0"
+	}
+	return m.m.Addr()
+}
+
+// Kind is [Miniredis].
+func (m *Mini) Kind() Kind { return Miniredis }
+
+// Client returns a client with go-redis's default options apart from the
+// address, changed by mod, closed when the test ends.
+func (m *Mini) Client(tb testing.TB, mod ...func(*redis.Options)) *redis.Client {
+	tb.Helper()
+	if !m.pipe {
+		return newClient(tb, m.Addr(), mod)
+	}
+	dial := func(opt *redis.Options) {
+		opt.Dialer = func(context.Context, string, string) (net.Conn, error) { return m.m.Dial() }
+	}
+	return newClient(tb, m.Addr(), append([]func(*redis.Options){dial}, mod...))
+}
+
+// Miniredis is the server itself, to set its clock, look at its data or have it
+// answer errors.
+func (m *Mini) Miniredis() *miniredis.Miniredis { return m.m }
+
+// Stop ends the server and all its connections. It may be called more than once.
+func (m *Mini) Stop() { m.m.Close() }

@@ -1,0 +1,104 @@
+package redistest
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// readyTimeout bounds the wait for a new server's first answer. It takes
+// milliseconds, unless the machine is drowning.
+const readyTimeout = 20 * time.Second
+
+// awaitReady returns nil when proc answers on the port of s, and an error when it
+// has ended or stays silent.
+func (s *Server) awaitReady(proc *child) error {
+	return until(readyTimeout, func() error {
+		select {
+		case <-proc.gone:
+			return hopeless{s.causeOfDeath()}
+		default:
+			return s.probe(proc.pid())
+		}
+	})
+}
+
+// causeOfDeath tells a lost race for the port from all else.
+func (s *Server) causeOfDeath() error {
+	log := s.readLog()
+	for _, sign := range []string{"Address already in use", "Failed listening on port"} {
+		if bytes.Contains(log, []byte(sign)) {
+			return errPortTaken
+		}
+	}
+	return errors.New("the process ended")
+}
+
+// probe asks whether the process with this id answers commands. That the port
+// answers is not enough: it could be a server of another test binary, while ours
+// is about to find its port taken.
+func (s *Server) probe(pid int) error {
+	conn, err := net.DialTimeout("tcp", s.Addr(), time.Second)
+	if err != nil {
+		return err
+	}
+	defer conn.Close() //nolint:errcheck // nothing hangs on it
+	if err := conn.SetDeadline(time.Now().Add(time.Second)); err != nil {
+		return err
+	}
+	if _, err := conn.Write([]byte("*1\r\n$4\r\nPING\r\n*2\r\n$4\r\nINFO\r\n$6\r\nserver\r\n")); err != nil {
+		return err
+	}
+	r := bufio.NewReader(conn)
+	pong, err := readFrame(r)
+	if err != nil {
+		return err
+	}
+	info, err := readFrame(r)
+	if err != nil {
+		return err
+	}
+	return s.judge(pong, info, pid)
+}
+
+// judge reads the replies to PING and INFO.
+func (s *Server) judge(pong, info []byte, pid int) error {
+	if bytes.HasPrefix(pong, []byte("-LOADING")) {
+		return fmt.Errorf("answers %q", pong)
+	}
+	// An error to both is a server that wants a password, say: it is up. Its own
+	// log then has to do as the proof that it is ours.
+	ours := bytes.Contains(info, fmt.Appendf(nil, "\r\nprocess_id:%d\r\n", pid))
+	if !ours && bytes.HasPrefix(info, []byte("-")) {
+		ours = bytes.Contains(s.readLog(), []byte("Ready to accept connections"))
+	}
+	if !ours {
+		return fmt.Errorf("something else answers: %.200q", info)
+	}
+	return nil
+}
+
+// logName is the log of the present run. Each run has its own.
+func (s *Server) logName() string {
+	return filepath.Join(s.dir, fmt.Sprintf("log-%d", s.runs))
+}
+
+// readLog returns what there is of the present run's log.
+func (s *Server) readLog() []byte {
+	log, err := os.ReadFile(s.logName())
+	if err != nil {
+		return []byte(err.Error())
+	}
+	return log
+}
+
+// tail is the end of a log, enough to see why a server gave up.
+func tail(log []byte) []byte {
+	const keep = 2000
+	return log[max(0, len(log)-keep):]
+}
