@@ -8,7 +8,7 @@ BENCHSTAT_VERSION     := v0.0.0-20260908200009-22c9c6c9d4da
 
 # What may be set on the command line: `make bench BENCH=Obtain`.
 TESTFLAGS   ?= -timeout 8m
-FIPS_RUN    ?= TestFIPS|Example
+FIPS_RUN    ?= .
 BENCH       ?= .
 BENCH_COUNT ?= 6
 BENCH_PKG   ?= ./...

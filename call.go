@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -24,7 +23,7 @@ type call struct {
 	transport *transport
 	ctx       context.Context // of the caller; the call outlives its end
 	keys      []string
-	args   []any // the command: name, script, number of keys, keys, arguments
+	args      []any // the command: name, script, number of keys, keys, arguments
 
 	tries  int    // how many may still follow
 	sent   moment // before the latest try was sent
@@ -76,6 +75,7 @@ func (c *call) prepare(withSource bool) {
 // again reports whether the failed call is worth another try, and takes note that the last one
 // may have been executed.
 func (c *call) again() bool {
+	c.transport.failed(c.Err())
 	switch classify(c.Err()) {
 	case final:
 		return false
@@ -104,15 +104,12 @@ func (c *call) finish() {
 	}
 }
 
-// dones recycles the channels on which callers wait.
-var dones = sync.Pool{New: func() any { return make(chan struct{}, 1) }}
-
 // wait blocks until the outcome is there, or until ctx has ended and patience has run out; then
 // it returns false, and the caller may leave. A negative patience has no end.
 func (c *call) wait(ctx context.Context, patience time.Duration) bool {
 	select {
 	case <-c.done:
-		dones.Put(c.done)
+		c.transport.dones.Put(c.done)
 		return true
 	case <-ctx.Done():
 	}
@@ -124,7 +121,7 @@ func (c *call) wait(ctx context.Context, patience time.Duration) bool {
 	}
 	select {
 	case <-c.done:
-		dones.Put(c.done)
+		c.transport.dones.Put(c.done)
 		return true
 	case <-enough:
 		return false
@@ -139,7 +136,7 @@ func (c *call) leave(settle func(*call)) bool {
 		return true
 	}
 	<-c.done
-	dones.Put(c.done)
+	c.transport.dones.Put(c.done)
 	return false
 }
 

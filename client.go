@@ -59,28 +59,29 @@ import (
 )
 
 var (
-	// ErrNotObtained: the lock is certain not to be ours: somebody else holds a key of the set (then
-	// the error is a [*ConflictError] as well), or the answer came too late to be of use. If the
-	// context has ended meanwhile the error is its cause, too.
+	// ErrNotObtained says that the lock is certain not to be ours: somebody else holds a key of the
+	// set (then the error is a [*ConflictError] as well), or the answer came too late to be of use.
+	// If the context has ended meanwhile the error is its cause, too.
 	ErrNotObtained = errors.New("redislock: not obtained")
-	// ErrLockNotHeld: a key of the set is no longer ours. It has expired or somebody removed it.
+	// ErrLockNotHeld says that a key of the set is no longer ours: it has expired, or somebody
+	// removed it.
 	ErrLockNotHeld = errors.New("lock not held")
 	// ErrLockLost is the cause with which the context of a lost lock is cancelled.
 	ErrLockLost = errors.New("redislock: lock lost")
-	// ErrUnknownOutcome: the request was sent and no answer came, so that it may have been executed
-	// or not. The error is its cause, too. After an Obtain nothing has to be done: what it may have
-	// locked is being freed.
+	// ErrUnknownOutcome says that the request was sent and no answer came, so that it may have been
+	// executed or not. The error is its cause, too. After an Obtain nothing has to be done: what it
+	// may have locked is being freed.
 	ErrUnknownOutcome = errors.New("outcome not known")
-	// ErrCrossSlot: the keys of the set are not in one Cluster slot, or not certain to be on one
-	// shard of a Ring. Hash tags bring them together: "{order:7}:stock".
+	// ErrCrossSlot says that the keys of the set are not in one Cluster slot, or not certain to be
+	// on one shard of a Ring. Hash tags bring them together: "{order:7}:stock".
 	ErrCrossSlot = errors.New("keys are not in one slot")
-	// ErrInvalidKeys: the set is empty or too large, or has an empty key.
+	// ErrInvalidKeys says that the set is empty or too large, or has an empty key.
 	ErrInvalidKeys = errors.New("invalid keys")
-	// ErrInvalidTTL: a ttl is not positive, or more than 365 days.
+	// ErrInvalidTTL says that a ttl is not positive, or more than 365 days.
 	ErrInvalidTTL = errors.New("invalid ttl")
-	// ErrInvalidToken: a token is empty, too long, or contains '|'.
+	// ErrInvalidToken says that a token is empty, too long, or contains '|'.
 	ErrInvalidToken = errors.New("invalid token")
-	// ErrInvalidMetadata: metadata is too long.
+	// ErrInvalidMetadata says that metadata is too long.
 	ErrInvalidMetadata = errors.New("invalid metadata")
 )
 
@@ -278,7 +279,7 @@ func (c *Client) With(ctx context.Context, keys []string, ttl time.Duration, opt
 		isLost := errors.Is(context.Cause(held), ErrLockLost)
 		switch failed := lock.Release(ctx); {
 		case isLost, errors.Is(failed, ErrLockNotHeld):
-			err = errors.Join(fmt.Errorf("%w: %s", ErrLockLost, lock.snapshot()), err)
+			err = errors.Join(lock.whyLost(), err)
 		case failed != nil:
 			c.log.WarnContext(ctx, "redislock: release not confirmed", "error", failed)
 		}

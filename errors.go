@@ -16,15 +16,15 @@ import (
 type Mode string
 
 const (
-	// ModeFree: nobody holds the key.
+	// ModeFree means that nobody holds the key.
 	ModeFree Mode = "free"
-	// ModeWrite: one holder.
+	// ModeWrite means one holder.
 	ModeWrite Mode = "write"
-	// ModeRead: one or more readers.
+	// ModeRead means one or more readers.
 	ModeRead Mode = "read"
-	// ModeIntent: no new reader may have the key, because a writer waits for it.
+	// ModeIntent means that no new reader may have the key, because a writer waits for it.
 	ModeIntent Mode = "intent"
-	// ModeForeign: the key holds something that is no lock. It is never overwritten.
+	// ModeForeign means that the key holds something that is no lock. It is never overwritten.
 	ModeForeign Mode = "foreign"
 )
 
@@ -43,15 +43,18 @@ func (e *ConflictError) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "redislock: %q ", e.Key)
 	switch e.Mode {
-	case ModeIntent:
-		b.WriteString("is kept for a writer that waits")
 	case ModeForeign:
 		fmt.Fprintf(&b, "holds a %s that is no lock", e.Type)
+	case ModeIntent:
+		b.WriteString("is kept for a waiting writer")
+		if e.Metadata != "" {
+			b.WriteString(", " + legible(e.Metadata))
+		}
 	default:
 		fmt.Fprintf(&b, "is %s-locked", e.Mode)
-	}
-	if e.Metadata != "" {
-		b.WriteString(" by " + legible(e.Metadata))
+		if e.Metadata != "" {
+			b.WriteString(" by " + legible(e.Metadata))
+		}
 	}
 	if e.TTL < 0 {
 		b.WriteString(", without a TTL")

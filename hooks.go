@@ -12,15 +12,15 @@ import (
 // The context is the one of the call that brought the event about, or the background context for
 // what happens by itself.
 type Hooks struct {
-	// Obtained: an Obtain has returned a lock.
+	// Obtained is called when an Obtain has returned a lock.
 	Obtained func(context.Context, Event)
-	// Refused: an Obtain has given up, for whatever reason; Event.Err is what it returned.
+	// Refused is called when an Obtain has given up, for whatever reason: Event.Err is its error.
 	Refused func(context.Context, Event)
-	// Refreshed: the lease was extended, or was to be and Event.Err says why not.
+	// Refreshed is called when the lease was extended, or was to be and Event.Err says why not.
 	Refreshed func(context.Context, Event)
-	// Lost: a lock that was held is no longer ours; Event.Err says how that is known.
+	// Lost is called when a lock that was held is no longer ours: Event.Err says how that is known.
 	Lost func(context.Context, Event)
-	// Released: a Release has ended; Event.Err is what it returned.
+	// Released is called when a Release has ended: Event.Err is its error.
 	Released func(context.Context, Event)
 }
 
@@ -37,11 +37,4 @@ type Event struct {
 	Held time.Duration
 	// Err is nil if the operation did what it is for.
 	Err error
-}
-
-// fire calls a hook that is set.
-func fire(ctx context.Context, hook func(context.Context, Event), e Event) {
-	if hook != nil {
-		hook(ctx, e)
-	}
 }

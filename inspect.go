@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -19,10 +20,40 @@ type KeyState struct {
 	TTL time.Duration
 }
 
+// String says it on one line, for somebody who looks for what is stuck.
+func (s KeyState) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%q ", s.Key)
+	switch s.Mode {
+	case ModeFree:
+		b.WriteString("is free")
+	case ModeForeign:
+		fmt.Fprintf(&b, "holds a %s that is no lock", s.Type)
+	default:
+		fmt.Fprintf(&b, "is %s-locked", s.Mode)
+	}
+	for i, holder := range s.Holders {
+		b.WriteString([]string{" by ", " and "}[min(i, 1)] + holder.String())
+	}
+	if s.Intent != nil {
+		b.WriteString("; a writer waits: " + s.Intent.String())
+	}
+	return b.String()
+}
+
 // A Holder is one owner of a key. Its token is not told: whoever has it could release the lock.
 type Holder struct {
 	Metadata string
 	TTL      time.Duration
+}
+
+// String shows the metadata and the lease that is left.
+func (h Holder) String() string {
+	who := legible(h.Metadata)
+	if who == "" {
+		who = "somebody"
+	}
+	return fmt.Sprintf("%s (%s left)", who, round(h.TTL))
 }
 
 // Inspect tells who holds the keys. Each key is read in one step, the keys one after the other:

@@ -166,4 +166,3 @@ func present(batch []*call) []*call {
 	}
 	return batch
 }
-

@@ -40,6 +40,7 @@ type Lock struct {
 	deadline moment
 	echo     moment // until then a request of the Obtain may still reach the server
 	state    lockState
+	why      error         // it was lost
 	leases   int           // how often Refresh, Downgrade or Upgrade began to change the lease
 	turn     chan struct{} // full while one of them is under way
 	watch    *watch        // of the watchdog, or of Context and Lost
@@ -298,9 +299,9 @@ func (l *Lock) mistrust(sent moment, ttl time.Duration) {
 // Release frees every key of the set that is still ours and stops the watchdog. It returns
 // [ErrLockNotHeld], naming what was lost, if not all of them were; the rest is free.
 //
-// It does its work also if ctx has ended already: then it waits for the answer, but not beyond
-// the deadline of the lock. If the answer does not come it returns [ErrUnknownOutcome], or why
-// Redis refuses for the moment, and goes on trying in the background until the lease is over.
+// It does its work also if ctx has ended already, or ends meanwhile: then it waits a second, or
+// 100 ms, for the answer. If none comes it returns [ErrUnknownOutcome], or why Redis refuses for
+// the moment, and goes on trying in the background until the lease is over.
 func (l *Lock) Release(ctx context.Context) (err error) {
 	if l.faulty != nil {
 		return fmt.Errorf("redislock: release: %w", l.faulty)
@@ -312,7 +313,7 @@ func (l *Lock) Release(ctx context.Context) (err error) {
 
 	wait := patience
 	if ctx.Err() != nil {
-		wait = max(patience, deadline.mono-began.mono)
+		wait = releasePatience
 	}
 	c := newCall(context.WithoutCancel(ctx), releaseScript, set.keys, nil, &l.value)
 	if !l.client.transport.do(ctx, c, wait) {
@@ -350,6 +351,10 @@ func (l *Lock) Release(ctx context.Context) (err error) {
 	}
 	return fmt.Errorf("redislock: release %s: %w: %s", set, ErrLockNotHeld, listed(keys))
 }
+
+// releasePatience is how long a Release waits for its answer if its context had ended before: to
+// be called then is usual, after a cancelled request for example.
+const releasePatience = time.Second
 
 // stop ends the hold on this side: no watchdog, no contexts, no claim.
 func (l *Lock) stop() (set keySet, deadline, echo moment) {

@@ -662,7 +662,7 @@ func TestConflictError(t *testing.T) {
 		},
 		{
 			redislock.ConflictError{Key: "k", Mode: redislock.ModeIntent, Metadata: "a\x00b", TTL: 0},
-			`redislock: "k" is kept for a writer that waits by "a\x00b", 0s left`,
+			`redislock: "k" is kept for a waiting writer, "a\x00b", 0s left`,
 		},
 		{
 			redislock.ConflictError{Key: "k", Mode: redislock.ModeForeign, Type: "list", TTL: -1},
@@ -670,6 +670,25 @@ func TestConflictError(t *testing.T) {
 		},
 	} {
 		if got := test.err.Error(); got != test.want {
+			t.Errorf("got %s, want %s", got, test.want)
+		}
+	}
+}
+
+func TestKeyStateString(t *testing.T) {
+	holders := []redislock.Holder{{Metadata: "host=a", TTL: 27123 * time.Millisecond}, {TTL: time.Second}}
+	for _, test := range []struct {
+		state redislock.KeyState
+		want  string
+	}{
+		{redislock.KeyState{Key: "k", Mode: redislock.ModeFree}, `"k" is free`},
+		{redislock.KeyState{Key: "k", Mode: redislock.ModeForeign, Type: "list"}, `"k" holds a list that is no lock`},
+		{
+			redislock.KeyState{Key: "k", Mode: redislock.ModeRead, Holders: holders, Intent: &holders[0]},
+			`"k" is read-locked by host=a (27.1s left) and somebody (1s left); a writer waits: host=a (27.1s left)`,
+		},
+	} {
+		if got := test.state.String(); got != test.want {
 			t.Errorf("got %s, want %s", got, test.want)
 		}
 	}

@@ -26,6 +26,8 @@ type transport struct {
 	lanes sync.Map // *redis.Client → *lane: of a Cluster's nodes or a Ring's shards
 	warm  atomic.Bool
 
+	dones sync.Pool // the channels on which callers wait
+
 	under    atomic.Int64 // calls not yet finished
 	draining atomic.Bool
 	idle     chan struct{}
@@ -33,6 +35,7 @@ type transport struct {
 
 func newTransport(rdb redis.Scripter, batching bool) *transport {
 	t := &transport{rdb: rdb, limit: underWay, tries: defaultTries, idle: make(chan struct{}, 1)}
+	t.dones.New = func() any { return make(chan struct{}, 1) }
 	if p, ok := rdb.(pipeliner); ok {
 		t.courier = piped{p}
 	} else {
@@ -71,10 +74,18 @@ func (t *transport) send(c *call, inline bool) {
 // do sends a call and waits for its outcome. It returns false if ctx has ended and patience has
 // run out before; then the caller has to leave the call.
 func (t *transport) do(ctx context.Context, c *call, patience time.Duration) bool {
-	c.done = dones.Get().(chan struct{})
+	c.done = t.dones.Get().(chan struct{})
 	c.tries = t.tries - 1
 	t.send(c, ctx.Done() == nil)
 	return c.wait(ctx, patience)
+}
+
+// failed takes note that the connection for a call failed: a Cluster client that may not send
+// the call again by itself does not look for the new place of the key either.
+func (t *transport) failed(err error) {
+	if cluster, ok := t.rdb.(*redis.ClusterClient); ok && classify(err) != final {
+		cluster.ReloadState(context.Background())
+	}
 }
 
 // finished takes one call off the account.
@@ -181,7 +192,7 @@ func (s scripted) deliver(batch []*call, withSource func(*call) bool) {
 // all sends calls together, waits for each of them and hands it to take.
 func (t *transport) all(ctx context.Context, calls []*call, take func(int) error) error {
 	for _, c := range calls {
-		c.done = dones.Get().(chan struct{})
+		c.done = t.dones.Get().(chan struct{})
 		c.tries = t.tries - 1
 		t.start(c)
 	}

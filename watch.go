@@ -109,7 +109,7 @@ func (w *watch) run(at moment) {
 	}
 	if at.reached(w.alarmLocked()) {
 		l.mu.Unlock()
-		l.lose(fmt.Errorf("%w: no renewal was confirmed before the deadline", ErrLockLost))
+		l.lose(fmt.Errorf("%w: %s: no renewal was confirmed before the deadline", ErrLockLost, l.snapshot()))
 		return
 	}
 	var c *call
@@ -185,7 +185,10 @@ func (l *Lock) lose(why error) {
 		l.mu.Unlock()
 		return
 	}
-	l.state = lost
+	if !errors.Is(why, ErrLockLost) {
+		why = fmt.Errorf("%w: %w", ErrLockLost, why)
+	}
+	l.state, l.why = lost, why
 	var end func(error)
 	if l.watch != nil {
 		end = l.watch.endLocked(true)
@@ -199,8 +202,15 @@ func (l *Lock) lose(why error) {
 	}
 	l.client.claims.waive(l.token, mine)
 	l.client.log.Warn("redislock: lock lost", "keys", l.snapshot().String(), "error", why)
-	if !errors.Is(why, ErrLockLost) {
-		why = fmt.Errorf("%w: %w", ErrLockLost, why)
-	}
 	l.report(context.Background(), l.client.hooks.Lost, now(), 0, why)
+}
+
+// whyLost is the error of a lock that was lost.
+func (l *Lock) whyLost() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.why != nil {
+		return l.why
+	}
+	return fmt.Errorf("%w: %s", ErrLockLost, l.set)
 }

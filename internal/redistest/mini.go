@@ -2,6 +2,7 @@ package redistest
 
 import (
 	"context"
+	"crypto/fips140"
 	"fmt"
 	"net"
 	"testing"
@@ -38,10 +39,17 @@ func StartMini(tb testing.TB) *Mini {
 func LaunchMini() (*Mini, error) {
 	m := miniredis.NewMiniRedis()
 	m.ClockTTL(true)
-	if err := m.StartAddr("127.0.0.1:0"); err != nil {
+	if err := withSHA1(func() error { return m.StartAddr("127.0.0.1:0") }); err != nil {
 		return nil, fmt.Errorf("redistest: start miniredis: %w", err)
 	}
 	return &Mini{m: m}, nil
+}
+
+// withSHA1 runs fn, and the goroutines that it starts, with SHA-1 allowed also
+// where FIPS 140-3 is enforced: miniredis names scripts by it, as Redis does.
+func withSHA1(fn func() error) (err error) {
+	fips140.WithoutEnforcement(func() { err = fn() })
+	return err
 }
 
 // PipeMini runs a Mini without a port: its clients talk to it in memory. Started
@@ -76,7 +84,10 @@ func (m *Mini) Client(tb testing.TB, mod ...func(*redis.Options)) *redis.Client 
 		return newClient(tb, m.Addr(), mod)
 	}
 	dial := func(opt *redis.Options) {
-		opt.Dialer = func(context.Context, string, string) (net.Conn, error) { return m.m.Dial() }
+		opt.Dialer = func(context.Context, string, string) (conn net.Conn, err error) {
+			err = withSHA1(func() error { conn, err = m.m.Dial(); return err })
+			return conn, err
+		}
 	}
 	return newClient(tb, m.Addr(), append([]func(*redis.Options){dial}, mod...))
 }

@@ -1,0 +1,235 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/seed-14de3678/redislock"
+)
+
+const (
+	contenders = 8
+	holdTime   = 3 * time.Millisecond
+	thinkTime  = 5 * time.Millisecond
+)
+
+// policies are compared with each other; the first asks most often.
+var policies = []struct {
+	name     string
+	strategy redislock.RetryStrategy
+}{
+	{"linear 2 ms", redislock.LinearBackoff(2 * time.Millisecond)},
+	{"linear 25 ms", redislock.LinearBackoff(25 * time.Millisecond)},
+	{"exponential 2-50 ms", redislock.ExponentialBackoff(2*time.Millisecond, 50*time.Millisecond)},
+	{"the same, 4 retries", redislock.LimitRetry(redislock.ExponentialBackoff(2*time.Millisecond, 50*time.Millisecond), 4)},
+}
+
+// A contest is one policy, tried by several workers at once.
+type contest struct {
+	*stage
+	key      string
+	name     string
+	strategy redislock.RetryStrategy
+	length   time.Duration
+	until    time.Time
+
+	inside   atomic.Int64 // who hold the lock now
+	overlaps atomic.Int64 // how often somebody came in and was not alone
+	total    atomic.Int64 // acquisitions so far
+	commands int64        // that the locks sent
+	workers  []contender
+}
+
+// A contender is what one worker has experienced. Nobody else writes it.
+type contender struct {
+	acquired int
+	gaveUp   int             // the policy ended before it had the lock
+	waits    []time.Duration // of every Obtain, however it ended
+}
+
+// playBackoff tries each policy and puts the results side by side.
+func playBackoff(ctx context.Context, s *stage) (verdict, error) {
+	var sent commandCount
+	s.server.rdb.AddHook(&sent)
+	s.screen.note("%-20s %12s %9s %9s %13s %9s %8s", "", "acquisitions", "wait p50", "p99", "commands each", "fairness", "gave up")
+	var played []*contest
+	for _, p := range policies {
+		c := &contest{
+			stage: s, key: s.key("hot"), name: p.name, strategy: p.strategy,
+			length: s.span(800 * time.Millisecond), workers: make([]contender, contenders),
+		}
+		before := sent.Load()
+		if err := c.play(ctx); err != nil {
+			return verdict{}, err
+		}
+		c.commands = sent.Load() - before
+		s.screen.note("%s", c.row())
+		played = append(played, c)
+	}
+	s.screen.note("%s", s.screen.paint(dim,
+		"Commands are the EVALSHA that a go-redis hook saw, Release included; fairness is Jain's index."))
+	return judgePolicies(played), nil
+}
+
+// judgePolicies checks the lock, and that patience is cheaper than haste.
+func judgePolicies(played []*contest) verdict {
+	var v verdict
+	var overlaps, least int64 = 0, played[0].total.Load()
+	for _, c := range played {
+		overlaps += c.overlaps.Load()
+		least = min(least, c.total.Load())
+	}
+	v.check(overlaps == 0, "never two holders", fmt.Sprintf("%d times two holders at once", overlaps))
+	v.check(least > 0, "every policy works", "a policy did not acquire the lock at all")
+	hasty, patient := played[0], played[2]
+	v.check(patient.each() < hasty.each(),
+		fmt.Sprintf("%s sends %.1f times as much as %s", hasty.name, hasty.each()/patient.each(), patient.name),
+		fmt.Sprintf("%s sends no more than %s", hasty.name, patient.name))
+	return v
+}
+
+// play runs the workers until time is up.
+func (c *contest) play(ctx context.Context) error {
+	c.until = time.Now().Add(c.length)
+	over := make(chan error, 1)
+	go func() { over <- together(ctx, contenders, c.work) }()
+	for {
+		select {
+		case err := <-over:
+			return err
+		case <-time.After(framePause):
+			c.screen.flash("%-20s %12d", c.name, c.total.Load())
+		}
+	}
+}
+
+// work obtains, holds, releases and pauses in turn. An Obtain that time cuts short counts for its
+// wait, and not for its outcome.
+func (c *contest) work(ctx context.Context, i int) error {
+	mine := &c.workers[i]
+	short, cancel := context.WithDeadline(ctx, c.until)
+	defer cancel()
+	for short.Err() == nil {
+		began := time.Now()
+		release, err := c.acquire(short)
+		mine.waits = append(mine.waits, time.Since(began))
+		switch {
+		case err == nil:
+			mine.acquired++
+			if err := c.hold(ctx, release); err != nil {
+				return err
+			}
+		case short.Err() != nil:
+		case errors.Is(err, redislock.ErrNotObtained):
+			mine.gaveUp++
+		default:
+			return err
+		}
+		_ = sleep(short, thinkTime) // the loop sees that it has ended
+	}
+	return context.Cause(ctx)
+}
+
+// acquire obtains the lock and returns what releases it.
+func (c *contest) acquire(ctx context.Context) (func(context.Context) error, error) {
+	if c.broken {
+		return func(context.Context) error { return nil }, nil
+	}
+	lock, err := c.client.Obtain(ctx, []string{c.key}, 5*time.Second, &redislock.Options{RetryStrategy: c.strategy})
+	if err != nil {
+		return nil, err
+	}
+	return lock.Release, nil
+}
+
+// hold is the work that nobody else may do at the same time.
+func (c *contest) hold(ctx context.Context, release func(context.Context) error) error {
+	if c.inside.Add(1) != 1 {
+		c.overlaps.Add(1)
+	}
+	c.total.Add(1)
+	paused := sleep(ctx, holdTime)
+	c.inside.Add(-1)
+	if err := release(ctx); err != nil {
+		return err
+	}
+	return paused
+}
+
+// each is how many commands one acquisition took.
+func (c *contest) each() float64 { return float64(c.commands) / float64(max(c.total.Load(), 1)) }
+
+// row is the contest as a line of the table.
+func (c *contest) row() string {
+	var waits []time.Duration
+	gaveUp := 0
+	for _, w := range c.workers {
+		waits = append(waits, w.waits...)
+		gaveUp += w.gaveUp
+	}
+	slices.Sort(waits)
+	perSecond := float64(c.total.Load()) / c.length.Seconds()
+	return fmt.Sprintf("%-20s %10.0f/s %6.1f ms %6.1f ms %13.1f %9.2f %8d", c.name, perSecond,
+		inMS(quantile(waits, 0.50)), inMS(quantile(waits, 0.99)), c.each(), c.fairness(), gaveUp)
+}
+
+// fairness is Jain's index of the acquisitions of each worker: 1 if all had as many, 1/n if one
+// had them all.
+func (c *contest) fairness() float64 {
+	var sum, squares float64
+	for _, w := range c.workers {
+		x := float64(w.acquired)
+		sum += x
+		squares += x * x
+	}
+	if squares == 0 {
+		return 0
+	}
+	return sum * sum / (float64(len(c.workers)) * squares)
+}
+
+// quantile returns the value below which a share q of a sorted list lies.
+func quantile(sorted []time.Duration, q float64) time.Duration {
+	if len(sorted) == 0 {
+		return 0
+	}
+	return sorted[min(int(q*float64(len(sorted))), len(sorted)-1)]
+}
+
+func inMS(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
+
+// A commandCount is a go-redis hook that counts the scripts that are run.
+type commandCount struct{ atomic.Int64 }
+
+// DialHook changes nothing.
+func (n *commandCount) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+// ProcessHook counts a command that is sent by itself.
+func (n *commandCount) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		n.count(cmd)
+		return next(ctx, cmd)
+	}
+}
+
+// ProcessPipelineHook counts the commands of a pipeline, each of them.
+func (n *commandCount) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		n.count(cmds...)
+		return next(ctx, cmds)
+	}
+}
+
+func (n *commandCount) count(cmds ...redis.Cmder) {
+	for _, cmd := range cmds {
+		if name := cmd.Name(); name == "evalsha" || name == "eval" {
+			n.Add(1)
+		}
+	}
+}

@@ -1,0 +1,134 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// An act shows one thing that the library does.
+type act struct {
+	name  string // to choose it by on the command line
+	title string
+	about string // what is being shown
+	play  func(context.Context, *stage) (verdict, error)
+}
+
+// acts are played in this order.
+var acts = []act{
+	{
+		"money", "Money that only a lock protects",
+		"16 workers move money between 8 accounts: read, pause, write, under a lock on both keys.", playMoney,
+	},
+	{
+		"conflict", "What a refused caller is told",
+		"A lock on two keys; somebody else wants one of them, together with a third.", playConflict,
+	},
+	{
+		"readers", "Readers, and a writer who has its turn",
+		"Three readers share a key, a writer waits with Intent, a reader comes late.", playReaders,
+	},
+	{
+		"watchdog", "A lease that renews itself, and its loss",
+		"The watchdog keeps a short lease alive; then the key is deleted behind the holder's back.", playWatchdog,
+	},
+	{
+		"backoff", "What a back-off policy costs",
+		"8 workers want one key, hold it for 3 ms, and pause for 5 ms before they want it again.", playBackoff,
+	},
+}
+
+// A demo is the command that plays the acts.
+type demo struct {
+	url   string // of a server; empty: one inside the program
+	quick bool
+	lease time.Duration // that the watchdog keeps alive
+	// broken plays every act without what it is about (see stage), for tests.
+	broken bool
+}
+
+// defineDemo declares the flags of the demo.
+func defineDemo(flags *flag.FlagSet) action {
+	d := demo{lease: 300 * time.Millisecond}
+	flags.StringVar(&d.url, "redis", "",
+		"use the server at this `url`, such as redis://localhost:6379/0 (default a server inside the program)")
+	flags.BoolVar(&d.quick, "quick", false, "play the timed acts in a third of the time")
+	return d.run
+}
+
+// run plays the acts that were asked for, or all of them.
+func (d *demo) run(ctx context.Context, to streams, names []string) (err error) {
+	chosen, err := choose(names)
+	if err != nil {
+		return err
+	}
+	srv, err := openServer(ctx, d.url)
+	if err != nil {
+		return err
+	}
+	s := newStage(srv, newScreen(to.out))
+	s.lease, s.broken = d.lease, d.broken
+	if d.quick {
+		s.pace = 1. / 3
+	}
+	defer func() {
+		if failed := s.clear(); err == nil {
+			err = failed
+		}
+	}()
+	return playAll(ctx, s, chosen)
+}
+
+// choose finds the acts by their names; without names it is all of them.
+func choose(names []string) ([]act, error) {
+	if len(names) == 0 {
+		return acts, nil
+	}
+	var chosen []act
+	for _, name := range names {
+		i := slices.IndexFunc(acts, func(a act) bool { return a.name == name })
+		if i < 0 {
+			return nil, usageError(fmt.Sprintf("unknown act %q", name))
+		}
+		chosen = append(chosen, acts[i])
+	}
+	return chosen, nil
+}
+
+// actNames lists the acts for the usage.
+func actNames() string {
+	var names []string
+	for _, a := range acts {
+		names = append(names, a.name)
+	}
+	return strings.Join(names, ", ")
+}
+
+// playAll plays the acts one after the other. It returns an error if one could not be played to
+// its end, or a verdict is not as promised.
+func playAll(ctx context.Context, s *stage, chosen []act) error {
+	began := time.Now()
+	s.screen.line("redislock demo, on %s", s.server.name)
+	failed := 0
+	for i, a := range chosen {
+		s.screen.title(i+1, a.title, a.about)
+		v, err := a.play(ctx, s)
+		if err != nil {
+			s.screen.settle()
+			return fmt.Errorf("%s: %w", a.name, err)
+		}
+		if !v.ok() {
+			failed++
+		}
+		s.screen.verdict(v)
+	}
+	s.screen.line("\n%d of %d acts as promised, in %.1f s",
+		len(chosen)-failed, len(chosen), time.Since(began).Seconds())
+	if failed > 0 {
+		return fmt.Errorf("%d of %d acts not as promised", failed, len(chosen))
+	}
+	return nil
+}

@@ -1,0 +1,225 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"math"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/seed-14de3678/redislock/internal/redistest"
+)
+
+// play runs a quick demo, with a lease that a busy machine cannot lose.
+func play(ctx context.Context, o *output, d demo, names ...string) int {
+	d.quick, d.lease = true, 600*time.Millisecond
+	c := command{name: "demo", define: func(*flag.FlagSet) action { return d.run }}
+	return c.exec(ctx, o.streams(), names)
+}
+
+func TestAllActs(t *testing.T) {
+	t.Parallel()
+	var o output
+	if got := play(t.Context(), &o, demo{}); got != 0 {
+		t.Errorf("exit status %d\n%s", got, &o.err)
+	}
+	if got := strings.Count(o.out.String(), "✓"); got != len(acts) {
+		t.Errorf("%d good verdicts, want %d", got, len(acts))
+	}
+	if t.Failed() {
+		t.Log(o.out.String())
+	}
+}
+
+// Each act without what it is about has to say so.
+func TestBrokenActs(t *testing.T) {
+	t.Parallel()
+	faults := map[string]string{
+		"money":    "the sum is ",
+		"conflict": "not refused",
+		"readers":  "the late reader overtook the writer",
+		"watchdog": "ended within",
+		"backoff":  "two holders at once",
+	}
+	for _, a := range acts {
+		t.Run(a.name, func(t *testing.T) {
+			t.Parallel()
+			var o output
+			if got := play(t.Context(), &o, demo{broken: true}, a.name); got != exitFailed {
+				t.Errorf("exit status %d, want %d", got, exitFailed)
+			}
+			_, verdict, bad := strings.Cut(o.out.String(), "✗")
+			if fault := faults[a.name]; fault == "" || !bad || !strings.Contains(verdict, fault) {
+				t.Errorf("no fault %q in\n%s", fault, &o.out)
+			}
+			wantText(t, "stderr", o.err.String(), "1 of 1 acts not as promised")
+		})
+	}
+}
+
+func TestNothingIsLeftBehind(t *testing.T) {
+	t.Parallel()
+	redistest.Each(t, func(t *testing.T, b redistest.Backend) {
+		const db = 1 // of this test alone
+		var o output
+		if got := play(t.Context(), &o, demo{url: location(b, db)}); got != 0 {
+			t.Errorf("exit status %d\n%s%s", got, &o.out, &o.err)
+		}
+		wantEmpty(t, b, db)
+	})
+}
+
+func TestInterruptedActs(t *testing.T) {
+	t.Parallel()
+	for i, a := range acts {
+		if a.name == "conflict" {
+			continue // it is over before it could be interrupted
+		}
+		t.Run(a.name, func(t *testing.T) {
+			t.Parallel()
+			redistest.Each(t, func(t *testing.T, b redistest.Backend) {
+				db := 2 + i // of this subtest alone
+				for _, after := range []time.Duration{10, 60, 110, 160} {
+					interrupt(t, location(b, db), a.name, after*time.Millisecond)
+					wantEmpty(t, b, db)
+				}
+			})
+		})
+	}
+}
+
+// interrupt plays an act until it is interrupted, and wants it to be over soon after that.
+func interrupt(t *testing.T, url, name string, after time.Duration) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), after)
+	defer cancel()
+	var o output
+	began := time.Now()
+	if got := play(ctx, &o, demo{url: url}, name); got != exitInterrupted {
+		t.Errorf("exit status %d, want %d\n%s%s", got, exitInterrupted, &o.out, &o.err)
+	}
+	if took := time.Since(began); took > after+time.Second {
+		t.Errorf("interrupted after %s, it went on until %s", after, took)
+	}
+}
+
+// location is the URL of a database.
+func location(b redistest.Backend, db int) string { return fmt.Sprintf("redis://%s/%d", b.Addr(), db) }
+
+func wantEmpty(t *testing.T, b redistest.Backend, db int) {
+	t.Helper()
+	rdb := b.Client(t, func(opt *redis.Options) { opt.DB = db })
+	keys, err := rdb.Keys(t.Context(), "*").Result()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(keys) > 0 {
+		t.Errorf("left behind: %q", keys)
+	}
+}
+
+func TestKeysHaveAPrefixOnServersOfOthers(t *testing.T) {
+	t.Parallel()
+	b := redistest.Shared(t, redistest.Miniredis)
+	names := make(map[string]bool)
+	for range 2 {
+		srv, err := openServer(t.Context(), location(b, 0))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := newStage(srv, nil)
+		name := s.key("a:%d", 1)
+		if !strings.HasPrefix(name, "redislock-demo-") || !strings.HasSuffix(name, ":a:1") {
+			t.Errorf("key %q", name)
+		}
+		names[name] = true
+		if err := s.clear(); err != nil {
+			t.Error(err)
+		}
+	}
+	if len(names) != 2 {
+		t.Errorf("two runs share a key: %v", names)
+	}
+}
+
+func TestSilentServer(t *testing.T) {
+	t.Parallel()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	var o output
+	began := time.Now()
+	if got := play(ctx, &o, demo{url: "redis://" + l.Addr().String()}); got != exitInterrupted {
+		t.Errorf("exit status %d, want %d", got, exitInterrupted)
+	}
+	if took := time.Since(began); took > time.Second {
+		t.Errorf("it went on for %s", took)
+	}
+}
+
+func TestCensus(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name           string
+		stored         []string // by account
+		whole, partial int
+	}{
+		{"nobody", []string{"", "", ""}, 0, 0},
+		{"one set", []string{"t|m accounts=0,2", "", "t|m accounts=0,2"}, 1, 0},
+		{"two sets", []string{"t| accounts=0,3", "u| accounts=2,1", "u| accounts=2,1", "t| accounts=0,3"}, 2, 0},
+		{"half of a set", []string{"t|m accounts=0,2", "", ""}, 0, 1},
+		{"two halves", []string{"t|m accounts=0,1", "u|m accounts=0,1"}, 0, 2},
+		{"one key too many", []string{"t|m accounts=0,1", "t|m accounts=0,1", "t|m accounts=0,1"}, 0, 1},
+		{"other keys", []string{"t|m accounts=1,2", "t|m accounts=1,2", ""}, 0, 1},
+		{"no names", []string{"t"}, 0, 1},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			if whole, partial := census(tt.stored); whole != tt.whole || partial != tt.partial {
+				t.Errorf("%d whole, %d partial, want %d, %d", whole, partial, tt.whole, tt.partial)
+			}
+		})
+	}
+}
+
+func TestQuantile(t *testing.T) {
+	t.Parallel()
+	list := []time.Duration{1, 2, 3, 4}
+	for q, want := range map[float64]time.Duration{0: 1, 0.5: 3, 0.99: 4, 1: 4} {
+		if got := quantile(list, q); got != want {
+			t.Errorf("quantile %v is %d, want %d", q, got, want)
+		}
+	}
+	if got := quantile(nil, 0.5); got != 0 {
+		t.Errorf("quantile of nothing is %d", got)
+	}
+}
+
+func TestFairness(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		acquired []int
+		want     float64
+	}{
+		{[]int{0, 0}, 0},
+		{[]int{5, 5, 5, 5}, 1},
+		{[]int{8, 0, 0, 0}, 0.25},
+	} {
+		var c contest
+		for _, n := range tt.acquired {
+			c.workers = append(c.workers, contender{acquired: n})
+		}
+		if got := c.fairness(); math.Abs(got-tt.want) > 1e-9 {
+			t.Errorf("fairness of %v is %v, want %v", tt.acquired, got, tt.want)
+		}
+	}
+}

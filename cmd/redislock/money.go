@@ -1,0 +1,222 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/seed-14de3678/redislock"
+)
+
+const (
+	accounts       = 8
+	movers         = 16
+	openingBalance = 1000
+	// bankLife is how long the balances would outlive a demo that was killed.
+	bankLife = time.Minute
+)
+
+// A bank is accounts whose balances are plain strings in Redis. What keeps them right is that
+// whoever moves money holds the locks of both accounts.
+type bank struct {
+	*stage
+	locks    []string // by account
+	balances []string // by account
+	moved    atomic.Int64
+	until    time.Time
+}
+
+// sightings are what somebody saw who looked at all locks of the bank, again and again.
+type sightings struct{ snapshots, whole, partial int }
+
+// playMoney has workers move money while it watches the locks, then counts the money.
+func playMoney(ctx context.Context, s *stage) (verdict, error) {
+	b := &bank{stage: s, until: time.Now().Add(s.span(1500 * time.Millisecond))}
+	for i := range accounts {
+		b.locks = append(b.locks, s.key("account:%d", i))
+		b.balances = append(b.balances, s.key("balance:%d", i))
+	}
+	if err := b.open(ctx); err != nil {
+		return verdict{}, err
+	}
+	seen, err := b.operate(ctx)
+	if err != nil {
+		return verdict{}, err
+	}
+	sum, err := b.sum(ctx)
+	if err != nil {
+		return verdict{}, err
+	}
+	return b.judge(sum, seen), nil
+}
+
+// judge compares what there is with what there has to be.
+func (b *bank) judge(sum int, seen sightings) verdict {
+	const want = accounts * openingBalance
+	var v verdict
+	v.check(sum == want, fmt.Sprintf("the sum is still %d", want), fmt.Sprintf("the sum is %d, not %d", sum, want))
+	v.check(b.moved.Load() > 0, fmt.Sprintf("%d transfers", b.moved.Load()), "no transfer")
+	v.check(seen.partial == 0 && seen.whole > 0,
+		fmt.Sprintf("0 of %d locks seen taken in part (%d snapshots)", seen.whole, seen.snapshots),
+		fmt.Sprintf("%d locks seen whole, %d in part (%d snapshots)", seen.whole, seen.partial, seen.snapshots))
+	return v
+}
+
+// open gives each account its money.
+func (b *bank) open(ctx context.Context) error {
+	pipe := b.server.rdb.Pipeline()
+	for _, key := range b.balances {
+		pipe.Set(ctx, key, openingBalance, bankLife)
+	}
+	_, err := pipe.Exec(ctx)
+	return err
+}
+
+// operate runs the workers until time is up, and says what the locks looked like meanwhile.
+func (b *bank) operate(ctx context.Context) (sightings, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	over := make(chan error, 1)
+	go func() { over <- together(ctx, movers, b.work) }()
+	var seen sightings
+	for {
+		select {
+		case err := <-over:
+			return seen, err
+		case <-time.After(time.Millisecond):
+		}
+		if err := b.observe(ctx, &seen); err != nil {
+			cancel(err)
+			return seen, <-over
+		}
+		b.screen.tell("%5d transfers, %5d snapshots of the locks", b.moved.Load(), seen.snapshots)
+	}
+}
+
+// work moves money at random. A transfer that was begun is brought to its end.
+func (b *bank) work(ctx context.Context, _ int) error {
+	for time.Now().Before(b.until) {
+		from := rand.N(accounts)
+		to := (from + 1 + rand.N(accounts-1)) % accounts
+		if err := b.transfer(ctx, from, to); err != nil {
+			return err
+		}
+		b.moved.Add(1)
+	}
+	return nil
+}
+
+// transfer moves money under the locks of both accounts. They are named in whatever order they
+// come: a set is taken as one, so nobody can hold one key and wait for the other.
+func (b *bank) transfer(ctx context.Context, from, to int) error {
+	move := func(ctx context.Context) error { return b.move(ctx, from, to) }
+	if b.broken {
+		return move(ctx)
+	}
+	return b.client.With(ctx, []string{b.locks[from], b.locks[to]}, 3*time.Second, &redislock.Options{
+		RetryStrategy: redislock.ExponentialBackoff(time.Millisecond, 10*time.Millisecond),
+		Metadata:      fmt.Sprintf("%s accounts=%d,%d", redislock.InstanceMetadata(), from, to),
+	}, move)
+}
+
+// move reads both balances, pauses, and writes both: what anybody else wrote meanwhile is lost.
+func (b *bank) move(ctx context.Context, from, to int) error {
+	read, err := b.read(ctx, from, to)
+	if err != nil {
+		return err
+	}
+	if err := sleep(ctx, 200*time.Microsecond); err != nil {
+		return err
+	}
+	amount := rand.N(read[0] + 1)
+	pipe := b.server.rdb.Pipeline()
+	pipe.Set(ctx, b.balances[from], read[0]-amount, bankLife)
+	pipe.Set(ctx, b.balances[to], read[1]+amount, bankLife)
+	_, err = pipe.Exec(ctx)
+	return err
+}
+
+// read returns the balances of some accounts.
+func (b *bank) read(ctx context.Context, which ...int) ([]int, error) {
+	keys := make([]string, len(which))
+	for i, account := range which {
+		keys[i] = b.balances[account]
+	}
+	values, err := b.server.rdb.MGet(ctx, keys...).Result()
+	if err != nil {
+		return nil, err
+	}
+	balances := make([]int, len(values))
+	for i, value := range values {
+		text, _ := value.(string)
+		if balances[i], err = strconv.Atoi(text); err != nil {
+			return nil, fmt.Errorf("%s: %w", keys[i], err)
+		}
+	}
+	return balances, nil
+}
+
+// sum counts the money.
+func (b *bank) sum(ctx context.Context) (int, error) {
+	which := make([]int, accounts)
+	for i := range which {
+		which[i] = i
+	}
+	balances, err := b.read(ctx, which...)
+	total := 0
+	for _, balance := range balances {
+		total += balance
+	}
+	return total, err
+}
+
+// observe looks at all locks in one command, so that it sees them as they are at one moment.
+func (b *bank) observe(ctx context.Context, seen *sightings) error {
+	values, err := b.server.rdb.MGet(ctx, b.locks...).Result()
+	if err != nil {
+		return err
+	}
+	stored := make([]string, len(values))
+	for i, value := range values {
+		stored[i], _ = value.(string)
+	}
+	whole, partial := census(stored)
+	seen.snapshots++
+	seen.whole += whole
+	seen.partial += partial
+	return nil
+}
+
+// census counts the locks in a snapshot of what is stored for each account: those that have every
+// account which their metadata names and no other, and those that do not.
+func census(stored []string) (whole, partial int) {
+	has := make(map[string]map[int]bool)
+	for i, value := range stored {
+		if value == "" {
+			continue
+		}
+		if has[value] == nil {
+			has[value] = make(map[int]bool)
+		}
+		has[value][i] = true
+	}
+	for value, held := range has {
+		_, named, _ := strings.Cut(value, " accounts=")
+		wanted := strings.Split(named, ",")
+		missing := len(wanted) != len(held)
+		for _, text := range wanted {
+			account, err := strconv.Atoi(text)
+			missing = missing || err != nil || !held[account]
+		}
+		if missing {
+			partial++
+		} else {
+			whole++
+		}
+	}
+	return whole, partial
+}

@@ -1,0 +1,105 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/seed-14de3678/redislock"
+)
+
+// A stage is what the acts have in common.
+type stage struct {
+	server *server
+	client *redislock.Client
+	screen *screen
+	pace   float64       // by which the length of the timed acts is multiplied
+	lease  time.Duration // that the watchdog keeps alive
+
+	// broken leaves out what an act is about: the locks of money and backoff, the holder of
+	// conflict, the intent of readers, the renewals of watchdog. Then its verdict has to be bad.
+	broken bool
+
+	mu   sync.Mutex
+	keys map[string]bool // every one that was named
+}
+
+// tidyUp is how long clearing the stage may take.
+const tidyUp = 3 * time.Second
+
+func newStage(srv *server, scr *screen) *stage {
+	return &stage{
+		server: srv,
+		client: redislock.New(srv.rdb),
+		screen: scr,
+		pace:   1,
+		keys:   make(map[string]bool),
+	}
+}
+
+// key returns the name that a key has on this server, and takes note of it.
+func (s *stage) key(format string, args ...any) string {
+	name := s.server.prefix + fmt.Sprintf(format, args...)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.keys[name] = true
+	return name
+}
+
+// span returns how long something takes that lasts for d at the usual pace.
+func (s *stage) span(d time.Duration) time.Duration { return time.Duration(float64(d) * s.pace) }
+
+// clear removes every key from the server and lets go of it. No act may be under way. What the
+// locks have left, such as an intent, is seen to by closing their client.
+func (s *stage) clear() error {
+	s.client.Close()
+	ctx, cancel := context.WithTimeout(context.Background(), tidyUp)
+	defer cancel()
+	s.mu.Lock()
+	names := make([]string, 0, len(s.keys))
+	for name := range s.keys {
+		names = append(names, name)
+	}
+	s.mu.Unlock()
+	var err error
+	if len(names) > 0 {
+		err = s.server.rdb.Del(ctx, names...).Err()
+	}
+	if closed := s.server.close(); err == nil {
+		err = closed
+	}
+	if err != nil {
+		return fmt.Errorf("clear up %s*: %w", s.server.prefix, err)
+	}
+	return nil
+}
+
+// together runs fn n times at once and waits for all of them. The first error ends the context of
+// the others, and is returned.
+func together(ctx context.Context, n int, fn func(ctx context.Context, i int) error) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var all sync.WaitGroup
+	for i := range n {
+		all.Go(func() {
+			if err := fn(ctx, i); err != nil {
+				cancel(err)
+			}
+		})
+	}
+	all.Wait()
+	return context.Cause(ctx)
+}
+
+// sleep waits for d. It returns an error if ctx ends before.
+func sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}

@@ -1,0 +1,86 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/seed-14de3678/redislock"
+)
+
+// playWatchdog has a short lease renewed, then takes the key away and sees when that is told.
+func playWatchdog(ctx context.Context, s *stage) (verdict, error) {
+	key := s.key("job:1")
+	lock, err := s.client.Obtain(ctx, []string{key}, s.lease, &redislock.Options{
+		Watchdog: !s.broken, Metadata: redislock.InstanceMetadata(),
+	})
+	if err != nil {
+		return verdict{}, err
+	}
+	defer lock.Release(ctx) //nolint:errcheck // it is lost by then
+	held := lock.Context(ctx)
+
+	began := time.Now()
+	ttls, err := s.sample(ctx, lock)
+	if err != nil {
+		return verdict{}, err
+	}
+	lived := time.Since(began)
+	s.screen.note("TTL every %d ms: %s ms", (s.lease / 4).Milliseconds(), inMillis(ttls))
+
+	if err := s.server.rdb.Del(ctx, key).Err(); err != nil {
+		return verdict{}, err
+	}
+	deleted := time.Now()
+	select {
+	case <-held.Done():
+	case <-time.After(2 * s.lease):
+	}
+	told := time.Since(deleted)
+	if err := context.Cause(ctx); err != nil {
+		return verdict{}, err
+	}
+	cause := context.Cause(held)
+	s.screen.note("DEL %q: after %d ms the holder's context ends, cause %q", key, told.Milliseconds(), fmt.Sprint(cause))
+	s.screen.note("(a renewal is due every %d ms)", (s.lease / 3).Milliseconds())
+
+	var v verdict
+	v.check(slices.Min(ttls) > 0 && lived > s.lease,
+		fmt.Sprintf("a lease of %d ms lived for %d ms", s.lease.Milliseconds(), lived.Milliseconds()),
+		fmt.Sprintf("a lease of %d ms ended within %d ms", s.lease.Milliseconds(), lived.Milliseconds()))
+	v.check(errors.Is(cause, redislock.ErrLockLost) && told <= s.lease,
+		fmt.Sprintf("its loss was told within %d ms", told.Milliseconds()+1),
+		fmt.Sprintf("its loss was not told within the lease: cause %v after %d ms", cause, told.Milliseconds()))
+	return v, nil
+}
+
+// sample asks for the TTL, several times within each lease, for four of them. A lock that is no
+// longer held has none.
+func (s *stage) sample(ctx context.Context, lock *redislock.Lock) ([]time.Duration, error) {
+	var ttls []time.Duration
+	for end := time.Now().Add(max(s.span(4*s.lease), 2*s.lease)); time.Now().Before(end); {
+		ttl, err := lock.TTL(ctx)
+		if err != nil && !errors.Is(err, redislock.ErrLockNotHeld) {
+			return nil, err
+		}
+		ttls = append(ttls, ttl)
+		bar := strings.Repeat("█", int(40*ttl/s.lease))
+		s.screen.tell("TTL %4d ms %s", ttl.Milliseconds(), bar)
+		if err := sleep(ctx, s.lease/4); err != nil {
+			return nil, err
+		}
+	}
+	return ttls, nil
+}
+
+// inMillis lists durations.
+func inMillis(list []time.Duration) string {
+	texts := make([]string, len(list))
+	for i, d := range list {
+		texts[i] = fmt.Sprint(d.Milliseconds())
+	}
+	return strings.Join(texts, " ")
+}
