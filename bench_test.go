@@ -3,104 +3,205 @@ package redislock_test
 import (
 	"context"
 	"fmt"
-	"os"
-	"testing"
-	"time"
+	"runtime"
 	"sync"
 	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
 
 	"github.com/redis/go-redis/v9"
+
 	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/redistest"
 )
 
-var cad = redis.NewScript(`if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) end return 0`)
+// Every benchmark runs against a real server, and beside what it measures stands what one would
+// write with go-redis alone: `benchstat -col /by` shows both sides of one run.
 
-func rdbB(b *testing.B) *redis.Client {
-	r := redis.NewClient(&redis.Options{Addr: os.Getenv("RADDR")})
-	b.Cleanup(func() { r.Close() })
-	return r
+const benchTTL = 10 * time.Second
+
+// rawToken is as long as the tokens of this package.
+const rawToken = "0123456789012345678901"
+
+// raw locks keys one by one: SET NX PX, then a compare-and-delete script.
+type raw struct {
+	rdb     *redis.Client
+	release *redis.Script
 }
 
-func BenchmarkRaw1(b *testing.B) {
-	ctx := context.Background()
-	r := rdbB(b)
-	b.ReportAllocs()
-	for b.Loop() {
-		if err := r.SetArgs(ctx, "raw", "0123456789012345678901", redis.SetArgs{Mode: "NX", TTL: 10 * time.Second}).Err(); err != nil {
-			b.Fatal(err)
-		}
-		if err := cad.Run(ctx, r, []string{"raw"}, "0123456789012345678901").Err(); err != nil {
-			b.Fatal(err)
+func newRaw(rdb *redis.Client) raw {
+	return raw{rdb, redis.NewScript(
+		`if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) end return 0`)}
+}
+
+func (r raw) cycle(ctx context.Context, keys ...string) error {
+	for _, key := range keys {
+		if err := r.rdb.SetArgs(ctx, key, rawToken, redis.SetArgs{Mode: "NX", TTL: benchTTL}).Err(); err != nil {
+			return err
 		}
 	}
+	for _, key := range keys {
+		if err := r.release.Run(ctx, r.rdb, []string{key}, rawToken).Err(); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-func BenchmarkLock(b *testing.B) {
-	for _, n := range []int{1, 8, 1000} {
-		b.Run(fmt.Sprint(n), func(b *testing.B) {
-			ctx := context.Background()
-			c := redislock.New(rdbB(b))
-			var keys []string
-			for i := range n {
-				keys = append(keys, fmt.Sprint("k", i))
+func lockCycle(ctx context.Context, client *redislock.Client, keys ...string) error {
+	lock, err := client.Obtain(ctx, keys, benchTTL, nil)
+	if err != nil {
+		return err
+	}
+	return lock.Release(ctx)
+}
+
+// somewhere makes n keys.
+func somewhere(prefix string, n int) []string {
+	keys := make([]string, n)
+	for i := range keys {
+		keys[i] = fmt.Sprint(prefix, ":", i)
+	}
+	return keys
+}
+
+// Obtain and release, nobody else there. A caller whose context can end pays two changes of
+// goroutine, so that it need not wait for a server that hangs.
+func BenchmarkAlone(b *testing.B) {
+	server := redistest.Shared(b, redistest.Redis)
+	endless := context.Background()
+	b.Run("keys=1/by=raw", func(b *testing.B) {
+		r := newRaw(server.Client(b))
+		b.ReportAllocs()
+		for b.Loop() {
+			if err := r.cycle(endless, "alone:raw"); err != nil {
+				b.Fatal(err)
 			}
+		}
+	})
+	for _, n := range []int{1, 8, 1000} {
+		b.Run(fmt.Sprintf("keys=%d/by=redislock", n), func(b *testing.B) {
+			client := redislock.New(server.Client(b))
+			keys := somewhere("alone", n)
 			b.ReportAllocs()
 			for b.Loop() {
-				l, err := c.Obtain(ctx, keys, 10*time.Second, nil)
-				if err != nil {
-					b.Fatal(err)
-				}
-				if err := l.Release(ctx); err != nil {
+				if err := lockCycle(endless, client, keys...); err != nil {
 					b.Fatal(err)
 				}
 			}
 		})
 	}
+	b.Run("keys=1/by=redislock-cancellable", func(b *testing.B) {
+		client := redislock.New(server.Client(b))
+		ctx, cancel := context.WithCancel(endless)
+		defer cancel()
+		b.ReportAllocs()
+		for b.Loop() {
+			if err := lockCycle(ctx, client, "alone:1"); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
 }
 
-func parallel(b *testing.B, g int, fn func(id int)) {
-	var wg sync.WaitGroup
+// Many goroutines of one client, each on keys of its own.
+func BenchmarkTogether(b *testing.B) {
+	server := redistest.Shared(b, redistest.Redis)
+	for _, size := range []struct{ goroutines, keys int }{{1, 1}, {64, 1}, {512, 1}, {64, 8}} {
+		name := fmt.Sprintf("goroutines=%d/keys=%d/by=", size.goroutines, size.keys)
+		b.Run(name+"raw", func(b *testing.B) {
+			r := newRaw(server.Client(b))
+			together(b, size.goroutines, size.keys, r.cycle)
+		})
+		b.Run(name+"redislock", func(b *testing.B) {
+			client := redislock.New(server.Client(b))
+			together(b, size.goroutines, size.keys, func(ctx context.Context, keys ...string) error {
+				return lockCycle(ctx, client, keys...)
+			})
+		})
+		b.Run(name+"redislock-unbatched", func(b *testing.B) {
+			client := redislock.New(server.Client(b), redislock.WithoutBatching())
+			together(b, size.goroutines, size.keys, func(ctx context.Context, keys ...string) error {
+				return lockCycle(ctx, client, keys...)
+			})
+		})
+	}
+}
+
+// together has goroutines share the iterations of a benchmark.
+func together(b *testing.B, goroutines, keys int, work func(context.Context, ...string) error) {
+	b.Helper()
 	var left atomic.Int64
 	left.Store(int64(b.N))
+	var wg sync.WaitGroup
 	b.ResetTimer()
-	for i := range g {
+	for id := range goroutines {
 		wg.Go(func() {
+			mine := somewhere(fmt.Sprint("together:", id), keys)
 			for left.Add(-1) >= 0 {
-				fn(i)
+				if err := work(context.Background(), mine...); err != nil {
+					b.Error(err)
+					return
+				}
 			}
 		})
 	}
 	wg.Wait()
 }
 
-func BenchmarkPar(b *testing.B) {
-	for _, g := range []int{1, 64, 512} {
-		b.Run(fmt.Sprint("raw/", g), func(b *testing.B) {
-			ctx := context.Background()
-			r := rdbB(b)
-			parallel(b, g, func(id int) {
-				k := fmt.Sprint("raw", id)
-				if err := r.SetArgs(ctx, k, "0123456789012345678901", redis.SetArgs{Mode: "NX", TTL: 10 * time.Second}).Err(); err != nil {
-					b.Error(err)
-				}
-				if err := cad.Run(ctx, r, []string{k}, "0123456789012345678901").Err(); err != nil {
-					b.Error(err)
-				}
-			})
-		})
-		b.Run(fmt.Sprint("lock/", g), func(b *testing.B) {
-			ctx := context.Background()
-			c := redislock.New(rdbB(b))
-			parallel(b, g, func(id int) {
-				l, err := c.Obtain(ctx, []string{fmt.Sprint("l", id)}, 10*time.Second, nil)
-				if err != nil {
-					b.Error(err)
-					return
-				}
-				if err := l.Release(ctx); err != nil {
-					b.Error(err)
-				}
-			})
-		})
+// Ten thousand locks with a ttl of 30 s and a watchdog, over a round of renewals: what they cost
+// the client. One iteration takes a good ten seconds.
+func BenchmarkWatched(b *testing.B) {
+	const locks, ttl = 10000, 30 * time.Second
+	server := redistest.Shared(b, redistest.Redis)
+	for range b.N {
+		client := redislock.New(server.Client(b))
+		ctx := context.Background()
+		keys := somewhere("watched", locks)
+		held := make([]*redislock.Lock, locks)
+		goroutines := runtime.NumGoroutine()
+		heap := heapInUse()
+		for i := range held {
+			lock, err := client.Obtain(ctx, keys[i:i+1], ttl, &redislock.Options{Watchdog: true})
+			if err != nil {
+				b.Fatal(err)
+			}
+			held[i] = lock
+		}
+		perLock := float64(heapInUse()-heap) / locks
+		began, used := time.Now(), cpuUsed()
+		most := 0
+		for time.Since(began) < ttl/3+time.Second {
+			most = max(most, runtime.NumGoroutine()-goroutines)
+			time.Sleep(20 * time.Millisecond)
+		}
+		share := float64(cpuUsed()-used) / float64(time.Since(began))
+		b.ReportMetric(100*share, "%core")
+		b.ReportMetric(perLock, "B/lock")
+		b.ReportMetric(float64(most), "goroutines")
+		b.ReportMetric(0, "ns/op")
+		for _, lock := range held {
+			if err := lock.Release(ctx); err != nil {
+				b.Fatal(err)
+			}
+		}
+		client.Close()
 	}
+}
+
+func heapInUse() int64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}
+
+// cpuUsed returns the processor time of this process so far.
+func cpuUsed() time.Duration {
+	var usage syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
+		return 0
+	}
+	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }

@@ -10,24 +10,32 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// A call is one run of a script, from the moment it is asked for until its outcome is known. It
-// is a redis.Cmder, so that a whole batch of them can be one pipeline.
+// A call is one run of a script, from the moment it is asked for until its outcome is known.
 //
 // All scripts are idempotent for (keys, token), so a call may be sent again. go-redis would do
 // that by itself and not say so; here it has to be known whether an earlier try may have been
-// executed, so a call does its own retries (NoRetry).
+// executed, so a call does its own retries.
 type call struct {
-	*redis.Cmd // the latest try
+	*redis.Cmd // the latest try, if the call travels by itself
+	only       [1]parcel
 
 	script    *script
 	transport *transport
 	ctx       context.Context // of the caller; the call outlives its end
-	keys      []string
-	args      []any // the command: name, script, number of keys, keys, arguments
+
+	keys  []string
+	extra []string // keys behind them that a reply does not count
+	value *string  // by reference: hooks of the Redis client are not to print tokens
+	ttl   int64    // ms; 0: the script has none
+	more  []any    // further arguments
+
+	plain bool // batch.lua may try to do it, together with others
 
 	tries  int    // how many may still follow
 	sent   moment // before the latest try was sent
 	unsure bool   // an earlier try may have been executed, now or later
+	reply  any
+	err    error
 
 	// settle is told the outcome, on a goroutine of the lane.
 	settle func(*call)
@@ -41,42 +49,17 @@ const (
 	left           // the caller has gone; settle takes it
 )
 
-// newCall prepares a run of a script over the keys, with the extra keys behind them.
-func newCall(ctx context.Context, s *script, keys, extra []string, args ...any) *call {
-	n := len(keys) + len(extra)
-	c := &call{script: s, ctx: ctx, keys: keys}
-	c.args = make([]any, 3, 3+n+len(args))
-	c.args[0], c.args[1], c.args[2] = "evalsha", s.sha, n
-	for _, key := range keys {
-		c.args = append(c.args, key)
-	}
-	for _, key := range extra {
-		c.args = append(c.args, key)
-	}
-	c.args = append(c.args, args...)
-	return c
-}
-
-// NoRetry keeps go-redis from sending the command again.
-func (c *call) NoRetry() bool { return true }
-
-// prepare makes the next try: by the name of the script, or with its source where the server does
-// not know it.
-func (c *call) prepare(withSource bool) {
-	if withSource {
-		c.args[0], c.args[1] = "eval", c.script.source
-	} else {
-		c.args[0], c.args[1] = "evalsha", c.script.sha
-	}
-	c.Cmd = redis.NewCmd(c.ctx, c.args...)
-	c.SetFirstKeyPos(3)
+// newCall prepares a run of a script. Its arguments are the value and the ttl, as far as there
+// are any, and then more.
+func newCall(ctx context.Context, s *script, keys, extra []string, value *string, ttl int64, more ...any) *call {
+	return &call{script: s, ctx: ctx, keys: keys, extra: extra, value: value, ttl: ttl, more: more}
 }
 
 // again reports whether the failed call is worth another try, and takes note that the last one
 // may have been executed.
 func (c *call) again() bool {
-	c.transport.failed(c.Err())
-	switch classify(c.Err()) {
+	c.transport.failed(c.err)
+	switch classify(c.err) {
 	case final:
 		return false
 	case unknown:
@@ -92,7 +75,7 @@ func (c *call) again() bool {
 // finish hands the outcome to whoever takes it.
 func (c *call) finish() {
 	defer c.transport.finished()
-	if c.Err() == nil {
+	if c.err == nil {
 		c.transport.warm.Store(true)
 	}
 	if c.done != nil && c.fate.CompareAndSwap(pending, settled) {
@@ -107,6 +90,11 @@ func (c *call) finish() {
 // wait blocks until the outcome is there, or until ctx has ended and patience has run out; then
 // it returns false, and the caller may leave. A negative patience has no end.
 func (c *call) wait(ctx context.Context, patience time.Duration) bool {
+	if ctx.Done() == nil { // a plain receive is much cheaper
+		<-c.done
+		c.transport.dones.Put(c.done)
+		return true
+	}
 	select {
 	case <-c.done:
 		c.transport.dones.Put(c.done)
@@ -140,14 +128,15 @@ func (c *call) leave(settle func(*call)) bool {
 	return false
 }
 
-// code returns the integer of a reply, or the first of its array, and the rest of the array.
+// code returns the integer of a reply: 1 says that all went well, an array that begins with 0 or
+// -1 that it did not. Then the rest of the array comes along.
 func (c *call) code() (int64, []any, error) {
-	switch v := c.Val().(type) {
+	switch v := c.reply.(type) {
 	case int64:
 		return v, nil, nil
 	case []any:
-		if len(v) > 0 {
-			if n, ok := v[0].(int64); ok {
+		if len(v) > 1 {
+			if n, ok := v[0].(int64); ok && n <= 0 {
 				return n, v[1:], nil
 			}
 		}
@@ -158,7 +147,7 @@ func (c *call) code() (int64, []any, error) {
 // garbled is the error for a reply that the script cannot have sent: another script answers, or
 // something between us and Redis.
 func (c *call) garbled() error {
-	return fmt.Errorf("redislock: unexpected reply to %s: %T", c.script.name, c.Val())
+	return fmt.Errorf("redislock: unexpected reply to %s: %T", c.script.name, c.reply)
 }
 
 // lost translates the indexes of a reply into keys.

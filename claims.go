@@ -1,8 +1,10 @@
 package redislock
 
 import (
+	"context"
 	"slices"
 	"sync"
+	"time"
 )
 
 // Claims are the keys that Obtains under way and locks of a Client count on, by token, as far as
@@ -20,6 +22,7 @@ type claimed struct {
 	claims   []*claim
 	clearing int           // clean-ups under way
 	cleared  chan struct{} // closed when there are none left; made when somebody waits
+	lands    moment        // until then a clean-up that was not answered may reach the server
 }
 
 // A claim is what one Obtain or one lock counts on.
@@ -28,21 +31,47 @@ type claim struct {
 	lock *Lock // nil while the Obtain is under way
 }
 
-// stake enters a claim. The channel is closed when no clean-up of that token is under way any
-// more that could still touch its keys; nil if there is none.
-func (c *claims) stake(token string, keys []string, lock *Lock) (*claim, <-chan struct{}) {
+// stake enters a claim.
+func (c *claims) stake(token string, keys []string, lock *Lock) *claim {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	of := c.ofLocked(token)
 	mine := &claim{keys: keys, lock: lock}
 	of.claims = append(of.claims, mine)
-	if of.clearing == 0 {
-		return mine, nil
+	return mine
+}
+
+// settle waits until no clean-up of the token can touch its keys any more, or ctx ends. Those that
+// begin later leave claimed keys alone; one that was not answered is waited for as long as its
+// request may be on its way.
+func (c *claims) settle(ctx context.Context, token string) {
+	for ctx.Err() == nil {
+		c.mu.Lock()
+		of := c.ofLocked(token)
+		wait := of.lands.since(now())
+		var cleared chan struct{}
+		if of.clearing > 0 {
+			if of.cleared == nil {
+				of.cleared = make(chan struct{})
+			}
+			cleared = of.cleared
+		}
+		c.mu.Unlock()
+		if cleared == nil && wait <= 0 {
+			return
+		}
+		var landed <-chan time.Time
+		if cleared == nil {
+			timer := time.NewTimer(wait)
+			defer timer.Stop()
+			landed = timer.C
+		}
+		select {
+		case <-cleared:
+		case <-landed:
+		case <-ctx.Done():
+		}
 	}
-	if of.cleared == nil {
-		of.cleared = make(chan struct{})
-	}
-	return mine, of.cleared
 }
 
 // hand passes a claim on to the lock that came of it.
@@ -86,12 +115,15 @@ func (c *claims) clear(token string, keys []string) []string {
 	return free
 }
 
-// done ends a clean-up.
-func (c *claims) done(token string) {
+// done ends a clean-up, whose request may still reach the server until it lands.
+func (c *claims) done(token string, lands moment) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	of := c.byToken[token]
 	of.clearing--
+	if lands.reached(of.lands) {
+		of.lands = lands
+	}
 	if of.clearing == 0 && of.cleared != nil {
 		close(of.cleared)
 		of.cleared = nil
@@ -128,7 +160,7 @@ func (c *claims) sweepLocked() {
 }
 
 func (c *claims) forgetLocked(token string, of *claimed) {
-	if len(of.claims) == 0 && of.clearing == 0 {
+	if len(of.claims) == 0 && of.clearing == 0 && now().reached(of.lands) {
 		delete(c.byToken, token)
 	}
 }

@@ -210,7 +210,9 @@ type Options struct {
 
 	// Token is the owner under which the keys are held. Keys that it holds already count as free,
 	// so that a set may grow, shrink, or change its metadata or modes. All locks of one token are
-	// one owner: what one of them releases the others lose. Default: a new random token.
+	// one owner: what one of them releases the others lose. If the outcome of an Obtain was not
+	// known, the next one of its token waits until the clean-up cannot take its keys away: until it
+	// was answered, at most 10 s. Default: a new random token.
 	Token string
 
 	// Watchdog renews the lease every third of the ttl until the lock is released or lost.

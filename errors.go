@@ -138,30 +138,37 @@ func classify(err error) outcome {
 	return unknown
 }
 
-func isNoScript(err error) bool { return err != nil && redis.HasErrorPrefix(err, "NOSCRIPT") }
-
 // fault turns the error of a call into the one that callers see: with a sentinel where there is
 // one for the fact, and without what only the authors of a script can read.
-func fault(operation string, set keySet, err error) error {
-	kind := classify(err)
+func fault(operation string, set keySet, c *call) error {
+	kind, err := classify(c.err), c.err
 	if answer, ok := errors.AsType[redis.Error](err); ok {
-		err = serverError{answer: answer}
+		err = newServerError(answer)
 		if strings.HasPrefix(answer.Error(), "CROSSSLOT") {
 			return fmt.Errorf("redislock: %s %s: %w (%w)", operation, set, ErrCrossSlot, err)
 		}
 	}
-	if kind == unknown {
+	if kind == unknown || kind == passing && c.unsure {
 		return fmt.Errorf("redislock: %s %s: %w: %w", operation, set, ErrUnknownOutcome, err)
 	}
 	return fmt.Errorf("redislock: %s %s: %w", operation, set, err)
 }
 
-// serverError shows an error of the server without the place in the script at which it arose.
-type serverError struct{ answer redis.Error }
+// serverError shows an error of the server without the place in the script at which it arose, and
+// without the arguments that a server repeats if it does not know a command: one is the token.
+type serverError struct {
+	text   string
+	answer redis.Error
+}
 
 // inScript is what Redis puts around an error that arises inside a script.
-var inScript = regexp.MustCompile(` script: [0-9a-f]{40}, on @user_script:\d+\.?$|@?user_script:\d+: `)
+var inScript = regexp.MustCompile(` script: [0-9a-f]{40}, on @user_script:\d+\.?$|@?user_script:\d+: | \(call to f_[0-9a-f]{40}\)`)
 
-func (e serverError) Error() string { return inScript.ReplaceAllString(e.answer.Error(), "") }
+func newServerError(answer redis.Error) error {
+	text, _, _ := strings.Cut(answer.Error(), ", with args beginning with")
+	return &serverError{text: inScript.ReplaceAllString(text, ""), answer: answer}
+}
 
-func (e serverError) Unwrap() error { return e.answer }
+func (e *serverError) Error() string { return e.text }
+
+func (e *serverError) Unwrap() error { return e.answer }

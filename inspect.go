@@ -69,15 +69,15 @@ func (c *Client) Inspect(ctx context.Context, keys ...string) ([]KeyState, error
 		if name, err := companion("intent", key); err == nil {
 			intent = []string{name}
 		}
-		calls[i] = newCall(ctx, inspectScript, keys[i:i+1:i+1], intent)
+		calls[i] = newCall(ctx, inspectScript, keys[i:i+1:i+1], intent, nil, 0)
 	}
 	states := make([]KeyState, len(keys))
 	err := c.transport.all(ctx, calls, func(i int) error {
 		set := keySet{keys: keys[i : i+1]}
-		if err := calls[i].Err(); err != nil {
-			return fault("inspect", set, err)
+		if calls[i].err != nil {
+			return fault("inspect", set, calls[i])
 		}
-		reply, _ := calls[i].Val().([]any)
+		reply, _ := calls[i].reply.([]any)
 		state, err := decodeState(keys[i], reply)
 		if err != nil {
 			return fmt.Errorf("redislock: inspect %s: %w", set, err)

@@ -24,10 +24,12 @@ const (
 // are under way.
 type lane struct {
 	courier courier
-	limit   int // of batches under way
+	limit   int  // of batches under way
+	bundles bool // plain calls may share a script: all keys are on one server
 
 	mu      sync.Mutex
-	running int
+	running int // batches under way
+	flying  int // calls in them
 	queue   []*call
 	late    *time.Timer // runs while the queue is not empty
 }
@@ -39,6 +41,7 @@ func (l *lane) send(c *call, inline bool) {
 	l.mu.Lock()
 	if l.running < l.limit && len(l.queue) == 0 {
 		l.running++
+		l.flying++
 		l.mu.Unlock()
 		one := [1]*call{c}
 		if !inline {
@@ -46,7 +49,7 @@ func (l *lane) send(c *call, inline bool) {
 			return
 		}
 		l.exchange(one[:])
-		if batch := l.next(); batch != nil {
+		if batch := l.next(1); batch != nil {
 			go l.drive(batch)
 		}
 		return
@@ -75,11 +78,15 @@ func (l *lane) relieve() {
 	l.drive(batch)
 }
 
-// takeLocked takes the next batch out of the queue.
+// takeLocked takes the next batch out of the queue: a fair share of all calls that are here, so
+// that the batches under way are of one size, and the server works on one of them while the
+// client prepares the other.
 func (l *lane) takeLocked() []*call {
-	n := min(len(l.queue), fullBatch)
+	share := (l.flying + len(l.queue) + underWay - 1) / underWay
+	n := min(len(l.queue), share, fullBatch)
 	batch := l.queue[:n:n]
 	l.queue = l.queue[n:]
+	l.flying += n
 	if len(l.queue) == 0 {
 		l.queue = nil
 		l.late.Stop()
@@ -94,51 +101,42 @@ func (l *lane) drive(batch []*call) {
 	for batch != nil {
 		l.exchange(batch)
 		runtime.Gosched() // those who have their answer ask again: let them come along
-		batch = l.next()
+		batch = l.next(len(batch))
 	}
 }
 
-// next takes the batch that follows one that has come back; nil if there is none.
-func (l *lane) next() []*call {
+// next takes the batch that follows one of so many calls that has come back; nil if there is none.
+func (l *lane) next(landed int) []*call {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.flying -= landed
 	if len(l.queue) == 0 || l.running > l.limit {
 		l.running--
 		return nil
 	}
-	return l.takeLocked()
+	batch := l.takeLocked()
+	if len(l.queue) > 0 && l.running < l.limit {
+		l.running++
+		go l.drive(l.takeLocked())
+	}
+	return batch
 }
 
 // exchange sends a batch and settles each of its calls, or sends it again.
 func (l *lane) exchange(batch []*call) {
 	batch = present(batch)
-	l.courier.deliver(batch, byName)
-	var unheard []*call
-	for _, c := range batch {
-		if isNoScript(c.Err()) {
-			unheard = append(unheard, c)
-		}
-	}
-	if len(unheard) > 0 {
-		// One source for each script is enough, in a pipeline they are executed in order; but
-		// behind a Ring or a moved slot they may not be, so what is left over brings its own.
-		first := make(map[*script]*call)
-		for _, c := range unheard {
-			if first[c.script] == nil {
-				first[c.script] = c
-			}
-		}
-		l.courier.deliver(unheard, func(c *call) bool { return first[c.script] == c })
-		var still []*call
-		for _, c := range unheard {
-			if isNoScript(c.Err()) {
-				still = append(still, c)
-			}
-		}
-		l.courier.deliver(still, bySource)
+	switch {
+	case len(batch) == 1:
+		l.transmit(batch[0].self())
+	case l.bundles:
+		l.transmit(pack(batch))
+		// What could not be done plainly is now done by its own script.
+		l.transmit(singles(batch, func(c *call) bool { return c.err == errNotPlain })) //nolint:errorlint // this value
+	default:
+		l.transmit(singles(batch, func(*call) bool { return true }))
 	}
 	for _, c := range batch {
-		if c.Err() != nil && c.again() {
+		if c.err != nil && c.again() {
 			time.AfterFunc(tryPause(c.tries), func() { l.send(c, false) })
 			continue
 		}
@@ -146,23 +144,54 @@ func (l *lane) exchange(batch []*call) {
 	}
 }
 
+// transmit sends parcels until the server knows their scripts, and unpacks the answers.
+func (l *lane) transmit(parcels []parcel) {
+	l.courier.deliver(parcels, byName)
+	if unheard := unknownTo(parcels); len(unheard) > 0 {
+		// One source for each script is enough, in a pipeline they are executed in order; but
+		// behind a Ring or a moved slot they may not be, so what is left over brings its own.
+		first := make(map[*script]*redis.Cmd)
+		l.courier.deliver(unheard, func(p parcel) bool {
+			script, cmd := p.contents().script, *p.command()
+			if first[script] == nil {
+				first[script] = cmd
+				return true
+			}
+			return false
+		})
+		l.courier.deliver(unknownTo(unheard), bySource)
+	}
+	for _, p := range parcels {
+		p.unpack()
+	}
+}
+
+// unknownTo returns the parcels whose script the server did not know.
+func unknownTo(parcels []parcel) []parcel {
+	var unheard []parcel
+	for _, p := range parcels {
+		if err := p.Err(); err != nil && redis.HasErrorPrefix(err, "NOSCRIPT") {
+			unheard = append(unheard, p)
+		}
+	}
+	return unheard
+}
+
 // present drops the calls that were left before they were sent: they are settled as never sent.
 func present(batch []*call) []*call {
-	for i, c := range batch {
-		if c.fate.Load() != left {
-			continue
-		}
-		here := append([]*call(nil), batch[:i]...)
-		for _, c := range batch[i:] {
-			if c.fate.Load() != left {
-				here = append(here, c)
-				continue
+	for _, c := range batch {
+		if c.fate.Load() == left {
+			here := make([]*call, 0, len(batch))
+			for _, c := range batch {
+				if c.fate.Load() != left {
+					here = append(here, c)
+					continue
+				}
+				c.err = errNotSent
+				c.finish()
 			}
-			c.Cmd = redis.NewCmd(c.ctx)
-			c.SetErr(errNotSent)
-			c.finish()
+			return here
 		}
-		return here
 	}
 	return batch
 }

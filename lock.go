@@ -67,7 +67,7 @@ func (l *Lock) Token() string {
 	l.mu.Unlock()
 	if show {
 		// From now on it may come back in an Options.Token.
-		mine, _ := l.client.claims.stake(l.token, keys, l)
+		mine := l.client.claims.stake(l.token, keys, l)
 		l.mu.Lock()
 		if l.claim == nil && l.state == held {
 			l.claim, mine = mine, nil
@@ -105,12 +105,12 @@ func (l *Lock) TTL(ctx context.Context) (time.Duration, error) {
 		return 0, fmt.Errorf("redislock: ttl: %w", l.faulty)
 	}
 	set := l.snapshot()
-	c := newCall(ctx, pttlScript, set.keys, nil, &l.value)
+	c := newCall(ctx, pttlScript, set.keys, nil, &l.value, 0)
 	if !l.client.transport.do(ctx, c, 0) && c.leave(nil) {
 		return 0, interrupted(ctx, "ttl", set)
 	}
-	if err := c.Err(); err != nil {
-		return 0, fault("ttl", set, err)
+	if err := c.err; err != nil {
+		return 0, fault("ttl", set, c)
 	}
 	switch ms, _, err := c.code(); {
 	case err != nil:
@@ -222,11 +222,11 @@ func (l *Lock) exit() { <-l.turn }
 // leased takes in the outcome of a call that was to give the set a new lease.
 func (l *Lock) leased(c *call, operation string, ttl time.Duration, apply func()) error {
 	set := l.snapshot()
-	if err := c.Err(); err != nil {
+	if err := c.err; err != nil {
 		if c.unsure || classify(err) == unknown {
 			l.mistrust(c.sent, ttl)
 		}
-		return fault(operation, set, err)
+		return fault(operation, set, c)
 	}
 	code, rest, err := c.code()
 	switch {
@@ -315,11 +315,12 @@ func (l *Lock) Release(ctx context.Context) (err error) {
 	if ctx.Err() != nil {
 		wait = releasePatience
 	}
-	c := newCall(context.WithoutCancel(ctx), releaseScript, set.keys, nil, &l.value)
+	c := newCall(ctx, releaseScript, set.keys, nil, &l.value, 0)
+	c.plain = set.reads() == 0
 	if !l.client.transport.do(ctx, c, wait) {
 		orphan := l.orphan(set, deadline, echo)
 		if c.leave(func(c *call) {
-			if c.Err() == nil && now().reached(echo) {
+			if c.err == nil && now().reached(echo) {
 				orphan.settle(false)
 			}
 		}) {
@@ -327,11 +328,11 @@ func (l *Lock) Release(ctx context.Context) (err error) {
 			return interrupted(ctx, "release", set)
 		}
 	}
-	if err := c.Err(); err != nil {
+	if err := c.err; err != nil {
 		if classify(err) != final {
 			l.orphan(set, deadline, echo).start()
 		}
-		return fault("release", set, err)
+		return fault("release", set, c)
 	}
 	if !began.reached(echo) {
 		l.client.newOrphan(set, l.value, echo, false).start()

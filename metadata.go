@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
 )
 
 // separator stands between token and metadata in a stored value. A token cannot contain it, so
@@ -85,6 +86,9 @@ func word(s string) string {
 
 // printable reports whether a text can stand in an error message or a terminal as it is.
 func printable(s string) bool {
+	if !utf8.ValidString(s) {
+		return false
+	}
 	for _, r := range s {
 		if !strconv.IsPrint(r) {
 			return false

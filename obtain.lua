@@ -21,14 +21,16 @@ end
 local value, ttl, intent = ARGV[1], ARGV[2], ARGV[3]
 local n = intent and #KEYS / 2 or #KEYS
 
--- MSETNX of the whole set, then every key its TTL. MSETNX cannot be undone: that PEXPIRE is
--- allowed and the ttl in its range is proved beforehand, on a key that does not exist.
+-- MSETNX of the whole set, then every key its TTL. MSETNX cannot be undone: that there is memory,
+-- that PEXPIRE is allowed and the ttl in its range is proved beforehand, by commands that do
+-- nothing to a key that does not exist.
 local function take_free()
   for first = 1, n, CHUNK do
     if redis.call('exists', unpack(KEYS, first, math.min(first + CHUNK - 1, n))) > 0 then
       return false
     end
   end
+  redis.call('set', KEYS[1], value, 'px', ttl, 'xx')
   redis.call('pexpire', KEYS[1], ttl)
   for first = 1, n, CHUNK do
     local pairs_of_chunk = {}

@@ -33,6 +33,7 @@ type obtaining struct {
 	asked    int
 	waits    backoff.BackOff
 	conflict *ConflictError // the last one
+	last     error          // of the last attempt
 
 	declares bool   // an intent while it waits
 	declared bool   // one may be there
@@ -49,13 +50,8 @@ func (c *Client) obtain(ctx context.Context, write, read []string, ttl time.Dura
 	}
 	var mine *claim
 	if o.options.Token != "" {
-		var cleared <-chan struct{}
-		if mine, cleared = c.claims.stake(o.token, o.set.keys, nil); cleared != nil {
-			select {
-			case <-cleared:
-			case <-ctx.Done():
-			}
-		}
+		mine = c.claims.stake(o.token, o.set.keys, nil)
+		c.claims.settle(ctx, o.token)
 	}
 	lock, err := o.run(ctx)
 	switch {
@@ -118,7 +114,7 @@ func (c *Client) newObtaining(write, read []string, ttl time.Duration, opt *Opti
 func (o *obtaining) run(ctx context.Context) (*Lock, error) {
 	for {
 		if ctx.Err() != nil {
-			return nil, o.ended(ctx, nil)
+			return nil, o.ended(ctx)
 		}
 		wait := backoff.Stop
 		if o.declares {
@@ -128,6 +124,7 @@ func (o *obtaining) run(ctx context.Context) (*Lock, error) {
 		if err == nil {
 			return lock, nil
 		}
+		o.last = err
 		if o.isLast(err) {
 			return nil, err
 		}
@@ -137,9 +134,7 @@ func (o *obtaining) run(ctx context.Context) (*Lock, error) {
 		if wait < 0 {
 			return nil, err
 		}
-		if !o.sleep(ctx, wait, err) {
-			return nil, o.ended(ctx, err)
-		}
+		o.sleep(ctx, wait)
 	}
 }
 
@@ -170,12 +165,12 @@ func (o *obtaining) ask(ctx context.Context, wait time.Duration) (*Lock, error) 
 				o.set, ErrUnknownOutcome, context.Cause(ctx), round(now().since(o.began)), o.asked)}
 		}
 	}
-	if c.unsure || c.Err() != nil && classify(c.Err()) == unknown {
+	if c.unsure || c.err != nil && classify(c.err) == unknown {
 		o.doubts(c.sent)
 	}
-	if err := c.Err(); err != nil {
+	if err := c.err; err != nil {
 		o.halfway = classify(err) == final
-		return nil, fault("obtain", o.set, err)
+		return nil, fault("obtain", o.set, c)
 	}
 	code, rest, err := c.code()
 	switch {
@@ -210,7 +205,9 @@ func (o *obtaining) call(ctx context.Context, wait time.Duration) *call {
 	case o.declares:
 		return newCall(ctx, obtainScript, o.set.keys, o.intents, &o.value, millis(o.ttl), intent)
 	}
-	return newCall(ctx, obtainScript, o.set.keys, nil, &o.value, millis(o.ttl))
+	c := newCall(ctx, obtainScript, o.set.keys, nil, &o.value, millis(o.ttl))
+	c.plain = o.conflict == nil // who was refused will most likely be again, and wants to know by whom
+	return c
 }
 
 // obtained makes the lock, unless the answer came too late for it or for the caller.
@@ -225,7 +222,8 @@ func (o *obtaining) obtained(ctx context.Context, c *call) (*Lock, error) {
 	}
 	if ctx.Err() != nil {
 		o.halfway = true
-		return nil, o.ended(ctx, nil)
+		o.last = ErrNotObtained // it is given back
+		return nil, o.ended(ctx)
 	}
 	l := &Lock{
 		client: o.client, set: o.set, token: o.token, value: o.value,
@@ -290,9 +288,9 @@ func (o *obtaining) orphan(settled bool) *orphan {
 func (o *obtaining) abandoned(c *call, orphan *orphan, sure bool) {
 	switch {
 	case !sure || c.unsure:
-	case errors.Is(c.Err(), errNotSent):
+	case errors.Is(c.err, errNotSent):
 		orphan.settle(o.declares)
-	case c.Err() == nil:
+	case c.err == nil:
 		if code, _, err := c.code(); err == nil {
 			orphan.settle(code == 1 || o.declares)
 		}
@@ -312,9 +310,9 @@ func (o *obtaining) isLast(err error) bool {
 	return ended || !errors.Is(err, ErrNotObtained) && classify(err) == final
 }
 
-// sleep waits, but not much longer than whoever holds the key can. It returns false if ctx ends.
-func (o *obtaining) sleep(ctx context.Context, wait time.Duration, err error) bool {
-	if conflict, ok := errors.AsType[*ConflictError](err); ok && conflict.TTL >= 0 && wait > conflict.TTL {
+// sleep waits, but not much longer than whoever holds the key can, and not beyond the end of ctx.
+func (o *obtaining) sleep(ctx context.Context, wait time.Duration) {
+	if conflict, ok := errors.AsType[*ConflictError](o.last); ok && conflict.TTL >= 0 && wait > conflict.TTL {
 		jitter := min(wait-conflict.TTL, 20*time.Millisecond)
 		wait = conflict.TTL + time.Millisecond + rand.N(jitter)
 	}
@@ -322,22 +320,23 @@ func (o *obtaining) sleep(ctx context.Context, wait time.Duration, err error) bo
 	defer timer.Stop()
 	select {
 	case <-timer.C:
-		return true
 	case <-ctx.Done():
-		return false
 	}
 }
 
-// ended is the error of an Obtain whose context has ended, with why it had not succeeded before.
-func (o *obtaining) ended(ctx context.Context, last error) error {
-	if last == nil || o.conflict != nil {
-		last = ErrNotObtained
-		if o.conflict != nil {
-			last = o.conflict
-		}
+// ended is the error of an Obtain whose context has ended, with why it had not succeeded before:
+// if that is not known, that; else the last conflict, if there was one.
+func (o *obtaining) ended(ctx context.Context) error {
+	why := o.last
+	switch {
+	case errors.Is(why, ErrUnknownOutcome):
+	case o.conflict != nil:
+		why = o.conflict
+	case why == nil:
+		why = ErrNotObtained
 	}
 	return &endedError{fmt.Errorf("redislock: obtain %s: %w after %s and %d attempts: %w",
-		o.set, context.Cause(ctx), round(now().since(o.began)), o.asked, last)}
+		o.set, context.Cause(ctx), round(now().since(o.began)), o.asked, why)}
 }
 
 // An endedError ends an Obtain whatever its strategy says.

@@ -77,11 +77,15 @@ func (o *orphan) run(at moment) {
 	if len(keys) == 0 {
 		return // all of them are somebody's; that may end before the orphan does
 	}
-	c := newCall(context.Background(), releaseScript, keys, nil, &o.value)
+	c := newCall(context.Background(), releaseScript, keys, nil, &o.value, 0)
 	c.settle = func(c *call) {
-		o.client.claims.done(token)
+		var lands moment
+		if c.unsure || c.err != nil && classify(c.err) == unknown {
+			lands = c.sent.add(networkGrace)
+		}
+		o.client.claims.done(token, lands)
 		whole := len(keys) == len(o.set.keys)
-		if c.Err() == nil && wasSettled && whole || c.Err() != nil && classify(c.Err()) == final {
+		if c.err == nil && wasSettled && whole || c.err != nil && classify(c.err) == final {
 			o.mu.Lock()
 			o.over = true
 			o.mu.Unlock()

@@ -181,7 +181,7 @@ func TestObtain(t *testing.T) {
 
 	t.Run("a lock ends with its ttl", func(t *testing.T) {
 		scenario(t, func(t *testing.T, w *world) {
-			lock := must[*redislock.Lock](t)(w.client.Obtain(t.Context(), w.keys("a", "b"), 80*time.Millisecond, nil))
+			lock := must[*redislock.Lock](t)(w.client.Obtain(t.Context(), w.keys("a", "b"), 400*time.Millisecond, nil))
 			eventually(t, 5*time.Second, "the key can be had again", func() bool {
 				_, err := w.client.Obtain(t.Context(), w.keys("a"), long, nil)
 				return err == nil
@@ -411,9 +411,9 @@ func TestRead(t *testing.T) {
 	t.Run("a short reader does not shorten a long one", func(t *testing.T) {
 		scenario(t, func(t *testing.T, w *world) {
 			slow := must[*redislock.Lock](t)(w.client.ObtainRead(t.Context(), w.keys("a"), long, nil))
-			quick := must[*redislock.Lock](t)(w.client.ObtainRead(t.Context(), w.keys("a"), 60*time.Millisecond, nil))
+			quick := must[*redislock.Lock](t)(w.client.ObtainRead(t.Context(), w.keys("a"), 400*time.Millisecond, nil))
 			w.wantTTL(t, w.key("a"), long-5*time.Second, long)
-			noError(t, quick.Refresh(t.Context(), 50*time.Millisecond))
+			noError(t, quick.Refresh(t.Context(), 300*time.Millisecond))
 			w.wantTTL(t, w.key("a"), long-5*time.Second, long)
 			eventually(t, 5*time.Second, "the short lease ends", func() bool {
 				_, err := quick.TTL(t.Context())
@@ -430,7 +430,7 @@ func TestRead(t *testing.T) {
 
 	t.Run("a dead reader stops counting when its own lease ends", func(t *testing.T) {
 		scenario(t, func(t *testing.T, w *world) {
-			must[*redislock.Lock](t)(w.client.ObtainRead(t.Context(), w.keys("a"), 80*time.Millisecond, nil))
+			must[*redislock.Lock](t)(w.client.ObtainRead(t.Context(), w.keys("a"), 400*time.Millisecond, nil))
 			// Another reader renews all the time: that must not keep the dead one alive.
 			live := must[*redislock.Lock](t)(w.client.ObtainRead(t.Context(), w.keys("a"), long, nil))
 			eventually(t, 5*time.Second, "the live reader is alone", func() bool {

@@ -21,6 +21,14 @@ type script struct {
 	sha    any // string: the name under which the server caches the source
 }
 
+// invocation returns the command and its first argument.
+func (s *script) invocation(withSource bool) (command, argument any) {
+	if withSource {
+		return "eval", s.source
+	}
+	return "evalsha", s.sha
+}
+
 func newScript(name, body string) *script {
 	source := strings.Replace(body, include, sharedLua, 1)
 	var sum [sha1.Size]byte

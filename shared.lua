@@ -76,9 +76,11 @@ local function add_reader(key, member, score, now)
   local at = string.format('%d', score)
   if redis.call('exists', key) == 0 then
     redis.call('pexpireat', key, at)
-  else
-    redis.call('zremrangebyscore', key, '-inf', now)
+    redis.call('zadd', key, at, member)
+    redis.call('pexpireat', key, at)
+    return
   end
+  redis.call('zremrangebyscore', key, '-inf', now)
   redis.call('zadd', key, at, member)
   expire_with_last_reader(key)
 end

@@ -19,8 +19,9 @@ const defaultTries = 4
 type transport struct {
 	rdb     redis.Scripter
 	courier courier
-	limit   int // of batches under way in a lane
-	tries   int // for each call
+	limit   int  // of batches under way in a lane
+	bundles bool // plain calls of a lane may share a script
+	tries   int  // for each call
 
 	main  *lane    // for a client of one server, and while it is not known which server it will be
 	lanes sync.Map // *redis.Client → *lane: of a Cluster's nodes or a Ring's shards
@@ -47,7 +48,8 @@ func newTransport(rdb redis.Scripter, batching bool) *transport {
 	if !batching {
 		t.limit = math.MaxInt
 	}
-	t.main = &lane{courier: t.courier, limit: t.limit}
+	_, t.bundles = rdb.(*redis.Client)
+	t.main = t.newLane()
 	return t
 }
 
@@ -125,18 +127,22 @@ func (t *transport) lane(key string) *lane {
 	if l, ok := t.lanes.Load(server); ok {
 		return l.(*lane)
 	}
-	l, _ := t.lanes.LoadOrStore(server, &lane{courier: t.courier, limit: t.limit})
+	l, _ := t.lanes.LoadOrStore(server, t.newLane())
 	return l.(*lane)
 }
 
-// A courier carries a batch to the server, and returns when each call is answered or has failed.
-// For each call withSource says whether the script itself goes along.
-type courier interface {
-	deliver(batch []*call, withSource func(*call) bool)
+func (t *transport) newLane() *lane {
+	return &lane{courier: t.courier, limit: t.limit, bundles: t.bundles}
 }
 
-func byName(*call) bool   { return false }
-func bySource(*call) bool { return true }
+// A courier carries parcels to the server, and returns when each is answered or has failed. For
+// each of them withSource says whether the script itself goes along.
+type courier interface {
+	deliver(parcels []parcel, withSource func(parcel) bool)
+}
+
+func byName(parcel) bool   { return false }
+func bySource(parcel) bool { return true }
 
 // A pipeliner is what a Redis client has to offer for calls to travel together.
 type pipeliner interface {
@@ -144,25 +150,24 @@ type pipeliner interface {
 	Pipeline() redis.Pipeliner
 }
 
-// piped carries a batch as one pipeline.
+// piped carries parcels as one pipeline.
 type piped struct{ rdb pipeliner }
 
-func (p piped) deliver(batch []*call, withSource func(*call) bool) {
+func (d piped) deliver(parcels []parcel, withSource func(parcel) bool) {
 	sent := now()
-	for _, c := range batch {
-		c.sent = sent
-		c.prepare(withSource(c))
+	for _, p := range parcels {
+		p.prepare(sent, withSource(p))
 	}
-	switch len(batch) {
+	switch len(parcels) {
 	case 0:
 	case 1:
 		// With the context of its caller, for what the hooks of the Redis client find there.
-		_ = p.rdb.Process(batch[0].ctx, batch[0])
+		_ = d.rdb.Process(parcels[0].contents().detached(), parcels[0])
 	default:
 		ctx := context.Background()
-		pipe := p.rdb.Pipeline()
-		for _, c := range batch {
-			_ = pipe.Process(ctx, c)
+		pipe := d.rdb.Pipeline()
+		for _, p := range parcels {
+			_ = pipe.Process(ctx, p)
 		}
 		_, _ = pipe.Exec(ctx)
 	}
@@ -172,20 +177,17 @@ func (p piped) deliver(batch []*call, withSource func(*call) bool) {
 // client may send a command again without saying so.
 type scripted struct{ rdb redis.Scripter }
 
-func (s scripted) deliver(batch []*call, withSource func(*call) bool) {
-	for _, c := range batch {
+func (d scripted) deliver(parcels []parcel, withSource func(parcel) bool) {
+	for _, p := range parcels {
+		c := p.contents()
 		c.sent = now()
-		args := c.args[3+c.args[2].(int):]
-		keys := make([]string, 0, c.args[2].(int))
-		for _, key := range c.args[3 : 3+c.args[2].(int)] {
-			keys = append(keys, key.(string))
-		}
-		if withSource(c) {
-			c.Cmd = s.rdb.Eval(c.ctx, c.script.source.(string), keys, args...)
+		keys := append(append([]string(nil), c.keys...), c.extra...)
+		if withSource(p) {
+			*p.command() = d.rdb.Eval(c.detached(), c.script.source.(string), keys, c.arguments(nil)...)
 		} else {
-			c.Cmd = s.rdb.EvalSha(c.ctx, c.script.sha.(string), keys, args...)
+			*p.command() = d.rdb.EvalSha(c.detached(), c.script.sha.(string), keys, c.arguments(nil)...)
 		}
-		c.unsure = c.unsure || c.Err() != nil
+		c.unsure = c.unsure || p.Err() != nil && classify(p.Err()) != passing
 	}
 }
 

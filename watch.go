@@ -137,9 +137,9 @@ func (w *watch) renewalLocked() *call {
 // renewed takes in the answer to a renewal. What a Refresh has changed since it was sent stands.
 func (w *watch) renewed(c *call, ttl time.Duration, leases int) {
 	l := w.lock
-	err := c.Err()
+	err := c.err
 	if err != nil {
-		err = fault("renew", l.snapshot(), err)
+		err = fault("renew", l.snapshot(), c)
 	} else if code, rest, bad := c.code(); bad != nil {
 		err = bad
 	} else if code != 1 {

@@ -1,0 +1,541 @@
+package redislock
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"math"
+	"net"
+	"os"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/seed-14de3678/redislock/internal/redistest"
+)
+
+// reply is an error of a server, as go-redis hands it on.
+type reply string
+
+func (r reply) Error() string { return string(r) }
+func (reply) RedisError()     {}
+
+// place is what Redis 7 appends to errors that arise inside a script.
+const place = " script: 4e6d2b1f0c9a8b7d6e5f4a3b2c1d0e9f8a7b6c5d, on @user_script:12."
+
+// marked is a token that must not be seen anywhere.
+const marked = "tok3n-MARKED-s3cret"
+
+// serverErrors are the strings of RELIABILITY 6.5 and what they mean.
+var serverErrors = []struct {
+	err      error
+	class    outcome
+	sentinel error
+}{
+	{reply("OOM command not allowed when used memory > 'maxmemory'."), final, nil},
+	{reply("OOM command not allowed when used memory > 'maxmemory'." + place), final, nil},
+	{reply("BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE."), passing, nil},
+	{reply("LOADING Redis is loading the dataset in memory"), passing, nil},
+	{reply("MASTERDOWN Link with MASTER is down and replica-serve-stale-data is set to 'no'."), passing, nil},
+	{reply("READONLY You can't write against a read only replica."), passing, nil},
+	{reply("READONLY You can't write against a read only replica." + place), passing, nil},
+	{reply("NOREPLICAS Not enough good replicas to write."), passing, nil},
+	{reply("NOREPLICAS Not enough good replicas to write." + place), passing, nil},
+	{reply("NOSCRIPT No matching script. Please use EVAL."), passing, nil},
+	{reply("CLUSTERDOWN The cluster is down"), passing, nil},
+	{reply("CLUSTERDOWN Hash slot not served"), passing, nil},
+	{reply("MOVED 3999 127.0.0.1:6381"), passing, nil},
+	{reply("ASK 3999 127.0.0.1:6381"), passing, nil},
+	{reply("TRYAGAIN Multiple keys request during rehashing of slot"), passing, nil},
+	{reply("CROSSSLOT Keys in request don't hash to the same slot"), final, ErrCrossSlot},
+	{reply("NOPERM this user has no permissions to run the 'evalsha' command"), final, nil},
+	{reply("NOPERM this user has no permissions to access one of the keys used as arguments"), final, nil},
+	{reply("ERR max number of clients reached"), passing, nil},
+	{reply("WRONGPASS invalid username-password pair or user is disabled."), final, nil},
+	{reply("NOAUTH Authentication required."), final, nil},
+	{reply("ERR The user executing the script can't run this command or subcommand" + place), final, nil},
+	{reply("ERR The user executing the script can't access at least one of the keys mentioned in the command arguments" + place), final, nil},
+	{reply("ERR The user executing the script can't publish to the channel mentioned in the command" + place), final, nil},
+	{reply("NOPERM ACL failure in script: User app has no permissions to run the 'set' command" + place), final, nil},
+	{reply("WRONGTYPE Operation against a key holding the wrong kind of value" + place), final, nil},
+	{reply("ERR invalid expire time in 'pexpire' command" + place), final, nil},
+	{reply("ERR user_script:12: attempt to index a nil value (local 'x')" + place), final, nil},
+	{reply("ERR Error running script (call to f_4e6d2b1f0c9a8b7d6e5f4a3b2c1d0e9f8a7b6c5d): @user_script:12: WRONGTYPE Operation"), final, nil},
+	{reply("ERR Script killed by user with SCRIPT KILL." + place), passing, nil},
+	{reply("UNBLOCKED force unblock from blocking operation, instance state changed (master -> replica?)"), unknown, ErrUnknownOutcome},
+	{reply("ERR unknown command 'evalsha', with args beginning with: '4e6d2b1f0c9a8b7d6e5f4a3b2c1d0e9f8a7b6c5d' '1' 'k' '" + marked + "' "), final, nil},
+	{reply("redis: nil"), final, nil},
+
+	{io.EOF, unknown, ErrUnknownOutcome},
+	{io.ErrUnexpectedEOF, unknown, ErrUnknownOutcome},
+	{&net.OpError{Op: "read", Err: os.ErrDeadlineExceeded}, unknown, ErrUnknownOutcome},
+	{&net.OpError{Op: "write", Err: syscall.EPIPE}, unknown, ErrUnknownOutcome},
+	{&net.OpError{Op: "read", Err: syscall.ECONNRESET}, unknown, ErrUnknownOutcome},
+	{fmt.Errorf("pool: %w", &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}), passing, nil},
+	{redis.ErrPoolTimeout, passing, nil},
+	{redis.ErrClosed, final, redis.ErrClosed},
+	{errNotSent, final, errNotSent},
+}
+
+func TestServerErrors(t *testing.T) {
+	t.Parallel()
+	set := keySet{keys: []string{"order:7", "stock:9"}, write: 2}
+	for _, row := range serverErrors {
+		t.Run(row.err.Error(), func(t *testing.T) {
+			t.Parallel()
+			if got := classify(row.err); got != row.class {
+				t.Errorf("got class %d, want %d", got, row.class)
+			}
+			if got := classify(fmt.Errorf("wrapped: %w", row.err)); got != row.class {
+				t.Errorf("got class %d of the wrapped error, want %d", got, row.class)
+			}
+			err := fault("obtain", set, &call{err: row.err})
+			if !errors.Is(err, row.err) {
+				t.Errorf("got error %v, want one that is its cause", err)
+			}
+			if row.sentinel != nil && !errors.Is(err, row.sentinel) {
+				t.Errorf("got error %v, want one that is %v", err, row.sentinel)
+			}
+			for _, sentinel := range []error{ErrNotObtained, ErrLockNotHeld, ErrUnknownOutcome, ErrCrossSlot} {
+				if sentinel != row.sentinel && errors.Is(err, sentinel) {
+					t.Errorf("got error %v, want one that is not %v", err, sentinel)
+				}
+			}
+			wantLegible(t, err, "order:7")
+		})
+	}
+}
+
+// wantLegible checks that an error can be shown to whoever is on call: it names the key and has no
+// token, and nothing that only the author of a script can read.
+func wantLegible(t *testing.T, err error, key string) {
+	t.Helper()
+	text := err.Error()
+	if !strings.HasPrefix(text, "redislock: ") || !strings.Contains(text, key) {
+		t.Errorf("got error %q, want one that names %q", text, key)
+	}
+	for _, secret := range []string{"user_script", "4e6d2b1f0c9a", marked, releaseScript.sha.(string), obtainScript.sha.(string)} {
+		if strings.Contains(text, secret) {
+			t.Errorf("got error %q, want one without %q", text, secret)
+		}
+	}
+	if !utf8.ValidString(text) {
+		t.Errorf("got error %q, want valid UTF-8", text)
+	}
+}
+
+// A saying makes a real server say an error.
+type saying struct {
+	want     string // how the error of the server begins
+	class    outcome
+	sentinel error
+	keys     []string // default: one
+	client   func(t *testing.T) *redis.Client
+}
+
+func once(o *redis.Options) { o.MaxRetries = -1 }
+
+// configured is a server with a setting.
+func configured(pairs ...string) func(t *testing.T) *redis.Client {
+	return func(t *testing.T) *redis.Client {
+		t.Helper()
+		rdb := redistest.Start(t, redistest.Redis).Client(t, once)
+		for i := 0; i < len(pairs); i += 2 {
+			do(t, rdb, "config", "set", pairs[i], pairs[i+1])
+		}
+		return rdb
+	}
+}
+
+func do(t *testing.T, rdb *redis.Client, args ...any) any {
+	t.Helper()
+	v, err := rdb.Do(t.Context(), args...).Result()
+	if err != nil {
+		t.Fatalf("%v: %v", args, err)
+	}
+	return v
+}
+
+// replicaOf is a client of a replica, changed before it is linked.
+func replicaOf(primary *redistest.Server, settings ...string) func(t *testing.T) *redis.Client {
+	return func(t *testing.T) *redis.Client {
+		t.Helper()
+		rdb := redistest.Start(t, redistest.Redis).Client(t, once)
+		for i := 0; i < len(settings); i += 2 {
+			do(t, rdb, "config", "set", settings[i], settings[i+1])
+		}
+		host, port, _ := net.SplitHostPort(primary.Addr())
+		do(t, rdb, "replicaof", host, port)
+		return rdb
+	}
+}
+
+// becomes waits until the server answers a command with an error that begins so.
+func becomes(t *testing.T, rdb *redis.Client, prefix string, command ...any) {
+	t.Helper()
+	for end := time.Now().Add(10 * time.Second); ; time.Sleep(2 * time.Millisecond) {
+		err := rdb.Do(t.Context(), command...).Err()
+		if err != nil && strings.HasPrefix(err.Error(), prefix) {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("%v: got %v, want %s", command, err, prefix)
+		}
+	}
+}
+
+func sayings() map[string]saying {
+	return map[string]saying{
+		"out of memory":        {"OOM", final, nil, nil, configured("maxmemory", "1")},
+		"out of memory, a set": {"OOM", final, nil, []string{"a", "b"}, configured("maxmemory", "1")},
+		"no replicas":          {"NOREPLICAS", passing, nil, nil, configured("min-replicas-to-write", "1")},
+		"no replicas, a set":   {"NOREPLICAS", passing, nil, []string{"a", "b"}, configured("min-replicas-to-write", "1")},
+		"read-only replica": {"READONLY", passing, nil, nil, func(t *testing.T) *redis.Client {
+			rdb := replicaOf(redistest.Start(t, redistest.Redis))(t)
+			becomes(t, rdb, "READONLY", "set", "x", "y")
+			return rdb
+		}},
+		"primary down": {"MASTERDOWN", passing, nil, nil, func(t *testing.T) *redis.Client {
+			primary := redistest.Start(t, redistest.Redis)
+			rdb := replicaOf(primary, "replica-serve-stale-data", "no")(t)
+			primary.Kill()
+			becomes(t, rdb, "MASTERDOWN", "get", "x")
+			return rdb
+		}},
+		"loading": {"LOADING", passing, nil, nil, func(t *testing.T) *redis.Client {
+			primary := redistest.Start(t, redistest.Redis)
+			do(t, primary.Client(t), "debug", "populate", "20000")
+			rdb := replicaOf(primary, "key-load-delay", "1000", "loading-process-events-interval-bytes", "1024")(t)
+			becomes(t, rdb, "LOADING", "get", "x")
+			return rdb
+		}},
+		"busy": {"BUSY", passing, nil, nil, func(t *testing.T) *redis.Client {
+			server := redistest.Start(t, redistest.Redis)
+			rdb := server.Client(t, once)
+			do(t, rdb, "config", "set", "busy-reply-threshold", "1")
+			stuck := server.Client(t, func(o *redis.Options) { o.MaxRetries, o.ReadTimeout = -1, 20*time.Millisecond })
+			stuck.Do(t.Context(), "eval", "while true do end", "0")
+			becomes(t, rdb, "BUSY", "get", "x")
+			t.Cleanup(func() { rdb.ScriptKill(context.Background()) })
+			return rdb
+		}},
+		"no password": {"NOAUTH", final, nil, nil, func(t *testing.T) *redis.Client {
+			server := redistest.Start(t, redistest.Redis)
+			do(t, server.Client(t), "config", "set", "requirepass", "right")
+			return server.Client(t, once)
+		}},
+		"wrong password": {"WRONGPASS", final, nil, nil, func(t *testing.T) *redis.Client {
+			server := redistest.Start(t, redistest.Redis)
+			do(t, server.Client(t), "config", "set", "requirepass", "right")
+			return server.Client(t, once, func(o *redis.Options) { o.Password = "wrong" })
+		}},
+		"cluster down": {"CLUSTERDOWN", passing, nil, nil, func(t *testing.T) *redis.Client {
+			return redistest.Start(t, redistest.Redis, "--cluster-enabled", "yes").Client(t, once)
+		}},
+		"cross slot": {"CROSSSLOT", final, ErrCrossSlot, []string{"a", "b"}, func(t *testing.T) *redis.Client {
+			rdb := redistest.Start(t, redistest.Redis, "--cluster-enabled", "yes").Client(t, once)
+			do(t, rdb, "cluster", "addslotsrange", "0", "16383")
+			becomes(t, rdb, "CROSSSLOT", "mget", "a", "b")
+			return rdb
+		}},
+		"scripts forbidden": {"ERR unknown command", final, nil, nil, func(t *testing.T) *redis.Client {
+			return redistest.Start(t, redistest.Redis, "--rename-command", "EVALSHA", "").Client(t, once)
+		}},
+	}
+}
+
+// DESIGN section 11: NOPERM retried until the deadline, or swallowed.
+func TestServersSay(t *testing.T) {
+	t.Parallel()
+	for name, s := range sayings() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var log logged
+			attempts := 0
+			rdb := s.client(t)
+			client := New(rdb, WithLogger(log.logger()), WithHooks(Hooks{
+				Refused: func(_ context.Context, e Event) { attempts = e.Attempts },
+			}))
+			t.Cleanup(client.Close)
+			keys := s.keys
+			if keys == nil {
+				keys = []string{"k"}
+			}
+			_, err := client.Obtain(t.Context(), keys, time.Minute, &Options{
+				Token: marked, RetryStrategy: LimitRetry(LinearBackoff(time.Millisecond), 2),
+			})
+			wantSaid(t, err, s, keys[0])
+			if want := map[outcome]int{final: 1, passing: 3}[s.class]; attempts != want {
+				t.Errorf("asked %d times, want %d", attempts, want)
+			}
+			log.wantNone(t, marked)
+		})
+	}
+}
+
+func wantSaid(t *testing.T, err error, s saying, key string) {
+	t.Helper()
+	if err == nil || !strings.Contains(err.Error(), s.want) {
+		t.Fatalf("got error %v, want %q", err, s.want)
+	}
+	if errors.Is(err, ErrNotObtained) || errors.Is(err, ErrUnknownOutcome) {
+		t.Errorf("got error %v, want one that says no more than the server", err)
+	}
+	if s.sentinel != nil && !errors.Is(err, s.sentinel) {
+		t.Errorf("got error %v, want one that is %v", err, s.sentinel)
+	}
+	if got := classify(err); got != s.class {
+		t.Errorf("got class %d of %v, want %d", got, err, s.class)
+	}
+	wantLegible(t, err, key)
+}
+
+// A server with too many clients hangs up, and it is a matter of luck whether the reason can be read.
+func TestTooManyClients(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t, redistest.Redis)
+	admin := server.Client(t)
+	do(t, admin, "config", "set", "maxclients", "1")
+	client := New(server.Client(t, once))
+	t.Cleanup(client.Close)
+	_, err := client.Obtain(t.Context(), []string{"k"}, time.Minute, nil)
+	if err == nil || errors.Is(err, ErrNotObtained) {
+		t.Fatalf("got error %v, want that there was no connection", err)
+	}
+	if !errors.Is(err, ErrUnknownOutcome) {
+		wantSaid(t, err, saying{want: "ERR max number of clients reached", class: passing}, "k")
+	}
+	do(t, admin, "config", "set", "maxclients", "100")
+	lock, err := client.Obtain(t.Context(), []string{"k"}, time.Minute, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := lock.Release(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// A server that is full refuses new locks; those that are held can be refreshed and released.
+func TestOutOfMemoryReleases(t *testing.T) {
+	t.Parallel()
+	rdb := configured()(t)
+	client := New(rdb)
+	write, err := client.Obtain(t.Context(), []string{"a", "b"}, time.Minute, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	read, err := client.ObtainRead(t.Context(), []string{"c", "d"}, time.Minute, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	do(t, rdb, "config", "set", "maxmemory", "1")
+	if err := errors.Join(write.Refresh(t.Context(), time.Minute), write.Release(t.Context()), read.Release(t.Context())); err != nil {
+		t.Errorf("got error %v on a full server, want none", err)
+	}
+	if n := rdb.DBSize(t.Context()).Val(); n != 0 {
+		t.Errorf("%d keys are left", n)
+	}
+}
+
+// logged keeps what is logged. It is safe for concurrent use.
+type logged struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (l *logged) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *logged) logger() *slog.Logger {
+	return slog.New(slog.NewTextHandler(l, &slog.HandlerOptions{Level: slog.LevelDebug}))
+}
+
+func (l *logged) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
+
+func (l *logged) wantNone(t *testing.T, secret string) {
+	t.Helper()
+	if text := l.String(); strings.Contains(text, secret) {
+		t.Errorf("%q is in the log:\n%s", secret, text)
+	}
+}
+
+// Tokens are bearer secrets: none in an error, in the log, or in what Inspect tells.
+func TestTokensAreNotTold(t *testing.T) {
+	t.Parallel()
+	b := redistest.Shared(t, redistest.Redis)
+	relay := redistest.NewRelay(t, b.Addr())
+	direct := b.Client(t)
+	var log logged
+	var mu sync.Mutex
+	var told []error
+	tell := func(errs ...error) {
+		mu.Lock()
+		defer mu.Unlock()
+		told = append(told, errs...)
+	}
+	hook := func(_ context.Context, e Event) { tell(e.Err) }
+	client := New(relay.Client(t, func(o *redis.Options) { o.MaxRetries, o.ReadTimeout = -1, 100*time.Millisecond }),
+		WithLogger(log.logger()), WithHooks(Hooks{Obtained: hook, Refused: hook, Refreshed: hook, Lost: hook, Released: hook}))
+	t.Cleanup(client.Close)
+	ctx, keys := t.Context(), []string{t.Name()}
+	obtain := func(token string) *Lock {
+		lock, err := client.Obtain(ctx, keys, time.Minute, &Options{Token: token, Watchdog: true})
+		tell(err)
+		return lock
+	}
+
+	lock := obtain(marked)
+	_ = obtain(marked + "-other") // refused
+	states, err := client.Inspect(ctx, keys...)
+	tell(err, fmt.Errorf("%+v", states))
+	tell(lock.Downgrade(ctx))
+	_, err = client.Obtain(ctx, keys, time.Minute, &Options{Token: marked + "-other"})
+	tell(err)
+	states, err = client.Inspect(ctx, keys...)
+	tell(err, fmt.Errorf("%+v", states))
+	direct.Del(ctx, keys...)
+	tell(lock.Refresh(ctx, time.Minute), lock.Release(ctx)) // lost
+	_, err = lock.TTL(ctx)
+	tell(err)
+	direct.HSet(ctx, keys[0], marked, marked)
+	_ = obtain(marked) // foreign
+	direct.Del(ctx, keys...)
+	_, err = client.Obtain(ctx, keys, time.Minute, &Options{Token: marked + "|"})
+	tell(err)
+	_, err = client.Attach(keys, marked+"|").TTL(ctx)
+	tell(err)
+	relay.DropReplies(true)
+	_ = obtain(marked) // unknown
+	relay.DropReplies(false)
+	client.Close()
+
+	mu.Lock()
+	defer mu.Unlock()
+	for _, err := range told {
+		if err != nil && strings.Contains(err.Error(), marked) {
+			t.Errorf("a token is told: %v", err)
+		}
+	}
+	if len(log.String()) == 0 {
+		t.Error("nothing was logged, want the loss at least")
+	}
+	log.wantNone(t, marked)
+}
+
+// hostile is a redis.Scripter that answers what no script of ours does.
+type hostile struct{ answers func() (any, error) }
+
+func (h hostile) Eval(ctx context.Context, _ string, _ []string, _ ...any) *redis.Cmd {
+	cmd := redis.NewCmd(ctx)
+	v, err := h.answers()
+	cmd.SetVal(v)
+	cmd.SetErr(err)
+	return cmd
+}
+
+func (h hostile) EvalSha(ctx context.Context, _ string, _ []string, _ ...any) *redis.Cmd {
+	return h.Eval(ctx, "", nil)
+}
+
+func (h hostile) EvalRO(ctx context.Context, _ string, _ []string, _ ...any) *redis.Cmd {
+	return h.Eval(ctx, "", nil)
+}
+
+func (h hostile) EvalShaRO(ctx context.Context, _ string, _ []string, _ ...any) *redis.Cmd {
+	return h.Eval(ctx, "", nil)
+}
+
+func (h hostile) ScriptExists(ctx context.Context, _ ...string) *redis.BoolSliceCmd {
+	return redis.NewBoolSliceCmd(ctx)
+}
+
+func (h hostile) ScriptLoad(ctx context.Context, _ string) *redis.StringCmd {
+	return redis.NewStringCmd(ctx)
+}
+
+// hostileReplies are none that obtain.lua or rw.lua can send, other than the refusals in them.
+func hostileReplies() []any {
+	const huge = int64(math.MaxInt64)
+	return []any{
+		nil, int64(-1), int64(2), huge, int64(math.MinInt64), "1", "OK", 1.0, true, struct{}{}, map[any]any{"1": 1},
+		[]any{}, []any{nil}, []any{"1"}, []any{int64(2)}, []any{int64(0)}, []any{int64(0), int64(1)},
+		[]any{int64(1), int64(1)}, []any{int64(1), "extra"},
+		[]any{int64(0), int64(1), "write"}, []any{int64(0), int64(1), "write", int64(5)},
+		[]any{int64(0), int64(0), "write", int64(5), ""}, []any{int64(0), int64(2), "write", int64(5), ""},
+		[]any{int64(0), huge, "write", int64(5), ""}, []any{int64(0), int64(-1), "write", int64(5), ""},
+		[]any{int64(0), int64(1), int64(1), int64(5), ""}, []any{int64(0), int64(1), "write", "5", ""},
+		[]any{int64(0), int64(1), "write", huge, ""}, []any{int64(0), int64(1), "write", int64(math.MinInt64), ""},
+		[]any{int64(0), int64(1), "write", int64(5), nil}, []any{int64(0), int64(1), "write", int64(5), "", "extra"},
+		[]any{int64(-1)}, []any{int64(-1), int64(0)}, []any{int64(-1), huge}, []any{int64(-1), "x"},
+		[]any{[]any{int64(1)}}, []any{errors.New("x")},
+	}
+}
+
+func TestHostileReplies(t *testing.T) {
+	t.Parallel()
+	for i, answer := range hostileReplies() {
+		t.Run(fmt.Sprintf("%d %v", i, answer), func(t *testing.T) {
+			t.Parallel()
+			client := New(hostile{func() (any, error) { return answer, nil }})
+			t.Cleanup(client.Close)
+			ctx, key := t.Context(), []string{"k"}
+			for name, obtain := range map[string]func() (*Lock, error){
+				"obtain": func() (*Lock, error) { return client.Obtain(ctx, key, time.Minute, nil) },
+				"read":   func() (*Lock, error) { return client.ObtainRead(ctx, key, time.Minute, nil) },
+				"intent": func() (*Lock, error) {
+					return client.Obtain(ctx, key, time.Minute, &Options{Intent: true, RetryStrategy: LimitRetry(LinearBackoff(1), 1)})
+				},
+			} {
+				if lock, err := obtain(); lock != nil || err == nil {
+					t.Errorf("%s: got a lock, want an error", name)
+				}
+			}
+			heldAgainst(t, answer)
+			if _, err := client.Inspect(ctx, "k"); err == nil {
+				t.Error("inspect: got no error")
+			}
+		})
+	}
+}
+
+// heldAgainst does everything with a lock whose server then answers nonsense.
+func heldAgainst(t *testing.T, answer any) {
+	t.Helper()
+	ctx := t.Context()
+	for name, operation := range map[string]func(*Lock) error{
+		"refresh":   func(l *Lock) error { return l.Refresh(ctx, time.Minute) },
+		"release":   func(l *Lock) error { return l.Release(ctx) },
+		"downgrade": func(l *Lock) error { return l.Downgrade(ctx) },
+		"upgrade":   func(l *Lock) error { return l.Upgrade(ctx) },
+	} {
+		says := any(int64(1))
+		client := New(hostile{func() (any, error) { return says, nil }})
+		lock, err := client.Obtain(ctx, []string{"k"}, time.Minute, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		says = answer
+		if err := operation(lock); err == nil {
+			t.Errorf("%s: got no error of reply %v", name, answer)
+		}
+		if ttl, err := lock.TTL(ctx); err == nil && (ttl <= 0 || ttl > maxTTL) {
+			t.Errorf("ttl: got %v of reply %v", ttl, answer)
+		}
+		client.Close()
+	}
+}

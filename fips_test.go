@@ -1,0 +1,33 @@
+package redislock_test
+
+import (
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/redistest"
+)
+
+// DESIGN section 11: panic at start under GODEBUG=fips140=only (SHA-1 in package init).
+func TestFIPSOnly(t *testing.T) {
+	t.Parallel()
+	program := must[string](t)(os.Executable())
+	cmd := exec.CommandContext(t.Context(), program, "-test.run=^TestFIPSCycle$", "-test.v")
+	cmd.Env = append(os.Environ(), "GODEBUG=fips140=only")
+	out, err := cmd.CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "--- PASS: TestFIPSCycle") {
+		t.Errorf("under fips140=only: %v\n%s", err, out)
+	}
+}
+
+// TestFIPSCycle runs every script by name and by source. What it is for is its run by TestFIPSOnly.
+func TestFIPSCycle(t *testing.T) {
+	t.Parallel()
+	client := redislock.New(redistest.Start(t, redistest.Redis).Client(t))
+	t.Cleanup(client.Close)
+	for range 2 {
+		noError(t, cycle(t.Context(), client, t.Name()))
+	}
+}

@@ -1,0 +1,187 @@
+package redislock
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+
+	"github.com/redis/go-redis/v9"
+)
+
+//go:embed batch.lua
+var batchLua string
+
+var batchScript = newScript("batch", batchLua)
+
+// A parcel is one command on its way to Redis: a call, or a bundle of plain ones.
+type parcel interface {
+	redis.Cmder
+	// contents returns the call; for a bundle one that stands for all.
+	contents() *call
+	// command returns where the command of the latest try is.
+	command() **redis.Cmd
+	// prepare makes the command of the next try: by the name of the script, or with its source
+	// where the server does not know it.
+	prepare(sent moment, withSource bool)
+	// unpack hands the answer to the calls.
+	unpack()
+}
+
+// A call that travels by itself is its own parcel.
+
+// NoRetry keeps go-redis from sending the command again.
+func (c *call) NoRetry() bool { return true }
+
+func (c *call) contents() *call      { return c }
+func (c *call) command() **redis.Cmd { return &c.Cmd }
+
+func (c *call) prepare(sent moment, withSource bool) {
+	c.sent = sent
+	n := len(c.keys) + len(c.extra)
+	args := make([]any, 0, 3+n+2+len(c.more))
+	name, what := c.script.invocation(withSource)
+	args = append(args, name, what, n)
+	for _, key := range c.keys {
+		args = append(args, key)
+	}
+	for _, key := range c.extra {
+		args = append(args, key)
+	}
+	c.Cmd = redis.NewCmd(c.detached(), c.arguments(args)...)
+	c.SetFirstKeyPos(3)
+}
+
+// detached is the context of the caller without its end, so that the end of a wait never makes an
+// outcome unknown that would have been known in a moment: whoever waits leaves the call.
+func (c *call) detached() context.Context {
+	if c.ctx.Done() == nil {
+		return c.ctx
+	}
+	return context.WithoutCancel(c.ctx)
+}
+
+func (c *call) unpack() { c.reply, c.err = c.Val(), c.Err() }
+
+// arguments appends what stands behind the keys.
+func (c *call) arguments(to []any) []any {
+	if c.value != nil {
+		to = append(to, c.value)
+	}
+	if c.ttl != 0 {
+		to = append(to, c.ttl)
+	}
+	return append(to, c.more...)
+}
+
+// self returns the call as the only parcel, without making a slice for it.
+func (c *call) self() []parcel {
+	c.only[0] = c
+	return c.only[:]
+}
+
+// singles returns the chosen calls as parcels.
+func singles(batch []*call, choose func(*call) bool) []parcel {
+	var parcels []parcel
+	for _, c := range batch {
+		if choose(c) {
+			parcels = append(parcels, c)
+		}
+	}
+	return parcels
+}
+
+const (
+	bundleKeys = 512 // most keys of a bundle, which hold the server for about half a millisecond
+	plainKeys  = 64  // most keys of a set that goes into one
+)
+
+// errNotPlain marks a call that batch.lua could not do: its own script has to.
+var errNotPlain = errors.New("redislock: not plain")
+
+// A bundle is many plain calls in one run of batch.lua: most of what a script costs the server,
+// and much of what a command costs on both sides, is paid once for all of them.
+type bundle struct {
+	*redis.Cmd
+	calls []*call
+	keys  int
+	whole call // stands for all of them: the script, and no caller
+}
+
+// pack makes parcels of a batch. In a bundle the calls that take locks come first: a script that
+// has written is not refused for want of memory any more.
+func pack(batch []*call) []parcel {
+	parcels := make([]parcel, 0, 4)
+	var open *bundle
+	add := func(c *call) {
+		if open == nil || open.keys+len(c.keys) > bundleKeys {
+			open = &bundle{calls: make([]*call, 0, len(batch))}
+			open.whole.script, open.whole.ctx = batchScript, context.Background()
+			parcels = append(parcels, open)
+		}
+		open.calls = append(open.calls, c)
+		open.keys += len(c.keys)
+	}
+	for _, c := range batch {
+		switch {
+		case !c.plain || len(c.keys) > plainKeys:
+			parcels = append(parcels, c)
+		case c.ttl > 0:
+			add(c)
+		}
+	}
+	for _, c := range batch {
+		if c.plain && len(c.keys) <= plainKeys && c.ttl == 0 {
+			add(c)
+		}
+	}
+	for i, p := range parcels {
+		if b, ok := p.(*bundle); ok && len(b.calls) == 1 {
+			parcels[i] = b.calls[0]
+		}
+	}
+	return parcels
+}
+
+// NoRetry keeps go-redis from sending the command again.
+func (b *bundle) NoRetry() bool { return true }
+
+func (b *bundle) contents() *call      { return &b.whole }
+func (b *bundle) command() **redis.Cmd { return &b.Cmd }
+
+func (b *bundle) prepare(sent moment, withSource bool) {
+	args := make([]any, 0, 3+b.keys+3*len(b.calls))
+	name, what := batchScript.invocation(withSource)
+	args = append(args, name, what, b.keys)
+	for _, c := range b.calls {
+		c.sent = sent
+		for i := range c.keys {
+			args = append(args, &c.keys[i])
+		}
+	}
+	for _, c := range b.calls {
+		args = append(args, len(c.keys), c.value, &c.ttl) // a ttl of 0 releases
+	}
+	b.Cmd = redis.NewCmd(b.whole.ctx, args...)
+	b.SetFirstKeyPos(3)
+}
+
+func (b *bundle) unpack() {
+	err := b.Err()
+	done, _ := b.Val().([]any)
+	if err == nil && len(done) != len(b.calls) {
+		err = errNotPlain
+	}
+	for i, c := range b.calls {
+		switch {
+		case err == nil && done[i] == int64(1):
+			c.reply, c.err = done[i], nil
+		case err == nil:
+			c.err = errNotPlain
+		case classify(err) == final:
+			// It stands for all what may concern one, and the script may have done some of them.
+			c.unsure, c.err = true, errNotPlain
+		default:
+			c.err = err
+		}
+	}
+}
