@@ -2,8 +2,8 @@
 //
 //	client := redislock.New(rdb)
 //	lock, err := client.Obtain(ctx, []string{"order:7", "stock:9"}, 10*time.Second, nil)
-//	if errors.Is(err, redislock.ErrNotObtained) {
-//		// somebody else has one of them; the error says who
+//	if err != nil {
+//		return err // errors.Is(err, redislock.ErrNotObtained): somebody else has one; it says who
 //	}
 //	defer lock.Release(ctx)
 //
@@ -40,6 +40,8 @@
 //     that was cut off and wakes up goes on granting until it is told. The loss is told at the
 //     next renewal.
 //   - A server clock that jumps ahead ends leases early; one that jumps back keeps keys locked.
+//   - A process that is stopped is told of a loss when it wakes, not before.
+//   - A Ring that loses a shard moves its keys to another, which knows no locks.
 //   - Eviction, FLUSHALL and whoever deletes a key remove locks. Give locks a server, or at least a
 //     database, with maxmemory-policy noeviction.
 //
@@ -62,7 +64,7 @@ var (
 	// ErrNotObtained says that the lock is certain not to be ours: somebody else holds a key of the
 	// set (then the error is a [*ConflictError] as well), or the answer came too late to be of use.
 	// If the context has ended meanwhile the error is its cause, too.
-	ErrNotObtained = errors.New("redislock: not obtained")
+	ErrNotObtained = errors.New("not obtained")
 	// ErrLockNotHeld says that a key of the set is no longer ours: it has expired, or somebody
 	// removed it.
 	ErrLockNotHeld = errors.New("lock not held")
@@ -258,7 +260,8 @@ func Obtain(ctx context.Context, rdb redis.Scripter, keys []string, ttl time.Dur
 	return New(rdb).Obtain(ctx, keys, ttl, opt)
 }
 
-// With obtains the keys, runs fn, and releases them, also if fn panics. While fn runs the watchdog
+// With obtains the keys, runs fn, and releases them, also if fn panics. ctx bounds both the waiting
+// and fn; to bound the waiting alone, use the RetryStrategy. While fn runs the watchdog
 // renews the lease; if the lock is lost all the same, the context of fn is cancelled with cause
 // [ErrLockLost].
 //

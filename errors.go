@@ -67,6 +67,22 @@ func (e *ConflictError) Error() string {
 // Is makes every conflict an ErrNotObtained.
 func (e *ConflictError) Is(target error) bool { return target == ErrNotObtained }
 
+// decodeConflict decodes what follows the 0 of a refusal.
+func decodeConflict(keys []string, rest []any) (*ConflictError, error) {
+	d := decoder{reply: rest}
+	index, mode, ttl, detail := d.number(), Mode(d.text()), d.number(), d.text()
+	if d.bad || len(d.reply) > 0 || index < 1 || index > int64(len(keys)) {
+		return nil, errors.New("unexpected refusal")
+	}
+	e := &ConflictError{Key: keys[index-1], Mode: mode, TTL: fromMillis(ttl)}
+	if mode == ModeForeign {
+		e.Type = detail
+	} else {
+		e.Metadata = detail
+	}
+	return e, nil
+}
+
 // legible shortens metadata for an error, and quotes it if it is not plain text.
 func legible(metadata string) string {
 	const most = 200

@@ -249,22 +249,6 @@ func (o *obtaining) refused(rest []any) (*ConflictError, error) {
 	return conflict, nil
 }
 
-// decodeConflict decodes what follows the 0 of a refusal.
-func decodeConflict(keys []string, rest []any) (*ConflictError, error) {
-	d := decoder{reply: rest}
-	index, mode, ttl, detail := d.number(), Mode(d.text()), d.number(), d.text()
-	if d.bad || len(d.reply) > 0 || index < 1 || index > int64(len(keys)) {
-		return nil, errors.New("unexpected refusal")
-	}
-	e := &ConflictError{Key: keys[index-1], Mode: mode, TTL: fromMillis(ttl)}
-	if mode == ModeForeign {
-		e.Type = detail
-	} else {
-		e.Metadata = detail
-	}
-	return e, nil
-}
-
 // doubts takes note of a request sent at some moment, that may reach the server later.
 func (o *obtaining) doubts(sent moment) {
 	o.doubtful = true

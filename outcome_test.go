@@ -735,36 +735,51 @@ func stillHeld(t *testing.T, l *lossy, lock *redislock.Lock, d time.Duration) {
 // A cancelled caller leaves its batch without harming the others.
 func TestCancelledCallerLeavesItsBatch(t *testing.T) {
 	t.Parallel()
-	l := newLossy(t, func(*redis.Options) {})
-	l.relay.DelayReplies(150 * time.Millisecond) // so that calls gather behind those under way
-	defer l.relay.DelayReplies(0)
-	var wg sync.WaitGroup
-	for i := range 40 {
-		wg.Go(func() {
-			ctx, key := t.Context(), fmt.Sprintf("%s:%d", l.key, i)
-			if i%2 == 1 {
-				var cancel context.CancelFunc
-				ctx, cancel = context.WithTimeout(ctx, time.Millisecond)
-				defer cancel()
+	obtains := map[string]func(c *redislock.Client) obtainFunc{
+		"write": func(c *redislock.Client) obtainFunc { return c.Obtain },
+		"read":  func(c *redislock.Client) obtainFunc { return c.ObtainRead },
+	}
+	for mode, obtain := range obtains {
+		t.Run(mode, func(t *testing.T) {
+			t.Parallel()
+			l := newLossy(t, func(o *redis.Options) { o.MaxRetries = -1 }) // nothing hides behind a retry
+			l.relay.DelayReplies(150 * time.Millisecond)                   // so that calls gather behind those under way
+			defer l.relay.DelayReplies(0)
+			var wg sync.WaitGroup
+			for i := range 40 {
+				wg.Go(func() { oneOfABatch(t, obtain(l.client), fmt.Sprintf("%s:%d", l.key, i), i%2 == 1) })
 			}
-			lock, err := l.client.Obtain(ctx, []string{key}, long, nil)
-			switch {
-			case i%2 == 1 && !errors.Is(err, context.DeadlineExceeded):
-				t.Errorf("got error %v, want a time-out", err)
-			case i%2 == 0 && err != nil:
-				t.Errorf("got error %v of a call whose neighbour was cancelled", err)
-			case i%2 == 0:
-				if err := lock.Release(t.Context()); err != nil {
-					t.Error(err)
-				}
-			}
+			wg.Wait()
+			l.relay.DelayReplies(0)
+			eventually(t, 5*time.Second, "nothing is locked", func() bool {
+				return len(must[[]string](t)(l.direct.Keys(t.Context(), l.key+":*").Result())) == 0
+			})
 		})
 	}
-	wg.Wait()
-	l.relay.DelayReplies(0)
-	eventually(t, 5*time.Second, "nothing is locked", func() bool {
-		return len(must[[]string](t)(l.direct.Keys(t.Context(), l.key+":*").Result())) == 0
-	})
+}
+
+type obtainFunc = func(context.Context, []string, time.Duration, *redislock.Options) (*redislock.Lock, error)
+
+// oneOfABatch obtains and releases, or leaves soon.
+func oneOfABatch(t *testing.T, obtain obtainFunc, key string, leaves bool) {
+	t.Helper()
+	ctx := t.Context()
+	if leaves {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, time.Millisecond)
+		defer cancel()
+	}
+	lock, err := obtain(ctx, []string{key}, long, nil)
+	switch {
+	case leaves && !errors.Is(err, context.DeadlineExceeded):
+		t.Errorf("got error %v, want a time-out", err)
+	case !leaves && err != nil:
+		t.Errorf("got error %v of a call whose neighbour was cancelled", err)
+	case !leaves:
+		if err := lock.Release(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
 }
 
 func TestScriptFlushIsInvisible(t *testing.T) {

@@ -56,6 +56,7 @@ func scenario(t *testing.T, fn func(t *testing.T, w *world)) {
 const long = time.Minute
 
 func must[T any](t *testing.T) func(T, error) T {
+	t.Helper()
 	return func(v T, err error) T {
 		t.Helper()
 		if err != nil {
@@ -673,6 +674,11 @@ func TestConflictError(t *testing.T) {
 			t.Errorf("got %s, want %s", got, test.want)
 		}
 	}
+}
+
+func TestReleaseOfNil(t *testing.T) {
+	var lock *redislock.Lock
+	wantIs(t, lock.Release(t.Context()), redislock.ErrLockNotHeld)
 }
 
 func TestKeyStateString(t *testing.T) {

@@ -20,7 +20,7 @@ type watch struct {
 
 // Context returns a context derived from ctx that is cancelled with cause [ErrLockLost] when the
 // lock is lost: Redis has said so, or the deadline has come without a renewal being confirmed
-// (then a little before it). It is cancelled with [context.Canceled] when the lock is released.
+// (then a little before it; a process that is stopped is told when it wakes). It is cancelled with [context.Canceled] when the lock is released.
 func (l *Lock) Context(ctx context.Context) context.Context {
 	ctx, cancel := context.WithCancelCause(ctx)
 	l.mu.Lock()
@@ -45,17 +45,18 @@ func (l *Lock) Context(ctx context.Context) context.Context {
 func (l *Lock) Lost() <-chan struct{} {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	switch {
-	case l.state == held:
+	switch l.state {
+	case held:
 		w := l.watchLocked(false)
 		if w.lost == nil {
 			w.lost = make(chan struct{})
 		}
 		return w.lost
-	case l.state == lost:
+	case lost:
 		return closedChannel
+	default:
+		return make(chan struct{})
 	}
-	return make(chan struct{})
 }
 
 var closedChannel = func() chan struct{} {
@@ -109,7 +110,7 @@ func (w *watch) run(at moment) {
 	}
 	if at.reached(w.alarmLocked()) {
 		l.mu.Unlock()
-		l.lose(fmt.Errorf("%w: %s: no renewal was confirmed before the deadline", ErrLockLost, l.snapshot()))
+		l.lose(errors.New("no renewal was confirmed before the deadline"))
 		return
 	}
 	var c *call
@@ -185,9 +186,7 @@ func (l *Lock) lose(why error) {
 		l.mu.Unlock()
 		return
 	}
-	if !errors.Is(why, ErrLockLost) {
-		why = fmt.Errorf("%w: %w", ErrLockLost, why)
-	}
+	why = fmt.Errorf("%w: %s: %w", ErrLockLost, l.set, why)
 	l.state, l.why = lost, why
 	var end func(error)
 	if l.watch != nil {

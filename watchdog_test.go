@@ -130,7 +130,7 @@ func TestLossIsTold(t *testing.T) {
 	const ttl = 30 * time.Second
 	for _, test := range []struct {
 		name   string
-		break_ func(t *testing.T, w *world, mini *redistest.Mini)
+		ruin   func(t *testing.T, w *world, mini *redistest.Mini)
 		within time.Duration
 	}{
 		{"a key was deleted", func(t *testing.T, w *world, _ *redistest.Mini) {
@@ -154,7 +154,7 @@ func TestLossIsTold(t *testing.T) {
 				ctx := lock.Context(t.Context())
 				time.Sleep(time.Minute)
 				began := time.Now()
-				test.break_(t, w, mini)
+				test.ruin(t, w, mini)
 				<-ctx.Done()
 				if took := time.Since(began); took > test.within {
 					t.Errorf("told after %v, want within %v", took, test.within)

@@ -1,0 +1,559 @@
+package redislock_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/cenkalti/backoff/v4"
+	"github.com/redis/go-redis/v9"
+
+	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/redistest"
+)
+
+// startRedis starts a server inside the test, and a client for it; stop ends both. Each Example
+// that needs Redis begins with it. In a program, rdb is
+//
+//	rdb := redis.NewClient(&redis.Options{Addr: "localhost:6379"})
+//
+// If there is no server the reason is a part of the Example's output, which then fails.
+func startRedis() (rdb *redis.Client, stop func()) {
+	var addr string
+	server, err := redistest.LaunchMini()
+	if err != nil {
+		fmt.Println(err)
+	} else {
+		addr = server.Addr()
+	}
+	rdb = redis.NewClient(&redis.Options{Addr: addr})
+	return rdb, func() {
+		_ = rdb.Close()
+		if server != nil {
+			server.Stop()
+		}
+	}
+}
+
+// Both keys or none, held as long as the function runs.
+func Example() {
+	rdb, stop := startRedis()
+	defer stop()
+
+	ctx := context.Background()
+	client := redislock.New(rdb) // rdb: a *redis.Client, *redis.ClusterClient or *redis.Ring
+	defer client.Close()
+
+	err := client.With(ctx, []string{"order:7", "stock:9"}, 10*time.Second, &redislock.Options{
+		RetryStrategy: redislock.LimitRetry(redislock.LinearBackoff(50*time.Millisecond), 20),
+		Metadata:      redislock.InstanceMetadata(), // whoever is refused reads it
+	}, func(ctx context.Context) error {
+		fmt.Println("order and stock are ours")
+		return ctx.Err() // it is cancelled if the lock is lost
+	})
+	if err != nil {
+		fmt.Println(err) // redislock: "stock:9" is write-locked by host=web-3 pid=812 …, 27.1s left
+	}
+	// Output: order and stock are ours
+}
+
+func ExampleNew() {
+	rdb, stop := startRedis()
+	defer stop()
+
+	client := redislock.New(rdb, redislock.WithMaxKeys(2))
+	defer client.Close()
+
+	_, err := client.Obtain(context.Background(), []string{"a", "b", "c"}, time.Second, nil)
+	fmt.Println(errors.Is(err, redislock.ErrInvalidKeys))
+	// Output: true
+}
+
+func ExampleObtain() {
+	rdb, stop := startRedis()
+	defer stop()
+
+	ctx := context.Background()
+	lock, err := redislock.Obtain(ctx, rdb, []string{"report:daily"}, time.Minute, nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(lock.Keys())
+	fmt.Println(lock.Release(ctx))
+	// Output:
+	// [report:daily]
+	// <nil>
+}
+
+func ExampleClient_Obtain() {
+	rdb, stop := startRedis()
+	defer stop()
+
+	ctx := context.Background()
+	client := redislock.New(rdb)
+	lock, err := client.Obtain(ctx, []string{"order:7", "stock:9"}, time.Minute, nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	_, err = client.Obtain(ctx, []string{"stock:9", "account:3"}, time.Minute, nil)
+	fmt.Println("second:", errors.Is(err, redislock.ErrNotObtained))
+	fmt.Println("account:3 exists:", rdb.Exists(ctx, "account:3").Val() == 1)
+	fmt.Println("release:", lock.Release(ctx))
+	// Output:
+	// second: true
+	// account:3 exists: false
+	// release: <nil>
+}
+
+func ExampleClient_ObtainRead() {
+	rdb, stop := startRedis()
+	defer stop()
+
+	ctx := context.Background()
+	client := redislock.New(rdb)
+	for range 2 {
+		lock, err := client.ObtainRead(ctx, []string{"price:9"}, time.Minute, nil)
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		defer lock.Release(ctx)
+		fmt.Println("reading")
+	}
+	_, err := client.Obtain(ctx, []string{"price:9"}, time.Minute, nil)
+	fmt.Println("writing:", err == nil)
+	// Output:
+	// reading
+	// reading
+	// writing: false
+}
+
+// A write lock on the stock and a read lock on its price, in one step.
+func ExampleClient_ObtainMixed() {
+	rdb, stop := startRedis()
+	defer stop()
+
+	ctx := context.Background()
+	client := redislock.New(rdb)
+	lock, err := client.ObtainMixed(ctx, []string{"stock:9"}, []string{"price:9"}, time.Minute, nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer lock.Release(ctx)
+
+	_, err = client.ObtainRead(ctx, []string{"price:9"}, time.Minute, nil)
+	fmt.Println("another reads the price:", err == nil)
+	_, err = client.ObtainRead(ctx, []string{"stock:9"}, time.Minute, nil)
+	fmt.Println("another reads the stock:", err == nil)
+	// Output:
+	// another reads the price: true
+	// another reads the stock: false
+}
+
+// What With tells if the lock is lost while the function runs.
+func ExampleClient_With() {
+	rdb, stop := startRedis()
+	defer stop()
+
+	client := redislock.New(rdb)
+	defer client.Close()
+
+	errHalfway := errors.New("stopped half-way")
+	keys := []string{"stock:9"}
+	err := client.With(context.Background(), keys, 300*time.Millisecond, nil, func(ctx context.Context) error {
+		rdb.Del(ctx, "stock:9") // somebody meddles
+		<-ctx.Done()            // the next renewal finds out
+		return errHalfway
+	})
+	fmt.Println("not obtained:", errors.Is(err, redislock.ErrNotObtained))
+	fmt.Println("lost:", errors.Is(err, redislock.ErrLockLost))
+	fmt.Println("of the function:", errors.Is(err, errHalfway))
+	// Output:
+	// not obtained: false
+	// lost: true
+	// of the function: true
+}
+
+func ExampleClient_Inspect() {
+	rdb, stop := startRedis()
+	defer stop()
+
+	ctx := context.Background()
+	client := redislock.New(rdb)
+	lock, err := client.Obtain(ctx, []string{"order:7"}, time.Minute, &redislock.Options{Metadata: "job=import"})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer lock.Release(ctx)
+
+	states, err := client.Inspect(ctx, "order:7", "stock:9")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, state := range states {
+		fmt.Println(state.Key, state.Mode)
+		for _, holder := range state.Holders {
+			fmt.Println(" ", holder.Metadata)
+		}
+	}
+	// Output:
+	// order:7 write
+	//   job=import
+	// stock:9 free
+}
+
+// A lock is obtained here and released elsewhere, by whoever was given the token.
+func ExampleClient_Attach() {
+	rdb, stop := startRedis()
+	defer stop()
+
+	ctx := context.Background()
+	keys := []string{"upload:5"}
+	lock, err := redislock.New(rdb).Obtain(ctx, keys, time.Minute, nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	token := lock.Token() // hand it over in secret: it is all that is needed
+
+	elsewhere := redislock.New(rdb).Attach(keys, token)
+	fmt.Println(elsewhere.Release(ctx))
+	fmt.Println(errors.Is(lock.Release(ctx), redislock.ErrLockNotHeld))
+	// Output:
+	// <nil>
+	// true
+}
+
+func ExampleLock_Refresh() {
+	rdb, stop := startRedis()
+	defer stop()
+
+	ctx := context.Background()
+	lock, err := redislock.New(rdb).Obtain(ctx, []string{"report:daily"}, time.Minute, nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer lock.Release(ctx)
+
+	if err := lock.Refresh(ctx, time.Hour); err != nil {
+		fmt.Println(err)
+		return
+	}
+	left, err := lock.TTL(ctx)
+	fmt.Println(left.Round(time.Minute), err)
+	// Output: 1h0m0s <nil>
+}
+
+// A Release names what was lost, and frees the rest.
+func ExampleLock_Release() {
+	rdb, stop := startRedis()
+	defer stop()
+
+	ctx := context.Background()
+	lock, err := redislock.New(rdb).Obtain(ctx, []string{"order:7", "stock:9"}, time.Minute, nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	rdb.Del(ctx, "stock:9") // somebody meddles
+	fmt.Println(lock.Release(ctx))
+	fmt.Println("order:7 exists:", rdb.Exists(ctx, "order:7").Val() == 1)
+	// Output:
+	// redislock: release "order:7" and 1 more: lock not held: lost "stock:9"
+	// order:7 exists: false
+}
+
+// The work gets a context that ends with the lock.
+func ExampleLock_Context() {
+	rdb, stop := startRedis()
+	defer stop()
+
+	ctx := context.Background()
+	lock, err := redislock.New(rdb).Obtain(ctx, []string{"stock:9"}, 100*time.Millisecond, nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer lock.Release(ctx)
+
+	work := lock.Context(ctx)
+	<-work.Done() // nobody renews the lease: it ends
+	fmt.Println(errors.Is(context.Cause(work), redislock.ErrLockLost))
+	fmt.Println("in time:", time.Now().Before(lock.Deadline()))
+	// Output:
+	// true
+	// in time: true
+}
+
+// The writer is done and goes on reading; nobody writes in between.
+func ExampleLock_Downgrade() {
+	rdb, stop := startRedis()
+	defer stop()
+
+	ctx := context.Background()
+	client := redislock.New(rdb)
+	lock, err := client.Obtain(ctx, []string{"price:9"}, time.Minute, nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer lock.Release(ctx)
+
+	fmt.Println(lock.Downgrade(ctx))
+	_, err = client.ObtainRead(ctx, []string{"price:9"}, time.Minute, nil)
+	fmt.Println("another reads:", err == nil)
+	// Output:
+	// <nil>
+	// another reads: true
+}
+
+// The only reader may write. One among several may not, and still reads.
+func ExampleLock_Upgrade() {
+	rdb, stop := startRedis()
+	defer stop()
+
+	ctx := context.Background()
+	client := redislock.New(rdb)
+	lock, err := client.ObtainRead(ctx, []string{"price:9"}, time.Minute, nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer lock.Release(ctx)
+	other, err := client.ObtainRead(ctx, []string{"price:9"}, time.Minute, nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+
+	fmt.Println("refused:", errors.Is(lock.Upgrade(ctx), redislock.ErrNotObtained))
+	fmt.Println(other.Release(ctx), lock.Upgrade(ctx))
+	// Output:
+	// refused: true
+	// <nil> <nil>
+}
+
+// Any BackOff of cenkalti/backoff makes a strategy. A new one for each call: it has state.
+func ExampleRetryStrategy() {
+	rdb, stop := startRedis()
+	defer stop()
+
+	ctx := context.Background()
+	client := redislock.New(rdb)
+	patient := func() backoff.BackOff {
+		return backoff.NewExponentialBackOff(
+			backoff.WithInitialInterval(5*time.Millisecond),
+			backoff.WithMaxElapsedTime(time.Minute), // then Obtain gives up
+		)
+	}
+	keys := []string{"stock:9"}
+	if _, err := client.Obtain(ctx, keys, 50*time.Millisecond, nil); err != nil { // a holder that has died
+		fmt.Println(err)
+		return
+	}
+	lock, err := client.Obtain(ctx, keys, time.Minute, &redislock.Options{RetryStrategy: patient})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(lock.Release(ctx))
+	// Output: <nil>
+}
+
+func ExampleLinearBackoff() {
+	strategy := redislock.LinearBackoff(50 * time.Millisecond)
+	waits := strategy() // as an Obtain does it
+	fmt.Println(waits.NextBackOff(), waits.NextBackOff())
+	// Output: 50ms 50ms
+}
+
+func ExampleExponentialBackoff() {
+	strategy := redislock.ExponentialBackoff(10*time.Millisecond, time.Second)
+	waits := strategy() // as an Obtain does it
+	for _, length := range []time.Duration{10, 20, 40, 80} {
+		length *= time.Millisecond
+		wait := waits.NextBackOff()
+		fmt.Println(length, length/2 <= wait && wait <= length*3/2)
+	}
+	// Output:
+	// 10ms true
+	// 20ms true
+	// 40ms true
+	// 80ms true
+}
+
+func ExampleLimitRetry() {
+	rdb, stop := startRedis()
+	defer stop()
+
+	ctx := context.Background()
+	client := redislock.New(rdb, redislock.WithHooks(redislock.Hooks{
+		Refused: func(_ context.Context, e redislock.Event) { fmt.Println("asked", e.Attempts, "times") },
+	}))
+	lock, err := client.Obtain(ctx, []string{"stock:9"}, time.Minute, nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer lock.Release(ctx)
+
+	_, err = client.Obtain(ctx, []string{"stock:9"}, time.Minute, &redislock.Options{
+		RetryStrategy: redislock.LimitRetry(redislock.LinearBackoff(time.Millisecond), 2),
+	})
+	fmt.Println(errors.Is(err, redislock.ErrNotObtained))
+	// Output:
+	// asked 3 times
+	// true
+}
+
+func ExampleInstanceMetadata() {
+	rdb, stop := startRedis()
+	defer stop()
+
+	ctx := context.Background()
+	lock, err := redislock.Obtain(ctx, rdb, []string{"stock:9"}, time.Minute, &redislock.Options{
+		Metadata: redislock.InstanceMetadata(),
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer lock.Release(ctx)
+
+	value := rdb.Get(ctx, "stock:9").Val() // what redis-cli GET shows: token|metadata
+	_, metadata, _ := strings.Cut(value, "|")
+	for field := range strings.FieldsSeq(metadata) {
+		name, _, _ := strings.Cut(field, "=")
+		fmt.Println(name)
+	}
+	// Output:
+	// host
+	// pid
+	// prog
+	// since
+}
+
+func ExampleConflictError() {
+	rdb, stop := startRedis()
+	defer stop()
+
+	ctx := context.Background()
+	client := redislock.New(rdb)
+	holder, err := client.Obtain(ctx, []string{"stock:9"}, time.Hour, &redislock.Options{Metadata: "job=import"})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer holder.Release(ctx)
+
+	_, err = client.Obtain(ctx, []string{"order:7", "stock:9"}, time.Minute, nil)
+	var conflict *redislock.ConflictError
+	if errors.As(err, &conflict) {
+		fmt.Println(conflict.Key, conflict.Mode, conflict.Metadata, conflict.TTL.Round(time.Minute))
+	}
+	// Output: stock:9 write job=import 1h0m0s
+}
+
+func ExampleHooks() {
+	rdb, stop := startRedis()
+	defer stop()
+
+	tell := func(what string) func(context.Context, redislock.Event) {
+		return func(_ context.Context, e redislock.Event) { fmt.Println(what, e.Keys, e.Mode, e.Err == nil) }
+	}
+	client := redislock.New(rdb, redislock.WithHooks(redislock.Hooks{
+		Obtained: tell("obtained"),
+		Refused:  tell("refused"),
+		Released: tell("released"),
+	}))
+
+	ctx := context.Background()
+	lock, err := client.Obtain(ctx, []string{"order:7", "stock:9"}, time.Minute, nil)
+	if err != nil {
+		return
+	}
+	_, _ = client.ObtainRead(ctx, []string{"stock:9"}, time.Minute, nil)
+	_ = lock.Release(ctx)
+	// Output:
+	// obtained [order:7 stock:9] write true
+	// refused [stock:9] read false
+	// released [order:7 stock:9] write true
+}
+
+// A writer that waits keeps new readers out, so that it has its turn.
+func ExampleOptions_intent() {
+	rdb, stop := startRedis()
+	defer stop()
+
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	client := redislock.New(rdb)
+	reader, err := client.ObtainRead(ctx, []string{"price:9"}, time.Minute, nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+
+	written := make(chan error)
+	go func() {
+		written <- client.With(ctx, []string{"price:9"}, time.Minute, &redislock.Options{
+			RetryStrategy: redislock.LinearBackoff(5 * time.Millisecond),
+			Metadata:      "job=repricing",
+			Intent:        true,
+		}, func(context.Context) error { return nil })
+	}()
+
+	var conflict *redislock.ConflictError
+	for conflict == nil && ctx.Err() == nil { // readers are let in until the writer has asked once
+		late, err := client.ObtainRead(ctx, []string{"price:9"}, time.Minute, nil)
+		if !errors.As(err, &conflict) && err == nil {
+			_ = late.Release(ctx)
+		}
+	}
+	if conflict != nil {
+		fmt.Println("late reader:", conflict.Mode, conflict.Metadata)
+	}
+	fmt.Println("early reader:", reader.Release(ctx))
+	fmt.Println("writer:", <-written)
+	// Output:
+	// late reader: intent job=repricing
+	// early reader: <nil>
+	// writer: <nil>
+}
+
+func ExampleWithLogger() {
+	rdb, stop := startRedis()
+	defer stop()
+
+	logger := slog.New(slog.NewTextHandler(os.Stdout, &slog.HandlerOptions{
+		ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+			if a.Key == slog.TimeKey || a.Key == "error" {
+				return slog.Attr{} // only here: they are not the same each time
+			}
+			return a
+		},
+	}))
+	client := redislock.New(rdb, redislock.WithLogger(logger))
+
+	ctx := context.Background()
+	lock, err := client.Obtain(ctx, []string{"stock:9"}, time.Minute, nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	rdb.Del(ctx, "stock:9") // somebody meddles
+	fmt.Println(errors.Is(lock.Refresh(ctx, time.Minute), redislock.ErrLockNotHeld))
+	// Output:
+	// level=WARN msg="redislock: lock lost" keys="\"stock:9\""
+	// true
+}

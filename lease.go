@@ -1,0 +1,150 @@
+package redislock
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// convert gives the set the mode that it has with so many write keys.
+func (l *Lock) convert(ctx context.Context, operation string, write int) error {
+	l.mu.Lock()
+	ttl := l.ttl
+	l.mu.Unlock()
+	if ttl == 0 && l.faulty == nil {
+		return fmt.Errorf("redislock: %s %s: %w: an attached lock has none before a Refresh",
+			operation, l.snapshot(), ErrInvalidTTL)
+	}
+	intents, err := companions(nil, "intent", l.snapshot().keys[write:])
+	if err != nil {
+		return fmt.Errorf("redislock: %s: %w", operation, err)
+	}
+	return l.lease(ctx, operation, ttl, func(set keySet) *call {
+		after := set.as(write)
+		return newCall(ctx, rwScript, set.keys, intents,
+			&l.value, millis(ttl), write, after.reads(), "", "1")
+	}, func() { l.set = l.set.as(write) })
+}
+
+// lease runs a script that gives the set a new lease; apply takes note of what else it changed,
+// with mu held.
+func (l *Lock) lease(ctx context.Context, operation string, ttl time.Duration, script func(keySet) *call, apply func()) (err error) {
+	if l.faulty != nil {
+		return fmt.Errorf("redislock: %s: %w", operation, l.faulty)
+	}
+	began := now()
+	defer func() { l.report(ctx, l.client.hooks.Refreshed, began, 1, err) }()
+	if err := l.enter(ctx, operation); err != nil {
+		return err
+	}
+	set := l.snapshot()
+	c := script(set)
+	if !l.client.transport.do(ctx, c, patience) && c.leave(func(c *call) { l.leased(c, operation, ttl, apply); l.exit() }) {
+		l.mistrust(began, ttl)
+		return interrupted(ctx, operation, set)
+	}
+	defer l.exit()
+	return l.leased(c, operation, ttl, apply)
+}
+
+// enter waits for the turn to change the lease. The turns matter: of two requests with different
+// ttls that are under way together, nobody knows which the server executes last.
+func (l *Lock) enter(ctx context.Context, operation string) error {
+	l.mu.Lock()
+	if l.turn == nil {
+		l.turn = make(chan struct{}, 1)
+	}
+	turn := l.turn
+	l.mu.Unlock()
+	select {
+	case turn <- struct{}{}:
+	case <-ctx.Done():
+		return fmt.Errorf("redislock: %s %s: not asked: %w", operation, l.snapshot(), context.Cause(ctx))
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.state != held {
+		<-turn
+		return fmt.Errorf("redislock: %s %s: %w", operation, l.set, ErrLockNotHeld)
+	}
+	l.leases++
+	return nil
+}
+
+func (l *Lock) exit() { <-l.turn }
+
+// leased takes in the outcome of a call that was to give the set a new lease.
+func (l *Lock) leased(c *call, operation string, ttl time.Duration, apply func()) error {
+	set := l.snapshot()
+	if err := c.err; err != nil {
+		if c.unsure || classify(err) == unknown {
+			l.mistrust(c.sent, ttl)
+		}
+		return fault(operation, set, c)
+	}
+	code, rest, err := c.code()
+	switch {
+	case err != nil:
+		return fmt.Errorf("redislock: %s %s: %w", operation, set, err)
+	case code == 1:
+		return l.extended(c.sent, operation, ttl, apply)
+	case code == 0 && c.script == rwScript:
+		conflict, err := decodeConflict(c.keys, rest)
+		if err != nil {
+			return fmt.Errorf("redislock: %s %s: %w", operation, set, err)
+		}
+		return conflict
+	}
+	return l.missing(c, operation, rest)
+}
+
+// extended begins the new lease.
+func (l *Lock) extended(sent moment, operation string, ttl time.Duration, apply func()) error {
+	deadline := sent.add(window(ttl))
+	l.mu.Lock()
+	late := now().reached(deadline)
+	if l.state == held && !late {
+		l.ttl, l.deadline = ttl, deadline
+		if apply != nil {
+			apply()
+		}
+		if l.watch != nil {
+			l.watch.planLocked(sent)
+		}
+	}
+	still := l.state == held
+	l.mu.Unlock()
+	switch {
+	case !still:
+		return fmt.Errorf("redislock: %s %s: %w", operation, l.snapshot(), ErrLockNotHeld)
+	case late:
+		err := fmt.Errorf("%w: the answer came after the new lease had ended", ErrLockNotHeld)
+		l.lose(err)
+		return fmt.Errorf("redislock: %s %s: %w", operation, l.snapshot(), err)
+	}
+	return nil
+}
+
+// missing takes in the answer that keys are no longer ours.
+func (l *Lock) missing(c *call, operation string, indexes []any) error {
+	keys, err := c.lost(indexes)
+	if err != nil {
+		return err
+	}
+	err = fmt.Errorf("%w: %s", ErrLockNotHeld, listed(keys))
+	l.lose(err)
+	return fmt.Errorf("redislock: %s %s: %w", operation, l.snapshot(), err)
+}
+
+// mistrust shortens the deadline to what it is if a request of which nothing is known has been
+// executed.
+func (l *Lock) mistrust(sent moment, ttl time.Duration) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if deadline := sent.add(window(ttl)); l.deadline.reached(deadline) {
+		l.deadline = deadline
+		if l.watch != nil {
+			l.watch.planLocked(sent)
+		}
+	}
+}
