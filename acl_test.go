@@ -89,7 +89,7 @@ func (g *guarded) immortal(t *testing.T) []string {
 	t.Helper()
 	const script = `local found = {}
 		for _, key in ipairs(redis.call('keys', '*')) do
-			if redis.call('pttl', key) == -1 then found[#found + 1] = key end
+			if redis.call('pttl', key) == -1 then found[#found + 1] = key end;
 		end
 		return found`
 	return must[[]string](t)(g.admin.Eval(t.Context(), script, nil).StringSlice())

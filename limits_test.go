@@ -39,7 +39,7 @@ func (s *sent) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Process
 }
 
 // refusedUnsent checks that fn fails with target and sends nothing.
-func refusedUnsent(t *testing.T, rdb interface{ AddHook(redis.Hook) }, target error, fn func() error) error {
+func refusedUnsent(t *testing.T, rdb interface{ AddHook(redis.Hook) }, target error, fn func() error) {
 	t.Helper()
 	var s sent
 	rdb.AddHook(&s)
@@ -48,7 +48,6 @@ func refusedUnsent(t *testing.T, rdb interface{ AddHook(redis.Hook) }, target er
 	if n := s.n.Load(); n != 0 {
 		t.Errorf("%d commands were sent before the error %v", n, err)
 	}
-	return err
 }
 
 func numbered(prefix string, n int) []string {
@@ -298,6 +297,7 @@ func TestForeignKeys(t *testing.T) {
 					w.prefix += fmt.Sprint(position, ":")
 					keys := w.keys("a", "b", "c")
 					args := append([]any{f.args[0], keys[position]}, f.args[1:]...)
+					t.Cleanup(func() { w.rdb.Del(context.Background(), keys[position]) })
 					noError(t, w.rdb.Do(t.Context(), args...).Err())
 					if strings.HasSuffix(name, "TTL") {
 						noError(t, w.rdb.PExpire(t.Context(), keys[position], long).Err())

@@ -225,7 +225,7 @@ func (l *Lock) stop() (set keySet, deadline, echo moment) {
 	if l.state == held {
 		l.state = released
 		if l.watch != nil {
-			end = l.watch.endLocked(false)
+			end = l.watch.endLocked()
 		}
 	}
 	mine := l.claim

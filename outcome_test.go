@@ -46,6 +46,7 @@ func newLossy(t *testing.T, mod func(*redis.Options), opts ...redislock.ClientOp
 	l := &lossy{relay: redistest.NewRelay(t, b.Addr()), direct: b.Client(t), key: t.Name()}
 	l.rdb = l.relay.Client(t, mod)
 	l.client = redislock.New(l.rdb, opts...)
+	t.Cleanup(func() { l.direct.Del(context.Background(), l.key) })
 	t.Cleanup(l.client.Close)
 	warm := l.obtain(t, l.key+":warm")
 	noError(t, warm.Refresh(t.Context(), long))
@@ -569,7 +570,7 @@ func TestContendedTimeOuts(t *testing.T) {
 			t.Parallel()
 			client, rdb := cancelled(t, batched)
 			lock := must[*redislock.Lock](t)(redislock.Obtain(t.Context(), rdb, []string{t.Name()}, long, nil))
-			defer lock.Release(t.Context())
+			defer func() { _ = lock.Release(t.Context()) }()
 			var wg sync.WaitGroup
 			for range 16 {
 				wg.Go(func() {
@@ -642,7 +643,7 @@ func TestCustomCause(t *testing.T) {
 		RetryStrategy: redislock.LinearBackoff(time.Millisecond),
 	})
 	wantIs(t, err, cause)
-	wantConflict(t, err, l.key, redislock.ModeWrite)
+	_ = wantConflict(t, err, l.key, redislock.ModeWrite)
 }
 
 // The clean-up of an Obtain of which nothing is known must not take the keys from the next Obtain
@@ -866,7 +867,7 @@ func TestClientsThatDoNotBatch(t *testing.T) {
 			wg.Wait()
 			lock := must[*redislock.Lock](t)(client.Obtain(t.Context(), []string{t.Name()}, long, nil))
 			_, err := client.Obtain(t.Context(), []string{t.Name()}, long, nil)
-			wantConflict(t, err, t.Name(), redislock.ModeWrite)
+			_ = wantConflict(t, err, t.Name(), redislock.ModeWrite)
 			noError(t, lock.Release(t.Context()))
 		})
 	}

@@ -62,20 +62,29 @@ func (s *schedule) put(e *entry, due moment, early time.Duration) bool {
 		s.running = true
 		s.ended.Go(s.loop)
 	case e.place == 1:
-		select {
-		case s.wake <- struct{}{}:
-		default:
-		}
+		s.rouse()
 	}
 	return true
 }
 
-// drop takes the errand out.
+// drop takes the errand out. With the last one the goroutine ends.
 func (s *schedule) drop(e *entry) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if e.place != 0 {
-		heap.Remove(&s.entries, e.place-1)
+	if e.place == 0 {
+		return
+	}
+	heap.Remove(&s.entries, e.place-1)
+	if len(s.entries) == 0 {
+		s.rouse()
+	}
+}
+
+// rouse has the goroutine look at what is due.
+func (s *schedule) rouse() {
+	select {
+	case s.wake <- struct{}{}:
+	default:
 	}
 }
 
@@ -88,10 +97,7 @@ func (s *schedule) close() []errand {
 		rest = append(rest, heap.Pop(&s.entries).(*entry).errand)
 	}
 	s.mu.Unlock()
-	select {
-	case s.wake <- struct{}{}:
-	default:
-	}
+	s.rouse()
 	s.ended.Wait()
 	return rest
 }

@@ -58,7 +58,7 @@ func TestCluster(t *testing.T) {
 		for i := range 30 {
 			keys = append(keys, fmt.Sprintf("%s:%d", t.Name(), i))
 			lock := must[*redislock.Lock](t)(client.Obtain(t.Context(), keys[i:i+1], long, &redislock.Options{Metadata: keys[i]}))
-			defer lock.Release(t.Context())
+			defer func() { _ = lock.Release(t.Context()) }()
 		}
 		for i, state := range must[[]redislock.KeyState](t)(client.Inspect(t.Context(), keys...)) {
 			if state.Key != keys[i] || len(state.Holders) != 1 || state.Holders[0].Metadata != keys[i] {
@@ -70,7 +70,7 @@ func TestCluster(t *testing.T) {
 		keys := []string{"{" + t.Name() + "}a", "{" + t.Name() + "}b"}
 		reader := must[*redislock.Lock](t)(client.ObtainRead(t.Context(), keys, long, nil))
 		_, err := client.Obtain(t.Context(), keys, long, nil)
-		wantConflict(t, err, keys[0], redislock.ModeRead)
+		_ = wantConflict(t, err, keys[0], redislock.ModeRead)
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 		defer cancel()
 		done := make(chan error, 1)
@@ -154,7 +154,8 @@ func spanning(t *testing.T, rdb interface {
 		},
 		"attached": func() error { return client.Attach(keys, "t").Release(t.Context()) },
 	} {
-		err := refusedUnsent(t, rdb, redislock.ErrCrossSlot, do)
+		var err error
+		refusedUnsent(t, rdb, redislock.ErrCrossSlot, func() error { err = do(); return err })
 		if !strings.Contains(err.Error(), `"{x}a"`) || !strings.Contains(err.Error(), `"{y}c"`) {
 			t.Errorf("%s: got error %v, want one that names two keys which disagree", name, err)
 		}
@@ -270,7 +271,7 @@ func ringSingles(t *testing.T, rdb *redis.Ring, client *redislock.Client) {
 	for _, key := range keys {
 		locks = append(locks, must[*redislock.Lock](t)(client.ObtainRead(t.Context(), []string{key}, long, nil)))
 		_, err := client.Obtain(t.Context(), []string{key}, long, nil)
-		wantConflict(t, err, key, redislock.ModeRead)
+		_ = wantConflict(t, err, key, redislock.ModeRead)
 	}
 	var used atomic.Int64
 	noError(t, rdb.ForEachShard(t.Context(), func(ctx context.Context, shard *redis.Client) error {
@@ -326,7 +327,7 @@ func TestSentinelFailover(t *testing.T) {
 		t.Error("a lock that was replicated is lost, though its lease outlasts the fail-over")
 	default:
 		_, err := client.Obtain(ctx, []string{t.Name()}, long, nil)
-		wantConflict(t, err, t.Name(), redislock.ModeWrite)
+		_ = wantConflict(t, err, t.Name(), redislock.ModeWrite)
 		noError(t, watched.Release(ctx))
 	}
 	noError(t, plain.Refresh(ctx, long))

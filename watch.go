@@ -164,17 +164,18 @@ func (w *watch) renewed(c *call, ttl time.Duration, leases int) {
 	l.report(context.Background(), l.client.hooks.Refreshed, c.sent, 1, err)
 }
 
-// endLocked ends the watch and returns what tells the contexts, to be called without mu.
-func (w *watch) endLocked(isLost bool) func(cause error) {
+// endLocked ends the watch and returns what tells the contexts, and then Lost unless nothing is
+// lost: to be called without mu.
+func (w *watch) endLocked() func(cause error) {
 	w.lock.client.schedule.drop(&w.entry)
-	if isLost && w.lost != nil {
-		close(w.lost)
-	}
-	cancels := w.cancels
-	w.cancels = nil
+	cancels, isLost := w.cancels, w.lost
+	w.cancels, w.lost = nil, nil
 	return func(cause error) {
 		for _, cancel := range cancels {
 			cancel(cause)
+		}
+		if isLost != nil && cause == ErrLockLost { //nolint:errorlint // it is this value
+			close(isLost)
 		}
 	}
 }
@@ -190,7 +191,7 @@ func (l *Lock) lose(why error) {
 	l.state, l.why = lost, why
 	var end func(error)
 	if l.watch != nil {
-		end = l.watch.endLocked(true)
+		end = l.watch.endLocked()
 	}
 	mine := l.claim
 	l.claim = nil

@@ -1,0 +1,99 @@
+package redislock_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/redistest"
+)
+
+type told struct {
+	Name  string
+	Event redislock.Event
+}
+
+func TestHooks(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world, mini *redistest.Mini, _ *journal) {
+		var mu sync.Mutex
+		var got []told
+		type key struct{}
+		ctx := context.WithValue(t.Context(), key{}, "caller")
+		note := func(name string, called bool) func(context.Context, redislock.Event) {
+			return func(ctx context.Context, e redislock.Event) {
+				mu.Lock()
+				defer mu.Unlock()
+				got = append(got, told{name, e})
+				if _, has := ctx.Value(key{}).(string); has != called {
+					t.Errorf("%s: caller's context: %v, want %v", name, has, called)
+				}
+			}
+		}
+		client := redislock.New(w.rdb, redislock.WithHooks(redislock.Hooks{
+			Obtained: note("obtained", true), Refused: note("refused", true),
+			Refreshed: note("refreshed", true), Lost: note("lost", false), Released: note("released", true),
+		}))
+		lock := must[*redislock.Lock](t)(client.ObtainMixed(ctx, w.keys("a"), w.keys("b"), time.Hour, nil))
+		_, err := client.ObtainRead(ctx, w.keys("a"), time.Hour,
+			&redislock.Options{RetryStrategy: redislock.LimitRetry(redislock.LinearBackoff(time.Second), 3)})
+		wantIs(t, err, redislock.ErrNotObtained)
+		time.Sleep(time.Minute)
+		noError(t, lock.Refresh(ctx, time.Minute))
+		noError(t, lock.Release(ctx))
+		gone := must[*redislock.Lock](t)(client.ObtainRead(ctx, w.keys("a"), time.Hour, nil))
+		mini.Miniredis().Del(w.key("a"))
+		time.Sleep(time.Second)
+		wantIs(t, gone.Refresh(ctx, time.Minute), redislock.ErrLockNotHeld)
+
+		const second = time.Second
+		both, one := w.keys("a", "b"), w.keys("a")
+		want := []told{
+			{"obtained", redislock.Event{Keys: both, Mode: redislock.ModeWrite, Attempts: 1}},
+			{"refused", redislock.Event{Keys: one, Mode: redislock.ModeRead, Attempts: 4, Duration: 3 * second, Err: redislock.ErrNotObtained}},
+			{"refreshed", redislock.Event{Keys: both, Mode: redislock.ModeWrite, Attempts: 1, Held: 63 * second}},
+			{"released", redislock.Event{Keys: both, Mode: redislock.ModeWrite, Attempts: 1, Held: 63 * second}},
+			{"obtained", redislock.Event{Keys: one, Mode: redislock.ModeRead, Attempts: 1}},
+			{"lost", redislock.Event{Keys: one, Mode: redislock.ModeRead, Held: second, Err: redislock.ErrLockLost}},
+			{"refreshed", redislock.Event{Keys: one, Mode: redislock.ModeRead, Attempts: 1, Held: second, Err: redislock.ErrLockNotHeld}},
+		}
+		if diff := cmp.Diff(want, got, cmpopts.EquateErrors()); diff != "" {
+			t.Errorf("events (-want +got):\n%s", diff)
+		}
+	})
+}
+
+func TestLogger(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world, mini *redistest.Mini, _ *journal) {
+		var text bytes.Buffer
+		client := redislock.New(w.rdb, redislock.WithLogger(slog.New(slog.NewTextHandler(&text, nil))))
+		lock := must[*redislock.Lock](t)(client.Obtain(t.Context(), w.keys("a", "b"), 30*time.Second, watched))
+		ctx := lock.Context(t.Context())
+		mini.Miniredis().SetError("LOADING Redis is loading the dataset in memory")
+		time.Sleep(15 * time.Second)
+		mini.Miniredis().SetError("")
+		mini.Miniredis().Del(w.key("b"))
+		<-ctx.Done()
+		synctest.Wait()
+		for _, want := range []string{"renewal failed", "LOADING", "lock lost", w.key("b")} {
+			if !strings.Contains(text.String(), want) {
+				t.Errorf("got log\n%s\nwant it to say %q", text.String(), want)
+			}
+		}
+		if strings.Contains(text.String(), lock.Token()) {
+			t.Error("the log shows a token")
+		}
+		if cause := context.Cause(ctx); !errors.Is(cause, redislock.ErrLockLost) {
+			t.Errorf("got cause %v", cause)
+		}
+	})
+}

@@ -1,0 +1,250 @@
+package redislock_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/cenkalti/backoff/v4"
+
+	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/redistest"
+)
+
+// waits draws n waits from a fresh state of the strategy.
+func waits(s redislock.RetryStrategy, n int) []time.Duration {
+	b := s()
+	drawn := make([]time.Duration, n)
+	for i := range drawn {
+		drawn[i] = b.NextBackOff()
+	}
+	return drawn
+}
+
+func TestStrategies(t *testing.T) {
+	const ms = time.Millisecond
+	for _, test := range []struct {
+		name        string
+		strategy    redislock.RetryStrategy
+		least, most []time.Duration
+	}{
+		{"none", redislock.NoRetry(), []time.Duration{-1, -1}, []time.Duration{-1, -1}},
+		{"linear", redislock.LinearBackoff(20 * ms), []time.Duration{20 * ms, 20 * ms, 20 * ms}, []time.Duration{20 * ms, 20 * ms, 20 * ms}},
+		{"linear, not positive", redislock.LinearBackoff(0), []time.Duration{-1}, []time.Duration{-1}},
+		{
+			"exponential", redislock.ExponentialBackoff(10*ms, 60*ms),
+			[]time.Duration{5 * ms, 10 * ms, 20 * ms, 30 * ms, 30 * ms},
+			[]time.Duration{15 * ms, 30 * ms, 60 * ms, 60 * ms, 60 * ms},
+		},
+		{"exponential, bounds that make no sense", redislock.ExponentialBackoff(-1, -1), []time.Duration{ms / 2, ms / 2}, []time.Duration{ms, ms}},
+		{"limited", redislock.LimitRetry(redislock.LinearBackoff(ms), 2), []time.Duration{ms, ms, -1, -1}, []time.Duration{ms, ms, -1, -1}},
+		{"limited to nothing", redislock.LimitRetry(redislock.LinearBackoff(ms), 0), []time.Duration{-1}, []time.Duration{-1}},
+		{"limited nil", redislock.LimitRetry(nil, 5), []time.Duration{-1}, []time.Duration{-1}},
+		{"limited twice", redislock.LimitRetry(redislock.LimitRetry(redislock.LinearBackoff(ms), 1), 5), []time.Duration{ms, -1}, []time.Duration{ms, -1}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			for range 20 { // lesson: a reused strategy had used up its retries
+				for i, got := range waits(test.strategy, len(test.least)) {
+					if got < test.least[i] || got > test.most[i] {
+						t.Fatalf("got wait %d %v, want from %v to %v", i, got, test.least[i], test.most[i])
+					}
+				}
+			}
+		})
+	}
+	t.Run("jitter", func(t *testing.T) {
+		seen := make(map[time.Duration]bool)
+		for range 50 {
+			seen[waits(redislock.ExponentialBackoff(10*ms, time.Second), 1)[0]] = true
+		}
+		if len(seen) < 10 {
+			t.Errorf("got %d different waits of 50, want jitter", len(seen))
+		}
+	})
+}
+
+// Lesson: goroutines shared one budget of retries.
+func TestStrategyIsSharedByGoroutines(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world, _ *redistest.Mini, _ *journal) {
+		must[*redislock.Lock](t)(w.client.Obtain(t.Context(), w.keys("a"), time.Hour, nil))
+		var asked atomic.Int64
+		opt := &redislock.Options{RetryStrategy: redislock.LimitRetry(redislock.LinearBackoff(time.Second), 7)}
+		client := redislock.New(w.rdb, redislock.WithHooks(redislock.Hooks{
+			Refused: func(_ context.Context, e redislock.Event) { asked.Add(int64(e.Attempts)) },
+		}))
+		var wg sync.WaitGroup
+		for range 10 {
+			wg.Go(func() {
+				for range 2 {
+					_, err := client.Obtain(t.Context(), w.keys("a"), time.Hour, opt)
+					wantIs(t, err, redislock.ErrNotObtained)
+				}
+			})
+		}
+		wg.Wait()
+		if got, want := asked.Load(), int64(10*2*8); got != want {
+			t.Errorf("asked %d times, want %d", got, want)
+		}
+	})
+}
+
+func TestRetry(t *testing.T) {
+	t.Run("obtains when the key is free", func(t *testing.T) {
+		bubble(t, func(t *testing.T, w *world, _ *redistest.Mini, _ *journal) {
+			holder := must[*redislock.Lock](t)(w.client.Obtain(t.Context(), w.keys("a"), time.Hour, nil))
+			time.AfterFunc(3500*time.Millisecond, func() { _ = holder.Release(context.WithoutCancel(t.Context())) })
+			began := time.Now()
+			must[*redislock.Lock](t)(w.client.Obtain(t.Context(), w.keys("a"), time.Hour,
+				&redislock.Options{RetryStrategy: redislock.LinearBackoff(time.Second)}))
+			if waited := time.Since(began); waited != 4*time.Second {
+				t.Errorf("waited %v, want the fourth second", waited)
+			}
+		})
+	})
+	t.Run("no strategy: asks once", func(t *testing.T) {
+		bubble(t, func(t *testing.T, w *world, _ *redistest.Mini, _ *journal) {
+			must[*redislock.Lock](t)(w.client.Obtain(t.Context(), w.keys("a"), time.Hour, nil))
+			began := time.Now()
+			_, err := w.client.Obtain(t.Context(), w.keys("a"), time.Hour, nil)
+			wantConflict(t, err, w.key("a"), redislock.ModeWrite)
+			if waited := time.Since(began); waited != 0 {
+				t.Errorf("waited %v", waited)
+			}
+		})
+	})
+	// Lesson: the wait was silently capped at the ttl.
+	t.Run("waits longer than its own ttl", func(t *testing.T) {
+		bubble(t, func(t *testing.T, w *world, _ *redistest.Mini, _ *journal) {
+			holder := must[*redislock.Lock](t)(w.client.Obtain(t.Context(), w.keys("a"), time.Hour, nil))
+			time.AfterFunc(time.Minute, func() { _ = holder.Release(context.WithoutCancel(t.Context())) })
+			began := time.Now()
+			must[*redislock.Lock](t)(w.client.Obtain(t.Context(), w.keys("a"), time.Second,
+				&redislock.Options{RetryStrategy: redislock.LinearBackoff(100 * time.Millisecond)}))
+			if waited := time.Since(began); waited < time.Minute {
+				t.Errorf("waited %v, want a minute", waited)
+			}
+		})
+	})
+	t.Run("a wait does not outlast the holder's lease", func(t *testing.T) {
+		bubble(t, func(t *testing.T, w *world, _ *redistest.Mini, _ *journal) {
+			must[*redislock.Lock](t)(w.client.Obtain(t.Context(), w.keys("a"), 5*time.Second, nil))
+			began := time.Now()
+			must[*redislock.Lock](t)(w.client.Obtain(t.Context(), w.keys("a"), time.Hour,
+				&redislock.Options{RetryStrategy: redislock.LinearBackoff(time.Hour)}))
+			if waited := time.Since(began); waited < 5*time.Second || waited > 5*time.Second+50*time.Millisecond {
+				t.Errorf("waited %v, want the lease and a jitter", waited)
+			}
+		})
+	})
+	t.Run("the context bounds it, and says both why", func(t *testing.T) {
+		bubble(t, func(t *testing.T, w *world, _ *redistest.Mini, _ *journal) {
+			must[*redislock.Lock](t)(w.client.Obtain(t.Context(), w.keys("a"), time.Hour, nil))
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+			defer cancel()
+			began := time.Now()
+			_, err := w.client.Obtain(ctx, w.keys("a"), time.Hour,
+				&redislock.Options{RetryStrategy: redislock.LinearBackoff(3 * time.Second)})
+			wantIs(t, err, context.DeadlineExceeded)
+			wantConflict(t, err, w.key("a"), redislock.ModeWrite)
+			if waited := time.Since(began); waited != 10*time.Second {
+				t.Errorf("waited %v, want 10s", waited)
+			}
+		})
+	})
+	t.Run("a context that has ended: nothing is sent", func(t *testing.T) {
+		bubble(t, func(t *testing.T, w *world, mini *redistest.Mini, _ *journal) {
+			ctx, cancel := context.WithCancel(t.Context())
+			cancel()
+			noError(t, w.rdb.Ping(t.Context()).Err())
+			before := mini.Miniredis().CommandCount()
+			_, err := w.client.Obtain(ctx, w.keys("a"), time.Hour, nil)
+			wantIs(t, err, context.Canceled)
+			wantIs(t, err, redislock.ErrNotObtained)
+			if sent := mini.Miniredis().CommandCount() - before; sent != 0 {
+				t.Errorf("sent %d commands", sent)
+			}
+		})
+	})
+	t.Run("any BackOff of the library", func(t *testing.T) {
+		bubble(t, func(t *testing.T, w *world, _ *redistest.Mini, _ *journal) {
+			must[*redislock.Lock](t)(w.client.Obtain(t.Context(), w.keys("a"), time.Hour, nil))
+			began := time.Now()
+			_, err := w.client.Obtain(t.Context(), w.keys("a"), time.Hour, &redislock.Options{
+				RetryStrategy: func() backoff.BackOff {
+					return backoff.NewExponentialBackOff(backoff.WithMaxElapsedTime(time.Minute))
+				},
+			})
+			wantIs(t, err, redislock.ErrNotObtained)
+			if waited := time.Since(began); waited < 30*time.Second || waited > 2*time.Minute {
+				t.Errorf("waited %v, want about a minute", waited)
+			}
+		})
+	})
+	for reply, retried := range map[string]bool{
+		"LOADING Redis is loading the dataset in memory":                         true,
+		"CLUSTERDOWN The cluster is down":                                        true,
+		"NOREPLICAS Not enough good replicas to write.":                          true,
+		"NOPERM this user has no permissions to run the 'evalsha' command":       false,
+		"ERR The user executing the script can't run this command or subcommand": false,
+		"OOM command not allowed when used memory > 'maxmemory'.":                false,
+		"NOAUTH Authentication required.":                                        false,
+	} {
+		// Lesson: NOPERM was retried until the deadline, or swallowed.
+		t.Run(reply, func(t *testing.T) {
+			bubble(t, func(t *testing.T, w *world, mini *redistest.Mini, _ *journal) {
+				mini.Miniredis().SetError(reply)
+				time.AfterFunc(10*time.Second, func() { mini.Miniredis().SetError("") })
+				began := time.Now()
+				_, err := w.client.Obtain(t.Context(), w.keys("a"), time.Hour,
+					&redislock.Options{RetryStrategy: redislock.LinearBackoff(time.Second)})
+				switch waited := time.Since(began); {
+				case retried:
+					noError(t, err)
+					if waited < 10*time.Second {
+						t.Errorf("waited %v", waited)
+					}
+				case err == nil || errors.Is(err, redislock.ErrNotObtained) || errors.Is(err, redislock.ErrUnknownOutcome):
+					t.Errorf("got error %v, want the server's", err)
+				case waited != 0:
+					t.Errorf("waited %v for what does not pass", waited)
+				}
+				synctest.Wait()
+			})
+		})
+	}
+}
+
+// Lesson: an acquire time-out of 20 ms was built in, so that nothing was ever obtained over a slow
+// link.
+func TestSlowLink(t *testing.T) {
+	t.Parallel()
+	relay := redistest.NewRelay(t, redistest.Shared(t, redistest.Redis).Addr())
+	relay.DelayReplies(300 * time.Millisecond)
+	client := redislock.New(relay.Client(t))
+	lock := must[*redislock.Lock](t)(client.Obtain(t.Context(), []string{t.Name()}, long, nil))
+	noError(t, lock.Release(t.Context()))
+}
+
+// Lesson: with an expiry by the client's clock, a client that ran behind got OK for a key that did
+// not exist.
+func TestServerTimeCounts(t *testing.T) {
+	for _, skew := range []time.Duration{-time.Hour, time.Hour} {
+		mini := redistest.StartMini(t)
+		mini.Miniredis().SetTime(time.Now().Add(skew))
+		w := newWorld(t, mini)
+		lock := must[*redislock.Lock](t)(w.client.ObtainMixed(t.Context(), w.keys("a"), w.keys("b"), long, nil))
+		for _, key := range w.keys("a", "b") {
+			w.wantTTL(t, key, long-5*time.Second, long)
+		}
+		_, err := w.client.Obtain(t.Context(), w.keys("b"), long, nil)
+		wantConflict(t, err, w.key("b"), redislock.ModeRead)
+		if ttl := must[time.Duration](t)(lock.TTL(t.Context())); ttl <= long-5*time.Second || ttl > long {
+			t.Errorf("got ttl %v with a server clock %v ahead", ttl, skew)
+		}
+		noError(t, lock.Release(t.Context()))
+	}
+}

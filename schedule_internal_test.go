@@ -1,0 +1,131 @@
+package redislock
+
+import (
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// An alarm is an errand that tells when it ran.
+type alarm struct {
+	entry entry
+	ran   chan time.Time
+}
+
+func newAlarm() *alarm {
+	a := &alarm{ran: make(chan time.Time, 16)}
+	a.entry.errand = a
+	return a
+}
+
+func (a *alarm) run(moment) { a.ran <- time.Now() }
+
+func TestScheduleOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSchedule()
+		began := time.Now()
+		at := func(a *alarm, after, early time.Duration) { s.put(&a.entry, now().add(after), early) }
+		late, soon, moved, dropped, along := newAlarm(), newAlarm(), newAlarm(), newAlarm(), newAlarm()
+		at(late, time.Hour, 0)
+		at(moved, 2*time.Hour, 0)
+		at(dropped, time.Minute, 0)
+		at(soon, 2*time.Second, 0)
+		at(along, 3*time.Second, time.Second) // may run early, together with soon
+		at(moved, time.Second, 0)
+		s.drop(&dropped.entry)
+		for name, want := range map[*alarm]time.Duration{
+			moved: time.Second, soon: 2 * time.Second, along: 2 * time.Second, late: time.Hour,
+		} {
+			if got := (<-name.ran).Sub(began); got != want {
+				t.Errorf("ran after %v, want %v", got, want)
+			}
+		}
+		synctest.Wait()
+		select {
+		case <-dropped.ran:
+			t.Error("a dropped errand ran")
+		default:
+		}
+		if s.running {
+			t.Error("the goroutine outlives the last errand")
+		}
+	})
+}
+
+// A machine that sleeps stops Go's monotonic clock and its timers: what is due by the wall clock
+// has to be seen when it wakes.
+func TestMachineThatSlept(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var slept atomic.Int64
+		s := newSchedule()
+		s.clock = func() moment {
+			m := now()
+			m.wall += time.Duration(slept.Load())
+			return m
+		}
+		a := newAlarm()
+		s.put(&a.entry, now().add(time.Hour), 0)
+		time.Sleep(10 * time.Second)
+		slept.Store(int64(2 * time.Hour))
+		woke := time.Now()
+		if told := (<-a.ran).Sub(woke); told > tick {
+			t.Errorf("asked %v after waking, want within %v", told, tick)
+		}
+		s.close()
+	})
+}
+
+func TestMoment(t *testing.T) {
+	began := moment{mono: time.Hour, wall: 1000 * time.Hour}
+	deadline := began.add(10 * time.Second)
+	for name, test := range map[string]struct {
+		at   moment
+		want bool
+	}{
+		"before":                      {moment{began.mono + 9*time.Second, began.wall + 9*time.Second}, false},
+		"at it":                       {deadline, true},
+		"the machine slept":           {moment{began.mono + time.Second, began.wall + 11*time.Second}, true},
+		"the wall clock was set back": {moment{began.mono + 10*time.Second, began.wall - time.Hour}, true},
+	} {
+		if got := test.at.reached(deadline); got != test.want {
+			t.Errorf("%s: got %v, want %v", name, got, test.want)
+		}
+	}
+}
+
+func TestWindow(t *testing.T) {
+	for ttl, want := range map[time.Duration]time.Duration{
+		time.Minute:           time.Minute - 602*time.Millisecond,
+		100 * time.Second:     99*time.Second - 2*time.Millisecond,
+		time.Millisecond:      time.Millisecond / 2,
+		4 * time.Millisecond:  2 * time.Millisecond,
+		10 * time.Millisecond: 7900 * time.Microsecond,
+	} {
+		if got := window(ttl); got != want {
+			t.Errorf("got window %v of %v, want %v", got, ttl, want)
+		}
+	}
+}
+
+func TestCloseOfSchedule(t *testing.T) {
+	s := newSchedule()
+	var wg sync.WaitGroup
+	for range 50 {
+		wg.Go(func() {
+			a := newAlarm()
+			for range 20 {
+				if !s.put(&a.entry, now().add(time.Hour), 0) {
+					return
+				}
+				s.drop(&a.entry)
+			}
+		})
+	}
+	s.close()
+	wg.Wait()
+	if s.put(&newAlarm().entry, now(), 0) {
+		t.Error("a closed schedule takes errands")
+	}
+}
