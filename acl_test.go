@@ -119,11 +119,7 @@ func (p *pass) keys(names ...string) []string {
 	return keys
 }
 
-// write and read obtain the lock of the pass.
-func (p *pass) write(names ...string) func(context.Context) error {
-	return p.mixed(names, nil)
-}
-
+// mixed obtains the lock of the pass.
 func (p *pass) mixed(write, read []string) func(context.Context) error {
 	return func(ctx context.Context) (err error) {
 		opt := &redislock.Options{Token: p.prefix + "token", Metadata: "pass"}

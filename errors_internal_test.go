@@ -105,7 +105,7 @@ func TestServerErrors(t *testing.T) {
 				t.Errorf("got error %v, want one that is %v", err, row.sentinel)
 			}
 			for _, sentinel := range []error{ErrNotObtained, ErrLockNotHeld, ErrUnknownOutcome, ErrCrossSlot} {
-				if sentinel != row.sentinel && errors.Is(err, sentinel) {
+				if !errors.Is(sentinel, row.sentinel) && errors.Is(err, sentinel) {
 					t.Errorf("got error %v, want one that is not %v", err, sentinel)
 				}
 			}
@@ -199,11 +199,13 @@ func sayings() map[string]saying {
 		"no replicas":          {"NOREPLICAS", passing, nil, nil, configured("min-replicas-to-write", "1")},
 		"no replicas, a set":   {"NOREPLICAS", passing, nil, []string{"a", "b"}, configured("min-replicas-to-write", "1")},
 		"read-only replica": {"READONLY", passing, nil, nil, func(t *testing.T) *redis.Client {
+			t.Helper()
 			rdb := replicaOf(redistest.Start(t, redistest.Redis))(t)
 			becomes(t, rdb, "READONLY", "set", "x", "y")
 			return rdb
 		}},
 		"primary down": {"MASTERDOWN", passing, nil, nil, func(t *testing.T) *redis.Client {
+			t.Helper()
 			primary := redistest.Start(t, redistest.Redis)
 			rdb := replicaOf(primary, "replica-serve-stale-data", "no")(t)
 			primary.Kill()
@@ -211,6 +213,7 @@ func sayings() map[string]saying {
 			return rdb
 		}},
 		"loading": {"LOADING", passing, nil, nil, func(t *testing.T) *redis.Client {
+			t.Helper()
 			primary := redistest.Start(t, redistest.Redis)
 			do(t, primary.Client(t), "debug", "populate", "20000")
 			rdb := replicaOf(primary, "key-load-delay", "1000", "loading-process-events-interval-bytes", "1024")(t)
@@ -218,6 +221,7 @@ func sayings() map[string]saying {
 			return rdb
 		}},
 		"busy": {"BUSY", passing, nil, nil, func(t *testing.T) *redis.Client {
+			t.Helper()
 			server := redistest.Start(t, redistest.Redis)
 			rdb := server.Client(t, once)
 			do(t, rdb, "config", "set", "busy-reply-threshold", "1")
@@ -228,25 +232,30 @@ func sayings() map[string]saying {
 			return rdb
 		}},
 		"no password": {"NOAUTH", final, nil, nil, func(t *testing.T) *redis.Client {
+			t.Helper()
 			server := redistest.Start(t, redistest.Redis)
 			do(t, server.Client(t), "config", "set", "requirepass", "right")
 			return server.Client(t, once)
 		}},
 		"wrong password": {"WRONGPASS", final, nil, nil, func(t *testing.T) *redis.Client {
+			t.Helper()
 			server := redistest.Start(t, redistest.Redis)
 			do(t, server.Client(t), "config", "set", "requirepass", "right")
 			return server.Client(t, once, func(o *redis.Options) { o.Password = "wrong" })
 		}},
 		"cluster down": {"CLUSTERDOWN", passing, nil, nil, func(t *testing.T) *redis.Client {
+			t.Helper()
 			return redistest.Start(t, redistest.Redis, "--cluster-enabled", "yes").Client(t, once)
 		}},
 		"cross slot": {"CROSSSLOT", final, ErrCrossSlot, []string{"a", "b"}, func(t *testing.T) *redis.Client {
+			t.Helper()
 			rdb := redistest.Start(t, redistest.Redis, "--cluster-enabled", "yes").Client(t, once)
 			do(t, rdb, "cluster", "addslotsrange", "0", "16383")
 			becomes(t, rdb, "CROSSSLOT", "mget", "a", "b")
 			return rdb
 		}},
 		"scripts forbidden": {"ERR unknown command", final, nil, nil, func(t *testing.T) *redis.Client {
+			t.Helper()
 			return redistest.Start(t, redistest.Redis, "--rename-command", "EVALSHA", "").Client(t, once)
 		}},
 	}
@@ -472,17 +481,35 @@ func (h hostile) ScriptLoad(ctx context.Context, _ string) *redis.StringCmd {
 func hostileReplies() []any {
 	const huge = int64(math.MaxInt64)
 	return []any{
-		nil, int64(-1), int64(2), huge, int64(math.MinInt64), "1", "OK", 1.0, true, struct{}{}, map[any]any{"1": 1},
-		[]any{}, []any{nil}, []any{"1"}, []any{int64(2)}, []any{int64(0)}, []any{int64(0), int64(1)},
-		[]any{int64(1), int64(1)}, []any{int64(1), "extra"},
-		[]any{int64(0), int64(1), "write"}, []any{int64(0), int64(1), "write", int64(5)},
-		[]any{int64(0), int64(0), "write", int64(5), ""}, []any{int64(0), int64(2), "write", int64(5), ""},
-		[]any{int64(0), huge, "write", int64(5), ""}, []any{int64(0), int64(-1), "write", int64(5), ""},
-		[]any{int64(0), int64(1), int64(1), int64(5), ""}, []any{int64(0), int64(1), "write", "5", ""},
-		[]any{int64(0), int64(1), "write", huge, ""}, []any{int64(0), int64(1), "write", int64(math.MinInt64), ""},
-		[]any{int64(0), int64(1), "write", int64(5), nil}, []any{int64(0), int64(1), "write", int64(5), "", "extra"},
-		[]any{int64(-1)}, []any{int64(-1), int64(0)}, []any{int64(-1), huge}, []any{int64(-1), "x"},
-		[]any{[]any{int64(1)}}, []any{errors.New("x")},
+		nil, int64(-1), int64(2), huge, int64(math.MinInt64), "1", "OK", 1.0, true,
+		struct{}{},
+		map[any]any{"1": 1},
+		[]any{},
+		[]any{nil},
+		[]any{"1"},
+		[]any{int64(2)},
+		[]any{int64(0)},
+		[]any{int64(0), int64(1)},
+		[]any{int64(1), int64(1)},
+		[]any{int64(1), "extra"},
+		[]any{int64(0), int64(1), "write"},
+		[]any{int64(0), int64(1), "write", int64(5)},
+		[]any{int64(0), int64(0), "write", int64(5), ""},
+		[]any{int64(0), int64(2), "write", int64(5), ""},
+		[]any{int64(0), huge, "write", int64(5), ""},
+		[]any{int64(0), int64(-1), "write", int64(5), ""},
+		[]any{int64(0), int64(1), int64(1), int64(5), ""},
+		[]any{int64(0), int64(1), "write", "5", ""},
+		[]any{int64(0), int64(1), "write", huge, ""},
+		[]any{int64(0), int64(1), "write", int64(math.MinInt64), ""},
+		[]any{int64(0), int64(1), "write", int64(5), nil},
+		[]any{int64(0), int64(1), "write", int64(5), "", "extra"},
+		[]any{int64(-1)},
+		[]any{int64(-1), int64(0)},
+		[]any{int64(-1), huge},
+		[]any{int64(-1), "x"},
+		[]any{[]any{int64(1)}},
+		[]any{errors.New("x")},
 	}
 }
 

@@ -155,7 +155,6 @@ func TestKeysAreCopied(t *testing.T) {
 }
 
 func TestAnyMetadata(t *testing.T) {
-
 	every := make([]byte, 256)
 	for i := range every {
 		every[i] = byte(i)
@@ -203,7 +202,6 @@ func TestAnyMetadata(t *testing.T) {
 // DESIGN section 11: TTL of 500 µs, 0 or negative returns a lock without a key; Refresh(0) deletes it
 // and answers nil; a TTL that overflows, keys without a TTL for ever.
 func TestTTLTable(t *testing.T) {
-
 	const most = 365 * 24 * time.Hour
 	rows := map[time.Duration]bool{ // whether it is one that a lock can have
 		0: false, -1: false, -time.Hour: false, most + time.Millisecond: false, math.MaxInt64: false, math.MinInt64: false,
@@ -369,7 +367,6 @@ func refusesForeign(t *testing.T, w *world, keys []string, position int, kind st
 
 // Something foreign at the place of an intent is an error that says where, and nothing stays locked.
 func TestForeignIntent(t *testing.T) {
-
 	scenario(t, func(t *testing.T, w *world) {
 		intent := "redislock:intent:{" + w.key("a") + "}"
 		noError(t, w.rdb.HSet(t.Context(), intent, "f", "v").Err())

@@ -40,12 +40,12 @@ func persistent(o *redis.Options) { o.ReadTimeout = 200 * time.Millisecond }
 
 // newLossy makes a client with an open connection, to a server that knows the scripts: what a test
 // then sees pass is what it asked for.
-func newLossy(t *testing.T, mod func(*redis.Options), opts ...redislock.ClientOption) *lossy {
+func newLossy(t *testing.T, mod func(*redis.Options)) *lossy {
 	t.Helper()
 	b := redistest.Shared(t, redistest.Redis)
 	l := &lossy{relay: redistest.NewRelay(t, b.Addr()), direct: b.Client(t), key: t.Name()}
 	l.rdb = l.relay.Client(t, mod)
-	l.client = redislock.New(l.rdb, opts...)
+	l.client = redislock.New(l.rdb)
 	t.Cleanup(func() { l.direct.Del(context.Background(), l.key) })
 	t.Cleanup(l.client.Close)
 	warm := l.obtain(t, l.key+":warm")

@@ -1,0 +1,127 @@
+package redislock_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/redistest"
+)
+
+// scriptRuns counts the scripts that a client sends.
+type scriptRuns struct{ n atomic.Int64 }
+
+func (s *scriptRuns) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (s *scriptRuns) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		s.count(cmd)
+		return next(ctx, cmd)
+	}
+}
+
+func (s *scriptRuns) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		for _, cmd := range cmds {
+			s.count(cmd)
+		}
+		return next(ctx, cmds)
+	}
+}
+
+func (s *scriptRuns) count(cmd redis.Cmder) {
+	if strings.HasPrefix(cmd.Name(), "eval") {
+		s.n.Add(1)
+	}
+}
+
+// Calls of one client travel together: each does what it would have done alone.
+func TestTogether(t *testing.T) {
+	for _, batching := range []bool{true, false} {
+		t.Run(fmt.Sprintf("batching=%v", batching), func(t *testing.T) {
+			redistest.Each(t, func(t *testing.T, b redistest.Backend) {
+				const workers, rounds = 64, 20
+				var opts []redislock.ClientOption
+				if !batching {
+					opts = append(opts, redislock.WithoutBatching())
+				}
+				w := newWorld(t, b, opts...)
+				runs := new(scriptRuns)
+				w.rdb.AddHook(runs)
+				taken := must[*redislock.Lock](t)(w.client.Obtain(t.Context(), w.keys("taken"), long, &redislock.Options{Metadata: "first"}))
+				begin := make(chan struct{})
+				var wg sync.WaitGroup
+				for worker := range workers {
+					wg.Go(func() {
+						<-begin
+						own := w.keys(fmt.Sprint("a", worker), fmt.Sprint("b", worker))[:1+worker%2]
+						for range rounds {
+							lock, err := w.client.Obtain(t.Context(), own, long, &redislock.Options{Metadata: fmt.Sprint(worker)})
+							if err != nil {
+								t.Errorf("unexpected error: %v", err)
+								return
+							}
+							_, err = w.client.Obtain(t.Context(), append(own[:len(own):len(own)], w.key("taken")), long, nil)
+							if conflict := wantConflict(t, err, own[0], redislock.ModeWrite); conflict.Metadata != fmt.Sprint(worker) {
+								t.Errorf("got conflict %+v", conflict)
+							}
+							if err := lock.Release(t.Context()); err != nil {
+								t.Errorf("unexpected error: %v", err)
+							}
+							_, err = w.client.Obtain(t.Context(), append(own[:len(own):len(own)], w.key("taken")), long, nil)
+							wantConflict(t, err, w.key("taken"), redislock.ModeWrite)
+						}
+					})
+				}
+				close(begin)
+				wg.Wait()
+				calls := int64(workers * rounds * 4)
+				if n := runs.n.Load(); batching && n > calls*3/4 || !batching && n < calls {
+					t.Errorf("sent %d scripts for %d calls", n, calls)
+				}
+				noError(t, taken.Release(t.Context()))
+				for worker := range workers {
+					w.wantFree(t, w.keys(fmt.Sprint("a", worker), fmt.Sprint("b", worker))...)
+				}
+			})
+		})
+	}
+}
+
+// A connection that hangs delays those behind it by a moment, not by its time-out.
+func TestHungConnectionHoldsNobodyUp(t *testing.T) {
+	t.Parallel()
+	const hung = 2 // as many as there are batches under way
+	relay := redistest.NewRelay(t, redistest.Shared(t, redistest.Redis).Addr())
+	client := redislock.New(relay.Client(t, func(opt *redis.Options) { opt.ReadTimeout = 20 * time.Second }))
+	var seen atomic.Int64
+	relay.OnRequest(func(name string, _ []string) {
+		relay.DropReplies(strings.HasPrefix(name, "EVAL") && seen.Add(1) <= hung)
+	})
+	ctx, cancel := context.WithCancel(t.Context())
+	var stuck sync.WaitGroup
+	for i := range hung {
+		stuck.Go(func() {
+			_, err := client.Obtain(ctx, []string{fmt.Sprint(t.Name(), "stuck", i)}, long, nil)
+			wantIs(t, err, redislock.ErrUnknownOutcome)
+		})
+		eventually(t, 5*time.Second, "the request has passed", func() bool { return seen.Load() > int64(i) })
+	}
+	for i := range 20 {
+		began := time.Now()
+		lock := must[*redislock.Lock](t)(client.Obtain(t.Context(), []string{fmt.Sprint(t.Name(), i)}, long, nil))
+		if waited := time.Since(began); waited > 5*time.Second {
+			t.Fatalf("waited %v behind a connection that hangs", waited)
+		}
+		noError(t, lock.Release(t.Context()))
+	}
+	cancel()
+	stuck.Wait()
+}
