@@ -12,7 +12,7 @@ import (
 func intentOf(key string) string { return "redislock:intent:{" + key + "}" }
 
 // waiter starts an Obtain that waits with an intent, and returns when that is there.
-func waiter(t *testing.T, ctx context.Context, w *world, write, read []string) <-chan error {
+func waiter(ctx context.Context, t *testing.T, w *world, write, read []string) <-chan error {
 	t.Helper()
 	ended := make(chan error, 1)
 	go func() {
@@ -35,7 +35,7 @@ func TestIntent(t *testing.T) {
 	t.Run("keeps new readers out, and lets the writer have its turn", func(t *testing.T) {
 		scenario(t, func(t *testing.T, w *world) {
 			reader := must[*redislock.Lock](t)(w.client.ObtainRead(t.Context(), w.keys("a"), long, nil))
-			ended := waiter(t, t.Context(), w, w.keys("a"), nil)
+			ended := waiter(t.Context(), t, w, w.keys("a"), nil)
 			w.wantTTL(t, intentOf(w.key("a")), 0, 2*time.Second)
 			_, err := w.client.ObtainRead(t.Context(), w.keys("b", "a"), long, nil)
 			if conflict := wantConflict(t, err, w.key("a"), redislock.ModeIntent); conflict.Metadata != "waiter" || conflict.TTL <= 0 {
@@ -55,7 +55,7 @@ func TestIntent(t *testing.T) {
 		scenario(t, func(t *testing.T, w *world) {
 			reader := must[*redislock.Lock](t)(w.client.ObtainRead(t.Context(), w.keys("a"), long, nil))
 			ctx, cancel := context.WithCancel(t.Context())
-			ended := waiter(t, ctx, w, w.keys("a", "c"), w.keys("b"))
+			ended := waiter(ctx, t, w, w.keys("a", "c"), w.keys("b"))
 			cancel()
 			err := <-ended
 			wantIs(t, err, context.Canceled)

@@ -39,9 +39,15 @@ func (l *Lock) lease(ctx context.Context, operation string, ttl time.Duration, s
 	}
 	set := l.snapshot()
 	c := script(set)
-	if !l.client.transport.do(ctx, c, patience) && c.leave(func(c *call) { l.leased(c, operation, ttl, apply); l.exit() }) {
-		l.mistrust(began, ttl)
-		return interrupted(ctx, operation, set)
+	if !l.client.transport.do(ctx, c, patience) {
+		outcome := func(c *call) {
+			_ = l.leased(c, operation, ttl, apply) // nobody waits for it any more
+			l.exit()
+		}
+		if c.leave(outcome) {
+			l.mistrust(began, ttl)
+			return interrupted(ctx, operation, set)
+		}
 	}
 	defer l.exit()
 	return l.leased(c, operation, ttl, apply)

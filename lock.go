@@ -117,8 +117,10 @@ func (l *Lock) TTL(ctx context.Context) (time.Duration, error) {
 		return 0, fmt.Errorf("redislock: ttl %s: %w", set, err)
 	case ms == 0:
 		return 0, fmt.Errorf("redislock: ttl %s: %w", set, ErrLockNotHeld)
-	case ms < 0:
+	case ms == -1:
 		return maxTTL, nil
+	case ms < 0:
+		return 0, fmt.Errorf("redislock: ttl %s: %w", set, c.garbled())
 	default:
 		return fromMillis(ms), nil
 	}

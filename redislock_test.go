@@ -81,7 +81,7 @@ func wantIs(t *testing.T, err, target error) {
 }
 
 // wantConflict checks that the error is a conflict on the key, and returns it.
-func wantConflict(t *testing.T, err error, key string, mode redislock.Mode) *redislock.ConflictError {
+func wantConflict(t *testing.T, err error, key string, mode redislock.Mode) redislock.ConflictError {
 	t.Helper()
 	var conflict *redislock.ConflictError
 	if !errors.As(err, &conflict) || !errors.Is(err, redislock.ErrNotObtained) {
@@ -90,7 +90,7 @@ func wantConflict(t *testing.T, err error, key string, mode redislock.Mode) *red
 	if conflict.Key != key || conflict.Mode != mode {
 		t.Fatalf("got conflict on %q, mode %q; want %q, %q", conflict.Key, conflict.Mode, key, mode)
 	}
-	return conflict
+	return *conflict
 }
 
 // wantFree checks that none of the keys exists.

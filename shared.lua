@@ -70,11 +70,13 @@ local function expire_with_last_reader(key)
   end
 end
 
--- Puts a lease into a read-locked key. On a key that does not exist yet PEXPIREAT does nothing,
--- but it fails where it would fail later: then no key without a TTL is left behind.
+-- Puts a lease into a read-locked key. On a key that does not exist yet ZADD XX and PEXPIREAT do
+-- nothing, but they fail where they would fail later: then nothing is left behind, least of all a
+-- key without a TTL.
 local function add_reader(key, member, score, now)
   local at = string.format('%d', score)
   if redis.call('exists', key) == 0 then
+    redis.call('zadd', key, 'xx', at, member)
     redis.call('pexpireat', key, at)
     redis.call('zadd', key, at, member)
     redis.call('pexpireat', key, at)
