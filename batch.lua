@@ -8,48 +8,52 @@
 -- Reply    {1 or 0, ...}, for each caller: 1: the whole set was taken or released. 0: nothing was
 --          changed; the caller's own script has to do it, or to say why not.
 
-local replies, last = {}, 0
+local call, keys, args = redis.call, KEYS, ARGV -- locals: this is where most of the work is done
 
-local function released(first, value)
-  local held = redis.call('mget', unpack(KEYS, first, last))
+local function released(first, last, value)
+  if first == last then
+    return call('mget', keys[first])[1] == value and call('del', keys[first]) or 0
+  end
+  local held = call('mget', unpack(keys, first, last))
   for i = 1, #held do
     if held[i] ~= value then
       return 0
     end
   end
-  redis.call('del', unpack(KEYS, first, last))
+  call('del', unpack(keys, first, last))
   return 1
 end
 
 -- As in obtain.lua: all that MSETNX and PEXPIRE need is proved before, by what does nothing.
-local function taken(first, value, ttl)
-  if redis.call('exists', unpack(KEYS, first, last)) > 0 then
+local function taken(first, last, value, ttl)
+  if first == last then
+    return call('set', keys[first], value, 'px', ttl, 'nx') and 1 or 0
+  end
+  if call('exists', unpack(keys, first, last)) > 0 then
     return 0
   end
-  redis.call('set', KEYS[first], value, 'px', ttl, 'xx')
-  redis.call('pexpire', KEYS[first], ttl)
+  call('set', keys[first], value, 'px', ttl, 'xx')
+  call('pexpire', keys[first], ttl)
   local pairs_of_set = {}
   for i = first, last do
-    pairs_of_set[#pairs_of_set + 1] = KEYS[i]
+    pairs_of_set[#pairs_of_set + 1] = keys[i]
     pairs_of_set[#pairs_of_set + 1] = value
   end
-  redis.call('msetnx', unpack(pairs_of_set))
+  call('msetnx', unpack(pairs_of_set))
   for i = first, last do
-    redis.call('pexpire', KEYS[i], ttl)
+    call('pexpire', keys[i], ttl)
   end
   return 1
 end
 
-for a = 1, #ARGV, 3 do
-  local value, ttl = ARGV[a + 1], ARGV[a + 2]
-  local first = last + 1
-  last = last + tonumber(ARGV[a])
+local replies, last = {}, 0
+for a = 1, #args, 3 do
+  local first, value, ttl = last + 1, args[a + 1], args[a + 2]
+  last = last + tonumber(args[a])
   if ttl == '0' then
-    replies[#replies + 1] = released(first, value)
-  elseif first == last then
-    replies[#replies + 1] = redis.call('set', KEYS[first], value, 'px', ttl, 'nx') and 1 or 0
+    replies[(a + 2) / 3] = released(first, last, value)
   else
-    replies[#replies + 1] = taken(first, value, ttl)
+    replies[(a + 2) / 3] = taken(first, last, value, ttl)
   end
 end
 return replies

@@ -55,6 +55,23 @@ func newCall(ctx context.Context, s *script, keys, extra []string, value *string
 	return &call{script: s, ctx: ctx, keys: keys, extra: extra, value: value, ttl: ttl, more: more}
 }
 
+// newCall takes a call that was recycled, if there is one.
+func (t *transport) newCall(ctx context.Context, s *script, keys []string, value *string, ttl int64) *call {
+	c, ok := t.recycled.Get().(*call)
+	if !ok {
+		c = &call{done: make(chan struct{}, 1)}
+	}
+	c.script, c.ctx, c.keys, c.value, c.ttl = s, ctx, keys, value, ttl
+	return c
+}
+
+// recycle keeps a call for the next caller: one whose outcome was taken by the caller that waited
+// for it, so that nobody else has it any more.
+func (t *transport) recycle(c *call) {
+	*c = call{done: c.done}
+	t.recycled.Put(c)
+}
+
 // again reports whether the failed call is worth another try, and takes note that the last one
 // may have been executed.
 func (c *call) again() bool {
@@ -72,11 +89,12 @@ func (c *call) again() bool {
 	return true
 }
 
-// finish hands the outcome to whoever takes it.
+// finish hands the outcome to whoever takes it. After that the call is theirs.
 func (c *call) finish() {
-	defer c.transport.finished()
-	if c.err == nil {
-		c.transport.warm.Store(true)
+	t := c.transport
+	defer t.finished()
+	if c.err == nil && !t.warm.Load() {
+		t.warm.Store(true)
 	}
 	if c.done != nil && c.fate.CompareAndSwap(pending, settled) {
 		c.done <- struct{}{}
@@ -92,12 +110,10 @@ func (c *call) finish() {
 func (c *call) wait(ctx context.Context, patience time.Duration) bool {
 	if ctx.Done() == nil { // a plain receive is much cheaper
 		<-c.done
-		c.transport.dones.Put(c.done)
 		return true
 	}
 	select {
 	case <-c.done:
-		c.transport.dones.Put(c.done)
 		return true
 	case <-ctx.Done():
 	}
@@ -109,7 +125,6 @@ func (c *call) wait(ctx context.Context, patience time.Duration) bool {
 	}
 	select {
 	case <-c.done:
-		c.transport.dones.Put(c.done)
 		return true
 	case <-enough:
 		return false
@@ -124,7 +139,6 @@ func (c *call) leave(settle func(*call)) bool {
 		return true
 	}
 	<-c.done
-	c.transport.dones.Put(c.done)
 	return false
 }
 

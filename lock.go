@@ -178,7 +178,7 @@ func (l *Lock) Release(ctx context.Context) (err error) {
 	if ctx.Err() != nil {
 		wait = releasePatience
 	}
-	c := newCall(ctx, releaseScript, set.keys, nil, &l.value, 0)
+	c := l.client.transport.newCall(ctx, releaseScript, set.keys, &l.value, 0)
 	c.plain = set.reads() == 0
 	if !l.client.transport.do(ctx, c, wait) {
 		orphan := l.orphan(set, deadline, echo)
@@ -207,6 +207,7 @@ func (l *Lock) Release(ctx context.Context) (err error) {
 	if code == 1 || len(rest) == len(set.keys) && c.unsure && !began.reached(deadline) {
 		// Nothing is ours, but an earlier try may have been executed, and when it was sent
 		// everything was: so it was that try which freed the keys.
+		l.client.transport.recycle(c)
 		return nil
 	}
 	keys, err := c.lost(rest)

@@ -205,7 +205,7 @@ func (o *obtaining) call(ctx context.Context, wait time.Duration) *call {
 	case o.declares:
 		return newCall(ctx, obtainScript, o.set.keys, o.intents, &o.value, millis(o.ttl), intent)
 	}
-	c := newCall(ctx, obtainScript, o.set.keys, nil, &o.value, millis(o.ttl))
+	c := o.client.transport.newCall(ctx, obtainScript, o.set.keys, &o.value, millis(o.ttl))
 	c.plain = o.conflict == nil // who was refused will most likely be again, and wants to know by whom
 	return c
 }
@@ -229,6 +229,7 @@ func (o *obtaining) obtained(ctx context.Context, c *call) (*Lock, error) {
 		client: o.client, set: o.set, token: o.token, value: o.value,
 		ttl: o.ttl, obtained: c.sent, deadline: deadline,
 	}
+	o.client.transport.recycle(c)
 	if o.doubtful {
 		l.echo = o.doubt
 	}

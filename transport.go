@@ -27,7 +27,7 @@ type transport struct {
 	lanes sync.Map // *redis.Client → *lane: of a Cluster's nodes or a Ring's shards
 	warm  atomic.Bool
 
-	dones sync.Pool // the channels on which callers wait
+	recycled sync.Pool // of *call
 
 	under    atomic.Int64 // calls not yet finished
 	draining atomic.Bool
@@ -36,7 +36,6 @@ type transport struct {
 
 func newTransport(rdb redis.Scripter, batching bool) *transport {
 	t := &transport{rdb: rdb, limit: underWay, tries: defaultTries, idle: make(chan struct{}, 1)}
-	t.dones.New = func() any { return make(chan struct{}, 1) }
 	if p, ok := rdb.(pipeliner); ok {
 		t.courier = piped{p}
 	} else {
@@ -76,7 +75,9 @@ func (t *transport) send(c *call, inline bool) {
 // do sends a call and waits for its outcome. It returns false if ctx has ended and patience has
 // run out before; then the caller has to leave the call.
 func (t *transport) do(ctx context.Context, c *call, patience time.Duration) bool {
-	c.done = t.dones.Get().(chan struct{})
+	if c.done == nil {
+		c.done = make(chan struct{}, 1)
+	}
 	c.tries = t.tries - 1
 	t.send(c, ctx.Done() == nil)
 	return c.wait(ctx, patience)
@@ -194,7 +195,7 @@ func (d scripted) deliver(parcels []parcel, withSource func(parcel) bool) {
 // all sends calls together, waits for each of them and hands it to take.
 func (t *transport) all(ctx context.Context, calls []*call, take func(int) error) error {
 	for _, c := range calls {
-		c.done = t.dones.Get().(chan struct{})
+		c.done = make(chan struct{}, 1)
 		c.tries = t.tries - 1
 		t.start(c)
 	}
