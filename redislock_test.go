@@ -26,10 +26,13 @@ type world struct {
 	prefix string
 }
 
+// worlds tells the runs of one test apart: the shared servers keep what it leaves.
+var worlds atomic.Int64
+
 func newWorld(t *testing.T, b redistest.Backend, opts ...redislock.ClientOption) *world {
 	t.Helper()
 	rdb := b.Client(t)
-	w := &world{rdb: rdb, client: redislock.New(rdb, opts...), prefix: t.Name() + ":"}
+	w := &world{rdb: rdb, client: redislock.New(rdb, opts...), prefix: fmt.Sprintf("%s#%d:", t.Name(), worlds.Add(1))}
 	t.Cleanup(w.client.Close)
 	return w
 }
