@@ -6,8 +6,6 @@ import (
 	"math/rand/v2"
 	"sync/atomic"
 	"time"
-
-	"github.com/redis/go-redis/v9"
 )
 
 // A call is one run of a script, from the moment it is asked for until its outcome is known.
@@ -16,9 +14,6 @@ import (
 // that by itself and not say so; here it has to be known whether an earlier try may have been
 // executed, so a call does its own retries.
 type call struct {
-	*redis.Cmd // the latest try, if the call travels by itself
-	only       [1]parcel
-
 	script    *script
 	transport *transport
 	ctx       context.Context // of the caller; the call outlives its end
@@ -37,16 +32,16 @@ type call struct {
 	reply  any
 	err    error
 
-	// settle is told the outcome, on a goroutine of the lane.
-	settle func(*call)
-	done   chan struct{} // of a caller that waits, else nil
-	fate   atomic.Uint32 // pending, then settled or left: whichever comes first
+	// then takes the outcome on a goroutine of the lane, if no caller waits for it.
+	then func(*call)
+	done chan struct{} // of a caller that waits, else nil
+	fate atomic.Uint32 // open, then taken or left: whichever comes first
 }
 
 const (
-	pending uint32 = iota
-	settled        // the outcome is there; a waiting caller takes it
-	left           // the caller has gone; settle takes it
+	open  uint32 = iota
+	taken        // the outcome is there; the waiting caller takes it
+	left         // the caller has gone
 )
 
 // newCall prepares a run of a script. Its arguments are the value and the ttl, as far as there
@@ -96,12 +91,12 @@ func (c *call) finish() {
 	if c.err == nil && !t.warm.Load() {
 		t.warm.Store(true)
 	}
-	if c.done != nil && c.fate.CompareAndSwap(pending, settled) {
+	if c.done != nil && c.fate.CompareAndSwap(open, taken) {
 		c.done <- struct{}{}
 		return
 	}
-	if c.settle != nil {
-		c.settle(c)
+	if c.then != nil {
+		c.then(c)
 	}
 }
 
@@ -131,11 +126,11 @@ func (c *call) wait(ctx context.Context, patience time.Duration) bool {
 	}
 }
 
-// leave gives up waiting: settle will be told the outcome. It returns false if the outcome has
-// come in this very moment.
-func (c *call) leave(settle func(*call)) bool {
-	c.settle = settle
-	if c.fate.CompareAndSwap(pending, left) {
+// leave gives up waiting: then will be told the outcome. It returns false if the outcome has come
+// in this very moment.
+func (c *call) leave(then func(*call)) bool {
+	c.then = then
+	if c.fate.CompareAndSwap(open, left) {
 		return true
 	}
 	<-c.done

@@ -2,27 +2,36 @@ package redislock
 
 import (
 	"context"
+	"fmt"
 	"slices"
+	"sort"
+	"strings"
 	"sync"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 )
 
-// Claims are the keys that Obtains under way and locks of a Client count on, by token, as far as
-// the token is known outside of one lock: then a clean-up after one Obtain could take away what
-// another one of the same token holds. Tokens that were made for one lock and never shown need
-// no claim.
+// Claims are the keys that Obtains under way and locks of this process count on, by token, as far
+// as the token is known outside of one lock: then a clean-up after one Obtain could take away what
+// another one of the same token holds. Tokens that were made for one lock and never shown need no
+// claim.
 type claims struct {
-	mu      sync.Mutex
-	byToken map[string]*claimed
-	size    int // of byToken after the last sweep
+	realm string // names the server: the same token is another owner on another one
 }
 
-// claimed is what concerns one token.
-type claimed struct {
-	claims   []*claim
-	clearing int           // clean-ups under way
-	cleared  chan struct{} // closed when there are none left; made when somebody waits
-	lands    moment        // until then a clean-up that was not answered may reach the server
+// book has the claims of the process. They are not those of a Client, because the function Obtain
+// makes one for each lock.
+var book struct {
+	sync.Mutex
+	owners map[string]*owner // by realm and token
+	size   int               // of owners after the last sweep
+}
+
+// An owner is what concerns one token.
+type owner struct {
+	claims    []*claim
+	clearings []*clearing
 }
 
 // A claim is what one Obtain or one lock counts on.
@@ -31,53 +40,93 @@ type claim struct {
 	lock *Lock // nil while the Obtain is under way
 }
 
+// A clearing is a clean-up that may still reach the server.
+type clearing struct {
+	keys  []string
+	ended chan struct{} // closed when its outcome is there
+	over  bool          // so it is
+	lands moment        // then: until when its request may be on its way
+}
+
+// newClaims finds out on which server a client's tokens live.
+func newClaims(rdb redis.Scripter) *claims {
+	switch rdb := rdb.(type) {
+	case *redis.Client:
+		return &claims{fmt.Sprint(rdb.Options().Addr, "/", rdb.Options().DB)}
+	case *redis.ClusterClient:
+		return &claims{strings.Join(rdb.Options().Addrs, ",")}
+	case *redis.Ring:
+		addrs := make([]string, 0, len(rdb.Options().Addrs))
+		for _, addr := range rdb.Options().Addrs {
+			addrs = append(addrs, addr)
+		}
+		sort.Strings(addrs)
+		return &claims{strings.Join(addrs, ",")}
+	}
+	return &claims{fmt.Sprintf("%p", &claims{})}
+}
+
 // stake enters a claim.
 func (c *claims) stake(token string, keys []string, lock *Lock) *claim {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	of := c.ofLocked(token)
+	book.Lock()
+	defer book.Unlock()
+	of := c.ownerLocked(token)
 	mine := &claim{keys: keys, lock: lock}
 	of.claims = append(of.claims, mine)
 	return mine
 }
 
-// settle waits until no clean-up of the token can touch its keys any more, or ctx ends. Those that
+// await waits until no clean-up of the token can touch the keys any more, or ctx ends. Those that
 // begin later leave claimed keys alone; one that was not answered is waited for as long as its
 // request may be on its way.
-func (c *claims) settle(ctx context.Context, token string) {
-	for ctx.Err() == nil {
-		c.mu.Lock()
-		of := c.ofLocked(token)
-		wait := of.lands.since(now())
-		var cleared chan struct{}
-		if of.clearing > 0 {
-			if of.cleared == nil {
-				of.cleared = make(chan struct{})
-			}
-			cleared = of.cleared
-		}
-		c.mu.Unlock()
-		if cleared == nil && wait <= 0 {
+func (c *claims) await(ctx context.Context, token string, keys []string) {
+	for _, each := range c.clearingsOf(token, keys) {
+		select {
+		case <-each.ended:
+		case <-ctx.Done():
 			return
 		}
-		var landed <-chan time.Time
-		if cleared == nil {
-			timer := time.NewTimer(wait)
-			defer timer.Stop()
-			landed = timer.C
+		book.Lock()
+		wait := now().until(each.lands)
+		book.Unlock()
+		if wait == 0 {
+			continue
 		}
+		timer := time.NewTimer(wait)
 		select {
-		case <-cleared:
-		case <-landed:
+		case <-timer.C:
 		case <-ctx.Done():
+			timer.Stop()
+			return
 		}
 	}
 }
 
+// clearingsOf returns the clean-ups of a token that concern some of the keys.
+func (c *claims) clearingsOf(token string, keys []string) []*clearing {
+	book.Lock()
+	defer book.Unlock()
+	of := book.owners[c.realm+"|"+token]
+	if of == nil || len(of.clearings) == 0 {
+		return nil
+	}
+	wanted := make(map[string]bool, len(keys))
+	for _, key := range keys {
+		wanted[key] = true
+	}
+	var concerned []*clearing
+	for _, each := range of.clearings {
+		if slices.ContainsFunc(each.keys, func(key string) bool { return wanted[key] }) {
+			concerned = append(concerned, each)
+		}
+	}
+	return concerned
+}
+
 // hand passes a claim on to the lock that came of it.
 func (c *claims) hand(mine *claim, lock *Lock) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	book.Lock()
+	defer book.Unlock()
 	mine.lock = lock
 }
 
@@ -86,81 +135,86 @@ func (c *claims) waive(token string, mine *claim) {
 	if mine == nil {
 		return
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if of := c.byToken[token]; of != nil {
+	book.Lock()
+	defer book.Unlock()
+	if of := book.owners[c.realm+"|"+token]; of != nil {
 		of.claims = slices.DeleteFunc(of.claims, func(other *claim) bool { return other == mine })
-		c.forgetLocked(token, of)
+		c.forgetLocked(c.realm+"|"+token, of, now())
 	}
 }
 
-// clear begins a clean-up: it returns those of the keys that nobody claims. If there are any, done
-// has to be called when they are cleared.
-func (c *claims) clear(token string, keys []string) []string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	free := keys
-	of := c.ofLocked(token)
+// clear begins a clean-up of those of the keys that nobody claims; nil if there are none. Its end
+// has to be told with done.
+func (c *claims) clear(token string, keys []string) *clearing {
+	book.Lock()
+	defer book.Unlock()
+	of, at := c.ownerLocked(token), now()
+	claimed := make(map[string]bool)
 	for _, other := range of.claims {
-		kept := make(map[string]bool, len(other.keys))
-		for _, key := range other.keys {
-			kept[key] = true
+		if other.lock != nil && other.lock.gone(at) {
+			continue // left to expire
 		}
-		free = slices.DeleteFunc(slices.Clone(free), func(key string) bool { return kept[key] })
+		for _, key := range other.keys {
+			claimed[key] = true
+		}
 	}
-	if len(free) > 0 {
-		of.clearing++
+	free := slices.DeleteFunc(slices.Clone(keys), func(key string) bool { return claimed[key] })
+	if len(free) == 0 {
+		c.forgetLocked(c.realm+"|"+token, of, at)
+		return nil
 	}
-	c.forgetLocked(token, of)
-	return free
+	mine := &clearing{keys: free, ended: make(chan struct{})}
+	of.clearings = append(of.clearings, mine)
+	return mine
 }
 
 // done ends a clean-up, whose request may still reach the server until it lands.
-func (c *claims) done(token string, lands moment) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	of := c.byToken[token]
-	of.clearing--
-	if lands.reached(of.lands) {
-		of.lands = lands
+func (c *claims) done(token string, mine *clearing, lands moment) {
+	book.Lock()
+	defer book.Unlock()
+	mine.over, mine.lands = true, lands
+	close(mine.ended)
+	if of := book.owners[c.realm+"|"+token]; of != nil {
+		c.forgetLocked(c.realm+"|"+token, of, now())
 	}
-	if of.clearing == 0 && of.cleared != nil {
-		close(of.cleared)
-		of.cleared = nil
-	}
-	c.forgetLocked(token, of)
 }
 
-// ofLocked finds what concerns a token. Locks that were left to expire waive nothing, so when the
-// tokens have doubled it looks for those that are gone.
-func (c *claims) ofLocked(token string) *claimed {
-	if c.byToken == nil {
-		c.byToken = make(map[string]*claimed)
+// ownerLocked finds what concerns a token. Locks that were left to expire waive nothing, so when
+// the owners have doubled it looks for what is gone.
+func (c *claims) ownerLocked(token string) *owner {
+	if book.owners == nil {
+		book.owners = make(map[string]*owner)
 	}
-	of := c.byToken[token]
+	name := c.realm + "|" + token
+	of := book.owners[name]
 	if of == nil {
-		if len(c.byToken) > 2*c.size+64 {
+		if len(book.owners) > 2*book.size+64 {
 			c.sweepLocked()
 		}
-		of = &claimed{}
-		c.byToken[token] = of
+		of = &owner{}
+		book.owners[name] = of
 	}
 	return of
 }
 
 func (c *claims) sweepLocked() {
 	at := now()
-	for token, of := range c.byToken {
+	for name, of := range book.owners {
 		of.claims = slices.DeleteFunc(of.claims, func(other *claim) bool {
 			return other.lock != nil && other.lock.gone(at)
 		})
-		c.forgetLocked(token, of)
+		c.forgetLocked(name, of, at)
 	}
-	c.size = len(c.byToken)
+	book.size = len(book.owners)
 }
 
-func (c *claims) forgetLocked(token string, of *claimed) {
-	if len(of.claims) == 0 && of.clearing == 0 && now().reached(of.lands) {
-		delete(c.byToken, token)
+// forgetLocked drops the clean-ups that cannot touch anything any more, and with the last of them
+// and of the claims the owner.
+func (c *claims) forgetLocked(name string, of *owner, at moment) {
+	of.clearings = slices.DeleteFunc(of.clearings, func(each *clearing) bool {
+		return each.over && !at.precedes(each.lands)
+	})
+	if len(of.claims) == 0 && len(of.clearings) == 0 {
+		delete(book.owners, name)
 	}
 }

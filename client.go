@@ -118,7 +118,7 @@ type Client struct {
 	transport   *transport
 	placement   placement
 	schedule    *schedule
-	claims      claims
+	claims      *claims
 	log         *slog.Logger
 	hooks       Hooks
 	maxKeys     int
@@ -175,6 +175,7 @@ func New(rdb redis.Scripter, opts ...ClientOption) *Client {
 		opt(c)
 	}
 	c.transport = newTransport(rdb, c.batching)
+	c.claims = newClaims(rdb)
 	c.placement = c.transport.placement()
 	return c
 }
@@ -213,8 +214,9 @@ type Options struct {
 	// Token is the owner under which the keys are held. Keys that it holds already count as free,
 	// so that a set may grow, shrink, or change its metadata or modes. All locks of one token are
 	// one owner: what one of them releases the others lose. If the outcome of an Obtain was not
-	// known, the next one of its token waits until the clean-up cannot take its keys away: until it
-	// was answered, at most 10 s. Default: a new random token.
+	// known, the next one of its token and keys in this process waits until the clean-up cannot take
+	// them away: until that was answered, or 10 s longer. In another process it had better wait
+	// itself. Default: a new random token.
 	Token string
 
 	// Watchdog renews the lease every third of the ttl until the lock is released or lost.
@@ -281,7 +283,7 @@ func (c *Client) With(ctx context.Context, keys []string, ttl time.Duration, opt
 	}
 	held := lock.Context(ctx)
 	defer func() {
-		isLost := errors.Is(context.Cause(held), ErrLockLost)
+		isLost := lock.isLost()
 		switch failed := lock.Release(ctx); {
 		case isLost, errors.Is(failed, ErrLockNotHeld):
 			err = errors.Join(lock.whyLost(), err)

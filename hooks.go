@@ -7,14 +7,16 @@ import (
 
 // Hooks are told what happens to the locks of a [Client], for metrics and traces. Any of them may
 // be nil; with none set nothing is gathered. They run on the goroutine that brings the event
-// about and hold it up, so they should return quickly; they may be called concurrently.
+// about and hold it up, so they should return quickly, and not close the Client; they may be called
+// concurrently.
 //
 // The context is the one of the call that brought the event about, or the background context for
 // what happens by itself.
 type Hooks struct {
 	// Obtained is called when an Obtain has returned a lock.
 	Obtained func(context.Context, Event)
-	// Refused is called when an Obtain has given up, for whatever reason: Event.Err is its error.
+	// Refused is called when an Obtain that had asked, or would have, has given up: Event.Err is its
+	// error. Arguments that are refused at once are not told.
 	Refused func(context.Context, Event)
 	// Refreshed is called when the lease was extended, or was to be and Event.Err says why not.
 	Refreshed func(context.Context, Event)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -60,6 +61,7 @@ func (h Holder) String() string {
 // they may be anywhere in a Cluster, and any number. It changes nothing. It waits for the answers
 // until ctx ends.
 func (c *Client) Inspect(ctx context.Context, keys ...string) ([]KeyState, error) {
+	keys = slices.Clone(keys)
 	calls := make([]*call, len(keys))
 	for i, key := range keys {
 		if key == "" {

@@ -2,7 +2,9 @@ package redislock
 
 import (
 	"runtime"
+	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -24,8 +26,8 @@ const (
 // are under way.
 type lane struct {
 	courier courier
-	limit   int  // of batches under way
-	bundles bool // plain calls may share a script: all keys are on one server
+	limit   int         // of batches under way
+	bundles atomic.Bool // plain calls may share a script: all keys are on one server
 
 	mu      sync.Mutex
 	running int // batches under way
@@ -125,15 +127,15 @@ func (l *lane) next(landed int) []*call {
 // exchange sends a batch and settles each of its calls, or sends it again.
 func (l *lane) exchange(batch []*call) {
 	batch = present(batch)
-	switch {
-	case len(batch) == 1:
-		l.transmit(batch[0].self())
-	case l.bundles:
-		l.transmit(pack(batch))
-		// What could not be done plainly is now done by its own script.
-		l.transmit(singles(batch, func(c *call) bool { return c.err == errNotPlain })) //nolint:errorlint // this value
-	default:
-		l.transmit(singles(batch, func(*call) bool { return true }))
+	if len(batch) > 1 && l.bundles.Load() {
+		parcels := pack(batch)
+		l.transmit(parcels)
+		if slices.ContainsFunc(parcels, misplaced) {
+			l.bundles.Store(false) // a node of a Cluster, addressed as if it were a server by itself
+		}
+		l.transmit(singles(batch, true))
+	} else {
+		l.transmit(singles(batch, false))
 	}
 	for _, c := range batch {
 		if c.err != nil && c.again() {

@@ -38,6 +38,7 @@ func (l *Lock) lease(ctx context.Context, operation string, ttl time.Duration, s
 		return err
 	}
 	set := l.snapshot()
+	l.begin(began, ttl)
 	c := script(set)
 	if !l.client.transport.do(ctx, c, patience) {
 		outcome := func(c *call) {
@@ -45,7 +46,6 @@ func (l *Lock) lease(ctx context.Context, operation string, ttl time.Duration, s
 			l.exit()
 		}
 		if c.leave(outcome) {
-			l.mistrust(began, ttl)
 			return interrupted(ctx, operation, set)
 		}
 	}
@@ -73,7 +73,6 @@ func (l *Lock) enter(ctx context.Context, operation string) error {
 		<-turn
 		return fmt.Errorf("redislock: %s %s: %w", operation, l.set, ErrLockNotHeld)
 	}
-	l.leases++
 	return nil
 }
 
@@ -82,10 +81,8 @@ func (l *Lock) exit() { <-l.turn }
 // leased takes in the outcome of a call that was to give the set a new lease.
 func (l *Lock) leased(c *call, operation string, ttl time.Duration, apply func()) error {
 	set := l.snapshot()
+	l.answered(c, operation, ttl)
 	if err := c.err; err != nil {
-		if c.unsure || classify(err) == unknown {
-			l.mistrust(c.sent, ttl)
-		}
 		return fault(operation, set, c)
 	}
 	code, rest, err := c.code()
@@ -106,8 +103,8 @@ func (l *Lock) leased(c *call, operation string, ttl time.Duration, apply func()
 
 // extended begins the new lease.
 func (l *Lock) extended(sent moment, operation string, ttl time.Duration, apply func()) error {
-	deadline := sent.add(window(ttl))
 	l.mu.Lock()
+	deadline := sent.add(window(l.certainLocked(ttl)))
 	late := now().reached(deadline)
 	if l.state == held && !late {
 		l.ttl, l.deadline = ttl, deadline
@@ -142,15 +139,63 @@ func (l *Lock) missing(c *call, operation string, indexes []any) error {
 	return fmt.Errorf("redislock: %s %s: %w", operation, l.snapshot(), err)
 }
 
-// mistrust shortens the deadline to what it is if a request of which nothing is known has been
-// executed.
-func (l *Lock) mistrust(sent moment, ttl time.Duration) {
+// A stray is what is known of requests that were not answered: for how long the server may yet
+// execute them, and what it may do to the lock.
+type stray struct {
+	obtain  moment        // until then a request of the Obtain may take the keys
+	weakens moment        // until then one may make write keys read keys
+	lasts   moment        // until then one may set the lease to
+	ttl     time.Duration // this, if a later one has made it longer
+	longest time.Duration // that any request may give
+}
+
+// expects takes note of a request that may be executed until it lands.
+func (s *stray) expects(lands moment, ttl time.Duration) {
+	if !now().precedes(s.lasts) {
+		s.ttl = maxTTL
+	}
+	s.ttl, s.lasts = min(s.ttl, ttl), lands
+}
+
+// begin takes note of a request that is about to be sent: from then on the lease may be what it
+// asks for.
+func (l *Lock) begin(at moment, ttl time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if deadline := sent.add(window(ttl)); l.deadline.reached(deadline) {
+	l.pending = ttl
+	l.leases++
+	l.stray.longest = max(l.stray.longest, ttl)
+	if deadline := l.deadline.earlier(at.add(window(ttl))); l.deadline != (moment{}) && deadline != l.deadline {
 		l.deadline = deadline
 		if l.watch != nil {
-			l.watch.planLocked(sent)
+			l.watch.planLocked(at)
 		}
 	}
+}
+
+// answered ends what begin began; a try that was not answered may still be executed.
+func (l *Lock) answered(c *call, operation string, ttl time.Duration) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.pending = 0
+	l.leases++
+	if c.unsure || c.err != nil && classify(c.err) == unknown {
+		lands := c.sent.add(networkGrace)
+		l.stray.expects(lands, ttl)
+		if operation == "downgrade" {
+			l.stray.weakens = lands
+		}
+	}
+}
+
+// certainLocked returns how much of a ttl that was confirmed is certain: a request that was not
+// answered, or not yet, may be executed later than the one that was.
+func (l *Lock) certainLocked(ttl time.Duration) time.Duration {
+	if l.pending > 0 {
+		ttl = min(ttl, l.pending)
+	}
+	if now().precedes(l.stray.lasts) {
+		ttl = min(ttl, l.stray.ttl)
+	}
+	return ttl
 }

@@ -38,12 +38,14 @@ type Lock struct {
 	ttl      time.Duration
 	obtained moment // zero for Attach, as is deadline until a Refresh
 	deadline moment
-	echo     moment // until then a request of the Obtain may still reach the server
 	state    lockState
-	why      error         // it was lost
-	leases   int           // how often Refresh, Downgrade or Upgrade began to change the lease
-	turn     chan struct{} // full while one of them is under way
-	watch    *watch        // of the watchdog, or of Context and Lost
+	why      error  // it was lost
+	watch    *watch // of the watchdog, or of Context and Lost
+	stray    stray  // requests that the server may execute late
+
+	turn    chan struct{} // full while Refresh, Downgrade or Upgrade is under way
+	pending time.Duration // the lease that it asks for; 0 if none is under way
+	leases  int           // how often one began or ended
 }
 
 type lockState uint8
@@ -150,7 +152,22 @@ func (l *Lock) Downgrade(ctx context.Context) error { return l.convert(ctx, "dow
 // of them. If somebody does it returns an [ErrNotObtained], a [*ConflictError], and everything
 // stays as it was: the lock still reads. It asks once; two readers that both insist would wait for
 // each other for ever. The lease begins anew. Other errors are those of Refresh.
+//
+// If an ObtainRead or a Downgrade of this lock was not answered at first, so that it may reach the
+// server late and make readers of the writers again, Upgrade waits until it cannot: at most 10 s.
 func (l *Lock) Upgrade(ctx context.Context) error {
+	l.mu.Lock()
+	wait := now().until(l.stray.weakens)
+	l.mu.Unlock()
+	if wait > 0 {
+		timer := time.NewTimer(wait)
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			return fmt.Errorf("redislock: upgrade %s: not asked: %w", l.snapshot(), context.Cause(ctx))
+		}
+	}
 	return l.convert(ctx, "upgrade", len(l.snapshot().keys))
 }
 
@@ -170,9 +187,8 @@ func (l *Lock) Release(ctx context.Context) (err error) {
 		return fmt.Errorf("redislock: release: %w", l.faulty)
 	}
 	began := now()
-	set, deadline, echo := l.stop()
-	attempts := 1
-	defer func() { l.report(ctx, l.client.hooks.Released, began, attempts, err) }()
+	set, deadline := l.stop()
+	defer func() { l.report(ctx, l.client.hooks.Released, began, 1, err) }()
 
 	wait := patience
 	if ctx.Err() != nil {
@@ -181,24 +197,24 @@ func (l *Lock) Release(ctx context.Context) (err error) {
 	c := l.client.transport.newCall(ctx, releaseScript, set.keys, &l.value, 0)
 	c.plain = set.reads() == 0
 	if !l.client.transport.do(ctx, c, wait) {
-		orphan := l.orphan(set, deadline, echo)
+		left := l.leftBehind(set, began.add(networkGrace))
 		if c.leave(func(c *call) {
-			if c.err == nil && now().reached(echo) {
-				orphan.settle(false)
+			if c.err == nil && !now().precedes(l.stray.obtain) {
+				left.landed(false)
 			}
 		}) {
-			orphan.start()
+			left.start()
 			return interrupted(ctx, "release", set)
 		}
 	}
 	if err := c.err; err != nil {
 		if classify(err) != final {
-			l.orphan(set, deadline, echo).start()
+			l.leftBehind(set, l.stray.obtain).start()
 		}
 		return fault("release", set, c)
 	}
-	if !began.reached(echo) {
-		l.client.newOrphan(set, l.value, echo, false).start()
+	if began.precedes(l.stray.obtain) {
+		l.leftBehind(set, l.stray.obtain).start()
 	}
 	code, rest, err := c.code()
 	if err != nil {
@@ -222,7 +238,7 @@ func (l *Lock) Release(ctx context.Context) (err error) {
 const releasePatience = time.Second
 
 // stop ends the hold on this side: no watchdog, no contexts, no claim.
-func (l *Lock) stop() (set keySet, deadline, echo moment) {
+func (l *Lock) stop() (set keySet, deadline moment) {
 	l.mu.Lock()
 	var end func(error)
 	if l.state == held {
@@ -233,27 +249,20 @@ func (l *Lock) stop() (set keySet, deadline, echo moment) {
 	}
 	mine := l.claim
 	l.claim = nil
-	set, deadline, echo = l.set, l.deadline, l.echo
+	set, deadline = l.set, l.deadline
 	l.mu.Unlock()
 	if end != nil {
 		end(context.Canceled)
 	}
 	l.client.claims.waive(l.token, mine)
-	return set, deadline, echo
+	return set, deadline
 }
 
-// orphan is the clean-up for a Release that could not be done.
-func (l *Lock) orphan(set keySet, deadline, echo moment) *orphan {
+// leftBehind is the clean-up of a set that a request may have taken, or not freed, before it lands.
+func (l *Lock) leftBehind(set keySet, lands moment) *orphan {
 	l.mu.Lock()
-	until := deadline.add(l.ttl - window(l.ttl) + time.Second)
-	if deadline == (moment{}) {
-		until = now().add(networkGrace)
-	}
-	l.mu.Unlock()
-	if echo.reached(until) {
-		until = echo
-	}
-	return l.client.newOrphan(set, l.value, until, now().reached(echo))
+	defer l.mu.Unlock()
+	return l.client.newOrphan(set, l.value, lands, max(l.ttl, l.stray.longest))
 }
 
 // gone reports whether nothing of the lock can be left, for one that was never released.

@@ -28,6 +28,23 @@ func (m moment) since(earlier moment) time.Duration {
 // reached reports whether the moment is at or after the deadline on either clock.
 func (m moment) reached(deadline moment) bool { return m.since(deadline) >= 0 }
 
+// precedes reports whether something is still to come, by the monotonic clock: where a wall clock
+// set forward must not make it seem past. The zero moment is not to come.
+func (m moment) precedes(later moment) bool { return later != (moment{}) && m.mono < later.mono }
+
+// until returns how long it takes, by the monotonic clock, until something comes: 0 if it is past.
+func (m moment) until(later moment) time.Duration {
+	if !m.precedes(later) {
+		return 0
+	}
+	return later.mono - m.mono
+}
+
+// earlier returns a moment that is reached as soon as either of two is.
+func (m moment) earlier(other moment) moment {
+	return moment{min(m.mono, other.mono), min(m.wall, other.wall)}
+}
+
 // slept returns how far the wall clock has run ahead of the monotonic one since an earlier moment.
 func (m moment) slept(earlier moment) time.Duration {
 	return (m.wall - earlier.wall) - (m.mono - earlier.mono)

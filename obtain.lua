@@ -52,7 +52,7 @@ if not take_free() then
     local refused = look(i, 'write', token, value, now)
     if refused then
       if intent then
-        declare(n + 1, 2 * n, value, intent)
+        declare(n + 1, 2 * n, value, intent, refused)
       end
       return refused
     end

@@ -37,8 +37,7 @@ type obtaining struct {
 
 	declares bool   // an intent while it waits
 	declared bool   // one may be there
-	doubtful bool   // a request may reach the server as late as doubt
-	doubt    moment // when nothing of it can be left
+	lands    moment // until then a request may reach the server that was not answered; zero: none
 	halfway  bool   // a script failed: it may have written before
 }
 
@@ -51,13 +50,18 @@ func (c *Client) obtain(ctx context.Context, write, read []string, ttl time.Dura
 	var mine *claim
 	if o.options.Token != "" {
 		mine = c.claims.stake(o.token, o.set.keys, nil)
-		c.claims.settle(ctx, o.token)
+		c.claims.await(ctx, o.token, o.set.keys)
 	}
 	lock, err := o.run(ctx)
 	switch {
 	case err == nil && mine != nil:
 		c.claims.hand(mine, lock)
-		lock.claim = mine
+		lock.mu.Lock()
+		if lock.state == held {
+			lock.claim, mine = mine, nil
+		}
+		lock.mu.Unlock()
+		c.claims.waive(o.token, mine)
 	case err != nil:
 		c.claims.waive(o.token, mine)
 		o.clearUp()
@@ -116,6 +120,9 @@ func (o *obtaining) run(ctx context.Context) (*Lock, error) {
 		if ctx.Err() != nil {
 			return nil, o.ended(ctx)
 		}
+		if o.client.closed.Load() {
+			return nil, &endedError{fmt.Errorf("redislock: obtain %s: %w", o.set, errClosed)}
+		}
 		wait := backoff.Stop
 		if o.declares {
 			wait = o.nextWait() // an intent has to last as long
@@ -155,12 +162,12 @@ func (o *obtaining) ask(ctx context.Context, wait time.Duration) (*Lock, error) 
 	o.asked++
 	c := o.call(ctx, wait)
 	if !o.client.transport.do(ctx, c, patience) {
-		sure := !o.doubtful
+		sure := o.lands == (moment{})
 		o.doubts(now())
-		orphan := o.orphan(false)
-		if c.leave(func(c *call) { o.abandoned(c, orphan, sure) }) {
-			o.doubtful, o.declared = false, false // that is the orphan's now
-			orphan.start()
+		left := o.leftBehind()
+		if c.leave(func(c *call) { o.abandoned(c, left, sure) }) {
+			o.lands, o.declared = moment{}, false // that is the orphan's now
+			left.start()
 			return nil, &endedError{fmt.Errorf("redislock: obtain %s: %w: %w after %s and %d attempts",
 				o.set, ErrUnknownOutcome, context.Cause(ctx), round(now().since(o.began)), o.asked)}
 		}
@@ -194,7 +201,7 @@ func (o *obtaining) call(ctx context.Context, wait time.Duration) *call {
 	if o.declares {
 		intent = "0"
 		if wait >= 0 {
-			intent = strconv.FormatInt(millis(wait+intentGrace), 10)
+			intent = strconv.FormatInt(millis(min(wait, maxTTL)+intentGrace), 10)
 			o.declared = true
 		}
 	}
@@ -230,8 +237,11 @@ func (o *obtaining) obtained(ctx context.Context, c *call) (*Lock, error) {
 		ttl: o.ttl, obtained: c.sent, deadline: deadline,
 	}
 	o.client.transport.recycle(c)
-	if o.doubtful {
-		l.echo = o.doubt
+	if o.lands != (moment{}) {
+		l.stray = stray{obtain: o.lands, lasts: o.lands, ttl: o.ttl, longest: o.ttl}
+		if o.set.reads() > 0 {
+			l.stray.weakens = o.lands
+		}
 	}
 	if o.options.Watchdog {
 		l.mu.Lock()
@@ -245,47 +255,42 @@ func (o *obtaining) obtained(ctx context.Context, c *call) (*Lock, error) {
 func (o *obtaining) refused(rest []any) (*ConflictError, error) {
 	conflict, err := decodeConflict(o.set.keys, rest)
 	if err != nil {
-		return nil, fmt.Errorf("redislock: obtain %s: %w", o.set, err)
+		o.doubts(now()) // whoever has answered so may have done anything
+		return nil, fmt.Errorf("redislock: obtain %s: %w: %w", o.set, ErrUnknownOutcome, err)
 	}
 	return conflict, nil
 }
 
 // doubts takes note of a request sent at some moment, that may reach the server later.
-func (o *obtaining) doubts(sent moment) {
-	o.doubtful = true
-	o.doubt = sent.add(o.ttl + networkGrace)
-}
+func (o *obtaining) doubts(sent moment) { o.lands = sent.add(networkGrace) }
 
-// orphan makes the clean-up of what the obtaining may have left.
-func (o *obtaining) orphan(settled bool) *orphan {
-	set, until := o.set, o.doubt
+// leftBehind makes the clean-up of what the obtaining may have left, or may yet leave.
+func (o *obtaining) leftBehind() *orphan {
+	set := o.set
 	if o.declared {
 		set.keys = append(append([]string(nil), o.set.keys...), o.intents...)
 	}
-	if !o.doubtful {
-		until = now().add(o.ttl + networkGrace)
-	}
-	return o.client.newOrphan(set, o.value, until, settled)
+	return o.client.newOrphan(set, o.value, o.lands, o.ttl)
 }
 
 // abandoned is told the outcome of a call that was left: whether anything can still come of it,
 // if none is to come of the calls before it.
-func (o *obtaining) abandoned(c *call, orphan *orphan, sure bool) {
+func (o *obtaining) abandoned(c *call, left *orphan, sure bool) {
 	switch {
 	case !sure || c.unsure:
 	case errors.Is(c.err, errNotSent):
-		orphan.settle(o.declares)
+		left.landed(o.declares)
 	case c.err == nil:
 		if code, _, err := c.code(); err == nil {
-			orphan.settle(code == 1 || o.declares)
+			left.landed(code == 1 || o.declares)
 		}
 	}
 }
 
 // clearUp removes what a failed obtaining may have left behind.
 func (o *obtaining) clearUp() {
-	if o.doubtful || o.declared || o.halfway {
-		o.orphan(!o.doubtful).start()
+	if o.lands != (moment{}) || o.declared || o.halfway {
+		o.leftBehind().start()
 	}
 }
 

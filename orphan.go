@@ -15,77 +15,90 @@ const (
 
 // An orphan is a set of keys that a token may hold although nobody has the lock: the reply to an
 // Obtain was lost or came too late, or a Release could not be done. It is released again and
-// again, because the request may reach the server after a clean-up that overtook it, until
-// nothing of it can be left.
+// again, because the request may reach the server after a clean-up that overtook it. When no
+// request can be on its way any more, one clean-up that is confirmed ends it; if none is, the end
+// of the lease does.
 type orphan struct {
 	client *Client
 	entry  entry
 	set    keySet
 	value  string
 
-	mu      sync.Mutex
-	until   moment        // nothing can be left after that
-	pause   time.Duration // after the next clean-up
-	settled bool          // no request is on its way: one confirmed clean-up is enough
-	over    bool
+	mu    sync.Mutex
+	lands moment        // no request is on its way after that
+	until moment        // nothing can be left after that
+	pause time.Duration // after the next clean-up
+	over  bool
 }
 
-// newOrphan prepares the clean-up of a set. If settled, it ends with the first that is confirmed.
-func (c *Client) newOrphan(set keySet, value string, until moment, settled bool) *orphan {
-	o := &orphan{client: c, set: set, value: value, until: until, pause: firstClear, settled: settled}
+// newOrphan prepares the clean-up of a set that was asked for, for so long, by a request that
+// reaches the server before it lands.
+func (c *Client) newOrphan(set keySet, value string, lands moment, ttl time.Duration) *orphan {
+	latest := now()
+	if latest.precedes(lands) {
+		latest = lands
+	}
+	o := &orphan{client: c, set: set, value: value, lands: lands, until: latest.add(ttl + networkGrace), pause: firstClear}
 	o.entry.errand = o
 	return o
 }
 
-// start begins the clean-up.
+// start begins the clean-up, or does it now.
 func (o *orphan) start() {
 	if !o.client.schedule.put(&o.entry, now(), 0) {
 		o.run(now()) // the client is closed: this once
 	}
 }
 
-// settle says that no request for the set is on its way any more: if it is held one more clean-up
-// will do, otherwise none.
-func (o *orphan) settle(held bool) {
+// landed says that no request for the set is on its way any more: if it took the keys one more
+// clean-up will do, otherwise none.
+func (o *orphan) landed(taken bool) {
 	o.mu.Lock()
-	o.settled = true
-	o.over = o.over || !held
-	again := !o.over
+	o.lands = now()
+	o.over = o.over || !taken
+	over := o.over
 	o.mu.Unlock()
-	if again {
-		o.client.schedule.put(&o.entry, now(), 0)
-	} else {
+	if over {
 		o.client.schedule.drop(&o.entry)
+	} else {
+		o.start()
 	}
 }
 
-// run releases the set once, and sees to it that it is done again if need be.
+// run releases the set once, and sees to it that it is done again if need be. The wall clock does
+// not count here: set forward, it would end the clean-up too soon.
 func (o *orphan) run(at moment) {
 	o.mu.Lock()
-	if o.over || at.reached(o.until) {
+	if o.over || !at.precedes(o.until) {
 		o.mu.Unlock()
 		return
 	}
 	next := at.add(o.pause)
 	o.pause = min(2*o.pause, lastClear)
-	wasSettled := o.settled
+	last := !at.precedes(o.lands)
+	if !last && o.lands.precedes(next) {
+		next = o.lands
+	}
 	o.mu.Unlock()
+	o.client.schedule.put(&o.entry, next, 0)
 
 	token, _ := decodeValue(o.value)
-	keys := o.client.claims.clear(token, o.set.keys)
-	o.client.schedule.put(&o.entry, next, 0)
-	if len(keys) == 0 {
+	clearing := o.client.claims.clear(token, o.set.keys)
+	if clearing == nil {
 		return // all of them are somebody's; that may end before the orphan does
 	}
-	c := newCall(context.Background(), releaseScript, keys, nil, &o.value, 0)
-	c.settle = func(c *call) {
+	c := newCall(context.Background(), releaseScript, clearing.keys, nil, &o.value, 0)
+	c.then = func(c *call) {
+		kind := final
+		if c.err != nil {
+			kind = classify(c.err)
+		}
 		var lands moment
-		if c.unsure || c.err != nil && classify(c.err) == unknown {
+		if c.unsure || kind == unknown {
 			lands = c.sent.add(networkGrace)
 		}
-		o.client.claims.done(token, lands)
-		whole := len(keys) == len(o.set.keys)
-		if c.err == nil && wasSettled && whole || c.err != nil && classify(c.err) == final {
+		o.client.claims.done(token, clearing, lands)
+		if kind == final && (c.err != nil || last && len(clearing.keys) == len(o.set.keys)) {
 			o.mu.Lock()
 			o.over = true
 			o.mu.Unlock()

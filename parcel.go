@@ -27,15 +27,21 @@ type parcel interface {
 	unpack()
 }
 
-// A call that travels by itself is its own parcel.
+// A single is a call that travels by itself. It is not the call, which may be recycled, because
+// hooks of the Redis client are shown it and may keep it.
+type single struct {
+	*redis.Cmd
+	call *call
+}
 
 // NoRetry keeps go-redis from sending the command again.
-func (c *call) NoRetry() bool { return true }
+func (s *single) NoRetry() bool { return true }
 
-func (c *call) contents() *call      { return c }
-func (c *call) command() **redis.Cmd { return &c.Cmd }
+func (s *single) contents() *call      { return s.call }
+func (s *single) command() **redis.Cmd { return &s.Cmd }
 
-func (c *call) prepare(sent moment, withSource bool) {
+func (s *single) prepare(sent moment, withSource bool) {
+	c := s.call
 	c.sent = sent
 	n := len(c.keys) + len(c.extra)
 	args := make([]any, 0, 3+n+2+len(c.more))
@@ -47,8 +53,13 @@ func (c *call) prepare(sent moment, withSource bool) {
 	for _, key := range c.extra {
 		args = append(args, key)
 	}
-	c.Cmd = redis.NewCmd(c.detached(), c.arguments(args)...)
-	c.SetFirstKeyPos(3)
+	s.Cmd = redis.NewCmd(c.detached(), c.arguments(args)...)
+	s.SetFirstKeyPos(3)
+}
+
+func (s *single) unpack() {
+	s.call.reply, s.call.err = s.Val(), s.Err()
+	s.call = nil
 }
 
 // detached is the context of the caller without its end, so that the end of a wait never makes an
@@ -59,8 +70,6 @@ func (c *call) detached() context.Context {
 	}
 	return context.WithoutCancel(c.ctx)
 }
-
-func (c *call) unpack() { c.reply, c.err = c.Val(), c.Err() }
 
 // arguments appends what stands behind the keys.
 func (c *call) arguments(to []any) []any {
@@ -73,18 +82,13 @@ func (c *call) arguments(to []any) []any {
 	return append(to, c.more...)
 }
 
-// self returns the call as the only parcel, without making a slice for it.
-func (c *call) self() []parcel {
-	c.only[0] = c
-	return c.only[:]
-}
-
-// singles returns the chosen calls as parcels.
-func singles(batch []*call, choose func(*call) bool) []parcel {
-	var parcels []parcel
+// singles returns the calls as parcels of their own; if refused, only those that batch.lua has not
+// done.
+func singles(batch []*call, refused bool) []parcel {
+	parcels := make([]parcel, 0, 1)
 	for _, c := range batch {
-		if choose(c) {
-			parcels = append(parcels, c)
+		if !refused || c.err == errNotPlain { //nolint:errorlint // it is this value
+			parcels = append(parcels, &single{call: c})
 		}
 	}
 	return parcels
@@ -124,7 +128,7 @@ func pack(batch []*call) []parcel {
 	for _, c := range batch {
 		switch {
 		case !c.plain || len(c.keys) > plainKeys:
-			parcels = append(parcels, c)
+			parcels = append(parcels, &single{call: c})
 		case c.ttl > 0:
 			add(c)
 		}
@@ -136,10 +140,26 @@ func pack(batch []*call) []parcel {
 	}
 	for i, p := range parcels {
 		if b, ok := p.(*bundle); ok && len(b.calls) == 1 {
-			parcels[i] = b.calls[0]
+			parcels[i] = &single{call: b.calls[0]}
 		}
 	}
 	return parcels
+}
+
+// misplaced reports whether a bundle had keys of several Cluster slots.
+func misplaced(p parcel) bool {
+	_, is := p.(*bundle)
+	return is && p.Err() != nil && redis.HasErrorPrefix(p.Err(), "CROSSSLOT")
+}
+
+// refusedWhole reports whether the server refused to run the script at all, or its first write.
+func refusedWhole(err error) bool {
+	for _, word := range []string{"CROSSSLOT", "NOPERM", "NOAUTH", "OOM", "MISCONF"} {
+		if redis.HasErrorPrefix(err, word) {
+			return true
+		}
+	}
+	return false
 }
 
 // NoRetry keeps go-redis from sending the command again.
@@ -159,7 +179,7 @@ func (b *bundle) prepare(sent moment, withSource bool) {
 		}
 	}
 	for _, c := range b.calls {
-		args = append(args, len(c.keys), c.value, &c.ttl) // a ttl of 0 releases
+		args = append(args, len(c.keys), c.value, c.ttl) // a ttl of 0 releases
 	}
 	b.Cmd = redis.NewCmd(b.whole.ctx, args...)
 	b.SetFirstKeyPos(3)
@@ -179,7 +199,7 @@ func (b *bundle) unpack() {
 			c.err = errNotPlain
 		case classify(err) == final:
 			// It stands for all what may concern one, and the script may have done some of them.
-			c.unsure, c.err = true, errNotPlain
+			c.unsure, c.err = c.unsure || !refusedWhole(err), errNotPlain
 		default:
 			c.err = err
 		}

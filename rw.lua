@@ -46,7 +46,7 @@ if #lost > 1 then
 end
 if refused then
   if intent ~= '' then
-    declare(n + r + 1, n + r + w, value, intent)
+    declare(n + r + 1, n + r + w, value, intent, refused)
   end
   return refused
 end

@@ -151,9 +151,13 @@ end
 
 -- A refused writer that will ask again (ttl > 0) declares its intents at KEYS[first..last];
 -- one that will not withdraws them.
-local function declare(first, last, value, ttl)
+local function declare(first, last, value, ttl, refused)
   if ttl == '0' then
     return withdraw(first, last, token_of(value))
+  end
+  -- The caller asks again when the lease in its way is over, whatever its strategy says.
+  if refused[4] >= 0 then
+    ttl = string.format('%d', math.min(ttl, refused[4] + 2000))
   end
   for i = first, last do
     redis.call('set', KEYS[i], value, 'px', ttl)

@@ -41,8 +41,11 @@ func newTransport(rdb redis.Scripter, batching bool) *transport {
 	} else {
 		t.courier, batching = scripted{rdb}, false
 	}
-	if single, ok := rdb.(*redis.Client); ok {
-		t.tries = single.Options().MaxRetries + 1
+	switch rdb := rdb.(type) {
+	case *redis.Client:
+		t.tries = rdb.Options().MaxRetries + 1
+	case *redis.Ring:
+		t.tries = rdb.Options().MaxRetries + 1
 	}
 	if !batching {
 		t.limit = math.MaxInt
@@ -52,18 +55,23 @@ func newTransport(rdb redis.Scripter, batching bool) *transport {
 	return t
 }
 
-// placement says which sets this kind of client can lock.
+// placement says which sets this kind of client can lock. It goes by what the client can do, so
+// that one that embeds a Ring or a ClusterClient counts as one.
 func (t *transport) placement() placement {
 	switch t.rdb.(type) {
-	case *redis.ClusterClient:
+	case interface {
+		MasterForKey(ctx context.Context, key string) (*redis.Client, error)
+	}:
 		return bySlot
-	case *redis.Ring:
+	case interface {
+		GetShardClientForKey(key string) (*redis.Client, error)
+	}:
 		return byTag
 	}
 	return anywhere
 }
 
-// start sends a call and returns; settle is told the outcome.
+// start sends a call and returns; what comes then takes the outcome.
 func (t *transport) start(c *call) { t.send(c, false) }
 
 func (t *transport) send(c *call, inline bool) {
@@ -133,7 +141,9 @@ func (t *transport) lane(key string) *lane {
 }
 
 func (t *transport) newLane() *lane {
-	return &lane{courier: t.courier, limit: t.limit, bundles: t.bundles}
+	l := &lane{courier: t.courier, limit: t.limit}
+	l.bundles.Store(t.bundles)
+	return l
 }
 
 // A courier carries parcels to the server, and returns when each is answered or has failed. For

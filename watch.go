@@ -15,7 +15,7 @@ type watch struct {
 	renews  bool
 	next    moment // of the renewal
 	lost    chan struct{}
-	cancels []context.CancelCauseFunc
+	cancels map[*context.CancelCauseFunc]struct{}
 }
 
 // Context returns a context derived from ctx that is cancelled with cause [ErrLockLost] when the
@@ -27,8 +27,16 @@ func (l *Lock) Context(ctx context.Context) context.Context {
 	state := l.state
 	if state == held {
 		w := l.watchLocked(false)
-		w.cancels = append(w.cancels, cancel)
+		if w.cancels == nil {
+			w.cancels = make(map[*context.CancelCauseFunc]struct{})
+		}
+		w.cancels[&cancel] = struct{}{}
 		l.mu.Unlock()
+		context.AfterFunc(ctx, func() { // a lock may outlive many contexts
+			l.mu.Lock()
+			delete(w.cancels, &cancel)
+			l.mu.Unlock()
+		})
 		return ctx
 	}
 	l.mu.Unlock()
@@ -77,7 +85,7 @@ func (l *Lock) watchLocked(renews bool) *watch {
 
 // planLocked sets the next renewal, a third of the ttl after the last one was sent.
 func (w *watch) planLocked(sent moment) {
-	w.next = sent.add(w.lock.ttl / 3)
+	w.next = sent.add(min(w.lock.ttl, w.lock.deadline.mono-sent.mono) / 3)
 	w.scheduleLocked()
 }
 
@@ -131,7 +139,7 @@ func (w *watch) renewalLocked() *call {
 	l := w.lock
 	leases, ttl := l.leases, l.ttl
 	c := newCall(context.Background(), refreshScript, l.set.keys, nil, &l.value, millis(ttl), "1")
-	c.settle = func(c *call) { w.renewed(c, ttl, leases) }
+	c.then = func(c *call) { w.renewed(c, ttl, leases) }
 	return c
 }
 
@@ -149,7 +157,7 @@ func (w *watch) renewed(c *call, ttl time.Duration, leases int) {
 	}
 	l.mu.Lock()
 	counts := l.state == held && !now().reached(w.alarmLocked())
-	deadline := c.sent.add(window(ttl))
+	deadline := c.sent.add(window(l.certainLocked(ttl)))
 	if err == nil && counts && l.leases == leases && deadline.reached(l.deadline) {
 		l.deadline = deadline
 		w.planLocked(c.sent)
@@ -171,8 +179,8 @@ func (w *watch) endLocked() func(cause error) {
 	cancels, isLost := w.cancels, w.lost
 	w.cancels, w.lost = nil, nil
 	return func(cause error) {
-		for _, cancel := range cancels {
-			cancel(cause)
+		for cancel := range cancels {
+			(*cancel)(cause)
 		}
 		if isLost != nil && cause == ErrLockLost { //nolint:errorlint // it is this value
 			close(isLost)
@@ -203,6 +211,12 @@ func (l *Lock) lose(why error) {
 	l.client.claims.waive(l.token, mine)
 	l.client.log.Warn("redislock: lock lost", "keys", l.snapshot().String(), "error", why)
 	l.report(context.Background(), l.client.hooks.Lost, now(), 0, why)
+}
+
+func (l *Lock) isLost() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.state == lost
 }
 
 // whyLost is the error of a lock that was lost.
