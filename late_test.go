@@ -1,0 +1,333 @@
+package redislock_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/cenkalti/backoff/v4"
+	"github.com/redis/go-redis/v9"
+
+	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/redistest"
+)
+
+// delayFirst has the first script reach the server late; the tries after it are not delayed.
+func (l *lossy) delayFirst(d time.Duration) {
+	var n atomic.Int32
+	l.relay.OnRequest(func(name string, _ []string) {
+		l.relay.DelayRequests(0)
+		if strings.HasPrefix(name, "EVAL") && n.Add(1) == 1 {
+			l.relay.DelayRequests(d)
+		}
+	})
+}
+
+func (l *lossy) undelayed() {
+	l.relay.OnRequest(nil)
+	l.relay.DelayRequests(0)
+}
+
+// obtainsElsewhere reports whether another client can have the key now.
+func (l *lossy) obtainsElsewhere(t *testing.T) bool {
+	t.Helper()
+	_, err := redislock.New(l.direct).Obtain(t.Context(), []string{l.key}, long, nil)
+	return err == nil
+}
+
+// freeSoon checks that nothing keeps the key, long before any ttl of the test is over.
+func (l *lossy) freeSoon(t *testing.T, within time.Duration) {
+	t.Helper()
+	eventually(t, within, "the key is free", func() bool {
+		return must[int64](t)(l.direct.Exists(t.Context(), l.key).Result()) == 0
+	})
+}
+
+// What a request does that reaches the server after a later one.
+func TestLateRequests(t *testing.T) {
+	t.Parallel()
+	t.Run("an Obtain after a Refresh: the deadline holds", func(t *testing.T) {
+		t.Parallel()
+		l := newLossy(t, persistent)
+		l.delayFirst(1500 * time.Millisecond)
+		lock := must[*redislock.Lock](t)(l.client.Obtain(t.Context(), []string{l.key}, time.Second, nil))
+		l.undelayed()
+		noError(t, lock.Refresh(t.Context(), long))
+		eventually(t, 10*time.Second, "another has the key", func() bool { return l.obtainsElsewhere(t) })
+		if left := time.Until(lock.Deadline()); left > 0 {
+			t.Errorf("two holders: the first has %v left", left)
+		}
+	})
+	t.Run("an ObtainRead after an Upgrade: the writer is alone", func(t *testing.T) {
+		t.Parallel()
+		l := newLossy(t, persistent)
+		warm := must[*redislock.Lock](t)(l.client.ObtainRead(t.Context(), []string{l.key + "warm"}, long, nil))
+		noError(t, warm.Release(t.Context()))
+		l.delayFirst(time.Second)
+		lock := must[*redislock.Lock](t)(l.client.ObtainRead(t.Context(), []string{l.key}, long, nil))
+		l.undelayed()
+		impatient, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		defer cancel()
+		wantIs(t, lock.Upgrade(impatient), context.DeadlineExceeded) // it waits until nothing can undo it
+		began := time.Now()
+		noError(t, lock.Upgrade(t.Context()))
+		if waited := time.Since(began); waited < 5*time.Second {
+			t.Errorf("waited %v only", waited)
+		}
+		_, err := redislock.New(l.direct).ObtainRead(t.Context(), []string{l.key}, long, nil)
+		wantConflict(t, err, l.key, redislock.ModeWrite)
+	})
+	t.Run("a Refresh that shortens: the deadline moves before it is answered", func(t *testing.T) {
+		t.Parallel()
+		l := newLossy(t, func(*redis.Options) {})
+		lock := l.obtain(t, l.key)
+		l.relay.DropReplies(true)
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- lock.Refresh(ctx, 300*time.Millisecond) }()
+		eventually(t, 10*time.Second, "another has the key", func() bool { return l.obtainsElsewhere(t) })
+		if left := time.Until(lock.Deadline()); left > 0 {
+			t.Errorf("two holders: the first has %v left", left)
+		}
+		cancel()
+		wantIs(t, <-ended, redislock.ErrUnknownOutcome)
+	})
+	t.Run("a Refresh that shortens and is not answered: the watchdog goes on", func(t *testing.T) {
+		t.Parallel()
+		l := newLossy(t, func(*redis.Options) {})
+		lock := must[*redislock.Lock](t)(l.client.Obtain(t.Context(), []string{l.key}, long, watched))
+		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		defer cancel()
+		l.relay.DropReplies(true)
+		wantIs(t, lock.Refresh(ctx, 2*time.Second), redislock.ErrUnknownOutcome)
+		l.relay.DropReplies(false)
+		select {
+		case <-lock.Lost():
+			t.Error("lost, although the server answers")
+		case <-time.After(3 * time.Second): // longer than the short lease
+		}
+	})
+	t.Run("a Refresh that lengthens, after which a Release is not answered: nothing stays", func(t *testing.T) {
+		t.Parallel()
+		l := newLossy(t, impatient)
+		lock := must[*redislock.Lock](t)(l.client.Obtain(t.Context(), []string{l.key}, time.Second, nil))
+		l.relay.CutReplies()
+		wantIs(t, lock.Refresh(t.Context(), time.Hour), redislock.ErrUnknownOutcome)
+		l.relay.Blackhole(true)
+		wantIs(t, lock.Release(t.Context()), redislock.ErrUnknownOutcome)
+		time.Sleep(1500 * time.Millisecond) // beyond the deadline that is known
+		l.relay.Cut()
+		l.relay.Blackhole(false)
+		l.freeSoon(t, 10*time.Second)
+	})
+	t.Run("an Obtain after Close: nothing stays", func(t *testing.T) {
+		t.Parallel()
+		l := newLossy(t, func(*redis.Options) {})
+		l.delayFirst(500 * time.Millisecond)
+		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		defer cancel()
+		_, err := l.client.Obtain(ctx, []string{l.key}, long, nil)
+		wantIs(t, err, redislock.ErrUnknownOutcome)
+		l.client.Close()
+		l.freeSoon(t, 5*time.Second)
+	})
+}
+
+func TestSharedToken(t *testing.T) {
+	t.Parallel()
+	t.Run("a clean-up of one Client leaves alone what another one holds", func(t *testing.T) {
+		t.Parallel()
+		l := newLossy(t, impatient)
+		opt := &redislock.Options{Token: t.Name()}
+		l.relay.CutReplies()
+		_, err := redislock.Obtain(t.Context(), l.rdb, []string{l.key}, long, opt)
+		wantIs(t, err, redislock.ErrUnknownOutcome)
+		lock := must[*redislock.Lock](t)(redislock.Obtain(t.Context(), l.rdb, []string{l.key}, long, opt))
+		stillHeld(t, l, lock, 500*time.Millisecond)
+	})
+	t.Run("a lock left to expire does not keep a clean-up away", func(t *testing.T) {
+		t.Parallel()
+		l := newLossy(t, impatient)
+		opt := &redislock.Options{Token: t.Name()}
+		must[*redislock.Lock](t)(l.client.Obtain(t.Context(), []string{l.key}, 300*time.Millisecond, opt))
+		l.freeSoon(t, 5*time.Second)
+		l.relay.CutReplies()
+		_, err := l.client.Obtain(t.Context(), []string{l.key}, time.Hour, opt)
+		wantIs(t, err, redislock.ErrUnknownOutcome)
+		l.freeSoon(t, 5*time.Second)
+	})
+	t.Run("a clean-up delays no other keys", func(t *testing.T) {
+		t.Parallel()
+		l := newLossy(t, impatient)
+		opt := &redislock.Options{Token: t.Name()}
+		l.relay.DropReplies(true)
+		_, err := l.client.Obtain(t.Context(), []string{l.key}, long, opt)
+		wantIs(t, err, redislock.ErrUnknownOutcome)
+		l.relay.DropReplies(false)
+		began := time.Now()
+		lock := must[*redislock.Lock](t)(l.client.Obtain(t.Context(), []string{l.key + "other"}, long, opt))
+		if waited := time.Since(began); waited > 5*time.Second {
+			t.Errorf("waited %v for the clean-up of another key", waited)
+		}
+		noError(t, lock.Release(t.Context()))
+	})
+	t.Run("claims and Close at the same time", func(t *testing.T) {
+		t.Parallel()
+		b := redistest.Shared(t, redistest.Redis)
+		rdb := b.Client(t)
+		for i := range 100 {
+			client := redislock.New(rdb)
+			closed := make(chan struct{})
+			go func() { defer close(closed); client.Close() }()
+			lock, err := client.Obtain(t.Context(), []string{fmt.Sprint(t.Name(), i)}, long,
+				&redislock.Options{Token: t.Name(), Watchdog: true})
+			<-closed
+			if err == nil {
+				noError(t, lock.Release(t.Context()))
+			}
+		}
+	})
+}
+
+func TestCloseBesideWaiters(t *testing.T) {
+	t.Parallel()
+	b := redistest.Shared(t, redistest.Redis)
+	holder := must[*redislock.Lock](t)(redislock.New(b.Client(t)).Obtain(t.Context(), []string{t.Name()}, long, nil))
+	relay := redistest.NewRelay(t, b.Addr())
+	relay.DelayReplies(10 * time.Millisecond)
+	asked := new(scriptRuns)
+	rdb := relay.Client(t)
+	rdb.AddHook(asked)
+	client := redislock.New(rdb)
+	var wg sync.WaitGroup
+	for range 50 {
+		wg.Go(func() {
+			_, err := client.Obtain(t.Context(), []string{t.Name()}, long,
+				&redislock.Options{RetryStrategy: redislock.LinearBackoff(5 * time.Millisecond)})
+			wantIs(t, err, redis.ErrClosed)
+		})
+	}
+	eventually(t, 10*time.Second, "all of them wait", func() bool { return asked.n.Load() > 200 })
+	client.Close()
+	wg.Wait()
+	noError(t, holder.Release(t.Context()))
+}
+
+func TestWithInsideWith(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world, _ *redistest.Mini, _ *journal) {
+		var inner error
+		outer := w.client.With(t.Context(), w.keys("outer"), 3*time.Second, nil, func(ctx context.Context) error {
+			inner = w.client.With(ctx, w.keys("inner"), time.Hour, nil, func(ctx context.Context) error {
+				noError(t, w.rdb.Del(context.WithoutCancel(ctx), w.key("outer")).Err())
+				<-ctx.Done()
+				return nil
+			})
+			return nil
+		})
+		wantIs(t, outer, redislock.ErrLockLost)
+		if inner != nil {
+			t.Errorf("got error %v of the inner lock, which was not lost", inner)
+		}
+	})
+}
+
+// An intent lasts as long as the wait really is, not as the strategy would have it.
+func TestIntentOfLongWaits(t *testing.T) {
+	scenario(t, func(t *testing.T, w *world) {
+		reader := must[*redislock.Lock](t)(w.client.ObtainRead(t.Context(), w.keys("a"), 3*time.Second, nil))
+		wait := func(wait time.Duration) {
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			ended := make(chan error, 1)
+			go func() {
+				_, err := w.client.Obtain(ctx, w.keys("a"), long, &redislock.Options{
+					Intent: true, RetryStrategy: func() backoff.BackOff { return backoff.NewConstantBackOff(wait) },
+				})
+				ended <- err
+			}()
+			eventually(t, 5*time.Second, "the intent is declared", func() bool {
+				ttl := w.rdb.PTTL(t.Context(), intentOf(w.key("a"))).Val()
+				if ttl > 6*time.Second {
+					t.Errorf("got an intent of %v behind a lease of 3s", ttl)
+				}
+				return ttl > 0
+			})
+			cancel()
+			wantIs(t, <-ended, redislock.ErrNotObtained)
+			eventually(t, 5*time.Second, "the intent is withdrawn", func() bool {
+				return w.rdb.Exists(t.Context(), intentOf(w.key("a"))).Val() == 0
+			})
+		}
+		wait(time.Hour)
+		wait(math.MaxInt64)
+		_ = reader.Release(t.Context())
+	})
+}
+
+// A node of a Cluster addressed as if it were a server by itself refuses what travels together.
+func TestClusterNodeByItself(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t, redistest.Redis, "--cluster-enabled", "yes")
+	rdb := server.Client(t)
+	noError(t, rdb.ClusterAddSlotsRange(t.Context(), 0, 16383).Err())
+	eventually(t, 10*time.Second, "the cluster is up", func() bool { return rdb.Set(t.Context(), "x", 1, 0).Err() == nil })
+	w := newWorld(t, server)
+	runs := new(scriptRuns)
+	w.rdb.AddHook(runs)
+	const pairs = 200
+	var wg sync.WaitGroup
+	for i := range pairs {
+		wg.Go(func() {
+			lock, err := w.client.Obtain(t.Context(), w.keys(fmt.Sprint(i)), time.Hour, nil)
+			if err == nil {
+				err = lock.Release(t.Context())
+			}
+			if err != nil {
+				t.Errorf("unexpected error: %v", err)
+			}
+		})
+	}
+	wg.Wait()
+	w.client.Close() // and what it would still have cleared up
+	if n := runs.n.Load(); n > 3*pairs+20 {
+		t.Errorf("sent %d scripts for %d pairs", n, pairs)
+	}
+}
+
+func TestCleanUpsEnd(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world, mini *redistest.Mini, _ *journal) {
+		noError(t, w.rdb.Ping(t.Context()).Err())
+		mini.Miniredis().SetError("UNBLOCKED force unblock from blocking operation, instance state changed")
+		_, err := w.client.Obtain(t.Context(), w.keys("a"), time.Hour, nil)
+		wantIs(t, err, redislock.ErrUnknownOutcome)
+		mini.Miniredis().SetError("")
+		time.Sleep(15 * time.Second) // nothing can be on its way any more
+		before := mini.Miniredis().CommandCount()
+		time.Sleep(time.Hour)
+		if more := mini.Miniredis().CommandCount() - before; more != 0 {
+			t.Errorf("%d commands after the clean-up was confirmed", more)
+		}
+	})
+}
+
+// A caller may use its slice again as soon as Inspect has returned.
+func TestInspectKeepsNoSlice(t *testing.T) {
+	t.Parallel()
+	l := newLossy(t, func(*redis.Options) {})
+	l.relay.HoldRequests()
+	keys := []string{l.key, l.key + "x"}
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	_, err := l.client.Inspect(ctx, keys...)
+	if !errors.Is(err, context.DeadlineExceeded) {
+		t.Fatalf("got error %v", err)
+	}
+	keys[0], keys[1] = keys[1], keys[0]
+	l.relay.ReleaseRequests()
+}

@@ -1,0 +1,85 @@
+package redislock
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/seed-14de3678/redislock/internal/redistest"
+)
+
+func watchedLock(t *testing.T) *Lock {
+	t.Helper()
+	client := New(redistest.StartMini(t).Client(t))
+	t.Cleanup(client.Close)
+	lock, err := client.Obtain(t.Context(), []string{t.Name()}, time.Minute, &Options{Watchdog: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return lock
+}
+
+// A renewal that the server executes before a Refresh that shortens, and that is answered after
+// it, must not bring the old deadline back.
+func TestRenewalAroundRefresh(t *testing.T) {
+	l := watchedLock(t)
+	if err := l.enter(t.Context(), "refresh"); err != nil {
+		t.Fatal(err)
+	}
+	sent := now()
+	l.begin(sent, time.Second)
+	l.mu.Lock()
+	renewal := l.watch.renewalLocked()
+	during := l.watch.renewalLocked()
+	l.mu.Unlock()
+	during.sent, during.reply = now(), int64(1)
+	during.then(during)
+	if left := time.Until(l.Deadline()); left > time.Second {
+		t.Errorf("got deadline in %v while a Refresh of 1s is under way", left)
+	}
+	refresh := newCall(t.Context(), refreshScript, l.set.keys, nil, &l.value, 1000, "0")
+	refresh.sent, refresh.reply = sent, int64(1)
+	if err := l.leased(refresh, "refresh", time.Second, nil); err != nil {
+		t.Fatal(err)
+	}
+	l.exit()
+	renewal.sent, renewal.reply = now(), int64(1)
+	renewal.then(renewal)
+	if left := time.Until(l.Deadline()); left > time.Second {
+		t.Errorf("got deadline in %v after a Refresh of 1s", left)
+	}
+}
+
+// A wall clock that was set back makes no deadline later.
+func TestDeadlineAndWallClock(t *testing.T) {
+	l := watchedLock(t)
+	l.mu.Lock()
+	l.deadline = now().add(time.Second)
+	l.deadline.wall += time.Hour
+	l.mu.Unlock()
+	before := l.Deadline()
+	l.begin(now(), time.Minute)
+	if after := l.Deadline(); after.After(before) {
+		t.Errorf("a Refresh that was not answered moved the deadline by %v", after.Sub(before))
+	}
+}
+
+// A lock that outlives many contexts does not keep them.
+func TestContextsAreForgotten(t *testing.T) {
+	l := watchedLock(t)
+	for range 1000 {
+		ctx, cancel := context.WithCancel(t.Context())
+		_ = l.Context(ctx)
+		cancel()
+	}
+	kept := 0
+	for end := time.Now().Add(5 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
+		l.mu.Lock()
+		kept = len(l.watch.cancels)
+		l.mu.Unlock()
+		if kept == 0 {
+			return
+		}
+	}
+	t.Errorf("%d ended contexts are kept", kept)
+}
