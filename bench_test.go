@@ -66,43 +66,59 @@ func somewhere(prefix string, n int) []string {
 	return keys
 }
 
-// Obtain and release, nobody else there. A caller whose context can end pays two changes of
-// goroutine, so that it need not wait for a server that hangs.
+// Obtain and release, nobody else there.
 func BenchmarkAlone(b *testing.B) {
 	server := redistest.Shared(b, redistest.Redis)
-	endless := context.Background()
-	b.Run("keys=1/by=raw", func(b *testing.B) {
-		r := newRaw(server.Client(b))
-		b.ReportAllocs()
-		for b.Loop() {
-			if err := r.cycle(endless, "alone:raw"); err != nil {
-				b.Fatal(err)
-			}
-		}
-	})
-	for _, n := range []int{1, 8, 1000} {
-		b.Run(fmt.Sprintf("keys=%d/by=redislock", n), func(b *testing.B) {
-			client := redislock.New(server.Client(b))
-			keys := somewhere("alone", n)
+	for name, work := range alone(b, server.Client(b)) {
+		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				if err := lockCycle(endless, client, keys...); err != nil {
+				if err := work(); err != nil {
 					b.Fatal(err)
 				}
 			}
 		})
 	}
-	b.Run("keys=1/by=redislock-cancellable", func(b *testing.B) {
-		client := redislock.New(server.Client(b))
-		ctx, cancel := context.WithCancel(endless)
-		defer cancel()
-		b.ReportAllocs()
-		for b.Loop() {
-			if err := lockCycle(ctx, client, "alone:1"); err != nil {
+}
+
+// The same side by side, in turns, so that both sides have the same weather: how many times as
+// long each takes as what it is measured by.
+func BenchmarkAloneInTurns(b *testing.B) {
+	server := redistest.Shared(b, redistest.Redis)
+	works := alone(b, server.Client(b))
+	spent := make(map[string]time.Duration)
+	for b.Loop() {
+		for name, work := range works {
+			began := time.Now()
+			if err := work(); err != nil {
 				b.Fatal(err)
 			}
+			spent[name] += time.Since(began)
 		}
-	})
+	}
+	for name, by := range map[string]string{
+		"keys=1/by=redislock": "keys=1/by=raw", "keys=1/by=redislock-cancellable": "keys=1/by=raw",
+		"keys=8/by=redislock": "keys=1/by=redislock", "keys=1000/by=redislock": "keys=1/by=redislock",
+	} {
+		b.ReportMetric(float64(spent[name])/float64(spent[by]), name+"÷"+by)
+	}
+	b.ReportMetric(0, "ns/op")
+}
+
+// alone returns what one goroutine does by itself. A caller whose context can end pays two changes
+// of goroutine, so that it need not wait for a server that hangs.
+func alone(b *testing.B, rdb *redis.Client) map[string]func() error {
+	b.Helper()
+	endless, mayEnd := context.Background(), b.Context()
+	r, client := newRaw(rdb), redislock.New(rdb)
+	one, eight, thousand := somewhere("alone1", 1), somewhere("alone8", 8), somewhere("alone1000", 1000)
+	return map[string]func() error{
+		"keys=1/by=raw":                   func() error { return r.cycle(endless, one...) },
+		"keys=1/by=redislock":             func() error { return lockCycle(endless, client, one...) },
+		"keys=1/by=redislock-cancellable": func() error { return lockCycle(mayEnd, client, one...) },
+		"keys=8/by=redislock":             func() error { return lockCycle(endless, client, eight...) },
+		"keys=1000/by=redislock":          func() error { return lockCycle(endless, client, thousand...) },
+	}
 }
 
 // Many goroutines of one client, each on keys of its own.

@@ -45,14 +45,10 @@ func (l *lane) send(c *call, inline bool) {
 		l.running++
 		l.flying++
 		l.mu.Unlock()
-		one := [1]*call{c}
-		if !inline {
-			go l.drive(one[:])
-			return
-		}
-		l.exchange(one[:])
-		if batch := l.next(1); batch != nil {
-			go l.drive(batch)
+		if inline {
+			l.run(c)
+		} else {
+			go l.run(c)
 		}
 		return
 	}
@@ -96,6 +92,16 @@ func (l *lane) takeLocked() []*call {
 		l.late.Reset(overdue)
 	}
 	return batch
+}
+
+// run sends a call by itself. What has gathered meanwhile is left to another goroutine: this one may
+// be the caller's.
+func (l *lane) run(c *call) {
+	one := [1]*call{c}
+	l.exchange(one[:])
+	if batch := l.next(1); batch != nil {
+		go l.drive(batch)
+	}
 }
 
 // drive sends the batch, then whatever has gathered meanwhile, until nothing has.

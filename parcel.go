@@ -53,7 +53,8 @@ func (s *single) prepare(sent moment, withSource bool) {
 	for _, key := range c.extra {
 		args = append(args, key)
 	}
-	s.Cmd = redis.NewCmd(c.detached(), c.arguments(args)...)
+	c.detach()
+	s.Cmd = redis.NewCmd(c.ctx, c.arguments(args)...)
 	s.SetFirstKeyPos(3)
 }
 
@@ -62,13 +63,12 @@ func (s *single) unpack() {
 	s.call = nil
 }
 
-// detached is the context of the caller without its end, so that the end of a wait never makes an
-// outcome unknown that would have been known in a moment: whoever waits leaves the call.
-func (c *call) detached() context.Context {
-	if c.ctx.Done() == nil {
-		return c.ctx
+// detach takes the end off the context, so that the end of a wait never makes an outcome unknown
+// that would have been known in a moment: whoever waits leaves the call.
+func (c *call) detach() {
+	if c.ctx.Done() != nil {
+		c.ctx = context.WithoutCancel(c.ctx)
 	}
-	return context.WithoutCancel(c.ctx)
 }
 
 // arguments appends what stands behind the keys.
@@ -85,7 +85,7 @@ func (c *call) arguments(to []any) []any {
 // singles returns the calls as parcels of their own; if refused, only those that batch.lua has not
 // done.
 func singles(batch []*call, refused bool) []parcel {
-	parcels := make([]parcel, 0, 1)
+	var parcels []parcel
 	for _, c := range batch {
 		if !refused || c.err == errNotPlain { //nolint:errorlint // it is this value
 			parcels = append(parcels, &single{call: c})
@@ -178,8 +178,10 @@ func (b *bundle) prepare(sent moment, withSource bool) {
 			args = append(args, &c.keys[i])
 		}
 	}
-	for _, c := range b.calls {
-		args = append(args, len(c.keys), c.value, c.ttl) // a ttl of 0 releases
+	ttls := make([]int64, len(b.calls)) // so that they are boxed once for all
+	for i, c := range b.calls {
+		ttls[i] = c.ttl
+		args = append(args, len(c.keys), c.value, &ttls[i]) // a ttl of 0 releases
 	}
 	b.Cmd = redis.NewCmd(b.whole.ctx, args...)
 	b.SetFirstKeyPos(3)

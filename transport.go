@@ -173,7 +173,7 @@ func (d piped) deliver(parcels []parcel, withSource func(parcel) bool) {
 	case 0:
 	case 1:
 		// With the context of its caller, for what the hooks of the Redis client find there.
-		_ = d.rdb.Process(parcels[0].contents().detached(), parcels[0])
+		_ = d.rdb.Process(parcels[0].contents().ctx, parcels[0])
 	default:
 		ctx := context.Background()
 		pipe := d.rdb.Pipeline()
@@ -192,11 +192,12 @@ func (d scripted) deliver(parcels []parcel, withSource func(parcel) bool) {
 	for _, p := range parcels {
 		c := p.contents()
 		c.sent = now()
+		c.detach()
 		keys := append(append([]string(nil), c.keys...), c.extra...)
 		if withSource(p) {
-			*p.command() = d.rdb.Eval(c.detached(), c.script.source.(string), keys, c.arguments(nil)...)
+			*p.command() = d.rdb.Eval(c.ctx, c.script.source.(string), keys, c.arguments(nil)...)
 		} else {
-			*p.command() = d.rdb.EvalSha(c.detached(), c.script.sha.(string), keys, c.arguments(nil)...)
+			*p.command() = d.rdb.EvalSha(c.ctx, c.script.sha.(string), keys, c.arguments(nil)...)
 		}
 		c.unsure = c.unsure || p.Err() != nil && classify(p.Err()) != passing
 	}
