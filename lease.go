@@ -57,10 +57,7 @@ func (l *Lock) lease(ctx context.Context, operation string, ttl time.Duration, s
 // ttls that are under way together, nobody knows which the server executes last.
 func (l *Lock) enter(ctx context.Context, operation string) error {
 	l.mu.Lock()
-	if l.turn == nil {
-		l.turn = make(chan struct{}, 1)
-	}
-	turn := l.turn
+	turn := l.termsLocked().turn
 	l.mu.Unlock()
 	select {
 	case turn <- struct{}{}:
@@ -76,7 +73,7 @@ func (l *Lock) enter(ctx context.Context, operation string) error {
 	return nil
 }
 
-func (l *Lock) exit() { <-l.turn }
+func (l *Lock) exit() { <-l.terms.turn }
 
 // leased takes in the outcome of a call that was to give the set a new lease.
 func (l *Lock) leased(c *call, operation string, ttl time.Duration, apply func()) error {
@@ -139,22 +136,36 @@ func (l *Lock) missing(c *call, operation string, indexes []any) error {
 	return fmt.Errorf("redislock: %s %s: %w", operation, l.snapshot(), err)
 }
 
-// A stray is what is known of requests that were not answered: for how long the server may yet
-// execute them, and what it may do to the lock.
-type stray struct {
-	obtain  moment        // until then a request of the Obtain may take the keys
+// The terms of a lease are what a lock has to know whose lease was changed, or whose requests were
+// not all answered.
+type terms struct {
+	turn    chan struct{} // full while Refresh, Downgrade or Upgrade is under way
+	pending time.Duration // the ttl that it asks for; 0 if none is under way
+	changes int           // how often one began or ended
+
+	// The server may yet execute requests that were not answered.
+	obtain  moment        // until then one may take the keys
 	weakens moment        // until then one may make write keys read keys
 	lasts   moment        // until then one may set the lease to
 	ttl     time.Duration // this, if a later one has made it longer
 	longest time.Duration // that any request may give
 }
 
-// expects takes note of a request that may be executed until it lands.
-func (s *stray) expects(lands moment, ttl time.Duration) {
-	if !now().precedes(s.lasts) {
-		s.ttl = maxTTL
+// termsLocked returns the terms, to be changed.
+func (l *Lock) termsLocked() *terms {
+	if l.terms == nil {
+		l.terms = &terms{turn: make(chan struct{}, 1)}
 	}
-	s.ttl, s.lasts = min(s.ttl, ttl), lands
+	return l.terms
+}
+
+// expects takes note of a request that may be executed until it lands.
+func (t *terms) expects(lands moment, ttl time.Duration) {
+	if !now().precedes(t.lasts) {
+		t.ttl = maxTTL
+	}
+	t.ttl, t.lasts = min(t.ttl, ttl), lands
+	t.longest = max(t.longest, ttl)
 }
 
 // begin takes note of a request that is about to be sent: from then on the lease may be what it
@@ -162,9 +173,10 @@ func (s *stray) expects(lands moment, ttl time.Duration) {
 func (l *Lock) begin(at moment, ttl time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.pending = ttl
-	l.leases++
-	l.stray.longest = max(l.stray.longest, ttl)
+	t := l.termsLocked()
+	t.pending = ttl
+	t.changes++
+	t.longest = max(t.longest, ttl)
 	if deadline := l.deadline.earlier(at.add(window(ttl))); l.deadline != (moment{}) && deadline != l.deadline {
 		l.deadline = deadline
 		if l.watch != nil {
@@ -177,13 +189,14 @@ func (l *Lock) begin(at moment, ttl time.Duration) {
 func (l *Lock) answered(c *call, operation string, ttl time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.pending = 0
-	l.leases++
+	t := l.termsLocked()
+	t.pending = 0
+	t.changes++
 	if c.unsure || c.err != nil && classify(c.err) == unknown {
 		lands := c.sent.add(networkGrace)
-		l.stray.expects(lands, ttl)
+		t.expects(lands, ttl)
 		if operation == "downgrade" {
-			l.stray.weakens = lands
+			t.weakens = lands
 		}
 	}
 }
@@ -191,11 +204,22 @@ func (l *Lock) answered(c *call, operation string, ttl time.Duration) {
 // certainLocked returns how much of a ttl that was confirmed is certain: a request that was not
 // answered, or not yet, may be executed later than the one that was.
 func (l *Lock) certainLocked(ttl time.Duration) time.Duration {
-	if l.pending > 0 {
-		ttl = min(ttl, l.pending)
+	if l.terms == nil {
+		return ttl
 	}
-	if now().precedes(l.stray.lasts) {
-		ttl = min(ttl, l.stray.ttl)
+	if l.terms.pending > 0 {
+		ttl = min(ttl, l.terms.pending)
+	}
+	if now().precedes(l.terms.lasts) {
+		ttl = min(ttl, l.terms.ttl)
 	}
 	return ttl
+}
+
+// changesLocked counts the changes of the lease.
+func (l *Lock) changesLocked() int {
+	if l.terms == nil {
+		return 0
+	}
+	return l.terms.changes
 }

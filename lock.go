@@ -41,11 +41,7 @@ type Lock struct {
 	state    lockState
 	why      error  // it was lost
 	watch    *watch // of the watchdog, or of Context and Lost
-	stray    stray  // requests that the server may execute late
-
-	turn    chan struct{} // full while Refresh, Downgrade or Upgrade is under way
-	pending time.Duration // the lease that it asks for; 0 if none is under way
-	leases  int           // how often one began or ended
+	terms    *terms // nil for a lock whose lease is as it was obtained
 }
 
 type lockState uint8
@@ -157,7 +153,7 @@ func (l *Lock) Downgrade(ctx context.Context) error { return l.convert(ctx, "dow
 // server late and make readers of the writers again, Upgrade waits until it cannot: at most 10 s.
 func (l *Lock) Upgrade(ctx context.Context) error {
 	l.mu.Lock()
-	wait := now().until(l.stray.weakens)
+	wait := now().until(l.termsLocked().weakens)
 	l.mu.Unlock()
 	if wait > 0 {
 		timer := time.NewTimer(wait)
@@ -187,7 +183,7 @@ func (l *Lock) Release(ctx context.Context) (err error) {
 		return fmt.Errorf("redislock: release: %w", l.faulty)
 	}
 	began := now()
-	set, deadline := l.stop()
+	set, deadline, late := l.stop()
 	defer func() { l.report(ctx, l.client.hooks.Released, began, 1, err) }()
 
 	wait := patience
@@ -199,7 +195,7 @@ func (l *Lock) Release(ctx context.Context) (err error) {
 	if !l.client.transport.do(ctx, c, wait) {
 		left := l.leftBehind(set, began.add(networkGrace))
 		if c.leave(func(c *call) {
-			if c.err == nil && !now().precedes(l.stray.obtain) {
+			if c.err == nil && !now().precedes(late) {
 				left.landed(false)
 			}
 		}) {
@@ -209,12 +205,12 @@ func (l *Lock) Release(ctx context.Context) (err error) {
 	}
 	if err := c.err; err != nil {
 		if classify(err) != final {
-			l.leftBehind(set, l.stray.obtain).start()
+			l.leftBehind(set, late).start()
 		}
 		return fault("release", set, c)
 	}
-	if began.precedes(l.stray.obtain) {
-		l.leftBehind(set, l.stray.obtain).start()
+	if began.precedes(late) {
+		l.leftBehind(set, late).start()
 	}
 	code, rest, err := c.code()
 	if err != nil {
@@ -237,8 +233,9 @@ func (l *Lock) Release(ctx context.Context) (err error) {
 // be called then is usual, after a cancelled request for example.
 const releasePatience = time.Second
 
-// stop ends the hold on this side: no watchdog, no contexts, no claim.
-func (l *Lock) stop() (set keySet, deadline moment) {
+// stop ends the hold on this side: no watchdog, no contexts, no claim. It returns what a Release
+// has to know; a request of the Obtain may reach the server as late as the last of it says.
+func (l *Lock) stop() (set keySet, deadline, late moment) {
 	l.mu.Lock()
 	var end func(error)
 	if l.state == held {
@@ -250,19 +247,26 @@ func (l *Lock) stop() (set keySet, deadline moment) {
 	mine := l.claim
 	l.claim = nil
 	set, deadline = l.set, l.deadline
+	if l.terms != nil {
+		late = l.terms.obtain
+	}
 	l.mu.Unlock()
 	if end != nil {
 		end(context.Canceled)
 	}
 	l.client.claims.waive(l.token, mine)
-	return set, deadline
+	return set, deadline, late
 }
 
 // leftBehind is the clean-up of a set that a request may have taken, or not freed, before it lands.
 func (l *Lock) leftBehind(set keySet, lands moment) *orphan {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.client.newOrphan(set, l.value, lands, max(l.ttl, l.stray.longest))
+	longest := l.ttl
+	if l.terms != nil {
+		longest = max(longest, l.terms.longest)
+	}
+	return l.client.newOrphan(set, l.value, lands, longest)
 }
 
 // gone reports whether nothing of the lock can be left, for one that was never released.

@@ -238,9 +238,11 @@ func (o *obtaining) obtained(ctx context.Context, c *call) (*Lock, error) {
 	}
 	o.client.transport.recycle(c)
 	if o.lands != (moment{}) {
-		l.stray = stray{obtain: o.lands, lasts: o.lands, ttl: o.ttl, longest: o.ttl}
+		t := l.termsLocked() // nobody else has the lock yet
+		t.obtain = o.lands
+		t.expects(o.lands, o.ttl)
 		if o.set.reads() > 0 {
-			l.stray.weakens = o.lands
+			t.weakens = o.lands
 		}
 	}
 	if o.options.Watchdog {

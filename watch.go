@@ -137,14 +137,14 @@ func (w *watch) run(at moment) {
 // renewalLocked prepares one renewal.
 func (w *watch) renewalLocked() *call {
 	l := w.lock
-	leases, ttl := l.leases, l.ttl
+	changes, ttl := l.changesLocked(), l.ttl
 	c := newCall(context.Background(), refreshScript, l.set.keys, nil, &l.value, millis(ttl), "1")
-	c.then = func(c *call) { w.renewed(c, ttl, leases) }
+	c.then = func(c *call) { w.renewed(c, ttl, changes) }
 	return c
 }
 
 // renewed takes in the answer to a renewal. What a Refresh has changed since it was sent stands.
-func (w *watch) renewed(c *call, ttl time.Duration, leases int) {
+func (w *watch) renewed(c *call, ttl time.Duration, changes int) {
 	l := w.lock
 	err := c.err
 	if err != nil {
@@ -158,7 +158,7 @@ func (w *watch) renewed(c *call, ttl time.Duration, leases int) {
 	l.mu.Lock()
 	counts := l.state == held && !now().reached(w.alarmLocked())
 	deadline := c.sent.add(window(l.certainLocked(ttl)))
-	if err == nil && counts && l.leases == leases && deadline.reached(l.deadline) {
+	if err == nil && counts && l.changesLocked() == changes && deadline.reached(l.deadline) {
 		l.deadline = deadline
 		w.planLocked(c.sent)
 	}
