@@ -306,5 +306,5 @@ func (c *Client) Attach(keys []string, token string) *Lock {
 	if err == nil {
 		err = checkToken(token)
 	}
-	return &Lock{client: c, set: set, token: token, value: token, faulty: err}
+	return &Lock{client: c, set: set, value: token, faulty: err}
 }

@@ -28,7 +28,6 @@ var (
 // Upgrade take turns.
 type Lock struct {
 	client *Client
-	token  string
 	value  string
 	faulty error  // of Attach: every operation returns it
 	claim  *claim // if the token is known outside of this lock
@@ -65,15 +64,21 @@ func (l *Lock) Token() string {
 	l.mu.Unlock()
 	if show {
 		// From now on it may come back in an Options.Token.
-		mine := l.client.claims.stake(l.token, keys, l)
+		mine := l.client.claims.stake(l.owner(), keys, l)
 		l.mu.Lock()
 		if l.claim == nil && l.state == held {
 			l.claim, mine = mine, nil
 		}
 		l.mu.Unlock()
-		l.client.claims.waive(l.token, mine)
+		l.client.claims.waive(l.owner(), mine)
 	}
-	return l.token
+	return l.owner()
+}
+
+// owner is the token, without showing it to anybody.
+func (l *Lock) owner() string {
+	token, _ := decodeValue(l.value)
+	return token
 }
 
 // Metadata returns what the keys were tagged with. It is empty for an attached lock.
@@ -254,7 +259,7 @@ func (l *Lock) stop() (set keySet, deadline, late moment) {
 	if end != nil {
 		end(context.Canceled)
 	}
-	l.client.claims.waive(l.token, mine)
+	l.client.claims.waive(l.owner(), mine)
 	return set, deadline, late
 }
 

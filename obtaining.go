@@ -24,10 +24,12 @@ type obtaining struct {
 	client  *Client
 	set     keySet
 	intents []string // companions of the read keys; and, if declares, of the write keys
-	token   string
 	value   string
 	ttl     time.Duration
-	options Options
+
+	strategy RetryStrategy
+	watchdog bool
+	shared   bool // the caller has chosen the token, and may use it again
 
 	began    moment
 	asked    int
@@ -48,9 +50,10 @@ func (c *Client) obtain(ctx context.Context, write, read []string, ttl time.Dura
 		return nil, fmt.Errorf("redislock: obtain: %w", err)
 	}
 	var mine *claim
-	if o.options.Token != "" {
-		mine = c.claims.stake(o.token, o.set.keys, nil)
-		c.claims.await(ctx, o.token, o.set.keys)
+	token, _ := decodeValue(o.value)
+	if o.shared {
+		mine = c.claims.stake(token, o.set.keys, nil)
+		c.claims.await(ctx, token, o.set.keys)
 	}
 	lock, err := o.run(ctx)
 	switch {
@@ -61,9 +64,9 @@ func (c *Client) obtain(ctx context.Context, write, read []string, ttl time.Dura
 			lock.claim, mine = mine, nil
 		}
 		lock.mu.Unlock()
-		c.claims.waive(o.token, mine)
+		c.claims.waive(token, mine)
 	case err != nil:
-		c.claims.waive(o.token, mine)
+		c.claims.waive(token, mine)
 		o.clearUp()
 	}
 	o.report(ctx, err)
@@ -72,13 +75,13 @@ func (c *Client) obtain(ctx context.Context, write, read []string, ttl time.Dura
 
 // newObtaining checks everything that can be checked before Redis is asked.
 func (c *Client) newObtaining(write, read []string, ttl time.Duration, opt *Options) (*obtaining, error) {
-	o := &obtaining{client: c, ttl: ttl, began: now()}
-	if opt != nil {
-		o.options = *opt
-	}
 	if c.closed.Load() {
 		return nil, errClosed
 	}
+	if opt == nil {
+		opt = &Options{}
+	}
+	o := &obtaining{client: c, strategy: opt.RetryStrategy, watchdog: opt.Watchdog, began: now()}
 	var err error
 	if o.set, err = newKeySet(write, read, c.maxKeys); err != nil {
 		return nil, err
@@ -89,18 +92,19 @@ func (c *Client) newObtaining(write, read []string, ttl time.Duration, opt *Opti
 	if o.ttl, err = checkTTL(ttl); err != nil {
 		return nil, err
 	}
-	if o.token = o.options.Token; o.token == "" {
-		o.token = newToken()
-	} else if err := checkToken(o.token); err != nil {
+	token := opt.Token
+	if o.shared = token != ""; !o.shared {
+		token = newToken()
+	} else if err := checkToken(token); err != nil {
 		return nil, err
 	}
-	if len(o.options.Metadata) > c.maxMetadata {
+	if len(opt.Metadata) > c.maxMetadata {
 		return nil, fmt.Errorf("%w: it has %d bytes, the limit is %d (see WithMaxMetadata)",
-			ErrInvalidMetadata, len(o.options.Metadata), c.maxMetadata)
+			ErrInvalidMetadata, len(opt.Metadata), c.maxMetadata)
 	}
-	o.value = encodeValue(o.token, o.options.Metadata)
+	o.value = encodeValue(token, opt.Metadata)
 
-	o.declares = o.options.Intent && o.set.write > 0
+	o.declares = opt.Intent && o.set.write > 0
 	if o.set.reads() > 0 {
 		if o.intents, err = companions(o.intents, "intent", o.set.keys[o.set.write:]); err != nil {
 			return nil, err
@@ -147,11 +151,11 @@ func (o *obtaining) run(ctx context.Context) (*Lock, error) {
 
 // nextWait asks the strategy.
 func (o *obtaining) nextWait() time.Duration {
-	if o.options.RetryStrategy == nil {
+	if o.strategy == nil {
 		return backoff.Stop
 	}
 	if o.waits == nil {
-		o.waits = o.options.RetryStrategy()
+		o.waits = o.strategy()
 		o.waits.Reset()
 	}
 	return o.waits.NextBackOff()
@@ -233,7 +237,7 @@ func (o *obtaining) obtained(ctx context.Context, c *call) (*Lock, error) {
 		return nil, o.ended(ctx)
 	}
 	l := &Lock{
-		client: o.client, set: o.set, token: o.token, value: o.value,
+		client: o.client, set: o.set, value: o.value,
 		ttl: o.ttl, obtained: c.sent, deadline: deadline,
 	}
 	o.client.transport.recycle(c)
@@ -245,7 +249,7 @@ func (o *obtaining) obtained(ctx context.Context, c *call) (*Lock, error) {
 			t.weakens = o.lands
 		}
 	}
-	if o.options.Watchdog {
+	if o.watchdog {
 		l.mu.Lock()
 		l.watchLocked(true)
 		l.mu.Unlock()

@@ -208,7 +208,7 @@ func (l *Lock) lose(why error) {
 	if end != nil {
 		end(ErrLockLost)
 	}
-	l.client.claims.waive(l.token, mine)
+	l.client.claims.waive(l.owner(), mine)
 	l.client.log.Warn("redislock: lock lost", "keys", l.snapshot().String(), "error", why)
 	l.report(context.Background(), l.client.hooks.Lost, now(), 0, why)
 }
