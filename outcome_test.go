@@ -50,6 +50,7 @@ func newLossy(t *testing.T, mod func(*redis.Options)) *lossy {
 	t.Cleanup(l.client.Close)
 	warm := l.obtain(t, l.key+":warm")
 	noError(t, warm.Refresh(t.Context(), long))
+	noError(t, warm.Downgrade(t.Context()))
 	noError(t, warm.Release(t.Context()))
 	return l
 }
@@ -274,13 +275,17 @@ func TestObtainLandsAfterCleanUp(t *testing.T) {
 			t.Parallel()
 			l := newLossy(t, impatient)
 			var obtained, cleaned sync.Once
-			overtaken := make(chan struct{})
+			overtaken, landed := make(chan struct{}), make(chan struct{})
 			l.relay.OnRequest(func(name string, args []string) {
 				l.relay.DelayRequests(0)
 				switch {
 				case name != "EVALSHA" && name != "EVAL":
 				case operationOf(name, args) == "release":
-					cleaned.Do(func() { close(overtaken) })
+					first := false
+					cleaned.Do(func() { close(overtaken); first = true })
+					if !first {
+						<-landed // or it could be over before anybody sees it
+					}
 				default:
 					obtained.Do(func() { l.relay.DelayRequests(delay) })
 				}
@@ -294,7 +299,10 @@ func TestObtainLandsAfterCleanUp(t *testing.T) {
 			if l.locked(t) {
 				t.Fatal("the request was not overtaken by its clean-up")
 			}
-			eventually(t, 5*time.Second, "the request has landed", func() bool { return l.locked(t) })
+			func() {
+				defer close(landed)
+				eventually(t, 5*time.Second, "the request has landed", func() bool { return l.locked(t) })
+			}()
 			l.freed(t)
 		})
 	}
@@ -304,9 +312,19 @@ func TestObtainLandsAfterCleanUp(t *testing.T) {
 func TestObtainTryLandsAfterRelease(t *testing.T) {
 	t.Parallel()
 	l := newLossy(t, persistent)
-	l.on("obtain", func(n int) {
-		if n == 1 {
-			l.relay.DelayRequests(time.Second)
+	landed := make(chan struct{})
+	var tries, releases atomic.Int64
+	l.relay.OnRequest(func(name string, args []string) {
+		l.relay.DelayRequests(0)
+		switch operationOf(name, args) {
+		case "obtain":
+			if tries.Add(1) == 1 {
+				l.relay.DelayRequests(time.Second)
+			}
+		case "release":
+			if releases.Add(1) > 1 {
+				<-landed // a clean-up: or it could be over before anybody sees it
+			}
 		}
 	})
 	lock := l.obtain(t, l.key)
@@ -314,7 +332,10 @@ func TestObtainTryLandsAfterRelease(t *testing.T) {
 	if l.locked(t) {
 		t.Fatal("the key is there after its release, want it free")
 	}
-	eventually(t, 5*time.Second, "the first try has landed", func() bool { return l.locked(t) })
+	func() {
+		defer close(landed)
+		eventually(t, 5*time.Second, "the first try has landed", func() bool { return l.locked(t) })
+	}()
 	l.freed(t)
 }
 
