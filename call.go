@@ -12,7 +12,7 @@ import (
 //
 // All scripts are idempotent for (keys, token), so a call may be sent again. go-redis would do
 // that by itself and not say so; here it has to be known whether an earlier try may have been
-// executed, so a call does its own retries.
+// executed, or may yet be, so a call does its own retries.
 type call struct {
 	script    *script
 	transport *transport

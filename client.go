@@ -17,7 +17,8 @@
 // milliseconds of the server's clock. A writer that waits with [Options].Intent puts the same
 // value at `redislock:intent:{key}`, in the slot of the key. All of them have a TTL from their
 // first instant. Owners are compared by whole token, never by prefix. Every operation on a set is
-// one script, and every script is idempotent for keys and token, so it may be sent again.
+// one script. Sent twice in a row it does what it does once; what a request can do that reaches the
+// server late, after others, is allowed for in [Lock.Deadline] and cleared up.
 //
 // # What is promised
 //
