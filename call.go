@@ -100,6 +100,10 @@ func (c *call) finish() {
 	}
 }
 
+// patience is how long a call whose caller's context has ended may still answer: most do, and
+// then the outcome is known.
+const patience = 100 * time.Millisecond
+
 // wait blocks until the outcome is there, or until ctx has ended and patience has run out; then
 // it returns false, and the caller may leave. A negative patience has no end.
 func (c *call) wait(ctx context.Context, patience time.Duration) bool {

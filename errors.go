@@ -110,6 +110,11 @@ func round(d time.Duration) time.Duration {
 // errNotSent is the outcome of a call whose caller left before it was sent.
 var errNotSent = errors.New("redislock: not sent")
 
+// An endedError ends an Obtain whatever its strategy says.
+type endedError struct{ error }
+
+func (e *endedError) Unwrap() error { return e.error }
+
 // An outcome says what a failed call may have done.
 type outcome int
 

@@ -11,10 +11,6 @@ import (
 	"github.com/cenkalti/backoff/v4"
 )
 
-// patience is how long a call whose caller's context has ended may still answer: most do, and
-// then the outcome is known.
-const patience = 100 * time.Millisecond
-
 // intentGrace is by how much an intent outlives the wait of the writer that declares it.
 const intentGrace = time.Second
 
@@ -334,11 +330,6 @@ func (o *obtaining) ended(ctx context.Context) error {
 	return &endedError{fmt.Errorf("redislock: obtain %s: %w after %s and %d attempts: %w",
 		o.set, context.Cause(ctx), round(now().since(o.began)), o.asked, why)}
 }
-
-// An endedError ends an Obtain whatever its strategy says.
-type endedError struct{ error }
-
-func (e *endedError) Unwrap() error { return e.error }
 
 // report tells the hooks and the log how the obtaining ended.
 func (o *obtaining) report(ctx context.Context, err error) {
