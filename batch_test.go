@@ -15,33 +15,6 @@ import (
 	"github.com/seed-14de3678/redislock/internal/redistest"
 )
 
-// scriptRuns counts the scripts that a client sends.
-type scriptRuns struct{ n atomic.Int64 }
-
-func (s *scriptRuns) DialHook(next redis.DialHook) redis.DialHook { return next }
-
-func (s *scriptRuns) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
-	return func(ctx context.Context, cmd redis.Cmder) error {
-		s.count(cmd)
-		return next(ctx, cmd)
-	}
-}
-
-func (s *scriptRuns) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return func(ctx context.Context, cmds []redis.Cmder) error {
-		for _, cmd := range cmds {
-			s.count(cmd)
-		}
-		return next(ctx, cmds)
-	}
-}
-
-func (s *scriptRuns) count(cmd redis.Cmder) {
-	if strings.HasPrefix(cmd.Name(), "eval") {
-		s.n.Add(1)
-	}
-}
-
 // Calls of one client travel together: each does what it would have done alone.
 func TestTogether(t *testing.T) {
 	for _, batching := range []bool{true, false} {
@@ -53,7 +26,7 @@ func TestTogether(t *testing.T) {
 					opts = append(opts, redislock.WithoutBatching())
 				}
 				w := newWorld(t, b, opts...)
-				runs := new(scriptRuns)
+				runs := &tally{prefix: "eval"}
 				w.rdb.AddHook(runs)
 				taken := must[*redislock.Lock](t)(w.client.Obtain(t.Context(), w.keys("taken"), long, &redislock.Options{Metadata: "first"}))
 				begin := make(chan struct{})

@@ -66,6 +66,9 @@ func newClaims(rdb redis.Scripter) *claims {
 	return &claims{fmt.Sprintf("%p", &claims{})}
 }
 
+// name is that of a token's owner in the book.
+func (c *claims) name(token string) string { return c.realm + "|" + token }
+
 // stake enters a claim.
 func (c *claims) stake(token string, keys []string, lock *Lock) *claim {
 	book.Lock()
@@ -106,7 +109,7 @@ func (c *claims) await(ctx context.Context, token string, keys []string) {
 func (c *claims) clearingsOf(token string, keys []string) []*clearing {
 	book.Lock()
 	defer book.Unlock()
-	of := book.owners[c.realm+"|"+token]
+	of := book.owners[c.name(token)]
 	if of == nil || len(of.clearings) == 0 {
 		return nil
 	}
@@ -137,9 +140,9 @@ func (c *claims) waive(token string, mine *claim) {
 	}
 	book.Lock()
 	defer book.Unlock()
-	if of := book.owners[c.realm+"|"+token]; of != nil {
+	if of := book.owners[c.name(token)]; of != nil {
 		of.claims = slices.DeleteFunc(of.claims, func(other *claim) bool { return other == mine })
-		c.forgetLocked(c.realm+"|"+token, of, now())
+		c.forgetLocked(c.name(token), of, now())
 	}
 }
 
@@ -160,7 +163,7 @@ func (c *claims) clear(token string, keys []string) *clearing {
 	}
 	free := slices.DeleteFunc(slices.Clone(keys), func(key string) bool { return claimed[key] })
 	if len(free) == 0 {
-		c.forgetLocked(c.realm+"|"+token, of, at)
+		c.forgetLocked(c.name(token), of, at)
 		return nil
 	}
 	mine := &clearing{keys: free, ended: make(chan struct{})}
@@ -174,8 +177,8 @@ func (c *claims) done(token string, mine *clearing, lands moment) {
 	defer book.Unlock()
 	mine.over, mine.lands = true, lands
 	close(mine.ended)
-	if of := book.owners[c.realm+"|"+token]; of != nil {
-		c.forgetLocked(c.realm+"|"+token, of, now())
+	if of := book.owners[c.name(token)]; of != nil {
+		c.forgetLocked(c.name(token), of, now())
 	}
 }
 
@@ -185,7 +188,7 @@ func (c *claims) ownerLocked(token string) *owner {
 	if book.owners == nil {
 		book.owners = make(map[string]*owner)
 	}
-	name := c.realm + "|" + token
+	name := c.name(token)
 	of := book.owners[name]
 	if of == nil {
 		if len(book.owners) > 2*book.size+64 {

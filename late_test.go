@@ -201,7 +201,7 @@ func TestCloseBesideWaiters(t *testing.T) {
 	holder := must[*redislock.Lock](t)(redislock.New(b.Client(t)).Obtain(t.Context(), []string{t.Name()}, long, nil))
 	relay := redistest.NewRelay(t, b.Addr())
 	relay.DelayReplies(10 * time.Millisecond)
-	asked := new(scriptRuns)
+	asked := &tally{prefix: "eval"}
 	rdb := relay.Client(t)
 	rdb.AddHook(asked)
 	client := redislock.New(rdb)
@@ -278,7 +278,7 @@ func TestClusterNodeByItself(t *testing.T) {
 	noError(t, rdb.ClusterAddSlotsRange(t.Context(), 0, 16383).Err())
 	eventually(t, 10*time.Second, "the cluster is up", func() bool { return rdb.Set(t.Context(), "x", 1, 0).Err() == nil })
 	w := newWorld(t, server)
-	runs := new(scriptRuns)
+	runs := &tally{prefix: "eval"}
 	w.rdb.AddHook(runs)
 	const pairs = 200
 	var wg sync.WaitGroup

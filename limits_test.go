@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"math"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 	"unicode/utf8"
@@ -19,33 +18,14 @@ import (
 	"github.com/seed-14de3678/redislock/internal/redistest"
 )
 
-// sent is a hook that counts the commands that are sent.
-type sent struct{ n atomic.Int64 }
-
-func (s *sent) DialHook(next redis.DialHook) redis.DialHook { return next }
-
-func (s *sent) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
-	return func(ctx context.Context, cmd redis.Cmder) error {
-		s.n.Add(1)
-		return next(ctx, cmd)
-	}
-}
-
-func (s *sent) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return func(ctx context.Context, cmds []redis.Cmder) error {
-		s.n.Add(int64(len(cmds)))
-		return next(ctx, cmds)
-	}
-}
-
 // refusedUnsent checks that fn fails with target and sends nothing.
 func refusedUnsent(t *testing.T, rdb interface{ AddHook(redis.Hook) }, target error, fn func() error) {
 	t.Helper()
-	var s sent
-	rdb.AddHook(&s)
+	var sent tally
+	rdb.AddHook(&sent)
 	err := fn()
 	wantIs(t, err, target)
-	if n := s.n.Load(); n != 0 {
+	if n := sent.n.Load(); n != 0 {
 		t.Errorf("%d commands were sent before the error %v", n, err)
 	}
 }
