@@ -15,10 +15,10 @@ import (
 // milliseconds, unless the machine is drowning.
 const readyTimeout = 20 * time.Second
 
-// awaitReady returns nil when proc answers on the port of s, and an error when it
-// has ended or stays silent.
+// awaitReady returns nil when proc answers on the port of s and goes by the clock
+// that s has, if any, and an error when it has ended or stays silent.
 func (s *Server) awaitReady(proc *child) error {
-	return until(readyTimeout, func() error {
+	err := until(readyTimeout, func() error {
 		select {
 		case <-proc.gone:
 			return hopeless{s.causeOfDeath()}
@@ -26,6 +26,10 @@ func (s *Server) awaitReady(proc *child) error {
 			return s.probe(proc.pid())
 		}
 	})
+	if err == nil && s.clock != nil {
+		err = s.clock.obeyedBy(proc.pid())
+	}
+	return err
 }
 
 // causeOfDeath tells a lost race for the port from all else.

@@ -4,6 +4,8 @@
 //
 //   - [Server] is one real process, redis-server or valkey-server; it can be
 //     paused, killed and started again.
+//   - [Clock] is the wall clock of a server from [StartSkewed], to be set while the
+//     server runs.
 //   - [Mini] is miniredis with a running clock.
 //   - [Shared] and [Each] run one scenario on every kind of server, with one
 //     server of each kind for the whole test binary.
@@ -54,7 +56,7 @@ func (k Kind) program() string {
 	}
 }
 
-// announced holds the programs whose absence has been written to stderr.
+// announced holds the reasons not to run a test that have been written to stderr.
 var announced sync.Map
 
 // Need returns if program can be found, and skips the test if it can't. With
@@ -65,12 +67,18 @@ func Need(tb testing.TB, program string) {
 	if _, err := exec.LookPath(program); err == nil {
 		return
 	}
-	msg := fmt.Sprintf("not run: needs %s in PATH; install it with the system's package manager (on Debian: apt-get install %s)",
-		program, debianPackage(program))
+	lack(tb, fmt.Sprintf("%s in PATH; install it with the system's package manager (on Debian: apt-get install %s)",
+		program, debianPackage(program)))
+}
+
+// lack ends a test that needs what is not there, see [Need].
+func lack(tb testing.TB, what string) {
+	tb.Helper()
+	msg := "not run: needs " + what
 	if os.Getenv("CI") == "true" {
 		tb.Fatal(msg)
 	}
-	if _, again := announced.LoadOrStore(program, true); !again {
+	if _, again := announced.LoadOrStore(msg, true); !again {
 		// A skip's own text is shown with -v alone.
 		fmt.Fprintln(os.Stderr, "redistest: "+msg)
 	}

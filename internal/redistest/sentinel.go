@@ -44,7 +44,7 @@ func StartSentinels(tb testing.TB, kind Kind, replicas, sentinels int, extraArgs
 		tb.Fatalf("redistest: start sentinels: %v", err)
 	}
 	conf := sentinelConf(primary.Port(), sentinels/2+1)
-	s.sentinels = launchAll(tb, sentinels, func(int) (*Server, error) { return launch(kind, conf, nil) })
+	s.sentinels = launchAll(tb, sentinels, func(int) (*Server, error) { return launch(&Server{kind: kind, conf: conf}) })
 	if err := s.form(ctx); err != nil {
 		tb.Fatalf("redistest: start sentinels: %v", err)
 	}

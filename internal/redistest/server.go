@@ -32,6 +32,7 @@ type Server struct {
 	dir     string // logs, and whatever the server writes
 	port    int
 	conf    string     // sentinels only: the first content of their configuration file
+	clock   *Clock     // its wall clock; nil is the machine's
 	tb      testing.TB // nil from Launch
 
 	mu   sync.Mutex // one start or stop at a time
@@ -56,7 +57,7 @@ func Start(tb testing.TB, kind Kind, extraArgs ...string) *Server {
 
 // Launch is [Start] without a test: the caller calls [Server.Stop].
 func Launch(kind Kind, extraArgs ...string) (*Server, error) {
-	return launch(kind, "", extraArgs)
+	return launch(&Server{kind: kind, args: extraArgs})
 }
 
 // adopt binds s to the life of a test.
@@ -67,33 +68,54 @@ func (s *Server) adopt(tb testing.TB) *Server {
 	return s
 }
 
-// launch tries ports until the server has one for itself. A non-empty conf
-// makes it a sentinel.
-func launch(kind Kind, conf string, args []string) (*Server, error) {
-	program, err := exec.LookPath(kind.program())
-	if err != nil {
-		return nil, fmt.Errorf("redistest: %s is not a server that can be started: %w", kind, err)
+// launch gives s, of which kind, conf, args and clock are set, all the rest, and
+// starts it: it tries ports until the server has one for itself. A non-empty conf
+// makes it a sentinel. On an error nothing of s is left.
+func launch(s *Server) (_ *Server, err error) {
+	if s.program, err = exec.LookPath(s.kind.program()); err != nil {
+		return nil, fmt.Errorf("redistest: %s is not a server that can be started: %w", s.kind, err)
 	}
-	dir, err := os.MkdirTemp("", "redistest-")
-	if err != nil {
+	if s.dir, err = os.MkdirTemp("", "redistest-"); err != nil {
 		return nil, fmt.Errorf("redistest: launch: %w", err)
 	}
-	s := &Server{kind: kind, program: program, dir: dir, conf: conf, args: slices.Clone(args)}
+	s.args = slices.Clone(s.args)
+	if err = s.takeOff(); err != nil {
+		// The failure to start is the news, not a directory left behind.
+		_ = s.removeFiles()
+		return nil, err
+	}
+	return s, nil
+}
+
+// takeOff starts s on the first port that it gets. On an error it has none.
+func (s *Server) takeOff() (err error) {
+	if s.clock != nil {
+		if err = s.clock.install(s.dir); err != nil {
+			return fmt.Errorf("redistest: launch: %w", err)
+		}
+	}
 	for range launchTries {
 		if s.port, err = takePort(); err != nil {
-			break
+			return err
 		}
 		if err = s.startLocked(); err == nil {
-			return s, nil
+			return nil
 		}
 		freePort(s.port)
 		if !errors.Is(err, errPortTaken) {
-			break
+			return err
 		}
 	}
-	// The failure to start is the news, not a directory left behind.
-	_ = os.RemoveAll(dir)
-	return nil, err
+	return err
+}
+
+// removeFiles removes what s has read and written.
+func (s *Server) removeFiles() error {
+	var err error
+	if s.clock != nil {
+		err = s.clock.remove()
+	}
+	return errors.Join(err, os.RemoveAll(s.dir))
 }
 
 // startLocked runs the program on s.port and returns when it answers. On an
@@ -104,7 +126,11 @@ func (s *Server) startLocked() error {
 	if err != nil {
 		return fmt.Errorf("redistest: start: %w", err)
 	}
-	proc, err := startChild(exec.Command(s.program, args...), nil)
+	cmd := exec.Command(s.program, args...)
+	if s.clock != nil {
+		s.clock.apply(cmd, s.dir)
+	}
+	proc, err := startChild(cmd, nil)
 	if err != nil {
 		return fmt.Errorf("redistest: start: %w", err)
 	}
@@ -124,6 +150,9 @@ func (s *Server) commandLine() ([]string, error) {
 	}
 	if s.conf == "" {
 		args = append(args, "--save", "", "--appendonly", "no", "--repl-diskless-sync-delay", "0", "--enable-debug-command", "yes")
+		if s.clock != nil {
+			args = append(args, s.clock.args()...)
+		}
 		return append(args, s.args...), nil
 	}
 	file := filepath.Join(s.dir, "sentinel.conf")
@@ -219,7 +248,7 @@ func (s *Server) Stop() {
 	s.over = true
 	s.proc.kill()
 	freePort(s.port)
-	s.must(os.RemoveAll(s.dir))
+	s.must(s.removeFiles())
 }
 
 // must fails the test on an error. It does not end the test, because a server
