@@ -24,8 +24,9 @@ import (
 // and AUTH always are.
 var aclCommands = []string{
 	"eval", "evalsha",
-	"del", "exists", "get", "mget", "msetnx", "pexpire", "pexpireat", "pttl", "set", "time", "type",
-	"zadd", "zrange", "zrem", "zremrangebyscore", "zscore",
+	"del", "exists", "get", "hdel", "hget", "hkeys", "hlen", "hset", "mget", "msetnx",
+	"pexpire", "pexpireat", "pttl", "publish", "set", "spublish", "time", "type",
+	"zadd", "zcard", "zrange", "zrangebyscore", "zrem", "zremrangebyscore", "zscore",
 }
 
 func TestACLCommandsAreThoseOfTheScripts(t *testing.T) {

@@ -1,7 +1,7 @@
 -- Does at once what many callers ask for at the same time, as far as it is plain: to take write
 -- locks on free keys, and to release write locks that are as they were taken.
 --
--- KEYS     the keys of the first caller's set, then those of the second, ...
+-- KEYS     the keys of the first caller's set and as many lines, then those of the second, ...
 -- ARGV     for each caller: how many keys; value; ttl, ms, or '0' to release. Those that take
 --          come first: a script that has written is not refused for want of memory any more
 --
@@ -10,7 +10,10 @@
 
 local call, keys, args = redis.call, KEYS, ARGV -- locals: this is where most of the work is done
 
-local function released(first, last, value)
+local function released(first, last, lines, value)
+  if call('exists', unpack(keys, last + 1, lines)) > 0 then
+    return 0
+  end
   if first == last then
     return call('mget', keys[first])[1] == value and call('del', keys[first]) or 0
   end
@@ -25,11 +28,12 @@ local function released(first, last, value)
 end
 
 -- As in obtain.lua: all that MSETNX and PEXPIRE need is proved before, by what does nothing.
-local function taken(first, last, value, ttl)
+local function taken(first, last, lines, value, ttl)
   if first == last then
-    return call('set', keys[first], value, 'px', ttl, 'nx') and 1 or 0
+    return call('exists', keys[lines]) == 0 and call('set', keys[first], value, 'px', ttl, 'nx')
+      and 1 or 0
   end
-  if call('exists', unpack(keys, first, last)) > 0 then
+  if call('exists', unpack(keys, first, lines)) > 0 then
     return 0
   end
   call('set', keys[first], value, 'px', ttl, 'xx')
@@ -46,14 +50,16 @@ local function taken(first, last, value, ttl)
   return 1
 end
 
-local replies, last = {}, 0
+local replies, lines = {}, 0
 for a = 1, #args, 3 do
-  local first, value, ttl = last + 1, args[a + 1], args[a + 2]
-  last = last + tonumber(args[a])
+  local n, value, ttl = args[a], args[a + 1], args[a + 2]
+  local first = lines + 1
+  local last = lines + n
+  lines = last + n
   if ttl == '0' then
-    replies[(a + 2) / 3] = released(first, last, value)
+    replies[(a + 2) / 3] = released(first, last, lines, value)
   else
-    replies[(a + 2) / 3] = taken(first, last, value, ttl)
+    replies[(a + 2) / 3] = taken(first, last, lines, value, ttl)
   end
 end
 return replies

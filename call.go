@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync/atomic"
 	"time"
 )
@@ -19,12 +20,13 @@ type call struct {
 	ctx       context.Context // of the caller; the call outlives its end
 
 	keys  []string
-	extra []string // keys behind them that a reply does not count
+	extra []string // keys behind them that a reply does not count; of a plain call their lines
 	value *string  // by reference: hooks of the Redis client are not to print tokens
 	ttl   int64    // ms; 0: the script has none
 	more  []any    // further arguments
 
-	plain bool // batch.lua may try to do it, together with others
+	plain    bool // batch.lua may try to do it, together with others
+	numbered bool // its success comes with a fencing number
 
 	tries  int    // how many may still follow
 	sent   moment // before the latest try was sent
@@ -32,6 +34,10 @@ type call struct {
 	reply  any
 	err    error
 
+	ls *listeners // who are told what the reply says to them; may be nil
+
+	// resent is called before the call is sent again if an earlier try may have been executed.
+	resent func()
 	// then takes the outcome on a goroutine of the lane, if no caller waits for it.
 	then func(*call)
 	done chan struct{} // of a caller that waits, else nil
@@ -51,12 +57,12 @@ func newCall(ctx context.Context, s *script, keys, extra []string, value *string
 }
 
 // newCall takes a call that was recycled, if there is one.
-func (t *transport) newCall(ctx context.Context, s *script, keys []string, value *string, ttl int64) *call {
+func (t *transport) newCall(ctx context.Context, s *script, set keySet, value *string, ttl int64) *call {
 	c, ok := t.recycled.Get().(*call)
 	if !ok {
 		c = &call{done: make(chan struct{}, 1)}
 	}
-	c.script, c.ctx, c.keys, c.value, c.ttl = s, ctx, keys, value, ttl
+	c.script, c.ctx, c.keys, c.extra, c.value, c.ttl = s, ctx, set.keys, set.lines, value, ttl
 	return c
 }
 
@@ -81,6 +87,9 @@ func (c *call) again() bool {
 		return false
 	}
 	c.tries--
+	if c.unsure && c.resent != nil {
+		c.resent()
+	}
 	return true
 }
 
@@ -91,13 +100,38 @@ func (c *call) finish() {
 	if c.err == nil && !t.warm.Load() {
 		t.warm.Store(true)
 	}
+	ls, messages := c.ls, c.messages()
 	if c.done != nil && c.fate.CompareAndSwap(open, taken) {
 		c.done <- struct{}{}
-		return
-	}
-	if c.then != nil {
+	} else if c.then != nil {
 		c.then(c)
 	}
+	for _, message := range messages { // last, so that whoever is told goes on first
+		ls.hear(message)
+	}
+}
+
+// messages takes out of a reply what it says to waiters of this Client.
+func (c *call) messages() []string {
+	reply, ok := c.reply.([]any)
+	if c.ls == nil || !ok || c.err != nil {
+		return nil
+	}
+	var messages []string
+	for n := len(reply); n > 1; n-- {
+		message, ok := reply[n-1].(string)
+		if !ok {
+			break
+		}
+		messages = append(messages, message)
+		reply = reply[:n-1]
+	}
+	slices.Reverse(messages)
+	c.reply = reply
+	if len(reply) == 1 {
+		c.reply = reply[0]
+	}
+	return messages
 }
 
 // patience is how long a call whose caller's context has ended may still answer: most do, and
@@ -141,15 +175,15 @@ func (c *call) leave(then func(*call)) bool {
 	return false
 }
 
-// code returns the integer of a reply: 1 says that all went well, an array that begins with 0 or
-// -1 that it did not. Then the rest of the array comes along.
+// code returns the integer of a reply, or the first of an array, then with the rest of it: 1 says
+// that all went well, with a number if the call is numbered; 0 or less that it did not.
 func (c *call) code() (int64, []any, error) {
 	switch v := c.reply.(type) {
 	case int64:
 		return v, nil, nil
 	case []any:
 		if len(v) > 1 {
-			if n, ok := v[0].(int64); ok && n <= 0 {
+			if n, ok := v[0].(int64); ok && (n <= 0 || n == 1 && c.numbered && len(v) == 2) {
 				return n, v[1:], nil
 			}
 		}

@@ -171,8 +171,32 @@ func (c *claims) clear(token string, keys []string) *clearing {
 	return mine
 }
 
+// spares returns the indexes, from 1, of those of the keys that are claimed; a nil clean-up spares
+// all of them.
+func (c *clearing) spares(keys []string) []any {
+	if c != nil && len(c.keys) == len(keys) {
+		return nil
+	}
+	free := make(map[string]bool)
+	if c != nil {
+		for _, key := range c.keys {
+			free[key] = true
+		}
+	}
+	var spared []any
+	for i, key := range keys {
+		if !free[key] {
+			spared = append(spared, i+1)
+		}
+	}
+	return spared
+}
+
 // done ends a clean-up, whose request may still reach the server until it lands.
 func (c *claims) done(token string, mine *clearing, lands moment) {
+	if mine == nil {
+		return
+	}
 	book.Lock()
 	defer book.Unlock()
 	mine.over, mine.lands = true, lands

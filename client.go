@@ -117,6 +117,7 @@ const (
 // something is under way, a lock is watched, or something is to be cleared up.
 type Client struct {
 	transport   *transport
+	listeners   *listeners
 	placement   placement
 	schedule    *schedule
 	claims      *claims
@@ -176,6 +177,7 @@ func New(rdb redis.Scripter, opts ...ClientOption) *Client {
 		opt(c)
 	}
 	c.transport = newTransport(rdb, c.batching)
+	c.listeners = newListeners(c)
 	c.claims = newClaims(rdb)
 	c.placement = c.transport.placement()
 	return c
@@ -191,6 +193,7 @@ func (c *Client) Close() {
 	if c.closed.Swap(true) {
 		return
 	}
+	c.listeners.close()
 	for _, rest := range c.schedule.close() {
 		switch rest := rest.(type) {
 		case *watch:
@@ -227,8 +230,25 @@ type Options struct {
 	// Intent keeps new readers away from the write keys while this Obtain waits for its next
 	// attempt, so that readers who come and go cannot keep a writer out for ever. It has no effect
 	// on read keys, nor without a RetryStrategy. An Obtain with Intent is not kept out by the intents
-	// of others: two of them could keep each other out for ever. Default: off.
+	// of others: two of them could keep each other out for ever. It has no effect with Queue, where
+	// the line does the same. Default: off.
 	Intent bool
+
+	// Queue has this Obtain stand in line if a key is held: it waits until the lock is handed to it,
+	// first come first served, or ctx ends. Readers at the front go in together. Whoever does not
+	// queue is refused meanwhile. The release of the one before hands the lock over, so that nobody
+	// asks again and again; those who died are passed over, at the latest after 15 s.
+	//
+	// The RetryStrategy then only says how long to wait before asking again if Redis cannot be
+	// reached before there is a place in line; once there is, the Obtain goes on until ctx ends.
+	//
+	// It needs a Redis client that can subscribe, else it is an [errors.ErrUnsupported]; on a Cluster
+	// Redis 7 or later; and keys that have a hash tag or no '}'. A token that waits for more keys
+	// than it holds can wait for another that does so, too: then until ctx ends. Default: off.
+	Queue bool
+
+	// Fenced gives the lock a fencing number: see [Lock.Fence]. Default: off.
+	Fenced bool
 }
 
 // Obtain takes the write locks of all keys, or of none, for ttl.

@@ -24,6 +24,8 @@ const (
 	ModeRead Mode = "read"
 	// ModeIntent means that no new reader may have the key, because a writer waits for it.
 	ModeIntent Mode = "intent"
+	// ModeQueue means that others stand in line for the key.
+	ModeQueue Mode = "queue"
 	// ModeForeign means that the key holds something that is no lock. It is never overwritten.
 	ModeForeign Mode = "foreign"
 )
@@ -32,10 +34,10 @@ const (
 // [ErrNotObtained].
 type ConflictError struct {
 	Key      string        // the first key of the set that could not be had
-	Mode     Mode          // how it is held: write, read, intent or foreign
-	Metadata string        // of the holder, of the reader whose lease ends last, or of the writer that waits
+	Mode     Mode          // how it is held: write, read, intent, queue or foreign
+	Metadata string        // of the holder, of the reader whose lease ends last, or of whoever waits
 	Type     string        // the Redis type of a foreign key, else empty
-	TTL      time.Duration // remaining lease; negative: the key has no TTL and stays until somebody deletes it
+	TTL      time.Duration // remaining lease, or life of the waiter; negative: the key has no TTL and stays until somebody deletes it
 }
 
 // Error says it the way whoever is on call wants to read it.
@@ -49,6 +51,11 @@ func (e *ConflictError) Error() string {
 		b.WriteString("is kept for a waiting writer")
 		if e.Metadata != "" {
 			b.WriteString(", " + legible(e.Metadata))
+		}
+	case ModeQueue:
+		b.WriteString("is kept for those who stand in line")
+		if e.Metadata != "" {
+			b.WriteString(", before all for " + legible(e.Metadata))
 		}
 	default:
 		fmt.Fprintf(&b, "is %s-locked", e.Mode)
@@ -68,10 +75,9 @@ func (e *ConflictError) Error() string {
 func (e *ConflictError) Is(target error) bool { return target == ErrNotObtained }
 
 // decodeConflict decodes what follows the 0 of a refusal.
-func decodeConflict(keys []string, rest []any) (*ConflictError, error) {
-	d := decoder{reply: rest}
+func decodeConflict(keys []string, d *decoder) (*ConflictError, error) {
 	index, mode, ttl, detail := d.number(), Mode(d.text()), d.number(), d.text()
-	if d.bad || len(d.reply) > 0 || index < 1 || index > int64(len(keys)) {
+	if d.bad || index < 1 || index > int64(len(keys)) {
 		return nil, errors.New("unexpected refusal")
 	}
 	e := &ConflictError{Key: keys[index-1], Mode: mode, TTL: fromMillis(ttl)}

@@ -16,6 +16,8 @@ type KeyState struct {
 	Type    string   // the Redis type of a foreign key, else empty
 	Holders []Holder // the one writer, or every reader, in the order in which their leases end
 	Intent  *Holder  // the writer that waits and keeps new readers out; nil if there is none
+	Line    []Waiter // who stands in line for the key, the next one first
+	Fence   int64    // the last fencing number that was given for the key; 0: none in the last day
 	// TTL is the remaining life of the key itself: 0 if it is free, negative if it has none,
 	// which no lock of this package is.
 	TTL time.Duration
@@ -39,7 +41,30 @@ func (s KeyState) String() string {
 	if s.Intent != nil {
 		b.WriteString("; a writer waits: " + s.Intent.String())
 	}
+	for i, waiter := range s.Line {
+		b.WriteString([]string{"; in line: ", ", "}[min(i, 1)] + waiter.String())
+	}
 	return b.String()
+}
+
+// A Waiter is one who stands in line for a key.
+type Waiter struct {
+	Mode     Mode // in which it wants the key: write or read
+	Metadata string
+	Since    time.Time // by the server's clock
+	Alive    bool      // it has asked in the last 15 s; one that has not is passed over
+}
+
+// String shows who wants to do what, and since when.
+func (w Waiter) String() string {
+	who := legible(w.Metadata)
+	if who == "" {
+		who = "somebody"
+	}
+	if !w.Alive {
+		who += ", gone,"
+	}
+	return fmt.Sprintf("%s to %s since %s", who, w.Mode, w.Since.UTC().Format(time.RFC3339))
 }
 
 // A Holder is one owner of a key. Its token is not told: whoever has it could release the lock.
@@ -57,7 +82,7 @@ func (h Holder) String() string {
 	return fmt.Sprintf("%s (%s left)", who, round(h.TTL))
 }
 
-// Inspect tells who holds the keys. Each key is read in one step, the keys one after the other:
+// Inspect tells who holds the keys, and who waits for them. Each key is read in one step, the keys one after the other:
 // they may be anywhere in a Cluster, and any number. It changes nothing. It waits for the answers
 // until ctx ends.
 func (c *Client) Inspect(ctx context.Context, keys ...string) ([]KeyState, error) {
@@ -67,11 +92,13 @@ func (c *Client) Inspect(ctx context.Context, keys ...string) ([]KeyState, error
 		if key == "" {
 			return nil, fmt.Errorf("redislock: inspect: %w: key %d is empty", ErrInvalidKeys, i)
 		}
-		var intent []string
-		if name, err := companion("intent", key); err == nil {
-			intent = []string{name}
+		var beside []string
+		for _, purpose := range []string{"line", "intent", "fence"} {
+			if name, err := companion(purpose, key); err == nil {
+				beside = append(beside, name)
+			}
 		}
-		calls[i] = newCall(ctx, inspectScript, keys[i:i+1:i+1], intent, nil, 0)
+		calls[i] = newCall(ctx, inspectScript, keys[i:i+1:i+1], beside, nil, 0)
 	}
 	states := make([]KeyState, len(keys))
 	err := c.transport.all(ctx, calls, func(i int) error {
@@ -101,16 +128,22 @@ func decodeState(key string, reply []any) (KeyState, error) {
 	if s.Mode != ModeFree {
 		s.TTL = fromMillis(ttl)
 	}
+	s.Fence = d.number()
 	if left, metadata := d.number(), d.text(); left != -2 {
 		s.Intent = &Holder{Metadata: metadata, TTL: fromMillis(left)}
 	}
-	for len(d.reply) > 0 && !d.bad {
+	for n := d.number(); n > 0 && !d.bad; n-- {
 		text, left := d.text(), fromMillis(d.number())
 		if s.Mode == ModeForeign {
 			s.Type = text
 		} else {
 			s.Holders = append(s.Holders, Holder{Metadata: text, TTL: left})
 		}
+	}
+	for len(d.reply) > 0 && !d.bad {
+		s.Line = append(s.Line, Waiter{
+			Mode: Mode(d.text()), Metadata: d.text(), Since: time.UnixMicro(d.number()), Alive: d.number() == 1,
+		})
 	}
 	if d.bad {
 		return KeyState{}, errors.New("unexpected reply")

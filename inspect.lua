@@ -1,43 +1,61 @@
--- Tells who holds one key, and which writer waits for it.
+-- Tells who holds one key, and who waits for it.
 --
 -- KEYS[1]  the lock key
--- KEYS[2]  its intent key; absent if it can have none
+-- KEYS[2]  its line; KEYS[3] its intent key, KEYS[4] its fence; absent if it can have none
 --
--- Reply    {mode, ttl, intent ttl, intent metadata, (metadata, ttl of that lease) ...}
+-- Reply    {mode, ttl, fencing number, intent ttl, intent metadata, number of leases,
+--          (metadata, ttl of that lease) ..., (mode, metadata, place, 1 or 0: alive or not) ...}
 --          mode 'free', 'write', 'read' or 'foreign' (then the type stands in the place of the
 --          metadata); every ttl in ms, -1: none; the intent's is -2 if no writer waits.
 
 --#include shared.lua
+--#include fence.lua
+--#include entry.lua
+--#include line.lua
 
-local key, intent = KEYS[1], KEYS[2]
+local key, line, intent, fence = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local kind = redis.call('type', key).ok
 local ttl = redis.call('pttl', key)
 
-local state = {'free', ttl, -2, ''}
+local state = {'free', ttl, 0, -2, '', 0}
+if fence then
+  state[3] = tonumber(redis.call('hget', fence, '') or 0)
+end
 if intent and redis.call('type', intent).ok == 'string' then
-  state[3] = redis.call('pttl', intent)
-  state[4] = metadata_of(redis.call('get', intent))
+  state[4] = redis.call('pttl', intent)
+  state[5] = metadata_of(redis.call('get', intent))
 end
 
+local now = clock()
 if kind == 'none' then
-  return state
-end
-if ttl < 0 or (kind ~= 'string' and kind ~= 'zset') then
+  state[1] = 'free'
+elseif ttl < 0 or (kind ~= 'string' and kind ~= 'zset') then
   state[1] = 'foreign'
-  state[5], state[6] = kind, ttl
+  state[6], state[7], state[8] = 1, kind, ttl
 elseif kind == 'string' then
   state[1] = 'write'
-  state[5], state[6] = metadata_of(redis.call('get', key)), ttl
+  state[6], state[7], state[8] = 1, metadata_of(redis.call('get', key)), ttl
 else
   state[1] = 'read'
-  local now = clock()
   local leases = redis.call('zrange', key, 0, -1, 'withscores')
   for i = 1, #leases, 2 do
     local left = tonumber(leases[i + 1]) - now
     if left > 0 then
+      state[6] = state[6] + 1
       state[#state + 1] = metadata_of(leases[i])
       state[#state + 1] = left
     end
+  end
+end
+
+local waiters = line and redis.call('zrange', line, 0, -1, 'withscores') or {}
+for i = 1, #waiters, 2 do
+  local entry = entry_of(waiters[i])
+  if entry.id then
+    state[#state + 1] = entry.mode
+    state[#state + 1] = metadata_of(entry.value)
+    state[#state + 1] = tonumber(waiters[i + 1])
+    state[#state + 1] = entry.till > now and 1 or 0
   end
 end
 return state

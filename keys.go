@@ -10,15 +10,16 @@ import (
 // in which the caller named them. It never changes after it is made.
 type keySet struct {
 	keys  []string
-	write int // how many of them are write keys
+	lines []string // where one waits for each of them
+	write int      // how many of them are write keys
 }
 
 // newKeySet copies the keys and drops the repeated ones; a key in both lists is a write key.
 func newKeySet(write, read []string, most int) (keySet, error) {
-	s := keySet{keys: make([]string, 0, len(write)+len(read))}
+	s := keySet{keys: make([]string, 0, 2*(len(write)+len(read)))} // the lines are behind
 	var seen map[string]struct{}
-	if cap(s.keys) > 16 {
-		seen = make(map[string]struct{}, cap(s.keys))
+	if cap(s.keys) > 32 {
+		seen = make(map[string]struct{}, cap(s.keys)/2)
 	}
 	for _, key := range write {
 		s.add(key, seen)
@@ -39,6 +40,11 @@ func newKeySet(write, read []string, most int) (keySet, error) {
 			return s, fmt.Errorf("%w: key %d of the set is empty", ErrInvalidKeys, i)
 		}
 	}
+	n := len(s.keys)
+	for _, key := range s.keys[:n:n] {
+		s.keys = append(s.keys, lineOf(key))
+	}
+	s.keys, s.lines = s.keys[:n:n], s.keys[n:]
 	return s, nil
 }
 
@@ -72,7 +78,7 @@ func (s keySet) mode() Mode {
 }
 
 // as gives the same keys other modes: the first write of them are write keys.
-func (s keySet) as(write int) keySet { return keySet{keys: s.keys, write: write} }
+func (s keySet) as(write int) keySet { return keySet{keys: s.keys, lines: s.lines, write: write} }
 
 // String names the set in errors: its first key, and how many others there are.
 func (s keySet) String() string {
@@ -94,9 +100,19 @@ func companion(purpose, key string) (string, error) {
 	}
 	if strings.Contains(key, "}") {
 		return "", fmt.Errorf("%w: %q has a '}' and no hash tag, so no other key can be made to "+
-			"share its slot, which read locks and intents need", ErrInvalidKeys, key)
+			"share its slot, which read locks, intents, queues and fencing need", ErrInvalidKeys, key)
 	}
 	return "redislock:" + purpose + ":{" + key + "}", nil
+}
+
+// lineOf names the key where one waits for a lock key. One that can have none stands for itself: as
+// long as it is free there is nothing, and nobody waits.
+func lineOf(key string) string {
+	name, err := companion("line", key)
+	if err != nil {
+		return key
+	}
+	return name
 }
 
 // companions appends the companion of each key.

@@ -3,6 +3,7 @@ package redislock
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -15,20 +16,33 @@ func (l *Lock) convert(ctx context.Context, operation string, write int) error {
 		return fmt.Errorf("redislock: %s %s: %w: an attached lock has none before a Refresh",
 			operation, l.snapshot(), ErrInvalidTTL)
 	}
-	intents, err := companions(nil, "intent", l.snapshot().keys[write:])
-	if err != nil {
-		return fmt.Errorf("redislock: %s: %w", operation, err)
+	if _, err := companions(nil, "intent", l.snapshot().keys[write:]); err != nil {
+		return fmt.Errorf("redislock: %s: %w", operation, err) // it cannot be read-locked
 	}
 	return l.lease(ctx, operation, ttl, func(set keySet) *call {
-		after := set.as(write)
-		return newCall(ctx, rwScript, set.keys, intents,
-			&l.value, millis(ttl), write, after.reads(), "", "1")
-	}, func() { l.set = l.set.as(write) })
+		c := newCall(ctx, convertScript, set.keys, slices.Concat(set.lines, l.fences),
+			&l.value, millis(ttl), write, flag(l.fences != nil))
+		c.numbered = l.fences != nil
+		return c
+	}, func(rest []any) {
+		l.set = l.set.as(write)
+		if d := (decoder{reply: rest}); l.fences != nil {
+			l.number = max(l.number, d.number())
+		}
+	})
+}
+
+// flag is how scripts are told yes or no.
+func flag(yes bool) string {
+	if yes {
+		return "1"
+	}
+	return ""
 }
 
 // lease runs a script that gives the set a new lease; apply takes note of what else it changed,
 // with mu held.
-func (l *Lock) lease(ctx context.Context, operation string, ttl time.Duration, script func(keySet) *call, apply func()) (err error) {
+func (l *Lock) lease(ctx context.Context, operation string, ttl time.Duration, script func(keySet) *call, apply func([]any)) (err error) {
 	if l.faulty != nil {
 		return fmt.Errorf("redislock: %s: %w", operation, l.faulty)
 	}
@@ -76,7 +90,7 @@ func (l *Lock) enter(ctx context.Context, operation string) error {
 func (l *Lock) exit() { <-l.terms.turn }
 
 // leased takes in the outcome of a call that was to give the set a new lease.
-func (l *Lock) leased(c *call, operation string, ttl time.Duration, apply func()) error {
+func (l *Lock) leased(c *call, operation string, ttl time.Duration, apply func([]any)) error {
 	set := l.snapshot()
 	l.answered(c, operation, ttl)
 	if err := c.err; err != nil {
@@ -87,10 +101,15 @@ func (l *Lock) leased(c *call, operation string, ttl time.Duration, apply func()
 	case err != nil:
 		return fmt.Errorf("redislock: %s %s: %w", operation, set, err)
 	case code == 1:
-		return l.extended(c.sent, operation, ttl, apply)
-	case code == 0 && c.script == rwScript:
-		conflict, err := decodeConflict(c.keys, rest)
-		if err != nil {
+		return l.extended(c.sent, operation, ttl, func() {
+			if apply != nil {
+				apply(rest)
+			}
+		})
+	case code == 0 && c.script == convertScript:
+		d := decoder{reply: rest}
+		conflict, err := decodeConflict(c.keys, &d)
+		if err != nil || len(d.reply) > 0 {
 			return fmt.Errorf("redislock: %s %s: %w", operation, set, err)
 		}
 		return conflict
@@ -105,9 +124,7 @@ func (l *Lock) extended(sent moment, operation string, ttl time.Duration, apply 
 	late := now().reached(deadline)
 	if l.state == held && !late {
 		l.ttl, l.deadline = ttl, deadline
-		if apply != nil {
-			apply()
-		}
+		apply()
 		if l.watch != nil {
 			l.watch.planLocked(sent)
 		}

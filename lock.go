@@ -4,6 +4,7 @@ import (
 	"context"
 	_ "embed"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -11,6 +12,9 @@ import (
 
 //go:embed refresh.lua
 var refreshLua string
+
+//go:embed convert.lua
+var convertLua string
 
 //go:embed release.lua
 var releaseLua string
@@ -20,6 +24,7 @@ var pttlLua string
 
 var (
 	refreshScript = newScript("refresh", refreshLua)
+	convertScript = newScript("convert", convertLua)
 	releaseScript = newScript("release", releaseLua)
 	pttlScript    = newScript("pttl", pttlLua)
 )
@@ -31,12 +36,15 @@ type Lock struct {
 	value  string
 	faulty error  // of Attach: every operation returns it
 	claim  *claim // if the token is known outside of this lock
+	queued bool   // it was obtained by one who would wait: so do others, most likely
+	fences []string
 
 	mu       sync.Mutex
 	set      keySet
 	ttl      time.Duration
 	obtained moment // zero for Attach, as is deadline until a Refresh
 	deadline moment
+	number   int64 // its fencing number; 0 without
 	state    lockState
 	why      error  // it was lost
 	watch    *watch // of the watchdog, or of Context and Lost
@@ -85,6 +93,18 @@ func (l *Lock) owner() string {
 func (l *Lock) Metadata() string {
 	_, metadata := decodeValue(l.value)
 	return metadata
+}
+
+// Fence returns the fencing number of the lock, greater than every number that was given before for
+// any of its keys; 0 if it was obtained without [Options].Fenced. Hand it to whatever the lock
+// protects, so that it can refuse those who come with a smaller one: a holder that was paused, and
+// does not know yet that its lease is over.
+//
+// An [Lock.Upgrade] gives a new number.
+func (l *Lock) Fence() int64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.number
 }
 
 // Deadline returns the end of the time for which the lock is certain: the moment before the
@@ -172,7 +192,8 @@ func (l *Lock) Upgrade(ctx context.Context) error {
 	return l.convert(ctx, "upgrade", len(l.snapshot().keys))
 }
 
-// Release frees every key of the set that is still ours and stops the watchdog. It returns
+// Release frees every key of the set that is still ours, hands it over to whoever is next in line,
+// and stops the watchdog. It returns
 // [ErrLockNotHeld], naming what was lost, if not all of them were; the rest is free.
 //
 // It does its work also if ctx has ended already, or ends meanwhile: then it waits a second, or
@@ -195,14 +216,24 @@ func (l *Lock) Release(ctx context.Context) (err error) {
 	if ctx.Err() != nil {
 		wait = releasePatience
 	}
-	c := l.client.transport.newCall(ctx, releaseScript, set.keys, &l.value, 0)
-	c.plain = set.reads() == 0
+	c := l.client.transport.newCall(ctx, releaseScript, set, &l.value, 0)
+	ls := l.client.listeners
+	next := ls.busy(set.keys[0]) // most likely, and then the answer says so
+	c.plain = set.reads() == 0 && l.fences == nil && !next
+	if next {
+		c.ls, c.more = ls, []any{ls.channel(set.keys[0])}
+	}
+	if l.fences != nil {
+		c.extra = slices.Concat(set.lines, l.fences)
+		c.more = append(append(c.more, "")[:1], "1")
+	}
 	if !l.client.transport.do(ctx, c, wait) {
 		left := l.leftBehind(set, began.add(networkGrace))
 		if c.leave(func(c *call) {
 			if c.err == nil && !now().precedes(late) {
 				left.landed(false)
 			}
+			ls.rouse(set.keys)
 		}) {
 			left.start()
 			return interrupted(ctx, "release", set)
@@ -212,10 +243,14 @@ func (l *Lock) Release(ctx context.Context) (err error) {
 		if classify(err) != final {
 			l.leftBehind(set, late).start()
 		}
+		ls.rouse(set.keys)
 		return fault("release", set, c)
 	}
 	if began.precedes(late) {
 		l.leftBehind(set, late).start()
+	}
+	if c.unsure && next {
+		ls.rouse(set.keys) // somebody's turn was in an answer that did not come
 	}
 	code, rest, err := c.code()
 	if err != nil {
@@ -271,7 +306,9 @@ func (l *Lock) leftBehind(set keySet, lands moment) *orphan {
 	if l.terms != nil {
 		longest = max(longest, l.terms.longest)
 	}
-	return l.client.newOrphan(set, l.value, lands, longest)
+	left := l.client.newOrphan(set, l.value, lands, longest)
+	left.fences = l.fences
+	return left
 }
 
 // gone reports whether nothing of the lock can be left, for one that was never released.

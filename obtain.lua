@@ -1,6 +1,6 @@
 -- Takes the write locks of a whole set of keys, or none.
 --
--- KEYS     the lock keys; with ARGV[3], as many intent keys behind them, in the same order
+-- KEYS     the lock keys; as many lines; with ARGV[3] as many intent keys; all in the same order
 -- ARGV[1]  value: `token` or `token|metadata`
 -- ARGV[2]  ttl, ms
 -- ARGV[3]  ttl of the caller's intents, ms; '0' if it will not ask again; absent without intents
@@ -10,23 +10,28 @@
 --          metadata under its token.
 --          {0, index, mode, ttl, detail}: see refusal. No lock was changed.
 
--- One free key: SET NX PX is its MSETNX and its PEXPIRE. This is most of all calls, so it comes
--- before what they would not use.
-if #KEYS == 1 and redis.call('set', KEYS[1], ARGV[1], 'px', ARGV[2], 'nx') then
+-- One free key, and no line: SET NX PX is its MSETNX and its PEXPIRE. This is most of all calls,
+-- so it comes before what they would not use.
+if #KEYS == 2 and redis.call('exists', KEYS[2]) == 0
+  and redis.call('set', KEYS[1], ARGV[1], 'px', ARGV[2], 'nx') then
   return 1
 end
 
 --#include shared.lua
+--#include fence.lua
+--#include entry.lua
+--#include line.lua
 
 local value, ttl, intent = ARGV[1], ARGV[2], ARGV[3]
-local n = intent and #KEYS / 2 or #KEYS
+local n = #KEYS / (intent and 3 or 2)
+size = n
 
 -- MSETNX of the whole set, then every key its TTL. MSETNX cannot be undone: that there is memory,
 -- that PEXPIRE is allowed and the ttl in its range is proved beforehand, by commands that do
 -- nothing to a key that does not exist.
 local function take_free()
-  for first = 1, n, CHUNK do
-    if redis.call('exists', unpack(KEYS, first, math.min(first + CHUNK - 1, n))) > 0 then
+  for first = 1, 2 * n, CHUNK do -- with the lines
+    if redis.call('exists', unpack(KEYS, first, math.min(first + CHUNK - 1, 2 * n))) > 0 then
       return false
     end
   end
@@ -48,11 +53,16 @@ end
 
 if not take_free() then
   local token, now = token_of(value), clock()
+  local lined = anybody_waits()
   for i = 1, n do
-    local refused = look(i, 'write', token, value, now)
+    local refused, held = look(i, 'write', token, value, now)
+    if lined and not refused and not held then
+      local waiter = waiter_before(i, 'write', token, nil, now)
+      refused = waiter and refusal_by_waiter(i, waiter, now)
+    end
     if refused then
       if intent then
-        declare(n + 1, 2 * n, value, intent, refused)
+        declare(2 * n + 1, 3 * n, value, intent, refused)
       end
       return refused
     end
@@ -63,6 +73,6 @@ if not take_free() then
 end
 
 if intent then
-  withdraw(n + 1, 2 * n, token_of(value))
+  withdraw(2 * n + 1, 3 * n, token_of(value))
 end
 return 1

@@ -1,10 +1,12 @@
 package redislock
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"time"
 
@@ -33,6 +35,16 @@ type obtaining struct {
 	conflict *ConflictError // the last one
 	last     error          // of the last attempt
 
+	queues   bool // it stands in line if it has to
+	place    standing
+	waiter   *waiter
+	hears    bool          // its waiter can be told
+	hint     time.Duration // when to ask again if nothing is heard
+	failures int           // since the last answer
+
+	fenced bool
+	fences []string
+
 	declares bool   // an intent while it waits
 	declared bool   // one may be there
 	lands    moment // until then a request may reach the server that was not answered; zero: none
@@ -51,7 +63,12 @@ func (c *Client) obtain(ctx context.Context, write, read []string, ttl time.Dura
 		mine = c.claims.stake(token, o.set.keys, nil)
 		c.claims.await(ctx, token, o.set.keys)
 	}
-	lock, err := o.run(ctx)
+	var lock *Lock
+	if o.queues {
+		lock, err = o.stand(ctx)
+	} else {
+		lock, err = o.run(ctx)
+	}
 	switch {
 	case err == nil && mine != nil:
 		c.claims.hand(mine, lock)
@@ -100,28 +117,42 @@ func (c *Client) newObtaining(write, read []string, ttl time.Duration, opt *Opti
 	}
 	o.value = encodeValue(token, opt.Metadata)
 
-	o.declares = opt.Intent && o.set.write > 0
-	if o.set.reads() > 0 {
-		if o.intents, err = companions(o.intents, "intent", o.set.keys[o.set.write:]); err != nil {
-			return nil, err
+	o.queues, o.fenced = opt.Queue, opt.Fenced
+	o.declares = opt.Intent && o.set.write > 0 && !opt.Queue
+	return o, o.name()
+}
+
+// name names the keys beside the lock keys, and checks whether there can be any.
+func (o *obtaining) name() (err error) {
+	keys, write := o.set.keys, o.set.write
+	if o.queues {
+		if err := o.client.listeners.check(); err != nil {
+			return err
 		}
+		for _, key := range keys {
+			if _, err := companion("line", key); err != nil {
+				return err
+			}
+		}
+	} else if o.intents, err = companions(nil, "intent", keys[write:]); err != nil {
+		return err
 	}
 	if o.declares {
-		if o.intents, err = companions(o.intents, "intent", o.set.keys[:o.set.write]); err != nil {
-			return nil, err
+		if o.intents, err = companions(o.intents, "intent", keys[:write]); err != nil {
+			return err
 		}
 	}
-	return o, nil
+	if o.fenced {
+		o.fences, err = companions(nil, "fence", keys)
+	}
+	return err
 }
 
 // run asks until the lock is there, or the strategy or the context ends.
 func (o *obtaining) run(ctx context.Context) (*Lock, error) {
 	for {
-		if ctx.Err() != nil {
-			return nil, o.ended(ctx)
-		}
-		if o.client.closed.Load() {
-			return nil, &endedError{fmt.Errorf("redislock: obtain %s: %w", o.set, errClosed)}
+		if err := o.over(ctx); err != nil {
+			return nil, err
 		}
 		wait := backoff.Stop
 		if o.declares {
@@ -161,6 +192,7 @@ func (o *obtaining) nextWait() time.Duration {
 func (o *obtaining) ask(ctx context.Context, wait time.Duration) (*Lock, error) {
 	o.asked++
 	c := o.call(ctx, wait)
+	c.numbered = o.fenced
 	if !o.client.transport.do(ctx, c, patience) {
 		sure := o.lands == (moment{})
 		o.doubts(now())
@@ -180,17 +212,26 @@ func (o *obtaining) ask(ctx context.Context, wait time.Duration) (*Lock, error) 
 		return nil, fault("obtain", o.set, c)
 	}
 	code, rest, err := c.code()
-	switch {
-	case err != nil:
-		o.doubts(c.sent)
-		return nil, fmt.Errorf("redislock: obtain %s: %w: %w", o.set, ErrUnknownOutcome, err)
-	case code == 1:
-		return o.obtained(ctx, c)
+	d := decoder{reply: rest}
+	var number int64
+	if code == 1 && o.fenced {
+		number = d.number()
+		d.bad = d.bad || number <= 0
 	}
-	o.declared = o.declares && wait >= 0
-	o.conflict, err = o.refused(rest)
+	switch {
+	case err == nil && code == 1 && !d.bad:
+		sent := c.sent
+		o.client.transport.recycle(c)
+		return o.obtained(ctx, sent, number)
+	case err == nil && code != 1:
+		o.declared = o.declares && wait >= 0
+		err = o.refused(c, code, d)
+	default:
+		err = c.garbled()
+	}
 	if err != nil {
-		return nil, err
+		o.doubts(now()) // whoever has answered so may have done anything
+		return nil, fmt.Errorf("redislock: obtain %s: %w: %w", o.set, ErrUnknownOutcome, err)
 	}
 	return nil, o.conflict
 }
@@ -205,27 +246,38 @@ func (o *obtaining) call(ctx context.Context, wait time.Duration) *call {
 			o.declared = true
 		}
 	}
-	switch {
-	case o.set.reads() > 0:
-		return newCall(ctx, rwScript, o.set.keys, o.intents,
-			&o.value, millis(o.ttl), o.set.write, o.set.reads(), intent, "0")
+	switch beside := o.beside(); {
+	case o.hears || o.place.number != "":
+		return o.callInLine(ctx, beside)
+	case o.set.reads() > 0 || o.fenced:
+		return newCall(ctx, rwScript, o.set.keys, append(beside, o.intents...),
+			&o.value, millis(o.ttl), o.set.write, o.set.reads(), intent, flag(o.fenced))
 	case o.declares:
-		return newCall(ctx, obtainScript, o.set.keys, o.intents, &o.value, millis(o.ttl), intent)
+		return newCall(ctx, obtainScript, o.set.keys, append(beside, o.intents...),
+			&o.value, millis(o.ttl), intent)
 	}
-	c := o.client.transport.newCall(ctx, obtainScript, o.set.keys, &o.value, millis(o.ttl))
+	c := o.client.transport.newCall(ctx, obtainScript, o.set, &o.value, millis(o.ttl))
 	c.plain = o.conflict == nil // who was refused will most likely be again, and wants to know by whom
 	return c
 }
 
+// beside returns what stands behind the lock keys: their lines and fences. It is not to be changed.
+func (o *obtaining) beside() []string {
+	if !o.fenced {
+		return o.set.lines[:len(o.set.lines):len(o.set.lines)]
+	}
+	return slices.Concat(o.set.lines, o.fences)
+}
+
 // obtained makes the lock, unless the answer came too late for it or for the caller.
-func (o *obtaining) obtained(ctx context.Context, c *call) (*Lock, error) {
+func (o *obtaining) obtained(ctx context.Context, sent moment, number int64) (*Lock, error) {
 	o.declared = false
-	deadline := c.sent.add(window(o.ttl))
+	deadline := sent.add(window(o.ttl))
 	if at := now(); at.reached(deadline) {
 		o.halfway = true
 		return nil, &endedError{fmt.Errorf(
 			"redislock: obtain %s: %w: the answer took %s, which leaves nothing of a ttl of %s; released",
-			o.set, ErrNotObtained, round(at.since(c.sent)), o.ttl)}
+			o.set, ErrNotObtained, round(at.since(sent)), o.ttl)}
 	}
 	if ctx.Err() != nil {
 		o.halfway = true
@@ -234,9 +286,9 @@ func (o *obtaining) obtained(ctx context.Context, c *call) (*Lock, error) {
 	}
 	l := &Lock{
 		client: o.client, set: o.set, value: o.value,
-		ttl: o.ttl, obtained: c.sent, deadline: deadline,
+		ttl: o.ttl, obtained: sent, deadline: deadline,
+		queued: o.queues, fences: o.fences, number: number,
 	}
-	o.client.transport.recycle(c)
 	if o.lands != (moment{}) {
 		t := l.termsLocked() // nobody else has the lock yet
 		t.obtain = o.lands
@@ -253,26 +305,42 @@ func (o *obtaining) obtained(ctx context.Context, c *call) (*Lock, error) {
 	return l, nil
 }
 
-// refused decodes a refusal.
-func (o *obtaining) refused(rest []any) (*ConflictError, error) {
-	conflict, err := decodeConflict(o.set.keys, rest)
-	if err != nil {
-		o.doubts(now()) // whoever has answered so may have done anything
-		return nil, fmt.Errorf("redislock: obtain %s: %w: %w", o.set, ErrUnknownOutcome, err)
+// refused decodes a refusal, and the place in line of who now stands there.
+func (o *obtaining) refused(c *call, code int64, d decoder) error {
+	conflict, err := decodeConflict(o.set.keys, &d)
+	if err == nil && code == waits {
+		err = o.placed(c.sent, &d)
 	}
-	return conflict, nil
+	if err != nil || len(d.reply) > 0 {
+		return errors.Join(c.garbled(), err)
+	}
+	o.conflict = conflict
+	return nil
 }
 
 // doubts takes note of a request sent at some moment, that may reach the server later.
-func (o *obtaining) doubts(sent moment) { o.lands = sent.add(networkGrace) }
+func (o *obtaining) doubts(sent moment) {
+	o.lands = sent.add(networkGrace)
+	if o.hears && o.place.number == "" {
+		o.place.number = unknownPlace
+	}
+}
 
 // leftBehind makes the clean-up of what the obtaining may have left, or may yet leave.
 func (o *obtaining) leftBehind() *orphan {
 	set := o.set
 	if o.declared {
-		set.keys = append(append([]string(nil), o.set.keys...), o.intents...)
+		// Nobody waits for an intent: it stands for its own line.
+		set.keys, set.lines = slices.Concat(o.set.keys, o.intents), slices.Concat(o.set.lines, o.intents)
 	}
-	return o.client.newOrphan(set, o.value, o.lands, o.ttl)
+	left := o.client.newOrphan(set, o.value, o.lands, o.ttl)
+	if o.queues {
+		left.waiter, left.place = o.place.id, cmp.Or(o.place.number, unknownPlace)
+	}
+	if !o.declared {
+		left.fences = o.fences
+	}
+	return left
 }
 
 // abandoned is told the outcome of a call that was left: whether anything can still come of it,
@@ -284,14 +352,17 @@ func (o *obtaining) abandoned(c *call, left *orphan, sure bool) {
 		left.landed(o.declares)
 	case c.err == nil:
 		if code, _, err := c.code(); err == nil {
-			left.landed(code == 1 || o.declares)
+			left.landed(code != 0 || o.declares || o.place.number != "")
 		}
 	}
 }
 
 // clearUp removes what a failed obtaining may have left behind.
 func (o *obtaining) clearUp() {
-	if o.lands != (moment{}) || o.declared || o.halfway {
+	switch {
+	case o.place.number != "":
+		o.leave()
+	case o.lands != (moment{}) || o.declared || o.halfway:
 		o.leftBehind().start()
 	}
 }

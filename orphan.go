@@ -2,6 +2,7 @@ package redislock
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 )
@@ -22,7 +23,11 @@ type orphan struct {
 	client *Client
 	entry  entry
 	set    keySet
+	fences []string
 	value  string
+	waiter string // id of one that may stand in line for it, else empty
+	place  string // its place there
+	first  func() // if not nil it is called when the first clean-up has an outcome
 
 	mu    sync.Mutex
 	lands moment        // no request is on its way after that
@@ -84,11 +89,14 @@ func (o *orphan) run(at moment) {
 
 	token, _ := decodeValue(o.value)
 	clearing := o.client.claims.clear(token, o.set.keys)
-	if clearing == nil {
+	if clearing == nil && o.waiter == "" {
 		return // all of them are somebody's; that may end before the orphan does
 	}
-	c := newCall(context.Background(), releaseScript, clearing.keys, nil, &o.value, 0)
+	c := o.call(clearing)
 	c.then = func(c *call) {
+		if o.first != nil {
+			o.first()
+		}
 		kind := final
 		if c.err != nil {
 			kind = classify(c.err)
@@ -98,7 +106,7 @@ func (o *orphan) run(at moment) {
 			lands = c.sent.add(networkGrace)
 		}
 		o.client.claims.done(token, clearing, lands)
-		if kind == final && (c.err != nil || last && len(clearing.keys) == len(o.set.keys)) {
+		if kind == final && (c.err != nil || last && clearing.spares(o.set.keys) == nil) {
 			o.mu.Lock()
 			o.over = true
 			o.mu.Unlock()
@@ -106,4 +114,16 @@ func (o *orphan) run(at moment) {
 		}
 	}
 	o.client.transport.start(c)
+}
+
+// call prepares one clean-up: a release that spares what is claimed.
+func (o *orphan) call(clearing *clearing) *call {
+	c := newCall(context.Background(), releaseScript, o.set.keys, o.set.lines, &o.value, 0)
+	spared := clearing.spares(o.set.keys)
+	if o.fences == nil && o.waiter == "" && spared == nil {
+		return c
+	}
+	c.extra = slices.Concat(o.set.lines, o.fences)
+	c.more = append([]any{"", flag(o.fences != nil), o.waiter, o.place}, spared...)
+	return c
 }

@@ -95,7 +95,7 @@ func singles(batch []*call, refused bool) []parcel {
 }
 
 const (
-	bundleKeys = 512 // most keys of a bundle, which hold the server for about half a millisecond
+	bundleKeys = 512 // most lock keys of a bundle, which hold the server for about half a millisecond
 	plainKeys  = 64  // most keys of a set that goes into one
 )
 
@@ -169,13 +169,16 @@ func (b *bundle) contents() *call      { return &b.whole }
 func (b *bundle) command() **redis.Cmd { return &b.Cmd }
 
 func (b *bundle) prepare(sent moment, withSource bool) {
-	args := make([]any, 0, 3+b.keys+3*len(b.calls))
+	args := make([]any, 0, 3+2*b.keys+3*len(b.calls))
 	name, what := batchScript.invocation(withSource)
-	args = append(args, name, what, b.keys)
+	args = append(args, name, what, 2*b.keys)
 	for _, c := range b.calls {
 		c.sent = sent
 		for i := range c.keys {
 			args = append(args, &c.keys[i])
+		}
+		for i := range c.extra {
+			args = append(args, &c.extra[i])
 		}
 	}
 	ttls := make([]int64, len(b.calls)) // so that they are boxed once for all

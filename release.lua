@@ -1,21 +1,69 @@
--- Frees every key of a set that is still the token's.
+-- Frees every key of a set that is still the token's, and hands it over to those who wait.
 --
--- KEYS     the lock keys, or intent keys
+-- KEYS     the lock keys, or intent keys; as many lines; if fenced as many fences
 -- ARGV[1]  value: `token` or `token|metadata`; what is stored may have other metadata
+-- ARGV[2]  the channel of the caller: what is to be told there stands in the reply instead; may be
+--          absent or '', as may all that follows
+-- ARGV[3]  '1': fenced
+-- ARGV[4]  id of a waiter that gives up
+-- ARGV[5]  its place, '?' if that is not known
+-- ARGV[6]  ... indexes of keys that are not to be freed
 --
--- Reply    1: every key was the token's, and is free.
---          {0, index, ...}: the keys that were not the token's; the others are free.
+-- Reply    1, or {1, message, ...}: every key was the token's, and is free.
+--          {0, index, ..., message, ...}: the keys that were not the token's; the others are free.
 
--- One write-locked key: most of all calls, so it comes before what they would not use.
-if #KEYS == 1 and redis.call('mget', KEYS[1])[1] == ARGV[1] then
+-- One write-locked key that nobody waits for: most of all calls, so it comes before what they
+-- would not use.
+if #KEYS == 2 and not ARGV[4] and redis.call('exists', KEYS[2]) == 0
+  and redis.call('mget', KEYS[1])[1] == ARGV[1] then
   return redis.call('del', KEYS[1])
 end
 
---#include shared.lua
+--#include entry.lua
 
-local value = ARGV[1]
-local token, now = token_of(value), nil
-local held, doomed, lost = strings(#KEYS), {}, {0}
+-- One write-locked key, and in front of its line one who wants to write it alone: the same as
+-- below, without what it would not use.
+if #KEYS == 2 and not ARGV[4] and KEYS[2] ~= KEYS[1]
+  and redis.call('mget', KEYS[1])[1] == ARGV[1] then
+  local key, line = KEYS[1], KEYS[2]
+  local text = redis.call('zrange', line, 0, 0)[1]
+  local id, till, command, ttl, channel, at = string.match(text or '', LONE_WRITER)
+  local time = redis.call('time')
+  local ms = time[1] * 1000 + math.floor(time[2] / 1000)
+  if id and tonumber(till) > ms and tonumber(ttl) >= ASKS_AGAIN then
+    redis.call('zrem', line, text) -- before SET, which alone may be refused for want of memory
+    redis.call('set', key, string.sub(text, at + channel), 'px', ttl)
+    local message = string.format('g|%s|%s%06d|0', id, time[1], time[2])
+    channel = string.sub(text, at, at + channel - 1)
+    local heard
+    if channel == ARGV[2] then
+      return {1, message}
+    end
+    if command == 's' then
+      heard = redis.call('spublish', channel, message)
+    else
+      heard = redis.call('publish', channel, message)
+    end
+    if heard > 0 then
+      return 1
+    end
+    redis.call('set', key, ARGV[1], 'px', ttl) -- as if nothing had been, but for who is gone
+  end
+end
+
+--#include shared.lua
+--#include fence.lua
+--#include line.lua
+
+local value, id, place = ARGV[1], ARGV[4] or '', tonumber(ARGV[5] or '')
+local token, now, micros = token_of(value), clock()
+caller, fenced = ARGV[2], ARGV[3] == '1'
+size = #KEYS / (fenced and 3 or 2)
+local lined = anybody_waits()
+local held, everywhere, doomed, lost, spared = strings(size), {}, {}, {0}, {}
+for a = 6, #ARGV do
+  spared[tonumber(ARGV[a])] = true
+end
 
 local function delete_doomed()
   if #doomed > 0 then
@@ -24,8 +72,11 @@ local function delete_doomed()
   end
 end
 
-for i = 1, #KEYS do
-  if held[i] and (held[i] == value or token_of(held[i]) == token) then
+for i = 1, size do
+  everywhere[i] = i
+  if spared[i] then
+    lost[#lost + 1] = i
+  elseif held[i] and (held[i] == value or token_of(held[i]) == token) then
     doomed[#doomed + 1] = KEYS[i]
     if #doomed == CHUNK then
       delete_doomed()
@@ -33,7 +84,6 @@ for i = 1, #KEYS do
   elseif held[i] then
     lost[#lost + 1] = i
   else
-    now = now or clock()
     local member = reader(KEYS[i], token, value, now)
     if member then
       redis.call('zrem', KEYS[i], member)
@@ -45,7 +95,18 @@ for i = 1, #KEYS do
 end
 delete_doomed()
 
-if #lost > 1 then
-  return lost
+if fenced and not ARGV[6] then
+  forget_numbers(2 * size, everywhere, token)
 end
-return 1
+if lined then
+  for i = 1, id ~= '' and size or 0 do
+    headless[i] = leave_line(i, id, place) or nil
+  end
+  hand_over(now, micros)
+end
+
+local reply = #lost > 1 and lost or {1}
+for _, message in ipairs(told) do
+  reply[#reply + 1] = message
+end
+return #reply > 1 and reply or 1

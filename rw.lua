@@ -1,77 +1,204 @@
--- Takes a set of write and read locks, or none of them; or turns a held set into other modes.
+-- Takes a set of write and read locks, or none of them; or stands in line for it. Fencing numbers
+-- are given here, too.
 --
--- KEYS     w write keys, r read keys; then r intent keys, those of the read keys; then, with an
---          ARGV[5] other than '', w intent keys, those of the write keys
+-- KEYS     n = w + r lock keys: w write keys, r read keys; n lines; if fenced n fences; without
+--          an ARGV[7] r intent keys, of the read keys; with an ARGV[5] w more, of the write keys
 -- ARGV[1]  value: `token` or `token|metadata`
 -- ARGV[2]  ttl, ms
 -- ARGV[3]  w
 -- ARGV[4]  r
 -- ARGV[5]  ttl of the caller's intents, ms; '0' if it will not ask again; '' without intents
--- ARGV[6]  '1': convert. Every key must be the token's already; it keeps its stored value
+-- ARGV[6]  '1': fenced
+-- ARGV[7]  id of the waiter, if it stands in line when it has to wait; else absent or ''
+-- ARGV[8]  its place, '' if it has none yet, '?' if that is not known
+-- ARGV[9]  for how long it counts as alive if it does not ask again, ms
+-- ARGV[10] 's' if its channel is sharded, else 'p'
+-- ARGV[11] its channel
 --
--- Reply    1: every key is held in its mode, for ttl from now. What the token held already, in
---          either mode, counts as free.
+-- Reply    1, or {1, fencing number}: every key is held in its mode, for ttl from now. What the
+--          token held already, in either mode, counts as free; it keeps its number.
 --          {0, index, mode, ttl, detail}: see refusal. No lock was changed.
---          {-1, index, ...}: convert only; the keys that are not the token's. Nothing was changed.
+--          {-2, index, mode, ttl, detail, place, µs, ms}: it stands in line, at this µs of the
+--          server's clock; ms: when to ask again if nothing is heard, -1: nothing to go by
 
---#include shared.lua
+-- One free key, and no line: most of the calls of those who would wait.
+if #KEYS == 2 and ARGV[3] == '1' and ARGV[5] == '' and redis.call('exists', KEYS[2]) == 0
+  and redis.call('set', KEYS[1], ARGV[1], 'px', ARGV[2], 'nx') then
+  return 1
+end
 
-local value, ttl, w, r = ARGV[1], ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4])
-local intent, convert = ARGV[5], ARGV[6] == '1'
-local n, token, now = w + r, token_of(value), clock()
+--#include entry.lua
 
-local mine, kinds, lost, refused = {}, {}, {-1}, nil
-for i = 1, n do
-  local mode = i <= w and 'write' or 'read'
-  local refusal_here, held, kind = look(i, mode, token, value, now)
-  -- Intents keep new readers out, but not one that declares intents itself: two such sets could
-  -- keep each other out for ever.
-  if mode == 'read' and not refusal_here and not held and intent == '' then
-    local waiting = redis.call('get', KEYS[i + r])
-    if waiting and token_of(waiting) ~= token then
-      local left = redis.call('pttl', KEYS[i + r])
-      refusal_here = refusal(i, 'intent', left, metadata_of(waiting))
+-- One key, held by a writer: most of those who have to wait. The same as below, without what it
+-- would not use.
+if #KEYS == 2 and ARGV[3] == '1' and ARGV[5] == '' and ARGV[8] == '' then
+  local held = redis.call('mget', KEYS[1])[1]
+  local line = KEYS[2]
+  local last = redis.call('zrange', line, -1, -1, 'withscores')[2]
+  local token = string.match(ARGV[1], '^[^|]*')
+  local holder, at = string.match(held or '|', '^([^|]*)|?()')
+  local left = redis.call('pttl', KEYS[1])
+  if last and held and holder ~= token and left >= 0 then
+    local time = redis.call('time')
+    local ms = time[1] * 1000 + math.floor(time[2] / 1000)
+    local micros = time[1] * 1000000 + time[2]
+    local place = math.max(micros, last + 1)
+    local text = string.format('%s|%d|w|%s--|%s|1|%d|0|%s%s',
+      ARGV[7], ms + ARGV[9], ARGV[10], ARGV[2], #ARGV[11], ARGV[11], ARGV[1])
+    redis.call('zadd', line, string.format('%d', place), text)
+    if math.floor(last / 1000000) ~= tonumber(time[1]) then -- the first of each second does it
+      redis.call('pexpire', line, string.format('%d', 2 * ARGV[9]))
     end
-  end
-  mine[i], kinds[i] = held, kind
-  refused = refused or refusal_here
-  if convert and not held then
-    lost[#lost + 1] = i
-  elseif refused and not convert then
-    break
+    return {-2, 1, 'write', left, string.sub(held, at), place, micros, -1}
   end
 end
-if #lost > 1 then
-  return lost
+
+--#include shared.lua
+--#include fence.lua
+--#include line.lua
+
+local value, ttl, w, r = ARGV[1], ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4])
+local intent, id, life = ARGV[5], ARGV[7] or '', tonumber(ARGV[9])
+local token, now, micros = token_of(value), clock()
+size, fenced = w + r, ARGV[6] == '1'
+local intents = (fenced and 3 or 2) * size -- they stand behind these
+
+local place -- in the lines
+if ARGV[8] == '?' then
+  for i = 1, size do
+    local entry = entry_at(i, id)
+    place = place or entry and entry.place
+  end
+else
+  place = tonumber(ARGV[8] or '')
+end
+
+-- Intents keep new readers out, but not one that declares intents itself, nor one that stands in
+-- line, which keeps their writers out: two such sets could keep each other out for ever.
+local function refused_by_intent(i)
+  if i <= w or intent ~= '' or id ~= '' then
+    return nil
+  end
+  local waiting = redis.call('get', KEYS[intents + i - w])
+  if not waiting or token_of(waiting) == token then
+    return nil
+  end
+  return refusal(i, 'intent', redis.call('pttl', KEYS[intents + i - w]), metadata_of(waiting))
+end
+
+local everywhere, modes, mine, kinds = {}, {}, {}, {}
+local refused, all_mine, lined = nil, true, anybody_waits()
+for i = 1, size do
+  everywhere[i], modes[i] = i, i <= w and 'write' or 'read'
+  refused, mine[i], kinds[i] = look(i, modes[i], token, value, now)
+  if not refused and not mine[i] then
+    local waiter = lined and waiter_before(i, modes[i], token, place, now)
+    refused = waiter and refusal_by_waiter(i, waiter, now) or refused_by_intent(i)
+  end
+  if refused then
+    break
+  end
+  all_mine = all_mine and mine[i] and (kinds[i] == 'string' or modes[i] == 'read')
+end
+
+-- An entry as it stands in the line of KEYS[i].
+local function my_entry(i, till, names)
+  local first = i == 1 and size > 1
+  if size > 1 and not first then
+    names = KEYS[1]
+  end
+  return string.format('%s|%d|%s|%s%s%s|%s|%d|%d|%d|', id, till, i <= w and 'w' or 'r', ARGV[10],
+    fenced and 'f' or '-', first and 'h' or '-', ttl, size, #ARGV[11], #names)
+    .. ARGV[11] .. names .. value
+end
+
+-- Enters every line, in the place that the waiter has, or with one that is behind all others.
+local function enter_lines()
+  local at, names = place or micros, {}
+  for i = 1, size do
+    if not place then
+      local last = redis.call('zrange', KEYS[size + i], -1, -1, 'withscores')
+      at = math.max(at, 1 + (last[2] or 0))
+    end
+    if size > 1 then
+      names[i] = (i <= w and 'w' or 'r') .. #KEYS[i] .. ':' .. KEYS[i]
+    end
+  end
+  local score, till = string.format('%d', at), string.format('%d', 2 * life)
+  names = table.concat(names)
+  for i = 1, size do
+    local line, text = KEYS[size + i], my_entry(i, now + life, names)
+    if place then
+      leave_line(i, id, place)
+    end
+    if redis.call('exists', line) == 0 then
+      -- Nothing happens here, but what may not be done fails before anything is left behind.
+      redis.call('zadd', line, 'xx', score, text)
+      redis.call('pexpire', line, till)
+      tell(entry_of(text), '')
+    end
+    redis.call('zadd', line, score, text)
+    redis.call('pexpire', line, till)
+  end
+  place = at
+end
+
+if refused and id ~= '' then
+  enter_lines()
+  local first, ms = refused[2], -1
+  if refused[3] ~= 'queue' then
+    local front = redis.call('zrange', KEYS[size + first], 0, 0)
+    if string.sub(front[1], 1, #id) == id then
+      ms = refused[4]
+    end
+  end
+  return {-2, first, refused[3], refused[4], refused[5], place, micros, ms}
 end
 if refused then
   if intent ~= '' then
-    declare(n + r + 1, n + r + w, value, intent, refused)
+    declare(intents + r + 1, intents + r + w, value, intent, refused)
   end
   return refused
 end
 
-local function kept(i)
-  return convert and mine[i] or value
-end
-
 -- The first write is one that may fail and leave nothing: a SET of a key that has to exist.
 if w > 0 then
-  redis.call('set', KEYS[1], kept(1), 'px', ttl, 'xx')
+  redis.call('set', KEYS[1], value, 'px', ttl, 'xx')
 end
-for i = w + 1, n do
+local alone, freer = {}, false
+for i = 1, size do
+  alone[i] = i <= w or kinds[i] ~= 'zset'
+end
+for i = w + 1, size do
   if kinds[i] == 'string' then
     redis.call('del', KEYS[i])
-  elseif mine[i] and mine[i] ~= kept(i) then
+    freer = true -- for the readers who wait
+  elseif mine[i] and mine[i] ~= value then
     redis.call('zrem', KEYS[i], mine[i])
   end
-  add_reader(KEYS[i], kept(i), now + ttl, now)
+  add_reader(KEYS[i], value, now + ttl, now)
 end
 for i = 1, w do
-  redis.call('set', KEYS[i], kept(i), 'px', ttl)
+  redis.call('set', KEYS[i], value, 'px', ttl)
 end
 
 if intent ~= '' then
-  withdraw(n + r + 1, n + r + w, token)
+  withdraw(intents + r + 1, intents + r + w, token)
 end
-return 1
+local number
+if fenced then
+  number = all_mine and number_of_hold(2 * size, everywhere, token)
+    or next_number(2 * size, everywhere, alone, token, micros)
+end
+if place then
+  for i = 1, size do
+    leave_line(i, id, place)
+  end
+end
+if lined and (place or freer) then
+  for i = 1, size do
+    headless[i] = true
+  end
+  hand_over(now, micros)
+end
+return fenced and {1, number} or 1

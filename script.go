@@ -11,8 +11,22 @@ import (
 //go:embed shared.lua
 var sharedLua string
 
-// include is the line of a script at whose place sharedLua stands when it is loaded.
-const include = "--#include shared.lua\n"
+//go:embed fence.lua
+var fenceLua string
+
+//go:embed entry.lua
+var entryLua string
+
+//go:embed line.lua
+var lineLua string
+
+// includes are the lines of a script in whose place something stands when it is loaded.
+var includes = strings.NewReplacer(
+	"--#include shared.lua\n", sharedLua,
+	"--#include fence.lua\n", fenceLua,
+	"--#include entry.lua\n", entryLua,
+	"--#include line.lua\n", lineLua,
+)
 
 // A script is one of the Lua scripts of this package.
 type script struct {
@@ -30,7 +44,7 @@ func (s *script) invocation(withSource bool) (command, argument any) {
 }
 
 func newScript(name, body string) *script {
-	source := strings.Replace(body, include, sharedLua, 1)
+	source := includes.Replace(body)
 	var sum [sha1.Size]byte
 	// The sum is the name that Redis gives to a script and protects nothing, so a process that
 	// is held to FIPS 140-3 may make it. Asking the server for it (SCRIPT LOAD) would cost a

@@ -18,10 +18,10 @@ local function metadata_of(value)
   return bar and string.sub(value, bar + 1) or ''
 end
 
--- The server's clock in ms. Called once per script: it may move while the script runs.
+-- The server's clock, in ms and in µs. Called once per script: it may move while the script runs.
 local function clock()
   local time = redis.call('time')
-  return time[1] * 1000 + math.floor(time[2] / 1000)
+  return time[1] * 1000 + math.floor(time[2] / 1000), time[1] * 1000000 + time[2]
 end
 
 -- The strings at KEYS[1..n]; false where there is none or the key is of another type.
@@ -87,7 +87,7 @@ local function add_reader(key, member, score, now)
   expire_with_last_reader(key)
 end
 
--- A refusal as it is sent back: index of the key, 'write', 'read', 'intent' or 'foreign',
+-- A refusal as it is sent back: index of the key; 'write', 'read', 'intent', 'queue' or 'foreign';
 -- remaining TTL in ms (-1: none), metadata of the holder (type of a foreign key).
 local function refusal(index, mode, ttl, detail)
   return {0, index, mode, ttl, detail}

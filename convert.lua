@@ -1,0 +1,67 @@
+-- Turns a held set into other modes, if every key is still the token's.
+--
+-- KEYS     n = w + r lock keys: w that become write keys, r that become read keys; n lines; if
+--          fenced n fences
+-- ARGV[1]  value: `token` or `token|metadata`; every key keeps what is stored
+-- ARGV[2]  ttl, ms
+-- ARGV[3]  w
+-- ARGV[4]  '1': fenced. Who writes where it only read is given a new number
+--
+-- Reply    1, or {1, fencing number}: every key is held in its new mode, for ttl from now.
+--          {0, index, mode, ttl, detail}: see refusal. Nothing was changed.
+--          {-1, index, ...}: the keys that are not the token's. Nothing was changed.
+
+--#include shared.lua
+--#include fence.lua
+--#include entry.lua
+--#include line.lua
+
+local value, ttl, w = ARGV[1], ARGV[2], tonumber(ARGV[3])
+local token, now, micros = token_of(value), clock()
+fenced = ARGV[4] == '1'
+size = #KEYS / (fenced and 3 or 2)
+
+local everywhere, mine, kinds, lost, refused = {}, {}, {}, {-1}, nil
+for i = 1, size do
+  local refusal_here, held, kind = look(i, i <= w and 'write' or 'read', token, value, now)
+  everywhere[i], mine[i], kinds[i] = i, held, kind
+  refused = refused or refusal_here
+  if not held then
+    lost[#lost + 1] = i
+  end
+end
+if #lost > 1 then
+  return lost
+end
+if refused then
+  return refused
+end
+
+-- The first write is one that may fail and leave nothing: a SET of a key that has to exist.
+if w > 0 then
+  redis.call('set', KEYS[1], mine[1], 'px', ttl, 'xx')
+end
+local alone, freer, stronger = {}, false, false
+for i = w + 1, size do
+  if kinds[i] == 'string' then
+    redis.call('del', KEYS[i])
+    freer = true -- for the readers who wait
+  end
+  alone[i] = kinds[i] == 'string'
+  add_reader(KEYS[i], mine[i], now + ttl, now)
+end
+for i = 1, w do
+  stronger = stronger or kinds[i] ~= 'string'
+  alone[i] = true
+  redis.call('set', KEYS[i], mine[i], 'px', ttl)
+end
+
+local number
+if fenced then
+  number = not stronger and number_of_hold(2 * size, everywhere, token)
+    or next_number(2 * size, everywhere, alone, token, micros)
+end
+if freer and anybody_waits() then
+  hand_over(now, micros)
+end
+return fenced and {1, number} or 1

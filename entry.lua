@@ -1,0 +1,36 @@
+-- Who waits for a key; it stands in the scripts where they include it.
+--
+-- Whoever waits for a set of keys stands in the line of each of them: a sorted set beside the lock
+-- key, of entries scored with their places. The place of a waiter is the same number in all its
+-- lines, greater than every place that was in one of them when it came; so the order is the same
+-- everywhere, and waiters of overlapping sets cannot wait for each other. An entry is
+--
+--   id|alive until|mode|flags|ttl|size of the set|#channel|#names|channel names value
+--
+-- id       of the waiter, 22 characters
+-- alive    until this ms of the server's clock, unless it asks again
+-- mode     'w' or 'r', of this key
+-- flags    's' sharded or 'p' plain pub/sub; 'f' it wants a fencing number, or '-'; 'h' the first
+--          key of its set, or '-'
+-- ttl      of its lease, ms
+-- names    of the keys of the set: 'w5:stock' one after the other at the first of them, the name
+--          of the first at the others; none if it waits for one key
+-- value    it will hold: `token` or `token|metadata`
+--
+-- What is published on a waiter's channel (the first is for whoever counts who hears it):
+--
+--   ''                             nothing
+--   w|id                           ask again now
+--   h|id|ms                        nobody is before you: ask again when this lease is over
+--   g|id|us|number|next id|ms      granted at this microsecond of the server's clock, with this
+--                                  fencing number or 0; and what 'h' would have told the next, if
+--                                  it has the same channel, else nothing
+
+local ENTRY = '^([^|]+)|(%d+)|([wr])|([ps])([f-])([h-])|(%d+)|(%d+)|(%d+)|(%d+)|()'
+
+-- The entry of one who wants to write this key alone, without a number.
+local LONE_WRITER = '^([^|]+)|(%d+)|w|([ps])%-%-|(%d+)|1|(%d+)|0|()'
+
+-- How often a waiter asks again whatever it is told, ms: of a lease that lasts longer it need not
+-- be told.
+local ASKS_AGAIN = 5000

@@ -1,0 +1,66 @@
+-- Fencing numbers; it stands in the scripts where they include it.
+--
+-- Beside a lock key there is a hash of the numbers that were given for it: its field '' is the
+-- greatest of them, and the field of a token that of its hold. It stays for a day after its last
+-- use, so that nothing is orphaned and numbers grow also while the server's clock goes back.
+
+local FENCE_LIFE = 86400000 -- ms
+
+-- The number of a hold: for every key the one that the token was given; nil if for some key it
+-- was given none. `first` is the place of the first hash in KEYS, `where` the keys of the hold.
+local function number_of_hold(first, where, token)
+  local number
+  for _, i in ipairs(where) do
+    local given = tonumber(redis.call('hget', KEYS[first + i], token) or nil)
+    if not given then
+      return nil
+    end
+    number = math.max(number or 0, given)
+  end
+  return number
+end
+
+-- Readers that died left their numbers behind; drops them when they have become many.
+local function forget_dead_readers(hash, key)
+  if redis.call('hlen', hash) < 2 * redis.call('zcard', key) + 64 then
+    return
+  end
+  local reads = {}
+  for _, member in ipairs(redis.call('zrange', key, 0, -1)) do
+    reads[token_of(member)] = true
+  end
+  for _, token in ipairs(redis.call('hkeys', hash)) do
+    if token ~= '' and not reads[token] then
+      redis.call('hdel', hash, token)
+    end
+  end
+end
+
+-- Gives a token a number that is greater than every number given before for any of the keys.
+-- `alone[i]`: nobody else holds the key, so the numbers of other tokens are of the past.
+local function next_number(first, where, alone, token, micros)
+  local number = micros
+  for _, i in ipairs(where) do
+    number = math.max(number, 1 + tonumber(redis.call('hget', KEYS[first + i], '') or 0))
+  end
+  local text = string.format('%d', number)
+  for _, i in ipairs(where) do
+    local hash = KEYS[first + i]
+    redis.call('pexpire', hash, FENCE_LIFE) -- fails here, if ever, and leaves nothing without a TTL
+    if alone[i] then
+      redis.call('del', hash)
+    else
+      forget_dead_readers(hash, KEYS[i])
+    end
+    redis.call('hset', hash, '', text, token, text)
+    redis.call('pexpire', hash, FENCE_LIFE)
+  end
+  return number
+end
+
+-- Ends the holds of a token.
+local function forget_numbers(first, where, token)
+  for _, i in ipairs(where) do
+    redis.call('hdel', KEYS[first + i], token)
+  end
+end

@@ -1,0 +1,208 @@
+package redislock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"sync"
+	"time"
+)
+
+const (
+	// waiterLife is for how long a waiter counts as alive that does not ask again.
+	waiterLife = 15 * time.Second
+	// askAgain is how often it does so, less a jitter, whatever it hears or does not.
+	askAgain = waiterLife / 3
+	// leaseOver is how long after the end of a lease it is certain that the key is gone.
+	leaseOver = 2 * time.Millisecond
+	// longestPause is the one before what has failed is tried again.
+	longestPause = time.Second
+)
+
+// A standing is where an Obtain stands in line.
+type standing struct {
+	id     string // of its waiter
+	number string // the same in every line; "" before it enters one, "?" if it may stand there
+	asked  moment // the latest moment that is known to be before everything after
+	micros int64  // this one of the server's clock
+}
+
+// stand asks, and waits in line if it has to, until the lock is there or ctx ends.
+//
+// Nothing depends on a message: it asks again every now and then, and whenever the lease of whoever
+// is before it is over, or its subscription begins anew. To ask twice is harmless: a place is kept, a
+// lock that was granted is confirmed. What a message brings is only the time until then.
+func (o *obtaining) stand(ctx context.Context) (*Lock, error) {
+	ls := o.client.listeners
+	token, _ := decodeValue(o.value)
+	o.place.id = token
+	if o.shared {
+		o.place.id = newToken()
+	}
+	w := ls.newWaiter(o.place.id, o.set.keys[0])
+	o.waiter = w
+	defer ls.leave(w)
+	o.hears = ls.enter(w)
+	for {
+		if err := o.over(ctx); err != nil {
+			return nil, err
+		}
+		ls.asks(w)
+		o.hint = maxTTL
+		lock, err := o.ask(ctx, 0)
+		if err == nil {
+			return lock, nil
+		}
+		o.last = err
+		if o.isLast(err) {
+			return nil, err
+		}
+		wait := askAgain - rand.N(askAgain/8)
+		switch {
+		case errors.Is(err, ErrNotObtained):
+			wait = min(wait, o.hint)
+			o.failures = 0
+		default:
+			if wait = o.pause(); wait < 0 {
+				return nil, err
+			}
+		}
+		ls.waits(w, wait)
+		if lock, err := o.listen(ctx); lock != nil || err != nil {
+			return lock, err
+		}
+	}
+}
+
+// pause is how long to wait after a failure: whoever stands in line goes on until ctx ends, whoever
+// does not yet, as the strategy says.
+func (o *obtaining) pause() time.Duration {
+	if o.place.number == "" || o.place.number == unknownPlace {
+		return o.nextWait()
+	}
+	o.failures++
+	pause := min(longestPause, 10*time.Millisecond<<min(o.failures, 10))
+	return pause/2 + rand.N(pause/2)
+}
+
+// over is the error of an Obtain that is not to ask any more.
+func (o *obtaining) over(ctx context.Context) error {
+	switch {
+	case ctx.Err() != nil:
+		return o.ended(ctx)
+	case o.client.closed.Load():
+		return &endedError{fmt.Errorf("redislock: obtain %s: %w", o.set, errClosed)}
+	}
+	return nil
+}
+
+// listen waits until there is a reason to ask again. It returns the lock if that is granted, or why
+// there can be none.
+func (o *obtaining) listen(ctx context.Context) (*Lock, error) {
+	ls, w := o.client.listeners, o.waiter
+	if !o.hears {
+		ls.join(w)
+	}
+	for {
+		select {
+		case <-w.news:
+		case <-w.timer.C:
+			return nil, nil //nolint:nilnil // it is time to ask
+		case <-ctx.Done():
+			return nil, nil //nolint:nilnil // asking ends it
+		}
+		granted, wake, hears, fault := ls.news(w)
+		if o.hears && fault != nil {
+			ls.join(w) // it has heard well until now
+			fault = nil
+		}
+		o.hears = hears
+		if granted != nil {
+			if sent, ok := o.since(granted); ok {
+				return o.obtained(ctx, sent, granted.number)
+			}
+			wake = true
+		}
+		if wake || o.client.closed.Load() {
+			return nil, nil //nolint:nilnil // it is time to ask
+		}
+		if fault != nil {
+			err := fmt.Errorf("redislock: obtain %s: subscribe: %w", o.set, fault)
+			pause := o.pause()
+			if pause < 0 || o.place.number == "" && classify(fault) == final {
+				return nil, err
+			}
+			o.last = err
+			ls.waits(w, pause) // then it asks, and tries to subscribe again
+		}
+	}
+}
+
+// since returns a moment that is certain to be before the lock was granted: that of the last answer,
+// and as long after it as the server's clock says, less 1 % for clocks that run at different rates;
+// and not later than now, whatever the clock of another server says. It reports false if the message
+// is older than that answer, or so late that little of the lease is certain: then asking tells.
+func (o *obtaining) since(g *grant) (moment, bool) {
+	elapsed := time.Duration(g.micros-o.place.micros) * time.Microsecond
+	if elapsed < 0 {
+		return moment{}, false
+	}
+	at := now()
+	sent := o.place.asked.add(elapsed - elapsed/100).earlier(at)
+	return sent, at.since(sent) < window(o.ttl)/2
+}
+
+// waits is the code of the reply to who stands in line now.
+const waits = -2
+
+// callInLine prepares the script that takes the set or has the waiter stand in line.
+func (o *obtaining) callInLine(ctx context.Context, beside []string) *call {
+	number, kind := o.place.number, "p"
+	if o.client.listeners.shards {
+		kind = "s"
+	}
+	c := newCall(ctx, rwScript, o.set.keys, beside,
+		&o.value, millis(o.ttl), o.set.write, o.set.reads(), "", flag(o.fenced),
+		o.place.id, &number, int64(waiterLife/time.Millisecond), kind, o.waiter.channel)
+	c.resent = func() {
+		if number == "" {
+			number = unknownPlace
+		}
+	}
+	c.plain = number == "" && o.set.reads() == 0 && !o.fenced && !o.client.listeners.busy(o.set.keys[0])
+	return c
+}
+
+// unknownPlace stands for the place of a waiter that may be in line.
+const unknownPlace = "?"
+
+// placed takes in the place in line that a script has given to the waiter, or found.
+func (o *obtaining) placed(sent moment, d *decoder) error {
+	number, micros, ms := d.number(), d.number(), d.number()
+	if d.bad {
+		return errors.New("no place in line")
+	}
+	o.place.number = strconv.FormatInt(number, 10)
+	o.place.asked, o.place.micros = sent, micros
+	if ms >= 0 {
+		o.hint = fromMillis(ms) + leaseOver
+	}
+	return nil
+}
+
+// leave takes the waiter out of its lines, and gives back what it was granted meanwhile. It waits a
+// little for the answer, so that most often nothing is left when Obtain returns.
+func (o *obtaining) leave() {
+	left := o.leftBehind()
+	answered := make(chan struct{})
+	left.first = sync.OnceFunc(func() { close(answered) })
+	left.run(now())
+	timer := time.NewTimer(patience)
+	defer timer.Stop()
+	select {
+	case <-answered:
+	case <-timer.C:
+	}
+}
