@@ -162,6 +162,7 @@ type terms struct {
 
 	// The server may yet execute requests that were not answered.
 	obtain  moment        // until then one may take the keys
+	waiter  string        // or stand in line for them under this id; else empty
 	weakens moment        // until then one may make write keys read keys
 	lasts   moment        // until then one may set the lease to
 	ttl     time.Duration // this, if a later one has made it longer

@@ -308,6 +308,9 @@ func (l *Lock) leftBehind(set keySet, lands moment) *orphan {
 	}
 	left := l.client.newOrphan(set, l.value, lands, longest)
 	left.fences = l.fences
+	if l.terms != nil && l.terms.waiter != "" {
+		left.waiter, left.place = l.terms.waiter, unknownPlace
+	}
 	return left
 }
 

@@ -291,7 +291,7 @@ func (o *obtaining) obtained(ctx context.Context, sent moment, number int64) (*L
 	}
 	if o.lands != (moment{}) {
 		t := l.termsLocked() // nobody else has the lock yet
-		t.obtain = o.lands
+		t.obtain, t.waiter = o.lands, o.place.id
 		t.expects(o.lands, o.ttl)
 		if o.set.reads() > 0 {
 			t.weakens = o.lands

@@ -43,9 +43,9 @@ if #KEYS == 2 and ARGV[3] == '1' and ARGV[5] == '' and ARGV[8] == '' then
     local ms = time[1] * 1000 + math.floor(time[2] / 1000)
     local micros = time[1] * 1000000 + time[2]
     local place = math.max(micros, last + 1)
-    local text = string.format('%s|%d|w|%s--|%s|1|%d|0|%s%s',
-      ARGV[7], ms + ARGV[9], ARGV[10], ARGV[2], #ARGV[11], ARGV[11], ARGV[1])
-    redis.call('zadd', line, string.format('%d', place), text)
+    local text = string.format('%s|%d|w|%s--|%s|1|%d|0|',
+      ARGV[7], ms + ARGV[9], ARGV[10], ARGV[2], #ARGV[11])
+    redis.call('zadd', line, string.format('%d', place), text .. ARGV[11] .. ARGV[1])
     if math.floor(last / 1000000) ~= tonumber(time[1]) then -- the first of each second does it
       redis.call('pexpire', line, string.format('%d', 2 * ARGV[9]))
     end

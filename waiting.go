@@ -146,7 +146,7 @@ func (o *obtaining) listen(ctx context.Context) (*Lock, error) {
 // is older than that answer, or so late that little of the lease is certain: then asking tells.
 func (o *obtaining) since(g *grant) (moment, bool) {
 	elapsed := time.Duration(g.micros-o.place.micros) * time.Microsecond
-	if elapsed < 0 {
+	if o.place.asked == (moment{}) || elapsed < 0 {
 		return moment{}, false
 	}
 	at := now()
