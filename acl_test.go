@@ -26,7 +26,8 @@ var aclCommands = []string{
 	"eval", "evalsha",
 	"del", "exists", "get", "hdel", "hget", "hkeys", "hlen", "hset", "mget", "msetnx",
 	"pexpire", "pexpireat", "pttl", "publish", "set", "spublish", "time", "type",
-	"zadd", "zcard", "zrange", "zrangebyscore", "zrem", "zremrangebyscore", "zscore",
+	"zadd", "zcard", "zrange", "zrem", "zremrangebyscore", "zscore",
+	"subscribe",
 }
 
 func TestACLCommandsAreThoseOfTheScripts(t *testing.T) {
@@ -35,7 +36,7 @@ func TestACLCommandsAreThoseOfTheScripts(t *testing.T) {
 	if len(files) == 0 {
 		t.Fatal("no scripts")
 	}
-	called := map[string]bool{"eval": true, "evalsha": true}
+	called := map[string]bool{"eval": true, "evalsha": true, "subscribe": true}
 	for _, file := range files {
 		text := string(must[[]byte](t)(os.ReadFile(file)))
 		calls := regexp.MustCompile(`redis\.p?call\(`).FindAllString(text, -1)
@@ -68,7 +69,7 @@ func newGuarded(t *testing.T, prefix string) *guarded {
 	t.Helper()
 	server := redistest.Start(t, redistest.Redis)
 	g := &guarded{admin: server.Client(t)}
-	args := []any{"acl", "setuser", "app", "reset", "on", ">secret", "~" + prefix + "*", "~redislock:*", "-@all"}
+	args := []any{"acl", "setuser", "app", "reset", "on", ">secret", "~" + prefix + "*", "~redislock:*", "&redislock:*", "-@all"}
 	for _, command := range aclCommands {
 		args = append(args, "+"+command)
 	}
@@ -170,6 +171,45 @@ func obtains() []operation {
 			},
 		},
 		{
+			name: "queue", refused: true,
+			prepare: func(ctx context.Context, p *pass) error { return p.other(ctx, false, "a") },
+			do: func(ctx context.Context, p *pass) error {
+				ctx, cancel := context.WithTimeout(ctx, 100*time.Millisecond)
+				defer cancel()
+				_, err := p.client.Obtain(ctx, p.keys("a", "b"), long, &redislock.Options{Queue: true})
+				return err
+			},
+		},
+		{
+			name: "fenced",
+			do: func(ctx context.Context, p *pass) error {
+				lock, err := p.client.Obtain(ctx, p.keys("a", "b"), long, &redislock.Options{Fenced: true})
+				if err != nil {
+					return err
+				}
+				return lock.Release(ctx)
+			},
+		},
+		{
+			name: "fenced after many",
+			prepare: func(ctx context.Context, p *pass) error {
+				if err := p.other(ctx, true, "a"); err != nil {
+					return err
+				}
+				fence := "redislock:fence:{" + p.prefix + "a}"
+				for i := range 100 {
+					if err := p.admin.HSet(ctx, fence, fmt.Sprint("dead", i), i).Err(); err != nil {
+						return err
+					}
+				}
+				return p.admin.Expire(ctx, fence, long).Err()
+			},
+			do: func(ctx context.Context, p *pass) error {
+				_, err := p.client.ObtainRead(ctx, p.keys("a"), long, &redislock.Options{Fenced: true})
+				return err
+			},
+		},
+		{
 			name: "with", // the watchdog renews it
 			do: func(ctx context.Context, p *pass) error {
 				start := time.Now()
@@ -264,6 +304,13 @@ func TestACLIsMinimal(t *testing.T) {
 	client := redislock.New(g.rdb)
 	t.Cleanup(client.Close)
 	for _, command := range aclCommands {
+		if command == "spublish" {
+			continue // on a Cluster
+		}
+		if command == "subscribe" {
+			client = redislock.New(g.rdb) // one that has not done so yet
+			t.Cleanup(client.Close)
+		}
 		failed := 0
 		for _, op := range append(obtains(), others()...) {
 			p := &pass{client: client, admin: g.admin, prefix: "app:" + command + ":" + op.name + ":"}

@@ -117,7 +117,7 @@ local function entry_at(i, id, place)
     from = string.format('%d', place)
     to = from
   end
-  local texts = redis.call('zrangebyscore', line, from, to)
+  local texts = redis.call('zrange', line, from, to, 'byscore')
   for _, text in ipairs(texts) do
     if string.sub(text, 1, #id + 1) == id .. '|' then
       return entry_of(text, place or tonumber(redis.call('zscore', line, text)))
