@@ -1,6 +1,7 @@
 package redislock
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -111,6 +112,26 @@ func round(d time.Duration) time.Duration {
 		return d.Round(time.Millisecond)
 	}
 	return d
+}
+
+// interrupted is the error of an operation whose context ended while it was under way.
+func interrupted(ctx context.Context, operation string, set keySet) error {
+	return fmt.Errorf("redislock: %s %s: %w: %w", operation, set, ErrUnknownOutcome, context.Cause(ctx))
+}
+
+// listed names the keys that were lost.
+func listed(keys []string) string {
+	const most = 8
+	more := ""
+	if len(keys) > most {
+		more = fmt.Sprintf(" and %d more", len(keys)-most)
+		keys = keys[:most]
+	}
+	quoted := make([]string, len(keys))
+	for i, key := range keys {
+		quoted[i] = fmt.Sprintf("%q", key)
+	}
+	return "lost " + strings.Join(quoted, ", ") + more
 }
 
 // errNotSent is the outcome of a call whose caller left before it was sent.

@@ -5,7 +5,6 @@ import (
 	_ "embed"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 )
@@ -344,24 +343,4 @@ func (l *Lock) report(ctx context.Context, hook func(context.Context, Event), be
 	}
 	l.mu.Unlock()
 	hook(ctx, e)
-}
-
-// interrupted is the error of an operation whose context ended while it was under way.
-func interrupted(ctx context.Context, operation string, set keySet) error {
-	return fmt.Errorf("redislock: %s %s: %w: %w", operation, set, ErrUnknownOutcome, context.Cause(ctx))
-}
-
-// listed names the keys that were lost.
-func listed(keys []string) string {
-	const most = 8
-	more := ""
-	if len(keys) > most {
-		more = fmt.Sprintf(" and %d more", len(keys)-most)
-		keys = keys[:most]
-	}
-	quoted := make([]string, len(keys))
-	for i, key := range keys {
-		quoted[i] = fmt.Sprintf("%q", key)
-	}
-	return "lost " + strings.Join(quoted, ", ") + more
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"strconv"
 	"sync"
 	"time"
 )
@@ -20,6 +19,9 @@ const (
 	// longestPause is the one before what has failed is tried again.
 	longestPause = time.Second
 )
+
+// unknownPlace stands for the place of a waiter that may be in line.
+const unknownPlace = "?"
 
 // A standing is where an Obtain stands in line.
 type standing struct {
@@ -152,44 +154,6 @@ func (o *obtaining) since(g *grant) (moment, bool) {
 	at := now()
 	sent := o.place.asked.add(elapsed - elapsed/100).earlier(at)
 	return sent, at.since(sent) < window(o.ttl)/2
-}
-
-// waits is the code of the reply to who stands in line now.
-const waits = -2
-
-// callInLine prepares the script that takes the set or has the waiter stand in line.
-func (o *obtaining) callInLine(ctx context.Context, beside []string) *call {
-	number, kind := o.place.number, "p"
-	if o.client.listeners.shards {
-		kind = "s"
-	}
-	c := newCall(ctx, rwScript, o.set.keys, beside,
-		&o.value, millis(o.ttl), o.set.write, o.set.reads(), "", flag(o.fenced),
-		o.place.id, &number, int64(waiterLife/time.Millisecond), kind, o.waiter.channel)
-	c.resent = func() {
-		if number == "" {
-			number = unknownPlace
-		}
-	}
-	c.plain = number == "" && o.set.reads() == 0 && !o.fenced && !o.client.listeners.busy(o.set.keys[0])
-	return c
-}
-
-// unknownPlace stands for the place of a waiter that may be in line.
-const unknownPlace = "?"
-
-// placed takes in the place in line that a script has given to the waiter, or found.
-func (o *obtaining) placed(sent moment, d *decoder) error {
-	number, micros, ms := d.number(), d.number(), d.number()
-	if d.bad {
-		return errors.New("no place in line")
-	}
-	o.place.number = strconv.FormatInt(number, 10)
-	o.place.asked, o.place.micros = sent, micros
-	if ms >= 0 {
-		o.hint = fromMillis(ms) + leaseOver
-	}
-	return nil
 }
 
 // leave takes the waiter out of its lines, and gives back what it was granted meanwhile. It waits a

@@ -1,0 +1,177 @@
+package redislock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+)
+
+// This file is one attempt of an obtaining: a call of the script, and what is made of the answer.
+
+// waits is the code of the reply to who stands in line now.
+const waits = -2
+
+// ask asks once.
+func (o *obtaining) ask(ctx context.Context, wait time.Duration) (*Lock, error) {
+	o.asked++
+	c := o.call(ctx, wait)
+	c.numbered = o.fenced
+	if !o.client.transport.do(ctx, c, patience) {
+		sure := o.lands == (moment{})
+		o.doubts(now())
+		left := o.leftBehind()
+		if c.leave(func(c *call) { o.abandoned(c, left, sure) }) {
+			o.lands, o.declared = moment{}, false // that is the orphan's now
+			left.start()
+			return nil, &endedError{fmt.Errorf("redislock: obtain %s: %w: %w after %s and %d attempts",
+				o.set, ErrUnknownOutcome, context.Cause(ctx), round(now().since(o.began)), o.asked)}
+		}
+	}
+	if c.unsure || c.err != nil && classify(c.err) == unknown {
+		o.doubts(c.sent)
+	}
+	if err := c.err; err != nil {
+		o.halfway = classify(err) == final
+		return nil, fault("obtain", o.set, c)
+	}
+	code, rest, err := c.code()
+	d := decoder{reply: rest}
+	var number int64
+	if code == 1 && o.fenced {
+		number = d.number()
+		d.bad = d.bad || number <= 0
+	}
+	switch {
+	case err == nil && code == 1 && !d.bad:
+		sent := c.sent
+		o.client.transport.recycle(c)
+		return o.obtained(ctx, sent, number)
+	case err == nil && code != 1:
+		o.declared = o.declares && wait >= 0
+		err = o.refused(c, code, d)
+	default:
+		err = c.garbled()
+	}
+	if err != nil {
+		o.doubts(now()) // whoever has answered so may have done anything
+		return nil, fmt.Errorf("redislock: obtain %s: %w: %w", o.set, ErrUnknownOutcome, err)
+	}
+	return nil, o.conflict
+}
+
+// call prepares the script that takes the set: obtain.lua if it has write keys only.
+func (o *obtaining) call(ctx context.Context, wait time.Duration) *call {
+	intent := ""
+	if o.declares {
+		intent = "0"
+		if wait >= 0 {
+			intent = strconv.FormatInt(millis(min(wait, maxTTL)+intentGrace), 10)
+			o.declared = true
+		}
+	}
+	switch beside := o.beside(); {
+	case o.hears || o.place.number != "":
+		return o.callInLine(ctx, beside)
+	case o.set.reads() > 0 || o.fenced:
+		return newCall(ctx, rwScript, o.set.keys, append(beside, o.intents...),
+			&o.value, millis(o.ttl), o.set.write, o.set.reads(), intent, flag(o.fenced))
+	case o.declares:
+		return newCall(ctx, obtainScript, o.set.keys, append(beside, o.intents...),
+			&o.value, millis(o.ttl), intent)
+	}
+	c := o.client.transport.newCall(ctx, obtainScript, o.set, &o.value, millis(o.ttl))
+	c.plain = o.conflict == nil // who was refused will most likely be again, and wants to know by whom
+	return c
+}
+
+// callInLine prepares the script that takes the set or has the waiter stand in line.
+func (o *obtaining) callInLine(ctx context.Context, beside []string) *call {
+	number, kind := o.place.number, "p"
+	if o.client.listeners.shards {
+		kind = "s"
+	}
+	c := newCall(ctx, rwScript, o.set.keys, beside,
+		&o.value, millis(o.ttl), o.set.write, o.set.reads(), "", flag(o.fenced),
+		o.place.id, &number, int64(waiterLife/time.Millisecond), kind, o.waiter.channel)
+	c.resent = func() {
+		if number == "" {
+			number = unknownPlace
+		}
+	}
+	c.plain = number == "" && o.set.reads() == 0 && !o.fenced && !o.client.listeners.busy(o.set.keys[0])
+	return c
+}
+
+// beside returns what stands behind the lock keys: their lines and fences. It is not to be changed.
+func (o *obtaining) beside() []string {
+	if !o.fenced {
+		return o.set.lines[:len(o.set.lines):len(o.set.lines)]
+	}
+	return slices.Concat(o.set.lines, o.fences)
+}
+
+// obtained makes the lock, unless the answer came too late for it or for the caller.
+func (o *obtaining) obtained(ctx context.Context, sent moment, number int64) (*Lock, error) {
+	o.declared = false
+	deadline := sent.add(window(o.ttl))
+	if at := now(); at.reached(deadline) {
+		o.halfway = true
+		return nil, &endedError{fmt.Errorf(
+			"redislock: obtain %s: %w: the answer took %s, which leaves nothing of a ttl of %s; released",
+			o.set, ErrNotObtained, round(at.since(sent)), o.ttl)}
+	}
+	if ctx.Err() != nil {
+		o.halfway = true
+		o.last = ErrNotObtained // it is given back
+		return nil, o.ended(ctx)
+	}
+	l := &Lock{
+		client: o.client, set: o.set, value: o.value,
+		ttl: o.ttl, obtained: sent, deadline: deadline,
+		queued: o.queues, fences: o.fences, number: number,
+	}
+	if o.lands != (moment{}) {
+		t := l.termsLocked() // nobody else has the lock yet
+		t.obtain, t.waiter = o.lands, o.place.id
+		t.expects(o.lands, o.ttl)
+		if o.set.reads() > 0 {
+			t.weakens = o.lands
+		}
+	}
+	if o.watchdog {
+		l.mu.Lock()
+		l.watchLocked(true)
+		l.mu.Unlock()
+	}
+	return l, nil
+}
+
+// refused decodes a refusal, and the place in line of who now stands there.
+func (o *obtaining) refused(c *call, code int64, d decoder) error {
+	conflict, err := decodeConflict(o.set.keys, &d)
+	if err == nil && code == waits {
+		err = o.placed(c.sent, &d)
+	}
+	if err != nil || len(d.reply) > 0 {
+		return errors.Join(c.garbled(), err)
+	}
+	o.conflict = conflict
+	return nil
+}
+
+// placed takes in the place in line that a script has given to the waiter, or found.
+func (o *obtaining) placed(sent moment, d *decoder) error {
+	number, micros, ms := d.number(), d.number(), d.number()
+	if d.bad {
+		return errors.New("no place in line")
+	}
+	o.place.number = strconv.FormatInt(number, 10)
+	o.place.asked, o.place.micros = sent, micros
+	if ms >= 0 {
+		o.hint = fromMillis(ms) + leaseOver
+	}
+	return nil
+}
