@@ -14,9 +14,10 @@
 //
 // A write-locked key is a string, `token` or `token|metadata`. A read-locked key is a sorted set
 // with such a member for each reader, scored with the end of that reader's own lease in
-// milliseconds of the server's clock. A writer that waits with [Options].Intent puts the same
-// value at `redislock:intent:{key}`, in the slot of the key. All of them have a TTL from their
-// first instant. Owners are compared by whole token, never by prefix. Every operation on a set is
+// milliseconds of the server's clock. Beside a key, in its slot, are `redislock:line:{key}`, a
+// sorted set of who stands in line for it with [Options].Queue; `redislock:intent:{key}`, the value
+// of a writer that waits with [Options].Intent; and `redislock:fence:{key}`, a hash of the fencing
+// numbers that were given. All of them have a TTL from their first instant. Owners are compared by whole token, never by prefix. Every operation on a set is
 // one script. Sent twice in a row it does what it does once; what a request can do that reaches the
 // server late, after others, is allowed for in [Lock.Deadline] and cleared up.
 //
@@ -31,6 +32,9 @@
 //     than the deadline, also when Redis cannot be reached, also after the machine has slept.
 //   - Nothing is left behind: what an Obtain that failed may have left is cleared up, also if its
 //     reply was lost or its context is cancelled; a Release frees whatever is still ours.
+//   - First come, first served among those who queue; the release hands over, and nothing depends on
+//     a message arriving.
+//   - Fencing: with [Options].Fenced a number that is greater than all before it.
 //   - One error for one fact: see [ErrNotObtained], [ErrLockNotHeld], [ErrUnknownOutcome].
 //
 // # What no Redis lock can promise
@@ -46,7 +50,8 @@
 //   - Eviction, FLUSHALL and whoever deletes a key remove locks. Give locks a server, or at least a
 //     database, with maxmemory-policy noeviction.
 //
-// Where two holders would do damage, let the resource itself refuse the older one.
+// Where two holders would do damage, let the resource itself refuse the older one, by its
+// [Lock.Fence].
 package redislock
 
 import (
@@ -114,7 +119,8 @@ const (
 
 // A Client obtains locks. It is safe for concurrent use, and one for each Redis client is enough:
 // what several goroutines ask for at the same time travels together. It has goroutines only while
-// something is under way, a lock is watched, or something is to be cleared up.
+// something is under way, a lock is watched, something is to be cleared up, or somebody stands in
+// line, and for 5 s after that.
 type Client struct {
 	transport   *transport
 	listeners   *listeners
@@ -188,7 +194,7 @@ func New(rdb redis.Scripter, opts ...ClientOption) *Client {
 // waits for what is under way, no longer than the time-outs of the Redis client. Afterwards Obtain
 // returns an error that is [redis.ErrClosed]; locks can still be released.
 //
-// A Client that holds no watched lock need not be closed.
+// A Client that holds no watched lock and has nobody in line need not be closed.
 func (c *Client) Close() {
 	if c.closed.Swap(true) {
 		return

@@ -5,6 +5,7 @@ import (
 	"go/parser"
 	"go/token"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -52,9 +53,10 @@ func TestReadmeShowsExamples(t *testing.T) {
 	}
 }
 
-func TestReadmeListsRights(t *testing.T) {
+func TestDocsListRights(t *testing.T) {
 	t.Parallel()
-	rule := regexp.MustCompile(`(?m)^ +ACL SETUSER .*\n(?: +\+.*\n)+`).FindString(readme(t))
+	page := string(must[[]byte](t)(os.ReadFile("docs/rights.md")))
+	rule := regexp.MustCompile(`(?m)^ +ACL SETUSER .*\n(?: +\+.*\n)+`).FindString(page)
 	var got []string
 	for _, m := range regexp.MustCompile(`\+(\S+)`).FindAllStringSubmatch(rule, -1) {
 		got = append(got, m[1])
@@ -62,7 +64,7 @@ func TestReadmeListsRights(t *testing.T) {
 	slices.Sort(got)
 	want := slices.Sorted(slices.Values(aclCommands))
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("commands (-needed +README):\n%s", diff)
+		t.Errorf("commands (-needed +docs/rights.md):\n%s", diff)
 	}
 }
 
@@ -94,20 +96,21 @@ func TestReadmeNamesParts(t *testing.T) {
 // exampleBodies are the bodies of the Examples by name, as the README shows them.
 func exampleBodies(t *testing.T) map[string]string {
 	t.Helper()
-	const name = "example_test.go"
-	source := string(must[[]byte](t)(os.ReadFile(name)))
-	files := token.NewFileSet()
-	file := must[*ast.File](t)(parser.ParseFile(files, name, source, parser.SkipObjectResolution))
 	bodies := map[string]string{}
-	for _, decl := range file.Decls {
-		f, ok := decl.(*ast.FuncDecl)
-		if !ok || !strings.HasPrefix(f.Name.Name, "Example") {
-			continue
+	for _, name := range must[[]string](t)(filepath.Glob("example*_test.go")) {
+		source := string(must[[]byte](t)(os.ReadFile(name)))
+		files := token.NewFileSet()
+		file := must[*ast.File](t)(parser.ParseFile(files, name, source, parser.SkipObjectResolution))
+		for _, decl := range file.Decls {
+			f, ok := decl.(*ast.FuncDecl)
+			if !ok || !strings.HasPrefix(f.Name.Name, "Example") {
+				continue
+			}
+			body := source[files.Position(f.Body.Lbrace).Offset+1 : files.Position(f.Body.Rbrace).Offset]
+			body = strings.TrimPrefix(body, "\n\trdb, stop := startRedis()\n\tdefer stop()\n")
+			body, _, _ = strings.Cut(body, "\n\t// Output:")
+			bodies[f.Name.Name] = dedent(body)
 		}
-		body := source[files.Position(f.Body.Lbrace).Offset+1 : files.Position(f.Body.Rbrace).Offset]
-		body = strings.TrimPrefix(body, "\n\trdb, stop := startRedis()\n\tdefer stop()\n")
-		body, _, _ = strings.Cut(body, "\n\t// Output:")
-		bodies[f.Name.Name] = dedent(body)
 	}
 	return bodies
 }
