@@ -39,7 +39,7 @@ ALLOWED := \
 RACE := $(if $(filter 1,$(shell go env CGO_ENABLED)),-race)
 
 .DEFAULT_GOAL := help
-.PHONY: help test lint lint-format lint-go lint-lua lint-mod lint-text lint-vuln bench fuzz demo fmt clean
+.PHONY: help test lint lint-format lint-go lint-lua lint-mod lint-text lint-vuln bench plot fuzz demo fmt clean
 
 help: ## this list (the default)
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -126,6 +126,14 @@ bench: $(BENCHSTAT) ## benchmarks against a real server, summed up by benchstat
 	@.ci/install
 	@go test -run '^$$' -bench '$(BENCH)' -benchmem -count=$(BENCH_COUNT) $(BENCH_PKG) | tee $(BIN)/bench.txt
 	@$(BENCHSTAT) $(BIN)/bench.txt
+
+# Into a file first: nothing is built while the benchmark runs, and one that
+# fails leaves the chart as it was.
+plot: ## docs/waiting.svg anew: what waiting costs, by the number of waiters
+	@.ci/install
+	@mkdir -p $(BIN) docs
+	@go test -run '^$$' -bench '^BenchmarkWaiting$$' -benchtime 1x -count 3 -timeout 20m . | tee $(BIN)/waiting.txt
+	@go run ./internal/plot -o docs/waiting.svg <$(BIN)/waiting.txt
 
 fuzz: ## every fuzz target, for FUZZTIME each
 	@for package in $$(go list ./...); do \
