@@ -18,8 +18,8 @@ local defined_in = {
   ["fence.lua"] = { "forget_numbers", "next_number", "number_of_hold" },
   ["entry.lua"] = { "ASKS_AGAIN", "ENTRY", "LONE_WRITER" },
   ["line.lua"] = {
-    "anybody_waits", "entry_at", "entry_of", "hand_over", "leave_line", "refusal_by_waiter", "tell",
-    "waiter_before",
+    "anybody_waits", "entry_at", "entry_of", "hand_over", "in_line", "leave_line",
+    "refusal_by_waiter", "waiter_before",
   },
 }
 

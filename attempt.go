@@ -11,6 +11,10 @@ import (
 
 // This file is one attempt of an obtaining: a call of the script, and what is made of the answer.
 
+// mostLate is how many answers to who stands in line may come too late, one after the other, before
+// it gives up: a ttl that is shorter than the way to the server is of no use.
+const mostLate = 3
+
 // waits is the code of the reply to who stands in line now.
 const waits = -2
 
@@ -20,11 +24,11 @@ func (o *obtaining) ask(ctx context.Context, wait time.Duration) (*Lock, error) 
 	c := o.call(ctx, wait)
 	c.numbered = o.fenced
 	if !o.client.transport.do(ctx, c, patience) {
-		sure := o.lands == (moment{})
+		sure, stands := o.lands == (moment{}), o.place.number != ""
 		o.doubts(now())
 		left := o.leftBehind()
-		if c.leave(func(c *call) { o.abandoned(c, left, sure) }) {
-			o.lands, o.declared = moment{}, false // that is the orphan's now
+		if c.leave(func(c *call) { o.abandoned(c, left, sure, stands) }) {
+			o.lands, o.declared, o.place.number = moment{}, false, "" // that is the orphan's now
 			left.start()
 			return nil, &endedError{fmt.Errorf("redislock: obtain %s: %w: %w after %s and %d attempts",
 				o.set, ErrUnknownOutcome, context.Cause(ctx), round(now().since(o.began)), o.asked)}
@@ -101,7 +105,7 @@ func (o *obtaining) callInLine(ctx context.Context, beside []string) *call {
 			number = unknownPlace
 		}
 	}
-	c.plain = number == "" && o.set.reads() == 0 && !o.fenced && !o.client.listeners.busy(o.set.keys[0])
+	c.plain = number == "" && o.set.reads() == 0 && !o.fenced && !o.client.listeners.busy(o.set.keys[0], o.waiter)
 	return c
 }
 
@@ -119,9 +123,13 @@ func (o *obtaining) obtained(ctx context.Context, sent moment, number int64) (*L
 	deadline := sent.add(window(o.ttl))
 	if at := now(); at.reached(deadline) {
 		o.halfway = true
-		return nil, &endedError{fmt.Errorf(
-			"redislock: obtain %s: %w: the answer took %s, which leaves nothing of a ttl of %s; released",
-			o.set, ErrNotObtained, round(at.since(sent)), o.ttl)}
+		err := fmt.Errorf("redislock: obtain %s: %w: the answer took %s, which leaves nothing of a ttl of %s; released",
+			o.set, ErrNotObtained, round(at.since(sent)), o.ttl)
+		if o.late++; o.queues && o.late <= mostLate {
+			o.hint = 0 // the keys are most likely still its own
+			return nil, err
+		}
+		return nil, &endedError{err}
 	}
 	if ctx.Err() != nil {
 		o.halfway = true
@@ -164,7 +172,7 @@ func (o *obtaining) refused(c *call, code int64, d decoder) error {
 
 // placed takes in the place in line that a script has given to the waiter, or found.
 func (o *obtaining) placed(sent moment, d *decoder) error {
-	number, micros, ms := d.number(), d.number(), d.number()
+	number, micros, ms, heard := d.number(), d.number(), d.number(), d.number()
 	if d.bad {
 		return errors.New("no place in line")
 	}
@@ -172,6 +180,14 @@ func (o *obtaining) placed(sent moment, d *decoder) error {
 	o.place.asked, o.place.micros = sent, micros
 	if ms >= 0 {
 		o.hint = fromMillis(ms) + leaseOver
+	}
+	if heard == 1 {
+		o.faults = 0
+	} else if o.hears {
+		o.client.listeners.deaf(o.waiter)
+		o.faults++
+		o.rejoin = now().add(pauseAfter(o.faults))
+		o.hears = false
 	}
 	return nil
 }

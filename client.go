@@ -253,7 +253,8 @@ type Options struct {
 	// than it holds can wait for another that does so, too: then until ctx ends. Default: off.
 	Queue bool
 
-	// Fenced gives the lock a fencing number: see [Lock.Fence]. Default: off.
+	// Fenced gives the lock a fencing number: see [Lock.Fence]. Of the locks of one Token all are
+	// fenced, or none. Default: off.
 	Fenced bool
 }
 

@@ -59,7 +59,7 @@ end
 local number
 if fenced then
   number = not stronger and number_of_hold(2 * size, everywhere, token)
-    or next_number(2 * size, everywhere, alone, token, micros)
+    or next_number(2 * size, everywhere, alone, token, micros, ttl)
 end
 if freer and anybody_waits() then
   hand_over(now, micros)

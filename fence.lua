@@ -2,9 +2,10 @@
 --
 -- Beside a lock key there is a hash of the numbers that were given for it: its field '' is the
 -- greatest of them, and the field of a token that of its hold. It stays for a day after its last
--- use, so that nothing is orphaned and numbers grow also while the server's clock goes back.
+-- use, and twice as long as the lease, so that nothing is orphaned and numbers grow also while the
+-- server's clock goes back.
 
-local FENCE_LIFE = 86400000 -- ms
+local DAY = 86400000 -- ms
 
 -- The number of a hold: for every key the one that the token was given; nil if for some key it
 -- was given none. `first` is the place of the first hash in KEYS, `where` the keys of the hold.
@@ -38,22 +39,22 @@ end
 
 -- Gives a token a number that is greater than every number given before for any of the keys.
 -- `alone[i]`: nobody else holds the key, so the numbers of other tokens are of the past.
-local function next_number(first, where, alone, token, micros)
-  local number = micros
+local function next_number(first, where, alone, token, micros, ttl)
+  local number, life = micros, string.format('%d', math.max(DAY, 2 * ttl))
   for _, i in ipairs(where) do
     number = math.max(number, 1 + tonumber(redis.call('hget', KEYS[first + i], '') or 0))
   end
   local text = string.format('%d', number)
   for _, i in ipairs(where) do
     local hash = KEYS[first + i]
-    redis.call('pexpire', hash, FENCE_LIFE) -- fails here, if ever, and leaves nothing without a TTL
+    redis.call('pexpire', hash, life) -- fails here, if ever, and leaves nothing without a TTL
     if alone[i] then
       redis.call('del', hash)
     else
       forget_dead_readers(hash, KEYS[i])
     end
     redis.call('hset', hash, '', text, token, text)
-    redis.call('pexpire', hash, FENCE_LIFE)
+    redis.call('pexpire', hash, life)
   end
   return number
 end

@@ -18,7 +18,7 @@ local kind = redis.call('type', key).ok
 local ttl = redis.call('pttl', key)
 
 local state = {'free', ttl, 0, -2, '', 0}
-if fence then
+if fence and redis.call('type', fence).ok == 'hash' then
   state[3] = tonumber(redis.call('hget', fence, '') or 0)
 end
 if intent and redis.call('type', intent).ok == 'string' then
@@ -48,7 +48,10 @@ else
   end
 end
 
-local waiters = line and redis.call('zrange', line, 0, -1, 'withscores') or {}
+local waiters = {}
+if line and redis.call('type', line).ok == 'zset' then
+  waiters = redis.call('zrange', line, 0, -1, 'withscores')
+end
 for i = 1, #waiters, 2 do
   local entry = entry_of(waiters[i])
   if entry.id then

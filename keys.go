@@ -92,11 +92,11 @@ func (s keySet) String() string {
 }
 
 // companion names the key beside a lock key that serves one purpose, such as "intent". It hashes
-// to the slot of the lock key, and no lock key can be taken for it unless its user asks for it.
-// That cannot be had for a key that holds a brace pair which is no hash tag.
+// to the slot of the lock key, no two lock keys have the same, and no lock key can be taken for it
+// unless its user asks for it. That cannot be had for a key with a '}' that has no hash tag.
 func companion(purpose, key string) (string, error) {
 	if hashTag(key) != key {
-		return "redislock:" + purpose + ":" + key, nil
+		return "redislock:" + purpose + "=" + key, nil // '=', or that of "{k}" would be that of "k"
 	}
 	if strings.Contains(key, "}") {
 		return "", fmt.Errorf("%w: %q has a '}' and no hash tag, so no other key can be made to "+

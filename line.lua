@@ -7,6 +7,8 @@ local size, fenced = #KEYS, false
 
 local places -- of the lock keys in KEYS, by name; made when it is needed
 local woken = {} -- ids of those who were told to ask again
+local plans = {} -- what wanted_by has found, by id; false: not all of it is among KEYS
+local waiting = {} -- ids of those who have to wait for some key, until somebody is dropped
 local headless = {} -- lines whose first has to be told that it is
 local dropped -- somebody was dropped, whom others may have waited for
 local caller, told = nil, {} -- the caller's channel, and what it is told in the reply
@@ -29,16 +31,30 @@ local function entry_of(text, place)
   }
 end
 
--- Publishes to a waiter and returns how many hear it: none if its process is gone.
+-- Publishes to a waiter and returns how many hear it: none if its process is gone, nil if that is
+-- not known because the user of this script may not publish.
 local function tell(entry, message)
   if entry.channel == caller then
-    told[#told + 1] = message
+    if message ~= '' then
+      told[#told + 1] = message
+    end
     return 1
   end
+  local heard
   if entry.sharded then
-    return redis.call('spublish', entry.channel, message)
+    heard = redis.pcall('spublish', entry.channel, message)
+  else
+    heard = redis.pcall('publish', entry.channel, message)
   end
-  return redis.call('publish', entry.channel, message)
+  return type(heard) == 'number' and heard or nil
+end
+
+-- A part of the line of KEYS[i], as ZRANGE gives it; nothing if there can be none, or something
+-- else is there.
+local function in_line(i, ...)
+  local line = KEYS[size + i]
+  local texts = line ~= KEYS[i] and redis.pcall('zrange', line, ...) or {}
+  return texts.err and {} or texts
 end
 
 -- Reports whether anybody may stand in any line of the script.
@@ -51,32 +67,29 @@ local function anybody_waits()
   return false
 end
 
--- Visits the living of a line in order, with the text of the one behind, and drops the dead.
--- `visit` returns whether that is enough, and whether it has removed the entry.
+-- Visits the living of a line in order and drops the dead. `visit` is given the mode, the text and
+-- the place of an entry, and the text of the one behind; it returns whether that is enough, and
+-- whether it has removed the entry.
 local function walk(i, now, visit)
-  local line = KEYS[size + i]
   local from, step = 0, 2 -- most lines are only asked for their first
-  if line == KEYS[i] then
-    return
-  end
   repeat
-    local texts = redis.call('zrange', line, from, from + step - 1, 'withscores')
+    local texts = in_line(i, from, from + step - 1, 'withscores')
     for t = 1, #texts, 2 do
-      local entry = entry_of(texts[t], tonumber(texts[t + 1]))
-      if entry.till <= now then
-        redis.call('zrem', line, entry.text)
+      local text = texts[t]
+      local till, mode = string.match(text, '^[^|]+|(%d+)|([wr])')
+      if tonumber(till or 0) <= now then -- or nobody's
+        redis.call('zrem', KEYS[size + i], text)
         dropped = true
       else
-        local enough, removed = visit(entry, texts[t + 2])
+        local enough, removed = visit(mode, text, tonumber(texts[t + 1]), texts[t + 2])
         if enough then
           return
         end
         from = removed and from or from + 1
       end
     end
-    local seen = #texts / 2
-    local all = seen < step
-    step = 32
+    local all = #texts < 2 * step
+    step = 64
   until all
 end
 
@@ -84,18 +97,22 @@ end
 -- is none before `place`, or at all. One that nobody hears is dropped.
 local function waiter_before(i, mode, token, place, now)
   local found
-  walk(i, now, function(entry)
-    if place and entry.place >= place then
+  walk(i, now, function(other, text, its_place)
+    if place and its_place >= place then
       return true
     end
-    if token_of(entry.value) == token or mode == 'read' and entry.mode == 'read' then
+    if mode == 'read' and other == 'r' then
       return false
     end
-    if tell(entry, '') > 0 then
+    local entry = entry_of(text, its_place)
+    if token_of(entry.value) == token then
+      return false
+    end
+    if tell(entry, '') ~= 0 then
       found = entry
       return true
     end
-    redis.call('zrem', KEYS[size + i], entry.text)
+    redis.call('zrem', KEYS[size + i], text)
     dropped = true
     return false, true
   end)
@@ -108,36 +125,36 @@ end
 
 -- Finds a waiter's entry in the line of KEYS[i]; without its place everybody there is looked at.
 local function entry_at(i, id, place)
-  local line = KEYS[size + i]
-  if line == KEYS[i] then
-    return nil
-  end
   local from, to = '-inf', '+inf'
   if place then
     from = string.format('%d', place)
     to = from
   end
-  local texts = redis.call('zrange', line, from, to, 'byscore')
-  for _, text in ipairs(texts) do
+  for _, text in ipairs(in_line(i, from, to, 'byscore')) do
     if string.sub(text, 1, #id + 1) == id .. '|' then
-      return entry_of(text, place or tonumber(redis.call('zscore', line, text)))
+      return entry_of(text, place or tonumber(redis.call('zscore', KEYS[size + i], text)))
     end
   end
   return nil
 end
 
--- Takes a waiter out of the line of KEYS[i]. Reports whether it stood there.
+-- Takes a waiter out of the line of KEYS[i], as often as it stands there: a late request may have
+-- entered it once more. Returns in which mode it wanted the key, nil if it did not stand there.
 local function leave_line(i, id, place)
-  local entry = entry_at(i, id, place)
-  return entry ~= nil and redis.call('zrem', KEYS[size + i], entry.text) == 1
+  local mode
+  repeat
+    local entry = entry_at(i, id, place)
+    if entry then
+      mode = entry.mode
+      redis.call('zrem', KEYS[size + i], entry.text)
+    end
+  until not entry
+  return mode
 end
 
 -- The keys of a waiter met at KEYS[i], as places in KEYS, and the modes in which it wants them;
 -- nil if they are not all there.
-local function wanted_by(entry, i)
-  if entry.keys == 1 then
-    return {i}, {[i] = entry.mode}
-  end
+local function plan_of(entry)
   if not places then
     places = {}
     for j = 1, size do
@@ -149,7 +166,7 @@ local function wanted_by(entry, i)
     local j = places[entry.names]
     home = j and entry_at(j, entry.id, entry.place)
     if not home then
-      return nil
+      return false
     end
   end
   local where, modes, at = {}, {}, 1
@@ -158,20 +175,39 @@ local function wanted_by(entry, i)
     at = start + length
     local j = places[string.sub(home.names, start, at - 1)]
     if not j then
-      return nil
+      return false
     end
     where[#where + 1] = j
     modes[j] = mode == 'w' and 'write' or 'read'
   end
-  return where, modes
+  return {where = where, modes = modes}
+end
+
+-- The keys of a waiter met at KEYS[i], as places in KEYS, and the modes in which it wants them;
+-- nil if they are not all there. Asked for once for each waiter: a set may have thousands of keys.
+local function wanted_by(entry, i)
+  if entry.keys == 1 then
+    return {i}, {[i] = entry.mode}
+  end
+  local plan = plans[entry.id]
+  if plan == nil then
+    plan = plan_of(entry)
+    plans[entry.id] = plan
+  end
+  if plan then
+    return plan.where, plan.modes
+  end
 end
 
 -- What 'h' tells the next in line after one whose lease has begun: as part of its message if that
--- goes to the same channel, else by itself.
+-- goes to the same channel, else by itself. nil if it is not known who that is.
 local function tell_next(entry, text, now)
-  local behind = text and tonumber(entry.ttl) < ASKS_AGAIN and entry_of(text)
-  if not behind or behind.till <= now then
+  if tonumber(entry.ttl) >= ASKS_AGAIN then
     return ''
+  end
+  local behind = text and entry_of(text)
+  if not behind or behind.till <= now then
+    return nil
   end
   if behind.channel == entry.channel then
     return '|' .. behind.id .. '|' .. entry.ttl
@@ -180,10 +216,9 @@ local function tell_next(entry, text, now)
   return ''
 end
 
--- Gives a waiter its locks, at once or not at all: returns false if nobody hears of it.
+-- Gives a waiter its locks, and tells it.
 local function grant(entry, where, modes, behind, now, micros)
-  local token, number = token_of(entry.value), 0
-  local alone = {}
+  local number, alone = 0, {}
   for _, i in ipairs(where) do
     leave_line(i, entry.id, entry.place) -- first: SET alone may be refused for want of memory
   end
@@ -198,49 +233,42 @@ local function grant(entry, where, modes, behind, now, micros)
     headless[i] = true
   end
   if entry.fenced then
-    number = next_number(2 * size, where, alone, token, micros)
+    number = next_number(2 * size, where, alone, token_of(entry.value), micros, entry.ttl)
   end
-  local rest = ''
+  local rest
   if entry.keys == 1 and entry.mode == 'write' then
     rest = tell_next(entry, behind, now)
-    headless[where[1]] = nil
+    headless[where[1]] = not rest or nil
   end
-  local message = string.format('g|%s|%d|%d%s', entry.id, micros, number, rest)
-  if tell(entry, message) > 0 then
-    return true
-  end
-  for _, i in ipairs(where) do
-    if modes[i] == 'write' then
-      redis.call('del', KEYS[i])
-    else
-      redis.call('zrem', KEYS[i], entry.value)
-      expire_with_last_reader(KEYS[i])
-    end
-  end
-  if entry.fenced then
-    forget_numbers(2 * size, where, token)
-  end
-  return false
+  tell(entry, string.format('g|%s|%d|%d%s', entry.id, micros, number, rest or ''))
 end
 
 -- Lets a waiter met in the line of KEYS[i] have its keys, or ask for them if they are not all among
 -- KEYS, as soon as nothing is in its way here. Returns 'granted', 'waits' or 'gone'.
 local function admit(entry, i, behind, now, micros)
+  if waiting[entry.id] then
+    return 'waits'
+  end
   local where, modes = wanted_by(entry, i)
   local token, ready = token_of(entry.value), where and (fenced or not entry.fenced)
   for _, j in ipairs(where or {i}) do
     local mode = modes and modes[j] or entry.mode
     local refused, held = look(j, mode, token, entry.value, now)
     if refused or j ~= i and waiter_before(j, mode, token, entry.place, now) then
-      return 'waits'
+      waiting[entry.id] = where and true or nil
+      return refused and j == i and 'blocked' or 'waits'
     end
     ready = ready and not held -- who holds a part already is left to do it itself
   end
-  if ready then
-    return grant(entry, where, modes, behind, now, micros) and 'granted' or 'gone'
+  -- Whether anybody hears it has to be known beforehand: what is published reaches those as well
+  -- who hear a replica, and are not counted. They are not to hear of a grant that is taken back.
+  local heard = woken[entry.id] and 1 or tell(entry, ready and '' or 'w|' .. entry.id)
+  if ready and heard and heard > 0 then
+    grant(entry, where, modes, behind, now, micros)
+    return 'granted'
   end
-  if woken[entry.id] or tell(entry, 'w|' .. entry.id) > 0 then
-    woken[entry.id] = true
+  if heard ~= 0 then
+    woken[entry.id] = not ready
     return 'waits'
   end
   for _, j in ipairs(where or {i}) do
@@ -253,11 +281,15 @@ end
 -- readers before the first writer.
 local function serve(i, now, micros)
   local readers_only = false
-  walk(i, now, function(entry, behind)
-    if readers_only and entry.mode == 'write' then
+  walk(i, now, function(mode, text, place, behind)
+    if readers_only and mode == 'w' then
       return true
     end
+    local entry = entry_of(text, place)
     local outcome = admit(entry, i, behind, now, micros)
+    if outcome == 'blocked' then
+      return true -- the key itself is held: for readers behind, too
+    end
     if outcome == 'waits' then
       readers_only = true
       return entry.mode == 'write'
@@ -274,8 +306,7 @@ end
 -- Tells the first of each line that needs it when to ask again: when the lease before it is over.
 local function tell_heads(now)
   for i in pairs(headless) do
-    local line = KEYS[size + i]
-    local text = line ~= KEYS[i] and redis.call('zrange', line, 0, 0)[1]
+    local text = in_line(i, 0, 0)[1]
     local entry = text and entry_of(text)
     local left = entry and redis.call('pttl', KEYS[i]) or -2
     if left >= 0 and left < ASKS_AGAIN and entry.till > now then
@@ -284,13 +315,16 @@ local function tell_heads(now)
   end
 end
 
--- Hands over whatever of the script's keys can be had now.
-local function hand_over(now, micros)
+-- Hands over whatever of the script's keys can be had now; those in `same` are as they were.
+local function hand_over(now, micros, same)
   repeat
-    dropped = false
+    dropped, waiting = false, {}
     for i = 1, size do
-      serve(i, now, micros)
+      if not (same and same[i]) then
+        serve(i, now, micros)
+      end
     end
+    same = nil
   until not dropped
   tell_heads(now)
 end

@@ -37,12 +37,15 @@ type listeners struct {
 
 	waiting atomic.Int64 // waiters
 
-	mu      sync.Mutex
-	closed  bool
-	by      map[subscriber]*listener
-	waiters map[string]*waiter // by id
-	fronts  map[string]int     // waiters by the first key of their set
-	ended   sync.WaitGroup
+	mu       sync.Mutex
+	closed   bool
+	by       map[subscriber]*listener
+	waiters  map[string]*waiter // by id
+	fronts   map[string]int     // waiters by the first key of their set
+	ended    sync.WaitGroup
+	standing sync.WaitGroup  // Obtains, until they have left nothing behind
+	ctx      context.Context // of all that is sent, until end
+	end      context.CancelFunc
 }
 
 func newListeners(c *Client) *listeners {
@@ -50,15 +53,17 @@ func newListeners(c *Client) *listeners {
 		client: c, name: newToken(),
 		by: make(map[subscriber]*listener), waiters: make(map[string]*waiter), fronts: make(map[string]int),
 	}
+	ls.ctx, ls.end = context.WithCancel(context.Background())
 	switch rdb := c.transport.rdb.(type) {
-	case interface {
-		MasterForKey(ctx context.Context, key string) (*redis.Client, error)
-	}:
+	case masterFinder:
 		ls.tagged, ls.shards = true, true
-		ls.source = func(key string) (subscriber, error) { return rdb.MasterForKey(context.Background(), key) }
-	case interface {
-		GetShardClientForKey(key string) (*redis.Client, error)
-	}:
+		ls.source = func(key string) (subscriber, error) {
+			if !c.transport.warm.Load() {
+				return nil, errCold
+			}
+			return rdb.MasterForKey(context.Background(), key)
+		}
+	case shardFinder:
 		ls.tagged = true
 		ls.source = func(key string) (subscriber, error) { return rdb.GetShardClientForKey(key) }
 	case subscriber:
@@ -66,6 +71,16 @@ func newListeners(c *Client) *listeners {
 	}
 	return ls
 }
+
+var (
+	// errMoved says that the server has ended a subscription: the slot of its channel has moved.
+	errMoved = errors.New("the channel has moved")
+	// errDeaf says that what is published on a channel where its keys are does not arrive.
+	errDeaf = errors.New("the channel is not heard where its keys are")
+)
+
+// errCold says that a Cluster client has not answered yet, so that finding a node may take long.
+var errCold = errors.New("the nodes of the Cluster are not known yet")
 
 // check reports whether the Redis client can hear anything at all.
 func (ls *listeners) check() error {
@@ -92,6 +107,7 @@ type listener struct {
 	pubsub   *redis.PubSub       // nil until it runs
 	channels map[string]*channel // guarded, as is all below, by the mutex of the listeners
 	planned  bool                // it is in the schedule, to be tidied up
+	probed   bool                // the server was asked whether it is still there
 	broken   bool
 }
 
@@ -104,13 +120,8 @@ type channel struct {
 
 // hear hears the channels until the connection breaks or nobody needs it any more.
 func (l *listener) hear() {
-	ctx := context.Background()
-	var pubsub *redis.PubSub
-	if l.of.shards {
-		pubsub = l.source.SSubscribe(ctx)
-	} else {
-		pubsub = l.source.Subscribe(ctx)
-	}
+	ctx := l.of.ctx
+	pubsub := l.source.Subscribe(ctx) // nothing yet
 	defer func() { _ = pubsub.Close() }()
 
 	l.of.mu.Lock()
@@ -131,30 +142,97 @@ func (l *listener) hear() {
 		var late interface{ Timeout() bool }
 		switch {
 		case err == nil:
-			err, silent = l.receive(what), false
+			l.receive(what)
+			silent = false
+		case l.refused(err):
+			err = nil
 		case !silent && errors.As(err, &late) && late.Timeout():
-			// Subscribing once more does nothing but have the server answer.
-			err, silent = l.subscribe(pubsub, names[0]), true
+			err, silent = l.probe(pubsub), true
 		}
 	}
-	l.of.client.transport.failed(err)
 	l.of.mu.Lock()
-	l.breakLocked(err)
-	l.of.mu.Unlock()
+	defer l.of.mu.Unlock()
+	if !l.broken {
+		l.of.client.transport.failed(err)
+		l.breakLocked(err)
+	}
 }
 
-func (l *listener) subscribe(pubsub *redis.PubSub, names ...string) error {
-	if l.of.shards {
-		return pubsub.SSubscribe(context.Background(), names...)
+// refused takes in an answer of the server that is an error, which concerns the channels that are
+// not heard yet. It reports false if it is not that.
+func (l *listener) refused(err error) bool {
+	if _, answer := errors.AsType[redis.Error](err); !answer {
+		return false
 	}
-	return pubsub.Subscribe(context.Background(), names...)
+	l.of.mu.Lock()
+	defer l.of.mu.Unlock()
+	some := false
+	for name, c := range l.channels {
+		if !c.heard && len(c.waiters) > 0 {
+			some = true
+			l.loseLocked(name, err)
+		}
+	}
+	return some && !l.broken
+}
+
+// loseLocked ends one channel: its waiters hear nothing any more, and are told why. The connection
+// goes with the last one.
+func (l *listener) loseLocked(name string, err error) {
+	l.of.client.transport.failed(err)
+	l.dropLocked(l.channels[name], err)
+	delete(l.channels, name)
+	if len(l.channels) == 0 {
+		l.breakLocked(err)
+	}
+}
+
+func (l *listener) dropLocked(c *channel, err error) {
+	for w := range c.waiters {
+		w.on, w.fault = nil, err
+		w.tell()
+	}
+}
+
+// probe has the server answer: subscribing once more does nothing else.
+func (l *listener) probe(pubsub *redis.PubSub) error {
+	l.of.mu.Lock()
+	var name string
+	for each, c := range l.channels {
+		if len(c.waiters) > 0 {
+			name = each
+			break
+		}
+	}
+	l.probed = name != ""
+	l.of.mu.Unlock()
+	if name == "" {
+		return nil
+	}
+	return l.subscribe(pubsub, name)
+}
+
+// subscribe sends a command for each channel: those of one have to be of one slot.
+func (l *listener) subscribe(pubsub *redis.PubSub, names ...string) error {
+	do := pubsub.Subscribe
+	if l.of.shards {
+		do = pubsub.SSubscribe
+	}
+	for _, name := range names {
+		if err := do(l.of.ctx, name); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (l *listener) unsubscribe(pubsub *redis.PubSub, names ...string) {
+	do := pubsub.Unsubscribe
 	if l.of.shards {
-		_ = pubsub.SUnsubscribe(context.Background(), names...)
-	} else {
-		_ = pubsub.Unsubscribe(context.Background(), names...)
+		do = pubsub.SUnsubscribe
+	}
+	for _, name := range names {
+		_ = do(l.of.ctx, name) // if it fails, so does receiving
 	}
 }
 
@@ -167,10 +245,7 @@ func (l *listener) breakLocked(err error) {
 	delete(l.of.by, l.source)
 	l.of.client.schedule.drop(&l.entry)
 	for _, c := range l.channels {
-		for w := range c.waiters {
-			w.on, w.fault = nil, err
-			w.tell()
-		}
+		l.dropLocked(c, err)
 	}
 	if l.pubsub != nil {
 		pubsub := l.pubsub
@@ -215,8 +290,8 @@ func (l *listener) run(at moment) {
 	}
 }
 
-// receive takes in what the connection has brought. An error ends it.
-func (l *listener) receive(what any) error {
+// receive takes in what the connection has brought.
+func (l *listener) receive(what any) {
 	ls := l.of
 	ls.mu.Lock()
 	defer ls.mu.Unlock()
@@ -228,8 +303,10 @@ func (l *listener) receive(what any) error {
 		switch {
 		case c == nil:
 		case strings.HasSuffix(what.Kind, "unsubscribe"):
-			return errors.New("the server has ended the subscription: the slot has moved")
-		case !c.heard:
+			l.loseLocked(what.Channel, errMoved)
+		case c.heard && l.probed:
+			l.probed = false
+		default: // or once more, if go-redis has opened a new connection by itself
 			c.heard = true
 			for w := range c.waiters {
 				w.wake = true
@@ -237,7 +314,18 @@ func (l *listener) receive(what any) error {
 			}
 		}
 	}
-	return nil
+}
+
+// admit takes note of an Obtain that may stand in line; its end is told to standing. It reports
+// false if the client is closed.
+func (ls *listeners) admit() bool {
+	ls.mu.Lock()
+	defer ls.mu.Unlock()
+	if ls.closed {
+		return false
+	}
+	ls.standing.Add(1)
+	return true
 }
 
 // close ends all listeners, tells their waiters, and waits until nothing goes on any more.
@@ -251,5 +339,7 @@ func (ls *listeners) close() {
 		w.tell()
 	}
 	ls.mu.Unlock()
+	ls.end()
 	ls.ended.Wait()
+	ls.standing.Wait()
 }

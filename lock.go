@@ -217,7 +217,7 @@ func (l *Lock) Release(ctx context.Context) (err error) {
 	}
 	c := l.client.transport.newCall(ctx, releaseScript, set, &l.value, 0)
 	ls := l.client.listeners
-	next := ls.busy(set.keys[0]) // most likely, and then the answer says so
+	next := ls.busy(set.keys[0], nil) // most likely, and then the answer says so
 	c.plain = set.reads() == 0 && l.fences == nil && !next
 	if next {
 		c.ls, c.more = ls, []any{ls.channel(set.keys[0])}
@@ -226,6 +226,12 @@ func (l *Lock) Release(ctx context.Context) (err error) {
 		c.extra = slices.Concat(set.lines, l.fences)
 		c.more = append(append(c.more, "")[:1], "1")
 	}
+	l.mu.Lock()
+	if l.terms != nil && l.terms.waiter != "" { // a late request may have entered it once more
+		c.extra, c.plain = slices.Concat(set.lines, l.fences), false
+		c.more = append(append(c.more, "")[:1], flag(l.fences != nil), l.terms.waiter, unknownPlace)
+	}
+	l.mu.Unlock()
 	if !l.client.transport.do(ctx, c, wait) {
 		left := l.leftBehind(set, began.add(networkGrace))
 		if c.leave(func(c *call) {

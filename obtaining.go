@@ -40,6 +40,9 @@ type obtaining struct {
 	hears    bool          // its waiter can be told
 	hint     time.Duration // when to ask again if nothing is heard
 	failures int           // since the last answer
+	faults   int           // of its subscription, since a message was heard
+	late     int           // how many answers have come too late
+	rejoin   moment        // when to subscribe again, after too many of them
 
 	fenced bool
 	fences []string
@@ -56,6 +59,9 @@ func (c *Client) obtain(ctx context.Context, write, read []string, ttl time.Dura
 	if err != nil {
 		return nil, fmt.Errorf("redislock: obtain: %w", err)
 	}
+	if o.queues && !c.listeners.admit() {
+		return nil, fmt.Errorf("redislock: obtain: %w", errClosed)
+	}
 	var mine *claim
 	token, _ := decodeValue(o.value)
 	if o.shared {
@@ -64,6 +70,7 @@ func (c *Client) obtain(ctx context.Context, write, read []string, ttl time.Dura
 	}
 	var lock *Lock
 	if o.queues {
+		defer c.listeners.standing.Done()
 		lock, err = o.stand(ctx)
 	} else {
 		lock, err = o.run(ctx)
@@ -133,7 +140,8 @@ func (o *obtaining) name() (err error) {
 				return err
 			}
 		}
-	} else if o.intents, err = companions(nil, "intent", keys[write:]); err != nil {
+	}
+	if o.intents, err = companions(nil, "intent", keys[write:]); err != nil {
 		return err
 	}
 	if o.declares {
@@ -205,6 +213,9 @@ func (o *obtaining) leftBehind() *orphan {
 	left := o.client.newOrphan(set, o.value, o.lands, o.ttl)
 	if o.queues {
 		left.waiter, left.place = o.place.id, cmp.Or(o.place.number, unknownPlace)
+		if o.lands != (moment{}) {
+			left.place = unknownPlace // a late request may have another
+		}
 	}
 	if !o.declared {
 		left.fences = o.fences
@@ -213,15 +224,15 @@ func (o *obtaining) leftBehind() *orphan {
 }
 
 // abandoned is told the outcome of a call that was left: whether anything can still come of it,
-// if none is to come of the calls before it.
-func (o *obtaining) abandoned(c *call, left *orphan, sure bool) {
+// if none is to come of the calls before it; and whether it stood in line already.
+func (o *obtaining) abandoned(c *call, left *orphan, sure, stands bool) {
 	switch {
 	case !sure || c.unsure:
 	case errors.Is(c.err, errNotSent):
-		left.landed(o.declares)
+		left.landed(o.declares || stands)
 	case c.err == nil:
 		if code, _, err := c.code(); err == nil {
-			left.landed(code != 0 || o.declares || o.place.number != "")
+			left.landed(code != 0 || o.declares || stands)
 		}
 	}
 }
@@ -229,7 +240,7 @@ func (o *obtaining) abandoned(c *call, left *orphan, sure bool) {
 // clearUp removes what a failed obtaining may have left behind.
 func (o *obtaining) clearUp() {
 	switch {
-	case o.place.number != "":
+	case o.place.number != "" || o.queues && o.halfway:
 		o.leave()
 	case o.lands != (moment{}) || o.declared || o.halfway:
 		o.leftBehind().start()

@@ -26,28 +26,30 @@ end
 if #KEYS == 2 and not ARGV[4] and KEYS[2] ~= KEYS[1]
   and redis.call('mget', KEYS[1])[1] == ARGV[1] then
   local key, line = KEYS[1], KEYS[2]
-  local text = redis.call('zrange', line, 0, 0)[1]
+  local text = redis.pcall('zrange', line, 0, 0)[1] -- nil if it is something else
   local id, till, command, ttl, channel, at = string.match(text or '', LONE_WRITER)
   local time = redis.call('time')
   local ms = time[1] * 1000 + math.floor(time[2] / 1000)
   if id and tonumber(till) > ms and tonumber(ttl) >= ASKS_AGAIN then
-    redis.call('zrem', line, text) -- before SET, which alone may be refused for want of memory
-    redis.call('set', key, string.sub(text, at + channel), 'px', ttl)
-    local message = string.format('g|%s|%s%06d|0', id, time[1], time[2])
+    local value, heard = string.sub(text, at + channel), 1
     channel = string.sub(text, at, at + channel - 1)
-    local heard
-    if channel == ARGV[2] then
-      return {1, message}
+    if channel ~= ARGV[2] then -- see admit
+      heard = command == 's' and redis.pcall('spublish', channel, '')
+        or redis.pcall('publish', channel, '')
     end
-    if command == 's' then
-      heard = redis.call('spublish', channel, message)
-    else
-      heard = redis.call('publish', channel, message)
-    end
-    if heard > 0 then
+    if type(heard) == 'number' and heard > 0 then
+      redis.call('zrem', line, text) -- before SET, which alone may be refused for want of memory
+      redis.call('set', key, value, 'px', ttl)
+      local message = string.format('g|%s|%s%06d|0', id, time[1], time[2])
+      if channel == ARGV[2] then
+        return {1, message}
+      elseif command == 's' then
+        redis.call('spublish', channel, message)
+      else
+        redis.call('publish', channel, message)
+      end
       return 1
     end
-    redis.call('set', key, ARGV[1], 'px', ttl) -- as if nothing had been, but for who is gone
   end
 end
 
@@ -88,6 +90,7 @@ for i = 1, size do
     if member then
       redis.call('zrem', KEYS[i], member)
       expire_with_last_reader(KEYS[i])
+      headless[i] = lined or nil -- the last lease may end sooner now
     else
       lost[#lost + 1] = i
     end
@@ -99,10 +102,15 @@ if fenced and not ARGV[6] then
   forget_numbers(2 * size, everywhere, token)
 end
 if lined then
+  local same = {}
   for i = 1, id ~= '' and size or 0 do
-    headless[i] = leave_line(i, id, place) or nil
+    local mode = leave_line(i, id, place)
+    headless[i] = mode and true
+    -- Nobody but a writer can have waited for a reader that gives up.
+    local front = mode == 'read' and #lost > size and in_line(i, 0, 0)[1]
+    same[i] = front and entry_of(front).mode == 'read'
   end
-  hand_over(now, micros)
+  hand_over(now, micros, same)
 end
 
 local reply = #lost > 1 and lost or {1}

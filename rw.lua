@@ -18,8 +18,9 @@
 -- Reply    1, or {1, fencing number}: every key is held in its mode, for ttl from now. What the
 --          token held already, in either mode, counts as free; it keeps its number.
 --          {0, index, mode, ttl, detail}: see refusal. No lock was changed.
---          {-2, index, mode, ttl, detail, place, µs, ms}: it stands in line, at this µs of the
---          server's clock; ms: when to ask again if nothing is heard, -1: nothing to go by
+--          {-2, index, mode, ttl, detail, place, us, ms, 1 or 0}: it stands in line, at this
+--          microsecond of the server's clock; ms: when to ask again if nothing is heard, -1: nothing
+--          to go by; whether anybody hears its channel here
 
 -- One free key, and no line: most of the calls of those who would wait.
 if #KEYS == 2 and ARGV[3] == '1' and ARGV[5] == '' and redis.call('exists', KEYS[2]) == 0
@@ -49,7 +50,7 @@ if #KEYS == 2 and ARGV[3] == '1' and ARGV[5] == '' and ARGV[8] == '' then
     if math.floor(last / 1000000) ~= tonumber(time[1]) then -- the first of each second does it
       redis.call('pexpire', line, string.format('%d', 2 * ARGV[9]))
     end
-    return {-2, 1, 'write', left, string.sub(held, at), place, micros, -1}
+    return {-2, 1, 'write', left, string.sub(held, at), place, micros, -1, 1} -- it has just begun
   end
 end
 
@@ -126,6 +127,12 @@ local function enter_lines()
   end
   local score, till = string.format('%d', at), string.format('%d', 2 * life)
   names = table.concat(names)
+  local heard
+  if ARGV[10] == 's' then
+    heard = redis.call('spublish', ARGV[11], '')
+  else
+    heard = redis.call('publish', ARGV[11], '')
+  end
   for i = 1, size do
     local line, text = KEYS[size + i], my_entry(i, now + life, names)
     if place then
@@ -135,16 +142,16 @@ local function enter_lines()
       -- Nothing happens here, but what may not be done fails before anything is left behind.
       redis.call('zadd', line, 'xx', score, text)
       redis.call('pexpire', line, till)
-      tell(entry_of(text), '')
     end
     redis.call('zadd', line, score, text)
     redis.call('pexpire', line, till)
   end
   place = at
+  return heard > 0 and 1 or 0
 end
 
 if refused and id ~= '' then
-  enter_lines()
+  local heard = enter_lines()
   local first, ms = refused[2], -1
   if refused[3] ~= 'queue' then
     local front = redis.call('zrange', KEYS[size + first], 0, 0)
@@ -152,7 +159,7 @@ if refused and id ~= '' then
       ms = refused[4]
     end
   end
-  return {-2, first, refused[3], refused[4], refused[5], place, micros, ms}
+  return {-2, first, refused[3], refused[4], refused[5], place, micros, ms, heard}
 end
 if refused then
   if intent ~= '' then
@@ -188,7 +195,7 @@ end
 local number
 if fenced then
   number = all_mine and number_of_hold(2 * size, everywhere, token)
-    or next_number(2 * size, everywhere, alone, token, micros)
+    or next_number(2 * size, everywhere, alone, token, micros, ttl)
 end
 if place then
   for i = 1, size do

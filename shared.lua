@@ -106,6 +106,9 @@ local function look(index, mode, token, value, now)
   local ttl = redis.call('pttl', key)
   if kind == 'string' then
     local held = redis.call('get', key)
+    if not held then
+      return nil, nil, 'none' -- where the clock runs on inside a script
+    end
     if token_of(held) == token then
       return nil, held, kind
     end

@@ -59,16 +59,22 @@ func newTransport(rdb redis.Scripter, batching bool) *transport {
 // that one that embeds a Ring or a ClusterClient counts as one.
 func (t *transport) placement() placement {
 	switch t.rdb.(type) {
-	case interface {
-		MasterForKey(ctx context.Context, key string) (*redis.Client, error)
-	}:
+	case masterFinder:
 		return bySlot
-	case interface {
-		GetShardClientForKey(key string) (*redis.Client, error)
-	}:
+	case shardFinder:
 		return byTag
 	}
 	return anywhere
+}
+
+// A masterFinder is a *redis.ClusterClient, or embeds one.
+type masterFinder interface {
+	MasterForKey(ctx context.Context, key string) (*redis.Client, error)
+}
+
+// A shardFinder is a *redis.Ring, or embeds one.
+type shardFinder interface {
+	GetShardClientForKey(key string) (*redis.Client, error)
 }
 
 // start sends a call and returns; what comes then takes the outcome.
@@ -94,7 +100,7 @@ func (t *transport) do(ctx context.Context, c *call, patience time.Duration) boo
 // failed takes note that the connection for a call failed: a Cluster client that may not send
 // the call again by itself does not look for the new place of the key either.
 func (t *transport) failed(err error) {
-	if cluster, ok := t.rdb.(*redis.ClusterClient); ok && classify(err) != final {
+	if cluster, ok := t.rdb.(interface{ ReloadState(ctx context.Context) }); ok && classify(err) != final {
 		cluster.ReloadState(context.Background())
 	}
 }
@@ -123,11 +129,11 @@ func (t *transport) drain() {
 func (t *transport) lane(key string) *lane {
 	var server *redis.Client
 	switch rdb := t.rdb.(type) {
-	case *redis.ClusterClient:
+	case masterFinder:
 		if t.warm.Load() {
 			server, _ = rdb.MasterForKey(context.Background(), key)
 		}
-	case *redis.Ring:
+	case shardFinder:
 		server, _ = rdb.GetShardClientForKey(key)
 	}
 	if server == nil {

@@ -12,6 +12,7 @@ import (
 type waiter struct {
 	id      string
 	key     string // the first of its set
+	keys    []string
 	channel string
 	news    chan struct{} // full if something below has changed
 
@@ -29,8 +30,8 @@ type grant struct {
 	number int64 // its fencing number
 }
 
-func (ls *listeners) newWaiter(id, key string) *waiter {
-	return &waiter{id: id, key: key, channel: ls.channel(key), news: make(chan struct{}, 1)}
+func (ls *listeners) newWaiter(id string, keys []string) *waiter {
+	return &waiter{id: id, key: keys[0], keys: keys, channel: ls.channel(keys[0]), news: make(chan struct{}, 1)}
 }
 
 func (w *waiter) tell() {
@@ -103,6 +104,27 @@ func (ls *listeners) enterLocked(w *waiter, l *listener) {
 	}
 }
 
+// follow takes a waiter off a listener that is not where its key is any more.
+func (ls *listeners) follow(w *waiter) {
+	source, err := ls.source(w.key)
+	ls.mu.Lock()
+	defer ls.mu.Unlock()
+	if err == nil && w.on != nil && w.on.source != source {
+		ls.detachLocked(w)
+	}
+}
+
+// deaf ends the channel of a waiter, and with it that of others: it is heard at another server than
+// the one where the keys are.
+func (ls *listeners) deaf(w *waiter) {
+	ls.mu.Lock()
+	defer ls.mu.Unlock()
+	if w.on != nil {
+		w.on.loseLocked(w.channel, errDeaf)
+		w.fault = nil // it knows
+	}
+}
+
 // leave ends the waiter.
 func (ls *listeners) leave(w *waiter) {
 	ls.mu.Lock()
@@ -118,10 +140,16 @@ func (ls *listeners) leave(w *waiter) {
 	if ls.fronts[w.key]--; ls.fronts[w.key] == 0 {
 		delete(ls.fronts, w.key)
 	}
+	ls.detachLocked(w)
+}
+
+// detachLocked takes a waiter off its listener, which it may be the last one to need.
+func (ls *listeners) detachLocked(w *waiter) {
 	l := w.on
 	if l == nil {
 		return
 	}
+	w.on = nil
 	c := l.channels[w.channel]
 	delete(c.waiters, w)
 	if len(c.waiters) > 0 {
@@ -159,6 +187,13 @@ func (ls *listeners) waits(w *waiter, wait time.Duration) {
 	}
 }
 
+// hears reports whether the waiter's channel is heard.
+func (ls *listeners) hears(w *waiter) bool {
+	ls.mu.Lock()
+	defer ls.mu.Unlock()
+	return w.on != nil && w.on.channels[w.channel].heard
+}
+
 // news takes what the waiter has heard.
 func (ls *listeners) news(w *waiter) (granted *grant, wake, hears bool, fault error) {
 	ls.mu.Lock()
@@ -175,8 +210,7 @@ func (ls *listeners) hear(message string) {
 	ls.hearLocked(message)
 }
 
-// rouse has everybody ask who waits for a set that begins with one of the keys: what they were told
-// may have been lost.
+// rouse has everybody ask who waits for one of the keys: what they were told may have been lost.
 func (ls *listeners) rouse(keys []string) {
 	if ls.waiting.Load() == 0 {
 		return
@@ -184,7 +218,7 @@ func (ls *listeners) rouse(keys []string) {
 	ls.mu.Lock()
 	defer ls.mu.Unlock()
 	for _, w := range ls.waiters {
-		if slices.Contains(keys, w.key) {
+		if slices.ContainsFunc(w.keys, func(key string) bool { return slices.Contains(keys, key) }) {
 			w.wake = true
 			w.tell()
 		}
@@ -232,12 +266,16 @@ func (ls *listeners) askLocked(w *waiter, text string) {
 	}
 }
 
-// busy reports whether somebody in this Client waits for a set that begins with the key.
-func (ls *listeners) busy(key string) bool {
+// busy reports whether somebody else in this Client waits for a set that begins with the key.
+func (ls *listeners) busy(key string, myself *waiter) bool {
 	if ls.waiting.Load() == 0 {
 		return false
 	}
 	ls.mu.Lock()
 	defer ls.mu.Unlock()
-	return ls.fronts[key] > 0
+	others := ls.fronts[key]
+	if myself != nil && ls.waiters[myself.id] == myself {
+		others--
+	}
+	return others > 0
 }

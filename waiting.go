@@ -7,6 +7,8 @@ import (
 	"math/rand/v2"
 	"sync"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 )
 
 const (
@@ -38,12 +40,8 @@ type standing struct {
 // lock that was granted is confirmed. What a message brings is only the time until then.
 func (o *obtaining) stand(ctx context.Context) (*Lock, error) {
 	ls := o.client.listeners
-	token, _ := decodeValue(o.value)
-	o.place.id = token
-	if o.shared {
-		o.place.id = newToken()
-	}
-	w := ls.newWaiter(o.place.id, o.set.keys[0])
+	o.place.id = newToken() // not the token: others read it
+	w := ls.newWaiter(o.place.id, o.set.keys)
 	o.waiter = w
 	defer ls.leave(w)
 	o.hears = ls.enter(w)
@@ -51,6 +49,8 @@ func (o *obtaining) stand(ctx context.Context) (*Lock, error) {
 		if err := o.over(ctx); err != nil {
 			return nil, err
 		}
+		ls.follow(w)
+		o.hears = ls.hears(w)
 		ls.asks(w)
 		o.hint = maxTTL
 		lock, err := o.ask(ctx, 0)
@@ -85,7 +85,11 @@ func (o *obtaining) pause() time.Duration {
 		return o.nextWait()
 	}
 	o.failures++
-	pause := min(longestPause, 10*time.Millisecond<<min(o.failures, 10))
+	return pauseAfter(o.failures)
+}
+
+func pauseAfter(failures int) time.Duration {
+	pause := min(longestPause, 5*time.Millisecond<<min(failures, 10))
 	return pause/2 + rand.N(pause/2)
 }
 
@@ -104,7 +108,7 @@ func (o *obtaining) over(ctx context.Context) error {
 // there can be none.
 func (o *obtaining) listen(ctx context.Context) (*Lock, error) {
 	ls, w := o.client.listeners, o.waiter
-	if !o.hears {
+	if !o.hears && !now().precedes(o.rejoin) {
 		ls.join(w)
 	}
 	for {
@@ -116,6 +120,9 @@ func (o *obtaining) listen(ctx context.Context) (*Lock, error) {
 			return nil, nil //nolint:nilnil // asking ends it
 		}
 		granted, wake, hears, fault := ls.news(w)
+		if !hears {
+			o.place.asked = moment{} // when it hears again, that may be of a server with another clock
+		}
 		if o.hears && fault != nil {
 			ls.join(w) // it has heard well until now
 			fault = nil
@@ -131,15 +138,37 @@ func (o *obtaining) listen(ctx context.Context) (*Lock, error) {
 			return nil, nil //nolint:nilnil // it is time to ask
 		}
 		if fault != nil {
-			err := fmt.Errorf("redislock: obtain %s: subscribe: %w", o.set, fault)
-			pause := o.pause()
-			if pause < 0 || o.place.number == "" && classify(fault) == final {
+			pause, err := o.unheard(fault)
+			if err != nil {
 				return nil, err
 			}
-			o.last = err
 			ls.waits(w, pause) // then it asks, and tries to subscribe again
 		}
 	}
+}
+
+// unheard returns how long to wait after a subscription has failed, or why there is no point in
+// that: as with other commands that fail it is tried a few times, and then as the strategy says.
+func (o *obtaining) unheard(fault error) (time.Duration, error) {
+	set := o.set
+	err := fmt.Errorf("redislock: obtain %s: subscribe: %w", set, fault)
+	if answer, ok := errors.AsType[redis.Error](fault); ok {
+		err = fmt.Errorf("redislock: obtain %s: subscribe: %w", set, newServerError(answer))
+	}
+	o.last = err
+	o.faults++
+	lined := o.place.number != "" && o.place.number != unknownPlace
+	switch {
+	case !lined && classify(fault) == final && fault != errMoved && fault != errDeaf: //nolint:errorlint // these values
+		return 0, err
+	case lined || o.faults < defaultTries:
+		return pauseAfter(o.faults), nil
+	}
+	pause := o.nextWait()
+	if pause < 0 {
+		return 0, err
+	}
+	return pause, nil
 }
 
 // since returns a moment that is certain to be before the lock was granted: that of the last answer,
@@ -148,7 +177,7 @@ func (o *obtaining) listen(ctx context.Context) (*Lock, error) {
 // is older than that answer, or so late that little of the lease is certain: then asking tells.
 func (o *obtaining) since(g *grant) (moment, bool) {
 	elapsed := time.Duration(g.micros-o.place.micros) * time.Microsecond
-	if o.place.asked == (moment{}) || elapsed < 0 {
+	if o.place.asked == (moment{}) || elapsed < 0 || o.fenced && g.number <= 0 {
 		return moment{}, false
 	}
 	at := now()

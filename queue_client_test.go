@@ -1,0 +1,193 @@
+package redislock_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/redistest"
+)
+
+// Waits that end at any moment, most of them just when they are over anyway; beside them some that
+// are in no hurry, and must not be kept longer than their turn takes.
+func TestQueueCancelHammer(t *testing.T) {
+	onServers(t, func(t *testing.T, b *redistest.Server) {
+		w := newWorld(t, b)
+		worlds := []*world{w, w.beside(t, b)}
+		keys := w.keys("a", "b")
+		sets := [][]string{keys, keys[:1], keys[1:], {keys[1], keys[0]}}
+		inside := map[string]*atomic.Int32{keys[0]: {}, keys[1]: {}}
+		turn := func(ctx context.Context, who int) (bool, error) {
+			opt := queue()
+			opt.Metadata = fmt.Sprint(who)
+			set := sets[rand.N(len(sets))]
+			lock, err := worlds[who%2].client.Obtain(ctx, set, long, opt)
+			if err != nil {
+				if ctx.Err() == nil {
+					return false, err
+				}
+				return false, nil
+			}
+			for _, key := range set {
+				if inside[key].Add(1) != 1 {
+					t.Error("two are inside")
+				}
+			}
+			for _, key := range set {
+				inside[key].Add(-1)
+			}
+			return true, lock.Release(t.Context())
+		}
+		var got [2]atomic.Int64 // who was served: the hasty, the patient
+		var wg sync.WaitGroup
+		hammer := func(kind, who, n int, patience func() time.Duration) {
+			wg.Go(func() {
+				for range n {
+					ctx, cancel := context.WithTimeout(t.Context(), patience())
+					ok, err := turn(ctx, who)
+					cancel()
+					if err != nil || kind == 1 && !ok {
+						t.Errorf("%d: served: %v, error: %v", who, ok, err)
+						return
+					}
+					if ok {
+						got[kind].Add(1)
+					}
+				}
+			})
+		}
+		for who := range 24 {
+			hammer(0, who, 40, func() time.Duration { return rand.N(40 * time.Millisecond) })
+		}
+		for who := range 4 {
+			hammer(1, 100+who, 20, func() time.Duration { return soon })
+		}
+		wg.Wait()
+		if n := got[0].Load(); n == 0 || n == 24*40 {
+			t.Errorf("%d hasty waits of %d had an end, want some of both", n, 24*40)
+		}
+		w.noTraceSoon(t, keys...)
+	})
+}
+
+func TestQueueUnreachableAtFirst(t *testing.T) {
+	t.Parallel()
+	for _, fault := range []string{"refused", "deaf"} {
+		t.Run(fault, func(t *testing.T) {
+			t.Parallel()
+			b := redistest.Shared(t, redistest.Redis)
+			relay, w := redistest.NewRelay(t, b.Addr()), newWorld(t, b)
+			rdb := relay.Client(t, impatient, func(o *redis.Options) { o.DialerRetries = 1 })
+			client := redislock.New(rdb)
+			if fault == "deaf" { // it can ask, and not subscribe
+				client = redislock.New(deaf{b.Client(t), rdb})
+			}
+			t.Cleanup(client.Close)
+			key := w.key("k")
+			holder := must[*redislock.Lock](t)(w.client.Obtain(t.Context(), []string{key}, long, nil))
+			relay.Refuse(true)
+			_, err := client.Obtain(t.Context(), []string{key}, long, queue())
+			if err == nil || errors.Is(err, redislock.ErrNotObtained) {
+				t.Errorf("got error %v, want why nothing is known", err)
+			}
+			opt := queue()
+			opt.RetryStrategy = redislock.LinearBackoff(50 * time.Millisecond)
+			turns := make(chan turn, 1)
+			go func() {
+				lock, err := client.Obtain(t.Context(), []string{key}, long, opt)
+				turns <- turn{"a", lock, err}
+			}()
+			wantNobody(t, turns)
+			relay.Refuse(false)
+			w.inLine(t, key, 1)
+			noError(t, holder.Release(t.Context()))
+			noError(t, wantTurn(t, turns, "a")[0].Release(t.Context()))
+			w.noTraceSoon(t, key)
+		})
+	}
+}
+
+func TestQueueClientClosed(t *testing.T) {
+	for name, n := range map[string]int{"one waits": 1, "many wait": 100} {
+		t.Run(name, func(t *testing.T) {
+			onServers(t, func(t *testing.T, s *redistest.Server) {
+				for range 20 {
+					clientClosed(t, s, n)
+				}
+			})
+		})
+	}
+}
+
+// clientClosed closes a Client for which n wait, and at once its Redis client.
+func clientClosed(t *testing.T, s *redistest.Server, n int) {
+	t.Helper()
+	w := newWorld(t, s)
+	key := w.key("k")
+	holder := must[*redislock.Lock](t)(w.client.Obtain(t.Context(), []string{key}, long, nil))
+	rdb := s.Client(t)
+	client := redislock.New(rdb)
+	ends := make(chan error, n)
+	for range n {
+		go func() {
+			_, err := client.Obtain(t.Context(), []string{key}, long, queue())
+			ends <- err
+		}()
+	}
+	w.inLine(t, key, n)
+	client.Close()
+	noError(t, rdb.Close())
+	for range n {
+		select {
+		case err := <-ends:
+			wantIs(t, err, redis.ErrClosed)
+		case <-time.After(soon):
+			t.Fatal("somebody still waits")
+		}
+	}
+	if line := must[[]redislock.KeyState](t)(w.client.Inspect(t.Context(), key))[0].Line; len(line) != 0 {
+		t.Errorf("%d of %d are left in line", len(line), n)
+	}
+	eventually(t, time.Second, "no subscription is left", func() bool { return subscriptions(t, w.rdb) == 0 })
+	noError(t, holder.Release(t.Context()))
+	w.wantNoTrace(t, key)
+}
+
+func subscriptions(t *testing.T, rdb *redis.Client) int {
+	t.Helper()
+	return len(must[[]string](t)(rdb.PubSubChannels(t.Context(), "redislock:wake:*").Result()))
+}
+
+// The connection goes a little after the last who needed it.
+func TestQueueLingers(t *testing.T) {
+	onServers(t, func(t *testing.T, s *redistest.Server) {
+		w := newWorld(t, s)
+		served := func() {
+			key := w.key("k")
+			holder := must[*redislock.Lock](t)(w.client.Obtain(t.Context(), []string{key}, long, queue()))
+			ended := crowd(t, 10, key, w)
+			noError(t, holder.Release(t.Context()))
+			ended(soon)
+			w.noTraceSoon(t, key)
+		}
+		served()
+		time.Sleep(time.Second)
+		served()
+		if n := subscriptions(t, w.rdb); n != 1 {
+			t.Errorf("%d channels are heard just after the last wait, want 1", n)
+		}
+		eventually(t, polled, "the subscription ends", func() bool { return subscriptions(t, w.rdb) == 0 })
+		eventually(t, time.Second, "its connection ends", func() bool {
+			return must[string](t)(w.rdb.Do(t.Context(), "client", "list", "type", "pubsub").Text()) == ""
+		})
+		served() // and begins anew
+	})
+}

@@ -1,0 +1,343 @@
+package redislock_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/redistest"
+)
+
+// scripts is a Redis client that can run scripts and nothing else.
+type scripts struct{ redis.Scripter }
+
+func TestQueueRefusedUnsent(t *testing.T) {
+	scenario(t, func(t *testing.T, w *world) {
+		refused := func(client *redislock.Client, target error, keys ...string) {
+			t.Helper()
+			refusedUnsent(t, w.rdb, target, func() error {
+				_, err := client.Obtain(t.Context(), keys, long, queue())
+				return err
+			})
+		}
+		deaf := redislock.New(scripts{w.rdb})
+		defer deaf.Close()
+		refused(deaf, errors.ErrUnsupported, w.key("a"))
+		refused(w.client, redislock.ErrInvalidKeys, w.key("a}b"))
+		refused(w.client, redislock.ErrInvalidKeys, w.key("a"), w.key("a}b"))
+		lock := must[*redislock.Lock](t)(w.client.Obtain(t.Context(), []string{w.key("a}b")}, long, nil))
+		noError(t, lock.Release(t.Context()))
+	})
+}
+
+// As long as live waiters stand in line, also while the key itself is free.
+func TestQueueKeepsOthersOut(t *testing.T) {
+	scenario(t, func(t *testing.T, w *world) {
+		key := w.key("k")
+		must[*redislock.Lock](t)(w.client.Obtain(t.Context(), []string{key}, long, nil))
+		turns := make(chan turn, 1)
+		w.wait(t.Context(), turns, "first", []string{key}, nil)
+		w.inLine(t, key, 1)
+		noError(t, w.rdb.Del(t.Context(), key).Err()) // which nobody is told
+		for _, obtain := range []func() (*redislock.Lock, error){
+			func() (*redislock.Lock, error) { return w.client.Obtain(t.Context(), []string{key}, long, nil) },
+			func() (*redislock.Lock, error) { return w.client.ObtainRead(t.Context(), []string{key}, long, nil) },
+			func() (*redislock.Lock, error) {
+				return w.client.Obtain(t.Context(), []string{key, w.key("other")}, long, nil)
+			},
+		} {
+			_, err := obtain()
+			conflict := wantConflict(t, err, key, redislock.ModeQueue)
+			if conflict.Metadata != "first" {
+				t.Errorf("got metadata %q, want that of the first in line", conflict.Metadata)
+			}
+		}
+		select {
+		case got := <-turns:
+			noError(t, got.err)
+			noError(t, got.lock.Release(t.Context()))
+		case <-time.After(polled):
+			t.Fatal("the first in line has not asked")
+		}
+		w.wantNoTrace(t, key)
+	})
+}
+
+// leases has some stand in line, one after the other, who let their leases expire.
+func leases(t *testing.T, w *world, key string, ttl time.Duration, who ...string) <-chan turn {
+	t.Helper()
+	turns := make(chan turn, len(who))
+	for i, name := range who {
+		go func() {
+			lock, err := w.client.Obtain(t.Context(), []string{key}, ttl, queue())
+			turns <- turn{name, lock, err}
+		}()
+		w.inLine(t, key, i+1)
+	}
+	return turns
+}
+
+// wantLeases checks that each follows as soon as the lease before it is over.
+func wantLeases(t *testing.T, turns <-chan turn, ends time.Time, ttl time.Duration, who ...string) {
+	t.Helper()
+	for _, want := range who {
+		select {
+		case got := <-turns:
+			noError(t, got.err)
+			late := time.Since(ends)
+			if got.who != want || late > time.Second || late < -ttl/50-2*time.Millisecond {
+				t.Fatalf("%s has it %v after the lease before, want %s soon after", got.who, late, want)
+			}
+			ends = time.Now().Add(ttl)
+		case <-time.After(time.Until(ends) + polled):
+			t.Fatalf("%s has not got the lock", want)
+		}
+	}
+}
+
+func TestQueueLeaseExpires(t *testing.T) {
+	const ttl = 800 * time.Millisecond
+	t.Run("one after the other", func(t *testing.T) {
+		scenario(t, func(t *testing.T, w *world) {
+			key := w.key("k")
+			holder := must[*redislock.Lock](t)(w.client.Obtain(t.Context(), []string{key}, ttl, nil))
+			turns := leases(t, w, key, ttl, "a", "b", "c")
+			wantLeases(t, turns, holder.Deadline(), ttl, "a", "b", "c")
+			w.noTraceSoon(t, key)
+		})
+	})
+	t.Run("of one to whom it was handed over", func(t *testing.T) {
+		scenario(t, func(t *testing.T, w *world) {
+			key := w.key("k")
+			holder := must[*redislock.Lock](t)(w.client.Obtain(t.Context(), []string{key}, long, nil))
+			turns := leases(t, w, key, ttl, "a", "b", "c")
+			noError(t, holder.Release(t.Context()))
+			wantLeases(t, turns, time.Now(), ttl, "a", "b", "c")
+			w.noTraceSoon(t, key)
+		})
+	})
+	t.Run("of one who stood behind a dead one", func(t *testing.T) {
+		t.Parallel()
+		s := newStreet(t)
+		key := s.key("k")
+		holder := s.hold(t)
+		s.kill(t, s.process(t, ttl, 0))
+		turns := make(chan turn, 2)
+		for i, who := range []string{"a", "b"} {
+			go func() {
+				lock, err := s.client.Obtain(t.Context(), []string{key}, ttl, queue())
+				turns <- turn{who, lock, err}
+			}()
+			s.inLine(t, key, i+2)
+		}
+		noError(t, holder.Release(t.Context()))
+		wantLeases(t, turns, time.Now(), ttl, "a", "b")
+		s.noTraceSoon(t, key)
+	})
+	t.Run("of a reader, after that of another has ended sooner than it would", func(t *testing.T) {
+		scenario(t, func(t *testing.T, w *world) {
+			key := w.key("k")
+			short := must[*redislock.Lock](t)(w.client.ObtainRead(t.Context(), []string{key}, 2*ttl, nil))
+			other := must[*redislock.Lock](t)(w.client.ObtainRead(t.Context(), []string{key}, long, nil))
+			turns := leases(t, w, key, ttl, "a")
+			noError(t, other.Release(t.Context()))
+			wantLeases(t, turns, short.Deadline(), ttl, "a")
+			w.noTraceSoon(t, key)
+		})
+	})
+	t.Run("1 ms", func(t *testing.T) {
+		scenario(t, func(t *testing.T, w *world) {
+			key := w.key("k")
+			holder := must[*redislock.Lock](t)(w.client.Obtain(t.Context(), []string{key}, long, nil))
+			turns := leases(t, w, key, time.Millisecond, "a", "b", "c", "d")
+			noError(t, holder.Release(t.Context()))
+			end := time.After(soon)
+			for range cap(turns) {
+				select {
+				case got := <-turns:
+					if got.err != nil { // it may have been over before it was known
+						wantIs(t, got.err, redislock.ErrNotObtained)
+					}
+				case <-end:
+					t.Fatal("somebody has not got the lock")
+				}
+			}
+			w.noTraceSoon(t, key)
+		})
+	})
+}
+
+func TestQueueForeign(t *testing.T) {
+	for _, kind := range []string{"hash", "list", "string"} {
+		t.Run(kind, func(t *testing.T) {
+			scenario(t, func(t *testing.T, w *world) {
+				key := w.key("k")
+				noError(t, map[string]func() error{
+					"hash":   func() error { return w.rdb.HSet(t.Context(), key, "f", "v").Err() },
+					"list":   func() error { return w.rdb.RPush(t.Context(), key, "v").Err() },
+					"string": func() error { return w.rdb.Set(t.Context(), key, "v", 0).Err() },
+				}[kind]())
+				turns := make(chan turn, 1)
+				w.wait(t.Context(), turns, "a", []string{key}, nil)
+				w.inLine(t, key, 1)
+				wantNobody(t, turns)
+				noError(t, w.rdb.Del(t.Context(), key).Err())
+				select {
+				case got := <-turns:
+					noError(t, got.err)
+					noError(t, got.lock.Release(t.Context()))
+				case <-time.After(polled):
+					t.Fatal("it has not asked again")
+				}
+				w.wantNoTrace(t, key)
+			})
+		})
+	}
+}
+
+// The largest sets must not hold the server up, whoever waits, gives up, or is handed over to.
+func TestQueueManyKeys(t *testing.T) {
+	t.Parallel()
+	for _, n := range []int{1000, 10000} {
+		t.Run(fmt.Sprint(n), func(t *testing.T) {
+			t.Parallel()
+			s := redistest.Start(t, redistest.Redis)
+			w := newWorld(t, s, redislock.WithMaxKeys(n))
+			w.prefix = "k"
+			keys := numbered(w.key(""), n)
+			last := keys[n-1]
+			quick := func(what string, do func()) {
+				t.Helper()
+				began := time.Now()
+				do()
+				if took := time.Since(began); took > 2*time.Second {
+					t.Errorf("%s took %v", what, took)
+				}
+			}
+			turns := make(chan turn, 3)
+			holder := must[*redislock.Lock](t)(w.client.Obtain(t.Context(), []string{last}, long, nil))
+			ctx, cancel := context.WithCancel(t.Context())
+			quick("to enter the line", func() {
+				w.wait(t.Context(), turns, "a", keys, nil)
+				w.inLine(t, last, 1)
+				w.wait(ctx, turns, "cancelled", keys, nil)
+				w.inLine(t, last, 2)
+				w.wait(t.Context(), turns, "b", append(keys[1:n:n], w.key("more")), nil)
+				w.inLine(t, last, 3)
+			})
+			quick("to give up", func() {
+				cancel()
+				wantIs(t, (<-turns).err, context.Canceled)
+				w.inLine(t, last, 2)
+				w.inLine(t, keys[0], 1)
+			})
+			var a, b *redislock.Lock
+			quick("to hand one key over", func() {
+				noError(t, holder.Release(t.Context()))
+				a = wantTurn(t, turns, "a")[0]
+			})
+			quick("to hand all over", func() {
+				noError(t, a.Release(t.Context()))
+				b = wantTurn(t, turns, "b")[0]
+			})
+			quick("to release", func() { noError(t, b.Release(t.Context())) })
+			if left := must[int64](t)(w.rdb.DBSize(t.Context()).Result()); left != 0 {
+				t.Errorf("%d keys are left", left)
+			}
+		})
+	}
+}
+
+func TestQueueToken(t *testing.T) {
+	own := func(token string) *redislock.Options {
+		opt := queue()
+		opt.Token = token
+		return opt
+	}
+	wait := func(t *testing.T, w *world, turns chan<- turn, token string, keys ...string) {
+		go func() {
+			lock, err := w.client.Obtain(t.Context(), keys, long, own(token))
+			turns <- turn{token, lock, err}
+		}()
+	}
+	t.Run("waits twice for one key: both have it", func(t *testing.T) {
+		scenario(t, func(t *testing.T, w *world) {
+			key, token := w.key("k"), w.key("job")
+			holder := must[*redislock.Lock](t)(w.client.Obtain(t.Context(), []string{key}, long, nil))
+			turns := make(chan turn, 2)
+			wait(t, w, turns, token, key)
+			w.inLine(t, key, 1)
+			wait(t, w, turns, token, key)
+			w.inLine(t, key, 2)
+			noError(t, holder.Release(t.Context()))
+			for range 2 {
+				select {
+				case got := <-turns:
+					noError(t, got.err)
+					defer func() { _ = got.lock.Release(context.WithoutCancel(t.Context())) }()
+				case <-time.After(polled):
+					t.Fatal("the token has it, and one of its waits goes on")
+				}
+			}
+			w.wantFree(t, "redislock:line:{"+key+"}")
+		})
+	})
+	t.Run("gives up one of two waits: the other goes on", func(t *testing.T) {
+		scenario(t, func(t *testing.T, w *world) {
+			key, token := w.key("k"), w.key("job")
+			holder := must[*redislock.Lock](t)(w.client.Obtain(t.Context(), []string{key}, long, nil))
+			turns := make(chan turn, 1)
+			wait(t, w, turns, token, key)
+			w.inLine(t, key, 1)
+			ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+			defer cancel()
+			_, err := w.client.Obtain(ctx, []string{key}, long, own(token))
+			wantIs(t, err, context.DeadlineExceeded)
+			w.inLine(t, key, 1)
+			noError(t, holder.Release(t.Context()))
+			lock := wantTurn(t, turns, token)[0]
+			noError(t, lock.Refresh(t.Context(), long))
+			noError(t, lock.Release(t.Context()))
+			w.noTraceSoon(t, key)
+		})
+	})
+	t.Run("waits for two keys: it does not stand in its own way to one", func(t *testing.T) {
+		scenario(t, func(t *testing.T, w *world) {
+			a, b, token := w.key("a"), w.key("b"), w.key("job")
+			other := must[*redislock.Lock](t)(w.client.Obtain(t.Context(), []string{b}, long, nil))
+			turns := make(chan turn, 1)
+			wait(t, w, turns, token, a, b)
+			w.inLine(t, a, 1)
+			opt := &redislock.Options{Token: token}
+			one := must[*redislock.Lock](t)(w.client.Obtain(t.Context(), []string{a}, long, opt))
+			noError(t, other.Release(t.Context()))
+			both := wantTurn(t, turns, token)[0]
+			noError(t, one.Refresh(t.Context(), long))
+			noError(t, both.Release(t.Context()))
+			w.noTraceSoon(t, a, b)
+		})
+	})
+	t.Run("waits for more than it holds, while others wait for that", func(t *testing.T) {
+		scenario(t, func(t *testing.T, w *world) {
+			a, b, token := w.key("a"), w.key("b"), w.key("job")
+			mine := must[*redislock.Lock](t)(w.client.Obtain(t.Context(), []string{a}, long, own(token)))
+			other := must[*redislock.Lock](t)(w.client.Obtain(t.Context(), []string{b}, long, nil))
+			turns := make(chan turn, 2)
+			w.wait(t.Context(), turns, "next", []string{a}, nil)
+			w.inLine(t, a, 1)
+			wait(t, w, turns, token, a, b)
+			w.inLine(t, b, 1)
+			noError(t, other.Release(t.Context()))
+			both := wantTurn(t, turns, token)[0]
+			noError(t, mine.Refresh(t.Context(), long))
+			noError(t, both.Release(t.Context()))
+			noError(t, wantTurn(t, turns, "next")[0].Release(t.Context()))
+			w.noTraceSoon(t, a, b)
+		})
+	})
+}
