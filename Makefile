@@ -35,15 +35,17 @@ ALLOWED := \
 	github.com/google/go-cmp \
 	github.com/redis/go-redis/v9
 
-# The race detector needs cgo, and that a C compiler.
-RACE := $(if $(filter 1,$(shell go env CGO_ENABLED)),-race)
-
 .DEFAULT_GOAL := help
 .PHONY: help test lint lint-format lint-go lint-lua lint-mod lint-text lint-vuln bench plot fuzz demo fmt clean
 
 help: ## this list (the default)
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
+# Most tests wait for something most of the time, so more of them run at once than there are
+# processors.
+PARALLEL ?= 8
+
+# The race detector needs cgo, and that a C compiler, which may just have been installed.
 # All runs go through one report, for one list of what was not run at the end.
 # The FIPS run is of the root package alone: it asks whether an importing
 # program can start and lock where only approved algorithms are allowed. -exec
@@ -52,17 +54,18 @@ test: ## fetch what is missing, then go vet and go test -race for every module
 	@.ci/install
 	@for dir in $(MODULES); do (cd "$$dir" && go vet ./...); done
 	@{ \
-		status=0; \
-		if [[ -z '$(RACE)' ]]; then \
+		status=0; race=-race; \
+		if [[ $$(go env CGO_ENABLED) != 1 ]]; then \
+			race=; \
 			echo 'not run: the race detector: no C compiler, or CGO_ENABLED=0'; \
 			[[ $${CI:-} != true ]] || status=1; \
 		fi; \
 		command -v luacheck >/dev/null || echo 'not run: luacheck, a part of make lint: not installed'; \
 		for dir in $(MODULES); do \
-			(cd "$$dir" && go test -json -count=1 $(RACE) $(TESTFLAGS) ./... 2>&1) || status=1; \
+			(cd "$$dir" && go test -json -count=1 -parallel $(PARALLEL) $$race $(TESTFLAGS) ./... 2>&1) || status=1; \
 		done; \
 		echo 'the root package again, with GODEBUG=fips140=only, tests $(FIPS_RUN)'; \
-		go test -json -count=1 -exec 'env GODEBUG=fips140=only' -run '$(FIPS_RUN)' . 2>&1 || status=1; \
+		go test -json -count=1 -short -parallel $(PARALLEL) -exec 'env GODEBUG=fips140=only' -run '$(FIPS_RUN)' . 2>&1 || status=1; \
 		exit $$status; \
 	} | go run .ci/report.go
 

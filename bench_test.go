@@ -50,7 +50,11 @@ func (r raw) cycle(ctx context.Context, keys ...string) error {
 }
 
 func lockCycle(ctx context.Context, client *redislock.Client, keys ...string) error {
-	lock, err := client.Obtain(ctx, keys, benchTTL, nil)
+	return lockCycleWith(ctx, client, nil, keys...)
+}
+
+func lockCycleWith(ctx context.Context, client *redislock.Client, opt *redislock.Options, keys ...string) error {
+	lock, err := client.Obtain(ctx, keys, benchTTL, opt)
 	if err != nil {
 		return err
 	}
@@ -97,7 +101,7 @@ func BenchmarkAloneInTurns(b *testing.B) {
 		}
 	}
 	for name, by := range map[string]string{
-		"keys=1/by=redislock": "keys=1/by=raw", "keys=1/by=redislock-cancellable": "keys=1/by=raw",
+		"keys=1/by=redislock": "keys=1/by=raw", "keys=1/by=redislock-queue": "keys=1/by=redislock", "keys=1/by=redislock-cancellable": "keys=1/by=raw",
 		"keys=8/by=redislock": "keys=1/by=redislock", "keys=1000/by=redislock": "keys=1/by=redislock",
 	} {
 		b.ReportMetric(float64(spent[name])/float64(spent[by]), name+"÷"+by)
@@ -116,8 +120,11 @@ func alone(b *testing.B, rdb *redis.Client) map[string]func() error {
 		"keys=1/by=raw":                   func() error { return r.cycle(endless, one...) },
 		"keys=1/by=redislock":             func() error { return lockCycle(endless, client, one...) },
 		"keys=1/by=redislock-cancellable": func() error { return lockCycle(mayEnd, client, one...) },
-		"keys=8/by=redislock":             func() error { return lockCycle(endless, client, eight...) },
-		"keys=1000/by=redislock":          func() error { return lockCycle(endless, client, thousand...) },
+		"keys=1/by=redislock-queue": func() error {
+			return lockCycleWith(endless, client, &redislock.Options{Queue: true}, one...)
+		},
+		"keys=8/by=redislock":    func() error { return lockCycle(endless, client, eight...) },
+		"keys=1000/by=redislock": func() error { return lockCycle(endless, client, thousand...) },
 	}
 }
 

@@ -58,7 +58,7 @@ end
 
 local number
 if fenced then
-  number = not stronger and number_of_hold(2 * size, everywhere, token)
+  number = not stronger and number_of_hold(2 * size, everywhere, kinds, token, ttl)
     or next_number(2 * size, everywhere, alone, token, micros, ttl)
 end
 if freer and anybody_waits() then

@@ -7,18 +7,28 @@
 
 local DAY = 86400000 -- ms
 
--- The number of a hold: for every key the one that the token was given; nil if for some key it
--- was given none. `first` is the place of the first hash in KEYS, `where` the keys of the hold.
-local function number_of_hold(first, where, token)
+local function life_of_fence(ttl)
+  return string.format('%d', math.max(DAY, 2 * ttl))
+end
+
+-- The number of a hold: the one that the token was given for every key; nil if there is no such,
+-- or it is not the greatest one of a key that the token writes: then the hold is another, or has
+-- grown. `first` is the place in KEYS before the hashes, `where` has the keys of the hold, and
+-- `kinds` their types.
+local function number_of_hold(first, where, kinds, token, ttl)
   local number
   for _, i in ipairs(where) do
-    local given = tonumber(redis.call('hget', KEYS[first + i], token) or nil)
-    if not given then
+    local given = redis.call('hget', KEYS[first + i], token)
+    if not given or number and given ~= number
+      or kinds[i] == 'string' and given ~= redis.call('hget', KEYS[first + i], '') then
       return nil
     end
-    number = math.max(number or 0, given)
+    number = given
   end
-  return number
+  for _, i in ipairs(where) do
+    redis.call('pexpire', KEYS[first + i], life_of_fence(ttl))
+  end
+  return tonumber(number)
 end
 
 -- Readers that died left their numbers behind; drops them when they have become many.
@@ -40,7 +50,7 @@ end
 -- Gives a token a number that is greater than every number given before for any of the keys.
 -- `alone[i]`: nobody else holds the key, so the numbers of other tokens are of the past.
 local function next_number(first, where, alone, token, micros, ttl)
-  local number, life = micros, string.format('%d', math.max(DAY, 2 * ttl))
+  local number, life = micros, life_of_fence(ttl)
   for _, i in ipairs(where) do
     number = math.max(number, 1 + tonumber(redis.call('hget', KEYS[first + i], '') or 0))
   end

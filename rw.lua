@@ -19,8 +19,8 @@
 --          token held already, in either mode, counts as free; it keeps its number.
 --          {0, index, mode, ttl, detail}: see refusal. No lock was changed.
 --          {-2, index, mode, ttl, detail, place, us, ms, 1 or 0}: it stands in line, at this
---          microsecond of the server's clock; ms: when to ask again if nothing is heard, -1: nothing
---          to go by; whether anybody hears its channel here
+--          microsecond of the server's clock; ms: when to ask again if nothing is heard, or -1;
+--          whether anybody hears its channel here
 
 -- One free key, and no line: most of the calls of those who would wait.
 if #KEYS == 2 and ARGV[3] == '1' and ARGV[5] == '' and redis.call('exists', KEYS[2]) == 0
@@ -194,7 +194,7 @@ if intent ~= '' then
 end
 local number
 if fenced then
-  number = all_mine and number_of_hold(2 * size, everywhere, token)
+  number = all_mine and number_of_hold(2 * size, everywhere, kinds, token, ttl)
     or next_number(2 * size, everywhere, alone, token, micros, ttl)
 end
 if place then
