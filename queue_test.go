@@ -175,6 +175,25 @@ func TestQueueReaders(t *testing.T) {
 	})
 }
 
+// "k" and "{k}" are in one slot, and yet have nothing in common.
+func TestQueueKeysOfOneTag(t *testing.T) {
+	scenario(t, func(t *testing.T, w *world) {
+		plain := w.key("k")
+		tagged := "{" + plain + "}"
+		holder := must[*redislock.Lock](t)(w.client.Obtain(t.Context(), []string{tagged}, long, nil))
+		other := must[*redislock.Lock](t)(w.client.Obtain(t.Context(), []string{plain}, long, nil))
+		turns := make(chan turn, 1)
+		w.wait(t.Context(), turns, "a", []string{tagged}, nil)
+		w.inLine(t, tagged, 1)
+		noError(t, other.Release(t.Context()))
+		wantNobody(t, turns)
+		w.wantFree(t, plain)
+		noError(t, holder.Release(t.Context()))
+		noError(t, wantTurn(t, turns, "a")[0].Release(t.Context()))
+		w.wantFree(t, plain, tagged)
+	})
+}
+
 func TestQueueHammer(t *testing.T) {
 	scenario(t, func(t *testing.T, w *world) {
 		key := w.key("k")
