@@ -152,8 +152,7 @@ local function leave_line(i, id, place)
   return mode
 end
 
--- The keys of a waiter met at KEYS[i], as places in KEYS, and the modes in which it wants them;
--- nil if they are not all there.
+-- What wanted_by finds for one who wants several keys; false if they are not all among KEYS.
 local function plan_of(entry)
   if not places then
     places = {}

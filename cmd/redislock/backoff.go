@@ -19,25 +19,32 @@ const (
 	thinkTime  = 5 * time.Millisecond
 )
 
-// policies are compared with each other; the first asks most often.
-var policies = []struct {
-	name     string
-	strategy redislock.RetryStrategy
-}{
-	{"linear 2 ms", redislock.LinearBackoff(2 * time.Millisecond)},
-	{"linear 25 ms", redislock.LinearBackoff(25 * time.Millisecond)},
-	{"exponential 2-50 ms", redislock.ExponentialBackoff(2*time.Millisecond, 50*time.Millisecond)},
-	{"the same, 4 retries", redislock.LimitRetry(redislock.ExponentialBackoff(2*time.Millisecond, 50*time.Millisecond), 4)},
+// A policy is one way to wait.
+type policy struct {
+	name    string
+	options redislock.Options
+}
+
+// policies are compared with each other; the first asks most often, the last stands in line.
+var policies = []policy{
+	polling("linear 2 ms", redislock.LinearBackoff(2*time.Millisecond)),
+	polling("linear 25 ms", redislock.LinearBackoff(25*time.Millisecond)),
+	polling("exponential 2-50 ms", redislock.ExponentialBackoff(2*time.Millisecond, 50*time.Millisecond)),
+	polling("the same, 4 retries", redislock.LimitRetry(redislock.ExponentialBackoff(2*time.Millisecond, 50*time.Millisecond), 4)),
+	{"queue", redislock.Options{Queue: true}},
+}
+
+func polling(name string, strategy redislock.RetryStrategy) policy {
+	return policy{name, redislock.Options{RetryStrategy: strategy}}
 }
 
 // A contest is one policy, tried by several workers at once.
 type contest struct {
 	*stage
-	key      string
-	name     string
-	strategy redislock.RetryStrategy
-	length   time.Duration
-	until    time.Time
+	policy
+	key    string
+	length time.Duration
+	until  time.Time
 
 	inside   atomic.Int64 // who hold the lock now
 	overlaps atomic.Int64 // how often somebody came in and was not alone
@@ -61,7 +68,7 @@ func playBackoff(ctx context.Context, s *stage) (verdict, error) {
 	var played []*contest
 	for _, p := range policies {
 		c := &contest{
-			stage: s, key: s.key("hot"), name: p.name, strategy: p.strategy,
+			stage: s, policy: p, key: s.key("hot"),
 			length: s.span(800 * time.Millisecond), workers: make([]contender, contenders),
 		}
 		before := sent.Load()
@@ -87,10 +94,13 @@ func judgePolicies(played []*contest) verdict {
 	}
 	v.check(overlaps == 0, "never two holders", fmt.Sprintf("%d times two holders at once", overlaps))
 	v.check(least > 0, "every policy works", "a policy did not acquire the lock at all")
-	hasty, patient := played[0], played[2]
+	hasty, patient, queue := played[0], played[2], played[len(played)-1]
 	v.check(patient.each() < hasty.each(),
 		fmt.Sprintf("%s sends %.1f times as much as %s", hasty.name, hasty.each()/patient.each(), patient.name),
 		fmt.Sprintf("%s sends no more than %s", hasty.name, patient.name))
+	v.check(queue.each() < 3 && queue.fairness() > 0.95,
+		fmt.Sprintf("in line it takes %.1f commands, and everybody has the same share", queue.each()),
+		fmt.Sprintf("in line it takes %.1f commands, and fairness is %.2f", queue.each(), queue.fairness()))
 	return v
 }
 
@@ -141,7 +151,7 @@ func (c *contest) acquire(ctx context.Context) (func(context.Context) error, err
 	if c.broken {
 		return func(context.Context) error { return nil }, nil
 	}
-	lock, err := c.client.Obtain(ctx, []string{c.key}, 5*time.Second, &redislock.Options{RetryStrategy: c.strategy})
+	lock, err := c.client.Obtain(ctx, []string{c.key}, 5*time.Second, &c.options)
 	if err != nil {
 		return nil, err
 	}

@@ -36,7 +36,7 @@ var acts = []act{
 		"The watchdog keeps a short lease alive; then the key is deleted behind the holder's back.", playWatchdog,
 	},
 	{
-		"backoff", "What a back-off policy costs",
+		"backoff", "What waiting costs",
 		"8 workers want one key, hold it for 3 ms, and pause for 5 ms before they want it again.", playBackoff,
 	},
 }
