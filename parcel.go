@@ -50,8 +50,8 @@ func (s *single) prepare(sent moment, withSource bool) {
 	for _, key := range c.keys {
 		args = append(args, key)
 	}
-	for _, key := range c.extra {
-		args = append(args, key)
+	for i := range c.extra {
+		args = append(args, &c.extra[i]) // by reference, which allocates nothing
 	}
 	c.detach()
 	s.Cmd = redis.NewCmd(c.ctx, c.arguments(args)...)

@@ -1,0 +1,186 @@
+package reentrant
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/seed-14de3678/redislock"
+)
+
+// A carrier is a root lock with the keys that it carries. The mutex of the owner guards its
+// fields, but for those that never change.
+type carrier struct {
+	owner   *owner
+	root    *redislock.Lock
+	lost    <-chan struct{} // of the root lock
+	turn    chan struct{}   // full while its lease or mode is changed
+	entries []*entry
+
+	live    int           // how many entries are held
+	ttl     time.Duration // of the lease
+	renewed bool          // by the watchdog of the root lock, or by the keeper
+	keeper  *keeper       // nil if there is none
+	done    chan struct{} // closed when it is released
+
+	seen     uint64 // by this look
+	upgrades bool   // as this look has found
+}
+
+// newCarrierLocked enters the keys of a lock that was obtained for a request.
+func (o *owner) newCarrierLocked(root *redislock.Lock, r *request, write []string) *carrier {
+	c := &carrier{
+		owner: o, root: root, lost: root.Lost(), turn: make(chan struct{}, 1),
+		ttl: r.ttl, renewed: r.opt.Watchdog,
+	}
+	keys := root.Keys() // each once, the write keys first
+	unwritten := make(map[string]bool, len(write))
+	for _, key := range write {
+		unwritten[key] = true
+	}
+	for _, key := range keys {
+		e := &entry{place: place{r.client, key}, carrier: c, write: unwritten[key]}
+		o.entries[e.place] = e
+		c.entries = append(c.entries, e)
+	}
+	return c
+}
+
+// places returns where the keys stand.
+func (c *carrier) places() []place {
+	places := make([]place, len(c.entries))
+	for i, e := range c.entries {
+		places[i] = e.place
+	}
+	return places
+}
+
+// isLost reports whether the root lock was lost.
+func (c *carrier) isLost() bool {
+	select {
+	case <-c.lost:
+		return true
+	default:
+		return false
+	}
+}
+
+// sufficesLocked reports whether the lease is long enough for a further hold. One that is renewed is
+// if its ttl is. Of one that is not, as much has to be left as is of a renewed one at least: two
+// thirds of the ttl.
+func (c *carrier) sufficesLocked(ttl time.Duration) bool {
+	return ttl <= c.ttl && (c.renewed || time.Until(c.root.Deadline()) >= ttl/3*2)
+}
+
+func (c *carrier) suffices(ttl time.Duration) bool {
+	c.owner.mu.Lock()
+	defer c.owner.mu.Unlock()
+	return c.sufficesLocked(ttl)
+}
+
+// extend has the lease suffice for a further hold.
+func (c *carrier) extend(ctx context.Context, ttl time.Duration) error {
+	if c.suffices(ttl) {
+		return nil
+	}
+	return c.change(ctx, func() error {
+		if c.suffices(ttl) { // somebody else has extended it
+			return nil
+		}
+		return c.leaseAnew(ctx, ttl)
+	})
+}
+
+// refresh has the lease last for ttl from now at least. It never makes it shorter.
+func (c *carrier) refresh(ctx context.Context, ttl time.Duration) error {
+	return c.change(ctx, func() error {
+		if time.Until(c.root.Deadline()) >= ttl && !c.isLost() {
+			return nil
+		}
+		c.owner.mu.Lock()
+		if c.renewed {
+			ttl = max(ttl, c.ttl)
+		}
+		c.owner.mu.Unlock()
+		return c.leaseAnew(ctx, ttl)
+	})
+}
+
+// leaseAnew is a Refresh of the root lock, in turn.
+func (c *carrier) leaseAnew(ctx context.Context, ttl time.Duration) error {
+	if err := c.root.Refresh(ctx, ttl); err != nil {
+		return err
+	}
+	c.owner.mu.Lock()
+	defer c.owner.mu.Unlock()
+	c.ttl = ttl
+	return nil
+}
+
+// upgrade makes all keys write keys.
+func (c *carrier) upgrade(ctx context.Context) error {
+	return c.change(ctx, func() error {
+		if c.isWritten() { // meanwhile: a second upgrade would change the fencing number again
+			return nil
+		}
+		if err := c.root.Upgrade(ctx); err != nil {
+			return fmt.Errorf("this owner reads what it is to write: %w", err)
+		}
+		c.owner.mu.Lock()
+		defer c.owner.mu.Unlock()
+		for _, e := range c.entries {
+			e.write = true
+		}
+		return nil
+	})
+}
+
+func (c *carrier) isWritten() bool {
+	c.owner.mu.Lock()
+	defer c.owner.mu.Unlock()
+	for _, e := range c.entries {
+		if !e.write {
+			return false
+		}
+	}
+	return true
+}
+
+// change does something to the root lock in turn: of two changes of a lease that are under way
+// together, nobody knows which comes last.
+func (c *carrier) change(ctx context.Context, fn func() error) error {
+	select {
+	case c.turn <- struct{}{}:
+	case <-ctx.Done():
+		return fmt.Errorf("another goroutine of this owner changes its lease: %w: %w",
+			redislock.ErrNotObtained, context.Cause(ctx))
+	}
+	defer func() { <-c.turn }()
+	err := fn()
+	if errors.Is(err, redislock.ErrLockNotHeld) && !c.isReleased() {
+		err = fmt.Errorf("%w: %w", redislock.ErrLockLost, err)
+	}
+	return err
+}
+
+// isReleased reports whether it was released, or is being released.
+func (c *carrier) isReleased() bool {
+	c.owner.mu.Lock()
+	defer c.owner.mu.Unlock()
+	return c.done != nil
+}
+
+// release releases the root lock.
+func (c *carrier) release(ctx context.Context) error {
+	c.keeper.stop()
+	err := c.root.Release(ctx)
+	c.keeper.wait()
+	if errors.Is(err, redislock.ErrLockNotHeld) {
+		return fmt.Errorf("%w: %w", redislock.ErrLockLost, err)
+	}
+	return err
+}
+
+// errLost is what a hold of a lost lock is told.
+var errLost = fmt.Errorf("%w: %w", redislock.ErrLockNotHeld, redislock.ErrLockLost)

@@ -1,0 +1,224 @@
+package reentrant_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/redistest"
+	"github.com/seed-14de3678/redislock/reentrant"
+)
+
+// startRedis starts a server inside the test, and a client for it; stop ends both.
+func startRedis() (rdb *redis.Client, stop func()) {
+	server, err := redistest.LaunchMini()
+	if err != nil {
+		fmt.Println(err)
+		return redis.NewClient(&redis.Options{}), func() {}
+	}
+	rdb = redis.NewClient(&redis.Options{Addr: server.Addr()})
+	return rdb, func() {
+		_ = rdb.Close()
+		server.Stop()
+	}
+}
+
+// A function that locks what it needs is called by one that has locked it already.
+func Example() {
+	rdb, stop := startRedis()
+	defer stop()
+
+	client := redislock.New(rdb)
+	defer client.Close()
+
+	restock := func(ctx context.Context) error {
+		return reentrant.With(ctx, client, []string{"stock:9"}, 10*time.Second, nil, func(context.Context) error {
+			fmt.Println("restocked")
+			return nil
+		})
+	}
+	order := func(ctx context.Context) error {
+		keys := []string{"order:7", "stock:9"}
+		return reentrant.With(ctx, client, keys, 10*time.Second, nil, func(ctx context.Context) error {
+			fmt.Println("ordered")
+			return restock(ctx)
+		})
+	}
+
+	ctx := reentrant.NewOwner(context.Background()) // once for each piece of work
+	fmt.Println(order(ctx))
+	fmt.Println(restock(ctx))
+	// Output:
+	// ordered
+	// restocked
+	// <nil>
+	// restocked
+	// <nil>
+}
+
+// Each piece of work is an owner of its own.
+func ExampleNewOwner() {
+	rdb, stop := startRedis()
+	defer stop()
+
+	client := redislock.New(rdb)
+	defer client.Close()
+
+	one, other := reentrant.NewOwner(context.Background()), reentrant.NewOwner(context.Background())
+	hold, err := reentrant.Obtain(one, client, []string{"stock:9"}, time.Minute, nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer hold.Release(one)
+
+	_, err = reentrant.Obtain(other, client, []string{"stock:9"}, time.Minute, nil)
+	fmt.Println("other owner:", errors.Is(err, redislock.ErrNotObtained))
+	_, err = reentrant.Obtain(context.Background(), client, []string{"stock:9"}, time.Minute, nil)
+	fmt.Println(err)
+	// Output:
+	// other owner: true
+	// reentrant: the context has no owner, see NewOwner
+}
+
+// Of a set that is partly held, the rest is obtained; each key is free when nobody holds it.
+func ExampleObtain() {
+	rdb, stop := startRedis()
+	defer stop()
+
+	client := redislock.New(rdb)
+	defer client.Close()
+
+	ctx := reentrant.NewOwner(context.Background())
+	outer, err := reentrant.Obtain(ctx, client, []string{"order:7"}, time.Minute, nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	inner, err := reentrant.Obtain(ctx, client, []string{"order:7", "stock:9"}, time.Minute, nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(inner.Keys())
+	fmt.Println("locked:", rdb.Exists(ctx, "order:7", "stock:9").Val())
+	fmt.Println(inner.Release(ctx))
+	fmt.Println("locked:", rdb.Exists(ctx, "order:7", "stock:9").Val())
+	fmt.Println(outer.Release(ctx))
+	fmt.Println("locked:", rdb.Exists(ctx, "order:7", "stock:9").Val())
+	// Output:
+	// [order:7 stock:9]
+	// locked: 2
+	// <nil>
+	// locked: 1
+	// <nil>
+	// locked: 0
+}
+
+// Who reads can write if nobody else reads.
+func ExampleObtainRead() {
+	rdb, stop := startRedis()
+	defer stop()
+
+	client := redislock.New(rdb)
+	defer client.Close()
+
+	ctx := reentrant.NewOwner(context.Background())
+	reader, err := reentrant.ObtainRead(ctx, client, []string{"price:9"}, time.Minute, nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer reader.Release(ctx)
+	other, err := client.ObtainRead(ctx, []string{"price:9"}, time.Hour, &redislock.Options{Metadata: "job=export"})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+
+	_, err = reentrant.Obtain(ctx, client, []string{"price:9"}, time.Minute, nil)
+	var conflict *redislock.ConflictError
+	if errors.As(err, &conflict) {
+		fmt.Println(conflict.Key, "is in the way of", conflict.Metadata)
+	}
+	_ = other.Release(ctx)
+	writer, err := reentrant.Obtain(ctx, client, []string{"price:9"}, time.Minute, nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println("writing:", writer.Keys())
+	fmt.Println(writer.Release(ctx))
+	// Output:
+	// price:9 is in the way of job=export
+	// writing: [price:9]
+	// <nil>
+}
+
+func ExampleObtainMixed() {
+	rdb, stop := startRedis()
+	defer stop()
+
+	client := redislock.New(rdb)
+	defer client.Close()
+
+	ctx := reentrant.NewOwner(context.Background())
+	outer, err := reentrant.ObtainMixed(ctx, client, []string{"stock:9"}, []string{"price:9"}, time.Minute, nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer outer.Release(ctx)
+	inner, err := reentrant.ObtainRead(ctx, client, []string{"stock:9", "price:9"}, time.Minute, nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println("reading:", inner.Keys())
+	fmt.Println(inner.Release(ctx))
+	// Output:
+	// reading: [stock:9 price:9]
+	// <nil>
+}
+
+// In a test it stands behind the owner: defer reentrant.CheckReleased(t, ctx).
+func ExampleCheckReleased() {
+	rdb, stop := startRedis()
+	defer stop()
+
+	client := redislock.New(rdb)
+	defer client.Close()
+
+	ctx := reentrant.NewOwner(context.Background())
+	outer, err := reentrant.Obtain(ctx, client, []string{"stock:9"}, time.Minute, nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	if _, err := reentrant.Obtain(ctx, client, []string{"stock:9"}, time.Minute, nil); err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(outer.Release(ctx))
+
+	reentrant.CheckReleased(printer{}, ctx) // the Release of the inner one was forgotten
+	// Output:
+	// <nil>
+	// reentrant: not released: "stock:9", obtained at example_test.go
+}
+
+// printer stands in for a *testing.T. It leaves out the number of the line, which is not the same
+// each time that this file is changed.
+type printer struct{}
+
+func (printer) Helper() {}
+
+func (printer) Errorf(format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	fmt.Println(text[:strings.LastIndex(text, ":")])
+}

@@ -1,0 +1,249 @@
+package reentrant
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/seed-14de3678/redislock"
+)
+
+// A Hold is one of possibly many holds that an owner has of a set of keys. It is safe for concurrent
+// use.
+type Hold struct {
+	owner    *owner
+	where    [1]uintptr // it was obtained
+	entries  []*entry   // never changed once it is listed, as are the carriers
+	carriers []*carrier
+
+	oneEntry   [1]*entry // where most need no more
+	oneCarrier [1]*carrier
+
+	// Guarded by the mutex of the owner.
+	listed  bool  // it is, or was, one of the holds of the owner
+	before  *Hold // in the list of the owner, as is after
+	after   *Hold
+	over    error // of its contexts, once it was released
+	cancels map[*context.CancelCauseFunc]struct{}
+	lost    chan struct{} // nil if nobody has asked for it
+}
+
+// listLocked makes it a hold that was obtained.
+func (h *Hold) listLocked() {
+	h.listed = true
+	h.before = h.owner.last
+	if h.before != nil {
+		h.before.after = h
+	}
+	h.owner.last = h
+}
+
+// unlistLocked takes it out of the list of the owner.
+func (h *Hold) unlistLocked() {
+	if h.before != nil {
+		h.before.after = h.after
+	}
+	if h.after != nil {
+		h.after.before = h.before
+	} else {
+		h.owner.last = h.before
+	}
+	h.before, h.after = nil, nil
+}
+
+// abandon gives up what an Obtain has pinned that did not come to a hold. What has to be freed for
+// that, redislock sees to in the background if it cannot be confirmed: so no error is told.
+func (h *Hold) abandon(ctx context.Context) {
+	o := h.owner
+	o.mu.Lock()
+	if h.listed {
+		o.mu.Unlock()
+		return
+	}
+	idle := o.unpinLocked(h.entries)
+	o.mu.Unlock()
+	_ = o.free(ctx, idle)
+}
+
+// Keys returns the set: the write keys, then the read keys, without repetitions, each in the order
+// in which it was asked for.
+func (h *Hold) Keys() []string {
+	keys := make([]string, len(h.entries))
+	for i, e := range h.entries {
+		keys[i] = e.place.key
+	}
+	return keys
+}
+
+// Fence returns the fencing number of the hold: the greatest of the root locks that carry its
+// keys, see [redislock.Lock.Fence]; 0 if one of them has none. A further hold of the same keys has
+// the same. It changes, for all holds, when keys that were read are upgraded.
+func (h *Hold) Fence() int64 {
+	var greatest int64
+	for _, c := range h.carriers {
+		number := c.root.Fence()
+		if number == 0 {
+			return 0
+		}
+		greatest = max(greatest, number)
+	}
+	return greatest
+}
+
+// Deadline returns the earliest of the deadlines of the root locks that carry the keys, see
+// [redislock.Lock.Deadline].
+func (h *Hold) Deadline() time.Time {
+	var earliest time.Time
+	for i, c := range h.carriers {
+		if d := c.root.Deadline(); i == 0 || d.Before(earliest) {
+			earliest = d
+		}
+	}
+	return earliest
+}
+
+// Context returns a context derived from ctx that is cancelled with cause [redislock.ErrLockLost]
+// when a key of the hold is lost, see [redislock.Lock.Context], and with [context.Canceled] when
+// the hold is released, also if there are others.
+func (h *Hold) Context(ctx context.Context) context.Context {
+	ctx, cancel := context.WithCancelCause(ctx)
+	o := h.owner
+	o.mu.Lock()
+	over := h.over
+	if over == nil {
+		if h.cancels == nil {
+			h.cancels = make(map[*context.CancelCauseFunc]struct{})
+		}
+		h.cancels[&cancel] = struct{}{}
+	}
+	o.mu.Unlock()
+	if over != nil {
+		cancel(over)
+		return ctx
+	}
+	context.AfterFunc(ctx, func() { // a hold may outlive many contexts
+		o.mu.Lock()
+		delete(h.cancels, &cancel)
+		o.mu.Unlock()
+	})
+	for _, c := range h.carriers {
+		ctx = c.root.Context(ctx) //nolint:fatcontext // whichever is lost first ends it
+	}
+	return ctx
+}
+
+// Lost returns a channel that is closed when a key of the hold is lost. A Release does not close
+// it.
+func (h *Hold) Lost() <-chan struct{} {
+	h.owner.mu.Lock()
+	lost, asked := h.lost, h.lost != nil
+	if !asked {
+		lost = make(chan struct{})
+		h.lost = lost
+	}
+	h.owner.mu.Unlock()
+	if asked {
+		return lost
+	}
+	ctx := h.Context(context.Background())
+	tell := func() {
+		if errors.Is(context.Cause(ctx), redislock.ErrLockLost) {
+			close(lost)
+		}
+	}
+	if ctx.Err() != nil {
+		tell() // before it is asked
+	} else {
+		context.AfterFunc(ctx, tell)
+	}
+	return lost
+}
+
+// Refresh makes sure that the lease of every key lasts for ttl from now at least. It never makes
+// one shorter, because others may hold the key, too: Redis is asked if less is left. If a key is no
+// longer ours it returns a [redislock.ErrLockNotHeld] and [redislock.ErrLockLost]. If keys were
+// not obtained together and some could not be refreshed, the others were. Other errors are those
+// of [redislock.Lock.Refresh].
+func (h *Hold) Refresh(ctx context.Context, ttl time.Duration) error {
+	if ttl <= 0 || ttl > maxTTL {
+		return fmt.Errorf("reentrant: refresh %s: %w: %s", h, redislock.ErrInvalidTTL, ttl)
+	}
+	h.owner.mu.Lock()
+	over := h.over
+	h.owner.mu.Unlock()
+	if over != nil {
+		return fmt.Errorf("reentrant: refresh %s: %w: it was released", h, redislock.ErrLockNotHeld)
+	}
+	var failed error
+	for _, c := range h.carriers {
+		if err := c.refresh(ctx, ttl); err != nil {
+			failed = errors.Join(failed, err)
+		}
+	}
+	if failed != nil {
+		return fmt.Errorf("reentrant: refresh %s: %w", h, failed)
+	}
+	return nil
+}
+
+// Release ends this hold. If others have the same keys, or keys obtained together with them, it
+// returns at once and asks nobody, and the lease goes on being renewed. If it was the last, the root
+// lock is released: see [redislock.Lock.Release], also for ctx.
+//
+// If a key was lost it returns a [redislock.ErrLockNotHeld] and [redislock.ErrLockLost], in every
+// hold of it; the hold has ended all the same. A hold that was released before, and nil, are an
+// [redislock.ErrLockNotHeld].
+func (h *Hold) Release(ctx context.Context) error {
+	if h == nil {
+		return fmt.Errorf("reentrant: release: %w", redislock.ErrLockNotHeld)
+	}
+	o := h.owner
+	o.mu.Lock()
+	if h.over != nil {
+		o.mu.Unlock()
+		return fmt.Errorf("reentrant: release %s: %w: it was released before", h, redislock.ErrLockNotHeld)
+	}
+	var err error
+	h.over = context.Canceled
+	for _, c := range h.carriers {
+		if c.isLost() {
+			err, h.over = errLost, redislock.ErrLockLost
+		}
+	}
+	h.unlistLocked()
+	cancels, over := h.cancels, h.over
+	h.cancels = nil
+	idle := o.unpinLocked(h.entries)
+	o.mu.Unlock()
+
+	for cancel := range cancels {
+		(*cancel)(over)
+	}
+	switch failed := o.free(ctx, idle); {
+	case failed == nil:
+	case err == nil || errors.Is(failed, redislock.ErrLockNotHeld):
+		err = failed
+	default:
+		err = fmt.Errorf("%w: %w", err, failed)
+	}
+	if err != nil {
+		return fmt.Errorf("reentrant: release %s: %w", h, err)
+	}
+	return nil
+}
+
+// String names the hold in errors: its first key, and how many others there are.
+func (h *Hold) String() string { return named(h.entries[0].place.key, len(h.entries)) }
+
+// named names a set of n keys.
+func named(first string, n int) string {
+	switch n {
+	case 0:
+		return "no keys"
+	case 1:
+		return strconv.Quote(first)
+	}
+	return fmt.Sprintf("%q and %d more", first, n-1)
+}

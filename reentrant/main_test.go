@@ -1,0 +1,186 @@
+package reentrant_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/redistest"
+	"github.com/seed-14de3678/redislock/reentrant"
+)
+
+func TestMain(m *testing.M) { redistest.Main(m) }
+
+// A world is what one scenario has: a server, keys that no other scenario uses, and an owner.
+type world struct {
+	rdb    *redis.Client // not the one of the client
+	client *redislock.Client
+	prefix string
+	ctx    context.Context // of the owner
+	sent   *tally          // by the client
+	told   *events         // by the client
+}
+
+// worlds tells the runs of one test apart: the shared servers keep what it leaves.
+var worlds atomic.Int64
+
+func newWorld(t *testing.T, b redistest.Backend) *world {
+	t.Helper()
+	w := &world{
+		rdb: b.Client(t), prefix: fmt.Sprintf("%s#%d:", t.Name(), worlds.Add(1)),
+		ctx: reentrant.NewOwner(t.Context()), sent: new(tally), told: new(events),
+	}
+	rdb := b.Client(t)
+	rdb.AddHook(w.sent)
+	w.client = redislock.New(rdb, redislock.WithHooks(w.told.hooks()))
+	t.Cleanup(w.client.Close)
+	return w
+}
+
+// scenario runs fn on every kind of server. All holds of the world's owner are to be released.
+func scenario(t *testing.T, fn func(t *testing.T, w *world)) {
+	t.Helper()
+	t.Parallel()
+	redistest.Each(t, func(t *testing.T, b redistest.Backend) {
+		w := newWorld(t, b)
+		fn(t, w)
+		reentrant.CheckReleased(t, w.ctx)
+	})
+}
+
+// bubble runs fn in a synctest bubble with a server that lives on its clock.
+func bubble(t *testing.T, fn func(t *testing.T, w *world, mini *redistest.Mini)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		mini := redistest.PipeMini(t)
+		w := newWorld(t, mini)
+		fn(t, w, mini)
+		reentrant.CheckReleased(t, w.ctx)
+	})
+}
+
+func (w *world) keys(names ...string) []string {
+	keys := make([]string, len(names))
+	for i, name := range names {
+		keys[i] = w.prefix + name
+	}
+	return keys
+}
+
+// obtain holds write keys for an owner.
+func (w *world) obtain(t *testing.T, ctx context.Context, ttl time.Duration, opt *redislock.Options, names ...string) *reentrant.Hold { //nolint:revive // t comes first in a test
+	t.Helper()
+	return must[*reentrant.Hold](t)(reentrant.Obtain(ctx, w.client, w.keys(names...), ttl, opt))
+}
+
+// wantHeld checks which of the keys a, b and c there are.
+func (w *world) wantHeld(t *testing.T, names ...string) {
+	t.Helper()
+	for _, name := range []string{"a", "b", "c"} {
+		got := must[int64](t)(w.rdb.Exists(context.Background(), w.prefix+name).Result()) == 1
+		if want := slices.Contains(names, name); got != want {
+			t.Errorf("key %s: got held %v, want %v", name, got, want)
+		}
+	}
+}
+
+// wantSilent checks that fn sends nothing to Redis.
+func (w *world) wantSilent(t *testing.T, fn func()) {
+	t.Helper()
+	before := w.sent.n.Load()
+	fn()
+	if n := w.sent.n.Load() - before; n != 0 {
+		t.Errorf("got %d commands, want none", n)
+	}
+}
+
+// A tally is a hook that counts the commands a client sends; a test may have it do something first.
+type tally struct {
+	n         atomic.Int64
+	atCommand atomic.Pointer[func()]
+}
+
+func (c *tally) count(n int) {
+	c.n.Add(int64(n))
+	if fn := c.atCommand.Load(); fn != nil {
+		(*fn)()
+	}
+}
+
+func (c *tally) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (c *tally) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		c.count(1)
+		return next(ctx, cmd)
+	}
+}
+
+func (c *tally) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		c.count(len(cmds))
+		return next(ctx, cmds)
+	}
+}
+
+// events counts what a Client tells; a test may have it do something at a refresh or a release.
+type events struct {
+	obtained, refreshed, lost, released atomic.Int64
+	atRefresh, atRelease                atomic.Pointer[func()]
+}
+
+func (e *events) hooks() redislock.Hooks {
+	count := func(n *atomic.Int64, at *atomic.Pointer[func()]) func(context.Context, redislock.Event) {
+		return func(context.Context, redislock.Event) {
+			n.Add(1)
+			if fn := at.Load(); fn != nil {
+				(*fn)()
+			}
+		}
+	}
+	var nothing atomic.Pointer[func()]
+	return redislock.Hooks{
+		Obtained: count(&e.obtained, &nothing), Refreshed: count(&e.refreshed, &e.atRefresh),
+		Lost: count(&e.lost, &nothing), Released: count(&e.released, &e.atRelease),
+	}
+}
+
+// long is a ttl that does not end within a test.
+const long = time.Minute
+
+var watched = &redislock.Options{Watchdog: true}
+
+func must[T any](t *testing.T) func(T, error) T {
+	t.Helper()
+	return func(v T, err error) T {
+		t.Helper()
+		if err != nil {
+			t.Fatalf("unexpected error: %v", err)
+		}
+		return v
+	}
+}
+
+func noError(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatalf("unexpected error: %v", err)
+	}
+}
+
+func wantIs(t *testing.T, err error, targets ...error) {
+	t.Helper()
+	for _, target := range targets {
+		if !errors.Is(err, target) {
+			t.Fatalf("got error %v, want one that is %v", err, target)
+		}
+	}
+}

@@ -1,0 +1,257 @@
+package reentrant
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"time"
+
+	"github.com/seed-14de3678/redislock"
+)
+
+// maxTTL is the longest lease that package redislock gives.
+const maxTTL = 365 * 24 * time.Hour
+
+// Obtain holds the write locks of all keys for the owner of ctx, or adds none.
+//
+// Keys that the owner holds as write keys are had at once. Keys that it reads are upgraded, in one
+// attempt, whatever the RetryStrategy: if somebody else reads one, or another key that was obtained
+// together with it, the error is a [*redislock.ConflictError]. The other keys are obtained together
+// by [redislock.Client.Obtain], under its terms and with its errors. If another goroutine of
+// the owner is obtaining or releasing one of them, Obtain waits for that first, as long as it takes
+// or until ctx ends, whatever the RetryStrategy; then the error is an [redislock.ErrNotObtained]
+// and the cause.
+//
+// The ttl makes the lease of keys that are held longer, never shorter. Redis is asked for that if
+// the ttl is longer than theirs, or if they have no watchdog and less than two thirds of it are left.
+//
+// Of the options, RetryStrategy, Metadata, Intent, Queue and Fenced are for the keys that the owner
+// does not hold: it keeps the metadata and the fencing numbers of those that it does. Watchdog is
+// for all of them, and stays on until the last hold of a key, and of those obtained with it, has
+// ended. Two options are refused with an [errors.ErrUnsupported]: Token, because an owner
+// has tokens of its own; and Fenced, if a key is held without a number.
+//
+// If a key that the owner holds was lost, the error is a [redislock.ErrLockLost] until all holds of
+// it and of those obtained with it were released. Without an owner it is [ErrNoOwner].
+func Obtain(ctx context.Context, client *redislock.Client, keys []string, ttl time.Duration, opt *redislock.Options) (*Hold, error) {
+	return obtain(ctx, client, keys, nil, ttl, opt)
+}
+
+// ObtainRead holds the read locks of all keys for the owner of ctx, or adds none. Keys that the
+// owner reads or writes are had at once. Otherwise it is [Obtain].
+func ObtainRead(ctx context.Context, client *redislock.Client, keys []string, ttl time.Duration, opt *redislock.Options) (*Hold, error) {
+	return obtain(ctx, client, nil, keys, ttl, opt)
+}
+
+// ObtainMixed holds write locks and read locks as one set. A key in both lists is a write key.
+// Otherwise it is [Obtain] and [ObtainRead].
+func ObtainMixed(ctx context.Context, client *redislock.Client, write, read []string, ttl time.Duration, opt *redislock.Options) (*Hold, error) {
+	return obtain(ctx, client, write, read, ttl, opt)
+}
+
+// With obtains the keys, runs fn, and releases its hold, also if fn panics. While fn runs the lease
+// is renewed; if a key is lost all the same, the context of fn is cancelled with cause
+// [redislock.ErrLockLost].
+//
+// If the keys could not be obtained fn is not run, and the error is that of [Obtain]. If a key was
+// lost while fn ran the error is a [redislock.ErrLockLost], joined with the error of fn. Otherwise
+// it is the error of fn, unchanged: a Release that could not be confirmed is seen to in the
+// background, and told to the hooks of the Client.
+func With(ctx context.Context, client *redislock.Client, keys []string, ttl time.Duration, opt *redislock.Options, fn func(context.Context) error) (err error) {
+	var watched redislock.Options
+	if opt != nil {
+		watched = *opt
+	}
+	watched.Watchdog = true
+	hold, err := obtain(ctx, client, keys, nil, ttl, &watched)
+	if err != nil {
+		return err
+	}
+	held := hold.Context(ctx)
+	defer func() {
+		failed := hold.Release(ctx)
+		if errors.Is(failed, redislock.ErrLockNotHeld) {
+			err = errors.Join(failed, err)
+		}
+	}()
+	return fn(held)
+}
+
+// A request is one Obtain.
+type request struct {
+	client      *redislock.Client
+	write, read []string
+	ttl         time.Duration
+	opt         redislock.Options
+}
+
+// obtain is what every Obtain comes to. It is called by what the user calls.
+func obtain(ctx context.Context, client *redislock.Client, write, read []string, ttl time.Duration, opt *redislock.Options) (*Hold, error) {
+	o := ownerOf(ctx)
+	if o == nil {
+		return nil, ErrNoOwner
+	}
+	r := request{client: client, write: write, read: read, ttl: ttl}
+	if opt != nil {
+		r.opt = *opt
+	}
+	if err := r.check(ctx); err != nil {
+		return nil, r.failed(err)
+	}
+	h := &Hold{owner: o}
+	runtime.Callers(3, h.where[:])
+	s, err := h.enter(ctx, &r)
+	if err != nil {
+		return nil, r.failed(err)
+	}
+	if !h.listed {
+		if err := h.complete(ctx, &r, s); err != nil {
+			return nil, err
+		}
+	}
+	return h, nil
+}
+
+// check refuses what no table is needed for.
+func (r *request) check(ctx context.Context) error {
+	switch {
+	case len(r.write)+len(r.read) == 0:
+		return fmt.Errorf("%w: the set is empty", redislock.ErrInvalidKeys)
+	case r.ttl <= 0 || r.ttl > maxTTL:
+		return fmt.Errorf("%w: %s", redislock.ErrInvalidTTL, r.ttl)
+	case r.opt.Token != "":
+		return fmt.Errorf("an owner has tokens of its own, Options.Token: %w", errors.ErrUnsupported)
+	case ctx.Err() != nil:
+		return fmt.Errorf("%w: %w", redislock.ErrNotObtained, context.Cause(ctx))
+	}
+	return nil
+}
+
+// failed is the error of an Obtain that was not redislock's alone.
+func (r *request) failed(err error) error {
+	first, n := "", len(r.write)+len(r.read)
+	switch {
+	case len(r.write) > 0:
+		first = r.write[0]
+	case len(r.read) > 0:
+		first = r.read[0]
+	}
+	return fmt.Errorf("reentrant: obtain %s: %w", named(first, n), err)
+}
+
+// enter waits until no key of the request is busy, and pins those that are held. If nothing else is
+// to be done, the hold is listed.
+func (h *Hold) enter(ctx context.Context, r *request) (sight, error) {
+	o := h.owner
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	s := o.lookLocked(r, h)
+	for s.busy != nil {
+		o.mu.Unlock()
+		var err error
+		select {
+		case <-s.busy:
+		case <-ctx.Done():
+			err = fmt.Errorf("%w: another goroutine of this owner is obtaining or releasing a key of it: %w",
+				redislock.ErrNotObtained, context.Cause(ctx))
+		}
+		o.mu.Lock()
+		if err != nil {
+			return s, err
+		}
+		s = o.lookLocked(r, h)
+	}
+	settled := len(s.write)+len(s.read)+len(s.upgrades) == 0
+	for _, c := range s.carriers {
+		switch {
+		case c.isLost():
+			return s, errLost
+		case r.opt.Fenced && c.root.Fence() == 0:
+			return s, fmt.Errorf("this owner holds a key without a number, Options.Fenced: %w", errors.ErrUnsupported)
+		}
+		settled = settled && c.sufficesLocked(r.ttl) && (c.renewed || !r.opt.Watchdog)
+	}
+	pinLocked(s.entries)
+	h.entries, h.carriers = s.entries, s.carriers
+	if settled {
+		h.listLocked()
+	} else {
+		o.occupyLocked(r.places(&s), s.begin())
+	}
+	return s, nil
+}
+
+// begin makes what others wait for.
+func (s *sight) begin() chan struct{} {
+	s.busy = make(chan struct{})
+	return s.busy
+}
+
+// places returns where the missing keys are to stand.
+func (r *request) places(s *sight) []place {
+	places := make([]place, 0, len(s.write)+len(s.read))
+	for _, keys := range [][]string{s.write, s.read} {
+		for _, key := range keys {
+			places = append(places, place{r.client, key})
+		}
+	}
+	return places
+}
+
+// complete does what Redis is needed for. What is missing comes first: it can take long, and if it
+// cannot be had nothing was changed.
+func (h *Hold) complete(ctx context.Context, r *request, s sight) error {
+	defer h.abandon(ctx)
+	if err := h.obtainRest(ctx, r, &s); err != nil {
+		return err // as it is: it names what stood in the way
+	}
+	for _, c := range s.upgrades {
+		if err := c.upgrade(ctx); err != nil {
+			return r.failed(err)
+		}
+	}
+	for _, c := range s.carriers {
+		if err := c.extend(ctx, r.ttl); err != nil {
+			return r.failed(err)
+		}
+	}
+
+	o := h.owner
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, c := range h.carriers {
+		if c.isLost() { // while the others were obtained
+			return r.failed(errLost)
+		}
+		if r.opt.Watchdog {
+			c.keepLocked()
+		}
+	}
+	h.listLocked()
+	return nil
+}
+
+// obtainRest obtains what is missing, as one set, and pins it. Others wait for it meanwhile, so that
+// is ended also if a strategy or a hook panics.
+func (h *Hold) obtainRest(ctx context.Context, r *request, s *sight) (err error) {
+	o := h.owner
+	var root *redislock.Lock
+	defer func() {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		o.vacateLocked(r.places(s), s.busy)
+		if root != nil {
+			pinLocked(o.newCarrierLocked(root, r, s.write).entries)
+			s.carriers = slices.Clone(s.carriers) // which may be those of the hold
+			all := o.lookLocked(r, h)             // everything is there; for the order
+			h.entries, h.carriers = all.entries, all.carriers
+		}
+	}()
+	if len(s.write)+len(s.read) > 0 {
+		opt := r.opt
+		root, err = r.client.ObtainMixed(ctx, s.write, s.read, r.ttl, &opt)
+	}
+	return err
+}

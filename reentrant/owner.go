@@ -1,0 +1,185 @@
+package reentrant
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"github.com/seed-14de3678/redislock"
+)
+
+// ErrNoOwner says that the context has no owner: [NewOwner] was not called, or its context was not
+// handed down. Nothing is sent. An owner made up for the one call would wait for the one that is
+// missing.
+var ErrNoOwner = errors.New("reentrant: the context has no owner, see NewOwner")
+
+// NewOwner returns a context with a new owner, that holds nothing. What is obtained under it, and
+// under every context derived from it, in whatever goroutine, is held by this owner.
+//
+// If ctx has an owner already, the new one is another: it does not hold what the other does, and
+// is refused it.
+func NewOwner(ctx context.Context) context.Context {
+	return context.WithValue(ctx, ownerKey{}, &owner{
+		entries: make(map[place]*entry),
+		busy:    make(map[place]chan struct{}),
+	})
+}
+
+type ownerKey struct{}
+
+// ownerOf returns the owner of a context, nil if it has none.
+func ownerOf(ctx context.Context) *owner {
+	o, _ := ctx.Value(ownerKey{}).(*owner)
+	return o
+}
+
+// An owner is what is held together. Its mutex guards all that belongs to it, entries, carriers
+// and holds included, and is never held while Redis is asked.
+type owner struct {
+	mu      sync.Mutex
+	entries map[place]*entry        // what is held
+	busy    map[place]chan struct{} // closed when the key is not being obtained or released any more
+	last    *Hold                   // of those that are not released, a list: for CheckReleased
+	looks   uint64                  // how often lookLocked was called
+}
+
+// A place is a key of a Client.
+type place struct {
+	client *redislock.Client
+	key    string
+}
+
+// An entry is a key that is held.
+type entry struct {
+	place   place
+	carrier *carrier
+	write   bool
+	holds   int    // 0: it waits for the other keys of its carrier
+	seen    uint64 // by this look
+}
+
+// A sight is what an owner has of a request.
+type sight struct {
+	entries     []*entry   // in the order of the request
+	carriers    []*carrier // of the entries, each once
+	upgrades    []*carrier // those of read keys that are to be written
+	write, read []string   // what is missing
+	busy        chan struct{}
+}
+
+// lookLocked looks the keys of a request up, for a hold. A key in both lists is a write key.
+func (o *owner) lookLocked(r *request, h *Hold) sight {
+	o.looks++
+	s := sight{entries: h.oneEntry[:0], carriers: h.oneCarrier[:0]}
+	if n := len(r.write) + len(r.read); n > 1 {
+		s.entries = make([]*entry, 0, n)
+	}
+	for _, key := range r.write {
+		if o.seeLocked(&s, place{r.client, key}, true) {
+			s.write = append(s.write, key)
+		}
+	}
+	for _, key := range r.read {
+		if o.seeLocked(&s, place{r.client, key}, false) {
+			s.read = append(s.read, key)
+		}
+	}
+	return s
+}
+
+// seeLocked reports whether a key is missing.
+func (o *owner) seeLocked(s *sight, at place, write bool) bool {
+	e := o.entries[at]
+	if e == nil {
+		if busy := o.busy[at]; busy != nil {
+			s.busy = busy
+		}
+		return true
+	}
+	if e.seen == o.looks {
+		return false
+	}
+	e.seen = o.looks
+	s.entries = append(s.entries, e)
+	c := e.carrier
+	if c.seen != o.looks {
+		c.seen, c.upgrades = o.looks, false
+		s.carriers = append(s.carriers, c)
+	}
+	if write && !e.write && !c.upgrades {
+		c.upgrades = true
+		s.upgrades = append(s.upgrades, c)
+	}
+	return false
+}
+
+// pinLocked adds a hold to each entry, so that its carrier stays.
+func pinLocked(entries []*entry) {
+	for _, e := range entries {
+		if e.holds++; e.holds == 1 {
+			e.carrier.live++
+		}
+	}
+}
+
+// unpinLocked takes a hold away from each entry. It returns the carriers that nobody holds any more:
+// their keys are busy until [owner.free] has released them.
+func (o *owner) unpinLocked(entries []*entry) (idle []*carrier) {
+	for _, e := range entries {
+		c := e.carrier
+		if e.holds--; e.holds > 0 {
+			continue
+		}
+		if c.live--; c.live == 0 {
+			idle = append(idle, c)
+		}
+	}
+	for _, c := range idle {
+		for _, e := range c.entries {
+			delete(o.entries, e.place)
+		}
+		c.done = make(chan struct{})
+		o.occupyLocked(c.places(), c.done)
+	}
+	return idle
+}
+
+// occupyLocked has others of this owner wait for keys that are obtained or released.
+func (o *owner) occupyLocked(places []place, done chan struct{}) {
+	for _, at := range places {
+		o.busy[at] = done
+	}
+}
+
+// vacateLocked ends what occupyLocked began.
+func (o *owner) vacateLocked(places []place, done chan struct{}) {
+	for _, at := range places {
+		delete(o.busy, at)
+	}
+	close(done)
+}
+
+// free releases carriers that nobody holds any more, all at the same time.
+func (o *owner) free(ctx context.Context, idle []*carrier) error {
+	if len(idle) == 0 {
+		return nil
+	}
+	defer func() { // also if a hook panics
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		for _, c := range idle {
+			o.vacateLocked(c.places(), c.done)
+		}
+	}()
+	errs := make([]error, len(idle))
+	var others sync.WaitGroup
+	for i, c := range idle[1:] {
+		others.Go(func() { errs[i+1] = c.release(ctx) })
+	}
+	errs[0] = idle[0].release(ctx)
+	others.Wait()
+	if len(errs) == 1 {
+		return errs[0]
+	}
+	return errors.Join(errs...)
+}
