@@ -17,29 +17,24 @@ if #KEYS == 2 and redis.call('exists', KEYS[2]) == 0
   return 1
 end
 
---#include shared.lua
---#include fence.lua
---#include entry.lua
---#include line.lua
-
 local value, ttl, intent = ARGV[1], ARGV[2], ARGV[3]
 local n = #KEYS / (intent and 3 or 2)
-size = n
+local PART = 1000 -- most keys that one command is given
 
 -- MSETNX of the whole set, then every key its TTL. MSETNX cannot be undone: that there is memory,
 -- that PEXPIRE is allowed and the ttl in its range is proved beforehand, by commands that do
 -- nothing to a key that does not exist.
 local function take_free()
-  for first = 1, 2 * n, CHUNK do -- with the lines
-    if redis.call('exists', unpack(KEYS, first, math.min(first + CHUNK - 1, 2 * n))) > 0 then
+  for first = 1, 2 * n, PART do -- with the lines
+    if redis.call('exists', unpack(KEYS, first, math.min(first + PART - 1, 2 * n))) > 0 then
       return false
     end
   end
   redis.call('set', KEYS[1], value, 'px', ttl, 'xx')
   redis.call('pexpire', KEYS[1], ttl)
-  for first = 1, n, CHUNK do
+  for first = 1, n, PART do
     local pairs_of_chunk = {}
-    for i = first, math.min(first + CHUNK - 1, n) do
+    for i = first, math.min(first + PART - 1, n) do
       pairs_of_chunk[#pairs_of_chunk + 1] = KEYS[i]
       pairs_of_chunk[#pairs_of_chunk + 1] = value
     end
@@ -51,7 +46,18 @@ local function take_free()
   return true
 end
 
-if not take_free() then
+local taken = take_free()
+if taken and not intent then
+  return 1
+end
+
+--#include shared.lua
+--#include fence.lua
+--#include entry.lua
+--#include line.lua
+
+size = n
+if not taken then
   local token, now = token_of(value), clock()
   local lined = anybody_waits()
   for i = 1, n do

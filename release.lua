@@ -12,18 +12,25 @@
 -- Reply    1, or {1, message, ...}: every key was the token's, and is free.
 --          {0, index, ..., message, ...}: the keys that were not the token's; the others are free.
 
--- One write-locked key that nobody waits for: most of all calls, so it comes before what they
--- would not use.
-if #KEYS == 2 and not ARGV[4] and redis.call('exists', KEYS[2]) == 0
-  and redis.call('mget', KEYS[1])[1] == ARGV[1] then
-  return redis.call('del', KEYS[1])
+-- Write-locked keys that nobody waits for: most of all calls, so this comes before what it would
+-- not use.
+local n = #KEYS / 2
+if n <= 1000 and not ARGV[3] and redis.call('exists', unpack(KEYS, n + 1, 2 * n)) == 0 then
+  local held, all = redis.call('mget', unpack(KEYS, 1, n)), true
+  for i = 1, n do
+    all = all and held[i] == ARGV[1]
+  end
+  if all then
+    redis.call('del', unpack(KEYS, 1, n))
+    return 1
+  end
 end
 
 --#include entry.lua
 
 -- One write-locked key, and in front of its line one who wants to write it alone: the same as
 -- below, without what it would not use.
-if #KEYS == 2 and not ARGV[4] and KEYS[2] ~= KEYS[1]
+if n == 1 and not ARGV[3] and KEYS[2] ~= KEYS[1]
   and redis.call('mget', KEYS[1])[1] == ARGV[1] then
   local key, line = KEYS[1], KEYS[2]
   local text = redis.pcall('zrange', line, 0, 0)[1] -- nil if it is something else
