@@ -1,0 +1,138 @@
+package multi_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/redistest"
+	"github.com/seed-14de3678/redislock/multi"
+)
+
+// startRedis starts a server inside the test, and a client for it; stop ends both. If there is no
+// server the reason is a part of the Example's output, which then fails.
+func startRedis() (rdb *redis.Client, stop func()) {
+	var addr string
+	server, err := redistest.LaunchMini()
+	if err != nil {
+		fmt.Println(err)
+	} else {
+		addr = server.Addr()
+	}
+	rdb = redis.NewClient(&redis.Options{Addr: addr})
+	return rdb, func() {
+		_ = rdb.Close()
+		if server != nil {
+			server.Stop()
+		}
+	}
+}
+
+// Keys without a common hash tag, on a Cluster or wherever the same program runs.
+func Example() {
+	rdb, stop := startRedis()
+	defer stop()
+
+	client := redislock.New(rdb) // rdb: a *redis.ClusterClient
+	defer client.Close()
+
+	parts := multi.BySlot(client, []string{"order:7", "stock:9"}, []string{"price:9"})
+	err := multi.With(context.Background(), parts, 10*time.Second, &redislock.Options{
+		RetryStrategy: redislock.LimitRetry(redislock.ExponentialBackoff(10*time.Millisecond, time.Second), 20),
+	}, func(ctx context.Context) error {
+		fmt.Println("order and stock are ours, and nobody changes the price")
+		return ctx.Err() // it is cancelled if any part is lost
+	})
+	if err != nil {
+		fmt.Println(err)
+	}
+	// Output: order and stock are ours, and nobody changes the price
+}
+
+// Data on two servers. Each has a name that is the same in every process.
+func ExampleObtain() {
+	shop, stopShop := startRedis()
+	defer stopShop()
+	bank, stopBank := startRedis()
+	defer stopBank()
+
+	ctx := context.Background()
+	shopClient, bankClient := redislock.New(shop), redislock.New(bank)
+	defer shopClient.Close()
+	defer bankClient.Close()
+
+	lock, err := multi.Obtain(ctx, []multi.Part{
+		{Client: shopClient, Place: "shop", Write: []string{"order:7", "stock:9"}},
+		{Client: bankClient, Place: "bank", Write: []string{"account:3"}},
+	}, 10*time.Second, nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, part := range lock.Parts() {
+		fmt.Println(part.Place, part.Keys)
+	}
+	fmt.Println(lock.Release(ctx))
+	// Output:
+	// bank [account:3]
+	// shop [order:7 stock:9]
+	// <nil>
+}
+
+// Who is refused learns by whom, and holds nothing.
+func ExampleObtain_refused() {
+	shop, stopShop := startRedis()
+	defer stopShop()
+	bank, stopBank := startRedis()
+	defer stopBank()
+
+	ctx := context.Background()
+	shopClient, bankClient := redislock.New(shop), redislock.New(bank)
+	other, err := shopClient.Obtain(ctx, []string{"stock:9"}, time.Minute, &redislock.Options{Metadata: "job=import"})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer other.Release(ctx)
+
+	_, err = multi.Obtain(ctx, []multi.Part{
+		{Client: shopClient, Place: "shop", Write: []string{"order:7", "stock:9"}},
+		{Client: bankClient, Place: "bank", Write: []string{"account:3"}},
+	}, 10*time.Second, nil)
+	var conflict *redislock.ConflictError
+	fmt.Println(errors.Is(err, redislock.ErrNotObtained), errors.As(err, &conflict))
+	fmt.Println(conflict.Key, conflict.Metadata)
+	fmt.Println(bank.Exists(ctx, "account:3").Val(), shop.Exists(ctx, "order:7").Val())
+	// Output:
+	// true true
+	// stock:9 job=import
+	// 0 0
+}
+
+// Each key is protected by the number of its own part.
+func ExampleLock_Parts() {
+	rdb, stop := startRedis()
+	defer stop()
+
+	ctx := context.Background()
+	client := redislock.New(rdb)
+	lock, err := multi.Obtain(ctx, multi.BySlot(client, []string{"order:7", "stock:9"}, nil), 10*time.Second,
+		&redislock.Options{Fenced: true})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer lock.Release(ctx)
+
+	for _, part := range lock.Parts() {
+		if slices.Contains(part.Keys, "stock:9") {
+			fmt.Println("has a number:", part.Fence > 0) // for fencing.Set, for example
+		}
+	}
+	// Output: has a number: true
+}

@@ -1,0 +1,218 @@
+package multi_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/redis/go-redis/v9"
+
+	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/redistest"
+	"github.com/seed-14de3678/redislock/multi"
+)
+
+func TestMain(m *testing.M) { redistest.Main(m) }
+
+// long is a ttl that does not end within a test.
+const long = time.Minute
+
+// A world is what one scenario has: three Clients of one server, each with a place of its own, as
+// if there were three servers. What happens to their locks is taken down.
+type world struct {
+	rdb     *redis.Client
+	clients []*redislock.Client
+	prefix  string
+
+	mu     sync.Mutex
+	events []string // such as "released b"
+}
+
+// worlds tells the runs of one test apart: the shared servers keep what it leaves.
+var worlds atomic.Int64
+
+func newWorld(t *testing.T, b redistest.Backend) *world {
+	t.Helper()
+	w := &world{rdb: b.Client(t), prefix: fmt.Sprintf("%s#%d:", t.Name(), worlds.Add(1))}
+	for range 3 {
+		w.clients = append(w.clients, w.newClient(t, w.rdb))
+	}
+	return w
+}
+
+func (w *world) newClient(t *testing.T, rdb redis.Scripter) *redislock.Client {
+	t.Helper()
+	note := func(what string) func(context.Context, redislock.Event) {
+		return func(_ context.Context, e redislock.Event) {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			w.events = append(w.events, what+" "+strings.TrimPrefix(e.Keys[0], w.prefix))
+		}
+	}
+	client := redislock.New(rdb, redislock.WithHooks(redislock.Hooks{
+		Obtained: note("obtained"), Refused: note("refused"), Refreshed: note("refreshed"), Released: note("released"),
+	}))
+	t.Cleanup(client.Close)
+	return client
+}
+
+// took returns what has happened since it was last called.
+func (w *world) took() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	events := w.events
+	w.events = nil
+	return events
+}
+
+func (w *world) key(name string) string { return w.prefix + name }
+
+// part makes one of the three places the part of some keys; the place "c" comes last.
+func (w *world) part(place int, names ...string) multi.Part {
+	p := multi.Part{Client: w.clients[place], Place: string(rune('a' + place))}
+	for _, name := range names {
+		p.Write = append(p.Write, w.key(name))
+	}
+	return p
+}
+
+// abc are three parts of one key each, in an order that is not that of their places.
+func (w *world) abc() []multi.Part {
+	return []multi.Part{w.part(2, "c"), w.part(0, "a"), w.part(1, "b")}
+}
+
+// wantFree checks that none of the keys exists.
+func (w *world) wantFree(t *testing.T, names ...string) {
+	t.Helper()
+	for _, name := range names {
+		if n := must[int64](t)(w.rdb.Exists(t.Context(), w.key(name)).Result()); n != 0 {
+			t.Errorf("key %q is there, want it free", name)
+		}
+	}
+}
+
+// wantSoonFree is for what a Client clears up by itself.
+func (w *world) wantSoonFree(t *testing.T, names ...string) {
+	t.Helper()
+	for _, name := range names {
+		eventually(t, 10*time.Second, name+" is free", func() bool {
+			return must[int64](t)(w.rdb.Exists(t.Context(), w.key(name)).Result()) == 0
+		})
+	}
+}
+
+func (w *world) wantHeld(t *testing.T, names ...string) {
+	t.Helper()
+	for _, name := range names {
+		if n := must[int64](t)(w.rdb.Exists(t.Context(), w.key(name)).Result()); n != 1 {
+			t.Errorf("key %q is free, want it held", name)
+		}
+	}
+}
+
+// block has somebody else hold keys.
+func (w *world) block(t *testing.T, ttl time.Duration, names ...string) *redislock.Lock {
+	t.Helper()
+	keys := make([]string, len(names))
+	for i, name := range names {
+		keys[i] = w.key(name)
+	}
+	return must[*redislock.Lock](t)(redislock.New(w.rdb).Obtain(t.Context(), keys, ttl, &redislock.Options{Metadata: "other"}))
+}
+
+// scenario runs fn on every kind of server.
+func scenario(t *testing.T, fn func(t *testing.T, w *world)) {
+	t.Helper()
+	t.Parallel()
+	redistest.Each(t, func(t *testing.T, b redistest.Backend) { fn(t, newWorld(t, b)) })
+}
+
+func must[T any](t *testing.T) func(T, error) T {
+	t.Helper()
+	return func(v T, err error) T {
+		t.Helper()
+		if err != nil {
+			t.Fatalf("unexpected error: %v", err)
+		}
+		return v
+	}
+}
+
+func noError(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatalf("unexpected error: %v", err)
+	}
+}
+
+func wantIs(t *testing.T, err error, targets ...error) {
+	t.Helper()
+	for _, target := range targets {
+		if !errors.Is(err, target) {
+			t.Fatalf("got error %v, want one that is %v", err, target)
+		}
+	}
+}
+
+func wantNot(t *testing.T, err error, targets ...error) {
+	t.Helper()
+	for _, target := range targets {
+		if errors.Is(err, target) {
+			t.Fatalf("got error %v, want none that is %v", err, target)
+		}
+	}
+}
+
+// wantConflict checks that the error is a conflict on a key, and names its part.
+func wantConflict(t *testing.T, err error, key, part string) {
+	t.Helper()
+	var conflict *redislock.ConflictError
+	if !errors.As(err, &conflict) || !errors.Is(err, redislock.ErrNotObtained) || errors.Is(err, redislock.ErrUnknownOutcome) {
+		t.Fatalf("got error %v, want a conflict", err)
+	}
+	if conflict.Key != key || conflict.Metadata != "other" || !strings.Contains(err.Error(), part) {
+		t.Fatalf("got %v, want a conflict on %q, held by other, in %s", err, key, part)
+	}
+}
+
+func wantEvents(t *testing.T, got, want []string) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("events (-want +got):\n%s", diff)
+	}
+}
+
+// eventually waits until a state that comes by itself is there.
+func eventually(t *testing.T, within time.Duration, what string, state func() bool) {
+	t.Helper()
+	for end := time.Now().Add(within); !state(); time.Sleep(2 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("not within %v: %s", within, what)
+		}
+	}
+}
+
+// A tally counts the commands that a client sends.
+type tally struct{ n atomic.Int64 }
+
+func (c *tally) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (c *tally) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		c.n.Add(1)
+		return next(ctx, cmd)
+	}
+}
+
+func (c *tally) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		c.n.Add(int64(len(cmds)))
+		return next(ctx, cmds)
+	}
+}

@@ -1,0 +1,216 @@
+package multi
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/seed-14de3678/redislock"
+)
+
+// A Part is a set of keys that Client can take in one step: on a Cluster of one slot, on a Ring of
+// one hash tag, on a single server any.
+type Part struct {
+	// Client takes the keys.
+	Client *redislock.Client
+
+	// Place names the server, or Cluster, where the keys of Client are. Parts are taken in the order
+	// of their places, compared as strings, and there by slot. Every process has to use the same
+	// name for the same server: two that disagree can wait for each other until ctx ends. It may be
+	// empty if all parts have one Client; otherwise every Client has a place of its own.
+	Place string
+
+	Write []string // keys to be write-locked
+	Read  []string // keys to be read-locked; one that is in Write, too, is a write key
+}
+
+// first returns the key that stands for the part in the order.
+func (p *Part) first() string {
+	if len(p.Write) > 0 {
+		return p.Write[0]
+	}
+	return p.Read[0]
+}
+
+// BySlot splits keys that a Client of a Cluster is to lock into parts, one for each slot, by slot
+// number; in each of them the keys are in the given order, without repetitions. A key in both lists
+// is a write key. The parts have no Place: set it on each of them if the lock has parts of other
+// Clients.
+//
+// The same keys on a single server come out as the same parts, and [Obtain] takes them as one.
+func BySlot(client *redislock.Client, write, read []string) []Part {
+	type at struct {
+		slot uint16
+		part Part
+	}
+	var parts []at
+	index := make(map[uint16]int)
+	seen := make(map[string]bool, len(write)+len(read))
+	split := func(keys []string, list func(*Part) *[]string) {
+		for _, key := range keys {
+			if seen[key] {
+				continue
+			}
+			seen[key] = true
+			slot := slotOf(hashTag(key))
+			i, ok := index[slot]
+			if !ok {
+				i = len(parts)
+				index[slot] = i
+				parts = append(parts, at{slot, Part{Client: client}})
+			}
+			to := list(&parts[i].part)
+			*to = append(*to, key)
+		}
+	}
+	split(write, func(p *Part) *[]string { return &p.Write })
+	split(read, func(p *Part) *[]string { return &p.Read })
+	slices.SortFunc(parts, func(a, b at) int { return cmp.Compare(a.slot, b.slot) })
+	out := make([]Part, len(parts))
+	for i, p := range parts {
+		out[i] = p.part
+	}
+	return out
+}
+
+// arrange copies the parts into the order in which they are taken, and makes one of those that
+// their Client can take as one. It sends nothing.
+//
+// A part has to be all that its acquisition ever wants of one step of the order. If a server were
+// to hold the keys a and b in two steps for one, and in one set for another who stands in line for
+// both, the first would hold a and stand behind the second for b, and the second wait for a.
+func arrange(given []Part) ([]Part, error) {
+	if len(given) == 0 {
+		return nil, fmt.Errorf("%w: there are no parts", redislock.ErrInvalidKeys)
+	}
+	if err := errors.Join(checkClients(given), checkKeys(given)); err != nil {
+		return nil, err
+	}
+	parts := make([]Part, len(given))
+	for i, p := range given {
+		p.Write, p.Read = slices.Clone(p.Write), slices.Clone(p.Read)
+		parts[i] = p
+	}
+	slices.SortFunc(parts, compare)
+	parts = merge(parts)
+	if len(parts) == 1 {
+		return parts, nil // the Obtain of this one checks it as well
+	}
+	for i := range parts {
+		p := &parts[i]
+		if len(p.Write)+len(p.Read) == 1 && p.first() != "" {
+			continue
+		}
+		if err := possible(p.Client, slices.Concat(p.Write, p.Read)); err != nil {
+			return nil, fmt.Errorf("%s: %w", name(parts, i), err)
+		}
+	}
+	return parts, nil
+}
+
+// merge makes one part of neighbours that their Client can take as one. A Client that cannot for
+// two slots cannot for any two.
+func merge(parts []Part) []Part {
+	merged := parts[:1]
+	var splits *redislock.Client // one that is known not to take two slots
+	for _, p := range parts[1:] {
+		last := &merged[len(merged)-1]
+		a, b := hashTag(last.first()), hashTag(p.first())
+		together := last.Client == p.Client
+		if across := together && a != b && slotOf(a) != slotOf(b); across && splits == p.Client {
+			together = false
+		} else if together && a != b {
+			together = possible(p.Client, []string{last.first(), p.first()}) == nil
+			if across && !together {
+				splits = p.Client
+			}
+		}
+		if together {
+			last.Write, last.Read = append(last.Write, p.Write...), append(last.Read, p.Read...)
+			continue
+		}
+		merged = append(merged, p)
+	}
+	return merged
+}
+
+// compare is the order of the parts. Two hash tags of one slot differ on a Ring only.
+func compare(a, b Part) int {
+	x, y := hashTag(a.first()), hashTag(b.first())
+	return cmp.Or(cmp.Compare(a.Place, b.Place), cmp.Compare(slotOf(x), slotOf(y)), cmp.Compare(x, y))
+}
+
+// checkClients checks that places and Clients belong together.
+func checkClients(parts []Part) error {
+	places := make(map[*redislock.Client]string)
+	clients := make(map[string]*redislock.Client)
+	for i, p := range parts {
+		if p.Client == nil {
+			return fmt.Errorf("parts[%d] has no Client", i)
+		}
+		if place, ok := places[p.Client]; ok && place != p.Place {
+			return fmt.Errorf("parts[%d]: its Client is at the places %q and %q", i, place, p.Place)
+		}
+		if client, ok := clients[p.Place]; ok && client != p.Client {
+			return fmt.Errorf("parts[%d]: the place %q has two Clients: each needs a Place of its own, "+
+				"the same in every process", i, p.Place)
+		}
+		places[p.Client], clients[p.Place] = p.Place, p.Client
+	}
+	if _, unnamed := clients[""]; unnamed && len(places) > 1 {
+		return errors.New("with several Clients every part needs a Place")
+	}
+	return nil
+}
+
+// checkKeys checks that every part has keys, and none that another part of its Client has.
+func checkKeys(parts []Part) error {
+	type of struct {
+		client *redislock.Client
+		key    string
+	}
+	seen := make(map[of]int)
+	for i, p := range parts {
+		if len(p.Write)+len(p.Read) == 0 {
+			return fmt.Errorf("%w: parts[%d] has none", redislock.ErrInvalidKeys, i)
+		}
+		for _, keys := range [][]string{p.Write, p.Read} {
+			for _, key := range keys {
+				if other, ok := seen[of{p.Client, key}]; ok && other != i {
+					return fmt.Errorf("%w: %q is in parts[%d] and in parts[%d]", redislock.ErrInvalidKeys, key, other, i)
+				}
+				seen[of{p.Client, key}] = i
+			}
+		}
+	}
+	return nil
+}
+
+// possible reports why a Client cannot take the keys as one set, without sending anything: a lock
+// that was attached and never refreshed has no lease to begin anew, so Upgrade has only that to say,
+// or what is wrong with the keys.
+func possible(client *redislock.Client, keys []string) error {
+	err := client.Attach(keys, "nobody").Upgrade(context.Background())
+	if errors.Is(err, redislock.ErrInvalidTTL) {
+		return nil
+	}
+	if why := errors.Unwrap(err); why != nil {
+		return why // nobody has asked for an upgrade
+	}
+	return err
+}
+
+// name says in errors which part it is.
+func name(parts []Part, i int) string {
+	p := &parts[i]
+	text := fmt.Sprintf("%q", p.first())
+	if more := len(p.Write) + len(p.Read) - 1; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	if p.Place != "" {
+		text += fmt.Sprintf(" at %q", p.Place)
+	}
+	return fmt.Sprintf("part %d of %d, %s", i+1, len(parts), text)
+}

@@ -1,0 +1,30 @@
+package multi
+
+import "strings"
+
+// hashTag returns the part of a key that Redis Cluster hashes: what stands between the first '{'
+// and the next '}' if that is not empty, else the whole key.
+func hashTag(key string) string {
+	if _, after, ok := strings.Cut(key, "{"); ok {
+		if tag, _, ok := strings.Cut(after, "}"); ok && tag != "" {
+			return tag
+		}
+	}
+	return key
+}
+
+// slotOf returns the Cluster slot of a hash tag: its CRC16 (XMODEM), modulo 16384.
+func slotOf(tag string) uint16 {
+	var crc uint16
+	for i := range len(tag) {
+		crc ^= uint16(tag[i]) << 8
+		for range 8 {
+			if crc&0x8000 != 0 {
+				crc = crc<<1 ^ 0x1021
+			} else {
+				crc <<= 1
+			}
+		}
+	}
+	return crc % 16384
+}
