@@ -130,14 +130,14 @@ func (p *pass) mixed(write, read []string) func(context.Context) error {
 	}
 }
 
-// other has another owner read or write a key.
-func (p *pass) other(ctx context.Context, read bool, name string) error {
+// other has another owner read or write "a".
+func (p *pass) other(ctx context.Context, read bool) error {
 	client := redislock.New(p.admin)
 	obtain := client.Obtain
 	if read {
 		obtain = client.ObtainRead
 	}
-	_, err := obtain(ctx, p.keys(name), long, nil)
+	_, err := obtain(ctx, p.keys("a"), long, nil)
 	return err
 }
 
@@ -157,12 +157,12 @@ func obtains() []operation {
 		{name: "override to read", prepare: holding(a, bc), do: holding(bc, a)},
 		{
 			name:    "join",
-			prepare: func(ctx context.Context, p *pass) error { return p.other(ctx, true, "a") },
+			prepare: func(ctx context.Context, p *pass) error { return p.other(ctx, true) },
 			do:      holding(nil, a),
 		},
 		{
 			name: "intent", refused: true,
-			prepare: func(ctx context.Context, p *pass) error { return p.other(ctx, true, "a") },
+			prepare: func(ctx context.Context, p *pass) error { return p.other(ctx, true) },
 			do: func(ctx context.Context, p *pass) error {
 				_, err := p.client.Obtain(ctx, p.keys("a", "b"), long, &redislock.Options{
 					Intent: true, RetryStrategy: redislock.LimitRetry(redislock.LinearBackoff(time.Millisecond), 1),
@@ -172,7 +172,7 @@ func obtains() []operation {
 		},
 		{
 			name: "queue", refused: true,
-			prepare: func(ctx context.Context, p *pass) error { return p.other(ctx, false, "a") },
+			prepare: func(ctx context.Context, p *pass) error { return p.other(ctx, false) },
 			do: func(ctx context.Context, p *pass) error {
 				ctx, cancel := context.WithTimeout(ctx, 100*time.Millisecond)
 				defer cancel()
@@ -193,7 +193,7 @@ func obtains() []operation {
 		{
 			name: "fenced after many",
 			prepare: func(ctx context.Context, p *pass) error {
-				if err := p.other(ctx, true, "a"); err != nil {
+				if err := p.other(ctx, true); err != nil {
 					return err
 				}
 				fence := "redislock:fence:{" + p.prefix + "a}"

@@ -29,7 +29,6 @@ type rush struct {
 	hold    time.Duration
 	options *redislock.Options
 
-	mu       sync.Mutex
 	turns    []int           // of each of them
 	waits    []time.Duration // Obtain called until it returned, for each turn
 	handOffs []time.Duration // Release called until the next Obtain returned

@@ -82,18 +82,21 @@ func leases(t *testing.T, w *world, key string, ttl time.Duration, who ...string
 	return turns
 }
 
+// shortLease is long enough for whoever stands in line to be seen there.
+const shortLease = 800 * time.Millisecond
+
 // wantLeases checks that each follows as soon as the lease before it is over.
-func wantLeases(t *testing.T, turns <-chan turn, ends time.Time, ttl time.Duration, who ...string) {
+func wantLeases(t *testing.T, turns <-chan turn, ends time.Time, who ...string) {
 	t.Helper()
 	for _, want := range who {
 		select {
 		case got := <-turns:
 			noError(t, got.err)
 			late := time.Since(ends)
-			if got.who != want || late > time.Second || late < -ttl/50-2*time.Millisecond {
+			if got.who != want || late > time.Second || late < -shortLease/50-2*time.Millisecond {
 				t.Fatalf("%s has it %v after the lease before, want %s soon after", got.who, late, want)
 			}
-			ends = time.Now().Add(ttl)
+			ends = time.Now().Add(shortLease)
 		case <-time.After(time.Until(ends) + polled):
 			t.Fatalf("%s has not got the lock", want)
 		}
@@ -101,13 +104,12 @@ func wantLeases(t *testing.T, turns <-chan turn, ends time.Time, ttl time.Durati
 }
 
 func TestQueueLeaseExpires(t *testing.T) {
-	const ttl = 800 * time.Millisecond
 	t.Run("one after the other", func(t *testing.T) {
 		scenario(t, func(t *testing.T, w *world) {
 			key := w.key("k")
-			holder := must[*redislock.Lock](t)(w.client.Obtain(t.Context(), []string{key}, ttl, nil))
-			turns := leases(t, w, key, ttl, "a", "b", "c")
-			wantLeases(t, turns, holder.Deadline(), ttl, "a", "b", "c")
+			holder := must[*redislock.Lock](t)(w.client.Obtain(t.Context(), []string{key}, shortLease, nil))
+			turns := leases(t, w, key, shortLease, "a", "b", "c")
+			wantLeases(t, turns, holder.Deadline(), "a", "b", "c")
 			w.noTraceSoon(t, key)
 		})
 	})
@@ -115,9 +117,9 @@ func TestQueueLeaseExpires(t *testing.T) {
 		scenario(t, func(t *testing.T, w *world) {
 			key := w.key("k")
 			holder := must[*redislock.Lock](t)(w.client.Obtain(t.Context(), []string{key}, long, nil))
-			turns := leases(t, w, key, ttl, "a", "b", "c")
+			turns := leases(t, w, key, shortLease, "a", "b", "c")
 			noError(t, holder.Release(t.Context()))
-			wantLeases(t, turns, time.Now(), ttl, "a", "b", "c")
+			wantLeases(t, turns, time.Now(), "a", "b", "c")
 			w.noTraceSoon(t, key)
 		})
 	})
@@ -126,27 +128,27 @@ func TestQueueLeaseExpires(t *testing.T) {
 		s := newStreet(t)
 		key := s.key("k")
 		holder := s.hold(t)
-		s.kill(t, s.process(t, ttl, 0))
+		s.kill(t, s.process(t, shortLease, 0))
 		turns := make(chan turn, 2)
 		for i, who := range []string{"a", "b"} {
 			go func() {
-				lock, err := s.client.Obtain(t.Context(), []string{key}, ttl, queue())
+				lock, err := s.client.Obtain(t.Context(), []string{key}, shortLease, queue())
 				turns <- turn{who, lock, err}
 			}()
 			s.inLine(t, key, i+2)
 		}
 		noError(t, holder.Release(t.Context()))
-		wantLeases(t, turns, time.Now(), ttl, "a", "b")
+		wantLeases(t, turns, time.Now(), "a", "b")
 		s.noTraceSoon(t, key)
 	})
 	t.Run("of a reader, after that of another has ended sooner than it would", func(t *testing.T) {
 		scenario(t, func(t *testing.T, w *world) {
 			key := w.key("k")
-			short := must[*redislock.Lock](t)(w.client.ObtainRead(t.Context(), []string{key}, 2*ttl, nil))
+			short := must[*redislock.Lock](t)(w.client.ObtainRead(t.Context(), []string{key}, 2*shortLease, nil))
 			other := must[*redislock.Lock](t)(w.client.ObtainRead(t.Context(), []string{key}, long, nil))
-			turns := leases(t, w, key, ttl, "a")
+			turns := leases(t, w, key, shortLease, "a")
 			noError(t, other.Release(t.Context()))
-			wantLeases(t, turns, short.Deadline(), ttl, "a")
+			wantLeases(t, turns, short.Deadline(), "a")
 			w.noTraceSoon(t, key)
 		})
 	})
@@ -260,6 +262,7 @@ func TestQueueToken(t *testing.T) {
 		return opt
 	}
 	wait := func(t *testing.T, w *world, turns chan<- turn, token string, keys ...string) {
+		t.Helper()
 		go func() {
 			lock, err := w.client.Obtain(t.Context(), keys, long, own(token))
 			turns <- turn{token, lock, err}

@@ -60,10 +60,10 @@ func (s *street) process(t *testing.T, ttl, stay time.Duration) *redistest.Proce
 }
 
 // waiter has one more stand in line.
-func (s *street) waiter(t *testing.T, who string, ttl time.Duration) {
+func (s *street) waiter(t *testing.T, who string) {
 	t.Helper()
 	go func() {
-		lock, err := s.client.Obtain(t.Context(), []string{s.key("k")}, ttl, queue())
+		lock, err := s.client.Obtain(t.Context(), []string{s.key("k")}, long, queue())
 		s.turns <- turn{who, lock, err}
 	}()
 	s.n++
@@ -114,7 +114,7 @@ func TestQueueWaiterKilled(t *testing.T) {
 		s := newStreet(t)
 		holder := s.hold(t)
 		dead := []*redistest.Process{s.process(t, long, 0), s.process(t, long, 0)}
-		s.waiter(t, "a", long)
+		s.waiter(t, "a")
 		for _, p := range dead {
 			s.kill(t, p)
 		}
@@ -126,9 +126,9 @@ func TestQueueWaiterKilled(t *testing.T) {
 		t.Parallel()
 		s := newStreet(t)
 		holder := s.hold(t)
-		s.waiter(t, "a", long)
+		s.waiter(t, "a")
 		dead := s.process(t, long, 0)
-		s.waiter(t, "b", long)
+		s.waiter(t, "b")
 		s.kill(t, dead)
 		noError(t, holder.Release(t.Context()))
 		s.serve(t, soon, "a", "b")
@@ -139,7 +139,7 @@ func TestQueueWaiterKilled(t *testing.T) {
 		s := newStreet(t)
 		holder := s.hold(t)
 		p := s.process(t, holderTTL, time.Hour)
-		s.waiter(t, "a", long)
+		s.waiter(t, "a")
 		noError(t, holder.Release(t.Context()))
 		wantLine(t, p, "held")
 		p.Kill()
@@ -165,7 +165,7 @@ func TestQueueHolderKilled(t *testing.T) {
 	first := s.hold(t)
 	holder := s.process(t, holderTTL, time.Hour)
 	other := s.process(t, long, 0)
-	s.waiter(t, "a", long)
+	s.waiter(t, "a")
 	noError(t, first.Release(t.Context()))
 	wantLine(t, holder, "held")
 	holder.Kill()
@@ -184,7 +184,7 @@ func TestQueueWaiterPaused(t *testing.T) {
 		s := newStreet(t)
 		holder := s.hold(t)
 		p := s.process(t, holderTTL, time.Second)
-		s.waiter(t, "a", long)
+		s.waiter(t, "a")
 		p.Pause()
 		eventually(t, tooLong, "the first counts as dead", func() bool { return !s.inLine(t, s.key("k"), 2)[0].Alive })
 		noError(t, holder.Release(t.Context()))
@@ -194,7 +194,7 @@ func TestQueueWaiterPaused(t *testing.T) {
 		p.Resume()
 		s.n = 1
 		s.inLine(t, s.key("k"), 1)
-		s.waiter(t, "b", long)
+		s.waiter(t, "b")
 		noError(t, holder.Release(t.Context()))
 		wantLine(t, p, "held")
 		wantLine(t, p, "released: <nil>")
@@ -227,7 +227,7 @@ func TestQueueWaiterPaused(t *testing.T) {
 		s := newStreet(t)
 		holder := s.hold(t)
 		p := s.process(t, holderTTL, 0)
-		s.waiter(t, "a", long)
+		s.waiter(t, "a")
 		p.Pause()
 		noError(t, holder.Release(t.Context()))
 		s.serve(t, holderTTL+time.Second, "a")
