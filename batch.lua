@@ -1,7 +1,7 @@
 -- Does at once what many callers ask for at the same time, as far as it is plain: to take write
 -- locks on free keys, and to release write locks that are as they were taken.
 --
--- KEYS     the keys of the first caller's set and as many lines, then those of the second, ...
+-- KEYS     the keys of the first caller's set, then those of the second, ...; then as many lines
 -- ARGV     for each caller: how many keys; value; ttl, ms, or '0' to release. Those that take
 --          come first: a script that has written is not refused for want of memory any more
 --
@@ -10,8 +10,15 @@
 
 local call, keys, args = redis.call, KEYS, ARGV -- locals: this is where most of the work is done
 
-local function released(first, last, lines, value)
-  if call('exists', unpack(keys, last + 1, lines)) > 0 then
+local size = #keys / 2
+local lined = call('exists', unpack(keys, size + 1)) > 0 -- most often nobody waits for any of them
+
+local function waited_for(first, last)
+  return lined and call('exists', unpack(keys, size + first, size + last)) > 0
+end
+
+local function released(first, last, value)
+  if waited_for(first, last) then
     return 0
   end
   if first == last then
@@ -28,12 +35,14 @@ local function released(first, last, lines, value)
 end
 
 -- As in obtain.lua: all that MSETNX and PEXPIRE need is proved before, by what does nothing.
-local function taken(first, last, lines, value, ttl)
-  if first == last then
-    return call('exists', keys[lines]) == 0 and call('set', keys[first], value, 'px', ttl, 'nx')
-      and 1 or 0
+local function taken(first, last, value, ttl)
+  if waited_for(first, last) then
+    return 0
   end
-  if call('exists', unpack(keys, first, lines)) > 0 then
+  if first == last then
+    return call('set', keys[first], value, 'px', ttl, 'nx') and 1 or 0
+  end
+  if call('exists', unpack(keys, first, last)) > 0 then
     return 0
   end
   call('set', keys[first], value, 'px', ttl, 'xx')
@@ -50,16 +59,14 @@ local function taken(first, last, lines, value, ttl)
   return 1
 end
 
-local replies, lines = {}, 0
+local replies, last = {}, 0
 for a = 1, #args, 3 do
-  local n, value, ttl = args[a], args[a + 1], args[a + 2]
-  local first = lines + 1
-  local last = lines + n
-  lines = last + n
+  local first, value, ttl = last + 1, args[a + 1], args[a + 2]
+  last = last + args[a]
   if ttl == '0' then
-    replies[(a + 2) / 3] = released(first, last, lines, value)
+    replies[(a + 2) / 3] = released(first, last, value)
   else
-    replies[(a + 2) / 3] = taken(first, last, lines, value, ttl)
+    replies[(a + 2) / 3] = taken(first, last, value, ttl)
   end
 end
 return replies

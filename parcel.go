@@ -177,6 +177,8 @@ func (b *bundle) prepare(sent moment, withSource bool) {
 		for i := range c.keys {
 			args = append(args, &c.keys[i])
 		}
+	}
+	for _, c := range b.calls {
 		for i := range c.extra {
 			args = append(args, &c.extra[i])
 		}
