@@ -72,7 +72,7 @@ func TestTogether(t *testing.T) {
 func TestHungConnectionHoldsNobodyUp(t *testing.T) {
 	t.Parallel()
 	const hung = 2 // as many as there are batches under way
-	relay := redistest.NewRelay(t, redistest.Shared(t, redistest.Redis).Addr())
+	relay := redistest.NewRelay(t, redistest.Start(t, redistest.Redis).Addr())
 	client := redislock.New(relay.Client(t, func(opt *redis.Options) { opt.ReadTimeout = 20 * time.Second }))
 	// The server has to know the script, or it would ask for it before it hangs.
 	noError(t, must[*redislock.Lock](t)(client.Obtain(t.Context(), []string{t.Name()}, long, nil)).Release(t.Context()))
