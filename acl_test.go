@@ -24,10 +24,10 @@ import (
 // and AUTH always are.
 var aclCommands = []string{
 	"eval", "evalsha",
-	"del", "exists", "get", "hdel", "hget", "hkeys", "hlen", "hset", "mget", "msetnx",
+	"del", "exists", "get", "hdel", "hget", "hkeys", "hlen", "hset", "info", "mget", "msetnx",
 	"pexpire", "pexpireat", "pttl", "publish", "set", "spublish", "time", "type",
 	"zadd", "zcard", "zrange", "zrem", "zremrangebyscore", "zscore",
-	"subscribe",
+	"subscribe", "wait",
 }
 
 func TestACLCommandsAreThoseOfTheScripts(t *testing.T) {
@@ -36,7 +36,7 @@ func TestACLCommandsAreThoseOfTheScripts(t *testing.T) {
 	if len(files) == 0 {
 		t.Fatal("no scripts")
 	}
-	called := map[string]bool{"eval": true, "evalsha": true, "subscribe": true}
+	called := map[string]bool{"eval": true, "evalsha": true, "subscribe": true, "wait": true}
 	for _, file := range files {
 		text := string(must[[]byte](t)(os.ReadFile(file)))
 		calls := regexp.MustCompile(`redis\.p?call\(`).FindAllString(text, -1)
@@ -187,7 +187,23 @@ func obtains() []operation {
 				if err != nil {
 					return err
 				}
-				return lock.Release(ctx)
+				return errors.Join(lock.RaiseFence(ctx, lock.Fence()+1), lock.Release(ctx))
+			},
+		},
+		{
+			name: "replicas", refused: true, // there are none
+			do: func(ctx context.Context, p *pass) error {
+				_, err := p.client.Obtain(ctx, p.keys("a"), 40*time.Millisecond, &redislock.Options{Replicas: 1})
+				return err
+			},
+		},
+		{
+			name: "uptime",
+			do: func(ctx context.Context, p *pass) error {
+				_, err := p.client.Obtain(ctx, p.keys("a"), long, &redislock.Options{
+					MinUptime: time.Nanosecond, RetryStrategy: redislock.LinearBackoff(time.Second),
+				})
+				return err
 			},
 		},
 		{

@@ -22,7 +22,7 @@ const waits = -2
 func (o *obtaining) ask(ctx context.Context, wait time.Duration) (*Lock, error) {
 	o.asked++
 	c := o.call(ctx, wait)
-	c.numbered = o.fenced
+	c.numbered, c.ack = o.fenced, newAck(o.replicas, o.ttl)
 	if !o.client.transport.do(ctx, c, patience) {
 		sure, stands := o.lands == (moment{}), o.place.number != ""
 		o.doubts(now())
@@ -49,6 +49,9 @@ func (o *obtaining) ask(ctx context.Context, wait time.Duration) (*Lock, error) 
 		d.bad = d.bad || number <= 0
 	}
 	switch {
+	case err == nil && code == 1 && !d.bad && c.ack.missing() != nil:
+		o.halfway = true
+		return nil, fmt.Errorf("redislock: obtain %s: %w: %w", o.set, ErrNotObtained, c.ack.missing())
 	case err == nil && code == 1 && !d.bad:
 		sent := c.sent
 		o.client.transport.recycle(c)
@@ -79,9 +82,9 @@ func (o *obtaining) call(ctx context.Context, wait time.Duration) *call {
 	switch beside := o.beside(); {
 	case o.hears || o.place.number != "":
 		return o.callInLine(ctx, beside)
-	case o.set.reads() > 0 || o.fenced:
+	case o.set.reads() > 0 || o.fenced || o.minUptime > 0:
 		return newCall(ctx, rwScript, o.set.keys, append(beside, o.intents...),
-			&o.value, millis(o.ttl), o.set.write, o.set.reads(), intent, flag(o.fenced))
+			&o.value, millis(o.ttl), o.set.write, o.set.reads(), intent, flag(o.fenced), millis(o.minUptime))
 	case o.declares:
 		return newCall(ctx, obtainScript, o.set.keys, append(beside, o.intents...),
 			&o.value, millis(o.ttl), intent)
@@ -98,14 +101,14 @@ func (o *obtaining) callInLine(ctx context.Context, beside []string) *call {
 		kind = "s"
 	}
 	c := newCall(ctx, rwScript, o.set.keys, beside,
-		&o.value, millis(o.ttl), o.set.write, o.set.reads(), "", flag(o.fenced),
+		&o.value, millis(o.ttl), o.set.write, o.set.reads(), "", flag(o.fenced), millis(o.minUptime),
 		o.place.id, &number, int64(waiterLife/time.Millisecond), kind, o.waiter.channel)
 	c.resent = func() {
 		if number == "" {
 			number = unknownPlace
 		}
 	}
-	c.plain = number == "" && o.set.reads() == 0 && !o.fenced && !o.client.listeners.busy(o.set.keys[0], o.waiter)
+	c.plain = number == "" && o.set.reads() == 0 && !o.fenced && o.minUptime == 0 && !o.client.listeners.busy(o.set.keys[0], o.waiter)
 	return c
 }
 
@@ -139,7 +142,7 @@ func (o *obtaining) obtained(ctx context.Context, sent moment, number int64) (*L
 	l := &Lock{
 		client: o.client, set: o.set, value: o.value,
 		ttl: o.ttl, obtained: sent, deadline: deadline,
-		queued: o.queues, fences: o.fences, number: number,
+		fences: o.fences, number: number, replicas: o.replicas,
 	}
 	if o.lands != (moment{}) {
 		t := l.termsLocked() // nobody else has the lock yet
@@ -167,6 +170,9 @@ func (o *obtaining) refused(c *call, code int64, d decoder) error {
 		return errors.Join(c.garbled(), err)
 	}
 	o.conflict = conflict
+	if conflict.Mode == ModeRestarted {
+		o.hint = conflict.TTL + leaseOver
+	}
 	return nil
 }
 

@@ -25,6 +25,8 @@ type call struct {
 	ttl   int64    // ms; 0: the script has none
 	more  []any    // further arguments
 
+	ack ack // of the replicas that it needs
+
 	plain    bool // batch.lua may try to do it, together with others
 	numbered bool // its success comes with a fencing number
 

@@ -80,6 +80,9 @@ var (
 	// executed or not. The error is its cause, too. After an Obtain nothing has to be done: what it
 	// may have locked is being freed.
 	ErrUnknownOutcome = errors.New("outcome not known")
+	// ErrNotReplicated says that fewer replicas than [Options].Replicas have acknowledged a lock or a
+	// lease, so that it does not count. The error is an [ErrNotObtained] or an [ErrUnknownOutcome], too.
+	ErrNotReplicated = errors.New("not replicated")
 	// ErrCrossSlot says that the keys of the set are not in one Cluster slot, or not certain to be
 	// on one shard of a Ring. Hash tags bring them together: "{order:7}:stock".
 	ErrCrossSlot = errors.New("keys are not in one slot")
@@ -256,6 +259,31 @@ type Options struct {
 	// Fenced gives the lock a fencing number: see [Lock.Fence]. Of the locks of one Token all are
 	// fenced, or none. Default: off.
 	Fenced bool
+
+	// Replicas is how many replicas have to have the lock before it counts, and each new lease after
+	// it, of the watchdog too. They are waited for (WAIT) for a quarter of the ttl, a second and half
+	// of the read time-out of the Redis client at most. If fewer have acknowledged by then, an Obtain
+	// has not obtained, gives back what it took, and asks again if its strategy says so, keeping the
+	// keys meanwhile; a renewal does not count. The error is an [ErrNotReplicated].
+	//
+	// Set it to the number of replicas that are configured for each primary, not to that of those
+	// which are there, and not to less: only if every replica has the lock, every one that may be
+	// promoted has it. A primary that was replaced while it hung, and wakes up, finds some of its
+	// replicas still connected and would believe them. The price is that a single replica that is
+	// down holds up every Obtain and, after the ttl, every lock.
+	//
+	// It needs a Redis client with pipelines, else it is an [errors.ErrUnsupported]. Default: 0, the
+	// primary alone.
+	Replicas int
+
+	// MinUptime has a server refuse that has been up for less: one that has restarted without its
+	// data would give away what others hold. If it is at least the longest ttl in use all of those
+	// leases are over by then. The error is a [*ConflictError] with [ModeRestarted].
+	//
+	// The server's wall clock and seconds count. It costs an INFO for each attempt, about half as much
+	// again as a plain Obtain costs the server, and locks nothing for that time after every restart.
+	// Default: 0, not asked.
+	MinUptime time.Duration
 }
 
 // Obtain takes the write locks of all keys, or of none, for ttl.

@@ -27,6 +27,8 @@ const (
 	ModeIntent Mode = "intent"
 	// ModeQueue means that others stand in line for the key.
 	ModeQueue Mode = "queue"
+	// ModeRestarted means that the server has not been up for [Options].MinUptime.
+	ModeRestarted Mode = "restarted"
 	// ModeForeign means that the key holds something that is no lock. It is never overwritten.
 	ModeForeign Mode = "foreign"
 )
@@ -35,10 +37,10 @@ const (
 // [ErrNotObtained].
 type ConflictError struct {
 	Key      string        // the first key of the set that could not be had
-	Mode     Mode          // how it is held: write, read, intent, queue or foreign
+	Mode     Mode          // how it is held: write, read, intent, queue or foreign; or restarted
 	Metadata string        // of the holder, of the reader whose lease ends last, or of whoever waits
 	Type     string        // the Redis type of a foreign key, else empty
-	TTL      time.Duration // remaining lease, or life of the waiter; negative: the key has no TTL and stays until somebody deletes it
+	TTL      time.Duration // remaining lease, life of the waiter, or time that the server has to be up; negative: the key has no TTL and stays until somebody deletes it
 }
 
 // Error says it the way whoever is on call wants to read it.
@@ -58,6 +60,8 @@ func (e *ConflictError) Error() string {
 		if e.Metadata != "" {
 			b.WriteString(", before all for " + legible(e.Metadata))
 		}
+	case ModeRestarted:
+		b.WriteString("is on a server that has restarted")
 	default:
 		fmt.Fprintf(&b, "is %s-locked", e.Mode)
 		if e.Metadata != "" {

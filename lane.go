@@ -144,6 +144,9 @@ func (l *lane) exchange(batch []*call) {
 		l.transmit(singles(batch, false))
 	}
 	for _, c := range batch {
+		if c.err == nil {
+			c.err = c.ack.never
+		}
 		if c.err != nil && c.again() {
 			time.AfterFunc(tryPause(c.tries), func() { l.send(c, false) })
 			continue

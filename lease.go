@@ -54,6 +54,7 @@ func (l *Lock) lease(ctx context.Context, operation string, ttl time.Duration, s
 	set := l.snapshot()
 	l.begin(began, ttl)
 	c := script(set)
+	c.ack = newAck(l.replicas, ttl)
 	if !l.client.transport.do(ctx, c, patience) {
 		outcome := func(c *call) {
 			_ = l.leased(c, operation, ttl, apply) // nobody waits for it any more
@@ -100,6 +101,8 @@ func (l *Lock) leased(c *call, operation string, ttl time.Duration, apply func([
 	switch {
 	case err != nil:
 		return fmt.Errorf("redislock: %s %s: %w", operation, set, err)
+	case code == 1 && c.ack.missing() != nil:
+		return fmt.Errorf("redislock: %s %s: %w: %w", operation, set, ErrUnknownOutcome, c.ack.missing())
 	case code == 1:
 		return l.extended(c.sent, operation, ttl, func() {
 			if apply != nil {

@@ -31,12 +31,12 @@ var (
 // A Lock is one hold of a set of keys. It is safe for concurrent use; Refresh, Downgrade and
 // Upgrade take turns.
 type Lock struct {
-	client *Client
-	value  string
-	faulty error  // of Attach: every operation returns it
-	claim  *claim // if the token is known outside of this lock
-	queued bool   // it was obtained by one who would wait: so do others, most likely
-	fences []string
+	client   *Client
+	value    string
+	faulty   error  // of Attach: every operation returns it
+	claim    *claim // if the token is known outside of this lock
+	fences   []string
+	replicas int
 
 	mu       sync.Mutex
 	set      keySet
@@ -92,18 +92,6 @@ func (l *Lock) owner() string {
 func (l *Lock) Metadata() string {
 	_, metadata := decodeValue(l.value)
 	return metadata
-}
-
-// Fence returns the fencing number of the lock, greater than every number that was given before for
-// any of its keys; 0 if it was obtained without [Options].Fenced. Hand it to whatever the lock
-// protects, so that it can refuse those who come with a smaller one: a holder that was paused, and
-// does not know yet that its lease is over.
-//
-// An [Lock.Upgrade] gives a new number.
-func (l *Lock) Fence() int64 {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.number
 }
 
 // Deadline returns the end of the time for which the lock is certain: the moment before the

@@ -47,6 +47,9 @@ type obtaining struct {
 	fenced bool
 	fences []string
 
+	replicas  int
+	minUptime time.Duration
+
 	declares bool   // an intent while it waits
 	declared bool   // one may be there
 	lands    moment // until then a request may reach the server that was not answered; zero: none
@@ -123,9 +126,27 @@ func (c *Client) newObtaining(write, read []string, ttl time.Duration, opt *Opti
 	}
 	o.value = encodeValue(token, opt.Metadata)
 
+	if err := c.checkServer(opt); err != nil {
+		return nil, err
+	}
+	o.replicas, o.minUptime = opt.Replicas, opt.MinUptime
 	o.queues, o.fenced = opt.Queue, opt.Fenced
 	o.declares = opt.Intent && o.set.write > 0 && !opt.Queue
 	return o, o.name()
+}
+
+// checkServer checks what the options ask of the server.
+func (c *Client) checkServer(opt *Options) error {
+	switch {
+	case opt.Replicas < 0:
+		return fmt.Errorf("invalid Replicas: %d", opt.Replicas)
+	case opt.MinUptime < 0 || opt.MinUptime > maxTTL:
+		return fmt.Errorf("invalid MinUptime: %s is not between 0 and %s", opt.MinUptime, maxTTL)
+	}
+	if _, ok := c.transport.rdb.(pipeliner); opt.Replicas > 0 && !ok {
+		return fmt.Errorf("Replicas with a %T, which has no pipelines: %w", c.transport.rdb, errors.ErrUnsupported)
+	}
+	return nil
 }
 
 // name names the keys beside the lock keys, and checks whether there can be any.
@@ -272,7 +293,7 @@ func (o *obtaining) sleep(ctx context.Context, wait time.Duration) {
 func (o *obtaining) ended(ctx context.Context) error {
 	why := o.last
 	switch {
-	case errors.Is(why, ErrUnknownOutcome):
+	case errors.Is(why, ErrUnknownOutcome), errors.Is(why, ErrNotReplicated):
 	case o.conflict != nil:
 		why = o.conflict
 	case why == nil:

@@ -18,6 +18,8 @@ type parcel interface {
 	redis.Cmder
 	// contents returns the call; for a bundle one that stands for all.
 	contents() *call
+	// calls returns the calls.
+	calls() []*call
 	// command returns where the command of the latest try is.
 	command() **redis.Cmd
 	// prepare makes the command of the next try: by the name of the script, or with its source
@@ -38,6 +40,7 @@ type single struct {
 func (s *single) NoRetry() bool { return true }
 
 func (s *single) contents() *call      { return s.call }
+func (s *single) calls() []*call       { return []*call{s.call} }
 func (s *single) command() **redis.Cmd { return &s.Cmd }
 
 func (s *single) prepare(sent moment, withSource bool) {
@@ -106,9 +109,9 @@ var errNotPlain = errors.New("redislock: not plain")
 // and much of what a command costs on both sides, is paid once for all of them.
 type bundle struct {
 	*redis.Cmd
-	calls []*call
-	keys  int
-	whole call // stands for all of them: the script, and no caller
+	inside []*call
+	keys   int
+	whole  call // stands for all of them: the script, and no caller
 }
 
 // pack makes parcels of a batch. In a bundle the calls that take locks come first: a script that
@@ -118,11 +121,11 @@ func pack(batch []*call) []parcel {
 	var open *bundle
 	add := func(c *call) {
 		if open == nil || open.keys+len(c.keys) > bundleKeys {
-			open = &bundle{calls: make([]*call, 0, len(batch))}
+			open = &bundle{inside: make([]*call, 0, len(batch))}
 			open.whole.script, open.whole.ctx = batchScript, context.Background()
 			parcels = append(parcels, open)
 		}
-		open.calls = append(open.calls, c)
+		open.inside = append(open.inside, c)
 		open.keys += len(c.keys)
 	}
 	for _, c := range batch {
@@ -139,8 +142,8 @@ func pack(batch []*call) []parcel {
 		}
 	}
 	for i, p := range parcels {
-		if b, ok := p.(*bundle); ok && len(b.calls) == 1 {
-			parcels[i] = &single{call: b.calls[0]}
+		if b, ok := p.(*bundle); ok && len(b.inside) == 1 {
+			parcels[i] = &single{call: b.inside[0]}
 		}
 	}
 	return parcels
@@ -166,25 +169,26 @@ func refusedWhole(err error) bool {
 func (b *bundle) NoRetry() bool { return true }
 
 func (b *bundle) contents() *call      { return &b.whole }
+func (b *bundle) calls() []*call       { return b.inside }
 func (b *bundle) command() **redis.Cmd { return &b.Cmd }
 
 func (b *bundle) prepare(sent moment, withSource bool) {
-	args := make([]any, 0, 3+2*b.keys+3*len(b.calls))
+	args := make([]any, 0, 3+2*b.keys+3*len(b.inside))
 	name, what := batchScript.invocation(withSource)
 	args = append(args, name, what, 2*b.keys)
-	for _, c := range b.calls {
+	for _, c := range b.inside {
 		c.sent = sent
 		for i := range c.keys {
 			args = append(args, &c.keys[i])
 		}
 	}
-	for _, c := range b.calls {
+	for _, c := range b.inside {
 		for i := range c.extra {
 			args = append(args, &c.extra[i])
 		}
 	}
-	ttls := make([]int64, len(b.calls)) // so that they are boxed once for all
-	for i, c := range b.calls {
+	ttls := make([]int64, len(b.inside)) // so that they are boxed once for all
+	for i, c := range b.inside {
 		ttls[i] = c.ttl
 		args = append(args, len(c.keys), c.value, &ttls[i]) // a ttl of 0 releases
 	}
@@ -195,10 +199,10 @@ func (b *bundle) prepare(sent moment, withSource bool) {
 func (b *bundle) unpack() {
 	err := b.Err()
 	done, _ := b.Val().([]any)
-	if err == nil && len(done) != len(b.calls) {
+	if err == nil && len(done) != len(b.inside) {
 		err = errNotPlain
 	}
-	for i, c := range b.calls {
+	for i, c := range b.inside {
 		switch {
 		case err == nil && done[i] == int64(1):
 			c.reply, c.err = done[i], nil

@@ -212,7 +212,7 @@ func TestQueueMessagesLost(t *testing.T) {
 }
 
 // onScript calls fn with the number, from 1, of each run of a script in which a waiter's channel
-// stands behind so many arguments: 5 when a release says to whom it may answer, 14 when a waiter asks.
+// stands behind so many arguments: 5 when a release says to whom it may answer, 15 when a waiter asks.
 func (l *lossy) onScript(before int, fn func(n int)) {
 	var n atomic.Int64
 	l.relay.OnRequest(func(name string, args []string) {
@@ -225,7 +225,7 @@ func (l *lossy) onScript(before int, fn func(n int)) {
 
 const (
 	releases = 5
-	asks     = 14
+	asks     = 15
 )
 
 // newLossyQueue is newLossy, of a server that knows the script of waiters too, and has a holder.

@@ -40,8 +40,10 @@ for i = 1, #KEYS do
       score = math.max(score, read[2])
     end
     add_reader(KEYS[i], read[1], score, now)
-  elseif not (never_shorten and redis.call('pttl', KEYS[i]) >= ttl) then
-    redis.call('pexpire', KEYS[i], ttl)
+  else
+    -- Also if nothing changes: WAIT is about what was written.
+    local lease = never_shorten and math.max(ttl, redis.call('pttl', KEYS[i])) or ttl
+    redis.call('pexpire', KEYS[i], string.format('%d', lease))
   end
 end
 return 1

@@ -2,18 +2,19 @@
 -- are given here, too.
 --
 -- KEYS     n = w + r lock keys: w write keys, r read keys; n lines; if fenced n fences; without
---          an ARGV[7] r intent keys, of the read keys; with an ARGV[5] w more, of the write keys
+--          an ARGV[8] r intent keys, of the read keys; with an ARGV[5] w more, of the write keys
 -- ARGV[1]  value: `token` or `token|metadata`
 -- ARGV[2]  ttl, ms
 -- ARGV[3]  w
 -- ARGV[4]  r
 -- ARGV[5]  ttl of the caller's intents, ms; '0' if it will not ask again; '' without intents
 -- ARGV[6]  '1': fenced
--- ARGV[7]  id of the waiter, if it stands in line when it has to wait; else absent or ''
--- ARGV[8]  its place, '' if it has none yet, '?' if that is not known
--- ARGV[9]  for how long it counts as alive if it does not ask again, ms
--- ARGV[10] 's' if its channel is sharded, else 'p'
--- ARGV[11] its channel
+-- ARGV[7]  for how long the server has to have been up, ms; 0: it does not matter
+-- ARGV[8]  id of the waiter, if it stands in line when it has to wait; else absent
+-- ARGV[9]  its place, '' if it has none yet, '?' if that is not known
+-- ARGV[10] for how long it counts as alive if it does not ask again, ms
+-- ARGV[11] 's' if its channel is sharded, else 'p'
+-- ARGV[12] its channel
 --
 -- Reply    1, or {1, fencing number}: every key is held in its mode, for ttl from now. What the
 --          token held already, in either mode, counts as free; it keeps its number.
@@ -23,7 +24,8 @@
 --          whether anybody hears its channel here
 
 -- One free key, and no line: most of the calls of those who would wait.
-if #KEYS == 2 and ARGV[3] == '1' and ARGV[5] == '' and redis.call('exists', KEYS[2]) == 0
+local lone_writer = #KEYS == 2 and ARGV[3] == '1' and ARGV[5] == '' and ARGV[7] == '0'
+if lone_writer and redis.call('exists', KEYS[2]) == 0
   and redis.call('set', KEYS[1], ARGV[1], 'px', ARGV[2], 'nx') then
   return 1
 end
@@ -32,7 +34,7 @@ end
 
 -- One key, held by a writer: most of those who have to wait. The same as below, without what it
 -- would not use.
-if #KEYS == 2 and ARGV[3] == '1' and ARGV[5] == '' and ARGV[8] == '' then
+if lone_writer and ARGV[9] == '' then
   local held = redis.call('mget', KEYS[1])[1]
   local line = KEYS[2]
   local last = redis.call('zrange', line, -1, -1, 'withscores')[2]
@@ -45,10 +47,10 @@ if #KEYS == 2 and ARGV[3] == '1' and ARGV[5] == '' and ARGV[8] == '' then
     local micros = time[1] * 1000000 + time[2]
     local place = math.max(micros, last + 1)
     local text = string.format('%s|%d|w|%s--|%s|1|%d|0|',
-      ARGV[7], ms + ARGV[9], ARGV[10], ARGV[2], #ARGV[11])
-    redis.call('zadd', line, string.format('%d', place), text .. ARGV[11] .. ARGV[1])
+      ARGV[8], ms + ARGV[10], ARGV[11], ARGV[2], #ARGV[12])
+    redis.call('zadd', line, string.format('%d', place), text .. ARGV[12] .. ARGV[1])
     if math.floor(last / 1000000) ~= tonumber(time[1]) then -- the first of each second does it
-      redis.call('pexpire', line, string.format('%d', 2 * ARGV[9]))
+      redis.call('pexpire', line, string.format('%d', 2 * ARGV[10]))
     end
     return {-2, 1, 'write', left, string.sub(held, at), place, micros, -1, 1} -- it has just begun
   end
@@ -59,19 +61,28 @@ end
 --#include line.lua
 
 local value, ttl, w, r = ARGV[1], ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4])
-local intent, id, life = ARGV[5], ARGV[7] or '', tonumber(ARGV[9])
+local intent, id, life = ARGV[5], ARGV[8] or '', tonumber(ARGV[10])
 local token, now, micros = token_of(value), clock()
 size, fenced = w + r, ARGV[6] == '1'
+
+if ARGV[7] ~= '0' then
+  -- Seconds are rounded down on both ends of the time for which it has been up.
+  local up = string.match(redis.call('info', 'server'), 'uptime_in_seconds:(%-?%d+)')
+  local left = tonumber(ARGV[7]) - 1000 * (tonumber(up) - 1)
+  if left > 0 then
+    return refusal(1, 'restarted', left, '')
+  end
+end
 local intents = (fenced and 3 or 2) * size -- they stand behind these
 
 local place -- in the lines
-if ARGV[8] == '?' then
+if ARGV[9] == '?' then
   for i = 1, size do
     local entry = entry_at(i, id)
     place = place or entry and entry.place
   end
 else
-  place = tonumber(ARGV[8] or '')
+  place = tonumber(ARGV[9] or '')
 end
 
 -- Intents keep new readers out, but not one that declares intents itself, nor one that stands in
@@ -108,9 +119,9 @@ local function my_entry(i, till, names)
   if size > 1 and not first then
     names = KEYS[1]
   end
-  return string.format('%s|%d|%s|%s%s%s|%s|%d|%d|%d|', id, till, i <= w and 'w' or 'r', ARGV[10],
-    fenced and 'f' or '-', first and 'h' or '-', ttl, size, #ARGV[11], #names)
-    .. ARGV[11] .. names .. value
+  return string.format('%s|%d|%s|%s%s%s|%s|%d|%d|%d|', id, till, i <= w and 'w' or 'r', ARGV[11],
+    fenced and 'f' or '-', first and 'h' or '-', ttl, size, #ARGV[12], #names)
+    .. ARGV[12] .. names .. value
 end
 
 -- Enters every line, in the place that the waiter has, or with one that is behind all others.
@@ -128,10 +139,10 @@ local function enter_lines()
   local score, till = string.format('%d', at), string.format('%d', 2 * life)
   names = table.concat(names)
   local heard
-  if ARGV[10] == 's' then
-    heard = redis.call('spublish', ARGV[11], '')
+  if ARGV[11] == 's' then
+    heard = redis.call('spublish', ARGV[12], '')
   else
-    heard = redis.call('publish', ARGV[11], '')
+    heard = redis.call('publish', ARGV[12], '')
   end
   for i = 1, size do
     local line, text = KEYS[size + i], my_entry(i, now + life, names)

@@ -24,7 +24,7 @@ type transport struct {
 	tries   int  // for each call
 
 	main  *lane    // for a client of one server, and while it is not known which server it will be
-	lanes sync.Map // *redis.Client → *lane: of a Cluster's nodes or a Ring's shards
+	lanes sync.Map // *redis.Client, or destination with replicas → *lane
 	warm  atomic.Bool
 
 	recycled sync.Pool // of *call
@@ -83,7 +83,7 @@ func (t *transport) start(c *call) { t.send(c, false) }
 func (t *transport) send(c *call, inline bool) {
 	t.under.Add(1)
 	c.transport = t
-	t.lane(c.keys[0]).send(c, inline)
+	t.lane(c).send(c, inline)
 }
 
 // do sends a call and waits for its outcome. It returns false if ctx has ended and patience has
@@ -123,27 +123,42 @@ func (t *transport) drain() {
 	}
 }
 
-// lane picks the lane of a key's server, so that a server that hangs holds up its own calls only.
-// It never waits for the network: until a Cluster client has answered for the first time and so
-// knows its nodes, its calls share one lane.
-func (t *transport) lane(key string) *lane {
-	var server *redis.Client
+// A destination is where a lane leads: a server, and how many replicas have to have what is sent there.
+type destination struct {
+	server   *redis.Client // nil: the one there is, or it is not known which
+	replicas int
+}
+
+// lane picks the lane of a call, by its key's server, so that a server that hangs holds up its own
+// calls only, and one whose replicas do only those that need them. It never waits for the network:
+// until a Cluster client has answered for the first time and so knows its nodes, its calls share one
+// lane.
+func (t *transport) lane(c *call) *lane {
+	to := destination{replicas: c.ack.wanted}
 	switch rdb := t.rdb.(type) {
 	case masterFinder:
 		if t.warm.Load() {
-			server, _ = rdb.MasterForKey(context.Background(), key)
+			to.server, _ = rdb.MasterForKey(context.Background(), c.keys[0])
 		}
 	case shardFinder:
-		server, _ = rdb.GetShardClientForKey(key)
+		to.server, _ = rdb.GetShardClientForKey(c.keys[0])
 	}
-	if server == nil {
+	if to == (destination{}) {
 		return t.main
 	}
-	if l, ok := t.lanes.Load(server); ok {
+	var name any = to.server // a pointer is looked up without an allocation
+	if to.replicas > 0 {
+		name = to
+	}
+	if l, ok := t.lanes.Load(name); ok {
 		return l.(*lane)
 	}
-	l, _ := t.lanes.LoadOrStore(server, t.newLane())
-	return l.(*lane)
+	l := t.newLane()
+	if to.replicas > 0 {
+		l.courier = replicated{t, to.replicas}
+	}
+	used, _ := t.lanes.LoadOrStore(name, l)
+	return used.(*lane)
 }
 
 func (t *transport) newLane() *lane {

@@ -63,7 +63,7 @@ func (o *obtaining) stand(ctx context.Context) (*Lock, error) {
 		}
 		wait := askAgain - rand.N(askAgain/8)
 		switch {
-		case errors.Is(err, ErrNotObtained):
+		case errors.Is(err, ErrNotObtained) && !errors.Is(err, ErrNotReplicated):
 			wait = min(wait, o.hint)
 			o.failures = 0
 		default:
@@ -177,7 +177,9 @@ func (o *obtaining) unheard(fault error) (time.Duration, error) {
 // is older than that answer, or so late that little of the lease is certain: then asking tells.
 func (o *obtaining) since(g *grant) (moment, bool) {
 	elapsed := time.Duration(g.micros-o.place.micros) * time.Microsecond
-	if o.place.asked == (moment{}) || elapsed < 0 || o.fenced && g.number <= 0 {
+	switch {
+	case o.place.asked == (moment{}), elapsed < 0, o.fenced && g.number <= 0,
+		o.replicas > 0, o.minUptime > 0: // whoever granted it had no reason to look at these
 		return moment{}, false
 	}
 	at := now()

@@ -139,6 +139,7 @@ func (w *watch) renewalLocked() *call {
 	l := w.lock
 	changes, ttl := l.changesLocked(), l.ttl
 	c := newCall(context.Background(), refreshScript, l.set.keys, nil, &l.value, millis(ttl), "1")
+	c.ack = newAck(l.replicas, ttl)
 	c.then = func(c *call) { w.renewed(c, ttl, changes) }
 	return c
 }
@@ -154,6 +155,8 @@ func (w *watch) renewed(c *call, ttl time.Duration, changes int) {
 	} else if code != 1 {
 		_ = l.missing(c, "renew", rest)
 		return
+	} else if short := c.ack.missing(); short != nil {
+		err = fmt.Errorf("redislock: renew %s: %w", l.snapshot(), short)
 	}
 	l.mu.Lock()
 	counts := l.state == held && !now().reached(w.alarmLocked())

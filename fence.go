@@ -1,0 +1,73 @@
+package redislock
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+)
+
+//go:embed raise.lua
+var raiseLua string
+
+var raiseScript = newScript("raise", raiseLua)
+
+// Fence returns the fencing number of the lock, greater than every number that was given before for
+// any of its keys; 0 if it was obtained without [Options].Fenced. Hand it to whatever the lock
+// protects, so that it can refuse those who come with a smaller one: a holder that was paused, and
+// does not know yet that its lease is over.
+//
+// An [Lock.Upgrade] gives a new number.
+func (l *Lock) Fence() int64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.number
+}
+
+// errNotFenced is the error of what only fenced locks have.
+var errNotFenced = errors.New("the lock was obtained without Fenced")
+
+// RaiseFence makes a number that was given elsewhere, by another server for example, that of the
+// lock, if its own is smaller: then every number that is given for any of its keys from now on is
+// greater. If any key is no longer ours nothing is changed and it returns [ErrLockNotHeld]; if the
+// answer does not come, or too few replicas have it, [ErrUnknownOutcome], and calling again is safe.
+func (l *Lock) RaiseFence(ctx context.Context, number int64) error {
+	switch {
+	case l.faulty != nil:
+		return fmt.Errorf("redislock: raise fence: %w", l.faulty)
+	case l.fences == nil:
+		return fmt.Errorf("redislock: raise fence %s: %w", l.snapshot(), errNotFenced)
+	case number <= 0 || number > mostFence:
+		return fmt.Errorf("redislock: raise fence %s: invalid number: %d is not between 1 and %d", l.snapshot(), number, mostFence)
+	}
+	if err := l.enter(ctx, "raise fence"); err != nil {
+		return err
+	}
+	defer l.exit()
+	l.mu.Lock()
+	set, fences, ttl := l.set, l.fences, l.ttl
+	l.mu.Unlock()
+	c := newCall(ctx, raiseScript, set.keys, fences, &l.value, millis(ttl), number)
+	c.ack = newAck(l.replicas, ttl)
+	if !l.client.transport.do(ctx, c, patience) && c.leave(nil) {
+		return interrupted(ctx, "raise fence", set)
+	}
+	if c.err != nil {
+		return fault("raise fence", set, c)
+	}
+	switch code, rest, err := c.code(); {
+	case err != nil:
+		return fmt.Errorf("redislock: raise fence %s: %w", set, err)
+	case code != 1:
+		return l.missing(c, "raise fence", rest)
+	case c.ack.missing() != nil:
+		return fmt.Errorf("redislock: raise fence %s: %w: %w", set, ErrUnknownOutcome, c.ack.missing())
+	}
+	l.mu.Lock()
+	l.number = max(l.number, number)
+	l.mu.Unlock()
+	return nil
+}
+
+// mostFence is the greatest number that scripts can count to: they have 53 bits.
+const mostFence = 1<<53 - 1

@@ -1,0 +1,38 @@
+-- Makes a number that was given elsewhere the fencing number of a hold, where its own is smaller.
+--
+-- KEYS     the lock keys; as many fences
+-- ARGV[1]  value: `token` or `token|metadata`; what is stored may have other metadata
+-- ARGV[2]  ttl of the lock, ms
+-- ARGV[3]  number
+--
+-- Reply    1: the number of the hold, and the greatest of each key, is this one or greater.
+--          {0, index, ...}: the keys that are not the token's. Nothing was changed.
+
+--#include shared.lua
+--#include fence.lua
+
+local value, ttl, number = ARGV[1], ARGV[2], ARGV[3]
+local token, now = token_of(value), clock()
+local n = #KEYS / 2
+local held, lost = strings(n), {0}
+for i = 1, n do
+  local mine = held[i] and token_of(held[i]) == token
+    or not held[i] and reader(KEYS[i], token, value, now)
+  if not mine then
+    lost[#lost + 1] = i
+  end
+end
+if #lost > 1 then
+  return lost
+end
+
+for i = n + 1, 2 * n do
+  redis.call('pexpire', KEYS[i], life_of_fence(ttl)) -- fails here, if ever: see next_number
+  for _, field in ipairs({'', token}) do
+    if tonumber(redis.call('hget', KEYS[i], field) or 0) < tonumber(number) then
+      redis.call('hset', KEYS[i], field, number)
+    end
+  end
+  redis.call('pexpire', KEYS[i], life_of_fence(ttl))
+end
+return 1
