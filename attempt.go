@@ -117,7 +117,7 @@ func (o *obtaining) beside() []string {
 	if !o.fenced {
 		return o.set.lines[:len(o.set.lines):len(o.set.lines)]
 	}
-	return slices.Concat(o.set.lines, o.fences)
+	return slices.Concat(o.set.lines, o.set.fences)
 }
 
 // obtained makes the lock, unless the answer came too late for it or for the caller.
@@ -142,7 +142,7 @@ func (o *obtaining) obtained(ctx context.Context, sent moment, number int64) (*L
 	l := &Lock{
 		client: o.client, set: o.set, value: o.value,
 		ttl: o.ttl, obtained: sent, deadline: deadline,
-		fences: o.fences, number: number, replicas: o.replicas,
+		number: number, replicas: o.replicas,
 	}
 	if o.lands != (moment{}) {
 		t := l.termsLocked() // nobody else has the lock yet

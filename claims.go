@@ -133,6 +133,16 @@ func (c *claims) hand(mine *claim, lock *Lock) {
 	mine.lock = lock
 }
 
+// reduce gives some keys of a claim up: all but these.
+func (c *claims) reduce(mine *claim, keys []string) {
+	if mine == nil {
+		return
+	}
+	book.Lock()
+	defer book.Unlock()
+	mine.keys = keys
+}
+
 // waive gives a claim up.
 func (c *claims) waive(token string, mine *claim) {
 	if mine == nil {

@@ -35,19 +35,19 @@ func (l *Lock) RaiseFence(ctx context.Context, number int64) error {
 	switch {
 	case l.faulty != nil:
 		return fmt.Errorf("redislock: raise fence: %w", l.faulty)
-	case l.fences == nil:
-		return fmt.Errorf("redislock: raise fence %s: %w", l.snapshot(), errNotFenced)
 	case number <= 0 || number > mostFence:
-		return fmt.Errorf("redislock: raise fence %s: invalid number: %d is not between 1 and %d", l.snapshot(), number, mostFence)
+		return fmt.Errorf("redislock: raise fence: invalid number: %d is not between 1 and %d", number, mostFence)
 	}
-	if err := l.enter(ctx, "raise fence"); err != nil {
-		return err
-	}
-	defer l.exit()
 	l.mu.Lock()
-	set, fences, ttl := l.set, l.fences, l.ttl
+	set, ttl, state := l.set, l.ttl, l.state
 	l.mu.Unlock()
-	c := newCall(ctx, raiseScript, set.keys, fences, &l.value, millis(ttl), number)
+	switch {
+	case set.fences == nil:
+		return fmt.Errorf("redislock: raise fence %s: %w", set, errNotFenced)
+	case state != held:
+		return fmt.Errorf("redislock: raise fence %s: %w", set, ErrLockNotHeld)
+	}
+	c := newCall(ctx, raiseScript, set.keys, set.fences, &l.value, millis(ttl), number)
 	c.ack = newAck(l.replicas, ttl)
 	if !l.client.transport.do(ctx, c, patience) && c.leave(nil) {
 		return interrupted(ctx, "raise fence", set)
@@ -58,6 +58,8 @@ func (l *Lock) RaiseFence(ctx context.Context, number int64) error {
 	switch code, rest, err := c.code(); {
 	case err != nil:
 		return fmt.Errorf("redislock: raise fence %s: %w", set, err)
+	case code != 1 && l.freedMeanwhile(c, rest):
+		return l.RaiseFence(ctx, number)
 	case code != 1:
 		return l.missing(c, "raise fence", rest)
 	case c.ack.missing() != nil:

@@ -9,9 +9,10 @@ import (
 // A keySet is what one lock covers: the write keys, then the read keys, each once, in the order
 // in which the caller named them. It never changes after it is made.
 type keySet struct {
-	keys  []string
-	lines []string // where one waits for each of them
-	write int      // how many of them are write keys
+	keys   []string
+	lines  []string // where one waits for each of them
+	fences []string // where their fencing numbers are; nil if they have none
+	write  int      // how many of them are write keys
 }
 
 // newKeySet copies the keys and drops the repeated ones; a key in both lists is a write key.
@@ -78,7 +79,38 @@ func (s keySet) mode() Mode {
 }
 
 // as gives the same keys other modes: the first write of them are write keys.
-func (s keySet) as(write int) keySet { return keySet{keys: s.keys, lines: s.lines, write: write} }
+func (s keySet) as(write int) keySet {
+	s.write = write
+	return s
+}
+
+// split takes some of the keys out of the set.
+func (s keySet) split(keys []string) (part, rest keySet, err error) {
+	wanted := make(map[string]bool, len(keys))
+	for _, key := range keys {
+		wanted[key] = true
+	}
+	for i, key := range s.keys {
+		to := &rest
+		if wanted[key] {
+			to = &part
+			delete(wanted, key)
+		}
+		to.keys, to.lines = append(to.keys, key), append(to.lines, s.lines[i])
+		if s.fences != nil {
+			to.fences = append(to.fences, s.fences[i])
+		}
+		if i < s.write {
+			to.write++
+		}
+	}
+	for _, key := range keys {
+		if wanted[key] {
+			return part, rest, fmt.Errorf("%w: %q is not in the set", ErrInvalidKeys, key)
+		}
+	}
+	return part, rest, nil
+}
 
 // String names the set in errors: its first key, and how many others there are.
 func (s keySet) String() string {

@@ -2,13 +2,14 @@ package redislock
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
 )
 
-// convert gives the set the mode that it has with so many write keys.
-func (l *Lock) convert(ctx context.Context, operation string, write int) error {
+// convert makes all keys write keys, or read keys.
+func (l *Lock) convert(ctx context.Context, operation string, writes bool) error {
 	l.mu.Lock()
 	ttl := l.ttl
 	l.mu.Unlock()
@@ -16,17 +17,25 @@ func (l *Lock) convert(ctx context.Context, operation string, write int) error {
 		return fmt.Errorf("redislock: %s %s: %w: an attached lock has none before a Refresh",
 			operation, l.snapshot(), ErrInvalidTTL)
 	}
-	if _, err := companions(nil, "intent", l.snapshot().keys[write:]); err != nil {
-		return fmt.Errorf("redislock: %s: %w", operation, err) // it cannot be read-locked
+	if !writes {
+		if _, err := companions(nil, "intent", l.snapshot().keys); err != nil {
+			return fmt.Errorf("redislock: %s: %w", operation, err) // it cannot be read-locked
+		}
+	}
+	write := func(set keySet) int {
+		if writes {
+			return len(set.keys)
+		}
+		return 0
 	}
 	return l.lease(ctx, operation, ttl, func(set keySet) *call {
-		c := newCall(ctx, convertScript, set.keys, slices.Concat(set.lines, l.fences),
-			&l.value, millis(ttl), write, flag(l.fences != nil))
-		c.numbered = l.fences != nil
+		c := newCall(ctx, convertScript, set.keys, slices.Concat(set.lines, set.fences),
+			&l.value, millis(ttl), write(set), flag(set.fences != nil))
+		c.numbered = set.fences != nil
 		return c
 	}, func(rest []any) {
-		l.set = l.set.as(write)
-		if d := (decoder{reply: rest}); l.fences != nil {
+		l.set = l.set.as(write(l.set))
+		if d := (decoder{reply: rest}); l.set.fences != nil {
 			l.number = max(l.number, d.number())
 		}
 	})
@@ -51,22 +60,34 @@ func (l *Lock) lease(ctx context.Context, operation string, ttl time.Duration, s
 	if err := l.enter(ctx, operation); err != nil {
 		return err
 	}
-	set := l.snapshot()
-	l.begin(began, ttl)
-	c := script(set)
-	c.ack = newAck(l.replicas, ttl)
-	if !l.client.transport.do(ctx, c, patience) {
-		outcome := func(c *call) {
-			_ = l.leased(c, operation, ttl, apply) // nobody waits for it any more
+	away := false // the outcome will be told
+	defer func() {
+		if !away {
 			l.exit()
 		}
-		if c.leave(outcome) {
-			return interrupted(ctx, operation, set)
+	}()
+	for {
+		set := l.snapshot()
+		l.begin(now(), ttl)
+		c := script(set)
+		c.ack = newAck(l.replicas, ttl)
+		if !l.client.transport.do(ctx, c, patience) {
+			outcome := func(c *call) {
+				_ = l.leased(c, operation, ttl, apply) // nobody waits for it any more
+				l.exit()
+			}
+			if away = c.leave(outcome); away {
+				return interrupted(ctx, operation, set)
+			}
+		}
+		if err := l.leased(c, operation, ttl, apply); err != errShrunk { //nolint:errorlint // it is this value
+			return err
 		}
 	}
-	defer l.exit()
-	return l.leased(c, operation, ttl, apply)
 }
+
+// errShrunk says that nothing was done, because ReleaseKeys has freed keys meanwhile.
+var errShrunk = errors.New("the set has become smaller")
 
 // enter waits for the turn to change the lease. The turns matter: of two requests with different
 // ttls that are under way together, nobody knows which the server executes last.
@@ -116,6 +137,8 @@ func (l *Lock) leased(c *call, operation string, ttl time.Duration, apply func([
 			return fmt.Errorf("redislock: %s %s: %w", operation, set, err)
 		}
 		return conflict
+	case l.freedMeanwhile(c, rest):
+		return errShrunk
 	}
 	return l.missing(c, operation, rest)
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	_ "embed"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 )
@@ -15,16 +14,12 @@ var refreshLua string
 //go:embed convert.lua
 var convertLua string
 
-//go:embed release.lua
-var releaseLua string
-
 //go:embed pttl.lua
 var pttlLua string
 
 var (
 	refreshScript = newScript("refresh", refreshLua)
 	convertScript = newScript("convert", convertLua)
-	releaseScript = newScript("release", releaseLua)
 	pttlScript    = newScript("pttl", pttlLua)
 )
 
@@ -35,7 +30,6 @@ type Lock struct {
 	value    string
 	faulty   error  // of Attach: every operation returns it
 	claim    *claim // if the token is known outside of this lock
-	fences   []string
 	replicas int
 
 	mu       sync.Mutex
@@ -125,6 +119,8 @@ func (l *Lock) TTL(ctx context.Context) (time.Duration, error) {
 	switch ms, _, err := c.code(); {
 	case err != nil:
 		return 0, fmt.Errorf("redislock: ttl %s: %w", set, err)
+	case ms == 0 && len(l.snapshot().keys) < len(set.keys):
+		return l.TTL(ctx) // of what ReleaseKeys has left meanwhile
 	case ms == 0:
 		return 0, fmt.Errorf("redislock: ttl %s: %w", set, ErrLockNotHeld)
 	case ms == -1:
@@ -154,7 +150,7 @@ func (l *Lock) Refresh(ctx context.Context, ttl time.Duration) error {
 // Downgrade turns the write keys of the set into read keys, in one step: nobody else can write in
 // between, and other readers are let in. The lease begins anew. Errors are those of Refresh; a
 // lock that nothing is known of ([ErrUnknownOutcome]) is held in one mode or the other.
-func (l *Lock) Downgrade(ctx context.Context) error { return l.convert(ctx, "downgrade", 0) }
+func (l *Lock) Downgrade(ctx context.Context) error { return l.convert(ctx, "downgrade", false) }
 
 // Upgrade turns the read keys of the set into write keys, in one step, if nobody else reads any
 // of them. If somebody does it returns an [ErrNotObtained], a [*ConflictError], and everything
@@ -176,135 +172,7 @@ func (l *Lock) Upgrade(ctx context.Context) error {
 			return fmt.Errorf("redislock: upgrade %s: not asked: %w", l.snapshot(), context.Cause(ctx))
 		}
 	}
-	return l.convert(ctx, "upgrade", len(l.snapshot().keys))
-}
-
-// Release frees every key of the set that is still ours, hands it over to whoever is next in line,
-// and stops the watchdog. It returns
-// [ErrLockNotHeld], naming what was lost, if not all of them were; the rest is free.
-//
-// It does its work also if ctx has ended already, or ends meanwhile: then it waits a second, or
-// 100 ms, for the answer. If none comes it returns [ErrUnknownOutcome], or why Redis refuses for
-// the moment, and goes on trying in the background until the lease is over.
-//
-// A nil lock holds nothing: [ErrLockNotHeld].
-func (l *Lock) Release(ctx context.Context) (err error) {
-	if l == nil {
-		return fmt.Errorf("redislock: release: %w", ErrLockNotHeld)
-	}
-	if l.faulty != nil {
-		return fmt.Errorf("redislock: release: %w", l.faulty)
-	}
-	began := now()
-	set, deadline, late := l.stop()
-	defer func() { l.report(ctx, l.client.hooks.Released, began, 1, err) }()
-
-	wait := patience
-	if ctx.Err() != nil {
-		wait = releasePatience
-	}
-	c := l.client.transport.newCall(ctx, releaseScript, set, &l.value, 0)
-	ls := l.client.listeners
-	next := ls.busy(set.keys[0], nil) // most likely, and then the answer says so
-	c.plain = set.reads() == 0 && l.fences == nil && !next
-	if next {
-		c.ls, c.more = ls, []any{ls.channel(set.keys[0])}
-	}
-	if l.fences != nil {
-		c.extra = slices.Concat(set.lines, l.fences)
-		c.more = append(append(c.more, "")[:1], "1")
-	}
-	l.mu.Lock()
-	if l.terms != nil && l.terms.waiter != "" { // a late request may have entered it once more
-		c.extra, c.plain = slices.Concat(set.lines, l.fences), false
-		c.more = append(append(c.more, "")[:1], flag(l.fences != nil), l.terms.waiter, unknownPlace)
-	}
-	l.mu.Unlock()
-	if !l.client.transport.do(ctx, c, wait) {
-		left := l.leftBehind(set, began.add(networkGrace))
-		if c.leave(func(c *call) {
-			if c.err == nil && !now().precedes(late) {
-				left.landed(false)
-			}
-			ls.rouse(set.keys)
-		}) {
-			left.start()
-			return interrupted(ctx, "release", set)
-		}
-	}
-	if err := c.err; err != nil {
-		if classify(err) != final {
-			l.leftBehind(set, late).start()
-		}
-		ls.rouse(set.keys)
-		return fault("release", set, c)
-	}
-	if began.precedes(late) {
-		l.leftBehind(set, late).start()
-	}
-	if c.unsure && next {
-		ls.rouse(set.keys) // somebody's turn was in an answer that did not come
-	}
-	code, rest, err := c.code()
-	if err != nil {
-		return fmt.Errorf("redislock: release %s: %w", set, err)
-	}
-	if code == 1 || len(rest) == len(set.keys) && c.unsure && !began.reached(deadline) {
-		// Nothing is ours, but an earlier try may have been executed, and when it was sent
-		// everything was: so it was that try which freed the keys.
-		l.client.transport.recycle(c)
-		return nil
-	}
-	keys, err := c.lost(rest)
-	if err != nil {
-		return err
-	}
-	return fmt.Errorf("redislock: release %s: %w: %s", set, ErrLockNotHeld, listed(keys))
-}
-
-// releasePatience is how long a Release waits for its answer if its context had ended before: to
-// be called then is usual, after a cancelled request for example.
-const releasePatience = time.Second
-
-// stop ends the hold on this side: no watchdog, no contexts, no claim. It returns what a Release
-// has to know; a request of the Obtain may reach the server as late as the last of it says.
-func (l *Lock) stop() (set keySet, deadline, late moment) {
-	l.mu.Lock()
-	var end func(error)
-	if l.state == held {
-		l.state = released
-		if l.watch != nil {
-			end = l.watch.endLocked()
-		}
-	}
-	mine := l.claim
-	l.claim = nil
-	set, deadline = l.set, l.deadline
-	if l.terms != nil {
-		late = l.terms.obtain
-	}
-	l.mu.Unlock()
-	if end != nil {
-		end(context.Canceled)
-	}
-	l.client.claims.waive(l.owner(), mine)
-	return set, deadline, late
-}
-
-// leftBehind is the clean-up of a set that a request may have taken, or not freed, before it lands.
-func (l *Lock) leftBehind(set keySet, lands moment) *orphan {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	longest := l.ttl
-	if l.terms != nil {
-		longest = max(longest, l.terms.longest)
-	}
-	left := l.client.newOrphan(set, l.value, lands, longest)
-	left.fences = l.fences
-	if l.terms != nil && l.terms.waiter != "" {
-		left.waiter, left.place = l.terms.waiter, unknownPlace
-	}
-	return left
+	return l.convert(ctx, "upgrade", true)
 }
 
 // gone reports whether nothing of the lock can be left, for one that was never released.
@@ -321,15 +189,22 @@ func (l *Lock) snapshot() keySet {
 	return l.set
 }
 
-// report tells a hook how an operation ended.
+// report tells a hook how an operation on the whole lock ended.
 func (l *Lock) report(ctx context.Context, hook func(context.Context, Event), began moment, attempts int, err error) {
+	if hook != nil {
+		l.tell(ctx, hook, l.snapshot(), began, attempts, err)
+	}
+}
+
+// tell tells a hook how an operation on some of it ended.
+func (l *Lock) tell(ctx context.Context, hook func(context.Context, Event), set keySet, began moment, attempts int, err error) {
 	if hook == nil {
 		return
 	}
 	at := now()
 	l.mu.Lock()
 	e := Event{
-		Keys: l.set.keys, Mode: l.set.mode(), Duration: at.since(began), Attempts: attempts,
+		Keys: set.keys, Mode: set.mode(), Duration: at.since(began), Attempts: attempts,
 		Held: at.since(l.obtained), Err: err,
 	}
 	if l.obtained == (moment{}) {

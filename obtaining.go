@@ -45,7 +45,6 @@ type obtaining struct {
 	rejoin   moment        // when to subscribe again, after too many of them
 
 	fenced bool
-	fences []string
 
 	replicas  int
 	minUptime time.Duration
@@ -144,7 +143,7 @@ func (c *Client) checkServer(opt *Options) error {
 		return fmt.Errorf("invalid MinUptime: %s is not between 0 and %s", opt.MinUptime, maxTTL)
 	}
 	if _, ok := c.transport.rdb.(pipeliner); opt.Replicas > 0 && !ok {
-		return fmt.Errorf("Replicas with a %T, which has no pipelines: %w", c.transport.rdb, errors.ErrUnsupported)
+		return fmt.Errorf("invalid Replicas: a %T has no pipelines: %w", c.transport.rdb, errors.ErrUnsupported)
 	}
 	return nil
 }
@@ -171,7 +170,7 @@ func (o *obtaining) name() (err error) {
 		}
 	}
 	if o.fenced {
-		o.fences, err = companions(nil, "fence", keys)
+		o.set.fences, err = companions(nil, "fence", keys)
 	}
 	return err
 }
@@ -230,6 +229,7 @@ func (o *obtaining) leftBehind() *orphan {
 	if o.declared {
 		// Nobody waits for an intent: it stands for its own line.
 		set.keys, set.lines = slices.Concat(o.set.keys, o.intents), slices.Concat(o.set.lines, o.intents)
+		set.fences = nil // they would be of all those keys; what is there is forgotten with its lease
 	}
 	left := o.client.newOrphan(set, o.value, o.lands, o.ttl)
 	if o.queues {
@@ -237,9 +237,6 @@ func (o *obtaining) leftBehind() *orphan {
 		if o.lands != (moment{}) {
 			left.place = unknownPlace // a late request may have another
 		}
-	}
-	if !o.declared {
-		left.fences = o.fences
 	}
 	return left
 }

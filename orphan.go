@@ -23,7 +23,6 @@ type orphan struct {
 	client *Client
 	entry  entry
 	set    keySet
-	fences []string
 	value  string
 	waiter string // id of one that may stand in line for it, else empty
 	place  string // its place there
@@ -120,10 +119,10 @@ func (o *orphan) run(at moment) {
 func (o *orphan) call(clearing *clearing) *call {
 	c := newCall(context.Background(), releaseScript, o.set.keys, o.set.lines, &o.value, 0)
 	spared := clearing.spares(o.set.keys)
-	if o.fences == nil && o.waiter == "" && spared == nil {
+	if o.set.fences == nil && o.waiter == "" && spared == nil {
 		return c
 	}
-	c.extra = slices.Concat(o.set.lines, o.fences)
-	c.more = append([]any{"", flag(o.fences != nil), o.waiter, o.place}, spared...)
+	c.extra = slices.Concat(o.set.lines, o.set.fences)
+	c.more = append([]any{"", flag(o.set.fences != nil), o.waiter, o.place}, spared...)
 	return c
 }

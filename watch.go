@@ -153,8 +153,10 @@ func (w *watch) renewed(c *call, ttl time.Duration, changes int) {
 	} else if code, rest, bad := c.code(); bad != nil {
 		err = bad
 	} else if code != 1 {
-		_ = l.missing(c, "renew", rest)
-		return
+		if !l.freedMeanwhile(c, rest) {
+			_ = l.missing(c, "renew", rest)
+		}
+		return // if so the next renewal comes soon, without them
 	} else if short := c.ack.missing(); short != nil {
 		err = fmt.Errorf("redislock: renew %s: %w", l.snapshot(), short)
 	}

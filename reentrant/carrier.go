@@ -12,12 +12,13 @@ import (
 // A carrier is a root lock with the keys that it carries. The mutex of the owner guards its
 // fields, but for those that never change.
 type carrier struct {
-	owner   *owner
-	root    *redislock.Lock
-	lost    <-chan struct{} // of the root lock
-	turn    chan struct{}   // full while its lease or mode is changed
-	entries []*entry
+	owner  *owner
+	root   *redislock.Lock
+	lost   <-chan struct{} // of the root lock
+	turn   chan struct{}   // full while its lease or mode is changed
+	copies int             // how many replicas have it
 
+	entries []*entry      // that are held
 	live    int           // how many entries are held
 	ttl     time.Duration // of the lease
 	renewed bool          // by the watchdog of the root lock, or by the keeper
@@ -32,7 +33,7 @@ type carrier struct {
 func (o *owner) newCarrierLocked(root *redislock.Lock, r *request, write []string) *carrier {
 	c := &carrier{
 		owner: o, root: root, lost: root.Lost(), turn: make(chan struct{}, 1),
-		ttl: r.ttl, renewed: r.opt.Watchdog,
+		copies: r.opt.Replicas, ttl: r.ttl, renewed: r.opt.Watchdog,
 	}
 	keys := root.Keys() // each once, the write keys first
 	unwritten := make(map[string]bool, len(write))
@@ -45,15 +46,6 @@ func (o *owner) newCarrierLocked(root *redislock.Lock, r *request, write []strin
 		c.entries = append(c.entries, e)
 	}
 	return c
-}
-
-// places returns where the keys stand.
-func (c *carrier) places() []place {
-	places := make([]place, len(c.entries))
-	for i, e := range c.entries {
-		places[i] = e.place
-	}
-	return places
 }
 
 // isLost reports whether the root lock was lost.
@@ -169,17 +161,6 @@ func (c *carrier) isReleased() bool {
 	c.owner.mu.Lock()
 	defer c.owner.mu.Unlock()
 	return c.done != nil
-}
-
-// release releases the root lock.
-func (c *carrier) release(ctx context.Context) error {
-	c.keeper.stop()
-	err := c.root.Release(ctx)
-	c.keeper.wait()
-	if errors.Is(err, redislock.ErrLockNotHeld) {
-		return fmt.Errorf("%w: %w", redislock.ErrLockLost, err)
-	}
-	return err
 }
 
 // errLost is what a hold of a lost lock is told.

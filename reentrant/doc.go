@@ -38,9 +38,10 @@
 // with the whole root lock that carries it ([redislock.Lock.Upgrade]): once, and if others read any
 // of its keys the Obtain is refused. It stays a write key until it is free.
 //
-// A root lock is released by the last hold of its keys, in whatever order they end, and renewed by
-// its watchdog until then. Its Redis key, value, lease and fencing number are its own business: a
-// further hold changes none of them, except that a longer ttl makes the lease longer.
+// A key is released with the last of its holds, in whatever order they end, also if others that were
+// obtained with it are still held; its root lock is renewed by its watchdog until the last key of it
+// is free. Its Redis keys, value, lease and fencing number are its own business: a further hold
+// changes none of them, except that a longer ttl makes the lease longer.
 //
 // Locks are those of one [redislock.Client]: the same key obtained with another Client is another
 // lock, and refused if both are of one server.
@@ -50,7 +51,7 @@
 //   - All or nothing: the keys that are missing are obtained together or not at all, and an Obtain
 //     that fails leaves what was held as it was, except that a lease may have become longer and keys
 //     may have become write keys.
-//   - A key is held until the last of its holds is released.
+//   - A key is held until the last of its holds is released, and free then.
 //   - A hold is live when it is returned: no key of it was lost.
 //   - Loss is told to every hold: its context ends with cause [redislock.ErrLockLost]. A lost key
 //     cannot be obtained again by its owner, which is an ErrLockLost, too, until every hold of its
@@ -61,8 +62,6 @@
 //
 // # What is not
 //
-//   - Of keys that were obtained together, those whose last hold has ended are not free before all
-//     of them are. The owner that obtains them meanwhile has them at once.
 //   - An upgrade of more than one root lock is not one step. Nor are the missing keys and the
 //     upgrade: others may see the missing ones locked by an Obtain that then fails.
 //   - Everything that package redislock does not promise.

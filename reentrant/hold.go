@@ -188,9 +188,9 @@ func (h *Hold) Refresh(ctx context.Context, ttl time.Duration) error {
 	return nil
 }
 
-// Release ends this hold. If others have the same keys, or keys obtained together with them, it
-// returns at once and asks nobody, and the lease goes on being renewed. If it was the last, the root
-// lock is released: see [redislock.Lock.Release], also for ctx.
+// Release ends this hold. If others have the same keys it returns at once and asks nobody, and the
+// lease goes on being renewed. Keys of which it was the last hold are released: see
+// [redislock.Lock.Release], also for ctx, and [redislock.Lock.ReleaseKeys].
 //
 // If a key was lost it returns a [redislock.ErrLockNotHeld] and [redislock.ErrLockLost], in every
 // hold of it; the hold has ended all the same. A hold that was released before, and nil, are an

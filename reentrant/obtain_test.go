@@ -46,18 +46,44 @@ func TestNested(t *testing.T) {
 		})
 	})
 
-	t.Run("a part stays until the whole is free", func(t *testing.T) {
+	t.Run("a part is free with its last hold", func(t *testing.T) {
+		scenario(t, func(t *testing.T, w *world) {
+			outer := w.obtain(t, w.ctx, long, nil, "a", "b", "c")
+			inner := w.obtain(t, w.ctx, long, nil, "a")
+			noError(t, outer.Release(t.Context()))
+			w.wantHeld(t, "a")
+			again := w.obtain(t, w.ctx, long, nil, "a", "b")
+			w.wantHeld(t, "a", "b")
+			noError(t, inner.Release(t.Context()))
+			w.wantHeld(t, "a", "b")
+			noError(t, again.Refresh(t.Context(), 2*long))
+			noError(t, again.Release(t.Context()))
+			w.wantHeld(t)
+		})
+	})
+
+	t.Run("a part is free on an ended context", func(t *testing.T) {
 		scenario(t, func(t *testing.T, w *world) {
 			outer := w.obtain(t, w.ctx, long, nil, "a", "b")
 			inner := w.obtain(t, w.ctx, long, nil, "a")
-			noError(t, outer.Release(t.Context()))
-			w.wantHeld(t, "a", "b")
-			var again *reentrant.Hold
-			w.wantSilent(t, func() { again = w.obtain(t, w.ctx, long, nil, "b") })
-			noError(t, inner.Release(t.Context()))
-			w.wantHeld(t, "a", "b")
-			noError(t, again.Release(t.Context()))
+			ended, cancel := context.WithCancel(t.Context())
+			cancel()
+			noError(t, outer.Release(ended))
+			w.wantHeld(t, "a")
+			noError(t, inner.Release(ended))
 			w.wantHeld(t)
+		})
+	})
+
+	t.Run("a part that was lost", func(t *testing.T) {
+		scenario(t, func(t *testing.T, w *world) {
+			outer := w.obtain(t, w.ctx, long, nil, "a", "b")
+			inner := w.obtain(t, w.ctx, long, nil, "a")
+			noError(t, w.rdb.Del(t.Context(), w.prefix+"b").Err())
+			wantIs(t, outer.Release(t.Context()), redislock.ErrLockNotHeld, redislock.ErrLockLost)
+			w.wantHeld(t, "a")
+			noError(t, inner.Refresh(t.Context(), 2*long)) // of what is left
+			noError(t, inner.Release(t.Context()))
 		})
 	})
 
@@ -245,6 +271,7 @@ func TestRefusedBeforeRedis(t *testing.T) {
 				{"negative ttl", w.ctx, w.keys("a"), -1, nil, []error{redislock.ErrInvalidTTL}},
 				{"long ttl", w.ctx, w.keys("a"), 366 * 24 * time.Hour, nil, []error{redislock.ErrInvalidTTL}},
 				{"token", w.ctx, w.keys("a"), long, &redislock.Options{Token: "t"}, []error{errors.ErrUnsupported}},
+				{"no replicas", w.ctx, w.keys("a"), long, &redislock.Options{Replicas: 1}, []error{errors.ErrUnsupported}},
 				{"no number", w.ctx, w.keys("a"), long, &redislock.Options{Fenced: true}, []error{errors.ErrUnsupported}},
 				{"ended context", ended, w.keys("a"), long, nil, []error{redislock.ErrNotObtained, cause}},
 			} {

@@ -3,6 +3,8 @@ package reentrant
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/seed-14de3678/redislock"
@@ -54,7 +56,7 @@ type entry struct {
 	place   place
 	carrier *carrier
 	write   bool
-	holds   int    // 0: it waits for the other keys of its carrier
+	holds   int    // 0: its carrier was lost, and others of its keys are held
 	seen    uint64 // by this look
 }
 
@@ -122,26 +124,54 @@ func pinLocked(entries []*entry) {
 	}
 }
 
-// unpinLocked takes a hold away from each entry. It returns the carriers that nobody holds any more:
-// their keys are busy until [owner.free] has released them.
-func (o *owner) unpinLocked(entries []*entry) (idle []*carrier) {
+// A freeing is what of a carrier nobody holds any more.
+type freeing struct {
+	carrier *carrier
+	entries []*entry
+	all     bool          // of the carrier
+	done    chan struct{} // closed when they are free
+}
+
+// unpinLocked takes a hold away from each entry. It returns those that nobody holds any more, by
+// their carriers: their keys are busy until [owner.free] has released them.
+func (o *owner) unpinLocked(entries []*entry) (idle []freeing) {
 	for _, e := range entries {
-		c := e.carrier
 		if e.holds--; e.holds > 0 {
 			continue
 		}
-		if c.live--; c.live == 0 {
-			idle = append(idle, c)
+		c := e.carrier
+		if c.live--; c.live > 0 && c.isLost() {
+			continue // it is not to be obtained again before the others have been told
 		}
+		i := slices.IndexFunc(idle, func(f freeing) bool { return f.carrier == c })
+		if i < 0 {
+			i = len(idle)
+			idle = append(idle, freeing{carrier: c, done: make(chan struct{})})
+		}
+		idle[i].entries = append(idle[i].entries, e)
 	}
-	for _, c := range idle {
-		for _, e := range c.entries {
+	for i := range idle {
+		f := &idle[i]
+		if f.all = f.carrier.live == 0; f.all {
+			f.entries, f.carrier.done = f.carrier.entries, f.done
+		} else {
+			f.carrier.entries = slices.DeleteFunc(f.carrier.entries, func(e *entry) bool { return e.holds == 0 })
+		}
+		for _, e := range f.entries {
 			delete(o.entries, e.place)
 		}
-		c.done = make(chan struct{})
-		o.occupyLocked(c.places(), c.done)
+		o.occupyLocked(f.places(), f.done)
 	}
 	return idle
+}
+
+// places returns where the keys stand.
+func (f *freeing) places() []place {
+	places := make([]place, len(f.entries))
+	for i, e := range f.entries {
+		places[i] = e.place
+	}
+	return places
 }
 
 // occupyLocked has others of this owner wait for keys that are obtained or released.
@@ -159,22 +189,22 @@ func (o *owner) vacateLocked(places []place, done chan struct{}) {
 	close(done)
 }
 
-// free releases carriers that nobody holds any more, all at the same time.
-func (o *owner) free(ctx context.Context, idle []*carrier) error {
+// free releases what nobody holds any more, all at the same time.
+func (o *owner) free(ctx context.Context, idle []freeing) error {
 	if len(idle) == 0 {
 		return nil
 	}
 	defer func() { // also if a hook panics
 		o.mu.Lock()
 		defer o.mu.Unlock()
-		for _, c := range idle {
-			o.vacateLocked(c.places(), c.done)
+		for i := range idle {
+			o.vacateLocked(idle[i].places(), idle[i].done)
 		}
 	}()
 	errs := make([]error, len(idle))
 	var others sync.WaitGroup
-	for i, c := range idle[1:] {
-		others.Go(func() { errs[i+1] = c.release(ctx) })
+	for i := range idle[1:] {
+		others.Go(func() { errs[i+1] = idle[i+1].release(ctx) })
 	}
 	errs[0] = idle[0].release(ctx)
 	others.Wait()
@@ -182,4 +212,24 @@ func (o *owner) free(ctx context.Context, idle []*carrier) error {
 		return errs[0]
 	}
 	return errors.Join(errs...)
+}
+
+// release releases the root lock, or some keys of it.
+func (f *freeing) release(ctx context.Context) (err error) {
+	c := f.carrier
+	if f.all {
+		c.keeper.stop()
+		err = c.root.Release(ctx)
+		c.keeper.wait()
+	} else {
+		keys := make([]string, len(f.entries))
+		for i, e := range f.entries {
+			keys[i] = e.place.key
+		}
+		err = c.root.ReleaseKeys(ctx, keys...)
+	}
+	if errors.Is(err, redislock.ErrLockNotHeld) {
+		return fmt.Errorf("%w: %w", redislock.ErrLockLost, err)
+	}
+	return err
 }

@@ -1,0 +1,223 @@
+package redislock
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+	"slices"
+	"time"
+)
+
+//go:embed release.lua
+var releaseLua string
+
+var releaseScript = newScript("release", releaseLua)
+
+// Release frees every key of the set that is still ours, hands it over to whoever is next in line,
+// and stops the watchdog. It returns [ErrLockNotHeld], naming what was lost, if not all of them were;
+// the rest is free.
+//
+// It does its work also if ctx has ended already, or ends meanwhile: then it waits a second, or
+// 100 ms, for the answer. If none comes it returns [ErrUnknownOutcome], or why Redis refuses for
+// the moment, and goes on trying in the background until the lease is over.
+//
+// A nil lock holds nothing: [ErrLockNotHeld].
+func (l *Lock) Release(ctx context.Context) (err error) {
+	if l == nil {
+		return fmt.Errorf("redislock: release: %w", ErrLockNotHeld)
+	}
+	if l.faulty != nil {
+		return fmt.Errorf("redislock: release: %w", l.faulty)
+	}
+	began := now()
+	p := l.stop()
+	defer func() { l.tell(ctx, l.client.hooks.Released, p.set, began, 1, err) }()
+	return l.free(ctx, began, p)
+}
+
+// ReleaseKeys frees some keys of the set in one step, as [Lock.Release] frees them all. The others
+// stay as they are, under their token, their lease and their fencing number, and from then on the
+// lock is about them alone. The last keys are left to Release, which ReleaseKeys then is.
+//
+// A key that is not in the set is an [ErrInvalidKeys], and a lock that was released or lost an
+// [ErrLockNotHeld]: then nothing is done. Other errors are those of Release, as is what it does if
+// ctx has ended, and concern the keys that were to be freed, which are not of the lock any more.
+func (l *Lock) ReleaseKeys(ctx context.Context, keys ...string) (err error) {
+	switch {
+	case l == nil:
+		return fmt.Errorf("redislock: release: %w", ErrLockNotHeld)
+	case l.faulty != nil:
+		return fmt.Errorf("redislock: release: %w", l.faulty)
+	case len(keys) == 0:
+		return fmt.Errorf("redislock: release: %w: none are named", ErrInvalidKeys)
+	}
+	began := now()
+	p, all, err := l.part(keys)
+	switch {
+	case err != nil:
+		return fmt.Errorf("redislock: release: %w", err)
+	case all:
+		return l.Release(ctx)
+	}
+	defer func() { l.tell(ctx, l.client.hooks.Released, p.set, began, 1, err) }()
+	return l.free(ctx, began, p)
+}
+
+// releasePatience is how long a Release waits for its answer if its context had ended before: to
+// be called then is usual, after a cancelled request for example.
+const releasePatience = time.Second
+
+// A portion is what of a lock is released, and what has to be known for that.
+type portion struct {
+	set      keySet
+	deadline moment        // of its lease
+	longest  time.Duration // that any request may have asked for
+	late     moment        // until then a request of the Obtain may reach the server
+	waiter   string        // that it may enter in line once more; else empty
+}
+
+// portionLocked makes one of a set.
+func (l *Lock) portionLocked(set keySet) portion {
+	p := portion{set: set, deadline: l.deadline, longest: l.ttl}
+	if l.terms != nil {
+		p.late, p.waiter = l.terms.obtain, l.terms.waiter
+		p.longest = max(p.longest, l.terms.longest)
+	}
+	return p
+}
+
+// stop ends the hold on this side: no watchdog, no contexts, no claim.
+func (l *Lock) stop() portion {
+	l.mu.Lock()
+	var end func(error)
+	if l.state == held {
+		l.state = released
+		if l.watch != nil {
+			end = l.watch.endLocked()
+		}
+	}
+	mine := l.claim
+	l.claim = nil
+	p := l.portionLocked(l.set)
+	l.mu.Unlock()
+	if end != nil {
+		end(context.Canceled)
+	}
+	l.client.claims.waive(l.owner(), mine)
+	return p
+}
+
+// part takes keys out of the set, so that nothing that is sent from now on is about them, unless they
+// are all there are. What is under way is told that they are lost, and knows better by then: see
+// freedMeanwhile.
+func (l *Lock) part(keys []string) (p portion, all bool, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.state != held {
+		return p, false, fmt.Errorf("%s: %w", l.set, ErrLockNotHeld)
+	}
+	part, rest, err := l.set.split(keys)
+	if err != nil || len(rest.keys) == 0 {
+		return p, err == nil, err
+	}
+	l.set = rest
+	l.termsLocked().changes++ // what a renewal that is under way brings is about all of them
+	l.client.claims.reduce(l.claim, rest.keys)
+	return l.portionLocked(part), false, nil
+}
+
+// free releases what is to be released, and sees to what may be left of it.
+func (l *Lock) free(ctx context.Context, began moment, p portion) error {
+	wait := patience
+	if ctx.Err() != nil {
+		wait = releasePatience
+	}
+	set, ls := p.set, l.client.listeners
+	c, next := l.releasing(ctx, p)
+	if !l.client.transport.do(ctx, c, wait) {
+		left := l.leftBehind(p, began.add(networkGrace))
+		if c.leave(func(c *call) {
+			if c.err == nil && !now().precedes(p.late) {
+				left.landed(false)
+			}
+			ls.rouse(set.keys)
+		}) {
+			left.start()
+			return interrupted(ctx, "release", set)
+		}
+	}
+	if err := c.err; err != nil {
+		if classify(err) != final {
+			l.leftBehind(p, p.late).start()
+		}
+		ls.rouse(set.keys)
+		return fault("release", set, c)
+	}
+	if began.precedes(p.late) {
+		l.leftBehind(p, p.late).start()
+	}
+	if c.unsure && next {
+		ls.rouse(set.keys) // somebody's turn was in an answer that did not come
+	}
+	return l.freed(c, set, began.reached(p.deadline))
+}
+
+// releasing prepares the release, and reports whether somebody of this Client is next, most likely:
+// then the answer says so.
+func (l *Lock) releasing(ctx context.Context, p portion) (c *call, next bool) {
+	set, ls := p.set, l.client.listeners
+	c = l.client.transport.newCall(ctx, releaseScript, set, &l.value, 0)
+	next = ls.busy(set.keys[0], nil)
+	c.plain = set.reads() == 0 && set.fences == nil && p.waiter == "" && !next
+	channel := ""
+	if next {
+		channel = ls.channel(set.keys[0])
+		c.ls, c.more = ls, []any{channel}
+	}
+	if set.fences != nil || p.waiter != "" {
+		c.extra = slices.Concat(set.lines, set.fences)
+		c.more = []any{channel, flag(set.fences != nil)}
+	}
+	if p.waiter != "" { // a late request may have entered it once more
+		c.more = append(c.more, p.waiter, unknownPlace)
+	}
+	return c, next
+}
+
+// freed takes in the answer to a release; over: the lease had ended before it was sent.
+func (l *Lock) freed(c *call, set keySet, over bool) error {
+	code, rest, err := c.code()
+	if err != nil {
+		return fmt.Errorf("redislock: release %s: %w", set, err)
+	}
+	if code == 1 || len(rest) == len(set.keys) && c.unsure && !over {
+		// Nothing is ours, but an earlier try may have been executed, and when it was sent
+		// everything was: so it was that try which freed the keys.
+		l.client.transport.recycle(c)
+		return nil
+	}
+	keys, err := c.lost(rest)
+	if err != nil {
+		return err
+	}
+	return fmt.Errorf("redislock: release %s: %w: %s", set, ErrLockNotHeld, listed(keys))
+}
+
+// freedMeanwhile reports whether all that a script has found lost is not in the set any more.
+func (l *Lock) freedMeanwhile(c *call, indexes []any) bool {
+	keys, err := c.lost(indexes)
+	if err != nil || len(keys) == 0 {
+		return false
+	}
+	set := l.snapshot()
+	return !slices.ContainsFunc(keys, func(key string) bool { return slices.Contains(set.keys, key) })
+}
+
+// leftBehind is the clean-up of what a request may have taken, or not freed, before it lands.
+func (l *Lock) leftBehind(p portion, lands moment) *orphan {
+	left := l.client.newOrphan(p.set, l.value, lands, p.longest)
+	if p.waiter != "" {
+		left.waiter, left.place = p.waiter, unknownPlace
+	}
+	return left
+}
