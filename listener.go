@@ -77,10 +77,9 @@ var (
 	errMoved = errors.New("the channel has moved")
 	// errDeaf says that what is published on a channel where its keys are does not arrive.
 	errDeaf = errors.New("the channel is not heard where its keys are")
+	// errCold says that a Cluster client has not answered yet, so that finding a node may take long.
+	errCold = errors.New("the nodes of the Cluster are not known yet")
 )
-
-// errCold says that a Cluster client has not answered yet, so that finding a node may take long.
-var errCold = errors.New("the nodes of the Cluster are not known yet")
 
 // check reports whether the Redis client can hear anything at all.
 func (ls *listeners) check() error {

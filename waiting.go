@@ -159,7 +159,7 @@ func (o *obtaining) unheard(fault error) (time.Duration, error) {
 	o.faults++
 	lined := o.place.number != "" && o.place.number != unknownPlace
 	switch {
-	case !lined && classify(fault) == final && fault != errMoved && fault != errDeaf: //nolint:errorlint // these values
+	case !lined && classify(fault) == final:
 		return 0, err
 	case lined || o.faults < defaultTries:
 		return pauseAfter(o.faults), nil
