@@ -43,7 +43,9 @@
 //     The library cancels the context; what is already on its way to another system arrives.
 //   - Replication is asynchronous: a primary that fails can take the newest locks with it, and one
 //     that was cut off and wakes up goes on granting until it is told. The loss is told at the
-//     next renewal.
+//     next renewal. Where all replicas have to have a lock, by [Options].Replicas, neither happens.
+//   - A server that restarts without its data gives away what others hold, but not with
+//     [Options].MinUptime.
 //   - A server clock that jumps ahead ends leases early; one that jumps back keeps keys locked.
 //   - A process that is stopped is told of a loss when it wakes, not before.
 //   - A Ring that loses a shard moves its keys to another, which knows no locks.
@@ -212,78 +214,6 @@ func (c *Client) Close() {
 		}
 	}
 	c.transport.drain()
-}
-
-// Options of an Obtain. The zero value, and nil, mean the defaults.
-type Options struct {
-	// RetryStrategy says how long to wait before asking again, if a key is held by somebody else, a
-	// server is not ready or a connection fails. Default: not to ask again.
-	RetryStrategy RetryStrategy
-
-	// Metadata is stored with the lock, for whoever finds it: see [InstanceMetadata]. Any bytes.
-	// Default: none.
-	Metadata string
-
-	// Token is the owner under which the keys are held. Keys that it holds already count as free,
-	// so that a set may grow, shrink, or change its metadata or modes. All locks of one token are
-	// one owner: what one of them releases the others lose. If the outcome of an Obtain was not
-	// known, the next one of its token and keys in this process waits until the clean-up cannot take
-	// them away: until that was answered, or 10 s longer. In another process it had better wait
-	// itself. Default: a new random token.
-	Token string
-
-	// Watchdog renews the lease every third of the ttl until the lock is released or lost.
-	// Default: off; the lock ends with its ttl if it is not refreshed.
-	Watchdog bool
-
-	// Intent keeps new readers away from the write keys while this Obtain waits for its next
-	// attempt, so that readers who come and go cannot keep a writer out for ever. It has no effect
-	// on read keys, nor without a RetryStrategy. An Obtain with Intent is not kept out by the intents
-	// of others: two of them could keep each other out for ever. It has no effect with Queue, where
-	// the line does the same. Default: off.
-	Intent bool
-
-	// Queue has this Obtain stand in line if a key is held: it waits until the lock is handed to it,
-	// first come first served, or ctx ends. Readers at the front go in together. Whoever does not
-	// queue is refused meanwhile. The release of the one before hands the lock over, so that nobody
-	// asks again and again; those who died are passed over, at the latest after 15 s.
-	//
-	// The RetryStrategy then only says how long to wait before asking again if Redis cannot be
-	// reached before there is a place in line; once there is, the Obtain goes on until ctx ends.
-	//
-	// It needs a Redis client that can subscribe, else it is an [errors.ErrUnsupported]; on a Cluster
-	// Redis 7 or later; and keys that have a hash tag or no '}'. A token that waits for more keys
-	// than it holds can wait for another that does so, too: then until ctx ends. Default: off.
-	Queue bool
-
-	// Fenced gives the lock a fencing number: see [Lock.Fence]. Of the locks of one Token all are
-	// fenced, or none. Default: off.
-	Fenced bool
-
-	// Replicas is how many replicas have to have the lock before it counts, and each new lease after
-	// it, of the watchdog too. They are waited for (WAIT) for a quarter of the ttl, a second and half
-	// of the read time-out of the Redis client at most. If fewer have acknowledged by then, an Obtain
-	// has not obtained, gives back what it took, and asks again if its strategy says so, keeping the
-	// keys meanwhile; a renewal does not count. The error is an [ErrNotReplicated].
-	//
-	// Set it to the number of replicas that are configured for each primary, not to that of those
-	// which are there, and not to less: only if every replica has the lock, every one that may be
-	// promoted has it. A primary that was replaced while it hung, and wakes up, finds some of its
-	// replicas still connected and would believe them. The price is that a single replica that is
-	// down holds up every Obtain and, after the ttl, every lock.
-	//
-	// It needs a Redis client with pipelines, else it is an [errors.ErrUnsupported]. Default: 0, the
-	// primary alone.
-	Replicas int
-
-	// MinUptime has a server refuse that has been up for less: one that has restarted without its
-	// data would give away what others hold. If it is at least the longest ttl in use all of those
-	// leases are over by then. The error is a [*ConflictError] with [ModeRestarted].
-	//
-	// The server's wall clock and seconds count. It costs an INFO for each attempt, about half as much
-	// again as a plain Obtain costs the server, and locks nothing for that time after every restart.
-	// Default: 0, not asked.
-	MinUptime time.Duration
 }
 
 // Obtain takes the write locks of all keys, or of none, for ttl.

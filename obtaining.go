@@ -134,20 +134,6 @@ func (c *Client) newObtaining(write, read []string, ttl time.Duration, opt *Opti
 	return o, o.name()
 }
 
-// checkServer checks what the options ask of the server.
-func (c *Client) checkServer(opt *Options) error {
-	switch {
-	case opt.Replicas < 0:
-		return fmt.Errorf("invalid Replicas: %d", opt.Replicas)
-	case opt.MinUptime < 0 || opt.MinUptime > maxTTL:
-		return fmt.Errorf("invalid MinUptime: %s is not between 0 and %s", opt.MinUptime, maxTTL)
-	}
-	if _, ok := c.transport.rdb.(pipeliner); opt.Replicas > 0 && !ok {
-		return fmt.Errorf("invalid Replicas: a %T has no pipelines: %w", c.transport.rdb, errors.ErrUnsupported)
-	}
-	return nil
-}
-
 // name names the keys beside the lock keys, and checks whether there can be any.
 func (o *obtaining) name() (err error) {
 	keys, write := o.set.keys, o.set.write
