@@ -10,34 +10,13 @@ import (
 	"time"
 
 	"github.com/cenkalti/backoff/v4"
-	"github.com/redis/go-redis/v9"
 
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/internal/redistest"
 )
 
-// startRedis starts a server inside the test, and a client for it; stop ends both. Each Example
-// that needs Redis begins with it. In a program, rdb is
-//
-//	rdb := redis.NewClient(&redis.Options{Addr: "localhost:6379"})
-//
-// If there is no server the reason is a part of the Example's output, which then fails.
-func startRedis() (rdb *redis.Client, stop func()) {
-	var addr string
-	server, err := redistest.LaunchMini()
-	if err != nil {
-		fmt.Println(err)
-	} else {
-		addr = server.Addr()
-	}
-	rdb = redis.NewClient(&redis.Options{Addr: addr})
-	return rdb, func() {
-		_ = rdb.Close()
-		if server != nil {
-			server.Stop()
-		}
-	}
-}
+// startRedis starts a server inside the test, and a client for it; stop ends both.
+var startRedis = redistest.ForExample
 
 // Both keys or none, held as long as the function runs.
 func Example() {

@@ -198,21 +198,5 @@ func (t table) ExecContext(_ context.Context, _ string, args ...any) (sql.Result
 	return driver.RowsAffected(1), nil
 }
 
-// startRedis starts a server inside the test, and a client for it; stop ends both. If there is no
-// server the reason is a part of the Example's output, which then fails.
-func startRedis() (rdb *redis.Client, stop func()) {
-	var addr string
-	server, err := redistest.LaunchMini()
-	if err != nil {
-		fmt.Println(err)
-	} else {
-		addr = server.Addr()
-	}
-	rdb = redis.NewClient(&redis.Options{Addr: addr})
-	return rdb, func() {
-		_ = rdb.Close()
-		if server != nil {
-			server.Stop()
-		}
-	}
-}
+// startRedis starts a server inside the test, and a client for it; stop ends both.
+var startRedis = redistest.ForExample

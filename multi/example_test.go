@@ -7,31 +7,13 @@ import (
 	"slices"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/internal/redistest"
 	"github.com/seed-14de3678/redislock/multi"
 )
 
-// startRedis starts a server inside the test, and a client for it; stop ends both. If there is no
-// server the reason is a part of the Example's output, which then fails.
-func startRedis() (rdb *redis.Client, stop func()) {
-	var addr string
-	server, err := redistest.LaunchMini()
-	if err != nil {
-		fmt.Println(err)
-	} else {
-		addr = server.Addr()
-	}
-	rdb = redis.NewClient(&redis.Options{Addr: addr})
-	return rdb, func() {
-		_ = rdb.Close()
-		if server != nil {
-			server.Stop()
-		}
-	}
-}
+// startRedis starts a server inside the test, and a client for it; stop ends both.
+var startRedis = redistest.ForExample
 
 // Keys without a common hash tag, on a Cluster or wherever the same program runs.
 func Example() {

@@ -7,26 +7,13 @@ import (
 	"strings"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/internal/redistest"
 	"github.com/seed-14de3678/redislock/reentrant"
 )
 
 // startRedis starts a server inside the test, and a client for it; stop ends both.
-func startRedis() (rdb *redis.Client, stop func()) {
-	server, err := redistest.LaunchMini()
-	if err != nil {
-		fmt.Println(err)
-		return redis.NewClient(&redis.Options{}), func() {}
-	}
-	rdb = redis.NewClient(&redis.Options{Addr: server.Addr()})
-	return rdb, func() {
-		_ = rdb.Close()
-		server.Stop()
-	}
-}
+var startRedis = redistest.ForExample
 
 // A function that locks what it needs is called by one that has locked it already.
 func Example() {
