@@ -14,8 +14,18 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/check"
 	"github.com/seed-14de3678/redislock/internal/redistest"
 )
+
+// What tests say most often.
+var (
+	noError    = check.NoError
+	wantIs     = check.Is
+	eventually = check.Eventually
+)
+
+func must[T any](t *testing.T) func(T, error) T { return check.Must[T](t) }
 
 func TestMain(m *testing.M) { redistest.Main(m) }
 
@@ -88,31 +98,6 @@ func (c *tally) count(cmd redis.Cmder) {
 // long is a ttl that does not end within a test.
 const long = time.Minute
 
-func must[T any](t *testing.T) func(T, error) T {
-	t.Helper()
-	return func(v T, err error) T {
-		t.Helper()
-		if err != nil {
-			t.Fatalf("unexpected error: %v", err)
-		}
-		return v
-	}
-}
-
-func noError(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatalf("unexpected error: %v", err)
-	}
-}
-
-func wantIs(t *testing.T, err, target error) {
-	t.Helper()
-	if !errors.Is(err, target) {
-		t.Fatalf("got error %v, want one that is %v", err, target)
-	}
-}
-
 // wantConflict checks that the error is a conflict on the key, and returns it.
 func wantConflict(t *testing.T, err error, key string, mode redislock.Mode) redislock.ConflictError {
 	t.Helper()
@@ -142,16 +127,6 @@ func (w *world) wantTTL(t *testing.T, key string, least, most time.Duration) {
 	ttl := must[time.Duration](t)(w.rdb.PTTL(t.Context(), key).Result())
 	if ttl <= least || ttl > most {
 		t.Fatalf("got ttl of %q %v, want more than %v and at most %v", key, ttl, least, most)
-	}
-}
-
-// eventually waits until a state that comes by itself is there.
-func eventually(t *testing.T, within time.Duration, what string, state func() bool) {
-	t.Helper()
-	for end := time.Now().Add(within); !state(); time.Sleep(2 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("not within %v: %s", within, what)
-		}
 	}
 }
 

@@ -14,9 +14,19 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/check"
 	"github.com/seed-14de3678/redislock/internal/redistest"
 	"github.com/seed-14de3678/redislock/multi"
 )
+
+// What tests say most often.
+var (
+	noError    = check.NoError
+	wantIs     = check.Is
+	eventually = check.Eventually
+)
+
+func must[T any](t *testing.T) func(T, error) T { return check.Must[T](t) }
 
 func TestMain(m *testing.M) { redistest.Main(m) }
 
@@ -133,33 +143,6 @@ func scenario(t *testing.T, fn func(t *testing.T, w *world)) {
 	redistest.Each(t, func(t *testing.T, b redistest.Backend) { fn(t, newWorld(t, b)) })
 }
 
-func must[T any](t *testing.T) func(T, error) T {
-	t.Helper()
-	return func(v T, err error) T {
-		t.Helper()
-		if err != nil {
-			t.Fatalf("unexpected error: %v", err)
-		}
-		return v
-	}
-}
-
-func noError(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatalf("unexpected error: %v", err)
-	}
-}
-
-func wantIs(t *testing.T, err error, targets ...error) {
-	t.Helper()
-	for _, target := range targets {
-		if !errors.Is(err, target) {
-			t.Fatalf("got error %v, want one that is %v", err, target)
-		}
-	}
-}
-
 func wantNot(t *testing.T, err error, targets ...error) {
 	t.Helper()
 	for _, target := range targets {
@@ -185,16 +168,6 @@ func wantEvents(t *testing.T, got, want []string) {
 	t.Helper()
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("events (-want +got):\n%s", diff)
-	}
-}
-
-// eventually waits until a state that comes by itself is there.
-func eventually(t *testing.T, within time.Duration, what string, state func() bool) {
-	t.Helper()
-	for end := time.Now().Add(within); !state(); time.Sleep(2 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("not within %v: %s", within, what)
-		}
 	}
 }
 

@@ -2,7 +2,6 @@ package reentrant_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"sync/atomic"
@@ -13,9 +12,18 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/check"
 	"github.com/seed-14de3678/redislock/internal/redistest"
 	"github.com/seed-14de3678/redislock/reentrant"
 )
+
+// What tests say most often.
+var (
+	noError = check.NoError
+	wantIs  = check.Is
+)
+
+func must[T any](t *testing.T) func(T, error) T { return check.Must[T](t) }
 
 func TestMain(m *testing.M) { redistest.Main(m) }
 
@@ -157,30 +165,3 @@ func (e *events) hooks() redislock.Hooks {
 const long = time.Minute
 
 var watched = &redislock.Options{Watchdog: true}
-
-func must[T any](t *testing.T) func(T, error) T {
-	t.Helper()
-	return func(v T, err error) T {
-		t.Helper()
-		if err != nil {
-			t.Fatalf("unexpected error: %v", err)
-		}
-		return v
-	}
-}
-
-func noError(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatalf("unexpected error: %v", err)
-	}
-}
-
-func wantIs(t *testing.T, err error, targets ...error) {
-	t.Helper()
-	for _, target := range targets {
-		if !errors.Is(err, target) {
-			t.Fatalf("got error %v, want one that is %v", err, target)
-		}
-	}
-}
