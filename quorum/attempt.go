@@ -1,0 +1,84 @@
+package quorum
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/seed-14de3678/redislock"
+)
+
+// attempt asks all nodes once. If that is not enough for a lock everything is released.
+func (o *obtaining) attempt(ctx context.Context) (*Lock, *refusal) {
+	c, w := o.quorum, &o.want
+	l := &Lock{quorum: c, want: *w, holds: make([]hold, len(c.nodes))}
+	passes := make([]ticket, len(c.nodes))
+	r := c.newRound(w)
+	l.first = r
+	r.ask = func(i int) answer { return c.nodes[i].obtain(r.ctx, passes[i], w) }
+	r.late = func(i int, a answer) { l.joined(r.ctx, i, a) }
+	admit(c, r, passes, w)
+
+	l.mu.Lock() // whoever comes late learns first what has become of the others
+	r.begin(ctx)
+	select {
+	case <-r.ended:
+	case <-ctx.Done():
+		r.cancel(context.Cause(ctx)) // nodes that were asked answer soon, and give back what they got
+		r.wait(ctx, 2*grace)
+	}
+	l.adoptLocked(r)
+	l.mu.Unlock()
+
+	failed := r.refused()
+	if failed == nil && w.opt.Fenced {
+		failed = l.raise(ctx)
+	}
+	if failed == nil {
+		failed = o.tooLate(ctx, r, l)
+	}
+	if failed == nil {
+		return l, nil
+	}
+	l.discard(ctx)
+	return nil, failed
+}
+
+// admit enters the nodes into a round: those that are suspected and tried already only if the
+// others cannot be enough.
+func admit(c *Client, r *round, passes []ticket, w *want) {
+	for i, n := range c.nodes {
+		passes[i] = n.admit(w)
+		if passes[i].busy == nil {
+			r.enter(i, passes[i].well)
+		}
+	}
+	enough := r.hopes >= r.need
+	for i := range passes {
+		switch {
+		case passes[i].busy == nil:
+		case enough:
+			r.answers[i] = answer{kind: failed, err: errSuspect, again: true}
+		default:
+			r.enter(i, false)
+		}
+	}
+}
+
+// tooLate reports why a lock that a majority has granted is not to be returned.
+func (o *obtaining) tooLate(ctx context.Context, r *round, l *Lock) *refusal {
+	if ctx.Err() != nil {
+		return &refusal{
+			text: "released, because the context has ended",
+			is:   []error{redislock.ErrNotObtained, context.Cause(ctx)},
+		}
+	}
+	if deadline := l.Deadline(); !time.Now().Before(deadline) {
+		return &refusal{
+			text:  fmt.Sprintf("the answers of %d nodes have left nothing of a ttl of %s; released", r.yes, o.want.ttl),
+			is:    []error{redislock.ErrNotObtained},
+			again: true,
+		}
+	}
+	return nil
+}

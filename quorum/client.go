@@ -1,0 +1,131 @@
+package quorum
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/seed-14de3678/redislock"
+)
+
+const (
+	// mostPatience is the longest node time-out that is not asked for.
+	mostPatience = time.Second
+	// mostTTL is the longest lease that there is.
+	mostTTL = 365 * 24 * time.Hour
+)
+
+// errClosed is the error of what a closed Client does not do any more.
+var errClosed = fmt.Errorf("the client is closed: %w", redis.ErrClosed)
+
+// A Client obtains locks that a majority of independent servers holds. It is safe for concurrent
+// use. It has goroutines only while something is under way.
+type Client struct {
+	nodes   []*node
+	need    int           // how many nodes are a majority
+	timeout time.Duration // of a node; 0: by the ttl
+	longest time.Duration // the quarantine; 0: none
+
+	ctx    context.Context // of what nobody waits for
+	end    context.CancelFunc
+	closed atomic.Bool
+	under  atomic.Int64  // goroutines
+	idle   chan struct{} // told when the last of them has ended
+}
+
+// An Option changes a default of [New].
+type Option func(*Client)
+
+// WithNodeTimeout sets how long the others wait for a node. One that does not answer in time is
+// not waited for again before it has answered. A time-out that is not positive counts as the
+// default. Default: a quarter of the ttl, at most a second.
+func WithNodeTimeout(d time.Duration) Option { return func(c *Client) { c.timeout = max(d, 0) } }
+
+// WithQuarantine leaves out a node that has restarted, because it may have forgotten what it held,
+// until it has been up for longest: then every lease that it may have forgotten is over. So no
+// lease may be longer: a greater ttl is an [redislock.ErrInvalidTTL]. Every Client of the same
+// servers has to have the same quarantine, in every process. What it costs is in the comment of
+// the package. Default: none.
+func WithQuarantine(longest time.Duration) Option {
+	return func(c *Client) { c.longest = max(longest, 0) }
+}
+
+// New makes a Client of a [redislock.Client] for each server. They stay the caller's to close,
+// after this one. Nothing is sent. It is an error if there are none, or one is nil or there twice.
+func New(nodes []*redislock.Client, opts ...Option) (*Client, error) {
+	if len(nodes) == 0 {
+		return nil, errors.New("quorum: there are no nodes")
+	}
+	c := &Client{need: len(nodes)/2 + 1, idle: make(chan struct{}, 1)}
+	for i, client := range nodes {
+		if client == nil {
+			return nil, fmt.Errorf("quorum: nodes[%d] is nil", i)
+		}
+		if first := slices.Index(nodes, client); first < i {
+			return nil, fmt.Errorf("quorum: nodes[%d] is nodes[%d] once more", i, first)
+		}
+		c.nodes = append(c.nodes, &node{quorum: c, client: client})
+	}
+	for _, opt := range opts {
+		opt(c)
+	}
+	c.ctx, c.end = context.WithCancel(context.Background())
+	return c, nil
+}
+
+// Close ends what goes on by itself: nodes that a lock has lost are not won back any more, and
+// those that do not answer not looked after. It waits for what is under way, no longer than the
+// node time-out. Afterwards Obtain returns an error that is [redis.ErrClosed]; locks stay as they
+// are, and can still be released.
+func (c *Client) Close() {
+	if c.closed.Swap(true) {
+		return
+	}
+	c.end()
+	for c.under.Load() > 0 {
+		<-c.idle
+	}
+}
+
+// spawn runs fn on a goroutine that Close waits for.
+func (c *Client) spawn(fn func()) {
+	c.under.Add(1)
+	go func() {
+		defer c.left()
+		fn()
+	}()
+}
+
+// left takes a goroutine off the account.
+func (c *Client) left() {
+	if c.under.Add(-1) == 0 && c.closed.Load() {
+		select {
+		case c.idle <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// patience returns how long a node has to answer what concerns a lease of ttl.
+func (c *Client) patience(ttl time.Duration) time.Duration {
+	if c.timeout > 0 {
+		return min(c.timeout, max(ttl, time.Millisecond)) // an answer after the lease is of no use
+	}
+	return max(min(ttl/4, mostPatience), time.Millisecond)
+}
+
+// checkTTL refuses a lease that no node would give, or that would outlast the quarantine.
+func (c *Client) checkTTL(ttl time.Duration) error {
+	switch {
+	case ttl <= 0 || ttl > mostTTL:
+		return fmt.Errorf("%w: %s is not between 1ms and %s", redislock.ErrInvalidTTL, ttl, mostTTL)
+	case c.longest > 0 && ttl > c.longest:
+		return fmt.Errorf("%w: %s is longer than the quarantine of %s", redislock.ErrInvalidTTL, ttl, c.longest)
+	}
+	return nil
+}

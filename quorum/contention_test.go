@@ -1,0 +1,151 @@
+package quorum_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/cenkalti/backoff/v4"
+
+	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/quorum"
+)
+
+// Clients that ask at the same time split the nodes among them, again and again, if nothing makes
+// them different.
+func TestSplitVotes(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 5)
+	var held, most atomic.Int64
+	var all sync.WaitGroup
+	start := make(chan struct{})
+	for range 5 {
+		client := w.newClient(t)
+		all.Go(func() {
+			<-start
+			for range 5 {
+				lock, err := client.Obtain(t.Context(), []string{"k"}, long, &redislock.Options{
+					RetryStrategy: redislock.LinearBackoff(5 * time.Millisecond),
+				})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				most.Store(max(most.Load(), held.Add(1)))
+				held.Add(-1)
+				if err := lock.Release(t.Context()); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	close(start)
+	all.Wait()
+	if got := most.Load(); got != 1 {
+		t.Errorf("got %d holders at a time", got)
+	}
+	w.wantHolders(t, "k", 0)
+}
+
+func TestRetry(t *testing.T) {
+	t.Run("nothing is held between attempts", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t, 5)
+		others := w.block(t, "k", long, 0, 1, 2)
+		waits := 0
+		lock := must[*quorum.Lock](t)(w.client.Obtain(t.Context(), []string{"k", "l"}, long, &redislock.Options{
+			RetryStrategy: func() backoff.BackOff {
+				return wait(func() time.Duration {
+					w.wantHolders(t, "l", 0)
+					if waits++; waits == 3 {
+						noError(t, others[1].Release(t.Context()))
+					}
+					return time.Millisecond
+				})
+			},
+		}))
+		if waits != 3 {
+			t.Errorf("got %d waits, want 3", waits)
+		}
+		noError(t, lock.Release(t.Context()))
+	})
+
+	t.Run("each wait is another", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t, 3)
+		w.block(t, "k", long, 0, 1)
+		// A jitter can make a wait shorter, and a slow machine cannot.
+		const every = 100 * time.Millisecond
+		began, before, early := time.Now(), time.Time{}, false
+		_, err := w.client.Obtain(t.Context(), []string{"k"}, long, &redislock.Options{
+			RetryStrategy: func() backoff.BackOff {
+				return wait(func() time.Duration {
+					at := time.Now()
+					early = !before.IsZero() && at.Sub(before) < every
+					before = at
+					if early || time.Since(began) > soon {
+						return backoff.Stop
+					}
+					return every
+				})
+			},
+		})
+		wantOnly(t, err, redislock.ErrNotObtained)
+		if !early {
+			t.Errorf("no wait was shorter than the strategy says")
+		}
+	})
+
+	t.Run("no longer than the leases in the way", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t, 5)
+		w.block(t, "k", long, 0, 1)
+		w.block(t, "k", 300*time.Millisecond, 2)
+		began := time.Now()
+		lock := must[*quorum.Lock](t)(w.client.Obtain(t.Context(), []string{"k"}, long, &redislock.Options{
+			RetryStrategy: redislock.LinearBackoff(100 * long),
+		}))
+		if took := time.Since(began); took > soon {
+			t.Errorf("it took %v", took)
+		}
+		noError(t, lock.Release(t.Context()))
+	})
+
+	t.Run("fresh state for each call", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t, 3)
+		w.block(t, "k", long, 0, 1)
+		opt := &redislock.Options{RetryStrategy: redislock.LimitRetry(redislock.LinearBackoff(time.Millisecond), 2)}
+		for i := range 2 {
+			_, err := w.client.Obtain(t.Context(), []string{"k"}, long, opt)
+			wantOnly(t, err, redislock.ErrNotObtained)
+			if got, want := w.count("refused", 0), 3*(i+1); got != want {
+				t.Errorf("node 0 has refused %d times, want %d", got, want)
+			}
+		}
+	})
+
+	t.Run("ctx bounds it", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t, 3)
+		w.block(t, "k", long, 0, 1)
+		for _, every := range []time.Duration{time.Millisecond, long} {
+			ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+			_, err := w.client.Obtain(ctx, []string{"k"}, long, &redislock.Options{RetryStrategy: redislock.LinearBackoff(every)})
+			cancel()
+			if !errors.Is(err, redislock.ErrNotObtained) && !errors.Is(err, redislock.ErrUnknownOutcome) || !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("got error %v", err)
+			}
+			w.wantHolders(t, "k", 2)
+		}
+	})
+}
+
+// wait is a strategy that asks.
+type wait func() time.Duration
+
+func (w wait) NextBackOff() time.Duration { return w() }
+func (w wait) Reset()                     {}

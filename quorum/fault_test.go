@@ -1,0 +1,319 @@
+package quorum_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/quorum"
+)
+
+// hold has relays keep what they are asked, release lets it pass.
+func (w *world) hold(at ...int) {
+	for _, i := range at {
+		w.relays[i].HoldRequests()
+	}
+}
+
+func (w *world) release(at ...int) {
+	for _, i := range at {
+		w.relays[i].ReleaseRequests()
+	}
+}
+
+// warmUp connects every node and has the scripts where they are needed.
+func (w *world) warmUp(t *testing.T) {
+	t.Helper()
+	lock := must[*quorum.Lock](t)(w.client.Obtain(t.Context(), []string{"warm"}, long, nil))
+	wantNodes(t, lock, len(w.nodes))
+	noError(t, lock.Refresh(t.Context(), long))
+	_, err := lock.TTL(t.Context())
+	noError(t, err)
+	noError(t, lock.Release(t.Context()))
+	w.wantHolders(t, "warm", 0)
+}
+
+func TestMinorityDown(t *testing.T) {
+	t.Parallel()
+	w := realWorld(t, 5)
+	w.warmUp(t)
+	w.servers[1].Kill()
+	w.servers[3].Kill()
+	for range 20 {
+		lock := must[*quorum.Lock](t)(w.client.Obtain(t.Context(), []string{"k"}, long, nil))
+		if got := lock.Nodes(); got != 3 {
+			t.Fatalf("got %d nodes, want 3", got)
+		}
+		noError(t, lock.Refresh(t.Context(), long))
+		_, err := lock.TTL(t.Context())
+		noError(t, err)
+		noError(t, lock.Release(t.Context()))
+	}
+	w.servers[1].Restart()
+	w.servers[3].Restart()
+	w.wantBack(t)
+}
+
+// wantBack waits until locks have all nodes again.
+func (w *world) wantBack(t *testing.T) {
+	t.Helper()
+	eventually(t, "all nodes are back", func() bool {
+		lock, err := w.client.Obtain(t.Context(), []string{"back"}, long, nil)
+		if err != nil {
+			return false
+		}
+		defer w.wantHolders(t, "back", 0)
+		defer lock.Release(t.Context())
+		time.Sleep(10 * time.Millisecond) // for those who are late
+		return lock.Nodes() == len(w.nodes)
+	})
+}
+
+func TestMinorityHangs(t *testing.T) {
+	t.Parallel()
+	w := realWorld(t, 5, quorum.WithNodeTimeout(patience))
+	w.warmUp(t)
+	w.servers[0].Pause()
+	w.servers[4].Pause()
+	for range 20 {
+		lock := must[*quorum.Lock](t)(w.client.Obtain(t.Context(), []string{"k"}, long, &redislock.Options{Watchdog: true}))
+		noError(t, lock.Refresh(t.Context(), long))
+		_, err := lock.TTL(t.Context())
+		noError(t, err)
+		noError(t, lock.Release(t.Context()))
+	}
+	w.servers[0].Resume()
+	w.servers[4].Resume()
+	w.wantBack(t)
+	w.wantHolders(t, "k", 0)
+}
+
+// A node that has not answered once is not waited for again, and what does not depend on it is not
+// even kept waiting then.
+func TestSuspicion(t *testing.T) {
+	t.Parallel()
+	w := relayedWorld(t, 5, quorum.WithNodeTimeout(patience))
+	w.warmUp(t)
+	var asked atomic.Int64
+	for _, i := range []int{3, 4} {
+		w.relays[i].OnRequest(func(string, []string) { asked.Add(1) })
+	}
+	w.hold(3, 4)
+	w.block(t, "k", long, 0)
+
+	// Two have granted it, one has refused, two could make it three.
+	_, err := w.client.Obtain(t.Context(), []string{"k"}, long, nil)
+	wantOnly(t, err, redislock.ErrUnknownOutcome)
+	for range 50 {
+		// They are not asked, so there is nothing that is not known.
+		_, err = w.client.Obtain(t.Context(), []string{"k"}, long, nil)
+		wantOnly(t, err, redislock.ErrNotObtained)
+		lock := must[*quorum.Lock](t)(w.client.Obtain(t.Context(), []string{"l"}, long, nil))
+		noError(t, lock.Refresh(t.Context(), long))
+		noError(t, lock.Release(t.Context()))
+	}
+	if n := asked.Load(); n > 50 {
+		t.Errorf("%d commands are waiting at two nodes", n)
+	}
+	w.release(3, 4)
+	w.wantBack(t)
+	w.wantHolders(t, "k", 1)
+	w.wantHolders(t, "l", 0)
+}
+
+func TestMajorityDown(t *testing.T) {
+	t.Parallel()
+	w := realWorld(t, 5)
+	w.warmUp(t)
+	for _, i := range []int{0, 2, 4} {
+		w.servers[i].Kill()
+	}
+	for range 3 {
+		_, err := w.client.Obtain(t.Context(), []string{"k"}, long, nil)
+		if err == nil {
+			t.Fatal("it was obtained")
+		}
+		w.wantHolders(t, "k", 0)
+	}
+	_, err := w.client.Obtain(t.Context(), []string{"k"}, long, nil)
+	var dial *net.OpError
+	if !errors.As(err, &dial) || errors.Is(err, redislock.ErrNotObtained) || errors.Is(err, redislock.ErrUnknownOutcome) {
+		t.Errorf("got error %v, want that of the connections", err)
+	}
+	w.servers[2].Restart()
+	eventually(t, "a majority is enough", func() bool {
+		lock, err := w.client.Obtain(t.Context(), []string{"k"}, long, nil)
+		return err == nil && lock.Release(t.Context()) == nil
+	})
+}
+
+func TestMajorityHangs(t *testing.T) {
+	t.Parallel()
+	w := realWorld(t, 5, quorum.WithNodeTimeout(patience))
+	w.warmUp(t)
+	for _, i := range []int{0, 2, 4} {
+		w.servers[i].Pause()
+	}
+	_, err := w.client.Obtain(t.Context(), []string{"k"}, long, nil)
+	wantOnly(t, err, redislock.ErrUnknownOutcome)
+	w.wantHoldersOf(t, "k", 0, 1, 3)
+	for range 3 {
+		if _, err = w.client.Obtain(t.Context(), []string{"k"}, long, nil); err == nil {
+			t.Fatal("it was obtained")
+		}
+		w.wantHoldersOf(t, "k", 0, 1, 3)
+	}
+	for _, i := range []int{0, 2, 4} {
+		w.servers[i].Resume()
+	}
+	w.wantBack(t)
+	w.wantHolders(t, "k", 0)
+}
+
+// wantHoldersOf looks at some servers only.
+func (w *world) wantHoldersOf(t *testing.T, key string, n int, at ...int) {
+	t.Helper()
+	got := 0
+	for _, i := range at {
+		got += int(must[int64](t)(w.rdbs[i].Exists(t.Context(), key).Result()))
+	}
+	if got != n {
+		t.Errorf("got %d holders, want %d", got, n)
+	}
+}
+
+func TestLateAnswers(t *testing.T) {
+	t.Run("after success", func(t *testing.T) {
+		t.Parallel()
+		w := relayedWorld(t, 5, quorum.WithNodeTimeout(long))
+		w.warmUp(t)
+		w.hold(3, 4)
+		lock := must[*quorum.Lock](t)(w.client.Obtain(t.Context(), []string{"k"}, long, nil))
+		if got := lock.Nodes(); got != 3 {
+			t.Errorf("got %d nodes, want 3", got)
+		}
+		w.release(3, 4)
+		wantNodes(t, lock, 5)
+		noError(t, lock.Release(t.Context()))
+		w.wantHolders(t, "k", 0)
+	})
+
+	t.Run("after the release", func(t *testing.T) {
+		t.Parallel()
+		w := relayedWorld(t, 5, quorum.WithNodeTimeout(long))
+		w.warmUp(t)
+		w.hold(3, 4)
+		lock := must[*quorum.Lock](t)(w.client.Obtain(t.Context(), []string{"k"}, long, nil))
+		noError(t, lock.Release(t.Context()))
+		w.release(3, 4)
+		for _, i := range []int{3, 4} {
+			eventually(t, "it was obtained", func() bool { return w.count("obtained", i) == 2 })
+		}
+		w.wantHolders(t, "k", 0)
+	})
+
+	t.Run("after failure", func(t *testing.T) {
+		t.Parallel()
+		w := relayedWorld(t, 5, quorum.WithNodeTimeout(patience))
+		w.warmUp(t)
+		w.block(t, "k", long, 0, 1)
+		w.hold(3, 4)
+		_, err := w.client.Obtain(t.Context(), []string{"k"}, long, nil)
+		wantOnly(t, err, redislock.ErrUnknownOutcome)
+		w.wantHolders(t, "k", 2)
+		w.release(3, 4)
+		w.wantBack(t)
+		w.wantHolders(t, "k", 2)
+	})
+
+	t.Run("that never come", func(t *testing.T) {
+		t.Parallel()
+		w := relayedWorld(t, 5, quorum.WithNodeTimeout(patience))
+		w.warmUp(t)
+		w.block(t, "k", long, 0, 1)
+		w.relays[3].DropReplies(true)
+		w.relays[4].DropReplies(true)
+		_, err := w.client.Obtain(t.Context(), []string{"k"}, long, nil)
+		wantOnly(t, err, redislock.ErrUnknownOutcome)
+		w.relays[3].DropReplies(false)
+		w.relays[4].DropReplies(false)
+		w.wantHolders(t, "k", 2)
+	})
+}
+
+func TestCancel(t *testing.T) {
+	why := errors.New("gone home")
+
+	t.Run("while nodes are asked", func(t *testing.T) {
+		t.Parallel()
+		w := relayedWorld(t, 5, quorum.WithNodeTimeout(long))
+		w.warmUp(t)
+		ctx, cancel := context.WithCancelCause(t.Context())
+		defer cancel(nil)
+		for _, i := range []int{2, 3, 4} {
+			w.relays[i].OnRequest(func(string, []string) { cancel(why) })
+		}
+		w.hold(2, 3, 4)
+		_, err := w.client.Obtain(ctx, []string{"k"}, long, nil)
+		wantOnly(t, err, redislock.ErrUnknownOutcome)
+		if !errors.Is(err, why) {
+			t.Errorf("got error %v, want %v", err, why)
+		}
+		w.wantHolders(t, "k", 0)
+		w.release(2, 3, 4)
+		w.wantBack(t)
+		w.wantHolders(t, "k", 0)
+	})
+
+	t.Run("while it waits", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t, 3)
+		w.block(t, "k", long, 0, 1)
+		ctx, cancel := context.WithCancelCause(t.Context())
+		go func() {
+			for w.count("refused", 0) == 0 {
+				time.Sleep(time.Millisecond)
+			}
+			cancel(why)
+		}()
+		_, err := w.client.Obtain(ctx, []string{"k"}, long, &redislock.Options{RetryStrategy: redislock.LinearBackoff(long)})
+		wantOnly(t, err, redislock.ErrNotObtained)
+		if conflict, ok := errors.AsType[*redislock.ConflictError](err); !ok || !errors.Is(err, why) {
+			t.Errorf("got error %v, want %v and %v", err, conflict, why)
+		}
+		w.wantHolders(t, "k", 2)
+	})
+
+	t.Run("before", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t, 3)
+		ctx, cancel := context.WithCancelCause(t.Context())
+		cancel(why)
+		_, err := w.client.Obtain(ctx, []string{"k"}, long, nil)
+		wantOnly(t, err, redislock.ErrNotObtained)
+		if !errors.Is(err, why) {
+			t.Errorf("got error %v, want %v", err, why)
+		}
+		if n := w.count("refused", 0); n != 0 {
+			t.Errorf("%d nodes were asked", n)
+		}
+	})
+
+	t.Run("after success it disturbs nobody", func(t *testing.T) {
+		t.Parallel()
+		w := relayedWorld(t, 3, quorum.WithNodeTimeout(long))
+		w.warmUp(t)
+		w.hold(2)
+		ctx, cancel := context.WithCancel(t.Context())
+		lock := must[*quorum.Lock](t)(w.client.Obtain(ctx, []string{"k"}, long, nil))
+		cancel()
+		w.release(2)
+		wantNodes(t, lock, 3)
+		noError(t, lock.Release(ctx))
+		w.wantHolders(t, "k", 0)
+	})
+}

@@ -1,0 +1,145 @@
+package quorum_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/quorum"
+)
+
+var fenced = &redislock.Options{Fenced: true}
+
+// stored returns the greatest number that a server has given, or was told of, for a key.
+func (w *world) stored(t *testing.T, key string, at int) int64 {
+	t.Helper()
+	text, err := w.rdbs[at].HGet(t.Context(), "redislock:fence:{"+key+"}", "").Result()
+	if err != nil {
+		return 0
+	}
+	return must[int64](t)(strconv.ParseInt(text, 10, 64))
+}
+
+// ahead has a server give numbers for "k" that are greater than those of its clock.
+func (w *world) ahead(t *testing.T, at int, by time.Duration) {
+	t.Helper()
+	noError(t, w.rdbs[at].HSet(t.Context(), "redislock:fence:{k}", "", time.Now().Add(by).UnixMicro()).Err())
+}
+
+// Counters that disagree, and majorities that have one node in common: the numbers grow all the
+// same, because each of them is written back.
+func TestFenceGrows(t *testing.T) {
+	t.Parallel()
+	for _, n := range []int{1, 2, 3, 4, 5} {
+		t.Run(fmt.Sprint(n), func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, n)
+			before := int64(0)
+			for i := range n {
+				w.ahead(t, i, time.Duration(rand.IntN(1000))*time.Hour)
+			}
+			for range 30 {
+				// Any minority is in the way, and takes no part.
+				away := rand.Perm(n)[:(n-1)/2]
+				others := w.block(t, "k", long, away...)
+				lock := must[*quorum.Lock](t)(w.client.Obtain(t.Context(), []string{"k", "l"}, long, fenced))
+				if got := lock.Fence(); got <= before {
+					t.Fatalf("got number %d after %d", got, before)
+				}
+				before = lock.Fence()
+				told := 0
+				for i := range n {
+					if w.stored(t, "k", i) >= before && w.stored(t, "l", i) >= before {
+						told++
+					}
+				}
+				if told <= n/2 {
+					t.Fatalf("%d of %d servers know number %d", told, n, before)
+				}
+				noError(t, lock.Release(t.Context()))
+				for _, other := range others {
+					noError(t, other.Release(t.Context()))
+				}
+				w.wantHolders(t, "k", 0)
+			}
+		})
+	}
+}
+
+// Readers get numbers, too, and a writer after them a greater one.
+func TestFenceOfReaders(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 3)
+	w.ahead(t, 0, time.Hour)
+	other := w.block(t, "k", long, 2)
+	one := must[*quorum.Lock](t)(w.client.ObtainRead(t.Context(), []string{"k"}, long, fenced))
+	noError(t, other[0].Release(t.Context()))
+	w.ahead(t, 2, time.Minute)
+	two := must[*quorum.Lock](t)(w.client.ObtainRead(t.Context(), []string{"k"}, long, fenced))
+	noError(t, one.Release(t.Context()))
+	noError(t, two.Release(t.Context()))
+	w.wantHolders(t, "k", 0)
+	w.block(t, "k", long, 0)
+	lock := must[*quorum.Lock](t)(w.client.Obtain(t.Context(), []string{"k"}, long, fenced))
+	if lock.Fence() <= one.Fence() || lock.Fence() <= two.Fence() {
+		t.Errorf("got number %d after %d and %d", lock.Fence(), one.Fence(), two.Fence())
+	}
+	noError(t, lock.Release(t.Context()))
+	plain := must[*quorum.Lock](t)(w.client.Obtain(t.Context(), []string{"other"}, long, nil))
+	if got := plain.Fence(); got != 0 {
+		t.Errorf("got number %d without Fenced", got)
+	}
+	noError(t, plain.Release(t.Context()))
+}
+
+// Who comes late is told the number, too.
+func TestFenceOfLateNodes(t *testing.T) {
+	t.Parallel()
+	w := relayedWorld(t, 5, quorum.WithNodeTimeout(long))
+	w.warmUp(t)
+	w.ahead(t, 0, time.Hour)
+	w.hold(3)
+	w.block(t, "k", long, 4)
+	lock := must[*quorum.Lock](t)(w.client.Obtain(t.Context(), []string{"k"}, 2*brisk, &redislock.Options{Fenced: true, Watchdog: true}))
+	w.release(3)
+	wantNodes(t, lock, 4)
+	w.steal(t, 4)
+	wantNodes(t, lock, 5)
+	for i := range w.nodes {
+		if got := w.stored(t, "k", i); got < lock.Fence() {
+			t.Errorf("got number %d at server %d, want %d", got, i, lock.Fence())
+		}
+	}
+	noError(t, lock.Release(t.Context()))
+	w.wantHolders(t, "k", 0)
+}
+
+// A lock whose number is not known to a majority is not returned.
+func TestFenceNotWritten(t *testing.T) {
+	t.Parallel()
+	w := relayedWorld(t, 3, quorum.WithNodeTimeout(patience))
+	w.warmUp(t)
+	lock := must[*quorum.Lock](t)(w.client.Obtain(t.Context(), []string{"warm"}, long, fenced))
+	noError(t, lock.Release(t.Context()))
+	w.wantHolders(t, "warm", 0)
+	for _, i := range []int{1, 2} {
+		var asked atomic.Int64
+		w.relays[i].OnRequest(func(name string, _ []string) {
+			if name == "EVALSHA" && asked.Add(1) == 2 { // the lock is the first
+				w.hold(i)
+			}
+		})
+	}
+	_, err := w.client.Obtain(t.Context(), []string{"k"}, long, fenced)
+	wantOnly(t, err, redislock.ErrUnknownOutcome)
+	for _, i := range []int{1, 2} {
+		w.relays[i].OnRequest(nil)
+	}
+	w.release(1, 2)
+	w.wantHolders(t, "k", 0)
+	w.wantBack(t)
+}

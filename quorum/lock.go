@@ -1,0 +1,162 @@
+package quorum
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/seed-14de3678/redislock"
+)
+
+// A Lock is one hold of a set of keys, by a majority of the nodes. It is safe for concurrent use.
+type Lock struct {
+	quorum *Client
+	any    *redislock.Lock // one that was granted at first: it knows the set
+	number int64           // its fencing number; 0 without
+	first  *round          // that of the Obtain, in which nodes may still be under way
+
+	mu       sync.Mutex
+	want     want // its ttl is that of the last Refresh
+	state    state
+	holds    []hold      // by node
+	deadline time.Time   // of a lock that is not held any more
+	watched  bool        // every node tells when it loses the lock
+	timer    *time.Timer // of the next win-back; nil before the first
+	armed    bool        // it runs
+	lost     chan struct{}
+	cancels  map[*context.CancelCauseFunc]struct{}
+}
+
+type state uint8
+
+const (
+	held state = iota
+	released
+	lost
+)
+
+// A hold is what one node has of a lock. Its fields are guarded by the mutex of the lock.
+type hold struct {
+	lock    *redislock.Lock // nil: not held
+	former  *redislock.Lock // lost, but perhaps not free yet
+	unwatch func() bool     // nil: nobody watches it
+	asked   bool            // it is being asked for
+	barred  bool            // it would be refused for good
+}
+
+// Keys returns the set: the write keys, then the read keys, without repetitions.
+func (l *Lock) Keys() []string { return l.any.Keys() }
+
+// Metadata returns what the keys were tagged with.
+func (l *Lock) Metadata() string { return l.any.Metadata() }
+
+// Fence returns the fencing number of the lock; 0 if it was obtained without
+// [redislock.Options].Fenced. It is the greatest of those that the nodes have given, and a majority
+// has it stored since, before Obtain returned. So it is greater than that of every lock before it
+// that had one of its keys, as long as of the nodes of each majority one keeps what is stored, or
+// has a clock that has not gone back: see the comment of the package.
+func (l *Lock) Fence() int64 { return l.number }
+
+// Nodes returns how many of the nodes hold the lock, as far as is known.
+func (l *Lock) Nodes() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.liveLocked()
+}
+
+// Deadline returns the end of the time for which the lock is certain: until then a majority of the
+// nodes holds it, each by its own deadline. It moves with each Refresh, with the watchdog, and with
+// nodes that are won back.
+func (l *Lock) Deadline() time.Time {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.deadlineLocked()
+}
+
+func (l *Lock) deadlineLocked() time.Time {
+	if l.state != held {
+		return l.deadline
+	}
+	var room [9]time.Time
+	deadlines := room[:0]
+	for i := range l.holds {
+		if lock := l.holds[i].lock; lock != nil {
+			deadlines = append(deadlines, lock.Deadline())
+		}
+	}
+	if len(deadlines) < l.quorum.need {
+		return l.deadline
+	}
+	slices.SortFunc(deadlines, func(a, b time.Time) int { return b.Compare(a) })
+	return deadlines[l.quorum.need-1]
+}
+
+func (l *Lock) liveLocked() int {
+	n := 0
+	for i := range l.holds {
+		if l.holds[i].lock != nil {
+			n++
+		}
+	}
+	return n
+}
+
+// adoptLocked makes the lock of what the nodes have granted, also if they are too few: then it is
+// there to be released.
+func (l *Lock) adoptLocked(r *round) {
+	for i := range r.answers {
+		a, h := &r.answers[i], &l.holds[i]
+		switch a.kind {
+		case yes:
+			h.lock = a.lock
+			if l.any == nil {
+				l.any = a.lock
+			}
+			l.number = max(l.number, a.lock.Fence())
+		case open:
+			h.asked = true
+		default:
+			h.barred = !a.again
+		}
+	}
+	if r.yes < r.need {
+		l.state = released
+		return
+	}
+	if l.want.opt.Watchdog {
+		l.watchLocked()
+		l.armLocked()
+	}
+}
+
+// joined takes in the answer of a node that was asked for the lock, and reports whether it holds
+// it now. A grant that comes too late to count is released.
+func (l *Lock) joined(ctx context.Context, i int, a answer) bool {
+	if a.lock != nil && l.want.opt.Fenced && !l.ended() {
+		if err := a.lock.RaiseFence(ctx, l.number); err != nil {
+			a.again = true
+			defer l.giveBack(a.lock)
+			a.lock = nil
+		}
+	}
+	l.mu.Lock()
+	h := &l.holds[i]
+	h.asked = false
+	counts := a.lock != nil && l.state == held && time.Now().Before(l.deadlineLocked())
+	switch {
+	case counts:
+		h.lock, h.former = a.lock, nil
+		if l.watched {
+			l.watchNodeLocked(i)
+		}
+	case a.lock == nil:
+		h.barred = !a.again
+		l.armLocked()
+	}
+	l.mu.Unlock()
+	if a.lock != nil && !counts {
+		l.giveBack(a.lock)
+	}
+	return counts
+}

@@ -1,0 +1,271 @@
+package quorum_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/quorum"
+)
+
+// obtain takes the write lock of "k" at all nodes.
+func (w *world) obtain(t *testing.T, ttl time.Duration, opt *redislock.Options) *quorum.Lock {
+	t.Helper()
+	lock := must[*quorum.Lock](t)(w.client.Obtain(t.Context(), []string{"k"}, ttl, opt))
+	wantNodes(t, lock, len(w.nodes))
+	return lock
+}
+
+// steal has "k" vanish at some servers.
+func (w *world) steal(t *testing.T, at ...int) {
+	t.Helper()
+	for _, i := range at {
+		noError(t, w.rdbs[i].Del(t.Context(), "k").Err())
+	}
+}
+
+func TestTTL(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 5)
+	lock := w.obtain(t, long, nil)
+	for i, ttl := range []time.Duration{5 * long, 4 * long, 3 * long, 2 * long, long} {
+		noError(t, w.rdbs[i].PExpire(t.Context(), "k", ttl).Err())
+	}
+	if got := must[time.Duration](t)(lock.TTL(t.Context())); got <= 2*long || got > 3*long {
+		t.Errorf("got ttl %v, want the third of five", got)
+	}
+	w.steal(t, 0, 1)
+	if got := must[time.Duration](t)(lock.TTL(t.Context())); got <= 0 || got > long {
+		t.Errorf("got ttl %v, want the least of three", got)
+	}
+	w.steal(t, 2)
+	_, err := lock.TTL(t.Context())
+	wantOnly(t, err, redislock.ErrLockNotHeld)
+	wantOnly(t, lock.Release(t.Context()), redislock.ErrLockNotHeld)
+	_, err = lock.TTL(t.Context())
+	wantOnly(t, err, redislock.ErrLockNotHeld)
+	w.wantHolders(t, "k", 0)
+}
+
+func TestRefresh(t *testing.T) {
+	t.Run("a majority is enough, and asks the others again", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t, 5)
+		lock := w.obtain(t, long, nil)
+		first := lock.Deadline()
+		w.steal(t, 0, 1)
+		noError(t, lock.Refresh(t.Context(), 2*long))
+		if d := lock.Deadline(); d.Before(first.Add(long - soon)) {
+			t.Errorf("got deadline %v after %v", d, first)
+		}
+		wantNodes(t, lock, 3)
+		noError(t, lock.Refresh(t.Context(), 3*long))
+		wantNodes(t, lock, 5)
+		w.wantHolders(t, "k", 5)
+		for _, rdb := range w.rdbs {
+			eventually(t, "the new ttl is everywhere", func() bool {
+				return must[time.Duration](t)(rdb.PTTL(t.Context(), "k").Result()) > 2*long
+			})
+		}
+		noError(t, lock.Release(t.Context()))
+		wantOnly(t, lock.Refresh(t.Context(), long), redislock.ErrLockNotHeld)
+	})
+
+	t.Run("without a majority the lock is lost, and the rest released", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t, 5)
+		lock := w.obtain(t, long, nil)
+		held, isLost := lock.Context(t.Context()), lock.Lost()
+		deadline := lock.Deadline()
+		w.steal(t, 0, 2, 4)
+		wantOnly(t, lock.Refresh(t.Context(), long), redislock.ErrLockNotHeld)
+		wantLost(t, held)
+		<-isLost
+		<-lock.Lost()
+		wantLost(t, lock.Context(t.Context()))
+		w.wantHolders(t, "k", 0)
+		if got := lock.Deadline(); got.Before(deadline.Add(-soon)) || got.After(deadline.Add(soon)) {
+			t.Errorf("got deadline %v, want the last one, %v", got, deadline)
+		}
+		wantOnly(t, lock.Release(t.Context()), redislock.ErrLockNotHeld)
+	})
+
+	t.Run("a node that was taken by somebody else does not come back", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t, 3)
+		lock := w.obtain(t, long, nil)
+		w.steal(t, 1)
+		other := w.block(t, "k", long, 1)
+		noError(t, lock.Refresh(t.Context(), long))
+		noError(t, lock.Refresh(t.Context(), long))
+		wantNodes(t, lock, 2)
+		noError(t, other[0].Refresh(t.Context(), long))
+		noError(t, lock.Release(t.Context()))
+		w.wantHolders(t, "k", 1)
+	})
+
+	t.Run("on a context that has ended nothing is asked", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t, 3)
+		lock := w.obtain(t, long, nil)
+		ctx, cancel := context.WithCancelCause(t.Context())
+		why := errors.New("gone home")
+		cancel(why)
+		if err := lock.Refresh(ctx, long); !errors.Is(err, why) {
+			t.Errorf("got error %v, want %v", err, why)
+		}
+		noError(t, lock.Release(t.Context()))
+	})
+}
+
+func TestRelease(t *testing.T) {
+	t.Run("on a context that has ended", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t, 5)
+		lock := w.obtain(t, long, nil)
+		held := lock.Context(t.Context())
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		noError(t, lock.Release(ctx))
+		w.wantHolders(t, "k", 0)
+		if got := context.Cause(held); got != context.Canceled { //nolint:errorlint // it is this value
+			t.Errorf("got cause %v", got)
+		}
+		if got := lock.Context(t.Context()).Err(); got == nil {
+			t.Error("the context of a lock that was released goes on")
+		}
+		select {
+		case <-lock.Lost():
+			t.Error("it is told to be lost")
+		default:
+		}
+		wantOnly(t, lock.Release(t.Context()), redislock.ErrLockNotHeld)
+	})
+
+	t.Run("of nil", func(t *testing.T) {
+		t.Parallel()
+		var lock *quorum.Lock
+		wantOnly(t, lock.Release(t.Context()), redislock.ErrLockNotHeld)
+	})
+
+	t.Run("a majority was ours, or not", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t, 5)
+		lock := w.obtain(t, long, nil)
+		w.steal(t, 1, 3)
+		noError(t, lock.Release(t.Context()))
+		w.wantHolders(t, "k", 0)
+
+		lock = w.obtain(t, long, nil)
+		w.steal(t, 0, 1, 2)
+		wantOnly(t, lock.Release(t.Context()), redislock.ErrLockNotHeld)
+		w.wantHolders(t, "k", 0)
+	})
+
+	t.Run("does not take what somebody else has since", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t, 3)
+		lock := w.obtain(t, long, nil)
+		w.steal(t, 0, 1, 2)
+		other := w.obtain(t, long, nil)
+		wantOnly(t, lock.Release(t.Context()), redislock.ErrLockNotHeld)
+		w.wantHolders(t, "k", 3)
+		noError(t, other.Release(t.Context()))
+	})
+}
+
+func TestLoss(t *testing.T) {
+	const ttl = 600 * time.Millisecond
+
+	t.Run("the watchdog renews", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t, 5)
+		lock := w.obtain(t, ttl, &redislock.Options{Watchdog: true})
+		held := lock.Context(t.Context())
+		select {
+		case <-held.Done():
+			t.Log("the machine was too slow")
+		case <-time.After(3 * ttl): // real server-side expiry
+			w.wantHolders(t, "k", 5)
+			noError(t, lock.Release(t.Context()))
+		}
+	})
+
+	t.Run("without a watchdog it ends by its deadline", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t, 5)
+		lock := must[*quorum.Lock](t)(w.client.Obtain(t.Context(), []string{"k"}, ttl, nil))
+		wantLost(t, lock.Context(t.Context()))
+		<-lock.Lost()
+		wantOnly(t, lock.Refresh(t.Context(), ttl), redislock.ErrLockNotHeld)
+		wantOnly(t, lock.Release(t.Context()), redislock.ErrLockNotHeld)
+		w.wantHolders(t, "k", 0)
+	})
+
+	t.Run("the watchdog finds out about a majority", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t, 5)
+		lock := w.obtain(t, 3*ttl, &redislock.Options{Watchdog: true})
+		held := lock.Context(t.Context())
+		w.steal(t, 0, 1, 2)
+		wantLost(t, held)
+		w.wantHolders(t, "k", 0)
+	})
+
+	t.Run("many contexts", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t, 3)
+		lock := w.obtain(t, long, nil)
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := lock.Context(ctx)
+		cancel()
+		<-ended.Done()
+		held := lock.Context(t.Context())
+		if held.Err() != nil {
+			t.Error("one context has ended another")
+		}
+		noError(t, lock.Release(t.Context()))
+		<-held.Done()
+	})
+}
+
+func TestWith(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 3)
+	mine := errors.New("mine")
+	err := w.client.With(t.Context(), []string{"k"}, long, nil, func(ctx context.Context) error {
+		w.wantHolders(t, "k", 3)
+		_, err := w.client.Obtain(ctx, []string{"k"}, long, nil)
+		wantOnly(t, err, redislock.ErrNotObtained)
+		return mine
+	})
+	if err != mine { //nolint:errorlint // unchanged
+		t.Errorf("got error %v", err)
+	}
+	w.wantHolders(t, "k", 0)
+
+	err = w.client.With(t.Context(), []string{"k"}, time.Second, nil, func(ctx context.Context) error {
+		w.wantHolders(t, "k", 3)
+		w.steal(t, 0, 1, 2)
+		wantLost(t, ctx)
+		return mine
+	})
+	if !errors.Is(err, redislock.ErrLockLost) || !errors.Is(err, mine) {
+		t.Errorf("got error %v, want %v and %v", err, redislock.ErrLockLost, mine)
+	}
+
+	w.block(t, "k", long, 0, 1)
+	err = w.client.With(t.Context(), []string{"k"}, long, nil, func(context.Context) error {
+		t.Error("it was run")
+		return nil
+	})
+	wantOnly(t, err, redislock.ErrNotObtained)
+
+	func() {
+		defer func() { _ = recover() }()
+		_ = w.client.With(t.Context(), []string{"l"}, long, nil, func(context.Context) error { panic("oops") })
+	}()
+	w.wantHolders(t, "l", 0)
+}

@@ -1,0 +1,228 @@
+package quorum
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/cenkalti/backoff/v4"
+
+	"github.com/seed-14de3678/redislock"
+)
+
+// Obtain takes the write locks of all keys for ttl, if a majority of the nodes grants all of them.
+//
+// It asks all nodes at once, and again as often as the RetryStrategy of its options says, and
+// returns at the latest a little more than 100 ms after ctx has ended. The options are those of
+// [redislock.Client.Obtain], with these differences:
+//
+//   - RetryStrategy: what was granted is released before each wait. It is called once for each
+//     Obtain, and a jitter is added to each wait, so that of those who have split the votes one
+//     comes first.
+//   - Token: each node has the lock under this token. An Obtain that fails releases what it was
+//     granted, also keys that the token held before. Default: a random one for each node.
+//   - Watchdog: it also wins back nodes that did not grant the lock, or have lost it.
+//   - Fenced: see [Lock.Fence].
+//   - Queue and Intent are an [errors.ErrUnsupported]: there is no order over several servers.
+//
+// The error says how many nodes have granted the lock, and why the others have not. It is an
+// [redislock.ErrNotObtained] if others stood in the way, or answers came too late, with the first
+// [*redislock.ConflictError]; an [redislock.ErrUnknownOutcome] if nodes that have not answered in time
+// could have made the majority; if neither is the case it is the errors of the nodes that could
+// not be asked. If ctx has ended it is also its cause. Bad arguments are refused before anything is
+// sent. With an error nothing stays locked: what was granted is released everywhere, also where the
+// answer never came. Obtain waits for that no longer than the node time-out, and the rest goes on
+// in the background.
+func (c *Client) Obtain(ctx context.Context, keys []string, ttl time.Duration, opt *redislock.Options) (*Lock, error) {
+	return c.ObtainMixed(ctx, keys, nil, ttl, opt)
+}
+
+// ObtainRead takes the read locks of all keys for ttl: several readers may hold a key at the same
+// time, and no writer. Otherwise it is [Client.Obtain].
+func (c *Client) ObtainRead(ctx context.Context, keys []string, ttl time.Duration, opt *redislock.Options) (*Lock, error) {
+	return c.ObtainMixed(ctx, nil, keys, ttl, opt)
+}
+
+// ObtainMixed takes write locks and read locks as one set. A key in both lists is a write key.
+// Otherwise it is [Client.Obtain] and [Client.ObtainRead].
+func (c *Client) ObtainMixed(ctx context.Context, write, read []string, ttl time.Duration, opt *redislock.Options) (*Lock, error) {
+	o := obtaining{
+		quorum: c, began: time.Now(),
+		want: want{write: slices.Clone(write), read: slices.Clone(read), ttl: ttl, patience: c.patience(ttl)},
+	}
+	if opt != nil {
+		o.want.opt, o.strategy = *opt, opt.RetryStrategy
+	}
+	lock, err := o.run(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("quorum: obtain%s: %w", o.want.name(), err)
+	}
+	return lock, nil
+}
+
+// With obtains the keys, runs fn, and releases them, also if fn panics. While fn runs the watchdog
+// renews the leases; if the lock is lost all the same, the context of fn is cancelled with cause
+// [redislock.ErrLockLost]. ctx bounds both the waiting and fn.
+//
+// Errors are those of [redislock.Client.With]: that of Obtain if fn was not run, an ErrLockLost
+// joined with the error of fn if the lock was lost, else the error of fn, unchanged.
+func (c *Client) With(ctx context.Context, keys []string, ttl time.Duration, opt *redislock.Options, fn func(context.Context) error) (err error) {
+	var watched redislock.Options
+	if opt != nil {
+		watched = *opt
+	}
+	watched.Watchdog = true
+	lock, err := c.Obtain(ctx, keys, ttl, &watched)
+	if err != nil {
+		return err
+	}
+	held := lock.Context(ctx)
+	defer func() {
+		if failed := lock.Release(ctx); errors.Is(failed, redislock.ErrLockNotHeld) {
+			err = errors.Join(fmt.Errorf("%w: %w", redislock.ErrLockLost, failed), err)
+		}
+		// Else what was not confirmed is seen to by the nodes, whose hooks tell.
+	}()
+	return fn(held)
+}
+
+// A want is what nodes are asked for.
+type want struct {
+	write, read []string
+	ttl         time.Duration
+	opt         redislock.Options
+	patience    time.Duration // the node time-out
+}
+
+// key returns one of the keys, if there are any.
+func (w *want) key() string {
+	for _, keys := range [][]string{w.write, w.read} {
+		if len(keys) > 0 {
+			return keys[0]
+		}
+	}
+	return ""
+}
+
+// name is what errors call it.
+func (w *want) name() string {
+	switch n := len(w.write) + len(w.read); n {
+	case 0:
+		return ""
+	case 1:
+		return fmt.Sprintf(" %q", w.key())
+	default:
+		return fmt.Sprintf(" %q and %d more", w.key(), n-1)
+	}
+}
+
+// An obtaining is one Obtain under way.
+type obtaining struct {
+	quorum   *Client
+	want     want
+	strategy redislock.RetryStrategy
+
+	began    time.Time
+	asked    int
+	waits    backoff.BackOff
+	conflict error // of the last attempt that had one
+}
+
+// run asks until the lock is there, or the strategy or the context ends.
+func (o *obtaining) run(ctx context.Context) (*Lock, error) {
+	if err := o.check(); err != nil {
+		return nil, err
+	}
+	var err error
+	for {
+		if ctx.Err() != nil {
+			return nil, o.ended(ctx, err)
+		}
+		if o.quorum.closed.Load() {
+			return nil, errClosed
+		}
+		o.asked++
+		lock, failed := o.attempt(ctx)
+		if failed == nil {
+			return lock, nil
+		}
+		err = failed
+		if errors.Is(err, redislock.ErrNotObtained) {
+			o.conflict = err
+		}
+		if ctx.Err() != nil {
+			return nil, o.ended(ctx, err)
+		}
+		wait := backoff.Stop
+		if failed.again {
+			wait = o.nextWait()
+		}
+		if wait < 0 {
+			return nil, err
+		}
+		sleep(ctx, failed.cut(jitter(wait)))
+	}
+}
+
+// check refuses what no majority can do. The rest is checked by the nodes, all alike, before they
+// are asked.
+func (o *obtaining) check() error {
+	opt := &o.want.opt
+	switch {
+	case opt.Queue:
+		return fmt.Errorf("option Queue: %w", errors.ErrUnsupported)
+	case opt.Intent:
+		return fmt.Errorf("option Intent: %w", errors.ErrUnsupported)
+	}
+	opt.MinUptime = max(opt.MinUptime, o.quorum.longest)
+	return o.quorum.checkTTL(o.want.ttl)
+}
+
+// nextWait asks the strategy.
+func (o *obtaining) nextWait() time.Duration {
+	if o.strategy == nil {
+		return backoff.Stop
+	}
+	if o.waits == nil {
+		o.waits = o.strategy()
+		o.waits.Reset()
+	}
+	return o.waits.NextBackOff()
+}
+
+// jitter makes a wait half as long or up to half as long again: those who have taken nodes from
+// each other would otherwise do so once more.
+func jitter(wait time.Duration) time.Duration {
+	wait = min(wait, mostTTL)
+	return wait/2 + rand.N(wait+time.Millisecond)
+}
+
+func sleep(ctx context.Context, wait time.Duration) {
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
+
+// ended is the error of an Obtain whose context has ended, with why it had not succeeded before:
+// if that is not known, that; else the last conflict, if there was one.
+func (o *obtaining) ended(ctx context.Context, why error) error {
+	switch {
+	case errors.Is(why, redislock.ErrUnknownOutcome):
+	case o.conflict != nil:
+		why = o.conflict
+	case why == nil:
+		why = redislock.ErrNotObtained
+	}
+	cause := context.Cause(ctx)
+	if errors.Is(why, cause) {
+		return why
+	}
+	return fmt.Errorf("%w after %s and %d attempts: %w",
+		cause, time.Since(o.began).Round(time.Millisecond), o.asked, why)
+}

@@ -1,0 +1,131 @@
+package quorum_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/redistest"
+	"github.com/seed-14de3678/redislock/quorum"
+)
+
+// forgetful has a lock at the nodes 0 and 1 of three, and restarts node 1.
+func forgetful(t *testing.T, w *world, ttl time.Duration) *quorum.Lock {
+	t.Helper()
+	other := w.block(t, "k", long, 2)
+	retry := &redislock.Options{RetryStrategy: redislock.LinearBackoff(50 * time.Millisecond)}
+	lock := must[*quorum.Lock](t)(w.client.Obtain(t.Context(), []string{"k"}, ttl, retry))
+	wantNodes(t, lock, 2)
+	noError(t, other[0].Release(t.Context()))
+	w.servers[1].Restart()
+	return lock
+}
+
+// A node that has forgotten its locks makes a second holder. This is what happens, and what the
+// documentation says.
+func TestRestartEmpty(t *testing.T) {
+	t.Parallel()
+	w := realWorld(t, 3)
+	lock := forgetful(t, w, long)
+	again := must[*quorum.Lock](t)(w.client.Obtain(t.Context(), []string{"k"}, long, &redislock.Options{
+		RetryStrategy: redislock.LinearBackoff(10 * time.Millisecond),
+	}))
+	if !time.Now().Before(lock.Deadline()) || !time.Now().Before(again.Deadline()) {
+		t.Error("there are no two holders: the documentation says too much")
+	}
+	noError(t, again.Release(t.Context()))
+	_ = lock.Release(t.Context())
+}
+
+func TestPersistence(t *testing.T) {
+	t.Parallel()
+	w := &world{}
+	for range 3 {
+		w.servers = append(w.servers, redistest.Start(t, redistest.Redis, "--appendonly", "yes", "--appendfsync", "always"))
+		w.add(t, w.servers[len(w.servers)-1])
+	}
+	w.client = w.newClient(t)
+	lock := forgetful(t, w, long)
+	eventually(t, "all three answer", func() bool {
+		_, err := w.client.Obtain(t.Context(), []string{"k"}, long, nil)
+		wantOnly(t, err, redislock.ErrNotObtained)
+		return w.rdbs[1].Ping(t.Context()).Err() == nil
+	})
+	noError(t, lock.Release(t.Context()))
+}
+
+func TestQuarantine(t *testing.T) {
+	t.Parallel()
+	const longest = 3 * time.Second
+	w := realWorld(t, 3, quorum.WithQuarantine(longest))
+
+	_, err := w.client.Obtain(t.Context(), []string{"k"}, longest+1, nil)
+	wantOnly(t, err, redislock.ErrInvalidTTL)
+
+	lock := forgetful(t, w, longest) // which waits for the quarantine of all three
+	wantOnly(t, lock.Refresh(t.Context(), longest+1), redislock.ErrInvalidTTL)
+	var again *quorum.Lock
+	restarted := false
+	eventually(t, "the quarantine is over", func() bool {
+		again, err = w.client.Obtain(t.Context(), []string{"k"}, longest, nil)
+		if err == nil {
+			if at := time.Now(); at.Before(lock.Deadline()) {
+				t.Errorf("there is a second holder %v before the first has ended", lock.Deadline().Sub(at))
+			}
+			return true
+		}
+		wantOnly(t, err, redislock.ErrNotObtained)
+		restarted = restarted || strings.Contains(err.Error(), `nodes[1]: "k" is on a server that has restarted`)
+		return false
+	})
+	if !restarted {
+		t.Error("nobody was told of the restart")
+	}
+	noError(t, again.Release(t.Context()))
+	wantOnly(t, lock.Release(t.Context()), redislock.ErrLockNotHeld)
+}
+
+// A server clock that jumps ahead ends the leases there: two holders, but their numbers tell them
+// apart.
+func TestClockJump(t *testing.T) {
+	t.Parallel()
+	w := &world{}
+	var clock *redistest.Clock
+	for i := range 3 {
+		if i == 1 {
+			server, c := redistest.StartSkewed(t, redistest.Redis)
+			clock = c
+			w.add(t, server)
+			continue
+		}
+		w.add(t, redistest.Start(t, redistest.Redis))
+	}
+	w.client = w.newClient(t)
+	other := w.block(t, "k", long, 2)
+	lock := must[*quorum.Lock](t)(w.client.Obtain(t.Context(), []string{"k"}, long, fenced))
+	noError(t, other[0].Release(t.Context()))
+	_, err := w.client.Obtain(t.Context(), []string{"k"}, long, fenced)
+	wantOnly(t, err, redislock.ErrNotObtained)
+
+	clock.Shift(time.Hour)
+	again := must[*quorum.Lock](t)(w.client.Obtain(t.Context(), []string{"k"}, long, fenced))
+	if !time.Now().Before(lock.Deadline()) {
+		t.Error("there are no two holders: the documentation says too much")
+	}
+	if again.Fence() <= lock.Fence() {
+		t.Errorf("got number %d after %d", again.Fence(), lock.Fence())
+	}
+	noError(t, again.Release(t.Context()))
+
+	clock.Shift(-time.Hour)
+	eventually(t, "the first is over", func() bool {
+		_ = lock.Release(t.Context())
+		return w.holders(t, "k") == 0
+	})
+	third := must[*quorum.Lock](t)(w.client.Obtain(t.Context(), []string{"k"}, long, fenced))
+	if third.Fence() <= again.Fence() {
+		t.Errorf("got number %d after %d", third.Fence(), again.Fence())
+	}
+	noError(t, third.Release(t.Context()))
+}

@@ -1,0 +1,231 @@
+package quorum_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/redistest"
+	"github.com/seed-14de3678/redislock/quorum"
+)
+
+func TestMain(m *testing.M) { redistest.Main(m) }
+
+const (
+	long     = time.Minute      // a ttl that does not end within a test
+	soon     = 20 * time.Second // longer than anything takes that has to come
+	patience = 2 * time.Second  // a node time-out that a server that works keeps to
+)
+
+// A world is what one scenario has: servers, each with a node, and a Client of all of them. What
+// happens at the nodes is taken down.
+type world struct {
+	rdbs   []*redis.Client // not those of the nodes
+	nodes  []*redislock.Client
+	client *quorum.Client
+
+	servers []*redistest.Server // of a world of real servers
+	relays  []*redistest.Relay  // in front of them, if there are any
+
+	mu     sync.Mutex
+	counts map[string]int // of events, such as "obtained 2"
+}
+
+// impatient has a node find out soon that a server is gone.
+func impatient(opt *redis.Options) {
+	opt.MaxRetries, opt.DialerRetries, opt.ReadTimeout, opt.DialTimeout = -1, 1, 2*patience, 2*patience
+}
+
+// newWorld is a world of imitated servers.
+func newWorld(t *testing.T, n int) *world {
+	t.Helper()
+	w := &world{}
+	for range n {
+		w.add(t, redistest.StartMini(t))
+	}
+	w.client = w.newClient(t)
+	return w
+}
+
+// realWorld is a world of processes.
+func realWorld(t *testing.T, n int, opts ...quorum.Option) *world {
+	t.Helper()
+	w := &world{}
+	for range n {
+		w.servers = append(w.servers, redistest.Start(t, redistest.Redis))
+		w.add(t, w.servers[len(w.servers)-1])
+	}
+	w.client = w.newClient(t, opts...)
+	return w
+}
+
+// relayedWorld is a world of imitated servers, each behind a relay.
+func relayedWorld(t *testing.T, n int, opts ...quorum.Option) *world {
+	t.Helper()
+	w := &world{}
+	for range n {
+		server := redistest.StartMini(t)
+		relay := redistest.NewRelay(t, server.Addr())
+		w.relays = append(w.relays, relay)
+		w.rdbs = append(w.rdbs, server.Client(t, impatient))
+		w.nodes = append(w.nodes, w.newNode(t, len(w.nodes), relay.Client(t, impatient)))
+	}
+	w.client = w.newClient(t, opts...)
+	return w
+}
+
+func (w *world) add(t *testing.T, b redistest.Backend) {
+	t.Helper()
+	w.rdbs = append(w.rdbs, b.Client(t, impatient))
+	w.nodes = append(w.nodes, w.newNode(t, len(w.nodes), b.Client(t, impatient)))
+}
+
+func (w *world) newNode(t *testing.T, i int, rdb redis.Scripter) *redislock.Client {
+	t.Helper()
+	note := func(what string) func(context.Context, redislock.Event) {
+		return func(context.Context, redislock.Event) {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			if w.counts == nil {
+				w.counts = make(map[string]int)
+			}
+			w.counts[fmt.Sprint(what, " ", i)]++
+		}
+	}
+	node := redislock.New(rdb, redislock.WithHooks(redislock.Hooks{
+		Obtained: note("obtained"), Refused: note("refused"), Refreshed: note("refreshed"), Released: note("released"),
+	}))
+	t.Cleanup(node.Close)
+	return node
+}
+
+func (w *world) newClient(t *testing.T, opts ...quorum.Option) *quorum.Client {
+	t.Helper()
+	client := must[*quorum.Client](t)(quorum.New(w.nodes, opts...))
+	t.Cleanup(client.Close)
+	return client
+}
+
+// count returns how often something has happened at a node.
+func (w *world) count(what string, i int) int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.counts[fmt.Sprint(what, " ", i)]
+}
+
+// block has somebody else hold a key at some nodes.
+func (w *world) block(t *testing.T, key string, ttl time.Duration, at ...int) []*redislock.Lock {
+	t.Helper()
+	locks := make([]*redislock.Lock, 0, len(at))
+	for _, i := range at {
+		locks = append(locks, must[*redislock.Lock](t)(redislock.New(w.rdbs[i]).
+			Obtain(t.Context(), []string{key}, ttl, &redislock.Options{Metadata: "other"})))
+	}
+	return locks
+}
+
+// holders returns at how many of the servers that answer a key is there.
+func (w *world) holders(t *testing.T, key string) int {
+	t.Helper()
+	n := 0
+	for _, rdb := range w.rdbs {
+		if there, err := rdb.Exists(t.Context(), key).Result(); err == nil {
+			n += int(there)
+		}
+	}
+	return n
+}
+
+// wantHolders waits until a key is there at so many servers.
+func (w *world) wantHolders(t *testing.T, key string, n int) {
+	t.Helper()
+	eventually(t, fmt.Sprintf("%q is held at %d servers", key, n), func() bool { return w.holders(t, key) == n })
+}
+
+// wantNodes waits until a lock has so many nodes.
+func wantNodes(t *testing.T, lock *quorum.Lock, n int) {
+	t.Helper()
+	eventually(t, fmt.Sprintf("%d nodes", n), func() bool { return lock.Nodes() == n })
+}
+
+func must[T any](t *testing.T) func(T, error) T {
+	t.Helper()
+	return func(v T, err error) T {
+		t.Helper()
+		if err != nil {
+			t.Fatalf("unexpected error: %v", err)
+		}
+		return v
+	}
+}
+
+func noError(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatalf("unexpected error: %v", err)
+	}
+}
+
+// wantOnly checks that the error is the target, and none of the other facts.
+func wantOnly(t *testing.T, err, target error) {
+	t.Helper()
+	if !errors.Is(err, target) {
+		t.Fatalf("got error %v, want one that is %v", err, target)
+	}
+	for _, other := range []error{
+		redislock.ErrNotObtained, redislock.ErrUnknownOutcome, redislock.ErrLockNotHeld, redislock.ErrInvalidTTL,
+	} {
+		if other != target && errors.Is(err, other) { //nolint:errorlint // it is this value
+			t.Fatalf("got error %v, want it not to be %v as well", err, other)
+		}
+	}
+}
+
+// wantLost checks that a context ends because the lock is lost.
+func wantLost(t *testing.T, held context.Context) { //nolint:revive // t comes first in a test
+	t.Helper()
+	select {
+	case <-held.Done():
+	case <-time.After(soon):
+		t.Fatal("the context has not ended")
+	}
+	if got := context.Cause(held); got != redislock.ErrLockLost { //nolint:errorlint // it is this value
+		t.Fatalf("got cause %v, want %v", got, redislock.ErrLockLost)
+	}
+}
+
+// eventually waits until a state that comes by itself is there.
+func eventually(t *testing.T, what string, state func() bool) {
+	t.Helper()
+	for end := time.Now().Add(soon); !state(); time.Sleep(2 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("not within %v: %s", soon, what)
+		}
+	}
+}
+
+// A tally counts the commands that a client sends.
+type tally struct{ n atomic.Int64 }
+
+func (c *tally) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (c *tally) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		c.n.Add(1)
+		return next(ctx, cmd)
+	}
+}
+
+func (c *tally) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		c.n.Add(int64(len(cmds)))
+		return next(ctx, cmds)
+	}
+}

@@ -1,0 +1,170 @@
+package quorum
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/seed-14de3678/redislock"
+)
+
+// TTL asks the nodes for the remaining lease, and returns what a majority has at least. If too few
+// can have any left it returns [redislock.ErrLockNotHeld]; if too few answer,
+// [redislock.ErrUnknownOutcome].
+func (l *Lock) TTL(ctx context.Context) (time.Duration, error) {
+	r, locks, w := l.newRound()
+	if r == nil {
+		return 0, l.notHeld("ttl")
+	}
+	r.every = true
+	r.ask = func(i int) answer {
+		ttl, err := locks[i].TTL(r.ctx)
+		a := answerOf(err)
+		a.ttl = ttl
+		return l.heard(i, a, w)
+	}
+	r.begin(ctx)
+	r.wait(ctx, 0)
+	if r.yes < r.need {
+		return 0, l.fault(ctx, "ttl", r, r.yes+r.count(open, unknown, failed) < r.need)
+	}
+	ttls := make([]time.Duration, 0, len(r.answers))
+	for i := range r.answers {
+		if r.answers[i].kind == yes {
+			ttls = append(ttls, r.answers[i].ttl)
+		}
+	}
+	slices.Sort(ttls)
+	return ttls[len(ttls)-r.need], nil
+}
+
+// Refresh makes the lease at every node end ttl from now, also if it would have ended later, and
+// lets the watchdog go on with this ttl. Nodes that do not hold the lock are asked for it.
+//
+// It returns when a majority has the new lease. If so many nodes have lost the lock that no majority
+// is left the lock is lost: [redislock.ErrLockNotHeld]. Otherwise, if too few have confirmed it, it
+// returns [redislock.ErrUnknownOutcome]: some have the new lease, Deadline counts on no more than
+// is certain, and calling again is safe.
+func (l *Lock) Refresh(ctx context.Context, ttl time.Duration) error {
+	if err := l.quorum.checkTTL(ttl); err != nil {
+		return fmt.Errorf("quorum: refresh: %w", err)
+	}
+	if ctx.Err() != nil {
+		return fmt.Errorf("quorum: refresh%s: not asked: %w", l.want.name(), context.Cause(ctx))
+	}
+	r, locks, w := l.newRound()
+	if r == nil {
+		return l.notHeld("refresh")
+	}
+	w.ttl, w.patience = ttl, l.quorum.patience(ttl)
+	l.seek(r)
+	r.ask = func(i int) answer {
+		if locks[i] == nil {
+			return l.fetch(r.ctx, i, w)
+		}
+		err := locks[i].Refresh(r.ctx, ttl)
+		a := l.heard(i, answerOf(err), w)
+		if a.kind == no {
+			l.drop(i, locks[i])
+		}
+		return a
+	}
+	r.begin(ctx)
+	r.wait(ctx, 0)
+	if r.yes < r.need {
+		return l.fault(ctx, "refresh", r, l.ended())
+	}
+	l.mu.Lock()
+	l.want.ttl, l.want.patience = w.ttl, w.patience
+	l.mu.Unlock()
+	if l.ended() {
+		return l.notHeld("refresh")
+	}
+	return nil
+}
+
+// newRound prepares a round of all nodes that hold the lock; nil if it is not held.
+func (l *Lock) newRound() (*round, []*redislock.Lock, *want) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.state != held {
+		return nil, nil, nil
+	}
+	w := l.want
+	locks := make([]*redislock.Lock, len(l.holds))
+	for i := range l.holds {
+		locks[i] = l.holds[i].lock
+	}
+	return l.quorum.roundOf(locks, &w), locks, &w
+}
+
+// roundOf prepares a round of all nodes that have a lock.
+func (c *Client) roundOf(locks []*redislock.Lock, w *want) *round {
+	r := c.newRound(w)
+	for i, lock := range locks {
+		if lock != nil {
+			r.enter(i, !c.nodes[i].suspected())
+		}
+	}
+	return r
+}
+
+// seek enters the missing nodes into a round.
+func (l *Lock) seek(r *round) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.quorum.closed.Load() {
+		return
+	}
+	for _, i := range l.missingLocked() {
+		if r.answers[i].kind == absent {
+			l.holds[i].asked = true
+			r.enter(i, !l.quorum.nodes[i].suspected())
+		}
+	}
+}
+
+// fetch asks one node for the lock. What is not held by it yet is in nobody's doubt.
+func (l *Lock) fetch(ctx context.Context, i int, w *want) answer {
+	n := l.quorum.nodes[i]
+	a := n.obtain(ctx, n.admit(w), w)
+	if l.joined(ctx, i, a) {
+		return a
+	}
+	if a.err == nil {
+		a.err = errTooLate
+	}
+	return answer{kind: failed, err: a.err}
+}
+
+// heard takes note of how a node answers.
+func (l *Lock) heard(i int, a answer, w *want) answer {
+	a.again = a.kind == unknown || a.kind == failed && !isArgument(a.err)
+	l.quorum.nodes[i].learn(a, false, w)
+	return a
+}
+
+func (l *Lock) notHeld(operation string) error {
+	return fmt.Errorf("quorum: %s%s: %w", operation, l.want.name(), redislock.ErrLockNotHeld)
+}
+
+// fault is the error of a round without a majority.
+func (l *Lock) fault(ctx context.Context, operation string, r *round, gone bool) error {
+	e := &refusal{}
+	bad := r.argument()
+	switch {
+	case bad != nil:
+		e.text, e.is = bad.Error(), []error{bad}
+	case gone:
+		e.text = redislock.ErrLockNotHeld.Error() + ": " + r.tally()
+		e.is = []error{redislock.ErrLockNotHeld}
+	default:
+		e.text = redislock.ErrUnknownOutcome.Error() + ": " + r.tally()
+		e.is = append([]error{redislock.ErrUnknownOutcome}, r.errs(unknown)...)
+		if ctx.Err() != nil {
+			e.is = append(e.is, context.Cause(ctx))
+		}
+	}
+	return fmt.Errorf("quorum: %s%s: %w", operation, l.want.name(), e)
+}

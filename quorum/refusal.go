@@ -1,0 +1,148 @@
+package quorum
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/cenkalti/backoff/v4"
+
+	"github.com/seed-14de3678/redislock"
+)
+
+// A refusal says why there was no majority. It is as many of the errors of the nodes as state one
+// fact together.
+type refusal struct {
+	text  string
+	is    []error
+	again bool          // another attempt may go better
+	free  time.Duration // until then others have so many nodes that none can; negative: nobody knows
+}
+
+func (e *refusal) Error() string { return e.text }
+
+func (e *refusal) Unwrap() []error { return e.is }
+
+// cut shortens a wait to what those who stand in the way have left, and a jitter.
+func (e *refusal) cut(wait time.Duration) time.Duration {
+	if e.free < 0 || wait <= e.free {
+		return wait
+	}
+	return e.free + time.Millisecond + jitter(min(wait-e.free, 20*time.Millisecond))
+}
+
+// refused reports why a round of requests for a lock has no majority; nil if it has.
+func (r *round) refused() *refusal {
+	if r.yes >= r.need {
+		return nil
+	}
+	e := &refusal{free: backoff.Stop}
+	if bad := r.argument(); bad != nil {
+		e.text, e.is = bad.Error(), []error{bad}
+		return e
+	}
+	var sentinel error
+	switch unclear := r.count(open, unknown); {
+	case r.yes+unclear >= r.need:
+		sentinel = redislock.ErrUnknownOutcome
+		e.is = append([]error{sentinel}, r.errs(unknown)...)
+	case r.count(no) > 0:
+		sentinel = redislock.ErrNotObtained
+		e.is = []error{sentinel, r.conflict()}
+		e.free = r.free()
+	default:
+		e.is = r.errs(failed)
+	}
+	e.text = r.tally()
+	if sentinel != nil {
+		e.text = sentinel.Error() + ": " + e.text
+	}
+	for i := range r.answers {
+		e.again = e.again || r.answers[i].again || r.answers[i].kind == open
+	}
+	return e
+}
+
+// arguments are the errors of what is wrong with a request, whichever node is asked.
+var arguments = []error{
+	redislock.ErrInvalidKeys, redislock.ErrInvalidTTL, redislock.ErrInvalidToken,
+	redislock.ErrInvalidMetadata, redislock.ErrCrossSlot, errors.ErrUnsupported,
+}
+
+// argument returns the error of the first node that refuses the request as such, if no other node
+// has found it in order.
+func (r *round) argument() error {
+	if r.count(yes, no, unknown) > 0 {
+		return nil
+	}
+	for _, err := range r.errs(failed) {
+		if isArgument(err) {
+			return err
+		}
+	}
+	return nil
+}
+
+func isArgument(err error) bool {
+	return slices.ContainsFunc(arguments, func(bad error) bool { return errors.Is(err, bad) })
+}
+
+// errs returns what the nodes with such an answer say.
+func (r *round) errs(k kind) []error {
+	var errs []error
+	for i := range r.answers {
+		if r.answers[i].kind == k {
+			errs = append(errs, r.answers[i].err)
+		}
+	}
+	return errs
+}
+
+// conflict returns the first conflict, or else why the first node has refused.
+func (r *round) conflict() error {
+	errs := r.errs(no)
+	for _, err := range errs {
+		if conflict, ok := errors.AsType[*redislock.ConflictError](err); ok {
+			return conflict
+		}
+	}
+	return errs[0]
+}
+
+// free returns when so many of the conflicts are over that the other nodes could be enough.
+func (r *round) free() time.Duration {
+	var ttls []time.Duration
+	for _, err := range r.errs(no) {
+		if conflict, ok := errors.AsType[*redislock.ConflictError](err); ok && conflict.TTL >= 0 {
+			ttls = append(ttls, conflict.TTL)
+		}
+	}
+	slices.Sort(ttls)
+	// Those who have not answered would perhaps have granted it.
+	missing := max(1, r.need-r.yes-r.count(open, unknown))
+	if missing > len(ttls) {
+		return backoff.Stop
+	}
+	return ttls[missing-1]
+}
+
+// tally says how many nodes have said yes, and what the others say.
+func (r *round) tally() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d of %d nodes, %d are needed", r.yes, len(r.answers), r.need)
+	for i := range r.answers {
+		var why string
+		switch a := &r.answers[i]; a.kind {
+		case open:
+			why = "no answer yet"
+		case no, failed, unknown:
+			why = strings.TrimPrefix(a.err.Error(), "redislock: ")
+		default:
+			continue
+		}
+		fmt.Fprintf(&b, "; nodes[%d]: %s", i, why)
+	}
+	return b.String()
+}

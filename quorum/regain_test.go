@@ -1,0 +1,160 @@
+package quorum_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/redistest"
+	"github.com/seed-14de3678/redislock/quorum"
+)
+
+// brisk is a ttl whose thirds pass within a test.
+const brisk = 1500 * time.Millisecond
+
+func TestRegain(t *testing.T) {
+	watched := &redislock.Options{Watchdog: true, Metadata: "m"}
+
+	t.Run("nodes that have lost the lock", func(t *testing.T) {
+		t.Parallel()
+		for _, token := range []string{"", "mine"} {
+			w := newWorld(t, 5)
+			lock := w.obtain(t, brisk, &redislock.Options{Watchdog: true, Token: token})
+			for range 2 {
+				w.steal(t, 0, 4)
+				eventually(t, "it is noticed", func() bool { return lock.Nodes() == 3 || w.holders(t, "k") == 5 })
+				w.wantHolders(t, "k", 5)
+				wantNodes(t, lock, 5)
+			}
+			if err := lock.Context(t.Context()).Err(); err != nil {
+				t.Errorf("the lock has ended: %v", err)
+			}
+			noError(t, lock.Release(t.Context()))
+			w.wantHolders(t, "k", 0)
+		}
+	})
+
+	t.Run("nodes that never had it", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t, 5)
+		others := w.block(t, "k", long, 1, 2)
+		lock := must[*quorum.Lock](t)(w.client.Obtain(t.Context(), []string{"k"}, brisk, watched))
+		wantNodes(t, lock, 3)
+		for _, other := range others {
+			noError(t, other.Release(t.Context()))
+		}
+		wantNodes(t, lock, 5)
+		for _, rdb := range w.rdbs {
+			if _, metadata, _ := strings.Cut(must[string](t)(rdb.Get(t.Context(), "k").Result()), "|"); metadata != "m" {
+				t.Errorf("got metadata %q", metadata)
+			}
+		}
+		noError(t, lock.Release(t.Context()))
+		w.wantHolders(t, "k", 0)
+	})
+
+	t.Run("a node that was down, before its majority is lost", func(t *testing.T) {
+		t.Parallel()
+		w := realWorld(t, 3)
+		lock := w.obtain(t, 2*brisk, watched)
+		held := lock.Context(t.Context())
+		for _, i := range []int{0, 1, 2} {
+			w.servers[i].Restart() // empty
+			wantNodes(t, lock, 2)
+			wantNodes(t, lock, 3)
+		}
+		if held.Err() != nil {
+			t.Errorf("the lock is lost: %v", context.Cause(held))
+		}
+		noError(t, lock.Release(t.Context()))
+		w.wantHolders(t, "k", 0)
+	})
+
+	t.Run("not without a watchdog", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t, 3)
+		others := append(w.block(t, "i", long, 2), w.block(t, "k", long, 2)...)
+		idle := must[*quorum.Lock](t)(w.client.Obtain(t.Context(), []string{"i"}, brisk, nil))
+		lock := must[*quorum.Lock](t)(w.client.Obtain(t.Context(), []string{"k"}, brisk, watched))
+		for _, other := range others {
+			noError(t, other.Release(t.Context()))
+		}
+		wantNodes(t, lock, 3) // by now the other one would have been
+		if got := w.count("obtained", 2); got != 1 {
+			t.Errorf("node 2 has granted %d locks, want one", got)
+		}
+		noError(t, lock.Release(t.Context()))
+		_ = idle.Release(t.Context())
+	})
+
+	t.Run("a grant that comes after the release is given back", func(t *testing.T) {
+		t.Parallel()
+		w := relayedWorld(t, 3, quorum.WithNodeTimeout(long))
+		w.warmUp(t)
+		w.block(t, "k", long, 2)
+		lock := must[*quorum.Lock](t)(w.client.Obtain(t.Context(), []string{"k"}, brisk, watched))
+		asked := make(chan struct{}, 100)
+		eventually(t, "it is refused", func() bool { return w.count("refused", 2) > 0 })
+		w.relays[2].OnRequest(func(string, []string) { asked <- struct{}{} })
+		w.hold(2)
+		<-asked
+		w.steal(t, 2)
+		noError(t, lock.Release(t.Context()))
+		w.release(2)
+		eventually(t, "it was granted", func() bool { return w.count("obtained", 2) == 2 })
+		w.wantHolders(t, "k", 0)
+	})
+
+	t.Run("a node that refuses for good is not asked again", func(t *testing.T) {
+		t.Parallel()
+		w := &world{}
+		for range 4 {
+			w.add(t, redistest.StartMini(t))
+		}
+		never := redistest.StartMini(t)
+		w.add(t, never)
+		w.client = w.newClient(t)
+		never.Miniredis().SetError("NOPERM no")
+		w.block(t, "k", long, 3)
+		lock := must[*quorum.Lock](t)(w.client.Obtain(t.Context(), []string{"k"}, brisk, watched))
+		eventually(t, "the other is asked again", func() bool { return w.count("refused", 3) > 3 })
+		if got := w.count("refused", 4); got > 2 { // at first, and once more by the lock
+			t.Errorf("it was asked %d times", got)
+		}
+		noError(t, lock.Release(t.Context()))
+	})
+}
+
+// A majority that is lost is told before the deadline.
+func TestMajorityLost(t *testing.T) {
+	t.Parallel()
+	w := realWorld(t, 5)
+	for try := range 5 {
+		lock := w.obtain(t, 2*brisk, &redislock.Options{Watchdog: true})
+		told := make(chan time.Time, 1)
+		held := lock.Context(t.Context())
+		context.AfterFunc(held, func() { told <- time.Now() })
+		for _, i := range []int{0, 1, 2} {
+			w.servers[i].Kill()
+		}
+		wantLost(t, held)
+		early := lock.Deadline().Sub(<-told)
+		<-lock.Lost()
+		if lock.Nodes() > 2 {
+			t.Errorf("got %d nodes", lock.Nodes())
+		}
+		w.wantHolders(t, "k", 0) // at the two that are there
+		for _, i := range []int{0, 1, 2} {
+			w.servers[i].Restart()
+		}
+		wantOnly(t, lock.Release(t.Context()), redislock.ErrLockNotHeld)
+		if early > 0 {
+			return
+		}
+		t.Logf("try %d: told %v after the deadline", try, -early)
+		w.wantBack(t)
+	}
+	t.Error("it was never told before the deadline")
+}

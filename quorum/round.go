@@ -1,0 +1,219 @@
+package quorum
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/seed-14de3678/redislock"
+)
+
+// grace is how long after the end of its context an operation may return: for the answers that are
+// on their way.
+const grace = 100 * time.Millisecond
+
+// A round asks several nodes the same thing at once, and knows when enough of them have answered.
+type round struct {
+	quorum *Client
+	want   *want // what it is about
+	need   int   // so many have to say yes
+	every  bool  // it does not end before every node that is waited for has answered
+	ask    func(i int) answer
+	late   func(i int, a answer) // takes an answer that comes after the end; may be nil
+
+	ctx    context.Context // of the requests: until all are answered, or the node time-out
+	cancel context.CancelCauseFunc
+	timer  *time.Timer
+
+	mu      sync.Mutex
+	answers []answer // by node; not changed after the end
+	waited  []bool   // by node: worth waiting for
+	asked   []bool   // by node: and not answered yet
+	open    int      // not answered yet
+	hopes   int      // and worth waiting for
+	yes     int
+	over    bool
+	ended   chan struct{} // closed when it is over
+	quiet   chan struct{} // closed when nobody is worth waiting for any more
+	hushed  bool          // so it is
+}
+
+// An answer is that of one node.
+type answer struct {
+	kind  kind
+	again bool // it may be another one if the node is asked again
+	lock  *redislock.Lock
+	ttl   time.Duration
+	err   error
+}
+
+type kind uint8
+
+const (
+	absent  kind = iota // the node has nothing to be asked for
+	open                // it has not answered
+	yes                 // it has done it
+	no                  // it cannot: somebody else holds a key, or we do not any more
+	failed              // it has not done it
+	unknown             // it may have done it, or may yet do it
+)
+
+// answerOf sorts the error of a node.
+func answerOf(err error) answer {
+	a := answer{kind: failed, err: err}
+	switch {
+	case err == nil:
+		a.kind = yes
+	case errors.Is(err, redislock.ErrUnknownOutcome):
+		a.kind = unknown
+	case errors.Is(err, redislock.ErrNotObtained), errors.Is(err, redislock.ErrLockNotHeld):
+		a.kind = no
+	}
+	return a
+}
+
+// newRound prepares a round; who is to be asked is entered with [round.enter].
+func (c *Client) newRound(w *want) *round {
+	return &round{
+		quorum: c, want: w, need: c.need,
+		answers: make([]answer, len(c.nodes)), waited: make([]bool, len(c.nodes)), asked: make([]bool, len(c.nodes)),
+		ended: make(chan struct{}), quiet: make(chan struct{}),
+	}
+}
+
+// enter says that a node is to be asked, and whether it is worth waiting for.
+func (r *round) enter(i int, wait bool) {
+	r.answers[i].kind, r.waited[i], r.asked[i] = open, wait, true
+	r.open++
+	if wait {
+		r.hopes++
+	}
+}
+
+// begin asks. If those who are worth waiting for cannot be enough everybody is waited for.
+func (r *round) begin(ctx context.Context) {
+	if r.hopes < r.need {
+		for i := range r.waited {
+			r.waited[i] = r.answers[i].kind == open
+		}
+		r.hopes = r.open
+	}
+	r.ctx, r.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.timer = time.AfterFunc(r.want.patience, r.expire)
+	for i := range r.answers {
+		if r.answers[i].kind == open {
+			r.quorum.spawn(func() { r.take(i, r.ask(i)) })
+		}
+	}
+	r.judgeLocked()
+	if r.open == 0 {
+		r.timer.Stop()
+		r.cancel(nil)
+	}
+}
+
+// take takes in an answer.
+func (r *round) take(i int, a answer) {
+	r.mu.Lock()
+	r.asked[i] = false
+	if !r.over {
+		r.answers[i] = a
+		if a.kind == yes {
+			r.yes++
+		}
+	} else if r.late != nil {
+		r.mu.Unlock()
+		r.late(i, a)
+		r.mu.Lock()
+	}
+	r.open--
+	if r.waited[i] {
+		r.hopes--
+	}
+	r.judgeLocked()
+	last := r.open == 0
+	r.mu.Unlock()
+	if last {
+		r.timer.Stop()
+		r.cancel(nil)
+	}
+}
+
+// judgeLocked ends the round if nothing that is worth waiting for can change the outcome.
+func (r *round) judgeLocked() {
+	if r.hopes == 0 || !r.every && (r.yes >= r.need || r.yes+r.hopes < r.need) {
+		r.endLocked()
+	}
+	if r.hopes == 0 && !r.hushed {
+		r.hushed = true
+		close(r.quiet)
+	}
+}
+
+func (r *round) endLocked() {
+	if !r.over {
+		r.over = true
+		close(r.ended)
+	}
+}
+
+// expire is the node time-out. The nodes are suspected before anybody asks them again.
+func (r *round) expire() {
+	r.mu.Lock()
+	for i := range r.answers {
+		if r.asked[i] {
+			r.quorum.nodes[i].learn(answer{kind: unknown}, false, r.want)
+		}
+	}
+	r.endLocked()
+	if !r.hushed {
+		r.hushed = true
+		close(r.quiet)
+	}
+	r.mu.Unlock()
+	r.cancel(errSilent)
+}
+
+// wait returns when the round is over: at the latest a while after the end of ctx. The requests go
+// on without anybody.
+func (r *round) wait(ctx context.Context, patience time.Duration) {
+	if r.await(ctx, r.ended, patience) {
+		return
+	}
+	r.mu.Lock()
+	r.endLocked()
+	r.mu.Unlock()
+}
+
+// await reports whether something has happened before ctx has ended and patience has run out.
+func (r *round) await(ctx context.Context, what <-chan struct{}, patience time.Duration) bool {
+	select {
+	case <-what:
+		return true
+	case <-ctx.Done():
+	}
+	timer := time.NewTimer(patience)
+	defer timer.Stop()
+	select {
+	case <-what:
+		return true
+	case <-timer.C:
+		return false
+	}
+}
+
+// count returns how many nodes have given such an answer.
+func (r *round) count(kinds ...kind) int {
+	n := 0
+	for i := range r.answers {
+		for _, k := range kinds {
+			if r.answers[i].kind == k {
+				n++
+			}
+		}
+	}
+	return n
+}

@@ -1,0 +1,212 @@
+package quorum
+
+import (
+	"context"
+	"time"
+
+	"github.com/seed-14de3678/redislock"
+)
+
+// Context returns a context derived from ctx that is cancelled with cause [redislock.ErrLockLost]
+// when fewer than a majority of the nodes hold the lock, no later than the Deadline, and with
+// [context.Canceled] when the lock is released.
+func (l *Lock) Context(ctx context.Context) context.Context {
+	ctx, cancel := context.WithCancelCause(ctx)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch l.state {
+	case held:
+		l.watchLocked()
+		if l.cancels == nil {
+			l.cancels = make(map[*context.CancelCauseFunc]struct{})
+		}
+		l.cancels[&cancel] = struct{}{}
+		context.AfterFunc(ctx, func() { // a lock may outlive many contexts
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			delete(l.cancels, &cancel)
+		})
+	case lost:
+		cancel(redislock.ErrLockLost)
+	default:
+		cancel(context.Canceled)
+	}
+	return ctx
+}
+
+// Lost returns a channel that is closed when the lock is lost, as [Lock.Context] tells it. A Release
+// does not close it.
+func (l *Lock) Lost() <-chan struct{} {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.lost == nil {
+		l.lost = make(chan struct{})
+		if l.state == lost {
+			close(l.lost)
+		}
+	}
+	if l.state == held {
+		l.watchLocked()
+	}
+	return l.lost
+}
+
+// watchLocked has every node tell when it loses the lock: no later than by its own deadline, so
+// when the lock is left with less than a majority its Deadline has not come.
+func (l *Lock) watchLocked() {
+	if l.watched {
+		return
+	}
+	l.watched = true
+	for i := range l.holds {
+		if l.holds[i].lock != nil {
+			l.watchNodeLocked(i)
+		}
+	}
+}
+
+func (l *Lock) watchNodeLocked(i int) {
+	h := &l.holds[i]
+	lock := h.lock
+	h.unwatch = context.AfterFunc(lock.Context(context.Background()), func() { l.drop(i, lock) })
+}
+
+// drop takes note that a node has lost the lock.
+func (l *Lock) drop(i int, lock *redislock.Lock) {
+	l.mu.Lock()
+	h := &l.holds[i]
+	if h.lock != lock || l.state != held {
+		l.mu.Unlock()
+		return
+	}
+	deadline := l.deadlineLocked()
+	h.lock, h.former = nil, lock
+	if h.unwatch != nil {
+		h.unwatch()
+		h.unwatch = nil
+	}
+	if l.liveLocked() >= l.quorum.need {
+		l.armLocked()
+		l.mu.Unlock()
+		l.clear(lock)
+		return
+	}
+	l.deadline = deadline
+	locks, tell := l.endLocked(lost)
+	l.mu.Unlock()
+	tell()
+	for _, lock := range locks { // nobody may use what is left
+		if lock != nil {
+			l.quorum.spawn(func() { l.giveBack(lock) })
+		}
+	}
+}
+
+// clear frees what a node that lost the lock may still have of it, so that it can be won back: it
+// does not know what it lost if it has not answered. If the token is the caller's it counts as free
+// anyway, and must not be released late, when it is held again.
+func (l *Lock) clear(lock *redislock.Lock) {
+	if l.want.opt.Token == "" {
+		l.quorum.spawn(func() { l.giveBack(lock) })
+	}
+}
+
+// giveBack releases what counts no more. What cannot be confirmed the node goes on with.
+func (l *Lock) giveBack(lock *redislock.Lock) {
+	l.mu.Lock()
+	patience := l.want.patience
+	l.mu.Unlock()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	_ = lock.Release(ctx)
+}
+
+// endLocked ends the hold on this side. It returns what the nodes still have, and what tells
+// everybody, to be called without mu.
+func (l *Lock) endLocked(to state) (locks []*redislock.Lock, tell func()) {
+	if l.state == held {
+		if l.deadline.IsZero() {
+			l.deadline = l.deadlineLocked()
+		}
+		l.state = to
+	}
+	if l.timer != nil {
+		l.timer.Stop()
+	}
+	locks = make([]*redislock.Lock, len(l.holds))
+	for i := range l.holds {
+		h := &l.holds[i]
+		locks[i] = h.lock
+		if h.lock == nil {
+			locks[i] = h.former
+		}
+		if h.unwatch != nil {
+			h.unwatch()
+			h.unwatch = nil
+		}
+	}
+	cancels, isLost, cause := l.cancels, l.lost, context.Canceled
+	l.cancels = nil
+	if to == lost {
+		cause = redislock.ErrLockLost
+	}
+	return locks, func() {
+		for cancel := range cancels {
+			(*cancel)(cause)
+		}
+		if to == lost && isLost != nil {
+			close(isLost)
+		}
+	}
+}
+
+// ended reports whether the lock is not held any more.
+func (l *Lock) ended() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.state != held
+}
+
+// armLocked has missing nodes asked again after a third of the ttl, if there are any and the lock
+// has a watchdog.
+func (l *Lock) armLocked() {
+	if l.armed || l.state != held || !l.want.opt.Watchdog || len(l.missingLocked()) == 0 {
+		return
+	}
+	l.armed = true
+	if l.timer == nil {
+		l.timer = time.AfterFunc(l.want.ttl/3, l.regain)
+	} else {
+		l.timer.Reset(l.want.ttl / 3)
+	}
+}
+
+// missingLocked returns the nodes that might be won back.
+func (l *Lock) missingLocked() []int {
+	var missing []int
+	for i := range l.holds {
+		if h := &l.holds[i]; h.lock == nil && !h.asked && !h.barred {
+			missing = append(missing, i)
+		}
+	}
+	return missing
+}
+
+// regain asks the missing nodes for the lock.
+func (l *Lock) regain() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.armed = false
+	if l.quorum.closed.Load() || l.state != held {
+		return
+	}
+	for _, i := range l.missingLocked() {
+		l.holds[i].asked = true
+		w := l.want
+		l.quorum.spawn(func() {
+			ctx, cancel := context.WithTimeoutCause(l.quorum.ctx, w.patience, errSilent)
+			defer cancel()
+			l.fetch(ctx, i, &w)
+		})
+	}
+}
