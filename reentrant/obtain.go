@@ -27,11 +27,11 @@ const maxTTL = 365 * 24 * time.Hour
 // The ttl makes the lease of keys that are held longer, never shorter. Redis is asked for that if
 // the ttl is longer than theirs, or if they have no watchdog and less than two thirds of it are left.
 //
-// Of the options, RetryStrategy, Metadata, Intent, Queue and Fenced are for the keys that the owner
-// does not hold: it keeps the metadata and the fencing numbers of those that it does. Watchdog is
-// for all of them, and stays on until the last hold of a key, and of those obtained with it, has
-// ended. Two options are refused with an [errors.ErrUnsupported]: Token, because an owner
-// has tokens of its own; and Fenced, if a key is held without a number.
+// Of the options, all but Watchdog are for the keys that the owner does not hold: it keeps the
+// metadata and the fencing numbers of those that it does. Watchdog is for all of them, and stays on
+// until the last hold of a key, and of those obtained with it, has ended. Refused with an
+// [errors.ErrUnsupported] are Token, because an owner has tokens of its own; Fenced, if a key is held
+// without a number; and Replicas, if a key is held on fewer.
 //
 // If a key that the owner holds was lost, the error is a [redislock.ErrLockLost] until all holds of
 // it and of those obtained with it were released. Without an owner it is [ErrNoOwner].
