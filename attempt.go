@@ -49,9 +49,9 @@ func (o *obtaining) ask(ctx context.Context, wait time.Duration) (*Lock, error) 
 		d.bad = d.bad || number <= 0
 	}
 	switch {
-	case err == nil && code == 1 && !d.bad && c.ack.missing() != nil:
+	case err == nil && code == 1 && !d.bad && c.ack.short() != nil:
 		o.halfway = true
-		return nil, fmt.Errorf("redislock: obtain %s: %w: %w", o.set, ErrNotObtained, c.ack.missing())
+		return nil, fmt.Errorf("redislock: obtain %s: %w: %w", o.set, ErrNotObtained, c.ack.short())
 	case err == nil && code == 1 && !d.bad:
 		sent := c.sent
 		o.client.transport.recycle(c)

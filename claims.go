@@ -133,14 +133,23 @@ func (c *claims) hand(mine *claim, lock *Lock) {
 	mine.lock = lock
 }
 
-// reduce gives some keys of a claim up: all but these.
+// reduce gives some keys of a claim up.
 func (c *claims) reduce(mine *claim, keys []string) {
-	if mine == nil {
+	if mine == nil || len(keys) == 0 {
 		return
 	}
 	book.Lock()
 	defer book.Unlock()
-	mine.keys = keys
+	mine.keys = without(mine.keys, keys)
+}
+
+// without returns those of the keys that are not among the others.
+func without(keys, others []string) []string {
+	gone := make(map[string]bool, len(others))
+	for _, key := range others {
+		gone[key] = true
+	}
+	return slices.DeleteFunc(slices.Clone(keys), func(key string) bool { return gone[key] })
 }
 
 // waive gives a claim up.

@@ -283,7 +283,8 @@ func (c *Client) With(ctx context.Context, keys []string, ttl time.Duration, opt
 // Attach makes a handle for keys that are held under a token, perhaps by another process: to
 // release them, refresh them, or ask for their TTL. It sends nothing; bad keys or a bad token are
 // reported by whatever is done with the handle. It knows neither the modes of the keys nor their
-// lease: Deadline and Context count from the first Refresh.
+// lease: Deadline and Context count from the first Refresh. Nor does it know of [Options].Replicas:
+// it asks the primary alone.
 func (c *Client) Attach(keys []string, token string) *Lock {
 	set, err := newKeySet(keys, nil, c.maxKeys)
 	if err == nil {

@@ -201,7 +201,8 @@ func fault(operation string, set keySet, c *call) error {
 			return fmt.Errorf("redislock: %s %s: %w (%w)", operation, set, ErrCrossSlot, err)
 		}
 	}
-	if kind == unknown || kind == passing && c.unsure {
+	executed := c.ack.never != nil && operation != "obtain" // which gives back what it has done
+	if kind == unknown || kind == passing && c.unsure || executed {
 		return fmt.Errorf("redislock: %s %s: %w: %w", operation, set, ErrUnknownOutcome, err)
 	}
 	return fmt.Errorf("redislock: %s %s: %w", operation, set, err)

@@ -62,8 +62,8 @@ func (l *Lock) RaiseFence(ctx context.Context, number int64) error {
 		return l.RaiseFence(ctx, number)
 	case code != 1:
 		return l.missing(c, "raise fence", rest)
-	case c.ack.missing() != nil:
-		return fmt.Errorf("redislock: raise fence %s: %w: %w", set, ErrUnknownOutcome, c.ack.missing())
+	case c.ack.short() != nil:
+		return fmt.Errorf("redislock: raise fence %s: %w: %w", set, ErrUnknownOutcome, c.ack.short())
 	}
 	l.mu.Lock()
 	l.number = max(l.number, number)
@@ -71,5 +71,5 @@ func (l *Lock) RaiseFence(ctx context.Context, number int64) error {
 	return nil
 }
 
-// mostFence is the greatest number that scripts can count to: they have 53 bits.
-const mostFence = 1<<53 - 1
+// mostFence leaves as many numbers as were ever given by a clock in µs: scripts count to 1<<53.
+const mostFence = 1 << 52

@@ -35,6 +35,19 @@ func TestRaiseFence(t *testing.T) {
 			}
 		}
 		wantIs(t, lock.RaiseFence(ctx, high+1), redislock.ErrLockNotHeld)
+
+		most := must[*redislock.Lock](t)(w.client.Obtain(ctx, w.keys("c"), long, opt))
+		noError(t, most.RaiseFence(ctx, 1<<52))
+		last := most.Fence()
+		noError(t, most.Release(ctx))
+		for range 3 { // there are numbers left
+			next := must[*redislock.Lock](t)(w.client.Obtain(ctx, w.keys("c"), long, opt))
+			if next.Fence() <= last {
+				t.Errorf("got %d after %d", next.Fence(), last)
+			}
+			last = next.Fence()
+			noError(t, next.Release(ctx))
+		}
 	})
 }
 
@@ -59,7 +72,7 @@ func TestRaiseFenceInVain(t *testing.T) {
 		ended, cancel := context.WithCancel(ctx)
 		cancel()
 		other := must[*redislock.Lock](t)(w.client.Obtain(ctx, w.keys("d"), long, &redislock.Options{Fenced: true}))
-		for _, bad := range []int64{0, -1, 1 << 53} {
+		for _, bad := range []int64{0, -1, 1<<52 + 1} {
 			if err := other.RaiseFence(ctx, bad); err == nil {
 				t.Errorf("got no error for %d", bad)
 			}

@@ -28,6 +28,7 @@ type lane struct {
 	courier courier
 	limit   int         // of batches under way
 	bundles atomic.Bool // plain calls may share a script: all keys are on one server
+	overdue time.Duration
 
 	mu      sync.Mutex
 	running int // batches under way
@@ -55,9 +56,9 @@ func (l *lane) send(c *call, inline bool) {
 	l.queue = append(l.queue, c)
 	if len(l.queue) == 1 {
 		if l.late == nil {
-			l.late = time.AfterFunc(overdue, l.relieve)
+			l.late = time.AfterFunc(l.overdue, l.relieve)
 		} else {
-			l.late.Reset(overdue)
+			l.late.Reset(l.overdue)
 		}
 	}
 	l.mu.Unlock()
@@ -89,7 +90,7 @@ func (l *lane) takeLocked() []*call {
 		l.queue = nil
 		l.late.Stop()
 	} else {
-		l.late.Reset(overdue)
+		l.late.Reset(l.overdue)
 	}
 	return batch
 }

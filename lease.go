@@ -122,8 +122,8 @@ func (l *Lock) leased(c *call, operation string, ttl time.Duration, apply func([
 	switch {
 	case err != nil:
 		return fmt.Errorf("redislock: %s %s: %w", operation, set, err)
-	case code == 1 && c.ack.missing() != nil:
-		return fmt.Errorf("redislock: %s %s: %w: %w", operation, set, ErrUnknownOutcome, c.ack.missing())
+	case code == 1 && c.ack.short() != nil:
+		return fmt.Errorf("redislock: %s %s: %w: %w", operation, set, ErrUnknownOutcome, c.ack.short())
 	case code == 1:
 		return l.extended(c.sent, operation, ttl, func() {
 			if apply != nil {

@@ -5,8 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/seed-14de3678/redislock/internal/redistest"
 )
 
@@ -84,46 +82,4 @@ func TestContextsAreForgotten(t *testing.T) {
 		}
 	}
 	t.Errorf("%d ended contexts are kept", kept)
-}
-
-// A renewal that was under way when keys were freed says that they are lost, and nothing else.
-func TestRenewalAroundReleaseKeys(t *testing.T) {
-	client := New(redistest.StartMini(t).Client(t))
-	t.Cleanup(client.Close)
-	keys := []string{"a", "b", "c"}
-	lock, err := client.Obtain(t.Context(), keys, time.Minute, &Options{Watchdog: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	renew := func() func() {
-		lock.mu.Lock()
-		c := lock.watch.renewalLocked()
-		lock.mu.Unlock()
-		return func() {
-			c.done = make(chan struct{}, 1)
-			client.transport.do(t.Context(), c, 0)
-			c.then(c)
-		}
-	}
-	late := renew()
-	if err := lock.ReleaseKeys(t.Context(), "a"); err != nil {
-		t.Fatal(err)
-	}
-	late()
-	if lock.isLost() {
-		t.Fatalf("lost: %v", lock.whyLost())
-	}
-	late = renew()
-	if err := client.transport.rdb.(interface {
-		Del(ctx context.Context, keys ...string) *redis.IntCmd
-	}).Del(t.Context(), "b").Err(); err != nil {
-		t.Fatal(err)
-	}
-	if err := lock.ReleaseKeys(t.Context(), "c"); err != nil {
-		t.Fatal(err)
-	}
-	late()
-	if !lock.isLost() {
-		t.Error("the loss of a key that was not freed was not told")
-	}
 }

@@ -66,11 +66,15 @@ func (l *Lock) Token() string {
 	if show {
 		// From now on it may come back in an Options.Token.
 		mine := l.client.claims.stake(l.owner(), keys, l)
+		var freed []string // by ReleaseKeys, which had no claim to reduce
 		l.mu.Lock()
 		if l.claim == nil && l.state == held {
+			freed = without(keys, l.set.keys)
 			l.claim, mine = mine, nil
 		}
+		shown := l.claim
 		l.mu.Unlock()
+		l.client.claims.reduce(shown, freed)
 		l.client.claims.waive(l.owner(), mine)
 	}
 	return l.owner()

@@ -53,8 +53,8 @@ type Options struct {
 	Fenced bool
 
 	// Replicas is how many replicas have to have the lock before it counts, and each new lease after
-	// it, of the watchdog too. They are waited for (WAIT) for a quarter of the ttl, a second and half
-	// of the read time-out of the Redis client at most. If fewer have acknowledged by then, an Obtain
+	// it, of the watchdog too. They are waited for (WAIT) for a quarter of the ttl, a second, and half
+	// of the read time-out of the Redis client at most, each time that Redis is asked. If fewer have acknowledged by then, an Obtain
 	// has not obtained, gives back what it took, and asks again if its strategy says so, keeping the
 	// keys meanwhile; a renewal does not count. The error is an [ErrNotReplicated].
 	//

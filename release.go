@@ -112,18 +112,20 @@ func (l *Lock) stop() portion {
 // freedMeanwhile.
 func (l *Lock) part(keys []string) (p portion, all bool, err error) {
 	l.mu.Lock()
-	defer l.mu.Unlock()
 	if l.state != held {
+		defer l.mu.Unlock()
 		return p, false, fmt.Errorf("%s: %w", l.set, ErrLockNotHeld)
 	}
 	part, rest, err := l.set.split(keys)
 	if err != nil || len(rest.keys) == 0 {
+		l.mu.Unlock()
 		return p, err == nil, err
 	}
 	l.set = rest
-	l.termsLocked().changes++ // what a renewal that is under way brings is about all of them
-	l.client.claims.reduce(l.claim, rest.keys)
-	return l.portionLocked(part), false, nil
+	p, mine := l.portionLocked(part), l.claim
+	l.mu.Unlock()
+	l.client.claims.reduce(mine, part.keys)
+	return p, false, nil
 }
 
 // free releases what is to be released, and sees to what may be left of it.
@@ -206,11 +208,7 @@ func (l *Lock) freed(c *call, set keySet, over bool) error {
 // freedMeanwhile reports whether all that a script has found lost is not in the set any more.
 func (l *Lock) freedMeanwhile(c *call, indexes []any) bool {
 	keys, err := c.lost(indexes)
-	if err != nil || len(keys) == 0 {
-		return false
-	}
-	set := l.snapshot()
-	return !slices.ContainsFunc(keys, func(key string) bool { return slices.Contains(set.keys, key) })
+	return err == nil && len(keys) > 0 && len(without(keys, l.snapshot().keys)) == len(keys)
 }
 
 // leftBehind is the clean-up of what a request may have taken, or not freed, before it lands.

@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/redis/go-redis/v9"
 
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/internal/redistest"
@@ -95,6 +97,45 @@ func TestReleaseKeysHandsOver(t *testing.T) {
 		t.Errorf("the rest was lost: %v", context.Cause(held))
 	}
 	noError(t, lock.Release(t.Context()))
+}
+
+// Keys are freed one after the other for longer than a lease: that of the rest is renewed meanwhile.
+func TestReleaseKeysIsNoLoss(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world, _ *redistest.Mini, _ *journal) {
+		w.rdb.AddHook(slow(5 * time.Millisecond))
+		const ttl = 500 * time.Millisecond
+		keys := make([]string, 400)
+		for i := range keys {
+			keys[i] = w.key(strconv.Itoa(i))
+		}
+		lock := must[*redislock.Lock](t)(w.client.Obtain(t.Context(), keys, ttl, watched))
+		for i, key := range keys[1:] {
+			noError(t, lock.ReleaseKeys(t.Context(), key))
+			if left := time.Until(lock.Deadline()); left < ttl/3 {
+				t.Fatalf("got %v left after %d keys", left, i+1)
+			}
+		}
+		noError(t, lock.Release(t.Context()))
+	})
+}
+
+// slow has every command take so long.
+type slow time.Duration
+
+func (s slow) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (s slow) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		time.Sleep(time.Duration(s))
+		return next(ctx, cmd)
+	}
+}
+
+func (s slow) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		time.Sleep(time.Duration(s))
+		return next(ctx, cmds)
+	}
 }
 
 // The answer is lost: the keys are freed in the background, and the others never.

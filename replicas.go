@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/bits"
 	"strings"
 	"sync"
 	"time"
@@ -11,30 +12,31 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// longestAck is how long a call waits for replicas at most: less than go-redis waits for an answer.
+// longestAck is how long a call waits for replicas at most.
 const longestAck = time.Second
-
-// ackPatience is how long a call for a lease of ttl waits for replicas: there has to be something
-// left of it.
-func ackPatience(ttl time.Duration) time.Duration {
-	return max(time.Millisecond, min(ttl/4, longestAck))
-}
 
 // An ack is what a call that counts only with replicas knows of them.
 type ack struct {
 	wanted int           // how many have to acknowledge; 0: none is asked
-	within time.Duration // for how long they are to be waited for, or were
+	within time.Duration // for how long they are waited for
 	got    int64
 	err    error // why that is not known
 	never  error // why asking again is of no use: the user may not, for example
 }
 
+// newAck asks for replicas of a lease of ttl, of which something has to be left: so it waits a quarter
+// of it at most. Less is rounded down, because calls that wait equally long travel together.
 func newAck(replicas int, ttl time.Duration) ack {
-	return ack{wanted: replicas, within: ackPatience(ttl)}
+	within := longestAck
+	if ttl/4 < longestAck {
+		ms := uint64(max(1, ttl/4/time.Millisecond))
+		within = time.Duration(1<<(bits.Len64(ms)-1)) * time.Millisecond
+	}
+	return ack{wanted: replicas, within: within}
 }
 
-// missing says why a call that was executed does not count; nil if it does.
-func (a *ack) missing() error {
+// short says why a call that was executed does not count; nil if it does.
+func (a *ack) short() error {
 	switch {
 	case a.err != nil:
 		return fmt.Errorf("%w: %w", ErrNotReplicated, a.err)
@@ -45,8 +47,8 @@ func (a *ack) missing() error {
 }
 
 // take takes in the answer to WAIT.
-func (a *ack) take(got int64, err error, within time.Duration) {
-	a.got, a.err, a.within, a.never = got, err, within, nil
+func (a *ack) take(got int64, err error) {
+	a.got, a.err, a.never = got, err, nil
 	if answer, ok := errors.AsType[redis.Error](err); ok {
 		a.err = newServerError(answer)
 		// A replica refuses it as well: then there has been a fail-over in between.
@@ -56,22 +58,21 @@ func (a *ack) take(got int64, err error, within time.Duration) {
 	}
 }
 
-// A wait asks how many replicas have what its connection has written.
-type wait struct{ *redis.IntCmd }
-
-// NoRetry keeps go-redis from sending the pipeline again.
-func (wait) NoRetry() bool { return true }
-
 // replicated carries parcels to the server of their keys, and behind them, over the same connection,
 // the question how many replicas have what they wrote. WAIT names no key, so a Cluster client could
 // not send it where it belongs: here its nodes are addressed, and their redirections followed.
 type replicated struct {
 	transport *transport
 	wanted    int
+	within    time.Duration
 }
 
 func (r replicated) deliver(parcels []parcel, withSource func(parcel) bool) {
-	nodes := make(map[pipeliner][]parcel)
+	if server, ok := r.transport.rdb.(pipeliner); ok && r.transport.placement() == anywhere {
+		r.exchange(server, parcels, withSource, false)
+		return
+	}
+	nodes := make(map[*redis.Client][]parcel)
 	for _, p := range parcels {
 		node, err := r.transport.node(p.calls()[0].keys[0])
 		if err != nil {
@@ -103,35 +104,36 @@ func (r replicated) follow(parcels []parcel, withSource func(parcel) bool) {
 		if !to.ask {
 			r.transport.failed(parcels[0].Err())
 		}
-		if node := r.transport.master(to.addr); node != nil {
+		if node, leave := r.transport.master(to.addr); node != nil {
 			r.exchange(node, parcels, withSource, to.ask)
+			leave()
 		}
 	}
 }
 
 // exchange sends parcels to a node and waits for its replicas.
 func (r replicated) exchange(node pipeliner, parcels []parcel, withSource func(parcel) bool, ask bool) {
-	ctx, sent := context.Background(), now()
-	pipe, within := node.Pipeline(), time.Duration(0)
+	ctx, sent, within := context.Background(), now(), r.within
+	if client, ok := node.(interface{ Options() *redis.Options }); ok && client.Options().ReadTimeout > 0 {
+		within = min(within, client.Options().ReadTimeout/2)
+	}
+	if len(parcels) == 1 { // with the context of its caller, as without replicas
+		ctx = context.WithoutCancel(parcels[0].contents().ctx)
+	}
+	pipe := node.Pipeline()
 	for _, p := range parcels {
 		p.prepare(sent, withSource(p))
 		if ask {
 			_ = pipe.Process(ctx, redis.NewStatusCmd(ctx, "asking"))
 		}
 		_ = pipe.Process(ctx, p)
-		for _, c := range p.calls() {
-			within = max(within, c.ack.within)
-		}
 	}
-	if client, ok := node.(*redis.Client); ok && client.Options().ReadTimeout > 0 {
-		within = min(within, client.Options().ReadTimeout/2)
-	}
-	w := wait{redis.NewIntCmd(ctx, "wait", r.wanted, millis(within))}
-	_ = pipe.Process(ctx, w)
-	_, _ = pipe.Exec(ctx)
+	wait := redis.NewIntCmd(ctx, "wait", r.wanted, millis(within))
+	_ = pipe.Process(ctx, wait)
+	_, _ = pipe.Exec(ctx) // once: of parcels none may be sent again by go-redis
 	for _, p := range parcels {
 		for _, c := range p.calls() {
-			c.ack.take(w.Val(), w.Err(), within)
+			c.ack.take(wait.Val(), wait.Err())
 		}
 	}
 }
@@ -148,33 +150,38 @@ func redirection(err error) (addr string, ask, ok bool) {
 	return f[2], f[0] == "ASK", true
 }
 
-// node returns the client of the server where a key is.
-func (t *transport) node(key string) (pipeliner, error) {
-	switch rdb := t.rdb.(type) {
-	case masterFinder:
-		return rdb.MasterForKey(context.Background(), key)
-	case shardFinder:
-		return rdb.GetShardClientForKey(key)
+// node returns the client of the Cluster's node, or the Ring's shard, where a key is.
+func (t *transport) node(key string) (*redis.Client, error) {
+	if cluster, ok := t.rdb.(masterFinder); ok {
+		return cluster.MasterForKey(context.Background(), key)
 	}
-	return t.rdb.(pipeliner), nil
+	return t.rdb.(shardFinder).GetShardClientForKey(key)
 }
 
-// master returns the client of a Cluster's master; nil if it is not known as one yet.
-func (t *transport) master(addr string) (node pipeliner) {
+// master returns the client of a Cluster's node, and what to do when it was used. One that has no
+// slots yet the Cluster client does not know: it is addressed as the others are, for this once.
+func (t *transport) master(addr string) (node *redis.Client, leave func()) {
 	cluster, ok := t.rdb.(interface {
 		ForEachMaster(ctx context.Context, fn func(ctx context.Context, client *redis.Client) error) error
 	})
 	if !ok {
-		return nil
+		return nil, nil
 	}
 	var mu sync.Mutex
+	var another *redis.Client
 	_ = cluster.ForEachMaster(context.Background(), func(_ context.Context, client *redis.Client) error {
-		if client.Options().Addr == addr {
-			mu.Lock()
+		mu.Lock()
+		defer mu.Unlock()
+		if another = client; client.Options().Addr == addr {
 			node = client
-			mu.Unlock()
 		}
 		return nil
 	})
-	return node
+	if node != nil || another == nil {
+		return node, func() {}
+	}
+	opt := *another.Options()
+	opt.Addr, opt.PoolSize, opt.MinIdleConns = addr, 1, 0
+	node = redis.NewClient(&opt)
+	return node, func() { _ = node.Close() }
 }

@@ -64,16 +64,26 @@ local value, ttl, w, r = ARGV[1], ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4])
 local intent, id, life = ARGV[5], ARGV[8] or '', tonumber(ARGV[10])
 local token, now, micros = token_of(value), clock()
 size, fenced = w + r, ARGV[6] == '1'
+local intents = (fenced and 3 or 2) * size -- they stand behind these
 
 if ARGV[7] ~= '0' then
-  -- Seconds are rounded down on both ends of the time for which it has been up.
-  local up = string.match(redis.call('info', 'server'), 'uptime_in_seconds:(%-?%d+)')
-  local left = tonumber(ARGV[7]) - 1000 * (tonumber(up) - 1)
+  local info = redis.pcall('info', 'server')
+  if type(info) == 'table' then
+    return info -- an error, as it is
+  end
+  local up = tonumber(string.match(info, 'uptime_in_seconds:(%-?%d+)') or '')
+  if not up then
+    return redis.error_reply('ERR INFO does not say for how long the server has been up')
+  end
+  -- Seconds are rounded down on both ends of the time.
+  local left = tonumber(ARGV[7]) - 1000 * (up - 1)
   if left > 0 then
+    if intent ~= '' then
+      withdraw(intents + r + 1, intents + r + w, token)
+    end
     return refusal(1, 'restarted', left, '')
   end
 end
-local intents = (fenced and 3 or 2) * size -- they stand behind these
 
 local place -- in the lines
 if ARGV[9] == '?' then

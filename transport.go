@@ -127,14 +127,18 @@ func (t *transport) drain() {
 type destination struct {
 	server   *redis.Client // nil: the one there is, or it is not known which
 	replicas int
+	within   time.Duration // for which they are waited for
 }
 
 // lane picks the lane of a call, by its key's server, so that a server that hangs holds up its own
-// calls only, and one whose replicas do only those that need them. It never waits for the network:
+// calls only, and one whose replicas do only those that wait for them as long. It never waits for the network:
 // until a Cluster client has answered for the first time and so knows its nodes, its calls share one
 // lane.
 func (t *transport) lane(c *call) *lane {
-	to := destination{replicas: c.ack.wanted}
+	var to destination
+	if c.ack.wanted > 0 {
+		to.replicas, to.within = c.ack.wanted, c.ack.within
+	}
 	switch rdb := t.rdb.(type) {
 	case masterFinder:
 		if t.warm.Load() {
@@ -155,14 +159,15 @@ func (t *transport) lane(c *call) *lane {
 	}
 	l := t.newLane()
 	if to.replicas > 0 {
-		l.courier = replicated{t, to.replicas}
+		l.courier = replicated{t, to.replicas, to.within}
+		l.overdue += to.within // nothing hangs before that
 	}
 	used, _ := t.lanes.LoadOrStore(name, l)
 	return used.(*lane)
 }
 
 func (t *transport) newLane() *lane {
-	l := &lane{courier: t.courier, limit: t.limit}
+	l := &lane{courier: t.courier, limit: t.limit, overdue: overdue}
 	l.bundles.Store(t.bundles)
 	return l
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -65,6 +66,29 @@ func TestMinUptime(t *testing.T) {
 			noError(t, lock.Release(t.Context()))
 			noError(t, <-queued)
 		})
+	}
+}
+
+// An intent of the caller's is not left behind, and a server that does not say is no reason for a
+// lock.
+func TestMinUptimeRefusal(t *testing.T) {
+	t.Parallel()
+	server := redistest.Shared(t, redistest.Redis)
+	w := newWorld(t, server)
+	intent := "redislock:intent:{" + w.key("a") + "}"
+	noError(t, w.rdb.Set(t.Context(), intent, "mine", long).Err())
+	_, err := w.client.Obtain(t.Context(), w.keys("a"), long, &redislock.Options{
+		Token: "mine", Intent: true, MinUptime: 300 * 24 * time.Hour,
+	})
+	wantConflict(t, err, w.key("a"), redislock.ModeRestarted)
+	if n := w.rdb.Exists(t.Context(), intent).Val(); n != 0 {
+		t.Error("the intent is left")
+	}
+
+	mini := newClient(t, redistest.StartMini(t).Client(t))
+	_, err = mini.Obtain(t.Context(), []string{"a"}, long, &redislock.Options{MinUptime: time.Second})
+	if err == nil || strings.Contains(err.Error(), "compiling") || !strings.Contains(err.Error(), "server") {
+		t.Errorf("got error %v, want one of the server", err)
 	}
 }
 

@@ -14,6 +14,7 @@ type watch struct {
 	entry   entry
 	renews  bool
 	next    moment // of the renewal
+	failed  error  // why the last one did not count; nil if it did
 	lost    chan struct{}
 	cancels map[*context.CancelCauseFunc]struct{}
 }
@@ -117,8 +118,12 @@ func (w *watch) run(at moment) {
 		return
 	}
 	if at.reached(w.alarmLocked()) {
+		why := errors.New("no renewal was confirmed before the deadline")
+		if w.failed != nil { // as text: it is lost, whatever the outcome was
+			why = fmt.Errorf("%w: %v", why, w.failed) //nolint:errorlint // see above
+		}
 		l.mu.Unlock()
-		l.lose(errors.New("no renewal was confirmed before the deadline"))
+		l.lose(why)
 		return
 	}
 	var c *call
@@ -153,14 +158,17 @@ func (w *watch) renewed(c *call, ttl time.Duration, changes int) {
 	} else if code, rest, bad := c.code(); bad != nil {
 		err = bad
 	} else if code != 1 {
-		if !l.freedMeanwhile(c, rest) {
+		if l.freedMeanwhile(c, rest) {
+			w.hurry()
+		} else {
 			_ = l.missing(c, "renew", rest)
 		}
-		return // if so the next renewal comes soon, without them
-	} else if short := c.ack.missing(); short != nil {
+		return
+	} else if short := c.ack.short(); short != nil {
 		err = fmt.Errorf("redislock: renew %s: %w", l.snapshot(), short)
 	}
 	l.mu.Lock()
+	w.failed = err
 	counts := l.state == held && !now().reached(w.alarmLocked())
 	deadline := c.sent.add(window(l.certainLocked(ttl)))
 	if err == nil && counts && l.changesLocked() == changes && deadline.reached(l.deadline) {
@@ -175,6 +183,16 @@ func (w *watch) renewed(c *call, ttl time.Duration, changes int) {
 		l.client.log.Warn("redislock: renewal failed, trying again", "keys", l.snapshot().String(), "error", err)
 	}
 	l.report(context.Background(), l.client.hooks.Refreshed, c.sent, 1, err)
+}
+
+// hurry has the next renewal follow at once.
+func (w *watch) hurry() {
+	w.lock.mu.Lock()
+	defer w.lock.mu.Unlock()
+	if w.lock.state == held {
+		w.next = now()
+		w.scheduleLocked()
+	}
 }
 
 // endLocked ends the watch and returns what tells the contexts, and then Lost unless nothing is

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/seed-14de3678/redislock"
@@ -12,18 +13,19 @@ import (
 // A carrier is a root lock with the keys that it carries. The mutex of the owner guards its
 // fields, but for those that never change.
 type carrier struct {
-	owner  *owner
-	root   *redislock.Lock
-	lost   <-chan struct{} // of the root lock
-	turn   chan struct{}   // full while its lease or mode is changed
-	copies int             // how many replicas have it
+	owner    *owner
+	root     *redislock.Lock
+	lost     <-chan struct{} // of the root lock
+	turn     chan struct{}   // full while its lease or mode is changed
+	replicas int             // how many replicas have it
 
-	entries []*entry      // that are held
-	live    int           // how many entries are held
-	ttl     time.Duration // of the lease
-	renewed bool          // by the watchdog of the root lock, or by the keeper
-	keeper  *keeper       // nil if there is none
-	done    chan struct{} // closed when it is released
+	entries []*entry       // that are held
+	live    int            // how many entries are held
+	ttl     time.Duration  // of the lease
+	renewed bool           // by the watchdog of the root lock, or by the keeper
+	keeper  *keeper        // nil if there is none
+	done    chan struct{}  // closed when it is released
+	parting sync.WaitGroup // releases of some of its keys
 
 	seen     uint64 // by this look
 	upgrades bool   // as this look has found
@@ -33,7 +35,7 @@ type carrier struct {
 func (o *owner) newCarrierLocked(root *redislock.Lock, r *request, write []string) *carrier {
 	c := &carrier{
 		owner: o, root: root, lost: root.Lost(), turn: make(chan struct{}, 1),
-		copies: r.opt.Replicas, ttl: r.ttl, renewed: r.opt.Watchdog,
+		replicas: r.opt.Replicas, ttl: r.ttl, renewed: r.opt.Watchdog,
 	}
 	keys := root.Keys() // each once, the write keys first
 	unwritten := make(map[string]bool, len(write))

@@ -170,8 +170,8 @@ func (h *Hold) enter(ctx context.Context, r *request) (sight, error) {
 			return s, errLost
 		case r.opt.Fenced && c.root.Fence() == 0:
 			return s, fmt.Errorf("this owner holds a key without a number, Options.Fenced: %w", errors.ErrUnsupported)
-		case r.opt.Replicas > c.copies:
-			return s, fmt.Errorf("this owner holds a key on %d replicas, Options.Replicas: %w", c.copies, errors.ErrUnsupported)
+		case r.opt.Replicas > c.replicas:
+			return s, fmt.Errorf("this owner holds a key on %d replicas, Options.Replicas: %w", c.replicas, errors.ErrUnsupported)
 		}
 		settled = settled && c.sufficesLocked(r.ttl) && (c.renewed || !r.opt.Watchdog)
 	}

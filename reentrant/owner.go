@@ -152,13 +152,17 @@ func (o *owner) unpinLocked(entries []*entry) (idle []freeing) {
 	}
 	for i := range idle {
 		f := &idle[i]
-		if f.all = f.carrier.live == 0; f.all {
-			f.entries, f.carrier.done = f.carrier.entries, f.done
+		c := f.carrier
+		if f.all = c.live == 0; f.all {
+			f.entries, c.done = c.entries, f.done
 		} else {
-			f.carrier.entries = slices.DeleteFunc(f.carrier.entries, func(e *entry) bool { return e.holds == 0 })
+			c.parting.Add(1)
 		}
 		for _, e := range f.entries {
 			delete(o.entries, e.place)
+		}
+		if !f.all {
+			c.entries = slices.DeleteFunc(c.entries, func(e *entry) bool { return o.entries[e.place] != e })
 		}
 		o.occupyLocked(f.places(), f.done)
 	}
@@ -218,6 +222,7 @@ func (o *owner) free(ctx context.Context, idle []freeing) error {
 func (f *freeing) release(ctx context.Context) (err error) {
 	c := f.carrier
 	if f.all {
+		c.parting.Wait() // or they would find it released
 		c.keeper.stop()
 		err = c.root.Release(ctx)
 		c.keeper.wait()
@@ -226,6 +231,7 @@ func (f *freeing) release(ctx context.Context) (err error) {
 		for i, e := range f.entries {
 			keys[i] = e.place.key
 		}
+		defer c.parting.Done()
 		err = c.root.ReleaseKeys(ctx, keys...)
 	}
 	if errors.Is(err, redislock.ErrLockNotHeld) {

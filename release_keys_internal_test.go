@@ -1,0 +1,161 @@
+package redislock
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/seed-14de3678/redislock/internal/redistest"
+)
+
+// A renewal that was under way when keys were freed says that they are lost, and nothing else.
+func TestRenewalAroundReleaseKeys(t *testing.T) {
+	rdb := redistest.StartMini(t).Client(t)
+	client := New(rdb)
+	t.Cleanup(client.Close)
+	lock, err := client.Obtain(t.Context(), []string{"a", "b", "c"}, time.Minute, &Options{Watchdog: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	renew := func() func() {
+		lock.mu.Lock()
+		c := lock.watch.renewalLocked()
+		lock.mu.Unlock()
+		return func() {
+			c.done = make(chan struct{}, 1)
+			client.transport.do(t.Context(), c, 0)
+			c.then(c)
+		}
+	}
+	late := renew()
+	if err := lock.ReleaseKeys(t.Context(), "a"); err != nil {
+		t.Fatal(err)
+	}
+	late()
+	if lock.isLost() {
+		t.Fatalf("lost: %v", lock.whyLost())
+	}
+	late = renew()
+	if err := rdb.Del(t.Context(), "b").Err(); err != nil {
+		t.Fatal(err)
+	}
+	if err := lock.ReleaseKeys(t.Context(), "c"); err != nil {
+		t.Fatal(err)
+	}
+	late()
+	if !lock.isLost() {
+		t.Error("the loss of a key that was not freed was not told")
+	}
+}
+
+// Those who free keys and those who look for claims on them take two mutexes.
+func TestReleaseKeysAndClaims(t *testing.T) {
+	t.Parallel()
+	client := New(redistest.Shared(t, redistest.Redis).Client(t))
+	t.Cleanup(client.Close)
+	token, keys := t.Name(), make([]string, 200)
+	for i := range keys {
+		keys[i] = t.Name() + string(rune('0'+i))
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	freed := make(chan error, 1)
+	go func() {
+		var err error
+		for round := 0; round < 10 && err == nil; round++ {
+			var lock *Lock
+			if lock, err = client.Obtain(ctx, keys, time.Minute, &Options{Token: token}); err != nil {
+				break
+			}
+			for _, key := range keys {
+				if failed := lock.ReleaseKeys(ctx, key); failed != nil {
+					err = failed
+				}
+			}
+		}
+		freed <- err
+	}()
+	for deadline := time.After(30 * time.Second); ; {
+		select {
+		case err := <-freed:
+			if err != nil {
+				t.Error(err)
+			}
+			return
+		case <-deadline:
+			t.Fatal("they wait for each other")
+		default:
+			looks := make(chan struct{})
+			go func() {
+				client.claims.done(token, client.claims.clear(token, []string{"another"}), moment{})
+				close(looks)
+			}()
+			select {
+			case <-looks:
+			case <-deadline:
+				t.Fatal("they wait for each other")
+			}
+		}
+	}
+}
+
+// A claim covers what the lock has: what was freed a clean-up may take.
+func TestReleaseKeysReducesClaim(t *testing.T) {
+	client := New(redistest.StartMini(t).Client(t))
+	t.Cleanup(client.Close)
+	lock, err := client.Obtain(t.Context(), []string{"a", "b", "c"}, time.Minute, &Options{Token: t.Name()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, key := range []string{"b", "a"} {
+		if err := lock.ReleaseKeys(t.Context(), key); err != nil {
+			t.Fatal(err)
+		}
+		clearing := client.claims.clear(lock.owner(), []string{"a", "b", "c"})
+		client.claims.done(lock.owner(), clearing, moment{})
+		if clearing == nil || len(clearing.keys) != i+1 {
+			t.Errorf("got %v to be cleared up, want what was freed", clearing)
+		}
+	}
+}
+
+// A server may run what the user may not ask its replicas about: then it is done, and nobody knows
+// where.
+func TestNeverReplicated(t *testing.T) {
+	refused := reply("NOPERM User app has no permissions to run the 'wait' command")
+	c := &call{script: refreshScript, err: refused, ack: ack{wanted: 1, never: refused}}
+	for operation, want := range map[string]bool{"refresh": true, "obtain": false} {
+		if err := fault(operation, keySet{keys: []string{"a"}}, c); errors.Is(err, ErrUnknownOutcome) != want {
+			t.Errorf("got error %v", err)
+		}
+	}
+}
+
+// At most so many batches wait for replicas: the connections are those of everybody.
+func TestReplicasLeaveConnections(t *testing.T) {
+	t.Parallel()
+	rdb := redistest.Start(t, redistest.Redis).Client(t, func(o *redis.Options) { o.PoolSize = 20 })
+	client := New(rdb)
+	t.Cleanup(client.Close)
+	done, n := make(chan struct{}, 100), 0
+	most := uint32(0)
+	for n < 60 {
+		n++
+		go func(key string) {
+			_, _ = client.Obtain(t.Context(), []string{key}, time.Minute, &Options{Replicas: 1})
+			done <- struct{}{}
+		}(t.Name() + string(rune('0'+n)))
+		time.Sleep(10 * time.Millisecond)
+		stats := rdb.PoolStats()
+		most = max(most, stats.TotalConns-stats.IdleConns)
+	}
+	for range n {
+		<-done
+	}
+	if most > underWay+2 { // one of a clean-up, one that is being opened
+		t.Errorf("%d connections were in use", most)
+	}
+}

@@ -1,0 +1,112 @@
+package redislock_test
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/redistest"
+)
+
+// Who can wait for replicas a moment only is not kept waiting by those who can for a second.
+func TestReplicasPatience(t *testing.T) {
+	t.Parallel()
+	client := newClient(t, redistest.Start(t, redistest.Redis).Client(t)) // it has none
+	done := make(chan error, 4)
+	for i := range cap(done) {
+		go func() {
+			_, err := client.Obtain(t.Context(), []string{fmt.Sprint("long", i)}, long, &redislock.Options{Replicas: 1})
+			done <- err
+		}()
+	}
+	time.Sleep(20 * time.Millisecond) // they are under way
+	_, err := client.Obtain(t.Context(), []string{"short"}, 40*time.Millisecond, &redislock.Options{Replicas: 1})
+	wantIs(t, err, redislock.ErrNotReplicated)
+	if n := len(done); n > 0 {
+		t.Errorf("%d of those who wait for a second have had their answer before", n)
+	}
+	for range cap(done) {
+		wantIs(t, <-done, redislock.ErrNotReplicated)
+	}
+}
+
+// A valued client is no pointer, and cannot be compared.
+type valued struct {
+	*redis.Client
+	_ []string
+}
+
+// A wrapped client has the read time-out of what it wraps: replicas are waited for half as long, and
+// what was answered meanwhile counts.
+func TestReplicasOfWrappedClient(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t, redistest.Redis) // it has no replicas
+	short := func(o *redis.Options) { o.MaxRetries, o.ReadTimeout = -1, 300*time.Millisecond }
+	plain := newClient(t, server.Client(t))
+	holder := must[*redislock.Lock](t)(plain.Obtain(t.Context(), []string{"held"}, long, nil))
+	client := newClient(t, valued{Client: server.Client(t, short)})
+	_, err := client.Obtain(t.Context(), []string{"held"}, long, &redislock.Options{Replicas: 1})
+	wantConflict(t, err, "held", redislock.ModeWrite)
+	_, err = client.Obtain(t.Context(), []string{"free"}, long, &redislock.Options{Replicas: 1})
+	wantIs(t, err, redislock.ErrNotReplicated)
+	noError(t, holder.Release(t.Context()))
+}
+
+// join adds a master without slots, and a replica of it, to a Cluster.
+func join(t *testing.T, s *shards) *redistest.Server {
+	t.Helper()
+	args := []string{"--cluster-enabled", "yes", "--cluster-config-file", "nodes.conf", "--cluster-node-timeout", "5000"}
+	master, replica := redistest.Start(t, redistest.Redis, args...), redistest.Start(t, redistest.Redis, args...)
+	ctx, to, copies := t.Context(), master.Client(t), replica.Client(t)
+	for _, node := range s.Nodes() {
+		for _, one := range []*redistest.Server{master, replica} {
+			noError(t, node.Client(t).ClusterMeet(ctx, "127.0.0.1", strconv.Itoa(one.Port())).Err())
+		}
+	}
+	id := must[string](t)(to.Do(ctx, "CLUSTER", "MYID").Text())
+	eventually(t, 20*time.Second, "they have met", func() bool { return copies.ClusterReplicate(ctx, id).Err() == nil })
+	for _, node := range s.Nodes() {
+		rdb := node.Client(t)
+		eventually(t, 20*time.Second, "everybody knows", func() bool { return strings.Contains(rdb.ClusterNodes(ctx).Val(), id) })
+	}
+	eventually(t, 20*time.Second, "the replica follows", func() bool {
+		return strings.Contains(to.ClusterInfo(ctx).Val(), "cluster_state:ok") &&
+			strings.Contains(to.Info(ctx, "replication").Val(), "state=online")
+	})
+	return master
+}
+
+// The first slot of a new master: who asks for a key there is sent to a node that has no slots yet.
+func TestReplicasMoveToNewMaster(t *testing.T) {
+	t.Parallel()
+	s := newShards(t, 1)
+	master := join(t, s)
+	client, tag := s.client(t), "{"+t.Name()+"}"
+	lock := must[*redislock.Lock](t)(client.Obtain(t.Context(), []string{tag}, 10*time.Second, &redislock.Options{
+		Replicas: 1, Watchdog: true, RetryStrategy: redislock.LinearBackoff(10 * time.Millisecond),
+	}))
+	held := lock.Context(t.Context())
+	from, to := s.MasterOf(tag).Client(t), master.Client(t)
+	slot := must[int64](t)(from.ClusterKeySlot(t.Context(), tag).Result())
+	fromID := must[string](t)(from.Do(t.Context(), "CLUSTER", "MYID").Text())
+	toID := must[string](t)(to.Do(t.Context(), "CLUSTER", "MYID").Text())
+	noError(t, to.Do(t.Context(), "CLUSTER", "SETSLOT", slot, "IMPORTING", fromID).Err())
+	noError(t, from.Do(t.Context(), "CLUSTER", "SETSLOT", slot, "MIGRATING", toID).Err())
+	noError(t, from.Do(t.Context(), "MIGRATE", "127.0.0.1", master.Port(), "", 0, 5000, "KEYS", tag).Err())
+
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	eventually(t, 20*time.Second, "a lease counts", func() bool { return lock.Refresh(ctx, 10*time.Second) == nil })
+	if isDone(held) {
+		t.Errorf("lost: %v", context.Cause(held))
+	}
+	noError(t, to.Do(t.Context(), "CLUSTER", "SETSLOT", slot, "NODE", toID).Err())
+	noError(t, from.Do(t.Context(), "CLUSTER", "SETSLOT", slot, "NODE", toID).Err())
+	noError(t, lock.Release(t.Context()))
+}
