@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -153,6 +154,7 @@ func TestReplicasKilled(t *testing.T) {
 		const enough = 300
 		client, had := r.client(t), make(chan *redislock.Lock, 2*enough)
 		var wg sync.WaitGroup
+		var killed atomic.Bool
 		for g := range 16 {
 			wg.Go(func() {
 				for i := range cap(had) / 16 {
@@ -160,13 +162,14 @@ func TestReplicasKilled(t *testing.T) {
 					switch {
 					case err == nil:
 						had <- lock
-					case !errors.Is(err, redislock.ErrNotReplicated):
-						return // it was killed
+					case killed.Load() || !errors.Is(err, redislock.ErrNotReplicated):
+						return
 					}
 				}
 			})
 		}
 		eventually(t, 30*time.Second, "there are many locks", func() bool { return len(had) >= enough })
+		killed.Store(true)
 		r.former.Kill()
 		heir := r.await().Client(t)
 		wg.Wait()

@@ -75,9 +75,11 @@ func TestReplicas(t *testing.T) {
 	} {
 		for write := range n + 1 {
 			t.Run(fmt.Sprint(name, " ", write), func(t *testing.T) {
+				ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+				defer cancel()
 				patient := kind
 				patient.RetryStrategy = redislock.LinearBackoff(10 * time.Millisecond)
-				lock := must[*redislock.Lock](t)(m.client.ObtainMixed(t.Context(), keys[:write], keys[write:], long, acked(n, patient)))
+				lock := must[*redislock.Lock](t)(m.client.ObtainMixed(ctx, keys[:write], keys[write:], long, acked(n, patient)))
 				for _, replica := range m.replicas {
 					if got := must[int64](t)(replica.Client(t).Exists(t.Context(), keys...).Result()); got != 2 {
 						t.Errorf("a replica has %d of the keys, want 2", got)
@@ -94,7 +96,7 @@ func TestReplicas(t *testing.T) {
 				lock, err := m.client.ObtainMixed(t.Context(), keys[:write], keys[write:], 400*time.Millisecond, acked(n, kind))
 				wantUnreplicated(t, lock, err)
 				m.freedSoon(t, keys...)
-				noError(t, must[*redislock.Lock](t)(m.client.ObtainMixed(t.Context(), keys[:write], keys[write:], long, acked(n-1, patient))).Release(t.Context()))
+				noError(t, must[*redislock.Lock](t)(m.client.ObtainMixed(ctx, keys[:write], keys[write:], long, acked(n-1, patient))).Release(t.Context()))
 				m.freedSoon(t, keys...)
 			})
 			caughtUp(t, m.rdb, n)
