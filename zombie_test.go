@@ -125,6 +125,9 @@ func zombie(t *testing.T, r *realm, sleeps time.Duration) {
 	} else {
 		eventually(t, 60*time.Second, "the watched lock is lost", func() bool { return isDone(h.held) })
 		wantIs(t, context.Cause(h.held), redislock.ErrLockLost)
+		if h.watched.Deadline().After(h.stopped.Add(zombieLease)) {
+			t.Error("a renewal counted that only the old primary knows of")
+		}
 	}
 
 	r.demoted(t)
