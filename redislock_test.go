@@ -25,7 +25,10 @@ var (
 	eventually = check.Eventually
 )
 
-func must[T any](t *testing.T) func(T, error) T { return check.Must[T](t) }
+func must[T any](t *testing.T) func(T, error) T {
+	t.Helper()
+	return check.Must[T](t)
+}
 
 func TestMain(m *testing.M) { redistest.Main(m) }
 

@@ -34,9 +34,15 @@ func TestRenewalAroundReleaseKeys(t *testing.T) {
 	if err := lock.ReleaseKeys(t.Context(), "a"); err != nil {
 		t.Fatal(err)
 	}
+	before := lock.Deadline()
 	late()
 	if lock.isLost() {
 		t.Fatalf("lost: %v", lock.whyLost())
+	}
+	for end := time.Now().Add(3 * time.Second); !lock.Deadline().After(before); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("the next renewal, of what is left, did not follow at once")
+		}
 	}
 	late = renew()
 	if err := rdb.Del(t.Context(), "b").Err(); err != nil {
@@ -140,9 +146,9 @@ func TestReplicasLeaveConnections(t *testing.T) {
 	rdb := redistest.Start(t, redistest.Redis).Client(t, func(o *redis.Options) { o.PoolSize = 20 })
 	client := New(rdb)
 	t.Cleanup(client.Close)
-	done, n := make(chan struct{}, 100), 0
+	done, n := make(chan struct{}, 200), 0
 	most := uint32(0)
-	for n < 60 {
+	for n < 200 {
 		n++
 		go func(key string) {
 			_, _ = client.Obtain(t.Context(), []string{key}, time.Minute, &Options{Replicas: 1})

@@ -23,7 +23,10 @@ var (
 	wantIs  = check.Is
 )
 
-func must[T any](t *testing.T) func(T, error) T { return check.Must[T](t) }
+func must[T any](t *testing.T) func(T, error) T {
+	t.Helper()
+	return check.Must[T](t)
+}
 
 func TestMain(m *testing.M) { redistest.Main(m) }
 
