@@ -79,10 +79,10 @@
 // With [redislock.Options].Fenced each node gives a number, the lock has the greatest of them, and
 // that one is written back to a majority before Obtain returns; if it cannot be, the lock is not
 // obtained. The next lock has a majority as well, so it has a node that knows the number, and gives
-// a greater one. So numbers grow for each key as long as one node of any two majorities remembers:
-// servers of a minority may lose what they have stored. If more of them lose it numbers still grow
-// while the clocks of the servers are not further back than the time since the last number that is
-// lost. They do not grow for those who obtain without Fenced, nor across two sets of servers.
+// a greater one: numbers grow for each key. That holds while all servers keep what they have stored.
+// One that loses it begins anew at its clock, and if it was the only node that two majorities had in
+// common, the number is greater only if no clock was ahead of it by more than the time in between. So
+// keep clocks together, and numbers on disk. Numbers of other servers cannot be compared.
 //
 // # The price of a quarantine
 //

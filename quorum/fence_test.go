@@ -77,6 +77,7 @@ func TestFenceOfReaders(t *testing.T) {
 	w.ahead(t, 0, time.Hour)
 	other := w.block(t, "k", long, 2)
 	one := must[*quorum.Lock](t)(w.client.ObtainRead(t.Context(), []string{"k"}, long, fenced))
+	w.settled(t)
 	noError(t, other[0].Release(t.Context()))
 	w.ahead(t, 2, time.Minute)
 	two := must[*quorum.Lock](t)(w.client.ObtainRead(t.Context(), []string{"k"}, long, fenced))

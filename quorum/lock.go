@@ -53,9 +53,9 @@ func (l *Lock) Metadata() string { return l.any.Metadata() }
 
 // Fence returns the fencing number of the lock; 0 if it was obtained without
 // [redislock.Options].Fenced. It is the greatest of those that the nodes have given, and a majority
-// has it stored since, before Obtain returned. So it is greater than that of every lock before it
-// that had one of its keys, as long as of the nodes of each majority one keeps what is stored, or
-// has a clock that has not gone back: see the comment of the package.
+// had it stored before Obtain returned. So it is greater than that of every lock before it that had
+// one of its keys, as long as the servers keep what they have stored, or their clocks agree: see
+// the comment of the package.
 func (l *Lock) Fence() int64 { return l.number }
 
 // Nodes returns how many of the nodes hold the lock, as far as is known.

@@ -106,6 +106,36 @@ func TestRefresh(t *testing.T) {
 		w.wantHolders(t, "k", 1)
 	})
 
+	t.Run("a minority does not move the deadline", func(t *testing.T) {
+		t.Parallel()
+		w := relayedWorld(t, 5)
+		lock := w.obtain(t, long, nil)
+		noError(t, lock.Refresh(t.Context(), long)) // the scripts are where they are needed
+		first := lock.Deadline()
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		w.hold(0, 1, 2)
+		before := w.count("refreshed", 3) + w.count("refreshed", 4)
+		go func() {
+			for w.count("refreshed", 3)+w.count("refreshed", 4) < before+2 {
+				time.Sleep(time.Millisecond)
+			}
+			cancel()
+		}()
+		err := lock.Refresh(ctx, 3*long)
+		wantOnly(t, err, redislock.ErrUnknownOutcome)
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("got error %v, want %v", err, context.Canceled)
+		}
+		if got := lock.Deadline(); got.After(first.Add(soon)) {
+			t.Errorf("got deadline %v after %v", got, first)
+		}
+		w.release(0, 1, 2)
+		eventually(t, "a majority does", func() bool { return lock.Deadline().After(first.Add(long)) })
+		noError(t, lock.Release(t.Context()))
+		w.wantHolders(t, "k", 0)
+	})
+
 	t.Run("on a context that has ended nothing is asked", func(t *testing.T) {
 		t.Parallel()
 		w := newWorld(t, 3)
@@ -177,7 +207,7 @@ func TestRelease(t *testing.T) {
 }
 
 func TestLoss(t *testing.T) {
-	const ttl = 600 * time.Millisecond
+	const ttl = brisk
 
 	t.Run("the watchdog renews", func(t *testing.T) {
 		t.Parallel()
@@ -187,7 +217,7 @@ func TestLoss(t *testing.T) {
 		select {
 		case <-held.Done():
 			t.Log("the machine was too slow")
-		case <-time.After(3 * ttl): // real server-side expiry
+		case <-time.After(2 * ttl): // real server-side expiry
 			w.wantHolders(t, "k", 5)
 			noError(t, lock.Release(t.Context()))
 		}
@@ -207,7 +237,7 @@ func TestLoss(t *testing.T) {
 	t.Run("the watchdog finds out about a majority", func(t *testing.T) {
 		t.Parallel()
 		w := newWorld(t, 5)
-		lock := w.obtain(t, 3*ttl, &redislock.Options{Watchdog: true})
+		lock := w.obtain(t, ttl, &redislock.Options{Watchdog: true})
 		held := lock.Context(t.Context())
 		w.steal(t, 0, 1, 2)
 		wantLost(t, held)
@@ -246,7 +276,7 @@ func TestWith(t *testing.T) {
 	}
 	w.wantHolders(t, "k", 0)
 
-	err = w.client.With(t.Context(), []string{"k"}, time.Second, nil, func(ctx context.Context) error {
+	err = w.client.With(t.Context(), []string{"k"}, brisk, nil, func(ctx context.Context) error {
 		w.wantHolders(t, "k", 3)
 		w.steal(t, 0, 1, 2)
 		wantLost(t, ctx)

@@ -16,7 +16,7 @@ import (
 // Obtain takes the write locks of all keys for ttl, if a majority of the nodes grants all of them.
 //
 // It asks all nodes at once, and again as often as the RetryStrategy of its options says, and
-// returns at the latest a little more than 100 ms after ctx has ended. The options are those of
+// returns at the latest some 300 ms after ctx has ended. The options are those of
 // [redislock.Client.Obtain], with these differences:
 //
 //   - RetryStrategy: what was granted is released before each wait. It is called once for each

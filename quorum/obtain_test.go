@@ -127,7 +127,7 @@ func TestArguments(t *testing.T) {
 		rdb.AddHook(&sent)
 		nodes = append(nodes, redislock.New(rdb, redislock.WithMaxKeys(2)))
 	}
-	client := must[*quorum.Client](t)(quorum.New(nodes))
+	client := must[*quorum.Client](t)(quorum.New(nodes, quorum.WithNodeTimeout(long)))
 	for _, test := range []struct {
 		name string
 		keys []string
@@ -154,7 +154,7 @@ func TestArguments(t *testing.T) {
 	if n := sent.n.Load(); n != 0 {
 		t.Errorf("%d commands were sent", n)
 	}
-	lock := must[*quorum.Lock](t)(client.Obtain(t.Context(), []string{"k"}, time.Second, nil))
+	lock := must[*quorum.Lock](t)(client.Obtain(t.Context(), []string{"k"}, long, nil))
 	wantNodes(t, lock, 3)
 	before := sent.n.Load()
 	for _, ttl := range []time.Duration{-1, 0, 366 * 24 * time.Hour} {

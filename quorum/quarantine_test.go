@@ -16,6 +16,7 @@ func forgetful(t *testing.T, w *world, ttl time.Duration) *quorum.Lock {
 	other := w.block(t, "k", long, 2)
 	retry := &redislock.Options{RetryStrategy: redislock.LinearBackoff(50 * time.Millisecond)}
 	lock := must[*quorum.Lock](t)(w.client.Obtain(t.Context(), []string{"k"}, ttl, retry))
+	w.settled(t)
 	wantNodes(t, lock, 2)
 	noError(t, other[0].Release(t.Context()))
 	w.servers[1].Restart()
@@ -104,6 +105,7 @@ func TestClockJump(t *testing.T) {
 	w.client = w.newClient(t)
 	other := w.block(t, "k", long, 2)
 	lock := must[*quorum.Lock](t)(w.client.Obtain(t.Context(), []string{"k"}, long, fenced))
+	w.settled(t)
 	noError(t, other[0].Release(t.Context()))
 	_, err := w.client.Obtain(t.Context(), []string{"k"}, long, fenced)
 	wantOnly(t, err, redislock.ErrNotObtained)

@@ -12,6 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/check"
 	"github.com/seed-14de3678/redislock/internal/redistest"
 	"github.com/seed-14de3678/redislock/quorum"
 )
@@ -21,7 +22,7 @@ func TestMain(m *testing.M) { redistest.Main(m) }
 const (
 	long     = time.Minute      // a ttl that does not end within a test
 	soon     = 20 * time.Second // longer than anything takes that has to come
-	patience = 2 * time.Second  // a node time-out that a server that works keeps to
+	patience = 3 * time.Second  // a node time-out that a server that works keeps to
 )
 
 // A world is what one scenario has: servers, each with a node, and a Client of all of them. What
@@ -108,6 +109,7 @@ func (w *world) newNode(t *testing.T, i int, rdb redis.Scripter) *redislock.Clie
 
 func (w *world) newClient(t *testing.T, opts ...quorum.Option) *quorum.Client {
 	t.Helper()
+	opts = append([]quorum.Option{quorum.WithNodeTimeout(long)}, opts...) // that is no test of how fast the machine is
 	client := must[*quorum.Client](t)(quorum.New(w.nodes, opts...))
 	t.Cleanup(client.Close)
 	return client
@@ -118,6 +120,19 @@ func (w *world) count(what string, i int) int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.counts[fmt.Sprint(what, " ", i)]
+}
+
+// settled waits until all nodes have answered equally often: nobody is late.
+func (w *world) settled(t *testing.T) {
+	t.Helper()
+	eventually(t, "all nodes have answered", func() bool {
+		for i := range w.nodes {
+			if w.count("obtained", i)+w.count("refused", i) != w.count("obtained", 0)+w.count("refused", 0) {
+				return false
+			}
+		}
+		return true
+	})
 }
 
 // block has somebody else hold a key at some nodes.
@@ -157,21 +172,10 @@ func wantNodes(t *testing.T, lock *quorum.Lock, n int) {
 
 func must[T any](t *testing.T) func(T, error) T {
 	t.Helper()
-	return func(v T, err error) T {
-		t.Helper()
-		if err != nil {
-			t.Fatalf("unexpected error: %v", err)
-		}
-		return v
-	}
+	return check.Must[T](t)
 }
 
-func noError(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatalf("unexpected error: %v", err)
-	}
-}
+var noError = check.NoError
 
 // wantOnly checks that the error is the target, and none of the other facts.
 func wantOnly(t *testing.T, err, target error) {
@@ -204,11 +208,7 @@ func wantLost(t *testing.T, held context.Context) { //nolint:revive // t comes f
 // eventually waits until a state that comes by itself is there.
 func eventually(t *testing.T, what string, state func() bool) {
 	t.Helper()
-	for end := time.Now().Add(soon); !state(); time.Sleep(2 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("not within %v: %s", soon, what)
-		}
-	}
+	check.Eventually(t, soon, what, state)
 }
 
 // A tally counts the commands that a client sends.

@@ -16,7 +16,8 @@ import (
 //
 // It does its work also if ctx has ended already, or ends meanwhile: then it returns 100 ms later. It
 // waits for the nodes no longer than the node time-out, and not for those that are suspected, if the
-// others are enough. A nil lock holds nothing: [redislock.ErrLockNotHeld].
+// others are enough; it does wait for those that have not answered the Obtain yet. A nil lock holds
+// nothing: [redislock.ErrLockNotHeld].
 func (l *Lock) Release(ctx context.Context) error {
 	if l == nil {
 		return fmt.Errorf("quorum: release: %w", redislock.ErrLockNotHeld)
@@ -32,6 +33,9 @@ func (l *Lock) Release(ctx context.Context) error {
 	tell()
 	r := l.free(ctx, locks, &w, false)
 	r.wait(ctx, wait)
+	// What is granted late is released by then, too. Otherwise it could land after the release, when
+	// the caller asks for the keys again, and be in the way.
+	l.first.await(ctx, l.first.quiet, wait)
 	switch {
 	case gone:
 		return l.notHeld("release")
