@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"time"
 )
 
 // Move is a slot of a [Cluster] on its way from one master to another. Until Finish
@@ -82,12 +83,25 @@ func (m *Move) must(err error) {
 func (c *Cluster) FailOver(master *Server) *Server {
 	c.tb.Helper()
 	heir := c.ReplicaOf(master)
-	if err := c.memberOf(heir).admin.ClusterFailover(c.tb.Context()).Err(); err != nil {
-		c.tb.Fatalf("redistest: fail over port %d: %v", master.Port(), err)
+	m, asked := c.memberOf(heir), time.Time{}
+	err := until(formTimeout, func() error {
+		if time.Since(asked) > failoverTimeout {
+			asked = time.Now()
+			if err := m.admin.ClusterFailover(c.tb.Context()).Err(); err != nil {
+				return err
+			}
+		}
+		return m.ownsSlots(c.tb.Context())
+	})
+	if err != nil {
+		c.tb.Fatalf("redistest: fail over port %d to %d: %v", master.Port(), m.Port(), err)
 	}
-	c.AwaitMaster(heir)
 	return heir
 }
+
+// failoverTimeout is when a replica gives up a fail-over for which it was not given enough votes: it
+// is asked again, for masters do not vote twice within a short time.
+const failoverTimeout = 6 * time.Second
 
 // AwaitMaster returns when a replica, whose master was killed perhaps, has taken its
 // place.
