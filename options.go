@@ -53,10 +53,11 @@ type Options struct {
 	Fenced bool
 
 	// Replicas is how many replicas have to have the lock before it counts, and each new lease after
-	// it, of the watchdog too. They are waited for (WAIT) for a quarter of the ttl, a second, and half
-	// of the read time-out of the Redis client at most, each time that Redis is asked. If fewer have acknowledged by then, an Obtain
-	// has not obtained, gives back what it took, and asks again if its strategy says so, keeping the
-	// keys meanwhile; a renewal does not count. The error is an [ErrNotReplicated].
+	// it, of the watchdog too. Each time that Redis is asked they are waited for (WAIT): for a quarter
+	// of the ttl, a second, and half of the read time-out of the Redis client at most. If fewer have
+	// acknowledged by then, an Obtain has not obtained, gives back what it took, and asks again if its
+	// strategy says so, keeping the keys meanwhile; a renewal does not count. The error is an
+	// [ErrNotReplicated].
 	//
 	// Set it to the number of replicas that are configured for each primary, not to that of those
 	// which are there, and not to less: only if every replica has the lock, every one that may be
