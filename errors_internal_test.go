@@ -1,17 +1,13 @@
 package redislock
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
-	"math"
 	"net"
 	"os"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -73,7 +69,6 @@ var serverErrors = []struct {
 	{reply("UNBLOCKED force unblock from blocking operation, instance state changed (master -> replica?)"), unknown, ErrUnknownOutcome},
 	{reply("ERR unknown command 'evalsha', with args beginning with: '4e6d2b1f0c9a8b7d6e5f4a3b2c1d0e9f8a7b6c5d' '1' 'k' '" + marked + "' "), final, nil},
 	{reply("redis: nil"), final, nil},
-
 	{io.EOF, unknown, ErrUnknownOutcome},
 	{io.ErrUnexpectedEOF, unknown, ErrUnknownOutcome},
 	{&net.OpError{Op: "read", Err: os.ErrDeadlineExceeded}, unknown, ErrUnknownOutcome},
@@ -351,218 +346,5 @@ func TestOutOfMemoryReleases(t *testing.T) {
 	}
 	if n := rdb.DBSize(t.Context()).Val(); n != 0 {
 		t.Errorf("%d keys are left", n)
-	}
-}
-
-// logged keeps what is logged. It is safe for concurrent use.
-type logged struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (l *logged) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(p)
-}
-
-func (l *logged) logger() *slog.Logger {
-	return slog.New(slog.NewTextHandler(l, &slog.HandlerOptions{Level: slog.LevelDebug}))
-}
-
-func (l *logged) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.String()
-}
-
-func (l *logged) wantNone(t *testing.T, secret string) {
-	t.Helper()
-	if text := l.String(); strings.Contains(text, secret) {
-		t.Errorf("%q is in the log:\n%s", secret, text)
-	}
-}
-
-// Tokens are bearer secrets: none in an error, in the log, or in what Inspect tells.
-func TestTokensAreNotTold(t *testing.T) {
-	t.Parallel()
-	b := redistest.Shared(t, redistest.Redis)
-	relay := redistest.NewRelay(t, b.Addr())
-	direct := b.Client(t)
-	var log logged
-	var mu sync.Mutex
-	var told []error
-	tell := func(errs ...error) {
-		mu.Lock()
-		defer mu.Unlock()
-		told = append(told, errs...)
-	}
-	hook := func(_ context.Context, e Event) { tell(e.Err) }
-	client := New(relay.Client(t, func(o *redis.Options) { o.MaxRetries, o.ReadTimeout = -1, 100*time.Millisecond }),
-		WithLogger(log.logger()), WithHooks(Hooks{Obtained: hook, Refused: hook, Refreshed: hook, Lost: hook, Released: hook}))
-	t.Cleanup(client.Close)
-	ctx, keys := t.Context(), []string{t.Name()}
-	obtain := func(token string) *Lock {
-		lock, err := client.Obtain(ctx, keys, time.Minute, &Options{Token: token, Watchdog: true})
-		tell(err)
-		return lock
-	}
-
-	lock := obtain(marked)
-	_ = obtain(marked + "-other") // refused
-	states, err := client.Inspect(ctx, keys...)
-	tell(err, fmt.Errorf("%+v", states))
-	tell(lock.Downgrade(ctx))
-	_, err = client.Obtain(ctx, keys, time.Minute, &Options{Token: marked + "-other"})
-	tell(err)
-	states, err = client.Inspect(ctx, keys...)
-	tell(err, fmt.Errorf("%+v", states))
-	direct.Del(ctx, keys...)
-	tell(lock.Refresh(ctx, time.Minute), lock.Release(ctx)) // lost
-	_, err = lock.TTL(ctx)
-	tell(err)
-	direct.HSet(ctx, keys[0], marked, marked)
-	_ = obtain(marked) // foreign
-	direct.Del(ctx, keys...)
-	_, err = client.Obtain(ctx, keys, time.Minute, &Options{Token: marked + "|"})
-	tell(err)
-	_, err = client.Attach(keys, marked+"|").TTL(ctx)
-	tell(err)
-	relay.DropReplies(true)
-	_ = obtain(marked) // unknown
-	relay.DropReplies(false)
-	client.Close()
-
-	mu.Lock()
-	defer mu.Unlock()
-	for _, err := range told {
-		if err != nil && strings.Contains(err.Error(), marked) {
-			t.Errorf("a token is told: %v", err)
-		}
-	}
-	if len(log.String()) == 0 {
-		t.Error("nothing was logged, want the loss at least")
-	}
-	log.wantNone(t, marked)
-}
-
-// hostile is a redis.Scripter that answers what no script of ours does.
-type hostile struct{ answers func() (any, error) }
-
-func (h hostile) Eval(ctx context.Context, _ string, _ []string, _ ...any) *redis.Cmd {
-	cmd := redis.NewCmd(ctx)
-	v, err := h.answers()
-	cmd.SetVal(v)
-	cmd.SetErr(err)
-	return cmd
-}
-
-func (h hostile) EvalSha(ctx context.Context, _ string, _ []string, _ ...any) *redis.Cmd {
-	return h.Eval(ctx, "", nil)
-}
-
-func (h hostile) EvalRO(ctx context.Context, _ string, _ []string, _ ...any) *redis.Cmd {
-	return h.Eval(ctx, "", nil)
-}
-
-func (h hostile) EvalShaRO(ctx context.Context, _ string, _ []string, _ ...any) *redis.Cmd {
-	return h.Eval(ctx, "", nil)
-}
-
-func (h hostile) ScriptExists(ctx context.Context, _ ...string) *redis.BoolSliceCmd {
-	return redis.NewBoolSliceCmd(ctx)
-}
-
-func (h hostile) ScriptLoad(ctx context.Context, _ string) *redis.StringCmd {
-	return redis.NewStringCmd(ctx)
-}
-
-// hostileReplies are none that obtain.lua or rw.lua can send, other than the refusals in them.
-func hostileReplies() []any {
-	const huge = int64(math.MaxInt64)
-	return []any{
-		nil, int64(-1), int64(2), huge, int64(math.MinInt64), "1", "OK", 1.0, true,
-		struct{}{},
-		map[any]any{"1": 1},
-		[]any{},
-		[]any{nil},
-		[]any{"1"},
-		[]any{int64(2)},
-		[]any{int64(0)},
-		[]any{int64(0), int64(1)},
-		[]any{int64(1), int64(1)},
-		[]any{int64(1), "extra"},
-		[]any{int64(0), int64(1), "write"},
-		[]any{int64(0), int64(1), "write", int64(5)},
-		[]any{int64(0), int64(0), "write", int64(5), ""},
-		[]any{int64(0), int64(2), "write", int64(5), ""},
-		[]any{int64(0), huge, "write", int64(5), ""},
-		[]any{int64(0), int64(-1), "write", int64(5), ""},
-		[]any{int64(0), int64(1), int64(1), int64(5), ""},
-		[]any{int64(0), int64(1), "write", "5", ""},
-		[]any{int64(0), int64(1), "write", huge, ""},
-		[]any{int64(0), int64(1), "write", int64(math.MinInt64), ""},
-		[]any{int64(0), int64(1), "write", int64(5), nil},
-		[]any{int64(0), int64(1), "write", int64(5), "", "extra"},
-		[]any{int64(-1)},
-		[]any{int64(-1), int64(0)},
-		[]any{int64(-1), huge},
-		[]any{int64(-1), "x"},
-		[]any{[]any{int64(1)}},
-		[]any{errors.New("x")},
-	}
-}
-
-func TestHostileReplies(t *testing.T) {
-	t.Parallel()
-	for i, answer := range hostileReplies() {
-		t.Run(fmt.Sprintf("%d %v", i, answer), func(t *testing.T) {
-			t.Parallel()
-			client := New(hostile{func() (any, error) { return answer, nil }})
-			t.Cleanup(client.Close)
-			ctx, key := t.Context(), []string{"k"}
-			for name, obtain := range map[string]func() (*Lock, error){
-				"obtain": func() (*Lock, error) { return client.Obtain(ctx, key, time.Minute, nil) },
-				"read":   func() (*Lock, error) { return client.ObtainRead(ctx, key, time.Minute, nil) },
-				"intent": func() (*Lock, error) {
-					return client.Obtain(ctx, key, time.Minute, &Options{Intent: true, RetryStrategy: LimitRetry(LinearBackoff(1), 1)})
-				},
-			} {
-				if lock, err := obtain(); lock != nil || err == nil {
-					t.Errorf("%s: got a lock, want an error", name)
-				}
-			}
-			heldAgainst(t, answer)
-			if _, err := client.Inspect(ctx, "k"); err == nil {
-				t.Error("inspect: got no error")
-			}
-		})
-	}
-}
-
-// heldAgainst does everything with a lock whose server then answers nonsense.
-func heldAgainst(t *testing.T, answer any) {
-	t.Helper()
-	ctx := t.Context()
-	for name, operation := range map[string]func(*Lock) error{
-		"refresh":   func(l *Lock) error { return l.Refresh(ctx, time.Minute) },
-		"release":   func(l *Lock) error { return l.Release(ctx) },
-		"downgrade": func(l *Lock) error { return l.Downgrade(ctx) },
-		"upgrade":   func(l *Lock) error { return l.Upgrade(ctx) },
-	} {
-		says := any(int64(1))
-		client := New(hostile{func() (any, error) { return says, nil }})
-		lock, err := client.Obtain(ctx, []string{"k"}, time.Minute, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		says = answer
-		if err := operation(lock); err == nil {
-			t.Errorf("%s: got no error of reply %v", name, answer)
-		}
-		if ttl, err := lock.TTL(ctx); err == nil && (ttl <= 0 || ttl > maxTTL) {
-			t.Errorf("ttl: got %v of reply %v", ttl, answer)
-		}
-		client.Close()
 	}
 }

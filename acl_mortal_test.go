@@ -1,0 +1,52 @@
+package redislock_test
+
+import (
+	"context"
+	"io"
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/seed-14de3678/redislock"
+)
+
+// mortal is a client that can obtain but then can no more release, as if its process had died.
+type mortal struct{ redis.Scripter }
+
+func (m mortal) Eval(ctx context.Context, script string, keys []string, args ...any) *redis.Cmd {
+	if len(args) == 1 {
+		cmd := redis.NewCmd(ctx)
+		cmd.SetErr(io.EOF)
+		return cmd
+	}
+	return m.Scripter.Eval(ctx, script, keys, args...)
+}
+
+func (m mortal) EvalSha(ctx context.Context, sha string, keys []string, args ...any) *redis.Cmd {
+	if len(args) == 1 {
+		return m.Eval(ctx, "", keys, args...)
+	}
+	return m.Scripter.EvalSha(ctx, sha, keys, args...)
+}
+
+// Every key has a TTL from its first instant, also if a script fails half-way and nobody is left to
+// clear up. DESIGN section 11: an ACL without pexpire, keys without a TTL for ever.
+func TestACLHoleLeavesNoImmortalKey(t *testing.T) {
+	t.Parallel()
+	g := newGuarded(t, "app:")
+	client := redislock.New(mortal{g.rdb})
+	t.Cleanup(client.Close)
+	for _, command := range aclCommands {
+		for _, op := range obtains() {
+			if op.name == "with" {
+				continue // its lease ends within the test
+			}
+			p := &pass{client: client, admin: g.admin, prefix: "app:" + command + ":" + op.name + ":"}
+			_ = g.run(t, p, op, command)
+			if found := g.immortal(t); len(found) > 0 {
+				t.Errorf("%s without %s: keys without a TTL: %q", op.name, command, found)
+			}
+			noError(t, g.admin.FlushDB(t.Context()).Err())
+		}
+	}
+}

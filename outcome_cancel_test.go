@@ -1,0 +1,236 @@
+package redislock_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/redistest"
+)
+
+// A cancelled ctx at any moment leaves nothing locked: as each command passes, before it, after it.
+func TestObtainCancelledAtEachCommand(t *testing.T) {
+	t.Parallel()
+	for _, kind := range []string{"write", "set", "read", "intent"} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			b := redistest.Shared(t, redistest.Redis)
+			relay, direct := redistest.NewRelay(t, b.Addr()), b.Client(t)
+			for step := range 8 { // dialling is HELLO and CLIENT; then the scripts
+				for _, after := range []bool{false, true} {
+					prefix := fmt.Sprintf("%s:%d:%t:", t.Name(), step, after)
+					cancelAt(t, relay, step, after, kind, prefix)
+					eventually(t, 2*time.Second, "no key of "+prefix, func() bool {
+						return len(must[[]string](t)(direct.Keys(t.Context(), "*"+prefix+"*").Result())) == 0
+					})
+				}
+			}
+		})
+	}
+}
+
+// cancelAt obtains over a new connection and cancels at the step'th command, or a moment after it.
+func cancelAt(t *testing.T, relay *redistest.Relay, step int, after bool, kind, prefix string) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	rdb := redis.NewClient(&redis.Options{Addr: relay.Addr()})
+	defer rdb.Close()
+	client := redislock.New(rdb)
+	defer client.Close()
+	var n atomic.Int64
+	relay.OnRequest(func(string, []string) {
+		switch {
+		case int(n.Add(1))-1 != step:
+		case after:
+			relay.DelayReplies(10 * time.Millisecond)
+			time.AfterFunc(5*time.Millisecond, cancel)
+		default:
+			cancel()
+		}
+	})
+	defer relay.OnRequest(nil)
+	defer relay.DelayReplies(0)
+	lock, err := obtainKind(ctx, client, kind, prefix)
+	if err != nil && !errors.Is(err, context.Canceled) {
+		t.Errorf("step %d: got error %v, want a cancellation", step, err)
+	}
+	if err == nil {
+		noError(t, lock.Release(ctx))
+	}
+}
+
+// obtainKind obtains a lock of some kind on keys with the prefix.
+func obtainKind(ctx context.Context, client *redislock.Client, kind, prefix string) (*redislock.Lock, error) {
+	switch kind {
+	case "set":
+		return client.Obtain(ctx, []string{prefix + "a", prefix + "b", prefix + "c"}, long, nil)
+	case "read":
+		return client.ObtainMixed(ctx, []string{prefix + "a"}, []string{prefix + "b"}, long, nil)
+	case "intent":
+		return client.Obtain(ctx, []string{prefix + "a"}, long, &redislock.Options{
+			Intent: true, RetryStrategy: redislock.LinearBackoff(time.Millisecond),
+		})
+	}
+	return client.Obtain(ctx, []string{prefix + "a"}, long, nil)
+}
+
+func TestObtainCancelledAtRandom(t *testing.T) {
+	t.Parallel()
+	for _, batched := range []bool{true, false} {
+		t.Run(fmt.Sprintf("free, batched %t", batched), func(t *testing.T) {
+			t.Parallel()
+			client, rdb := cancelled(t, batched)
+			var wg sync.WaitGroup
+			for g := range 8 {
+				wg.Go(func() {
+					for i := range 100 {
+						cancelAtRandom(t, client, fmt.Sprintf("%s:%d:%d", t.Name(), g, i))
+					}
+				})
+			}
+			wg.Wait()
+			eventually(t, 5*time.Second, "nothing is locked", func() bool {
+				return len(must[[]string](t)(rdb.Keys(t.Context(), "*"+t.Name()+":*").Result())) == 0
+			})
+		})
+		t.Run(fmt.Sprintf("held, batched %t", batched), func(t *testing.T) {
+			t.Parallel()
+			client, rdb := cancelled(t, batched)
+			lock := must[*redislock.Lock](t)(redislock.Obtain(t.Context(), rdb, []string{t.Name()}, long, nil))
+			for range 200 {
+				cancelAtRandom(t, client, t.Name())
+			}
+			noError(t, lock.Release(t.Context()))
+			eventually(t, 5*time.Second, "nothing is locked", func() bool {
+				return len(must[[]string](t)(rdb.Keys(t.Context(), "*"+t.Name()+"*").Result())) == 0
+			})
+		})
+	}
+}
+
+func cancelled(t *testing.T, batched bool) (*redislock.Client, *redis.Client) {
+	t.Helper()
+	rdb := redistest.Shared(t, redistest.Redis).Client(t)
+	var opts []redislock.ClientOption
+	if !batched {
+		opts = append(opts, redislock.WithoutBatching())
+	}
+	client := redislock.New(rdb, opts...)
+	t.Cleanup(client.Close)
+	return client, rdb
+}
+
+func cancelAtRandom(t *testing.T, client *redislock.Client, key string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Duration(rand.IntN(600))*time.Microsecond)
+	defer cancel()
+	lock, err := client.Obtain(ctx, []string{key}, long, &redislock.Options{
+		Intent: rand.IntN(2) == 0, RetryStrategy: redislock.LinearBackoff(100 * time.Microsecond),
+	})
+	switch {
+	case err == nil:
+		if err := lock.Release(ctx); err != nil {
+			t.Errorf("release: %v", err)
+		}
+	case !errors.Is(err, context.DeadlineExceeded):
+		t.Errorf("got error %v, want a time-out", err)
+	}
+}
+
+// DESIGN section 11: a third of the contended time-outs did not match ErrNotObtained.
+func TestContendedTimeOuts(t *testing.T) {
+	t.Parallel()
+	for _, batched := range []bool{true, false} {
+		t.Run(fmt.Sprintf("batched %t", batched), func(t *testing.T) {
+			t.Parallel()
+			client, rdb := cancelled(t, batched)
+			lock := must[*redislock.Lock](t)(redislock.Obtain(t.Context(), rdb, []string{t.Name()}, long, nil))
+			defer func() { _ = lock.Release(t.Context()) }()
+			var wg sync.WaitGroup
+			for range 16 {
+				wg.Go(func() {
+					for range 40 {
+						ctx, cancel := context.WithTimeout(t.Context(), time.Duration(rand.IntN(5000))*time.Microsecond)
+						_, err := client.Obtain(ctx, []string{t.Name()}, long, &redislock.Options{
+							RetryStrategy: redislock.LinearBackoff(200 * time.Microsecond),
+						})
+						cancel()
+						if !errors.Is(err, redislock.ErrNotObtained) || !errors.Is(err, context.DeadlineExceeded) {
+							t.Errorf("got error %v, want ErrNotObtained and the time-out", err)
+							return
+						}
+					}
+				})
+			}
+			wg.Wait()
+		})
+	}
+}
+
+// A ctx that ends while the call waits behind others must not make its outcome unknown: it is
+// answered, or was never sent.
+func TestContendedTimeOutInTheQueue(t *testing.T) {
+	t.Parallel()
+	l := newLossy(t, func(*redis.Options) {})
+	_ = l.obtain(t, l.key)
+	var hook redislock.Options
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	hook.RetryStrategy = redislock.LinearBackoff(5 * time.Millisecond)
+	l.rdb.AddHook(beforeProcess(func(cmd redis.Cmder) {
+		var args []string
+		for _, arg := range cmd.Args()[1:] {
+			args = append(args, fmt.Sprint(arg))
+		}
+		if operationOf(strings.ToUpper(cmd.Name()), args) == "obtain" {
+			cancel() // the library has looked at ctx, go-redis has not yet
+		}
+	}))
+	_, err := l.client.Obtain(ctx, []string{l.key}, long, &hook)
+	wantIs(t, err, context.Canceled)
+	wantIs(t, err, redislock.ErrNotObtained)
+}
+
+// beforeProcess is a hook that sees each single command before it is sent.
+type beforeProcess func(cmd redis.Cmder)
+
+func (b beforeProcess) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (b beforeProcess) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
+}
+
+func (b beforeProcess) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		b(cmd)
+		return next(ctx, cmd)
+	}
+}
+
+func TestCustomCause(t *testing.T) {
+	t.Parallel()
+	l := newLossy(t, func(*redis.Options) {})
+	_ = l.obtain(t, l.key)
+	cause := errors.New("the shop is closed")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	l.on("obtain", func(n int) {
+		if n == 3 {
+			cancel(cause)
+		}
+	})
+	_, err := l.client.Obtain(ctx, []string{l.key}, long, &redislock.Options{
+		RetryStrategy: redislock.LinearBackoff(time.Millisecond),
+	})
+	wantIs(t, err, cause)
+	_ = wantConflict(t, err, l.key, redislock.ModeWrite)
+}
