@@ -5,12 +5,15 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/cenkalti/backoff/v4"
+
 	"github.com/seed-14de3678/redislock"
 )
 
 // attempt asks all nodes once. If that is not enough for a lock everything is released.
 func (o *obtaining) attempt(ctx context.Context) (*Lock, *refusal) {
 	c, w := o.quorum, &o.want
+	c.debts.settle(ctx, w.opt.Token)
 	l := &Lock{quorum: c, want: *w, holds: make([]hold, len(c.nodes))}
 	passes := make([]ticket, len(c.nodes))
 	r := c.newRound(w)
@@ -77,7 +80,7 @@ func (o *obtaining) tooLate(ctx context.Context, r *round, l *Lock) *refusal {
 		return &refusal{
 			text:  fmt.Sprintf("the answers of %d nodes have left nothing of a ttl of %s; released", r.yes, o.want.ttl),
 			is:    []error{redislock.ErrNotObtained},
-			again: true,
+			again: true, free: backoff.Stop,
 		}
 	}
 	return nil

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -34,16 +35,21 @@ type Client struct {
 	ctx    context.Context // of what nobody waits for
 	end    context.CancelFunc
 	closed atomic.Bool
-	under  atomic.Int64  // goroutines
-	idle   chan struct{} // told when the last of them has ended
+
+	mu    sync.Mutex
+	under int           // goroutines that Close waits for
+	idle  chan struct{} // closed when there are none after that
+
+	debts debts
 }
 
 // An Option changes a default of [New].
 type Option func(*Client)
 
-// WithNodeTimeout sets how long the others wait for a node. One that does not answer in time is
-// not waited for again before it has answered. A time-out that is not positive counts as the
-// default. Default: a quarter of the ttl, at most a second.
+// WithNodeTimeout sets how long the others wait for a node, but no longer than the ttl. One that does
+// not answer in time is not waited for again before it has answered. A time-out that is not positive
+// counts as the default. Default: a quarter of the ttl, at most a second; twice that with
+// [redislock.Options].Replicas, which the node waits for in turn.
 func WithNodeTimeout(d time.Duration) Option { return func(c *Client) { c.timeout = max(d, 0) } }
 
 // WithQuarantine leaves out a node that has restarted, because it may have forgotten what it held,
@@ -56,12 +62,13 @@ func WithQuarantine(longest time.Duration) Option {
 }
 
 // New makes a Client of a [redislock.Client] for each server. They stay the caller's to close,
-// after this one. Nothing is sent. It is an error if there are none, or one is nil or there twice.
+// after this one. Nothing is sent. It is an error if there are none, or one is nil or there twice;
+// that two of them lead to the same server cannot be seen, and would count it twice.
 func New(nodes []*redislock.Client, opts ...Option) (*Client, error) {
 	if len(nodes) == 0 {
 		return nil, errors.New("quorum: there are no nodes")
 	}
-	c := &Client{need: len(nodes)/2 + 1, idle: make(chan struct{}, 1)}
+	c := &Client{need: len(nodes)/2 + 1, idle: make(chan struct{})}
 	for i, client := range nodes {
 		if client == nil {
 			return nil, fmt.Errorf("quorum: nodes[%d] is nil", i)
@@ -79,44 +86,55 @@ func New(nodes []*redislock.Client, opts ...Option) (*Client, error) {
 }
 
 // Close ends what goes on by itself: nodes that a lock has lost are not won back any more, and
-// those that do not answer not looked after. It waits for what is under way, no longer than the
-// node time-out. Afterwards Obtain returns an error that is [redis.ErrClosed]; locks stay as they
-// are, and can still be released.
+// those that do not answer not looked after. It waits for what is under way, each request of it no
+// longer than the node time-out. Afterwards Obtain returns an error that is [redis.ErrClosed]; locks
+// stay as they are, and can still be released.
 func (c *Client) Close() {
-	if c.closed.Swap(true) {
-		return
+	c.mu.Lock()
+	if !c.closed.Swap(true) && c.under == 0 {
+		close(c.idle)
 	}
+	c.mu.Unlock()
 	c.end()
-	for c.under.Load() > 0 {
-		<-c.idle
-	}
+	<-c.idle
 }
 
-// spawn runs fn on a goroutine that Close waits for.
+// spawn runs fn on a goroutine. Close waits for those that were begun before it.
 func (c *Client) spawn(fn func()) {
-	c.under.Add(1)
+	c.mu.Lock()
+	counts := !c.closed.Load()
+	if counts {
+		c.under++
+	}
+	c.mu.Unlock()
 	go func() {
-		defer c.left()
+		if counts {
+			defer c.left()
+		}
 		fn()
 	}()
 }
 
 // left takes a goroutine off the account.
 func (c *Client) left() {
-	if c.under.Add(-1) == 0 && c.closed.Load() {
-		select {
-		case c.idle <- struct{}{}:
-		default:
-		}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.under--; c.under == 0 && c.closed.Load() {
+		close(c.idle)
 	}
 }
 
-// patience returns how long a node has to answer what concerns a lease of ttl.
-func (c *Client) patience(ttl time.Duration) time.Duration {
+// patience returns how long a node has to answer what concerns a lease of ttl. One that waits for
+// replicas needs as long for these.
+func (c *Client) patience(ttl time.Duration, replicas int) time.Duration {
 	if c.timeout > 0 {
 		return min(c.timeout, max(ttl, time.Millisecond)) // an answer after the lease is of no use
 	}
-	return max(min(ttl/4, mostPatience), time.Millisecond)
+	patience := max(min(ttl/4, mostPatience), time.Millisecond)
+	if replicas > 0 {
+		patience *= 2
+	}
+	return patience
 }
 
 // checkTTL refuses a lease that no node would give, or that would outlast the quarantine.

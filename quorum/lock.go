@@ -19,11 +19,13 @@ type Lock struct {
 	mu       sync.Mutex
 	want     want // its ttl is that of the last Refresh
 	state    state
-	holds    []hold      // by node
-	deadline time.Time   // of a lock that is not held any more
-	watched  bool        // every node tells when it loses the lock
-	timer    *time.Timer // of the next win-back; nil before the first
-	armed    bool        // it runs
+	holds    []hold        // by node
+	deadline time.Time     // of a lock that is not held any more
+	watched  bool          // every node tells when it loses the lock
+	timer    *time.Timer   // of the next win-back; nil before the first
+	armed    bool          // it runs
+	fetches  int           // nodes that are asked for the lock, after the Obtain
+	still    chan struct{} // closed when there are none any more; nil if there are none
 	lost     chan struct{}
 	cancels  map[*context.CancelCauseFunc]struct{}
 }
@@ -42,6 +44,7 @@ type hold struct {
 	former  *redislock.Lock // lost, but perhaps not free yet
 	unwatch func() bool     // nil: nobody watches it
 	asked   bool            // it is being asked for
+	stop    func()          // ends that; nil if it is a part of the Obtain
 	barred  bool            // it would be refused for good
 }
 
@@ -117,7 +120,7 @@ func (l *Lock) adoptLocked(r *round) {
 		case open:
 			h.asked = true
 		default:
-			h.barred = !a.again
+			h.barred = lasts(a.err)
 		}
 	}
 	if r.yes < r.need {
@@ -130,33 +133,31 @@ func (l *Lock) adoptLocked(r *round) {
 	}
 }
 
-// joined takes in the answer of a node that was asked for the lock, and reports whether it holds
-// it now. A grant that comes too late to count is released.
-func (l *Lock) joined(ctx context.Context, i int, a answer) bool {
-	if a.lock != nil && l.want.opt.Fenced && !l.ended() {
-		if err := a.lock.RaiseFence(ctx, l.number); err != nil {
-			a.again = true
-			defer l.giveBack(a.lock)
-			a.lock = nil
-		}
+// joined takes in the answer of a node that was asked for the lock. It returns nil if the node holds it
+// now; a grant that comes too late to count is released.
+func (l *Lock) joined(ctx context.Context, i int, a answer) error {
+	lock, err := a.lock, a.err
+	if lock != nil && l.want.opt.Fenced && !l.ended() {
+		err = lock.RaiseFence(ctx, l.number)
 	}
 	l.mu.Lock()
 	h := &l.holds[i]
 	h.asked = false
-	counts := a.lock != nil && l.state == held && time.Now().Before(l.deadlineLocked())
-	switch {
-	case counts:
-		h.lock, h.former = a.lock, nil
+	if err == nil && (l.state != held || !time.Now().Before(l.deadlineLocked())) {
+		err = errTooLate
+	}
+	if err == nil {
+		h.lock, h.former = lock, nil
 		if l.watched {
 			l.watchNodeLocked(i)
 		}
-	case a.lock == nil:
-		h.barred = !a.again
+	} else {
+		h.barred = lasts(err)
 		l.armLocked()
 	}
 	l.mu.Unlock()
-	if a.lock != nil && !counts {
-		l.giveBack(a.lock)
+	if err != nil && lock != nil {
+		l.giveBack(lock)
 	}
-	return counts
+	return err
 }

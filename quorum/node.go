@@ -114,7 +114,7 @@ func (n *node) learn(a answer, trial bool, w *want) {
 		}
 	case a.kind == failed && a.again && n.health == well:
 		n.health = down
-	case a.kind != failed || !a.again:
+	case a.kind != failed || !a.again && !isArgument(a.err): // it has answered
 		if n.health == down {
 			n.health = well
 		}
@@ -122,10 +122,11 @@ func (n *node) learn(a answer, trial bool, w *want) {
 }
 
 // probeLocked asks a silent node something that changes nothing, and waits as long as its client
-// does. If the answer takes longer than patience, which it does if the node was stopped, it asks
-// once more; a node that is always that slow stays suspected.
+// does. If the answer takes longer than the longest node time-out, which it does if the node was
+// stopped, it asks once more; a node that is always that slow stays suspected. One that was too slow
+// for a short lease is good enough for others.
 func (n *node) probeLocked(w *want) {
-	key, patience := w.key(), w.patience
+	key, patience := w.key(), max(w.patience, n.quorum.patience(mostTTL, 0))
 	busy := make(chan struct{})
 	n.busy = busy
 	n.quorum.spawn(func() {

@@ -23,7 +23,10 @@ import (
 //     Obtain, and a jitter is added to each wait, so that of those who have split the votes one
 //     comes first.
 //   - Token: each node has the lock under this token. An Obtain that fails releases what it was
-//     granted, also keys that the token held before. Default: a random one for each node.
+//     granted, also keys that the token held before. One that follows in the same Client waits until
+//     nothing is under way for the token; other Clients had better not use it before the lease is
+//     over. Default: a random one for each node.
+//   - Replicas: of each node. What the node does not confirm it has not granted.
 //   - Watchdog: it also wins back nodes that did not grant the lock, or have lost it.
 //   - Fenced: see [Lock.Fence].
 //   - Queue and Intent are an [errors.ErrUnsupported]: there is no order over several servers.
@@ -51,11 +54,12 @@ func (c *Client) ObtainRead(ctx context.Context, keys []string, ttl time.Duratio
 func (c *Client) ObtainMixed(ctx context.Context, write, read []string, ttl time.Duration, opt *redislock.Options) (*Lock, error) {
 	o := obtaining{
 		quorum: c, began: time.Now(),
-		want: want{write: slices.Clone(write), read: slices.Clone(read), ttl: ttl, patience: c.patience(ttl)},
+		want: want{write: slices.Clone(write), read: slices.Clone(read), ttl: ttl},
 	}
 	if opt != nil {
 		o.want.opt, o.strategy = *opt, opt.RetryStrategy
 	}
+	o.want.patience = c.patience(ttl, o.want.opt.Replicas)
 	lock, err := o.run(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("quorum: obtain%s: %w", o.want.name(), err)

@@ -175,7 +175,10 @@ func must[T any](t *testing.T) func(T, error) T {
 	return check.Must[T](t)
 }
 
-var noError = check.NoError
+var (
+	noError = check.NoError
+	wantIs  = check.Is
+)
 
 // wantOnly checks that the error is the target, and none of the other facts.
 func wantOnly(t *testing.T, err, target error) {

@@ -44,8 +44,9 @@ func (l *Lock) TTL(ctx context.Context) (time.Duration, error) {
 //
 // It returns when a majority has the new lease. If so many nodes have lost the lock that no majority
 // is left the lock is lost: [redislock.ErrLockNotHeld]. Otherwise, if too few have confirmed it, it
-// returns [redislock.ErrUnknownOutcome]: some have the new lease, Deadline counts on no more than
-// is certain, and calling again is safe.
+// returns [redislock.ErrUnknownOutcome], or the errors of the nodes if so many have refused it or
+// could not be asked: some have the new lease, Deadline counts on no more than is certain, and calling
+// again is safe.
 func (l *Lock) Refresh(ctx context.Context, ttl time.Duration) error {
 	if err := l.quorum.checkTTL(ttl); err != nil {
 		return fmt.Errorf("quorum: refresh: %w", err)
@@ -57,7 +58,7 @@ func (l *Lock) Refresh(ctx context.Context, ttl time.Duration) error {
 	if r == nil {
 		return l.notHeld("refresh")
 	}
-	w.ttl, w.patience = ttl, l.quorum.patience(ttl)
+	w.ttl, w.patience = ttl, l.quorum.patience(ttl, w.opt.Replicas)
 	l.seek(r)
 	r.ask = func(i int) answer {
 		if locks[i] == nil {
@@ -77,6 +78,9 @@ func (l *Lock) Refresh(ctx context.Context, ttl time.Duration) error {
 	}
 	l.mu.Lock()
 	l.want.ttl, l.want.patience = w.ttl, w.patience
+	if l.armed && l.state == held {
+		l.timer.Reset(w.ttl / 3)
+	}
 	l.mu.Unlock()
 	if l.ended() {
 		return l.notHeld("refresh")
@@ -125,17 +129,51 @@ func (l *Lock) seek(r *round) {
 	}
 }
 
-// fetch asks one node for the lock. What is not held by it yet is in nobody's doubt.
+// fetch asks one node for the lock, until it is over. What is not held by it yet is in nobody's doubt.
 func (l *Lock) fetch(ctx context.Context, i int, w *want) answer {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	if !l.fetching(i, stop) {
+		return answer{kind: failed, err: errTooLate}
+	}
+	defer l.fetched(i)
 	n := l.quorum.nodes[i]
 	a := n.obtain(ctx, n.admit(w), w)
-	if l.joined(ctx, i, a) {
-		return a
+	if err := l.joined(ctx, i, a); err != nil {
+		return answer{kind: failed, err: err}
 	}
-	if a.err == nil {
-		a.err = errTooLate
+	l.mu.Lock()
+	ttl := l.want.ttl
+	l.mu.Unlock()
+	if ttl != w.ttl { // there was a Refresh meanwhile
+		_ = a.lock.Refresh(ctx, ttl)
 	}
-	return answer{kind: failed, err: a.err}
+	return a
+}
+
+// fetching enters a node that is about to be asked for the lock; false: it is over.
+func (l *Lock) fetching(i int, stop func()) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.state != held {
+		l.holds[i].asked = false
+		return false
+	}
+	l.holds[i].stop = stop
+	if l.fetches++; l.still == nil {
+		l.still = make(chan struct{})
+	}
+	return true
+}
+
+func (l *Lock) fetched(i int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.holds[i].stop = nil
+	if l.fetches--; l.fetches == 0 {
+		close(l.still)
+		l.still = nil
+	}
 }
 
 // heard takes note of how a node answers.
@@ -159,6 +197,8 @@ func (l *Lock) fault(ctx context.Context, operation string, r *round, gone bool)
 	case gone:
 		e.text = redislock.ErrLockNotHeld.Error() + ": " + r.tally()
 		e.is = []error{redislock.ErrLockNotHeld}
+	case r.yes+r.count(open, unknown) < r.need: // nothing is in doubt
+		e.text, e.is = r.tally(), r.errs(failed)
 	default:
 		e.text = redislock.ErrUnknownOutcome.Error() + ": " + r.tally()
 		e.is = append([]error{redislock.ErrUnknownOutcome}, r.errs(unknown)...)

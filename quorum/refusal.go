@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/cenkalti/backoff/v4"
+	"github.com/redis/go-redis/v9"
 
 	"github.com/seed-14de3678/redislock"
 )
@@ -84,6 +85,9 @@ func (r *round) argument() error {
 	}
 	return nil
 }
+
+// lasts reports whether a node would refuse the request as long as there is a lock.
+func lasts(err error) bool { return isArgument(err) || errors.Is(err, redis.ErrClosed) }
 
 func isArgument(err error) bool {
 	return slices.ContainsFunc(arguments, func(bad error) bool { return errors.Is(err, bad) })

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/cenkalti/backoff/v4"
+
 	"github.com/seed-14de3678/redislock"
 )
 
@@ -16,8 +18,9 @@ import (
 //
 // It does its work also if ctx has ended already, or ends meanwhile: then it returns 100 ms later. It
 // waits for the nodes no longer than the node time-out, and not for those that are suspected, if the
-// others are enough; it does wait for those that have not answered the Obtain yet. A nil lock holds
-// nothing: [redislock.ErrLockNotHeld].
+// others are enough; it does wait for those that have not answered the Obtain yet, or are being won
+// back, which it ends. If nodes refuse it, so that no majority can be free, the error is theirs. A nil
+// lock holds nothing: [redislock.ErrLockNotHeld].
 func (l *Lock) Release(ctx context.Context) error {
 	if l == nil {
 		return fmt.Errorf("quorum: release: %w", redislock.ErrLockNotHeld)
@@ -29,13 +32,17 @@ func (l *Lock) Release(ctx context.Context) error {
 		wait = w.patience
 	}
 	locks, tell := l.endLocked(released)
+	still := l.still
 	l.mu.Unlock()
 	tell()
 	r := l.free(ctx, locks, &w, false)
 	r.wait(ctx, wait)
 	// What is granted late is released by then, too. Otherwise it could land after the release, when
 	// the caller asks for the keys again, and be in the way.
-	l.first.await(ctx, l.first.quiet, wait)
+	r.await(ctx, l.first.quiet, wait)
+	if still != nil {
+		r.await(ctx, still, wait)
+	}
 	switch {
 	case gone:
 		return l.notHeld("release")
@@ -71,7 +78,7 @@ func (l *Lock) discard(ctx context.Context) {
 func (l *Lock) raise(ctx context.Context) *refusal {
 	r, locks, w := l.newRound()
 	if r == nil {
-		return &refusal{text: "lost before it had its number", is: []error{redislock.ErrNotObtained}, again: true}
+		return &refusal{text: "lost before it had its number", is: []error{redislock.ErrNotObtained}, again: true, free: backoff.Stop}
 	}
 	r.ask = func(i int) answer {
 		a := l.heard(i, answerOf(locks[i].RaiseFence(r.ctx, l.number)), w)

@@ -105,7 +105,7 @@ func (r *round) begin(ctx context.Context) {
 	r.timer = time.AfterFunc(r.want.patience, r.expire)
 	for i := range r.answers {
 		if r.answers[i].kind == open {
-			r.quorum.spawn(func() { r.take(i, r.ask(i)) })
+			r.quorum.spawnFor(r.want, func() { r.take(i, r.ask(i)) })
 		}
 	}
 	r.judgeLocked()
@@ -144,6 +144,12 @@ func (r *round) take(i int, a answer) {
 
 // judgeLocked ends the round if nothing that is worth waiting for can change the outcome.
 func (r *round) judgeLocked() {
+	if !r.over && r.yes < r.need && r.yes+r.hopes < r.need && r.yes+r.open >= r.need {
+		for i := range r.waited { // now they are needed
+			r.waited[i] = r.asked[i]
+		}
+		r.hopes = r.open
+	}
 	if r.hopes == 0 || !r.every && (r.yes >= r.need || r.yes+r.hopes < r.need) {
 		r.endLocked()
 	}

@@ -94,12 +94,12 @@ func (l *Lock) drop(i int, lock *redislock.Lock) {
 	l.deadline = deadline
 	locks, tell := l.endLocked(lost)
 	l.mu.Unlock()
-	tell()
 	for _, lock := range locks { // nobody may use what is left
 		if lock != nil {
-			l.quorum.spawn(func() { l.giveBack(lock) })
+			l.quorum.spawnFor(&l.want, func() { l.giveBack(lock) })
 		}
 	}
+	tell()
 }
 
 // clear frees what a node that lost the lock may still have of it, so that it can be won back: it
@@ -139,6 +139,9 @@ func (l *Lock) endLocked(to state) (locks []*redislock.Lock, tell func()) {
 		locks[i] = h.lock
 		if h.lock == nil {
 			locks[i] = h.former
+		}
+		if h.stop != nil {
+			h.stop()
 		}
 		if h.unwatch != nil {
 			h.unwatch()
@@ -203,7 +206,7 @@ func (l *Lock) regain() {
 	for _, i := range l.missingLocked() {
 		l.holds[i].asked = true
 		w := l.want
-		l.quorum.spawn(func() {
+		l.quorum.spawnFor(&w, func() {
 			ctx, cancel := context.WithTimeoutCause(l.quorum.ctx, w.patience, errSilent)
 			defer cancel()
 			l.fetch(ctx, i, &w)

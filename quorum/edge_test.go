@@ -1,0 +1,150 @@
+package quorum_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/redistest"
+	"github.com/seed-14de3678/redislock/quorum"
+)
+
+// byDefault is a Client with the node time-out that comes of the ttl.
+func (w *world) byDefault(t *testing.T) *quorum.Client {
+	t.Helper()
+	client := must[*quorum.Client](t)(quorum.New(w.nodes))
+	t.Cleanup(client.Close)
+	return client
+}
+
+// A node that is too slow for a short lease is good enough for a long one.
+func TestShortLeaseHarmsNobody(t *testing.T) {
+	t.Parallel()
+	w := relayedWorld(t, 3)
+	w.warmUp(t)
+	client := w.byDefault(t)
+	for _, relay := range w.relays {
+		relay.DelayReplies(30 * time.Millisecond)
+	}
+	for range 5 {
+		_, err := client.Obtain(t.Context(), []string{"short"}, 40*time.Millisecond, nil)
+		if err == nil {
+			t.Error("a lease of 40 ms was obtained over a link of 30 ms with a node time-out of 10 ms")
+		}
+		lock := must[*quorum.Lock](t)(client.Obtain(t.Context(), []string{"long"}, long, nil))
+		noError(t, lock.Release(t.Context()))
+	}
+}
+
+// A node that waits for replicas in vain can still say so.
+func TestReplicasAreToldOf(t *testing.T) {
+	t.Parallel()
+	w := realWorld(t, 3) // without replicas
+	w.warmUp(t)
+	_, err := w.byDefault(t).Obtain(t.Context(), []string{"k"}, long, &redislock.Options{Replicas: 1})
+	wantIs(t, err, redislock.ErrNotObtained)
+	wantIs(t, err, redislock.ErrNotReplicated)
+	w.wantHolders(t, "k", 0)
+}
+
+// A node that was down is waited for when it is needed.
+func TestNodeThatIsBackIsNeeded(t *testing.T) {
+	t.Parallel()
+	w := realWorld(t, 3)
+	w.warmUp(t)
+	w.servers[2].Kill()
+	noError(t, must[*quorum.Lock](t)(w.client.Obtain(t.Context(), []string{"k"}, long, nil)).Release(t.Context()))
+	eventually(t, "it is seen to be down", func() bool { return w.count("refused", 2) > 0 })
+	w.servers[2].Restart()
+	w.block(t, "k", long, 0)
+	lock := must[*quorum.Lock](t)(w.client.Obtain(t.Context(), []string{"k"}, long, nil))
+	wantNodes(t, lock, 2)
+	noError(t, lock.Release(t.Context()))
+}
+
+// A node that refuses everybody for a while is won back afterwards.
+func TestRegainAfterRefusal(t *testing.T) {
+	t.Parallel()
+	w := realWorld(t, 3)
+	w.warmUp(t)
+	lock := w.obtain(t, brisk, &redislock.Options{Watchdog: true})
+	noError(t, w.rdbs[2].ConfigSet(t.Context(), "maxmemory", "1").Err())
+	w.steal(t, 2)
+	wantNodes(t, lock, 2)
+	eventually(t, "it is refused", func() bool { return w.count("refused", 2) > 0 })
+	noError(t, w.rdbs[2].ConfigSet(t.Context(), "maxmemory", "0").Err())
+	wantNodes(t, lock, 3)
+	noError(t, lock.Release(t.Context()))
+}
+
+// A shorter lease has nodes asked sooner.
+func TestRegainAfterShorterRefresh(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 3)
+	others := w.block(t, "k", long, 2)
+	lock := must[*quorum.Lock](t)(w.client.Obtain(t.Context(), []string{"k"}, time.Hour, &redislock.Options{Watchdog: true}))
+	w.settled(t)
+	noError(t, lock.Refresh(t.Context(), brisk))
+	noError(t, others[0].Release(t.Context()))
+	wantNodes(t, lock, 3)
+	noError(t, lock.Release(t.Context()))
+}
+
+// What every node refuses is no unknown outcome.
+func TestRefreshRefused(t *testing.T) {
+	t.Parallel()
+	w := &world{}
+	var minis []*redistest.Mini
+	for range 3 {
+		minis = append(minis, redistest.StartMini(t))
+		w.add(t, minis[len(minis)-1])
+	}
+	w.client = w.newClient(t)
+	lock := w.obtain(t, long, nil)
+	for _, mini := range minis {
+		mini.Miniredis().SetError("NOPERM no")
+	}
+	for what, err := range map[string]error{"refresh": lock.Refresh(t.Context(), long), "release": lock.Release(t.Context())} {
+		var answer redis.Error
+		if errors.Is(err, redislock.ErrUnknownOutcome) || !errors.As(err, &answer) {
+			t.Errorf("%s: got error %v, want that of the nodes", what, err)
+		}
+	}
+	for _, mini := range minis {
+		mini.Miniredis().SetError("")
+	}
+}
+
+// Every Close waits, not only the first one.
+func TestCloseTwice(t *testing.T) {
+	t.Parallel()
+	w := relayedWorld(t, 3)
+	w.warmUp(t)
+	client := must[*quorum.Client](t)(quorum.New(w.nodes, quorum.WithNodeTimeout(long)))
+	w.hold(0, 1, 2)
+	lost := make(chan error, 1)
+	go func() {
+		_, err := client.Obtain(t.Context(), []string{"k"}, long, nil)
+		lost <- err
+	}()
+	time.Sleep(50 * time.Millisecond) // it is under way
+	closed := make(chan struct{}, 2)
+	for range cap(closed) {
+		go func() {
+			client.Close()
+			closed <- struct{}{}
+		}()
+	}
+	select {
+	case <-closed:
+		t.Error("a Close has returned while an Obtain is under way")
+	case <-time.After(200 * time.Millisecond):
+	}
+	w.release(0, 1, 2)
+	<-closed
+	<-closed
+	<-lost
+}

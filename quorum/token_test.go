@@ -1,0 +1,103 @@
+package quorum_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/quorum"
+)
+
+// mine is a token that comes back.
+func mine(watchdog bool) *redislock.Options {
+	return &redislock.Options{Token: "mine", Watchdog: watchdog}
+}
+
+// slowly has the node's next requests wait, and returns when the first one does.
+func (w *world) slowly(i int, begin func()) {
+	asked := make(chan struct{}, 1)
+	w.relays[i].OnRequest(func(string, []string) {
+		select {
+		case asked <- struct{}{}:
+		default:
+		}
+	})
+	w.relays[i].DelayRequests(time.Second)
+	begin()
+	<-asked
+	w.relays[i].OnRequest(nil)
+	w.relays[i].DelayRequests(0)
+}
+
+// wantAlone checks that nobody else can have the key as long as the lock has it.
+func (w *world) wantAlone(t *testing.T, lock *quorum.Lock) {
+	t.Helper()
+	time.Sleep(1500 * time.Millisecond) // what was under way arrives
+	var others []*redislock.Client
+	for i, rdb := range w.rdbs {
+		others = append(others, w.newNode(t, i, rdb))
+	}
+	client := must[*quorum.Client](t)(quorum.New(others))
+	t.Cleanup(client.Close)
+	other, err := client.Obtain(t.Context(), []string{"k"}, long, nil)
+	wantIs(t, err, redislock.ErrNotObtained)
+	if other != nil {
+		t.Errorf("two hold the key; by the first one %d nodes have it, until %v", lock.Nodes(), lock.Deadline())
+	}
+}
+
+// Of a token that comes back the next lock is not harmed by what the last one has still under way.
+func TestTokenComesBack(t *testing.T) {
+	t.Parallel()
+	t.Run("after a release", func(t *testing.T) {
+		t.Parallel()
+		w := relayedWorld(t, 3)
+		w.warmUp(t)
+		first := must[*quorum.Lock](t)(w.client.Obtain(t.Context(), []string{"k"}, long, mine(false)))
+		wantNodes(t, first, 3)
+		w.slowly(2, func() { noError(t, first.Release(t.Context())) })
+		others := w.block(t, "k", long, 1)
+		next := must[*quorum.Lock](t)(w.client.Obtain(t.Context(), []string{"k"}, long, mine(false)))
+		noError(t, others[0].Release(t.Context()))
+		w.wantAlone(t, next)
+	})
+	t.Run("after a node was to be won back", func(t *testing.T) {
+		t.Parallel()
+		w := relayedWorld(t, 3)
+		w.warmUp(t)
+		first := must[*quorum.Lock](t)(w.client.Obtain(t.Context(), []string{"k"}, brisk, mine(true)))
+		wantNodes(t, first, 3)
+		w.steal(t, 2)
+		wantNodes(t, first, 2)
+		w.slowly(2, func() {})
+		noError(t, first.Release(t.Context()))
+		others := w.block(t, "k", long, 1)
+		next := must[*quorum.Lock](t)(w.client.Obtain(t.Context(), []string{"k"}, long, &redislock.Options{
+			Token: "mine", RetryStrategy: redislock.LinearBackoff(100 * time.Millisecond),
+		}))
+		noError(t, others[0].Release(t.Context()))
+		w.wantAlone(t, next)
+	})
+	t.Run("after a loss", func(t *testing.T) {
+		t.Parallel()
+		w := realWorld(t, 3)
+		w.warmUp(t)
+		for range 20 {
+			first := must[*quorum.Lock](t)(w.client.Obtain(t.Context(), []string{"k"}, 300*time.Millisecond, &redislock.Options{
+				Token: "mine", Watchdog: true, RetryStrategy: redislock.LinearBackoff(10 * time.Millisecond),
+			}))
+			lost := first.Lost()
+			wantNodes(t, first, 3)
+			w.steal(t, 0, 1)
+			<-lost
+			next := must[*quorum.Lock](t)(w.client.Obtain(t.Context(), []string{"k"}, long, mine(false)))
+			wantNodes(t, next, 3)
+			time.Sleep(30 * time.Millisecond) // for what is still under way, if anything is
+			if n := w.holders(t, "k"); n != 3 {
+				t.Fatalf("%d nodes have the key, want 3", n)
+			}
+			noError(t, next.Release(t.Context()))
+			w.settled(t)
+		}
+	})
+}
