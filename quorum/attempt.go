@@ -19,7 +19,7 @@ func (o *obtaining) attempt(ctx context.Context) (*Lock, *refusal) {
 	r := c.newRound(w)
 	l.first = r
 	r.ask = func(i int) answer { return c.nodes[i].obtain(r.ctx, passes[i], w) }
-	r.late = func(i int, a answer) { l.joined(r.ctx, i, a) }
+	r.late = func(i int, a answer) { _ = l.joined(r.ctx, i, a) }
 	admit(c, r, passes, w)
 
 	l.mu.Lock() // whoever comes late learns first what has become of the others

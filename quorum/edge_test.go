@@ -125,10 +125,10 @@ func TestCloseTwice(t *testing.T) {
 	w.warmUp(t)
 	client := must[*quorum.Client](t)(quorum.New(w.nodes, quorum.WithNodeTimeout(long)))
 	w.hold(0, 1, 2)
-	lost := make(chan error, 1)
+	over := make(chan struct{})
 	go func() {
-		_, err := client.Obtain(t.Context(), []string{"k"}, long, nil)
-		lost <- err
+		defer close(over)
+		_, _ = client.Obtain(t.Context(), []string{"k"}, long, nil)
 	}()
 	time.Sleep(50 * time.Millisecond) // it is under way
 	closed := make(chan struct{}, 2)
@@ -146,5 +146,5 @@ func TestCloseTwice(t *testing.T) {
 	w.release(0, 1, 2)
 	<-closed
 	<-closed
-	<-lost
+	<-over
 }
