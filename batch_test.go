@@ -12,6 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/check"
 	"github.com/seed-14de3678/redislock/internal/redistest"
 )
 
@@ -26,7 +27,7 @@ func TestTogether(t *testing.T) {
 					opts = append(opts, redislock.WithoutBatching())
 				}
 				w := newWorld(t, b, opts...)
-				runs := &tally{prefix: "eval"}
+				runs := &check.Tally{Prefix: "eval"}
 				w.rdb.AddHook(runs)
 				taken := must[*redislock.Lock](t)(w.client.Obtain(t.Context(), w.keys("taken"), long, &redislock.Options{Metadata: "first"}))
 				begin := make(chan struct{})
@@ -56,7 +57,7 @@ func TestTogether(t *testing.T) {
 				close(begin)
 				wg.Wait()
 				calls := int64(workers * rounds * 4)
-				if n := runs.n.Load(); batching && n > calls*3/4 || !batching && n < calls {
+				if n := runs.Sent.Load(); batching && n > calls*3/4 || !batching && n < calls {
 					t.Errorf("sent %d scripts for %d calls", n, calls)
 				}
 				noError(t, taken.Release(t.Context()))

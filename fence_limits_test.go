@@ -6,12 +6,13 @@ import (
 	"time"
 
 	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/check"
 )
 
 // What cannot have a number is refused before anything is sent.
 func TestFenceInvalidKeys(t *testing.T) {
 	scenario(t, func(t *testing.T, w *world) {
-		sent := &tally{prefix: "eval"}
+		sent := &check.Tally{Prefix: "eval"}
 		w.rdb.AddHook(sent)
 		for name, obtain := range map[string]obtainFunc{"write": w.client.Obtain, "read": w.client.ObtainRead} {
 			for _, queues := range []bool{false, true} {
@@ -23,7 +24,7 @@ func TestFenceInvalidKeys(t *testing.T) {
 				}
 			}
 		}
-		if n := sent.n.Load(); n != 0 {
+		if n := sent.Sent.Load(); n != 0 {
 			t.Errorf("%d commands were sent", n)
 		}
 		lock := must[*redislock.Lock](t)(w.client.Obtain(t.Context(), []string{"{" + w.key("a") + "}b}c"}, long, fenced("")))

@@ -15,6 +15,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/check"
 	"github.com/seed-14de3678/redislock/internal/redistest"
 )
 
@@ -201,7 +202,7 @@ func TestCloseBesideWaiters(t *testing.T) {
 	holder := must[*redislock.Lock](t)(redislock.New(b.Client(t)).Obtain(t.Context(), []string{t.Name()}, long, nil))
 	relay := redistest.NewRelay(t, b.Addr())
 	relay.DelayReplies(10 * time.Millisecond)
-	asked := &tally{prefix: "eval"}
+	asked := &check.Tally{Prefix: "eval"}
 	rdb := relay.Client(t)
 	rdb.AddHook(asked)
 	client := redislock.New(rdb)
@@ -213,7 +214,7 @@ func TestCloseBesideWaiters(t *testing.T) {
 			wantIs(t, err, redis.ErrClosed)
 		})
 	}
-	eventually(t, 10*time.Second, "all of them wait", func() bool { return asked.n.Load() > 200 })
+	eventually(t, 10*time.Second, "all of them wait", func() bool { return asked.Sent.Load() > 200 })
 	client.Close()
 	wg.Wait()
 	noError(t, holder.Release(t.Context()))
@@ -278,7 +279,7 @@ func TestClusterNodeByItself(t *testing.T) {
 	noError(t, rdb.ClusterAddSlotsRange(t.Context(), 0, 16383).Err())
 	eventually(t, 10*time.Second, "the cluster is up", func() bool { return rdb.Set(t.Context(), "x", 1, 0).Err() == nil })
 	w := newWorld(t, server)
-	runs := &tally{prefix: "eval"}
+	runs := &check.Tally{Prefix: "eval"}
 	w.rdb.AddHook(runs)
 	const pairs = 200
 	var wg sync.WaitGroup
@@ -295,7 +296,7 @@ func TestClusterNodeByItself(t *testing.T) {
 	}
 	wg.Wait()
 	w.client.Close() // and what it would still have cleared up
-	if n := runs.n.Load(); n > 3*pairs+20 {
+	if n := runs.Sent.Load(); n > 3*pairs+20 {
 		t.Errorf("sent %d scripts for %d pairs", n, pairs)
 	}
 }

@@ -14,17 +14,18 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/check"
 	"github.com/seed-14de3678/redislock/internal/redistest"
 )
 
 // refusedUnsent checks that fn fails with target and sends nothing.
 func refusedUnsent(t *testing.T, rdb interface{ AddHook(redis.Hook) }, target error, fn func() error) {
 	t.Helper()
-	var sent tally
+	var sent check.Tally
 	rdb.AddHook(&sent)
 	err := fn()
 	wantIs(t, err, target)
-	if n := sent.n.Load(); n != 0 {
+	if n := sent.Sent.Load(); n != 0 {
 		t.Errorf("%d commands were sent before the error %v", n, err)
 	}
 }

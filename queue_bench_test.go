@@ -15,6 +15,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/check"
 	"github.com/seed-14de3678/redislock/internal/redistest"
 )
 
@@ -40,7 +41,7 @@ type rush struct {
 // run has them hold the key, one after the other, for so long each.
 func (r *rush) run(b *testing.B, server redistest.Backend, key string) *rush {
 	b.Helper()
-	count := &tally{}
+	count := &check.Tally{}
 	rdb := server.Client(b)
 	rdb.AddHook(count)
 	client := redislock.New(rdb)
@@ -76,11 +77,11 @@ func (r *rush) run(b *testing.B, server redistest.Backend, key string) *rush {
 		})
 	}
 	time.Sleep(rushWarms)
-	began, sent := time.Now(), count.n.Load()
+	began, sent := time.Now(), count.Sent.Load()
 	measuring.Store(true)
 	r.ping(server.Client(b), began.Add(rushLasts))
 	over.Store(true)
-	r.took, r.commands = time.Since(began), count.n.Load()-sent
+	r.took, r.commands = time.Since(began), count.Sent.Load()-sent
 	wg.Wait()
 	return r
 }
@@ -172,7 +173,7 @@ func BenchmarkStanding(b *testing.B) {
 	const many, lasts = 1000, 10 * time.Second
 	server := redistest.Shared(b, redistest.Redis)
 	for b.Loop() {
-		count := &tally{}
+		count := &check.Tally{}
 		rdb := server.Client(b)
 		rdb.AddHook(count)
 		client := redislock.New(rdb)
@@ -202,9 +203,9 @@ func BenchmarkStanding(b *testing.B) {
 		time.Sleep(time.Second)
 		runtime.GC()
 		runtime.ReadMemStats(&after)
-		sent := count.n.Load()
+		sent := count.Sent.Load()
 		time.Sleep(lasts)
-		b.ReportMetric(float64(count.n.Load()-sent)/lasts.Seconds(), "commands/s")
+		b.ReportMetric(float64(count.Sent.Load()-sent)/lasts.Seconds(), "commands/s")
 		b.ReportMetric(float64(after.HeapAlloc-before.HeapAlloc)/(1<<20), "heap-MiB")
 		b.ReportMetric(float64(after.StackInuse-before.StackInuse)/(1<<20), "stacks-MiB")
 		subscribers := rdb.ClientList(ctx).Val()

@@ -9,6 +9,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/check"
 	"github.com/seed-14de3678/redislock/internal/redistest"
 )
 
@@ -286,14 +287,14 @@ func TestQueueCommands(t *testing.T) {
 				}
 				other.lineUp(t, turns, test.waiter)
 				wantNobody(t, turns) // it may have asked once more, when its subscription began
-				sent := &tally{prefix: "evalsha"}
+				sent := &check.Tally{Prefix: "evalsha"}
 				other.rdb.AddHook(sent)
 				for _, lock := range holders {
 					wantNobody(t, turns)
 					noError(t, lock.Release(t.Context()))
 				}
 				inside := wantTurn(t, turns, test.waiter)
-				if n := sent.n.Load(); n != test.claims {
+				if n := sent.Sent.Load(); n != test.claims {
 					t.Errorf("got %d commands of the waiter, want %d", n, test.claims)
 				}
 				w.clear(t, turns, inside...)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -66,36 +65,6 @@ func scenario(t *testing.T, fn func(t *testing.T, w *world)) {
 	t.Helper()
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, b redistest.Backend) { fn(t, newWorld(t, b)) })
-}
-
-// A tally is a hook that counts the commands a client sends whose names begin with the prefix.
-type tally struct {
-	prefix string
-	n      atomic.Int64
-}
-
-func (c *tally) DialHook(next redis.DialHook) redis.DialHook { return next }
-
-func (c *tally) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
-	return func(ctx context.Context, cmd redis.Cmder) error {
-		c.count(cmd)
-		return next(ctx, cmd)
-	}
-}
-
-func (c *tally) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return func(ctx context.Context, cmds []redis.Cmder) error {
-		for _, cmd := range cmds {
-			c.count(cmd)
-		}
-		return next(ctx, cmds)
-	}
-}
-
-func (c *tally) count(cmd redis.Cmder) {
-	if strings.HasPrefix(cmd.Name(), c.prefix) {
-		c.n.Add(1)
-	}
 }
 
 // long is a ttl that does not end within a test.

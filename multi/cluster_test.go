@@ -14,6 +14,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/check"
 	"github.com/seed-14de3678/redislock/internal/redistest"
 	"github.com/seed-14de3678/redislock/multi"
 )
@@ -28,7 +29,7 @@ func TestCluster(t *testing.T) {
 	t.Run("slots are those of the server", func(t *testing.T) { slots(t, cluster, client) })
 	t.Run("by slot", func(t *testing.T) { bySlot(t, rdb, client) })
 	t.Run("a part of two slots is refused unsent", func(t *testing.T) {
-		var sent tally
+		var sent check.Tally
 		rdb := cluster.Client(t)
 		rdb.AddHook(&sent)
 		client := redislock.New(rdb)
@@ -36,7 +37,7 @@ func TestCluster(t *testing.T) {
 			{Client: client, Write: []string{"{b}x"}}, {Client: client, Write: []string{"{c}x", "{b}y"}},
 		}, long, nil)
 		wantIs(t, err, redislock.ErrCrossSlot)
-		if n := sent.n.Load(); n != 0 || !strings.Contains(err.Error(), "part 2 of 2") {
+		if n := sent.Sent.Load(); n != 0 || !strings.Contains(err.Error(), "part 2 of 2") {
 			t.Errorf("got %d commands and error %q", n, err)
 		}
 	})

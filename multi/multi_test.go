@@ -173,22 +173,3 @@ func wantEvents(t *testing.T, got, want []string) {
 		t.Errorf("events (-want +got):\n%s", diff)
 	}
 }
-
-// A tally counts the commands that a client sends.
-type tally struct{ n atomic.Int64 }
-
-func (c *tally) DialHook(next redis.DialHook) redis.DialHook { return next }
-
-func (c *tally) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
-	return func(ctx context.Context, cmd redis.Cmder) error {
-		c.n.Add(1)
-		return next(ctx, cmd)
-	}
-}
-
-func (c *tally) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return func(ctx context.Context, cmds []redis.Cmder) error {
-		c.n.Add(int64(len(cmds)))
-		return next(ctx, cmds)
-	}
-}

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/check"
 	"github.com/seed-14de3678/redislock/internal/redistest"
 	"github.com/seed-14de3678/redislock/multi"
 )
@@ -234,7 +235,7 @@ func TestArguments(t *testing.T) {
 	t.Parallel()
 	server := redistest.Shared(t, redistest.Miniredis)
 	rdb := server.Client(t)
-	var sent tally
+	var sent check.Tally
 	rdb.AddHook(&sent)
 	one, two, small := redislock.New(rdb), redislock.New(rdb), redislock.New(rdb, redislock.WithMaxKeys(2))
 	part := func(client *redislock.Client, place string, keys ...string) multi.Part {
@@ -274,7 +275,7 @@ func TestArguments(t *testing.T) {
 			t.Errorf("%s: got error %v, want %v with %q", test.name, err, test.is, test.text)
 		}
 	}
-	if n := sent.n.Load(); n != 0 {
+	if n := sent.Sent.Load(); n != 0 {
 		t.Errorf("%d commands were sent", n)
 	}
 

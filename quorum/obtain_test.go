@@ -13,6 +13,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/check"
 	"github.com/seed-14de3678/redislock/internal/redistest"
 	"github.com/seed-14de3678/redislock/quorum"
 )
@@ -120,7 +121,7 @@ func TestModes(t *testing.T) {
 
 func TestArguments(t *testing.T) {
 	t.Parallel()
-	var sent tally
+	var sent check.Tally
 	var nodes []*redislock.Client
 	for range 3 {
 		rdb := redistest.StartMini(t).Client(t)
@@ -151,16 +152,16 @@ func TestArguments(t *testing.T) {
 			t.Errorf("%s: got error %v, want %v, once", test.name, err, test.is)
 		}
 	}
-	if n := sent.n.Load(); n != 0 {
+	if n := sent.Sent.Load(); n != 0 {
 		t.Errorf("%d commands were sent", n)
 	}
 	lock := must[*quorum.Lock](t)(client.Obtain(t.Context(), []string{"k"}, long, nil))
 	wantNodes(t, lock, 3)
-	before := sent.n.Load()
+	before := sent.Sent.Load()
 	for _, ttl := range []time.Duration{-1, 0, 366 * 24 * time.Hour} {
 		wantOnly(t, lock.Refresh(t.Context(), ttl), redislock.ErrInvalidTTL)
 	}
-	if n := sent.n.Load() - before; n != 0 {
+	if n := sent.Sent.Load() - before; n != 0 {
 		t.Errorf("%d commands were sent", n)
 	}
 	noError(t, lock.Refresh(t.Context(), time.Hour))

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -212,23 +211,4 @@ func wantLost(t *testing.T, held context.Context) { //nolint:revive // t comes f
 func eventually(t *testing.T, what string, state func() bool) {
 	t.Helper()
 	check.Eventually(t, soon, what, state)
-}
-
-// A tally counts the commands that a client sends.
-type tally struct{ n atomic.Int64 }
-
-func (c *tally) DialHook(next redis.DialHook) redis.DialHook { return next }
-
-func (c *tally) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
-	return func(ctx context.Context, cmd redis.Cmder) error {
-		c.n.Add(1)
-		return next(ctx, cmd)
-	}
-}
-
-func (c *tally) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return func(ctx context.Context, cmds []redis.Cmder) error {
-		c.n.Add(int64(len(cmds)))
-		return next(ctx, cmds)
-	}
 }
