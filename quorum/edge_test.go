@@ -93,6 +93,28 @@ func TestRegainAfterShorterRefresh(t *testing.T) {
 	noError(t, lock.Release(t.Context()))
 }
 
+// A node that was asked before a Refresh, and answers after it, has the new lease.
+func TestRegainDuringRefresh(t *testing.T) {
+	t.Parallel()
+	w := relayedWorld(t, 3, quorum.WithNodeTimeout(long))
+	w.warmUp(t)
+	others := w.block(t, "k", long, 2)
+	lock := must[*quorum.Lock](t)(w.client.Obtain(t.Context(), []string{"k"}, brisk, &redislock.Options{Watchdog: true}))
+	eventually(t, "it is refused", func() bool { return w.count("refused", 2) > 0 })
+	w.hold(2)
+	asked := make(chan struct{}, 100)
+	w.relays[2].OnRequest(func(string, []string) { asked <- struct{}{} })
+	<-asked
+	noError(t, others[0].Release(t.Context()))
+	noError(t, lock.Refresh(t.Context(), long))
+	w.relays[2].OnRequest(nil)
+	w.release(2)
+	eventually(t, "it has the new lease", func() bool {
+		return must[time.Duration](t)(w.rdbs[2].PTTL(t.Context(), "k").Result()) > long/2
+	})
+	noError(t, lock.Release(t.Context()))
+}
+
 // What every node refuses is no unknown outcome.
 func TestRefreshRefused(t *testing.T) {
 	t.Parallel()

@@ -142,12 +142,6 @@ func (l *Lock) fetch(ctx context.Context, i int, w *want) answer {
 	if err := l.joined(ctx, i, a); err != nil {
 		return answer{kind: failed, err: err}
 	}
-	l.mu.Lock()
-	ttl := l.want.ttl
-	l.mu.Unlock()
-	if ttl != w.ttl { // there was a Refresh meanwhile
-		_ = a.lock.Refresh(ctx, ttl)
-	}
 	return a
 }
 

@@ -209,7 +209,19 @@ func (l *Lock) regain() {
 		l.quorum.spawnFor(&w, func() {
 			ctx, cancel := context.WithTimeoutCause(l.quorum.ctx, w.patience, errSilent)
 			defer cancel()
-			l.fetch(ctx, i, &w)
+			if a := l.fetch(ctx, i, &w); a.kind == yes {
+				l.catchUp(ctx, a.lock, w.ttl)
+			}
 		})
+	}
+}
+
+// catchUp gives a node that was asked for a lease of ttl the one of a Refresh that came meanwhile.
+func (l *Lock) catchUp(ctx context.Context, lock *redislock.Lock, ttl time.Duration) {
+	l.mu.Lock()
+	last := l.want.ttl
+	l.mu.Unlock()
+	if last != ttl {
+		_ = lock.Refresh(ctx, last)
 	}
 }
