@@ -84,6 +84,9 @@ func playBackoff(ctx context.Context, s *stage) (verdict, error) {
 	return judgePolicies(played), nil
 }
 
+// enough is how often each policy has to have had the lock for what it sends to say something.
+const enough = 50
+
 // judgePolicies checks the lock, and that patience is cheaper than haste.
 func judgePolicies(played []*contest) verdict {
 	var v verdict
@@ -95,9 +98,13 @@ func judgePolicies(played []*contest) verdict {
 	v.check(overlaps == 0, "never two holders", fmt.Sprintf("%d times two holders at once", overlaps))
 	v.check(least > 0, "every policy works", "a policy did not acquire the lock at all")
 	hasty, patient, queue := played[0], played[2], played[len(played)-1]
-	v.check(patient.each() < hasty.each(),
-		fmt.Sprintf("%s sends %.1f times as much as %s", hasty.name, hasty.each()/patient.each(), patient.name),
-		fmt.Sprintf("%s sends no more than %s", hasty.name, patient.name))
+	if least < enough {
+		v.check(true, "too few turns on this machine to compare policies", "")
+	} else {
+		v.check(patient.each() < hasty.each(),
+			fmt.Sprintf("%s sends %.1f times as much as %s", hasty.name, hasty.each()/patient.each(), patient.name),
+			fmt.Sprintf("%s sends no more than %s", hasty.name, patient.name))
+	}
 	v.check(queue.frugal() && queue.even(),
 		fmt.Sprintf("in line it takes %.1f commands, and everybody has the same share", queue.each()),
 		fmt.Sprintf("in line it takes %.1f commands, and fairness is %.2f", queue.each(), queue.fairness()))
