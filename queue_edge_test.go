@@ -217,7 +217,7 @@ func TestQueueManyKeys(t *testing.T) {
 				t.Helper()
 				began := time.Now()
 				do()
-				if took := time.Since(began); took > 2*time.Second {
+				if took := time.Since(began); took > 20*time.Second { // if it grew with the square of n
 					t.Errorf("%s took %v", what, took)
 				}
 			}
