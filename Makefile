@@ -50,7 +50,8 @@ PARALLEL ?= 8
 # All runs go through one report, for one list of what was not run at the end.
 # The FIPS run is of the root package alone: it asks whether an importing
 # program can start and lock where only approved algorithms are allowed, so it
-# leaves out what is about how servers take each other's places. -exec sets the mode for the test binary and not for the go command.
+# leaves out what is about how servers take each other's places. -exec sets the
+# mode for the test binary and not for the go command.
 test: ## fetch what is missing, then go vet and go test -race for every module
 	@.ci/install
 	@for dir in $(MODULES); do (cd "$$dir" && go vet ./...); done

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"time"
 )
@@ -79,7 +78,7 @@ func (o *obtaining) call(ctx context.Context, wait time.Duration) *call {
 			o.declared = true
 		}
 	}
-	switch beside := o.beside(); {
+	switch beside := o.set.beside(); {
 	case o.hears || o.place.number != "":
 		return o.callInLine(ctx, beside)
 	case o.set.reads() > 0 || o.fenced || o.minUptime > 0:
@@ -110,14 +109,6 @@ func (o *obtaining) callInLine(ctx context.Context, beside []string) *call {
 	}
 	c.plain = number == "" && o.set.reads() == 0 && !o.fenced && o.minUptime == 0 && !o.client.listeners.busy(o.set.keys[0], o.waiter)
 	return c
-}
-
-// beside returns what stands behind the lock keys: their lines and fences. It is not to be changed.
-func (o *obtaining) beside() []string {
-	if !o.fenced {
-		return o.set.lines[:len(o.set.lines):len(o.set.lines)]
-	}
-	return slices.Concat(o.set.lines, o.set.fences)
 }
 
 // obtained makes the lock, unless the answer came too late for it or for the caller.

@@ -2,6 +2,7 @@ package redislock
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -82,6 +83,14 @@ func (s keySet) mode() Mode {
 func (s keySet) as(write int) keySet {
 	s.write = write
 	return s
+}
+
+// beside returns what stands behind the lock keys: their lines and fences. It is not to be changed.
+func (s keySet) beside() []string {
+	if s.fences == nil {
+		return s.lines[:len(s.lines):len(s.lines)]
+	}
+	return slices.Concat(s.lines, s.fences)
 }
 
 // split takes some of the keys out of the set.

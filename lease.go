@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 )
 
@@ -29,7 +28,7 @@ func (l *Lock) convert(ctx context.Context, operation string, writes bool) error
 		return 0
 	}
 	return l.lease(ctx, operation, ttl, func(set keySet) *call {
-		c := newCall(ctx, convertScript, set.keys, slices.Concat(set.lines, set.fences),
+		c := newCall(ctx, convertScript, set.keys, set.beside(),
 			&l.value, millis(ttl), write(set), flag(set.fences != nil))
 		c.numbered = set.fences != nil
 		return c

@@ -2,7 +2,6 @@ package redislock
 
 import (
 	"context"
-	"slices"
 	"sync"
 	"time"
 )
@@ -122,7 +121,7 @@ func (o *orphan) call(clearing *clearing) *call {
 	if o.set.fences == nil && o.waiter == "" && spared == nil {
 		return c
 	}
-	c.extra = slices.Concat(o.set.lines, o.set.fences)
+	c.extra = o.set.beside()
 	c.more = append([]any{"", flag(o.set.fences != nil), o.waiter, o.place}, spared...)
 	return c
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	_ "embed"
 	"fmt"
-	"slices"
 	"time"
 )
 
@@ -177,7 +176,7 @@ func (l *Lock) releasing(ctx context.Context, p portion) (c *call, next bool) {
 		c.ls, c.more = ls, []any{channel}
 	}
 	if set.fences != nil || p.waiter != "" {
-		c.extra = slices.Concat(set.lines, set.fences)
+		c.extra = set.beside()
 		c.more = []any{channel, flag(set.fences != nil)}
 	}
 	if p.waiter != "" { // a late request may have entered it once more

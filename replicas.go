@@ -27,6 +27,9 @@ type ack struct {
 // newAck asks for replicas of a lease of ttl, of which something has to be left: so it waits a quarter
 // of it at most. Less is rounded down, because calls that wait equally long travel together.
 func newAck(replicas int, ttl time.Duration) ack {
+	if replicas == 0 {
+		return ack{}
+	}
 	within := longestAck
 	if ttl/4 < longestAck {
 		ms := uint64(max(1, ttl/4/time.Millisecond))

@@ -135,10 +135,7 @@ type destination struct {
 // until a Cluster client has answered for the first time and so knows its nodes, its calls share one
 // lane.
 func (t *transport) lane(c *call) *lane {
-	var to destination
-	if c.ack.wanted > 0 {
-		to.replicas, to.within = c.ack.wanted, c.ack.within
-	}
+	to := destination{replicas: c.ack.wanted, within: c.ack.within}
 	switch rdb := t.rdb.(type) {
 	case masterFinder:
 		if t.warm.Load() {

@@ -147,12 +147,14 @@ func TestCloseTwice(t *testing.T) {
 	w.warmUp(t)
 	client := must[*quorum.Client](t)(quorum.New(w.nodes, quorum.WithNodeTimeout(long)))
 	w.hold(0, 1, 2)
+	asked := make(chan struct{}, 100)
+	w.relays[0].OnRequest(func(string, []string) { asked <- struct{}{} })
 	over := make(chan struct{})
 	go func() {
 		defer close(over)
 		_, _ = client.Obtain(t.Context(), []string{"k"}, long, nil)
 	}()
-	time.Sleep(50 * time.Millisecond) // it is under way
+	<-asked
 	closed := make(chan struct{}, 2)
 	for range cap(closed) {
 		go func() {

@@ -153,7 +153,14 @@ func (r *round) judgeLocked() {
 	if r.hopes == 0 || !r.every && (r.yes >= r.need || r.yes+r.hopes < r.need) {
 		r.endLocked()
 	}
-	if r.hopes == 0 && !r.hushed {
+	if r.hopes == 0 {
+		r.hushLocked()
+	}
+}
+
+// hushLocked says that nobody is worth waiting for any more.
+func (r *round) hushLocked() {
+	if !r.hushed {
 		r.hushed = true
 		close(r.quiet)
 	}
@@ -175,10 +182,7 @@ func (r *round) expire() {
 		}
 	}
 	r.endLocked()
-	if !r.hushed {
-		r.hushed = true
-		close(r.quiet)
-	}
+	r.hushLocked()
 	r.mu.Unlock()
 	r.cancel(errSilent)
 }
