@@ -38,8 +38,8 @@ func TestACLHoleLeavesNoImmortalKey(t *testing.T) {
 	t.Cleanup(client.Close)
 	for _, command := range aclCommands {
 		for _, op := range obtains() {
-			if op.name == "with" {
-				continue // its lease ends within the test
+			if op.name == "watchdog" {
+				continue // its lease is over before a look at it
 			}
 			p := &pass{client: client, admin: g.admin, prefix: "app:" + command + ":" + op.name + ":"}
 			_ = g.run(t, p, op, command)
