@@ -22,6 +22,9 @@ func (o *obtaining) ask(ctx context.Context, wait time.Duration) (*Lock, error) 
 	o.asked++
 	c := o.call(ctx, wait)
 	c.numbered, c.ack = o.fenced, newAck(o.replicas, o.ttl)
+	if o.place.number == "" {
+		c.moves = o.began.add(longestMove) // whatever the strategy says: it is nobody's doing
+	}
 	if !o.client.transport.do(ctx, c, patience) {
 		sure, stands := o.lands == (moment{}), o.place.number != ""
 		o.doubts(now())

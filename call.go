@@ -7,6 +7,8 @@ import (
 	"slices"
 	"sync/atomic"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 )
 
 // A call is one run of a script, from the moment it is asked for until its outcome is known.
@@ -31,6 +33,7 @@ type call struct {
 	numbered bool // its success comes with a fencing number
 
 	tries  int    // how many may still follow
+	moves  moment // until then a slot that moves is waited for, which is no try; zero: it is one
 	sent   moment // before the latest try was sent
 	unsure bool   // an earlier try may have been executed, now or later
 	reply  any
@@ -43,13 +46,15 @@ type call struct {
 	// then takes the outcome on a goroutine of the lane, if no caller waits for it.
 	then func(*call)
 	done chan struct{} // of a caller that waits, else nil
-	fate atomic.Uint32 // open, then taken or left: whichever comes first
+	fate atomic.Uint32 // open, or resting now and then; in the end taken or left, whichever comes first
+	cut  error         // why the caller did not wait for another try; nil if it did
 }
 
 const (
-	open  uint32 = iota
-	taken        // the outcome is there; the waiting caller takes it
-	left         // the caller has gone
+	open    uint32 = iota
+	resting        // the last try has failed, the next one is yet to be sent
+	taken          // the outcome is there; the waiting caller takes it
+	left           // the caller has gone
 )
 
 // newCall prepares a run of a script. Its arguments are the value and the ttl, as far as there
@@ -85,13 +90,56 @@ func (c *call) again() bool {
 	case unknown:
 		c.unsure = true
 	}
-	if c.tries == 0 || c.fate.Load() == left {
+	switch {
+	case c.fate.Load() == left:
 		return false
+	case c.isMoving():
+	case c.tries == 0:
+		return false
+	default:
+		c.tries--
 	}
-	c.tries--
 	if c.unsure && c.resent != nil {
 		c.resent()
 	}
+	return true
+}
+
+// longestMove is how long a slot is waited for whose keys are on their way to another server, where
+// nothing else bounds it. The server refuses whoever asks for several of them and finds some missing,
+// also those that never were, until all is over: a matter of seconds, unless the move is stuck.
+const longestMove = 10 * time.Second
+
+// isMoving reports whether the call has to wait for a slot, and still may: a Close does not wait with it.
+func (c *call) isMoving() bool {
+	return redis.HasErrorPrefix(c.err, "TRYAGAIN") && now().precedes(c.moves) && !c.transport.closing.Load()
+}
+
+// rest has the call sent again after a pause. It returns false if its caller has gone meanwhile.
+func (c *call) rest(l *lane) bool {
+	pause := tryPause(c.tries)
+	if c.isMoving() {
+		pause = 50*time.Millisecond + rand.N(100*time.Millisecond)
+	}
+	if !c.fate.CompareAndSwap(open, resting) {
+		return false
+	}
+	time.AfterFunc(pause, func() {
+		if c.fate.CompareAndSwap(resting, open) || c.fate.Load() == left {
+			l.send(c, false)
+		}
+	})
+	return true
+}
+
+// halt ends a call that rests, whose outcome is then that of its last try, for the caller that waits
+// for it. It returns false if the call is under way, or done.
+func (c *call) halt(cause error) bool {
+	if !c.fate.CompareAndSwap(resting, taken) {
+		return false
+	}
+	c.cut = cause
+	c.transport.finished()
 	return true
 }
 
@@ -141,7 +189,8 @@ func (c *call) messages() []string {
 const patience = 100 * time.Millisecond
 
 // wait blocks until the outcome is there, or until ctx has ended and patience has run out; then
-// it returns false, and the caller may leave. A negative patience has no end.
+// it returns false, and the caller may leave. It does not wait for another try when ctx has ended.
+// A negative patience has no end.
 func (c *call) wait(ctx context.Context, patience time.Duration) bool {
 	if ctx.Done() == nil { // a plain receive is much cheaper
 		<-c.done
@@ -151,6 +200,9 @@ func (c *call) wait(ctx context.Context, patience time.Duration) bool {
 	case <-c.done:
 		return true
 	case <-ctx.Done():
+	}
+	if c.halt(context.Cause(ctx)) {
+		return true
 	}
 	var enough <-chan time.Time
 	if patience >= 0 {
@@ -162,7 +214,7 @@ func (c *call) wait(ctx context.Context, patience time.Duration) bool {
 	case <-c.done:
 		return true
 	case <-enough:
-		return false
+		return c.halt(context.Cause(ctx))
 	}
 }
 
@@ -170,11 +222,16 @@ func (c *call) wait(ctx context.Context, patience time.Duration) bool {
 // in this very moment.
 func (c *call) leave(then func(*call)) bool {
 	c.then = then
-	if c.fate.CompareAndSwap(open, left) {
-		return true
+	for {
+		fate := c.fate.Load() // it may come to rest, or go on, in this very moment
+		if fate == taken {
+			<-c.done
+			return false
+		}
+		if c.fate.CompareAndSwap(fate, left) {
+			return true
+		}
 	}
-	<-c.done
-	return false
 }
 
 // code returns the integer of a reply, or the first of an array, then with the rest of it: 1 says
@@ -212,7 +269,7 @@ func (c *call) lost(indexes []any) ([]string, error) {
 	return keys, nil
 }
 
-// tryPause returns how long a failed call waits before its next try: about 10, 40, 160 ms.
+// tryPause returns how long a failed call waits before its next try: about 40, 160, 640 ms.
 func tryPause(left int) time.Duration {
 	pause := 10 * time.Millisecond << (2 * max(0, defaultTries-1-left))
 	return pause/2 + rand.N(pause)

@@ -204,6 +204,7 @@ func (c *Client) Close() {
 	if c.closed.Swap(true) {
 		return
 	}
+	c.transport.closing.Store(true)
 	c.listeners.close()
 	for _, rest := range c.schedule.close() {
 		switch rest := rest.(type) {
@@ -219,7 +220,9 @@ func (c *Client) Close() {
 // Obtain takes the write locks of all keys, or of none, for ttl.
 //
 // It asks once, or as often as the RetryStrategy of its options says, and returns at the latest
-// 100 ms after ctx has ended. The ttl is 1 ms to 365 days, fractions of a millisecond round up.
+// 100 ms after ctx has ended. To ask once includes a few tries if the connection fails or the server is
+// not ready, for a second, and for 10 s if the slot of the keys is on its way to another server of a
+// Cluster, which then refuses whoever asks for several keys. The ttl is 1 ms to 365 days, fractions of a millisecond round up.
 //
 // If a key is held by somebody else the error is an [ErrNotObtained] and a [*ConflictError] that
 // names it; if ctx ended meanwhile, also its cause. If no answer came it is an

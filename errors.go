@@ -201,6 +201,9 @@ func fault(operation string, set keySet, c *call) error {
 			return fmt.Errorf("redislock: %s %s: %w (%w)", operation, set, ErrCrossSlot, err)
 		}
 	}
+	if c.cut != nil {
+		err = fmt.Errorf("%w: %w", c.cut, err)
+	}
 	executed := c.ack.never != nil && operation != "obtain" // which gives back what it has done
 	if kind == unknown || kind == passing && c.unsure || executed {
 		return fmt.Errorf("redislock: %s %s: %w: %w", operation, set, ErrUnknownOutcome, err)

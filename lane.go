@@ -148,8 +148,7 @@ func (l *lane) exchange(batch []*call) {
 		if c.err == nil {
 			c.err = c.ack.never
 		}
-		if c.err != nil && c.again() {
-			time.AfterFunc(tryPause(c.tries), func() { l.send(c, false) })
+		if c.err != nil && c.again() && c.rest(l) {
 			continue
 		}
 		c.finish()

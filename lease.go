@@ -70,6 +70,7 @@ func (l *Lock) lease(ctx context.Context, operation string, ttl time.Duration, s
 		l.begin(now(), ttl)
 		c := script(set)
 		c.ack = newAck(l.replicas, ttl)
+		c.moves = l.moves(began)
 		if !l.client.transport.do(ctx, c, patience) {
 			outcome := func(c *call) {
 				_ = l.leased(c, operation, ttl, apply) // nobody waits for it any more
@@ -83,6 +84,17 @@ func (l *Lock) lease(ctx context.Context, operation string, ttl time.Duration, s
 			return err
 		}
 	}
+}
+
+// moves is until when a slot that moves is waited for by what changes the lease: it makes no sense
+// beyond its end, if that is known.
+func (l *Lock) moves(began moment) moment {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.deadline == (moment{}) {
+		return began.add(longestMove)
+	}
+	return l.deadline
 }
 
 // errShrunk says that nothing was done, because ReleaseKeys has freed keys meanwhile.

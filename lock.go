@@ -114,6 +114,7 @@ func (l *Lock) TTL(ctx context.Context) (time.Duration, error) {
 	}
 	set := l.snapshot()
 	c := newCall(ctx, pttlScript, set.keys, nil, &l.value, 0)
+	c.moves = now().add(longestMove)
 	if !l.client.transport.do(ctx, c, 0) && c.leave(nil) {
 		return 0, interrupted(ctx, "ttl", set)
 	}
@@ -140,7 +141,8 @@ func (l *Lock) TTL(ctx context.Context) (time.Duration, error) {
 // and lets the watchdog go on with this ttl. If any key is no longer ours nothing is changed and
 // it returns [ErrLockNotHeld], naming what was lost; so it does if the lock was declared lost
 // before. If the answer does not come in time it returns [ErrUnknownOutcome]: the lease may have
-// been extended or not, Deadline does not count on it, and calling again is safe.
+// been extended or not, Deadline does not count on it, and calling again is safe. A Cluster slot
+// whose keys are on their way to another server is waited for, until the lease ends.
 func (l *Lock) Refresh(ctx context.Context, ttl time.Duration) error {
 	ttl, err := checkTTL(ttl)
 	if err != nil {

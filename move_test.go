@@ -1,12 +1,15 @@
 package redislock_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/internal/redistest"
@@ -66,9 +69,38 @@ func isTryAgain(err error) bool {
 		!errors.Is(err, redislock.ErrUnknownOutcome) && !errors.Is(err, redislock.ErrLockNotHeld)
 }
 
+// A puzzled counts how often a client is told to try again.
+type puzzled struct{ times atomic.Int64 }
+
+func (p *puzzled) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (p *puzzled) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		err := next(ctx, cmd)
+		p.note(cmd)
+		return err
+	}
+}
+
+func (p *puzzled) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		err := next(ctx, cmds)
+		p.note(cmds...)
+		return err
+	}
+}
+
+func (p *puzzled) note(cmds ...redis.Cmder) {
+	for _, cmd := range cmds {
+		if redis.HasErrorPrefix(cmd.Err(), "TRYAGAIN") {
+			p.times.Add(1)
+		}
+	}
+}
+
 // A lock whose slot is on its way is nobody else's. What concerns its keys alone goes on, unless they
-// are on two servers; what also looks at what is beside them, and is not there, has to wait until all
-// is over.
+// are on two servers; what also looks at what is beside them, and is not there, waits until all is over.
+// Nobody is told to try again.
 func TestMovingSlotHeld(t *testing.T) {
 	t.Parallel()
 	s := newShards(t, 0)
@@ -78,15 +110,28 @@ func TestMovingSlotHeld(t *testing.T) {
 				t.Run(fmt.Sprintf("%s %s watched %t", at, kind.name, watchdog), func(t *testing.T) {
 					t.Parallel()
 					tag := s.tags(t, 1, s.Nodes()[0])[0]
-					client := s.client(t)
+					rdb := s.Client(t)
+					client := newClient(t, rdb)
 					h := kind.hold(t, client, tag, long, watchdog)
 					h.contest(t, s.client(t))
 					finish := s.moveTo(at, h.keys, s.Nodes()[1])
-					h.lives(t, client, at)
-					if err := h.release(t); (at == moved) != (err == nil) || err != nil && !isTryAgain(err) {
-						t.Errorf("got error %v from Release", err)
+					told := new(puzzled)
+					rdb.AddHook(told)
+					if at != half {
+						h.agrees(t)
 					}
-					finish()
+					h.during(t, at, told, finish, h.lives(), func(ctx context.Context) error {
+						_, err := client.Inspect(ctx, h.keys...)
+						return err
+					}, func(ctx context.Context) error {
+						if _, err := client.Obtain(ctx, h.keys, long, nil); !errors.Is(err, redislock.ErrNotObtained) {
+							return fmt.Errorf("got %w, want ErrNotObtained", err)
+						}
+						return nil
+					})
+					h.agrees(t)
+					h.wantKept(t)
+					noError(t, h.release(t))
 					noError(t, h.succeeded(t).Release(t.Context()))
 					s.wantGone(t, tag)
 				})
@@ -95,34 +140,65 @@ func TestMovingSlotHeld(t *testing.T) {
 	}
 }
 
-// lives does with the lock what can be done with one, while its slot is on its way.
-func (h *tenure) lives(t *testing.T, client *redislock.Client, at stage) {
-	t.Helper()
-	ctx := t.Context()
-	check := func(what string, err error, works bool) {
-		t.Helper()
-		if works && err != nil || !works && !isTryAgain(err) {
-			t.Errorf("%s: got error %v; it works: %t", what, err, works)
+// So a Release waits, too.
+func TestMovingSlotReleased(t *testing.T) {
+	t.Parallel()
+	s := newShards(t, 0)
+	for _, kind := range tenancies {
+		for at := begun; at <= gone; at++ {
+			t.Run(fmt.Sprintf("%s %s", at, kind.name), func(t *testing.T) {
+				t.Parallel()
+				tag := s.tags(t, 1, s.Nodes()[0])[0]
+				rdb, told := s.Client(t), new(puzzled)
+				rdb.AddHook(told)
+				h := kind.hold(t, newClient(t, rdb), tag, long, false)
+				h.contest(t, s.client(t))
+				finish := s.moveTo(at, h.keys, s.Nodes()[1])
+				h.ends.Store(true)
+				h.during(t, at, told, finish, h.lock.Release)
+				noError(t, h.succeeded(t).Release(t.Context()))
+				s.wantGone(t, tag)
+			})
 		}
 	}
-	check("refresh", h.lock.Refresh(ctx, long), at != half)
-	left, err := h.lock.TTL(ctx)
-	check("ttl", err, at != half)
-	if err == nil && left < long/2 {
+}
+
+// agrees asks for what concerns the keys alone.
+func (h *tenure) agrees(t *testing.T) {
+	t.Helper()
+	noError(t, h.lock.Refresh(t.Context(), long))
+	if left := must[time.Duration](t)(h.lock.TTL(t.Context())); left < long/2 {
 		t.Errorf("got %v left of %v", left, long)
 	}
-	_, err = client.Inspect(ctx, h.keys...)
-	check("inspect", err, at == moved)
-	if _, err = client.Obtain(ctx, h.keys, long, nil); at != moved || !errors.Is(err, redislock.ErrNotObtained) {
-		check("obtain", err, false)
+}
+
+// during does things at once while a slot moves, finishes the move when each of them has been told to
+// try again, if any of them is, and wants all of them to succeed then.
+func (h *tenure) during(t *testing.T, at stage, told *puzzled, finish func(), things ...func(context.Context) error) {
+	t.Helper()
+	done := make(chan error, len(things))
+	for _, do := range things {
+		go func() { done <- do(t.Context()) }()
 	}
-	before := h.lock.Fence()
-	check("downgrade", h.lock.Downgrade(ctx), at == moved)
-	check("upgrade", h.lock.Upgrade(ctx), at == moved)
-	if after := h.lock.Fence(); after < before || after == before && at == moved && before > 0 {
-		t.Errorf("got number %d after %d", after, before)
+	if at != moved {
+		eventually(t, 20*time.Second, "all are told to try again", func() bool { return told.times.Load() >= int64(len(things)) })
+		finish()
 	}
-	h.wantKept(t)
+	for range things {
+		noError(t, <-done)
+	}
+}
+
+// lives changes the lock, and back.
+func (h *tenure) lives() func(context.Context) error {
+	return func(ctx context.Context) error {
+		before := h.lock.Fence()
+		err := errors.Join(h.lock.Downgrade(ctx), h.lock.Upgrade(ctx))
+		if after := h.lock.Fence(); after < before || after == before && before > 0 {
+			return errors.Join(err, fmt.Errorf("got number %d after %d", after, before))
+		}
+		return err
+	}
 }
 
 // The watchdog renews a lease while the slot is on its way, and again after it could not.
@@ -214,75 +290,5 @@ func TestMovedSlotUnknown(t *testing.T) {
 			}
 			wantIs(t, attached().Release(ctx), redislock.ErrLockNotHeld)
 		})
-	}
-}
-
-// visit has its caller wait for the locks with a strategy, hold them for a moment, and release them.
-// On a slot that is on its way Refresh and Release may be told to try again.
-func (c *throng) visit(client *redislock.Client, who string, write, read []string) {
-	c.visitWith(client, who, write, read, &redislock.Options{RetryStrategy: redislock.LinearBackoff(5 * time.Millisecond)})
-}
-
-func (c *throng) visitWith(client *redislock.Client, who string, write, read []string, opt *redislock.Options) {
-	lock, err := client.ObtainMixed(c.ctx, write, read, long, opt)
-	if err == nil {
-		leave := c.hold(who, write, read)
-		time.Sleep(time.Millisecond)
-		err = passed(lock.Refresh(c.ctx, long))
-		leave()
-		err = errors.Join(err, passed(lock.Release(c.ctx)))
-	}
-	if err != nil {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		c.faults = append(c.faults, fmt.Errorf("%s: %w", who, err))
-	}
-}
-
-// passed drops an error that is over when the move is.
-func passed(err error) error {
-	if isTryAgain(err) {
-		return nil
-	}
-	return err
-}
-
-// Many take locks at all servers while slots move to and fro: nobody is refused for it, and no two
-// have what only one may have.
-func TestMovingSlotsHammer(t *testing.T) {
-	t.Parallel()
-	s := newShards(t, 0)
-	tags := s.tags(t, 2, s.Nodes()...)
-	throng := newThrong(t, time.Minute)
-	var rounds atomic.Int64
-	for c, client := range []*redislock.Client{s.client(t), s.client(t)} {
-		for g := range 4 * len(tags) {
-			throng.wg.Go(func() {
-				tag := tags[g%len(tags)]
-				keys := []string{tag + "a", tag + "b"}
-				write := []int{2, 2, 0, 1}[g/len(tags)]
-				for i := 0; rounds.Load() >= 0 && throng.ctx.Err() == nil; i++ {
-					throng.visit(client, fmt.Sprintf("%s:%d:%d:%d", tag, c, g, i), keys[:write], keys[write:])
-				}
-			})
-		}
-	}
-	for i := range 18 {
-		tag, to := tags[i%len(tags)], s.Nodes()[(i+i/len(tags))%3]
-		if s.MasterOf(tag) == to {
-			continue
-		}
-		move := s.StartMove(tag, to)
-		for _, key := range []string{tag + "a", tag + "b"} {
-			time.Sleep(20 * time.Millisecond) // somebody comes meanwhile
-			move.Keys(key)
-		}
-		move.Finish()
-		rounds.Add(1)
-	}
-	t.Logf("%d slots have moved", rounds.Swap(-1))
-	t.Logf("%d had their locks", len(throng.served(t)))
-	for _, tag := range tags {
-		s.wantGone(t, tag)
 	}
 }

@@ -276,6 +276,8 @@ func (o *obtaining) sleep(ctx context.Context, wait time.Duration) {
 func (o *obtaining) ended(ctx context.Context) error {
 	why := o.last
 	switch {
+	case why != nil && errors.Is(why, context.Cause(ctx)):
+		return &endedError{why}
 	case errors.Is(why, ErrUnknownOutcome), errors.Is(why, ErrNotReplicated):
 	case o.conflict != nil:
 		why = o.conflict

@@ -18,7 +18,8 @@ var releaseScript = newScript("release", releaseLua)
 //
 // It does its work also if ctx has ended already, or ends meanwhile: then it waits a second, or
 // 100 ms, for the answer. If none comes it returns [ErrUnknownOutcome], or why Redis refuses for
-// the moment, and goes on trying in the background until the lease is over.
+// the moment, and goes on trying in the background until the lease is over. A Cluster slot whose keys
+// are on their way to another server is waited for, for 10 s.
 //
 // A nil lock holds nothing: [ErrLockNotHeld].
 func (l *Lock) Release(ctx context.Context) (err error) {
@@ -135,6 +136,7 @@ func (l *Lock) free(ctx context.Context, began moment, p portion) error {
 	}
 	set, ls := p.set, l.client.listeners
 	c, next := l.releasing(ctx, p)
+	c.moves = began.add(longestMove)
 	if !l.client.transport.do(ctx, c, wait) {
 		left := l.leftBehind(p, began.add(networkGrace))
 		if c.leave(func(c *call) {

@@ -30,6 +30,7 @@ type transport struct {
 	recycled sync.Pool // of *call
 
 	under    atomic.Int64 // calls not yet finished
+	closing  atomic.Bool  // no call is to wait for long
 	draining atomic.Bool
 	idle     chan struct{}
 }
