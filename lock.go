@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	"github.com/seed-14de3678/redislock/internal/pace"
 )
 
 //go:embed refresh.lua
@@ -169,14 +171,8 @@ func (l *Lock) Upgrade(ctx context.Context) error {
 	l.mu.Lock()
 	wait := now().until(l.termsLocked().weakens)
 	l.mu.Unlock()
-	if wait > 0 {
-		timer := time.NewTimer(wait)
-		defer timer.Stop()
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			return fmt.Errorf("redislock: upgrade %s: not asked: %w", l.snapshot(), context.Cause(ctx))
-		}
+	if wait > 0 && !pace.Sleep(ctx, wait) {
+		return fmt.Errorf("redislock: upgrade %s: not asked: %w", l.snapshot(), context.Cause(ctx))
 	}
 	return l.convert(ctx, "upgrade", true)
 }

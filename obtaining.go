@@ -5,11 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"time"
 
 	"github.com/cenkalti/backoff/v4"
+
+	"github.com/seed-14de3678/redislock/internal/pace"
 )
 
 // intentGrace is by how much an intent outlives the wait of the writer that declares it.
@@ -24,13 +25,12 @@ type obtaining struct {
 	value   string
 	ttl     time.Duration
 
-	strategy RetryStrategy
+	pace     pace.Pace
 	watchdog bool
 	shared   bool // the caller has chosen the token, and may use it again
 
 	began    moment
 	asked    int
-	waits    backoff.BackOff
 	conflict *ConflictError // the last one
 	last     error          // of the last attempt
 
@@ -102,7 +102,7 @@ func (c *Client) newObtaining(write, read []string, ttl time.Duration, opt *Opti
 	if opt == nil {
 		opt = &Options{}
 	}
-	o := &obtaining{client: c, strategy: opt.RetryStrategy, watchdog: opt.Watchdog, began: now()}
+	o := &obtaining{client: c, pace: pace.New(opt.RetryStrategy), watchdog: opt.Watchdog, began: now()}
 	var err error
 	if o.set, err = newKeySet(write, read, c.maxKeys); err != nil {
 		return nil, err
@@ -169,7 +169,7 @@ func (o *obtaining) run(ctx context.Context) (*Lock, error) {
 		}
 		wait := backoff.Stop
 		if o.declares {
-			wait = o.nextWait() // an intent has to last as long
+			wait = o.pace.Next() // an intent has to last as long
 		}
 		lock, err := o.ask(ctx, wait)
 		if err == nil {
@@ -180,25 +180,13 @@ func (o *obtaining) run(ctx context.Context) (*Lock, error) {
 			return nil, err
 		}
 		if !o.declares {
-			wait = o.nextWait()
+			wait = o.pace.Next()
 		}
 		if wait < 0 {
 			return nil, err
 		}
-		o.sleep(ctx, wait)
+		pace.Sleep(ctx, pace.Cut(wait, o.left()))
 	}
-}
-
-// nextWait asks the strategy.
-func (o *obtaining) nextWait() time.Duration {
-	if o.strategy == nil {
-		return backoff.Stop
-	}
-	if o.waits == nil {
-		o.waits = o.strategy()
-		o.waits.Reset()
-	}
-	return o.waits.NextBackOff()
 }
 
 // doubts takes note of a request sent at some moment, that may reach the server later.
@@ -257,18 +245,12 @@ func (o *obtaining) isLast(err error) bool {
 	return ended || !errors.Is(err, ErrNotObtained) && classify(err) == final
 }
 
-// sleep waits, but not much longer than whoever holds the key can, and not beyond the end of ctx.
-func (o *obtaining) sleep(ctx context.Context, wait time.Duration) {
-	if conflict, ok := errors.AsType[*ConflictError](o.last); ok && conflict.TTL >= 0 && wait > conflict.TTL {
-		jitter := min(wait-conflict.TTL, 20*time.Millisecond)
-		wait = conflict.TTL + time.Millisecond + rand.N(jitter)
+// left is how long whoever is in the way may stay there; negative if nobody knows.
+func (o *obtaining) left() time.Duration {
+	if conflict, ok := errors.AsType[*ConflictError](o.last); ok {
+		return conflict.TTL
 	}
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-	}
+	return -1
 }
 
 // ended is the error of an Obtain whose context has ended, with why it had not succeeded before:

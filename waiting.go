@@ -82,7 +82,7 @@ func (o *obtaining) stand(ctx context.Context) (*Lock, error) {
 // does not yet, as the strategy says.
 func (o *obtaining) pause() time.Duration {
 	if o.place.number == "" || o.place.number == unknownPlace {
-		return o.nextWait()
+		return o.pace.Next()
 	}
 	o.failures++
 	return pauseAfter(o.failures)
@@ -164,7 +164,7 @@ func (o *obtaining) unheard(fault error) (time.Duration, error) {
 	case lined || o.faults < defaultTries:
 		return pauseAfter(o.faults), nil
 	}
-	pause := o.nextWait()
+	pause := o.pace.Next()
 	if pause < 0 {
 		return 0, err
 	}

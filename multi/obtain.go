@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"time"
 
 	"github.com/cenkalti/backoff/v4"
 
 	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/pace"
 )
 
 // Obtain takes all parts, or none, for ttl: in the fixed order, each in one step. Metadata and token
@@ -46,6 +46,7 @@ func Obtain(ctx context.Context, parts []Part, ttl time.Duration, opt *redislock
 		return nil, errors.New("multi: obtain: Queue needs Watchdog: what is held has to be renewed while the rest is waited for")
 	}
 	var err error
+	o.pace = pace.New(o.opt.RetryStrategy)
 	if o.parts, err = arrange(parts); err != nil {
 		return nil, fmt.Errorf("multi: obtain: %w", err)
 	}
@@ -95,7 +96,7 @@ type obtaining struct {
 
 	began    time.Time
 	rounds   int
-	waits    backoff.BackOff
+	pace     pace.Pace
 	conflict error // of the last round that had one
 }
 
@@ -107,52 +108,23 @@ func (o *obtaining) run(ctx context.Context) (*Lock, error) {
 		if err == nil {
 			return lock, nil
 		}
-		conflict, refused := errors.AsType[*redislock.ConflictError](err)
-		if refused {
-			o.conflict = err
+		left := time.Duration(-1) // of the lease of whoever holds it
+		if conflict, ok := errors.AsType[*redislock.ConflictError](err); ok {
+			o.conflict, left = err, conflict.TTL
 		}
 		if ctx.Err() != nil {
 			return nil, o.ended(ctx, err)
 		}
 		wait := backoff.Stop
 		if again {
-			wait = o.nextWait()
+			wait = o.pace.Next()
 		}
 		if wait < 0 {
 			return nil, err
 		}
-		if refused && conflict.TTL >= 0 && wait > conflict.TTL {
-			// No longer than whoever holds it can.
-			jitter := min(wait-conflict.TTL, 20*time.Millisecond)
-			wait = conflict.TTL + time.Millisecond + rand.N(jitter)
-		}
-		if !sleep(ctx, wait) {
+		if !pace.Sleep(ctx, pace.Cut(wait, left)) {
 			return nil, o.ended(ctx, err)
 		}
-	}
-}
-
-// nextWait asks the strategy.
-func (o *obtaining) nextWait() time.Duration {
-	if o.opt.RetryStrategy == nil {
-		return backoff.Stop
-	}
-	if o.waits == nil {
-		o.waits = o.opt.RetryStrategy()
-		o.waits.Reset()
-	}
-	return o.waits.NextBackOff()
-}
-
-// sleep reports false if ctx has ended first.
-func sleep(ctx context.Context, wait time.Duration) bool {
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return ctx.Err() == nil
-	case <-ctx.Done():
-		return false
 	}
 }
 

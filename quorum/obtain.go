@@ -11,6 +11,7 @@ import (
 	"github.com/cenkalti/backoff/v4"
 
 	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/pace"
 )
 
 // Obtain takes the write locks of all keys for ttl, if a majority of the nodes grants all of them.
@@ -57,7 +58,7 @@ func (c *Client) ObtainMixed(ctx context.Context, write, read []string, ttl time
 		want: want{write: slices.Clone(write), read: slices.Clone(read), ttl: ttl},
 	}
 	if opt != nil {
-		o.want.opt, o.strategy = *opt, opt.RetryStrategy
+		o.want.opt, o.pace = *opt, pace.New(opt.RetryStrategy)
 	}
 	o.want.patience = c.patience(ttl, o.want.opt.Replicas)
 	lock, err := o.run(ctx)
@@ -125,13 +126,12 @@ func (w *want) name() string {
 
 // An obtaining is one Obtain under way.
 type obtaining struct {
-	quorum   *Client
-	want     want
-	strategy redislock.RetryStrategy
+	quorum *Client
+	want   want
+	pace   pace.Pace
 
 	began    time.Time
 	asked    int
-	waits    backoff.BackOff
 	conflict error // of the last attempt that had one
 }
 
@@ -162,12 +162,12 @@ func (o *obtaining) run(ctx context.Context) (*Lock, error) {
 		}
 		wait := backoff.Stop
 		if failed.again {
-			wait = o.nextWait()
+			wait = o.pace.Next()
 		}
 		if wait < 0 {
 			return nil, err
 		}
-		sleep(ctx, failed.cut(jitter(wait)))
+		pace.Sleep(ctx, pace.Cut(jitter(wait), failed.free))
 	}
 }
 
@@ -185,32 +185,11 @@ func (o *obtaining) check() error {
 	return o.quorum.checkTTL(o.want.ttl)
 }
 
-// nextWait asks the strategy.
-func (o *obtaining) nextWait() time.Duration {
-	if o.strategy == nil {
-		return backoff.Stop
-	}
-	if o.waits == nil {
-		o.waits = o.strategy()
-		o.waits.Reset()
-	}
-	return o.waits.NextBackOff()
-}
-
 // jitter makes a wait half as long or up to half as long again: those who have taken nodes from
 // each other would otherwise do so once more.
 func jitter(wait time.Duration) time.Duration {
 	wait = min(wait, mostTTL)
 	return wait/2 + rand.N(wait+time.Millisecond)
-}
-
-func sleep(ctx context.Context, wait time.Duration) {
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-	}
 }
 
 // ended is the error of an Obtain whose context has ended, with why it had not succeeded before:

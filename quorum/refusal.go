@@ -26,14 +26,6 @@ func (e *refusal) Error() string { return e.text }
 
 func (e *refusal) Unwrap() []error { return e.is }
 
-// cut shortens a wait to what those who stand in the way have left, and a jitter.
-func (e *refusal) cut(wait time.Duration) time.Duration {
-	if e.free < 0 || wait <= e.free {
-		return wait
-	}
-	return e.free + time.Millisecond + jitter(min(wait-e.free, 20*time.Millisecond))
-}
-
 // refused reports why a round of requests for a lock has no majority; nil if it has.
 func (r *round) refused() *refusal {
 	if r.yes >= r.need {

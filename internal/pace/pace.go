@@ -1,0 +1,56 @@
+// Package pace is how an Obtain waits from one attempt to the next, whether it asks one server,
+// several in turn, or many at once.
+package pace
+
+import (
+	"context"
+	"math/rand/v2"
+	"time"
+
+	"github.com/cenkalti/backoff/v4"
+)
+
+// A Pace is what one strategy says to one Obtain. It is not safe for concurrent use.
+type Pace struct {
+	strategy func() backoff.BackOff
+	waits    backoff.BackOff // from the first time that it is asked
+}
+
+// New makes the pace of one Obtain. A nil strategy does not ask again.
+func New(strategy func() backoff.BackOff) Pace { return Pace{strategy: strategy} }
+
+// Next returns how long to wait before the next attempt. If it is negative there is to be none.
+func (p *Pace) Next() time.Duration {
+	if p.strategy == nil {
+		return backoff.Stop
+	}
+	if p.waits == nil {
+		p.waits = p.strategy()
+		p.waits.Reset()
+	}
+	return p.waits.NextBackOff()
+}
+
+// mostJitter is by how much a wait that was cut may be longer than what it was cut to.
+const mostJitter = 20 * time.Millisecond
+
+// Cut shortens a wait to what whoever is in the way has left, and a jitter, so that not all come at
+// once. If left is negative nobody knows it, and the wait stays as it is.
+func Cut(wait, left time.Duration) time.Duration {
+	if left < 0 || wait <= left {
+		return wait
+	}
+	return left + time.Millisecond + rand.N(min(wait-left, mostJitter))
+}
+
+// Sleep waits, but not beyond the end of ctx. It reports whether ctx goes on.
+func Sleep(ctx context.Context, wait time.Duration) bool {
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return ctx.Err() == nil
+	case <-ctx.Done():
+		return false
+	}
+}

@@ -1,0 +1,85 @@
+package pace_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/cenkalti/backoff/v4"
+
+	"github.com/seed-14de3678/redislock/internal/pace"
+)
+
+// steps is a BackOff of given waits, that has been used before.
+type steps struct {
+	waits []time.Duration
+	next  int
+}
+
+func (s *steps) Reset() { s.next = 0 }
+
+func (s *steps) NextBackOff() time.Duration {
+	if s.next == len(s.waits) {
+		return backoff.Stop
+	}
+	s.next++
+	return s.waits[s.next-1]
+}
+
+func TestNext(t *testing.T) {
+	t.Parallel()
+	begun := 0
+	p := pace.New(func() backoff.BackOff {
+		begun++
+		return &steps{waits: []time.Duration{3, 1, 2}, next: 2}
+	})
+	for i, want := range []time.Duration{3, 1, 2, backoff.Stop} {
+		if got := p.Next(); got != want {
+			t.Errorf("got wait %d %v, want %v", i, got, want)
+		}
+	}
+	if begun != 1 {
+		t.Errorf("the strategy was begun %d times", begun)
+	}
+	none := pace.New(nil)
+	if got := none.Next(); got != backoff.Stop {
+		t.Errorf("got wait %v without a strategy", got)
+	}
+}
+
+func TestCut(t *testing.T) {
+	t.Parallel()
+	const ms = time.Millisecond
+	for _, row := range []struct{ wait, left, least, most time.Duration }{
+		{5 * ms, 10 * ms, 5 * ms, 5 * ms},
+		{10 * ms, 10 * ms, 10 * ms, 10 * ms},
+		{time.Hour, -1, time.Hour, time.Hour},
+		{time.Hour, 10 * ms, 11 * ms, 31 * ms},
+		{12 * ms, 10 * ms, 11 * ms, 13 * ms},
+		{11 * ms, 0, ms, 12 * ms},
+	} {
+		for range 200 {
+			if got := pace.Cut(row.wait, row.left); got < row.least || got > row.most {
+				t.Fatalf("got %v for a wait of %v with %v left, want %v to %v", got, row.wait, row.left, row.least, row.most)
+			}
+		}
+	}
+}
+
+func TestSleep(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		began := time.Now()
+		if !pace.Sleep(ctx, time.Second) || time.Since(began) != time.Second {
+			t.Errorf("it slept for %v of a second", time.Since(began))
+		}
+		if pace.Sleep(ctx, time.Hour) || time.Since(began) != time.Minute {
+			t.Errorf("it slept for %v with a context of a minute", time.Since(began))
+		}
+		if pace.Sleep(ctx, 0) {
+			t.Error("a context that has ended goes on")
+		}
+	})
+}
