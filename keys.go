@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/seed-14de3678/redislock/internal/slot"
 )
 
 // A keySet is what one lock covers: the write keys, then the read keys, each once, in the order
@@ -136,7 +138,7 @@ func (s keySet) String() string {
 // to the slot of the lock key, no two lock keys have the same, and no lock key can be taken for it
 // unless its user asks for it. That cannot be had for a key with a '}' that has no hash tag.
 func companion(purpose, key string) (string, error) {
-	if hashTag(key) != key {
+	if slot.Tag(key) != key {
 		return "redislock:" + purpose + "=" + key, nil // '=', or that of "{k}" would be that of "k"
 	}
 	if strings.Contains(key, "}") {
@@ -168,34 +170,6 @@ func companions(to []string, purpose string, keys []string) ([]string, error) {
 	return to, nil
 }
 
-// hashTag returns the part of a key that Redis Cluster hashes: what stands between the first '{'
-// and the next '}' if that is not empty, else the whole key.
-func hashTag(key string) string {
-	if _, after, ok := strings.Cut(key, "{"); ok {
-		if tag, _, ok := strings.Cut(after, "}"); ok && tag != "" {
-			return tag
-		}
-	}
-	return key
-}
-
-// slot returns the Cluster slot of a key: CRC16 (XMODEM) of its hash tag, modulo 16384.
-func slot(key string) uint16 {
-	var crc uint16
-	tag := hashTag(key)
-	for i := range len(tag) {
-		crc ^= uint16(tag[i]) << 8
-		for range 8 {
-			if crc&0x8000 != 0 {
-				crc = crc<<1 ^ 0x1021
-			} else {
-				crc <<= 1
-			}
-		}
-	}
-	return crc % 16384
-}
-
 // placement says which keys may stand in one set on a kind of Redis client.
 type placement int
 
@@ -211,17 +185,17 @@ func (p placement) check(keys []string) error {
 		return nil
 	}
 	first := keys[0]
-	tag := hashTag(first)
-	home := slot(first)
+	tag := slot.Tag(first)
+	home := slot.Of(first)
 	for _, key := range keys[1:] {
 		switch {
-		case hashTag(key) == tag:
+		case slot.Tag(key) == tag:
 		case p == byTag:
 			return fmt.Errorf("%w: %q and %q have no common hash tag, and may be on different shards",
 				ErrCrossSlot, first, key)
-		case slot(key) != home:
+		case slot.Of(key) != home:
 			return fmt.Errorf("%w: %q is in slot %d, %q in slot %d",
-				ErrCrossSlot, first, home, key, slot(key))
+				ErrCrossSlot, first, home, key, slot.Of(key))
 		}
 	}
 	return nil

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/seed-14de3678/redislock/internal/slot"
 )
 
 const (
@@ -95,7 +97,7 @@ func (ls *listeners) channel(key string) string {
 	if !ls.tagged {
 		return "redislock:wake:" + ls.name
 	}
-	return "redislock:wake:{" + hashTag(key) + "}:" + ls.name
+	return "redislock:wake:{" + slot.Tag(key) + "}:" + ls.name
 }
 
 // A listener hears the channels of one server.

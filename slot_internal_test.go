@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/seed-14de3678/redislock/internal/redistest"
+	"github.com/seed-14de3678/redislock/internal/slot"
 )
 
 // slotKeys have hash tags, and what looks like one.
@@ -18,7 +19,7 @@ func TestSlotsAreThoseOfTheServer(t *testing.T) {
 	rdb := redistest.Start(t, redistest.Redis, "--cluster-enabled", "yes").Client(t)
 	for _, key := range slotKeys {
 		want := do(t, rdb, "cluster", "keyslot", key)
-		if got := int64(slot(key)); got != want {
+		if got := int64(slot.Of(key)); got != want {
 			t.Errorf("%q: got slot %d, want %d", key, got, want)
 		}
 		if beside, err := companion("intent", key); err == nil && key != "" {
@@ -36,18 +37,18 @@ func FuzzSlot(f *testing.F) {
 		f.Add(key)
 	}
 	f.Fuzz(func(t *testing.T, key string) {
-		if got := slot(key); got >= 16384 {
+		if got := slot.Of(key); got >= 16384 {
 			t.Errorf("%q: got slot %d", key, got)
 		}
 		beside, err := companion("intent", key)
 		if err != nil {
-			if !strings.Contains(key, "}") || hashTag(key) != key {
+			if !strings.Contains(key, "}") || slot.Tag(key) != key {
 				t.Errorf("%q: got error %v", key, err)
 			}
 			return
 		}
-		if key != "" && slot(beside) != slot(key) {
-			t.Errorf("%q: got slot %d of its companion %q, want %d", key, slot(beside), beside, slot(key))
+		if key != "" && slot.Of(beside) != slot.Of(key) {
+			t.Errorf("%q: got slot %d of its companion %q, want %d", key, slot.Of(beside), beside, slot.Of(key))
 		}
 		if !strings.HasPrefix(beside, "redislock:intent") || !strings.Contains(beside, key) {
 			t.Errorf("%q: got companion %q", key, beside)

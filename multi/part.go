@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/slot"
 )
 
 // A Part is a set of keys that Client can take in one step: on a Cluster of one slot, on a Ring of
@@ -42,7 +43,7 @@ func (p *Part) first() string {
 // The same keys on a single server come out as the same parts, and [Obtain] takes them as one.
 func BySlot(client *redislock.Client, write, read []string) []Part {
 	type at struct {
-		slot uint16
+		home uint16 // the slot
 		part Part
 	}
 	var parts []at
@@ -54,12 +55,12 @@ func BySlot(client *redislock.Client, write, read []string) []Part {
 				continue
 			}
 			seen[key] = true
-			slot := slotOf(hashTag(key))
-			i, ok := index[slot]
+			home := slot.Of(key)
+			i, ok := index[home]
 			if !ok {
 				i = len(parts)
-				index[slot] = i
-				parts = append(parts, at{slot, Part{Client: client}})
+				index[home] = i
+				parts = append(parts, at{home, Part{Client: client}})
 			}
 			to := list(&parts[i].part)
 			*to = append(*to, key)
@@ -67,7 +68,7 @@ func BySlot(client *redislock.Client, write, read []string) []Part {
 	}
 	split(write, func(p *Part) *[]string { return &p.Write })
 	split(read, func(p *Part) *[]string { return &p.Read })
-	slices.SortFunc(parts, func(a, b at) int { return cmp.Compare(a.slot, b.slot) })
+	slices.SortFunc(parts, func(a, b at) int { return cmp.Compare(a.home, b.home) })
 	out := make([]Part, len(parts))
 	for i, p := range parts {
 		out[i] = p.part
@@ -117,9 +118,9 @@ func merge(parts []Part) []Part {
 	var splits *redislock.Client // one that is known not to take two slots
 	for _, p := range parts[1:] {
 		last := &merged[len(merged)-1]
-		a, b := hashTag(last.first()), hashTag(p.first())
+		a, b := slot.Tag(last.first()), slot.Tag(p.first())
 		together := last.Client == p.Client
-		if across := together && a != b && slotOf(a) != slotOf(b); across && splits == p.Client {
+		if across := together && a != b && slot.Of(a) != slot.Of(b); across && splits == p.Client {
 			together = false
 		} else if together && a != b {
 			together = possible(p.Client, []string{last.first(), p.first()}) == nil
@@ -138,8 +139,8 @@ func merge(parts []Part) []Part {
 
 // compare is the order of the parts. Two hash tags of one slot differ on a Ring only.
 func compare(a, b Part) int {
-	x, y := hashTag(a.first()), hashTag(b.first())
-	return cmp.Or(cmp.Compare(a.Place, b.Place), cmp.Compare(slotOf(x), slotOf(y)), cmp.Compare(x, y))
+	x, y := slot.Tag(a.first()), slot.Tag(b.first())
+	return cmp.Or(cmp.Compare(a.Place, b.Place), cmp.Compare(slot.Of(x), slot.Of(y)), cmp.Compare(x, y))
 }
 
 // checkClients checks that places and Clients belong together.

@@ -1,10 +1,11 @@
-package multi
+// Package slot is where Redis Cluster puts a key.
+package slot
 
 import "strings"
 
-// hashTag returns the part of a key that Redis Cluster hashes: what stands between the first '{'
+// Tag returns the part of a key that Redis Cluster hashes: what stands between the first '{'
 // and the next '}' if that is not empty, else the whole key.
-func hashTag(key string) string {
+func Tag(key string) string {
 	if _, after, ok := strings.Cut(key, "{"); ok {
 		if tag, _, ok := strings.Cut(after, "}"); ok && tag != "" {
 			return tag
@@ -13,9 +14,10 @@ func hashTag(key string) string {
 	return key
 }
 
-// slotOf returns the Cluster slot of a hash tag: its CRC16 (XMODEM), modulo 16384.
-func slotOf(tag string) uint16 {
+// Of returns the slot of a key: the CRC16 (XMODEM) of its hash tag, modulo 16384.
+func Of(key string) uint16 {
 	var crc uint16
+	tag := Tag(key)
 	for i := range len(tag) {
 		crc ^= uint16(tag[i]) << 8
 		for range 8 {
