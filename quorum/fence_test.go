@@ -144,3 +144,24 @@ func TestFenceNotWritten(t *testing.T) {
 	w.wantHolders(t, "k", 0)
 	w.wantBack(t)
 }
+
+// A lock whose lease is over when its number is known to a majority is not returned.
+func TestFenceWrittenLate(t *testing.T) {
+	t.Parallel()
+	w := relayedWorld(t, 3, quorum.WithNodeTimeout(soon))
+	w.warmUp(t)
+	lock := must[*quorum.Lock](t)(w.client.Obtain(t.Context(), []string{"warm"}, long, fenced))
+	noError(t, lock.Release(t.Context()))
+	w.wantHolders(t, "warm", 0)
+	const ttl = 3 * time.Second
+	for _, relay := range w.relays {
+		relay.DelayReplies(ttl * 6 / 10) // one is in time, a second is not
+	}
+	_, err := w.client.Obtain(t.Context(), []string{"k"}, ttl, fenced)
+	wantOnly(t, err, redislock.ErrNotObtained)
+	for _, relay := range w.relays {
+		relay.DelayReplies(0)
+	}
+	w.wantHolders(t, "k", 0)
+	w.wantBack(t)
+}
