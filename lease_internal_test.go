@@ -1,7 +1,6 @@
 package redislock
 
 import (
-	"context"
 	"testing"
 	"time"
 
@@ -62,24 +61,4 @@ func TestDeadlineAndWallClock(t *testing.T) {
 	if after := l.Deadline(); after.After(before) {
 		t.Errorf("a Refresh that was not answered moved the deadline by %v", after.Sub(before))
 	}
-}
-
-// A lock that outlives many contexts does not keep them.
-func TestContextsAreForgotten(t *testing.T) {
-	l := watchedLock(t)
-	for range 1000 {
-		ctx, cancel := context.WithCancel(t.Context())
-		_ = l.Context(ctx)
-		cancel()
-	}
-	kept := 0
-	for end := time.Now().Add(5 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
-		l.mu.Lock()
-		kept = len(l.watch.cancels)
-		l.mu.Unlock()
-		if kept == 0 {
-			return
-		}
-	}
-	t.Errorf("%d ended contexts are kept", kept)
 }

@@ -5,47 +5,37 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/seed-14de3678/redislock/internal/circle"
 )
 
 // A watch tells the holder of a lock when it is lost, and renews the lease if the lock has a
 // watchdog. Its fields are guarded by the mutex of the lock.
 type watch struct {
-	lock    *Lock
-	entry   entry
-	renews  bool
-	next    moment // of the renewal
-	failed  error  // why the last one did not count; nil if it did
-	lost    chan struct{}
-	cancels map[*context.CancelCauseFunc]struct{}
+	lock   *Lock
+	entry  entry
+	renews bool
+	next   moment // of the renewal
+	failed error  // why the last one did not count; nil if it did
+	lost   chan struct{}
+	told   circle.Circle // the contexts
 }
 
 // Context returns a context derived from ctx that is cancelled with cause [ErrLockLost] when the
 // lock is lost: Redis has said so, or the deadline has come without a renewal being confirmed
 // (then a little before it; a process that is stopped is told when it wakes). It is cancelled with [context.Canceled] when the lock is released.
 func (l *Lock) Context(ctx context.Context) context.Context {
-	ctx, cancel := context.WithCancelCause(ctx)
 	l.mu.Lock()
-	state := l.state
-	if state == held {
-		w := l.watchLocked(false)
-		if w.cancels == nil {
-			w.cancels = make(map[*context.CancelCauseFunc]struct{})
-		}
-		w.cancels[&cancel] = struct{}{}
-		l.mu.Unlock()
-		context.AfterFunc(ctx, func() { // a lock may outlive many contexts
-			l.mu.Lock()
-			delete(w.cancels, &cancel)
-			l.mu.Unlock()
-		})
-		return ctx
+	defer l.mu.Unlock()
+	if l.state == held {
+		return l.watchLocked(false).told.Join(ctx)
 	}
-	l.mu.Unlock()
-	if state == lost {
-		cancel(ErrLockLost)
-	} else {
-		cancel(context.Canceled)
+	cause := context.Canceled
+	if l.state == lost {
+		cause = ErrLockLost
 	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	cancel(cause)
 	return ctx
 }
 
@@ -199,12 +189,10 @@ func (w *watch) hurry() {
 // lost: to be called without mu.
 func (w *watch) endLocked() func(cause error) {
 	w.lock.client.schedule.drop(&w.entry)
-	cancels, isLost := w.cancels, w.lost
-	w.cancels, w.lost = nil, nil
+	isLost := w.lost
+	w.lost = nil
 	return func(cause error) {
-		for cancel := range cancels {
-			(*cancel)(cause)
-		}
+		w.told.End(cause)
 		if isLost != nil && cause == ErrLockLost { //nolint:errorlint // it is this value
 			close(isLost)
 		}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/circle"
 )
 
 // A Lock is one hold of a set of keys, by a majority of the nodes. It is safe for concurrent use.
@@ -27,7 +28,7 @@ type Lock struct {
 	fetches  int           // nodes that are asked for the lock, after the Obtain
 	still    chan struct{} // closed when there are none any more; nil if there are none
 	lost     chan struct{}
-	cancels  map[*context.CancelCauseFunc]struct{}
+	told     circle.Circle // the contexts
 }
 
 type state uint8

@@ -11,27 +11,12 @@ import (
 // when fewer than a majority of the nodes hold the lock, no later than the Deadline, and with
 // [context.Canceled] when the lock is released.
 func (l *Lock) Context(ctx context.Context) context.Context {
-	ctx, cancel := context.WithCancelCause(ctx)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	switch l.state {
-	case held:
+	if l.state == held {
 		l.watchLocked()
-		if l.cancels == nil {
-			l.cancels = make(map[*context.CancelCauseFunc]struct{})
-		}
-		l.cancels[&cancel] = struct{}{}
-		context.AfterFunc(ctx, func() { // a lock may outlive many contexts
-			l.mu.Lock()
-			defer l.mu.Unlock()
-			delete(l.cancels, &cancel)
-		})
-	case lost:
-		cancel(redislock.ErrLockLost)
-	default:
-		cancel(context.Canceled)
 	}
-	return ctx
+	return l.told.Join(ctx)
 }
 
 // Lost returns a channel that is closed when the lock is lost, as [Lock.Context] tells it. A Release
@@ -148,15 +133,12 @@ func (l *Lock) endLocked(to state) (locks []*redislock.Lock, tell func()) {
 			h.unwatch = nil
 		}
 	}
-	cancels, isLost, cause := l.cancels, l.lost, context.Canceled
-	l.cancels = nil
+	isLost, cause := l.lost, context.Canceled
 	if to == lost {
 		cause = redislock.ErrLockLost
 	}
 	return locks, func() {
-		for cancel := range cancels {
-			(*cancel)(cause)
-		}
+		l.told.End(cause)
 		if to == lost && isLost != nil {
 			close(isLost)
 		}

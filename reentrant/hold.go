@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/circle"
 )
 
 // A Hold is one of possibly many holds that an owner has of a set of keys. It is safe for concurrent
@@ -22,12 +23,13 @@ type Hold struct {
 	oneCarrier [1]*carrier
 
 	// Guarded by the mutex of the owner.
-	listed  bool  // it is, or was, one of the holds of the owner
-	before  *Hold // in the list of the owner, as is after
-	after   *Hold
-	over    error // of its contexts, once it was released
-	cancels map[*context.CancelCauseFunc]struct{}
-	lost    chan struct{} // nil if nobody has asked for it
+	listed   bool // it is, or was, one of the holds of the owner
+	released bool
+	before   *Hold // in the list of the owner, as is after
+	after    *Hold
+	lost     chan struct{} // nil if nobody has asked for it
+
+	told circle.Circle // the contexts
 }
 
 // listLocked makes it a hold that was obtained.
@@ -108,26 +110,7 @@ func (h *Hold) Deadline() time.Time {
 // when a key of the hold is lost, see [redislock.Lock.Context], and with [context.Canceled] when
 // the hold is released, also if there are others.
 func (h *Hold) Context(ctx context.Context) context.Context {
-	ctx, cancel := context.WithCancelCause(ctx)
-	o := h.owner
-	o.mu.Lock()
-	over := h.over
-	if over == nil {
-		if h.cancels == nil {
-			h.cancels = make(map[*context.CancelCauseFunc]struct{})
-		}
-		h.cancels[&cancel] = struct{}{}
-	}
-	o.mu.Unlock()
-	if over != nil {
-		cancel(over)
-		return ctx
-	}
-	context.AfterFunc(ctx, func() { // a hold may outlive many contexts
-		o.mu.Lock()
-		delete(h.cancels, &cancel)
-		o.mu.Unlock()
-	})
+	ctx = h.told.Join(ctx)
 	for _, c := range h.carriers {
 		ctx = c.root.Context(ctx) //nolint:fatcontext // whichever is lost first ends it
 	}
@@ -171,9 +154,9 @@ func (h *Hold) Refresh(ctx context.Context, ttl time.Duration) error {
 		return fmt.Errorf("reentrant: refresh %s: %w: %s", h, redislock.ErrInvalidTTL, ttl)
 	}
 	h.owner.mu.Lock()
-	over := h.over
+	released := h.released
 	h.owner.mu.Unlock()
-	if over != nil {
+	if released {
 		return fmt.Errorf("reentrant: refresh %s: %w: it was released", h, redislock.ErrLockNotHeld)
 	}
 	var failed error
@@ -201,26 +184,23 @@ func (h *Hold) Release(ctx context.Context) error {
 	}
 	o := h.owner
 	o.mu.Lock()
-	if h.over != nil {
+	if h.released {
 		o.mu.Unlock()
 		return fmt.Errorf("reentrant: release %s: %w: it was released before", h, redislock.ErrLockNotHeld)
 	}
 	var err error
-	h.over = context.Canceled
+	over := context.Canceled // what the contexts are told
+	h.released = true
 	for _, c := range h.carriers {
 		if c.isLost() {
-			err, h.over = errLost, redislock.ErrLockLost
+			err, over = errLost, redislock.ErrLockLost
 		}
 	}
 	h.unlistLocked()
-	cancels, over := h.cancels, h.over
-	h.cancels = nil
 	idle := o.unpinLocked(h.entries)
 	o.mu.Unlock()
 
-	for cancel := range cancels {
-		(*cancel)(over)
-	}
+	h.told.End(over)
 	switch failed := o.free(ctx, idle); {
 	case failed == nil:
 	case err == nil || errors.Is(failed, redislock.ErrLockNotHeld):
