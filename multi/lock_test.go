@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/seed-14de3678/redislock"
@@ -22,7 +23,7 @@ func wantLost(t *testing.T, lock *multi.Lock, held context.Context) { //nolint:r
 	t.Helper()
 	select {
 	case <-lock.Lost():
-	case <-time.After(10 * time.Second):
+	case <-time.After(soon):
 		t.Fatal("the loss is not told")
 	}
 	<-held.Done()
@@ -97,11 +98,11 @@ func TestLoss(t *testing.T) {
 	watched := &redislock.Options{Watchdog: true}
 
 	t.Run("the watchdog renews every part", func(t *testing.T) {
-		scenario(t, func(t *testing.T, w *world) {
+		bubble(t, func(t *testing.T, w *world) {
 			const ttl = 500 * time.Millisecond
 			lock := must[*multi.Lock](t)(multi.Obtain(t.Context(), w.abc(), ttl, watched))
 			held := lock.Context(t.Context())
-			time.Sleep(3 * ttl) // real server-side expiry
+			time.Sleep(100 * ttl)
 			w.wantHeld(t, "a", "b", "c")
 			if err := held.Err(); err != nil || !lock.Deadline().After(time.Now()) {
 				t.Errorf("got %v, deadline %v", err, lock.Deadline())
@@ -109,24 +110,25 @@ func TestLoss(t *testing.T) {
 			noError(t, lock.Release(t.Context()))
 			<-held.Done()
 			wantNot(t, context.Cause(held), redislock.ErrLockLost)
+			synctest.Wait()
 			select {
 			case <-lock.Lost():
 				t.Error("a release is told as a loss")
-			case <-time.After(50 * time.Millisecond):
+			default:
 			}
 		})
 	})
 
 	for _, name := range []string{"a", "b", "c"} {
 		t.Run("of "+name+" is told, and the others stay until Release", func(t *testing.T) {
-			scenario(t, func(t *testing.T, w *world) {
+			bubble(t, func(t *testing.T, w *world) {
 				const ttl = 500 * time.Millisecond
 				lock := must[*multi.Lock](t)(multi.Obtain(t.Context(), w.abc(), ttl, watched))
 				early, lost := lock.Context(t.Context()), lock.Lost()
 				w.steal(t, name)
 				wantLost(t, lock, early)
 				<-lost
-				time.Sleep(2 * ttl) // real server-side expiry
+				time.Sleep(100 * ttl)
 				for _, other := range []string{"a", "b", "c"} {
 					if other != name {
 						w.wantHeld(t, other)
@@ -141,12 +143,13 @@ func TestLoss(t *testing.T) {
 	}
 
 	t.Run("without a watchdog at the earliest deadline", func(t *testing.T) {
-		scenario(t, func(t *testing.T, w *world) {
+		bubble(t, func(t *testing.T, w *world) {
 			lock := must[*multi.Lock](t)(multi.Obtain(t.Context(), w.abc(), 400*time.Millisecond, nil))
+			noError(t, w.clients[1].Attach([]string{w.key("b")}, lock.Token()).Refresh(t.Context(), long))
 			held := lock.Context(t.Context())
 			wantLost(t, lock, held)
 			if late := time.Since(lock.Deadline()); late > 0 {
-				t.Logf("told %v after the deadline", late) // a busy machine
+				t.Errorf("told %v after the deadline", late)
 			}
 			_ = lock.Release(t.Context())
 			w.wantFree(t, "a", "b", "c")
@@ -157,10 +160,10 @@ func TestLoss(t *testing.T) {
 func TestWith(t *testing.T) {
 	t.Run("holds and renews while the function runs", func(t *testing.T) {
 		scenario(t, func(t *testing.T, w *world) {
-			const ttl = 400 * time.Millisecond
+			const ttl = 3 * time.Second // a watchdog on a busy machine has to keep it
 			errOwn := errors.New("own")
 			err := multi.With(t.Context(), w.abc(), ttl, nil, func(ctx context.Context) error {
-				time.Sleep(2 * ttl) // real server-side expiry
+				time.Sleep(ttl + ttl/10) // real server-side expiry
 				w.wantHeld(t, "a", "b", "c")
 				if ctx.Err() != nil {
 					t.Errorf("the context has ended: %v", context.Cause(ctx))
@@ -189,7 +192,7 @@ func TestWith(t *testing.T) {
 	t.Run("lost while it runs", func(t *testing.T) {
 		scenario(t, func(t *testing.T, w *world) {
 			errOwn := errors.New("own")
-			err := multi.With(t.Context(), w.abc(), 300*time.Millisecond, nil, func(ctx context.Context) error {
+			err := multi.With(t.Context(), w.abc(), 3*time.Second, nil, func(ctx context.Context) error {
 				w.steal(t, "b")
 				<-ctx.Done()
 				return errOwn

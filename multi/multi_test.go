@@ -8,6 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -33,8 +34,10 @@ func must[T any](t *testing.T) func(T, error) T {
 
 func TestMain(m *testing.M) { redistest.Main(m) }
 
-// long is a ttl that does not end within a test.
-const long = time.Minute
+const (
+	long = time.Minute      // a ttl that does not end within a test
+	soon = 20 * time.Second // longer than anything takes that has to come
+)
 
 // A world is what one scenario has: three Clients of one server, each with a place of its own, as
 // if there were three servers. What happens to their locks is taken down.
@@ -73,6 +76,18 @@ func (w *world) newClient(t *testing.T, rdb redis.Scripter) *redislock.Client {
 	}))
 	t.Cleanup(client.Close)
 	return client
+}
+
+// saw counts what has happened, without taking it.
+func (w *world) saw(event string) (n int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, e := range w.events {
+		if e == event {
+			n++
+		}
+	}
+	return n
 }
 
 // took returns what has happened since it was last called.
@@ -114,7 +129,7 @@ func (w *world) wantFree(t *testing.T, names ...string) {
 func (w *world) wantSoonFree(t *testing.T, names ...string) {
 	t.Helper()
 	for _, name := range names {
-		eventually(t, 10*time.Second, name+" is free", func() bool {
+		eventually(t, soon, name+" is free", func() bool {
 			return must[int64](t)(w.rdb.Exists(t.Context(), w.key(name)).Result()) == 0
 		})
 	}
@@ -144,6 +159,13 @@ func scenario(t *testing.T, fn func(t *testing.T, w *world)) {
 	t.Helper()
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, b redistest.Backend) { fn(t, newWorld(t, b)) })
+}
+
+// bubble runs fn in a synctest bubble with a server that lives on its clock: for what is about time.
+func bubble(t *testing.T, fn func(t *testing.T, w *world)) {
+	t.Helper()
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) { fn(t, newWorld(t, redistest.PipeMini(t))) })
 }
 
 func wantNot(t *testing.T, err error, targets ...error) {

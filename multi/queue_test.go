@@ -16,7 +16,7 @@ func TestQueue(t *testing.T) {
 	queue := &redislock.Options{Queue: true, Watchdog: true}
 
 	t.Run("what is held stays held while a part is waited for", func(t *testing.T) {
-		scenario(t, func(t *testing.T, w *world) {
+		bubble(t, func(t *testing.T, w *world) {
 			const ttl = 600 * time.Millisecond
 			other := w.block(t, long, "b")
 			got := make(chan error, 1)
@@ -26,7 +26,7 @@ func TestQueue(t *testing.T) {
 				lock, err = multi.Obtain(t.Context(), w.abc(), ttl, queue)
 				got <- err
 			}()
-			eventually(t, 5*time.Second, "somebody stands in line", func() bool { return w.inLine(t, "b") == 1 })
+			eventually(t, soon, "somebody stands in line", func() bool { return w.inLine(t, "b") == 1 })
 			for end := time.Now().Add(2 * ttl); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
 				w.wantHeld(t, "a")
 				w.wantFree(t, "c")
@@ -52,19 +52,19 @@ func TestQueue(t *testing.T) {
 				_, err := multi.Obtain(ctx, w.abc(), long, queue)
 				got <- err
 			}()
-			eventually(t, 5*time.Second, "somebody stands in line", func() bool { return w.inLine(t, "c") == 1 })
+			eventually(t, soon, "somebody stands in line", func() bool { return w.inLine(t, "c") == 1 })
 			w.wantHeld(t, "a", "b")
 			cancel()
 			err := <-got
 			wantConflict(t, err, w.key("c"), "part 3 of 3")
 			wantIs(t, err, context.Canceled)
 			w.wantFree(t, "a", "b")
-			eventually(t, 5*time.Second, "the line is empty", func() bool { return w.inLine(t, "c") == 0 })
+			eventually(t, soon, "the line is empty", func() bool { return w.inLine(t, "c") == 0 })
 		})
 	})
 
 	t.Run("a part that is lost meanwhile ends the waiting", func(t *testing.T) {
-		scenario(t, func(t *testing.T, w *world) {
+		bubble(t, func(t *testing.T, w *world) {
 			other := w.block(t, long, "c")
 			defer other.Release(t.Context())
 			got := make(chan error, 1)
@@ -72,17 +72,17 @@ func TestQueue(t *testing.T) {
 				_, err := multi.Obtain(t.Context(), w.abc(), 300*time.Millisecond, queue)
 				got <- err
 			}()
-			eventually(t, 5*time.Second, "somebody stands in line", func() bool { return w.inLine(t, "c") == 1 })
+			eventually(t, soon, "somebody stands in line", func() bool { return w.inLine(t, "c") == 1 })
 			noError(t, w.rdb.Del(t.Context(), w.key("a")).Err())
 			err := <-got
 			wantIs(t, err, redislock.ErrNotObtained, redislock.ErrLockLost)
 			w.wantFree(t, "a", "b")
-			eventually(t, 5*time.Second, "the line is empty", func() bool { return w.inLine(t, "c") == 0 })
+			eventually(t, soon, "the line is empty", func() bool { return w.inLine(t, "c") == 0 })
 		})
 	})
 
 	t.Run("and has the whole begin anew if the strategy says so", func(t *testing.T) {
-		scenario(t, func(t *testing.T, w *world) {
+		bubble(t, func(t *testing.T, w *world) {
 			other := w.block(t, long, "b")
 			var anew atomic.Bool
 			opt := *queue
@@ -97,9 +97,9 @@ func TestQueue(t *testing.T) {
 				}
 				got <- err
 			}()
-			eventually(t, 5*time.Second, "somebody stands in line", func() bool { return w.inLine(t, "b") == 1 })
+			eventually(t, soon, "somebody stands in line", func() bool { return w.inLine(t, "b") == 1 })
 			noError(t, w.rdb.Del(t.Context(), w.key("a")).Err())
-			eventually(t, 5*time.Second, "it begins anew", func() bool { return anew.Load() })
+			eventually(t, soon, "it begins anew", func() bool { return anew.Load() })
 			noError(t, other.Release(t.Context()))
 			noError(t, <-got)
 			w.wantFree(t, "a", "b", "c")
