@@ -37,7 +37,9 @@ func (l *lag) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	}
 }
 
-func (l *lag) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook { return next }
+func (l *lag) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
+}
 
 // lagging runs fn in a bubble, with lags before the first two of the three parts. Nothing is left to be
 // loaded, so every operation is one command.
