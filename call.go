@@ -143,6 +143,15 @@ func (c *call) halt(cause error) bool {
 	return true
 }
 
+// lands is until when a try that was not answered may reach the server; zero if there is none. The
+// call has ended.
+func (c *call) lands() moment {
+	if c.unsure || c.err != nil && classify(c.err) == unknown {
+		return c.sent.add(networkGrace)
+	}
+	return moment{}
+}
+
 // finish hands the outcome to whoever takes it. After that the call is theirs.
 func (c *call) finish() {
 	t := c.transport

@@ -40,7 +40,7 @@ type claim struct {
 	lock *Lock // nil while the Obtain is under way
 }
 
-// A clearing is a clean-up that may still reach the server.
+// A clearing is a clean-up, or a release that was not answered, that may still reach the server.
 type clearing struct {
 	keys  []string
 	ended chan struct{} // closed when its outcome is there
@@ -186,6 +186,17 @@ func (c *claims) clear(token string, keys []string) *clearing {
 		return nil
 	}
 	mine := &clearing{keys: free, ended: make(chan struct{})}
+	of.clearings = append(of.clearings, mine)
+	return mine
+}
+
+// astray enters a release that nobody waits for any more, or of which a try may still be on its way:
+// it frees its keys also if they are claimed by then. Its end has to be told with done.
+func (c *claims) astray(token string, keys []string) *clearing {
+	book.Lock()
+	defer book.Unlock()
+	of := c.ownerLocked(token)
+	mine := &clearing{keys: keys, ended: make(chan struct{})}
 	of.clearings = append(of.clearings, mine)
 	return mine
 }

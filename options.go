@@ -19,9 +19,9 @@ type Options struct {
 	// Token is the owner under which the keys are held. Keys that it holds already count as free,
 	// so that a set may grow, shrink, or change its metadata or modes. All locks of one token are
 	// one owner: what one of them releases the others lose. If the outcome of an Obtain was not
-	// known, the next one of its token and keys in this process waits until the clean-up cannot take
-	// them away: until that was answered, or 10 s longer. In another process it had better wait
-	// itself. Default: a new random token.
+	// known, or a Release not answered, the next Obtain of the token and keys in this process waits
+	// until neither that release nor the clean-up can take them away: until they were answered, or
+	// 10 s longer. In another process it had better wait itself. Default: a new random token.
 	Token string
 
 	// Watchdog renews the lease every third of the ttl until the lock is released or lost.

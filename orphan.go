@@ -99,11 +99,7 @@ func (o *orphan) run(at moment) {
 		if c.err != nil {
 			kind = classify(c.err)
 		}
-		var lands moment
-		if c.unsure || kind == unknown {
-			lands = c.sent.add(networkGrace)
-		}
-		o.client.claims.done(token, clearing, lands)
+		o.client.claims.done(token, clearing, c.lands())
 		if kind == final && (c.err != nil || last && clearing.spares(o.set.keys) == nil) {
 			o.mu.Lock()
 			o.over = true

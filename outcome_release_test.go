@@ -203,12 +203,55 @@ func TestTokenAfterUnknownOutcome(t *testing.T) {
 	})
 }
 
+// A Release of which nothing is known must not take the keys from the next Obtain of the same token:
+// not with a request that is late, nor with one that was given up and sent again.
+func TestTokenAfterUnknownRelease(t *testing.T) {
+	t.Parallel()
+	for name, mod := range map[string]func(*redis.Options){
+		"cancelled": persistent,
+		"timed out": impatient,
+		"sent again": func(opt *redis.Options) {
+			impatient(opt)
+			opt.MaxRetries = 1
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			const late = time.Second // longer than the time-out of the impatient
+			l := newLossy(t, mod)
+			opt := &redislock.Options{Token: t.Name()}
+			first := must[*redislock.Lock](t)(l.client.Obtain(t.Context(), []string{l.key}, long, opt))
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			l.on("release", func(n int) {
+				if n > 1 {
+					return
+				}
+				l.relay.DelayRequests(late)
+				if name == "cancelled" {
+					cancel()
+				}
+			})
+			if err := first.Release(ctx); err != nil {
+				wantIs(t, err, redislock.ErrUnknownOutcome)
+			}
+			ctx, cancel = context.WithTimeout(t.Context(), late)
+			defer cancel()
+			lock, err := l.client.Obtain(ctx, []string{l.key}, long, opt)
+			if err != nil {
+				return // not yet: nothing that could be taken away
+			}
+			stillHeld(t, l, lock, 3*late/2)
+		})
+	}
+}
+
 // stillHeld checks for a while that nothing takes the lock away.
 func stillHeld(t *testing.T, l *lossy, lock *redislock.Lock, d time.Duration) {
 	t.Helper()
 	for end := time.Now().Add(d); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
 		if !l.locked(t) {
-			t.Fatal("the lock was taken away by the clean-up of an earlier Obtain")
+			t.Fatal("the lock was taken away by what an earlier one has left behind")
 		}
 	}
 	noError(t, lock.Release(t.Context()))

@@ -139,7 +139,10 @@ func (l *Lock) free(ctx context.Context, began moment, p portion) error {
 	c.moves = began.add(longestMove)
 	if !l.client.transport.do(ctx, c, wait) {
 		left := l.leftBehind(p, began.add(networkGrace))
+		claims, owner := l.client.claims, l.owner()
+		astray := claims.astray(owner, set.keys)
 		if c.leave(func(c *call) {
+			claims.done(owner, astray, c.lands())
 			if c.err == nil && !now().precedes(p.late) {
 				left.landed(false)
 			}
@@ -148,6 +151,11 @@ func (l *Lock) free(ctx context.Context, began moment, p portion) error {
 			left.start()
 			return interrupted(ctx, "release", set)
 		}
+		claims.done(owner, astray, moment{})
+	}
+	if lands := c.lands(); lands != (moment{}) {
+		claims, owner := l.client.claims, l.owner()
+		claims.done(owner, claims.astray(owner, set.keys), lands)
 	}
 	if err := c.err; err != nil {
 		if classify(err) != final {

@@ -61,6 +61,29 @@ func TestTokenComesBack(t *testing.T) {
 		noError(t, others[0].Release(t.Context()))
 		w.wantAlone(t, next)
 	})
+	t.Run("after a release that a node did not answer in time", func(t *testing.T) {
+		t.Parallel()
+		w := relayedWorld(t, 3)
+		w.warmUp(t)
+		w.client = w.newClient(t, quorum.WithNodeTimeout(300*time.Millisecond))
+		var lock *quorum.Lock
+		obtain := func() bool {
+			var err error
+			lock, err = w.client.Obtain(t.Context(), []string{"k"}, long, mine(false))
+			return err == nil && lock.Nodes() == 3
+		}
+		eventually(t, "three nodes in time", obtain)
+		w.slowly(2, func() { _ = lock.Release(t.Context()) })
+		others := w.block(t, "k", long, 1)
+		obtain = func() bool {
+			var err error
+			lock, err = w.client.Obtain(t.Context(), []string{"k"}, long, mine(false))
+			return err == nil
+		}
+		eventually(t, "it has the others", obtain)
+		noError(t, others[0].Release(t.Context()))
+		w.wantAlone(t, lock)
+	})
 	t.Run("after a node was to be won back", func(t *testing.T) {
 		t.Parallel()
 		w := relayedWorld(t, 3)
