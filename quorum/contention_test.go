@@ -74,44 +74,43 @@ func TestRetry(t *testing.T) {
 	})
 
 	t.Run("each wait is another", func(t *testing.T) {
-		t.Parallel()
-		w := newWorld(t, 3)
-		w.block(t, "k", long, 0, 1)
-		// A jitter can make a wait shorter, and a slow machine cannot.
-		const every = 100 * time.Millisecond
-		began, before, early := time.Now(), time.Time{}, false
-		_, err := w.client.Obtain(t.Context(), []string{"k"}, long, &redislock.Options{
-			RetryStrategy: func() backoff.BackOff {
-				return wait(func() time.Duration {
-					at := time.Now()
-					early = !before.IsZero() && at.Sub(before) < every
-					before = at
-					if early || time.Since(began) > soon {
-						return backoff.Stop
-					}
-					return every
-				})
-			},
+		bubble(t, 3, func(t *testing.T, w *world) {
+			w.block(t, "k", long, 0, 1)
+			const every = 100 * time.Millisecond
+			began, before, early := time.Now(), time.Time{}, false
+			_, err := w.client.Obtain(t.Context(), []string{"k"}, long, &redislock.Options{
+				RetryStrategy: func() backoff.BackOff {
+					return wait(func() time.Duration {
+						at := time.Now()
+						early = !before.IsZero() && at.Sub(before) < every
+						before = at
+						if early || time.Since(began) > soon {
+							return backoff.Stop
+						}
+						return every
+					})
+				},
+			})
+			wantOnly(t, err, redislock.ErrNotObtained)
+			if !early {
+				t.Errorf("no wait was shorter than the strategy says")
+			}
 		})
-		wantOnly(t, err, redislock.ErrNotObtained)
-		if !early {
-			t.Errorf("no wait was shorter than the strategy says")
-		}
 	})
 
 	t.Run("no longer than the leases in the way", func(t *testing.T) {
-		t.Parallel()
-		w := newWorld(t, 5)
-		w.block(t, "k", long, 0, 1)
-		w.block(t, "k", 300*time.Millisecond, 2)
-		began := time.Now()
-		lock := must[*quorum.Lock](t)(w.client.Obtain(t.Context(), []string{"k"}, long, &redislock.Options{
-			RetryStrategy: redislock.LinearBackoff(100 * long),
-		}))
-		if took := time.Since(began); took > soon {
-			t.Errorf("it took %v", took)
-		}
-		noError(t, lock.Release(t.Context()))
+		bubble(t, 5, func(t *testing.T, w *world) {
+			w.block(t, "k", long, 0, 1)
+			w.block(t, "k", 300*time.Millisecond, 2)
+			began := time.Now()
+			lock := must[*quorum.Lock](t)(w.client.Obtain(t.Context(), []string{"k"}, long, &redislock.Options{
+				RetryStrategy: redislock.LinearBackoff(100 * long),
+			}))
+			if took := time.Since(began); took < 300*time.Millisecond || took > time.Second {
+				t.Errorf("it took %v with a lease of 300 ms in the way", took)
+			}
+			noError(t, lock.Release(t.Context()))
+		})
 	})
 
 	t.Run("fresh state for each call", func(t *testing.T) {
@@ -129,18 +128,22 @@ func TestRetry(t *testing.T) {
 	})
 
 	t.Run("ctx bounds it", func(t *testing.T) {
-		t.Parallel()
-		w := newWorld(t, 3)
-		w.block(t, "k", long, 0, 1)
-		for _, every := range []time.Duration{time.Millisecond, long} {
-			ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
-			_, err := w.client.Obtain(ctx, []string{"k"}, long, &redislock.Options{RetryStrategy: redislock.LinearBackoff(every)})
-			cancel()
-			if !errors.Is(err, redislock.ErrNotObtained) && !errors.Is(err, redislock.ErrUnknownOutcome) || !errors.Is(err, context.DeadlineExceeded) {
-				t.Errorf("got error %v", err)
+		bubble(t, 3, func(t *testing.T, w *world) {
+			w.block(t, "k", long, 0, 1)
+			for _, every := range []time.Duration{time.Millisecond, long} {
+				began := time.Now()
+				ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+				_, err := w.client.Obtain(ctx, []string{"k"}, long, &redislock.Options{RetryStrategy: redislock.LinearBackoff(every)})
+				cancel()
+				if !errors.Is(err, redislock.ErrNotObtained) && !errors.Is(err, redislock.ErrUnknownOutcome) || !errors.Is(err, context.DeadlineExceeded) {
+					t.Errorf("got error %v", err)
+				}
+				if took := time.Since(began); took > 400*time.Millisecond {
+					t.Errorf("it took %v with a context of 100 ms", took)
+				}
+				w.wantHolders(t, "k", 2)
 			}
-			w.wantHolders(t, "k", 2)
-		}
+		})
 	})
 }
 

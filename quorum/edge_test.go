@@ -1,8 +1,11 @@
 package quorum_test
 
 import (
+	"context"
 	"errors"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -20,23 +23,48 @@ func (w *world) byDefault(t *testing.T) *quorum.Client {
 	return client
 }
 
+// A distance is a hook that has answers come late.
+type distance struct{ atomic.Int64 }
+
+func (d *distance) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (d *distance) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		err := next(ctx, cmd)
+		time.Sleep(time.Duration(d.Load()))
+		return err
+	}
+}
+
+func (d *distance) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
+}
+
 // A node that is too slow for a short lease is good enough for a long one.
 func TestShortLeaseHarmsNobody(t *testing.T) {
 	t.Parallel()
-	w := relayedWorld(t, 3)
-	w.warmUp(t)
-	client := w.byDefault(t)
-	for _, relay := range w.relays {
-		relay.DelayReplies(30 * time.Millisecond)
-	}
-	for range 5 {
-		_, err := client.Obtain(t.Context(), []string{"short"}, 40*time.Millisecond, nil)
-		if err == nil {
-			t.Error("a lease of 40 ms was obtained over a link of 30 ms with a node time-out of 10 ms")
+	synctest.Test(t, func(t *testing.T) {
+		w := &world{}
+		var far distance
+		for i := range 3 {
+			mini := redistest.PipeMini(t)
+			rdb := mini.Client(t, impatient)
+			rdb.AddHook(&far)
+			w.rdbs, w.nodes = append(w.rdbs, mini.Client(t)), append(w.nodes, w.newNode(t, i, rdb))
 		}
-		lock := must[*quorum.Lock](t)(client.Obtain(t.Context(), []string{"long"}, long, nil))
-		noError(t, lock.Release(t.Context()))
-	}
+		w.client = w.newClient(t)
+		w.warmUp(t)
+		client := w.byDefault(t)
+		far.Store(int64(30 * time.Millisecond))
+		for range 5 {
+			_, err := client.Obtain(t.Context(), []string{"short"}, 40*time.Millisecond, nil)
+			if err == nil {
+				t.Error("a lease of 40 ms was obtained over a link of 30 ms with a node time-out of 10 ms")
+			}
+			lock := must[*quorum.Lock](t)(client.Obtain(t.Context(), []string{"long"}, long, nil))
+			noError(t, lock.Release(t.Context()))
+		}
+	})
 }
 
 // A node that waits for replicas in vain can still say so.
@@ -82,29 +110,29 @@ func TestRegainAfterRefusal(t *testing.T) {
 
 // A shorter lease has nodes asked sooner.
 func TestRegainAfterShorterRefresh(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t, 3)
-	others := w.block(t, "k", long, 2)
-	lock := must[*quorum.Lock](t)(w.client.Obtain(t.Context(), []string{"k"}, time.Hour, &redislock.Options{Watchdog: true}))
-	w.settled(t)
-	noError(t, lock.Refresh(t.Context(), brisk))
-	noError(t, others[0].Release(t.Context()))
-	wantNodes(t, lock, 3)
-	noError(t, lock.Release(t.Context()))
+	bubble(t, 3, func(t *testing.T, w *world) {
+		others := w.block(t, "k", long, 2)
+		lock := must[*quorum.Lock](t)(w.client.Obtain(t.Context(), []string{"k"}, time.Hour, &redislock.Options{Watchdog: true}))
+		w.settled(t)
+		noError(t, lock.Refresh(t.Context(), brisk))
+		noError(t, others[0].Release(t.Context()))
+		wantNodes(t, lock, 3)
+		noError(t, lock.Release(t.Context()))
+	})
 }
 
 // A node that was asked before a Refresh, and answers after it, has the new lease.
 func TestRegainDuringRefresh(t *testing.T) {
 	t.Parallel()
-	w := relayedWorld(t, 3, quorum.WithNodeTimeout(long))
+	w := relayedBy(t, 3, resigned, quorum.WithNodeTimeout(long))
 	w.warmUp(t)
 	others := w.block(t, "k", long, 2)
-	lock := must[*quorum.Lock](t)(w.client.Obtain(t.Context(), []string{"k"}, brisk, &redislock.Options{Watchdog: true}))
+	lock := must[*quorum.Lock](t)(w.client.Obtain(t.Context(), []string{"k"}, 3*brisk, &redislock.Options{Watchdog: true}))
 	eventually(t, "it is refused", func() bool { return w.count("refused", 2) > 0 })
-	w.hold(2)
 	asked := make(chan struct{}, 100)
 	w.relays[2].OnRequest(func(string, []string) { asked <- struct{}{} })
-	<-asked
+	w.hold(2)
+	wantAsked(t, asked) // it has as long for its answer as the lease is
 	noError(t, others[0].Release(t.Context()))
 	noError(t, lock.Refresh(t.Context(), long))
 	w.relays[2].OnRequest(nil)
@@ -154,7 +182,7 @@ func TestCloseTwice(t *testing.T) {
 		defer close(over)
 		_, _ = client.Obtain(t.Context(), []string{"k"}, long, nil)
 	}()
-	<-asked
+	wantAsked(t, asked)
 	closed := make(chan struct{}, 2)
 	for range cap(closed) {
 		go func() {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/check"
 	"github.com/seed-14de3678/redislock/quorum"
 )
 
@@ -60,7 +61,7 @@ func TestHammer(t *testing.T) {
 		w.wantHolders(t, "k", 0)
 		disjoint(t, windows)
 	}()
-	eventually(t, "work and faults", func() bool {
+	check.Eventually(t, time.Minute, "work and faults", func() bool {
 		mu.Lock()
 		defer mu.Unlock()
 		return len(windows) >= 100 && pauses.Load() >= 15 && restarts.Load() >= 2

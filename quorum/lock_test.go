@@ -210,38 +210,39 @@ func TestLoss(t *testing.T) {
 	const ttl = brisk
 
 	t.Run("the watchdog renews", func(t *testing.T) {
-		t.Parallel()
-		w := newWorld(t, 5)
-		lock := w.obtain(t, ttl, &redislock.Options{Watchdog: true})
-		held := lock.Context(t.Context())
-		select {
-		case <-held.Done():
-			t.Log("the machine was too slow")
-		case <-time.After(2 * ttl): // real server-side expiry
-			w.wantHolders(t, "k", 5)
+		bubble(t, 5, func(t *testing.T, w *world) {
+			lock := w.obtain(t, ttl, &redislock.Options{Watchdog: true})
+			held := lock.Context(t.Context())
+			time.Sleep(100 * ttl)
+			if held.Err() != nil {
+				t.Errorf("the context has ended: %v", context.Cause(held))
+			}
+			if got := w.holders(t, "k"); got != 5 {
+				t.Errorf("got %d holders, want 5", got)
+			}
 			noError(t, lock.Release(t.Context()))
-		}
+		})
 	})
 
 	t.Run("without a watchdog it ends by its deadline", func(t *testing.T) {
-		t.Parallel()
-		w := newWorld(t, 5)
-		lock := must[*quorum.Lock](t)(w.client.Obtain(t.Context(), []string{"k"}, ttl, nil))
-		wantLost(t, lock.Context(t.Context()))
-		<-lock.Lost()
-		wantOnly(t, lock.Refresh(t.Context(), ttl), redislock.ErrLockNotHeld)
-		wantOnly(t, lock.Release(t.Context()), redislock.ErrLockNotHeld)
-		w.wantHolders(t, "k", 0)
+		bubble(t, 5, func(t *testing.T, w *world) {
+			lock := must[*quorum.Lock](t)(w.client.Obtain(t.Context(), []string{"k"}, ttl, nil))
+			wantLost(t, lock.Context(t.Context()))
+			<-lock.Lost()
+			wantOnly(t, lock.Refresh(t.Context(), ttl), redislock.ErrLockNotHeld)
+			wantOnly(t, lock.Release(t.Context()), redislock.ErrLockNotHeld)
+			w.wantHolders(t, "k", 0)
+		})
 	})
 
 	t.Run("the watchdog finds out about a majority", func(t *testing.T) {
-		t.Parallel()
-		w := newWorld(t, 5)
-		lock := w.obtain(t, ttl, &redislock.Options{Watchdog: true})
-		held := lock.Context(t.Context())
-		w.steal(t, 0, 1, 2)
-		wantLost(t, held)
-		w.wantHolders(t, "k", 0)
+		bubble(t, 5, func(t *testing.T, w *world) {
+			lock := w.obtain(t, ttl, &redislock.Options{Watchdog: true})
+			held := lock.Context(t.Context())
+			w.steal(t, 0, 1, 2)
+			wantLost(t, held)
+			w.wantHolders(t, "k", 0)
+		})
 	})
 
 	t.Run("many contexts", func(t *testing.T) {
@@ -262,8 +263,11 @@ func TestLoss(t *testing.T) {
 }
 
 func TestWith(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t, 3)
+	bubble(t, 3, with)
+}
+
+func with(t *testing.T, w *world) {
+	t.Helper()
 	mine := errors.New("mine")
 	err := w.client.With(t.Context(), []string{"k"}, long, nil, func(ctx context.Context) error {
 		w.wantHolders(t, "k", 3)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -43,6 +44,9 @@ func impatient(opt *redis.Options) {
 	opt.MaxRetries, opt.DialerRetries, opt.ReadTimeout, opt.DialTimeout = -1, 1, 2*patience, 2*patience
 }
 
+// resigned has a node never give up by itself.
+func resigned(opt *redis.Options) { opt.MaxRetries, opt.ReadTimeout = -1, long }
+
 // newWorld is a world of imitated servers.
 func newWorld(t *testing.T, n int) *world {
 	t.Helper()
@@ -52,6 +56,21 @@ func newWorld(t *testing.T, n int) *world {
 	}
 	w.client = w.newClient(t)
 	return w
+}
+
+// bubble runs fn in a synctest bubble, with a world of imitated servers that live on its clock: for
+// what is about time.
+func bubble(t *testing.T, n int, fn func(t *testing.T, w *world)) {
+	t.Helper()
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := &world{}
+		for range n {
+			w.add(t, redistest.PipeMini(t))
+		}
+		w.client = w.newClient(t)
+		fn(t, w)
+	})
 }
 
 // realWorld is a world of processes.
@@ -69,13 +88,19 @@ func realWorld(t *testing.T, n int, opts ...quorum.Option) *world {
 // relayedWorld is a world of imitated servers, each behind a relay.
 func relayedWorld(t *testing.T, n int, opts ...quorum.Option) *world {
 	t.Helper()
+	return relayedBy(t, n, impatient, opts...)
+}
+
+// relayedBy is a relayedWorld with nodes whose clients are made so.
+func relayedBy(t *testing.T, n int, mod func(*redis.Options), opts ...quorum.Option) *world {
+	t.Helper()
 	w := &world{}
 	for range n {
 		server := redistest.StartMini(t)
 		relay := redistest.NewRelay(t, server.Addr())
 		w.relays = append(w.relays, relay)
 		w.rdbs = append(w.rdbs, server.Client(t, impatient))
-		w.nodes = append(w.nodes, w.newNode(t, len(w.nodes), relay.Client(t, impatient)))
+		w.nodes = append(w.nodes, w.newNode(t, len(w.nodes), relay.Client(t, mod)))
 	}
 	w.client = w.newClient(t, opts...)
 	return w
@@ -191,6 +216,16 @@ func wantOnly(t *testing.T, err, target error) {
 		if other != target && errors.Is(err, other) { //nolint:errorlint // it is this value
 			t.Fatalf("got error %v, want it not to be %v as well", err, other)
 		}
+	}
+}
+
+// wantAsked waits for a request.
+func wantAsked(t *testing.T, asked <-chan struct{}) {
+	t.Helper()
+	select {
+	case <-asked:
+	case <-time.After(soon):
+		t.Fatal("nothing is asked")
 	}
 }
 

@@ -17,41 +17,43 @@ func TestRegain(t *testing.T) {
 	watched := &redislock.Options{Watchdog: true, Metadata: "m"}
 
 	t.Run("nodes that have lost the lock", func(t *testing.T) {
-		t.Parallel()
 		for _, token := range []string{"", "mine"} {
-			w := newWorld(t, 5)
-			lock := w.obtain(t, brisk, &redislock.Options{Watchdog: true, Token: token})
-			for range 2 {
-				w.steal(t, 0, 4)
-				eventually(t, "it is noticed", func() bool { return lock.Nodes() == 3 || w.holders(t, "k") == 5 })
-				w.wantHolders(t, "k", 5)
-				wantNodes(t, lock, 5)
-			}
-			if err := lock.Context(t.Context()).Err(); err != nil {
-				t.Errorf("the lock has ended: %v", err)
-			}
-			noError(t, lock.Release(t.Context()))
-			w.wantHolders(t, "k", 0)
+			t.Run("token "+token, func(t *testing.T) {
+				bubble(t, 5, func(t *testing.T, w *world) {
+					lock := w.obtain(t, brisk, &redislock.Options{Watchdog: true, Token: token})
+					for range 20 {
+						w.steal(t, 0, 4)
+						wantNodes(t, lock, 3)
+						w.wantHolders(t, "k", 5)
+						wantNodes(t, lock, 5)
+					}
+					if err := lock.Context(t.Context()).Err(); err != nil {
+						t.Errorf("the lock has ended: %v", err)
+					}
+					noError(t, lock.Release(t.Context()))
+					w.wantHolders(t, "k", 0)
+				})
+			})
 		}
 	})
 
 	t.Run("nodes that never had it", func(t *testing.T) {
-		t.Parallel()
-		w := newWorld(t, 5)
-		others := w.block(t, "k", long, 1, 2)
-		lock := must[*quorum.Lock](t)(w.client.Obtain(t.Context(), []string{"k"}, brisk, watched))
-		wantNodes(t, lock, 3)
-		for _, other := range others {
-			noError(t, other.Release(t.Context()))
-		}
-		wantNodes(t, lock, 5)
-		for _, rdb := range w.rdbs {
-			if _, metadata, _ := strings.Cut(must[string](t)(rdb.Get(t.Context(), "k").Result()), "|"); metadata != "m" {
-				t.Errorf("got metadata %q", metadata)
+		bubble(t, 5, func(t *testing.T, w *world) {
+			others := w.block(t, "k", long, 1, 2)
+			lock := must[*quorum.Lock](t)(w.client.Obtain(t.Context(), []string{"k"}, brisk, watched))
+			wantNodes(t, lock, 3)
+			for _, other := range others {
+				noError(t, other.Release(t.Context()))
 			}
-		}
-		noError(t, lock.Release(t.Context()))
-		w.wantHolders(t, "k", 0)
+			wantNodes(t, lock, 5)
+			for _, rdb := range w.rdbs {
+				if _, metadata, _ := strings.Cut(must[string](t)(rdb.Get(t.Context(), "k").Result()), "|"); metadata != "m" {
+					t.Errorf("got metadata %q", metadata)
+				}
+			}
+			noError(t, lock.Release(t.Context()))
+			w.wantHolders(t, "k", 0)
+		})
 	})
 
 	t.Run("a node that was down, before its majority is lost", func(t *testing.T) {
@@ -72,38 +74,38 @@ func TestRegain(t *testing.T) {
 	})
 
 	t.Run("not without a watchdog", func(t *testing.T) {
-		t.Parallel()
-		w := newWorld(t, 3)
-		others := append(w.block(t, "i", long, 2), w.block(t, "k", long, 2)...)
-		idle := must[*quorum.Lock](t)(w.client.Obtain(t.Context(), []string{"i"}, brisk, nil))
-		lock := must[*quorum.Lock](t)(w.client.Obtain(t.Context(), []string{"k"}, brisk, watched))
-		w.settled(t)
-		for _, other := range others {
-			noError(t, other.Release(t.Context()))
-		}
-		wantNodes(t, lock, 3) // by now the other one would have been
-		if got := w.count("obtained", 2); got != 1 {
-			t.Errorf("node 2 has granted %d locks, want one", got)
-		}
-		noError(t, lock.Release(t.Context()))
-		_ = idle.Release(t.Context())
+		bubble(t, 3, func(t *testing.T, w *world) {
+			others := append(w.block(t, "i", long, 2), w.block(t, "k", long, 2)...)
+			idle := must[*quorum.Lock](t)(w.client.Obtain(t.Context(), []string{"i"}, brisk, nil))
+			lock := must[*quorum.Lock](t)(w.client.Obtain(t.Context(), []string{"k"}, brisk, watched))
+			w.settled(t)
+			for _, other := range others {
+				noError(t, other.Release(t.Context()))
+			}
+			wantNodes(t, lock, 3) // by now the other one would have been
+			if got := w.count("obtained", 2); got != 1 {
+				t.Errorf("node 2 has granted %d locks, want one", got)
+			}
+			noError(t, lock.Release(t.Context()))
+			_ = idle.Release(t.Context())
+		})
 	})
 
 	t.Run("a grant that comes after the release is given back", func(t *testing.T) {
 		t.Parallel()
-		w := relayedWorld(t, 3, quorum.WithNodeTimeout(long))
+		w := relayedBy(t, 3, resigned, quorum.WithNodeTimeout(long))
 		w.warmUp(t)
 		w.block(t, "k", long, 2)
-		lock := must[*quorum.Lock](t)(w.client.Obtain(t.Context(), []string{"k"}, brisk, watched))
+		lock := must[*quorum.Lock](t)(w.client.Obtain(t.Context(), []string{"k"}, 4*brisk, watched))
 		asked := make(chan struct{}, 100)
 		eventually(t, "it is refused", func() bool { return w.count("refused", 2) > 0 })
-		w.hold(2)
 		w.relays[2].OnRequest(func(string, []string) { asked <- struct{}{} })
-		<-asked
+		w.hold(2)
+		wantAsked(t, asked)
 		w.steal(t, 2)
 		began := time.Now()
 		noError(t, lock.Release(t.Context()))
-		if took := time.Since(began); took > patience { // the node's client would wait twice as long
+		if took := time.Since(began); took > 2*brisk { // it would be asked for as long as the lease is
 			t.Errorf("a release waited %v for a node that does not answer", took)
 		}
 		landed := w.rdbs[2].Options().Addr

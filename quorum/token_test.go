@@ -88,7 +88,7 @@ func TestTokenComesBack(t *testing.T) {
 		t.Parallel()
 		w := relayedWorld(t, 3)
 		w.warmUp(t)
-		first := must[*quorum.Lock](t)(w.client.Obtain(t.Context(), []string{"k"}, brisk, mine(true)))
+		first := must[*quorum.Lock](t)(w.client.Obtain(t.Context(), []string{"k"}, 2*brisk, mine(true)))
 		wantNodes(t, first, 3)
 		w.steal(t, 2)
 		wantNodes(t, first, 2)
@@ -105,13 +105,21 @@ func TestTokenComesBack(t *testing.T) {
 		t.Parallel()
 		w := realWorld(t, 3)
 		w.warmUp(t)
-		for range 20 {
-			first := must[*quorum.Lock](t)(w.client.Obtain(t.Context(), []string{"k"}, 300*time.Millisecond, &redislock.Options{
+		for i := range 20 {
+			// Mostly a Refresh finds out about the loss, sometimes the watchdog.
+			ttl := long
+			if i%10 == 9 {
+				ttl = brisk
+			}
+			first := must[*quorum.Lock](t)(w.client.Obtain(t.Context(), []string{"k"}, ttl, &redislock.Options{
 				Token: "mine", Watchdog: true, RetryStrategy: redislock.LinearBackoff(10 * time.Millisecond),
 			}))
 			lost := first.Lost()
 			wantNodes(t, first, 3)
 			w.steal(t, 0, 1)
+			if ttl == long {
+				wantOnly(t, first.Refresh(t.Context(), long), redislock.ErrLockNotHeld)
+			}
 			<-lost
 			next := must[*quorum.Lock](t)(w.client.Obtain(t.Context(), []string{"k"}, long, mine(false)))
 			wantNodes(t, next, 3)
