@@ -28,11 +28,11 @@ func (c *Cluster) StartMove(key string, to *Server) *Move {
 	}
 	m := &Move{cluster: c, slot: slot, from: c.memberOf(c.MasterOf(key)), to: c.memberOf(to)}
 	ctx := c.tb.Context()
-	fromID, err1 := m.from.admin.Do(ctx, "CLUSTER", "MYID").Text()
-	toID, err2 := m.to.admin.Do(ctx, "CLUSTER", "MYID").Text()
+	fromID, err1 := m.from.orders.Do(ctx, "CLUSTER", "MYID").Text()
+	toID, err2 := m.to.orders.Do(ctx, "CLUSTER", "MYID").Text()
 	m.must(errors.Join(err1, err2))
-	m.must(m.to.admin.Do(ctx, "CLUSTER", "SETSLOT", slot, "IMPORTING", fromID).Err())
-	m.must(m.from.admin.Do(ctx, "CLUSTER", "SETSLOT", slot, "MIGRATING", toID).Err())
+	m.must(m.to.orders.Do(ctx, "CLUSTER", "SETSLOT", slot, "IMPORTING", fromID).Err())
+	m.must(m.from.orders.Do(ctx, "CLUSTER", "SETSLOT", slot, "MIGRATING", toID).Err())
 	return m
 }
 
@@ -43,7 +43,7 @@ func (m *Move) Keys(keys ...string) {
 	for _, key := range keys {
 		args = append(args, key)
 	}
-	m.must(m.from.admin.Do(m.cluster.tb.Context(), args...).Err())
+	m.must(m.from.orders.Do(m.cluster.tb.Context(), args...).Err())
 }
 
 // Finish moves what is left, and tells every node where the slot is now. Who had
@@ -51,10 +51,10 @@ func (m *Move) Keys(keys ...string) {
 func (m *Move) Finish() {
 	m.cluster.tb.Helper()
 	ctx := m.cluster.tb.Context()
-	id, err := m.to.admin.Do(ctx, "CLUSTER", "MYID").Text()
+	id, err := m.to.orders.Do(ctx, "CLUSTER", "MYID").Text()
 	m.must(err)
 	for {
-		keys, err := m.from.admin.ClusterGetKeysInSlot(ctx, m.slot, 100).Result()
+		keys, err := m.from.orders.ClusterGetKeysInSlot(ctx, m.slot, 100).Result()
 		m.must(err)
 		if len(keys) == 0 {
 			break
@@ -62,8 +62,8 @@ func (m *Move) Finish() {
 		m.Keys(keys...)
 	}
 	// The new master first: then somebody owns the slot all the time.
-	m.must(m.to.admin.Do(ctx, "CLUSTER", "SETSLOT", m.slot, "NODE", id).Err())
-	m.must(m.from.admin.Do(ctx, "CLUSTER", "SETSLOT", m.slot, "NODE", id).Err())
+	m.must(m.to.orders.Do(ctx, "CLUSTER", "SETSLOT", m.slot, "NODE", id).Err())
+	m.must(m.from.orders.Do(ctx, "CLUSTER", "SETSLOT", m.slot, "NODE", id).Err())
 	for _, n := range m.cluster.nodes {
 		if n != m.from && n != m.to { // those learn it by themselves as well, if a little later
 			_ = n.admin.Do(ctx, "CLUSTER", "SETSLOT", m.slot, "NODE", id).Err()
@@ -134,7 +134,7 @@ func (c *Cluster) memberOf(s *Server) member {
 func (s *Sentinels) FailOver() *Server {
 	s.tb.Helper()
 	before := s.Primary()
-	if err := s.sentinels[0].admin.Do(s.tb.Context(), "SENTINEL", "FAILOVER", primaryName).Err(); err != nil {
+	if err := s.sentinels[0].orders.Do(s.tb.Context(), "SENTINEL", "FAILOVER", primaryName).Err(); err != nil {
 		s.tb.Fatalf("redistest: sentinel failover: %v", err)
 	}
 	return s.AwaitHeir(before)

@@ -59,14 +59,14 @@ func StartCluster(tb testing.TB, kind Kind, masters, replicasPerMaster int, extr
 // gets an epoch of its own: with equal ones they would spend time sorting it out.
 func (c *Cluster) assign(ctx context.Context, masters int) error {
 	for i, m := range c.nodes {
-		if err := m.admin.Do(ctx, "CLUSTER", "SET-CONFIG-EPOCH", i+1).Err(); err != nil {
+		if err := m.orders.Do(ctx, "CLUSTER", "SET-CONFIG-EPOCH", i+1).Err(); err != nil {
 			return err
 		}
 		if i >= masters {
 			continue
 		}
 		first, next := i*slots/masters, (i+1)*slots/masters
-		if err := m.admin.ClusterAddSlotsRange(ctx, first, next-1).Err(); err != nil {
+		if err := m.orders.ClusterAddSlotsRange(ctx, first, next-1).Err(); err != nil {
 			return err
 		}
 	}
@@ -78,7 +78,7 @@ func (c *Cluster) assign(ctx context.Context, masters int) error {
 func (c *Cluster) meet(ctx context.Context) error {
 	for i, m := range c.nodes {
 		for _, other := range c.nodes[i+1:] {
-			if err := m.admin.ClusterMeet(ctx, "127.0.0.1", fmt.Sprint(other.Port())).Err(); err != nil {
+			if err := m.orders.ClusterMeet(ctx, "127.0.0.1", fmt.Sprint(other.Port())).Err(); err != nil {
 				return err
 			}
 		}
@@ -184,13 +184,19 @@ func (c *Cluster) Client(tb testing.TB, mod ...func(*redis.ClusterOptions)) *red
 // counts, so a former master that does not know better is not believed.
 func (c *Cluster) MasterOf(key string) *Server {
 	c.tb.Helper()
-	slot, err := c.slotOf(key)
+	var s *Server
+	err := until(readyTimeout, func() error {
+		slot, err := c.slotOf(key)
+		if err != nil {
+			return err
+		}
+		if s = atPort(c.nodes, newestOwner(c.views(), slot)); s == nil {
+			return fmt.Errorf("nobody owns slot %d", slot)
+		}
+		return nil
+	})
 	if err != nil {
 		c.tb.Fatalf("redistest: master of %q: %v", key, err)
-	}
-	s := atPort(c.nodes, newestOwner(c.views(), slot))
-	if s == nil {
-		c.tb.Fatalf("redistest: nobody owns slot %d of %q", slot, key)
 	}
 	return s
 }
@@ -198,14 +204,21 @@ func (c *Cluster) MasterOf(key string) *Server {
 // ReplicaOf returns a running server that takes itself for a replica of master.
 func (c *Cluster) ReplicaOf(master *Server) *Server {
 	c.tb.Helper()
-	for _, view := range c.views() {
-		self, ok := view.self()
-		if ok && self.is("slave") && view.portOf(self.master) == master.Port() {
-			return atPort(c.nodes, self.port)
+	var s *Server
+	err := until(readyTimeout, func() error {
+		for _, view := range c.views() {
+			self, ok := view.self()
+			if ok && self.is("slave") && view.portOf(self.master) == master.Port() {
+				s = atPort(c.nodes, self.port)
+				return nil
+			}
 		}
+		return fmt.Errorf("port %d has no replica that answers", master.Port())
+	})
+	if err != nil {
+		c.tb.Fatalf("redistest: %v", err)
 	}
-	c.tb.Fatalf("redistest: port %d has no replica that answers", master.Port())
-	return nil
+	return s
 }
 
 // slotOf asks the first node that answers.

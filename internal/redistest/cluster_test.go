@@ -16,11 +16,7 @@ func TestCluster(t *testing.T) {
 		begin := time.Now()
 		cl := redistest.StartCluster(t, kind, 3, 1)
 		t.Logf("ready in %v", time.Since(begin))
-		// By default go-redis asks a silent master for a minute before it looks for
-		// another.
-		c := cl.Client(t, func(opt *redis.ClusterOptions) {
-			opt.ReadTimeout, opt.ClusterStateReloadInterval = 300*time.Millisecond, 200*time.Millisecond
-		})
+		c := cl.Client(t, func(opt *redis.ClusterOptions) { opt.ReadTimeout, opt.MaxRedirects = 20*time.Second, -1 })
 		owners := map[*redistest.Server]string{}
 		for i := range 50 { // the first command that fails was not ready
 			key := fmt.Sprint("k", i)
@@ -41,7 +37,11 @@ func TestCluster(t *testing.T) {
 				t.Errorf("on the master of %s: %q, %v", key, got, err)
 			}
 		}
-		failOver(t, cl, c)
+		// By default go-redis asks a silent master for a minute before it looks for
+		// another.
+		failOver(t, cl, cl.Client(t, func(opt *redis.ClusterOptions) {
+			opt.ReadTimeout, opt.ClusterStateReloadInterval = 300*time.Millisecond, 200*time.Millisecond
+		}))
 	})
 }
 

@@ -18,10 +18,11 @@ const (
 	askTimeout  = 500 * time.Millisecond // for a node to answer a question, which a paused one never does
 )
 
-// member is a server with a client to look after it.
+// member is a server with clients to look after it.
 type member struct {
 	*Server
-	admin *redis.Client
+	admin  *redis.Client // for questions, which are asked again
+	orders *redis.Client // for what is to be done once, by a server that works
 }
 
 // launchAll starts n servers at the same time, for the time of the test.
@@ -36,7 +37,7 @@ func launchAll(tb testing.TB, n int, launch func(i int) (*Server, error)) []memb
 	var members []member
 	for _, s := range servers {
 		if s != nil {
-			members = append(members, member{s.adopt(tb), s.Client(tb, impatient)})
+			members = append(members, member{s.adopt(tb), s.Client(tb, impatient), s.Client(tb, impatient, patient)})
 		}
 	}
 	if err := errors.Join(errs...); err != nil {
@@ -51,6 +52,11 @@ func impatient(opt *redis.Options) {
 	opt.DialTimeout, opt.ReadTimeout, opt.WriteTimeout = askTimeout, askTimeout, askTimeout
 	opt.DisableIdentity = true
 	opt.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
+}
+
+// patient has a client wait for its answer as long as a busy machine may take.
+func patient(opt *redis.Options) {
+	opt.DialTimeout, opt.ReadTimeout, opt.WriteTimeout = readyTimeout, readyTimeout, readyTimeout
 }
 
 // serversOf returns the servers behind members.

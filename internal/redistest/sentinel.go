@@ -158,6 +158,17 @@ func (s *Sentinels) Client(tb testing.TB, mod ...func(*redis.FailoverOptions)) *
 // none answers it ends the test, so it belongs on the test's own goroutine.
 func (s *Sentinels) Primary() *Server {
 	s.tb.Helper()
+	var primary *Server
+	if err := until(readyTimeout, func() (err error) {
+		primary, err = s.newestPrimary()
+		return err
+	}); err != nil {
+		s.tb.Fatalf("redistest: no sentinel knows the primary: %v", err)
+	}
+	return primary
+}
+
+func (s *Sentinels) newestPrimary() (*Server, error) {
 	addr, newest := "", -1
 	var last error
 	for _, m := range s.sentinels {
@@ -172,9 +183,8 @@ func (s *Sentinels) Primary() *Server {
 	}
 	for _, m := range s.servers {
 		if m.Addr() == addr {
-			return m.Server
+			return m.Server, nil
 		}
 	}
-	s.tb.Fatalf("redistest: no sentinel knows the primary: %q, %v", addr, last)
-	return nil
+	return nil, fmt.Errorf("%q, %v", addr, last) //nolint:errorlint // there may be none
 }
