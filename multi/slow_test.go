@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -18,20 +19,20 @@ import (
 // A lag is a hook that has something happen before or after each command of a client. It is a relay
 // for bubbles, where connections to a real one would hold up the clock.
 type lag struct {
-	before, after func(cmd redis.Cmder) // nil: nothing
+	before, after atomic.Pointer[func()] // nil: nothing
 }
 
 func (l *lag) DialHook(next redis.DialHook) redis.DialHook { return next }
 
 func (l *lag) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
-		before, after := l.before, l.after
+		before, after := l.before.Load(), l.after.Load()
 		if before != nil {
-			before(cmd)
+			(*before)()
 		}
 		err := next(ctx, cmd)
 		if after != nil {
-			after(cmd)
+			(*after)()
 		}
 		return err
 	}
@@ -60,9 +61,10 @@ func lagging(t *testing.T, fn func(t *testing.T, w *world, a, b *lag)) {
 	})
 }
 
-// answersTake has answers come late.
-func answersTake(d time.Duration) func(redis.Cmder) {
-	return func(redis.Cmder) { time.Sleep(d) }
+// late has answers come late.
+func (l *lag) late(d time.Duration) {
+	wait := func() { time.Sleep(d) }
+	l.after.Store(&wait)
 }
 
 func TestSlowPart(t *testing.T) {
@@ -70,7 +72,7 @@ func TestSlowPart(t *testing.T) {
 
 	t.Run("leases that have aged are refreshed before the lock is returned", func(t *testing.T) {
 		lagging(t, func(t *testing.T, w *world, _, b *lag) {
-			b.after = answersTake(ttl / 2)
+			b.late(ttl / 2)
 			lock := must[*multi.Lock](t)(multi.Obtain(t.Context(), w.abc(), ttl, nil))
 			if left := time.Until(lock.Deadline()); left <= 0 {
 				t.Errorf("the lock is over since %v", -left)
@@ -82,7 +84,7 @@ func TestSlowPart(t *testing.T) {
 			if left := must[time.Duration](t)(w.rdb.PTTL(t.Context(), w.key("a")).Result()); left < ttl/2 {
 				t.Errorf("got ttl %v of the first part", left)
 			}
-			b.after = nil
+			b.late(0)
 			noError(t, lock.Release(t.Context()))
 			w.wantFree(t, "a", "b", "c")
 		})
@@ -90,7 +92,7 @@ func TestSlowPart(t *testing.T) {
 
 	t.Run("fresh ones are left alone", func(t *testing.T) {
 		lagging(t, func(t *testing.T, w *world, _, b *lag) {
-			b.after = answersTake(ttl * 3 / 10)
+			b.late(ttl * 3 / 10)
 			lock := must[*multi.Lock](t)(multi.Obtain(t.Context(), w.abc(), ttl, nil))
 			wantEvents(t, w.took(), []string{"obtained a", "obtained b", "obtained c"})
 			noError(t, lock.Release(t.Context()))
@@ -100,15 +102,16 @@ func TestSlowPart(t *testing.T) {
 	t.Run("nor one that is over when the others have been refreshed", func(t *testing.T) {
 		lagging(t, func(t *testing.T, w *world, a, b *lag) {
 			parts := []multi.Part{w.part(0, "a"), w.part(1, "b")}
-			b.after = answersTake(ttl / 4)
-			answered := 0
-			a.after = func(redis.Cmder) {
-				if answered++; answered == 1 {
+			b.late(ttl / 4)
+			var answered atomic.Int64
+			slower := func() {
+				if answered.Add(1) == 1 {
 					time.Sleep(ttl / 4)
 				} else {
 					time.Sleep(ttl * 85 / 100)
 				}
 			}
+			a.after.Store(&slower)
 			_, err := multi.Obtain(t.Context(), parts, ttl, nil)
 			wantIs(t, err, redislock.ErrNotObtained)
 			if !strings.Contains(err.Error(), "its lease was over") || !strings.Contains(err.Error(), "part 2 of 2") {
@@ -126,10 +129,11 @@ func TestSlowPart(t *testing.T) {
 		t.Run("a lease that is over is never returned, "+name+" a watchdog", func(t *testing.T) {
 			lagging(t, func(t *testing.T, w *world, _, b *lag) {
 				// The first part is lost for good while the second is on its way.
-				b.before = func(redis.Cmder) {
+				lose := func() {
 					w.rdb.Del(context.Background(), w.key("a"))
 					time.Sleep(ttl / 2)
 				}
+				b.before.Store(&lose)
 				lock, err := multi.Obtain(t.Context(), w.abc(), ttl, &redislock.Options{Watchdog: watchdog})
 				if watchdog {
 					// It is told while the second part is asked for, whose outcome is open then.
