@@ -44,7 +44,7 @@ type contest struct {
 	policy
 	key    string
 	length time.Duration
-	until  time.Time
+	up     context.Context // ends when time is up
 
 	inside   atomic.Int64 // who hold the lock now
 	overlaps atomic.Int64 // how often somebody came in and was not alone
@@ -111,18 +111,33 @@ func judgePolicies(played []*contest) verdict {
 	return v
 }
 
-// play runs the workers until time is up.
+// slowest is how long a policy may take for its first turn.
+const slowest = 10 * time.Second
+
+// play runs the workers until time is up, and somebody has had a turn: on a machine that is busy with
+// other things that may take longer.
 func (c *contest) play(ctx context.Context) error {
-	c.until = time.Now().Add(c.length)
+	began := time.Now()
+	up, stop := context.WithCancel(ctx)
+	defer stop()
+	c.up = up
 	over := make(chan error, 1)
 	go func() { over <- together(ctx, contenders, c.work) }()
 	for {
+		pause := framePause
+		if left := c.length - time.Since(began); left > 0 {
+			pause = min(pause, left)
+		}
 		select {
 		case err := <-over:
+			c.length = time.Since(began)
 			return err
-		case <-time.After(framePause):
-			c.screen.flash("%-20s %12d", c.name, c.total.Load())
+		case <-time.After(pause):
 		}
+		if spent := time.Since(began); spent >= c.length && (c.total.Load() > 0 || spent > slowest) {
+			stop()
+		}
+		c.screen.flash("%-20s %12d", c.name, c.total.Load())
 	}
 }
 
@@ -130,8 +145,9 @@ func (c *contest) play(ctx context.Context) error {
 // wait, and not for its outcome.
 func (c *contest) work(ctx context.Context, i int) error {
 	mine := &c.workers[i]
-	short, cancel := context.WithDeadline(ctx, c.until)
+	short, cancel := context.WithCancel(ctx)
 	defer cancel()
+	defer context.AfterFunc(c.up, cancel)()
 	for short.Err() == nil {
 		began := time.Now()
 		release, err := c.acquire(short)

@@ -9,10 +9,13 @@ import (
 	"github.com/seed-14de3678/redislock"
 )
 
+// conflictTTL is more than the act takes.
+const conflictTTL = 30 * time.Second
+
 // playConflict has one caller refused by another, and looks at it from both sides.
 func playConflict(ctx context.Context, s *stage) (verdict, error) {
 	order, stock, account := s.key("order:7"), s.key("stock:9"), s.key("account:3")
-	const ttl = 30 * time.Second
+	const ttl = conflictTTL
 	tag := &redislock.Options{Metadata: redislock.InstanceMetadata()}
 
 	holder, err := s.client.Obtain(ctx, []string{order, stock}, ttl, tag)
@@ -52,7 +55,7 @@ func playConflict(ctx context.Context, s *stage) (verdict, error) {
 
 // attempt obtains a set once, and releases it.
 func (s *stage) attempt(ctx context.Context, keys []string) error {
-	lock, err := s.client.Obtain(ctx, keys, time.Second, nil)
+	lock, err := s.client.Obtain(ctx, keys, conflictTTL, nil)
 	if err != nil {
 		return err
 	}

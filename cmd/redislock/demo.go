@@ -45,6 +45,7 @@ var acts = []act{
 type demo struct {
 	url   string // of a server; empty: one inside the program
 	quick bool
+	pace  float64       // by which the length of the timed acts is multiplied; 0: 1
 	lease time.Duration // that the watchdog keeps alive
 	// broken plays every act without what it is about (see stage), for tests.
 	broken bool
@@ -71,8 +72,11 @@ func (d *demo) run(ctx context.Context, to streams, names []string) (err error) 
 	}
 	s := newStage(srv, newScreen(to.out))
 	s.lease, s.broken = d.lease, d.broken
+	if d.pace > 0 {
+		s.pace = d.pace
+	}
 	if d.quick {
-		s.pace = 1. / 3
+		s.pace /= 3
 	}
 	defer func() {
 		if failed := s.clear(); err == nil {

@@ -8,6 +8,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/seed-14de3678/redislock/internal/redistest"
 )
@@ -100,14 +102,17 @@ func TestScreen(t *testing.T) {
 	t.Parallel()
 	t.Run("terminal", func(t *testing.T) {
 		t.Parallel()
-		var b bytes.Buffer
-		s := &screen{w: &b, live: true, colour: true}
-		s.tell("a")
-		s.tell("too soon")
-		s.line("b")
-		if got, want := b.String(), "\x1b[2m   a\x1b[0m\r\x1b[Kb\n"; got != want {
-			t.Errorf("got %q, want %q", got, want)
-		}
+		synctest.Test(t, func(t *testing.T) { // where no time passes by itself
+			var b bytes.Buffer
+			s := &screen{w: &b, live: true, colour: true}
+			s.tell("a")
+			time.Sleep(framePause - 1)
+			s.tell("too soon")
+			s.line("b")
+			if got, want := b.String(), "\x1b[2m   a\x1b[0m\r\x1b[Kb\n"; got != want {
+				t.Errorf("got %q, want %q", got, want)
+			}
+		})
 	})
 	t.Run("terminal without colour", func(t *testing.T) {
 		t.Parallel()
@@ -121,16 +126,19 @@ func TestScreen(t *testing.T) {
 	})
 	t.Run("file", func(t *testing.T) {
 		t.Parallel()
-		var b bytes.Buffer
-		s := newScreen(&b)
-		s.tell("a")
-		s.flash("in the way")
-		s.tell("too soon")
-		s.verdict(verdict{facts: []string{"b", "c"}})
-		s.verdict(verdict{faults: []string{"d", "e"}})
-		if got, want := b.String(), "   a\n   ✓ b, c\n   ✗ d; e\n"; got != want {
-			t.Errorf("got %q, want %q", got, want)
-		}
+		synctest.Test(t, func(t *testing.T) {
+			var b bytes.Buffer
+			s := newScreen(&b)
+			s.tell("a")
+			s.flash("in the way")
+			time.Sleep(linePause - 1)
+			s.tell("too soon")
+			s.verdict(verdict{facts: []string{"b", "c"}})
+			s.verdict(verdict{faults: []string{"d", "e"}})
+			if got, want := b.String(), "   a\n   ✓ b, c\n   ✗ d; e\n"; got != want {
+				t.Errorf("got %q, want %q", got, want)
+			}
+		})
 	})
 }
 

@@ -35,7 +35,7 @@ type sightings struct{ snapshots, whole, partial int }
 
 // playMoney has workers move money while it watches the locks, then counts the money.
 func playMoney(ctx context.Context, s *stage) (verdict, error) {
-	b := &bank{stage: s, until: time.Now().Add(s.span(1500 * time.Millisecond))}
+	b := &bank{stage: s}
 	for i := range accounts {
 		b.locks = append(b.locks, s.key("account:%d", i))
 		b.balances = append(b.balances, s.key("balance:%d", i))
@@ -43,6 +43,7 @@ func playMoney(ctx context.Context, s *stage) (verdict, error) {
 	if err := b.open(ctx); err != nil {
 		return verdict{}, err
 	}
+	b.until = time.Now().Add(s.span(1500 * time.Millisecond))
 	seen, err := b.operate(ctx)
 	if err != nil {
 		return verdict{}, err

@@ -163,7 +163,7 @@ func (r *reading) intended(ctx context.Context) error {
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
-	for give := time.Now().Add(r.span(time.Second)); time.Now().Before(give); {
+	for give := time.Now().Add(3 * time.Second); time.Now().Before(give); {
 		states, err := r.client.Inspect(ctx, r.key)
 		if err != nil || states[0].Intent != nil {
 			return err
