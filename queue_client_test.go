@@ -146,12 +146,11 @@ func clientClosed(t *testing.T, s *redistest.Server, n int) {
 	client.Close()
 	noError(t, rdb.Close())
 	for range n {
-		select {
-		case err := <-ends:
-			wantIs(t, err, redis.ErrClosed)
-		case <-time.After(soon):
+		err, ok := receive(ends, soon)
+		if !ok {
 			t.Fatal("somebody still waits")
 		}
+		wantIs(t, err, redis.ErrClosed)
 	}
 	if line := must[[]redislock.KeyState](t)(w.client.Inspect(t.Context(), key))[0].Line; len(line) != 0 {
 		t.Errorf("%d of %d are left in line", len(line), n)

@@ -142,12 +142,12 @@ func queueCold(t *testing.T, s *shards) {
 		for _, tag := range tags {
 			(&world{client: first}).inLine(t, tag, 1)
 		}
-		began := time.Now()
+		watch := startWatch(t)
 		for _, holder := range holders {
 			noError(t, holder.Release(t.Context()))
 		}
 		throng.served(t)
-		wereTold(t, began)
+		wereTold(t, watch)
 		cold.Close()
 	}
 	s.wantNothing(t)
@@ -215,10 +215,10 @@ func queueIdle(t *testing.T, s *shards) {
 	if now := listening(t, s.admin[home]); !slices.Equal(now, ids) {
 		t.Errorf("got connections %v, want still %v", now, ids)
 	}
-	began := time.Now()
+	watch := startWatch(t)
 	noError(t, holder.Release(t.Context()))
 	wantOrder(t, stays.served(t), names)
-	wereTold(t, began)
+	wereTold(t, watch)
 }
 
 // An Obtain ends with its context also if no node of the Cluster answers.

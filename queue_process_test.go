@@ -92,18 +92,17 @@ func (s *street) subscribers(t *testing.T) int {
 // serve waits for the turns of some in this process, one after the other, no longer than given.
 func (s *street) serve(t *testing.T, within time.Duration, who ...string) {
 	t.Helper()
-	end := time.After(within)
+	watch := newPatience(within)
 	for _, want := range who {
-		select {
-		case got := <-s.turns:
-			noError(t, got.err)
-			if got.who != want {
-				t.Fatalf("it is the turn of %s, want %s", got.who, want)
-			}
-			noError(t, s.gate.pass(t.Context(), got.lock, time.Millisecond))
-		case <-end:
+		got, ok := receiveBefore(s.turns, watch)
+		if !ok {
 			t.Fatalf("%s has not got the lock within %v", want, within)
 		}
+		noError(t, got.err)
+		if got.who != want {
+			t.Fatalf("it is the turn of %s, want %s", got.who, want)
+		}
+		noError(t, s.gate.pass(t.Context(), got.lock, time.Millisecond))
 	}
 }
 
@@ -265,7 +264,7 @@ func TestQueueServerPaused(t *testing.T) {
 				key, g := w.key("k"), gateAt(s.Client(t), w.key("k"))
 				clients := []*redislock.Client{redislock.New(s.Client(t, hasty)), redislock.New(s.Client(t, hasty))}
 				ends := make(chan error, 10)
-				holder := must[*redislock.Lock](t)(w.client.Obtain(t.Context(), []string{key}, holderTTL, nil))
+				holder := must[*redislock.Lock](t)(w.client.Obtain(t.Context(), []string{key}, long, nil))
 				for i := range cap(ends) {
 					client := clients[i%len(clients)]
 					go func() {
@@ -281,18 +280,18 @@ func TestQueueServerPaused(t *testing.T) {
 					}()
 				}
 				w.inLine(t, key, cap(ends))
+				noError(t, holder.Refresh(t.Context(), holderTTL))
 				noError(t, g.enter(t.Context(), holder)) // until its window is over
 				s.Pause()
 				time.Sleep(pause)
 				s.Resume()
 				for range cap(ends) {
-					select {
-					case err := <-ends:
-						if err != nil {
-							t.Error(err)
-						}
-					case <-time.After(2 * polled):
+					err, ok := receive(ends, 2*polled)
+					if !ok {
 						t.Fatal("somebody was not served")
+					}
+					if err != nil {
+						t.Error(err)
 					}
 				}
 				w.noTraceSoon(t, key)

@@ -58,16 +58,15 @@ func wantTurn(t *testing.T, turns <-chan turn, who ...string) []*redislock.Lock 
 		want[w] = true
 	}
 	for range who {
-		select {
-		case got := <-turns:
-			noError(t, got.err)
-			if !want[got.who] {
-				t.Fatalf("it is the turn of %s, want one of %v", got.who, who)
-			}
-			locks = append(locks, got.lock)
-		case <-time.After(4 * time.Second):
+		got, ok := receive(turns, soon)
+		if !ok {
 			t.Fatalf("nobody got the lock, want %v", who)
 		}
+		noError(t, got.err)
+		if !want[got.who] {
+			t.Fatalf("it is the turn of %s, want one of %v", got.who, who)
+		}
+		locks = append(locks, got.lock)
 	}
 	return locks
 }

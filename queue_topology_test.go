@@ -117,9 +117,9 @@ func (c *throng) served(t *testing.T) []string {
 }
 
 // wereTold checks that those who had to be told were: who is not asks again within some 5 s.
-func wereTold(t *testing.T, began time.Time) {
+func wereTold(t *testing.T, watch *stopwatch) {
 	t.Helper()
-	if took := time.Since(began); took > 4*time.Second {
+	if took := watch.took(); took > soon {
 		t.Errorf("it took %v, so they were not told but asked", took)
 	}
 }
@@ -219,10 +219,10 @@ func queueThrough(t *testing.T, clients []*redislock.Client, listening func() in
 	if n := listening(); n != len(clients) {
 		t.Errorf("%d connections listen, want one of each of %d Clients", n, len(clients))
 	}
-	began := time.Now()
+	watch := startWatch(t)
 	noError(t, holder.Release(t.Context()))
 	wantOrder(t, throng.served(t), names)
-	wereTold(t, began)
+	wereTold(t, watch)
 	states := must[[]redislock.KeyState](t)(clients[0].Inspect(t.Context(), set...))
 	for _, state := range states {
 		if len(state.Holders)+len(state.Line) > 0 {
@@ -312,12 +312,12 @@ func TestQueueRing(t *testing.T) {
 			t.Errorf("%d channels are sharded, want none", n)
 		}
 	}
-	began := time.Now()
+	watch := startWatch(t)
 	for _, holder := range holders {
 		noError(t, holder.Release(t.Context()))
 	}
 	order := throng.served(t)
-	wereTold(t, began)
+	wereTold(t, watch)
 	for tag, names := range want {
 		wantOrder(t, slices.DeleteFunc(slices.Clone(order), func(who string) bool { return !strings.HasPrefix(who, tag) }), names)
 	}

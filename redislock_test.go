@@ -19,9 +19,8 @@ import (
 
 // What tests say most often.
 var (
-	noError    = check.NoError
-	wantIs     = check.Is
-	eventually = check.Eventually
+	noError = check.NoError
+	wantIs  = check.Is
 )
 
 func must[T any](t *testing.T) func(T, error) T {
