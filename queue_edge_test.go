@@ -57,120 +57,13 @@ func TestQueueKeepsOthersOut(t *testing.T) {
 				t.Errorf("got metadata %q, want that of the first in line", conflict.Metadata)
 			}
 		}
-		select {
-		case got := <-turns:
-			noError(t, got.err)
-			noError(t, got.lock.Release(t.Context()))
-		case <-time.After(polled):
+		got, ok := receive(turns, polled)
+		if !ok {
 			t.Fatal("the first in line has not asked")
 		}
+		noError(t, got.err)
+		noError(t, got.lock.Release(t.Context()))
 		w.wantNoTrace(t, key)
-	})
-}
-
-// leases has some stand in line, one after the other, who let their leases expire.
-func leases(t *testing.T, w *world, key string, ttl time.Duration, who ...string) <-chan turn {
-	t.Helper()
-	turns := make(chan turn, len(who))
-	for i, name := range who {
-		go func() {
-			lock, err := w.client.Obtain(t.Context(), []string{key}, ttl, queue())
-			turns <- turn{name, lock, err}
-		}()
-		w.inLine(t, key, i+1)
-	}
-	return turns
-}
-
-// shortLease is long enough for whoever stands in line to be seen there.
-const shortLease = 800 * time.Millisecond
-
-// wantLeases checks that each follows as soon as the lease before it is over.
-func wantLeases(t *testing.T, turns <-chan turn, ends time.Time, who ...string) {
-	t.Helper()
-	for _, want := range who {
-		select {
-		case got := <-turns:
-			noError(t, got.err)
-			late := time.Since(ends)
-			if got.who != want || late > time.Second || late < -shortLease/50-2*time.Millisecond {
-				t.Fatalf("%s has it %v after the lease before, want %s soon after", got.who, late, want)
-			}
-			ends = time.Now().Add(shortLease)
-		case <-time.After(time.Until(ends) + polled):
-			t.Fatalf("%s has not got the lock", want)
-		}
-	}
-}
-
-func TestQueueLeaseExpires(t *testing.T) {
-	t.Run("one after the other", func(t *testing.T) {
-		scenario(t, func(t *testing.T, w *world) {
-			key := w.key("k")
-			holder := must[*redislock.Lock](t)(w.client.Obtain(t.Context(), []string{key}, shortLease, nil))
-			turns := leases(t, w, key, shortLease, "a", "b", "c")
-			wantLeases(t, turns, holder.Deadline(), "a", "b", "c")
-			w.noTraceSoon(t, key)
-		})
-	})
-	t.Run("of one to whom it was handed over", func(t *testing.T) {
-		scenario(t, func(t *testing.T, w *world) {
-			key := w.key("k")
-			holder := must[*redislock.Lock](t)(w.client.Obtain(t.Context(), []string{key}, long, nil))
-			turns := leases(t, w, key, shortLease, "a", "b", "c")
-			noError(t, holder.Release(t.Context()))
-			wantLeases(t, turns, time.Now(), "a", "b", "c")
-			w.noTraceSoon(t, key)
-		})
-	})
-	t.Run("of one who stood behind a dead one", func(t *testing.T) {
-		t.Parallel()
-		s := newStreet(t)
-		key := s.key("k")
-		holder := s.hold(t)
-		s.kill(t, s.process(t, shortLease, 0))
-		turns := make(chan turn, 2)
-		for i, who := range []string{"a", "b"} {
-			go func() {
-				lock, err := s.client.Obtain(t.Context(), []string{key}, shortLease, queue())
-				turns <- turn{who, lock, err}
-			}()
-			s.inLine(t, key, i+2)
-		}
-		noError(t, holder.Release(t.Context()))
-		wantLeases(t, turns, time.Now(), "a", "b")
-		s.noTraceSoon(t, key)
-	})
-	t.Run("of a reader, after that of another has ended sooner than it would", func(t *testing.T) {
-		scenario(t, func(t *testing.T, w *world) {
-			key := w.key("k")
-			short := must[*redislock.Lock](t)(w.client.ObtainRead(t.Context(), []string{key}, 2*shortLease, nil))
-			other := must[*redislock.Lock](t)(w.client.ObtainRead(t.Context(), []string{key}, long, nil))
-			turns := leases(t, w, key, shortLease, "a")
-			noError(t, other.Release(t.Context()))
-			wantLeases(t, turns, short.Deadline(), "a")
-			w.noTraceSoon(t, key)
-		})
-	})
-	t.Run("1 ms", func(t *testing.T) {
-		scenario(t, func(t *testing.T, w *world) {
-			key := w.key("k")
-			holder := must[*redislock.Lock](t)(w.client.Obtain(t.Context(), []string{key}, long, nil))
-			turns := leases(t, w, key, time.Millisecond, "a", "b", "c", "d")
-			noError(t, holder.Release(t.Context()))
-			end := time.After(soon)
-			for range cap(turns) {
-				select {
-				case got := <-turns:
-					if got.err != nil { // it may have been over before it was known
-						wantIs(t, got.err, redislock.ErrNotObtained)
-					}
-				case <-end:
-					t.Fatal("somebody has not got the lock")
-				}
-			}
-			w.noTraceSoon(t, key)
-		})
 	})
 }
 
@@ -189,13 +82,12 @@ func TestQueueForeign(t *testing.T) {
 				w.inLine(t, key, 1)
 				wantNobody(t, turns)
 				noError(t, w.rdb.Del(t.Context(), key).Err())
-				select {
-				case got := <-turns:
-					noError(t, got.err)
-					noError(t, got.lock.Release(t.Context()))
-				case <-time.After(polled):
+				got, ok := receive(turns, polled)
+				if !ok {
 					t.Fatal("it has not asked again")
 				}
+				noError(t, got.err)
+				noError(t, got.lock.Release(t.Context()))
 				w.wantNoTrace(t, key)
 			})
 		})
@@ -279,13 +171,12 @@ func TestQueueToken(t *testing.T) {
 			w.inLine(t, key, 2)
 			noError(t, holder.Release(t.Context()))
 			for range 2 {
-				select {
-				case got := <-turns:
-					noError(t, got.err)
-					defer func() { _ = got.lock.Release(context.WithoutCancel(t.Context())) }()
-				case <-time.After(polled):
+				got, ok := receive(turns, polled)
+				if !ok {
 					t.Fatal("the token has it, and one of its waits goes on")
 				}
+				noError(t, got.err)
+				defer func() { _ = got.lock.Release(context.WithoutCancel(t.Context())) }()
 			}
 			w.wantFree(t, "redislock:line:{"+key+"}")
 		})
@@ -297,10 +188,16 @@ func TestQueueToken(t *testing.T) {
 			turns := make(chan turn, 1)
 			wait(t, w, turns, token, key)
 			w.inLine(t, key, 1)
-			ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
-			_, err := w.client.Obtain(ctx, []string{key}, long, own(token))
-			wantIs(t, err, context.DeadlineExceeded)
+			ended := make(chan error, 1)
+			go func() {
+				_, err := w.client.Obtain(ctx, []string{key}, long, own(token))
+				ended <- err
+			}()
+			w.inLine(t, key, 2)
+			cancel()
+			wantIs(t, <-ended, context.Canceled)
 			w.inLine(t, key, 1)
 			noError(t, holder.Release(t.Context()))
 			lock := wantTurn(t, turns, token)[0]
