@@ -65,7 +65,16 @@ func cancelAt(t *testing.T, relay *redistest.Relay, step int, after bool, kind, 
 		t.Errorf("step %d: got error %v, want a cancellation", step, err)
 	}
 	if err == nil {
-		noError(t, lock.Release(ctx))
+		releaseAnyway(ctx, t, lock)
+	}
+}
+
+// releaseAnyway releases a lock with a ctx that may end meanwhile: then the answer is not waited for
+// any longer, on a busy machine, and the lock is released all the same.
+func releaseAnyway(ctx context.Context, t *testing.T, lock *redislock.Lock) {
+	t.Helper()
+	if err := lock.Release(ctx); err != nil && (ctx.Err() == nil || !errors.Is(err, redislock.ErrUnknownOutcome)) {
+		t.Errorf("release: %v", err)
 	}
 }
 
@@ -139,40 +148,41 @@ func cancelAtRandom(t *testing.T, client *redislock.Client, key string) {
 	})
 	switch {
 	case err == nil:
-		if err := lock.Release(ctx); err != nil {
-			t.Errorf("release: %v", err)
-		}
+		releaseAnyway(ctx, t, lock)
 	case !errors.Is(err, context.DeadlineExceeded):
 		t.Errorf("got error %v, want a time-out", err)
 	}
 }
 
-// DESIGN section 11: a third of the contended time-outs did not match ErrNotObtained.
+// DESIGN section 11: a third of the contended time-outs did not match ErrNotObtained. In a bubble: an
+// answer that a busy machine brings too late is one that is not known.
 func TestContendedTimeOuts(t *testing.T) {
 	t.Parallel()
-	for _, batched := range []bool{true, false} {
+	for batched, opts := range map[bool][]redislock.ClientOption{true: nil, false: {redislock.WithoutBatching()}} {
 		t.Run(fmt.Sprintf("batched %t", batched), func(t *testing.T) {
-			t.Parallel()
-			client, rdb := cancelled(t, batched)
-			lock := must[*redislock.Lock](t)(redislock.Obtain(t.Context(), rdb, []string{t.Name()}, long, nil))
-			defer func() { _ = lock.Release(t.Context()) }()
-			var wg sync.WaitGroup
-			for range 16 {
-				wg.Go(func() {
-					for range 40 {
-						ctx, cancel := context.WithTimeout(t.Context(), time.Duration(rand.IntN(5000))*time.Microsecond)
-						_, err := client.Obtain(ctx, []string{t.Name()}, long, &redislock.Options{
-							RetryStrategy: redislock.LinearBackoff(200 * time.Microsecond),
-						})
-						cancel()
-						if !errors.Is(err, redislock.ErrNotObtained) || !errors.Is(err, context.DeadlineExceeded) {
-							t.Errorf("got error %v, want ErrNotObtained and the time-out", err)
-							return
+			bubble(t, func(t *testing.T, w *world, _ *redistest.Mini, _ *journal) {
+				must[*redislock.Lock](t)(w.client.Obtain(t.Context(), w.keys("a"), time.Hour, nil))
+				client := redislock.New(w.rdb, opts...)
+				defer client.Close()
+				w.rdb.AddHook(slow(300 * time.Microsecond)) // most often ctx ends while an answer is on its way
+				var wg sync.WaitGroup
+				for range 8 {
+					wg.Go(func() {
+						for range 10 {
+							ctx, cancel := context.WithTimeout(t.Context(), time.Duration(rand.IntN(5000))*time.Microsecond)
+							_, err := client.Obtain(ctx, w.keys("a"), time.Hour, &redislock.Options{
+								RetryStrategy: redislock.LinearBackoff(200 * time.Microsecond),
+							})
+							cancel()
+							if !errors.Is(err, redislock.ErrNotObtained) || !errors.Is(err, context.DeadlineExceeded) {
+								t.Errorf("got error %v, want ErrNotObtained and the time-out", err)
+								return
+							}
 						}
-					}
-				})
-			}
-			wg.Wait()
+					})
+				}
+				wg.Wait()
+			})
 		})
 	}
 }
@@ -187,33 +197,38 @@ func TestContendedTimeOutInTheQueue(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	hook.RetryStrategy = redislock.LinearBackoff(5 * time.Millisecond)
-	l.rdb.AddHook(beforeProcess(func(cmd redis.Cmder) {
-		var args []string
-		for _, arg := range cmd.Args()[1:] {
-			args = append(args, fmt.Sprint(arg))
-		}
-		if operationOf(strings.ToUpper(cmd.Name()), args) == "obtain" {
+	l.rdb.AddHook(aroundProcess(func(cmd redis.Cmder, send func() error) error {
+		if commandOperation(cmd) == "obtain" {
 			cancel() // the library has looked at ctx, go-redis has not yet
 		}
+		return send()
 	}))
 	_, err := l.client.Obtain(ctx, []string{l.key}, long, &hook)
 	wantIs(t, err, context.Canceled)
 	wantIs(t, err, redislock.ErrNotObtained)
 }
 
-// beforeProcess is a hook that sees each single command before it is sent.
-type beforeProcess func(cmd redis.Cmder)
+// commandOperation is operationOf of a command that is not sent yet.
+func commandOperation(cmd redis.Cmder) string {
+	var args []string
+	for _, arg := range cmd.Args()[1:] {
+		args = append(args, fmt.Sprint(arg))
+	}
+	return operationOf(strings.ToUpper(cmd.Name()), args)
+}
 
-func (b beforeProcess) DialHook(next redis.DialHook) redis.DialHook { return next }
+// aroundProcess is a hook that sends each single command.
+type aroundProcess func(cmd redis.Cmder, send func() error) error
 
-func (b beforeProcess) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+func (a aroundProcess) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (a aroundProcess) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
 	return next
 }
 
-func (b beforeProcess) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+func (a aroundProcess) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
-		b(cmd)
-		return next(ctx, cmd)
+		return a(cmd, func() error { return next(ctx, cmd) })
 	}
 }
 
