@@ -182,7 +182,7 @@ func TestQueueWaiterPaused(t *testing.T) {
 		t.Parallel()
 		s := newStreet(t)
 		holder := s.hold(t)
-		p := s.process(t, holderTTL, time.Second)
+		p := s.process(t, long, 0)
 		s.waiter(t, "a")
 		p.Pause()
 		eventually(t, tooLong, "the first counts as dead", func() bool { return !s.inLine(t, s.key("k"), 2)[0].Alive })
@@ -204,7 +204,7 @@ func TestQueueWaiterPaused(t *testing.T) {
 		t.Parallel()
 		s := newStreet(t)
 		s.hold(t)
-		p := s.process(t, holderTTL, 0)
+		p := s.process(t, long, 0)
 		p.Pause()
 		noError(t, s.rdb.Del(t.Context(), s.key("k")).Err())
 		_, err := s.client.Obtain(t.Context(), []string{s.key("k")}, long, nil)
@@ -251,15 +251,16 @@ func TestQueueServerRestarts(t *testing.T) {
 
 // A server that stands still keeps time: leases end, whatever it has not answered.
 func TestQueueServerPaused(t *testing.T) {
+	const lease = 1500 * time.Millisecond
 	for name, pause := range map[string]time.Duration{
-		"for less than a lease":           holderTTL / 3,
-		"for longer than a lease":         holderTTL + 500*time.Millisecond,
-		"for longer than clients wait":    2 * holderTTL,
+		"for less than a lease":           lease / 3,
+		"for longer than a lease":         lease + 500*time.Millisecond,
+		"for longer than clients wait":    2 * lease,
 		"for longer than clients ask for": 6 * time.Second,
 	} {
 		t.Run(name, func(t *testing.T) {
 			onServers(t, func(t *testing.T, s *redistest.Server) {
-				hasty := func(o *redis.Options) { o.ReadTimeout = holderTTL + 700*time.Millisecond }
+				hasty := func(o *redis.Options) { o.ReadTimeout = lease + 700*time.Millisecond }
 				w := newWorld(t, s)
 				key, g := w.key("k"), gateAt(s.Client(t), w.key("k"))
 				clients := []*redislock.Client{redislock.New(s.Client(t, hasty)), redislock.New(s.Client(t, hasty))}
@@ -268,7 +269,7 @@ func TestQueueServerPaused(t *testing.T) {
 				for i := range cap(ends) {
 					client := clients[i%len(clients)]
 					go func() {
-						lock, err := client.Obtain(t.Context(), []string{key}, holderTTL, queue())
+						lock, err := client.Obtain(t.Context(), []string{key}, lease, queue())
 						if err == nil {
 							err = g.enter(t.Context(), lock)
 						}
@@ -280,7 +281,7 @@ func TestQueueServerPaused(t *testing.T) {
 					}()
 				}
 				w.inLine(t, key, cap(ends))
-				noError(t, holder.Refresh(t.Context(), holderTTL))
+				noError(t, holder.Refresh(t.Context(), lease))
 				noError(t, g.enter(t.Context(), holder)) // until its window is over
 				s.Pause()
 				time.Sleep(pause)

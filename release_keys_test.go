@@ -82,7 +82,7 @@ func TestReleaseKeysRefused(t *testing.T) {
 func TestReleaseKeysHandsOver(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, redistest.Shared(t, redistest.Redis))
-	const ttl = 600 * time.Millisecond
+	const ttl = 6 * time.Second
 	lock := must[*redislock.Lock](t)(w.client.Obtain(t.Context(), w.keys("a", "b"), ttl, &redislock.Options{Watchdog: true}))
 	held := lock.Context(t.Context())
 	turns := make(chan turn, 1)
@@ -92,7 +92,7 @@ func TestReleaseKeysHandsOver(t *testing.T) {
 	next := wantTurn(t, turns, "next")[0]
 	noError(t, next.Release(t.Context()))
 	before := lock.Deadline()
-	eventually(t, soon, "the lease is renewed twice", func() bool { return lock.Deadline().Sub(before) > ttl/2 })
+	eventually(t, 2*polled, "the lease is renewed twice", func() bool { return lock.Deadline().Sub(before) > ttl/2 })
 	if held.Err() != nil {
 		t.Errorf("the rest was lost: %v", context.Cause(held))
 	}
@@ -164,11 +164,11 @@ func TestReleaseKeysAtTheSameTime(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, redistest.Shared(t, redistest.Redis))
 	names := strings.Split("abcdefghijkl", "")
-	lock := must[*redislock.Lock](t)(w.client.Obtain(t.Context(), w.keys(names...), 2*time.Second, &redislock.Options{Watchdog: true}))
+	lock := must[*redislock.Lock](t)(w.client.Obtain(t.Context(), w.keys(names...), 30*time.Second, &redislock.Options{Watchdog: true}))
 	done := make(chan error, len(names)+1)
 	for part := range slices.Chunk(names[:len(names)-1], 2) {
 		go func() { done <- lock.ReleaseKeys(t.Context(), w.keys(part...)...) }()
-		go func() { done <- lock.Refresh(t.Context(), 2*time.Second) }()
+		go func() { done <- lock.Refresh(t.Context(), 30*time.Second) }()
 	}
 	for range 2 * (len(names) / 2) {
 		noError(t, <-done)

@@ -104,7 +104,13 @@ func (h *tenure) succeeded(t *testing.T) *redislock.Lock {
 // renewed waits for a renewal of a lease of ttl that was sent after now.
 func (h *tenure) renewed(t *testing.T, ttl time.Duration) {
 	t.Helper()
-	from := time.Now().Add(ttl - ttl/100 - 2*time.Millisecond)
+	h.renewedSince(t, time.Now(), ttl)
+}
+
+// renewedSince waits for one that was sent after some time.
+func (h *tenure) renewedSince(t *testing.T, began time.Time, ttl time.Duration) {
+	t.Helper()
+	from := began.Add(ttl - ttl/100 - 2*time.Millisecond)
 	eventually(t, 30*time.Second, "the lease is renewed, or lost", func() bool {
 		return isDone(h.ctx) || h.lock.Deadline().After(from)
 	})
@@ -118,7 +124,11 @@ func (h *tenure) wantKept(t *testing.T) {
 	}
 }
 
-// wantTold waits until the holder is told that the lock is lost, which must not be after its end.
+// tellsLate is how late a loss may be told: a little before the deadline, but a machine may have other
+// things to do. That it is told in time is seen in bubbles.
+const tellsLate = 10 * time.Second
+
+// wantTold waits until the holder is told that the lock is lost.
 func (h *tenure) wantTold(t *testing.T) {
 	t.Helper()
 	var told time.Time
@@ -129,8 +139,7 @@ func (h *tenure) wantTold(t *testing.T) {
 	}
 	wantIs(t, context.Cause(h.ctx), redislock.ErrLockLost)
 	<-h.lock.Lost()
-	// It is told a little before; a machine that has other things to do may need longer.
-	if late := told.Sub(h.lock.Deadline()); late > 5*time.Second {
+	if late := told.Sub(h.lock.Deadline()); late > tellsLate {
 		t.Errorf("the loss was told %v after the deadline", late)
 	}
 }

@@ -2,94 +2,76 @@ package redislock_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
 	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/check"
 	"github.com/seed-14de3678/redislock/internal/redistest"
 )
 
-// A server that is gone for less than a lease loses no lock; gone for longer, every holder is told
-// no later than its deadline.
+// A server that is gone for less than a lease loses no lock; gone for longer, every holder is told.
 func TestServerGone(t *testing.T) {
 	t.Parallel()
-	const ttl = 1200 * time.Millisecond
 	for _, kind := range []redistest.Kind{redistest.Redis, redistest.Valkey} {
 		t.Run(string(kind), func(t *testing.T) {
 			t.Parallel()
-			watch := func(t *testing.T) (*redistest.Server, []*redislock.Lock, []context.Context) {
-				t.Helper()
-				server := redistest.Start(t, kind)
-				w := newWorld(t, server)
-				var locks []*redislock.Lock
-				var ctxs []context.Context
-				for i := range 20 {
-					lock := must[*redislock.Lock](t)(w.client.Obtain(t.Context(), w.keys(fmt.Sprint("a", i), fmt.Sprint("b", i)), ttl, watched))
-					locks, ctxs = append(locks, lock), append(ctxs, lock.Context(t.Context()))
-				}
-				return server, locks, ctxs
-			}
-			wantTold := func(t *testing.T, locks []*redislock.Lock, ctxs []context.Context) {
-				t.Helper()
-				var wg sync.WaitGroup
-				for i, ctx := range ctxs {
-					wg.Go(func() {
-						<-ctx.Done()
-						told := time.Now()
-						if cause := context.Cause(ctx); !errors.Is(cause, redislock.ErrLockLost) {
-							t.Errorf("got cause %v", cause)
-						}
-						if late := told.Sub(locks[i].Deadline()); late > 0 {
-							t.Errorf("told %v after the deadline", late)
-						}
-					})
-				}
-				wg.Wait()
-			}
 			t.Run("SIGSTOP for less than a lease", func(t *testing.T) {
 				t.Parallel()
-				server, locks, ctxs := watch(t)
-				for range 3 {
+				const ttl = 9 * time.Second
+				server := redistest.Start(t, kind)
+				sent, held := watchMany(t, server, ttl)
+				for range 2 {
+					before, began := sent.Sent.Load(), time.Now()
 					server.Pause()
-					time.Sleep(ttl / 3) // the server's own time, not a wait for something to happen
+					eventually(t, polled, "a renewal is on its way", func() bool { return sent.Sent.Load() > before })
 					server.Resume()
-					time.Sleep(ttl)
-				}
-				for i, ctx := range ctxs {
-					if isDone(ctx) {
-						t.Fatalf("lost: %v", context.Cause(ctx))
+					for _, h := range held {
+						h.renewedSince(t, began, ttl)
 					}
-					noError(t, locks[i].Release(t.Context()))
+				}
+				for _, h := range held {
+					noError(t, h.lock.Release(t.Context()))
 				}
 			})
-			t.Run("SIGSTOP for longer", func(t *testing.T) {
-				t.Parallel()
-				server, locks, ctxs := watch(t)
-				server.Pause()
-				wantTold(t, locks, ctxs)
-				server.Resume()
-			})
-			t.Run("kill -9", func(t *testing.T) {
-				t.Parallel()
-				server, locks, ctxs := watch(t)
-				server.Kill()
-				wantTold(t, locks, ctxs)
-			})
-			t.Run("kill -9, and restarted empty", func(t *testing.T) {
-				t.Parallel()
-				server, locks, ctxs := watch(t)
-				server.Restart()
-				wantTold(t, locks, ctxs)
-			})
+			nothing := func(*redistest.Server) {}
+			for name, does := range map[string]struct{ before, after func(*redistest.Server) }{
+				"SIGSTOP for longer":           {(*redistest.Server).Pause, (*redistest.Server).Resume},
+				"kill -9":                      {(*redistest.Server).Kill, nothing},
+				"kill -9, and restarted empty": {func(s *redistest.Server) { s.Restart() }, nothing},
+			} {
+				t.Run(name, func(t *testing.T) {
+					t.Parallel()
+					server := redistest.Start(t, kind)
+					_, held := watchMany(t, server, 1500*time.Millisecond)
+					does.before(server)
+					for _, h := range held {
+						h.wantTold(t)
+					}
+					does.after(server)
+				})
+			}
 		})
 	}
+}
+
+// watchMany has a Client hold many locks with a watchdog, and counts its scripts.
+func watchMany(t *testing.T, server *redistest.Server, ttl time.Duration) (sent *check.Tally, held []*tenure) {
+	t.Helper()
+	w := newWorld(t, server)
+	sent = &check.Tally{Prefix: "eval"}
+	w.rdb.AddHook(sent)
+	for i := range 20 {
+		held = append(held, tenancies[0].hold(t, w.client, w.key(fmt.Sprint(i)), ttl, true))
+	}
+	return sent, held
 }
 
 // Lesson: a lost reply of a renewal was taken for a loss, or ended the renewals.
@@ -100,7 +82,7 @@ func TestOneLostReplyIsNoLoss(t *testing.T) {
 	rdb := relay.Client(t)
 	client := redislock.New(rdb, redislock.WithHooks(j.hooks()))
 	t.Cleanup(client.Close)
-	const ttl = 900 * time.Millisecond
+	const ttl = 6 * time.Second
 	lock := must[*redislock.Lock](t)(client.Obtain(t.Context(), []string{t.Name()}, ttl, watched))
 	ctx := lock.Context(t.Context())
 	var once sync.Once
@@ -112,7 +94,7 @@ func TestOneLostReplyIsNoLoss(t *testing.T) {
 			})
 		}
 	})
-	eventually(t, 3*ttl, "renewals go on", func() bool { return j.count("refreshed") >= 3 || isDone(ctx) })
+	eventually(t, 3*ttl, "renewals go on", func() bool { return j.count("refreshed") >= 2 || isDone(ctx) })
 	if isDone(ctx) {
 		t.Fatalf("lost: %v", j.err("lost"))
 	}
@@ -125,23 +107,29 @@ func TestLateRenewalTouchesNoLaterHold(t *testing.T) {
 	relay := redistest.NewRelay(t, redistest.Shared(t, redistest.Redis).Addr())
 	client := redislock.New(relay.Client(t))
 	t.Cleanup(client.Close)
-	const ttl = 900 * time.Millisecond
+	const ttl = 6 * time.Second
 	opt := &redislock.Options{Watchdog: true, Token: "worker-7"}
 	first := must[*redislock.Lock](t)(client.Obtain(t.Context(), []string{t.Name()}, ttl, opt))
-	sent := make(chan struct{})
-	var once sync.Once
+	sent, goOn := make(chan struct{}), make(chan struct{})
+	arrives := sync.OnceFunc(func() { close(goOn) })
+	t.Cleanup(arrives)
+	var seen atomic.Int64
 	relay.OnRequest(func(name string, _ []string) {
-		if strings.HasPrefix(name, "EVAL") {
-			once.Do(func() { close(sent) })
+		if strings.HasPrefix(name, "EVAL") && seen.Add(1) == 1 {
+			close(sent)
+			<-goOn
 		}
 	})
-	relay.DelayReplies(150 * time.Millisecond)
-	<-sent // a renewal whose answer is on its way
-	relay.DelayReplies(0)
+	<-sent // a renewal that arrives when there is nothing to renew
 	noError(t, first.Release(t.Context()))
+	relay.DelayReplies(ttl / 20) // and is answered when there is again
+	passed := relay.Requests()
+	arrives()
+	eventually(t, polled, "the renewal has arrived", func() bool { return relay.Requests() > passed })
 	second := must[*redislock.Lock](t)(client.Obtain(t.Context(), []string{t.Name()}, ttl, opt))
-	ctx := second.Context(t.Context())
-	time.Sleep(2 * ttl) // longer than it lives without renewals
+	relay.DelayReplies(0)
+	ctx, before := second.Context(t.Context()), second.Deadline()
+	eventually(t, ttl, "the later hold is renewed", func() bool { return second.Deadline().After(before) || isDone(ctx) })
 	if isDone(ctx) {
 		t.Fatalf("the later hold was lost: %v", context.Cause(ctx))
 	}
@@ -159,33 +147,28 @@ func TestEachLockByItself(t *testing.T) {
 	t.Cleanup(func() { _ = ring.Close() })
 	client := redislock.New(ring)
 	t.Cleanup(client.Close)
-	const ttl = 900 * time.Millisecond
-	lost := make(map[bool][]context.Context)
+	const ttl = 9 * time.Second
+	ttls, held := map[bool]time.Duration{true: time.Second, false: ttl}, make(map[bool][]*tenure)
 	for i := range 20 {
-		key := fmt.Sprint(t.Name(), i)
-		shard := must[*redis.Client](t)(ring.GetShardClientForKey(key))
-		lock := must[*redislock.Lock](t)(client.Obtain(t.Context(), []string{key}, ttl, watched))
-		hangs := shard.Options().Addr == two.Addr()
-		lost[hangs] = append(lost[hangs], lock.Context(t.Context()))
+		tag := fmt.Sprintf("{%s%d}", t.Name(), i)
+		hangs := must[*redis.Client](t)(ring.GetShardClientForKey(tag)).Options().Addr == two.Addr()
+		held[hangs] = append(held[hangs], tenancies[0].hold(t, client, tag, ttls[hangs], true))
+	}
+	if len(held[true]) == 0 || len(held[false]) == 0 {
+		t.Fatal("all keys are on one shard: nothing was tested")
 	}
 	two.Pause()
-	for _, ctx := range lost[true] {
-		<-ctx.Done()
+	for _, h := range held[true] {
+		h.wantTold(t)
 	}
-	time.Sleep(2 * ttl) // longer than the others live without renewals
-	for _, ctx := range lost[false] {
-		if isDone(ctx) {
-			t.Fatalf("a lock of the other shard was lost: %v", context.Cause(ctx))
-		}
-	}
-	if len(lost[true]) == 0 || len(lost[false]) == 0 {
-		t.Fatal("all keys are on one shard: nothing was tested")
+	for began := time.Now(); len(held[false]) > 0; held[false] = held[false][1:] {
+		held[false][0].renewedSince(t, began, ttl)
 	}
 	two.Resume()
 }
 
 func TestManyWatchedLocksShareAGoroutine(t *testing.T) {
-	const locks, ttl = 10000, 9 * time.Second
+	const locks, ttl = 5000, 9 * time.Second
 	server := redistest.Start(t, redistest.Redis)
 	w := newWorld(t, server)
 	before := runtime.NumGoroutine()
@@ -207,10 +190,15 @@ func TestManyWatchedLocksShareAGoroutine(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	most := 0
-	for end := time.Now().Add(ttl + ttl/3); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+	most, from := 0, time.Now().Add(ttl-ttl/100-2*time.Millisecond)
+	left := held
+	eventually(t, 2*time.Minute, "all are renewed", func() bool {
 		most = max(most, runtime.NumGoroutine()-before)
-	}
+		for len(left) > 0 && left[0].Deadline().After(from) {
+			left = left[1:]
+		}
+		return len(left) == 0
+	})
 	if most > 20 {
 		t.Errorf("got %d goroutines more for %d watched locks", most, locks)
 	}
