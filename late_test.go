@@ -19,20 +19,23 @@ import (
 	"github.com/seed-14de3678/redislock/internal/redistest"
 )
 
-// delayFirst has the first script reach the server late; the tries after it are not delayed.
-func (l *lossy) delayFirst(d time.Duration) {
+// holdFirst calls seen, which may be nil, for the first script, and keeps that on its way until it is let
+// go on; the tries after it pass.
+func (l *lossy) holdFirst(t *testing.T, seen func()) (goOn func()) {
+	t.Helper()
+	held := make(chan struct{})
+	goOn = sync.OnceFunc(func() { close(held) })
+	t.Cleanup(goOn)
 	var n atomic.Int32
 	l.relay.OnRequest(func(name string, _ []string) {
-		l.relay.DelayRequests(0)
 		if strings.HasPrefix(name, "EVAL") && n.Add(1) == 1 {
-			l.relay.DelayRequests(d)
+			if seen != nil {
+				seen()
+			}
+			<-held
 		}
 	})
-}
-
-func (l *lossy) undelayed() {
-	l.relay.OnRequest(nil)
-	l.relay.DelayRequests(0)
+	return goOn
 }
 
 // obtainsElsewhere reports whether another client can have the key now.
@@ -56,10 +59,10 @@ func TestLateRequests(t *testing.T) {
 	t.Run("an Obtain after a Refresh: the deadline holds", func(t *testing.T) {
 		t.Parallel()
 		l := newLossy(t, persistent)
-		l.delayFirst(1500 * time.Millisecond)
-		lock := must[*redislock.Lock](t)(l.client.Obtain(t.Context(), []string{l.key}, time.Second, nil))
-		l.undelayed()
+		goOn := l.holdFirst(t, nil)
+		lock := must[*redislock.Lock](t)(l.client.Obtain(t.Context(), []string{l.key}, 5*time.Second, nil))
 		noError(t, lock.Refresh(t.Context(), long))
+		goOn()
 		eventually(t, 10*time.Second, "another has the key", func() bool { return l.obtainsElsewhere(t) })
 		if left := time.Until(lock.Deadline()); left > 0 {
 			t.Errorf("two holders: the first has %v left", left)
@@ -70,9 +73,9 @@ func TestLateRequests(t *testing.T) {
 		l := newLossy(t, persistent)
 		warm := must[*redislock.Lock](t)(l.client.ObtainRead(t.Context(), []string{l.key + "warm"}, long, nil))
 		noError(t, warm.Release(t.Context()))
-		l.delayFirst(time.Second)
+		goOn := l.holdFirst(t, nil)
 		lock := must[*redislock.Lock](t)(l.client.ObtainRead(t.Context(), []string{l.key}, long, nil))
-		l.undelayed()
+		goOn()
 		impatient, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 		defer cancel()
 		wantIs(t, lock.Upgrade(impatient), context.DeadlineExceeded) // it waits until nothing can undo it
@@ -91,7 +94,7 @@ func TestLateRequests(t *testing.T) {
 		l.relay.DropReplies(true)
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error, 1)
-		go func() { ended <- lock.Refresh(ctx, 300*time.Millisecond) }()
+		go func() { ended <- lock.Refresh(ctx, time.Second) }()
 		eventually(t, 10*time.Second, "another has the key", func() bool { return l.obtainsElsewhere(t) })
 		if left := time.Until(lock.Deadline()); left > 0 {
 			t.Errorf("two holders: the first has %v left", left)
@@ -103,26 +106,35 @@ func TestLateRequests(t *testing.T) {
 		t.Parallel()
 		l := newLossy(t, func(*redis.Options) {})
 		lock := must[*redislock.Lock](t)(l.client.Obtain(t.Context(), []string{l.key}, long, watched))
-		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
+		l.relay.OnRequest(func(name string, args []string) {
+			if operationOf(name, args) == "refresh" {
+				cancel()
+			}
+		})
 		l.relay.DropReplies(true)
-		wantIs(t, lock.Refresh(ctx, 2*time.Second), redislock.ErrUnknownOutcome)
+		const ttl = 6 * time.Second
+		wantIs(t, lock.Refresh(ctx, ttl), redislock.ErrUnknownOutcome)
 		l.relay.DropReplies(false)
-		select {
-		case <-lock.Lost():
+		ctx, short := lock.Context(t.Context()), time.Now().Add(ttl)
+		eventually(t, 2*ttl, "the lease is renewed, beyond the short one", func() bool {
+			return isDone(ctx) || lock.Deadline().After(short)
+		})
+		if isDone(ctx) {
 			t.Error("lost, although the server answers")
-		case <-time.After(3 * time.Second): // longer than the short lease
 		}
 	})
 	t.Run("a Refresh that lengthens, after which a Release is not answered: nothing stays", func(t *testing.T) {
 		t.Parallel()
 		l := newLossy(t, impatient)
-		lock := must[*redislock.Lock](t)(l.client.Obtain(t.Context(), []string{l.key}, time.Second, nil))
+		lock := must[*redislock.Lock](t)(l.client.Obtain(t.Context(), []string{l.key}, 4*time.Second, nil))
+		known := lock.Deadline()
 		l.relay.CutReplies()
 		wantIs(t, lock.Refresh(t.Context(), time.Hour), redislock.ErrUnknownOutcome)
 		l.relay.Blackhole(true)
 		wantIs(t, lock.Release(t.Context()), redislock.ErrUnknownOutcome)
-		time.Sleep(1500 * time.Millisecond) // beyond the deadline that is known
+		time.Sleep(time.Until(known) + 500*time.Millisecond) // beyond the deadline that is known
 		l.relay.Cut()
 		l.relay.Blackhole(false)
 		l.freeSoon(t, 10*time.Second)
@@ -130,11 +142,12 @@ func TestLateRequests(t *testing.T) {
 	t.Run("an Obtain after Close: nothing stays", func(t *testing.T) {
 		t.Parallel()
 		l := newLossy(t, func(*redis.Options) {})
-		l.delayFirst(500 * time.Millisecond)
-		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
+		goOn := l.holdFirst(t, cancel)
 		_, err := l.client.Obtain(ctx, []string{l.key}, long, nil)
 		wantIs(t, err, redislock.ErrUnknownOutcome)
+		time.AfterFunc(replyTimeout/2, goOn) // Close waits for it
 		l.client.Close()
 		l.freeSoon(t, 5*time.Second)
 	})
@@ -156,7 +169,7 @@ func TestSharedToken(t *testing.T) {
 		t.Parallel()
 		l := newLossy(t, impatient)
 		opt := &redislock.Options{Token: t.Name()}
-		must[*redislock.Lock](t)(l.client.Obtain(t.Context(), []string{l.key}, 300*time.Millisecond, opt))
+		must[*redislock.Lock](t)(l.client.Obtain(t.Context(), []string{l.key}, time.Second, opt))
 		l.freeSoon(t, 5*time.Second)
 		l.relay.CutReplies()
 		_, err := l.client.Obtain(t.Context(), []string{l.key}, time.Hour, opt)
@@ -241,7 +254,7 @@ func TestWithInsideWith(t *testing.T) {
 // An intent lasts as long as the wait really is, not as the strategy would have it.
 func TestIntentOfLongWaits(t *testing.T) {
 	scenario(t, func(t *testing.T, w *world) {
-		reader := must[*redislock.Lock](t)(w.client.ObtainRead(t.Context(), w.keys("a"), 3*time.Second, nil))
+		reader := must[*redislock.Lock](t)(w.client.ObtainRead(t.Context(), w.keys("a"), 30*time.Second, nil))
 		wait := func(wait time.Duration) {
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
@@ -254,8 +267,8 @@ func TestIntentOfLongWaits(t *testing.T) {
 			}()
 			eventually(t, 5*time.Second, "the intent is declared", func() bool {
 				ttl := w.rdb.PTTL(t.Context(), intentOf(w.key("a"))).Val()
-				if ttl > 6*time.Second {
-					t.Errorf("got an intent of %v behind a lease of 3s", ttl)
+				if ttl > 33*time.Second {
+					t.Errorf("got an intent of %v behind a lease of 30s", ttl)
 				}
 				return ttl > 0
 			})
