@@ -157,7 +157,7 @@ func TestFailoverHammer(t *testing.T) {
 	t.Parallel()
 	s := newShards(t, 1)
 	tags := s.tags(t, 2, s.Nodes()[:3]...)
-	throng := newThrong(t, time.Minute)
+	throng := newThrong(t)
 	var over atomic.Bool
 	for c, client := range []*redislock.Client{s.client(t), s.client(t)} {
 		for g := range 4 * len(tags) {

@@ -115,7 +115,7 @@ func TestIntent(t *testing.T) {
 				_ = current.Release(context.WithoutCancel(ctx))
 			}()
 			writer := must[*redislock.Lock](t)(w.client.Obtain(ctx, w.keys("a"), long, &redislock.Options{
-				Intent: true, RetryStrategy: redislock.LimitRetry(redislock.LinearBackoff(5*time.Millisecond), 200),
+				Intent: true, RetryStrategy: redislock.LimitRetry(redislock.LinearBackoff(5*time.Millisecond), 5000),
 			}))
 			noError(t, writer.Release(t.Context()))
 			cancel()

@@ -37,7 +37,7 @@ func TestMovingSlotsHammer(t *testing.T) {
 	t.Parallel()
 	s := newShards(t, 0)
 	tags := s.tags(t, 2, s.Nodes()...)
-	throng := newThrong(t, time.Minute)
+	throng := newThrong(t)
 	var rounds atomic.Int64
 	for c, client := range []*redislock.Client{s.client(t), s.client(t)} {
 		for g := range 4 * len(tags) {

@@ -131,7 +131,7 @@ func queueCold(t *testing.T, s *shards) {
 	tags := s.tags(t, 4, s.Nodes()...)
 	for range 3 {
 		first, cold := s.client(t), s.client(t)
-		throng := newThrong(t, 10*time.Second)
+		throng := newThrong(t)
 		var holders []*redislock.Lock
 		for _, tag := range tags {
 			holders = append(holders, must[*redislock.Lock](t)(first.Obtain(t.Context(), []string{tag}, long, nil)))
@@ -158,7 +158,7 @@ func queueCold(t *testing.T, s *shards) {
 func queueHammer(t *testing.T, s *shards) {
 	t.Helper()
 	tags := s.tags(t, 3, s.Nodes()...)
-	throng := newThrong(t, 30*time.Second)
+	throng := newThrong(t)
 	for _, client := range []*redislock.Client{s.client(t), s.client(t)} {
 		for g := range 2 * len(tags) {
 			throng.wg.Go(func() {
@@ -191,7 +191,7 @@ func queueIdle(t *testing.T, s *shards) {
 	tags := s.tags(t, 40, home)
 	client := s.client(t)
 	holder := must[*redislock.Lock](t)(client.Obtain(t.Context(), tags[:1], long, queue()))
-	stays := newThrong(t, 20*time.Second)
+	stays := newThrong(t)
 	names := stays.line(t, 2, tags[:1], client)
 	ids := listening(t, s.admin[home])
 	if len(ids) != 1 {
@@ -233,10 +233,10 @@ func TestQueueClusterSilent(t *testing.T) {
 	defer client.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
-	began := time.Now()
+	watch := startWatch(t)
 	_, err = client.Obtain(ctx, []string{t.Name()}, long, queue())
 	wantIs(t, err, context.DeadlineExceeded)
-	if took := time.Since(began); took > 2*time.Second {
+	if took := watch.took(); took > 2*time.Second {
 		t.Errorf("it took %v to see that the context had ended", took)
 	}
 }

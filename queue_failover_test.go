@@ -31,7 +31,7 @@ type replicated struct {
 func newReplicated(t *testing.T, master *redis.Client, replicas, n int, clients ...*redislock.Client) *replicated {
 	t.Helper()
 	set := []string{"{" + t.Name() + "}a", "{" + t.Name() + "}b"}
-	r := &replicated{set: set, clients: clients, throng: newThrong(t, 2*afterFailover)}
+	r := &replicated{set: set, clients: clients, throng: newThrong(t)}
 	r.holder = must[*redislock.Lock](t)(clients[0].Obtain(t.Context(), set, long, queue()))
 	r.names = r.throng.line(t, n, set, clients...)
 	caughtUp(t, master, replicas)
@@ -62,7 +62,7 @@ func (r *replicated) goesOn(t *testing.T, master *redis.Client, kind string, inO
 		// Somebody who was to lose its place would have lost it when it asked for the first time.
 		(&world{client: r.clients[0]}).inLine(t, r.set[1], len(r.names))
 	}
-	began := time.Now()
+	watch := startWatch(t)
 	noError(t, r.holder.Release(t.Context()))
 	order := r.throng.served(t)
 	if inOrder {
@@ -71,7 +71,7 @@ func (r *replicated) goesOn(t *testing.T, master *redis.Client, kind string, inO
 	if len(order) != len(r.names) {
 		t.Errorf("%d were served, want %d", len(order), len(r.names))
 	}
-	took := time.Since(began)
+	took := watch.took()
 	t.Logf("all were served in %v", took)
 	if took > afterFailover {
 		t.Errorf("it took %v", took)

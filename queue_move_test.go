@@ -29,7 +29,7 @@ func TestQueueMovingSlot(t *testing.T) {
 		tag := s.tags(t, 1, s.Nodes()[0])[0]
 		set := []string{tag + "a", tag + "b"}
 		holder := must[*redislock.Lock](t)(clients[0].Obtain(t.Context(), set, long, queue()))
-		throng := newThrong(t, 20*time.Second)
+		throng := newThrong(t)
 		names := throng.line(t, 6, set, clients...)
 		s.StartMove(tag, s.Nodes()[1]).Finish()
 		eventually(t, 4*time.Second, "both hear at the new master", func() bool { return both(t, s.Nodes()[1], tag) })
@@ -51,7 +51,7 @@ func TestQueueMovingSlot(t *testing.T) {
 		}
 		holder := must[*redislock.Lock](t)(clients[0].Obtain(t.Context(), []string{tag}, long, nil))
 		s.StartMove(tag, s.Nodes()[1]).Finish()
-		throng := newThrong(t, 10*time.Second)
+		throng := newThrong(t)
 		for i, client := range late {
 			throng.wg.Go(func() { throng.turn(client, fmt.Sprint(i), []string{tag}, nil) })
 		}
@@ -67,7 +67,7 @@ func TestQueueMovingSlot(t *testing.T) {
 		tags := s.tags(t, 2, s.Nodes()[0])
 		moves := must[*redislock.Lock](t)(clients[0].Obtain(t.Context(), tags[:1], long, queue()))
 		stays := must[*redislock.Lock](t)(clients[0].Obtain(t.Context(), tags[1:], long, queue()))
-		throng, others := newThrong(t, 10*time.Second), newThrong(t, 10*time.Second)
+		throng, others := newThrong(t), newThrong(t)
 		others.line(t, 2, tags[:1], clients[1])
 		names := throng.line(t, 10, tags[1:], clients[1])
 		s.StartMove(tags[0], s.Nodes()[1]).Finish()
@@ -88,7 +88,7 @@ func queueMoving(t *testing.T, s *shards, clients []*redislock.Client) {
 			tag := s.tags(t, 1, s.Nodes()[0])[0]
 			set := []string{tag + "a", tag + "b"}
 			holder := must[*redislock.Lock](t)(clients[0].Obtain(t.Context(), set, long, queue()))
-			throng := newThrong(t, 20*time.Second)
+			throng := newThrong(t)
 			names := throng.line(t, 6, set, clients...)
 			move := s.StartMove(tag, s.Nodes()[1])
 			if gone > 0 {

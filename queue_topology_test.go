@@ -29,10 +29,10 @@ type throng struct {
 	faults  []error
 }
 
-// newThrong makes one whose members give up after some time.
-func newThrong(t *testing.T, patience time.Duration) *throng {
+// newThrong makes one whose members give up if nothing moves any more.
+func newThrong(t *testing.T) *throng {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	t.Cleanup(cancel)
 	return &throng{ctx: ctx, writers: make(map[string]string), readers: make(map[string]int)}
 }
@@ -190,7 +190,7 @@ func TestQueueStandalone(t *testing.T) {
 			// A connection that is lost is replaced at once, and nobody loses its place.
 			key := t.Name() + ":lost"
 			holder := must[*redislock.Lock](t)(clients[0].Obtain(t.Context(), []string{key}, long, nil))
-			throng := newThrong(t, 10*time.Second)
+			throng := newThrong(t)
 			names := throng.line(t, 6, []string{key}, clients...)
 			before := listening(t, admin)
 			if n := must[int64](t)(admin.ClientKillByFilter(t.Context(), "type", "pubsub").Result()); n != 2 {
@@ -214,7 +214,7 @@ func queueThrough(t *testing.T, clients []*redislock.Client, listening func() in
 	t.Helper()
 	set := []string{"{" + t.Name() + "}a", "{" + t.Name() + "}b"}
 	holder := must[*redislock.Lock](t)(clients[0].Obtain(t.Context(), set, long, queue()))
-	throng := newThrong(t, 10*time.Second)
+	throng := newThrong(t)
 	names := throng.line(t, 8, set, clients...)
 	if n := listening(); n != len(clients) {
 		t.Errorf("%d connections listen, want one of each of %d Clients", n, len(clients))
@@ -287,7 +287,7 @@ func TestQueueRing(t *testing.T) {
 		return err
 	})
 
-	throng := newThrong(t, 10*time.Second)
+	throng := newThrong(t)
 	var holders []*redislock.Lock
 	want := make(map[string][]string) // by address
 	tags := make(map[string]int)

@@ -17,8 +17,8 @@ import (
 func TestReplicasHammer(t *testing.T) {
 	t.Parallel()
 	m := newMirror(t, 2)
-	throng := newThrong(t, time.Minute)
-	for g := range 64 {
+	throng := newThrong(t)
+	for g := range 32 {
 		throng.wg.Go(func() {
 			for i := range 10 {
 				shared := []string{m.key(fmt.Sprint(i % 3)), m.key(fmt.Sprint((i + 1 + g%2) % 3))}
@@ -32,7 +32,7 @@ func TestReplicasHammer(t *testing.T) {
 	}
 	throng.served(t)
 	t.Logf("the replicas were waited for %d times", m.asked(t))
-	for i := range 64 {
+	for i := range 32 {
 		m.wantFree(t, m.key(fmt.Sprint("own", i)), m.key(fmt.Sprint(i%3)))
 	}
 }
@@ -137,7 +137,7 @@ func TestReplicasRing(t *testing.T) {
 		if silenced {
 			opt.RetryStrategy = nil
 		}
-		lock, err := client.Obtain(t.Context(), keys, time.Second, opt)
+		lock, err := client.Obtain(t.Context(), keys, long, opt)
 		opt.RetryStrategy = patient
 		silent.Resume()
 		if silenced {

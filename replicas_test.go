@@ -75,7 +75,7 @@ func TestReplicas(t *testing.T) {
 	} {
 		for write := range n + 1 {
 			t.Run(fmt.Sprint(name, " ", write), func(t *testing.T) {
-				ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+				ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 				defer cancel()
 				patient := kind
 				patient.RetryStrategy = redislock.LinearBackoff(10 * time.Millisecond)
