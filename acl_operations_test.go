@@ -25,6 +25,7 @@ type pass struct {
 	admin  *redis.Client
 	prefix string
 	lock   *redislock.Lock
+	lease  time.Duration // of a lock that is watched
 }
 
 func (p *pass) keys(names ...string) []string {
@@ -55,9 +56,18 @@ func (p *pass) other(ctx context.Context, read bool) error {
 	return err
 }
 
+// lined calls seen when somebody stands in line for "a".
+func (p *pass) lined(ctx context.Context, seen func()) {
+	for ; ctx.Err() == nil; time.Sleep(look) {
+		if p.admin.Exists(ctx, "redislock:line:{"+p.prefix+"a}").Val() > 0 {
+			seen()
+		}
+	}
+}
+
 // renewed holds the keys until their lease has been renewed.
 func (p *pass) renewed(ctx context.Context, keys []string) error {
-	lock, err := p.client.Obtain(ctx, keys, time.Second, watched)
+	lock, err := p.client.Obtain(ctx, keys, p.lease, watched)
 	if err != nil {
 		return err
 	}
@@ -104,9 +114,13 @@ func obtains() []operation {
 			name: "queue", refused: true,
 			prepare: func(ctx context.Context, p *pass) error { return p.other(ctx, false) },
 			do: func(ctx context.Context, p *pass) error {
-				ctx, cancel := context.WithTimeout(ctx, 100*time.Millisecond)
+				ctx, cancel := context.WithCancel(ctx)
 				defer cancel()
+				go p.lined(ctx, cancel)
 				_, err := p.client.Obtain(ctx, p.keys("a", "b"), long, &redislock.Options{Queue: true})
+				if errors.Is(err, redislock.ErrUnknownOutcome) && ctx.Err() != nil { // its last answer was late
+					return redislock.ErrNotObtained
+				}
 				return err
 			},
 		},

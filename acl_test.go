@@ -116,7 +116,7 @@ func TestACLIsSufficient(t *testing.T) {
 	client := redislock.New(g.rdb)
 	t.Cleanup(client.Close)
 	for _, op := range append(obtains(), others()...) {
-		err := g.run(t, &pass{client: client, admin: g.admin, prefix: "app:" + op.name + ":"}, op, "")
+		err := g.run(t, &pass{client: client, admin: g.admin, prefix: "app:" + op.name + ":", lease: 9 * time.Second}, op, "")
 		if op.refused && errors.Is(err, redislock.ErrNotObtained) {
 			continue
 		}
@@ -156,7 +156,7 @@ func TestACLIsMinimal(t *testing.T) {
 		}
 		failed := 0
 		for _, op := range append(obtains(), others()...) {
-			p := &pass{client: client, admin: g.admin, prefix: "app:" + command + ":" + op.name + ":"}
+			p := &pass{client: client, admin: g.admin, prefix: "app:" + command + ":" + op.name + ":", lease: time.Second}
 			err := g.run(t, p, op, command)
 			if err == nil || op.refused && errors.Is(err, redislock.ErrNotObtained) {
 				continue
@@ -164,7 +164,7 @@ func TestACLIsMinimal(t *testing.T) {
 			failed++
 			wantClear(t, op.name+" without "+command, err, p.prefix)
 		}
-		eventually(t, time.Second, fmt.Sprintf("without %s no key is left without a TTL, first: %q", command, g.immortal(t)),
+		eventually(t, polled, fmt.Sprintf("without %s no key is left without a TTL, first: %q", command, g.immortal(t)),
 			func() bool { return len(g.immortal(t)) == 0 })
 		noError(t, g.admin.FlushDB(t.Context()).Err())
 		if failed == 0 {

@@ -46,32 +46,45 @@ func TestQueueCancelHammer(t *testing.T) {
 			}
 			return true, lock.Release(t.Context())
 		}
-		var got [2]atomic.Int64 // who was served: the hasty, the patient
+		var served atomic.Int64 // of the hasty
+		var longest atomic.Int64
+		longest.Store(int64(40 * time.Millisecond)) // that one of them waits; it becomes what a turn takes here
 		var wg sync.WaitGroup
-		hammer := func(kind, who, n int, patience func() time.Duration) {
+		for who := range 24 {
 			wg.Go(func() {
-				for range n {
-					ctx, cancel := context.WithTimeout(t.Context(), patience())
+				for range 40 {
+					most := longest.Load()
+					ctx, cancel := context.WithTimeout(t.Context(), time.Duration(rand.N(most)))
 					ok, err := turn(ctx, who)
 					cancel()
-					if err != nil || kind == 1 && !ok {
+					if err != nil {
 						t.Errorf("%d: served: %v, error: %v", who, ok, err)
 						return
 					}
 					if ok {
-						got[kind].Add(1)
+						served.Add(1)
+						most -= most / 20
+					} else {
+						most += most / 20
+					}
+					longest.Store(most)
+				}
+			})
+		}
+		for who := range 4 {
+			wg.Go(func() {
+				for range 20 {
+					watch := startWatch(t)
+					ok, err := turn(t.Context(), 100+who)
+					if took := watch.took(); err != nil || !ok || took > soon {
+						t.Errorf("%d: served: %v after %v, error: %v", who, ok, took, err)
+						return
 					}
 				}
 			})
 		}
-		for who := range 24 {
-			hammer(0, who, 40, func() time.Duration { return rand.N(40 * time.Millisecond) })
-		}
-		for who := range 4 {
-			hammer(1, 100+who, 20, func() time.Duration { return soon })
-		}
 		wg.Wait()
-		if n := got[0].Load(); n == 0 || n == 24*40 {
+		if n := served.Load(); n == 0 || n == 24*40 {
 			t.Errorf("%d hasty waits of %d had an end, want some of both", n, 24*40)
 		}
 		w.noTraceSoon(t, keys...)
