@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -17,7 +19,20 @@ import (
 // Who can wait for replicas a moment only is not kept waiting by those who can for a second.
 func TestReplicasPatience(t *testing.T) {
 	t.Parallel()
-	client := newClient(t, redistest.Start(t, redistest.Redis).Client(t)) // it has none
+	relay := redistest.NewRelay(t, redistest.Start(t, redistest.Redis).Addr()) // it has none
+	answered := make(chan struct{})
+	answer := sync.OnceFunc(func() { close(answered) })
+	t.Cleanup(answer)
+	var waiting atomic.Int64
+	relay.OnRequest(func(name string, args []string) {
+		if name == "WAIT" && args[1] == "1000" {
+			waiting.Add(1)
+			<-answered
+		}
+	})
+	client := newClient(t, relay.Client(t, func(o *redis.Options) { o.ReadTimeout = time.Minute }))
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
 	done := make(chan error, 4)
 	for i := range cap(done) {
 		go func() {
@@ -25,12 +40,10 @@ func TestReplicasPatience(t *testing.T) {
 			done <- err
 		}()
 	}
-	time.Sleep(20 * time.Millisecond) // they are under way
-	_, err := client.Obtain(t.Context(), []string{"short"}, 40*time.Millisecond, &redislock.Options{Replicas: 1})
+	eventually(t, polled, "as many are under way as may be", func() bool { return waiting.Load() >= 2 })
+	_, err := client.Obtain(ctx, []string{"short"}, 40*time.Millisecond, &redislock.Options{Replicas: 1})
 	wantIs(t, err, redislock.ErrNotReplicated)
-	if n := len(done); n > 0 {
-		t.Errorf("%d of those who wait for a second have had their answer before", n)
-	}
+	answer()
 	for range cap(done) {
 		wantIs(t, <-done, redislock.ErrNotReplicated)
 	}
@@ -47,15 +60,36 @@ type valued struct {
 func TestReplicasOfWrappedClient(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t, redistest.Redis) // it has no replicas
-	short := func(o *redis.Options) { o.MaxRetries, o.ReadTimeout = -1, 300*time.Millisecond }
+	short := func(o *redis.Options) { o.MaxRetries, o.ReadTimeout = -1, 1800*time.Millisecond }
 	plain := newClient(t, server.Client(t))
 	holder := must[*redislock.Lock](t)(plain.Obtain(t.Context(), []string{"held"}, long, nil))
-	client := newClient(t, valued{Client: server.Client(t, short)})
+	rdb := server.Client(t, short)
+	waits := new(lastWait)
+	rdb.AddHook(waits)
+	client := newClient(t, valued{Client: rdb})
 	_, err := client.Obtain(t.Context(), []string{"held"}, long, &redislock.Options{Replicas: 1})
 	wantConflict(t, err, "held", redislock.ModeWrite)
 	_, err = client.Obtain(t.Context(), []string{"free"}, long, &redislock.Options{Replicas: 1})
 	wantIs(t, err, redislock.ErrNotReplicated)
+	if got := waits.ms.Load(); got != 900 {
+		t.Errorf("replicas were waited for for %d ms, want half of the time-out of 1800", got)
+	}
 	noError(t, holder.Release(t.Context()))
+}
+
+// A lastWait is a hook that sees for how long replicas are waited for.
+type lastWait struct{ ms atomic.Int64 }
+
+func (l *lastWait) DialHook(next redis.DialHook) redis.DialHook          { return next }
+func (l *lastWait) ProcessHook(next redis.ProcessHook) redis.ProcessHook { return next }
+
+func (l *lastWait) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		if last := cmds[len(cmds)-1]; last.Name() == "wait" {
+			l.ms.Store(last.Args()[2].(int64))
+		}
+		return next(ctx, cmds)
+	}
 }
 
 // join adds a master without slots, and a replica of it, to a Cluster.

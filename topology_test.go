@@ -71,7 +71,7 @@ func TestCluster(t *testing.T) {
 		reader := must[*redislock.Lock](t)(client.ObtainRead(t.Context(), keys, long, nil))
 		_, err := client.Obtain(t.Context(), keys, long, nil)
 		_ = wantConflict(t, err, keys[0], redislock.ModeRead)
-		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		done := make(chan error, 1)
 		go func() {
@@ -94,17 +94,17 @@ func TestCluster(t *testing.T) {
 		noError(t, <-done)
 	})
 	t.Run("watchdog", func(t *testing.T) {
+		const ttl = 3 * time.Second
 		var locks []*redislock.Lock
 		for i := range 30 {
 			keys := []string{fmt.Sprintf("{%s:%d}a", t.Name(), i), fmt.Sprintf("{%s:%d}b", t.Name(), i)}
-			locks = append(locks, must[*redislock.Lock](t)(client.Obtain(t.Context(), keys, 400*time.Millisecond, &redislock.Options{Watchdog: true})))
+			locks = append(locks, must[*redislock.Lock](t)(client.Obtain(t.Context(), keys, ttl, &redislock.Options{Watchdog: true})))
 		}
-		first := locks[0].Deadline()
-		time.Sleep(900 * time.Millisecond) // real server-side expiry, twice over
+		first := locks[len(locks)-1].Deadline()
 		for _, lock := range locks {
-			if !lock.Deadline().After(first.Add(500 * time.Millisecond)) {
-				t.Errorf("got deadline %v, want it renewed", lock.Deadline())
-			}
+			eventually(t, 2*polled, "it is renewed, for longer than it was to last", func() bool {
+				return lock.Deadline().After(first.Add(ttl))
+			})
 			noError(t, lock.Release(t.Context()))
 		}
 	})
@@ -294,10 +294,10 @@ func TestSentinelFailover(t *testing.T) {
 	rdb := sentinels.Client(t, func(o *redis.FailoverOptions) { o.ReadTimeout = 300 * time.Millisecond })
 	client := redislock.New(rdb)
 	t.Cleanup(client.Close)
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 
-	watched := must[*redislock.Lock](t)(client.Obtain(ctx, []string{t.Name()}, 6*time.Second, &redislock.Options{Watchdog: true}))
+	watched := must[*redislock.Lock](t)(client.Obtain(ctx, []string{t.Name()}, 15*time.Second, &redislock.Options{Watchdog: true}))
 	plain := must[*redislock.Lock](t)(client.ObtainRead(ctx, []string{t.Name() + ":read"}, long, nil))
 	if n := must[int64](t)(rdb.Wait(ctx, 2, time.Second).Result()); n != 2 {
 		t.Fatalf("%d replicas have the locks, want 2", n)
@@ -310,7 +310,7 @@ func TestSentinelFailover(t *testing.T) {
 		RetryStrategy: redislock.LinearBackoff(50 * time.Millisecond),
 	}))
 	noError(t, lock.Release(ctx))
-	eventually(t, 10*time.Second, "the watched lock is renewed or lost", func() bool {
+	eventually(t, time.Minute, "the watched lock is renewed or lost", func() bool {
 		select {
 		case <-watched.Lost():
 			return true
