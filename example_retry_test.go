@@ -25,7 +25,7 @@ func ExampleRetryStrategy() {
 		)
 	}
 	keys := []string{"stock:9"}
-	if _, err := client.Obtain(ctx, keys, 50*time.Millisecond, nil); err != nil { // a holder that has died
+	if _, err := client.Obtain(ctx, keys, time.Second, nil); err != nil { // a holder that has died
 		fmt.Println(err)
 		return
 	}

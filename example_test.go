@@ -144,7 +144,7 @@ func ExampleClient_With() {
 
 	errHalfway := errors.New("stopped half-way")
 	keys := []string{"stock:9"}
-	err := client.With(context.Background(), keys, 300*time.Millisecond, nil, func(ctx context.Context) error {
+	err := client.With(context.Background(), keys, time.Second, nil, func(ctx context.Context) error {
 		rdb.Del(ctx, "stock:9") // somebody meddles
 		<-ctx.Done()            // the next renewal finds out
 		return errHalfway

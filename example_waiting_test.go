@@ -45,12 +45,12 @@ func ExampleLock_Fence() {
 	ctx := context.Background()
 	client := redislock.New(rdb)
 	fenced := &redislock.Options{Fenced: true}
-	older, err := client.Obtain(ctx, []string{"page:9"}, 50*time.Millisecond, fenced)
+	older, err := client.Obtain(ctx, []string{"page:9"}, time.Second, fenced)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	time.Sleep(100 * time.Millisecond) // the older one is paused, and its lease ends
+	time.Sleep(time.Second) // the older one is paused, and its lease ends
 
 	newer, err := client.Obtain(ctx, []string{"page:9"}, time.Minute, fenced)
 	if err != nil {

@@ -59,7 +59,7 @@ func TestTokensAreNotTold(t *testing.T) {
 		told = append(told, errs...)
 	}
 	hook := func(_ context.Context, e Event) { tell(e.Err) }
-	client := New(relay.Client(t, func(o *redis.Options) { o.MaxRetries, o.ReadTimeout = -1, 100*time.Millisecond }),
+	client := New(relay.Client(t, func(o *redis.Options) { o.MaxRetries, o.ReadTimeout = -1, time.Second }),
 		WithLogger(log.logger()), WithHooks(Hooks{Obtained: hook, Refused: hook, Refreshed: hook, Lost: hook, Released: hook}))
 	t.Cleanup(client.Close)
 	ctx, keys := t.Context(), []string{t.Name()}
