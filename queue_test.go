@@ -52,13 +52,18 @@ func (w *world) wait(ctx context.Context, turns chan<- turn, who string, write, 
 
 func wantTurn(t *testing.T, turns <-chan turn, who ...string) []*redislock.Lock {
 	t.Helper()
+	return wantTurnWithin(t, turns, soon, who...)
+}
+
+func wantTurnWithin(t *testing.T, turns <-chan turn, within time.Duration, who ...string) []*redislock.Lock {
+	t.Helper()
 	var locks []*redislock.Lock
 	want := make(map[string]bool)
 	for _, w := range who {
 		want[w] = true
 	}
 	for range who {
-		got, ok := receive(turns, soon)
+		got, ok := receive(turns, within)
 		if !ok {
 			t.Fatalf("nobody got the lock, want %v", who)
 		}
