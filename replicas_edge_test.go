@@ -22,7 +22,7 @@ func TestReplicasPatience(t *testing.T) {
 	relay := redistest.NewRelay(t, redistest.Start(t, redistest.Redis).Addr()) // it has none
 	answered := make(chan struct{})
 	answer := sync.OnceFunc(func() { close(answered) })
-	t.Cleanup(answer)
+	defer answer()
 	var waiting atomic.Int64
 	relay.OnRequest(func(name string, args []string) {
 		if name == "WAIT" && args[1] == "1000" {
