@@ -89,14 +89,15 @@ func (s *street) subscribers(t *testing.T) int {
 	return len(must[[]string](t)(s.rdb.PubSubChannels(t.Context(), "redislock:wake:*").Result()))
 }
 
-// serve waits for the turns of some in this process, one after the other, no longer than given.
-func (s *street) serve(t *testing.T, within time.Duration, who ...string) {
+// serve waits for the turns of some in this process, one after the other, which come soon: also if the
+// lease of a process has to end before.
+func (s *street) serve(t *testing.T, who ...string) {
 	t.Helper()
-	watch := newPatience(within)
+	watch := newPatience(soon)
 	for _, want := range who {
 		got, ok := receiveBefore(s.turns, watch)
 		if !ok {
-			t.Fatalf("%s has not got the lock within %v", want, within)
+			t.Fatalf("%s has not got the lock within %v", want, soon)
 		}
 		noError(t, got.err)
 		if got.who != want {
@@ -118,7 +119,7 @@ func TestQueueWaiterKilled(t *testing.T) {
 			s.kill(t, p)
 		}
 		noError(t, holder.Release(t.Context()))
-		s.serve(t, soon, "a")
+		s.serve(t, "a")
 		s.noTraceSoon(t, s.key("k"))
 	})
 	t.Run("in the middle", func(t *testing.T) {
@@ -130,7 +131,7 @@ func TestQueueWaiterKilled(t *testing.T) {
 		s.waiter(t, "b")
 		s.kill(t, dead)
 		noError(t, holder.Release(t.Context()))
-		s.serve(t, soon, "a", "b")
+		s.serve(t, "a", "b")
 		s.noTraceSoon(t, s.key("k"))
 	})
 	t.Run("just after it was granted", func(t *testing.T) {
@@ -142,7 +143,7 @@ func TestQueueWaiterKilled(t *testing.T) {
 		noError(t, holder.Release(t.Context()))
 		wantLine(t, p, "held")
 		p.Kill()
-		s.serve(t, holderTTL+time.Second, "a")
+		s.serve(t, "a")
 		s.noTraceSoon(t, s.key("k"))
 	})
 	t.Run("with nobody else there: it refuses no one", func(t *testing.T) {
@@ -170,7 +171,7 @@ func TestQueueHolderKilled(t *testing.T) {
 	holder.Kill()
 	wantLine(t, other, "held")
 	wantLine(t, other, "released: <nil>")
-	s.serve(t, soon, "a")
+	s.serve(t, "a")
 	s.noTraceSoon(t, s.key("k"))
 }
 
@@ -187,7 +188,7 @@ func TestQueueWaiterPaused(t *testing.T) {
 		p.Pause()
 		eventually(t, tooLong, "the first counts as dead", func() bool { return !s.inLine(t, s.key("k"), 2)[0].Alive })
 		noError(t, holder.Release(t.Context()))
-		s.serve(t, soon, "a")
+		s.serve(t, "a")
 		s.noTraceSoon(t, s.key("k"))
 		holder = s.hold(t)
 		p.Resume()
@@ -197,7 +198,7 @@ func TestQueueWaiterPaused(t *testing.T) {
 		noError(t, holder.Release(t.Context()))
 		wantLine(t, p, "held")
 		wantLine(t, p, "released: <nil>")
-		s.serve(t, soon, "b")
+		s.serve(t, "b")
 		s.noTraceSoon(t, s.key("k"))
 	})
 	t.Run("it keeps out whoever does not queue as long as it counts as alive", func(t *testing.T) {
@@ -229,7 +230,7 @@ func TestQueueWaiterPaused(t *testing.T) {
 		s.waiter(t, "a")
 		p.Pause()
 		noError(t, holder.Release(t.Context()))
-		s.serve(t, holderTTL+time.Second, "a")
+		s.serve(t, "a")
 		p.Resume()
 		wantLine(t, p, "held")
 		wantLine(t, p, "released: <nil>")

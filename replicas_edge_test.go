@@ -72,7 +72,7 @@ func TestReplicasOfWrappedClient(t *testing.T) {
 	_, err = client.Obtain(t.Context(), []string{"free"}, long, &redislock.Options{Replicas: 1})
 	wantIs(t, err, redislock.ErrNotReplicated)
 	if got := waits.ms.Load(); got != 900 {
-		t.Errorf("replicas were waited for for %d ms, want half of the time-out of 1800", got)
+		t.Errorf("got a wait of %d ms for replicas, want half of the time-out of 1800", got)
 	}
 	noError(t, holder.Release(t.Context()))
 }
