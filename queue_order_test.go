@@ -178,7 +178,7 @@ func (c *multitude) feels(rdb *redis.Client) {
 			return
 		}
 		at := c.now()
-		if at-last > 50*time.Millisecond {
+		if at-last > 20*time.Millisecond { // twice what it takes on a machine that has time
 			c.pauses = append(c.pauses, [2]time.Duration{last, at})
 		}
 		last = at

@@ -154,7 +154,7 @@ func (c *multitude) paused(from, until time.Duration) (sum time.Duration) {
 
 // stall is how long a turn may take to come when nobody is in its way. A waiter asks again within
 // five seconds whatever happens: a hand-over that is lost shows as that.
-const stall = time.Second
+const stall = 2 * time.Second
 
 // judge looks at what has happened.
 func (c *multitude) judge() {
