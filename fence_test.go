@@ -224,8 +224,8 @@ func TestFenceReplyLost(t *testing.T) {
 				l.relay.OnRequest(nil)
 				mu.Lock()
 				defer mu.Unlock()
-				if len(tries) != 2 || tries[0] != warm.Fence() || tries[1] <= tries[0] {
-					t.Fatalf("got last numbers %d at the tries, want two of them, after %d", tries, warm.Fence())
+				if len(tries) < 2 || tries[0] != warm.Fence() || tries[1] <= tries[0] { // a slow answer makes it more
+					t.Fatalf("got last numbers %d at the tries, want two of them at least, after %d", tries, warm.Fence())
 				}
 				wantNumber(t, lock, tries[1])
 				noError(t, lock.Release(t.Context()))
