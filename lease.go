@@ -247,8 +247,7 @@ func (l *Lock) answered(c *call, operation string, ttl time.Duration) {
 	t := l.termsLocked()
 	t.pending = 0
 	t.changes++
-	if c.unsure || c.err != nil && classify(c.err) == unknown {
-		lands := c.sent.add(networkGrace)
+	if lands := c.lands(); lands != (moment{}) {
 		t.expects(lands, ttl)
 		if operation == "downgrade" {
 			t.weakens = lands
