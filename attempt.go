@@ -23,7 +23,7 @@ func (o *obtaining) ask(ctx context.Context, wait time.Duration) (*Lock, error) 
 	c := o.call(ctx, wait)
 	c.numbered, c.ack = o.fenced, newAck(o.replicas, o.ttl)
 	if o.place.number == "" {
-		c.moves = o.began.add(longestMove) // whatever the strategy says: it is nobody's doing
+		c.rides = longestMove // whatever the strategy says: it is nobody's doing
 	}
 	if !o.client.transport.do(ctx, c, patience) {
 		sure, stands := o.lands == (moment{}), o.place.number != ""
@@ -41,7 +41,13 @@ func (o *obtaining) ask(ctx context.Context, wait time.Duration) (*Lock, error) 
 	}
 	if err := c.err; err != nil {
 		o.halfway = classify(err) == final
-		return nil, fault("obtain", o.set, c)
+		cut := c.cut != nil
+		c.cut = nil
+		if err = fault("obtain", o.set, c); cut {
+			o.last = err
+			return nil, o.ended(ctx)
+		}
+		return nil, err
 	}
 	code, rest, err := c.code()
 	d := decoder{reply: rest}

@@ -3,12 +3,9 @@ package redislock
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"sync/atomic"
 	"time"
-
-	"github.com/redis/go-redis/v9"
 )
 
 // A call is one run of a script, from the moment it is asked for until its outcome is known.
@@ -32,27 +29,33 @@ type call struct {
 	plain    bool // batch.lua may try to do it, together with others
 	numbered bool // its success comes with a fencing number
 
-	tries  int    // how many may still follow
-	moves  moment // until then a slot that moves is waited for, which is no try; zero: it is one
-	sent   moment // before the latest try was sent
-	unsure bool   // an earlier try may have been executed, now or later
-	reply  any
-	err    error
+	tries   int    // how many may still follow
+	sent    moment // before the latest try was sent
+	unsure  bool   // an earlier try may have been executed, now or later
+	doubted moment // the first such try was sent
+	reply   any
+	err     error
 
 	ls *listeners // who are told what the reply says to them; may be nil
+
+	rides  time.Duration // for so long a slot that moves is waited for, which is no try; 0: not at all
+	moving moment        // since then it is
+	rests  int           // how often it had to
+	wanted func() bool   // whether another try makes sense still; nil: it does
 
 	// resent is called before the call is sent again if an earlier try may have been executed.
 	resent func()
 	// then takes the outcome on a goroutine of the lane, if no caller waits for it.
 	then func(*call)
 	done chan struct{} // of a caller that waits, else nil
-	fate atomic.Uint32 // open, or resting now and then; in the end taken or left, whichever comes first
+	fate atomic.Uint32 // open, resting now and then; in the end taken or left, whichever comes first
 	cut  error         // why the caller did not wait for another try; nil if it did
 }
 
 const (
 	open    uint32 = iota
 	resting        // the last try has failed, the next one is yet to be sent
+	riding         // the same, but it waits for a slot that moves
 	taken          // the outcome is there; the waiting caller takes it
 	left           // the caller has gone
 )
@@ -78,69 +81,6 @@ func (t *transport) newCall(ctx context.Context, s *script, set keySet, value *s
 func (t *transport) recycle(c *call) {
 	*c = call{done: c.done}
 	t.recycled.Put(c)
-}
-
-// again reports whether the failed call is worth another try, and takes note that the last one
-// may have been executed.
-func (c *call) again() bool {
-	c.transport.failed(c.err)
-	switch classify(c.err) {
-	case final:
-		return false
-	case unknown:
-		c.unsure = true
-	}
-	switch {
-	case c.fate.Load() == left:
-		return false
-	case c.isMoving():
-	case c.tries == 0:
-		return false
-	default:
-		c.tries--
-	}
-	if c.unsure && c.resent != nil {
-		c.resent()
-	}
-	return true
-}
-
-// longestMove is how long a slot is waited for whose keys are on their way to another server, where
-// nothing else bounds it. The server refuses whoever asks for several of them and finds some missing,
-// also those that never were, until all is over: a matter of seconds, unless the move is stuck.
-const longestMove = 10 * time.Second
-
-// isMoving reports whether the call has to wait for a slot, and still may: a Close does not wait with it.
-func (c *call) isMoving() bool {
-	return redis.HasErrorPrefix(c.err, "TRYAGAIN") && now().precedes(c.moves) && !c.transport.closing.Load()
-}
-
-// rest has the call sent again after a pause. It returns false if its caller has gone meanwhile.
-func (c *call) rest(l *lane) bool {
-	pause := tryPause(c.tries)
-	if c.isMoving() {
-		pause = 50*time.Millisecond + rand.N(100*time.Millisecond)
-	}
-	if !c.fate.CompareAndSwap(open, resting) {
-		return false
-	}
-	time.AfterFunc(pause, func() {
-		if c.fate.CompareAndSwap(resting, open) || c.fate.Load() == left {
-			l.send(c, false)
-		}
-	})
-	return true
-}
-
-// halt ends a call that rests, whose outcome is then that of its last try, for the caller that waits
-// for it. It returns false if the call is under way, or done.
-func (c *call) halt(cause error) bool {
-	if !c.fate.CompareAndSwap(resting, taken) {
-		return false
-	}
-	c.cut = cause
-	c.transport.finished()
-	return true
 }
 
 // lands is until when a try that was not answered may reach the server; zero if there is none. The
@@ -198,8 +138,8 @@ func (c *call) messages() []string {
 const patience = 100 * time.Millisecond
 
 // wait blocks until the outcome is there, or until ctx has ended and patience has run out; then
-// it returns false, and the caller may leave. It does not wait for another try when ctx has ended.
-// A negative patience has no end.
+// it returns false, and the caller may leave. A negative patience has no end. If the call rests then
+// the outcome is that of its last try; if it rides on a slot that moves, without patience.
 func (c *call) wait(ctx context.Context, patience time.Duration) bool {
 	if ctx.Done() == nil { // a plain receive is much cheaper
 		<-c.done
@@ -210,7 +150,7 @@ func (c *call) wait(ctx context.Context, patience time.Duration) bool {
 		return true
 	case <-ctx.Done():
 	}
-	if c.halt(context.Cause(ctx)) {
+	if c.halt(ctx, riding) {
 		return true
 	}
 	var enough <-chan time.Time
@@ -223,7 +163,7 @@ func (c *call) wait(ctx context.Context, patience time.Duration) bool {
 	case <-c.done:
 		return true
 	case <-enough:
-		return c.halt(context.Cause(ctx))
+		return c.halt(ctx, riding) || c.halt(ctx, resting)
 	}
 }
 
@@ -276,10 +216,4 @@ func (c *call) lost(indexes []any) ([]string, error) {
 		keys = append(keys, c.keys[i-1])
 	}
 	return keys, nil
-}
-
-// tryPause returns how long a failed call waits before its next try: about 40, 160, 640 ms.
-func tryPause(left int) time.Duration {
-	pause := 10 * time.Millisecond << (2 * max(0, defaultTries-1-left))
-	return pause/2 + rand.N(pause)
 }

@@ -215,14 +215,15 @@ func (c *Client) Close() {
 		}
 	}
 	c.transport.drain()
+	c.transport.closing.Store(false) // what is released later has time
 }
 
 // Obtain takes the write locks of all keys, or of none, for ttl.
 //
 // It asks once, or as often as the RetryStrategy of its options says, and returns at the latest
-// 100 ms after ctx has ended. To ask once includes a few tries if the connection fails or the server is
-// not ready, for a second, and for 10 s if the slot of the keys is on its way to another server of a
-// Cluster, which then refuses whoever asks for several keys. The ttl is 1 ms to 365 days, fractions of a millisecond round up.
+// 100 ms after ctx has ended. Each time it asks, it goes on for about a second while the connection
+// fails or the server is not ready; and for 10 s while the slot of the keys is on its way to another
+// server of a Cluster, which refuses whoever asks for several keys until all have gone. The ttl is 1 ms to 365 days, fractions of a millisecond round up.
 //
 // If a key is held by somebody else the error is an [ErrNotObtained] and a [*ConflictError] that
 // names it; if ctx ended meanwhile, also its cause. If no answer came it is an

@@ -87,7 +87,7 @@ func (h Holder) String() string {
 // until ctx ends.
 func (c *Client) Inspect(ctx context.Context, keys ...string) ([]KeyState, error) {
 	keys = slices.Clone(keys)
-	began, calls := now(), make([]*call, len(keys))
+	calls := make([]*call, len(keys))
 	for i, key := range keys {
 		if key == "" {
 			return nil, fmt.Errorf("redislock: inspect: %w: key %d is empty", ErrInvalidKeys, i)
@@ -99,7 +99,7 @@ func (c *Client) Inspect(ctx context.Context, keys ...string) ([]KeyState, error
 			}
 		}
 		calls[i] = newCall(ctx, inspectScript, keys[i:i+1:i+1], beside, nil, 0)
-		calls[i].moves = began.add(longestMove)
+		calls[i].rides = longestMove
 	}
 	states := make([]KeyState, len(keys))
 	err := c.transport.all(ctx, calls, func(i int) error {

@@ -148,8 +148,10 @@ func (l *lane) exchange(batch []*call) {
 		if c.err == nil {
 			c.err = c.ack.never
 		}
-		if c.err != nil && c.again() && c.rest(l) {
-			continue
+		if c.err != nil {
+			if pause, ok := c.again(); ok && c.rest(l, pause) {
+				continue
+			}
 		}
 		c.finish()
 	}

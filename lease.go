@@ -70,7 +70,10 @@ func (l *Lock) lease(ctx context.Context, operation string, ttl time.Duration, s
 		l.begin(now(), ttl)
 		c := script(set)
 		c.ack = newAck(l.replicas, ttl)
-		c.moves = l.moves(began)
+		c.rides, c.wanted = longestMove, l.isHeld
+		if operation == "refresh" && l.Deadline() != (time.Time{}) {
+			c.rides = maxTTL // as long as there is something to refresh
+		}
 		if !l.client.transport.do(ctx, c, patience) {
 			outcome := func(c *call) {
 				_ = l.leased(c, operation, ttl, apply) // nobody waits for it any more
@@ -86,15 +89,11 @@ func (l *Lock) lease(ctx context.Context, operation string, ttl time.Duration, s
 	}
 }
 
-// moves is until when a slot that moves is waited for by what changes the lease: it makes no sense
-// beyond its end, if that is known.
-func (l *Lock) moves(began moment) moment {
+// isHeld reports whether the lock is still ours, as far as we know.
+func (l *Lock) isHeld() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.deadline == (moment{}) {
-		return began.add(longestMove)
-	}
-	return l.deadline
+	return l.state == held && (l.deadline == (moment{}) || !now().reached(l.deadline))
 }
 
 // errShrunk says that nothing was done, because ReleaseKeys has freed keys meanwhile.
@@ -126,8 +125,14 @@ func (l *Lock) exit() { <-l.terms.turn }
 func (l *Lock) leased(c *call, operation string, ttl time.Duration, apply func([]any)) error {
 	set := l.snapshot()
 	l.answered(c, operation, ttl)
-	if err := c.err; err != nil {
-		return fault(operation, set, c)
+	if c.err != nil {
+		err := fault(operation, set, c)
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if l.state != held && !errors.Is(err, ErrUnknownOutcome) {
+			err = fmt.Errorf("%w: %w", err, ErrLockNotHeld) // since it was asked
+		}
+		return err
 	}
 	code, rest, err := c.code()
 	switch {

@@ -116,7 +116,7 @@ func (l *Lock) TTL(ctx context.Context) (time.Duration, error) {
 	}
 	set := l.snapshot()
 	c := newCall(ctx, pttlScript, set.keys, nil, &l.value, 0)
-	c.moves = now().add(longestMove)
+	c.rides = longestMove
 	if !l.client.transport.do(ctx, c, 0) && c.leave(nil) {
 		return 0, interrupted(ctx, "ttl", set)
 	}

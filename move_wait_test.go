@@ -46,7 +46,7 @@ var patientCalls = map[string]patientCall{
 	}, 10 * time.Second},
 	"downgrade": {func(ctx context.Context, _ *world, lock *redislock.Lock) error {
 		return lock.Downgrade(ctx)
-	}, window(time.Minute)},
+	}, 10 * time.Second},
 	"raise fence": {func(ctx context.Context, _ *world, lock *redislock.Lock) error {
 		return lock.RaiseFence(ctx, 7)
 	}, 10 * time.Second},

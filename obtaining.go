@@ -258,8 +258,6 @@ func (o *obtaining) left() time.Duration {
 func (o *obtaining) ended(ctx context.Context) error {
 	why := o.last
 	switch {
-	case why != nil && errors.Is(why, context.Cause(ctx)):
-		return &endedError{why}
 	case errors.Is(why, ErrUnknownOutcome), errors.Is(why, ErrNotReplicated):
 	case o.conflict != nil:
 		why = o.conflict

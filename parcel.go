@@ -210,7 +210,9 @@ func (b *bundle) unpack() {
 			c.err = errNotPlain
 		case classify(err) == final:
 			// It stands for all what may concern one, and the script may have done some of them.
-			c.unsure, c.err = c.unsure || !refusedWhole(err), errNotPlain
+			if c.err = errNotPlain; !refusedWhole(err) {
+				c.doubt()
+			}
 		default:
 			c.err = err
 		}

@@ -136,7 +136,7 @@ func (l *Lock) free(ctx context.Context, began moment, p portion) error {
 	}
 	set, ls := p.set, l.client.listeners
 	c, next := l.releasing(ctx, p)
-	c.moves = began.add(longestMove)
+	c.rides = longestMove
 	if !l.client.transport.do(ctx, c, wait) {
 		left := l.leftBehind(p, began.add(networkGrace))
 		claims, owner := l.client.claims, l.owner()
@@ -170,7 +170,7 @@ func (l *Lock) free(ctx context.Context, began moment, p portion) error {
 	if c.unsure && next {
 		ls.rouse(set.keys) // somebody's turn was in an answer that did not come
 	}
-	return l.freed(c, set, began.reached(p.deadline))
+	return l.freed(c, p)
 }
 
 // releasing prepares the release, and reports whether somebody of this Client is next, most likely:
@@ -195,15 +195,16 @@ func (l *Lock) releasing(ctx context.Context, p portion) (c *call, next bool) {
 	return c, next
 }
 
-// freed takes in the answer to a release; over: the lease had ended before it was sent.
-func (l *Lock) freed(c *call, set keySet, over bool) error {
+// freed takes in the answer to a release.
+func (l *Lock) freed(c *call, p portion) error {
+	set := p.set
 	code, rest, err := c.code()
 	if err != nil {
 		return fmt.Errorf("redislock: release %s: %w", set, err)
 	}
-	if code == 1 || len(rest) == len(set.keys) && c.unsure && !over {
-		// Nothing is ours, but an earlier try may have been executed, and when it was sent
-		// everything was: so it was that try which freed the keys.
+	if code == 1 || len(rest) == len(set.keys) && c.unsure && !c.doubted.reached(p.deadline) {
+		// Nothing is ours, but an earlier try may have been executed, and when the first such was
+		// sent everything was: so it was that try which freed the keys.
 		l.client.transport.recycle(c)
 		return nil
 	}

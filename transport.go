@@ -30,7 +30,7 @@ type transport struct {
 	recycled sync.Pool // of *call
 
 	under    atomic.Int64 // calls not yet finished
-	closing  atomic.Bool  // no call is to wait for long
+	closing  atomic.Bool  // a Close waits: no call is to wait for long
 	draining atomic.Bool
 	idle     chan struct{}
 }
@@ -223,7 +223,9 @@ func (d scripted) deliver(parcels []parcel, withSource func(parcel) bool) {
 		} else {
 			*p.command() = d.rdb.EvalSha(c.ctx, c.script.sha.(string), keys, c.arguments(nil)...)
 		}
-		c.unsure = c.unsure || p.Err() != nil && classify(p.Err()) != passing
+		if p.Err() != nil && classify(p.Err()) != passing {
+			c.doubt()
+		}
 	}
 }
 

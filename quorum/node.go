@@ -90,7 +90,7 @@ func (n *node) obtain(ctx context.Context, pass ticket, w *want) answer {
 	}
 	lock, err := n.client.ObtainMixed(ctx, w.write, w.read, w.ttl, &opt)
 	a := answerOf(err)
-	a.lock, a.again = lock, again || a.kind == no || a.kind == unknown
+	a.lock, a.again = lock, again || a.kind == no || a.kind == unknown || errors.Is(err, errSilent)
 	n.learn(a, pass.trial, w)
 	return a
 }

@@ -173,8 +173,14 @@ func (r *round) endLocked() {
 	}
 }
 
+// halted is how long after the end of their context requests that know their outcome may need to say
+// so: those that a server has refused for the moment, and that were about to ask again.
+const halted = 20 * time.Millisecond
+
 // expire is the node time-out. The nodes are suspected before anybody asks them again.
 func (r *round) expire() {
+	r.cancel(errSilent)
+	r.await(context.Background(), r.quiet, halted)
 	r.mu.Lock()
 	for i := range r.answers {
 		if r.asked[i] {
@@ -184,7 +190,6 @@ func (r *round) expire() {
 	r.endLocked()
 	r.hushLocked()
 	r.mu.Unlock()
-	r.cancel(errSilent)
 }
 
 // wait returns when the round is over: at the latest a while after the end of ctx. The requests go

@@ -1,0 +1,113 @@
+package redislock
+
+import (
+	"context"
+	"math/rand/v2"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// This file is how a call that failed is sent again: a few times soon, and for as long as a slot of a
+// Cluster is on its way to another server.
+
+// longestMove is how long a slot that moves is waited for where nothing else bounds it. The server
+// refuses whoever asks for several keys and finds some missing, also those that never were, until all
+// have gone: a matter of seconds, unless the move is stuck.
+const longestMove = 10 * time.Second
+
+// isMoving reports whether the error is that of a server whose keys are on their way to another one.
+func isMoving(err error) bool { return redis.HasErrorPrefix(err, "TRYAGAIN") }
+
+// again reports whether the failed call is worth another try, and after which pause; and takes note
+// that the last one may have been executed.
+func (c *call) again() (pause time.Duration, ok bool) {
+	c.transport.failed(c.err)
+	switch classify(c.err) {
+	case final:
+		return 0, false
+	case unknown:
+		c.doubt()
+	}
+	switch {
+	case c.fate.Load() == left:
+		return 0, false
+	case isMoving(c.err):
+		if !c.rideOn(now()) {
+			return 0, false
+		}
+		pause = movePause(c.rests)
+		c.rests++
+	case c.tries == 0:
+		return 0, false
+	default:
+		c.tries--
+		pause = tryPause(c.tries)
+	}
+	if c.unsure && c.resent != nil {
+		c.resent()
+	}
+	return pause, true
+}
+
+// doubt takes note that the try that was sent last may have been executed, or may yet be.
+func (c *call) doubt() {
+	if !c.unsure {
+		c.unsure, c.doubted = true, c.sent
+	}
+}
+
+// rideOn reports whether the call may wait for a slot that moves, and from when it counts. A Close does
+// not wait with it.
+func (c *call) rideOn(at moment) bool {
+	if c.moving == (moment{}) {
+		c.moving = at
+	}
+	return at.precedes(c.moving.add(c.rides)) && !c.transport.closing.Load()
+}
+
+// rest has the call sent again after a pause, if that still makes sense then. It returns false if its
+// caller has gone meanwhile.
+func (c *call) rest(l *lane, pause time.Duration) bool {
+	how := resting
+	if isMoving(c.err) {
+		how = riding
+	}
+	if !c.fate.CompareAndSwap(open, how) {
+		return false
+	}
+	time.AfterFunc(pause, func() {
+		switch {
+		case !c.fate.CompareAndSwap(how, open) && c.fate.Load() != left: // halted
+		case c.wanted != nil && !c.wanted():
+			c.finish()
+		default:
+			l.send(c, false)
+		}
+	})
+	return true
+}
+
+// halt ends a call that rests in such a way, for its caller whose ctx has ended: the outcome is that of
+// the last try. It returns false if the call is under way, or done.
+func (c *call) halt(ctx context.Context, how uint32) bool {
+	if !c.fate.CompareAndSwap(how, taken) {
+		return false
+	}
+	c.cut = context.Cause(ctx)
+	c.transport.finished()
+	return true
+}
+
+// tryPause returns how long a failed call waits before its next try: about 40, 160, 640 ms.
+func tryPause(left int) time.Duration {
+	pause := 10 * time.Millisecond << (2 * max(0, defaultTries-1-left))
+	return pause/2 + rand.N(pause)
+}
+
+// movePause returns how long it rides on a slot that moves before it asks again: 50 ms at first, up to
+// 800 ms in the end.
+func movePause(rests int) time.Duration {
+	pause := 50 * time.Millisecond << min(rests, 3)
+	return pause + rand.N(pause)
+}
