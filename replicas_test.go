@@ -158,7 +158,7 @@ func TestReplicasLease(t *testing.T) {
 // over, or kept if the replica is back by then.
 func TestReplicasWatchdog(t *testing.T) {
 	t.Parallel()
-	for back, ttl := range map[bool]time.Duration{false: 2 * time.Second, true: 9 * time.Second} {
+	for back, ttl := range map[bool]time.Duration{false: 6 * time.Second, true: 9 * time.Second} {
 		for _, kind := range tenancies {
 			t.Run(fmt.Sprintf("%s back %t", kind.name, back), func(t *testing.T) {
 				t.Parallel()
