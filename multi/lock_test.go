@@ -102,7 +102,7 @@ func TestLoss(t *testing.T) {
 			const ttl = 500 * time.Millisecond
 			lock := must[*multi.Lock](t)(multi.Obtain(t.Context(), w.abc(), ttl, watched))
 			held := lock.Context(t.Context())
-			time.Sleep(100 * ttl)
+			time.Sleep(10 * ttl)
 			w.wantHeld(t, "a", "b", "c")
 			if err := held.Err(); err != nil || !lock.Deadline().After(time.Now()) {
 				t.Errorf("got %v, deadline %v", err, lock.Deadline())
@@ -128,7 +128,7 @@ func TestLoss(t *testing.T) {
 				w.steal(t, name)
 				wantLost(t, lock, early)
 				<-lost
-				time.Sleep(100 * ttl)
+				time.Sleep(10 * ttl)
 				for _, other := range []string{"a", "b", "c"} {
 					if other != name {
 						w.wantHeld(t, other)

@@ -68,7 +68,9 @@ func (w *world) wantBack(t *testing.T) {
 		}
 		defer w.wantHolders(t, "back", 0)
 		defer lock.Release(t.Context())
-		time.Sleep(10 * time.Millisecond) // for those who are late
+		for end := time.Now().Add(time.Second); lock.Nodes() < len(w.nodes) && time.Now().Before(end); {
+			time.Sleep(time.Millisecond) // for those who are late
+		}
 		return lock.Nodes() == len(w.nodes)
 	})
 }

@@ -213,7 +213,7 @@ func TestLoss(t *testing.T) {
 		bubble(t, 5, func(t *testing.T, w *world) {
 			lock := w.obtain(t, ttl, &redislock.Options{Watchdog: true})
 			held := lock.Context(t.Context())
-			time.Sleep(100 * ttl)
+			time.Sleep(10 * ttl)
 			if held.Err() != nil {
 				t.Errorf("the context has ended: %v", context.Cause(held))
 			}

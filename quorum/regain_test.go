@@ -21,11 +21,11 @@ func TestRegain(t *testing.T) {
 			t.Run("token "+token, func(t *testing.T) {
 				bubble(t, 5, func(t *testing.T, w *world) {
 					lock := w.obtain(t, brisk, &redislock.Options{Watchdog: true, Token: token})
-					for range 20 {
+					for range 3 {
 						w.steal(t, 0, 4)
 						wantNodes(t, lock, 3)
-						w.wantHolders(t, "k", 5)
 						wantNodes(t, lock, 5)
+						w.wantHolders(t, "k", 5)
 					}
 					if err := lock.Context(t.Context()).Err(); err != nil {
 						t.Errorf("the lock has ended: %v", err)
@@ -59,6 +59,7 @@ func TestRegain(t *testing.T) {
 	t.Run("a node that was down, before its majority is lost", func(t *testing.T) {
 		t.Parallel()
 		w := realWorld(t, 3)
+		w.warmUp(t)
 		lock := w.obtain(t, 2*brisk, watched)
 		held := lock.Context(t.Context())
 		for _, i := range []int{0, 1, 2} {
@@ -117,7 +118,8 @@ func TestRegain(t *testing.T) {
 	t.Run("a node that still has what nobody knows of", func(t *testing.T) {
 		t.Parallel()
 		w := relayedWorld(t, 3)
-		lock := w.obtain(t, brisk, watched)
+		w.warmUp(t)
+		lock := w.obtain(t, 2*brisk, watched)
 		w.relays[2].DropReplies(true)
 		noError(t, w.rdbs[2].PExpire(t.Context(), "k", long).Err()) // a renewal, as it were, that was not answered
 		wantNodes(t, lock, 2)
@@ -132,8 +134,9 @@ func TestRegain(t *testing.T) {
 func TestMajorityLost(t *testing.T) {
 	t.Parallel()
 	w := realWorld(t, 5)
+	w.warmUp(t)
 	for try := range 5 {
-		lock := w.obtain(t, brisk, &redislock.Options{Watchdog: true})
+		lock := w.obtain(t, 2*brisk, &redislock.Options{Watchdog: true})
 		told := make(chan time.Time, 1)
 		held := lock.Context(t.Context())
 		context.AfterFunc(held, func() { told <- time.Now() })

@@ -116,7 +116,7 @@ func TestTokenComesBack(t *testing.T) {
 			// Mostly a Refresh finds out about the loss, sometimes the watchdog.
 			ttl := long
 			if i%10 == 9 {
-				ttl = brisk
+				ttl = 2 * brisk
 			}
 			first := must[*quorum.Lock](t)(w.client.Obtain(t.Context(), []string{"k"}, ttl, &redislock.Options{
 				Token: "mine", Watchdog: true, RetryStrategy: redislock.LinearBackoff(10 * time.Millisecond),
