@@ -200,7 +200,7 @@ func (c *contest) each() float64 { return float64(c.commands) / float64(max(c.to
 
 // frugal reports whether an acquisition took less than three commands, but for those with which each
 // worker begins and ends: on a slow machine there are few others.
-func (c *contest) frugal() bool { return c.commands < 3*c.total.Load()+4*int64(len(c.workers)) }
+func (c *contest) frugal() bool { return c.commands < 3*c.total.Load()+6*int64(len(c.workers)) }
 
 // even reports whether everybody had the same share, but for who was about to be served.
 func (c *contest) even() bool {
