@@ -129,6 +129,12 @@ func TestTakePort(t *testing.T) {
 			t.Errorf("got port %d", port)
 		}
 		seen[port], seen[port+busOffset] = true, true
+		for _, number := range []int{port, port + busOffset} {
+			if conn, err := net.ListenPacket("udp", loopback(number)); err == nil {
+				_ = conn.Close()
+				t.Errorf("port %d is not kept from other test binaries", number)
+			}
+		}
 	}
 }
 

@@ -16,42 +16,68 @@ const (
 	busOffset = 10000
 )
 
-// ports are the ports this process has given out. Other processes are told
-// apart by trying to bind, which leaves a gap until the server binds: who starts
-// a server has to be ready for losing that race.
+// ports are the ports this process has given out. A UDP socket of the same number, which no server
+// uses, keeps the test binaries that run at the same time away from them, also while a server is down
+// or a relay refuses. Strangers are told apart by trying to bind, which leaves a gap until the server
+// binds: who starts a server has to be ready for losing that race.
 var ports struct {
 	mu    sync.Mutex
-	taken map[int]bool // under mu; ports and bus ports
+	taken map[int]net.PacketConn // under mu; ports and bus ports
 }
 
 // takePort returns a loopback port that was free, together with its bus port,
-// a moment ago. It stays reserved within this process until freePort.
+// a moment ago. It stays reserved among test binaries until freePort.
 func takePort() (int, error) {
 	ports.mu.Lock()
 	defer ports.mu.Unlock()
-	if ports.taken == nil {
-		ports.taken = map[int]bool{}
-	}
 	const n = lastPort - firstPort + 1
 	start := rand.IntN(n)
 	for i := range n {
 		port := firstPort + (start+i)%n
-		bus := port + busOffset
-		if ports.taken[port] || ports.taken[bus] || !bindable(port) || !bindable(bus) {
+		if !reserveLocked(port) {
 			continue
 		}
-		ports.taken[port], ports.taken[bus] = true, true
-		return port, nil
+		if reserveLocked(port + busOffset) {
+			return port, nil
+		}
+		freeLocked(port)
 	}
 	return 0, errors.New("redistest: no free port between 10000 and 22767")
+}
+
+// reserveLocked reports whether a port was free, and is ours now.
+func reserveLocked(port int) bool {
+	if ports.taken[port] != nil {
+		return false
+	}
+	conn, err := net.ListenPacket("udp", loopback(port))
+	if err != nil {
+		return false
+	}
+	if !bindable(port) {
+		_ = conn.Close()
+		return false
+	}
+	if ports.taken == nil {
+		ports.taken = map[int]net.PacketConn{}
+	}
+	ports.taken[port] = conn
+	return true
 }
 
 // freePort gives back what takePort reserved.
 func freePort(port int) {
 	ports.mu.Lock()
 	defer ports.mu.Unlock()
+	freeLocked(port)
+	freeLocked(port + busOffset)
+}
+
+func freeLocked(port int) {
+	if conn := ports.taken[port]; conn != nil {
+		_ = conn.Close() // nobody sends to it
+	}
 	delete(ports.taken, port)
-	delete(ports.taken, port+busOffset)
 }
 
 func bindable(port int) bool {
