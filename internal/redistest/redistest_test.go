@@ -31,8 +31,7 @@ func eventually(t *testing.T, what string, check func() bool) {
 	}
 }
 
-// once makes a client that doesn't repeat a command, on one connection. It waits for an answer as
-// long as a busy machine may take; for one that is not to come there is inVain.
+// once makes a client that doesn't repeat a command, and waits for the answer: else see inVain.
 func once(opt *redis.Options) {
 	opt.MaxRetries, opt.DialerRetries = -1, 1
 	opt.ReadTimeout = 20 * time.Second
