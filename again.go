@@ -55,6 +55,8 @@ func (c *call) doubt() {
 	if !c.unsure {
 		c.unsure, c.doubted = true, c.sent
 	}
+	c.astray = c.sent
+	c.strays++
 }
 
 // rideOn reports whether the call may wait for a slot that moves, and from when it counts. A Close does
@@ -73,13 +75,16 @@ func (c *call) rest(l *lane, pause time.Duration) bool {
 	if isMoving(c.err) {
 		how = riding
 	}
+	if c.left != nil {
+		pause = min(pause, max(c.left()/4, 10*time.Millisecond)) // it may be the last chance
+	}
 	if !c.fate.CompareAndSwap(open, how) {
 		return false
 	}
 	time.AfterFunc(pause, func() {
 		switch {
 		case !c.fate.CompareAndSwap(how, open) && c.fate.Load() != left: // halted
-		case c.wanted != nil && !c.wanted():
+		case c.left != nil && c.left() <= 0:
 			c.finish()
 		default:
 			l.send(c, false)

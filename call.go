@@ -33,15 +33,17 @@ type call struct {
 	sent    moment // before the latest try was sent
 	unsure  bool   // an earlier try may have been executed, now or later
 	doubted moment // the first such try was sent
+	astray  moment // the last one
+	strays  int    // how many there were
 	reply   any
 	err     error
 
 	ls *listeners // who are told what the reply says to them; may be nil
 
-	rides  time.Duration // for so long a slot that moves is waited for, which is no try; 0: not at all
-	moving moment        // since then it is
-	rests  int           // how often it had to
-	wanted func() bool   // whether another try makes sense still; nil: it does
+	rides  time.Duration        // for so long a slot that moves is waited for, which is no try; 0: not at all
+	moving moment               // since then it is
+	rests  int                  // how often it had to
+	left   func() time.Duration // for how long another try makes sense; nil: for ever
 
 	// resent is called before the call is sent again if an earlier try may have been executed.
 	resent func()
@@ -86,8 +88,11 @@ func (t *transport) recycle(c *call) {
 // lands is until when a try that was not answered may reach the server; zero if there is none. The
 // call has ended.
 func (c *call) lands() moment {
-	if c.unsure || c.err != nil && classify(c.err) == unknown {
+	switch {
+	case c.err != nil && classify(c.err) == unknown:
 		return c.sent.add(networkGrace)
+	case c.unsure:
+		return c.astray.add(networkGrace)
 	}
 	return moment{}
 }

@@ -81,13 +81,15 @@ func (c *claims) stake(token string, keys []string, lock *Lock) *claim {
 
 // await waits until no clean-up of the token can touch the keys any more, or ctx ends. Those that
 // begin later leave claimed keys alone; one that was not answered is waited for as long as its
-// request may be on its way.
-func (c *claims) await(ctx context.Context, token string, keys []string) {
+// request may be on its way. It reports false if ctx, or the Client, has ended first.
+func (c *claims) await(ctx context.Context, ending <-chan struct{}, token string, keys []string) bool {
 	for _, each := range c.clearingsOf(token, keys) {
 		select {
 		case <-each.ended:
 		case <-ctx.Done():
-			return
+			return false
+		case <-ending:
+			return false
 		}
 		book.Lock()
 		wait := now().until(each.lands)
@@ -98,12 +100,18 @@ func (c *claims) await(ctx context.Context, token string, keys []string) {
 		timer := time.NewTimer(wait)
 		select {
 		case <-timer.C:
+			continue
 		case <-ctx.Done():
-			timer.Stop()
-			return
+		case <-ending:
 		}
+		timer.Stop()
+		return false
 	}
+	return true
 }
+
+// errAstray says why an Obtain has not asked yet.
+var errAstray = fmt.Errorf("%w: an earlier request for this token was not answered, and may still arrive", ErrNotObtained)
 
 // clearingsOf returns the clean-ups of a token that concern some of the keys.
 func (c *claims) clearingsOf(token string, keys []string) []*clearing {

@@ -138,6 +138,7 @@ type Client struct {
 	maxMetadata int
 	batching    bool
 	closed      atomic.Bool
+	ending      chan struct{} // closed by Close
 }
 
 // A ClientOption changes a default of [New].
@@ -183,6 +184,7 @@ func New(rdb redis.Scripter, opts ...ClientOption) *Client {
 		maxKeys:     defaultMaxKeys,
 		maxMetadata: defaultMaxMetadata,
 		batching:    true,
+		ending:      make(chan struct{}),
 	}
 	for _, opt := range opts {
 		opt(c)
@@ -204,6 +206,7 @@ func (c *Client) Close() {
 	if c.closed.Swap(true) {
 		return
 	}
+	close(c.ending)
 	c.transport.closing.Store(true)
 	c.listeners.close()
 	for _, rest := range c.schedule.close() {
@@ -223,7 +226,8 @@ func (c *Client) Close() {
 // It asks once, or as often as the RetryStrategy of its options says, and returns at the latest
 // 100 ms after ctx has ended. Each time it asks, it goes on for about a second while the connection
 // fails or the server is not ready; and for 10 s while the slot of the keys is on its way to another
-// server of a Cluster, which refuses whoever asks for several keys until all have gone. The ttl is 1 ms to 365 days, fractions of a millisecond round up.
+// server of a Cluster, which refuses whoever asks for several keys until all have gone. The ttl is
+// 1 ms to 365 days, fractions of a millisecond round up.
 //
 // If a key is held by somebody else the error is an [ErrNotObtained] and a [*ConflictError] that
 // names it; if ctx ended meanwhile, also its cause. If no answer came it is an
@@ -297,5 +301,5 @@ func (c *Client) Attach(keys []string, token string) *Lock {
 	if err == nil {
 		err = checkToken(token)
 	}
-	return &Lock{client: c, set: set, value: token, faulty: err}
+	return &Lock{client: c, set: set, value: token, faulty: err, shown: true}
 }

@@ -70,7 +70,7 @@ func (l *Lock) lease(ctx context.Context, operation string, ttl time.Duration, s
 		l.begin(now(), ttl)
 		c := script(set)
 		c.ack = newAck(l.replicas, ttl)
-		c.rides, c.wanted = longestMove, l.isHeld
+		c.rides, c.left = longestMove, l.left
 		if operation == "refresh" && l.Deadline() != (time.Time{}) {
 			c.rides = maxTTL // as long as there is something to refresh
 		}
@@ -89,11 +89,17 @@ func (l *Lock) lease(ctx context.Context, operation string, ttl time.Duration, s
 	}
 }
 
-// isHeld reports whether the lock is still ours, as far as we know.
-func (l *Lock) isHeld() bool {
+// left is for how long the lock is ours still, as far as we know.
+func (l *Lock) left() time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.state == held && (l.deadline == (moment{}) || !now().reached(l.deadline))
+	switch {
+	case l.state != held:
+		return 0
+	case l.deadline == (moment{}):
+		return maxTTL
+	}
+	return -now().since(l.deadline)
 }
 
 // errShrunk says that nothing was done, because ReleaseKeys has freed keys meanwhile.

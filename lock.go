@@ -31,7 +31,7 @@ type Lock struct {
 	client   *Client
 	value    string
 	faulty   error  // of Attach: every operation returns it
-	claim    *claim // if the token is known outside of this lock
+	claim    *claim // if the token is known outside of this lock, while it is held
 	replicas int
 
 	mu       sync.Mutex
@@ -41,6 +41,7 @@ type Lock struct {
 	deadline moment
 	number   int64 // its fencing number; 0 without
 	state    lockState
+	shown    bool   // the token is known outside of this lock
 	why      error  // it was lost
 	watch    *watch // of the watchdog, or of Context and Lost
 	terms    *terms // nil for a lock whose lease is as it was obtained
@@ -72,7 +73,7 @@ func (l *Lock) Token() string {
 		l.mu.Lock()
 		if l.claim == nil && l.state == held {
 			freed = without(keys, l.set.keys)
-			l.claim, mine = mine, nil
+			l.claim, l.shown, mine = mine, true, nil
 		}
 		shown := l.claim
 		l.mu.Unlock()

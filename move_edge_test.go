@@ -19,18 +19,10 @@ type refusal string
 func (r refusal) Error() string { return string(r) }
 func (r refusal) RedisError()   {}
 
-// A saboteur may refuse each single command with an error, before it is sent.
-type saboteur func(cmd redis.Cmder) error
-
-func (s saboteur) DialHook(next redis.DialHook) redis.DialHook { return next }
-
-func (s saboteur) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return next
-}
-
-func (s saboteur) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
-	return func(ctx context.Context, cmd redis.Cmder) error {
-		if err := s(cmd); err != nil {
+// saboteur may refuse each command with an error, before it is sent.
+func saboteur(refuse func(cmd redis.Cmder) error) interceptor {
+	return func(ctx context.Context, cmd redis.Cmder, next redis.ProcessHook) error {
+		if err := refuse(cmd); err != nil {
 			cmd.SetErr(err)
 			return err
 		}
@@ -131,6 +123,19 @@ func TestMovingSlotRefreshEnds(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A Refresh asks in time, also if little is left of the lease.
+func TestMovingSlotShortLease(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world, mini *redistest.Mini, _ *journal) {
+		for range 40 {
+			lock := must[*redislock.Lock](t)(w.client.Obtain(t.Context(), w.keys("a", "b"), time.Second, nil))
+			mini.Miniredis().SetError(tryAgain)
+			time.AfterFunc(800*time.Millisecond, func() { mini.Miniredis().SetError("") })
+			noError(t, lock.Refresh(t.Context(), time.Minute))
+			noError(t, lock.Release(t.Context()))
+		}
+	})
 }
 
 // The time counts for each move, however long an Obtain has waited before.

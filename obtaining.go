@@ -61,14 +61,17 @@ func (c *Client) obtain(ctx context.Context, write, read []string, ttl time.Dura
 	if err != nil {
 		return nil, fmt.Errorf("redislock: obtain: %w", err)
 	}
-	if o.queues && !c.listeners.admit() {
-		return nil, fmt.Errorf("redislock: obtain: %w", errClosed)
-	}
 	var mine *claim
 	token, _ := decodeValue(o.value)
 	if o.shared {
 		mine = c.claims.stake(token, o.set.keys, nil)
-		c.claims.await(ctx, token, o.set.keys)
+		if !c.claims.await(ctx, c.ending, token, o.set.keys) {
+			o.last = errAstray
+		}
+	}
+	if o.queues && !c.listeners.admit() {
+		c.claims.waive(token, mine)
+		return nil, fmt.Errorf("redislock: obtain: %w", errClosed)
 	}
 	var lock *Lock
 	if o.queues {
@@ -82,7 +85,7 @@ func (c *Client) obtain(ctx context.Context, write, read []string, ttl time.Dura
 		c.claims.hand(mine, lock)
 		lock.mu.Lock()
 		if lock.state == held {
-			lock.claim, mine = mine, nil
+			lock.claim, lock.shown, mine = mine, true, nil
 		}
 		lock.mu.Unlock()
 		c.claims.waive(token, mine)

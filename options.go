@@ -19,9 +19,10 @@ type Options struct {
 	// Token is the owner under which the keys are held. Keys that it holds already count as free,
 	// so that a set may grow, shrink, or change its metadata or modes. All locks of one token are
 	// one owner: what one of them releases the others lose. If the outcome of an Obtain was not
-	// known, or a Release not answered, the next Obtain of the token and keys in this process waits
-	// until neither that release nor the clean-up can take them away: until they were answered, or
-	// 10 s longer. In another process it had better wait itself. Default: a new random token.
+	// known, or a request of a Release not answered, which may still arrive although it was sent
+	// again, the next Obtain of the token and keys in this process waits until they cannot be taken
+	// away any more: until all was answered, or 10 s after it was sent. In another process it had
+	// better wait itself. Default: a new random token.
 	Token string
 
 	// Watchdog renews the lease every third of the ttl until the lock is released or lost.

@@ -74,11 +74,12 @@ type portion struct {
 	longest  time.Duration // that any request may have asked for
 	late     moment        // until then a request of the Obtain may reach the server
 	waiter   string        // that it may enter in line once more; else empty
+	shown    bool          // its token may come back
 }
 
 // portionLocked makes one of a set.
 func (l *Lock) portionLocked(set keySet) portion {
-	p := portion{set: set, deadline: l.deadline, longest: l.ttl}
+	p := portion{set: set, deadline: l.deadline, longest: l.ttl, shown: l.shown}
 	if l.terms != nil {
 		p.late, p.waiter = l.terms.obtain, l.terms.waiter
 		p.longest = max(p.longest, l.terms.longest)
@@ -138,11 +139,9 @@ func (l *Lock) free(ctx context.Context, began moment, p portion) error {
 	c, next := l.releasing(ctx, p)
 	c.rides = longestMove
 	if !l.client.transport.do(ctx, c, wait) {
-		left := l.leftBehind(p, began.add(networkGrace))
-		claims, owner := l.client.claims, l.owner()
-		astray := claims.astray(owner, set.keys)
+		left, found := l.leftBehind(p, began.add(networkGrace)), l.astray(p)
 		if c.leave(func(c *call) {
-			claims.done(owner, astray, c.lands())
+			found(c.lands())
 			if c.err == nil && !now().precedes(p.late) {
 				left.landed(false)
 			}
@@ -151,11 +150,10 @@ func (l *Lock) free(ctx context.Context, began moment, p portion) error {
 			left.start()
 			return interrupted(ctx, "release", set)
 		}
-		claims.done(owner, astray, moment{})
+		found(moment{})
 	}
-	if lands := c.lands(); lands != (moment{}) {
-		claims, owner := l.client.claims, l.owner()
-		claims.done(owner, claims.astray(owner, set.keys), lands)
+	if lands := c.lands(); lands != (moment{}) && (c.strays > 1 || !p.freedBefore(c)) {
+		l.astray(p)(lands)
 	}
 	if err := c.err; err != nil {
 		if classify(err) != final {
@@ -171,6 +169,17 @@ func (l *Lock) free(ctx context.Context, began moment, p portion) error {
 		ls.rouse(set.keys) // somebody's turn was in an answer that did not come
 	}
 	return l.freed(c, p)
+}
+
+// astray has the next Obtain of the token wait for a release that may be on its way, until found is
+// told until when it is. A token that nobody else knows does not come back.
+func (l *Lock) astray(p portion) (found func(lands moment)) {
+	if !p.shown {
+		return func(moment) {}
+	}
+	claims, owner := l.client.claims, l.owner()
+	stray := claims.astray(owner, p.set.keys)
+	return func(lands moment) { claims.done(owner, stray, lands) }
 }
 
 // releasing prepares the release, and reports whether somebody of this Client is next, most likely:
@@ -195,6 +204,16 @@ func (l *Lock) releasing(ctx context.Context, p portion) (c *call, next bool) {
 	return c, next
 }
 
+// freedBefore reports whether the answer says that an earlier try has freed the keys: nothing is ours,
+// but one may have been executed, and when the first such was sent everything was.
+func (p portion) freedBefore(c *call) bool {
+	if c.err != nil || !c.unsure || c.doubted.reached(p.deadline) {
+		return false
+	}
+	code, rest, err := c.code()
+	return err == nil && code != 1 && len(rest) == len(p.set.keys)
+}
+
 // freed takes in the answer to a release.
 func (l *Lock) freed(c *call, p portion) error {
 	set := p.set
@@ -202,9 +221,7 @@ func (l *Lock) freed(c *call, p portion) error {
 	if err != nil {
 		return fmt.Errorf("redislock: release %s: %w", set, err)
 	}
-	if code == 1 || len(rest) == len(set.keys) && c.unsure && !c.doubted.reached(p.deadline) {
-		// Nothing is ours, but an earlier try may have been executed, and when the first such was
-		// sent everything was: so it was that try which freed the keys.
+	if code == 1 || p.freedBefore(c) {
 		l.client.transport.recycle(c)
 		return nil
 	}

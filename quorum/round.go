@@ -102,7 +102,7 @@ func (r *round) begin(ctx context.Context) {
 	r.ctx, r.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.timer = time.AfterFunc(r.want.patience, r.expire)
+	r.timer = time.AfterFunc(r.want.patience-r.halting(), r.expire)
 	for i := range r.answers {
 		if r.answers[i].kind == open {
 			r.quorum.spawnFor(r.want, func() { r.take(i, r.ask(i)) })
@@ -173,14 +173,21 @@ func (r *round) endLocked() {
 	}
 }
 
-// halted is how long after the end of their context requests that know their outcome may need to say
-// so: those that a server has refused for the moment, and that were about to ask again.
-const halted = 20 * time.Millisecond
+// halting is how long requests that know their outcome have to say so, before the node time-out: those
+// that a server has refused for the moment, and that were about to ask again. A tenth of it at most.
+const halting = 20 * time.Millisecond
+
+func (r *round) halting() time.Duration { return min(halting, r.want.patience/10) }
 
 // expire is the node time-out. The nodes are suspected before anybody asks them again.
 func (r *round) expire() {
 	r.cancel(errSilent)
-	r.await(context.Background(), r.quiet, halted)
+	timer := time.NewTimer(r.halting())
+	defer timer.Stop()
+	select {
+	case <-r.quiet:
+	case <-timer.C:
+	}
 	r.mu.Lock()
 	for i := range r.answers {
 		if r.asked[i] {

@@ -134,7 +134,7 @@ func (l *Lock) endLocked(to state) (locks []*redislock.Lock, tell func()) {
 		}
 	}
 	isLost, cause := l.lost, context.Canceled
-	if to == lost {
+	if l.state == lost { // perhaps by another hand, that has yet to tell
 		cause = redislock.ErrLockLost
 	}
 	return locks, func() {

@@ -1,0 +1,29 @@
+package quorum
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/seed-14de3678/redislock"
+)
+
+// A loss is told as one, also if the holder releases the lock before it could be told.
+func TestLostBeforeReleased(t *testing.T) {
+	t.Parallel()
+	l := &Lock{watched: true, deadline: time.Now()}
+	ctx, closed := l.Context(t.Context()), l.Lost()
+	l.mu.Lock()
+	_, tellLost := l.endLocked(lost)
+	_, tellReleased := l.endLocked(released)
+	l.mu.Unlock()
+	tellReleased()
+	tellLost()
+	for _, ctx := range []context.Context{ctx, l.Context(t.Context())} {
+		if cause := context.Cause(ctx); !errors.Is(cause, redislock.ErrLockLost) {
+			t.Errorf("got cause %v", cause)
+		}
+	}
+	<-closed
+}
