@@ -75,8 +75,8 @@ func (c *call) rest(l *lane, pause time.Duration) bool {
 	if isMoving(c.err) {
 		how = riding
 	}
-	if c.left != nil {
-		pause = min(pause, max(c.left()/4, 10*time.Millisecond)) // it may be the last chance
+	if c.remaining != nil {
+		pause = min(pause, max(c.remaining()/4, 10*time.Millisecond)) // it may be the last chance
 	}
 	if !c.fate.CompareAndSwap(open, how) {
 		return false
@@ -84,7 +84,7 @@ func (c *call) rest(l *lane, pause time.Duration) bool {
 	time.AfterFunc(pause, func() {
 		switch {
 		case !c.fate.CompareAndSwap(how, open) && c.fate.Load() != left: // halted
-		case c.left != nil && c.left() <= 0:
+		case c.remaining != nil && c.remaining() <= 0:
 			c.finish()
 		default:
 			l.send(c, false)

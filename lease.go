@@ -70,7 +70,7 @@ func (l *Lock) lease(ctx context.Context, operation string, ttl time.Duration, s
 		l.begin(now(), ttl)
 		c := script(set)
 		c.ack = newAck(l.replicas, ttl)
-		c.rides, c.left = longestMove, l.left
+		c.rides, c.remaining = longestMove, l.remaining
 		if operation == "refresh" && l.Deadline() != (time.Time{}) {
 			c.rides = maxTTL // as long as there is something to refresh
 		}
@@ -89,8 +89,8 @@ func (l *Lock) lease(ctx context.Context, operation string, ttl time.Duration, s
 	}
 }
 
-// left is for how long the lock is ours still, as far as we know.
-func (l *Lock) left() time.Duration {
+// remaining is for how long the lock is ours still, as far as we know.
+func (l *Lock) remaining() time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch {
