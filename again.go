@@ -11,7 +11,7 @@ import (
 // This file is how a call that failed is sent again: a few times soon, and for as long as a slot of a
 // Cluster is on its way to another server.
 
-// longestMove is how long a slot that moves is waited for where nothing else bounds it. The server
+// longestMove is how long a slot that moves is waited for, if a caller waits and says no more. The server
 // refuses whoever asks for several keys and finds some missing, also those that never were, until all
 // have gone: a matter of seconds, unless the move is stuck.
 const longestMove = 10 * time.Second
@@ -65,7 +65,7 @@ func (c *call) rideOn(at moment) bool {
 	if c.moving == (moment{}) {
 		c.moving = at
 	}
-	return at.precedes(c.moving.add(c.rides)) && !c.transport.closing.Load()
+	return at.precedes(c.moving.add(c.rides)) && !c.transport.draining.Load()
 }
 
 // rest has the call sent again after a pause, if that still makes sense then. It returns false if its

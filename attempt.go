@@ -22,8 +22,8 @@ func (o *obtaining) ask(ctx context.Context, wait time.Duration) (*Lock, error) 
 	o.asked++
 	c := o.call(ctx, wait)
 	c.numbered, c.ack = o.fenced, newAck(o.replicas, o.ttl)
-	if o.place.number == "" {
-		c.rides = longestMove // whatever the strategy says: it is nobody's doing
+	if o.place.number != "" {
+		c.rides = -1 // who stands in line asks again by himself
 	}
 	if !o.client.transport.do(ctx, c, patience) {
 		sure, stands := o.lands == (moment{}), o.place.number != ""
@@ -36,7 +36,7 @@ func (o *obtaining) ask(ctx context.Context, wait time.Duration) (*Lock, error) 
 				o.set, ErrUnknownOutcome, context.Cause(ctx), round(now().since(o.began)), o.asked)}
 		}
 	}
-	if c.unsure || c.err != nil && classify(c.err) == unknown {
+	if c.lands() != (moment{}) {
 		o.doubts(c.sent)
 	}
 	if err := c.err; err != nil {

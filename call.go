@@ -40,7 +40,7 @@ type call struct {
 
 	ls *listeners // who are told what the reply says to them; may be nil
 
-	rides     time.Duration        // for so long a slot that moves is waited for, which is no try; 0: not at all
+	rides     time.Duration        // for so long a slot that moves is waited for, which is no try; 0: as usual
 	moving    moment               // since then it is
 	rests     int                  // how often it had to
 	remaining func() time.Duration // for how long another try makes sense; nil: for ever

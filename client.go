@@ -207,7 +207,7 @@ func (c *Client) Close() {
 		return
 	}
 	close(c.ending)
-	c.transport.closing.Store(true)
+	c.transport.hasten()
 	c.listeners.close()
 	for _, rest := range c.schedule.close() {
 		switch rest := rest.(type) {
@@ -218,7 +218,6 @@ func (c *Client) Close() {
 		}
 	}
 	c.transport.drain()
-	c.transport.closing.Store(false) // what is released later has time
 }
 
 // Obtain takes the write locks of all keys, or of none, for ttl.

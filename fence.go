@@ -49,7 +49,6 @@ func (l *Lock) RaiseFence(ctx context.Context, number int64) error {
 	}
 	c := newCall(ctx, raiseScript, set.keys, set.fences, &l.value, millis(ttl), number)
 	c.ack = newAck(l.replicas, ttl)
-	c.rides = longestMove
 	if !l.client.transport.do(ctx, c, patience) && c.leave(nil) {
 		return interrupted(ctx, "raise fence", set)
 	}

@@ -99,7 +99,6 @@ func (c *Client) Inspect(ctx context.Context, keys ...string) ([]KeyState, error
 			}
 		}
 		calls[i] = newCall(ctx, inspectScript, keys[i:i+1:i+1], beside, nil, 0)
-		calls[i].rides = longestMove
 	}
 	states := make([]KeyState, len(keys))
 	err := c.transport.all(ctx, calls, func(i int) error {

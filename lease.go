@@ -70,10 +70,7 @@ func (l *Lock) lease(ctx context.Context, operation string, ttl time.Duration, s
 		l.begin(now(), ttl)
 		c := script(set)
 		c.ack = newAck(l.replicas, ttl)
-		c.rides, c.remaining = longestMove, l.remaining
-		if operation == "refresh" && l.Deadline() != (time.Time{}) {
-			c.rides = maxTTL // as long as there is something to refresh
-		}
+		c.remaining = l.remaining
 		if !l.client.transport.do(ctx, c, patience) {
 			outcome := func(c *call) {
 				_ = l.leased(c, operation, ttl, apply) // nobody waits for it any more

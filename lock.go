@@ -117,7 +117,6 @@ func (l *Lock) TTL(ctx context.Context) (time.Duration, error) {
 	}
 	set := l.snapshot()
 	c := newCall(ctx, pttlScript, set.keys, nil, &l.value, 0)
-	c.rides = longestMove
 	if !l.client.transport.do(ctx, c, 0) && c.leave(nil) {
 		return 0, interrupted(ctx, "ttl", set)
 	}
@@ -152,7 +151,11 @@ func (l *Lock) Refresh(ctx context.Context, ttl time.Duration) error {
 		return fmt.Errorf("redislock: refresh: %w", err)
 	}
 	return l.lease(ctx, "refresh", ttl, func(set keySet) *call {
-		return newCall(ctx, refreshScript, set.keys, nil, &l.value, millis(ttl), "0")
+		c := newCall(ctx, refreshScript, set.keys, nil, &l.value, millis(ttl), "0")
+		if !l.Deadline().IsZero() {
+			c.rides = maxTTL // as long as there is something to refresh
+		}
+		return c
 	}, nil)
 }
 

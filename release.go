@@ -137,7 +137,6 @@ func (l *Lock) free(ctx context.Context, began moment, p portion) error {
 	}
 	set, ls := p.set, l.client.listeners
 	c, next := l.releasing(ctx, p)
-	c.rides = longestMove
 	if !l.client.transport.do(ctx, c, wait) {
 		left, found := l.leftBehind(p, began.add(networkGrace)), l.astray(p)
 		if c.leave(func(c *call) {

@@ -1,6 +1,7 @@
 package redislock
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"sync"
@@ -30,8 +31,7 @@ type transport struct {
 	recycled sync.Pool // of *call
 
 	under    atomic.Int64 // calls not yet finished
-	closing  atomic.Bool  // a Close waits: no call is to wait for long
-	draining atomic.Bool
+	draining atomic.Bool  // a Close waits: no call is to wait for long
 	idle     chan struct{}
 }
 
@@ -90,12 +90,18 @@ func (t *transport) send(c *call, inline bool) {
 // do sends a call and waits for its outcome. It returns false if ctx has ended and patience has
 // run out before; then the caller has to leave the call.
 func (t *transport) do(ctx context.Context, c *call, patience time.Duration) bool {
+	t.allow(c)
+	t.send(c, ctx.Done() == nil)
+	return c.wait(ctx, patience)
+}
+
+// allow prepares a call that a caller waits for: it may be sent again.
+func (t *transport) allow(c *call) {
 	if c.done == nil {
 		c.done = make(chan struct{}, 1)
 	}
 	c.tries = t.tries - 1
-	t.send(c, ctx.Done() == nil)
-	return c.wait(ctx, patience)
+	c.rides = cmp.Or(c.rides, longestMove)
 }
 
 // failed takes note that the connection for a call failed: a Cluster client that may not send
@@ -116,12 +122,15 @@ func (t *transport) finished() {
 	}
 }
 
-// drain waits until no call is under way. It is to be called once.
+// hasten has calls that are under way end soon, until drain has waited for them.
+func (t *transport) hasten() { t.draining.Store(true) }
+
+// drain waits until no call is under way. It is to be called once, after hasten.
 func (t *transport) drain() {
-	t.draining.Store(true)
 	for t.under.Load() > 0 {
 		<-t.idle
 	}
+	t.draining.Store(false) // what is released later has time
 }
 
 // A destination is where a lane leads: a server, and how many replicas have to have what is sent there.
@@ -232,8 +241,7 @@ func (d scripted) deliver(parcels []parcel, withSource func(parcel) bool) {
 // all sends calls together, waits for each of them and hands it to take.
 func (t *transport) all(ctx context.Context, calls []*call, take func(int) error) error {
 	for _, c := range calls {
-		c.done = make(chan struct{}, 1)
-		c.tries = t.tries - 1
+		t.allow(c)
 		t.start(c)
 	}
 	var first error

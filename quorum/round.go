@@ -182,12 +182,7 @@ func (r *round) halting() time.Duration { return min(halting, r.want.patience/10
 // expire is the node time-out. The nodes are suspected before anybody asks them again.
 func (r *round) expire() {
 	r.cancel(errSilent)
-	timer := time.NewTimer(r.halting())
-	defer timer.Stop()
-	select {
-	case <-r.quiet:
-	case <-timer.C:
-	}
+	r.await(r.ctx, r.quiet, r.halting())
 	r.mu.Lock()
 	for i := range r.answers {
 		if r.asked[i] {
