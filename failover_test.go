@@ -159,18 +159,7 @@ func TestFailoverHammer(t *testing.T) {
 	tags := s.tags(t, 2, s.Nodes()[:3]...)
 	throng := newThrong(t)
 	var over atomic.Bool
-	for c, client := range []*redislock.Client{s.client(t), s.client(t)} {
-		for g := range 4 * len(tags) {
-			throng.wg.Go(func() {
-				tag := tags[g%len(tags)]
-				keys := []string{tag + "a", tag + "b"}
-				write := []int{2, 2, 0, 1}[g/len(tags)]
-				for i := 0; !over.Load() && throng.ctx.Err() == nil; i++ {
-					throng.visit(client, fmt.Sprintf("%s:%d:%d:%d", tag, c, g, i), keys[:write], keys[write:])
-				}
-			})
-		}
-	}
+	throng.crowd(tags, &over, s.client(t), s.client(t))
 	for _, master := range s.Nodes()[:3] {
 		for range 2 {
 			s.awaitFollower(t, master)

@@ -10,6 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/check"
 	"github.com/seed-14de3678/redislock/internal/redistest"
 )
 
@@ -20,13 +21,13 @@ func (r refusal) Error() string { return string(r) }
 func (r refusal) RedisError()   {}
 
 // saboteur may refuse each command with an error, before it is sent.
-func saboteur(refuse func(cmd redis.Cmder) error) interceptor {
-	return func(ctx context.Context, cmd redis.Cmder, next redis.ProcessHook) error {
+func saboteur(refuse func(cmd redis.Cmder) error) check.Around {
+	return func(cmd redis.Cmder, send func() error) error {
 		if err := refuse(cmd); err != nil {
 			cmd.SetErr(err)
 			return err
 		}
-		return next(ctx, cmd)
+		return send()
 	}
 }
 

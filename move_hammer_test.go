@@ -31,6 +31,22 @@ func (c *throng) visitWith(client *redislock.Client, who string, write, read []s
 	}
 }
 
+// crowd has the clients visit two keys of each tag, to write, read or both, until it is over.
+func (c *throng) crowd(tags []string, over *atomic.Bool, clients ...*redislock.Client) {
+	for n, client := range clients {
+		for g := range 4 * len(tags) {
+			c.wg.Go(func() {
+				tag := tags[g%len(tags)]
+				keys := []string{tag + "a", tag + "b"}
+				write := []int{2, 2, 0, 1}[g/len(tags)]
+				for i := 0; !over.Load() && c.ctx.Err() == nil; i++ {
+					c.visit(client, fmt.Sprintf("%s:%d:%d:%d", tag, n, g, i), keys[:write], keys[write:])
+				}
+			})
+		}
+	}
+}
+
 // Many take locks at all servers while slots move to and fro: nobody is refused for it, and no two
 // have what only one may have.
 func TestMovingSlotsHammer(t *testing.T) {
@@ -38,19 +54,9 @@ func TestMovingSlotsHammer(t *testing.T) {
 	s := newShards(t, 0)
 	tags := s.tags(t, 2, s.Nodes()...)
 	throng := newThrong(t)
-	var rounds atomic.Int64
-	for c, client := range []*redislock.Client{s.client(t), s.client(t)} {
-		for g := range 4 * len(tags) {
-			throng.wg.Go(func() {
-				tag := tags[g%len(tags)]
-				keys := []string{tag + "a", tag + "b"}
-				write := []int{2, 2, 0, 1}[g/len(tags)]
-				for i := 0; rounds.Load() >= 0 && throng.ctx.Err() == nil; i++ {
-					throng.visit(client, fmt.Sprintf("%s:%d:%d:%d", tag, c, g, i), keys[:write], keys[write:])
-				}
-			})
-		}
-	}
+	rounds := 0
+	var over atomic.Bool
+	throng.crowd(tags, &over, s.client(t), s.client(t))
 	for i := range 18 {
 		tag, to := tags[i%len(tags)], s.Nodes()[(i+i/len(tags))%3]
 		if s.MasterOf(tag) == to {
@@ -62,9 +68,10 @@ func TestMovingSlotsHammer(t *testing.T) {
 			move.Keys(key)
 		}
 		move.Finish()
-		rounds.Add(1)
+		rounds++
 	}
-	t.Logf("%d slots have moved", rounds.Swap(-1))
+	over.Store(true)
+	t.Logf("%d slots have moved", rounds)
 	t.Logf("%d had their locks", len(throng.served(t)))
 	for _, tag := range tags {
 		s.wantGone(t, tag)

@@ -12,6 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/check"
 	"github.com/seed-14de3678/redislock/internal/redistest"
 )
 
@@ -69,31 +70,11 @@ func isTryAgain(err error) bool {
 		!errors.Is(err, redislock.ErrUnknownOutcome) && !errors.Is(err, redislock.ErrLockNotHeld)
 }
 
-// A puzzled counts how often a client is told to try again.
-type puzzled struct{ times atomic.Int64 }
-
-func (p *puzzled) DialHook(next redis.DialHook) redis.DialHook { return next }
-
-func (p *puzzled) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
-	return func(ctx context.Context, cmd redis.Cmder) error {
-		err := next(ctx, cmd)
-		p.note(cmd)
-		return err
-	}
-}
-
-func (p *puzzled) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return func(ctx context.Context, cmds []redis.Cmder) error {
-		err := next(ctx, cmds)
-		p.note(cmds...)
-		return err
-	}
-}
-
-func (p *puzzled) note(cmds ...redis.Cmder) {
-	for _, cmd := range cmds {
+// puzzled is a hook that counts how often a client is told to try again.
+func puzzled(times *atomic.Int64) check.Answered {
+	return func(cmd redis.Cmder) {
 		if redis.HasErrorPrefix(cmd.Err(), "TRYAGAIN") {
-			p.times.Add(1)
+			times.Add(1)
 		}
 	}
 }
@@ -115,12 +96,12 @@ func TestMovingSlotHeld(t *testing.T) {
 					h := kind.hold(t, client, tag, long, watchdog)
 					h.contest(t, s.client(t))
 					finish := s.moveTo(at, h.keys, s.Nodes()[1])
-					told := new(puzzled)
-					rdb.AddHook(told)
+					var told atomic.Int64
+					rdb.AddHook(puzzled(&told))
 					if at != half {
 						h.agrees(t)
 					}
-					h.during(t, at, told, finish, h.lives(), func(ctx context.Context) error {
+					h.during(t, at, &told, finish, h.lives(), func(ctx context.Context) error {
 						_, err := client.Inspect(ctx, h.keys...)
 						return err
 					}, func(ctx context.Context) error {
@@ -149,13 +130,14 @@ func TestMovingSlotReleased(t *testing.T) {
 			t.Run(fmt.Sprintf("%s %s", at, kind.name), func(t *testing.T) {
 				t.Parallel()
 				tag := s.tags(t, 1, s.Nodes()[0])[0]
-				rdb, told := s.Client(t), new(puzzled)
-				rdb.AddHook(told)
+				var told atomic.Int64
+				rdb := s.Client(t)
+				rdb.AddHook(puzzled(&told))
 				h := kind.hold(t, newClient(t, rdb), tag, long, false)
 				h.contest(t, s.client(t))
 				finish := s.moveTo(at, h.keys, s.Nodes()[1])
 				h.ends.Store(true)
-				h.during(t, at, told, finish, h.lock.Release)
+				h.during(t, at, &told, finish, h.lock.Release)
 				noError(t, h.succeeded(t).Release(t.Context()))
 				s.wantGone(t, tag)
 			})
@@ -174,14 +156,14 @@ func (h *tenure) agrees(t *testing.T) {
 
 // during does things at once while a slot moves, finishes the move when each of them has been told to
 // try again, if any of them is, and wants all of them to succeed then.
-func (h *tenure) during(t *testing.T, at stage, told *puzzled, finish func(), things ...func(context.Context) error) {
+func (h *tenure) during(t *testing.T, at stage, told *atomic.Int64, finish func(), things ...func(context.Context) error) {
 	t.Helper()
 	done := make(chan error, len(things))
 	for _, do := range things {
 		go func() { done <- do(t.Context()) }()
 	}
 	if at != moved {
-		eventually(t, 20*time.Second, "all are told to try again", func() bool { return told.times.Load() >= int64(len(things)) })
+		eventually(t, 20*time.Second, "all are told to try again", func() bool { return told.Load() >= int64(len(things)) })
 		finish()
 	}
 	for range things {

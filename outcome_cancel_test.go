@@ -14,6 +14,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/check"
 	"github.com/seed-14de3678/redislock/internal/redistest"
 )
 
@@ -197,7 +198,7 @@ func TestContendedTimeOutInTheQueue(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	hook.RetryStrategy = redislock.LinearBackoff(5 * time.Millisecond)
-	l.rdb.AddHook(aroundProcess(func(cmd redis.Cmder, send func() error) error {
+	l.rdb.AddHook(check.Around(func(cmd redis.Cmder, send func() error) error {
 		if commandOperation(cmd) == "obtain" {
 			cancel() // the library has looked at ctx, go-redis has not yet
 		}
@@ -215,21 +216,6 @@ func commandOperation(cmd redis.Cmder) string {
 		args = append(args, fmt.Sprint(arg))
 	}
 	return operationOf(strings.ToUpper(cmd.Name()), args)
-}
-
-// aroundProcess is a hook that sends each single command.
-type aroundProcess func(cmd redis.Cmder, send func() error) error
-
-func (a aroundProcess) DialHook(next redis.DialHook) redis.DialHook { return next }
-
-func (a aroundProcess) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return next
-}
-
-func (a aroundProcess) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
-	return func(ctx context.Context, cmd redis.Cmder) error {
-		return a(cmd, func() error { return next(ctx, cmd) })
-	}
 }
 
 func TestCustomCause(t *testing.T) {

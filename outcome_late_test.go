@@ -10,6 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/check"
 )
 
 // A detour is the way of the first obtain to the server, which lasts until it is let go on.
@@ -42,7 +43,7 @@ func newDetour(t *testing.T, l *lossy, seen func()) *detour {
 		}
 		<-goOn
 	})
-	l.rdb.AddHook(aroundProcess(func(cmd redis.Cmder, send func() error) error {
+	l.rdb.AddHook(check.Around(func(cmd redis.Cmder, send func() error) error {
 		if commandOperation(cmd) != "release" {
 			return send()
 		}

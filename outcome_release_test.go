@@ -11,6 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/check"
 	"github.com/seed-14de3678/redislock/internal/redistest"
 )
 
@@ -116,7 +117,7 @@ func TestReleaseCancelled(t *testing.T) {
 		lock := l.obtain(t, l.key)
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
-		l.rdb.AddHook(aroundProcess(func(_ redis.Cmder, send func() error) error {
+		l.rdb.AddHook(check.Around(func(_ redis.Cmder, send func() error) error {
 			cancel()
 			return send()
 		}))

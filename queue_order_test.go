@@ -15,6 +15,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/check"
 	"github.com/seed-14de3678/redislock/internal/redistest"
 )
 
@@ -37,8 +38,8 @@ func (a *arrival) String() string {
 		a.id, a.write, a.read, a.asked, a.place, a.placed, a.from, a.shares, a.until)
 }
 
-// A multitude wants overlapping sets of a few keys, all the time. It is a hook that reads in the
-// answers of the server who stands where in line.
+// A multitude wants overlapping sets of a few keys, all the time. It reads in the answers of
+// the server who stands where in line.
 type multitude struct {
 	t      *testing.T
 	began  time.Time
@@ -49,26 +50,6 @@ type multitude struct {
 }
 
 func (c *multitude) now() time.Duration { return time.Since(c.began) }
-
-func (c *multitude) DialHook(next redis.DialHook) redis.DialHook { return next }
-
-func (c *multitude) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
-	return func(ctx context.Context, cmd redis.Cmder) error {
-		err := next(ctx, cmd)
-		c.read(cmd)
-		return err
-	}
-}
-
-func (c *multitude) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return func(ctx context.Context, cmds []redis.Cmder) error {
-		err := next(ctx, cmds)
-		for _, cmd := range cmds {
-			c.read(cmd)
-		}
-		return err
-	}
-}
 
 // read takes note of the place that an answer gives: see rw.lua.
 func (c *multitude) read(cmd redis.Cmder) {
@@ -208,7 +189,7 @@ func TestQueueOrder(t *testing.T) {
 			clients := make([]*redislock.Client, test.clients)
 			for i := range clients {
 				rdb := server.Client(t)
-				rdb.AddHook(c)
+				rdb.AddHook(check.Answered(c.read))
 				clients[i] = redislock.New(rdb)
 				t.Cleanup(clients[i].Close)
 			}

@@ -10,6 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/check"
 	"github.com/seed-14de3678/redislock/internal/redistest"
 )
 
@@ -20,12 +21,12 @@ func released(t *testing.T, w *world, executed bool) *redislock.Options {
 	opt := &redislock.Options{Token: t.Name()}
 	lock := must[*redislock.Lock](t)(w.client.Obtain(t.Context(), w.keys("a"), time.Minute, opt))
 	broken := false
-	w.rdb.AddHook(interceptor(func(ctx context.Context, cmd redis.Cmder, next redis.ProcessHook) error {
+	w.rdb.AddHook(check.Around(func(cmd redis.Cmder, send func() error) error {
 		if broken {
-			return next(ctx, cmd)
+			return send()
 		}
 		if executed {
-			if err := next(ctx, cmd); err != nil {
+			if err := send(); err != nil {
 				return err // the server does not know the script yet
 			}
 		}
@@ -89,17 +90,4 @@ func TestTokenAfterBrokenRelease(t *testing.T) {
 			})
 		})
 	}
-}
-
-// An interceptor does each single command in its own way.
-type interceptor func(ctx context.Context, cmd redis.Cmder, next redis.ProcessHook) error
-
-func (i interceptor) DialHook(next redis.DialHook) redis.DialHook { return next }
-
-func (i interceptor) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return next
-}
-
-func (i interceptor) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
-	return func(ctx context.Context, cmd redis.Cmder) error { return i(ctx, cmd, next) }
 }

@@ -12,34 +12,29 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/check"
 	"github.com/seed-14de3678/redislock/internal/redistest"
 	"github.com/seed-14de3678/redislock/multi"
 )
 
-// A lag is a hook that has something happen before or after each command of a client. It is a relay
+// A lag has something happen before or after each command of a client. It is a relay
 // for bubbles, where connections to a real one would hold up the clock.
 type lag struct {
 	before, after atomic.Pointer[func()] // nil: nothing
 }
 
-func (l *lag) DialHook(next redis.DialHook) redis.DialHook { return next }
-
-func (l *lag) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
-	return func(ctx context.Context, cmd redis.Cmder) error {
+func (l *lag) hook() check.Around {
+	return func(_ redis.Cmder, send func() error) error {
 		before, after := l.before.Load(), l.after.Load()
 		if before != nil {
 			(*before)()
 		}
-		err := next(ctx, cmd)
+		err := send()
 		if after != nil {
 			(*after)()
 		}
 		return err
 	}
-}
-
-func (l *lag) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return next
 }
 
 // lagging runs fn in a bubble, with lags before the first two of the three parts. Nothing is left to be
@@ -53,7 +48,7 @@ func lagging(t *testing.T, fn func(t *testing.T, w *world, a, b *lag)) {
 		lags := []*lag{{}, {}}
 		for i, l := range lags {
 			rdb := mini.Client(t)
-			rdb.AddHook(l)
+			rdb.AddHook(l.hook())
 			w.clients[i] = w.newClient(t, rdb)
 		}
 		w.warmUp(t)

@@ -1,7 +1,6 @@
 package quorum_test
 
 import (
-	"context"
 	"errors"
 	"sync/atomic"
 	"testing"
@@ -11,6 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/check"
 	"github.com/seed-14de3678/redislock/internal/redistest"
 	"github.com/seed-14de3678/redislock/quorum"
 )
@@ -23,21 +23,13 @@ func (w *world) byDefault(t *testing.T) *quorum.Client {
 	return client
 }
 
-// A distance is a hook that has answers come late.
-type distance struct{ atomic.Int64 }
-
-func (d *distance) DialHook(next redis.DialHook) redis.DialHook { return next }
-
-func (d *distance) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
-	return func(ctx context.Context, cmd redis.Cmder) error {
-		err := next(ctx, cmd)
-		time.Sleep(time.Duration(d.Load()))
+// far is a hook that has answers come so late.
+func far(away *atomic.Int64) check.Around {
+	return func(_ redis.Cmder, send func() error) error {
+		err := send()
+		time.Sleep(time.Duration(away.Load()))
 		return err
 	}
-}
-
-func (d *distance) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return next
 }
 
 // A node that is too slow for a short lease is good enough for a long one.
@@ -45,17 +37,17 @@ func TestShortLeaseHarmsNobody(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w := &world{}
-		var far distance
+		var away atomic.Int64
 		for i := range 3 {
 			mini := redistest.PipeMini(t)
 			rdb := mini.Client(t, impatient)
-			rdb.AddHook(&far)
+			rdb.AddHook(far(&away))
 			w.rdbs, w.nodes = append(w.rdbs, mini.Client(t)), append(w.nodes, w.newNode(t, i, rdb))
 		}
 		w.client = w.newClient(t)
 		w.warmUp(t)
 		client := w.byDefault(t)
-		far.Store(int64(30 * time.Millisecond))
+		away.Store(int64(30 * time.Millisecond))
 		for range 5 {
 			_, err := client.Obtain(t.Context(), []string{"short"}, 40*time.Millisecond, nil)
 			if err == nil {
