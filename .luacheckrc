@@ -18,7 +18,7 @@ local defined_in = {
   ["fence.lua"] = { "forget_numbers", "life_of_fence", "next_number", "number_of_hold" },
   ["entry.lua"] = { "ASKS_AGAIN", "ENTRY", "LONE_WRITER" },
   ["line.lua"] = {
-    "anybody_waits", "entry_at", "entry_of", "hand_over", "in_line", "leave_line",
+    "anybody_waits", "dropped", "entry_at", "entry_of", "hand_over", "in_line", "leave_line",
     "refusal_by_waiter", "waiter_before",
   },
 }

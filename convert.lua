@@ -41,11 +41,10 @@ end
 if w > 0 then
   redis.call('set', KEYS[1], mine[1], 'px', ttl, 'xx')
 end
-local alone, freer, stronger = {}, false, false
+local alone, stronger = {}, false
 for i = w + 1, size do
   if kinds[i] == 'string' then
     redis.call('del', KEYS[i])
-    freer = true -- for the readers who wait
   end
   alone[i] = kinds[i] == 'string'
   add_reader(KEYS[i], mine[i], now + ttl, now)
@@ -61,7 +60,10 @@ if fenced then
   number = not stronger and number_of_hold(2 * size, everywhere, kinds, token, ttl)
     or next_number(2 * size, everywhere, alone, token, micros, ttl)
 end
-if freer and anybody_waits() then
+if anybody_waits() then
+  for i = 1, size do
+    headless[i] = true -- the lease may end sooner now
+  end
   hand_over(now, micros)
 end
 return fenced and {1, number} or 1

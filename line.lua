@@ -8,9 +8,9 @@ local size, fenced = #KEYS, false
 local places -- of the lock keys in KEYS, by name; made when it is needed
 local woken = {} -- ids of those who were told to ask again
 local plans = {} -- what wanted_by has found, by id; false: not all of it is among KEYS
-local waiting = {} -- ids of those who have to wait for some key, until somebody is dropped
+local waiting = {} -- ids of those who go on waiting, until somebody is dropped: looked at once
 local headless = {} -- lines whose first has to be told that it is
-local dropped -- somebody was dropped, whom others may have waited for
+local dropped = false -- somebody was dropped, whom others may have waited for
 local caller, told = nil, {} -- the caller's channel, and what it is told in the reply
 
 local function entry_of(text, place)
@@ -67,6 +67,14 @@ local function anybody_waits()
   return false
 end
 
+-- Drops an entry out of the line of KEYS[i]: its waiter is dead. One that stood first, or may have,
+-- was to ask when the lease before it is over: whoever is first now has to be told.
+local function drop(i, text, first)
+  redis.call('zrem', KEYS[size + i], text)
+  dropped = true
+  headless[i] = headless[i] or first or nil
+end
+
 -- Visits the living of a line in order and drops the dead. `visit` is given the mode, the text and
 -- the place of an entry, and the text of the one behind; it returns whether that is enough, and
 -- whether it has removed the entry.
@@ -78,8 +86,7 @@ local function walk(i, now, visit)
       local text = texts[t]
       local till, mode = string.match(text, '^[^|]+|(%d+)|([wr])')
       if tonumber(till or 0) <= now then -- or nobody's
-        redis.call('zrem', KEYS[size + i], text)
-        dropped = true
+        drop(i, text, from == 0)
       else
         local enough, removed = visit(mode, text, tonumber(texts[t + 1]), texts[t + 2])
         if enough then
@@ -112,8 +119,7 @@ local function waiter_before(i, mode, token, place, now)
       found = entry
       return true
     end
-    redis.call('zrem', KEYS[size + i], text)
-    dropped = true
+    drop(i, text, true)
     return false, true
   end)
   return found
@@ -268,10 +274,12 @@ local function admit(entry, i, behind, now, micros)
   end
   if heard ~= 0 then
     woken[entry.id] = not ready
+    waiting[entry.id] = where and true or nil -- it is met again in the line of each of its keys
     return 'waits'
   end
   for _, j in ipairs(where or {i}) do
     leave_line(j, entry.id, entry.place)
+    headless[j] = true
   end
   return 'gone'
 end
@@ -295,7 +303,6 @@ local function serve(i, now, micros)
     end
     if outcome == 'gone' then
       dropped = dropped or entry.keys > 1
-      headless[i] = true
       return false, true
     end
     return entry.mode == 'write', true
@@ -314,7 +321,9 @@ local function tell_heads(now)
   end
 end
 
--- Hands over whatever of the script's keys can be had now; those in `same` are as they were.
+-- Hands over whatever of the script's keys can be had now; those in `same` are as they were. A
+-- script that has dropped somebody does this as well, also if it was refused: whoever stood behind
+-- may be next.
 local function hand_over(now, micros, same)
   repeat
     dropped, waiting = false, {}

@@ -58,7 +58,7 @@ end
 
 size = n
 if not taken then
-  local token, now = token_of(value), clock()
+  local token, now, micros = token_of(value), clock()
   local lined = anybody_waits()
   for i = 1, n do
     local refused, held = look(i, 'write', token, value, now)
@@ -70,11 +70,17 @@ if not taken then
       if intent then
         declare(2 * n + 1, 3 * n, value, intent, refused)
       end
+      if dropped then
+        hand_over(now, micros)
+      end
       return refused
     end
   end
   for i = 1, n do
     redis.call('set', KEYS[i], value, 'px', ttl)
+  end
+  if dropped then
+    hand_over(now, micros)
   end
 end
 

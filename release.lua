@@ -112,7 +112,7 @@ if lined then
   local same = {}
   for i = 1, id ~= '' and size or 0 do
     local mode = leave_line(i, id, place)
-    headless[i] = mode and true
+    headless[i] = headless[i] or mode and true
     -- Nobody but a writer can have waited for a reader that gives up.
     local front = mode == 'read' and #lost > size and in_line(i, 0, 0)[1]
     same[i] = front and entry_of(front).mode == 'read'

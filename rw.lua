@@ -180,11 +180,17 @@ if refused and id ~= '' then
       ms = refused[4]
     end
   end
+  if dropped then
+    hand_over(now, micros)
+  end
   return {-2, first, refused[3], refused[4], refused[5], place, micros, ms, heard}
 end
 if refused then
   if intent ~= '' then
     declare(intents + r + 1, intents + r + w, value, intent, refused)
+  end
+  if dropped then
+    hand_over(now, micros)
   end
   return refused
 end
@@ -227,6 +233,8 @@ if lined and (place or freer) then
   for i = 1, size do
     headless[i] = true
   end
+end
+if lined and (place or freer or dropped) then
   hand_over(now, micros)
 end
 return fenced and {1, number} or 1
