@@ -95,16 +95,17 @@ func (s *stage) listen(t *testing.T, channel string) {
 func (s *stage) enters(t *testing.T, figures ...figure) {
 	t.Helper()
 	now := check.Must[time.Time](t)(s.rdb.Time(t.Context()).Result())
+	pipe := s.rdb.Pipeline()
 	for _, f := range figures {
 		if !f.gone {
 			s.listen(t, f.channel(s))
 		}
 		for _, key := range slices.Concat(f.write, f.read) {
-			check.NoError(t, s.rdb.ZAdd(t.Context(), lineOf(key),
-				redis.Z{Score: float64(f.place), Member: f.entry(s, key, now)}).Err())
-			check.NoError(t, s.rdb.Expire(t.Context(), lineOf(key), time.Hour).Err())
+			pipe.ZAdd(t.Context(), lineOf(key), redis.Z{Score: float64(f.place), Member: f.entry(s, key, now)})
+			pipe.Expire(t.Context(), lineOf(key), time.Hour)
 		}
 	}
+	check.Must[[]redis.Cmder](t)(pipe.Exec(t.Context()))
 }
 
 // told returns what the figures have been told so far, apart from the question whether they hear.
