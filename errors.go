@@ -163,18 +163,17 @@ var passingReplies = map[string]bool{
 }
 
 // classify sorts the error of a call. A server's error is sorted by its first word, because
-// Redis 7 appends the place in the script to those raised inside one.
+// servers append the place in the script to those raised inside one.
 func classify(err error) outcome {
 	if answer, ok := errors.AsType[redis.Error](err); ok {
-		text := answer.Error()
+		text := legibleAnswer(answer)
 		first, _, _ := strings.Cut(text, " ")
 		switch {
 		case passingReplies[first],
 			strings.HasPrefix(text, "ERR max number of clients reached"),
 			strings.HasPrefix(text, "ERR Script killed by user"):
 			return passing
-		case first == "UNBLOCKED",
-			strings.Contains(text, "Script attempted to access a non local key"): // it has moved meanwhile
+		case first == "UNBLOCKED", movedInScript.MatchString(text):
 			return unknown
 		}
 		return final
@@ -211,6 +210,10 @@ func fault(operation string, set keySet, c *call) error {
 	return fmt.Errorf("redislock: %s %s: %w", operation, set, err)
 }
 
+// movedInScript is what the server of a Cluster says when a slot leaves it while a script runs: what
+// the script did before stays done.
+var movedInScript = regexp.MustCompile(`ttempted to access a (non local key|slot not served)`)
+
 // serverError shows an error of the server without the place in the script at which it arose, and
 // without the arguments that a server repeats if it does not know a command: one is the token.
 type serverError struct {
@@ -218,14 +221,37 @@ type serverError struct {
 	answer redis.Error
 }
 
-// inScript is what Redis puts around an error that arises inside a script.
-var inScript = regexp.MustCompile(` script: [0-9a-f]{40}, on @user_script:\d+\.?$|@?user_script:\d+: | \(call to f_[0-9a-f]{40}\)`)
-
 func newServerError(answer redis.Error) error {
-	text, _, _ := strings.Cut(answer.Error(), ", with args beginning with")
-	return &serverError{text: inScript.ReplaceAllString(text, ""), answer: answer}
+	return &serverError{text: legibleAnswer(answer), answer: answer}
 }
 
 func (e *serverError) Error() string { return e.text }
 
 func (e *serverError) Unwrap() error { return e.answer }
+
+// What servers add to an error that arises inside a script. Redis 7 and later and Valkey up to 9.0 append
+// the script and the line, Valkey 9.1 the line alone. Redis 6 puts them in front of the error, behind
+// words of its own. An error of Lua itself has the line in its text, too.
+const lineOfScript = `@?\b(?:user_script|enable_strict_lua|err_handler_def): ?\d+: `
+
+var (
+	beforeScriptError = regexp.MustCompile(`^(?:ERR )?(?:Error running script(?: \(call to \w+\):|(?: \w+)?,) *)?(?:` + lineOfScript + `)*`)
+	withinScriptError = regexp.MustCompile(lineOfScript)
+	afterScriptError  = regexp.MustCompile(` script:(?: \w*,)? on \S*?: ?-?\d*\.?\s*$`)
+	startsWithCode    = regexp.MustCompile(`^[A-Z]{2,} `)
+)
+
+// legibleAnswer is the text of a server's error as [serverError] shows it. What a server puts in front of
+// an error has the code ERR, and hides the error's own if it has one.
+func legibleAnswer(answer redis.Error) string {
+	text, _, _ := strings.Cut(answer.Error(), ", with args beginning with")
+	text = afterScriptError.ReplaceAllString(text, "")
+	before := beforeScriptError.FindString(text)
+	if before != "" && before != "ERR " {
+		text = strings.TrimPrefix(strings.TrimSpace(text[len(before):]), "-")
+		if !startsWithCode.MatchString(text) {
+			text = "ERR " + text
+		}
+	}
+	return withinScriptError.ReplaceAllString(text, "")
+}

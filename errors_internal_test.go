@@ -27,6 +27,9 @@ func (reply) RedisError()     {}
 // place is what Redis 7 appends to errors that arise inside a script.
 const place = " script: 4e6d2b1f0c9a8b7d6e5f4a3b2c1d0e9f8a7b6c5d, on @user_script:12."
 
+// call6 is what stands before such errors of Redis 6, behind words of its own.
+const call6 = " (call to f_4e6d2b1f0c9a8b7d6e5f4a3b2c1d0e9f8a7b6c5d): @user_script:12: "
+
 // marked is a token that must not be seen anywhere.
 const marked = "tok3n-MARKED-s3cret"
 
@@ -66,6 +69,12 @@ var serverErrors = []struct {
 	{reply("ERR user_script:12: attempt to index a nil value (local 'x')" + place), final, nil},
 	{reply("ERR Error running script (call to f_4e6d2b1f0c9a8b7d6e5f4a3b2c1d0e9f8a7b6c5d): @user_script:12: WRONGTYPE Operation"), final, nil},
 	{reply("ERR Script killed by user with SCRIPT KILL." + place), passing, nil},
+	{reply("ERR Script attempted to access a non local key in a cluster node" + place), unknown, ErrUnknownOutcome},
+	{reply("ERR Script attempted to access a slot not served" + place), unknown, ErrUnknownOutcome},
+	{reply("ERR Attempted to access a non local key in a cluster node script: on @user_script:12."), unknown, ErrUnknownOutcome},
+	{reply("READONLY You can't write against a read only replica. script: on @user_script:12."), passing, nil},
+	{reply("ERR Error running script" + call6 + "@user_script: 12: -READONLY You can't write against a read only replica."), passing, nil},
+	{reply("ERR Error running script" + call6 + "Script killed by user with SCRIPT KILL..."), passing, nil},
 	{reply("UNBLOCKED force unblock from blocking operation, instance state changed (master -> replica?)"), unknown, ErrUnknownOutcome},
 	{reply("ERR unknown command 'evalsha', with args beginning with: '4e6d2b1f0c9a8b7d6e5f4a3b2c1d0e9f8a7b6c5d' '1' 'k' '" + marked + "' "), final, nil},
 	{reply("redis: nil"), final, nil},
@@ -139,10 +148,10 @@ type saying struct {
 func once(o *redis.Options) { o.MaxRetries = -1 }
 
 // configured is a server with a setting.
-func configured(pairs ...string) func(t *testing.T) *redis.Client {
+func configured(kind redistest.Kind, pairs ...string) func(t *testing.T) *redis.Client {
 	return func(t *testing.T) *redis.Client {
 		t.Helper()
-		rdb := redistest.Start(t, redistest.Redis).Client(t, once)
+		rdb := redistest.Start(t, kind).Client(t, once)
 		for i := 0; i < len(pairs); i += 2 {
 			do(t, rdb, "config", "set", pairs[i], pairs[i+1])
 		}
@@ -163,7 +172,7 @@ func do(t *testing.T, rdb *redis.Client, args ...any) any {
 func replicaOf(primary *redistest.Server, settings ...string) func(t *testing.T) *redis.Client {
 	return func(t *testing.T) *redis.Client {
 		t.Helper()
-		rdb := redistest.Start(t, redistest.Redis).Client(t, once)
+		rdb := redistest.Start(t, primary.Kind()).Client(t, once)
 		for i := 0; i < len(settings); i += 2 {
 			do(t, rdb, "config", "set", settings[i], settings[i+1])
 		}
@@ -187,21 +196,21 @@ func becomes(t *testing.T, rdb *redis.Client, prefix string, command ...any) {
 	}
 }
 
-func sayings() map[string]saying {
+func sayings(kind redistest.Kind) map[string]saying {
 	return map[string]saying{
-		"out of memory":        {"OOM", final, nil, nil, configured("maxmemory", "1")},
-		"out of memory, a set": {"OOM", final, nil, []string{"a", "b"}, configured("maxmemory", "1")},
-		"no replicas":          {"NOREPLICAS", passing, nil, nil, configured("min-replicas-to-write", "1")},
-		"no replicas, a set":   {"NOREPLICAS", passing, nil, []string{"a", "b"}, configured("min-replicas-to-write", "1")},
+		"out of memory":        {"OOM", final, nil, nil, configured(kind, "maxmemory", "1")},
+		"out of memory, a set": {"OOM", final, nil, []string{"a", "b"}, configured(kind, "maxmemory", "1")},
+		"no replicas":          {"NOREPLICAS", passing, nil, nil, configured(kind, "min-replicas-to-write", "1")},
+		"no replicas, a set":   {"NOREPLICAS", passing, nil, []string{"a", "b"}, configured(kind, "min-replicas-to-write", "1")},
 		"read-only replica": {"READONLY", passing, nil, nil, func(t *testing.T) *redis.Client {
 			t.Helper()
-			rdb := replicaOf(redistest.Start(t, redistest.Redis))(t)
+			rdb := replicaOf(redistest.Start(t, kind))(t)
 			becomes(t, rdb, "READONLY", "set", "x", "y")
 			return rdb
 		}},
 		"primary down": {"MASTERDOWN", passing, nil, nil, func(t *testing.T) *redis.Client {
 			t.Helper()
-			primary := redistest.Start(t, redistest.Redis)
+			primary := redistest.Start(t, kind)
 			rdb := replicaOf(primary, "replica-serve-stale-data", "no")(t)
 			primary.Kill()
 			becomes(t, rdb, "MASTERDOWN", "get", "x")
@@ -209,7 +218,7 @@ func sayings() map[string]saying {
 		}},
 		"loading": {"LOADING", passing, nil, nil, func(t *testing.T) *redis.Client {
 			t.Helper()
-			primary := redistest.Start(t, redistest.Redis)
+			primary := redistest.Start(t, kind)
 			do(t, primary.Client(t), "debug", "populate", "20000")
 			rdb := replicaOf(primary, "key-load-delay", "1000", "loading-process-events-interval-bytes", "1024")(t)
 			becomes(t, rdb, "LOADING", "get", "x")
@@ -217,7 +226,7 @@ func sayings() map[string]saying {
 		}},
 		"busy": {"BUSY", passing, nil, nil, func(t *testing.T) *redis.Client {
 			t.Helper()
-			server := redistest.Start(t, redistest.Redis)
+			server := redistest.Start(t, kind)
 			rdb := server.Client(t, once)
 			do(t, rdb, "config", "set", "busy-reply-threshold", "1")
 			stuck := server.Client(t, func(o *redis.Options) { o.MaxRetries = -1 })
@@ -228,60 +237,31 @@ func sayings() map[string]saying {
 		}},
 		"no password": {"NOAUTH", final, nil, nil, func(t *testing.T) *redis.Client {
 			t.Helper()
-			server := redistest.Start(t, redistest.Redis)
+			server := redistest.Start(t, kind)
 			do(t, server.Client(t), "config", "set", "requirepass", "right")
 			return server.Client(t, once)
 		}},
 		"wrong password": {"WRONGPASS", final, nil, nil, func(t *testing.T) *redis.Client {
 			t.Helper()
-			server := redistest.Start(t, redistest.Redis)
+			server := redistest.Start(t, kind)
 			do(t, server.Client(t), "config", "set", "requirepass", "right")
 			return server.Client(t, once, func(o *redis.Options) { o.Password = "wrong" })
 		}},
 		"cluster down": {"CLUSTERDOWN", passing, nil, nil, func(t *testing.T) *redis.Client {
 			t.Helper()
-			return redistest.Start(t, redistest.Redis, "--cluster-enabled", "yes").Client(t, once)
+			return redistest.Start(t, kind, "--cluster-enabled", "yes").Client(t, once)
 		}},
 		"cross slot": {"CROSSSLOT", final, ErrCrossSlot, []string{"a", "b"}, func(t *testing.T) *redis.Client {
 			t.Helper()
-			rdb := redistest.Start(t, redistest.Redis, "--cluster-enabled", "yes").Client(t, once)
+			rdb := redistest.Start(t, kind, "--cluster-enabled", "yes").Client(t, once)
 			do(t, rdb, "cluster", "addslotsrange", "0", "16383")
 			becomes(t, rdb, "CROSSSLOT", "mget", "a", "b")
 			return rdb
 		}},
 		"scripts forbidden": {"ERR unknown command", final, nil, nil, func(t *testing.T) *redis.Client {
 			t.Helper()
-			return redistest.Start(t, redistest.Redis, "--rename-command", "EVALSHA", "").Client(t, once)
+			return redistest.Start(t, kind, "--rename-command", "EVALSHA", "").Client(t, once)
 		}},
-	}
-}
-
-// DESIGN section 11: NOPERM retried until the deadline, or swallowed.
-func TestServersSay(t *testing.T) {
-	t.Parallel()
-	for name, s := range sayings() {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			var log logged
-			attempts := 0
-			rdb := s.client(t)
-			client := New(rdb, WithLogger(log.logger()), WithHooks(Hooks{
-				Refused: func(_ context.Context, e Event) { attempts = e.Attempts },
-			}))
-			t.Cleanup(client.Close)
-			keys := s.keys
-			if keys == nil {
-				keys = []string{"k"}
-			}
-			_, err := client.Obtain(t.Context(), keys, time.Minute, &Options{
-				Token: marked, RetryStrategy: LimitRetry(LinearBackoff(time.Millisecond), 2),
-			})
-			wantSaid(t, err, s, keys[0])
-			if want := map[outcome]int{final: 1, passing: 3}[s.class]; attempts != want {
-				t.Errorf("asked %d times, want %d", attempts, want)
-			}
-			log.wantNone(t, marked)
-		})
 	}
 }
 
@@ -330,7 +310,7 @@ func TestTooManyClients(t *testing.T) {
 // A server that is full refuses new locks; those that are held can be refreshed and released.
 func TestOutOfMemoryReleases(t *testing.T) {
 	t.Parallel()
-	rdb := configured()(t)
+	rdb := configured(redistest.Redis)(t)
 	client := New(rdb)
 	write, err := client.Obtain(t.Context(), []string{"a", "b"}, time.Minute, nil)
 	if err != nil {
