@@ -13,12 +13,25 @@ import (
 // DESIGN section 11: panic at start under GODEBUG=fips140=only (SHA-1 in package init).
 func TestFIPSOnly(t *testing.T) {
 	t.Parallel()
+	redistest.Need(t, "redis-server")
 	program := must[string](t)(os.Executable())
 	cmd := exec.CommandContext(t.Context(), program, "-test.run=^TestFIPSCycle$", "-test.v")
 	cmd.Env = append(os.Environ(), "GODEBUG=fips140=only")
 	out, err := cmd.CombinedOutput()
 	if err != nil || !strings.Contains(string(out), "--- PASS: TestFIPSCycle") {
 		t.Errorf("under fips140=only: %v\n%s", err, out)
+	}
+}
+
+// Without a server TestFIPSOnly is skipped: its child is, and that is not what it looks for.
+func TestFIPSOnlyWithoutServer(t *testing.T) {
+	t.Parallel()
+	program := must[string](t)(os.Executable())
+	cmd := exec.CommandContext(t.Context(), program, "-test.run=^TestFIPSOnly$", "-test.v")
+	cmd.Env = append(os.Environ(), "PATH=", "CI=")
+	out, err := cmd.CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "--- SKIP: TestFIPSOnly") {
+		t.Errorf("without a server: %v\n%s", err, out)
 	}
 }
 
