@@ -71,6 +71,22 @@ test: ## fetch what is missing, then go vet and go test -race for every module
 		exit $$status; \
 	} | go run .ci/report.go
 
+# They stand in front of the PATH, where internal/redistest finds them. Its own tests run as well: what it
+# does to a server, it does to these. What runs on miniredis alone is left out.
+NEWEST     := $(CURDIR)/.bin/newest
+NEWEST_RUN ?= .
+
+.PHONY: test-newest
+test-newest: ## the root package's tests on the newest Redis and Valkey, or NEWEST_RUN of them
+	@.ci/install newest
+	@[[ -x $(NEWEST)/redis-server ]] || exit 0; \
+	export PATH=$(NEWEST):$$PATH; \
+	redis-server --version; \
+	valkey-server --version; \
+	race=$$([[ $$(go env CGO_ENABLED) != 1 ]] || echo -race); \
+	go test -json -count=1 -parallel $(PARALLEL) $$race $(TESTFLAGS) -run '$(NEWEST_RUN)' -skip '/miniredis' \
+		. ./internal/redistest 2>&1 | go run .ci/report.go
+
 lint: lint-format lint-go lint-lua lint-mod lint-text lint-vuln ## every check that runs no test
 
 lint-format: $(GOLANGCI_LINT) ## gofumpt and goimports
