@@ -10,8 +10,8 @@ import (
 	"github.com/seed-14de3678/redislock/internal/redistest"
 )
 
-// servers are the kinds of real servers.
-var servers = []redistest.Kind{redistest.Redis, redistest.Valkey}
+// realServers are the kinds of real servers.
+var realServers = []redistest.Kind{redistest.Redis, redistest.Valkey}
 
 // What servers answer, word for word, and what is shown of it.
 func TestErrorsInScripts(t *testing.T) {
@@ -64,7 +64,7 @@ func TestErrorsInScriptsOfServers(t *testing.T) {
 		"return unpack({}, 1, 9999999)":                                    "ERR too many results to unpack",
 		"this is no script":                                                "ERR Error compiling script (new function): '=' expected near 'is'",
 	}
-	for _, kind := range servers {
+	for _, kind := range realServers {
 		t.Run(string(kind), func(t *testing.T) {
 			t.Parallel()
 			rdb := redistest.Shared(t, kind).Client(t)
@@ -84,7 +84,7 @@ func TestErrorsInScriptsOfServers(t *testing.T) {
 // DESIGN section 11: NOPERM retried until the deadline, or swallowed.
 func TestServersSay(t *testing.T) {
 	t.Parallel()
-	for _, kind := range servers {
+	for _, kind := range realServers {
 		for name, s := range sayings(kind) {
 			t.Run(string(kind)+"/"+name, func(t *testing.T) {
 				t.Parallel()
