@@ -13,12 +13,21 @@ import (
 // attempt asks all nodes once. If that is not enough for a lock everything is released.
 func (o *obtaining) attempt(ctx context.Context) (*Lock, *refusal) {
 	c, w := o.quorum, &o.want
-	c.debts.settle(ctx, w.opt.Token)
 	l := &Lock{quorum: c, want: *w, holds: make([]hold, len(c.nodes))}
 	passes := make([]ticket, len(c.nodes))
-	r := c.newRound(w)
-	l.first = r
-	r.ask = func(i int) answer { return c.nodes[i].obtain(r.ctx, passes[i], w) }
+	r := c.newRound(w, l)
+	began := time.Now()
+	r.ask = func(i int) answer {
+		n, pass := c.nodes[i], passes[i]
+		if pass.owed != nil {
+			settled := pass.owed.settle(r.ctx)
+			late := time.Since(began) > w.patience/2 // it is not to be suspected because it was asked late
+			if !settled || late || r.isOver() && l.ended() {
+				return n.skip(pass, errBehind, w)
+			}
+		}
+		return n.obtain(r.ctx, pass, w)
+	}
 	r.late = func(i int, a answer) { _ = l.joined(r.ctx, i, a) }
 	admit(c, r, passes, w)
 
@@ -43,7 +52,7 @@ func (o *obtaining) attempt(ctx context.Context) (*Lock, *refusal) {
 	if failed == nil {
 		return l, nil
 	}
-	l.discard(ctx)
+	l.discard(ctx, r)
 	return nil, failed
 }
 
@@ -52,6 +61,7 @@ func (o *obtaining) attempt(ctx context.Context) (*Lock, *refusal) {
 func admit(c *Client, r *round, passes []ticket, w *want) {
 	for i, n := range c.nodes {
 		passes[i] = n.admit(w)
+		passes[i].owed = c.debts.owed(i, w)
 		if passes[i].busy == nil {
 			r.enter(i, passes[i].well)
 		}

@@ -32,7 +32,7 @@ func TestCancel(t *testing.T) {
 	t.Run("when a majority has just granted it", func(t *testing.T) {
 		t.Parallel()
 		w := newWorld(t, 1)
-		_, err := w.client.Obtain(lateEnd{t.Context(), w}, []string{"k"}, long, nil)
+		_, err := w.client.Obtain(lateEnd{bounded(t), w}, []string{"k"}, long, nil)
 		wantOnly(t, err, redislock.ErrNotObtained)
 		if !errors.Is(err, context.Canceled) {
 			t.Errorf("got error %v, want %v", err, context.Canceled)
@@ -44,7 +44,7 @@ func TestCancel(t *testing.T) {
 		t.Parallel()
 		w := relayedBy(t, 5, resigned, quorum.WithNodeTimeout(long))
 		w.warmUp(t)
-		ctx, cancel := context.WithCancelCause(t.Context())
+		ctx, cancel := context.WithCancelCause(bounded(t))
 		defer cancel(nil)
 		var held atomic.Int64
 		for _, i := range []int{2, 3, 4} {
@@ -52,7 +52,7 @@ func TestCancel(t *testing.T) {
 		}
 		w.hold(2, 3, 4)
 		go func() {
-			for w.count("obtained", 0) < 2 || w.count("obtained", 1) < 2 || held.Load() < 3 {
+			for ctx.Err() == nil && (w.count("obtained", 0) < 2 || w.count("obtained", 1) < 2 || held.Load() < 3) {
 				time.Sleep(time.Millisecond)
 			}
 			cancel(why)
@@ -76,7 +76,7 @@ func TestCancel(t *testing.T) {
 		t.Parallel()
 		w := newWorld(t, 3)
 		w.block(t, "k", long, 0, 1)
-		ctx, cancel := context.WithCancelCause(t.Context())
+		ctx, cancel := context.WithCancelCause(bounded(t))
 		_, err := w.client.Obtain(ctx, []string{"k"}, long, &redislock.Options{RetryStrategy: func() backoff.BackOff {
 			return wait(func() time.Duration {
 				time.AfterFunc(10*time.Millisecond, func() { cancel(why) }) // it is about to wait
@@ -93,7 +93,7 @@ func TestCancel(t *testing.T) {
 	t.Run("before", func(t *testing.T) {
 		t.Parallel()
 		w := newWorld(t, 3)
-		ctx, cancel := context.WithCancelCause(t.Context())
+		ctx, cancel := context.WithCancelCause(bounded(t))
 		cancel(why)
 		_, err := w.client.Obtain(ctx, []string{"k"}, long, nil)
 		wantOnly(t, err, redislock.ErrNotObtained)
@@ -109,10 +109,10 @@ func TestCancel(t *testing.T) {
 		t.Parallel()
 		w := relayedWorld(t, 3, quorum.WithNodeTimeout(long))
 		w.warmUp(t)
-		lock := must[*quorum.Lock](t)(w.client.Obtain(t.Context(), []string{"warm"}, long, fenced))
-		noError(t, lock.Release(t.Context()))
+		lock := must[*quorum.Lock](t)(w.client.Obtain(bounded(t), []string{"warm"}, long, fenced))
+		noError(t, lock.Release(bounded(t)))
 		w.wantHolders(t, "warm", 0)
-		ctx, cancel := context.WithCancelCause(t.Context())
+		ctx, cancel := context.WithCancelCause(bounded(t))
 		defer cancel(nil)
 		for _, i := range []int{0, 1, 2} {
 			var asked atomic.Int64
@@ -134,7 +134,7 @@ func TestCancel(t *testing.T) {
 		w := relayedWorld(t, 3, quorum.WithNodeTimeout(long))
 		w.warmUp(t)
 		w.hold(2)
-		ctx, cancel := context.WithCancel(t.Context())
+		ctx, cancel := context.WithCancel(bounded(t))
 		lock := must[*quorum.Lock](t)(w.client.Obtain(ctx, []string{"k"}, long, nil))
 		cancel()
 		w.release(2)

@@ -47,7 +47,7 @@ type Client struct {
 type Option func(*Client)
 
 // WithNodeTimeout sets how long the others wait for a node, but no longer than the ttl. One that does
-// not answer in time is not waited for again before it has answered. A time-out that is not positive
+// not answer in time is not waited for again before it has answered something as quickly. A time-out that is not positive
 // counts as the default. Default: a quarter of the ttl, at most a second; twice that with
 // [redislock.Options].Replicas, which the node waits for in turn.
 func WithNodeTimeout(d time.Duration) Option { return func(c *Client) { c.timeout = max(d, 0) } }

@@ -27,7 +27,7 @@ func TestSplitVotes(t *testing.T) {
 		all.Go(func() {
 			<-start
 			for range 5 {
-				lock, err := client.Obtain(t.Context(), []string{"k"}, long, &redislock.Options{
+				lock, err := client.Obtain(bounded(t), []string{"k"}, long, &redislock.Options{
 					RetryStrategy: redislock.LinearBackoff(5 * time.Millisecond),
 				})
 				if err != nil {
@@ -36,14 +36,14 @@ func TestSplitVotes(t *testing.T) {
 				}
 				most.Store(max(most.Load(), held.Add(1)))
 				held.Add(-1)
-				if err := lock.Release(t.Context()); err != nil {
+				if err := lock.Release(bounded(t)); err != nil {
 					t.Error(err)
 				}
 			}
 		})
 	}
 	close(start)
-	all.Wait()
+	waitAll(t, &all)
 	if got := most.Load(); got != 1 {
 		t.Errorf("got %d holders at a time", got)
 	}
@@ -56,12 +56,12 @@ func TestRetry(t *testing.T) {
 		w := newWorld(t, 5)
 		others := w.block(t, "k", long, 0, 1, 2)
 		waits := 0
-		lock := must[*quorum.Lock](t)(w.client.Obtain(t.Context(), []string{"k", "l"}, long, &redislock.Options{
+		lock := must[*quorum.Lock](t)(w.client.Obtain(bounded(t), []string{"k", "l"}, long, &redislock.Options{
 			RetryStrategy: func() backoff.BackOff {
 				return wait(func() time.Duration {
 					w.wantHolders(t, "l", 0)
 					if waits++; waits == 3 {
-						noError(t, others[1].Release(t.Context()))
+						noError(t, others[1].Release(bounded(t)))
 					}
 					return time.Millisecond
 				})
@@ -70,7 +70,7 @@ func TestRetry(t *testing.T) {
 		if waits != 3 {
 			t.Errorf("got %d waits, want 3", waits)
 		}
-		noError(t, lock.Release(t.Context()))
+		noError(t, lock.Release(bounded(t)))
 	})
 
 	t.Run("each wait is another", func(t *testing.T) {
@@ -78,7 +78,7 @@ func TestRetry(t *testing.T) {
 			w.block(t, "k", long, 0, 1)
 			const every = 100 * time.Millisecond
 			began, before, early := time.Now(), time.Time{}, false
-			_, err := w.client.Obtain(t.Context(), []string{"k"}, long, &redislock.Options{
+			_, err := w.client.Obtain(bounded(t), []string{"k"}, long, &redislock.Options{
 				RetryStrategy: func() backoff.BackOff {
 					return wait(func() time.Duration {
 						at := time.Now()
@@ -103,13 +103,13 @@ func TestRetry(t *testing.T) {
 			w.block(t, "k", long, 0, 1)
 			w.block(t, "k", 300*time.Millisecond, 2)
 			began := time.Now()
-			lock := must[*quorum.Lock](t)(w.client.Obtain(t.Context(), []string{"k"}, long, &redislock.Options{
+			lock := must[*quorum.Lock](t)(w.client.Obtain(bounded(t), []string{"k"}, long, &redislock.Options{
 				RetryStrategy: redislock.LinearBackoff(100 * long),
 			}))
 			if took := time.Since(began); took < 300*time.Millisecond || took > time.Second {
 				t.Errorf("it took %v with a lease of 300 ms in the way", took)
 			}
-			noError(t, lock.Release(t.Context()))
+			noError(t, lock.Release(bounded(t)))
 		})
 	})
 
@@ -119,7 +119,7 @@ func TestRetry(t *testing.T) {
 		w.block(t, "k", long, 0, 1)
 		opt := &redislock.Options{RetryStrategy: redislock.LimitRetry(redislock.LinearBackoff(time.Millisecond), 2)}
 		for i := range 2 {
-			_, err := w.client.Obtain(t.Context(), []string{"k"}, long, opt)
+			_, err := w.client.Obtain(bounded(t), []string{"k"}, long, opt)
 			wantOnly(t, err, redislock.ErrNotObtained)
 			if got, want := w.count("refused", 0), 3*(i+1); got != want {
 				t.Errorf("node 0 has refused %d times, want %d", got, want)
@@ -132,7 +132,7 @@ func TestRetry(t *testing.T) {
 			w.block(t, "k", long, 0, 1)
 			for _, every := range []time.Duration{time.Millisecond, long} {
 				began := time.Now()
-				ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+				ctx, cancel := context.WithTimeout(bounded(t), 100*time.Millisecond)
 				_, err := w.client.Obtain(ctx, []string{"k"}, long, &redislock.Options{RetryStrategy: redislock.LinearBackoff(every)})
 				cancel()
 				if !errors.Is(err, redislock.ErrNotObtained) && !errors.Is(err, redislock.ErrUnknownOutcome) || !errors.Is(err, context.DeadlineExceeded) {

@@ -38,15 +38,28 @@
 // When a majority has become impossible everything is released, everywhere, also where the answer
 // never came: there its [redislock.Client] clears up again and again.
 //
+// Obtain, Refresh and Release return as soon as a majority that answers has decided, whatever the others
+// do. These get their requests all the same, and what they do with them is seen to in the background.
+// So after a Release, or an Obtain without success, a slow node may hold the keys for another
+// moment: until its grant has arrived here, and its release there. It refuses them to whoever asks
+// meanwhile. That decides nothing as long as the others are a majority. If one of them is missing, too, the
+// slow node would be needed, and an Obtain may be refused although the lock is free: by chance, as when
+// votes are split, and the next attempt of its RetryStrategy may have it. Within one Client the next
+// Obtain of the same keys (of the same first write key, or of the same Token) waits for this at the slow
+// node, and there only, for up to half of the node time-out.
+//
 // A lock is held as long as a majority of its leases runs, each counted from before its request was
 // sent: [Lock.Deadline] is that of the node that would be the last to leave a majority. With the
 // watchdog each node renews its own, and nodes that never had the lock, or have lost it, are asked
 // for it every third of the ttl, while the others are a majority. When no majority is left the lock
 // is lost for good, and what is left of it is released.
 //
-// A node that has not answered in time is suspected: what does not need it does not wait for it, and
-// a single request tries whether it is back. So a minority that is down, hangs or is slow costs the
-// node time-out once. While too few are not suspected all of them are waited for.
+// A node that has not answered in time is suspected: it is not needed to decide, as long as the others can
+// be enough, and a single request tries whether it is back. It is, for those who have as much time as
+// that request took: a node that is too slow for the node time-out of a short lease is still one for
+// longer leases. So a minority that is down, hangs or is slow costs the node time-out once, when it is
+// needed, and otherwise nothing. One that is far, but answers in time, is waited for only if the others
+// do not decide. While too few are not suspected all of them are waited for.
 //
 // # What is promised
 //

@@ -25,5 +25,9 @@ func TestLostBeforeReleased(t *testing.T) {
 			t.Errorf("got cause %v", cause)
 		}
 	}
-	<-closed
+	select {
+	case <-closed:
+	case <-time.After(20 * time.Second):
+		t.Error("the channel of the loss is open")
+	}
 }

@@ -57,7 +57,7 @@ func TestHammer(t *testing.T) {
 	}
 	defer func() {
 		close(stop)
-		all.Wait()
+		waitAll(t, &all)
 		w.wantHolders(t, "k", 0)
 		disjoint(t, windows)
 	}()

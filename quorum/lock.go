@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/seed-14de3678/redislock"
@@ -15,18 +16,16 @@ type Lock struct {
 	quorum *Client
 	any    *redislock.Lock // one that was granted at first: it knows the set
 	number int64           // its fencing number; 0 without
-	first  *round          // that of the Obtain, in which nodes may still be under way
 
 	mu       sync.Mutex
 	want     want // its ttl is that of the last Refresh
 	state    state
-	holds    []hold        // by node
-	deadline time.Time     // of a lock that is not held any more
-	watched  bool          // every node tells when it loses the lock
-	timer    *time.Timer   // of the next win-back; nil before the first
-	armed    bool          // it runs
-	fetches  int           // nodes that are asked for the lock, after the Obtain
-	still    chan struct{} // closed when there are none any more; nil if there are none
+	gone     atomic.Bool // it is not held any more, or never was; written under mu
+	holds    []hold      // by node
+	deadline time.Time   // of a lock that is not held any more
+	watched  bool        // every node tells when it loses the lock
+	timer    *time.Timer // of the next win-back; nil before the first
+	armed    bool        // it runs
 	lost     chan struct{}
 	told     circle.Circle // the contexts
 }
@@ -126,6 +125,7 @@ func (l *Lock) adoptLocked(r *round) {
 	}
 	if r.yes < r.need {
 		l.state = released
+		l.gone.Store(true)
 		return
 	}
 	if l.want.opt.Watchdog {

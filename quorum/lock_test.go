@@ -13,7 +13,7 @@ import (
 // obtain takes the write lock of "k" at all nodes.
 func (w *world) obtain(t *testing.T, ttl time.Duration, opt *redislock.Options) *quorum.Lock {
 	t.Helper()
-	lock := must[*quorum.Lock](t)(w.client.Obtain(t.Context(), []string{"k"}, ttl, opt))
+	lock := must[*quorum.Lock](t)(w.client.Obtain(bounded(t), []string{"k"}, ttl, opt))
 	wantNodes(t, lock, len(w.nodes))
 	return lock
 }
@@ -29,22 +29,23 @@ func (w *world) steal(t *testing.T, at ...int) {
 func TestTTL(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, 5)
-	lock := w.obtain(t, long, nil)
-	for i, ttl := range []time.Duration{5 * long, 4 * long, 3 * long, 2 * long, long} {
-		noError(t, w.rdbs[i].PExpire(t.Context(), "k", ttl).Err())
+	lock := w.obtain(t, time.Hour, nil)
+	const part = time.Hour / 5
+	for i := range w.nodes { // less than the nodes are known to have
+		noError(t, w.rdbs[i].PExpire(t.Context(), "k", time.Duration(5-i)*part).Err())
 	}
-	if got := must[time.Duration](t)(lock.TTL(t.Context())); got <= 2*long || got > 3*long {
+	if got := must[time.Duration](t)(lock.TTL(bounded(t))); got <= 2*part || got > 3*part {
 		t.Errorf("got ttl %v, want the third of five", got)
 	}
 	w.steal(t, 0, 1)
-	if got := must[time.Duration](t)(lock.TTL(t.Context())); got <= 0 || got > long {
+	if got := must[time.Duration](t)(lock.TTL(bounded(t))); got <= 0 || got > part {
 		t.Errorf("got ttl %v, want the least of three", got)
 	}
 	w.steal(t, 2)
-	_, err := lock.TTL(t.Context())
+	_, err := lock.TTL(bounded(t))
 	wantOnly(t, err, redislock.ErrLockNotHeld)
-	wantOnly(t, lock.Release(t.Context()), redislock.ErrLockNotHeld)
-	_, err = lock.TTL(t.Context())
+	wantOnly(t, lock.Release(bounded(t)), redislock.ErrLockNotHeld)
+	_, err = lock.TTL(bounded(t))
 	wantOnly(t, err, redislock.ErrLockNotHeld)
 	w.wantHolders(t, "k", 0)
 }
@@ -56,12 +57,12 @@ func TestRefresh(t *testing.T) {
 		lock := w.obtain(t, long, nil)
 		first := lock.Deadline()
 		w.steal(t, 0, 1)
-		noError(t, lock.Refresh(t.Context(), 2*long))
+		noError(t, lock.Refresh(bounded(t), 2*long))
 		if d := lock.Deadline(); d.Before(first.Add(long - soon)) {
 			t.Errorf("got deadline %v after %v", d, first)
 		}
 		wantNodes(t, lock, 3)
-		noError(t, lock.Refresh(t.Context(), 3*long))
+		noError(t, lock.Refresh(bounded(t), 3*long))
 		wantNodes(t, lock, 5)
 		w.wantHolders(t, "k", 5)
 		for _, rdb := range w.rdbs {
@@ -69,8 +70,8 @@ func TestRefresh(t *testing.T) {
 				return must[time.Duration](t)(rdb.PTTL(t.Context(), "k").Result()) > 2*long
 			})
 		}
-		noError(t, lock.Release(t.Context()))
-		wantOnly(t, lock.Refresh(t.Context(), long), redislock.ErrLockNotHeld)
+		noError(t, lock.Release(bounded(t)))
+		wantOnly(t, lock.Refresh(bounded(t), long), redislock.ErrLockNotHeld)
 	})
 
 	t.Run("without a majority the lock is lost, and the rest released", func(t *testing.T) {
@@ -80,16 +81,16 @@ func TestRefresh(t *testing.T) {
 		held, isLost := lock.Context(t.Context()), lock.Lost()
 		deadline := lock.Deadline()
 		w.steal(t, 0, 2, 4)
-		wantOnly(t, lock.Refresh(t.Context(), long), redislock.ErrLockNotHeld)
+		wantOnly(t, lock.Refresh(bounded(t), long), redislock.ErrLockNotHeld)
 		wantLost(t, held)
-		<-isLost
-		<-lock.Lost()
+		receive(t, isLost, "the loss")
+		receive(t, lock.Lost(), "the loss, once more")
 		wantLost(t, lock.Context(t.Context()))
 		w.wantHolders(t, "k", 0)
 		if got := lock.Deadline(); got.Before(deadline.Add(-soon)) || got.After(deadline.Add(soon)) {
 			t.Errorf("got deadline %v, want the last one, %v", got, deadline)
 		}
-		wantOnly(t, lock.Release(t.Context()), redislock.ErrLockNotHeld)
+		wantOnly(t, lock.Release(bounded(t)), redislock.ErrLockNotHeld)
 	})
 
 	t.Run("a node that was taken by somebody else does not come back", func(t *testing.T) {
@@ -98,11 +99,11 @@ func TestRefresh(t *testing.T) {
 		lock := w.obtain(t, long, nil)
 		w.steal(t, 1)
 		other := w.block(t, "k", long, 1)
-		noError(t, lock.Refresh(t.Context(), long))
-		noError(t, lock.Refresh(t.Context(), long))
+		noError(t, lock.Refresh(bounded(t), long))
+		noError(t, lock.Refresh(bounded(t), long))
 		wantNodes(t, lock, 2)
-		noError(t, other[0].Refresh(t.Context(), long))
-		noError(t, lock.Release(t.Context()))
+		noError(t, other[0].Refresh(bounded(t), long))
+		noError(t, lock.Release(bounded(t)))
 		w.wantHolders(t, "k", 1)
 	})
 
@@ -110,14 +111,14 @@ func TestRefresh(t *testing.T) {
 		t.Parallel()
 		w := relayedWorld(t, 5)
 		lock := w.obtain(t, long, nil)
-		noError(t, lock.Refresh(t.Context(), long)) // the scripts are where they are needed
+		noError(t, lock.Refresh(bounded(t), long)) // the scripts are where they are needed
 		first := lock.Deadline()
-		ctx, cancel := context.WithCancel(t.Context())
+		ctx, cancel := context.WithCancel(bounded(t))
 		defer cancel()
 		w.hold(0, 1, 2)
 		before := w.count("refreshed", 3) + w.count("refreshed", 4)
 		go func() {
-			for w.count("refreshed", 3)+w.count("refreshed", 4) < before+2 {
+			for ctx.Err() == nil && w.count("refreshed", 3)+w.count("refreshed", 4) < before+2 {
 				time.Sleep(time.Millisecond)
 			}
 			cancel()
@@ -132,7 +133,7 @@ func TestRefresh(t *testing.T) {
 		}
 		w.release(0, 1, 2)
 		eventually(t, "a majority does", func() bool { return lock.Deadline().After(first.Add(long)) })
-		noError(t, lock.Release(t.Context()))
+		noError(t, lock.Release(bounded(t)))
 		w.wantHolders(t, "k", 0)
 	})
 
@@ -140,13 +141,13 @@ func TestRefresh(t *testing.T) {
 		t.Parallel()
 		w := newWorld(t, 3)
 		lock := w.obtain(t, long, nil)
-		ctx, cancel := context.WithCancelCause(t.Context())
+		ctx, cancel := context.WithCancelCause(bounded(t))
 		why := errors.New("gone home")
 		cancel(why)
 		if err := lock.Refresh(ctx, long); !errors.Is(err, why) {
 			t.Errorf("got error %v, want %v", err, why)
 		}
-		noError(t, lock.Release(t.Context()))
+		noError(t, lock.Release(bounded(t)))
 	})
 }
 
@@ -171,13 +172,13 @@ func TestRelease(t *testing.T) {
 			t.Error("it is told to be lost")
 		default:
 		}
-		wantOnly(t, lock.Release(t.Context()), redislock.ErrLockNotHeld)
+		wantOnly(t, lock.Release(bounded(t)), redislock.ErrLockNotHeld)
 	})
 
 	t.Run("of nil", func(t *testing.T) {
 		t.Parallel()
 		var lock *quorum.Lock
-		wantOnly(t, lock.Release(t.Context()), redislock.ErrLockNotHeld)
+		wantOnly(t, lock.Release(bounded(t)), redislock.ErrLockNotHeld)
 	})
 
 	t.Run("a majority was ours, or not", func(t *testing.T) {
@@ -185,12 +186,12 @@ func TestRelease(t *testing.T) {
 		w := newWorld(t, 5)
 		lock := w.obtain(t, long, nil)
 		w.steal(t, 1, 3)
-		noError(t, lock.Release(t.Context()))
+		noError(t, lock.Release(bounded(t)))
 		w.wantHolders(t, "k", 0)
 
 		lock = w.obtain(t, long, nil)
 		w.steal(t, 0, 1, 2)
-		wantOnly(t, lock.Release(t.Context()), redislock.ErrLockNotHeld)
+		wantOnly(t, lock.Release(bounded(t)), redislock.ErrLockNotHeld)
 		w.wantHolders(t, "k", 0)
 	})
 
@@ -200,9 +201,9 @@ func TestRelease(t *testing.T) {
 		lock := w.obtain(t, long, nil)
 		w.steal(t, 0, 1, 2)
 		other := w.obtain(t, long, nil)
-		wantOnly(t, lock.Release(t.Context()), redislock.ErrLockNotHeld)
+		wantOnly(t, lock.Release(bounded(t)), redislock.ErrLockNotHeld)
 		w.wantHolders(t, "k", 3)
-		noError(t, other.Release(t.Context()))
+		noError(t, other.Release(bounded(t)))
 	})
 }
 
@@ -220,17 +221,17 @@ func TestLoss(t *testing.T) {
 			if got := w.holders(t, "k"); got != 5 {
 				t.Errorf("got %d holders, want 5", got)
 			}
-			noError(t, lock.Release(t.Context()))
+			noError(t, lock.Release(bounded(t)))
 		})
 	})
 
 	t.Run("without a watchdog it ends by its deadline", func(t *testing.T) {
 		bubble(t, 5, func(t *testing.T, w *world) {
-			lock := must[*quorum.Lock](t)(w.client.Obtain(t.Context(), []string{"k"}, ttl, nil))
+			lock := must[*quorum.Lock](t)(w.client.Obtain(bounded(t), []string{"k"}, ttl, nil))
 			wantLost(t, lock.Context(t.Context()))
-			<-lock.Lost()
-			wantOnly(t, lock.Refresh(t.Context(), ttl), redislock.ErrLockNotHeld)
-			wantOnly(t, lock.Release(t.Context()), redislock.ErrLockNotHeld)
+			receive(t, lock.Lost(), "the loss")
+			wantOnly(t, lock.Refresh(bounded(t), ttl), redislock.ErrLockNotHeld)
+			wantOnly(t, lock.Release(bounded(t)), redislock.ErrLockNotHeld)
 			w.wantHolders(t, "k", 0)
 		})
 	})
@@ -252,13 +253,13 @@ func TestLoss(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := lock.Context(ctx)
 		cancel()
-		<-ended.Done()
+		receive(t, ended.Done(), "the end of the context that was cancelled")
 		held := lock.Context(t.Context())
 		if held.Err() != nil {
 			t.Error("one context has ended another")
 		}
-		noError(t, lock.Release(t.Context()))
-		<-held.Done()
+		noError(t, lock.Release(bounded(t)))
+		receive(t, held.Done(), "the end of the context of a lock that was released")
 	})
 }
 
@@ -269,7 +270,7 @@ func TestWith(t *testing.T) {
 func with(t *testing.T, w *world) {
 	t.Helper()
 	mine := errors.New("mine")
-	err := w.client.With(t.Context(), []string{"k"}, long, nil, func(ctx context.Context) error {
+	err := w.client.With(bounded(t), []string{"k"}, long, nil, func(ctx context.Context) error {
 		w.wantHolders(t, "k", 3)
 		_, err := w.client.Obtain(ctx, []string{"k"}, long, nil)
 		wantOnly(t, err, redislock.ErrNotObtained)
@@ -280,7 +281,7 @@ func with(t *testing.T, w *world) {
 	}
 	w.wantHolders(t, "k", 0)
 
-	err = w.client.With(t.Context(), []string{"k"}, brisk, nil, func(ctx context.Context) error {
+	err = w.client.With(bounded(t), []string{"k"}, brisk, nil, func(ctx context.Context) error {
 		w.wantHolders(t, "k", 3)
 		w.steal(t, 0, 1, 2)
 		wantLost(t, ctx)
@@ -291,7 +292,7 @@ func with(t *testing.T, w *world) {
 	}
 
 	w.block(t, "k", long, 0, 1)
-	err = w.client.With(t.Context(), []string{"k"}, long, nil, func(context.Context) error {
+	err = w.client.With(bounded(t), []string{"k"}, long, nil, func(context.Context) error {
 		t.Error("it was run")
 		return nil
 	})
@@ -299,7 +300,7 @@ func with(t *testing.T, w *world) {
 
 	func() {
 		defer func() { _ = recover() }()
-		_ = w.client.With(t.Context(), []string{"l"}, long, nil, func(context.Context) error { panic("oops") })
+		_ = w.client.With(bounded(t), []string{"l"}, long, nil, func(context.Context) error { panic("oops") })
 	}()
 	w.wantHolders(t, "l", 0)
 }

@@ -33,13 +33,13 @@ func TestMovingSlotEverywhere(t *testing.T) {
 					w.add(t, minis[len(minis)-1])
 				}
 				client := must[*quorum.Client](t)(quorum.New(w.nodes))
-				t.Cleanup(client.Close)
-				lock := must[*quorum.Lock](t)(client.Obtain(t.Context(), []string{"{k}a", "{k}b"}, long, nil))
+				closeAtEnd(t, client.Close)
+				lock := must[*quorum.Lock](t)(client.Obtain(bounded(t), []string{"{k}a", "{k}b"}, long, nil))
 				time.Sleep(time.Second)
 				for _, mini := range minis {
 					mini.Miniredis().SetError("TRYAGAIN Multiple keys request during rehashing of slot")
 				}
-				err := do(t.Context(), client, lock)
+				err := do(bounded(t), client, lock)
 				for _, mini := range minis {
 					mini.Miniredis().SetError("")
 				}

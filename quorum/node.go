@@ -15,7 +15,9 @@ var (
 	// errSilent says why a request is given up: the node had its time.
 	errSilent = errors.New("no answer within the node time-out")
 	// errSuspect says why a node was not asked.
-	errSuspect = errors.New("not asked: it did not answer before, and has not done so since")
+	errSuspect = errors.New("not asked: it has not answered in time before, and not shown since that it can")
+	// errBehind says the same of a node that has yet to answer what concerns an earlier lock.
+	errBehind = errors.New("not asked: it has not answered yet in time what was asked before for the same token or key")
 	// errTooLate says why a grant is given back.
 	errTooLate = errors.New("the lock was over when the node granted it")
 )
@@ -23,13 +25,16 @@ var (
 // A node is one of the servers, and what is known of its health.
 //
 // One that is suspected is not waited for while the others suffice, and there is one request at
-// a time that tries whether it is back, so that nothing piles up at a server that hangs.
+// a time that tries whether it is back, so that nothing piles up at a server that hangs. Whether a node
+// is quick enough depends on who asks: one that is too slow for the node time-out of a short lease may
+// be good enough for a long one.
 type node struct {
 	quorum *Client
 	client *redislock.Client
 
 	mu     sync.Mutex
 	health health
+	takes  time.Duration // so long the last request took that tried it; 0: none has
 	busy   chan struct{} // closed when the request that tries a suspected node has ended; nil: there is none
 }
 
@@ -42,17 +47,20 @@ const (
 )
 
 // suspected reports whether a node is not to be waited for.
-func (n *node) suspected() bool {
+func (n *node) suspected(w *want) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return n.health != well
+	return n.suspectedLocked(w)
 }
+
+func (n *node) suspectedLocked(w *want) bool { return n.health != well || n.takes > w.inTime() }
 
 // A ticket says in which way a node may be asked for a lock.
 type ticket struct {
 	well  bool          // it is worth waiting for
 	trial bool          // this request tries it
 	busy  chan struct{} // not nil: another request tries it, until then it is not to be asked
+	owed  owed          // and not before this is over
 }
 
 // admit lets a request for a lock in, or has it wait for the one that tries the node.
@@ -60,7 +68,7 @@ func (n *node) admit(w *want) ticket {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	switch {
-	case n.health == well:
+	case !n.suspectedLocked(w):
 		return ticket{well: true}
 	case n.busy == nil && n.health == down:
 		n.busy = make(chan struct{})
@@ -73,14 +81,8 @@ func (n *node) admit(w *want) ticket {
 
 // obtain asks for a lock. An Obtain asks once: whether it would do so again says if there is hope.
 func (n *node) obtain(ctx context.Context, pass ticket, w *want) answer {
-	if pass.busy != nil {
-		select {
-		case <-pass.busy:
-		case <-ctx.Done():
-		}
-		if n.suspected() {
-			return answer{kind: failed, err: errSuspect, again: true}
-		}
+	if pass.busy != nil && !n.cleared(ctx, pass.busy, w) {
+		return answer{kind: failed, err: errSuspect, again: true}
 	}
 	again := false
 	opt := w.opt
@@ -92,6 +94,35 @@ func (n *node) obtain(ctx context.Context, pass ticket, w *want) answer {
 	a := answerOf(err)
 	a.lock, a.again = lock, again || a.kind == no || a.kind == unknown || errors.Is(err, errSilent)
 	n.learn(a, pass.trial, w)
+	return a
+}
+
+// cleared waits for the request that tries the node, and for a second one that follows it, and reports
+// whether the node is quick enough.
+func (n *node) cleared(ctx context.Context, busy chan struct{}, w *want) bool {
+	for range 2 {
+		select {
+		case <-busy:
+		case <-ctx.Done():
+			return false
+		}
+		n.mu.Lock()
+		trusted, next := !n.suspectedLocked(w), n.busy
+		n.mu.Unlock()
+		if trusted || next == nil {
+			return trusted
+		}
+		busy = next
+	}
+	return false
+}
+
+// skip gives back the ticket of a request that is not sent.
+func (n *node) skip(pass ticket, why error, w *want) answer {
+	a := answer{kind: failed, err: why, again: true}
+	if pass.trial {
+		n.learn(a, true, w)
+	}
 	return a
 }
 
@@ -107,7 +138,7 @@ func (n *node) learn(a answer, trial bool, w *want) {
 		n.busy = nil
 	}
 	switch {
-	case a.kind == unknown:
+	case a.kind == unknown, a.kind == no && errors.Is(a.err, errSilent): // what was granted in vain was late, too
 		n.health = silent
 		if n.busy == nil {
 			n.probeLocked(w)
@@ -121,35 +152,33 @@ func (n *node) learn(a answer, trial bool, w *want) {
 	}
 }
 
-// probeLocked asks a silent node something that changes nothing, and waits as long as its client
-// does. If the answer takes longer than the longest node time-out, which it does if the node was
-// stopped, it asks once more; a node that is always that slow stays suspected. One that was too slow
-// for a short lease is good enough for others.
+// probeLocked asks a node something that changes nothing, and waits as long as its client does. Only an
+// answer within the time that was missed has it trusted again by those who have no more time. One that
+// took longer may be that of a node which was stopped, so then it asks once more.
 func (n *node) probeLocked(w *want) {
-	key, patience := w.key(), max(w.patience, n.quorum.patience(mostTTL, 0))
+	key, inTime := w.key(), w.inTime()
 	busy := make(chan struct{})
 	n.busy = busy
 	n.quorum.spawn(func() {
-		var state health
-		for range 2 {
+		for again := true; busy != nil; again = false {
 			began := time.Now()
 			_, err := n.client.Attach([]string{key}, "probe").TTL(n.quorum.ctx)
+			took := time.Since(began)
+			n.mu.Lock()
 			switch answerOf(err).kind {
 			case failed:
-				state = down
+				n.health = down
 			case unknown:
-				state = silent
+				n.health = silent
 			default:
-				state = well
+				n.health, n.takes = well, took
 			}
-			if state != well || time.Since(began) <= patience {
-				break
+			close(busy) // now those who have more time go on
+			if busy = nil; again && n.health == well && took > inTime {
+				busy = make(chan struct{})
 			}
-			state = silent
+			n.busy = busy
+			n.mu.Unlock()
 		}
-		n.mu.Lock()
-		n.health, n.busy = state, nil
-		n.mu.Unlock()
-		close(busy)
 	})
 }

@@ -24,9 +24,9 @@ import (
 //     Obtain, and a jitter is added to each wait, so that of those who have split the votes one
 //     comes first.
 //   - Token: each node has the lock under this token. An Obtain that fails releases what it was
-//     granted, also keys that the token held before. One that follows in the same Client waits until
-//     nothing is under way for the token; other Clients had better not use it before the lease is
-//     over. Default: a random one for each node.
+//     granted, also keys that the token held before. One that follows in the same Client asks each
+//     node when nothing is under way there for the token; other Clients had better not use it before
+//     the lease is over. Default: a random one for each node.
 //   - Replicas: of each node. What the node does not confirm it has not granted.
 //   - Watchdog: it also wins back nodes that did not grant the lock, or have lost it.
 //   - Fenced: see [Lock.Fence].
@@ -38,8 +38,8 @@ import (
 // could have made the majority; if neither is the case it is the errors of the nodes that could
 // not be asked. If ctx has ended it is also its cause. Bad arguments are refused before anything is
 // sent. With an error nothing stays locked: what was granted is released everywhere, also where the
-// answer never came. Obtain waits for that no longer than the node time-out, and the rest goes on
-// in the background.
+// answer never came. Obtain waits for the nodes that were the first majority to answer, no longer than
+// the node time-out, and the rest goes on in the background.
 func (c *Client) Obtain(ctx context.Context, keys []string, ttl time.Duration, opt *redislock.Options) (*Lock, error) {
 	return c.ObtainMixed(ctx, keys, nil, ttl, opt)
 }

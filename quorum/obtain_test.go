@@ -39,12 +39,12 @@ func TestMajority(t *testing.T) {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, n)
-			lock := must[*quorum.Lock](t)(w.client.Obtain(t.Context(), []string{"k"}, long, nil))
+			lock := must[*quorum.Lock](t)(w.client.Obtain(bounded(t), []string{"k"}, long, nil))
 			wantNodes(t, lock, n)
 			if got := w.holders(t, "k"); got != n {
 				t.Errorf("got %d holders, want %d", got, n)
 			}
-			noError(t, lock.Release(t.Context()))
+			noError(t, lock.Release(bounded(t)))
 			w.wantHolders(t, "k", 0)
 
 			for taken := range n + 1 {
@@ -54,11 +54,11 @@ func TestMajority(t *testing.T) {
 				}
 				key := fmt.Sprint("taken", taken)
 				w.block(t, key, long, at...)
-				lock, err := w.client.Obtain(t.Context(), []string{key, "free"}, long, nil)
+				lock, err := w.client.Obtain(bounded(t), []string{key, "free"}, long, nil)
 				if n-taken >= need {
 					noError(t, err)
 					wantNodes(t, lock, n-taken)
-					noError(t, lock.Release(t.Context()))
+					noError(t, lock.Release(bounded(t)))
 				} else {
 					wantOnly(t, err, redislock.ErrNotObtained)
 					if conflict, ok := errors.AsType[*redislock.ConflictError](err); !ok || conflict.Key != key || conflict.Metadata != "other" {
@@ -93,24 +93,24 @@ func TestModes(t *testing.T) {
 	together := []string{"read, read"}
 	for first, obtain := range modes {
 		for second, other := range modes {
-			lock := must[*quorum.Lock](t)(obtain(t.Context()))
+			lock := must[*quorum.Lock](t)(obtain(bounded(t)))
 			wantNodes(t, lock, 3)
-			got, err := other(t.Context())
+			got, err := other(bounded(t))
 			if slices.Contains(together, first+", "+second) {
 				noError(t, err)
-				noError(t, got.Release(t.Context()))
+				noError(t, got.Release(bounded(t)))
 			} else {
 				wantOnly(t, err, redislock.ErrNotObtained)
 			}
-			noError(t, lock.Release(t.Context()))
+			noError(t, lock.Release(bounded(t)))
 			w.wantHolders(t, "k", 0)
 			w.wantHolders(t, "l", 0)
 		}
 	}
 
-	lock := must[*quorum.Lock](t)(w.client.ObtainMixed(t.Context(), []string{"a", "b", "a"}, []string{"c", "b"}, long,
+	lock := must[*quorum.Lock](t)(w.client.ObtainMixed(bounded(t), []string{"a", "b", "a"}, []string{"c", "b"}, long,
 		&redislock.Options{Metadata: "who=me"}))
-	defer lock.Release(t.Context())
+	defer lock.Release(bounded(t))
 	if diff := cmp.Diff([]string{"a", "b", "c"}, lock.Keys()); diff != "" {
 		t.Errorf("keys (-want +got):\n%s", diff)
 	}
@@ -147,7 +147,7 @@ func TestArguments(t *testing.T) {
 		{name: "Intent", keys: []string{"k"}, ttl: long, opt: redislock.Options{Intent: true}, is: errors.ErrUnsupported},
 	} {
 		test.opt.RetryStrategy = redislock.LinearBackoff(time.Millisecond) // nothing to wait for
-		_, err := client.Obtain(t.Context(), test.keys, test.ttl, &test.opt)
+		_, err := client.Obtain(bounded(t), test.keys, test.ttl, &test.opt)
 		if !errors.Is(err, test.is) || errors.Is(err, redislock.ErrNotObtained) || strings.Contains(err.Error(), "nodes[") {
 			t.Errorf("%s: got error %v, want %v, once", test.name, err, test.is)
 		}
@@ -155,17 +155,17 @@ func TestArguments(t *testing.T) {
 	if n := sent.Sent.Load(); n != 0 {
 		t.Errorf("%d commands were sent", n)
 	}
-	lock := must[*quorum.Lock](t)(client.Obtain(t.Context(), []string{"k"}, long, nil))
+	lock := must[*quorum.Lock](t)(client.Obtain(bounded(t), []string{"k"}, long, nil))
 	wantNodes(t, lock, 3)
 	before := sent.Sent.Load()
 	for _, ttl := range []time.Duration{-1, 0, 366 * 24 * time.Hour} {
-		wantOnly(t, lock.Refresh(t.Context(), ttl), redislock.ErrInvalidTTL)
+		wantOnly(t, lock.Refresh(bounded(t), ttl), redislock.ErrInvalidTTL)
 	}
 	if n := sent.Sent.Load() - before; n != 0 {
 		t.Errorf("%d commands were sent", n)
 	}
-	noError(t, lock.Refresh(t.Context(), time.Hour))
-	noError(t, lock.Release(t.Context()))
+	noError(t, lock.Refresh(bounded(t), time.Hour))
+	noError(t, lock.Release(bounded(t)))
 	client.Close()
 	for _, node := range nodes {
 		node.Close()
@@ -176,20 +176,20 @@ func TestToken(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, 3)
 	opt := &redislock.Options{Token: "mine", Metadata: "m"}
-	lock := must[*quorum.Lock](t)(w.client.Obtain(t.Context(), []string{"k"}, long, opt))
+	lock := must[*quorum.Lock](t)(w.client.Obtain(bounded(t), []string{"k"}, long, opt))
 	w.wantHolders(t, "k", 3)
 	for _, rdb := range w.rdbs {
 		if got := must[string](t)(rdb.Get(t.Context(), "k").Result()); got != "mine|m" {
 			t.Errorf("got value %q", got)
 		}
 	}
-	again := must[*quorum.Lock](t)(w.client.Obtain(t.Context(), []string{"k", "l"}, long, opt))
+	again := must[*quorum.Lock](t)(w.client.Obtain(bounded(t), []string{"k", "l"}, long, opt))
 	wantNodes(t, again, 3)
-	noError(t, again.Release(t.Context()))
+	noError(t, again.Release(bounded(t)))
 	w.wantHolders(t, "k", 0)
-	wantOnly(t, lock.Release(t.Context()), redislock.ErrLockNotHeld)
+	wantOnly(t, lock.Release(bounded(t)), redislock.ErrLockNotHeld)
 
-	lock = must[*quorum.Lock](t)(w.client.Obtain(t.Context(), []string{"k"}, long, nil))
+	lock = must[*quorum.Lock](t)(w.client.Obtain(bounded(t), []string{"k"}, long, nil))
 	w.wantHolders(t, "k", 3)
 	seen := make(map[string]bool)
 	for _, rdb := range w.rdbs {
@@ -198,23 +198,23 @@ func TestToken(t *testing.T) {
 	if len(seen) != 3 {
 		t.Errorf("got %d tokens at three nodes, want one for each", len(seen))
 	}
-	noError(t, lock.Release(t.Context()))
+	noError(t, lock.Release(bounded(t)))
 }
 
 func TestClosed(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, 3)
-	lock := must[*quorum.Lock](t)(w.client.Obtain(t.Context(), []string{"k"}, long, &redislock.Options{Watchdog: true}))
+	lock := must[*quorum.Lock](t)(w.client.Obtain(bounded(t), []string{"k"}, long, &redislock.Options{Watchdog: true}))
 	w.client.Close()
 	w.client.Close()
-	_, err := w.client.Obtain(t.Context(), []string{"l"}, long, nil)
+	_, err := w.client.Obtain(bounded(t), []string{"l"}, long, nil)
 	if !errors.Is(err, redis.ErrClosed) {
 		t.Errorf("got error %v, want %v", err, redis.ErrClosed)
 	}
 	if lock.Nodes() < 2 || lock.Context(t.Context()).Err() != nil {
 		t.Error("the lock is lost")
 	}
-	noError(t, lock.Refresh(t.Context(), long))
-	noError(t, lock.Release(t.Context()))
+	noError(t, lock.Refresh(bounded(t), long))
+	noError(t, lock.Release(bounded(t)))
 	w.wantHolders(t, "k", 0)
 }

@@ -15,10 +15,10 @@ func forgetful(t *testing.T, w *world, ttl time.Duration) *quorum.Lock {
 	t.Helper()
 	other := w.block(t, "k", long, 2)
 	retry := &redislock.Options{RetryStrategy: redislock.LinearBackoff(50 * time.Millisecond)}
-	lock := must[*quorum.Lock](t)(w.client.Obtain(t.Context(), []string{"k"}, ttl, retry))
+	lock := must[*quorum.Lock](t)(w.client.Obtain(bounded(t), []string{"k"}, ttl, retry))
 	w.settled(t)
 	wantNodes(t, lock, 2)
-	noError(t, other[0].Release(t.Context()))
+	noError(t, other[0].Release(bounded(t)))
 	w.servers[1].Restart()
 	return lock
 }
@@ -29,14 +29,14 @@ func TestRestartEmpty(t *testing.T) {
 	t.Parallel()
 	w := realWorld(t, 3)
 	lock := forgetful(t, w, long)
-	again := must[*quorum.Lock](t)(w.client.Obtain(t.Context(), []string{"k"}, long, &redislock.Options{
+	again := must[*quorum.Lock](t)(w.client.Obtain(bounded(t), []string{"k"}, long, &redislock.Options{
 		RetryStrategy: redislock.LinearBackoff(10 * time.Millisecond),
 	}))
 	if !time.Now().Before(lock.Deadline()) || !time.Now().Before(again.Deadline()) {
 		t.Error("there are no two holders: the documentation says too much")
 	}
-	noError(t, again.Release(t.Context()))
-	_ = lock.Release(t.Context())
+	noError(t, again.Release(bounded(t)))
+	_ = lock.Release(bounded(t))
 }
 
 func TestPersistence(t *testing.T) {
@@ -49,11 +49,11 @@ func TestPersistence(t *testing.T) {
 	w.client = w.newClient(t)
 	lock := forgetful(t, w, long)
 	eventually(t, "all three answer", func() bool {
-		_, err := w.client.Obtain(t.Context(), []string{"k"}, long, nil)
+		_, err := w.client.Obtain(bounded(t), []string{"k"}, long, nil)
 		wantOnly(t, err, redislock.ErrNotObtained)
 		return w.rdbs[1].Ping(t.Context()).Err() == nil
 	})
-	noError(t, lock.Release(t.Context()))
+	noError(t, lock.Release(bounded(t)))
 }
 
 func TestQuarantine(t *testing.T) {
@@ -61,15 +61,15 @@ func TestQuarantine(t *testing.T) {
 	const longest = 3 * time.Second
 	w := realWorld(t, 3, quorum.WithQuarantine(longest))
 
-	_, err := w.client.Obtain(t.Context(), []string{"k"}, longest+1, nil)
+	_, err := w.client.Obtain(bounded(t), []string{"k"}, longest+1, nil)
 	wantOnly(t, err, redislock.ErrInvalidTTL)
 
 	lock := forgetful(t, w, longest) // which waits for the quarantine of all three
-	wantOnly(t, lock.Refresh(t.Context(), longest+1), redislock.ErrInvalidTTL)
+	wantOnly(t, lock.Refresh(bounded(t), longest+1), redislock.ErrInvalidTTL)
 	var again *quorum.Lock
 	restarted := false
 	eventually(t, "the quarantine is over", func() bool {
-		again, err = w.client.Obtain(t.Context(), []string{"k"}, longest, nil)
+		again, err = w.client.Obtain(bounded(t), []string{"k"}, longest, nil)
 		if err == nil {
 			if at := time.Now(); at.Before(lock.Deadline()) {
 				t.Errorf("there is a second holder %v before the first has ended", lock.Deadline().Sub(at))
@@ -83,8 +83,8 @@ func TestQuarantine(t *testing.T) {
 	if !restarted {
 		t.Error("nobody was told of the restart")
 	}
-	noError(t, again.Release(t.Context()))
-	wantOnly(t, lock.Release(t.Context()), redislock.ErrLockNotHeld)
+	noError(t, again.Release(bounded(t)))
+	wantOnly(t, lock.Release(bounded(t)), redislock.ErrLockNotHeld)
 }
 
 // A server clock that jumps ahead ends the leases there: two holders, but their numbers tell them
@@ -104,30 +104,30 @@ func TestClockJump(t *testing.T) {
 	}
 	w.client = w.newClient(t)
 	other := w.block(t, "k", long, 2)
-	lock := must[*quorum.Lock](t)(w.client.Obtain(t.Context(), []string{"k"}, long, fenced))
+	lock := must[*quorum.Lock](t)(w.client.Obtain(bounded(t), []string{"k"}, long, fenced))
 	w.settled(t)
-	noError(t, other[0].Release(t.Context()))
-	_, err := w.client.Obtain(t.Context(), []string{"k"}, long, fenced)
+	noError(t, other[0].Release(bounded(t)))
+	_, err := w.client.Obtain(bounded(t), []string{"k"}, long, fenced)
 	wantOnly(t, err, redislock.ErrNotObtained)
 
 	clock.Shift(time.Hour)
-	again := must[*quorum.Lock](t)(w.client.Obtain(t.Context(), []string{"k"}, long, fenced))
+	again := must[*quorum.Lock](t)(w.client.Obtain(bounded(t), []string{"k"}, long, fenced))
 	if !time.Now().Before(lock.Deadline()) {
 		t.Error("there are no two holders: the documentation says too much")
 	}
 	if again.Fence() <= lock.Fence() {
 		t.Errorf("got number %d after %d", again.Fence(), lock.Fence())
 	}
-	noError(t, again.Release(t.Context()))
+	noError(t, again.Release(bounded(t)))
 
 	clock.Shift(-time.Hour)
 	eventually(t, "the first is over", func() bool {
-		_ = lock.Release(t.Context())
+		_ = lock.Release(bounded(t))
 		return w.holders(t, "k") == 0
 	})
-	third := must[*quorum.Lock](t)(w.client.Obtain(t.Context(), []string{"k"}, long, fenced))
+	third := must[*quorum.Lock](t)(w.client.Obtain(bounded(t), []string{"k"}, long, fenced))
 	if third.Fence() <= again.Fence() {
 		t.Errorf("got number %d after %d", third.Fence(), again.Fence())
 	}
-	noError(t, third.Release(t.Context()))
+	noError(t, third.Release(bounded(t)))
 }

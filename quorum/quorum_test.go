@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -47,6 +48,15 @@ func impatient(opt *redis.Options) {
 // resigned has a node never give up by itself.
 func resigned(opt *redis.Options) { opt.MaxRetries, opt.ReadTimeout = -1, long }
 
+// apart gives a client an address of its own, which leads nowhere: all servers in memory have the same, so
+// that a token would be one owner at all of them, and in all tests.
+func apart(opt *redis.Options) {
+	n := places.Add(1)
+	opt.Addr = fmt.Sprintf("127.%d.%d.%d:1", n>>16&255, n>>8&255, n&255)
+}
+
+var places atomic.Int64
+
 // newWorld is a world of imitated servers.
 func newWorld(t *testing.T, n int) *world {
 	t.Helper()
@@ -66,7 +76,9 @@ func bubble(t *testing.T, n int, fn func(t *testing.T, w *world)) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &world{}
 		for range n {
-			w.add(t, redistest.PipeMini(t))
+			mini := redistest.PipeMini(t)
+			w.rdbs = append(w.rdbs, mini.Client(t, impatient, apart))
+			w.nodes = append(w.nodes, w.newNode(t, len(w.nodes), mini.Client(t, impatient, apart)))
 		}
 		w.client = w.newClient(t)
 		fn(t, w)
@@ -127,7 +139,7 @@ func (w *world) newNode(t *testing.T, i int, rdb redis.Scripter) *redislock.Clie
 	node := redislock.New(rdb, redislock.WithHooks(redislock.Hooks{
 		Obtained: note("obtained"), Refused: note("refused"), Refreshed: note("refreshed"), Released: note("released"),
 	}))
-	t.Cleanup(node.Close)
+	closeAtEnd(t, node.Close)
 	return node
 }
 
@@ -135,7 +147,7 @@ func (w *world) newClient(t *testing.T, opts ...quorum.Option) *quorum.Client {
 	t.Helper()
 	opts = append([]quorum.Option{quorum.WithNodeTimeout(long)}, opts...) // that is no test of how fast the machine is
 	client := must[*quorum.Client](t)(quorum.New(w.nodes, opts...))
-	t.Cleanup(client.Close)
+	closeAtEnd(t, client.Close)
 	return client
 }
 

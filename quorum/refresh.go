@@ -2,6 +2,7 @@ package quorum
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -9,15 +10,24 @@ import (
 	"github.com/seed-14de3678/redislock"
 )
 
-// TTL asks the nodes for the remaining lease, and returns what a majority has at least. If too few
-// can have any left it returns [redislock.ErrLockNotHeld]; if too few answer,
-// [redislock.ErrUnknownOutcome].
+// TTL asks the nodes for the remaining lease, and returns what a majority has at least. Once a
+// majority has answered it waits for others only if their leases are known to be longer by more than
+// a third of the ttl, and could make a difference. If too few can have any left it returns
+// [redislock.ErrLockNotHeld]; if too few answer, [redislock.ErrUnknownOutcome].
 func (l *Lock) TTL(ctx context.Context) (time.Duration, error) {
-	r, locks, w := l.newRound()
+	r, locks, w := l.newRound(0)
 	if r == nil {
 		return 0, l.notHeld("ttl")
 	}
-	r.every = true
+	r.enough = func() bool {
+		longer := r.least() + w.ttl/3 // leases are renewed every third
+		for i, lock := range locks {
+			if r.asked[i] && r.waited[i] && time.Until(lock.Deadline()) > longer {
+				return false
+			}
+		}
+		return true
+	}
 	r.ask = func(i int) answer {
 		ttl, err := locks[i].TTL(r.ctx)
 		a := answerOf(err)
@@ -29,6 +39,11 @@ func (l *Lock) TTL(ctx context.Context) (time.Duration, error) {
 	if r.yes < r.need {
 		return 0, l.fault(ctx, "ttl", r, r.yes+r.count(open, unknown, failed) < r.need)
 	}
+	return r.least(), nil
+}
+
+// least returns what a majority has left at least, of those that have answered.
+func (r *round) least() time.Duration {
 	ttls := make([]time.Duration, 0, len(r.answers))
 	for i := range r.answers {
 		if r.answers[i].kind == yes {
@@ -36,7 +51,7 @@ func (l *Lock) TTL(ctx context.Context) (time.Duration, error) {
 		}
 	}
 	slices.Sort(ttls)
-	return ttls[len(ttls)-r.need], nil
+	return ttls[len(ttls)-r.need]
 }
 
 // Refresh makes the lease at every node end ttl from now, also if it would have ended later, and
@@ -54,15 +69,14 @@ func (l *Lock) Refresh(ctx context.Context, ttl time.Duration) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("quorum: refresh%s: not asked: %w", l.want.name(), context.Cause(ctx))
 	}
-	r, locks, w := l.newRound()
+	r, locks, w := l.newRound(ttl)
 	if r == nil {
 		return l.notHeld("refresh")
 	}
-	w.ttl, w.patience = ttl, l.quorum.patience(ttl, w.opt.Replicas)
-	l.seek(r)
+	owes := l.seek(r)
 	r.ask = func(i int) answer {
 		if locks[i] == nil {
-			return l.fetch(r.ctx, i, w)
+			return l.fetch(r.ctx, i, w, owes[i])
 		}
 		err := locks[i].Refresh(r.ctx, ttl)
 		a := l.heard(i, answerOf(err), w)
@@ -88,57 +102,66 @@ func (l *Lock) Refresh(ctx context.Context, ttl time.Duration) error {
 	return nil
 }
 
-// newRound prepares a round of all nodes that hold the lock; nil if it is not held.
-func (l *Lock) newRound() (*round, []*redislock.Lock, *want) {
+// newRound prepares a round of all nodes that hold the lock, about a lease of ttl; 0: the last one. It
+// returns nil if the lock is not held.
+func (l *Lock) newRound(ttl time.Duration) (*round, []*redislock.Lock, *want) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.state != held {
 		return nil, nil, nil
 	}
 	w := l.want
+	if ttl > 0 {
+		w.ttl, w.patience = ttl, l.quorum.patience(ttl, w.opt.Replicas)
+	}
 	locks := make([]*redislock.Lock, len(l.holds))
 	for i := range l.holds {
 		locks[i] = l.holds[i].lock
 	}
-	return l.quorum.roundOf(locks, &w), locks, &w
+	return l.roundOf(locks, &w), locks, &w
 }
 
 // roundOf prepares a round of all nodes that have a lock.
-func (c *Client) roundOf(locks []*redislock.Lock, w *want) *round {
-	r := c.newRound(w)
+func (l *Lock) roundOf(locks []*redislock.Lock, w *want) *round {
+	r := l.quorum.newRound(w, l)
 	for i, lock := range locks {
 		if lock != nil {
-			r.enter(i, !c.nodes[i].suspected())
+			r.enter(i, !l.quorum.nodes[i].suspected(w))
 		}
 	}
 	return r
 }
 
-// seek enters the missing nodes into a round.
-func (l *Lock) seek(r *round) {
+// seek enters the missing nodes into a round. It returns what is under way at them.
+func (l *Lock) seek(r *round) []owed {
+	owes := make([]owed, len(r.answers))
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.quorum.closed.Load() {
-		return
+		return owes
 	}
 	for _, i := range l.missingLocked() {
 		if r.answers[i].kind == absent {
 			l.holds[i].asked = true
-			r.enter(i, !l.quorum.nodes[i].suspected())
+			r.enter(i, !l.quorum.nodes[i].suspected(r.want))
+			owes[i] = l.quorum.debts.owed(i, r.want)
 		}
 	}
+	return owes
 }
 
 // fetch asks one node for the lock, until it is over. What is not held by it yet is in nobody's doubt.
-func (l *Lock) fetch(ctx context.Context, i int, w *want) answer {
+func (l *Lock) fetch(ctx context.Context, i int, w *want, owed owed) answer {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	if !l.fetching(i, stop) {
 		return answer{kind: failed, err: errTooLate}
 	}
 	defer l.fetched(i)
-	n := l.quorum.nodes[i]
-	a := n.obtain(ctx, n.admit(w), w)
+	n, a := l.quorum.nodes[i], answer{kind: failed, err: errBehind, again: true}
+	if owed.settle(ctx) {
+		a = n.obtain(ctx, n.admit(w), w)
+	}
 	if err := l.joined(ctx, i, a); err != nil {
 		return answer{kind: failed, err: err}
 	}
@@ -154,9 +177,6 @@ func (l *Lock) fetching(i int, stop func()) bool {
 		return false
 	}
 	l.holds[i].stop = stop
-	if l.fetches++; l.still == nil {
-		l.still = make(chan struct{})
-	}
 	return true
 }
 
@@ -164,10 +184,6 @@ func (l *Lock) fetched(i int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.holds[i].stop = nil
-	if l.fetches--; l.fetches == 0 {
-		close(l.still)
-		l.still = nil
-	}
 }
 
 // heard takes note of how a node answers.
@@ -175,6 +191,13 @@ func (l *Lock) heard(i int, a answer, w *want) answer {
 	a.again = a.kind == unknown || a.kind == failed && !isArgument(a.err)
 	l.quorum.nodes[i].learn(a, false, w)
 	return a
+}
+
+// isFact reports whether an error of a node says what has become of a lock: not of this one, which is held
+// elsewhere, if the node was asked to join in.
+func isFact(err error) bool {
+	return errors.Is(err, redislock.ErrNotObtained) || errors.Is(err, redislock.ErrLockNotHeld) ||
+		errors.Is(err, redislock.ErrUnknownOutcome)
 }
 
 func (l *Lock) notHeld(operation string) error {
@@ -192,7 +215,7 @@ func (l *Lock) fault(ctx context.Context, operation string, r *round, gone bool)
 		e.text = redislock.ErrLockNotHeld.Error() + ": " + r.tally()
 		e.is = []error{redislock.ErrLockNotHeld}
 	case r.yes+r.count(open, unknown) < r.need: // nothing is in doubt
-		e.text, e.is = r.tally(), r.errs(failed)
+		e.text, e.is = r.tally(), slices.DeleteFunc(r.errs(failed), isFact)
 	default:
 		e.text = redislock.ErrUnknownOutcome.Error() + ": " + r.tally()
 		e.is = append([]error{redislock.ErrUnknownOutcome}, r.errs(unknown)...)

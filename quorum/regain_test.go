@@ -30,7 +30,7 @@ func TestRegain(t *testing.T) {
 					if err := lock.Context(t.Context()).Err(); err != nil {
 						t.Errorf("the lock has ended: %v", err)
 					}
-					noError(t, lock.Release(t.Context()))
+					noError(t, lock.Release(bounded(t)))
 					w.wantHolders(t, "k", 0)
 				})
 			})
@@ -40,10 +40,10 @@ func TestRegain(t *testing.T) {
 	t.Run("nodes that never had it", func(t *testing.T) {
 		bubble(t, 5, func(t *testing.T, w *world) {
 			others := w.block(t, "k", long, 1, 2)
-			lock := must[*quorum.Lock](t)(w.client.Obtain(t.Context(), []string{"k"}, brisk, watched))
+			lock := must[*quorum.Lock](t)(w.client.Obtain(bounded(t), []string{"k"}, brisk, watched))
 			wantNodes(t, lock, 3)
 			for _, other := range others {
-				noError(t, other.Release(t.Context()))
+				noError(t, other.Release(bounded(t)))
 			}
 			wantNodes(t, lock, 5)
 			for _, rdb := range w.rdbs {
@@ -51,7 +51,7 @@ func TestRegain(t *testing.T) {
 					t.Errorf("got metadata %q", metadata)
 				}
 			}
-			noError(t, lock.Release(t.Context()))
+			noError(t, lock.Release(bounded(t)))
 			w.wantHolders(t, "k", 0)
 		})
 	})
@@ -70,25 +70,25 @@ func TestRegain(t *testing.T) {
 		if held.Err() != nil {
 			t.Errorf("the lock is lost: %v", context.Cause(held))
 		}
-		noError(t, lock.Release(t.Context()))
+		noError(t, lock.Release(bounded(t)))
 		w.wantHolders(t, "k", 0)
 	})
 
 	t.Run("not without a watchdog", func(t *testing.T) {
 		bubble(t, 3, func(t *testing.T, w *world) {
 			others := append(w.block(t, "i", long, 2), w.block(t, "k", long, 2)...)
-			idle := must[*quorum.Lock](t)(w.client.Obtain(t.Context(), []string{"i"}, brisk, nil))
-			lock := must[*quorum.Lock](t)(w.client.Obtain(t.Context(), []string{"k"}, brisk, watched))
+			idle := must[*quorum.Lock](t)(w.client.Obtain(bounded(t), []string{"i"}, brisk, nil))
+			lock := must[*quorum.Lock](t)(w.client.Obtain(bounded(t), []string{"k"}, brisk, watched))
 			w.settled(t)
 			for _, other := range others {
-				noError(t, other.Release(t.Context()))
+				noError(t, other.Release(bounded(t)))
 			}
 			wantNodes(t, lock, 3) // by now the other one would have been
 			if got := w.count("obtained", 2); got != 1 {
 				t.Errorf("node 2 has granted %d locks, want one", got)
 			}
-			noError(t, lock.Release(t.Context()))
-			_ = idle.Release(t.Context())
+			noError(t, lock.Release(bounded(t)))
+			_ = idle.Release(bounded(t))
 		})
 	})
 
@@ -97,7 +97,7 @@ func TestRegain(t *testing.T) {
 		w := relayedBy(t, 3, resigned, quorum.WithNodeTimeout(long))
 		w.warmUp(t)
 		w.block(t, "k", long, 2)
-		lock := must[*quorum.Lock](t)(w.client.Obtain(t.Context(), []string{"k"}, 4*brisk, watched))
+		lock := must[*quorum.Lock](t)(w.client.Obtain(bounded(t), []string{"k"}, 4*brisk, watched))
 		asked := make(chan struct{}, 100)
 		eventually(t, "it is refused", func() bool { return w.count("refused", 2) > 0 })
 		w.relays[2].OnRequest(func(string, []string) { asked <- struct{}{} })
@@ -105,7 +105,7 @@ func TestRegain(t *testing.T) {
 		wantAsked(t, asked)
 		w.steal(t, 2)
 		began := time.Now()
-		noError(t, lock.Release(t.Context()))
+		noError(t, lock.Release(bounded(t)))
 		if took := time.Since(began); took > 2*brisk { // it would be asked for as long as the lease is
 			t.Errorf("a release waited %v for a node that does not answer", took)
 		}
@@ -125,7 +125,7 @@ func TestRegain(t *testing.T) {
 		wantNodes(t, lock, 2)
 		w.relays[2].DropReplies(false)
 		wantNodes(t, lock, 3)
-		noError(t, lock.Release(t.Context()))
+		noError(t, lock.Release(bounded(t)))
 		w.wantHolders(t, "k", 0)
 	})
 }
@@ -144,8 +144,8 @@ func TestMajorityLost(t *testing.T) {
 			w.servers[i].Kill()
 		}
 		wantLost(t, held)
-		early := lock.Deadline().Sub(<-told)
-		<-lock.Lost()
+		early := lock.Deadline().Sub(receive(t, told, "what ended the context"))
+		receive(t, lock.Lost(), "the loss")
 		if lock.Nodes() > 2 {
 			t.Errorf("got %d nodes", lock.Nodes())
 		}
@@ -153,7 +153,7 @@ func TestMajorityLost(t *testing.T) {
 		for _, i := range []int{0, 1, 2} {
 			w.servers[i].Restart()
 		}
-		wantOnly(t, lock.Release(t.Context()), redislock.ErrLockNotHeld)
+		wantOnly(t, lock.Release(bounded(t)), redislock.ErrLockNotHeld)
 		if early > 0 {
 			return
 		}

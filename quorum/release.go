@@ -12,15 +12,18 @@ import (
 // Release frees the keys at all nodes at once, and ends the watchdog and the winning back. It
 // returns nil if a majority has confirmed that they were ours and are free,
 // [redislock.ErrLockNotHeld] if fewer than a majority can have been ours, and
-// [redislock.ErrUnknownOutcome] otherwise. What is still ours is free in every case, and what was
-// not confirmed yet goes on in the background until the lease is over; [Client.Close] waits for what
-// is under way.
+// [redislock.ErrUnknownOutcome] otherwise.
 //
-// It does its work also if ctx has ended already, or ends meanwhile: then it returns 100 ms later. It
-// waits for the nodes no longer than the node time-out, and not for those that are suspected, if the
-// others are enough; it does wait for those that have not answered the Obtain yet, or are being won
-// back, which it ends. If nodes refuse it, so that no majority can be free, the error is theirs. A nil
-// lock holds nothing: [redislock.ErrLockNotHeld].
+// It returns as soon as that is known, and leaves the rest to the background: a node that has not
+// answered yet, neither this nor the Obtain, may have the keys locked for a moment longer. What it
+// still has of ours, or grants late, is freed as soon as it answers, or its lease is over, and
+// [Client.Close] waits for what is under way. Until then such a node refuses whoever asks for the
+// keys, which delays nobody who can have the others: they are a majority.
+//
+// It does its work also if ctx has ended already, or ends meanwhile: then it returns 100 ms later. If
+// it needs the answer of a node that gives none it waits no longer than the node time-out. If nodes
+// refuse it, so that no majority can be free, the error is theirs. A nil lock holds nothing:
+// [redislock.ErrLockNotHeld].
 func (l *Lock) Release(ctx context.Context) error {
 	if l == nil {
 		return fmt.Errorf("quorum: release: %w", redislock.ErrLockNotHeld)
@@ -32,17 +35,11 @@ func (l *Lock) Release(ctx context.Context) error {
 		wait = w.patience
 	}
 	locks, tell := l.endLocked(released)
-	still := l.still
 	l.mu.Unlock()
 	tell()
-	r := l.free(ctx, locks, &w, false)
+	r := l.roundOf(locks, &w)
+	l.free(ctx, r, locks)
 	r.wait(ctx, wait)
-	// What is granted late is released by then, too. Otherwise it could land after the release, when
-	// the caller asks for the keys again, and be in the way.
-	r.await(ctx, l.first.quiet, wait)
-	if still != nil {
-		r.await(ctx, still, wait)
-	}
 	switch {
 	case gone:
 		return l.notHeld("release")
@@ -52,31 +49,37 @@ func (l *Lock) Release(ctx context.Context) error {
 	return l.fault(ctx, "release", r, r.yes+r.count(open, unknown, failed) < r.need)
 }
 
-// free begins to release what the nodes have.
-func (l *Lock) free(ctx context.Context, locks []*redislock.Lock, w *want, every bool) *round {
-	r := l.quorum.roundOf(locks, w)
-	r.every = every
+// free begins to release what the nodes of a round have.
+func (l *Lock) free(ctx context.Context, r *round, locks []*redislock.Lock) {
 	r.ask = func(i int) answer {
-		return l.heard(i, answerOf(locks[i].Release(r.ctx)), w)
+		return l.heard(i, answerOf(locks[i].Release(r.ctx)), r.want)
 	}
 	r.begin(ctx)
-	return r
 }
 
-// discard releases what the nodes have of a lock that nobody gets.
-func (l *Lock) discard(ctx context.Context) {
+// discard releases what the nodes have of a lock that nobody gets, because so it came out of the round
+// of its Obtain. It waits for those nodes that were the first majority to answer that: most likely they
+// are as quick again. Who is slower, or has not answered at all, is in nobody's way who has these.
+func (l *Lock) discard(ctx context.Context, first *round) {
 	l.mu.Lock()
 	w := l.want
 	locks, _ := l.endLocked(released) // nobody has asked to be told
 	l.mu.Unlock()
-	l.free(ctx, locks, &w, true).wait(ctx, grace)
-	l.first.await(ctx, l.first.quiet, grace)
+	r := l.quorum.newRound(&w, l)
+	r.need, r.every = 0, true
+	for i, lock := range locks {
+		if lock != nil {
+			r.enter(i, first.prompt[i] && !l.quorum.nodes[i].suspected(&w))
+		}
+	}
+	l.free(ctx, r, locks)
+	r.wait(ctx, grace)
 }
 
 // raise makes the greatest number that a node has given that of the lock at every node. A majority
 // has to have it: then every later lock finds it at one of its nodes.
 func (l *Lock) raise(ctx context.Context) *refusal {
-	r, locks, w := l.newRound()
+	r, locks, w := l.newRound(0)
 	if r == nil {
 		return &refusal{text: "lost before it had its number", is: []error{redislock.ErrNotObtained}, again: true, free: backoff.Stop}
 	}

@@ -16,9 +16,11 @@ const grace = 100 * time.Millisecond
 // A round asks several nodes the same thing at once, and knows when enough of them have answered.
 type round struct {
 	quorum *Client
-	want   *want // what it is about
-	need   int   // so many have to say yes
-	every  bool  // it does not end before every node that is waited for has answered
+	want   *want       // what it is about
+	lock   *Lock       // and whom
+	need   int         // so many have to say yes
+	every  bool        // it does not end before every node that is waited for has answered
+	enough func() bool // of a round that a majority may leave open: whether it does not; may be nil
 	ask    func(i int) answer
 	late   func(i int, a answer) // takes an answer that comes after the end; may be nil
 
@@ -30,9 +32,11 @@ type round struct {
 	answers []answer // by node; not changed after the end
 	waited  []bool   // by node: worth waiting for
 	asked   []bool   // by node: and not answered yet
+	prompt  []bool   // by node: among the first majority that has said yes or no; not changed after the end
 	open    int      // not answered yet
 	hopes   int      // and worth waiting for
 	yes     int
+	prompts int
 	over    bool
 	ended   chan struct{} // closed when it is over
 	quiet   chan struct{} // closed when nobody is worth waiting for any more
@@ -74,11 +78,11 @@ func answerOf(err error) answer {
 }
 
 // newRound prepares a round; who is to be asked is entered with [round.enter].
-func (c *Client) newRound(w *want) *round {
+func (c *Client) newRound(w *want, l *Lock) *round {
 	return &round{
-		quorum: c, want: w, need: c.need,
+		quorum: c, want: w, lock: l, need: c.need,
 		answers: make([]answer, len(c.nodes)), waited: make([]bool, len(c.nodes)), asked: make([]bool, len(c.nodes)),
-		ended: make(chan struct{}), quiet: make(chan struct{}),
+		prompt: make([]bool, len(c.nodes)), ended: make(chan struct{}), quiet: make(chan struct{}),
 	}
 }
 
@@ -102,10 +106,10 @@ func (r *round) begin(ctx context.Context) {
 	r.ctx, r.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.timer = time.AfterFunc(r.want.patience-r.halting(), r.expire)
+	r.timer = time.AfterFunc(r.want.inTime(), r.expire)
 	for i := range r.answers {
 		if r.answers[i].kind == open {
-			r.quorum.spawnFor(r.want, func() { r.take(i, r.ask(i)) })
+			r.quorum.spawnFor(i, r.want, r.lock, func() { r.take(i, r.ask(i)) })
 		}
 	}
 	r.judgeLocked()
@@ -123,6 +127,10 @@ func (r *round) take(i int, a answer) {
 		r.answers[i] = a
 		if a.kind == yes {
 			r.yes++
+		}
+		if (a.kind == yes || a.kind == no) && r.prompts < r.need {
+			r.prompt[i] = true
+			r.prompts++
 		}
 	} else if r.late != nil {
 		r.mu.Unlock()
@@ -150,7 +158,7 @@ func (r *round) judgeLocked() {
 		}
 		r.hopes = r.open
 	}
-	if r.hopes == 0 || !r.every && (r.yes >= r.need || r.yes+r.hopes < r.need) {
+	if r.hopes == 0 || !r.every && (r.yes+r.hopes < r.need || r.yes >= r.need && (r.enough == nil || r.enough())) {
 		r.endLocked()
 	}
 	if r.hopes == 0 {
@@ -166,6 +174,13 @@ func (r *round) hushLocked() {
 	}
 }
 
+// isOver reports whether it is over. What has become of the lock is known to those who have its mutex.
+func (r *round) isOver() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.over
+}
+
 func (r *round) endLocked() {
 	if !r.over {
 		r.over = true
@@ -177,12 +192,15 @@ func (r *round) endLocked() {
 // that a server has refused for the moment, and that were about to ask again. A tenth of it at most.
 const halting = 20 * time.Millisecond
 
-func (r *round) halting() time.Duration { return min(halting, r.want.patience/10) }
+func (w *want) halting() time.Duration { return min(halting, w.patience/10) }
+
+// inTime is how long a node has for an answer that is surely taken.
+func (w *want) inTime() time.Duration { return w.patience - w.halting() }
 
 // expire is the node time-out. The nodes are suspected before anybody asks them again.
 func (r *round) expire() {
 	r.cancel(errSilent)
-	r.await(r.ctx, r.quiet, r.halting())
+	r.await(r.ctx, r.quiet, r.want.halting())
 	r.mu.Lock()
 	for i := range r.answers {
 		if r.asked[i] {

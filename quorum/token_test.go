@@ -1,6 +1,7 @@
 package quorum_test
 
 import (
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -14,20 +15,20 @@ func mine(watchdog bool) *redislock.Options {
 	return &redislock.Options{Token: "mine", Watchdog: watchdog}
 }
 
-// slowly has the node's next requests wait, and returns when the first one does.
-func (w *world) slowly(i int, begin func()) {
-	asked := make(chan struct{}, 1)
+// slowly has the first of the node's next requests wait, and returns when it does.
+func (w *world) slowly(t *testing.T, i int, begin func()) {
+	t.Helper()
+	asked := make(chan struct{})
+	var seen atomic.Bool
 	w.relays[i].OnRequest(func(string, []string) {
-		select {
-		case asked <- struct{}{}:
-		default:
+		if seen.CompareAndSwap(false, true) {
+			close(asked)
+			time.Sleep(1500 * time.Millisecond) // only this connection waits
 		}
 	})
-	w.relays[i].DelayRequests(1500 * time.Millisecond)
 	begin()
-	<-asked
+	wantAsked(t, asked)
 	w.relays[i].OnRequest(nil)
-	w.relays[i].DelayRequests(0)
 }
 
 // wantAlone checks that nobody else can have the key as long as the lock has it.
@@ -39,8 +40,8 @@ func (w *world) wantAlone(t *testing.T, lock *quorum.Lock) {
 		others = append(others, w.newNode(t, i, rdb))
 	}
 	client := must[*quorum.Client](t)(quorum.New(others))
-	t.Cleanup(client.Close)
-	other, err := client.Obtain(t.Context(), []string{"k"}, long, nil)
+	closeAtEnd(t, client.Close)
+	other, err := client.Obtain(bounded(t), []string{"k"}, long, nil)
 	wantIs(t, err, redislock.ErrNotObtained)
 	if other != nil {
 		t.Errorf("two hold the key; by the first one %d nodes have it, until %v", lock.Nodes(), lock.Deadline())
@@ -54,12 +55,12 @@ func TestTokenComesBack(t *testing.T) {
 		t.Parallel()
 		w := relayedWorld(t, 3)
 		w.warmUp(t)
-		first := must[*quorum.Lock](t)(w.client.Obtain(t.Context(), []string{"k"}, long, mine(false)))
+		first := must[*quorum.Lock](t)(w.client.Obtain(bounded(t), []string{"k"}, long, mine(false)))
 		wantNodes(t, first, 3)
-		w.slowly(2, func() { noError(t, first.Release(t.Context())) })
+		w.slowly(t, 2, func() { noError(t, first.Release(bounded(t))) })
 		others := w.block(t, "k", long, 1)
-		next := must[*quorum.Lock](t)(w.client.Obtain(t.Context(), []string{"k"}, long, mine(false)))
-		noError(t, others[0].Release(t.Context()))
+		next := must[*quorum.Lock](t)(w.client.Obtain(bounded(t), []string{"k"}, long, mine(false)))
+		noError(t, others[0].Release(bounded(t)))
 		w.wantAlone(t, next)
 	})
 	t.Run("after a release that a node did not answer in time", func(t *testing.T) {
@@ -70,7 +71,7 @@ func TestTokenComesBack(t *testing.T) {
 		var lock *quorum.Lock
 		obtain := func() bool {
 			var err error
-			lock, err = w.client.Obtain(t.Context(), []string{"k"}, long, mine(false))
+			lock, err = w.client.Obtain(bounded(t), []string{"k"}, long, mine(false))
 			return err == nil
 		}
 		check.Eventually(t, time.Minute, "three nodes in time", func() bool {
@@ -85,27 +86,27 @@ func TestTokenComesBack(t *testing.T) {
 			}
 			return false
 		})
-		w.slowly(2, func() { _ = lock.Release(t.Context()) })
+		w.slowly(t, 2, func() { _ = lock.Release(bounded(t)) })
 		others := w.block(t, "k", long, 1)
 		check.Eventually(t, time.Minute, "it has the others", obtain) // it may wait 10 s for what was not answered
-		noError(t, others[0].Release(t.Context()))
+		noError(t, others[0].Release(bounded(t)))
 		w.wantAlone(t, lock)
 	})
 	t.Run("after a node was to be won back", func(t *testing.T) {
 		t.Parallel()
 		w := relayedWorld(t, 3)
 		w.warmUp(t)
-		first := must[*quorum.Lock](t)(w.client.Obtain(t.Context(), []string{"k"}, 2*brisk, mine(true)))
+		first := must[*quorum.Lock](t)(w.client.Obtain(bounded(t), []string{"k"}, 2*brisk, mine(true)))
 		wantNodes(t, first, 3)
 		w.steal(t, 2)
 		wantNodes(t, first, 2)
-		w.slowly(2, func() {})
-		noError(t, first.Release(t.Context()))
+		w.slowly(t, 2, func() {})
+		noError(t, first.Release(bounded(t)))
 		others := w.block(t, "k", long, 1)
-		next := must[*quorum.Lock](t)(w.client.Obtain(t.Context(), []string{"k"}, long, &redislock.Options{
+		next := must[*quorum.Lock](t)(w.client.Obtain(bounded(t), []string{"k"}, long, &redislock.Options{
 			Token: "mine", RetryStrategy: redislock.LinearBackoff(100 * time.Millisecond),
 		}))
-		noError(t, others[0].Release(t.Context()))
+		noError(t, others[0].Release(bounded(t)))
 		w.wantAlone(t, next)
 	})
 	t.Run("after a loss", func(t *testing.T) {
@@ -118,23 +119,23 @@ func TestTokenComesBack(t *testing.T) {
 			if i%10 == 9 {
 				ttl = 2 * brisk
 			}
-			first := must[*quorum.Lock](t)(w.client.Obtain(t.Context(), []string{"k"}, ttl, &redislock.Options{
+			first := must[*quorum.Lock](t)(w.client.Obtain(bounded(t), []string{"k"}, ttl, &redislock.Options{
 				Token: "mine", Watchdog: true, RetryStrategy: redislock.LinearBackoff(10 * time.Millisecond),
 			}))
 			lost := first.Lost()
 			wantNodes(t, first, 3)
 			w.steal(t, 0, 1)
 			if ttl == long {
-				wantOnly(t, first.Refresh(t.Context(), long), redislock.ErrLockNotHeld)
+				wantOnly(t, first.Refresh(bounded(t), long), redislock.ErrLockNotHeld)
 			}
-			<-lost
-			next := must[*quorum.Lock](t)(w.client.Obtain(t.Context(), []string{"k"}, long, mine(false)))
+			receive(t, lost, "the loss")
+			next := must[*quorum.Lock](t)(w.client.Obtain(bounded(t), []string{"k"}, long, mine(false)))
 			wantNodes(t, next, 3)
 			time.Sleep(30 * time.Millisecond) // for what is still under way, if anything is
 			if n := w.holders(t, "k"); n != 3 {
 				t.Fatalf("%d nodes have the key, want 3", n)
 			}
-			noError(t, next.Release(t.Context()))
+			noError(t, next.Release(bounded(t)))
 			w.settled(t)
 		}
 	})

@@ -79,9 +79,9 @@ func (l *Lock) drop(i int, lock *redislock.Lock) {
 	l.deadline = deadline
 	locks, tell := l.endLocked(lost)
 	l.mu.Unlock()
-	for _, lock := range locks { // nobody may use what is left
+	for i, lock := range locks { // nobody may use what is left
 		if lock != nil {
-			l.quorum.spawnFor(&l.want, func() { l.giveBack(lock) })
+			l.quorum.spawnFor(i, &l.want, l, func() { l.giveBack(lock) })
 		}
 	}
 	tell()
@@ -114,6 +114,7 @@ func (l *Lock) endLocked(to state) (locks []*redislock.Lock, tell func()) {
 			l.deadline = l.deadlineLocked()
 		}
 		l.state = to
+		l.gone.Store(true)
 	}
 	if l.timer != nil {
 		l.timer.Stop()
@@ -187,11 +188,11 @@ func (l *Lock) regain() {
 	}
 	for _, i := range l.missingLocked() {
 		l.holds[i].asked = true
-		w := l.want
-		l.quorum.spawnFor(&w, func() {
+		w, owed := l.want, l.quorum.debts.owed(i, &l.want)
+		l.quorum.spawnFor(i, &w, l, func() {
 			ctx, cancel := context.WithTimeoutCause(l.quorum.ctx, w.patience, errSilent)
 			defer cancel()
-			if a := l.fetch(ctx, i, &w); a.kind == yes {
+			if a := l.fetch(ctx, i, &w, owed); a.kind == yes {
 				l.catchUp(ctx, a.lock, w.ttl)
 			}
 		})

@@ -1,0 +1,211 @@
+package quorum_test
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/redistest"
+	"github.com/seed-14de3678/redislock/quorum"
+)
+
+// A distance is a hook that has commands, also those of pipelines, travel for so long: half of it there and
+// half of it back.
+type distance struct {
+	away atomic.Int64
+	sent atomic.Int64 // commands
+}
+
+func (d *distance) set(away time.Duration) { d.away.Store(int64(away)) }
+
+func (d *distance) travel(n int, send func() error) error {
+	half := time.Duration(d.away.Load()) / 2
+	d.sent.Add(int64(n))
+	time.Sleep(half)
+	err := send()
+	time.Sleep(half)
+	return err
+}
+
+func (d *distance) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (d *distance) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		return d.travel(1, func() error { return next(ctx, cmd) })
+	}
+}
+
+func (d *distance) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		return d.travel(len(cmds), func() error { return next(ctx, cmds) })
+	}
+}
+
+// farBubble runs fn in a bubble with n imitated servers, the last of which are at a distance, which is 0
+// at first. The node time-outs come of the ttl.
+func farBubble(t *testing.T, n, far int, fn func(t *testing.T, w *world, d *distance)) {
+	t.Helper()
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w, d := &world{}, &distance{}
+		for i := range n {
+			mini := redistest.PipeMini(t)
+			rdb := mini.Client(t, resigned, apart)
+			if i >= n-far {
+				rdb.AddHook(d)
+			}
+			w.rdbs, w.nodes = append(w.rdbs, mini.Client(t, impatient)), append(w.nodes, w.newNode(t, i, rdb))
+		}
+		w.client = w.newClient(t)
+		w.warmUp(t)
+		w.client = w.byDefault(t)
+		fn(t, w, d)
+		d.set(0)
+		time.Sleep(long) // what is under way arrives
+		w.wantHolders(t, "k", 0)
+	})
+}
+
+// atOnce checks that an operation waits for nothing: those who are not far answer without any delay.
+func atOnce(t *testing.T, what string, do func()) {
+	t.Helper()
+	began := time.Now()
+	do()
+	if took := time.Since(began); took > 0 {
+		t.Errorf("%s has waited %v", what, took)
+	}
+}
+
+// A minority that is far, slow or hangs, and that is not needed, is not waited for: not once.
+func TestMinorityFar(t *testing.T) {
+	for _, away := range []time.Duration{
+		20 * time.Millisecond, 50 * time.Millisecond, 300 * time.Millisecond, 900 * time.Millisecond,
+		3 * time.Second, long,
+	} {
+		for name, opt := range map[string]*redislock.Options{"": nil, " token": mine(false), " fenced": fenced} {
+			t.Run(fmt.Sprint(away, name), func(t *testing.T) {
+				farBubble(t, 5, 2, func(t *testing.T, w *world, d *distance) {
+					const ttl = 10 * time.Second
+					d.set(away)
+					for range 5 {
+						var lock *quorum.Lock
+						atOnce(t, "Obtain", func() {
+							lock = must[*quorum.Lock](t)(w.client.Obtain(bounded(t), []string{"k"}, ttl, opt))
+						})
+						atOnce(t, "Refresh", func() { noError(t, lock.Refresh(bounded(t), ttl)) })
+						atOnce(t, "TTL", func() { must[time.Duration](t)(lock.TTL(bounded(t))) })
+						atOnce(t, "Release", func() { noError(t, lock.Release(bounded(t))) })
+					}
+					time.Sleep(2 * long) // nothing is under way any more
+					lock := must[*quorum.Lock](t)(w.client.Obtain(bounded(t), []string{"k"}, ttl, opt))
+					time.Sleep(min(6*away, ttl/2))
+					if (away < 100*time.Millisecond || away < time.Second && opt != fenced) && lock.Nodes() < 5 {
+						t.Errorf("got %d nodes, want all that answer in time", lock.Nodes())
+					}
+					atOnce(t, "Refresh", func() { noError(t, lock.Refresh(bounded(t), ttl)) })
+					atOnce(t, "TTL", func() { must[time.Duration](t)(lock.TTL(bounded(t))) })
+					atOnce(t, "Release", func() { noError(t, lock.Release(bounded(t))) })
+
+					others := w.block(t, "k", long, 0, 1, 2)
+					for range 5 {
+						atOnce(t, "Obtain of what is held", func() {
+							_, err := w.client.Obtain(bounded(t), []string{"k"}, ttl, opt)
+							wantOnly(t, err, redislock.ErrNotObtained)
+						})
+					}
+					for _, other := range others {
+						noError(t, other.Release(bounded(t)))
+					}
+				})
+			})
+		}
+	}
+}
+
+// A node that is needed, and has missed the node time-out, costs it once. It is trusted again by those who
+// have as much time as it takes, and by the others when it is as quick.
+func TestTrustedByPatience(t *testing.T) {
+	farBubble(t, 3, 1, func(t *testing.T, w *world, d *distance) {
+		const short = 40 * time.Millisecond // which makes a node time-out of 10 ms
+		others := w.block(t, "k", time.Hour, 0)
+		d.set(30 * time.Millisecond)
+		_, err := w.client.Obtain(bounded(t), []string{"k"}, short, nil)
+		wantOnly(t, err, redislock.ErrUnknownOutcome) // one has granted it, one has refused
+		for range 5 {
+			time.Sleep(time.Second) // what tries it has its answer
+			atOnce(t, "Obtain", func() {
+				_, err := w.client.Obtain(bounded(t), []string{"k"}, short, nil)
+				wantOnly(t, err, redislock.ErrNotObtained)
+			})
+			lock := must[*quorum.Lock](t)(w.client.Obtain(bounded(t), []string{"k"}, long, nil))
+			noError(t, lock.Release(bounded(t)))
+		}
+		time.Sleep(time.Second)
+		d.set(0)
+		_, err = w.client.Obtain(bounded(t), []string{"k"}, short, nil) // which has it tried
+		wantOnly(t, err, redislock.ErrNotObtained)
+		time.Sleep(time.Second)
+		lock := must[*quorum.Lock](t)(w.client.Obtain(bounded(t), []string{"k"}, short, nil))
+		noError(t, lock.Release(bounded(t)))
+		noError(t, others[0].Release(bounded(t)))
+	})
+}
+
+// A grant in the last moment, which is given back because the time was over, is one that has come too late.
+func TestGrantInVain(t *testing.T) {
+	farBubble(t, 3, 1, func(t *testing.T, w *world, d *distance) {
+		others := w.block(t, "k", time.Hour, 0)
+		d.set(990 * time.Millisecond) // of a second
+		began := time.Now()
+		_, err := w.client.Obtain(bounded(t), []string{"k"}, 10*time.Second, nil)
+		wantOnly(t, err, redislock.ErrNotObtained)
+		if took := time.Since(began); took < 900*time.Millisecond {
+			t.Errorf("it took %v: the far node was not waited for", took)
+		}
+		for range 3 {
+			time.Sleep(5 * time.Second)
+			atOnce(t, "Obtain", func() {
+				_, err := w.client.Obtain(bounded(t), []string{"k"}, 10*time.Second, nil)
+				wantOnly(t, err, redislock.ErrNotObtained)
+			})
+		}
+		noError(t, others[0].Release(bounded(t)))
+	})
+}
+
+// What an ended lock leaves at a far node is not in the way of the next one of the same Client.
+func TestLeftAtFarNode(t *testing.T) {
+	farBubble(t, 3, 1, func(t *testing.T, w *world, d *distance) {
+		d.set(100 * time.Millisecond)
+		others := w.block(t, "k", time.Hour, 0, 1)
+		_, err := w.client.Obtain(bounded(t), []string{"k"}, long, nil)
+		wantOnly(t, err, redislock.ErrNotObtained) // the third is on its way to grant it
+		time.Sleep(10 * time.Millisecond)
+		noError(t, others[0].Release(bounded(t)))
+		lock := must[*quorum.Lock](t)(w.client.Obtain(bounded(t), []string{"k"}, long, nil))
+		noError(t, lock.Release(bounded(t)))
+		noError(t, others[1].Release(bounded(t)))
+	})
+}
+
+// Nothing piles up at a node that hangs, before it is suspected neither.
+func TestNothingPilesUp(t *testing.T) {
+	farBubble(t, 3, 1, func(t *testing.T, w *world, d *distance) {
+		before := d.sent.Load()
+		d.set(long)
+		for range 100 {
+			lock := must[*quorum.Lock](t)(w.client.Obtain(bounded(t), []string{"k"}, 10*time.Second, nil))
+			noError(t, lock.Release(bounded(t)))
+		}
+		synctest.Wait()
+		if n := d.sent.Load() - before; n > 2 {
+			t.Errorf("%d commands are on their way", n)
+		}
+	})
+}
