@@ -19,7 +19,7 @@ import (
 func (w *world) byDefault(t *testing.T) *quorum.Client {
 	t.Helper()
 	client := must[*quorum.Client](t)(quorum.New(w.nodes))
-	t.Cleanup(client.Close)
+	closeAtEnd(t, client.Close)
 	return client
 }
 
@@ -49,12 +49,12 @@ func TestShortLeaseHarmsNobody(t *testing.T) {
 		client := w.byDefault(t)
 		away.Store(int64(30 * time.Millisecond))
 		for range 5 {
-			_, err := client.Obtain(t.Context(), []string{"short"}, 40*time.Millisecond, nil)
+			_, err := client.Obtain(bounded(t), []string{"short"}, 40*time.Millisecond, nil)
 			if err == nil {
 				t.Error("a lease of 40 ms was obtained over a link of 30 ms with a node time-out of 10 ms")
 			}
-			lock := must[*quorum.Lock](t)(client.Obtain(t.Context(), []string{"long"}, long, nil))
-			noError(t, lock.Release(t.Context()))
+			lock := must[*quorum.Lock](t)(client.Obtain(bounded(t), []string{"long"}, long, nil))
+			noError(t, lock.Release(bounded(t)))
 		}
 	})
 }
@@ -64,7 +64,7 @@ func TestReplicasAreToldOf(t *testing.T) {
 	t.Parallel()
 	w := realWorld(t, 3) // without replicas
 	w.warmUp(t)
-	_, err := w.byDefault(t).Obtain(t.Context(), []string{"k"}, long, &redislock.Options{Replicas: 1})
+	_, err := w.byDefault(t).Obtain(bounded(t), []string{"k"}, long, &redislock.Options{Replicas: 1})
 	wantIs(t, err, redislock.ErrNotObtained)
 	wantIs(t, err, redislock.ErrNotReplicated)
 	w.wantHolders(t, "k", 0)
@@ -76,13 +76,13 @@ func TestNodeThatIsBackIsNeeded(t *testing.T) {
 	w := realWorld(t, 3)
 	w.warmUp(t)
 	w.servers[2].Kill()
-	noError(t, must[*quorum.Lock](t)(w.client.Obtain(t.Context(), []string{"k"}, long, nil)).Release(t.Context()))
+	noError(t, must[*quorum.Lock](t)(w.client.Obtain(bounded(t), []string{"k"}, long, nil)).Release(bounded(t)))
 	eventually(t, "it is seen to be down", func() bool { return w.count("refused", 2) > 0 })
 	w.servers[2].Restart()
 	w.block(t, "k", long, 0)
-	lock := must[*quorum.Lock](t)(w.client.Obtain(t.Context(), []string{"k"}, long, nil))
+	lock := must[*quorum.Lock](t)(w.client.Obtain(bounded(t), []string{"k"}, long, nil))
 	wantNodes(t, lock, 2)
-	noError(t, lock.Release(t.Context()))
+	noError(t, lock.Release(bounded(t)))
 }
 
 // A node that refuses everybody for a while is won back afterwards.
@@ -97,19 +97,19 @@ func TestRegainAfterRefusal(t *testing.T) {
 	eventually(t, "it is refused", func() bool { return w.count("refused", 2) > 0 })
 	noError(t, w.rdbs[2].ConfigSet(t.Context(), "maxmemory", "0").Err())
 	wantNodes(t, lock, 3)
-	noError(t, lock.Release(t.Context()))
+	noError(t, lock.Release(bounded(t)))
 }
 
 // A shorter lease has nodes asked sooner.
 func TestRegainAfterShorterRefresh(t *testing.T) {
 	bubble(t, 3, func(t *testing.T, w *world) {
 		others := w.block(t, "k", long, 2)
-		lock := must[*quorum.Lock](t)(w.client.Obtain(t.Context(), []string{"k"}, time.Hour, &redislock.Options{Watchdog: true}))
+		lock := must[*quorum.Lock](t)(w.client.Obtain(bounded(t), []string{"k"}, time.Hour, &redislock.Options{Watchdog: true}))
 		w.settled(t)
-		noError(t, lock.Refresh(t.Context(), brisk))
-		noError(t, others[0].Release(t.Context()))
+		noError(t, lock.Refresh(bounded(t), brisk))
+		noError(t, others[0].Release(bounded(t)))
 		wantNodes(t, lock, 3)
-		noError(t, lock.Release(t.Context()))
+		noError(t, lock.Release(bounded(t)))
 	})
 }
 
@@ -119,20 +119,20 @@ func TestRegainDuringRefresh(t *testing.T) {
 	w := relayedBy(t, 3, resigned, quorum.WithNodeTimeout(long))
 	w.warmUp(t)
 	others := w.block(t, "k", long, 2)
-	lock := must[*quorum.Lock](t)(w.client.Obtain(t.Context(), []string{"k"}, 3*brisk, &redislock.Options{Watchdog: true}))
+	lock := must[*quorum.Lock](t)(w.client.Obtain(bounded(t), []string{"k"}, 3*brisk, &redislock.Options{Watchdog: true}))
 	eventually(t, "it is refused", func() bool { return w.count("refused", 2) > 0 })
 	asked := make(chan struct{}, 100)
 	w.relays[2].OnRequest(func(string, []string) { asked <- struct{}{} })
 	w.hold(2)
 	wantAsked(t, asked) // it has as long for its answer as the lease is
-	noError(t, others[0].Release(t.Context()))
-	noError(t, lock.Refresh(t.Context(), long))
+	noError(t, others[0].Release(bounded(t)))
+	noError(t, lock.Refresh(bounded(t), long))
 	w.relays[2].OnRequest(nil)
 	w.release(2)
 	eventually(t, "it has the new lease", func() bool {
 		return must[time.Duration](t)(w.rdbs[2].PTTL(t.Context(), "k").Result()) > long/2
 	})
-	noError(t, lock.Release(t.Context()))
+	noError(t, lock.Release(bounded(t)))
 }
 
 // What every node refuses is no unknown outcome.
@@ -149,7 +149,7 @@ func TestRefreshRefused(t *testing.T) {
 	for _, mini := range minis {
 		mini.Miniredis().SetError("NOPERM no")
 	}
-	for what, err := range map[string]error{"refresh": lock.Refresh(t.Context(), long), "release": lock.Release(t.Context())} {
+	for what, err := range map[string]error{"refresh": lock.Refresh(bounded(t), long), "release": lock.Release(bounded(t))} {
 		var answer redis.Error
 		if errors.Is(err, redislock.ErrUnknownOutcome) || !errors.As(err, &answer) {
 			t.Errorf("%s: got error %v, want that of the nodes", what, err)
@@ -158,6 +158,30 @@ func TestRefreshRefused(t *testing.T) {
 	for _, mini := range minis {
 		mini.Miniredis().SetError("")
 	}
+}
+
+// A Refresh that is refused says why, and not what has become of the lock at a node that was asked to join
+// in: somebody else has it there.
+func TestRefreshRefusedBesideConflict(t *testing.T) {
+	t.Parallel()
+	w := &world{}
+	var minis []*redistest.Mini
+	for range 3 {
+		minis = append(minis, redistest.StartMini(t))
+		w.add(t, minis[len(minis)-1])
+	}
+	w.client = w.newClient(t)
+	w.block(t, "k", long, 2)
+	lock := must[*quorum.Lock](t)(w.client.Obtain(bounded(t), []string{"k"}, long, nil))
+	w.settled(t)
+	minis[1].Miniredis().SetError("NOPERM no")
+	err := lock.Refresh(bounded(t), long)
+	minis[1].Miniredis().SetError("")
+	var answer redis.Error
+	if !errors.As(err, &answer) || errors.Is(err, redislock.ErrNotObtained) || errors.Is(err, redislock.ErrLockNotHeld) {
+		t.Errorf("got error %v, want that of node 1 alone", err)
+	}
+	noError(t, lock.Release(bounded(t)))
 }
 
 // Every Close waits, not only the first one.
@@ -169,11 +193,7 @@ func TestCloseTwice(t *testing.T) {
 	w.hold(0, 1, 2)
 	asked := make(chan struct{}, 100)
 	w.relays[0].OnRequest(func(string, []string) { asked <- struct{}{} })
-	over := make(chan struct{})
-	go func() {
-		defer close(over)
-		_, _ = client.Obtain(t.Context(), []string{"k"}, long, nil)
-	}()
+	asking := over(func() { _, _ = client.Obtain(bounded(t), []string{"k"}, long, nil) })
 	wantAsked(t, asked)
 	closed := make(chan struct{}, 2)
 	for range cap(closed) {
@@ -188,7 +208,7 @@ func TestCloseTwice(t *testing.T) {
 	case <-time.After(200 * time.Millisecond):
 	}
 	w.release(0, 1, 2)
-	<-closed
-	<-closed
-	<-over
+	receive(t, closed, "the end of a Close")
+	receive(t, closed, "the end of the other Close")
+	receive(t, asking, "the end of the Obtain")
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -46,7 +47,7 @@ func TestFenceGrows(t *testing.T) {
 				// Any minority is in the way, and takes no part.
 				away := rand.Perm(n)[:(n-1)/2]
 				others := w.block(t, "k", long, away...)
-				lock := must[*quorum.Lock](t)(w.client.Obtain(t.Context(), []string{"k", "l"}, long, fenced))
+				lock := must[*quorum.Lock](t)(w.client.Obtain(bounded(t), []string{"k", "l"}, long, fenced))
 				if got := lock.Fence(); got <= before {
 					t.Fatalf("got number %d after %d", got, before)
 				}
@@ -60,9 +61,9 @@ func TestFenceGrows(t *testing.T) {
 				if told <= n/2 {
 					t.Fatalf("%d of %d servers know number %d", told, n, before)
 				}
-				noError(t, lock.Release(t.Context()))
+				noError(t, lock.Release(bounded(t)))
 				for _, other := range others {
-					noError(t, other.Release(t.Context()))
+					noError(t, other.Release(bounded(t)))
 				}
 				w.wantHolders(t, "k", 0)
 			}
@@ -76,25 +77,25 @@ func TestFenceOfReaders(t *testing.T) {
 	w := newWorld(t, 3)
 	w.ahead(t, 0, time.Hour)
 	other := w.block(t, "k", long, 2)
-	one := must[*quorum.Lock](t)(w.client.ObtainRead(t.Context(), []string{"k"}, long, fenced))
+	one := must[*quorum.Lock](t)(w.client.ObtainRead(bounded(t), []string{"k"}, long, fenced))
 	w.settled(t)
-	noError(t, other[0].Release(t.Context()))
+	noError(t, other[0].Release(bounded(t)))
 	w.ahead(t, 2, time.Minute)
-	two := must[*quorum.Lock](t)(w.client.ObtainRead(t.Context(), []string{"k"}, long, fenced))
-	noError(t, one.Release(t.Context()))
-	noError(t, two.Release(t.Context()))
+	two := must[*quorum.Lock](t)(w.client.ObtainRead(bounded(t), []string{"k"}, long, fenced))
+	noError(t, one.Release(bounded(t)))
+	noError(t, two.Release(bounded(t)))
 	w.wantHolders(t, "k", 0)
 	w.block(t, "k", long, 0)
-	lock := must[*quorum.Lock](t)(w.client.Obtain(t.Context(), []string{"k"}, long, fenced))
+	lock := must[*quorum.Lock](t)(w.client.Obtain(bounded(t), []string{"k"}, long, fenced))
 	if lock.Fence() <= one.Fence() || lock.Fence() <= two.Fence() {
 		t.Errorf("got number %d after %d and %d", lock.Fence(), one.Fence(), two.Fence())
 	}
-	noError(t, lock.Release(t.Context()))
-	plain := must[*quorum.Lock](t)(w.client.Obtain(t.Context(), []string{"other"}, long, nil))
+	noError(t, lock.Release(bounded(t)))
+	plain := must[*quorum.Lock](t)(w.client.Obtain(bounded(t), []string{"other"}, long, nil))
 	if got := plain.Fence(); got != 0 {
 		t.Errorf("got number %d without Fenced", got)
 	}
-	noError(t, plain.Release(t.Context()))
+	noError(t, plain.Release(bounded(t)))
 }
 
 // Who comes late is told the number, too.
@@ -105,7 +106,7 @@ func TestFenceOfLateNodes(t *testing.T) {
 	w.ahead(t, 0, time.Hour)
 	w.hold(3)
 	w.block(t, "k", long, 4)
-	lock := must[*quorum.Lock](t)(w.client.Obtain(t.Context(), []string{"k"}, 2*brisk, &redislock.Options{Fenced: true, Watchdog: true}))
+	lock := must[*quorum.Lock](t)(w.client.Obtain(bounded(t), []string{"k"}, 2*brisk, &redislock.Options{Fenced: true, Watchdog: true}))
 	w.release(3)
 	wantNodes(t, lock, 4)
 	w.steal(t, 4)
@@ -115,7 +116,7 @@ func TestFenceOfLateNodes(t *testing.T) {
 			t.Errorf("got number %d at server %d, want %d", got, i, lock.Fence())
 		}
 	}
-	noError(t, lock.Release(t.Context()))
+	noError(t, lock.Release(bounded(t)))
 	w.wantHolders(t, "k", 0)
 }
 
@@ -124,8 +125,8 @@ func TestFenceNotWritten(t *testing.T) {
 	t.Parallel()
 	w := relayedWorld(t, 3, quorum.WithNodeTimeout(patience))
 	w.warmUp(t)
-	lock := must[*quorum.Lock](t)(w.client.Obtain(t.Context(), []string{"warm"}, long, fenced))
-	noError(t, lock.Release(t.Context()))
+	lock := must[*quorum.Lock](t)(w.client.Obtain(bounded(t), []string{"warm"}, long, fenced))
+	noError(t, lock.Release(bounded(t)))
 	w.wantHolders(t, "warm", 0)
 	for _, i := range []int{1, 2} {
 		var asked atomic.Int64
@@ -135,7 +136,7 @@ func TestFenceNotWritten(t *testing.T) {
 			}
 		})
 	}
-	_, err := w.client.Obtain(t.Context(), []string{"k"}, long, fenced)
+	_, err := w.client.Obtain(bounded(t), []string{"k"}, long, fenced)
 	wantOnly(t, err, redislock.ErrUnknownOutcome)
 	for _, i := range []int{1, 2} {
 		w.relays[i].OnRequest(nil)
@@ -147,21 +148,52 @@ func TestFenceNotWritten(t *testing.T) {
 
 // A lock whose lease is over when its number is known to a majority is not returned.
 func TestFenceWrittenLate(t *testing.T) {
-	t.Parallel()
-	w := relayedWorld(t, 3, quorum.WithNodeTimeout(soon))
-	w.warmUp(t)
-	lock := must[*quorum.Lock](t)(w.client.Obtain(t.Context(), []string{"warm"}, long, fenced))
-	noError(t, lock.Release(t.Context()))
-	w.wantHolders(t, "warm", 0)
-	const ttl = 3 * time.Second
-	for _, relay := range w.relays {
-		relay.DelayReplies(ttl * 6 / 10) // one is in time, a second is not
+	farBubble(t, 3, 3, func(t *testing.T, w *world, d *distance) {
+		const ttl = 3 * time.Second
+		w.client = w.newClient(t, quorum.WithNodeTimeout(soon))
+		warm := must[*quorum.Lock](t)(w.client.Obtain(bounded(t), []string{"warm"}, long, fenced))
+		wantNodes(t, warm, 3) // now all of them know the scripts
+		noError(t, warm.Release(bounded(t)))
+		w.wantHolders(t, "warm", 0)
+		d.set(ttl * 6 / 10) // one answer is in time, a second is not
+		_, err := w.client.Obtain(bounded(t), []string{"k"}, ttl, fenced)
+		wantOnly(t, err, redislock.ErrNotObtained)
+		if want := "have left nothing of a ttl of 3s"; !strings.Contains(err.Error(), want) {
+			t.Errorf("got error %v, want that the answers %s", err, want)
+		}
+	})
+}
+
+// A lock that a majority has lost before it had its number was never there: it was not obtained, and nobody
+// has lost it.
+func TestFenceOfLostLock(t *testing.T) {
+	for name, lost := range map[string][]int{
+		"everywhere":                     {0, 1, 2},
+		"at a majority":                  {0, 2},
+		"at one, and another is blocked": {1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := relayedWorld(t, 3, quorum.WithNodeTimeout(long))
+			w.warmUp(t)
+			lock := must[*quorum.Lock](t)(w.client.Obtain(bounded(t), []string{"warm"}, long, fenced))
+			wantNodes(t, lock, 3)
+			noError(t, lock.Release(bounded(t)))
+			w.wantHolders(t, "warm", 0)
+			if len(lost) == 1 {
+				w.block(t, "k", long, 2)
+			}
+			for _, i := range lost {
+				var asked atomic.Int64
+				w.relays[i].OnRequest(func(name string, _ []string) {
+					if name == "EVALSHA" && asked.Add(1) == 2 { // the lock is the first
+						w.rdbs[i].Del(t.Context(), "k")
+					}
+				})
+			}
+			_, err := w.client.Obtain(bounded(t), []string{"k"}, long, fenced)
+			wantOnly(t, err, redislock.ErrNotObtained)
+			w.wantHolders(t, "k", max(0, 2-len(lost)))
+		})
 	}
-	_, err := w.client.Obtain(t.Context(), []string{"k"}, ttl, fenced)
-	wantOnly(t, err, redislock.ErrNotObtained)
-	for _, relay := range w.relays {
-		relay.DelayReplies(0)
-	}
-	w.wantHolders(t, "k", 0)
-	w.wantBack(t)
 }

@@ -43,7 +43,7 @@ func (r *round) refused() *refusal {
 		e.is = append([]error{sentinel}, r.errs(unknown)...)
 	case r.count(no) > 0:
 		sentinel = redislock.ErrNotObtained
-		e.is = []error{sentinel, r.conflict()}
+		e.is = append([]error{sentinel}, r.conflict()...)
 		e.free = r.free()
 	default:
 		e.is = r.errs(failed)
@@ -96,15 +96,16 @@ func (r *round) errs(k kind) []error {
 	return errs
 }
 
-// conflict returns the first conflict, or else why the first node has refused.
-func (r *round) conflict() error {
-	errs := r.errs(no)
+// conflict returns the first conflict, or else why the first node has refused; nothing if those who say
+// no have granted the lock, and lost it before it had its number: nobody has had it, so it is not lost.
+func (r *round) conflict() []error {
+	errs := slices.DeleteFunc(r.errs(no), func(err error) bool { return !errors.Is(err, redislock.ErrNotObtained) })
 	for _, err := range errs {
 		if conflict, ok := errors.AsType[*redislock.ConflictError](err); ok {
-			return conflict
+			return []error{conflict}
 		}
 	}
-	return errs[0]
+	return errs[:min(1, len(errs))]
 }
 
 // free returns when so many of the conflicts are over that the other nodes could be enough.
