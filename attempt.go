@@ -141,7 +141,7 @@ func (o *obtaining) obtained(ctx context.Context, sent moment, number int64) (*L
 	}
 	l := &Lock{
 		client: o.client, set: o.set, value: o.value,
-		ttl: o.ttl, obtained: sent, deadline: deadline,
+		ttl: o.ttl, counted: o.ttl, obtained: sent, deadline: deadline,
 		number: number, replicas: o.replicas,
 	}
 	if o.lands != (moment{}) {

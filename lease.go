@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 )
 
 // convert makes all keys write keys, or read keys.
@@ -165,10 +167,11 @@ func (l *Lock) leased(c *call, operation string, ttl time.Duration, apply func([
 // extended begins the new lease.
 func (l *Lock) extended(sent moment, operation string, ttl time.Duration, apply func()) error {
 	l.mu.Lock()
-	deadline := sent.add(window(l.certainLocked(ttl)))
+	certain := l.certainLocked(ttl)
+	deadline := sent.add(window(certain))
 	late := now().reached(deadline)
 	if l.state == held && !late {
-		l.ttl, l.deadline = ttl, deadline
+		l.ttl, l.deadline, l.counted = ttl, deadline, certain
 		apply()
 		if l.watch != nil {
 			l.watch.planLocked(sent)
@@ -203,6 +206,8 @@ func (l *Lock) missing(c *call, operation string, indexes []any) error {
 type terms struct {
 	turn    chan struct{} // full while Refresh, Downgrade or Upgrade is under way
 	pending time.Duration // the ttl that it asks for; 0 if none is under way
+	before  moment        // the deadline that it has lowered; zero if it has not
+	counted time.Duration // of that deadline
 	changes int           // how often one began or ended
 
 	// The server may yet execute requests that were not answered.
@@ -237,24 +242,39 @@ func (l *Lock) begin(at moment, ttl time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	t := l.termsLocked()
-	t.pending = ttl
+	t.pending, t.before = ttl, moment{}
 	t.changes++
 	t.longest = max(t.longest, ttl)
 	if deadline := l.deadline.earlier(at.add(window(ttl))); l.deadline != (moment{}) && deadline != l.deadline {
-		l.deadline = deadline
+		t.before, t.counted = l.deadline, l.counted
+		l.deadline, l.counted = deadline, min(l.counted, ttl)
 		if l.watch != nil {
 			l.watch.planLocked(at)
 		}
 	}
 }
 
-// answered ends what begin began; a try that was not answered may still be executed.
+// undone reports whether it is certain that no try of the call has done anything, or can yet. What the
+// server refuses for good it may have refused inside the script, behind what that had done already.
+func (c *call) undone() bool {
+	_, answered := errors.AsType[redis.Error](c.err)
+	return c.err != nil && !c.unsure && (classify(c.err) == passing || classify(c.err) == final && !answered)
+}
+
+// answered ends what begin began; a try that was not answered may still be executed. If nothing was
+// done, the lease is what it was before.
 func (l *Lock) answered(c *call, operation string, ttl time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	t := l.termsLocked()
 	t.pending = 0
 	t.changes++
+	if c.undone() && l.state == held && l.deadline.precedes(t.before) {
+		l.deadline, l.counted = t.before, t.counted
+		if l.watch != nil {
+			l.watch.planLocked(now())
+		}
+	}
 	if lands := c.lands(); lands != (moment{}) {
 		t.expects(lands, ttl)
 		if operation == "downgrade" {

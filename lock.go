@@ -39,6 +39,7 @@ type Lock struct {
 	ttl      time.Duration
 	obtained moment // zero for Attach, as is deadline until a Refresh
 	deadline moment
+	counted  time.Duration // the ttl of which the deadline is the end; less than ttl while that is not certain
 	number   int64 // its fencing number; 0 without
 	state    lockState
 	shown    bool   // the token is known outside of this lock
@@ -185,7 +186,7 @@ func (l *Lock) Upgrade(ctx context.Context) error {
 func (l *Lock) gone(at moment) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.state != held || at.reached(l.deadline.add(l.ttl-window(l.ttl)))
+	return l.state != held || at.reached(l.deadline.add(l.counted-window(l.counted)))
 }
 
 // snapshot returns the set as it is now.

@@ -74,16 +74,18 @@ func (l *Lock) watchLocked(renews bool) *watch {
 	return l.watch
 }
 
-// planLocked sets the next renewal, a third of the ttl after the last one was sent.
+// planLocked sets the next renewal: when a third is over of the lease that counts, which was asked for
+// by what was sent then.
 func (w *watch) planLocked(sent moment) {
-	w.next = sent.add(min(w.lock.ttl, w.lock.deadline.mono-sent.mono) / 3)
+	w.next = sent.add(min(w.lock.counted, w.lock.deadline.mono-sent.mono) / 3)
 	w.scheduleLocked()
 }
 
 // alarmLocked is when the loss is declared if nothing else happens: a little before the deadline,
-// so that whoever waits for it is told by then.
+// so that whoever waits for it is told by then. How much is a matter of the lease that counts: while a
+// shorter one may begin, what is a little of the other is more than there is.
 func (w *watch) alarmLocked() moment {
-	return w.lock.deadline.add(-min(w.lock.ttl/20, 100*time.Millisecond))
+	return w.lock.deadline.add(-min(w.lock.counted/20, 100*time.Millisecond))
 }
 
 func (w *watch) scheduleLocked() {
@@ -92,7 +94,7 @@ func (w *watch) scheduleLocked() {
 	}
 	due, early := w.alarmLocked(), time.Duration(0)
 	if w.renews && due.mono > w.next.mono {
-		due, early = w.next, w.lock.ttl/30
+		due, early = w.next, w.lock.counted/30
 	}
 	if !w.lock.client.schedule.put(&w.entry, due, early) {
 		go w.lock.lose(errClosed) // not from here: the lock is locked
@@ -117,10 +119,10 @@ func (w *watch) run(at moment) {
 		return
 	}
 	var c *call
-	if w.renews && at.add(l.ttl/30).reached(w.next) {
+	if w.renews && at.add(l.counted/30).reached(w.next) {
 		c = w.renewalLocked()
 		// If it is not answered soon, another one follows: a lost reply is not a loss.
-		w.next = at.add(max(l.ttl/9, time.Millisecond))
+		w.next = at.add(max(l.counted/9, time.Millisecond))
 	}
 	w.scheduleLocked()
 	l.mu.Unlock()
@@ -160,9 +162,10 @@ func (w *watch) renewed(c *call, ttl time.Duration, changes int) {
 	l.mu.Lock()
 	w.failed = err
 	counts := l.state == held && !now().reached(w.alarmLocked())
-	deadline := c.sent.add(window(l.certainLocked(ttl)))
+	certain := l.certainLocked(ttl)
+	deadline := c.sent.add(window(certain))
 	if err == nil && counts && l.changesLocked() == changes && deadline.reached(l.deadline) {
-		l.deadline = deadline
+		l.deadline, l.counted = deadline, certain
 		w.planLocked(c.sent)
 	}
 	l.mu.Unlock()
