@@ -19,6 +19,9 @@ var raiseScript = newScript("raise", raiseLua)
 //
 // An [Lock.Upgrade] gives a new number.
 func (l *Lock) Fence() int64 {
+	if l.isNothing() {
+		return 0
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.number
@@ -32,20 +35,24 @@ var errNotFenced = errors.New("the lock was obtained without Fenced")
 // greater. If any key is no longer ours nothing is changed and it returns [ErrLockNotHeld]; if the
 // answer does not come, or too few replicas have it, [ErrUnknownOutcome], and calling again is safe.
 func (l *Lock) RaiseFence(ctx context.Context, number int64) error {
-	switch {
-	case l.faulty != nil:
-		return fmt.Errorf("redislock: raise fence: %w", l.faulty)
-	case number <= 0 || number > mostFence:
+	if err := l.usable(); err != nil {
+		return fmt.Errorf("redislock: raise fence: %w", err)
+	}
+	if number <= 0 || number > mostFence {
 		return fmt.Errorf("redislock: raise fence: invalid number: %d is not between 1 and %d", number, mostFence)
 	}
 	l.mu.Lock()
-	set, ttl, state := l.set, l.ttl, l.state
-	l.mu.Unlock()
+	set, ttl := l.set, l.ttl
+	var err error
 	switch {
 	case set.fences == nil:
-		return fmt.Errorf("redislock: raise fence %s: %w", set, errNotFenced)
-	case state != held:
-		return fmt.Errorf("redislock: raise fence %s: %w", set, ErrLockNotHeld)
+		err = errNotFenced
+	case l.state != held:
+		err = l.endedLocked()
+	}
+	l.mu.Unlock()
+	if err != nil {
+		return fmt.Errorf("redislock: raise fence %s: %w", set, err)
 	}
 	c := newCall(ctx, raiseScript, set.keys, set.fences, &l.value, millis(ttl), number)
 	c.ack = newAck(l.replicas, ttl)

@@ -11,10 +11,13 @@ import (
 
 // convert makes all keys write keys, or read keys.
 func (l *Lock) convert(ctx context.Context, operation string, writes bool) error {
+	if err := l.usable(); err != nil {
+		return fmt.Errorf("redislock: %s: %w", operation, err)
+	}
 	l.mu.Lock()
 	ttl := l.ttl
 	l.mu.Unlock()
-	if ttl == 0 && l.faulty == nil {
+	if ttl == 0 {
 		return fmt.Errorf("redislock: %s %s: %w: an attached lock has none before a Refresh",
 			operation, l.snapshot(), ErrInvalidTTL)
 	}
@@ -53,9 +56,6 @@ func flag(yes bool) string {
 // lease runs a script that gives the set a new lease; apply takes note of what else it changed,
 // with mu held.
 func (l *Lock) lease(ctx context.Context, operation string, ttl time.Duration, script func(keySet) *call, apply func([]any)) (err error) {
-	if l.faulty != nil {
-		return fmt.Errorf("redislock: %s: %w", operation, l.faulty)
-	}
 	began := now()
 	defer func() { l.report(ctx, l.client.hooks.Refreshed, began, 1, err) }()
 	if err := l.enter(ctx, operation); err != nil {
@@ -119,7 +119,7 @@ func (l *Lock) enter(ctx context.Context, operation string) error {
 	defer l.mu.Unlock()
 	if l.state != held {
 		<-turn
-		return fmt.Errorf("redislock: %s %s: %w", operation, l.set, ErrLockNotHeld)
+		return fmt.Errorf("redislock: %s %s: %w", operation, l.set, l.endedLocked())
 	}
 	return nil
 }
@@ -135,7 +135,7 @@ func (l *Lock) leased(c *call, operation string, ttl time.Duration, apply func([
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		if l.state != held && !errors.Is(err, ErrUnknownOutcome) {
-			err = fmt.Errorf("%w: %w", err, ErrLockNotHeld) // since it was asked
+			err = fmt.Errorf("%w: %w", err, l.endedLocked()) // since it was asked
 		}
 		return err
 	}
@@ -177,11 +177,14 @@ func (l *Lock) extended(sent moment, operation string, ttl time.Duration, apply 
 			l.watch.planLocked(sent)
 		}
 	}
-	still := l.state == held
+	var ended error
+	if l.state != held {
+		ended = l.endedLocked()
+	}
 	l.mu.Unlock()
 	switch {
-	case !still:
-		return fmt.Errorf("redislock: %s %s: %w", operation, l.snapshot(), ErrLockNotHeld)
+	case ended != nil:
+		return fmt.Errorf("redislock: %s %s: %w", operation, l.snapshot(), ended)
 	case late:
 		err := fmt.Errorf("%w: the answer came after the new lease had ended", ErrLockNotHeld)
 		l.lose(err)

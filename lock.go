@@ -26,7 +26,8 @@ var (
 )
 
 // A Lock is one hold of a set of keys. It is safe for concurrent use; Refresh, Downgrade and
-// Upgrade take turns.
+// Upgrade take turns. A nil Lock and a zero one hold nothing: whatever can fail says so, with an
+// [ErrLockNotHeld].
 type Lock struct {
 	client   *Client
 	value    string
@@ -42,6 +43,8 @@ type Lock struct {
 	counted  time.Duration // the ttl of which the deadline is the end; less than ttl while that is not certain
 	number   int64 // its fencing number; 0 without
 	state    lockState
+	over     error  // what a Release says that comes after one which was answered
+	doubted  moment // since then one that was not answered may have freed the keys; zero: there is none
 	shown    bool   // the token is known outside of this lock
 	why      error  // it was lost
 	watch    *watch // of the watchdog, or of Context and Lost
@@ -63,6 +66,9 @@ func (l *Lock) Keys() []string { return append([]string(nil), l.snapshot().keys.
 // Token returns the token under which the keys are held. Whoever has it can release and refresh
 // the lock ([Client.Attach]), so it is not to be logged.
 func (l *Lock) Token() string {
+	if l.isNothing() {
+		return ""
+	}
 	l.mu.Lock()
 	show := l.claim == nil && l.state == held && l.faulty == nil
 	keys := l.set.keys
@@ -84,6 +90,28 @@ func (l *Lock) Token() string {
 	return l.owner()
 }
 
+// isNothing reports whether the lock is nil, or zero: neither Obtain nor Attach has returned it.
+func (l *Lock) isNothing() bool { return l == nil || l.client == nil }
+
+// usable returns why nothing can be done with the lock at all; nil if something can.
+func (l *Lock) usable() error {
+	if l.isNothing() {
+		return fmt.Errorf("%w: no Obtain has returned it", ErrLockNotHeld)
+	}
+	return l.faulty
+}
+
+// errReleased is the error of a lock that was released, whatever is done with it after that.
+var errReleased = fmt.Errorf("%w: it was released already", ErrLockNotHeld)
+
+// endedLocked is the error of what can only be done with a lock that is held.
+func (l *Lock) endedLocked() error {
+	if l.state == released {
+		return errReleased
+	}
+	return fmt.Errorf("%w: it was lost", ErrLockNotHeld)
+}
+
 // owner is the token, without showing it to anybody.
 func (l *Lock) owner() string {
 	token, _ := decodeValue(l.value)
@@ -92,6 +120,9 @@ func (l *Lock) owner() string {
 
 // Metadata returns what the keys were tagged with. It is empty for an attached lock.
 func (l *Lock) Metadata() string {
+	if l.isNothing() {
+		return ""
+	}
 	_, metadata := decodeValue(l.value)
 	return metadata
 }
@@ -101,6 +132,9 @@ func (l *Lock) Metadata() string {
 // of it). It moves with each [Lock.Refresh] and with the watchdog. It is the zero time for an
 // attached lock that was not refreshed.
 func (l *Lock) Deadline() time.Time {
+	if l.isNothing() {
+		return time.Time{}
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.deadline == (moment{}) {
@@ -111,12 +145,17 @@ func (l *Lock) Deadline() time.Time {
 
 // TTL asks Redis for the least remaining lease over the set. If any key is no longer ours it
 // returns [ErrLockNotHeld]; if the answer does not come, [ErrUnknownOutcome]. It waits for the
-// answer until ctx ends.
+// answer until ctx ends. Of a lock that was released nobody is asked.
 func (l *Lock) TTL(ctx context.Context) (time.Duration, error) {
-	if l.faulty != nil {
-		return 0, fmt.Errorf("redislock: ttl: %w", l.faulty)
+	if err := l.usable(); err != nil {
+		return 0, fmt.Errorf("redislock: ttl: %w", err)
 	}
-	set := l.snapshot()
+	l.mu.Lock()
+	set, over := l.set, l.over
+	l.mu.Unlock()
+	if over != nil {
+		return 0, fmt.Errorf("redislock: ttl %s: %w", set, errReleased)
+	}
 	c := newCall(ctx, pttlScript, set.keys, nil, &l.value, 0)
 	if !l.client.transport.do(ctx, c, 0) && c.leave(nil) {
 		return 0, interrupted(ctx, "ttl", set)
@@ -147,6 +186,9 @@ func (l *Lock) TTL(ctx context.Context) (time.Duration, error) {
 // been extended or not, Deadline does not count on it, and calling again is safe. A Cluster slot
 // whose keys are on their way to another server is waited for, until the lease ends.
 func (l *Lock) Refresh(ctx context.Context, ttl time.Duration) error {
+	if err := l.usable(); err != nil {
+		return fmt.Errorf("redislock: refresh: %w", err)
+	}
 	ttl, err := checkTTL(ttl)
 	if err != nil {
 		return fmt.Errorf("redislock: refresh: %w", err)
@@ -173,6 +215,9 @@ func (l *Lock) Downgrade(ctx context.Context) error { return l.convert(ctx, "dow
 // If an ObtainRead or a Downgrade of this lock was not answered at first, so that it may reach the
 // server late and make readers of the writers again, Upgrade waits until it cannot: at most 10 s.
 func (l *Lock) Upgrade(ctx context.Context) error {
+	if err := l.usable(); err != nil {
+		return fmt.Errorf("redislock: upgrade: %w", err)
+	}
 	l.mu.Lock()
 	wait := now().until(l.termsLocked().weakens)
 	l.mu.Unlock()
@@ -191,6 +236,9 @@ func (l *Lock) gone(at moment) bool {
 
 // snapshot returns the set as it is now.
 func (l *Lock) snapshot() keySet {
+	if l.isNothing() {
+		return keySet{}
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.set

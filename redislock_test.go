@@ -195,11 +195,6 @@ func TestObtain(t *testing.T) {
 	})
 }
 
-func TestReleaseOfNil(t *testing.T) {
-	var lock *redislock.Lock
-	wantIs(t, lock.Release(t.Context()), redislock.ErrLockNotHeld)
-}
-
 // A hammer: nobody but the holder is ever inside, and no set is ever held in part.
 func TestExclusion(t *testing.T) {
 	scenario(t, func(t *testing.T, w *world) {

@@ -1,8 +1,10 @@
 package redislock
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
+	"errors"
 	"fmt"
 	"time"
 )
@@ -14,25 +16,42 @@ var releaseScript = newScript("release", releaseLua)
 
 // Release frees every key of the set that is still ours, hands it over to whoever is next in line,
 // and stops the watchdog. It returns [ErrLockNotHeld], naming what was lost, if not all of them were;
-// the rest is free.
+// the rest is free. Once that was answered nothing is sent any more: another Release says that it was
+// released already, or what was lost; it is an ErrLockNotHeld, too.
 //
 // It does its work also if ctx has ended already, or ends meanwhile: then it waits a second, or
 // 100 ms, for the answer. If none comes it returns [ErrUnknownOutcome], or why Redis refuses for
-// the moment, and goes on trying in the background until the lease is over. A Cluster slot whose keys
-// are on their way to another server is waited for, for 10 s.
-//
-// A nil lock holds nothing: [ErrLockNotHeld].
+// the moment, and goes on trying in the background until the lease is over. Another Release asks once
+// more, and returns nil if the first one turns out to have done it. A Cluster slot whose keys are on
+// their way to another server is waited for, for 10 s.
 func (l *Lock) Release(ctx context.Context) (err error) {
-	if l == nil {
-		return fmt.Errorf("redislock: release: %w", ErrLockNotHeld)
+	if err := l.usable(); err != nil {
+		return fmt.Errorf("redislock: release: %w", err)
 	}
-	if l.faulty != nil {
-		return fmt.Errorf("redislock: release: %w", l.faulty)
+	began, asked := now(), 0
+	p, over := l.stop()
+	defer func() { l.tell(ctx, l.client.hooks.Released, p.set, began, asked, err) }()
+	if over != nil {
+		return over
 	}
-	began := now()
-	p := l.stop()
-	defer func() { l.tell(ctx, l.client.hooks.Released, p.set, began, 1, err) }()
-	return l.free(ctx, began, p)
+	asked = 1
+	return l.settle(p, l.free(ctx, began, p))
+}
+
+// settle takes note of how a Release has ended, if that is known: nothing is left for another one then.
+func (l *Lock) settle(p portion, err error) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case err == nil:
+		l.over = fmt.Errorf("redislock: release %s: %w", p.set, errReleased)
+	case !errors.Is(err, ErrLockNotHeld):
+	case l.over == nil:
+		l.over = err
+	default: // by another one, at the same time
+		return l.over
+	}
+	return err
 }
 
 // ReleaseKeys frees some keys of the set in one step, as [Lock.Release] frees them all. The others
@@ -43,12 +62,10 @@ func (l *Lock) Release(ctx context.Context) (err error) {
 // [ErrLockNotHeld]: then nothing is done. Other errors are those of Release, as is what it does if
 // ctx has ended, and concern the keys that were to be freed, which are not of the lock any more.
 func (l *Lock) ReleaseKeys(ctx context.Context, keys ...string) (err error) {
-	switch {
-	case l == nil:
-		return fmt.Errorf("redislock: release: %w", ErrLockNotHeld)
-	case l.faulty != nil:
-		return fmt.Errorf("redislock: release: %w", l.faulty)
-	case len(keys) == 0:
+	if err := l.usable(); err != nil {
+		return fmt.Errorf("redislock: release: %w", err)
+	}
+	if len(keys) == 0 {
 		return fmt.Errorf("redislock: release: %w: none are named", ErrInvalidKeys)
 	}
 	began := now()
@@ -75,6 +92,8 @@ type portion struct {
 	late     moment        // until then a request of the Obtain may reach the server
 	waiter   string        // that it may enter in line once more; else empty
 	shown    bool          // its token may come back
+	whole    bool          // it is all that the lock has left
+	doubted  moment        // since then an earlier Release may have freed it; zero: there was none
 }
 
 // portionLocked makes one of a set.
@@ -87,8 +106,9 @@ func (l *Lock) portionLocked(set keySet) portion {
 	return p
 }
 
-// stop ends the hold on this side: no watchdog, no contexts, no claim.
-func (l *Lock) stop() portion {
+// stop ends the hold on this side: no watchdog, no contexts, no claim. If a Release was answered before,
+// it returns what there is to say.
+func (l *Lock) stop() (p portion, over error) {
 	l.mu.Lock()
 	var end func(error)
 	if l.state == held {
@@ -99,13 +119,14 @@ func (l *Lock) stop() portion {
 	}
 	mine := l.claim
 	l.claim = nil
-	p := l.portionLocked(l.set)
+	p, over = l.portionLocked(l.set), l.over
+	p.whole, p.doubted = true, l.doubted
 	l.mu.Unlock()
 	if end != nil {
 		end(context.Canceled)
 	}
 	l.client.claims.waive(l.owner(), mine)
-	return p
+	return p, over
 }
 
 // part takes keys out of the set, so that nothing that is sent from now on is about them, unless they
@@ -115,7 +136,7 @@ func (l *Lock) part(keys []string) (p portion, all bool, err error) {
 	l.mu.Lock()
 	if l.state != held {
 		defer l.mu.Unlock()
-		return p, false, fmt.Errorf("%s: %w", l.set, ErrLockNotHeld)
+		return p, false, fmt.Errorf("%s: %w", l.set, l.endedLocked())
 	}
 	part, rest, err := l.set.split(keys)
 	if err != nil || len(rest.keys) == 0 {
@@ -147,17 +168,21 @@ func (l *Lock) free(ctx context.Context, began moment, p portion) error {
 			ls.rouse(set.keys)
 		}) {
 			left.start()
+			l.doubt(p, now())
 			return interrupted(ctx, "release", set)
 		}
 		found(moment{})
 	}
-	if lands := c.lands(); lands != (moment{}) && (c.strays > 1 || !p.freedBefore(c)) {
+	if lands := c.lands(); lands != (moment{}) && (c.strays > 1 || !p.freedBefore(c, c.doubted)) {
 		l.astray(p)(lands)
 	}
 	if err := c.err; err != nil {
+		doubted := c.doubted
 		if classify(err) != final {
 			l.leftBehind(p, p.late).start()
+			doubted = cmp.Or(doubted, now()) // from then on that may free it
 		}
+		l.doubt(p, doubted)
 		ls.rouse(set.keys)
 		return fault("release", set, c)
 	}
@@ -203,10 +228,20 @@ func (l *Lock) releasing(ctx context.Context, p portion) (c *call, next bool) {
 	return c, next
 }
 
+// doubt takes note that the lock may have been freed, by a request that was sent by then: another Release
+// may find that it was.
+func (l *Lock) doubt(p portion, sent moment) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if p.whole && l.doubted == (moment{}) {
+		l.doubted = sent
+	}
+}
+
 // freedBefore reports whether the answer says that an earlier try has freed the keys: nothing is ours,
-// but one may have been executed, and when the first such was sent everything was.
-func (p portion) freedBefore(c *call) bool {
-	if c.err != nil || !c.unsure || c.doubted.reached(p.deadline) {
+// but one may have been executed, and when the first such was sent, if any, everything was.
+func (p portion) freedBefore(c *call, doubted moment) bool {
+	if c.err != nil || doubted == (moment{}) || doubted.reached(p.deadline) {
 		return false
 	}
 	code, rest, err := c.code()
@@ -220,7 +255,7 @@ func (l *Lock) freed(c *call, p portion) error {
 	if err != nil {
 		return fmt.Errorf("redislock: release %s: %w", set, err)
 	}
-	if code == 1 || p.freedBefore(c) {
+	if code == 1 || p.freedBefore(c, c.doubted) || p.freedBefore(c, p.doubted) {
 		l.client.transport.recycle(c)
 		return nil
 	}

@@ -23,17 +23,26 @@ type watch struct {
 
 // Context returns a context derived from ctx that is cancelled with cause [ErrLockLost] when the
 // lock is lost: Redis has said so, or the deadline has come without a renewal being confirmed
-// (then a little before it; a process that is stopped is told when it wakes). It is cancelled with [context.Canceled] when the lock is released.
+// (then a little before it; a process that is stopped is told when it wakes). It is cancelled with
+// [context.Canceled] when the lock is released. Of a nil or zero Lock it has ended, with an
+// [ErrLockNotHeld].
 func (l *Lock) Context(ctx context.Context) context.Context {
+	if l.isNothing() {
+		return over(ctx, l.usable())
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.state == held {
+	switch l.state {
+	case held:
 		return l.watchLocked(false).told.Join(ctx)
+	case lost:
+		return over(ctx, ErrLockLost)
 	}
-	cause := context.Canceled
-	if l.state == lost {
-		cause = ErrLockLost
-	}
+	return over(ctx, context.Canceled)
+}
+
+// over returns a context that has ended.
+func over(ctx context.Context, cause error) context.Context {
 	ctx, cancel := context.WithCancelCause(ctx)
 	cancel(cause)
 	return ctx
@@ -42,6 +51,9 @@ func (l *Lock) Context(ctx context.Context) context.Context {
 // Lost returns a channel that is closed when the lock is lost, as [Lock.Context] tells it. A
 // Release does not close it.
 func (l *Lock) Lost() <-chan struct{} {
+	if l.isNothing() {
+		return make(chan struct{})
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch l.state {
