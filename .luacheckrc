@@ -15,7 +15,9 @@ local defined_in = {
     "CHUNK", "add_reader", "clock", "declare", "expire_with_last_reader", "look", "metadata_of",
     "reader", "refusal", "strings", "token_of", "withdraw",
   },
-  ["fence.lua"] = { "forget_numbers", "life_of_fence", "next_number", "number_of_hold" },
+  ["fence.lua"] = {
+    "forget_numbers", "life_of_fence", "next_number", "number_after", "number_of_hold",
+  },
   ["entry.lua"] = { "ASKS_AGAIN", "ENTRY", "LONE_WRITER" },
   ["line.lua"] = {
     "anybody_waits", "dropped", "entry_at", "entry_of", "hand_over", "in_line", "leave_line",

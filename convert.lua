@@ -10,6 +10,7 @@
 -- Reply    1, or {1, fencing number}: every key is held in its new mode, for ttl from now.
 --          {0, index, mode, ttl, detail}: see refusal. Nothing was changed.
 --          {-1, index, ...}: the keys that are not the token's. Nothing was changed.
+--          The error FOREIGNFENCE, see number_after. Nothing was changed.
 
 --#include shared.lua
 --#include fence.lua
@@ -37,6 +38,14 @@ if refused then
   return refused
 end
 
+local after, foreign
+if fenced then
+  after, foreign = number_after(2 * size, everywhere, micros)
+  if not after then
+    return foreign
+  end
+end
+
 -- The first write is one that may fail and leave nothing: a SET of a key that has to exist.
 if w > 0 then
   redis.call('set', KEYS[1], mine[1], 'px', ttl, 'xx')
@@ -58,7 +67,7 @@ end
 local number
 if fenced then
   number = not stronger and number_of_hold(2 * size, everywhere, kinds, token, ttl)
-    or next_number(2 * size, everywhere, alone, token, micros, ttl)
+    or next_number(2 * size, everywhere, alone, token, after, ttl)
 end
 if anybody_waits() then
   for i = 1, size do

@@ -196,6 +196,9 @@ func fault(operation string, set keySet, c *call) error {
 	kind, err := classify(c.err), c.err
 	if answer, ok := errors.AsType[redis.Error](err); ok {
 		err = newServerError(answer)
+		if foreign := foreignFence(c, answer); foreign != nil {
+			err = foreign
+		}
 		if strings.HasPrefix(answer.Error(), "CROSSSLOT") {
 			return fmt.Errorf("redislock: %s %s: %w (%w)", operation, set, ErrCrossSlot, err)
 		}
@@ -213,6 +216,21 @@ func fault(operation string, set keySet, c *call) error {
 // movedInScript is what the server of a Cluster says when a slot leaves it while a script runs: what
 // the script did before stays done.
 var movedInScript = regexp.MustCompile(`ttempted to access a (non local key|slot not served)`)
+
+// foreignFence is the error of a script that has found something else where the fencing numbers of a
+// key would stand; nil for any other. The script names the key by its place.
+func foreignFence(c *call, answer redis.Error) error {
+	var index int
+	var kind string
+	if n, _ := fmt.Sscanf(answer.Error(), "FOREIGNFENCE %d %s", &index, &kind); n != 2 || index < 1 || index > len(c.keys) {
+		return nil
+	}
+	name, err := companion("fence", c.keys[index-1])
+	if err != nil {
+		return nil
+	}
+	return &serverError{fmt.Sprintf("%q holds a %s that is no record of fencing numbers", name, kind), answer}
+}
 
 // serverError shows an error of the server without the place in the script at which it arose, and
 // without the arguments that a server repeats if it does not know a command: one is the token.

@@ -6,6 +6,7 @@
 -- server's clock goes back.
 
 local DAY = 86400000 -- ms
+local MOST = 9007199254740992 -- 2^53: up to there numbers are exact
 
 local function life_of_fence(ttl)
   return string.format('%d', math.max(DAY, 2 * ttl))
@@ -47,14 +48,30 @@ local function forget_dead_readers(hash, key)
   end
 end
 
--- Gives a token a number that is greater than every number given before for any of the keys.
--- `alone[i]`: nobody else holds the key, so the numbers of other tokens are of the past.
-local function next_number(first, where, alone, token, micros, ttl)
-  local number, life = micros, life_of_fence(ttl)
+-- The number that comes after every number given before for any of the keys. It is read before a
+-- script writes anything: if numbers are not what stands beside a key there can be none, which is
+-- for nobody to overwrite. Then it returns nil, and the reply that says so.
+local function number_after(first, where, micros)
+  local number = micros
   for _, i in ipairs(where) do
-    number = math.max(number, 1 + tonumber(redis.call('hget', KEYS[first + i], '') or 0))
+    local last = redis.pcall('hget', KEYS[first + i], '')
+    if type(last) == 'table' and string.sub(last.err, 1, 9) ~= 'WRONGTYPE' then
+      return nil, last -- a right is missing, for example
+    end
+    last = type(last) ~= 'table' and tonumber(last or 0)
+    if not last or last ~= last or last >= MOST then -- the second is NaN
+      local kind = redis.call('type', KEYS[first + i]).ok
+      return nil, redis.error_reply(string.format('FOREIGNFENCE %d %s', i, kind))
+    end
+    number = math.max(number, 1 + last)
   end
-  local text = string.format('%d', number)
+  return number
+end
+
+-- Gives a token the number that comes after those of all the keys, see number_after.
+-- `alone[i]`: nobody else holds the key, so the numbers of other tokens are of the past.
+local function next_number(first, where, alone, token, number, ttl)
+  local text, life = string.format('%d', number), life_of_fence(ttl)
   for _, i in ipairs(where) do
     local hash = KEYS[first + i]
     redis.call('pexpire', hash, life) -- fails here, if ever, and leaves nothing without a TTL
@@ -69,9 +86,10 @@ local function next_number(first, where, alone, token, micros, ttl)
   return number
 end
 
--- Ends the holds of a token.
+-- Ends the holds of a token. The keys are free by then, and this must not keep the rest of a
+-- release from being done: what is no hash is left alone.
 local function forget_numbers(first, where, token)
   for _, i in ipairs(where) do
-    redis.call('hdel', KEYS[first + i], token)
+    redis.pcall('hdel', KEYS[first + i], token)
   end
 end

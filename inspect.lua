@@ -19,7 +19,7 @@ local ttl = redis.call('pttl', key)
 
 local state = {'free', ttl, 0, -2, '', 0}
 if fence and redis.call('type', fence).ok == 'hash' then
-  state[3] = tonumber(redis.call('hget', fence, '') or 0)
+  state[3] = tonumber(redis.call('hget', fence, '') or 0) or 0
 end
 if intent and redis.call('type', intent).ok == 'string' then
   state[4] = redis.call('pttl', intent)

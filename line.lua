@@ -221,9 +221,9 @@ local function tell_next(entry, text, now)
   return ''
 end
 
--- Gives a waiter its locks, and tells it.
-local function grant(entry, where, modes, behind, now, micros)
-  local number, alone = 0, {}
+-- Gives a waiter its locks, and tells it. `number`: the one that it is to have, if it is fenced.
+local function grant(entry, where, modes, behind, now, micros, number)
+  local alone = {}
   for _, i in ipairs(where) do
     leave_line(i, entry.id, entry.place) -- first: SET alone may be refused for want of memory
   end
@@ -238,7 +238,7 @@ local function grant(entry, where, modes, behind, now, micros)
     headless[i] = true
   end
   if entry.fenced then
-    number = next_number(2 * size, where, alone, token_of(entry.value), micros, entry.ttl)
+    next_number(2 * size, where, alone, token_of(entry.value), number, entry.ttl)
   end
   local rest
   if entry.keys == 1 and entry.mode == 'write' then
@@ -265,11 +265,14 @@ local function admit(entry, i, behind, now, micros)
     end
     ready = ready and not held -- who holds a part already is left to do it itself
   end
+  -- If there can be no number it is told to ask: the reply says why.
+  local number = ready and entry.fenced and number_after(2 * size, where, micros)
+  ready = ready and number ~= nil
   -- Whether anybody hears it has to be known beforehand: what is published reaches those as well
   -- who hear a replica, and are not counted. They are not to hear of a grant that is taken back.
   local heard = woken[entry.id] and 1 or tell(entry, ready and '' or 'w|' .. entry.id)
   if ready and heard and heard > 0 then
-    grant(entry, where, modes, behind, now, micros)
+    grant(entry, where, modes, behind, now, micros, number or 0)
     return 'granted'
   end
   if heard ~= 0 then

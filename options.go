@@ -50,7 +50,9 @@ type Options struct {
 	Queue bool
 
 	// Fenced gives the lock a fencing number: see [Lock.Fence]. Of the locks of one Token all are
-	// fenced, or none. Default: off.
+	// fenced, or none. If Redis holds something else under the name of the numbers of a key, that is
+	// left alone, and is an error that names it: no lease ends it, so no strategy waits for it.
+	// Default: off.
 	Fenced bool
 
 	// Replicas is how many replicas have to have the lock before it counts, and each new lease after

@@ -7,6 +7,7 @@
 --
 -- Reply    1: the number of the hold, and the greatest of each key, is this one or greater.
 --          {0, index, ...}: the keys that are not the token's. Nothing was changed.
+--          The error FOREIGNFENCE, see number_after. Nothing was changed.
 
 --#include shared.lua
 --#include fence.lua
@@ -24,6 +25,15 @@ for i = 1, n do
 end
 if #lost > 1 then
   return lost
+end
+
+local everywhere = {}
+for i = 1, n do
+  everywhere[i] = i
+end
+local after, foreign = number_after(n, everywhere, 0)
+if not after then
+  return foreign
 end
 
 for i = n + 1, 2 * n do

@@ -22,6 +22,7 @@
 --          {-2, index, mode, ttl, detail, place, us, ms, 1 or 0}: it stands in line, at this
 --          microsecond of the server's clock; ms: when to ask again if nothing is heard, or -1;
 --          whether anybody hears its channel here
+--          The error FOREIGNFENCE, see number_after. Nothing was changed.
 
 -- One free key, and no line: most of the calls of those who would wait.
 local lone_writer = #KEYS == 2 and ARGV[3] == '1' and ARGV[5] == '' and ARGV[7] == '0'
@@ -195,6 +196,14 @@ if refused then
   return refused
 end
 
+local after, foreign
+if fenced then
+  after, foreign = number_after(2 * size, everywhere, micros)
+  if not after then
+    return foreign
+  end
+end
+
 -- The first write is one that may fail and leave nothing: a SET of a key that has to exist.
 if w > 0 then
   redis.call('set', KEYS[1], value, 'px', ttl, 'xx')
@@ -222,7 +231,7 @@ end
 local number
 if fenced then
   number = all_mine and number_of_hold(2 * size, everywhere, kinds, token, ttl)
-    or next_number(2 * size, everywhere, alone, token, micros, ttl)
+    or next_number(2 * size, everywhere, alone, token, after, ttl)
 end
 if place then
   for i = 1, size do
