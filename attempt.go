@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strconv"
 	"time"
+
+	"github.com/seed-14de3678/redislock/internal/count"
 )
 
 // This file is one attempt of an obtaining: a call of the script, and what is made of the answer.
@@ -32,8 +34,8 @@ func (o *obtaining) ask(ctx context.Context, wait time.Duration) (*Lock, error) 
 		if c.leave(func(c *call) { o.abandoned(c, left, sure, stands) }) {
 			o.lands, o.declared, o.place.number = moment{}, false, "" // that is the orphan's now
 			left.start()
-			return nil, &endedError{fmt.Errorf("redislock: obtain %s: %w: %w after %s and %d attempts",
-				o.set, ErrUnknownOutcome, context.Cause(ctx), round(now().since(o.began)), o.asked)}
+			return nil, &endedError{fmt.Errorf("redislock: obtain %s: %w: %w after %s and %s",
+				o.set, ErrUnknownOutcome, context.Cause(ctx), round(now().since(o.began)), count.Of(o.asked, "attempt"))}
 		}
 	}
 	if c.lands() != (moment{}) {

@@ -41,7 +41,7 @@ type Lock struct {
 	obtained moment // zero for Attach, as is deadline until a Refresh
 	deadline moment
 	counted  time.Duration // the ttl of which the deadline is the end; less than ttl while that is not certain
-	number   int64 // its fencing number; 0 without
+	number   int64         // its fencing number; 0 without
 	state    lockState
 	over     error  // what a Release says that comes after one which was answered
 	doubted  moment // since then one that was not answered may have freed the keys; zero: there is none

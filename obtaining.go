@@ -10,6 +10,7 @@ import (
 
 	"github.com/cenkalti/backoff/v4"
 
+	"github.com/seed-14de3678/redislock/internal/count"
 	"github.com/seed-14de3678/redislock/internal/pace"
 )
 
@@ -123,8 +124,8 @@ func (c *Client) newObtaining(write, read []string, ttl time.Duration, opt *Opti
 		return nil, err
 	}
 	if len(opt.Metadata) > c.maxMetadata {
-		return nil, fmt.Errorf("%w: it has %d bytes, the limit is %d (see WithMaxMetadata)",
-			ErrInvalidMetadata, len(opt.Metadata), c.maxMetadata)
+		return nil, fmt.Errorf("%w: it has %s, the limit is %d (see WithMaxMetadata)",
+			ErrInvalidMetadata, count.Of(len(opt.Metadata), "byte"), c.maxMetadata)
 	}
 	o.value = encodeValue(token, opt.Metadata)
 
@@ -267,8 +268,8 @@ func (o *obtaining) ended(ctx context.Context) error {
 	case why == nil:
 		why = ErrNotObtained
 	}
-	return &endedError{fmt.Errorf("redislock: obtain %s: %w after %s and %d attempts: %w",
-		o.set, context.Cause(ctx), round(now().since(o.began)), o.asked, why)}
+	return &endedError{fmt.Errorf("redislock: obtain %s: %w after %s and %s: %w",
+		o.set, context.Cause(ctx), round(now().since(o.began)), count.Of(o.asked, "attempt"), why)}
 }
 
 // report tells the hooks and the log how the obtaining ended.

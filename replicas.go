@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/seed-14de3678/redislock/internal/count"
 )
 
 // longestAck is how long a call waits for replicas at most.
@@ -44,7 +46,7 @@ func (a *ack) short() error {
 	case a.err != nil:
 		return fmt.Errorf("%w: %w", ErrNotReplicated, a.err)
 	case a.got < int64(a.wanted):
-		return fmt.Errorf("%w: %d of %d replicas acknowledged within %s", ErrNotReplicated, a.got, a.wanted, a.within)
+		return fmt.Errorf("%w: %d of %s acknowledged within %s", ErrNotReplicated, a.got, count.Of(a.wanted, "replica"), a.within)
 	}
 	return nil
 }

@@ -16,9 +16,10 @@ import (
 //		return backoff.NewExponentialBackOff(backoff.WithMaxElapsedTime(time.Minute))
 //	}
 //
-// backoff.Stop, or any negative wait, ends the Obtain. A wait that would outlast the lease of
-// whoever holds the key is cut to it, plus a jitter; nothing else but the strategy and the
-// context bounds the waiting.
+// backoff.Stop, or any negative wait, ends the Obtain. A wait of less than a millisecond counts as
+// one, each time: a strategy that returns 0 again and again would keep the server busy with nothing
+// else. A wait that would outlast the lease of whoever holds the key is cut to it, plus a jitter;
+// nothing else but the strategy and the context bounds the waiting.
 type RetryStrategy func() backoff.BackOff
 
 // NoRetry asks once. It is the default.
@@ -38,10 +39,13 @@ func LinearBackoff(interval time.Duration) RetryStrategy {
 // ExponentialBackoff asks again after least, then after twice as long each time up to most,
 // without end. Each wait is drawn at random from half to one and a half of its length, but never
 // exceeds most: clients that were refused together do not come back together. A least below 1 ms
-// counts as 1 ms, a most below least as least.
+// counts as 1 ms, a most below least as least; but with a most of 0 or less there is no maximum.
 func ExponentialBackoff(least, most time.Duration) RetryStrategy {
-	least = max(least, time.Millisecond)
-	most = max(most, least)
+	if most <= 0 {
+		most = endless
+	}
+	least = min(max(least, time.Millisecond), endless)
+	most = min(max(most, least), endless)
 	return func() backoff.BackOff {
 		b := backoff.NewExponentialBackOff(
 			backoff.WithInitialInterval(least),
@@ -53,6 +57,9 @@ func ExponentialBackoff(least, most time.Duration) RetryStrategy {
 		return &capped{b, most}
 	}
 }
+
+// endless is a wait that nobody sees the end of, and to which half of it can be added.
+const endless = time.Duration(1 << 62)
 
 // capped bounds the waits of a BackOff whose jitter is added after its own bound.
 type capped struct {

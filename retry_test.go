@@ -3,6 +3,7 @@ package redislock_test
 import (
 	"context"
 	"errors"
+	"math"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -12,6 +13,7 @@ import (
 	"github.com/cenkalti/backoff/v4"
 
 	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/check"
 	"github.com/seed-14de3678/redislock/internal/redistest"
 )
 
@@ -40,7 +42,16 @@ func TestStrategies(t *testing.T) {
 			[]time.Duration{5 * ms, 10 * ms, 20 * ms, 30 * ms, 30 * ms},
 			[]time.Duration{15 * ms, 30 * ms, 60 * ms, 60 * ms, 60 * ms},
 		},
-		{"exponential, bounds that make no sense", redislock.ExponentialBackoff(-1, -1), []time.Duration{ms / 2, ms / 2}, []time.Duration{ms, ms}},
+		{"exponential, bounds that make no sense", redislock.ExponentialBackoff(-1, 1), []time.Duration{ms / 2, ms / 2}, []time.Duration{ms, ms}},
+		{
+			"exponential, without a maximum", redislock.ExponentialBackoff(8*ms, 0),
+			[]time.Duration{4 * ms, 8 * ms, 16 * ms, 32 * ms, 64 * ms},
+			[]time.Duration{12 * ms, 24 * ms, 48 * ms, 96 * ms, 192 * ms},
+		},
+		{
+			"exponential, with less than none", redislock.ExponentialBackoff(0, -time.Second),
+			[]time.Duration{ms / 2, ms, 2 * ms}, []time.Duration{3 * ms / 2, 3 * ms, 6 * ms},
+		},
 		{"limited", redislock.LimitRetry(redislock.LinearBackoff(ms), 2), []time.Duration{ms, ms, -1, -1}, []time.Duration{ms, ms, -1, -1}},
 		{"limited to nothing", redislock.LimitRetry(redislock.LinearBackoff(ms), 0), []time.Duration{-1}, []time.Duration{-1}},
 		{"limited nil", redislock.LimitRetry(nil, 5), []time.Duration{-1}, []time.Duration{-1}},
@@ -56,6 +67,18 @@ func TestStrategies(t *testing.T) {
 			}
 		})
 	}
+	t.Run("a wait that doubles for ever never turns negative", func(t *testing.T) {
+		for _, strategy := range []redislock.RetryStrategy{
+			redislock.ExponentialBackoff(time.Hour, 0), redislock.ExponentialBackoff(math.MaxInt64, 0),
+			redislock.ExponentialBackoff(math.MaxInt64, math.MaxInt64), redislock.ExponentialBackoff(time.Hour, math.MaxInt64),
+		} {
+			for i, wait := range waits(strategy, 200) {
+				if wait < time.Hour/2 || i > 50 && wait < 1000*time.Hour {
+					t.Fatalf("got wait %d %v", i, wait)
+				}
+			}
+		}
+	})
 	t.Run("jitter", func(t *testing.T) {
 		seen := make(map[time.Duration]bool)
 		for range 50 {
@@ -181,6 +204,21 @@ func TestRetry(t *testing.T) {
 			wantIs(t, err, redislock.ErrNotObtained)
 			if waited := time.Since(began); waited < 30*time.Second || waited > 2*time.Minute {
 				t.Errorf("waited %v, want about a minute", waited)
+			}
+		})
+	})
+	t.Run("a strategy that does not wait", func(t *testing.T) {
+		bubble(t, func(t *testing.T, w *world, _ *redistest.Mini, _ *journal) {
+			must[*redislock.Lock](t)(w.client.Obtain(t.Context(), w.keys("a"), time.Hour, nil))
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			asked := &check.Tally{Prefix: "eval"}
+			w.rdb.AddHook(asked)
+			_, err := w.client.Obtain(ctx, w.keys("a"), time.Hour,
+				&redislock.Options{RetryStrategy: func() backoff.BackOff { return &backoff.ZeroBackOff{} }})
+			wantIs(t, err, context.DeadlineExceeded)
+			if n := asked.Sent.Load(); n < 500 || n > 1010 {
+				t.Errorf("asked %d times in a second, want once each millisecond", n)
 			}
 		})
 	})

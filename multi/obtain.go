@@ -9,6 +9,7 @@ import (
 	"github.com/cenkalti/backoff/v4"
 
 	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/count"
 	"github.com/seed-14de3678/redislock/internal/pace"
 )
 
@@ -138,8 +139,8 @@ func (o *obtaining) ended(ctx context.Context, err error) error {
 	if errors.Is(err, cause) {
 		return err
 	}
-	return fmt.Errorf("%w after %s and %d attempts: %w",
-		cause, time.Since(o.began).Round(time.Millisecond), o.rounds, err)
+	return fmt.Errorf("%w after %s and %s: %w",
+		cause, time.Since(o.began).Round(time.Millisecond), count.Of(o.rounds, "attempt"), err)
 }
 
 // round asks for each part once, or stands in line for it, and gives back what it has if it cannot

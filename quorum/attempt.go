@@ -8,6 +8,7 @@ import (
 	"github.com/cenkalti/backoff/v4"
 
 	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/count"
 )
 
 // attempt asks all nodes once. If that is not enough for a lock everything is released.
@@ -88,7 +89,7 @@ func (o *obtaining) tooLate(ctx context.Context, r *round, l *Lock) *refusal {
 	}
 	if deadline := l.Deadline(); !time.Now().Before(deadline) {
 		return &refusal{
-			text:  fmt.Sprintf("the answers of %d nodes have left nothing of a ttl of %s; released", r.yes, o.want.ttl),
+			text:  fmt.Sprintf("the time that %s took to answer has left nothing of a ttl of %s; released", count.Of(r.yes, "node"), o.want.ttl),
 			is:    []error{redislock.ErrNotObtained},
 			again: true, free: backoff.Stop,
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/cenkalti/backoff/v4"
 
 	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/count"
 	"github.com/seed-14de3678/redislock/internal/pace"
 )
 
@@ -185,11 +186,11 @@ func (o *obtaining) check() error {
 	return o.quorum.checkTTL(o.want.ttl)
 }
 
-// jitter makes a wait half as long or up to half as long again: those who have taken nodes from
-// each other would otherwise do so once more.
+// jitter makes a wait half as long or up to half as long again, but not shorter than any may be: those
+// who have taken nodes from each other would otherwise do so once more.
 func jitter(wait time.Duration) time.Duration {
 	wait = min(wait, mostTTL)
-	return wait/2 + rand.N(wait+time.Millisecond)
+	return max(wait/2, pace.Least) + rand.N(wait+time.Millisecond)
 }
 
 // ended is the error of an Obtain whose context has ended, with why it had not succeeded before:
@@ -206,6 +207,6 @@ func (o *obtaining) ended(ctx context.Context, why error) error {
 	if errors.Is(why, cause) {
 		return why
 	}
-	return fmt.Errorf("%w after %s and %d attempts: %w",
-		cause, time.Since(o.began).Round(time.Millisecond), o.asked, why)
+	return fmt.Errorf("%w after %s and %s: %w",
+		cause, time.Since(o.began).Round(time.Millisecond), count.Of(o.asked, "attempt"), why)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/count"
 )
 
 // A refusal says why there was no majority. It is as many of the errors of the nodes as state one
@@ -128,7 +129,11 @@ func (r *round) free() time.Duration {
 // tally says how many nodes have said yes, and what the others say.
 func (r *round) tally() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d of %d nodes, %d are needed", r.yes, len(r.answers), r.need)
+	are := "are"
+	if r.need == 1 {
+		are = "is"
+	}
+	fmt.Fprintf(&b, "%d of %s, %d %s needed", r.yes, count.Of(len(r.answers), "node"), r.need, are)
 	for i := range r.answers {
 		var why string
 		switch a := &r.answers[i]; a.kind {

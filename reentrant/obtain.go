@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/count"
 )
 
 // maxTTL is the longest lease that package redislock gives.
@@ -171,7 +172,7 @@ func (h *Hold) enter(ctx context.Context, r *request) (sight, error) {
 		case r.opt.Fenced && c.root.Fence() == 0:
 			return s, fmt.Errorf("this owner holds a key without a number, Options.Fenced: %w", errors.ErrUnsupported)
 		case r.opt.Replicas > c.replicas:
-			return s, fmt.Errorf("this owner holds a key on %d replicas, Options.Replicas: %w", c.replicas, errors.ErrUnsupported)
+			return s, fmt.Errorf("this owner holds a key on %s, Options.Replicas: %w", count.Of(c.replicas, "replica"), errors.ErrUnsupported)
 		}
 		settled = settled && c.sufficesLocked(r.ttl) && (c.renewed || !r.opt.Watchdog)
 	}

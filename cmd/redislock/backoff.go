@@ -11,6 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/count"
 )
 
 const (
@@ -95,7 +96,7 @@ func judgePolicies(played []*contest) verdict {
 		overlaps += c.overlaps.Load()
 		least = min(least, c.total.Load())
 	}
-	v.check(overlaps == 0, "never two holders", fmt.Sprintf("%d times two holders at once", overlaps))
+	v.check(overlaps == 0, "never two holders", count.Of(overlaps, "time")+" two holders at once")
 	v.check(least > 0, "every policy works", "a policy did not acquire the lock at all")
 	hasty, patient, queue := played[0], played[2], played[len(played)-1]
 	if least < enough {

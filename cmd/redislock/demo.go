@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/seed-14de3678/redislock/internal/count"
 )
 
 // An act shows one thing that the library does.
@@ -129,10 +131,10 @@ func playAll(ctx context.Context, s *stage, chosen []act) error {
 		}
 		s.screen.verdict(v)
 	}
-	s.screen.line("\n%d of %d acts as promised, in %.1f s",
-		len(chosen)-failed, len(chosen), time.Since(began).Seconds())
+	s.screen.line("\n%d of %s as promised, in %.1f s",
+		len(chosen)-failed, count.Of(len(chosen), "act"), time.Since(began).Seconds())
 	if failed > 0 {
-		return fmt.Errorf("%d of %d acts not as promised", failed, len(chosen))
+		return fmt.Errorf("%d of %s not as promised", failed, count.Of(len(chosen), "act"))
 	}
 	return nil
 }

@@ -40,7 +40,7 @@ func TestExitStatus(t *testing.T) {
 		{"unknown flag", "demo -slow", 2, "", "-slow"},
 		{"unknown act", "demo comedy", 2, "", `unknown act "comedy"`},
 		{"not a url", "demo -redis http://localhost", 2, "", "-redis takes a url"},
-		{"an act", "demo -quick conflict", 0, "1 of 1 acts as promised", ""},
+		{"an act", "demo -quick conflict", 0, "1 of 1 act as promised", ""},
 		{"no server", "demo -redis redis://127.0.0.1:1", 1, "", "cannot use the server at 127.0.0.1:1: "},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/count"
 )
 
 const (
@@ -60,10 +61,10 @@ func (b *bank) judge(sum int, seen sightings) verdict {
 	const want = accounts * openingBalance
 	var v verdict
 	v.check(sum == want, fmt.Sprintf("the sum is still %d", want), fmt.Sprintf("the sum is %d, not %d", sum, want))
-	v.check(b.moved.Load() > 0, fmt.Sprintf("%d transfers", b.moved.Load()), "no transfer")
+	v.check(b.moved.Load() > 0, count.Of(b.moved.Load(), "transfer"), "no transfer")
 	v.check(seen.partial == 0 && seen.whole > 0,
-		fmt.Sprintf("0 of %d locks seen taken in part (%d snapshots)", seen.whole, seen.snapshots),
-		fmt.Sprintf("%d locks seen whole, %d in part (%d snapshots)", seen.whole, seen.partial, seen.snapshots))
+		fmt.Sprintf("0 of %s seen taken in part (%s)", count.Of(seen.whole, "lock"), count.Of(seen.snapshots, "snapshot")),
+		fmt.Sprintf("%s seen whole, %d in part (%s)", count.Of(seen.whole, "lock"), seen.partial, count.Of(seen.snapshots, "snapshot")))
 	return v
 }
 
@@ -94,7 +95,7 @@ func (b *bank) operate(ctx context.Context) (sightings, error) {
 			cancel(err)
 			return seen, <-over
 		}
-		b.screen.tell("%5d transfers, %5d snapshots of the locks", b.moved.Load(), seen.snapshots)
+		b.screen.tell("transfers: %5d, snapshots of the locks: %5d", b.moved.Load(), seen.snapshots)
 	}
 }
 

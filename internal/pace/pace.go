@@ -19,7 +19,12 @@ type Pace struct {
 // New makes the pace of one Obtain. A nil strategy does not ask again.
 func New(strategy func() backoff.BackOff) Pace { return Pace{strategy: strategy} }
 
-// Next returns how long to wait before the next attempt. If it is negative there is to be none.
+// Least is the shortest wait there is: a strategy that does not wait at all would ask some thousand
+// times a second.
+const Least = time.Millisecond
+
+// Next returns how long to wait before the next attempt, at least Least. If it is negative there is to
+// be none.
 func (p *Pace) Next() time.Duration {
 	if p.strategy == nil {
 		return backoff.Stop
@@ -28,7 +33,11 @@ func (p *Pace) Next() time.Duration {
 		p.waits = p.strategy()
 		p.waits.Reset()
 	}
-	return p.waits.NextBackOff()
+	wait := p.waits.NextBackOff()
+	if wait < 0 {
+		return wait
+	}
+	return max(wait, Least)
 }
 
 // mostJitter is by how much a wait that was cut may be longer than what it was cut to.

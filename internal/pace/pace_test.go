@@ -32,9 +32,9 @@ func TestNext(t *testing.T) {
 	begun := 0
 	p := pace.New(func() backoff.BackOff {
 		begun++
-		return &steps{waits: []time.Duration{3, 1, 2}, next: 2}
+		return &steps{waits: []time.Duration{3 * time.Second, 0, time.Second, pace.Least - 1, 0}, next: 2}
 	})
-	for i, want := range []time.Duration{3, 1, 2, backoff.Stop} {
+	for i, want := range []time.Duration{3 * time.Second, pace.Least, time.Second, pace.Least, pace.Least, backoff.Stop} {
 		if got := p.Next(); got != want {
 			t.Errorf("got wait %d %v, want %v", i, got, want)
 		}

@@ -24,7 +24,7 @@ func leaked(patience time.Duration, before int) []string {
 	for {
 		found := watchedStacks()
 		if more := openSockets() - before; more > 0 {
-			found = append(found, fmt.Sprintf("%d sockets are open that were not before the tests: is a go-redis client not closed?", more))
+			found = append(found, fmt.Sprintf("sockets that are open and were not before the tests: %d: is a go-redis client not closed?", more))
 		}
 		if len(found) == 0 || time.Now().After(deadline) {
 			return found
