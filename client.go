@@ -144,8 +144,11 @@ type Client struct {
 // A ClientOption changes a default of [New].
 type ClientOption func(*Client)
 
-// WithLogger has the client log what no return value tells: locks lost, renewals that failed,
-// clean-ups. Default: nothing is logged. Tokens never are.
+// WithLogger has the client log what no return value tells. Each loss of a watched lock is one line at
+// the level of a warning, as is each outcome that was not known. Renewals that failed and are tried
+// again, and watched locks that a Close has given up, are informational. The keys of a set are a list:
+// "keys", the first 20, and "more_keys", how many there are beside them. Default: nothing is logged.
+// Tokens never are.
 func WithLogger(log *slog.Logger) ClientOption {
 	return func(c *Client) {
 		if log != nil {
@@ -196,9 +199,10 @@ func New(rdb redis.Scripter, opts ...ClientOption) *Client {
 	return c
 }
 
-// Close ends everything that goes on by itself: no lock is renewed any more, those that are
-// watched are declared lost and left to their TTL, and what was still to be cleared up is, once. It
-// waits for what is under way, no longer than the time-outs of the Redis client. Afterwards Obtain
+// Close ends everything that goes on by itself: no lock is renewed any more, those that are watched
+// are declared lost and left to their TTL, and what was still to be cleared up is, once. To the log
+// that is no warning: whoever closes a Client means it. It waits for what is under way, no longer
+// than the time-outs of the Redis client. Afterwards Obtain
 // returns an error that is [redis.ErrClosed]; locks can still be released.
 //
 // A Client that holds no watched lock and has nobody in line need not be closed.
@@ -281,7 +285,7 @@ func (c *Client) With(ctx context.Context, keys []string, ttl time.Duration, opt
 		case isLost, errors.Is(failed, ErrLockNotHeld):
 			err = errors.Join(lock.whyLost(), err)
 		case failed != nil:
-			c.log.WarnContext(ctx, "redislock: release not confirmed", "error", failed)
+			c.log.WarnContext(ctx, "redislock: release not confirmed", lock.snapshot().logged(), "error", failed)
 		}
 	}()
 	return fn(held)

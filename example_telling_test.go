@@ -60,6 +60,6 @@ func ExampleWithLogger() {
 	rdb.Del(ctx, "stock:9") // somebody meddles
 	fmt.Println(errors.Is(lock.Refresh(ctx, time.Minute), redislock.ErrLockNotHeld))
 	// Output:
-	// level=WARN msg="redislock: lock lost" keys="\"stock:9\""
+	// level=WARN msg="redislock: lock lost" keys=[stock:9]
 	// true
 }

@@ -20,7 +20,9 @@ type Hooks struct {
 	Refused func(context.Context, Event)
 	// Refreshed is called when the lease was extended, or was to be and Event.Err says why not.
 	Refreshed func(context.Context, Event)
-	// Lost is called when a lock that was held is no longer ours: Event.Err says how that is known.
+	// Lost is called when a lock that was held is no longer ours: Event.Err says how that is known. A
+	// watched lock that a Close has given up is told, too: then Err is also redis.ErrClosed. A loss
+	// that only a Release has found out is told by Released.
 	Lost func(context.Context, Event)
 	// Released is called when a Release has ended: Event.Err is its error.
 	Released func(context.Context, Event)

@@ -84,7 +84,7 @@ func TestLogger(t *testing.T) {
 		mini.Miniredis().Del(w.key("b"))
 		<-ctx.Done()
 		synctest.Wait()
-		for _, want := range []string{"renewal failed", "LOADING", "lock lost", w.key("b")} {
+		for _, want := range []string{"level=INFO msg=\"redislock: renewal failed", "LOADING", "level=WARN msg=\"redislock: lock lost", w.key("b")} {
 			if !strings.Contains(text.String(), want) {
 				t.Errorf("got log\n%s\nwant it to say %q", text.String(), want)
 			}

@@ -2,6 +2,7 @@ package redislock
 
 import (
 	"fmt"
+	"log/slog"
 	"slices"
 	"strconv"
 	"strings"
@@ -132,6 +133,19 @@ func (s keySet) String() string {
 		return strconv.Quote(s.keys[0])
 	}
 	return fmt.Sprintf("%q and %d more", s.keys[0], len(s.keys)-1)
+}
+
+// mostLogged is how many keys of a set are named in the log.
+const mostLogged = 20
+
+// logged is the set as it stands in the log: its keys as a list, and how many more there are.
+func (s keySet) logged() slog.Attr {
+	shown := s.keys[:min(len(s.keys), mostLogged)]
+	attrs := []any{slog.Any("keys", slices.Clone(shown))}
+	if more := len(s.keys) - len(shown); more > 0 {
+		attrs = append(attrs, slog.Int("more_keys", more))
+	}
+	return slog.Group("", attrs...)
 }
 
 // companion names the key beside a lock key that serves one purpose, such as "intent". It hashes

@@ -276,7 +276,7 @@ func (o *obtaining) ended(ctx context.Context) error {
 func (o *obtaining) report(ctx context.Context, err error) {
 	if errors.Is(err, ErrUnknownOutcome) {
 		o.client.log.WarnContext(ctx, "redislock: outcome of obtain is not known, clearing up",
-			"keys", o.set.String(), "error", err)
+			o.set.logged(), "error", err)
 	}
 	hook := o.client.hooks.Obtained
 	if err != nil {

@@ -92,6 +92,7 @@ type portion struct {
 	late     moment        // until then a request of the Obtain may reach the server
 	waiter   string        // that it may enter in line once more; else empty
 	shown    bool          // its token may come back
+	watched  bool          // somebody was to be told of a loss, and was not yet
 	whole    bool          // it is all that the lock has left
 	doubted  moment        // since then an earlier Release may have freed it; zero: there was none
 }
@@ -111,16 +112,17 @@ func (l *Lock) portionLocked(set keySet) portion {
 func (l *Lock) stop() (p portion, over error) {
 	l.mu.Lock()
 	var end func(error)
+	watched := l.state == held && l.watch != nil
+	if watched {
+		end = l.watch.endLocked()
+	}
 	if l.state == held {
 		l.state = released
-		if l.watch != nil {
-			end = l.watch.endLocked()
-		}
 	}
 	mine := l.claim
 	l.claim = nil
 	p, over = l.portionLocked(l.set), l.over
-	p.whole, p.doubted = true, l.doubted
+	p.watched, p.whole, p.doubted = watched, true, l.doubted
 	l.mu.Unlock()
 	if end != nil {
 		end(context.Canceled)
@@ -145,6 +147,7 @@ func (l *Lock) part(keys []string) (p portion, all bool, err error) {
 	}
 	l.set = rest
 	p, mine := l.portionLocked(part), l.claim
+	p.watched = l.watch != nil
 	l.mu.Unlock()
 	l.client.claims.reduce(mine, part.keys)
 	return p, false, nil
@@ -263,7 +266,11 @@ func (l *Lock) freed(c *call, p portion) error {
 	if err != nil {
 		return err
 	}
-	return fmt.Errorf("redislock: release %s: %w: %s", set, ErrLockNotHeld, listed(keys))
+	err = fmt.Errorf("redislock: release %s: %w: %s", set, ErrLockNotHeld, listed(keys))
+	if p.watched {
+		l.client.logLoss(set, err)
+	}
+	return err
 }
 
 // freedMeanwhile reports whether all that a script has found lost is not in the set any more.

@@ -185,7 +185,7 @@ func (w *watch) renewed(c *call, ttl time.Duration, changes int) {
 		return // released; or it comes too late, and the loss is being told
 	}
 	if err != nil {
-		l.client.log.Warn("redislock: renewal failed, trying again", "keys", l.snapshot().String(), "error", err)
+		l.client.log.Info("redislock: renewal failed, trying again", l.snapshot().logged(), "error", err)
 	}
 	l.report(context.Background(), l.client.hooks.Refreshed, c.sent, 1, err)
 }
@@ -235,8 +235,17 @@ func (l *Lock) lose(why error) {
 		end(ErrLockLost)
 	}
 	l.client.claims.waive(l.owner(), mine)
-	l.client.log.Warn("redislock: lock lost", "keys", l.snapshot().String(), "error", why)
+	if errors.Is(why, errClosed) { // by whoever holds it
+		l.client.log.Info("redislock: client closed, lock left to its ttl", l.snapshot().logged())
+	} else {
+		l.client.logLoss(l.snapshot(), why)
+	}
 	l.report(context.Background(), l.client.hooks.Lost, now(), 0, why)
+}
+
+// logLoss says that a lock was lost: once, whoever has found it out.
+func (c *Client) logLoss(set keySet, why error) {
+	c.log.Warn("redislock: lock lost", set.logged(), "error", why)
 }
 
 func (l *Lock) isLost() bool {
