@@ -200,6 +200,9 @@ local after, foreign
 if fenced then
   after, foreign = number_after(2 * size, everywhere, micros)
   if not after then
+    if dropped then
+      hand_over(now, micros)
+    end
     return foreign
   end
 end
