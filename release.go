@@ -32,7 +32,7 @@ func (l *Lock) Release(ctx context.Context) (err error) {
 	p, over := l.stop()
 	defer func() { l.tell(ctx, l.client.hooks.Released, p.set, began, asked, err) }()
 	if over != nil {
-		return over
+		return saidAgain(p.set, over)
 	}
 	asked = 1
 	return l.settle(p, l.free(ctx, began, p))
@@ -44,14 +44,22 @@ func (l *Lock) settle(p portion, err error) error {
 	defer l.mu.Unlock()
 	switch {
 	case err == nil:
-		l.over = fmt.Errorf("redislock: release %s: %w", p.set, errReleased)
+		l.over = errReleased
 	case !errors.Is(err, ErrLockNotHeld):
 	case l.over == nil:
 		l.over = err
 	default: // by another one, at the same time
-		return l.over
+		return saidAgain(p.set, l.over)
 	}
 	return err
+}
+
+// saidAgain is the error of a Release that comes after one which was answered so.
+func saidAgain(set keySet, over error) error {
+	if over == errReleased { //nolint:errorlint // it is this value; else it is the error of that one
+		return fmt.Errorf("redislock: release %s: %w", set, over)
+	}
+	return over
 }
 
 // ReleaseKeys frees some keys of the set in one step, as [Lock.Release] frees them all. The others
