@@ -183,8 +183,10 @@ func (l *Lock) TTL(ctx context.Context) (time.Duration, error) {
 // and lets the watchdog go on with this ttl. If any key is no longer ours nothing is changed and
 // it returns [ErrLockNotHeld], naming what was lost; so it does if the lock was declared lost
 // before. If the answer does not come in time it returns [ErrUnknownOutcome]: the lease may have
-// been extended or not, Deadline does not count on it, and calling again is safe. A Cluster slot
-// whose keys are on their way to another server is waited for, until the lease ends.
+// been extended or not, Deadline does not count on it, and calling again is safe. If ttl is shorter
+// than what was left, Deadline moves before the request is sent, and moves back only if it is certain
+// that nothing was done. A Cluster slot whose keys are on their way to another server is waited for,
+// until the lease ends.
 func (l *Lock) Refresh(ctx context.Context, ttl time.Duration) error {
 	if err := l.usable(); err != nil {
 		return fmt.Errorf("redislock: refresh: %w", err)

@@ -46,6 +46,7 @@ func TestLossIsLoggedOnce(t *testing.T) {
 				}
 				client := must[*quorum.Client](t)(quorum.New(clients))
 				err := client.With(t.Context(), []string{"a"}, 30*time.Second, nil, func(context.Context) error {
+					synctest.Wait() // all nodes have it, and not a majority alone
 					for _, n := range nodes[:2] {
 						test.end(n)
 					}
