@@ -50,7 +50,8 @@ func TestStrategies(t *testing.T) {
 		},
 		{
 			"exponential, with less than none", redislock.ExponentialBackoff(0, -time.Second),
-			[]time.Duration{ms / 2, ms, 2 * ms}, []time.Duration{3 * ms / 2, 3 * ms, 6 * ms},
+			[]time.Duration{ms / 2, ms, 2 * ms},
+			[]time.Duration{3 * ms / 2, 3 * ms, 6 * ms},
 		},
 		{"limited", redislock.LimitRetry(redislock.LinearBackoff(ms), 2), []time.Duration{ms, ms, -1, -1}, []time.Duration{ms, ms, -1, -1}},
 		{"limited to nothing", redislock.LimitRetry(redislock.LinearBackoff(ms), 0), []time.Duration{-1}, []time.Duration{-1}},
