@@ -60,7 +60,7 @@ func TestBrokenActs(t *testing.T) {
 			if fault := faults[a.name]; fault == "" || !bad || !strings.Contains(verdict, fault) {
 				t.Errorf("no fault %q in\n%s", fault, &o.out)
 			}
-			wantText(t, "stderr", o.err.String(), "1 of 1 acts not as promised")
+			wantText(t, "stderr", o.err.String(), "1 of 1 act not as promised")
 		})
 	}
 }
