@@ -55,7 +55,9 @@ func (c *call) doubt() {
 	if !c.unsure {
 		c.unsure, c.doubted = true, c.sent
 	}
-	c.astray = c.sent
+	if !c.sent.precedes(c.astray) {
+		c.astray = c.sent
+	}
 	c.strays++
 }
 

@@ -38,8 +38,11 @@ func (o *obtaining) ask(ctx context.Context, wait time.Duration) (*Lock, error) 
 				o.set, ErrUnknownOutcome, context.Cause(ctx), round(now().since(o.began)), count.Of(o.asked, "attempt"))}
 		}
 	}
-	if c.lands() != (moment{}) {
+	if lands := c.lands(); lands != (moment{}) {
 		o.doubts(c.sent)
+		if o.lands.precedes(lands) {
+			o.lands = lands
+		}
 	}
 	if err := c.err; err != nil {
 		o.halfway = classify(err) == final

@@ -33,7 +33,7 @@ type call struct {
 	sent    moment // before the latest try was sent
 	unsure  bool   // an earlier try may have been executed, now or later
 	doubted moment // the first such try was sent
-	astray  moment // the last one
+	astray  moment // the last one; at the latest then, if whoever sent it may have done so again
 	strays  int    // how many there were
 	reply   any
 	err     error
@@ -89,7 +89,7 @@ func (t *transport) recycle(c *call) {
 // call has ended.
 func (c *call) lands() moment {
 	switch {
-	case c.err != nil && classify(c.err) == unknown:
+	case c.err != nil && classify(c.err) == unknown && !c.sent.precedes(c.astray):
 		return c.sent.add(networkGrace)
 	case c.unsure:
 		return c.astray.add(networkGrace)

@@ -3,6 +3,7 @@ package redislock
 import (
 	"context"
 	"fmt"
+	"reflect"
 	"slices"
 	"sort"
 	"strings"
@@ -17,15 +18,21 @@ import (
 // another one of the same token holds. Tokens that were made for one lock and never shown need no
 // claim.
 type claims struct {
-	realm string // names the server: the same token is another owner on another one
+	realm any // stands for the server: the same token is another owner on another one
+}
+
+// An ownerName is what one token is called in the book.
+type ownerName struct {
+	realm any
+	token string
 }
 
 // book has the claims of the process. They are not those of a Client, because the function Obtain
 // makes one for each lock.
 var book struct {
 	sync.Mutex
-	owners map[string]*owner // by realm and token
-	size   int               // of owners after the last sweep
+	owners map[ownerName]*owner
+	size   int // of owners after the last sweep
 }
 
 // An owner is what concerns one token.
@@ -48,7 +55,8 @@ type clearing struct {
 	lands moment        // then: until when its request may be on its way
 }
 
-// newClaims finds out on which server a client's tokens live.
+// newClaims finds out on which server a client's tokens live. A client of a type of its own may keep
+// them apart, by a prefix for example, so only the same one counts as the same server.
 func newClaims(rdb redis.Scripter) *claims {
 	switch rdb := rdb.(type) {
 	case *redis.Client:
@@ -63,11 +71,14 @@ func newClaims(rdb redis.Scripter) *claims {
 		sort.Strings(addrs)
 		return &claims{strings.Join(addrs, ",")}
 	}
-	return &claims{fmt.Sprintf("%p", &claims{})}
+	if v := reflect.ValueOf(rdb); v.IsValid() && v.Comparable() {
+		return &claims{rdb}
+	}
+	return &claims{new(int)} // of nobody else
 }
 
 // name is that of a token's owner in the book.
-func (c *claims) name(token string) string { return c.realm + "|" + token }
+func (c *claims) name(token string) ownerName { return ownerName{c.realm, token} }
 
 // stake enters a claim.
 func (c *claims) stake(token string, keys []string, lock *Lock) *claim {
@@ -248,7 +259,7 @@ func (c *claims) done(token string, mine *clearing, lands moment) {
 // the owners have doubled it looks for what is gone.
 func (c *claims) ownerLocked(token string) *owner {
 	if book.owners == nil {
-		book.owners = make(map[string]*owner)
+		book.owners = make(map[ownerName]*owner)
 	}
 	name := c.name(token)
 	of := book.owners[name]
@@ -275,7 +286,7 @@ func (c *claims) sweepLocked() {
 
 // forgetLocked drops the clean-ups that cannot touch anything any more, and with the last of them
 // and of the claims the owner.
-func (c *claims) forgetLocked(name string, of *owner, at moment) {
+func (c *claims) forgetLocked(name ownerName, of *owner, at moment) {
 	of.clearings = slices.DeleteFunc(of.clearings, func(each *clearing) bool {
 		return each.over && !at.precedes(each.lands)
 	})

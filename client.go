@@ -137,6 +137,8 @@ type Client struct {
 	maxKeys     int
 	maxMetadata int
 	batching    bool
+	wraps       redis.UniversalClient // of WithWrapped
+	unfit       error                 // why nothing can be done with the Redis client
 	closed      atomic.Bool
 	ending      chan struct{} // closed by Close
 }
@@ -179,7 +181,24 @@ func WithoutBatching() ClientOption { return func(c *Client) { c.batching = fals
 
 // New makes a Client for a *redis.Client (of a single server, or NewFailoverClient for Sentinel),
 // a *redis.ClusterClient, a *redis.Ring, or anything else that can run scripts. The Redis client
-// stays the caller's to close, after the Client. Nothing is sent.
+// stays the caller's to close, after the Client. Nothing is sent. Without a Redis client, or with a
+// [redis.Pipeliner], everything that is done with the Client returns an error.
+//
+// Exactly these three types are driven below their surface. A client of any other type, also one that
+// embeds one of them, is driven through its own Eval and EvalSha, so that what it does to keys and
+// commands is done to those of locks: a prefix for each service, counting, chaos. Then calls do not
+// travel together; [Options].Replicas and MinUptime are an [errors.ErrUnsupported], and so is Queue
+// without [WithWrapped]. Such a client
+//
+//   - makes of a key the same in every call, whatever the context: renewals and clean-ups come with one
+//     of their own;
+//   - is given names beside the keys as if they were keys: redislock:line:{key}, for example. Behind a
+//     prefix they are others, so whoever shares lines, intents and fencing numbers has the same prefix;
+//   - needs hash tags in the keys of a Cluster if it changes them, else these names are in other slots
+//     than their keys: [ErrCrossSlot]. The same goes for sets of several keys on a Ring;
+//   - had better not send again by itself: MaxRetries -1 in the options of what it wraps (of a
+//     *redis.ClusterClient that is not enough). The Client does that, and knows then what may have been
+//     executed. Otherwise a Release whose first answer was lost can come out as [ErrLockNotHeld].
 func New(rdb redis.Scripter, opts ...ClientOption) *Client {
 	c := &Client{
 		schedule:    newSchedule(),
@@ -192,7 +211,10 @@ func New(rdb redis.Scripter, opts ...ClientOption) *Client {
 	for _, opt := range opts {
 		opt(c)
 	}
-	c.transport = newTransport(rdb, c.batching)
+	if c.unfit = errors.Join(unfit(rdb), c.unfit); c.unfit != nil {
+		rdb, c.wraps = nil, nil // nobody is to be asked
+	}
+	c.transport = newTransport(rdb, c.wraps, c.batching)
 	c.listeners = newListeners(c)
 	c.claims = newClaims(rdb)
 	c.placement = c.transport.placement()
@@ -207,7 +229,7 @@ func New(rdb redis.Scripter, opts ...ClientOption) *Client {
 //
 // A Client that holds no watched lock and has nobody in line need not be closed.
 func (c *Client) Close() {
-	if c.closed.Swap(true) {
+	if c == nil || c.transport == nil || c.closed.Swap(true) {
 		return
 	}
 	close(c.ending)
@@ -297,6 +319,9 @@ func (c *Client) With(ctx context.Context, keys []string, ttl time.Duration, opt
 // lease: Deadline and Context count from the first Refresh. Nor does it know of [Options].Replicas:
 // it asks the primary alone.
 func (c *Client) Attach(keys []string, token string) *Lock {
+	if err := c.usable(); err != nil {
+		return &Lock{client: c, value: token, faulty: err, shown: true}
+	}
 	set, err := newKeySet(keys, nil, c.maxKeys)
 	if err == nil {
 		err = c.placement.check(set.keys)

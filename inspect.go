@@ -86,6 +86,9 @@ func (h Holder) String() string {
 // they may be anywhere in a Cluster, and any number. It changes nothing. It waits for the answers
 // until ctx ends.
 func (c *Client) Inspect(ctx context.Context, keys ...string) ([]KeyState, error) {
+	if err := c.usable(); err != nil {
+		return nil, fmt.Errorf("redislock: inspect: %w", err)
+	}
 	keys = slices.Clone(keys)
 	calls := make([]*call, len(keys))
 	for i, key := range keys {

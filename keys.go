@@ -191,6 +191,7 @@ const (
 	anywhere placement = iota // one server: all of them
 	bySlot                    // Cluster: those of one slot
 	byTag                     // Ring: those of one hash tag; where the others go changes with the shards
+	byBraces                  // what wraps a Ring: the same, and what is outside of the braces may be changed
 )
 
 // check reports ErrCrossSlot, with two keys that disagree, if the set cannot live in one place.
@@ -203,8 +204,8 @@ func (p placement) check(keys []string) error {
 	home := slot.Of(first)
 	for _, key := range keys[1:] {
 		switch {
-		case slot.Tag(key) == tag:
-		case p == byTag:
+		case slot.Tag(key) == tag && (p != byBraces || hasTag(first) && hasTag(key)):
+		case p == byTag, p == byBraces:
 			return fmt.Errorf("%w: %q and %q have no common hash tag, and may be on different shards",
 				ErrCrossSlot, first, key)
 		case slot.Of(key) != home:

@@ -28,6 +28,7 @@ type lane struct {
 	courier courier
 	limit   int         // of batches under way
 	bundles atomic.Bool // plain calls may share a script: all keys are on one server
+	tagged  bool        // if they have the same hash tag
 	overdue time.Duration
 
 	mu      sync.Mutex
@@ -135,7 +136,7 @@ func (l *lane) next(landed int) []*call {
 func (l *lane) exchange(batch []*call) {
 	batch = present(batch)
 	if len(batch) > 1 && l.bundles.Load() {
-		parcels := pack(batch)
+		parcels := pack(batch, l.tagged)
 		l.transmit(parcels)
 		if slices.ContainsFunc(parcels, misplaced) {
 			l.bundles.Store(false) // a node of a Cluster, addressed as if it were a server by itself

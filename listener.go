@@ -56,7 +56,7 @@ func newListeners(c *Client) *listeners {
 		by: make(map[subscriber]*listener), waiters: make(map[string]*waiter), fronts: make(map[string]int),
 	}
 	ls.ctx, ls.end = context.WithCancel(context.Background())
-	switch rdb := c.transport.rdb.(type) {
+	switch rdb := c.transport.direct.(type) {
 	case masterFinder:
 		ls.tagged, ls.shards = true, true
 		ls.source = func(key string) (subscriber, error) {
@@ -86,7 +86,7 @@ var (
 // check reports whether the Redis client can hear anything at all.
 func (ls *listeners) check() error {
 	if ls.source == nil {
-		return fmt.Errorf("%w: Options.Queue needs a Redis client that can subscribe, and %T has no Subscribe and SSubscribe",
+		return fmt.Errorf("%w: Options.Queue subscribes, and of a %T only Eval and EvalSha are used: say with WithWrapped what it wraps",
 			errors.ErrUnsupported, ls.client.transport.rdb)
 	}
 	return nil

@@ -100,6 +100,9 @@ func (c *Client) obtain(ctx context.Context, write, read []string, ttl time.Dura
 
 // newObtaining checks everything that can be checked before Redis is asked.
 func (c *Client) newObtaining(write, read []string, ttl time.Duration, opt *Options) (*obtaining, error) {
+	if err := c.usable(); err != nil {
+		return nil, err
+	}
 	if c.closed.Load() {
 		return nil, errClosed
 	}
@@ -222,6 +225,7 @@ func (o *obtaining) leftBehind() *orphan {
 // abandoned is told the outcome of a call that was left: whether anything can still come of it,
 // if none is to come of the calls before it; and whether it stood in line already.
 func (o *obtaining) abandoned(c *call, left *orphan, sure, stands bool) {
+	left.delayed(c.lands())
 	switch {
 	case !sure || c.unsure:
 	case errors.Is(c.err, errNotSent):

@@ -44,8 +44,8 @@ type Options struct {
 	// The RetryStrategy then only says how long to wait before asking again if Redis cannot be
 	// reached before there is a place in line; once there is, the Obtain goes on until ctx ends.
 	//
-	// It needs a Redis client that can subscribe, else it is an [errors.ErrUnsupported]; on a Cluster
-	// Redis 7 or later; and keys that have a hash tag or no '}'. A token that waits for more keys
+	// It needs a Redis client of go-redis itself, or [WithWrapped], else it is an
+	// [errors.ErrUnsupported]; on a Cluster Redis 7 or later; and keys that have a hash tag or no '}'. A token that waits for more keys
 	// than it holds can wait for another that does so, too: then until ctx ends. Default: off.
 	Queue bool
 
@@ -68,8 +68,8 @@ type Options struct {
 	// replicas still connected and would believe them. The price is that a single replica that is
 	// down holds up every Obtain and, after the ttl, every lock.
 	//
-	// It needs a Redis client with pipelines, else it is an [errors.ErrUnsupported]. Default: 0, the
-	// primary alone.
+	// It needs a Redis client of go-redis itself, else it is an [errors.ErrUnsupported]: see [New].
+	// Default: 0, the primary alone.
 	Replicas int
 
 	// MinUptime has a server refuse that has been up for less: one that has restarted without its
@@ -90,8 +90,16 @@ func (c *Client) checkServer(opt *Options) error {
 	case opt.MinUptime < 0 || opt.MinUptime > maxTTL:
 		return fmt.Errorf("invalid MinUptime: %s is not between 0 and %s", opt.MinUptime, maxTTL)
 	}
-	if _, ok := c.transport.rdb.(pipeliner); opt.Replicas > 0 && !ok {
-		return fmt.Errorf("invalid Replicas: a %T has no pipelines: %w", c.transport.rdb, errors.ErrUnsupported)
+	asks := ""
+	switch {
+	case opt.Replicas > 0:
+		asks = "Replicas"
+	case opt.MinUptime > 0:
+		asks = "MinUptime"
+	}
+	if asks != "" && c.transport.wrapped {
+		return fmt.Errorf("%w: Options.%s asks the server itself, and of a %T only Eval and EvalSha are used: "+
+			"give New a *redis.Client, *redis.ClusterClient or *redis.Ring", errors.ErrUnsupported, asks, c.transport.rdb)
 	}
 	return nil
 }

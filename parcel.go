@@ -6,6 +6,8 @@ import (
 	"errors"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/seed-14de3678/redislock/internal/slot"
 )
 
 //go:embed batch.lua
@@ -114,16 +116,27 @@ type bundle struct {
 	whole  call // stands for all of them: the script, and no caller
 }
 
-// pack makes parcels of a batch. In a bundle the calls that take locks come first: a script that
-// has written is not refused for want of memory any more.
-func pack(batch []*call) []parcel {
+// pack makes parcels of a batch; if tagged, bundles of the calls whose keys have the same hash tag. In a
+// bundle the calls that take locks come first: a script that has written is not refused for want of
+// memory any more.
+func pack(batch []*call, tagged bool) []parcel {
 	parcels := make([]parcel, 0, 4)
 	var open *bundle
+	var byTag map[string]*bundle
+	if tagged {
+		byTag = make(map[string]*bundle)
+	}
 	add := func(c *call) {
+		if tagged {
+			open = byTag[slot.Tag(c.keys[0])]
+		}
 		if open == nil || open.keys+len(c.keys) > bundleKeys {
 			open = &bundle{inside: make([]*call, 0, len(batch))}
 			open.whole.script, open.whole.ctx = batchScript, context.Background()
 			parcels = append(parcels, open)
+			if tagged {
+				byTag[slot.Tag(c.keys[0])] = open
+			}
 		}
 		open.inside = append(open.inside, c)
 		open.keys += len(c.keys)

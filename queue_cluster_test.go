@@ -109,11 +109,20 @@ func TestQueueCluster(t *testing.T) {
 			})
 		}
 		s.wantNothing(t)
-		for i, rdb := range []redis.Scripter{wrapped{s.Client(t)}, redis.UniversalClient(s.Client(t))} {
-			t.Run(fmt.Sprintf("client %d", i), func(t *testing.T) {
+		for name, client := range map[string]func(t *testing.T) *redislock.Client{
+			"universal": func(t *testing.T) *redislock.Client {
+				t.Helper()
+				return newClient(t, redis.UniversalClient(s.Client(t)))
+			},
+			"wrapped": func(t *testing.T) *redislock.Client {
+				t.Helper()
+				return wrapped{s.Client(t)}.client(t)
+			},
+		} {
+			t.Run(name, func(t *testing.T) {
 				home := s.node(t, "{"+t.Name()+"}")
 				before := len(listening(t, s.admin[home]))
-				queueThrough(t, []*redislock.Client{newClient(t, rdb)}, func() int { return len(listening(t, s.admin[home])) - before })
+				queueThrough(t, []*redislock.Client{client(t)}, func() int { return len(listening(t, s.admin[home])) - before })
 				s.wantNothing(t)
 			})
 		}

@@ -96,7 +96,7 @@ func TestQueueClusterFailover(t *testing.T) {
 			for i, order := range []string{"in order", "at once"} {
 				t.Run(order, func(t *testing.T) {
 					home := s.MasterOf("{" + t.Name() + "}")
-					clients := []*redislock.Client{newClient(t, s.Client(t)), newClient(t, wrapped{s.Client(t)})}
+					clients := []*redislock.Client{newClient(t, s.Client(t)), wrapped{s.Client(t)}.client(t)}
 					r := newReplicated(t, s.admin[home], 1, 20, clients...)
 					heir := lose(s, home)
 					r.goesOn(t, s.admin[heir], "shard", i == 0)

@@ -167,9 +167,9 @@ func heard(t *testing.T, rdb *redis.Client, kind string) map[string]int {
 	return all
 }
 
-func newClient(t *testing.T, rdb redis.Scripter) *redislock.Client {
+func newClient(t *testing.T, rdb redis.Scripter, opts ...redislock.ClientOption) *redislock.Client {
 	t.Helper()
-	client := redislock.New(rdb)
+	client := redislock.New(rdb, opts...)
 	t.Cleanup(client.Close)
 	return client
 }
@@ -235,6 +235,12 @@ func queueThrough(t *testing.T, clients []*redislock.Client, listening func() in
 type wrapped struct{ *redis.ClusterClient }
 
 func (wrapped) Mine() {}
+
+// client returns a Client that is told what is wrapped.
+func (w wrapped) client(t *testing.T) *redislock.Client {
+	t.Helper()
+	return newClient(t, w, redislock.WithWrapped(w.ClusterClient))
+}
 
 // A bare client can run scripts, and nothing else.
 type bare struct{ redis.Scripter }

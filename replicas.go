@@ -73,7 +73,7 @@ type replicated struct {
 }
 
 func (r replicated) deliver(parcels []parcel, withSource func(parcel) bool) {
-	if server, ok := r.transport.rdb.(pipeliner); ok && r.transport.placement() == anywhere {
+	if server, ok := r.transport.direct.(*redis.Client); ok {
 		r.exchange(server, parcels, withSource, false)
 		return
 	}
@@ -157,18 +157,16 @@ func redirection(err error) (addr string, ask, ok bool) {
 
 // node returns the client of the Cluster's node, or the Ring's shard, where a key is.
 func (t *transport) node(key string) (*redis.Client, error) {
-	if cluster, ok := t.rdb.(masterFinder); ok {
+	if cluster, ok := t.direct.(masterFinder); ok {
 		return cluster.MasterForKey(context.Background(), key)
 	}
-	return t.rdb.(shardFinder).GetShardClientForKey(key)
+	return t.direct.(shardFinder).GetShardClientForKey(key)
 }
 
 // master returns the client of a Cluster's node, and what to do when it was used. One that has no
 // slots yet the Cluster client does not know: it is addressed as the others are, for this once.
 func (t *transport) master(addr string) (node *redis.Client, leave func()) {
-	cluster, ok := t.rdb.(interface {
-		ForEachMaster(ctx context.Context, fn func(ctx context.Context, client *redis.Client) error) error
-	})
+	cluster, ok := t.direct.(*redis.ClusterClient)
 	if !ok {
 		return nil, nil
 	}

@@ -19,12 +19,15 @@ const defaultTries = 4
 // are under way.
 type transport struct {
 	rdb     redis.Scripter
+	direct  redis.UniversalClient // what may be used past Eval and EvalSha of rdb; nil: nothing may
+	wrapped bool                  // rdb has a type of its own: calls go through these alone
 	courier courier
 	limit   int  // of batches under way in a lane
 	bundles bool // plain calls of a lane may share a script
 	tries   int  // for each call
 
 	main  *lane    // for a client of one server, and while it is not known which server it will be
+	alone *lane    // behind a wrapped client, for calls that share no script: none waits for another
 	lanes sync.Map // *redis.Client, or destination with replicas → *lane
 	warm  atomic.Bool
 
@@ -35,35 +38,46 @@ type transport struct {
 	idle     chan struct{}
 }
 
-func newTransport(rdb redis.Scripter, batching bool) *transport {
-	t := &transport{rdb: rdb, limit: underWay, tries: defaultTries, idle: make(chan struct{}, 1)}
-	if p, ok := rdb.(pipeliner); ok {
-		t.courier = piped{p}
-	} else {
-		t.courier, batching = scripted{rdb}, false
-	}
+// newTransport makes the transport of a client, that wraps another one if it has a type of its own and
+// its user says so.
+func newTransport(rdb redis.Scripter, wraps redis.UniversalClient, batching bool) *transport {
+	t := &transport{rdb: rdb, limit: math.MaxInt, tries: defaultTries, idle: make(chan struct{}, 1)}
 	switch rdb := rdb.(type) {
 	case *redis.Client:
-		t.tries = rdb.Options().MaxRetries + 1
+		t.direct, t.bundles, t.tries = rdb, true, rdb.Options().MaxRetries+1
+	case *redis.ClusterClient:
+		t.direct = rdb
 	case *redis.Ring:
-		t.tries = rdb.Options().MaxRetries + 1
+		t.direct, t.tries = rdb, rdb.Options().MaxRetries+1
+	default:
+		t.wrapped, t.direct, t.bundles = true, wraps, wraps != nil
 	}
-	if !batching {
-		t.limit = math.MaxInt
+	if t.wrapped {
+		t.courier = scripted{rdb}
+	} else {
+		t.courier = piped{t.direct}
 	}
-	_, t.bundles = rdb.(*redis.Client)
+	t.alone = t.newLane()
+	if batching && t.direct != nil {
+		t.limit = underWay
+	}
 	t.main = t.newLane()
 	return t
 }
 
 // placement says which sets this kind of client can lock. It goes by what the client can do, so
-// that one that embeds a Ring or a ClusterClient counts as one.
+// that one that embeds a Ring or a ClusterClient counts as one, and by what it is known to wrap.
 func (t *transport) placement() placement {
-	switch t.rdb.(type) {
-	case masterFinder:
-		return bySlot
-	case shardFinder:
-		return byTag
+	for _, rdb := range []any{t.rdb, t.direct} {
+		switch rdb.(type) {
+		case masterFinder:
+			return bySlot
+		case shardFinder:
+			if t.wrapped {
+				return byBraces
+			}
+			return byTag
+		}
 	}
 	return anywhere
 }
@@ -107,7 +121,7 @@ func (t *transport) allow(c *call) {
 // failed takes note that the connection for a call failed: a Cluster client that may not send
 // the call again by itself does not look for the new place of the key either.
 func (t *transport) failed(err error) {
-	if cluster, ok := t.rdb.(interface{ ReloadState(ctx context.Context) }); ok && classify(err) != final {
+	if cluster, ok := t.direct.(*redis.ClusterClient); ok && classify(err) != final {
 		cluster.ReloadState(context.Background())
 	}
 }
@@ -145,8 +159,11 @@ type destination struct {
 // until a Cluster client has answered for the first time and so knows its nodes, its calls share one
 // lane.
 func (t *transport) lane(c *call) *lane {
+	if t.wrapped && !t.shares(c) {
+		return t.alone
+	}
 	to := destination{replicas: c.ack.wanted, within: c.ack.within}
-	switch rdb := t.rdb.(type) {
+	switch rdb := t.direct.(type) {
 	case masterFinder:
 		if t.warm.Load() {
 			to.server, _ = rdb.MasterForKey(context.Background(), c.keys[0])
@@ -174,7 +191,7 @@ func (t *transport) lane(c *call) *lane {
 }
 
 func (t *transport) newLane() *lane {
-	l := &lane{courier: t.courier, limit: t.limit, overdue: overdue}
+	l := &lane{courier: t.courier, limit: t.limit, overdue: overdue, tagged: t.wrapped && t.placement() != anywhere}
 	l.bundles.Store(t.bundles)
 	return l
 }
@@ -214,27 +231,6 @@ func (d piped) deliver(parcels []parcel, withSource func(parcel) bool) {
 			_ = pipe.Process(ctx, p)
 		}
 		_, _ = pipe.Exec(ctx)
-	}
-}
-
-// scripted carries calls one by one, over a client that can do no more than run scripts. Such a
-// client may send a command again without saying so.
-type scripted struct{ rdb redis.Scripter }
-
-func (d scripted) deliver(parcels []parcel, withSource func(parcel) bool) {
-	for _, p := range parcels {
-		c := p.contents()
-		c.sent = now()
-		c.detach()
-		keys := append(append([]string(nil), c.keys...), c.extra...)
-		if withSource(p) {
-			*p.command() = d.rdb.Eval(c.ctx, c.script.source.(string), keys, c.arguments(nil)...)
-		} else {
-			*p.command() = d.rdb.EvalSha(c.ctx, c.script.sha.(string), keys, c.arguments(nil)...)
-		}
-		if p.Err() != nil && classify(p.Err()) != passing {
-			c.doubt()
-		}
 	}
 }
 
