@@ -68,6 +68,12 @@ type Options struct {
 	// replicas still connected and would believe them. The price is that a single replica that is
 	// down holds up every Obtain and, after the ttl, every lock.
 	//
+	// It takes clocks that agree: leases are replicated as moments of the primary's clock. If that of a
+	// replica is ahead by more than 1 % of the ttl and 2 ms, which is what [Lock.Deadline] leaves out, the
+	// lease ends there before the deadline, by the rest: with a ttl of 10 s and a clock that is 0.5 s
+	// ahead somebody else had a lock 0.4 s too soon after a fail-over. docs/choosing.md says how to check
+	// the clocks.
+	//
 	// It needs a Redis client of go-redis itself, else it is an [errors.ErrUnsupported]: see [New].
 	// Default: 0, the primary alone.
 	Replicas int

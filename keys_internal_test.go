@@ -1,0 +1,70 @@
+package redislock
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/seed-14de3678/redislock/internal/slot"
+)
+
+func TestPlacement(t *testing.T) {
+	t.Parallel()
+	one, two := "{one}", ""
+	for i := 0; two == "" || slot.Of(one) != slot.Of(two); i++ {
+		two = fmt.Sprintf("{%d}", i)
+	}
+	for _, c := range []struct {
+		keys []string
+		fits map[placement]bool
+	}{
+		{[]string{"a"}, map[placement]bool{anywhere: true, bySlot: true, byTag: true, byBraces: true}},
+		{[]string{"a", "b"}, map[placement]bool{anywhere: true}},
+		{[]string{"{a}", "{b}"}, map[placement]bool{anywhere: true}},
+		{[]string{"{a}1", "{a}2"}, map[placement]bool{anywhere: true, bySlot: true, byTag: true, byBraces: true}},
+		{[]string{"{a}1", "a"}, map[placement]bool{anywhere: true, bySlot: true, byTag: true}},
+		{[]string{"a", "{a}1"}, map[placement]bool{anywhere: true, bySlot: true, byTag: true}},
+		{[]string{one, two}, map[placement]bool{anywhere: true, bySlot: true}},
+		{[]string{one, one + "x", two}, map[placement]bool{anywhere: true, bySlot: true}},
+	} {
+		for _, p := range []placement{anywhere, bySlot, byTag, byBraces} {
+			if err := p.check(c.keys); (err == nil) != c.fits[p] || err != nil && !errors.Is(err, ErrCrossSlot) {
+				t.Errorf("placement %d of %q: got error %v, want none: %t", p, c.keys, err, c.fits[p])
+			}
+		}
+	}
+}
+
+// sleeve is a client of a type of its own.
+type sleeve struct {
+	*redis.Client
+	name string
+}
+
+// The same token is one owner where the client is the same, whichever Client it was given to.
+func TestClaimsRealm(t *testing.T) {
+	t.Parallel()
+	rdb := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1"}) // nobody is asked
+	t.Cleanup(func() { _ = rdb.Close() })
+	pointer := &sleeve{rdb, "a"}
+	for name, c := range map[string]struct {
+		one, other redis.Scripter
+		same       bool
+	}{
+		"client":         {rdb, rdb, true},
+		"same wrapper":   {sleeve{rdb, "a"}, sleeve{rdb, "a"}, true},
+		"same pointer":   {pointer, pointer, true},
+		"other wrapper":  {sleeve{rdb, "a"}, sleeve{rdb, "b"}, false},
+		"other pointer":  {pointer, &sleeve{rdb, "a"}, false},
+		"not comparable": {hostile{}, hostile{}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			one, other := New(c.one), New(c.other)
+			if same := one.claims.name("t") == other.claims.name("t"); same != c.same {
+				t.Errorf("got one owner: %t", same)
+			}
+		})
+	}
+}
