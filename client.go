@@ -43,7 +43,8 @@
 //     The library cancels the context; what is already on its way to another system arrives.
 //   - Replication is asynchronous: a primary that fails can take the newest locks with it, and one
 //     that was cut off and wakes up goes on granting until it is told. The loss is told at the
-//     next renewal. Where all replicas have to have a lock, by [Options].Replicas, neither happens.
+//     next renewal. Where all replicas have to have a lock, by [Options].Replicas, neither happens, as
+//     long as the clock of none of them is ahead of the primary's.
 //   - A server that restarts without its data gives away what others hold, but not with
 //     [Options].MinUptime.
 //   - A server clock that jumps ahead ends leases early; one that jumps back keeps keys locked.

@@ -6,6 +6,7 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	"reflect"
 	"strconv"
 	"sync"
 	"time"
@@ -54,6 +55,9 @@ func Set(ctx context.Context, rdb redis.Scripter, key string, number int64, valu
 	if ttl < 0 {
 		return fmt.Errorf("fencing: set %q: negative ttl %v", key, ttl)
 	}
+	if err := unfit(rdb); err != nil {
+		return fmt.Errorf("fencing: set %q: %w", key, err)
+	}
 	millis := int64(ttl / time.Millisecond)
 	if ttl%time.Millisecond > 0 {
 		millis++
@@ -63,6 +67,17 @@ func Set(ctx context.Context, rdb redis.Scripter, key string, number int64, valu
 		return fmt.Errorf("fencing: set %q: %w", key, err)
 	}
 	return refusal(reply, key, number)
+}
+
+// unfit says why a Redis client cannot be asked.
+func unfit(rdb any) error {
+	if v := reflect.ValueOf(rdb); rdb == nil || v.Kind() == reflect.Pointer && v.IsNil() {
+		return errors.New("there is no Redis client")
+	}
+	if _, ok := rdb.(redis.Pipeliner); ok {
+		return fmt.Errorf("%w: the answers of a %T come at its Exec", errors.ErrUnsupported, rdb)
+	}
+	return nil
 }
 
 // refusal decodes the reply of set.lua.
@@ -91,6 +106,9 @@ func Get(ctx context.Context, rdb interface {
 	HGetAll(ctx context.Context, key string) *redis.MapStringStringCmd
 }, key string,
 ) (value string, number int64, err error) {
+	if err := unfit(rdb); err != nil {
+		return "", 0, fmt.Errorf("fencing: get %q: %w", key, err)
+	}
 	fields, err := rdb.HGetAll(ctx, key).Result()
 	switch {
 	case redis.HasErrorPrefix(err, "WRONGTYPE"):

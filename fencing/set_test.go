@@ -162,12 +162,34 @@ func TestSetRefusesBeforeItSends(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			var nowhere redis.Scripter // it panics
+			var nowhere redis.Scripter
 			err := fencing.Set(t.Context(), nowhere, "key", c.number, "value", c.ttl)
 			if err == nil || c.want != nil && !errors.Is(err, c.want) {
 				t.Errorf("got error %v, want %v", err, c.want)
 			}
 		})
+	}
+}
+
+// Who cannot answer is not asked.
+func TestSetWithoutRedis(t *testing.T) {
+	t.Parallel()
+	var none *redis.Client
+	pipe := redistest.StartMini(t).Client(t).Pipeline()
+	for want, rdb := range map[string]redis.Cmdable{"there is no Redis client": none, "come at its Exec": pipe} {
+		err := fencing.Set(t.Context(), rdb, "key", base, "value", time.Minute)
+		_, _, getErr := fencing.Get(t.Context(), rdb, "key")
+		for _, err := range []error{err, getErr} {
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("got error %v, want one that says %s", err, want)
+			}
+		}
+	}
+	if err := fencing.Set(t.Context(), nil, "key", base, "value", time.Minute); err == nil {
+		t.Error("got no error without a client")
+	}
+	if _, _, err := fencing.Get(t.Context(), nil, "key"); err == nil || pipe.Len() != 0 {
+		t.Errorf("got error %v without a client, and %d commands in the pipeline", err, pipe.Len())
 	}
 }
 

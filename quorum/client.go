@@ -56,14 +56,16 @@ func WithNodeTimeout(d time.Duration) Option { return func(c *Client) { c.timeou
 // until it has been up for longest: then every lease that it may have forgotten is over. So no
 // lease may be longer: a greater ttl is an [redislock.ErrInvalidTTL]. Every Client of the same
 // servers has to have the same quarantine, in every process. What it costs is in the comment of
-// the package. Default: none.
+// the package. It is a matter of [redislock.Options].MinUptime, which clients of a type of their own
+// do not have. Default: none.
 func WithQuarantine(longest time.Duration) Option {
 	return func(c *Client) { c.longest = max(longest, 0) }
 }
 
 // New makes a Client of a [redislock.Client] for each server. They stay the caller's to close,
-// after this one. Nothing is sent. It is an error if there are none, or one is nil or there twice;
-// that two of them lead to the same server cannot be seen, and would count it twice.
+// after this one. Nothing is sent. It is an error if there are none, or one is nil, there twice or of no
+// use, such as one that was made without a Redis client; that two of them lead to the same server
+// cannot be seen, and would count it twice.
 func New(nodes []*redislock.Client, opts ...Option) (*Client, error) {
 	if len(nodes) == 0 {
 		return nil, errors.New("quorum: there are no nodes")
@@ -76,6 +78,9 @@ func New(nodes []*redislock.Client, opts ...Option) (*Client, error) {
 		if first := slices.Index(nodes, client); first < i {
 			return nil, fmt.Errorf("quorum: nodes[%d] is nodes[%d] once more", i, first)
 		}
+		if err := useless(client); err != nil {
+			return nil, fmt.Errorf("quorum: nodes[%d]: %w", i, err)
+		}
 		c.nodes = append(c.nodes, &node{quorum: c, client: client})
 	}
 	for _, opt := range opts {
@@ -85,11 +90,24 @@ func New(nodes []*redislock.Client, opts ...Option) (*Client, error) {
 	return c, nil
 }
 
+// useless reports why nothing can be done with a node, without sending anything: a lock that was
+// attached and never refreshed has no lease to begin anew, so most often Upgrade has only that to say.
+func useless(node *redislock.Client) error {
+	err := node.Attach([]string{"key"}, "nobody").Upgrade(context.Background())
+	if errors.Is(err, redislock.ErrInvalidTTL) {
+		return nil
+	}
+	return errors.Unwrap(err) // nobody has asked for an upgrade
+}
+
 // Close ends what goes on by itself: nodes that a lock has lost are not won back any more, and
 // those that do not answer not looked after. It waits for what is under way, each request of it no
 // longer than the node time-out. Afterwards Obtain returns an error that is [redis.ErrClosed]; locks
 // stay as they are, and can still be released.
 func (c *Client) Close() {
+	if c.usable() != nil {
+		return
+	}
 	c.mu.Lock()
 	if !c.closed.Swap(true) && c.under == 0 {
 		close(c.idle)
@@ -97,6 +115,17 @@ func (c *Client) Close() {
 	c.mu.Unlock()
 	c.end()
 	<-c.idle
+}
+
+// usable reports why the client cannot do anything at all.
+func (c *Client) usable() error {
+	switch {
+	case c == nil:
+		return errors.New("the Client is nil")
+	case len(c.nodes) == 0:
+		return errors.New("the Client was not made by New")
+	}
+	return nil
 }
 
 // spawn runs fn on a goroutine. Close waits for those that were begun before it.

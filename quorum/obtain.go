@@ -54,6 +54,9 @@ func (c *Client) ObtainRead(ctx context.Context, keys []string, ttl time.Duratio
 // ObtainMixed takes write locks and read locks as one set. A key in both lists is a write key.
 // Otherwise it is [Client.Obtain] and [Client.ObtainRead].
 func (c *Client) ObtainMixed(ctx context.Context, write, read []string, ttl time.Duration, opt *redislock.Options) (*Lock, error) {
+	if err := c.usable(); err != nil {
+		return nil, fmt.Errorf("quorum: obtain: %w", err)
+	}
 	o := obtaining{
 		quorum: c, began: time.Now(),
 		want: want{write: slices.Clone(write), read: slices.Clone(read), ttl: ttl},
