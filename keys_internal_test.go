@@ -68,3 +68,25 @@ func TestClaimsRealm(t *testing.T) {
 		})
 	}
 }
+
+// Behind a wrapper a key without a hash tag may be on another shard than one whose hash tag it is.
+func TestWrappedSharesByTag(t *testing.T) {
+	t.Parallel()
+	rdb := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1"})
+	ring := redis.NewRing(&redis.RingOptions{Addrs: map[string]string{"one": "127.0.0.1:1"}})
+	t.Cleanup(func() { _, _ = rdb.Close(), ring.Close() })
+	for _, c := range []struct {
+		wraps redis.UniversalClient
+		key   string
+		plain bool
+		want  bool
+	}{
+		{rdb, "x", true, true}, {rdb, "x", false, false},
+		{ring, "x", true, false}, {ring, "{x}b", true, true}, {ring, "{x}b", false, false}, {ring, "{}b", true, false},
+	} {
+		client := New(struct{ redis.Scripter }{c.wraps}, WithWrapped(c.wraps))
+		if got := client.transport.shares(&call{plain: c.plain, keys: []string{c.key}}); got != c.want {
+			t.Errorf("%T, key %q, plain %t: shares a script: %t", c.wraps, c.key, c.plain, got)
+		}
+	}
+}

@@ -119,6 +119,44 @@ func TestWrappedChaos(t *testing.T) {
 	})
 }
 
+// A looking client sees what it is given.
+type looking struct {
+	redis.Scripter
+	see func(arg any)
+}
+
+func (l looking) EvalSha(ctx context.Context, sha string, keys []string, args ...any) *redis.Cmd {
+	for _, arg := range args {
+		l.see(arg)
+	}
+	return l.Scripter.EvalSha(ctx, sha, keys, args...)
+}
+
+// A wrapper is given what any user of a Redis client gives: texts and numbers.
+func TestWrappedArguments(t *testing.T) {
+	t.Parallel()
+	rdb := redistest.StartMini(t).Client(t)
+	see := func(arg any) {
+		switch arg.(type) {
+		case string, int, int64:
+		default:
+			t.Errorf("the wrapper was given a %T", arg)
+		}
+	}
+	for _, opts := range [][]redislock.ClientOption{nil, {redislock.WithWrapped(rdb)}} {
+		client := newClient(t, looking{rdb, see}, opts...)
+		var wg sync.WaitGroup
+		for i := range 16 {
+			wg.Go(func() {
+				if err := cycle(t.Context(), client, fmt.Sprint(t.Name(), i)); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+	}
+}
+
 // What a wrapper wraps may send a command again, and in the end say that it could not be sent: of the
 // tries before nobody knows.
 func TestWrappedClientSendsAgain(t *testing.T) {

@@ -289,8 +289,12 @@ func TestWrappedTogether(t *testing.T) {
 			for worker := range workers {
 				wg.Go(func() {
 					for range rounds {
-						lock, err := client.Obtain(t.Context(), []string{fmt.Sprintf("{%s}%d", t.Name(), worker)}, long, nil)
+						key := fmt.Sprintf("{%s:%d}%d", t.Name(), worker%4, worker)
+						lock, err := client.Obtain(t.Context(), []string{key}, long, nil)
 						if err == nil {
+							if n := w.inner.Exists(t.Context(), w.prefix+key).Val(); n != 1 {
+								t.Errorf("key %q is locked, and not where it belongs", key)
+							}
 							err = lock.Release(t.Context())
 						}
 						if err != nil {
