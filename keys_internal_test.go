@@ -81,8 +81,12 @@ func TestWrappedSharesByTag(t *testing.T) {
 		plain bool
 		want  bool
 	}{
-		{rdb, "x", true, true}, {rdb, "x", false, false},
-		{ring, "x", true, false}, {ring, "{x}b", true, true}, {ring, "{x}b", false, false}, {ring, "{}b", true, false},
+		{rdb, "x", true, true},
+		{rdb, "x", false, false},
+		{ring, "x", true, false},
+		{ring, "{x}b", true, true},
+		{ring, "{x}b", false, false},
+		{ring, "{}b", true, false},
 	} {
 		client := New(struct{ redis.Scripter }{c.wraps}, WithWrapped(c.wraps))
 		if got := client.transport.shares(&call{plain: c.plain, keys: []string{c.key}}); got != c.want {

@@ -58,4 +58,3 @@ func TestReplicaWithClockAhead(t *testing.T) {
 		}
 	}
 }
-

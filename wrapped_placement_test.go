@@ -1,0 +1,54 @@
+package redislock_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/seed-14de3678/redislock"
+)
+
+// A set that is not in one place is refused, before anything is sent where the client shows what it
+// wraps, and whatever its wrapper makes of the keys.
+func TestWrappedPlacement(t *testing.T) {
+	wrappings(t, func(t *testing.T, w *wrapping) {
+		client := redislock.New(w.rdb)
+		t.Cleanup(client.Close)
+		across := []string{"{" + t.Name() + "}a", "{" + t.Name() + ":}b"}
+		// Of one slot and tag, but not behind a prefix.
+		moved := []string{t.Name(), "{" + t.Name() + "}b"}
+		switch w.inner.(type) {
+		case *redis.Client:
+			for _, keys := range [][]string{across, moved} {
+				noError(t, must[*redislock.Lock](t)(client.Obtain(t.Context(), keys, long, nil)).Release(t.Context()))
+			}
+		case *redis.ClusterClient:
+			refusedUnsent(t, w.inner, redislock.ErrCrossSlot, func() error {
+				_, err := client.Obtain(t.Context(), across, long, nil)
+				return err
+			})
+			for _, keys := range [][]string{moved, moved[:1]} {
+				_, err := client.Obtain(t.Context(), keys, long, nil)
+				wantIs(t, err, redislock.ErrCrossSlot)
+			}
+		case *redis.Ring:
+			for _, keys := range [][]string{across, moved, {moved[1], moved[0]}} {
+				refusedUnsent(t, w.inner, redislock.ErrCrossSlot, func() error {
+					_, err := client.Obtain(t.Context(), keys, long, nil)
+					return err
+				})
+			}
+			noError(t, must[*redislock.Lock](t)(client.Obtain(t.Context(), moved[:1], long, nil)).Release(t.Context()))
+		}
+		// One that does not show it is known by what it says.
+		hiding := redislock.New(struct{ redis.Scripter }{w.rdb}, redislock.WithWrapped(w.inner))
+		t.Cleanup(hiding.Close)
+		if _, one := w.inner.(*redis.Client); !one {
+			refusedUnsent(t, w.inner, redislock.ErrCrossSlot, func() error {
+				_, err := hiding.Obtain(t.Context(), slices.Clone(across), long, nil)
+				return err
+			})
+		}
+	})
+}
