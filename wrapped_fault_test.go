@@ -81,8 +81,8 @@ func TestWrappedChaos(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, b redistest.Backend) {
 		c := &chaos{Client: b.Client(t)}
-		client, ctx, key := newClient(t, c), t.Context(), t.Name()
-		noError(t, cycle(ctx, client, t.Name())) // the server knows the scripts
+		client, ctx, key := newClient(t, c), t.Context(), fmt.Sprintf("%s#%d", t.Name(), worlds.Add(1))
+		noError(t, cycle(ctx, client, key)) // the server knows the scripts
 		obtain := func() *redislock.Lock {
 			t.Helper()
 			return must[*redislock.Lock](t)(client.Obtain(ctx, []string{key}, long, nil))
