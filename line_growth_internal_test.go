@@ -52,12 +52,12 @@ func (h handOver) String() string {
 
 // waiters are those who stand in line for the keys: two, who want all of them.
 func (h handOver) waiters(s *stage, keys []string) []figure {
+	if h.kind == other {
+		keys = append(slices.Clone(keys), s.key("other"))
+	}
 	var all []figure
 	for i := range 2 {
 		f := figure{id: fmt.Sprint("w", i), place: int64(i + 1), ttl: longLease, fenced: h.wants, gone: h.kind == silent}
-		if h.kind == other {
-			keys = append(slices.Clone(keys), s.key("other"))
-		}
 		if h.waiter == ModeWrite {
 			f.write = keys
 		} else {
@@ -197,21 +197,28 @@ func TestLineGrowsWithTheKeys(t *testing.T) {
 	server := redistest.Start(t, redistest.Redis)
 	for name, act := range map[string]func(t *testing.T, s *stage, keys []string) func(){
 		"downgrade": func(t *testing.T, s *stage, keys []string) func() {
+			t.Helper()
 			lock := check.Must[*Lock](t)(s.client.Obtain(t.Context(), keys, longLease, nil))
 			return func() { check.NoError(t, lock.Downgrade(t.Context())) }
 		},
 		"is refused": func(t *testing.T, s *stage, keys []string) func() {
+			t.Helper()
 			return func() {
 				_, err := s.client.Obtain(t.Context(), keys, longLease, nil)
 				refusedInLine(t, err)
 			}
 		},
-		"enters the line": func(t *testing.T, s *stage, keys []string) func() { return s.entersAsLast(t, keys, "") },
+		"enters the line": func(t *testing.T, s *stage, keys []string) func() {
+			t.Helper()
+			return s.entersAsLast(t, keys, "")
+		},
 		"asks in line again": func(t *testing.T, s *stage, keys []string) func() {
+			t.Helper()
 			s.entersAsLast(t, keys, "")()
 			return s.entersAsLast(t, keys, "?")
 		},
 		"gives up, in front of the others": func(t *testing.T, s *stage, keys []string) func() {
+			t.Helper()
 			s.enters(t, figure{id: "front", write: keys, place: 0, ttl: longLease})
 			return func() { s.run(t, releaseScript, keys, "token-front", "", "", "front", "?") }
 		},
