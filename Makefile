@@ -14,6 +14,10 @@ BENCH       ?= .
 BENCH_COUNT ?= 6
 BENCH_PKG   ?= ./...
 FUZZTIME    ?= 10s
+MUTANTS     ?= .
+PART        ?= 1/1
+JOBS        ?= 1
+COMPAT      ?= .
 
 SHELL       := bash
 .SHELLFLAGS := -euo pipefail -c
@@ -37,7 +41,7 @@ ALLOWED := \
 	github.com/redis/go-redis/v9
 
 .DEFAULT_GOAL := help
-.PHONY: help test lint lint-format lint-go lint-lua lint-mod lint-text lint-vuln bench plot fuzz demo fmt clean
+.PHONY: help test lint lint-format lint-go lint-lua lint-mod lint-text lint-vuln bench plot fuzz mutants compat demo fmt clean
 
 help: ## this list (the default)
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -162,6 +166,17 @@ fuzz: ## every fuzz target, for FUZZTIME each
 			go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) "$$package"; \
 		done; \
 	done
+
+# Not by `go run`, which would not pass on that it is to end.
+mutants: ## that tests notice planted defects: MUTANTS=regexp PART=2/4 JOBS=2 LIST=1
+	@.ci/install
+	@mkdir -p $(BIN)
+	@go build -o $(BIN)/mutants ./internal/mutants
+	@exec $(BIN)/mutants -run '$(MUTANTS)' -part '$(PART)' -jobs '$(JOBS)' $(if $(LIST),-list)
+
+compat: ## that this version and an earlier one can share keys: COMPAT=Regexp
+	@.ci/install
+	@go test -tags compat -count=1 -timeout 20m -run '$(COMPAT)' -v ./internal/compat
 
 demo: ## the library at work, against a server inside the program
 	@go run ./cmd/redislock demo
