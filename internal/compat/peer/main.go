@@ -1,0 +1,182 @@
+// Peer does with locks what it is told on its standard input: see the package compat. Its argument is
+// the address of the server. When its input ends so does the peer.
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/compat"
+)
+
+func main() {
+	rdb := redis.NewClient(&redis.Options{Addr: os.Args[1]})
+	p := &peer{
+		client: redislock.New(rdb), out: json.NewEncoder(os.Stdout),
+		locks: map[string]*redislock.Lock{}, under: map[int]context.CancelFunc{},
+	}
+	in := bufio.NewScanner(os.Stdin)
+	for in.Scan() {
+		var request compat.Request
+		if err := json.Unmarshal(in.Bytes(), &request); err != nil {
+			fmt.Fprintln(os.Stderr, "peer:", err)
+			os.Exit(1)
+		}
+		ctx := p.begin(request.ID)
+		go p.do(ctx, request)
+	}
+	p.client.Close()
+	_ = rdb.Close() // the process ends
+}
+
+type peer struct {
+	client *redislock.Client
+
+	mu    sync.Mutex
+	out   *json.Encoder
+	locks map[string]*redislock.Lock
+	under map[int]context.CancelFunc // requests under way
+}
+
+func (p *peer) begin(id int) context.Context {
+	ctx, cancel := context.WithCancel(context.Background())
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.under[id] = cancel
+	return ctx
+}
+
+// do does one request and says how it ended.
+func (p *peer) do(ctx context.Context, request compat.Request) {
+	var reply compat.Reply
+	err := p.run(ctx, request, &reply)
+	reply.ID = request.ID
+	if err != nil {
+		explain(err, &reply)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.under[request.ID]()
+	delete(p.under, request.ID)
+	if err := p.out.Encode(reply); err != nil {
+		os.Exit(1) // nobody is there any more
+	}
+}
+
+func (p *peer) run(ctx context.Context, request compat.Request, reply *compat.Reply) error {
+	switch request.Op {
+	case compat.Obtain:
+		return p.obtain(ctx, request, reply)
+	case compat.Attach:
+		p.keep(request.Lock, p.client.Attach(request.Write, request.Token))
+		return nil
+	case compat.Inspect:
+		return p.inspect(ctx, request, reply)
+	case compat.Cancel:
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if cancel := p.under[request.Number]; cancel != nil {
+			cancel()
+		}
+		return nil
+	}
+	p.mu.Lock()
+	lock := p.locks[request.Lock]
+	p.mu.Unlock()
+	return hold(ctx, lock, request, reply)
+}
+
+// hold does what concerns a lock that is there.
+func hold(ctx context.Context, lock *redislock.Lock, request compat.Request, reply *compat.Reply) (err error) {
+	switch request.Op {
+	case compat.Refresh:
+		return lock.Refresh(ctx, request.TTL)
+	case compat.Renewed:
+		reply.TTL, err = lock.TTL(ctx)
+		return err
+	case compat.Downgrade:
+		return lock.Downgrade(ctx)
+	case compat.Upgrade:
+		err = lock.Upgrade(ctx)
+		reply.Fence = lock.Fence()
+		return err
+	case compat.Raise:
+		err = lock.RaiseFence(ctx, request.Fence)
+		reply.Fence = lock.Fence()
+		return err
+	case compat.Part:
+		return lock.ReleaseKeys(ctx, request.Write...)
+	case compat.Release:
+		return lock.Release(ctx)
+	case compat.Lost:
+		select {
+		case <-lock.Lost():
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return fmt.Errorf("no operation %q", request.Op)
+}
+
+func (p *peer) obtain(ctx context.Context, request compat.Request, reply *compat.Reply) error {
+	opt := &redislock.Options{
+		Queue: request.Queue, Watchdog: request.Watchdog, Intent: request.Intent, Fenced: request.Fenced,
+		Token: request.Token, Metadata: request.Metadata,
+		RetryStrategy: redislock.LinearBackoff(request.Poll),
+	}
+	lock, err := p.client.ObtainMixed(ctx, request.Write, request.Read, request.TTL, opt)
+	if err != nil {
+		return err
+	}
+	p.keep(request.Lock, lock)
+	reply.Token, reply.Fence, reply.TTL = lock.Token(), lock.Fence(), time.Until(lock.Deadline())
+	return nil
+}
+
+func (p *peer) inspect(ctx context.Context, request compat.Request, reply *compat.Reply) error {
+	states, err := p.client.Inspect(ctx, request.Write...)
+	if err != nil {
+		return err
+	}
+	state := states[0]
+	reply.Key, reply.Mode, reply.Waiters = state.Key, string(state.Mode), len(state.Line)
+	reply.Fence, reply.TTL = state.Fence, state.TTL
+	if len(state.Holders) > 0 {
+		reply.Metadata = state.Holders[0].Metadata
+	}
+	return nil
+}
+
+func (p *peer) keep(name string, lock *redislock.Lock) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.locks[name] = lock
+}
+
+// explain puts an error into a reply.
+func explain(err error, reply *compat.Reply) {
+	reply.Error = err.Error()
+	switch {
+	case errors.Is(err, context.Canceled):
+		reply.Is = compat.Cancelled
+	case errors.Is(err, redislock.ErrNotObtained):
+		reply.Is = compat.NotObtained
+	case errors.Is(err, redislock.ErrLockNotHeld):
+		reply.Is = compat.NotHeld
+	case errors.Is(err, redislock.ErrUnknownOutcome):
+		reply.Is = compat.Unknown
+	}
+	if conflict, ok := errors.AsType[*redislock.ConflictError](err); ok {
+		reply.Key, reply.Mode, reply.Metadata = conflict.Key, string(conflict.Mode), conflict.Metadata
+	}
+}
