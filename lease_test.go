@@ -159,6 +159,15 @@ func TestRead(t *testing.T) {
 		})
 	})
 
+	t.Run("a dead reader is not in the way of an Upgrade, also if nobody has renewed since", func(t *testing.T) {
+		scenario(t, func(t *testing.T, w *world) {
+			must[*redislock.Lock](t)(w.client.ObtainRead(t.Context(), w.keys("a"), 100*time.Millisecond, nil))
+			live := must[*redislock.Lock](t)(w.client.ObtainRead(t.Context(), w.keys("a"), long, nil))
+			eventually(t, 5*time.Second, "the live reader is alone", func() bool { return live.Upgrade(t.Context()) == nil })
+			noError(t, live.Release(t.Context()))
+		})
+	})
+
 	t.Run("mixed sets", func(t *testing.T) {
 		scenario(t, func(t *testing.T, w *world) {
 			reader := must[*redislock.Lock](t)(w.client.ObtainRead(t.Context(), w.keys("r"), long, nil))

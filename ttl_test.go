@@ -59,3 +59,21 @@ func obtainFor(t *testing.T, w *world, keys []string, ttl time.Duration) {
 		return must[int64](t)(w.rdb.Exists(t.Context(), keys...).Result()) == 0
 	})
 }
+
+// The lease of a set is over with that of its first key to go.
+func TestTTLIsTheLeast(t *testing.T) {
+	scenario(t, func(t *testing.T, w *world) {
+		lock := must[*redislock.Lock](t)(w.client.ObtainMixed(t.Context(), w.keys("a", "b"), w.keys("c"), long, nil))
+		for _, name := range []string{"b", "c", "a"} {
+			part := w.client.Attach(w.keys(name), lock.Token())
+			for _, ttl := range []time.Duration{long / 4, 4 * long} {
+				noError(t, part.Refresh(t.Context(), ttl))
+				if got := must[time.Duration](t)(lock.TTL(t.Context())); got > min(ttl, long) || got < min(ttl, long)-slack {
+					t.Errorf("got ttl %v, want that of %s or of the others, %v", got, name, min(ttl, long))
+				}
+			}
+			noError(t, part.Refresh(t.Context(), long))
+		}
+		noError(t, lock.Release(t.Context()))
+	})
+}

@@ -88,8 +88,12 @@ func TestSlowPart(t *testing.T) {
 	t.Run("fresh ones are left alone", func(t *testing.T) {
 		lagging(t, func(t *testing.T, w *world, _, b *lag) {
 			b.late(ttl * 3 / 10)
+			began := time.Now()
 			lock := must[*multi.Lock](t)(multi.Obtain(t.Context(), w.abc(), ttl, nil))
 			wantEvents(t, w.took(), []string{"obtained a", "obtained b", "obtained c"})
+			if at := lock.Deadline().Sub(began); at > ttl {
+				t.Errorf("got a deadline %v after it began, want that of the first part, which has %v", at, ttl)
+			}
 			noError(t, lock.Release(t.Context()))
 		})
 	})
