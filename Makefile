@@ -174,9 +174,9 @@ mutants: ## that tests notice planted defects: MUTANTS=regexp PART=2/4 JOBS=2 LI
 	@go build -o $(BIN)/mutants ./internal/mutants
 	@exec $(BIN)/mutants -run '$(MUTANTS)' -part '$(PART)' -jobs '$(JOBS)' $(if $(LIST),-list)
 
-compat: ## that this version and an earlier one can share keys: COMPAT=Regexp
+compat: ## that this version and an earlier one can share keys: COMPAT=regexp
 	@.ci/install
-	@go test -tags compat -count=1 -timeout 20m -run '$(COMPAT)' -v ./internal/compat
+	@go test -tags compat -count=1 -parallel $(PARALLEL) -timeout 20m -run '$(COMPAT)' ./internal/compat
 
 demo: ## the library at work, against a server inside the program
 	@go run ./cmd/redislock demo

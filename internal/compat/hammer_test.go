@@ -88,6 +88,7 @@ func wish(name string) compat.Request {
 
 // work has one worker take locks until the time is over.
 func (r *resource) work(t *testing.T, p *peer, name string, end time.Time) {
+	t.Helper()
 	for time.Now().Before(end) {
 		wanted := wish(name)
 		id, reply := p.begin(t, wanted)

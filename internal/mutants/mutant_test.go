@@ -110,14 +110,14 @@ func TestReadAll(t *testing.T) {
 func TestApply(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	write(t, dir, map[string]string{"a": "one\ntwo\ntwo\nthree\n one\n"})
+	write(t, dir, map[string]string{"a": "one\n2\n2\nthree\n one\n"})
 	for name, c := range map[string]struct{ old, new, want, err string }{
-		"in the middle":     {old: "two\nthree", new: "four", want: "one\ntwo\nfour\n one\n"},
-		"nothing instead":   {old: "one", want: "two\ntwo\nthree\n one\n"},
+		"in the middle":     {old: "2\nthree", new: "four", want: "one\n2\nfour\n one\n"},
+		"nothing instead":   {old: "one", want: "2\n2\nthree\n one\n"},
 		"whole lines":       {old: "thre", err: "are there 0 times"},
 		"with their indent": {old: "  one", err: "are there 0 times"},
 		"one after another": {old: "one\nthree", err: "are there 0 times"},
-		"ambiguous":         {old: "two", err: "are there 2 times"},
+		"ambiguous":         {old: "2", err: "are there 2 times"},
 	} {
 		e := edit{file: "a", old: strings.Split(c.old, "\n")}
 		if c.new != "" {

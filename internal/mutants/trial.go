@@ -108,11 +108,11 @@ func (p place) unchanged(ctx context.Context, mutants []mutant, out io.Writer) (
 		if ctx.Err() != nil {
 			return nil, fmt.Errorf("interrupted: %w", context.Cause(ctx))
 		}
-		fmt.Fprintf(out, "unchanged: %d tests of %s in %v\n", len(patterns), dir, round(time.Since(began)))
+		say(out, "unchanged: %d tests of %s in %v\n", len(patterns), dir, round(time.Since(began)))
 		for _, m := range byDir[dir] {
-			switch o := r.judge(m); {
-			case o.verdict == survived: // it passes
-			case o.verdict == caught:
+			switch o := r.judge(m); o.verdict {
+			case survived: // it passes
+			case caught:
 				o.verdict = brokenBefore
 				fallthrough
 			default:
@@ -150,7 +150,7 @@ func tryAll(ctx context.Context, places []place, mutants []mutant, broken map[st
 				mu.Lock()
 				if err == nil {
 					outcomes = append(outcomes, o)
-					fmt.Fprintf(out, "%-21s  %s  (%s %s, %v)\n", o.verdict, m.name, m.dir, m.test, round(o.took))
+					say(out, "%-21s  %s  (%s %s, %v)\n", o.verdict, m.name, m.dir, m.test, round(o.took))
 				}
 				errs = append(errs, err)
 				mu.Unlock()
@@ -169,7 +169,7 @@ func tryAll(ctx context.Context, places []place, mutants []mutant, broken map[st
 func (p place) try(ctx context.Context, m mutant) (outcome, error) {
 	restore, err := m.plant(p.tree)
 	if err != nil {
-		return outcome{mutant: m, verdict: doesNotApply, note: err.Error()}, nil
+		return outcome{mutant: m, verdict: doesNotApply, note: err.Error()}, nil //nolint:nilerr // it is the outcome
 	}
 	began := time.Now()
 	o := runGoTest(ctx, filepath.Join(p.tree, m.dir), patternOf(m.test), m.limit, p.tmp).judge(m)
@@ -215,13 +215,13 @@ func sum(outcomes []outcome, out io.Writer) error {
 		if o.verdict == caught {
 			continue
 		}
-		fmt.Fprintf(out, "\n%s: %s (%s)\n\t%s\n\t%s %s\n", o.verdict, o.name, o.at, o.why, o.dir, o.test)
+		say(out, "\n%s: %s (%s)\n\t%s\n\t%s %s\n", o.verdict, o.name, o.at, o.why, o.dir, o.test)
 		if o.note != "" {
-			fmt.Fprintf(out, "\t%s\n", o.note)
+			say(out, "\t%s\n", o.note)
 		}
 		if o.verdict != survived {
 			for _, line := range o.output {
-				fmt.Fprintf(out, "\t| %s\n", line)
+				say(out, "\t| %s\n", line)
 			}
 		}
 	}
@@ -231,10 +231,10 @@ func sum(outcomes []outcome, out io.Writer) error {
 			text += fmt.Sprintf(", %d %s", count[v], v)
 		}
 	}
-	fmt.Fprintf(out, "\n%s\n", text)
+	say(out, "\n%s\n", text)
 	for _, o := range outcomes {
 		if o.verdict == survived {
-			fmt.Fprintf(out, "survivor: %s\n", o.name)
+			say(out, "survivor: %s\n", o.name)
 		}
 	}
 	if bad := len(outcomes) - count[caught]; bad > 0 {
