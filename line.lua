@@ -84,7 +84,7 @@ local function walk(i, now, visit)
     local texts = in_line(i, from, from + step - 1, 'withscores')
     for t = 1, #texts, 2 do
       local text = texts[t]
-      local till, mode = string.match(text, '^[^|]+|(%d+)|([wr])')
+      local _, till, mode = string.match(text, ENTRY)
       if tonumber(till or 0) <= now then -- or nobody's
         drop(i, text, from == 0)
       else
