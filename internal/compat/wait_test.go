@@ -38,7 +38,7 @@ func TestQueued(t *testing.T) {
 			// Whoever is not told asks by itself after some seconds. On a busy machine that may come first,
 			// now and then, but not each time.
 			byMessage := false
-			for range 10 {
+			for range 4 {
 				w.holder.do(t, c.held)
 				_, reply := w.waiter.begin(t, queued(named(c.wanted, "later")))
 				w.inLine(t, "a", 1)
@@ -53,7 +53,7 @@ func TestQueued(t *testing.T) {
 				}
 			}
 			if !byMessage {
-				t.Errorf("%s: the waiter has never got the lock by the message alone", name)
+				t.Fatalf("%s: the waiter has never got the lock by the message alone", name)
 			}
 		}
 	})
