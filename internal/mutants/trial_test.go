@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/seed-14de3678/redislock/internal/check"
 	"github.com/seed-14de3678/redislock/internal/redistest"
 )
 
@@ -285,22 +286,21 @@ func TestInterrupted(t *testing.T) {
 	var out bytes.Buffer
 	go func() { ended <- s.run(ctx, &out) }()
 	var pid int
-	for pid == 0 {
-		select {
-		case err := <-ended:
-			t.Fatalf("it has ended: %v: %s", err, &out)
-		case <-time.After(10 * time.Millisecond):
-		}
+	check.Eventually(t, time.Minute, "the test hangs", func() bool {
 		text, _ := os.ReadFile(told)
 		pid, _ = strconv.Atoi(string(text))
-	}
+		return pid != 0
+	})
 	cancel()
-	if err := <-ended; err == nil || !strings.Contains(err.Error(), "interrupted") {
-		t.Errorf("got %v, want that it was interrupted", err)
+	select {
+	case err := <-ended:
+		if err == nil || !strings.Contains(err.Error(), "interrupted") {
+			t.Errorf("got %v, want that it was interrupted", err)
+		}
+	case <-time.After(time.Minute):
+		t.Fatal("it goes on")
 	}
-	for alive(pid) {
-		time.Sleep(10 * time.Millisecond)
-	}
+	check.Eventually(t, 10*time.Second, "what the test has started is gone", func() bool { return !alive(pid) })
 	wantEmpty(t, s.scratch)
 }
 
