@@ -2,6 +2,7 @@ package redislock
 
 import (
 	"context"
+	"errors"
 	"math/rand/v2"
 	"time"
 
@@ -22,7 +23,11 @@ func isMoving(err error) bool { return redis.HasErrorPrefix(err, "TRYAGAIN") }
 // again reports whether the failed call is worth another try, and after which pause; and takes note
 // that the last one may have been executed.
 func (c *call) again() (pause time.Duration, ok bool) {
+	if errors.Is(c.err, errNoConnection) && c.fate.Load() != left {
+		return 0, true // that was too long for its caller: somebody else waits for the connection
+	}
 	c.transport.failed(c.err)
+	c.remember()
 	switch classify(c.err) {
 	case final:
 		return 0, false
@@ -48,6 +53,19 @@ func (c *call) again() (pause time.Duration, ok bool) {
 		c.resent()
 	}
 	return pause, true
+}
+
+// remember takes note of why a try has failed, and whether that was an answer of the server, for a caller
+// that leaves the call while the next one is under way.
+func (c *call) remember() {
+	if !c.bounded {
+		return
+	}
+	err := c.err
+	c.failed.Store(&err)
+	if _, answer := errors.AsType[redis.Error](err); answer {
+		c.heard.Store(int64(now().mono))
+	}
 }
 
 // doubt takes note that the try that was sent last may have been executed, or may yet be.

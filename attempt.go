@@ -27,16 +27,22 @@ func (o *obtaining) ask(ctx context.Context, wait time.Duration) (*Lock, error) 
 	if o.place.number != "" {
 		c.rides = -1 // who stands in line asks again by himself
 	}
-	if !o.client.transport.do(ctx, c, patience) {
+	switch o.await(ctx, c) {
+	case hung:
+		if err, ok := o.unanswered(c); ok {
+			return nil, err
+		}
+	case called:
 		sure, stands := o.lands == (moment{}), o.place.number != ""
 		o.doubts(now())
 		left := o.leftBehind()
 		if c.leave(func(c *call) { o.abandoned(c, left, sure, stands) }) {
 			o.lands, o.declared, o.place.number = moment{}, false, "" // that is the orphan's now
 			left.start()
-			return nil, &endedError{fmt.Errorf("redislock: obtain %s: %w: %w after %s and %s",
-				o.set, ErrUnknownOutcome, context.Cause(ctx), round(now().since(o.began)), count.Of(o.asked, "attempt"))}
+			return nil, &endedError{o.beside(fmt.Errorf("redislock: obtain %s: %w: %w after %s and %s",
+				o.set, ErrUnknownOutcome, context.Cause(ctx), round(now().since(o.began)), count.Of(o.asked, "attempt")), c)}
 		}
+	case settled:
 	}
 	if lands := c.lands(); lands != (moment{}) {
 		o.doubts(c.sent)
@@ -140,6 +146,7 @@ func (o *obtaining) obtained(ctx context.Context, sent moment, number int64) (*L
 		return nil, &endedError{err}
 	}
 	if ctx.Err() != nil {
+		o.goes()
 		o.halfway = true
 		o.last = ErrNotObtained // it is given back
 		return nil, o.ended(ctx)
@@ -149,7 +156,7 @@ func (o *obtaining) obtained(ctx context.Context, sent moment, number int64) (*L
 		ttl: o.ttl, counted: o.ttl, obtained: sent, deadline: deadline,
 		number: number, replicas: o.replicas,
 	}
-	if o.lands != (moment{}) {
+	if o.lands = o.strays.latest(o.lands); o.lands != (moment{}) {
 		t := l.termsLocked() // nobody else has the lock yet
 		t.obtain, t.waiter = o.lands, o.place.id
 		t.expects(o.lands, o.ttl)

@@ -28,6 +28,7 @@ type call struct {
 
 	plain    bool // batch.lua may try to do it, together with others
 	numbered bool // its success comes with a fencing number
+	bounded  bool // its caller goes at some time also if there is no answer
 
 	tries   int    // how many may still follow
 	sent    moment // before the latest try was sent
@@ -52,6 +53,12 @@ type call struct {
 	done chan struct{} // of a caller that waits, else nil
 	fate atomic.Uint32 // open, resting now and then; in the end taken or left, whichever comes first
 	cut  error         // why the caller did not wait for another try; nil if it did
+
+	trip   atomic.Pointer[trip]  // of the try that is under way, if it is bounded; else nil
+	rush   *rush                 // of one whose caller does the sending; nil if others do
+	failed atomic.Pointer[error] // of the latest try that has failed
+	heard  atomic.Int64          // moment.mono of the latest one that the server has answered; 0: none
+	alarm  *time.Timer           // of a caller that waits; nil before one has
 }
 
 const (
@@ -81,7 +88,7 @@ func (t *transport) newCall(ctx context.Context, s *script, set keySet, value *s
 // recycle keeps a call for the next caller: one whose outcome was taken by the caller that waited
 // for it, so that nobody else has it any more.
 func (t *transport) recycle(c *call) {
-	*c = call{done: c.done}
+	*c = call{done: c.done, alarm: c.alarm}
 	t.recycled.Put(c)
 }
 
@@ -173,7 +180,7 @@ func (c *call) wait(ctx context.Context, patience time.Duration) bool {
 }
 
 // leave gives up waiting: then will be told the outcome. It returns false if the outcome has come
-// in this very moment.
+// in this very moment. A bounded call that has no connection yet does not wait for one any longer.
 func (c *call) leave(then func(*call)) bool {
 	c.then = then
 	for {
@@ -183,6 +190,9 @@ func (c *call) leave(then func(*call)) bool {
 			return false
 		}
 		if c.fate.CompareAndSwap(fate, left) {
+			if t := c.trip.Load(); t != nil {
+				t.end()
+			}
 			return true
 		}
 	}

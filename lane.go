@@ -1,6 +1,7 @@
 package redislock
 
 import (
+	"errors"
 	"runtime"
 	"slices"
 	"sync"
@@ -30,6 +31,8 @@ type lane struct {
 	bundles atomic.Bool // plain calls may share a script: all keys are on one server
 	tagged  bool        // if they have the same hash tag
 	overdue time.Duration
+	rushes  sync.Pool   // of *rush
+	ailing  atomic.Bool // the latest try had no answer
 
 	mu      sync.Mutex
 	running int // batches under way
@@ -40,16 +43,23 @@ type lane struct {
 
 // send takes the call on its way. It does not wait, but if inline it may do the sending itself and
 // return with the outcome there: that spares a caller who could not leave anyway two changes of
-// goroutine.
+// goroutine. A caller who may have to leave a bounded call does so only as long as the server answers,
+// and then no longer than it waits for an answer.
 func (l *lane) send(c *call, inline bool) {
 	l.mu.Lock()
 	if l.running < l.limit && len(l.queue) == 0 {
 		l.running++
 		l.flying++
 		l.mu.Unlock()
-		if inline {
+		switch {
+		case inline && !c.bounded:
 			l.run(c)
-		} else {
+		case inline && !l.ailing.Load():
+			r := l.newRush()
+			c.rush = r
+			l.run(c)
+			l.endRush(r)
+		default:
 			go l.run(c)
 		}
 		return
@@ -146,6 +156,7 @@ func (l *lane) exchange(batch []*call) {
 		l.transmit(singles(batch, false))
 	}
 	for _, c := range batch {
+		l.note(c.err)
 		if c.err == nil {
 			c.err = c.ack.never
 		}
@@ -155,6 +166,14 @@ func (l *lane) exchange(batch []*call) {
 			}
 		}
 		c.finish()
+	}
+}
+
+// note takes note whether a try was answered.
+func (l *lane) note(err error) {
+	_, answer := errors.AsType[redis.Error](err)
+	if ailing := err != nil && !answer; ailing != l.ailing.Load() {
+		l.ailing.Store(ailing)
 	}
 }
 

@@ -54,6 +54,10 @@ type obtaining struct {
 	declared bool   // one may be there
 	lands    moment // until then a request may reach the server that was not answered; zero: none
 	halfway  bool   // a script failed: it may have written before
+	strays   strays
+
+	gone   moment // when it was seen that ctx has ended; zero: not yet
+	silent bool   // nobody has answered the last attempt
 }
 
 // obtain is what every Obtain comes to.
@@ -213,6 +217,7 @@ func (o *obtaining) leftBehind() *orphan {
 		set.fences = nil // they would be of all those keys; what is there is forgotten with its lease
 	}
 	left := o.client.newOrphan(set, o.value, o.lands, o.ttl)
+	o.strays.clears(left)
 	if o.queues {
 		left.waiter, left.place = o.place.id, cmp.Or(o.place.number, unknownPlace)
 		if o.lands != (moment{}) {
@@ -227,7 +232,9 @@ func (o *obtaining) leftBehind() *orphan {
 func (o *obtaining) abandoned(c *call, left *orphan, sure, stands bool) {
 	left.delayed(c.lands())
 	switch {
-	case !sure || c.unsure:
+	case c.unsure, c.err != nil && classify(c.err) == unknown:
+		left.revive(now().add(networkGrace)) // it may have been sent long after it was left
+	case !sure:
 	case errors.Is(c.err, errNotSent):
 		left.landed(o.declares || stands)
 	case c.err == nil:
@@ -262,11 +269,13 @@ func (o *obtaining) left() time.Duration {
 }
 
 // ended is the error of an Obtain whose context has ended, with why it had not succeeded before:
-// if that is not known, that; else the last conflict, if there was one.
+// if that is not known, that; else the last conflict, if there was one, and what has failed since.
 func (o *obtaining) ended(ctx context.Context) error {
 	why := o.last
 	switch {
 	case errors.Is(why, ErrUnknownOutcome), errors.Is(why, ErrNotReplicated):
+	case o.conflict != nil && why != nil && !errors.Is(why, ErrNotObtained):
+		why = fmt.Errorf("%w; then: %w", o.conflict, why)
 	case o.conflict != nil:
 		why = o.conflict
 	case why == nil:

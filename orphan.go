@@ -30,6 +30,7 @@ type orphan struct {
 	mu    sync.Mutex
 	lands moment        // no request is on its way after that
 	until moment        // nothing can be left after that
+	lease time.Duration // for which a request that lands may leave something
 	pause time.Duration // after the next clean-up
 	over  bool
 }
@@ -41,7 +42,8 @@ func (c *Client) newOrphan(set keySet, value string, lands moment, ttl time.Dura
 	if latest.precedes(lands) {
 		latest = lands
 	}
-	o := &orphan{client: c, set: set, value: value, lands: lands, until: latest.add(ttl + networkGrace), pause: firstClear}
+	lease := ttl + networkGrace
+	o := &orphan{client: c, set: set, value: value, lands: lands, until: latest.add(lease), lease: lease, pause: firstClear}
 	o.entry.errand = o
 	return o
 }
@@ -56,16 +58,36 @@ func (o *orphan) start() {
 // landed says that no request for the set is on its way any more: if it took the keys one more
 // clean-up will do, otherwise none.
 func (o *orphan) landed(taken bool) {
-	o.mu.Lock()
-	o.lands = now()
-	o.over = o.over || !taken
-	over := o.over
-	o.mu.Unlock()
-	if over {
-		o.client.schedule.drop(&o.entry)
-	} else {
-		o.start()
+	if taken {
+		o.mu.Lock()
+		o.lands = moment{}
+		o.mu.Unlock()
+		o.revive(now())
+		return
 	}
+	o.mu.Lock()
+	o.lands, o.over = now(), true
+	o.mu.Unlock()
+	o.client.schedule.drop(&o.entry)
+}
+
+// expects says that a request may be on its way until it lands.
+func (o *orphan) expects(lands moment) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.lands.precedes(lands) {
+		o.lands = lands
+	}
+	if until := lands.add(o.lease); o.until.precedes(until) {
+		o.until = until
+	}
+	o.over = false
+}
+
+// revive does it when the clean-up has begun, and may have ended.
+func (o *orphan) revive(lands moment) {
+	o.expects(lands)
+	o.start()
 }
 
 // delayed says until when a request for the set may be on its way, if that is later than was known:

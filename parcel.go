@@ -36,6 +36,8 @@ type parcel interface {
 type single struct {
 	*redis.Cmd
 	call *call
+	trip trip
+	self [1]parcel // of a batch that is this one
 }
 
 // NoRetry keeps go-redis from sending the command again.
@@ -58,12 +60,15 @@ func (s *single) prepare(sent moment, withSource bool) {
 	for i := range c.extra {
 		args = append(args, &c.extra[i]) // by reference, which allocates nothing
 	}
-	c.detach()
+	if s.travel(); !c.bounded {
+		c.detach()
+	}
 	s.Cmd = redis.NewCmd(c.ctx, c.arguments(args)...)
 	s.SetFirstKeyPos(3)
 }
 
 func (s *single) unpack() {
+	s.arrive()
 	s.call.reply, s.call.err = s.Val(), s.Err()
 	s.call = nil
 }
@@ -90,6 +95,11 @@ func (c *call) arguments(to []any) []any {
 // singles returns the calls as parcels of their own; if refused, only those that batch.lua has not
 // done.
 func singles(batch []*call, refused bool) []parcel {
+	if len(batch) == 1 && !refused {
+		s := &single{call: batch[0]}
+		s.self[0] = s
+		return s.self[:]
+	}
 	var parcels []parcel
 	for _, c := range batch {
 		if !refused || c.err == errNotPlain { //nolint:errorlint // it is this value

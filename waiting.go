@@ -97,6 +97,7 @@ func pauseAfter(failures int) time.Duration {
 func (o *obtaining) over(ctx context.Context) error {
 	switch {
 	case ctx.Err() != nil:
+		o.goes()
 		return o.ended(ctx)
 	case o.client.closed.Load():
 		return &endedError{fmt.Errorf("redislock: obtain %s: %w", o.set, errClosed)}
@@ -117,6 +118,7 @@ func (o *obtaining) listen(ctx context.Context) (*Lock, error) {
 		case <-w.timer.C:
 			return nil, nil //nolint:nilnil // it is time to ask
 		case <-ctx.Done():
+			o.goes()
 			return nil, nil //nolint:nilnil // asking ends it
 		}
 		granted, wake, hears, fault := ls.news(w)
@@ -188,13 +190,14 @@ func (o *obtaining) since(g *grant) (moment, bool) {
 }
 
 // leave takes the waiter out of its lines, and gives back what it was granted meanwhile. It waits a
-// little for the answer, so that most often nothing is left when Obtain returns.
+// little for the answer, as far as its patience goes, so that most often nothing is left when Obtain
+// returns.
 func (o *obtaining) leave() {
 	left := o.leftBehind()
 	answered := make(chan struct{})
 	left.first = sync.OnceFunc(func() { close(answered) })
 	left.run(now())
-	timer := time.NewTimer(patience)
+	timer := time.NewTimer(o.patience())
 	defer timer.Stop()
 	select {
 	case <-answered:

@@ -1,0 +1,183 @@
+package redislock_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/redistest"
+)
+
+// A mire is a network in which everything gets stuck somewhere, from when it is told to.
+type mire struct {
+	mu    sync.Mutex
+	where string        // dial, write or read; else nowhere
+	over  chan struct{} // closed when it lets go
+}
+
+// sticks has it stick somewhere. Whatever is stuck already stays so.
+func (m *mire) sticks(where string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.where = where
+}
+
+// newMire makes one that lets go for good at the latest after ten minutes, and what does that sooner.
+func newMire() (m *mire, letGo func()) {
+	m = &mire{over: make(chan struct{})}
+	letGo = sync.OnceFunc(func() {
+		m.sticks("")
+		close(m.over)
+	})
+	time.AfterFunc(10*time.Minute, letGo)
+	return m, letGo
+}
+
+func (m *mire) at(where string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.where == where
+}
+
+// dials is an option for a Redis client that is to have this network.
+func (m *mire) dials(opt *redis.Options) {
+	dial := opt.Dialer
+	opt.Dialer = func(ctx context.Context, network, addr string) (net.Conn, error) {
+		if m.at("dial") {
+			<-m.over // it does not listen to ctx either
+		}
+		conn, err := dial(ctx, network, addr)
+		if err != nil {
+			return nil, err
+		}
+		return &mired{Conn: conn, in: m, lost: make(chan struct{})}, nil
+	}
+}
+
+// A mired connection is one of that network.
+type mired struct {
+	net.Conn
+	in   *mire
+	once sync.Once
+	lost chan struct{} // closed with it
+
+	mu  sync.Mutex
+	end time.Time // of a write
+}
+
+func (c *mired) SetWriteDeadline(end time.Time) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.end = end
+	return c.Conn.SetWriteDeadline(end)
+}
+
+func (c *mired) Write(p []byte) (int, error) {
+	switch {
+	case c.in.at("read"):
+		return len(p), nil // nobody will answer
+	case c.in.at("write"):
+		c.mu.Lock()
+		wait := time.Until(c.end)
+		c.mu.Unlock()
+		timer := time.NewTimer(wait)
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+			return 0, os.ErrDeadlineExceeded
+		case <-c.lost:
+			return 0, net.ErrClosed
+		}
+	}
+	return c.Conn.Write(p)
+}
+
+func (c *mired) Close() error {
+	c.once.Do(func() { close(c.lost) })
+	return c.Conn.Close()
+}
+
+// mired runs fn in a bubble with a world in a mire, by a client that says to what its time-outs are.
+func inMire(t *testing.T, fn func(t *testing.T, w *world, m *mire), mods ...func(*redis.Options)) {
+	t.Helper()
+	bubble(t, func(t *testing.T, w *world, mini *redistest.Mini, _ *journal) {
+		m, letGo := newMire()
+		w.rdb = mini.Client(t, append([]func(*redis.Options){m.dials}, mods...)...)
+		w.client = redislock.New(w.rdb)
+		defer w.client.Close()
+		defer letGo()
+		fn(t, w, m)
+	})
+}
+
+// slackOfBound is by how much an attempt may take longer than its bound: while it waits for a connection.
+const slackOfBound = 100 * time.Millisecond
+
+// An attempt to which nobody answers ends, wherever it hangs.
+func TestBound(t *testing.T) {
+	t.Parallel()
+	const read = 3 * time.Second
+	shortly := func(opt *redis.Options) { opt.ReadTimeout = read }
+	for _, ttl := range []time.Duration{time.Second, 20 * time.Second} {
+		for _, where := range []string{"dial", "write", "read"} {
+			for _, warm := range []bool{true, false} {
+				for _, mayEnd := range []bool{true, false} {
+					t.Run(fmt.Sprintf("%s/%s/warm=%t/ctx=%t", ttl, where, warm, mayEnd), func(t *testing.T) {
+						mods := []func(*redis.Options){shortly}
+						if where == "pool" {
+							mods = append(mods, func(opt *redis.Options) { opt.PoolSize = 1 })
+						}
+						inMire(t, func(t *testing.T, w *world, m *mire) {
+							hangs(t, w, m, where, ttl, max(ttl, read), warm, mayEnd)
+						}, mods...)
+					})
+				}
+			}
+		}
+	}
+}
+
+// hangs has one attempt hang somewhere.
+func hangs(t *testing.T, w *world, m *mire, where string, ttl, most time.Duration, warm, mayEnd bool) {
+	t.Helper()
+	ctx := context.Background()
+	if mayEnd {
+		ctx = t.Context()
+	}
+	if warm {
+		warm := must[*redislock.Lock](t)(w.client.Obtain(ctx, w.keys("warm"), ttl, nil))
+		noError(t, warm.Release(ctx))
+	}
+	m.sticks(where)
+	switch where {
+	case "pool":
+		taken := w.rdb.Conn()
+		noError(t, taken.Ping(ctx).Err())
+		defer func() { _ = taken.Close() }()
+	case "dial":
+		if warm { // its connection has ended, and a new one cannot be had
+			noError(t, w.rdb.Do(ctx, "quit").Err())
+		}
+	}
+	began := time.Now()
+	_, err := w.client.Obtain(ctx, w.keys("a"), ttl, nil)
+	took := time.Since(began)
+	wantIs(t, err, redislock.ErrUnknownOutcome)
+	if errors.Is(err, redislock.ErrNotObtained) {
+		t.Errorf("got error %v, want one that is not ErrNotObtained", err)
+	}
+	if took > most+slackOfBound {
+		t.Errorf("it took %v, want %v at most", took, most)
+	}
+	if took < most/2 {
+		t.Errorf("it took %v, want it to wait for an answer", took)
+	}
+}
