@@ -252,8 +252,10 @@ func (c *Client) Close() {
 // It asks once, or as often as the RetryStrategy of its options says, and returns at the latest
 // 100 ms after ctx has ended. Each time it asks, it goes on for about a second while the connection
 // fails or the server is not ready; and for 10 s while the slot of the keys is on its way to another
-// server of a Cluster, which refuses whoever asks for several keys until all have gone. The ttl is
-// 1 ms to 365 days, fractions of a millisecond round up.
+// server of a Cluster, which refuses whoever asks for several keys until all have gone. If nobody answers
+// it gives up, also if ctx does not end: after the ttl, because what is granted later is of no use, or
+// after one read time-out of the Redis client (5 s if it has none, or does not say) if that is more. The
+// ttl is 1 ms to 365 days, fractions of a millisecond round up.
 //
 // If a key is held by somebody else the error is an [ErrNotObtained] and a [*ConflictError] that
 // names it; if ctx ended meanwhile, also its cause. If no answer came it is an

@@ -33,7 +33,7 @@ func TestCluster(t *testing.T) {
 		rdb := cluster.Client(t)
 		rdb.AddHook(&sent)
 		client := redislock.New(rdb)
-		_, err := multi.Obtain(t.Context(), []multi.Part{
+		_, err := multi.Obtain(bounded(t), []multi.Part{
 			{Client: client, Write: []string{"{b}x"}}, {Client: client, Write: []string{"{c}x", "{b}y"}},
 		}, long, nil)
 		wantIs(t, err, redislock.ErrCrossSlot)
@@ -50,7 +50,7 @@ func TestCluster(t *testing.T) {
 func slots(t *testing.T, cluster *redistest.Cluster, client *redislock.Client) {
 	t.Helper()
 	node := cluster.Nodes()[0].Client(t)
-	slotOf := func(key string) int64 { return must[int64](t)(node.ClusterKeySlot(t.Context(), key).Result()) }
+	slotOf := func(key string) int64 { return must[int64](t)(node.ClusterKeySlot(bounded(t), key).Result()) }
 	keys := []string{"a", "b", "{a}x", "{}a", "{a}{b}", "a{b", "foo{{bar}}zap", "{bar", "}{", "{a", "é", "\x00\xff{\x00}", "foo{}{bar}", "foo{bar}", "bar"}
 	for i := range 300 {
 		keys = append(keys, fmt.Sprintf("k%d{%d}", i, i%40), fmt.Sprintf("order:%d", i))
@@ -80,7 +80,7 @@ func bySlot(t *testing.T, rdb *redis.ClusterClient, client *redislock.Client) {
 		t.Fatalf("got %d parts, want 3", len(parts))
 	}
 	parts = append(parts, multi.Part{Client: client, Write: []string{key("{2}late")}})
-	lock := must[*multi.Lock](t)(multi.Obtain(t.Context(), parts, long, &redislock.Options{Fenced: true, Metadata: "other"}))
+	lock := must[*multi.Lock](t)(multi.Obtain(bounded(t), parts, long, &redislock.Options{Fenced: true, Metadata: "other"}))
 	sizes := map[string]int{}
 	for _, held := range lock.Parts() {
 		sizes[strings.SplitAfter(held.Keys[0], "}")[0]] = len(held.Keys)
@@ -92,18 +92,18 @@ func bySlot(t *testing.T, rdb *redis.ClusterClient, client *redislock.Client) {
 		t.Errorf("parts (-want +got):\n%s", diff)
 	}
 	one, other := neighbours(t)
-	near := must[*multi.Lock](t)(multi.Obtain(t.Context(), []multi.Part{
+	near := must[*multi.Lock](t)(multi.Obtain(bounded(t), []multi.Part{
 		{Client: client, Write: []string{one}}, {Client: client, Write: []string{other}}, {Client: client, Read: []string{"far"}},
 	}, long, nil))
 	if got := len(near.Parts()); got != 2 {
 		t.Errorf("got %d parts of two slots", got)
 	}
-	noError(t, near.Release(t.Context()))
-	_, err := multi.Obtain(t.Context(), multi.BySlot(client, []string{key("{3}r"), key("{4}free")}, nil), long, nil)
+	noError(t, near.Release(bounded(t)))
+	_, err := multi.Obtain(bounded(t), multi.BySlot(client, []string{key("{3}r"), key("{4}free")}, nil), long, nil)
 	wantConflict(t, err, key("{3}r"), "of 2")
-	noError(t, lock.Release(t.Context()))
+	noError(t, lock.Release(bounded(t)))
 	for _, name := range []string{"{1}a", "{1}b", "{2}a", "{2}late", "{3}r", "{4}free"} {
-		if n := must[int64](t)(rdb.Exists(t.Context(), key(name)).Result()); n != 0 {
+		if n := must[int64](t)(rdb.Exists(bounded(t), key(name)).Result()); n != 0 {
 			t.Errorf("%q is left", name)
 		}
 	}
@@ -116,7 +116,7 @@ func hammer(t *testing.T, rdb *redis.ClusterClient, client *redislock.Client, qu
 	const keys, workers, rounds = 8, 10, 12
 	other := redislock.New(rdb)
 	t.Cleanup(other.Close)
-	ctx, cancel := context.WithTimeout(t.Context(), 90*time.Second)
+	ctx, cancel := context.WithTimeout(bounded(t), 90*time.Second)
 	defer cancel()
 	name := func(k int) string { return fmt.Sprintf("%s:{%d}:%d", t.Name(), k/2, k) } // two in each slot
 	// Writers count 1000, readers 1.
@@ -161,9 +161,9 @@ func hammer(t *testing.T, rdb *redis.ClusterClient, client *redislock.Client, qu
 			}
 		})
 	}
-	wg.Wait()
+	waitFor(t, &wg)
 	for k := range keys {
-		if n := must[int64](t)(rdb.Exists(t.Context(), name(k)).Result()); n != 0 {
+		if n := must[int64](t)(rdb.Exists(bounded(t), name(k)).Result()); n != 0 {
 			t.Errorf("%q is left", name(k))
 		}
 	}
@@ -172,7 +172,7 @@ func hammer(t *testing.T, rdb *redis.ClusterClient, client *redislock.Client, qu
 // One server, split by some and taken whole by others who stand in line for all of it.
 func TestOneServerHammer(t *testing.T) {
 	scenario(t, func(t *testing.T, w *world) {
-		ctx, cancel := context.WithTimeout(t.Context(), 60*time.Second)
+		ctx, cancel := context.WithTimeout(bounded(t), 60*time.Second)
 		defer cancel()
 		keys := []string{w.key("1"), w.key("2"), w.key("3"), w.key("4")}
 		opt := &redislock.Options{Queue: true, Watchdog: true}
@@ -205,7 +205,7 @@ func TestOneServerHammer(t *testing.T) {
 				}
 			})
 		}
-		wg.Wait()
+		waitFor(t, &wg)
 	})
 }
 
@@ -240,16 +240,16 @@ func TestRing(t *testing.T) {
 	for _, name := range []string{"{x}b", "{y}a", "{x}a"} {
 		parts = append(parts, multi.Part{Client: client, Write: []string{name + t.Name()}})
 	}
-	lock := must[*multi.Lock](t)(multi.Obtain(t.Context(), parts, long, nil))
-	defer lock.Release(t.Context())
+	lock := must[*multi.Lock](t)(multi.Obtain(bounded(t), parts, long, nil))
+	defer lock.Release(bounded(t))
 	if got := len(lock.Parts()); got != 2 {
 		t.Errorf("got %d parts of two hash tags", got)
 	}
 	one, other := neighbours(t)
-	near := must[*multi.Lock](t)(multi.Obtain(t.Context(), []multi.Part{
+	near := must[*multi.Lock](t)(multi.Obtain(bounded(t), []multi.Part{
 		{Client: client, Write: []string{one}}, {Client: client, Write: []string{other}},
 	}, long, nil))
-	defer near.Release(t.Context())
+	defer near.Release(bounded(t))
 	if got := len(near.Parts()); got != 2 {
 		t.Errorf("got %d parts of two keys in one slot", got)
 	}

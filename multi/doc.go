@@ -43,7 +43,8 @@
 //   - Loss is told: with the loss of any part [Lock.Context] is cancelled with cause
 //     [redislock.ErrLockLost], and [Lock.Lost] is closed. The other parts stay held, and renewed,
 //     until Release.
-//   - Nothing is left behind: an Obtain that fails, or whose context ends, releases what it has taken.
+//   - Nothing is left behind: an Obtain that fails, or whose context ends, releases what it has taken. A
+//     server that does not answer does not keep the parts at others locked: see [Obtain].
 //   - Errors are those of package redislock, one for each fact, with the part they concern.
 //
 // # What is not

@@ -33,9 +33,9 @@ func resigned(opt *redis.Options) { opt.MaxRetries, opt.ReadTimeout = -1, long }
 // one command from then on.
 func (w *world) warmUp(t *testing.T) {
 	t.Helper()
-	lock := must[*multi.Lock](t)(multi.Obtain(t.Context(), w.abc(), long, nil))
-	noError(t, lock.Refresh(t.Context(), long))
-	noError(t, lock.Release(t.Context()))
+	lock := must[*multi.Lock](t)(multi.Obtain(bounded(t), w.abc(), long, nil))
+	noError(t, lock.Refresh(bounded(t), long))
+	noError(t, lock.Release(bounded(t)))
 	w.took()
 }
 
@@ -51,7 +51,7 @@ func TestUnreachablePart(t *testing.T) {
 			w.clients[1] = w.newClient(t, relay.Client(t, resigned))
 			w.warmUp(t)
 			relay.DropReplies(true)
-			ctx, cancel := context.WithCancel(t.Context())
+			ctx, cancel := context.WithCancel(bounded(t))
 			defer cancel()
 			relay.OnRequest(func(string, []string) { cancel() }) // the first part is there by then
 			began := time.Now()
@@ -75,7 +75,7 @@ func TestUnreachablePart(t *testing.T) {
 			w.clients[1] = w.newClient(t, relay.Client(t, resigned))
 			w.warmUp(t)
 			other := w.block(t, long, "c")
-			defer other.Release(t.Context())
+			defer other.Release(bounded(t))
 			var evals atomic.Int64
 			relay.OnRequest(func(name string, _ []string) {
 				if strings.HasPrefix(name, "EVAL") && evals.Add(1) == 2 {
@@ -83,7 +83,7 @@ func TestUnreachablePart(t *testing.T) {
 				}
 			})
 			began := time.Now()
-			_, err := multi.Obtain(t.Context(), w.abc(), long, nil)
+			_, err := multi.Obtain(bounded(t), w.abc(), long, nil)
 			wantConflict(t, err, w.key("c"), "part 3 of 3")
 			if took := time.Since(began); took > soon {
 				t.Errorf("it took %v, want about a second", took)
@@ -98,14 +98,17 @@ func TestUnreachablePart(t *testing.T) {
 
 	t.Run("a Refresh that is not answered leaves the others refreshed", func(t *testing.T) {
 		slowly(t, func(t *testing.T, w *world, relay *redistest.Relay) {
-			lock := must[*multi.Lock](t)(multi.Obtain(t.Context(), w.abc(), long, nil))
+			lock := must[*multi.Lock](t)(multi.Obtain(bounded(t), w.abc(), long, nil))
 			before := lock.Deadline()
 			relay.DropReplies(true)
-			ctx, cancel := context.WithCancel(t.Context())
+			ctx, cancel := context.WithCancel(bounded(t))
 			defer cancel()
 			relay.OnRequest(func(string, []string) {
-				for w.saw("refreshed a") == 0 || w.saw("refreshed c") == 0 {
-					time.Sleep(time.Millisecond)
+				for end := time.Now().Add(soon); w.saw("refreshed a") == 0 || w.saw("refreshed c") == 0; {
+					if time.Sleep(time.Millisecond); time.Now().After(end) {
+						t.Error("the other parts are not refreshed")
+						break
+					}
 				}
 				cancel()
 			})
@@ -116,25 +119,25 @@ func TestUnreachablePart(t *testing.T) {
 				t.Errorf("got deadline %v after %v, want that of the part that is not known of", d, before)
 			}
 			for _, name := range []string{"a", "c"} {
-				if ttl := must[time.Duration](t)(w.rdb.PTTL(t.Context(), w.key(name)).Result()); ttl <= long {
+				if ttl := must[time.Duration](t)(w.rdb.PTTL(bounded(t), w.key(name)).Result()); ttl <= long {
 					t.Errorf("got ttl %v of %q, want it refreshed", ttl, name)
 				}
 			}
 			relay.OnRequest(nil)
 			relay.DropReplies(false)
-			noError(t, lock.Release(t.Context()))
+			noError(t, lock.Release(bounded(t)))
 		})
 	})
 
 	t.Run("loss is told when a server cannot be reached", func(t *testing.T) {
 		slowly(t, func(t *testing.T, w *world, relay *redistest.Relay) {
-			lock := must[*multi.Lock](t)(multi.Obtain(t.Context(), w.abc(), 3*time.Second, &redislock.Options{Watchdog: true}))
-			held := lock.Context(t.Context())
+			lock := must[*multi.Lock](t)(multi.Obtain(bounded(t), w.abc(), 3*time.Second, &redislock.Options{Watchdog: true}))
+			held := lock.Context(bounded(t))
 			relay.Blackhole(true)
 			wantLost(t, lock, held)
 			w.wantHeld(t, "a", "c")
 			relay.Blackhole(false)
-			_ = lock.Release(t.Context())
+			_ = lock.Release(bounded(t))
 			w.wantSoonFree(t, "a", "b", "c")
 		})
 	})
@@ -157,13 +160,13 @@ func TestServerFaults(t *testing.T) {
 				}
 				return err
 			}
-			noError(t, cycle(t.Context(), nil))
+			noError(t, cycle(bounded(t), nil))
 			if fault == "killed" {
 				server.Kill()
 			} else {
 				server.Pause()
 			}
-			err := cycle(t.Context(), nil)
+			err := cycle(bounded(t), nil)
 			if err == nil || !strings.Contains(err.Error(), "part 2 of 3") || errors.Is(err, redislock.ErrNotObtained) {
 				t.Errorf("got error %v, want one of part 2", err)
 			}
@@ -175,7 +178,7 @@ func TestServerFaults(t *testing.T) {
 			// Once it is back, who has asked again all the time has the lock.
 			done := make(chan error, 1)
 			go func() {
-				done <- cycle(t.Context(), &redislock.Options{RetryStrategy: redislock.LinearBackoff(20 * time.Millisecond)})
+				done <- cycle(bounded(t), &redislock.Options{RetryStrategy: redislock.LinearBackoff(20 * time.Millisecond)})
 			}()
 			asked := w.saw("refused b")
 			eventually(t, soon, "it is asked again", func() bool { return w.saw("refused b") > asked })
@@ -184,10 +187,10 @@ func TestServerFaults(t *testing.T) {
 			} else {
 				server.Resume()
 			}
-			noError(t, <-done)
+			noError(t, receive(t, done))
 			w.wantSoonFree(t, "a", "c")
 			eventually(t, soon, "b is free", func() bool {
-				return must[int64](t)(far.Exists(t.Context(), w.key("b")).Result()) == 0
+				return must[int64](t)(far.Exists(bounded(t), w.key("b")).Result()) == 0
 			})
 		})
 	}
@@ -208,12 +211,12 @@ func TestCancelledAnywhere(t *testing.T) {
 				}
 				if queue {
 					other := w.block(t, long, "c")
-					defer other.Release(t.Context())
+					defer other.Release(bounded(t))
 				}
 				opt := &redislock.Options{Queue: queue, Watchdog: queue}
 				for _, late := range []bool{false, true} {
 					for step := 1; step <= 4; step++ {
-						ctx, cancel := context.WithCancel(t.Context())
+						ctx, cancel := context.WithCancel(bounded(t))
 						var seen atomic.Int64
 						fn := func() {
 							if seen.Add(1) != int64(step) {

@@ -14,6 +14,9 @@ import (
 // undoPatience is how long in all an Obtain that has failed waits for its parts to be released.
 const undoPatience = time.Second
 
+// turnOver is how long the release of a part waits for that of the one behind it.
+const turnOver = 50 * time.Millisecond
+
 // A Lock is one hold of several parts. It is safe for concurrent use.
 type Lock struct {
 	parts []Part
@@ -140,18 +143,18 @@ func (l *Lock) Refresh(ctx context.Context, ttl time.Duration) error {
 // ctx has ended, and whatever the release of another part has said. It returns their errors,
 // joined, each with its part.
 //
-// For parts whose server does not answer it waits until ctx ends, then a second for each. A nil lock
-// holds nothing: [redislock.ErrLockNotHeld].
+// A part whose server does not answer holds the others up for a moment only. For its answer Release
+// waits until ctx ends, then a second. A nil lock holds nothing: [redislock.ErrLockNotHeld].
 func (l *Lock) Release(ctx context.Context) error {
 	if l == nil {
 		return fmt.Errorf("multi: release: %w", redislock.ErrLockNotHeld)
 	}
-	var errs []error
-	for i, lock := range slices.Backward(l.locks) {
+	errs := make([]error, len(l.locks))
+	l.backward(func(i int, lock *redislock.Lock) {
 		if err := lock.Release(ctx); err != nil {
-			errs = append(errs, fmt.Errorf("multi: release: %s: %w", name(l.parts, i), err))
+			errs[len(errs)-1-i] = fmt.Errorf("multi: release: %s: %w", name(l.parts, i), err)
 		}
-	}
+	})
 	return errors.Join(errs...)
 }
 
@@ -159,14 +162,34 @@ func (l *Lock) Release(ctx context.Context) error {
 // cannot be confirmed the Clients go on with in the background, and their hooks are told: to the
 // caller it makes no difference, for the lock is not theirs either way.
 func (l *Lock) undo(ctx context.Context) {
-	ctx = context.WithoutCancel(ctx)
-	end := time.Now().Add(undoPatience)
-	for _, lock := range slices.Backward(l.locks) {
-		// Not an ended context: for that one Release would wait a second.
-		bounded, cancel := context.WithTimeout(ctx, max(time.Until(end), time.Millisecond))
-		_ = lock.Release(bounded)
-		cancel()
+	// Not an ended context: for that one Release would wait a second.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoPatience)
+	defer cancel()
+	l.backward(func(_ int, lock *redislock.Lock) { _ = lock.Release(ctx) })
+}
+
+// backward does something with each part, the last one first, and waits for all of them. One that takes
+// long does not keep those before it from their turn.
+func (l *Lock) backward(do func(int, *redislock.Lock)) {
+	var all sync.WaitGroup
+	for i, lock := range slices.Backward(l.locks) {
+		if i == 0 {
+			do(i, lock)
+			break
+		}
+		done := make(chan struct{})
+		all.Go(func() {
+			defer close(done)
+			do(i, lock)
+		})
+		timer := time.NewTimer(turnOver)
+		select {
+		case <-done:
+		case <-timer.C:
+		}
+		timer.Stop()
 	}
+	all.Wait()
 }
 
 // live reports why a lock of which all parts were taken is not to be returned: ctx has ended, which

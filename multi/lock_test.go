@@ -15,45 +15,41 @@ import (
 // steal frees a key behind the back of its holder.
 func (w *world) steal(t *testing.T, name string) {
 	t.Helper()
-	noError(t, w.rdb.Del(t.Context(), w.key(name)).Err())
+	noError(t, w.rdb.Del(bounded(t), w.key(name)).Err())
 }
 
 // wantLost waits for the loss to be told.
 func wantLost(t *testing.T, lock *multi.Lock, held context.Context) { //nolint:revive // the context is what is tested
 	t.Helper()
-	select {
-	case <-lock.Lost():
-	case <-time.After(soon):
-		t.Fatal("the loss is not told")
-	}
-	<-held.Done()
+	receive(t, lock.Lost())
+	receive(t, held.Done())
 	wantIs(t, context.Cause(held), redislock.ErrLockLost)
 }
 
 func TestRefresh(t *testing.T) {
 	t.Run("every part, also if one is lost", func(t *testing.T) {
 		scenario(t, func(t *testing.T, w *world) {
-			lock := must[*multi.Lock](t)(multi.Obtain(t.Context(), w.abc(), long, nil))
+			lock := must[*multi.Lock](t)(multi.Obtain(bounded(t), w.abc(), long, nil))
 			first := lock.Deadline()
-			noError(t, lock.Refresh(t.Context(), 2*long))
+			noError(t, lock.Refresh(bounded(t), 2*long))
 			if d := lock.Deadline(); d.Before(first.Add(long - 10*time.Second)) {
 				t.Errorf("got deadline %v after %v", d, first)
 			}
 			w.steal(t, "b")
-			err := lock.Refresh(t.Context(), 3*long)
+			err := lock.Refresh(bounded(t), 3*long)
 			wantIs(t, err, redislock.ErrLockNotHeld)
 			if text := err.Error(); !strings.Contains(text, "part 2 of 3") || strings.Contains(text, "part 1 of") {
 				t.Errorf("got error %q, want it to name part 2", text)
 			}
 			for _, name := range []string{"a", "c"} {
-				if ttl := must[time.Duration](t)(w.rdb.PTTL(t.Context(), w.key(name)).Result()); ttl <= 2*long {
+				if ttl := must[time.Duration](t)(w.rdb.PTTL(bounded(t), w.key(name)).Result()); ttl <= 2*long {
 					t.Errorf("got ttl %v of %q, want it refreshed", ttl, name)
 				}
 			}
-			_, err = lock.TTL(t.Context())
+			_, err = lock.TTL(bounded(t))
 			wantIs(t, err, redislock.ErrLockNotHeld)
 			w.wantFree(t, "b")
-			err = lock.Release(t.Context())
+			err = lock.Release(bounded(t))
 			wantIs(t, err, redislock.ErrLockNotHeld)
 			if text := err.Error(); !strings.Contains(text, "part 2 of 3") || strings.Contains(text, "part 3 of") {
 				t.Errorf("got error %q, want it to name part 2", text)
@@ -64,14 +60,14 @@ func TestRefresh(t *testing.T) {
 
 	t.Run("ttl and deadline are the least", func(t *testing.T) {
 		scenario(t, func(t *testing.T, w *world) {
-			lock := must[*multi.Lock](t)(multi.Obtain(t.Context(), w.abc(), long, nil))
-			noError(t, lock.Refresh(t.Context(), 3*long))
+			lock := must[*multi.Lock](t)(multi.Obtain(bounded(t), w.abc(), long, nil))
+			noError(t, lock.Refresh(bounded(t), 3*long))
 			attached := w.clients[1].Attach([]string{w.key("b")}, lock.Token())
-			noError(t, attached.Refresh(t.Context(), long))
-			if ttl := must[time.Duration](t)(lock.TTL(t.Context())); ttl > long {
+			noError(t, attached.Refresh(bounded(t), long))
+			if ttl := must[time.Duration](t)(lock.TTL(bounded(t))); ttl > long {
 				t.Errorf("got ttl %v, want that of part 2", ttl)
 			}
-			noError(t, lock.Release(t.Context()))
+			noError(t, lock.Release(bounded(t)))
 		})
 	})
 }
@@ -79,8 +75,8 @@ func TestRefresh(t *testing.T) {
 func TestRelease(t *testing.T) {
 	t.Run("on a context that has ended", func(t *testing.T) {
 		scenario(t, func(t *testing.T, w *world) {
-			lock := must[*multi.Lock](t)(multi.Obtain(t.Context(), w.abc(), long, nil))
-			ctx, cancel := context.WithCancel(t.Context())
+			lock := must[*multi.Lock](t)(multi.Obtain(bounded(t), w.abc(), long, nil))
+			ctx, cancel := context.WithCancel(bounded(t))
 			cancel()
 			noError(t, lock.Release(ctx))
 			w.wantFree(t, "a", "b", "c")
@@ -90,7 +86,7 @@ func TestRelease(t *testing.T) {
 
 	t.Run("of nil", func(t *testing.T) {
 		var lock *multi.Lock
-		wantIs(t, lock.Release(t.Context()), redislock.ErrLockNotHeld)
+		wantIs(t, lock.Release(bounded(t)), redislock.ErrLockNotHeld)
 	})
 }
 
@@ -100,15 +96,15 @@ func TestLoss(t *testing.T) {
 	t.Run("the watchdog renews every part", func(t *testing.T) {
 		bubble(t, func(t *testing.T, w *world) {
 			const ttl = 500 * time.Millisecond
-			lock := must[*multi.Lock](t)(multi.Obtain(t.Context(), w.abc(), ttl, watched))
-			held := lock.Context(t.Context())
+			lock := must[*multi.Lock](t)(multi.Obtain(bounded(t), w.abc(), ttl, watched))
+			held := lock.Context(bounded(t))
 			time.Sleep(10 * ttl)
 			w.wantHeld(t, "a", "b", "c")
 			if err := held.Err(); err != nil || !lock.Deadline().After(time.Now()) {
 				t.Errorf("got %v, deadline %v", err, lock.Deadline())
 			}
-			noError(t, lock.Release(t.Context()))
-			<-held.Done()
+			noError(t, lock.Release(bounded(t)))
+			receive(t, held.Done())
 			wantNot(t, context.Cause(held), redislock.ErrLockLost)
 			synctest.Wait()
 			select {
@@ -123,35 +119,35 @@ func TestLoss(t *testing.T) {
 		t.Run("of "+name+" is told, and the others stay until Release", func(t *testing.T) {
 			bubble(t, func(t *testing.T, w *world) {
 				const ttl = 500 * time.Millisecond
-				lock := must[*multi.Lock](t)(multi.Obtain(t.Context(), w.abc(), ttl, watched))
-				early, lost := lock.Context(t.Context()), lock.Lost()
+				lock := must[*multi.Lock](t)(multi.Obtain(bounded(t), w.abc(), ttl, watched))
+				early, lost := lock.Context(bounded(t)), lock.Lost()
 				w.steal(t, name)
 				wantLost(t, lock, early)
-				<-lost
+				receive(t, lost)
 				time.Sleep(10 * ttl)
 				for _, other := range []string{"a", "b", "c"} {
 					if other != name {
 						w.wantHeld(t, other)
 					}
 				}
-				wantLost(t, lock, lock.Context(t.Context()))
-				wantIs(t, lock.Release(t.Context()), redislock.ErrLockNotHeld)
+				wantLost(t, lock, lock.Context(bounded(t)))
+				wantIs(t, lock.Release(bounded(t)), redislock.ErrLockNotHeld)
 				w.wantFree(t, "a", "b", "c")
-				wantLost(t, lock, lock.Context(t.Context()))
+				wantLost(t, lock, lock.Context(bounded(t)))
 			})
 		})
 	}
 
 	t.Run("without a watchdog at the earliest deadline", func(t *testing.T) {
 		bubble(t, func(t *testing.T, w *world) {
-			lock := must[*multi.Lock](t)(multi.Obtain(t.Context(), w.abc(), 400*time.Millisecond, nil))
-			noError(t, w.clients[1].Attach([]string{w.key("b")}, lock.Token()).Refresh(t.Context(), long))
-			held := lock.Context(t.Context())
+			lock := must[*multi.Lock](t)(multi.Obtain(bounded(t), w.abc(), 400*time.Millisecond, nil))
+			noError(t, w.clients[1].Attach([]string{w.key("b")}, lock.Token()).Refresh(bounded(t), long))
+			held := lock.Context(bounded(t))
 			wantLost(t, lock, held)
 			if late := time.Since(lock.Deadline()); late > 0 {
 				t.Errorf("told %v after the deadline", late)
 			}
-			_ = lock.Release(t.Context())
+			_ = lock.Release(bounded(t))
 			w.wantFree(t, "a", "b", "c")
 		})
 	})
@@ -162,7 +158,7 @@ func TestWith(t *testing.T) {
 		scenario(t, func(t *testing.T, w *world) {
 			const ttl = 3 * time.Second // a watchdog on a busy machine has to keep it
 			errOwn := errors.New("own")
-			err := multi.With(t.Context(), w.abc(), ttl, nil, func(ctx context.Context) error {
+			err := multi.With(bounded(t), w.abc(), ttl, nil, func(ctx context.Context) error {
 				time.Sleep(ttl + ttl/10) // real server-side expiry
 				w.wantHeld(t, "a", "b", "c")
 				if ctx.Err() != nil {
@@ -180,8 +176,8 @@ func TestWith(t *testing.T) {
 	t.Run("not obtained, not run", func(t *testing.T) {
 		scenario(t, func(t *testing.T, w *world) {
 			other := w.block(t, long, "b")
-			defer other.Release(t.Context())
-			err := multi.With(t.Context(), w.abc(), long, nil, func(context.Context) error {
+			defer other.Release(bounded(t))
+			err := multi.With(bounded(t), w.abc(), long, nil, func(context.Context) error {
 				t.Error("it was run")
 				return nil
 			})
@@ -192,9 +188,9 @@ func TestWith(t *testing.T) {
 	t.Run("lost while it runs", func(t *testing.T) {
 		scenario(t, func(t *testing.T, w *world) {
 			errOwn := errors.New("own")
-			err := multi.With(t.Context(), w.abc(), 3*time.Second, nil, func(ctx context.Context) error {
+			err := multi.With(bounded(t), w.abc(), 3*time.Second, nil, func(ctx context.Context) error {
 				w.steal(t, "b")
-				<-ctx.Done()
+				receive(t, ctx.Done())
 				return errOwn
 			})
 			wantIs(t, err, redislock.ErrLockLost, errOwn)
@@ -204,9 +200,9 @@ func TestWith(t *testing.T) {
 
 	t.Run("lost, although its keys were still there", func(t *testing.T) {
 		scenario(t, func(t *testing.T, w *world) {
-			err := multi.With(t.Context(), w.abc(), long, nil, func(ctx context.Context) error {
+			err := multi.With(bounded(t), w.abc(), long, nil, func(ctx context.Context) error {
 				w.clients[1].Close()
-				<-ctx.Done()
+				receive(t, ctx.Done())
 				return nil
 			})
 			wantIs(t, err, redislock.ErrLockLost)
@@ -219,7 +215,7 @@ func TestWith(t *testing.T) {
 
 	t.Run("lost, but not told in time", func(t *testing.T) {
 		scenario(t, func(t *testing.T, w *world) {
-			err := multi.With(t.Context(), w.abc(), long, nil, func(context.Context) error {
+			err := multi.With(bounded(t), w.abc(), long, nil, func(context.Context) error {
 				w.steal(t, "b")
 				return nil
 			})
@@ -236,7 +232,7 @@ func TestWith(t *testing.T) {
 				}
 				w.wantFree(t, "a", "b", "c")
 			}()
-			_ = multi.With(t.Context(), w.abc(), long, nil, func(context.Context) error { panic("own") })
+			_ = multi.With(bounded(t), w.abc(), long, nil, func(context.Context) error { panic("own") })
 		})
 	})
 }

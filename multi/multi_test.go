@@ -37,7 +37,43 @@ func TestMain(m *testing.M) { redistest.Main(m) }
 const (
 	long = time.Minute      // a ttl that does not end within a test
 	soon = 20 * time.Second // longer than anything takes that has to come
+
+	longest = 2 * time.Minute // after which a context ends that no test has ended
 )
+
+// bounded is the context of a test, with an end: a defect fails the test that shows it, and does not hang
+// the package.
+func bounded(t *testing.T) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), longest)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// receive waits for what has to come, and ends the test if it does not.
+func receive[T any](t *testing.T, values <-chan T) T {
+	t.Helper()
+	timer := time.NewTimer(longest)
+	defer timer.Stop()
+	select {
+	case value := <-values:
+		return value
+	case <-timer.C:
+		t.Fatal("nothing has come")
+		panic("not reached")
+	}
+}
+
+// waitFor waits until all of a group are done, and ends the test if they are not.
+func waitFor(t *testing.T, group *sync.WaitGroup) {
+	t.Helper()
+	done := make(chan struct{})
+	go func() {
+		group.Wait()
+		close(done)
+	}()
+	receive(t, done)
+}
 
 // A world is what one scenario has: three Clients of one server, each with a place of its own, as
 // if there were three servers. What happens to their locks is taken down.
@@ -119,7 +155,7 @@ func (w *world) abc() []multi.Part {
 func (w *world) wantFree(t *testing.T, names ...string) {
 	t.Helper()
 	for _, name := range names {
-		if n := must[int64](t)(w.rdb.Exists(t.Context(), w.key(name)).Result()); n != 0 {
+		if n := must[int64](t)(w.rdb.Exists(bounded(t), w.key(name)).Result()); n != 0 {
 			t.Errorf("key %q is there, want it free", name)
 		}
 	}
@@ -130,7 +166,7 @@ func (w *world) wantSoonFree(t *testing.T, names ...string) {
 	t.Helper()
 	for _, name := range names {
 		eventually(t, soon, name+" is free", func() bool {
-			return must[int64](t)(w.rdb.Exists(t.Context(), w.key(name)).Result()) == 0
+			return must[int64](t)(w.rdb.Exists(bounded(t), w.key(name)).Result()) == 0
 		})
 	}
 }
@@ -138,7 +174,7 @@ func (w *world) wantSoonFree(t *testing.T, names ...string) {
 func (w *world) wantHeld(t *testing.T, names ...string) {
 	t.Helper()
 	for _, name := range names {
-		if n := must[int64](t)(w.rdb.Exists(t.Context(), w.key(name)).Result()); n != 1 {
+		if n := must[int64](t)(w.rdb.Exists(bounded(t), w.key(name)).Result()); n != 1 {
 			t.Errorf("key %q is free, want it held", name)
 		}
 	}
@@ -151,7 +187,7 @@ func (w *world) block(t *testing.T, ttl time.Duration, names ...string) *redislo
 	for i, name := range names {
 		keys[i] = w.key(name)
 	}
-	return must[*redislock.Lock](t)(redislock.New(w.rdb).Obtain(t.Context(), keys, ttl, &redislock.Options{Metadata: "other"}))
+	return must[*redislock.Lock](t)(redislock.New(w.rdb).Obtain(bounded(t), keys, ttl, &redislock.Options{Metadata: "other"}))
 }
 
 // scenario runs fn on every kind of server.

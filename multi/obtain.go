@@ -31,10 +31,15 @@ import (
 // also its cause. It is an ErrNotObtained, too, if the lease of a part was over before the last one
 // was there. If no answer came it is an [redislock.ErrUnknownOutcome].
 //
+// A part whose server does not answer is given up as [redislock.Client.Obtain] says: after the ttl, or
+// one read time-out of its Redis client if that is more. So the parts before it are locked no longer than
+// that in vain, also if ctx does not end. In a line a place is an answer: with Queue, from then on the
+// part is waited for until ctx ends.
+//
 // With an error nothing stays locked. Parts that were taken are released before Obtain returns, also
-// if ctx has ended; for those whose server does not answer it waits a second in all, and a tenth for
-// each, and their Clients go on in the background, as they do with a part that was under way. So that
-// is how long after the end of ctx it may return.
+// if ctx has ended; for those whose server does not answer it waits a second and a tenth in all, while
+// the others are free, and their Clients go on in the background, as they do with a part that was under
+// way. So that is how long after the end of ctx it may return.
 func Obtain(ctx context.Context, parts []Part, ttl time.Duration, opt *redislock.Options) (*Lock, error) {
 	o := obtaining{ttl: ttl, began: time.Now()}
 	if opt != nil {
@@ -99,6 +104,7 @@ type obtaining struct {
 	rounds   int
 	pace     pace.Pace
 	conflict error // of the last round that had one
+	last     error // of the last round
 }
 
 // run asks for the whole until it is there, or the strategy or the context ends.
@@ -116,6 +122,7 @@ func (o *obtaining) run(ctx context.Context) (*Lock, error) {
 		if ctx.Err() != nil {
 			return nil, o.ended(ctx, err)
 		}
+		o.last = err
 		wait := backoff.Stop
 		if again {
 			wait = o.pace.Next()
@@ -134,6 +141,9 @@ func (o *obtaining) run(ctx context.Context) (*Lock, error) {
 func (o *obtaining) ended(ctx context.Context, err error) error {
 	if errors.Is(err, redislock.ErrNotObtained) && o.conflict != nil {
 		err = o.conflict
+	}
+	if o.last != nil && !errors.Is(o.last, redislock.ErrNotObtained) && !errors.Is(err, o.last) {
+		err = fmt.Errorf("%w; before that: %w", err, o.last)
 	}
 	cause := context.Cause(ctx)
 	if errors.Is(err, cause) {

@@ -25,9 +25,9 @@ func TestObtain(t *testing.T) {
 			for range 3 { // every place once at the front
 				parts = append(parts[1:], parts[0])
 				before := time.Now()
-				lock := must[*multi.Lock](t)(multi.Obtain(t.Context(), parts, long, &redislock.Options{Metadata: "who=me"}))
+				lock := must[*multi.Lock](t)(multi.Obtain(bounded(t), parts, long, &redislock.Options{Metadata: "who=me"}))
 				for _, name := range []string{"a", "b", "c"} {
-					got := must[string](t)(w.rdb.Get(t.Context(), w.key(name)).Result())
+					got := must[string](t)(w.rdb.Get(bounded(t), w.key(name)).Result())
 					if want := lock.Token() + "|who=me"; got != want {
 						t.Errorf("got value %q of %q, want %q", got, name, want)
 					}
@@ -38,10 +38,10 @@ func TestObtain(t *testing.T) {
 				if d := lock.Deadline(); d.Before(before.Add(long-time.Second)) || d.After(time.Now().Add(long)) {
 					t.Errorf("got deadline %v", d)
 				}
-				if ttl := must[time.Duration](t)(lock.TTL(t.Context())); ttl <= long-soon || ttl > long {
+				if ttl := must[time.Duration](t)(lock.TTL(bounded(t))); ttl <= long-soon || ttl > long {
 					t.Errorf("got ttl %v", ttl)
 				}
-				noError(t, lock.Release(t.Context()))
+				noError(t, lock.Release(bounded(t)))
 				w.wantFree(t, "a", "b", "c")
 				wantEvents(t, w.took(), []string{
 					"obtained a", "obtained b", "obtained c", "released c", "released b", "released a",
@@ -53,11 +53,11 @@ func TestObtain(t *testing.T) {
 	t.Run("a part that is held has the earlier ones released", func(t *testing.T) {
 		scenario(t, func(t *testing.T, w *world) {
 			other := w.block(t, long, "c")
-			_, err := multi.Obtain(t.Context(), w.abc(), long, nil)
+			_, err := multi.Obtain(bounded(t), w.abc(), long, nil)
 			wantConflict(t, err, w.key("c"), fmt.Sprintf("part 3 of 3, %q at \"c\"", w.key("c")))
 			wantEvents(t, w.took(), []string{"obtained a", "obtained b", "refused c", "released b", "released a"})
 			w.wantFree(t, "a", "b")
-			noError(t, other.Release(t.Context()))
+			noError(t, other.Release(bounded(t)))
 		})
 	})
 
@@ -65,12 +65,12 @@ func TestObtain(t *testing.T) {
 		scenario(t, func(t *testing.T, w *world) {
 			parts := []multi.Part{w.part(0, "w1", "w2"), w.part(1, "w3")}
 			parts[1].Read = []string{w.key("r"), w.key("w3")}
-			lock := must[*multi.Lock](t)(multi.Obtain(t.Context(), parts, long, &redislock.Options{Fenced: true}))
-			defer lock.Release(t.Context())
+			lock := must[*multi.Lock](t)(multi.Obtain(bounded(t), parts, long, &redislock.Options{Fenced: true}))
+			defer lock.Release(bounded(t))
 			parts[0].Write[0] = "changed" // the lock has copies
-			_, err := redislock.New(w.rdb).ObtainRead(t.Context(), []string{w.key("r")}, long, nil)
+			_, err := redislock.New(w.rdb).ObtainRead(bounded(t), []string{w.key("r")}, long, nil)
 			noError(t, err)
-			_, err = redislock.New(w.rdb).ObtainRead(t.Context(), []string{w.key("w3")}, long, nil)
+			_, err = redislock.New(w.rdb).ObtainRead(bounded(t), []string{w.key("w3")}, long, nil)
 			wantIs(t, err, redislock.ErrNotObtained)
 
 			held := lock.Parts()
@@ -96,12 +96,12 @@ func TestObtain(t *testing.T) {
 			if len(parts) != 4 {
 				t.Fatalf("got %d parts of four slots", len(parts))
 			}
-			lock := must[*multi.Lock](t)(multi.Obtain(t.Context(), parts, long, nil))
+			lock := must[*multi.Lock](t)(multi.Obtain(bounded(t), parts, long, nil))
 			if got := w.took(); len(got) != 1 || len(lock.Parts()) != 1 || len(lock.Parts()[0].Keys) != 4 {
 				t.Errorf("got events %q, parts %v; want one part, taken once", got, lock.Parts())
 			}
 			w.wantHeld(t, "x", "y", "z", "r")
-			noError(t, lock.Release(t.Context()))
+			noError(t, lock.Release(bounded(t)))
 			w.wantFree(t, "x", "y", "z", "r")
 		})
 	})
@@ -109,13 +109,13 @@ func TestObtain(t *testing.T) {
 	t.Run("a token of the caller", func(t *testing.T) {
 		scenario(t, func(t *testing.T, w *world) {
 			opt := &redislock.Options{Token: "mine"}
-			lock := must[*multi.Lock](t)(multi.Obtain(t.Context(), w.abc(), long, opt))
-			again := must[*multi.Lock](t)(multi.Obtain(t.Context(), w.abc(), long, opt))
+			lock := must[*multi.Lock](t)(multi.Obtain(bounded(t), w.abc(), long, opt))
+			again := must[*multi.Lock](t)(multi.Obtain(bounded(t), w.abc(), long, opt))
 			if lock.Token() != "mine" || again.Token() != "mine" {
 				t.Errorf("got tokens %q, %q", lock.Token(), again.Token())
 			}
-			noError(t, w.clients[1].Attach([]string{w.key("b")}, "mine").Release(t.Context()))
-			wantIs(t, again.Release(t.Context()), redislock.ErrLockNotHeld)
+			noError(t, w.clients[1].Attach([]string{w.key("b")}, "mine").Release(bounded(t)))
+			wantIs(t, again.Release(bounded(t)), redislock.ErrLockNotHeld)
 			w.wantFree(t, "a", "b", "c")
 		})
 	})
@@ -126,19 +126,19 @@ func TestRetry(t *testing.T) {
 		scenario(t, func(t *testing.T, w *world) {
 			other := w.block(t, long, "b")
 			tries, parts := 0, w.abc()
-			lock := must[*multi.Lock](t)(multi.Obtain(t.Context(), parts, long, &redislock.Options{
+			lock := must[*multi.Lock](t)(multi.Obtain(bounded(t), parts, long, &redislock.Options{
 				RetryStrategy: func() backoff.BackOff {
 					return wait(func() time.Duration {
 						parts[1].Write[0] = "changed"
 						w.wantFree(t, "a", "c") // nothing is held between tries
 						if tries++; tries == 3 {
-							noError(t, other.Release(t.Context()))
+							noError(t, other.Release(bounded(t)))
 						}
 						return time.Millisecond
 					})
 				},
 			}))
-			noError(t, lock.Release(t.Context()))
+			noError(t, lock.Release(bounded(t)))
 			if tries != 3 {
 				t.Errorf("got %d waits, want 3", tries)
 			}
@@ -153,10 +153,10 @@ func TestRetry(t *testing.T) {
 	t.Run("fresh state for each call", func(t *testing.T) {
 		scenario(t, func(t *testing.T, w *world) {
 			other := w.block(t, long, "b")
-			defer other.Release(t.Context())
+			defer other.Release(bounded(t))
 			opt := &redislock.Options{RetryStrategy: redislock.LimitRetry(redislock.LinearBackoff(time.Millisecond), 2)}
 			for range 2 {
-				_, err := multi.Obtain(t.Context(), w.abc(), long, opt)
+				_, err := multi.Obtain(bounded(t), w.abc(), long, opt)
 				wantIs(t, err, redislock.ErrNotObtained)
 				if got := len(w.took()); got != 3*3 {
 					t.Errorf("got %d events, want three rounds of three", got)
@@ -170,23 +170,23 @@ func TestRetry(t *testing.T) {
 			const lease = 300 * time.Millisecond
 			w.block(t, lease, "c")
 			began := time.Now()
-			lock := must[*multi.Lock](t)(multi.Obtain(t.Context(), w.abc(), long, &redislock.Options{
+			lock := must[*multi.Lock](t)(multi.Obtain(bounded(t), w.abc(), long, &redislock.Options{
 				RetryStrategy: redislock.LinearBackoff(long),
 			}))
 			if took := time.Since(began); took < lease || took > 2*lease {
 				t.Errorf("it took %v with a lease of %v in the way", took, lease)
 			}
-			noError(t, lock.Release(t.Context()))
+			noError(t, lock.Release(bounded(t)))
 		})
 	})
 
 	t.Run("ctx bounds it", func(t *testing.T) {
 		bubble(t, func(t *testing.T, w *world) {
 			other := w.block(t, long, "b")
-			defer other.Release(t.Context())
+			defer other.Release(bounded(t))
 			for _, every := range []time.Duration{time.Millisecond, long / 2} {
 				const patience = 150 * time.Millisecond
-				ctx, cancel := context.WithTimeout(t.Context(), patience)
+				ctx, cancel := context.WithTimeout(bounded(t), patience)
 				began := time.Now()
 				_, err := multi.Obtain(ctx, w.abc(), long, &redislock.Options{RetryStrategy: redislock.LinearBackoff(every)})
 				cancel()
@@ -202,7 +202,7 @@ func TestRetry(t *testing.T) {
 
 	t.Run("a context that has ended asks for nothing", func(t *testing.T) {
 		scenario(t, func(t *testing.T, w *world) {
-			ctx, cancel := context.WithCancelCause(t.Context())
+			ctx, cancel := context.WithCancelCause(bounded(t))
 			why := errors.New("gone home")
 			cancel(why)
 			_, err := multi.Obtain(ctx, w.abc(), long, &redislock.Options{RetryStrategy: redislock.LinearBackoff(time.Millisecond)})
@@ -219,7 +219,7 @@ func TestRetry(t *testing.T) {
 		opt := &redislock.Options{RetryStrategy: redislock.LimitRetry(redislock.LinearBackoff(time.Millisecond), 3)}
 		for text, rounds := range map[string]int{"NOPERM no": 1, "LOADING not yet": 4} {
 			server.Miniredis().SetError(text)
-			_, err := multi.Obtain(t.Context(), w.abc(), long, opt)
+			_, err := multi.Obtain(bounded(t), w.abc(), long, opt)
 			if err == nil || !strings.Contains(err.Error(), text) || errors.Is(err, redislock.ErrNotObtained) {
 				t.Errorf("got error %v, want %s", err, text)
 			}
@@ -276,7 +276,7 @@ func TestArguments(t *testing.T) {
 		if test.ttl == 0 {
 			test.ttl = long
 		}
-		_, err := multi.Obtain(t.Context(), test.parts, test.ttl, test.opt)
+		_, err := multi.Obtain(bounded(t), test.parts, test.ttl, test.opt)
 		if err == nil || test.is != nil && !errors.Is(err, test.is) || !strings.Contains(err.Error(), test.text) {
 			t.Errorf("%s: got error %v, want %v with %q", test.name, err, test.is, test.text)
 		}
@@ -286,7 +286,7 @@ func TestArguments(t *testing.T) {
 	}
 
 	// The same key at two places is two keys, as far as anybody can know.
-	lock := must[*multi.Lock](t)(multi.Obtain(t.Context(),
+	lock := must[*multi.Lock](t)(multi.Obtain(bounded(t),
 		[]multi.Part{part(one, "a", t.Name()), part(two, "b", t.Name()+"2")}, long, nil))
-	noError(t, lock.Release(t.Context()))
+	noError(t, lock.Release(bounded(t)))
 }

@@ -23,7 +23,7 @@ func TestQueue(t *testing.T) {
 			var lock *multi.Lock
 			go func() {
 				var err error
-				lock, err = multi.Obtain(t.Context(), w.abc(), ttl, queue)
+				lock, err = multi.Obtain(bounded(t), w.abc(), ttl, queue)
 				got <- err
 			}()
 			eventually(t, soon, "somebody stands in line", func() bool { return w.inLine(t, "b") == 1 })
@@ -31,13 +31,13 @@ func TestQueue(t *testing.T) {
 				w.wantHeld(t, "a")
 				w.wantFree(t, "c")
 			}
-			noError(t, other.Release(t.Context()))
-			noError(t, <-got)
+			noError(t, other.Release(bounded(t)))
+			noError(t, receive(t, got))
 			w.wantHeld(t, "a", "b", "c")
 			if left := time.Until(lock.Deadline()); left <= 0 {
 				t.Errorf("the lock is over since %v", -left)
 			}
-			noError(t, lock.Release(t.Context()))
+			noError(t, lock.Release(bounded(t)))
 			w.wantFree(t, "a", "b", "c")
 		})
 	})
@@ -45,8 +45,8 @@ func TestQueue(t *testing.T) {
 	t.Run("a cancelled wait leaves the line and what it held", func(t *testing.T) {
 		scenario(t, func(t *testing.T, w *world) {
 			other := w.block(t, long, "c")
-			defer other.Release(t.Context())
-			ctx, cancel := context.WithCancel(t.Context())
+			defer other.Release(bounded(t))
+			ctx, cancel := context.WithCancel(bounded(t))
 			got := make(chan error, 1)
 			go func() {
 				_, err := multi.Obtain(ctx, w.abc(), long, queue)
@@ -55,7 +55,7 @@ func TestQueue(t *testing.T) {
 			eventually(t, soon, "somebody stands in line", func() bool { return w.inLine(t, "c") == 1 })
 			w.wantHeld(t, "a", "b")
 			cancel()
-			err := <-got
+			err := receive(t, got)
 			wantConflict(t, err, w.key("c"), "part 3 of 3")
 			wantIs(t, err, context.Canceled)
 			w.wantFree(t, "a", "b")
@@ -66,15 +66,15 @@ func TestQueue(t *testing.T) {
 	t.Run("a part that is lost meanwhile ends the waiting", func(t *testing.T) {
 		bubble(t, func(t *testing.T, w *world) {
 			other := w.block(t, long, "c")
-			defer other.Release(t.Context())
+			defer other.Release(bounded(t))
 			got := make(chan error, 1)
 			go func() {
-				_, err := multi.Obtain(t.Context(), w.abc(), 300*time.Millisecond, queue)
+				_, err := multi.Obtain(bounded(t), w.abc(), 300*time.Millisecond, queue)
 				got <- err
 			}()
 			eventually(t, soon, "somebody stands in line", func() bool { return w.inLine(t, "c") == 1 })
-			noError(t, w.rdb.Del(t.Context(), w.key("a")).Err())
-			err := <-got
+			noError(t, w.rdb.Del(bounded(t), w.key("a")).Err())
+			err := receive(t, got)
 			wantIs(t, err, redislock.ErrNotObtained, redislock.ErrLockLost)
 			w.wantFree(t, "a", "b")
 			eventually(t, soon, "the line is empty", func() bool { return w.inLine(t, "c") == 0 })
@@ -91,17 +91,17 @@ func TestQueue(t *testing.T) {
 			}
 			got := make(chan error, 1)
 			go func() {
-				lock, err := multi.Obtain(t.Context(), w.abc(), 300*time.Millisecond, &opt)
+				lock, err := multi.Obtain(bounded(t), w.abc(), 300*time.Millisecond, &opt)
 				if err == nil {
-					err = lock.Release(t.Context())
+					err = lock.Release(bounded(t))
 				}
 				got <- err
 			}()
 			eventually(t, soon, "somebody stands in line", func() bool { return w.inLine(t, "b") == 1 })
-			noError(t, w.rdb.Del(t.Context(), w.key("a")).Err())
+			noError(t, w.rdb.Del(bounded(t), w.key("a")).Err())
 			eventually(t, soon, "it begins anew", func() bool { return anew.Load() })
-			noError(t, other.Release(t.Context()))
-			noError(t, <-got)
+			noError(t, other.Release(bounded(t)))
+			noError(t, receive(t, got))
 			w.wantFree(t, "a", "b", "c")
 		})
 	})
@@ -110,5 +110,5 @@ func TestQueue(t *testing.T) {
 // inLine reports how many wait in line for a key.
 func (w *world) inLine(t *testing.T, name string) int64 {
 	t.Helper()
-	return must[int64](t)(w.rdb.ZCard(t.Context(), "redislock:line:{"+w.key(name)+"}").Result())
+	return must[int64](t)(w.rdb.ZCard(bounded(t), "redislock:line:{"+w.key(name)+"}").Result())
 }

@@ -68,7 +68,7 @@ func TestSlowPart(t *testing.T) {
 	t.Run("leases that have aged are refreshed before the lock is returned", func(t *testing.T) {
 		lagging(t, func(t *testing.T, w *world, _, b *lag) {
 			b.late(ttl / 2)
-			lock := must[*multi.Lock](t)(multi.Obtain(t.Context(), w.abc(), ttl, nil))
+			lock := must[*multi.Lock](t)(multi.Obtain(bounded(t), w.abc(), ttl, nil))
 			if left := time.Until(lock.Deadline()); left <= 0 {
 				t.Errorf("the lock is over since %v", -left)
 			}
@@ -76,11 +76,11 @@ func TestSlowPart(t *testing.T) {
 			if !slices.Contains(events, "refreshed a") || !slices.Contains(events, "refreshed b") {
 				t.Errorf("got events %q, want the parts a and b refreshed", events)
 			}
-			if left := must[time.Duration](t)(w.rdb.PTTL(t.Context(), w.key("a")).Result()); left < ttl/2 {
+			if left := must[time.Duration](t)(w.rdb.PTTL(bounded(t), w.key("a")).Result()); left < ttl/2 {
 				t.Errorf("got ttl %v of the first part", left)
 			}
 			b.late(0)
-			noError(t, lock.Release(t.Context()))
+			noError(t, lock.Release(bounded(t)))
 			w.wantFree(t, "a", "b", "c")
 		})
 	})
@@ -89,12 +89,12 @@ func TestSlowPart(t *testing.T) {
 		lagging(t, func(t *testing.T, w *world, _, b *lag) {
 			b.late(ttl * 3 / 10)
 			began := time.Now()
-			lock := must[*multi.Lock](t)(multi.Obtain(t.Context(), w.abc(), ttl, nil))
+			lock := must[*multi.Lock](t)(multi.Obtain(bounded(t), w.abc(), ttl, nil))
 			wantEvents(t, w.took(), []string{"obtained a", "obtained b", "obtained c"})
 			if at := lock.Deadline().Sub(began); at > ttl {
 				t.Errorf("got a deadline %v after it began, want that of the first part, which has %v", at, ttl)
 			}
-			noError(t, lock.Release(t.Context()))
+			noError(t, lock.Release(bounded(t)))
 		})
 	})
 
@@ -111,7 +111,7 @@ func TestSlowPart(t *testing.T) {
 				}
 			}
 			a.after.Store(&slower)
-			_, err := multi.Obtain(t.Context(), parts, ttl, nil)
+			_, err := multi.Obtain(bounded(t), parts, ttl, nil)
 			wantIs(t, err, redislock.ErrNotObtained)
 			if !strings.Contains(err.Error(), "its lease was over") || !strings.Contains(err.Error(), "part 2 of 2") {
 				t.Errorf("got error %q", err)
@@ -133,7 +133,7 @@ func TestSlowPart(t *testing.T) {
 					time.Sleep(ttl / 2)
 				}
 				b.before.Store(&lose)
-				lock, err := multi.Obtain(t.Context(), w.abc(), ttl, &redislock.Options{Watchdog: watchdog})
+				lock, err := multi.Obtain(bounded(t), w.abc(), ttl, &redislock.Options{Watchdog: watchdog})
 				if watchdog {
 					// It is told while the second part is asked for, whose outcome is open then.
 					wantIs(t, err, redislock.ErrLockLost, redislock.ErrUnknownOutcome)

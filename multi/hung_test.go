@@ -1,0 +1,95 @@
+package multi_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cenkalti/backoff/v4"
+	"github.com/redis/go-redis/v9"
+
+	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/redistest"
+	"github.com/seed-14de3678/redislock/multi"
+)
+
+// A part whose server does not answer keeps those before it locked for the ttl, or one read time-out, also
+// on a context without end.
+func TestHungPart(t *testing.T) {
+	t.Parallel()
+	const read, tries = 2 * time.Second, 4
+	for name, ttl := range map[string]time.Duration{"short ttl": time.Second, "long ttl": 3 * time.Second} {
+		for _, watchdog := range []bool{false, true} {
+			t.Run(name+map[bool]string{true: ", watched", false: ""}[watchdog], func(t *testing.T) {
+				t.Parallel()
+				w := newWorld(t, redistest.Shared(t, redistest.Redis))
+				server := redistest.Start(t, redistest.Redis)
+				w.clients[1] = w.newClient(t, server.Client(t, func(opt *redis.Options) { opt.ReadTimeout = read }))
+				w.warmUp(t)
+				server.Pause()
+				began := time.Now()
+				_, err := multi.Obtain(context.Background(), w.abc(), ttl, &redislock.Options{Watchdog: watchdog})
+				took := time.Since(began)
+				server.Resume()
+				wantIs(t, err, redislock.ErrUnknownOutcome)
+				if !strings.Contains(err.Error(), "part 2 of 3") {
+					t.Errorf("got error %q, want it to name part 2", err)
+				}
+				if took > tries*read-time.Second {
+					t.Errorf("it took %v, want it to take no longer than the ttl of %v or one read time-out of %v", took, ttl, read)
+				}
+				w.wantFree(t, "a", "c")
+			})
+		}
+	}
+}
+
+// A Release frees the other parts beside one whose server does not answer.
+func TestHungRelease(t *testing.T) {
+	slowly(t, func(t *testing.T, w *world, relay *redistest.Relay) {
+		w.clients[1] = w.newClient(t, relay.Client(t, resigned))
+		w.warmUp(t)
+		lock := must[*multi.Lock](t)(multi.Obtain(bounded(t), w.abc(), long, nil))
+		relay.DropReplies(true)
+		ctx, cancel := context.WithCancel(bounded(t))
+		defer cancel()
+		done := make(chan error, 1)
+		go func() { done <- lock.Release(ctx) }()
+		w.wantSoonFree(t, "a", "c")
+		select {
+		case err := <-done:
+			t.Fatalf("the release has ended with %v, want it to wait for the part that does not answer", err)
+		default:
+		}
+		cancel()
+		wantIs(t, receive(t, done), redislock.ErrUnknownOutcome)
+		relay.DropReplies(false)
+		relay.Cut()
+	})
+}
+
+// What a server says that takes no connections is not hidden by the end of the context.
+func TestRefusedPart(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, redistest.Shared(t, redistest.Redis))
+	relay := redistest.NewRelay(t, w.rdb.Options().Addr)
+	w.clients[1] = w.newClient(t, relay.Client(t, func(opt *redis.Options) { opt.MaxRetries, opt.DialerRetries = -1, 1 }))
+	relay.Refuse(true)
+	ctx, cancel := context.WithCancel(bounded(t))
+	defer cancel()
+	tries := 0
+	_, err := multi.Obtain(ctx, w.abc(), long, &redislock.Options{RetryStrategy: func() backoff.BackOff {
+		return wait(func() time.Duration {
+			if tries++; tries == 3 {
+				cancel()
+			}
+			return time.Millisecond
+		})
+	}})
+	wantIs(t, err, context.Canceled)
+	if !strings.Contains(err.Error(), "connection refused") || !strings.Contains(err.Error(), "part 2 of 3") {
+		t.Errorf("got error %q, want it to name the refusal, and part 2", err)
+	}
+	w.wantFree(t, "a", "c")
+}
