@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -17,11 +19,57 @@ import (
 	"github.com/seed-14de3678/redislock/internal/redistest"
 )
 
-// A puppet is a server in memory whose answers to scripts a test makes up: "" is none, for ever. It fits
-// into a bubble.
-type puppet func(args []string) (reply string)
+// A puppet is a server in memory whose answers a test makes up: "" is none, for ever. It fits into a
+// bubble. Nobody else asks meanwhile.
+type puppet struct {
+	script func(args []string) (reply string) // to a script, which begins with its keys
+	// hears answers to who subscribes, on the n'th connection that does, from 1; nil: as a server does.
+	hears func(n int, channel string) (reply string)
 
-func (p puppet) client(t *testing.T, mods ...func(*redis.Options)) *redis.Client {
+	mu    sync.Mutex
+	conns []net.Conn // that have subscribed
+}
+
+// subscribes takes note of a connection that does so, and answers.
+func (p *puppet) subscribes(conn net.Conn, channel string) string {
+	p.mu.Lock()
+	if !slices.Contains(p.conns, conn) {
+		p.conns = append(p.conns, conn)
+	}
+	n := len(p.conns)
+	p.mu.Unlock()
+	if p.hears != nil {
+		return p.hears(n, channel)
+	}
+	return subscribed(channel)
+}
+
+func subscribed(channel string) string {
+	return fmt.Sprintf("*3\r\n$9\r\nsubscribe\r\n$%d\r\n%s\r\n:1\r\n", len(channel), channel)
+}
+
+// published is a message on a channel.
+func published(channel, text string) string {
+	return fmt.Sprintf("*3\r\n$7\r\nmessage\r\n$%d\r\n%s\r\n$%d\r\n%s\r\n", len(channel), channel, len(text), text)
+}
+
+// subscriptions is how many connections have subscribed.
+func (p *puppet) subscriptions() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.conns)
+}
+
+// cut ends those that have subscribed.
+func (p *puppet) cut() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, conn := range p.conns {
+		_ = conn.Close()
+	}
+}
+
+func (p *puppet) client(t *testing.T, mods ...func(*redis.Options)) *redis.Client {
 	t.Helper()
 	opt := &redis.Options{
 		Addr: "127.0.0.1:0", Protocol: 2, MaxRetries: -1,
@@ -40,7 +88,7 @@ func (p puppet) client(t *testing.T, mods ...func(*redis.Options)) *redis.Client
 }
 
 // serve answers one connection until its client closes it.
-func (p puppet) serve(conn net.Conn) {
+func (p *puppet) serve(conn net.Conn) {
 	defer conn.Close()
 	in := bufio.NewReader(conn)
 	for {
@@ -53,9 +101,9 @@ func (p puppet) serve(conn net.Conn) {
 		case "hello":
 			reply = "-ERR unknown command\r\n"
 		case "subscribe":
-			reply = fmt.Sprintf("*3\r\n$9\r\nsubscribe\r\n$%d\r\n%s\r\n:1\r\n", len(args[1]), args[1])
+			reply = p.subscribes(conn, args[1])
 		case "evalsha", "eval":
-			if reply = p(args[3:]); reply == "" {
+			if reply = p.script(args[3:]); reply == "" {
 				_, _ = io.Copy(io.Discard, in)
 				return
 			}
@@ -97,7 +145,7 @@ func standsInLine(args []string) bool {
 }
 
 // asksFirst reports whether a script is that of one who does not stand in line yet, for one key.
-func asksFirst(args []string) bool { return len(args) == 5 }
+func asksFirst(args []string) bool { return len(args) == 4 }
 
 // heldBySomebody is the answer to that.
 const heldBySomebody = "*5\r\n:0\r\n:1\r\n$5\r\nwrite\r\n:60000\r\n$0\r\n\r\n"
@@ -125,7 +173,7 @@ func TestQueueEndsInTime(t *testing.T) {
 				var ended time.Time
 				left := make(chan struct{}, 16)
 				asked := 0
-				client := redislock.New(puppet(func(args []string) string {
+				client := redislock.New((&puppet{script: func(args []string) string {
 					switch {
 					case asksFirst(args):
 						return heldBySomebody
@@ -139,7 +187,7 @@ func TestQueueEndsInTime(t *testing.T) {
 						time.Sleep(test.takes)
 					}
 					return inPlace(1, 1)
-				}).client(t))
+				}}).client(t))
 				defer client.Close()
 				if test.takes < 0 {
 					time.AfterFunc(time.Second, func() {

@@ -1,0 +1,142 @@
+package redislock
+
+import (
+	"testing"
+	"time"
+
+	"github.com/seed-14de3678/redislock/internal/redistest"
+)
+
+// What the message of a grant says about when it was: never too late a moment, also if it is of a server
+// with another clock.
+func TestSinceGrant(t *testing.T) {
+	t.Parallel()
+	const ttl, micros = time.Minute, int64(1_000_000_000)
+	began := now()
+	asked := began.add(-10 * time.Second)
+	for _, test := range []struct {
+		name    string
+		change  func(o *obtaining)
+		elapsed time.Duration // from the answer to the grant, on the server's clock
+		number  int64
+		want    time.Duration // from the answer, on ours
+		sure    bool
+	}{
+		{"at once", nil, 0, 0, 0, true},
+		{"clocks may run at different rates", nil, 10 * time.Second, 0, 9900 * time.Millisecond, true},
+		{"a clock that is ahead: not later than now", nil, time.Hour, 0, 10 * time.Second, true},
+		{"a clock that is behind: it is older than the answer", nil, -time.Millisecond, 0, 0, false},
+		{"nothing is known of the clock", func(o *obtaining) { o.place.asked = moment{} }, time.Second, 0, 0, false},
+		{"less than half of the lease is certain", func(o *obtaining) { o.ttl = 15 * time.Second }, time.Second, 0, 0, false},
+		{"a little more than half is", func(o *obtaining) { o.ttl = 20 * time.Second }, time.Second, 0, 990 * time.Millisecond, true},
+		{"a number is missing", func(o *obtaining) { o.fenced = true }, time.Second, 0, 0, false},
+		{"it has one", func(o *obtaining) { o.fenced = true }, time.Second, 7, 990 * time.Millisecond, true},
+		{"replicas were not asked", func(o *obtaining) { o.replicas = 1 }, time.Second, 0, 0, false},
+		{"nor for how long it has been up", func(o *obtaining) { o.minUptime = time.Second }, time.Second, 0, 0, false},
+	} {
+		o := &obtaining{ttl: ttl, place: standing{asked: asked, micros: micros}}
+		if test.change != nil {
+			test.change(o)
+		}
+		sent, sure := o.since(&grant{micros: micros + test.elapsed.Microseconds(), number: test.number})
+		if sure != test.sure {
+			t.Errorf("%s: got %t, want %t", test.name, sure, test.sure)
+			continue
+		}
+		if !sure {
+			continue
+		}
+		want, latest := asked.add(test.want), now()
+		if test.elapsed > time.Minute {
+			if latest.precedes(sent) || sent.precedes(began) {
+				t.Errorf("%s: got %v, want a moment from %v to %v", test.name, sent, began, latest)
+			}
+		} else if sent != want {
+			t.Errorf("%s: got %v after the answer, want %v", test.name, sent.since(asked), test.want)
+		}
+	}
+}
+
+// A waiter whose last ask was never sent still stands in line.
+func TestAbandonedInLine(t *testing.T) {
+	t.Parallel()
+	client := New(redistest.StartMini(t).Client(t))
+	defer client.Close()
+	for _, test := range []struct {
+		name         string
+		err          error
+		reply        any
+		sure, stands bool
+		over         bool
+	}{
+		{"it was not sent", errNotSent, nil, true, false, true},
+		{"it was not sent, but stands in line", errNotSent, nil, true, true, false},
+		{"it was not sent, but an earlier one was", errNotSent, nil, false, false, false},
+		{"it was refused", nil, []any{int64(0), int64(1)}, true, false, true},
+		{"it was refused, but stands in line", nil, []any{int64(0), int64(1)}, true, true, false},
+		{"it stands in line now", nil, []any{int64(waits), int64(1)}, true, false, false},
+		{"it was granted", nil, int64(1), true, false, false},
+		{"it had no connection when it was left", errNoConnection, nil, true, false, false},
+	} {
+		set, err := newKeySet([]string{t.Name()}, nil, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o := &obtaining{client: client, set: set, value: "token", ttl: time.Minute, queues: true}
+		o.lands = now().add(networkGrace)
+		left := o.leftBehind()
+		if left.waiter != o.place.id || left.place != unknownPlace {
+			t.Errorf("%s: got a clean-up of waiter %q at place %q", test.name, left.waiter, left.place)
+		}
+		o.abandoned(&call{err: test.err, reply: test.reply}, left, test.sure, test.stands)
+		left.mu.Lock()
+		over := left.over
+		left.mu.Unlock()
+		if over != test.over {
+			t.Errorf("%s: the clean-up has ended: %t, want %t", test.name, over, test.over)
+		}
+		client.schedule.drop(&left.entry)
+	}
+}
+
+// refused is an error of the server.
+type refused string
+
+func (r refused) Error() string { return string(r) }
+func (refused) RedisError()     {}
+
+// An error inside the script of a batch may come after some of it was done, unless it shows that nothing
+// was.
+func TestBatchErrorIsDoubted(t *testing.T) {
+	t.Parallel()
+	for text, doubted := range map[string]bool{
+		"ERR user_script:7: something":                      true,
+		"WRONGTYPE Operation against a key":                 true,
+		"OOM command not allowed":                           false,
+		"NOPERM this user has no permissions":               false,
+		"NOAUTH Authentication required.":                   false,
+		"MISCONF Redis is configured to save RDB snapshots": false,
+		"CROSSSLOT Keys in request don't hash to one slot":  false,
+	} {
+		value := "token"
+		b := &bundle{}
+		for _, key := range []string{"a", "b"} {
+			c := newCall(t.Context(), obtainScript, []string{key}, []string{"line"}, &value, 1000)
+			b.inside, b.keys = append(b.inside, c), b.keys+1
+		}
+		b.prepare(now(), false)
+		b.SetErr(refused(text))
+		b.unpack()
+		for i, c := range b.inside {
+			if c.err != errNotPlain { //nolint:errorlint // it is this value
+				t.Errorf("%s: got error %v of call %d, want it to be asked for by itself", text, c.err, i)
+			}
+			if c.unsure != doubted {
+				t.Errorf("%s: got doubt %t of call %d, want %t", text, c.unsure, i, doubted)
+			}
+			if doubted && c.lands() == (moment{}) {
+				t.Errorf("%s: call %d says that nothing can land", text, i)
+			}
+		}
+	}
+}
