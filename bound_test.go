@@ -7,12 +7,15 @@ import (
 	"net"
 	"os"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
 	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/check"
 	"github.com/seed-14de3678/redislock/internal/redistest"
 )
 
@@ -179,5 +182,141 @@ func hangs(t *testing.T, w *world, m *mire, where string, ttl, most time.Duratio
 	}
 	if took < most/2 {
 		t.Errorf("it took %v, want it to wait for an answer", took)
+	}
+}
+
+// What a strategy says goes on after an attempt to which nobody has answered; and nothing of those is left.
+func TestBoundThenAgain(t *testing.T) {
+	t.Parallel()
+	for _, where := range []string{"dial", "read"} {
+		t.Run(where, func(t *testing.T) {
+			inMire(t, func(t *testing.T, w *world, m *mire) {
+				const ttl = time.Second
+				m.sticks(where)
+				opt := &redislock.Options{RetryStrategy: redislock.LimitRetry(redislock.LinearBackoff(time.Second), 2)}
+				began := time.Now()
+				_, err := w.client.Obtain(context.Background(), w.keys("a"), ttl, opt)
+				wantIs(t, err, redislock.ErrUnknownOutcome)
+				if took, most := time.Since(began), 3*(ttl+slackOfBound)+2*time.Second; took > most {
+					t.Errorf("three attempts took %v, want %v at most", took, most)
+				}
+				opt.RetryStrategy = redislock.LinearBackoff(time.Second)
+				time.AfterFunc(10*time.Second, func() { m.sticks("") })
+				lock := must[*redislock.Lock](t)(w.client.Obtain(context.Background(), w.keys("a"), time.Hour, opt))
+				noError(t, lock.Release(context.Background()))
+				time.Sleep(15 * time.Minute) // what was stuck has come through, and is cleared up
+				must[*redislock.Lock](t)(w.client.Obtain(context.Background(), w.keys("a"), time.Hour, nil))
+			}, func(opt *redis.Options) { opt.ReadTimeout = time.Second })
+		})
+	}
+}
+
+// A request that is sent long after its caller has left is cleared up as well.
+func TestBoundLateRequest(t *testing.T) {
+	t.Parallel()
+	for _, cancelled := range []bool{false, true} {
+		t.Run(fmt.Sprintf("cancelled=%t", cancelled), func(t *testing.T) {
+			bubble(t, func(t *testing.T, w *world, mini *redistest.Mini, _ *journal) {
+				const ttl = time.Hour
+				rdb := mini.Client(t, func(opt *redis.Options) { opt.ReadTimeout = -1 })
+				var asked atomic.Bool
+				late := make(chan struct{})
+				rdb.AddHook(check.Around(func(cmd redis.Cmder, send func() error) error {
+					if commandOperation(cmd) == "obtain" && !asked.Swap(true) {
+						<-late
+					}
+					return send()
+				}))
+				client := redislock.New(rdb)
+				defer client.Close()
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				if cancelled {
+					time.AfterFunc(time.Second, cancel)
+				}
+				opt := &redislock.Options{}
+				_, err := client.Obtain(ctx, w.keys("a"), 10*time.Second, opt)
+				wantIs(t, err, redislock.ErrUnknownOutcome)
+				time.Sleep(2 * time.Minute) // beyond all that is reckoned with
+				close(late)
+				synctest.Wait()
+				time.Sleep(time.Second)
+				must[*redislock.Lock](t)(w.client.Obtain(t.Context(), w.keys("a"), ttl, nil))
+			})
+		})
+	}
+}
+
+// A pool of which all connections are taken holds nobody up for longer, either.
+func TestBoundOfPool(t *testing.T) {
+	t.Parallel()
+	rdb := redistest.Shared(t, redistest.Redis).Client(t, func(opt *redis.Options) {
+		opt.PoolSize, opt.ReadTimeout, opt.PoolTimeout = 1, time.Second, time.Hour
+	})
+	client := redislock.New(rdb)
+	t.Cleanup(client.Close)
+	taken := rdb.Conn()
+	noError(t, taken.Ping(t.Context()).Err())
+	for name, ctx := range map[string]context.Context{"endless": context.Background(), "may end": t.Context()} {
+		ended := make(chan error, 1)
+		go func() {
+			_, err := client.Obtain(ctx, []string{t.Name()}, time.Second, nil)
+			ended <- err
+		}()
+		err, ok := receive(ended, time.Minute)
+		if !ok {
+			t.Fatalf("%s: it still waits", name)
+		}
+		wantIs(t, err, redislock.ErrUnknownOutcome)
+	}
+	noError(t, taken.Close())
+	noError(t, must[*redislock.Lock](t)(client.Obtain(t.Context(), []string{t.Name()}, long, nil)).Release(t.Context()))
+}
+
+// Who stands in line keeps the place while nobody answers.
+func TestBoundInLine(t *testing.T) {
+	bubble(t, func(t *testing.T, _ *world, _ *redistest.Mini, _ *journal) {
+		var asked, left int
+		var began time.Time
+		p := &puppet{script: func(args []string) string {
+			switch {
+			case asksFirst(args):
+				return heldBySomebody
+			case !standsInLine(args):
+				left++
+				return ":1\r\n"
+			}
+			if asked++; asked == 1 {
+				began = time.Now()
+			} else if args[len(args)-4] != "7" {
+				t.Errorf("got place %q, want it to be the one it had", args[len(args)-4])
+			}
+			switch since := time.Since(began); {
+			case since > 3*time.Minute:
+				return ":1\r\n"
+			case since > time.Second && since < 2*time.Minute:
+				return ""
+			}
+			return inPlace(1, 1)
+		}}
+		client := redislock.New(p.client(t, func(opt *redis.Options) {
+			opt.ReadTimeout, opt.MaxRetries = 20*time.Second, 3 // so it gives up a try that is under way
+		}))
+		defer client.Close()
+		lock := must[*redislock.Lock](t)(client.Obtain(context.Background(), []string{"k"}, 30*time.Second, queue()))
+		if left > 0 {
+			t.Error("it has left the line meanwhile")
+		}
+		noError(t, lock.Release(t.Context()))
+	})
+}
+
+// The default of a Redis client that says nothing is that of go-redis.
+func TestReadTimeoutIsThatOfGoRedis(t *testing.T) {
+	t.Parallel()
+	rdb := redis.NewClient(&redis.Options{Addr: "127.0.0.1:0"})
+	defer rdb.Close()
+	if got := rdb.Options().ReadTimeout; got != 5*time.Second {
+		t.Errorf("the read time-out of go-redis is %v by default, want that of bound.go", got)
 	}
 }

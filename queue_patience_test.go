@@ -103,7 +103,12 @@ func (p *puppet) serve(conn net.Conn) {
 		case "subscribe":
 			reply = p.subscribes(conn, args[1])
 		case "evalsha", "eval":
-			if reply = p.script(args[3:]); reply == "" {
+			p.mu.Lock() // one script after another
+			p.mu.Unlock()
+			reply = p.script(args[3:])
+			p.mu.Lock()
+			p.mu.Unlock()
+			if reply == "" {
 				_, _ = io.Copy(io.Discard, in)
 				return
 			}
