@@ -67,7 +67,10 @@ func TestRefusalIsNamed(t *testing.T) {
 	t.Run("after a conflict", func(t *testing.T) {
 		t.Parallel()
 		client, relay := refused(t, impatient)
-		must[*redislock.Lock](t)(client.Obtain(t.Context(), []string{t.Name()}, long, nil))
+		direct := redistest.Shared(t, redistest.Redis).Client(t)
+		holder := must[*redislock.Lock](t)(redislock.Obtain(t.Context(), direct, []string{t.Name()}, long, nil))
+		defer func() { _ = holder.Release(t.Context()) }()
+		noError(t, client.Attach([]string{t.Name()}, holder.Token()).Refresh(t.Context(), long)) // it has a connection
 		ctx, cancel := context.WithCancel(t.Context())
 		_, err := client.Obtain(ctx, []string{t.Name()}, long, waits(func(n int) time.Duration {
 			if n == 2 {
