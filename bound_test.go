@@ -7,15 +7,12 @@ import (
 	"net"
 	"os"
 	"sync"
-	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
 	"github.com/seed-14de3678/redislock"
-	"github.com/seed-14de3678/redislock/internal/check"
 	"github.com/seed-14de3678/redislock/internal/redistest"
 )
 
@@ -207,42 +204,6 @@ func TestBoundThenAgain(t *testing.T) {
 				time.Sleep(15 * time.Minute) // what was stuck has come through, and is cleared up
 				must[*redislock.Lock](t)(w.client.Obtain(context.Background(), w.keys("a"), time.Hour, nil))
 			}, func(opt *redis.Options) { opt.ReadTimeout = time.Second })
-		})
-	}
-}
-
-// A request that is sent long after its caller has left is cleared up as well.
-func TestBoundLateRequest(t *testing.T) {
-	t.Parallel()
-	for _, cancelled := range []bool{false, true} {
-		t.Run(fmt.Sprintf("cancelled=%t", cancelled), func(t *testing.T) {
-			bubble(t, func(t *testing.T, w *world, mini *redistest.Mini, _ *journal) {
-				const ttl = time.Hour
-				rdb := mini.Client(t, func(opt *redis.Options) { opt.ReadTimeout = -1 })
-				var asked atomic.Bool
-				late := make(chan struct{})
-				rdb.AddHook(check.Around(func(cmd redis.Cmder, send func() error) error {
-					if commandOperation(cmd) == "obtain" && !asked.Swap(true) {
-						<-late
-					}
-					return send()
-				}))
-				client := redislock.New(rdb)
-				defer client.Close()
-				ctx, cancel := context.WithCancel(t.Context())
-				defer cancel()
-				if cancelled {
-					time.AfterFunc(time.Second, cancel)
-				}
-				opt := &redislock.Options{}
-				_, err := client.Obtain(ctx, w.keys("a"), 10*time.Second, opt)
-				wantIs(t, err, redislock.ErrUnknownOutcome)
-				time.Sleep(2 * time.Minute) // beyond all that is reckoned with
-				close(late)
-				synctest.Wait()
-				time.Sleep(time.Second)
-				must[*redislock.Lock](t)(w.client.Obtain(t.Context(), w.keys("a"), ttl, nil))
-			})
 		})
 	}
 }

@@ -83,9 +83,13 @@ func TestAbandonedInLine(t *testing.T) {
 			t.Fatal(err)
 		}
 		o := &obtaining{client: client, set: set, value: "token", ttl: time.Minute, queues: true}
-		o.lands = now().add(networkGrace)
+		o.place.id, o.place.number = "waiter", "7"
+		if left := o.leftBehind(); left.waiter != "waiter" || left.place != "7" {
+			t.Errorf("%s: got a clean-up of waiter %q at place %q", test.name, left.waiter, left.place)
+		}
+		o.lands = now().add(networkGrace) // of a request that may have moved it
 		left := o.leftBehind()
-		if left.waiter != o.place.id || left.place != unknownPlace {
+		if left.waiter != "waiter" || left.place != unknownPlace {
 			t.Errorf("%s: got a clean-up of waiter %q at place %q", test.name, left.waiter, left.place)
 		}
 		o.abandoned(&call{err: test.err, reply: test.reply}, left, test.sure, test.stands)

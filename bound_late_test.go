@@ -1,0 +1,86 @@
+package redislock_test
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/check"
+	"github.com/seed-14de3678/redislock/internal/redistest"
+)
+
+// A ferry is a connection that keeps what is written next until it is let go on.
+type ferry struct {
+	net.Conn
+	next *atomic.Bool
+	goOn <-chan struct{}
+}
+
+func (f ferry) Write(p []byte) (int, error) {
+	if f.next.CompareAndSwap(true, false) {
+		<-f.goOn
+	}
+	return f.Conn.Write(p)
+}
+
+// What comes long after its caller has left is cleared up as well, if it was sent already then; otherwise
+// it is not sent any more.
+func TestBoundLateRequest(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct{ sent, cancelled bool }{{true, true}, {true, false}, {false, true}, {false, false}} {
+		t.Run(fmt.Sprintf("sent=%t/cancelled=%t", test.sent, test.cancelled), func(t *testing.T) {
+			bubble(t, func(t *testing.T, w *world, mini *redistest.Mini, _ *journal) {
+				var next atomic.Bool
+				late := make(chan struct{})
+				rdb := mini.Client(t, func(opt *redis.Options) {
+					opt.ReadTimeout, opt.WriteTimeout = -1, -1
+					dial := opt.Dialer
+					opt.Dialer = func(ctx context.Context, network, addr string) (net.Conn, error) {
+						conn, err := dial(ctx, network, addr)
+						return ferry{conn, &next, late}, err
+					}
+				})
+				client := redislock.New(rdb)
+				defer client.Close()
+				warm := must[*redislock.Lock](t)(client.Obtain(t.Context(), w.keys("warm"), time.Hour, nil))
+				noError(t, warm.Release(t.Context()))
+				var outcome atomic.Value
+				if next.Store(test.sent); !test.sent {
+					rdb.AddHook(check.Around(func(cmd redis.Cmder, send func() error) error {
+						if commandOperation(cmd) != "obtain" || outcome.Load() != nil {
+							return send()
+						}
+						outcome.Store("")
+						<-late
+						err := send()
+						outcome.Store(fmt.Sprint(err))
+						return err
+					}))
+				}
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				if test.cancelled {
+					time.AfterFunc(time.Second, cancel)
+				}
+				_, err := client.Obtain(ctx, w.keys("a"), 10*time.Minute, nil)
+				wantIs(t, err, redislock.ErrUnknownOutcome)
+				time.Sleep(time.Hour) // beyond all that is reckoned with
+				close(late)
+				synctest.Wait()
+				if text, _ := outcome.Load().(string); !test.sent && !strings.Contains(text, "no connection") {
+					t.Errorf("got error %q of a request that nobody waits for, want it not to be sent", text)
+				}
+				time.Sleep(time.Minute)
+				must[*redislock.Lock](t)(w.client.Obtain(t.Context(), w.keys("a"), time.Hour, nil))
+			})
+		})
+	}
+}
