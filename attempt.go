@@ -29,7 +29,7 @@ func (o *obtaining) ask(ctx context.Context, wait time.Duration) (*Lock, error) 
 	}
 	switch o.await(ctx, c) {
 	case hung:
-		if err, ok := o.unanswered(c); ok {
+		if err := o.unanswered(c); err != nil {
 			return nil, err
 		}
 	case called:

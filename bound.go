@@ -146,16 +146,16 @@ func (c *call) silence(most time.Duration) time.Duration {
 }
 
 // unanswered ends an attempt to which nobody has answered. What its call may still do is doubted, and
-// cleared up with what the others of the Obtain have left. It reports false if the answer has come in
-// this very moment.
-func (o *obtaining) unanswered(c *call) (error, bool) {
+// cleared up with what the others of the Obtain have left. It returns nil if the answer has come in this
+// very moment.
+func (o *obtaining) unanswered(c *call) error {
 	if !c.leave(o.strays.returns) {
-		return nil, false
+		return nil
 	}
 	o.doubts(now())
 	err := fmt.Errorf("redislock: obtain %s: %w: no answer for %s: %w",
 		o.set, ErrUnknownOutcome, round(now().since(o.began)), os.ErrDeadlineExceeded)
-	return o.beside(err, c), true
+	return o.beside(err, c)
 }
 
 // beside adds to an error why the try before has failed, if there was one that was no refusal: what is
