@@ -58,7 +58,7 @@ func (c *call) again() (pause time.Duration, ok bool) {
 // remember takes note of why a try has failed, and whether that was an answer of the server, for a caller
 // that leaves the call while the next one is under way.
 func (c *call) remember() {
-	if !c.bounded {
+	if !c.bounded || errors.Is(c.err, errNoConnection) {
 		return
 	}
 	err := c.err

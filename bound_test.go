@@ -8,6 +8,7 @@ import (
 	"os"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -113,6 +114,7 @@ func inMire(t *testing.T, fn func(t *testing.T, w *world, m *mire), mods ...func
 		w.rdb = mini.Client(t, append([]func(*redis.Options){m.dials}, mods...)...)
 		w.client = redislock.New(w.rdb)
 		defer w.client.Close()
+		defer synctest.Wait() // until what was stuck has come through
 		defer letGo()
 		fn(t, w, m)
 	})
