@@ -214,11 +214,12 @@ func TestBoundThenAgain(t *testing.T) {
 func TestBoundOfPool(t *testing.T) {
 	t.Parallel()
 	rdb := redistest.Shared(t, redistest.Redis).Client(t, func(opt *redis.Options) {
-		opt.PoolSize, opt.ReadTimeout, opt.PoolTimeout = 1, time.Second, time.Hour
+		opt.PoolSize, opt.ReadTimeout, opt.PoolTimeout = 1, time.Second, 30*time.Second
 	})
 	client := redislock.New(rdb)
 	t.Cleanup(client.Close)
 	taken := rdb.Conn()
+	defer taken.Close()
 	noError(t, taken.Ping(t.Context()).Err())
 	for name, ctx := range map[string]context.Context{"endless": context.Background(), "may end": t.Context()} {
 		ended := make(chan error, 1)
@@ -226,7 +227,7 @@ func TestBoundOfPool(t *testing.T) {
 			_, err := client.Obtain(ctx, []string{t.Name()}, time.Second, nil)
 			ended <- err
 		}()
-		err, ok := receive(ended, time.Minute)
+		err, ok := receive(ended, 15*time.Second)
 		if !ok {
 			t.Fatalf("%s: it still waits", name)
 		}
