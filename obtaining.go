@@ -230,7 +230,6 @@ func (o *obtaining) leftBehind() *orphan {
 // abandoned is told the outcome of a call that was left: whether anything can still come of it,
 // if none is to come of the calls before it; and whether it stood in line already.
 func (o *obtaining) abandoned(c *call, left *orphan, sure, stands bool) {
-	left.delayed(c.lands())
 	switch {
 	case c.unsure, c.err != nil && classify(c.err) == unknown:
 		left.revive(now().add(networkGrace)) // it may have been sent long after it was left

@@ -90,21 +90,6 @@ func (o *orphan) revive(lands moment) {
 	o.start()
 }
 
-// delayed says until when a request for the set may be on its way, if that is later than was known:
-// a client that sends again by itself goes on when its caller has left.
-func (o *orphan) delayed(lands moment) {
-	o.mu.Lock()
-	later := o.lands.precedes(lands)
-	if later {
-		o.until = o.until.add(o.lands.until(lands))
-		o.lands, o.over = lands, false
-	}
-	o.mu.Unlock()
-	if later {
-		o.start()
-	}
-}
-
 // run releases the set once, and sees to it that it is done again if need be. The wall clock does
 // not count here: set forward, it would end the clean-up too soon.
 func (o *orphan) run(at moment) {

@@ -78,6 +78,9 @@ func TestObtainLandsAfterCleanUp(t *testing.T) {
 			if name == "read" {
 				obtain = l.client.ObtainRead
 			}
+			// The server has to know the script, or the request would do nothing when it lands.
+			warm := must[*redislock.Lock](t)(obtain(t.Context(), []string{l.key + "warm"}, long, nil))
+			noError(t, warm.Release(t.Context()))
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			d := newDetour(t, l, func() {
