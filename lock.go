@@ -95,10 +95,13 @@ func (l *Lock) isNothing() bool { return l == nil || l.client == nil }
 
 // usable returns why nothing can be done with the lock at all; nil if something can.
 func (l *Lock) usable() error {
-	if l.isNothing() {
+	switch {
+	case l != nil && l.faulty != nil:
+		return l.faulty // of an Attach: without a Client, perhaps
+	case l.isNothing():
 		return fmt.Errorf("%w: no Obtain has returned it", ErrLockNotHeld)
 	}
-	return l.faulty
+	return nil
 }
 
 // errReleased is the error of a lock that was released, whatever is done with it after that.

@@ -101,7 +101,7 @@ func TestQueueUnreachableAtFirst(t *testing.T) {
 			rdb := relay.Client(t, impatient, func(o *redis.Options) { o.DialerRetries = 1 })
 			client := redislock.New(rdb)
 			if fault == "deaf" { // it can ask, and not subscribe
-				client = redislock.New(deaf{b.Client(t), rdb})
+				client = newDeaf(b.Client(t), rdb)
 			}
 			t.Cleanup(client.Close)
 			key := w.key("k")

@@ -158,8 +158,8 @@ func TestFenceWrittenLate(t *testing.T) {
 		d.set(ttl * 6 / 10) // one answer is in time, a second is not
 		_, err := w.client.Obtain(bounded(t), []string{"k"}, ttl, fenced)
 		wantOnly(t, err, redislock.ErrNotObtained)
-		if want := "have left nothing of a ttl of 3s"; !strings.Contains(err.Error(), want) {
-			t.Errorf("got error %v, want that the answers %s", err, want)
+		if want := "has left nothing of a ttl of 3s"; !strings.Contains(err.Error(), want) {
+			t.Errorf("got error %v, want that the time %s", err, want)
 		}
 	})
 }
