@@ -17,7 +17,8 @@ const undoPatience = time.Second
 // turnOver is how long the release of a part waits for that of the one behind it.
 const turnOver = 50 * time.Millisecond
 
-// A Lock is one hold of several parts. It is safe for concurrent use.
+// A Lock is one hold of several parts. It is safe for concurrent use. A nil Lock and a zero one hold
+// nothing: TTL, Refresh and Release say so, with a [redislock.ErrLockNotHeld].
 type Lock struct {
 	parts []Part
 	locks []*redislock.Lock // of each part, in the order in which they were taken
@@ -36,6 +37,9 @@ type Held struct {
 	// parts, even those of the same lock, were counted elsewhere and cannot be compared with it.
 	Fence int64
 }
+
+// isNothing reports whether no Obtain has returned the lock.
+func (l *Lock) isNothing() bool { return l == nil || len(l.locks) == 0 }
 
 // Parts returns what is held, in the order in which it was taken. It may be fewer parts than were
 // asked for: what one Client can take as one set is one part.
@@ -116,6 +120,9 @@ func (l *Lock) firstLost() int {
 // ours it returns a [redislock.ErrLockNotHeld] that names it; if an answer does not come, an
 // [redislock.ErrUnknownOutcome].
 func (l *Lock) TTL(ctx context.Context) (time.Duration, error) {
+	if l.isNothing() {
+		return 0, fmt.Errorf("multi: ttl: %w", redislock.ErrLockNotHeld)
+	}
 	ttls := make([]time.Duration, len(l.locks))
 	err := l.each(func(i int, lock *redislock.Lock) (err error) {
 		ttls[i], err = lock.TTL(ctx)
@@ -132,6 +139,9 @@ func (l *Lock) TTL(ctx context.Context) (time.Duration, error) {
 // [redislock.ErrLockNotHeld] that names it; if an answer does not come, an
 // [redislock.ErrUnknownOutcome]. The other parts are refreshed all the same.
 func (l *Lock) Refresh(ctx context.Context, ttl time.Duration) error {
+	if l.isNothing() {
+		return fmt.Errorf("multi: refresh: %w", redislock.ErrLockNotHeld)
+	}
 	err := l.each(func(_ int, lock *redislock.Lock) error { return lock.Refresh(ctx, ttl) })
 	if err != nil {
 		return fmt.Errorf("multi: refresh: %w", err)
@@ -144,9 +154,9 @@ func (l *Lock) Refresh(ctx context.Context, ttl time.Duration) error {
 // joined, each with its part.
 //
 // A part whose server does not answer holds the others up for a moment only. For its answer Release
-// waits until ctx ends, then a second. A nil lock holds nothing: [redislock.ErrLockNotHeld].
+// waits until ctx ends, then a second.
 func (l *Lock) Release(ctx context.Context) error {
-	if l == nil {
+	if l.isNothing() {
 		return fmt.Errorf("multi: release: %w", redislock.ErrLockNotHeld)
 	}
 	errs := make([]error, len(l.locks))

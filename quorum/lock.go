@@ -11,7 +11,8 @@ import (
 	"github.com/seed-14de3678/redislock/internal/circle"
 )
 
-// A Lock is one hold of a set of keys, by a majority of the nodes. It is safe for concurrent use.
+// A Lock is one hold of a set of keys, by a majority of the nodes. It is safe for concurrent use. A nil
+// Lock and a zero one hold nothing: TTL, Refresh and Release say so, with a [redislock.ErrLockNotHeld].
 type Lock struct {
 	quorum *Client
 	any    *redislock.Lock // one that was granted at first: it knows the set
@@ -47,6 +48,9 @@ type hold struct {
 	stop    func()          // ends that; nil if it is a part of the Obtain
 	barred  bool            // it would be refused for good
 }
+
+// isNothing reports whether no Obtain has returned the lock.
+func (l *Lock) isNothing() bool { return l == nil || l.quorum == nil }
 
 // Keys returns the set: the write keys, then the read keys, without repetitions.
 func (l *Lock) Keys() []string { return l.any.Keys() }

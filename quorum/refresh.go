@@ -15,6 +15,9 @@ import (
 // a third of the ttl, and could make a difference. If too few can have any left it returns
 // [redislock.ErrLockNotHeld]; if too few answer, [redislock.ErrUnknownOutcome].
 func (l *Lock) TTL(ctx context.Context) (time.Duration, error) {
+	if l.isNothing() {
+		return 0, fmt.Errorf("quorum: ttl: %w", redislock.ErrLockNotHeld)
+	}
 	r, locks, w := l.newRound(0)
 	if r == nil {
 		return 0, l.notHeld("ttl")
@@ -63,6 +66,9 @@ func (r *round) least() time.Duration {
 // could not be asked: some have the new lease, Deadline counts on no more than is certain, and calling
 // again is safe.
 func (l *Lock) Refresh(ctx context.Context, ttl time.Duration) error {
+	if l.isNothing() {
+		return fmt.Errorf("quorum: refresh: %w", redislock.ErrLockNotHeld)
+	}
 	if err := l.quorum.checkTTL(ttl); err != nil {
 		return fmt.Errorf("quorum: refresh: %w", err)
 	}

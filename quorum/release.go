@@ -22,10 +22,9 @@ import (
 //
 // It does its work also if ctx has ended already, or ends meanwhile: then it returns 100 ms later. If
 // it needs the answer of a node that gives none it waits no longer than the node time-out. If nodes
-// refuse it, so that no majority can be free, the error is theirs. A nil lock holds nothing:
-// [redislock.ErrLockNotHeld].
+// refuse it, so that no majority can be free, the error is theirs.
 func (l *Lock) Release(ctx context.Context) error {
-	if l == nil {
+	if l.isNothing() {
 		return fmt.Errorf("quorum: release: %w", redislock.ErrLockNotHeld)
 	}
 	wait := grace

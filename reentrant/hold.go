@@ -12,7 +12,8 @@ import (
 )
 
 // A Hold is one of possibly many holds that an owner has of a set of keys. It is safe for concurrent
-// use.
+// use. A nil Hold and a zero one hold nothing: Refresh and Release say so, with a
+// [redislock.ErrLockNotHeld].
 type Hold struct {
 	owner    *owner
 	where    [1]uintptr // it was obtained
@@ -31,6 +32,9 @@ type Hold struct {
 
 	told circle.Circle // the contexts
 }
+
+// isNothing reports whether no Obtain has returned the hold.
+func (h *Hold) isNothing() bool { return h == nil || h.owner == nil }
 
 // listLocked makes it a hold that was obtained.
 func (h *Hold) listLocked() {
@@ -150,6 +154,9 @@ func (h *Hold) Lost() <-chan struct{} {
 // not obtained together and some could not be refreshed, the others were. Other errors are those
 // of [redislock.Lock.Refresh].
 func (h *Hold) Refresh(ctx context.Context, ttl time.Duration) error {
+	if h.isNothing() {
+		return fmt.Errorf("reentrant: refresh: %w", redislock.ErrLockNotHeld)
+	}
 	if ttl <= 0 || ttl > maxTTL {
 		return fmt.Errorf("reentrant: refresh %s: %w: %s", h, redislock.ErrInvalidTTL, ttl)
 	}
@@ -176,10 +183,10 @@ func (h *Hold) Refresh(ctx context.Context, ttl time.Duration) error {
 // [redislock.Lock.Release], also for ctx, and [redislock.Lock.ReleaseKeys].
 //
 // If a key was lost it returns a [redislock.ErrLockNotHeld] and [redislock.ErrLockLost], in every
-// hold of it; the hold has ended all the same. A hold that was released before, and nil, are an
+// hold of it; the hold has ended all the same. A hold that was released before is an
 // [redislock.ErrLockNotHeld].
 func (h *Hold) Release(ctx context.Context) error {
-	if h == nil {
+	if h.isNothing() {
 		return fmt.Errorf("reentrant: release: %w", redislock.ErrLockNotHeld)
 	}
 	o := h.owner

@@ -1,0 +1,29 @@
+package multi_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/multi"
+)
+
+// A Lock that nobody has returned, which a caller has who did not look at the error of Obtain, holds
+// nothing, and says so.
+func TestLockOfNobody(t *testing.T) {
+	t.Parallel()
+	for name, lock := range map[string]*multi.Lock{"nil": nil, "zero": new(multi.Lock)} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ctx := t.Context()
+			_, err := lock.TTL(ctx)
+			for what, err := range map[string]error{
+				"refresh": lock.Refresh(ctx, long), "release": lock.Release(ctx), "ttl": err,
+			} {
+				if !errors.Is(err, redislock.ErrLockNotHeld) {
+					t.Errorf("%s: got error %v", what, err)
+				}
+			}
+		})
+	}
+}
