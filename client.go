@@ -119,7 +119,7 @@ var (
 
 const (
 	defaultMaxKeys     = 1000
-	mostKeys           = 10000 // they hold the server for about 20 ms
+	mostKeys           = 10000 // they hold the server for about 20 ms, longer if somebody waits for them
 	defaultMaxMetadata = 4 << 10
 )
 
@@ -164,7 +164,8 @@ func WithLogger(log *slog.Logger) ClientOption {
 func WithHooks(hooks Hooks) ClientOption { return func(c *Client) { c.hooks = hooks } }
 
 // WithMaxKeys sets how many keys a set may have, from 1 to 10 000; values beyond count as the
-// nearest of them. Default: 1 000. Ten thousand keys hold the server up for some 20 ms.
+// nearest of them. Default: 1 000. To obtain ten thousand free keys holds the server up for some 20 ms;
+// to convert them, or to hand them over to somebody in line, for up to 0.3 s.
 func WithMaxKeys(n int) ClientOption {
 	return func(c *Client) { c.maxKeys = min(max(n, 1), mostKeys) }
 }
@@ -210,7 +211,9 @@ func New(rdb redis.Scripter, opts ...ClientOption) *Client {
 		ending:      make(chan struct{}),
 	}
 	for _, opt := range opts {
-		opt(c)
+		if opt != nil {
+			opt(c)
+		}
 	}
 	if c.unfit = errors.Join(unfit(rdb), c.unfit); c.unfit != nil {
 		rdb, c.wraps = nil, nil // nobody is to be asked

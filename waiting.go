@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/seed-14de3678/redislock/internal/pace"
 )
 
 const (
@@ -67,7 +69,7 @@ func (o *obtaining) stand(ctx context.Context) (*Lock, error) {
 			wait = min(wait, o.hint)
 			o.failures = 0
 		default:
-			if wait = o.pause(); wait < 0 {
+			if wait = o.pause(ctx, err); wait < 0 {
 				return nil, err
 			}
 		}
@@ -79,9 +81,12 @@ func (o *obtaining) stand(ctx context.Context) (*Lock, error) {
 }
 
 // pause is how long to wait after a failure: whoever stands in line goes on until ctx ends, whoever
-// does not yet, as the strategy says.
-func (o *obtaining) pause() time.Duration {
-	if o.place.number == "" || o.place.number == unknownPlace {
+// does not yet, as the strategy says. The strategy is asked as well where others would wait with it for
+// a server that does not answer: for keys that the caller holds meanwhile.
+func (o *obtaining) pause(ctx context.Context, failed error) time.Duration {
+	_, answered := errors.AsType[redis.Error](failed)
+	answered = answered || errors.Is(failed, ErrNotReplicated)
+	if o.place.number == "" || o.place.number == unknownPlace || !answered && pace.IsWhileHolding(ctx) {
 		return o.pace.Next()
 	}
 	o.failures++

@@ -10,6 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/check"
 	"github.com/seed-14de3678/redislock/internal/redistest"
 	"github.com/seed-14de3678/redislock/multi"
 )
@@ -43,6 +44,36 @@ func TestHungPart(t *testing.T) {
 			})
 		}
 	}
+}
+
+// The same in line: a server that hangs while one waits there does not keep the parts before it locked.
+func TestHungInLine(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, redistest.Shared(t, redistest.Redis))
+	server := redistest.Start(t, redistest.Redis)
+	w.clients[1] = w.newClient(t, server.Client(t, func(opt *redis.Options) { opt.ReadTimeout = time.Second }))
+	w.warmUp(t)
+	other := redislock.New(server.Client(t))
+	t.Cleanup(other.Close)
+	part := w.part(1, "b")
+	must[*redislock.Lock](t)(other.Obtain(bounded(t), part.Write, long, nil))
+	ended := make(chan error, 1)
+	go func() {
+		lock, err := multi.Obtain(bounded(t), w.abc(), 2*time.Second, &redislock.Options{Queue: true, Watchdog: true})
+		if err == nil {
+			_ = lock.Release(bounded(t))
+		}
+		ended <- err
+	}()
+	check.Eventually(t, longest, "it stands in line", func() bool {
+		states, err := other.Inspect(bounded(t), part.Write...)
+		return err == nil && len(states[0].Line) == 1
+	})
+	server.Pause()
+	err := receive(t, ended)
+	server.Resume()
+	wantIs(t, err, redislock.ErrUnknownOutcome)
+	w.wantFree(t, "a", "c")
 }
 
 // A Release frees the other parts beside one whose server does not answer.

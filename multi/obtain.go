@@ -33,8 +33,9 @@ import (
 //
 // A part whose server does not answer is given up as [redislock.Client.Obtain] says: after the ttl, or
 // one read time-out of its Redis client if that is more. So the parts before it are locked no longer than
-// that in vain, also if ctx does not end. In a line a place is an answer: with Queue, from then on the
-// part is waited for until ctx ends.
+// that in vain, also if ctx does not end. It is the same in line, except for the first part: there a
+// server is asked every 5 s, and one that does not answer then loses the place. The whole begins anew
+// if the RetryStrategy says so.
 //
 // With an error nothing stays locked. Parts that were taken are released before Obtain returns, also
 // if ctx has ended; for those whose server does not answer it waits a second and a tenth in all, while
@@ -168,8 +169,11 @@ func (o *obtaining) round(ctx context.Context) (lock *Lock, again bool, err erro
 	opt := o.opt
 	opt.RetryStrategy = func() backoff.BackOff { return &verdict{again: &again} }
 	for i, p := range o.parts {
-		at := time.Now()
-		lock, err := p.Client.ObtainMixed(held, p.Write, p.Read, o.ttl, &opt)
+		at, asks := time.Now(), held
+		if i > 0 {
+			asks = pace.WhileHolding(held)
+		}
+		lock, err := p.Client.ObtainMixed(asks, p.Write, p.Read, o.ttl, &opt)
 		if err != nil {
 			lost := held.Err() != nil && ctx.Err() == nil
 			return nil, again || lost, fmt.Errorf("%s: %w", name(o.parts, i), err)

@@ -52,6 +52,18 @@ func Cut(wait, left time.Duration) time.Duration {
 	return left + time.Millisecond + rand.N(min(wait-left, mostJitter))
 }
 
+type whileHolding struct{}
+
+// WhileHolding marks the context of an Obtain whose caller keeps other keys locked until it has these
+// as well, at other servers perhaps. Such an Obtain does not wait for a server that does not answer:
+// also in line, it ends as soon as an attempt had no answer.
+func WhileHolding(ctx context.Context) context.Context {
+	return context.WithValue(ctx, whileHolding{}, true)
+}
+
+// IsWhileHolding reports whether a context is marked so.
+func IsWhileHolding(ctx context.Context) bool { return ctx.Value(whileHolding{}) != nil }
+
 // Sleep waits, but not beyond the end of ctx. It reports whether ctx goes on.
 func Sleep(ctx context.Context, wait time.Duration) bool {
 	timer := time.NewTimer(wait)
