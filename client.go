@@ -253,7 +253,7 @@ func (c *Client) Close() {
 // Obtain takes the write locks of all keys, or of none, for ttl.
 //
 // It asks once, or as often as the RetryStrategy of its options says, and returns at the latest
-// 100 ms after ctx has ended. Each time it asks, it goes on for about a second while the connection
+// 100 ms after ctx has ended. Each time it asks, it goes on for one to three seconds while the connection
 // fails or the server is not ready; and for 10 s while the slot of the keys is on its way to another
 // server of a Cluster, which refuses whoever asks for several keys until all have gone. If nobody answers
 // it gives up, also if ctx does not end: after the ttl, because what is granted later is of no use, or
