@@ -133,13 +133,9 @@ func TestBound(t *testing.T) {
 			for _, warm := range []bool{true, false} {
 				for _, mayEnd := range []bool{true, false} {
 					t.Run(fmt.Sprintf("%s/%s/warm=%t/ctx=%t", ttl, where, warm, mayEnd), func(t *testing.T) {
-						mods := []func(*redis.Options){shortly}
-						if where == "pool" {
-							mods = append(mods, func(opt *redis.Options) { opt.PoolSize = 1 })
-						}
 						inMire(t, func(t *testing.T, w *world, m *mire) {
 							hangs(t, w, m, where, ttl, max(ttl, read), warm, mayEnd)
-						}, mods...)
+						}, shortly)
 					})
 				}
 			}
@@ -159,15 +155,8 @@ func hangs(t *testing.T, w *world, m *mire, where string, ttl, most time.Duratio
 		noError(t, warm.Release(ctx))
 	}
 	m.sticks(where)
-	switch where {
-	case "pool":
-		taken := w.rdb.Conn()
-		noError(t, taken.Ping(ctx).Err())
-		defer func() { _ = taken.Close() }()
-	case "dial":
-		if warm { // its connection has ended, and a new one cannot be had
-			noError(t, w.rdb.Do(ctx, "quit").Err())
-		}
+	if where == "dial" && warm { // its connection has ended, and a new one cannot be had
+		noError(t, w.rdb.Do(ctx, "quit").Err())
 	}
 	began := time.Now()
 	_, err := w.client.Obtain(ctx, w.keys("a"), ttl, nil)
@@ -210,11 +199,13 @@ func TestBoundThenAgain(t *testing.T) {
 	}
 }
 
-// A pool of which all connections are taken holds nobody up for longer, either.
+// A pool of which all connections are taken holds nobody up for longer, either. go-redis has a second pool
+// for pipelines, which would let through what travels together.
 func TestBoundOfPool(t *testing.T) {
 	t.Parallel()
 	rdb := redistest.Shared(t, redistest.Redis).Client(t, func(opt *redis.Options) {
-		opt.PoolSize, opt.ReadTimeout, opt.PoolTimeout = 1, time.Second, 30*time.Second
+		opt.PoolSize, opt.PipelinePoolSize = 1, -1
+		opt.ReadTimeout, opt.PoolTimeout = time.Second, 30*time.Second
 	})
 	client := redislock.New(rdb)
 	t.Cleanup(client.Close)
