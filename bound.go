@@ -40,24 +40,19 @@ func newBound(rdb redis.Scripter, ttl time.Duration, keys int) bound {
 // one of go-redis, of which it is known that they are kept.
 func timeouts(rdb redis.Scripter) (read, write time.Duration, exact bool) {
 	switch rdb := rdb.(type) {
-	case *redis.Client:
-		return rdb.Options().ReadTimeout, rdb.Options().WriteTimeout, true
-	case *redis.ClusterClient:
-		return rdb.Options().ReadTimeout, rdb.Options().WriteTimeout, true
-	case *redis.Ring: // its shards fill in the defaults
+	case interface{ Options() *redis.Options }:
+		read, write = rdb.Options().ReadTimeout, rdb.Options().WriteTimeout
+	case interface{ Options() *redis.ClusterOptions }:
+		read, write = rdb.Options().ReadTimeout, rdb.Options().WriteTimeout
+	case interface{ Options() *redis.RingOptions }: // its shards fill in the defaults
 		if read = rdb.Options().ReadTimeout; read == 0 {
 			read = readTimeout
 		}
 		if write = rdb.Options().WriteTimeout; write == 0 {
 			write = read
 		}
-		return read, write, true
-	case interface{ Options() *redis.Options }:
-		return rdb.Options().ReadTimeout, rdb.Options().WriteTimeout, false
-	case interface{ Options() *redis.ClusterOptions }:
-		return rdb.Options().ReadTimeout, rdb.Options().WriteTimeout, false
 	}
-	return 0, 0, false
+	return read, write, isPlain(rdb)
 }
 
 // An end is how an attempt has ended for the one who waits for it.
@@ -218,7 +213,9 @@ func (s *strays) returns(c *call) {
 		return // nothing was done
 	}
 	s.mu.Lock()
-	s.lands = lands
+	if s.lands.precedes(lands) {
+		s.lands = lands
+	}
 	left := s.left
 	s.mu.Unlock()
 	if left != nil {

@@ -40,6 +40,8 @@ type single struct {
 	self [1]parcel // of a batch that is this one
 }
 
+func newSingle(c *call) *single { return &single{call: c, trip: trip{Context: c.ctx}} }
+
 // NoRetry keeps go-redis from sending the command again.
 func (s *single) NoRetry() bool { return true }
 
@@ -96,14 +98,14 @@ func (c *call) arguments(to []any) []any {
 // done.
 func singles(batch []*call, refused bool) []parcel {
 	if len(batch) == 1 && !refused {
-		s := &single{call: batch[0]}
+		s := newSingle(batch[0])
 		s.self[0] = s
 		return s.self[:]
 	}
 	var parcels []parcel
 	for _, c := range batch {
 		if !refused || c.err == errNotPlain { //nolint:errorlint // it is this value
-			parcels = append(parcels, &single{call: c})
+			parcels = append(parcels, newSingle(c))
 		}
 	}
 	return parcels
@@ -154,7 +156,7 @@ func pack(batch []*call, tagged bool) []parcel {
 	for _, c := range batch {
 		switch {
 		case !c.plain || len(c.keys) > plainKeys:
-			parcels = append(parcels, &single{call: c})
+			parcels = append(parcels, newSingle(c))
 		case c.ttl > 0:
 			add(c)
 		}
@@ -166,7 +168,7 @@ func pack(batch []*call, tagged bool) []parcel {
 	}
 	for i, p := range parcels {
 		if b, ok := p.(*bundle); ok && len(b.inside) == 1 {
-			parcels[i] = &single{call: b.inside[0]}
+			parcels[i] = newSingle(b.inside[0])
 		}
 	}
 	return parcels

@@ -67,7 +67,6 @@ func (s *single) travel() {
 	if !c.bounded || c.ctx == context.Context(&s.trip) {
 		return // or it is the same try, with the source of the script
 	}
-	s.trip.Context = c.ctx
 	c.ctx = &s.trip
 	c.trip.Store(&s.trip)
 	if c.rush != nil {

@@ -1,0 +1,71 @@
+package redislock
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// Of several calls that come back, the one that may reach the server last counts, in whatever order they
+// come.
+func TestStraysKeepTheLatest(t *testing.T) {
+	t.Parallel()
+	var s strays
+	s.returns(&call{err: errors.New("the connection was lost")})
+	latest := s.lands
+	s.returns(&call{reply: int64(1)})
+	s.returns(&call{err: errNotSent})
+	if got := s.latest(moment{}); got != latest {
+		t.Errorf("got %v, want that of the call that may still be on its way: %v", got, latest)
+	}
+}
+
+// A client that embeds one of go-redis says what its time-outs are, and is not known to keep them.
+func TestTimeoutsOfWrapped(t *testing.T) {
+	t.Parallel()
+	const read, write = 7 * time.Second, 3 * time.Second
+	client := redis.NewClient(&redis.Options{ReadTimeout: read, WriteTimeout: write})
+	defer client.Close()
+	cluster := redis.NewClusterClient(&redis.ClusterOptions{ReadTimeout: read, WriteTimeout: write})
+	defer cluster.Close()
+	ring := redis.NewRing(&redis.RingOptions{ReadTimeout: read, WriteTimeout: write})
+	defer ring.Close()
+	for name, clients := range map[string][2]redis.Scripter{
+		"client":  {client, struct{ *redis.Client }{client}},
+		"cluster": {cluster, struct{ *redis.ClusterClient }{cluster}},
+		"ring":    {ring, struct{ *redis.Ring }{ring}},
+	} {
+		for i, rdb := range clients {
+			gotRead, gotWrite, exact := timeouts(rdb)
+			if gotRead != read || gotWrite != write || exact != (i == 0) {
+				t.Errorf("%s: got %v, %v, %t of a %T", name, gotRead, gotWrite, exact, rdb)
+			}
+		}
+	}
+}
+
+// While a trip lasts the context of the caller does not end it, and tells what it knows.
+func TestTripKnowsWhatItsCallerKnows(t *testing.T) {
+	t.Parallel()
+	type key struct{}
+	ctx, cancel := context.WithTimeout(context.WithValue(t.Context(), key{}, "known"), time.Hour)
+	cancel()
+	s := newSingle(&call{ctx: ctx, bounded: true})
+	s.travel()
+	trip := s.call.ctx
+	if _, ends := trip.Deadline(); ends || trip.Err() != nil || trip.Value(key{}) != "known" {
+		t.Errorf("got error %v and value %v, want none of the caller's end and all of its values", trip.Err(), trip.Value(key{}))
+	}
+	s.call.leave(nil)
+	select {
+	case <-trip.Done():
+	default:
+		t.Error("it goes on after its caller has left")
+	}
+	if s.arrive(); s.call.ctx != ctx {
+		t.Error("the context of the call is not that of its caller again")
+	}
+}
