@@ -158,7 +158,7 @@ func (o *obtaining) obtained(ctx context.Context, sent moment, number int64) (*L
 	}
 	if o.lands = o.strays.latest(o.lands); o.lands != (moment{}) {
 		t := l.termsLocked() // nobody else has the lock yet
-		t.obtain, t.waiter = o.lands, o.place.id
+		t.obtain, t.waiter, t.strays = o.lands, o.place.id, &o.strays
 		t.expects(o.lands, o.ttl)
 		if o.set.reads() > 0 {
 			t.weakens = o.lands

@@ -144,7 +144,7 @@ func (c *call) silence(most time.Duration) time.Duration {
 // cleared up with what the others of the Obtain have left. It returns nil if the answer has come in this
 // very moment.
 func (o *obtaining) unanswered(c *call) error {
-	if !c.leave(o.strays.returns) {
+	if !o.strays.leave(c) {
 		return nil
 	}
 	o.doubts(now())
@@ -195,11 +195,24 @@ func (o *obtaining) patience() time.Duration {
 	return patience
 }
 
-// Strays are the calls of an Obtain that were left without an answer, while it went on.
+// Strays are the calls of an Obtain that were left without an answer, while it went on. The lock that
+// comes of it has to reckon with them as long as the Redis client has not given them up.
 type strays struct {
 	mu    sync.Mutex
-	lands moment  // until then one that has come back may still reach the server
-	left  *orphan // the clean-up, once there is one
+	out   int       // how many have not come back
+	lands moment    // until then one that has may still reach the server
+	left  []*orphan // the clean-ups, once there are some
+}
+
+// leave leaves a call. It returns false if the outcome has come in this very moment.
+func (s *strays) leave(c *call) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !c.leave(s.returns) {
+		return false
+	}
+	s.out++
+	return true
 }
 
 // returns is told the outcome of such a call. One that had to wait long for its connection may have been
@@ -210,35 +223,50 @@ func (s *strays) returns(c *call) {
 	case c.unsure, c.err != nil && classify(c.err) == unknown:
 		lands = lands.add(networkGrace)
 	case c.err != nil:
-		return // nothing was done
+		lands = moment{} // nothing was done
 	}
 	s.mu.Lock()
+	s.out--
 	if s.lands.precedes(lands) {
 		s.lands = lands
 	}
 	left := s.left
 	s.mu.Unlock()
-	if left != nil {
-		left.revive(lands)
+	if lands == (moment{}) {
+		return
+	}
+	for _, each := range left {
+		each.revive(lands)
 	}
 }
 
 // clears says which clean-up is told of those that come back, and tells it of those that have.
 func (s *strays) clears(left *orphan) {
+	if s == nil {
+		return
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.left = left
+	s.left = append(s.left, left)
 	if s.lands != (moment{}) {
 		left.expects(s.lands)
 	}
 }
 
 // latest returns until when a request may reach the server that may do so until lands, or is one of them.
+// One that has not come back may do so for some time from now on, whenever that is.
 func (s *strays) latest(lands moment) moment {
+	if s == nil {
+		return lands
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if lands.precedes(s.lands) {
-		return s.lands
+	last := s.lands
+	if s.out > 0 {
+		last = now().add(networkGrace)
+	}
+	if lands.precedes(last) {
+		return last
 	}
 	return lands
 }

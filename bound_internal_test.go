@@ -13,7 +13,7 @@ import (
 // come.
 func TestStraysKeepTheLatest(t *testing.T) {
 	t.Parallel()
-	var s strays
+	s := strays{out: 3}
 	s.returns(&call{err: errors.New("the connection was lost")})
 	latest := s.lands
 	s.returns(&call{reply: int64(1)})

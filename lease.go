@@ -216,6 +216,7 @@ type terms struct {
 	// The server may yet execute requests that were not answered.
 	obtain  moment        // until then one may take the keys
 	waiter  string        // or stand in line for them under this id; else empty
+	strays  *strays       // those of the Obtain, which may do so later; nil if there are none
 	weakens moment        // until then one may make write keys read keys
 	lasts   moment        // until then one may set the lease to
 	ttl     time.Duration // this, if a later one has made it longer
@@ -232,7 +233,7 @@ func (l *Lock) termsLocked() *terms {
 
 // expects takes note of a request that may be executed until it lands.
 func (t *terms) expects(lands moment, ttl time.Duration) {
-	if !now().precedes(t.lasts) {
+	if !now().precedes(t.strays.latest(t.lasts)) {
 		t.ttl = maxTTL
 	}
 	t.ttl, t.lasts = min(t.ttl, ttl), lands
@@ -295,7 +296,7 @@ func (l *Lock) certainLocked(ttl time.Duration) time.Duration {
 	if l.terms.pending > 0 {
 		ttl = min(ttl, l.terms.pending)
 	}
-	if now().precedes(l.terms.lasts) {
+	if now().precedes(l.terms.strays.latest(l.terms.lasts)) {
 		ttl = min(ttl, l.terms.ttl)
 	}
 	return ttl

@@ -218,18 +218,29 @@ func (l *Lock) Downgrade(ctx context.Context) error { return l.convert(ctx, "dow
 // each other for ever. The lease begins anew. Other errors are those of Refresh.
 //
 // If an ObtainRead or a Downgrade of this lock was not answered at first, so that it may reach the
-// server late and make readers of the writers again, Upgrade waits until it cannot: at most 10 s.
+// server late and make readers of the writers again, Upgrade waits until it cannot: at most 10 s,
+// from when the Redis client has given that request up.
 func (l *Lock) Upgrade(ctx context.Context) error {
 	if err := l.usable(); err != nil {
 		return fmt.Errorf("redislock: upgrade: %w", err)
 	}
-	l.mu.Lock()
-	wait := now().until(l.termsLocked().weakens)
-	l.mu.Unlock()
-	if wait > 0 && !pace.Sleep(ctx, wait) {
-		return fmt.Errorf("redislock: upgrade %s: not asked: %w", l.snapshot(), context.Cause(ctx))
+	for wait := l.weakened(); wait > 0; wait = l.weakened() {
+		if !pace.Sleep(ctx, wait) {
+			return fmt.Errorf("redislock: upgrade %s: not asked: %w", l.snapshot(), context.Cause(ctx))
+		}
 	}
 	return l.convert(ctx, "upgrade", true)
+}
+
+// weakened is for how long a request that was not answered may make read keys of its write keys.
+func (l *Lock) weakened() time.Duration {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	t := l.termsLocked()
+	if t.weakens == (moment{}) {
+		return 0
+	}
+	return now().until(t.strays.latest(t.weakens))
 }
 
 // gone reports whether nothing of the lock can be left, for one that was never released.

@@ -98,6 +98,7 @@ type portion struct {
 	deadline moment        // of its lease
 	longest  time.Duration // that any request may have asked for
 	late     moment        // until then a request of the Obtain may reach the server
+	strays   *strays       // those that are told to its clean-ups; may be nil
 	waiter   string        // that it may enter in line once more; else empty
 	shown    bool          // its token may come back
 	watched  bool          // somebody was to be told of a loss, and was not yet
@@ -109,7 +110,8 @@ type portion struct {
 func (l *Lock) portionLocked(set keySet) portion {
 	p := portion{set: set, deadline: l.deadline, longest: l.ttl, shown: l.shown}
 	if l.terms != nil {
-		p.late, p.waiter = l.terms.obtain, l.terms.waiter
+		p.strays = l.terms.strays
+		p.late, p.waiter = p.strays.latest(l.terms.obtain), l.terms.waiter
 		p.longest = max(p.longest, l.terms.longest)
 	}
 	return p
@@ -290,6 +292,7 @@ func (l *Lock) freedMeanwhile(c *call, indexes []any) bool {
 // leftBehind is the clean-up of what a request may have taken, or not freed, before it lands.
 func (l *Lock) leftBehind(p portion, lands moment) *orphan {
 	left := l.client.newOrphan(p.set, l.value, lands, p.longest)
+	p.strays.clears(left)
 	if p.waiter != "" {
 		left.waiter, left.place = p.waiter, unknownPlace
 	}
