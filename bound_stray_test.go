@@ -3,6 +3,7 @@ package redislock_test
 import (
 	"context"
 	"net"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -40,10 +41,12 @@ func strayed(t *testing.T, fn func(t *testing.T, w *world, mini *redistest.Mini,
 		}
 		opt := &redislock.Options{RetryStrategy: redislock.LinearBackoff(time.Second)}
 		lock := must[*redislock.Lock](t)(obtain(t.Context(), w.keys("a"), 20*time.Second, opt))
-		fn(t, w, mini, lock, func() {
+		arrives := sync.OnceFunc(func() {
 			close(late)
 			synctest.Wait()
 		})
+		defer arrives()
+		fn(t, w, mini, lock, arrives)
 	})
 }
 
