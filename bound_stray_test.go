@@ -81,7 +81,7 @@ func TestBoundLateRequestOfLock(t *testing.T) {
 		}, false)
 	})
 	t.Run("upgraded", func(t *testing.T) {
-		strayed(t, func(t *testing.T, w *world, _ *redistest.Mini, lock *redislock.Lock, arrives func()) {
+		strayed(t, func(t *testing.T, _ *world, _ *redistest.Mini, lock *redislock.Lock, arrives func()) {
 			noError(t, lock.Refresh(t.Context(), time.Hour))
 			time.Sleep(beyondGrace)
 			noError(t, lock.Refresh(t.Context(), time.Hour))
