@@ -8,6 +8,7 @@ import (
 	"io"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -185,31 +186,32 @@ func TestWrappedClientSendsAgain(t *testing.T) {
 // broken, and reaches the server after that.
 type lagging struct {
 	*redis.Client
-	takes, lands time.Duration // of the first command
-	first        sync.Once
+	takes, lands time.Duration // of the commands that fail; the last of them lands
+	fails        atomic.Int64  // how many more
 	over         chan error
 }
 
 func (s *lagging) EvalSha(ctx context.Context, sha string, keys []string, args ...any) *redis.Cmd {
-	cmd := redis.NewCmd(ctx)
-	s.first.Do(func() {
+	left := s.fails.Add(-1)
+	if left < 0 {
+		return s.Client.EvalSha(ctx, sha, keys, args...)
+	}
+	if left == 0 {
 		go func() {
 			time.Sleep(s.lands)
 			s.over <- s.Client.EvalSha(context.WithoutCancel(ctx), sha, keys, args...).Err()
 		}()
-		cmd.SetErr(io.EOF)
-	})
-	if cmd.Err() != nil {
-		time.Sleep(s.takes)
-		return cmd
 	}
-	return s.Client.EvalSha(ctx, sha, keys, args...)
+	time.Sleep(s.takes)
+	cmd := redis.NewCmd(ctx)
+	cmd.SetErr(io.EOF)
+	return cmd
 }
 
 // A request may be on its way for as long after the client has given it up as after it was sent.
 func TestWrappedClientTakesLong(t *testing.T) {
 	t.Parallel()
-	for name, wait := range map[string]time.Duration{"left": time.Second, "stayed": time.Hour} {
+	for name, wait := range map[string]time.Duration{"left": time.Second, "stayed": time.Hour, "failed": time.Hour} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			if fips140.Enforced() {
@@ -221,14 +223,21 @@ func TestWrappedClientTakesLong(t *testing.T) {
 				noError(t, cycle(t.Context(), warm, "warm"))
 				warm.Close()
 				s := &lagging{Client: rdb, takes: 25 * time.Second, lands: 30 * time.Second, over: make(chan error, 1)}
+				s.fails.Store(1)
+				if name == "failed" {
+					s.fails.Store(4) // as often as a client tries that does not say how often
+				}
 				client := redislock.New(s)
 				defer client.Close()
 				ctx, cancel := context.WithTimeout(t.Context(), wait)
 				defer cancel()
 				lock, err := client.Obtain(ctx, []string{"k"}, time.Hour, nil)
-				if name == "left" {
+				switch name {
+				case "left":
 					wantIs(t, err, redislock.ErrUnknownOutcome, context.DeadlineExceeded)
-				} else {
+				case "failed":
+					wantIs(t, err, redislock.ErrUnknownOutcome, io.EOF)
+				default:
 					noError(t, errors.Join(err, lock.Release(ctx)))
 				}
 				noError(t, <-s.over)
