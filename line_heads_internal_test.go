@@ -80,20 +80,10 @@ func TestNextOfDeadHeadIsTold(t *testing.T) {
 				staged(t, func(t *testing.T, s *stage) {
 					keys := []string{s.key("k")}
 					line(t, s, keys[0])
-					ctx, cancel := context.WithCancel(t.Context())
-					defer cancel()
-					ended := make(chan error, 1)
-					go func() {
-						_, err := s.client.Obtain(ctx, keys, longLease, &Options{Queue: true})
-						ended <- err
-					}()
-					check.Eventually(t, time.Minute, "it stands in line", func() bool {
-						line := s.line(t, keys[0])
-						return len(line) == 1 && line[0] != "next"
-					})
-					cancel()
-					check.Is(t, <-ended, context.Canceled)
+					s.run(t, rwScript, keys, "token-last", longLease.Milliseconds(), 1, 0, "", "", 0,
+						"last", "", waiterLife.Milliseconds(), "p", s.prefix+"last")
 					s.wantTold(t, "g|next|…")
+					s.wantLine(t, keys[0], "last")
 				})
 			})
 			for name, writers := range map[string][]figure{
