@@ -168,14 +168,6 @@ func (o *obtaining) beside(err error, c *call) error {
 	return fmt.Errorf("%w; before that: %w", err, before)
 }
 
-// legibly is an error without what only the authors of a script can read.
-func legibly(err error) error {
-	if answer, ok := errors.AsType[redis.Error](err); ok {
-		return newServerError(answer)
-	}
-	return err
-}
-
 // goes takes note that ctx has ended.
 func (o *obtaining) goes() {
 	if o.gone == (moment{}) {

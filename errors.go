@@ -240,6 +240,14 @@ func newServerError(answer redis.Error) error {
 	return &serverError{text: legibleAnswer(answer), answer: answer}
 }
 
+// legibly is an error without what only the authors of a script can read.
+func legibly(err error) error {
+	if answer, ok := errors.AsType[redis.Error](err); ok {
+		return newServerError(answer)
+	}
+	return err
+}
+
 func (e *serverError) Error() string { return e.text }
 
 func (e *serverError) Unwrap() error { return e.answer }

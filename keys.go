@@ -148,11 +148,14 @@ func (s keySet) logged() slog.Attr {
 	return slog.Group("", attrs...)
 }
 
+// hasTag reports whether a key has a hash tag, which stays what it is behind a prefix.
+func hasTag(key string) bool { return slot.Tag(key) != key }
+
 // companion names the key beside a lock key that serves one purpose, such as "intent". It hashes
 // to the slot of the lock key, no two lock keys have the same, and no lock key can be taken for it
 // unless its user asks for it. That cannot be had for a key with a '}' that has no hash tag.
 func companion(purpose, key string) (string, error) {
-	if slot.Tag(key) != key {
+	if hasTag(key) {
 		return "redislock:" + purpose + "=" + key, nil // '=', or that of "{k}" would be that of "k"
 	}
 	if strings.Contains(key, "}") {

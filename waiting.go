@@ -158,10 +158,7 @@ func (o *obtaining) listen(ctx context.Context) (*Lock, error) {
 // that: as with other commands that fail it is tried a few times, and then as the strategy says.
 func (o *obtaining) unheard(fault error) (time.Duration, error) {
 	set := o.set
-	err := fmt.Errorf("redislock: obtain %s: subscribe: %w", set, fault)
-	if answer, ok := errors.AsType[redis.Error](fault); ok {
-		err = fmt.Errorf("redislock: obtain %s: subscribe: %w", set, newServerError(answer))
-	}
+	err := fmt.Errorf("redislock: obtain %s: subscribe: %w", set, legibly(fault))
 	o.last = err
 	o.faults++
 	lined := o.place.number != "" && o.place.number != unknownPlace

@@ -7,8 +7,6 @@ import (
 	"sync"
 
 	"github.com/redis/go-redis/v9"
-
-	"github.com/seed-14de3678/redislock/internal/slot"
 )
 
 // This file is about Redis clients of another type than go-redis' own: all that concerns keys goes
@@ -80,9 +78,6 @@ func (c *Client) usable() error {
 	}
 	return c.unfit
 }
-
-// hasTag reports whether a key has a hash tag, which stays what it is behind a prefix.
-func hasTag(key string) bool { return slot.Tag(key) != key }
 
 // shares reports whether a call behind a wrapped client may share a script with others. All of its
 // keys are where the first one is.
