@@ -12,11 +12,15 @@ not_globals = {
 -- goes from its file goes from here.
 local defined_in = {
   ["shared.lua"] = {
-    "CHUNK", "add_reader", "clock", "declare", "expire_with_last_reader", "look", "metadata_of",
-    "reader", "refusal", "strings", "token_of", "withdraw",
+    "CHUNK", "add_reader", "clock", "declare", "expire_with_last_reader", "longer", "look",
+    "metadata_of", "reader", "refusal", "strings", "token_of", "withdraw",
   },
   ["fence.lua"] = {
     "forget_numbers", "life_of_fence", "next_number", "number_after", "number_of_hold",
+  },
+  ["guard.lua"] = {
+    "GUARDS", "NUMBERS", "close", "drop_ended_guards", "only_guards", "overtaken", "owner_id",
+    "home_line", "read_stamp",
   },
   ["entry.lua"] = { "ASKS_AGAIN", "ENTRY", "LONE_WRITER" },
   ["line.lua"] = {

@@ -49,7 +49,7 @@ func (c *call) again() (pause time.Duration, ok bool) {
 		c.tries--
 		pause = tryPause(c.tries)
 	}
-	if c.unsure && c.resent != nil {
+	if c.isUnsure() && c.resent != nil {
 		c.resent()
 	}
 	return pause, true
@@ -70,13 +70,9 @@ func (c *call) remember() {
 
 // doubt takes note that the try that was sent last may have been executed, or may yet be.
 func (c *call) doubt() {
-	if !c.unsure {
-		c.unsure, c.doubted = true, c.sent
+	if !c.isUnsure() {
+		c.unanswered = c.sent
 	}
-	if !c.sent.precedes(c.astray) {
-		c.astray = c.sent
-	}
-	c.strays++
 }
 
 // rideOn reports whether the call may wait for a slot that moves, and from when it counts. A Close does

@@ -19,39 +19,49 @@ const mostLate = 3
 // waits is the code of the reply to who stands in line now.
 const waits = -2
 
-// ask asks once.
+// ask asks once. If others of the token have overtaken that it asks again, behind them.
 func (o *obtaining) ask(ctx context.Context, wait time.Duration) (*Lock, error) {
 	o.asked++
-	c := o.call(ctx, wait)
-	c.numbered, c.ack = o.fenced, newAck(o.replicas, o.ttl)
-	if o.place.number != "" {
-		c.rides = -1 // who stands in line asks again by himself
-	}
-	switch o.await(ctx, c) {
-	case hung:
-		if err := o.unanswered(c); err != nil {
+	for {
+		c := o.call(ctx, wait)
+		c.owner, c.effect = o.owner, takes
+		c.numbered, c.ack = o.fenced, newAck(o.replicas, o.ttl)
+		if o.place.number != "" {
+			c.rides = -1 // who stands in line asks again by himself
+		}
+		if err := o.send(ctx, c); err != nil {
 			return nil, err
 		}
+		if isOvertaken(c) && ctx.Err() == nil {
+			continue
+		}
+		return o.take(ctx, c, wait)
+	}
+}
+
+// send sends a call, and returns why there is no outcome.
+func (o *obtaining) send(ctx context.Context, c *call) error {
+	switch o.await(ctx, c) {
+	case hung:
+		return o.unanswered(c)
 	case called:
-		sure, stands := o.lands == (moment{}), o.place.number != ""
-		o.doubts(now())
-		left := o.leftBehind()
-		if c.leave(func(c *call) { o.abandoned(c, left, sure, stands) }) {
-			o.lands, o.declared, o.place.number = moment{}, false, "" // that is the orphan's now
-			left.start()
-			return nil, &endedError{o.beside(fmt.Errorf("redislock: obtain %s: %w: %w after %s and %s",
+		if c.leave(nil) {
+			o.doubts()
+			return &endedError{o.beside(fmt.Errorf("redislock: obtain %s: %w: %w after %s and %s",
 				o.set, ErrUnknownOutcome, context.Cause(ctx), round(now().since(o.began)), count.Of(o.asked, "attempt")), c)}
 		}
 	case settled:
 	}
-	if lands := c.lands(); lands != (moment{}) {
-		o.doubts(c.sent)
-		if o.lands.precedes(lands) {
-			o.lands = lands
-		}
+	return nil
+}
+
+// take takes in the outcome of a call.
+func (o *obtaining) take(ctx context.Context, c *call, wait time.Duration) (*Lock, error) {
+	if c.isUnsure() || c.err != nil && classify(c.err) == unknown {
+		o.doubts()
 	}
 	if err := c.err; err != nil {
-		o.halfway = classify(err) == final
+		o.partly = o.partly || classify(err) == final
 		cut := c.cut != nil
 		c.cut = nil
 		if err = fault("obtain", o.set, c); cut {
@@ -59,6 +69,10 @@ func (o *obtaining) ask(ctx context.Context, wait time.Duration) (*Lock, error) 
 			return nil, o.ended(ctx)
 		}
 		return nil, err
+	}
+	if isOvertaken(c) {
+		o.goes()
+		return nil, o.ended(ctx)
 	}
 	code, rest, err := c.code()
 	d := decoder{reply: rest}
@@ -69,7 +83,7 @@ func (o *obtaining) ask(ctx context.Context, wait time.Duration) (*Lock, error) 
 	}
 	switch {
 	case err == nil && code == 1 && !d.bad && c.ack.short() != nil:
-		o.halfway = true
+		o.partly = true
 		return nil, fmt.Errorf("redislock: obtain %s: %w: %w", o.set, ErrNotObtained, c.ack.short())
 	case err == nil && code == 1 && !d.bad:
 		sent := c.sent
@@ -82,7 +96,7 @@ func (o *obtaining) ask(ctx context.Context, wait time.Duration) (*Lock, error) 
 		err = c.garbled()
 	}
 	if err != nil {
-		o.doubts(now()) // whoever has answered so may have done anything
+		o.doubts() // whoever has answered so may have done anything
 		return nil, fmt.Errorf("redislock: obtain %s: %w: %w", o.set, ErrUnknownOutcome, err)
 	}
 	return nil, o.conflict
@@ -136,7 +150,7 @@ func (o *obtaining) obtained(ctx context.Context, sent moment, number int64) (*L
 	o.declared = false
 	deadline := sent.add(window(o.ttl))
 	if at := now(); at.reached(deadline) {
-		o.halfway = true
+		o.partly = true
 		err := fmt.Errorf("redislock: obtain %s: %w: the answer took %s, which leaves nothing of a ttl of %s; released",
 			o.set, ErrNotObtained, round(at.since(sent)), o.ttl)
 		if o.late++; o.queues && o.late <= mostLate {
@@ -147,23 +161,16 @@ func (o *obtaining) obtained(ctx context.Context, sent moment, number int64) (*L
 	}
 	if ctx.Err() != nil {
 		o.goes()
-		o.halfway = true
+		o.partly = true
 		o.last = ErrNotObtained // it is given back
 		return nil, o.ended(ctx)
 	}
-	l := &Lock{
-		client: o.client, set: o.set, value: o.value,
-		ttl: o.ttl, counted: o.ttl, obtained: sent, deadline: deadline,
-		number: number, replicas: o.replicas,
-	}
-	if o.lands = o.strays.latest(o.lands); o.lands != (moment{}) {
-		t := l.termsLocked() // nobody else has the lock yet
-		t.obtain, t.waiter, t.strays = o.lands, o.place.id, &o.strays
-		t.expects(o.lands, o.ttl)
-		if o.set.reads() > 0 {
-			t.weakens = o.lands
-		}
-	}
+	l := o.lock
+	l.mu.Lock()
+	l.set, l.ttl, l.counted, l.longest = o.set, o.ttl, o.ttl, o.ttl
+	l.obtained, l.deadline = sent, deadline
+	l.number, l.replicas = number, o.replicas
+	l.mu.Unlock()
 	if o.watchdog {
 		l.mu.Lock()
 		l.watchLocked(true)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -140,14 +139,13 @@ func (c *call) silence(most time.Duration) time.Duration {
 	return heard + most - now().mono
 }
 
-// unanswered ends an attempt to which nobody has answered. What its call may still do is doubted, and
-// cleared up with what the others of the Obtain have left. It returns nil if the answer has come in this
-// very moment.
+// unanswered ends an attempt to which nobody has answered. What its call may still do the next one closes, or
+// the clean-up. It returns nil if the answer has come in this very moment.
 func (o *obtaining) unanswered(c *call) error {
-	if !o.strays.leave(c) {
+	if !c.leave(nil) {
 		return nil
 	}
-	o.doubts(now())
+	o.doubts()
 	err := fmt.Errorf("redislock: obtain %s: %w: no answer for %s: %w",
 		o.set, ErrUnknownOutcome, round(now().since(o.began)), os.ErrDeadlineExceeded)
 	return o.beside(err, c)
@@ -185,80 +183,4 @@ func (o *obtaining) patience() time.Duration {
 		return 0 // it has waited for that server long enough
 	}
 	return patience
-}
-
-// Strays are the calls of an Obtain that were left without an answer, while it went on. The lock that
-// comes of it has to reckon with them as long as the Redis client has not given them up.
-type strays struct {
-	mu    sync.Mutex
-	out   int       // how many have not come back
-	lands moment    // until then one that has may still reach the server
-	left  []*orphan // the clean-ups, once there are some
-}
-
-// leave leaves a call. It returns false if the outcome has come in this very moment.
-func (s *strays) leave(c *call) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !c.leave(s.returns) {
-		return false
-	}
-	s.out++
-	return true
-}
-
-// returns is told the outcome of such a call. One that had to wait long for its connection may have been
-// sent long after it was left.
-func (s *strays) returns(c *call) {
-	lands := now()
-	switch {
-	case c.unsure, c.err != nil && classify(c.err) == unknown:
-		lands = lands.add(networkGrace)
-	case c.err != nil:
-		lands = moment{} // nothing was done
-	}
-	s.mu.Lock()
-	s.out--
-	if s.lands.precedes(lands) {
-		s.lands = lands
-	}
-	left := s.left
-	s.mu.Unlock()
-	if lands == (moment{}) {
-		return
-	}
-	for _, each := range left {
-		each.revive(lands)
-	}
-}
-
-// clears says which clean-up is told of those that come back, and tells it of those that have.
-func (s *strays) clears(left *orphan) {
-	if s == nil {
-		return
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.left = append(s.left, left)
-	if s.lands != (moment{}) {
-		left.expects(s.lands)
-	}
-}
-
-// latest returns until when a request may reach the server that may do so until lands, or is one of them.
-// One that has not come back may do so for some time from now on, whenever that is.
-func (s *strays) latest(lands moment) moment {
-	if s == nil {
-		return lands
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	last := s.lands
-	if s.out > 0 {
-		last = now().add(networkGrace)
-	}
-	if lands.precedes(last) {
-		return last
-	}
-	return lands
 }

@@ -30,14 +30,15 @@ type call struct {
 	numbered bool // its success comes with a fencing number
 	bounded  bool // its caller goes at some time also if there is no answer
 
-	tries   int    // how many may still follow
-	sent    moment // before the latest try was sent
-	unsure  bool   // an earlier try may have been executed, now or later
-	doubted moment // the first such try was sent
-	astray  moment // the last one; at the latest then, if whoever sent it may have done so again
-	strays  int    // how many there were
-	reply   any
-	err     error
+	tries int    // how many may still follow
+	sent  moment // before the latest try was sent
+	reply any
+	err   error
+
+	// unanswered is when the first try was sent that was not answered, and may have been executed; zero if
+	// there was none. Whether it may yet be is a matter of the passage.
+	unanswered moment
+	passage
 
 	ls *listeners // who are told what the reply says to them; may be nil
 
@@ -92,17 +93,8 @@ func (t *transport) recycle(c *call) {
 	t.recycled.Put(c)
 }
 
-// lands is until when a try that was not answered may reach the server; zero if there is none. The
-// call has ended.
-func (c *call) lands() moment {
-	switch {
-	case c.err != nil && classify(c.err) == unknown && !c.sent.precedes(c.astray):
-		return c.sent.add(networkGrace)
-	case c.unsure:
-		return c.astray.add(networkGrace)
-	}
-	return moment{}
-}
+// isUnsure reports whether an earlier try may have been executed.
+func (c *call) isUnsure() bool { return c.unanswered != (moment{}) }
 
 // finish hands the outcome to whoever takes it. After that the call is theirs.
 func (c *call) finish() {
@@ -190,6 +182,7 @@ func (c *call) leave(then func(*call)) bool {
 			return false
 		}
 		if c.fate.CompareAndSwap(fate, left) {
+			c.owner.leave(c)
 			if t := c.trip.Load(); t != nil {
 				t.end()
 			}

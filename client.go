@@ -132,7 +132,6 @@ type Client struct {
 	listeners   *listeners
 	placement   placement
 	schedule    *schedule
-	claims      *claims
 	log         *slog.Logger
 	hooks       Hooks
 	maxKeys     int
@@ -220,7 +219,6 @@ func New(rdb redis.Scripter, opts ...ClientOption) *Client {
 	}
 	c.transport = newTransport(rdb, c.wraps, c.batching)
 	c.listeners = newListeners(c)
-	c.claims = newClaims(rdb)
 	c.placement = c.transport.placement()
 	return c
 }

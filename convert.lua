@@ -1,31 +1,41 @@
 -- Turns a held set into other modes, if every key is still the token's.
 --
 -- KEYS     n = w + r lock keys: w that become write keys, r that become read keys; n lines; if
---          fenced n fences
+--          fenced n fences; then lines in which only guards are to be set
 -- ARGV[1]  value: `token` or `token|metadata`; every key keeps what is stored
 -- ARGV[2]  ttl, ms
--- ARGV[3]  w
--- ARGV[4]  '1': fenced. Who writes where it only read is given a new number
+-- ARGV[3]  stamp, see guard.lua; '' if there is none
+-- ARGV[4]  '1' if the stamp has guards to set; else ''
+-- ARGV[5]  w
+-- ARGV[6]  '1': fenced. Who writes where it only read is given a new number
+-- ARGV[7]  '1': a lease that runs longer than ttl is left as it is
 --
 -- Reply    1, or {1, fencing number}: every key is held in its new mode, for ttl from now.
 --          {0, index, mode, ttl, detail}: see refusal. Nothing was changed.
 --          {-1, index, ...}: the keys that are not the token's. Nothing was changed.
+--          -3: overtaken. Nothing was changed.
 --          The error FOREIGNFENCE, see number_after. Nothing was changed.
 
 --#include shared.lua
 --#include fence.lua
 --#include entry.lua
+--#include guard.lua
 --#include line.lua
 
-local value, ttl, w = ARGV[1], ARGV[2], tonumber(ARGV[3])
+local value, ttl, w = ARGV[1], ARGV[2], tonumber(ARGV[5])
 local token, now, micros = token_of(value), clock()
-fenced = ARGV[4] == '1'
-size = #KEYS / (fenced and 3 or 2)
+fenced = ARGV[6] == '1'
+size = read_stamp(ARGV[3], value, #KEYS / (fenced and 3 or 2), 1)
+if overtaken(now) then
+  return -3
+end
+close(now)
 
-local everywhere, mine, kinds, lost, refused = {}, {}, {}, {-1}, nil
+local everywhere, mine, kinds, leases, lost, refused = {}, {}, {}, {}, {-1}, nil
 for i = 1, size do
-  local refusal_here, held, kind = look(i, i <= w and 'write' or 'read', token, value, now)
+  local refusal_here, held, kind, left = look(i, i <= w and 'write' or 'read', token, value, now)
   everywhere[i], mine[i], kinds[i] = i, held, kind
+  leases[i] = ARGV[7] == '1' and longer(ttl, left) or ttl
   refused = refused or refusal_here
   if not held then
     lost[#lost + 1] = i
@@ -56,12 +66,12 @@ for i = w + 1, size do
     redis.call('del', KEYS[i])
   end
   alone[i] = kinds[i] == 'string'
-  add_reader(KEYS[i], mine[i], now + ttl, now)
+  add_reader(KEYS[i], mine[i], now + leases[i], now)
 end
 for i = 1, w do
   stronger = stronger or kinds[i] ~= 'string'
   alone[i] = true
-  redis.call('set', KEYS[i], mine[i], 'px', ttl)
+  redis.call('set', KEYS[i], mine[i], 'px', leases[i])
 end
 
 local number

@@ -190,6 +190,22 @@ func classify(err error) outcome {
 	return unknown
 }
 
+// mayCome reports whether a request that has ended so may be executed later.
+func mayCome(err error) bool {
+	switch classify(err) {
+	case passing:
+		return false
+	case unknown:
+		return true
+	}
+	answer, ok := errors.AsType[redis.Error](err)
+	if !ok {
+		return false // it was not sent
+	}
+	text := answer.Error()
+	return !refusedWhole(err) && !withinScriptError.MatchString(text) && !afterScriptError.MatchString(text)
+}
+
 // fault turns the error of a call into the one that callers see: with a sentinel where there is
 // one for the fact, and without what only the authors of a script can read.
 func fault(operation string, set keySet, c *call) error {
@@ -207,7 +223,7 @@ func fault(operation string, set keySet, c *call) error {
 		err = fmt.Errorf("%w: %w", c.cut, err)
 	}
 	executed := c.ack.never != nil && operation != "obtain" // which gives back what it has done
-	if kind == unknown || kind == passing && c.unsure || executed {
+	if kind == unknown || kind == passing && c.isUnsure() || executed {
 		return fmt.Errorf("redislock: %s %s: %w: %w", operation, set, ErrUnknownOutcome, err)
 	}
 	return fmt.Errorf("redislock: %s %s: %w", operation, set, err)

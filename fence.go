@@ -54,7 +54,10 @@ func (l *Lock) RaiseFence(ctx context.Context, number int64) error {
 	if err != nil {
 		return fmt.Errorf("redislock: raise fence %s: %w", set, err)
 	}
+	w, done := l.ownerNow()
+	defer done()
 	c := newCall(ctx, raiseScript, set.keys, set.fences, &l.value, millis(ttl), number)
+	c.owner, c.effect = w, lengthens
 	c.ack = newAck(l.replicas, ttl)
 	if !l.client.transport.do(ctx, c, patience) && c.leave(nil) {
 		return interrupted(ctx, "raise fence", set)
@@ -65,7 +68,7 @@ func (l *Lock) RaiseFence(ctx context.Context, number int64) error {
 	switch code, rest, err := c.code(); {
 	case err != nil:
 		return fmt.Errorf("redislock: raise fence %s: %w", set, err)
-	case code != 1 && l.freedMeanwhile(c, rest):
+	case code == overtaken, code != 1 && l.freedMeanwhile(c, rest):
 		return l.RaiseFence(ctx, number)
 	case code != 1:
 		return l.missing(c, "raise fence", rest)

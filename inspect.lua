@@ -53,7 +53,7 @@ if line and redis.call('type', line).ok == 'zset' then
   waiters = redis.call('zrange', line, 0, -1, 'withscores')
 end
 for i = 1, #waiters, 2 do
-  local entry = entry_of(waiters[i])
+  local entry = entry_of(waiters[i]) -- a guard is none
   if entry.id then
     state[#state + 1] = entry.mode
     state[#state + 1] = metadata_of(entry.value)

@@ -144,12 +144,18 @@ func (l *lane) next(landed int) []*call {
 
 // exchange sends a batch and settles each of its calls, or sends it again.
 func (l *lane) exchange(batch []*call) {
-	batch = present(batch)
+	batch = stamped(present(batch))
 	if len(batch) > 1 && l.bundles.Load() {
 		parcels := pack(batch, l.tagged)
 		l.transmit(parcels)
 		if slices.ContainsFunc(parcels, misplaced) {
 			l.bundles.Store(false) // a node of a Cluster, addressed as if it were a server by itself
+		}
+		for _, c := range batch {
+			if c.err == errNotPlain { //nolint:errorlint // it is this value
+				c.owner.settle(c, false, c.isUnsure())
+				c.owner.stamp(c)
+			}
 		}
 		l.transmit(singles(batch, true))
 	} else {
@@ -157,6 +163,7 @@ func (l *lane) exchange(batch []*call) {
 	}
 	for _, c := range batch {
 		l.note(c.err)
+		c.answers()
 		if c.err == nil {
 			c.err = c.ack.never
 		}
@@ -210,6 +217,26 @@ func unknownTo(parcels []parcel) []parcel {
 	return unheard
 }
 
+// stamped has the calls numbered, and drops those that are not to be sent any more.
+func stamped(batch []*call) []*call {
+	for _, c := range batch {
+		c.owner.stamp(c)
+	}
+	withdrawn := func(c *call) bool { return c.withdrawn }
+	if !slices.ContainsFunc(batch, withdrawn) {
+		return batch
+	}
+	batch = slices.Clone(batch)
+	for _, c := range batch {
+		if c.withdrawn {
+			c.reply, c.err = int64(overtaken), nil
+			c.owner.settle(c, false, false)
+			c.finish()
+		}
+	}
+	return slices.DeleteFunc(batch, withdrawn)
+}
+
 // present drops the calls that were left before they were sent: they are settled as never sent.
 func present(batch []*call) []*call {
 	for _, c := range batch {
@@ -221,6 +248,7 @@ func present(batch []*call) []*call {
 					continue
 				}
 				c.err = errNotSent
+				c.owner.settle(c, false, false)
 				c.finish()
 			}
 			return here

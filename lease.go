@@ -9,22 +9,31 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
+// A leasing is an operation that begins a new lease.
+type leasing struct {
+	name  string
+	ttl   time.Duration
+	keeps bool // from now on it shortens no lease: others of the token have obtained meanwhile
+	// call prepares its script for the set as it is.
+	call func(keySet) *call
+	// apply takes note, with mu held, of what its answer has changed beside the lease.
+	apply func(rest []any)
+	// drop does so if others of the token have obtained the keys meanwhile, and the operation is dropped for
+	// that; nil if it never is.
+	drop func()
+}
+
 // convert makes all keys write keys, or read keys.
-func (l *Lock) convert(ctx context.Context, operation string, writes bool) error {
+func (l *Lock) convert(ctx context.Context, name string, writes bool) error {
 	if err := l.usable(); err != nil {
-		return fmt.Errorf("redislock: %s: %w", operation, err)
+		return fmt.Errorf("redislock: %s: %w", name, err)
 	}
 	l.mu.Lock()
-	ttl := l.ttl
+	op := &leasing{name: name, ttl: l.ttl}
 	l.mu.Unlock()
-	if ttl == 0 {
+	if op.ttl == 0 {
 		return fmt.Errorf("redislock: %s %s: %w: an attached lock has none before a Refresh",
-			operation, l.snapshot(), ErrInvalidTTL)
-	}
-	if !writes {
-		if _, err := companions(nil, "intent", l.snapshot().keys); err != nil {
-			return fmt.Errorf("redislock: %s: %w", operation, err) // it cannot be read-locked
-		}
+			name, l.snapshot(), ErrInvalidTTL)
 	}
 	write := func(set keySet) int {
 		if writes {
@@ -32,17 +41,26 @@ func (l *Lock) convert(ctx context.Context, operation string, writes bool) error
 		}
 		return 0
 	}
-	return l.lease(ctx, operation, ttl, func(set keySet) *call {
+	op.call = func(set keySet) *call {
 		c := newCall(ctx, convertScript, set.keys, set.beside(),
-			&l.value, millis(ttl), write(set), flag(set.fences != nil))
-		c.numbered = set.fences != nil
+			&l.value, millis(op.ttl), write(set), flag(set.fences != nil), flag(op.keeps))
+		c.effect, c.numbered = weakens, set.fences != nil
+		c.yield = func() { c.more[2] = flag(true) }
+		if !writes {
+			c.yield = func() { c.withdrawn = c.sent != (moment{}) } // it is behind them, if it was sent before
+		}
 		return c
-	}, func(rest []any) {
+	}
+	op.apply = func(rest []any) {
 		l.set = l.set.as(write(l.set))
 		if d := (decoder{reply: rest}); l.set.fences != nil {
 			l.number = max(l.number, d.number())
 		}
-	})
+	}
+	if !writes {
+		op.drop = func() { l.set = l.set.as(0) }
+	}
+	return l.lease(ctx, op)
 }
 
 // flag is how scripts are told yes or no.
@@ -53,36 +71,41 @@ func flag(yes bool) string {
 	return ""
 }
 
-// lease runs a script that gives the set a new lease; apply takes note of what else it changed,
-// with mu held.
-func (l *Lock) lease(ctx context.Context, operation string, ttl time.Duration, script func(keySet) *call, apply func([]any)) (err error) {
+// lease runs a script that gives the set a new lease.
+func (l *Lock) lease(ctx context.Context, op *leasing) (err error) {
 	began := now()
 	defer func() { l.report(ctx, l.client.hooks.Refreshed, began, 1, err) }()
-	if err := l.enter(ctx, operation); err != nil {
+	if err := l.enter(ctx, op.name); err != nil {
 		return err
 	}
-	away := false // the outcome will be told
+	w, done := l.ownerNow()
+	exit := func() {
+		done()
+		<-l.change.turn
+	}
+	since, away := w.begin(), false // away: the outcome will be told
 	defer func() {
 		if !away {
-			l.exit()
+			exit()
 		}
 	}()
 	for {
 		set := l.snapshot()
-		l.begin(now(), ttl)
-		c := script(set)
-		c.ack = newAck(l.replicas, ttl)
+		l.begin(now(), op.ttl)
+		c := op.call(set)
+		c.owner, c.since = w, since
+		c.ack = newAck(l.replicas, op.ttl)
 		c.remaining = l.remaining
 		if !l.client.transport.do(ctx, c, patience) {
 			outcome := func(c *call) {
-				_ = l.leased(c, operation, ttl, apply) // nobody waits for it any more
-				l.exit()
+				_ = l.leased(c, op) // nobody waits for it any more
+				exit()
 			}
 			if away = c.leave(outcome); away {
-				return interrupted(ctx, operation, set)
+				return interrupted(ctx, op.name, set)
 			}
 		}
-		if err := l.leased(c, operation, ttl, apply); err != errShrunk { //nolint:errorlint // it is this value
+		if err := l.leased(c, op); err != errAgain { //nolint:errorlint // it is this value
 			return err
 		}
 	}
@@ -101,14 +124,18 @@ func (l *Lock) remaining() time.Duration {
 	return -now().since(l.deadline)
 }
 
-// errShrunk says that nothing was done, because ReleaseKeys has freed keys meanwhile.
-var errShrunk = errors.New("the set has become smaller")
+// errAgain says that nothing was done, because ReleaseKeys has freed keys meanwhile, or others of the token
+// have obtained some: it has to be asked again.
+var errAgain = errors.New("to be asked again")
 
 // enter waits for the turn to change the lease. The turns matter: of two requests with different
 // ttls that are under way together, nobody knows which the server executes last.
 func (l *Lock) enter(ctx context.Context, operation string) error {
 	l.mu.Lock()
-	turn := l.termsLocked().turn
+	if l.change.turn == nil {
+		l.change.turn = make(chan struct{}, 1)
+	}
+	turn := l.change.turn
 	l.mu.Unlock()
 	select {
 	case turn <- struct{}{}:
@@ -124,14 +151,12 @@ func (l *Lock) enter(ctx context.Context, operation string) error {
 	return nil
 }
 
-func (l *Lock) exit() { <-l.terms.turn }
-
 // leased takes in the outcome of a call that was to give the set a new lease.
-func (l *Lock) leased(c *call, operation string, ttl time.Duration, apply func([]any)) error {
+func (l *Lock) leased(c *call, op *leasing) error {
 	set := l.snapshot()
-	l.answered(c, operation, ttl)
+	l.answered(c)
 	if c.err != nil {
-		err := fault(operation, set, c)
+		err := fault(op.name, set, c)
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		if l.state != held && !errors.Is(err, ErrUnknownOutcome) {
@@ -142,37 +167,55 @@ func (l *Lock) leased(c *call, operation string, ttl time.Duration, apply func([
 	code, rest, err := c.code()
 	switch {
 	case err != nil:
-		return fmt.Errorf("redislock: %s %s: %w", operation, set, err)
+		return fmt.Errorf("redislock: %s %s: %w", op.name, set, err)
 	case code == 1 && c.ack.short() != nil:
-		return fmt.Errorf("redislock: %s %s: %w: %w", operation, set, ErrUnknownOutcome, c.ack.short())
+		return fmt.Errorf("redislock: %s %s: %w: %w", op.name, set, ErrUnknownOutcome, c.ack.short())
 	case code == 1:
-		return l.extended(c.sent, operation, ttl, func() {
-			if apply != nil {
-				apply(rest)
-			}
-		})
+		return l.extended(c.sent, op, rest)
+	case code == overtaken:
+		return l.overtaken(c, op)
 	case code == 0 && c.script == convertScript:
 		d := decoder{reply: rest}
 		conflict, err := decodeConflict(c.keys, &d)
 		if err != nil || len(d.reply) > 0 {
-			return fmt.Errorf("redislock: %s %s: %w", operation, set, err)
+			return fmt.Errorf("redislock: %s %s: %w", op.name, set, err)
 		}
 		return conflict
 	case l.freedMeanwhile(c, rest):
-		return errShrunk
+		return errAgain
 	}
-	return l.missing(c, operation, rest)
+	return l.missing(c, op.name, rest)
+}
+
+// overtaken takes in that a later request of the owner was executed before the call, so that it has done
+// nothing. It goes on, but undoes nothing of what others of the token have obtained.
+func (l *Lock) overtaken(c *call, op *leasing) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case l.state != held:
+		return fmt.Errorf("redislock: %s %s: %w", op.name, l.set, l.endedLocked())
+	case len(l.set.keys) < len(c.keys): // by its own ReleaseKeys
+	case op.drop != nil:
+		op.drop()
+		return nil
+	default:
+		op.keeps = true
+	}
+	return errAgain
 }
 
 // extended begins the new lease.
-func (l *Lock) extended(sent moment, operation string, ttl time.Duration, apply func()) error {
+func (l *Lock) extended(sent moment, op *leasing, rest []any) error {
 	l.mu.Lock()
-	certain := l.certainLocked(ttl)
+	certain := l.certainLocked(op.ttl)
 	deadline := sent.add(window(certain))
 	late := now().reached(deadline)
 	if l.state == held && !late {
-		l.ttl, l.deadline, l.counted = ttl, deadline, certain
-		apply()
+		l.ttl, l.deadline, l.counted = op.ttl, deadline, certain
+		if op.apply != nil {
+			op.apply(rest)
+		}
 		if l.watch != nil {
 			l.watch.planLocked(sent)
 		}
@@ -184,11 +227,11 @@ func (l *Lock) extended(sent moment, operation string, ttl time.Duration, apply 
 	l.mu.Unlock()
 	switch {
 	case ended != nil:
-		return fmt.Errorf("redislock: %s %s: %w", operation, l.snapshot(), ended)
+		return fmt.Errorf("redislock: %s %s: %w", op.name, l.snapshot(), ended)
 	case late:
 		err := fmt.Errorf("%w: the answer came after the new lease had ended", ErrLockNotHeld)
 		l.lose(err)
-		return fmt.Errorf("redislock: %s %s: %w", operation, l.snapshot(), err)
+		return fmt.Errorf("redislock: %s %s: %w", op.name, l.snapshot(), err)
 	}
 	return nil
 }
@@ -204,40 +247,13 @@ func (l *Lock) missing(c *call, operation string, indexes []any) error {
 	return fmt.Errorf("redislock: %s %s: %w", operation, l.snapshot(), err)
 }
 
-// The terms of a lease are what a lock has to know whose lease was changed, or whose requests were
-// not all answered.
-type terms struct {
-	turn    chan struct{} // full while Refresh, Downgrade or Upgrade is under way
-	pending time.Duration // the ttl that it asks for; 0 if none is under way
+// A change is what a lock knows of the Refresh, Downgrade or Upgrade that is under way.
+type change struct {
+	turn    chan struct{} // full while there is one
+	pending time.Duration // the ttl that it asks for; 0 if there is none
 	before  moment        // the deadline that it has lowered; zero if it has not
 	counted time.Duration // of that deadline
-	changes int           // how often one began or ended
-
-	// The server may yet execute requests that were not answered.
-	obtain  moment        // until then one may take the keys
-	waiter  string        // or stand in line for them under this id; else empty
-	strays  *strays       // those of the Obtain, which may do so later; nil if there are none
-	weakens moment        // until then one may make write keys read keys
-	lasts   moment        // until then one may set the lease to
-	ttl     time.Duration // this, if a later one has made it longer
-	longest time.Duration // that any request may give
-}
-
-// termsLocked returns the terms, to be changed.
-func (l *Lock) termsLocked() *terms {
-	if l.terms == nil {
-		l.terms = &terms{turn: make(chan struct{}, 1)}
-	}
-	return l.terms
-}
-
-// expects takes note of a request that may be executed until it lands.
-func (t *terms) expects(lands moment, ttl time.Duration) {
-	if !now().precedes(t.strays.latest(t.lasts)) {
-		t.ttl = maxTTL
-	}
-	t.ttl, t.lasts = min(t.ttl, ttl), lands
-	t.longest = max(t.longest, ttl)
+	count   int           // how often one began or ended
 }
 
 // begin takes note of a request that is about to be sent: from then on the lease may be what it
@@ -245,12 +261,11 @@ func (t *terms) expects(lands moment, ttl time.Duration) {
 func (l *Lock) begin(at moment, ttl time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	t := l.termsLocked()
-	t.pending, t.before = ttl, moment{}
-	t.changes++
-	t.longest = max(t.longest, ttl)
+	l.change.pending, l.change.before = ttl, moment{}
+	l.change.count++
+	l.longest = max(l.longest, ttl)
 	if deadline := l.deadline.earlier(at.add(window(ttl))); l.deadline != (moment{}) && deadline != l.deadline {
-		t.before, t.counted = l.deadline, l.counted
+		l.change.before, l.change.counted = l.deadline, l.counted
 		l.deadline, l.counted = deadline, min(l.counted, ttl)
 		if l.watch != nil {
 			l.watch.planLocked(at)
@@ -262,50 +277,29 @@ func (l *Lock) begin(at moment, ttl time.Duration) {
 // server refuses for good it may have refused inside the script, behind what that had done already.
 func (c *call) undone() bool {
 	_, answered := errors.AsType[redis.Error](c.err)
-	return c.err != nil && !c.unsure && (classify(c.err) == passing || classify(c.err) == final && !answered)
+	return c.err != nil && !c.isUnsure() && (classify(c.err) == passing || classify(c.err) == final && !answered)
 }
 
-// answered ends what begin began; a try that was not answered may still be executed. If nothing was
-// done, the lease is what it was before.
-func (l *Lock) answered(c *call, operation string, ttl time.Duration) {
+// answered ends what begin began. If nothing was done, the lease is what it was before.
+func (l *Lock) answered(c *call) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	t := l.termsLocked()
-	t.pending = 0
-	t.changes++
-	if c.undone() && l.state == held && l.deadline.precedes(t.before) {
-		l.deadline, l.counted = t.before, t.counted
+	l.change.pending = 0
+	l.change.count++
+	undone := c.undone() || isOvertaken(c) && !c.isUnsure()
+	if undone && l.state == held && l.deadline.precedes(l.change.before) {
+		l.deadline, l.counted = l.change.before, l.change.counted
 		if l.watch != nil {
 			l.watch.planLocked(now())
 		}
 	}
-	if lands := c.lands(); lands != (moment{}) {
-		t.expects(lands, ttl)
-		if operation == "downgrade" {
-			t.weakens = lands
-		}
-	}
 }
 
-// certainLocked returns how much of a ttl that was confirmed is certain: a request that was not
-// answered, or not yet, may be executed later than the one that was.
+// certainLocked returns how much of a ttl that was confirmed is certain: one that is asked for, and not
+// answered yet, may begin after the one that was.
 func (l *Lock) certainLocked(ttl time.Duration) time.Duration {
-	if l.terms == nil {
-		return ttl
-	}
-	if l.terms.pending > 0 {
-		ttl = min(ttl, l.terms.pending)
-	}
-	if now().precedes(l.terms.strays.latest(l.terms.lasts)) {
-		ttl = min(ttl, l.terms.ttl)
+	if l.change.pending > 0 {
+		return min(ttl, l.change.pending)
 	}
 	return ttl
-}
-
-// changesLocked counts the changes of the lease.
-func (l *Lock) changesLocked() int {
-	if l.terms == nil {
-		return 0
-	}
-	return l.terms.changes
 }

@@ -1,5 +1,5 @@
--- Waiting in line; it stands in the scripts where they include it, behind shared.lua, fence.lua and
--- entry.lua.
+-- Waiting in line; it stands in the scripts where they include it, behind shared.lua, fence.lua,
+-- entry.lua and guard.lua.
 
 -- How many lock keys the script has: its KEYS are those, then as many lines (a key that can have
 -- none stands for itself), then, if `fenced`, as many fences.
@@ -75,20 +75,27 @@ local function drop(i, text, first)
   headless[i] = headless[i] or first or nil
 end
 
--- Visits the living of a line in order and drops the dead. `visit` is given the mode, the text and
--- the place of an entry, and the text of the one behind; it returns whether that is enough, and
--- whether it has removed the entry.
+-- Visits the living of a line in order and drops the dead, up to the first guard. `visit` is given
+-- the mode, the text and the place of an entry, and the text of the one behind; it returns whether
+-- that is enough, and whether it has removed the entry.
 local function walk(i, now, visit)
   local from, step = 0, 2 -- most lines are only asked for their first
   repeat
     local texts = in_line(i, from, from + step - 1, 'withscores')
     for t = 1, #texts, 2 do
       local text = texts[t]
+      local place = tonumber(texts[t + 1])
+      if place >= GUARDS then
+        if place < GUARDS + (math.floor(now / 1000) + 1) * NUMBERS then
+          drop_ended_guards(KEYS[size + i], now)
+        end
+        return
+      end
       local _, till, mode = string.match(text, ENTRY)
       if tonumber(till or 0) <= now then -- or nobody's
         drop(i, text, from == 0)
       else
-        local enough, removed = visit(mode, text, tonumber(texts[t + 1]), texts[t + 2])
+        local enough, removed = visit(mode, text, place, texts[t + 2])
         if enough then
           return
         end

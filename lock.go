@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"sync"
 	"time"
-
-	"github.com/seed-14de3678/redislock/internal/pace"
 )
 
 //go:embed refresh.lua
@@ -31,24 +29,27 @@ var (
 type Lock struct {
 	client   *Client
 	value    string
-	faulty   error  // of Attach: every operation returns it
-	claim    *claim // if the token is known outside of this lock, while it is held
+	faulty   error // of Attach: every operation returns it
+	own      owner // if nobody else knows the token
 	replicas int
 
 	mu       sync.Mutex
 	set      keySet
 	ttl      time.Duration
-	obtained moment // zero for Attach, as is deadline until a Refresh
+	longest  time.Duration // ttl that any request has asked for
+	obtained moment        // zero for Attach, as is deadline until a Refresh
 	deadline moment
 	counted  time.Duration // the ttl of which the deadline is the end; less than ttl while that is not certain
 	number   int64         // its fencing number; 0 without
 	state    lockState
 	over     error  // what a Release says that comes after one which was answered
-	doubted  moment // since then one that was not answered may have freed the keys; zero: there is none
-	shown    bool   // the token is known outside of this lock
+	freeing  moment // since then one that was not answered may have freed the keys; zero: there is none
+	shown    bool   // callers know the token
+	owner    *owner // if they do, while the lock is held
+	claim    *claim // the same
 	why      error  // it was lost
 	watch    *watch // of the watchdog, or of Context and Lost
-	terms    *terms // nil for a lock whose lease is as it was obtained
+	change   change // of its lease
 }
 
 type lockState uint8
@@ -74,20 +75,47 @@ func (l *Lock) Token() string {
 	keys := l.set.keys
 	l.mu.Unlock()
 	if show {
-		// From now on it may come back in an Options.Token.
-		mine := l.client.claims.stake(l.owner(), keys, l)
-		var freed []string // by ReleaseKeys, which had no claim to reduce
-		l.mu.Lock()
-		if l.claim == nil && l.state == held {
-			freed = without(keys, l.set.keys)
-			l.claim, l.shown, mine = mine, true, nil
-		}
-		shown := l.claim
-		l.mu.Unlock()
-		l.client.claims.reduce(shown, freed)
-		l.client.claims.waive(l.owner(), mine)
+		l.show(keys)
 	}
-	return l.owner()
+	return l.token()
+}
+
+// show takes note that callers know the token of the lock, which holds these keys: from now on it may come
+// back in an Options.Token.
+func (l *Lock) show(keys []string) {
+	w := l.own.show(l.token())
+	defer w.done(l.token())
+	mine := w.stake(l.client, keys, l)
+	var freed []string // by ReleaseKeys, which had no claim to reduce
+	l.mu.Lock()
+	if l.claim == nil && l.state == held {
+		freed = without(keys, l.set.keys)
+		l.claim, l.owner, l.shown, mine = mine, w, true, nil
+	}
+	shown := l.claim
+	l.mu.Unlock()
+	w.reduce(shown, freed)
+	w.waive(mine)
+}
+
+// ownerNow returns the owner of what is sent from now on, and what ends its use.
+func (l *Lock) ownerNow() (w *owner, done func()) {
+	l.mu.Lock()
+	shown := l.shown
+	l.mu.Unlock()
+	if !shown {
+		return &l.own, func() {}
+	}
+	w = ownerOf(l.token())
+	return w, func() { w.done(l.token()) }
+}
+
+// ownerLocked returns the owner of a lock that is held.
+func (l *Lock) ownerLocked() *owner {
+	if l.owner != nil {
+		return l.owner
+	}
+	return &l.own
 }
 
 // isNothing reports whether the lock is nil, or zero: neither Obtain nor Attach has returned it.
@@ -115,8 +143,8 @@ func (l *Lock) endedLocked() error {
 	return fmt.Errorf("%w: it was lost", ErrLockNotHeld)
 }
 
-// owner is the token, without showing it to anybody.
-func (l *Lock) owner() string {
+// token is the token, without showing it to anybody.
+func (l *Lock) token() string {
 	token, _ := decodeValue(l.value)
 	return token
 }
@@ -198,13 +226,28 @@ func (l *Lock) Refresh(ctx context.Context, ttl time.Duration) error {
 	if err != nil {
 		return fmt.Errorf("redislock: refresh: %w", err)
 	}
-	return l.lease(ctx, "refresh", ttl, func(set keySet) *call {
-		c := newCall(ctx, refreshScript, set.keys, nil, &l.value, millis(ttl), "0")
+	op := &leasing{name: "refresh", ttl: ttl}
+	op.call = func(set keySet) *call {
+		never := op.keeps || l.cannotShorten(ttl)
+		c := newCall(ctx, refreshScript, set.keys, nil, &l.value, millis(ttl), flag(never))
+		c.effect = weakens
+		if never {
+			c.effect = lengthens
+		}
+		c.yield = func() { c.more[0] = flag(true) }
 		if !l.Deadline().IsZero() {
 			c.rides = maxTTL // as long as there is something to refresh
 		}
 		return c
-	}, nil)
+	}
+	return l.lease(ctx, op)
+}
+
+// cannotShorten reports whether a lease of ttl that begins now ends after every one that the lock may have.
+func (l *Lock) cannotShorten(ttl time.Duration) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return !l.shown && l.longest <= ttl
 }
 
 // Downgrade turns the write keys of the set into read keys, in one step: nobody else can write in
@@ -216,32 +259,7 @@ func (l *Lock) Downgrade(ctx context.Context) error { return l.convert(ctx, "dow
 // of them. If somebody does it returns an [ErrNotObtained], a [*ConflictError], and everything
 // stays as it was: the lock still reads. It asks once; two readers that both insist would wait for
 // each other for ever. The lease begins anew. Other errors are those of Refresh.
-//
-// If an ObtainRead or a Downgrade of this lock was not answered at first, so that it may reach the
-// server late and make readers of the writers again, Upgrade waits until it cannot: at most 10 s,
-// from when the Redis client has given that request up.
-func (l *Lock) Upgrade(ctx context.Context) error {
-	if err := l.usable(); err != nil {
-		return fmt.Errorf("redislock: upgrade: %w", err)
-	}
-	for wait := l.weakened(); wait > 0; wait = l.weakened() {
-		if !pace.Sleep(ctx, wait) {
-			return fmt.Errorf("redislock: upgrade %s: not asked: %w", l.snapshot(), context.Cause(ctx))
-		}
-	}
-	return l.convert(ctx, "upgrade", true)
-}
-
-// weakened is for how long a request that was not answered may make read keys of its write keys.
-func (l *Lock) weakened() time.Duration {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	t := l.termsLocked()
-	if t.weakens == (moment{}) {
-		return 0
-	}
-	return now().until(t.strays.latest(t.weakens))
-}
+func (l *Lock) Upgrade(ctx context.Context) error { return l.convert(ctx, "upgrade", true) }
 
 // gone reports whether nothing of the lock can be left, for one that was never released.
 func (l *Lock) gone(at moment) bool {

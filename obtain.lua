@@ -1,35 +1,46 @@
 -- Takes the write locks of a whole set of keys, or none.
 --
--- KEYS     the lock keys; as many lines; with ARGV[3] as many intent keys; all in the same order
+-- KEYS     the lock keys; as many lines; with ARGV[5] as many intent keys; all in the same order;
+--          then lines in which only guards are to be set
 -- ARGV[1]  value: `token` or `token|metadata`
 -- ARGV[2]  ttl, ms
--- ARGV[3]  ttl of the caller's intents, ms; '0' if it will not ask again; absent without intents
+-- ARGV[3]  stamp, see guard.lua; absent or '' if there is none
+-- ARGV[4]  '1' if the stamp has guards to set; else absent or ''
+-- ARGV[5]  ttl of the caller's intents, ms; '0' if it will not ask again; absent without intents
 --
 -- Reply    1: every key is held, for ttl from now. A key that the token held already counts as
---          free, so the same call may come twice, and a set may grow, shrink or change its
---          metadata under its token.
+--          free and keeps its lease if that is longer; so the same call may come twice, and a set
+--          may grow, shrink or change its metadata under its token.
 --          {0, index, mode, ttl, detail}: see refusal. No lock was changed.
+--          -3: overtaken. Nothing was changed.
 
 -- One free key, and no line: SET NX PX is its MSETNX and its PEXPIRE. This is most of all calls,
 -- so it comes before what they would not use.
-if #KEYS == 2 and redis.call('exists', KEYS[2]) == 0
+local closes = ARGV[4] == '1'
+if #KEYS == 2 and not closes and redis.call('exists', KEYS[2]) == 0
   and redis.call('set', KEYS[1], ARGV[1], 'px', ARGV[2], 'nx') then
   return 1
 end
 
-local value, ttl, intent = ARGV[1], ARGV[2], ARGV[3]
-local n = #KEYS / (intent and 3 or 2)
+--#include guard.lua
+
+local value, ttl, intent = ARGV[1], ARGV[2], ARGV[5]
+local n = read_stamp(ARGV[3], value, #KEYS / (intent and 3 or 2), 1)
 local PART = 1000 -- most keys that one command is given
+
+-- How many of KEYS[first..last] exist.
+local function count(first, last)
+  local found = 0
+  for from = first, last, PART do
+    found = found + redis.call('exists', unpack(KEYS, from, math.min(from + PART - 1, last)))
+  end
+  return found
+end
 
 -- MSETNX of the whole set, then every key its TTL. MSETNX cannot be undone: that there is memory,
 -- that PEXPIRE is allowed and the ttl in its range is proved beforehand, by commands that do
 -- nothing to a key that does not exist.
 local function take_free()
-  for first = 1, 2 * n, PART do -- with the lines
-    if redis.call('exists', unpack(KEYS, first, math.min(first + PART - 1, 2 * n))) > 0 then
-      return false
-    end
-  end
   redis.call('set', KEYS[1], value, 'px', ttl, 'xx')
   redis.call('pexpire', KEYS[1], ttl)
   for first = 1, n, PART do
@@ -43,12 +54,22 @@ local function take_free()
   for i = 1, n do
     redis.call('pexpire', KEYS[i], ttl)
   end
-  return true
 end
 
-local taken = take_free()
-if taken and not intent then
-  return 1
+-- Guards of others do not slow anybody down: a set that is free but for those is free.
+local lined, taken = true, false
+if not closes then
+  taken = count(1, 2 * n) == 0
+  if not taken then
+    lined = count(n + 1, 2 * n) > 0 and not only_guards(n + 1, 2 * n)
+    taken = not lined and count(1, n) == 0
+  end
+end
+if taken then
+  take_free()
+  if not intent then
+    return 1
+  end
 end
 
 --#include shared.lua
@@ -59,9 +80,15 @@ end
 size = n
 if not taken then
   local token, now, micros = token_of(value), clock()
-  local lined = anybody_waits()
+  if lined then
+    if overtaken(now) then
+      return -3
+    end
+    close(now, true)
+  end
+  local leases = {}
   for i = 1, n do
-    local refused, held = look(i, 'write', token, value, now)
+    local refused, held, _, left = look(i, 'write', token, value, now)
     if lined and not refused and not held then
       local waiter = waiter_before(i, 'write', token, nil, now)
       refused = waiter and refusal_by_waiter(i, waiter, now)
@@ -75,9 +102,10 @@ if not taken then
       end
       return refused
     end
+    leases[i] = longer(ttl, left)
   end
   for i = 1, n do
-    redis.call('set', KEYS[i], value, 'px', ttl)
+    redis.call('set', KEYS[i], value, 'px', leases[i])
   end
   if dropped then
     hand_over(now, micros)

@@ -28,7 +28,9 @@ type obtaining struct {
 
 	pace     pace.Pace
 	watchdog bool
-	shared   bool // the caller has chosen the token, and may use it again
+	lock     *Lock  // that may come of it
+	token    string // if the caller has chosen it, else empty
+	owner    *owner
 
 	began    moment
 	asked    int
@@ -50,11 +52,9 @@ type obtaining struct {
 	replicas  int
 	minUptime time.Duration
 
-	declares bool   // an intent while it waits
-	declared bool   // one may be there
-	lands    moment // until then a request may reach the server that was not answered; zero: none
-	halfway  bool   // a script failed: it may have written before
-	strays   strays
+	declares bool // an intent while it waits
+	declared bool // one may be there
+	partly   bool // something may be taken: a script failed, or was not answered, or its answer is of no use
 
 	gone   moment // when it was seen that ctx has ended; zero: not yet
 	silent bool   // nobody has answered the last attempt
@@ -67,15 +67,14 @@ func (c *Client) obtain(ctx context.Context, write, read []string, ttl time.Dura
 		return nil, fmt.Errorf("redislock: obtain: %w", err)
 	}
 	var mine *claim
-	token, _ := decodeValue(o.value)
-	if o.shared {
-		mine = c.claims.stake(token, o.set.keys, nil)
-		if !c.claims.await(ctx, c.ending, token, o.set.keys) {
-			o.last = errAstray
-		}
+	if o.token != "" {
+		o.owner = ownerOf(o.token)
+		defer o.owner.done(o.token)
+		o.lock.owner, o.lock.shown = o.owner, true
+		mine = o.owner.stake(c, o.set.keys, nil)
 	}
 	if o.queues && !c.listeners.admit() {
-		c.claims.waive(token, mine)
+		o.owner.waive(mine)
 		return nil, fmt.Errorf("redislock: obtain: %w", errClosed)
 	}
 	var lock *Lock
@@ -87,15 +86,15 @@ func (c *Client) obtain(ctx context.Context, write, read []string, ttl time.Dura
 	}
 	switch {
 	case err == nil && mine != nil:
-		c.claims.hand(mine, lock)
+		o.owner.hand(mine, lock)
 		lock.mu.Lock()
 		if lock.state == held {
-			lock.claim, lock.shown, mine = mine, true, nil
+			lock.claim, mine = mine, nil
 		}
 		lock.mu.Unlock()
-		c.claims.waive(token, mine)
+		o.owner.waive(mine)
 	case err != nil:
-		c.claims.waive(token, mine)
+		o.owner.waive(mine)
 		o.clearUp()
 	}
 	o.report(ctx, err)
@@ -125,7 +124,7 @@ func (c *Client) newObtaining(write, read []string, ttl time.Duration, opt *Opti
 		return nil, err
 	}
 	token := opt.Token
-	if o.shared = token != ""; !o.shared {
+	if o.token = token; token == "" {
 		token = newToken()
 	} else if err := checkToken(token); err != nil {
 		return nil, err
@@ -142,6 +141,8 @@ func (c *Client) newObtaining(write, read []string, ttl time.Duration, opt *Opti
 	o.replicas, o.minUptime = opt.Replicas, opt.MinUptime
 	o.queues, o.fenced = opt.Queue, opt.Fenced
 	o.declares = opt.Intent && o.set.write > 0 && !opt.Queue
+	o.lock = &Lock{client: c, value: o.value}
+	o.owner = &o.lock.own
 	return o, o.name()
 }
 
@@ -200,15 +201,15 @@ func (o *obtaining) run(ctx context.Context) (*Lock, error) {
 	}
 }
 
-// doubts takes note of a request sent at some moment, that may reach the server later.
-func (o *obtaining) doubts(sent moment) {
-	o.lands = sent.add(networkGrace)
+// doubts takes note of a request that was not answered.
+func (o *obtaining) doubts() {
+	o.partly = true
 	if o.hears && o.place.number == "" {
 		o.place.number = unknownPlace
 	}
 }
 
-// leftBehind makes the clean-up of what the obtaining may have left, or may yet leave.
+// leftBehind makes the clean-up of what the obtaining may have left.
 func (o *obtaining) leftBehind() *orphan {
 	set := o.set
 	if o.declared {
@@ -216,39 +217,19 @@ func (o *obtaining) leftBehind() *orphan {
 		set.keys, set.lines = slices.Concat(o.set.keys, o.intents), slices.Concat(o.set.lines, o.intents)
 		set.fences = nil // they would be of all those keys; what is there is forgotten with its lease
 	}
-	left := o.client.newOrphan(set, o.value, o.lands, o.ttl)
-	o.strays.clears(left)
+	left := o.client.newOrphan(set, o.lock, o.ttl)
 	if o.queues {
 		left.waiter, left.place = o.place.id, cmp.Or(o.place.number, unknownPlace)
-		if o.lands != (moment{}) {
-			left.place = unknownPlace // a late request may have another
-		}
 	}
 	return left
-}
-
-// abandoned is told the outcome of a call that was left: whether anything can still come of it,
-// if none is to come of the calls before it; and whether it stood in line already.
-func (o *obtaining) abandoned(c *call, left *orphan, sure, stands bool) {
-	switch {
-	case c.unsure, c.err != nil && classify(c.err) == unknown:
-		left.revive(now().add(networkGrace)) // it may have been sent long after it was left
-	case !sure:
-	case errors.Is(c.err, errNotSent):
-		left.landed(o.declares || stands)
-	case c.err == nil:
-		if code, _, err := c.code(); err == nil {
-			left.landed(code != 0 || o.declares || stands)
-		}
-	}
 }
 
 // clearUp removes what a failed obtaining may have left behind.
 func (o *obtaining) clearUp() {
 	switch {
-	case o.place.number != "" || o.queues && o.halfway:
+	case o.place.number != "" || o.queues && o.partly:
 		o.leave()
-	case o.lands != (moment{}) || o.declared || o.halfway:
+	case o.partly || o.declared:
 		o.leftBehind().start()
 	}
 }

@@ -2,48 +2,46 @@ package redislock
 
 import (
 	"context"
+	"fmt"
+	"reflect"
 	"sync"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 )
 
 const (
-	// networkGrace is how long a request may be on its way after its connection was given up.
-	networkGrace = 10 * time.Second
-	firstClear   = 50 * time.Millisecond // between the first two clean-ups; then twice as long each
-	lastClear    = 30 * time.Second      // at most
+	firstClear = 50 * time.Millisecond // between the first two clean-ups; then twice as long each
+	lastClear  = 30 * time.Second      // at most
+	// clearGrace is how long after its lease a clean-up that nobody answers goes on.
+	clearGrace = 10 * time.Second
 )
 
 // An orphan is a set of keys that a token may hold although nobody has the lock: the reply to an
-// Obtain was lost or came too late, or a Release could not be done. It is released again and
-// again, because the request may reach the server after a clean-up that overtook it. When no
-// request can be on its way any more, one clean-up that is confirmed ends it; if none is, the end
-// of the lease does.
+// Obtain was lost or came too late, or a Release could not be done. It is released until that is
+// answered, which closes whatever was sent before, or until the lease is over. What others of the
+// token count on is left to them; what they leave of it is released later.
 type orphan struct {
 	client *Client
 	entry  entry
 	set    keySet
 	value  string
+	owner  *owner
+	done   func() // ends the use of the owner
 	waiter string // id of one that may stand in line for it, else empty
 	place  string // its place there
 	first  func() // if not nil it is called when the first clean-up has an outcome
+	until  moment // nothing can be left after that
 
 	mu    sync.Mutex
-	lands moment        // no request is on its way after that
-	until moment        // nothing can be left after that
-	lease time.Duration // for which a request that lands may leave something
 	pause time.Duration // after the next clean-up
 	over  bool
 }
 
-// newOrphan prepares the clean-up of a set that was asked for, for so long, by a request that
-// reaches the server before it lands.
-func (c *Client) newOrphan(set keySet, value string, lands moment, ttl time.Duration) *orphan {
-	latest := now()
-	if latest.precedes(lands) {
-		latest = lands
-	}
-	lease := ttl + networkGrace
-	o := &orphan{client: c, set: set, value: value, lands: lands, until: latest.add(lease), lease: lease, pause: firstClear}
+// newOrphan prepares the clean-up of a set that was asked for, for so long. It has to be started.
+func (c *Client) newOrphan(set keySet, of *Lock, ttl time.Duration) *orphan {
+	o := &orphan{client: c, set: set, value: of.value, until: now().add(ttl + clearGrace), pause: firstClear}
+	o.owner, o.done = of.ownerNow()
 	o.entry.errand = o
 	return o
 }
@@ -55,91 +53,119 @@ func (o *orphan) start() {
 	}
 }
 
-// landed says that no request for the set is on its way any more: if it took the keys one more
-// clean-up will do, otherwise none.
-func (o *orphan) landed(taken bool) {
-	if taken {
-		o.mu.Lock()
-		o.lands = moment{}
-		o.mu.Unlock()
-		o.revive(now())
-		return
-	}
-	o.mu.Lock()
-	o.lands, o.over = now(), true
-	o.mu.Unlock()
-	o.client.schedule.drop(&o.entry)
-}
-
-// expects says that a request may be on its way until it lands.
-func (o *orphan) expects(lands moment) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.lands.precedes(lands) {
-		o.lands = lands
-	}
-	if until := lands.add(o.lease); o.until.precedes(until) {
-		o.until = until
-	}
-	o.over = false
-}
-
-// revive does it when the clean-up has begun, and may have ended.
-func (o *orphan) revive(lands moment) {
-	o.expects(lands)
-	o.start()
-}
-
 // run releases the set once, and sees to it that it is done again if need be. The wall clock does
 // not count here: set forward, it would end the clean-up too soon.
 func (o *orphan) run(at moment) {
+	if !at.precedes(o.until) {
+		o.end()
+		return
+	}
 	o.mu.Lock()
-	if o.over || !at.precedes(o.until) {
+	if o.over {
 		o.mu.Unlock()
 		return
 	}
 	next := at.add(o.pause)
 	o.pause = min(2*o.pause, lastClear)
-	last := !at.precedes(o.lands)
-	if !last && o.lands.precedes(next) {
-		next = o.lands
-	}
 	o.mu.Unlock()
-	o.client.schedule.put(&o.entry, next, 0)
+	last := !o.client.schedule.put(&o.entry, next, 0)
 
-	token, _ := decodeValue(o.value)
-	clearing := o.client.claims.clear(token, o.set.keys)
-	if clearing == nil && o.waiter == "" {
-		return // all of them are somebody's; that may end before the orphan does
-	}
-	c := o.call(clearing)
-	c.then = func(c *call) {
-		if o.first != nil {
-			o.first()
+	o.mark(func(mark string, marked map[*Client]bool) {
+		c := newCall(context.Background(), releaseScript, o.set.keys, o.set.beside(), &o.value, 0)
+		if o.set.fences != nil || o.waiter != "" {
+			c.more = []any{"", flag(o.set.fences != nil), o.waiter, o.place}
 		}
-		kind := final
-		if c.err != nil {
-			kind = classify(c.err)
-		}
-		o.client.claims.done(token, clearing, c.lands())
-		if kind == final && (c.err != nil || last && clearing.spares(o.set.keys) == nil) {
-			o.mu.Lock()
-			o.over = true
-			o.mu.Unlock()
-			o.client.schedule.drop(&o.entry)
-		}
-	}
-	o.client.transport.start(c)
+		c.owner, c.effect, c.frees = o.owner, weakens, true
+		c.mark, c.marked = mark, marked
+		c.then = func(c *call) { o.cleared(c, last) }
+		o.client.transport.start(c)
+	})
 }
 
-// call prepares one clean-up: a release that spares what is claimed.
-func (o *orphan) call(clearing *clearing) *call {
-	c := newCall(context.Background(), releaseScript, o.set.keys, o.set.lines, &o.value, 0)
-	spared := clearing.spares(o.set.keys)
-	if o.set.fences == nil && o.waiter == "" && spared == nil {
-		return c
+// cleared takes in the outcome of one clean-up; the last one if the client is closed.
+func (o *orphan) cleared(c *call, last bool) {
+	if o.first != nil {
+		o.first()
 	}
-	c.extra = o.set.beside()
-	c.more = append([]any{"", flag(o.set.fences != nil), o.waiter, o.place}, spared...)
-	return c
+	switch {
+	case last:
+		o.end()
+	case isOvertaken(c):
+		o.client.schedule.put(&o.entry, now(), 0) // it spares those who have overtaken it
+	case c.err != nil && classify(c.err) == final, c.err == nil && !c.open && len(c.spared) == 0:
+		o.end()
+	}
+}
+
+func (o *orphan) end() {
+	o.mu.Lock()
+	over := o.over
+	o.over = true
+	o.mu.Unlock()
+	if over {
+		return
+	}
+	o.client.schedule.drop(&o.entry)
+	o.done()
+}
+
+// mark finds out which of those who count on some of the keys, through other Redis clients, are on the same
+// server. They set a guard of a name that nobody else has in the home line; go is told the name, and who has
+// done so. The clean-up finds it there, or it is another server.
+func (o *orphan) mark(then func(mark string, marked map[*Client]bool)) {
+	others := o.owner.elsewhere(o.client, o.set.keys)
+	if len(others) == 0 {
+		then("", nil)
+		return
+	}
+	mark, marked := newToken(), make(map[*Client]bool)
+	var mu sync.Mutex
+	missing := len(others)
+	n := len(o.set.keys)
+	all := make([]any, 4, 4+n)
+	for i := range all {
+		all[i] = ""
+	}
+	for i := range n {
+		all = append(all, fmt.Sprint(i+1)) // it frees nothing
+	}
+	for _, other := range others {
+		c := newCall(context.Background(), releaseScript, o.set.keys, o.set.lines, &o.value, 0, all...)
+		c.effect, c.sets = weakens, true
+		c.stamp = fmt.Sprintf("%d|%s|1|%s|1|%d|", n, mark, mark, n+1)
+		c.then = func(c *call) {
+			mu.Lock()
+			marked[other] = c.err == nil
+			missing--
+			last := missing == 0
+			mu.Unlock()
+			if last {
+				then(mark, marked)
+			}
+		}
+		other.transport.start(c)
+	}
+}
+
+// elsewhere returns the clients of those who count on some of the keys through another Redis client.
+func (w *owner) elsewhere(client *Client, keys []string) (others []*Client) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	known := make(map[*Client]bool)
+	for _, other := range w.claims {
+		if !known[other.client] && !sameRedis(other.client, client) && haveCommon(other.keys, keys) {
+			known[other.client] = true
+			others = append(others, other.client)
+		}
+	}
+	return others
+}
+
+// sameRedis reports whether two clients have the same Redis client.
+func sameRedis(a, b *Client) bool {
+	if a == b {
+		return true
+	}
+	var one, other redis.Scripter = a.transport.rdb, b.transport.rdb
+	return reflect.TypeOf(one).Comparable() && one == other
 }

@@ -52,8 +52,8 @@ func (s *single) command() **redis.Cmd { return &s.Cmd }
 func (s *single) prepare(sent moment, withSource bool) {
 	c := s.call
 	c.sent = sent
-	n := len(c.keys) + len(c.extra)
-	args := make([]any, 0, 3+n+2+len(c.more))
+	n := len(c.keys) + len(c.extra) + len(c.lines)
+	args := make([]any, 0, 3+n+4+len(c.more)+len(c.spared))
 	name, what := c.script.invocation(withSource)
 	args = append(args, name, what, n)
 	for _, key := range c.keys {
@@ -61,6 +61,9 @@ func (s *single) prepare(sent moment, withSource bool) {
 	}
 	for i := range c.extra {
 		args = append(args, &c.extra[i]) // by reference, which allocates nothing
+	}
+	for i := range c.lines {
+		args = append(args, &c.lines[i])
 	}
 	if s.travel(); !c.bounded {
 		c.detach()
@@ -91,7 +94,16 @@ func (c *call) arguments(to []any) []any {
 	if c.ttl != 0 {
 		to = append(to, c.ttl)
 	}
-	return append(to, c.more...)
+	if c.effect != asks && (c.stamp != "" || len(c.more)+len(c.spared) > 0) {
+		to = append(to, &c.stamp, flag(c.sets))
+	}
+	to = append(to, c.more...)
+	if len(c.spared) > 0 {
+		for range releaseArgs - len(c.more) {
+			to = append(to, "")
+		}
+	}
+	return append(to, c.spared...)
 }
 
 // singles returns the calls as parcels of their own; if refused, only those that batch.lua has not
@@ -110,6 +122,9 @@ func singles(batch []*call, refused bool) []parcel {
 	}
 	return parcels
 }
+
+// releaseArgs is how many arguments release.lua has before the keys that it is not to free.
+const releaseArgs = 4
 
 const (
 	bundleKeys = 512 // most lock keys of a bundle, which hold the server for about half a millisecond
@@ -155,14 +170,14 @@ func pack(batch []*call, tagged bool) []parcel {
 	}
 	for _, c := range batch {
 		switch {
-		case !c.plain || len(c.keys) > plainKeys:
+		case !c.isPlain():
 			parcels = append(parcels, newSingle(c))
 		case c.ttl > 0:
 			add(c)
 		}
 	}
 	for _, c := range batch {
-		if c.plain && len(c.keys) <= plainKeys && c.ttl == 0 {
+		if c.isPlain() && c.ttl == 0 {
 			add(c)
 		}
 	}
@@ -172,6 +187,12 @@ func pack(batch []*call, tagged bool) []parcel {
 		}
 	}
 	return parcels
+}
+
+// isPlain reports whether the next try of a call may travel in a bundle. Where there is a line, and so where
+// there is a guard, batch.lua does nothing; but it sets none, and spares nothing.
+func (c *call) isPlain() bool {
+	return c.plain && len(c.keys) <= plainKeys && len(c.closes) == 0 && len(c.spared) == 0
 }
 
 // misplaced reports whether a bundle had keys of several Cluster slots.

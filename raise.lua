@@ -1,20 +1,32 @@
 -- Makes a number that was given elsewhere the fencing number of a hold, where its own is smaller.
 --
--- KEYS     the lock keys; as many fences
+-- KEYS     the lock keys; as many fences; with a stamp the home line, and lines in which only
+--          guards are to be set
 -- ARGV[1]  value: `token` or `token|metadata`; what is stored may have other metadata
 -- ARGV[2]  ttl of the lock, ms
--- ARGV[3]  number
+-- ARGV[3]  stamp, see guard.lua; '' if there is none: then nobody asks for a guard
+-- ARGV[4]  '1' if the stamp has guards to set; else ''
+-- ARGV[5]  number
 --
 -- Reply    1: the number of the hold, and the greatest of each key, is this one or greater.
 --          {0, index, ...}: the keys that are not the token's. Nothing was changed.
+--          -3: overtaken. Nothing was changed.
 --          The error FOREIGNFENCE, see number_after. Nothing was changed.
 
 --#include shared.lua
 --#include fence.lua
+--#include guard.lua
 
-local value, ttl, number = ARGV[1], ARGV[2], ARGV[3]
+local value, ttl, number = ARGV[1], ARGV[2], ARGV[5]
 local token, now = token_of(value), clock()
 local n = #KEYS / 2
+if ARGV[3] ~= '' then
+  n = read_stamp(ARGV[3], value, n, 2)
+  if overtaken(now) then
+    return -3
+  end
+  close(now)
+end
 local held, lost = strings(n), {0}
 for i = 1, n do
   local mine = held[i] and token_of(held[i]) == token

@@ -1,21 +1,32 @@
 -- Extends the leases of a whole set, if every key is still the token's.
 --
--- KEYS     the lock keys
+-- KEYS     the lock keys; with a stamp the home line, and lines in which only guards are to be set
 -- ARGV[1]  value: `token` or `token|metadata`; what is stored may have other metadata
 -- ARGV[2]  ttl, ms
--- ARGV[3]  '1': a lease that runs longer than ttl is left as it is, so that a late request
+-- ARGV[3]  stamp, see guard.lua; '' if there is none: then nobody asks for a guard
+-- ARGV[4]  '1' if the stamp has guards to set; else ''
+-- ARGV[5]  '1': a lease that runs longer than ttl is left as it is, so that a late request
 --          never shortens what a later one has given
 --
 -- Reply    1: every key is held for ttl from now.
 --          {0, index, ...}: the keys that are not the token's. Nothing was changed.
+--          -3: overtaken. Nothing was changed.
 
 --#include shared.lua
+--#include guard.lua
 
-local value, ttl, never_shorten = ARGV[1], tonumber(ARGV[2]), ARGV[3] == '1'
-local token, now = token_of(value), nil
-local held, reads, lost = strings(#KEYS), {}, {0}
+local value, ttl, never_shorten = ARGV[1], tonumber(ARGV[2]), ARGV[5] == '1'
+local token, now, size = token_of(value), nil, #KEYS
+if ARGV[3] ~= '' then
+  size, now = read_stamp(ARGV[3], value, size, 1), clock()
+  if overtaken(now) then
+    return -3
+  end
+  close(now)
+end
+local held, reads, lost = strings(size), {}, {0}
 
-for i = 1, #KEYS do
+for i = 1, size do
   if not held[i] then
     now = now or clock()
     local member, score = reader(KEYS[i], token, value, now)
@@ -32,7 +43,7 @@ if #lost > 1 then
   return lost
 end
 
-for i = 1, #KEYS do
+for i = 1, size do
   local read = reads[i]
   if read then
     local score = now + ttl

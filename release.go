@@ -6,6 +6,7 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -96,25 +97,15 @@ const releasePatience = time.Second
 type portion struct {
 	set      keySet
 	deadline moment        // of its lease
-	longest  time.Duration // that any request may have asked for
-	late     moment        // until then a request of the Obtain may reach the server
-	strays   *strays       // those that are told to its clean-ups; may be nil
-	waiter   string        // that it may enter in line once more; else empty
-	shown    bool          // its token may come back
+	longest  time.Duration // that any request has asked for
 	watched  bool          // somebody was to be told of a loss, and was not yet
 	whole    bool          // it is all that the lock has left
-	doubted  moment        // since then an earlier Release may have freed it; zero: there was none
+	freeing  moment        // since then an earlier Release may have freed it; zero: there was none
 }
 
 // portionLocked makes one of a set.
 func (l *Lock) portionLocked(set keySet) portion {
-	p := portion{set: set, deadline: l.deadline, longest: l.ttl, shown: l.shown}
-	if l.terms != nil {
-		p.strays = l.terms.strays
-		p.late, p.waiter = p.strays.latest(l.terms.obtain), l.terms.waiter
-		p.longest = max(p.longest, l.terms.longest)
-	}
-	return p
+	return portion{set: set, deadline: l.deadline, longest: l.longest}
 }
 
 // stop ends the hold on this side: no watchdog, no contexts, no claim. If a Release was answered before,
@@ -129,15 +120,15 @@ func (l *Lock) stop() (p portion, over error) {
 	if l.state == held {
 		l.state = released
 	}
-	mine := l.claim
+	w, mine := l.owner, l.claim
 	l.claim = nil
 	p, over = l.portionLocked(l.set), l.over
-	p.watched, p.whole, p.doubted = watched, true, l.doubted
+	p.watched, p.whole, p.freeing = watched, true, l.freeing
 	l.mu.Unlock()
 	if end != nil {
 		end(context.Canceled)
 	}
-	l.client.claims.waive(l.owner(), mine)
+	w.waive(mine)
 	return p, over
 }
 
@@ -156,67 +147,51 @@ func (l *Lock) part(keys []string) (p portion, all bool, err error) {
 		return p, err == nil, err
 	}
 	l.set = rest
-	p, mine := l.portionLocked(part), l.claim
+	p = l.portionLocked(part)
 	p.watched = l.watch != nil
+	w, mine := l.owner, l.claim
 	l.mu.Unlock()
-	l.client.claims.reduce(mine, part.keys)
+	w.reduce(mine, part.keys)
 	return p, false, nil
 }
 
-// free releases what is to be released, and sees to what may be left of it.
+// free releases what is to be released, and sees to what may be left of it. If others of the token have
+// obtained some of it meanwhile that is left to them.
 func (l *Lock) free(ctx context.Context, began moment, p portion) error {
+	w, done := l.ownerNow()
+	defer done()
+	since := w.begin()
 	wait := patience
 	if ctx.Err() != nil {
 		wait = releasePatience
 	}
 	set, ls := p.set, l.client.listeners
-	c, next := l.releasing(ctx, p)
-	if !l.client.transport.do(ctx, c, wait) {
-		left, found := l.leftBehind(p, began.add(networkGrace)), l.astray(p)
-		if c.leave(func(c *call) {
-			found(c.lands())
-			if c.err == nil && !now().precedes(p.late) {
-				left.landed(false)
-			}
-			ls.rouse(set.keys)
-		}) {
-			left.start()
-			l.doubt(p, now())
+	for {
+		c, next := l.releasing(ctx, p)
+		c.owner, c.effect, c.frees, c.since = w, weakens, true, since
+		if !l.client.transport.do(ctx, c, wait) && c.leave(func(*call) { ls.rouse(set.keys) }) {
+			l.client.newOrphan(set, l, p.longest).start()
+			l.mayBeFree(p, now())
 			return interrupted(ctx, "release", set)
 		}
-		found(moment{})
-	}
-	if lands := c.lands(); lands != (moment{}) && (c.strays > 1 || !p.freedBefore(c, c.doubted)) {
-		l.astray(p)(lands)
-	}
-	if err := c.err; err != nil {
-		doubted := c.doubted
-		if classify(err) != final {
-			l.leftBehind(p, p.late).start()
-			doubted = cmp.Or(doubted, now()) // from then on that may free it
+		if c.err != nil {
+			freeing := c.unanswered
+			if classify(c.err) != final {
+				l.client.newOrphan(set, l, p.longest).start()
+				freeing = cmp.Or(freeing, now()) // from then on that may free it
+			}
+			l.mayBeFree(p, freeing)
+			ls.rouse(set.keys)
+			return fault("release", set, c)
 		}
-		l.doubt(p, doubted)
-		ls.rouse(set.keys)
-		return fault("release", set, c)
+		if isOvertaken(c) {
+			continue
+		}
+		if c.isUnsure() && next {
+			ls.rouse(set.keys) // somebody's turn was in an answer that did not come
+		}
+		return l.freed(c, p)
 	}
-	if began.precedes(p.late) {
-		l.leftBehind(p, p.late).start()
-	}
-	if c.unsure && next {
-		ls.rouse(set.keys) // somebody's turn was in an answer that did not come
-	}
-	return l.freed(c, p)
-}
-
-// astray has the next Obtain of the token wait for a release that may be on its way, until found is
-// told until when it is. A token that nobody else knows does not come back.
-func (l *Lock) astray(p portion) (found func(lands moment)) {
-	if !p.shown {
-		return func(moment) {}
-	}
-	claims, owner := l.client.claims, l.owner()
-	stray := claims.astray(owner, p.set.keys)
-	return func(lands moment) { claims.done(owner, stray, lands) }
 }
 
 // releasing prepares the release, and reports whether somebody of this Client is next, most likely:
@@ -225,40 +200,33 @@ func (l *Lock) releasing(ctx context.Context, p portion) (c *call, next bool) {
 	set, ls := p.set, l.client.listeners
 	c = l.client.transport.newCall(ctx, releaseScript, set, &l.value, 0)
 	next = ls.busy(set.keys[0], nil)
-	c.plain = set.reads() == 0 && set.fences == nil && p.waiter == "" && !next
+	c.plain = set.reads() == 0 && set.fences == nil && !next
 	channel := ""
 	if next {
 		channel = ls.channel(set.keys[0])
 		c.ls, c.more = ls, []any{channel}
 	}
-	if set.fences != nil || p.waiter != "" {
+	if set.fences != nil {
 		c.extra = set.beside()
-		c.more = []any{channel, flag(set.fences != nil)}
-	}
-	if p.waiter != "" { // a late request may have entered it once more
-		c.more = append(c.more, p.waiter, unknownPlace)
+		c.more = []any{channel, flag(true)}
 	}
 	return c, next
 }
 
-// doubt takes note that the lock may have been freed, by a request that was sent by then: another Release
+// mayBeFree takes note that the lock may have been freed, by a request that was sent then: another Release
 // may find that it was.
-func (l *Lock) doubt(p portion, sent moment) {
+func (l *Lock) mayBeFree(p portion, sent moment) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if p.whole && l.doubted == (moment{}) {
-		l.doubted = sent
+	if p.whole && l.freeing == (moment{}) {
+		l.freeing = sent
 	}
 }
 
-// freedBefore reports whether the answer says that an earlier try has freed the keys: nothing is ours,
-// but one may have been executed, and when the first such was sent, if any, everything was.
-func (p portion) freedBefore(c *call, doubted moment) bool {
-	if c.err != nil || doubted == (moment{}) || doubted.reached(p.deadline) {
-		return false
-	}
-	code, rest, err := c.code()
-	return err == nil && code != 1 && len(rest) == len(p.set.keys)
+// wasFreed reports whether keys that are not ours may be so because an earlier request has freed them, which
+// was sent at this moment, if there was any: then all of them are.
+func (p portion) wasFreed(lost int, sent moment) bool {
+	return sent != (moment{}) && !sent.reached(p.deadline) && lost == len(p.set.keys)
 }
 
 // freed takes in the answer to a release.
@@ -268,7 +236,8 @@ func (l *Lock) freed(c *call, p portion) error {
 	if err != nil {
 		return fmt.Errorf("redislock: release %s: %w", set, err)
 	}
-	if code == 1 || p.freedBefore(c, c.doubted) || p.freedBefore(c, p.doubted) {
+	rest = c.withoutSpared(rest)
+	if code == 1 || len(rest) == 0 || p.wasFreed(len(rest)+len(c.spared), c.unanswered) || p.wasFreed(len(rest), p.freeing) {
 		l.client.transport.recycle(c)
 		return nil
 	}
@@ -283,18 +252,18 @@ func (l *Lock) freed(c *call, p portion) error {
 	return err
 }
 
+// withoutSpared returns the indexes of a reply without those that the call was not to free.
+func (c *call) withoutSpared(indexes []any) []any {
+	if len(c.spared) == 0 {
+		return indexes
+	}
+	return slices.DeleteFunc(slices.Clone(indexes), func(index any) bool {
+		return slices.Contains(c.spared, any(fmt.Sprint(index)))
+	})
+}
+
 // freedMeanwhile reports whether all that a script has found lost is not in the set any more.
 func (l *Lock) freedMeanwhile(c *call, indexes []any) bool {
 	keys, err := c.lost(indexes)
 	return err == nil && len(keys) > 0 && len(without(keys, l.snapshot().keys)) == len(keys)
-}
-
-// leftBehind is the clean-up of what a request may have taken, or not freed, before it lands.
-func (l *Lock) leftBehind(p portion, lands moment) *orphan {
-	left := l.client.newOrphan(p.set, l.value, lands, p.longest)
-	p.strays.clears(left)
-	if p.waiter != "" {
-		left.waiter, left.place = p.waiter, unknownPlace
-	}
-	return left
 }

@@ -1,46 +1,69 @@
 -- Frees every key of a set that is still the token's, and hands it over to those who wait.
 --
--- KEYS     the lock keys, or intent keys; as many lines; if fenced as many fences
+-- KEYS     the lock keys, or intent keys; as many lines; if fenced as many fences; then lines in
+--          which only guards are to be set
 -- ARGV[1]  value: `token` or `token|metadata`; what is stored may have other metadata
--- ARGV[2]  the channel of the caller: what is to be told there stands in the reply instead; may be
---          absent or '', as may all that follows
--- ARGV[3]  '1': fenced
--- ARGV[4]  id of a waiter that gives up
--- ARGV[5]  its place, '?' if that is not known
--- ARGV[6]  ... indexes of keys that are not to be freed
+-- ARGV[2]  stamp, see guard.lua; may be absent or '', as may all that follows
+-- ARGV[3]  '1' if the stamp has guards to set
+-- ARGV[4]  the channel of the caller: what is to be told there stands in the reply instead
+-- ARGV[5]  '1': fenced
+-- ARGV[6]  id of a waiter that gives up
+-- ARGV[7]  its place, '?' if that is not known
+-- ARGV[8]  ... indexes of keys that are not to be freed; `index|id` if only where a guard of this
+--          id stands in the home line
 --
 -- Reply    1, or {1, message, ...}: every key was the token's, and is free.
 --          {0, index, ..., message, ...}: the keys that were not the token's; the others are free.
+--          A message 'open': the guards could not be set.
+--          -3: overtaken. Nothing was changed.
 
 -- Write-locked keys that nobody waits for: most of all calls, so this comes before what it would
 -- not use.
-local n = #KEYS / 2
-if n <= 1000 and not ARGV[3] and redis.call('exists', unpack(KEYS, n + 1, 2 * n)) == 0 then
-  local held, all = redis.call('mget', unpack(KEYS, 1, n)), true
+local stamped = ARGV[2] and ARGV[2] ~= ''
+local n = stamped and tonumber(string.match(ARGV[2], '^%d+')) or #KEYS / 2
+local plain = n <= 1000 and ARGV[3] ~= '1' and ARGV[5] ~= '1' and not ARGV[6]
+
+-- Frees the set if every key is as it was taken.
+local function free_plain()
+  local held = redis.call('mget', unpack(KEYS, 1, n))
   for i = 1, n do
-    all = all and held[i] == ARGV[1]
+    if held[i] ~= ARGV[1] then
+      return false
+    end
   end
-  if all then
-    redis.call('del', unpack(KEYS, 1, n))
+  redis.call('del', unpack(KEYS, 1, n))
+  return true
+end
+
+local lined = plain and redis.call('exists', unpack(KEYS, n + 1, 2 * n)) > 0
+if plain and not lined and free_plain() then
+  return 1
+end
+
+--#include entry.lua
+--#include guard.lua
+
+local nobody, front
+if lined then
+  read_stamp(ARGV[2], ARGV[1], n, 1)
+  nobody, front = only_guards(n + 1, 2 * n)
+  if nobody and free_plain() then
     return 1
   end
 end
 
---#include entry.lua
-
 -- One write-locked key, and in front of its line one who wants to write it alone: the same as
 -- below, without what it would not use.
-if n == 1 and not ARGV[3] and KEYS[2] ~= KEYS[1]
-  and redis.call('mget', KEYS[1])[1] == ARGV[1] then
+if front and n == 1 and KEYS[2] ~= KEYS[1] and redis.call('mget', KEYS[1])[1] == ARGV[1]
+  and not redis.pcall('zscore', KEYS[2], owner_id) then
   local key, line = KEYS[1], KEYS[2]
-  local text = redis.pcall('zrange', line, 0, 0)[1] -- nil if it is something else
-  local id, till, command, ttl, channel, at = string.match(text or '', LONE_WRITER)
+  local text, id, till, command, ttl, channel, at = front, string.match(front, LONE_WRITER)
   local time = redis.call('time')
   local ms = time[1] * 1000 + math.floor(time[2] / 1000)
   if id and tonumber(till) > ms and tonumber(ttl) >= ASKS_AGAIN then
     local value, heard = string.sub(text, at + channel), 1
     channel = string.sub(text, at, at + channel - 1)
-    if channel ~= ARGV[2] then -- see admit
+    if channel ~= ARGV[4] then -- see admit
       heard = command == 's' and redis.pcall('spublish', channel, '')
         or redis.pcall('publish', channel, '')
     end
@@ -48,7 +71,7 @@ if n == 1 and not ARGV[3] and KEYS[2] ~= KEYS[1]
       redis.call('zrem', line, text) -- before SET, which alone may be refused for want of memory
       redis.call('set', key, value, 'px', ttl)
       local message = string.format('g|%s|%s%06d|0', id, time[1], time[2])
-      if channel == ARGV[2] then
+      if channel == ARGV[4] then
         return {1, message}
       elseif command == 's' then
         redis.call('spublish', channel, message)
@@ -64,14 +87,24 @@ end
 --#include fence.lua
 --#include line.lua
 
-local value, id, place = ARGV[1], ARGV[4] or '', tonumber(ARGV[5] or '')
+local value, id, place = ARGV[1], ARGV[6] or '', tonumber(ARGV[7] or '')
 local token, now, micros = token_of(value), clock()
-caller, fenced = ARGV[2], ARGV[3] == '1'
-size = #KEYS / (fenced and 3 or 2)
-local lined = anybody_waits()
+caller, fenced = ARGV[4], ARGV[5] == '1'
+size = read_stamp(ARGV[2], value, #KEYS / (fenced and 3 or 2), 1)
+lined = ARGV[3] == '1' or anybody_waits()
+local closed = true
+if lined then
+  local known, late = pcall(overtaken, now)
+  if known and late then
+    return -3
+  end
+  closed = pcall(close, now) -- what is to be freed is freed all the same
+end
+
 local held, everywhere, doomed, lost, spared = strings(size), {}, {}, {0}, {}
-for a = 6, #ARGV do
-  spared[tonumber(ARGV[a])] = true
+for a = 8, #ARGV do
+  local index, mark = string.match(ARGV[a], '^(%d+)|?(.*)')
+  spared[tonumber(index)] = mark == '' or redis.call('zscore', home_line, mark) ~= false
 end
 
 local function delete_doomed()
@@ -105,7 +138,7 @@ for i = 1, size do
 end
 delete_doomed()
 
-if fenced and not ARGV[6] then
+if fenced and not ARGV[8] then
   forget_numbers(2 * size, everywhere, token)
 end
 if lined then
@@ -114,8 +147,8 @@ if lined then
     local mode = leave_line(i, id, place)
     headless[i] = headless[i] or mode and true
     -- Nobody but a writer can have waited for a reader that gives up.
-    local front = mode == 'read' and #lost > size and in_line(i, 0, 0)[1]
-    same[i] = front and entry_of(front).mode == 'read'
+    local first = mode == 'read' and #lost > size and in_line(i, 0, 0)[1]
+    same[i] = first and entry_of(first).mode == 'read'
   end
   hand_over(now, micros, same)
 end
@@ -123,5 +156,8 @@ end
 local reply = #lost > 1 and lost or {1}
 for _, message in ipairs(told) do
   reply[#reply + 1] = message
+end
+if not closed then
+  reply[#reply + 1] = 'open'
 end
 return #reply > 1 and reply or 1

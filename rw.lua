@@ -2,43 +2,58 @@
 -- are given here, too.
 --
 -- KEYS     n = w + r lock keys: w write keys, r read keys; n lines; if fenced n fences; without
---          an ARGV[8] r intent keys, of the read keys; with an ARGV[5] w more, of the write keys
+--          an ARGV[10] r intent keys, of the read keys; with an ARGV[7] w more, of the write keys;
+--          then lines in which only guards are to be set
 -- ARGV[1]  value: `token` or `token|metadata`
 -- ARGV[2]  ttl, ms
--- ARGV[3]  w
--- ARGV[4]  r
--- ARGV[5]  ttl of the caller's intents, ms; '0' if it will not ask again; '' without intents
--- ARGV[6]  '1': fenced
--- ARGV[7]  for how long the server has to have been up, ms; 0: it does not matter
--- ARGV[8]  id of the waiter, if it stands in line when it has to wait; else absent
--- ARGV[9]  its place, '' if it has none yet, '?' if that is not known
--- ARGV[10] for how long it counts as alive if it does not ask again, ms
--- ARGV[11] 's' if its channel is sharded, else 'p'
--- ARGV[12] its channel
+-- ARGV[3]  stamp, see guard.lua; '' if there is none
+-- ARGV[4]  '1' if the stamp has guards to set; else ''
+-- ARGV[5]  w
+-- ARGV[6]  r
+-- ARGV[7]  ttl of the caller's intents, ms; '0' if it will not ask again; '' without intents
+-- ARGV[8]  '1': fenced
+-- ARGV[9]  for how long the server has to have been up, ms; 0: it does not matter
+-- ARGV[10] id of the waiter, if it stands in line when it has to wait; else absent
+-- ARGV[11] its place, '' if it has none yet, '?' if that is not known
+-- ARGV[12] for how long it counts as alive if it does not ask again, ms
+-- ARGV[13] 's' if its channel is sharded, else 'p'
+-- ARGV[14] its channel
 --
 -- Reply    1, or {1, fencing number}: every key is held in its mode, for ttl from now. What the
---          token held already, in either mode, counts as free; it keeps its number.
+--          token held already, in either mode, counts as free; it keeps its number, and its lease
+--          if that is longer.
 --          {0, index, mode, ttl, detail}: see refusal. No lock was changed.
 --          {-2, index, mode, ttl, detail, place, us, ms, 1 or 0}: it stands in line, at this
 --          microsecond of the server's clock; ms: when to ask again if nothing is heard, or -1;
 --          whether anybody hears its channel here
---          The error FOREIGNFENCE, see number_after. Nothing was changed.
+--          -3: overtaken. Nothing was changed.
+--          The error FOREIGNFENCE, see number_after. No lock was changed.
 
 -- One free key, and no line: most of the calls of those who would wait.
-local lone_writer = #KEYS == 2 and ARGV[3] == '1' and ARGV[5] == '' and ARGV[7] == '0'
+local lone_writer = #KEYS == 2 and ARGV[5] == '1' and ARGV[7] == '' and ARGV[9] == '0'
+  and ARGV[4] ~= '1'
 if lone_writer and redis.call('exists', KEYS[2]) == 0
   and redis.call('set', KEYS[1], ARGV[1], 'px', ARGV[2], 'nx') then
   return 1
 end
 
 --#include entry.lua
+--#include guard.lua
 
 -- One key, held by a writer: most of those who have to wait. The same as below, without what it
--- would not use.
-if lone_writer and ARGV[9] == '' then
-  local held = redis.call('mget', KEYS[1])[1]
+-- would not use. Guards of others do not slow down who finds the key free; else they are left to
+-- what stands below.
+if lone_writer and ARGV[11] == '' then
   local line = KEYS[2]
   local last = redis.call('zrange', line, -1, -1, 'withscores')[2]
+  if last and tonumber(last) >= GUARDS then
+    read_stamp(ARGV[3], ARGV[1], 1, 1)
+    if only_guards(2, 2) and redis.call('set', KEYS[1], ARGV[1], 'px', ARGV[2], 'nx') then
+      return 1
+    end
+    last = nil
+  end
+  local held = redis.call('mget', KEYS[1])[1]
   local token = string.match(ARGV[1], '^[^|]*')
   local holder, at = string.match(held or '|', '^([^|]*)|?()')
   local left = redis.call('pttl', KEYS[1])
@@ -48,10 +63,10 @@ if lone_writer and ARGV[9] == '' then
     local micros = time[1] * 1000000 + time[2]
     local place = math.max(micros, last + 1)
     local text = string.format('%s|%d|w|%s--|%s|1|%d|0|',
-      ARGV[8], ms + ARGV[10], ARGV[11], ARGV[2], #ARGV[12])
-    redis.call('zadd', line, string.format('%d', place), text .. ARGV[12] .. ARGV[1])
+      ARGV[10], ms + ARGV[12], ARGV[13], ARGV[2], #ARGV[14])
+    redis.call('zadd', line, string.format('%d', place), text .. ARGV[14] .. ARGV[1])
     if math.floor(last / 1000000) ~= tonumber(time[1]) then -- the first of each second does it
-      redis.call('pexpire', line, string.format('%d', 2 * ARGV[10]))
+      redis.call('pexpire', line, string.format('%d', 2 * ARGV[12]))
     end
     return {-2, 1, 'write', left, string.sub(held, at), place, micros, -1, 1} -- it has just begun
   end
@@ -61,13 +76,22 @@ end
 --#include fence.lua
 --#include line.lua
 
-local value, ttl, w, r = ARGV[1], ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4])
-local intent, id, life = ARGV[5], ARGV[8] or '', tonumber(ARGV[10])
+local value, ttl, w, r = ARGV[1], ARGV[2], tonumber(ARGV[5]), tonumber(ARGV[6])
+local intent, id, life = ARGV[7], ARGV[10] or '', tonumber(ARGV[12])
 local token, now, micros = token_of(value), clock()
-size, fenced = w + r, ARGV[6] == '1'
+size, fenced = w + r, ARGV[8] == '1'
 local intents = (fenced and 3 or 2) * size -- they stand behind these
 
-if ARGV[7] ~= '0' then
+read_stamp(ARGV[3], value, size, 1)
+local lined = ARGV[4] == '1' or anybody_waits()
+if lined then
+  if overtaken(now) then
+    return -3
+  end
+  close(now, true)
+end
+
+if ARGV[9] ~= '0' then
   local info = redis.pcall('info', 'server')
   if type(info) == 'table' then
     return info -- an error, as it is
@@ -77,7 +101,7 @@ if ARGV[7] ~= '0' then
     return redis.error_reply('ERR INFO does not say for how long the server has been up')
   end
   -- Seconds are rounded down on both ends of the time.
-  local left = tonumber(ARGV[7]) - 1000 * (up - 1)
+  local left = tonumber(ARGV[9]) - 1000 * (up - 1)
   if left > 0 then
     if intent ~= '' then
       withdraw(intents + r + 1, intents + r + w, token)
@@ -87,13 +111,13 @@ if ARGV[7] ~= '0' then
 end
 
 local place -- in the lines
-if ARGV[9] == '?' then
+if ARGV[11] == '?' then
   for i = 1, size do
     local entry = entry_at(i, id)
     place = place or entry and entry.place
   end
 else
-  place = tonumber(ARGV[9] or '')
+  place = tonumber(ARGV[11] or '')
 end
 
 -- Intents keep new readers out, but not one that declares intents itself, nor one that stands in
@@ -109,11 +133,13 @@ local function refused_by_intent(i)
   return refusal(i, 'intent', redis.call('pttl', KEYS[intents + i - w]), metadata_of(waiting))
 end
 
-local everywhere, modes, mine, kinds = {}, {}, {}, {}
-local refused, all_mine, lined = nil, true, anybody_waits()
+local everywhere, modes, mine, kinds, leases = {}, {}, {}, {}, {}
+local refused, all_mine = nil, true
 for i = 1, size do
+  local left
   everywhere[i], modes[i] = i, i <= w and 'write' or 'read'
-  refused, mine[i], kinds[i] = look(i, modes[i], token, value, now)
+  refused, mine[i], kinds[i], left = look(i, modes[i], token, value, now)
+  leases[i] = longer(ttl, left)
   if not refused and not mine[i] then
     local waiter = lined and waiter_before(i, modes[i], token, place, now)
     refused = waiter and refusal_by_waiter(i, waiter, now) or refused_by_intent(i)
@@ -130,9 +156,22 @@ local function my_entry(i, till, names)
   if size > 1 and not first then
     names = KEYS[1]
   end
-  return string.format('%s|%d|%s|%s%s%s|%s|%d|%d|%d|', id, till, i <= w and 'w' or 'r', ARGV[11],
-    fenced and 'f' or '-', first and 'h' or '-', ttl, size, #ARGV[12], #names)
-    .. ARGV[12] .. names .. value
+  return string.format('%s|%d|%s|%s%s%s|%s|%d|%d|%d|', id, till, i <= w and 'w' or 'r', ARGV[13],
+    fenced and 'f' or '-', first and 'h' or '-', ttl, size, #ARGV[14], #names)
+    .. ARGV[14] .. names .. value
+end
+
+-- The last place in the line of KEYS[i], or 0.
+local function last_place(i)
+  local line = KEYS[size + i]
+  local last = tonumber(redis.call('zrange', line, -1, -1, 'withscores')[2] or 0)
+  if last < GUARDS then
+    return last
+  end
+  drop_ended_guards(line, now)
+  local below = string.format('(%d', GUARDS)
+  last = redis.call('zrevrangebyscore', line, below, '-inf', 'withscores', 'limit', 0, 1)[2]
+  return tonumber(last or 0)
 end
 
 -- Enters every line, in the place that the waiter has, or with one that is behind all others.
@@ -140,33 +179,35 @@ local function enter_lines()
   local at, names = place or micros, {}
   for i = 1, size do
     if not place then
-      local last = redis.call('zrange', KEYS[size + i], -1, -1, 'withscores')
-      at = math.max(at, 1 + (last[2] or 0))
+      at = math.max(at, 1 + last_place(i))
     end
     if size > 1 then
       names[i] = (i <= w and 'w' or 'r') .. #KEYS[i] .. ':' .. KEYS[i]
     end
   end
-  local score, till = string.format('%d', at), string.format('%d', 2 * life)
+  local score, till = string.format('%d', at), 2 * life
   names = table.concat(names)
   local heard
-  if ARGV[11] == 's' then
-    heard = redis.call('spublish', ARGV[12], '')
+  if ARGV[13] == 's' then
+    heard = redis.call('spublish', ARGV[14], '')
   else
-    heard = redis.call('publish', ARGV[12], '')
+    heard = redis.call('publish', ARGV[14], '')
   end
   for i = 1, size do
     local line, text = KEYS[size + i], my_entry(i, now + life, names)
     if place then
       leave_line(i, id, place)
     end
-    if redis.call('exists', line) == 0 then
+    local left = redis.call('pttl', line)
+    if left == -2 then
       -- Nothing happens here, but what may not be done fails before anything is left behind.
       redis.call('zadd', line, 'xx', score, text)
       redis.call('pexpire', line, till)
     end
     redis.call('zadd', line, score, text)
-    redis.call('pexpire', line, till)
+    if left < till then -- guards in it may live longer
+      redis.call('pexpire', line, till)
+    end
   end
   place = at
   return heard > 0 and 1 or 0
@@ -222,10 +263,10 @@ for i = w + 1, size do
   elseif mine[i] and mine[i] ~= value then
     redis.call('zrem', KEYS[i], mine[i])
   end
-  add_reader(KEYS[i], value, now + ttl, now)
+  add_reader(KEYS[i], value, now + leases[i], now)
 end
 for i = 1, w do
-  redis.call('set', KEYS[i], value, 'px', ttl)
+  redis.call('set', KEYS[i], value, 'px', leases[i])
 end
 
 if intent ~= '' then

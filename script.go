@@ -17,6 +17,9 @@ var fenceLua string
 //go:embed entry.lua
 var entryLua string
 
+//go:embed guard.lua
+var guardLua string
+
 //go:embed line.lua
 var lineLua string
 
@@ -25,14 +28,16 @@ var includes = strings.NewReplacer(
 	"--#include shared.lua\n", sharedLua,
 	"--#include fence.lua\n", fenceLua,
 	"--#include entry.lua\n", entryLua,
+	"--#include guard.lua\n", guardLua,
 	"--#include line.lua\n", lineLua,
 )
 
 // A script is one of the Lua scripts of this package.
 type script struct {
 	name   string
-	source any // string; kept boxed, as it is handed to go-redis
-	sha    any // string: the name under which the server caches the source
+	lined  bool // behind its lock keys there are as many lines
+	source any  // string; kept boxed, as it is handed to go-redis
+	sha    any  // string: the name under which the server caches the source
 }
 
 // invocation returns the command and its first argument.
@@ -50,5 +55,6 @@ func newScript(name, body string) *script {
 	// is held to FIPS 140-3 may make it. Asking the server for it (SCRIPT LOAD) would cost a
 	// round trip and one more command in the user's ACL.
 	fips140.WithoutEnforcement(func() { sum = sha1.Sum([]byte(source)) })
-	return &script{name: name, source: source, sha: hex.EncodeToString(sum[:])}
+	lined := strings.Contains(body, "--#include line.lua\n")
+	return &script{name: name, lined: lined, source: source, sha: hex.EncodeToString(sum[:])}
 }

@@ -96,7 +96,8 @@ end
 -- Looks at KEYS[index] for a token that wants it in `mode`. Returns
 --   the refusal, nil if the token may have the key;
 --   the value under which the token holds the key now, nil if it does not;
---   the type of the key.
+--   the type of the key;
+--   for how long the token holds it still, ms.
 local function look(index, mode, token, value, now)
   local key = KEYS[index]
   local kind = redis.call('type', key).ok
@@ -110,7 +111,7 @@ local function look(index, mode, token, value, now)
       return nil, nil, 'none' -- where the clock runs on inside a script
     end
     if token_of(held) == token then
-      return nil, held, kind
+      return nil, held, kind, ttl
     end
     if ttl >= 0 then
       return refusal(index, 'write', ttl, metadata_of(held)), nil, kind
@@ -120,26 +121,33 @@ local function look(index, mode, token, value, now)
     return refusal(index, 'foreign', ttl, kind), nil, kind
   end
 
-  local mine = reader(key, token, value, now)
+  local mine, till = reader(key, token, value, now)
+  local left = mine and till - now
   if mine and mode == 'read' then
-    return nil, mine, kind
+    return nil, mine, kind, left
   end
   -- The last two leases to end: one of them is another's, unless the token reads alone.
   local last = redis.call('zrange', key, -2, -1, 'withscores')
   for i = #last - 1, 1, -2 do
-    local left = tonumber(last[i + 1]) - now
-    if left > 0 and token_of(last[i]) ~= token then
+    local its = tonumber(last[i + 1]) - now
+    if its > 0 and token_of(last[i]) ~= token then
       if mode == 'read' then
         return nil, nil, kind
       end
-      return refusal(index, 'read', left, metadata_of(last[i])), mine, kind
+      return refusal(index, 'read', its, metadata_of(last[i])), mine, kind
     end
   end
   if mine then
-    return nil, mine, kind
+    return nil, mine, kind, left
   end
   -- No lease runs, and yet the key is there: it goes with its TTL, nothing is to be added.
   return refusal(index, 'read', ttl, ''), nil, kind
+end
+
+-- The lease that a token is given which holds the key for some time still, or does not: no Obtain
+-- shortens it.
+local function longer(ttl, left)
+  return string.format('%d', math.max(ttl, left or 0))
 end
 
 -- Deletes the intents at KEYS[first..last] that are the token's own.

@@ -146,8 +146,9 @@ func (w *watch) run(at moment) {
 // renewalLocked prepares one renewal.
 func (w *watch) renewalLocked() *call {
 	l := w.lock
-	changes, ttl := l.changesLocked(), l.ttl
-	c := newCall(context.Background(), refreshScript, l.set.keys, nil, &l.value, millis(ttl), "1")
+	changes, ttl := l.change.count, l.ttl
+	c := newCall(context.Background(), refreshScript, l.set.keys, nil, &l.value, millis(ttl), flag(true))
+	c.owner, c.effect = l.ownerLocked(), lengthens
 	c.ack = newAck(l.replicas, ttl)
 	c.then = func(c *call) { w.renewed(c, ttl, changes) }
 	return c
@@ -161,6 +162,9 @@ func (w *watch) renewed(c *call, ttl time.Duration, changes int) {
 		err = fault("renew", l.snapshot(), c)
 	} else if code, rest, bad := c.code(); bad != nil {
 		err = bad
+	} else if code == overtaken {
+		w.hurry() // what has overtaken it may have made the lease shorter
+		return
 	} else if code != 1 {
 		if l.freedMeanwhile(c, rest) {
 			w.hurry()
@@ -176,7 +180,7 @@ func (w *watch) renewed(c *call, ttl time.Duration, changes int) {
 	counts := l.state == held && !now().reached(w.alarmLocked())
 	certain := l.certainLocked(ttl)
 	deadline := c.sent.add(window(certain))
-	if err == nil && counts && l.changesLocked() == changes && deadline.reached(l.deadline) {
+	if err == nil && counts && l.change.count == changes && deadline.reached(l.deadline) {
 		l.deadline, l.counted = deadline, certain
 		w.planLocked(c.sent)
 	}
@@ -227,14 +231,14 @@ func (l *Lock) lose(why error) {
 	if l.watch != nil {
 		end = l.watch.endLocked()
 	}
-	mine := l.claim
+	w, mine := l.owner, l.claim
 	l.claim = nil
 	l.mu.Unlock()
 
 	if end != nil {
 		end(ErrLockLost)
 	}
-	l.client.claims.waive(l.owner(), mine)
+	w.waive(mine)
 	if errors.Is(why, errClosed) { // by whoever holds it
 		l.client.log.Info("redislock: client closed, lock left to its ttl", l.snapshot().logged())
 	} else {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"reflect"
 	"sync"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -85,6 +86,28 @@ func (t *transport) shares(c *call) bool {
 	return c.plain && (t.placement() == anywhere || hasTag(c.keys[0]))
 }
 
+// mayResend reports whether what wraps a client may send a command again by itself: nobody knows, unless it
+// is known that the client does not.
+func mayResend(wraps redis.UniversalClient) bool {
+	switch inner := wraps.(type) {
+	case *redis.Client:
+		return inner.Options().MaxRetries > 0
+	case *redis.Ring:
+		return inner.Options().MaxRetries > 0
+	}
+	return true
+}
+
+// resendPause is how long a client waits at least before it sends a command again: go-redis 8 ms, if it is
+// not told otherwise.
+const resendPause = 5 * time.Millisecond
+
+// mayHaveResent reports whether a call that has ended, and was sent at this moment, may have been sent more
+// than once, so that an earlier time may yet reach the server.
+func (t *transport) mayHaveResent(sent moment) bool {
+	return t.resends && now().since(sent) >= resendPause
+}
+
 // scripted carries parcels one by one, by Eval and EvalSha of a client of which no more is known. Such
 // a client may send a command again, and so may what it wraps, without saying so.
 type scripted struct{ rdb redis.Scripter }
@@ -119,10 +142,8 @@ func (d scripted) carry(p parcel, withSource bool) {
 	}
 	if err := p.Err(); err != nil && !redis.HasErrorPrefix(err, "NOSCRIPT") {
 		// That is what came of the last of several tries, perhaps: an earlier one may have been executed.
-		at := now()
 		for _, c := range p.calls() {
 			c.doubt()
-			c.astray = at
 		}
 	}
 }

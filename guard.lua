@@ -1,0 +1,94 @@
+-- Guards against requests that are executed late; it stands in the scripts where they include it.
+--
+-- A request that was not answered may be executed at any later moment: after its retry, after the
+-- release, within the next hold. A guard says of an owner: nothing below this number. It is a
+-- member of a line, named by the owner's id, and scored GUARDS + second of its end * NUMBERS +
+-- number, so that guards stand behind all places. A request asks for the guard of its owner in its
+-- home line, that of its first key.
+--
+-- The stamp of a request is `size|id|number|`: how many lock keys it has, the id of its owner, its
+-- number; then `id|number|line|` for each guard that it sets before it does its work, the line
+-- being a place in KEYS. A request without a stamp has the token for the id, and the number 0.
+
+local GUARDS = 4503599627370496 -- 2^52: every place is smaller
+local NUMBERS = 1048576 -- 2^20: every number is smaller
+local GUARD_LIFE = 300 -- s; a kernel resends what a closed connection has left for some 100 s
+
+local owner_id, own_number, home_line, to_close -- of the stamp
+
+-- Reads a stamp, of a request whose home line stands `step` times the size of its set, and one,
+-- in KEYS. Returns the size; `size` if there is no stamp.
+local function read_stamp(text, value, size, step)
+  if not text or text == '' then
+    owner_id, own_number, to_close = string.match(value, '^[^|]*'), 0, ''
+  else
+    local at
+    size, owner_id, own_number, at = string.match(text, '^(%d+)|([^|]+)|(%d+)|()')
+    size, own_number, to_close = tonumber(size), tonumber(own_number), string.sub(text, at)
+  end
+  home_line = KEYS[step * size + 1]
+  return size
+end
+
+-- Reports whether a later request of the owner was executed before this one: then this one is to
+-- change nothing. What is no line has no guard.
+local function overtaken(now)
+  local score = redis.pcall('zscore', home_line, owner_id)
+  if type(score) == 'table' and string.sub(score.err, 1, 9) ~= 'WRONGTYPE' then
+    redis.call('zscore', home_line, owner_id) -- fails as it did
+  end
+  local rest = type(score) == 'string' and score - GUARDS or -1
+  if rest < 0 then
+    return false
+  end
+  local number = rest % NUMBERS
+  return number > own_number and (rest - number) / NUMBERS > now / 1000
+end
+
+-- Reports whether the lines KEYS[first..last] may be left out of account: nobody stands in them,
+-- and the owner has no guard. If somebody does it returns the first of that line, too.
+local function only_guards(first, last)
+  for i = first, last do
+    local front = redis.pcall('zrange', KEYS[i], 0, 0, 'withscores')
+    if front.err or front[2] and tonumber(front[2]) < GUARDS then
+      return false, front[1]
+    end
+  end
+  return not redis.call('zscore', home_line, owner_id)
+end
+
+-- Drops the guards of a line that have ended.
+local function drop_ended_guards(line, now)
+  local first = GUARDS + (math.floor(now / 1000) + 1) * NUMBERS
+  redis.call('zremrangebyscore', line, string.format('%d', GUARDS), string.format('(%d', first))
+end
+
+-- Sets one guard. What may be refused is tried first where it changes nothing, so that a guard
+-- never stands in a line without a TTL.
+local function set_guard(line, id, number, now)
+  drop_ended_guards(line, now) -- a script that has written is not refused for want of memory
+  local rest = (redis.call('zscore', line, id) or 0) - GUARDS
+  number = math.max(number, rest >= 0 and rest % NUMBERS or 0)
+  local score = GUARDS + (math.floor(now / 1000) + GUARD_LIFE) * NUMBERS + number
+  local left, life = redis.call('pttl', line), (GUARD_LIFE + 1) * 1000
+  if left == -2 then
+    redis.call('zadd', line, 'xx', '0', id)
+    redis.call('pexpire', line, life)
+  end
+  redis.call('zadd', line, string.format('%d', score), id)
+  if left < life then
+    redis.call('pexpire', line, life)
+  end
+end
+
+-- Sets the guards of the stamp. A script that `takes` is refused for want of memory before it has
+-- written anything.
+local function close(now, takes)
+  for id, number, line in string.gmatch(to_close, '([^|]+)|(%d+)|(%d+)|') do
+    line = KEYS[tonumber(line)]
+    if takes then
+      redis.call('zadd', line, 'xx', '0', '')
+    end
+    set_guard(line, id, tonumber(number), now)
+  end
+end
