@@ -2,26 +2,11 @@ package redislock
 
 import (
 	"context"
-	"errors"
 	"testing"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 )
-
-// Of several calls that come back, the one that may reach the server last counts, in whatever order they
-// come.
-func TestStraysKeepTheLatest(t *testing.T) {
-	t.Parallel()
-	s := strays{out: 3}
-	s.returns(&call{err: errors.New("the connection was lost")})
-	latest := s.lands
-	s.returns(&call{reply: int64(1)})
-	s.returns(&call{err: errNotSent})
-	if got := s.latest(moment{}); got != latest {
-		t.Errorf("got %v, want that of the call that may still be on its way: %v", got, latest)
-	}
-}
 
 // A client that embeds one of go-redis says what its time-outs are, and is not known to keep them.
 func TestTimeoutsOfWrapped(t *testing.T) {

@@ -45,7 +45,7 @@ func TestBookForgetsReleased(t *testing.T) {
 			t.Fatal(err)
 		}
 		book.Lock()
-		kept := book.owners[client.claims.name(lock.owner())] != nil
+		kept := book.owners[lock.token()] != nil
 		book.Unlock()
 		if kept != shown {
 			t.Errorf("kept: %t, shown to others: %t", kept, shown)

@@ -38,38 +38,6 @@ func TestPlacement(t *testing.T) {
 	}
 }
 
-// sleeve is a client of a type of its own.
-type sleeve struct {
-	*redis.Client
-	name string
-}
-
-// The same token is one owner where the client is the same, whichever Client it was given to.
-func TestClaimsRealm(t *testing.T) {
-	t.Parallel()
-	rdb := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1"}) // nobody is asked
-	t.Cleanup(func() { _ = rdb.Close() })
-	pointer := &sleeve{rdb, "a"}
-	for name, c := range map[string]struct {
-		one, other redis.Scripter
-		same       bool
-	}{
-		"client":         {rdb, rdb, true},
-		"same wrapper":   {sleeve{rdb, "a"}, sleeve{rdb, "a"}, true},
-		"same pointer":   {pointer, pointer, true},
-		"other wrapper":  {sleeve{rdb, "a"}, sleeve{rdb, "b"}, false},
-		"other pointer":  {pointer, &sleeve{rdb, "a"}, false},
-		"not comparable": {hostile{}, hostile{}, false},
-	} {
-		t.Run(name, func(t *testing.T) {
-			one, other := New(c.one), New(c.other)
-			if same := one.claims.name("t") == other.claims.name("t"); same != c.same {
-				t.Errorf("got one owner: %t", same)
-			}
-		})
-	}
-}
-
 // Behind a wrapper a key without a hash tag may be on another shard than one whose hash tag it is.
 func TestWrappedSharesByTag(t *testing.T) {
 	t.Parallel()

@@ -38,10 +38,10 @@ func TestRenewalAroundRefresh(t *testing.T) {
 	}
 	refresh := newCall(t.Context(), refreshScript, l.set.keys, nil, &l.value, 1000, "0")
 	refresh.sent, refresh.reply = sent, int64(1)
-	if err := l.leased(refresh, "refresh", time.Second, nil); err != nil {
+	if err := l.leased(refresh, &leasing{name: "refresh", ttl: time.Second}); err != nil {
 		t.Fatal(err)
 	}
-	l.exit()
+	<-l.change.turn
 	renewal.sent, renewal.reply = now(), int64(1)
 	renewal.then(renewal)
 	if left := time.Until(l.Deadline()); left > time.Second {

@@ -96,7 +96,9 @@ func TestReleaseKeysAndClaims(t *testing.T) {
 		default:
 			looks := make(chan struct{})
 			go func() {
-				client.claims.done(token, client.claims.clear(token, []string{"another"}), moment{})
+				w := ownerOf(token)
+				_ = w.isIdle()
+				w.done(token)
 				close(looks)
 			}()
 			select {
@@ -120,10 +122,12 @@ func TestReleaseKeysReducesClaim(t *testing.T) {
 		if err := lock.ReleaseKeys(t.Context(), key); err != nil {
 			t.Fatal(err)
 		}
-		clearing := client.claims.clear(lock.owner(), []string{"a", "b", "c"})
-		client.claims.done(lock.owner(), clearing, moment{})
-		if clearing == nil || len(clearing.keys) != i+1 {
-			t.Errorf("got %v to be cleared up, want what was freed", clearing)
+		clearing := newCall(t.Context(), releaseScript, []string{"a", "b", "c"}, []string{"1", "2", "3"}, &lock.value, 0)
+		clearing.effect, clearing.frees = weakens, true
+		lock.owner.stamp(clearing)
+		lock.owner.settle(clearing, false, false)
+		if len(clearing.spared) != 2-i {
+			t.Errorf("got %v to be spared, want what was not freed", clearing.spared)
 		}
 	}
 }

@@ -3,8 +3,6 @@ package redislock
 import (
 	"testing"
 	"time"
-
-	"github.com/seed-14de3678/redislock/internal/redistest"
 )
 
 // What the message of a grant says about when it was: never too late a moment, also if it is of a server
@@ -57,52 +55,6 @@ func TestSinceGrant(t *testing.T) {
 	}
 }
 
-// A waiter whose last ask was never sent still stands in line.
-func TestAbandonedInLine(t *testing.T) {
-	t.Parallel()
-	client := New(redistest.StartMini(t).Client(t))
-	defer client.Close()
-	for _, test := range []struct {
-		name         string
-		err          error
-		reply        any
-		sure, stands bool
-		over         bool
-	}{
-		{"it was not sent", errNotSent, nil, true, false, true},
-		{"it was not sent, but stands in line", errNotSent, nil, true, true, false},
-		{"it was not sent, but an earlier one was", errNotSent, nil, false, false, false},
-		{"it was refused", nil, []any{int64(0), int64(1)}, true, false, true},
-		{"it was refused, but stands in line", nil, []any{int64(0), int64(1)}, true, true, false},
-		{"it stands in line now", nil, []any{int64(waits), int64(1)}, true, false, false},
-		{"it was granted", nil, int64(1), true, false, false},
-		{"it had no connection when it was left", errNoConnection, nil, true, false, false},
-	} {
-		set, err := newKeySet([]string{t.Name()}, nil, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
-		o := &obtaining{client: client, set: set, value: "token", ttl: time.Minute, queues: true}
-		o.place.id, o.place.number = "waiter", "7"
-		if left := o.leftBehind(); left.waiter != "waiter" || left.place != "7" {
-			t.Errorf("%s: got a clean-up of waiter %q at place %q", test.name, left.waiter, left.place)
-		}
-		o.lands = now().add(networkGrace) // of a request that may have moved it
-		left := o.leftBehind()
-		if left.waiter != "waiter" || left.place != unknownPlace {
-			t.Errorf("%s: got a clean-up of waiter %q at place %q", test.name, left.waiter, left.place)
-		}
-		o.abandoned(&call{err: test.err, reply: test.reply}, left, test.sure, test.stands)
-		left.mu.Lock()
-		over := left.over
-		left.mu.Unlock()
-		if over != test.over {
-			t.Errorf("%s: the clean-up has ended: %t, want %t", test.name, over, test.over)
-		}
-		client.schedule.drop(&left.entry)
-	}
-}
-
 // refused is an error of the server.
 type refused string
 
@@ -135,11 +87,8 @@ func TestBatchErrorIsDoubted(t *testing.T) {
 			if c.err != errNotPlain { //nolint:errorlint // it is this value
 				t.Errorf("%s: got error %v of call %d, want it to be asked for by itself", text, c.err, i)
 			}
-			if c.unsure != doubted {
-				t.Errorf("%s: got doubt %t of call %d, want %t", text, c.unsure, i, doubted)
-			}
-			if doubted && c.lands() == (moment{}) {
-				t.Errorf("%s: call %d says that nothing can land", text, i)
+			if c.isUnsure() != doubted {
+				t.Errorf("%s: got doubt %t of call %d, want %t", text, c.isUnsure(), i, doubted)
 			}
 		}
 	}
