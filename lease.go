@@ -21,11 +21,6 @@ func (l *Lock) convert(ctx context.Context, operation string, writes bool) error
 		return fmt.Errorf("redislock: %s %s: %w: an attached lock has none before a Refresh",
 			operation, l.snapshot(), ErrInvalidTTL)
 	}
-	if !writes {
-		if _, err := companions(nil, "intent", l.snapshot().keys); err != nil {
-			return fmt.Errorf("redislock: %s: %w", operation, err) // it cannot be read-locked
-		}
-	}
 	write := func(set keySet) int {
 		if writes {
 			return len(set.keys)

@@ -30,8 +30,7 @@ end
 
 -- One write-locked key, and in front of its line one who wants to write it alone: the same as
 -- below, without what it would not use.
-if n == 1 and not ARGV[3] and KEYS[2] ~= KEYS[1]
-  and redis.call('mget', KEYS[1])[1] == ARGV[1] then
+if n == 1 and not ARGV[3] and redis.call('mget', KEYS[1])[1] == ARGV[1] then
   local key, line = KEYS[1], KEYS[2]
   local text = redis.pcall('zrange', line, 0, 0)[1] -- nil if it is something else
   local id, till, command, ttl, channel, at = string.match(text or '', LONE_WRITER)
