@@ -17,7 +17,9 @@
 // milliseconds of the server's clock. Beside a key, in its slot, are `redislock:line:{key}`, a
 // sorted set of who stands in line for it with [Options].Queue; `redislock:intent:{key}`, the value
 // of a writer that waits with [Options].Intent; and `redislock:fence:{key}`, a hash of the fencing
-// numbers that were given. All of them have a TTL from their first instant. Owners are compared by whole token, never by prefix. Every operation on a set is
+// numbers that were given. Of a key with a hash tag the line is `redislock:line=key`; of any other
+// with a '}' in it `redislock:line~{tag}key`, with a short tag of the same slot; and likewise the rest.
+// All of them have a TTL from their first instant. Owners are compared by whole token, never by prefix. Every operation on a set is
 // one script. Sent twice in a row it does what it does once; what a request can do that reaches the
 // server late, after others, is allowed for in [Lock.Deadline] and cleared up.
 //
@@ -196,7 +198,8 @@ func WithoutBatching() ClientOption { return func(c *Client) { c.batching = fals
 //   - is given names beside the keys as if they were keys: redislock:line:{key}, for example. Behind a
 //     prefix they are others, so whoever shares lines, intents and fencing numbers has the same prefix;
 //   - needs hash tags in the keys of a Cluster if it changes them, else these names are in other slots
-//     than their keys: [ErrCrossSlot]. The same goes for sets of several keys on a Ring;
+//     than their keys: [ErrCrossSlot]. A '}' alone, as in "a}b", is none. The same goes for sets of
+//     several keys on a Ring;
 //   - had better not send again by itself: MaxRetries -1 in the options of what it wraps (of a
 //     *redis.ClusterClient that is not enough). The Client does that, and knows then what may have been
 //     executed. Otherwise a Release whose first answer was lost can come out as [ErrLockNotHeld].
@@ -268,8 +271,6 @@ func (c *Client) Obtain(ctx context.Context, keys []string, ttl time.Duration, o
 
 // ObtainRead takes the read locks of all keys, or of none, for ttl: several readers may hold a key
 // at the same time, each with a lease of its own, and no writer. Otherwise it is [Client.Obtain].
-//
-// A key that has a '}' but no hash tag cannot be read-locked: [ErrInvalidKeys].
 func (c *Client) ObtainRead(ctx context.Context, keys []string, ttl time.Duration, opt *Options) (*Lock, error) {
 	return c.obtain(ctx, nil, keys, ttl, opt)
 }

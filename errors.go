@@ -241,7 +241,7 @@ func foreignFence(c *call, answer redis.Error) error {
 	if n, _ := fmt.Sscanf(answer.Error(), "FOREIGNFENCE %d %s", &index, &kind); n != 2 || index < 1 || index > len(c.keys) {
 		return nil
 	}
-	name, _ := companion("fence", c.keys[index-1]) // there is one, or it was not asked for
+	name := companion("fence", c.keys[index-1])
 	return &serverError{fmt.Sprintf("%q holds a %s that is no record of fencing numbers", name, kind), answer}
 }
 

@@ -95,12 +95,7 @@ func (c *Client) Inspect(ctx context.Context, keys ...string) ([]KeyState, error
 		if key == "" {
 			return nil, fmt.Errorf("redislock: inspect: %w: key %d is empty", ErrInvalidKeys, i)
 		}
-		var beside []string
-		for _, purpose := range []string{"line", "intent", "fence"} {
-			if name, err := companion(purpose, key); err == nil {
-				beside = append(beside, name)
-			}
-		}
+		beside := []string{lineOf(key), companion("intent", key), companion("fence", key)}
 		calls[i] = newCall(ctx, inspectScript, keys[i:i+1:i+1], beside, nil, 0)
 	}
 	states := make([]KeyState, len(keys))

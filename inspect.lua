@@ -1,7 +1,7 @@
 -- Tells who holds one key, and who waits for it.
 --
 -- KEYS[1]  the lock key
--- KEYS[2]  its line; KEYS[3] its intent key, KEYS[4] its fence; absent if it can have none
+-- KEYS[2]  its line; KEYS[3] its intent key; KEYS[4] its fence
 --
 -- Reply    {mode, ttl, fencing number, intent ttl, intent metadata, number of leases,
 --          (metadata, ttl of that lease) ..., (mode, metadata, place, 1 or 0: alive or not) ...}
@@ -18,10 +18,10 @@ local kind = redis.call('type', key).ok
 local ttl = redis.call('pttl', key)
 
 local state = {'free', ttl, 0, -2, '', 0}
-if fence and redis.call('type', fence).ok == 'hash' then
+if redis.call('type', fence).ok == 'hash' then
   state[3] = tonumber(redis.call('hget', fence, '') or 0) or 0
 end
-if intent and redis.call('type', intent).ok == 'string' then
+if redis.call('type', intent).ok == 'string' then
   state[4] = redis.call('pttl', intent)
   state[5] = metadata_of(redis.call('get', intent))
 end
@@ -49,7 +49,7 @@ else
 end
 
 local waiters = {}
-if line and redis.call('type', line).ok == 'zset' then
+if redis.call('type', line).ok == 'zset' then
   waiters = redis.call('zrange', line, 0, -1, 'withscores')
 end
 for i = 1, #waiters, 2 do

@@ -151,40 +151,39 @@ func (s keySet) logged() slog.Attr {
 // hasTag reports whether a key has a hash tag, which stays what it is behind a prefix.
 func hasTag(key string) bool { return slot.Tag(key) != key }
 
+// sharedTag returns what a name has in braces to be in the slot of a key: the key's hash tag, or a
+// short one of the same slot if a '}' would end the braces too soon.
+func sharedTag(key string) string {
+	tag := slot.Tag(key)
+	if strings.Contains(tag, "}") {
+		return slot.Short(slot.Of(key))
+	}
+	return tag
+}
+
 // companion names the key beside a lock key that serves one purpose, such as "intent". It hashes
 // to the slot of the lock key, no two lock keys have the same, and no lock key can be taken for it
-// unless its user asks for it. That cannot be had for a key with a '}' that has no hash tag.
-func companion(purpose, key string) (string, error) {
-	if hasTag(key) {
-		return "redislock:" + purpose + "=" + key, nil // '=', or that of "{k}" would be that of "k"
+// unless its user asks for it. What follows the purpose keeps the three forms apart: with ':' in
+// each of them the companion of "{k}" would be that of "k".
+func companion(purpose, key string) string {
+	switch {
+	case hasTag(key):
+		return "redislock:" + purpose + "=" + key
+	case strings.Contains(key, "}"):
+		return "redislock:" + purpose + "~{" + sharedTag(key) + "}" + key
 	}
-	if strings.Contains(key, "}") {
-		return "", fmt.Errorf("%w: %q has a '}' and no hash tag, so no other key can be made to "+
-			"share its slot, which read locks, intents, queues and fencing need", ErrInvalidKeys, key)
-	}
-	return "redislock:" + purpose + ":{" + key + "}", nil
+	return "redislock:" + purpose + ":{" + key + "}"
 }
 
-// lineOf names the key where one waits for a lock key. One that can have none stands for itself: as
-// long as it is free there is nothing, and nobody waits.
-func lineOf(key string) string {
-	name, err := companion("line", key)
-	if err != nil {
-		return key
-	}
-	return name
-}
+// lineOf names the key where one waits for a lock key.
+func lineOf(key string) string { return companion("line", key) }
 
 // companions appends the companion of each key.
-func companions(to []string, purpose string, keys []string) ([]string, error) {
+func companions(to []string, purpose string, keys []string) []string {
 	for _, key := range keys {
-		name, err := companion(purpose, key)
-		if err != nil {
-			return nil, err
-		}
-		to = append(to, name)
+		to = append(to, companion(purpose, key))
 	}
-	return to, nil
+	return to
 }
 
 // placement says which keys may stand in one set on a kind of Redis client.

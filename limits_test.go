@@ -105,12 +105,6 @@ func TestBadKeysAreNotSent(t *testing.T) {
 			})
 		}
 	}
-	t.Run("no slot to share", func(t *testing.T) {
-		refusedUnsent(t, w.rdb, redislock.ErrInvalidKeys, func() error {
-			_, err := w.client.ObtainRead(t.Context(), []string{"a}b"}, long, nil)
-			return err
-		})
-	})
 }
 
 // DESIGN section 11: caller's slice kept, mutate it and other keys are released.

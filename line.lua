@@ -1,8 +1,8 @@
 -- Waiting in line; it stands in the scripts where they include it, behind shared.lua, fence.lua,
 -- entry.lua and guard.lua.
 
--- How many lock keys the script has: its KEYS are those, then as many lines (a key that can have
--- none stands for itself), then, if `fenced`, as many fences.
+-- How many lock keys the script has: its KEYS are those, then as many lines, then, if `fenced`, as
+-- many fences.
 local size, fenced = #KEYS, false
 
 local places -- of the lock keys in KEYS, by name; made when it is needed
@@ -49,8 +49,8 @@ local function tell(entry, message)
   return type(heard) == 'number' and heard or nil
 end
 
--- A part of the line of KEYS[i], as ZRANGE gives it; nothing if there can be none, or something
--- else is there.
+-- A part of the line of KEYS[i], as ZRANGE gives it; nothing if something else is there, or if
+-- KEYS[i] is an intent: a clean-up names that as its own line, for nobody waits for it.
 local function in_line(i, ...)
   local line = KEYS[size + i]
   local texts = line ~= KEYS[i] and redis.pcall('zrange', line, ...) or {}

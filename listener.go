@@ -10,8 +10,6 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
-
-	"github.com/seed-14de3678/redislock/internal/slot"
 )
 
 const (
@@ -97,7 +95,7 @@ func (ls *listeners) channel(key string) string {
 	if !ls.tagged {
 		return "redislock:wake:" + ls.name
 	}
-	return "redislock:wake:{" + slot.Tag(key) + "}:" + ls.name
+	return "redislock:wake:{" + sharedTag(key) + "}:" + ls.name
 }
 
 // A listener hears the channels of one server.

@@ -141,36 +141,27 @@ func (c *Client) newObtaining(write, read []string, ttl time.Duration, opt *Opti
 	o.replicas, o.minUptime = opt.Replicas, opt.MinUptime
 	o.queues, o.fenced = opt.Queue, opt.Fenced
 	o.declares = opt.Intent && o.set.write > 0 && !opt.Queue
+	if o.queues {
+		if err := c.listeners.check(); err != nil {
+			return nil, err
+		}
+	}
 	o.lock = &Lock{client: c, value: o.value}
 	o.owner = &o.lock.own
-	return o, o.name()
+	o.name()
+	return o, nil
 }
 
-// name names the keys beside the lock keys, and checks whether there can be any.
-func (o *obtaining) name() (err error) {
+// name names the keys beside the lock keys.
+func (o *obtaining) name() {
 	keys, write := o.set.keys, o.set.write
-	if o.queues {
-		if err := o.client.listeners.check(); err != nil {
-			return err
-		}
-		for _, key := range keys {
-			if _, err := companion("line", key); err != nil {
-				return err
-			}
-		}
-	}
-	if o.intents, err = companions(nil, "intent", keys[write:]); err != nil {
-		return err
-	}
+	o.intents = companions(nil, "intent", keys[write:])
 	if o.declares {
-		if o.intents, err = companions(o.intents, "intent", keys[:write]); err != nil {
-			return err
-		}
+		o.intents = companions(o.intents, "intent", keys[:write])
 	}
 	if o.fenced {
-		o.set.fences, err = companions(nil, "fence", keys)
+		o.set.fences = companions(nil, "fence", keys)
 	}
-	return err
 }
 
 // run asks until the lock is there, or the strategy or the context ends.

@@ -45,7 +45,7 @@ type Options struct {
 	// reached before there is a place in line; once there is, the Obtain goes on until ctx ends.
 	//
 	// It needs a Redis client of go-redis itself, or [WithWrapped], else it is an
-	// [errors.ErrUnsupported]; on a Cluster Redis 7 or later; and keys that have a hash tag or no '}'. A token that waits for more keys
+	// [errors.ErrUnsupported]; and on a Cluster Redis 7 or later. A token that waits for more keys
 	// than it holds can wait for another that does so, too: then until ctx ends. Default: off.
 	Queue bool
 

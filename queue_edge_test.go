@@ -2,38 +2,13 @@ package redislock_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"testing"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/internal/redistest"
 )
-
-// scripts is a Redis client that can run scripts and nothing else.
-type scripts struct{ redis.Scripter }
-
-func TestQueueRefusedUnsent(t *testing.T) {
-	scenario(t, func(t *testing.T, w *world) {
-		refused := func(client *redislock.Client, target error, keys ...string) {
-			t.Helper()
-			refusedUnsent(t, w.rdb, target, func() error {
-				_, err := client.Obtain(t.Context(), keys, long, queue())
-				return err
-			})
-		}
-		deaf := redislock.New(scripts{w.rdb})
-		defer deaf.Close()
-		refused(deaf, errors.ErrUnsupported, w.key("a"))
-		refused(w.client, redislock.ErrInvalidKeys, w.key("a}b"))
-		refused(w.client, redislock.ErrInvalidKeys, w.key("a"), w.key("a}b"))
-		lock := must[*redislock.Lock](t)(w.client.Obtain(t.Context(), []string{w.key("a}b")}, long, nil))
-		noError(t, lock.Release(t.Context()))
-	})
-}
 
 // As long as live waiters stand in line, also while the key itself is free.
 func TestQueueKeepsOthersOut(t *testing.T) {

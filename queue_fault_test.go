@@ -146,7 +146,7 @@ func TestQueueScriptsFlushed(t *testing.T) {
 
 // newDeaf makes a client that asks by one way and hears by another, on which messages may be lost.
 func newDeaf(asks, hears *redis.Client) *redislock.Client {
-	return redislock.New(scripts{asks}, redislock.WithWrapped(hears))
+	return redislock.New(bare{asks}, redislock.WithWrapped(hears))
 }
 
 // The server counts one who hears it, and nobody does.

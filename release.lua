@@ -54,7 +54,7 @@ end
 
 -- One write-locked key, and in front of its line one who wants to write it alone: the same as
 -- below, without what it would not use.
-if front and n == 1 and KEYS[2] ~= KEYS[1] and redis.call('mget', KEYS[1])[1] == ARGV[1]
+if front and n == 1 and redis.call('mget', KEYS[1])[1] == ARGV[1]
   and not redis.pcall('zscore', KEYS[2], owner_id) then
   local key, line = KEYS[1], KEYS[2]
   local text, id, till, command, ttl, channel, at = front, string.match(front, LONE_WRITER)

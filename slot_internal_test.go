@@ -22,16 +22,31 @@ func TestSlotsAreThoseOfTheServer(t *testing.T) {
 		if got := int64(slot.Of(key)); got != want {
 			t.Errorf("%q: got slot %d, want %d", key, got, want)
 		}
-		if beside, err := companion("intent", key); err == nil && key != "" {
+		if key == "" {
+			continue // no lock key
+		}
+		for _, beside := range besides(key) {
 			if got := do(t, rdb, "cluster", "keyslot", beside); got != want {
-				t.Errorf("%q: got slot %d of its companion %q, want %d", key, got, beside, want)
+				t.Errorf("%q: got slot %d of %q beside it, want %d", key, got, beside, want)
 			}
 		}
 	}
 }
 
-// FuzzSlot: a companion always has the slot of its key, and only a key with a '}' and no hash tag has
-// none.
+// purposes are those of the names beside a key.
+var purposes = []string{"line", "intent", "fence"}
+
+// besides returns all names beside a key: where its companions are, and where its waiters hear.
+func besides(key string) []string {
+	ls := &listeners{tagged: true, name: "me"}
+	names := []string{ls.channel(key)}
+	for _, purpose := range purposes {
+		names = append(names, companion(purpose, key))
+	}
+	return names
+}
+
+// FuzzSlot: every name beside a key has the slot of the key.
 func FuzzSlot(f *testing.F) {
 	for _, key := range slotKeys {
 		f.Add(key)
@@ -40,18 +55,95 @@ func FuzzSlot(f *testing.F) {
 		if got := slot.Of(key); got >= 16384 {
 			t.Errorf("%q: got slot %d", key, got)
 		}
-		beside, err := companion("intent", key)
-		if err != nil {
-			if !strings.Contains(key, "}") || slot.Tag(key) != key {
-				t.Errorf("%q: got error %v", key, err)
+		if key == "" {
+			return // no lock key
+		}
+		for _, beside := range besides(key) {
+			if slot.Of(beside) != slot.Of(key) {
+				t.Errorf("%q: got slot %d of %q beside it, want %d", key, slot.Of(beside), beside, slot.Of(key))
 			}
-			return
 		}
-		if key != "" && slot.Of(beside) != slot.Of(key) {
-			t.Errorf("%q: got slot %d of its companion %q, want %d", key, slot.Of(beside), beside, slot.Of(key))
-		}
-		if !strings.HasPrefix(beside, "redislock:intent") || !strings.Contains(beside, key) {
+		if beside := companion("intent", key); !strings.HasPrefix(beside, "redislock:intent") || !strings.Contains(beside, key) {
 			t.Errorf("%q: got companion %q", key, beside)
 		}
 	})
+}
+
+// The three forms, which are stored: processes of other versions make the same.
+func TestCompanion(t *testing.T) {
+	t.Parallel()
+	for key, want := range map[string]string{
+		"a": "redislock:line:{a}", "a{b": "redislock:line:{a{b}",
+		"{a}b": "redislock:line={a}b", "a}b{c}": "redislock:line=a}b{c}",
+		"a}b": "redislock:line~{4w2}a}b", "}": "redislock:line~{2Rd}}",
+		"{}x}": "redislock:line~{4u3}{}x}", "a}{b": "redislock:line~{26J}a}{b",
+	} {
+		if got := companion("line", key); got != want {
+			t.Errorf("%q: got companion %q, want %q", key, got, want)
+		}
+	}
+}
+
+// purposeAndKey takes a companion apart: what it is for, and beside which key. That it can be done
+// means that no two keys have the same.
+func purposeAndKey(name string) (purpose, key string) {
+	name = strings.TrimPrefix(name, "redislock:")
+	at := strings.IndexAny(name, ":=~")
+	purpose, key = name[:at], name[at+1:]
+	switch name[at] {
+	case ':':
+		key = key[1 : len(key)-1]
+	case '~':
+		_, key, _ = strings.Cut(key, "}")
+	}
+	return purpose, key
+}
+
+func FuzzCompanion(f *testing.F) {
+	for _, key := range slotKeys {
+		for _, other := range slotKeys {
+			f.Add(key, other)
+		}
+	}
+	f.Fuzz(func(t *testing.T, key, other string) {
+		for _, purpose := range purposes {
+			name := companion(purpose, key)
+			if p, k := purposeAndKey(name); p != purpose || k != key {
+				t.Errorf("%q is beside %q for %q, got %q for %q", name, key, purpose, k, p)
+			}
+			for _, p := range purposes {
+				if name == companion(p, other) && (p != purpose || key != other) {
+					t.Errorf("%q is beside %q for %q and beside %q for %q", name, key, purpose, other, p)
+				}
+			}
+		}
+	})
+}
+
+// Among all short keys of what companions are made of, no two have one in common.
+func TestCompanionsDiffer(t *testing.T) {
+	t.Parallel()
+	of := make(map[string]string)
+	keys := []string{""}
+	for range 5 {
+		var longer []string
+		for _, key := range keys {
+			for _, c := range "{}a:=~" {
+				longer = append(longer, key+string(c))
+			}
+		}
+		for _, key := range longer {
+			for _, purpose := range purposes {
+				name := companion(purpose, key)
+				if other, again := of[name]; again {
+					t.Fatalf("%q is beside %q and %q", name, key, other)
+				}
+				of[name] = key
+				if slot.Of(name) != slot.Of(key) {
+					t.Fatalf("%q: got slot %d of %q beside it, want %d", key, slot.Of(name), name, slot.Of(key))
+				}
+			}
+		}
+		keys = longer
+	}
 }

@@ -20,7 +20,8 @@ import (
 //
 // Every key and every script still goes through Eval and EvalSha of the wrapper, never past them. So
 // the option is right also for a wrapper that puts a prefix before each key, counts, or delays; the
-// keys of one EvalSha are then those of several locks. A prefix must have no hash tag.
+// keys of one EvalSha are then those of several locks. A prefix must have no hash tag, and on a Cluster
+// every key behind one needs its own, see [New].
 //
 // Default: nothing is known of what a client of another type wraps, and only its Eval and EvalSha
 // are used. The option has no effect if New is given a *redis.Client, *redis.ClusterClient or

@@ -18,6 +18,7 @@ func TestWrappedPlacement(t *testing.T) {
 		across := []string{"{" + t.Name() + "}a", "{" + t.Name() + ":}b"}
 		// Of one slot and tag, but not behind a prefix.
 		moved := []string{t.Name(), "{" + t.Name() + "}b"}
+		braced := []string{t.Name() + "}b"}
 		switch w.inner.(type) {
 		case *redis.Client:
 			for _, keys := range [][]string{across, moved} {
@@ -28,7 +29,7 @@ func TestWrappedPlacement(t *testing.T) {
 				_, err := client.Obtain(t.Context(), across, long, nil)
 				return err
 			})
-			for _, keys := range [][]string{moved, moved[:1]} {
+			for _, keys := range [][]string{moved, moved[:1], braced} {
 				_, err := client.Obtain(t.Context(), keys, long, nil)
 				wantIs(t, err, redislock.ErrCrossSlot)
 			}
@@ -40,6 +41,11 @@ func TestWrappedPlacement(t *testing.T) {
 				})
 			}
 			noError(t, must[*redislock.Lock](t)(client.Obtain(t.Context(), moved[:1], long, nil)).Release(t.Context()))
+		}
+		if _, cluster := w.inner.(*redis.ClusterClient); !cluster {
+			for _, obtain := range []obtainFunc{client.Obtain, client.ObtainRead} {
+				noError(t, must[*redislock.Lock](t)(obtain(t.Context(), braced, long, fenced(""))).Release(t.Context()))
+			}
 		}
 		// One that does not show it is known by what it says.
 		hiding := redislock.New(struct{ redis.Scripter }{w.rdb}, redislock.WithWrapped(w.inner))

@@ -75,7 +75,7 @@ func (w *world) wantNothingLeft(t *testing.T) {
 			if ttl == -1 {
 				t.Fatalf("%q has no ttl", key)
 			}
-			if !strings.HasPrefix(key, "redislock:fence:") {
+			if !strings.HasPrefix(key, "redislock:fence") {
 				left = append(left, fmt.Sprint(key, " for ", ttl))
 			}
 		}

@@ -1,7 +1,13 @@
 // Package slot is where Redis Cluster puts a key.
 package slot
 
-import "strings"
+import (
+	"strings"
+	"sync"
+)
+
+// count is how many slots a Cluster has.
+const count = 16384
 
 // Tag returns the part of a key that Redis Cluster hashes: what stands between the first '{'
 // and the next '}' if that is not empty, else the whole key.
@@ -28,5 +34,32 @@ func Of(key string) uint16 {
 			}
 		}
 	}
-	return crc % 16384
+	return crc % count
 }
+
+// Short returns a hash tag of three letters and digits that is in a slot. It is the first such tag
+// in the order of the digits below. Names in Redis are made with it, so it never changes.
+func Short(slot uint16) string {
+	at := int(slot) * short
+	return tags()[at : at+short]
+}
+
+const (
+	short  = 3 // letters and digits of a tag: those of all slots are among 3 of 62
+	digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+)
+
+// tags returns the short tags of all slots, one after the other. It finds them by trying, which
+// takes some milliseconds; few programs need them.
+var tags = sync.OnceValue(func() string {
+	found := make([]byte, short*count)
+	for n, left := 0, count; left > 0; n++ {
+		tag := string([]byte{digits[n/62/62], digits[n/62%62], digits[n%62]})
+		at := int(Of(tag)) * short
+		if found[at] == 0 {
+			copy(found[at:], tag)
+			left--
+		}
+	}
+	return string(found)
+})

@@ -1,6 +1,8 @@
 package slot_test
 
 import (
+	"hash/crc32"
+	"strings"
 	"testing"
 
 	"github.com/seed-14de3678/redislock/internal/slot"
@@ -32,4 +34,36 @@ func TestOf(t *testing.T) {
 			t.Errorf("got slot %d of %q, want %d", got, row.key, row.slot)
 		}
 	}
+}
+
+// The tags are in names that are stored, so all of them are as they were.
+func TestShort(t *testing.T) {
+	t.Parallel()
+	var all []byte
+	for s := range uint16(16384) {
+		tag := slot.Short(s)
+		if got := slot.Of(tag); got != s {
+			t.Errorf("got slot %d of the tag %q, want %d", got, tag, s)
+		}
+		if len(tag) != 3 || strings.Trim(tag, "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz") != "" {
+			t.Errorf("got tag %q of slot %d, want three letters and digits", tag, s)
+		}
+		all = append(all, tag...)
+	}
+	if got, want := crc32.ChecksumIEEE(all), uint32(0xd12f36ff); got != want {
+		t.Errorf("got other tags, of the sum %#x, want %#x", got, want)
+	}
+}
+
+// FuzzShort: behind the tag of its slot, a key is where it was.
+func FuzzShort(f *testing.F) {
+	for _, key := range []string{"a}b", "}", "{}x}", "a}{b", "{", "{a}b", ""} {
+		f.Add(key)
+	}
+	f.Fuzz(func(t *testing.T, key string) {
+		name := "redislock:line~{" + slot.Short(slot.Of(key)) + "}" + key
+		if got, want := slot.Of(name), slot.Of(key); got != want {
+			t.Errorf("got slot %d of %q, want %d", got, name, want)
+		}
+	})
 }
