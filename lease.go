@@ -90,8 +90,9 @@ func (l *Lock) lease(ctx context.Context, op *leasing) (err error) {
 		c.ack = newAck(l.replicas, op.ttl)
 		c.remaining = l.remaining
 		if !l.client.transport.do(ctx, c, patience) {
-			count := l.abandon()
+			count := l.changes() + 1
 			if c.leave(func(c *call) { l.leasedLate(c, op, count) }) {
+				l.abandon()
 				return interrupted(ctx, op.name, set)
 			}
 		}
@@ -179,11 +180,17 @@ func (l *Lock) leased(c *call, op *leasing) error {
 
 // abandon takes note that nobody waits any more for what is under way: the next request closes it. Renewals
 // that were sent before do not, so they do not count.
-func (l *Lock) abandon() (count int) {
+func (l *Lock) abandon() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.change.pending = 0
 	l.change.count++
+}
+
+// changes counts the changes of the lease.
+func (l *Lock) changes() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	return l.change.count
 }
 
