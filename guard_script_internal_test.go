@@ -60,9 +60,11 @@ type writer struct {
 func (s *stage) writers() map[string]writer {
 	channel := "redislock:wake:" + s.prefix + "waiter"
 	return map[string]writer{
-		"obtain":  {obtainScript, func(v, st, c string) []any { return []any{v, 60000, st, c} }},
-		"intent":  {rwScript, func(v, st, c string) []any { return []any{v, 60000, st, c, 1, 0, "", "", 0} }},
-		"queue":   {rwScript, func(v, st, c string) []any { return []any{v, 60000, st, c, 1, 0, "", "", 0, "waiter", "", 15000, "p", channel} }},
+		"obtain": {obtainScript, func(v, st, c string) []any { return []any{v, 60000, st, c} }},
+		"intent": {rwScript, func(v, st, c string) []any { return []any{v, 60000, st, c, 1, 0, "", "", 0} }},
+		"queue": {rwScript, func(v, st, c string) []any {
+			return []any{v, 60000, st, c, 1, 0, "", "", 0, "waiter", "", 15000, "p", channel}
+		}},
 		"read":    {rwScript, func(v, st, c string) []any { return []any{v, 60000, st, c, 0, 1, "", "", 0} }},
 		"refresh": {refreshScript, func(v, st, c string) []any { return []any{v, 60000, st, c, ""} }},
 		"upgrade": {convertScript, func(v, st, c string) []any { return []any{v, 60000, st, c, 1, "", ""} }},
