@@ -193,22 +193,17 @@ func TestQueueMessagesLost(t *testing.T) {
 	})
 }
 
-// onScript calls fn with the number, from 1, of each run of a script in which a waiter's channel
-// stands behind so many arguments: 5 when a release says to whom it may answer, 15 when a waiter asks.
-func (l *lossy) onScript(before int, fn func(n int)) {
+// onScript calls fn with the number, from 1, of each run of a script that names a waiter's channel: a
+// release says so to whom it may answer, and rw when a waiter asks.
+func (l *lossy) onScript(script string, fn func(n int)) {
 	var n atomic.Int64
 	l.relay.OnRequest(func(name string, args []string) {
 		l.relay.DropReplies(false)
-		if strings.HasPrefix(name, "EVAL") && len(args) == before+1 && strings.HasPrefix(args[before], "redislock:wake:") {
+		if run := redislock.RunOf(append([]string{name}, args...)...); run.Of(script) && run.Channel() != "" {
 			fn(int(n.Add(1)))
 		}
 	})
 }
-
-const (
-	releases = 5
-	asks     = 15
-)
 
 // newLossyQueue is newLossy, of a server that knows the script of waiters too, and has a holder.
 func newLossyQueue(t *testing.T, mod func(*redis.Options)) (*lossy, *world, *redislock.Lock) {
@@ -235,7 +230,7 @@ func TestQueueReleaseReplyLost(t *testing.T) {
 				(&world{client: l.client}).wait(t.Context(), turns, "next", []string{l.key}, nil)
 				w.inLine(t, l.key, 1)
 				var lost atomic.Bool
-				l.onScript(releases, func(n int) {
+				l.onScript("release", func(n int) {
 					if n == 1 {
 						lost.Store(true)
 						spoil(l.relay)
@@ -269,7 +264,7 @@ func TestQueueEnterReplyLost(t *testing.T) {
 			opt := queue()
 			opt.RetryStrategy = redislock.LinearBackoff(50 * time.Millisecond)
 			var asked atomic.Int64
-			l.onScript(asks, func(n int) {
+			l.onScript("rw", func(n int) {
 				asked.Store(int64(n))
 				if n == 1 {
 					l.relay.CutReplies()
@@ -299,7 +294,7 @@ func TestQueueEnterReplyLost(t *testing.T) {
 	t.Run("and it does not go on", func(t *testing.T) {
 		t.Parallel()
 		l, w, holder := newLossyQueue(t, impatient)
-		l.onScript(asks, func(int) { l.relay.CutReplies() })
+		l.onScript("rw", func(int) { l.relay.CutReplies() })
 		_, err := l.client.Obtain(t.Context(), []string{l.key}, long, queue())
 		l.relay.OnRequest(nil)
 		unknownOutcome(t, err)
