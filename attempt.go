@@ -25,6 +25,10 @@ func (o *obtaining) ask(ctx context.Context, wait time.Duration) (*Lock, error) 
 	for {
 		c := o.call(ctx, wait)
 		c.owner, c.effect = o.owner, takes
+		if o.claim != nil && o.set.reads() > 0 {
+			c.reads, c.since = true, o.claim.since
+			c.yield = func() { c.keeps = true }
+		}
 		c.numbered, c.ack = o.fenced, newAck(o.replicas, o.ttl)
 		if o.place.number != "" {
 			c.rides = -1 // who stands in line asks again by himself

@@ -122,11 +122,20 @@ func (w *owner) stake(client *Client, keys []string, lock *Lock) *claim {
 	return mine
 }
 
-// hand passes a claim on to the lock that came of it.
-func (w *owner) hand(mine *claim, lock *Lock) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	mine.lock = lock
+// claimed passes the claim of an Obtain on to the lock that came of it, unless that has ended already.
+func (l *Lock) claimed(mine *claim) {
+	l.owner.mu.Lock()
+	mine.lock = l
+	l.owner.mu.Unlock()
+	l.mu.Lock()
+	ended := l.state != held
+	if !ended {
+		l.claim = mine
+	}
+	l.mu.Unlock()
+	if ended {
+		l.owner.waive(mine)
+	}
 }
 
 // reduce gives some keys of a claim up.

@@ -83,6 +83,8 @@ type passage struct {
 	effect effect
 	since  int64 // when the operation has begun: see owner.begun
 	frees  bool  // it spares what others count on since then
+	reads  bool  // it is an Obtain of read keys, which may have been write keys of its token
+	keeps  bool  // and leaves those what they are, because others count on them
 	// yield is called before a try, if it is not nil and others count on some of the keys since then.
 	yield func()
 	// mark is a guard that clients who have another Redis client have set on their server, as far as they are marked.
@@ -114,7 +116,7 @@ func (w *owner) stamp(c *call) {
 		w.countLocked()
 	}
 	c.flies, c.open, c.closes = true, false, nil
-	if c.effect == weakens {
+	if c.effect != lengthens {
 		w.yieldLocked(c)
 	}
 	if c.effect == lengthens && len(behind) == 0 {
@@ -163,7 +165,7 @@ func (w *owner) behindLocked(c *call) (behind []*request) {
 // noteLocked takes note of the latest try of a call.
 func (w *owner) noteLocked(c *call) *request {
 	if c.request == nil {
-		c.request = &request{keys: c.keys, home: c.home(), weakens: c.effect == weakens}
+		c.request = &request{keys: c.keys, home: c.home(), weakens: c.effect == weakens || c.reads}
 	}
 	r := c.request
 	r.name, r.tried = c.passage.name, now()
@@ -266,8 +268,8 @@ func (c *call) home() string {
 // writeStamp writes the stamp of the next try, if it needs one: see guard.lua.
 func (c *call) writeStamp() {
 	c.stamp, c.lines, c.sets = "", nil, len(c.closes) > 0
-	if c.passage.name == (name{}) && len(c.closes) == 0 {
-		return
+	if c.passage.name == (name{}) && len(c.closes) == 0 && (c.script.lined || c.effect == lengthens) {
+		return // a script that has its line at hand knows what that means
 	}
 	if !c.script.lined {
 		c.lines = append(c.lines, c.home())

@@ -47,7 +47,7 @@ func (l *Lock) convert(ctx context.Context, name string, writes bool) error {
 		c.effect, c.numbered = weakens, set.fences != nil
 		c.yield = func() { c.more[2] = flag(true) }
 		if !writes {
-			c.yield = func() { c.withdrawn = c.sent != (moment{}) } // it is behind them, if it was sent before
+			c.yield = func() { c.withdrawn = true }
 		}
 		return c
 	}
@@ -78,17 +78,10 @@ func (l *Lock) lease(ctx context.Context, op *leasing) (err error) {
 	if err := l.enter(ctx, op.name); err != nil {
 		return err
 	}
+	defer func() { <-l.change.turn }()
 	w, done := l.ownerNow()
-	exit := func() {
-		done()
-		<-l.change.turn
-	}
-	since, away := w.begin(), false // away: the outcome will be told
-	defer func() {
-		if !away {
-			exit()
-		}
-	}()
+	defer done()
+	since := w.begin()
 	for {
 		set := l.snapshot()
 		l.begin(now(), op.ttl)
@@ -97,11 +90,9 @@ func (l *Lock) lease(ctx context.Context, op *leasing) (err error) {
 		c.ack = newAck(l.replicas, op.ttl)
 		c.remaining = l.remaining
 		if !l.client.transport.do(ctx, c, patience) {
-			outcome := func(c *call) {
-				_ = l.leased(c, op) // nobody waits for it any more
-				exit()
-			}
-			if away = c.leave(outcome); away {
+			count := l.changes() + 1
+			if c.leave(func(c *call) { l.leasedLate(c, op, count) }) {
+				l.abandon()
 				return interrupted(ctx, op.name, set)
 			}
 		}
@@ -185,6 +176,39 @@ func (l *Lock) leased(c *call, op *leasing) error {
 		return errAgain
 	}
 	return l.missing(c, op.name, rest)
+}
+
+// abandon takes note that nobody waits any more for what is under way: the next request closes it. Renewals
+// that were sent before do not, so they do not count.
+func (l *Lock) abandon() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.change.pending = 0
+	l.change.count++
+}
+
+// changes counts the changes of the lease.
+func (l *Lock) changes() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.change.count
+}
+
+// leasedLate takes in the outcome of a call for which nobody waits any more, unless another one has begun
+// since then.
+func (l *Lock) leasedLate(c *call, op *leasing, count int) {
+	select {
+	case l.change.turn <- struct{}{}:
+	default:
+		return
+	}
+	defer func() { <-l.change.turn }()
+	l.mu.Lock()
+	latest := l.change.count == count
+	l.mu.Unlock()
+	if latest {
+		_ = l.leased(c, op)
+	}
 }
 
 // overtaken takes in that a later request of the owner was executed before the call, so that it has done

@@ -31,6 +31,7 @@ type obtaining struct {
 	lock     *Lock  // that may come of it
 	token    string // if the caller has chosen it, else empty
 	owner    *owner
+	claim    *claim // if the caller has chosen the token
 
 	began    moment
 	asked    int
@@ -66,15 +67,14 @@ func (c *Client) obtain(ctx context.Context, write, read []string, ttl time.Dura
 	if err != nil {
 		return nil, fmt.Errorf("redislock: obtain: %w", err)
 	}
-	var mine *claim
 	if o.token != "" {
 		o.owner = ownerOf(o.token)
 		defer o.owner.done(o.token)
 		o.lock.owner, o.lock.shown = o.owner, true
-		mine = o.owner.stake(c, o.set.keys, nil)
+		o.claim = o.owner.stake(c, o.set.keys, nil)
 	}
 	if o.queues && !c.listeners.admit() {
-		o.owner.waive(mine)
+		o.owner.waive(o.claim)
 		return nil, fmt.Errorf("redislock: obtain: %w", errClosed)
 	}
 	var lock *Lock
@@ -85,16 +85,10 @@ func (c *Client) obtain(ctx context.Context, write, read []string, ttl time.Dura
 		lock, err = o.run(ctx)
 	}
 	switch {
-	case err == nil && mine != nil:
-		o.owner.hand(mine, lock)
-		lock.mu.Lock()
-		if lock.state == held {
-			lock.claim, mine = mine, nil
-		}
-		lock.mu.Unlock()
-		o.owner.waive(mine)
+	case err == nil && o.claim != nil:
+		lock.claimed(o.claim)
 	case err != nil:
-		o.owner.waive(mine)
+		o.owner.waive(o.claim)
 		o.clearUp()
 	}
 	o.report(ctx, err)

@@ -95,7 +95,7 @@ func (c *call) arguments(to []any) []any {
 		to = append(to, c.ttl)
 	}
 	if c.effect != asks && (c.stamp != "" || len(c.more)+len(c.spared) > 0) {
-		to = append(to, &c.stamp, flag(c.sets))
+		to = append(to, &c.stamp, c.shortCut())
 	}
 	to = append(to, c.more...)
 	if len(c.spared) > 0 {
@@ -104,6 +104,14 @@ func (c *call) arguments(to []any) []any {
 		}
 	}
 	return append(to, c.spared...)
+}
+
+// shortCut tells a script whether it may take one: it may not if it has guards to set, or write keys to keep.
+func (c *call) shortCut() string {
+	if c.keeps {
+		return "k"
+	}
+	return flag(c.sets)
 }
 
 // singles returns the calls as parcels of their own; if refused, only those that batch.lua has not

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"time"
 )
 
@@ -237,6 +238,7 @@ func (l *Lock) freed(c *call, p portion) error {
 		return fmt.Errorf("redislock: release %s: %w", set, err)
 	}
 	rest = c.withoutSpared(rest)
+	l.leaveSpared(c, p)
 	if code == 1 || len(rest) == 0 || p.wasFreed(len(rest)+len(c.spared), c.unanswered) || p.wasFreed(len(rest), p.freeing) {
 		l.client.transport.recycle(c)
 		return nil
@@ -250,6 +252,20 @@ func (l *Lock) freed(c *call, p portion) error {
 		l.client.logLoss(set, err)
 	}
 	return err
+}
+
+// leaveSpared has what a release has left to others of the token be released when they do not count on it any
+// more: an Obtain of theirs may be refused.
+func (l *Lock) leaveSpared(c *call, p portion) {
+	var keys []string
+	for _, index := range c.spared {
+		if i, err := strconv.Atoi(index.(string)); err == nil {
+			keys = append(keys, c.keys[i-1])
+		}
+	}
+	if set, _, err := p.set.split(keys); err == nil && len(keys) > 0 {
+		l.client.newOrphan(set, l, p.longest).start()
+	}
 }
 
 // withoutSpared returns the indexes of a reply without those that the call was not to free.

@@ -7,7 +7,8 @@
 -- ARGV[1]  value: `token` or `token|metadata`
 -- ARGV[2]  ttl, ms
 -- ARGV[3]  stamp, see guard.lua; '' if there is none
--- ARGV[4]  '1' if the stamp has guards to set; else ''
+-- ARGV[4]  '1' if the stamp has guards to set; 'k' if it may have, and read keys that the token
+--          writes stay what they are; else ''
 -- ARGV[5]  w
 -- ARGV[6]  r
 -- ARGV[7]  ttl of the caller's intents, ms; '0' if it will not ask again; '' without intents
@@ -31,7 +32,7 @@
 
 -- One free key, and no line: most of the calls of those who would wait.
 local lone_writer = #KEYS == 2 and ARGV[5] == '1' and ARGV[7] == '' and ARGV[9] == '0'
-  and ARGV[4] ~= '1'
+  and ARGV[4] == ''
 if lone_writer and redis.call('exists', KEYS[2]) == 0
   and redis.call('set', KEYS[1], ARGV[1], 'px', ARGV[2], 'nx') then
   return 1
@@ -83,7 +84,7 @@ size, fenced = w + r, ARGV[8] == '1'
 local intents = (fenced and 3 or 2) * size -- they stand behind these
 
 read_stamp(ARGV[3], value, size, 1)
-local lined = ARGV[4] == '1' or anybody_waits()
+local lined = ARGV[4] ~= '' or anybody_waits()
 if lined then
   if overtaken(now) then
     return -3
@@ -257,13 +258,17 @@ for i = 1, size do
   alone[i] = i <= w or kinds[i] ~= 'zset'
 end
 for i = w + 1, size do
-  if kinds[i] == 'string' then
-    redis.call('del', KEYS[i])
-    freer = true -- for the readers who wait
-  elseif mine[i] and mine[i] ~= value then
-    redis.call('zrem', KEYS[i], mine[i])
+  if kinds[i] == 'string' and ARGV[4] == 'k' then
+    redis.call('set', KEYS[i], value, 'px', leases[i])
+  else
+    if kinds[i] == 'string' then
+      redis.call('del', KEYS[i])
+      freer = true -- for the readers who wait
+    elseif mine[i] and mine[i] ~= value then
+      redis.call('zrem', KEYS[i], mine[i])
+    end
+    add_reader(KEYS[i], value, now + leases[i], now)
   end
-  add_reader(KEYS[i], value, now + leases[i], now)
 end
 for i = 1, w do
   redis.call('set', KEYS[i], value, 'px', leases[i])
