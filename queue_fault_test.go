@@ -11,6 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/check"
 	"github.com/seed-14de3678/redislock/internal/redistest"
 )
 
@@ -61,15 +62,27 @@ func (w *world) beside(t *testing.T, b redistest.Backend) *world {
 	return other
 }
 
-// noTraceSoon waits until nothing is left of a lock, nor of those who waited for it.
-func (w *world) noTraceSoon(t *testing.T, keys ...string) {
-	t.Helper()
-	var all []string
+// traces are what may be left of a lock, and of those who waited for it.
+func traces(keys []string) (all []string) {
 	for _, key := range keys {
 		all = append(all, key, "redislock:line:{"+key+"}")
 	}
+	return all
+}
+
+// noTraceSoon waits until nothing is left of a lock, nor of those who waited for it.
+func (w *world) noTraceSoon(t *testing.T, keys ...string) {
+	t.Helper()
 	eventually(t, soon, "nothing is left", func() bool {
-		return must[int64](t)(w.rdb.Exists(t.Context(), all...).Result()) == 0
+		return must[int64](t)(w.rdb.Exists(t.Context(), traces(keys)...).Result()) == 0
+	})
+}
+
+// onlyGuardsSoon is noTraceSoon where a request was not answered.
+func (w *world) onlyGuardsSoon(t *testing.T, keys ...string) {
+	t.Helper()
+	eventually(t, soon, "nothing but guards is left", func() bool {
+		return len(check.WithoutGuards(t.Context(), w.rdb, traces(keys)...)) == 0
 	})
 }
 
@@ -247,7 +260,7 @@ func TestQueueReleaseReplyLost(t *testing.T) {
 				l.relay.OnRequest(nil)
 				l.relay.DropReplies(false)
 				noError(t, gateAt(l.direct, l.key).pass(t.Context(), next, 0))
-				w.noTraceSoon(t, l.key)
+				w.onlyGuardsSoon(t, l.key)
 			})
 		}
 	}
@@ -287,7 +300,7 @@ func TestQueueEnterReplyLost(t *testing.T) {
 			wantNobody(t, turns)
 			noError(t, first.Release(t.Context()))
 			noError(t, wantTurn(t, turns, "second")[0].Release(t.Context()))
-			w.noTraceSoon(t, l.key)
+			w.onlyGuardsSoon(t, l.key)
 		})
 	}
 	t.Run("and it does not go on", func(t *testing.T) {
@@ -297,10 +310,8 @@ func TestQueueEnterReplyLost(t *testing.T) {
 		_, err := l.client.Obtain(t.Context(), []string{l.key}, long, queue())
 		l.relay.OnRequest(nil)
 		unknownOutcome(t, err)
-		eventually(t, soon, "the line is left", func() bool {
-			return must[int64](t)(w.rdb.Exists(t.Context(), "redislock:line:{"+l.key+"}").Result()) == 0
-		})
+		w.inLine(t, l.key, 0)
 		noError(t, holder.Release(t.Context()))
-		w.noTraceSoon(t, l.key)
+		w.onlyGuardsSoon(t, l.key)
 	})
 }
