@@ -233,18 +233,18 @@ func TestBoundInLine(t *testing.T) {
 	bubble(t, func(t *testing.T, _ *world, _ *redistest.Mini, _ *journal) {
 		var asked, left int
 		var began time.Time
-		p := &puppet{script: func(args []string) string {
+		p := &puppet{script: func(run redislock.Run) string {
 			switch {
-			case asksFirst(args):
+			case asksFirst(run):
 				return heldBySomebody
-			case !standsInLine(args):
+			case !standsInLine(run):
 				left++
 				return ":1\r\n"
 			}
 			if asked++; asked == 1 {
 				began = time.Now()
-			} else if args[len(args)-4] != "7" {
-				t.Errorf("got place %q, want it to be the one it had", args[len(args)-4])
+			} else if _, place := run.Waiter(); place != "7" {
+				t.Errorf("got place %q, want it to be the one it had", place)
 			}
 			switch since := time.Since(began); {
 			case since > 3*time.Minute:

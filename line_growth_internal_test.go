@@ -183,7 +183,7 @@ func (s *stage) entersAsLast(t *testing.T, keys []string, place string) func() {
 	t.Helper()
 	check.NoError(t, s.rdb.Set(t.Context(), keys[0], "somebody", longLease).Err())
 	return func() {
-		reply := s.run(t, rwScript, keys, "token-last", longLease.Milliseconds(), len(keys), 0, "", "", 0,
+		reply := s.run(t, rwScript, keys, "token-last", longLease.Milliseconds(), "", "", len(keys), 0, "", "", 0,
 			"last", place, waiterLife.Milliseconds(), "p", s.prefix+"end")
 		if reply, ok := reply.([]any); !ok || reply[0] != int64(waits) {
 			t.Fatalf("got reply %v", reply)
@@ -220,7 +220,7 @@ func TestLineGrowsWithTheKeys(t *testing.T) {
 		"gives up, in front of the others": func(t *testing.T, s *stage, keys []string) func() {
 			t.Helper()
 			s.enters(t, figure{id: "front", write: keys, place: 0, ttl: longLease})
-			return func() { s.run(t, releaseScript, keys, "token-front", "", "", "front", "?") }
+			return func() { s.run(t, releaseScript, keys, "token-front", "", "", "", "", "front", "?") }
 		},
 	} {
 		for _, kind := range []string{hears, silent, part, other} {

@@ -80,7 +80,7 @@ func TestNextOfDeadHeadIsTold(t *testing.T) {
 				staged(t, func(t *testing.T, s *stage) {
 					keys := []string{s.key("k")}
 					line(t, s, keys[0])
-					s.run(t, rwScript, keys, "token-last", longLease.Milliseconds(), 1, 0, "", "", 0,
+					s.run(t, rwScript, keys, "token-last", longLease.Milliseconds(), "", "", 1, 0, "", "", 0,
 						"last", "", waiterLife.Milliseconds(), "p", s.prefix+"last")
 					s.wantTold(t, "g|next|…")
 					s.wantLine(t, keys[0], "last")
@@ -143,7 +143,7 @@ func TestReaderThatGivesUpTellsTheNext(t *testing.T) {
 		mine := check.Must[*Lock](t)(s.client.ObtainRead(t.Context(), keys, longLease, nil))
 		check.Must[*Lock](t)(s.client.ObtainRead(t.Context(), keys, shortLease, nil))
 		s.enters(t, figure{id: "next", write: keys, place: 1, ttl: longLease})
-		if got := s.run(t, releaseScript, keys, mine.value, "", "", "nobody", "?"); got != int64(1) {
+		if got := s.run(t, releaseScript, keys, mine.value, "", "", "", "", "nobody", "?"); got != int64(1) {
 			t.Fatalf("got reply %v", got)
 		}
 		s.wantTold(t, "h|next|…")
@@ -195,7 +195,7 @@ func TestDroppedSetFreesOtherLines(t *testing.T) {
 			figure{id: "dead", write: []string{b}, read: []string{a}, place: 1, ttl: longLease, gone: true},
 			figure{id: "leaver", write: []string{b}, read: []string{a}, place: 2, ttl: longLease},
 			figure{id: "next", write: []string{a}, place: 3, ttl: longLease})
-		s.run(t, releaseScript, []string{a, b}, "token-leaver|leaver", "", "", "leaver", "2")
+		s.run(t, releaseScript, []string{a, b}, "token-leaver|leaver", "", "", "", "", "leaver", "2")
 		s.wantTold(t, "g|next|…")
 		s.wantLine(t, a)
 		s.wantLine(t, b)
@@ -212,7 +212,7 @@ func TestLeavesALineAltogether(t *testing.T) {
 		again := twice
 		again.place, again.ttl = 3, shortLease
 		s.enters(t, twice, again, figure{id: "other", write: keys, place: 2, ttl: longLease})
-		s.run(t, releaseScript, keys, twice.value(), "", "", twice.id, "?")
+		s.run(t, releaseScript, keys, twice.value(), "", "", "", "", twice.id, "?")
 		s.wantLine(t, keys[0], "other")
 	})
 }

@@ -63,6 +63,19 @@ func (s *shards) wantGone(t *testing.T, tag string) {
 	eventually(t, 20*time.Second, "nothing is left", func() bool { return len(s.left(t, tag)) == 0 })
 }
 
+// wantOnlyGuards is wantGone where a request may not have been answered.
+func (s *shards) wantOnlyGuards(t *testing.T, tag string) {
+	t.Helper()
+	eventually(t, 20*time.Second, "nothing but guards is left", func() bool {
+		left := 0
+		for _, rdb := range s.admin {
+			keys := must[[]string](t)(rdb.Keys(t.Context(), "*"+tag+"*").Result())
+			left += len(check.WithoutGuards(t.Context(), rdb, keys...))
+		}
+		return left == 0
+	})
+}
+
 // isTryAgain reports whether an error is that of the server, and nothing else: nobody has the keys
 // for it, and nothing was done.
 func isTryAgain(err error) bool {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -199,7 +198,7 @@ func TestContendedTimeOutInTheQueue(t *testing.T) {
 	defer cancel()
 	hook.RetryStrategy = redislock.LinearBackoff(5 * time.Millisecond)
 	l.rdb.AddHook(check.Around(func(cmd redis.Cmder, send func() error) error {
-		if commandOperation(cmd) == "obtain" {
+		if redislock.RunIn(cmd).Of("obtain") {
 			cancel() // the library has looked at ctx, go-redis has not yet
 		}
 		return send()
@@ -207,15 +206,6 @@ func TestContendedTimeOutInTheQueue(t *testing.T) {
 	_, err := l.client.Obtain(ctx, []string{l.key}, long, &hook)
 	wantIs(t, err, context.Canceled)
 	wantIs(t, err, redislock.ErrNotObtained)
-}
-
-// commandOperation is operationOf of a command that is not sent yet.
-func commandOperation(cmd redis.Cmder) string {
-	var args []string
-	for _, arg := range cmd.Args()[1:] {
-		args = append(args, fmt.Sprint(arg))
-	}
-	return operationOf(strings.ToUpper(cmd.Name()), args)
 }
 
 func TestCustomCause(t *testing.T) {

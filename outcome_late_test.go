@@ -44,7 +44,7 @@ func newDetour(t *testing.T, l *lossy, seen func()) *detour {
 		<-goOn
 	})
 	l.rdb.AddHook(check.Around(func(cmd redis.Cmder, send func() error) error {
-		if commandOperation(cmd) != "release" {
+		if !redislock.RunIn(cmd).Of("release") {
 			return send()
 		}
 		if releases.Add(1) > 1 {

@@ -3,7 +3,6 @@ package redislock_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"sync/atomic"
@@ -71,7 +70,7 @@ func (l *lossy) freed(t *testing.T) {
 	eventually(t, 5*time.Second, "the key is free", func() bool { return !l.locked(t) })
 }
 
-// on calls fn with the number, from 1, of each command of the operation on the one key. What fn has
+// on calls fn with the number, from 1, of each command of the operation. What fn has
 // dropped or delayed is over with the next command, those that open a connection included.
 func (l *lossy) on(operation string, fn func(n int)) {
 	var n atomic.Int64
@@ -84,12 +83,9 @@ func (l *lossy) on(operation string, fn func(n int)) {
 	})
 }
 
-// operationOf tells the calls on one key apart by how many keys, and arguments, their scripts have.
+// operationOf is the script that a command runs, if any.
 func operationOf(name string, args []string) string {
-	if name != "EVALSHA" && name != "EVAL" {
-		return ""
-	}
-	return map[string]string{"2 5": "release", "2 6": "obtain", "1 6": "refresh"}[fmt.Sprint(args[1], " ", len(args))]
+	return redislock.RunOf(append([]string{name}, args...)...).Script
 }
 
 // unknownOutcome checks that the error says so, with its cause, and nothing that is not known.

@@ -14,9 +14,6 @@ import (
 	"github.com/seed-14de3678/redislock/internal/redistest"
 )
 
-// idOf returns the id of the waiter whose script it is.
-func idOf(args []string) string { return args[len(args)-5] }
-
 // A message that comes over a new subscription may be of another server, whose clock says nothing about
 // the answers of the one before: asking tells.
 func TestQueueOtherClock(t *testing.T) {
@@ -24,14 +21,14 @@ func TestQueueOtherClock(t *testing.T) {
 		const ttl, here = time.Minute, int64(1_000_000_000)
 		var id atomic.Pointer[string]
 		var asked, granted atomic.Int64
-		p := &puppet{script: func(args []string) string {
+		p := &puppet{script: func(run redislock.Run) string {
 			switch {
-			case asksFirst(args):
+			case asksFirst(run):
 				return heldBySomebody
-			case !standsInLine(args):
+			case !standsInLine(run):
 				return ":1\r\n"
 			}
-			who := idOf(args)
+			who, _ := run.Waiter()
 			id.Store(&who)
 			if asked.Add(1); granted.Load() > 0 {
 				return ":1\r\n"
@@ -64,11 +61,11 @@ func TestQueueOtherClock(t *testing.T) {
 func TestQueueNobodyHears(t *testing.T) {
 	bubble(t, func(t *testing.T, _ *world, _ *redistest.Mini, _ *journal) {
 		p := new(puppet)
-		p.script = func(args []string) string {
+		p.script = func(run redislock.Run) string {
 			switch {
-			case asksFirst(args):
+			case asksFirst(run):
 				return heldBySomebody
-			case !standsInLine(args):
+			case !standsInLine(run):
 				return ":1\r\n"
 			case p.subscriptions() > 1:
 				return ":1\r\n"
@@ -121,7 +118,7 @@ func TestQueueSubscriptionRefused(t *testing.T) {
 		t.Run(text, func(t *testing.T) {
 			bubble(t, func(t *testing.T, _ *world, _ *redistest.Mini, _ *journal) {
 				asked := 0
-				p := &puppet{script: func([]string) string { asked++; return heldBySomebody }}
+				p := &puppet{script: func(redislock.Run) string { asked++; return heldBySomebody }}
 				p.hears = func(int, string) string { return "-" + text + "\r\n" }
 				client := redislock.New(p.client(t))
 				defer client.Close()
@@ -140,11 +137,11 @@ func TestQueueSubscriptionRefused(t *testing.T) {
 	t.Run("who stands in line goes on", func(t *testing.T) {
 		bubble(t, func(t *testing.T, _ *world, _ *redistest.Mini, _ *journal) {
 			p := new(puppet)
-			p.script = func(args []string) string {
+			p.script = func(run redislock.Run) string {
 				switch {
-				case asksFirst(args):
+				case asksFirst(run):
 					return heldBySomebody
-				case !standsInLine(args), p.subscriptions() > 8:
+				case !standsInLine(run), p.subscriptions() > 8:
 					return ":1\r\n"
 				}
 				return inPlace(1, 1)

@@ -76,7 +76,7 @@ func (r *replicated) goesOn(t *testing.T, master *redis.Client, kind string, inO
 	if took > afterFailover {
 		t.Errorf("it took %v", took)
 	}
-	wantNothing(t, master, t.Name())
+	wantOnlyGuards(t, master, t.Name())
 }
 
 func TestQueueClusterFailover(t *testing.T) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -12,6 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/check"
 	"github.com/seed-14de3678/redislock/internal/redistest"
 )
 
@@ -62,15 +62,27 @@ func (w *world) beside(t *testing.T, b redistest.Backend) *world {
 	return other
 }
 
-// noTraceSoon waits until nothing is left of a lock, nor of those who waited for it.
-func (w *world) noTraceSoon(t *testing.T, keys ...string) {
-	t.Helper()
-	var all []string
+// traces are what may be left of a lock, and of those who waited for it.
+func traces(keys []string) (all []string) {
 	for _, key := range keys {
 		all = append(all, key, "redislock:line:{"+key+"}")
 	}
+	return all
+}
+
+// noTraceSoon waits until nothing is left of a lock, nor of those who waited for it.
+func (w *world) noTraceSoon(t *testing.T, keys ...string) {
+	t.Helper()
 	eventually(t, soon, "nothing is left", func() bool {
-		return must[int64](t)(w.rdb.Exists(t.Context(), all...).Result()) == 0
+		return must[int64](t)(w.rdb.Exists(t.Context(), traces(keys)...).Result()) == 0
+	})
+}
+
+// onlyGuardsSoon is noTraceSoon where a request was not answered.
+func (w *world) onlyGuardsSoon(t *testing.T, keys ...string) {
+	t.Helper()
+	eventually(t, soon, "nothing but guards is left", func() bool {
+		return len(check.WithoutGuards(t.Context(), w.rdb, traces(keys)...)) == 0
 	})
 }
 
@@ -193,22 +205,17 @@ func TestQueueMessagesLost(t *testing.T) {
 	})
 }
 
-// onScript calls fn with the number, from 1, of each run of a script in which a waiter's channel
-// stands behind so many arguments: 5 when a release says to whom it may answer, 15 when a waiter asks.
-func (l *lossy) onScript(before int, fn func(n int)) {
+// onScript calls fn with the number, from 1, of each run of a script that names a waiter's channel: a
+// release says so to whom it may answer, and rw when a waiter asks.
+func (l *lossy) onScript(script string, fn func(n int)) {
 	var n atomic.Int64
 	l.relay.OnRequest(func(name string, args []string) {
 		l.relay.DropReplies(false)
-		if strings.HasPrefix(name, "EVAL") && len(args) == before+1 && strings.HasPrefix(args[before], "redislock:wake:") {
+		if run := redislock.RunOf(append([]string{name}, args...)...); run.Of(script) && run.Channel() != "" {
 			fn(int(n.Add(1)))
 		}
 	})
 }
-
-const (
-	releases = 5
-	asks     = 15
-)
 
 // newLossyQueue is newLossy, of a server that knows the script of waiters too, and has a holder.
 func newLossyQueue(t *testing.T, mod func(*redis.Options)) (*lossy, *world, *redislock.Lock) {
@@ -235,7 +242,7 @@ func TestQueueReleaseReplyLost(t *testing.T) {
 				(&world{client: l.client}).wait(t.Context(), turns, "next", []string{l.key}, nil)
 				w.inLine(t, l.key, 1)
 				var lost atomic.Bool
-				l.onScript(releases, func(n int) {
+				l.onScript("release", func(n int) {
 					if n == 1 {
 						lost.Store(true)
 						spoil(l.relay)
@@ -253,7 +260,7 @@ func TestQueueReleaseReplyLost(t *testing.T) {
 				l.relay.OnRequest(nil)
 				l.relay.DropReplies(false)
 				noError(t, gateAt(l.direct, l.key).pass(t.Context(), next, 0))
-				w.noTraceSoon(t, l.key)
+				w.onlyGuardsSoon(t, l.key)
 			})
 		}
 	}
@@ -269,7 +276,7 @@ func TestQueueEnterReplyLost(t *testing.T) {
 			opt := queue()
 			opt.RetryStrategy = redislock.LinearBackoff(50 * time.Millisecond)
 			var asked atomic.Int64
-			l.onScript(asks, func(n int) {
+			l.onScript("rw", func(n int) {
 				asked.Store(int64(n))
 				if n == 1 {
 					l.relay.CutReplies()
@@ -293,20 +300,18 @@ func TestQueueEnterReplyLost(t *testing.T) {
 			wantNobody(t, turns)
 			noError(t, first.Release(t.Context()))
 			noError(t, wantTurn(t, turns, "second")[0].Release(t.Context()))
-			w.noTraceSoon(t, l.key)
+			w.onlyGuardsSoon(t, l.key)
 		})
 	}
 	t.Run("and it does not go on", func(t *testing.T) {
 		t.Parallel()
 		l, w, holder := newLossyQueue(t, impatient)
-		l.onScript(asks, func(int) { l.relay.CutReplies() })
+		l.onScript("rw", func(int) { l.relay.CutReplies() })
 		_, err := l.client.Obtain(t.Context(), []string{l.key}, long, queue())
 		l.relay.OnRequest(nil)
 		unknownOutcome(t, err)
-		eventually(t, soon, "the line is left", func() bool {
-			return must[int64](t)(w.rdb.Exists(t.Context(), "redislock:line:{"+l.key+"}").Result()) == 0
-		})
+		w.inLine(t, l.key, 0)
 		noError(t, holder.Release(t.Context()))
-		w.noTraceSoon(t, l.key)
+		w.onlyGuardsSoon(t, l.key)
 	})
 }

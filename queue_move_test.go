@@ -108,13 +108,7 @@ func queueMoving(t *testing.T, s *shards, clients []*redislock.Client) {
 			if order := throng.served(t); len(order) != len(names) {
 				t.Errorf("%q were served, want %q", order, names)
 			}
-			eventually(t, 5*time.Second, "nothing is left", func() bool {
-				left := 0
-				for _, rdb := range s.admin {
-					left += len(rdb.Keys(t.Context(), "*"+tag+"*").Val())
-				}
-				return left == 0
-			})
+			s.wantOnlyGuards(t, tag)
 		})
 	}
 }

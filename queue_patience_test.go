@@ -22,7 +22,7 @@ import (
 // A puppet is a server in memory whose answers a test makes up: "" is none, for ever. It fits into a
 // bubble. Nobody else asks meanwhile.
 type puppet struct {
-	script func(args []string) (reply string) // to a script, which begins with its keys
+	script func(run redislock.Run) (reply string)
 	// hears answers to who subscribes, on the n'th connection that does, from 1; nil: as a server does.
 	hears func(n int, channel string) (reply string)
 
@@ -112,7 +112,7 @@ func (p *puppet) serve(conn net.Conn) {
 			reply = p.subscribes(conn, args[1])
 		case "evalsha", "eval":
 			p.turn()
-			reply = p.script(args[3:])
+			reply = p.script(redislock.RunOf(args...))
 			p.turn()
 			if reply == "" {
 				_, _ = io.Copy(io.Discard, in)
@@ -150,13 +150,11 @@ func readArgs(in *bufio.Reader) ([]string, error) {
 	return args, err
 }
 
-// standsInLine reports whether a script is that of a waiter, which names its channel.
-func standsInLine(args []string) bool {
-	return strings.HasPrefix(args[len(args)-1], "redislock:wake:")
-}
+// standsInLine reports whether a script is that of a waiter.
+func standsInLine(run redislock.Run) bool { return run.Of("rw") && run.Channel() != "" }
 
 // asksFirst reports whether a script is that of one who does not stand in line yet, for one key.
-func asksFirst(args []string) bool { return len(args) == 4 }
+func asksFirst(run redislock.Run) bool { return run.Of("obtain") }
 
 // heldBySomebody is the answer to that.
 const heldBySomebody = "*5\r\n:0\r\n:1\r\n$5\r\nwrite\r\n:60000\r\n$0\r\n\r\n"
@@ -184,11 +182,11 @@ func TestQueueEndsInTime(t *testing.T) {
 				var ended time.Time
 				left := make(chan struct{}, 16)
 				asked := 0
-				client := redislock.New((&puppet{script: func(args []string) string {
+				client := redislock.New((&puppet{script: func(run redislock.Run) string {
 					switch {
-					case asksFirst(args):
+					case asksFirst(run):
 						return heldBySomebody
-					case !standsInLine(args):
+					case !standsInLine(run):
 						left <- struct{}{}
 						return ""
 					}

@@ -77,11 +77,10 @@ func TestAfterRelease(t *testing.T) {
 	})
 }
 
-// onRelease has every release of one key, or of two, sent in its own way, those of a clean-up too.
+// onRelease has every release sent in its own way, those of a clean-up too.
 func onRelease(rdb *redis.Client, fn func(send func() error) error) {
 	rdb.AddHook(check.Around(func(cmd redis.Cmder, send func() error) error {
-		switch args := cmd.Args(); {
-		case len(args) == 6 && args[2] == 2, len(args) == 8 && args[2] == 4:
+		if redislock.RunIn(cmd).Of("release") {
 			return fn(send)
 		}
 		return send()

@@ -3,7 +3,6 @@ package redislock_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"sync/atomic"
 	"testing"
@@ -17,15 +16,15 @@ import (
 	"github.com/seed-14de3678/redislock/internal/redistest"
 )
 
-// onLease has every request for a new lease of one key sent in its own way, which send does: those of
+// onLease has every request for a new lease sent in its own way, which send does: those of
 // the watchdog, and those of a Refresh.
 func onLease(rdb *redis.Client, fn func(renewal bool, send func() error) error) {
 	rdb.AddHook(check.Around(func(cmd redis.Cmder, send func() error) error {
-		args := cmd.Args()
-		if len(args) != 7 || fmt.Sprint(args[2]) != "1" {
+		run := redislock.RunIn(cmd)
+		if !run.Of("refresh") {
 			return send()
 		}
-		return fn(args[6] == "1", send)
+		return fn(run.NeverShortens(), send)
 	}))
 }
 

@@ -1,0 +1,89 @@
+package redislock
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// A Run is one run of a script of ours, as it was sent.
+type Run struct {
+	Script string // its name; empty if the command runs none
+	Keys   []string
+	args   []string
+}
+
+// RunOf reads a command, from its name on.
+func RunOf(words ...string) Run {
+	if len(words) < 3 {
+		return Run{}
+	}
+	for _, s := range []*script{
+		obtainScript, rwScript, refreshScript, convertScript, raiseScript, releaseScript, batchScript, inspectScript,
+	} {
+		n, err := strconv.Atoi(words[2])
+		if err == nil && len(words) >= 3+n && (words[1] == s.sha.(string) || words[1] == s.source.(string)) {
+			return Run{Script: s.name, Keys: words[3 : 3+n], args: words[3+n:]}
+		}
+	}
+	return Run{}
+}
+
+// RunIn reads a command before it is sent.
+func RunIn(cmd redis.Cmder) Run {
+	var words []string
+	for _, arg := range cmd.Args() {
+		if text, ok := arg.(*string); ok {
+			arg = *text
+		}
+		words = append(words, fmt.Sprint(arg))
+	}
+	return RunOf(words...)
+}
+
+// Arg returns ARGV[n], empty if it is absent.
+func (r Run) Arg(n int) string {
+	if n > len(r.args) {
+		return ""
+	}
+	return r.args[n-1]
+}
+
+// Of reports whether it is a run of one of these scripts.
+func (r Run) Of(scripts ...string) bool { return slices.Contains(scripts, r.Script) }
+
+// Closes reports whether it sets guards.
+func (r Run) Closes() bool {
+	at := 4
+	if r.Of("release") {
+		at = 3
+	}
+	return !r.Of("batch", "inspect", "") && r.Arg(at) == "1"
+}
+
+// Channel is that of the caller, on which it may be told; empty if it names none.
+func (r Run) Channel() string {
+	switch r.Script {
+	case "release":
+		return r.Arg(4)
+	case "rw":
+		return r.Arg(14)
+	}
+	return ""
+}
+
+// Waiter returns the id, and the place, of the waiter that stands in line, or gives up; empty if there is none.
+func (r Run) Waiter() (id, place string) {
+	switch r.Script {
+	case "release":
+		return r.Arg(6), r.Arg(7)
+	case "rw":
+		return r.Arg(10), r.Arg(11)
+	}
+	return "", ""
+}
+
+// NeverShortens reports whether a refresh leaves longer leases alone, as a renewal does.
+func (r Run) NeverShortens() bool { return r.Of("refresh") && r.Arg(5) == "1" }
