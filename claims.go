@@ -74,12 +74,15 @@ func (w *owner) show(token string) *owner {
 	return w
 }
 
-// done ends what ownerOf or show has begun.
+// done ends what ownerOf, show or ownerNow has begun.
 func (w *owner) done(token string) {
 	w.mu.Lock()
 	w.users--
+	shared := w.shared
 	w.mu.Unlock()
-	w.forget(token)
+	if shared {
+		w.forget(token)
+	}
 }
 
 // forget drops an owner that is of no use any more.

@@ -48,8 +48,9 @@ type owner struct {
 	requests []*request
 	guarded  moment // until then a guard may stand
 
+	users int // how many use it, beside claims and requests
+
 	// Of a shared one.
-	users  int // how many use it, beside claims and requests
 	claims []*claim
 	begun  int64 // counts operations, so that it is known which of two has begun later
 }
