@@ -56,37 +56,6 @@ func (l *lossy) freeSoon(t *testing.T, within time.Duration) {
 // What a request does that reaches the server after a later one.
 func TestLateRequests(t *testing.T) {
 	t.Parallel()
-	t.Run("an Obtain after a Refresh: the deadline holds", func(t *testing.T) {
-		t.Parallel()
-		l := newLossy(t, persistent)
-		goOn := l.holdFirst(t, nil)
-		lock := must[*redislock.Lock](t)(l.client.Obtain(t.Context(), []string{l.key}, 5*time.Second, nil))
-		noError(t, lock.Refresh(t.Context(), long))
-		goOn()
-		eventually(t, 10*time.Second, "another has the key", func() bool { return l.obtainsElsewhere(t) })
-		if left := time.Until(lock.Deadline()); left > 0 {
-			t.Errorf("two holders: the first has %v left", left)
-		}
-	})
-	t.Run("an ObtainRead after an Upgrade: the writer is alone", func(t *testing.T) {
-		t.Parallel()
-		l := newLossy(t, persistent)
-		warm := must[*redislock.Lock](t)(l.client.ObtainRead(t.Context(), []string{l.key + "warm"}, long, nil))
-		noError(t, warm.Release(t.Context()))
-		goOn := l.holdFirst(t, nil)
-		lock := must[*redislock.Lock](t)(l.client.ObtainRead(t.Context(), []string{l.key}, long, nil))
-		goOn()
-		impatient, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-		defer cancel()
-		wantIs(t, lock.Upgrade(impatient), context.DeadlineExceeded) // it waits until nothing can undo it
-		began := time.Now()
-		noError(t, lock.Upgrade(t.Context()))
-		if waited := time.Since(began); waited < 5*time.Second {
-			t.Errorf("waited %v only", waited)
-		}
-		_, err := redislock.New(l.direct).ObtainRead(t.Context(), []string{l.key}, long, nil)
-		wantConflict(t, err, l.key, redislock.ModeWrite)
-	})
 	t.Run("a Refresh that shortens: the deadline moves before it is answered", func(t *testing.T) {
 		t.Parallel()
 		l := newLossy(t, func(*redis.Options) {})

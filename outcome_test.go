@@ -41,7 +41,11 @@ func persistent(o *redis.Options) { o.ReadTimeout = replyTimeout }
 // then sees pass is what it asked for.
 func newLossy(t *testing.T, mod func(*redis.Options)) *lossy {
 	t.Helper()
-	b := redistest.Shared(t, redistest.Redis)
+	return newLossyAt(t, redistest.Shared(t, redistest.Redis), mod)
+}
+
+func newLossyAt(t *testing.T, b redistest.Backend, mod func(*redis.Options)) *lossy {
+	t.Helper()
 	l := &lossy{relay: redistest.NewRelay(t, b.Addr()), direct: b.Client(t), key: t.Name()}
 	l.rdb = l.relay.Client(t, mod)
 	l.client = redislock.New(l.rdb)

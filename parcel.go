@@ -95,7 +95,7 @@ func (c *call) arguments(to []any) []any {
 		to = append(to, c.ttl)
 	}
 	if c.effect != asks && (c.stamp != "" || len(c.more)+len(c.spared) > 0) {
-		to = append(to, &c.stamp, c.shortCut())
+		to = append(append(to, c.stampOfTry()), c.shortCut())
 	}
 	to = append(to, c.more...)
 	if len(c.spared) > 0 {
@@ -104,6 +104,15 @@ func (c *call) arguments(to []any) []any {
 		}
 	}
 	return append(to, c.spared...)
+}
+
+// stampOfTry is the stamp by reference, and a copy: the next try has another, and a hook may keep the command.
+func (c *call) stampOfTry() any {
+	if c.stamp == "" {
+		return ""
+	}
+	stamp := c.stamp
+	return &stamp
 }
 
 // shortCut tells a script whether it may take one: it may not if it has guards to set, or write keys to keep.
