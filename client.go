@@ -19,9 +19,13 @@
 // of a writer that waits with [Options].Intent; and `redislock:fence:{key}`, a hash of the fencing
 // numbers that were given. Of a key with a hash tag the line is `redislock:line=key`; of any other
 // with a '}' in it `redislock:line~{tag}key`, with a short tag of the same slot; and likewise the rest.
-// All of them have a TTL from their first instant. Owners are compared by whole token, never by prefix. Every operation on a set is
-// one script. Sent twice in a row it does what it does once; what a request can do that reaches the
-// server late, after others, is allowed for in [Lock.Deadline] and cleared up.
+// All of them have a TTL from their first instant. Owners are compared by whole token, never by prefix.
+//
+// Every operation on a set is one script. Sent twice in a row it does what it does once. A request that
+// was not answered may reach the server late, after others: so the next one of the same owner closes
+// it, by a guard. That is a member of the line of its first key, which says that nothing of this owner
+// with a smaller number is to be done, and ends after five minutes. Nobody waits for late requests,
+// and without faults there are no guards.
 //
 // # What is promised
 //
@@ -202,7 +206,9 @@ func WithoutBatching() ClientOption { return func(c *Client) { c.batching = fals
 //     several keys on a Ring;
 //   - had better not send again by itself: MaxRetries -1 in the options of what it wraps (of a
 //     *redis.ClusterClient that is not enough). The Client does that, and knows then what may have been
-//     executed. Otherwise a Release whose first answer was lost can come out as [ErrLockNotHeld].
+//     executed. Otherwise a Release whose first answer was lost can come out as [ErrLockNotHeld]; and a
+//     call that takes longer than 5 ms counts as one that may have been sent twice, so that the next one
+//     sets a guard. With [WithWrapped] and MaxRetries -1 it does not.
 func New(rdb redis.Scripter, opts ...ClientOption) *Client {
 	c := &Client{
 		schedule:    newSchedule(),

@@ -18,11 +18,23 @@ type Options struct {
 
 	// Token is the owner under which the keys are held. Keys that it holds already count as free,
 	// so that a set may grow, shrink, or change its metadata or modes. All locks of one token are
-	// one owner: what one of them releases the others lose. If the outcome of an Obtain was not
-	// known, or a request of a Release not answered, which may still arrive although it was sent
-	// again, the next Obtain of the token and keys in this process waits until they cannot be taken
-	// away any more: until all was answered, or 10 s after it was sent. In another process it had
-	// better wait itself. Default: a new random token.
+	// one owner:
+	//
+	//   - What one of them releases the others lose.
+	//   - An Obtain never shortens a lease: the keys live for the later of both ends. Value and metadata
+	//     are replaced. The Deadline of each Lock counts on its own ttl alone.
+	//   - A Refresh to a shorter ttl shortens the lease of all of them, and a Downgrade or an ObtainRead
+	//     makes read keys for all of them, without the others being told.
+	//   - What is asked for at the same time is done in some order. A Release, a Refresh or a Downgrade
+	//     that is sent again because it was not answered undoes nothing of an Obtain that has begun
+	//     meanwhile: the Release leaves to it what it counts on, the Refresh shortens no lease, the
+	//     Downgrade may have no effect.
+	//
+	// Nothing waits for a request that was not answered, and once a later one was it changes nothing any
+	// more, for five minutes. That is known in this process, through all of its Clients. Another process
+	// that uses the same token is not protected from late requests of this one, nor is what it has
+	// obtained spared by clean-ups here: give each process its own token, or hand it on when the first
+	// one has released. Default: a new random token.
 	Token string
 
 	// Watchdog renews the lease every third of the ttl until the lock is released or lost.
