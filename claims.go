@@ -74,12 +74,15 @@ func (w *owner) show(token string) *owner {
 	return w
 }
 
-// done ends what ownerOf or show has begun.
+// done ends what ownerOf, show or ownerNow has begun.
 func (w *owner) done(token string) {
 	w.mu.Lock()
 	w.users--
+	shared := w.shared
 	w.mu.Unlock()
-	w.forget(token)
+	if shared {
+		w.forget(token)
+	}
 }
 
 // forget drops an owner that is of no use any more.
@@ -98,7 +101,7 @@ func (w *owner) isIdle() bool {
 	defer w.mu.Unlock()
 	at := now()
 	w.requests = slices.DeleteFunc(w.requests, func(r *request) bool {
-		return !r.flies && !at.precedes(r.tried.add(guardLife))
+		return !r.flies && !at.precedes(r.sent.add(guardLife))
 	})
 	w.claims = slices.DeleteFunc(w.claims, func(c *claim) bool { return c.lock != nil && c.lock.gone(at) })
 	return w.users == 0 && len(w.requests) == 0 && len(w.claims) == 0 && !at.precedes(w.guarded)

@@ -54,8 +54,8 @@ func (l *Lock) RaiseFence(ctx context.Context, number int64) error {
 	if err != nil {
 		return fmt.Errorf("redislock: raise fence %s: %w", set, err)
 	}
-	w, done := l.ownerNow()
-	defer done()
+	w := l.ownerNow()
+	defer w.done(l.token())
 	c := newCall(ctx, raiseScript, set.keys, set.fences, &l.value, millis(ttl), number)
 	c.owner, c.effect = w, lengthens
 	c.ack = newAck(l.replicas, ttl)

@@ -48,8 +48,9 @@ type owner struct {
 	requests []*request
 	guarded  moment // until then a guard may stand
 
+	users int // how many use it, beside claims and requests
+
 	// Of a shared one.
-	users  int // how many use it, beside claims and requests
 	claims []*claim
 	begun  int64 // counts operations, so that it is known which of two has begun later
 }
@@ -60,21 +61,16 @@ type name struct {
 	number int64
 }
 
-// A request is what an owner knows of a call that was sent.
+// A request is what an owner knows of one try of a call.
 type request struct {
 	name
 	keys    []string
 	home    string // the line where its guard would stand
 	weakens bool
 	flies   bool // it is under way, and its caller waits for it
-	open    bool // a try was not answered, or its caller has gone, and no answered request has closed it
-	tried   moment
-}
-
-// A closing is a request that another one closes, as it was when that one was sent.
-type closing struct {
-	*request
-	name
+	open    bool // it was not answered, or its caller has gone
+	closed  bool // a later one was answered that has closed it
+	sent    moment
 }
 
 // A passage is what a call knows of its owner, and of the latest try.
@@ -92,11 +88,11 @@ type passage struct {
 	marked map[*Client]bool
 
 	name    name
-	stamp   string    // see guard.lua; empty if it has none
-	lines   []string  // among its keys only for the stamp
-	closes  []closing // what it closes if it is answered
-	sets    bool      // the stamp has guards to set
-	spared  []any     // indexes of keys that it is not to free
+	stamp   string     // see guard.lua; empty if it has none
+	lines   []string   // among its keys only for the stamp
+	closes  []*request // what it closes if it is answered
+	sets    bool       // the stamp has guards to set
+	spared  []any      // indexes of keys that it is not to free
 	request *request
 	flies   bool
 	open    bool // it was answered, but has closed nothing: the user lacks a right
@@ -115,7 +111,7 @@ func (w *owner) stamp(c *call) {
 	if slices.ContainsFunc(behind, func(r *request) bool { return r.name == w.name }) {
 		w.countLocked()
 	}
-	c.flies, c.open, c.closes = true, false, nil
+	c.flies, c.open, c.closes = true, false, behind
 	if c.effect != lengthens {
 		w.yieldLocked(c)
 	}
@@ -124,9 +120,6 @@ func (w *owner) stamp(c *call) {
 		return
 	}
 	c.passage.name = w.name
-	for _, r := range behind {
-		c.closes = append(c.closes, closing{r, r.name})
-	}
 	if len(behind) > 0 {
 		w.guarded = now().add(guardLife)
 	}
@@ -135,7 +128,7 @@ func (w *owner) stamp(c *call) {
 	case c.effect == lengthens:
 	case c.fate.Load() == left:
 		w.noteLocked(c).open = true
-	case w.shared || c.request != nil:
+	case w.shared:
 		w.noteLocked(c).flies = true
 	}
 }
@@ -155,7 +148,7 @@ func (w *owner) behindLocked(c *call) (behind []*request) {
 	}
 	for _, r := range w.requests {
 		undoes := c.effect == takes && r.flies && r.weakens
-		if (r.open || undoes) && haveCommon(r.keys, c.keys) {
+		if !r.closed && (r.open || undoes) && haveCommon(r.keys, c.keys) {
 			behind = append(behind, r)
 		}
 	}
@@ -164,15 +157,16 @@ func (w *owner) behindLocked(c *call) (behind []*request) {
 
 // noteLocked takes note of the latest try of a call.
 func (w *owner) noteLocked(c *call) *request {
-	if c.request == nil {
-		c.request = &request{keys: c.keys, home: c.home(), weakens: c.effect == weakens || c.reads}
+	if c.request == nil || c.request.name != c.passage.name {
+		c.request = &request{
+			name: c.passage.name, keys: c.keys, home: c.home(),
+			weakens: c.effect == weakens || c.reads, sent: now(),
+		}
 	}
-	r := c.request
-	r.name, r.tried = c.passage.name, now()
-	if !slices.Contains(w.requests, r) {
-		w.requests = append(w.requests, r)
+	if !slices.Contains(w.requests, c.request) {
+		w.requests = append(w.requests, c.request)
 	}
-	return r
+	return c.request
 }
 
 // settle takes in how a try has ended: whether its script has answered, and whether it may be executed later
@@ -183,20 +177,17 @@ func (w *owner) settle(c *call, answered, may bool) {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	late := isOvertaken(c)
-	answered = answered && !c.open
-	for _, closed := range c.closes {
-		if answered && !late && closed.request.name == closed.name {
-			closed.open = false
+	if answered && !c.open && !isOvertaken(c) {
+		for _, r := range c.closes {
+			r.closed = true
 		}
 	}
 	c.flies, c.closes = false, nil
-	if r := c.request; r != nil {
-		r.flies = false
-		r.open = r.open && !answered
-	}
 	if may && c.effect != lengthens {
 		w.noteLocked(c).open = true
+	}
+	if r := c.request; r != nil && r.name == c.passage.name {
+		r.flies, r.open = false, may
 	}
 	w.tidyLocked()
 }
@@ -216,7 +207,7 @@ func (w *owner) leave(c *call) {
 
 // tidyLocked drops the requests that need not be reckoned with.
 func (w *owner) tidyLocked() {
-	w.requests = slices.DeleteFunc(w.requests, func(r *request) bool { return !r.open && !r.flies })
+	w.requests = slices.DeleteFunc(w.requests, func(r *request) bool { return !r.flies && (!r.open || r.closed) })
 }
 
 // answers takes in how the latest try has ended, for the owner. An error is no answer of the script, unless

@@ -79,8 +79,8 @@ func (l *Lock) lease(ctx context.Context, op *leasing) (err error) {
 		return err
 	}
 	defer func() { <-l.change.turn }()
-	w, done := l.ownerNow()
-	defer done()
+	w := l.ownerNow()
+	defer w.done(l.token())
 	since := w.begin()
 	for {
 		set := l.snapshot()

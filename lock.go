@@ -98,16 +98,18 @@ func (l *Lock) show(keys []string) {
 	w.waive(mine)
 }
 
-// ownerNow returns the owner of what is sent from now on, and what ends its use.
-func (l *Lock) ownerNow() (w *owner, done func()) {
+// ownerNow returns the owner of what is sent from now on. Whoever has it has to end that with done.
+func (l *Lock) ownerNow() *owner {
 	l.mu.Lock()
 	shown := l.shown
 	l.mu.Unlock()
-	if !shown {
-		return &l.own, func() {}
+	if shown {
+		return ownerOf(l.token())
 	}
-	w = ownerOf(l.token())
-	return w, func() { w.done(l.token()) }
+	l.own.mu.Lock()
+	defer l.own.mu.Unlock()
+	l.own.users++
+	return &l.own
 }
 
 // ownerLocked returns the owner of a lock that is held.

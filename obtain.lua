@@ -17,8 +17,9 @@
 -- One free key, and no line: SET NX PX is its MSETNX and its PEXPIRE. This is most of all calls,
 -- so it comes before what they would not use.
 local closes = ARGV[4] == '1'
-if #KEYS == 2 and not closes and redis.call('exists', KEYS[2]) == 0
-  and redis.call('set', KEYS[1], ARGV[1], 'px', ARGV[2], 'nx') then
+local alone = #KEYS == 2 and not closes
+local lined = closes or alone and redis.call('exists', KEYS[2]) == 1
+if alone and not lined and redis.call('set', KEYS[1], ARGV[1], 'px', ARGV[2], 'nx') then
   return 1
 end
 
@@ -26,6 +27,15 @@ end
 
 local value, ttl, intent = ARGV[1], ARGV[2], ARGV[5]
 local n = read_stamp(ARGV[3], value, #KEYS / (intent and 3 or 2), 1)
+
+-- Guards of others do not slow anybody down: a key that is free but for those is free.
+if alone and lined and only_guards(2, 2) then
+  lined = false
+  if redis.call('set', KEYS[1], value, 'px', ttl, 'nx') then
+    return 1
+  end
+end
+
 local PART = 1000 -- most keys that one command is given
 
 -- How many of KEYS[first..last] exist.
@@ -56,9 +66,8 @@ local function take_free()
   end
 end
 
--- Guards of others do not slow anybody down: a set that is free but for those is free.
-local lined, taken = true, false
-if not closes then
+local taken = false
+if not alone and not closes then
   taken = count(1, 2 * n) == 0
   if not taken then
     lined = count(n + 1, 2 * n) > 0 and not only_guards(n + 1, 2 * n)

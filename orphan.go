@@ -27,7 +27,6 @@ type orphan struct {
 	set    keySet
 	value  string
 	owner  *owner
-	done   func() // ends the use of the owner
 	waiter string // id of one that may stand in line for it, else empty
 	place  string // its place there
 	first  func() // if not nil it is called when the first clean-up has an outcome
@@ -41,7 +40,7 @@ type orphan struct {
 // newOrphan prepares the clean-up of a set that was asked for, for so long. It has to be started.
 func (c *Client) newOrphan(set keySet, of *Lock, ttl time.Duration) *orphan {
 	o := &orphan{client: c, set: set, value: of.value, until: now().add(ttl + clearGrace), pause: firstClear}
-	o.owner, o.done = of.ownerNow()
+	o.owner = of.ownerNow()
 	o.entry.errand = o
 	return o
 }
@@ -106,7 +105,8 @@ func (o *orphan) end() {
 		return
 	}
 	o.client.schedule.drop(&o.entry)
-	o.done()
+	token, _ := decodeValue(o.value)
+	o.owner.done(token)
 }
 
 // mark finds out which of those who count on some of the keys, through other Redis clients, are on the same

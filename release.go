@@ -159,8 +159,8 @@ func (l *Lock) part(keys []string) (p portion, all bool, err error) {
 // free releases what is to be released, and sees to what may be left of it. If others of the token have
 // obtained some of it meanwhile that is left to them.
 func (l *Lock) free(ctx context.Context, began moment, p portion) error {
-	w, done := l.ownerNow()
-	defer done()
+	w := l.ownerNow()
+	defer w.done(l.token())
 	since := w.begin()
 	wait := patience
 	if ctx.Err() != nil {
@@ -260,13 +260,16 @@ func (l *Lock) freed(c *call, p portion) error {
 // leaveSpared has what a release has left to others of the token be released when they do not count on it any
 // more: an Obtain of theirs may be refused.
 func (l *Lock) leaveSpared(c *call, p portion) {
+	if len(c.spared) == 0 {
+		return
+	}
 	var keys []string
 	for _, index := range c.spared {
 		if i, err := strconv.Atoi(index.(string)); err == nil {
 			keys = append(keys, c.keys[i-1])
 		}
 	}
-	if set, _, err := p.set.split(keys); err == nil && len(keys) > 0 {
+	if set, _, err := p.set.split(keys); err == nil {
 		l.client.newOrphan(set, l, p.longest).start()
 	}
 }
