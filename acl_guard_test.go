@@ -94,6 +94,10 @@ func TestACLReleaseBesideGuards(t *testing.T) {
 		if err := lock.Release(t.Context()); err != nil {
 			t.Errorf("without %s: got error %v", command, err)
 		}
+		if command == "zscore" {
+			_, err := client.Obtain(t.Context(), []string{key}, long, nil)
+			wantClear(t, "obtain without "+command, err, key)
+		}
 		g.set(t, "+"+command)
 		if left := g.admin.Exists(t.Context(), key).Val(); left > 0 {
 			t.Errorf("without %s: the key is not free", command)
