@@ -14,7 +14,7 @@ import (
 type mortal struct{ redis.Scripter }
 
 func (m mortal) Eval(ctx context.Context, script string, keys []string, args ...any) *redis.Cmd {
-	if len(args) == 1 {
+	if redislock.RunOf("eval", script, "0").Of("release") {
 		cmd := redis.NewCmd(ctx)
 		cmd.SetErr(io.EOF)
 		return cmd
@@ -23,8 +23,8 @@ func (m mortal) Eval(ctx context.Context, script string, keys []string, args ...
 }
 
 func (m mortal) EvalSha(ctx context.Context, sha string, keys []string, args ...any) *redis.Cmd {
-	if len(args) == 1 {
-		return m.Eval(ctx, "", keys, args...)
+	if redislock.RunOf("evalsha", sha, "0").Of("release") {
+		return m.Eval(ctx, redislock.SourceOf("release"), keys, args...)
 	}
 	return m.Scripter.EvalSha(ctx, sha, keys, args...)
 }

@@ -65,6 +65,12 @@ func (p *pass) lined(ctx context.Context, seen func()) {
 	}
 }
 
+// putGuard puts a guard of somebody else into a line.
+func putGuard(ctx context.Context, admin *redis.Client, line string) error {
+	score := float64(int64(1)<<52 + time.Now().Add(long).Unix()<<20 + 1)
+	return errors.Join(admin.ZAdd(ctx, line, redis.Z{Score: score, Member: "other"}).Err(), admin.Expire(ctx, line, long).Err())
+}
+
 // renewed holds the keys until their lease has been renewed.
 func (p *pass) renewed(ctx context.Context, keys []string) error {
 	lock, err := p.client.Obtain(ctx, keys, p.lease, watched)
@@ -118,6 +124,24 @@ func obtains() []operation {
 				defer cancel()
 				go p.lined(ctx, cancel)
 				_, err := p.client.Obtain(ctx, p.keys("a", "b"), long, &redislock.Options{Queue: true})
+				if errors.Is(err, redislock.ErrUnknownOutcome) && ctx.Err() != nil { // its last answer was late
+					return redislock.ErrNotObtained
+				}
+				return err
+			},
+		},
+		{
+			name: "queue where others have guards", refused: true,
+			prepare: func(ctx context.Context, p *pass) error {
+				if err := p.other(ctx, false); err != nil {
+					return err
+				}
+				return putGuard(ctx, p.admin, "redislock:line:{"+p.prefix+"a}")
+			},
+			do: func(ctx context.Context, p *pass) error {
+				ctx, cancel := context.WithTimeout(ctx, 100*time.Millisecond)
+				defer cancel()
+				_, err := p.client.Obtain(ctx, p.keys("a"), long, &redislock.Options{Queue: true})
 				if errors.Is(err, redislock.ErrUnknownOutcome) && ctx.Err() != nil { // its last answer was late
 					return redislock.ErrNotObtained
 				}

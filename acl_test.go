@@ -24,7 +24,7 @@ var aclCommands = []string{
 	"eval", "evalsha",
 	"del", "exists", "get", "hdel", "hget", "hkeys", "hlen", "hset", "info", "mget", "msetnx",
 	"pexpire", "pexpireat", "pttl", "publish", "set", "spublish", "time", "type",
-	"zadd", "zcard", "zrange", "zrem", "zremrangebyscore", "zscore",
+	"zadd", "zcard", "zrange", "zrem", "zremrangebyscore", "zrevrangebyscore", "zscore",
 	"subscribe", "wait",
 }
 

@@ -54,7 +54,7 @@ local function only_guards(first, last)
       return false, front[1]
     end
   end
-  return not redis.call('zscore', home_line, owner_id)
+  return not redis.pcall('zscore', home_line, owner_id) -- who may not ask is left to `overtaken`
 end
 
 -- Drops the guards of a line that have ended.

@@ -199,7 +199,7 @@ func TestQueueMessagesLost(t *testing.T) {
 						t.Errorf("the next waited %v for a lease of %v", took, ttl)
 					}
 				}
-				w.noTraceSoon(t, key)
+				w.onlyGuardsSoon(t, key) // go-redis may have sent again what took long
 			})
 		}
 	})

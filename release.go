@@ -234,6 +234,9 @@ func (p portion) wasFreed(lost int, sent moment) bool {
 func (l *Lock) freed(c *call, p portion) error {
 	set := p.set
 	code, rest, err := c.code()
+	if err == nil && code != 1 && (code != 0 || len(rest) == 0) {
+		err = c.garbled()
+	}
 	if err != nil {
 		return fmt.Errorf("redislock: release %s: %w", set, err)
 	}

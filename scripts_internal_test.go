@@ -15,14 +15,22 @@ type Run struct {
 	args   []string
 }
 
+var allScripts = []*script{
+	obtainScript, rwScript, refreshScript, convertScript, raiseScript, releaseScript, batchScript, inspectScript,
+}
+
+// SourceOf is that of a script.
+func SourceOf(name string) string {
+	i := slices.IndexFunc(allScripts, func(s *script) bool { return s.name == name })
+	return allScripts[i].source.(string)
+}
+
 // RunOf reads a command, from its name on.
 func RunOf(words ...string) Run {
 	if len(words) < 3 {
 		return Run{}
 	}
-	for _, s := range []*script{
-		obtainScript, rwScript, refreshScript, convertScript, raiseScript, releaseScript, batchScript, inspectScript,
-	} {
+	for _, s := range allScripts {
 		n, err := strconv.Atoi(words[2])
 		if err == nil && len(words) >= 3+n && (words[1] == s.sha.(string) || words[1] == s.source.(string)) {
 			return Run{Script: s.name, Keys: words[3 : 3+n], args: words[3+n:]}
