@@ -17,6 +17,8 @@ const (
 	lastNumber = 1<<20 - 1
 	// overtaken is the code of the reply to a request that came after a later one, and has done nothing.
 	overtaken = -3
+	// mostOvertaken is how often in a row an operation asks again after that: others of its token come to an end.
+	mostOvertaken = 100
 )
 
 // guardsOff has no request close another: tests show with it what guards are for.
@@ -119,7 +121,7 @@ func (w *owner) stamp(c *call) {
 		c.stamp, c.lines, c.sets = "", nil, false
 		return
 	}
-	c.passage.name = w.name
+	c.name = w.name
 	if len(behind) > 0 {
 		w.guarded = now().add(guardLife)
 	}
@@ -157,9 +159,9 @@ func (w *owner) behindLocked(c *call) (behind []*request) {
 
 // noteLocked takes note of the latest try of a call.
 func (w *owner) noteLocked(c *call) *request {
-	if c.request == nil || c.request.name != c.passage.name {
+	if c.request == nil || c.request.name != c.name {
 		c.request = &request{
-			name: c.passage.name, keys: c.keys, home: c.home(),
+			name: c.name, keys: c.keys, home: c.home(),
 			weakens: c.effect == weakens || c.reads, sent: now(),
 		}
 	}
@@ -186,7 +188,7 @@ func (w *owner) settle(c *call, answered, may bool) {
 	if may && c.effect != lengthens {
 		w.noteLocked(c).open = true
 	}
-	if r := c.request; r != nil && r.name == c.passage.name {
+	if r := c.request; r != nil && r.name == c.name {
 		r.flies, r.open = false, may
 	}
 	w.tidyLocked()
@@ -259,7 +261,7 @@ func (c *call) home() string {
 // writeStamp writes the stamp of the next try, if it needs one: see guard.lua.
 func (c *call) writeStamp() {
 	c.stamp, c.lines, c.sets = "", nil, len(c.closes) > 0
-	if c.passage.name == (name{}) && len(c.closes) == 0 && (c.script.lined || c.effect == lengthens) {
+	if c.name == (name{}) && len(c.closes) == 0 && (c.script.lined || c.effect == lengthens) {
 		return // a script that has its line at hand knows what that means
 	}
 	if !c.script.lined {
@@ -274,10 +276,10 @@ func (c *call) writeStamp() {
 		b = strconv.AppendInt(append(b, n.id+"|"...), n.number, 10)
 		b = append(b, '|')
 	}
-	write(c.passage.name)
+	write(c.name)
 	set := make(map[string]bool, len(c.closes))
 	for _, closed := range c.closes {
-		guard := c.passage.name
+		guard := c.name
 		if closed.id != guard.id {
 			guard = name{closed.id, lastNumber}
 		}

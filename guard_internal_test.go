@@ -46,7 +46,7 @@ func (d desk) call(what string, keys ...string) *call {
 	return c
 }
 
-// sends sends a try, and checks what its stamp says.
+// sends has a try be sent, and checks what its stamp says.
 func (d desk) sends(c *call, stamp string, lines ...string) {
 	d.t.Helper()
 	d.stamp(c)

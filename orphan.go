@@ -6,8 +6,6 @@ import (
 	"reflect"
 	"sync"
 	"time"
-
-	"github.com/redis/go-redis/v9"
 )
 
 const (
@@ -89,8 +87,7 @@ func (o *orphan) cleared(c *call, last bool) {
 	switch {
 	case last:
 		o.end()
-	case isOvertaken(c):
-		o.client.schedule.put(&o.entry, now(), 0) // it spares those who have overtaken it
+	case isOvertaken(c): // the next one spares those who have overtaken it
 	case c.err != nil && classify(c.err) == final, c.err == nil && !c.open && len(c.spared) == 0:
 		o.end()
 	}
@@ -166,6 +163,6 @@ func sameRedis(a, b *Client) bool {
 	if a == b {
 		return true
 	}
-	var one, other redis.Scripter = a.transport.rdb, b.transport.rdb
+	one, other := a.transport.rdb, b.transport.rdb
 	return reflect.TypeOf(one).Comparable() && one == other
 }
