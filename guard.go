@@ -71,8 +71,12 @@ type request struct {
 	weakens bool
 	flies   bool // it is under way, and its caller waits for it
 	open    bool // it was not answered, or its caller has gone
-	closed  bool // a later one was answered that has closed it
+	closed  bool // a later one was answered that has closed it, and came by the same Redis client
 	sent    moment
+	by      *transport
+	// others are transports of other Redis clients by which one came that has closed it: if they lead to the
+	// same server it is closed, else it matters to nobody there.
+	others []*transport
 }
 
 // A passage is what a call knows of its owner, and of the latest try.
@@ -148,13 +152,22 @@ func (w *owner) behindLocked(c *call) (behind []*request) {
 	if guardsOff {
 		return nil
 	}
+	at := now()
 	for _, r := range w.requests {
+		if at.reached(r.sent.add(guardLife)) {
+			continue // no guard would stand for that long
+		}
 		undoes := c.effect == takes && r.flies && r.weakens
-		if !r.closed && (r.open || undoes) && haveCommon(r.keys, c.keys) {
+		if (r.open || undoes) && !r.isClosed(c.transport) && haveCommon(r.keys, c.keys) {
 			behind = append(behind, r)
 		}
 	}
 	return behind
+}
+
+// isClosed reports whether a request need not be closed any more by one that is sent by this transport.
+func (r *request) isClosed(by *transport) bool {
+	return r.closed || slices.ContainsFunc(r.others, by.sharesRedis)
 }
 
 // noteLocked takes note of the latest try of a call.
@@ -162,7 +175,7 @@ func (w *owner) noteLocked(c *call) *request {
 	if c.request == nil || c.request.name != c.name {
 		c.request = &request{
 			name: c.name, keys: c.keys, home: c.home(),
-			weakens: c.effect == weakens || c.reads, sent: now(),
+			weakens: c.effect == weakens || c.reads, sent: now(), by: c.transport,
 		}
 	}
 	if !slices.Contains(w.requests, c.request) {
@@ -181,7 +194,11 @@ func (w *owner) settle(c *call, answered, may bool) {
 	defer w.mu.Unlock()
 	if answered && !c.open && !isOvertaken(c) {
 		for _, r := range c.closes {
-			r.closed = true
+			if r.by.sharesRedis(c.transport) {
+				r.closed = true
+			} else {
+				r.others = append(r.others, c.transport)
+			}
 		}
 	}
 	c.flies, c.closes = false, nil

@@ -150,7 +150,7 @@ func (w *owner) elsewhere(client *Client, keys []string) (others []*Client) {
 	defer w.mu.Unlock()
 	known := make(map[*Client]bool)
 	for _, other := range w.claims {
-		if !known[other.client] && !sameRedis(other.client, client) && haveCommon(other.keys, keys) {
+		if !known[other.client] && !other.client.transport.sharesRedis(client.transport) && haveCommon(other.keys, keys) {
 			known[other.client] = true
 			others = append(others, other.client)
 		}
@@ -158,11 +158,11 @@ func (w *owner) elsewhere(client *Client, keys []string) (others []*Client) {
 	return others
 }
 
-// sameRedis reports whether two clients have the same Redis client.
-func sameRedis(a, b *Client) bool {
-	if a == b {
+// sharesRedis reports whether two transports have the same Redis client.
+func (t *transport) sharesRedis(other *transport) bool {
+	if t == other {
 		return true
 	}
-	one, other := a.transport.rdb, b.transport.rdb
-	return reflect.TypeOf(one).Comparable() && one == other
+	one, two := t.rdb, other.rdb
+	return reflect.TypeOf(one).Comparable() && one == two
 }
