@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"time"
+
+	"github.com/seed-14de3678/redislock/internal/pace"
 )
 
 //go:embed release.lua
@@ -102,6 +104,7 @@ type portion struct {
 	watched  bool          // somebody was to be told of a loss, and was not yet
 	whole    bool          // it is all that the lock has left
 	freeing  moment        // since then an earlier Release may have freed it; zero: there was none
+	since    int64         // when it was claimed: see owner.begun; 0 if it is not
 }
 
 // portionLocked makes one of a set.
@@ -125,6 +128,9 @@ func (l *Lock) stop() (p portion, over error) {
 	l.claim = nil
 	p, over = l.portionLocked(l.set), l.over
 	p.watched, p.whole, p.freeing = watched, true, l.freeing
+	if mine != nil {
+		p.since = mine.since
+	}
 	l.mu.Unlock()
 	if end != nil {
 		end(context.Canceled)
@@ -162,6 +168,9 @@ func (l *Lock) free(ctx context.Context, p portion) error {
 	w := l.ownerNow()
 	defer w.done(l.token())
 	since := w.begin()
+	if p.since > 0 && pace.IsGivingBack(ctx) {
+		since = p.since
+	}
 	wait := patience
 	if ctx.Err() != nil {
 		wait = releasePatience

@@ -64,6 +64,18 @@ func WhileHolding(ctx context.Context) context.Context {
 // IsWhileHolding reports whether a context is marked so.
 func IsWhileHolding(ctx context.Context) bool { return ctx.Value(whileHolding{}) != nil }
 
+type givingBack struct{}
+
+// GivingBack marks the context of a Release by which a lock that was lost gives back what is left of it. Such
+// a Release may begin long after the loss was told, so it leaves alone what others of its token have obtained
+// since the lock was.
+func GivingBack(ctx context.Context) context.Context {
+	return context.WithValue(ctx, givingBack{}, true)
+}
+
+// IsGivingBack reports whether a context is marked so.
+func IsGivingBack(ctx context.Context) bool { return ctx.Value(givingBack{}) != nil }
+
 // Sleep waits, but not beyond the end of ctx. It reports whether ctx goes on.
 func Sleep(ctx context.Context, wait time.Duration) bool {
 	timer := time.NewTimer(wait)
