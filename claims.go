@@ -62,14 +62,22 @@ func enterLocked(token string, w *owner) {
 func (w *owner) show(token string) *owner {
 	book.Lock()
 	defer book.Unlock()
-	if other := book.owners[token]; other != nil {
-		w = other
-	} else {
+	w.mu.Lock()
+	w.shared = true
+	requests := w.requests
+	w.mu.Unlock()
+	if other := book.owners[token]; other == nil {
 		enterLocked(token, w)
+	} else if other != w {
+		w = other // somebody has known it before
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.shared = true
+	for _, r := range requests {
+		if !slices.Contains(w.requests, r) {
+			w.requests = append(w.requests, r)
+		}
+	}
 	w.users++
 	return w
 }

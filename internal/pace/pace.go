@@ -66,9 +66,9 @@ func IsWhileHolding(ctx context.Context) bool { return ctx.Value(whileHolding{})
 
 type givingBack struct{}
 
-// GivingBack marks the context of a Release by which a lock that was lost gives back what is left of it. Such
-// a Release may begin long after the loss was told, so it leaves alone what others of its token have obtained
-// since the lock was.
+// GivingBack marks the context of a Release by which a part of a lock is given back that nobody has any more,
+// or never had. It may begin long after everybody was told, so it leaves alone what others of its token have
+// obtained since that part was.
 func GivingBack(ctx context.Context) context.Context {
 	return context.WithValue(ctx, givingBack{}, true)
 }
