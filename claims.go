@@ -173,10 +173,11 @@ func (w *owner) waive(mine *claim) {
 // begun.
 func (w *owner) yieldLocked(c *call) {
 	c.spared = nil
+	spared := make(map[string]bool)
 	for _, other := range w.youngerLocked(c) {
 		switch {
 		case c.frees:
-			c.spare(other)
+			c.spare(other, spared)
 		case c.yield != nil:
 			c.yield()
 		}
@@ -201,8 +202,8 @@ func (w *owner) yields(c *call) bool {
 	return len(w.youngerLocked(c)) > 0
 }
 
-// spare has a release not free what a claim counts on.
-func (c *call) spare(other *claim) {
+// spare has a release not free what a claim counts on, beside what is spared already.
+func (c *call) spare(other *claim, spared map[string]bool) {
 	counted := make(map[string]bool, len(other.keys))
 	for _, key := range other.keys {
 		counted[key] = true
@@ -212,8 +213,9 @@ func (c *call) spare(other *claim) {
 		mark = "|" + c.mark
 	}
 	for i, key := range c.keys {
-		if counted[key] {
-			c.spared = append(c.spared, strconv.Itoa(i+1)+mark)
+		if index := strconv.Itoa(i+1) + mark; counted[key] && !spared[index] {
+			spared[index] = true
+			c.spared = append(c.spared, index)
 		}
 	}
 }
