@@ -102,6 +102,7 @@ type passage struct {
 	request *request
 	flies   bool
 	open    bool // it was answered, but has closed nothing: the user lacks a right
+	twice   bool // it was answered, but may have been sent more than once
 	// withdrawn: it is not to be sent, and counts as overtaken.
 	withdrawn bool
 }
@@ -117,7 +118,7 @@ func (w *owner) stamp(c *call) {
 	if slices.ContainsFunc(behind, func(r *request) bool { return r.name == w.name }) {
 		w.countLocked()
 	}
-	c.flies, c.open, c.closes = true, false, behind
+	c.flies, c.open, c.twice, c.closes = true, false, false, behind
 	if c.effect != lengthens {
 		w.yieldLocked(c)
 	}
@@ -249,7 +250,7 @@ func (c *call) answers() {
 	if c.err != nil {
 		may = mayCome(c.err)
 	}
-	c.owner.settle(c, answered, may || c.transport.mayHaveResent(c.sent))
+	c.owner.settle(c, answered, may || c.twice)
 }
 
 // isAnswer reports whether a reply looks like one of the scripts.
