@@ -14,24 +14,24 @@ import (
 	"github.com/seed-14de3678/redislock/internal/redistest"
 )
 
-// resending sends the first script twice and says nothing of it: what it tells is the answer to the second
-// time, and the first one lands much later.
+// resending sends the first script twice and says nothing of it, nor of its connections: what it tells is
+// the answer to the second time, and the first one lands much later.
 type resending struct {
-	*redis.Client
+	redis.Scripter
 	sent bool
 	over chan error
 }
 
 func (r *resending) EvalSha(ctx context.Context, sha string, keys []string, args ...any) *redis.Cmd {
 	if r.sent {
-		return r.Client.EvalSha(ctx, sha, keys, args...)
+		return r.Scripter.EvalSha(ctx, sha, keys, args...)
 	}
 	r.sent = true
 	time.AfterFunc(time.Minute, func() {
-		r.over <- r.Client.EvalSha(context.WithoutCancel(ctx), sha, keys, args...).Err()
+		r.over <- r.Scripter.EvalSha(context.WithoutCancel(ctx), sha, keys, args...).Err()
 	})
 	time.Sleep(10 * time.Millisecond)
-	return r.Client.EvalSha(ctx, sha, keys, args...)
+	return r.Scripter.EvalSha(ctx, sha, keys, args...)
 }
 
 // What took long enough for a wrapped client to have sent it twice is closed by what comes after it.
@@ -45,7 +45,7 @@ func TestWrappedClientResends(t *testing.T) {
 		warm := redislock.New(rdb)
 		noError(t, cycle(t.Context(), warm, "warm"))
 		warm.Close()
-		r := &resending{Client: rdb, over: make(chan error, 1)}
+		r := &resending{Scripter: rdb, over: make(chan error, 1)}
 		client := redislock.New(r)
 		defer client.Close()
 		lock := must[*redislock.Lock](t)(client.Obtain(t.Context(), []string{"k"}, time.Hour, nil))
