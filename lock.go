@@ -268,7 +268,7 @@ func (l *Lock) Upgrade(ctx context.Context) error { return l.convert(ctx, "upgra
 func (l *Lock) gone(at moment) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.state != held || at.reached(l.deadline.add(l.counted-window(l.counted)))
+	return at.reached(l.deadline.add(l.counted - window(l.counted)))
 }
 
 // snapshot returns the set as it is now.
