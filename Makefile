@@ -42,7 +42,7 @@ ALLOWED := \
 	github.com/redis/go-redis/v9
 
 .DEFAULT_GOAL := help
-.PHONY: help test lint lint-format lint-go lint-lua lint-mod lint-text lint-vuln bench plot fuzz mutants compat demo fmt clean
+.PHONY: help test lint lint-format lint-go lint-lua lint-mod lint-text lint-vuln matrix bench plot fuzz mutants compat demo fmt clean
 
 help: ## this list (the default)
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -147,6 +147,16 @@ lint-vuln: $(GOVULNCHECK) ## govulncheck, where its database can be reached
 
 fmt: $(GOLANGCI_LINT) ## gofumpt -w and goimports -w, as golangci-lint has them
 	@$(GOLANGCI_LINT) fmt . .ci/report.go
+
+# Without the race detector: a sample of it is in `make test`, with that. Real servers keep it waiting most of the time,
+# so they have a process of their own.
+matrix: ## every request that may come late, before and after all that may follow it; UPDATE=1 writes its list anew
+	@.ci/install
+	@export MATRIX=all; status=0; \
+	go test -count=1 -timeout 10m -run '^TestMatrixReal$$' -v . & \
+	go test -count=1 -timeout 10m -run '^TestMatrix$$' -v . $(if $(UPDATE),-update) || status=1; \
+	wait $$! || status=1; \
+	exit $$status
 
 bench: $(BENCHSTAT) ## benchmarks against a real server, summed up by benchstat
 	@.ci/install

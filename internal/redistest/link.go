@@ -24,6 +24,8 @@ type link struct {
 	isCut   bool         // under mu
 	server  *net.TCPConn // under mu until run has set it, then only read
 	waiting []uint64     // under mu; commands sent to the server and not answered yet
+	kept    *Kept        // under mu; who keeps the last command; nil: nobody
+	keptAs  uint64       // under mu; the number of that, once it is on its way
 }
 
 // parcel is a whole command or reply on its way.
@@ -33,6 +35,7 @@ type parcel struct {
 	number uint64    // of a command; 0: it has no reply of its own
 	count  bool      // it is a command
 	last   bool      // instead of a reply: the connection ends here
+	kept   *Kept     // who has kept the command, and takes its reply; else nil
 }
 
 func newLink(r *Relay, client *net.TCPConn) *link {
@@ -60,6 +63,7 @@ func (l *link) cut() {
 // run serves the connection until both directions have come to their end.
 func (l *link) run() {
 	defer l.relay.forget(l)
+	defer l.drop()
 	defer l.cut()
 	if !l.relay.await(l.done, reachable) || !l.dial() {
 		return
@@ -112,11 +116,15 @@ func (l *link) readRequests() {
 			if answersByPush(words[0]) {
 				p.number = 0
 			}
+			p.kept = l.relay.takeKept(words)
 		}
 		// Read again: the hook may have changed them, for this very command.
 		sw, _ := l.relay.switches()
 		if sw.blackhole {
 			continue
+		}
+		if p.kept != nil && !l.keep(p.kept) {
+			return
 		}
 		p.due = after(sw.delayRequests)
 		l.up.put(p)
@@ -157,6 +165,9 @@ func (l *link) send(p parcel) {
 	if p.number > 0 {
 		l.mu.Lock()
 		l.waiting = append(l.waiting, p.number)
+		if p.kept != nil {
+			l.keptAs = p.number
+		}
 		l.mu.Unlock()
 	}
 	// If the server has gone readReplies sees it and ends the connection.
@@ -174,7 +185,11 @@ func (l *link) readReplies() {
 			_ = l.relay.await(l.done, reachable)
 			return
 		}
-		number, ok := l.answered(data)
+		number, kept, ok := l.answered(data)
+		if kept != nil {
+			kept.answer(data)
+			return // nobody is there for what may follow
+		}
 		sw, _ := l.relay.switches()
 		if sw.blackhole {
 			continue
@@ -186,16 +201,19 @@ func (l *link) readReplies() {
 	}
 }
 
-// answered finds the command that a reply belongs to: the server answers in order.
-func (l *link) answered(reply []byte) (number uint64, ok bool) {
+// answered finds the command that a reply belongs to, and who has kept it: the server answers in order.
+func (l *link) answered(reply []byte) (number uint64, kept *Kept, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if isPush(reply) || len(l.waiting) == 0 {
-		return 0, false
+		return 0, nil, false
 	}
 	number = l.waiting[0]
 	l.waiting = l.waiting[1:]
-	return number, true
+	if number == l.keptAs {
+		kept = l.kept
+	}
+	return number, kept, true
 }
 
 // writeReplies delivers replies; when no more will come it closes the connection

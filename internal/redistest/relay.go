@@ -34,6 +34,7 @@ type Relay struct {
 	sw       switches                         // under mu; changed by flip
 	flipped  chan struct{}                    // under mu; closed and replaced by flip
 	hook     func(name string, args []string) // under mu
+	keeps    []keeping                        // under mu; of Keep, not taken yet
 	accepted uint64                           // under mu; number of the newest command
 	listener net.Listener                     // under mu; nil while connections are refused
 	links    map[*link]struct{}               // under mu; the open connections
