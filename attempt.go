@@ -22,7 +22,7 @@ const waits = -2
 // ask asks once. If others of the token have overtaken that it asks again, behind them.
 func (o *obtaining) ask(ctx context.Context, wait time.Duration) (*Lock, error) {
 	o.asked++
-	for {
+	for rounds := 0; ; rounds++ {
 		c := o.call(ctx, wait)
 		c.owner, c.effect = o.owner, takes
 		if o.claim != nil && o.set.reads() > 0 {
@@ -36,7 +36,7 @@ func (o *obtaining) ask(ctx context.Context, wait time.Duration) (*Lock, error) 
 		if err := o.send(ctx, c); err != nil {
 			return nil, err
 		}
-		if isOvertaken(c) && ctx.Err() == nil {
+		if isOvertaken(c) && ctx.Err() == nil && rounds < mostOvertaken {
 			continue
 		}
 		return o.take(ctx, c, wait)
@@ -74,7 +74,7 @@ func (o *obtaining) take(ctx context.Context, c *call, wait time.Duration) (*Loc
 		}
 		return nil, err
 	}
-	if isOvertaken(c) {
+	if isOvertaken(c) && ctx.Err() != nil {
 		o.goes()
 		return nil, o.ended(ctx)
 	}

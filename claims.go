@@ -165,19 +165,32 @@ func (w *owner) waive(mine *claim) {
 // begun.
 func (w *owner) yieldLocked(c *call) {
 	c.spared = nil
+	for _, other := range w.youngerLocked(c) {
+		switch {
+		case c.frees:
+			c.spare(other)
+		case c.yield != nil:
+			c.yield()
+		}
+	}
+}
+
+// youngerLocked returns the claims on some of the keys of a call that were staked since its operation has begun.
+func (w *owner) youngerLocked(c *call) (younger []*claim) {
 	at := now()
 	for _, other := range w.claims {
-		if other.since <= c.since || other.lock != nil && other.lock.gone(at) || !haveCommon(other.keys, c.keys) {
-			continue
+		if other.since > c.since && (other.lock == nil || !other.lock.gone(at)) && haveCommon(other.keys, c.keys) {
+			younger = append(younger, other)
 		}
-		if !c.frees {
-			if c.yield != nil {
-				c.yield()
-			}
-			return
-		}
-		c.spare(other)
 	}
+	return younger
+}
+
+// yields reports whether others count on some of the keys of a call since its operation has begun.
+func (w *owner) yields(c *call) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.youngerLocked(c)) > 0
 }
 
 // spare has a release not free what a claim counts on.

@@ -207,8 +207,9 @@ func WithoutBatching() ClientOption { return func(c *Client) { c.batching = fals
 //   - had better not send again by itself: MaxRetries -1 in the options of what it wraps (of a
 //     *redis.ClusterClient that is not enough). The Client does that, and knows then what may have been
 //     executed. Otherwise a Release whose first answer was lost can come out as [ErrLockNotHeld]; and a
-//     call that takes longer than 5 ms counts as one that may have been sent twice, so that the next one
-//     sets a guard. With [WithWrapped] and MaxRetries -1 it does not.
+//     call that it may have sent twice is followed by one that sets a guard. That is a call during
+//     which it has given up a connection; or, if it has no PoolStats and there is no [WithWrapped], one
+//     that took longer than 5 ms.
 func New(rdb redis.Scripter, opts ...ClientOption) *Client {
 	c := &Client{
 		schedule:    newSchedule(),

@@ -41,9 +41,18 @@ func (l *Lock) RaiseFence(ctx context.Context, number int64) error {
 	if number <= 0 || number > mostFence {
 		return fmt.Errorf("redislock: raise fence: invalid number: %d is not between 1 and %d", number, mostFence)
 	}
+	for rounds := 0; ; rounds++ {
+		again, err := l.raise(ctx, number)
+		if !again || rounds == mostOvertaken {
+			return err
+		}
+	}
+}
+
+// raise asks once, and reports whether it has to be asked again; if that has no end the error says why.
+func (l *Lock) raise(ctx context.Context, number int64) (again bool, err error) {
 	l.mu.Lock()
 	set, ttl := l.set, l.ttl
-	var err error
 	switch {
 	case set.fences == nil:
 		err = errNotFenced
@@ -52,7 +61,7 @@ func (l *Lock) RaiseFence(ctx context.Context, number int64) error {
 	}
 	l.mu.Unlock()
 	if err != nil {
-		return fmt.Errorf("redislock: raise fence %s: %w", set, err)
+		return false, fmt.Errorf("redislock: raise fence %s: %w", set, err)
 	}
 	w := l.ownerNow()
 	defer w.done(l.token())
@@ -60,25 +69,25 @@ func (l *Lock) RaiseFence(ctx context.Context, number int64) error {
 	c.owner, c.effect = w, lengthens
 	c.ack = newAck(l.replicas, ttl)
 	if !l.client.transport.do(ctx, c, patience) && c.leave(nil) {
-		return interrupted(ctx, "raise fence", set)
+		return false, interrupted(ctx, "raise fence", set)
 	}
 	if c.err != nil {
-		return fault("raise fence", set, c)
+		return false, fault("raise fence", set, c)
 	}
 	switch code, rest, err := c.code(); {
 	case err != nil:
-		return fmt.Errorf("redislock: raise fence %s: %w", set, err)
+		return false, fmt.Errorf("redislock: raise fence %s: %w", set, err)
 	case code == overtaken, code != 1 && l.freedMeanwhile(c, rest):
-		return l.RaiseFence(ctx, number)
+		return true, fmt.Errorf("redislock: raise fence %s: %w", set, c.garbled())
 	case code != 1:
-		return l.missing(c, "raise fence", rest)
+		return false, l.missing(c, "raise fence", rest)
 	case c.ack.short() != nil:
-		return fmt.Errorf("redislock: raise fence %s: %w: %w", set, ErrUnknownOutcome, c.ack.short())
+		return false, fmt.Errorf("redislock: raise fence %s: %w: %w", set, ErrUnknownOutcome, c.ack.short())
 	}
 	l.mu.Lock()
 	l.number = max(l.number, number)
 	l.mu.Unlock()
-	return nil
+	return false, nil
 }
 
 // mostFence leaves as many numbers as were ever given by a clock in µs: scripts count to 1<<53.

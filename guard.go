@@ -17,6 +17,8 @@ const (
 	lastNumber = 1<<20 - 1
 	// overtaken is the code of the reply to a request that came after a later one, and has done nothing.
 	overtaken = -3
+	// mostOvertaken is how often in a row an operation asks again after that: others of its token come to an end.
+	mostOvertaken = 100
 )
 
 // guardsOff has no request close another: tests show with it what guards are for.
@@ -69,8 +71,12 @@ type request struct {
 	weakens bool
 	flies   bool // it is under way, and its caller waits for it
 	open    bool // it was not answered, or its caller has gone
-	closed  bool // a later one was answered that has closed it
+	closed  bool // a later one was answered that has closed it, and came by the same Redis client
 	sent    moment
+	by      *transport
+	// others are transports of other Redis clients by which one came that has closed it: if they lead to the
+	// same server it is closed, else it matters to nobody there.
+	others []*transport
 }
 
 // A passage is what a call knows of its owner, and of the latest try.
@@ -96,6 +102,7 @@ type passage struct {
 	request *request
 	flies   bool
 	open    bool // it was answered, but has closed nothing: the user lacks a right
+	twice   bool // it was answered, but may have been sent more than once
 	// withdrawn: it is not to be sent, and counts as overtaken.
 	withdrawn bool
 }
@@ -111,7 +118,7 @@ func (w *owner) stamp(c *call) {
 	if slices.ContainsFunc(behind, func(r *request) bool { return r.name == w.name }) {
 		w.countLocked()
 	}
-	c.flies, c.open, c.closes = true, false, behind
+	c.flies, c.open, c.twice, c.closes = true, false, false, behind
 	if c.effect != lengthens {
 		w.yieldLocked(c)
 	}
@@ -119,7 +126,7 @@ func (w *owner) stamp(c *call) {
 		c.stamp, c.lines, c.sets = "", nil, false
 		return
 	}
-	c.passage.name = w.name
+	c.name = w.name
 	if len(behind) > 0 {
 		w.guarded = now().add(guardLife)
 	}
@@ -146,21 +153,30 @@ func (w *owner) behindLocked(c *call) (behind []*request) {
 	if guardsOff {
 		return nil
 	}
+	at := now()
 	for _, r := range w.requests {
+		if at.reached(r.sent.add(guardLife)) {
+			continue // no guard would stand for that long
+		}
 		undoes := c.effect == takes && r.flies && r.weakens
-		if !r.closed && (r.open || undoes) && haveCommon(r.keys, c.keys) {
+		if (r.open || undoes) && !r.isClosed(c.transport) && haveCommon(r.keys, c.keys) {
 			behind = append(behind, r)
 		}
 	}
 	return behind
 }
 
+// isClosed reports whether a request need not be closed any more by one that is sent by this transport.
+func (r *request) isClosed(by *transport) bool {
+	return r.closed || slices.ContainsFunc(r.others, by.sharesRedis)
+}
+
 // noteLocked takes note of the latest try of a call.
 func (w *owner) noteLocked(c *call) *request {
-	if c.request == nil || c.request.name != c.passage.name {
+	if c.request == nil || c.request.name != c.name {
 		c.request = &request{
-			name: c.passage.name, keys: c.keys, home: c.home(),
-			weakens: c.effect == weakens || c.reads, sent: now(),
+			name: c.name, keys: c.keys, home: c.home(),
+			weakens: c.effect == weakens || c.reads, sent: now(), by: c.transport,
 		}
 	}
 	if !slices.Contains(w.requests, c.request) {
@@ -179,14 +195,18 @@ func (w *owner) settle(c *call, answered, may bool) {
 	defer w.mu.Unlock()
 	if answered && !c.open && !isOvertaken(c) {
 		for _, r := range c.closes {
-			r.closed = true
+			if r.by.sharesRedis(c.transport) {
+				r.closed = true
+			} else {
+				r.others = append(r.others, c.transport)
+			}
 		}
 	}
 	c.flies, c.closes = false, nil
 	if may && c.effect != lengthens {
 		w.noteLocked(c).open = true
 	}
-	if r := c.request; r != nil && r.name == c.passage.name {
+	if r := c.request; r != nil && r.name == c.name {
 		r.flies, r.open = false, may
 	}
 	w.tidyLocked()
@@ -230,7 +250,7 @@ func (c *call) answers() {
 	if c.err != nil {
 		may = mayCome(c.err)
 	}
-	c.owner.settle(c, answered, may || c.transport.mayHaveResent(c.sent))
+	c.owner.settle(c, answered, may || c.twice)
 }
 
 // isAnswer reports whether a reply looks like one of the scripts.
@@ -259,7 +279,7 @@ func (c *call) home() string {
 // writeStamp writes the stamp of the next try, if it needs one: see guard.lua.
 func (c *call) writeStamp() {
 	c.stamp, c.lines, c.sets = "", nil, len(c.closes) > 0
-	if c.passage.name == (name{}) && len(c.closes) == 0 && (c.script.lined || c.effect == lengthens) {
+	if c.name == (name{}) && len(c.closes) == 0 && (c.script.lined || c.effect == lengthens) {
 		return // a script that has its line at hand knows what that means
 	}
 	if !c.script.lined {
@@ -274,10 +294,10 @@ func (c *call) writeStamp() {
 		b = strconv.AppendInt(append(b, n.id+"|"...), n.number, 10)
 		b = append(b, '|')
 	}
-	write(c.passage.name)
+	write(c.name)
 	set := make(map[string]bool, len(c.closes))
 	for _, closed := range c.closes {
-		guard := c.passage.name
+		guard := c.name
 		if closed.id != guard.id {
 			guard = name{closed.id, lastNumber}
 		}

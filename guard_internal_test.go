@@ -12,6 +12,7 @@ import (
 type desk struct {
 	t *testing.T
 	*owner
+	transport *transport
 }
 
 func newDesk(t *testing.T, shared bool) desk {
@@ -20,7 +21,7 @@ func newDesk(t *testing.T, shared bool) desk {
 	if shared {
 		w.name.id = "id"
 	}
-	return desk{t, w}
+	return desk{t, w, new(transport)}
 }
 
 var deskValue = "token|metadata"
@@ -33,7 +34,7 @@ func (d desk) call(what string, keys ...string) *call {
 		d.t.Fatal(err)
 	}
 	c := newCall(d.t.Context(), obtainScript, set.keys, set.lines, &deskValue, 1000)
-	c.owner, c.effect, c.transport = d.owner, takes, new(transport)
+	c.owner, c.effect, c.transport = d.owner, takes, d.transport
 	switch what {
 	case "release":
 		c.script, c.effect, c.frees = releaseScript, weakens, true
@@ -46,7 +47,7 @@ func (d desk) call(what string, keys ...string) *call {
 	return c
 }
 
-// sends sends a try, and checks what its stamp says.
+// sends has a try be sent, and checks what its stamp says.
 func (d desk) sends(c *call, stamp string, lines ...string) {
 	d.t.Helper()
 	d.stamp(c)

@@ -46,7 +46,7 @@ func (h hostile) ScriptLoad(ctx context.Context, _ string) *redis.StringCmd {
 func hostileReplies() []any {
 	const huge = int64(math.MaxInt64)
 	return []any{
-		nil, int64(-1), int64(2), huge, int64(math.MinInt64), "1", "OK", 1.0, true,
+		nil, int64(-1), int64(overtaken), int64(2), huge, int64(math.MinInt64), "1", "OK", 1.0, true,
 		struct{}{},
 		map[any]any{"1": 1},
 		[]any{},

@@ -82,7 +82,7 @@ func (l *Lock) lease(ctx context.Context, op *leasing) (err error) {
 	w := l.ownerNow()
 	defer w.done(l.token())
 	since := w.begin()
-	for {
+	for rounds := 0; ; rounds++ {
 		set := l.snapshot()
 		l.begin(now(), op.ttl)
 		c := op.call(set)
@@ -96,7 +96,11 @@ func (l *Lock) lease(ctx context.Context, op *leasing) (err error) {
 				return interrupted(ctx, op.name, set)
 			}
 		}
-		if err := l.leased(c, op); err != errAgain { //nolint:errorlint // it is this value
+		err := l.leased(c, op)
+		if err == errAgain && rounds == mostOvertaken { //nolint:errorlint // it is this value
+			err = fmt.Errorf("redislock: %s %s: %w", op.name, set, c.garbled())
+		}
+		if err != errAgain { //nolint:errorlint // see above
 			return err
 		}
 	}
@@ -214,13 +218,14 @@ func (l *Lock) leasedLate(c *call, op *leasing, count int) {
 // overtaken takes in that a later request of the owner was executed before the call, so that it has done
 // nothing. It goes on, but undoes nothing of what others of the token have obtained.
 func (l *Lock) overtaken(c *call, op *leasing) error {
+	drops := op.drop != nil && c.owner.yields(c)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch {
 	case l.state != held:
 		return fmt.Errorf("redislock: %s %s: %w", op.name, l.set, l.endedLocked())
 	case len(l.set.keys) < len(c.keys): // by its own ReleaseKeys
-	case op.drop != nil:
+	case drops:
 		op.drop()
 		return nil
 	default:

@@ -72,10 +72,10 @@ type stage struct {
 
 var stages atomic.Int64
 
-func newStage(t *testing.T, b redistest.Backend, opts ...ClientOption) *stage {
+func newStage(t *testing.T, b redistest.Backend) *stage {
 	t.Helper()
 	rdb := b.Client(t)
-	s := &stage{rdb: rdb, client: New(rdb, opts...), prefix: fmt.Sprintf("%s#%d:", t.Name(), stages.Add(1))}
+	s := &stage{rdb: rdb, client: New(rdb), prefix: fmt.Sprintf("%s#%d:", t.Name(), stages.Add(1))}
 	t.Cleanup(s.client.Close)
 	s.ear = rdb.Subscribe(context.WithoutCancel(t.Context()))
 	t.Cleanup(func() { _ = s.ear.Close() })

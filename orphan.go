@@ -6,8 +6,6 @@ import (
 	"reflect"
 	"sync"
 	"time"
-
-	"github.com/redis/go-redis/v9"
 )
 
 const (
@@ -89,8 +87,7 @@ func (o *orphan) cleared(c *call, last bool) {
 	switch {
 	case last:
 		o.end()
-	case isOvertaken(c):
-		o.client.schedule.put(&o.entry, now(), 0) // it spares those who have overtaken it
+	case isOvertaken(c): // the next one spares those who have overtaken it
 	case c.err != nil && classify(c.err) == final, c.err == nil && !c.open && len(c.spared) == 0:
 		o.end()
 	}
@@ -153,7 +150,7 @@ func (w *owner) elsewhere(client *Client, keys []string) (others []*Client) {
 	defer w.mu.Unlock()
 	known := make(map[*Client]bool)
 	for _, other := range w.claims {
-		if !known[other.client] && !sameRedis(other.client, client) && haveCommon(other.keys, keys) {
+		if !known[other.client] && !other.client.transport.sharesRedis(client.transport) && haveCommon(other.keys, keys) {
 			known[other.client] = true
 			others = append(others, other.client)
 		}
@@ -161,11 +158,11 @@ func (w *owner) elsewhere(client *Client, keys []string) (others []*Client) {
 	return others
 }
 
-// sameRedis reports whether two clients have the same Redis client.
-func sameRedis(a, b *Client) bool {
-	if a == b {
+// sharesRedis reports whether two transports have the same Redis client.
+func (t *transport) sharesRedis(other *transport) bool {
+	if t == other {
 		return true
 	}
-	var one, other redis.Scripter = a.transport.rdb, b.transport.rdb
-	return reflect.TypeOf(one).Comparable() && one == other
+	one, two := t.rdb, other.rdb
+	return reflect.TypeOf(one).Comparable() && one == two
 }

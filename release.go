@@ -37,7 +37,7 @@ func (l *Lock) Release(ctx context.Context) (err error) {
 		return saidAgain(p.set, over)
 	}
 	asked = 1
-	return l.settle(p, l.free(ctx, began, p))
+	return l.settle(p, l.free(ctx, p))
 }
 
 // settle takes note of how a Release has ended, if that is known: nothing is left for another one then.
@@ -87,7 +87,7 @@ func (l *Lock) ReleaseKeys(ctx context.Context, keys ...string) (err error) {
 		return l.Release(ctx)
 	}
 	defer func() { l.tell(ctx, l.client.hooks.Released, p.set, began, 1, err) }()
-	return l.free(ctx, began, p)
+	return l.free(ctx, p)
 }
 
 // releasePatience is how long a Release waits for its answer if its context had ended before: to
@@ -158,7 +158,7 @@ func (l *Lock) part(keys []string) (p portion, all bool, err error) {
 
 // free releases what is to be released, and sees to what may be left of it. If others of the token have
 // obtained some of it meanwhile that is left to them.
-func (l *Lock) free(ctx context.Context, began moment, p portion) error {
+func (l *Lock) free(ctx context.Context, p portion) error {
 	w := l.ownerNow()
 	defer w.done(l.token())
 	since := w.begin()
@@ -167,7 +167,7 @@ func (l *Lock) free(ctx context.Context, began moment, p portion) error {
 		wait = releasePatience
 	}
 	set, ls := p.set, l.client.listeners
-	for {
+	for rounds := 0; ; rounds++ {
 		c, next := l.releasing(ctx, p)
 		c.owner, c.effect, c.frees, c.since = w, weakens, true, since
 		if !l.client.transport.do(ctx, c, wait) && c.leave(func(*call) { ls.rouse(set.keys) }) {
@@ -185,7 +185,7 @@ func (l *Lock) free(ctx context.Context, began moment, p portion) error {
 			ls.rouse(set.keys)
 			return fault("release", set, c)
 		}
-		if isOvertaken(c) {
+		if isOvertaken(c) && rounds < mostOvertaken {
 			continue
 		}
 		if c.isUnsure() && next {

@@ -21,7 +21,6 @@ type transport struct {
 	rdb     redis.Scripter
 	direct  redis.UniversalClient // what may be used past Eval and EvalSha of rdb; nil: nothing may
 	wrapped bool                  // rdb has a type of its own: calls go through these alone
-	resends bool                  // and may send them again by itself
 	courier courier
 	limit   int  // of batches under way in a lane
 	bundles bool // plain calls of a lane may share a script
@@ -51,10 +50,10 @@ func newTransport(rdb redis.Scripter, wraps redis.UniversalClient, batching bool
 	case *redis.Ring:
 		t.direct, t.tries = rdb, rdb.Options().MaxRetries+1
 	default:
-		t.wrapped, t.direct, t.bundles, t.resends = true, wraps, wraps != nil, mayResend(wraps)
+		t.wrapped, t.direct, t.bundles = true, wraps, wraps != nil
 	}
 	if t.wrapped {
-		t.courier = scripted{rdb}
+		t.courier = scripted{rdb, pools(rdb, wraps)}
 	} else {
 		t.courier = piped{t.direct}
 	}

@@ -87,31 +87,52 @@ func (t *transport) shares(c *call) bool {
 	return c.plain && (t.placement() == anywhere || hasTag(c.keys[0]))
 }
 
-// mayResend reports whether what wraps a client may send a command again by itself: nobody knows, unless it
-// is known that the client does not.
-func mayResend(wraps redis.UniversalClient) bool {
-	switch inner := wraps.(type) {
-	case *redis.Client:
-		return inner.Options().MaxRetries > 0
-	case *redis.Ring:
-		return inner.Options().MaxRetries > 0
+// A pooled client says how many connections it has given up: go-redis sends nothing again as long as it keeps
+// the one that it has.
+type pooled interface{ PoolStats() *redis.PoolStats }
+
+// pools returns what can say so of a client, or of what that wraps.
+func pools(rdb redis.Scripter, wraps redis.UniversalClient) pooled {
+	if wraps != nil {
+		return wraps
 	}
-	return true
+	known, _ := rdb.(pooled)
+	return known
 }
 
-// resendPause is how long a client waits at least before it sends a command again: go-redis 8 ms, if it is
-// not told otherwise.
+// resendPause is how long a client of which nothing is known waits at least before it sends a command again:
+// go-redis 8 ms, if it is not told otherwise.
 const resendPause = 5 * time.Millisecond
 
-// mayHaveResent reports whether a call that has ended, and was sent at this moment, may have been sent more
-// than once, so that an earlier time may yet reach the server.
-func (t *transport) mayHaveResent(sent moment) bool {
-	return t.resends && now().since(sent) >= resendPause
+// A sending is one call of a client that may send it again by itself.
+type sending struct {
+	at   moment
+	lost uint32 // connections that it had given up
+}
+
+func (d scripted) sending() sending {
+	s := sending{at: now()}
+	if d.pools != nil {
+		s.lost = d.pools.PoolStats().StaleConns
+	}
+	return s
+}
+
+// mayBeTwice reports whether what was answered may have been sent more than once, so that an earlier time may
+// yet reach the server.
+func (d scripted) mayBeTwice(s sending) bool {
+	if d.pools != nil {
+		return d.pools.PoolStats().StaleConns != s.lost
+	}
+	return now().since(s.at) >= resendPause
 }
 
 // scripted carries parcels one by one, by Eval and EvalSha of a client of which no more is known. Such
 // a client may send a command again, and so may what it wraps, without saying so.
-type scripted struct{ rdb redis.Scripter }
+type scripted struct {
+	rdb   redis.Scripter
+	pools pooled // nil: it does not say
+}
 
 func (d scripted) deliver(parcels []parcel, withSource func(parcel) bool) {
 	if len(parcels) == 1 {
@@ -127,7 +148,8 @@ func (d scripted) deliver(parcels []parcel, withSource func(parcel) bool) {
 }
 
 func (d scripted) carry(p parcel, withSource bool) {
-	p.prepare(now(), withSource)
+	began := d.sending()
+	p.prepare(began.at, withSource)
 	c := p.contents()
 	keys, args := operands((*p.command()).Args())
 	var cmd *redis.Cmd
@@ -145,6 +167,10 @@ func (d scripted) carry(p parcel, withSource bool) {
 		// That is what came of the last of several tries, perhaps: an earlier one may have been executed.
 		for _, c := range p.calls() {
 			c.doubt()
+		}
+	} else if d.mayBeTwice(began) {
+		for _, c := range p.calls() {
+			c.twice = true
 		}
 	}
 }
