@@ -1,6 +1,7 @@
 package redislock_test
 
 import (
+	"context"
 	"errors"
 	"testing"
 	"time"
@@ -48,44 +49,40 @@ func TestGuardOvertakenIsSentAgain(t *testing.T) {
 	for name, c := range map[string]struct {
 		script string
 		read   bool
-		do     func(w *world, l *redislock.Lock, t *testing.T) error
+		do     func(ctx context.Context, w *world, l *redislock.Lock) error
 		kept   string // how the second run is told to leave longer leases as they are
 		own    bool   // its own ReleaseKeys has overtaken it
 		left   time.Duration
 	}{
 		"refresh": {
 			script: "refresh", kept: "1", left: ttl,
-			do: func(_ *world, l *redislock.Lock, t *testing.T) error { t.Helper(); return l.Refresh(t.Context(), ttl/4) },
+			do: func(ctx context.Context, _ *world, l *redislock.Lock) error { return l.Refresh(ctx, ttl/4) },
 		},
 		"refresh, keys released": {
 			script: "refresh", own: true, left: ttl / 4,
-			do: func(_ *world, l *redislock.Lock, t *testing.T) error { t.Helper(); return l.Refresh(t.Context(), ttl/4) },
+			do: func(ctx context.Context, _ *world, l *redislock.Lock) error { return l.Refresh(ctx, ttl/4) },
 		},
 		"upgrade": {
 			script: "convert", read: true, kept: "1", left: ttl,
-			do: func(_ *world, l *redislock.Lock, t *testing.T) error { t.Helper(); return l.Upgrade(t.Context()) },
+			do: func(ctx context.Context, _ *world, l *redislock.Lock) error { return l.Upgrade(ctx) },
 		},
 		"downgrade": {
 			script: "convert", kept: "1", left: ttl,
-			do: func(_ *world, l *redislock.Lock, t *testing.T) error { t.Helper(); return l.Downgrade(t.Context()) },
+			do: func(ctx context.Context, _ *world, l *redislock.Lock) error { return l.Downgrade(ctx) },
 		},
 		"raise": {
 			script: "raise", left: ttl,
-			do: func(_ *world, l *redislock.Lock, t *testing.T) error {
-				t.Helper()
-				return l.RaiseFence(t.Context(), l.Fence()+7)
+			do: func(ctx context.Context, _ *world, l *redislock.Lock) error {
+				return l.RaiseFence(ctx, l.Fence()+7)
 			},
 		},
 		"release": {
 			script: "release",
-			do:     func(_ *world, l *redislock.Lock, t *testing.T) error { t.Helper(); return l.Release(t.Context()) },
+			do:     func(ctx context.Context, _ *world, l *redislock.Lock) error { return l.Release(ctx) },
 		},
 		"release of keys": {
 			script: "release",
-			do: func(w *world, l *redislock.Lock, t *testing.T) error {
-				t.Helper()
-				return l.ReleaseKeys(t.Context(), w.key("b"))
-			},
+			do:     func(ctx context.Context, w *world, l *redislock.Lock) error { return l.ReleaseKeys(ctx, w.key("b")) },
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -100,7 +97,7 @@ func TestGuardOvertakenIsSentAgain(t *testing.T) {
 					meanwhile = func() { noError(t, lock.ReleaseKeys(t.Context(), w.key("a"))) }
 				}
 				runs := outcomeOf(w.rdb, c.script, int64(-3), meanwhile)
-				noError(t, c.do(w, lock, t))
+				noError(t, c.do(t.Context(), w, lock))
 				if n := len(*runs); n != 2 {
 					t.Fatalf("it was sent %d times, want twice", n)
 				}

@@ -132,7 +132,9 @@ func TestGuardSparedIsFreedLater(t *testing.T) {
 			return nil
 		}))
 		check.NoError(t, lock.Release(t.Context()))
-		left := func() [2]int64 { return [2]int64{rdb.Exists(t.Context(), "a").Val(), rdb.Exists(t.Context(), "b").Val()} }
+		left := func() [2]int64 {
+			return [2]int64{rdb.Exists(t.Context(), "a").Val(), rdb.Exists(t.Context(), "b").Val()}
+		}
 		if got := left(); got != [2]int64{0, 1} {
 			t.Errorf("got %v, want that what the other counts on is left to it", got)
 		}
