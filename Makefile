@@ -18,6 +18,7 @@ MUTANTS     ?= .
 PART        ?= 1/1
 JOBS        ?= 1
 COMPAT      ?= .
+MODELS      ?= .
 
 SHELL       := bash
 .SHELLFLAGS := -euo pipefail -c
@@ -177,6 +178,10 @@ mutants: ## that tests notice planted defects: MUTANTS=regexp PART=2/4 JOBS=2 LI
 compat: ## that this version and an earlier one can share keys: COMPAT=regexp
 	@.ci/install
 	@go test -tags compat -count=1 -parallel $(PARALLEL) -timeout 20m -run '$(COMPAT)' ./internal/compat
+
+.PHONY: models
+models: ## that the protocol against late requests holds, by trying everything: MODELS=regexp
+	@go run ./internal/models -run '$(MODELS)'
 
 demo: ## the library at work, against a server inside the program
 	@go run ./cmd/redislock demo

@@ -62,14 +62,22 @@ func enterLocked(token string, w *owner) {
 func (w *owner) show(token string) *owner {
 	book.Lock()
 	defer book.Unlock()
-	if other := book.owners[token]; other != nil {
-		w = other
-	} else {
+	w.mu.Lock()
+	w.shared = true
+	requests := w.requests
+	w.mu.Unlock()
+	if other := book.owners[token]; other == nil {
 		enterLocked(token, w)
+	} else if other != w {
+		w = other // somebody has known it before
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.shared = true
+	for _, r := range requests {
+		if !slices.Contains(w.requests, r) {
+			w.requests = append(w.requests, r)
+		}
+	}
 	w.users++
 	return w
 }
@@ -165,10 +173,11 @@ func (w *owner) waive(mine *claim) {
 // begun.
 func (w *owner) yieldLocked(c *call) {
 	c.spared = nil
+	spared := make(map[string]bool)
 	for _, other := range w.youngerLocked(c) {
 		switch {
 		case c.frees:
-			c.spare(other)
+			c.spare(other, spared)
 		case c.yield != nil:
 			c.yield()
 		}
@@ -193,8 +202,8 @@ func (w *owner) yields(c *call) bool {
 	return len(w.youngerLocked(c)) > 0
 }
 
-// spare has a release not free what a claim counts on.
-func (c *call) spare(other *claim) {
+// spare has a release not free what a claim counts on, beside what is spared already.
+func (c *call) spare(other *claim, spared map[string]bool) {
 	counted := make(map[string]bool, len(other.keys))
 	for _, key := range other.keys {
 		counted[key] = true
@@ -204,8 +213,9 @@ func (c *call) spare(other *claim) {
 		mark = "|" + c.mark
 	}
 	for i, key := range c.keys {
-		if counted[key] {
-			c.spared = append(c.spared, strconv.Itoa(i+1)+mark)
+		if index := strconv.Itoa(i+1) + mark; counted[key] && !spared[index] {
+			spared[index] = true
+			c.spared = append(c.spared, index)
 		}
 	}
 }

@@ -232,7 +232,7 @@ func TestStampSpares(t *testing.T) {
 	release, clearing := d.call("release", "a", "b", "c"), d.call("release", "a", "b", "c")
 	release.since = d.begin()
 	d.stake(nil, []string{"b"}, nil)
-	for c, want := range map[*call][]any{release: {"2"}, clearing: {"1", "2", "2"}} {
+	for c, want := range map[*call][]any{release: {"2"}, clearing: {"1", "2"}} {
 		d.stamp(c)
 		if !slices.Equal(c.spared, want) {
 			t.Errorf("got %v spared, want %v", c.spared, want)

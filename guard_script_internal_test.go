@@ -238,3 +238,28 @@ func TestGuardOutOfMemory(t *testing.T) {
 		})
 	}
 }
+
+// A release does not free what it is told not to, or only where a mark stands in its home line.
+func TestGuardMarksSpare(t *testing.T) {
+	t.Parallel()
+	staged(t, func(t *testing.T, s *stage) {
+		key := s.key("a")
+		s.setGuard(t, key, "there", 100, 1)
+		for _, c := range []struct {
+			spared []any
+			freed  bool
+		}{
+			{[]any{"1"}, false},
+			{[]any{"1|there"}, false},
+			{[]any{"1|elsewhere"}, true},
+			{[]any{"1", "1|elsewhere"}, false},
+			{[]any{"1|elsewhere", "1|there"}, false},
+		} {
+			check.NoError(t, s.rdb.Set(t.Context(), key, "mine", time.Minute).Err())
+			s.run(t, releaseScript, []string{key}, append([]any{"mine", "", "", "", "", "", ""}, c.spared...)...)
+			if freed := s.rdb.Exists(t.Context(), key).Val() == 0; freed != c.freed {
+				t.Errorf("spared %v: freed: %t", c.spared, freed)
+			}
+		}
+	})
+}

@@ -71,7 +71,7 @@ func (l *Lock) Token() string {
 		return ""
 	}
 	l.mu.Lock()
-	show := l.claim == nil && l.state == held && l.faulty == nil
+	show := !l.shown && l.faulty == nil
 	keys := l.set.keys
 	l.mu.Unlock()
 	if show {
@@ -90,8 +90,9 @@ func (l *Lock) show(keys []string) {
 	l.mu.Lock()
 	if l.claim == nil && l.state == held {
 		freed = without(keys, l.set.keys)
-		l.claim, l.owner, l.shown, mine = mine, w, true, nil
+		l.claim, l.owner, mine = mine, w, nil
 	}
+	l.shown = true
 	shown := l.claim
 	l.mu.Unlock()
 	w.reduce(shown, freed)
@@ -267,7 +268,7 @@ func (l *Lock) Upgrade(ctx context.Context) error { return l.convert(ctx, "upgra
 func (l *Lock) gone(at moment) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.state != held || at.reached(l.deadline.add(l.counted-window(l.counted)))
+	return at.reached(l.deadline.add(l.counted - window(l.counted)))
 }
 
 // snapshot returns the set as it is now.

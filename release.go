@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"time"
+
+	"github.com/seed-14de3678/redislock/internal/pace"
 )
 
 //go:embed release.lua
@@ -34,6 +36,7 @@ func (l *Lock) Release(ctx context.Context) (err error) {
 	p, over := l.stop()
 	defer func() { l.tell(ctx, l.client.hooks.Released, p.set, began, asked, err) }()
 	if over != nil {
+		p.unclaim()
 		return saidAgain(p.set, over)
 	}
 	asked = 1
@@ -102,6 +105,8 @@ type portion struct {
 	watched  bool          // somebody was to be told of a loss, and was not yet
 	whole    bool          // it is all that the lock has left
 	freeing  moment        // since then an earlier Release may have freed it; zero: there was none
+	owner    *owner        // of the claim
+	claim    *claim        // nil if there is none; see unclaim
 }
 
 // portionLocked makes one of a set.
@@ -109,8 +114,8 @@ func (l *Lock) portionLocked(set keySet) portion {
 	return portion{set: set, deadline: l.deadline, longest: l.longest}
 }
 
-// stop ends the hold on this side: no watchdog, no contexts, no claim. If a Release was answered before,
-// it returns what there is to say.
+// stop ends the hold on this side: no watchdog, no contexts. If a Release was answered before, it returns what
+// there is to say.
 func (l *Lock) stop() (p portion, over error) {
 	l.mu.Lock()
 	var end func(error)
@@ -121,15 +126,13 @@ func (l *Lock) stop() (p portion, over error) {
 	if l.state == held {
 		l.state = released
 	}
-	w, mine := l.owner, l.claim
-	l.claim = nil
 	p, over = l.portionLocked(l.set), l.over
+	p.owner, p.claim, l.claim = l.owner, l.claim, nil
 	p.watched, p.whole, p.freeing = watched, true, l.freeing
 	l.mu.Unlock()
 	if end != nil {
 		end(context.Canceled)
 	}
-	w.waive(mine)
 	return p, over
 }
 
@@ -150,10 +153,19 @@ func (l *Lock) part(keys []string) (p portion, all bool, err error) {
 	l.set = rest
 	p = l.portionLocked(part)
 	p.watched = l.watch != nil
-	w, mine := l.owner, l.claim
+	p.owner, p.claim = l.owner, l.claim
 	l.mu.Unlock()
-	w.reduce(mine, part.keys)
 	return p, false, nil
+}
+
+// unclaim ends the claim on what was released, or is left to a clean-up. Before that a clean-up would free it
+// under the release, which would take it for lost.
+func (p portion) unclaim() {
+	if p.whole {
+		p.owner.waive(p.claim)
+	} else {
+		p.owner.reduce(p.claim, p.set.keys)
+	}
 }
 
 // free releases what is to be released, and sees to what may be left of it. If others of the token have
@@ -162,6 +174,9 @@ func (l *Lock) free(ctx context.Context, p portion) error {
 	w := l.ownerNow()
 	defer w.done(l.token())
 	since := w.begin()
+	if p.claim != nil && pace.IsGivingBack(ctx) {
+		since = p.claim.since
+	}
 	wait := patience
 	if ctx.Err() != nil {
 		wait = releasePatience
@@ -171,10 +186,15 @@ func (l *Lock) free(ctx context.Context, p portion) error {
 		c, next := l.releasing(ctx, p)
 		c.owner, c.effect, c.frees, c.since = w, weakens, true, since
 		if !l.client.transport.do(ctx, c, wait) && c.leave(func(*call) { ls.rouse(set.keys) }) {
+			p.unclaim()
 			l.client.newOrphan(set, l, p.longest).start()
 			l.mayBeFree(p, now())
 			return interrupted(ctx, "release", set)
 		}
+		if isOvertaken(c) && rounds < mostOvertaken {
+			continue
+		}
+		p.unclaim()
 		if c.err != nil {
 			freeing := c.unanswered
 			if classify(c.err) != final {
@@ -184,9 +204,6 @@ func (l *Lock) free(ctx context.Context, p portion) error {
 			l.mayBeFree(p, freeing)
 			ls.rouse(set.keys)
 			return fault("release", set, c)
-		}
-		if isOvertaken(c) && rounds < mostOvertaken {
-			continue
 		}
 		if c.isUnsure() && next {
 			ls.rouse(set.keys) // somebody's turn was in an answer that did not come

@@ -104,7 +104,8 @@ end
 local held, everywhere, doomed, lost, spared = strings(size), {}, {}, {0}, {}
 for a = 8, #ARGV do
   local index, mark = string.match(ARGV[a], '^(%d+)|?(.*)')
-  spared[tonumber(index)] = mark == '' or redis.call('zscore', home_line, mark) ~= false
+  index = tonumber(index)
+  spared[index] = spared[index] or mark == '' or redis.call('zscore', home_line, mark) ~= false
 end
 
 local function delete_doomed()

@@ -7,6 +7,7 @@ import (
 	"github.com/cenkalti/backoff/v4"
 
 	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/pace"
 )
 
 // Release frees the keys at all nodes at once, and ends the watchdog and the winning back. It
@@ -71,7 +72,7 @@ func (l *Lock) discard(ctx context.Context, first *round) {
 			r.enter(i, first.prompt[i] && !l.quorum.nodes[i].suspected(&w))
 		}
 	}
-	l.free(ctx, r, locks)
+	l.free(pace.GivingBack(ctx), r, locks)
 	r.wait(ctx, grace)
 }
 

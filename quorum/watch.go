@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/pace"
 )
 
 // Context returns a context derived from ctx that is cancelled with cause [redislock.ErrLockLost]
@@ -101,7 +102,7 @@ func (l *Lock) giveBack(lock *redislock.Lock) {
 	l.mu.Lock()
 	patience := l.want.patience
 	l.mu.Unlock()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(pace.GivingBack(context.Background()), patience)
 	defer cancel()
 	_ = lock.Release(ctx)
 }

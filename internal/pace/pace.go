@@ -64,6 +64,18 @@ func WhileHolding(ctx context.Context) context.Context {
 // IsWhileHolding reports whether a context is marked so.
 func IsWhileHolding(ctx context.Context) bool { return ctx.Value(whileHolding{}) != nil }
 
+type givingBack struct{}
+
+// GivingBack marks the context of a Release by which a part of a lock is given back that nobody has any more,
+// or never had. It may begin long after everybody was told, so it leaves alone what others of its token have
+// obtained since that part was.
+func GivingBack(ctx context.Context) context.Context {
+	return context.WithValue(ctx, givingBack{}, true)
+}
+
+// IsGivingBack reports whether a context is marked so.
+func IsGivingBack(ctx context.Context) bool { return ctx.Value(givingBack{}) != nil }
+
 // Sleep waits, but not beyond the end of ctx. It reports whether ctx goes on.
 func Sleep(ctx context.Context, wait time.Duration) bool {
 	timer := time.NewTimer(wait)

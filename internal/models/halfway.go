@@ -1,0 +1,33 @@
+package main
+
+// halfway is scripts that fail: after the first guard or all of them, with the work not done, or done to the
+// first key, or done to all. At most two of them do, and one try stays without an answer. An error is no
+// answer: what the request has closed stays on the book.
+func halfway() group {
+	const n = 1
+	g := group{
+		name: "half-way",
+		models: []model{
+			program("shrink", n, []step{
+				do(0, obtain, ab, 2), do(0, refresh, ab, 1), do(0, refresh, ab, 2), do(0, release, a), do(0, release, ab),
+			}),
+			program("next hold", n, []step{
+				do(0, obtain, ab, 1), do(0, release, ab), do(1, obtain, b, 2), do(1, refresh, b, 2), do(1, release, b),
+			}),
+			program("convert", n, []step{
+				do(0, obtain, ab, 2), do(0, downgrade, ab, 2), do(0, upgrade, ab, 2), do(0, release, ab),
+			}),
+			program("stand in line", n, []step{do(0, queue, ab, 2), do(0, release, ab)}),
+			program("together", n, []step{do(0, obtain, ab, 1), do(0, release, ab)}, []step{do(1, obtain, b, 2)}),
+		},
+		breaches: []breach{noGuard, settlesErrors, leavesErrors},
+	}
+	for i := range g.models {
+		m := &g.models[i]
+		m.errors = 2
+		if m.program == "stand in line" {
+			m.other, m.asks, m.waiterLease = [keys]mode{writes, free}, 1, 2
+		}
+	}
+	return g
+}
