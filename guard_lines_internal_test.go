@@ -24,11 +24,7 @@ func TestGuardOvertakesWithoutStamp(t *testing.T) {
 			check.NoError(t, s.rdb.Set(t.Context(), key, "mine", 10*time.Minute).Err())
 			s.setGuard(t, key, "mine", 100, 1)
 			before := s.dump(t, key)
-			keys := []string{key, lineOf(key)}
-			if name == "read" {
-				keys = append(keys, companion("intent", key))
-			}
-			reply, err := s.rdb.Eval(t.Context(), w.script.source.(string), keys, w.args("mine", "", "")...).Result()
+			reply, err := s.send(t, w, key, "mine", "", "")
 			check.NoError(t, err)
 			if after := s.dump(t, key); reply != int64(overtaken) || after != before {
 				t.Errorf("%s: got reply %v, and\n%s, want overtaken, and\n%s", name, reply, after, before)
@@ -37,25 +33,32 @@ func TestGuardOvertakesWithoutStamp(t *testing.T) {
 	})
 }
 
-// A late release hands nothing over, not even to a single writer who hears it.
+// A late release hands nothing over, not even to a single writer who hears it. One that is not late does, also
+// beside guards of others.
 func TestGuardOvertakesHandOver(t *testing.T) {
 	t.Parallel()
 	staged(t, func(t *testing.T, s *stage) {
-		key := s.key("a")
-		check.NoError(t, s.rdb.Set(t.Context(), key, "mine", 10*time.Minute).Err())
-		s.enters(t, figure{id: "next", write: []string{key}, place: 7, ttl: time.Minute})
-		s.setGuard(t, key, "id", 100, 3)
-		for stamp, want := range map[string]any{"1|id|2|": int64(overtaken), "1|id|3|": int64(1)} {
-			if stamp == "1|id|3|" {
-				s.wantLine(t, key, "next", "id")
+		for _, guard := range []string{"id", "other"} {
+			key := s.key("guard of " + guard)
+			release := func(stamp string, want int64) {
+				t.Helper()
+				reply, err := s.send(t, s.writers()["release"], key, "mine", stamp, "")
+				check.NoError(t, err)
+				if reply != want {
+					t.Fatalf("%s: got reply %v, want %v", stamp, reply, want)
+				}
 			}
-			reply, err := s.send(t, s.writers()["release"], key, "mine", stamp, "")
-			check.NoError(t, err)
-			if reply != want {
-				t.Errorf("%s: got reply %v, want %v", stamp, reply, want)
+			check.NoError(t, s.rdb.Set(t.Context(), key, "mine", 10*time.Minute).Err())
+			s.enters(t, figure{id: "next", write: []string{key}, place: 7, ttl: time.Minute})
+			s.setGuard(t, key, guard, 100, 3)
+			if guard == "id" {
+				release("1|id|2|", overtaken)
 			}
-			if want == int64(1) {
-				return
+			s.wantLine(t, key, "next", guard)
+			release("1|id|3|", 1)
+			s.wantLine(t, key, guard)
+			if got := s.rdb.Get(t.Context(), key).Val(); got != "token-next|next" {
+				t.Errorf("got %q, want that the key was handed over", got)
 			}
 		}
 	})
