@@ -2,6 +2,7 @@ package redislock
 
 import (
 	"fmt"
+	"io"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -149,6 +150,35 @@ func TestGuardSparedIsFreedLater(t *testing.T) {
 		time.Sleep(lastClear + time.Second)
 		if got := left(); got != [2]int64{0, 0} {
 			t.Errorf("got %v, want nothing left", got)
+		}
+	})
+}
+
+// A clean-up that might set no guard is done again, until it may, or the lease is over.
+func TestGuardCleanUpGoesOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rdb := redistest.PipeMini(t).Client(t, func(o *redis.Options) { o.MaxRetries = -1 })
+		client := New(rdb)
+		defer client.Close()
+		cleanUps := 0
+		rdb.AddHook(check.Around(func(cmd redis.Cmder, send func() error) error {
+			if !RunIn(cmd).Of("release") {
+				cmd.SetErr(io.EOF)
+				return io.EOF
+			}
+			cleanUps++
+			answer := []any{int64(1), "open"}
+			if cleanUps > 3 {
+				answer = answer[:1]
+			}
+			cmd.(interface{ SetVal(any) }).SetVal(answer)
+			return nil
+		}))
+		_, err := client.Obtain(t.Context(), []string{"a"}, time.Hour, nil)
+		check.Is(t, err, ErrUnknownOutcome)
+		time.Sleep(time.Hour / 2)
+		if cleanUps != 4 {
+			t.Errorf("it was cleaned up %d times, want 4: until a guard was set", cleanUps)
 		}
 	})
 }

@@ -27,11 +27,13 @@ func wantWithin(t *testing.T, who string, reply <-chan compat.Reply, within time
 	}
 }
 
-// queues has a peer wait in the line of the key a, as the nth member of it.
+// queues has a peer wait in the line of the key a, which has n members then, with the guards.
 func (w *world) queues(t *testing.T, p *peer, name string, n int64) <-chan compat.Reply {
 	t.Helper()
 	_, reply := p.begin(t, queued(named(lock("a"), name)))
-	w.inLine(t, "a", n)
+	eventually(t, fmt.Sprintf("%s stands in line", name), func() bool {
+		return must(w.rdb.ZCard(t.Context(), "redislock:line:{a}").Result())(t) == n
+	})
 	return reply
 }
 
