@@ -78,7 +78,10 @@ func (s *stage) send(t *testing.T, w writer, key, value, stamp, closes string) (
 	t.Helper()
 	set, err := newKeySet([]string{key}, nil, 1)
 	check.NoError(t, err)
-	keys := slices.Concat(set.keys, set.lines, companions(nil, "intent", set.keys)) // that of a reader
+	keys := slices.Concat(set.keys, set.lines)
+	if w.script == rwScript && w.args("", "", "")[5] == 1 {
+		keys = companions(keys, "intent", set.keys) // of a reader
+	}
 	if w.script == raiseScript {
 		keys = slices.Concat(set.keys, companions(nil, "fence", set.keys), set.lines)
 	}

@@ -25,6 +25,9 @@ const (
 	Lost      = "lost"      // waits until Lock is lost
 	Cancel    = "cancel"    // ends the context of the request Number
 	Inspect   = "inspect"   // the one key Write
+	Lose      = "lose"      // from now on loses the reply to the next script that the peer runs
+	Hold      = "hold"      // keeps the next script back, which then seems to have failed
+	Late      = "late"      // sends the script that was kept back, and says in Metadata what came
 )
 
 // A Request is one line that a peer is sent.

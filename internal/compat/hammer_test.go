@@ -26,6 +26,7 @@ type resource struct {
 	numbers map[string]int64 // the last that was shown by a writer
 	entered map[string]int   // by version
 	wrong   []string
+	losses  bool // now and then the new ones lose a reply
 }
 
 func (r *resource) enter(who string, held compat.Request, number int64) {
@@ -91,6 +92,9 @@ func (r *resource) work(t *testing.T, p *peer, name string, end time.Time) {
 	t.Helper()
 	for time.Now().Before(end) {
 		wanted := wish(name)
+		if r.losses && p.version == newer && rand.N(8) == 0 {
+			p.begin(t, compat.Request{Op: compat.Lose})
+		}
 		id, reply := p.begin(t, wanted)
 		if rand.N(8) == 0 {
 			time.Sleep(rand.N(5 * time.Millisecond))
@@ -119,9 +123,22 @@ func (r *resource) work(t *testing.T, p *peer, name string, end time.Time) {
 // is, numbers grow, and nothing is left.
 func TestHammer(t *testing.T) {
 	t.Parallel()
+	hammer(t, false)
+}
+
+// The same holds where replies are lost, so that there are guards, which the old ones delete.
+func TestGuardHammer(t *testing.T) {
+	t.Parallel()
+	hammer(t, true)
+}
+
+func hammer(t *testing.T, losses bool) {
+	t.Helper()
 	w := newWorld(t)
+	w.faulty = losses
 	r := &resource{
 		writer: map[string]string{}, readers: map[string]int{}, numbers: map[string]int64{}, entered: map[string]int{},
+		losses: losses,
 	}
 	end := time.Now().Add(hammerTime)
 	var workers sync.WaitGroup
@@ -130,15 +147,26 @@ func TestHammer(t *testing.T) {
 			workers.Go(func() { r.work(t, p, fmt.Sprintf("%s-%d-%d", p.version, i, hand), end) })
 		}
 	}
+	seen := false
+	for ; losses && time.Now().Before(end); time.Sleep(time.Millisecond) {
+		seen = seen || w.guards(t, fmt.Sprint("k", rand.N(hammerKeys))) > 0
+	}
 	workers.Wait()
 	for _, wrong := range r.wrong {
 		t.Error(wrong)
 	}
 	t.Logf("locks taken: %v", r.entered)
+	want := 50
+	if losses {
+		want = 10 // behind a guard the old ones let the new ones go first
+	}
 	for _, version := range []string{older, newer} {
-		if r.entered[version] < 50 {
-			t.Errorf("the %s ones have had %d turns, want at least 50", version, r.entered[version])
+		if r.entered[version] < want {
+			t.Errorf("the %s ones have had %d turns, want at least %d", version, r.entered[version], want)
 		}
+	}
+	if losses && !seen {
+		t.Error("there was no guard: nothing was lost")
 	}
 	w.wantNothingLeft(t)
 }

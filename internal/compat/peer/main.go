@@ -22,8 +22,9 @@ func main() {
 	rdb := redis.NewClient(&redis.Options{Addr: os.Args[1]})
 	p := &peer{
 		client: redislock.New(rdb), out: json.NewEncoder(os.Stdout),
-		locks: map[string]*redislock.Lock{}, under: map[int]context.CancelFunc{},
+		locks: map[string]*redislock.Lock{}, under: map[int]context.CancelFunc{}, rdb: rdb,
 	}
+	rdb.AddHook(&p.faults)
 	in := bufio.NewScanner(os.Stdin)
 	for in.Scan() {
 		var request compat.Request
@@ -40,6 +41,8 @@ func main() {
 
 type peer struct {
 	client *redislock.Client
+	rdb    *redis.Client
+	faults faults
 
 	mu    sync.Mutex
 	out   *json.Encoder
@@ -81,6 +84,13 @@ func (p *peer) run(ctx context.Context, request compat.Request, reply *compat.Re
 		return nil
 	case compat.Inspect:
 		return p.inspect(ctx, request, reply)
+	case compat.Lose, compat.Hold:
+		p.faults.next.Store(&request.Op)
+		return nil
+	case compat.Late:
+		late, err := p.rdb.Do(ctx, p.faults.held.Load().([]any)...).Result()
+		reply.Metadata = fmt.Sprint(late)
+		return err
 	case compat.Cancel:
 		p.mu.Lock()
 		defer p.mu.Unlock()
