@@ -161,7 +161,7 @@ func TestGuardCleanUpGoesOn(t *testing.T) {
 		client := New(rdb)
 		defer client.Close()
 		cleanUps := 0
-		rdb.AddHook(check.Around(func(cmd redis.Cmder, send func() error) error {
+		rdb.AddHook(check.Around(func(cmd redis.Cmder, _ func() error) error {
 			if !RunIn(cmd).Of("release") {
 				cmd.SetErr(io.EOF)
 				return io.EOF

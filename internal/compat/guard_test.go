@@ -32,10 +32,10 @@ func (w *world) guards(t *testing.T, key string) int64 {
 	return check.Guards(t.Context(), w.rdb, "redislock:line:{"+key+"}")
 }
 
-func (w *world) wantGuards(t *testing.T, key string, want int64) {
+func (w *world) wantGuards(t *testing.T, want int64) {
 	t.Helper()
-	if got := w.guards(t, key); got != want {
-		t.Fatalf("%d guards stand in the line of %q, want %d", got, key, want)
+	if got := w.guards(t, "a"); got != want {
+		t.Fatalf("%d guards stand in the line, want %d", got, want)
 	}
 }
 
@@ -55,21 +55,21 @@ func TestGuardBesideOld(t *testing.T) {
 			"set": lock("a", "b"), "poll": polling(lock("a", "b")),
 		} {
 			w.loses(t, tagged(lock("a"), "guarded"))
-			w.wantGuards(t, "a", 1)
+			w.wantGuards(t, 1)
 			w.older.conflict(t, lock("a"), "a", "write", "guarded")
 			w.older.conflict(t, read("a"), "a", "write", "guarded")
 			seen := w.older.do(t, compat.Request{Op: compat.Inspect, Write: []string{"a"}})
 			if seen.Mode != "write" || seen.Metadata != "guarded" || seen.Waiters != 0 {
 				t.Errorf("the old peer sees %+v", seen)
 			}
-			w.wantGuards(t, "a", 1)
+			w.wantGuards(t, 1)
 			w.newer.release(t, "a")
 			began := time.Now()
 			w.older.do(t, wanted)
 			if took := time.Since(began); took > time.Second {
 				t.Errorf("%s: a key that is free came after %v", name, took)
 			}
-			w.wantGuards(t, "a", 0)
+			w.wantGuards(t, 0)
 			w.newer.refused(t, named(lock("a"), "new"), compat.NotObtained)
 			w.older.release(t, "a")
 		}
@@ -83,7 +83,7 @@ func TestGuardSharedByOld(t *testing.T) {
 			token := w.loses(t, taken).Token
 			w.older.do(t, compat.Request{Op: compat.Attach, Lock: "theirs", Write: []string{"a", "b"}, Token: token})
 			w.older.do(t, compat.Request{Op: compat.Refresh, Lock: "theirs", TTL: 3 * long})
-			w.wantGuards(t, "a", 1)
+			w.wantGuards(t, 1)
 			w.older.do(t, compat.Request{Op: compat.Upgrade, Lock: "theirs"})
 			w.newer.do(t, compat.Request{Op: compat.Downgrade, Lock: "a"})
 			w.older.release(t, "theirs")
@@ -103,7 +103,7 @@ func TestGuardDeletedByOld(t *testing.T) {
 			t.Helper()
 			w.newer.do(t, compat.Request{Op: compat.Hold})
 			w.newer.do(t, lasting(lock("a"), lease))
-			w.wantGuards(t, "a", 1)
+			w.wantGuards(t, 1)
 			w.newer.release(t, "a")
 		}
 		late := func(want string) {
@@ -115,7 +115,7 @@ func TestGuardDeletedByOld(t *testing.T) {
 		keepBack()
 		late("-3")
 		w.older.do(t, lock("a"))
-		w.wantGuards(t, "a", 0)
+		w.wantGuards(t, 0)
 		if got := w.newer.do(t, compat.Request{Op: compat.Late}).Metadata; got == "1" {
 			t.Fatal("a late Obtain takes a key that is held")
 		}
