@@ -108,9 +108,7 @@ func (w *owner) isIdle() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	at := now()
-	w.requests = slices.DeleteFunc(w.requests, func(r *request) bool {
-		return !r.flies && !at.precedes(r.sent.add(guardLife))
-	})
+	w.tidyLocked()
 	w.claims = slices.DeleteFunc(w.claims, func(c *claim) bool { return c.lock != nil && c.lock.gone(at) })
 	return w.users == 0 && len(w.requests) == 0 && len(w.claims) == 0 && !at.precedes(w.guarded)
 }

@@ -239,3 +239,24 @@ func TestStampSpares(t *testing.T) {
 		}
 	}
 }
+
+// However often a request is not answered, it is kept in mind once.
+func TestStampOfManyTries(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, true)
+	for range 1000 {
+		c := d.call("obtain", "a", "b")
+		d.stamp(c)
+		d.ends(c, io.EOF)
+	}
+	other := d.call("release", "b")
+	d.stamp(other)
+	d.ends(other, io.EOF)
+	if n := len(d.requests); n != 2 {
+		t.Errorf("%d requests are kept, want 2", n)
+	}
+	last := d.call("release", "a", "b")
+	d.stamp(last)
+	d.ends(last, int64(1))
+	d.wantNothingKept()
+}
