@@ -143,6 +143,7 @@ type Client struct {
 	maxKeys     int
 	maxMetadata int
 	batching    bool
+	virtual     bool                  // it was made in virtual time: see isVirtual
 	wraps       redis.UniversalClient // of WithWrapped
 	unfit       error                 // why nothing can be done with the Redis client
 	closed      atomic.Bool
@@ -218,6 +219,7 @@ func New(rdb redis.Scripter, opts ...ClientOption) *Client {
 		maxMetadata: defaultMaxMetadata,
 		batching:    true,
 		ending:      make(chan struct{}),
+		virtual:     isVirtual(),
 	}
 	for _, opt := range opts {
 		if opt != nil {

@@ -3,6 +3,7 @@ package redislock
 import (
 	"fmt"
 	"io"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -160,15 +161,14 @@ func TestGuardCleanUpGoesOn(t *testing.T) {
 		rdb := redistest.PipeMini(t).Client(t, func(o *redis.Options) { o.MaxRetries = -1 })
 		client := New(rdb)
 		defer client.Close()
-		cleanUps := 0
+		var cleanUps atomic.Int32
 		rdb.AddHook(check.Around(func(cmd redis.Cmder, _ func() error) error {
 			if !RunIn(cmd).Of("release") {
 				cmd.SetErr(io.EOF)
 				return io.EOF
 			}
-			cleanUps++
 			answer := []any{int64(1), "open"}
-			if cleanUps > 3 {
+			if cleanUps.Add(1) > 3 {
 				answer = answer[:1]
 			}
 			cmd.(interface{ SetVal(any) }).SetVal(answer)
@@ -177,8 +177,8 @@ func TestGuardCleanUpGoesOn(t *testing.T) {
 		_, err := client.Obtain(t.Context(), []string{"a"}, time.Hour, nil)
 		check.Is(t, err, ErrUnknownOutcome)
 		time.Sleep(time.Hour / 2)
-		if cleanUps != 4 {
-			t.Errorf("it was cleaned up %d times, want 4: until a guard was set", cleanUps)
+		if n := cleanUps.Load(); n != 4 {
+			t.Errorf("it was cleaned up %d times, want 4: until a guard was set", n)
 		}
 	})
 }

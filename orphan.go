@@ -144,13 +144,17 @@ func (o *orphan) mark(then func(mark string, marked map[*Client]bool)) {
 	}
 }
 
-// elsewhere returns the clients of those who count on some of the keys through another Redis client.
+// elsewhere returns the clients of those who count on some of the keys through another Redis client. Nobody
+// who lives in the virtual time of a test may be called from outside of it.
 func (w *owner) elsewhere(client *Client, keys []string) (others []*Client) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if isVirtual() {
+		return nil
+	}
 	known := make(map[*Client]bool)
 	for _, other := range w.claims {
-		if !known[other.client] && !other.client.transport.sharesRedis(client.transport) && haveCommon(other.keys, keys) {
+		if !known[other.client] && !other.client.virtual && !other.client.transport.sharesRedis(client.transport) && haveCommon(other.keys, keys) {
 			known[other.client] = true
 			others = append(others, other.client)
 		}
@@ -166,3 +170,6 @@ func (t *transport) sharesRedis(other *transport) bool {
 	one, two := t.rdb, other.rdb
 	return reflect.TypeOf(one).Comparable() && one == two
 }
+
+// isVirtual reports whether the clock is that of a bubble of testing/synctest, which begins in the year 2000.
+func isVirtual() bool { return time.Now().Year() < 2020 }
