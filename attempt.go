@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/seed-14de3678/redislock/internal/count"
 )
 
@@ -65,7 +67,7 @@ func (o *obtaining) take(ctx context.Context, c *call, wait time.Duration) (*Loc
 		o.doubts()
 	}
 	if err := c.err; err != nil {
-		o.partly = o.partly || classify(err) == final
+		o.partly = o.partly || classify(err) == final && !redis.HasErrorPrefix(err, "CROSSSLOT") // which ran nothing
 		cut := c.cut != nil
 		c.cut = nil
 		if err = fault("obtain", o.set, c); cut {
