@@ -30,7 +30,7 @@ const (
 	asks      effect = iota // nothing
 	lengthens               // it makes nothing less, and so is never late
 	takes                   // it is an Obtain
-	weakens                 // it may free keys, shorten leases or change modes
+	lessens                 // it may free keys, shorten leases or change modes
 )
 
 // An owner is whoever holds keys under one token: one lock, or, if callers know the token, everybody in this
@@ -67,7 +67,7 @@ type request struct {
 	name
 	keys    []string
 	home    string // the line where its guard would stand
-	weakens bool
+	lessens bool
 	flies   bool // it is under way, and its caller waits for it
 	open    bool // it was not answered, or its caller has gone
 	closed  bool // a later one was answered that has closed it, and came by the same Redis client
@@ -129,7 +129,7 @@ func (w *owner) behindLocked(c *call) (behind []*request) {
 		if at.reached(r.sent.add(guardLife)) {
 			continue // no guard would stand for that long
 		}
-		undoes := c.effect == takes && r.flies && r.weakens
+		undoes := c.effect == takes && r.flies && r.lessens
 		if (r.open || undoes) && !r.isClosed(c.transport) && haveCommon(r.keys, c.keys) {
 			behind = append(behind, r)
 		}
@@ -147,7 +147,7 @@ func (w *owner) noteLocked(c *call) *request {
 	if c.request == nil || c.request.name != c.name {
 		c.request = &request{
 			name: c.name, keys: c.keys, home: c.home(),
-			weakens: c.effect == weakens || c.reads, sent: now(), by: c.transport,
+			lessens: c.effect == lessens || c.reads, sent: now(), by: c.transport,
 		}
 	}
 	if !slices.Contains(w.requests, c.request) {
@@ -202,7 +202,7 @@ func (w *owner) openLocked(c *call) {
 	r.flies, r.open = false, true
 	w.requests = slices.DeleteFunc(w.requests, func(other *request) bool {
 		return other != r && other.open && !other.flies && other.id == r.id && other.home == r.home &&
-			other.by == r.by && other.weakens == r.weakens && slices.Equal(other.keys, r.keys)
+			other.by == r.by && other.lessens == r.lessens && slices.Equal(other.keys, r.keys)
 	})
 }
 

@@ -37,9 +37,9 @@ func (d desk) call(what string, keys ...string) *call {
 	c.owner, c.effect, c.transport = d.owner, takes, d.transport
 	switch what {
 	case "release":
-		c.script, c.effect, c.frees = releaseScript, weakens, true
+		c.script, c.effect, c.frees = releaseScript, lessens, true
 	case "shorten", "lengthen":
-		c.script, c.extra, c.effect = refreshScript, nil, weakens
+		c.script, c.extra, c.effect = refreshScript, nil, lessens
 		if what == "lengthen" {
 			c.effect = lengthens
 		}

@@ -44,7 +44,7 @@ func (l *Lock) convert(ctx context.Context, name string, writes bool) error {
 	op.call = func(set keySet) *call {
 		c := newCall(ctx, convertScript, set.keys, set.beside(),
 			&l.value, millis(op.ttl), write(set), flag(set.fences != nil), flag(op.keeps))
-		c.effect, c.numbered = weakens, set.fences != nil
+		c.effect, c.numbered = lessens, set.fences != nil
 		c.yield = func() { c.more[2] = flag(true) }
 		if !writes {
 			c.yield = func() { c.withdrawn = true }

@@ -233,7 +233,7 @@ func (l *Lock) Refresh(ctx context.Context, ttl time.Duration) error {
 	op.call = func(set keySet) *call {
 		never := op.keeps || l.cannotShorten(ttl)
 		c := newCall(ctx, refreshScript, set.keys, nil, &l.value, millis(ttl), flag(never))
-		c.effect = weakens
+		c.effect = lessens
 		if never {
 			c.effect = lengthens
 		}

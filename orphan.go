@@ -72,7 +72,7 @@ func (o *orphan) run(at moment) {
 		if o.set.fences != nil || o.waiter != "" {
 			c.more = []any{"", flag(o.set.fences != nil), o.waiter, o.place}
 		}
-		c.owner, c.effect, c.frees = o.owner, weakens, true
+		c.owner, c.effect, c.frees = o.owner, lessens, true
 		c.mark, c.marked = mark, marked
 		c.then = func(c *call) { o.cleared(c, last) }
 		o.client.transport.start(c)
@@ -128,7 +128,7 @@ func (o *orphan) mark(then func(mark string, marked map[*Client]bool)) {
 	}
 	for _, other := range others {
 		c := newCall(context.Background(), releaseScript, o.set.keys, o.set.lines, &o.value, 0, all...)
-		c.effect, c.sets = weakens, true
+		c.effect, c.sets = lessens, true
 		c.stamp = fmt.Sprintf("%d|%s|1|%s|1|%d|", n, mark, mark, n+1)
 		c.then = func(c *call) {
 			mu.Lock()

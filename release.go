@@ -184,7 +184,7 @@ func (l *Lock) free(ctx context.Context, p portion) error {
 	set, ls := p.set, l.client.listeners
 	for rounds := 0; ; rounds++ {
 		c, next := l.releasing(ctx, p)
-		c.owner, c.effect, c.frees, c.since = w, weakens, true, since
+		c.owner, c.effect, c.frees, c.since = w, lessens, true, since
 		if !l.client.transport.do(ctx, c, wait) && c.leave(func(*call) { ls.rouse(set.keys) }) {
 			p.unclaim()
 			l.client.newOrphan(set, l, p.longest).start()

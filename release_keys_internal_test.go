@@ -123,7 +123,7 @@ func TestReleaseKeysReducesClaim(t *testing.T) {
 			t.Fatal(err)
 		}
 		clearing := newCall(t.Context(), releaseScript, []string{"a", "b", "c"}, []string{"1", "2", "3"}, &lock.value, 0)
-		clearing.effect, clearing.frees = weakens, true
+		clearing.effect, clearing.frees = lessens, true
 		lock.owner.stamp(clearing)
 		lock.owner.settle(clearing, false, false)
 		if len(clearing.spared) != 2-i {
