@@ -183,10 +183,14 @@ func (w *owner) yieldLocked(c *call) {
 }
 
 // youngerLocked returns the claims on some of the keys of a call that were staked since its operation has begun.
+// What goes through another Redis client may be about another server, and concerns clean-ups alone, which have
+// no beginning.
 func (w *owner) youngerLocked(c *call) (younger []*claim) {
 	at := now()
 	for _, other := range w.claims {
-		if other.since > c.since && (other.lock == nil || !other.lock.gone(at)) && haveCommon(other.keys, c.keys) {
+		switch {
+		case other.since <= c.since, other.lock != nil && other.lock.gone(at), !haveCommon(other.keys, c.keys):
+		case c.since == 0, other.client.transport.sharesRedis(c.transport):
 			younger = append(younger, other)
 		}
 	}

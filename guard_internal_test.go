@@ -21,7 +21,7 @@ func newDesk(t *testing.T, shared bool) desk {
 	if shared {
 		w.name.id = "id"
 	}
-	return desk{t, w, new(transport)}
+	return desk{t, w, &transport{rdb: new(redis.Client)}}
 }
 
 var deskValue = "token|metadata"
@@ -228,11 +228,13 @@ func TestStampLastNumber(t *testing.T) {
 func TestStampSpares(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, true)
-	d.stake(nil, []string{"a", "b"}, nil)
+	mine, elsewhere := &Client{transport: d.transport}, &Client{transport: &transport{rdb: new(redis.Client)}}
+	d.stake(mine, []string{"a", "b"}, nil)
 	release, clearing := d.call("release", "a", "b", "c"), d.call("release", "a", "b", "c")
 	release.since = d.begin()
-	d.stake(nil, []string{"b"}, nil)
-	for c, want := range map[*call][]any{release: {"2"}, clearing: {"1", "2"}} {
+	d.stake(mine, []string{"b"}, nil)
+	d.stake(elsewhere, []string{"c"}, nil)
+	for c, want := range map[*call][]any{release: {"2"}, clearing: {"1", "2", "3"}} {
 		d.stamp(c)
 		if !slices.Equal(c.spared, want) {
 			t.Errorf("got %v spared, want %v", c.spared, want)

@@ -61,7 +61,7 @@ func realPlace(t *testing.T, b redistest.Backend, rdb *redis.Client, patience ti
 		},
 		eye:    matrixRealEye{rdb},
 		slack:  2 * time.Second,
-		brief:  250 * time.Millisecond,
+		brief:  500 * time.Millisecond,
 		settle: func() {},
 		real:   patience,
 	}
@@ -129,7 +129,7 @@ func realMatrixIDs(seed uint64, lined, others int) []matrixID {
 // of each row with a line has to fail.
 func TestMatrixReal(t *testing.T) {
 	full := os.Getenv("MATRIX") == "all"
-	lined, others := 24, 12
+	lined, others := 10, 6
 	if full {
 		lined, others = 1<<30, 150
 	} else {
