@@ -143,6 +143,14 @@ func TestMatrixReal(t *testing.T) {
 	began := time.Now()
 	failed := matrixOnReal(t, ids, 8*time.Second)
 	t.Logf("%d cells on each server in %v, %d fail", len(ids), time.Since(began).Round(time.Second), len(failed))
+	if !full && len(failed) > 0 {
+		// A stall of the machine in the middle of a request is another cell: what fails has to fail by itself, too.
+		for name, course := range failed {
+			t.Logf("once: %s:\n%s", name, strings.Join(course, "\n"))
+		}
+		ids = slices.DeleteFunc(ids, func(id matrixID) bool { return failed[id.String()] == nil })
+		failed = matrixOnReal(t, ids, 8*time.Second)
+	}
 	showMatrix(t, failed)
 	if !full {
 		return
