@@ -92,11 +92,20 @@ func (t *transport) shares(c *call) bool {
 type pooled interface{ PoolStats() *redis.PoolStats }
 
 // pools returns what can say so of a client, or of what that wraps.
-func pools(rdb redis.Scripter, wraps redis.UniversalClient) pooled {
+func pools(rdb redis.Scripter, wraps redis.UniversalClient) (known pooled) {
 	if wraps != nil {
 		return wraps
 	}
-	known, _ := rdb.(pooled)
+	known, _ = rdb.(pooled)
+	if known != nil {
+		// A client that has its own Eval may embed another one that is nil, which nobody else asks.
+		defer func() {
+			if recover() != nil {
+				known = nil
+			}
+		}()
+		known.PoolStats()
+	}
 	return known
 }
 
