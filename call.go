@@ -210,7 +210,7 @@ func (c *call) code() (int64, []any, error) {
 // garbled is the error for a reply that the script cannot have sent: another script answers, or
 // something between us and Redis.
 func (c *call) garbled() error {
-	return fmt.Errorf("redislock: unexpected reply to %s: %T", c.script.name, c.reply)
+	return fmt.Errorf("redislock: unexpected reply to %s: %T", c.script.Name(), c.reply)
 }
 
 // lost translates the indexes of a reply into keys.

@@ -54,7 +54,7 @@ func (s *single) prepare(sent moment, withSource bool) {
 	c.sent = sent
 	n := len(c.keys) + len(c.extra) + len(c.lines)
 	args := make([]any, 0, 3+n+4+len(c.more)+len(c.spared))
-	name, what := c.script.invocation(withSource)
+	name, what := c.script.Invocation(withSource)
 	args = append(args, name, what, n)
 	for _, key := range c.keys {
 		args = append(args, key)
@@ -237,7 +237,7 @@ func (b *bundle) command() **redis.Cmd { return &b.Cmd }
 
 func (b *bundle) prepare(sent moment, withSource bool) {
 	args := make([]any, 0, 3+2*b.keys+3*len(b.inside))
-	name, what := batchScript.invocation(withSource)
+	name, what := batchScript.Invocation(withSource)
 	args = append(args, name, what, 2*b.keys)
 	for _, c := range b.inside {
 		c.sent = sent

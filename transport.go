@@ -244,7 +244,7 @@ func (t *transport) all(ctx context.Context, calls []*call, take func(int) error
 	for i, c := range calls {
 		if !c.wait(ctx, 0) && c.leave(nil) {
 			if first == nil {
-				first = interrupted(ctx, c.script.name, keySet{keys: c.keys})
+				first = interrupted(ctx, c.script.Name(), keySet{keys: c.keys})
 			}
 			continue
 		}

@@ -163,9 +163,9 @@ func (d scripted) carry(p parcel, withSource bool) {
 	keys, args := operands((*p.command()).Args())
 	var cmd *redis.Cmd
 	if withSource {
-		cmd = d.rdb.Eval(c.ctx, c.script.source.(string), keys, args...)
+		cmd = d.rdb.Eval(c.ctx, c.script.Source(), keys, args...)
 	} else {
-		cmd = d.rdb.EvalSha(c.ctx, c.script.sha.(string), keys, args...)
+		cmd = d.rdb.EvalSha(c.ctx, c.script.SHA(), keys, args...)
 	}
 	if cmd == nil {
 		p.SetErr(fmt.Errorf("redislock: %T returned no command", d.rdb))
