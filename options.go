@@ -90,7 +90,7 @@ type Options struct {
 	// clock. [Lock.Deadline] allows for 1 % of the ttl and 2 ms. If the clock of a replica is ahead
 	// by more, the lease ends there before the deadline, by the difference. With a ttl of 10 s and
 	// a clock that was 0.5 s ahead, somebody else had a lock 0.4 s too soon after a fail-over.
-	// docs/choosing.md says how to check the clocks.
+	// docs/operating.md says how to check the clocks.
 	//
 	// Replicas needs a Redis client of go-redis itself, otherwise it is an [errors.ErrUnsupported]:
 	// see [New]. Default: 0, the primary alone.
