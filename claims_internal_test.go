@@ -18,7 +18,7 @@ type flaky struct {
 }
 
 func (f *flaky) EvalSha(ctx context.Context, sha string, keys []string, args ...any) *redis.Cmd {
-	if sha == releaseScript.sha && !f.broken {
+	if sha == releaseScript.SHA() && !f.broken {
 		f.broken = true
 		cmd := redis.NewCmd(ctx)
 		cmd.SetErr(io.EOF)

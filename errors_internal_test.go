@@ -126,7 +126,7 @@ func wantLegible(t *testing.T, err error, key string) {
 	if !strings.HasPrefix(text, "redislock: ") || !strings.Contains(text, key) {
 		t.Errorf("got error %q, want one that names %q", text, key)
 	}
-	for _, secret := range []string{"user_script", "4e6d2b1f0c9a", marked, releaseScript.sha.(string), obtainScript.sha.(string)} {
+	for _, secret := range []string{"user_script", "4e6d2b1f0c9a", marked, releaseScript.SHA(), obtainScript.SHA()} {
 		if strings.Contains(text, secret) {
 			t.Errorf("got error %q, want one without %q", text, secret)
 		}

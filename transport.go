@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/seed-14de3678/redislock/internal/clock"
 )
 
 // defaultTries is how often a call is sent when the connection fails or the server is not ready,
@@ -215,7 +217,7 @@ type pipeliner interface {
 type piped struct{ rdb pipeliner }
 
 func (d piped) deliver(parcels []parcel, withSource func(parcel) bool) {
-	sent := now()
+	sent := clock.Now()
 	for _, p := range parcels {
 		p.prepare(sent, withSource(p))
 	}
@@ -244,7 +246,7 @@ func (t *transport) all(ctx context.Context, calls []*call, take func(int) error
 	for i, c := range calls {
 		if !c.wait(ctx, 0) && c.leave(nil) {
 			if first == nil {
-				first = interrupted(ctx, c.script.name, keySet{keys: c.keys})
+				first = interrupted(ctx, c.script.Name(), keySet{keys: c.keys})
 			}
 			continue
 		}

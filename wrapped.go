@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/seed-14de3678/redislock/internal/clock"
 )
 
 // This file is about Redis clients of another type than go-redis' own: all that concerns keys goes
@@ -116,12 +118,12 @@ const resendPause = 5 * time.Millisecond
 
 // A sending is one call of a client that may send it again by itself.
 type sending struct {
-	at   moment
+	at   clock.Moment
 	lost uint32 // connections that it had given up
 }
 
 func (d scripted) sending() sending {
-	s := sending{at: now()}
+	s := sending{at: clock.Now()}
 	if d.pools != nil {
 		s.lost = d.pools.PoolStats().StaleConns
 	}
@@ -134,7 +136,7 @@ func (d scripted) mayBeTwice(s sending) bool {
 	if d.pools != nil {
 		return d.pools.PoolStats().StaleConns != s.lost
 	}
-	return now().since(s.at) >= resendPause
+	return clock.Now().Since(s.at) >= resendPause
 }
 
 // scripted carries parcels one by one, by Eval and EvalSha of a client of which no more is known. Such
@@ -164,9 +166,9 @@ func (d scripted) carry(p parcel, withSource bool) {
 	keys, args := operands((*p.command()).Args())
 	var cmd *redis.Cmd
 	if withSource {
-		cmd = d.rdb.Eval(c.ctx, c.script.source.(string), keys, args...)
+		cmd = d.rdb.Eval(c.ctx, c.script.Source(), keys, args...)
 	} else {
-		cmd = d.rdb.EvalSha(c.ctx, c.script.sha.(string), keys, args...)
+		cmd = d.rdb.EvalSha(c.ctx, c.script.SHA(), keys, args...)
 	}
 	if cmd == nil {
 		p.SetErr(fmt.Errorf("redislock: %T returned no command", d.rdb))
