@@ -14,37 +14,42 @@ import (
 	"github.com/seed-14de3678/redislock/internal/wire"
 )
 
-// Mode is how a key is held, or why it cannot be had.
+// A Mode says how a key is held, or why it cannot be had.
 type Mode string
 
 const (
 	// ModeFree means that nobody holds the key.
 	ModeFree Mode = "free"
-	// ModeWrite means one holder.
+	// ModeWrite means that the key has one holder.
 	ModeWrite Mode = "write"
-	// ModeRead means one or more readers.
+	// ModeRead means that the key has one or more readers.
 	ModeRead Mode = "read"
-	// ModeIntent means that no new reader may have the key, because a writer waits for it.
+	// ModeIntent means that a writer waits for the key, and that no new reader may have it
+	// meanwhile.
 	ModeIntent Mode = "intent"
 	// ModeQueue means that others stand in line for the key.
 	ModeQueue Mode = "queue"
-	// ModeRestarted means that the server has not been up for [Options].MinUptime.
+	// ModeRestarted means that the server has been up for less than [Options].MinUptime.
 	ModeRestarted Mode = "restarted"
-	// ModeForeign means that the key holds something that is no lock. It is never overwritten.
+	// ModeForeign means that the key holds something that is not a lock. It is never overwritten.
 	ModeForeign Mode = "foreign"
 )
 
 // A ConflictError says what stood in the way of an Obtain or an Upgrade. It is an
 // [ErrNotObtained].
 type ConflictError struct {
-	Key      string        // the first key of the set that could not be had
-	Mode     Mode          // how it is held: write, read, intent, queue or foreign; or restarted
-	Metadata string        // of the holder, of the reader whose lease ends last, or of whoever waits
-	Type     string        // the Redis type of a foreign key, else empty
-	TTL      time.Duration // remaining lease, life of the waiter, or time that the server has to be up; negative: the key has no TTL and stays until somebody deletes it
+	Key      string // the first key of the set that could not be had
+	Mode     Mode   // how it is held: write, read, intent, queue or foreign; or restarted
+	Metadata string // of the holder, of the reader whose lease ends last, or of the waiter
+	Type     string // the Redis type of a foreign key, else empty
+
+	// TTL is the remaining lease of the holder. For ModeIntent and ModeQueue it is the remaining life
+	// of the waiter, and for ModeRestarted the time until the server has been up for long enough. It
+	// is negative if the key has no TTL, and so stays until somebody deletes it.
+	TTL time.Duration
 }
 
-// Error says it the way whoever is on call wants to read it.
+// Error names the key, its holder and the remaining time, for whoever is on call.
 func (e *ConflictError) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "redislock: %q ", e.Key)
@@ -77,7 +82,7 @@ func (e *ConflictError) Error() string {
 	return b.String()
 }
 
-// Is makes every conflict an ErrNotObtained.
+// Is reports that every ConflictError is an [ErrNotObtained].
 func (e *ConflictError) Is(target error) bool { return target == ErrNotObtained }
 
 // decodeConflict decodes what follows the 0 of a refusal.

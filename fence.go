@@ -14,12 +14,12 @@ var raiseLua string
 
 var raiseScript = newScript("raise", raiseLua)
 
-// Fence returns the fencing number of the lock, greater than every number that was given before for
-// any of its keys; 0 if it was obtained without [Options].Fenced. Hand it to whatever the lock
-// protects, so that it can refuse those who come with a smaller one: a holder that was paused, and
-// does not know yet that its lease is over.
+// Fence returns the fencing number of the lock. It is greater than every number that was given
+// before for any of its keys, and 0 if the lock was obtained without [Options].Fenced. Pass it to
+// whatever the lock protects, so that a holder with a smaller number can be refused there: one that
+// was paused, and does not know yet that its lease is over.
 //
-// An [Lock.Upgrade] gives a new number.
+// An [Lock.Upgrade] gives the lock a new number.
 func (l *Lock) Fence() int64 {
 	if l.isNothing() {
 		return 0
@@ -32,10 +32,11 @@ func (l *Lock) Fence() int64 {
 // errNotFenced is the error of what only fenced locks have.
 var errNotFenced = errors.New("the lock was obtained without Fenced")
 
-// RaiseFence makes a number that was given elsewhere, by another server for example, that of the
-// lock, if its own is smaller: then every number that is given for any of its keys from now on is
-// greater. If any key is no longer ours nothing is changed and it returns [ErrLockNotHeld]; if the
-// answer does not come, or too few replicas have it, [ErrUnknownOutcome], and calling again is safe.
+// RaiseFence replaces the number of the lock by one that was given elsewhere, by another server for
+// example, if that is greater. From then on every number that is given for any of the keys is
+// greater still. If any key is no longer ours, nothing is changed and the error is an
+// [ErrLockNotHeld]. If the answer does not come, or too few replicas have the number, the error is
+// an [ErrUnknownOutcome], and it is safe to call RaiseFence again.
 func (l *Lock) RaiseFence(ctx context.Context, number int64) error {
 	if err := l.usable(); err != nil {
 		return fmt.Errorf("redislock: raise fence: %w", err)

@@ -12,7 +12,7 @@ import (
 	"github.com/seed-14de3678/redislock/internal/wire"
 )
 
-// A KeyState says who holds a key, as [Client.Inspect] found it.
+// A KeyState says who holds a key and who waits for it, as [Client.Inspect] found it.
 type KeyState struct {
 	Key     string
 	Mode    Mode     // free, write, read or foreign
@@ -21,12 +21,12 @@ type KeyState struct {
 	Intent  *Holder  // the writer that waits and keeps new readers out; nil if there is none
 	Line    []Waiter // who stands in line for the key, the next one first
 	Fence   int64    // the last fencing number that was given for the key; 0: none in the last day
-	// TTL is the remaining life of the key itself: 0 if it is free, negative if it has none,
-	// which no lock of this package is.
+	// TTL is the remaining life of the key itself. It is 0 if the key is free, and negative if the
+	// key has no TTL; every lock of this package has one.
 	TTL time.Duration
 }
 
-// String says it on one line, for somebody who looks for what is stuck.
+// String describes the key in one line, for somebody who looks for a lock that is stuck.
 func (s KeyState) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%q ", s.Key)
@@ -50,7 +50,7 @@ func (s KeyState) String() string {
 	return b.String()
 }
 
-// A Waiter is one who stands in line for a key.
+// A Waiter is somebody who stands in line for a key.
 type Waiter struct {
 	Mode     Mode // in which it wants the key: write or read
 	Metadata string
@@ -58,7 +58,7 @@ type Waiter struct {
 	Alive    bool      // it has asked in the last 15 s; one that has not is passed over
 }
 
-// String shows who wants to do what, and since when.
+// String says which lock the waiter wants, who it is, and since when it waits.
 func (w Waiter) String() string {
 	who := legible(w.Metadata)
 	if who == "" {
@@ -70,13 +70,14 @@ func (w Waiter) String() string {
 	return fmt.Sprintf("%s to %s since %s", who, w.Mode, w.Since.UTC().Format(time.RFC3339))
 }
 
-// A Holder is one owner of a key. Its token is not told: whoever has it could release the lock.
+// A Holder is one owner of a key. It does not contain the token, because whoever has that can
+// release the lock.
 type Holder struct {
 	Metadata string
 	TTL      time.Duration
 }
 
-// String shows the metadata and the lease that is left.
+// String returns the metadata and the remaining lease.
 func (h Holder) String() string {
 	who := legible(h.Metadata)
 	if who == "" {
@@ -85,9 +86,9 @@ func (h Holder) String() string {
 	return fmt.Sprintf("%s (%s left)", who, round(h.TTL))
 }
 
-// Inspect tells who holds the keys, and who waits for them. Each key is read in one step, the keys one after the other:
-// they may be anywhere in a Cluster, and any number. It changes nothing. It waits for the answers
-// until ctx ends.
+// Inspect returns who holds the keys and who waits for them. It reads each key in one step, and the
+// keys one after the other, so they may be anywhere in a Cluster, and any number of them. It
+// changes nothing, and waits for the answers until ctx ends.
 func (c *Client) Inspect(ctx context.Context, keys ...string) ([]KeyState, error) {
 	if err := c.usable(); err != nil {
 		return nil, fmt.Errorf("redislock: inspect: %w", err)

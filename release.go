@@ -20,16 +20,18 @@ var releaseLua string
 
 var releaseScript = newScript("release", releaseLua)
 
-// Release frees every key of the set that is still ours, hands it over to whoever is next in line,
-// and stops the watchdog. It returns [ErrLockNotHeld], naming what was lost, if not all of them were;
-// the rest is free. Once that was answered nothing is sent any more: another Release says that it was
-// released already, or what was lost; it is an ErrLockNotHeld, too.
+// Release frees every key of the set that is still ours, hands the lock over to the next one in
+// line, and stops the watchdog. If some keys are no longer ours the error is an [ErrLockNotHeld]
+// that names them; the others are free. Once Redis has answered nothing more is sent: another
+// Release returns an [ErrLockNotHeld], too, which says that the lock was released already, or what
+// was lost.
 //
-// It does its work also if ctx has ended already, or ends meanwhile: then it waits a second, or
-// 100 ms, for the answer. If none comes it returns [ErrUnknownOutcome], or why Redis refuses for
-// the moment, and goes on trying in the background until the lease is over. Another Release asks once
-// more, and returns nil if the first one turns out to have done it. A Cluster slot whose keys are on
-// their way to another server is waited for, for 10 s.
+// Release does its work even if ctx has ended. If ctx ended before the call, Release waits one
+// second for the answer; if ctx ends during the call, 100 ms. If no answer comes the error is an
+// [ErrUnknownOutcome], or says why Redis refuses at the moment, and Release goes on in the
+// background until the lease is over. Another Release asks once more, and returns nil if it turns
+// out that the first one has freed the keys. While the slot of the keys is moving to another server
+// of a Cluster, Release waits for 10 s.
 func (l *Lock) Release(ctx context.Context) (err error) {
 	if err := l.usable(); err != nil {
 		return fmt.Errorf("redislock: release: %w", err)
@@ -69,13 +71,14 @@ func saidAgain(set keySet, over error) error {
 	return over
 }
 
-// ReleaseKeys frees some keys of the set in one step, as [Lock.Release] frees them all. The others
-// stay as they are, under their token, their lease and their fencing number, and from then on the
-// lock is about them alone. The last keys are left to Release, which ReleaseKeys then is.
+// ReleaseKeys frees some keys of the set in one step, as [Lock.Release] frees all of them. The
+// other keys stay as they are, under their token, their lease and their fencing number, and from
+// then on they alone are the lock. If the call names all keys that are left, it is a Release.
 //
-// A key that is not in the set is an [ErrInvalidKeys], and a lock that was released or lost an
-// [ErrLockNotHeld]: then nothing is done. Other errors are those of Release, as is what it does if
-// ctx has ended, and concern the keys that were to be freed, which are not of the lock any more.
+// If a key is not in the set the error is an [ErrInvalidKeys]; if the lock was released or lost it
+// is an [ErrLockNotHeld]. In both cases nothing is done. Otherwise the errors are those of Release,
+// and so is what happens when ctx has ended. These errors concern only the keys that were to be
+// freed, which are not a part of the lock any more.
 func (l *Lock) ReleaseKeys(ctx context.Context, keys ...string) (err error) {
 	if err := l.usable(); err != nil {
 		return fmt.Errorf("redislock: release: %w", err)

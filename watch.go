@@ -24,9 +24,10 @@ type watch struct {
 }
 
 // Context returns a context derived from ctx that is cancelled with cause [ErrLockLost] when the
-// lock is lost: Redis has said so, or the deadline has come without a renewal being confirmed
-// (then a little before it; a process that is stopped is told when it wakes). It is cancelled with
-// [context.Canceled] when the lock is released. Of a nil or zero Lock it has ended, with an
+// lock is lost. A lock is lost when Redis says so, or when its deadline comes before a renewal is
+// confirmed. The context ends a little before the deadline, but in a process that is stopped it
+// ends when the process wakes up. When the lock is released the context is cancelled with
+// [context.Canceled]. The context of a nil or zero Lock has ended already, with an
 // [ErrLockNotHeld].
 func (l *Lock) Context(ctx context.Context) context.Context {
 	if l.isNothing() {
@@ -50,8 +51,8 @@ func over(ctx context.Context, cause error) context.Context {
 	return ctx
 }
 
-// Lost returns a channel that is closed when the lock is lost, as [Lock.Context] tells it. A
-// Release does not close it.
+// Lost returns a channel that is closed when the lock is lost: see [Lock.Context]. A Release does
+// not close it.
 func (l *Lock) Lost() <-chan struct{} {
 	if l.isNothing() {
 		return make(chan struct{})

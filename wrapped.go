@@ -13,19 +13,20 @@ import (
 // This file is about Redis clients of another type than go-redis' own: all that concerns keys goes
 // through their Eval and EvalSha.
 
-// WithWrapped says what the Redis client given to [New] wraps, if that has a type of its own, and
-// that this may be used directly for what is about no key. Then [Options].Queue is possible, which
-// subscribes to channels of it; and calls travel together again: several that take or release write
-// locks become one EvalSha, on a Cluster or a Ring those of one hash tag.
+// WithWrapped names the Redis client that is wrapped by the one given to [New], if that has a type
+// of its own. The Client may then use the wrapped client directly for what concerns no key. That
+// makes two things possible. [Options].Queue works, because the Client can subscribe to channels by
+// the wrapped client. And calls travel together: several that take or release write locks become
+// one EvalSha; on a Cluster or a Ring those do whose keys have the same hash tag.
 //
-// Every key and every script still goes through Eval and EvalSha of the wrapper, never past them. So
-// the option is right also for a wrapper that puts a prefix before each key, counts, or delays; the
-// keys of one EvalSha are then those of several locks. A prefix must have no hash tag, and on a Cluster
-// every key behind one needs its own, see [New].
+// Every key and every script still goes through Eval and EvalSha of the wrapper, never past them.
+// So a wrapper may put a prefix before each key, count calls, or delay them. It must expect that
+// the keys of one EvalSha belong to several locks. A prefix must have no hash tag, and on a Cluster
+// every key behind a prefix needs a hash tag of its own: see [New].
 //
-// Default: nothing is known of what a client of another type wraps, and only its Eval and EvalSha
-// are used. The option has no effect if New is given a *redis.Client, *redis.ClusterClient or
-// *redis.Ring itself.
+// The option has no effect if New is given a *redis.Client, *redis.ClusterClient or *redis.Ring
+// itself. Default: nothing is known of what a client of another type wraps, and only its Eval and
+// EvalSha are used.
 func WithWrapped(rdb redis.UniversalClient) ClientOption {
 	return func(c *Client) { c.wraps, c.unfit = rdb, errors.Join(c.unfit, unfitWrapped(rdb)) }
 }
