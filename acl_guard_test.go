@@ -13,6 +13,7 @@ import (
 
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/internal/check"
+	"github.com/seed-14de3678/redislock/internal/world"
 )
 
 // guardCommands are those that close what was not answered.
@@ -37,26 +38,26 @@ func losing(rdb *redis.Client) *atomic.Value {
 // that was not answered is refused, because it could be undone.
 func TestACLWithoutGuards(t *testing.T) {
 	t.Parallel()
-	g := newGuarded(t, "app:")
-	lost := losing(g.rdb)
-	client := redislock.New(g.rdb)
+	g := world.NewGuarded(t, "app:")
+	lost := losing(g.RDB)
+	client := redislock.New(g.RDB)
 	t.Cleanup(client.Close)
 	for _, command := range guardCommands {
 		for name, do := range map[string]func(context.Context, *redislock.Lock) error{
 			"release":     func(ctx context.Context, l *redislock.Lock) error { return l.Release(ctx) },
 			"releaseKeys": func(ctx context.Context, l *redislock.Lock) error { return l.ReleaseKeys(ctx, l.Keys()[0]) },
-			"refresh":     func(ctx context.Context, l *redislock.Lock) error { return l.Refresh(ctx, long) },
+			"refresh":     func(ctx context.Context, l *redislock.Lock) error { return l.Refresh(ctx, world.Long) },
 			"downgrade":   func(ctx context.Context, l *redislock.Lock) error { return l.Downgrade(ctx) },
 			"upgrade":     func(ctx context.Context, l *redislock.Lock) error { return l.Upgrade(ctx) },
 		} {
 			a, b := "app:"+command+":"+name+":a", "app:"+command+":"+name+":b"
-			lock := must[*redislock.Lock](t)(client.Obtain(t.Context(), []string{a, b}, long, nil))
-			noError(t, lock.Refresh(t.Context(), long)) // the server knows the script
+			lock := check.Must[*redislock.Lock](t)(client.Obtain(t.Context(), []string{a, b}, world.Long, nil))
+			check.NoError(t, lock.Refresh(t.Context(), world.Long)) // the server knows the script
 			lost.Store("refresh")
-			wantIs(t, lock.Refresh(t.Context(), long/2), redislock.ErrUnknownOutcome)
-			g.set(t, "-"+command)
+			check.Is(t, lock.Refresh(t.Context(), world.Long/2), redislock.ErrUnknownOutcome)
+			g.Set(t, "-"+command)
 			err := do(t.Context(), lock)
-			g.set(t, "+"+command)
+			g.Set(t, "+"+command)
 			if !strings.HasPrefix(name, "release") {
 				wantClear(t, name+" without "+command, err, a)
 				if err := do(t.Context(), lock); err != nil {
@@ -67,14 +68,14 @@ func TestACLWithoutGuards(t *testing.T) {
 			if err != nil {
 				t.Errorf("%s without %s: got error %v", name, command, err)
 			}
-			if left := g.admin.Exists(t.Context(), a).Val(); left > 0 {
+			if left := g.Admin.Exists(t.Context(), a).Val(); left > 0 {
 				t.Errorf("%s without %s: the key is not free", name, command)
 			}
-			if n := check.Guards(t.Context(), g.admin, "redislock:line:{"+a+"}"); n > 0 {
+			if n := check.Guards(t.Context(), g.Admin, "redislock:line:{"+a+"}"); n > 0 {
 				t.Errorf("%s without %s: there are %d guards", name, command, n)
 			}
 		}
-		if found := g.immortal(t); len(found) > 0 {
+		if found := g.Immortal(t); len(found) > 0 {
 			t.Errorf("without %s: keys without a TTL: %q", command, found)
 		}
 	}
@@ -83,23 +84,23 @@ func TestACLWithoutGuards(t *testing.T) {
 // A guard of somebody else, which a user may not look for, does not keep a Release from freeing.
 func TestACLReleaseBesideGuards(t *testing.T) {
 	t.Parallel()
-	g := newGuarded(t, "app:")
-	client := redislock.New(g.rdb)
+	g := world.NewGuarded(t, "app:")
+	client := redislock.New(g.RDB)
 	t.Cleanup(client.Close)
 	for _, command := range append([]string{"zrange"}, guardCommands...) {
 		key := "app:" + command
-		lock := must[*redislock.Lock](t)(client.Obtain(t.Context(), []string{key}, long, nil))
-		noError(t, putGuard(t.Context(), g.admin, "redislock:line:{"+key+"}"))
-		g.set(t, "-"+command)
+		lock := check.Must[*redislock.Lock](t)(client.Obtain(t.Context(), []string{key}, world.Long, nil))
+		check.NoError(t, putGuard(t.Context(), g.Admin, "redislock:line:{"+key+"}"))
+		g.Set(t, "-"+command)
 		if err := lock.Release(t.Context()); err != nil {
 			t.Errorf("without %s: got error %v", command, err)
 		}
 		if command == "zscore" {
-			_, err := client.Obtain(t.Context(), []string{key}, long, nil)
+			_, err := client.Obtain(t.Context(), []string{key}, world.Long, nil)
 			wantClear(t, "obtain without "+command, err, key)
 		}
-		g.set(t, "+"+command)
-		if left := g.admin.Exists(t.Context(), key).Val(); left > 0 {
+		g.Set(t, "+"+command)
+		if left := g.Admin.Exists(t.Context(), key).Val(); left > 0 {
 			t.Errorf("without %s: the key is not free", command)
 		}
 	}
@@ -109,27 +110,27 @@ func TestACLReleaseBesideGuards(t *testing.T) {
 // close what it was about.
 func TestACLObtainWithoutGuards(t *testing.T) {
 	t.Parallel()
-	g := newGuarded(t, "app:")
-	lost := losing(g.rdb)
-	client := redislock.New(g.rdb)
+	g := world.NewGuarded(t, "app:")
+	lost := losing(g.RDB)
+	client := redislock.New(g.RDB)
 	t.Cleanup(client.Close)
-	warm := must[*redislock.Lock](t)(client.Obtain(t.Context(), []string{"app:warm"}, long, nil))
-	noError(t, warm.Release(t.Context()))
+	warm := check.Must[*redislock.Lock](t)(client.Obtain(t.Context(), []string{"app:warm"}, world.Long, nil))
+	check.NoError(t, warm.Release(t.Context()))
 	for _, command := range guardCommands {
 		keys, opt := []string{"app:" + command}, &redislock.Options{Token: t.Name() + command}
-		g.set(t, "-"+command)
+		g.Set(t, "-"+command)
 		lost.Store("obtain")
 		_, err := client.Obtain(t.Context(), keys, time.Minute, opt)
-		wantIs(t, err, redislock.ErrUnknownOutcome)
-		eventually(t, soon, "the clean-up frees the key", func() bool { return g.admin.Exists(t.Context(), keys...).Val() == 0 })
+		check.Is(t, err, redislock.ErrUnknownOutcome)
+		check.Eventually(t, world.Soon, "the clean-up frees the key", func() bool { return g.Admin.Exists(t.Context(), keys...).Val() == 0 })
 		_, err = client.Obtain(t.Context(), keys, time.Minute, opt)
 		wantClear(t, "obtain without "+command, err, keys[0])
-		g.set(t, "+"+command)
-		lock := must[*redislock.Lock](t)(client.Obtain(t.Context(), keys, time.Minute, opt))
-		if n := check.Guards(t.Context(), g.admin, "redislock:line:{"+keys[0]+"}"); n != 1 {
+		g.Set(t, "+"+command)
+		lock := check.Must[*redislock.Lock](t)(client.Obtain(t.Context(), keys, time.Minute, opt))
+		if n := check.Guards(t.Context(), g.Admin, "redislock:line:{"+keys[0]+"}"); n != 1 {
 			t.Errorf("%s: there are %d guards after an answered request, want that of the owner", command, n)
 		}
-		noError(t, lock.Release(t.Context()))
+		check.NoError(t, lock.Release(t.Context()))
 	}
 }
 
@@ -137,19 +138,19 @@ func TestACLObtainWithoutGuards(t *testing.T) {
 // by nothing as long as all is answered.
 func TestACLOfWhoNeverWaits(t *testing.T) {
 	t.Parallel()
-	g := newGuarded(t, "app:")
-	lost := losing(g.rdb)
+	g := world.NewGuarded(t, "app:")
+	lost := losing(g.RDB)
 	for _, command := range []string{"zadd", "zscore", "zremrangebyscore", "zrevrangebyscore", "zrange", "subscribe", "publish", "spublish"} {
-		g.set(t, "-"+command)
+		g.Set(t, "-"+command)
 	}
-	client := redislock.New(g.rdb)
+	client := redislock.New(g.RDB)
 	t.Cleanup(client.Close)
 	for _, keys := range [][]string{{"app:a"}, {"app:a", "app:b"}} {
-		lock := must[*redislock.Lock](t)(client.Obtain(t.Context(), keys, long, nil))
-		noError(t, errors.Join(lock.Refresh(t.Context(), 2*long), lock.Release(t.Context())))
+		lock := check.Must[*redislock.Lock](t)(client.Obtain(t.Context(), keys, world.Long, nil))
+		check.NoError(t, errors.Join(lock.Refresh(t.Context(), 2*world.Long), lock.Release(t.Context())))
 	}
-	lock := must[*redislock.Lock](t)(client.Obtain(t.Context(), []string{"app:a"}, long, nil))
+	lock := check.Must[*redislock.Lock](t)(client.Obtain(t.Context(), []string{"app:a"}, world.Long, nil))
 	lost.Store("release")
-	wantIs(t, lock.Release(t.Context()), redislock.ErrUnknownOutcome)
-	noError(t, lock.Release(t.Context()))
+	check.Is(t, lock.Release(t.Context()), redislock.ErrUnknownOutcome)
+	check.NoError(t, lock.Release(t.Context()))
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/internal/check"
+	"github.com/seed-14de3678/redislock/internal/world"
 )
 
 // mortal is a client that can obtain but then can no more release, as if its process had died.
@@ -34,20 +35,20 @@ func (m mortal) EvalSha(ctx context.Context, sha string, keys []string, args ...
 // clear up. DESIGN section 11: an ACL without pexpire, keys without a TTL for ever.
 func TestACLHoleLeavesNoImmortalKey(t *testing.T) {
 	t.Parallel()
-	g := newGuarded(t, "app:")
-	client := redislock.New(mortal{g.rdb})
+	g := world.NewGuarded(t, "app:")
+	client := redislock.New(mortal{g.RDB})
 	t.Cleanup(client.Close)
-	for _, command := range aclCommands {
+	for _, command := range world.ACLCommands {
 		for _, op := range obtains() {
 			if op.name == "watchdog" {
 				continue // its lease is over before a look at it
 			}
-			p := &pass{client: client, admin: g.admin, prefix: "app:" + command + ":" + op.name + ":"}
-			_ = g.run(t, p, op, command)
-			if found := g.immortal(t); len(found) > 0 {
+			p := &pass{client: client, admin: g.Admin, prefix: "app:" + command + ":" + op.name + ":"}
+			_ = runWithout(t, g, p, op, command)
+			if found := g.Immortal(t); len(found) > 0 {
 				t.Errorf("%s without %s: keys without a TTL: %q", op.name, command, found)
 			}
-			noError(t, g.admin.FlushDB(t.Context()).Err())
+			check.NoError(t, g.Admin.FlushDB(t.Context()).Err())
 		}
 	}
 }

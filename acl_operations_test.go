@@ -9,6 +9,8 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/check"
+	"github.com/seed-14de3678/redislock/internal/world"
 )
 
 // An operation is done by the user, after what goes before it was done with every command allowed.
@@ -40,7 +42,7 @@ func (p *pass) keys(names ...string) []string {
 func (p *pass) mixed(write, read []string) func(context.Context) error {
 	return func(ctx context.Context) (err error) {
 		opt := &redislock.Options{Token: p.prefix + "token", Metadata: "pass"}
-		p.lock, err = p.client.ObtainMixed(ctx, p.keys(write...), p.keys(read...), long, opt)
+		p.lock, err = p.client.ObtainMixed(ctx, p.keys(write...), p.keys(read...), world.Long, opt)
 		return err
 	}
 }
@@ -52,13 +54,13 @@ func (p *pass) other(ctx context.Context, read bool) error {
 	if read {
 		obtain = client.ObtainRead
 	}
-	_, err := obtain(ctx, p.keys("a"), long, nil)
+	_, err := obtain(ctx, p.keys("a"), world.Long, nil)
 	return err
 }
 
 // lined calls seen when somebody stands in line for "a".
 func (p *pass) lined(ctx context.Context, seen func()) {
-	for ; ctx.Err() == nil; time.Sleep(look) {
+	for ; ctx.Err() == nil; time.Sleep(check.Look) {
 		if p.admin.Exists(ctx, "redislock:line:{"+p.prefix+"a}").Val() > 0 {
 			seen()
 		}
@@ -67,13 +69,13 @@ func (p *pass) lined(ctx context.Context, seen func()) {
 
 // putGuard puts a guard of somebody else into a line.
 func putGuard(ctx context.Context, admin *redis.Client, line string) error {
-	score := float64(int64(1)<<52 + time.Now().Add(long).Unix()<<20 + 1)
-	return errors.Join(admin.ZAdd(ctx, line, redis.Z{Score: score, Member: "other"}).Err(), admin.Expire(ctx, line, long).Err())
+	score := float64(int64(1)<<52 + time.Now().Add(world.Long).Unix()<<20 + 1)
+	return errors.Join(admin.ZAdd(ctx, line, redis.Z{Score: score, Member: "other"}).Err(), admin.Expire(ctx, line, world.Long).Err())
 }
 
 // renewed holds the keys until their lease has been renewed.
 func (p *pass) renewed(ctx context.Context, keys []string) error {
-	lock, err := p.client.Obtain(ctx, keys, p.lease, watched)
+	lock, err := p.client.Obtain(ctx, keys, p.lease, world.Watched)
 	if err != nil {
 		return err
 	}
@@ -110,7 +112,7 @@ func obtains() []operation {
 			name: "intent", refused: true,
 			prepare: func(ctx context.Context, p *pass) error { return p.other(ctx, true) },
 			do: func(ctx context.Context, p *pass) error {
-				_, err := p.client.Obtain(ctx, p.keys("a", "b"), long, &redislock.Options{
+				_, err := p.client.Obtain(ctx, p.keys("a", "b"), world.Long, &redislock.Options{
 					Intent: true, RetryStrategy: redislock.LimitRetry(redislock.LinearBackoff(time.Millisecond), 1),
 				})
 				return err
@@ -123,7 +125,7 @@ func obtains() []operation {
 				ctx, cancel := context.WithCancel(ctx)
 				defer cancel()
 				go p.lined(ctx, cancel)
-				_, err := p.client.Obtain(ctx, p.keys("a", "b"), long, &redislock.Options{Queue: true})
+				_, err := p.client.Obtain(ctx, p.keys("a", "b"), world.Long, &redislock.Options{Queue: true})
 				if errors.Is(err, redislock.ErrUnknownOutcome) && ctx.Err() != nil { // its last answer was late
 					return redislock.ErrNotObtained
 				}
@@ -141,7 +143,7 @@ func obtains() []operation {
 			do: func(ctx context.Context, p *pass) error {
 				ctx, cancel := context.WithTimeout(ctx, 100*time.Millisecond)
 				defer cancel()
-				_, err := p.client.Obtain(ctx, p.keys("a"), long, &redislock.Options{Queue: true})
+				_, err := p.client.Obtain(ctx, p.keys("a"), world.Long, &redislock.Options{Queue: true})
 				if errors.Is(err, redislock.ErrUnknownOutcome) && ctx.Err() != nil { // its last answer was late
 					return redislock.ErrNotObtained
 				}
@@ -151,7 +153,7 @@ func obtains() []operation {
 		{
 			name: "fenced",
 			do: func(ctx context.Context, p *pass) error {
-				lock, err := p.client.Obtain(ctx, p.keys("a", "b"), long, &redislock.Options{Fenced: true})
+				lock, err := p.client.Obtain(ctx, p.keys("a", "b"), world.Long, &redislock.Options{Fenced: true})
 				if err != nil {
 					return err
 				}
@@ -168,7 +170,7 @@ func obtains() []operation {
 		{
 			name: "uptime",
 			do: func(ctx context.Context, p *pass) error {
-				_, err := p.client.Obtain(ctx, p.keys("a"), long, &redislock.Options{
+				_, err := p.client.Obtain(ctx, p.keys("a"), world.Long, &redislock.Options{
 					MinUptime: time.Nanosecond, RetryStrategy: redislock.LinearBackoff(time.Second),
 				})
 				return err
@@ -186,10 +188,10 @@ func obtains() []operation {
 						return err
 					}
 				}
-				return p.admin.Expire(ctx, fence, long).Err()
+				return p.admin.Expire(ctx, fence, world.Long).Err()
 			},
 			do: func(ctx context.Context, p *pass) error {
-				_, err := p.client.ObtainRead(ctx, p.keys("a"), long, &redislock.Options{Fenced: true})
+				_, err := p.client.ObtainRead(ctx, p.keys("a"), world.Long, &redislock.Options{Fenced: true})
 				return err
 			},
 		},
@@ -204,7 +206,7 @@ func obtains() []operation {
 func others() []operation {
 	a, bc := []string{"a"}, []string{"b", "c"}
 	lock := map[string]func(context.Context, *redislock.Lock) error{
-		"refresh":   func(ctx context.Context, l *redislock.Lock) error { return l.Refresh(ctx, long) },
+		"refresh":   func(ctx context.Context, l *redislock.Lock) error { return l.Refresh(ctx, world.Long) },
 		"ttl":       func(ctx context.Context, l *redislock.Lock) error { _, err := l.TTL(ctx); return err },
 		"downgrade": func(ctx context.Context, l *redislock.Lock) error { return l.Downgrade(ctx) },
 		"upgrade":   func(ctx context.Context, l *redislock.Lock) error { return l.Upgrade(ctx) },

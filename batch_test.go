@@ -14,6 +14,7 @@ import (
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/internal/check"
 	"github.com/seed-14de3678/redislock/internal/redistest"
+	"github.com/seed-14de3678/redislock/internal/world"
 )
 
 // Calls of one client travel together: each does what it would have done alone.
@@ -26,31 +27,31 @@ func TestTogether(t *testing.T) {
 				if !batching {
 					opts = append(opts, redislock.WithoutBatching())
 				}
-				w := newWorld(t, b, opts...)
+				w := world.New(t, b, opts...)
 				runs := &check.Tally{Prefix: "eval"}
-				w.rdb.AddHook(runs)
-				taken := must[*redislock.Lock](t)(w.client.Obtain(t.Context(), w.keys("taken"), long, &redislock.Options{Metadata: "first"}))
+				w.RDB.AddHook(runs)
+				taken := check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), w.Keys("taken"), world.Long, &redislock.Options{Metadata: "first"}))
 				begin := make(chan struct{})
 				var wg sync.WaitGroup
 				for worker := range workers {
 					wg.Go(func() {
 						<-begin
-						own := w.keys(fmt.Sprint("a", worker), fmt.Sprint("b", worker))[:1+worker%2]
+						own := w.Keys(fmt.Sprint("a", worker), fmt.Sprint("b", worker))[:1+worker%2]
 						for range rounds {
-							lock, err := w.client.Obtain(t.Context(), own, long, &redislock.Options{Metadata: fmt.Sprint(worker)})
+							lock, err := w.Client.Obtain(t.Context(), own, world.Long, &redislock.Options{Metadata: fmt.Sprint(worker)})
 							if err != nil {
 								t.Errorf("unexpected error: %v", err)
 								return
 							}
-							_, err = w.client.Obtain(t.Context(), append(own[:len(own):len(own)], w.key("taken")), long, nil)
-							if conflict := wantConflict(t, err, own[0], redislock.ModeWrite); conflict.Metadata != fmt.Sprint(worker) {
+							_, err = w.Client.Obtain(t.Context(), append(own[:len(own):len(own)], w.Key("taken")), world.Long, nil)
+							if conflict := world.WantConflict(t, err, own[0], redislock.ModeWrite); conflict.Metadata != fmt.Sprint(worker) {
 								t.Errorf("got conflict %+v", conflict)
 							}
 							if err := lock.Release(t.Context()); err != nil {
 								t.Errorf("unexpected error: %v", err)
 							}
-							_, err = w.client.Obtain(t.Context(), append(own[:len(own):len(own)], w.key("taken")), long, nil)
-							wantConflict(t, err, w.key("taken"), redislock.ModeWrite)
+							_, err = w.Client.Obtain(t.Context(), append(own[:len(own):len(own)], w.Key("taken")), world.Long, nil)
+							world.WantConflict(t, err, w.Key("taken"), redislock.ModeWrite)
 						}
 					})
 				}
@@ -60,9 +61,9 @@ func TestTogether(t *testing.T) {
 				if n := runs.Sent.Load(); batching && n > calls*3/4 || !batching && n < calls {
 					t.Errorf("sent %d scripts for %d calls", n, calls)
 				}
-				noError(t, taken.Release(t.Context()))
+				check.NoError(t, taken.Release(t.Context()))
 				for worker := range workers {
-					w.wantFree(t, w.keys(fmt.Sprint("a", worker), fmt.Sprint("b", worker))...)
+					w.WantFree(t, w.Keys(fmt.Sprint("a", worker), fmt.Sprint("b", worker))...)
 				}
 			})
 		})
@@ -76,7 +77,7 @@ func TestHungConnectionHoldsNobodyUp(t *testing.T) {
 	relay := redistest.NewRelay(t, redistest.Start(t, redistest.Redis).Addr())
 	client := redislock.New(relay.Client(t, func(opt *redis.Options) { opt.ReadTimeout = 20 * time.Second }))
 	// The server has to know the script, or it would ask for it before it hangs.
-	noError(t, must[*redislock.Lock](t)(client.Obtain(t.Context(), []string{t.Name()}, long, nil)).Release(t.Context()))
+	check.NoError(t, check.Must[*redislock.Lock](t)(client.Obtain(t.Context(), []string{t.Name()}, world.Long, nil)).Release(t.Context()))
 	var seen atomic.Int64
 	over := make(chan struct{})
 	defer close(over)
@@ -89,18 +90,18 @@ func TestHungConnectionHoldsNobodyUp(t *testing.T) {
 	var stuck sync.WaitGroup
 	for i := range hung {
 		stuck.Go(func() {
-			_, err := client.Obtain(ctx, []string{fmt.Sprint(t.Name(), "stuck", i)}, long, nil)
-			wantIs(t, err, redislock.ErrUnknownOutcome)
+			_, err := client.Obtain(ctx, []string{fmt.Sprint(t.Name(), "stuck", i)}, world.Long, nil)
+			check.Is(t, err, redislock.ErrUnknownOutcome)
 		})
-		eventually(t, 5*time.Second, "the request is on its way", func() bool { return seen.Load() > int64(i) })
+		check.Eventually(t, 5*time.Second, "the request is on its way", func() bool { return seen.Load() > int64(i) })
 	}
 	for i := range 20 {
 		began := time.Now()
-		lock := must[*redislock.Lock](t)(client.Obtain(t.Context(), []string{fmt.Sprint(t.Name(), i)}, long, nil))
+		lock := check.Must[*redislock.Lock](t)(client.Obtain(t.Context(), []string{fmt.Sprint(t.Name(), i)}, world.Long, nil))
 		if waited := time.Since(began); waited > 10*time.Second {
 			t.Fatalf("waited %v behind a connection that hangs", waited)
 		}
-		noError(t, lock.Release(t.Context()))
+		check.NoError(t, lock.Release(t.Context()))
 	}
 	cancel()
 	stuck.Wait()

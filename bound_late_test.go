@@ -15,6 +15,7 @@ import (
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/internal/check"
 	"github.com/seed-14de3678/redislock/internal/redistest"
+	"github.com/seed-14de3678/redislock/internal/world"
 )
 
 // A ferry is a connection that keeps what is written next until it is let go on.
@@ -37,7 +38,7 @@ func TestBoundLateRequest(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ sent, cancelled bool }{{true, true}, {true, false}, {false, true}, {false, false}} {
 		t.Run(fmt.Sprintf("sent=%t/cancelled=%t", test.sent, test.cancelled), func(t *testing.T) {
-			bubble(t, func(t *testing.T, w *world, mini *redistest.Mini, _ *journal) {
+			world.Bubble(t, func(t *testing.T, w *world.World, mini *redistest.Mini, _ *world.Journal) {
 				var next atomic.Bool
 				late := make(chan struct{})
 				rdb := mini.Client(t, func(opt *redis.Options) {
@@ -50,8 +51,8 @@ func TestBoundLateRequest(t *testing.T) {
 				})
 				client := redislock.New(rdb)
 				defer client.Close()
-				warm := must[*redislock.Lock](t)(client.Obtain(t.Context(), w.keys("warm"), time.Hour, nil))
-				noError(t, warm.Release(t.Context()))
+				warm := check.Must[*redislock.Lock](t)(client.Obtain(t.Context(), w.Keys("warm"), time.Hour, nil))
+				check.NoError(t, warm.Release(t.Context()))
 				var outcome atomic.Value
 				if next.Store(test.sent); !test.sent {
 					rdb.AddHook(check.Around(func(cmd redis.Cmder, send func() error) error {
@@ -70,15 +71,15 @@ func TestBoundLateRequest(t *testing.T) {
 				if test.cancelled {
 					time.AfterFunc(time.Second, cancel)
 				}
-				_, err := client.Obtain(ctx, w.keys("a"), 10*time.Minute, nil)
-				wantIs(t, err, redislock.ErrUnknownOutcome)
+				_, err := client.Obtain(ctx, w.Keys("a"), 10*time.Minute, nil)
+				check.Is(t, err, redislock.ErrUnknownOutcome)
 				time.Sleep(4 * time.Minute)
 				close(late)
 				synctest.Wait()
 				if text, _ := outcome.Load().(string); !test.sent && !strings.Contains(text, "no connection") {
 					t.Errorf("got error %q of a request that nobody waits for, want it not to be sent", text)
 				}
-				must[*redislock.Lock](t)(w.client.Obtain(t.Context(), w.keys("a"), time.Hour, nil))
+				check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), w.Keys("a"), time.Hour, nil))
 			})
 		})
 	}

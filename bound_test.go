@@ -16,6 +16,7 @@ import (
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/internal/check"
 	"github.com/seed-14de3678/redislock/internal/redistest"
+	"github.com/seed-14de3678/redislock/internal/world"
 )
 
 // A mire is a network in which everything gets stuck somewhere, from when it is told to.
@@ -108,13 +109,13 @@ func (c *mired) Close() error {
 }
 
 // mired runs fn in a bubble with a world in a mire, by a client that says to what its time-outs are.
-func inMire(t *testing.T, fn func(t *testing.T, w *world, m *mire), mods ...func(*redis.Options)) {
+func inMire(t *testing.T, fn func(t *testing.T, w *world.World, m *mire), mods ...func(*redis.Options)) {
 	t.Helper()
-	bubble(t, func(t *testing.T, w *world, mini *redistest.Mini, _ *journal) {
+	world.Bubble(t, func(t *testing.T, w *world.World, mini *redistest.Mini, _ *world.Journal) {
 		m, letGo := newMire()
-		w.rdb = mini.Client(t, append([]func(*redis.Options){m.dials}, mods...)...)
-		w.client = redislock.New(w.rdb)
-		defer w.client.Close()
+		w.RDB = mini.Client(t, append([]func(*redis.Options){m.dials}, mods...)...)
+		w.Client = redislock.New(w.RDB)
+		defer w.Client.Close()
 		defer synctest.Wait() // until what was stuck has come through
 		defer letGo()
 		fn(t, w, m)
@@ -134,7 +135,7 @@ func TestBound(t *testing.T) {
 			for _, warm := range []bool{true, false} {
 				for _, mayEnd := range []bool{true, false} {
 					t.Run(fmt.Sprintf("%s/%s/warm=%t/ctx=%t", ttl, where, warm, mayEnd), func(t *testing.T) {
-						inMire(t, func(t *testing.T, w *world, m *mire) {
+						inMire(t, func(t *testing.T, w *world.World, m *mire) {
 							hangs(t, w, m, where, ttl, max(ttl, read), warm, mayEnd)
 						}, shortly)
 					})
@@ -145,24 +146,24 @@ func TestBound(t *testing.T) {
 }
 
 // hangs has one attempt hang somewhere.
-func hangs(t *testing.T, w *world, m *mire, where string, ttl, most time.Duration, warm, mayEnd bool) {
+func hangs(t *testing.T, w *world.World, m *mire, where string, ttl, most time.Duration, warm, mayEnd bool) {
 	t.Helper()
 	ctx := context.Background()
 	if mayEnd {
 		ctx = t.Context()
 	}
 	if warm {
-		warm := must[*redislock.Lock](t)(w.client.Obtain(ctx, w.keys("warm"), ttl, nil))
-		noError(t, warm.Release(ctx))
+		warm := check.Must[*redislock.Lock](t)(w.Client.Obtain(ctx, w.Keys("warm"), ttl, nil))
+		check.NoError(t, warm.Release(ctx))
 	}
 	m.sticks(where)
 	if where == "dial" && warm { // its connection has ended, and a new one cannot be had
-		noError(t, w.rdb.Do(ctx, "quit").Err())
+		check.NoError(t, w.RDB.Do(ctx, "quit").Err())
 	}
 	began := time.Now()
-	_, err := w.client.Obtain(ctx, w.keys("a"), ttl, nil)
+	_, err := w.Client.Obtain(ctx, w.Keys("a"), ttl, nil)
 	took := time.Since(began)
-	wantIs(t, err, redislock.ErrUnknownOutcome)
+	check.Is(t, err, redislock.ErrUnknownOutcome)
 	if errors.Is(err, redislock.ErrNotObtained) {
 		t.Errorf("got error %v, want one that is not ErrNotObtained", err)
 	}
@@ -179,22 +180,22 @@ func TestBoundThenAgain(t *testing.T) {
 	t.Parallel()
 	for _, where := range []string{"dial", "read"} {
 		t.Run(where, func(t *testing.T) {
-			inMire(t, func(t *testing.T, w *world, m *mire) {
+			inMire(t, func(t *testing.T, w *world.World, m *mire) {
 				const ttl = time.Second
 				m.sticks(where)
 				opt := &redislock.Options{RetryStrategy: redislock.LimitRetry(redislock.LinearBackoff(time.Second), 2)}
 				began := time.Now()
-				_, err := w.client.Obtain(context.Background(), w.keys("a"), ttl, opt)
-				wantIs(t, err, redislock.ErrUnknownOutcome)
+				_, err := w.Client.Obtain(context.Background(), w.Keys("a"), ttl, opt)
+				check.Is(t, err, redislock.ErrUnknownOutcome)
 				if took, most := time.Since(began), 3*(ttl+slackOfBound)+2*time.Second; took > most {
 					t.Errorf("three attempts took %v, want %v at most", took, most)
 				}
 				opt.RetryStrategy = redislock.LinearBackoff(time.Second)
 				time.AfterFunc(10*time.Second, func() { m.sticks("") })
-				lock := must[*redislock.Lock](t)(w.client.Obtain(context.Background(), w.keys("a"), time.Hour, opt))
-				noError(t, lock.Release(context.Background()))
+				lock := check.Must[*redislock.Lock](t)(w.Client.Obtain(context.Background(), w.Keys("a"), time.Hour, opt))
+				check.NoError(t, lock.Release(context.Background()))
 				time.Sleep(15 * time.Minute) // what was stuck has come through, and is cleared up
-				must[*redislock.Lock](t)(w.client.Obtain(context.Background(), w.keys("a"), time.Hour, nil))
+				check.Must[*redislock.Lock](t)(w.Client.Obtain(context.Background(), w.Keys("a"), time.Hour, nil))
 			}, func(opt *redis.Options) { opt.ReadTimeout = time.Second })
 		})
 	}
@@ -212,33 +213,33 @@ func TestBoundOfPool(t *testing.T) {
 	t.Cleanup(client.Close)
 	taken := rdb.Conn()
 	defer taken.Close()
-	noError(t, taken.Ping(t.Context()).Err())
+	check.NoError(t, taken.Ping(t.Context()).Err())
 	for name, ctx := range map[string]context.Context{"endless": context.Background(), "may end": t.Context()} {
 		ended := make(chan error, 1)
 		go func() {
 			_, err := client.Obtain(ctx, []string{t.Name()}, time.Second, nil)
 			ended <- err
 		}()
-		err, ok := receive(ended, 15*time.Second)
+		err, ok := check.Receive(ended, 15*time.Second)
 		if !ok {
 			t.Fatalf("%s: it still waits", name)
 		}
-		wantIs(t, err, redislock.ErrUnknownOutcome)
+		check.Is(t, err, redislock.ErrUnknownOutcome)
 	}
-	noError(t, taken.Close())
-	noError(t, must[*redislock.Lock](t)(client.Obtain(t.Context(), []string{t.Name()}, long, nil)).Release(t.Context()))
+	check.NoError(t, taken.Close())
+	check.NoError(t, check.Must[*redislock.Lock](t)(client.Obtain(t.Context(), []string{t.Name()}, world.Long, nil)).Release(t.Context()))
 }
 
 // Who stands in line keeps the place while nobody answers.
 func TestBoundInLine(t *testing.T) {
-	bubble(t, func(t *testing.T, _ *world, _ *redistest.Mini, _ *journal) {
+	world.Bubble(t, func(t *testing.T, _ *world.World, _ *redistest.Mini, _ *world.Journal) {
 		var asked, left int
 		var began time.Time
-		p := &puppet{script: func(run check.Run) string {
+		p := &world.Puppet{Script: func(run check.Run) string {
 			switch {
-			case asksFirst(run):
-				return heldBySomebody
-			case !standsInLine(run):
+			case world.AsksFirst(run):
+				return world.HeldBySomebody
+			case !world.StandsInLine(run):
 				left++
 				return ":1\r\n"
 			}
@@ -253,17 +254,17 @@ func TestBoundInLine(t *testing.T) {
 			case since > time.Second && since < 2*time.Minute:
 				return ""
 			}
-			return inPlace(1, 1)
+			return world.InPlace(1, 1)
 		}}
-		client := redislock.New(p.client(t, func(opt *redis.Options) {
+		client := redislock.New(p.Client(t, func(opt *redis.Options) {
 			opt.ReadTimeout, opt.MaxRetries = 20*time.Second, 3 // so it gives up a try that is under way
 		}))
 		defer client.Close()
-		lock := must[*redislock.Lock](t)(client.Obtain(context.Background(), []string{"k"}, 30*time.Second, queue()))
+		lock := check.Must[*redislock.Lock](t)(client.Obtain(context.Background(), []string{"k"}, 30*time.Second, world.Queue()))
 		if left > 0 {
 			t.Error("it has left the line meanwhile")
 		}
-		noError(t, lock.Release(t.Context()))
+		check.NoError(t, lock.Release(t.Context()))
 	})
 }
 

@@ -10,8 +10,10 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/check"
 	"github.com/seed-14de3678/redislock/internal/redistest"
 	"github.com/seed-14de3678/redislock/internal/slot"
+	"github.com/seed-14de3678/redislock/internal/world"
 )
 
 // braced are keys with a '}' and no hash tag.
@@ -26,14 +28,14 @@ type site struct {
 // client returns a Client of one of the clients.
 func (s *site) client(t *testing.T, i int) *redislock.Client {
 	t.Helper()
-	return newClient(t, s.clients[i])
+	return world.NewClient(t, s.clients[i])
 }
 
 // wantNothing checks that no key is left but those of fencing numbers.
 func (s *site) wantNothing(t *testing.T) {
 	t.Helper()
 	for _, node := range s.nodes {
-		for _, key := range must[[]string](t)(node.Keys(t.Context(), "*").Result()) {
+		for _, key := range check.Must[[]string](t)(node.Keys(t.Context(), "*").Result()) {
 			if !strings.HasPrefix(key, "redislock:fence") {
 				t.Errorf("%q is left", key)
 			}
@@ -74,7 +76,7 @@ func sites(t *testing.T, fn func(t *testing.T, s *site)) {
 	})
 	t.Run("ring", func(t *testing.T) {
 		t.Parallel()
-		ring, nodes := newRing(t)
+		ring, nodes := world.NewRing(t)
 		other := redis.NewRing(ring.Options())
 		t.Cleanup(func() { _ = other.Close() })
 		fn(t, &site{clients: [2]redis.UniversalClient{ring, other}, nodes: nodes})
@@ -110,13 +112,13 @@ func TestBracedSets(t *testing.T) {
 		case *redis.ClusterClient:
 			setOf(t, s, []string{"a}b"}, []string{neighbour})
 			setOf(t, s, []string{neighbour}, []string{"a}b"})
-			refusedUnsent(t, s.clients[0].(*redis.ClusterClient), redislock.ErrCrossSlot, func() error {
-				_, err := one.Obtain(t.Context(), braced, long, nil)
+			world.WantUnsent(t, s.clients[0].(*redis.ClusterClient), redislock.ErrCrossSlot, func() error {
+				_, err := one.Obtain(t.Context(), braced, world.Long, nil)
 				return err
 			})
 		case *redis.Ring:
-			refusedUnsent(t, s.clients[1].(*redis.Ring), redislock.ErrCrossSlot, func() error {
-				_, err := other.Obtain(t.Context(), []string{"a}b", neighbour}, long, nil)
+			world.WantUnsent(t, s.clients[1].(*redis.Ring), redislock.ErrCrossSlot, func() error {
+				_, err := other.Obtain(t.Context(), []string{"a}b", neighbour}, world.Long, nil)
 				return err
 			})
 		}
@@ -127,18 +129,18 @@ func TestBracedSets(t *testing.T) {
 // refusedBy checks that a key can be neither written nor read, or if it is read, not written.
 func refusedBy(t *testing.T, client *redislock.Client, key string, mode redislock.Mode) {
 	t.Helper()
-	_, err := client.Obtain(t.Context(), []string{key}, long, nil)
-	wantConflict(t, err, key, mode)
+	_, err := client.Obtain(t.Context(), []string{key}, world.Long, nil)
+	world.WantConflict(t, err, key, mode)
 	if mode == redislock.ModeWrite {
-		_, err = client.ObtainRead(t.Context(), []string{key}, long, nil)
-		wantConflict(t, err, key, mode)
+		_, err = client.ObtainRead(t.Context(), []string{key}, world.Long, nil)
+		world.WantConflict(t, err, key, mode)
 	}
 }
 
 // inspected checks who holds a key, and returns its state.
 func inspected(t *testing.T, client *redislock.Client, key string, mode redislock.Mode, holders int) redislock.KeyState {
 	t.Helper()
-	state := must[[]redislock.KeyState](t)(client.Inspect(t.Context(), key))[0]
+	state := check.Must[[]redislock.KeyState](t)(client.Inspect(t.Context(), key))[0]
 	if state.Key != key || state.Mode != mode || len(state.Holders) != holders {
 		t.Errorf("got state %v, want that %q has mode %q and %d holders", state, key, mode, holders)
 	}
@@ -148,86 +150,86 @@ func inspected(t *testing.T, client *redislock.Client, key string, mode redisloc
 func writeOne(t *testing.T, s *site, key string) {
 	t.Helper()
 	ctx, one, other := t.Context(), s.client(t, 0), s.client(t, 1)
-	lock := must[*redislock.Lock](t)(one.Obtain(ctx, []string{key}, long, nil))
+	lock := check.Must[*redislock.Lock](t)(one.Obtain(ctx, []string{key}, world.Long, nil))
 	refusedBy(t, other, key, redislock.ModeWrite)
 	inspected(t, other, key, redislock.ModeWrite, 1)
-	noError(t, lock.Refresh(ctx, 2*long))
-	if left := must[time.Duration](t)(lock.TTL(ctx)); left <= long {
-		t.Errorf("%v are left, want more than %v", left, long)
+	check.NoError(t, lock.Refresh(ctx, 2*world.Long))
+	if left := check.Must[time.Duration](t)(lock.TTL(ctx)); left <= world.Long {
+		t.Errorf("%v are left, want more than %v", left, world.Long)
 	}
-	noError(t, other.Attach([]string{key}, lock.Token()).Release(ctx))
-	wantIs(t, lock.Release(ctx), redislock.ErrLockNotHeld)
+	check.NoError(t, other.Attach([]string{key}, lock.Token()).Release(ctx))
+	check.Is(t, lock.Release(ctx), redislock.ErrLockNotHeld)
 	inspected(t, other, key, redislock.ModeFree, 0)
 }
 
 func readOne(t *testing.T, s *site, key string) {
 	t.Helper()
 	ctx, one, other := t.Context(), s.client(t, 0), s.client(t, 1)
-	lock := must[*redislock.Lock](t)(one.ObtainRead(ctx, []string{key}, long, nil))
-	second := must[*redislock.Lock](t)(other.ObtainRead(ctx, []string{key}, long, nil))
+	lock := check.Must[*redislock.Lock](t)(one.ObtainRead(ctx, []string{key}, world.Long, nil))
+	second := check.Must[*redislock.Lock](t)(other.ObtainRead(ctx, []string{key}, world.Long, nil))
 	refusedBy(t, other, key, redislock.ModeRead)
 	inspected(t, one, key, redislock.ModeRead, 2)
-	noError(t, lock.Refresh(ctx, long))
-	noError(t, lock.Release(ctx))
+	check.NoError(t, lock.Refresh(ctx, world.Long))
+	check.NoError(t, lock.Release(ctx))
 	refusedBy(t, one, key, redislock.ModeRead)
-	noError(t, second.Release(ctx))
+	check.NoError(t, second.Release(ctx))
 	inspected(t, one, key, redislock.ModeFree, 0)
 }
 
 func convertOne(t *testing.T, s *site, key string) {
 	t.Helper()
 	ctx, one, other := t.Context(), s.client(t, 0), s.client(t, 1)
-	lock := must[*redislock.Lock](t)(one.Obtain(ctx, []string{key}, long, nil))
-	noError(t, lock.Downgrade(ctx))
-	reader := must[*redislock.Lock](t)(other.ObtainRead(ctx, []string{key}, long, nil))
-	wantConflict(t, lock.Upgrade(ctx), key, redislock.ModeRead)
-	noError(t, reader.Release(ctx))
-	noError(t, lock.Upgrade(ctx))
+	lock := check.Must[*redislock.Lock](t)(one.Obtain(ctx, []string{key}, world.Long, nil))
+	check.NoError(t, lock.Downgrade(ctx))
+	reader := check.Must[*redislock.Lock](t)(other.ObtainRead(ctx, []string{key}, world.Long, nil))
+	world.WantConflict(t, lock.Upgrade(ctx), key, redislock.ModeRead)
+	check.NoError(t, reader.Release(ctx))
+	check.NoError(t, lock.Upgrade(ctx))
 	refusedBy(t, other, key, redislock.ModeWrite)
-	noError(t, lock.Release(ctx))
+	check.NoError(t, lock.Release(ctx))
 }
 
 func intendOne(t *testing.T, s *site, key string) {
 	t.Helper()
 	ctx, one, other := t.Context(), s.client(t, 0), s.client(t, 1)
-	reader := must[*redislock.Lock](t)(one.ObtainRead(ctx, []string{key}, long, nil))
-	turns := make(chan turn, 1)
+	reader := check.Must[*redislock.Lock](t)(one.ObtainRead(ctx, []string{key}, world.Long, nil))
+	turns := make(chan world.Turn, 1)
 	go func() {
-		lock, err := other.Obtain(ctx, []string{key}, long, &redislock.Options{
+		lock, err := other.Obtain(ctx, []string{key}, world.Long, &redislock.Options{
 			Intent: true, Metadata: "writer", RetryStrategy: redislock.LinearBackoff(5 * time.Millisecond),
 		})
-		turns <- turn{"writer", lock, err}
+		turns <- world.Turn{Who: "writer", Lock: lock, Err: err}
 	}()
-	eventually(t, soon, "the writer is seen to wait", func() bool {
+	check.Eventually(t, world.Soon, "the writer is seen to wait", func() bool {
 		state := inspected(t, one, key, redislock.ModeRead, 1)
 		return state.Intent != nil && state.Intent.Metadata == "writer"
 	})
-	_, err := one.ObtainRead(ctx, []string{key}, long, nil)
-	wantConflict(t, err, key, redislock.ModeIntent)
-	noError(t, reader.Release(ctx))
-	noError(t, wantTurn(t, turns, "writer")[0].Release(ctx))
+	_, err := one.ObtainRead(ctx, []string{key}, world.Long, nil)
+	world.WantConflict(t, err, key, redislock.ModeIntent)
+	check.NoError(t, reader.Release(ctx))
+	check.NoError(t, world.WantTurn(t, turns, "writer")[0].Release(ctx))
 }
 
 // queueOne has writers and readers of two Clients stand in line, who are told when it is their turn.
 func queueOne(t *testing.T, s *site, key string) {
 	t.Helper()
 	ctx, one, other := t.Context(), s.client(t, 0), s.client(t, 1)
-	holder := must[*redislock.Lock](t)(one.Obtain(ctx, []string{key}, long, queue()))
-	throng := newThrong(t)
-	names := throng.line(t, 6, []string{key}, one, other)
-	throng.wg.Go(func() { throng.turn(other, "reader", nil, []string{key}) })
-	line := (&world{client: one}).inLine(t, key, len(names)+1)
+	holder := check.Must[*redislock.Lock](t)(one.Obtain(ctx, []string{key}, world.Long, world.Queue()))
+	throng := world.NewThrong(t)
+	names := throng.Line(t, 6, []string{key}, one, other)
+	throng.WG.Go(func() { throng.Turn(other, "reader", nil, []string{key}) })
+	line := (&world.World{Client: one}).InLine(t, key, len(names)+1)
 	for i, waiter := range line {
 		if want := append(names, "reader")[i]; waiter.Metadata != want {
 			t.Errorf("got %v in place %d of the line, want %q", waiter, i, want)
 		}
 	}
-	_, err := one.ObtainRead(ctx, []string{key}, long, nil)
-	wantConflict(t, err, key, redislock.ModeWrite)
-	watch := startWatch(t)
-	noError(t, holder.Release(ctx))
-	wantOrder(t, throng.served(t), append(names, "reader"))
-	wereTold(t, watch)
+	_, err := one.ObtainRead(ctx, []string{key}, world.Long, nil)
+	world.WantConflict(t, err, key, redislock.ModeWrite)
+	watch := check.StartWatch(t)
+	check.NoError(t, holder.Release(ctx))
+	world.WantOrder(t, throng.Served(t), append(names, "reader"))
+	world.WantTold(t, watch)
 	inspected(t, one, key, redislock.ModeFree, 0)
 }
 
@@ -235,63 +237,63 @@ func queueOne(t *testing.T, s *site, key string) {
 func fenceOne(t *testing.T, s *site, key string) {
 	t.Helper()
 	ctx, one, other := t.Context(), s.client(t, 0), s.client(t, 1)
-	first := must[*redislock.Lock](t)(one.Obtain(ctx, []string{key}, long, fenced("")))
-	noError(t, first.RaiseFence(ctx, first.Fence()+int64(time.Hour/time.Microsecond)))
+	first := check.Must[*redislock.Lock](t)(one.Obtain(ctx, []string{key}, world.Long, world.Fenced("")))
+	check.NoError(t, first.RaiseFence(ctx, first.Fence()+int64(time.Hour/time.Microsecond)))
 	if state := inspected(t, other, key, redislock.ModeWrite, 1); state.Fence != first.Fence() {
 		t.Errorf("got number %d of the key, want %d", state.Fence, first.Fence())
 	}
-	turns := make(chan turn, 1)
+	turns := make(chan world.Turn, 1)
 	go func() {
-		opt := fenced("")
+		opt := world.Fenced("")
 		opt.Queue = true
-		lock, err := other.Obtain(ctx, []string{key}, long, opt)
-		turns <- turn{"next", lock, err}
+		lock, err := other.Obtain(ctx, []string{key}, world.Long, opt)
+		turns <- world.Turn{Who: "next", Lock: lock, Err: err}
 	}()
-	(&world{client: one}).inLine(t, key, 1)
-	noError(t, first.Release(ctx))
-	next := wantTurn(t, turns, "next")[0]
+	(&world.World{Client: one}).InLine(t, key, 1)
+	check.NoError(t, first.Release(ctx))
+	next := world.WantTurn(t, turns, "next")[0]
 	if next.Fence() <= first.Fence() {
 		t.Errorf("got number %d after %d", next.Fence(), first.Fence())
 	}
-	noError(t, next.Release(ctx))
-	reader := must[*redislock.Lock](t)(one.ObtainRead(ctx, []string{key}, long, fenced("")))
+	check.NoError(t, next.Release(ctx))
+	reader := check.Must[*redislock.Lock](t)(one.ObtainRead(ctx, []string{key}, world.Long, world.Fenced("")))
 	if reader.Fence() <= next.Fence() {
 		t.Errorf("got number %d after %d", reader.Fence(), next.Fence())
 	}
-	noError(t, reader.Release(ctx))
+	check.NoError(t, reader.Release(ctx))
 }
 
 // setOf does all of it with a set of several keys.
 func setOf(t *testing.T, s *site, write, read []string) {
 	t.Helper()
 	ctx, one, other := t.Context(), s.client(t, 0), s.client(t, 1)
-	lock := must[*redislock.Lock](t)(one.ObtainMixed(ctx, write, read, long, fenced("")))
+	lock := check.Must[*redislock.Lock](t)(one.ObtainMixed(ctx, write, read, world.Long, world.Fenced("")))
 	for _, key := range write {
 		refusedBy(t, other, key, redislock.ModeWrite)
 	}
 	for _, key := range read {
 		refusedBy(t, other, key, redislock.ModeRead)
 	}
-	_, err := other.ObtainMixed(ctx, write, read, long, &redislock.Options{
+	_, err := other.ObtainMixed(ctx, write, read, world.Long, &redislock.Options{
 		Intent: true, RetryStrategy: redislock.LimitRetry(redislock.LinearBackoff(time.Millisecond), 2),
 	})
 	if !errors.Is(err, redislock.ErrNotObtained) {
 		t.Errorf("got error %v, want a conflict", err)
 	}
-	noError(t, lock.Downgrade(ctx))
-	noError(t, lock.Upgrade(ctx))
-	noError(t, lock.Refresh(ctx, long))
+	check.NoError(t, lock.Downgrade(ctx))
+	check.NoError(t, lock.Upgrade(ctx))
+	check.NoError(t, lock.Refresh(ctx, world.Long))
 
-	throng := newThrong(t)
+	throng := world.NewThrong(t)
 	var names []string
 	for i, client := range []*redislock.Client{one, other, one} {
 		names = append(names, fmt.Sprint(i))
-		throng.wg.Go(func() { throng.turn(client, fmt.Sprint(i), write, read) })
-		(&world{client: one}).inLine(t, write[0], i+1)
+		throng.WG.Go(func() { throng.Turn(client, fmt.Sprint(i), write, read) })
+		(&world.World{Client: one}).InLine(t, write[0], i+1)
 	}
-	watch := startWatch(t)
-	noError(t, lock.ReleaseKeys(ctx, read...))
-	noError(t, lock.Release(ctx))
-	wantOrder(t, throng.served(t), names)
-	wereTold(t, watch)
+	watch := check.StartWatch(t)
+	check.NoError(t, lock.ReleaseKeys(ctx, read...))
+	check.NoError(t, lock.Release(ctx))
+	world.WantOrder(t, throng.Served(t), names)
+	world.WantTold(t, watch)
 }

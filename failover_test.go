@@ -12,19 +12,21 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/check"
 	"github.com/seed-14de3678/redislock/internal/redistest"
+	"github.com/seed-14de3678/redislock/internal/world"
 )
 
 // wantRenewedAt waits until a server knows of a renewal of a lease of ttl that has just come.
-func (h *tenure) wantRenewedAt(t *testing.T, server *redistest.Server, ttl time.Duration) {
+func wantRenewedAt(t *testing.T, h *world.Tenure, server *redistest.Server, ttl time.Duration) {
 	t.Helper()
 	rdb := server.Client(t)
-	for _, key := range h.keys {
-		eventually(t, 30*time.Second, "the lease is renewed at the new primary", func() bool {
-			return isDone(h.ctx) || rdb.PTTL(t.Context(), key).Val() > ttl-ttl/8
+	for _, key := range h.Keys {
+		check.Eventually(t, 30*time.Second, "the lease is renewed at the new primary", func() bool {
+			return world.IsDone(h.Ctx) || rdb.PTTL(t.Context(), key).Val() > ttl-ttl/8
 		})
 	}
-	h.wantKept(t)
+	h.WantKept(t)
 }
 
 // With replication caught up a fail-over takes nothing away: nobody else has the keys before they are
@@ -35,15 +37,15 @@ func TestFailoverHeld(t *testing.T) {
 		t.Run(map[bool]string{false: "failover", true: "killed"}[kills], func(t *testing.T) {
 			everyRealm(t, 1, func(t *testing.T, r *realm) {
 				const ttl = 15 * time.Second
-				var held, unwatched []*tenure
-				for _, kind := range tenancies {
-					held = append(held, kind.hold(t, r.client(t), kind.tag(r), ttl, true))
-					unwatched = append(unwatched, kind.hold(t, r.client(t), kind.tag(r)+"unwatched:", long, false))
+				var held, unwatched []*world.Tenure
+				for _, kind := range world.Tenancies {
+					held = append(held, kind.Hold(t, r.client(t), tagIn(kind, r), ttl, true))
+					unwatched = append(unwatched, kind.Hold(t, r.client(t), tagIn(kind, r)+"unwatched:", world.Long, false))
 				}
 				for _, h := range slices.Concat(held, unwatched) {
-					h.contest(t, r.client(t))
+					h.Contest(t, r.client(t))
 				}
-				caughtUp(t, r.former.Client(t), 1)
+				world.CaughtUp(t, r.former.Client(t), 1)
 				var heir *redistest.Server
 				if kills {
 					r.former.Kill()
@@ -52,17 +54,17 @@ func TestFailoverHeld(t *testing.T) {
 					heir = r.failOver()
 				}
 				for _, h := range held {
-					h.wantRenewedAt(t, heir, ttl)
+					wantRenewedAt(t, h, heir, ttl)
 				}
 				for _, h := range held {
-					h.renewed(t, ttl)
+					h.Renewed(t, ttl)
 				}
 				for _, h := range slices.Concat(held, unwatched) {
-					noError(t, h.lock.Refresh(t.Context(), long))
-					noError(t, h.release(t))
-					noError(t, h.succeeded(t).Release(t.Context()))
-					for _, key := range h.keys {
-						wantIs(t, heir.Client(t).Get(t.Context(), key).Err(), redis.Nil)
+					check.NoError(t, h.Lock.Refresh(t.Context(), world.Long))
+					check.NoError(t, h.Release(t))
+					check.NoError(t, h.Succeeded(t).Release(t.Context()))
+					for _, key := range h.Keys {
+						check.Is(t, heir.Client(t).Get(t.Context(), key).Err(), redis.Nil)
 					}
 				}
 			})
@@ -91,33 +93,33 @@ func (r *realm) loses(t *testing.T, first, ttl time.Duration) {
 	mine, theirs := redislock.New(r.connect(), redislock.WithHooks(redislock.Hooks{Lost: wantMissing(t)})), r.client(t)
 	t.Cleanup(mine.Close)
 	for _, client := range []*redislock.Client{mine, theirs} { // they find their way while all is well
-		noError(t, must[*redislock.Lock](t)(client.Obtain(t.Context(), []string{r.tag}, long, nil)).Release(t.Context()))
+		check.NoError(t, check.Must[*redislock.Lock](t)(client.Obtain(t.Context(), []string{r.tag}, world.Long, nil)).Release(t.Context()))
 	}
-	var held []*tenure
+	var held []*world.Tenure
 	holdAll := func(ttl time.Duration) {
 		for _, watchdog := range []bool{false, true} {
-			for _, kind := range tenancies {
-				held = append(held, kind.hold(t, mine, fmt.Sprint(kind.tag(r), watchdog), ttl, watchdog))
+			for _, kind := range world.Tenancies {
+				held = append(held, kind.Hold(t, mine, fmt.Sprint(tagIn(kind, r), watchdog), ttl, watchdog))
 			}
 		}
 	}
 	if first > 0 {
 		holdAll(first)
-		caughtUp(t, r.former.Client(t), len(r.replicas))
+		world.CaughtUp(t, r.former.Client(t), len(r.replicas))
 	}
 	r.sever(t)
 	if first == 0 {
 		holdAll(ttl)
 	}
 	for _, h := range held {
-		noError(t, h.lock.Refresh(t.Context(), ttl))
+		check.NoError(t, h.Lock.Refresh(t.Context(), ttl))
 	}
 	for _, h := range held {
-		h.contest(t, theirs)
+		h.Contest(t, theirs)
 	}
 	r.succeed(t)
 	for i, h := range held {
-		h.wantLost(t, i >= len(tenancies))
+		wantLost(t, h, i >= len(world.Tenancies))
 	}
 }
 
@@ -133,54 +135,54 @@ func wantMissing(t *testing.T) func(context.Context, redislock.Event) {
 }
 
 // wantLost checks what becomes of a lock that the new primary does not know.
-func (h *tenure) wantLost(t *testing.T, watchdog bool) {
+func wantLost(t *testing.T, h *world.Tenure, watchdog bool) {
 	t.Helper()
-	g := <-h.rival
-	noError(t, g.err)
-	if fence := h.lock.Fence(); fence > 0 && g.lock.Fence() <= fence {
-		t.Errorf("got number %d after %d, want a greater one", g.lock.Fence(), fence)
+	g := <-h.Rival
+	check.NoError(t, g.Err)
+	if fence := h.Lock.Fence(); fence > 0 && g.Lock.Fence() <= fence {
+		t.Errorf("got number %d after %d, want a greater one", g.Lock.Fence(), fence)
 	}
 	if !watchdog {
-		wantIs(t, h.lock.Refresh(t.Context(), long), redislock.ErrLockNotHeld)
+		check.Is(t, h.Lock.Refresh(t.Context(), world.Long), redislock.ErrLockNotHeld)
 	}
-	h.wantTold(t)
-	wantIs(t, h.release(t), redislock.ErrLockNotHeld)
-	if left := must[time.Duration](t)(g.lock.TTL(t.Context())); left < long/4 {
-		t.Errorf("got %v left of the next lock of %v", left, long)
+	h.WantTold(t)
+	check.Is(t, h.Release(t), redislock.ErrLockNotHeld)
+	if left := check.Must[time.Duration](t)(g.Lock.TTL(t.Context())); left < world.Long/4 {
+		t.Errorf("got %v left of the next lock of %v", left, world.Long)
 	}
-	noError(t, g.lock.Release(t.Context()))
+	check.NoError(t, g.Lock.Release(t.Context()))
 }
 
 // Many take locks while each master in turn changes places with its replica, and back, which loses
 // nothing: nobody is refused for it, and no two have what only one may have.
 func TestFailoverHammer(t *testing.T) {
 	t.Parallel()
-	s := newShards(t, 1)
-	tags := s.tags(t, 2, s.Nodes()[:3]...)
-	throng := newThrong(t)
+	s := world.NewShards(t, 1)
+	tags := s.Tags(t, 2, s.Nodes()[:3]...)
+	throng := world.NewThrong(t)
 	var over atomic.Bool
-	throng.crowd(tags, &over, s.client(t), s.client(t))
+	visitAll(throng, tags, &over, s.NewClient(t), s.NewClient(t))
 	for _, master := range s.Nodes()[:3] {
 		for range 2 {
-			s.awaitFollower(t, master)
+			awaitFollower(t, s, master)
 			master = s.FailOver(master)
 		}
 	}
 	over.Store(true)
-	t.Logf("%d had their locks", len(throng.served(t)))
+	t.Logf("%d had their locks", len(throng.Served(t)))
 	for _, tag := range tags {
-		s.wantGone(t, tag)
+		wantGone(t, s, tag)
 	}
 }
 
 // awaitFollower waits until a master knows its replica as one: before that it does not hear that the
 // replica wants to take its place.
-func (s *shards) awaitFollower(t *testing.T, master *redistest.Server) {
+func awaitFollower(t *testing.T, s *world.Shards, master *redistest.Server) {
 	t.Helper()
-	admin := s.admin[master]
-	caughtUp(t, admin, 1)
-	id := must[string](t)(admin.Do(t.Context(), "cluster", "myid").Text())
-	eventually(t, 20*time.Second, "the master knows its replica", func() bool {
-		return len(must[[]string](t)(admin.Do(t.Context(), "cluster", "replicas", id).StringSlice())) == 1
+	admin := s.Admin[master]
+	world.CaughtUp(t, admin, 1)
+	id := check.Must[string](t)(admin.Do(t.Context(), "cluster", "myid").Text())
+	check.Eventually(t, 20*time.Second, "the master knows its replica", func() bool {
+		return len(check.Must[[]string](t)(admin.Do(t.Context(), "cluster", "replicas", id).StringSlice())) == 1
 	})
 }

@@ -9,6 +9,8 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/check"
+	"github.com/seed-14de3678/redislock/internal/world"
 )
 
 // intruders are what may stand where the fencing numbers of a key would, and is not ours.
@@ -26,20 +28,20 @@ var intruders = map[string]func(ctx context.Context, rdb *redis.Client, fence st
 
 // intrude puts something else in the place of the fencing numbers of a key, and returns what checks that
 // it is still there as it was.
-func (w *world) intrude(t *testing.T, kind, key string) (untouched func()) {
+func intrude(t *testing.T, w *world.World, kind, key string) (untouched func()) {
 	t.Helper()
-	fence := w.fence(key)
-	noError(t, w.rdb.Del(t.Context(), fence).Err())
-	noError(t, intruders[kind](t.Context(), w.rdb, fence))
+	fence := fenceOf(w, key)
+	check.NoError(t, w.RDB.Del(t.Context(), fence).Err())
+	check.NoError(t, intruders[kind](t.Context(), w.RDB, fence))
 	return func() {
 		t.Helper()
-		if n := must[int64](t)(w.rdb.Exists(t.Context(), fence).Result()); n != 1 {
+		if n := check.Must[int64](t)(w.RDB.Exists(t.Context(), fence).Result()); n != 1 {
 			t.Error("what is not ours is gone")
 		}
-		if ttl := w.rdb.PTTL(t.Context(), fence).Val(); ttl > 0 {
+		if ttl := w.RDB.PTTL(t.Context(), fence).Val(); ttl > 0 {
 			t.Errorf("what is not ours has a TTL of %v", ttl)
 		}
-		if kind == "a hash of something else" && w.rdb.HGet(t.Context(), fence, "").Val() != "theirs" {
+		if kind == "a hash of something else" && w.RDB.HGet(t.Context(), fence, "").Val() != "theirs" {
 			t.Error("what is not ours was overwritten")
 		}
 	}
@@ -68,62 +70,62 @@ func TestForeignFence(t *testing.T) {
 	for kind := range intruders {
 		t.Run(kind, func(t *testing.T) {
 			t.Run("no number is given", func(t *testing.T) {
-				scenario(t, func(t *testing.T, w *world) {
-					untouched := w.intrude(t, kind, "b")
-					insists := fenced("")
-					insists.RetryStrategy = redislock.LinearBackoff(long)
-					for what, p := range map[string]part{"write": "AB", "read": "ab", "mixed": "Ab"} {
-						write, read := w.modes(p)
-						_, err := w.client.ObtainMixed(t.Context(), write, read, long, insists)
-						wantForeignFence(t, what, err, w.fence("b"))
-						w.wantFree(t, append(w.keys("a", "b"), w.fence("a"))...)
+				world.Scenario(t, func(t *testing.T, w *world.World) {
+					untouched := intrude(t, w, kind, "b")
+					insists := world.Fenced("")
+					insists.RetryStrategy = redislock.LinearBackoff(world.Long)
+					for what, p := range map[string]world.Part{"write": "AB", "read": "ab", "mixed": "Ab"} {
+						write, read := w.Modes(p)
+						_, err := w.Client.ObtainMixed(t.Context(), write, read, world.Long, insists)
+						wantForeignFence(t, what, err, fenceOf(w, "b"))
+						w.WantFree(t, append(w.Keys("a", "b"), fenceOf(w, "a"))...)
 					}
-					must[[]redislock.KeyState](t)(w.client.Inspect(t.Context(), w.key("b")))
-					noError(t, must[*redislock.Lock](t)(w.client.Obtain(t.Context(), w.keys("b"), long, nil)).Release(t.Context()))
+					check.Must[[]redislock.KeyState](t)(w.Client.Inspect(t.Context(), w.Key("b")))
+					check.NoError(t, check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), w.Keys("b"), world.Long, nil)).Release(t.Context()))
 					untouched()
 				})
 			})
 			t.Run("a lock goes on that was there before", func(t *testing.T) {
-				scenario(t, func(t *testing.T, w *world) {
-					lock := w.take(t, "AB", fenced(""))
-					number := must[string](t)(w.rdb.HGet(t.Context(), w.fence("a"), "").Result())
-					untouched := w.intrude(t, kind, "b")
-					wantForeignFence(t, "RaiseFence", lock.RaiseFence(t.Context(), 1<<51), w.fence("b"))
-					wantForeignFence(t, "downgrade", lock.Downgrade(t.Context()), w.fence("b"))
-					if got := must[string](t)(w.rdb.HGet(t.Context(), w.fence("a"), "").Result()); got != number {
+				world.Scenario(t, func(t *testing.T, w *world.World) {
+					lock := takePart(t, w, "AB", world.Fenced(""))
+					number := check.Must[string](t)(w.RDB.HGet(t.Context(), fenceOf(w, "a"), "").Result())
+					untouched := intrude(t, w, kind, "b")
+					wantForeignFence(t, "RaiseFence", lock.RaiseFence(t.Context(), 1<<51), fenceOf(w, "b"))
+					wantForeignFence(t, "downgrade", lock.Downgrade(t.Context()), fenceOf(w, "b"))
+					if got := check.Must[string](t)(w.RDB.HGet(t.Context(), fenceOf(w, "a"), "").Result()); got != number {
 						t.Errorf("got number %s, want %s still", got, number)
 					}
-					_, err := w.client.ObtainRead(t.Context(), w.keys("a"), long, nil)
-					wantConflict(t, err, w.key("a"), redislock.ModeWrite)
-					noError(t, lock.Refresh(t.Context(), long))
-					noError(t, lock.Release(t.Context()))
-					w.wantFree(t, w.keys("a", "b")...)
+					_, err := w.Client.ObtainRead(t.Context(), w.Keys("a"), world.Long, nil)
+					world.WantConflict(t, err, w.Key("a"), redislock.ModeWrite)
+					check.NoError(t, lock.Refresh(t.Context(), world.Long))
+					check.NoError(t, lock.Release(t.Context()))
+					w.WantFree(t, w.Keys("a", "b")...)
 					untouched()
 				})
 			})
 			t.Run("whoever stands in line", func(t *testing.T) {
-				scenario(t, func(t *testing.T, w *world) {
-					lock := w.take(t, "AB", fenced(""))
+				world.Scenario(t, func(t *testing.T, w *world.World) {
+					lock := takePart(t, w, "AB", world.Fenced(""))
 					wants := make(chan error, 1)
 					go func() {
-						opt := fenced("")
+						opt := world.Fenced("")
 						opt.Queue = true
-						_, err := w.client.Obtain(t.Context(), w.keys("a", "b"), long, opt)
+						_, err := w.Client.Obtain(t.Context(), w.Keys("a", "b"), world.Long, opt)
 						wants <- err
 					}()
-					w.inLine(t, w.key("a"), 1)
-					turns := make(chan turn, 2)
-					w.wait(t.Context(), turns, "unfenced", w.keys("b"), nil)
-					w.inLine(t, w.key("b"), 2)
-					untouched := w.intrude(t, kind, "b")
-					noError(t, lock.Release(t.Context()))
-					err, ok := receive(wants, polled)
+					w.InLine(t, w.Key("a"), 1)
+					turns := make(chan world.Turn, 2)
+					w.Wait(t.Context(), turns, "unfenced", w.Keys("b"), nil)
+					w.InLine(t, w.Key("b"), 2)
+					untouched := intrude(t, w, kind, "b")
+					check.NoError(t, lock.Release(t.Context()))
+					err, ok := check.Receive(wants, world.Polled)
 					if !ok {
 						t.Fatal("whoever wants a number is told nothing")
 					}
-					wantForeignFence(t, "in line", err, w.fence("b"))
-					noError(t, wantTurnWithin(t, turns, polled, "unfenced")[0].Release(t.Context()))
-					w.wantFree(t, w.keys("a", "b")...)
+					wantForeignFence(t, "in line", err, fenceOf(w, "b"))
+					check.NoError(t, world.WantTurnWithin(t, turns, world.Polled, "unfenced")[0].Release(t.Context()))
+					w.WantFree(t, w.Keys("a", "b")...)
 					untouched()
 				})
 			})

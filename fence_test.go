@@ -10,22 +10,22 @@ import (
 	"time"
 
 	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/check"
 	"github.com/seed-14de3678/redislock/internal/redistest"
+	"github.com/seed-14de3678/redislock/internal/world"
 )
 
 // fenceLife is how long a fencing number is remembered.
 const fenceLife = 24 * time.Hour
 
-func fenced(token string) *redislock.Options { return &redislock.Options{Token: token, Fenced: true} }
-
 // fence names what is stored beside a key.
-func (w *world) fence(key string) string { return "redislock:fence:{" + w.key(key) + "}" }
+func fenceOf(w *world.World, key string) string { return "redislock:fence:{" + w.Key(key) + "}" }
 
 // take takes what a part wants, at once.
-func (w *world) take(t *testing.T, p part, opt *redislock.Options) *redislock.Lock {
+func takePart(t *testing.T, w *world.World, p world.Part, opt *redislock.Options) *redislock.Lock {
 	t.Helper()
-	write, read := w.modes(p)
-	return must[*redislock.Lock](t)(w.client.ObtainMixed(t.Context(), write, read, long, opt))
+	write, read := w.Modes(p)
+	return check.Must[*redislock.Lock](t)(w.Client.ObtainMixed(t.Context(), write, read, world.Long, opt))
 }
 
 // A ledger knows the greatest number that was given for each key.
@@ -45,10 +45,10 @@ func (l ledger) enter(t *testing.T, lock *redislock.Lock) int64 {
 }
 
 // shown checks that Inspect shows the last number of each key.
-func (l ledger) shown(t *testing.T, w *world) {
+func (l ledger) shown(t *testing.T, w *world.World) {
 	t.Helper()
 	for key, want := range l {
-		if got := must[[]redislock.KeyState](t)(w.client.Inspect(t.Context(), key))[0].Fence; got != want {
+		if got := check.Must[[]redislock.KeyState](t)(w.Client.Inspect(t.Context(), key))[0].Fence; got != want {
 			t.Fatalf("Inspect shows number %d of %q, want %d", got, key, want)
 		}
 	}
@@ -62,20 +62,20 @@ func wantNumber(t *testing.T, lock *redislock.Lock, want int64) {
 }
 
 // rounds are sets that overlap.
-var rounds = []part{"A", "AB", "BC", "a", "abC", "C", "ac", "ABC", "b", "bC"}
+var rounds = []world.Part{"A", "AB", "BC", "a", "abC", "C", "ac", "ABC", "b", "bC"}
 
 func TestFenceGrows(t *testing.T) {
-	scenario(t, func(t *testing.T, w *world) {
+	world.Scenario(t, func(t *testing.T, w *world.World) {
 		given := make(ledger)
 		for range 3 {
 			for _, p := range rounds {
-				lock := w.take(t, p, fenced(""))
+				lock := takePart(t, w, p, world.Fenced(""))
 				given.enter(t, lock)
 				given.shown(t, w)
 				for _, key := range strings.Split(strings.ToLower(p), "") {
-					w.wantTTL(t, w.fence(key), fenceLife-slack, fenceLife)
+					w.WantTTL(t, fenceOf(w, key), fenceLife-world.Slack, fenceLife)
 				}
-				noError(t, lock.Release(t.Context()))
+				check.NoError(t, lock.Release(t.Context()))
 			}
 		}
 		given.shown(t, w)
@@ -83,30 +83,30 @@ func TestFenceGrows(t *testing.T) {
 }
 
 func TestFenceOff(t *testing.T) {
-	scenario(t, func(t *testing.T, w *world) {
-		numbered := w.take(t, "a", fenced(""))
-		plain := w.take(t, "aB", nil)
+	world.Scenario(t, func(t *testing.T, w *world.World) {
+		numbered := takePart(t, w, "a", world.Fenced(""))
+		plain := takePart(t, w, "aB", nil)
 		wantNumber(t, plain, 0)
-		wantNumber(t, w.client.Attach(numbered.Keys(), numbered.Token()), 0)
-		w.wantFree(t, w.fence("b"))
-		noError(t, plain.Release(t.Context()))
-		noError(t, numbered.Release(t.Context()))
+		wantNumber(t, w.Client.Attach(numbered.Keys(), numbered.Token()), 0)
+		w.WantFree(t, fenceOf(w, "b"))
+		check.NoError(t, plain.Release(t.Context()))
+		check.NoError(t, numbered.Release(t.Context()))
 	})
 }
 
 func TestFenceOfReaders(t *testing.T) {
-	scenario(t, func(t *testing.T, w *world) {
+	world.Scenario(t, func(t *testing.T, w *world.World) {
 		given := make(ledger)
 		var readers []*redislock.Lock
 		for range 20 {
-			lock := w.take(t, "ab", fenced(""))
+			lock := takePart(t, w, "ab", world.Fenced(""))
 			given.enter(t, lock)
 			readers = append(readers, lock)
 		}
 		for _, lock := range readers {
-			noError(t, lock.Release(t.Context()))
+			check.NoError(t, lock.Release(t.Context()))
 		}
-		given.enter(t, w.take(t, "A", fenced("")))
+		given.enter(t, takePart(t, w, "A", world.Fenced("")))
 	})
 }
 
@@ -114,34 +114,34 @@ func TestFenceOfReaders(t *testing.T) {
 func TestFenceOfToken(t *testing.T) {
 	for _, test := range []struct {
 		name     string
-		sets     []part // of one token, one after the other
-		meantime part   // somebody else has it, after the first
+		sets     []world.Part // of one token, one after the other
+		meantime world.Part   // somebody else has it, after the first
 		keeps    bool
 	}{
-		{"write", []part{"AB", "AB", "BA"}, "", true},
-		{"read", []part{"ab", "ab"}, "", true},
-		{"read, while others read", []part{"ab", "ba"}, "ab", true},
-		{"a part of it", []part{"ABC", "B", "CA"}, "", true},
-		{"a part of it, while others read", []part{"abC", "b", "C"}, "ab", true},
-		{"it reads what it wrote", []part{"AB", "Ab", "ab"}, "", true},
-		{"more", []part{"A", "AB", "ABc"}, "", false},
-		{"it writes what it read", []part{"ab", "Ab", "AB"}, "", false},
-		{"it writes what it read with others", []part{"ab", "AB"}, "ab", false},
+		{"write", []world.Part{"AB", "AB", "BA"}, "", true},
+		{"read", []world.Part{"ab", "ab"}, "", true},
+		{"read, while others read", []world.Part{"ab", "ba"}, "ab", true},
+		{"a part of it", []world.Part{"ABC", "B", "CA"}, "", true},
+		{"a part of it, while others read", []world.Part{"abC", "b", "C"}, "ab", true},
+		{"it reads what it wrote", []world.Part{"AB", "Ab", "ab"}, "", true},
+		{"more", []world.Part{"A", "AB", "ABc"}, "", false},
+		{"it writes what it read", []world.Part{"ab", "Ab", "AB"}, "", false},
+		{"it writes what it read with others", []world.Part{"ab", "AB"}, "ab", false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			scenario(t, func(t *testing.T, w *world) {
+			world.Scenario(t, func(t *testing.T, w *world.World) {
 				given := make(ledger)
-				first := w.take(t, test.sets[0], fenced("job"))
+				first := takePart(t, w, test.sets[0], world.Fenced("job"))
 				number := given.enter(t, first)
 				if test.meantime != "" {
-					other := w.take(t, test.meantime, fenced(""))
+					other := takePart(t, w, test.meantime, world.Fenced(""))
 					given.enter(t, other)
-					noError(t, other.Release(t.Context()))
+					check.NoError(t, other.Release(t.Context()))
 				}
 				for _, p := range test.sets[1:] {
-					opt := fenced("job")
+					opt := world.Fenced("job")
 					opt.Metadata = "again"
-					lock := w.take(t, p, opt)
+					lock := takePart(t, w, p, opt)
 					if test.keeps {
 						wantNumber(t, lock, number)
 					} else {
@@ -154,28 +154,28 @@ func TestFenceOfToken(t *testing.T) {
 	}
 
 	t.Run("not beyond its hold", func(t *testing.T) {
-		scenario(t, func(t *testing.T, w *world) {
+		world.Scenario(t, func(t *testing.T, w *world.World) {
 			given := make(ledger)
-			other := w.take(t, "a", fenced(""))
+			other := takePart(t, w, "a", world.Fenced(""))
 			for range 3 {
-				lock := w.take(t, "a", fenced("job"))
+				lock := takePart(t, w, "a", world.Fenced("job"))
 				given.enter(t, lock)
-				noError(t, lock.Release(t.Context()))
+				check.NoError(t, lock.Release(t.Context()))
 			}
-			noError(t, other.Release(t.Context()))
+			check.NoError(t, other.Release(t.Context()))
 		})
 	})
 
 	// What a token does without a number in between must not bring back an old one.
 	t.Run("not after a hold without a number", func(t *testing.T) {
-		scenario(t, func(t *testing.T, w *world) {
+		world.Scenario(t, func(t *testing.T, w *world.World) {
 			given := make(ledger)
-			given.enter(t, w.take(t, "a", fenced("job")))
-			other := w.take(t, "a", fenced(""))
+			given.enter(t, takePart(t, w, "a", world.Fenced("job")))
+			other := takePart(t, w, "a", world.Fenced(""))
 			given.enter(t, other)
-			noError(t, other.Release(t.Context()))
-			wantNumber(t, w.take(t, "A", &redislock.Options{Token: "job"}), 0)
-			given.enter(t, w.take(t, "A", fenced("job")))
+			check.NoError(t, other.Release(t.Context()))
+			wantNumber(t, takePart(t, w, "A", &redislock.Options{Token: "job"}), 0)
+			given.enter(t, takePart(t, w, "A", world.Fenced("job")))
 		})
 	})
 }
@@ -187,74 +187,74 @@ func TestFenceReplyLost(t *testing.T) {
 		"cut":     (*redistest.Relay).CutReplies,
 		"dropped": func(r *redistest.Relay) { r.DropReplies(true) },
 	} {
-		for mode, obtain := range map[string]func(*redislock.Client) obtainFunc{
-			"write": func(c *redislock.Client) obtainFunc { return c.Obtain },
-			"read":  func(c *redislock.Client) obtainFunc { return c.ObtainRead },
+		for mode, obtain := range map[string]func(*redislock.Client) world.ObtainFunc{
+			"write": func(c *redislock.Client) world.ObtainFunc { return c.Obtain },
+			"read":  func(c *redislock.Client) world.ObtainFunc { return c.ObtainRead },
 		} {
 			t.Run(name+"/"+mode, func(t *testing.T) {
 				t.Parallel()
-				l := newLossy(t, persistent)
-				hash := "redislock:fence:{" + l.key + "}"
-				t.Cleanup(func() { l.direct.Del(context.Background(), hash) })
-				warm := must[*redislock.Lock](t)(obtain(l.client)(t.Context(), []string{l.key}, long, fenced("")))
-				noError(t, warm.Release(t.Context()))
-				other := redislock.New(l.direct)
+				l := world.NewLossy(t, world.Persistent)
+				hash := "redislock:fence:{" + l.Key + "}"
+				t.Cleanup(func() { l.Direct.Del(context.Background(), hash) })
+				warm := check.Must[*redislock.Lock](t)(obtain(l.Client)(t.Context(), []string{l.Key}, world.Long, world.Fenced("")))
+				check.NoError(t, warm.Release(t.Context()))
+				other := redislock.New(l.Direct)
 				t.Cleanup(other.Close)
 				var mu sync.Mutex
 				var tries []int64 // the last number when each was sent
-				l.relay.OnRequest(func(name string, _ []string) {
-					l.relay.DropReplies(false)
+				l.Relay.OnRequest(func(name string, _ []string) {
+					l.Relay.DropReplies(false)
 					if name != "EVALSHA" {
 						return
 					}
-					last, _ := l.direct.HGet(context.Background(), hash, "").Int64()
+					last, _ := l.Direct.HGet(context.Background(), hash, "").Int64()
 					mu.Lock()
 					defer mu.Unlock()
 					tries = append(tries, last)
 					switch {
 					case len(tries) == 1:
-						lose(l.relay)
+						lose(l.Relay)
 					case mode == "read":
-						if _, err := other.ObtainRead(context.Background(), []string{l.key}, time.Second, fenced("")); err != nil {
+						if _, err := other.ObtainRead(context.Background(), []string{l.Key}, time.Second, world.Fenced("")); err != nil {
 							t.Error(err)
 						}
 					}
 				})
-				lock := must[*redislock.Lock](t)(obtain(l.client)(t.Context(), []string{l.key}, long, fenced("")))
-				l.relay.OnRequest(nil)
+				lock := check.Must[*redislock.Lock](t)(obtain(l.Client)(t.Context(), []string{l.Key}, world.Long, world.Fenced("")))
+				l.Relay.OnRequest(nil)
 				mu.Lock()
 				defer mu.Unlock()
 				if len(tries) < 2 || tries[0] != warm.Fence() || tries[1] <= tries[0] { // a slow answer makes it more
 					t.Fatalf("got last numbers %d at the tries, want two of them at least, after %d", tries, warm.Fence())
 				}
 				wantNumber(t, lock, tries[1])
-				noError(t, lock.Release(t.Context()))
+				check.NoError(t, lock.Release(t.Context()))
 			})
 		}
 	}
 }
 
 func TestFenceConvert(t *testing.T) {
-	scenario(t, func(t *testing.T, w *world) {
+	world.Scenario(t, func(t *testing.T, w *world.World) {
 		given := make(ledger)
-		lock := w.take(t, "Abc", fenced(""))
+		lock := takePart(t, w, "Abc", world.Fenced(""))
 		number := given.enter(t, lock)
 		for range 3 {
-			noError(t, lock.Downgrade(t.Context()))
+			check.NoError(t, lock.Downgrade(t.Context()))
 			wantNumber(t, lock, number)
-			reader := w.take(t, "ab", fenced(""))
+			reader := takePart(t, w, "ab", world.Fenced(""))
 			given.enter(t, reader)
-			wantConflict(t, lock.Upgrade(t.Context()), w.key("a"), redislock.ModeRead)
+			world.WantConflict(t, lock.Upgrade(t.Context()), w.Key("a"), redislock.ModeRead)
 			wantNumber(t, lock, number)
-			noError(t, reader.Release(t.Context()))
-			noError(t, lock.Upgrade(t.Context()))
+			check.NoError(t, reader.Release(t.Context()))
+			check.NoError(t, lock.Upgrade(t.Context()))
 			number = given.enter(t, lock)
-			noError(t, lock.Upgrade(t.Context())) // it writes already
+			check.NoError(t, lock.Upgrade(t.Context())) // it writes already
 			wantNumber(t, lock, number)
 			given.shown(t, w)
 		}
-		noError(t, lock.Release(t.Context()))
-		given.enter(t, w.take(t, "ABC", fenced("")))
+		check.NoError(t, lock.Release(t.Context()))
+		given.enter(t, takePart(t, w, "ABC", world.Fenced("")))
 	})
 }
 
@@ -263,40 +263,40 @@ func TestFenceHandedOver(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		name  string
-		turns [][]part // those who go in together, the first of them before anybody waits; '-': without a number
+		turns [][]world.Part // those who go in together, the first of them before anybody waits; '-': without a number
 	}{
-		{"behind one with a number", [][]part{{"A"}, {"A"}, {"A"}}},
-		{"behind one without", [][]part{{"-A"}, {"A"}, {"-A"}, {"A"}}},
-		{"readers", [][]part{{"A"}, {"a", "ab", "-a", "ac"}, {"AB"}}},
-		{"readers behind one without", [][]part{{"-AB"}, {"a", "-ab", "b"}, {"AB"}}},
-		{"mixed sets", [][]part{{"ABC"}, {"Ab", "bc"}, {"-aC", "aB"}, {"ABC"}}},
-		{"mixed sets behind one without", [][]part{{"-ABC"}, {"Ab", "bc"}, {"aC", "-aB"}, {"ABC"}}},
+		{"behind one with a number", [][]world.Part{{"A"}, {"A"}, {"A"}}},
+		{"behind one without", [][]world.Part{{"-A"}, {"A"}, {"-A"}, {"A"}}},
+		{"readers", [][]world.Part{{"A"}, {"a", "ab", "-a", "ac"}, {"AB"}}},
+		{"readers behind one without", [][]world.Part{{"-AB"}, {"a", "-ab", "b"}, {"AB"}}},
+		{"mixed sets", [][]world.Part{{"ABC"}, {"Ab", "bc"}, {"-aC", "aB"}, {"ABC"}}},
+		{"mixed sets behind one without", [][]world.Part{{"-ABC"}, {"Ab", "bc"}, {"aC", "-aB"}, {"ABC"}}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			inTurn(t, func(t *testing.T, w, other *world) {
+			world.InTurn(t, func(t *testing.T, w, other *world.World) {
 				given := make(ledger)
-				turns := make(chan turn, 9)
+				turns := make(chan world.Turn, 9)
 				for i, next := range test.turns {
 					for _, who := range next {
 						p := strings.TrimPrefix(who, "-")
 						opt := &redislock.Options{Queue: true, Fenced: p == who}
 						if i == 0 {
-							turns <- turn{who, w.take(t, p, opt), nil}
+							turns <- world.Turn{Who: who, Lock: takePart(t, w, p, opt), Err: nil}
 						} else {
-							other.standWith(t.Context(), t, turns, who, p, opt)
+							other.StandWith(t.Context(), t, turns, who, p, opt)
 						}
 					}
 				}
 				for _, next := range test.turns {
-					inside := wantTurn(t, turns, next...)
-					numbered := slices.DeleteFunc(slices.Clone(next), func(who part) bool { return who[0] == '-' })
+					inside := world.WantTurn(t, turns, next...)
+					numbered := slices.DeleteFunc(slices.Clone(next), func(who world.Part) bool { return who[0] == '-' })
 					if n := given.together(t, inside); n != len(numbered) {
 						t.Fatalf("%d of %q have a number, want %d", n, next, len(numbered))
 					}
 					given.shown(t, w)
 					for _, lock := range inside {
-						noError(t, lock.Release(t.Context()))
+						check.NoError(t, lock.Release(t.Context()))
 					}
 				}
 			})

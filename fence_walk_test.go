@@ -12,11 +12,13 @@ import (
 
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/fencing"
+	"github.com/seed-14de3678/redislock/internal/check"
+	"github.com/seed-14de3678/redislock/internal/world"
 )
 
 // A walk has many take overlapping sets at random, and enter their numbers while they hold them.
 type walk struct {
-	w       *world
+	w       *world.World
 	forgets bool // the stored numbers are deleted now and then
 
 	mu    sync.Mutex
@@ -78,7 +80,7 @@ func (k *walk) enter(lock *redislock.Lock, write, read []string, before ledger) 
 func (k *walk) step(ctx context.Context) error {
 	var write, read []string
 	for _, i := range rand.Perm(5)[:1+rand.IntN(3)] {
-		if key := k.w.key(fmt.Sprint(i)); rand.IntN(2) == 0 {
+		if key := k.w.Key(fmt.Sprint(i)); rand.IntN(2) == 0 {
 			write = append(write, key)
 		} else {
 			read = append(read, key)
@@ -86,7 +88,7 @@ func (k *walk) step(ctx context.Context) error {
 	}
 	keys := append(append([]string(nil), write...), read...)
 	if k.forgets && rand.IntN(4) == 0 {
-		if err := k.w.rdb.Del(ctx, "redislock:fence:{"+keys[0]+"}").Err(); err != nil {
+		if err := k.w.RDB.Del(ctx, "redislock:fence:{"+keys[0]+"}").Err(); err != nil {
 			return err
 		}
 	}
@@ -94,7 +96,7 @@ func (k *walk) step(ctx context.Context) error {
 	opt := &redislock.Options{
 		Fenced: true, Queue: rand.IntN(3) > 0, RetryStrategy: redislock.LinearBackoff(10 * time.Millisecond),
 	}
-	lock, err := k.w.client.ObtainMixed(ctx, write, read, long, opt)
+	lock, err := k.w.Client.ObtainMixed(ctx, write, read, world.Long, opt)
 	if err != nil {
 		return err
 	}
@@ -113,7 +115,7 @@ func (k *walk) changes(ctx context.Context, lock *redislock.Lock, write, read []
 	keeps := true
 	switch rand.IntN(4) {
 	case 0:
-		again, err := k.w.client.ObtainMixed(ctx, write, read, long, fenced(lock.Token()))
+		again, err := k.w.Client.ObtainMixed(ctx, write, read, world.Long, world.Fenced(lock.Token()))
 		if err != nil {
 			return err
 		}
@@ -143,7 +145,7 @@ func (k *walk) changes(ctx context.Context, lock *redislock.Lock, write, read []
 }
 
 func TestFenceWalk(t *testing.T) {
-	scenario(t, func(t *testing.T, w *world) {
+	world.Scenario(t, func(t *testing.T, w *world.World) {
 		for _, forgets := range []bool{false, true} {
 			k := &walk{w: w, forgets: forgets, given: make(ledger), wrote: make(ledger), taken: make(map[string]map[int64]bool)}
 			ctx, cancel := context.WithCancelCause(t.Context())
@@ -159,7 +161,7 @@ func TestFenceWalk(t *testing.T) {
 				})
 			}
 			wg.Wait()
-			noError(t, context.Cause(ctx))
+			check.NoError(t, context.Cause(ctx))
 			cancel(nil)
 			if !forgets {
 				k.given.shown(t, w)
@@ -170,32 +172,32 @@ func TestFenceWalk(t *testing.T) {
 
 // A holder was paused until its lease was over: its late write is refused, wherever it goes.
 func TestFencedResource(t *testing.T) {
-	scenario(t, func(t *testing.T, w *world) {
+	world.Scenario(t, func(t *testing.T, w *world.World) {
 		var guard fencing.Guard
 		var stock string
 		write := func(lock *redislock.Lock, value string) error {
 			return errors.Join(
 				guard.Do(t.Context(), "stock", lock.Fence(), func() error { stock = value; return nil }),
-				fencing.Set(t.Context(), w.rdb, w.key("stock"), lock.Fence(), value, long))
+				fencing.Set(t.Context(), w.RDB, w.Key("stock"), lock.Fence(), value, world.Long))
 		}
-		opt := fenced("")
+		opt := world.Fenced("")
 		opt.Queue = true
-		paused := must[*redislock.Lock](t)(w.client.Obtain(t.Context(), w.keys("a", "b"), time.Second, opt))
-		noError(t, write(paused, "first"))
-		next := must[*redislock.Lock](t)(w.client.Obtain(t.Context(), w.keys("b"), long, opt)) // waits for the end of the lease
-		noError(t, write(next, "second"))
+		paused := check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), w.Keys("a", "b"), time.Second, opt))
+		check.NoError(t, write(paused, "first"))
+		next := check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), w.Keys("b"), world.Long, opt)) // waits for the end of the lease
+		check.NoError(t, write(next, "second"))
 		err := write(paused, "late")
-		wantIs(t, err, fencing.ErrStale)
+		check.Is(t, err, fencing.ErrStale)
 		if n := strings.Count(err.Error(), fencing.ErrStale.Error()); n != 2 {
 			t.Errorf("got %v, want two refusals", err)
 		}
-		noError(t, write(next, "third"))
-		value, number, err := fencing.Get(t.Context(), w.rdb, w.key("stock"))
-		noError(t, err)
+		check.NoError(t, write(next, "third"))
+		value, number, err := fencing.Get(t.Context(), w.RDB, w.Key("stock"))
+		check.NoError(t, err)
 		if stock != "third" || value != "third" || number != next.Fence() {
 			t.Errorf("got %q in the process and %q under number %d, want the last of number %d", stock, value, number, next.Fence())
 		}
-		wantIs(t, paused.Release(t.Context()), redislock.ErrLockNotHeld)
-		noError(t, next.Release(t.Context()))
+		check.Is(t, paused.Release(t.Context()), redislock.ErrLockNotHeld)
+		check.NoError(t, next.Release(t.Context()))
 	})
 }

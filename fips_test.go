@@ -7,14 +7,16 @@ import (
 	"testing"
 
 	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/check"
 	"github.com/seed-14de3678/redislock/internal/redistest"
+	"github.com/seed-14de3678/redislock/internal/world"
 )
 
 // DESIGN section 11: panic at start under GODEBUG=fips140=only (SHA-1 in package init).
 func TestFIPSOnly(t *testing.T) {
 	t.Parallel()
 	redistest.Need(t, "redis-server")
-	program := must[string](t)(os.Executable())
+	program := check.Must[string](t)(os.Executable())
 	cmd := exec.CommandContext(t.Context(), program, "-test.run=^TestFIPSCycle$", "-test.v")
 	cmd.Env = append(os.Environ(), "GODEBUG=fips140=only")
 	out, err := cmd.CombinedOutput()
@@ -26,7 +28,7 @@ func TestFIPSOnly(t *testing.T) {
 // Without a server TestFIPSOnly is skipped: its child is, and that is not what it looks for.
 func TestFIPSOnlyWithoutServer(t *testing.T) {
 	t.Parallel()
-	program := must[string](t)(os.Executable())
+	program := check.Must[string](t)(os.Executable())
 	cmd := exec.CommandContext(t.Context(), program, "-test.run=^TestFIPSOnly$", "-test.v")
 	cmd.Env = append(os.Environ(), "PATH=", "CI=")
 	out, err := cmd.CombinedOutput()
@@ -41,6 +43,6 @@ func TestFIPSCycle(t *testing.T) {
 	client := redislock.New(redistest.Start(t, redistest.Redis).Client(t))
 	t.Cleanup(client.Close)
 	for range 2 {
-		noError(t, cycle(t.Context(), client, t.Name()))
+		check.NoError(t, world.Cycle(t.Context(), client, t.Name()))
 	}
 }

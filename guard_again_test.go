@@ -10,6 +10,7 @@ import (
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/internal/check"
 	"github.com/seed-14de3678/redislock/internal/redistest"
+	"github.com/seed-14de3678/redislock/internal/world"
 )
 
 // outcomeOf returns the runs of one script, as they are sent. The first of them is not executed: it has this
@@ -48,55 +49,57 @@ func TestGuardOvertakenIsSentAgain(t *testing.T) {
 	for name, c := range map[string]struct {
 		script string
 		read   bool
-		do     func(ctx context.Context, w *world, l *redislock.Lock) error
+		do     func(ctx context.Context, w *world.World, l *redislock.Lock) error
 		kept   string // how the second run is told to leave longer leases as they are
 		own    bool   // its own ReleaseKeys has overtaken it
 		left   time.Duration
 	}{
 		"refresh": {
 			script: "refresh", kept: "1", left: ttl,
-			do: func(ctx context.Context, _ *world, l *redislock.Lock) error { return l.Refresh(ctx, ttl/4) },
+			do: func(ctx context.Context, _ *world.World, l *redislock.Lock) error { return l.Refresh(ctx, ttl/4) },
 		},
 		"refresh, keys released": {
 			script: "refresh", own: true, left: ttl / 4,
-			do: func(ctx context.Context, _ *world, l *redislock.Lock) error { return l.Refresh(ctx, ttl/4) },
+			do: func(ctx context.Context, _ *world.World, l *redislock.Lock) error { return l.Refresh(ctx, ttl/4) },
 		},
 		"upgrade": {
 			script: "convert", read: true, kept: "1", left: ttl,
-			do: func(ctx context.Context, _ *world, l *redislock.Lock) error { return l.Upgrade(ctx) },
+			do: func(ctx context.Context, _ *world.World, l *redislock.Lock) error { return l.Upgrade(ctx) },
 		},
 		"downgrade": {
 			script: "convert", kept: "1", left: ttl,
-			do: func(ctx context.Context, _ *world, l *redislock.Lock) error { return l.Downgrade(ctx) },
+			do: func(ctx context.Context, _ *world.World, l *redislock.Lock) error { return l.Downgrade(ctx) },
 		},
 		"raise": {
 			script: "raise", left: ttl,
-			do: func(ctx context.Context, _ *world, l *redislock.Lock) error {
+			do: func(ctx context.Context, _ *world.World, l *redislock.Lock) error {
 				return l.RaiseFence(ctx, l.Fence()+7)
 			},
 		},
 		"release": {
 			script: "release",
-			do:     func(ctx context.Context, _ *world, l *redislock.Lock) error { return l.Release(ctx) },
+			do:     func(ctx context.Context, _ *world.World, l *redislock.Lock) error { return l.Release(ctx) },
 		},
 		"release of keys": {
 			script: "release",
-			do:     func(ctx context.Context, w *world, l *redislock.Lock) error { return l.ReleaseKeys(ctx, w.key("b")) },
+			do: func(ctx context.Context, w *world.World, l *redislock.Lock) error {
+				return l.ReleaseKeys(ctx, w.Key("b"))
+			},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			bubble(t, func(t *testing.T, w *world, _ *redistest.Mini, j *journal) {
-				write, read := w.keys("a", "b"), w.keys()
+			world.Bubble(t, func(t *testing.T, w *world.World, _ *redistest.Mini, j *world.Journal) {
+				write, read := w.Keys("a", "b"), w.Keys()
 				if c.read {
 					write, read = read, write
 				}
-				lock := must[*redislock.Lock](t)(w.client.ObtainMixed(t.Context(), write, read, ttl, &redislock.Options{Fenced: true}))
+				lock := check.Must[*redislock.Lock](t)(w.Client.ObtainMixed(t.Context(), write, read, ttl, &redislock.Options{Fenced: true}))
 				var meanwhile func()
 				if c.own {
-					meanwhile = func() { noError(t, lock.ReleaseKeys(t.Context(), w.key("a"))) }
+					meanwhile = func() { check.NoError(t, lock.ReleaseKeys(t.Context(), w.Key("a"))) }
 				}
-				runs := outcomeOf(w.rdb, c.script, int64(-3), meanwhile)
-				noError(t, c.do(t.Context(), w, lock))
+				runs := outcomeOf(w.RDB, c.script, int64(-3), meanwhile)
+				check.NoError(t, c.do(t.Context(), w, lock))
 				if n := len(*runs); n != 2 {
 					t.Fatalf("it was sent %d times, want twice", n)
 				}
@@ -105,12 +108,12 @@ func TestGuardOvertakenIsSentAgain(t *testing.T) {
 					t.Errorf("the second run is told %q, want %q", got, c.kept)
 				}
 				if c.script == "release" {
-					w.wantFree(t, w.key("b"))
+					w.WantFree(t, w.Key("b"))
 					return
 				}
-				w.wantTTL(t, w.key("b"), c.left-time.Second, c.left)
-				noError(t, lock.Release(t.Context()))
-				if n := j.count("lost"); n != 0 {
+				w.WantTTL(t, w.Key("b"), c.left-time.Second, c.left)
+				check.NoError(t, lock.Release(t.Context()))
+				if n := j.Count("lost"); n != 0 {
 					t.Error("a loss was told")
 				}
 			})
@@ -121,34 +124,34 @@ func TestGuardOvertakenIsSentAgain(t *testing.T) {
 // A Downgrade that an Obtain of another hold has overtaken is dropped: those keys are not to be read only. The
 // lock counts as reading, and until when it has not changed.
 func TestGuardOvertakenDowngradeIsDropped(t *testing.T) {
-	bubble(t, func(t *testing.T, w *world, _ *redistest.Mini, _ *journal) {
+	world.Bubble(t, func(t *testing.T, w *world.World, _ *redistest.Mini, _ *world.Journal) {
 		opt := &redislock.Options{Token: t.Name()}
 		var mode redislock.Mode
-		client := redislock.New(w.rdb, redislock.WithHooks(redislock.Hooks{
+		client := redislock.New(w.RDB, redislock.WithHooks(redislock.Hooks{
 			Refreshed: func(_ context.Context, e redislock.Event) { mode = e.Mode },
 		}))
 		defer client.Close()
-		lock := must[*redislock.Lock](t)(client.Obtain(t.Context(), w.keys("a"), time.Minute, opt))
+		lock := check.Must[*redislock.Lock](t)(client.Obtain(t.Context(), w.Keys("a"), time.Minute, opt))
 		until := lock.Deadline()
 		var other *redislock.Lock
-		runs := outcomeOf(w.rdb, "convert", int64(-3), func() {
-			other = must[*redislock.Lock](t)(w.client.Obtain(t.Context(), w.keys("a"), time.Minute, opt))
+		runs := outcomeOf(w.RDB, "convert", int64(-3), func() {
+			other = check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), w.Keys("a"), time.Minute, opt))
 		})
 		time.Sleep(time.Second)
-		noError(t, lock.Downgrade(t.Context()))
+		check.NoError(t, lock.Downgrade(t.Context()))
 		if n := len(*runs); n != 1 {
 			t.Errorf("it was sent %d times, want once", n)
 		}
 		if got := lock.Deadline(); !got.Equal(until) {
 			t.Errorf("the deadline has moved by %v", got.Sub(until))
 		}
-		if kind := w.rdb.Type(t.Context(), w.key("a")).Val(); kind != "string" {
+		if kind := w.RDB.Type(t.Context(), w.Key("a")).Val(); kind != "string" {
 			t.Errorf("got a %s, want the write key of the other hold", kind)
 		}
 		if mode != redislock.ModeRead {
 			t.Errorf("the lock counts as one in mode %q, want that it reads", mode)
 		}
-		noError(t, other.Release(t.Context()))
+		check.NoError(t, other.Release(t.Context()))
 	})
 }
 
@@ -161,17 +164,17 @@ func TestGuardBehindErrors(t *testing.T) {
 		"OOM command not allowed when used memory > 'maxmemory'":           0,
 	} {
 		t.Run(text, func(t *testing.T) {
-			bubble(t, func(t *testing.T, w *world, _ *redistest.Mini, _ *journal) {
-				lock := must[*redislock.Lock](t)(w.client.Obtain(t.Context(), w.keys("a", "b"), time.Minute, nil))
-				runs := outcomeOf(w.rdb, "refresh", refusal(text), nil)
+			world.Bubble(t, func(t *testing.T, w *world.World, _ *redistest.Mini, _ *world.Journal) {
+				lock := check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), w.Keys("a", "b"), time.Minute, nil))
+				runs := outcomeOf(w.RDB, "refresh", world.Refusal(text), nil)
 				if err := lock.Refresh(t.Context(), time.Minute/2); err == nil {
 					t.Fatal("it was refreshed")
 				}
-				noError(t, lock.ReleaseKeys(t.Context(), w.key("a")))
-				if got := check.Guards(t.Context(), w.rdb, "redislock:line:{"+w.key("a")+"}"); got != want {
+				check.NoError(t, lock.ReleaseKeys(t.Context(), w.Key("a")))
+				if got := check.Guards(t.Context(), w.RDB, "redislock:line:{"+w.Key("a")+"}"); got != want {
 					t.Errorf("got %d guards, want %d", got, want)
 				}
-				noError(t, lock.Release(t.Context()))
+				check.NoError(t, lock.Release(t.Context()))
 				if (*runs)[0].NeverShortens() {
 					t.Error("it was no Refresh that may shorten")
 				}

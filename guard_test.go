@@ -18,6 +18,7 @@ import (
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/internal/check"
 	"github.com/seed-14de3678/redislock/internal/redistest"
+	"github.com/seed-14de3678/redislock/internal/world"
 )
 
 // An Obtain of a token that holds the keys already leaves them the longer of the two leases, and replaces the
@@ -31,28 +32,28 @@ func TestObtainShortensNoLease(t *testing.T) {
 	for first, before := range all {
 		for second, after := range all {
 			t.Run(first+", then "+second, func(t *testing.T) {
-				scenario(t, func(t *testing.T, w *world) {
+				world.Scenario(t, func(t *testing.T, w *world.World) {
 					obtain := func(m modes, ttl time.Duration, metadata string) *redislock.Lock {
 						t.Helper()
-						return must[*redislock.Lock](t)(w.client.ObtainMixed(t.Context(), w.keys(m.write...), w.keys(m.read...), ttl,
+						return check.Must[*redislock.Lock](t)(w.Client.ObtainMixed(t.Context(), w.Keys(m.write...), w.Keys(m.read...), ttl,
 							&redislock.Options{Token: t.Name(), Metadata: metadata}))
 					}
-					one := obtain(before, long, "one")
+					one := obtain(before, world.Long, "one")
 					other := obtain(after, time.Minute, "other")
 					for _, lock := range []*redislock.Lock{one, other} {
 						for _, key := range lock.Keys() {
-							if ttl := must[time.Duration](t)(w.rdb.PTTL(t.Context(), key).Result()); ttl < time.Until(lock.Deadline()) {
+							if ttl := check.Must[time.Duration](t)(w.RDB.PTTL(t.Context(), key).Result()); ttl < time.Until(lock.Deadline()) {
 								t.Errorf("%q lives %v, and a lock counts on %v", key, ttl, time.Until(lock.Deadline()))
 							}
 						}
 					}
-					for _, state := range must[[]redislock.KeyState](t)(w.client.Inspect(t.Context(), other.Keys()...)) {
+					for _, state := range check.Must[[]redislock.KeyState](t)(w.Client.Inspect(t.Context(), other.Keys()...)) {
 						if len(state.Holders) != 1 || state.Holders[0].Metadata != "other" {
 							t.Errorf("got %v, want one holder with the new metadata", state)
 						}
 					}
-					noError(t, other.Release(t.Context()))
-					w.wantFree(t, other.Keys()...)
+					check.NoError(t, other.Release(t.Context()))
+					w.WantFree(t, other.Keys()...)
 				})
 			})
 		}
@@ -65,15 +66,15 @@ func TestNoFaultNoGuard(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const ttl, locks = 30 * time.Second, 1000
 		log := new(check.Log)
-		w := newWorld(t, redistest.PipeMini(t), redislock.WithLogger(slog.New(log)), redislock.WithoutBatching())
+		w := world.New(t, redistest.PipeMini(t), redislock.WithLogger(slog.New(log)), redislock.WithoutBatching())
 		token := func(i int) string { return []string{"", fmt.Sprint("token", i)}[i%2] }
 		held := make([]*redislock.Lock, locks)
 		for i := range held {
-			held[i] = must[*redislock.Lock](t)(w.client.Obtain(t.Context(), w.keys(fmt.Sprint(i), fmt.Sprint("of ", i)), ttl,
+			held[i] = check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), w.Keys(fmt.Sprint(i), fmt.Sprint("of ", i)), ttl,
 				&redislock.Options{Token: token(i), Watchdog: true}))
 		}
 		var renewals atomic.Int32
-		w.rdb.AddHook(check.Around(func(cmd redis.Cmder, send func() error) error {
+		w.RDB.AddHook(check.Around(func(cmd redis.Cmder, send func() error) error {
 			err := send()
 			if check.RunIn(cmd).Script == "refresh" {
 				renewals.Add(1)
@@ -94,7 +95,7 @@ func TestNoFaultNoGuard(t *testing.T) {
 		}
 		all.Wait()
 		synctest.Wait()
-		if keys := must[[]string](t)(w.rdb.Keys(t.Context(), "*").Result()); len(keys) != 0 {
+		if keys := check.Must[[]string](t)(w.RDB.Keys(t.Context(), "*").Result()); len(keys) != 0 {
 			t.Errorf("%q are left", keys)
 		}
 		if warnings := log.At(slog.LevelWarn); len(warnings) != 0 {
@@ -141,25 +142,25 @@ func TestCleanUpKnowsTheServer(t *testing.T) {
 				o.Dialer = func(context.Context, string, string) (net.Conn, error) { return net.Dial("tcp", other.Addr()) }
 			})
 			key, opt := t.Name(), &redislock.Options{Token: t.Name()}
-			noError(t, rdb.Ping(t.Context()).Err())
-			lock := must[*redislock.Lock](t)(newClient(t, elsewhere).Obtain(t.Context(), []string{key}, long, opt))
-			warm := must[*redislock.Lock](t)(newClient(t, rdb).Obtain(t.Context(), []string{key + "warm", key + "too"}, long, nil))
-			noError(t, warm.Release(t.Context()))
+			check.NoError(t, rdb.Ping(t.Context()).Err())
+			lock := check.Must[*redislock.Lock](t)(world.NewClient(t, elsewhere).Obtain(t.Context(), []string{key}, world.Long, opt))
+			warm := check.Must[*redislock.Lock](t)(world.NewClient(t, rdb).Obtain(t.Context(), []string{key + "warm", key + "too"}, world.Long, nil))
+			check.NoError(t, warm.Release(t.Context()))
 			cleared := cutObtain(rdb, !same)
-			_, err := newClient(t, rdb).Obtain(t.Context(), []string{key, key + "b"}, long, opt)
-			wantIs(t, err, redislock.ErrUnknownOutcome)
-			eventually(t, soon, "it is cleared up", func() bool {
+			_, err := world.NewClient(t, rdb).Obtain(t.Context(), []string{key, key + "b"}, world.Long, opt)
+			check.Is(t, err, redislock.ErrUnknownOutcome)
+			check.Eventually(t, world.Soon, "it is cleared up", func() bool {
 				return cleared.Load() && rdb.Exists(t.Context(), key+"b").Val() == 0
 			})
 			if same {
-				ttl := must[time.Duration](t)(lock.TTL(t.Context()))
-				if ttl < long/2 {
+				ttl := check.Must[time.Duration](t)(lock.TTL(t.Context()))
+				if ttl < world.Long/2 {
 					t.Errorf("the lock lives %v", ttl)
 				}
 			} else {
-				eventually(t, soon, "the key is free", func() bool { return rdb.Exists(t.Context(), key).Val() == 0 })
+				check.Eventually(t, world.Soon, "the key is free", func() bool { return rdb.Exists(t.Context(), key).Val() == 0 })
 			}
-			noError(t, lock.Release(t.Context()))
+			check.NoError(t, lock.Release(t.Context()))
 		})
 	}
 }

@@ -15,7 +15,9 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/check"
 	"github.com/seed-14de3678/redislock/internal/redistest"
+	"github.com/seed-14de3678/redislock/internal/world"
 )
 
 type told struct {
@@ -24,7 +26,7 @@ type told struct {
 }
 
 func TestHooks(t *testing.T) {
-	bubble(t, func(t *testing.T, w *world, mini *redistest.Mini, _ *journal) {
+	world.Bubble(t, func(t *testing.T, w *world.World, mini *redistest.Mini, _ *world.Journal) {
 		var mu sync.Mutex
 		var got []told
 		type key struct{}
@@ -39,24 +41,24 @@ func TestHooks(t *testing.T) {
 				}
 			}
 		}
-		client := redislock.New(w.rdb, redislock.WithHooks(redislock.Hooks{
+		client := redislock.New(w.RDB, redislock.WithHooks(redislock.Hooks{
 			Obtained: note("obtained", true), Refused: note("refused", true),
 			Refreshed: note("refreshed", true), Lost: note("lost", false), Released: note("released", true),
 		}))
-		lock := must[*redislock.Lock](t)(client.ObtainMixed(ctx, w.keys("a"), w.keys("b"), time.Hour, nil))
-		_, err := client.ObtainRead(ctx, w.keys("a"), time.Hour,
+		lock := check.Must[*redislock.Lock](t)(client.ObtainMixed(ctx, w.Keys("a"), w.Keys("b"), time.Hour, nil))
+		_, err := client.ObtainRead(ctx, w.Keys("a"), time.Hour,
 			&redislock.Options{RetryStrategy: redislock.LimitRetry(redislock.LinearBackoff(time.Second), 3)})
-		wantIs(t, err, redislock.ErrNotObtained)
+		check.Is(t, err, redislock.ErrNotObtained)
 		time.Sleep(time.Minute)
-		noError(t, lock.Refresh(ctx, time.Minute))
-		noError(t, lock.Release(ctx))
-		gone := must[*redislock.Lock](t)(client.ObtainRead(ctx, w.keys("a"), time.Hour, nil))
-		mini.Miniredis().Del(w.key("a"))
+		check.NoError(t, lock.Refresh(ctx, time.Minute))
+		check.NoError(t, lock.Release(ctx))
+		gone := check.Must[*redislock.Lock](t)(client.ObtainRead(ctx, w.Keys("a"), time.Hour, nil))
+		mini.Miniredis().Del(w.Key("a"))
 		time.Sleep(time.Second)
-		wantIs(t, gone.Refresh(ctx, time.Minute), redislock.ErrLockNotHeld)
+		check.Is(t, gone.Refresh(ctx, time.Minute), redislock.ErrLockNotHeld)
 
 		const second = time.Second
-		both, one := w.keys("a", "b"), w.keys("a")
+		both, one := w.Keys("a", "b"), w.Keys("a")
 		want := []told{
 			{"obtained", redislock.Event{Keys: both, Mode: redislock.ModeWrite, Attempts: 1}},
 			{"refused", redislock.Event{Keys: one, Mode: redislock.ModeRead, Attempts: 4, Duration: 3 * second, Err: redislock.ErrNotObtained}},
@@ -73,18 +75,18 @@ func TestHooks(t *testing.T) {
 }
 
 func TestLogger(t *testing.T) {
-	bubble(t, func(t *testing.T, w *world, mini *redistest.Mini, _ *journal) {
+	world.Bubble(t, func(t *testing.T, w *world.World, mini *redistest.Mini, _ *world.Journal) {
 		var text bytes.Buffer
-		client := redislock.New(w.rdb, redislock.WithLogger(slog.New(slog.NewTextHandler(&text, nil))))
-		lock := must[*redislock.Lock](t)(client.Obtain(t.Context(), w.keys("a", "b"), 30*time.Second, watched))
+		client := redislock.New(w.RDB, redislock.WithLogger(slog.New(slog.NewTextHandler(&text, nil))))
+		lock := check.Must[*redislock.Lock](t)(client.Obtain(t.Context(), w.Keys("a", "b"), 30*time.Second, world.Watched))
 		ctx := lock.Context(t.Context())
 		mini.Miniredis().SetError("LOADING Redis is loading the dataset in memory")
 		time.Sleep(15 * time.Second)
 		mini.Miniredis().SetError("")
-		mini.Miniredis().Del(w.key("b"))
+		mini.Miniredis().Del(w.Key("b"))
 		<-ctx.Done()
 		synctest.Wait()
-		for _, want := range []string{"level=INFO msg=\"redislock: renewal failed", "LOADING", "level=WARN msg=\"redislock: lock lost", w.key("b")} {
+		for _, want := range []string{"level=INFO msg=\"redislock: renewal failed", "LOADING", "level=WARN msg=\"redislock: lock lost", w.Key("b")} {
 			if !strings.Contains(text.String(), want) {
 				t.Errorf("got log\n%s\nwant it to say %q", text.String(), want)
 			}

@@ -10,26 +10,28 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/check"
+	"github.com/seed-14de3678/redislock/internal/world"
 )
 
 func TestInspect(t *testing.T) {
-	scenario(t, func(t *testing.T, w *world) {
-		must[*redislock.Lock](t)(w.client.Obtain(t.Context(), w.keys("w"), long, &redislock.Options{Metadata: "writer"}))
-		must[*redislock.Lock](t)(w.client.ObtainRead(t.Context(), w.keys("r"), long, &redislock.Options{Metadata: "one"}))
-		last := must[*redislock.Lock](t)(w.client.ObtainRead(t.Context(), w.keys("r"), 2*long, &redislock.Options{Metadata: "two"}))
-		noError(t, w.rdb.LPush(t.Context(), w.key("l"), "x").Err())
+	world.Scenario(t, func(t *testing.T, w *world.World) {
+		check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), w.Keys("w"), world.Long, &redislock.Options{Metadata: "writer"}))
+		check.Must[*redislock.Lock](t)(w.Client.ObtainRead(t.Context(), w.Keys("r"), world.Long, &redislock.Options{Metadata: "one"}))
+		last := check.Must[*redislock.Lock](t)(w.Client.ObtainRead(t.Context(), w.Keys("r"), 2*world.Long, &redislock.Options{Metadata: "two"}))
+		check.NoError(t, w.RDB.LPush(t.Context(), w.Key("l"), "x").Err())
 		ctx, cancel := context.WithCancel(t.Context())
 		waiting := make(chan struct{})
 		go func() {
 			defer close(waiting)
-			_, _ = w.client.Obtain(ctx, w.keys("r"), long, &redislock.Options{
+			_, _ = w.Client.Obtain(ctx, w.Keys("r"), world.Long, &redislock.Options{
 				Metadata: "waiter", Intent: true, RetryStrategy: redislock.LinearBackoff(10 * time.Millisecond),
 			})
 		}()
 		defer func() { cancel(); <-waiting }()
 		var states []redislock.KeyState
-		eventually(t, 5*time.Second, "the writer has declared its intent", func() bool {
-			states = must[[]redislock.KeyState](t)(w.client.Inspect(t.Context(), w.keys("w", "r", "l", "free")...))
+		check.Eventually(t, 5*time.Second, "the writer has declared its intent", func() bool {
+			states = check.Must[[]redislock.KeyState](t)(w.Client.Inspect(t.Context(), w.Keys("w", "r", "l", "free")...))
 			return states[1].Intent != nil
 		})
 		for i := range states { // times are not the same twice
@@ -49,14 +51,14 @@ func TestInspect(t *testing.T) {
 			}
 		}
 		want := []redislock.KeyState{
-			{Key: w.key("w"), Mode: redislock.ModeWrite, Holders: []redislock.Holder{{Metadata: "writer"}}},
+			{Key: w.Key("w"), Mode: redislock.ModeWrite, Holders: []redislock.Holder{{Metadata: "writer"}}},
 			{
-				Key: w.key("r"), Mode: redislock.ModeRead,
+				Key: w.Key("r"), Mode: redislock.ModeRead,
 				Holders: []redislock.Holder{{Metadata: "one"}, {Metadata: "two"}},
 				Intent:  &redislock.Holder{Metadata: "waiter"},
 			},
-			{Key: w.key("l"), Mode: redislock.ModeForeign, Type: "list"},
-			{Key: w.key("free"), Mode: redislock.ModeFree},
+			{Key: w.Key("l"), Mode: redislock.ModeForeign, Type: "list"},
+			{Key: w.Key("free"), Mode: redislock.ModeFree},
 		}
 		if diff := cmp.Diff(want, states); diff != "" {
 			t.Errorf("states (-want +got):\n%s", diff)

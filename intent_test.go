@@ -6,17 +6,17 @@ import (
 	"time"
 
 	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/check"
 	"github.com/seed-14de3678/redislock/internal/redistest"
+	"github.com/seed-14de3678/redislock/internal/world"
 )
 
-func intentOf(key string) string { return "redislock:intent:{" + key + "}" }
-
 // waiter starts an Obtain that waits with an intent, and returns when that is there.
-func waiter(ctx context.Context, t *testing.T, w *world, write, read []string) <-chan error {
+func waiter(ctx context.Context, t *testing.T, w *world.World, write, read []string) <-chan error {
 	t.Helper()
 	ended := make(chan error, 1)
 	go func() {
-		lock, err := w.client.ObtainMixed(ctx, write, read, long, &redislock.Options{
+		lock, err := w.Client.ObtainMixed(ctx, write, read, world.Long, &redislock.Options{
 			Intent: true, Metadata: "waiter", RetryStrategy: redislock.LinearBackoff(20 * time.Millisecond),
 		})
 		if err == nil {
@@ -24,8 +24,8 @@ func waiter(ctx context.Context, t *testing.T, w *world, write, read []string) <
 		}
 		ended <- err
 	}()
-	eventually(t, 5*time.Second, "the intent is declared", func() bool {
-		n, err := w.rdb.Exists(context.WithoutCancel(ctx), intentOf(write[0])).Result()
+	check.Eventually(t, 5*time.Second, "the intent is declared", func() bool {
+		n, err := w.RDB.Exists(context.WithoutCancel(ctx), world.IntentOf(write[0])).Result()
 		return err == nil && n == 1
 	})
 	return ended
@@ -33,58 +33,58 @@ func waiter(ctx context.Context, t *testing.T, w *world, write, read []string) <
 
 func TestIntent(t *testing.T) {
 	t.Run("keeps new readers out, and lets the writer have its turn", func(t *testing.T) {
-		scenario(t, func(t *testing.T, w *world) {
-			reader := must[*redislock.Lock](t)(w.client.ObtainRead(t.Context(), w.keys("a"), long, nil))
-			ended := waiter(t.Context(), t, w, w.keys("a"), nil)
-			w.wantTTL(t, intentOf(w.key("a")), 0, 2*time.Second)
-			_, err := w.client.ObtainRead(t.Context(), w.keys("b", "a"), long, nil)
-			if conflict := wantConflict(t, err, w.key("a"), redislock.ModeIntent); conflict.Metadata != "waiter" || conflict.TTL <= 0 {
+		world.Scenario(t, func(t *testing.T, w *world.World) {
+			reader := check.Must[*redislock.Lock](t)(w.Client.ObtainRead(t.Context(), w.Keys("a"), world.Long, nil))
+			ended := waiter(t.Context(), t, w, w.Keys("a"), nil)
+			w.WantTTL(t, world.IntentOf(w.Key("a")), 0, 2*time.Second)
+			_, err := w.Client.ObtainRead(t.Context(), w.Keys("b", "a"), world.Long, nil)
+			if conflict := world.WantConflict(t, err, w.Key("a"), redislock.ModeIntent); conflict.Metadata != "waiter" || conflict.TTL <= 0 {
 				t.Errorf("got conflict %+v", conflict)
 			}
-			w.wantFree(t, w.key("b"))
-			noError(t, reader.Refresh(t.Context(), long)) // who reads already goes on
-			noError(t, reader.Release(t.Context()))
-			noError(t, <-ended)
-			w.wantFree(t, w.key("a"), intentOf(w.key("a")))
-			late := must[*redislock.Lock](t)(w.client.ObtainRead(t.Context(), w.keys("a"), long, nil))
-			noError(t, late.Release(t.Context()))
+			w.WantFree(t, w.Key("b"))
+			check.NoError(t, reader.Refresh(t.Context(), world.Long)) // who reads already goes on
+			check.NoError(t, reader.Release(t.Context()))
+			check.NoError(t, <-ended)
+			w.WantFree(t, w.Key("a"), world.IntentOf(w.Key("a")))
+			late := check.Must[*redislock.Lock](t)(w.Client.ObtainRead(t.Context(), w.Keys("a"), world.Long, nil))
+			check.NoError(t, late.Release(t.Context()))
 		})
 	})
 
 	t.Run("is withdrawn when the waiting ends", func(t *testing.T) {
-		scenario(t, func(t *testing.T, w *world) {
-			reader := must[*redislock.Lock](t)(w.client.ObtainRead(t.Context(), w.keys("a"), long, nil))
+		world.Scenario(t, func(t *testing.T, w *world.World) {
+			reader := check.Must[*redislock.Lock](t)(w.Client.ObtainRead(t.Context(), w.Keys("a"), world.Long, nil))
 			ctx, cancel := context.WithCancel(t.Context())
-			ended := waiter(ctx, t, w, w.keys("a", "c"), w.keys("b"))
+			ended := waiter(ctx, t, w, w.Keys("a", "c"), w.Keys("b"))
 			cancel()
 			err := <-ended
-			wantIs(t, err, context.Canceled)
-			wantConflict(t, err, w.key("a"), redislock.ModeRead)
-			eventually(t, 900*time.Millisecond, "the intents are gone, before their ttl is over", func() bool {
-				return must[int64](t)(w.rdb.Exists(t.Context(), intentOf(w.key("a")), intentOf(w.key("c"))).Result()) == 0
+			check.Is(t, err, context.Canceled)
+			world.WantConflict(t, err, w.Key("a"), redislock.ModeRead)
+			check.Eventually(t, 900*time.Millisecond, "the intents are gone, before their ttl is over", func() bool {
+				return check.Must[int64](t)(w.RDB.Exists(t.Context(), world.IntentOf(w.Key("a")), world.IntentOf(w.Key("c"))).Result()) == 0
 			})
-			noError(t, reader.Release(t.Context()))
-			w.wantFree(t, w.keys("a", "b", "c")...)
+			check.NoError(t, reader.Release(t.Context()))
+			w.WantFree(t, w.Keys("a", "b", "c")...)
 		})
 	})
 
 	t.Run("is withdrawn by the last attempt", func(t *testing.T) {
-		scenario(t, func(t *testing.T, w *world) {
-			reader := must[*redislock.Lock](t)(w.client.ObtainRead(t.Context(), w.keys("a"), long, nil))
-			_, err := w.client.Obtain(t.Context(), w.keys("a"), long, &redislock.Options{
+		world.Scenario(t, func(t *testing.T, w *world.World) {
+			reader := check.Must[*redislock.Lock](t)(w.Client.ObtainRead(t.Context(), w.Keys("a"), world.Long, nil))
+			_, err := w.Client.Obtain(t.Context(), w.Keys("a"), world.Long, &redislock.Options{
 				Intent: true, RetryStrategy: redislock.LimitRetry(redislock.LinearBackoff(time.Millisecond), 2),
 			})
-			wantConflict(t, err, w.key("a"), redislock.ModeRead)
-			w.wantFree(t, intentOf(w.key("a")))
-			noError(t, reader.Release(t.Context()))
+			world.WantConflict(t, err, w.Key("a"), redislock.ModeRead)
+			w.WantFree(t, world.IntentOf(w.Key("a")))
+			check.NoError(t, reader.Release(t.Context()))
 		})
 	})
 
 	t.Run("of a dead writer ends by itself", func(t *testing.T) {
-		bubble(t, func(t *testing.T, w *world, _ *redistest.Mini, _ *journal) {
-			noError(t, w.rdb.Set(t.Context(), intentOf(w.key("a")), "dead|gone", 3*time.Second).Err())
+		world.Bubble(t, func(t *testing.T, w *world.World, _ *redistest.Mini, _ *world.Journal) {
+			check.NoError(t, w.RDB.Set(t.Context(), world.IntentOf(w.Key("a")), "dead|gone", 3*time.Second).Err())
 			began := time.Now()
-			must[*redislock.Lock](t)(w.client.ObtainRead(t.Context(), w.keys("a"), time.Hour,
+			check.Must[*redislock.Lock](t)(w.Client.ObtainRead(t.Context(), w.Keys("a"), time.Hour,
 				&redislock.Options{RetryStrategy: redislock.LinearBackoff(time.Minute)}))
 			if waited := time.Since(began); waited < 3*time.Second || waited > 3100*time.Millisecond {
 				t.Errorf("waited %v, want the ttl of the intent", waited)
@@ -93,18 +93,18 @@ func TestIntent(t *testing.T) {
 	})
 
 	t.Run("readers who come and go do not starve a writer", func(t *testing.T) {
-		scenario(t, func(t *testing.T, w *world) {
+		world.Scenario(t, func(t *testing.T, w *world.World) {
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
-			current := must[*redislock.Lock](t)(w.client.ObtainRead(ctx, w.keys("a"), long, nil))
+			current := check.Must[*redislock.Lock](t)(w.Client.ObtainRead(ctx, w.Keys("a"), world.Long, nil))
 			readers := make(chan struct{})
 			go func() { // the next one comes before the last one goes, unless it is kept out
 				defer close(readers)
 				for ctx.Err() == nil {
-					next, err := w.client.ObtainRead(ctx, w.keys("a"), long, nil)
+					next, err := w.Client.ObtainRead(ctx, w.Keys("a"), world.Long, nil)
 					_ = current.Release(context.WithoutCancel(ctx))
 					if err != nil {
-						next, err = w.client.ObtainRead(ctx, w.keys("a"), long,
+						next, err = w.Client.ObtainRead(ctx, w.Keys("a"), world.Long,
 							&redislock.Options{RetryStrategy: redislock.LinearBackoff(time.Millisecond)})
 					}
 					if err != nil {
@@ -114,10 +114,10 @@ func TestIntent(t *testing.T) {
 				}
 				_ = current.Release(context.WithoutCancel(ctx))
 			}()
-			writer := must[*redislock.Lock](t)(w.client.Obtain(ctx, w.keys("a"), long, &redislock.Options{
+			writer := check.Must[*redislock.Lock](t)(w.Client.Obtain(ctx, w.Keys("a"), world.Long, &redislock.Options{
 				Intent: true, RetryStrategy: redislock.LimitRetry(redislock.LinearBackoff(5*time.Millisecond), 5000),
 			}))
-			noError(t, writer.Release(t.Context()))
+			check.NoError(t, writer.Release(t.Context()))
 			cancel()
 			<-readers
 		})

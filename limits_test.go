@@ -16,27 +16,8 @@ import (
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/internal/check"
 	"github.com/seed-14de3678/redislock/internal/redistest"
+	"github.com/seed-14de3678/redislock/internal/world"
 )
-
-// refusedUnsent checks that fn fails with target and sends nothing.
-func refusedUnsent(t *testing.T, rdb interface{ AddHook(redis.Hook) }, target error, fn func() error) {
-	t.Helper()
-	var sent check.Tally
-	rdb.AddHook(&sent)
-	err := fn()
-	wantIs(t, err, target)
-	if n := sent.Sent.Load(); n != 0 {
-		t.Errorf("%d commands were sent before the error %v", n, err)
-	}
-}
-
-func numbered(prefix string, n int) []string {
-	keys := make([]string, n)
-	for i := range keys {
-		keys[i] = fmt.Sprintf("%s:%d", prefix, i)
-	}
-	return keys
-}
 
 // DESIGN section 11: 4 000 keys, "too many results to unpack".
 func TestMostKeys(t *testing.T) {
@@ -47,40 +28,44 @@ func TestMostKeys(t *testing.T) {
 	} {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, redistest.Shared(t, redistest.Redis), opts...)
-			keys := numbered(t.Name(), n)
+			w := world.New(t, redistest.Shared(t, redistest.Redis), opts...)
+			keys := world.Numbered(t.Name(), n)
 			for name, obtain := range map[string]func([]string) (*redislock.Lock, error){
-				"write": func(keys []string) (*redislock.Lock, error) { return w.client.Obtain(t.Context(), keys, long, nil) },
-				"read":  func(keys []string) (*redislock.Lock, error) { return w.client.ObtainRead(t.Context(), keys, long, nil) },
+				"write": func(keys []string) (*redislock.Lock, error) {
+					return w.Client.Obtain(t.Context(), keys, world.Long, nil)
+				},
+				"read": func(keys []string) (*redislock.Lock, error) {
+					return w.Client.ObtainRead(t.Context(), keys, world.Long, nil)
+				},
 				"mixed": func(keys []string) (*redislock.Lock, error) {
-					return w.client.ObtainMixed(t.Context(), keys[:n/2], keys[n/2:], long, nil)
+					return w.Client.ObtainMixed(t.Context(), keys[:n/2], keys[n/2:], world.Long, nil)
 				},
 			} {
 				t.Run(name, func(t *testing.T) {
-					lock := must[*redislock.Lock](t)(obtain(keys))
-					if got := must[int64](t)(w.rdb.Exists(t.Context(), keys...).Result()); got != int64(n) {
+					lock := check.Must[*redislock.Lock](t)(obtain(keys))
+					if got := check.Must[int64](t)(w.RDB.Exists(t.Context(), keys...).Result()); got != int64(n) {
 						t.Errorf("%d keys are held, want %d", got, n)
 					}
-					noError(t, lock.Refresh(t.Context(), 2*long))
-					if ttl := must[time.Duration](t)(lock.TTL(t.Context())); ttl <= long || ttl > 2*long {
-						t.Errorf("got ttl %v, want nearly %v", ttl, 2*long)
+					check.NoError(t, lock.Refresh(t.Context(), 2*world.Long))
+					if ttl := check.Must[time.Duration](t)(lock.TTL(t.Context())); ttl <= world.Long || ttl > 2*world.Long {
+						t.Errorf("got ttl %v, want nearly %v", ttl, 2*world.Long)
 					}
-					noError(t, lock.Release(t.Context()))
-					if got := must[int64](t)(w.rdb.Exists(t.Context(), keys...).Result()); got != 0 {
+					check.NoError(t, lock.Release(t.Context()))
+					if got := check.Must[int64](t)(w.RDB.Exists(t.Context(), keys...).Result()); got != 0 {
 						t.Errorf("%d keys are left", got)
 					}
 				})
 			}
-			refusedUnsent(t, w.rdb, redislock.ErrInvalidKeys, func() error {
-				_, err := w.client.Obtain(t.Context(), numbered(t.Name(), n+1), long, nil)
+			world.WantUnsent(t, w.RDB, redislock.ErrInvalidKeys, func() error {
+				_, err := w.Client.Obtain(t.Context(), world.Numbered(t.Name(), n+1), world.Long, nil)
 				return err
 			})
-			refusedUnsent(t, w.rdb, redislock.ErrInvalidKeys, func() error {
-				_, err := w.client.ObtainMixed(t.Context(), keys, []string{"one more"}, long, nil)
+			world.WantUnsent(t, w.RDB, redislock.ErrInvalidKeys, func() error {
+				_, err := w.Client.ObtainMixed(t.Context(), keys, []string{"one more"}, world.Long, nil)
 				return err
 			})
-			refusedUnsent(t, w.rdb, redislock.ErrInvalidKeys, func() error {
-				return w.client.Attach(numbered(t.Name(), n+1), "token").Release(t.Context())
+			world.WantUnsent(t, w.RDB, redislock.ErrInvalidKeys, func() error {
+				return w.Client.Attach(world.Numbered(t.Name(), n+1), "token").Release(t.Context())
 			})
 		})
 	}
@@ -89,19 +74,22 @@ func TestMostKeys(t *testing.T) {
 // DESIGN section 11: zero keys, empty key, raw server error.
 func TestBadKeysAreNotSent(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, redistest.Shared(t, redistest.Redis))
+	w := world.New(t, redistest.Shared(t, redistest.Redis))
 	for name, keys := range map[string][]string{"none": {}, "nil": nil, "empty": {""}, "one empty": {"a", ""}} {
 		for mode, obtain := range map[string]func([]string) error{
-			"write": func(keys []string) error { _, err := w.client.Obtain(t.Context(), keys, long, nil); return err },
-			"read":  func(keys []string) error { _, err := w.client.ObtainRead(t.Context(), keys, long, nil); return err },
-			"mixed": func(keys []string) error {
-				_, err := w.client.ObtainMixed(t.Context(), keys, keys, long, nil)
+			"write": func(keys []string) error { _, err := w.Client.Obtain(t.Context(), keys, world.Long, nil); return err },
+			"read": func(keys []string) error {
+				_, err := w.Client.ObtainRead(t.Context(), keys, world.Long, nil)
 				return err
 			},
-			"attach": func(keys []string) error { return w.client.Attach(keys, "t").Refresh(t.Context(), long) },
+			"mixed": func(keys []string) error {
+				_, err := w.Client.ObtainMixed(t.Context(), keys, keys, world.Long, nil)
+				return err
+			},
+			"attach": func(keys []string) error { return w.Client.Attach(keys, "t").Refresh(t.Context(), world.Long) },
 		} {
 			t.Run(name+"/"+mode, func(t *testing.T) {
-				refusedUnsent(t, w.rdb, redislock.ErrInvalidKeys, func() error { return obtain(keys) })
+				world.WantUnsent(t, w.RDB, redislock.ErrInvalidKeys, func() error { return obtain(keys) })
 			})
 		}
 	}
@@ -110,22 +98,22 @@ func TestBadKeysAreNotSent(t *testing.T) {
 // DESIGN section 11: caller's slice kept, mutate it and other keys are released.
 func TestKeysAreCopied(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, redistest.Shared(t, redistest.Redis))
-	keys := append(w.keys("a", "b{x}", "a", "{}c"), w.key("b{x}"))
-	want := w.keys("a", "b{x}", "{}c")
-	lock := must[*redislock.Lock](t)(w.client.Obtain(t.Context(), keys, long, nil))
+	w := world.New(t, redistest.Shared(t, redistest.Redis))
+	keys := append(w.Keys("a", "b{x}", "a", "{}c"), w.Key("b{x}"))
+	want := w.Keys("a", "b{x}", "{}c")
+	lock := check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), keys, world.Long, nil))
 	for i := range keys {
-		keys[i] = w.key("other")
+		keys[i] = w.Key("other")
 	}
-	other := must[*redislock.Lock](t)(w.client.Obtain(t.Context(), keys, long, nil))
+	other := check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), keys, world.Long, nil))
 	got := lock.Keys()
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("keys (-want +got):\n%s", diff)
 	}
 	clear(got)
-	noError(t, lock.Release(t.Context()))
-	w.wantFree(t, want...)
-	noError(t, other.Release(t.Context()))
+	check.NoError(t, lock.Release(t.Context()))
+	w.WantFree(t, want...)
+	check.NoError(t, other.Release(t.Context()))
 }
 
 func TestAnyMetadata(t *testing.T) {
@@ -138,36 +126,36 @@ func TestAnyMetadata(t *testing.T) {
 		"every byte": string(every), "most": strings.Repeat("|", 4096),
 		"cut in a rune": strings.Repeat("x", 199) + "é", "newline": "a\nb", "escape": "\x1b[31m",
 	}
-	scenario(t, func(t *testing.T, w *world) {
+	world.Scenario(t, func(t *testing.T, w *world.World) {
 		for name, text := range texts {
 			for mode, obtain := range map[string]func(context.Context, []string, time.Duration, *redislock.Options) (*redislock.Lock, error){
-				"write": w.client.Obtain, "read": w.client.ObtainRead,
+				"write": w.Client.Obtain, "read": w.Client.ObtainRead,
 			} {
 				t.Run(name+"/"+mode, func(t *testing.T) {
-					key := []string{w.key(name + mode)}
-					lock := must[*redislock.Lock](t)(obtain(t.Context(), key, long, &redislock.Options{Metadata: text}))
+					key := []string{w.Key(name + mode)}
+					lock := check.Must[*redislock.Lock](t)(obtain(t.Context(), key, world.Long, &redislock.Options{Metadata: text}))
 					if got := lock.Metadata(); got != text {
 						t.Errorf("got metadata %q, want %q", got, text)
 					}
-					_, err := w.client.Obtain(t.Context(), key, long, nil)
-					conflict := wantConflict(t, err, key[0], redislock.Mode(mode))
+					_, err := w.Client.Obtain(t.Context(), key, world.Long, nil)
+					conflict := world.WantConflict(t, err, key[0], redislock.Mode(mode))
 					if conflict.Metadata != text {
 						t.Errorf("got metadata %q in the conflict, want %q", conflict.Metadata, text)
 					}
 					if told := err.Error(); !utf8.ValidString(told) || strings.ContainsAny(told, "\r\n\x00\x1b") {
 						t.Errorf("got error text %q, want one line of valid UTF-8", told)
 					}
-					states := must[[]redislock.KeyState](t)(w.client.Inspect(t.Context(), key...))
+					states := check.Must[[]redislock.KeyState](t)(w.Client.Inspect(t.Context(), key...))
 					if got := states[0].Holders[0].Metadata; got != text {
 						t.Errorf("got metadata %q from Inspect, want %q", got, text)
 					}
-					noError(t, lock.Refresh(t.Context(), long))
-					noError(t, lock.Release(t.Context()))
+					check.NoError(t, lock.Refresh(t.Context(), world.Long))
+					check.NoError(t, lock.Release(t.Context()))
 				})
 			}
 		}
-		refusedUnsent(t, w.rdb, redislock.ErrInvalidMetadata, func() error {
-			_, err := w.client.Obtain(t.Context(), w.keys("a"), long, &redislock.Options{Metadata: strings.Repeat("x", 4097)})
+		world.WantUnsent(t, w.RDB, redislock.ErrInvalidMetadata, func() error {
+			_, err := w.Client.Obtain(t.Context(), w.Keys("a"), world.Long, &redislock.Options{Metadata: strings.Repeat("x", 4097)})
 			return err
 		})
 	})
@@ -175,26 +163,26 @@ func TestAnyMetadata(t *testing.T) {
 
 func TestTokens(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, redistest.Shared(t, redistest.Redis))
+	w := world.New(t, redistest.Shared(t, redistest.Redis))
 	for name, token := range map[string]string{"separator": "a|b", "only a separator": "|", "long": strings.Repeat("x", 513)} {
 		t.Run(name, func(t *testing.T) {
-			refusedUnsent(t, w.rdb, redislock.ErrInvalidToken, func() error {
-				_, err := w.client.Obtain(t.Context(), w.keys("a"), long, &redislock.Options{Token: token})
+			world.WantUnsent(t, w.RDB, redislock.ErrInvalidToken, func() error {
+				_, err := w.Client.Obtain(t.Context(), w.Keys("a"), world.Long, &redislock.Options{Token: token})
 				return err
 			})
-			refusedUnsent(t, w.rdb, redislock.ErrInvalidToken, func() error {
-				return w.client.Attach(w.keys("a"), token).Release(t.Context())
+			world.WantUnsent(t, w.RDB, redislock.ErrInvalidToken, func() error {
+				return w.Client.Attach(w.Keys("a"), token).Release(t.Context())
 			})
 		})
 	}
-	wantIs(t, w.client.Attach(w.keys("a"), "").Release(t.Context()), redislock.ErrInvalidToken)
+	check.Is(t, w.Client.Attach(w.Keys("a"), "").Release(t.Context()), redislock.ErrInvalidToken)
 	for _, token := range []string{"", "x", strings.Repeat("x", 512), "\x00\r\n", "\xff"} {
-		lock := must[*redislock.Lock](t)(w.client.Obtain(t.Context(), w.keys("a"), long, &redislock.Options{Token: token}))
+		lock := check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), w.Keys("a"), world.Long, &redislock.Options{Token: token}))
 		if got := lock.Token(); got != token && (token != "" || len(got) != 22) {
 			t.Errorf("got token %q, want %q", got, token)
 		}
-		noError(t, w.client.Attach(w.keys("a"), lock.Token()).Release(t.Context()))
-		w.wantFree(t, w.key("a"))
+		check.NoError(t, w.Client.Attach(w.Keys("a"), lock.Token()).Release(t.Context()))
+		w.WantFree(t, w.Key("a"))
 	}
 }
 
@@ -213,23 +201,23 @@ func TestForeignKeys(t *testing.T) {
 		for name, f := range foreign {
 			t.Run(name, func(t *testing.T) {
 				for position := range 3 {
-					w := newWorld(t, b)
-					w.prefix += fmt.Sprint(position, ":")
-					keys := w.keys("a", "b", "c")
+					w := world.New(t, b)
+					w.Prefix += fmt.Sprint(position, ":")
+					keys := w.Keys("a", "b", "c")
 					args := append([]any{f.args[0], keys[position]}, f.args[1:]...)
-					t.Cleanup(func() { w.rdb.Del(context.Background(), keys[position]) })
-					noError(t, w.rdb.Do(t.Context(), args...).Err())
+					t.Cleanup(func() { w.RDB.Del(context.Background(), keys[position]) })
+					check.NoError(t, w.RDB.Do(t.Context(), args...).Err())
 					if strings.HasSuffix(name, "TTL") {
-						noError(t, w.rdb.PExpire(t.Context(), keys[position], long).Err())
+						check.NoError(t, w.RDB.PExpire(t.Context(), keys[position], world.Long).Err())
 					}
-					before := content(t, w.rdb, keys[position])
+					before := content(t, w.RDB, keys[position])
 					refusesForeign(t, w, keys, position, f.kind)
-					if diff := cmp.Diff(before, content(t, w.rdb, keys[position])); diff != "" {
+					if diff := cmp.Diff(before, content(t, w.RDB, keys[position])); diff != "" {
 						t.Errorf("the foreign key was changed:\n%s", diff)
 					}
 					for i, key := range keys {
 						if i != position {
-							w.wantFree(t, key)
+							w.WantFree(t, key)
 						}
 					}
 				}
@@ -258,30 +246,32 @@ func content(t *testing.T, rdb *redis.Client, key string) string {
 	}
 }
 
-func refusesForeign(t *testing.T, w *world, keys []string, position int, kind string) {
+func refusesForeign(t *testing.T, w *world.World, keys []string, position int, kind string) {
 	t.Helper()
 	ctx := t.Context()
 	for name, obtain := range map[string]func() (*redislock.Lock, error){
-		"write": func() (*redislock.Lock, error) { return w.client.Obtain(ctx, keys, long, nil) },
-		"read":  func() (*redislock.Lock, error) { return w.client.ObtainRead(ctx, keys, long, nil) },
-		"mixed": func() (*redislock.Lock, error) { return w.client.ObtainMixed(ctx, keys[:1], keys[1:], long, nil) },
-		"other": func() (*redislock.Lock, error) { return w.client.ObtainMixed(ctx, keys[2:], keys[:2], long, nil) },
-		"one":   func() (*redislock.Lock, error) { return w.client.Obtain(ctx, keys[position:position+1], long, nil) },
+		"write": func() (*redislock.Lock, error) { return w.Client.Obtain(ctx, keys, world.Long, nil) },
+		"read":  func() (*redislock.Lock, error) { return w.Client.ObtainRead(ctx, keys, world.Long, nil) },
+		"mixed": func() (*redislock.Lock, error) { return w.Client.ObtainMixed(ctx, keys[:1], keys[1:], world.Long, nil) },
+		"other": func() (*redislock.Lock, error) { return w.Client.ObtainMixed(ctx, keys[2:], keys[:2], world.Long, nil) },
+		"one": func() (*redislock.Lock, error) {
+			return w.Client.Obtain(ctx, keys[position:position+1], world.Long, nil)
+		},
 	} {
 		_, err := obtain()
-		conflict := wantConflict(t, err, keys[position], redislock.ModeForeign)
+		conflict := world.WantConflict(t, err, keys[position], redislock.ModeForeign)
 		if conflict.Type != kind {
 			t.Errorf("%s: got type %q, want %q", name, conflict.Type, kind)
 		}
 	}
 	for _, keys := range [][]string{keys, keys[position : position+1]} {
-		attached := w.client.Attach(keys, "t")
+		attached := w.Client.Attach(keys, "t")
 		_, err := attached.TTL(ctx)
-		for _, err := range []error{err, attached.Refresh(ctx, long), attached.Release(ctx)} {
-			wantIs(t, err, redislock.ErrLockNotHeld)
+		for _, err := range []error{err, attached.Refresh(ctx, world.Long), attached.Release(ctx)} {
+			check.Is(t, err, redislock.ErrLockNotHeld)
 		}
 	}
-	states := must[[]redislock.KeyState](t)(w.client.Inspect(ctx, keys[position]))
+	states := check.Must[[]redislock.KeyState](t)(w.Client.Inspect(ctx, keys[position]))
 	if states[0].Mode != redislock.ModeForeign && kind != "zset" || states[0].Type != kind {
 		t.Errorf("inspect: got %+v, want a foreign %s", states[0], kind)
 	}
@@ -289,18 +279,18 @@ func refusesForeign(t *testing.T, w *world, keys []string, position int, kind st
 
 // Something foreign at the place of an intent is an error that says where, and nothing stays locked.
 func TestForeignIntent(t *testing.T) {
-	scenario(t, func(t *testing.T, w *world) {
-		intent := "redislock:intent:{" + w.key("a") + "}"
-		noError(t, w.rdb.HSet(t.Context(), intent, "f", "v").Err())
-		t.Cleanup(func() { w.rdb.Del(context.Background(), intent) })
-		_, err := w.client.Obtain(t.Context(), w.keys("a"), long, &redislock.Options{
+	world.Scenario(t, func(t *testing.T, w *world.World) {
+		intent := "redislock:intent:{" + w.Key("a") + "}"
+		check.NoError(t, w.RDB.HSet(t.Context(), intent, "f", "v").Err())
+		t.Cleanup(func() { w.RDB.Del(context.Background(), intent) })
+		_, err := w.Client.Obtain(t.Context(), w.Keys("a"), world.Long, &redislock.Options{
 			Intent: true, RetryStrategy: redislock.LimitRetry(redislock.LinearBackoff(time.Millisecond), 1),
 		})
 		if err == nil || errors.Is(err, redislock.ErrUnknownOutcome) || bytes.Contains([]byte(err.Error()), []byte("user_script")) {
 			t.Errorf("got error %v, want a clear one", err)
 		}
-		eventually(t, time.Second, "nothing stays locked", func() bool {
-			return must[int64](t)(w.rdb.Exists(t.Context(), w.key("a")).Result()) == 0
+		check.Eventually(t, time.Second, "nothing stays locked", func() bool {
+			return check.Must[int64](t)(w.RDB.Exists(t.Context(), w.Key("a")).Result()) == 0
 		})
 	})
 }

@@ -13,13 +13,14 @@ import (
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/internal/check"
 	"github.com/seed-14de3678/redislock/internal/redistest"
+	"github.com/seed-14de3678/redislock/internal/world"
 )
 
 // logging makes a Client that logs what it has to say.
-func (w *world) logging(t *testing.T) (*redislock.Client, *check.Log) {
+func logging(t *testing.T, w *world.World) (*redislock.Client, *check.Log) {
 	t.Helper()
 	log := new(check.Log)
-	client := redislock.New(w.rdb, redislock.WithLogger(slog.New(log)))
+	client := redislock.New(w.RDB, redislock.WithLogger(slog.New(log)))
 	t.Cleanup(client.Close)
 	return client, log
 }
@@ -36,55 +37,55 @@ func wantOneLoss(t *testing.T, log *check.Log) {
 
 func TestLogOfALoss(t *testing.T) {
 	const ttl = 30 * time.Second
-	for name, ruin := range map[string]func(t *testing.T, w *world, mini *redistest.Mini){
-		"a renewal finds it": func(t *testing.T, w *world, _ *redistest.Mini) {
+	for name, ruin := range map[string]func(t *testing.T, w *world.World, mini *redistest.Mini){
+		"a renewal finds it": func(t *testing.T, w *world.World, _ *redistest.Mini) {
 			t.Helper()
-			noError(t, w.rdb.Del(t.Context(), w.key("a")).Err())
+			check.NoError(t, w.RDB.Del(t.Context(), w.Key("a")).Err())
 		},
-		"renewals fail until the deadline": func(_ *testing.T, _ *world, mini *redistest.Mini) {
+		"renewals fail until the deadline": func(_ *testing.T, _ *world.World, mini *redistest.Mini) {
 			mini.Miniredis().SetError("LOADING Redis is loading the dataset in memory")
 		},
-		"a renewal fails, the next one finds it": func(t *testing.T, w *world, mini *redistest.Mini) {
+		"a renewal fails, the next one finds it": func(t *testing.T, w *world.World, mini *redistest.Mini) {
 			t.Helper()
-			noError(t, w.rdb.Del(t.Context(), w.key("a")).Err())
+			check.NoError(t, w.RDB.Del(t.Context(), w.Key("a")).Err())
 			mini.Miniredis().SetError("LOADING Redis is loading the dataset in memory")
 			time.Sleep(ttl/3 + time.Second)
 			mini.Miniredis().SetError("")
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			bubble(t, func(t *testing.T, w *world, mini *redistest.Mini, _ *journal) {
-				client, log := w.logging(t)
-				err := client.With(t.Context(), w.keys("a", "b"), ttl, nil, func(ctx context.Context) error {
+			world.Bubble(t, func(t *testing.T, w *world.World, mini *redistest.Mini, _ *world.Journal) {
+				client, log := logging(t, w)
+				err := client.With(t.Context(), w.Keys("a", "b"), ttl, nil, func(ctx context.Context) error {
 					ruin(t, w, mini)
 					<-ctx.Done()
 					mini.Miniredis().SetError("")
 					return nil
 				})
-				wantIs(t, err, redislock.ErrLockLost)
+				check.Is(t, err, redislock.ErrLockLost)
 				synctest.Wait()
 				wantOneLoss(t, log)
 			})
 		})
 	}
 	t.Run("only the Release of With finds it", func(t *testing.T) {
-		bubble(t, func(t *testing.T, w *world, _ *redistest.Mini, _ *journal) {
-			client, log := w.logging(t)
-			err := client.With(t.Context(), w.keys("a"), ttl, nil, func(ctx context.Context) error {
-				return w.rdb.Del(ctx, w.key("a")).Err()
+		world.Bubble(t, func(t *testing.T, w *world.World, _ *redistest.Mini, _ *world.Journal) {
+			client, log := logging(t, w)
+			err := client.With(t.Context(), w.Keys("a"), ttl, nil, func(ctx context.Context) error {
+				return w.RDB.Del(ctx, w.Key("a")).Err()
 			})
-			wantIs(t, err, redislock.ErrLockLost)
+			check.Is(t, err, redislock.ErrLockLost)
 			synctest.Wait()
 			wantOneLoss(t, log)
 		})
 	})
 	t.Run("a Refresh finds it, and Release again", func(t *testing.T) {
-		bubble(t, func(t *testing.T, w *world, _ *redistest.Mini, _ *journal) {
-			client, log := w.logging(t)
-			lock := must[*redislock.Lock](t)(client.Obtain(t.Context(), w.keys("a", "b"), ttl, watched))
-			noError(t, w.rdb.Del(t.Context(), w.key("a")).Err())
+		world.Bubble(t, func(t *testing.T, w *world.World, _ *redistest.Mini, _ *world.Journal) {
+			client, log := logging(t, w)
+			lock := check.Must[*redislock.Lock](t)(client.Obtain(t.Context(), w.Keys("a", "b"), ttl, world.Watched))
+			check.NoError(t, w.RDB.Del(t.Context(), w.Key("a")).Err())
 			for _, err := range []error{lock.Refresh(t.Context(), ttl), lock.Release(t.Context()), lock.Release(t.Context())} {
-				wantIs(t, err, redislock.ErrLockNotHeld)
+				check.Is(t, err, redislock.ErrLockNotHeld)
 			}
 			wantOneLoss(t, log)
 		})
@@ -93,12 +94,12 @@ func TestLogOfALoss(t *testing.T) {
 
 // What our own Close has ended wakes nobody.
 func TestLogOfAClose(t *testing.T) {
-	bubble(t, func(t *testing.T, w *world, _ *redistest.Mini, _ *journal) {
-		client, log := w.logging(t)
+	world.Bubble(t, func(t *testing.T, w *world.World, _ *redistest.Mini, _ *world.Journal) {
+		client, log := logging(t, w)
 		for i := range 3 {
-			must[*redislock.Lock](t)(client.Obtain(t.Context(), w.keys(fmt.Sprint(i)), time.Minute, watched))
+			check.Must[*redislock.Lock](t)(client.Obtain(t.Context(), w.Keys(fmt.Sprint(i)), time.Minute, world.Watched))
 		}
-		unwatched := must[*redislock.Lock](t)(client.Obtain(t.Context(), w.keys("later"), time.Minute, nil))
+		unwatched := check.Must[*redislock.Lock](t)(client.Obtain(t.Context(), w.Keys("later"), time.Minute, nil))
 		client.Close()
 		ctx := unwatched.Context(t.Context()) // which nobody watches any more
 		<-ctx.Done()
@@ -122,14 +123,14 @@ func TestLogOfAClose(t *testing.T) {
 func TestLogOfASet(t *testing.T) {
 	for n, shown := range map[int]int{1: 1, 2: 2, 20: 20, 25: 20} {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
-			bubble(t, func(t *testing.T, w *world, _ *redistest.Mini, _ *journal) {
-				client, log := w.logging(t)
+			world.Bubble(t, func(t *testing.T, w *world.World, _ *redistest.Mini, _ *world.Journal) {
+				client, log := logging(t, w)
 				keys := make([]string, n)
 				for i := range keys {
-					keys[i] = w.key(fmt.Sprint(i))
+					keys[i] = w.Key(fmt.Sprint(i))
 				}
-				lock := must[*redislock.Lock](t)(client.Obtain(t.Context(), keys, time.Minute, watched))
-				noError(t, w.rdb.Del(t.Context(), keys[n-1]).Err())
+				lock := check.Must[*redislock.Lock](t)(client.Obtain(t.Context(), keys, time.Minute, world.Watched))
+				check.NoError(t, w.RDB.Del(t.Context(), keys[n-1]).Err())
 				<-lock.Lost()
 				synctest.Wait()
 				if diff := cmp.Diff([]any{keys[:shown]}, log.Attr("keys")); diff != "" {

@@ -12,13 +12,8 @@ import (
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/internal/check"
 	"github.com/seed-14de3678/redislock/internal/redistest"
+	"github.com/seed-14de3678/redislock/internal/world"
 )
-
-// A refusal is an error that a server might give.
-type refusal string
-
-func (r refusal) Error() string { return string(r) }
-func (r refusal) RedisError()   {}
 
 // saboteur may refuse each command with an error, before it is sent.
 func saboteur(refuse func(cmd redis.Cmder) error) check.Around {
@@ -34,21 +29,21 @@ func saboteur(refuse func(cmd redis.Cmder) error) check.Around {
 // A Release that waits for longer than the lease has released nothing, also if it cannot be certain
 // about its last tries.
 func TestMovingSlotOutlastsLease(t *testing.T) {
-	bubble(t, func(t *testing.T, w *world, _ *redistest.Mini, _ *journal) {
+	world.Bubble(t, func(t *testing.T, w *world.World, _ *redistest.Mini, _ *world.Journal) {
 		const ttl = 3 * time.Second
-		lock := must[*redislock.Lock](t)(w.client.Obtain(t.Context(), w.keys("a", "b"), ttl, nil))
+		lock := check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), w.Keys("a", "b"), ttl, nil))
 		began, broken := time.Now(), false
-		w.rdb.AddHook(saboteur(func(redis.Cmder) error {
+		w.RDB.AddHook(saboteur(func(redis.Cmder) error {
 			switch {
 			case time.Since(began) < 2*ttl:
-				return refusal(tryAgain)
+				return world.Refusal(tryAgain)
 			case !broken:
 				broken = true
 				return io.EOF
 			}
 			return nil
 		}))
-		wantIs(t, lock.Release(t.Context()), redislock.ErrLockNotHeld)
+		check.Is(t, lock.Release(t.Context()), redislock.ErrLockNotHeld)
 	})
 }
 
@@ -56,17 +51,17 @@ func TestMovingSlotOutlastsLease(t *testing.T) {
 func TestMovingSlotAfterConflict(t *testing.T) {
 	for _, reply := range []string{tryAgain, "LOADING Redis is loading the dataset in memory"} {
 		for _, queues := range []bool{false, true} {
-			bubble(t, func(t *testing.T, w *world, mini *redistest.Mini, _ *journal) {
-				must[*redislock.Lock](t)(w.client.Obtain(t.Context(), w.keys("a", "b"), time.Hour, nil))
+			world.Bubble(t, func(t *testing.T, w *world.World, mini *redistest.Mini, _ *world.Journal) {
+				check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), w.Keys("a", "b"), time.Hour, nil))
 				opt := &redislock.Options{RetryStrategy: redislock.LinearBackoff(300 * time.Millisecond), Queue: queues}
 				for i := range 20 {
 					time.AfterFunc(time.Second, func() { mini.Miniredis().SetError(reply) })
 					ctx, cancel := context.WithTimeout(t.Context(), 6*time.Second+time.Duration(i)*37*time.Millisecond)
-					_, err := w.client.Obtain(ctx, w.keys("a", "b"), time.Minute, opt)
+					_, err := w.Client.Obtain(ctx, w.Keys("a", "b"), time.Minute, opt)
 					cancel()
 					mini.Miniredis().SetError("")
-					wantConflict(t, err, w.key("a"), redislock.ModeWrite)
-					wantIs(t, err, context.DeadlineExceeded)
+					world.WantConflict(t, err, w.Key("a"), redislock.ModeWrite)
+					check.Is(t, err, context.DeadlineExceeded)
 					if !strings.Contains(err.Error(), " attempt") {
 						t.Errorf("got error %v, want one that counts the attempts", err)
 					}
@@ -79,12 +74,12 @@ func TestMovingSlotAfterConflict(t *testing.T) {
 // A Downgrade waits for its time, and as long as the lock is held: the watchdog renews it meanwhile.
 func TestMovingSlotConverted(t *testing.T) {
 	for _, ttl := range []time.Duration{time.Second, 10 * time.Minute} {
-		bubble(t, func(t *testing.T, w *world, _ *redistest.Mini, _ *journal) {
-			lock := must[*redislock.Lock](t)(w.client.Obtain(t.Context(), w.keys("a", "b"), ttl, watched))
+		world.Bubble(t, func(t *testing.T, w *world.World, _ *redistest.Mini, _ *world.Journal) {
+			lock := check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), w.Keys("a", "b"), ttl, world.Watched))
 			began, moves := time.Now(), true
-			w.rdb.AddHook(saboteur(func(cmd redis.Cmder) error {
+			w.RDB.AddHook(saboteur(func(cmd redis.Cmder) error {
 				if beside := cmd.Args()[2] != 2; beside && moves {
-					return refusal(tryAgain) // as a server does that has the lock keys only
+					return world.Refusal(tryAgain) // as a server does that has the lock keys only
 				}
 				return nil
 			}))
@@ -93,7 +88,7 @@ func TestMovingSlotConverted(t *testing.T) {
 				t.Errorf("ttl %v: got error %v after %v", ttl, err, took)
 			}
 			moves = false
-			noError(t, lock.Release(t.Context()))
+			check.NoError(t, lock.Release(t.Context()))
 		})
 	}
 }
@@ -108,17 +103,17 @@ func TestMovingSlotRefreshEnds(t *testing.T) {
 		},
 	} {
 		t.Run(what, func(t *testing.T) {
-			bubble(t, func(t *testing.T, w *world, mini *redistest.Mini, _ *journal) {
+			world.Bubble(t, func(t *testing.T, w *world.World, mini *redistest.Mini, _ *world.Journal) {
 				const ttl = 5 * time.Minute
-				lock := must[*redislock.Lock](t)(w.client.Obtain(t.Context(), w.keys("a", "b"), ttl, nil))
+				lock := check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), w.Keys("a", "b"), ttl, nil))
 				_ = lock.Lost() // it is watched
 				mini.Miniredis().SetError(tryAgain)
 				refreshed := make(chan error, 1)
 				go func() { refreshed <- lock.Refresh(context.Background(), time.Hour) }()
 				ends(lock)
 				mini.Miniredis().SetError("")
-				wantIs(t, <-refreshed, redislock.ErrLockNotHeld)
-				if left := mini.Miniredis().TTL(w.key("a")); left > ttl {
+				check.Is(t, <-refreshed, redislock.ErrLockNotHeld)
+				if left := mini.Miniredis().TTL(w.Key("a")); left > ttl {
 					t.Errorf("a lock that was %s is kept for %v", what, left)
 				}
 			})
@@ -128,51 +123,51 @@ func TestMovingSlotRefreshEnds(t *testing.T) {
 
 // A Refresh asks in time, also if little is left of the lease.
 func TestMovingSlotShortLease(t *testing.T) {
-	bubble(t, func(t *testing.T, w *world, mini *redistest.Mini, _ *journal) {
+	world.Bubble(t, func(t *testing.T, w *world.World, mini *redistest.Mini, _ *world.Journal) {
 		for range 40 {
-			lock := must[*redislock.Lock](t)(w.client.Obtain(t.Context(), w.keys("a", "b"), time.Second, nil))
+			lock := check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), w.Keys("a", "b"), time.Second, nil))
 			mini.Miniredis().SetError(tryAgain)
 			time.AfterFunc(800*time.Millisecond, func() { mini.Miniredis().SetError("") })
-			noError(t, lock.Refresh(t.Context(), time.Minute))
-			noError(t, lock.Release(t.Context()))
+			check.NoError(t, lock.Refresh(t.Context(), time.Minute))
+			check.NoError(t, lock.Release(t.Context()))
 		}
 	})
 }
 
 // The time counts for each move, however long an Obtain has waited before.
 func TestMovingSlotLater(t *testing.T) {
-	bubble(t, func(t *testing.T, w *world, _ *redistest.Mini, _ *journal) {
+	world.Bubble(t, func(t *testing.T, w *world.World, _ *redistest.Mini, _ *world.Journal) {
 		const turn = 11 * time.Second
-		must[*redislock.Lock](t)(w.client.Obtain(t.Context(), w.keys("a", "b"), turn+time.Second, nil))
+		check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), w.Keys("a", "b"), turn+time.Second, nil))
 		began := time.Now()
-		w.rdb.AddHook(saboteur(func(redis.Cmder) error {
+		w.RDB.AddHook(saboteur(func(redis.Cmder) error {
 			if at := time.Since(began); at > turn && at < turn+8*time.Second {
-				return refusal(tryAgain)
+				return world.Refusal(tryAgain)
 			}
 			return nil
 		}))
-		lock := must[*redislock.Lock](t)(w.client.Obtain(t.Context(), w.keys("a", "b"), time.Minute,
+		lock := check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), w.Keys("a", "b"), time.Minute,
 			&redislock.Options{RetryStrategy: redislock.LimitRetry(redislock.LinearBackoff(time.Second), 12)}))
-		noError(t, lock.Release(t.Context()))
+		check.NoError(t, lock.Release(t.Context()))
 	})
 }
 
 // What is released after Close has its time.
 func TestMovingSlotAfterClose(t *testing.T) {
-	bubble(t, func(t *testing.T, w *world, mini *redistest.Mini, _ *journal) {
-		lock := must[*redislock.Lock](t)(w.client.Obtain(t.Context(), w.keys("a", "b"), time.Hour, nil))
-		w.client.Close()
+	world.Bubble(t, func(t *testing.T, w *world.World, mini *redistest.Mini, _ *world.Journal) {
+		lock := check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), w.Keys("a", "b"), time.Hour, nil))
+		w.Client.Close()
 		mini.Miniredis().SetError(tryAgain)
 		time.AfterFunc(8*time.Second, func() { mini.Miniredis().SetError("") })
-		noError(t, lock.Release(t.Context()))
+		check.NoError(t, lock.Release(t.Context()))
 	})
 }
 
 // A Release whose ctx ends between two tries still waits a little for the next one.
 func TestReleaseCancelledBetweenTries(t *testing.T) {
-	bubble(t, func(t *testing.T, w *world, _ *redistest.Mini, _ *journal) {
+	world.Bubble(t, func(t *testing.T, w *world.World, _ *redistest.Mini, _ *world.Journal) {
 		broken := true
-		w.rdb.AddHook(saboteur(func(redis.Cmder) error {
+		w.RDB.AddHook(saboteur(func(redis.Cmder) error {
 			if !broken {
 				broken = true
 				return io.EOF
@@ -180,7 +175,7 @@ func TestReleaseCancelledBetweenTries(t *testing.T) {
 			return nil
 		}))
 		for range 20 {
-			lock := must[*redislock.Lock](t)(w.client.Obtain(t.Context(), w.keys("a", "b"), time.Minute, nil))
+			lock := check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), w.Keys("a", "b"), time.Minute, nil))
 			broken = false
 			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Millisecond)
 			began := time.Now()

@@ -8,39 +8,36 @@ import (
 	"time"
 
 	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/world"
 )
 
 // visit has its caller wait for the locks with a strategy, hold them for a moment, and release them.
-func (c *throng) visit(client *redislock.Client, who string, write, read []string) {
-	c.visitWith(client, who, write, read, &redislock.Options{RetryStrategy: redislock.LinearBackoff(5 * time.Millisecond)})
+func visit(c *world.Throng, client *redislock.Client, who string, write, read []string) {
+	visitWith(c, client, who, write, read, &redislock.Options{RetryStrategy: redislock.LinearBackoff(5 * time.Millisecond)})
 }
 
-func (c *throng) visitWith(client *redislock.Client, who string, write, read []string, opt *redislock.Options) {
-	lock, err := client.ObtainMixed(c.ctx, write, read, long, opt)
+func visitWith(c *world.Throng, client *redislock.Client, who string, write, read []string, opt *redislock.Options) {
+	lock, err := client.ObtainMixed(c.Ctx, write, read, world.Long, opt)
 	if err == nil {
-		leave := c.hold(who, write, read)
+		leave := c.Hold(who, write, read)
 		time.Sleep(time.Millisecond)
-		err = lock.Refresh(c.ctx, long)
+		err = lock.Refresh(c.Ctx, world.Long)
 		leave()
-		err = errors.Join(err, lock.Release(c.ctx))
+		err = errors.Join(err, lock.Release(c.Ctx))
 	}
-	if err != nil {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		c.faults = append(c.faults, fmt.Errorf("%s: %w", who, err))
-	}
+	c.Note(who, err)
 }
 
 // crowd has the clients visit two keys of each tag, to write, read or both, until it is over.
-func (c *throng) crowd(tags []string, over *atomic.Bool, clients ...*redislock.Client) {
+func visitAll(c *world.Throng, tags []string, over *atomic.Bool, clients ...*redislock.Client) {
 	for n, client := range clients {
 		for g := range 4 * len(tags) {
-			c.wg.Go(func() {
+			c.WG.Go(func() {
 				tag := tags[g%len(tags)]
 				keys := []string{tag + "a", tag + "b"}
 				write := []int{2, 2, 0, 1}[g/len(tags)]
-				for i := 0; !over.Load() && c.ctx.Err() == nil; i++ {
-					c.visit(client, fmt.Sprintf("%s:%d:%d:%d", tag, n, g, i), keys[:write], keys[write:])
+				for i := 0; !over.Load() && c.Ctx.Err() == nil; i++ {
+					visit(c, client, fmt.Sprintf("%s:%d:%d:%d", tag, n, g, i), keys[:write], keys[write:])
 				}
 			})
 		}
@@ -51,12 +48,12 @@ func (c *throng) crowd(tags []string, over *atomic.Bool, clients ...*redislock.C
 // have what only one may have.
 func TestMovingSlotsHammer(t *testing.T) {
 	t.Parallel()
-	s := newShards(t, 0)
-	tags := s.tags(t, 2, s.Nodes()...)
-	throng := newThrong(t)
+	s := world.NewShards(t, 0)
+	tags := s.Tags(t, 2, s.Nodes()...)
+	throng := world.NewThrong(t)
 	rounds := 0
 	var over atomic.Bool
-	throng.crowd(tags, &over, s.client(t), s.client(t))
+	visitAll(throng, tags, &over, s.NewClient(t), s.NewClient(t))
 	for i := range 18 {
 		tag, to := tags[i%len(tags)], s.Nodes()[(i+i/len(tags))%3]
 		if s.MasterOf(tag) == to {
@@ -72,8 +69,8 @@ func TestMovingSlotsHammer(t *testing.T) {
 	}
 	over.Store(true)
 	t.Logf("%d slots have moved", rounds)
-	t.Logf("%d had their locks", len(throng.served(t)))
+	t.Logf("%d had their locks", len(throng.Served(t)))
 	for _, tag := range tags {
-		s.wantGone(t, tag)
+		wantGone(t, s, tag)
 	}
 }

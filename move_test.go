@@ -14,6 +14,7 @@ import (
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/internal/check"
 	"github.com/seed-14de3678/redislock/internal/redistest"
+	"github.com/seed-14de3678/redislock/internal/world"
 )
 
 // A stage is how far the move of a slot with two lock keys has come.
@@ -29,7 +30,7 @@ const (
 func (s stage) String() string { return [...]string{"begun", "half", "gone", "moved"}[s] }
 
 // moveTo begins to move the slot of a set, goes on up to a stage, and returns what finishes it.
-func (s *shards) moveTo(at stage, keys []string, to *redistest.Server) (finish func()) {
+func moveTo(s *world.Shards, at stage, keys []string, to *redistest.Server) (finish func()) {
 	move := s.StartMove(keys[0], to)
 	switch at {
 	case half:
@@ -44,11 +45,11 @@ func (s *shards) moveTo(at stage, keys []string, to *redistest.Server) (finish f
 }
 
 // left returns what there is of a tag on all servers, but for the fencing numbers, which stay.
-func (s *shards) left(t *testing.T, tag string) []string {
+func leftOf(t *testing.T, s *world.Shards, tag string) []string {
 	t.Helper()
 	var keys []string
-	for _, rdb := range s.admin {
-		for _, key := range must[[]string](t)(rdb.Keys(t.Context(), "*"+tag+"*").Result()) {
+	for _, rdb := range s.Admin {
+		for _, key := range check.Must[[]string](t)(rdb.Keys(t.Context(), "*"+tag+"*").Result()) {
 			if !strings.HasPrefix(key, "redislock:fence") {
 				keys = append(keys, key)
 			}
@@ -58,22 +59,9 @@ func (s *shards) left(t *testing.T, tag string) []string {
 }
 
 // wantGone waits until nothing is left of a tag.
-func (s *shards) wantGone(t *testing.T, tag string) {
+func wantGone(t *testing.T, s *world.Shards, tag string) {
 	t.Helper()
-	eventually(t, 20*time.Second, "nothing is left", func() bool { return len(s.left(t, tag)) == 0 })
-}
-
-// wantOnlyGuards is wantGone where a request may not have been answered.
-func (s *shards) wantOnlyGuards(t *testing.T, tag string) {
-	t.Helper()
-	eventually(t, 20*time.Second, "nothing but guards is left", func() bool {
-		left := 0
-		for _, rdb := range s.admin {
-			keys := must[[]string](t)(rdb.Keys(t.Context(), "*"+tag+"*").Result())
-			left += len(check.WithoutGuards(t.Context(), rdb, keys...))
-		}
-		return left == 0
-	})
+	check.Eventually(t, 20*time.Second, "nothing is left", func() bool { return len(leftOf(t, s, tag)) == 0 })
 }
 
 // isTryAgain reports whether an error is that of the server, and nothing else: nobody has the keys
@@ -97,37 +85,37 @@ func puzzled(times *atomic.Int64) check.Answered {
 // Nobody is told to try again.
 func TestMovingSlotHeld(t *testing.T) {
 	t.Parallel()
-	s := newShards(t, 0)
-	for _, kind := range tenancies {
+	s := world.NewShards(t, 0)
+	for _, kind := range world.Tenancies {
 		for _, watchdog := range []bool{false, true} {
 			for at := begun; at <= moved; at++ {
-				t.Run(fmt.Sprintf("%s %s watched %t", at, kind.name, watchdog), func(t *testing.T) {
+				t.Run(fmt.Sprintf("%s %s watched %t", at, kind.Name, watchdog), func(t *testing.T) {
 					t.Parallel()
-					tag := s.tags(t, 1, s.Nodes()[0])[0]
+					tag := s.Tags(t, 1, s.Nodes()[0])[0]
 					rdb := s.Client(t)
-					client := newClient(t, rdb)
-					h := kind.hold(t, client, tag, long, watchdog)
-					h.contest(t, s.client(t))
-					finish := s.moveTo(at, h.keys, s.Nodes()[1])
+					client := world.NewClient(t, rdb)
+					h := kind.Hold(t, client, tag, world.Long, watchdog)
+					h.Contest(t, s.NewClient(t))
+					finish := moveTo(s, at, h.Keys, s.Nodes()[1])
 					var told atomic.Int64
 					rdb.AddHook(puzzled(&told))
 					if at != half {
-						h.agrees(t)
+						agrees(t, h)
 					}
-					h.during(t, at, &told, finish, h.lives(), func(ctx context.Context) error {
-						_, err := client.Inspect(ctx, h.keys...)
+					during(t, at, &told, finish, lives(h), func(ctx context.Context) error {
+						_, err := client.Inspect(ctx, h.Keys...)
 						return err
 					}, func(ctx context.Context) error {
-						if _, err := client.Obtain(ctx, h.keys, long, nil); !errors.Is(err, redislock.ErrNotObtained) {
+						if _, err := client.Obtain(ctx, h.Keys, world.Long, nil); !errors.Is(err, redislock.ErrNotObtained) {
 							return fmt.Errorf("got %w, want ErrNotObtained", err)
 						}
 						return nil
 					})
-					h.agrees(t)
-					h.wantKept(t)
-					noError(t, h.release(t))
-					noError(t, h.succeeded(t).Release(t.Context()))
-					s.wantGone(t, tag)
+					agrees(t, h)
+					h.WantKept(t)
+					check.NoError(t, h.Release(t))
+					check.NoError(t, h.Succeeded(t).Release(t.Context()))
+					wantGone(t, s, tag)
 				})
 			}
 		}
@@ -137,59 +125,59 @@ func TestMovingSlotHeld(t *testing.T) {
 // So a Release waits, too.
 func TestMovingSlotReleased(t *testing.T) {
 	t.Parallel()
-	s := newShards(t, 0)
-	for _, kind := range tenancies {
+	s := world.NewShards(t, 0)
+	for _, kind := range world.Tenancies {
 		for at := begun; at <= gone; at++ {
-			t.Run(fmt.Sprintf("%s %s", at, kind.name), func(t *testing.T) {
+			t.Run(fmt.Sprintf("%s %s", at, kind.Name), func(t *testing.T) {
 				t.Parallel()
-				tag := s.tags(t, 1, s.Nodes()[0])[0]
+				tag := s.Tags(t, 1, s.Nodes()[0])[0]
 				var told atomic.Int64
 				rdb := s.Client(t)
 				rdb.AddHook(puzzled(&told))
-				h := kind.hold(t, newClient(t, rdb), tag, long, false)
-				h.contest(t, s.client(t))
-				finish := s.moveTo(at, h.keys, s.Nodes()[1])
-				h.ends.Store(true)
-				h.during(t, at, &told, finish, h.lock.Release)
-				noError(t, h.succeeded(t).Release(t.Context()))
-				s.wantGone(t, tag)
+				h := kind.Hold(t, world.NewClient(t, rdb), tag, world.Long, false)
+				h.Contest(t, s.NewClient(t))
+				finish := moveTo(s, at, h.Keys, s.Nodes()[1])
+				h.Ends.Store(true)
+				during(t, at, &told, finish, h.Lock.Release)
+				check.NoError(t, h.Succeeded(t).Release(t.Context()))
+				wantGone(t, s, tag)
 			})
 		}
 	}
 }
 
 // agrees asks for what concerns the keys alone.
-func (h *tenure) agrees(t *testing.T) {
+func agrees(t *testing.T, h *world.Tenure) {
 	t.Helper()
-	noError(t, h.lock.Refresh(t.Context(), long))
-	if left := must[time.Duration](t)(h.lock.TTL(t.Context())); left < long/2 {
-		t.Errorf("got %v left of %v", left, long)
+	check.NoError(t, h.Lock.Refresh(t.Context(), world.Long))
+	if left := check.Must[time.Duration](t)(h.Lock.TTL(t.Context())); left < world.Long/2 {
+		t.Errorf("got %v left of %v", left, world.Long)
 	}
 }
 
 // during does things at once while a slot moves, finishes the move when each of them has been told to
 // try again, if any of them is, and wants all of them to succeed then.
-func (h *tenure) during(t *testing.T, at stage, told *atomic.Int64, finish func(), things ...func(context.Context) error) {
+func during(t *testing.T, at stage, told *atomic.Int64, finish func(), things ...func(context.Context) error) {
 	t.Helper()
 	done := make(chan error, len(things))
 	for _, do := range things {
 		go func() { done <- do(t.Context()) }()
 	}
 	if at != moved {
-		eventually(t, 20*time.Second, "all are told to try again", func() bool { return told.Load() >= int64(len(things)) })
+		check.Eventually(t, 20*time.Second, "all are told to try again", func() bool { return told.Load() >= int64(len(things)) })
 		finish()
 	}
 	for range things {
-		noError(t, <-done)
+		check.NoError(t, <-done)
 	}
 }
 
 // lives changes the lock, and back.
-func (h *tenure) lives() func(context.Context) error {
+func lives(h *world.Tenure) func(context.Context) error {
 	return func(ctx context.Context) error {
-		before := h.lock.Fence()
-		err := errors.Join(h.lock.Downgrade(ctx), h.lock.Upgrade(ctx))
-		if after := h.lock.Fence(); after < before || after == before && before > 0 {
+		before := h.Lock.Fence()
+		err := errors.Join(h.Lock.Downgrade(ctx), h.Lock.Upgrade(ctx))
+		if after := h.Lock.Fence(); after < before || after == before && before > 0 {
 			return errors.Join(err, fmt.Errorf("got number %d after %d", after, before))
 		}
 		return err
@@ -199,29 +187,29 @@ func (h *tenure) lives() func(context.Context) error {
 // The watchdog renews a lease while the slot is on its way, and again after it could not.
 func TestMovingSlotWatched(t *testing.T) {
 	t.Parallel()
-	s := newShards(t, 0)
-	for _, kind := range tenancies {
-		t.Run(kind.name, func(t *testing.T) {
+	s := world.NewShards(t, 0)
+	for _, kind := range world.Tenancies {
+		t.Run(kind.Name, func(t *testing.T) {
 			t.Parallel()
 			const ttl = 9 * time.Second
-			tag := s.tags(t, 1, s.Nodes()[0])[0]
-			j := new(journal)
-			client := redislock.New(s.Client(t), redislock.WithHooks(j.hooks()))
+			tag := s.Tags(t, 1, s.Nodes()[0])[0]
+			j := new(world.Journal)
+			client := redislock.New(s.Client(t), redislock.WithHooks(j.Hooks()))
 			t.Cleanup(client.Close)
-			h := kind.hold(t, client, tag, ttl, true)
-			h.contest(t, s.client(t))
+			h := kind.Hold(t, client, tag, ttl, true)
+			h.Contest(t, s.NewClient(t))
 			move := s.StartMove(tag, s.Nodes()[1])
-			h.renewed(t, ttl)
-			move.Keys(h.keys[0])
-			eventually(t, ttl, "a renewal fails", func() bool { return isTryAgain(j.err("refreshed")) })
-			h.wantKept(t)
-			move.Keys(h.keys[1])
-			h.renewed(t, ttl)
+			h.Renewed(t, ttl)
+			move.Keys(h.Keys[0])
+			check.Eventually(t, ttl, "a renewal fails", func() bool { return isTryAgain(j.Err("refreshed")) })
+			h.WantKept(t)
+			move.Keys(h.Keys[1])
+			h.Renewed(t, ttl)
 			move.Finish()
-			h.renewed(t, ttl)
-			noError(t, h.release(t))
-			noError(t, h.succeeded(t).Release(t.Context()))
-			s.wantGone(t, tag)
+			h.Renewed(t, ttl)
+			check.NoError(t, h.Release(t))
+			check.NoError(t, h.Succeeded(t).Release(t.Context()))
+			wantGone(t, s, tag)
 		})
 	}
 }
@@ -229,26 +217,26 @@ func TestMovingSlotWatched(t *testing.T) {
 // Nothing can renew a lock whose keys are on two servers: that it is lost for it is told in time.
 func TestMovingSlotTooLong(t *testing.T) {
 	t.Parallel()
-	s := newShards(t, 0)
-	for _, kind := range tenancies {
-		t.Run(kind.name, func(t *testing.T) {
+	s := world.NewShards(t, 0)
+	for _, kind := range world.Tenancies {
+		t.Run(kind.Name, func(t *testing.T) {
 			t.Parallel()
 			const ttl = 2 * time.Second
-			tag := s.tags(t, 1, s.Nodes()[0])[0]
-			h := kind.hold(t, s.client(t), tag, ttl, true)
+			tag := s.Tags(t, 1, s.Nodes()[0])[0]
+			h := kind.Hold(t, s.NewClient(t), tag, ttl, true)
 			move := s.StartMove(tag, s.Nodes()[1])
-			move.Keys(h.keys[0])
-			h.wantTold(t)
-			h.ends.Store(true)
-			h.contest(t, s.client(t))
+			move.Keys(h.Keys[0])
+			h.WantTold(t)
+			h.Ends.Store(true)
+			h.Contest(t, s.NewClient(t))
 			move.Finish()
-			heir := h.succeeded(t)
-			wantIs(t, h.release(t), redislock.ErrLockNotHeld)
-			if left := must[time.Duration](t)(heir.TTL(t.Context())); left < long/2 {
-				t.Errorf("got %v left of the next lock, want nearly %v", left, long)
+			heir := h.Succeeded(t)
+			check.Is(t, h.Release(t), redislock.ErrLockNotHeld)
+			if left := check.Must[time.Duration](t)(heir.TTL(t.Context())); left < world.Long/2 {
+				t.Errorf("got %v left of the next lock, want nearly %v", left, world.Long)
 			}
-			noError(t, heir.Release(t.Context()))
-			s.wantGone(t, tag)
+			check.NoError(t, heir.Release(t.Context()))
+			wantGone(t, s, tag)
 		})
 	}
 }
@@ -256,34 +244,34 @@ func TestMovingSlotTooLong(t *testing.T) {
 // Clients that know the Cluster as it was find a lock where it is.
 func TestMovedSlotUnknown(t *testing.T) {
 	t.Parallel()
-	s := newShards(t, 0)
-	for _, kind := range tenancies {
-		t.Run(kind.name, func(t *testing.T) {
+	s := world.NewShards(t, 0)
+	for _, kind := range world.Tenancies {
+		t.Run(kind.Name, func(t *testing.T) {
 			t.Parallel()
-			tag := s.tags(t, 1, s.Nodes()[0])[0]
+			tag := s.Tags(t, 1, s.Nodes()[0])[0]
 			ctx, next := t.Context(), make(chan *redislock.Client, 6)
 			for range cap(next) {
-				client := s.client(t)
-				noError(t, must[*redislock.Lock](t)(client.Obtain(ctx, []string{tag + "a"}, long, nil)).Release(ctx))
+				client := s.NewClient(t)
+				check.NoError(t, check.Must[*redislock.Lock](t)(client.Obtain(ctx, []string{tag + "a"}, world.Long, nil)).Release(ctx))
 				next <- client
 			}
-			h := kind.hold(t, s.client(t), tag, long, false)
-			s.moveTo(moved, h.keys, s.Nodes()[1])
-			attached := func() *redislock.Lock { return (<-next).Attach(h.keys, h.lock.Token()) }
-			_, err := (<-next).Obtain(ctx, h.keys, long, nil)
-			wantIs(t, err, redislock.ErrNotObtained)
-			if states := must[[]redislock.KeyState](t)((<-next).Inspect(ctx, h.keys...)); len(states[0].Holders) != 1 {
+			h := kind.Hold(t, s.NewClient(t), tag, world.Long, false)
+			moveTo(s, moved, h.Keys, s.Nodes()[1])
+			attached := func() *redislock.Lock { return (<-next).Attach(h.Keys, h.Lock.Token()) }
+			_, err := (<-next).Obtain(ctx, h.Keys, world.Long, nil)
+			check.Is(t, err, redislock.ErrNotObtained)
+			if states := check.Must[[]redislock.KeyState](t)((<-next).Inspect(ctx, h.Keys...)); len(states[0].Holders) != 1 {
 				t.Errorf("got states %v, want one holder", states)
 			}
-			if left := must[time.Duration](t)(attached().TTL(ctx)); left < long/2 {
-				t.Errorf("got %v left of %v", left, long)
+			if left := check.Must[time.Duration](t)(attached().TTL(ctx)); left < world.Long/2 {
+				t.Errorf("got %v left of %v", left, world.Long)
 			}
-			noError(t, attached().Refresh(ctx, 2*long))
-			noError(t, attached().Release(ctx))
-			if keys := s.left(t, tag); len(keys) > 0 {
+			check.NoError(t, attached().Refresh(ctx, 2*world.Long))
+			check.NoError(t, attached().Release(ctx))
+			if keys := leftOf(t, s, tag); len(keys) > 0 {
 				t.Errorf("%q are left", keys)
 			}
-			wantIs(t, attached().Release(ctx), redislock.ErrLockNotHeld)
+			check.Is(t, attached().Release(ctx), redislock.ErrLockNotHeld)
 		})
 	}
 }

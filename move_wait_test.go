@@ -9,55 +9,57 @@ import (
 	"time"
 
 	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/check"
 	"github.com/seed-14de3678/redislock/internal/redistest"
+	"github.com/seed-14de3678/redislock/internal/world"
 )
 
 const tryAgain = "TRYAGAIN Multiple keys request during rehashing of slot"
 
 // A patientCall is an operation on a lock of {a, b}, and how long it waits for a slot that moves.
 type patientCall struct {
-	do    func(ctx context.Context, w *world, lock *redislock.Lock) error
+	do    func(ctx context.Context, w *world.World, lock *redislock.Lock) error
 	waits time.Duration
 }
 
 // patientCalls are all that ask Redis, under a lease of a minute.
 var patientCalls = map[string]patientCall{
-	"obtain": {func(ctx context.Context, w *world, _ *redislock.Lock) error {
-		_, err := w.client.Obtain(ctx, w.keys("c", "d"), time.Minute, nil)
+	"obtain": {func(ctx context.Context, w *world.World, _ *redislock.Lock) error {
+		_, err := w.Client.Obtain(ctx, w.Keys("c", "d"), time.Minute, nil)
 		return err
 	}, 10 * time.Second},
-	"obtain read": {func(ctx context.Context, w *world, _ *redislock.Lock) error {
-		_, err := w.client.ObtainRead(ctx, w.keys("c", "d"), time.Minute, &redislock.Options{RetryStrategy: redislock.NoRetry()})
+	"obtain read": {func(ctx context.Context, w *world.World, _ *redislock.Lock) error {
+		_, err := w.Client.ObtainRead(ctx, w.Keys("c", "d"), time.Minute, &redislock.Options{RetryStrategy: redislock.NoRetry()})
 		return err
 	}, 10 * time.Second},
-	"obtain in line": {func(ctx context.Context, w *world, _ *redislock.Lock) error {
-		_, err := w.client.Obtain(ctx, w.keys("c", "d"), time.Minute, &redislock.Options{Queue: true})
+	"obtain in line": {func(ctx context.Context, w *world.World, _ *redislock.Lock) error {
+		_, err := w.Client.Obtain(ctx, w.Keys("c", "d"), time.Minute, &redislock.Options{Queue: true})
 		return err
 	}, 10 * time.Second},
-	"refresh": {func(ctx context.Context, _ *world, lock *redislock.Lock) error {
+	"refresh": {func(ctx context.Context, _ *world.World, lock *redislock.Lock) error {
 		return lock.Refresh(ctx, time.Minute)
 	}, window(time.Minute)},
-	"refresh attached": {func(ctx context.Context, w *world, lock *redislock.Lock) error {
-		return w.client.Attach(lock.Keys(), lock.Token()).Refresh(ctx, time.Minute)
+	"refresh attached": {func(ctx context.Context, w *world.World, lock *redislock.Lock) error {
+		return w.Client.Attach(lock.Keys(), lock.Token()).Refresh(ctx, time.Minute)
 	}, 10 * time.Second},
-	"ttl": {func(ctx context.Context, _ *world, lock *redislock.Lock) error {
+	"ttl": {func(ctx context.Context, _ *world.World, lock *redislock.Lock) error {
 		_, err := lock.TTL(ctx)
 		return err
 	}, 10 * time.Second},
-	"downgrade": {func(ctx context.Context, _ *world, lock *redislock.Lock) error {
+	"downgrade": {func(ctx context.Context, _ *world.World, lock *redislock.Lock) error {
 		return lock.Downgrade(ctx)
 	}, 10 * time.Second},
-	"raise fence": {func(ctx context.Context, _ *world, lock *redislock.Lock) error {
+	"raise fence": {func(ctx context.Context, _ *world.World, lock *redislock.Lock) error {
 		return lock.RaiseFence(ctx, 7)
 	}, 10 * time.Second},
-	"inspect": {func(ctx context.Context, w *world, _ *redislock.Lock) error {
-		_, err := w.client.Inspect(ctx, w.keys("a", "b")...)
+	"inspect": {func(ctx context.Context, w *world.World, _ *redislock.Lock) error {
+		_, err := w.Client.Inspect(ctx, w.Keys("a", "b")...)
 		return err
 	}, 10 * time.Second},
-	"release keys": {func(ctx context.Context, w *world, lock *redislock.Lock) error {
-		return lock.ReleaseKeys(ctx, w.key("a"))
+	"release keys": {func(ctx context.Context, w *world.World, lock *redislock.Lock) error {
+		return lock.ReleaseKeys(ctx, w.Key("a"))
 	}, 10 * time.Second},
-	"release": {func(ctx context.Context, _ *world, lock *redislock.Lock) error {
+	"release": {func(ctx context.Context, _ *world.World, lock *redislock.Lock) error {
 		return lock.Release(ctx)
 	}, 10 * time.Second},
 }
@@ -69,9 +71,9 @@ func window(ttl time.Duration) time.Duration { return ttl - ttl/100 - 2*time.Mil
 func TestMovingSlotIsWaitedFor(t *testing.T) {
 	for name, call := range patientCalls {
 		// under does it while the server says so, for at most so long.
-		under := func(t *testing.T, w *world, mini *redistest.Mini, within, says time.Duration) (time.Duration, error) {
+		under := func(t *testing.T, w *world.World, mini *redistest.Mini, within, says time.Duration) (time.Duration, error) {
 			t.Helper()
-			lock := must[*redislock.Lock](t)(w.client.Obtain(t.Context(), w.keys("a", "b"), time.Minute, &redislock.Options{Fenced: true}))
+			lock := check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), w.Keys("a", "b"), time.Minute, &redislock.Options{Fenced: true}))
 			mini.Miniredis().SetError(tryAgain)
 			over := time.AfterFunc(says, func() { mini.Miniredis().SetError("") })
 			defer func() {
@@ -85,16 +87,16 @@ func TestMovingSlotIsWaitedFor(t *testing.T) {
 			return time.Since(began), err
 		}
 		t.Run(name+" and it ends", func(t *testing.T) {
-			bubble(t, func(t *testing.T, w *world, mini *redistest.Mini, _ *journal) {
+			world.Bubble(t, func(t *testing.T, w *world.World, mini *redistest.Mini, _ *world.Journal) {
 				took, err := under(t, w, mini, time.Hour, 8*time.Second)
-				noError(t, err)
+				check.NoError(t, err)
 				if took < 8*time.Second || took > 9*time.Second {
 					t.Errorf("it took %v", took)
 				}
 			})
 		})
 		t.Run(name+" and it is stuck", func(t *testing.T) {
-			bubble(t, func(t *testing.T, w *world, mini *redistest.Mini, _ *journal) {
+			world.Bubble(t, func(t *testing.T, w *world.World, mini *redistest.Mini, _ *world.Journal) {
 				took, err := under(t, w, mini, time.Hour, time.Hour)
 				if !isTryAgain(err) || took < call.waits || took > call.waits+2*time.Second {
 					t.Errorf("got error %v after %v, want the server's after %v", err, took, call.waits)
@@ -102,17 +104,17 @@ func TestMovingSlotIsWaitedFor(t *testing.T) {
 			})
 		})
 		t.Run(name+" until Close", func(t *testing.T) {
-			bubble(t, func(t *testing.T, w *world, mini *redistest.Mini, _ *journal) {
-				time.AfterFunc(5*time.Second, w.client.Close)
+			world.Bubble(t, func(t *testing.T, w *world.World, mini *redistest.Mini, _ *world.Journal) {
+				time.AfterFunc(5*time.Second, w.Client.Close)
 				took, err := under(t, w, mini, time.Hour, time.Hour)
 				if err == nil || took < 5*time.Second || took > 7*time.Second {
 					t.Errorf("got error %v after %v", err, took)
 				}
-				w.client.Close()
+				w.Client.Close()
 			})
 		})
 		t.Run(name+" until ctx ends", func(t *testing.T) {
-			bubble(t, func(t *testing.T, w *world, mini *redistest.Mini, _ *journal) {
+			world.Bubble(t, func(t *testing.T, w *world.World, mini *redistest.Mini, _ *world.Journal) {
 				took, err := under(t, w, mini, 3*time.Second, time.Hour)
 				if !isTryAgain(err) || !errors.Is(err, context.DeadlineExceeded) || took != 3*time.Second {
 					t.Errorf("got error %v after %v, want the server's and that of ctx", err, took)
@@ -121,9 +123,9 @@ func TestMovingSlotIsWaitedFor(t *testing.T) {
 					t.Errorf("got error %q", err)
 				}
 				synctest.Wait()
-				w.wantFree(t, w.keys("c", "d")...)
+				w.WantFree(t, w.Keys("c", "d")...)
 				time.Sleep(time.Minute) // what was not released is seen to
-				w.wantFree(t, w.keys("a", "b")...)
+				w.WantFree(t, w.Keys("a", "b")...)
 			})
 		})
 	}

@@ -13,39 +13,39 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/check"
 	"github.com/seed-14de3678/redislock/internal/redistest"
+	"github.com/seed-14de3678/redislock/internal/world"
 )
 
 // A cancelled caller leaves its batch without harming the others.
 func TestCancelledCallerLeavesItsBatch(t *testing.T) {
 	t.Parallel()
-	obtains := map[string]func(c *redislock.Client) obtainFunc{
-		"write": func(c *redislock.Client) obtainFunc { return c.Obtain },
-		"read":  func(c *redislock.Client) obtainFunc { return c.ObtainRead },
+	obtains := map[string]func(c *redislock.Client) world.ObtainFunc{
+		"write": func(c *redislock.Client) world.ObtainFunc { return c.Obtain },
+		"read":  func(c *redislock.Client) world.ObtainFunc { return c.ObtainRead },
 	}
 	for mode, obtain := range obtains {
 		t.Run(mode, func(t *testing.T) {
 			t.Parallel()
-			l := newLossy(t, func(o *redis.Options) { o.MaxRetries = -1 }) // nothing hides behind a retry
-			l.relay.DelayReplies(150 * time.Millisecond)                   // so that calls gather behind those under way
-			defer l.relay.DelayReplies(0)
+			l := world.NewLossy(t, func(o *redis.Options) { o.MaxRetries = -1 }) // nothing hides behind a retry
+			l.Relay.DelayReplies(150 * time.Millisecond)                         // so that calls gather behind those under way
+			defer l.Relay.DelayReplies(0)
 			var wg sync.WaitGroup
 			for i := range 40 {
-				wg.Go(func() { oneOfABatch(t, obtain(l.client), fmt.Sprintf("%s:%d", l.key, i), i%2 == 1) })
+				wg.Go(func() { oneOfABatch(t, obtain(l.Client), fmt.Sprintf("%s:%d", l.Key, i), i%2 == 1) })
 			}
 			wg.Wait()
-			l.relay.DelayReplies(0)
-			eventually(t, 5*time.Second, "nothing is locked", func() bool {
-				return len(must[[]string](t)(l.direct.Keys(t.Context(), l.key+":*").Result())) == 0
+			l.Relay.DelayReplies(0)
+			check.Eventually(t, 5*time.Second, "nothing is locked", func() bool {
+				return len(check.Must[[]string](t)(l.Direct.Keys(t.Context(), l.Key+":*").Result())) == 0
 			})
 		})
 	}
 }
 
-type obtainFunc = func(context.Context, []string, time.Duration, *redislock.Options) (*redislock.Lock, error)
-
 // oneOfABatch obtains and releases, or leaves soon.
-func oneOfABatch(t *testing.T, obtain obtainFunc, key string, leaves bool) {
+func oneOfABatch(t *testing.T, obtain world.ObtainFunc, key string, leaves bool) {
 	t.Helper()
 	ctx := t.Context()
 	if leaves {
@@ -53,7 +53,7 @@ func oneOfABatch(t *testing.T, obtain obtainFunc, key string, leaves bool) {
 		ctx, cancel = context.WithTimeout(ctx, time.Millisecond)
 		defer cancel()
 	}
-	lock, err := obtain(ctx, []string{key}, long, nil)
+	lock, err := obtain(ctx, []string{key}, world.Long, nil)
 	switch {
 	case leaves && !errors.Is(err, context.DeadlineExceeded):
 		t.Errorf("got error %v, want a time-out", err)
@@ -87,7 +87,7 @@ func TestScriptFlushIsInvisible(t *testing.T) {
 	for g := range 16 {
 		wg.Go(func() {
 			for i := range 40 {
-				if err := cycle(t.Context(), client, fmt.Sprintf("%s:%d:%d", t.Name(), g, i)); err != nil {
+				if err := world.Cycle(t.Context(), client, fmt.Sprintf("%s:%d:%d", t.Name(), g, i)); err != nil {
 					t.Error(err)
 				}
 			}
@@ -103,34 +103,11 @@ func TestScriptFlushIsInvisible(t *testing.T) {
 	}
 }
 
-// cycle runs every script once over keys with the prefix.
-func cycle(ctx context.Context, client *redislock.Client, prefix string) error {
-	lock, err := client.Obtain(ctx, []string{prefix + "{t}a", prefix + "{t}b"}, long, nil)
-	if err != nil {
-		return err
-	}
-	_, ttlErr := lock.TTL(ctx)
-	err = errors.Join(ttlErr, lock.Refresh(ctx, long), lock.Downgrade(ctx))
-	states, inspectErr := client.Inspect(ctx, prefix+"{t}a", prefix+"{t}b")
-	if inspectErr == nil && (states[0].Mode != redislock.ModeRead || states[1].Mode != redislock.ModeRead) {
-		inspectErr = fmt.Errorf("inspect: got %+v, want two keys that are read", states)
-	}
-	err = errors.Join(err, inspectErr, lock.Upgrade(ctx), lock.Release(ctx))
-	mixed, mixedErr := client.ObtainMixed(ctx, []string{prefix + "{t}a"}, []string{prefix + "{t}b"}, long, nil)
-	if mixedErr != nil {
-		return errors.Join(err, mixedErr)
-	}
-	return errors.Join(err, mixed.Release(ctx))
-}
-
-// onlyScripter is a redis.Scripter that cannot do anything else.
-type onlyScripter struct{ redis.Scripter }
-
 func TestClientsThatDoNotBatch(t *testing.T) {
 	t.Parallel()
 	rdb := redistest.Shared(t, redistest.Redis).Client(t)
 	clients := map[string]*redislock.Client{
-		"scripter":         redislock.New(onlyScripter{rdb}),
+		"scripter":         redislock.New(world.Bare{Scripter: rdb}),
 		"without batching": redislock.New(rdb, redislock.WithoutBatching()),
 	}
 	for name, client := range clients {
@@ -141,17 +118,17 @@ func TestClientsThatDoNotBatch(t *testing.T) {
 			for g := range 16 {
 				wg.Go(func() {
 					for i := range 10 {
-						if err := cycle(t.Context(), client, fmt.Sprintf("%s:%d:%d", t.Name(), g, i)); err != nil {
+						if err := world.Cycle(t.Context(), client, fmt.Sprintf("%s:%d:%d", t.Name(), g, i)); err != nil {
 							t.Error(err)
 						}
 					}
 				})
 			}
 			wg.Wait()
-			lock := must[*redislock.Lock](t)(client.Obtain(t.Context(), []string{t.Name()}, long, nil))
-			_, err := client.Obtain(t.Context(), []string{t.Name()}, long, nil)
-			_ = wantConflict(t, err, t.Name(), redislock.ModeWrite)
-			noError(t, lock.Release(t.Context()))
+			lock := check.Must[*redislock.Lock](t)(client.Obtain(t.Context(), []string{t.Name()}, world.Long, nil))
+			_, err := client.Obtain(t.Context(), []string{t.Name()}, world.Long, nil)
+			_ = world.WantConflict(t, err, t.Name(), redislock.ModeWrite)
+			check.NoError(t, lock.Release(t.Context()))
 		})
 	}
 }
@@ -169,7 +146,7 @@ func TestBatchingCanBeSwitchedOff(t *testing.T) {
 			for g := range 32 {
 				wg.Go(func() {
 					for i := range 10 {
-						if err := cycle(t.Context(), client, fmt.Sprintf("%s:%d:%d", t.Name(), g, i)); err != nil {
+						if err := world.Cycle(t.Context(), client, fmt.Sprintf("%s:%d:%d", t.Name(), g, i)); err != nil {
 							t.Error(err)
 						}
 					}

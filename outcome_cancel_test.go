@@ -15,6 +15,7 @@ import (
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/internal/check"
 	"github.com/seed-14de3678/redislock/internal/redistest"
+	"github.com/seed-14de3678/redislock/internal/world"
 )
 
 // A cancelled ctx at any moment leaves nothing locked: as each command passes, before it, after it.
@@ -29,8 +30,8 @@ func TestObtainCancelledAtEachCommand(t *testing.T) {
 				for _, after := range []bool{false, true} {
 					prefix := fmt.Sprintf("%s:%d:%t:", t.Name(), step, after)
 					cancelAt(t, relay, step, after, kind, prefix)
-					eventually(t, 2*time.Second, "no key of "+prefix, func() bool {
-						keys := must[[]string](t)(direct.Keys(t.Context(), "*"+prefix+"*").Result())
+					check.Eventually(t, 2*time.Second, "no key of "+prefix, func() bool {
+						keys := check.Must[[]string](t)(direct.Keys(t.Context(), "*"+prefix+"*").Result())
 						return len(check.WithoutGuards(t.Context(), direct, keys...)) == 0
 					})
 				}
@@ -83,15 +84,15 @@ func releaseAnyway(ctx context.Context, t *testing.T, lock *redislock.Lock) {
 func obtainKind(ctx context.Context, client *redislock.Client, kind, prefix string) (*redislock.Lock, error) {
 	switch kind {
 	case "set":
-		return client.Obtain(ctx, []string{prefix + "a", prefix + "b", prefix + "c"}, long, nil)
+		return client.Obtain(ctx, []string{prefix + "a", prefix + "b", prefix + "c"}, world.Long, nil)
 	case "read":
-		return client.ObtainMixed(ctx, []string{prefix + "a"}, []string{prefix + "b"}, long, nil)
+		return client.ObtainMixed(ctx, []string{prefix + "a"}, []string{prefix + "b"}, world.Long, nil)
 	case "intent":
-		return client.Obtain(ctx, []string{prefix + "a"}, long, &redislock.Options{
+		return client.Obtain(ctx, []string{prefix + "a"}, world.Long, &redislock.Options{
 			Intent: true, RetryStrategy: redislock.LinearBackoff(time.Millisecond),
 		})
 	}
-	return client.Obtain(ctx, []string{prefix + "a"}, long, nil)
+	return client.Obtain(ctx, []string{prefix + "a"}, world.Long, nil)
 }
 
 func TestObtainCancelledAtRandom(t *testing.T) {
@@ -109,21 +110,21 @@ func TestObtainCancelledAtRandom(t *testing.T) {
 				})
 			}
 			wg.Wait()
-			eventually(t, 5*time.Second, "nothing is locked", func() bool {
-				keys := must[[]string](t)(rdb.Keys(t.Context(), "*"+t.Name()+":*").Result())
+			check.Eventually(t, 5*time.Second, "nothing is locked", func() bool {
+				keys := check.Must[[]string](t)(rdb.Keys(t.Context(), "*"+t.Name()+":*").Result())
 				return len(check.WithoutGuards(t.Context(), rdb, keys...)) == 0
 			})
 		})
 		t.Run(fmt.Sprintf("held, batched %t", batched), func(t *testing.T) {
 			t.Parallel()
 			client, rdb := cancelled(t, batched)
-			lock := must[*redislock.Lock](t)(redislock.Obtain(t.Context(), rdb, []string{t.Name()}, long, nil))
+			lock := check.Must[*redislock.Lock](t)(redislock.Obtain(t.Context(), rdb, []string{t.Name()}, world.Long, nil))
 			for range 200 {
 				cancelAtRandom(t, client, t.Name())
 			}
-			noError(t, lock.Release(t.Context()))
-			eventually(t, 5*time.Second, "nothing is locked", func() bool {
-				keys := must[[]string](t)(rdb.Keys(t.Context(), "*"+t.Name()+"*").Result())
+			check.NoError(t, lock.Release(t.Context()))
+			check.Eventually(t, 5*time.Second, "nothing is locked", func() bool {
+				keys := check.Must[[]string](t)(rdb.Keys(t.Context(), "*"+t.Name()+"*").Result())
 				return len(check.WithoutGuards(t.Context(), rdb, keys...)) == 0
 			})
 		})
@@ -146,7 +147,7 @@ func cancelAtRandom(t *testing.T, client *redislock.Client, key string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Duration(rand.IntN(600))*time.Microsecond)
 	defer cancel()
-	lock, err := client.Obtain(ctx, []string{key}, long, &redislock.Options{
+	lock, err := client.Obtain(ctx, []string{key}, world.Long, &redislock.Options{
 		Intent: rand.IntN(2) == 0, RetryStrategy: redislock.LinearBackoff(100 * time.Microsecond),
 	})
 	switch {
@@ -163,17 +164,17 @@ func TestContendedTimeOuts(t *testing.T) {
 	t.Parallel()
 	for batched, opts := range map[bool][]redislock.ClientOption{true: nil, false: {redislock.WithoutBatching()}} {
 		t.Run(fmt.Sprintf("batched %t", batched), func(t *testing.T) {
-			bubble(t, func(t *testing.T, w *world, _ *redistest.Mini, _ *journal) {
-				must[*redislock.Lock](t)(w.client.Obtain(t.Context(), w.keys("a"), time.Hour, nil))
-				client := redislock.New(w.rdb, opts...)
+			world.Bubble(t, func(t *testing.T, w *world.World, _ *redistest.Mini, _ *world.Journal) {
+				check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), w.Keys("a"), time.Hour, nil))
+				client := redislock.New(w.RDB, opts...)
 				defer client.Close()
-				w.rdb.AddHook(slow(300 * time.Microsecond)) // most often ctx ends while an answer is on its way
+				w.RDB.AddHook(world.Slow(300 * time.Microsecond)) // most often ctx ends while an answer is on its way
 				var wg sync.WaitGroup
 				for range 8 {
 					wg.Go(func() {
 						for range 10 {
 							ctx, cancel := context.WithTimeout(t.Context(), time.Duration(rand.IntN(5000))*time.Microsecond)
-							_, err := client.Obtain(ctx, w.keys("a"), time.Hour, &redislock.Options{
+							_, err := client.Obtain(ctx, w.Keys("a"), time.Hour, &redislock.Options{
 								RetryStrategy: redislock.LinearBackoff(200 * time.Microsecond),
 							})
 							cancel()
@@ -194,37 +195,37 @@ func TestContendedTimeOuts(t *testing.T) {
 // answered, or was never sent.
 func TestContendedTimeOutInTheQueue(t *testing.T) {
 	t.Parallel()
-	l := newLossy(t, func(*redis.Options) {})
-	_ = l.obtain(t, l.key)
+	l := world.NewLossy(t, func(*redis.Options) {})
+	_ = l.Obtain(t, l.Key)
 	var hook redislock.Options
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	hook.RetryStrategy = redislock.LinearBackoff(5 * time.Millisecond)
-	l.rdb.AddHook(check.Around(func(cmd redis.Cmder, send func() error) error {
+	l.RDB.AddHook(check.Around(func(cmd redis.Cmder, send func() error) error {
 		if check.RunIn(cmd).Of("obtain") {
 			cancel() // the library has looked at ctx, go-redis has not yet
 		}
 		return send()
 	}))
-	_, err := l.client.Obtain(ctx, []string{l.key}, long, &hook)
-	wantIs(t, err, context.Canceled)
-	wantIs(t, err, redislock.ErrNotObtained)
+	_, err := l.Client.Obtain(ctx, []string{l.Key}, world.Long, &hook)
+	check.Is(t, err, context.Canceled)
+	check.Is(t, err, redislock.ErrNotObtained)
 }
 
 func TestCustomCause(t *testing.T) {
 	t.Parallel()
-	l := newLossy(t, func(*redis.Options) {})
-	_ = l.obtain(t, l.key)
+	l := world.NewLossy(t, func(*redis.Options) {})
+	_ = l.Obtain(t, l.Key)
 	cause := errors.New("the shop is closed")
 	ctx, cancel := context.WithCancelCause(t.Context())
-	l.on("obtain", func(n int) {
+	l.On("obtain", func(n int) {
 		if n == 3 {
 			cancel(cause)
 		}
 	})
-	_, err := l.client.Obtain(ctx, []string{l.key}, long, &redislock.Options{
+	_, err := l.Client.Obtain(ctx, []string{l.Key}, world.Long, &redislock.Options{
 		RetryStrategy: redislock.LinearBackoff(time.Millisecond),
 	})
-	wantIs(t, err, cause)
-	_ = wantConflict(t, err, l.key, redislock.ModeWrite)
+	check.Is(t, err, cause)
+	_ = world.WantConflict(t, err, l.Key, redislock.ModeWrite)
 }

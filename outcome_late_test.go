@@ -14,25 +14,26 @@ import (
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/internal/check"
 	"github.com/seed-14de3678/redislock/internal/redistest"
+	"github.com/seed-14de3678/redislock/internal/world"
 )
 
 // A detour is the way of the first request to the server, which lasts until it is let go on. Nobody else
 // asks that server meanwhile.
 type detour struct {
-	l        *lossy
+	l        *world.Lossy
 	released atomic.Bool // a release was answered
 	goOn     func()      // lets the request go on
 }
 
 // newDetour calls seen, which may be nil, when the request has come to it.
-func newDetour(t *testing.T, l *lossy, seen func()) *detour {
+func newDetour(t *testing.T, l *world.Lossy, seen func()) *detour {
 	t.Helper()
 	held := make(chan struct{})
 	d := &detour{l: l, goOn: sync.OnceFunc(func() { close(held) })}
 	t.Cleanup(d.goOn)
 	var scripts atomic.Int64
-	l.relay.OnRequest(func(name string, args []string) {
-		if operationOf(name, args) == "" || scripts.Add(1) > 1 {
+	l.Relay.OnRequest(func(name string, args []string) {
+		if world.OperationOf(name, args) == "" || scripts.Add(1) > 1 {
 			return
 		}
 		if seen != nil {
@@ -40,7 +41,7 @@ func newDetour(t *testing.T, l *lossy, seen func()) *detour {
 		}
 		<-held
 	})
-	l.rdb.AddHook(check.Around(func(cmd redis.Cmder, send func() error) error {
+	l.RDB.AddHook(check.Around(func(cmd redis.Cmder, send func() error) error {
 		err := send()
 		if err == nil && check.RunIn(cmd).Of("release") {
 			d.released.Store(true)
@@ -55,8 +56,8 @@ var scriptsRun = regexp.MustCompile(`cmdstat_evalsha:calls=(\d+)`)
 // executed counts the scripts that the server has run.
 func (d *detour) executed(t *testing.T) int {
 	t.Helper()
-	info := must[string](t)(d.l.direct.Info(t.Context(), "commandstats").Result())
-	return must[int](t)(strconv.Atoi(scriptsRun.FindStringSubmatch(info)[1]))
+	info := check.Must[string](t)(d.l.Direct.Info(t.Context(), "commandstats").Result())
+	return check.Must[int](t)(strconv.Atoi(scriptsRun.FindStringSubmatch(info)[1]))
 }
 
 // lands lets the request go on, and waits until the server has executed it.
@@ -64,16 +65,16 @@ func (d *detour) lands(t *testing.T) {
 	t.Helper()
 	before := d.executed(t)
 	d.goOn()
-	eventually(t, soon, "the request has landed", func() bool { return d.executed(t) > before })
+	check.Eventually(t, world.Soon, "the request has landed", func() bool { return d.executed(t) > before })
 }
 
 // landsForNothing is lands where the key is free, and stays so.
 func (d *detour) landsForNothing(t *testing.T) {
 	t.Helper()
-	if d.l.locked(t) {
+	if d.l.Locked(t) {
 		t.Fatal("the key is there after its release, want the request overtaken")
 	}
-	if d.lands(t); d.l.locked(t) {
+	if d.lands(t); d.l.Locked(t) {
 		t.Error("a request has locked the key after what was sent later was answered")
 	}
 }
@@ -84,14 +85,14 @@ func TestObtainLandsAfterCleanUp(t *testing.T) {
 	for _, name := range []string{"time-out", "cancelled", "read"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			l := newLossyAt(t, redistest.Start(t, redistest.Redis), impatient)
-			obtain := l.client.Obtain
+			l := world.NewLossyAt(t, redistest.Start(t, redistest.Redis), world.Impatient)
+			obtain := l.Client.Obtain
 			if name == "read" {
-				obtain = l.client.ObtainRead
+				obtain = l.Client.ObtainRead
 			}
 			// The server has to know the script, or the request would do nothing when it lands.
-			warm := must[*redislock.Lock](t)(obtain(t.Context(), []string{l.key + "warm"}, long, nil))
-			noError(t, warm.Release(t.Context()))
+			warm := check.Must[*redislock.Lock](t)(obtain(t.Context(), []string{l.Key + "warm"}, world.Long, nil))
+			check.NoError(t, warm.Release(t.Context()))
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			d := newDetour(t, l, func() {
@@ -99,12 +100,12 @@ func TestObtainLandsAfterCleanUp(t *testing.T) {
 					cancel()
 				}
 			})
-			_, err := obtain(ctx, []string{l.key}, long, nil)
-			wantIs(t, err, redislock.ErrUnknownOutcome)
+			_, err := obtain(ctx, []string{l.Key}, world.Long, nil)
+			check.Is(t, err, redislock.ErrUnknownOutcome)
 			if name == "cancelled" {
-				wantIs(t, err, context.Canceled)
+				check.Is(t, err, context.Canceled)
 			}
-			eventually(t, soon, "there was a clean-up", d.released.Load)
+			check.Eventually(t, world.Soon, "there was a clean-up", d.released.Load)
 			d.landsForNothing(t)
 		})
 	}
@@ -113,10 +114,10 @@ func TestObtainLandsAfterCleanUp(t *testing.T) {
 // An earlier try of an Obtain that succeeded lands after its Release.
 func TestObtainTryLandsAfterRelease(t *testing.T) {
 	t.Parallel()
-	l := newLossyAt(t, redistest.Start(t, redistest.Redis), persistent)
+	l := world.NewLossyAt(t, redistest.Start(t, redistest.Redis), world.Persistent)
 	d := newDetour(t, l, nil)
-	lock := l.obtain(t, l.key)
-	noError(t, lock.Release(t.Context()))
+	lock := l.Obtain(t, l.Key)
+	check.NoError(t, lock.Release(t.Context()))
 	d.landsForNothing(t)
 }
 
@@ -127,35 +128,35 @@ func TestObtainTryLandsWithinItsHold(t *testing.T) {
 	const ttl = 5 * time.Second
 	t.Run("after a Refresh", func(t *testing.T) {
 		t.Parallel()
-		l := newLossyAt(t, redistest.Start(t, redistest.Redis), persistent)
+		l := world.NewLossyAt(t, redistest.Start(t, redistest.Redis), world.Persistent)
 		d := newDetour(t, l, nil)
-		lock := must[*redislock.Lock](t)(l.client.Obtain(t.Context(), []string{l.key}, ttl, nil))
-		noError(t, lock.Refresh(t.Context(), long))
+		lock := check.Must[*redislock.Lock](t)(l.Client.Obtain(t.Context(), []string{l.Key}, ttl, nil))
+		check.NoError(t, lock.Refresh(t.Context(), world.Long))
 		left := time.Until(lock.Deadline())
-		if left < long/2 {
+		if left < world.Long/2 {
 			t.Errorf("it counts on %v, want all of what was confirmed", left)
 		}
 		d.lands(t)
-		if lease := must[time.Duration](t)(l.direct.PTTL(t.Context(), l.key).Result()); lease < time.Until(lock.Deadline()) {
+		if lease := check.Must[time.Duration](t)(l.Direct.PTTL(t.Context(), l.Key).Result()); lease < time.Until(lock.Deadline()) {
 			t.Errorf("got a lease of %v, and it counts on %v", lease, time.Until(lock.Deadline()))
 		}
-		noError(t, lock.Release(t.Context()))
+		check.NoError(t, lock.Release(t.Context()))
 	})
 	t.Run("after an Upgrade", func(t *testing.T) {
 		t.Parallel()
-		l := newLossyAt(t, redistest.Start(t, redistest.Redis), persistent)
-		warm := must[*redislock.Lock](t)(l.client.ObtainRead(t.Context(), []string{l.key + "warm"}, long, nil))
-		noError(t, warm.Release(t.Context()))
+		l := world.NewLossyAt(t, redistest.Start(t, redistest.Redis), world.Persistent)
+		warm := check.Must[*redislock.Lock](t)(l.Client.ObtainRead(t.Context(), []string{l.Key + "warm"}, world.Long, nil))
+		check.NoError(t, warm.Release(t.Context()))
 		d := newDetour(t, l, nil)
-		lock := must[*redislock.Lock](t)(l.client.ObtainRead(t.Context(), []string{l.key}, long, nil))
+		lock := check.Must[*redislock.Lock](t)(l.Client.ObtainRead(t.Context(), []string{l.Key}, world.Long, nil))
 		began := time.Now()
-		noError(t, lock.Upgrade(t.Context()))
+		check.NoError(t, lock.Upgrade(t.Context()))
 		if waited := time.Since(began); waited > ttl {
 			t.Errorf("the Upgrade took %v", waited)
 		}
 		d.lands(t)
-		_, err := redislock.New(l.direct).ObtainRead(t.Context(), []string{l.key}, long, nil)
-		wantConflict(t, err, l.key, redislock.ModeWrite)
-		noError(t, lock.Release(t.Context()))
+		_, err := redislock.New(l.Direct).ObtainRead(t.Context(), []string{l.Key}, world.Long, nil)
+		world.WantConflict(t, err, l.Key, redislock.ModeWrite)
+		check.NoError(t, lock.Release(t.Context()))
 	})
 }

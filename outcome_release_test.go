@@ -13,6 +13,7 @@ import (
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/internal/check"
 	"github.com/seed-14de3678/redislock/internal/redistest"
+	"github.com/seed-14de3678/redislock/internal/world"
 )
 
 // DESIGN section 11: reply of Release lost, resent by the client: "not held" although it worked.
@@ -29,34 +30,34 @@ func TestReleaseReplyLost(t *testing.T) {
 	for name, spoil := range faults {
 		t.Run(name+"/again", func(t *testing.T) {
 			t.Parallel()
-			l := newLossy(t, persistent)
-			lock := l.obtain(t, l.key)
-			l.on("release", func(n int) { spoil(l.relay, n) })
-			noError(t, lock.Release(t.Context()))
-			if l.locked(t) {
+			l := world.NewLossy(t, world.Persistent)
+			lock := l.Obtain(t, l.Key)
+			l.On("release", func(n int) { spoil(l.Relay, n) })
+			check.NoError(t, lock.Release(t.Context()))
+			if l.Locked(t) {
 				t.Error("the key is there after its release")
 			}
 		})
 		t.Run(name+"/once", func(t *testing.T) {
 			t.Parallel()
-			l := newLossy(t, impatient)
-			lock := l.obtain(t, l.key)
-			l.on("release", func(n int) { spoil(l.relay, n) })
-			unknownOutcome(t, lock.Release(t.Context()))
-			l.freed(t)
+			l := world.NewLossy(t, world.Impatient)
+			lock := l.Obtain(t, l.Key)
+			l.On("release", func(n int) { spoil(l.Relay, n) })
+			world.WantUnknownOutcome(t, lock.Release(t.Context()))
+			l.Freed(t)
 		})
 	}
 	t.Run("request lost, once", func(t *testing.T) {
 		t.Parallel()
-		l := newLossy(t, impatient)
-		lock := l.obtain(t, l.key)
-		l.on("release", func(n int) {
+		l := world.NewLossy(t, world.Impatient)
+		lock := l.Obtain(t, l.Key)
+		l.On("release", func(n int) {
 			if n == 1 {
-				l.relay.Cut()
+				l.Relay.Cut()
 			}
 		})
-		unknownOutcome(t, lock.Release(t.Context()))
-		l.freed(t)
+		world.WantUnknownOutcome(t, lock.Release(t.Context()))
+		l.Freed(t)
 	})
 }
 
@@ -64,7 +65,7 @@ func TestReleaseTellsARealLoss(t *testing.T) {
 	t.Parallel()
 	clients := map[string]func(rdb *redis.Client) redis.Scripter{
 		"client":   func(rdb *redis.Client) redis.Scripter { return rdb },
-		"scripter": func(rdb *redis.Client) redis.Scripter { return onlyScripter{rdb} },
+		"scripter": func(rdb *redis.Client) redis.Scripter { return world.Bare{Scripter: rdb} },
 	}
 	for name, wrap := range clients {
 		t.Run(name, func(t *testing.T) {
@@ -72,10 +73,10 @@ func TestReleaseTellsARealLoss(t *testing.T) {
 			rdb := redistest.Start(t, redistest.Redis).Client(t) // one that knows no script
 			client := redislock.New(wrap(rdb))
 			t.Cleanup(client.Close)
-			lock := must[*redislock.Lock](t)(client.Obtain(t.Context(), []string{t.Name()}, long, nil))
-			noError(t, rdb.Set(t.Context(), t.Name(), "somebody", long).Err())
+			lock := check.Must[*redislock.Lock](t)(client.Obtain(t.Context(), []string{t.Name()}, world.Long, nil))
+			check.NoError(t, rdb.Set(t.Context(), t.Name(), "somebody", world.Long).Err())
 			err := lock.Release(t.Context())
-			wantIs(t, err, redislock.ErrLockNotHeld)
+			check.Is(t, err, redislock.ErrLockNotHeld)
 			if !strings.Contains(err.Error(), fmt.Sprintf("%q", t.Name())) {
 				t.Errorf("got error %v, want one that names the key", err)
 			}
@@ -91,43 +92,43 @@ func TestReleaseCancelled(t *testing.T) {
 	t.Parallel()
 	t.Run("before", func(t *testing.T) {
 		t.Parallel()
-		l := newLossy(t, persistent)
-		lock := l.obtain(t, l.key)
+		l := world.NewLossy(t, world.Persistent)
+		lock := l.Obtain(t, l.Key)
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		noError(t, lock.Release(ctx))
-		if l.locked(t) {
+		check.NoError(t, lock.Release(ctx))
+		if l.Locked(t) {
 			t.Error("the key is there after its release")
 		}
 	})
 	t.Run("while it is under way", func(t *testing.T) {
 		t.Parallel()
-		l := newLossy(t, persistent)
-		lock := l.obtain(t, l.key)
+		l := world.NewLossy(t, world.Persistent)
+		lock := l.Obtain(t, l.Key)
 		ctx, cancel := context.WithCancel(t.Context())
-		l.on("release", func(int) { cancel() })
-		noError(t, lock.Release(ctx))
-		if l.locked(t) {
+		l.On("release", func(int) { cancel() })
+		check.NoError(t, lock.Release(ctx))
+		if l.Locked(t) {
 			t.Error("the key is there after its release")
 		}
 	})
 	t.Run("while the server cannot be reached", func(t *testing.T) {
 		t.Parallel()
-		l := newLossy(t, persistent)
-		lock := l.obtain(t, l.key)
+		l := world.NewLossy(t, world.Persistent)
+		lock := l.Obtain(t, l.Key)
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
-		l.rdb.AddHook(check.Around(func(_ redis.Cmder, send func() error) error {
+		l.RDB.AddHook(check.Around(func(_ redis.Cmder, send func() error) error {
 			cancel()
 			return send()
 		}))
-		l.relay.Blackhole(true)
-		wantIs(t, lock.Release(ctx), redislock.ErrUnknownOutcome, context.Canceled)
-		if !l.locked(t) {
+		l.Relay.Blackhole(true)
+		check.Is(t, lock.Release(ctx), redislock.ErrUnknownOutcome, context.Canceled)
+		if !l.Locked(t) {
 			t.Fatal("the key is free, want the release to be still to come")
 		}
-		l.relay.Blackhole(false)
-		l.freed(t)
+		l.Relay.Blackhole(false)
+		l.Freed(t)
 	})
 }
 
@@ -137,30 +138,30 @@ func TestTokenAfterUnknownOutcome(t *testing.T) {
 	t.Parallel()
 	t.Run("clean-up after", func(t *testing.T) {
 		t.Parallel()
-		l := newLossy(t, impatient)
+		l := world.NewLossy(t, world.Impatient)
 		opt := &redislock.Options{Token: t.Name()}
-		l.on("obtain", func(n int) {
+		l.On("obtain", func(n int) {
 			if n == 1 {
-				l.relay.CutReplies()
+				l.Relay.CutReplies()
 			}
 		})
-		_, err := l.client.Obtain(t.Context(), []string{l.key}, long, opt)
-		unknownOutcome(t, err)
-		lock := must[*redislock.Lock](t)(l.client.Obtain(t.Context(), []string{l.key}, long, opt))
-		stillHeld(t, l, lock, 500*time.Millisecond)
+		_, err := l.Client.Obtain(t.Context(), []string{l.Key}, world.Long, opt)
+		world.WantUnknownOutcome(t, err)
+		lock := check.Must[*redislock.Lock](t)(l.Client.Obtain(t.Context(), []string{l.Key}, world.Long, opt))
+		world.WantStillHeld(t, l, lock, 500*time.Millisecond)
 	})
 	t.Run("clean-up under way", func(t *testing.T) {
 		t.Parallel()
-		l := newLossy(t, impatient)
+		l := world.NewLossy(t, world.Impatient)
 		opt := &redislock.Options{Token: t.Name()}
 		held := make(chan struct{})
 		var once sync.Once
-		l.relay.OnRequest(func(name string, args []string) {
-			switch operationOf(name, args) {
+		l.Relay.OnRequest(func(name string, args []string) {
+			switch world.OperationOf(name, args) {
 			case "obtain":
-				once.Do(l.relay.CutReplies)
+				once.Do(l.Relay.CutReplies)
 			case "release":
-				l.relay.DelayRequests(replyTimeout / 10) // within the time-out
+				l.Relay.DelayRequests(world.ReplyTimeout / 10) // within the time-out
 				select {
 				case <-held:
 				default:
@@ -168,41 +169,41 @@ func TestTokenAfterUnknownOutcome(t *testing.T) {
 				}
 			}
 		})
-		_, err := l.client.Obtain(t.Context(), []string{l.key}, long, opt)
-		unknownOutcome(t, err)
+		_, err := l.Client.Obtain(t.Context(), []string{l.Key}, world.Long, opt)
+		world.WantUnknownOutcome(t, err)
 		<-held
-		l.relay.DelayRequests(0)
-		lock := must[*redislock.Lock](t)(l.client.Obtain(t.Context(), []string{l.key}, long, opt))
-		stillHeld(t, l, lock, 500*time.Millisecond)
+		l.Relay.DelayRequests(0)
+		lock := check.Must[*redislock.Lock](t)(l.Client.Obtain(t.Context(), []string{l.Key}, world.Long, opt))
+		world.WantStillHeld(t, l, lock, 500*time.Millisecond)
 	})
 	t.Run("clean-up delayed beyond its own time-out", func(t *testing.T) {
 		t.Parallel()
-		l := newLossy(t, impatient)
+		l := world.NewLossy(t, world.Impatient)
 		opt := &redislock.Options{Token: t.Name()}
 		delayed := make(chan struct{})
 		var cut, delay sync.Once
-		l.relay.OnRequest(func(name string, args []string) {
-			l.relay.DelayRequests(0)
-			switch operationOf(name, args) {
+		l.Relay.OnRequest(func(name string, args []string) {
+			l.Relay.DelayRequests(0)
+			switch world.OperationOf(name, args) {
 			case "obtain":
-				cut.Do(l.relay.CutReplies)
+				cut.Do(l.Relay.CutReplies)
 			case "release":
 				delay.Do(func() {
-					l.relay.DelayRequests(2 * replyTimeout)
+					l.Relay.DelayRequests(2 * world.ReplyTimeout)
 					close(delayed)
 				})
 			}
 		})
-		_, err := l.client.Obtain(t.Context(), []string{l.key}, long, opt)
-		unknownOutcome(t, err)
+		_, err := l.Client.Obtain(t.Context(), []string{l.Key}, world.Long, opt)
+		world.WantUnknownOutcome(t, err)
 		<-delayed
-		ctx, cancel := context.WithTimeout(t.Context(), 3*replyTimeout/2)
+		ctx, cancel := context.WithTimeout(t.Context(), 3*world.ReplyTimeout/2)
 		defer cancel()
-		lock, err := l.client.Obtain(ctx, []string{l.key}, long, opt)
+		lock, err := l.Client.Obtain(ctx, []string{l.Key}, world.Long, opt)
 		if err != nil {
 			return // not yet: nothing that could be taken away
 		}
-		stillHeld(t, l, lock, 2*replyTimeout)
+		world.WantStillHeld(t, l, lock, 2*world.ReplyTimeout)
 	})
 }
 
@@ -211,52 +212,40 @@ func TestTokenAfterUnknownOutcome(t *testing.T) {
 func TestTokenAfterUnknownRelease(t *testing.T) {
 	t.Parallel()
 	for name, mod := range map[string]func(*redis.Options){
-		"cancelled": persistent,
-		"timed out": impatient,
+		"cancelled": world.Persistent,
+		"timed out": world.Impatient,
 		"sent again": func(opt *redis.Options) {
-			impatient(opt)
+			world.Impatient(opt)
 			opt.MaxRetries = 1
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			const late = time.Second // longer than the time-out of the impatient
-			l := newLossy(t, mod)
+			l := world.NewLossy(t, mod)
 			opt := &redislock.Options{Token: t.Name()}
-			first := must[*redislock.Lock](t)(l.client.Obtain(t.Context(), []string{l.key}, long, opt))
+			first := check.Must[*redislock.Lock](t)(l.Client.Obtain(t.Context(), []string{l.Key}, world.Long, opt))
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
-			l.on("release", func(n int) {
+			l.On("release", func(n int) {
 				if n > 1 {
 					return
 				}
-				l.relay.DelayRequests(late)
+				l.Relay.DelayRequests(late)
 				if name == "cancelled" {
 					cancel()
 				}
 			})
 			if err := first.Release(ctx); err != nil {
-				wantIs(t, err, redislock.ErrUnknownOutcome)
+				check.Is(t, err, redislock.ErrUnknownOutcome)
 			}
 			ctx, cancel = context.WithTimeout(t.Context(), late)
 			defer cancel()
-			lock, err := l.client.Obtain(ctx, []string{l.key}, long, opt)
+			lock, err := l.Client.Obtain(ctx, []string{l.Key}, world.Long, opt)
 			if err != nil {
 				return // not yet: nothing that could be taken away
 			}
-			stillHeld(t, l, lock, 3*late/2)
+			world.WantStillHeld(t, l, lock, 3*late/2)
 		})
 	}
-}
-
-// stillHeld checks for a while that nothing takes the lock away.
-func stillHeld(t *testing.T, l *lossy, lock *redislock.Lock, d time.Duration) {
-	t.Helper()
-	for end := time.Now().Add(d); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
-		if !l.locked(t) {
-			t.Fatal("the lock was taken away by what an earlier one has left behind")
-		}
-	}
-	noError(t, lock.Release(t.Context()))
-	l.freed(t)
 }

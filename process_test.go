@@ -10,7 +10,9 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/check"
 	"github.com/seed-14de3678/redislock/internal/redistest"
+	"github.com/seed-14de3678/redislock/internal/world"
 )
 
 // holderTTL is the lease of a process that holds a key.
@@ -42,29 +44,22 @@ func init() {
 	})
 }
 
-func wantLine(t *testing.T, p *redistest.Process, want string) {
-	t.Helper()
-	if got := must[string](t)(p.ReadLine(time.Minute)); got != want {
-		t.Fatalf("the process says %q, want %q", got, want)
-	}
-}
-
 func TestProcesses(t *testing.T) {
 	t.Parallel()
 	t.Run("a holder dies: its lease is all that others wait", func(t *testing.T) {
 		t.Parallel()
-		w := newWorld(t, redistest.Shared(t, redistest.Redis))
-		holder := redistest.StartRole(t, "holder", w.rdb.Options().Addr, w.key("a"))
-		wantLine(t, holder, "held")
+		w := world.New(t, redistest.Shared(t, redistest.Redis))
+		holder := redistest.StartRole(t, "holder", w.RDB.Options().Addr, w.Key("a"))
+		world.WantSays(t, holder, "held")
 		last := holderTTL
-		eventually(t, polled, "it renews", func() bool {
+		check.Eventually(t, world.Polled, "it renews", func() bool {
 			before := last
-			last = must[time.Duration](t)(w.rdb.PTTL(t.Context(), w.key("a")).Result())
+			last = check.Must[time.Duration](t)(w.RDB.PTTL(t.Context(), w.Key("a")).Result())
 			return last > before
 		})
 		holder.Kill()
 		died := time.Now()
-		must[*redislock.Lock](t)(w.client.Obtain(t.Context(), w.keys("a"), long, &redislock.Options{
+		check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), w.Keys("a"), world.Long, &redislock.Options{
 			RetryStrategy: redislock.LinearBackoff(time.Hour),
 		}))
 		if waited := time.Since(died); waited > time.Minute { // not for an hour
@@ -74,36 +69,36 @@ func TestProcesses(t *testing.T) {
 
 	t.Run("a waiter dies: readers wait for its intent, and no longer", func(t *testing.T) {
 		t.Parallel()
-		w := newWorld(t, redistest.Shared(t, redistest.Redis))
-		reader := must[*redislock.Lock](t)(w.client.ObtainRead(t.Context(), w.keys("a"), long, nil))
-		waiting := redistest.StartRole(t, "waiter", w.rdb.Options().Addr, w.key("a"))
-		wantLine(t, waiting, "waiting")
-		eventually(t, 10*time.Second, "the intent is declared", func() bool {
-			return must[int64](t)(w.rdb.Exists(t.Context(), intentOf(w.key("a"))).Result()) == 1
+		w := world.New(t, redistest.Shared(t, redistest.Redis))
+		reader := check.Must[*redislock.Lock](t)(w.Client.ObtainRead(t.Context(), w.Keys("a"), world.Long, nil))
+		waiting := redistest.StartRole(t, "waiter", w.RDB.Options().Addr, w.Key("a"))
+		world.WantSays(t, waiting, "waiting")
+		check.Eventually(t, 10*time.Second, "the intent is declared", func() bool {
+			return check.Must[int64](t)(w.RDB.Exists(t.Context(), world.IntentOf(w.Key("a"))).Result()) == 1
 		})
 		waiting.Kill()
 		died := time.Now()
-		late := must[*redislock.Lock](t)(w.client.ObtainRead(t.Context(), w.keys("a"), long, &redislock.Options{
+		late := check.Must[*redislock.Lock](t)(w.Client.ObtainRead(t.Context(), w.Keys("a"), world.Long, &redislock.Options{
 			RetryStrategy: redislock.LinearBackoff(time.Hour),
 		}))
 		if waited := time.Since(died); waited > time.Minute { // not for an hour
 			t.Errorf("waited %v for the intent of a dead writer", waited)
 		}
-		noError(t, late.Release(t.Context()))
-		noError(t, reader.Release(t.Context()))
+		check.NoError(t, late.Release(t.Context()))
+		check.NoError(t, reader.Release(t.Context()))
 	})
 
 	t.Run("a holder is stopped for longer than its lease: it is told when it wakes", func(t *testing.T) {
 		t.Parallel()
-		w := newWorld(t, redistest.Shared(t, redistest.Redis))
-		holder := redistest.StartRole(t, "holder", w.rdb.Options().Addr, w.key("a"))
-		wantLine(t, holder, "held")
+		w := world.New(t, redistest.Shared(t, redistest.Redis))
+		holder := redistest.StartRole(t, "holder", w.RDB.Options().Addr, w.Key("a"))
+		world.WantSays(t, holder, "held")
 		holder.Pause()
-		next := must[*redislock.Lock](t)(w.client.Obtain(t.Context(), w.keys("a"), long, &redislock.Options{
+		next := check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), w.Keys("a"), world.Long, &redislock.Options{
 			RetryStrategy: redislock.LinearBackoff(50 * time.Millisecond),
 		}))
 		holder.Resume()
-		wantLine(t, holder, "lost: true")
-		noError(t, next.Release(t.Context())) // the one that woke has not touched it
+		world.WantSays(t, holder, "lost: true")
+		check.NoError(t, next.Release(t.Context())) // the one that woke has not touched it
 	})
 }

@@ -20,6 +20,7 @@ import (
 )
 
 const (
+	rushTTL   = 10 * time.Second
 	rushWarms = 300 * time.Millisecond // until connections are open and scripts are known
 	rushLasts = 4 * time.Second
 )
@@ -56,7 +57,7 @@ func (r *rush) run(b *testing.B, server redistest.Backend, key string) *rush {
 		wg.Go(func() {
 			for !over.Load() {
 				asked := time.Now()
-				lock, err := client.Obtain(ctx, []string{key}, benchTTL, r.options)
+				lock, err := client.Obtain(ctx, []string{key}, rushTTL, r.options)
 				if err != nil {
 					b.Error(err)
 					return
@@ -195,7 +196,7 @@ func BenchmarkStanding(b *testing.B) {
 		runtime.ReadMemStats(&before)
 		var wg sync.WaitGroup
 		for range many {
-			wg.Go(func() { _, _ = client.Obtain(ctx, key, benchTTL, &redislock.Options{Queue: true}) })
+			wg.Go(func() { _, _ = client.Obtain(ctx, key, rushTTL, &redislock.Options{Queue: true}) })
 		}
 		for line() < many {
 			time.Sleep(10 * time.Millisecond)

@@ -13,23 +13,25 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/check"
 	"github.com/seed-14de3678/redislock/internal/redistest"
+	"github.com/seed-14de3678/redislock/internal/world"
 )
 
 // Waits that end at any moment, most of them just when they are over anyway; beside them some that
 // are in no hurry, and must not be kept longer than their turn takes.
 func TestQueueCancelHammer(t *testing.T) {
 	onServers(t, func(t *testing.T, b *redistest.Server) {
-		w := newWorld(t, b)
-		worlds := []*world{w, w.beside(t, b)}
-		keys := w.keys("a", "b")
+		w := world.New(t, b)
+		worlds := []*world.World{w, beside(t, w, b)}
+		keys := w.Keys("a", "b")
 		sets := [][]string{keys, keys[:1], keys[1:], {keys[1], keys[0]}}
 		inside := map[string]*atomic.Int32{keys[0]: {}, keys[1]: {}}
 		turn := func(ctx context.Context, who int) (bool, error) {
-			opt := queue()
+			opt := world.Queue()
 			opt.Metadata = fmt.Sprint(who)
 			set := sets[rand.N(len(sets))]
-			lock, err := worlds[who%2].client.Obtain(ctx, set, long, opt)
+			lock, err := worlds[who%2].Client.Obtain(ctx, set, world.Long, opt)
 			if err != nil {
 				if ctx.Err() == nil {
 					return false, err
@@ -74,9 +76,9 @@ func TestQueueCancelHammer(t *testing.T) {
 		for who := range 4 {
 			wg.Go(func() {
 				for range 20 {
-					watch := startWatch(t)
+					watch := check.StartWatch(t)
 					ok, err := turn(t.Context(), 100+who)
-					if took := watch.took(); err != nil || !ok || took > soon {
+					if took := watch.Took(); err != nil || !ok || took > world.Soon {
 						t.Errorf("%d: served: %v after %v, error: %v", who, ok, took, err)
 						return
 					}
@@ -87,7 +89,7 @@ func TestQueueCancelHammer(t *testing.T) {
 		if n := served.Load(); n == 0 || n == 24*40 {
 			t.Errorf("%d hasty waits of %d had an end, want some of both", n, 24*40)
 		}
-		w.noTraceSoon(t, keys...)
+		noTraceSoon(t, w, keys...)
 	})
 }
 
@@ -97,33 +99,33 @@ func TestQueueUnreachableAtFirst(t *testing.T) {
 		t.Run(fault, func(t *testing.T) {
 			t.Parallel()
 			b := redistest.Shared(t, redistest.Redis)
-			relay, w := redistest.NewRelay(t, b.Addr()), newWorld(t, b)
-			rdb := relay.Client(t, impatient, func(o *redis.Options) { o.DialerRetries = 1 })
+			relay, w := redistest.NewRelay(t, b.Addr()), world.New(t, b)
+			rdb := relay.Client(t, world.Impatient, func(o *redis.Options) { o.DialerRetries = 1 })
 			client := redislock.New(rdb)
 			if fault == "deaf" { // it can ask, and not subscribe
 				client = newDeaf(b.Client(t), rdb)
 			}
 			t.Cleanup(client.Close)
-			key := w.key("k")
-			holder := must[*redislock.Lock](t)(w.client.Obtain(t.Context(), []string{key}, long, nil))
+			key := w.Key("k")
+			holder := check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), []string{key}, world.Long, nil))
 			relay.Refuse(true)
-			_, err := client.Obtain(t.Context(), []string{key}, long, queue())
+			_, err := client.Obtain(t.Context(), []string{key}, world.Long, world.Queue())
 			if err == nil || errors.Is(err, redislock.ErrNotObtained) {
 				t.Errorf("got error %v, want why nothing is known", err)
 			}
-			opt := queue()
+			opt := world.Queue()
 			opt.RetryStrategy = redislock.LinearBackoff(50 * time.Millisecond)
-			turns := make(chan turn, 1)
+			turns := make(chan world.Turn, 1)
 			go func() {
-				lock, err := client.Obtain(t.Context(), []string{key}, long, opt)
-				turns <- turn{"a", lock, err}
+				lock, err := client.Obtain(t.Context(), []string{key}, world.Long, opt)
+				turns <- world.Turn{Who: "a", Lock: lock, Err: err}
 			}()
-			wantNobody(t, turns)
+			world.WantNobody(t, turns)
 			relay.Refuse(false)
-			w.inLine(t, key, 1)
-			noError(t, holder.Release(t.Context()))
-			noError(t, wantTurn(t, turns, "a")[0].Release(t.Context()))
-			w.noTraceSoon(t, key)
+			w.InLine(t, key, 1)
+			check.NoError(t, holder.Release(t.Context()))
+			check.NoError(t, world.WantTurn(t, turns, "a")[0].Release(t.Context()))
+			noTraceSoon(t, w, key)
 		})
 	}
 }
@@ -143,62 +145,62 @@ func TestQueueClientClosed(t *testing.T) {
 // clientClosed closes a Client for which n wait, and at once its Redis client.
 func clientClosed(t *testing.T, s *redistest.Server, n int) {
 	t.Helper()
-	w := newWorld(t, s)
-	key := w.key("k")
-	holder := must[*redislock.Lock](t)(w.client.Obtain(t.Context(), []string{key}, long, nil))
+	w := world.New(t, s)
+	key := w.Key("k")
+	holder := check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), []string{key}, world.Long, nil))
 	rdb := s.Client(t)
 	client := redislock.New(rdb)
 	ends := make(chan error, n)
 	for range n {
 		go func() {
-			_, err := client.Obtain(t.Context(), []string{key}, long, queue())
+			_, err := client.Obtain(t.Context(), []string{key}, world.Long, world.Queue())
 			ends <- err
 		}()
 	}
-	w.inLine(t, key, n)
+	w.InLine(t, key, n)
 	client.Close()
-	noError(t, rdb.Close())
+	check.NoError(t, rdb.Close())
 	for range n {
-		err, ok := receive(ends, soon)
+		err, ok := check.Receive(ends, world.Soon)
 		if !ok {
 			t.Fatal("somebody still waits")
 		}
-		wantIs(t, err, redis.ErrClosed)
+		check.Is(t, err, redis.ErrClosed)
 	}
-	if line := must[[]redislock.KeyState](t)(w.client.Inspect(t.Context(), key))[0].Line; len(line) != 0 {
+	if line := check.Must[[]redislock.KeyState](t)(w.Client.Inspect(t.Context(), key))[0].Line; len(line) != 0 {
 		t.Errorf("%d of %d are left in line", len(line), n)
 	}
-	eventually(t, time.Second, "no subscription is left", func() bool { return subscriptions(t, w.rdb) == 0 })
-	noError(t, holder.Release(t.Context()))
-	w.wantNoTrace(t, key)
+	check.Eventually(t, time.Second, "no subscription is left", func() bool { return subscriptions(t, w.RDB) == 0 })
+	check.NoError(t, holder.Release(t.Context()))
+	wantNoTrace(t, w, key)
 }
 
 func subscriptions(t *testing.T, rdb *redis.Client) int {
 	t.Helper()
-	return len(must[[]string](t)(rdb.PubSubChannels(t.Context(), "redislock:wake:*").Result()))
+	return len(check.Must[[]string](t)(rdb.PubSubChannels(t.Context(), "redislock:wake:*").Result()))
 }
 
 // The connection goes a little after the last who needed it.
 func TestQueueLingers(t *testing.T) {
 	onServers(t, func(t *testing.T, s *redistest.Server) {
-		w := newWorld(t, s)
+		w := world.New(t, s)
 		served := func() {
-			key := w.key("k")
-			holder := must[*redislock.Lock](t)(w.client.Obtain(t.Context(), []string{key}, long, queue()))
+			key := w.Key("k")
+			holder := check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), []string{key}, world.Long, world.Queue()))
 			ended := crowd(t, 10, key, w)
-			noError(t, holder.Release(t.Context()))
-			ended(soon)
-			w.noTraceSoon(t, key)
+			check.NoError(t, holder.Release(t.Context()))
+			ended(world.Soon)
+			noTraceSoon(t, w, key)
 		}
 		served()
 		time.Sleep(time.Second)
 		served()
-		if n := subscriptions(t, w.rdb); n != 1 {
+		if n := subscriptions(t, w.RDB); n != 1 {
 			t.Errorf("%d channels are heard just after the last wait, want 1", n)
 		}
-		eventually(t, polled, "the subscription ends", func() bool { return subscriptions(t, w.rdb) == 0 })
-		eventually(t, time.Second, "its connection ends", func() bool {
-			return must[string](t)(w.rdb.Do(t.Context(), "client", "list", "type", "pubsub").Text()) == ""
+		check.Eventually(t, world.Polled, "the subscription ends", func() bool { return subscriptions(t, w.RDB) == 0 })
+		check.Eventually(t, time.Second, "its connection ends", func() bool {
+			return check.Must[string](t)(w.RDB.Do(t.Context(), "client", "list", "type", "pubsub").Text()) == ""
 		})
 		served() // and begins anew
 	})

@@ -11,7 +11,9 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/check"
 	"github.com/seed-14de3678/redislock/internal/redistest"
+	"github.com/seed-14de3678/redislock/internal/world"
 )
 
 // afterFailover is within what everybody has to be served, from the moment on at which the master
@@ -23,7 +25,7 @@ type replicated struct {
 	set     []string
 	clients []*redislock.Client
 	holder  *redislock.Lock
-	throng  *throng
+	throng  *world.Throng
 	names   []string
 }
 
@@ -31,47 +33,33 @@ type replicated struct {
 func newReplicated(t *testing.T, master *redis.Client, replicas, n int, clients ...*redislock.Client) *replicated {
 	t.Helper()
 	set := []string{"{" + t.Name() + "}a", "{" + t.Name() + "}b"}
-	r := &replicated{set: set, clients: clients, throng: newThrong(t)}
-	r.holder = must[*redislock.Lock](t)(clients[0].Obtain(t.Context(), set, long, queue()))
-	r.names = r.throng.line(t, n, set, clients...)
-	caughtUp(t, master, replicas)
+	r := &replicated{set: set, clients: clients, throng: world.NewThrong(t)}
+	r.holder = check.Must[*redislock.Lock](t)(clients[0].Obtain(t.Context(), set, world.Long, world.Queue()))
+	r.names = r.throng.Line(t, n, set, clients...)
+	world.CaughtUp(t, master, replicas)
 	return r
-}
-
-// caughtUp waits until the replicas have all that was written. WAIT is about what was written before
-// the last command of its own connection.
-func caughtUp(t *testing.T, master *redis.Client, replicas int) {
-	t.Helper()
-	conn := master.Conn()
-	defer conn.Close()
-	eventually(t, 10*time.Second, "the replicas have caught up", func() bool {
-		// Not a command with a key: its slot may be elsewhere, and what is refused does not count.
-		conn.Ping(t.Context())
-		n, err := conn.Wait(t.Context(), replicas, time.Second).Result()
-		return err == nil && int(n) >= replicas
-	})
 }
 
 // goesOn checks that everybody is served: in order if they hear of it where the lock is now.
 func (r *replicated) goesOn(t *testing.T, master *redis.Client, kind string, inOrder bool) {
 	t.Helper()
 	if inOrder {
-		eventually(t, afterFailover, "both Clients hear at the new master", func() bool {
+		check.Eventually(t, afterFailover, "both Clients hear at the new master", func() bool {
 			return len(heard(t, master, kind)) == len(r.clients)
 		})
 		// Somebody who was to lose its place would have lost it when it asked for the first time.
-		(&world{client: r.clients[0]}).inLine(t, r.set[1], len(r.names))
+		(&world.World{Client: r.clients[0]}).InLine(t, r.set[1], len(r.names))
 	}
-	watch := startWatch(t)
-	noError(t, r.holder.Release(t.Context()))
-	order := r.throng.served(t)
+	watch := check.StartWatch(t)
+	check.NoError(t, r.holder.Release(t.Context()))
+	order := r.throng.Served(t)
 	if inOrder {
-		wantOrder(t, order, r.names)
+		world.WantOrder(t, order, r.names)
 	}
 	if len(order) != len(r.names) {
 		t.Errorf("%d were served, want %d", len(order), len(r.names))
 	}
-	took := watch.took()
+	took := watch.Took()
 	t.Logf("all were served in %v", took)
 	if took > afterFailover {
 		t.Errorf("it took %v", took)
@@ -81,9 +69,9 @@ func (r *replicated) goesOn(t *testing.T, master *redis.Client, kind string, inO
 
 func TestQueueClusterFailover(t *testing.T) {
 	t.Parallel()
-	for name, lose := range map[string]func(s *shards, master *redistest.Server) *redistest.Server{
-		"failover": func(s *shards, master *redistest.Server) *redistest.Server { return s.FailOver(master) },
-		"killed": func(s *shards, master *redistest.Server) *redistest.Server {
+	for name, lose := range map[string]func(s *world.Shards, master *redistest.Server) *redistest.Server{
+		"failover": func(s *world.Shards, master *redistest.Server) *redistest.Server { return s.FailOver(master) },
+		"killed": func(s *world.Shards, master *redistest.Server) *redistest.Server {
 			heir := s.ReplicaOf(master)
 			master.Kill()
 			s.AwaitMaster(heir)
@@ -92,14 +80,14 @@ func TestQueueClusterFailover(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := newShards(t, 1)
+			s := world.NewShards(t, 1)
 			for i, order := range []string{"in order", "at once"} {
 				t.Run(order, func(t *testing.T) {
 					home := s.MasterOf("{" + t.Name() + "}")
-					clients := []*redislock.Client{newClient(t, s.Client(t)), wrapped{s.Client(t)}.client(t)}
-					r := newReplicated(t, s.admin[home], 1, 20, clients...)
+					clients := []*redislock.Client{world.NewClient(t, s.Client(t)), wrapped{s.Client(t)}.client(t)}
+					r := newReplicated(t, s.Admin[home], 1, 20, clients...)
 					heir := lose(s, home)
-					r.goesOn(t, s.admin[heir], "shard", i == 0)
+					r.goesOn(t, s.Admin[heir], "shard", i == 0)
 				})
 			}
 		})
@@ -120,7 +108,7 @@ func TestQueueSentinel(t *testing.T) {
 			t.Run(name+" "+order, func(t *testing.T) {
 				t.Parallel()
 				s := redistest.StartSentinels(t, redistest.Redis, 1, 3)
-				r := newReplicated(t, s.Primary().Client(t), 1, 20, newClient(t, s.Client(t)), newClient(t, s.Client(t)))
+				r := newReplicated(t, s.Primary().Client(t), 1, 20, world.NewClient(t, s.Client(t)), world.NewClient(t, s.Client(t)))
 				heir := lose(s)
 				r.goesOn(t, heir.Client(t), "", i == 0)
 			})
@@ -138,18 +126,18 @@ func TestQueueHeardAtReplica(t *testing.T) {
 	var primary atomic.Pointer[redistest.Server]
 	primary.Store(former)
 	client := func() *redislock.Client {
-		return newClient(t, former.Client(t, func(o *redis.Options) {
+		return world.NewClient(t, former.Client(t, func(o *redis.Options) {
 			o.Dialer = func(ctx context.Context, network, _ string) (net.Conn, error) {
 				return new(net.Dialer).DialContext(ctx, network, primary.Load().Addr())
 			}
 		}))
 	}
 	r := newReplicated(t, former.Client(t), 1, 6, client(), client())
-	noError(t, heir.Client(t).ReplicaOf(t.Context(), "no", "one").Err())
+	check.NoError(t, heir.Client(t).ReplicaOf(t.Context(), "no", "one").Err())
 	primary.Store(heir)
-	noError(t, former.Client(t).ReplicaOf(t.Context(), "127.0.0.1", fmt.Sprint(heir.Port())).Err())
-	noError(t, former.Client(t).ClientKillByFilter(t.Context(), "type", "normal").Err())
-	caughtUp(t, heir.Client(t), 1)
+	check.NoError(t, former.Client(t).ReplicaOf(t.Context(), "127.0.0.1", fmt.Sprint(heir.Port())).Err())
+	check.NoError(t, former.Client(t).ClientKillByFilter(t.Context(), "type", "normal").Err())
+	world.CaughtUp(t, heir.Client(t), 1)
 	if n := len(listening(t, former.Client(t))); n != 2 {
 		t.Fatalf("%d connections listen at the replica, want one of each Client", n)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/internal/check"
 	"github.com/seed-14de3678/redislock/internal/redistest"
+	"github.com/seed-14de3678/redislock/internal/world"
 )
 
 // A gate tells when two are inside: whoever has the lock leaves a mark on the server, which ends with
@@ -55,10 +56,10 @@ func (g gate) pass(ctx context.Context, lock *redislock.Lock, stay time.Duration
 }
 
 // beside makes another Client, with a Redis client of its own, that shares the keys of the world.
-func (w *world) beside(t *testing.T, b redistest.Backend) *world {
+func beside(t *testing.T, w *world.World, b redistest.Backend) *world.World {
 	t.Helper()
-	other := newWorld(t, b)
-	other.prefix = w.prefix
+	other := world.New(t, b)
+	other.Prefix = w.Prefix
 	return other
 }
 
@@ -71,45 +72,45 @@ func traces(keys []string) (all []string) {
 }
 
 // noTraceSoon waits until nothing is left of a lock, nor of those who waited for it.
-func (w *world) noTraceSoon(t *testing.T, keys ...string) {
+func noTraceSoon(t *testing.T, w *world.World, keys ...string) {
 	t.Helper()
-	eventually(t, soon, "nothing is left", func() bool {
-		return must[int64](t)(w.rdb.Exists(t.Context(), traces(keys)...).Result()) == 0
+	check.Eventually(t, world.Soon, "nothing is left", func() bool {
+		return check.Must[int64](t)(w.RDB.Exists(t.Context(), traces(keys)...).Result()) == 0
 	})
 }
 
 // onlyGuardsSoon is noTraceSoon where a request was not answered.
-func (w *world) onlyGuardsSoon(t *testing.T, keys ...string) {
+func onlyGuardsSoon(t *testing.T, w *world.World, keys ...string) {
 	t.Helper()
-	eventually(t, soon, "nothing but guards is left", func() bool {
-		return len(check.WithoutGuards(t.Context(), w.rdb, traces(keys)...)) == 0
+	check.Eventually(t, world.Soon, "nothing but guards is left", func() bool {
+		return len(check.WithoutGuards(t.Context(), w.RDB, traces(keys)...)) == 0
 	})
 }
 
 // crowd has n wait for the key, by turns in each of the worlds; they go through the gate one by one.
 // What it returns waits until all have been served.
-func crowd(t *testing.T, n int, key string, worlds ...*world) (served func(within time.Duration)) {
+func crowd(t *testing.T, n int, key string, worlds ...*world.World) (served func(within time.Duration)) {
 	t.Helper()
-	g, ends := gateAt(worlds[0].rdb, key), make(chan error, n)
+	g, ends := gateAt(worlds[0].RDB, key), make(chan error, n)
 	for i := range n {
 		go func() {
-			lock, err := worlds[i%len(worlds)].client.Obtain(t.Context(), []string{key}, long, queue())
+			lock, err := worlds[i%len(worlds)].Client.Obtain(t.Context(), []string{key}, world.Long, world.Queue())
 			if err == nil {
 				err = g.pass(t.Context(), lock, 0)
 			}
 			ends <- err
 		}()
 	}
-	worlds[0].inLine(t, key, n)
+	worlds[0].InLine(t, key, n)
 	return func(within time.Duration) {
 		t.Helper()
-		watch := newPatience(within)
+		watch := check.NewPatience(within)
 		for i := range n {
-			err, ok := receiveBefore(ends, watch)
+			err, ok := check.ReceiveBefore(ends, watch)
 			if !ok {
 				t.Fatalf("%d of %d have been served within %v", i, n, within)
 			}
-			noError(t, err)
+			check.NoError(t, err)
 		}
 	}
 }
@@ -128,78 +129,78 @@ func onServers(t *testing.T, fn func(t *testing.T, s *redistest.Server)) {
 
 func TestQueueSubscriptionCut(t *testing.T) {
 	onServers(t, func(t *testing.T, s *redistest.Server) {
-		w := newWorld(t, s)
-		key := w.key("k")
+		w := world.New(t, s)
+		key := w.Key("k")
 		for range 3 {
-			holder := must[*redislock.Lock](t)(w.client.Obtain(t.Context(), []string{key}, long, queue()))
-			served := crowd(t, 100, key, w, w.beside(t, s))
-			if n := must[int64](t)(w.rdb.ClientKillByFilter(t.Context(), "type", "pubsub").Result()); n < 2 {
+			holder := check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), []string{key}, world.Long, world.Queue()))
+			served := crowd(t, 100, key, w, beside(t, w, s))
+			if n := check.Must[int64](t)(w.RDB.ClientKillByFilter(t.Context(), "type", "pubsub").Result()); n < 2 {
 				t.Fatalf("%d subscriptions were cut, want one of each client", n)
 			}
-			noError(t, holder.Release(t.Context()))
-			served(soon)
-			w.noTraceSoon(t, key)
+			check.NoError(t, holder.Release(t.Context()))
+			served(world.Soon)
+			noTraceSoon(t, w, key)
 		}
 	})
 }
 
 func TestQueueScriptsFlushed(t *testing.T) {
 	onServers(t, func(t *testing.T, s *redistest.Server) {
-		w := newWorld(t, s)
-		key := w.key("k")
-		holder := must[*redislock.Lock](t)(w.client.Obtain(t.Context(), []string{key}, long, queue()))
-		served := crowd(t, 20, key, w, w.beside(t, s))
-		noError(t, w.rdb.ScriptFlush(t.Context()).Err())
-		noError(t, holder.Release(t.Context()))
-		served(soon)
-		w.noTraceSoon(t, key)
+		w := world.New(t, s)
+		key := w.Key("k")
+		holder := check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), []string{key}, world.Long, world.Queue()))
+		served := crowd(t, 20, key, w, beside(t, w, s))
+		check.NoError(t, w.RDB.ScriptFlush(t.Context()).Err())
+		check.NoError(t, holder.Release(t.Context()))
+		served(world.Soon)
+		noTraceSoon(t, w, key)
 	})
 }
 
 // newDeaf makes a client that asks by one way and hears by another, on which messages may be lost.
 func newDeaf(asks, hears *redis.Client) *redislock.Client {
-	return redislock.New(bare{asks}, redislock.WithWrapped(hears))
+	return redislock.New(world.Bare{Scripter: asks}, redislock.WithWrapped(hears))
 }
 
 // The server counts one who hears it, and nobody does.
 func TestQueueMessagesLost(t *testing.T) {
 	onServers(t, func(t *testing.T, s *redistest.Server) {
-		for _, ttl := range []time.Duration{long, time.Second} {
+		for _, ttl := range []time.Duration{world.Long, time.Second} {
 			t.Run(fmt.Sprint("ttl ", ttl), func(t *testing.T) {
 				t.Parallel()
-				w := newWorld(t, s)
+				w := world.New(t, s)
 				relay := redistest.NewRelay(t, s.Addr())
-				client := newDeaf(w.rdb, relay.Client(t))
+				client := newDeaf(w.RDB, relay.Client(t))
 				t.Cleanup(client.Close)
-				key := w.key("k")
-				holder := must[*redislock.Lock](t)(w.client.Obtain(t.Context(), []string{key}, long, nil))
-				turns := make(chan turn, 2)
+				key := w.Key("k")
+				holder := check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), []string{key}, world.Long, nil))
+				turns := make(chan world.Turn, 2)
 				wait := func(who string, client *redislock.Client, ttl time.Duration, n int) {
 					go func() {
-						lock, err := client.Obtain(t.Context(), []string{key}, ttl, queue())
-						turns <- turn{who, lock, err}
+						lock, err := client.Obtain(t.Context(), []string{key}, ttl, world.Queue())
+						turns <- world.Turn{Who: who, Lock: lock, Err: err}
 					}()
-					w.inLine(t, key, n)
+					w.InLine(t, key, n)
 				}
 				wait("deaf", client, ttl, 1)
-				wait("other", w.client, long, 2)
+				wait("other", w.Client, world.Long, 2)
 				relay.DropReplies(true)
-				noError(t, holder.Release(t.Context()))
-				g, watch := gateAt(w.rdb, key), newPatience(polled) // no longer than until it asks again
+				check.NoError(t, holder.Release(t.Context()))
+				g, watch := gateAt(w.RDB, key), check.NewPatience(world.Polled) // no longer than until it asks again
 				var order []string
 				for range 2 {
-					got, ok := receiveBefore(turns, watch)
+					got, ok := check.ReceiveBefore(turns, watch)
 					if !ok {
 						t.Fatalf("served: %v", order)
 					}
-					noError(t, got.err)
-					noError(t, g.pass(t.Context(), got.lock, 0))
-					order = append(order, got.who)
-					if took := polled - watch.left; got.who == "other" && ttl < soon && took > soon {
+					check.NoError(t, got.Err)
+					check.NoError(t, g.pass(t.Context(), got.Lock, 0))
+					order = append(order, got.Who)
+					if took := world.Polled - watch.Left; got.Who == "other" && ttl < world.Soon && took > world.Soon {
 						t.Errorf("the next waited %v for a lease of %v", took, ttl)
 					}
 				}
-				w.onlyGuardsSoon(t, key) // go-redis may have sent again what took long
+				onlyGuardsSoon(t, w, key) // go-redis may have sent again what took long
 			})
 		}
 	})
@@ -207,10 +208,10 @@ func TestQueueMessagesLost(t *testing.T) {
 
 // onScript calls fn with the number, from 1, of each run of a script that names a waiter's channel: a
 // release says so to whom it may answer, and rw when a waiter asks.
-func (l *lossy) onScript(script string, fn func(n int)) {
+func onScript(l *world.Lossy, script string, fn func(n int)) {
 	var n atomic.Int64
-	l.relay.OnRequest(func(name string, args []string) {
-		l.relay.DropReplies(false)
+	l.Relay.OnRequest(func(name string, args []string) {
+		l.Relay.DropReplies(false)
 		if run := check.RunOf(append([]string{name}, args...)...); run.Of(script) && run.Channel() != "" {
 			fn(int(n.Add(1)))
 		}
@@ -218,19 +219,19 @@ func (l *lossy) onScript(script string, fn func(n int)) {
 }
 
 // newLossyQueue is newLossy, of a server that knows the script of waiters too, and has a holder.
-func newLossyQueue(t *testing.T, mod func(*redis.Options)) (*lossy, *world, *redislock.Lock) {
+func newLossyQueue(t *testing.T, mod func(*redis.Options)) (*world.Lossy, *world.World, *redislock.Lock) {
 	t.Helper()
-	l := newLossy(t, mod)
-	warm := must[*redislock.Lock](t)(l.client.ObtainRead(t.Context(), []string{l.key + ":warm"}, long, nil))
-	noError(t, warm.Release(t.Context()))
-	w := newWorld(t, redistest.Shared(t, redistest.Redis))
-	return l, w, l.obtain(t, l.key)
+	l := world.NewLossy(t, mod)
+	warm := check.Must[*redislock.Lock](t)(l.Client.ObtainRead(t.Context(), []string{l.Key + ":warm"}, world.Long, nil))
+	check.NoError(t, warm.Release(t.Context()))
+	w := world.New(t, redistest.Shared(t, redistest.Redis))
+	return l, w, l.Obtain(t, l.Key)
 }
 
 // The turn of a waiter of the same Client is in the answer to a release.
 func TestQueueReleaseReplyLost(t *testing.T) {
 	t.Parallel()
-	for name, mod := range map[string]func(*redis.Options){"once": impatient, "again": persistent} {
+	for name, mod := range map[string]func(*redis.Options){"once": world.Impatient, "again": world.Persistent} {
 		for fault, spoil := range map[string]func(r *redistest.Relay){
 			"dropped": func(r *redistest.Relay) { r.DropReplies(true) },
 			"cut":     func(r *redistest.Relay) { r.CutReplies() },
@@ -238,29 +239,29 @@ func TestQueueReleaseReplyLost(t *testing.T) {
 			t.Run(fault+"/"+name, func(t *testing.T) {
 				t.Parallel()
 				l, w, holder := newLossyQueue(t, mod)
-				turns := make(chan turn, 1)
-				(&world{client: l.client}).wait(t.Context(), turns, "next", []string{l.key}, nil)
-				w.inLine(t, l.key, 1)
+				turns := make(chan world.Turn, 1)
+				(&world.World{Client: l.Client}).Wait(t.Context(), turns, "next", []string{l.Key}, nil)
+				w.InLine(t, l.Key, 1)
 				var lost atomic.Bool
-				l.onScript("release", func(n int) {
+				onScript(l, "release", func(n int) {
 					if n == 1 {
 						lost.Store(true)
-						spoil(l.relay)
+						spoil(l.Relay)
 					}
 				})
 				if err := holder.Release(t.Context()); name == "again" {
-					noError(t, err)
+					check.NoError(t, err)
 				} else {
-					wantIs(t, err, redislock.ErrUnknownOutcome)
+					check.Is(t, err, redislock.ErrUnknownOutcome)
 				}
 				if !lost.Load() {
 					t.Fatal("no answer was lost")
 				}
-				next := wantTurn(t, turns, "next")[0]
-				l.relay.OnRequest(nil)
-				l.relay.DropReplies(false)
-				noError(t, gateAt(l.direct, l.key).pass(t.Context(), next, 0))
-				w.onlyGuardsSoon(t, l.key)
+				next := world.WantTurn(t, turns, "next")[0]
+				l.Relay.OnRequest(nil)
+				l.Relay.DropReplies(false)
+				check.NoError(t, gateAt(l.Direct, l.Key).pass(t.Context(), next, 0))
+				onlyGuardsSoon(t, w, l.Key)
 			})
 		}
 	}
@@ -269,49 +270,49 @@ func TestQueueReleaseReplyLost(t *testing.T) {
 // It is in line and does not know where, or that it is.
 func TestQueueEnterReplyLost(t *testing.T) {
 	t.Parallel()
-	for name, mod := range map[string]func(*redis.Options){"once": impatient, "again": persistent} {
+	for name, mod := range map[string]func(*redis.Options){"once": world.Impatient, "again": world.Persistent} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			l, w, holder := newLossyQueue(t, mod)
-			opt := queue()
+			opt := world.Queue()
 			opt.RetryStrategy = redislock.LinearBackoff(50 * time.Millisecond)
 			var asked atomic.Int64
-			l.onScript("rw", func(n int) {
+			onScript(l, "rw", func(n int) {
 				asked.Store(int64(n))
 				if n == 1 {
-					l.relay.CutReplies()
+					l.Relay.CutReplies()
 				}
 			})
-			turns := make(chan turn, 1)
+			turns := make(chan world.Turn, 1)
 			go func() {
-				lock, err := l.client.Obtain(t.Context(), []string{l.key}, long, opt)
-				turns <- turn{"first", lock, err}
+				lock, err := l.Client.Obtain(t.Context(), []string{l.Key}, world.Long, opt)
+				turns <- world.Turn{Who: "first", Lock: lock, Err: err}
 			}()
-			eventually(t, soon, "it asks once more", func() bool { return asked.Load() >= 2 })
+			check.Eventually(t, world.Soon, "it asks once more", func() bool { return asked.Load() >= 2 })
 			time.Sleep(100 * time.Millisecond) // until that was answered
-			if line := w.inLine(t, l.key, 1); !line[0].Alive {
+			if line := w.InLine(t, l.Key, 1); !line[0].Alive {
 				t.Errorf("got %v in line", line)
 			}
-			l.relay.OnRequest(nil)
-			w.wait(t.Context(), turns, "second", []string{l.key}, nil)
-			w.inLine(t, l.key, 2)
-			noError(t, holder.Release(t.Context()))
-			first := wantTurn(t, turns, "first")[0]
-			wantNobody(t, turns)
-			noError(t, first.Release(t.Context()))
-			noError(t, wantTurn(t, turns, "second")[0].Release(t.Context()))
-			w.onlyGuardsSoon(t, l.key)
+			l.Relay.OnRequest(nil)
+			w.Wait(t.Context(), turns, "second", []string{l.Key}, nil)
+			w.InLine(t, l.Key, 2)
+			check.NoError(t, holder.Release(t.Context()))
+			first := world.WantTurn(t, turns, "first")[0]
+			world.WantNobody(t, turns)
+			check.NoError(t, first.Release(t.Context()))
+			check.NoError(t, world.WantTurn(t, turns, "second")[0].Release(t.Context()))
+			onlyGuardsSoon(t, w, l.Key)
 		})
 	}
 	t.Run("and it does not go on", func(t *testing.T) {
 		t.Parallel()
-		l, w, holder := newLossyQueue(t, impatient)
-		l.onScript("rw", func(int) { l.relay.CutReplies() })
-		_, err := l.client.Obtain(t.Context(), []string{l.key}, long, queue())
-		l.relay.OnRequest(nil)
-		unknownOutcome(t, err)
-		w.inLine(t, l.key, 0)
-		noError(t, holder.Release(t.Context()))
-		w.onlyGuardsSoon(t, l.key)
+		l, w, holder := newLossyQueue(t, world.Impatient)
+		onScript(l, "rw", func(int) { l.Relay.CutReplies() })
+		_, err := l.Client.Obtain(t.Context(), []string{l.Key}, world.Long, world.Queue())
+		l.Relay.OnRequest(nil)
+		world.WantUnknownOutcome(t, err)
+		w.InLine(t, l.Key, 0)
+		check.NoError(t, holder.Release(t.Context()))
+		onlyGuardsSoon(t, w, l.Key)
 	})
 }

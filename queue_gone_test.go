@@ -13,7 +13,9 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/check"
 	"github.com/seed-14de3678/redislock/internal/redistest"
+	"github.com/seed-14de3678/redislock/internal/world"
 )
 
 // A perishable is a network whose connections can end all at once, like those of a process that dies.
@@ -58,41 +60,41 @@ func TestQueueGone(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		name   string
-		holder part
-		line   []part // '!': is gone when the holder releases
-		let    []part // who is let in then
+		holder world.Part
+		line   []world.Part // '!': is gone when the holder releases
+		let    []world.Part // who is let in then
 	}{
-		{"at the front", "A", []part{"!A", "!A", "A", "A"}, []part{"A"}},
-		{"of a set, before those who want a part", "ABC", []part{"!ABC", "A", "b", "b", "C"}, []part{"A", "b", "b", "C"}},
-		{"of sets that overlap", "ABC", []part{"!CB", "!BA", "Ca", "aB"}, []part{"Ca", "aB"}},
-		{"before readers", "AB", []part{"!A", "!ab", "a", "!aB", "ba", "A"}, []part{"a", "ba"}},
-		{"who waits for others as well", "A", []part{"!AD", "A", "D"}, []part{"A"}},
+		{"at the front", "A", []world.Part{"!A", "!A", "A", "A"}, []world.Part{"A"}},
+		{"of a set, before those who want a part", "ABC", []world.Part{"!ABC", "A", "b", "b", "C"}, []world.Part{"A", "b", "b", "C"}},
+		{"of sets that overlap", "ABC", []world.Part{"!CB", "!BA", "Ca", "aB"}, []world.Part{"Ca", "aB"}},
+		{"before readers", "AB", []world.Part{"!A", "!ab", "a", "!aB", "ba", "A"}, []world.Part{"a", "ba"}},
+		{"who waits for others as well", "A", []world.Part{"!AD", "A", "D"}, []world.Part{"A"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			redistest.Each(t, func(t *testing.T, b redistest.Backend) {
-				w := newWorld(t, b)
+				w := world.New(t, b)
 				m := new(perishable)
-				gone := &world{rdb: b.Client(t, m.dials), prefix: w.prefix}
-				gone.client = redislock.New(gone.rdb)
-				t.Cleanup(gone.client.Close)
+				gone := &world.World{RDB: b.Client(t, m.dials), Prefix: w.Prefix}
+				gone.Client = redislock.New(gone.RDB)
+				t.Cleanup(gone.Client.Close)
 				ctx, cancel := context.WithCancel(t.Context())
 				defer cancel()
-				turns, lost := make(chan turn, 9), make(chan turn, 9)
-				holder := w.hold(t, test.holder)
+				turns, lost := make(chan world.Turn, 9), make(chan world.Turn, 9)
+				holder := holdPart(t, w, test.holder)
 				for _, p := range test.line {
 					if p[0] == '!' {
-						gone.standIn(ctx, t, lost, p[1:])
+						standIn(ctx, t, gone, lost, p[1:])
 					} else {
-						w.standIn(ctx, t, turns, p)
+						standIn(ctx, t, w, turns, p)
 					}
 				}
-				w.buries(t, m, test.holder)
-				noError(t, holder.Release(t.Context()))
-				inside := wantTurn(t, turns, test.let...)
-				wantNobody(t, turns)
+				buries(t, w, m, test.holder)
+				check.NoError(t, holder.Release(t.Context()))
+				inside := world.WantTurn(t, turns, test.let...)
+				world.WantNobody(t, turns)
 				for _, lock := range inside {
-					noError(t, lock.Release(t.Context()))
+					check.NoError(t, lock.Release(t.Context()))
 				}
 			})
 		})
@@ -100,14 +102,14 @@ func TestQueueGone(t *testing.T) {
 }
 
 // buries has a process die, and waits until the server has noticed.
-func (w *world) buries(t *testing.T, m *perishable, p part) {
+func buries(t *testing.T, w *world.World, m *perishable, p world.Part) {
 	t.Helper()
-	write, _ := w.modes(p)
-	line := must[[]string](t)(w.rdb.ZRange(t.Context(), "redislock:line:{"+write[0]+"}", 0, -1).Result())
+	write, _ := w.Modes(p)
+	line := check.Must[[]string](t)(w.RDB.ZRange(t.Context(), "redislock:line:{"+write[0]+"}", 0, -1).Result())
 	m.dies()
-	eventually(t, 5*time.Second, "the server has noticed", func() bool {
+	check.Eventually(t, 5*time.Second, "the server has noticed", func() bool {
 		return slices.ContainsFunc(line, func(entry string) bool {
-			return must[int64](t)(w.rdb.Publish(t.Context(), wakeChannel.FindString(entry), "").Result()) == 0
+			return check.Must[int64](t)(w.RDB.Publish(t.Context(), wakeChannel.FindString(entry), "").Result()) == 0
 		})
 	})
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/internal/check"
 	"github.com/seed-14de3678/redislock/internal/redistest"
+	"github.com/seed-14de3678/redislock/internal/world"
 )
 
 // An arrival is one Obtain of a multitude. Its times count from the beginning of the run.
@@ -120,7 +121,7 @@ func (c *multitude) comes(client *redislock.Client, rests bool) {
 		a := c.arrives()
 		queues := rand.IntN(20) > 0
 		a.asked = c.now()
-		lock, err := client.ObtainMixed(ctx, a.write, a.read, long,
+		lock, err := client.ObtainMixed(ctx, a.write, a.read, world.Long,
 			&redislock.Options{Queue: queues, Metadata: strconv.Itoa(a.id), Fenced: rand.IntN(2) == 0})
 		switch at := c.now(); {
 		case err == nil:
@@ -202,8 +203,8 @@ func TestQueueOrder(t *testing.T) {
 			}
 			wg.Wait()
 			c.judge()
-			eventually(t, 20*time.Second, "no key and no line is left, but of guards", func() bool {
-				keys := must[[]string](t)(rdb.Keys(t.Context(), "*").Result())
+			check.Eventually(t, 20*time.Second, "no key and no line is left, but of guards", func() bool {
+				keys := check.Must[[]string](t)(rdb.Keys(t.Context(), "*").Result())
 				return !slices.ContainsFunc(check.WithoutGuards(t.Context(), rdb, keys...), func(key string) bool {
 					return !strings.HasPrefix(key, "redislock:fence:")
 				})

@@ -1,23 +1,28 @@
 package redislock_test
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/seed-14de3678/redislock/internal/check"
+	"github.com/seed-14de3678/redislock/internal/world"
+)
 
 // A set that is free is not for one who came later to one of its keys than somebody who waits for
 // another key still.
 func TestQueuePastNobody(t *testing.T) {
 	t.Parallel()
-	inTurn(t, func(t *testing.T, w, other *world) {
-		turns := make(chan turn, 3)
-		first, second := w.hold(t, "AB"), w.hold(t, "C")
-		other.lineUp(t, turns, "BC", "AB", "A")
-		noError(t, first.Release(t.Context()))
-		wantNobody(t, turns)
-		noError(t, second.Release(t.Context()))
-		inside := wantTurn(t, turns, "BC")
-		wantNobody(t, turns)
-		noError(t, inside[0].Release(t.Context()))
-		inside = wantTurn(t, turns, "AB")
-		noError(t, inside[0].Release(t.Context()))
-		w.clear(t, turns, wantTurn(t, turns, "A")...)
+	world.InTurn(t, func(t *testing.T, w, other *world.World) {
+		turns := make(chan world.Turn, 3)
+		first, second := holdPart(t, w, "AB"), holdPart(t, w, "C")
+		lineUp(t, other, turns, "BC", "AB", "A")
+		check.NoError(t, first.Release(t.Context()))
+		world.WantNobody(t, turns)
+		check.NoError(t, second.Release(t.Context()))
+		inside := world.WantTurn(t, turns, "BC")
+		world.WantNobody(t, turns)
+		check.NoError(t, inside[0].Release(t.Context()))
+		inside = world.WantTurn(t, turns, "AB")
+		check.NoError(t, inside[0].Release(t.Context()))
+		wantCleared(t, w, turns, world.WantTurn(t, turns, "A")...)
 	})
 }

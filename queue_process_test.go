@@ -9,8 +9,13 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/check"
 	"github.com/seed-14de3678/redislock/internal/redistest"
+	"github.com/seed-14de3678/redislock/internal/world"
 )
+
+// queuerTTL is the lease of a process that holds the key.
+const queuerTTL = 3 * time.Second
 
 func init() {
 	// queuer stands in line for a key, for a lease of args[2], and keeps it for args[3].
@@ -18,7 +23,7 @@ func init() {
 		ctx, rdb := context.Background(), redis.NewClient(&redis.Options{Addr: args[0]})
 		ttl, _ := time.ParseDuration(args[2])
 		stay, _ := time.ParseDuration(args[3])
-		lock, err := redislock.New(rdb).Obtain(ctx, args[1:2], ttl, queue())
+		lock, err := redislock.New(rdb).Obtain(ctx, args[1:2], ttl, world.Queue())
 		if err != nil {
 			fmt.Println(err)
 			return
@@ -36,26 +41,26 @@ func init() {
 
 // A street is a line for one key of a server of its own, in which processes stand.
 type street struct {
-	*world
+	*world.World
 	server *redistest.Server
 	gate   gate
-	turns  chan turn
+	turns  chan world.Turn
 	n      int // how many stand there
 }
 
 func newStreet(t *testing.T) *street {
 	t.Helper()
 	s := redistest.Start(t, redistest.Redis)
-	w := newWorld(t, s)
-	return &street{world: w, server: s, gate: gateAt(w.rdb, w.key("k")), turns: make(chan turn, 10)}
+	w := world.New(t, s)
+	return &street{World: w, server: s, gate: gateAt(w.RDB, w.Key("k")), turns: make(chan world.Turn, 10)}
 }
 
 // process has one more stand in line, in a process of its own.
 func (s *street) process(t *testing.T, ttl, stay time.Duration) *redistest.Process {
 	t.Helper()
-	p := redistest.StartRole(t, "queuer", s.server.Addr(), s.key("k"), ttl.String(), stay.String())
+	p := redistest.StartRole(t, "queuer", s.server.Addr(), s.Key("k"), ttl.String(), stay.String())
 	s.n++
-	s.inLine(t, s.key("k"), s.n)
+	s.InLine(t, s.Key("k"), s.n)
 	return p
 }
 
@@ -63,17 +68,17 @@ func (s *street) process(t *testing.T, ttl, stay time.Duration) *redistest.Proce
 func (s *street) waiter(t *testing.T, who string) {
 	t.Helper()
 	go func() {
-		lock, err := s.client.Obtain(t.Context(), []string{s.key("k")}, long, queue())
-		s.turns <- turn{who, lock, err}
+		lock, err := s.Client.Obtain(t.Context(), []string{s.Key("k")}, world.Long, world.Queue())
+		s.turns <- world.Turn{Who: who, Lock: lock, Err: err}
 	}()
 	s.n++
-	s.inLine(t, s.key("k"), s.n)
+	s.InLine(t, s.Key("k"), s.n)
 }
 
 // hold has the key held by somebody who does not queue.
 func (s *street) hold(t *testing.T) *redislock.Lock {
 	t.Helper()
-	return must[*redislock.Lock](t)(s.client.Obtain(t.Context(), []string{s.key("k")}, long, nil))
+	return check.Must[*redislock.Lock](t)(s.Client.Obtain(t.Context(), []string{s.Key("k")}, world.Long, nil))
 }
 
 // kill kills a process, and waits until the server knows that it is gone.
@@ -81,29 +86,29 @@ func (s *street) kill(t *testing.T, p *redistest.Process) {
 	t.Helper()
 	before := s.subscribers(t)
 	p.Kill()
-	eventually(t, soon, "the server knows", func() bool { return s.subscribers(t) < before })
+	check.Eventually(t, world.Soon, "the server knows", func() bool { return s.subscribers(t) < before })
 }
 
 func (s *street) subscribers(t *testing.T) int {
 	t.Helper()
-	return len(must[[]string](t)(s.rdb.PubSubChannels(t.Context(), "redislock:wake:*").Result()))
+	return len(check.Must[[]string](t)(s.RDB.PubSubChannels(t.Context(), "redislock:wake:*").Result()))
 }
 
 // serve waits for the turns of some in this process, one after the other, which come soon: also if the
 // lease of a process has to end before.
 func (s *street) serve(t *testing.T, who ...string) {
 	t.Helper()
-	watch := newPatience(soon)
+	watch := check.NewPatience(world.Soon)
 	for _, want := range who {
-		got, ok := receiveBefore(s.turns, watch)
+		got, ok := check.ReceiveBefore(s.turns, watch)
 		if !ok {
-			t.Fatalf("%s has not got the lock within %v", want, soon)
+			t.Fatalf("%s has not got the lock within %v", want, world.Soon)
 		}
-		noError(t, got.err)
-		if got.who != want {
-			t.Fatalf("it is the turn of %s, want %s", got.who, want)
+		check.NoError(t, got.Err)
+		if got.Who != want {
+			t.Fatalf("it is the turn of %s, want %s", got.Who, want)
 		}
-		noError(t, s.gate.pass(t.Context(), got.lock, time.Millisecond))
+		check.NoError(t, s.gate.pass(t.Context(), got.Lock, time.Millisecond))
 	}
 }
 
@@ -113,49 +118,49 @@ func TestQueueWaiterKilled(t *testing.T) {
 		t.Parallel()
 		s := newStreet(t)
 		holder := s.hold(t)
-		dead := []*redistest.Process{s.process(t, long, 0), s.process(t, long, 0)}
+		dead := []*redistest.Process{s.process(t, world.Long, 0), s.process(t, world.Long, 0)}
 		s.waiter(t, "a")
 		for _, p := range dead {
 			s.kill(t, p)
 		}
-		noError(t, holder.Release(t.Context()))
+		check.NoError(t, holder.Release(t.Context()))
 		s.serve(t, "a")
-		s.noTraceSoon(t, s.key("k"))
+		noTraceSoon(t, s.World, s.Key("k"))
 	})
 	t.Run("in the middle", func(t *testing.T) {
 		t.Parallel()
 		s := newStreet(t)
 		holder := s.hold(t)
 		s.waiter(t, "a")
-		dead := s.process(t, long, 0)
+		dead := s.process(t, world.Long, 0)
 		s.waiter(t, "b")
 		s.kill(t, dead)
-		noError(t, holder.Release(t.Context()))
+		check.NoError(t, holder.Release(t.Context()))
 		s.serve(t, "a", "b")
-		s.noTraceSoon(t, s.key("k"))
+		noTraceSoon(t, s.World, s.Key("k"))
 	})
 	t.Run("just after it was granted", func(t *testing.T) {
 		t.Parallel()
 		s := newStreet(t)
 		holder := s.hold(t)
-		p := s.process(t, holderTTL, time.Hour)
+		p := s.process(t, queuerTTL, time.Hour)
 		s.waiter(t, "a")
-		noError(t, holder.Release(t.Context()))
-		wantLine(t, p, "held")
+		check.NoError(t, holder.Release(t.Context()))
+		world.WantSays(t, p, "held")
 		p.Kill()
 		s.serve(t, "a")
-		s.noTraceSoon(t, s.key("k"))
+		noTraceSoon(t, s.World, s.Key("k"))
 	})
 	t.Run("with nobody else there: it refuses no one", func(t *testing.T) {
 		t.Parallel()
 		s := newStreet(t)
 		s.hold(t)
-		p := s.process(t, long, 0)
+		p := s.process(t, world.Long, 0)
 		s.n--
 		s.kill(t, p)
-		noError(t, s.rdb.Del(t.Context(), s.key("k")).Err()) // a release would clear the line itself
-		noError(t, s.hold(t).Release(t.Context()))
-		s.noTraceSoon(t, s.key("k"))
+		check.NoError(t, s.RDB.Del(t.Context(), s.Key("k")).Err()) // a release would clear the line itself
+		check.NoError(t, s.hold(t).Release(t.Context()))
+		noTraceSoon(t, s.World, s.Key("k"))
 	})
 }
 
@@ -163,16 +168,16 @@ func TestQueueHolderKilled(t *testing.T) {
 	t.Parallel()
 	s := newStreet(t)
 	first := s.hold(t)
-	holder := s.process(t, holderTTL, time.Hour)
-	other := s.process(t, long, 0)
+	holder := s.process(t, queuerTTL, time.Hour)
+	other := s.process(t, world.Long, 0)
 	s.waiter(t, "a")
-	noError(t, first.Release(t.Context()))
-	wantLine(t, holder, "held")
+	check.NoError(t, first.Release(t.Context()))
+	world.WantSays(t, holder, "held")
 	holder.Kill()
-	wantLine(t, other, "held")
-	wantLine(t, other, "released: <nil>")
+	world.WantSays(t, other, "held")
+	world.WantSays(t, other, "released: <nil>")
 	s.serve(t, "a")
-	s.noTraceSoon(t, s.key("k"))
+	noTraceSoon(t, s.World, s.Key("k"))
 }
 
 // Longer than it counts as alive.
@@ -183,70 +188,70 @@ func TestQueueWaiterPaused(t *testing.T) {
 		t.Parallel()
 		s := newStreet(t)
 		holder := s.hold(t)
-		p := s.process(t, long, 0)
+		p := s.process(t, world.Long, 0)
 		s.waiter(t, "a")
 		p.Pause()
-		eventually(t, tooLong, "the first counts as dead", func() bool { return !s.inLine(t, s.key("k"), 2)[0].Alive })
-		noError(t, holder.Release(t.Context()))
+		check.Eventually(t, tooLong, "the first counts as dead", func() bool { return !s.InLine(t, s.Key("k"), 2)[0].Alive })
+		check.NoError(t, holder.Release(t.Context()))
 		s.serve(t, "a")
-		s.noTraceSoon(t, s.key("k"))
+		noTraceSoon(t, s.World, s.Key("k"))
 		holder = s.hold(t)
 		p.Resume()
 		s.n = 1
-		s.inLine(t, s.key("k"), 1)
+		s.InLine(t, s.Key("k"), 1)
 		s.waiter(t, "b")
-		noError(t, holder.Release(t.Context()))
-		wantLine(t, p, "held")
-		wantLine(t, p, "released: <nil>")
+		check.NoError(t, holder.Release(t.Context()))
+		world.WantSays(t, p, "held")
+		world.WantSays(t, p, "released: <nil>")
 		s.serve(t, "b")
-		s.noTraceSoon(t, s.key("k"))
+		noTraceSoon(t, s.World, s.Key("k"))
 	})
 	t.Run("it keeps out whoever does not queue as long as it counts as alive", func(t *testing.T) {
 		t.Parallel()
 		s := newStreet(t)
 		s.hold(t)
-		p := s.process(t, long, 0)
+		p := s.process(t, world.Long, 0)
 		p.Pause()
-		noError(t, s.rdb.Del(t.Context(), s.key("k")).Err())
-		_, err := s.client.Obtain(t.Context(), []string{s.key("k")}, long, nil)
-		conflict := wantConflict(t, err, s.key("k"), redislock.ModeQueue)
+		check.NoError(t, s.RDB.Del(t.Context(), s.Key("k")).Err())
+		_, err := s.Client.Obtain(t.Context(), []string{s.Key("k")}, world.Long, nil)
+		conflict := world.WantConflict(t, err, s.Key("k"), redislock.ModeQueue)
 		if conflict.TTL <= 0 || conflict.TTL > 15*time.Second {
 			t.Errorf("got %v that it still counts as alive, want at most 15s", conflict.TTL)
 		}
-		eventually(t, tooLong, "it refuses no one", func() bool {
-			_, err := s.client.Obtain(t.Context(), []string{s.key("k")}, time.Second, nil)
+		check.Eventually(t, tooLong, "it refuses no one", func() bool {
+			_, err := s.Client.Obtain(t.Context(), []string{s.Key("k")}, time.Second, nil)
 			return err == nil
 		})
 		p.Resume()
-		wantLine(t, p, "held")
-		wantLine(t, p, "released: <nil>")
-		s.noTraceSoon(t, s.key("k"))
+		world.WantSays(t, p, "held")
+		world.WantSays(t, p, "released: <nil>")
+		noTraceSoon(t, s.World, s.Key("k"))
 	})
 	t.Run("granted while it sleeps: its lease is all that others wait", func(t *testing.T) {
 		t.Parallel()
 		s := newStreet(t)
 		holder := s.hold(t)
-		p := s.process(t, holderTTL, 0)
+		p := s.process(t, queuerTTL, 0)
 		s.waiter(t, "a")
 		p.Pause()
-		noError(t, holder.Release(t.Context()))
+		check.NoError(t, holder.Release(t.Context()))
 		s.serve(t, "a")
 		p.Resume()
-		wantLine(t, p, "held")
-		wantLine(t, p, "released: <nil>")
-		s.noTraceSoon(t, s.key("k"))
+		world.WantSays(t, p, "held")
+		world.WantSays(t, p, "released: <nil>")
+		noTraceSoon(t, s.World, s.Key("k"))
 	})
 }
 
 func TestQueueServerRestarts(t *testing.T) {
 	onServers(t, func(t *testing.T, s *redistest.Server) {
-		w := newWorld(t, s)
-		key := w.key("k")
-		must[*redislock.Lock](t)(w.client.Obtain(t.Context(), []string{key}, long, nil))
-		served := crowd(t, 20, key, w, w.beside(t, s))
+		w := world.New(t, s)
+		key := w.Key("k")
+		check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), []string{key}, world.Long, nil))
+		served := crowd(t, 20, key, w, beside(t, w, s))
 		s.Restart() // empty: the first who asks has the lock
-		served(polled)
-		w.noTraceSoon(t, key)
+		served(world.Polled)
+		noTraceSoon(t, w, key)
 	})
 }
 
@@ -262,15 +267,15 @@ func TestQueueServerPaused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			onServers(t, func(t *testing.T, s *redistest.Server) {
 				hasty := func(o *redis.Options) { o.ReadTimeout = lease + 700*time.Millisecond }
-				w := newWorld(t, s)
-				key, g := w.key("k"), gateAt(s.Client(t), w.key("k"))
+				w := world.New(t, s)
+				key, g := w.Key("k"), gateAt(s.Client(t), w.Key("k"))
 				clients := []*redislock.Client{redislock.New(s.Client(t, hasty)), redislock.New(s.Client(t, hasty))}
 				ends := make(chan error, 10)
-				holder := must[*redislock.Lock](t)(w.client.Obtain(t.Context(), []string{key}, long, nil))
+				holder := check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), []string{key}, world.Long, nil))
 				for i := range cap(ends) {
 					client := clients[i%len(clients)]
 					go func() {
-						lock, err := client.Obtain(t.Context(), []string{key}, lease, queue())
+						lock, err := client.Obtain(t.Context(), []string{key}, lease, world.Queue())
 						if err == nil {
 							err = g.enter(t.Context(), lock)
 						}
@@ -281,14 +286,14 @@ func TestQueueServerPaused(t *testing.T) {
 						ends <- err
 					}()
 				}
-				w.inLine(t, key, cap(ends))
-				noError(t, holder.Refresh(t.Context(), lease))
-				noError(t, g.enter(t.Context(), holder)) // until its window is over
+				w.InLine(t, key, cap(ends))
+				check.NoError(t, holder.Refresh(t.Context(), lease))
+				check.NoError(t, g.enter(t.Context(), holder)) // until its window is over
 				s.Pause()
 				time.Sleep(pause)
 				s.Resume()
 				for range cap(ends) {
-					err, ok := receive(ends, 2*polled)
+					err, ok := check.Receive(ends, 2*world.Polled)
 					if !ok {
 						t.Fatal("somebody was not served")
 					}
@@ -296,7 +301,7 @@ func TestQueueServerPaused(t *testing.T) {
 						t.Error(err)
 					}
 				}
-				w.noTraceSoon(t, key)
+				noTraceSoon(t, w, key)
 				for _, client := range clients {
 					client.Close()
 				}

@@ -3,145 +3,89 @@ package redislock_test
 import (
 	"context"
 	"errors"
-	"slices"
 	"testing"
 
 	"github.com/redis/go-redis/v9"
 
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/internal/check"
-	"github.com/seed-14de3678/redislock/internal/redistest"
+	"github.com/seed-14de3678/redislock/internal/world"
 )
 
-// inTurn runs a scenario of a line: on real servers; and on a miniredis whose time passes only when
-// nothing else can happen, so that a turn which takes any time at all is one that nobody was given.
-// Who waits is in the same Client as the holders, or (other) in another one: then it hears of its turn
-// by a message, not from a reply.
-func inTurn(t *testing.T, fn func(t *testing.T, w, other *world)) {
-	t.Helper()
-	both := func(t *testing.T, b redistest.Backend) {
-		t.Helper()
-		w := newWorld(t, b)
-		fn(t, w, w)
-		w = newWorld(t, b)
-		o := &world{rdb: b.Client(t), prefix: w.prefix}
-		o.client = redislock.New(o.rdb)
-		t.Cleanup(o.client.Close)
-		fn(t, w, o)
-	}
-	t.Run("bubble", func(t *testing.T) {
-		bubble(t, func(t *testing.T, _ *world, mini *redistest.Mini, _ *journal) { both(t, mini) })
-	})
-	for _, kind := range []redistest.Kind{redistest.Redis, redistest.Valkey} {
-		t.Run(string(kind), func(t *testing.T) {
-			t.Parallel()
-			both(t, redistest.Shared(t, kind))
-		})
-	}
-}
-
-// A part names one who wants keys, each of one letter: capital letters to write.
-type part = string
-
-// modes sorts out which keys somebody wants to write and to read.
-func (w *world) modes(p part) (write, read []string) {
-	for _, r := range p {
-		if key := string(r); r < 'a' {
-			write = append(write, w.key(string(r-'A'+'a')))
-		} else {
-			read = append(read, w.key(key))
-		}
-	}
-	return write, read
-}
-
 // hold takes what a part wants, at once.
-func (w *world) hold(t *testing.T, p part) *redislock.Lock {
+func holdPart(t *testing.T, w *world.World, p world.Part) *redislock.Lock {
 	t.Helper()
-	write, read := w.modes(p)
-	return must[*redislock.Lock](t)(w.client.ObtainMixed(t.Context(), write, read, long, queue()))
+	write, read := w.Modes(p)
+	return check.Must[*redislock.Lock](t)(w.Client.ObtainMixed(t.Context(), write, read, world.Long, world.Queue()))
 }
 
 // lineUp has them stand in line, one after the other.
-func (w *world) lineUp(t *testing.T, turns chan<- turn, parts ...part) {
+func lineUp(t *testing.T, w *world.World, turns chan<- world.Turn, parts ...world.Part) {
 	t.Helper()
 	for _, p := range parts {
-		w.standIn(t.Context(), t, turns, p)
+		standIn(t.Context(), t, w, turns, p)
 	}
 }
 
-func (w *world) standIn(ctx context.Context, t *testing.T, turns chan<- turn, p part) {
+func standIn(ctx context.Context, t *testing.T, w *world.World, turns chan<- world.Turn, p world.Part) {
 	t.Helper()
-	w.standWith(ctx, t, turns, p, p, queue())
-}
-
-// standWith has somebody stand in line for a part, under a name and with options of its own.
-func (w *world) standWith(ctx context.Context, t *testing.T, turns chan<- turn, who string, p part, opt *redislock.Options) {
-	t.Helper()
-	write, read := w.modes(p)
-	key := append(slices.Clone(write), read...)[0]
-	n := len(must[[]redislock.KeyState](t)(w.client.Inspect(t.Context(), key))[0].Line)
-	go func() {
-		lock, err := w.client.ObtainMixed(ctx, write, read, long, opt)
-		turns <- turn{who, lock, err}
-	}()
-	w.inLine(t, key, n+1)
+	w.StandWith(ctx, t, turns, p, p, world.Queue())
 }
 
 // clear checks that nobody is left over, and nothing in Redis.
-func (w *world) clear(t *testing.T, turns <-chan turn, locks ...*redislock.Lock) {
+func wantCleared(t *testing.T, w *world.World, turns <-chan world.Turn, locks ...*redislock.Lock) {
 	t.Helper()
 	for _, lock := range locks {
-		noError(t, lock.Release(t.Context()))
+		check.NoError(t, lock.Release(t.Context()))
 	}
-	wantNobody(t, turns)
-	w.wantNoTrace(t, w.keys("a", "b", "c", "d")...)
+	world.WantNobody(t, turns)
+	wantNoTrace(t, w, w.Keys("a", "b", "c", "d")...)
 }
 
 func TestQueueTurns(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		name   string
-		holder part
-		line   []part
-		turns  [][]part // whom each release, and that of all who came in by the one before, lets in
+		holder world.Part
+		line   []world.Part
+		turns  [][]world.Part // whom each release, and that of all who came in by the one before, lets in
 	}{
-		{"writers, one after the other", "A", []part{"A", "AB", "A", "BA"}, [][]part{{"A"}, {"AB"}, {"A"}, {"BA"}}},
+		{"writers, one after the other", "A", []world.Part{"A", "AB", "A", "BA"}, [][]world.Part{{"A"}, {"AB"}, {"A"}, {"BA"}}},
 		{
 			"readers at the front go in together", "A",
-			[]part{"a", "ab", "ba", "A", "ac", "a", "A"},
-			[][]part{{"a", "ab", "ba"}, {"A"}, {"ac", "a"}, {"A"}},
+			[]world.Part{"a", "ab", "ba", "A", "ac", "a", "A"},
+			[][]world.Part{{"a", "ab", "ba"}, {"A"}, {"ac", "a"}, {"A"}},
 		},
-		{"a reader does not pass a waiting writer", "a", []part{"A", "a", "ab"}, [][]part{{"A"}, {"a", "ab"}}},
-		{"nor one that waits for another key", "aB", []part{"AC", "bC", "c"}, [][]part{{"AC"}, {"bC"}, {"c"}}},
+		{"a reader does not pass a waiting writer", "a", []world.Part{"A", "a", "ab"}, [][]world.Part{{"A"}, {"a", "ab"}}},
+		{"nor one that waits for another key", "aB", []world.Part{"AC", "bC", "c"}, [][]world.Part{{"AC"}, {"bC"}, {"c"}}},
 		{
 			"mixed sets", "AB",
-			[]part{"Ab", "b", "Bc", "bCD", "cD", "C"},
-			[][]part{{"Ab", "b"}, {"Bc"}, {"bCD"}, {"cD"}, {"C"}},
+			[]world.Part{"Ab", "b", "Bc", "bCD", "cD", "C"},
+			[][]world.Part{{"Ab", "b"}, {"Bc"}, {"bCD"}, {"cD"}, {"C"}},
 		},
 		{
 			"readers go in together, whatever else they write", "A",
-			[]part{"aB", "aC", "aD", "aB", "a", "ABCD"},
-			[][]part{{"aB", "aC", "aD", "a"}, {"aB"}, {"ABCD"}},
+			[]world.Part{"aB", "aC", "aD", "aB", "a", "ABCD"},
+			[][]world.Part{{"aB", "aC", "aD", "a"}, {"aB"}, {"ABCD"}},
 		},
-		{"a chain", "AB", []part{"BC", "CD", "D", "d"}, [][]part{{"BC"}, {"CD"}, {"D"}, {"d"}}},
-		{"two lines that part", "AB", []part{"A", "B", "AB"}, [][]part{{"A", "B"}, {"AB"}}},
-		{"the order of the keys does not matter", "ABCD", []part{"DCBA", "aBCD", "Dcab"}, [][]part{{"DCBA"}, {"aBCD"}, {"Dcab"}}},
+		{"a chain", "AB", []world.Part{"BC", "CD", "D", "d"}, [][]world.Part{{"BC"}, {"CD"}, {"D"}, {"d"}}},
+		{"two lines that part", "AB", []world.Part{"A", "B", "AB"}, [][]world.Part{{"A", "B"}, {"AB"}}},
+		{"the order of the keys does not matter", "ABCD", []world.Part{"DCBA", "aBCD", "Dcab"}, [][]world.Part{{"DCBA"}, {"aBCD"}, {"Dcab"}}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			inTurn(t, func(t *testing.T, w, other *world) {
-				turns := make(chan turn, len(test.line))
-				inside := []*redislock.Lock{w.hold(t, test.holder)}
-				other.lineUp(t, turns, test.line...)
+			world.InTurn(t, func(t *testing.T, w, other *world.World) {
+				turns := make(chan world.Turn, len(test.line))
+				inside := []*redislock.Lock{holdPart(t, w, test.holder)}
+				lineUp(t, other, turns, test.line...)
 				for _, next := range test.turns {
-					wantNobody(t, turns)
+					world.WantNobody(t, turns)
 					for _, lock := range inside {
-						noError(t, lock.Release(t.Context()))
+						check.NoError(t, lock.Release(t.Context()))
 					}
-					inside = wantTurn(t, turns, next...)
+					inside = world.WantTurn(t, turns, next...)
 				}
-				w.clear(t, turns, inside...)
+				wantCleared(t, w, turns, inside...)
 			})
 		})
 	}
@@ -150,23 +94,23 @@ func TestQueueTurns(t *testing.T) {
 // A downgrade lets in the readers at the front, and nobody behind a writer.
 func TestQueueDowngrade(t *testing.T) {
 	t.Parallel()
-	inTurn(t, func(t *testing.T, w, other *world) {
-		turns := make(chan turn, 9)
-		holder := w.hold(t, "AB")
-		other.lineUp(t, turns, "a", "b", "ab", "cA", "a", "B")
-		noError(t, holder.Downgrade(t.Context()))
-		readers := wantTurn(t, turns, "a", "b", "ab")
-		wantNobody(t, turns)
+	world.InTurn(t, func(t *testing.T, w, other *world.World) {
+		turns := make(chan world.Turn, 9)
+		holder := holdPart(t, w, "AB")
+		lineUp(t, other, turns, "a", "b", "ab", "cA", "a", "B")
+		check.NoError(t, holder.Downgrade(t.Context()))
+		readers := world.WantTurn(t, turns, "a", "b", "ab")
+		world.WantNobody(t, turns)
 		for _, lock := range readers {
-			noError(t, lock.Release(t.Context()))
+			check.NoError(t, lock.Release(t.Context()))
 		}
-		wantNobody(t, turns)
-		noError(t, holder.Release(t.Context()))
-		writers := wantTurn(t, turns, "cA", "B")
-		wantNobody(t, turns)
-		noError(t, writers[0].Release(t.Context()))
-		noError(t, writers[1].Release(t.Context()))
-		w.clear(t, turns, wantTurn(t, turns, "a")...)
+		world.WantNobody(t, turns)
+		check.NoError(t, holder.Release(t.Context()))
+		writers := world.WantTurn(t, turns, "cA", "B")
+		world.WantNobody(t, turns)
+		check.NoError(t, writers[0].Release(t.Context()))
+		check.NoError(t, writers[1].Release(t.Context()))
+		wantCleared(t, w, turns, world.WantTurn(t, turns, "a")...)
 	})
 }
 
@@ -175,42 +119,42 @@ func TestQueueCancelled(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		name         string
-		holder       part
-		before, goes part // goes gives up
-		behind       []part
-		let          []part // who goes in then
+		holder       world.Part
+		before, goes world.Part // goes gives up
+		behind       []world.Part
+		let          []world.Part // who goes in then
 	}{
-		{"at the front", "a", "", "A", []part{"a", "ab", "A"}, []part{"a", "ab"}},
-		{"at the front of some lines", "aC", "C", "AB", []part{"a", "b", "c"}, []part{"a", "b"}},
-		{"in the middle", "A", "A", "AB", []part{"b", "A", "bB"}, []part{"b"}},
-		{"in the middle, nobody can go on", "A", "A", "A", []part{"A"}, nil},
-		{"a reader", "A", "A", "ab", []part{"B", "A"}, []part{"B"}},
-		{"who waits for others as well", "AD", "A", "ABC", []part{"Bd", "C", "bc"}, []part{"C"}},
+		{"at the front", "a", "", "A", []world.Part{"a", "ab", "A"}, []world.Part{"a", "ab"}},
+		{"at the front of some lines", "aC", "C", "AB", []world.Part{"a", "b", "c"}, []world.Part{"a", "b"}},
+		{"in the middle", "A", "A", "AB", []world.Part{"b", "A", "bB"}, []world.Part{"b"}},
+		{"in the middle, nobody can go on", "A", "A", "A", []world.Part{"A"}, nil},
+		{"a reader", "A", "A", "ab", []world.Part{"B", "A"}, []world.Part{"B"}},
+		{"who waits for others as well", "AD", "A", "ABC", []world.Part{"Bd", "C", "bc"}, []world.Part{"C"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			inTurn(t, func(t *testing.T, w, other *world) {
-				turns, gone := make(chan turn, 9), make(chan turn, 1)
-				inside := []*redislock.Lock{w.hold(t, test.holder)}
+			world.InTurn(t, func(t *testing.T, w, other *world.World) {
+				turns, gone := make(chan world.Turn, 9), make(chan world.Turn, 1)
+				inside := []*redislock.Lock{holdPart(t, w, test.holder)}
 				if test.before != "" {
-					other.lineUp(t, turns, test.before)
+					lineUp(t, other, turns, test.before)
 				}
 				ctx, cancel := context.WithCancel(t.Context())
 				defer cancel()
-				other.standIn(ctx, t, gone, test.goes)
-				other.lineUp(t, turns, test.behind...)
-				wantNobody(t, turns)
+				standIn(ctx, t, other, gone, test.goes)
+				lineUp(t, other, turns, test.behind...)
+				world.WantNobody(t, turns)
 				cancel()
-				wantIs(t, (<-gone).err, context.Canceled)
-				inside = append(inside, wantTurn(t, turns, test.let...)...)
-				wantNobody(t, turns)
+				check.Is(t, (<-gone).Err, context.Canceled)
+				inside = append(inside, world.WantTurn(t, turns, test.let...)...)
+				world.WantNobody(t, turns)
 				for range len(test.behind) - len(test.let) + min(len(test.before), 1) {
 					for _, lock := range inside {
-						noError(t, lock.Release(t.Context()))
+						check.NoError(t, lock.Release(t.Context()))
 					}
-					inside = []*redislock.Lock{(<-turns).lock}
+					inside = []*redislock.Lock{(<-turns).Lock}
 				}
-				w.clear(t, turns, inside...)
+				wantCleared(t, w, turns, inside...)
 			})
 		})
 	}
@@ -222,36 +166,36 @@ func TestQueuePartialLoss(t *testing.T) {
 	for _, take := range []struct {
 		name string
 		key  func(ctx context.Context, rdb *redis.Client, key string) error
-		let  []part
+		let  []world.Part
 	}{
 		{"deleted", func(ctx context.Context, rdb *redis.Client, key string) error {
 			return rdb.Del(ctx, key).Err()
-		}, []part{"A", "B", "c"}},
+		}, []world.Part{"A", "B", "c"}},
 		{"stolen", func(ctx context.Context, rdb *redis.Client, key string) error {
-			return rdb.Set(ctx, key, "another", long).Err()
-		}, []part{"B", "c"}},
+			return rdb.Set(ctx, key, "another", world.Long).Err()
+		}, []world.Part{"B", "c"}},
 	} {
 		t.Run(take.name, func(t *testing.T) {
 			t.Parallel()
-			inTurn(t, func(t *testing.T, w, other *world) {
-				turns := make(chan turn, 9)
-				holder := w.hold(t, "ABC")
+			world.InTurn(t, func(t *testing.T, w, other *world.World) {
+				turns := make(chan world.Turn, 9)
+				holder := holdPart(t, w, "ABC")
 				ctx, cancel := context.WithCancel(t.Context())
 				defer cancel()
-				for _, p := range []part{"A", "B", "c"} {
-					other.standIn(ctx, t, turns, p)
+				for _, p := range []world.Part{"A", "B", "c"} {
+					standIn(ctx, t, other, turns, p)
 				}
-				noError(t, take.key(t.Context(), w.rdb, w.key("a")))
-				wantNobody(t, turns)
-				wantIs(t, holder.Release(t.Context()), redislock.ErrLockNotHeld)
-				inside := wantTurn(t, turns, take.let...)
-				wantNobody(t, turns)
+				check.NoError(t, take.key(t.Context(), w.RDB, w.Key("a")))
+				world.WantNobody(t, turns)
+				check.Is(t, holder.Release(t.Context()), redislock.ErrLockNotHeld)
+				inside := world.WantTurn(t, turns, take.let...)
+				world.WantNobody(t, turns)
 				if take.name == "stolen" {
 					cancel()
-					wantIs(t, (<-turns).err, context.Canceled)
-					noError(t, w.rdb.Del(t.Context(), w.key("a")).Err())
+					check.Is(t, (<-turns).Err, context.Canceled)
+					check.NoError(t, w.RDB.Del(t.Context(), w.Key("a")).Err())
 				}
-				w.clear(t, turns, inside...)
+				wantCleared(t, w, turns, inside...)
 			})
 		})
 	}
@@ -263,44 +207,44 @@ func TestQueueCommands(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		name    string
-		holders []part
-		waiter  part
+		holders []world.Part
+		waiter  world.Part
 		claims  int64
 	}{
-		{"handed over", []part{"A"}, "A", 0},
-		{"handed over, a set", []part{"AbC"}, "CB", 0},
-		{"handed over by the first of two who read it", []part{"a", "a"}, "A", 0},
-		{"claimed, of two sets", []part{"A", "B"}, "AB", 2},
-		{"claimed, of which one was free", []part{"A"}, "AB", 1},
-		{"claimed, of three sets", []part{"Ad", "bd", "C"}, "Abc", 3},
+		{"handed over", []world.Part{"A"}, "A", 0},
+		{"handed over, a set", []world.Part{"AbC"}, "CB", 0},
+		{"handed over by the first of two who read it", []world.Part{"a", "a"}, "A", 0},
+		{"claimed, of two sets", []world.Part{"A", "B"}, "AB", 2},
+		{"claimed, of which one was free", []world.Part{"A"}, "AB", 1},
+		{"claimed, of three sets", []world.Part{"Ad", "bd", "C"}, "Abc", 3},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			inTurn(t, func(t *testing.T, w, other *world) {
+			world.InTurn(t, func(t *testing.T, w, other *world.World) {
 				if w == other {
 					return // its commands would count
 				}
-				turns := make(chan turn, 1)
+				turns := make(chan world.Turn, 1)
 				var holders []*redislock.Lock
 				for _, p := range test.holders {
-					holders = append(holders, w.hold(t, p))
+					holders = append(holders, holdPart(t, w, p))
 				}
-				other.lineUp(t, turns, test.waiter)
-				wantNobody(t, turns) // it may have asked once more, when its subscription began
+				lineUp(t, other, turns, test.waiter)
+				world.WantNobody(t, turns) // it may have asked once more, when its subscription began
 				sent := &check.Tally{Prefix: "evalsha"}
-				other.rdb.AddHook(sent)
+				other.RDB.AddHook(sent)
 				for i, lock := range holders {
 					if test.claims > 0 { // or it might ask once for two releases
-						eventually(t, soon, "it has asked for each", func() bool { return sent.Sent.Load() >= int64(i) })
+						check.Eventually(t, world.Soon, "it has asked for each", func() bool { return sent.Sent.Load() >= int64(i) })
 					}
-					wantNobody(t, turns)
-					noError(t, lock.Release(t.Context()))
+					world.WantNobody(t, turns)
+					check.NoError(t, lock.Release(t.Context()))
 				}
-				inside := wantTurn(t, turns, test.waiter)
+				inside := world.WantTurn(t, turns, test.waiter)
 				if n := sent.Sent.Load(); n != test.claims {
 					t.Errorf("got %d commands of the waiter, want %d", n, test.claims)
 				}
-				w.clear(t, turns, inside...)
+				wantCleared(t, w, turns, inside...)
 			})
 		})
 	}
@@ -309,20 +253,20 @@ func TestQueueCommands(t *testing.T) {
 // Who does not queue is refused while somebody stands in line, and comes in when nobody does.
 func TestQueueTurnsKeepOthersOut(t *testing.T) {
 	t.Parallel()
-	inTurn(t, func(t *testing.T, w, other *world) {
-		turns := make(chan turn, 1)
-		holder := w.hold(t, "a")
-		other.lineUp(t, turns, "AB")
-		for _, p := range []part{"a", "ac", "b", "B", "bc", "BC", "cB"} {
-			write, read := w.modes(p)
-			_, err := w.client.ObtainMixed(t.Context(), write, read, long, nil)
+	world.InTurn(t, func(t *testing.T, w, other *world.World) {
+		turns := make(chan world.Turn, 1)
+		holder := holdPart(t, w, "a")
+		lineUp(t, other, turns, "AB")
+		for _, p := range []world.Part{"a", "ac", "b", "B", "bc", "BC", "cB"} {
+			write, read := w.Modes(p)
+			_, err := w.Client.ObtainMixed(t.Context(), write, read, world.Long, nil)
 			var conflict *redislock.ConflictError
 			if !errors.As(err, &conflict) || conflict.Mode != redislock.ModeQueue {
 				t.Fatalf("%s: got error %v, want one about the line", p, err)
 			}
 		}
-		noError(t, w.hold(t, "c").Release(t.Context()))
-		noError(t, holder.Release(t.Context()))
-		w.clear(t, turns, wantTurn(t, turns, "AB")...)
+		check.NoError(t, holdPart(t, w, "c").Release(t.Context()))
+		check.NoError(t, holder.Release(t.Context()))
+		wantCleared(t, w, turns, world.WantTurn(t, turns, "AB")...)
 	})
 }

@@ -12,11 +12,14 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/seed-14de3678/redislock/internal/check"
+	"github.com/seed-14de3678/redislock/internal/world"
 )
 
 func readme(t *testing.T) string {
 	t.Helper()
-	return string(must[[]byte](t)(os.ReadFile("README.md")))
+	return string(check.Must[[]byte](t)(os.ReadFile("README.md")))
 }
 
 func TestReadmeIsShort(t *testing.T) {
@@ -55,14 +58,14 @@ func TestReadmeShowsExamples(t *testing.T) {
 
 func TestDocsListRights(t *testing.T) {
 	t.Parallel()
-	page := string(must[[]byte](t)(os.ReadFile("docs/rights.md")))
+	page := string(check.Must[[]byte](t)(os.ReadFile("docs/rights.md")))
 	rule := regexp.MustCompile(`(?m)^ +ACL SETUSER .*\n(?: +\+.*\n)+`).FindString(page)
 	var got []string
 	for _, m := range regexp.MustCompile(`\+(\S+)`).FindAllStringSubmatch(rule, -1) {
 		got = append(got, m[1])
 	}
 	slices.Sort(got)
-	want := slices.Sorted(slices.Values(aclCommands))
+	want := slices.Sorted(slices.Values(world.ACLCommands))
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("commands (-needed +docs/rights.md):\n%s", diff)
 	}
@@ -84,7 +87,7 @@ func TestReadmeNamesParts(t *testing.T) {
 		}
 		got = append(got, m[1])
 	}
-	for _, file := range must[[]os.DirEntry](t)(os.ReadDir(".")) {
+	for _, file := range check.Must[[]os.DirEntry](t)(os.ReadDir(".")) {
 		name := file.Name()
 		source := strings.HasSuffix(name, ".go") && !strings.HasSuffix(name, "_test.go") || strings.HasSuffix(name, ".lua")
 		if source && !slices.Contains(got, name) {
@@ -97,10 +100,10 @@ func TestReadmeNamesParts(t *testing.T) {
 func exampleBodies(t *testing.T) map[string]string {
 	t.Helper()
 	bodies := map[string]string{}
-	for _, name := range must[[]string](t)(filepath.Glob("example*_test.go")) {
-		source := string(must[[]byte](t)(os.ReadFile(name)))
+	for _, name := range check.Must[[]string](t)(filepath.Glob("example*_test.go")) {
+		source := string(check.Must[[]byte](t)(os.ReadFile(name)))
 		files := token.NewFileSet()
-		file := must[*ast.File](t)(parser.ParseFile(files, name, source, parser.SkipObjectResolution))
+		file := check.Must[*ast.File](t)(parser.ParseFile(files, name, source, parser.SkipObjectResolution))
 		for _, decl := range file.Decls {
 			f, ok := decl.(*ast.FuncDecl)
 			if !ok || !strings.HasPrefix(f.Name.Name, "Example") {

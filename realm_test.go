@@ -9,7 +9,9 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/check"
 	"github.com/seed-14de3678/redislock/internal/redistest"
+	"github.com/seed-14de3678/redislock/internal/world"
 )
 
 // A realm is a server with replicas, of which one takes its place if it fails. In a Cluster it is
@@ -41,7 +43,7 @@ func newClusterRealm(t *testing.T, replicas int) *realm {
 	}
 	r.failOver = func() *redistest.Server { return c.FailOver(r.former) }
 	r.await = func() *redistest.Server {
-		eventually(t, 30*time.Second, "a replica is the master", func() bool { return c.MasterOf(r.tag) != r.former })
+		check.Eventually(t, 30*time.Second, "a replica is the master", func() bool { return c.MasterOf(r.tag) != r.former })
 		heir := c.MasterOf(r.tag)
 		c.AwaitMaster(heir)
 		return heir
@@ -66,7 +68,7 @@ func newSentinelRealm(t *testing.T, replicas int) *realm {
 // client returns a Client with connections of its own.
 func (r *realm) client(t *testing.T) *redislock.Client {
 	t.Helper()
-	return newClient(t, r.connect())
+	return world.NewClient(t, r.connect())
 }
 
 // sever keeps from the replicas whatever the primary writes from now on. To stop them would not do:
@@ -77,7 +79,7 @@ func (r *realm) sever(t *testing.T) {
 		replica.Pause()
 	}
 	admin := r.former.Client(t)
-	if n := must[int64](t)(admin.ClientKillByFilter(t.Context(), "type", "replica").Result()); int(n) != len(r.replicas) {
+	if n := check.Must[int64](t)(admin.ClientKillByFilter(t.Context(), "type", "replica").Result()); int(n) != len(r.replicas) {
 		t.Fatalf("%d replicas were cut off, want %d", n, len(r.replicas))
 	}
 }
@@ -105,13 +107,13 @@ func everyRealm(t *testing.T, replicas int, fn func(t *testing.T, r *realm)) {
 	}
 }
 
-func (k tenancy) tag(r *realm) string { return fmt.Sprintf("%s%s:", r.tag, k.name) }
+func tagIn(k world.Tenancy, r *realm) string { return fmt.Sprintf("%s%s:", r.tag, k.Name) }
 
 // demoted waits until the one that was first is a replica.
 func (r *realm) demoted(t *testing.T) {
 	t.Helper()
 	admin := r.former.Client(t)
-	eventually(t, 30*time.Second, "the former primary is a replica", func() bool {
+	check.Eventually(t, 30*time.Second, "the former primary is a replica", func() bool {
 		role, err := admin.Do(t.Context(), "role").Slice()
 		return err == nil && len(role) > 0 && role[0] == "slave"
 	})

@@ -14,7 +14,9 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/check"
 	"github.com/seed-14de3678/redislock/internal/redistest"
+	"github.com/seed-14de3678/redislock/internal/world"
 )
 
 // An error names why Redis takes no connections also when the context has ended first.
@@ -29,7 +31,7 @@ func TestRefusalIsNamed(t *testing.T) {
 	}
 	named := func(t *testing.T, err error) {
 		t.Helper()
-		wantIs(t, err, context.Canceled, syscall.ECONNREFUSED)
+		check.Is(t, err, context.Canceled, syscall.ECONNREFUSED)
 		if !strings.Contains(err.Error(), "connection refused") {
 			t.Errorf("got error %q, want it to name the refusal", err)
 		}
@@ -47,15 +49,15 @@ func TestRefusalIsNamed(t *testing.T) {
 		relay.Refuse(true)
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(300*time.Millisecond, cancel)
-		_, err := client.Obtain(ctx, []string{t.Name()}, long, nil)
+		_, err := client.Obtain(ctx, []string{t.Name()}, world.Long, nil)
 		named(t, err)
 	})
 	t.Run("while the strategy waits", func(t *testing.T) {
 		t.Parallel()
-		client, relay := refused(t, impatient)
+		client, relay := refused(t, world.Impatient)
 		relay.Refuse(true)
 		ctx, cancel := context.WithCancel(t.Context())
-		_, err := client.Obtain(ctx, []string{t.Name()}, long, waits(func(int) time.Duration {
+		_, err := client.Obtain(ctx, []string{t.Name()}, world.Long, waits(func(int) time.Duration {
 			cancel()
 			return time.Hour
 		}))
@@ -66,13 +68,13 @@ func TestRefusalIsNamed(t *testing.T) {
 	})
 	t.Run("after a conflict", func(t *testing.T) {
 		t.Parallel()
-		client, relay := refused(t, impatient)
+		client, relay := refused(t, world.Impatient)
 		direct := redistest.Shared(t, redistest.Redis).Client(t)
-		holder := must[*redislock.Lock](t)(redislock.Obtain(t.Context(), direct, []string{t.Name()}, long, nil))
+		holder := check.Must[*redislock.Lock](t)(redislock.Obtain(t.Context(), direct, []string{t.Name()}, world.Long, nil))
 		defer func() { _ = holder.Release(t.Context()) }()
-		noError(t, client.Attach([]string{t.Name()}, holder.Token()).Refresh(t.Context(), long)) // it has a connection
+		check.NoError(t, client.Attach([]string{t.Name()}, holder.Token()).Refresh(t.Context(), world.Long)) // it has a connection
 		ctx, cancel := context.WithCancel(t.Context())
-		_, err := client.Obtain(ctx, []string{t.Name()}, long, waits(func(n int) time.Duration {
+		_, err := client.Obtain(ctx, []string{t.Name()}, world.Long, waits(func(n int) time.Duration {
 			if n == 2 {
 				cancel()
 			}
@@ -80,8 +82,8 @@ func TestRefusalIsNamed(t *testing.T) {
 			relay.Cut()
 			return 50 * time.Millisecond // until the connection has noticed
 		}))
-		wantConflict(t, err, t.Name(), redislock.ModeWrite)
-		wantIs(t, err, context.Canceled)
+		world.WantConflict(t, err, t.Name(), redislock.ModeWrite)
+		check.Is(t, err, context.Canceled)
 		if before, after, _ := strings.Cut(err.Error(), "; then: "); after == "" {
 			t.Errorf("got error %q, want it to say what came after the conflict", before)
 		}
@@ -104,8 +106,8 @@ func TestRefusalIsNamed(t *testing.T) {
 		t.Cleanup(func() { _ = rdb.Close() })
 		client := redislock.New(rdb)
 		t.Cleanup(client.Close)
-		_, err := client.Obtain(ctx, []string{t.Name()}, long, nil)
+		_, err := client.Obtain(ctx, []string{t.Name()}, world.Long, nil)
 		named(t, err)
-		wantIs(t, err, redislock.ErrUnknownOutcome)
+		check.Is(t, err, redislock.ErrUnknownOutcome)
 	})
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/internal/check"
 	"github.com/seed-14de3678/redislock/internal/redistest"
+	"github.com/seed-14de3678/redislock/internal/world"
 )
 
 // wantReleased checks that an error says that the lock was released, and does not say that it was lost.
@@ -27,31 +28,31 @@ func wantReleased(t *testing.T, what string, err error) {
 
 // What is done with a lock that was released says so, and asks nobody.
 func TestAfterRelease(t *testing.T) {
-	for name, release := range map[string]func(w *world, lock *redislock.Lock) error{
-		"release": func(_ *world, lock *redislock.Lock) error { return lock.Release(context.Background()) },
-		"release of what ReleaseKeys has left": func(w *world, lock *redislock.Lock) error {
-			if err := lock.ReleaseKeys(context.Background(), w.key("a")); err != nil {
+	for name, release := range map[string]func(w *world.World, lock *redislock.Lock) error{
+		"release": func(_ *world.World, lock *redislock.Lock) error { return lock.Release(context.Background()) },
+		"release of what ReleaseKeys has left": func(w *world.World, lock *redislock.Lock) error {
+			if err := lock.ReleaseKeys(context.Background(), w.Key("a")); err != nil {
 				return err
 			}
 			return lock.Release(context.Background())
 		},
-		"ReleaseKeys of all": func(_ *world, lock *redislock.Lock) error {
+		"ReleaseKeys of all": func(_ *world.World, lock *redislock.Lock) error {
 			return lock.ReleaseKeys(context.Background(), lock.Keys()...)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			scenario(t, func(t *testing.T, w *world) {
-				lock := must[*redislock.Lock](t)(w.client.ObtainMixed(t.Context(), w.keys("a", "b"), w.keys("c"), long, fenced("")))
-				noError(t, release(w, lock))
-				w.wantFree(t, w.keys("a", "b", "c")...)
-				other := must[*redislock.Lock](t)(w.client.Obtain(t.Context(), w.keys("a", "b", "c"), long, nil))
+			world.Scenario(t, func(t *testing.T, w *world.World) {
+				lock := check.Must[*redislock.Lock](t)(w.Client.ObtainMixed(t.Context(), w.Keys("a", "b"), w.Keys("c"), world.Long, world.Fenced("")))
+				check.NoError(t, release(w, lock))
+				w.WantFree(t, w.Keys("a", "b", "c")...)
+				other := check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), w.Keys("a", "b", "c"), world.Long, nil))
 				sent := &check.Tally{Prefix: "eval"}
-				w.rdb.AddHook(sent)
+				w.RDB.AddHook(sent)
 				ctx := t.Context()
 				_, err := lock.TTL(ctx)
 				for what, err := range map[string]error{
-					"release": lock.Release(ctx), "ReleaseKeys": lock.ReleaseKeys(ctx, w.key("b")), "ttl": err,
-					"refresh": lock.Refresh(ctx, long), "upgrade": lock.Upgrade(ctx), "downgrade": lock.Downgrade(ctx),
+					"release": lock.Release(ctx), "ReleaseKeys": lock.ReleaseKeys(ctx, w.Key("b")), "ttl": err,
+					"refresh": lock.Refresh(ctx, world.Long), "upgrade": lock.Upgrade(ctx), "downgrade": lock.Downgrade(ctx),
 					"RaiseFence": lock.RaiseFence(ctx, 1<<51),
 				} {
 					wantReleased(t, what, err)
@@ -59,16 +60,16 @@ func TestAfterRelease(t *testing.T) {
 				if n := sent.Sent.Load(); n != 0 {
 					t.Errorf("%d requests were sent for a lock that was released", n)
 				}
-				noError(t, other.Release(t.Context()))
+				check.NoError(t, other.Release(t.Context()))
 			})
 		})
 	}
 	t.Run("a Release that told a loss tells it again", func(t *testing.T) {
-		scenario(t, func(t *testing.T, w *world) {
-			lock := must[*redislock.Lock](t)(w.client.Obtain(t.Context(), w.keys("a", "b"), long, nil))
-			noError(t, w.rdb.Del(t.Context(), w.key("b")).Err())
+		world.Scenario(t, func(t *testing.T, w *world.World) {
+			lock := check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), w.Keys("a", "b"), world.Long, nil))
+			check.NoError(t, w.RDB.Del(t.Context(), w.Key("b")).Err())
 			first := lock.Release(t.Context())
-			wantIs(t, first, redislock.ErrLockNotHeld)
+			check.Is(t, first, redislock.ErrLockNotHeld)
 			second := lock.Release(t.Context())
 			if second == nil || second.Error() != first.Error() {
 				t.Errorf("got error %v, then %v", first, second)
@@ -92,10 +93,10 @@ func onRelease(rdb *redis.Client, fn func(send func() error) error) {
 func TestReleaseAfterUnknownOutcome(t *testing.T) {
 	for name, arrives := range map[string]bool{"the first was not executed": false, "the first was executed": true} {
 		t.Run(name, func(t *testing.T) {
-			bubble(t, func(t *testing.T, w *world, _ *redistest.Mini, _ *journal) {
-				lock := must[*redislock.Lock](t)(w.client.Obtain(t.Context(), w.keys("a"), time.Hour, nil))
+			world.Bubble(t, func(t *testing.T, w *world.World, _ *redistest.Mini, _ *world.Journal) {
+				lock := check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), w.Keys("a"), time.Hour, nil))
 				var well atomic.Bool
-				onRelease(w.rdb, func(send func() error) error {
+				onRelease(w.RDB, func(send func() error) error {
 					if well.Load() {
 						return send()
 					}
@@ -106,45 +107,45 @@ func TestReleaseAfterUnknownOutcome(t *testing.T) {
 					}
 					return io.EOF
 				})
-				wantIs(t, lock.Release(t.Context()), redislock.ErrUnknownOutcome, io.EOF)
-				if left := w.rdb.Exists(t.Context(), w.key("a")).Val() == 1; left == arrives {
+				check.Is(t, lock.Release(t.Context()), redislock.ErrUnknownOutcome, io.EOF)
+				if left := w.RDB.Exists(t.Context(), w.Key("a")).Val() == 1; left == arrives {
 					t.Fatalf("the key is there: %t", left)
 				}
 				well.Store(true)
-				noError(t, lock.Release(t.Context()))
-				w.wantFree(t, w.key("a"))
+				check.NoError(t, lock.Release(t.Context()))
+				w.WantFree(t, w.Key("a"))
 				wantReleased(t, "a third Release", lock.Release(t.Context()))
 			})
 		})
 	}
 	t.Run("the server was not ready, and the clean-up has come first", func(t *testing.T) {
-		bubble(t, func(t *testing.T, w *world, mini *redistest.Mini, _ *journal) {
-			lock := must[*redislock.Lock](t)(w.client.Obtain(t.Context(), w.keys("a"), time.Hour, nil))
+		world.Bubble(t, func(t *testing.T, w *world.World, mini *redistest.Mini, _ *world.Journal) {
+			lock := check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), w.Keys("a"), time.Hour, nil))
 			mini.Miniredis().SetError("LOADING Redis is loading the dataset in memory")
 			if err := lock.Release(t.Context()); err == nil || errors.Is(err, redislock.ErrLockNotHeld) {
 				t.Fatalf("got error %v", err)
 			}
 			mini.Miniredis().SetError("")
 			time.Sleep(time.Minute)
-			w.wantFree(t, w.key("a"))
-			noError(t, lock.Release(t.Context()))
+			w.WantFree(t, w.Key("a"))
+			check.NoError(t, lock.Release(t.Context()))
 		})
 	})
 	t.Run("its first try came after the deadline", func(t *testing.T) {
-		bubble(t, func(t *testing.T, w *world, _ *redistest.Mini, _ *journal) {
-			lock := must[*redislock.Lock](t)(w.client.Obtain(t.Context(), w.keys("a"), time.Minute, nil))
+		world.Bubble(t, func(t *testing.T, w *world.World, _ *redistest.Mini, _ *world.Journal) {
+			lock := check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), w.Keys("a"), time.Minute, nil))
 			time.Sleep(2 * time.Minute)
 			var lost atomic.Int64
-			onRelease(w.rdb, func(send func() error) error {
+			onRelease(w.RDB, func(send func() error) error {
 				if lost.Add(1) <= 4 {
 					return io.EOF
 				}
 				return send()
 			})
-			wantIs(t, lock.Release(t.Context()), redislock.ErrUnknownOutcome)
+			check.Is(t, lock.Release(t.Context()), redislock.ErrUnknownOutcome)
 			err := lock.Release(t.Context())
-			wantIs(t, err, redislock.ErrLockNotHeld)
-			if !strings.Contains(err.Error(), "lost "+`"`+w.key("a")) {
+			check.Is(t, err, redislock.ErrLockNotHeld)
+			if !strings.Contains(err.Error(), "lost "+`"`+w.Key("a")) {
 				t.Errorf("got error %v, want one that names the key", err)
 			}
 		})
@@ -155,23 +156,23 @@ func TestReleaseAfterUnknownOutcome(t *testing.T) {
 // nothing is left: else it is a loss.
 func TestLossBehindUnansweredRelease(t *testing.T) {
 	for name, test := range map[string]struct {
-		lose    func(t *testing.T, w *world)
+		lose    func(t *testing.T, w *world.World)
 		arrives bool // the first try
 		lost    string
 	}{
-		"nothing was lost": {func(*testing.T, *world) {}, true, ""},
-		"one of two keys": {func(t *testing.T, w *world) {
+		"nothing was lost": {func(*testing.T, *world.World) {}, true, ""},
+		"one of two keys": {func(t *testing.T, w *world.World) {
 			t.Helper()
-			noError(t, w.rdb.Del(t.Context(), w.key("b")).Err())
+			check.NoError(t, w.RDB.Del(t.Context(), w.Key("b")).Err())
 		}, false, "b"},
-		"the deadline was over": {func(*testing.T, *world) { time.Sleep(2 * time.Minute) }, true, "a"},
+		"the deadline was over": {func(*testing.T, *world.World) { time.Sleep(2 * time.Minute) }, true, "a"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			bubble(t, func(t *testing.T, w *world, _ *redistest.Mini, _ *journal) {
-				lock := must[*redislock.Lock](t)(w.client.Obtain(t.Context(), w.keys("a", "b"), time.Minute, nil))
+			world.Bubble(t, func(t *testing.T, w *world.World, _ *redistest.Mini, _ *world.Journal) {
+				lock := check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), w.Keys("a", "b"), time.Minute, nil))
 				test.lose(t, w)
 				var first atomic.Bool
-				onRelease(w.rdb, func(send func() error) error {
+				onRelease(w.RDB, func(send func() error) error {
 					if first.Load() {
 						return send()
 					}
@@ -184,14 +185,14 @@ func TestLossBehindUnansweredRelease(t *testing.T) {
 					return io.EOF
 				})
 				err := lock.Release(t.Context())
-				w.wantFree(t, w.keys("a", "b")...)
+				w.WantFree(t, w.Keys("a", "b")...)
 				if test.lost == "" {
-					noError(t, err)
+					check.NoError(t, err)
 					return
 				}
-				wantIs(t, err, redislock.ErrLockNotHeld)
-				if !strings.Contains(err.Error(), "lost "+`"`+w.key(test.lost)) {
-					t.Errorf("got error %v, want one that names %q", err, w.key(test.lost))
+				check.Is(t, err, redislock.ErrLockNotHeld)
+				if !strings.Contains(err.Error(), "lost "+`"`+w.Key(test.lost)) {
+					t.Errorf("got error %v, want one that names %q", err, w.Key(test.lost))
 				}
 			})
 		})

@@ -7,7 +7,9 @@ import (
 	"time"
 
 	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/check"
 	"github.com/seed-14de3678/redislock/internal/redistest"
+	"github.com/seed-14de3678/redislock/internal/world"
 )
 
 // Leases are replicated as moments of the primary's clock. If that of the replica is ahead by more than
@@ -20,9 +22,9 @@ func TestReplicaWithClockAhead(t *testing.T) {
 		early bool // the key is free before the first one's deadline
 	}{
 		{0, false},
-		{long / 200, false},
-		{long / 20, true},
-		{2 * long, true},
+		{world.Long / 200, false},
+		{world.Long / 20, true},
+		{2 * world.Long, true},
 	} {
 		for _, kind := range []redistest.Kind{redistest.Redis, redistest.Valkey} {
 			t.Run(fmt.Sprint(c.ahead, " ahead, ", kind), func(t *testing.T) {
@@ -32,27 +34,27 @@ func TestReplicaWithClockAhead(t *testing.T) {
 				server, clock := redistest.StartSkewed(t, kind, "--replicaof", "127.0.0.1", strconv.Itoa(primary.Port()))
 				clock.Shift(c.ahead)
 				replica := server.Client(t)
-				eventually(t, 30*time.Second, "the replica is linked", func() bool {
-					role := must[[]any](t)(replica.Do(ctx, "role").Slice())
+				check.Eventually(t, 30*time.Second, "the replica is linked", func() bool {
+					role := check.Must[[]any](t)(replica.Do(ctx, "role").Slice())
 					return len(role) > 3 && role[3] == "connected"
 				})
-				lock := must[*redislock.Lock](t)(newClient(t, primary.Client(t)).Obtain(ctx, []string{"a"}, long, &redislock.Options{Replicas: 1}))
+				lock := check.Must[*redislock.Lock](t)(world.NewClient(t, primary.Client(t)).Obtain(ctx, []string{"a"}, world.Long, &redislock.Options{Replicas: 1}))
 				primary.Kill()
-				noError(t, replica.Do(ctx, "replicaof", "no", "one").Err())
+				check.NoError(t, replica.Do(ctx, "replicaof", "no", "one").Err())
 
-				left := must[time.Duration](t)(replica.PTTL(ctx, "a").Result())
+				left := check.Must[time.Duration](t)(replica.PTTL(ctx, "a").Result())
 				free := time.Now().Add(max(left, 0)) // at the latest
 				if early := free.Before(lock.Deadline()); early != c.early {
 					t.Errorf("the key is free %v before the deadline, want that: %t", lock.Deadline().Sub(free), c.early)
 				}
-				second, err := newClient(t, replica).Obtain(ctx, []string{"a"}, long, nil)
+				second, err := world.NewClient(t, replica).Obtain(ctx, []string{"a"}, world.Long, nil)
 				switch {
 				case left > 0:
-					wantConflict(t, err, "a", redislock.ModeWrite)
+					world.WantConflict(t, err, "a", redislock.ModeWrite)
 				case err != nil || !time.Now().Before(lock.Deadline()):
 					t.Errorf("got error %v, want the lock before the first one's deadline", err)
 				default:
-					noError(t, second.Release(ctx))
+					check.NoError(t, second.Release(ctx))
 				}
 			})
 		}

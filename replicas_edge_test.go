@@ -13,7 +13,9 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/check"
 	"github.com/seed-14de3678/redislock/internal/redistest"
+	"github.com/seed-14de3678/redislock/internal/world"
 )
 
 // Who can wait for replicas a moment only is not kept waiting by those who can for a second.
@@ -30,22 +32,22 @@ func TestReplicasPatience(t *testing.T) {
 			<-answered
 		}
 	})
-	client := newClient(t, relay.Client(t, func(o *redis.Options) { o.ReadTimeout = time.Minute }))
+	client := world.NewClient(t, relay.Client(t, func(o *redis.Options) { o.ReadTimeout = time.Minute }))
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
 	done := make(chan error, 4)
 	for i := range cap(done) {
 		go func() {
-			_, err := client.Obtain(t.Context(), []string{fmt.Sprint("long", i)}, long, &redislock.Options{Replicas: 1})
+			_, err := client.Obtain(t.Context(), []string{fmt.Sprint("long", i)}, world.Long, &redislock.Options{Replicas: 1})
 			done <- err
 		}()
 	}
-	eventually(t, polled, "as many are under way as may be", func() bool { return waiting.Load() >= 2 })
+	check.Eventually(t, world.Polled, "as many are under way as may be", func() bool { return waiting.Load() >= 2 })
 	_, err := client.Obtain(ctx, []string{"short"}, 40*time.Millisecond, &redislock.Options{Replicas: 1})
-	wantIs(t, err, redislock.ErrNotReplicated)
+	check.Is(t, err, redislock.ErrNotReplicated)
 	answer()
 	for range cap(done) {
-		wantIs(t, <-done, redislock.ErrNotReplicated)
+		check.Is(t, <-done, redislock.ErrNotReplicated)
 	}
 }
 
@@ -54,20 +56,20 @@ func TestReplicasWithinReadTimeout(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t, redistest.Redis) // it has no replicas
 	short := func(o *redis.Options) { o.MaxRetries, o.ReadTimeout = -1, 1800*time.Millisecond }
-	plain := newClient(t, server.Client(t))
-	holder := must[*redislock.Lock](t)(plain.Obtain(t.Context(), []string{"held"}, long, nil))
+	plain := world.NewClient(t, server.Client(t))
+	holder := check.Must[*redislock.Lock](t)(plain.Obtain(t.Context(), []string{"held"}, world.Long, nil))
 	rdb := server.Client(t, short)
 	waits := new(lastWait)
 	rdb.AddHook(waits)
-	client := newClient(t, rdb)
-	_, err := client.Obtain(t.Context(), []string{"held"}, long, &redislock.Options{Replicas: 1})
-	wantConflict(t, err, "held", redislock.ModeWrite)
-	_, err = client.Obtain(t.Context(), []string{"free"}, long, &redislock.Options{Replicas: 1})
-	wantIs(t, err, redislock.ErrNotReplicated)
+	client := world.NewClient(t, rdb)
+	_, err := client.Obtain(t.Context(), []string{"held"}, world.Long, &redislock.Options{Replicas: 1})
+	world.WantConflict(t, err, "held", redislock.ModeWrite)
+	_, err = client.Obtain(t.Context(), []string{"free"}, world.Long, &redislock.Options{Replicas: 1})
+	check.Is(t, err, redislock.ErrNotReplicated)
 	if got := waits.ms.Load(); got != 900 {
 		t.Errorf("got a wait of %d ms for replicas, want half of the time-out of 1800", got)
 	}
-	noError(t, holder.Release(t.Context()))
+	check.NoError(t, holder.Release(t.Context()))
 }
 
 // A lastWait is a hook that sees for how long replicas are waited for.
@@ -86,23 +88,23 @@ func (l *lastWait) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Pro
 }
 
 // join adds a master without slots, and a replica of it, to a Cluster.
-func join(t *testing.T, s *shards) *redistest.Server {
+func join(t *testing.T, s *world.Shards) *redistest.Server {
 	t.Helper()
 	args := []string{"--cluster-enabled", "yes", "--cluster-config-file", "nodes.conf", "--cluster-node-timeout", "5000"}
 	master, replica := redistest.Start(t, redistest.Redis, args...), redistest.Start(t, redistest.Redis, args...)
 	ctx, to, copies := t.Context(), master.Client(t), replica.Client(t)
 	for _, node := range s.Nodes() {
 		for _, one := range []*redistest.Server{master, replica} {
-			noError(t, node.Client(t).ClusterMeet(ctx, "127.0.0.1", strconv.Itoa(one.Port())).Err())
+			check.NoError(t, node.Client(t).ClusterMeet(ctx, "127.0.0.1", strconv.Itoa(one.Port())).Err())
 		}
 	}
-	id := must[string](t)(to.Do(ctx, "CLUSTER", "MYID").Text())
-	eventually(t, 20*time.Second, "they have met", func() bool { return copies.ClusterReplicate(ctx, id).Err() == nil })
+	id := check.Must[string](t)(to.Do(ctx, "CLUSTER", "MYID").Text())
+	check.Eventually(t, 20*time.Second, "they have met", func() bool { return copies.ClusterReplicate(ctx, id).Err() == nil })
 	for _, node := range s.Nodes() {
 		rdb := node.Client(t)
-		eventually(t, 20*time.Second, "everybody knows", func() bool { return strings.Contains(rdb.ClusterNodes(ctx).Val(), id) })
+		check.Eventually(t, 20*time.Second, "everybody knows", func() bool { return strings.Contains(rdb.ClusterNodes(ctx).Val(), id) })
 	}
-	eventually(t, 20*time.Second, "the replica follows", func() bool {
+	check.Eventually(t, 20*time.Second, "the replica follows", func() bool {
 		return strings.Contains(to.ClusterInfo(ctx).Val(), "cluster_state:ok") &&
 			strings.Contains(to.Info(ctx, "replication").Val(), "state=online")
 	})
@@ -112,28 +114,28 @@ func join(t *testing.T, s *shards) *redistest.Server {
 // The first slot of a new master: who asks for a key there is sent to a node that has no slots yet.
 func TestReplicasMoveToNewMaster(t *testing.T) {
 	t.Parallel()
-	s := newShards(t, 1)
+	s := world.NewShards(t, 1)
 	master := join(t, s)
-	client, tag := s.client(t), "{"+t.Name()+"}"
-	lock := must[*redislock.Lock](t)(client.Obtain(t.Context(), []string{tag}, 10*time.Second, &redislock.Options{
+	client, tag := s.NewClient(t), "{"+t.Name()+"}"
+	lock := check.Must[*redislock.Lock](t)(client.Obtain(t.Context(), []string{tag}, 10*time.Second, &redislock.Options{
 		Replicas: 1, Watchdog: true, RetryStrategy: redislock.LinearBackoff(10 * time.Millisecond),
 	}))
 	held := lock.Context(t.Context())
 	from, to := s.MasterOf(tag).Client(t), master.Client(t)
-	slot := must[int64](t)(from.ClusterKeySlot(t.Context(), tag).Result())
-	fromID := must[string](t)(from.Do(t.Context(), "CLUSTER", "MYID").Text())
-	toID := must[string](t)(to.Do(t.Context(), "CLUSTER", "MYID").Text())
-	noError(t, to.Do(t.Context(), "CLUSTER", "SETSLOT", slot, "IMPORTING", fromID).Err())
-	noError(t, from.Do(t.Context(), "CLUSTER", "SETSLOT", slot, "MIGRATING", toID).Err())
-	noError(t, from.Do(t.Context(), "MIGRATE", "127.0.0.1", master.Port(), "", 0, 5000, "KEYS", tag).Err())
+	slot := check.Must[int64](t)(from.ClusterKeySlot(t.Context(), tag).Result())
+	fromID := check.Must[string](t)(from.Do(t.Context(), "CLUSTER", "MYID").Text())
+	toID := check.Must[string](t)(to.Do(t.Context(), "CLUSTER", "MYID").Text())
+	check.NoError(t, to.Do(t.Context(), "CLUSTER", "SETSLOT", slot, "IMPORTING", fromID).Err())
+	check.NoError(t, from.Do(t.Context(), "CLUSTER", "SETSLOT", slot, "MIGRATING", toID).Err())
+	check.NoError(t, from.Do(t.Context(), "MIGRATE", "127.0.0.1", master.Port(), "", 0, 5000, "KEYS", tag).Err())
 
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
-	eventually(t, 20*time.Second, "a lease counts", func() bool { return lock.Refresh(ctx, 10*time.Second) == nil })
-	if isDone(held) {
+	check.Eventually(t, 20*time.Second, "a lease counts", func() bool { return lock.Refresh(ctx, 10*time.Second) == nil })
+	if world.IsDone(held) {
 		t.Errorf("lost: %v", context.Cause(held))
 	}
-	noError(t, to.Do(t.Context(), "CLUSTER", "SETSLOT", slot, "NODE", toID).Err())
-	noError(t, from.Do(t.Context(), "CLUSTER", "SETSLOT", slot, "NODE", toID).Err())
-	noError(t, lock.Release(t.Context()))
+	check.NoError(t, to.Do(t.Context(), "CLUSTER", "SETSLOT", slot, "NODE", toID).Err())
+	check.NoError(t, from.Do(t.Context(), "CLUSTER", "SETSLOT", slot, "NODE", toID).Err())
+	check.NoError(t, lock.Release(t.Context()))
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/internal/check"
 	"github.com/seed-14de3678/redislock/internal/redistest"
+	"github.com/seed-14de3678/redislock/internal/world"
 )
 
 // waits draws n waits from a fresh state of the strategy.
@@ -93,19 +94,19 @@ func TestStrategies(t *testing.T) {
 
 // Lesson: goroutines shared one budget of retries.
 func TestStrategyIsSharedByGoroutines(t *testing.T) {
-	bubble(t, func(t *testing.T, w *world, _ *redistest.Mini, _ *journal) {
-		must[*redislock.Lock](t)(w.client.Obtain(t.Context(), w.keys("a"), time.Hour, nil))
+	world.Bubble(t, func(t *testing.T, w *world.World, _ *redistest.Mini, _ *world.Journal) {
+		check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), w.Keys("a"), time.Hour, nil))
 		var asked atomic.Int64
 		opt := &redislock.Options{RetryStrategy: redislock.LimitRetry(redislock.LinearBackoff(time.Second), 7)}
-		client := redislock.New(w.rdb, redislock.WithHooks(redislock.Hooks{
+		client := redislock.New(w.RDB, redislock.WithHooks(redislock.Hooks{
 			Refused: func(_ context.Context, e redislock.Event) { asked.Add(int64(e.Attempts)) },
 		}))
 		var wg sync.WaitGroup
 		for range 10 {
 			wg.Go(func() {
 				for range 2 {
-					_, err := client.Obtain(t.Context(), w.keys("a"), time.Hour, opt)
-					wantIs(t, err, redislock.ErrNotObtained)
+					_, err := client.Obtain(t.Context(), w.Keys("a"), time.Hour, opt)
+					check.Is(t, err, redislock.ErrNotObtained)
 				}
 			})
 		}
@@ -118,11 +119,11 @@ func TestStrategyIsSharedByGoroutines(t *testing.T) {
 
 func TestRetry(t *testing.T) {
 	t.Run("obtains when the key is free", func(t *testing.T) {
-		bubble(t, func(t *testing.T, w *world, _ *redistest.Mini, _ *journal) {
-			holder := must[*redislock.Lock](t)(w.client.Obtain(t.Context(), w.keys("a"), time.Hour, nil))
+		world.Bubble(t, func(t *testing.T, w *world.World, _ *redistest.Mini, _ *world.Journal) {
+			holder := check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), w.Keys("a"), time.Hour, nil))
 			time.AfterFunc(3500*time.Millisecond, func() { _ = holder.Release(context.WithoutCancel(t.Context())) })
 			began := time.Now()
-			must[*redislock.Lock](t)(w.client.Obtain(t.Context(), w.keys("a"), time.Hour,
+			check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), w.Keys("a"), time.Hour,
 				&redislock.Options{RetryStrategy: redislock.LinearBackoff(time.Second)}))
 			if waited := time.Since(began); waited != 4*time.Second {
 				t.Errorf("waited %v, want the fourth second", waited)
@@ -130,11 +131,11 @@ func TestRetry(t *testing.T) {
 		})
 	})
 	t.Run("no strategy: asks once", func(t *testing.T) {
-		bubble(t, func(t *testing.T, w *world, _ *redistest.Mini, _ *journal) {
-			must[*redislock.Lock](t)(w.client.Obtain(t.Context(), w.keys("a"), time.Hour, nil))
+		world.Bubble(t, func(t *testing.T, w *world.World, _ *redistest.Mini, _ *world.Journal) {
+			check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), w.Keys("a"), time.Hour, nil))
 			began := time.Now()
-			_, err := w.client.Obtain(t.Context(), w.keys("a"), time.Hour, nil)
-			wantConflict(t, err, w.key("a"), redislock.ModeWrite)
+			_, err := w.Client.Obtain(t.Context(), w.Keys("a"), time.Hour, nil)
+			world.WantConflict(t, err, w.Key("a"), redislock.ModeWrite)
 			if waited := time.Since(began); waited != 0 {
 				t.Errorf("waited %v", waited)
 			}
@@ -142,11 +143,11 @@ func TestRetry(t *testing.T) {
 	})
 	// Lesson: the wait was silently capped at the ttl.
 	t.Run("waits longer than its own ttl", func(t *testing.T) {
-		bubble(t, func(t *testing.T, w *world, _ *redistest.Mini, _ *journal) {
-			holder := must[*redislock.Lock](t)(w.client.Obtain(t.Context(), w.keys("a"), time.Hour, nil))
+		world.Bubble(t, func(t *testing.T, w *world.World, _ *redistest.Mini, _ *world.Journal) {
+			holder := check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), w.Keys("a"), time.Hour, nil))
 			time.AfterFunc(time.Minute, func() { _ = holder.Release(context.WithoutCancel(t.Context())) })
 			began := time.Now()
-			must[*redislock.Lock](t)(w.client.Obtain(t.Context(), w.keys("a"), time.Second,
+			check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), w.Keys("a"), time.Second,
 				&redislock.Options{RetryStrategy: redislock.LinearBackoff(100 * time.Millisecond)}))
 			if waited := time.Since(began); waited < time.Minute {
 				t.Errorf("waited %v, want a minute", waited)
@@ -154,10 +155,10 @@ func TestRetry(t *testing.T) {
 		})
 	})
 	t.Run("a wait does not outlast the holder's lease", func(t *testing.T) {
-		bubble(t, func(t *testing.T, w *world, _ *redistest.Mini, _ *journal) {
-			must[*redislock.Lock](t)(w.client.Obtain(t.Context(), w.keys("a"), 5*time.Second, nil))
+		world.Bubble(t, func(t *testing.T, w *world.World, _ *redistest.Mini, _ *world.Journal) {
+			check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), w.Keys("a"), 5*time.Second, nil))
 			began := time.Now()
-			must[*redislock.Lock](t)(w.client.Obtain(t.Context(), w.keys("a"), time.Hour,
+			check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), w.Keys("a"), time.Hour,
 				&redislock.Options{RetryStrategy: redislock.LinearBackoff(time.Hour)}))
 			if waited := time.Since(began); waited < 5*time.Second || waited > 5*time.Second+50*time.Millisecond {
 				t.Errorf("waited %v, want the lease and a jitter", waited)
@@ -165,59 +166,59 @@ func TestRetry(t *testing.T) {
 		})
 	})
 	t.Run("the context bounds it, and says both why", func(t *testing.T) {
-		bubble(t, func(t *testing.T, w *world, _ *redistest.Mini, _ *journal) {
-			must[*redislock.Lock](t)(w.client.Obtain(t.Context(), w.keys("a"), time.Hour, nil))
+		world.Bubble(t, func(t *testing.T, w *world.World, _ *redistest.Mini, _ *world.Journal) {
+			check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), w.Keys("a"), time.Hour, nil))
 			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 			defer cancel()
 			began := time.Now()
-			_, err := w.client.Obtain(ctx, w.keys("a"), time.Hour,
+			_, err := w.Client.Obtain(ctx, w.Keys("a"), time.Hour,
 				&redislock.Options{RetryStrategy: redislock.LinearBackoff(3 * time.Second)})
-			wantIs(t, err, context.DeadlineExceeded)
-			wantConflict(t, err, w.key("a"), redislock.ModeWrite)
+			check.Is(t, err, context.DeadlineExceeded)
+			world.WantConflict(t, err, w.Key("a"), redislock.ModeWrite)
 			if waited := time.Since(began); waited != 10*time.Second {
 				t.Errorf("waited %v, want 10s", waited)
 			}
 		})
 	})
 	t.Run("a context that has ended: nothing is sent", func(t *testing.T) {
-		bubble(t, func(t *testing.T, w *world, mini *redistest.Mini, _ *journal) {
+		world.Bubble(t, func(t *testing.T, w *world.World, mini *redistest.Mini, _ *world.Journal) {
 			ctx, cancel := context.WithCancel(t.Context())
 			cancel()
-			noError(t, w.rdb.Ping(t.Context()).Err())
+			check.NoError(t, w.RDB.Ping(t.Context()).Err())
 			before := mini.Miniredis().CommandCount()
-			_, err := w.client.Obtain(ctx, w.keys("a"), time.Hour, nil)
-			wantIs(t, err, context.Canceled)
-			wantIs(t, err, redislock.ErrNotObtained)
+			_, err := w.Client.Obtain(ctx, w.Keys("a"), time.Hour, nil)
+			check.Is(t, err, context.Canceled)
+			check.Is(t, err, redislock.ErrNotObtained)
 			if sent := mini.Miniredis().CommandCount() - before; sent != 0 {
 				t.Errorf("sent %d commands", sent)
 			}
 		})
 	})
 	t.Run("any BackOff of the library", func(t *testing.T) {
-		bubble(t, func(t *testing.T, w *world, _ *redistest.Mini, _ *journal) {
-			must[*redislock.Lock](t)(w.client.Obtain(t.Context(), w.keys("a"), time.Hour, nil))
+		world.Bubble(t, func(t *testing.T, w *world.World, _ *redistest.Mini, _ *world.Journal) {
+			check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), w.Keys("a"), time.Hour, nil))
 			began := time.Now()
-			_, err := w.client.Obtain(t.Context(), w.keys("a"), time.Hour, &redislock.Options{
+			_, err := w.Client.Obtain(t.Context(), w.Keys("a"), time.Hour, &redislock.Options{
 				RetryStrategy: func() backoff.BackOff {
 					return backoff.NewExponentialBackOff(backoff.WithMaxElapsedTime(time.Minute))
 				},
 			})
-			wantIs(t, err, redislock.ErrNotObtained)
+			check.Is(t, err, redislock.ErrNotObtained)
 			if waited := time.Since(began); waited < 30*time.Second || waited > 2*time.Minute {
 				t.Errorf("waited %v, want about a minute", waited)
 			}
 		})
 	})
 	t.Run("a strategy that does not wait", func(t *testing.T) {
-		bubble(t, func(t *testing.T, w *world, _ *redistest.Mini, _ *journal) {
-			must[*redislock.Lock](t)(w.client.Obtain(t.Context(), w.keys("a"), time.Hour, nil))
+		world.Bubble(t, func(t *testing.T, w *world.World, _ *redistest.Mini, _ *world.Journal) {
+			check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), w.Keys("a"), time.Hour, nil))
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 			defer cancel()
 			asked := &check.Tally{Prefix: "eval"}
-			w.rdb.AddHook(asked)
-			_, err := w.client.Obtain(ctx, w.keys("a"), time.Hour,
+			w.RDB.AddHook(asked)
+			_, err := w.Client.Obtain(ctx, w.Keys("a"), time.Hour,
 				&redislock.Options{RetryStrategy: func() backoff.BackOff { return &backoff.ZeroBackOff{} }})
-			wantIs(t, err, context.DeadlineExceeded)
+			check.Is(t, err, context.DeadlineExceeded)
 			if n := asked.Sent.Load(); n < 500 || n > 1010 {
 				t.Errorf("asked %d times in a second, want once each millisecond", n)
 			}
@@ -234,15 +235,15 @@ func TestRetry(t *testing.T) {
 	} {
 		// Lesson: NOPERM was retried until the deadline, or swallowed.
 		t.Run(reply, func(t *testing.T) {
-			bubble(t, func(t *testing.T, w *world, mini *redistest.Mini, _ *journal) {
+			world.Bubble(t, func(t *testing.T, w *world.World, mini *redistest.Mini, _ *world.Journal) {
 				mini.Miniredis().SetError(reply)
 				time.AfterFunc(10*time.Second, func() { mini.Miniredis().SetError("") })
 				began := time.Now()
-				_, err := w.client.Obtain(t.Context(), w.keys("a"), time.Hour,
+				_, err := w.Client.Obtain(t.Context(), w.Keys("a"), time.Hour,
 					&redislock.Options{RetryStrategy: redislock.LinearBackoff(time.Second)})
 				switch waited := time.Since(began); {
 				case retried:
-					noError(t, err)
+					check.NoError(t, err)
 					if waited < 10*time.Second {
 						t.Errorf("waited %v", waited)
 					}
@@ -264,8 +265,8 @@ func TestSlowLink(t *testing.T) {
 	relay := redistest.NewRelay(t, redistest.Shared(t, redistest.Redis).Addr())
 	relay.DelayReplies(300 * time.Millisecond)
 	client := redislock.New(relay.Client(t))
-	lock := must[*redislock.Lock](t)(client.Obtain(t.Context(), []string{t.Name()}, long, nil))
-	noError(t, lock.Release(t.Context()))
+	lock := check.Must[*redislock.Lock](t)(client.Obtain(t.Context(), []string{t.Name()}, world.Long, nil))
+	check.NoError(t, lock.Release(t.Context()))
 }
 
 // Lesson: with an expiry by the client's clock, a client that ran behind got OK for a key that did
@@ -274,16 +275,16 @@ func TestServerTimeCounts(t *testing.T) {
 	for _, skew := range []time.Duration{-time.Hour, time.Hour} {
 		mini := redistest.StartMini(t)
 		mini.Miniredis().SetTime(time.Now().Add(skew))
-		w := newWorld(t, mini)
-		lock := must[*redislock.Lock](t)(w.client.ObtainMixed(t.Context(), w.keys("a"), w.keys("b"), long, nil))
-		for _, key := range w.keys("a", "b") {
-			w.wantTTL(t, key, long-slack, long)
+		w := world.New(t, mini)
+		lock := check.Must[*redislock.Lock](t)(w.Client.ObtainMixed(t.Context(), w.Keys("a"), w.Keys("b"), world.Long, nil))
+		for _, key := range w.Keys("a", "b") {
+			w.WantTTL(t, key, world.Long-world.Slack, world.Long)
 		}
-		_, err := w.client.Obtain(t.Context(), w.keys("b"), long, nil)
-		wantConflict(t, err, w.key("b"), redislock.ModeRead)
-		if ttl := must[time.Duration](t)(lock.TTL(t.Context())); ttl <= long-slack || ttl > long {
+		_, err := w.Client.Obtain(t.Context(), w.Keys("b"), world.Long, nil)
+		world.WantConflict(t, err, w.Key("b"), redislock.ModeRead)
+		if ttl := check.Must[time.Duration](t)(lock.TTL(t.Context())); ttl <= world.Long-world.Slack || ttl > world.Long {
 			t.Errorf("got ttl %v with a server clock %v ahead", ttl, skew)
 		}
-		noError(t, lock.Release(t.Context()))
+		check.NoError(t, lock.Release(t.Context()))
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/internal/check"
 	"github.com/seed-14de3678/redislock/internal/redistest"
+	"github.com/seed-14de3678/redislock/internal/world"
 )
 
 // onLease has every request for a new lease sent in its own way, which send does: those of
@@ -40,23 +41,23 @@ func slowly(_ bool, send func() error) error {
 // the alarm comes before the deadline, and when the watchdog asks again, goes by the lease that counts.
 func TestRefreshToMuchShorter(t *testing.T) {
 	const ttl, short = 30 * time.Second, 90 * time.Millisecond
-	lives := func(t *testing.T, lock *redislock.Lock, j *journal, during time.Duration) {
+	lives := func(t *testing.T, lock *redislock.Lock, j *world.Journal, during time.Duration) {
 		t.Helper()
 		ctx := lock.Context(t.Context())
 		time.Sleep(during)
-		if isDone(ctx) {
-			t.Fatalf("lost: %v", j.err("lost"))
+		if world.IsDone(ctx) {
+			t.Fatalf("lost: %v", j.Err("lost"))
 		}
 		if time.Until(lock.Deadline()) <= 0 {
 			t.Fatal("the deadline is over")
 		}
-		noError(t, lock.Release(t.Context()))
+		check.NoError(t, lock.Release(t.Context()))
 	}
 	t.Run("answered", func(t *testing.T) {
-		bubble(t, func(t *testing.T, w *world, _ *redistest.Mini, j *journal) {
-			lock := must[*redislock.Lock](t)(w.client.Obtain(t.Context(), w.keys("a"), ttl, watched))
-			onLease(w.rdb, slowly)
-			noError(t, lock.Refresh(t.Context(), short))
+		world.Bubble(t, func(t *testing.T, w *world.World, _ *redistest.Mini, j *world.Journal) {
+			lock := check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), w.Keys("a"), ttl, world.Watched))
+			onLease(w.RDB, slowly)
+			check.NoError(t, lock.Refresh(t.Context(), short))
 			if left := time.Until(lock.Deadline()); left > short {
 				t.Errorf("got deadline in %v", left)
 			}
@@ -64,11 +65,11 @@ func TestRefreshToMuchShorter(t *testing.T) {
 		})
 	})
 	t.Run("while a renewal is under way", func(t *testing.T) {
-		bubble(t, func(t *testing.T, w *world, _ *redistest.Mini, j *journal) {
-			lock := must[*redislock.Lock](t)(w.client.Obtain(t.Context(), w.keys("a"), ttl, watched))
+		world.Bubble(t, func(t *testing.T, w *world.World, _ *redistest.Mini, j *world.Journal) {
+			lock := check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), w.Keys("a"), ttl, world.Watched))
 			renewing := make(chan struct{})
 			var once atomic.Bool
-			onLease(w.rdb, func(renewal bool, send func() error) error {
+			onLease(w.RDB, func(renewal bool, send func() error) error {
 				if renewal && once.CompareAndSwap(false, true) {
 					close(renewing)
 					time.Sleep(short / 2) // it arrives behind the Refresh
@@ -80,7 +81,7 @@ func TestRefreshToMuchShorter(t *testing.T) {
 			case <-time.After(ttl):
 				t.Fatal("no renewal was seen")
 			}
-			noError(t, lock.Refresh(t.Context(), short))
+			check.NoError(t, lock.Refresh(t.Context(), short))
 			time.Sleep(short)
 			if left := time.Until(lock.Deadline()); left > short {
 				t.Errorf("got deadline in %v", left)
@@ -89,12 +90,12 @@ func TestRefreshToMuchShorter(t *testing.T) {
 		})
 	})
 	t.Run("not answered, as the next renewal", func(t *testing.T) {
-		bubble(t, func(t *testing.T, w *world, _ *redistest.Mini, j *journal) {
-			lock := must[*redislock.Lock](t)(w.client.Obtain(t.Context(), w.keys("a"), ttl, watched))
+		world.Bubble(t, func(t *testing.T, w *world.World, _ *redistest.Mini, j *world.Journal) {
+			lock := check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), w.Keys("a"), ttl, world.Watched))
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			var lost atomic.Bool // a renewal
-			onLease(w.rdb, func(renewal bool, send func() error) error {
+			onLease(w.RDB, func(renewal bool, send func() error) error {
 				err := slowly(renewal, send)
 				if err == nil && (!renewal || lost.CompareAndSwap(false, true)) {
 					cancel()
@@ -102,7 +103,7 @@ func TestRefreshToMuchShorter(t *testing.T) {
 				}
 				return err
 			})
-			wantIs(t, lock.Refresh(ctx, short), redislock.ErrUnknownOutcome)
+			check.Is(t, lock.Refresh(ctx, short), redislock.ErrUnknownOutcome)
 			if left := time.Until(lock.Deadline()); left > short {
 				t.Errorf("got deadline in %v", left)
 			}
@@ -110,9 +111,9 @@ func TestRefreshToMuchShorter(t *testing.T) {
 		})
 	})
 	t.Run("refused for good", func(t *testing.T) {
-		bubble(t, func(t *testing.T, w *world, mini *redistest.Mini, j *journal) {
-			lock := must[*redislock.Lock](t)(w.client.Obtain(t.Context(), w.keys("a"), ttl, watched))
-			onLease(w.rdb, func(renewal bool, send func() error) error {
+		world.Bubble(t, func(t *testing.T, w *world.World, mini *redistest.Mini, j *world.Journal) {
+			lock := check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), w.Keys("a"), ttl, world.Watched))
+			onLease(w.RDB, func(renewal bool, send func() error) error {
 				if !renewal {
 					mini.Miniredis().SetError("NOPERM this user has no permissions to run the 'evalsha' command")
 					defer mini.Miniredis().SetError("")
@@ -123,7 +124,7 @@ func TestRefreshToMuchShorter(t *testing.T) {
 				t.Errorf("got error %v", err)
 			}
 			time.Sleep(ttl / 2)
-			w.wantTTL(t, w.key("a"), ttl/2, ttl)
+			w.WantTTL(t, w.Key("a"), ttl/2, ttl)
 			lives(t, lock, j, time.Minute)
 		})
 	})
@@ -132,8 +133,8 @@ func TestRefreshToMuchShorter(t *testing.T) {
 // What a Refresh was refused for the moment, so that it has done nothing, it does not take from the
 // deadline either.
 func TestRefusedRefreshKeepsTheDeadline(t *testing.T) {
-	bubble(t, func(t *testing.T, w *world, mini *redistest.Mini, _ *journal) {
-		lock := must[*redislock.Lock](t)(w.client.Obtain(t.Context(), w.keys("a"), time.Hour, nil))
+	world.Bubble(t, func(t *testing.T, w *world.World, mini *redistest.Mini, _ *world.Journal) {
+		lock := check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), w.Keys("a"), time.Hour, nil))
 		before, ctx := lock.Deadline(), lock.Context(t.Context())
 		mini.Miniredis().SetError("LOADING Redis is loading the dataset in memory")
 		if err := lock.Refresh(t.Context(), time.Minute); err == nil {
@@ -144,11 +145,11 @@ func TestRefusedRefreshKeepsTheDeadline(t *testing.T) {
 			t.Errorf("got deadline %v, want %v", after, before)
 		}
 		time.Sleep(30 * time.Minute)
-		if isDone(ctx) {
+		if world.IsDone(ctx) {
 			t.Fatalf("lost: %v", context.Cause(ctx))
 		}
 		synctest.Wait()
-		noError(t, lock.Release(t.Context()))
+		check.NoError(t, lock.Release(t.Context()))
 	})
 }
 
@@ -156,17 +157,17 @@ func TestRefusedRefreshKeepsTheDeadline(t *testing.T) {
 // in earnest, so more than one try counts.
 func TestRefreshToMuchShorterOnAServer(t *testing.T) {
 	t.Parallel()
-	l := newLossy(t, func(*redis.Options) {})
-	l.relay.DelayReplies(10 * time.Millisecond)
-	eventually(t, 30*time.Second, "a lock survives it", func() bool {
-		lock := must[*redislock.Lock](t)(l.client.Obtain(t.Context(), []string{l.key}, long, watched))
+	l := world.NewLossy(t, func(*redis.Options) {})
+	l.Relay.DelayReplies(10 * time.Millisecond)
+	check.Eventually(t, 30*time.Second, "a lock survives it", func() bool {
+		lock := check.Must[*redislock.Lock](t)(l.Client.Obtain(t.Context(), []string{l.Key}, world.Long, world.Watched))
 		ctx := lock.Context(t.Context())
 		err := lock.Refresh(t.Context(), 90*time.Millisecond)
 		until := lock.Deadline()
-		for err == nil && !isDone(ctx) && !lock.Deadline().After(until) {
-			time.Sleep(look)
+		for err == nil && !world.IsDone(ctx) && !lock.Deadline().After(until) {
+			time.Sleep(check.Look)
 		}
-		survived := err == nil && !isDone(ctx)
+		survived := err == nil && !world.IsDone(ctx)
 		_ = lock.Release(context.WithoutCancel(ctx))
 		return survived
 	})

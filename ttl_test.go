@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/check"
+	"github.com/seed-14de3678/redislock/internal/world"
 )
 
 // DESIGN section 11: TTL of 500 µs, 0 or negative returns a lock without a key; Refresh(0) deletes it
@@ -16,64 +18,64 @@ func TestTTLTable(t *testing.T) {
 		0: false, -1: false, -time.Hour: false, most + time.Millisecond: false, math.MaxInt64: false, math.MinInt64: false,
 		1: true, 500 * time.Microsecond: true, time.Millisecond: true, 1500 * time.Microsecond: true, most: true,
 	}
-	scenario(t, func(t *testing.T, w *world) {
-		lock := must[*redislock.Lock](t)(w.client.Obtain(t.Context(), w.keys("held"), long, nil))
+	world.Scenario(t, func(t *testing.T, w *world.World) {
+		lock := check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), w.Keys("held"), world.Long, nil))
 		for ttl, good := range rows {
 			t.Run(ttl.String(), func(t *testing.T) {
-				keys := w.keys(ttl.String()+"a", ttl.String()+"b")
+				keys := w.Keys(ttl.String()+"a", ttl.String()+"b")
 				for _, keys := range [][]string{keys[:1], keys} {
 					if !good {
-						refusedUnsent(t, w.rdb, redislock.ErrInvalidTTL, func() error {
-							_, err := w.client.Obtain(t.Context(), keys, ttl, nil)
+						world.WantUnsent(t, w.RDB, redislock.ErrInvalidTTL, func() error {
+							_, err := w.Client.Obtain(t.Context(), keys, ttl, nil)
 							return err
 						})
-						refusedUnsent(t, w.rdb, redislock.ErrInvalidTTL, func() error { return lock.Refresh(t.Context(), ttl) })
+						world.WantUnsent(t, w.RDB, redislock.ErrInvalidTTL, func() error { return lock.Refresh(t.Context(), ttl) })
 						continue
 					}
 					obtainFor(t, w, keys, ttl)
 				}
 			})
 		}
-		noError(t, lock.Release(t.Context()))
+		check.NoError(t, lock.Release(t.Context()))
 	})
 }
 
 // obtainFor obtains for a ttl that may be too short to be of use.
-func obtainFor(t *testing.T, w *world, keys []string, ttl time.Duration) {
+func obtainFor(t *testing.T, w *world.World, keys []string, ttl time.Duration) {
 	t.Helper()
-	lock, err := w.client.Obtain(t.Context(), keys, ttl, nil)
+	lock, err := w.Client.Obtain(t.Context(), keys, ttl, nil)
 	switch {
 	case err != nil && ttl < time.Second:
-		wantIs(t, err, redislock.ErrNotObtained)
+		check.Is(t, err, redislock.ErrNotObtained)
 	case err != nil:
 		t.Errorf("got error %v", err)
 	default:
-		if left := must[time.Duration](t)(w.rdb.PTTL(t.Context(), keys[len(keys)-1]).Result()); left == -1 || left > max(ttl, 2*time.Millisecond) {
+		if left := check.Must[time.Duration](t)(w.RDB.PTTL(t.Context(), keys[len(keys)-1]).Result()); left == -1 || left > max(ttl, 2*time.Millisecond) {
 			t.Errorf("got ttl %v of the key, want at most %v", left, ttl)
 		}
 		if err := lock.Release(t.Context()); err != nil && ttl > time.Second {
 			t.Errorf("release: %v", err)
 		}
 	}
-	eventually(t, time.Second, "no key is left", func() bool {
-		return must[int64](t)(w.rdb.Exists(t.Context(), keys...).Result()) == 0
+	check.Eventually(t, time.Second, "no key is left", func() bool {
+		return check.Must[int64](t)(w.RDB.Exists(t.Context(), keys...).Result()) == 0
 	})
 }
 
 // The lease of a set is over with that of its first key to go.
 func TestTTLIsTheLeast(t *testing.T) {
-	scenario(t, func(t *testing.T, w *world) {
-		lock := must[*redislock.Lock](t)(w.client.ObtainMixed(t.Context(), w.keys("a", "b"), w.keys("c"), long, nil))
+	world.Scenario(t, func(t *testing.T, w *world.World) {
+		lock := check.Must[*redislock.Lock](t)(w.Client.ObtainMixed(t.Context(), w.Keys("a", "b"), w.Keys("c"), world.Long, nil))
 		for _, name := range []string{"b", "c", "a"} {
-			part := w.client.Attach(w.keys(name), lock.Token())
-			for _, ttl := range []time.Duration{long / 4, 4 * long} {
-				noError(t, part.Refresh(t.Context(), ttl))
-				if got := must[time.Duration](t)(lock.TTL(t.Context())); got > min(ttl, long) || got < min(ttl, long)-slack {
-					t.Errorf("got ttl %v, want that of %s or of the others, %v", got, name, min(ttl, long))
+			part := w.Client.Attach(w.Keys(name), lock.Token())
+			for _, ttl := range []time.Duration{world.Long / 4, 4 * world.Long} {
+				check.NoError(t, part.Refresh(t.Context(), ttl))
+				if got := check.Must[time.Duration](t)(lock.TTL(t.Context())); got > min(ttl, world.Long) || got < min(ttl, world.Long)-world.Slack {
+					t.Errorf("got ttl %v, want that of %s or of the others, %v", got, name, min(ttl, world.Long))
 				}
 			}
-			noError(t, part.Refresh(t.Context(), long))
+			check.NoError(t, part.Refresh(t.Context(), world.Long))
 		}
-		noError(t, lock.Release(t.Context()))
+		check.NoError(t, lock.Release(t.Context()))
 	})
 }

@@ -11,7 +11,9 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/check"
 	"github.com/seed-14de3678/redislock/internal/redistest"
+	"github.com/seed-14de3678/redislock/internal/world"
 )
 
 // uses does with a Client all that can be done with one, and returns what came of each.
@@ -19,12 +21,12 @@ func uses(ctx context.Context, client *redislock.Client) map[string]error {
 	keys := []string{"k"}
 	results := make(map[string]error)
 	for mode, obtain := range map[string]func() (*redislock.Lock, error){
-		"Obtain":      func() (*redislock.Lock, error) { return client.Obtain(ctx, keys, long, nil) },
-		"ObtainRead":  func() (*redislock.Lock, error) { return client.ObtainRead(ctx, keys, long, nil) },
-		"ObtainMixed": func() (*redislock.Lock, error) { return client.ObtainMixed(ctx, keys, nil, long, nil) },
-		"Queue":       func() (*redislock.Lock, error) { return client.Obtain(ctx, keys, long, queue()) },
+		"Obtain":      func() (*redislock.Lock, error) { return client.Obtain(ctx, keys, world.Long, nil) },
+		"ObtainRead":  func() (*redislock.Lock, error) { return client.ObtainRead(ctx, keys, world.Long, nil) },
+		"ObtainMixed": func() (*redislock.Lock, error) { return client.ObtainMixed(ctx, keys, nil, world.Long, nil) },
+		"Queue":       func() (*redislock.Lock, error) { return client.Obtain(ctx, keys, world.Long, world.Queue()) },
 		"Token": func() (*redislock.Lock, error) {
-			return client.Obtain(ctx, keys, long, &redislock.Options{Token: "mine", Watchdog: true, Fenced: true, Intent: true})
+			return client.Obtain(ctx, keys, world.Long, &redislock.Options{Token: "mine", Watchdog: true, Fenced: true, Intent: true})
 		},
 	} {
 		lock, err := obtain()
@@ -33,11 +35,11 @@ func uses(ctx context.Context, client *redislock.Client) map[string]error {
 		}
 		results[mode] = err
 	}
-	results["With"] = client.With(ctx, keys, long, nil, func(context.Context) error { return nil })
+	results["With"] = client.With(ctx, keys, world.Long, nil, func(context.Context) error { return nil })
 	_, results["Inspect"] = client.Inspect(ctx, "k")
 	_, results["Inspect of nothing"] = client.Inspect(ctx)
 	lock := client.Attach(keys, "token")
-	results["Attach.Refresh"] = lock.Refresh(ctx, long)
+	results["Attach.Refresh"] = lock.Refresh(ctx, world.Long)
 	results["Attach.Downgrade"] = lock.Downgrade(ctx)
 	results["Attach.Upgrade"] = lock.Upgrade(ctx)
 	results["Attach.RaiseFence"] = lock.RaiseFence(ctx, 1)
@@ -70,8 +72,8 @@ func TestClientWithoutRedis(t *testing.T) {
 		"ring":        {redislock.New(ring), "a *redis.Ring that is nil"},
 		"interface":   {redislock.New(redis.UniversalClient(ring)), "a *redis.Ring that is nil"},
 		"wrapper":     {redislock.New(mine), "a *redislock_test.chaos that is nil"},
-		"wraps nil":   {redislock.New(onlyScripter{rdb}, redislock.WithWrapped(client)), "WithWrapped was given no Redis client"},
-		"wraps mine":  {redislock.New(onlyScripter{rdb}, redislock.WithWrapped(&chaos{Client: rdb})), "WithWrapped was given a *redislock_test.chaos"},
+		"wraps nil":   {redislock.New(world.Bare{Scripter: rdb}, redislock.WithWrapped(client)), "WithWrapped was given no Redis client"},
+		"wraps mine":  {redislock.New(world.Bare{Scripter: rdb}, redislock.WithWrapped(&chaos{Client: rdb})), "WithWrapped was given a *redislock_test.chaos"},
 		"pipeline":    {redislock.New(pipe), "a *redis.Pipeline, whose answers come at its Exec"},
 		"transaction": {redislock.New(rdb.TxPipeline()), "a *redis.Pipeline, whose answers come at its Exec"},
 		"zero":        {new(redislock.Client), "was not made by New"},
@@ -91,7 +93,7 @@ func TestClientWithoutRedis(t *testing.T) {
 			}
 		})
 	}
-	_, err := redislock.Obtain(t.Context(), nil, []string{"k"}, long, nil)
+	_, err := redislock.Obtain(t.Context(), nil, []string{"k"}, world.Long, nil)
 	if err == nil || !strings.Contains(err.Error(), "no Redis client") {
 		t.Errorf("got error %v, want one that says there is no Redis client", err)
 	}
@@ -111,19 +113,19 @@ func TestClientOfOneConnection(t *testing.T) {
 			var wg sync.WaitGroup
 			for g := range 8 {
 				wg.Go(func() {
-					if err := cycle(t.Context(), client, fmt.Sprintf("%s:%d:", t.Name(), g)); err != nil {
+					if err := world.Cycle(t.Context(), client, fmt.Sprintf("%s:%d:", t.Name(), g)); err != nil {
 						t.Errorf("%T: %v", rdb, err)
 					}
 				})
 			}
 			wg.Wait()
-			_, err := client.Obtain(t.Context(), []string{t.Name()}, long, queue())
-			wantIs(t, err, errors.ErrUnsupported)
+			_, err := client.Obtain(t.Context(), []string{t.Name()}, world.Long, world.Queue())
+			check.Is(t, err, errors.ErrUnsupported)
 		}
 		conn := rdb.Conn()
 		defer conn.Close()
 		use(conn)
-		noError(t, rdb.Watch(t.Context(), func(tx *redis.Tx) error {
+		check.NoError(t, rdb.Watch(t.Context(), func(tx *redis.Tx) error {
 			use(tx)
 			return nil
 		}, t.Name()+":watched"))

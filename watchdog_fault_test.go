@@ -15,6 +15,7 @@ import (
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/internal/check"
 	"github.com/seed-14de3678/redislock/internal/redistest"
+	"github.com/seed-14de3678/redislock/internal/world"
 )
 
 // A server that is gone for less than a lease loses no lock; gone for longer, every holder is told.
@@ -31,14 +32,14 @@ func TestServerGone(t *testing.T) {
 				for range 2 {
 					before, began := sent.Sent.Load(), time.Now()
 					server.Pause()
-					eventually(t, polled, "a renewal is on its way", func() bool { return sent.Sent.Load() > before })
+					check.Eventually(t, world.Polled, "a renewal is on its way", func() bool { return sent.Sent.Load() > before })
 					server.Resume()
 					for _, h := range held {
-						h.renewedSince(t, began, ttl)
+						h.RenewedSince(t, began, ttl)
 					}
 				}
 				for _, h := range held {
-					noError(t, h.lock.Release(t.Context()))
+					check.NoError(t, h.Lock.Release(t.Context()))
 				}
 			})
 			nothing := func(*redistest.Server) {}
@@ -53,7 +54,7 @@ func TestServerGone(t *testing.T) {
 					_, held := watchMany(t, server, 1500*time.Millisecond)
 					does.before(server)
 					for _, h := range held {
-						h.wantTold(t)
+						h.WantTold(t)
 					}
 					does.after(server)
 				})
@@ -63,13 +64,13 @@ func TestServerGone(t *testing.T) {
 }
 
 // watchMany has a Client hold many locks with a watchdog, and counts its scripts.
-func watchMany(t *testing.T, server *redistest.Server, ttl time.Duration) (sent *check.Tally, held []*tenure) {
+func watchMany(t *testing.T, server *redistest.Server, ttl time.Duration) (sent *check.Tally, held []*world.Tenure) {
 	t.Helper()
-	w := newWorld(t, server)
+	w := world.New(t, server)
 	sent = &check.Tally{Prefix: "eval"}
-	w.rdb.AddHook(sent)
+	w.RDB.AddHook(sent)
 	for i := range 20 {
-		held = append(held, tenancies[0].hold(t, w.client, w.key(fmt.Sprint(i)), ttl, true))
+		held = append(held, world.Tenancies[0].Hold(t, w.Client, w.Key(fmt.Sprint(i)), ttl, true))
 	}
 	return sent, held
 }
@@ -78,12 +79,12 @@ func watchMany(t *testing.T, server *redistest.Server, ttl time.Duration) (sent 
 func TestOneLostReplyIsNoLoss(t *testing.T) {
 	t.Parallel()
 	relay := redistest.NewRelay(t, redistest.Shared(t, redistest.Redis).Addr())
-	j := new(journal)
+	j := new(world.Journal)
 	rdb := relay.Client(t)
-	client := redislock.New(rdb, redislock.WithHooks(j.hooks()))
+	client := redislock.New(rdb, redislock.WithHooks(j.Hooks()))
 	t.Cleanup(client.Close)
 	const ttl = 6 * time.Second
-	lock := must[*redislock.Lock](t)(client.Obtain(t.Context(), []string{t.Name()}, ttl, watched))
+	lock := check.Must[*redislock.Lock](t)(client.Obtain(t.Context(), []string{t.Name()}, ttl, world.Watched))
 	ctx := lock.Context(t.Context())
 	var once sync.Once
 	relay.OnRequest(func(name string, _ []string) {
@@ -94,11 +95,11 @@ func TestOneLostReplyIsNoLoss(t *testing.T) {
 			})
 		}
 	})
-	eventually(t, 3*ttl, "renewals go on", func() bool { return j.count("refreshed") >= 2 || isDone(ctx) })
-	if isDone(ctx) {
-		t.Fatalf("lost: %v", j.err("lost"))
+	check.Eventually(t, 3*ttl, "renewals go on", func() bool { return j.Count("refreshed") >= 2 || world.IsDone(ctx) })
+	if world.IsDone(ctx) {
+		t.Fatalf("lost: %v", j.Err("lost"))
 	}
-	noError(t, lock.Release(t.Context()))
+	check.NoError(t, lock.Release(t.Context()))
 }
 
 // Lesson: a late "missing" ended the renewals of the next hold.
@@ -109,7 +110,7 @@ func TestLateRenewalTouchesNoLaterHold(t *testing.T) {
 	t.Cleanup(client.Close)
 	const ttl = 6 * time.Second
 	opt := &redislock.Options{Watchdog: true, Token: "worker-7"}
-	first := must[*redislock.Lock](t)(client.Obtain(t.Context(), []string{t.Name()}, ttl, opt))
+	first := check.Must[*redislock.Lock](t)(client.Obtain(t.Context(), []string{t.Name()}, ttl, opt))
 	sent, goOn := make(chan struct{}), make(chan struct{})
 	arrives := sync.OnceFunc(func() { close(goOn) })
 	t.Cleanup(arrives)
@@ -121,19 +122,19 @@ func TestLateRenewalTouchesNoLaterHold(t *testing.T) {
 		}
 	})
 	<-sent // a renewal that arrives when there is nothing to renew
-	noError(t, first.Release(t.Context()))
+	check.NoError(t, first.Release(t.Context()))
 	relay.DelayReplies(ttl / 20) // and is answered when there is again
 	passed := relay.Requests()
 	arrives()
-	eventually(t, polled, "the renewal has arrived", func() bool { return relay.Requests() > passed })
-	second := must[*redislock.Lock](t)(client.Obtain(t.Context(), []string{t.Name()}, ttl, opt))
+	check.Eventually(t, world.Polled, "the renewal has arrived", func() bool { return relay.Requests() > passed })
+	second := check.Must[*redislock.Lock](t)(client.Obtain(t.Context(), []string{t.Name()}, ttl, opt))
 	relay.DelayReplies(0)
 	ctx, before := second.Context(t.Context()), second.Deadline()
-	eventually(t, ttl, "the later hold is renewed", func() bool { return second.Deadline().After(before) || isDone(ctx) })
-	if isDone(ctx) {
+	check.Eventually(t, ttl, "the later hold is renewed", func() bool { return second.Deadline().After(before) || world.IsDone(ctx) })
+	if world.IsDone(ctx) {
 		t.Fatalf("the later hold was lost: %v", context.Cause(ctx))
 	}
-	noError(t, second.Release(t.Context()))
+	check.NoError(t, second.Release(t.Context()))
 }
 
 // Lesson: a shard that failed stopped the renewals of all others.
@@ -149,11 +150,11 @@ func TestEachLockByItself(t *testing.T) {
 	client := redislock.New(ring)
 	t.Cleanup(client.Close)
 	const ttl = 6 * time.Second
-	held := make(map[bool][]*tenure)
+	held := make(map[bool][]*world.Tenure)
 	for i := range 20 {
 		tag := fmt.Sprintf("{%s%d}", t.Name(), i)
-		hangs := must[*redis.Client](t)(ring.GetShardClientForKey(tag)).Options().Addr == two.Addr()
-		held[hangs] = append(held[hangs], tenancies[0].hold(t, client, tag, ttl, true))
+		hangs := check.Must[*redis.Client](t)(ring.GetShardClientForKey(tag)).Options().Addr == two.Addr()
+		held[hangs] = append(held[hangs], world.Tenancies[0].Hold(t, client, tag, ttl, true))
 	}
 	if len(held[true]) == 0 || len(held[false]) == 0 {
 		t.Fatal("all keys are on one shard: nothing was tested")
@@ -162,17 +163,17 @@ func TestEachLockByItself(t *testing.T) {
 	two.Pause()
 	defer two.Resume()
 	for _, h := range held[false] {
-		h.renewedSince(t, began, ttl)
+		h.RenewedSince(t, began, ttl)
 	}
 	for _, h := range held[true] {
-		h.wantTold(t)
+		h.WantTold(t)
 	}
 }
 
 func TestManyWatchedLocksShareAGoroutine(t *testing.T) {
 	const locks, ttl = 5000, 9 * time.Second
 	server := redistest.Start(t, redistest.Redis)
-	w := newWorld(t, server)
+	w := world.New(t, server)
 	before := runtime.NumGoroutine()
 	var held []*redislock.Lock
 	var mu sync.Mutex
@@ -180,7 +181,7 @@ func TestManyWatchedLocksShareAGoroutine(t *testing.T) {
 	for worker := range 8 {
 		wg.Go(func() {
 			for i := worker; i < locks; i += 8 {
-				lock, err := w.client.Obtain(t.Context(), w.keys(fmt.Sprint(i)), ttl, watched)
+				lock, err := w.Client.Obtain(t.Context(), w.Keys(fmt.Sprint(i)), ttl, world.Watched)
 				if err != nil {
 					t.Errorf("unexpected error: %v", err)
 					return
@@ -194,7 +195,7 @@ func TestManyWatchedLocksShareAGoroutine(t *testing.T) {
 	wg.Wait()
 	most, from := 0, time.Now().Add(ttl-ttl/100-2*time.Millisecond)
 	left := held
-	eventually(t, 2*time.Minute, "all are renewed", func() bool {
+	check.Eventually(t, 2*time.Minute, "all are renewed", func() bool {
 		most = max(most, runtime.NumGoroutine()-before)
 		for len(left) > 0 && left[0].Deadline().After(from) {
 			left = left[1:]
@@ -204,7 +205,7 @@ func TestManyWatchedLocksShareAGoroutine(t *testing.T) {
 	if most > 20 {
 		t.Errorf("got %d goroutines more for %d watched locks", most, locks)
 	}
-	if n := must[int64](t)(w.rdb.DBSize(t.Context()).Result()); n != locks {
+	if n := check.Must[int64](t)(w.RDB.DBSize(t.Context()).Result()); n != locks {
 		t.Errorf("got %d keys, want all %d locks to live on", n, locks)
 	}
 	for worker := range 8 {

@@ -12,6 +12,7 @@ import (
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/internal/check"
 	"github.com/seed-14de3678/redislock/internal/redistest"
+	"github.com/seed-14de3678/redislock/internal/world"
 )
 
 // resending sends the first script twice and says nothing of it, nor of its connections: what it tells is
@@ -43,14 +44,14 @@ func TestWrappedClientResends(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rdb := redistest.PipeMini(t).Client(t)
 		warm := redislock.New(rdb)
-		noError(t, cycle(t.Context(), warm, "warm"))
+		check.NoError(t, world.Cycle(t.Context(), warm, "warm"))
 		warm.Close()
 		r := &resending{Scripter: rdb, over: make(chan error, 1)}
 		client := redislock.New(r)
 		defer client.Close()
-		lock := must[*redislock.Lock](t)(client.Obtain(t.Context(), []string{"k"}, time.Hour, nil))
-		noError(t, lock.Release(t.Context()))
-		noError(t, <-r.over)
+		lock := check.Must[*redislock.Lock](t)(client.Obtain(t.Context(), []string{"k"}, time.Hour, nil))
+		check.NoError(t, lock.Release(t.Context()))
+		check.NoError(t, <-r.over)
 		if left := check.WithoutGuards(t.Context(), rdb, "k"); len(left) > 0 {
 			t.Error("the key is locked, by a request that came late")
 		}

@@ -16,7 +16,9 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/check"
 	"github.com/seed-14de3678/redislock/internal/redistest"
+	"github.com/seed-14de3678/redislock/internal/world"
 )
 
 // A fault is what becomes of one command.
@@ -82,41 +84,41 @@ func TestWrappedChaos(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, b redistest.Backend) {
 		c := &chaos{Client: b.Client(t)}
-		client, ctx, key := newClient(t, c), t.Context(), fmt.Sprintf("%s#%d", t.Name(), worlds.Add(1))
-		noError(t, cycle(ctx, client, key)) // the server knows the scripts
+		client, ctx, key := world.NewClient(t, c), t.Context(), world.NewName(t)+"k"
+		check.NoError(t, world.Cycle(ctx, client, key)) // the server knows the scripts
 		obtain := func() *redislock.Lock {
 			t.Helper()
-			return must[*redislock.Lock](t)(client.Obtain(ctx, []string{key}, long, nil))
+			return check.Must[*redislock.Lock](t)(client.Obtain(ctx, []string{key}, world.Long, nil))
 		}
 		free := func() bool { return c.Exists(ctx, key).Val() == 0 }
 		for _, f := range []fault{early, lost} {
 			c.spoil(f)
 			lock := obtain()
 			c.spoil(f)
-			noError(t, lock.Refresh(ctx, long))
+			check.NoError(t, lock.Refresh(ctx, world.Long))
 			c.spoil(f)
-			_ = must[time.Duration](t)(lock.TTL(ctx))
+			_ = check.Must[time.Duration](t)(lock.TTL(ctx))
 			c.spoil(f)
-			noError(t, lock.Release(ctx)) // which finds nothing after an answer that was lost
+			check.NoError(t, lock.Release(ctx)) // which finds nothing after an answer that was lost
 			if !free() || c.left() > 0 {
 				t.Errorf("fault %d: the key is locked after its release, or %d commands were not sent", f, c.left())
 			}
 		}
 
 		c.spoil(slices.Repeat([]fault{lost}, 40)...) // also of what is still cleared up
-		_, err := client.Obtain(ctx, []string{key}, long, nil)
-		wantIs(t, err, redislock.ErrUnknownOutcome, io.ErrUnexpectedEOF)
-		eventually(t, polled, "what it may have locked is free", free)
+		_, err := client.Obtain(ctx, []string{key}, world.Long, nil)
+		check.Is(t, err, redislock.ErrUnknownOutcome, io.ErrUnexpectedEOF)
+		check.Eventually(t, world.Polled, "what it may have locked is free", free)
 
 		c.spoil()
 		lock := obtain()
 		c.spoil(slices.Repeat([]fault{early}, 40)...)
-		wantIs(t, lock.Release(ctx), redislock.ErrUnknownOutcome)
+		check.Is(t, lock.Release(ctx), redislock.ErrUnknownOutcome)
 		c.spoil()
-		eventually(t, polled, "it is released in the background", free)
+		check.Eventually(t, world.Polled, "it is released in the background", free)
 		lock = obtain()
-		noError(t, c.Set(ctx, key, "somebody", long).Err())
-		wantIs(t, lock.Release(ctx), redislock.ErrLockNotHeld)
+		check.NoError(t, c.Set(ctx, key, "somebody", world.Long).Err())
+		check.Is(t, lock.Release(ctx), redislock.ErrLockNotHeld)
 	})
 }
 
@@ -145,11 +147,11 @@ func TestWrappedArguments(t *testing.T) {
 		}
 	}
 	for _, opts := range [][]redislock.ClientOption{nil, {redislock.WithWrapped(rdb)}} {
-		client := newClient(t, looking{rdb, see}, opts...)
+		client := world.NewClient(t, looking{rdb, see}, opts...)
 		var wg sync.WaitGroup
 		for i := range 16 {
 			wg.Go(func() {
-				if err := cycle(t.Context(), client, fmt.Sprint(t.Name(), i)); err != nil {
+				if err := world.Cycle(t.Context(), client, fmt.Sprint(t.Name(), i)); err != nil {
 					t.Error(err)
 				}
 			})
@@ -162,24 +164,24 @@ func TestWrappedArguments(t *testing.T) {
 // tries before nobody knows.
 func TestWrappedClientSendsAgain(t *testing.T) {
 	t.Parallel()
-	l := newLossy(t, func(o *redis.Options) {
-		persistent(o)
+	l := world.NewLossy(t, func(o *redis.Options) {
+		world.Persistent(o)
 		o.DialerRetries = 1
 	})
-	client := newClient(t, struct{ *redis.Client }{l.rdb})
-	l.on("obtain", func(n int) {
+	client := world.NewClient(t, struct{ *redis.Client }{l.RDB})
+	l.On("obtain", func(n int) {
 		if n == 1 {
-			l.relay.CutReplies()
-			l.relay.Refuse(true)
+			l.Relay.CutReplies()
+			l.Relay.Refuse(true)
 		}
 	})
-	_, err := client.Obtain(t.Context(), []string{l.key}, long, nil)
-	wantIs(t, err, redislock.ErrUnknownOutcome)
-	if !l.locked(t) {
+	_, err := client.Obtain(t.Context(), []string{l.Key}, world.Long, nil)
+	check.Is(t, err, redislock.ErrUnknownOutcome)
+	if !l.Locked(t) {
 		t.Fatal("the request was not executed")
 	}
-	l.relay.Refuse(false)
-	l.freed(t)
+	l.Relay.Refuse(false)
+	l.Freed(t)
 }
 
 // A lagging client is what resends for a while by itself: its Obtain answers that the connection is
@@ -220,7 +222,7 @@ func TestWrappedClientTakesLong(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				rdb := redistest.PipeMini(t).Client(t)
 				warm := redislock.New(rdb)
-				noError(t, cycle(t.Context(), warm, "warm"))
+				check.NoError(t, world.Cycle(t.Context(), warm, "warm"))
 				warm.Close()
 				s := &lagging{Client: rdb, takes: 25 * time.Second, lands: 30 * time.Second, over: make(chan error, 1)}
 				s.fails.Store(1)
@@ -234,13 +236,13 @@ func TestWrappedClientTakesLong(t *testing.T) {
 				lock, err := client.Obtain(ctx, []string{"k"}, time.Hour, nil)
 				switch name {
 				case "left":
-					wantIs(t, err, redislock.ErrUnknownOutcome, context.DeadlineExceeded)
+					check.Is(t, err, redislock.ErrUnknownOutcome, context.DeadlineExceeded)
 				case "failed":
-					wantIs(t, err, redislock.ErrUnknownOutcome, io.EOF)
+					check.Is(t, err, redislock.ErrUnknownOutcome, io.EOF)
 				default:
-					noError(t, errors.Join(err, lock.Release(ctx)))
+					check.NoError(t, errors.Join(err, lock.Release(ctx)))
 				}
-				noError(t, <-s.over)
+				check.NoError(t, <-s.over)
 				time.Sleep(time.Minute)
 				if n := rdb.Exists(t.Context(), "k").Val(); n != 0 {
 					t.Error("the key is locked, by a request that came late")

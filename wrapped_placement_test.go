@@ -7,6 +7,8 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/check"
+	"github.com/seed-14de3678/redislock/internal/world"
 )
 
 // A set that is not in one place is refused, before anything is sent where the client shows what it
@@ -22,37 +24,37 @@ func TestWrappedPlacement(t *testing.T) {
 		switch w.inner.(type) {
 		case *redis.Client:
 			for _, keys := range [][]string{across, moved} {
-				noError(t, must[*redislock.Lock](t)(client.Obtain(t.Context(), keys, long, nil)).Release(t.Context()))
+				check.NoError(t, check.Must[*redislock.Lock](t)(client.Obtain(t.Context(), keys, world.Long, nil)).Release(t.Context()))
 			}
 		case *redis.ClusterClient:
-			refusedUnsent(t, w.inner, redislock.ErrCrossSlot, func() error {
-				_, err := client.Obtain(t.Context(), across, long, nil)
+			world.WantUnsent(t, w.inner, redislock.ErrCrossSlot, func() error {
+				_, err := client.Obtain(t.Context(), across, world.Long, nil)
 				return err
 			})
 			for _, keys := range [][]string{moved, moved[:1], braced} {
-				_, err := client.Obtain(t.Context(), keys, long, nil)
-				wantIs(t, err, redislock.ErrCrossSlot)
+				_, err := client.Obtain(t.Context(), keys, world.Long, nil)
+				check.Is(t, err, redislock.ErrCrossSlot)
 			}
 		case *redis.Ring:
 			for _, keys := range [][]string{across, moved, {moved[1], moved[0]}} {
-				refusedUnsent(t, w.inner, redislock.ErrCrossSlot, func() error {
-					_, err := client.Obtain(t.Context(), keys, long, nil)
+				world.WantUnsent(t, w.inner, redislock.ErrCrossSlot, func() error {
+					_, err := client.Obtain(t.Context(), keys, world.Long, nil)
 					return err
 				})
 			}
-			noError(t, must[*redislock.Lock](t)(client.Obtain(t.Context(), moved[:1], long, nil)).Release(t.Context()))
+			check.NoError(t, check.Must[*redislock.Lock](t)(client.Obtain(t.Context(), moved[:1], world.Long, nil)).Release(t.Context()))
 		}
 		if _, cluster := w.inner.(*redis.ClusterClient); !cluster {
-			for _, obtain := range []obtainFunc{client.Obtain, client.ObtainRead} {
-				noError(t, must[*redislock.Lock](t)(obtain(t.Context(), braced, long, fenced(""))).Release(t.Context()))
+			for _, obtain := range []world.ObtainFunc{client.Obtain, client.ObtainRead} {
+				check.NoError(t, check.Must[*redislock.Lock](t)(obtain(t.Context(), braced, world.Long, world.Fenced(""))).Release(t.Context()))
 			}
 		}
 		// One that does not show it is known by what it says.
 		hiding := redislock.New(struct{ redis.Scripter }{w.rdb}, redislock.WithWrapped(w.inner))
 		t.Cleanup(hiding.Close)
 		if _, one := w.inner.(*redis.Client); !one {
-			refusedUnsent(t, w.inner, redislock.ErrCrossSlot, func() error {
-				_, err := hiding.Obtain(t.Context(), slices.Clone(across), long, nil)
+			world.WantUnsent(t, w.inner, redislock.ErrCrossSlot, func() error {
+				_, err := hiding.Obtain(t.Context(), slices.Clone(across), world.Long, nil)
 				return err
 			})
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/internal/check"
 	"github.com/seed-14de3678/redislock/internal/redistest"
+	"github.com/seed-14de3678/redislock/internal/world"
 )
 
 // A prefixer puts a prefix before each key, and counts what it is asked to send.
@@ -72,9 +73,12 @@ type wrapping struct {
 	nodes  []*redis.Client
 }
 
+// shops counts wrappings: each has a prefix of its own.
+var shops atomic.Int64
+
 func newWrapping(t *testing.T, inner redis.UniversalClient, nodes ...*redis.Client) *wrapping {
 	t.Helper()
-	w := &wrapping{inner: inner, prefix: fmt.Sprintf("shop%d:", worlds.Add(1)), calls: new(atomic.Int64), nodes: nodes}
+	w := &wrapping{inner: inner, prefix: fmt.Sprintf("shop%d:", shops.Add(1)), calls: new(atomic.Int64), nodes: nodes}
 	p := prefixer{inner, w.prefix, w.calls}
 	switch inner := inner.(type) {
 	case *redis.Client:
@@ -110,7 +114,7 @@ func (w *wrapping) wantWrapped(t *testing.T) {
 		t.Errorf("of %d scripts that were sent the wrapper has seen %d, and %d keys have no prefix", runs, calls, stray)
 	}
 	for _, node := range w.nodes {
-		for _, key := range must[[]string](t)(node.Keys(t.Context(), "*"+t.Name()+"*").Result()) {
+		for _, key := range check.Must[[]string](t)(node.Keys(t.Context(), "*"+t.Name()+"*").Result()) {
 			if !strings.HasPrefix(key, "shop") { // of another run of the test perhaps
 				t.Errorf("key %q has no prefix", key)
 			}
@@ -136,18 +140,9 @@ func wrappings(t *testing.T, fn func(t *testing.T, w *wrapping)) {
 	})
 	t.Run("ring", func(t *testing.T) {
 		t.Parallel()
-		ring, nodes := newRing(t)
+		ring, nodes := world.NewRing(t)
 		fn(t, newWrapping(t, ring, nodes...))
 	})
-}
-
-// newRing makes a Ring of two servers.
-func newRing(t *testing.T) (*redis.Ring, []*redis.Client) {
-	t.Helper()
-	one, two := redistest.Start(t, redistest.Redis), redistest.Start(t, redistest.Redis)
-	ring := redis.NewRing(&redis.RingOptions{Addrs: map[string]string{"one": one.Addr(), "two": two.Addr()}})
-	t.Cleanup(func() { _ = ring.Close() })
-	return ring, []*redis.Client{one.Client(t), two.Client(t)}
 }
 
 // What a wrapper does to keys is done to those of locks, whatever is done with these: also if the
@@ -168,7 +163,7 @@ func TestWrappedKeysAreThoseOfTheWrapper(t *testing.T) {
 			for g := range 16 {
 				wg.Go(func() {
 					for i := range 5 {
-						if err := cycle(t.Context(), client, fmt.Sprintf("{%s%d}%d", t.Name(), g, i)); err != nil {
+						if err := world.Cycle(t.Context(), client, fmt.Sprintf("{%s%d}%d", t.Name(), g, i)); err != nil {
 							t.Error(err)
 						}
 					}
@@ -184,67 +179,67 @@ func TestWrappedKeysAreThoseOfTheWrapper(t *testing.T) {
 func (w *wrapping) everything(t *testing.T, client *redislock.Client, tag string) {
 	t.Helper()
 	ctx, a, b := t.Context(), tag+"a", tag+"b"
-	lock := must[*redislock.Lock](t)(client.Obtain(ctx, []string{a, b}, long, nil))
+	lock := check.Must[*redislock.Lock](t)(client.Obtain(ctx, []string{a, b}, world.Long, nil))
 	for _, key := range []string{a, b} {
 		if got := w.inner.Get(ctx, w.prefix+key).Val(); got != lock.Token() {
 			t.Errorf("got value %q behind the prefix, want the token", got)
 		}
 	}
 	// As bsm/redislock does it, whose Client has the same wrapper.
-	if ok := must[bool](t)(w.inner.SetNX(ctx, w.prefix+a, "bsm", long).Result()); ok {
+	if ok := check.Must[bool](t)(w.inner.SetNX(ctx, w.prefix+a, "bsm", world.Long).Result()); ok {
 		t.Error("another fleet has the lock as well")
 	}
-	_ = must[time.Duration](t)(lock.TTL(ctx))
-	noError(t, lock.Refresh(ctx, long))
-	noError(t, lock.Downgrade(ctx))
-	noError(t, lock.Upgrade(ctx))
-	noError(t, lock.ReleaseKeys(ctx, b))
-	noError(t, client.Attach([]string{a}, lock.Token()).Release(ctx))
+	_ = check.Must[time.Duration](t)(lock.TTL(ctx))
+	check.NoError(t, lock.Refresh(ctx, world.Long))
+	check.NoError(t, lock.Downgrade(ctx))
+	check.NoError(t, lock.Upgrade(ctx))
+	check.NoError(t, lock.ReleaseKeys(ctx, b))
+	check.NoError(t, client.Attach([]string{a}, lock.Token()).Release(ctx))
 
-	noError(t, w.inner.Set(ctx, w.prefix+a, "bsm", long).Err())
-	_, err := client.Obtain(ctx, []string{a}, long, nil)
-	wantConflict(t, err, a, redislock.ModeWrite)
-	noError(t, w.inner.Del(ctx, w.prefix+a).Err())
+	check.NoError(t, w.inner.Set(ctx, w.prefix+a, "bsm", world.Long).Err())
+	_, err := client.Obtain(ctx, []string{a}, world.Long, nil)
+	world.WantConflict(t, err, a, redislock.ModeWrite)
+	check.NoError(t, w.inner.Del(ctx, w.prefix+a).Err())
 
-	fence := must[*redislock.Lock](t)(client.Obtain(ctx, []string{a}, long, fenced("")))
-	noError(t, fence.RaiseFence(ctx, fence.Fence()+5))
-	state := must[[]redislock.KeyState](t)(client.Inspect(ctx, a, b))
+	fence := check.Must[*redislock.Lock](t)(client.Obtain(ctx, []string{a}, world.Long, world.Fenced("")))
+	check.NoError(t, fence.RaiseFence(ctx, fence.Fence()+5))
+	state := check.Must[[]redislock.KeyState](t)(client.Inspect(ctx, a, b))
 	if state[0].Fence != fence.Fence() || state[0].Mode != redislock.ModeWrite || state[1].Mode != redislock.ModeFree {
 		t.Errorf("got states %+v", state)
 	}
-	noError(t, fence.Release(ctx))
-	reader := must[*redislock.Lock](t)(client.ObtainRead(ctx, []string{a}, long, nil))
-	_, err = client.Obtain(ctx, []string{a}, long, &redislock.Options{
+	check.NoError(t, fence.Release(ctx))
+	reader := check.Must[*redislock.Lock](t)(client.ObtainRead(ctx, []string{a}, world.Long, nil))
+	_, err = client.Obtain(ctx, []string{a}, world.Long, &redislock.Options{
 		Intent: true, RetryStrategy: redislock.LimitRetry(redislock.LinearBackoff(time.Millisecond), 1),
 	})
-	wantConflict(t, err, a, redislock.ModeRead)
-	noError(t, reader.Release(ctx))
+	world.WantConflict(t, err, a, redislock.ModeRead)
+	check.NoError(t, reader.Release(ctx))
 
 	const ttl = 6 * time.Second
 	err = client.With(ctx, []string{b}, ttl, nil, func(held context.Context) error {
-		before := must[time.Duration](t)(w.inner.PTTL(ctx, w.prefix+b).Result())
-		eventually(t, 5*ttl, "it is renewed", func() bool {
-			left := must[time.Duration](t)(w.inner.PTTL(ctx, w.prefix+b).Result())
+		before := check.Must[time.Duration](t)(w.inner.PTTL(ctx, w.prefix+b).Result())
+		check.Eventually(t, 5*ttl, "it is renewed", func() bool {
+			left := check.Must[time.Duration](t)(w.inner.PTTL(ctx, w.prefix+b).Result())
 			renewed := left > before
 			before = left
 			return renewed || held.Err() != nil
 		})
 		return context.Cause(held)
 	})
-	noError(t, err)
+	check.NoError(t, err)
 }
 
 // inLine has waiters of the client take turns.
 func (w *wrapping) inLine(t *testing.T, client *redislock.Client, tag string) {
 	t.Helper()
 	set := []string{tag + "a", tag + "b"}
-	holder := must[*redislock.Lock](t)(client.Obtain(t.Context(), set, long, queue()))
-	throng := newThrong(t)
-	names := throng.line(t, 4, set, client)
-	watch := startWatch(t)
-	noError(t, holder.Release(t.Context()))
-	wantOrder(t, throng.served(t), names)
-	wereTold(t, watch)
+	holder := check.Must[*redislock.Lock](t)(client.Obtain(t.Context(), set, world.Long, world.Queue()))
+	throng := world.NewThrong(t)
+	names := throng.Line(t, 4, set, client)
+	watch := check.StartWatch(t)
+	check.NoError(t, holder.Release(t.Context()))
+	world.WantOrder(t, throng.Served(t), names)
+	world.WantTold(t, watch)
 }
 
 // A Client that is not told what a wrapper wraps does not stand in line, nor ask the server itself.
@@ -260,8 +255,8 @@ func TestWrappedRefusals(t *testing.T) {
 			for _, client := range clients {
 				t.Cleanup(client.Close)
 				var err error
-				refusedUnsent(t, w.inner, errors.ErrUnsupported, func() error {
-					_, err = client.Obtain(t.Context(), []string{t.Name()}, long, &opt)
+				world.WantUnsent(t, w.inner, errors.ErrUnsupported, func() error {
+					_, err = client.Obtain(t.Context(), []string{t.Name()}, world.Long, &opt)
 					return err
 				})
 				for _, word := range []string{"Options." + name, fmt.Sprintf("%T", w.rdb)} {
@@ -289,7 +284,7 @@ func TestWrappedTogether(t *testing.T) {
 				wg.Go(func() {
 					for range rounds {
 						key := fmt.Sprintf("{%s:%d}%d", t.Name(), worker%4, worker)
-						lock, err := client.Obtain(t.Context(), []string{key}, long, nil)
+						lock, err := client.Obtain(t.Context(), []string{key}, world.Long, nil)
 						if err == nil {
 							if n := w.inner.Exists(t.Context(), w.prefix+key).Val(); n != 1 {
 								t.Errorf("key %q is locked, and not where it belongs", key)

@@ -13,7 +13,9 @@ import (
 
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/fencing"
+	"github.com/seed-14de3678/redislock/internal/check"
 	"github.com/seed-14de3678/redislock/internal/redistest"
+	"github.com/seed-14de3678/redislock/internal/world"
 )
 
 // zombieLease outlasts the time for which the primary is stopped.
@@ -42,7 +44,7 @@ type haunting struct {
 // asked for holds it up.
 func (h *haunting) client(t *testing.T) *redislock.Client {
 	t.Helper()
-	return newClient(t, h.rdb)
+	return world.NewClient(t, h.rdb)
 }
 
 // newHaunting opens connections: what is asked over new ones a primary that wakes up may read too late.
@@ -53,17 +55,17 @@ func newHaunting(t *testing.T, r *realm) *haunting {
 	t.Cleanup(h.end)
 	node, _ := h.rdb.(*redis.Client)
 	if cluster, ok := h.rdb.(*redis.ClusterClient); ok {
-		node = must[*redis.Client](t)(cluster.MasterForKey(t.Context(), r.tag))
+		node = check.Must[*redis.Client](t)(cluster.MasterForKey(t.Context(), r.tag))
 	}
 	var conns []*redis.Conn
 	for range 16 {
 		conns = append(conns, node.Conn())
-		noError(t, conns[len(conns)-1].Ping(t.Context()).Err())
+		check.NoError(t, conns[len(conns)-1].Ping(t.Context()).Err())
 	}
 	for _, conn := range conns {
-		noError(t, conn.Close())
+		check.NoError(t, conn.Close())
 	}
-	noError(t, must[*redislock.Lock](t)(h.client(t).Obtain(t.Context(), []string{r.tag}, long, nil)).Release(t.Context()))
+	check.NoError(t, check.Must[*redislock.Lock](t)(h.client(t).Obtain(t.Context(), []string{r.tag}, world.Long, nil)).Release(t.Context()))
 	return h
 }
 
@@ -79,7 +81,7 @@ func (h *haunting) obtains(t *testing.T, name string, opt redislock.Options) <-c
 	client, told := h.client(t), make(chan answer, 1)
 	opt.Fenced = true
 	h.wg.Go(func() {
-		lock, err := client.Obtain(h.ctx, []string{h.realm.tag + name}, long, &opt)
+		lock, err := client.Obtain(h.ctx, []string{h.realm.tag + name}, world.Long, &opt)
 		told <- answer{lock, err}
 	})
 	return told
@@ -88,7 +90,7 @@ func (h *haunting) obtains(t *testing.T, name string, opt redislock.Options) <-c
 // refreshes has somebody ask for a new lease.
 func (h *haunting) refreshes(lock *redislock.Lock) <-chan answer {
 	told := make(chan answer, 1)
-	h.wg.Go(func() { told <- answer{lock, lock.Refresh(h.ctx, long)} })
+	h.wg.Go(func() { told <- answer{lock, lock.Refresh(h.ctx, world.Long)} })
 	return told
 }
 
@@ -120,12 +122,12 @@ func zombie(t *testing.T, r *realm, sleeps time.Duration) {
 	h.wantRefused(t, "never", <-h.never)
 	h.wantVain(t, (<-h.vain).err)
 	if h.isCluster() {
-		eventually(t, 30*time.Second, "the watched lock is lost, or renewed at the new primary", func() bool {
-			return isDone(h.held) || h.known(t, h.watched)
+		check.Eventually(t, 30*time.Second, "the watched lock is lost, or renewed at the new primary", func() bool {
+			return world.IsDone(h.held) || h.known(t, h.watched)
 		})
 	} else {
-		eventually(t, 60*time.Second, "the watched lock is lost", func() bool { return isDone(h.held) })
-		wantIs(t, context.Cause(h.held), redislock.ErrLockLost)
+		check.Eventually(t, 60*time.Second, "the watched lock is lost", func() bool { return world.IsDone(h.held) })
+		check.Is(t, context.Cause(h.held), redislock.ErrLockLost)
 		if h.watched.Deadline().After(h.stopped.Add(zombieLease)) {
 			t.Error("a renewal counted that only the old primary knows of")
 		}
@@ -143,13 +145,13 @@ func (h *haunting) hold(t *testing.T) {
 	t.Helper()
 	obtain := func(name string, opt redislock.Options) *redislock.Lock {
 		opt.Fenced = true
-		return must[*redislock.Lock](t)(h.client(t).Obtain(t.Context(), []string{h.realm.tag + name}, zombieLease, &opt))
+		return check.Must[*redislock.Lock](t)(h.client(t).Obtain(t.Context(), []string{h.realm.tag + name}, zombieLease, &opt))
 	}
 	h.alone = obtain("alone", redislock.Options{})
 	h.safe = obtain("safe", redislock.Options{Replicas: 2})
 	h.watched = obtain("watched", redislock.Options{Replicas: 2, Watchdog: true})
 	h.lease, h.held = h.safe.Deadline(), h.watched.Context(t.Context())
-	caughtUp(t, h.realm.former.Client(t), 2)
+	world.CaughtUp(t, h.realm.former.Client(t), 2)
 }
 
 // ask has requests sent to the primary, which stands still.
@@ -169,7 +171,7 @@ func (h *haunting) replace(t *testing.T) {
 	client := h.realm.client(t)
 	h.others = make(map[string]*redislock.Lock)
 	for _, name := range []string{"late", "never", "insists"} {
-		h.others[name] = must[*redislock.Lock](t)(client.Obtain(h.ctx, []string{h.realm.tag + name}, 2*long, &redislock.Options{
+		h.others[name] = check.Must[*redislock.Lock](t)(client.Obtain(h.ctx, []string{h.realm.tag + name}, 2*world.Long, &redislock.Options{
 			Fenced: true, RetryStrategy: redislock.LinearBackoff(20 * time.Millisecond),
 		}))
 	}
@@ -181,9 +183,9 @@ func (h *haunting) unsafe(t *testing.T, late, refreshed answer) {
 	woken := time.Since(h.stopped)
 	t.Logf("woken after %v: obtain: %v, refresh: %v", woken, late.err, refreshed.err)
 	if !h.isCluster() { // where it may learn from other nodes first that it was replaced
-		noError(t, late.err)
+		check.NoError(t, late.err)
 		if woken < zombieLease-2*time.Second {
-			noError(t, refreshed.err)
+			check.NoError(t, refreshed.err)
 		}
 	}
 	if late.err != nil {
@@ -194,8 +196,8 @@ func (h *haunting) unsafe(t *testing.T, late, refreshed answer) {
 		t.Error("the windows of the locks do not overlap, want both to seem held")
 	}
 	var guard fencing.Guard
-	noError(t, guard.Admit("it", max(late.lock.Fence(), other.Fence())))
-	wantIs(t, guard.Admit("it", min(late.lock.Fence(), other.Fence())), fencing.ErrStale)
+	check.NoError(t, guard.Admit("it", max(late.lock.Fence(), other.Fence())))
+	check.Is(t, guard.Admit("it", min(late.lock.Fence(), other.Fence())), fencing.ErrStale)
 }
 
 // wantVain checks that a Refresh failed that only the old primary knows of.
@@ -232,16 +234,16 @@ func (h *haunting) settle(t *testing.T, late answer) {
 		}
 	}
 	for name, lock := range h.others {
-		if left := must[time.Duration](t)(lock.TTL(t.Context())); left < long/2 {
-			t.Errorf("got %v left of the lock %q of %v", left, name, 2*long)
+		if left := check.Must[time.Duration](t)(lock.TTL(t.Context())); left < world.Long/2 {
+			t.Errorf("got %v left of the lock %q of %v", left, name, 2*world.Long)
 		}
-		noError(t, lock.Release(t.Context()))
+		check.NoError(t, lock.Release(t.Context()))
 	}
-	next := must[*redislock.Lock](t)(h.realm.client(t).Obtain(t.Context(), h.others["late"].Keys(), long, fenced("")))
+	next := check.Must[*redislock.Lock](t)(h.realm.client(t).Obtain(t.Context(), h.others["late"].Keys(), world.Long, world.Fenced("")))
 	if next.Fence() <= newest {
 		t.Errorf("got number %d after %d, want a greater one", next.Fence(), newest)
 	}
-	noError(t, next.Release(t.Context()))
+	check.NoError(t, next.Release(t.Context()))
 }
 
 // wantRefused checks that nobody was given a lock.
