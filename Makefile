@@ -168,7 +168,7 @@ bench: $(BENCHSTAT) ## benchmarks against a real server, summed up by benchstat
 plot: ## docs/waiting.svg anew: what waiting costs, by the number of waiters
 	@.ci/install
 	@mkdir -p $(BIN) docs
-	@go test -run '^$$' -bench '^BenchmarkWaiting$$' -benchtime 1x -count 3 -timeout 20m . | tee $(BIN)/waiting.txt
+	@go test -run '^$$' -bench '^BenchmarkWaiting$$' -benchtime 1x -count 3 -timeout 20m ./test/line | tee $(BIN)/waiting.txt
 	@go run ./internal/plot -o docs/waiting.svg <$(BIN)/waiting.txt
 
 fuzz: ## every fuzz target, for FUZZTIME each

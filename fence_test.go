@@ -317,3 +317,18 @@ func (l ledger) together(t *testing.T, locks []*redislock.Lock) (numbered int) {
 	}
 	return numbered
 }
+
+func TestFence(t *testing.T) {
+	world.Scenario(t, func(t *testing.T, w *world.World) {
+		key := w.Key("k")
+		var last int64
+		for range 5 {
+			lock := check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), []string{key, w.Key("x")}, world.Long, &redislock.Options{Fenced: true}))
+			if lock.Fence() <= last {
+				t.Fatalf("got number %d after %d", lock.Fence(), last)
+			}
+			last = lock.Fence()
+			check.NoError(t, lock.Release(t.Context()))
+		}
+	})
+}

@@ -1,4 +1,4 @@
-package redislock_test
+package line_test
 
 import (
 	"testing"

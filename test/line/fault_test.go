@@ -1,4 +1,4 @@
-package redislock_test
+package line_test
 
 import (
 	"context"
@@ -218,7 +218,7 @@ func onScript(l *world.Lossy, script string, fn func(n int)) {
 	})
 }
 
-// newLossyQueue is newLossy, of a server that knows the script of waiters too, and has a holder.
+// newLossyQueue is world.NewLossy, of a server that knows the script of waiters too, and has a holder.
 func newLossyQueue(t *testing.T, mod func(*redis.Options)) (*world.Lossy, *world.World, *redislock.Lock) {
 	t.Helper()
 	l := world.NewLossy(t, mod)
