@@ -1,4 +1,4 @@
-package redislock_test
+package topology_test
 
 import (
 	"fmt"
