@@ -1,4 +1,4 @@
-package redislock_test
+package outcome_test
 
 import (
 	"context"
