@@ -1,4 +1,4 @@
-package redislock_test
+package lease_test
 
 import (
 	"context"
