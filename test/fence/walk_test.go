@@ -1,4 +1,4 @@
-package redislock_test
+package fence_test
 
 import (
 	"context"
