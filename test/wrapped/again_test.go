@@ -1,4 +1,4 @@
-package redislock_test
+package wrapped_test
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-package redislock_test
+package wrapped_test
 
 import (
 	"context"
@@ -71,9 +71,9 @@ func TestClientWithoutRedis(t *testing.T) {
 		"cluster":     {redislock.New(cluster), "a *redis.ClusterClient that is nil"},
 		"ring":        {redislock.New(ring), "a *redis.Ring that is nil"},
 		"interface":   {redislock.New(redis.UniversalClient(ring)), "a *redis.Ring that is nil"},
-		"wrapper":     {redislock.New(mine), "a *redislock_test.chaos that is nil"},
+		"wrapper":     {redislock.New(mine), "a *wrapped_test.chaos that is nil"},
 		"wraps nil":   {redislock.New(world.Bare{Scripter: rdb}, redislock.WithWrapped(client)), "WithWrapped was given no Redis client"},
-		"wraps mine":  {redislock.New(world.Bare{Scripter: rdb}, redislock.WithWrapped(&chaos{Client: rdb})), "WithWrapped was given a *redislock_test.chaos"},
+		"wraps mine":  {redislock.New(world.Bare{Scripter: rdb}, redislock.WithWrapped(&chaos{Client: rdb})), "WithWrapped was given a *wrapped_test.chaos"},
 		"pipeline":    {redislock.New(pipe), "a *redis.Pipeline, whose answers come at its Exec"},
 		"transaction": {redislock.New(rdb.TxPipeline()), "a *redis.Pipeline, whose answers come at its Exec"},
 		"zero":        {new(redislock.Client), "was not made by New"},
