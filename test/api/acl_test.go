@@ -1,4 +1,4 @@
-package redislock_test
+package api_test
 
 import (
 	"errors"
@@ -20,7 +20,9 @@ import (
 
 func TestACLCommandsAreThoseOfTheScripts(t *testing.T) {
 	t.Parallel()
-	files := check.Must[[]string](t)(filepath.Glob("*.lua"))
+	root := filepath.Join("..", "..")
+	files := check.Must[[]string](t)(filepath.Glob(filepath.Join(root, "*.lua")))
+	files = append(files, check.Must[[]string](t)(filepath.Glob(filepath.Join(root, "lua", "*.lua")))...)
 	if len(files) == 0 {
 		t.Fatal("no scripts")
 	}

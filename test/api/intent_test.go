@@ -1,4 +1,4 @@
-package redislock_test
+package api_test
 
 import (
 	"context"
