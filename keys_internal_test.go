@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"testing"
 
-
 	"github.com/seed-14de3678/redislock/internal/slot"
 )
 
