@@ -153,8 +153,8 @@ fmt: $(GOLANGCI_LINT) ## gofumpt -w and goimports -w, as golangci-lint has them
 matrix: ## every request that may come late, before and after all that may follow it; UPDATE=1 writes its list anew
 	@.ci/install
 	@export MATRIX=all; status=0; \
-	go test -count=1 -timeout 10m -run '^TestMatrixReal$$' -v . & \
-	go test -count=1 -timeout 10m -run '^TestMatrix$$' -v . $(if $(UPDATE),-update) || status=1; \
+	go test -count=1 -timeout 10m -run '^TestMatrixReal$$' -v ./test/matrix & \
+	go test -count=1 -timeout 10m -run '^TestMatrix$$' -v ./test/matrix $(if $(UPDATE),-update) || status=1; \
 	wait $$! || status=1; \
 	exit $$status
 
