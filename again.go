@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/seed-14de3678/redislock/internal/clock"
 )
 
 // This file is how a call that failed is sent again: a few times soon, and for as long as a slot of a
@@ -38,7 +40,7 @@ func (c *call) again() (pause time.Duration, ok bool) {
 	case c.fate.Load() == left:
 		return 0, false
 	case isMoving(c.err):
-		if !c.rideOn(now()) {
+		if !c.rideOn(clock.Now()) {
 			return 0, false
 		}
 		pause = movePause(c.rests)
@@ -64,7 +66,7 @@ func (c *call) remember() {
 	err := c.err
 	c.failed.Store(&err)
 	if _, answer := errors.AsType[redis.Error](err); answer {
-		c.heard.Store(int64(now().mono))
+		c.heard.Store(int64(clock.Now().Mono))
 	}
 }
 
@@ -77,11 +79,11 @@ func (c *call) doubt() {
 
 // rideOn reports whether the call may wait for a slot that moves, and from when it counts. A Close does
 // not wait with it.
-func (c *call) rideOn(at moment) bool {
-	if c.moving == (moment{}) {
+func (c *call) rideOn(at clock.Moment) bool {
+	if c.moving == (clock.Moment{}) {
 		c.moving = at
 	}
-	return at.precedes(c.moving.add(c.rides)) && !c.transport.draining.Load()
+	return at.Precedes(c.moving.Add(c.rides)) && !c.transport.draining.Load()
 }
 
 // rest has the call sent again after a pause, if that still makes sense then. It returns false if its

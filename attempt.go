@@ -9,6 +9,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/seed-14de3678/redislock/internal/clock"
 	"github.com/seed-14de3678/redislock/internal/count"
 )
 
@@ -54,7 +55,7 @@ func (o *obtaining) send(ctx context.Context, c *call) error {
 		if c.leave(nil) {
 			o.doubts()
 			return &endedError{o.beside(fmt.Errorf("redislock: obtain %s: %w: %w after %s and %s",
-				o.set, ErrUnknownOutcome, context.Cause(ctx), round(now().since(o.began)), count.Of(o.asked, "attempt")), c)}
+				o.set, ErrUnknownOutcome, context.Cause(ctx), round(clock.Now().Since(o.began)), count.Of(o.asked, "attempt")), c)}
 		}
 	case settled:
 	}
@@ -114,7 +115,7 @@ func (o *obtaining) call(ctx context.Context, wait time.Duration) *call {
 	if o.declares {
 		intent = "0"
 		if wait >= 0 {
-			intent = strconv.FormatInt(millis(min(wait, maxTTL)+intentGrace), 10)
+			intent = strconv.FormatInt(clock.Millis(min(wait, maxTTL)+intentGrace), 10)
 			o.declared = true
 		}
 	}
@@ -123,12 +124,12 @@ func (o *obtaining) call(ctx context.Context, wait time.Duration) *call {
 		return o.callInLine(ctx, beside)
 	case o.set.reads() > 0 || o.fenced || o.minUptime > 0:
 		return newCall(ctx, rwScript, o.set.keys, append(beside, o.intents...),
-			&o.value, millis(o.ttl), o.set.write, o.set.reads(), intent, flag(o.fenced), millis(o.minUptime))
+			&o.value, clock.Millis(o.ttl), o.set.write, o.set.reads(), intent, flag(o.fenced), clock.Millis(o.minUptime))
 	case o.declares:
 		return newCall(ctx, obtainScript, o.set.keys, append(beside, o.intents...),
-			&o.value, millis(o.ttl), intent)
+			&o.value, clock.Millis(o.ttl), intent)
 	}
-	c := o.client.transport.newCall(ctx, obtainScript, o.set, &o.value, millis(o.ttl))
+	c := o.client.transport.newCall(ctx, obtainScript, o.set, &o.value, clock.Millis(o.ttl))
 	c.plain = o.conflict == nil // who was refused will most likely be again, and wants to know by whom
 	return c
 }
@@ -140,7 +141,7 @@ func (o *obtaining) callInLine(ctx context.Context, beside []string) *call {
 		kind = "s"
 	}
 	c := newCall(ctx, rwScript, o.set.keys, beside,
-		&o.value, millis(o.ttl), o.set.write, o.set.reads(), "", flag(o.fenced), millis(o.minUptime),
+		&o.value, clock.Millis(o.ttl), o.set.write, o.set.reads(), "", flag(o.fenced), clock.Millis(o.minUptime),
 		o.place.id, &number, int64(waiterLife/time.Millisecond), kind, o.waiter.channel)
 	c.resent = func() {
 		if number == "" {
@@ -152,13 +153,13 @@ func (o *obtaining) callInLine(ctx context.Context, beside []string) *call {
 }
 
 // obtained makes the lock, unless the answer came too late for it or for the caller.
-func (o *obtaining) obtained(ctx context.Context, sent moment, number int64) (*Lock, error) {
+func (o *obtaining) obtained(ctx context.Context, sent clock.Moment, number int64) (*Lock, error) {
 	o.declared = false
-	deadline := sent.add(window(o.ttl))
-	if at := now(); at.reached(deadline) {
+	deadline := sent.Add(clock.Window(o.ttl))
+	if at := clock.Now(); at.Reached(deadline) {
 		o.partly = true
 		err := fmt.Errorf("redislock: obtain %s: %w: the answer took %s, which leaves nothing of a ttl of %s; released",
-			o.set, ErrNotObtained, round(at.since(sent)), o.ttl)
+			o.set, ErrNotObtained, round(at.Since(sent)), o.ttl)
 		if o.late++; o.queues && o.late <= mostLate {
 			o.hint = 0 // the keys are most likely still its own
 			return nil, err
@@ -202,7 +203,7 @@ func (o *obtaining) refused(c *call, code int64, d decoder) error {
 }
 
 // placed takes in the place in line that a script has given to the waiter, or found.
-func (o *obtaining) placed(sent moment, d *decoder) error {
+func (o *obtaining) placed(sent clock.Moment, d *decoder) error {
 	number, micros, ms, heard := d.number(), d.number(), d.number(), d.number()
 	if d.bad {
 		return errors.New("no place in line")
@@ -210,14 +211,14 @@ func (o *obtaining) placed(sent moment, d *decoder) error {
 	o.place.number = strconv.FormatInt(number, 10)
 	o.place.asked, o.place.micros = sent, micros
 	if ms >= 0 {
-		o.hint = fromMillis(ms) + leaseOver
+		o.hint = clock.FromMillis(ms) + leaseOver
 	}
 	if heard == 1 {
 		o.faults = 0
 	} else if o.hears {
 		o.client.listeners.deaf(o.waiter)
 		o.faults++
-		o.rejoin = now().add(pauseAfter(o.faults))
+		o.rejoin = clock.Now().Add(pauseAfter(o.faults))
 		o.hears = false
 	}
 	return nil

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/seed-14de3678/redislock/internal/clock"
 )
 
 // This file is how long an attempt lasts to which nobody answers, and what becomes of its call then.
@@ -68,7 +70,7 @@ const (
 func (o *obtaining) await(ctx context.Context, c *call) end {
 	t, b := o.client.transport, newBound(o.client.transport.rdb, o.ttl, len(o.set.keys))
 	c.bounded, o.silent = true, false
-	began := now()
+	began := clock.Now()
 	t.allow(c)
 	t.send(c, ctx.Done() == nil && b.inline && c.ack.wanted == 0)
 	select {
@@ -76,7 +78,7 @@ func (o *obtaining) await(ctx context.Context, c *call) end {
 		return settled
 	default:
 	}
-	alarm := c.wakes(now().until(began.add(b.within)))
+	alarm := c.wakes(clock.Now().Until(began.Add(b.within)))
 	defer alarm.Stop()
 	for {
 		select {
@@ -136,7 +138,7 @@ func (c *call) silence(most time.Duration) time.Duration {
 	if heard == 0 {
 		return 0
 	}
-	return heard + most - now().mono
+	return heard + most - clock.Now().Mono
 }
 
 // unanswered ends an attempt to which nobody has answered. What its call may still do the next one closes, or
@@ -147,7 +149,7 @@ func (o *obtaining) unanswered(c *call) error {
 	}
 	o.doubts()
 	err := fmt.Errorf("redislock: obtain %s: %w: no answer for %s: %w",
-		o.set, ErrUnknownOutcome, round(now().since(o.began)), os.ErrDeadlineExceeded)
+		o.set, ErrUnknownOutcome, round(clock.Now().Since(o.began)), os.ErrDeadlineExceeded)
 	return o.beside(err, c)
 }
 
@@ -168,8 +170,8 @@ func (o *obtaining) beside(err error, c *call) error {
 
 // goes takes note that ctx has ended.
 func (o *obtaining) goes() {
-	if o.gone == (moment{}) {
-		o.gone = now()
+	if o.gone == (clock.Moment{}) {
+		o.gone = clock.Now()
 	}
 }
 
@@ -177,8 +179,8 @@ func (o *obtaining) goes() {
 // not, for what it leaves behind.
 func (o *obtaining) patience() time.Duration {
 	switch {
-	case o.gone != (moment{}):
-		return now().until(o.gone.add(patience))
+	case o.gone != (clock.Moment{}):
+		return clock.Now().Until(o.gone.Add(patience))
 	case o.silent:
 		return 0 // it has waited for that server long enough
 	}

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"sync/atomic"
 	"time"
+
+	"github.com/seed-14de3678/redislock/internal/clock"
 )
 
 // A call is one run of a script, from the moment it is asked for until its outcome is known.
@@ -30,20 +32,20 @@ type call struct {
 	numbered bool // its success comes with a fencing number
 	bounded  bool // its caller goes at some time also if there is no answer
 
-	tries int    // how many may still follow
-	sent  moment // before the latest try was sent
+	tries int          // how many may still follow
+	sent  clock.Moment // before the latest try was sent
 	reply any
 	err   error
 
 	// unanswered is when the first try was sent that was not answered, and may have been executed; zero if
 	// there was none. Whether it may yet be is a matter of the passage.
-	unanswered moment
+	unanswered clock.Moment
 	passage
 
 	ls *listeners // who are told what the reply says to them; may be nil
 
 	rides     time.Duration        // for so long a slot that moves is waited for, which is no try; 0: as usual
-	moving    moment               // since then it is
+	moving    clock.Moment         // since then it is
 	rests     int                  // how often it had to
 	remaining func() time.Duration // for how long another try makes sense; nil: for ever
 
@@ -58,7 +60,7 @@ type call struct {
 	trip   atomic.Pointer[trip]  // of the try that is under way, if it is bounded; else nil
 	rush   *rush                 // of one whose caller does the sending; nil if others do
 	failed atomic.Pointer[error] // of the latest try that has failed
-	heard  atomic.Int64          // moment.mono of the latest one that the server has answered; 0: none
+	heard  atomic.Int64          // moment.Mono of the latest one that the server has answered; 0: none
 	alarm  *time.Timer           // of a caller that waits; nil before one has
 }
 
@@ -94,7 +96,7 @@ func (t *transport) recycle(c *call) {
 }
 
 // isUnsure reports whether an earlier try may have been executed.
-func (c *call) isUnsure() bool { return c.unanswered != (moment{}) }
+func (c *call) isUnsure() bool { return c.unanswered != (clock.Moment{}) }
 
 // finish hands the outcome to whoever takes it. After that the call is theirs.
 func (c *call) finish() {

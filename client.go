@@ -73,6 +73,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/seed-14de3678/redislock/internal/clock"
 )
 
 var (
@@ -137,7 +139,7 @@ type Client struct {
 	transport   *transport
 	listeners   *listeners
 	placement   placement
-	schedule    *schedule
+	schedule    *clock.Schedule
 	log         *slog.Logger
 	hooks       Hooks
 	maxKeys     int
@@ -213,7 +215,7 @@ func WithoutBatching() ClientOption { return func(c *Client) { c.batching = fals
 //     that took longer than 5 ms.
 func New(rdb redis.Scripter, opts ...ClientOption) *Client {
 	c := &Client{
-		schedule:    newSchedule(),
+		schedule:    clock.NewSchedule(),
 		log:         slog.New(slog.DiscardHandler),
 		maxKeys:     defaultMaxKeys,
 		maxMetadata: defaultMaxMetadata,
@@ -249,12 +251,12 @@ func (c *Client) Close() {
 	close(c.ending)
 	c.transport.hasten()
 	c.listeners.close()
-	for _, rest := range c.schedule.close() {
+	for _, rest := range c.schedule.Close() {
 		switch rest := rest.(type) {
 		case *watch:
 			rest.lock.lose(errClosed)
 		case *orphan:
-			rest.run(now())
+			rest.Run(clock.Now())
 		}
 	}
 	c.transport.drain()

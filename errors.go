@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/seed-14de3678/redislock/internal/clock"
 )
 
 // Mode is how a key is held, or why it cannot be had.
@@ -85,7 +87,7 @@ func decodeConflict(keys []string, d *decoder) (*ConflictError, error) {
 	if d.bad || index < 1 || index > int64(len(keys)) {
 		return nil, errors.New("unexpected refusal")
 	}
-	e := &ConflictError{Key: keys[index-1], Mode: mode, TTL: fromMillis(ttl)}
+	e := &ConflictError{Key: keys[index-1], Mode: mode, TTL: clock.FromMillis(ttl)}
 	if mode == ModeForeign {
 		e.Type = detail
 	} else {

@@ -5,6 +5,8 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+
+	"github.com/seed-14de3678/redislock/internal/clock"
 )
 
 //go:embed raise.lua
@@ -65,7 +67,7 @@ func (l *Lock) raise(ctx context.Context, number int64) (again bool, err error) 
 	}
 	w := l.ownerNow()
 	defer w.done(l.token())
-	c := newCall(ctx, raiseScript, set.keys, set.fences, &l.value, millis(ttl), number)
+	c := newCall(ctx, raiseScript, set.keys, set.fences, &l.value, clock.Millis(ttl), number)
 	c.owner, c.effect = w, lengthens
 	c.ack = newAck(l.replicas, ttl)
 	if !l.client.transport.do(ctx, c, patience) && c.leave(nil) {

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/seed-14de3678/redislock/internal/clock"
 	"github.com/seed-14de3678/redislock/internal/owners"
 )
 
@@ -46,7 +47,7 @@ type owner struct {
 	// requests are those that are to be reckoned with: if the owner is shared, all that are not answered,
 	// else those for whose answer nobody waits any more.
 	requests []*request
-	guarded  moment // until then a guard may stand
+	guarded  clock.Moment // until then a guard may stand
 
 	users int // how many use it, beside claims and requests
 
@@ -70,7 +71,7 @@ type request struct {
 	flies   bool // it is under way, and its caller waits for it
 	open    bool // it was not answered, or its caller has gone
 	closed  bool // a later one was answered that has closed it, and came by the same Redis client
-	sent    moment
+	sent    clock.Moment
 	by      *transport
 	// others are transports of other Redis clients by which one came that has closed it: if they lead to the
 	// same server it is closed, else it matters to nobody there.
@@ -98,7 +99,7 @@ func (w *owner) stamp(c *call) {
 	}
 	c.name = w.name
 	if len(behind) > 0 {
-		w.guarded = now().add(guardLife)
+		w.guarded = clock.Now().Add(guardLife)
 	}
 	c.writeStamp()
 	switch {
@@ -123,9 +124,9 @@ func (w *owner) behindLocked(c *call) (behind []*request) {
 	if owners.GuardsOff.Load() {
 		return nil
 	}
-	at := now()
+	at := clock.Now()
 	for _, r := range w.requests {
-		if at.reached(r.sent.add(guardLife)) {
+		if at.Reached(r.sent.Add(guardLife)) {
 			continue // no guard would stand for that long
 		}
 		undoes := c.effect == takes && r.flies && r.lessens
@@ -146,7 +147,7 @@ func (w *owner) noteLocked(c *call) *request {
 	if c.request == nil || c.request.name != c.name {
 		c.request = &request{
 			name: c.name, keys: c.keys, home: c.home(),
-			lessens: c.effect == lessens || c.reads, sent: now(), by: c.transport,
+			lessens: c.effect == lessens || c.reads, sent: clock.Now(), by: c.transport,
 		}
 	}
 	if !slices.Contains(w.requests, c.request) {
@@ -207,8 +208,8 @@ func (w *owner) openLocked(c *call) {
 
 // tidyLocked drops the requests that need not be reckoned with any more.
 func (w *owner) tidyLocked() {
-	at := now()
+	at := clock.Now()
 	w.requests = slices.DeleteFunc(w.requests, func(r *request) bool {
-		return !r.flies && (!r.open || r.closed || at.reached(r.sent.add(guardLife)))
+		return !r.flies && (!r.open || r.closed || at.Reached(r.sent.Add(guardLife)))
 	})
 }

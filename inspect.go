@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/seed-14de3678/redislock/internal/clock"
 )
 
 // A KeyState says who holds a key, as [Client.Inspect] found it.
@@ -124,14 +126,14 @@ func decodeState(key string, reply []any) (KeyState, error) {
 	s := KeyState{Key: key, Mode: Mode(d.text())}
 	ttl := d.number()
 	if s.Mode != ModeFree {
-		s.TTL = fromMillis(ttl)
+		s.TTL = clock.FromMillis(ttl)
 	}
 	s.Fence = d.number()
 	if left, metadata := d.number(), d.text(); left != -2 {
-		s.Intent = &Holder{Metadata: metadata, TTL: fromMillis(left)}
+		s.Intent = &Holder{Metadata: metadata, TTL: clock.FromMillis(left)}
 	}
 	for n := d.number(); n > 0 && !d.bad; n-- {
-		text, left := d.text(), fromMillis(d.number())
+		text, left := d.text(), clock.FromMillis(d.number())
 		if s.Mode == ModeForeign {
 			s.Type = text
 		} else {

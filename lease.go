@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/seed-14de3678/redislock/internal/clock"
 )
 
 // A leasing is an operation that begins a new lease.
@@ -43,7 +45,7 @@ func (l *Lock) convert(ctx context.Context, name string, writes bool) error {
 	}
 	op.call = func(set keySet) *call {
 		c := newCall(ctx, convertScript, set.keys, set.beside(),
-			&l.value, millis(op.ttl), write(set), flag(set.fences != nil), flag(op.keeps))
+			&l.value, clock.Millis(op.ttl), write(set), flag(set.fences != nil), flag(op.keeps))
 		c.effect, c.numbered = lessens, set.fences != nil
 		c.yield = func() { c.more[2] = flag(true) }
 		if !writes {
@@ -73,7 +75,7 @@ func flag(yes bool) string {
 
 // lease runs a script that gives the set a new lease.
 func (l *Lock) lease(ctx context.Context, op *leasing) (err error) {
-	began := now()
+	began := clock.Now()
 	defer func() { l.report(ctx, l.client.hooks.Refreshed, began, 1, err) }()
 	if err := l.enter(ctx, op.name); err != nil {
 		return err
@@ -84,7 +86,7 @@ func (l *Lock) lease(ctx context.Context, op *leasing) (err error) {
 	since := w.begin()
 	for rounds := 0; ; rounds++ {
 		set := l.snapshot()
-		l.begin(now(), op.ttl)
+		l.begin(clock.Now(), op.ttl)
 		c := op.call(set)
 		c.owner, c.since = w, since
 		c.ack = newAck(l.replicas, op.ttl)
@@ -113,10 +115,10 @@ func (l *Lock) remaining() time.Duration {
 	switch {
 	case l.state != held:
 		return 0
-	case l.deadline == (moment{}):
+	case l.deadline == (clock.Moment{}):
 		return maxTTL
 	}
-	return -now().since(l.deadline)
+	return -clock.Now().Since(l.deadline)
 }
 
 // errAgain says that nothing was done, because ReleaseKeys has freed keys meanwhile, or others of the token
@@ -235,11 +237,11 @@ func (l *Lock) overtaken(c *call, op *leasing) error {
 }
 
 // extended begins the new lease.
-func (l *Lock) extended(sent moment, op *leasing, rest []any) error {
+func (l *Lock) extended(sent clock.Moment, op *leasing, rest []any) error {
 	l.mu.Lock()
 	certain := l.certainLocked(op.ttl)
-	deadline := sent.add(window(certain))
-	late := now().reached(deadline)
+	deadline := sent.Add(clock.Window(certain))
+	late := clock.Now().Reached(deadline)
 	if l.state == held && !late {
 		l.ttl, l.deadline, l.counted = op.ttl, deadline, certain
 		if op.apply != nil {
@@ -280,20 +282,20 @@ func (l *Lock) missing(c *call, operation string, indexes []any) error {
 type change struct {
 	turn    chan struct{} // full while there is one
 	pending time.Duration // the ttl that it asks for; 0 if there is none
-	before  moment        // the deadline that it has lowered; zero if it has not
+	before  clock.Moment  // the deadline that it has lowered; zero if it has not
 	counted time.Duration // of that deadline
 	count   int           // how often one began or ended
 }
 
 // begin takes note of a request that is about to be sent: from then on the lease may be what it
 // asks for.
-func (l *Lock) begin(at moment, ttl time.Duration) {
+func (l *Lock) begin(at clock.Moment, ttl time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.change.pending, l.change.before = ttl, moment{}
+	l.change.pending, l.change.before = ttl, clock.Moment{}
 	l.change.count++
 	l.longest = max(l.longest, ttl)
-	if deadline := l.deadline.earlier(at.add(window(ttl))); l.deadline != (moment{}) && deadline != l.deadline {
+	if deadline := l.deadline.Earlier(at.Add(clock.Window(ttl))); l.deadline != (clock.Moment{}) && deadline != l.deadline {
 		l.change.before, l.change.counted = l.deadline, l.counted
 		l.deadline, l.counted = deadline, min(l.counted, ttl)
 		if l.watch != nil {
@@ -316,10 +318,10 @@ func (l *Lock) answered(c *call) {
 	l.change.pending = 0
 	l.change.count++
 	undone := c.undone() || isOvertaken(c) && !c.isUnsure()
-	if undone && l.state == held && l.deadline.precedes(l.change.before) {
+	if undone && l.state == held && l.deadline.Precedes(l.change.before) {
 		l.deadline, l.counted = l.change.before, l.change.counted
 		if l.watch != nil {
-			l.watch.planLocked(now())
+			l.watch.planLocked(clock.Now())
 		}
 	}
 }

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/seed-14de3678/redislock/internal/clock"
 )
 
 const (
@@ -102,7 +104,7 @@ func (ls *listeners) channel(key string) string {
 type listener struct {
 	of       *listeners
 	source   subscriber
-	entry    entry
+	entry    clock.Entry
 	pubsub   *redis.PubSub       // nil until it runs
 	channels map[string]*channel // guarded, as is all below, by the mutex of the listeners
 	planned  bool                // it is in the schedule, to be tidied up
@@ -114,7 +116,7 @@ type listener struct {
 type channel struct {
 	heard   bool
 	waiters map[*waiter]struct{}
-	idle    moment // since when it has none
+	idle    clock.Moment // since when it has none
 }
 
 // hear hears the channels until the connection breaks or nobody needs it any more.
@@ -242,7 +244,7 @@ func (l *listener) breakLocked(err error) {
 	}
 	l.broken = true
 	delete(l.of.by, l.source)
-	l.of.client.schedule.drop(&l.entry)
+	l.of.client.schedule.Drop(&l.entry)
 	for _, c := range l.channels {
 		l.dropLocked(c, err)
 	}
@@ -252,9 +254,9 @@ func (l *listener) breakLocked(err error) {
 	}
 }
 
-// run drops the channels that nobody has needed for a while, and with the last of them the
+// Run drops the channels that nobody has needed for a while, and with the last of them the
 // connection.
-func (l *listener) run(at moment) {
+func (l *listener) Run(at clock.Moment) {
 	ls := l.of
 	ls.mu.Lock()
 	defer ls.mu.Unlock()
@@ -263,12 +265,12 @@ func (l *listener) run(at moment) {
 		return
 	}
 	var unused []string
-	var next moment
+	var next clock.Moment
 	for name, c := range l.channels {
-		switch end := c.idle.add(linger); {
+		switch end := c.idle.Add(linger); {
 		case len(c.waiters) > 0:
-		case at.precedes(end):
-			if next == (moment{}) || end.precedes(next) {
+		case at.Precedes(end):
+			if next == (clock.Moment{}) || end.Precedes(next) {
 				next = end
 			}
 		default:
@@ -280,9 +282,9 @@ func (l *listener) run(at moment) {
 		l.breakLocked(errClosed)
 		return
 	}
-	if next != (moment{}) {
+	if next != (clock.Moment{}) {
 		l.planned = true
-		ls.client.schedule.put(&l.entry, next, 0)
+		ls.client.schedule.Put(&l.entry, next, 0)
 	}
 	if len(unused) > 0 && l.pubsub != nil {
 		ls.ended.Go(func() { l.unsubscribe(l.pubsub, unused...) })

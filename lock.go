@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	"github.com/seed-14de3678/redislock/internal/clock"
 )
 
 //go:embed refresh.lua
@@ -37,19 +39,19 @@ type Lock struct {
 	set      keySet
 	ttl      time.Duration
 	longest  time.Duration // ttl that any request has asked for
-	obtained moment        // zero for Attach, as is deadline until a Refresh
-	deadline moment
+	obtained clock.Moment  // zero for Attach, as is deadline until a Refresh
+	deadline clock.Moment
 	counted  time.Duration // the ttl of which the deadline is the end; less than ttl while that is not certain
 	number   int64         // its fencing number; 0 without
 	state    lockState
-	over     error  // what a Release says that comes after one which was answered
-	freeing  moment // since then one that was not answered may have freed the keys; zero: there is none
-	shown    bool   // callers know the token
-	owner    *owner // if they do, while the lock is held
-	claim    *claim // the same
-	why      error  // it was lost
-	watch    *watch // of the watchdog, or of Context and Lost
-	change   change // of its lease
+	over     error        // what a Release says that comes after one which was answered
+	freeing  clock.Moment // since then one that was not answered may have freed the keys; zero: there is none
+	shown    bool         // callers know the token
+	owner    *owner       // if they do, while the lock is held
+	claim    *claim       // the same
+	why      error        // it was lost
+	watch    *watch       // of the watchdog, or of Context and Lost
+	change   change       // of its lease
 }
 
 type lockState uint8
@@ -171,10 +173,10 @@ func (l *Lock) Deadline() time.Time {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.deadline == (moment{}) {
+	if l.deadline == (clock.Moment{}) {
 		return time.Time{}
 	}
-	return l.deadline.time()
+	return l.deadline.Time()
 }
 
 // TTL asks Redis for the least remaining lease over the set. If any key is no longer ours it
@@ -209,7 +211,7 @@ func (l *Lock) TTL(ctx context.Context) (time.Duration, error) {
 	case ms < 0:
 		return 0, fmt.Errorf("redislock: ttl %s: %w", set, c.garbled())
 	default:
-		return fromMillis(ms), nil
+		return clock.FromMillis(ms), nil
 	}
 }
 
@@ -232,7 +234,7 @@ func (l *Lock) Refresh(ctx context.Context, ttl time.Duration) error {
 	op := &leasing{name: "refresh", ttl: ttl}
 	op.call = func(set keySet) *call {
 		never := op.keeps || l.cannotShorten(ttl)
-		c := newCall(ctx, refreshScript, set.keys, nil, &l.value, millis(ttl), flag(never))
+		c := newCall(ctx, refreshScript, set.keys, nil, &l.value, clock.Millis(ttl), flag(never))
 		c.effect = lessens
 		if never {
 			c.effect = lengthens
@@ -265,10 +267,10 @@ func (l *Lock) Downgrade(ctx context.Context) error { return l.convert(ctx, "dow
 func (l *Lock) Upgrade(ctx context.Context) error { return l.convert(ctx, "upgrade", true) }
 
 // gone reports whether nothing of the lock can be left, for one that was never released.
-func (l *Lock) gone(at moment) bool {
+func (l *Lock) gone(at clock.Moment) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return at.reached(l.deadline.add(l.counted - window(l.counted)))
+	return at.Reached(l.deadline.Add(l.counted - clock.Window(l.counted)))
 }
 
 // snapshot returns the set as it is now.
@@ -282,24 +284,24 @@ func (l *Lock) snapshot() keySet {
 }
 
 // report tells a hook how an operation on the whole lock ended.
-func (l *Lock) report(ctx context.Context, hook func(context.Context, Event), began moment, attempts int, err error) {
+func (l *Lock) report(ctx context.Context, hook func(context.Context, Event), began clock.Moment, attempts int, err error) {
 	if hook != nil {
 		l.tell(ctx, hook, l.snapshot(), began, attempts, err)
 	}
 }
 
 // tell tells a hook how an operation on some of it ended.
-func (l *Lock) tell(ctx context.Context, hook func(context.Context, Event), set keySet, began moment, attempts int, err error) {
+func (l *Lock) tell(ctx context.Context, hook func(context.Context, Event), set keySet, began clock.Moment, attempts int, err error) {
 	if hook == nil {
 		return
 	}
-	at := now()
+	at := clock.Now()
 	l.mu.Lock()
 	e := Event{
-		Keys: set.keys, Mode: set.mode(), Duration: at.since(began), Attempts: attempts,
-		Held: at.since(l.obtained), Err: err,
+		Keys: set.keys, Mode: set.mode(), Duration: at.Since(began), Attempts: attempts,
+		Held: at.Since(l.obtained), Err: err,
 	}
-	if l.obtained == (moment{}) {
+	if l.obtained == (clock.Moment{}) {
 		e.Held = 0
 	}
 	l.mu.Unlock()

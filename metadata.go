@@ -11,6 +11,8 @@ import (
 	"sync"
 	"time"
 	"unicode/utf8"
+
+	"github.com/seed-14de3678/redislock/internal/clock"
 )
 
 // separator stands between token and metadata in a stored value. A token cannot contain it, so
@@ -70,11 +72,8 @@ var instanceMetadata = sync.OnceValue(func() string {
 		host = "unknown"
 	}
 	return fmt.Sprintf("host=%s pid=%d prog=%s since=%s",
-		word(host), os.Getpid(), word(filepath.Base(os.Args[0])), processStart.UTC().Format(time.RFC3339))
+		word(host), os.Getpid(), word(filepath.Base(os.Args[0])), clock.ProcessStart.UTC().Format(time.RFC3339))
 })
-
-// processStart is when this package was initialised: close enough to the start of the process.
-var processStart = time.Now()
 
 // word keeps a value that has spaces or quotes one word of key=value text.
 func word(s string) string {

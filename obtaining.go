@@ -10,6 +10,7 @@ import (
 
 	"github.com/cenkalti/backoff/v4"
 
+	"github.com/seed-14de3678/redislock/internal/clock"
 	"github.com/seed-14de3678/redislock/internal/count"
 	"github.com/seed-14de3678/redislock/internal/pace"
 )
@@ -33,7 +34,7 @@ type obtaining struct {
 	owner    *owner
 	claim    *claim // if the caller has chosen the token
 
-	began    moment
+	began    clock.Moment
 	asked    int
 	conflict *ConflictError // the last one
 	last     error          // of the last attempt
@@ -46,7 +47,7 @@ type obtaining struct {
 	failures int           // since the last answer
 	faults   int           // of its subscription, since a message was heard
 	late     int           // how many answers have come too late
-	rejoin   moment        // when to subscribe again, after too many of them
+	rejoin   clock.Moment  // when to subscribe again, after too many of them
 
 	fenced bool
 
@@ -57,8 +58,8 @@ type obtaining struct {
 	declared bool // one may be there
 	partly   bool // something may be taken: a script failed, or was not answered, or its answer is of no use
 
-	gone   moment // when it was seen that ctx has ended; zero: not yet
-	silent bool   // nobody has answered the last attempt
+	gone   clock.Moment // when it was seen that ctx has ended; zero: not yet
+	silent bool         // nobody has answered the last attempt
 }
 
 // obtain is what every Obtain comes to.
@@ -106,7 +107,7 @@ func (c *Client) newObtaining(write, read []string, ttl time.Duration, opt *Opti
 	if opt == nil {
 		opt = &Options{}
 	}
-	o := &obtaining{client: c, pace: pace.New(opt.RetryStrategy), watchdog: opt.Watchdog, began: now()}
+	o := &obtaining{client: c, pace: pace.New(opt.RetryStrategy), watchdog: opt.Watchdog, began: clock.Now()}
 	var err error
 	if o.set, err = newKeySet(write, read, c.maxKeys); err != nil {
 		return nil, err
@@ -247,7 +248,7 @@ func (o *obtaining) ended(ctx context.Context) error {
 		why = ErrNotObtained
 	}
 	return &endedError{fmt.Errorf("redislock: obtain %s: %w after %s and %s: %w",
-		o.set, context.Cause(ctx), round(now().since(o.began)), count.Of(o.asked, "attempt"), why)}
+		o.set, context.Cause(ctx), round(clock.Now().Since(o.began)), count.Of(o.asked, "attempt"), why)}
 }
 
 // report tells the hooks and the log how the obtaining ended.
@@ -263,7 +264,7 @@ func (o *obtaining) report(ctx context.Context, err error) {
 	if hook != nil {
 		hook(ctx, Event{
 			Keys: o.set.keys, Mode: o.set.mode(),
-			Duration: now().since(o.began), Attempts: o.asked, Err: err,
+			Duration: clock.Now().Since(o.began), Attempts: o.asked, Err: err,
 		})
 	}
 }

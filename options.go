@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/seed-14de3678/redislock/internal/clock"
 )
 
 // Options of an Obtain. The zero value, and nil, mean the defaults.
@@ -120,4 +122,17 @@ func (c *Client) checkServer(opt *Options) error {
 			"give New a *redis.Client, *redis.ClusterClient or *redis.Ring", errors.ErrUnsupported, asks, c.transport.rdb)
 	}
 	return nil
+}
+
+const (
+	minTTL = time.Millisecond // what Redis can count
+	maxTTL = clock.Longest
+)
+
+// checkTTL rounds a ttl up to whole milliseconds, if it is one that a lock can have.
+func checkTTL(ttl time.Duration) (time.Duration, error) {
+	if ttl <= 0 || ttl > maxTTL {
+		return 0, fmt.Errorf("%w: %s is not between %s and %s", ErrInvalidTTL, ttl, minTTL, maxTTL)
+	}
+	return (ttl + minTTL - 1).Truncate(minTTL), nil
 }

@@ -6,6 +6,8 @@ import (
 	"reflect"
 	"sync"
 	"time"
+
+	"github.com/seed-14de3678/redislock/internal/clock"
 )
 
 const (
@@ -21,14 +23,14 @@ const (
 // token count on is left to them; what they leave of it is released later.
 type orphan struct {
 	client *Client
-	entry  entry
+	entry  clock.Entry
 	set    keySet
 	value  string
 	owner  *owner
-	waiter string // id of one that may stand in line for it, else empty
-	place  string // its place there
-	first  func() // if not nil it is called when the first clean-up has an outcome
-	until  moment // nothing can be left after that
+	waiter string       // id of one that may stand in line for it, else empty
+	place  string       // its place there
+	first  func()       // if not nil it is called when the first clean-up has an outcome
+	until  clock.Moment // nothing can be left after that
 
 	mu    sync.Mutex
 	pause time.Duration // after the next clean-up
@@ -37,23 +39,23 @@ type orphan struct {
 
 // newOrphan prepares the clean-up of a set that was asked for, for so long. It has to be started.
 func (c *Client) newOrphan(set keySet, of *Lock, ttl time.Duration) *orphan {
-	o := &orphan{client: c, set: set, value: of.value, until: now().add(ttl + clearGrace), pause: firstClear}
+	o := &orphan{client: c, set: set, value: of.value, until: clock.Now().Add(ttl + clearGrace), pause: firstClear}
 	o.owner = of.ownerNow()
-	o.entry.errand = o
+	o.entry.Task = o
 	return o
 }
 
 // start begins the clean-up, or does it now.
 func (o *orphan) start() {
-	if !o.client.schedule.put(&o.entry, now(), 0) {
-		o.run(now()) // the client is closed: this once
+	if !o.client.schedule.Put(&o.entry, clock.Now(), 0) {
+		o.Run(clock.Now()) // the client is closed: this once
 	}
 }
 
-// run releases the set once, and sees to it that it is done again if need be. The wall clock does
+// Run releases the set once, and sees to it that it is done again if need be. The wall clock does
 // not count here: set forward, it would end the clean-up too soon.
-func (o *orphan) run(at moment) {
-	if !at.precedes(o.until) {
+func (o *orphan) Run(at clock.Moment) {
+	if !at.Precedes(o.until) {
 		o.end()
 		return
 	}
@@ -62,10 +64,10 @@ func (o *orphan) run(at moment) {
 		o.mu.Unlock()
 		return
 	}
-	next := at.add(o.pause)
+	next := at.Add(o.pause)
 	o.pause = min(2*o.pause, lastClear)
 	o.mu.Unlock()
-	last := !o.client.schedule.put(&o.entry, next, 0)
+	last := !o.client.schedule.Put(&o.entry, next, 0)
 
 	o.mark(func(mark string, marked map[*Client]bool) {
 		c := newCall(context.Background(), releaseScript, o.set.keys, o.set.beside(), &o.value, 0)
@@ -101,7 +103,7 @@ func (o *orphan) end() {
 	if over {
 		return
 	}
-	o.client.schedule.drop(&o.entry)
+	o.client.schedule.Drop(&o.entry)
 	token, _ := decodeValue(o.value)
 	o.owner.done(token)
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/seed-14de3678/redislock/internal/clock"
 	"github.com/seed-14de3678/redislock/internal/slot"
 )
 
@@ -26,7 +27,7 @@ type parcel interface {
 	command() **redis.Cmd
 	// prepare makes the command of the next try: by the name of the script, or with its source
 	// where the server does not know it.
-	prepare(sent moment, withSource bool)
+	prepare(sent clock.Moment, withSource bool)
 	// unpack hands the answer to the calls.
 	unpack()
 }
@@ -49,7 +50,7 @@ func (s *single) contents() *call      { return s.call }
 func (s *single) calls() []*call       { return []*call{s.call} }
 func (s *single) command() **redis.Cmd { return &s.Cmd }
 
-func (s *single) prepare(sent moment, withSource bool) {
+func (s *single) prepare(sent clock.Moment, withSource bool) {
 	c := s.call
 	c.sent = sent
 	n := len(c.keys) + len(c.extra) + len(c.lines)
@@ -235,7 +236,7 @@ func (b *bundle) contents() *call      { return &b.whole }
 func (b *bundle) calls() []*call       { return b.inside }
 func (b *bundle) command() **redis.Cmd { return &b.Cmd }
 
-func (b *bundle) prepare(sent moment, withSource bool) {
+func (b *bundle) prepare(sent clock.Moment, withSource bool) {
 	args := make([]any, 0, 3+2*b.keys+3*len(b.inside))
 	name, what := batchScript.Invocation(withSource)
 	args = append(args, name, what, 2*b.keys)

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/seed-14de3678/redislock/internal/clock"
 	"github.com/seed-14de3678/redislock/internal/pace"
 )
 
@@ -32,7 +33,7 @@ func (l *Lock) Release(ctx context.Context) (err error) {
 	if err := l.usable(); err != nil {
 		return fmt.Errorf("redislock: release: %w", err)
 	}
-	began, asked := now(), 0
+	began, asked := clock.Now(), 0
 	p, over := l.stop()
 	defer func() { l.tell(ctx, l.client.hooks.Released, p.set, began, asked, err) }()
 	if over != nil {
@@ -81,7 +82,7 @@ func (l *Lock) ReleaseKeys(ctx context.Context, keys ...string) (err error) {
 	if len(keys) == 0 {
 		return fmt.Errorf("redislock: release: %w: none are named", ErrInvalidKeys)
 	}
-	began := now()
+	began := clock.Now()
 	p, all, err := l.part(keys)
 	switch {
 	case err != nil:
@@ -100,11 +101,11 @@ const releasePatience = time.Second
 // A portion is what of a lock is released, and what has to be known for that.
 type portion struct {
 	set      keySet
-	deadline moment        // of its lease
+	deadline clock.Moment  // of its lease
 	longest  time.Duration // that any request has asked for
 	watched  bool          // somebody was to be told of a loss, and was not yet
 	whole    bool          // it is all that the lock has left
-	freeing  moment        // since then an earlier Release may have freed it; zero: there was none
+	freeing  clock.Moment  // since then an earlier Release may have freed it; zero: there was none
 	owner    *owner        // of the claim
 	claim    *claim        // nil if there is none; see unclaim
 }
@@ -188,7 +189,7 @@ func (l *Lock) free(ctx context.Context, p portion) error {
 		if !l.client.transport.do(ctx, c, wait) && c.leave(func(*call) { ls.rouse(set.keys) }) {
 			p.unclaim()
 			l.client.newOrphan(set, l, p.longest).start()
-			l.mayBeFree(p, now())
+			l.mayBeFree(p, clock.Now())
 			return interrupted(ctx, "release", set)
 		}
 		if isOvertaken(c) && rounds < mostOvertaken {
@@ -199,7 +200,7 @@ func (l *Lock) free(ctx context.Context, p portion) error {
 			freeing := c.unanswered
 			if classify(c.err) != final {
 				l.client.newOrphan(set, l, p.longest).start()
-				freeing = cmp.Or(freeing, now()) // from then on that may free it
+				freeing = cmp.Or(freeing, clock.Now()) // from then on that may free it
 			}
 			l.mayBeFree(p, freeing)
 			ls.rouse(set.keys)
@@ -233,18 +234,18 @@ func (l *Lock) releasing(ctx context.Context, p portion) (c *call, next bool) {
 
 // mayBeFree takes note that the lock may have been freed, by a request that was sent then: another Release
 // may find that it was.
-func (l *Lock) mayBeFree(p portion, sent moment) {
+func (l *Lock) mayBeFree(p portion, sent clock.Moment) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if p.whole && l.freeing == (moment{}) {
+	if p.whole && l.freeing == (clock.Moment{}) {
 		l.freeing = sent
 	}
 }
 
 // wasFreed reports whether keys that are not ours may be so because an earlier request has freed them, which
 // was sent at this moment, if there was any: then all of them are.
-func (p portion) wasFreed(lost int, sent moment) bool {
-	return sent != (moment{}) && !sent.reached(p.deadline) && lost == len(p.set.keys)
+func (p portion) wasFreed(lost int, sent clock.Moment) bool {
+	return sent != (clock.Moment{}) && !sent.Reached(p.deadline) && lost == len(p.set.keys)
 }
 
 // freed takes in the answer to a release.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/seed-14de3678/redislock/internal/clock"
 	"github.com/seed-14de3678/redislock/internal/count"
 )
 
@@ -81,7 +82,7 @@ func (r replicated) deliver(parcels []parcel, withSource func(parcel) bool) {
 	for _, p := range parcels {
 		node, err := r.transport.node(p.calls()[0].keys[0])
 		if err != nil {
-			p.prepare(now(), false)
+			p.prepare(clock.Now(), false)
 			p.SetErr(err)
 			continue
 		}
@@ -118,7 +119,7 @@ func (r replicated) follow(parcels []parcel, withSource func(parcel) bool) {
 
 // exchange sends parcels to a node and waits for its replicas.
 func (r replicated) exchange(node pipeliner, parcels []parcel, withSource func(parcel) bool, ask bool) {
-	ctx, sent, within := context.Background(), now(), r.within
+	ctx, sent, within := context.Background(), clock.Now(), r.within
 	if client, ok := node.(interface{ Options() *redis.Options }); ok && client.Options().ReadTimeout > 0 {
 		within = min(within, client.Options().ReadTimeout/2)
 	}
@@ -133,7 +134,7 @@ func (r replicated) exchange(node pipeliner, parcels []parcel, withSource func(p
 		}
 		_ = pipe.Process(ctx, p)
 	}
-	wait := redis.NewIntCmd(ctx, "wait", r.wanted, millis(within))
+	wait := redis.NewIntCmd(ctx, "wait", r.wanted, clock.Millis(within))
 	_ = pipe.Process(ctx, wait)
 	_, _ = pipe.Exec(ctx) // once: of parcels none may be sent again by go-redis
 	for _, p := range parcels {

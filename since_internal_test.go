@@ -3,6 +3,8 @@ package redislock
 import (
 	"testing"
 	"time"
+
+	"github.com/seed-14de3678/redislock/internal/clock"
 )
 
 // What the message of a grant says about when it was: never too late a moment, also if it is of a server
@@ -10,8 +12,8 @@ import (
 func TestSinceGrant(t *testing.T) {
 	t.Parallel()
 	const ttl, micros = time.Minute, int64(1_000_000_000)
-	began := now()
-	asked := began.add(-10 * time.Second)
+	began := clock.Now()
+	asked := began.Add(-10 * time.Second)
 	for _, test := range []struct {
 		name    string
 		change  func(o *obtaining)
@@ -24,7 +26,7 @@ func TestSinceGrant(t *testing.T) {
 		{"clocks may run at different rates", nil, 10 * time.Second, 0, 9900 * time.Millisecond, true},
 		{"a clock that is ahead: not later than now", nil, time.Hour, 0, 10 * time.Second, true},
 		{"a clock that is behind: it is older than the answer", nil, -time.Millisecond, 0, 0, false},
-		{"nothing is known of the clock", func(o *obtaining) { o.place.asked = moment{} }, time.Second, 0, 0, false},
+		{"nothing is known of the clock", func(o *obtaining) { o.place.asked = clock.Moment{} }, time.Second, 0, 0, false},
 		{"less than half of the lease is certain", func(o *obtaining) { o.ttl = 15 * time.Second }, time.Second, 0, 0, false},
 		{"a little more than half is", func(o *obtaining) { o.ttl = 20 * time.Second }, time.Second, 0, 990 * time.Millisecond, true},
 		{"a number is missing", func(o *obtaining) { o.fenced = true }, time.Second, 0, 0, false},
@@ -44,13 +46,13 @@ func TestSinceGrant(t *testing.T) {
 		if !sure {
 			continue
 		}
-		want, latest := asked.add(test.want), now()
+		want, latest := asked.Add(test.want), clock.Now()
 		if test.elapsed > time.Minute {
-			if latest.precedes(sent) || sent.precedes(began) {
-				t.Errorf("%s: got %v, want a moment from %v to %v", test.name, sent, began, latest)
+			if latest.Precedes(sent) || sent.Precedes(began) {
+				t.Errorf("%s: got %v, want a clock.Moment from %v to %v", test.name, sent, began, latest)
 			}
 		} else if sent != want {
-			t.Errorf("%s: got %v after the answer, want %v", test.name, sent.since(asked), test.want)
+			t.Errorf("%s: got %v after the answer, want %v", test.name, sent.Since(asked), test.want)
 		}
 	}
 }
@@ -80,7 +82,7 @@ func TestBatchErrorIsDoubted(t *testing.T) {
 			c := newCall(t.Context(), obtainScript, []string{key}, []string{"line"}, &value, 1000)
 			b.inside, b.keys = append(b.inside, c), b.keys+1
 		}
-		b.prepare(now(), false)
+		b.prepare(clock.Now(), false)
 		b.SetErr(refused(text))
 		b.unpack()
 		for i, c := range b.inside {

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/seed-14de3678/redislock/internal/clock"
 )
 
 // defaultTries is how often a call is sent when the connection fails or the server is not ready,
@@ -215,7 +217,7 @@ type pipeliner interface {
 type piped struct{ rdb pipeliner }
 
 func (d piped) deliver(parcels []parcel, withSource func(parcel) bool) {
-	sent := now()
+	sent := clock.Now()
 	for _, p := range parcels {
 		p.prepare(sent, withSource(p))
 	}

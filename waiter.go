@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/seed-14de3678/redislock/internal/clock"
 )
 
 // A waiter is an Obtain that may stand in line. Its lower half is guarded by the mutex of the
@@ -16,11 +18,11 @@ type waiter struct {
 	channel string
 	news    chan struct{} // full if something below has changed
 
-	timer   *time.Timer // when to ask again; nil as long as it does not wait
-	due     moment      // the same
-	on      *listener   // nil: it hears nothing
-	fault   error       // why
-	wake    bool        // to ask again
+	timer   *time.Timer  // when to ask again; nil as long as it does not wait
+	due     clock.Moment // the same
+	on      *listener    // nil: it hears nothing
+	fault   error        // why
+	wake    bool         // to ask again
 	granted *grant
 }
 
@@ -73,7 +75,7 @@ func (ls *listeners) join(w *waiter) {
 	l := ls.by[source]
 	if l == nil {
 		l = &listener{of: ls, source: source, channels: make(map[string]*channel)}
-		l.entry.errand = l
+		l.entry.Task = l
 		ls.by[source] = l
 		ls.enterLocked(w, l)
 		ls.ended.Go(l.hear)
@@ -155,10 +157,10 @@ func (ls *listeners) detachLocked(w *waiter) {
 	if len(c.waiters) > 0 {
 		return
 	}
-	c.idle = now()
+	c.idle = clock.Now()
 	if !l.planned {
 		l.planned = true
-		if !ls.client.schedule.put(&l.entry, c.idle.add(linger), 0) {
+		if !ls.client.schedule.Put(&l.entry, c.idle.Add(linger), 0) {
 			l.breakLocked(errClosed)
 		}
 	}
@@ -168,18 +170,18 @@ func (ls *listeners) detachLocked(w *waiter) {
 func (ls *listeners) asks(w *waiter) {
 	ls.mu.Lock()
 	defer ls.mu.Unlock()
-	w.wake, w.due = false, moment{}
+	w.wake, w.due = false, clock.Moment{}
 }
 
 // waits sets when the waiter is to ask again, if it has not heard of a sooner time meanwhile.
 func (ls *listeners) waits(w *waiter, wait time.Duration) {
 	ls.mu.Lock()
 	defer ls.mu.Unlock()
-	at := now()
-	if due := at.add(wait); w.due == (moment{}) || due.precedes(w.due) {
+	at := clock.Now()
+	if due := at.Add(wait); w.due == (clock.Moment{}) || due.Precedes(w.due) {
 		w.due = due
 	}
-	wait = at.until(w.due)
+	wait = at.Until(w.due)
 	if w.timer == nil {
 		w.timer = time.NewTimer(wait)
 	} else {
@@ -257,8 +259,8 @@ func (ls *listeners) askLocked(w *waiter, text string) {
 	if w == nil || err != nil || ms < 0 {
 		return
 	}
-	wait := fromMillis(ms) + leaseOver
-	if due := now().add(wait); w.due == (moment{}) || due.precedes(w.due) {
+	wait := clock.FromMillis(ms) + leaseOver
+	if due := clock.Now().Add(wait); w.due == (clock.Moment{}) || due.Precedes(w.due) {
 		w.due = due
 		if w.timer != nil {
 			w.timer.Reset(wait)

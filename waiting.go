@@ -10,6 +10,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/seed-14de3678/redislock/internal/clock"
 	"github.com/seed-14de3678/redislock/internal/pace"
 )
 
@@ -29,10 +30,10 @@ const unknownPlace = "?"
 
 // A standing is where an Obtain stands in line.
 type standing struct {
-	id     string // of its waiter
-	number string // the same in every line; "" before it enters one, "?" if it may stand there
-	asked  moment // the latest moment that is known to be before everything after
-	micros int64  // this one of the server's clock
+	id     string       // of its waiter
+	number string       // the same in every line; "" before it enters one, "?" if it may stand there
+	asked  clock.Moment // the latest moment that is known to be before everything after
+	micros int64        // this one of the server's clock
 }
 
 // stand asks, and waits in line if it has to, until the lock is there or ctx ends.
@@ -114,7 +115,7 @@ func (o *obtaining) over(ctx context.Context) error {
 // there can be none.
 func (o *obtaining) listen(ctx context.Context) (*Lock, error) {
 	ls, w := o.client.listeners, o.waiter
-	if !o.hears && !now().precedes(o.rejoin) {
+	if !o.hears && !clock.Now().Precedes(o.rejoin) {
 		ls.join(w)
 	}
 	for {
@@ -128,7 +129,7 @@ func (o *obtaining) listen(ctx context.Context) (*Lock, error) {
 		}
 		granted, wake, hears, fault := ls.news(w)
 		if !hears {
-			o.place.asked = moment{} // when it hears again, that may be of a server with another clock
+			o.place.asked = clock.Moment{} // when it hears again, that may be of a server with another clock
 		}
 		if o.hears && fault != nil {
 			ls.join(w) // it has heard well until now
@@ -179,16 +180,16 @@ func (o *obtaining) unheard(fault error) (time.Duration, error) {
 // and as long after it as the server's clock says, less 1 % for clocks that run at different rates;
 // and not later than now, whatever the clock of another server says. It reports false if the message
 // is older than that answer, or so late that little of the lease is certain: then asking tells.
-func (o *obtaining) since(g *grant) (moment, bool) {
+func (o *obtaining) since(g *grant) (clock.Moment, bool) {
 	elapsed := time.Duration(g.micros-o.place.micros) * time.Microsecond
 	switch {
-	case o.place.asked == (moment{}), elapsed < 0, o.fenced && g.number <= 0,
+	case o.place.asked == (clock.Moment{}), elapsed < 0, o.fenced && g.number <= 0,
 		o.replicas > 0, o.minUptime > 0: // whoever granted it had no reason to look at these
-		return moment{}, false
+		return clock.Moment{}, false
 	}
-	at := now()
-	sent := o.place.asked.add(elapsed - elapsed/100).earlier(at)
-	return sent, at.since(sent) < window(o.ttl)/2
+	at := clock.Now()
+	sent := o.place.asked.Add(elapsed - elapsed/100).Earlier(at)
+	return sent, at.Since(sent) < clock.Window(o.ttl)/2
 }
 
 // leave takes the waiter out of its lines, and gives back what it was granted meanwhile. It waits a
@@ -198,7 +199,7 @@ func (o *obtaining) leave() {
 	left := o.leftBehind()
 	answered := make(chan struct{})
 	left.first = sync.OnceFunc(func() { close(answered) })
-	left.run(now())
+	left.Run(clock.Now())
 	timer := time.NewTimer(o.patience())
 	defer timer.Stop()
 	select {

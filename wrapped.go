@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/seed-14de3678/redislock/internal/clock"
 )
 
 // This file is about Redis clients of another type than go-redis' own: all that concerns keys goes
@@ -115,12 +117,12 @@ const resendPause = 5 * time.Millisecond
 
 // A sending is one call of a client that may send it again by itself.
 type sending struct {
-	at   moment
+	at   clock.Moment
 	lost uint32 // connections that it had given up
 }
 
 func (d scripted) sending() sending {
-	s := sending{at: now()}
+	s := sending{at: clock.Now()}
 	if d.pools != nil {
 		s.lost = d.pools.PoolStats().StaleConns
 	}
@@ -133,7 +135,7 @@ func (d scripted) mayBeTwice(s sending) bool {
 	if d.pools != nil {
 		return d.pools.PoolStats().StaleConns != s.lost
 	}
-	return now().since(s.at) >= resendPause
+	return clock.Now().Since(s.at) >= resendPause
 }
 
 // scripted carries parcels one by one, by Eval and EvalSha of a client of which no more is known. Such
