@@ -90,7 +90,7 @@ test-newest: ## the root package's tests on the newest Redis and Valkey, or NEWE
 	valkey-server --version; \
 	race=$$([[ $$(go env CGO_ENABLED) != 1 ]] || echo -race); \
 	go test -json -count=1 -parallel $(PARALLEL) $$race $(TESTFLAGS) -run '$(NEWEST_RUN)' -skip '/miniredis' \
-		. ./internal/redistest 2>&1 | go run .ci/report.go
+		. ./test/... ./internal/slot ./internal/redistest 2>&1 | go run .ci/report.go
 
 lint: lint-format lint-go lint-lua lint-mod lint-text lint-vuln ## every check that runs no test
 

@@ -13,6 +13,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/seed-14de3678/redislock/internal/clock"
+	"github.com/seed-14de3678/redislock/internal/slot"
 )
 
 // Mode is how a key is held, or why it cannot be had.
@@ -243,7 +244,7 @@ func foreignFence(c *call, answer redis.Error) error {
 	if n, _ := fmt.Sscanf(answer.Error(), "FOREIGNFENCE %d %s", &index, &kind); n != 2 || index < 1 || index > len(c.keys) {
 		return nil
 	}
-	name := companion("fence", c.keys[index-1])
+	name := slot.Beside("fence", c.keys[index-1])
 	return &serverError{fmt.Sprintf("%q holds a %s that is no record of fencing numbers", name, kind), answer}
 }
 

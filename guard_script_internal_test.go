@@ -12,6 +12,7 @@ import (
 
 	"github.com/seed-14de3678/redislock/internal/check"
 	"github.com/seed-14de3678/redislock/internal/redistest"
+	"github.com/seed-14de3678/redislock/internal/slot"
 )
 
 // guardScore is the score of a guard that ends so many seconds from now.
@@ -80,10 +81,10 @@ func (s *stage) send(t *testing.T, w writer, key, value, stamp, closes string) (
 	check.NoError(t, err)
 	keys := slices.Concat(set.keys, set.lines)
 	if w.script == rwScript && w.args("", "", "")[5] == 1 {
-		keys = companions(keys, "intent", set.keys) // of a reader
+		keys = besides(keys, "intent", set.keys) // of a reader
 	}
 	if w.script == raiseScript {
-		keys = slices.Concat(set.keys, companions(nil, "fence", set.keys), set.lines)
+		keys = slices.Concat(set.keys, besides(nil, "fence", set.keys), set.lines)
 	}
 	stamp = strings.ReplaceAll(stamp, "LINE", fmt.Sprint(slices.Index(keys, set.lines[0])+1))
 	return s.rdb.Eval(t.Context(), w.script.Source(), keys, w.args(value, stamp, closes)...).Result()
@@ -93,7 +94,7 @@ func (s *stage) send(t *testing.T, w writer, key, value, stamp, closes string) (
 func (s *stage) dump(t *testing.T, key string) string {
 	t.Helper()
 	ctx, text := t.Context(), ""
-	for _, k := range []string{key, lineOf(key), companion("fence", key), companion("intent", key)} {
+	for _, k := range []string{key, lineOf(key), slot.Beside("fence", key), slot.Beside("intent", key)} {
 		switch s.rdb.Type(ctx, k).Val() {
 		case "string":
 			text += fmt.Sprintln(k, s.rdb.Get(ctx, k).Val(), s.rdb.PTTL(ctx, k).Val() > 2*time.Minute)

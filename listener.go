@@ -12,6 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/seed-14de3678/redislock/internal/clock"
+	"github.com/seed-14de3678/redislock/internal/slot"
 )
 
 const (
@@ -97,7 +98,7 @@ func (ls *listeners) channel(key string) string {
 	if !ls.tagged {
 		return "redislock:wake:" + ls.name
 	}
-	return "redislock:wake:{" + sharedTag(key) + "}:" + ls.name
+	return "redislock:wake:{" + slot.InBraces(key) + "}:" + ls.name
 }
 
 // A listener hears the channels of one server.

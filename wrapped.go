@@ -10,6 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/seed-14de3678/redislock/internal/clock"
+	"github.com/seed-14de3678/redislock/internal/slot"
 )
 
 // This file is about Redis clients of another type than go-redis' own: all that concerns keys goes
@@ -86,7 +87,7 @@ func (c *Client) usable() error {
 // shares reports whether a call behind a wrapped client may share a script with others. All of its
 // keys are where the first one is.
 func (t *transport) shares(c *call) bool {
-	return c.plain && (t.placement() == anywhere || hasTag(c.keys[0]))
+	return c.plain && (t.placement() == anywhere || slot.IsTagged(c.keys[0]))
 }
 
 // A pooled client says how many connections it has given up: go-redis sends nothing again as long as it keeps
