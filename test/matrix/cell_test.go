@@ -69,7 +69,7 @@ type cell struct {
 	// With the mutex of the network held.
 	armed   byte // when the stray lands in the next request
 	frees   bool // releases are no clean-ups
-	mutes   bool // requests are executed, not answered
+	mutes   bool // requests that obtain are executed, not answered
 	strayed int  // requests of the stray's operation
 	calling bool // the stray's operation is under way
 
@@ -256,7 +256,7 @@ func (c *cell) rule(r *request) fate {
 	switch {
 	case r.isOfOthers():
 		return fatePass
-	case c.mutes:
+	case c.mutes && r.script != "release": // a clean-up may be sent before its Obtain has returned
 		return fateMute
 	case c.calling && (c.row.scripts == "" || c.row.scripts == r.script):
 		return c.ruleOfStray()
