@@ -91,7 +91,7 @@ test-newest: ## the lock's tests on the newest Redis and Valkey, or NEWEST_RUN o
 	valkey-server --version; \
 	race=$$([[ $$(go env CGO_ENABLED) != 1 ]] || echo -race); \
 	go test -json -count=1 -parallel $(PARALLEL) $$race $(TESTFLAGS) -run '$(NEWEST_RUN)' -skip '/miniredis' \
-		. ./test/... ./internal/redistest 2>&1 | go run .ci/report.go
+		. ./test/... ./internal/slot ./internal/redistest 2>&1 | go run .ci/report.go
 
 lint: lint-format lint-go lint-lua lint-mod lint-text lint-vuln ## every check that runs no test
 
@@ -154,8 +154,8 @@ fmt: $(GOLANGCI_LINT) ## gofumpt -w and goimports -w, as golangci-lint has them
 matrix: ## every request that may come late, before and after all that may follow it; UPDATE=1 writes its list anew
 	@.ci/install
 	@export MATRIX=all; status=0; \
-	go test -count=1 -timeout 10m -run '^TestMatrixReal$$' -v . & \
-	go test -count=1 -timeout 10m -run '^TestMatrix$$' -v . $(if $(UPDATE),-update) || status=1; \
+	go test -count=1 -timeout 10m -run '^TestMatrixReal$$' -v ./test/matrix & \
+	go test -count=1 -timeout 10m -run '^TestMatrix$$' -v ./test/matrix $(if $(UPDATE),-update) || status=1; \
 	wait $$! || status=1; \
 	exit $$status
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/seed-14de3678/redislock/internal/clock"
+	"github.com/seed-14de3678/redislock/internal/owners"
 	"github.com/seed-14de3678/redislock/internal/wire"
 )
 
@@ -22,9 +23,6 @@ const (
 	// mostOvertaken is how often in a row an operation asks again after that: others of its token come to an end.
 	mostOvertaken = 100
 )
-
-// guardsOff has no request close another: tests show with it what guards are for.
-var guardsOff bool
 
 // An effect is what a request does to what its owner holds.
 type effect uint8
@@ -120,7 +118,7 @@ func (w *owner) countLocked() {
 // behindLocked returns the requests behind which a call is sent, as far as it has to close them. One that is
 // under way has to be if it may undo what an Obtain does.
 func (w *owner) behindLocked(c *call) (behind []*request) {
-	if guardsOff {
+	if owners.GuardsOff.Load() {
 		return nil
 	}
 	at := clock.Now()

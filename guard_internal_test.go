@@ -4,6 +4,8 @@ import (
 	"io"
 	"slices"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -267,6 +269,31 @@ func TestStampOfManyTries(t *testing.T) {
 	d.stamp(last)
 	d.ends(last, int64(1))
 	d.wantNothingKept()
+}
+
+// An owner is not forgotten as long as a guard of its may stand: with a new id it could not tell the late from
+// the new.
+func TestStampIsRemembered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(t, true)
+		lost, next := d.call("obtain", "a"), d.call("obtain", "a")
+		d.sends(lost, "1|id|0|")
+		d.ends(lost, refused("ERR upstream failure"))
+		if d.isIdle() {
+			t.Error("what was not answered is forgotten at once")
+		}
+		d.sends(next, "1|id|1|id|1|2|")
+		d.ends(next, int64(1))
+		d.wantNothingKept()
+		time.Sleep(guardLife - time.Second)
+		if d.isIdle() {
+			t.Error("it is forgotten while a guard may stand")
+		}
+		time.Sleep(2 * time.Second)
+		if !d.isIdle() {
+			t.Error("it is not forgotten")
+		}
+	})
 }
 
 // refused is an error of the server.

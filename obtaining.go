@@ -153,12 +153,12 @@ func (c *Client) newObtaining(write, read []string, ttl time.Duration, opt *Opti
 // name names the keys beside the lock keys.
 func (o *obtaining) name() {
 	keys, write := o.set.keys, o.set.write
-	o.intents = companions(nil, "intent", keys[write:])
+	o.intents = besides(nil, "intent", keys[write:])
 	if o.declares {
-		o.intents = companions(o.intents, "intent", keys[:write])
+		o.intents = besides(o.intents, "intent", keys[:write])
 	}
 	if o.fenced {
-		o.set.fences = companions(nil, "fence", keys)
+		o.set.fences = besides(nil, "fence", keys)
 	}
 }
 

@@ -271,7 +271,7 @@ func (conn *Conn) lane(c *Call) *lane {
 // shares reports whether a call behind a wrapped client may share a script with others. All of its
 // keys are where the first one is.
 func (conn *Conn) shares(c *Call) bool {
-	return c.Plain && (conn.Kind() == Single || slot.HasTag(c.Keys[0]))
+	return c.Plain && (conn.Kind() == Single || slot.IsTagged(c.Keys[0]))
 }
 
 func (conn *Conn) newLane() *lane {

@@ -1,14 +1,17 @@
-package redislock
+package matrix_test
 
 import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"time"
+
+	"github.com/seed-14de3678/redislock"
 )
 
-func (c *matrixCell) note(format string, args ...any) {
+func (c *cell) note(format string, args ...any) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	at := time.Since(c.began).Round(time.Millisecond)
@@ -16,7 +19,7 @@ func (c *matrixCell) note(format string, args ...any) {
 }
 
 // fault takes note of something wrong.
-func (c *matrixCell) fault(format string, args ...any) {
+func (c *cell) fault(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	c.note("WRONG: %s", text)
 	c.mu.Lock()
@@ -24,13 +27,13 @@ func (c *matrixCell) fault(format string, args ...any) {
 	c.faults = append(c.faults, text)
 }
 
-func (c *matrixCell) sleep(d time.Duration) {
+func (c *cell) sleep(d time.Duration) {
 	time.Sleep(d)
 	c.settle()
 }
 
 // dwell lets time pass, longer and longer as clean-ups do, and checks all the while.
-func (c *matrixCell) dwell(times int) {
+func (c *cell) dwell(times int) {
 	if c.real > 0 {
 		times = 2 // a part of a second
 	}
@@ -43,11 +46,11 @@ func (c *matrixCell) dwell(times int) {
 }
 
 // land has the stray land now if it has not yet.
-func (c *matrixCell) land() {
-	if _, landed := c.wire.isKept(); landed {
+func (c *cell) land() {
+	if _, landed := c.network.isKept(); landed {
 		return
 	}
-	c.wire.land()
+	c.network.land()
 	c.settle()
 	if c.check("after the stray has landed") && c.hold != nil {
 		c.dwell(3)
@@ -56,8 +59,8 @@ func (c *matrixCell) land() {
 
 // around looks at the keys before and after the landing: once a later request for one of them was answered,
 // it changes nothing.
-func (c *matrixCell) around(answer string) {
-	var now []matrixValues
+func (c *cell) around(answer string) {
+	var now []stored
 	for _, key := range c.keys {
 		now = append(now, c.eye.look(key))
 	}
@@ -65,14 +68,14 @@ func (c *matrixCell) around(answer string) {
 		c.before = now
 		return
 	}
-	c.wire.mu.Lock()
-	closed := maps.Clone(c.wire.closed)
-	c.wire.mu.Unlock()
+	c.network.mu.Lock()
+	closed := maps.Clone(c.network.closed)
+	c.network.mu.Unlock()
 	if len(closed) == 0 {
 		return
 	}
 	// Where time is real a clean-up may go on at the same time.
-	if c.real > 0 && (answer == matrixOvertaken || strings.ContainsRune("opbm", rune(c.lands))) {
+	if c.real > 0 && (answer == overtaken || strings.ContainsRune("opbm", rune(c.lands))) {
 		return
 	}
 	// A clean-up that is under way still frees what it is to free, and nobody has.
@@ -88,13 +91,13 @@ func (c *matrixCell) around(answer string) {
 }
 
 // forgetOlder says that holds before the newest cannot count on their keys any more.
-func (c *matrixCell) forgetOlder() {
+func (c *cell) forgetOlder() {
 	c.gone = append(c.gone, c.older...)
 	c.older = nil
 }
 
 // letGo releases whatever is held.
-func (c *matrixCell) letGo() {
+func (c *cell) letGo() {
 	ctx := c.t.Context()
 	c.set(func() { c.frees = true })
 	defer c.set(func() { c.frees = false })
@@ -107,7 +110,7 @@ func (c *matrixCell) letGo() {
 	}
 	for _, lock := range c.gone {
 		c.note("Release of an older hold")
-		if err := lock.Release(ctx); err != nil && !errors.Is(err, ErrLockNotHeld) {
+		if err := lock.Release(ctx); err != nil && !errors.Is(err, redislock.ErrLockNotHeld) {
 			c.fault("Release of an older hold: %v", err)
 		}
 	}
@@ -116,7 +119,7 @@ func (c *matrixCell) letGo() {
 }
 
 // check checks that what the locks say is so. It reports whether it is.
-func (c *matrixCell) check(when string) bool {
+func (c *cell) check(when string) bool {
 	right := true
 	locks := c.older
 	if c.hold != nil {
@@ -137,25 +140,26 @@ func (c *matrixCell) check(when string) bool {
 }
 
 // wrong is what a lock believes that is not so.
-func (c *matrixCell) wrong(lock *Lock) string {
-	if lock.isLost() {
-		return fmt.Sprintf("it counts as lost: %v", lock.whyLost())
+func (c *cell) wrong(lock *redislock.Lock) string {
+	select {
+	case <-lock.Lost():
+		return "it counts as lost"
+	default:
 	}
-	set, left := lock.snapshot(), time.Until(lock.Deadline())
-	token, _ := decodeValue(lock.value)
+	left := time.Until(lock.Deadline())
 	if left <= 0 {
 		return "its deadline is over"
 	}
 	older := lock != c.hold // what it reads another one may write since
-	for i, key := range set.keys {
-		v := c.eye.look(key)
-		lease, writes := v.holds(token)
+	for _, key := range lock.Keys() {
+		v, mine, write := c.eye.look(key), c.ownerOf(lock), slices.Contains(c.writes[lock], key)
+		lease, writes := v.holds(mine)
 		switch {
 		case lease < left-c.slack:
 			return fmt.Sprintf("it counts on %q for %v, and has %v: %v", key, left, lease, v)
-		case writes != (i < set.write) && !c.unsure[lock] && (!older || !writes):
-			return fmt.Sprintf("it writes %q: %t, and it is %v", key, i < set.write, v)
-		case i < set.write && writes && !v.alone(token):
+		case writes != write && !c.unsure[lock] && (!older || !writes):
+			return fmt.Sprintf("it writes %q: %t, and it is %v", key, write, v)
+		case write && writes && !v.alone(mine):
 			return fmt.Sprintf("it writes %q, and is not alone: %v", key, v)
 		}
 		if number := lock.Fence(); number > 0 {
@@ -168,8 +172,20 @@ func (c *matrixCell) wrong(lock *Lock) string {
 	return ""
 }
 
+// ownerOf recognises the values that the owner of a lock has stored. A generated token is not asked for: from then
+// on its caller would be one who knows it.
+func (c *cell) ownerOf(lock *redislock.Lock) func(value string) bool {
+	return func(value string) bool {
+		token, metadata, _ := strings.Cut(value, "|")
+		if c.row.generated {
+			return metadata == lock.Metadata()
+		}
+		return token == c.token
+	}
+}
+
 // wantNothing checks that nothing is left of what everybody has released, when clean-ups have had their time.
-func (c *matrixCell) wantNothing() {
+func (c *cell) wantNothing() {
 	if c.real == 0 {
 		c.sleep(31 * time.Second)
 	}
@@ -183,7 +199,7 @@ func (c *matrixCell) wantNothing() {
 }
 
 // left is what is there of a key, if anything is.
-func (c *matrixCell) left() string {
+func (c *cell) left() string {
 	for _, key := range c.keys {
 		if v := c.eye.look(key); !v.isFree() {
 			return fmt.Sprintf("%q is left behind: %v", key, v)

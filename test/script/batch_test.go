@@ -1,4 +1,4 @@
-package redislock
+package script_test
 
 import (
 	"slices"
@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/seed-14de3678/redislock/internal/check"
+	"github.com/seed-14de3678/redislock/internal/slot"
 )
 
 // A plain is one caller's part of a batch: what it takes, or releases if ttl is 0.
@@ -25,7 +26,7 @@ func (s *stage) runBatch(t *testing.T, calls ...plain) []any {
 		keys = append(keys, c.keys...)
 		args = append(args, len(c.keys), c.value, c.ttl)
 	}
-	reply, _ := s.run(t, batchScript, keys, args...).([]any)
+	reply, _ := s.run(t, "batch", keys, args...).([]any)
 	return reply
 }
 
@@ -84,7 +85,7 @@ func TestBatchLeavesLinesAlone(t *testing.T) {
 				t.Errorf("%d of %d keys are held, want all: they are to be handed over", got, n)
 			}
 			s.wantTold(t)
-			check.NoError(t, s.rdb.Del(t.Context(), lineOf(free[n-1]), lineOf(held[n-1])).Err())
+			check.NoError(t, s.rdb.Del(t.Context(), slot.Beside("line", free[n-1]), slot.Beside("line", held[n-1])).Err())
 		}
 	})
 }

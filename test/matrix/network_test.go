@@ -1,38 +1,28 @@
-package redislock
+package matrix_test
 
 import (
 	"bytes"
 	"context"
 	"io"
 	"net"
-	"strconv"
+	"slices"
 	"strings"
 	"sync"
+
+	"github.com/seed-14de3678/redislock/internal/check"
 )
 
-// A matrixRequest is one run of a script on its way to the server.
-type matrixRequest struct {
+// A request is one run of a script on its way to the server.
+type request struct {
 	script string   // its name
 	keys   []string // all that the script is given
 	tokens []string // one, but of a batch
 	words  []string // the whole command
 }
 
-// matrixScripts are the scripts of this package by the name under which servers keep them.
-var matrixScripts = sync.OnceValue(func() map[string]*script {
-	known := make(map[string]*script)
-	for _, s := range []*script{
-		batchScript, convertScript, inspectScript, obtainScript, pttlScript,
-		raiseScript, refreshScript, releaseScript, rwScript,
-	} {
-		known[s.SHA()] = s
-	}
-	return known
-})
-
-// parseMatrixRequest returns nil for what runs no script. All scripts are known to the server, so each
+// parseRequest returns nil for what runs no script. All scripts are known to the server, so each
 // run is an EVALSHA that is written at once.
-func parseMatrixRequest(data []byte) *matrixRequest {
+func parseRequest(data []byte) *request {
 	lines := strings.Split(string(data), "\r\n")
 	if len(lines) < 7 || !strings.EqualFold(lines[2], "evalsha") {
 		return nil
@@ -41,45 +31,41 @@ func parseMatrixRequest(data []byte) *matrixRequest {
 	for i := 2; i < len(lines); i += 2 {
 		words = append(words, lines[i])
 	}
-	s := matrixScripts()[words[1]]
-	if s == nil {
+	run := check.RunOf(words...)
+	if run.Script == "" {
 		panic("the matrix does not know a script: " + words[1])
 	}
-	n, _ := strconv.Atoi(words[2])
-	r := &matrixRequest{script: s.Name(), keys: words[3 : 3+n], words: words}
-	values := words[3+n : min(4+n, len(words))]
-	if s == batchScript {
-		values = nil
-		for i := 4 + n; i < len(words); i += 3 {
-			values = append(values, words[i])
-		}
+	r := &request{script: run.Script, keys: run.Keys, words: words}
+	first, step := 1, len(words) // where the values stand
+	if run.Of("batch") {
+		first, step = 2, 3
 	}
-	for _, value := range values {
-		token, _ := decodeValue(value)
+	for i := first; run.Arg(i) != ""; i += step {
+		token, _, _ := strings.Cut(run.Arg(i), "|")
 		r.tokens = append(r.tokens, token)
 	}
 	return r
 }
 
-// A matrixFate is what becomes of a request.
-type matrixFate int
+// A fate is what becomes of a request.
+type fate int
 
 const (
-	matrixPass    matrixFate = iota
-	matrixKeep               // it is the stray: it is kept, and its connection ends
-	matrixHang               // the same, but the connection ends when it has landed, or before if the cell says so
-	matrixLose               // it never comes to the server, and its connection ends
-	matrixMute               // it is executed, and its connection ends without an answer
-	matrixBefore             // the stray lands, then it passes
-	matrixBetween            // it is executed, then the stray lands, then it is answered
+	fatePass    fate = iota
+	fateKeep         // it is the stray: it is kept, and its connection ends
+	fateHang         // the same, but the connection ends when it has landed, or before if the cell says so
+	fateLose         // it never comes to the server, and its connection ends
+	fateMute         // it is executed, and its connection ends without an answer
+	fateBefore       // the stray lands, then it passes
+	fateBetween      // it is executed, then the stray lands, then it is answered
 )
 
-// A matrixWire is all that lies between the clients of a cell and the server.
-type matrixWire struct {
+// A network is all that lies between the clients of a cell and the server.
+type network struct {
 	dial func() (net.Conn, error)
-	// keep has a relay keep the request that is written next; nil: the wire does it by itself.
+	// keep has a relay keep the request that is written next; nil: the network does it by itself.
 	keep func(words []string) (deliver func() []byte)
-	rule func(*matrixRequest) matrixFate // with mu held
+	rule func(*request) fate // with mu held
 	note func(format string, args ...any)
 	// hangUp ends the connection of the stray.
 	hangUp func()
@@ -87,7 +73,7 @@ type matrixWire struct {
 	around func(answer string)
 
 	mu      sync.Mutex
-	stray   *matrixRequest  // nil: none is kept
+	stray   *request        // nil: none is kept
 	bytes   []byte          // what it is
 	deliver func() []byte   // has the relay that keeps it deliver it
 	hangs   chan struct{}   // closed when it has ended
@@ -98,45 +84,45 @@ type matrixWire struct {
 	invalid string          // why the cell means nothing
 }
 
-func newMatrixWire(dial func() (net.Conn, error)) *matrixWire {
+func newNetwork(dial func() (net.Conn, error)) *network {
 	hangs := make(chan struct{})
-	return &matrixWire{
+	return &network{
 		dial: dial, hangs: hangs, hangUp: sync.OnceFunc(func() { close(hangs) }), seen: make(map[string]int), closed: make(map[string]bool),
-		rule:   func(*matrixRequest) matrixFate { return matrixPass },
+		rule:   func(*request) fate { return fatePass },
 		note:   func(string, ...any) {},
 		around: func(string) {},
 	}
 }
 
 // follow has the rule decide from now on.
-func (w *matrixWire) follow(rule func(*matrixRequest) matrixFate) {
+func (w *network) follow(rule func(*request) fate) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.rule = rule
 }
 
 // Dial is a dialer of a Redis client.
-func (w *matrixWire) Dial(context.Context, string, string) (net.Conn, error) {
+func (w *network) Dial(context.Context, string, string) (net.Conn, error) {
 	conn, err := w.dial()
-	return &matrixConn{Conn: conn, wire: w}, err
+	return &connection{Conn: conn, network: w}, err
 }
 
 // isKept reports whether there is a stray, and whether it has landed.
-func (w *matrixWire) isKept() (kept, landed bool) {
+func (w *network) isKept() (kept, landed bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.stray != nil, w.over
 }
 
 // answeredOf is how many requests of a script were answered.
-func (w *matrixWire) answeredOf(script string) int {
+func (w *network) answeredOf(script string) int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.seen[script]
 }
 
 // land has the stray executed, once.
-func (w *matrixWire) land() {
+func (w *network) land() {
 	w.mu.Lock()
 	data := w.bytes
 	if w.stray == nil || w.over {
@@ -153,7 +139,7 @@ func (w *matrixWire) land() {
 }
 
 // executes has the stray executed, and returns the answer.
-func (w *matrixWire) executes(data []byte) string {
+func (w *network) executes(data []byte) string {
 	answer := make([]byte, 1<<16)
 	if w.deliver != nil {
 		answer = w.deliver()
@@ -172,7 +158,7 @@ func (w *matrixWire) executes(data []byte) string {
 		}
 		answer = answer[:n]
 	}
-	reply := matrixReply(answer)
+	reply := replyText(answer)
 	if reply == "" || strings.HasPrefix(reply, "-") {
 		return w.void("the stray was not executed: " + reply)
 	}
@@ -180,32 +166,32 @@ func (w *matrixWire) executes(data []byte) string {
 }
 
 // void says that the cell means nothing.
-func (w *matrixWire) void(why string) string {
+func (w *network) void(why string) string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.invalid = why
 	return why
 }
 
-// matrixOvertaken is the answer to a request that has done nothing because it came late.
-const matrixOvertaken = ":-3"
+// overtaken is the answer to a request that has done nothing because it came late.
+const overtaken = ":-3"
 
-func matrixReply(data []byte) string {
+func replyText(data []byte) string {
 	return strings.ReplaceAll(strings.TrimSpace(string(data[:min(len(data), 80)])), "\r\n", " ")
 }
 
 // decide takes in a request and says what becomes of it.
-func (w *matrixWire) decide(r *matrixRequest, data []byte) matrixFate {
+func (w *network) decide(r *request, data []byte) fate {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	fate := w.rule(r)
-	if fate == matrixKeep || fate == matrixHang {
+	if fate == fateKeep || fate == fateHang {
 		w.stray, w.bytes = r, bytes.Clone(data)
 		if w.keep != nil {
 			w.deliver = w.keep(r.words)
 		}
 	}
-	if fate != matrixPass {
+	if fate != fatePass {
 		w.note("%s %v: %s", r.script, r.keys[:min(len(r.keys), 3)], [...]string{
 			"", "kept", "kept, its connection hangs", "lost", "executed, not answered",
 			"the stray goes before it", "the stray goes before its answer",
@@ -215,7 +201,7 @@ func (w *matrixWire) decide(r *matrixRequest, data []byte) matrixFate {
 }
 
 // gateOf is what a request has to wait for; nil if it has not.
-func (w *matrixWire) gateOf(r *matrixRequest) <-chan struct{} {
+func (w *network) gateOf(r *request) <-chan struct{} {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if !r.isOfOthers() {
@@ -225,24 +211,29 @@ func (w *matrixWire) gateOf(r *matrixRequest) <-chan struct{} {
 }
 
 // heard takes in an answer.
-func (w *matrixWire) heard(r *matrixRequest, reply []byte) {
+func (w *network) heard(r *request, reply []byte) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	text := matrixReply(reply)
+	text := replyText(reply)
 	w.note("%s %v: %s", r.script, r.keys[:min(len(r.keys), 3)], text)
-	if strings.HasPrefix(text, "-") || text == matrixOvertaken {
+	if strings.HasPrefix(text, "-") || text == overtaken {
 		return // nothing was done
 	}
 	w.seen[r.script]++
-	if w.stray != nil && !r.isOfOthers() && haveCommon(r.tokens, w.stray.tokens) && r.shares(w.stray) {
+	if w.stray != nil && !r.isOfOthers() && common(r.tokens, w.stray.tokens) && r.shares(w.stray) {
 		for _, key := range r.keys {
 			w.closed[key] = true
 		}
 	}
 }
 
+// common reports whether two lists have something in common.
+func common(a, b []string) bool {
+	return slices.ContainsFunc(a, func(each string) bool { return slices.Contains(b, each) })
+}
+
 // shares reports whether two requests have a lock key in common.
-func (r *matrixRequest) shares(other *matrixRequest) bool {
+func (r *request) shares(other *request) bool {
 	for _, key := range r.keys {
 		for _, theirs := range other.keys {
 			if key == theirs && !strings.HasPrefix(key, "redislock:") {
@@ -253,57 +244,57 @@ func (r *matrixRequest) shares(other *matrixRequest) bool {
 	return false
 }
 
-// A matrixConn is a connection of a client of the cell.
-type matrixConn struct {
+// A connection is a connection of a client of the cell.
+type connection struct {
 	net.Conn
-	wire *matrixWire
+	network *network
 
 	mu      sync.Mutex
-	waiting *matrixRequest  // for its answer
-	fate    matrixFate      // of that
+	waiting *request        // for its answer
+	fate    fate            // of that
 	end     <-chan struct{} // if not nil nothing comes any more, and when this is closed that is seen
 }
 
-var matrixEnded = func() chan struct{} {
+var endedChannel = func() chan struct{} {
 	c := make(chan struct{})
 	close(c)
 	return c
 }
 
-func (c *matrixConn) Write(p []byte) (int, error) {
-	r := parseMatrixRequest(p)
+func (c *connection) Write(p []byte) (int, error) {
+	r := parseRequest(p)
 	if r == nil {
 		return c.Conn.Write(p)
 	}
-	if gate := c.wire.gateOf(r); gate != nil {
+	if gate := c.network.gateOf(r); gate != nil {
 		<-gate
 	}
-	fate := c.wire.decide(r, p)
+	fate := c.network.decide(r, p)
 	c.mu.Lock()
 	switch fate {
-	case matrixKeep, matrixLose:
-		c.end = matrixEnded()
-	case matrixHang:
-		c.end = c.wire.hangs
+	case fateKeep, fateLose:
+		c.end = endedChannel()
+	case fateHang:
+		c.end = c.network.hangs
 	default:
 		c.waiting, c.fate = r, fate
 	}
 	c.mu.Unlock()
 	switch fate {
-	case matrixKeep, matrixHang:
-		if c.wire.keep != nil {
+	case fateKeep, fateHang:
+		if c.network.keep != nil {
 			return c.Conn.Write(p)
 		}
 		return len(p), nil
-	case matrixLose:
+	case fateLose:
 		return len(p), nil
-	case matrixBefore:
-		c.wire.land()
+	case fateBefore:
+		c.network.land()
 	}
 	return c.Conn.Write(p)
 }
 
-func (c *matrixConn) Read(p []byte) (int, error) {
+func (c *connection) Read(p []byte) (int, error) {
 	c.mu.Lock()
 	end, r, fate := c.end, c.waiting, c.fate
 	c.waiting = nil
@@ -317,11 +308,11 @@ func (c *matrixConn) Read(p []byte) (int, error) {
 		return n, err
 	}
 	switch fate {
-	case matrixMute:
+	case fateMute:
 		return 0, io.EOF
-	case matrixBetween:
-		c.wire.land()
+	case fateBetween:
+		c.network.land()
 	}
-	c.wire.heard(r, p[:n])
+	c.network.heard(r, p[:n])
 	return n, nil
 }

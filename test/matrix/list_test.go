@@ -1,4 +1,4 @@
-package redislock
+package matrix_test
 
 import (
 	flags "flag"
@@ -10,26 +10,26 @@ import (
 	"testing"
 )
 
-var matrixUpdate = flags.Bool("update", false, "write the list of the cells of the matrix that fail without guards")
+var update = flags.Bool("update", false, "write the list of the cells of the matrix that fail without guards")
 
-// matrixList is the file that has it.
-var matrixList = filepath.Join("testdata", "matrix.txt")
+// listFile is the file that has it.
+var listFile = filepath.Join("testdata", "matrix.txt")
 
-const matrixListHead = `# The cells of the matrix that fail without guards. A line is a stray, and the way in which it was not answered: R: its
-# operation sent it again, and that was answered; G: it gave up; C: its context ended. Behind it, by the clock.Moment at which
+const listHead = `# The cells of the matrix that fail without guards. A line is a stray, and the way in which it was not answered: R: its
+# operation sent it again, and that was answered; G: it gave up; C: its context ended. Behind it, by the moment at which
 # the stray lands, is what follows it: the operations after the first letter of a word are those that may come second, and
-# a dot is nothing. The codes are explained in matrix_cell_internal_test.go and matrix_operations_internal_test.go.
+# a dot is nothing. The codes are explained in cell_test.go and operations_test.go.
 # "make matrix UPDATE=1" writes this file.
 `
 
-// writeMatrixList is the list of cells in a form that is short, and the same every time.
-func writeMatrixList(failed map[string][]string) string {
+// writeList is the list of cells in a form that is short, and the same every time.
+func writeList(failed map[string][]string) string {
 	var list strings.Builder
-	list.WriteString(matrixListHead)
+	list.WriteString(listHead)
 	type line struct{ row, way string }
 	words := make(map[line]map[string][]string) // by what follows: the moments
 	var order []line
-	for _, id := range matrixIDs() {
+	for _, id := range bubbleCells() {
 		at := line{id.row.name, string(id.way)}
 		if words[at] == nil {
 			words[at] = make(map[string][]string)
@@ -40,7 +40,7 @@ func writeMatrixList(failed map[string][]string) string {
 		}
 	}
 	harmless := make(map[string]string)
-	for _, row := range matrixRows() {
+	for _, row := range bubbleRows() {
 		harmless[row.name] = row.harmless
 	}
 	for _, at := range order {
@@ -51,7 +51,7 @@ func writeMatrixList(failed map[string][]string) string {
 			continue
 		}
 		fmt.Fprintf(&list, "%s/%s", at.row, at.way)
-		for lands, same := range matrixGroups(words[at]) {
+		for lands, same := range groupsOf(words[at]) {
 			fmt.Fprintf(&list, " %s=%s", lands, same)
 		}
 		list.WriteByte('\n')
@@ -59,12 +59,12 @@ func writeMatrixList(failed map[string][]string) string {
 	return list.String()
 }
 
-// matrixGroups puts moments together at which the same operations follow.
-func matrixGroups(words map[string][]string) func(yield func(lands, words string) bool) {
+// groupsOf puts moments together at which the same operations follow.
+func groupsOf(words map[string][]string) func(yield func(lands, words string) bool) {
 	by := make(map[string]string)
 	for _, each := range "opbmarn" {
 		if follows := words[string(each)]; len(follows) > 0 {
-			by[matrixWords(follows)] += string(each)
+			by[wordsOf(follows)] += string(each)
 		}
 	}
 	return func(yield func(lands, words string) bool) {
@@ -81,8 +81,8 @@ func matrixGroups(words map[string][]string) func(yield func(lands, words string
 	}
 }
 
-// matrixWords are sequences as they stand in the list.
-func matrixWords(follows []string) string {
+// wordsOf are sequences as they stand in the list.
+func wordsOf(follows []string) string {
 	seconds := make(map[string]string)
 	var firsts []string
 	for _, each := range follows {
@@ -101,8 +101,8 @@ func matrixWords(follows []string) string {
 	return strings.Join(firsts, ",")
 }
 
-// readMatrixList are the names of the cells of a list.
-func readMatrixList(text string) map[string]bool {
+// readList are the names of the cells of a list.
+func readList(text string) map[string]bool {
 	cells := make(map[string]bool)
 	for line := range strings.Lines(text) {
 		if strings.HasPrefix(line, "#") || strings.Contains(line, ": none: ") {
@@ -128,7 +128,7 @@ func readMatrixList(text string) map[string]bool {
 }
 
 // wantRowsToFail checks that of every row cells fail without guards, or that a reason is given why none does.
-func wantRowsToFail(t *testing.T, rows []*matrixRow, failed map[string][]string) {
+func wantRowsToFail(t *testing.T, rows []*row, failed map[string][]string) {
 	t.Helper()
 	for _, row := range rows {
 		n := 0
@@ -146,28 +146,28 @@ func wantRowsToFail(t *testing.T, rows []*matrixRow, failed map[string][]string)
 	}
 }
 
-// checkMatrixList compares what fails without guards with the list, and writes it anew if it is asked to.
-func checkMatrixList(t *testing.T, failed map[string][]string) {
+// checkList compares what fails without guards with the list, and writes it anew if it is asked to.
+func checkList(t *testing.T, failed map[string][]string) {
 	t.Helper()
-	wantRowsToFail(t, matrixRows(), failed)
+	wantRowsToFail(t, bubbleRows(), failed)
 
-	got := writeMatrixList(failed)
-	if *matrixUpdate {
-		if err := os.WriteFile(matrixList, []byte(got), 0o600); err != nil {
+	got := writeList(failed)
+	if *update {
+		if err := os.WriteFile(listFile, []byte(got), 0o600); err != nil {
 			t.Error(err)
 		}
 		return
 	}
-	want, err := os.ReadFile(matrixList)
+	want, err := os.ReadFile(listFile)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if got == string(want) {
 		return
 	}
-	t.Errorf("the cells that fail without guards are not those of %s: look at the change, then make matrix UPDATE=1", matrixList)
-	listed, shown := readMatrixList(string(want)), 0
-	for _, id := range matrixIDs() {
+	t.Errorf("the cells that fail without guards are not those of %s: look at the change, then make matrix UPDATE=1", listFile)
+	listed, shown := readList(string(want)), 0
+	for _, id := range bubbleCells() {
 		fails := failed[id.String()] != nil
 		if fails != listed[id.String()] && shown < 20 {
 			t.Errorf("%v: fails without guards: %t, want %t", id, fails, !fails)
@@ -178,12 +178,12 @@ func checkMatrixList(t *testing.T, failed map[string][]string) {
 
 func TestMatrixListIsRead(t *testing.T) {
 	failed := make(map[string][]string)
-	for i, id := range matrixIDs() {
+	for i, id := range bubbleCells() {
 		if i%3 == 0 && id.row.harmless == "" {
 			failed[id.String()] = []string{""}
 		}
 	}
-	got := readMatrixList(writeMatrixList(failed))
+	got := readList(writeList(failed))
 	for name := range failed {
 		if !got[name] {
 			t.Fatalf("%s is not read", name)

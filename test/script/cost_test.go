@@ -1,4 +1,4 @@
-package redislock
+package script_test
 
 import (
 	"fmt"
@@ -8,6 +8,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/internal/check"
 	"github.com/seed-14de3678/redislock/internal/redistest"
 )
@@ -15,7 +16,7 @@ import (
 // A meter counts what the scripts of one client do.
 type meter struct {
 	rdb, admin *redis.Client
-	client     *Client
+	client     *redislock.Client
 	sent       []string // scripts, and how many keys they were sent
 }
 
@@ -24,7 +25,7 @@ func newMeter(t *testing.T) *meter {
 	t.Helper()
 	server := redistest.Start(t, redistest.Redis)
 	m := &meter{rdb: server.Client(t), admin: server.Client(t)}
-	m.client = New(m.rdb)
+	m.client = redislock.New(m.rdb)
 	t.Cleanup(m.client.Close)
 	m.rdb.AddHook(check.Answered(func(cmd redis.Cmder) {
 		if run := check.RunIn(cmd); run.Script != "" {
@@ -58,7 +59,7 @@ func TestGuardCostsNothing(t *testing.T) {
 	ctx := t.Context()
 	for _, n := range []int{1, 8} {
 		keys := numbered(fmt.Sprint("of ", n, " "), n)
-		var lock *Lock
+		var lock *redislock.Lock
 		steps := []struct {
 			name     string
 			do       func() error

@@ -1,12 +1,15 @@
-package redislock
+package slot_test
 
 import (
 	"strings"
 	"testing"
 
+	"github.com/seed-14de3678/redislock/internal/check"
 	"github.com/seed-14de3678/redislock/internal/redistest"
 	"github.com/seed-14de3678/redislock/internal/slot"
 )
+
+func TestMain(m *testing.M) { redistest.Main(m) }
 
 // slotKeys have hash tags, and what looks like one.
 var slotKeys = []string{
@@ -17,8 +20,11 @@ var slotKeys = []string{
 func TestSlotsAreThoseOfTheServer(t *testing.T) {
 	t.Parallel()
 	rdb := redistest.Start(t, redistest.Redis, "--cluster-enabled", "yes").Client(t)
+	slotOf := func(key string) int64 {
+		return check.Must[int64](t)(rdb.ClusterKeySlot(t.Context(), key).Result())
+	}
 	for _, key := range slotKeys {
-		want := do(t, rdb, "cluster", "keyslot", key)
+		want := slotOf(key)
 		if got := int64(slot.Of(key)); got != want {
 			t.Errorf("%q: got slot %d, want %d", key, got, want)
 		}
@@ -26,7 +32,7 @@ func TestSlotsAreThoseOfTheServer(t *testing.T) {
 			continue // no lock key
 		}
 		for _, beside := range besides(key) {
-			if got := do(t, rdb, "cluster", "keyslot", beside); got != want {
+			if got := slotOf(beside); got != want {
 				t.Errorf("%q: got slot %d of %q beside it, want %d", key, got, beside, want)
 			}
 		}
@@ -36,11 +42,11 @@ func TestSlotsAreThoseOfTheServer(t *testing.T) {
 // purposes are those of the names beside a key.
 var purposes = []string{"line", "intent", "fence"}
 
-// besides returns all names beside a key: where its companions are, and where its waiters hear.
+// besides returns all names beside a key, and one with what stands in braces in the channels of waiters.
 func besides(key string) []string {
-	names := []string{"redislock:wake:{" + slot.SharedTag(key) + "}:me"}
+	names := []string{"redislock:wake:{" + slot.InBraces(key) + "}:me"}
 	for _, purpose := range purposes {
-		names = append(names, companion(purpose, key))
+		names = append(names, slot.Beside(purpose, key))
 	}
 	return names
 }
@@ -62,8 +68,8 @@ func FuzzSlot(f *testing.F) {
 				t.Errorf("%q: got slot %d of %q beside it, want %d", key, slot.Of(beside), beside, slot.Of(key))
 			}
 		}
-		if beside := companion("intent", key); !strings.HasPrefix(beside, "redislock:intent") || !strings.Contains(beside, key) {
-			t.Errorf("%q: got companion %q", key, beside)
+		if beside := slot.Beside("intent", key); !strings.HasPrefix(beside, "redislock:intent") || !strings.Contains(beside, key) {
+			t.Errorf("%q: got %q", key, beside)
 		}
 	})
 }
@@ -77,13 +83,13 @@ func TestCompanion(t *testing.T) {
 		"a}b": "redislock:line~{4w2}a}b", "}": "redislock:line~{2Rd}}",
 		"{}x}": "redislock:line~{4u3}{}x}", "a}{b": "redislock:line~{26J}a}{b",
 	} {
-		if got := companion("line", key); got != want {
-			t.Errorf("%q: got companion %q, want %q", key, got, want)
+		if got := slot.Beside("line", key); got != want {
+			t.Errorf("%q: got %q, want %q", key, got, want)
 		}
 	}
 }
 
-// purposeAndKey takes a companion apart: what it is for, and beside which key. That it can be done
+// purposeAndKey takes a name beside a key apart: what it is for, and beside which key. That it can be done
 // means that no two keys have the same.
 func purposeAndKey(name string) (purpose, key string) {
 	name = strings.TrimPrefix(name, "redislock:")
@@ -106,12 +112,12 @@ func FuzzCompanion(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, key, other string) {
 		for _, purpose := range purposes {
-			name := companion(purpose, key)
+			name := slot.Beside(purpose, key)
 			if p, k := purposeAndKey(name); p != purpose || k != key {
 				t.Errorf("%q is beside %q for %q, got %q for %q", name, key, purpose, k, p)
 			}
 			for _, p := range purposes {
-				if name == companion(p, other) && (p != purpose || key != other) {
+				if name == slot.Beside(p, other) && (p != purpose || key != other) {
 					t.Errorf("%q is beside %q for %q and beside %q for %q", name, key, purpose, other, p)
 				}
 			}
@@ -119,7 +125,7 @@ func FuzzCompanion(f *testing.F) {
 	})
 }
 
-// Among all short keys of what companions are made of, no two have one in common.
+// Among all short keys of what names beside keys are made of, no two have one in common.
 func TestCompanionsDiffer(t *testing.T) {
 	t.Parallel()
 	of := make(map[string]string)
@@ -133,7 +139,7 @@ func TestCompanionsDiffer(t *testing.T) {
 		}
 		for _, key := range longer {
 			for _, purpose := range purposes {
-				name := companion(purpose, key)
+				name := slot.Beside(purpose, key)
 				if other, again := of[name]; again {
 					t.Fatalf("%q is beside %q and %q", name, key, other)
 				}

@@ -1,4 +1,4 @@
-package redislock
+package script_test
 
 import (
 	"fmt"
@@ -10,8 +10,10 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/internal/check"
 	"github.com/seed-14de3678/redislock/internal/redistest"
+	"github.com/seed-14de3678/redislock/internal/slot"
 )
 
 // guardScore is the score of a guard that ends so many seconds from now.
@@ -24,7 +26,7 @@ func (s *stage) guardScore(t *testing.T, seconds, number int64) float64 {
 // setGuard puts a guard into the line of a key.
 func (s *stage) setGuard(t *testing.T, key, id string, seconds, number int64) {
 	t.Helper()
-	line := lineOf(key)
+	line := slot.Beside("line", key)
 	check.NoError(t, s.rdb.ZAdd(t.Context(), line, redis.Z{Score: s.guardScore(t, seconds, number), Member: id}).Err())
 	if s.rdb.PTTL(t.Context(), line).Val() < time.Hour {
 		check.NoError(t, s.rdb.Expire(t.Context(), line, time.Hour).Err())
@@ -35,7 +37,7 @@ func (s *stage) setGuard(t *testing.T, key, id string, seconds, number int64) {
 func (s *stage) guards(t *testing.T, key string) map[string]int64 {
 	t.Helper()
 	found := make(map[string]int64)
-	for _, z := range check.Must[[]redis.Z](t)(s.rdb.ZRangeWithScores(t.Context(), lineOf(key), 0, -1).Result()) {
+	for _, z := range check.Must[[]redis.Z](t)(s.rdb.ZRangeWithScores(t.Context(), slot.Beside("line", key), 0, -1).Result()) {
 		if z.Score >= 1<<52 {
 			found[z.Member.(string)] = (int64(z.Score) - 1<<52) & (1<<20 - 1)
 		}
@@ -52,48 +54,50 @@ func (s *stage) wantGuards(t *testing.T, key string, want map[string]int64) {
 
 // A writer is a script with arguments of which one is a stamp.
 type writer struct {
-	script *script
+	script string
 	args   func(value, stamp, closes string) []any
 }
+
+// lined reports whether the script has the line of each of its keys at hand without being told.
+func (w writer) lined() bool { return w.script != "refresh" && w.script != "raise" }
 
 // writers are all scripts that change what a token holds.
 func (s *stage) writers() map[string]writer {
 	channel := "redislock:wake:" + s.prefix + "waiter"
 	return map[string]writer{
-		"obtain": {obtainScript, func(v, st, c string) []any { return []any{v, 60000, st, c} }},
-		"intent": {rwScript, func(v, st, c string) []any { return []any{v, 60000, st, c, 1, 0, "", "", 0} }},
-		"queue": {rwScript, func(v, st, c string) []any {
+		"obtain": {"obtain", func(v, st, c string) []any { return []any{v, 60000, st, c} }},
+		"intent": {"rw", func(v, st, c string) []any { return []any{v, 60000, st, c, 1, 0, "", "", 0} }},
+		"queue": {"rw", func(v, st, c string) []any {
 			return []any{v, 60000, st, c, 1, 0, "", "", 0, "waiter", "", 15000, "p", channel}
 		}},
-		"read":    {rwScript, func(v, st, c string) []any { return []any{v, 60000, st, c, 0, 1, "", "", 0} }},
-		"refresh": {refreshScript, func(v, st, c string) []any { return []any{v, 60000, st, c, ""} }},
-		"upgrade": {convertScript, func(v, st, c string) []any { return []any{v, 60000, st, c, 1, "", ""} }},
-		"release": {releaseScript, func(v, st, c string) []any { return []any{v, st, c} }},
-		"raise":   {raiseScript, func(v, st, c string) []any { return []any{v, 60000, st, c, 7} }},
+		"read":    {"rw", func(v, st, c string) []any { return []any{v, 60000, st, c, 0, 1, "", "", 0} }},
+		"refresh": {"refresh", func(v, st, c string) []any { return []any{v, 60000, st, c, ""} }},
+		"upgrade": {"convert", func(v, st, c string) []any { return []any{v, 60000, st, c, 1, "", ""} }},
+		"release": {"release", func(v, st, c string) []any { return []any{v, st, c} }},
+		"raise":   {"raise", func(v, st, c string) []any { return []any{v, 60000, st, c, 7} }},
 	}
 }
 
 // send runs a script of the table on one key as a call would: with its line where that is asked for.
 func (s *stage) send(t *testing.T, w writer, key, value, stamp, closes string) (any, error) {
 	t.Helper()
-	set, err := newKeySet([]string{key}, nil, 1)
-	check.NoError(t, err)
-	keys := slices.Concat(set.keys, set.lines)
-	if w.script == rwScript && w.args("", "", "")[5] == 1 {
-		keys = companions(keys, "intent", set.keys) // of a reader
+	line := slot.Beside("line", key)
+	keys := []string{key, line}
+	if w.script == "rw" && w.args("", "", "")[5] == 1 {
+		keys = append(keys, slot.Beside("intent", key)) // of a reader
 	}
-	if w.script == raiseScript {
-		keys = slices.Concat(set.keys, companions(nil, "fence", set.keys), set.lines)
+	if w.script == "raise" {
+		keys = []string{key, slot.Beside("fence", key), line}
 	}
-	stamp = strings.ReplaceAll(stamp, "LINE", fmt.Sprint(slices.Index(keys, set.lines[0])+1))
-	return s.rdb.Eval(t.Context(), w.script.Source(), keys, w.args(value, stamp, closes)...).Result()
+	stamp = strings.ReplaceAll(stamp, "LINE", fmt.Sprint(slices.Index(keys, line)+1))
+	return s.rdb.Eval(t.Context(), check.SourceOf(w.script), keys, w.args(value, stamp, closes)...).Result()
 }
 
 // dump is all that is in Redis for a key and beside it.
 func (s *stage) dump(t *testing.T, key string) string {
 	t.Helper()
 	ctx, text := t.Context(), ""
-	for _, k := range []string{key, lineOf(key), companion("fence", key), companion("intent", key)} {
+	for _, k := range []string{key, slot.Beside("line", key), slot.Beside("fence", key), slot.Beside("intent", key)} {
 		switch s.rdb.Type(ctx, k).Val() {
 		case "string":
 			text += fmt.Sprintln(k, s.rdb.Get(ctx, k).Val(), s.rdb.PTTL(ctx, k).Val() > 2*time.Minute)
@@ -116,7 +120,7 @@ func TestGuardOvertakes(t *testing.T) {
 				key, ctx := s.key(name+held), t.Context()
 				prepare := func(t *testing.T, seconds, number int64) {
 					t.Helper()
-					s.rdb.Del(ctx, key, lineOf(key))
+					s.rdb.Del(ctx, key, slot.Beside("line", key))
 					switch {
 					case strings.HasPrefix(held, "mine"):
 						s.rdb.Set(ctx, key, "mine|of before", 10*time.Minute)
@@ -162,7 +166,7 @@ func TestGuardIsSet(t *testing.T) {
 			}
 			send(2)
 			s.wantGuards(t, key, map[string]int64{"id": 2, "other": 4})
-			if ttl := s.rdb.PTTL(t.Context(), lineOf(key)).Val(); ttl < 300*time.Second {
+			if ttl := s.rdb.PTTL(t.Context(), slot.Beside("line", key)).Val(); ttl < 300*time.Second {
 				t.Errorf("%s: a line lives %v, its guards 300s", name, ttl)
 			}
 			s.setGuard(t, key, "ended", -1, 9)
@@ -182,7 +186,7 @@ func TestGuardsAreNoWaiters(t *testing.T) {
 		ctx, key := t.Context(), s.key("a")
 		s.setGuard(t, key, "token-of-others", 100, 1)
 		s.setGuard(t, key, "ended", -1, 1)
-		for _, opt := range []*Options{nil, {Fenced: true}, {Queue: true}} {
+		for _, opt := range []*redislock.Options{nil, {Fenced: true}, {Queue: true}} {
 			lock, err := s.client.Obtain(ctx, []string{key}, time.Minute, opt)
 			check.NoError(t, err)
 			check.NoError(t, lock.Release(ctx))
@@ -196,11 +200,11 @@ func TestGuardsAreNoWaiters(t *testing.T) {
 		holder, err := s.client.Obtain(ctx, []string{key}, time.Minute, nil)
 		check.NoError(t, err)
 		s.enters(t, figure{id: "first", write: []string{key}, place: 7, ttl: time.Minute})
-		s.rdb.Expire(ctx, lineOf(key), time.Hour)
+		s.rdb.Expire(ctx, slot.Beside("line", key), time.Hour)
 		_, err = s.send(t, s.writers()["queue"], key, "later", "", "")
 		check.NoError(t, err)
 		s.wantLine(t, key, "first", "waiter", "token-of-others")
-		if ttl := s.rdb.PTTL(ctx, lineOf(key)).Val(); ttl < time.Minute {
+		if ttl := s.rdb.PTTL(ctx, slot.Beside("line", key)).Val(); ttl < time.Minute {
 			t.Errorf("the line lives %v, and had an hour", ttl)
 		}
 		states, err := s.client.Inspect(ctx, key)
@@ -236,7 +240,7 @@ func TestGuardOutOfMemory(t *testing.T) {
 					t.Errorf("%s: got %v, %v", name, reply, err)
 				}
 				s.wantGuards(t, key, map[string]int64{"id": 1})
-				s.rdb.Del(ctx, lineOf(key))
+				s.rdb.Del(ctx, slot.Beside("line", key))
 			}
 		})
 	}
@@ -259,7 +263,7 @@ func TestGuardMarksSpare(t *testing.T) {
 			{[]any{"1|elsewhere", "1|there"}, false},
 		} {
 			check.NoError(t, s.rdb.Set(t.Context(), key, "mine", time.Minute).Err())
-			s.run(t, releaseScript, []string{key}, append([]any{"mine", "", "", "", "", "", ""}, c.spared...)...)
+			s.run(t, "release", []string{key}, append([]any{"mine", "", "", "", "", "", ""}, c.spared...)...)
 			if freed := s.rdb.Exists(t.Context(), key).Val() == 0; freed != c.freed {
 				t.Errorf("spared %v: freed: %t", c.spared, freed)
 			}

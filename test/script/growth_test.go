@@ -1,4 +1,4 @@
-package redislock
+package script_test
 
 import (
 	"fmt"
@@ -10,13 +10,14 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/internal/check"
 	"github.com/seed-14de3678/redislock/internal/redistest"
 )
 
 // A handOver is a way in which a set with waiters is released.
 type handOver struct {
-	holder, waiter Mode
+	holder, waiter redislock.Mode
 	fenced, wants  bool   // the holder is fenced; the waiters want numbers
 	publish        bool   // the releasing user may publish
 	kind           string // of the waiters
@@ -32,7 +33,9 @@ const (
 func handOvers() []handOver {
 	var all []handOver
 	both := []bool{true, false}
-	for _, modes := range [][2]Mode{{ModeWrite, ModeWrite}, {ModeWrite, ModeRead}, {ModeRead, ModeWrite}} {
+	for _, modes := range [][2]redislock.Mode{
+		{redislock.ModeWrite, redislock.ModeWrite}, {redislock.ModeWrite, redislock.ModeRead}, {redislock.ModeRead, redislock.ModeWrite},
+	} {
 		for _, kind := range []string{hears, silent, part, other} {
 			for _, publish := range both {
 				for _, fenced := range both {
@@ -58,7 +61,7 @@ func (h handOver) waiters(s *stage, keys []string) []figure {
 	var all []figure
 	for i := range 2 {
 		f := figure{id: fmt.Sprint("w", i), place: int64(i + 1), ttl: longLease, fenced: h.wants, gone: h.kind == silent}
-		if h.waiter == ModeWrite {
+		if h.waiter == redislock.ModeWrite {
 			f.write = keys
 		} else {
 			f.read = keys
@@ -71,7 +74,7 @@ func (h handOver) waiters(s *stage, keys []string) []figure {
 // become says what is told to the waiters and who then stands in line for the first key.
 func (h handOver) become() (told, line []string) {
 	first, all := []string{"w0"}, []string{"w0", "w1"}
-	if h.waiter == ModeRead {
+	if h.waiter == redislock.ModeRead {
 		first = all
 	}
 	for _, id := range first {
@@ -94,23 +97,23 @@ func (h handOver) become() (told, line []string) {
 }
 
 // run releases n keys and returns how many commands the script has run.
-func (h handOver) run(t *testing.T, b redistest.Backend, user *Client, n int) int {
+func (h handOver) run(t *testing.T, b redistest.Backend, user *redislock.Client, n int) int {
 	t.Helper()
 	s := newStage(t, b)
 	keys := make([]string, n)
 	for i := range keys {
 		keys[i] = s.key(strconv.Itoa(i))
 	}
-	opt := &Options{Fenced: h.fenced}
+	opt := &redislock.Options{Fenced: h.fenced}
 	obtain := user.Obtain
-	if h.holder == ModeRead {
+	if h.holder == redislock.ModeRead {
 		obtain = user.ObtainRead
 	}
-	lock := check.Must[*Lock](t)(obtain(t.Context(), keys, longLease, opt))
+	lock := check.Must[*redislock.Lock](t)(obtain(t.Context(), keys, longLease, opt))
 	waiters := h.waiters(s, keys)
 	want := error(nil)
 	if h.kind == part {
-		want = ErrLockNotHeld // the last key is the first waiter's
+		want = redislock.ErrLockNotHeld // the last key is the first waiter's
 		check.NoError(t, s.rdb.Set(t.Context(), keys[n-1], waiters[0].value(), longLease).Err())
 	}
 	s.enters(t, waiters...)
@@ -161,13 +164,13 @@ func TestHandOverGrowsWithTheKeys(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t, redistest.Redis)
 	admin := server.Client(t)
-	mute := func(rules ...any) *Client {
+	mute := func(rules ...any) *redislock.Client {
 		check.NoError(t, admin.Do(t.Context(), append([]any{"acl", "setuser"}, rules...)...).Err())
-		client := New(server.Client(t, func(opt *redis.Options) { opt.Username, opt.Password = rules[0].(string), "secret" }))
+		client := redislock.New(server.Client(t, func(opt *redis.Options) { opt.Username, opt.Password = rules[0].(string), "secret" }))
 		t.Cleanup(client.Close)
 		return client
 	}
-	users := map[bool]*Client{
+	users := map[bool]*redislock.Client{
 		true:  mute("may", "on", ">secret", "~*", "&*", "+@all"),
 		false: mute("mute", "on", ">secret", "~*", "&*", "+@all", "-publish", "-spublish"),
 	}
@@ -183,9 +186,9 @@ func (s *stage) entersAsLast(t *testing.T, keys []string, place string) func() {
 	t.Helper()
 	check.NoError(t, s.rdb.Set(t.Context(), keys[0], "somebody", longLease).Err())
 	return func() {
-		reply := s.run(t, rwScript, keys, "token-last", longLease.Milliseconds(), "", "", len(keys), 0, "", "", 0,
+		reply := s.run(t, "rw", keys, "token-last", longLease.Milliseconds(), "", "", len(keys), 0, "", "", 0,
 			"last", place, waiterLife.Milliseconds(), "p", s.prefix+"end")
-		if reply, ok := reply.([]any); !ok || reply[0] != int64(waits) {
+		if reply, ok := reply.([]any); !ok || reply[0] != int64(inLine) {
 			t.Fatalf("got reply %v", reply)
 		}
 	}
@@ -198,7 +201,7 @@ func TestLineGrowsWithTheKeys(t *testing.T) {
 	for name, act := range map[string]func(t *testing.T, s *stage, keys []string) func(){
 		"downgrade": func(t *testing.T, s *stage, keys []string) func() {
 			t.Helper()
-			lock := check.Must[*Lock](t)(s.client.Obtain(t.Context(), keys, longLease, nil))
+			lock := check.Must[*redislock.Lock](t)(s.client.Obtain(t.Context(), keys, longLease, nil))
 			return func() { check.NoError(t, lock.Downgrade(t.Context())) }
 		},
 		"is refused": func(t *testing.T, s *stage, keys []string) func() {
@@ -220,11 +223,11 @@ func TestLineGrowsWithTheKeys(t *testing.T) {
 		"gives up, in front of the others": func(t *testing.T, s *stage, keys []string) func() {
 			t.Helper()
 			s.enters(t, figure{id: "front", write: keys, place: 0, ttl: longLease})
-			return func() { s.run(t, releaseScript, keys, "token-front", "", "", "", "", "front", "?") }
+			return func() { s.run(t, "release", keys, "token-front", "", "", "", "", "front", "?") }
 		},
 	} {
 		for _, kind := range []string{hears, silent, part, other} {
-			for _, mode := range []Mode{ModeRead, ModeWrite} {
+			for _, mode := range []redislock.Mode{redislock.ModeRead, redislock.ModeWrite} {
 				if name == "is refused" && kind != hears {
 					continue // one that is gone refuses nobody
 				}

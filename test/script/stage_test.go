@@ -1,4 +1,4 @@
-package redislock
+package script_test
 
 import (
 	"context"
@@ -11,9 +11,28 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/internal/check"
 	"github.com/seed-14de3678/redislock/internal/redistest"
+	"github.com/seed-14de3678/redislock/internal/slot"
 )
+
+// What scripts reply, and how long a waiter counts as alive that does not ask again.
+const (
+	inLine     = -2
+	overtaken  = -3 // by a later request: nothing was done
+	waiterLife = 15 * time.Second
+)
+
+func TestMain(m *testing.M) { redistest.Main(m) }
+
+// besides appends the names beside some keys.
+func besides(to []string, purpose string, keys []string) []string {
+	for _, key := range keys {
+		to = append(to, slot.Beside(purpose, key))
+	}
+	return to
+}
 
 // A figure is a waiter that a test puts into the lines itself. It never asks.
 type figure struct {
@@ -65,7 +84,7 @@ func (f figure) entry(s *stage, key string, now time.Time) string {
 // A stage is a server whose lines a test fills.
 type stage struct {
 	rdb    *redis.Client
-	client *Client
+	client *redislock.Client
 	prefix string
 	ear    *redis.PubSub
 }
@@ -75,7 +94,7 @@ var stages atomic.Int64
 func newStage(t *testing.T, b redistest.Backend) *stage {
 	t.Helper()
 	rdb := b.Client(t)
-	s := &stage{rdb: rdb, client: New(rdb), prefix: fmt.Sprintf("%s#%d:", t.Name(), stages.Add(1))}
+	s := &stage{rdb: rdb, client: redislock.New(rdb), prefix: fmt.Sprintf("%s#%d:", t.Name(), stages.Add(1))}
 	t.Cleanup(s.client.Close)
 	s.ear = rdb.Subscribe(context.WithoutCancel(t.Context()))
 	t.Cleanup(func() { _ = s.ear.Close() })
@@ -101,8 +120,8 @@ func (s *stage) enters(t *testing.T, figures ...figure) {
 			s.listen(t, f.channel(s))
 		}
 		for _, key := range slices.Concat(f.write, f.read) {
-			pipe.ZAdd(t.Context(), lineOf(key), redis.Z{Score: float64(f.place), Member: f.entry(s, key, now)})
-			pipe.Expire(t.Context(), lineOf(key), time.Hour)
+			pipe.ZAdd(t.Context(), slot.Beside("line", key), redis.Z{Score: float64(f.place), Member: f.entry(s, key, now)})
+			pipe.Expire(t.Context(), slot.Beside("line", key), time.Hour)
 		}
 	}
 	check.Must[[]redis.Cmder](t)(pipe.Exec(t.Context()))
@@ -146,7 +165,7 @@ func (s *stage) wantTold(t *testing.T, want ...string) {
 func (s *stage) line(t *testing.T, key string) []string {
 	t.Helper()
 	var ids []string
-	for _, entry := range check.Must[[]string](t)(s.rdb.ZRange(t.Context(), lineOf(key), 0, -1).Result()) {
+	for _, entry := range check.Must[[]string](t)(s.rdb.ZRange(t.Context(), slot.Beside("line", key), 0, -1).Result()) {
 		id, _, _ := strings.Cut(entry, "|")
 		ids = append(ids, id)
 	}
@@ -161,12 +180,10 @@ func (s *stage) wantLine(t *testing.T, key string, want ...string) {
 }
 
 // run runs a script on lock keys and their lines.
-func (s *stage) run(t *testing.T, sc *script, keys []string, args ...any) any {
+func (s *stage) run(t *testing.T, script string, keys []string, args ...any) any {
 	t.Helper()
-	set, err := newKeySet(keys, nil, mostKeys)
-	check.NoError(t, err)
-	all := slices.Concat(set.keys, set.lines)
-	return check.Must[any](t)(s.rdb.Eval(t.Context(), sc.Source(), all, args...).Result())
+	all := besides(slices.Clone(keys), "line", keys)
+	return check.Must[any](t)(s.rdb.Eval(t.Context(), check.SourceOf(script), all, args...).Result())
 }
 
 // staged runs a scenario on every kind of server.

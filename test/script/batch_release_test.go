@@ -1,4 +1,4 @@
-package redislock
+package script_test
 
 import (
 	"fmt"
@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/seed-14de3678/redislock/internal/check"
 	"github.com/seed-14de3678/redislock/internal/redistest"
 )
 
@@ -32,12 +33,8 @@ func TestBatchReleasesWhatIsOurs(t *testing.T) {
 				}
 			}
 		}
-		lines := make([]string, 0, len(keys))
-		for _, key := range keys {
-			lines = append(lines, lineOf(key))
-		}
-		source := batchScript.Source()
-		got, err := rdb.Eval(t.Context(), source, append(keys[:len(keys):len(keys)], lines...), args...).Int64Slice()
+		all := besides(keys[:len(keys):len(keys)], "line", keys)
+		got, err := rdb.Eval(t.Context(), check.SourceOf("batch"), all, args...).Int64Slice()
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,4 +1,4 @@
-package redislock
+package matrix_test
 
 import (
 	"crypto/fips140"
@@ -18,16 +18,21 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/internal/check"
+	"github.com/seed-14de3678/redislock/internal/owners"
 	"github.com/seed-14de3678/redislock/internal/redistest"
+	"github.com/seed-14de3678/redislock/internal/wire"
 )
 
-// matrixIDs are all cells that can be in a bubble, in order.
-func matrixIDs() []matrixID { return matrixCells(matrixRows()) }
+func TestMain(m *testing.M) { redistest.Main(m) }
 
-// matrixCells are all cells of rows.
-func matrixCells(rows []*matrixRow) []matrixID {
-	var ids []matrixID
+// bubbleCells are all cells that can be in a bubble, in order.
+func bubbleCells() []cellID { return cellsOf(bubbleRows()) }
+
+// cellsOf are all cells of rows.
+func cellsOf(rows []*row) []cellID {
+	var ids []cellID
 	for _, row := range rows {
 		for _, way := range []byte("RGC") {
 			for _, follows := range row.sequences(way) {
@@ -39,7 +44,7 @@ func matrixCells(rows []*matrixRow) []matrixID {
 					lands = "op" + lands
 				}
 				for _, each := range []byte(lands) {
-					ids = append(ids, matrixID{row, way, follows, each})
+					ids = append(ids, cellID{row, way, follows, each})
 				}
 			}
 		}
@@ -48,7 +53,7 @@ func matrixCells(rows []*matrixRow) []matrixID {
 }
 
 // sequences are the operations, and the pairs of them, that may follow.
-func (r *matrixRow) sequences(way byte) []string {
+func (r *row) sequences(way byte) []string {
 	n := r.size
 	if r.code == 'f' || r.code == 'o' || r.base == 'B' || r.code == 'a' && way == 'R' {
 		n-- // of three
@@ -79,7 +84,7 @@ func (r *matrixRow) sequences(way byte) []string {
 }
 
 // possible are the operations that may come next: if there is a hold, with so many keys.
-func (r *matrixRow) possible(live bool, n int, unreleased bool) []byte {
+func (r *row) possible(live bool, n int, unreleased bool) []byte {
 	var codes []byte
 	if live {
 		codes = append(codes, "sldnr"...)
@@ -113,8 +118,8 @@ func (r *matrixRow) possible(live bool, n int, unreleased bool) []byte {
 	return append(codes, "WXRM"...)
 }
 
-// matrixRun runs cells, and returns what is wrong with each of those that fail, by name.
-func matrixRun(t *testing.T, ids []matrixID) map[string][]string {
+// runCells runs cells, and returns what is wrong with each of those that fail, by name.
+func runCells(t *testing.T, ids []cellID) map[string][]string {
 	t.Helper()
 	var mu sync.Mutex
 	failed := make(map[string][]string)
@@ -130,10 +135,10 @@ func matrixRun(t *testing.T, ids []matrixID) map[string][]string {
 				}
 				some := ids[first:min(first+chunk, len(ids))]
 				synctest.Test(t, func(t *testing.T) {
-					place, flush := miniPlace(t)
+					place, clean := miniSite(t)
 					for i, id := range some {
 						place.prefix = fmt.Sprintf("%d:", first+i)
-						c := newMatrixCell(t, place, id)
+						c := newCell(t, place, id)
 						faults, void := c.run()
 						if void != "" {
 							t.Errorf("%v means nothing: %s", id, void)
@@ -143,13 +148,12 @@ func matrixRun(t *testing.T, ids []matrixID) map[string][]string {
 						}
 						if len(faults) > 0 {
 							mu.Lock()
-							if failed[id.String()] = faults; !guardsOff {
+							if failed[id.String()] = faults; !owners.GuardsOff.Load() {
 								failed[id.String()] = append(faults, c.notes...)
 							}
 							mu.Unlock()
 						}
-						flush()
-						forgetOwner(c.token)
+						clean(c.token)
 					}
 				})
 			}
@@ -159,30 +163,38 @@ func matrixRun(t *testing.T, ids []matrixID) map[string][]string {
 	return failed
 }
 
-// forgetOwner takes the owner of a token out of the book. Its clock has ended with its bubble, so nobody else
-// would.
-func forgetOwner(token string) {
-	book.Lock()
-	defer book.Unlock()
-	delete(book.owners, token)
-}
+// forgets is how long a process keeps a token in mind of which a request was not answered, and a little more.
+const forgets = 5*time.Minute + 11*time.Second
 
-// miniPlace is a miniredis in the bubble of the test.
-func miniPlace(t *testing.T) (place matrixPlace, flush func()) {
+// miniSite is a miniredis in the bubble of the test. When clean returns nothing is left of a cell in Redis, and of
+// its token in this process. That forgets a token in which an operation ends after so long, by the clock of the
+// bubble: once the bubble is over nobody would.
+func miniSite(t *testing.T) (place site, clean func(token string)) {
 	t.Helper()
 	mini := redistest.PipeMini(t)
 	rdb := mini.Client(t)
-	for _, s := range matrixScripts() {
+	for _, s := range wire.Scripts() {
 		check.NoError(t, rdb.ScriptLoad(t.Context(), s.Source()).Err())
 	}
-	place = matrixPlace{
+	place = site{
 		dial:   func() (net.Conn, error) { return mini.Miniredis().Dial() },
-		eye:    matrixMiniEye{mini.Miniredis()},
+		eye:    miniEye{mini.Miniredis()},
 		slack:  2 * time.Millisecond,
 		brief:  10 * time.Millisecond,
 		settle: synctest.Wait,
 	}
-	return place, mini.Miniredis().FlushAll
+	client := redislock.New(rdb)
+	t.Cleanup(client.Close)
+	return place, func(token string) {
+		mini.Miniredis().FlushAll()
+		if token == "" {
+			return // it is generated, and was known to nobody
+		}
+		time.Sleep(forgets)
+		lock, err := client.Obtain(t.Context(), []string{token}, time.Minute, &redislock.Options{Token: token})
+		check.NoError(t, err)
+		check.NoError(t, lock.Release(t.Context()))
+	}
 }
 
 // TestMatrix runs all cells, with guards and without: make matrix.
@@ -190,17 +202,18 @@ func TestMatrix(t *testing.T) {
 	if os.Getenv("MATRIX") != "all" {
 		t.Skip("see make matrix; a sample of it is TestMatrixSample")
 	}
-	ids := matrixIDs()
+	ids := bubbleCells()
 	defer debug.SetGCPercent(debug.SetGCPercent(300))
 	began := time.Now()
-	failed := matrixRun(t, ids)
+	failed := runCells(t, ids)
 	t.Logf("%d cells in %v, %d fail", len(ids), time.Since(began).Round(time.Second), len(failed))
-	showMatrix(t, failed)
-	began, guardsOff = time.Now(), true
-	defer func() { guardsOff = false }()
-	failed = matrixRun(t, ids)
+	show(t, failed)
+	owners.GuardsOff.Store(true)
+	defer owners.GuardsOff.Store(false)
+	began = time.Now()
+	failed = runCells(t, ids)
 	t.Logf("without guards %v, %d fail", time.Since(began).Round(time.Second), len(failed))
-	checkMatrixList(t, failed)
+	checkList(t, failed)
 }
 
 // TestMatrixSample runs some of the cells: others each time, or those of MATRIX_SEED again, or MATRIX_CELL alone.
@@ -209,21 +222,21 @@ func TestMatrixSample(t *testing.T) {
 		t.Skip("under fips140=only random numbers come from the jitter of the clock, which a bubble has not")
 	}
 	t.Parallel()
-	ids := matrixIDs()
+	ids := bubbleCells()
 	if only := os.Getenv("MATRIX_CELL"); only != "" {
-		ids = slices.DeleteFunc(ids, func(id matrixID) bool { return id.String() != only })
+		ids = slices.DeleteFunc(ids, func(id cellID) bool { return id.String() != only })
 	} else {
-		rand.New(rand.NewPCG(matrixSeed(t), 0)).Shuffle(len(ids), func(i, j int) { ids[i], ids[j] = ids[j], ids[i] })
+		rand.New(rand.NewPCG(seedOf(t), 0)).Shuffle(len(ids), func(i, j int) { ids[i], ids[j] = ids[j], ids[i] })
 		ids = ids[:150]
 	}
 	if len(ids) == 0 {
 		t.Fatal("there is no such cell")
 	}
-	showMatrix(t, matrixRun(t, ids))
+	show(t, runCells(t, ids))
 }
 
-// matrixSeed is what a sample is chosen by.
-func matrixSeed(t *testing.T) uint64 {
+// seedOf is what a sample is chosen by.
+func seedOf(t *testing.T) uint64 {
 	t.Helper()
 	seed := rand.Uint64()
 	if text := os.Getenv("MATRIX_SEED"); text != "" {
@@ -233,8 +246,8 @@ func matrixSeed(t *testing.T) uint64 {
 	return seed
 }
 
-// showMatrix fails the test if cells have failed, and tells the course of some of them.
-func showMatrix(t *testing.T, failed map[string][]string) {
+// show fails the test if cells have failed, and tells the course of some of them.
+func show(t *testing.T, failed map[string][]string) {
 	t.Helper()
 	shown := 0
 	for _, name := range slices.Sorted(maps.Keys(failed)) {

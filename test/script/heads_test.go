@@ -1,4 +1,4 @@
-package redislock
+package script_test
 
 import (
 	"context"
@@ -7,7 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/internal/check"
+	"github.com/seed-14de3678/redislock/internal/slot"
 )
 
 const (
@@ -17,7 +19,7 @@ const (
 
 func refusedInLine(t *testing.T, err error) {
 	t.Helper()
-	if conflict, ok := errors.AsType[*ConflictError](err); !ok || conflict.Mode != ModeQueue {
+	if conflict, ok := errors.AsType[*redislock.ConflictError](err); !ok || conflict.Mode != redislock.ModeQueue {
 		t.Fatalf("got error %v, want a conflict with who stands in line", err)
 	}
 }
@@ -40,7 +42,7 @@ func TestNextOfDeadHeadIsTold(t *testing.T) {
 			t.Run("while readers hold the key", func(t *testing.T) {
 				staged(t, func(t *testing.T, s *stage) {
 					keys := []string{s.key("k")}
-					check.Must[*Lock](t)(s.client.ObtainRead(t.Context(), keys, shortLease, nil))
+					check.Must[*redislock.Lock](t)(s.client.ObtainRead(t.Context(), keys, shortLease, nil))
 					line(t, s, keys[0])
 					_, err := s.client.ObtainRead(t.Context(), keys, longLease, nil)
 					refusedInLine(t, err)
@@ -58,7 +60,7 @@ func TestNextOfDeadHeadIsTold(t *testing.T) {
 					return err
 				},
 				"obtain with intent": func(s *stage, ctx context.Context, keys []string) error {
-					_, err := s.client.Obtain(ctx, keys, longLease, &Options{Intent: true})
+					_, err := s.client.Obtain(ctx, keys, longLease, &redislock.Options{Intent: true})
 					return err
 				},
 				"obtain a set": func(s *stage, ctx context.Context, keys []string) error {
@@ -80,7 +82,7 @@ func TestNextOfDeadHeadIsTold(t *testing.T) {
 				staged(t, func(t *testing.T, s *stage) {
 					keys := []string{s.key("k")}
 					line(t, s, keys[0])
-					s.run(t, rwScript, keys, "token-last", longLease.Milliseconds(), "", "", 1, 0, "", "", 0,
+					s.run(t, "rw", keys, "token-last", longLease.Milliseconds(), "", "", 1, 0, "", "", 0,
 						"last", "", waiterLife.Milliseconds(), "p", s.prefix+"last")
 					s.wantTold(t, "g|next|…")
 					s.wantLine(t, keys[0], "last")
@@ -93,7 +95,7 @@ func TestNextOfDeadHeadIsTold(t *testing.T) {
 				t.Run("and goes in with it: "+name, func(t *testing.T) {
 					staged(t, func(t *testing.T, s *stage) {
 						keys := []string{s.key("k")}
-						check.Must[*Lock](t)(s.client.ObtainRead(t.Context(), keys, longLease, nil))
+						check.Must[*redislock.Lock](t)(s.client.ObtainRead(t.Context(), keys, longLease, nil))
 						head := dead
 						head.id, head.place, head.ttl, head.write = "head", 1, longLease, keys
 						s.enters(t, head, figure{id: "next", place: 2, ttl: longLease, read: keys})
@@ -121,13 +123,13 @@ func TestNextOfDeadSetIsTold(t *testing.T) {
 	t.Parallel()
 	staged(t, func(t *testing.T, s *stage) {
 		a, b := s.key("a"), s.key("b")
-		lock := check.Must[*Lock](t)(s.client.Obtain(t.Context(), []string{a, b}, longLease, nil))
+		lock := check.Must[*redislock.Lock](t)(s.client.Obtain(t.Context(), []string{a, b}, longLease, nil))
 		check.NoError(t, s.rdb.Del(t.Context(), b).Err())
-		check.Must[*Lock](t)(s.client.ObtainRead(t.Context(), []string{b}, shortLease, nil))
+		check.Must[*redislock.Lock](t)(s.client.ObtainRead(t.Context(), []string{b}, shortLease, nil))
 		s.enters(t,
 			figure{id: "head", write: []string{a}, read: []string{b}, place: 1, ttl: longLease, gone: true},
 			figure{id: "next", write: []string{b}, place: 2, ttl: longLease})
-		check.Is(t, lock.Release(t.Context()), ErrLockNotHeld)
+		check.Is(t, lock.Release(t.Context()), redislock.ErrLockNotHeld)
 		s.wantTold(t, "h|next|…")
 		s.wantLine(t, a)
 		s.wantLine(t, b, "next")
@@ -140,10 +142,10 @@ func TestReaderThatGivesUpTellsTheNext(t *testing.T) {
 	t.Parallel()
 	staged(t, func(t *testing.T, s *stage) {
 		keys := []string{s.key("k")}
-		mine := check.Must[*Lock](t)(s.client.ObtainRead(t.Context(), keys, longLease, nil))
-		check.Must[*Lock](t)(s.client.ObtainRead(t.Context(), keys, shortLease, nil))
+		mine := check.Must[*redislock.Lock](t)(s.client.ObtainRead(t.Context(), keys, longLease, nil))
+		check.Must[*redislock.Lock](t)(s.client.ObtainRead(t.Context(), keys, shortLease, nil))
 		s.enters(t, figure{id: "next", write: keys, place: 1, ttl: longLease})
-		if got := s.run(t, releaseScript, keys, mine.value, "", "", "", "", "nobody", "?"); got != int64(1) {
+		if got := s.run(t, "release", keys, mine.Token(), "", "", "", "", "nobody", "?"); got != int64(1) {
 			t.Fatalf("got reply %v", got)
 		}
 		s.wantTold(t, "h|next|…")
@@ -154,28 +156,28 @@ func TestReaderThatGivesUpTellsTheNext(t *testing.T) {
 func TestConversionTellsTheNext(t *testing.T) {
 	t.Parallel()
 	for name, convert := range map[string]struct {
-		obtain func(*stage, context.Context, []string) (*Lock, error)
-		turn   func(*Lock, context.Context) error
+		obtain func(*stage, context.Context, []string) (*redislock.Lock, error)
+		turn   func(*redislock.Lock, context.Context) error
 	}{
-		"downgrade": {func(s *stage, ctx context.Context, keys []string) (*Lock, error) {
+		"downgrade": {func(s *stage, ctx context.Context, keys []string) (*redislock.Lock, error) {
 			return s.client.Obtain(ctx, keys, longLease, nil)
-		}, (*Lock).Downgrade},
-		"upgrade": {func(s *stage, ctx context.Context, keys []string) (*Lock, error) {
+		}, (*redislock.Lock).Downgrade},
+		"upgrade": {func(s *stage, ctx context.Context, keys []string) (*redislock.Lock, error) {
 			return s.client.ObtainRead(ctx, keys, longLease, nil)
-		}, (*Lock).Upgrade},
+		}, (*redislock.Lock).Upgrade},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			staged(t, func(t *testing.T, s *stage) {
 				keys := []string{s.key("k"), s.key("l")}
-				lock := check.Must[*Lock](t)(convert.obtain(s, t.Context(), keys))
+				lock := check.Must[*redislock.Lock](t)(convert.obtain(s, t.Context(), keys))
+				other := s.client.Attach(keys, lock.Token()) // goes on with the ttl of its own Refresh
+				check.NoError(t, other.Refresh(t.Context(), shortLease))
+				check.NoError(t, lock.Refresh(t.Context(), longLease))
 				for i, key := range keys {
 					s.enters(t, figure{id: fmt.Sprint("next", i), write: []string{key}, place: 1, ttl: longLease})
 				}
-				lock.mu.Lock()
-				lock.ttl = shortLease // as a handle of the token has it, after a Refresh of its own
-				lock.mu.Unlock()
-				check.NoError(t, convert.turn(lock, t.Context()))
+				check.NoError(t, convert.turn(other, t.Context()))
 				told := s.told(t)
 				if len(told) != 2 || told[0][:7] == told[1][:7] || told[0][:2] != "h|" || told[1][:2] != "h|" {
 					t.Fatalf("they were told %q", told)
@@ -195,7 +197,7 @@ func TestDroppedSetFreesOtherLines(t *testing.T) {
 			figure{id: "dead", write: []string{b}, read: []string{a}, place: 1, ttl: longLease, gone: true},
 			figure{id: "leaver", write: []string{b}, read: []string{a}, place: 2, ttl: longLease},
 			figure{id: "next", write: []string{a}, place: 3, ttl: longLease})
-		s.run(t, releaseScript, []string{a, b}, "token-leaver|leaver", "", "", "", "", "leaver", "2")
+		s.run(t, "release", []string{a, b}, "token-leaver|leaver", "", "", "", "", "leaver", "2")
 		s.wantTold(t, "g|next|…")
 		s.wantLine(t, a)
 		s.wantLine(t, b)
@@ -207,12 +209,12 @@ func TestLeavesALineAltogether(t *testing.T) {
 	t.Parallel()
 	staged(t, func(t *testing.T, s *stage) {
 		keys := []string{s.key("k")}
-		check.Must[*Lock](t)(s.client.Obtain(t.Context(), keys, longLease, nil))
+		check.Must[*redislock.Lock](t)(s.client.Obtain(t.Context(), keys, longLease, nil))
 		twice := figure{id: "twice", write: keys, place: 1, ttl: longLease}
 		again := twice
 		again.place, again.ttl = 3, shortLease
 		s.enters(t, twice, again, figure{id: "other", write: keys, place: 2, ttl: longLease})
-		s.run(t, releaseScript, keys, twice.value(), "", "", "", "", twice.id, "?")
+		s.run(t, "release", keys, twice.value(), "", "", "", "", twice.id, "?")
 		s.wantLine(t, keys[0], "other")
 	})
 }
@@ -222,7 +224,7 @@ func TestTokenIsNotBehindItself(t *testing.T) {
 	t.Parallel()
 	staged(t, func(t *testing.T, s *stage) {
 		a, b := s.key("a"), s.key("b")
-		holder := check.Must[*Lock](t)(s.client.Obtain(t.Context(), []string{a}, longLease, nil))
+		holder := check.Must[*redislock.Lock](t)(s.client.Obtain(t.Context(), []string{a}, longLease, nil))
 		first := figure{id: "first", write: []string{b}, place: 1, ttl: longLease}
 		s.enters(t, first, figure{id: "other", write: []string{s.key("c")}, place: 1, ttl: longLease})
 		// The same token waits for both keys; b alone is free, and its own earlier wait is before it.
@@ -230,12 +232,12 @@ func TestTokenIsNotBehindItself(t *testing.T) {
 		now := check.Must[time.Time](t)(s.rdb.Time(t.Context()).Result())
 		entry := func(key string) string { return "again" + both.entry(s, key, now)[len("first"):] }
 		for _, key := range both.write {
-			check.NoError(t, s.rdb.Do(t.Context(), "zadd", lineOf(key), both.place, entry(key)).Err())
-			check.NoError(t, s.rdb.Expire(t.Context(), lineOf(key), time.Hour).Err())
+			check.NoError(t, s.rdb.Do(t.Context(), "zadd", slot.Beside("line", key), both.place, entry(key)).Err())
+			check.NoError(t, s.rdb.Expire(t.Context(), slot.Beside("line", key), time.Hour).Err())
 		}
 		set := []string{a, b}
-		value := holder.value
-		if got := s.run(t, releaseScript, set, value); fmt.Sprint(got) != "[0 2]" {
+		value := holder.Token()
+		if got := s.run(t, "release", set, value); fmt.Sprint(got) != "[0 2]" {
 			t.Fatalf("got reply %v", got)
 		}
 		s.wantTold(t, "g|again|…", "w|first")

@@ -1,4 +1,4 @@
-package redislock
+package matrix_test
 
 import (
 	"fmt"
@@ -10,9 +10,9 @@ import (
 	"github.com/alicebob/miniredis/v2"
 )
 
-// matrixValues are what stands under the names that belong to a lock key, as one map: who holds it (by
+// stored are what stands under the names that belong to a lock key, as one map: who holds it (by
 // value, with the end of the lease), its intent, its fencing numbers and its waiters. Guards are left out.
-type matrixValues struct {
+type stored struct {
 	kind   string                   // of the lock key: "", "string" or "zset"
 	leases map[string]time.Duration // by value: how long they last
 	ttl    time.Duration            // of the lock key
@@ -21,16 +21,19 @@ type matrixValues struct {
 	line   []string          // entries of waiters
 }
 
-// A matrixEye looks at a server past the library.
-type matrixEye interface {
-	look(key string) matrixValues
+// beside is a name beside a lock key without a brace in it.
+func beside(purpose, key string) string { return "redislock:" + purpose + ":{" + key + "}" }
+
+// An eye looks at a server past the library.
+type eye interface {
+	look(key string) stored
 }
 
-// matrixMiniEye looks into a miniredis.
-type matrixMiniEye struct{ *miniredis.Miniredis }
+// miniEye looks into a miniredis.
+type miniEye struct{ *miniredis.Miniredis }
 
-func (m matrixMiniEye) look(key string) matrixValues {
-	v := matrixValues{leases: make(map[string]time.Duration)}
+func (m miniEye) look(key string) stored {
+	v := stored{leases: make(map[string]time.Duration)}
 	if m.Exists(key) {
 		v.kind, v.ttl = m.Type(key), m.TTL(key)
 	}
@@ -47,7 +50,7 @@ func (m matrixMiniEye) look(key string) matrixValues {
 			}
 		}
 	}
-	intent, fence := companion("intent", key), companion("fence", key)
+	intent, fence := beside("intent", key), beside("fence", key)
 	if m.Exists(intent) {
 		v.intent, _ = m.Get(intent)
 	}
@@ -58,22 +61,22 @@ func (m matrixMiniEye) look(key string) matrixValues {
 			v.fences[field] = m.HGet(fence, field)
 		}
 	}
-	if line := lineOf(key); m.Exists(line) {
+	if line := beside("line", key); m.Exists(line) {
 		members, _ := m.ZMembers(line)
-		v.line = matrixWaiters(members)
+		v.line = waitersOf(members)
 	}
 	return v
 }
 
-// matrixWaiters are the entries of a line that are no guards.
-func matrixWaiters(members []string) []string {
+// waitersOf are the entries of a line that are no guards.
+func waitersOf(members []string) []string {
 	return slices.DeleteFunc(members, func(member string) bool { return !strings.Contains(member, "|") })
 }
 
-// holds returns the lease of a token, and whether it writes; no lease if it has none.
-func (v matrixValues) holds(token string) (lease time.Duration, writes bool) {
+// holds returns the lease of an owner, and whether it writes; no lease if it has none.
+func (v stored) holds(mine func(value string) bool) (lease time.Duration, writes bool) {
 	for value, left := range v.leases {
-		if theirs, _ := decodeValue(value); theirs == token {
+		if mine(value) {
 			return left, v.kind == "string"
 		}
 	}
@@ -81,9 +84,9 @@ func (v matrixValues) holds(token string) (lease time.Duration, writes bool) {
 }
 
 // alone reports whether nobody else has a lease.
-func (v matrixValues) alone(token string) bool {
+func (v stored) alone(mine func(value string) bool) bool {
 	for value := range v.leases {
-		if theirs, _ := decodeValue(value); theirs != token {
+		if !mine(value) {
 			return false
 		}
 	}
@@ -91,9 +94,9 @@ func (v matrixValues) alone(token string) bool {
 }
 
 // isFree reports whether nothing is left but numbers and guards.
-func (v matrixValues) isFree() bool { return v.kind == "" && v.intent == "" && len(v.line) == 0 }
+func (v stored) isFree() bool { return v.kind == "" && v.intent == "" && len(v.line) == 0 }
 
-func (v matrixValues) String() string {
+func (v stored) String() string {
 	text := fmt.Sprint(v.kind)
 	for _, value := range slices.Sorted(maps.Keys(v.leases)) {
 		text += fmt.Sprintf(" %s for %v", value, v.leases[value])
@@ -109,7 +112,7 @@ func (v matrixValues) String() string {
 
 // changed says what is not as it was, empty if all is. If grows, a lease that lasts longer and a number
 // that is greater are no change; slack is how much time may have passed.
-func (v matrixValues) changed(before matrixValues, grows bool, slack time.Duration) string {
+func (v stored) changed(before stored, grows bool, slack time.Duration) string {
 	switch {
 	case v.kind != before.kind:
 		return fmt.Sprintf("it was %q and is %q", before.kind, v.kind)

@@ -1,4 +1,4 @@
-package redislock
+package matrix_test
 
 import (
 	"context"
@@ -8,15 +8,18 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/seed-14de3678/redislock"
 )
 
-// A matrixID names a cell: which stray, in which way it was not answered, what follows, and when it lands.
-type matrixID struct {
-	row *matrixRow
+// A cellID names a cell: which stray, in which way it was not answered, what follows, and when it lands.
+type cellID struct {
+	row *row
 	// way is 'R': the operation sent it again, and that was answered; 'G': it gave up; 'C': its context ended.
 	way     byte
 	follows string // codes of operations
@@ -26,15 +29,15 @@ type matrixID struct {
 	lands byte
 }
 
-func (id matrixID) String() string {
+func (id cellID) String() string {
 	return fmt.Sprintf("%s/%c/%s/%c", id.row.name, id.way, id.follows, id.lands)
 }
 
-// A matrixPlace is where cells are: a server, and a world to sleep in.
-type matrixPlace struct {
+// A site is where cells are: a server, and a world to sleep in.
+type site struct {
 	dial   func() (net.Conn, error)
 	keep   func(words []string) (deliver func() []byte) // of a relay; nil: there is none
-	eye    matrixEye
+	eye    eye
 	slack  time.Duration // by which leases may be off
 	brief  time.Duration // until a context ends in the middle of an operation
 	settle func()        // waits until nothing goes on
@@ -42,33 +45,35 @@ type matrixPlace struct {
 	prefix string        // of keys and tokens
 }
 
-// A matrixCell is one run.
-type matrixCell struct {
-	matrixID
-	matrixPlace
+// A cell is one run.
+type cell struct {
+	cellID
+	site
 	t     *testing.T
 	keys  []string
 	token string // empty if it is generated
 
-	wire        *matrixWire
-	main, other *Client
-	hold        *Lock          // the newest
-	older       []*Lock        // others of the token that count on their keys
-	gone        []*Lock        // and those that do not any more
-	reader      *Lock          // of another owner
-	unreleased  *Lock          // whose Release was not answered
-	unsure      map[*Lock]bool // the modes are not known
-	kept        bool           // the Release before was not answered: what obtains goes on with the number
-	fence       int64          // the greatest number so far
+	network     *network
+	main, other *redislock.Client
+	hold        *redislock.Lock              // the newest
+	older       []*redislock.Lock            // others of the token that count on their keys
+	gone        []*redislock.Lock            // and those that do not any more
+	reader      *redislock.Lock              // of another owner
+	unreleased  *redislock.Lock              // whose Release was not answered
+	unsure      map[*redislock.Lock]bool     // the modes are not known
+	writes      map[*redislock.Lock][]string // the keys that it writes, as far as they are known
+	obtains     atomic.Int64                 // how many Obtains there were, where each has a token of its own
+	kept        bool                         // the Release before was not answered: what obtains goes on with the number
+	fence       int64                        // the greatest number so far
 
-	// With the mutex of the wire held.
+	// With the mutex of the network held.
 	armed   byte // when the stray lands in the next request
 	frees   bool // releases are no clean-ups
-	mutes   bool // requests are executed, not answered
+	mutes   bool // requests that obtain are executed, not answered
 	strayed int  // requests of the stray's operation
 	calling bool // the stray's operation is under way
 
-	before  []matrixValues // the landing
+	before  []stored // the landing
 	began   time.Time
 	closers []func()
 	mu      sync.Mutex
@@ -76,50 +81,52 @@ type matrixCell struct {
 	notes   []string // with mu held
 }
 
-func newMatrixCell(t *testing.T, place matrixPlace, id matrixID) *matrixCell {
+func newCell(t *testing.T, place site, id cellID) *cell {
 	t.Helper()
-	c := &matrixCell{matrixID: id, matrixPlace: place, t: t, began: time.Now(), unsure: make(map[*Lock]bool)}
+	c := &cell{cellID: id, site: place, t: t, began: time.Now(), unsure: make(map[*redislock.Lock]bool), writes: make(map[*redislock.Lock][]string)}
 	for _, name := range []string{"a", "b", "c"}[:id.row.size] {
 		c.keys = append(c.keys, place.prefix+name)
 	}
 	if !id.row.generated {
 		c.token = place.prefix + "token"
 	}
-	c.wire = newMatrixWire(place.dial)
-	c.wire.keep = place.keep
-	c.wire.note, c.wire.around = c.note, c.around
-	c.wire.follow(c.rule)
+	c.network = newNetwork(place.dial)
+	c.network.keep = place.keep
+	c.network.note, c.network.around = c.note, c.around
+	c.network.follow(c.rule)
 	return c
 }
 
 // run runs the cell and returns what is wrong; void is why it means nothing.
-func (c *matrixCell) run() (faults []string, void string) {
+func (c *cell) run() (faults []string, void string) {
 	defer func() {
 		for _, closes := range slices.Backward(c.closers) {
 			closes()
 		}
 	}()
 	c.main = c.newClient()
-	c.closers = append(c.closers, c.wire.hangUp) // whoever still waits for it goes on
+	c.closers = append(c.closers, c.network.hangUp) // whoever still waits for it goes on
 	c.live()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.faults, c.wire.invalid
+	return c.faults, c.network.invalid
 }
 
 // newClient makes a Client with a Redis client of its own.
-func (c *matrixCell) newClient() *Client {
+func (c *cell) newClient() *redislock.Client {
 	rdb := redis.NewClient(&redis.Options{
-		Addr: "127.0.0.1:0", Dialer: c.wire.Dial, ReadTimeout: -1, WriteTimeout: -1, MaxRetries: c.retries(),
+		Addr: "127.0.0.1:0", Dialer: c.network.Dial, ReadTimeout: -1, WriteTimeout: -1, MaxRetries: c.retries(),
 		DisableIdentity: true, Protocol: 2, // what else it would do in the background never ends
 	})
-	client := New(rdb)
+	client := redislock.New(rdb, redislock.WithHooks(redislock.Hooks{
+		Lost: func(_ context.Context, e redislock.Event) { c.note("%v is lost: %v", e.Keys, e.Err) },
+	}))
 	c.closers = append(c.closers, func() { _ = rdb.Close() }, client.Close)
 	return client
 }
 
 // retries is how often a request is sent again: where time is real, as often as by default, for short pauses.
-func (c *matrixCell) retries() int {
+func (c *cell) retries() int {
 	if c.real > 0 {
 		return 3
 	}
@@ -127,7 +134,7 @@ func (c *matrixCell) retries() int {
 }
 
 // second is another one.
-func (c *matrixCell) second() *Client {
+func (c *cell) second() *redislock.Client {
 	if c.other == nil {
 		c.other = c.newClient()
 	}
@@ -135,12 +142,12 @@ func (c *matrixCell) second() *Client {
 }
 
 // live is the course of the cell.
-func (c *matrixCell) live() {
+func (c *cell) live() {
 	if !c.strays() {
 		return
 	}
 	for i, code := range []byte(c.follows) {
-		op := matrixOperations[code]
+		op := operations[code]
 		if op.next {
 			c.letGo()
 		}
@@ -156,11 +163,11 @@ func (c *matrixCell) live() {
 	if c.lands == 'r' {
 		c.land()
 	}
-	if _, landed := c.wire.isKept(); !landed || len(c.follows) == 1 {
+	if _, landed := c.network.isKept(); !landed || len(c.follows) == 1 {
 		if c.row.line {
 			c.otherGoes()
 		}
-		c.does(matrixOperations[c.lastNext()])
+		c.does(operations[c.lastNext()])
 		if c.lands == 'n' {
 			c.land()
 		}
@@ -172,7 +179,7 @@ func (c *matrixCell) live() {
 }
 
 // lastNext is what obtains at the end.
-func (c *matrixCell) lastNext() byte {
+func (c *cell) lastNext() byte {
 	if c.row.nexts == "R" {
 		return 'R'
 	}
@@ -180,12 +187,12 @@ func (c *matrixCell) lastNext() byte {
 }
 
 // strays obtains the first hold and sends the stray. It reports false if there is none.
-func (c *matrixCell) strays() bool {
+func (c *cell) strays() bool {
 	if c.row.setup != nil {
 		c.row.setup(c)
 	}
 	if c.row.base != 0 {
-		if err := c.takes(c.first(c.t.Context(), c.row.base, c.options())); err != nil {
+		if err := c.first(c.t.Context(), c.row.base, c.options()); err != nil {
 			c.fault("the first hold: %v", err)
 			return false
 		}
@@ -194,7 +201,7 @@ func (c *matrixCell) strays() bool {
 	defer cancel()
 	if c.way == 'C' && c.row.code != 'n' && c.row.scripts != "release" {
 		ending, stop := c.endsWhen(ctx, func() bool {
-			kept, _ := c.wire.isKept()
+			kept, _ := c.network.isKept()
 			return kept
 		})
 		defer stop()
@@ -206,15 +213,15 @@ func (c *matrixCell) strays() bool {
 	c.set(func() { c.calling, c.frees = false, false })
 	c.settle()
 	c.note("it returns %v", err)
-	if kept, _ := c.wire.isKept(); !kept {
-		c.wire.void("there was no stray")
+	if kept, _ := c.network.isKept(); !kept {
+		c.network.void("there was no stray")
 		return false
 	}
 	answered := c.way == 'R' && !strings.ContainsRune("ijk", rune(c.row.code)) || c.row.code == 'n' || c.row.scripts == "release"
-	if c.row.code == 'z' && c.lands == 'o' && errors.Is(err, ErrLockNotHeld) {
+	if c.row.code == 'z' && c.lands == 'o' && errors.Is(err, redislock.ErrLockNotHeld) {
 		err = nil // an attached lock cannot know whether it was the one that has freed the keys
 	}
-	if answered && err != nil || !answered && !errors.Is(err, ErrUnknownOutcome) && c.way != 'R' {
+	if answered && err != nil || !answered && !errors.Is(err, redislock.ErrUnknownOutcome) && c.way != 'R' {
 		c.fault("the stray's operation returns %v", err)
 		return false
 	}
@@ -226,17 +233,17 @@ func (c *matrixCell) strays() bool {
 }
 
 // sends runs the operation of the stray.
-func (c *matrixCell) sends(ctx context.Context) error {
-	switch op := matrixOperations[c.row.code]; {
+func (c *cell) sends(ctx context.Context) error {
+	switch op := operations[c.row.code]; {
 	case c.row.run != nil:
 		return c.row.run(ctx, c)
 	case c.row.code != 'n':
 		return op.run(ctx, c)
 	}
-	before := c.wire.answeredOf("refresh")
+	before := c.network.answeredOf("refresh")
 	for range 280 {
 		c.sleep(250 * time.Millisecond)
-		if kept, _ := c.wire.isKept(); kept && (c.way != 'R' || c.wire.answeredOf("refresh") > before) {
+		if kept, _ := c.network.isKept(); kept && (c.way != 'R' || c.network.answeredOf("refresh") > before) {
 			return nil
 		}
 	}
@@ -244,62 +251,62 @@ func (c *matrixCell) sends(ctx context.Context) error {
 }
 
 // rule decides what becomes of a request.
-func (c *matrixCell) rule(r *matrixRequest) matrixFate {
+func (c *cell) rule(r *request) fate {
 	cleansUp := r.script == "release" && !c.frees
 	switch {
 	case r.isOfOthers():
-		return matrixPass
-	case c.mutes:
-		return matrixMute
+		return fatePass
+	case c.mutes && r.script != "release": // a clean-up may be sent before its Obtain has returned
+		return fateMute
 	case c.calling && (c.row.scripts == "" || c.row.scripts == r.script):
 		return c.ruleOfStray()
-	case cleansUp && c.way == 'G' && !c.row.generated && c.wire.stray != nil && !c.wire.over:
-		return matrixLose
+	case cleansUp && c.way == 'G' && !c.row.generated && c.network.stray != nil && !c.network.over:
+		return fateLose
 	case cleansUp || c.armed == 0 || c.calling:
-		return matrixPass
+		return fatePass
 	}
 	armed := c.armed
 	c.armed = 0
 	if armed == 'b' {
-		return matrixBefore
+		return fateBefore
 	}
-	return matrixBetween
+	return fateBetween
 }
 
-func (c *matrixCell) ruleOfStray() matrixFate {
+func (c *cell) ruleOfStray() fate {
 	c.strayed++
 	switch {
 	case c.strayed == 1 && c.way == 'C':
-		return matrixHang
+		return fateHang
 	case c.strayed == 1:
-		return matrixKeep
+		return fateKeep
 	case c.way == 'G':
-		return matrixLose
+		return fateLose
 	case c.strayed == 2 && c.way == 'R' && c.lands == 'o':
-		return matrixBefore
+		return fateBefore
 	case c.strayed == 2 && c.way == 'R' && c.lands == 'p':
-		return matrixBetween
+		return fateBetween
 	}
-	return matrixPass
+	return fatePass
 }
 
 // set changes what the rule goes by.
-func (c *matrixCell) set(change func()) {
-	c.wire.mu.Lock()
-	defer c.wire.mu.Unlock()
+func (c *cell) set(change func()) {
+	c.network.mu.Lock()
+	defer c.network.mu.Unlock()
 	change()
 }
 
 // arm has the stray land in the next request, if it is to do so.
-func (c *matrixCell) arm(lands byte) {
+func (c *cell) arm(lands byte) {
 	if lands == 'b' || lands == 'm' {
 		c.set(func() { c.armed = lands })
 	}
 }
 
 // does runs an operation that follows, and checks that it takes no time and succeeds.
-func (c *matrixCell) does(op *matrixOperation) {
-	if c.hold == nil && !op.next && (op != matrixOperations['r'] || c.unreleased == nil) {
+func (c *cell) does(op *operation) {
+	if c.hold == nil && !op.next && (op != operations['r'] || c.unreleased == nil) {
 		return // after a fault
 	}
 	if op.weakens {
@@ -317,7 +324,7 @@ func (c *matrixCell) does(op *matrixOperation) {
 	if err != nil {
 		c.fault("%s: %v", op.name, err)
 	}
-	if op != matrixOperations['n'] && (!c.row.generated || c.row.line) && took > time.Second+c.slack {
+	if op != operations['n'] && (!c.row.generated || c.row.line) && took > time.Second+c.slack {
 		c.fault("%s waits for %v", op.name, took)
 	}
 	c.check("after " + op.name)
