@@ -24,7 +24,7 @@ func losing(rdb *redis.Client) *atomic.Value {
 	script.Store("")
 	rdb.AddHook(check.Around(func(cmd redis.Cmder, send func() error) error {
 		err := send()
-		if name := redislock.RunIn(cmd).Script; err == nil && name != "" && script.CompareAndSwap(name, "") {
+		if name := check.RunIn(cmd).Script; err == nil && name != "" && script.CompareAndSwap(name, "") {
 			cmd.SetErr(io.EOF)
 			return io.EOF
 		}

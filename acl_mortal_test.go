@@ -8,13 +8,14 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/check"
 )
 
 // mortal is a client that can obtain but then can no more release, as if its process had died.
 type mortal struct{ redis.Scripter }
 
 func (m mortal) Eval(ctx context.Context, script string, keys []string, args ...any) *redis.Cmd {
-	if redislock.RunOf("eval", script, "0").Of("release") {
+	if check.RunOf("eval", script, "0").Of("release") {
 		cmd := redis.NewCmd(ctx)
 		cmd.SetErr(io.EOF)
 		return cmd
@@ -23,8 +24,8 @@ func (m mortal) Eval(ctx context.Context, script string, keys []string, args ...
 }
 
 func (m mortal) EvalSha(ctx context.Context, sha string, keys []string, args ...any) *redis.Cmd {
-	if redislock.RunOf("evalsha", sha, "0").Of("release") {
-		return m.Eval(ctx, redislock.SourceOf("release"), keys, args...)
+	if check.RunOf("evalsha", sha, "0").Of("release") {
+		return m.Eval(ctx, check.SourceOf("release"), keys, args...)
 	}
 	return m.Scripter.EvalSha(ctx, sha, keys, args...)
 }

@@ -36,7 +36,7 @@ func TestBatchReleasesWhatIsOurs(t *testing.T) {
 		for _, key := range keys {
 			lines = append(lines, lineOf(key))
 		}
-		source := batchScript.source.(string)
+		source := batchScript.Source()
 		got, err := rdb.Eval(t.Context(), source, append(keys[:len(keys):len(keys)], lines...), args...).Int64Slice()
 		if err != nil {
 			t.Fatal(err)

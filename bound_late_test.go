@@ -55,7 +55,7 @@ func TestBoundLateRequest(t *testing.T) {
 				var outcome atomic.Value
 				if next.Store(test.sent); !test.sent {
 					rdb.AddHook(check.Around(func(cmd redis.Cmder, send func() error) error {
-						if !redislock.RunIn(cmd).Of("obtain") || outcome.Load() != nil {
+						if !check.RunIn(cmd).Of("obtain") || outcome.Load() != nil {
 							return send()
 						}
 						outcome.Store("")

@@ -14,6 +14,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/check"
 	"github.com/seed-14de3678/redislock/internal/redistest"
 )
 
@@ -233,7 +234,7 @@ func TestBoundInLine(t *testing.T) {
 	bubble(t, func(t *testing.T, _ *world, _ *redistest.Mini, _ *journal) {
 		var asked, left int
 		var began time.Time
-		p := &puppet{script: func(run redislock.Run) string {
+		p := &puppet{script: func(run check.Run) string {
 			switch {
 			case asksFirst(run):
 				return heldBySomebody

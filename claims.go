@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+
+	"github.com/seed-14de3678/redislock/internal/clock"
 )
 
 // This file is what this process knows of the tokens that callers know: whose keys a clean-up is not to free.
@@ -107,10 +109,10 @@ func (w *owner) forget(token string) {
 func (w *owner) isIdle() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	at := now()
+	at := clock.Now()
 	w.tidyLocked()
 	w.claims = slices.DeleteFunc(w.claims, func(c *claim) bool { return c.lock != nil && c.lock.gone(at) })
-	return w.users == 0 && len(w.requests) == 0 && len(w.claims) == 0 && !at.precedes(w.guarded)
+	return w.users == 0 && len(w.requests) == 0 && len(w.claims) == 0 && !at.Precedes(w.guarded)
 }
 
 // begin counts an operation that begins.
@@ -186,11 +188,11 @@ func (w *owner) yieldLocked(c *call) {
 // What goes through another Redis client may be about another server, and concerns clean-ups alone, which have
 // no beginning.
 func (w *owner) youngerLocked(c *call) (younger []*claim) {
-	at := now()
+	at := clock.Now()
 	for _, other := range w.claims {
 		switch {
-		case other.since <= c.since, other.lock != nil && other.lock.gone(at), !haveCommon(other.keys, c.keys):
-		case c.since == 0, other.client.transport.sharesRedis(c.transport):
+		case other.since <= c.since, other.lock != nil && other.lock.gone(at), !haveCommon(other.keys, c.Keys):
+		case c.since == 0, other.client.conn.SharesRedis(c.by):
 			younger = append(younger, other)
 		}
 	}
@@ -214,7 +216,7 @@ func (c *call) spare(other *claim, spared map[string]bool) {
 	if c.marked[other.client] {
 		mark = "|" + c.mark
 	}
-	for i, key := range c.keys {
+	for i, key := range c.Keys {
 		if index := strconv.Itoa(i+1) + mark; counted[key] && !spared[index] {
 			spared[index] = true
 			c.spared = append(c.spared, index)

@@ -14,10 +14,10 @@ import (
 
 // outcomeOf returns the runs of one script, as they are sent. The first of them is not executed: it has this
 // outcome, after `meanwhile`, which may be nil.
-func outcomeOf(rdb *redis.Client, script string, outcome any, meanwhile func()) (runs *[]redislock.Run) {
-	runs = new([]redislock.Run)
+func outcomeOf(rdb *redis.Client, script string, outcome any, meanwhile func()) (runs *[]check.Run) {
+	runs = new([]check.Run)
 	rdb.AddHook(check.Around(func(cmd redis.Cmder, send func() error) error {
-		run := redislock.RunIn(cmd)
+		run := check.RunIn(cmd)
 		if !run.Of(script) {
 			return send()
 		}

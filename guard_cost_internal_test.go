@@ -27,7 +27,7 @@ func newMeter(t *testing.T) *meter {
 	m.client = New(m.rdb)
 	t.Cleanup(m.client.Close)
 	m.rdb.AddHook(check.Answered(func(cmd redis.Cmder) {
-		if run := RunIn(cmd); run.Script != "" {
+		if run := check.RunIn(cmd); run.Script != "" {
 			m.sent = append(m.sent, fmt.Sprint(run.Script, " ", len(run.Keys)))
 		}
 	}))

@@ -129,7 +129,7 @@ func TestGuardSparedIsFreedLater(t *testing.T) {
 		defer w.done("mine")
 		var claimed *claim
 		rdb.AddHook(check.Around(func(cmd redis.Cmder, send func() error) error {
-			if claimed != nil || !RunIn(cmd).Of("release") {
+			if claimed != nil || !check.RunIn(cmd).Of("release") {
 				return send()
 			}
 			claimed = w.stake(client, []string{"b"}, nil) // an Obtain begins, and overtakes the release
@@ -163,7 +163,7 @@ func TestGuardCleanUpGoesOn(t *testing.T) {
 		defer client.Close()
 		var cleanUps atomic.Int32
 		rdb.AddHook(check.Around(func(cmd redis.Cmder, _ func() error) error {
-			if !RunIn(cmd).Of("release") {
+			if !check.RunIn(cmd).Of("release") {
 				cmd.SetErr(io.EOF)
 				return io.EOF
 			}

@@ -86,7 +86,7 @@ func (s *stage) send(t *testing.T, w writer, key, value, stamp, closes string) (
 		keys = slices.Concat(set.keys, companions(nil, "fence", set.keys), set.lines)
 	}
 	stamp = strings.ReplaceAll(stamp, "LINE", fmt.Sprint(slices.Index(keys, set.lines[0])+1))
-	return s.rdb.Eval(t.Context(), w.script.source.(string), keys, w.args(value, stamp, closes)...).Result()
+	return s.rdb.Eval(t.Context(), w.script.Source(), keys, w.args(value, stamp, closes)...).Result()
 }
 
 // dump is all that is in Redis for a key and beside it.

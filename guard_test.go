@@ -75,7 +75,7 @@ func TestNoFaultNoGuard(t *testing.T) {
 		var renewals atomic.Int32
 		w.rdb.AddHook(check.Around(func(cmd redis.Cmder, send func() error) error {
 			err := send()
-			if redislock.RunIn(cmd).Script == "refresh" {
+			if check.RunIn(cmd).Script == "refresh" {
 				renewals.Add(1)
 				time.Sleep(time.Second)
 			}

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed-14de3678/redislock/internal/clock"
 	"github.com/seed-14de3678/redislock/internal/redistest"
 )
 
@@ -25,25 +26,25 @@ func TestRenewalAroundRefresh(t *testing.T) {
 	if err := l.enter(t.Context(), "refresh"); err != nil {
 		t.Fatal(err)
 	}
-	sent := now()
+	sent := clock.Now()
 	l.begin(sent, time.Second)
 	l.mu.Lock()
 	renewal := l.watch.renewalLocked()
 	during := l.watch.renewalLocked()
 	l.mu.Unlock()
-	during.sent, during.reply = now(), int64(1)
-	during.then(during)
+	during.Sent, during.Reply = clock.Now(), int64(1)
+	during.Then(&during.Call)
 	if left := time.Until(l.Deadline()); left > time.Second {
 		t.Errorf("got deadline in %v while a Refresh of 1s is under way", left)
 	}
 	refresh := newCall(t.Context(), refreshScript, l.set.keys, nil, &l.value, 1000, "0")
-	refresh.sent, refresh.reply = sent, int64(1)
+	refresh.Sent, refresh.Reply = sent, int64(1)
 	if err := l.leased(refresh, &leasing{name: "refresh", ttl: time.Second}); err != nil {
 		t.Fatal(err)
 	}
 	<-l.change.turn
-	renewal.sent, renewal.reply = now(), int64(1)
-	renewal.then(renewal)
+	renewal.Sent, renewal.Reply = clock.Now(), int64(1)
+	renewal.Then(&renewal.Call)
 	if left := time.Until(l.Deadline()); left > time.Second {
 		t.Errorf("got deadline in %v after a Refresh of 1s", left)
 	}
@@ -53,11 +54,11 @@ func TestRenewalAroundRefresh(t *testing.T) {
 func TestDeadlineAndWallClock(t *testing.T) {
 	l := watchedLock(t)
 	l.mu.Lock()
-	l.deadline = now().add(time.Second)
-	l.deadline.wall += time.Hour
+	l.deadline = clock.Now().Add(time.Second)
+	l.deadline.Wall += time.Hour
 	l.mu.Unlock()
 	before := l.Deadline()
-	l.begin(now(), time.Minute)
+	l.begin(clock.Now(), time.Minute)
 	if after := l.Deadline(); after.After(before) {
 		t.Errorf("a Refresh that was not answered moved the deadline by %v", after.Sub(before))
 	}

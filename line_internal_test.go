@@ -166,7 +166,7 @@ func (s *stage) run(t *testing.T, sc *script, keys []string, args ...any) any {
 	set, err := newKeySet(keys, nil, mostKeys)
 	check.NoError(t, err)
 	all := slices.Concat(set.keys, set.lines)
-	return check.Must[any](t)(s.rdb.Eval(t.Context(), sc.source.(string), all, args...).Result())
+	return check.Must[any](t)(s.rdb.Eval(t.Context(), sc.Source(), all, args...).Result())
 }
 
 // staged runs a scenario on every kind of server.

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	"github.com/seed-14de3678/redislock/internal/clock"
 )
 
 //go:embed refresh.lua
@@ -24,8 +26,8 @@ var (
 )
 
 // A Lock is one hold of a set of keys. It is safe for concurrent use; Refresh, Downgrade and
-// Upgrade take turns. A nil Lock and a zero one hold nothing: whatever can fail says so, with an
-// [ErrLockNotHeld].
+// Upgrade take turns. A nil Lock and a zero one hold nothing: each of their operations that can
+// fail returns an [ErrLockNotHeld].
 type Lock struct {
 	client   *Client
 	value    string
@@ -37,19 +39,19 @@ type Lock struct {
 	set      keySet
 	ttl      time.Duration
 	longest  time.Duration // ttl that any request has asked for
-	obtained moment        // zero for Attach, as is deadline until a Refresh
-	deadline moment
+	obtained clock.Moment  // zero for Attach, as is deadline until a Refresh
+	deadline clock.Moment
 	counted  time.Duration // the ttl of which the deadline is the end; less than ttl while that is not certain
 	number   int64         // its fencing number; 0 without
 	state    lockState
-	over     error  // what a Release says that comes after one which was answered
-	freeing  moment // since then one that was not answered may have freed the keys; zero: there is none
-	shown    bool   // callers know the token
-	owner    *owner // if they do, while the lock is held
-	claim    *claim // the same
-	why      error  // it was lost
-	watch    *watch // of the watchdog, or of Context and Lost
-	change   change // of its lease
+	over     error        // what a Release says that comes after one which was answered
+	freeing  clock.Moment // since then one that was not answered may have freed the keys; zero: there is none
+	shown    bool         // callers know the token
+	owner    *owner       // if they do, while the lock is held
+	claim    *claim       // the same
+	why      error        // it was lost
+	watch    *watch       // of the watchdog, or of Context and Lost
+	change   change       // of its lease
 }
 
 type lockState uint8
@@ -60,12 +62,12 @@ const (
 	lost
 )
 
-// Keys returns the set: the write keys, then the read keys, without repetitions, each in the
-// order in which it was asked for.
+// Keys returns the set: the write keys, then the read keys, without repetitions, each in the order
+// in which the caller named it.
 func (l *Lock) Keys() []string { return append([]string(nil), l.snapshot().keys...) }
 
-// Token returns the token under which the keys are held. Whoever has it can release and refresh
-// the lock ([Client.Attach]), so it is not to be logged.
+// Token returns the token under which the keys are held. Whoever has the token can release and
+// refresh the lock ([Client.Attach]), so do not log it.
 func (l *Lock) Token() string {
 	if l.isNothing() {
 		return ""
@@ -152,7 +154,7 @@ func (l *Lock) token() string {
 	return token
 }
 
-// Metadata returns what the keys were tagged with. It is empty for an attached lock.
+// Metadata returns the metadata that is stored with the keys. It is empty for an attached lock.
 func (l *Lock) Metadata() string {
 	if l.isNothing() {
 		return ""
@@ -161,25 +163,25 @@ func (l *Lock) Metadata() string {
 	return metadata
 }
 
-// Deadline returns the end of the time for which the lock is certain: the moment before the
-// request that was last confirmed, plus the ttl, less a drift of 1 % of it and 2 ms (at most half
-// of it). It moves with each [Lock.Refresh] and with the watchdog. It is the zero time for an
-// attached lock that was not refreshed.
+// Deadline returns the end of the time for which the lock is certain. It is the moment before the
+// request that was last confirmed was sent, plus the ttl, less 1 % of the ttl and 2 ms (at most
+// half of the ttl) for clocks that drift. Each [Lock.Refresh] moves it, and so does the watchdog.
+// It is the zero time for an attached lock that was not refreshed.
 func (l *Lock) Deadline() time.Time {
 	if l.isNothing() {
 		return time.Time{}
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.deadline == (moment{}) {
+	if l.deadline == (clock.Moment{}) {
 		return time.Time{}
 	}
-	return l.deadline.time()
+	return l.deadline.Time()
 }
 
-// TTL asks Redis for the least remaining lease over the set. If any key is no longer ours it
-// returns [ErrLockNotHeld]; if the answer does not come, [ErrUnknownOutcome]. It waits for the
-// answer until ctx ends. Of a lock that was released nobody is asked.
+// TTL asks Redis for the least remaining lease of any key of the set. It waits for the answer until
+// ctx ends. If any key is no longer ours the error is an [ErrLockNotHeld]. If the answer does not
+// come the error is an [ErrUnknownOutcome]. For a lock that was released TTL asks nobody.
 func (l *Lock) TTL(ctx context.Context) (time.Duration, error) {
 	if err := l.usable(); err != nil {
 		return 0, fmt.Errorf("redislock: ttl: %w", err)
@@ -191,13 +193,13 @@ func (l *Lock) TTL(ctx context.Context) (time.Duration, error) {
 		return 0, fmt.Errorf("redislock: ttl %s: %w", set, errReleased)
 	}
 	c := newCall(ctx, pttlScript, set.keys, nil, &l.value, 0)
-	if !l.client.transport.do(ctx, c, 0) && c.leave(nil) {
+	if !l.client.do(ctx, c, 0) && c.Leave(nil) {
 		return 0, interrupted(ctx, "ttl", set)
 	}
-	if err := c.err; err != nil {
+	if err := c.Err; err != nil {
 		return 0, fault("ttl", set, c)
 	}
-	switch ms, _, err := c.code(); {
+	switch ms, _, err := c.code(false); {
 	case err != nil:
 		return 0, fmt.Errorf("redislock: ttl %s: %w", set, err)
 	case ms == 0 && len(l.snapshot().keys) < len(set.keys):
@@ -209,18 +211,21 @@ func (l *Lock) TTL(ctx context.Context) (time.Duration, error) {
 	case ms < 0:
 		return 0, fmt.Errorf("redislock: ttl %s: %w", set, c.garbled())
 	default:
-		return fromMillis(ms), nil
+		return clock.FromMillis(ms), nil
 	}
 }
 
-// Refresh makes the lease of the whole set end ttl from now, also if it would have ended later,
-// and lets the watchdog go on with this ttl. If any key is no longer ours nothing is changed and
-// it returns [ErrLockNotHeld], naming what was lost; so it does if the lock was declared lost
-// before. If the answer does not come in time it returns [ErrUnknownOutcome]: the lease may have
-// been extended or not, Deadline does not count on it, and calling again is safe. If ttl is shorter
-// than what was left, Deadline moves before the request is sent, and moves back only if it is certain
-// that nothing was done. A Cluster slot whose keys are on their way to another server is waited for,
-// until the lease ends.
+// Refresh makes the lease of the whole set end ttl from now, even if it would have ended later.
+// From then on the watchdog uses this ttl as well. While the slot of the keys is moving to another
+// server of a Cluster, Refresh waits until the lease ends.
+//
+// If any key is no longer ours nothing is changed, and the error is an [ErrLockNotHeld] that names
+// what was lost. So it is if the lock was declared lost before. If the answer does not come in time
+// the error is an [ErrUnknownOutcome]: the lease may have been extended or not, Deadline does not
+// count on it, and it is safe to call Refresh again.
+//
+// If ttl is shorter than what is left of the lease, Deadline moves before the request is sent. It
+// moves back only if it is certain that nothing was done.
 func (l *Lock) Refresh(ctx context.Context, ttl time.Duration) error {
 	if err := l.usable(); err != nil {
 		return fmt.Errorf("redislock: refresh: %w", err)
@@ -232,14 +237,14 @@ func (l *Lock) Refresh(ctx context.Context, ttl time.Duration) error {
 	op := &leasing{name: "refresh", ttl: ttl}
 	op.call = func(set keySet) *call {
 		never := op.keeps || l.cannotShorten(ttl)
-		c := newCall(ctx, refreshScript, set.keys, nil, &l.value, millis(ttl), flag(never))
+		c := newCall(ctx, refreshScript, set.keys, nil, &l.value, clock.Millis(ttl), flag(never))
 		c.effect = lessens
 		if never {
 			c.effect = lengthens
 		}
-		c.yield = func() { c.more[0] = flag(true) }
+		c.yield = func() { c.Args[0] = flag(true) }
 		if !l.Deadline().IsZero() {
-			c.rides = maxTTL // as long as there is something to refresh
+			c.WaitForSlot = maxTTL // as long as there is something to refresh
 		}
 		return c
 	}
@@ -254,21 +259,22 @@ func (l *Lock) cannotShorten(ttl time.Duration) bool {
 }
 
 // Downgrade turns the write keys of the set into read keys, in one step: nobody else can write in
-// between, and other readers are let in. The lease begins anew. Errors are those of Refresh; a
-// lock that nothing is known of ([ErrUnknownOutcome]) is held in one mode or the other.
+// between, and other readers may have the keys from then on. The lease begins anew. Errors are
+// those of Refresh. After an [ErrUnknownOutcome] the lock is held in one mode or the other.
 func (l *Lock) Downgrade(ctx context.Context) error { return l.convert(ctx, "downgrade", false) }
 
-// Upgrade turns the read keys of the set into write keys, in one step, if nobody else reads any
-// of them. If somebody does it returns an [ErrNotObtained], a [*ConflictError], and everything
-// stays as it was: the lock still reads. It asks once; two readers that both insist would wait for
-// each other for ever. The lease begins anew. Other errors are those of Refresh.
+// Upgrade turns the read keys of the set into write keys, in one step, if nobody else reads any of
+// them. If somebody does, the error is an [ErrNotObtained], a [*ConflictError], and everything
+// stays as it was: the lock still reads. There is one attempt only, because two readers that both
+// insisted would wait for each other for ever. The lease begins anew. Other errors are those of
+// Refresh.
 func (l *Lock) Upgrade(ctx context.Context) error { return l.convert(ctx, "upgrade", true) }
 
 // gone reports whether nothing of the lock can be left, for one that was never released.
-func (l *Lock) gone(at moment) bool {
+func (l *Lock) gone(at clock.Moment) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return at.reached(l.deadline.add(l.counted - window(l.counted)))
+	return at.Reached(l.deadline.Add(l.counted - clock.Window(l.counted)))
 }
 
 // snapshot returns the set as it is now.
@@ -282,24 +288,24 @@ func (l *Lock) snapshot() keySet {
 }
 
 // report tells a hook how an operation on the whole lock ended.
-func (l *Lock) report(ctx context.Context, hook func(context.Context, Event), began moment, attempts int, err error) {
+func (l *Lock) report(ctx context.Context, hook func(context.Context, Event), began clock.Moment, attempts int, err error) {
 	if hook != nil {
 		l.tell(ctx, hook, l.snapshot(), began, attempts, err)
 	}
 }
 
 // tell tells a hook how an operation on some of it ended.
-func (l *Lock) tell(ctx context.Context, hook func(context.Context, Event), set keySet, began moment, attempts int, err error) {
+func (l *Lock) tell(ctx context.Context, hook func(context.Context, Event), set keySet, began clock.Moment, attempts int, err error) {
 	if hook == nil {
 		return
 	}
-	at := now()
+	at := clock.Now()
 	l.mu.Lock()
 	e := Event{
-		Keys: set.keys, Mode: set.mode(), Duration: at.since(began), Attempts: attempts,
-		Held: at.since(l.obtained), Err: err,
+		Keys: set.keys, Mode: set.mode(), Duration: at.Since(began), Attempts: attempts,
+		Held: at.Since(l.obtained), Err: err,
 	}
-	if l.obtained == (moment{}) {
+	if l.obtained == (clock.Moment{}) {
 		e.Held = 0
 	}
 	l.mu.Unlock()

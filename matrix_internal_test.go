@@ -173,7 +173,7 @@ func miniPlace(t *testing.T) (place matrixPlace, flush func()) {
 	mini := redistest.PipeMini(t)
 	rdb := mini.Client(t)
 	for _, s := range matrixScripts() {
-		check.NoError(t, rdb.ScriptLoad(t.Context(), s.source.(string)).Err())
+		check.NoError(t, rdb.ScriptLoad(t.Context(), s.Source()).Err())
 	}
 	place = matrixPlace{
 		dial:   func() (net.Conn, error) { return mini.Miniredis().Dial() },

@@ -16,7 +16,7 @@ var matrixUpdate = flags.Bool("update", false, "write the list of the cells of t
 var matrixList = filepath.Join("testdata", "matrix.txt")
 
 const matrixListHead = `# The cells of the matrix that fail without guards. A line is a stray, and the way in which it was not answered: R: its
-# operation sent it again, and that was answered; G: it gave up; C: its context ended. Behind it, by the moment at which
+# operation sent it again, and that was answered; G: it gave up; C: its context ended. Behind it, by the clock.Moment at which
 # the stray lands, is what follows it: the operations after the first letter of a word are those that may come second, and
 # a dot is nothing. The codes are explained in matrix_cell_internal_test.go and matrix_operations_internal_test.go.
 # "make matrix UPDATE=1" writes this file.

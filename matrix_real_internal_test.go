@@ -72,7 +72,7 @@ func matrixRunReal(t *testing.T, b redistest.Backend, ids []matrixID, patience t
 	t.Helper()
 	rdb := b.Client(t, func(opt *redis.Options) { opt.PoolSize = 64 })
 	for _, s := range matrixScripts() {
-		check.NoError(t, rdb.ScriptLoad(t.Context(), s.source.(string)).Err())
+		check.NoError(t, rdb.ScriptLoad(t.Context(), s.Source()).Err())
 	}
 	var mu sync.Mutex
 	failed := make(map[string][]string)

@@ -25,7 +25,7 @@ var matrixScripts = sync.OnceValue(func() map[string]*script {
 		batchScript, convertScript, inspectScript, obtainScript, pttlScript,
 		raiseScript, refreshScript, releaseScript, rwScript,
 	} {
-		known[s.sha.(string)] = s
+		known[s.SHA()] = s
 	}
 	return known
 })
@@ -46,7 +46,7 @@ func parseMatrixRequest(data []byte) *matrixRequest {
 		panic("the matrix does not know a script: " + words[1])
 	}
 	n, _ := strconv.Atoi(words[2])
-	r := &matrixRequest{script: s.name, keys: words[3 : 3+n], words: words}
+	r := &matrixRequest{script: s.Name(), keys: words[3 : 3+n], words: words}
 	values := words[3+n : min(4+n, len(words))]
 	if s == batchScript {
 		values = nil

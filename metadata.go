@@ -11,6 +11,8 @@ import (
 	"sync"
 	"time"
 	"unicode/utf8"
+
+	"github.com/seed-14de3678/redislock/internal/clock"
 )
 
 // separator stands between token and metadata in a stored value. A token cannot contain it, so
@@ -57,11 +59,12 @@ func checkToken(token string) error {
 }
 
 // InstanceMetadata describes this process for [Options].Metadata, so that whoever finds a lock
-// knows whom to ask: host, process id, program and the time it was started, such as
+// knows whom to ask. It names the host, the process id, the program and the time at which it was
+// started, such as
 //
 //	host=web-3 pid=812 prog=shop since=2026-03-01T09:26:53Z
 //
-// It is the same text for the life of the process, readable with a plain GET in redis-cli.
+// The text is the same for the life of the process, and a plain GET in redis-cli shows it.
 func InstanceMetadata() string { return instanceMetadata() }
 
 var instanceMetadata = sync.OnceValue(func() string {
@@ -70,11 +73,8 @@ var instanceMetadata = sync.OnceValue(func() string {
 		host = "unknown"
 	}
 	return fmt.Sprintf("host=%s pid=%d prog=%s since=%s",
-		word(host), os.Getpid(), word(filepath.Base(os.Args[0])), processStart.UTC().Format(time.RFC3339))
+		word(host), os.Getpid(), word(filepath.Base(os.Args[0])), clock.ProcessStart.UTC().Format(time.RFC3339))
 })
-
-// processStart is when this package was initialised: close enough to the start of the process.
-var processStart = time.Now()
 
 // word keeps a value that has spaces or quotes one word of key=value text.
 func word(s string) string {

@@ -10,8 +10,11 @@ import (
 
 	"github.com/cenkalti/backoff/v4"
 
+	"github.com/seed-14de3678/redislock/internal/clock"
 	"github.com/seed-14de3678/redislock/internal/count"
+	"github.com/seed-14de3678/redislock/internal/listen"
 	"github.com/seed-14de3678/redislock/internal/pace"
+	"github.com/seed-14de3678/redislock/internal/wire"
 )
 
 // intentGrace is by how much an intent outlives the wait of the writer that declares it.
@@ -33,20 +36,20 @@ type obtaining struct {
 	owner    *owner
 	claim    *claim // if the caller has chosen the token
 
-	began    moment
+	began    clock.Moment
 	asked    int
 	conflict *ConflictError // the last one
 	last     error          // of the last attempt
 
 	queues   bool // it stands in line if it has to
 	place    standing
-	waiter   *waiter
+	waiter   *listen.Waiter
 	hears    bool          // its waiter can be told
 	hint     time.Duration // when to ask again if nothing is heard
 	failures int           // since the last answer
 	faults   int           // of its subscription, since a message was heard
 	late     int           // how many answers have come too late
-	rejoin   moment        // when to subscribe again, after too many of them
+	rejoin   clock.Moment  // when to subscribe again, after too many of them
 
 	fenced bool
 
@@ -57,8 +60,8 @@ type obtaining struct {
 	declared bool // one may be there
 	partly   bool // something may be taken: a script failed, or was not answered, or its answer is of no use
 
-	gone   moment // when it was seen that ctx has ended; zero: not yet
-	silent bool   // nobody has answered the last attempt
+	gone   clock.Moment // when it was seen that ctx has ended; zero: not yet
+	silent bool         // nobody has answered the last attempt
 }
 
 // obtain is what every Obtain comes to.
@@ -73,13 +76,13 @@ func (c *Client) obtain(ctx context.Context, write, read []string, ttl time.Dura
 		o.lock.owner, o.lock.shown = o.owner, true
 		o.claim = o.owner.stake(c, o.set.keys, nil)
 	}
-	if o.queues && !c.listeners.admit() {
+	if o.queues && !c.hub.Begin() {
 		o.owner.waive(o.claim)
-		return nil, fmt.Errorf("redislock: obtain: %w", errClosed)
+		return nil, fmt.Errorf("redislock: obtain: %w", wire.ErrClosed)
 	}
 	var lock *Lock
 	if o.queues {
-		defer c.listeners.standing.Done()
+		defer c.hub.End()
 		lock, err = o.stand(ctx)
 	} else {
 		lock, err = o.run(ctx)
@@ -101,12 +104,12 @@ func (c *Client) newObtaining(write, read []string, ttl time.Duration, opt *Opti
 		return nil, err
 	}
 	if c.closed.Load() {
-		return nil, errClosed
+		return nil, wire.ErrClosed
 	}
 	if opt == nil {
 		opt = &Options{}
 	}
-	o := &obtaining{client: c, pace: pace.New(opt.RetryStrategy), watchdog: opt.Watchdog, began: now()}
+	o := &obtaining{client: c, pace: pace.New(opt.RetryStrategy), watchdog: opt.Watchdog, began: clock.Now()}
 	var err error
 	if o.set, err = newKeySet(write, read, c.maxKeys); err != nil {
 		return nil, err
@@ -136,8 +139,9 @@ func (c *Client) newObtaining(write, read []string, ttl time.Duration, opt *Opti
 	o.queues, o.fenced = opt.Queue, opt.Fenced
 	o.declares = opt.Intent && o.set.write > 0 && !opt.Queue
 	if o.queues {
-		if err := c.listeners.check(); err != nil {
-			return nil, err
+		if !c.hub.CanListen() {
+			return nil, fmt.Errorf("%w: Options.Queue subscribes, and of a %T only Eval and EvalSha are used: say with WithWrapped what it wraps",
+				errors.ErrUnsupported, c.conn.Redis())
 		}
 	}
 	o.lock = &Lock{client: c, value: o.value}
@@ -222,7 +226,7 @@ func (o *obtaining) clearUp() {
 // isLast reports whether asking again is of no use.
 func (o *obtaining) isLast(err error) bool {
 	_, ended := errors.AsType[*endedError](err)
-	return ended || !errors.Is(err, ErrNotObtained) && classify(err) == final
+	return ended || !errors.Is(err, ErrNotObtained) && wire.Classify(err) == wire.Final
 }
 
 // left is how long whoever is in the way may stay there; negative if nobody knows.
@@ -247,7 +251,7 @@ func (o *obtaining) ended(ctx context.Context) error {
 		why = ErrNotObtained
 	}
 	return &endedError{fmt.Errorf("redislock: obtain %s: %w after %s and %s: %w",
-		o.set, context.Cause(ctx), round(now().since(o.began)), count.Of(o.asked, "attempt"), why)}
+		o.set, context.Cause(ctx), round(clock.Now().Since(o.began)), count.Of(o.asked, "attempt"), why)}
 }
 
 // report tells the hooks and the log how the obtaining ended.
@@ -263,7 +267,7 @@ func (o *obtaining) report(ctx context.Context, err error) {
 	if hook != nil {
 		hook(ctx, Event{
 			Keys: o.set.keys, Mode: o.set.mode(),
-			Duration: now().since(o.began), Attempts: o.asked, Err: err,
+			Duration: clock.Now().Since(o.began), Attempts: o.asked, Err: err,
 		})
 	}
 }

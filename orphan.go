@@ -3,9 +3,11 @@ package redislock
 import (
 	"context"
 	"fmt"
-	"reflect"
 	"sync"
 	"time"
+
+	"github.com/seed-14de3678/redislock/internal/clock"
+	"github.com/seed-14de3678/redislock/internal/wire"
 )
 
 const (
@@ -21,14 +23,14 @@ const (
 // token count on is left to them; what they leave of it is released later.
 type orphan struct {
 	client *Client
-	entry  entry
+	entry  clock.Entry
 	set    keySet
 	value  string
 	owner  *owner
-	waiter string // id of one that may stand in line for it, else empty
-	place  string // its place there
-	first  func() // if not nil it is called when the first clean-up has an outcome
-	until  moment // nothing can be left after that
+	waiter string       // id of one that may stand in line for it, else empty
+	place  string       // its place there
+	first  func()       // if not nil it is called when the first clean-up has an outcome
+	until  clock.Moment // nothing can be left after that
 
 	mu    sync.Mutex
 	pause time.Duration // after the next clean-up
@@ -37,23 +39,23 @@ type orphan struct {
 
 // newOrphan prepares the clean-up of a set that was asked for, for so long. It has to be started.
 func (c *Client) newOrphan(set keySet, of *Lock, ttl time.Duration) *orphan {
-	o := &orphan{client: c, set: set, value: of.value, until: now().add(ttl + clearGrace), pause: firstClear}
+	o := &orphan{client: c, set: set, value: of.value, until: clock.Now().Add(ttl + clearGrace), pause: firstClear}
 	o.owner = of.ownerNow()
-	o.entry.errand = o
+	o.entry.Task = o
 	return o
 }
 
 // start begins the clean-up, or does it now.
 func (o *orphan) start() {
-	if !o.client.schedule.put(&o.entry, now(), 0) {
-		o.run(now()) // the client is closed: this once
+	if !o.client.schedule.Put(&o.entry, clock.Now(), 0) {
+		o.Run(clock.Now()) // the client is closed: this once
 	}
 }
 
-// run releases the set once, and sees to it that it is done again if need be. The wall clock does
+// Run releases the set once, and sees to it that it is done again if need be. The wall clock does
 // not count here: set forward, it would end the clean-up too soon.
-func (o *orphan) run(at moment) {
-	if !at.precedes(o.until) {
+func (o *orphan) Run(at clock.Moment) {
+	if !at.Precedes(o.until) {
 		o.end()
 		return
 	}
@@ -62,20 +64,21 @@ func (o *orphan) run(at moment) {
 		o.mu.Unlock()
 		return
 	}
-	next := at.add(o.pause)
+	next := at.Add(o.pause)
 	o.pause = min(2*o.pause, lastClear)
 	o.mu.Unlock()
-	last := !o.client.schedule.put(&o.entry, next, 0)
+	last := !o.client.schedule.Put(&o.entry, next, 0)
 
 	o.mark(func(mark string, marked map[*Client]bool) {
 		c := newCall(context.Background(), releaseScript, o.set.keys, o.set.beside(), &o.value, 0)
 		if o.set.fences != nil || o.waiter != "" {
-			c.more = []any{"", flag(o.set.fences != nil), o.waiter, o.place}
+			c.Args = []any{"", flag(o.set.fences != nil), o.waiter, o.place}
 		}
-		c.owner, c.effect, c.frees = o.owner, lessens, true
+		c.ownedBy(o.owner, lessens, o.client.conn)
+		c.frees = true
 		c.mark, c.marked = mark, marked
-		c.then = func(c *call) { o.cleared(c, last) }
-		o.client.transport.start(c)
+		c.Then = func(*wire.Call) { o.cleared(c, last) }
+		o.client.conn.Start(&c.Call)
 	})
 }
 
@@ -88,7 +91,7 @@ func (o *orphan) cleared(c *call, last bool) {
 	case last:
 		o.end()
 	case isOvertaken(c): // the next one spares those who have overtaken it
-	case c.err != nil && classify(c.err) == final, c.err == nil && !c.open && len(c.spared) == 0:
+	case c.Err != nil && wire.Classify(c.Err) == wire.Final, c.Err == nil && !c.open && len(c.spared) == 0:
 		o.end()
 	}
 }
@@ -101,7 +104,7 @@ func (o *orphan) end() {
 	if over {
 		return
 	}
-	o.client.schedule.drop(&o.entry)
+	o.client.schedule.Drop(&o.entry)
 	token, _ := decodeValue(o.value)
 	o.owner.done(token)
 }
@@ -128,11 +131,10 @@ func (o *orphan) mark(then func(mark string, marked map[*Client]bool)) {
 	}
 	for _, other := range others {
 		c := newCall(context.Background(), releaseScript, o.set.keys, o.set.lines, &o.value, 0, all...)
-		c.effect, c.sets = lessens, true
-		c.stamp = fmt.Sprintf("%d|%s|1|%s|1|%d|", n, mark, mark, n+1)
-		c.then = func(c *call) {
+		c.Stamp = []any{fmt.Sprintf("%d|%s|1|%s|1|%d|", n, mark, mark, n+1), flag(true)}
+		c.Then = func(*wire.Call) {
 			mu.Lock()
-			marked[other] = c.err == nil
+			marked[other] = c.Err == nil
 			missing--
 			last := missing == 0
 			mu.Unlock()
@@ -140,7 +142,7 @@ func (o *orphan) mark(then func(mark string, marked map[*Client]bool)) {
 				then(mark, marked)
 			}
 		}
-		other.transport.start(c)
+		other.conn.Start(&c.Call)
 	}
 }
 
@@ -154,21 +156,12 @@ func (w *owner) elsewhere(client *Client, keys []string) (others []*Client) {
 	}
 	known := make(map[*Client]bool)
 	for _, other := range w.claims {
-		if !known[other.client] && !other.client.virtual && !other.client.transport.sharesRedis(client.transport) && haveCommon(other.keys, keys) {
+		if !known[other.client] && !other.client.virtual && !other.client.conn.SharesRedis(client.conn) && haveCommon(other.keys, keys) {
 			known[other.client] = true
 			others = append(others, other.client)
 		}
 	}
 	return others
-}
-
-// sharesRedis reports whether two transports have the same Redis client.
-func (t *transport) sharesRedis(other *transport) bool {
-	if t == other {
-		return true
-	}
-	one, two := t.rdb, other.rdb
-	return reflect.TypeOf(one).Comparable() && one == two
 }
 
 // isVirtual reports whether the clock is that of a bubble of testing/synctest, which begins in the year 2000.

@@ -201,7 +201,7 @@ func TestContendedTimeOutInTheQueue(t *testing.T) {
 	defer cancel()
 	hook.RetryStrategy = redislock.LinearBackoff(5 * time.Millisecond)
 	l.rdb.AddHook(check.Around(func(cmd redis.Cmder, send func() error) error {
-		if redislock.RunIn(cmd).Of("obtain") {
+		if check.RunIn(cmd).Of("obtain") {
 			cancel() // the library has looked at ctx, go-redis has not yet
 		}
 		return send()

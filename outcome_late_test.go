@@ -42,7 +42,7 @@ func newDetour(t *testing.T, l *lossy, seen func()) *detour {
 	})
 	l.rdb.AddHook(check.Around(func(cmd redis.Cmder, send func() error) error {
 		err := send()
-		if err == nil && redislock.RunIn(cmd).Of("release") {
+		if err == nil && check.RunIn(cmd).Of("release") {
 			d.released.Store(true)
 		}
 		return err

@@ -13,6 +13,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/check"
 	"github.com/seed-14de3678/redislock/internal/redistest"
 )
 
@@ -89,7 +90,7 @@ func (l *lossy) on(operation string, fn func(n int)) {
 
 // operationOf is the script that a command runs, if any.
 func operationOf(name string, args []string) string {
-	return redislock.RunOf(append([]string{name}, args...)...).Script
+	return check.RunOf(append([]string{name}, args...)...).Script
 }
 
 // unknownOutcome checks that the error says so, with its cause, and nothing that is not known.

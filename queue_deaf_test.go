@@ -11,6 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/check"
 	"github.com/seed-14de3678/redislock/internal/redistest"
 )
 
@@ -21,7 +22,7 @@ func TestQueueOtherClock(t *testing.T) {
 		const ttl, here = time.Minute, int64(1_000_000_000)
 		var id atomic.Pointer[string]
 		var asked, granted atomic.Int64
-		p := &puppet{script: func(run redislock.Run) string {
+		p := &puppet{script: func(run check.Run) string {
 			switch {
 			case asksFirst(run):
 				return heldBySomebody
@@ -61,7 +62,7 @@ func TestQueueOtherClock(t *testing.T) {
 func TestQueueNobodyHears(t *testing.T) {
 	bubble(t, func(t *testing.T, _ *world, _ *redistest.Mini, _ *journal) {
 		p := new(puppet)
-		p.script = func(run redislock.Run) string {
+		p.script = func(run check.Run) string {
 			switch {
 			case asksFirst(run):
 				return heldBySomebody
@@ -118,7 +119,7 @@ func TestQueueSubscriptionRefused(t *testing.T) {
 		t.Run(text, func(t *testing.T) {
 			bubble(t, func(t *testing.T, _ *world, _ *redistest.Mini, _ *journal) {
 				asked := 0
-				p := &puppet{script: func(redislock.Run) string { asked++; return heldBySomebody }}
+				p := &puppet{script: func(check.Run) string { asked++; return heldBySomebody }}
 				p.hears = func(int, string) string { return "-" + text + "\r\n" }
 				client := redislock.New(p.client(t))
 				defer client.Close()
@@ -137,7 +138,7 @@ func TestQueueSubscriptionRefused(t *testing.T) {
 	t.Run("who stands in line goes on", func(t *testing.T) {
 		bubble(t, func(t *testing.T, _ *world, _ *redistest.Mini, _ *journal) {
 			p := new(puppet)
-			p.script = func(run redislock.Run) string {
+			p.script = func(run check.Run) string {
 				switch {
 				case asksFirst(run):
 					return heldBySomebody

@@ -211,7 +211,7 @@ func (l *lossy) onScript(script string, fn func(n int)) {
 	var n atomic.Int64
 	l.relay.OnRequest(func(name string, args []string) {
 		l.relay.DropReplies(false)
-		if run := redislock.RunOf(append([]string{name}, args...)...); run.Of(script) && run.Channel() != "" {
+		if run := check.RunOf(append([]string{name}, args...)...); run.Of(script) && run.Channel() != "" {
 			fn(int(n.Add(1)))
 		}
 	})

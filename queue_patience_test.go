@@ -16,13 +16,14 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/check"
 	"github.com/seed-14de3678/redislock/internal/redistest"
 )
 
 // A puppet is a server in memory whose answers a test makes up: "" is none, for ever. It fits into a
 // bubble. Nobody else asks meanwhile.
 type puppet struct {
-	script func(run redislock.Run) (reply string)
+	script func(run check.Run) (reply string)
 	// hears answers to who subscribes, on the n'th connection that does, from 1; nil: as a server does.
 	hears func(n int, channel string) (reply string)
 
@@ -112,7 +113,7 @@ func (p *puppet) serve(conn net.Conn) {
 			reply = p.subscribes(conn, args[1])
 		case "evalsha", "eval":
 			p.turn()
-			reply = p.script(redislock.RunOf(args...))
+			reply = p.script(check.RunOf(args...))
 			p.turn()
 			if reply == "" {
 				_, _ = io.Copy(io.Discard, in)
@@ -151,10 +152,10 @@ func readArgs(in *bufio.Reader) ([]string, error) {
 }
 
 // standsInLine reports whether a script is that of a waiter.
-func standsInLine(run redislock.Run) bool { return run.Of("rw") && run.Channel() != "" }
+func standsInLine(run check.Run) bool { return run.Of("rw") && run.Channel() != "" }
 
 // asksFirst reports whether a script is that of one who does not stand in line yet, for one key.
-func asksFirst(run redislock.Run) bool { return run.Of("obtain") }
+func asksFirst(run check.Run) bool { return run.Of("obtain") }
 
 // heldBySomebody is the answer to that.
 const heldBySomebody = "*5\r\n:0\r\n:1\r\n$5\r\nwrite\r\n:60000\r\n$0\r\n\r\n"
@@ -182,7 +183,7 @@ func TestQueueEndsInTime(t *testing.T) {
 				var ended time.Time
 				left := make(chan struct{}, 16)
 				asked := 0
-				client := redislock.New((&puppet{script: func(run redislock.Run) string {
+				client := redislock.New((&puppet{script: func(run check.Run) string {
 					switch {
 					case asksFirst(run):
 						return heldBySomebody

@@ -80,7 +80,7 @@ func TestAfterRelease(t *testing.T) {
 // onRelease has every release sent in its own way, those of a clean-up too.
 func onRelease(rdb *redis.Client, fn func(send func() error) error) {
 	rdb.AddHook(check.Around(func(cmd redis.Cmder, send func() error) error {
-		if redislock.RunIn(cmd).Of("release") {
+		if check.RunIn(cmd).Of("release") {
 			return fn(send)
 		}
 		return send()

@@ -1,11 +1,10 @@
 package redislock
 
 import (
-	"crypto/fips140"
-	"crypto/sha1"
 	_ "embed"
-	"encoding/hex"
 	"strings"
+
+	"github.com/seed-14de3678/redislock/internal/wire"
 )
 
 //go:embed shared.lua
@@ -23,6 +22,12 @@ var guardLua string
 //go:embed line.lua
 var lineLua string
 
+//go:embed batch.lua
+var batchLua string
+
+// batchScript does many plain calls at once.
+var batchScript = newScript("batch", batchLua)
+
 // includes are the lines of a script in whose place something stands when it is loaded.
 var includes = strings.NewReplacer(
 	"--#include shared.lua\n", sharedLua,
@@ -34,27 +39,11 @@ var includes = strings.NewReplacer(
 
 // A script is one of the Lua scripts of this package.
 type script struct {
-	name   string
-	lined  bool // behind its lock keys there are as many lines
-	source any  // string; kept boxed, as it is handed to go-redis
-	sha    any  // string: the name under which the server caches the source
-}
-
-// invocation returns the command and its first argument.
-func (s *script) invocation(withSource bool) (command, argument any) {
-	if withSource {
-		return "eval", s.source
-	}
-	return "evalsha", s.sha
+	*wire.Script
+	lined bool // behind its lock keys there are as many lines
 }
 
 func newScript(name, body string) *script {
-	source := includes.Replace(body)
-	var sum [sha1.Size]byte
-	// The sum is the name that Redis gives to a script and protects nothing, so a process that
-	// is held to FIPS 140-3 may make it. Asking the server for it (SCRIPT LOAD) would cost a
-	// round trip and one more command in the user's ACL.
-	fips140.WithoutEnforcement(func() { sum = sha1.Sum([]byte(source)) })
 	lined := strings.Contains(body, "--#include line.lua\n")
-	return &script{name: name, lined: lined, source: source, sha: hex.EncodeToString(sum[:])}
+	return &script{wire.NewScript(name, includes.Replace(body)), lined}
 }

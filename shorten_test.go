@@ -20,7 +20,7 @@ import (
 // the watchdog, and those of a Refresh.
 func onLease(rdb *redis.Client, fn func(renewal bool, send func() error) error) {
 	rdb.AddHook(check.Around(func(cmd redis.Cmder, send func() error) error {
-		run := redislock.RunIn(cmd)
+		run := check.RunIn(cmd)
 		if !run.Of("refresh") {
 			return send()
 		}

@@ -3,6 +3,9 @@ package redislock
 import (
 	"testing"
 	"time"
+
+	"github.com/seed-14de3678/redislock/internal/clock"
+	"github.com/seed-14de3678/redislock/internal/listen"
 )
 
 // What the message of a grant says about when it was: never too late a moment, also if it is of a server
@@ -10,8 +13,8 @@ import (
 func TestSinceGrant(t *testing.T) {
 	t.Parallel()
 	const ttl, micros = time.Minute, int64(1_000_000_000)
-	began := now()
-	asked := began.add(-10 * time.Second)
+	began := clock.Now()
+	asked := began.Add(-10 * time.Second)
 	for _, test := range []struct {
 		name    string
 		change  func(o *obtaining)
@@ -24,7 +27,7 @@ func TestSinceGrant(t *testing.T) {
 		{"clocks may run at different rates", nil, 10 * time.Second, 0, 9900 * time.Millisecond, true},
 		{"a clock that is ahead: not later than now", nil, time.Hour, 0, 10 * time.Second, true},
 		{"a clock that is behind: it is older than the answer", nil, -time.Millisecond, 0, 0, false},
-		{"nothing is known of the clock", func(o *obtaining) { o.place.asked = moment{} }, time.Second, 0, 0, false},
+		{"nothing is known of the clock", func(o *obtaining) { o.place.asked = clock.Moment{} }, time.Second, 0, 0, false},
 		{"less than half of the lease is certain", func(o *obtaining) { o.ttl = 15 * time.Second }, time.Second, 0, 0, false},
 		{"a little more than half is", func(o *obtaining) { o.ttl = 20 * time.Second }, time.Second, 0, 990 * time.Millisecond, true},
 		{"a number is missing", func(o *obtaining) { o.fenced = true }, time.Second, 0, 0, false},
@@ -36,7 +39,7 @@ func TestSinceGrant(t *testing.T) {
 		if test.change != nil {
 			test.change(o)
 		}
-		sent, sure := o.since(&grant{micros: micros + test.elapsed.Microseconds(), number: test.number})
+		sent, sure := o.since(&listen.Grant{Micros: micros + test.elapsed.Microseconds(), Number: test.number})
 		if sure != test.sure {
 			t.Errorf("%s: got %t, want %t", test.name, sure, test.sure)
 			continue
@@ -44,52 +47,13 @@ func TestSinceGrant(t *testing.T) {
 		if !sure {
 			continue
 		}
-		want, latest := asked.add(test.want), now()
+		want, latest := asked.Add(test.want), clock.Now()
 		if test.elapsed > time.Minute {
-			if latest.precedes(sent) || sent.precedes(began) {
-				t.Errorf("%s: got %v, want a moment from %v to %v", test.name, sent, began, latest)
+			if latest.Precedes(sent) || sent.Precedes(began) {
+				t.Errorf("%s: got %v, want a clock.Moment from %v to %v", test.name, sent, began, latest)
 			}
 		} else if sent != want {
-			t.Errorf("%s: got %v after the answer, want %v", test.name, sent.since(asked), test.want)
-		}
-	}
-}
-
-// refused is an error of the server.
-type refused string
-
-func (r refused) Error() string { return string(r) }
-func (refused) RedisError()     {}
-
-// An error inside the script of a batch may come after some of it was done, unless it shows that nothing
-// was.
-func TestBatchErrorIsDoubted(t *testing.T) {
-	t.Parallel()
-	for text, doubted := range map[string]bool{
-		"ERR user_script:7: something":                      true,
-		"WRONGTYPE Operation against a key":                 true,
-		"OOM command not allowed":                           false,
-		"NOPERM this user has no permissions":               false,
-		"NOAUTH Authentication required.":                   false,
-		"MISCONF Redis is configured to save RDB snapshots": false,
-		"CROSSSLOT Keys in request don't hash to one slot":  false,
-	} {
-		value := "token"
-		b := &bundle{}
-		for _, key := range []string{"a", "b"} {
-			c := newCall(t.Context(), obtainScript, []string{key}, []string{"line"}, &value, 1000)
-			b.inside, b.keys = append(b.inside, c), b.keys+1
-		}
-		b.prepare(now(), false)
-		b.SetErr(refused(text))
-		b.unpack()
-		for i, c := range b.inside {
-			if c.err != errNotPlain { //nolint:errorlint // it is this value
-				t.Errorf("%s: got error %v of call %d, want it to be asked for by itself", text, c.err, i)
-			}
-			if c.isUnsure() != doubted {
-				t.Errorf("%s: got doubt %t of call %d, want %t", text, c.isUnsure(), i, doubted)
-			}
+			t.Errorf("%s: got %v after the answer, want %v", test.name, sent.Since(asked), test.want)
 		}
 	}
 }

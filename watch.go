@@ -7,24 +7,27 @@ import (
 	"time"
 
 	"github.com/seed-14de3678/redislock/internal/circle"
+	"github.com/seed-14de3678/redislock/internal/clock"
+	"github.com/seed-14de3678/redislock/internal/wire"
 )
 
 // A watch tells the holder of a lock when it is lost, and renews the lease if the lock has a
 // watchdog. Its fields are guarded by the mutex of the lock.
 type watch struct {
 	lock   *Lock
-	entry  entry
+	entry  clock.Entry
 	renews bool
-	next   moment // of the renewal
-	failed error  // why the last one did not count; nil if it did
+	next   clock.Moment // of the renewal
+	failed error        // why the last one did not count; nil if it did
 	lost   chan struct{}
 	told   circle.Circle // the contexts
 }
 
 // Context returns a context derived from ctx that is cancelled with cause [ErrLockLost] when the
-// lock is lost: Redis has said so, or the deadline has come without a renewal being confirmed
-// (then a little before it; a process that is stopped is told when it wakes). It is cancelled with
-// [context.Canceled] when the lock is released. Of a nil or zero Lock it has ended, with an
+// lock is lost. A lock is lost when Redis says so, or when its deadline comes before a renewal is
+// confirmed. The context ends a little before the deadline, but in a process that is stopped it
+// ends when the process wakes up. When the lock is released the context is cancelled with
+// [context.Canceled]. The context of a nil or zero Lock has ended already, with an
 // [ErrLockNotHeld].
 func (l *Lock) Context(ctx context.Context) context.Context {
 	if l.isNothing() {
@@ -48,8 +51,8 @@ func over(ctx context.Context, cause error) context.Context {
 	return ctx
 }
 
-// Lost returns a channel that is closed when the lock is lost, as [Lock.Context] tells it. A
-// Release does not close it.
+// Lost returns a channel that is closed when the lock is lost: see [Lock.Context]. A Release does
+// not close it.
 func (l *Lock) Lost() <-chan struct{} {
 	if l.isNothing() {
 		return make(chan struct{})
@@ -80,7 +83,7 @@ var closedChannel = func() chan struct{} {
 func (l *Lock) watchLocked(renews bool) *watch {
 	if l.watch == nil {
 		l.watch = &watch{lock: l, renews: renews}
-		l.watch.entry.errand = l.watch
+		l.watch.entry.Task = l.watch
 		l.watch.planLocked(l.obtained)
 	}
 	return l.watch
@@ -88,40 +91,40 @@ func (l *Lock) watchLocked(renews bool) *watch {
 
 // planLocked sets the next renewal: when a third is over of the lease that counts, which was asked for
 // by what was sent then.
-func (w *watch) planLocked(sent moment) {
-	w.next = sent.add(min(w.lock.counted, w.lock.deadline.mono-sent.mono) / 3)
+func (w *watch) planLocked(sent clock.Moment) {
+	w.next = sent.Add(min(w.lock.counted, w.lock.deadline.Mono-sent.Mono) / 3)
 	w.scheduleLocked()
 }
 
 // alarmLocked is when the loss is declared if nothing else happens: a little before the deadline,
 // so that whoever waits for it is told by then. How much is a matter of the lease that counts: while a
 // shorter one may begin, what is a little of the other is more than there is.
-func (w *watch) alarmLocked() moment {
-	return w.lock.deadline.add(-min(w.lock.counted/20, 100*time.Millisecond))
+func (w *watch) alarmLocked() clock.Moment {
+	return w.lock.deadline.Add(-min(w.lock.counted/20, 100*time.Millisecond))
 }
 
 func (w *watch) scheduleLocked() {
-	if w.lock.deadline == (moment{}) {
+	if w.lock.deadline == (clock.Moment{}) {
 		return // attached, and never refreshed: nothing is known of its lease
 	}
 	due, early := w.alarmLocked(), time.Duration(0)
-	if w.renews && due.mono > w.next.mono {
+	if w.renews && due.Mono > w.next.Mono {
 		due, early = w.next, w.lock.counted/30
 	}
-	if !w.lock.client.schedule.put(&w.entry, due, early) {
-		go w.lock.lose(errClosed) // not from here: the lock is locked
+	if !w.lock.client.schedule.Put(&w.entry, due, early) {
+		go w.lock.lose(wire.ErrClosed) // not from here: the lock is locked
 	}
 }
 
-// run renews the lease or declares it lost.
-func (w *watch) run(at moment) {
+// Run renews the lease or declares it lost.
+func (w *watch) Run(at clock.Moment) {
 	l := w.lock
 	l.mu.Lock()
 	if l.state != held {
 		l.mu.Unlock()
 		return
 	}
-	if at.reached(w.alarmLocked()) {
+	if at.Reached(w.alarmLocked()) {
 		why := errors.New("no renewal was confirmed before the deadline")
 		if w.failed != nil { // as text: it is lost, whatever the outcome was
 			why = fmt.Errorf("%w: %v", why, w.failed) //nolint:errorlint // see above
@@ -131,15 +134,15 @@ func (w *watch) run(at moment) {
 		return
 	}
 	var c *call
-	if w.renews && at.add(l.counted/30).reached(w.next) {
+	if w.renews && at.Add(l.counted/30).Reached(w.next) {
 		c = w.renewalLocked()
 		// If it is not answered soon, another one follows: a lost reply is not a loss.
-		w.next = at.add(max(l.counted/9, time.Millisecond))
+		w.next = at.Add(max(l.counted/9, time.Millisecond))
 	}
 	w.scheduleLocked()
 	l.mu.Unlock()
 	if c != nil {
-		l.client.transport.start(c)
+		l.client.conn.Start(&c.Call)
 	}
 }
 
@@ -147,20 +150,20 @@ func (w *watch) run(at moment) {
 func (w *watch) renewalLocked() *call {
 	l := w.lock
 	changes, ttl := l.change.count, l.ttl
-	c := newCall(context.Background(), refreshScript, l.set.keys, nil, &l.value, millis(ttl), flag(true))
-	c.owner, c.effect = l.ownerLocked(), lengthens
-	c.ack = newAck(l.replicas, ttl)
-	c.then = func(c *call) { w.renewed(c, ttl, changes) }
+	c := newCall(context.Background(), refreshScript, l.set.keys, nil, &l.value, clock.Millis(ttl), flag(true))
+	c.ownedBy(l.ownerLocked(), lengthens, l.client.conn)
+	c.Replicas = replicasFor(l.replicas, ttl)
+	c.Then = func(*wire.Call) { w.renewed(c, ttl, changes) }
 	return c
 }
 
 // renewed takes in the answer to a renewal. What a Refresh has changed since it was sent stands.
 func (w *watch) renewed(c *call, ttl time.Duration, changes int) {
 	l := w.lock
-	err := c.err
+	err := c.Err
 	if err != nil {
 		err = fault("renew", l.snapshot(), c)
-	} else if code, rest, bad := c.code(); bad != nil {
+	} else if code, rest, bad := c.code(false); bad != nil {
 		err = bad
 	} else if code == overtaken {
 		w.hurry() // what has overtaken it may have made the lease shorter
@@ -172,17 +175,17 @@ func (w *watch) renewed(c *call, ttl time.Duration, changes int) {
 			_ = l.missing(c, "renew", rest)
 		}
 		return
-	} else if short := c.ack.short(); short != nil {
+	} else if short := c.short(); short != nil {
 		err = fmt.Errorf("redislock: renew %s: %w", l.snapshot(), short)
 	}
 	l.mu.Lock()
 	w.failed = err
-	counts := l.state == held && !now().reached(w.alarmLocked())
+	counts := l.state == held && !clock.Now().Reached(w.alarmLocked())
 	certain := l.certainLocked(ttl)
-	deadline := c.sent.add(window(certain))
-	if err == nil && counts && l.change.count == changes && deadline.reached(l.deadline) {
+	deadline := c.Sent.Add(clock.Window(certain))
+	if err == nil && counts && l.change.count == changes && deadline.Reached(l.deadline) {
 		l.deadline, l.counted = deadline, certain
-		w.planLocked(c.sent)
+		w.planLocked(c.Sent)
 	}
 	l.mu.Unlock()
 	if !counts {
@@ -191,7 +194,7 @@ func (w *watch) renewed(c *call, ttl time.Duration, changes int) {
 	if err != nil {
 		l.client.log.Info("redislock: renewal failed, trying again", l.snapshot().logged(), "error", err)
 	}
-	l.report(context.Background(), l.client.hooks.Refreshed, c.sent, 1, err)
+	l.report(context.Background(), l.client.hooks.Refreshed, c.Sent, 1, err)
 }
 
 // hurry has the next renewal follow at once.
@@ -199,7 +202,7 @@ func (w *watch) hurry() {
 	w.lock.mu.Lock()
 	defer w.lock.mu.Unlock()
 	if w.lock.state == held {
-		w.next = now()
+		w.next = clock.Now()
 		w.scheduleLocked()
 	}
 }
@@ -207,7 +210,7 @@ func (w *watch) hurry() {
 // endLocked ends the watch and returns what tells the contexts, and then Lost unless nothing is
 // lost: to be called without mu.
 func (w *watch) endLocked() func(cause error) {
-	w.lock.client.schedule.drop(&w.entry)
+	w.lock.client.schedule.Drop(&w.entry)
 	isLost := w.lost
 	w.lost = nil
 	return func(cause error) {
@@ -239,12 +242,12 @@ func (l *Lock) lose(why error) {
 		end(ErrLockLost)
 	}
 	w.waive(mine)
-	if errors.Is(why, errClosed) { // by whoever holds it
+	if errors.Is(why, wire.ErrClosed) { // by whoever holds it
 		l.client.log.Info("redislock: client closed, lock left to its ttl", l.snapshot().logged())
 	} else {
 		l.client.logLoss(l.snapshot(), why)
 	}
-	l.report(context.Background(), l.client.hooks.Lost, now(), 0, why)
+	l.report(context.Background(), l.client.hooks.Lost, clock.Now(), 0, why)
 }
 
 // logLoss says that a lock was lost: once, whoever has found it out.

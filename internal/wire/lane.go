@@ -1,7 +1,6 @@
-package redislock
+package wire
 
 import (
-	"errors"
 	"runtime"
 	"slices"
 	"sync"
@@ -26,46 +25,47 @@ const (
 // arrives meanwhile goes out together, as one pipeline. A lane has goroutines only while calls
 // are under way.
 type lane struct {
-	courier courier
-	limit   int         // of batches under way
-	bundles atomic.Bool // plain calls may share a script: all keys are on one server
-	tagged  bool        // if they have the same hash tag
-	overdue time.Duration
-	rushes  sync.Pool   // of *rush
-	ailing  atomic.Bool // the latest try had no answer
+	sender     sender
+	limit      int         // of batches under way
+	bundle     *Script     // does many plain calls
+	bundles    atomic.Bool // they may share it: all keys are on one server
+	tagged     bool        // if they have the same hash tag
+	overdue    time.Duration
+	dialTimers sync.Pool   // of *dialTimer
+	silent     atomic.Bool // the latest try had no answer
 
 	mu      sync.Mutex
 	running int // batches under way
 	flying  int // calls in them
-	queue   []*call
-	late    *time.Timer // runs while the queue is not empty
+	waiting []*Call
+	late    *time.Timer // runs while calls are waiting
 }
 
 // send takes the call on its way. It does not wait, but if inline it may do the sending itself and
 // return with the outcome there: that spares a caller who could not leave anyway two changes of
 // goroutine. A caller who may have to leave a bounded call does so only as long as the server answers,
 // and then no longer than it waits for an answer.
-func (l *lane) send(c *call, inline bool) {
+func (l *lane) send(c *Call, inline bool) {
 	l.mu.Lock()
-	if l.running < l.limit && len(l.queue) == 0 {
+	if l.running < l.limit && len(l.waiting) == 0 {
 		l.running++
 		l.flying++
 		l.mu.Unlock()
 		switch {
-		case inline && !c.bounded:
+		case inline && !c.Bounded:
 			l.run(c)
-		case inline && !l.ailing.Load():
-			r := l.newRush()
-			c.rush = r
+		case inline && !l.silent.Load():
+			d := l.newDialTimer()
+			c.dialTimer = d
 			l.run(c)
-			l.endRush(r)
+			l.endDialTimer(d)
 		default:
 			go l.run(c)
 		}
 		return
 	}
-	l.queue = append(l.queue, c)
-	if len(l.queue) == 1 {
+	l.waiting = append(l.waiting, c)
+	if len(l.waiting) == 1 {
 		if l.late == nil {
 			l.late = time.AfterFunc(l.overdue, l.relieve)
 		} else {
@@ -78,7 +78,7 @@ func (l *lane) send(c *call, inline bool) {
 // relieve lets a further batch go when those under way take too long.
 func (l *lane) relieve() {
 	l.mu.Lock()
-	if len(l.queue) == 0 {
+	if len(l.waiting) == 0 {
 		l.mu.Unlock()
 		return
 	}
@@ -88,17 +88,17 @@ func (l *lane) relieve() {
 	l.drive(batch)
 }
 
-// takeLocked takes the next batch out of the queue: a fair share of all calls that are here, so
+// takeLocked takes the next batch out of those that wait: a fair share of all calls that are here, so
 // that the batches under way are of one size, and the server works on one of them while the
 // client prepares the other.
-func (l *lane) takeLocked() []*call {
-	share := (l.flying + len(l.queue) + underWay - 1) / underWay
-	n := min(len(l.queue), share, fullBatch)
-	batch := l.queue[:n:n]
-	l.queue = l.queue[n:]
+func (l *lane) takeLocked() []*Call {
+	share := (l.flying + len(l.waiting) + underWay - 1) / underWay
+	n := min(len(l.waiting), share, fullBatch)
+	batch := l.waiting[:n:n]
+	l.waiting = l.waiting[n:]
 	l.flying += n
-	if len(l.queue) == 0 {
-		l.queue = nil
+	if len(l.waiting) == 0 {
+		l.waiting = nil
 		l.late.Stop()
 	} else {
 		l.late.Reset(l.overdue)
@@ -108,8 +108,8 @@ func (l *lane) takeLocked() []*call {
 
 // run sends a call by itself. What has gathered meanwhile is left to another goroutine: this one may
 // be the caller's.
-func (l *lane) run(c *call) {
-	one := [1]*call{c}
+func (l *lane) run(c *Call) {
+	one := [1]*Call{c}
 	l.exchange(one[:])
 	if batch := l.next(1); batch != nil {
 		go l.drive(batch)
@@ -117,7 +117,7 @@ func (l *lane) run(c *call) {
 }
 
 // drive sends the batch, then whatever has gathered meanwhile, until nothing has.
-func (l *lane) drive(batch []*call) {
+func (l *lane) drive(batch []*Call) {
 	for batch != nil {
 		l.exchange(batch)
 		runtime.Gosched() // those who have their answer ask again: let them come along
@@ -126,16 +126,16 @@ func (l *lane) drive(batch []*call) {
 }
 
 // next takes the batch that follows one of so many calls that has come back; nil if there is none.
-func (l *lane) next(landed int) []*call {
+func (l *lane) next(back int) []*Call {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.flying -= landed
-	if len(l.queue) == 0 || l.running > l.limit {
+	l.flying -= back
+	if len(l.waiting) == 0 || l.running > l.limit {
 		l.running--
 		return nil
 	}
 	batch := l.takeLocked()
-	if len(l.queue) > 0 && l.running < l.limit {
+	if len(l.waiting) > 0 && l.running < l.limit {
 		l.running++
 		go l.drive(l.takeLocked())
 	}
@@ -143,18 +143,18 @@ func (l *lane) next(landed int) []*call {
 }
 
 // exchange sends a batch and settles each of its calls, or sends it again.
-func (l *lane) exchange(batch []*call) {
-	batch = stamped(present(batch))
+func (l *lane) exchange(batch []*Call) {
+	batch = prepared(present(batch))
 	if len(batch) > 1 && l.bundles.Load() {
-		parcels := pack(batch, l.tagged)
-		l.transmit(parcels)
-		if slices.ContainsFunc(parcels, misplaced) {
+		commands := l.bundled(batch)
+		l.transmit(commands)
+		if slices.ContainsFunc(commands, misplaced) {
 			l.bundles.Store(false) // a node of a Cluster, addressed as if it were a server by itself
 		}
 		for _, c := range batch {
-			if c.err == errNotPlain { //nolint:errorlint // it is this value
-				c.owner.settle(c, false, c.isUnsure())
-				c.owner.stamp(c)
+			if c.Err == errNotPlain { //nolint:errorlint // it is this value
+				c.after(c.IsUnanswered())
+				c.before()
 			}
 		}
 		l.transmit(singles(batch, true))
@@ -162,13 +162,13 @@ func (l *lane) exchange(batch []*call) {
 		l.transmit(singles(batch, false))
 	}
 	for _, c := range batch {
-		l.note(c.err)
-		c.answers()
-		if c.err == nil {
-			c.err = c.ack.never
+		l.note(c.Err)
+		c.after(c.twice || c.Err != nil && MayCome(c.Err))
+		if c.Err == nil {
+			c.Err = c.Replicated.Never
 		}
-		if c.err != nil {
-			if pause, ok := c.again(); ok && c.rest(l, pause) {
+		if c.Err != nil {
+			if pause, ok := c.again(); ok && c.sendAfter(l, pause) {
 				continue
 			}
 		}
@@ -178,81 +178,78 @@ func (l *lane) exchange(batch []*call) {
 
 // note takes note whether a try was answered.
 func (l *lane) note(err error) {
-	_, answer := errors.AsType[redis.Error](err)
-	if ailing := err != nil && !answer; ailing != l.ailing.Load() {
-		l.ailing.Store(ailing)
+	if silent := err != nil && !isAnswer(err); silent != l.silent.Load() {
+		l.silent.Store(silent)
 	}
 }
 
-// transmit sends parcels until the server knows their scripts, and unpacks the answers.
-func (l *lane) transmit(parcels []parcel) {
-	l.courier.deliver(parcels, byName)
-	if unheard := unknownTo(parcels); len(unheard) > 0 {
+// transmit sends commands until the server knows their scripts, and hands the answers to the calls.
+func (l *lane) transmit(commands []command) {
+	l.sender.send(commands, byName)
+	if unknown := unknownTo(commands); len(unknown) > 0 {
 		// One source for each script is enough, in a pipeline they are executed in order; but
 		// behind a Ring or a moved slot they may not be, so what is left over brings its own.
-		first := make(map[*script]*redis.Cmd)
-		l.courier.deliver(unheard, func(p parcel) bool {
-			script, cmd := p.contents().script, *p.command()
+		first := make(map[*Script]*redis.Cmd)
+		l.sender.send(unknown, func(p command) bool {
+			script, cmd := p.script(), *p.cmd()
 			if first[script] == nil {
 				first[script] = cmd
 				return true
 			}
 			return false
 		})
-		l.courier.deliver(unknownTo(unheard), bySource)
+		l.sender.send(unknownTo(unknown), bySource)
 	}
-	for _, p := range parcels {
-		p.unpack()
+	for _, p := range commands {
+		p.answered()
 	}
 }
 
-// unknownTo returns the parcels whose script the server did not know.
-func unknownTo(parcels []parcel) []parcel {
-	var unheard []parcel
-	for _, p := range parcels {
+// unknownTo returns the commands whose script the server did not know.
+func unknownTo(commands []command) []command {
+	var unknown []command
+	for _, p := range commands {
 		if err := p.Err(); err != nil && redis.HasErrorPrefix(err, "NOSCRIPT") {
-			unheard = append(unheard, p)
+			unknown = append(unknown, p)
 		}
 	}
-	return unheard
+	return unknown
 }
 
-// stamped has the calls numbered, and drops those that are not to be sent any more.
-func stamped(batch []*call) []*call {
-	for _, c := range batch {
-		c.owner.stamp(c)
-	}
-	withdrawn := func(c *call) bool { return c.withdrawn }
-	if !slices.ContainsFunc(batch, withdrawn) {
-		return batch
-	}
-	batch = slices.Clone(batch)
-	for _, c := range batch {
-		if c.withdrawn {
-			c.reply, c.err = int64(overtaken), nil
-			c.owner.settle(c, false, false)
-			c.finish()
+// prepared has the trackers of the calls prepare their next try, and settles those that are not to be sent
+// any more.
+func prepared(batch []*Call) []*Call {
+	return remaining(batch, (*Call).before)
+}
+
+// present settles the calls that were left before they were sent.
+func present(batch []*Call) []*Call {
+	return remaining(batch, func(c *Call) bool {
+		if !c.IsLeft() {
+			return true
 		}
-	}
-	return slices.DeleteFunc(batch, withdrawn)
+		c.Err = ErrNotSent
+		c.after(false)
+		return false
+	})
 }
 
-// present drops the calls that were left before they were sent: they are settled as never sent.
-func present(batch []*call) []*call {
-	for _, c := range batch {
-		if c.fate.Load() == left {
-			here := make([]*call, 0, len(batch))
-			for _, c := range batch {
-				if c.fate.Load() != left {
-					here = append(here, c)
-					continue
-				}
-				c.err = errNotSent
-				c.owner.settle(c, false, false)
+// remaining finishes the calls of a batch that are not to go on, and returns the others.
+func remaining(batch []*Call, goesOn func(*Call) bool) []*Call {
+	for i, c := range batch {
+		if goesOn(c) {
+			continue
+		}
+		c.finish()
+		rest := slices.Clone(batch[:i])
+		for _, c := range batch[i+1:] {
+			if goesOn(c) {
+				rest = append(rest, c)
+			} else {
 				c.finish()
 			}
-			return here
 		}
+		return rest
 	}
 	return batch
 }

@@ -1,4 +1,4 @@
-package redislock
+package check
 
 import (
 	"fmt"
@@ -6,6 +6,8 @@ import (
 	"strconv"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/seed-14de3678/redislock/internal/wire"
 )
 
 // A Run is one run of a script of ours, as it was sent.
@@ -15,28 +17,27 @@ type Run struct {
 	args   []string
 }
 
-var allScripts = []*script{
-	obtainScript, rwScript, refreshScript, convertScript, raiseScript, releaseScript, batchScript, inspectScript,
-}
-
-// SourceOf is that of a script.
-func SourceOf(name string) string {
-	i := slices.IndexFunc(allScripts, func(s *script) bool { return s.name == name })
-	return allScripts[i].source.(string)
-}
-
 // RunOf reads a command, from its name on.
 func RunOf(words ...string) Run {
 	if len(words) < 3 {
 		return Run{}
 	}
-	for _, s := range allScripts {
-		n, err := strconv.Atoi(words[2])
-		if err == nil && len(words) >= 3+n && (words[1] == s.sha.(string) || words[1] == s.source.(string)) {
-			return Run{Script: s.name, Keys: words[3 : 3+n], args: words[3+n:]}
+	s := wire.Sent(words[1])
+	n, err := strconv.Atoi(words[2])
+	if s == nil || err != nil || len(words) < 3+n {
+		return Run{}
+	}
+	return Run{Script: s.Name(), Keys: words[3 : 3+n], args: words[3+n:]}
+}
+
+// SourceOf is that of a script; empty if there is none of this name.
+func SourceOf(name string) string {
+	for _, s := range wire.Scripts() {
+		if s.Name() == name {
+			return s.Source()
 		}
 	}
-	return Run{}
+	return ""
 }
 
 // RunIn reads a command before it is sent.
@@ -68,7 +69,7 @@ func (r Run) Closes() bool {
 	if r.Of("release") {
 		at = 3
 	}
-	return !r.Of("batch", "inspect", "") && r.Arg(at) == "1"
+	return !r.Of("batch", "inspect", "pttl", "") && r.Arg(at) == "1"
 }
 
 // Channel is that of the caller, on which it may be told; empty if it names none.

@@ -1,4 +1,4 @@
-package redislock
+package clock
 
 import (
 	"sync"
@@ -8,25 +8,25 @@ import (
 	"time"
 )
 
-// An alarm is an errand that tells when it ran.
+// An alarm is a task that tells when it ran.
 type alarm struct {
-	entry entry
+	entry Entry
 	ran   chan time.Time
 }
 
 func newAlarm() *alarm {
 	a := &alarm{ran: make(chan time.Time, 16)}
-	a.entry.errand = a
+	a.entry.Task = a
 	return a
 }
 
-func (a *alarm) run(moment) { a.ran <- time.Now() }
+func (a *alarm) Run(Moment) { a.ran <- time.Now() }
 
 func TestScheduleOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newSchedule()
+		s := NewSchedule()
 		began := time.Now()
-		at := func(a *alarm, after, early time.Duration) { s.put(&a.entry, now().add(after), early) }
+		at := func(a *alarm, after, early time.Duration) { s.Put(&a.entry, Now().Add(after), early) }
 		late, soon, moved, dropped, along := newAlarm(), newAlarm(), newAlarm(), newAlarm(), newAlarm()
 		at(late, time.Hour, 0)
 		at(moved, 2*time.Hour, 0)
@@ -34,7 +34,7 @@ func TestScheduleOrder(t *testing.T) {
 		at(soon, 2*time.Second, 0)
 		at(along, 3*time.Second, time.Second) // may run early, together with soon
 		at(moved, time.Second, 0)
-		s.drop(&dropped.entry)
+		s.Drop(&dropped.entry)
 		for name, want := range map[*alarm]time.Duration{
 			moved: time.Second, soon: 2 * time.Second, along: 2 * time.Second, late: time.Hour,
 		} {
@@ -45,11 +45,11 @@ func TestScheduleOrder(t *testing.T) {
 		synctest.Wait()
 		select {
 		case <-dropped.ran:
-			t.Error("a dropped errand ran")
+			t.Error("a dropped task ran")
 		default:
 		}
 		if s.running {
-			t.Error("the goroutine outlives the last errand")
+			t.Error("the goroutine outlives the last task")
 		}
 	})
 }
@@ -59,37 +59,37 @@ func TestScheduleOrder(t *testing.T) {
 func TestMachineThatSlept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var slept atomic.Int64
-		s := newSchedule()
-		s.clock = func() moment {
-			m := now()
-			m.wall += time.Duration(slept.Load())
+		s := NewSchedule()
+		s.clock = func() Moment {
+			m := Now()
+			m.Wall += time.Duration(slept.Load())
 			return m
 		}
 		a := newAlarm()
-		s.put(&a.entry, now().add(time.Hour), 0)
+		s.Put(&a.entry, Now().Add(time.Hour), 0)
 		time.Sleep(10 * time.Second)
 		slept.Store(int64(2 * time.Hour))
 		woke := time.Now()
 		if told := (<-a.ran).Sub(woke); told > tick {
 			t.Errorf("asked %v after waking, want within %v", told, tick)
 		}
-		s.close()
+		s.Close()
 	})
 }
 
 func TestMoment(t *testing.T) {
-	began := moment{mono: time.Hour, wall: 1000 * time.Hour}
-	deadline := began.add(10 * time.Second)
+	began := Moment{Mono: time.Hour, Wall: 1000 * time.Hour}
+	deadline := began.Add(10 * time.Second)
 	for name, test := range map[string]struct {
-		at   moment
+		at   Moment
 		want bool
 	}{
-		"before":                      {moment{began.mono + 9*time.Second, began.wall + 9*time.Second}, false},
+		"before":                      {Moment{began.Mono + 9*time.Second, began.Wall + 9*time.Second}, false},
 		"at it":                       {deadline, true},
-		"the machine slept":           {moment{began.mono + time.Second, began.wall + 11*time.Second}, true},
-		"the wall clock was set back": {moment{began.mono + 10*time.Second, began.wall - time.Hour}, true},
+		"the machine slept":           {Moment{began.Mono + time.Second, began.Wall + 11*time.Second}, true},
+		"the wall clock was set back": {Moment{began.Mono + 10*time.Second, began.Wall - time.Hour}, true},
 	} {
-		if got := test.at.reached(deadline); got != test.want {
+		if got := test.at.Reached(deadline); got != test.want {
 			t.Errorf("%s: got %v, want %v", name, got, test.want)
 		}
 	}
@@ -103,29 +103,29 @@ func TestWindow(t *testing.T) {
 		4 * time.Millisecond:  2 * time.Millisecond,
 		10 * time.Millisecond: 7900 * time.Microsecond,
 	} {
-		if got := window(ttl); got != want {
+		if got := Window(ttl); got != want {
 			t.Errorf("got window %v of %v, want %v", got, ttl, want)
 		}
 	}
 }
 
 func TestCloseOfSchedule(t *testing.T) {
-	s := newSchedule()
+	s := NewSchedule()
 	var wg sync.WaitGroup
 	for range 50 {
 		wg.Go(func() {
 			a := newAlarm()
 			for range 20 {
-				if !s.put(&a.entry, now().add(time.Hour), 0) {
+				if !s.Put(&a.entry, Now().Add(time.Hour), 0) {
 					return
 				}
-				s.drop(&a.entry)
+				s.Drop(&a.entry)
 			}
 		})
 	}
-	s.close()
+	s.Close()
 	wg.Wait()
-	if s.put(&newAlarm().entry, now(), 0) {
-		t.Error("a closed schedule takes errands")
+	if s.Put(&newAlarm().entry, Now(), 0) {
+		t.Error("a closed schedule takes tasks")
 	}
 }

@@ -1,4 +1,4 @@
-package redislock
+package wire
 
 import (
 	"context"
@@ -32,25 +32,25 @@ func TestTimeoutsOfWrapped(t *testing.T) {
 	}
 }
 
-// While a trip lasts the context of the caller does not end it, and tells what it knows.
+// While a try lasts the context of the caller does not end it, and tells what it knows.
 func TestTripKnowsWhatItsCallerKnows(t *testing.T) {
 	t.Parallel()
 	type key struct{}
 	ctx, cancel := context.WithTimeout(context.WithValue(t.Context(), key{}, "known"), time.Hour)
 	cancel()
-	s := newSingle(&call{ctx: ctx, bounded: true})
-	s.travel()
-	trip := s.call.ctx
-	if _, ends := trip.Deadline(); ends || trip.Err() != nil || trip.Value(key{}) != "known" {
-		t.Errorf("got error %v and value %v, want none of the caller's end and all of its values", trip.Err(), trip.Value(key{}))
+	s := newSingle(&Call{Request: Request{Context: ctx, Bounded: true}})
+	s.beginTry()
+	try := s.call.Context
+	if _, ends := try.Deadline(); ends || try.Err() != nil || try.Value(key{}) != "known" {
+		t.Errorf("got error %v and value %v, want none of the caller's end and all of its values", try.Err(), try.Value(key{}))
 	}
-	s.call.leave(nil)
+	s.call.Leave(nil)
 	select {
-	case <-trip.Done():
+	case <-try.Done():
 	default:
 		t.Error("it goes on after its caller has left")
 	}
-	if s.arrive(); s.call.ctx != ctx {
+	if s.endTry(); s.call.Context != ctx {
 		t.Error("the context of the call is not that of its caller again")
 	}
 }

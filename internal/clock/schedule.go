@@ -1,4 +1,4 @@
-package redislock
+package clock
 
 import (
 	"container/heap"
@@ -6,31 +6,30 @@ import (
 	"time"
 )
 
-// An errand is something to be done later: a lease to be renewed or declared lost, keys to be
-// cleared up. It runs on the goroutine of the schedule and must not wait for anything. It may put
+// A Task is something to be done later. It runs on the goroutine of the schedule and must not wait for anything. It may put
 // itself into the schedule again.
-type errand interface {
-	run(at moment)
+type Task interface {
+	Run(at Moment)
 }
 
-// An entry is the place of one errand in a schedule.
-type entry struct {
-	errand errand
-	due    time.Duration // moment.mono
-	early  time.Duration // how much sooner it may run, to run together with others
-	place  int           // in the heap, from 1; 0 if it is not there
+// An Entry is the place of one task in a schedule.
+type Entry struct {
+	Task  Task
+	due   time.Duration // moment.Mono
+	early time.Duration // how much sooner it may run, to run together with others
+	place int           // in the heap, from 1; 0 if it is not there
 }
 
-// A schedule runs errands when they are due, all on one goroutine, which is there only while the
+// A Schedule runs tasks when they are due, all on one goroutine, which is there only while the
 // schedule has entries. It is safe for concurrent use.
-type schedule struct {
+type Schedule struct {
 	mu      sync.Mutex
 	entries entries
 	running bool
 	closed  bool
 	wake    chan struct{}
 	ended   sync.WaitGroup
-	clock   func() moment
+	clock   func() Moment
 }
 
 const (
@@ -40,18 +39,19 @@ const (
 	nap = 250 * time.Millisecond
 )
 
-func newSchedule() *schedule {
-	return &schedule{wake: make(chan struct{}, 1), clock: now}
+// NewSchedule makes one that has nothing to do.
+func NewSchedule() *Schedule {
+	return &Schedule{wake: make(chan struct{}, 1), clock: Now}
 }
 
-// put enters the errand, or moves it if it is there. It reports false if the schedule is closed.
-func (s *schedule) put(e *entry, due moment, early time.Duration) bool {
+// Put enters the task, or moves it if it is there. It reports false if the schedule is closed.
+func (s *Schedule) Put(e *Entry, due Moment, early time.Duration) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
 		return false
 	}
-	e.due, e.early = due.mono, early
+	e.due, e.early = due.Mono, early
 	if e.place == 0 {
 		heap.Push(&s.entries, e)
 	} else {
@@ -67,8 +67,8 @@ func (s *schedule) put(e *entry, due moment, early time.Duration) bool {
 	return true
 }
 
-// drop takes the errand out. With the last one the goroutine ends.
-func (s *schedule) drop(e *entry) {
+// Drop takes the task out. With the last one the goroutine ends.
+func (s *Schedule) Drop(e *Entry) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if e.place == 0 {
@@ -81,20 +81,20 @@ func (s *schedule) drop(e *entry) {
 }
 
 // rouse has the goroutine look at what is due.
-func (s *schedule) rouse() {
+func (s *Schedule) rouse() {
 	select {
 	case s.wake <- struct{}{}:
 	default:
 	}
 }
 
-// close ends the schedule and returns what was still to be done.
-func (s *schedule) close() []errand {
+// Close ends the schedule and returns what was still to be done.
+func (s *Schedule) Close() []Task {
 	s.mu.Lock()
 	s.closed = true
-	var rest []errand
+	var rest []Task
 	for len(s.entries) > 0 {
-		rest = append(rest, heap.Pop(&s.entries).(*entry).errand)
+		rest = append(rest, heap.Pop(&s.entries).(*Entry).Task)
 	}
 	s.mu.Unlock()
 	s.rouse()
@@ -102,7 +102,7 @@ func (s *schedule) close() []errand {
 	return rest
 }
 
-func (s *schedule) loop() {
+func (s *Schedule) loop() {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	before := s.clock()
@@ -111,7 +111,7 @@ func (s *schedule) loop() {
 		due, sleep, ok := s.take(at, at.slept(before) > nap)
 		before = at
 		for _, e := range due {
-			e.errand.run(at)
+			e.Task.Run(at)
 		}
 		if !ok {
 			return
@@ -129,15 +129,15 @@ func (s *schedule) loop() {
 
 // take removes what is due, or everything if the machine has slept: timers stood still meanwhile.
 // It also returns how long there is nothing to do, and false if the goroutine is to end.
-func (s *schedule) take(at moment, all bool) ([]*entry, time.Duration, bool) {
+func (s *Schedule) take(at Moment, all bool) ([]*Entry, time.Duration, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var due []*entry
-	for len(s.entries) > 0 && (all || len(due) > 0 || s.entries[0].due <= at.mono) {
-		if !all && s.entries[0].due-s.entries[0].early > at.mono {
+	var due []*Entry
+	for len(s.entries) > 0 && (all || len(due) > 0 || s.entries[0].due <= at.Mono) {
+		if !all && s.entries[0].due-s.entries[0].early > at.Mono {
 			break
 		}
-		due = append(due, heap.Pop(&s.entries).(*entry))
+		due = append(due, heap.Pop(&s.entries).(*Entry))
 	}
 	if len(s.entries) == 0 {
 		if len(due) == 0 {
@@ -145,11 +145,11 @@ func (s *schedule) take(at moment, all bool) ([]*entry, time.Duration, bool) {
 		}
 		return due, 0, s.running
 	}
-	return due, min(s.entries[0].due-at.mono, tick), true
+	return due, min(s.entries[0].due-at.Mono, tick), true
 }
 
 // entries is a heap by due time.
-type entries []*entry
+type entries []*Entry
 
 func (h entries) Len() int           { return len(h) }
 func (h entries) Less(i, j int) bool { return h[i].due < h[j].due }
@@ -160,7 +160,7 @@ func (h entries) Swap(i, j int) {
 }
 
 func (h *entries) Push(x any) {
-	e := x.(*entry)
+	e := x.(*Entry)
 	*h = append(*h, e)
 	e.place = len(*h)
 }

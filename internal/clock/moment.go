@@ -1,0 +1,74 @@
+// Package clock has points in time that count also when the machine sleeps or its clock is set, and a
+// schedule of what is to be done at them.
+package clock
+
+import "time"
+
+// ProcessStart is when this package was initialised: close enough to the start of the process.
+var ProcessStart = time.Now()
+
+// Longest is the longest time that is counted.
+const Longest = 365 * 24 * time.Hour
+
+// A Moment is a point in time on two clocks. Go's monotonic clock stands still while the machine
+// sleeps, the wall clock may be set; what ends a time is whichever of them has moved further.
+type Moment struct {
+	Mono time.Duration // since ProcessStart
+	Wall time.Duration // since 1970
+}
+
+// Now reads both clocks at once.
+func Now() Moment {
+	t := time.Now()
+	return Moment{Mono: t.Sub(ProcessStart), Wall: time.Duration(t.UnixNano())}
+}
+
+func (m Moment) Add(d time.Duration) Moment { return Moment{m.Mono + d, m.Wall + d} }
+
+// Since returns how much time has passed from an earlier Moment: the greater of two opinions.
+func (m Moment) Since(earlier Moment) time.Duration {
+	return max(m.Mono-earlier.Mono, m.Wall-earlier.Wall)
+}
+
+// Reached reports whether the moment is at or after the deadline on either clock.
+func (m Moment) Reached(deadline Moment) bool { return m.Since(deadline) >= 0 }
+
+// Precedes reports whether something is still to come, by the monotonic clock: where a wall clock
+// set forward must not make it seem past. The zero moment is not to come.
+func (m Moment) Precedes(later Moment) bool { return later != (Moment{}) && m.Mono < later.Mono }
+
+// Until returns how long it takes, by the monotonic clock, until something comes: 0 if it is past.
+func (m Moment) Until(later Moment) time.Duration {
+	if !m.Precedes(later) {
+		return 0
+	}
+	return later.Mono - m.Mono
+}
+
+// Earlier returns a moment that is reached as soon as either of two is.
+func (m Moment) Earlier(other Moment) Moment {
+	return Moment{min(m.Mono, other.Mono), min(m.Wall, other.Wall)}
+}
+
+// slept returns how far the wall clock has run ahead of the monotonic one since an earlier Moment.
+func (m Moment) slept(earlier Moment) time.Duration {
+	return (m.Wall - earlier.Wall) - (m.Mono - earlier.Mono)
+}
+
+// Time returns the moment for a caller: comparable with time.Now, and shown by the wall clock.
+func (m Moment) Time() time.Time { return ProcessStart.Add(m.Mono) }
+
+// Window returns for how much of a time that a server counts it is certain that it runs, from the moment
+// before the server was asked: all but 1 % and 2 ms, for clocks that run at different rates, and never
+// less than half.
+func Window(ttl time.Duration) time.Duration {
+	return ttl - min(ttl/100+2*time.Millisecond, ttl/2)
+}
+
+// Millis returns a duration as Redis counts it, rounded up.
+func Millis(d time.Duration) int64 { return int64((d + time.Millisecond - 1) / time.Millisecond) }
+
+// FromMillis returns a duration from a reply, kept within the longest; negative for -1.
+func FromMillis(ms int64) time.Duration {
+	return time.Duration(max(-1, min(ms, int64(Longest/time.Millisecond)))) * time.Millisecond
+}
