@@ -62,36 +62,3 @@ type refused string
 
 func (r refused) Error() string { return string(r) }
 func (refused) RedisError()     {}
-
-// An error inside the script of a batch may come after some of it was done, unless it shows that nothing
-// was.
-func TestBatchErrorIsDoubted(t *testing.T) {
-	t.Parallel()
-	for text, doubted := range map[string]bool{
-		"ERR user_script:7: something":                      true,
-		"WRONGTYPE Operation against a key":                 true,
-		"OOM command not allowed":                           false,
-		"NOPERM this user has no permissions":               false,
-		"NOAUTH Authentication required.":                   false,
-		"MISCONF Redis is configured to save RDB snapshots": false,
-		"CROSSSLOT Keys in request don't hash to one slot":  false,
-	} {
-		value := "token"
-		b := &bundle{}
-		for _, key := range []string{"a", "b"} {
-			c := newCall(t.Context(), obtainScript, []string{key}, []string{"line"}, &value, 1000)
-			b.inside, b.keys = append(b.inside, c), b.keys+1
-		}
-		b.prepare(clock.Now(), false)
-		b.SetErr(refused(text))
-		b.unpack()
-		for i, c := range b.inside {
-			if c.err != errNotPlain { //nolint:errorlint // it is this value
-				t.Errorf("%s: got error %v of call %d, want it to be asked for by itself", text, c.err, i)
-			}
-			if c.isUnsure() != doubted {
-				t.Errorf("%s: got doubt %t of call %d, want %t", text, c.isUnsure(), i, doubted)
-			}
-		}
-	}
-}
