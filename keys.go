@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/seed-14de3678/redislock/internal/slot"
+	"github.com/seed-14de3678/redislock/internal/wire"
 )
 
 // A keySet is what one lock covers: the write keys, then the read keys, each once, in the order
@@ -167,6 +168,21 @@ const (
 	byTag                     // Ring: those of one hash tag; where the others go changes with the shards
 	byBraces                  // what wraps a Ring: the same, and what is outside of the braces may be changed
 )
+
+// placementOf says which sets a client can lock.
+func placementOf(conn *wire.Conn) placement {
+	switch conn.Kind() {
+	case wire.Cluster:
+		return bySlot
+	case wire.Ring:
+		if conn.Wrapped() {
+			return byBraces
+		}
+		return byTag
+	default:
+		return anywhere
+	}
+}
 
 // check reports ErrCrossSlot, with two keys that disagree, if the set cannot live in one place.
 func (p placement) check(keys []string) error {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/seed-14de3678/redislock/internal/clock"
+	"github.com/seed-14de3678/redislock/internal/listen"
 )
 
 // What the message of a grant says about when it was: never too late a moment, also if it is of a server
@@ -38,7 +39,7 @@ func TestSinceGrant(t *testing.T) {
 		if test.change != nil {
 			test.change(o)
 		}
-		sent, sure := o.since(&grant{micros: micros + test.elapsed.Microseconds(), number: test.number})
+		sent, sure := o.since(&listen.Grant{Micros: micros + test.elapsed.Microseconds(), Number: test.number})
 		if sure != test.sure {
 			t.Errorf("%s: got %t, want %t", test.name, sure, test.sure)
 			continue
@@ -56,9 +57,3 @@ func TestSinceGrant(t *testing.T) {
 		}
 	}
 }
-
-// refused is an error of the server.
-type refused string
-
-func (r refused) Error() string { return string(r) }
-func (refused) RedisError()     {}

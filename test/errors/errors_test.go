@@ -92,6 +92,7 @@ var serverErrors = []struct {
 	{fmt.Errorf("pool: %w", &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}), passing, nil},
 	{redis.ErrPoolTimeout, passing, nil},
 	{redis.ErrClosed, final, redis.ErrClosed},
+	{wire.ErrNotSent, final, wire.ErrNotSent},
 }
 
 func TestServerErrors(t *testing.T) {

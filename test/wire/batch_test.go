@@ -18,7 +18,7 @@ import (
 // An error inside the script of a batch may come after some of it was done, unless it shows that nothing
 // was. Each of those who have shared it asks by himself then, and if nobody answers that either it depends on
 // the first error whether he knows what he has done.
-func TestBatchErrorIsDoubted(t *testing.T) {
+func TestErrorOfSharedScript(t *testing.T) {
 	t.Parallel()
 	for text, doubted := range map[string]bool{
 		"ERR user_script:7: something":                      true,
