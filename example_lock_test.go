@@ -7,14 +7,34 @@ import (
 	"time"
 
 	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/fencing"
 )
+
+// The work gets a context that ends with the lock.
+func ExampleLock_Context() {
+	rdb, stop := startRedis()
+	defer stop()
+
+	ctx := context.Background()
+	lock, err := redislock.New(rdb).Obtain(ctx, []string{"lock:stock:9"}, time.Second, nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer lock.Release(ctx)
+
+	work := lock.Context(ctx)
+	<-work.Done() // nobody renews the lease: it ends
+	fmt.Println(errors.Is(context.Cause(work), redislock.ErrLockLost))
+	// Output: true
+}
 
 func ExampleLock_Refresh() {
 	rdb, stop := startRedis()
 	defer stop()
 
 	ctx := context.Background()
-	lock, err := redislock.New(rdb).Obtain(ctx, []string{"report:daily"}, time.Minute, nil)
+	lock, err := redislock.New(rdb).Obtain(ctx, []string{"lock:report:daily"}, time.Minute, nil)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -36,36 +56,42 @@ func ExampleLock_Release() {
 	defer stop()
 
 	ctx := context.Background()
-	lock, err := redislock.New(rdb).Obtain(ctx, []string{"order:7", "stock:9"}, time.Minute, nil)
+	lock, err := redislock.New(rdb).Obtain(ctx, []string{"lock:order:7", "lock:stock:9"}, time.Minute, nil)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	rdb.Del(ctx, "stock:9") // somebody meddles
+	rdb.Del(ctx, "lock:stock:9") // somebody meddles
 	fmt.Println(lock.Release(ctx))
-	fmt.Println("order:7 exists:", rdb.Exists(ctx, "order:7").Val() == 1)
+	fmt.Println("lock:order:7 exists:", rdb.Exists(ctx, "lock:order:7").Val() == 1)
 	// Output:
-	// redislock: release "order:7" and 1 more: lock not held: lost "stock:9"
-	// order:7 exists: false
+	// redislock: release "lock:order:7" and 1 more: lock not held: lost "lock:stock:9"
+	// lock:order:7 exists: false
 }
 
-// The work gets a context that ends with the lock.
-func ExampleLock_Context() {
+// Of a set whose parts are done one after the other, others can go on with what is.
+func ExampleLock_ReleaseKeys() {
 	rdb, stop := startRedis()
 	defer stop()
 
 	ctx := context.Background()
-	lock, err := redislock.New(rdb).Obtain(ctx, []string{"stock:9"}, time.Second, nil)
+	client := redislock.New(rdb)
+	defer client.Close()
+
+	lock, err := client.Obtain(ctx, []string{"lock:order:7", "lock:stock:9"}, 10*time.Second, nil)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 	defer lock.Release(ctx)
 
-	work := lock.Context(ctx)
-	<-work.Done() // nobody renews the lease: it ends
-	fmt.Println(errors.Is(context.Cause(work), redislock.ErrLockLost))
-	// Output: true
+	if err := lock.ReleaseKeys(ctx, "lock:stock:9"); err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println("still held:", lock.Keys(), "free:", rdb.Exists(ctx, "lock:stock:9").Val() == 0)
+	// Output:
+	// still held: [lock:order:7] free: true
 }
 
 // The writer is done and goes on reading; nobody writes in between.
@@ -75,7 +101,7 @@ func ExampleLock_Downgrade() {
 
 	ctx := context.Background()
 	client := redislock.New(rdb)
-	lock, err := client.Obtain(ctx, []string{"price:9"}, time.Minute, nil)
+	lock, err := client.Obtain(ctx, []string{"lock:price:9"}, time.Minute, nil)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -83,7 +109,7 @@ func ExampleLock_Downgrade() {
 	defer lock.Release(ctx)
 
 	fmt.Println(lock.Downgrade(ctx))
-	_, err = client.ObtainRead(ctx, []string{"price:9"}, time.Minute, nil)
+	_, err = client.ObtainRead(ctx, []string{"lock:price:9"}, time.Minute, nil)
 	fmt.Println("another reads:", err == nil)
 	// Output:
 	// <nil>
@@ -97,13 +123,13 @@ func ExampleLock_Upgrade() {
 
 	ctx := context.Background()
 	client := redislock.New(rdb)
-	lock, err := client.ObtainRead(ctx, []string{"price:9"}, time.Minute, nil)
+	lock, err := client.ObtainRead(ctx, []string{"lock:price:9"}, time.Minute, nil)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 	defer lock.Release(ctx)
-	other, err := client.ObtainRead(ctx, []string{"price:9"}, time.Minute, nil)
+	other, err := client.ObtainRead(ctx, []string{"lock:price:9"}, time.Minute, nil)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -116,27 +142,31 @@ func ExampleLock_Upgrade() {
 	// <nil> <nil>
 }
 
-// Of a set whose parts are done one after the other, others can go on with what is.
-func ExampleLock_ReleaseKeys() {
+// A holder that was paused, and does not know that its lease is over, is refused by the resource.
+func ExampleLock_Fence() {
 	rdb, stop := startRedis()
 	defer stop()
 
 	ctx := context.Background()
 	client := redislock.New(rdb)
-	defer client.Close()
-
-	lock, err := client.Obtain(ctx, []string{"order:7", "stock:9"}, 10*time.Second, nil)
+	fenced := &redislock.Options{Fenced: true}
+	older, err := client.Obtain(ctx, []string{"lock:page:9"}, time.Second, fenced)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	defer lock.Release(ctx)
+	time.Sleep(time.Second) // the older one is paused, and its lease ends
 
-	if err := lock.ReleaseKeys(ctx, "stock:9"); err != nil {
+	newer, err := client.Obtain(ctx, []string{"lock:page:9"}, time.Minute, fenced)
+	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println("still held:", lock.Keys(), "free:", rdb.Exists(ctx, "stock:9").Val() == 0)
+	err = fencing.Set(ctx, rdb, "page:9:text", newer.Fence(), "by the newer", 0)
+	fmt.Println("newer:", err)
+	err = fencing.Set(ctx, rdb, "page:9:text", older.Fence(), "by the older", 0)
+	fmt.Println("older:", errors.Is(err, fencing.ErrStale))
 	// Output:
-	// still held: [order:7] free: true
+	// newer: <nil>
+	// older: true
 }

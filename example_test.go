@@ -4,6 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
 	"strings"
 	"time"
 
@@ -20,49 +24,48 @@ func Example() {
 	defer stop()
 
 	ctx := context.Background()
-	client := redislock.New(rdb) // rdb: a *redis.Client, *redis.ClusterClient or *redis.Ring
+	client := redislock.New(rdb) // one for the program; rdb is a *redis.Client, *redis.ClusterClient or *redis.Ring
 	defer client.Close()
 
-	err := client.With(ctx, []string{"order:7", "stock:9"}, 10*time.Second, &redislock.Options{
+	keys := []string{"lock:order:7", "lock:stock:9"}
+	err := client.With(ctx, keys, 10*time.Second, &redislock.Options{
 		RetryStrategy: redislock.LimitRetry(redislock.LinearBackoff(50*time.Millisecond), 20),
 		Metadata:      redislock.InstanceMetadata(), // whoever is refused reads it
 	}, func(ctx context.Context) error {
 		fmt.Println("order and stock are ours")
-		return ctx.Err() // it is cancelled if the lock is lost
+		return ctx.Err() // ctx is cancelled if the lock is lost
 	})
-	if err != nil {
-		fmt.Println(err) // redislock: "stock:9" is write-locked by host=web-3 pid=812 …, 27.1s left
+	switch {
+	case errors.Is(err, redislock.ErrNotObtained):
+		fmt.Println("busy:", err) // redislock: "lock:stock:9" is write-locked by host=web-3 pid=812 …, 27.1s left
+	case err != nil:
+		fmt.Println(err)
 	}
 	// Output: order and stock are ours
 }
 
-func ExampleNew() {
+// What With tells if the lock is lost while the function runs.
+func ExampleClient_With() {
 	rdb, stop := startRedis()
 	defer stop()
 
-	client := redislock.New(rdb, redislock.WithMaxKeys(2))
+	client := redislock.New(rdb)
 	defer client.Close()
 
-	_, err := client.Obtain(context.Background(), []string{"a", "b", "c"}, time.Second, nil)
-	fmt.Println(errors.Is(err, redislock.ErrInvalidKeys))
-	// Output: true
-}
-
-func ExampleObtain() {
-	rdb, stop := startRedis()
-	defer stop()
-
-	ctx := context.Background()
-	lock, err := redislock.Obtain(ctx, rdb, []string{"report:daily"}, time.Minute, nil)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	fmt.Println(lock.Keys())
-	fmt.Println(lock.Release(ctx))
+	errHalfway := errors.New("stopped half-way")
+	keys := []string{"lock:stock:9"}
+	err := client.With(context.Background(), keys, time.Second, nil, func(ctx context.Context) error {
+		rdb.Del(ctx, "lock:stock:9") // somebody meddles
+		<-ctx.Done()                 // the next renewal finds out
+		return errHalfway
+	})
+	fmt.Println("not obtained:", errors.Is(err, redislock.ErrNotObtained))
+	fmt.Println("lost:", errors.Is(err, redislock.ErrLockLost))
+	fmt.Println("of the function:", errors.Is(err, errHalfway))
 	// Output:
-	// [report:daily]
-	// <nil>
+	// not obtained: false
+	// lost: true
+	// of the function: true
 }
 
 func ExampleClient_Obtain() {
@@ -71,18 +74,18 @@ func ExampleClient_Obtain() {
 
 	ctx := context.Background()
 	client := redislock.New(rdb)
-	lock, err := client.Obtain(ctx, []string{"order:7", "stock:9"}, time.Minute, nil)
+	lock, err := client.Obtain(ctx, []string{"lock:order:7", "lock:stock:9"}, time.Minute, nil)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	_, err = client.Obtain(ctx, []string{"stock:9", "account:3"}, time.Minute, nil)
+	_, err = client.Obtain(ctx, []string{"lock:stock:9", "lock:account:3"}, time.Minute, nil)
 	fmt.Println("second:", errors.Is(err, redislock.ErrNotObtained))
-	fmt.Println("account:3 exists:", rdb.Exists(ctx, "account:3").Val() == 1)
+	fmt.Println("lock:account:3 exists:", rdb.Exists(ctx, "lock:account:3").Val() == 1)
 	fmt.Println("release:", lock.Release(ctx))
 	// Output:
 	// second: true
-	// account:3 exists: false
+	// lock:account:3 exists: false
 	// release: <nil>
 }
 
@@ -93,7 +96,7 @@ func ExampleClient_ObtainRead() {
 	ctx := context.Background()
 	client := redislock.New(rdb)
 	for range 2 {
-		lock, err := client.ObtainRead(ctx, []string{"price:9"}, time.Minute, nil)
+		lock, err := client.ObtainRead(ctx, []string{"lock:price:9"}, time.Minute, nil)
 		if err != nil {
 			fmt.Println(err)
 			return
@@ -101,7 +104,7 @@ func ExampleClient_ObtainRead() {
 		defer lock.Release(ctx)
 		fmt.Println("reading")
 	}
-	_, err := client.Obtain(ctx, []string{"price:9"}, time.Minute, nil)
+	_, err := client.Obtain(ctx, []string{"lock:price:9"}, time.Minute, nil)
 	fmt.Println("writing:", err == nil)
 	// Output:
 	// reading
@@ -116,44 +119,139 @@ func ExampleClient_ObtainMixed() {
 
 	ctx := context.Background()
 	client := redislock.New(rdb)
-	lock, err := client.ObtainMixed(ctx, []string{"stock:9"}, []string{"price:9"}, time.Minute, nil)
+	lock, err := client.ObtainMixed(ctx, []string{"lock:stock:9"}, []string{"lock:price:9"}, time.Minute, nil)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 	defer lock.Release(ctx)
 
-	_, err = client.ObtainRead(ctx, []string{"price:9"}, time.Minute, nil)
+	_, err = client.ObtainRead(ctx, []string{"lock:price:9"}, time.Minute, nil)
 	fmt.Println("another reads the price:", err == nil)
-	_, err = client.ObtainRead(ctx, []string{"stock:9"}, time.Minute, nil)
+	_, err = client.ObtainRead(ctx, []string{"lock:stock:9"}, time.Minute, nil)
 	fmt.Println("another reads the stock:", err == nil)
 	// Output:
 	// another reads the price: true
 	// another reads the stock: false
 }
 
-// What With tells if the lock is lost while the function runs.
-func ExampleClient_With() {
+func ExampleObtain() {
+	rdb, stop := startRedis()
+	defer stop()
+
+	ctx := context.Background()
+	lock, err := redislock.Obtain(ctx, rdb, []string{"lock:report:daily"}, time.Minute, nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(lock.Keys())
+	fmt.Println(lock.Release(ctx))
+	// Output:
+	// [lock:report:daily]
+	// <nil>
+}
+
+func ExampleNew() {
+	rdb, stop := startRedis()
+	defer stop()
+
+	client := redislock.New(rdb, redislock.WithMaxKeys(2))
+	defer client.Close()
+
+	_, err := client.Obtain(context.Background(), []string{"a", "b", "c"}, time.Second, nil)
+	fmt.Println(errors.Is(err, redislock.ErrInvalidKeys))
+	// Output: true
+}
+
+func ExampleConflictError() {
+	rdb, stop := startRedis()
+	defer stop()
+
+	ctx := context.Background()
+	client := redislock.New(rdb)
+	holder, err := client.Obtain(ctx, []string{"lock:stock:9"}, time.Hour, &redislock.Options{Metadata: "job=import"})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer holder.Release(ctx)
+
+	_, err = client.Obtain(ctx, []string{"lock:order:7", "lock:stock:9"}, time.Minute, nil)
+	var conflict *redislock.ConflictError
+	if errors.As(err, &conflict) {
+		fmt.Println(conflict.Key, conflict.Mode, conflict.Metadata, conflict.TTL.Round(time.Minute))
+	}
+	// Output: lock:stock:9 write job=import 1h0m0s
+}
+
+// respond tells an HTTP caller what became of the request.
+func respond(w http.ResponseWriter, err error) {
+	var conflict *redislock.ConflictError
+	switch {
+	case err == nil:
+		w.WriteHeader(http.StatusNoContent)
+	case errors.Is(err, redislock.ErrLockLost): // the work may be done in part, and somebody has to look
+		http.Error(w, "interrupted", http.StatusInternalServerError)
+	case errors.As(err, &conflict) && conflict.TTL >= 0:
+		w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(conflict.TTL.Seconds()))))
+		http.Error(w, "somebody else works on this order", http.StatusConflict)
+	case errors.Is(err, redislock.ErrNotObtained), errors.Is(err, redislock.ErrUnknownOutcome):
+		http.Error(w, "try again", http.StatusServiceUnavailable)
+	default: // bad arguments, missing rights, or an error of the work itself
+		http.Error(w, "failed", http.StatusInternalServerError)
+	}
+}
+
+// An HTTP handler answers according to the error.
+func ExampleConflictError_http() {
 	rdb, stop := startRedis()
 	defer stop()
 
 	client := redislock.New(rdb)
 	defer client.Close()
 
-	errHalfway := errors.New("stopped half-way")
-	keys := []string{"stock:9"}
-	err := client.With(context.Background(), keys, time.Second, nil, func(ctx context.Context) error {
-		rdb.Del(ctx, "stock:9") // somebody meddles
-		<-ctx.Done()            // the next renewal finds out
-		return errHalfway
+	handler := func(w http.ResponseWriter, r *http.Request) {
+		respond(w, client.With(r.Context(), []string{"lock:order:7"}, 10*time.Second, nil,
+			func(context.Context) error { return nil }))
+	}
+
+	first, second := httptest.NewRecorder(), httptest.NewRecorder()
+	request := httptest.NewRequest(http.MethodPost, "/orders/7", nil)
+	err := client.With(request.Context(), []string{"lock:order:7"}, time.Minute, nil, func(context.Context) error {
+		handler(first, request) // while somebody else has the lock
+		return nil
 	})
-	fmt.Println("not obtained:", errors.Is(err, redislock.ErrNotObtained))
-	fmt.Println("lost:", errors.Is(err, redislock.ErrLockLost))
-	fmt.Println("of the function:", errors.Is(err, errHalfway))
+	handler(second, request)
+	fmt.Println(err, first.Code, first.Header().Get("Retry-After"), second.Code)
+	// Output: <nil> 409 60 204
+}
+
+func ExampleInstanceMetadata() {
+	rdb, stop := startRedis()
+	defer stop()
+
+	ctx := context.Background()
+	lock, err := redislock.Obtain(ctx, rdb, []string{"lock:stock:9"}, time.Minute, &redislock.Options{
+		Metadata: redislock.InstanceMetadata(),
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer lock.Release(ctx)
+
+	value := rdb.Get(ctx, "lock:stock:9").Val() // what redis-cli GET shows: token|metadata
+	_, metadata, _ := strings.Cut(value, "|")
+	for field := range strings.FieldsSeq(metadata) {
+		name, _, _ := strings.Cut(field, "=")
+		fmt.Println(name)
+	}
 	// Output:
-	// not obtained: false
-	// lost: true
-	// of the function: true
+	// host
+	// pid
+	// prog
+	// since
 }
 
 func ExampleClient_Inspect() {
@@ -162,14 +260,14 @@ func ExampleClient_Inspect() {
 
 	ctx := context.Background()
 	client := redislock.New(rdb)
-	lock, err := client.Obtain(ctx, []string{"order:7"}, time.Minute, &redislock.Options{Metadata: "job=import"})
+	lock, err := client.Obtain(ctx, []string{"lock:order:7"}, time.Minute, &redislock.Options{Metadata: "job=import"})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 	defer lock.Release(ctx)
 
-	states, err := client.Inspect(ctx, "order:7", "stock:9")
+	states, err := client.Inspect(ctx, "lock:order:7", "lock:stock:9")
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -181,9 +279,9 @@ func ExampleClient_Inspect() {
 		}
 	}
 	// Output:
-	// order:7 write
+	// lock:order:7 write
 	//   job=import
-	// stock:9 free
+	// lock:stock:9 free
 }
 
 // A lock is obtained here and released elsewhere, by whoever was given the token.
@@ -192,7 +290,7 @@ func ExampleClient_Attach() {
 	defer stop()
 
 	ctx := context.Background()
-	keys := []string{"upload:5"}
+	keys := []string{"lock:upload:5"}
 	lock, err := redislock.New(rdb).Obtain(ctx, keys, time.Minute, nil)
 	if err != nil {
 		fmt.Println(err)
@@ -206,93 +304,4 @@ func ExampleClient_Attach() {
 	// Output:
 	// <nil>
 	// true
-}
-
-func ExampleInstanceMetadata() {
-	rdb, stop := startRedis()
-	defer stop()
-
-	ctx := context.Background()
-	lock, err := redislock.Obtain(ctx, rdb, []string{"stock:9"}, time.Minute, &redislock.Options{
-		Metadata: redislock.InstanceMetadata(),
-	})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	defer lock.Release(ctx)
-
-	value := rdb.Get(ctx, "stock:9").Val() // what redis-cli GET shows: token|metadata
-	_, metadata, _ := strings.Cut(value, "|")
-	for field := range strings.FieldsSeq(metadata) {
-		name, _, _ := strings.Cut(field, "=")
-		fmt.Println(name)
-	}
-	// Output:
-	// host
-	// pid
-	// prog
-	// since
-}
-
-func ExampleConflictError() {
-	rdb, stop := startRedis()
-	defer stop()
-
-	ctx := context.Background()
-	client := redislock.New(rdb)
-	holder, err := client.Obtain(ctx, []string{"stock:9"}, time.Hour, &redislock.Options{Metadata: "job=import"})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	defer holder.Release(ctx)
-
-	_, err = client.Obtain(ctx, []string{"order:7", "stock:9"}, time.Minute, nil)
-	var conflict *redislock.ConflictError
-	if errors.As(err, &conflict) {
-		fmt.Println(conflict.Key, conflict.Mode, conflict.Metadata, conflict.TTL.Round(time.Minute))
-	}
-	// Output: stock:9 write job=import 1h0m0s
-}
-
-// A writer that waits keeps new readers out, so that it has its turn.
-func ExampleOptions_intent() {
-	rdb, stop := startRedis()
-	defer stop()
-
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-	defer cancel()
-	client := redislock.New(rdb)
-	reader, err := client.ObtainRead(ctx, []string{"price:9"}, time.Minute, nil)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-
-	written := make(chan error)
-	go func() {
-		written <- client.With(ctx, []string{"price:9"}, time.Minute, &redislock.Options{
-			RetryStrategy: redislock.LinearBackoff(5 * time.Millisecond),
-			Metadata:      "job=repricing",
-			Intent:        true,
-		}, func(context.Context) error { return nil })
-	}()
-
-	var conflict *redislock.ConflictError
-	for conflict == nil && ctx.Err() == nil { // readers are let in until the writer has asked once
-		late, err := client.ObtainRead(ctx, []string{"price:9"}, time.Minute, nil)
-		if !errors.As(err, &conflict) && err == nil {
-			_ = late.Release(ctx)
-		}
-	}
-	if conflict != nil {
-		fmt.Println("late reader:", conflict.Mode, conflict.Metadata)
-	}
-	fmt.Println("early reader:", reader.Release(ctx))
-	fmt.Println("writer:", <-written)
-	// Output:
-	// late reader: intent job=repricing
-	// early reader: <nil>
-	// writer: <nil>
 }

@@ -14,12 +14,12 @@ var raiseLua string
 
 var raiseScript = newScript("raise", raiseLua)
 
-// Fence returns the fencing number of the lock, greater than every number that was given before for
-// any of its keys; 0 if it was obtained without [Options].Fenced. Hand it to whatever the lock
-// protects, so that it can refuse those who come with a smaller one: a holder that was paused, and
-// does not know yet that its lease is over.
+// Fence returns the fencing number of the lock. It is greater than every number that was given
+// before for any of its keys, and 0 if the lock was obtained without [Options].Fenced. Pass it to
+// whatever the lock protects, so that a holder with a smaller number can be refused there: one that
+// was paused, and does not know yet that its lease is over.
 //
-// An [Lock.Upgrade] gives a new number.
+// An [Lock.Upgrade] gives the lock a new number.
 func (l *Lock) Fence() int64 {
 	if l.isNothing() {
 		return 0
@@ -32,10 +32,11 @@ func (l *Lock) Fence() int64 {
 // errNotFenced is the error of what only fenced locks have.
 var errNotFenced = errors.New("the lock was obtained without Fenced")
 
-// RaiseFence makes a number that was given elsewhere, by another server for example, that of the
-// lock, if its own is smaller: then every number that is given for any of its keys from now on is
-// greater. If any key is no longer ours nothing is changed and it returns [ErrLockNotHeld]; if the
-// answer does not come, or too few replicas have it, [ErrUnknownOutcome], and calling again is safe.
+// RaiseFence replaces the number of the lock by one that was given elsewhere, by another server for
+// example, if that is greater. From then on every number that is given for any of the keys is
+// greater still. If any key is no longer ours, nothing is changed and the error is an
+// [ErrLockNotHeld]. If the answer does not come, or too few replicas have the number, the error is
+// an [ErrUnknownOutcome], and it is safe to call RaiseFence again.
 func (l *Lock) RaiseFence(ctx context.Context, number int64) error {
 	if err := l.usable(); err != nil {
 		return fmt.Errorf("redislock: raise fence: %w", err)
@@ -68,23 +69,23 @@ func (l *Lock) raise(ctx context.Context, number int64) (again bool, err error) 
 	w := l.ownerNow()
 	defer w.done(l.token())
 	c := newCall(ctx, raiseScript, set.keys, set.fences, &l.value, clock.Millis(ttl), number)
-	c.owner, c.effect = w, lengthens
-	c.ack = newAck(l.replicas, ttl)
-	if !l.client.transport.do(ctx, c, patience) && c.leave(nil) {
+	c.ownedBy(w, lengthens, l.client.conn)
+	c.Replicas = replicasFor(l.replicas, ttl)
+	if !l.client.do(ctx, c, patience) && c.Leave(nil) {
 		return false, interrupted(ctx, "raise fence", set)
 	}
-	if c.err != nil {
+	if c.Err != nil {
 		return false, fault("raise fence", set, c)
 	}
-	switch code, rest, err := c.code(); {
+	switch code, rest, err := c.code(false); {
 	case err != nil:
 		return false, fmt.Errorf("redislock: raise fence %s: %w", set, err)
 	case code == overtaken, code != 1 && l.freedMeanwhile(c, rest):
 		return true, fmt.Errorf("redislock: raise fence %s: %w", set, c.garbled())
 	case code != 1:
 		return false, l.missing(c, "raise fence", rest)
-	case c.ack.short() != nil:
-		return false, fmt.Errorf("redislock: raise fence %s: %w: %w", set, ErrUnknownOutcome, c.ack.short())
+	case c.short() != nil:
+		return false, fmt.Errorf("redislock: raise fence %s: %w: %w", set, ErrUnknownOutcome, c.short())
 	}
 	l.mu.Lock()
 	l.number = max(l.number, number)

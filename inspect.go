@@ -9,9 +9,11 @@ import (
 	"time"
 
 	"github.com/seed-14de3678/redislock/internal/clock"
+	"github.com/seed-14de3678/redislock/internal/slot"
+	"github.com/seed-14de3678/redislock/internal/wire"
 )
 
-// A KeyState says who holds a key, as [Client.Inspect] found it.
+// A KeyState says who holds a key and who waits for it, as [Client.Inspect] found it.
 type KeyState struct {
 	Key     string
 	Mode    Mode     // free, write, read or foreign
@@ -20,12 +22,12 @@ type KeyState struct {
 	Intent  *Holder  // the writer that waits and keeps new readers out; nil if there is none
 	Line    []Waiter // who stands in line for the key, the next one first
 	Fence   int64    // the last fencing number that was given for the key; 0: none in the last day
-	// TTL is the remaining life of the key itself: 0 if it is free, negative if it has none,
-	// which no lock of this package is.
+	// TTL is the remaining life of the key itself. It is 0 if the key is free, and negative if the
+	// key has no TTL; every lock of this package has one.
 	TTL time.Duration
 }
 
-// String says it on one line, for somebody who looks for what is stuck.
+// String describes the key in one line, for somebody who looks for a lock that is stuck.
 func (s KeyState) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%q ", s.Key)
@@ -49,7 +51,7 @@ func (s KeyState) String() string {
 	return b.String()
 }
 
-// A Waiter is one who stands in line for a key.
+// A Waiter is somebody who stands in line for a key.
 type Waiter struct {
 	Mode     Mode // in which it wants the key: write or read
 	Metadata string
@@ -57,7 +59,7 @@ type Waiter struct {
 	Alive    bool      // it has asked in the last 15 s; one that has not is passed over
 }
 
-// String shows who wants to do what, and since when.
+// String says which lock the waiter wants, who it is, and since when it waits.
 func (w Waiter) String() string {
 	who := legible(w.Metadata)
 	if who == "" {
@@ -69,13 +71,14 @@ func (w Waiter) String() string {
 	return fmt.Sprintf("%s to %s since %s", who, w.Mode, w.Since.UTC().Format(time.RFC3339))
 }
 
-// A Holder is one owner of a key. Its token is not told: whoever has it could release the lock.
+// A Holder is one owner of a key. It does not contain the token, because whoever has that can
+// release the lock.
 type Holder struct {
 	Metadata string
 	TTL      time.Duration
 }
 
-// String shows the metadata and the lease that is left.
+// String returns the metadata and the remaining lease.
 func (h Holder) String() string {
 	who := legible(h.Metadata)
 	if who == "" {
@@ -84,9 +87,9 @@ func (h Holder) String() string {
 	return fmt.Sprintf("%s (%s left)", who, round(h.TTL))
 }
 
-// Inspect tells who holds the keys, and who waits for them. Each key is read in one step, the keys one after the other:
-// they may be anywhere in a Cluster, and any number. It changes nothing. It waits for the answers
-// until ctx ends.
+// Inspect returns who holds the keys and who waits for them. It reads each key in one step, and the
+// keys one after the other, so they may be anywhere in a Cluster, and any number of them. It
+// changes nothing, and waits for the answers until ctx ends.
 func (c *Client) Inspect(ctx context.Context, keys ...string) ([]KeyState, error) {
 	if err := c.usable(); err != nil {
 		return nil, fmt.Errorf("redislock: inspect: %w", err)
@@ -97,83 +100,70 @@ func (c *Client) Inspect(ctx context.Context, keys ...string) ([]KeyState, error
 		if key == "" {
 			return nil, fmt.Errorf("redislock: inspect: %w: key %d is empty", ErrInvalidKeys, i)
 		}
-		beside := []string{lineOf(key), companion("intent", key), companion("fence", key)}
+		beside := []string{lineOf(key), slot.Beside("intent", key), slot.Beside("fence", key)}
 		calls[i] = newCall(ctx, inspectScript, keys[i:i+1:i+1], beside, nil, 0)
 	}
+	for _, r := range calls {
+		c.conn.Ask(&r.Call)
+	}
 	states := make([]KeyState, len(keys))
-	err := c.transport.all(ctx, calls, func(i int) error {
-		set := keySet{keys: keys[i : i+1]}
-		if calls[i].err != nil {
-			return fault("inspect", set, calls[i])
+	var first error
+	for i, r := range calls { // each is waited for, or left
+		var err error
+		if states[i], err = inspected(ctx, r); err != nil && first == nil {
+			first = err
 		}
-		reply, _ := calls[i].reply.([]any)
-		state, err := decodeState(keys[i], reply)
-		if err != nil {
-			return fmt.Errorf("redislock: inspect %s: %w", set, err)
-		}
-		states[i] = state
-		return nil
-	})
-	if err != nil {
-		return nil, err
+	}
+	if first != nil {
+		return nil, first
 	}
 	return states, nil
 }
 
+// inspected waits for what is asked about one key.
+func inspected(ctx context.Context, c *call) (KeyState, error) {
+	set := keySet{keys: c.Keys}
+	if !c.Wait(ctx, 0) && c.Leave(nil) {
+		return KeyState{}, interrupted(ctx, "inspect", set)
+	}
+	if c.Err != nil {
+		return KeyState{}, fault("inspect", set, c)
+	}
+	reply, _ := c.Reply.([]any)
+	state, err := decodeState(c.Keys[0], reply)
+	if err != nil {
+		return KeyState{}, fmt.Errorf("redislock: inspect %s: %w", set, err)
+	}
+	return state, nil
+}
+
 // decodeState decodes the reply of inspect.lua.
 func decodeState(key string, reply []any) (KeyState, error) {
-	d := decoder{reply: reply}
-	s := KeyState{Key: key, Mode: Mode(d.text())}
-	ttl := d.number()
+	d := wire.Reply{Rest: reply}
+	s := KeyState{Key: key, Mode: Mode(d.Text())}
+	ttl := d.Number()
 	if s.Mode != ModeFree {
 		s.TTL = clock.FromMillis(ttl)
 	}
-	s.Fence = d.number()
-	if left, metadata := d.number(), d.text(); left != -2 {
+	s.Fence = d.Number()
+	if left, metadata := d.Number(), d.Text(); left != -2 {
 		s.Intent = &Holder{Metadata: metadata, TTL: clock.FromMillis(left)}
 	}
-	for n := d.number(); n > 0 && !d.bad; n-- {
-		text, left := d.text(), clock.FromMillis(d.number())
+	for n := d.Number(); n > 0 && !d.Bad; n-- {
+		text, left := d.Text(), clock.FromMillis(d.Number())
 		if s.Mode == ModeForeign {
 			s.Type = text
 		} else {
 			s.Holders = append(s.Holders, Holder{Metadata: text, TTL: left})
 		}
 	}
-	for len(d.reply) > 0 && !d.bad {
+	for len(d.Rest) > 0 && !d.Bad {
 		s.Line = append(s.Line, Waiter{
-			Mode: Mode(d.text()), Metadata: d.text(), Since: time.UnixMicro(d.number()), Alive: d.number() == 1,
+			Mode: Mode(d.Text()), Metadata: d.Text(), Since: time.UnixMicro(d.Number()), Alive: d.Number() == 1,
 		})
 	}
-	if d.bad {
+	if d.Bad {
 		return KeyState{}, errors.New("unexpected reply")
 	}
 	return s, nil
-}
-
-// A decoder reads a flat array from its front.
-type decoder struct {
-	reply []any
-	bad   bool // a value was missing, or of another type
-}
-
-func (d *decoder) next() any {
-	if len(d.reply) == 0 {
-		return nil
-	}
-	v := d.reply[0]
-	d.reply = d.reply[1:]
-	return v
-}
-
-func (d *decoder) text() string {
-	s, ok := d.next().(string)
-	d.bad = d.bad || !ok
-	return s
-}
-
-func (d *decoder) number() int64 {
-	n, ok := d.next().(int64)
-	d.bad = d.bad || !ok
-	return n
 }

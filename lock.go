@@ -26,8 +26,8 @@ var (
 )
 
 // A Lock is one hold of a set of keys. It is safe for concurrent use; Refresh, Downgrade and
-// Upgrade take turns. A nil Lock and a zero one hold nothing: whatever can fail says so, with an
-// [ErrLockNotHeld].
+// Upgrade take turns. A nil Lock and a zero one hold nothing: each of their operations that can
+// fail returns an [ErrLockNotHeld].
 type Lock struct {
 	client   *Client
 	value    string
@@ -62,12 +62,12 @@ const (
 	lost
 )
 
-// Keys returns the set: the write keys, then the read keys, without repetitions, each in the
-// order in which it was asked for.
+// Keys returns the set: the write keys, then the read keys, without repetitions, each in the order
+// in which the caller named it.
 func (l *Lock) Keys() []string { return append([]string(nil), l.snapshot().keys...) }
 
-// Token returns the token under which the keys are held. Whoever has it can release and refresh
-// the lock ([Client.Attach]), so it is not to be logged.
+// Token returns the token under which the keys are held. Whoever has the token can release and
+// refresh the lock ([Client.Attach]), so do not log it.
 func (l *Lock) Token() string {
 	if l.isNothing() {
 		return ""
@@ -154,7 +154,7 @@ func (l *Lock) token() string {
 	return token
 }
 
-// Metadata returns what the keys were tagged with. It is empty for an attached lock.
+// Metadata returns the metadata that is stored with the keys. It is empty for an attached lock.
 func (l *Lock) Metadata() string {
 	if l.isNothing() {
 		return ""
@@ -163,10 +163,10 @@ func (l *Lock) Metadata() string {
 	return metadata
 }
 
-// Deadline returns the end of the time for which the lock is certain: the moment before the
-// request that was last confirmed, plus the ttl, less a drift of 1 % of it and 2 ms (at most half
-// of it). It moves with each [Lock.Refresh] and with the watchdog. It is the zero time for an
-// attached lock that was not refreshed.
+// Deadline returns the end of the time for which the lock is certain. It is the moment before the
+// request that was last confirmed was sent, plus the ttl, less 1 % of the ttl and 2 ms (at most
+// half of the ttl) for clocks that drift. Each [Lock.Refresh] moves it, and so does the watchdog.
+// It is the zero time for an attached lock that was not refreshed.
 func (l *Lock) Deadline() time.Time {
 	if l.isNothing() {
 		return time.Time{}
@@ -179,9 +179,9 @@ func (l *Lock) Deadline() time.Time {
 	return l.deadline.Time()
 }
 
-// TTL asks Redis for the least remaining lease over the set. If any key is no longer ours it
-// returns [ErrLockNotHeld]; if the answer does not come, [ErrUnknownOutcome]. It waits for the
-// answer until ctx ends. Of a lock that was released nobody is asked.
+// TTL asks Redis for the least remaining lease of any key of the set. It waits for the answer until
+// ctx ends. If any key is no longer ours the error is an [ErrLockNotHeld]. If the answer does not
+// come the error is an [ErrUnknownOutcome]. For a lock that was released TTL asks nobody.
 func (l *Lock) TTL(ctx context.Context) (time.Duration, error) {
 	if err := l.usable(); err != nil {
 		return 0, fmt.Errorf("redislock: ttl: %w", err)
@@ -193,13 +193,13 @@ func (l *Lock) TTL(ctx context.Context) (time.Duration, error) {
 		return 0, fmt.Errorf("redislock: ttl %s: %w", set, errReleased)
 	}
 	c := newCall(ctx, pttlScript, set.keys, nil, &l.value, 0)
-	if !l.client.transport.do(ctx, c, 0) && c.leave(nil) {
+	if !l.client.do(ctx, c, 0) && c.Leave(nil) {
 		return 0, interrupted(ctx, "ttl", set)
 	}
-	if err := c.err; err != nil {
+	if err := c.Err; err != nil {
 		return 0, fault("ttl", set, c)
 	}
-	switch ms, _, err := c.code(); {
+	switch ms, _, err := c.code(false); {
 	case err != nil:
 		return 0, fmt.Errorf("redislock: ttl %s: %w", set, err)
 	case ms == 0 && len(l.snapshot().keys) < len(set.keys):
@@ -215,14 +215,17 @@ func (l *Lock) TTL(ctx context.Context) (time.Duration, error) {
 	}
 }
 
-// Refresh makes the lease of the whole set end ttl from now, also if it would have ended later,
-// and lets the watchdog go on with this ttl. If any key is no longer ours nothing is changed and
-// it returns [ErrLockNotHeld], naming what was lost; so it does if the lock was declared lost
-// before. If the answer does not come in time it returns [ErrUnknownOutcome]: the lease may have
-// been extended or not, Deadline does not count on it, and calling again is safe. If ttl is shorter
-// than what was left, Deadline moves before the request is sent, and moves back only if it is certain
-// that nothing was done. A Cluster slot whose keys are on their way to another server is waited for,
-// until the lease ends.
+// Refresh makes the lease of the whole set end ttl from now, even if it would have ended later.
+// From then on the watchdog uses this ttl as well. While the slot of the keys is moving to another
+// server of a Cluster, Refresh waits until the lease ends.
+//
+// If any key is no longer ours nothing is changed, and the error is an [ErrLockNotHeld] that names
+// what was lost. So it is if the lock was declared lost before. If the answer does not come in time
+// the error is an [ErrUnknownOutcome]: the lease may have been extended or not, Deadline does not
+// count on it, and it is safe to call Refresh again.
+//
+// If ttl is shorter than what is left of the lease, Deadline moves before the request is sent. It
+// moves back only if it is certain that nothing was done.
 func (l *Lock) Refresh(ctx context.Context, ttl time.Duration) error {
 	if err := l.usable(); err != nil {
 		return fmt.Errorf("redislock: refresh: %w", err)
@@ -239,9 +242,9 @@ func (l *Lock) Refresh(ctx context.Context, ttl time.Duration) error {
 		if never {
 			c.effect = lengthens
 		}
-		c.yield = func() { c.more[0] = flag(true) }
+		c.yield = func() { c.Args[0] = flag(true) }
 		if !l.Deadline().IsZero() {
-			c.rides = maxTTL // as long as there is something to refresh
+			c.WaitForSlot = maxTTL // as long as there is something to refresh
 		}
 		return c
 	}
@@ -256,14 +259,15 @@ func (l *Lock) cannotShorten(ttl time.Duration) bool {
 }
 
 // Downgrade turns the write keys of the set into read keys, in one step: nobody else can write in
-// between, and other readers are let in. The lease begins anew. Errors are those of Refresh; a
-// lock that nothing is known of ([ErrUnknownOutcome]) is held in one mode or the other.
+// between, and other readers may have the keys from then on. The lease begins anew. Errors are
+// those of Refresh. After an [ErrUnknownOutcome] the lock is held in one mode or the other.
 func (l *Lock) Downgrade(ctx context.Context) error { return l.convert(ctx, "downgrade", false) }
 
-// Upgrade turns the read keys of the set into write keys, in one step, if nobody else reads any
-// of them. If somebody does it returns an [ErrNotObtained], a [*ConflictError], and everything
-// stays as it was: the lock still reads. It asks once; two readers that both insist would wait for
-// each other for ever. The lease begins anew. Other errors are those of Refresh.
+// Upgrade turns the read keys of the set into write keys, in one step, if nobody else reads any of
+// them. If somebody does, the error is an [ErrNotObtained], a [*ConflictError], and everything
+// stays as it was: the lock still reads. There is one attempt only, because two readers that both
+// insisted would wait for each other for ever. The lease begins anew. Other errors are those of
+// Refresh.
 func (l *Lock) Upgrade(ctx context.Context) error { return l.convert(ctx, "upgrade", true) }
 
 // gone reports whether nothing of the lock can be left, for one that was never released.

@@ -59,11 +59,12 @@ func checkToken(token string) error {
 }
 
 // InstanceMetadata describes this process for [Options].Metadata, so that whoever finds a lock
-// knows whom to ask: host, process id, program and the time it was started, such as
+// knows whom to ask. It names the host, the process id, the program and the time at which it was
+// started, such as
 //
 //	host=web-3 pid=812 prog=shop since=2026-03-01T09:26:53Z
 //
-// It is the same text for the life of the process, readable with a plain GET in redis-cli.
+// The text is the same for the life of the process, and a plain GET in redis-cli shows it.
 func InstanceMetadata() string { return instanceMetadata() }
 
 var instanceMetadata = sync.OnceValue(func() string {

@@ -8,97 +8,104 @@ import (
 	"github.com/seed-14de3678/redislock/internal/clock"
 )
 
-// Options of an Obtain. The zero value, and nil, mean the defaults.
+// Options are the options of an Obtain. The zero value, and nil, mean the defaults.
 type Options struct {
-	// RetryStrategy says how long to wait before asking again, if a key is held by somebody else, a
-	// server is not ready or a connection fails. Default: not to ask again.
+	// RetryStrategy says how long to wait before the next attempt, when somebody else holds a key,
+	// a server is not ready or a connection fails. Default: there is one attempt.
 	RetryStrategy RetryStrategy
 
-	// Metadata is stored with the lock, for whoever finds it: see [InstanceMetadata]. Any bytes.
-	// Default: none.
+	// Metadata is stored with the lock, for whoever finds it: see [InstanceMetadata]. It may be any
+	// bytes. Default: none.
 	Metadata string
 
-	// Token is the owner under which the keys are held. Keys that it holds already count as free,
-	// so that a set may grow, shrink, or change its metadata or modes. All locks of one token are
-	// one owner:
+	// Token is the owner under which the keys are held. Keys that the token holds already count as
+	// free, so that a set may grow, shrink, or change its metadata or modes. All locks of one token
+	// are one owner:
 	//
-	//   - What one of them releases the others lose.
-	//   - An Obtain never shortens a lease: the keys live for the later of both ends. Value and metadata
-	//     are replaced. The Deadline of each Lock counts on its own ttl alone.
-	//   - A Refresh to a shorter ttl shortens the lease of all of them, and a Downgrade or an ObtainRead
-	//     makes read keys for all of them, without the others being told.
-	//   - What is asked for at the same time is done in some order. A Release, a Refresh or a Downgrade
-	//     that is sent again because it was not answered undoes nothing of an Obtain that has begun
-	//     meanwhile: the Release leaves to it what it counts on, the Refresh shortens no lease, the
-	//     Downgrade may have no effect.
+	//   - If one lock releases a key, the other locks lose it.
+	//   - An Obtain never shortens a lease: each key lives until the later of the two ends. Its
+	//     value and metadata are replaced. The Deadline of each Lock counts on the ttl of that Lock
+	//     alone.
+	//   - A Refresh to a shorter ttl shortens the lease of all locks, and a Downgrade or an
+	//     ObtainRead turns their keys into read keys. The other locks are not told.
+	//   - Operations that run at the same time are done in some order. A Release, a Refresh or a
+	//     Downgrade that is sent again, because it was not answered, undoes nothing of an Obtain
+	//     that has begun meanwhile: the Release does not free the keys that the Obtain counts on,
+	//     the Refresh shortens no lease, and the Downgrade may have no effect.
 	//
-	// Nothing waits for a request that was not answered, and once a later one was it changes nothing any
-	// more, for five minutes. That is known in this process, through all of its Clients. Another process
-	// that uses the same token is not protected from late requests of this one, nor is what it has
-	// obtained spared by clean-ups here: give each process its own token, or hand it on when the first
-	// one has released. Default: a new random token.
+	// No operation waits for a request that was not answered. Once a later request of the token was
+	// answered, the earlier one has no effect any more if it is executed within five minutes. All
+	// Clients of this process know of each other's requests. Another process with the same token
+	// does not: late requests of this process can change what it holds, and clean-ups of this
+	// process can free what it has obtained. So give each process a token of its own, or hand a
+	// token on only when its first process has released. Default: a new random token.
 	Token string
 
-	// Watchdog renews the lease every third of the ttl until the lock is released or lost.
-	// Default: off; the lock ends with its ttl if it is not refreshed.
+	// Watchdog renews the lease every third of the ttl until the lock is released or lost. Default:
+	// off; the lock ends with its ttl unless it is refreshed.
 	Watchdog bool
 
 	// Intent keeps new readers away from the write keys while this Obtain waits for its next
-	// attempt, so that readers who come and go cannot keep a writer out for ever. It has no effect
-	// on read keys, nor without a RetryStrategy. An Obtain with Intent is not kept out by the intents
-	// of others: two of them could keep each other out for ever. It has no effect with Queue, where
-	// the line does the same. Default: off.
+	// attempt. Otherwise readers who come and go could keep a writer out for ever. It has no effect
+	// on read keys, nor without a RetryStrategy. An Obtain with Intent is not kept out by the
+	// intents of others, because two of them could keep each other out for ever. It has no effect
+	// with Queue, whose line does the same. Default: off.
 	Intent bool
 
-	// Queue has this Obtain stand in line if a key is held: it waits until the lock is handed to it,
-	// first come first served, or ctx ends. Readers at the front go in together. Whoever does not
-	// queue is refused meanwhile. The release of the one before hands the lock over, so that nobody
-	// asks again and again; those who died are passed over, at the latest after 15 s.
+	// Queue makes this Obtain stand in line if a key is held by somebody else. It waits until the
+	// lock is handed to it, first come, first served, or until ctx ends. Readers at the front of
+	// the line get the lock together. An Obtain without Queue is refused as long as others stand in
+	// line. Each release hands the lock over to the next one in line, so that nobody has to ask
+	// again and again. A waiter that has died is passed over after 15 s at the latest.
 	//
-	// The RetryStrategy then only says how long to wait before asking again if Redis cannot be
-	// reached before there is a place in line; once there is, the Obtain goes on until ctx ends.
+	// The RetryStrategy then only says how long to wait before the next attempt if Redis cannot be
+	// reached before the Obtain has a place in line. Once it has one, it waits until ctx ends.
 	//
-	// It needs a Redis client of go-redis itself, or [WithWrapped], else it is an
-	// [errors.ErrUnsupported]; and on a Cluster Redis 7 or later. A token that waits for more keys
-	// than it holds can wait for another that does so, too: then until ctx ends. Default: off.
+	// Queue needs a Redis client of go-redis itself, or [WithWrapped], otherwise it is an
+	// [errors.ErrUnsupported]. On a Cluster it needs Redis 7 or later. Two owners that each hold
+	// keys under a Token, and stand in line for more of them, can wait for each other until ctx
+	// ends. Default: off.
 	Queue bool
 
-	// Fenced gives the lock a fencing number: see [Lock.Fence]. Of the locks of one Token all are
-	// fenced, or none. If Redis holds something else under the name of the numbers of a key, that is
-	// left alone, and is an error that names it: no lease ends it, so no strategy waits for it.
-	// Default: off.
+	// Fenced gives the lock a fencing number: see [Lock.Fence]. Either all locks of one Token are
+	// fenced, or none. If Redis holds something else under the name of the numbers of a key, the
+	// Obtain leaves it alone and returns an error that names it. No strategy waits for that,
+	// because no lease ends it. Default: off.
 	Fenced bool
 
-	// Replicas is how many replicas have to have the lock before it counts, and each new lease after
-	// it, of the watchdog too. Each time that Redis is asked they are waited for (WAIT): for a quarter
-	// of the ttl, a second, and half of the read time-out of the Redis client at most. If fewer have
-	// acknowledged by then, an Obtain has not obtained, gives back what it took, and asks again if its
-	// strategy says so, keeping the keys meanwhile; a renewal does not count. The error is an
-	// [ErrNotReplicated].
+	// Replicas is how many replicas must have the lock before it counts, and each new lease after
+	// it, those of the watchdog too. Each request to Redis is followed by a wait for the replicas
+	// (WAIT). It lasts at most the least of a quarter of the ttl, one second, and half of the read
+	// time-out of the Redis client. If fewer replicas have acknowledged by then the error is an
+	// [ErrNotReplicated]. For an Obtain that means that the lock is not obtained: it keeps the keys
+	// and makes another attempt if its strategy says so, and otherwise gives them back. A renewal
+	// does not count then.
 	//
-	// Set it to the number of replicas that are configured for each primary, not to that of those
-	// which are there, and not to less: only if every replica has the lock, every one that may be
-	// promoted has it. A primary that was replaced while it hung, and wakes up, finds some of its
-	// replicas still connected and would believe them. The price is that a single replica that is
-	// down holds up every Obtain and, after the ttl, every lock.
+	// Set Replicas to the number of replicas that each primary is configured to have, even while
+	// some of them are away. A smaller number is not enough: the replica that is promoted is
+	// certain to have the lock only if every replica has it. Besides, a primary that hung, was
+	// replaced and wakes up still finds some of its replicas connected, and would take their
+	// acknowledgements for enough. The price is that one replica that is down holds up every Obtain
+	// and, after the ttl, loses every lock.
 	//
-	// It takes clocks that agree: leases are replicated as moments of the primary's clock. If that of a
-	// replica is ahead by more than 1 % of the ttl and 2 ms, which is what [Lock.Deadline] leaves out, the
-	// lease ends there before the deadline, by the rest: with a ttl of 10 s and a clock that is 0.5 s
-	// ahead somebody else had a lock 0.4 s too soon after a fail-over. docs/choosing.md says how to check
-	// the clocks.
+	// Replicas needs clocks that agree, because a lease is replicated as a moment of the primary's
+	// clock. [Lock.Deadline] allows for 1 % of the ttl and 2 ms. If the clock of a replica is ahead
+	// by more, the lease ends there before the deadline, by the difference. With a ttl of 10 s and
+	// a clock that was 0.5 s ahead, somebody else had a lock 0.4 s too soon after a fail-over.
+	// docs/operating.md says how to check the clocks.
 	//
-	// It needs a Redis client of go-redis itself, else it is an [errors.ErrUnsupported]: see [New].
-	// Default: 0, the primary alone.
+	// Replicas needs a Redis client of go-redis itself, otherwise it is an [errors.ErrUnsupported]:
+	// see [New]. Default: 0, the primary alone.
 	Replicas int
 
-	// MinUptime has a server refuse that has been up for less: one that has restarted without its
-	// data would give away what others hold. If it is at least the longest ttl in use all of those
-	// leases are over by then. The error is a [*ConflictError] with [ModeRestarted].
+	// MinUptime makes a server refuse the lock if it has been up for less. A server that has
+	// restarted without its data would give away what others hold. If MinUptime is at least the
+	// longest ttl in use, all those leases are over when the server grants locks again. The error
+	// is a [*ConflictError] with [ModeRestarted].
 	//
-	// The server's wall clock and seconds count. It costs an INFO for each attempt, about half as much
-	// again as a plain Obtain costs the server, and locks nothing for that time after every restart.
-	// Default: 0, not asked.
+	// The uptime counts by the server's wall clock, in seconds. Each attempt costs an INFO, about
+	// half as much again as a plain Obtain costs the server. After every restart, even one that
+	// kept the data, nothing can be locked for that time. Default: 0, the uptime is not asked.
 	MinUptime time.Duration
 }
 
@@ -117,9 +124,9 @@ func (c *Client) checkServer(opt *Options) error {
 	case opt.MinUptime > 0:
 		asks = "MinUptime"
 	}
-	if asks != "" && c.transport.wrapped {
+	if asks != "" && c.conn.Wrapped() {
 		return fmt.Errorf("%w: Options.%s asks the server itself, and of a %T only Eval and EvalSha are used: "+
-			"give New a *redis.Client, *redis.ClusterClient or *redis.Ring", errors.ErrUnsupported, asks, c.transport.rdb)
+			"give New a *redis.Client, *redis.ClusterClient or *redis.Ring", errors.ErrUnsupported, asks, c.conn.Redis())
 	}
 	return nil
 }

@@ -24,36 +24,85 @@ func readme(t *testing.T) string {
 
 func TestReadmeIsShort(t *testing.T) {
 	t.Parallel()
-	const most = 200
+	const most = 120
 	if got := strings.Count(readme(t), "\n"); got > most {
 		t.Errorf("got %d lines, want at most %d", got, most)
 	}
 }
 
-// Each Go block of the README stands under a comment that names an Example, and is its body
-// without the start of the server and the output.
+// Each Go block of the README and of docs stands under a comment that names an Example, and is its body without
+// the start of the server and the output; or it names another function or type, with its methods, of a file of
+// Examples. So what the pages show compiles, and runs.
 func TestReadmeShowsExamples(t *testing.T) {
 	t.Parallel()
-	examples := exampleBodies(t)
-	text := readme(t)
-	marked := regexp.MustCompile("(?ms)^<!-- (Example\\w*) -->\n```go\n(.*?)^```$").FindAllStringSubmatch(text, -1)
-	if len(marked) == 0 {
+	shown := shownCode(t)
+	marked := regexp.MustCompile("(?ms)^<!-- (\\w+) -->\n```go\n(.*?)^```$")
+	block := regexp.MustCompile("(?im)^[ \t>]*(```|~~~)[ \t]*(go|golang)\\b")
+	found := 0
+	for _, page := range pages(t) {
+		text := string(check.Must[[]byte](t)(os.ReadFile(page)))
+		blocks := marked.FindAllStringSubmatch(text, -1)
+		if all := len(block.FindAllString(text, -1)); all != len(blocks) {
+			t.Errorf("%s: %d of %d Go blocks stand directly under a comment with the name of what they show", page, len(blocks), all)
+		}
+		for _, m := range blocks {
+			found++
+			want, ok := shown[m[1]]
+			if !ok {
+				t.Errorf("%s: no file of Examples has %s, or it has no output and is not run", page, m[1])
+				continue
+			}
+			if diff := cmp.Diff(want, dedent(m[2])); diff != "" {
+				t.Errorf("%s: %s (-example +page):\n%s", page, m[1], diff)
+			}
+		}
+	}
+	if found == 0 {
 		t.Fatal("no Go block is marked with its Example")
 	}
-	blocks := regexp.MustCompile("(?im)^[ \t>]*(```|~~~)[ \t]*(go|golang)\\b").FindAllString(text, -1)
-	if len(blocks) != len(marked) {
-		t.Errorf("%d of %d Go blocks stand directly under a <!-- Example… -->", len(marked), len(blocks))
-	}
-	for _, m := range marked {
-		want, ok := examples[m[1]]
-		if !ok {
-			t.Errorf("there is no %s", m[1])
-			continue
+}
+
+// A link of a page to a file, or to a heading of it, leads somewhere.
+func TestDocsLinks(t *testing.T) {
+	t.Parallel()
+	link := regexp.MustCompile(`\]\(([^)\s]+)\)`)
+	for _, page := range pages(t) {
+		text := string(check.Must[[]byte](t)(os.ReadFile(page)))
+		for _, m := range link.FindAllStringSubmatch(text, -1) {
+			name, anchor, _ := strings.Cut(m[1], "#")
+			if strings.Contains(name, "://") {
+				continue
+			}
+			target := page
+			if name != "" {
+				target = filepath.Join(filepath.Dir(page), name)
+			}
+			if _, err := os.Stat(target); err != nil {
+				t.Errorf("%s: %v", page, err)
+				continue
+			}
+			if anchor != "" && !slices.Contains(anchors(t, target), anchor) {
+				t.Errorf("%s: %s has no heading #%s", page, target, anchor)
+			}
 		}
-		if diff := cmp.Diff(want, dedent(m[2])); diff != "" {
-			t.Errorf("%s (-example +README):\n%s", m[1], diff)
-		}
 	}
+}
+
+// pages are the texts for users and contributors.
+func pages(t *testing.T) []string {
+	t.Helper()
+	return append([]string{"README.md", "CONTRIBUTING.md", "CHANGELOG.md"}, check.Must[[]string](t)(filepath.Glob("docs/*.md"))...)
+}
+
+// anchors are what the headings of a page are called in links.
+func anchors(t *testing.T, page string) (names []string) {
+	t.Helper()
+	text := string(check.Must[[]byte](t)(os.ReadFile(page)))
+	for _, m := range regexp.MustCompile(`(?m)^#+ (.+)$`).FindAllStringSubmatch(text, -1) {
+		name := regexp.MustCompile(`[^\p{L}\p{N} _-]`).ReplaceAllString(strings.ToLower(m[1]), "")
+		names = append(names, strings.ReplaceAll(name, " ", "-"))
+	}
+	return names
 }
 
 func TestDocsListRights(t *testing.T) {
@@ -71,21 +120,23 @@ func TestDocsListRights(t *testing.T) {
 	}
 }
 
-// What the table of parts names is there, and it names every source file of the root.
+// What CONTRIBUTING.md says where things are is there, and it names every source file of the root.
 func TestReadmeNamesParts(t *testing.T) {
 	t.Parallel()
-	_, parts, _ := strings.Cut(readme(t), "\n## The parts\n")
+	text := string(check.Must[[]byte](t)(os.ReadFile("CONTRIBUTING.md")))
+	_, parts, _ := strings.Cut(text, "\n## Where things are\n")
 	parts, _, _ = strings.Cut(parts, "\n## ")
-	named := regexp.MustCompile("`([a-z_/]+(?:\\.go|\\.lua|/[a-z]+))`").FindAllStringSubmatch(parts, -1)
-	if len(named) == 0 {
-		t.Fatal("no parts")
-	}
 	var got []string
-	for _, m := range named {
-		if _, err := os.Stat(m[1]); err != nil {
-			t.Error(err)
+	for _, row := range regexp.MustCompile(`(?m)^\|(.*?)\|`).FindAllStringSubmatch(parts, -1) {
+		for _, m := range regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(row[1], -1) {
+			if _, err := os.Stat(m[1]); err != nil {
+				t.Error(err)
+			}
+			got = append(got, m[1])
 		}
-		got = append(got, m[1])
+	}
+	if len(got) == 0 {
+		t.Fatal("no parts")
 	}
 	for _, file := range check.Must[[]os.DirEntry](t)(os.ReadDir(".")) {
 		name := file.Name()
@@ -96,26 +147,50 @@ func TestReadmeNamesParts(t *testing.T) {
 	}
 }
 
-// exampleBodies are the bodies of the Examples by name, as the README shows them.
-func exampleBodies(t *testing.T) map[string]string {
+// shownCode is what a page may show, by name: of an Example that is run its body, of another function or type of a
+// file of Examples its declaration, with the methods.
+func shownCode(t *testing.T) map[string]string {
 	t.Helper()
-	bodies := map[string]string{}
+	shown := map[string]string{}
 	for _, name := range check.Must[[]string](t)(filepath.Glob("example*_test.go")) {
 		source := string(check.Must[[]byte](t)(os.ReadFile(name)))
 		files := token.NewFileSet()
-		file := check.Must[*ast.File](t)(parser.ParseFile(files, name, source, parser.SkipObjectResolution))
+		file := check.Must[*ast.File](t)(parser.ParseFile(files, name, source, parser.SkipObjectResolution|parser.ParseComments))
+		text := func(from, to token.Pos) string {
+			return strings.TrimSpace(source[files.Position(from).Offset:files.Position(to).Offset])
+		}
 		for _, decl := range file.Decls {
-			f, ok := decl.(*ast.FuncDecl)
-			if !ok || !strings.HasPrefix(f.Name.Name, "Example") {
-				continue
+			switch d := decl.(type) {
+			case *ast.FuncDecl:
+				switch name := d.Name.Name; {
+				case d.Recv != nil:
+					receiver := strings.TrimPrefix(text(d.Recv.List[0].Type.Pos(), d.Recv.List[0].Type.End()), "*")
+					shown[receiver] += "\n\n" + text(d.Pos(), d.End())
+				case !strings.HasPrefix(name, "Example"):
+					shown[name] = text(start(d, d.Doc), d.End())
+				default:
+					body := text(d.Body.Lbrace+1, d.Body.Rbrace)
+					body = strings.TrimPrefix(body, "rdb, stop := startRedis()\n\tdefer stop()\n")
+					if body, _, run := strings.Cut(body, "\n\t// Output:"); run {
+						shown[name] = dedent("\t" + strings.TrimLeft(body, "\n\t"))
+					}
+				}
+			case *ast.GenDecl:
+				if spec, ok := d.Specs[0].(*ast.TypeSpec); ok {
+					shown[spec.Name.Name] = text(start(d, d.Doc), d.End())
+				}
 			}
-			body := source[files.Position(f.Body.Lbrace).Offset+1 : files.Position(f.Body.Rbrace).Offset]
-			body = strings.TrimPrefix(body, "\n\trdb, stop := startRedis()\n\tdefer stop()\n")
-			body, _, _ = strings.Cut(body, "\n\t// Output:")
-			bodies[f.Name.Name] = dedent(body)
 		}
 	}
-	return bodies
+	return shown
+}
+
+// start is where a declaration begins, with its comment.
+func start(decl ast.Decl, doc *ast.CommentGroup) token.Pos {
+	if doc != nil {
+		return doc.Pos()
+	}
+	return decl.Pos()
 }
 
 // dedent takes away blank lines around a text, and the indentation that all of its lines share.

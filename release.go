@@ -12,6 +12,7 @@ import (
 
 	"github.com/seed-14de3678/redislock/internal/clock"
 	"github.com/seed-14de3678/redislock/internal/pace"
+	"github.com/seed-14de3678/redislock/internal/wire"
 )
 
 //go:embed release.lua
@@ -19,16 +20,18 @@ var releaseLua string
 
 var releaseScript = newScript("release", releaseLua)
 
-// Release frees every key of the set that is still ours, hands it over to whoever is next in line,
-// and stops the watchdog. It returns [ErrLockNotHeld], naming what was lost, if not all of them were;
-// the rest is free. Once that was answered nothing is sent any more: another Release says that it was
-// released already, or what was lost; it is an ErrLockNotHeld, too.
+// Release frees every key of the set that is still ours, hands the lock over to the next one in
+// line, and stops the watchdog. If some keys are no longer ours the error is an [ErrLockNotHeld]
+// that names them; the others are free. Once Redis has answered nothing more is sent: another
+// Release returns an [ErrLockNotHeld], too, which says that the lock was released already, or what
+// was lost.
 //
-// It does its work also if ctx has ended already, or ends meanwhile: then it waits a second, or
-// 100 ms, for the answer. If none comes it returns [ErrUnknownOutcome], or why Redis refuses for
-// the moment, and goes on trying in the background until the lease is over. Another Release asks once
-// more, and returns nil if the first one turns out to have done it. A Cluster slot whose keys are on
-// their way to another server is waited for, for 10 s.
+// Release does its work even if ctx has ended. If ctx ended before the call, Release waits one
+// second for the answer; if ctx ends during the call, 100 ms. If no answer comes the error is an
+// [ErrUnknownOutcome], or says why Redis refuses at the moment, and Release goes on in the
+// background until the lease is over. Another Release asks once more, and returns nil if it turns
+// out that the first one has freed the keys. While the slot of the keys is moving to another server
+// of a Cluster, Release waits for 10 s.
 func (l *Lock) Release(ctx context.Context) (err error) {
 	if err := l.usable(); err != nil {
 		return fmt.Errorf("redislock: release: %w", err)
@@ -68,13 +71,14 @@ func saidAgain(set keySet, over error) error {
 	return over
 }
 
-// ReleaseKeys frees some keys of the set in one step, as [Lock.Release] frees them all. The others
-// stay as they are, under their token, their lease and their fencing number, and from then on the
-// lock is about them alone. The last keys are left to Release, which ReleaseKeys then is.
+// ReleaseKeys frees some keys of the set in one step, as [Lock.Release] frees all of them. The
+// other keys stay as they are, under their token, their lease and their fencing number, and from
+// then on they alone are the lock. If the call names all keys that are left, it is a Release.
 //
-// A key that is not in the set is an [ErrInvalidKeys], and a lock that was released or lost an
-// [ErrLockNotHeld]: then nothing is done. Other errors are those of Release, as is what it does if
-// ctx has ended, and concern the keys that were to be freed, which are not of the lock any more.
+// If a key is not in the set the error is an [ErrInvalidKeys]; if the lock was released or lost it
+// is an [ErrLockNotHeld]. In both cases nothing is done. Otherwise the errors are those of Release,
+// and so is what happens when ctx has ended. These errors concern only the keys that were to be
+// freed, which are not a part of the lock any more.
 func (l *Lock) ReleaseKeys(ctx context.Context, keys ...string) (err error) {
 	if err := l.usable(); err != nil {
 		return fmt.Errorf("redislock: release: %w", err)
@@ -182,11 +186,12 @@ func (l *Lock) free(ctx context.Context, p portion) error {
 	if ctx.Err() != nil {
 		wait = releasePatience
 	}
-	set, ls := p.set, l.client.listeners
+	set, hub := p.set, l.client.hub
 	for rounds := 0; ; rounds++ {
 		c, next := l.releasing(ctx, p)
-		c.owner, c.effect, c.frees, c.since = w, lessens, true, since
-		if !l.client.transport.do(ctx, c, wait) && c.leave(func(*call) { ls.rouse(set.keys) }) {
+		c.ownedBy(w, lessens, l.client.conn)
+		c.frees, c.since = true, since
+		if !l.client.do(ctx, c, wait) && c.Leave(func(*wire.Call) { hub.AskAgain(set.keys) }) {
 			p.unclaim()
 			l.client.newOrphan(set, l, p.longest).start()
 			l.mayBeFree(p, clock.Now())
@@ -196,18 +201,18 @@ func (l *Lock) free(ctx context.Context, p portion) error {
 			continue
 		}
 		p.unclaim()
-		if c.err != nil {
-			freeing := c.unanswered
-			if classify(c.err) != final {
+		if c.Err != nil {
+			freeing := c.Unanswered
+			if wire.Classify(c.Err) != wire.Final {
 				l.client.newOrphan(set, l, p.longest).start()
 				freeing = cmp.Or(freeing, clock.Now()) // from then on that may free it
 			}
 			l.mayBeFree(p, freeing)
-			ls.rouse(set.keys)
+			hub.AskAgain(set.keys)
 			return fault("release", set, c)
 		}
-		if c.isUnsure() && next {
-			ls.rouse(set.keys) // somebody's turn was in an answer that did not come
+		if c.IsUnanswered() && next {
+			hub.AskAgain(set.keys) // somebody's turn was in an answer that did not come
 		}
 		return l.freed(c, p)
 	}
@@ -216,18 +221,16 @@ func (l *Lock) free(ctx context.Context, p portion) error {
 // releasing prepares the release, and reports whether somebody of this Client is next, most likely:
 // then the answer says so.
 func (l *Lock) releasing(ctx context.Context, p portion) (c *call, next bool) {
-	set, ls := p.set, l.client.listeners
-	c = l.client.transport.newCall(ctx, releaseScript, set, &l.value, 0)
-	next = ls.busy(set.keys[0], nil)
-	c.plain = set.reads() == 0 && set.fences == nil && !next
-	channel := ""
+	set := p.set
+	c = l.client.newCall(ctx, releaseScript, set, &l.value, 0)
+	channel, next := l.client.hub.Next(set.keys[0])
+	c.Plain = set.reads() == 0 && set.fences == nil && !next
 	if next {
-		channel = ls.channel(set.keys[0])
-		c.ls, c.more = ls, []any{channel}
+		c.Heard, c.Args = l.client.heard, []any{channel}
 	}
 	if set.fences != nil {
-		c.extra = set.beside()
-		c.more = []any{channel, flag(true)}
+		c.Beside = set.beside()
+		c.Args = []any{channel, flag(true)}
 	}
 	return c, next
 }
@@ -251,7 +254,7 @@ func (p portion) wasFreed(lost int, sent clock.Moment) bool {
 // freed takes in the answer to a release.
 func (l *Lock) freed(c *call, p portion) error {
 	set := p.set
-	code, rest, err := c.code()
+	code, rest, err := c.code(false)
 	if err == nil && code != 1 && (code != 0 || len(rest) == 0) {
 		err = c.garbled()
 	}
@@ -260,8 +263,8 @@ func (l *Lock) freed(c *call, p portion) error {
 	}
 	rest = c.withoutSpared(rest)
 	l.leaveSpared(c, p)
-	if code == 1 || len(rest) == 0 || p.wasFreed(len(rest)+len(c.spared), c.unanswered) || p.wasFreed(len(rest), p.freeing) {
-		l.client.transport.recycle(c)
+	if code == 1 || len(rest) == 0 || p.wasFreed(len(rest)+len(c.spared), c.Unanswered) || p.wasFreed(len(rest), p.freeing) {
+		l.client.recycle(c)
 		return nil
 	}
 	keys, err := c.lost(rest)
@@ -284,7 +287,7 @@ func (l *Lock) leaveSpared(c *call, p portion) {
 	var keys []string
 	for _, index := range c.spared {
 		if i, err := strconv.Atoi(index.(string)); err == nil {
-			keys = append(keys, c.keys[i-1])
+			keys = append(keys, c.Keys[i-1])
 		}
 	}
 	if set, _, err := p.set.split(keys); err == nil {

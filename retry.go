@@ -6,9 +6,9 @@ import (
 	"github.com/cenkalti/backoff/v4"
 )
 
-// A RetryStrategy says how long an Obtain waits before it asks again. It is called once for each
-// Obtain and returns the state of that call alone, so one strategy serves any number of calls and
-// goroutines.
+// A RetryStrategy says how long an Obtain waits before its next attempt. It is called once for each
+// Obtain and returns the state of that Obtain alone, so one strategy serves any number of Obtains
+// and goroutines.
 //
 // Any BackOff of github.com/cenkalti/backoff/v4 makes a strategy:
 //
@@ -16,19 +16,19 @@ import (
 //		return backoff.NewExponentialBackOff(backoff.WithMaxElapsedTime(time.Minute))
 //	}
 //
-// backoff.Stop, or any negative wait, ends the Obtain. A wait of less than a millisecond counts as
-// one, each time: a strategy that returns 0 again and again would keep the server busy with nothing
-// else. A wait that would outlast the lease of whoever holds the key is cut to it, plus a jitter;
-// nothing else but the strategy and the context bounds the waiting.
+// A wait of backoff.Stop, or any negative wait, ends the Obtain. A wait of less than a millisecond
+// counts as one millisecond, each time: otherwise a strategy that returns 0 again and again would
+// keep the server busy. A wait that is longer than the lease of the current holder is cut to that
+// lease, plus a jitter. Nothing but the strategy and the context bounds the waiting.
 type RetryStrategy func() backoff.BackOff
 
-// NoRetry asks once. It is the default.
+// NoRetry makes one attempt. It is the default.
 func NoRetry() RetryStrategy {
 	return func() backoff.BackOff { return &backoff.StopBackOff{} }
 }
 
-// LinearBackoff asks again every interval, without end. An interval that is not positive does not
-// ask again.
+// LinearBackoff waits for interval before each further attempt, without end. With an interval that
+// is not positive there is one attempt.
 func LinearBackoff(interval time.Duration) RetryStrategy {
 	if interval <= 0 {
 		return NoRetry()
@@ -36,10 +36,11 @@ func LinearBackoff(interval time.Duration) RetryStrategy {
 	return func() backoff.BackOff { return backoff.NewConstantBackOff(interval) }
 }
 
-// ExponentialBackoff asks again after least, then after twice as long each time up to most,
-// without end. Each wait is drawn at random from half to one and a half of its length, but never
-// exceeds most: clients that were refused together do not come back together. A least below 1 ms
-// counts as 1 ms, a most below least as least; but with a most of 0 or less there is no maximum.
+// ExponentialBackoff waits for least before the second attempt and for twice as long before each
+// further one, up to most, without end. Each wait is drawn at random from half to one and a half of
+// its length, but never exceeds most, so that clients which were refused together do not come back
+// together. If least is below 1 ms it counts as 1 ms. If most is below least it counts as least;
+// but if most is 0 or less there is no maximum.
 func ExponentialBackoff(least, most time.Duration) RetryStrategy {
 	if most <= 0 {
 		most = endless
@@ -69,8 +70,8 @@ type capped struct {
 
 func (c *capped) NextBackOff() time.Duration { return min(c.BackOff.NextBackOff(), c.most) }
 
-// LimitRetry lets a strategy ask again at most n times, so that an Obtain asks n+1 times in all.
-// A nil strategy does not ask again.
+// LimitRetry lets a strategy make at most n further attempts, so that an Obtain makes n+1 in all.
+// With a nil strategy there are no further attempts.
 func LimitRetry(s RetryStrategy, n int) RetryStrategy {
 	if s == nil || n <= 0 {
 		return NoRetry()

@@ -10,21 +10,21 @@ import (
 // defaultLimit is for names of usual length about 16 MB.
 const defaultLimit = 1 << 16
 
-// A Guard is the gate of a service that is itself the resource: it remembers the greatest number
-// seen for each resource and refuses smaller ones. Its memory is that of the process. A service
-// whose data outlives it keeps the numbers with the data, and after a restart gives each one to
-// [Guard.Admit] before it serves.
+// A Guard is the gate of a service that is itself the resource. It remembers the greatest number
+// seen for each resource, and refuses smaller ones. Its memory is that of the process. A service
+// whose data outlives the process keeps the numbers with the data; after a restart it gives each
+// number to [Guard.Admit] before it serves.
 //
 // The zero value is ready to use. A Guard is safe for concurrent use and must not be copied after
 // its first use.
 type Guard struct {
-	// Limit is how many resources are remembered by name. Beyond it the one that was not seen for
-	// the longest time is forgotten, but never its number: a resource that is not known by name
-	// has to bring at least the greatest number that was forgotten. So nothing stale is admitted
-	// for want of memory. Instead a holder can be refused that is not stale, if Limit other
-	// resources had their turn since it obtained its lock; it has to obtain it again. Choose a
-	// Limit above the number of resources that have their turn in the time of the longest hold.
-	// Those that are just being written do not count. Do not change it after the first use.
+	// Limit is how many resources are remembered by name. Beyond it, the Guard forgets the name of
+	// the resource that was not seen for the longest time, but never its number: a resource that is
+	// not known by name must come with at least the greatest number that was forgotten. So nothing
+	// stale is ever admitted for want of memory. But a holder that is not stale can be refused, if
+	// Limit other resources were written since it obtained its lock. It must then obtain the lock
+	// again. Choose a Limit above the number of resources that are written during the longest hold.
+	// Resources that are just being written do not count. Do not change Limit after the first use.
 	// Default: 65 536.
 	Limit int
 
@@ -44,8 +44,8 @@ type memory struct {
 }
 
 // Admit remembers the number and returns nil, or refuses it with [ErrStale] or [ErrInvalidNumber].
-// It does not wait. What the caller does after it can be overtaken by a newer holder: a write
-// belongs into [Guard.Do]. Admit is for telling the Guard what it should have seen.
+// It does not wait. A newer holder can overtake whatever the caller does after Admit, so a write
+// belongs into [Guard.Do]. Use Admit to tell the Guard of a number that it should have seen.
 func (g *Guard) Admit(resource string, number int64) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -57,14 +57,14 @@ func (g *Guard) Admit(resource string, number int64) error {
 	return nil
 }
 
-// Do runs write while no other write of this resource runs, if the number is not stale then, and
-// returns what write returns. It waits for its turn until ctx ends, whose cause the error then is.
-// Writes run in the order of their numbers: while one runs a greater number waits, and when it has
-// come none that is smaller begins. It counts as seen from the moment it comes, whatever becomes
-// of its write.
+// Do runs write while no other write of this resource runs, unless the number is stale by then, and
+// returns what write returns. Do waits for its turn until ctx ends; then it returns the cause of
+// ctx. Writes run in the order of their numbers: while one runs a greater number waits, and once
+// that has come, no smaller number begins. A number counts as seen from the moment it comes,
+// whatever becomes of its write.
 //
-// The errors of the Guard are [ErrStale], [ErrInvalidNumber] and that of ctx; then write was not
-// called. A Do for the same resource within write waits for itself.
+// The errors of the Guard are [ErrStale], [ErrInvalidNumber] and the cause of ctx; after them write
+// was not called. A Do for the same resource inside write waits for itself.
 func (g *Guard) Do(ctx context.Context, resource string, number int64, write func() error) error {
 	m, err := g.enter(resource, number)
 	if err != nil {

@@ -7,15 +7,16 @@ import (
 	"strconv"
 )
 
-// Header is the field of a request that carries the fencing number of its sender, in decimal.
+// Header is the field of a request that carries the fencing number of the sender, in decimal.
 const Header = "Fencing-Number"
 
-// SetHeader puts a number into a request, in the place of one that is there. It does not check it:
-// the receiver refuses the zero of a lock that is not fenced, which is what the sender wants.
+// SetHeader sets the number of a request, in place of one that it may have. It does not check the
+// number: the receiver refuses the zero of a lock that is not fenced, which is what the sender
+// wants.
 func SetHeader(h http.Header, number int64) { h.Set(Header, strconv.FormatInt(number, 10)) }
 
-// FromHeader returns the number of a request. If there is none, more than one or a malformed one
-// the error is [ErrInvalidNumber].
+// FromHeader returns the number of a request. If there is no number, more than one, or a malformed
+// one, the error is [ErrInvalidNumber].
 func FromHeader(h http.Header) (int64, error) {
 	values := h.Values(Header)
 	if len(values) != 1 {
@@ -36,12 +37,13 @@ func parse(text string) (int64, error) {
 	return number, nil
 }
 
-// Handler lets through to next the requests whose number is not stale for the resource that they
-// are about, one at a time for each resource, as [Guard.Do] does. Others it answers itself: 409
-// Conflict for a stale number, 400 Bad Request for none or a malformed one, 503 Service
-// Unavailable if the request ends while it waits. Put it before what writes, not before what reads.
+// Handler passes requests on to next if their number is not stale for the resource that they are
+// about, one at a time for each resource, as [Guard.Do] does. It answers the others itself: 409
+// Conflict for a stale number, 400 Bad Request for a missing or malformed one, 503 Service
+// Unavailable if the request ends while it waits. Put it before handlers that write, not before
+// those that read.
 //
-// The resource is held until next returns, also while it reads a body that comes slowly; the
+// The resource is held until next returns, even while next reads a body that comes slowly. The
 // time-outs of the [http.Server] bound that.
 func (g *Guard) Handler(next http.Handler, resource func(*http.Request) string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

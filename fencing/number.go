@@ -11,16 +11,16 @@ const maxNumber = 1<<53 - 1
 
 var (
 	// ErrStale means that the resource has seen a greater number: the lock has had a newer holder.
-	// Nothing was written, and to try again is in vain; obtain the lock again instead. The error
-	// is a [*StaleError].
+	// Nothing was written. It is no use to try again with the same number; obtain the lock again
+	// instead. The error is a [*StaleError].
 	ErrStale = errors.New("fencing: stale number")
 
-	// ErrInvalidNumber means that there is no number or one that no lock gives: zero, negative, or
-	// more than 2⁵³−1. Zero is what a lock that is not fenced has.
+	// ErrInvalidNumber means that there is no number, or one that no lock gives: zero, negative, or
+	// more than 2⁵³−1. Zero is the number of a lock that is not fenced.
 	ErrInvalidNumber = errors.New("fencing: invalid number")
 )
 
-// A StaleError says who was refused, and by how much. It is an [ErrStale].
+// A StaleError says whose write was refused, and which number is the newest. It is an [ErrStale].
 type StaleError struct {
 	Resource string // the resource of a Guard, or the key in Redis
 	Number   int64  // the one that came
@@ -32,7 +32,7 @@ func (e *StaleError) Error() string {
 	return fmt.Sprintf("fencing: stale number %d for %q: it has seen %d", e.Number, e.Resource, e.Newest)
 }
 
-// Is makes every StaleError an ErrStale.
+// Is reports that every StaleError is an [ErrStale].
 func (e *StaleError) Is(target error) bool { return target == ErrStale }
 
 // check reports ErrInvalidNumber.

@@ -33,21 +33,22 @@ var setScript = sync.OnceValue(func() (script *redis.Script) {
 	return script
 })
 
-// Set writes a value to a key together with a fencing number, in one step, if the number there is
-// not greater; else it returns [ErrStale] and nothing has changed. The value is what a command of
-// go-redis takes: a string, bytes, a number, an encoding.BinaryMarshaler.
+// Set writes a value to a key together with a fencing number, in one step, if the number of the key
+// is not greater. Otherwise it returns [ErrStale] and changes nothing. The value is whatever a
+// command of go-redis takes: a string, bytes, a number, an [encoding.BinaryMarshaler].
 //
 // The key is a hash of the two fields fence and value, so that both are in one Cluster slot, and
-// begin and end together. That means also that when the key is gone its number is, and whoever
-// comes next may write. Each Set gives the key a new ttl, fractions of a millisecond rounded up,
-// which should be longer than any write can be late; zero means that the key stays. To clear a
-// value Set an empty one, rather than delete the key.
+// begin and end together. So when the key is gone its number is gone as well, and whoever comes
+// next may write. Each Set gives the key a new ttl, with fractions of a millisecond rounded up. The
+// ttl should be longer than any write can be late; zero means that the key stays. To clear a value
+// Set an empty one, and do not delete the key.
 //
-// [ErrInvalidNumber] and a negative ttl are refused before anything is sent, a key that Set did not
-// write with [ErrForeign]. After any other error the value may have been written: Set it again.
+// Numbers that are an [ErrInvalidNumber] and a negative ttl are refused before anything is sent. A
+// key that Set did not write is refused with [ErrForeign]. After any other error the value may have
+// been written: Set it again.
 //
-// The user of rdb has to be allowed eval, evalsha, hexists, hget, hlen, hset, persist, pexpire, set
-// and type, and hgetall for [Get].
+// The user of rdb must be allowed eval, evalsha, hexists, hget, hlen, hset, persist, pexpire, set
+// and type; for [Get] also hgetall.
 func Set(ctx context.Context, rdb redis.Scripter, key string, number int64, value any, ttl time.Duration) error {
 	if err := check(number); err != nil {
 		return err
@@ -99,9 +100,10 @@ func refusal(reply []any, key string, number int64) error {
 	return fmt.Errorf("fencing: set %q: unexpected reply %v", key, reply)
 }
 
-// Get returns what [Set] has written to a key, and the number that it was written with. If there is
-// no such key the error is redis.Nil, if it holds something else [ErrForeign]. Every client of
-// go-redis is an rdb; one that reads from replicas may get an older value with its older number.
+// Get returns the value that [Set] has written to a key, and its number. If there is no such key
+// the error is [redis.Nil]; if the key holds something else it is [ErrForeign]. Every client of
+// go-redis can be the rdb. A client that reads from replicas may get an older value with its older
+// number.
 func Get(ctx context.Context, rdb interface {
 	HGetAll(ctx context.Context, key string) *redis.MapStringStringCmd
 }, key string,

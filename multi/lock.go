@@ -32,17 +32,18 @@ type Held struct {
 	Place string   // that of its Client
 	Keys  []string // the write keys, then the read keys
 
-	// Fence is greater than every number that was given before for any key of the part; 0 without
-	// [redislock.Options].Fenced. It is for what the keys of this part protect: the numbers of other
-	// parts, even those of the same lock, were counted elsewhere and cannot be compared with it.
+	// Fence is greater than every number that was given before for any key of the part. It is 0
+	// without [redislock.Options].Fenced. Use it for what the keys of this part protect. The
+	// numbers of other parts, even those of the same lock, were counted elsewhere and cannot be
+	// compared with it.
 	Fence int64
 }
 
 // isNothing reports whether no Obtain has returned the lock.
 func (l *Lock) isNothing() bool { return l == nil || len(l.locks) == 0 }
 
-// Parts returns what is held, in the order in which it was taken. It may be fewer parts than were
-// asked for: what one Client can take as one set is one part.
+// Parts returns what is held, in the order in which it was taken. There may be fewer parts than the
+// caller asked for, because keys that one Client can take as one set become one part.
 func (l *Lock) Parts() []Held {
 	parts := make([]Held, len(l.locks))
 	for i, lock := range l.locks {
@@ -51,15 +52,15 @@ func (l *Lock) Parts() []Held {
 	return parts
 }
 
-// Token returns the token under which all parts are held. Whoever has it can release and refresh
-// them, each with [redislock.Client.Attach], so it is not to be logged.
+// Token returns the token under which all parts are held. Whoever has the token can release and
+// refresh them, each with [redislock.Client.Attach], so do not log it.
 func (l *Lock) Token() string { return l.locks[0].Token() }
 
-// Metadata returns what the keys were tagged with.
+// Metadata returns the metadata that is stored with the keys.
 func (l *Lock) Metadata() string { return l.locks[0].Metadata() }
 
 // Deadline returns the end of the time for which all parts are certain: the earliest of their
-// deadlines. It moves with each Refresh and with the watchdog.
+// deadlines. Each Refresh moves it, and so does the watchdog.
 func (l *Lock) Deadline() time.Time {
 	earliest := l.locks[0].Deadline()
 	for _, lock := range l.locks[1:] {
@@ -72,7 +73,8 @@ func (l *Lock) Deadline() time.Time {
 
 // Context returns a context derived from ctx that is cancelled with cause [redislock.ErrLockLost]
 // when any part is lost, no later than the Deadline, and with [context.Canceled] when the lock is
-// released. After a loss the other parts stay held, and with a watchdog renewed, until Release.
+// released. After a loss the other parts stay held until Release, and with a watchdog they are
+// renewed.
 func (l *Lock) Context(ctx context.Context) context.Context {
 	if i := l.firstLost(); i >= 0 {
 		return l.locks[i].Context(ctx) // whatever has become of the others
@@ -83,8 +85,8 @@ func (l *Lock) Context(ctx context.Context) context.Context {
 	return ctx
 }
 
-// Lost returns a channel that is closed when any part is lost, as [Lock.Context] tells it. A Release
-// does not close it.
+// Lost returns a channel that is closed when any part is lost: see [Lock.Context]. A Release does
+// not close it.
 func (l *Lock) Lost() <-chan struct{} {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -116,9 +118,9 @@ func (l *Lock) firstLost() int {
 	})
 }
 
-// TTL asks every server at once, and returns the least remaining lease. If any part is no longer
-// ours it returns a [redislock.ErrLockNotHeld] that names it; if an answer does not come, an
-// [redislock.ErrUnknownOutcome].
+// TTL asks every server at once, and returns the least remaining lease of any part. If any part is
+// no longer ours the error is a [redislock.ErrLockNotHeld] that names it. If an answer does not
+// come the error is a [redislock.ErrUnknownOutcome].
 func (l *Lock) TTL(ctx context.Context) (time.Duration, error) {
 	if l.isNothing() {
 		return 0, fmt.Errorf("multi: ttl: %w", redislock.ErrLockNotHeld)
@@ -134,10 +136,10 @@ func (l *Lock) TTL(ctx context.Context) (time.Duration, error) {
 	return slices.Min(ttls), nil
 }
 
-// Refresh makes the leases of all parts end ttl from now, with all servers asked at once, and lets
-// the watchdog go on with this ttl. If any part is no longer ours it returns a
-// [redislock.ErrLockNotHeld] that names it; if an answer does not come, an
-// [redislock.ErrUnknownOutcome]. The other parts are refreshed all the same.
+// Refresh makes the leases of all parts end ttl from now, and asks all servers at once. From then
+// on the watchdog uses this ttl as well. If any part is no longer ours the error is a
+// [redislock.ErrLockNotHeld] that names it. If an answer does not come the error is a
+// [redislock.ErrUnknownOutcome]. In both cases the other parts are refreshed.
 func (l *Lock) Refresh(ctx context.Context, ttl time.Duration) error {
 	if l.isNothing() {
 		return fmt.Errorf("multi: refresh: %w", redislock.ErrLockNotHeld)
@@ -149,12 +151,12 @@ func (l *Lock) Refresh(ctx context.Context, ttl time.Duration) error {
 	return nil
 }
 
-// Release releases the parts, the last one first, each as [redislock.Lock.Release] does: also if
-// ctx has ended, and whatever the release of another part has said. It returns their errors,
-// joined, each with its part.
+// Release releases the parts, the last one first, each as [redislock.Lock.Release] does: even if
+// ctx has ended, and whatever became of the other parts. It returns their errors, joined, each with
+// its part.
 //
-// A part whose server does not answer holds the others up for a moment only. For its answer Release
-// waits until ctx ends, then a second.
+// A part whose server does not answer delays the others for a moment only. Release waits for its
+// answer until ctx ends, and then for one more second.
 func (l *Lock) Release(ctx context.Context) error {
 	if l.isNothing() {
 		return fmt.Errorf("multi: release: %w", redislock.ErrLockNotHeld)

@@ -13,34 +13,37 @@ import (
 	"github.com/seed-14de3678/redislock/internal/pace"
 )
 
-// Obtain takes all parts, or none, for ttl: in the fixed order, each in one step. Metadata and token
-// are the same for all of them, and the other options are those of [redislock.Client.Obtain], with
-// these differences:
+// Obtain takes all parts, or none, for ttl. It takes them in the fixed order, each in one step,
+// under one token and with the same metadata. The other options are those of
+// [redislock.Client.Obtain], with these differences:
 //
-//   - RetryStrategy: if a part cannot be had, those before it are released and the whole is asked
-//     for again. It is called once for each Obtain.
-//   - Token: an Obtain that fails releases the parts it has taken, also keys that the token held
-//     before.
-//   - Watchdog: if a part is lost while another one is asked for, the whole begins anew, if the
-//     RetryStrategy says so. Otherwise the error is an [redislock.ErrLockLost] as well.
-//   - Queue needs Watchdog, which renews the parts that are held while another one is waited for.
+//   - RetryStrategy: if a part cannot be had, those before it are released, and the whole is asked
+//     for again. The strategy is called once for each Obtain.
+//   - Token: an Obtain that fails releases the parts that it has taken, even keys that the token
+//     held before.
+//   - Watchdog: if a part is lost while another one is asked for, the whole begins anew if the
+//     RetryStrategy says so. Otherwise the error is a [redislock.ErrLockLost] as well.
+//   - Queue needs Watchdog, which renews the parts that are held while Obtain waits for another
+//     one.
 //   - Intent is an [errors.ErrUnsupported]: use Queue.
 //
-// Bad parts are refused before anything is sent. If one is held by somebody else the error is an
-// [redislock.ErrNotObtained] and a [*redislock.ConflictError] with its key; if ctx ended meanwhile,
-// also its cause. It is an ErrNotObtained, too, if the lease of a part was over before the last one
-// was there. If no answer came it is an [redislock.ErrUnknownOutcome].
+// Bad parts are refused before anything is sent. If somebody else holds a part the error is a
+// [redislock.ErrNotObtained] and a [*redislock.ConflictError] with its key. If ctx ended meanwhile,
+// the error matches the cause of ctx, too. It is also an ErrNotObtained if the lease of a part was
+// over before the last part was obtained. If no answer came the error is a
+// [redislock.ErrUnknownOutcome].
 //
-// A part whose server does not answer is given up as [redislock.Client.Obtain] says: after the ttl, or
-// one read time-out of its Redis client if that is more. So the parts before it are locked no longer than
-// that in vain, also if ctx does not end. It is the same in line, except for the first part: there a
-// server is asked every 5 s, and one that does not answer then loses the place. The whole begins anew
-// if the RetryStrategy says so.
+// Obtain gives up a part whose server does not answer as [redislock.Client.Obtain] does: after the
+// ttl, or after one read time-out of its Redis client if that is longer. So the parts before it are
+// not locked in vain for longer than that, even if ctx does not end. The same holds for a part that
+// is waited for in line, but not for the first part. In line a server is asked every 5 s, and if it
+// does not answer then, the place in line is given up. After each of these the whole begins anew if
+// the RetryStrategy says so.
 //
-// With an error nothing stays locked. Parts that were taken are released before Obtain returns, also
-// if ctx has ended; for those whose server does not answer it waits a second and a tenth in all, while
-// the others are free, and their Clients go on in the background, as they do with a part that was under
-// way. So that is how long after the end of ctx it may return.
+// After an error nothing stays locked. Parts that were taken are released before Obtain returns,
+// even if ctx has ended. For servers that do not answer Obtain waits 1.1 s in all, and the other
+// parts are free meanwhile. The Clients of those servers go on in the background, as they do with a
+// part whose request was under way. So Obtain may return that long after the end of ctx.
 func Obtain(ctx context.Context, parts []Part, ttl time.Duration, opt *redislock.Options) (*Lock, error) {
 	o := obtaining{ttl: ttl, began: time.Now()}
 	if opt != nil {
@@ -64,12 +67,13 @@ func Obtain(ctx context.Context, parts []Part, ttl time.Duration, opt *redislock
 	return lock, nil
 }
 
-// With obtains the parts, runs fn, and releases them, also if fn panics. While fn runs the watchdog
-// renews every lease; if any part is lost all the same, the context of fn is cancelled with cause
-// [redislock.ErrLockLost]. ctx bounds both the waiting and fn.
+// With obtains the parts, runs fn, and releases the parts, even if fn panics. While fn runs the
+// watchdog renews every lease. If any part is lost all the same, the context of fn is cancelled
+// with cause [redislock.ErrLockLost]. ctx bounds both the waiting and fn.
 //
-// Errors are those of [redislock.Client.With]: that of Obtain if fn was not run, an ErrLockLost
-// joined with the error of fn if a part was lost, else the error of fn, unchanged.
+// Errors are those of [redislock.Client.With]. If fn was not run, it is the error of Obtain. If a
+// part was lost it is an ErrLockLost, joined with the error of fn. Otherwise it is the error of fn,
+// unchanged.
 func With(ctx context.Context, parts []Part, ttl time.Duration, opt *redislock.Options, fn func(context.Context) error) (err error) {
 	var watched redislock.Options
 	if opt != nil {

@@ -11,16 +11,17 @@ import (
 	"github.com/seed-14de3678/redislock/internal/slot"
 )
 
-// A Part is a set of keys that Client can take in one step: on a Cluster of one slot, on a Ring of
-// one hash tag, on a single server any.
+// A Part is a set of keys that its Client can take in one step. On a Cluster all of them are in one
+// slot; on a Ring all have one hash tag; on a single server they may be any keys.
 type Part struct {
 	// Client takes the keys.
 	Client *redislock.Client
 
-	// Place names the server, or Cluster, where the keys of Client are. Parts are taken in the order
-	// of their places, compared as strings, and there by slot. Every process has to use the same
-	// name for the same server: two that disagree can wait for each other until ctx ends. It may be
-	// empty if all parts have one Client; otherwise every Client has a place of its own.
+	// Place names the server, or the Cluster, where the keys of Client are. Parts are taken in the
+	// order of their places, compared as strings, and within a place by slot. Every process has to
+	// use the same name for the same server: two processes that disagree can wait for each other
+	// until ctx ends. Place may be empty if all parts have the same Client. Otherwise every Client
+	// has a place of its own.
 	Place string
 
 	Write []string // keys to be write-locked
@@ -35,12 +36,12 @@ func (p *Part) first() string {
 	return p.Read[0]
 }
 
-// BySlot splits keys that a Client of a Cluster is to lock into parts, one for each slot, by slot
-// number; in each of them the keys are in the given order, without repetitions. A key in both lists
-// is a write key. The parts have no Place: set it on each of them if the lock has parts of other
-// Clients.
+// BySlot splits keys that a Client of a Cluster is to lock into parts, one for each slot, in the
+// order of the slots. Within a part the keys are in the given order, without repetitions. A key in
+// both lists is a write key. The parts have no Place: set it on each of them if the lock has parts
+// of other Clients, too.
 //
-// The same keys on a single server come out as the same parts, and [Obtain] takes them as one.
+// For a Client of a single server BySlot makes the same parts, and [Obtain] takes them as one.
 func BySlot(client *redislock.Client, write, read []string) []Part {
 	type at struct {
 		home uint16 // the slot

@@ -25,7 +25,7 @@ const (
 var errClosed = fmt.Errorf("the client is closed: %w", redis.ErrClosed)
 
 // A Client obtains locks that a majority of independent servers holds. It is safe for concurrent
-// use. It has goroutines only while something is under way.
+// use. It has goroutines only while a request is under way.
 type Client struct {
 	nodes   []*node
 	need    int           // how many nodes are a majority
@@ -46,26 +46,27 @@ type Client struct {
 // An Option changes a default of [New].
 type Option func(*Client)
 
-// WithNodeTimeout sets how long the others wait for a node, but no longer than the ttl. One that does
-// not answer in time is not waited for again before it has answered something as quickly. A time-out that is not positive
-// counts as the default. Default: a quarter of the ttl, at most a second; twice that with
-// [redislock.Options].Replicas, which the node waits for in turn.
+// WithNodeTimeout sets how long an operation waits for a node, but never for longer than the ttl. A
+// node that does not answer in time is not waited for again before it has answered a request within
+// this time. A time-out that is not positive counts as the default. Default: a quarter of the ttl,
+// at most one second; twice that with [redislock.Options].Replicas, because the node waits for its
+// replicas in turn.
 func WithNodeTimeout(d time.Duration) Option { return func(c *Client) { c.timeout = max(d, 0) } }
 
 // WithQuarantine leaves out a node that has restarted, because it may have forgotten what it held,
-// until it has been up for longest: then every lease that it may have forgotten is over. So no
-// lease may be longer: a greater ttl is an [redislock.ErrInvalidTTL]. Every Client of the same
-// servers has to have the same quarantine, in every process. What it costs is in the comment of
-// the package. It is a matter of [redislock.Options].MinUptime, which clients of a type of their own
-// do not have. Default: none.
+// until the node has been up for longest. Then every lease that it may have forgotten is over. So
+// no lease may be longer: a greater ttl is a [redislock.ErrInvalidTTL]. Every Client of the same
+// servers needs the same quarantine, in every process. The package comment says what it costs. It
+// is done by [redislock.Options].MinUptime, which Redis clients of a type of their own do not have.
+// Default: no quarantine.
 func WithQuarantine(longest time.Duration) Option {
 	return func(c *Client) { c.longest = max(longest, 0) }
 }
 
-// New makes a Client of a [redislock.Client] for each server. They stay the caller's to close,
-// after this one. Nothing is sent. It is an error if there are none, or one is nil, there twice or of no
-// use, such as one that was made without a Redis client; that two of them lead to the same server
-// cannot be seen, and would count it twice.
+// New makes a Client of a [redislock.Client] for each server. New sends nothing. The caller closes
+// the Clients of the servers, after this one. It is an error if there are no Clients, or if one of
+// them is nil, is there twice, or cannot work, such as one that was made without a Redis client.
+// New cannot see that two Clients lead to the same server, which would be counted twice.
 func New(nodes []*redislock.Client, opts ...Option) (*Client, error) {
 	if len(nodes) == 0 {
 		return nil, errors.New("quorum: there are no nodes")
@@ -100,10 +101,10 @@ func useless(node *redislock.Client) error {
 	return errors.Unwrap(err) // nobody has asked for an upgrade
 }
 
-// Close ends what goes on by itself: nodes that a lock has lost are not won back any more, and
-// those that do not answer not looked after. It waits for what is under way, each request of it no
-// longer than the node time-out. Afterwards Obtain returns an error that is [redis.ErrClosed]; locks
-// stay as they are, and can still be released.
+// Close ends everything that the Client does in the background. Nodes that a lock has lost are not
+// won back any more, and nodes that do not answer are not tried again. Close waits for the requests
+// that are under way, for each of them no longer than the node time-out. Afterwards Obtain returns
+// an error that is [redis.ErrClosed]. Locks stay as they are, and can still be released.
 func (c *Client) Close() {
 	if c.usable() != nil {
 		return

@@ -55,14 +55,14 @@ func (l *Lock) isNothing() bool { return l == nil || l.quorum == nil }
 // Keys returns the set: the write keys, then the read keys, without repetitions.
 func (l *Lock) Keys() []string { return l.any.Keys() }
 
-// Metadata returns what the keys were tagged with.
+// Metadata returns the metadata that is stored with the keys.
 func (l *Lock) Metadata() string { return l.any.Metadata() }
 
-// Fence returns the fencing number of the lock; 0 if it was obtained without
-// [redislock.Options].Fenced. It is the greatest of those that the nodes have given, and a majority
-// had it stored before Obtain returned. So it is greater than that of every lock before it that had
-// one of its keys, as long as the servers keep what they have stored, or their clocks agree: see
-// the comment of the package.
+// Fence returns the fencing number of the lock, or 0 if it was obtained without
+// [redislock.Options].Fenced. It is the greatest of the numbers that the nodes have given, and a
+// majority had it stored before Obtain returned. So it is greater than that of every earlier lock
+// with one of its keys, as long as the servers keep what they have stored, or their clocks agree:
+// see the package comment.
 func (l *Lock) Fence() int64 { return l.number }
 
 // Nodes returns how many of the nodes hold the lock, as far as is known.
@@ -73,8 +73,8 @@ func (l *Lock) Nodes() int {
 }
 
 // Deadline returns the end of the time for which the lock is certain: until then a majority of the
-// nodes holds it, each by its own deadline. It moves with each Refresh, with the watchdog, and with
-// nodes that are won back.
+// nodes holds it, each by its own deadline. Each Refresh moves it, and so do the watchdog and nodes
+// that are won back.
 func (l *Lock) Deadline() time.Time {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -17,42 +17,46 @@ import (
 
 // Obtain takes the write locks of all keys for ttl, if a majority of the nodes grants all of them.
 //
-// It asks all nodes at once, and again as often as the RetryStrategy of its options says, and
-// returns at the latest some 300 ms after ctx has ended. The options are those of
+// Obtain asks all nodes at once, as often as the RetryStrategy of its options allows, and returns
+// at the latest some 300 ms after ctx has ended. The options are those of
 // [redislock.Client.Obtain], with these differences:
 //
-//   - RetryStrategy: what was granted is released before each wait. It is called once for each
-//     Obtain, and a jitter is added to each wait, so that of those who have split the votes one
-//     comes first.
+//   - RetryStrategy: before each wait Obtain releases what was granted. The strategy is called once
+//     for each Obtain. A jitter is added to each wait, so that of those who have split the votes
+//     one comes first.
 //   - Token: each node has the lock under this token. An Obtain that fails releases what it was
-//     granted, also keys that the token held before. One that follows in the same Client asks each
-//     node when nothing is under way there for the token; other Clients had better not use it before
-//     the lease is over. Default: a random one for each node.
-//   - Replicas: of each node. What the node does not confirm it has not granted.
-//   - Watchdog: it also wins back nodes that did not grant the lock, or have lost it.
+//     granted, even keys that the token held before. A later Obtain of the same Client asks each
+//     node only when no request for the token is under way there. Other Clients should not use the
+//     token before the lease is over. Default: a random token for each node.
+//   - Replicas: those of each node. A lock that too few replicas of a node confirm is not granted
+//     by that node.
+//   - Watchdog: it also wins back nodes that did not grant the lock or have lost it.
 //   - Fenced: see [Lock.Fence].
-//   - Queue and Intent are an [errors.ErrUnsupported]: there is no order over several servers.
+//   - Queue and Intent are an [errors.ErrUnsupported], because there is no order over several
+//     servers.
 //
-// The error says how many nodes have granted the lock, and why the others have not. It is an
-// [redislock.ErrNotObtained] if others stood in the way, or answers came too late, with the first
-// [*redislock.ConflictError]; an [redislock.ErrUnknownOutcome] if nodes that have not answered in time
-// could have made the majority; if neither is the case it is the errors of the nodes that could
-// not be asked. If ctx has ended it is also its cause. Bad arguments are refused before anything is
-// sent. With an error nothing stays locked: what was granted is released everywhere, also where the
-// answer never came. Obtain waits for the nodes that were the first majority to answer, no longer than
-// the node time-out, and the rest goes on in the background.
+// The error says how many nodes have granted the lock, and why the others have not. If others stood
+// in the way, or answers came too late, it is a [redislock.ErrNotObtained], with the first
+// [*redislock.ConflictError]. If nodes that have not answered in time could have made the majority,
+// it is a [redislock.ErrUnknownOutcome]. Otherwise it contains the errors of the nodes that could
+// not be asked. If ctx has ended it matches the cause of ctx, too. Bad arguments are refused before
+// anything is sent.
+//
+// After an error nothing stays locked: what was granted is released everywhere, even where the
+// answer never came. Obtain waits for the nodes that were the first majority to answer, but no
+// longer than the node time-out; the rest goes on in the background.
 func (c *Client) Obtain(ctx context.Context, keys []string, ttl time.Duration, opt *redislock.Options) (*Lock, error) {
 	return c.ObtainMixed(ctx, keys, nil, ttl, opt)
 }
 
-// ObtainRead takes the read locks of all keys for ttl: several readers may hold a key at the same
-// time, and no writer. Otherwise it is [Client.Obtain].
+// ObtainRead takes the read locks of all keys for ttl. Several readers may hold a key at the same
+// time, but no writer. Everything else is as in [Client.Obtain].
 func (c *Client) ObtainRead(ctx context.Context, keys []string, ttl time.Duration, opt *redislock.Options) (*Lock, error) {
 	return c.ObtainMixed(ctx, nil, keys, ttl, opt)
 }
 
 // ObtainMixed takes write locks and read locks as one set. A key in both lists is a write key.
-// Otherwise it is [Client.Obtain] and [Client.ObtainRead].
+// Everything else is as in [Client.Obtain] and [Client.ObtainRead].
 func (c *Client) ObtainMixed(ctx context.Context, write, read []string, ttl time.Duration, opt *redislock.Options) (*Lock, error) {
 	if err := c.usable(); err != nil {
 		return nil, fmt.Errorf("quorum: obtain: %w", err)
@@ -72,12 +76,13 @@ func (c *Client) ObtainMixed(ctx context.Context, write, read []string, ttl time
 	return lock, nil
 }
 
-// With obtains the keys, runs fn, and releases them, also if fn panics. While fn runs the watchdog
-// renews the leases; if the lock is lost all the same, the context of fn is cancelled with cause
-// [redislock.ErrLockLost]. ctx bounds both the waiting and fn.
+// With obtains the keys, runs fn, and releases the keys, even if fn panics. While fn runs the
+// watchdog renews the leases. If the lock is lost all the same, the context of fn is cancelled with
+// cause [redislock.ErrLockLost]. ctx bounds both the waiting and fn.
 //
-// Errors are those of [redislock.Client.With]: that of Obtain if fn was not run, an ErrLockLost
-// joined with the error of fn if the lock was lost, else the error of fn, unchanged.
+// Errors are those of [redislock.Client.With]. If fn was not run, it is the error of Obtain. If the
+// lock was lost it is an ErrLockLost, joined with the error of fn. Otherwise it is the error of fn,
+// unchanged.
 func (c *Client) With(ctx context.Context, keys []string, ttl time.Duration, opt *redislock.Options, fn func(context.Context) error) (err error) {
 	var watched redislock.Options
 	if opt != nil {

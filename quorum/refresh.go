@@ -10,10 +10,10 @@ import (
 	"github.com/seed-14de3678/redislock"
 )
 
-// TTL asks the nodes for the remaining lease, and returns what a majority has at least. Once a
-// majority has answered it waits for others only if their leases are known to be longer by more than
-// a third of the ttl, and could make a difference. If too few can have any left it returns
-// [redislock.ErrLockNotHeld]; if too few answer, [redislock.ErrUnknownOutcome].
+// TTL asks the nodes for the remaining lease, and returns how long a majority still has. Once a
+// majority has answered, TTL waits for another node only if its lease is known to be longer by more
+// than a third of the ttl and could make a difference. If too few nodes can have any lease left the
+// error is a [redislock.ErrLockNotHeld]. If too few answer it is a [redislock.ErrUnknownOutcome].
 func (l *Lock) TTL(ctx context.Context) (time.Duration, error) {
 	if l.isNothing() {
 		return 0, fmt.Errorf("quorum: ttl: %w", redislock.ErrLockNotHeld)
@@ -57,14 +57,15 @@ func (r *round) least() time.Duration {
 	return ttls[len(ttls)-r.need]
 }
 
-// Refresh makes the lease at every node end ttl from now, also if it would have ended later, and
-// lets the watchdog go on with this ttl. Nodes that do not hold the lock are asked for it.
+// Refresh makes the lease at every node end ttl from now, even if it would have ended later. From
+// then on the watchdog uses this ttl as well. Nodes that do not hold the lock are asked for it.
 //
-// It returns when a majority has the new lease. If so many nodes have lost the lock that no majority
-// is left the lock is lost: [redislock.ErrLockNotHeld]. Otherwise, if too few have confirmed it, it
-// returns [redislock.ErrUnknownOutcome], or the errors of the nodes if so many have refused it or
-// could not be asked: some have the new lease, Deadline counts on no more than is certain, and calling
-// again is safe.
+// Refresh returns when a majority has the new lease. If so many nodes have lost the lock that no
+// majority is left, the lock is lost and the error is a [redislock.ErrLockNotHeld]. Otherwise, if
+// too few nodes have confirmed the lease, the error is a [redislock.ErrUnknownOutcome]; or it
+// contains the errors of the nodes, if so many have refused the lease or could not be asked. Some
+// nodes have the new lease then, Deadline counts on no more than is certain, and it is safe to call
+// Refresh again.
 func (l *Lock) Refresh(ctx context.Context, ttl time.Duration) error {
 	if l.isNothing() {
 		return fmt.Errorf("quorum: refresh: %w", redislock.ErrLockNotHeld)

@@ -10,20 +10,19 @@ import (
 	"github.com/seed-14de3678/redislock/internal/pace"
 )
 
-// Release frees the keys at all nodes at once, and ends the watchdog and the winning back. It
-// returns nil if a majority has confirmed that they were ours and are free,
-// [redislock.ErrLockNotHeld] if fewer than a majority can have been ours, and
-// [redislock.ErrUnknownOutcome] otherwise.
+// Release frees the keys at all nodes at once, and ends the watchdog. It returns nil if a majority
+// has confirmed that the keys were ours and are free. The error is a [redislock.ErrLockNotHeld] if
+// fewer than a majority can have been ours, and a [redislock.ErrUnknownOutcome] otherwise. If nodes
+// refuse the release, so that no majority can be free, the error is theirs.
 //
-// It returns as soon as that is known, and leaves the rest to the background: a node that has not
-// answered yet, neither this nor the Obtain, may have the keys locked for a moment longer. What it
-// still has of ours, or grants late, is freed as soon as it answers, or its lease is over, and
-// [Client.Close] waits for what is under way. Until then such a node refuses whoever asks for the
-// keys, which delays nobody who can have the others: they are a majority.
+// Release returns as soon as that is known, and leaves the rest to the background. A node that has
+// answered neither the Obtain nor the Release yet may have the keys locked for a moment longer.
+// What it still has of ours, or grants late, is freed as soon as it answers or its lease is over,
+// and [Client.Close] waits for what is under way. Until then that node refuses whoever asks for the
+// keys. That delays nobody who can have the other nodes, because they are a majority.
 //
-// It does its work also if ctx has ended already, or ends meanwhile: then it returns 100 ms later. If
-// it needs the answer of a node that gives none it waits no longer than the node time-out. If nodes
-// refuse it, so that no majority can be free, the error is theirs.
+// Release does its work even if ctx has ended, or ends meanwhile: then it returns 100 ms later. If
+// it needs the answer of a node that gives none, it waits no longer than the node time-out.
 func (l *Lock) Release(ctx context.Context) error {
 	if l.isNothing() {
 		return fmt.Errorf("quorum: release: %w", redislock.ErrLockNotHeld)

@@ -20,8 +20,8 @@ func (l *Lock) Context(ctx context.Context) context.Context {
 	return l.told.Join(ctx)
 }
 
-// Lost returns a channel that is closed when the lock is lost, as [Lock.Context] tells it. A Release
-// does not close it.
+// Lost returns a channel that is closed when the lock is lost: see [Lock.Context]. A Release does
+// not close it.
 func (l *Lock) Lost() <-chan struct{} {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -16,7 +16,7 @@ type TB interface {
 }
 
 // CheckReleased fails the test for each hold of the owner of ctx that was not released, and says
-// where it was obtained. It releases none: what they hold goes on being held.
+// where it was obtained. It does not release these holds.
 //
 //	ctx := reentrant.NewOwner(t.Context())
 //	defer reentrant.CheckReleased(t, ctx)

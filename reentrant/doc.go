@@ -3,69 +3,74 @@
 //
 //	ctx = reentrant.NewOwner(ctx) // once for each piece of work: a request, a job, a message
 //
-//	hold, err := reentrant.Obtain(ctx, client, []string{"order:7", "stock:9"}, 10*time.Second, nil)
+//	hold, err := reentrant.Obtain(ctx, client, []string{"lock:order:7", "lock:stock:9"}, 10*time.Second, nil)
 //	if err != nil {
 //		return err
 //	}
 //	defer hold.Release(ctx)
-//	return restock(ctx) // obtains stock:9 under ctx: at once, without asking Redis
+//	return restock(ctx) // obtains lock:stock:9 under ctx: at once, without asking Redis
 //
-// [With] does the same around a function and keeps the lease alive while it runs: what most callers
-// want.
+// [With] does the same around a function and keeps the lease alive while the function runs. It is
+// what most callers want.
 //
 // # When to use it, and when not
 //
 // Use it where functions that lock for themselves call one another, and neither can know what the
-// other has locked. Where the caller can hand down what it holds, let it: a *redislock.Lock as a
-// parameter says more than a context, and costs nothing. Do not use it
+// other has locked. If the caller can hand down the lock that it holds, it should: a
+// [*redislock.Lock] as a parameter says more than a context, and costs nothing. Do not use this
+// package
 //
-//   - to keep goroutines of one owner from each other: they hold everything together. Whoever is
-//     to be kept out is given an owner of its own, by a [NewOwner] of its own. So NewOwner never
-//     belongs into main or the base context of a server: all requests would be one owner, and
-//     nobody would be kept from anything;
-//   - to gather locks on the way. Whoever obtains more while holding something can wait for one
-//     who does the same the other way round, until a context ends. Obtain all keys at once where
-//     they are known, in one order where they are not, and bound the wait;
+//   - to keep the goroutines of one owner from each other: they hold everything together. Two
+//     goroutines that must exclude each other need two owners, each from a call of [NewOwner]. So
+//     NewOwner never belongs into main or into the base context of a server: all requests would be
+//     one owner, and nobody would be kept from anything;
+//   - to collect locks one by one. A caller that obtains more while it holds something can wait for
+//     another one that does the same in the opposite order, until a context ends. Where all keys
+//     are known, obtain them at once. Where they are not, obtain them in one order, and bound the
+//     wait;
 //   - across processes: a context ends at the border of its process.
 //
 // # How it works
 //
-// An owner has a table of the keys that it holds. A key stands there with the root lock
-// ([redislock.Lock]) that carries it, in Redis and under a token of its own, its mode, and how many
-// holds there are. An Obtain of keys that all stand there in a sufficient mode adds a [Hold] and
-// sends nothing. Keys that do not are obtained as one set, by one redislock Obtain, with the options
-// given. A key that is written may be read. A key that is read and is to be written is upgraded
-// with the whole root lock that carries it ([redislock.Lock.Upgrade]): once, and if others read any
-// of its keys the Obtain is refused. It stays a write key until it is free.
+// An owner has a table of the keys that it holds. For each key the table has the root lock that
+// carries the key, its mode, and the number of its holds. A root lock is a [redislock.Lock], in
+// Redis and under a token of its own.
 //
-// A key is released with the last of its holds, in whatever order they end, also if others that were
-// obtained with it are still held; its root lock is renewed by its watchdog until the last key of it
-// is free. Its Redis keys, value, lease and fencing number are its own business: a further hold
-// changes none of them, except that a longer ttl makes the lease longer.
+// If all keys of an Obtain are in the table in a sufficient mode, the Obtain adds a [Hold] and
+// sends nothing. Keys that are missing are obtained as one set, by one redislock Obtain, with the
+// given options. A key that is held for writing may also be read. A key that is held for reading
+// and is to be written is upgraded ([redislock.Lock.Upgrade]), together with the whole root lock
+// that carries it. There is one attempt: if others read any of its keys the Obtain is refused. The
+// key stays a write key until it is free.
 //
-// Locks are those of one [redislock.Client]: the same key obtained with another Client is another
-// lock, and refused if both are of one server.
+// A key is released with the last of its holds, in whatever order they end, even if other keys that
+// were obtained with it are still held. The watchdog renews a root lock until its last key is free.
+// A further hold changes neither the value in Redis of a key nor its fencing number nor its lease,
+// except that a longer ttl makes the lease longer.
+//
+// Locks belong to one [redislock.Client]. If the same key is obtained with another Client it is
+// another lock, and it is refused if both Clients are of one server.
 //
 // # What is promised
 //
-//   - All or nothing: the keys that are missing are obtained together or not at all, and an Obtain
-//     that fails leaves what was held as it was, except that a lease may have become longer and keys
-//     may have become write keys.
-//   - A key is held until the last of its holds is released, and free then.
-//   - A hold is live when it is returned: no key of it was lost.
-//   - Loss is told to every hold: its context ends with cause [redislock.ErrLockLost]. A lost key
-//     cannot be obtained again by its owner, which is an ErrLockLost, too, until every hold of its
-//     root lock was released. Whoever holds it outside would never learn that somebody else was
-//     in between.
-//   - Only ctx bounds how long an Obtain waits for one of the same owner that is obtaining, or
-//     releasing, some of the same keys.
+//   - All or nothing: the keys that are missing are obtained together or not at all. An Obtain that
+//     fails leaves what was held as it was, except that a lease may have become longer and keys may
+//     have become write keys.
+//   - A key is held until the last of its holds is released, and is free then.
+//   - A hold is live when it is returned: none of its keys was lost.
+//   - Every hold learns of a loss: its context ends with cause [redislock.ErrLockLost]. An owner
+//     cannot obtain a lost key again until every hold of its root lock was released; until then the
+//     error is an ErrLockLost, too. Otherwise the function that holds the key further out would
+//     never learn that somebody else had it in between.
+//   - If another goroutine of the same owner is obtaining or releasing some of the same keys, only
+//     ctx bounds how long an Obtain waits for it.
 //
 // # What is not
 //
-//   - An upgrade of more than one root lock is not one step. Nor are the missing keys and the
-//     upgrade: others may see the missing ones locked by an Obtain that then fails.
+//   - To upgrade more than one root lock in one step. Nor are the missing keys and an upgrade one
+//     step: others may see the missing keys locked by an Obtain that then fails.
 //   - Everything that package redislock does not promise.
 //
-// Every lock obtained here is watched, with the watchdog or without, so that a loss is known: the
-// Client has a goroutine meanwhile, and [redislock.Client.Close] declares such locks lost.
+// Every lock that is obtained here is watched, even without the watchdog, so that a loss is known.
+// So the Client has a goroutine meanwhile, and [redislock.Client.Close] declares such locks lost.
 package reentrant

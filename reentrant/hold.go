@@ -11,8 +11,8 @@ import (
 	"github.com/seed-14de3678/redislock/internal/circle"
 )
 
-// A Hold is one of possibly many holds that an owner has of a set of keys. It is safe for concurrent
-// use. A nil Hold and a zero one hold nothing: Refresh and Release say so, with a
+// A Hold is one of possibly many holds that an owner has of a set of keys. It is safe for
+// concurrent use. A nil Hold and a zero one hold nothing: Refresh and Release return a
 // [redislock.ErrLockNotHeld].
 type Hold struct {
 	owner    *owner
@@ -74,7 +74,7 @@ func (h *Hold) abandon(ctx context.Context) {
 }
 
 // Keys returns the set: the write keys, then the read keys, without repetitions, each in the order
-// in which it was asked for.
+// in which the caller named it.
 func (h *Hold) Keys() []string {
 	keys := make([]string, len(h.entries))
 	for i, e := range h.entries {
@@ -83,9 +83,9 @@ func (h *Hold) Keys() []string {
 	return keys
 }
 
-// Fence returns the fencing number of the hold: the greatest of the root locks that carry its
-// keys, see [redislock.Lock.Fence]; 0 if one of them has none. A further hold of the same keys has
-// the same. It changes, for all holds, when keys that were read are upgraded.
+// Fence returns the fencing number of the hold: the greatest of the root locks that carry its keys,
+// see [redislock.Lock.Fence]. It is 0 if one of these has no number. All holds of the same keys
+// have the same number. When keys that were read are upgraded it changes, for all holds.
 func (h *Hold) Fence() int64 {
 	var greatest int64
 	for _, c := range h.carriers {
@@ -111,8 +111,8 @@ func (h *Hold) Deadline() time.Time {
 }
 
 // Context returns a context derived from ctx that is cancelled with cause [redislock.ErrLockLost]
-// when a key of the hold is lost, see [redislock.Lock.Context], and with [context.Canceled] when
-// the hold is released, also if there are others.
+// when a key of the hold is lost: see [redislock.Lock.Context]. When the hold is released it is
+// cancelled with [context.Canceled], even if there are other holds of the keys.
 func (h *Hold) Context(ctx context.Context) context.Context {
 	ctx = h.told.Join(ctx)
 	for _, c := range h.carriers {
@@ -148,11 +148,11 @@ func (h *Hold) Lost() <-chan struct{} {
 	return lost
 }
 
-// Refresh makes sure that the lease of every key lasts for ttl from now at least. It never makes
-// one shorter, because others may hold the key, too: Redis is asked if less is left. If a key is no
-// longer ours it returns a [redislock.ErrLockNotHeld] and [redislock.ErrLockLost]. If keys were
-// not obtained together and some could not be refreshed, the others were. Other errors are those
-// of [redislock.Lock.Refresh].
+// Refresh makes sure that the lease of every key lasts for at least ttl from now. It never makes a
+// lease shorter, because others may hold the key, too. Redis is asked only if less is left. If a
+// key is no longer ours the error is a [redislock.ErrLockNotHeld] and a [redislock.ErrLockLost]. If
+// keys were not obtained together and some could not be refreshed, the others were refreshed. Other
+// errors are those of [redislock.Lock.Refresh].
 func (h *Hold) Refresh(ctx context.Context, ttl time.Duration) error {
 	if h.isNothing() {
 		return fmt.Errorf("reentrant: refresh: %w", redislock.ErrLockNotHeld)
@@ -178,13 +178,14 @@ func (h *Hold) Refresh(ctx context.Context, ttl time.Duration) error {
 	return nil
 }
 
-// Release ends this hold. If others have the same keys it returns at once and asks nobody, and the
-// lease goes on being renewed. Keys of which it was the last hold are released: see
-// [redislock.Lock.Release], also for ctx, and [redislock.Lock.ReleaseKeys].
+// Release ends this hold. If there are other holds of the same keys it returns at once and asks
+// nobody, and the lease is still renewed. Keys of which this was the last hold are released: see
+// [redislock.Lock.Release], also for what happens if ctx has ended, and
+// [redislock.Lock.ReleaseKeys].
 //
-// If a key was lost it returns a [redislock.ErrLockNotHeld] and [redislock.ErrLockLost], in every
-// hold of it; the hold has ended all the same. A hold that was released before is an
-// [redislock.ErrLockNotHeld].
+// If a key was lost, every hold of it returns a [redislock.ErrLockNotHeld] and
+// [redislock.ErrLockLost]. The hold has ended all the same. A hold that was released before returns
+// a [redislock.ErrLockNotHeld].
 func (h *Hold) Release(ctx context.Context) error {
 	if h.isNothing() {
 		return fmt.Errorf("reentrant: release: %w", redislock.ErrLockNotHeld)
@@ -221,7 +222,7 @@ func (h *Hold) Release(ctx context.Context) error {
 	return nil
 }
 
-// String names the hold in errors: its first key, and how many others there are.
+// String names the hold in errors: its first key, and how many others it has.
 func (h *Hold) String() string { return named(h.entries[0].place.key, len(h.entries)) }
 
 // named names a set of n keys.

@@ -17,49 +17,50 @@ const maxTTL = 365 * 24 * time.Hour
 
 // Obtain holds the write locks of all keys for the owner of ctx, or adds none.
 //
-// Keys that the owner holds as write keys are had at once. Keys that it reads are upgraded, in one
-// attempt, whatever the RetryStrategy: if somebody else reads one, or another key that was obtained
-// together with it, the error is a [*redislock.ConflictError]. The other keys are obtained together
-// by [redislock.Client.Obtain], under its terms and with its errors. If another goroutine of
-// the owner is obtaining or releasing one of them, Obtain waits for that first, as long as it takes
-// or until ctx ends, whatever the RetryStrategy; then the error is an [redislock.ErrNotObtained]
-// and the cause.
+// Keys that the owner holds as write keys are obtained at once. Keys that it reads are upgraded, in
+// one attempt, whatever the RetryStrategy. If somebody else reads one of them, or another key that
+// was obtained together with one of them, the error is a [*redislock.ConflictError]. The other keys
+// are obtained together by [redislock.Client.Obtain], under its terms and with its errors. If
+// another goroutine of the owner is obtaining or releasing one of the keys, Obtain waits for that
+// first, until it is done or ctx ends, whatever the RetryStrategy. If ctx ends the error is a
+// [redislock.ErrNotObtained] and matches the cause of ctx.
 //
 // The ttl makes the lease of keys that are held longer, never shorter. Redis is asked for that if
-// the ttl is longer than theirs, or if they have no watchdog and less than two thirds of it are left.
+// the ttl is longer than theirs, or if they have no watchdog and less than two thirds of it are
+// left.
 //
-// Of the options, all but Watchdog are for the keys that the owner does not hold: it keeps the
-// metadata and the fencing numbers of those that it does. Watchdog is for all of them, and stays on
-// until the last hold of a key, and of those obtained with it, has ended. Refused with an
-// [errors.ErrUnsupported] are Token, because an owner has tokens of its own; Fenced, if a key is held
-// without a number; and Replicas, if a key is held on fewer.
+// All options but Watchdog apply to the keys that the owner does not hold; those that it holds keep
+// their metadata and their fencing numbers. Watchdog applies to all keys. It stays on until the
+// last hold of a key, and of the keys that were obtained with it, has ended. Three options can be
+// an [errors.ErrUnsupported]: Token always, because an owner has tokens of its own; Fenced, if a
+// key is held without a number; and Replicas, if a key is held on fewer replicas.
 //
 // If a key that the owner holds was lost, the error is a [redislock.ErrLockLost] until all holds of
-// it and of those obtained with it were released. Without an owner it is [ErrNoOwner].
+// it and of the keys obtained with it were released. Without an owner the error is [ErrNoOwner].
 func Obtain(ctx context.Context, client *redislock.Client, keys []string, ttl time.Duration, opt *redislock.Options) (*Hold, error) {
 	return obtain(ctx, client, keys, nil, ttl, opt)
 }
 
 // ObtainRead holds the read locks of all keys for the owner of ctx, or adds none. Keys that the
-// owner reads or writes are had at once. Otherwise it is [Obtain].
+// owner reads or writes are obtained at once. Everything else is as in [Obtain].
 func ObtainRead(ctx context.Context, client *redislock.Client, keys []string, ttl time.Duration, opt *redislock.Options) (*Hold, error) {
 	return obtain(ctx, client, nil, keys, ttl, opt)
 }
 
 // ObtainMixed holds write locks and read locks as one set. A key in both lists is a write key.
-// Otherwise it is [Obtain] and [ObtainRead].
+// Everything else is as in [Obtain] and [ObtainRead].
 func ObtainMixed(ctx context.Context, client *redislock.Client, write, read []string, ttl time.Duration, opt *redislock.Options) (*Hold, error) {
 	return obtain(ctx, client, write, read, ttl, opt)
 }
 
-// With obtains the keys, runs fn, and releases its hold, also if fn panics. While fn runs the lease
-// is renewed; if a key is lost all the same, the context of fn is cancelled with cause
+// With obtains the keys, runs fn, and releases its hold, even if fn panics. While fn runs the lease
+// is renewed. If a key is lost all the same, the context of fn is cancelled with cause
 // [redislock.ErrLockLost].
 //
-// If the keys could not be obtained fn is not run, and the error is that of [Obtain]. If a key was
-// lost while fn ran the error is a [redislock.ErrLockLost], joined with the error of fn. Otherwise
-// it is the error of fn, unchanged: a Release that could not be confirmed is seen to in the
-// background, and told to the hooks of the Client.
+// If the keys cannot be obtained With does not run fn, and returns the error of [Obtain]. If a key
+// was lost while fn ran it returns a [redislock.ErrLockLost], joined with the error of fn.
+// Otherwise it returns the error of fn, unchanged. A Release that could not be confirmed goes on in
+// the background, and is reported to the hooks of the Client.
 func With(ctx context.Context, client *redislock.Client, keys []string, ttl time.Duration, opt *redislock.Options, fn func(context.Context) error) (err error) {
 	var watched redislock.Options
 	if opt != nil {

@@ -10,16 +10,16 @@ import (
 	"github.com/seed-14de3678/redislock"
 )
 
-// ErrNoOwner says that the context has no owner: [NewOwner] was not called, or its context was not
-// handed down. Nothing is sent. An owner made up for the one call would wait for the one that is
-// missing.
+// ErrNoOwner says that the context has no owner, because [NewOwner] was not called or its context
+// was not handed down. Nothing is sent. An owner that is made up for one call would wait for the
+// owner that is missing.
 var ErrNoOwner = errors.New("reentrant: the context has no owner, see NewOwner")
 
-// NewOwner returns a context with a new owner, that holds nothing. What is obtained under it, and
-// under every context derived from it, in whatever goroutine, is held by this owner.
+// NewOwner returns a context with a new owner, which holds nothing. Whatever is obtained under this
+// context, or under any context derived from it, in whatever goroutine, is held by this owner.
 //
-// If ctx has an owner already, the new one is another: it does not hold what the other does, and
-// is refused it.
+// If ctx has an owner already, the new one is another owner: it does not hold what the first one
+// holds, and is refused it.
 func NewOwner(ctx context.Context) context.Context {
 	return context.WithValue(ctx, ownerKey{}, &owner{
 		entries: make(map[place]*entry),

@@ -1,4 +1,4 @@
-// Package slot is where Redis Cluster puts a key.
+// Package slot says where Redis Cluster puts a key, and names what stands beside a key in the same slot.
 package slot
 
 import (
