@@ -8,6 +8,7 @@ BENCHSTAT_VERSION     := v0.0.0-20260908200009-22c9c6c9d4da
 
 # What may be set on the command line: `make bench BENCH=Obtain`.
 TESTFLAGS   ?= -timeout 8m
+FIPS_PKG    ?= . ./test/...
 FIPS_RUN    ?= .
 FIPS_SKIP   ?= Cluster|Sentinel|Fail|Mov|Replica|Zombie|Kill
 BENCH       ?= .
@@ -53,10 +54,10 @@ PARALLEL ?= 8
 
 # The race detector needs cgo, and that a C compiler, which may just have been installed.
 # All runs go through one report, for one list of what was not run at the end.
-# The FIPS run is of the root package alone: it asks whether an importing
-# program can start and lock where only approved algorithms are allowed, so it
-# leaves out what is about how servers take each other's places. -exec sets the
-# mode for the test binary and not for the go command.
+# The FIPS run is of the root package and its tests alone: it asks whether an
+# importing program can start and lock where only approved algorithms are allowed,
+# so it leaves out what is about how servers take each other's places. -exec sets
+# the mode for the test binary and not for the go command.
 test: ## fetch what is missing, then go vet and go test -race for every module
 	@.ci/install
 	@for dir in $(MODULES); do (cd "$$dir" && go vet ./...); done
@@ -71,8 +72,8 @@ test: ## fetch what is missing, then go vet and go test -race for every module
 		for dir in $(MODULES); do \
 			(cd "$$dir" && go test -json -count=1 -parallel $(PARALLEL) $$race $(TESTFLAGS) ./... 2>&1) || status=1; \
 		done; \
-		echo 'the root package again, with GODEBUG=fips140=only, tests $(FIPS_RUN) without $(FIPS_SKIP)'; \
-		go test -json -count=1 -short -parallel $(PARALLEL) -exec 'env GODEBUG=fips140=only' -run '$(FIPS_RUN)' -skip '$(FIPS_SKIP)' . 2>&1 || status=1; \
+		echo '$(FIPS_PKG) again, with GODEBUG=fips140=only, tests $(FIPS_RUN) without $(FIPS_SKIP)'; \
+		go test -json -count=1 -short -parallel $(PARALLEL) -exec 'env GODEBUG=fips140=only' -run '$(FIPS_RUN)' -skip '$(FIPS_SKIP)' $(FIPS_PKG) 2>&1 || status=1; \
 		exit $$status; \
 	} | go run .ci/report.go
 
@@ -82,7 +83,7 @@ NEWEST     := $(CURDIR)/.bin/newest
 NEWEST_RUN ?= .
 
 .PHONY: test-newest
-test-newest: ## the root package's tests on the newest Redis and Valkey, or NEWEST_RUN of them
+test-newest: ## the lock's tests on the newest Redis and Valkey, or NEWEST_RUN of them
 	@.ci/install newest
 	@[[ -x $(NEWEST)/redis-server ]] || exit 0; \
 	export PATH=$(NEWEST):$$PATH; \
@@ -90,7 +91,7 @@ test-newest: ## the root package's tests on the newest Redis and Valkey, or NEWE
 	valkey-server --version; \
 	race=$$([[ $$(go env CGO_ENABLED) != 1 ]] || echo -race); \
 	go test -json -count=1 -parallel $(PARALLEL) $$race $(TESTFLAGS) -run '$(NEWEST_RUN)' -skip '/miniredis' \
-		. ./internal/redistest 2>&1 | go run .ci/report.go
+		. ./test/... ./internal/redistest 2>&1 | go run .ci/report.go
 
 lint: lint-format lint-go lint-lua lint-mod lint-text lint-vuln ## every check that runs no test
 
@@ -168,7 +169,7 @@ bench: $(BENCHSTAT) ## benchmarks against a real server, summed up by benchstat
 plot: ## docs/waiting.svg anew: what waiting costs, by the number of waiters
 	@.ci/install
 	@mkdir -p $(BIN) docs
-	@go test -run '^$$' -bench '^BenchmarkWaiting$$' -benchtime 1x -count 3 -timeout 20m . | tee $(BIN)/waiting.txt
+	@go test -run '^$$' -bench '^BenchmarkWaiting$$' -benchtime 1x -count 3 -timeout 20m ./test/line | tee $(BIN)/waiting.txt
 	@go run ./internal/plot -o docs/waiting.svg <$(BIN)/waiting.txt
 
 fuzz: ## every fuzz target, for FUZZTIME each

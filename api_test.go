@@ -14,6 +14,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/seed-14de3678/redislock/internal/check"
 )
 
 // The exported API of each package is that of its snapshot. UPDATE_API=1 writes the snapshots anew.
@@ -34,7 +36,7 @@ func TestAPI(t *testing.T) {
 				}
 				return
 			}
-			want := string(must[[]byte](t)(os.ReadFile(snapshot)))
+			want := string(check.Must[[]byte](t)(os.ReadFile(snapshot)))
 			if diff := diffAPI(want, got); diff != "" {
 				t.Errorf("The exported API of %s has changed:\n\n%s\nA change of it is a decision. If it is meant, "+
 					"CHANGELOG.md needs a line that shows before and after, and\n\n"+
@@ -129,9 +131,9 @@ func (l *Lock) free() {}
 // sourcesOf are the source files of a folder.
 func sourcesOf(t *testing.T, dir string) (sources []string) {
 	t.Helper()
-	for _, name := range must[[]string](t)(filepath.Glob(filepath.Join(dir, "*.go"))) {
+	for _, name := range check.Must[[]string](t)(filepath.Glob(filepath.Join(dir, "*.go"))) {
 		if !strings.HasSuffix(name, "_test.go") {
-			sources = append(sources, string(must[[]byte](t)(os.ReadFile(name))))
+			sources = append(sources, string(check.Must[[]byte](t)(os.ReadFile(name))))
 		}
 	}
 	if len(sources) == 0 {
@@ -146,7 +148,7 @@ func exportedAPI(t *testing.T, sources []string) string {
 	t.Helper()
 	var lines []string
 	for _, source := range sources {
-		file := must[*ast.File](t)(parser.ParseFile(token.NewFileSet(), "", source, parser.SkipObjectResolution))
+		file := check.Must[*ast.File](t)(parser.ParseFile(token.NewFileSet(), "", source, parser.SkipObjectResolution))
 		for _, decl := range file.Decls {
 			switch d := decl.(type) {
 			case *ast.FuncDecl:

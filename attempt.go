@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"strconv"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 
 	"github.com/seed-14de3678/redislock/internal/clock"
 	"github.com/seed-14de3678/redislock/internal/count"
+	"github.com/seed-14de3678/redislock/internal/wire"
 )
 
 // This file is one attempt of an obtaining: a call of the script, and what is made of the answer.
@@ -27,14 +29,14 @@ func (o *obtaining) ask(ctx context.Context, wait time.Duration) (*Lock, error) 
 	o.asked++
 	for rounds := 0; ; rounds++ {
 		c := o.call(ctx, wait)
-		c.owner, c.effect = o.owner, takes
+		c.ownedBy(o.owner, takes, o.client.conn)
 		if o.claim != nil && o.set.reads() > 0 {
 			c.reads, c.since = true, o.claim.since
 			c.yield = func() { c.keeps = true }
 		}
-		c.numbered, c.ack = o.fenced, newAck(o.replicas, o.ttl)
+		c.Replicas = replicasFor(o.replicas, o.ttl)
 		if o.place.number != "" {
-			c.rides = -1 // who stands in line asks again by himself
+			c.WaitForSlot = -1 // who stands in line asks again by himself
 		}
 		if err := o.send(ctx, c); err != nil {
 			return nil, err
@@ -48,29 +50,36 @@ func (o *obtaining) ask(ctx context.Context, wait time.Duration) (*Lock, error) 
 
 // send sends a call, and returns why there is no outcome.
 func (o *obtaining) send(ctx context.Context, c *call) error {
-	switch o.await(ctx, c) {
-	case hung:
+	o.silent = false
+	conn := o.client.conn
+	end := conn.DoWithin(ctx, &c.Call, conn.Bound(o.ttl, len(o.set.keys)), o.patience())
+	if c.Gone != (clock.Moment{}) && o.gone == (clock.Moment{}) {
+		o.gone = c.Gone
+	}
+	o.silent = end == wire.Silent || c.Silent
+	switch end {
+	case wire.Silent:
 		return o.unanswered(c)
-	case called:
-		if c.leave(nil) {
+	case wire.Ended:
+		if c.Leave(nil) {
 			o.doubts()
 			return &endedError{o.beside(fmt.Errorf("redislock: obtain %s: %w: %w after %s and %s",
 				o.set, ErrUnknownOutcome, context.Cause(ctx), round(clock.Now().Since(o.began)), count.Of(o.asked, "attempt")), c)}
 		}
-	case settled:
+	case wire.Settled:
 	}
 	return nil
 }
 
 // take takes in the outcome of a call.
 func (o *obtaining) take(ctx context.Context, c *call, wait time.Duration) (*Lock, error) {
-	if c.isUnsure() || c.err != nil && classify(c.err) == unknown {
+	if c.IsUnanswered() || c.Err != nil && wire.Classify(c.Err) == wire.Unknown {
 		o.doubts()
 	}
-	if err := c.err; err != nil {
-		o.partly = o.partly || classify(err) == final && !redis.HasErrorPrefix(err, "CROSSSLOT") // which ran nothing
-		cut := c.cut != nil
-		c.cut = nil
+	if err := c.Err; err != nil {
+		o.partly = o.partly || wire.Classify(err) == wire.Final && !redis.HasErrorPrefix(err, "CROSSSLOT") // which ran nothing
+		cut := c.Cut != nil
+		c.Cut = nil
 		if err = fault("obtain", o.set, c); cut {
 			o.last = err
 			return nil, o.ended(ctx)
@@ -81,20 +90,20 @@ func (o *obtaining) take(ctx context.Context, c *call, wait time.Duration) (*Loc
 		o.goes()
 		return nil, o.ended(ctx)
 	}
-	code, rest, err := c.code()
-	d := decoder{reply: rest}
+	code, rest, err := c.code(o.fenced)
+	d := wire.Reply{Rest: rest}
 	var number int64
 	if code == 1 && o.fenced {
-		number = d.number()
-		d.bad = d.bad || number <= 0
+		number = d.Number()
+		d.Bad = d.Bad || number <= 0
 	}
 	switch {
-	case err == nil && code == 1 && !d.bad && c.ack.short() != nil:
+	case err == nil && code == 1 && !d.Bad && c.short() != nil:
 		o.partly = true
-		return nil, fmt.Errorf("redislock: obtain %s: %w: %w", o.set, ErrNotObtained, c.ack.short())
-	case err == nil && code == 1 && !d.bad:
-		sent := c.sent
-		o.client.transport.recycle(c)
+		return nil, fmt.Errorf("redislock: obtain %s: %w: %w", o.set, ErrNotObtained, c.short())
+	case err == nil && code == 1 && !d.Bad:
+		sent := c.Sent
+		o.client.recycle(c)
 		return o.obtained(ctx, sent, number)
 	case err == nil && code != 1:
 		o.declared = o.declares && wait >= 0
@@ -129,26 +138,26 @@ func (o *obtaining) call(ctx context.Context, wait time.Duration) *call {
 		return newCall(ctx, obtainScript, o.set.keys, append(beside, o.intents...),
 			&o.value, clock.Millis(o.ttl), intent)
 	}
-	c := o.client.transport.newCall(ctx, obtainScript, o.set, &o.value, clock.Millis(o.ttl))
-	c.plain = o.conflict == nil // who was refused will most likely be again, and wants to know by whom
+	c := o.client.newCall(ctx, obtainScript, o.set, &o.value, clock.Millis(o.ttl))
+	c.Plain = o.conflict == nil // who was refused will most likely be again, and wants to know by whom
 	return c
 }
 
 // callInLine prepares the script that takes the set or has the waiter stand in line.
 func (o *obtaining) callInLine(ctx context.Context, beside []string) *call {
 	number, kind := o.place.number, "p"
-	if o.client.listeners.shards {
+	if o.client.hub.Sharded() {
 		kind = "s"
 	}
 	c := newCall(ctx, rwScript, o.set.keys, beside,
 		&o.value, clock.Millis(o.ttl), o.set.write, o.set.reads(), "", flag(o.fenced), clock.Millis(o.minUptime),
-		o.place.id, &number, int64(waiterLife/time.Millisecond), kind, o.waiter.channel)
-	c.resent = func() {
+		o.place.id, &number, int64(waiterLife/time.Millisecond), kind, o.waiter.Channel)
+	c.Resent = func() {
 		if number == "" {
 			number = unknownPlace
 		}
 	}
-	c.plain = number == "" && o.set.reads() == 0 && !o.fenced && o.minUptime == 0 && !o.client.listeners.busy(o.set.keys[0], o.waiter)
+	c.Plain = number == "" && o.set.reads() == 0 && !o.fenced && o.minUptime == 0 && !o.waiter.Others()
 	return c
 }
 
@@ -187,12 +196,12 @@ func (o *obtaining) obtained(ctx context.Context, sent clock.Moment, number int6
 }
 
 // refused decodes a refusal, and the place in line of who now stands there.
-func (o *obtaining) refused(c *call, code int64, d decoder) error {
+func (o *obtaining) refused(c *call, code int64, d wire.Reply) error {
 	conflict, err := decodeConflict(o.set.keys, &d)
 	if err == nil && code == waits {
-		err = o.placed(c.sent, &d)
+		err = o.placed(c.Sent, &d)
 	}
-	if err != nil || len(d.reply) > 0 {
+	if err != nil || len(d.Rest) > 0 {
 		return errors.Join(c.garbled(), err)
 	}
 	o.conflict = conflict
@@ -203,9 +212,9 @@ func (o *obtaining) refused(c *call, code int64, d decoder) error {
 }
 
 // placed takes in the place in line that a script has given to the waiter, or found.
-func (o *obtaining) placed(sent clock.Moment, d *decoder) error {
-	number, micros, ms, heard := d.number(), d.number(), d.number(), d.number()
-	if d.bad {
+func (o *obtaining) placed(sent clock.Moment, d *wire.Reply) error {
+	number, micros, ms, heard := d.Number(), d.Number(), d.Number(), d.Number()
+	if d.Bad {
 		return errors.New("no place in line")
 	}
 	o.place.number = strconv.FormatInt(number, 10)
@@ -216,10 +225,56 @@ func (o *obtaining) placed(sent clock.Moment, d *decoder) error {
 	if heard == 1 {
 		o.faults = 0
 	} else if o.hears {
-		o.client.listeners.deaf(o.waiter)
+		o.waiter.NotHeard()
 		o.faults++
 		o.rejoin = clock.Now().Add(pauseAfter(o.faults))
 		o.hears = false
 	}
 	return nil
+}
+
+// unanswered ends an attempt to which nobody has answered. What its call may still do the next one closes, or
+// the clean-up. It returns nil if the answer has come in this very moment.
+func (o *obtaining) unanswered(c *call) error {
+	if !c.Leave(nil) {
+		return nil
+	}
+	o.doubts()
+	err := fmt.Errorf("redislock: obtain %s: %w: no answer for %s: %w",
+		o.set, ErrUnknownOutcome, round(clock.Now().Since(o.began)), os.ErrDeadlineExceeded)
+	return o.beside(err, c)
+}
+
+// beside adds to an error why the try before has failed, if there was one that was no refusal: what is
+// wrong with the server, for example that it takes no connections.
+func (o *obtaining) beside(err error, c *call) error {
+	var before error
+	if failed := c.Failed(); failed != nil {
+		before = wire.Legible(failed)
+	} else if !errors.Is(o.last, ErrNotObtained) {
+		before = o.last
+	}
+	if before == nil {
+		return err
+	}
+	return fmt.Errorf("%w; before that: %w", err, before)
+}
+
+// goes takes note that ctx has ended.
+func (o *obtaining) goes() {
+	if o.gone == (clock.Moment{}) {
+		o.gone = clock.Now()
+	}
+}
+
+// patience is how much longer an Obtain may take whose ctx has ended, and how long it waits, if it has
+// not, for what it leaves behind.
+func (o *obtaining) patience() time.Duration {
+	switch {
+	case o.gone != (clock.Moment{}):
+		return clock.Now().Until(o.gone.Add(patience))
+	case o.silent:
+		return 0 // it has waited for that server long enough
+	}
+	return patience
 }

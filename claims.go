@@ -191,8 +191,8 @@ func (w *owner) youngerLocked(c *call) (younger []*claim) {
 	at := clock.Now()
 	for _, other := range w.claims {
 		switch {
-		case other.since <= c.since, other.lock != nil && other.lock.gone(at), !haveCommon(other.keys, c.keys):
-		case c.since == 0, other.client.transport.sharesRedis(c.transport):
+		case other.since <= c.since, other.lock != nil && other.lock.gone(at), !haveCommon(other.keys, c.Keys):
+		case c.since == 0, other.client.conn.SharesRedis(c.by):
 			younger = append(younger, other)
 		}
 	}
@@ -216,7 +216,7 @@ func (c *call) spare(other *claim, spared map[string]bool) {
 	if c.marked[other.client] {
 		mark = "|" + c.mark
 	}
-	for i, key := range c.keys {
+	for i, key := range c.Keys {
 		if index := strconv.Itoa(i+1) + mark; counted[key] && !spared[index] {
 			spared[index] = true
 			c.spared = append(c.spared, index)

@@ -83,14 +83,16 @@ import (
 	"context"
 	_ "embed"
 	"errors"
-	"fmt"
 	"log/slog"
+	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
 	"github.com/seed-14de3678/redislock/internal/clock"
+	"github.com/seed-14de3678/redislock/internal/listen"
+	"github.com/seed-14de3678/redislock/internal/wire"
 )
 
 var (
@@ -124,9 +126,6 @@ var (
 	ErrInvalidMetadata = errors.New("invalid metadata")
 )
 
-// errClosed is the error of what a closed Client does not do any more.
-var errClosed = fmt.Errorf("the client is closed: %w", redis.ErrClosed)
-
 //go:embed obtain.lua
 var obtainLua string
 
@@ -153,8 +152,10 @@ const (
 // goroutines only while a request is under way, a lock is watched, something has to be freed, or
 // somebody stands in line, and for 5 s after that.
 type Client struct {
-	transport   *transport
-	listeners   *listeners
+	conn        *wire.Conn
+	hub         *listen.Hub
+	heard       func(message string) // of the hub
+	recycled    sync.Pool            // of *call
 	placement   placement
 	schedule    *clock.Schedule
 	log         *slog.Logger
@@ -251,9 +252,10 @@ func New(rdb redis.Scripter, opts ...ClientOption) *Client {
 	if c.unfit = errors.Join(unfit(rdb), c.unfit); c.unfit != nil {
 		rdb, c.wraps = nil, nil // nobody is to be asked
 	}
-	c.transport = newTransport(rdb, c.wraps, c.batching)
-	c.listeners = newListeners(c)
-	c.placement = c.transport.placement()
+	c.conn = wire.New(rdb, wire.Options{Wraps: c.wraps, Batching: c.batching, Bundle: batchScript.Script})
+	c.hub = listen.NewHub(c.conn, c.schedule, newToken())
+	c.heard = c.hub.Deliver
+	c.placement = placementOf(c.conn)
 	return c
 }
 
@@ -266,21 +268,21 @@ func New(rdb redis.Scripter, opts ...ClientOption) *Client {
 //
 // A Client that holds no watched lock and has nobody in line need not be closed.
 func (c *Client) Close() {
-	if c == nil || c.transport == nil || c.closed.Swap(true) {
+	if c == nil || c.conn == nil || c.closed.Swap(true) {
 		return
 	}
 	close(c.ending)
-	c.transport.hasten()
-	c.listeners.close()
+	c.conn.Hasten()
+	c.hub.Close()
 	for _, rest := range c.schedule.Close() {
 		switch rest := rest.(type) {
 		case *watch:
-			rest.lock.lose(errClosed)
+			rest.lock.lose(wire.ErrClosed)
 		case *orphan:
 			rest.Run(clock.Now())
 		}
 	}
-	c.transport.drain()
+	c.conn.Drain()
 }
 
 // Obtain takes the write locks of all keys, or of none, for ttl. The ttl is 1 ms to 365 days; a

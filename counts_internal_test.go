@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/seed-14de3678/redislock/internal/redistest"
+	"github.com/seed-14de3678/redislock/internal/wire"
 )
 
 // Texts with a number are right for one as well.
@@ -21,7 +22,8 @@ func TestTextsForOne(t *testing.T) {
 	defer cancel()
 	_, waited := client.Obtain(ctx, []string{"a"}, time.Minute, &Options{RetryStrategy: LinearBackoff(time.Hour)})
 	_, long := client.Obtain(t.Context(), []string{"b"}, time.Minute, &Options{Metadata: "m"})
-	few := ack{wanted: 1, within: time.Second}
+	few := &call{}
+	few.Replicas = wire.Replicas{Wanted: 1, Within: time.Second}
 	for want, err := range map[string]error{
 		"and 1 attempt: ": waited, "has 1 byte,": long, "0 of 1 replica acknowledged": few.short(),
 	} {

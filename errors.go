@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -13,6 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/seed-14de3678/redislock/internal/clock"
+	"github.com/seed-14de3678/redislock/internal/wire"
 )
 
 // A Mode says how a key is held, or why it cannot be had.
@@ -87,9 +86,9 @@ func (e *ConflictError) Error() string {
 func (e *ConflictError) Is(target error) bool { return target == ErrNotObtained }
 
 // decodeConflict decodes what follows the 0 of a refusal.
-func decodeConflict(keys []string, d *decoder) (*ConflictError, error) {
-	index, mode, ttl, detail := d.number(), Mode(d.text()), d.number(), d.text()
-	if d.bad || index < 1 || index > int64(len(keys)) {
+func decodeConflict(keys []string, d *wire.Reply) (*ConflictError, error) {
+	index, mode, ttl, detail := d.Number(), Mode(d.Text()), d.Number(), d.Text()
+	if d.Bad || index < 1 || index > int64(len(keys)) {
 		return nil, errors.New("unexpected refusal")
 	}
 	e := &ConflictError{Key: keys[index-1], Mode: mode, TTL: clock.FromMillis(ttl)}
@@ -145,80 +144,17 @@ func listed(keys []string) string {
 	return "lost " + strings.Join(quoted, ", ") + more
 }
 
-// errNotSent is the outcome of a call whose caller left before it was sent.
-var errNotSent = errors.New("redislock: not sent")
-
 // An endedError ends an Obtain whatever its strategy says.
 type endedError struct{ error }
 
 func (e *endedError) Unwrap() error { return e.error }
 
-// An outcome says what a failed call may have done.
-type outcome int
-
-const (
-	final   outcome = iota // the server refused it, and would again
-	passing                // nothing was done, but soon it may work
-	unknown                // it may have been executed, now or later
-)
-
-// passingReplies are the first words of server errors that end by themselves: the command was
-// not executed, and may be once the server has loaded, failed over or finished its script.
-var passingReplies = map[string]bool{
-	"LOADING": true, "READONLY": true, "MASTERDOWN": true, "TRYAGAIN": true, "CLUSTERDOWN": true,
-	"BUSY": true, "NOREPLICAS": true, "MOVED": true, "ASK": true, "NOSCRIPT": true,
-}
-
-// classify sorts the error of a call. A server's error is sorted by its first word, because
-// servers append the place in the script to those raised inside one.
-func classify(err error) outcome {
-	if answer, ok := errors.AsType[redis.Error](err); ok {
-		text := legibleAnswer(answer)
-		first, _, _ := strings.Cut(text, " ")
-		switch {
-		case passingReplies[first],
-			strings.HasPrefix(text, "ERR max number of clients reached"),
-			strings.HasPrefix(text, "ERR Script killed by user"):
-			return passing
-		case first == "UNBLOCKED", movedInScript.MatchString(text):
-			return unknown
-		}
-		return final
-	}
-	switch {
-	case errors.Is(err, redis.ErrClosed), errors.Is(err, errNotSent):
-		return final
-	case errors.Is(err, redis.ErrPoolTimeout), errors.Is(err, redis.ErrPoolExhausted):
-		return passing
-	}
-	if op, ok := errors.AsType[*net.OpError](err); ok && op.Op == "dial" {
-		return passing // there was no connection to send it over
-	}
-	return unknown
-}
-
-// mayCome reports whether a request that has ended so may be executed later.
-func mayCome(err error) bool {
-	switch classify(err) {
-	case passing:
-		return false
-	case unknown:
-		return true
-	}
-	answer, ok := errors.AsType[redis.Error](err)
-	if !ok {
-		return false // it was not sent
-	}
-	text := answer.Error()
-	return !refusedWhole(err) && !withinScriptError.MatchString(text) && !afterScriptError.MatchString(text)
-}
-
 // fault turns the error of a call into the one that callers see: with a sentinel where there is
 // one for the fact, and without what only the authors of a script can read.
 func fault(operation string, set keySet, c *call) error {
-	kind, err := classify(c.err), c.err
+	kind, err := wire.Classify(c.Err), c.Err
 	if answer, ok := errors.AsType[redis.Error](err); ok {
-		err = newServerError(answer)
+		err = wire.NewServerError(answer)
 		if foreign := foreignFence(c, answer); foreign != nil {
 			err = foreign
 		}
@@ -226,78 +162,24 @@ func fault(operation string, set keySet, c *call) error {
 			return fmt.Errorf("redislock: %s %s: %w (%w)", operation, set, ErrCrossSlot, err)
 		}
 	}
-	if c.cut != nil {
-		err = fmt.Errorf("%w: %w", c.cut, err)
+	if c.Cut != nil {
+		err = fmt.Errorf("%w: %w", c.Cut, err)
 	}
-	executed := c.ack.never != nil && operation != "obtain" // which gives back what it has done
-	if kind == unknown || kind == passing && c.isUnsure() || executed {
+	executed := c.Replicated.Never != nil && operation != "obtain" // which gives back what it has done
+	if kind == wire.Unknown || kind == wire.Passing && c.IsUnanswered() || executed {
 		return fmt.Errorf("redislock: %s %s: %w: %w", operation, set, ErrUnknownOutcome, err)
 	}
 	return fmt.Errorf("redislock: %s %s: %w", operation, set, err)
 }
-
-// movedInScript is what the server of a Cluster says when a slot leaves it while a script runs: what
-// the script did before stays done.
-var movedInScript = regexp.MustCompile(`ttempted to access a (non local key|slot not served)`)
 
 // foreignFence is the error of a script that has found something else where the fencing numbers of a
 // key would stand; nil for any other. The script names the key by its place.
 func foreignFence(c *call, answer redis.Error) error {
 	var index int
 	var kind string
-	if n, _ := fmt.Sscanf(answer.Error(), "FOREIGNFENCE %d %s", &index, &kind); n != 2 || index < 1 || index > len(c.keys) {
+	if n, _ := fmt.Sscanf(answer.Error(), "FOREIGNFENCE %d %s", &index, &kind); n != 2 || index < 1 || index > len(c.Keys) {
 		return nil
 	}
-	name := companion("fence", c.keys[index-1])
-	return &serverError{fmt.Sprintf("%q holds a %s that is no record of fencing numbers", name, kind), answer}
-}
-
-// serverError shows an error of the server without the place in the script at which it arose, and
-// without the arguments that a server repeats if it does not know a command: one is the token.
-type serverError struct {
-	text   string
-	answer redis.Error
-}
-
-func newServerError(answer redis.Error) error {
-	return &serverError{text: legibleAnswer(answer), answer: answer}
-}
-
-// legibly is an error without what only the authors of a script can read.
-func legibly(err error) error {
-	if answer, ok := errors.AsType[redis.Error](err); ok {
-		return newServerError(answer)
-	}
-	return err
-}
-
-func (e *serverError) Error() string { return e.text }
-
-func (e *serverError) Unwrap() error { return e.answer }
-
-// What servers add to an error that arises inside a script. Redis 7 and later and Valkey up to 9.0 append
-// the script and the line, Valkey 9.1 the line alone. Redis 6 puts them in front of the error, behind
-// words of its own. An error of Lua itself has the line in its text, too.
-const lineOfScript = `@?\b(?:user_script|enable_strict_lua|err_handler_def): ?\d+: `
-
-var (
-	beforeScriptError = regexp.MustCompile(`^(?:ERR )?(?:Error running script(?: \(call to \w+\):|(?: \w+)?,) *)?(?:` + lineOfScript + `)*`)
-	withinScriptError = regexp.MustCompile(lineOfScript)
-	afterScriptError  = regexp.MustCompile(` script:(?: \w*,)? on \S*?: ?-?\d*\.?\s*$`)
-	startsWithCode    = regexp.MustCompile(`^[A-Z]{2,} `)
-)
-
-// legibleAnswer is the text of a server's error as [serverError] shows it. What a server puts in front of
-// an error has the code ERR, and hides the error's own if it has one.
-func legibleAnswer(answer redis.Error) string {
-	text, _, _ := strings.Cut(answer.Error(), ", with args beginning with")
-	text = afterScriptError.ReplaceAllString(text, "")
-	before := beforeScriptError.FindString(text)
-	if before != "" && before != "ERR " {
-		text = strings.TrimPrefix(strings.TrimSpace(text[len(before):]), "-")
-		if !startsWithCode.MatchString(text) {
-			text = "ERR " + text
-		}
-	}
-	return withinScriptError.ReplaceAllString(text, "")
+	name := companion("fence", c.Keys[index-1])
+	return wire.Reworded(fmt.Sprintf("%q holds a %s that is no record of fencing numbers", name, kind), answer)
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/seed-14de3678/redislock/internal/redistest"
+	"github.com/seed-14de3678/redislock/internal/wire"
 )
 
 // reply is an error of a server, as go-redis hands it on.
@@ -36,57 +37,63 @@ const marked = "tok3n-MARKED-s3cret"
 // serverErrors are the strings of RELIABILITY 6.5 and what they mean.
 var serverErrors = []struct {
 	err      error
-	class    outcome
+	class    wire.Outcome
 	sentinel error
 }{
-	{reply("OOM command not allowed when used memory > 'maxmemory'."), final, nil},
-	{reply("OOM command not allowed when used memory > 'maxmemory'." + place), final, nil},
-	{reply("BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE."), passing, nil},
-	{reply("LOADING Redis is loading the dataset in memory"), passing, nil},
-	{reply("MASTERDOWN Link with MASTER is down and replica-serve-stale-data is set to 'no'."), passing, nil},
-	{reply("READONLY You can't write against a read only replica."), passing, nil},
-	{reply("READONLY You can't write against a read only replica." + place), passing, nil},
-	{reply("NOREPLICAS Not enough good replicas to write."), passing, nil},
-	{reply("NOREPLICAS Not enough good replicas to write." + place), passing, nil},
-	{reply("NOSCRIPT No matching script. Please use EVAL."), passing, nil},
-	{reply("CLUSTERDOWN The cluster is down"), passing, nil},
-	{reply("CLUSTERDOWN Hash slot not served"), passing, nil},
-	{reply("MOVED 3999 127.0.0.1:6381"), passing, nil},
-	{reply("ASK 3999 127.0.0.1:6381"), passing, nil},
-	{reply("TRYAGAIN Multiple keys request during rehashing of slot"), passing, nil},
-	{reply("CROSSSLOT Keys in request don't hash to the same slot"), final, ErrCrossSlot},
-	{reply("NOPERM this user has no permissions to run the 'evalsha' command"), final, nil},
-	{reply("NOPERM this user has no permissions to access one of the keys used as arguments"), final, nil},
-	{reply("ERR max number of clients reached"), passing, nil},
-	{reply("WRONGPASS invalid username-password pair or user is disabled."), final, nil},
-	{reply("NOAUTH Authentication required."), final, nil},
-	{reply("ERR The user executing the script can't run this command or subcommand" + place), final, nil},
-	{reply("ERR The user executing the script can't access at least one of the keys mentioned in the command arguments" + place), final, nil},
-	{reply("ERR The user executing the script can't publish to the channel mentioned in the command" + place), final, nil},
-	{reply("NOPERM ACL failure in script: User app has no permissions to run the 'set' command" + place), final, nil},
-	{reply("WRONGTYPE Operation against a key holding the wrong kind of value" + place), final, nil},
-	{reply("ERR invalid expire time in 'pexpire' command" + place), final, nil},
-	{reply("ERR user_script:12: attempt to index a nil value (local 'x')" + place), final, nil},
-	{reply("ERR Error running script (call to f_4e6d2b1f0c9a8b7d6e5f4a3b2c1d0e9f8a7b6c5d): @user_script:12: WRONGTYPE Operation"), final, nil},
-	{reply("ERR Script killed by user with SCRIPT KILL." + place), passing, nil},
-	{reply("ERR Script attempted to access a non local key in a cluster node" + place), unknown, ErrUnknownOutcome},
-	{reply("ERR Script attempted to access a slot not served" + place), unknown, ErrUnknownOutcome},
-	{reply("ERR Attempted to access a non local key in a cluster node script: on @user_script:12."), unknown, ErrUnknownOutcome},
-	{reply("READONLY You can't write against a read only replica. script: on @user_script:12."), passing, nil},
-	{reply("ERR Error running script" + call6 + "@user_script: 12: -READONLY You can't write against a read only replica."), passing, nil},
-	{reply("ERR Error running script" + call6 + "Script killed by user with SCRIPT KILL..."), passing, nil},
-	{reply("UNBLOCKED force unblock from blocking operation, instance state changed (master -> replica?)"), unknown, ErrUnknownOutcome},
-	{reply("ERR unknown command 'evalsha', with args beginning with: '4e6d2b1f0c9a8b7d6e5f4a3b2c1d0e9f8a7b6c5d' '1' 'k' '" + marked + "' "), final, nil},
-	{reply("redis: nil"), final, nil},
-	{io.EOF, unknown, ErrUnknownOutcome},
-	{io.ErrUnexpectedEOF, unknown, ErrUnknownOutcome},
-	{&net.OpError{Op: "read", Err: os.ErrDeadlineExceeded}, unknown, ErrUnknownOutcome},
-	{&net.OpError{Op: "write", Err: syscall.EPIPE}, unknown, ErrUnknownOutcome},
-	{&net.OpError{Op: "read", Err: syscall.ECONNRESET}, unknown, ErrUnknownOutcome},
-	{fmt.Errorf("pool: %w", &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}), passing, nil},
-	{redis.ErrPoolTimeout, passing, nil},
-	{redis.ErrClosed, final, redis.ErrClosed},
-	{errNotSent, final, errNotSent},
+	{reply("OOM command not allowed when used memory > 'maxmemory'."), wire.Final, nil},
+	{reply("OOM command not allowed when used memory > 'maxmemory'." + place), wire.Final, nil},
+	{reply("BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE."), wire.Passing, nil},
+	{reply("LOADING Redis is loading the dataset in memory"), wire.Passing, nil},
+	{reply("MASTERDOWN Link with MASTER is down and replica-serve-stale-data is set to 'no'."), wire.Passing, nil},
+	{reply("READONLY You can't write against a read only replica."), wire.Passing, nil},
+	{reply("READONLY You can't write against a read only replica." + place), wire.Passing, nil},
+	{reply("NOREPLICAS Not enough good replicas to write."), wire.Passing, nil},
+	{reply("NOREPLICAS Not enough good replicas to write." + place), wire.Passing, nil},
+	{reply("NOSCRIPT No matching script. Please use EVAL."), wire.Passing, nil},
+	{reply("CLUSTERDOWN The cluster is down"), wire.Passing, nil},
+	{reply("CLUSTERDOWN Hash slot not served"), wire.Passing, nil},
+	{reply("MOVED 3999 127.0.0.1:6381"), wire.Passing, nil},
+	{reply("ASK 3999 127.0.0.1:6381"), wire.Passing, nil},
+	{reply("TRYAGAIN Multiple keys request during rehashing of slot"), wire.Passing, nil},
+	{reply("CROSSSLOT Keys in request don't hash to the same slot"), wire.Final, ErrCrossSlot},
+	{reply("NOPERM this user has no permissions to run the 'evalsha' command"), wire.Final, nil},
+	{reply("NOPERM this user has no permissions to access one of the keys used as arguments"), wire.Final, nil},
+	{reply("ERR max number of clients reached"), wire.Passing, nil},
+	{reply("WRONGPASS invalid username-password pair or user is disabled."), wire.Final, nil},
+	{reply("NOAUTH Authentication required."), wire.Final, nil},
+	{reply("ERR The user executing the script can't run this command or subcommand" + place), wire.Final, nil},
+	{reply("ERR The user executing the script can't access at least one of the keys mentioned in the command arguments" + place), wire.Final, nil},
+	{reply("ERR The user executing the script can't publish to the channel mentioned in the command" + place), wire.Final, nil},
+	{reply("NOPERM ACL failure in script: User app has no permissions to run the 'set' command" + place), wire.Final, nil},
+	{reply("WRONGTYPE Operation against a key holding the wrong kind of value" + place), wire.Final, nil},
+	{reply("ERR invalid expire time in 'pexpire' command" + place), wire.Final, nil},
+	{reply("ERR user_script:12: attempt to index a nil value (local 'x')" + place), wire.Final, nil},
+	{reply("ERR Error running script (call to f_4e6d2b1f0c9a8b7d6e5f4a3b2c1d0e9f8a7b6c5d): @user_script:12: WRONGTYPE Operation"), wire.Final, nil},
+	{reply("ERR Script killed by user with SCRIPT KILL." + place), wire.Passing, nil},
+	{reply("ERR Script attempted to access a non local key in a cluster node" + place), wire.Unknown, ErrUnknownOutcome},
+	{reply("ERR Script attempted to access a slot not served" + place), wire.Unknown, ErrUnknownOutcome},
+	{reply("ERR Attempted to access a non local key in a cluster node script: on @user_script:12."), wire.Unknown, ErrUnknownOutcome},
+	{reply("READONLY You can't write against a read only replica. script: on @user_script:12."), wire.Passing, nil},
+	{reply("ERR Error running script" + call6 + "@user_script: 12: -READONLY You can't write against a read only replica."), wire.Passing, nil},
+	{reply("ERR Error running script" + call6 + "Script killed by user with SCRIPT KILL..."), wire.Passing, nil},
+	{reply("UNBLOCKED force unblock from blocking operation, instance state changed (master -> replica?)"), wire.Unknown, ErrUnknownOutcome},
+	{reply("ERR unknown command 'evalsha', with args beginning with: '4e6d2b1f0c9a8b7d6e5f4a3b2c1d0e9f8a7b6c5d' '1' 'k' '" + marked + "' "), wire.Final, nil},
+	{reply("redis: nil"), wire.Final, nil},
+	{io.EOF, wire.Unknown, ErrUnknownOutcome},
+	{io.ErrUnexpectedEOF, wire.Unknown, ErrUnknownOutcome},
+	{&net.OpError{Op: "read", Err: os.ErrDeadlineExceeded}, wire.Unknown, ErrUnknownOutcome},
+	{&net.OpError{Op: "write", Err: syscall.EPIPE}, wire.Unknown, ErrUnknownOutcome},
+	{&net.OpError{Op: "read", Err: syscall.ECONNRESET}, wire.Unknown, ErrUnknownOutcome},
+	{fmt.Errorf("pool: %w", &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}), wire.Passing, nil},
+	{redis.ErrPoolTimeout, wire.Passing, nil},
+	{redis.ErrClosed, wire.Final, redis.ErrClosed},
+	{wire.ErrNotSent, wire.Final, wire.ErrNotSent},
+}
+
+func failedCall(err error) *call {
+	c := &call{}
+	c.Err = err
+	return c
 }
 
 func TestServerErrors(t *testing.T) {
@@ -95,13 +102,13 @@ func TestServerErrors(t *testing.T) {
 	for _, row := range serverErrors {
 		t.Run(row.err.Error(), func(t *testing.T) {
 			t.Parallel()
-			if got := classify(row.err); got != row.class {
+			if got := wire.Classify(row.err); got != row.class {
 				t.Errorf("got class %d, want %d", got, row.class)
 			}
-			if got := classify(fmt.Errorf("wrapped: %w", row.err)); got != row.class {
+			if got := wire.Classify(fmt.Errorf("wrapped: %w", row.err)); got != row.class {
 				t.Errorf("got class %d of the wrapped error, want %d", got, row.class)
 			}
-			err := fault("obtain", set, &call{err: row.err})
+			err := fault("obtain", set, failedCall(row.err))
 			if !errors.Is(err, row.err) {
 				t.Errorf("got error %v, want one that is its cause", err)
 			}
@@ -139,7 +146,7 @@ func wantLegible(t *testing.T, err error, key string) {
 // A saying makes a real server say an error.
 type saying struct {
 	want     string // how the error of the server begins
-	class    outcome
+	class    wire.Outcome
 	sentinel error
 	keys     []string // default: one
 	client   func(t *testing.T) *redis.Client
@@ -198,17 +205,17 @@ func becomes(t *testing.T, rdb *redis.Client, prefix string, command ...any) {
 
 func sayings(kind redistest.Kind) map[string]saying {
 	return map[string]saying{
-		"out of memory":        {"OOM", final, nil, nil, configured(kind, "maxmemory", "1")},
-		"out of memory, a set": {"OOM", final, nil, []string{"a", "b"}, configured(kind, "maxmemory", "1")},
-		"no replicas":          {"NOREPLICAS", passing, nil, nil, configured(kind, "min-replicas-to-write", "1")},
-		"no replicas, a set":   {"NOREPLICAS", passing, nil, []string{"a", "b"}, configured(kind, "min-replicas-to-write", "1")},
-		"read-only replica": {"READONLY", passing, nil, nil, func(t *testing.T) *redis.Client {
+		"out of memory":        {"OOM", wire.Final, nil, nil, configured(kind, "maxmemory", "1")},
+		"out of memory, a set": {"OOM", wire.Final, nil, []string{"a", "b"}, configured(kind, "maxmemory", "1")},
+		"no replicas":          {"NOREPLICAS", wire.Passing, nil, nil, configured(kind, "min-replicas-to-write", "1")},
+		"no replicas, a set":   {"NOREPLICAS", wire.Passing, nil, []string{"a", "b"}, configured(kind, "min-replicas-to-write", "1")},
+		"read-only replica": {"READONLY", wire.Passing, nil, nil, func(t *testing.T) *redis.Client {
 			t.Helper()
 			rdb := replicaOf(redistest.Start(t, kind))(t)
 			becomes(t, rdb, "READONLY", "set", "x", "y")
 			return rdb
 		}},
-		"primary down": {"MASTERDOWN", passing, nil, nil, func(t *testing.T) *redis.Client {
+		"primary down": {"MASTERDOWN", wire.Passing, nil, nil, func(t *testing.T) *redis.Client {
 			t.Helper()
 			primary := redistest.Start(t, kind)
 			rdb := replicaOf(primary, "replica-serve-stale-data", "no")(t)
@@ -216,7 +223,7 @@ func sayings(kind redistest.Kind) map[string]saying {
 			becomes(t, rdb, "MASTERDOWN", "get", "x")
 			return rdb
 		}},
-		"loading": {"LOADING", passing, nil, nil, func(t *testing.T) *redis.Client {
+		"loading": {"LOADING", wire.Passing, nil, nil, func(t *testing.T) *redis.Client {
 			t.Helper()
 			primary := redistest.Start(t, kind)
 			do(t, primary.Client(t), "debug", "populate", "20000")
@@ -224,7 +231,7 @@ func sayings(kind redistest.Kind) map[string]saying {
 			becomes(t, rdb, "LOADING", "get", "x")
 			return rdb
 		}},
-		"busy": {"BUSY", passing, nil, nil, func(t *testing.T) *redis.Client {
+		"busy": {"BUSY", wire.Passing, nil, nil, func(t *testing.T) *redis.Client {
 			t.Helper()
 			server := redistest.Start(t, kind)
 			rdb := server.Client(t, once)
@@ -235,30 +242,30 @@ func sayings(kind redistest.Kind) map[string]saying {
 			becomes(t, rdb, "BUSY", "get", "x")
 			return rdb
 		}},
-		"no password": {"NOAUTH", final, nil, nil, func(t *testing.T) *redis.Client {
+		"no password": {"NOAUTH", wire.Final, nil, nil, func(t *testing.T) *redis.Client {
 			t.Helper()
 			server := redistest.Start(t, kind)
 			do(t, server.Client(t), "config", "set", "requirepass", "right")
 			return server.Client(t, once)
 		}},
-		"wrong password": {"WRONGPASS", final, nil, nil, func(t *testing.T) *redis.Client {
+		"wrong password": {"WRONGPASS", wire.Final, nil, nil, func(t *testing.T) *redis.Client {
 			t.Helper()
 			server := redistest.Start(t, kind)
 			do(t, server.Client(t), "config", "set", "requirepass", "right")
 			return server.Client(t, once, func(o *redis.Options) { o.Password = "wrong" })
 		}},
-		"cluster down": {"CLUSTERDOWN", passing, nil, nil, func(t *testing.T) *redis.Client {
+		"cluster down": {"CLUSTERDOWN", wire.Passing, nil, nil, func(t *testing.T) *redis.Client {
 			t.Helper()
 			return redistest.Start(t, kind, "--cluster-enabled", "yes").Client(t, once)
 		}},
-		"cross slot": {"CROSSSLOT", final, ErrCrossSlot, []string{"a", "b"}, func(t *testing.T) *redis.Client {
+		"cross slot": {"CROSSSLOT", wire.Final, ErrCrossSlot, []string{"a", "b"}, func(t *testing.T) *redis.Client {
 			t.Helper()
 			rdb := redistest.Start(t, kind, "--cluster-enabled", "yes").Client(t, once)
 			do(t, rdb, "cluster", "addslotsrange", "0", "16383")
 			becomes(t, rdb, "CROSSSLOT", "mget", "a", "b")
 			return rdb
 		}},
-		"scripts forbidden": {"ERR unknown command", final, nil, nil, func(t *testing.T) *redis.Client {
+		"scripts forbidden": {"ERR unknown command", wire.Final, nil, nil, func(t *testing.T) *redis.Client {
 			t.Helper()
 			return redistest.Start(t, kind, "--rename-command", "EVALSHA", "").Client(t, once)
 		}},
@@ -276,7 +283,7 @@ func wantSaid(t *testing.T, err error, s saying, key string) {
 	if s.sentinel != nil && !errors.Is(err, s.sentinel) {
 		t.Errorf("got error %v, want one that is %v", err, s.sentinel)
 	}
-	if got := classify(err); got != s.class {
+	if got := wire.Classify(err); got != s.class {
 		t.Errorf("got class %d of %v, want %d", got, err, s.class)
 	}
 	wantLegible(t, err, key)
@@ -295,7 +302,7 @@ func TestTooManyClients(t *testing.T) {
 		t.Fatalf("got error %v, want that there was no connection", err)
 	}
 	if !errors.Is(err, ErrUnknownOutcome) {
-		wantSaid(t, err, saying{want: "ERR max number of clients reached", class: passing}, "k")
+		wantSaid(t, err, saying{want: "ERR max number of clients reached", class: wire.Passing}, "k")
 	}
 	do(t, admin, "config", "set", "maxclients", "100")
 	lock, err := client.Obtain(t.Context(), []string{"k"}, time.Minute, nil)

@@ -8,6 +8,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/seed-14de3678/redislock/internal/redistest"
+	"github.com/seed-14de3678/redislock/internal/wire"
 )
 
 // realServers are the kinds of real servers.
@@ -44,7 +45,7 @@ func TestErrorsInScripts(t *testing.T) {
 		"NOSCRIPT No matching script. Please use EVAL.":                 "NOSCRIPT No matching script. Please use EVAL.",
 		"redis: nil": "redis: nil",
 	} {
-		if got := newServerError(reply(said)).Error(); got != want {
+		if got := wire.NewServerError(reply(said)).Error(); got != want {
 			t.Errorf("%q: got %q, want %q", said, got, want)
 		}
 	}
@@ -73,7 +74,7 @@ func TestErrorsInScriptsOfServers(t *testing.T) {
 				answer, ok := rdb.Eval(t.Context(), script, []string{t.Name()}).Err().(redis.Error) //nolint:errorlint // go-redis returns it bare
 				if !ok {
 					t.Errorf("%q: no error", script)
-				} else if got := newServerError(answer).Error(); got != want {
+				} else if got := wire.NewServerError(answer).Error(); got != want {
 					t.Errorf("%q: got %q of %q, want %q", script, got, answer, want)
 				}
 			}
@@ -111,7 +112,7 @@ func checkSaying(t *testing.T, s saying) {
 		Token: marked, RetryStrategy: LimitRetry(LinearBackoff(time.Millisecond), 2),
 	})
 	wantSaid(t, err, s, keys[0])
-	if want := map[outcome]int{final: 1, passing: 3}[s.class]; attempts != want {
+	if want := map[wire.Outcome]int{wire.Final: 1, wire.Passing: 3}[s.class]; attempts != want {
 		t.Errorf("asked %d times, want %d", attempts, want)
 	}
 	log.wantNone(t, marked)

@@ -69,23 +69,23 @@ func (l *Lock) raise(ctx context.Context, number int64) (again bool, err error) 
 	w := l.ownerNow()
 	defer w.done(l.token())
 	c := newCall(ctx, raiseScript, set.keys, set.fences, &l.value, clock.Millis(ttl), number)
-	c.owner, c.effect = w, lengthens
-	c.ack = newAck(l.replicas, ttl)
-	if !l.client.transport.do(ctx, c, patience) && c.leave(nil) {
+	c.ownedBy(w, lengthens, l.client.conn)
+	c.Replicas = replicasFor(l.replicas, ttl)
+	if !l.client.do(ctx, c, patience) && c.Leave(nil) {
 		return false, interrupted(ctx, "raise fence", set)
 	}
-	if c.err != nil {
+	if c.Err != nil {
 		return false, fault("raise fence", set, c)
 	}
-	switch code, rest, err := c.code(); {
+	switch code, rest, err := c.code(false); {
 	case err != nil:
 		return false, fmt.Errorf("redislock: raise fence %s: %w", set, err)
 	case code == overtaken, code != 1 && l.freedMeanwhile(c, rest):
 		return true, fmt.Errorf("redislock: raise fence %s: %w", set, c.garbled())
 	case code != 1:
 		return false, l.missing(c, "raise fence", rest)
-	case c.ack.short() != nil:
-		return false, fmt.Errorf("redislock: raise fence %s: %w: %w", set, ErrUnknownOutcome, c.ack.short())
+	case c.short() != nil:
+		return false, fmt.Errorf("redislock: raise fence %s: %w: %w", set, ErrUnknownOutcome, c.short())
 	}
 	l.mu.Lock()
 	l.number = max(l.number, number)

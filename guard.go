@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/seed-14de3678/redislock/internal/clock"
+	"github.com/seed-14de3678/redislock/internal/wire"
 )
 
 // This file is what keeps a request from being executed late: which number each has, and which guards it
@@ -29,8 +30,7 @@ var guardsOff bool
 type effect uint8
 
 const (
-	asks      effect = iota // nothing
-	lengthens               // it makes nothing less, and so is never late
+	lengthens effect = iota // it makes nothing less, and so is never late
 	takes                   // it is an Obtain
 	lessens                 // it may free keys, shorten leases or change modes
 )
@@ -74,24 +74,21 @@ type request struct {
 	open    bool // it was not answered, or its caller has gone
 	closed  bool // a later one was answered that has closed it, and came by the same Redis client
 	sent    clock.Moment
-	by      *transport
-	// others are transports of other Redis clients by which one came that has closed it: if they lead to the
+	by      *wire.Conn
+	// others are connections of other Redis clients by which one came that has closed it: if they lead to the
 	// same server it is closed, else it matters to nobody there.
-	others []*transport
+	others []*wire.Conn
 }
 
 // stamp numbers the next try of a call, right before it is sent.
 func (w *owner) stamp(c *call) {
-	if w == nil || c.effect == asks {
-		return
-	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	behind := w.behindLocked(c)
 	if slices.ContainsFunc(behind, func(r *request) bool { return r.name == w.name }) {
 		w.countLocked()
 	}
-	c.flies, c.open, c.twice, c.closes = true, false, false, behind
+	c.flies, c.open, c.closes = true, false, behind
 	if c.effect != lengthens {
 		w.yieldLocked(c)
 	}
@@ -106,7 +103,7 @@ func (w *owner) stamp(c *call) {
 	c.writeStamp()
 	switch {
 	case c.effect == lengthens:
-	case c.fate.Load() == left:
+	case c.IsLeft():
 		w.openLocked(c)
 	case w.shared:
 		w.noteLocked(c).flies = true
@@ -132,24 +129,24 @@ func (w *owner) behindLocked(c *call) (behind []*request) {
 			continue // no guard would stand for that long
 		}
 		undoes := c.effect == takes && r.flies && r.lessens
-		if (r.open || undoes) && !r.isClosed(c.transport) && haveCommon(r.keys, c.keys) {
+		if (r.open || undoes) && !r.isClosed(c.by) && haveCommon(r.keys, c.Keys) {
 			behind = append(behind, r)
 		}
 	}
 	return behind
 }
 
-// isClosed reports whether a request need not be closed any more by one that is sent by this transport.
-func (r *request) isClosed(by *transport) bool {
-	return r.closed || slices.ContainsFunc(r.others, by.sharesRedis)
+// isClosed reports whether a request need not be closed any more by one that is sent by this connection.
+func (r *request) isClosed(by *wire.Conn) bool {
+	return r.closed || slices.ContainsFunc(r.others, by.SharesRedis)
 }
 
 // noteLocked takes note of the latest try of a call.
 func (w *owner) noteLocked(c *call) *request {
 	if c.request == nil || c.request.name != c.name {
 		c.request = &request{
-			name: c.name, keys: c.keys, home: c.home(),
-			lessens: c.effect == lessens || c.reads, sent: clock.Now(), by: c.transport,
+			name: c.name, keys: c.Keys, home: c.home(),
+			lessens: c.effect == lessens || c.reads, sent: clock.Now(), by: c.by,
 		}
 	}
 	if !slices.Contains(w.requests, c.request) {
@@ -161,17 +158,14 @@ func (w *owner) noteLocked(c *call) *request {
 // settle takes in how a try has ended: whether its script has answered, and whether it may be executed later
 // all the same.
 func (w *owner) settle(c *call, answered, may bool) {
-	if w == nil || c.effect == asks {
-		return
-	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if answered && !c.open && !isOvertaken(c) {
 		for _, r := range c.closes {
-			if r.by.sharesRedis(c.transport) {
+			if r.by.SharesRedis(c.by) {
 				r.closed = true
 			} else {
-				r.others = append(r.others, c.transport)
+				r.others = append(r.others, c.by)
 			}
 		}
 	}
@@ -187,7 +181,7 @@ func (w *owner) settle(c *call, answered, may bool) {
 
 // leave takes note that the caller of a call has gone: if it is under way, it may be executed at any time.
 func (w *owner) leave(c *call) {
-	if w == nil || c.effect == asks || c.effect == lengthens {
+	if c.effect == lengthens {
 		return
 	}
 	w.mu.Lock()

@@ -6,14 +6,21 @@ import (
 	"testing"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/seed-14de3678/redislock/internal/wire"
 )
 
 // A desk is an owner whose requests a test sends and answers by hand.
 type desk struct {
 	t *testing.T
 	*owner
-	transport *transport
+	conn *wire.Conn
 }
+
+// noRedis is a Redis client to which nothing is sent.
+type noRedis struct{ redis.Scripter }
+
+func newConn() *wire.Conn { return wire.New(&noRedis{}, wire.Options{}) }
 
 func newDesk(t *testing.T, shared bool) desk {
 	t.Helper()
@@ -21,7 +28,7 @@ func newDesk(t *testing.T, shared bool) desk {
 	if shared {
 		w.name.id = "id"
 	}
-	return desk{t, w, &transport{rdb: new(redis.Client)}}
+	return desk{t, w, newConn()}
 }
 
 var deskValue = "token|metadata"
@@ -34,12 +41,12 @@ func (d desk) call(what string, keys ...string) *call {
 		d.t.Fatal(err)
 	}
 	c := newCall(d.t.Context(), obtainScript, set.keys, set.lines, &deskValue, 1000)
-	c.owner, c.effect, c.transport = d.owner, takes, d.transport
+	c.ownedBy(d.owner, takes, d.conn)
 	switch what {
 	case "release":
-		c.script, c.effect, c.frees = releaseScript, lessens, true
+		c.Script, c.effect, c.frees = releaseScript.Script, lessens, true
 	case "shorten", "lengthen":
-		c.script, c.extra, c.effect = refreshScript, nil, lessens
+		c.Script, c.lined, c.Beside, c.effect = refreshScript.Script, false, nil, lessens
 		if what == "lengthen" {
 			c.effect = lengthens
 		}
@@ -59,11 +66,11 @@ func (d desk) sends(c *call, stamp string, lines ...string) {
 // ends has a try end so: with a reply of its script, or an error.
 func (d desk) ends(c *call, outcome any) {
 	d.t.Helper()
-	c.reply, c.err = outcome, nil
+	c.Reply, c.Err = outcome, nil
 	if err, ok := outcome.(error); ok {
-		c.reply, c.err = nil, err
+		c.Reply, c.Err = nil, err
 	}
-	c.answers()
+	c.After(c.Err != nil && wire.MayCome(c.Err))
 }
 
 func (d desk) wantNothingKept() {
@@ -161,7 +168,7 @@ func TestStampErrors(t *testing.T) {
 		{refused("NOPERM this user has no permissions"), false},
 		{refused("OOM command not allowed"), false},
 		{refused("LOADING Redis is loading the dataset in memory"), false},
-		{errNotSent, false},
+		{wire.ErrNotSent, false},
 		{redis.ErrPoolTimeout, false},
 	} {
 		d := newDesk(t, false)
@@ -196,15 +203,14 @@ func TestStampLeft(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, false)
 	c := d.call("obtain", "a")
-	c.done = make(chan struct{}, 1)
 	d.sends(c, "")
-	if !c.leave(nil) {
+	if !c.Leave(nil) {
 		t.Fatal("it was not left")
 	}
 	d.sends(d.call("release", "a"), "1|token|1|token|1|2|")
 	waiting := d.call("obtain", "b")
-	waiting.leave(nil) // before it was sent
-	d.ends(waiting, errNotSent)
+	waiting.Leave(nil) // before it was sent
+	d.ends(waiting, wire.ErrNotSent)
 	d.sends(d.call("release", "b"), "1|token|1|")
 }
 
@@ -228,7 +234,7 @@ func TestStampLastNumber(t *testing.T) {
 func TestStampSpares(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, true)
-	mine, elsewhere := &Client{transport: d.transport}, &Client{transport: &transport{rdb: new(redis.Client)}}
+	mine, elsewhere := &Client{conn: d.conn}, &Client{conn: newConn()}
 	d.stake(mine, []string{"a", "b"}, nil)
 	release, clearing := d.call("release", "a", "b", "c"), d.call("release", "a", "b", "c")
 	release.since = d.begin()
@@ -262,3 +268,9 @@ func TestStampOfManyTries(t *testing.T) {
 	d.ends(last, int64(1))
 	d.wantNothingKept()
 }
+
+// refused is an error of the server.
+type refused string
+
+func (r refused) Error() string { return string(r) }
+func (refused) RedisError()     {}

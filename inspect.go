@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/seed-14de3678/redislock/internal/clock"
+	"github.com/seed-14de3678/redislock/internal/wire"
 )
 
 // A KeyState says who holds a key and who waits for it, as [Client.Inspect] found it.
@@ -101,80 +102,67 @@ func (c *Client) Inspect(ctx context.Context, keys ...string) ([]KeyState, error
 		beside := []string{lineOf(key), companion("intent", key), companion("fence", key)}
 		calls[i] = newCall(ctx, inspectScript, keys[i:i+1:i+1], beside, nil, 0)
 	}
+	for _, r := range calls {
+		c.conn.Ask(&r.Call)
+	}
 	states := make([]KeyState, len(keys))
-	err := c.transport.all(ctx, calls, func(i int) error {
-		set := keySet{keys: keys[i : i+1]}
-		if calls[i].err != nil {
-			return fault("inspect", set, calls[i])
+	var first error
+	for i, r := range calls { // each is waited for, or left
+		var err error
+		if states[i], err = inspected(ctx, r); err != nil && first == nil {
+			first = err
 		}
-		reply, _ := calls[i].reply.([]any)
-		state, err := decodeState(keys[i], reply)
-		if err != nil {
-			return fmt.Errorf("redislock: inspect %s: %w", set, err)
-		}
-		states[i] = state
-		return nil
-	})
-	if err != nil {
-		return nil, err
+	}
+	if first != nil {
+		return nil, first
 	}
 	return states, nil
 }
 
+// inspected waits for what is asked about one key.
+func inspected(ctx context.Context, c *call) (KeyState, error) {
+	set := keySet{keys: c.Keys}
+	if !c.Wait(ctx, 0) && c.Leave(nil) {
+		return KeyState{}, interrupted(ctx, "inspect", set)
+	}
+	if c.Err != nil {
+		return KeyState{}, fault("inspect", set, c)
+	}
+	reply, _ := c.Reply.([]any)
+	state, err := decodeState(c.Keys[0], reply)
+	if err != nil {
+		return KeyState{}, fmt.Errorf("redislock: inspect %s: %w", set, err)
+	}
+	return state, nil
+}
+
 // decodeState decodes the reply of inspect.lua.
 func decodeState(key string, reply []any) (KeyState, error) {
-	d := decoder{reply: reply}
-	s := KeyState{Key: key, Mode: Mode(d.text())}
-	ttl := d.number()
+	d := wire.Reply{Rest: reply}
+	s := KeyState{Key: key, Mode: Mode(d.Text())}
+	ttl := d.Number()
 	if s.Mode != ModeFree {
 		s.TTL = clock.FromMillis(ttl)
 	}
-	s.Fence = d.number()
-	if left, metadata := d.number(), d.text(); left != -2 {
+	s.Fence = d.Number()
+	if left, metadata := d.Number(), d.Text(); left != -2 {
 		s.Intent = &Holder{Metadata: metadata, TTL: clock.FromMillis(left)}
 	}
-	for n := d.number(); n > 0 && !d.bad; n-- {
-		text, left := d.text(), clock.FromMillis(d.number())
+	for n := d.Number(); n > 0 && !d.Bad; n-- {
+		text, left := d.Text(), clock.FromMillis(d.Number())
 		if s.Mode == ModeForeign {
 			s.Type = text
 		} else {
 			s.Holders = append(s.Holders, Holder{Metadata: text, TTL: left})
 		}
 	}
-	for len(d.reply) > 0 && !d.bad {
+	for len(d.Rest) > 0 && !d.Bad {
 		s.Line = append(s.Line, Waiter{
-			Mode: Mode(d.text()), Metadata: d.text(), Since: time.UnixMicro(d.number()), Alive: d.number() == 1,
+			Mode: Mode(d.Text()), Metadata: d.Text(), Since: time.UnixMicro(d.Number()), Alive: d.Number() == 1,
 		})
 	}
-	if d.bad {
+	if d.Bad {
 		return KeyState{}, errors.New("unexpected reply")
 	}
 	return s, nil
-}
-
-// A decoder reads a flat array from its front.
-type decoder struct {
-	reply []any
-	bad   bool // a value was missing, or of another type
-}
-
-func (d *decoder) next() any {
-	if len(d.reply) == 0 {
-		return nil
-	}
-	v := d.reply[0]
-	d.reply = d.reply[1:]
-	return v
-}
-
-func (d *decoder) text() string {
-	s, ok := d.next().(string)
-	d.bad = d.bad || !ok
-	return s
-}
-
-func (d *decoder) number() int64 {
-	n, ok := d.next().(int64)
-	d.bad = d.bad || !ok
-	return n
 }

@@ -5,9 +5,9 @@ import (
 	"log/slog"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/seed-14de3678/redislock/internal/slot"
+	"github.com/seed-14de3678/redislock/internal/wire"
 )
 
 // A keySet is what one lock covers: the write keys, then the read keys, each once, in the order
@@ -148,32 +148,8 @@ func (s keySet) logged() slog.Attr {
 	return slog.Group("", attrs...)
 }
 
-// hasTag reports whether a key has a hash tag, which stays what it is behind a prefix.
-func hasTag(key string) bool { return slot.Tag(key) != key }
-
-// sharedTag returns what a name has in braces to be in the slot of a key: the key's hash tag, or a
-// short one of the same slot if a '}' would end the braces too soon.
-func sharedTag(key string) string {
-	tag := slot.Tag(key)
-	if strings.Contains(tag, "}") {
-		return slot.Short(slot.Of(key))
-	}
-	return tag
-}
-
-// companion names the key beside a lock key that serves one purpose, such as "intent". It hashes
-// to the slot of the lock key, no two lock keys have the same, and no lock key can be taken for it
-// unless its user asks for it. What follows the purpose keeps the three forms apart: with ':' in
-// each of them the companion of "{k}" would be that of "k".
-func companion(purpose, key string) string {
-	switch {
-	case hasTag(key):
-		return "redislock:" + purpose + "=" + key
-	case strings.Contains(key, "}"):
-		return "redislock:" + purpose + "~{" + sharedTag(key) + "}" + key
-	}
-	return "redislock:" + purpose + ":{" + key + "}"
-}
+// companion names the key beside a lock key that serves one purpose, such as "intent".
+func companion(purpose, key string) string { return slot.Beside("redislock:"+purpose, key) }
 
 // lineOf names the key where one waits for a lock key.
 func lineOf(key string) string { return companion("line", key) }
@@ -196,6 +172,21 @@ const (
 	byBraces                  // what wraps a Ring: the same, and what is outside of the braces may be changed
 )
 
+// placementOf says which sets a client can lock.
+func placementOf(conn *wire.Conn) placement {
+	switch conn.Kind() {
+	case wire.Cluster:
+		return bySlot
+	case wire.Ring:
+		if conn.Wrapped() {
+			return byBraces
+		}
+		return byTag
+	default:
+		return anywhere
+	}
+}
+
 // check reports ErrCrossSlot, with two keys that disagree, if the set cannot live in one place.
 func (p placement) check(keys []string) error {
 	if p == anywhere || len(keys) < 2 {
@@ -206,7 +197,7 @@ func (p placement) check(keys []string) error {
 	home := slot.Of(first)
 	for _, key := range keys[1:] {
 		switch {
-		case slot.Tag(key) == tag && (p != byBraces || hasTag(first) && hasTag(key)):
+		case slot.Tag(key) == tag && (p != byBraces || slot.HasTag(first) && slot.HasTag(key)):
 		case p == byTag, p == byBraces:
 			return fmt.Errorf("%w: %q and %q have no common hash tag, and may be on different shards",
 				ErrCrossSlot, first, key)

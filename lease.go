@@ -9,6 +9,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/seed-14de3678/redislock/internal/clock"
+	"github.com/seed-14de3678/redislock/internal/wire"
 )
 
 // A leasing is an operation that begins a new lease.
@@ -17,7 +18,8 @@ type leasing struct {
 	ttl   time.Duration
 	keeps bool // from now on it shortens no lease: others of the token have obtained meanwhile
 	// call prepares its script for the set as it is.
-	call func(keySet) *call
+	call     func(keySet) *call
+	numbered bool // its answer brings a fencing number
 	// apply takes note, with mu held, of what its answer has changed beside the lease.
 	apply func(rest []any)
 	// drop does so if others of the token have obtained the keys meanwhile, and the operation is dropped for
@@ -46,8 +48,8 @@ func (l *Lock) convert(ctx context.Context, name string, writes bool) error {
 	op.call = func(set keySet) *call {
 		c := newCall(ctx, convertScript, set.keys, set.beside(),
 			&l.value, clock.Millis(op.ttl), write(set), flag(set.fences != nil), flag(op.keeps))
-		c.effect, c.numbered = lessens, set.fences != nil
-		c.yield = func() { c.more[2] = flag(true) }
+		c.effect, op.numbered = lessens, set.fences != nil
+		c.yield = func() { c.Args[2] = flag(true) }
 		if !writes {
 			c.yield = func() { c.withdrawn = true }
 		}
@@ -55,8 +57,8 @@ func (l *Lock) convert(ctx context.Context, name string, writes bool) error {
 	}
 	op.apply = func(rest []any) {
 		l.set = l.set.as(write(l.set))
-		if d := (decoder{reply: rest}); l.set.fences != nil {
-			l.number = max(l.number, d.number())
+		if d := (wire.Reply{Rest: rest}); l.set.fences != nil {
+			l.number = max(l.number, d.Number())
 		}
 	}
 	if !writes {
@@ -88,12 +90,13 @@ func (l *Lock) lease(ctx context.Context, op *leasing) (err error) {
 		set := l.snapshot()
 		l.begin(clock.Now(), op.ttl)
 		c := op.call(set)
-		c.owner, c.since = w, since
-		c.ack = newAck(l.replicas, op.ttl)
-		c.remaining = l.remaining
-		if !l.client.transport.do(ctx, c, patience) {
+		c.ownedBy(w, c.effect, l.client.conn)
+		c.since = since
+		c.Replicas = replicasFor(l.replicas, op.ttl)
+		c.Remaining = l.remaining
+		if !l.client.do(ctx, c, patience) {
 			count := l.changes() + 1
-			if c.leave(func(c *call) { l.leasedLate(c, op, count) }) {
+			if c.Leave(func(*wire.Call) { l.leasedLate(c, op, count) }) {
 				l.abandon()
 				return interrupted(ctx, op.name, set)
 			}
@@ -152,7 +155,7 @@ func (l *Lock) enter(ctx context.Context, operation string) error {
 func (l *Lock) leased(c *call, op *leasing) error {
 	set := l.snapshot()
 	l.answered(c)
-	if c.err != nil {
+	if c.Err != nil {
 		err := fault(op.name, set, c)
 		l.mu.Lock()
 		defer l.mu.Unlock()
@@ -161,20 +164,20 @@ func (l *Lock) leased(c *call, op *leasing) error {
 		}
 		return err
 	}
-	code, rest, err := c.code()
+	code, rest, err := c.code(op.numbered)
 	switch {
 	case err != nil:
 		return fmt.Errorf("redislock: %s %s: %w", op.name, set, err)
-	case code == 1 && c.ack.short() != nil:
-		return fmt.Errorf("redislock: %s %s: %w: %w", op.name, set, ErrUnknownOutcome, c.ack.short())
+	case code == 1 && c.short() != nil:
+		return fmt.Errorf("redislock: %s %s: %w: %w", op.name, set, ErrUnknownOutcome, c.short())
 	case code == 1:
-		return l.extended(c.sent, op, rest)
+		return l.extended(c.Sent, op, rest)
 	case code == overtaken:
 		return l.overtaken(c, op)
-	case code == 0 && c.script == convertScript:
-		d := decoder{reply: rest}
-		conflict, err := decodeConflict(c.keys, &d)
-		if err != nil || len(d.reply) > 0 {
+	case code == 0 && c.Script == convertScript.Script:
+		d := wire.Reply{Rest: rest}
+		conflict, err := decodeConflict(c.Keys, &d)
+		if err != nil || len(d.Rest) > 0 {
 			return fmt.Errorf("redislock: %s %s: %w", op.name, set, err)
 		}
 		return conflict
@@ -226,7 +229,7 @@ func (l *Lock) overtaken(c *call, op *leasing) error {
 	switch {
 	case l.state != held:
 		return fmt.Errorf("redislock: %s %s: %w", op.name, l.set, l.endedLocked())
-	case len(l.set.keys) < len(c.keys): // by its own ReleaseKeys
+	case len(l.set.keys) < len(c.Keys): // by its own ReleaseKeys
 	case drops:
 		op.drop()
 		return nil
@@ -307,8 +310,8 @@ func (l *Lock) begin(at clock.Moment, ttl time.Duration) {
 // undone reports whether it is certain that no try of the call has done anything, or can yet. What the
 // server refuses for good it may have refused inside the script, behind what that had done already.
 func (c *call) undone() bool {
-	_, answered := errors.AsType[redis.Error](c.err)
-	return c.err != nil && !c.isUnsure() && (classify(c.err) == passing || classify(c.err) == final && !answered)
+	_, answered := errors.AsType[redis.Error](c.Err)
+	return c.Err != nil && !c.IsUnanswered() && (wire.Classify(c.Err) == wire.Passing || wire.Classify(c.Err) == wire.Final && !answered)
 }
 
 // answered ends what begin began. If nothing was done, the lease is what it was before.
@@ -317,7 +320,7 @@ func (l *Lock) answered(c *call) {
 	defer l.mu.Unlock()
 	l.change.pending = 0
 	l.change.count++
-	undone := c.undone() || isOvertaken(c) && !c.isUnsure()
+	undone := c.undone() || isOvertaken(c) && !c.IsUnanswered()
 	if undone && l.state == held && l.deadline.Precedes(l.change.before) {
 		l.deadline, l.counted = l.change.before, l.change.counted
 		if l.watch != nil {

@@ -32,19 +32,19 @@ func TestRenewalAroundRefresh(t *testing.T) {
 	renewal := l.watch.renewalLocked()
 	during := l.watch.renewalLocked()
 	l.mu.Unlock()
-	during.sent, during.reply = clock.Now(), int64(1)
-	during.then(during)
+	during.Sent, during.Reply = clock.Now(), int64(1)
+	during.Then(&during.Call)
 	if left := time.Until(l.Deadline()); left > time.Second {
 		t.Errorf("got deadline in %v while a Refresh of 1s is under way", left)
 	}
 	refresh := newCall(t.Context(), refreshScript, l.set.keys, nil, &l.value, 1000, "0")
-	refresh.sent, refresh.reply = sent, int64(1)
+	refresh.Sent, refresh.Reply = sent, int64(1)
 	if err := l.leased(refresh, &leasing{name: "refresh", ttl: time.Second}); err != nil {
 		t.Fatal(err)
 	}
 	<-l.change.turn
-	renewal.sent, renewal.reply = clock.Now(), int64(1)
-	renewal.then(renewal)
+	renewal.Sent, renewal.Reply = clock.Now(), int64(1)
+	renewal.Then(&renewal.Call)
 	if left := time.Until(l.Deadline()); left > time.Second {
 		t.Errorf("got deadline in %v after a Refresh of 1s", left)
 	}

@@ -193,13 +193,13 @@ func (l *Lock) TTL(ctx context.Context) (time.Duration, error) {
 		return 0, fmt.Errorf("redislock: ttl %s: %w", set, errReleased)
 	}
 	c := newCall(ctx, pttlScript, set.keys, nil, &l.value, 0)
-	if !l.client.transport.do(ctx, c, 0) && c.leave(nil) {
+	if !l.client.do(ctx, c, 0) && c.Leave(nil) {
 		return 0, interrupted(ctx, "ttl", set)
 	}
-	if err := c.err; err != nil {
+	if err := c.Err; err != nil {
 		return 0, fault("ttl", set, c)
 	}
-	switch ms, _, err := c.code(); {
+	switch ms, _, err := c.code(false); {
 	case err != nil:
 		return 0, fmt.Errorf("redislock: ttl %s: %w", set, err)
 	case ms == 0 && len(l.snapshot().keys) < len(set.keys):
@@ -242,9 +242,9 @@ func (l *Lock) Refresh(ctx context.Context, ttl time.Duration) error {
 		if never {
 			c.effect = lengthens
 		}
-		c.yield = func() { c.more[0] = flag(true) }
+		c.yield = func() { c.Args[0] = flag(true) }
 		if !l.Deadline().IsZero() {
-			c.rides = maxTTL // as long as there is something to refresh
+			c.WaitForSlot = maxTTL // as long as there is something to refresh
 		}
 		return c
 	}

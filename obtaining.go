@@ -12,7 +12,9 @@ import (
 
 	"github.com/seed-14de3678/redislock/internal/clock"
 	"github.com/seed-14de3678/redislock/internal/count"
+	"github.com/seed-14de3678/redislock/internal/listen"
 	"github.com/seed-14de3678/redislock/internal/pace"
+	"github.com/seed-14de3678/redislock/internal/wire"
 )
 
 // intentGrace is by how much an intent outlives the wait of the writer that declares it.
@@ -41,7 +43,7 @@ type obtaining struct {
 
 	queues   bool // it stands in line if it has to
 	place    standing
-	waiter   *waiter
+	waiter   *listen.Waiter
 	hears    bool          // its waiter can be told
 	hint     time.Duration // when to ask again if nothing is heard
 	failures int           // since the last answer
@@ -74,13 +76,13 @@ func (c *Client) obtain(ctx context.Context, write, read []string, ttl time.Dura
 		o.lock.owner, o.lock.shown = o.owner, true
 		o.claim = o.owner.stake(c, o.set.keys, nil)
 	}
-	if o.queues && !c.listeners.admit() {
+	if o.queues && !c.hub.Begin() {
 		o.owner.waive(o.claim)
-		return nil, fmt.Errorf("redislock: obtain: %w", errClosed)
+		return nil, fmt.Errorf("redislock: obtain: %w", wire.ErrClosed)
 	}
 	var lock *Lock
 	if o.queues {
-		defer c.listeners.standing.Done()
+		defer c.hub.End()
 		lock, err = o.stand(ctx)
 	} else {
 		lock, err = o.run(ctx)
@@ -102,7 +104,7 @@ func (c *Client) newObtaining(write, read []string, ttl time.Duration, opt *Opti
 		return nil, err
 	}
 	if c.closed.Load() {
-		return nil, errClosed
+		return nil, wire.ErrClosed
 	}
 	if opt == nil {
 		opt = &Options{}
@@ -137,8 +139,9 @@ func (c *Client) newObtaining(write, read []string, ttl time.Duration, opt *Opti
 	o.queues, o.fenced = opt.Queue, opt.Fenced
 	o.declares = opt.Intent && o.set.write > 0 && !opt.Queue
 	if o.queues {
-		if err := c.listeners.check(); err != nil {
-			return nil, err
+		if !c.hub.CanListen() {
+			return nil, fmt.Errorf("%w: Options.Queue subscribes, and of a %T only Eval and EvalSha are used: say with WithWrapped what it wraps",
+				errors.ErrUnsupported, c.conn.Redis())
 		}
 	}
 	o.lock = &Lock{client: c, value: o.value}
@@ -223,7 +226,7 @@ func (o *obtaining) clearUp() {
 // isLast reports whether asking again is of no use.
 func (o *obtaining) isLast(err error) bool {
 	_, ended := errors.AsType[*endedError](err)
-	return ended || !errors.Is(err, ErrNotObtained) && classify(err) == final
+	return ended || !errors.Is(err, ErrNotObtained) && wire.Classify(err) == wire.Final
 }
 
 // left is how long whoever is in the way may stay there; negative if nobody knows.

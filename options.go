@@ -124,9 +124,9 @@ func (c *Client) checkServer(opt *Options) error {
 	case opt.MinUptime > 0:
 		asks = "MinUptime"
 	}
-	if asks != "" && c.transport.wrapped {
+	if asks != "" && c.conn.Wrapped() {
 		return fmt.Errorf("%w: Options.%s asks the server itself, and of a %T only Eval and EvalSha are used: "+
-			"give New a *redis.Client, *redis.ClusterClient or *redis.Ring", errors.ErrUnsupported, asks, c.transport.rdb)
+			"give New a *redis.Client, *redis.ClusterClient or *redis.Ring", errors.ErrUnsupported, asks, c.conn.Redis())
 	}
 	return nil
 }

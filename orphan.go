@@ -3,11 +3,11 @@ package redislock
 import (
 	"context"
 	"fmt"
-	"reflect"
 	"sync"
 	"time"
 
 	"github.com/seed-14de3678/redislock/internal/clock"
+	"github.com/seed-14de3678/redislock/internal/wire"
 )
 
 const (
@@ -72,12 +72,13 @@ func (o *orphan) Run(at clock.Moment) {
 	o.mark(func(mark string, marked map[*Client]bool) {
 		c := newCall(context.Background(), releaseScript, o.set.keys, o.set.beside(), &o.value, 0)
 		if o.set.fences != nil || o.waiter != "" {
-			c.more = []any{"", flag(o.set.fences != nil), o.waiter, o.place}
+			c.Args = []any{"", flag(o.set.fences != nil), o.waiter, o.place}
 		}
-		c.owner, c.effect, c.frees = o.owner, lessens, true
+		c.ownedBy(o.owner, lessens, o.client.conn)
+		c.frees = true
 		c.mark, c.marked = mark, marked
-		c.then = func(c *call) { o.cleared(c, last) }
-		o.client.transport.start(c)
+		c.Then = func(*wire.Call) { o.cleared(c, last) }
+		o.client.conn.Start(&c.Call)
 	})
 }
 
@@ -90,7 +91,7 @@ func (o *orphan) cleared(c *call, last bool) {
 	case last:
 		o.end()
 	case isOvertaken(c): // the next one spares those who have overtaken it
-	case c.err != nil && classify(c.err) == final, c.err == nil && !c.open && len(c.spared) == 0:
+	case c.Err != nil && wire.Classify(c.Err) == wire.Final, c.Err == nil && !c.open && len(c.spared) == 0:
 		o.end()
 	}
 }
@@ -130,11 +131,10 @@ func (o *orphan) mark(then func(mark string, marked map[*Client]bool)) {
 	}
 	for _, other := range others {
 		c := newCall(context.Background(), releaseScript, o.set.keys, o.set.lines, &o.value, 0, all...)
-		c.effect, c.sets = lessens, true
-		c.stamp = fmt.Sprintf("%d|%s|1|%s|1|%d|", n, mark, mark, n+1)
-		c.then = func(c *call) {
+		c.Stamp = []any{fmt.Sprintf("%d|%s|1|%s|1|%d|", n, mark, mark, n+1), flag(true)}
+		c.Then = func(*wire.Call) {
 			mu.Lock()
-			marked[other] = c.err == nil
+			marked[other] = c.Err == nil
 			missing--
 			last := missing == 0
 			mu.Unlock()
@@ -142,7 +142,7 @@ func (o *orphan) mark(then func(mark string, marked map[*Client]bool)) {
 				then(mark, marked)
 			}
 		}
-		other.transport.start(c)
+		other.conn.Start(&c.Call)
 	}
 }
 
@@ -156,21 +156,12 @@ func (w *owner) elsewhere(client *Client, keys []string) (others []*Client) {
 	}
 	known := make(map[*Client]bool)
 	for _, other := range w.claims {
-		if !known[other.client] && !other.client.virtual && !other.client.transport.sharesRedis(client.transport) && haveCommon(other.keys, keys) {
+		if !known[other.client] && !other.client.virtual && !other.client.conn.SharesRedis(client.conn) && haveCommon(other.keys, keys) {
 			known[other.client] = true
 			others = append(others, other.client)
 		}
 	}
 	return others
-}
-
-// sharesRedis reports whether two transports have the same Redis client.
-func (t *transport) sharesRedis(other *transport) bool {
-	if t == other {
-		return true
-	}
-	one, two := t.rdb, other.rdb
-	return reflect.TypeOf(one).Comparable() && one == two
 }
 
 // isVirtual reports whether the clock is that of a bubble of testing/synctest, which begins in the year 2000.

@@ -12,11 +12,14 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/seed-14de3678/redislock/internal/check"
+	"github.com/seed-14de3678/redislock/internal/world"
 )
 
 func readme(t *testing.T) string {
 	t.Helper()
-	return string(must[[]byte](t)(os.ReadFile("README.md")))
+	return string(check.Must[[]byte](t)(os.ReadFile("README.md")))
 }
 
 func TestReadmeIsShort(t *testing.T) {
@@ -37,7 +40,7 @@ func TestReadmeShowsExamples(t *testing.T) {
 	block := regexp.MustCompile("(?im)^[ \t>]*(```|~~~)[ \t]*(go|golang)\\b")
 	found := 0
 	for _, page := range pages(t) {
-		text := string(must[[]byte](t)(os.ReadFile(page)))
+		text := string(check.Must[[]byte](t)(os.ReadFile(page)))
 		blocks := marked.FindAllStringSubmatch(text, -1)
 		if all := len(block.FindAllString(text, -1)); all != len(blocks) {
 			t.Errorf("%s: %d of %d Go blocks stand directly under a comment with the name of what they show", page, len(blocks), all)
@@ -64,7 +67,7 @@ func TestDocsLinks(t *testing.T) {
 	t.Parallel()
 	link := regexp.MustCompile(`\]\(([^)\s]+)\)`)
 	for _, page := range pages(t) {
-		text := string(must[[]byte](t)(os.ReadFile(page)))
+		text := string(check.Must[[]byte](t)(os.ReadFile(page)))
 		for _, m := range link.FindAllStringSubmatch(text, -1) {
 			name, anchor, _ := strings.Cut(m[1], "#")
 			if strings.Contains(name, "://") {
@@ -88,13 +91,13 @@ func TestDocsLinks(t *testing.T) {
 // pages are the texts for users and contributors.
 func pages(t *testing.T) []string {
 	t.Helper()
-	return append([]string{"README.md", "CONTRIBUTING.md", "CHANGELOG.md"}, must[[]string](t)(filepath.Glob("docs/*.md"))...)
+	return append([]string{"README.md", "CONTRIBUTING.md", "CHANGELOG.md"}, check.Must[[]string](t)(filepath.Glob("docs/*.md"))...)
 }
 
 // anchors are what the headings of a page are called in links.
 func anchors(t *testing.T, page string) (names []string) {
 	t.Helper()
-	text := string(must[[]byte](t)(os.ReadFile(page)))
+	text := string(check.Must[[]byte](t)(os.ReadFile(page)))
 	for _, m := range regexp.MustCompile(`(?m)^#+ (.+)$`).FindAllStringSubmatch(text, -1) {
 		name := regexp.MustCompile(`[^\p{L}\p{N} _-]`).ReplaceAllString(strings.ToLower(m[1]), "")
 		names = append(names, strings.ReplaceAll(name, " ", "-"))
@@ -104,14 +107,14 @@ func anchors(t *testing.T, page string) (names []string) {
 
 func TestDocsListRights(t *testing.T) {
 	t.Parallel()
-	page := string(must[[]byte](t)(os.ReadFile("docs/rights.md")))
+	page := string(check.Must[[]byte](t)(os.ReadFile("docs/rights.md")))
 	rule := regexp.MustCompile(`(?m)^ +ACL SETUSER .*\n(?: +\+.*\n)+`).FindString(page)
 	var got []string
 	for _, m := range regexp.MustCompile(`\+(\S+)`).FindAllStringSubmatch(rule, -1) {
 		got = append(got, m[1])
 	}
 	slices.Sort(got)
-	want := slices.Sorted(slices.Values(aclCommands))
+	want := slices.Sorted(slices.Values(world.ACLCommands))
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("commands (-needed +docs/rights.md):\n%s", diff)
 	}
@@ -120,7 +123,7 @@ func TestDocsListRights(t *testing.T) {
 // What CONTRIBUTING.md says where things are is there, and it names every source file of the root.
 func TestReadmeNamesParts(t *testing.T) {
 	t.Parallel()
-	text := string(must[[]byte](t)(os.ReadFile("CONTRIBUTING.md")))
+	text := string(check.Must[[]byte](t)(os.ReadFile("CONTRIBUTING.md")))
 	_, parts, _ := strings.Cut(text, "\n## Where things are\n")
 	parts, _, _ = strings.Cut(parts, "\n## ")
 	var got []string
@@ -135,7 +138,7 @@ func TestReadmeNamesParts(t *testing.T) {
 	if len(got) == 0 {
 		t.Fatal("no parts")
 	}
-	for _, file := range must[[]os.DirEntry](t)(os.ReadDir(".")) {
+	for _, file := range check.Must[[]os.DirEntry](t)(os.ReadDir(".")) {
 		name := file.Name()
 		source := strings.HasSuffix(name, ".go") && !strings.HasSuffix(name, "_test.go") || strings.HasSuffix(name, ".lua")
 		if source && !slices.Contains(got, name) {
@@ -149,10 +152,10 @@ func TestReadmeNamesParts(t *testing.T) {
 func shownCode(t *testing.T) map[string]string {
 	t.Helper()
 	shown := map[string]string{}
-	for _, name := range must[[]string](t)(filepath.Glob("example*_test.go")) {
-		source := string(must[[]byte](t)(os.ReadFile(name)))
+	for _, name := range check.Must[[]string](t)(filepath.Glob("example*_test.go")) {
+		source := string(check.Must[[]byte](t)(os.ReadFile(name)))
 		files := token.NewFileSet()
-		file := must[*ast.File](t)(parser.ParseFile(files, name, source, parser.SkipObjectResolution|parser.ParseComments))
+		file := check.Must[*ast.File](t)(parser.ParseFile(files, name, source, parser.SkipObjectResolution|parser.ParseComments))
 		text := func(from, to token.Pos) string {
 			return strings.TrimSpace(source[files.Position(from).Offset:files.Position(to).Offset])
 		}

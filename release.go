@@ -12,6 +12,7 @@ import (
 
 	"github.com/seed-14de3678/redislock/internal/clock"
 	"github.com/seed-14de3678/redislock/internal/pace"
+	"github.com/seed-14de3678/redislock/internal/wire"
 )
 
 //go:embed release.lua
@@ -185,11 +186,12 @@ func (l *Lock) free(ctx context.Context, p portion) error {
 	if ctx.Err() != nil {
 		wait = releasePatience
 	}
-	set, ls := p.set, l.client.listeners
+	set, hub := p.set, l.client.hub
 	for rounds := 0; ; rounds++ {
 		c, next := l.releasing(ctx, p)
-		c.owner, c.effect, c.frees, c.since = w, lessens, true, since
-		if !l.client.transport.do(ctx, c, wait) && c.leave(func(*call) { ls.rouse(set.keys) }) {
+		c.ownedBy(w, lessens, l.client.conn)
+		c.frees, c.since = true, since
+		if !l.client.do(ctx, c, wait) && c.Leave(func(*wire.Call) { hub.AskAgain(set.keys) }) {
 			p.unclaim()
 			l.client.newOrphan(set, l, p.longest).start()
 			l.mayBeFree(p, clock.Now())
@@ -199,18 +201,18 @@ func (l *Lock) free(ctx context.Context, p portion) error {
 			continue
 		}
 		p.unclaim()
-		if c.err != nil {
-			freeing := c.unanswered
-			if classify(c.err) != final {
+		if c.Err != nil {
+			freeing := c.Unanswered
+			if wire.Classify(c.Err) != wire.Final {
 				l.client.newOrphan(set, l, p.longest).start()
 				freeing = cmp.Or(freeing, clock.Now()) // from then on that may free it
 			}
 			l.mayBeFree(p, freeing)
-			ls.rouse(set.keys)
+			hub.AskAgain(set.keys)
 			return fault("release", set, c)
 		}
-		if c.isUnsure() && next {
-			ls.rouse(set.keys) // somebody's turn was in an answer that did not come
+		if c.IsUnanswered() && next {
+			hub.AskAgain(set.keys) // somebody's turn was in an answer that did not come
 		}
 		return l.freed(c, p)
 	}
@@ -219,18 +221,16 @@ func (l *Lock) free(ctx context.Context, p portion) error {
 // releasing prepares the release, and reports whether somebody of this Client is next, most likely:
 // then the answer says so.
 func (l *Lock) releasing(ctx context.Context, p portion) (c *call, next bool) {
-	set, ls := p.set, l.client.listeners
-	c = l.client.transport.newCall(ctx, releaseScript, set, &l.value, 0)
-	next = ls.busy(set.keys[0], nil)
-	c.plain = set.reads() == 0 && set.fences == nil && !next
-	channel := ""
+	set := p.set
+	c = l.client.newCall(ctx, releaseScript, set, &l.value, 0)
+	channel, next := l.client.hub.Next(set.keys[0])
+	c.Plain = set.reads() == 0 && set.fences == nil && !next
 	if next {
-		channel = ls.channel(set.keys[0])
-		c.ls, c.more = ls, []any{channel}
+		c.Heard, c.Args = l.client.heard, []any{channel}
 	}
 	if set.fences != nil {
-		c.extra = set.beside()
-		c.more = []any{channel, flag(true)}
+		c.Beside = set.beside()
+		c.Args = []any{channel, flag(true)}
 	}
 	return c, next
 }
@@ -254,7 +254,7 @@ func (p portion) wasFreed(lost int, sent clock.Moment) bool {
 // freed takes in the answer to a release.
 func (l *Lock) freed(c *call, p portion) error {
 	set := p.set
-	code, rest, err := c.code()
+	code, rest, err := c.code(false)
 	if err == nil && code != 1 && (code != 0 || len(rest) == 0) {
 		err = c.garbled()
 	}
@@ -263,8 +263,8 @@ func (l *Lock) freed(c *call, p portion) error {
 	}
 	rest = c.withoutSpared(rest)
 	l.leaveSpared(c, p)
-	if code == 1 || len(rest) == 0 || p.wasFreed(len(rest)+len(c.spared), c.unanswered) || p.wasFreed(len(rest), p.freeing) {
-		l.client.transport.recycle(c)
+	if code == 1 || len(rest) == 0 || p.wasFreed(len(rest)+len(c.spared), c.Unanswered) || p.wasFreed(len(rest), p.freeing) {
+		l.client.recycle(c)
 		return nil
 	}
 	keys, err := c.lost(rest)
@@ -287,7 +287,7 @@ func (l *Lock) leaveSpared(c *call, p portion) {
 	var keys []string
 	for _, index := range c.spared {
 		if i, err := strconv.Atoi(index.(string)); err == nil {
-			keys = append(keys, c.keys[i-1])
+			keys = append(keys, c.Keys[i-1])
 		}
 	}
 	if set, _, err := p.set.split(keys); err == nil {

@@ -9,6 +9,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/seed-14de3678/redislock/internal/redistest"
+	"github.com/seed-14de3678/redislock/internal/wire"
 )
 
 // A renewal that was under way when keys were freed says that they are lost, and nothing else.
@@ -25,9 +26,14 @@ func TestRenewalAroundReleaseKeys(t *testing.T) {
 		c := lock.watch.renewalLocked()
 		lock.mu.Unlock()
 		return func() {
-			c.done = make(chan struct{}, 1)
-			client.transport.do(t.Context(), c, 0)
-			c.then(c)
+			done := make(chan struct{})
+			then := c.Then
+			c.Then = func(c *wire.Call) {
+				then(c)
+				close(done)
+			}
+			client.conn.Start(&c.Call)
+			<-done
 		}
 	}
 	late := renew()
@@ -123,7 +129,8 @@ func TestReleaseKeysReducesClaim(t *testing.T) {
 			t.Fatal(err)
 		}
 		clearing := newCall(t.Context(), releaseScript, []string{"a", "b", "c"}, []string{"1", "2", "3"}, &lock.value, 0)
-		clearing.effect, clearing.frees = lessens, true
+		clearing.ownedBy(lock.owner, lessens, client.conn)
+		clearing.frees = true
 		lock.owner.stamp(clearing)
 		lock.owner.settle(clearing, false, false)
 		if len(clearing.spared) != 2-i {
@@ -136,7 +143,8 @@ func TestReleaseKeysReducesClaim(t *testing.T) {
 // where.
 func TestNeverReplicated(t *testing.T) {
 	refused := reply("NOPERM User app has no permissions to run the 'wait' command")
-	c := &call{script: refreshScript, err: refused, ack: ack{wanted: 1, never: refused}}
+	c := &call{}
+	c.Err, c.Replicated.Never = refused, refused
 	for operation, want := range map[string]bool{"refresh": true, "obtain": false} {
 		if err := fault(operation, keySet{keys: []string{"a"}}, c); errors.Is(err, ErrUnknownOutcome) != want {
 			t.Errorf("got error %v", err)

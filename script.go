@@ -22,6 +22,12 @@ var guardLua string
 //go:embed line.lua
 var lineLua string
 
+//go:embed batch.lua
+var batchLua string
+
+// batchScript does many plain calls at once.
+var batchScript = newScript("batch", batchLua)
+
 // includes are the lines of a script in whose place something stands when it is loaded.
 var includes = strings.NewReplacer(
 	"--#include shared.lua\n", sharedLua,

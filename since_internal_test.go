@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/seed-14de3678/redislock/internal/clock"
+	"github.com/seed-14de3678/redislock/internal/listen"
 )
 
 // What the message of a grant says about when it was: never too late a moment, also if it is of a server
@@ -38,7 +39,7 @@ func TestSinceGrant(t *testing.T) {
 		if test.change != nil {
 			test.change(o)
 		}
-		sent, sure := o.since(&grant{micros: micros + test.elapsed.Microseconds(), number: test.number})
+		sent, sure := o.since(&listen.Grant{Micros: micros + test.elapsed.Microseconds(), Number: test.number})
 		if sure != test.sure {
 			t.Errorf("%s: got %t, want %t", test.name, sure, test.sure)
 			continue
@@ -53,45 +54,6 @@ func TestSinceGrant(t *testing.T) {
 			}
 		} else if sent != want {
 			t.Errorf("%s: got %v after the answer, want %v", test.name, sent.Since(asked), test.want)
-		}
-	}
-}
-
-// refused is an error of the server.
-type refused string
-
-func (r refused) Error() string { return string(r) }
-func (refused) RedisError()     {}
-
-// An error inside the script of a batch may come after some of it was done, unless it shows that nothing
-// was.
-func TestBatchErrorIsDoubted(t *testing.T) {
-	t.Parallel()
-	for text, doubted := range map[string]bool{
-		"ERR user_script:7: something":                      true,
-		"WRONGTYPE Operation against a key":                 true,
-		"OOM command not allowed":                           false,
-		"NOPERM this user has no permissions":               false,
-		"NOAUTH Authentication required.":                   false,
-		"MISCONF Redis is configured to save RDB snapshots": false,
-		"CROSSSLOT Keys in request don't hash to one slot":  false,
-	} {
-		value := "token"
-		b := &bundle{}
-		for _, key := range []string{"a", "b"} {
-			c := newCall(t.Context(), obtainScript, []string{key}, []string{"line"}, &value, 1000)
-			b.inside, b.keys = append(b.inside, c), b.keys+1
-		}
-		b.prepare(clock.Now(), false)
-		b.SetErr(refused(text))
-		b.unpack()
-		for i, c := range b.inside {
-			if c.err != errNotPlain { //nolint:errorlint // it is this value
-				t.Errorf("%s: got error %v of call %d, want it to be asked for by itself", text, c.err, i)
-			}
-			if c.isUnsure() != doubted {
-				t.Errorf("%s: got doubt %t of call %d, want %t", text, c.isUnsure(), i, doubted)
-			}
 		}
 	}
 }

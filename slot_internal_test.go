@@ -38,8 +38,7 @@ var purposes = []string{"line", "intent", "fence"}
 
 // besides returns all names beside a key: where its companions are, and where its waiters hear.
 func besides(key string) []string {
-	ls := &listeners{tagged: true, name: "me"}
-	names := []string{ls.channel(key)}
+	names := []string{"redislock:wake:{" + slot.SharedTag(key) + "}:me"}
 	for _, purpose := range purposes {
 		names = append(names, companion(purpose, key))
 	}

@@ -11,7 +11,9 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/seed-14de3678/redislock/internal/clock"
+	"github.com/seed-14de3678/redislock/internal/listen"
 	"github.com/seed-14de3678/redislock/internal/pace"
+	"github.com/seed-14de3678/redislock/internal/wire"
 )
 
 const (
@@ -42,19 +44,16 @@ type standing struct {
 // is before it is over, or its subscription begins anew. To ask twice is harmless: a place is kept, a
 // lock that was granted is confirmed. What a message brings is only the time until then.
 func (o *obtaining) stand(ctx context.Context) (*Lock, error) {
-	ls := o.client.listeners
 	o.place.id = newToken() // not the token: others read it
-	w := ls.newWaiter(o.place.id, o.set.keys)
+	w := o.client.hub.NewWaiter(o.place.id, o.set.keys)
 	o.waiter = w
-	defer ls.leave(w)
-	o.hears = ls.enter(w)
+	defer w.Leave()
+	o.hears = w.JoinSubscribed()
 	for {
 		if err := o.over(ctx); err != nil {
 			return nil, err
 		}
-		ls.follow(w)
-		o.hears = ls.hears(w)
-		ls.asks(w)
+		o.hears = w.Ask()
 		o.hint = maxTTL
 		lock, err := o.ask(ctx, 0)
 		if err == nil {
@@ -74,7 +73,7 @@ func (o *obtaining) stand(ctx context.Context) (*Lock, error) {
 				return nil, err
 			}
 		}
-		ls.waits(w, wait)
+		w.AskAt(wait)
 		if lock, err := o.listen(ctx); lock != nil || err != nil {
 			return lock, err
 		}
@@ -106,7 +105,7 @@ func (o *obtaining) over(ctx context.Context) error {
 		o.goes()
 		return o.ended(ctx)
 	case o.client.closed.Load():
-		return &endedError{fmt.Errorf("redislock: obtain %s: %w", o.set, errClosed)}
+		return &endedError{fmt.Errorf("redislock: obtain %s: %w", o.set, wire.ErrClosed)}
 	}
 	return nil
 }
@@ -114,43 +113,43 @@ func (o *obtaining) over(ctx context.Context) error {
 // listen waits until there is a reason to ask again. It returns the lock if that is granted, or why
 // there can be none.
 func (o *obtaining) listen(ctx context.Context) (*Lock, error) {
-	ls, w := o.client.listeners, o.waiter
+	w := o.waiter
 	if !o.hears && !clock.Now().Precedes(o.rejoin) {
-		ls.join(w)
+		w.Subscribe()
 	}
 	for {
 		select {
-		case <-w.news:
-		case <-w.timer.C:
+		case <-w.C():
+		case <-w.Due():
 			return nil, nil //nolint:nilnil // it is time to ask
 		case <-ctx.Done():
 			o.goes()
 			return nil, nil //nolint:nilnil // asking ends it
 		}
-		granted, wake, hears, fault := ls.news(w)
-		if !hears {
+		news := w.News()
+		if !news.Subscribed {
 			o.place.asked = clock.Moment{} // when it hears again, that may be of a server with another clock
 		}
-		if o.hears && fault != nil {
-			ls.join(w) // it has heard well until now
-			fault = nil
+		if o.hears && news.Err != nil {
+			w.Subscribe() // it has heard well until now
+			news.Err = nil
 		}
-		o.hears = hears
-		if granted != nil {
-			if sent, ok := o.since(granted); ok {
-				return o.obtained(ctx, sent, granted.number)
+		o.hears = news.Subscribed
+		if news.Granted != nil {
+			if sent, ok := o.since(news.Granted); ok {
+				return o.obtained(ctx, sent, news.Granted.Number)
 			}
-			wake = true
+			news.Wake = true
 		}
-		if wake || o.client.closed.Load() {
+		if news.Wake || o.client.closed.Load() {
 			return nil, nil //nolint:nilnil // it is time to ask
 		}
-		if fault != nil {
-			pause, err := o.unheard(fault)
+		if news.Err != nil {
+			pause, err := o.unheard(news.Err)
 			if err != nil {
 				return nil, err
 			}
-			ls.waits(w, pause) // then it asks, and tries to subscribe again
+			w.AskAt(pause) // then it asks, and tries to subscribe again
 		}
 	}
 }
@@ -159,14 +158,14 @@ func (o *obtaining) listen(ctx context.Context) (*Lock, error) {
 // that: as with other commands that fail it is tried a few times, and then as the strategy says.
 func (o *obtaining) unheard(fault error) (time.Duration, error) {
 	set := o.set
-	err := fmt.Errorf("redislock: obtain %s: subscribe: %w", set, legibly(fault))
+	err := fmt.Errorf("redislock: obtain %s: subscribe: %w", set, wire.Legible(fault))
 	o.last = err
 	o.faults++
 	lined := o.place.number != "" && o.place.number != unknownPlace
 	switch {
-	case !lined && classify(fault) == final:
+	case !lined && wire.Classify(fault) == wire.Final:
 		return 0, err
-	case lined || o.faults < defaultTries:
+	case lined || o.faults < wire.DefaultTries:
 		return pauseAfter(o.faults), nil
 	}
 	pause := o.pace.Next()
@@ -180,10 +179,10 @@ func (o *obtaining) unheard(fault error) (time.Duration, error) {
 // and as long after it as the server's clock says, less 1 % for clocks that run at different rates;
 // and not later than now, whatever the clock of another server says. It reports false if the message
 // is older than that answer, or so late that little of the lease is certain: then asking tells.
-func (o *obtaining) since(g *grant) (clock.Moment, bool) {
-	elapsed := time.Duration(g.micros-o.place.micros) * time.Microsecond
+func (o *obtaining) since(g *listen.Grant) (clock.Moment, bool) {
+	elapsed := time.Duration(g.Micros-o.place.micros) * time.Microsecond
 	switch {
-	case o.place.asked == (clock.Moment{}), elapsed < 0, o.fenced && g.number <= 0,
+	case o.place.asked == (clock.Moment{}), elapsed < 0, o.fenced && g.Number <= 0,
 		o.replicas > 0, o.minUptime > 0: // whoever granted it had no reason to look at these
 		return clock.Moment{}, false
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/seed-14de3678/redislock/internal/circle"
 	"github.com/seed-14de3678/redislock/internal/clock"
+	"github.com/seed-14de3678/redislock/internal/wire"
 )
 
 // A watch tells the holder of a lock when it is lost, and renews the lease if the lock has a
@@ -111,7 +112,7 @@ func (w *watch) scheduleLocked() {
 		due, early = w.next, w.lock.counted/30
 	}
 	if !w.lock.client.schedule.Put(&w.entry, due, early) {
-		go w.lock.lose(errClosed) // not from here: the lock is locked
+		go w.lock.lose(wire.ErrClosed) // not from here: the lock is locked
 	}
 }
 
@@ -141,7 +142,7 @@ func (w *watch) Run(at clock.Moment) {
 	w.scheduleLocked()
 	l.mu.Unlock()
 	if c != nil {
-		l.client.transport.start(c)
+		l.client.conn.Start(&c.Call)
 	}
 }
 
@@ -150,19 +151,19 @@ func (w *watch) renewalLocked() *call {
 	l := w.lock
 	changes, ttl := l.change.count, l.ttl
 	c := newCall(context.Background(), refreshScript, l.set.keys, nil, &l.value, clock.Millis(ttl), flag(true))
-	c.owner, c.effect = l.ownerLocked(), lengthens
-	c.ack = newAck(l.replicas, ttl)
-	c.then = func(c *call) { w.renewed(c, ttl, changes) }
+	c.ownedBy(l.ownerLocked(), lengthens, l.client.conn)
+	c.Replicas = replicasFor(l.replicas, ttl)
+	c.Then = func(*wire.Call) { w.renewed(c, ttl, changes) }
 	return c
 }
 
 // renewed takes in the answer to a renewal. What a Refresh has changed since it was sent stands.
 func (w *watch) renewed(c *call, ttl time.Duration, changes int) {
 	l := w.lock
-	err := c.err
+	err := c.Err
 	if err != nil {
 		err = fault("renew", l.snapshot(), c)
-	} else if code, rest, bad := c.code(); bad != nil {
+	} else if code, rest, bad := c.code(false); bad != nil {
 		err = bad
 	} else if code == overtaken {
 		w.hurry() // what has overtaken it may have made the lease shorter
@@ -174,17 +175,17 @@ func (w *watch) renewed(c *call, ttl time.Duration, changes int) {
 			_ = l.missing(c, "renew", rest)
 		}
 		return
-	} else if short := c.ack.short(); short != nil {
+	} else if short := c.short(); short != nil {
 		err = fmt.Errorf("redislock: renew %s: %w", l.snapshot(), short)
 	}
 	l.mu.Lock()
 	w.failed = err
 	counts := l.state == held && !clock.Now().Reached(w.alarmLocked())
 	certain := l.certainLocked(ttl)
-	deadline := c.sent.Add(clock.Window(certain))
+	deadline := c.Sent.Add(clock.Window(certain))
 	if err == nil && counts && l.change.count == changes && deadline.Reached(l.deadline) {
 		l.deadline, l.counted = deadline, certain
-		w.planLocked(c.sent)
+		w.planLocked(c.Sent)
 	}
 	l.mu.Unlock()
 	if !counts {
@@ -193,7 +194,7 @@ func (w *watch) renewed(c *call, ttl time.Duration, changes int) {
 	if err != nil {
 		l.client.log.Info("redislock: renewal failed, trying again", l.snapshot().logged(), "error", err)
 	}
-	l.report(context.Background(), l.client.hooks.Refreshed, c.sent, 1, err)
+	l.report(context.Background(), l.client.hooks.Refreshed, c.Sent, 1, err)
 }
 
 // hurry has the next renewal follow at once.
@@ -241,7 +242,7 @@ func (l *Lock) lose(why error) {
 		end(ErrLockLost)
 	}
 	w.waive(mine)
-	if errors.Is(why, errClosed) { // by whoever holds it
+	if errors.Is(why, wire.ErrClosed) { // by whoever holds it
 		l.client.log.Info("redislock: client closed, lock left to its ttl", l.snapshot().logged())
 	} else {
 		l.client.logLoss(l.snapshot(), why)

@@ -4,7 +4,6 @@ package check
 import (
 	"errors"
 	"testing"
-	"time"
 )
 
 // Must returns what takes a value and an error, and ends the test if there is one.
@@ -31,16 +30,6 @@ func Is(t *testing.T, err error, targets ...error) {
 	for _, target := range targets {
 		if !errors.Is(err, target) {
 			t.Fatalf("got error %v, want one that is %v", err, target)
-		}
-	}
-}
-
-// Eventually waits until a state that comes by itself is there, and ends the test if it does not come.
-func Eventually(t *testing.T, within time.Duration, what string, state func() bool) {
-	t.Helper()
-	for end := time.Now().Add(within); !state(); time.Sleep(2 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("not within %v: %s", within, what)
 		}
 	}
 }

@@ -66,8 +66,8 @@ func (s *Script) Source() string { return s.source.(string) }
 // SHA returns the name under which the server caches the source.
 func (s *Script) SHA() string { return s.sha.(string) }
 
-// Invocation returns the command and its first argument.
-func (s *Script) Invocation(withSource bool) (command, argument any) {
+// invocation returns the command and its first argument.
+func (s *Script) invocation(withSource bool) (command, argument any) {
 	if withSource {
 		return "eval", s.source
 	}

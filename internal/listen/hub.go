@@ -1,0 +1,163 @@
+// Package listen has those who wait for something in this process, and the subscriptions over which they
+// are told that it is their turn. It knows what the messages say; it does not know what is waited for.
+package listen
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/seed-14de3678/redislock/internal/clock"
+	"github.com/seed-14de3678/redislock/internal/slot"
+	"github.com/seed-14de3678/redislock/internal/wire"
+)
+
+// A Hub has the waiters of one client, and hears what is published to them. There is one connection for
+// each server where somebody waits; it comes with the first waiter and goes a little after the last. A Hub
+// is safe for concurrent use.
+type Hub struct {
+	conn     *wire.Conn
+	schedule *clock.Schedule
+	source   wire.Source
+	name     string // in every channel of the client
+
+	waiting atomic.Int64 // waiters
+
+	mu      sync.Mutex
+	closed  bool
+	servers map[wire.Subscriber]*server
+	waiters map[string]*Waiter // by id
+	fronts  map[string]int     // waiters by the first key of their set
+	ended   sync.WaitGroup
+	users   sync.WaitGroup  // see Begin
+	ctx     context.Context // of all that is sent, until end
+	end     context.CancelFunc
+}
+
+// NewHub makes one whose channels have this name in theirs.
+func NewHub(conn *wire.Conn, schedule *clock.Schedule, name string) *Hub {
+	h := &Hub{
+		conn: conn, schedule: schedule, source: conn.Source(), name: name,
+		servers: make(map[wire.Subscriber]*server), waiters: make(map[string]*Waiter), fronts: make(map[string]int),
+	}
+	h.ctx, h.end = context.WithCancel(context.Background())
+	return h
+}
+
+// CanListen reports whether the Redis client can hear anything at all.
+func (h *Hub) CanListen() bool { return h.source.Of != nil }
+
+// Sharded reports whether channels are those of sharded pub/sub.
+func (h *Hub) Sharded() bool { return h.source.Sharded }
+
+// channel names the channel on which this client hears of a key.
+func (h *Hub) channel(key string) string {
+	if !h.source.Tagged {
+		return "redislock:wake:" + h.name
+	}
+	return "redislock:wake:{" + slot.SharedTag(key) + "}:" + h.name
+}
+
+// Next returns the channel of those of this client who wait for a set that begins with the key; false if
+// nobody does.
+func (h *Hub) Next(key string) (channel string, somebody bool) {
+	if !h.isWaited(key, nil) {
+		return "", false
+	}
+	return h.channel(key), true
+}
+
+// isWaited reports whether somebody else in this client waits for a set that begins with the key.
+func (h *Hub) isWaited(key string, myself *Waiter) bool {
+	if h.waiting.Load() == 0 {
+		return false
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	others := h.fronts[key]
+	if myself != nil && h.waiters[myself.ID] == myself {
+		others--
+	}
+	return others > 0
+}
+
+// AskAgain has everybody ask who waits for one of the keys: what they were told may have been lost.
+func (h *Hub) AskAgain(keys []string) {
+	if h.waiting.Load() == 0 {
+		return
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, w := range h.waiters {
+		if slices.ContainsFunc(w.keys, func(key string) bool { return slices.Contains(keys, key) }) {
+			w.wake = true
+			w.notify()
+		}
+	}
+}
+
+// Deliver takes in a message that came with a reply.
+func (h *Hub) Deliver(message string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.deliverLocked(message)
+}
+
+// deliverLocked takes in a message: see entry.lua. One that makes no sense is nobody's.
+func (h *Hub) deliverLocked(message string) {
+	f := strings.Split(message, "|")
+	if len(f) < 2 {
+		return
+	}
+	w := h.waiters[f[1]]
+	switch {
+	case f[0] == "w" && w != nil:
+		w.wake = true
+		w.notify()
+	case f[0] == "h" && len(f) == 3:
+		w.askInLocked(f[2])
+	case f[0] == "g" && len(f) >= 4:
+		micros, err := strconv.ParseInt(f[2], 10, 64)
+		number, err2 := strconv.ParseInt(f[3], 10, 64)
+		if w != nil && err == nil && err2 == nil {
+			w.granted = &Grant{micros, number}
+			w.notify()
+		}
+		if len(f) == 6 {
+			h.waiters[f[4]].askInLocked(f[5])
+		}
+	}
+}
+
+// Begin takes note of somebody who may have waiters, until End. It reports false if the hub is closed.
+func (h *Hub) Begin() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.closed {
+		return false
+	}
+	h.users.Add(1)
+	return true
+}
+
+// End ends what Begin has begun.
+func (h *Hub) End() { h.users.Done() }
+
+// Close ends all subscriptions, tells the waiters, and waits until nothing goes on any more.
+func (h *Hub) Close() {
+	h.mu.Lock()
+	h.closed = true
+	for _, s := range h.servers {
+		s.breakLocked(wire.ErrClosed)
+	}
+	for _, w := range h.waiters {
+		w.notify()
+	}
+	h.mu.Unlock()
+	h.end()
+	h.ended.Wait()
+	h.users.Wait()
+}

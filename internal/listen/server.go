@@ -1,0 +1,243 @@
+package listen
+
+import (
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/seed-14de3678/redislock/internal/clock"
+	"github.com/seed-14de3678/redislock/internal/wire"
+)
+
+const (
+	// idleLife is how long a subscription outlives the last waiter that needed it.
+	idleLife = 5 * time.Second
+	// quiet is how long a connection may say nothing before it is asked whether it is still there.
+	quiet = 10 * time.Second
+)
+
+var (
+	// errMoved says that the server has ended a subscription: the slot of its channel has moved.
+	errMoved = errors.New("the channel has moved")
+	// errNotHeard says that what is published on a channel where its keys are does not arrive.
+	errNotHeard = errors.New("the channel is not heard where its keys are")
+)
+
+// A server has the channels that are heard from one server, over one connection.
+type server struct {
+	hub      *Hub
+	source   wire.Subscriber
+	entry    clock.Entry
+	pubsub   *redis.PubSub       // nil until it runs
+	channels map[string]*channel // guarded, as is all below, by the mutex of the hub
+	planned  bool                // it is in the schedule, to be tidied up
+	probed   bool                // the server was asked whether it is still there
+	broken   bool
+}
+
+// A channel is one that is heard, or is about to.
+type channel struct {
+	heard   bool
+	waiters map[*Waiter]struct{}
+	idle    clock.Moment // since when it has none
+}
+
+// hear hears the channels until the connection breaks or nobody needs it any more.
+func (s *server) hear() {
+	ctx := s.hub.ctx
+	pubsub := s.source.Subscribe(ctx) // nothing yet
+	defer func() { _ = pubsub.Close() }()
+
+	s.hub.mu.Lock()
+	s.pubsub = pubsub
+	names := make([]string, 0, len(s.channels))
+	for name := range s.channels {
+		names = append(names, name)
+	}
+	over := s.broken
+	s.hub.mu.Unlock()
+	if over {
+		return
+	}
+	err := s.subscribe(pubsub, names...)
+	for silent := false; err == nil; {
+		var what any
+		what, err = pubsub.ReceiveTimeout(ctx, quiet)
+		var late interface{ Timeout() bool }
+		switch {
+		case err == nil:
+			s.receive(what)
+			silent = false
+		case s.refused(err):
+			err = nil
+		case !silent && errors.As(err, &late) && late.Timeout():
+			err, silent = s.probe(pubsub), true
+		}
+	}
+	s.hub.mu.Lock()
+	defer s.hub.mu.Unlock()
+	if !s.broken {
+		s.hub.conn.Failed(err)
+		s.breakLocked(err)
+	}
+}
+
+// refused takes in an answer of the server that is an error, which concerns the channels that are
+// not heard yet. It reports false if it is not that.
+func (s *server) refused(err error) bool {
+	if _, answer := errors.AsType[redis.Error](err); !answer {
+		return false
+	}
+	s.hub.mu.Lock()
+	defer s.hub.mu.Unlock()
+	some := false
+	for name, c := range s.channels {
+		if !c.heard && len(c.waiters) > 0 {
+			some = true
+			s.loseLocked(name, err)
+		}
+	}
+	return some && !s.broken
+}
+
+// loseLocked ends one channel: its waiters hear nothing any more, and are told why. The connection
+// goes with the last one.
+func (s *server) loseLocked(name string, err error) {
+	s.hub.conn.Failed(err)
+	s.dropLocked(s.channels[name], err)
+	delete(s.channels, name)
+	if len(s.channels) == 0 {
+		s.breakLocked(err)
+	}
+}
+
+func (s *server) dropLocked(c *channel, err error) {
+	for w := range c.waiters {
+		w.on, w.err = nil, err
+		w.notify()
+	}
+}
+
+// probe has the server answer: subscribing once more does nothing else.
+func (s *server) probe(pubsub *redis.PubSub) error {
+	s.hub.mu.Lock()
+	var name string
+	for each, c := range s.channels {
+		if len(c.waiters) > 0 {
+			name = each
+			break
+		}
+	}
+	s.probed = name != ""
+	s.hub.mu.Unlock()
+	if name == "" {
+		return nil
+	}
+	return s.subscribe(pubsub, name)
+}
+
+// subscribe sends a command for each channel: those of one have to be of one slot.
+func (s *server) subscribe(pubsub *redis.PubSub, names ...string) error {
+	do := pubsub.Subscribe
+	if s.hub.source.Sharded {
+		do = pubsub.SSubscribe
+	}
+	for _, name := range names {
+		if err := do(s.hub.ctx, name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *server) unsubscribe(pubsub *redis.PubSub, names ...string) {
+	do := pubsub.Unsubscribe
+	if s.hub.source.Sharded {
+		do = pubsub.SUnsubscribe
+	}
+	for _, name := range names {
+		_ = do(s.hub.ctx, name) // if it fails, so does receiving
+	}
+}
+
+// breakLocked ends the subscriptions: its waiters hear nothing any more, and are told why.
+func (s *server) breakLocked(err error) {
+	if s.broken {
+		return
+	}
+	s.broken = true
+	delete(s.hub.servers, s.source)
+	s.hub.schedule.Drop(&s.entry)
+	for _, c := range s.channels {
+		s.dropLocked(c, err)
+	}
+	if s.pubsub != nil {
+		pubsub := s.pubsub
+		s.hub.ended.Go(func() { _ = pubsub.Close() }) // it may wait for who subscribes just now
+	}
+}
+
+// Run drops the channels that nobody has needed for a while, and with the last of them the
+// connection.
+func (s *server) Run(at clock.Moment) {
+	h := s.hub
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	s.planned = false
+	if s.broken {
+		return
+	}
+	var unused []string
+	var next clock.Moment
+	for name, c := range s.channels {
+		switch end := c.idle.Add(idleLife); {
+		case len(c.waiters) > 0:
+		case at.Precedes(end):
+			if next == (clock.Moment{}) || end.Precedes(next) {
+				next = end
+			}
+		default:
+			unused = append(unused, name)
+			delete(s.channels, name)
+		}
+	}
+	if len(s.channels) == 0 {
+		s.breakLocked(wire.ErrClosed)
+		return
+	}
+	if next != (clock.Moment{}) {
+		s.planned = true
+		h.schedule.Put(&s.entry, next, 0)
+	}
+	if len(unused) > 0 && s.pubsub != nil {
+		h.ended.Go(func() { s.unsubscribe(s.pubsub, unused...) })
+	}
+}
+
+// receive takes in what the connection has brought.
+func (s *server) receive(what any) {
+	h := s.hub
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	switch what := what.(type) {
+	case *redis.Message:
+		h.deliverLocked(what.Payload)
+	case *redis.Subscription:
+		c := s.channels[what.Channel]
+		switch {
+		case c == nil:
+		case strings.HasSuffix(what.Kind, "unsubscribe"):
+			s.loseLocked(what.Channel, errMoved)
+		case c.heard && s.probed:
+			s.probed = false
+		default: // or once more, if go-redis has opened a new connection by itself
+			c.heard = true
+			for w := range c.waiters {
+				w.wake = true
+				w.notify()
+			}
+		}
+	}
+}

@@ -1,0 +1,239 @@
+package listen
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/seed-14de3678/redislock/internal/clock"
+	"github.com/seed-14de3678/redislock/internal/wire"
+)
+
+// A Waiter waits for a set of keys: it asks every now and then, and hears when that is worth while. One
+// goroutine uses it. Its lower half is guarded by the mutex of the hub.
+type Waiter struct {
+	ID      string
+	Channel string // on which it is told
+	hub     *Hub
+	keys    []string
+	changed chan struct{} // full if something below has changed
+
+	timer   *time.Timer  // when to ask again; nil as long as it does not wait
+	due     clock.Moment // the same
+	on      *server      // nil: it is not subscribed
+	err     error        // why
+	wake    bool         // to ask again
+	granted *Grant
+}
+
+// A Grant says that what a waiter waits for was given to it.
+type Grant struct {
+	Micros int64 // when, on the server's clock
+	Number int64 // that was given with it; 0 without
+}
+
+// News is what a waiter has heard since it was asked last.
+type News struct {
+	Granted    *Grant
+	Wake       bool  // it is to ask again
+	Subscribed bool  // its channel is heard
+	Err        error // why it is not any more
+}
+
+// afterEnd is how long after the end of a time that a server counts it is certain to be over.
+const afterEnd = 2 * time.Millisecond
+
+// NewWaiter makes a waiter for a set of keys, whose id no other has.
+func (h *Hub) NewWaiter(id string, keys []string) *Waiter {
+	return &Waiter{ID: id, hub: h, keys: keys, Channel: h.channel(keys[0]), changed: make(chan struct{}, 1)}
+}
+
+// notify says that there is something new.
+func (w *Waiter) notify() {
+	select {
+	case w.changed <- struct{}{}:
+	default:
+	}
+}
+
+// C returns a channel that has something when there is news.
+func (w *Waiter) C() <-chan struct{} { return w.changed }
+
+// Due returns a channel that has something when it is time to ask again, as AskAt says.
+func (w *Waiter) Due() <-chan time.Time { return w.timer.C }
+
+// JoinSubscribed has the waiter hear its channel if that is heard already. Otherwise it reports false.
+func (w *Waiter) JoinSubscribed() bool {
+	h := w.hub
+	source, err := h.source.Of(w.keys[0])
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	s := h.servers[source]
+	if err != nil || s == nil || s.channels[w.Channel] == nil || !s.channels[w.Channel].heard {
+		return false
+	}
+	w.joinLocked(s)
+	return true
+}
+
+// Subscribe begins to have the waiter hear its channel. It does not wait: what comes of it is news.
+func (w *Waiter) Subscribe() {
+	h := w.hub
+	source, err := h.source.Of(w.keys[0])
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	switch {
+	case w.on != nil:
+		return
+	case h.closed:
+		err = wire.ErrClosed
+	}
+	if err != nil {
+		w.err = err
+		w.notify()
+		return
+	}
+	s := h.servers[source]
+	if s == nil {
+		s = &server{hub: h, source: source, channels: make(map[string]*channel)}
+		s.entry.Task = s
+		h.servers[source] = s
+		w.joinLocked(s)
+		h.ended.Go(s.hear)
+		return
+	}
+	w.joinLocked(s)
+	switch c := s.channels[w.Channel]; {
+	case c.heard:
+		w.wake = true
+		w.notify()
+	case len(c.waiters) == 1 && s.pubsub != nil:
+		h.ended.Go(func() { _ = s.subscribe(s.pubsub, w.Channel) }) // if it fails, so does receiving
+	}
+}
+
+func (w *Waiter) joinLocked(s *server) {
+	h := w.hub
+	c := s.channels[w.Channel]
+	if c == nil {
+		c = &channel{waiters: make(map[*Waiter]struct{})}
+		s.channels[w.Channel] = c
+	}
+	c.waiters[w] = struct{}{}
+	w.on, w.err = s, nil
+	if h.waiters[w.ID] == nil {
+		h.waiters[w.ID] = w
+		h.fronts[w.keys[0]]++
+		h.waiting.Add(1)
+	}
+}
+
+// Ask takes note that the waiter is about to ask: what it hears from now on counts. A waiter that is
+// subscribed where its key is not any more is so no longer. It reports whether the channel is heard.
+func (w *Waiter) Ask() (subscribed bool) {
+	h := w.hub
+	source, err := h.source.Of(w.keys[0])
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if err == nil && w.on != nil && w.on.source != source {
+		w.detachLocked()
+	}
+	w.wake, w.due = false, clock.Moment{}
+	return w.isSubscribedLocked()
+}
+
+func (w *Waiter) isSubscribedLocked() bool { return w.on != nil && w.on.channels[w.Channel].heard }
+
+// NotHeard ends the channel of a waiter, and with it that of others: it is heard at another server than
+// the one where the keys are.
+func (w *Waiter) NotHeard() {
+	w.hub.mu.Lock()
+	defer w.hub.mu.Unlock()
+	if w.on != nil {
+		w.on.loseLocked(w.Channel, errNotHeard)
+		w.err = nil // it knows
+	}
+}
+
+// Others reports whether others of this client wait for a set that begins with the same key.
+func (w *Waiter) Others() bool { return w.hub.isWaited(w.keys[0], w) }
+
+// Leave ends the waiter.
+func (w *Waiter) Leave() {
+	h := w.hub
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if w.timer != nil {
+		w.timer.Stop()
+	}
+	if h.waiters[w.ID] != w {
+		return
+	}
+	delete(h.waiters, w.ID)
+	h.waiting.Add(-1)
+	first := w.keys[0]
+	if h.fronts[first]--; h.fronts[first] == 0 {
+		delete(h.fronts, first)
+	}
+	w.detachLocked()
+}
+
+// detachLocked takes a waiter off its server, which it may be the last one to need.
+func (w *Waiter) detachLocked() {
+	s := w.on
+	if s == nil {
+		return
+	}
+	w.on = nil
+	c := s.channels[w.Channel]
+	delete(c.waiters, w)
+	if len(c.waiters) > 0 {
+		return
+	}
+	c.idle = clock.Now()
+	if !s.planned {
+		s.planned = true
+		if !w.hub.schedule.Put(&s.entry, c.idle.Add(idleLife), 0) {
+			s.breakLocked(wire.ErrClosed)
+		}
+	}
+}
+
+// AskAt sets when the waiter is to ask again, if it has not heard of a sooner time meanwhile.
+func (w *Waiter) AskAt(wait time.Duration) {
+	w.hub.mu.Lock()
+	defer w.hub.mu.Unlock()
+	at := clock.Now()
+	if due := at.Add(wait); w.due == (clock.Moment{}) || due.Precedes(w.due) {
+		w.due = due
+	}
+	wait = at.Until(w.due)
+	if w.timer == nil {
+		w.timer = time.NewTimer(wait)
+	} else {
+		w.timer.Reset(wait)
+	}
+}
+
+// askInLocked has a waiter ask again in so many milliseconds, if it would not have so soon.
+func (w *Waiter) askInLocked(text string) {
+	ms, err := strconv.ParseInt(text, 10, 64)
+	if w == nil || err != nil || ms < 0 {
+		return
+	}
+	wait := clock.FromMillis(ms) + afterEnd
+	if due := clock.Now().Add(wait); w.due == (clock.Moment{}) || due.Precedes(w.due) {
+		w.due = due
+		if w.timer != nil {
+			w.timer.Reset(wait)
+		}
+	}
+}
+
+// News takes what the waiter has heard.
+func (w *Waiter) News() News {
+	w.hub.mu.Lock()
+	defer w.hub.mu.Unlock()
+	news := News{Granted: w.granted, Wake: w.wake, Subscribed: w.isSubscribedLocked(), Err: w.err}
+	w.granted, w.wake, w.err = nil, false, nil
+	return news
+}

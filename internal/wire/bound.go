@@ -1,0 +1,141 @@
+package wire
+
+import (
+	"context"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/seed-14de3678/redislock/internal/clock"
+)
+
+// This file is how long a call lasts to which nobody answers.
+
+// readTimeout is that of a Redis client that has none, or does not say: the default of go-redis.
+const readTimeout = 5 * time.Second
+
+// A Bound is how long a call lasts to which nobody answers.
+type Bound struct {
+	within time.Duration
+	inline bool // the Redis client keeps it by itself, once it has a connection
+}
+
+// Bound returns the bound of a call with so many keys, whose answer is of no use after some time: an
+// answer may take one read time-out, also if that is more. So that is how long the caller waits, and if it
+// does the sending itself the read and the write have to end by then.
+func (conn *Conn) Bound(useful time.Duration, keys int) Bound {
+	read, write, exact := timeouts(conn.rdb)
+	if read <= 0 {
+		return Bound{within: max(useful, readTimeout)}
+	}
+	b := Bound{within: max(useful, read)}
+	// A request that is not large fits into the buffer of a connection, so that writing takes no time.
+	b.inline = exact && write > 0 && (write+read <= b.within || write <= b.within && keys <= plainKeys)
+	return b
+}
+
+// timeouts returns those of a Redis client, 0 or less for those that it does not have, and whether it is
+// one of go-redis, of which it is known that they are kept.
+func timeouts(rdb redis.Scripter) (read, write time.Duration, exact bool) {
+	switch rdb := rdb.(type) {
+	case interface{ Options() *redis.Options }:
+		read, write = rdb.Options().ReadTimeout, rdb.Options().WriteTimeout
+	case interface{ Options() *redis.ClusterOptions }:
+		read, write = rdb.Options().ReadTimeout, rdb.Options().WriteTimeout
+	case interface{ Options() *redis.RingOptions }: // its shards fill in the defaults
+		if read = rdb.Options().ReadTimeout; read == 0 {
+			read = readTimeout
+		}
+		if write = rdb.Options().WriteTimeout; write == 0 {
+			write = read
+		}
+	}
+	return read, write, IsGoRedis(rdb)
+}
+
+// An End is how a bounded call has ended for the one who waits for it.
+type End int
+
+const (
+	// Settled says that the outcome is there.
+	Settled End = iota
+	// Ended says that the context has, and patience has run out.
+	Ended
+	// Silent says that nobody has answered in time.
+	Silent
+)
+
+// DoWithin sends a call and waits for its outcome, patience longer than ctx. If it returns another end than
+// Settled the caller has to leave the call.
+func (conn *Conn) DoWithin(ctx context.Context, c *Call, b Bound, patience time.Duration) End {
+	c.Bounded = true
+	began := clock.Now()
+	conn.allow(c)
+	conn.send(c, ctx.Done() == nil && b.inline && c.Replicas.Wanted == 0)
+	select {
+	case <-c.done:
+		return Settled
+	default:
+	}
+	alarm := c.alarmAfter(clock.Now().Until(began.Add(b.within)))
+	defer alarm.Stop()
+	for {
+		select {
+		case <-c.done:
+			return Settled
+		case <-ctx.Done():
+			c.Gone = clock.Now()
+			if c.halt(ctx, waitingForSlot) {
+				return Settled
+			}
+			return c.waitLonger(ctx, alarm, patience)
+		case <-alarm.C:
+		}
+		// A server that has its reasons answers. So does one whose slot moves, for much longer.
+		if more := c.maySayNothing(b.within); more > 0 {
+			alarm.Reset(more)
+			continue
+		}
+		if c.halt(ctx, pausing) {
+			c.Silent = true
+			return Settled // as its last try says
+		}
+		return Silent
+	}
+}
+
+// waitLonger waits for the outcome when ctx has ended.
+func (c *Call) waitLonger(ctx context.Context, alarm *time.Timer, patience time.Duration) End {
+	alarm.Reset(patience)
+	select {
+	case <-c.done:
+		return Settled
+	case <-alarm.C:
+		if c.halt(ctx, waitingForSlot) || c.halt(ctx, pausing) {
+			return Settled
+		}
+		return Ended
+	}
+}
+
+// alarmAfter sets the alarm of a call.
+func (c *Call) alarmAfter(after time.Duration) *time.Timer {
+	if c.alarm == nil {
+		c.alarm = time.NewTimer(after)
+	} else {
+		c.alarm.Reset(after)
+	}
+	return c.alarm
+}
+
+// maySayNothing returns how much longer the server may say nothing, if it may so for some time at most.
+func (c *Call) maySayNothing(most time.Duration) time.Duration {
+	if c.fate.Load() == waitingForSlot {
+		return most
+	}
+	heard := time.Duration(c.heard.Load())
+	if heard == 0 {
+		return 0
+	}
+	return heard + most - clock.Now().Mono
+}

@@ -1,0 +1,233 @@
+package wire
+
+import (
+	"context"
+	"errors"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/seed-14de3678/redislock/internal/clock"
+	"github.com/seed-14de3678/redislock/internal/slot"
+)
+
+// A command is one command on its way to Redis: a call, or a bundle of plain ones.
+type command interface {
+	redis.Cmder
+	script() *Script
+	context() context.Context
+	calls() []*Call
+	// cmd returns where the command of the latest try is.
+	cmd() **redis.Cmd
+	// prepare makes the command of the next try: by the name of the script, or with its source
+	// where the server does not know it.
+	prepare(sent clock.Moment, withSource bool)
+	// answered hands the answer to the calls.
+	answered()
+}
+
+// A single is a call that is a command by itself. It is not the call, which may be used again, because
+// hooks of the Redis client are shown it and may keep it.
+type single struct {
+	*redis.Cmd
+	call *Call
+	try  tryContext
+	self [1]command // of a batch that is this one
+}
+
+func newSingle(c *Call) *single { return &single{call: c, try: tryContext{Context: c.Context}} }
+
+// NoRetry keeps go-redis from sending the command again.
+func (s *single) NoRetry() bool { return true }
+
+func (s *single) script() *Script          { return s.call.Script }
+func (s *single) context() context.Context { return s.call.Context }
+func (s *single) calls() []*Call           { return []*Call{s.call} }
+func (s *single) cmd() **redis.Cmd         { return &s.Cmd }
+
+func (s *single) prepare(sent clock.Moment, withSource bool) {
+	c := s.call
+	c.Sent = sent
+	n := len(c.Keys) + len(c.Beside) + len(c.Behind)
+	args := make([]any, 0, 3+n+4+len(c.Args)+len(c.Rest))
+	name, what := c.Script.invocation(withSource)
+	args = append(args, name, what, n)
+	for _, key := range c.Keys {
+		args = append(args, key)
+	}
+	for i := range c.Beside {
+		args = append(args, &c.Beside[i]) // by reference, which allocates nothing
+	}
+	for i := range c.Behind {
+		args = append(args, &c.Behind[i])
+	}
+	if c.Value != nil {
+		args = append(args, c.Value)
+	}
+	if c.TTL != 0 {
+		args = append(args, c.TTL)
+	}
+	args = append(append(append(args, c.Stamp...), c.Args...), c.Rest...)
+	if s.beginTry(); !c.Bounded {
+		c.detach()
+	}
+	s.Cmd = redis.NewCmd(c.Context, args...)
+	s.SetFirstKeyPos(3)
+}
+
+func (s *single) answered() {
+	s.endTry()
+	s.call.Reply, s.call.Err = s.Val(), s.Err()
+	s.call = nil
+}
+
+// detach takes the end off the context, so that the end of a wait never makes an outcome unknown
+// that would have been known in a moment: whoever waits leaves the call.
+func (c *Call) detach() {
+	if c.Context.Done() != nil {
+		c.Context = context.WithoutCancel(c.Context)
+	}
+}
+
+// singles returns the calls as commands of their own; if refused, only those that the bundle script has not
+// done.
+func singles(batch []*Call, refused bool) []command {
+	if len(batch) == 1 && !refused {
+		s := newSingle(batch[0])
+		s.self[0] = s
+		return s.self[:]
+	}
+	var commands []command
+	for _, c := range batch {
+		if !refused || c.Err == errNotPlain { //nolint:errorlint // it is this value
+			commands = append(commands, newSingle(c))
+		}
+	}
+	return commands
+}
+
+const (
+	bundleKeys = 512 // most keys of a bundle, which hold the server for about half a millisecond
+	plainKeys  = 64  // most keys of a call that goes into one
+)
+
+// errNotPlain marks a call that the bundle script could not do: its own script has to.
+var errNotPlain = errors.New("redislock: not plain")
+
+// A bundle is many plain calls in one run of the bundle script: most of what a script costs the server,
+// and much of what a command costs on both sides, is paid once for all of them.
+//
+// The script is given the Keys of all calls, then what they have Beside; and for each call how many keys
+// it has, its Value, and its TTL, 0 if it has none. It replies with an array of 1 for each call that it has
+// done, and 0 for each that its own script has to do.
+type bundle struct {
+	*redis.Cmd
+	of     *Script
+	inside []*Call
+	keys   int
+}
+
+// bundled makes commands of a batch; if the lane is tagged, bundles of the calls whose keys have the same
+// hash tag. In a bundle the calls with a TTL, which write, come first: a script that has written is not
+// refused for want of memory any more.
+func (l *lane) bundled(batch []*Call) []command {
+	commands := make([]command, 0, 4)
+	var open *bundle
+	var byTag map[string]*bundle
+	if l.tagged {
+		byTag = make(map[string]*bundle)
+	}
+	add := func(c *Call) {
+		if l.tagged {
+			open = byTag[slot.Tag(c.Keys[0])]
+		}
+		if open == nil || open.keys+len(c.Keys) > bundleKeys {
+			open = &bundle{of: l.bundle, inside: make([]*Call, 0, len(batch))}
+			commands = append(commands, open)
+			if l.tagged {
+				byTag[slot.Tag(c.Keys[0])] = open
+			}
+		}
+		open.inside = append(open.inside, c)
+		open.keys += len(c.Keys)
+	}
+	for _, c := range batch {
+		switch {
+		case !c.isPlain():
+			commands = append(commands, newSingle(c))
+		case c.TTL > 0:
+			add(c)
+		}
+	}
+	for _, c := range batch {
+		if c.isPlain() && c.TTL == 0 {
+			add(c)
+		}
+	}
+	for i, p := range commands {
+		if b, ok := p.(*bundle); ok && len(b.inside) == 1 {
+			commands[i] = newSingle(b.inside[0])
+		}
+	}
+	return commands
+}
+
+// misplaced reports whether a bundle had keys of several Cluster slots.
+func misplaced(p command) bool {
+	_, is := p.(*bundle)
+	return is && p.Err() != nil && redis.HasErrorPrefix(p.Err(), "CROSSSLOT")
+}
+
+// NoRetry keeps go-redis from sending the command again.
+func (b *bundle) NoRetry() bool { return true }
+
+func (b *bundle) script() *Script          { return b.of }
+func (b *bundle) context() context.Context { return context.Background() }
+func (b *bundle) calls() []*Call           { return b.inside }
+func (b *bundle) cmd() **redis.Cmd         { return &b.Cmd }
+
+func (b *bundle) prepare(sent clock.Moment, withSource bool) {
+	args := make([]any, 0, 3+2*b.keys+3*len(b.inside))
+	name, what := b.of.invocation(withSource)
+	args = append(args, name, what, 2*b.keys)
+	for _, c := range b.inside {
+		c.Sent = sent
+		for i := range c.Keys {
+			args = append(args, &c.Keys[i])
+		}
+	}
+	for _, c := range b.inside {
+		for i := range c.Beside {
+			args = append(args, &c.Beside[i])
+		}
+	}
+	ttls := make([]int64, len(b.inside)) // so that they are boxed once for all
+	for i, c := range b.inside {
+		ttls[i] = c.TTL
+		args = append(args, len(c.Keys), c.Value, &ttls[i])
+	}
+	b.Cmd = redis.NewCmd(b.context(), args...)
+	b.SetFirstKeyPos(3)
+}
+
+func (b *bundle) answered() {
+	err := b.Err()
+	done, _ := b.Val().([]any)
+	if err == nil && len(done) != len(b.inside) {
+		err = errNotPlain
+	}
+	for i, c := range b.inside {
+		switch {
+		case err == nil && done[i] == int64(1):
+			c.Reply, c.Err = done[i], nil
+		case err == nil:
+			c.Err = errNotPlain
+		case Classify(err) == Final:
+			// It stands for all what may concern one, and the script may have done some of them.
+			if c.Err = errNotPlain; !refusedWhole(err) {
+				c.noteUnanswered()
+			}
+		default:
+			c.Err = err
+		}
+	}
+}

@@ -1,0 +1,46 @@
+package wire
+
+import (
+	"testing"
+
+	"github.com/seed-14de3678/redislock/internal/clock"
+)
+
+// refused is an error of the server.
+type refused string
+
+func (r refused) Error() string { return string(r) }
+func (refused) RedisError()     {}
+
+// An error inside the script of a batch may come after some of it was done, unless it shows that nothing
+// was.
+func TestBatchErrorIsDoubted(t *testing.T) {
+	t.Parallel()
+	for text, doubted := range map[string]bool{
+		"ERR user_script:7: something":                      true,
+		"WRONGTYPE Operation against a key":                 true,
+		"OOM command not allowed":                           false,
+		"NOPERM this user has no permissions":               false,
+		"NOAUTH Authentication required.":                   false,
+		"MISCONF Redis is configured to save RDB snapshots": false,
+		"CROSSSLOT Keys in request don't hash to one slot":  false,
+	} {
+		value := "token"
+		b := &bundle{of: NewScript("bundle", "return 1")}
+		for _, key := range []string{"a", "b"} {
+			c := &Call{Request: Request{Keys: []string{key}, Beside: []string{"line"}, Value: &value, TTL: 1000}}
+			b.inside, b.keys = append(b.inside, c), b.keys+1
+		}
+		b.prepare(clock.Now(), false)
+		b.SetErr(refused(text))
+		b.answered()
+		for i, c := range b.inside {
+			if c.Err != errNotPlain { //nolint:errorlint // it is this value
+				t.Errorf("%s: got error %v of call %d, want it to be asked for by itself", text, c.Err, i)
+			}
+			if c.IsUnanswered() != doubted {
+				t.Errorf("%s: got doubt %t of call %d, want %t", text, c.IsUnanswered(), i, doubted)
+			}
+		}
+	}
+}

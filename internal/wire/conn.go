@@ -1,0 +1,284 @@
+package wire
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"reflect"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/seed-14de3678/redislock/internal/slot"
+)
+
+// DefaultTries is how often a call is sent when the connection fails or the server is not ready,
+// if the Redis client does not say: as often as go-redis does by default.
+const DefaultTries = 4
+
+// ErrClosed is the error of what is not done any more after a Close.
+var ErrClosed = fmt.Errorf("the client is closed: %w", redis.ErrClosed)
+
+// Options of a Conn.
+type Options struct {
+	Wraps    redis.UniversalClient // what a client of another type than go-redis' own wraps; nil: nobody says
+	Batching bool                  // calls go out together
+	Bundle   *Script               // does many plain calls: see bundle
+}
+
+// A Conn brings calls to Redis, over a lane for each server, and keeps account of those that are under
+// way. It is safe for concurrent use.
+type Conn struct {
+	rdb     redis.Scripter
+	direct  redis.UniversalClient // what may be used past Eval and EvalSha of rdb; nil: nothing may
+	wrapped bool                  // rdb has a type of its own: calls go through these alone
+	sender  sender
+	limit   int  // of batches under way in a lane
+	bundles bool // plain calls of a lane may share a script
+	bundle  *Script
+	tries   int // for each call
+
+	main  *lane    // for a client of one server, and while it is not known which server it will be
+	alone *lane    // behind a wrapped client, for calls that share no script: none waits for another
+	lanes sync.Map // *redis.Client, or destination with replicas → *lane
+	warm  atomic.Bool
+
+	under    atomic.Int64 // calls not yet finished
+	draining atomic.Bool  // a Close waits: no call is to wait for long
+	idle     chan struct{}
+}
+
+// New makes the Conn of a Redis client, that wraps another one if it has a type of its own and its user
+// says so.
+func New(rdb redis.Scripter, opt Options) *Conn {
+	conn := &Conn{rdb: rdb, limit: math.MaxInt, bundle: opt.Bundle, tries: DefaultTries, idle: make(chan struct{}, 1)}
+	switch rdb := rdb.(type) {
+	case *redis.Client:
+		conn.direct, conn.bundles, conn.tries = rdb, true, rdb.Options().MaxRetries+1
+	case *redis.ClusterClient:
+		conn.direct = rdb
+	case *redis.Ring:
+		conn.direct, conn.tries = rdb, rdb.Options().MaxRetries+1
+	default:
+		conn.wrapped, conn.direct, conn.bundles = true, opt.Wraps, opt.Wraps != nil
+	}
+	if conn.wrapped {
+		conn.sender = plainClient{rdb, pools(rdb, opt.Wraps)}
+	} else {
+		conn.sender = pipeline{conn.direct}
+	}
+	conn.alone = conn.newLane()
+	if opt.Batching && conn.direct != nil {
+		conn.limit = underWay
+	}
+	conn.main = conn.newLane()
+	return conn
+}
+
+// Redis returns the Redis client.
+func (conn *Conn) Redis() redis.Scripter { return conn.rdb }
+
+// Wrapped reports whether the Redis client has a type of its own, so that only its Eval and EvalSha are
+// used.
+func (conn *Conn) Wrapped() bool { return conn.wrapped }
+
+// A Kind says which keys one script can be given.
+type Kind int
+
+const (
+	// Single is one server: any keys.
+	Single Kind = iota
+	// Cluster: those of one slot.
+	Cluster
+	// Ring: those that are certain to be on one shard.
+	Ring
+)
+
+// Kind goes by what the client can do, so that one that embeds a Ring or a ClusterClient counts as one,
+// and by what it is known to wrap.
+func (conn *Conn) Kind() Kind {
+	for _, rdb := range []any{conn.rdb, conn.direct} {
+		switch rdb.(type) {
+		case masterFinder:
+			return Cluster
+		case shardFinder:
+			return Ring
+		}
+	}
+	return Single
+}
+
+// SharesRedis reports whether two Conns have the same Redis client.
+func (conn *Conn) SharesRedis(other *Conn) bool {
+	if conn == other {
+		return true
+	}
+	one, two := conn.rdb, other.rdb
+	return reflect.TypeOf(one).Comparable() && one == two
+}
+
+// A masterFinder is a *redis.ClusterClient, or embeds one.
+type masterFinder interface {
+	MasterForKey(ctx context.Context, key string) (*redis.Client, error)
+}
+
+// A shardFinder is a *redis.Ring, or embeds one.
+type shardFinder interface {
+	GetShardClientForKey(key string) (*redis.Client, error)
+}
+
+// A Subscriber is what a Redis client has to offer for its user to hear of something.
+type Subscriber interface {
+	Subscribe(ctx context.Context, channels ...string) *redis.PubSub
+	SSubscribe(ctx context.Context, channels ...string) *redis.PubSub
+}
+
+// errCold says that a Cluster client has not answered yet, so that finding a node may take long.
+var errCold = errors.New("the nodes of the Cluster are not known yet")
+
+// A Source is where one hears of keys.
+type Source struct {
+	Of      func(key string) (Subscriber, error) // finds the server; nil if the client cannot subscribe
+	Tagged  bool                                 // channels have to be where the key is
+	Sharded bool                                 // by sharded pub/sub
+}
+
+// Source returns where one hears of keys.
+func (conn *Conn) Source() Source {
+	switch rdb := conn.direct.(type) {
+	case masterFinder:
+		return Source{Tagged: true, Sharded: true, Of: func(key string) (Subscriber, error) {
+			if !conn.warm.Load() {
+				return nil, errCold
+			}
+			return rdb.MasterForKey(context.Background(), key)
+		}}
+	case shardFinder:
+		return Source{Tagged: true, Of: func(key string) (Subscriber, error) { return rdb.GetShardClientForKey(key) }}
+	case Subscriber:
+		return Source{Of: func(string) (Subscriber, error) { return rdb, nil }}
+	}
+	return Source{}
+}
+
+// Start sends a call and returns: its Then takes the outcome.
+func (conn *Conn) Start(c *Call) { conn.send(c, false) }
+
+// Ask sends a call that a caller is going to wait for.
+func (conn *Conn) Ask(c *Call) {
+	conn.allow(c)
+	conn.send(c, false)
+}
+
+// Do sends a call and waits for its outcome. It returns false if ctx has ended and patience has
+// run out before; then the caller has to leave the call.
+func (conn *Conn) Do(ctx context.Context, c *Call, patience time.Duration) bool {
+	conn.allow(c)
+	conn.send(c, ctx.Done() == nil)
+	return c.Wait(ctx, patience)
+}
+
+func (conn *Conn) send(c *Call, inline bool) {
+	conn.under.Add(1)
+	c.conn = conn
+	conn.lane(c).send(c, inline)
+}
+
+// allow prepares a call that a caller waits for: it may be sent again.
+func (conn *Conn) allow(c *Call) {
+	if c.done == nil {
+		c.done = make(chan struct{}, 1)
+	}
+	c.tries = conn.tries - 1
+	c.WaitForSlot = cmp.Or(c.WaitForSlot, longestMove)
+}
+
+// Failed takes note that the connection for a call failed: a Cluster client that may not send
+// the call again by itself does not look for the new place of the key either.
+func (conn *Conn) Failed(err error) {
+	if cluster, ok := conn.direct.(*redis.ClusterClient); ok && Classify(err) != Final {
+		cluster.ReloadState(context.Background())
+	}
+}
+
+// finished takes one call off the account.
+func (conn *Conn) finished() {
+	if conn.under.Add(-1) == 0 && conn.draining.Load() {
+		select {
+		case conn.idle <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// Hasten has calls that are under way end soon, until Drain has waited for them.
+func (conn *Conn) Hasten() { conn.draining.Store(true) }
+
+// Drain waits until no call is under way. It is to be called once, after Hasten.
+func (conn *Conn) Drain() {
+	for conn.under.Load() > 0 {
+		<-conn.idle
+	}
+	conn.draining.Store(false) // what is asked for later has time
+}
+
+// A destination is where a lane leads: a server, and the replicas that have to have what is sent there.
+type destination struct {
+	server   *redis.Client // nil: the one there is, or it is not known which
+	replicas Replicas
+}
+
+// lane picks the lane of a call, by its key's server, so that a server that hangs holds up its own
+// calls only, and one whose replicas do only those that wait for them as long. It never waits for the network:
+// until a Cluster client has answered for the first time and so knows its nodes, its calls share one
+// lane.
+func (conn *Conn) lane(c *Call) *lane {
+	if conn.wrapped && !conn.shares(c) {
+		return conn.alone
+	}
+	to := destination{replicas: c.Replicas}
+	switch rdb := conn.direct.(type) {
+	case masterFinder:
+		if conn.warm.Load() {
+			to.server, _ = rdb.MasterForKey(context.Background(), c.Keys[0])
+		}
+	case shardFinder:
+		to.server, _ = rdb.GetShardClientForKey(c.Keys[0])
+	}
+	if to == (destination{}) {
+		return conn.main
+	}
+	var name any = to.server // a pointer is looked up without an allocation
+	if to.replicas.Wanted > 0 {
+		name = to
+	}
+	if l, ok := conn.lanes.Load(name); ok {
+		return l.(*lane)
+	}
+	l := conn.newLane()
+	if to.replicas.Wanted > 0 {
+		l.sender = replicated{conn, to.replicas}
+		l.overdue += to.replicas.Within // nothing hangs before that
+	}
+	used, _ := conn.lanes.LoadOrStore(name, l)
+	return used.(*lane)
+}
+
+// shares reports whether a call behind a wrapped client may share a script with others. All of its
+// keys are where the first one is.
+func (conn *Conn) shares(c *Call) bool {
+	return c.Plain && (conn.Kind() == Single || slot.HasTag(c.Keys[0]))
+}
+
+func (conn *Conn) newLane() *lane {
+	l := &lane{
+		sender: conn.sender, limit: conn.limit, bundle: conn.bundle, overdue: overdue,
+		tagged: conn.wrapped && conn.Kind() != Single,
+	}
+	l.bundles.Store(conn.bundles)
+	return l
+}

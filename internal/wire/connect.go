@@ -1,0 +1,127 @@
+package wire
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// This file is how a try waits for a connection, and stops waiting.
+
+// A tryContext is the context of one try of a bounded call. It knows what the context of the caller knows,
+// but does not end with it, so that the end of a wait never makes an outcome unknown that would have been
+// known in a moment. It ends if the try is not to wait any longer for a connection: go-redis asks for that
+// while it waits for one of its pool, or dials, and not any more once the request may have been sent.
+type tryContext struct {
+	context.Context // of the caller
+
+	mu   sync.Mutex
+	done chan struct{} // nil before somebody asks
+	over bool
+}
+
+// errNoConnection is the outcome of a try that has ended before it had a connection.
+var errNoConnection = errors.New("redislock: no connection yet")
+
+// Deadline says that there is none.
+func (*tryContext) Deadline() (time.Time, bool) { return time.Time{}, false }
+
+// Done returns a channel that is closed when the try is not to wait any longer.
+func (t *tryContext) Done() <-chan struct{} {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.done == nil {
+		t.done = make(chan struct{})
+		if t.over {
+			close(t.done)
+		}
+	}
+	return t.done
+}
+
+// Err is errNoConnection from then on.
+func (t *tryContext) Err() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.over {
+		return errNoConnection
+	}
+	return nil
+}
+
+func (t *tryContext) end() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.over {
+		return
+	}
+	t.over = true
+	if t.done != nil {
+		close(t.done)
+	}
+}
+
+// beginTry gives the try a context of its own, if its caller is not to wait for it beyond some time.
+func (s *single) beginTry() {
+	c := s.call
+	if !c.Bounded || c.Context == context.Context(&s.try) {
+		return // or it is the same try, with the source of the script
+	}
+	c.Context = &s.try
+	c.connecting.Store(&s.try)
+	if c.dialTimer != nil {
+		c.dialTimer.begin(&s.try)
+	}
+	if c.IsLeft() {
+		s.try.end()
+	}
+}
+
+// endTry gives the call its own context back.
+func (s *single) endTry() {
+	c := s.call
+	if c.Context == context.Context(&s.try) {
+		c.Context = s.try.Context
+	}
+	c.connecting.Store(nil)
+	c.dialTimer = nil
+}
+
+// A dialTimer ends a try that takes too long to get a connection: that of a call whose caller does the
+// sending itself, and so can be gone no sooner than the time-outs of the Redis client let it. The call then
+// goes on without its caller.
+type dialTimer struct {
+	timer *time.Timer
+	try   atomic.Pointer[tryContext]
+}
+
+// newDialTimer takes one that was used before, if there is one.
+func (l *lane) newDialTimer() *dialTimer {
+	if d, ok := l.dialTimers.Get().(*dialTimer); ok {
+		return d
+	}
+	return new(dialTimer)
+}
+
+func (d *dialTimer) begin(t *tryContext) {
+	d.try.Store(t)
+	if d.timer != nil {
+		d.timer.Reset(overdue)
+		return
+	}
+	d.timer = time.AfterFunc(overdue, func() {
+		if t := d.try.Load(); t != nil {
+			t.end()
+		}
+	})
+}
+
+// endDialTimer is to be called when the sending is over.
+func (l *lane) endDialTimer(d *dialTimer) {
+	if d.timer == nil || d.timer.Stop() {
+		d.try.Store(nil)
+		l.dialTimers.Put(d)
+	}
+}

@@ -1,0 +1,255 @@
+package wire
+
+import (
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+const (
+	// underWay is how many batches of a lane are under way at a time. With one, the server idles
+	// while a batch is on the wire; with more, batches shrink and nothing is gained.
+	underWay = 2
+	// fullBatch bounds what one pipeline holds, and with it how long the server is kept busy.
+	fullBatch = 512
+	// overdue is how long calls wait behind batches under way before one more is let go: a hung
+	// connection delays those behind it by this much, not by its time-out.
+	overdue = 50 * time.Millisecond
+)
+
+// A lane takes calls to one server. A call goes out at once while nothing is under way; what
+// arrives meanwhile goes out together, as one pipeline. A lane has goroutines only while calls
+// are under way.
+type lane struct {
+	sender     sender
+	limit      int         // of batches under way
+	bundle     *Script     // does many plain calls
+	bundles    atomic.Bool // they may share it: all keys are on one server
+	tagged     bool        // if they have the same hash tag
+	overdue    time.Duration
+	dialTimers sync.Pool   // of *dialTimer
+	silent     atomic.Bool // the latest try had no answer
+
+	mu      sync.Mutex
+	running int // batches under way
+	flying  int // calls in them
+	waiting []*Call
+	late    *time.Timer // runs while calls are waiting
+}
+
+// send takes the call on its way. It does not wait, but if inline it may do the sending itself and
+// return with the outcome there: that spares a caller who could not leave anyway two changes of
+// goroutine. A caller who may have to leave a bounded call does so only as long as the server answers,
+// and then no longer than it waits for an answer.
+func (l *lane) send(c *Call, inline bool) {
+	l.mu.Lock()
+	if l.running < l.limit && len(l.waiting) == 0 {
+		l.running++
+		l.flying++
+		l.mu.Unlock()
+		switch {
+		case inline && !c.Bounded:
+			l.run(c)
+		case inline && !l.silent.Load():
+			d := l.newDialTimer()
+			c.dialTimer = d
+			l.run(c)
+			l.endDialTimer(d)
+		default:
+			go l.run(c)
+		}
+		return
+	}
+	l.waiting = append(l.waiting, c)
+	if len(l.waiting) == 1 {
+		if l.late == nil {
+			l.late = time.AfterFunc(l.overdue, l.relieve)
+		} else {
+			l.late.Reset(l.overdue)
+		}
+	}
+	l.mu.Unlock()
+}
+
+// relieve lets a further batch go when those under way take too long.
+func (l *lane) relieve() {
+	l.mu.Lock()
+	if len(l.waiting) == 0 {
+		l.mu.Unlock()
+		return
+	}
+	l.running++
+	batch := l.takeLocked()
+	l.mu.Unlock()
+	l.drive(batch)
+}
+
+// takeLocked takes the next batch out of those that wait: a fair share of all calls that are here, so
+// that the batches under way are of one size, and the server works on one of them while the
+// client prepares the other.
+func (l *lane) takeLocked() []*Call {
+	share := (l.flying + len(l.waiting) + underWay - 1) / underWay
+	n := min(len(l.waiting), share, fullBatch)
+	batch := l.waiting[:n:n]
+	l.waiting = l.waiting[n:]
+	l.flying += n
+	if len(l.waiting) == 0 {
+		l.waiting = nil
+		l.late.Stop()
+	} else {
+		l.late.Reset(l.overdue)
+	}
+	return batch
+}
+
+// run sends a call by itself. What has gathered meanwhile is left to another goroutine: this one may
+// be the caller's.
+func (l *lane) run(c *Call) {
+	one := [1]*Call{c}
+	l.exchange(one[:])
+	if batch := l.next(1); batch != nil {
+		go l.drive(batch)
+	}
+}
+
+// drive sends the batch, then whatever has gathered meanwhile, until nothing has.
+func (l *lane) drive(batch []*Call) {
+	for batch != nil {
+		l.exchange(batch)
+		runtime.Gosched() // those who have their answer ask again: let them come along
+		batch = l.next(len(batch))
+	}
+}
+
+// next takes the batch that follows one of so many calls that has come back; nil if there is none.
+func (l *lane) next(back int) []*Call {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.flying -= back
+	if len(l.waiting) == 0 || l.running > l.limit {
+		l.running--
+		return nil
+	}
+	batch := l.takeLocked()
+	if len(l.waiting) > 0 && l.running < l.limit {
+		l.running++
+		go l.drive(l.takeLocked())
+	}
+	return batch
+}
+
+// exchange sends a batch and settles each of its calls, or sends it again.
+func (l *lane) exchange(batch []*Call) {
+	batch = prepared(present(batch))
+	if len(batch) > 1 && l.bundles.Load() {
+		commands := l.bundled(batch)
+		l.transmit(commands)
+		if slices.ContainsFunc(commands, misplaced) {
+			l.bundles.Store(false) // a node of a Cluster, addressed as if it were a server by itself
+		}
+		for _, c := range batch {
+			if c.Err == errNotPlain { //nolint:errorlint // it is this value
+				c.after(c.IsUnanswered())
+				c.before()
+			}
+		}
+		l.transmit(singles(batch, true))
+	} else {
+		l.transmit(singles(batch, false))
+	}
+	for _, c := range batch {
+		l.note(c.Err)
+		c.after(c.twice || c.Err != nil && MayCome(c.Err))
+		if c.Err == nil {
+			c.Err = c.Replicated.Never
+		}
+		if c.Err != nil {
+			if pause, ok := c.again(); ok && c.sendAfter(l, pause) {
+				continue
+			}
+		}
+		c.finish()
+	}
+}
+
+// note takes note whether a try was answered.
+func (l *lane) note(err error) {
+	if silent := err != nil && !isAnswer(err); silent != l.silent.Load() {
+		l.silent.Store(silent)
+	}
+}
+
+// transmit sends commands until the server knows their scripts, and hands the answers to the calls.
+func (l *lane) transmit(commands []command) {
+	l.sender.send(commands, byName)
+	if unknown := unknownTo(commands); len(unknown) > 0 {
+		// One source for each script is enough, in a pipeline they are executed in order; but
+		// behind a Ring or a moved slot they may not be, so what is left over brings its own.
+		first := make(map[*Script]*redis.Cmd)
+		l.sender.send(unknown, func(p command) bool {
+			script, cmd := p.script(), *p.cmd()
+			if first[script] == nil {
+				first[script] = cmd
+				return true
+			}
+			return false
+		})
+		l.sender.send(unknownTo(unknown), bySource)
+	}
+	for _, p := range commands {
+		p.answered()
+	}
+}
+
+// unknownTo returns the commands whose script the server did not know.
+func unknownTo(commands []command) []command {
+	var unknown []command
+	for _, p := range commands {
+		if err := p.Err(); err != nil && redis.HasErrorPrefix(err, "NOSCRIPT") {
+			unknown = append(unknown, p)
+		}
+	}
+	return unknown
+}
+
+// prepared has the trackers of the calls prepare their next try, and settles those that are not to be sent
+// any more.
+func prepared(batch []*Call) []*Call {
+	return remaining(batch, (*Call).before)
+}
+
+// present settles the calls that were left before they were sent.
+func present(batch []*Call) []*Call {
+	return remaining(batch, func(c *Call) bool {
+		if !c.IsLeft() {
+			return true
+		}
+		c.Err = ErrNotSent
+		c.after(false)
+		return false
+	})
+}
+
+// remaining finishes the calls of a batch that are not to go on, and returns the others.
+func remaining(batch []*Call, goesOn func(*Call) bool) []*Call {
+	for i, c := range batch {
+		if goesOn(c) {
+			continue
+		}
+		c.finish()
+		rest := slices.Clone(batch[:i])
+		for _, c := range batch[i+1:] {
+			if goesOn(c) {
+				rest = append(rest, c)
+			} else {
+				c.finish()
+			}
+		}
+		return rest
+	}
+	return batch
+}

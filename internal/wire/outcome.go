@@ -1,0 +1,150 @@
+package wire
+
+import (
+	"errors"
+	"net"
+	"regexp"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// ErrNotSent is the outcome of a call whose caller left before it was sent.
+var ErrNotSent = errors.New("redislock: not sent")
+
+// An Outcome says what a failed call may have done.
+type Outcome int
+
+const (
+	// Final says that the server refused it, and would again.
+	Final Outcome = iota
+	// Passing says that nothing was done, but soon it may work.
+	Passing
+	// Unknown says that it may have been executed, now or later.
+	Unknown
+)
+
+// passingReplies are the first words of server errors that end by themselves: the command was
+// not executed, and may be once the server has loaded, failed over or finished its script.
+var passingReplies = map[string]bool{
+	"LOADING": true, "READONLY": true, "MASTERDOWN": true, "TRYAGAIN": true, "CLUSTERDOWN": true,
+	"BUSY": true, "NOREPLICAS": true, "MOVED": true, "ASK": true, "NOSCRIPT": true,
+}
+
+// Classify sorts the error of a call. A server's error is sorted by its first word, because
+// servers append the place in the script to those raised inside one.
+func Classify(err error) Outcome {
+	if answer, ok := errors.AsType[redis.Error](err); ok {
+		text := legibleAnswer(answer)
+		first, _, _ := strings.Cut(text, " ")
+		switch {
+		case passingReplies[first],
+			strings.HasPrefix(text, "ERR max number of clients reached"),
+			strings.HasPrefix(text, "ERR Script killed by user"):
+			return Passing
+		case first == "UNBLOCKED", movedInScript.MatchString(text):
+			return Unknown
+		}
+		return Final
+	}
+	switch {
+	case errors.Is(err, redis.ErrClosed), errors.Is(err, ErrNotSent):
+		return Final
+	case errors.Is(err, redis.ErrPoolTimeout), errors.Is(err, redis.ErrPoolExhausted):
+		return Passing
+	}
+	if op, ok := errors.AsType[*net.OpError](err); ok && op.Op == "dial" {
+		return Passing // there was no connection to send it over
+	}
+	return Unknown
+}
+
+// MayCome reports whether a request that has ended so may be executed later.
+func MayCome(err error) bool {
+	switch Classify(err) {
+	case Passing:
+		return false
+	case Unknown:
+		return true
+	}
+	answer, ok := errors.AsType[redis.Error](err)
+	if !ok {
+		return false // it was not sent
+	}
+	text := answer.Error()
+	return !refusedWhole(err) && !withinScriptError.MatchString(text) && !afterScriptError.MatchString(text)
+}
+
+// refusedWhole reports whether the server refused to run the script at all, or its first write.
+func refusedWhole(err error) bool {
+	for _, word := range []string{"CROSSSLOT", "NOPERM", "NOAUTH", "OOM", "MISCONF"} {
+		if redis.HasErrorPrefix(err, word) {
+			return true
+		}
+	}
+	return false
+}
+
+// isAnswer reports whether an error is an answer of the server.
+func isAnswer(err error) bool {
+	_, answer := errors.AsType[redis.Error](err)
+	return answer
+}
+
+// movedInScript is what the server of a Cluster says when a slot leaves it while a script runs: what
+// the script did before stays done.
+var movedInScript = regexp.MustCompile(`ttempted to access a (non local key|slot not served)`)
+
+// A serverError shows an error of the server without the place in the script at which it arose, and
+// without the arguments that a server repeats if it does not know a command: one is a secret.
+type serverError struct {
+	text   string
+	answer redis.Error
+}
+
+// NewServerError makes one of an answer of the server.
+func NewServerError(answer redis.Error) error {
+	return &serverError{text: legibleAnswer(answer), answer: answer}
+}
+
+// Legible is an error without what only the authors of a script can read.
+func Legible(err error) error {
+	if answer, ok := errors.AsType[redis.Error](err); ok {
+		return NewServerError(answer)
+	}
+	return err
+}
+
+func (e *serverError) Error() string { return e.text }
+
+func (e *serverError) Unwrap() error { return e.answer }
+
+// What servers add to an error that arises inside a script. Redis 7 and later and Valkey up to 9.0 append
+// the script and the line, Valkey 9.1 the line alone. Redis 6 puts them in front of the error, behind
+// words of its own. An error of Lua itself has the line in its text, too.
+const lineOfScript = `@?\b(?:user_script|enable_strict_lua|err_handler_def): ?\d+: `
+
+var (
+	beforeScriptError = regexp.MustCompile(`^(?:ERR )?(?:Error running script(?: \(call to \w+\):|(?: \w+)?,) *)?(?:` + lineOfScript + `)*`)
+	withinScriptError = regexp.MustCompile(lineOfScript)
+	afterScriptError  = regexp.MustCompile(` script:(?: \w*,)? on \S*?: ?-?\d*\.?\s*$`)
+	startsWithCode    = regexp.MustCompile(`^[A-Z]{2,} `)
+)
+
+// legibleAnswer is the text of a server's error as [serverError] shows it. What a server puts in front of
+// an error has the code ERR, and hides the error's own if it has one.
+func legibleAnswer(answer redis.Error) string {
+	text, _, _ := strings.Cut(answer.Error(), ", with args beginning with")
+	text = afterScriptError.ReplaceAllString(text, "")
+	before := beforeScriptError.FindString(text)
+	if before != "" && before != "ERR " {
+		text = strings.TrimPrefix(strings.TrimSpace(text[len(before):]), "-")
+		if !startsWithCode.MatchString(text) {
+			text = "ERR " + text
+		}
+	}
+	return withinScriptError.ReplaceAllString(text, "")
+}
+
+// Reworded says an answer of the server in other words.
+func Reworded(text string, answer redis.Error) error { return &serverError{text, answer} }

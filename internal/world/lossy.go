@@ -1,0 +1,105 @@
+package world
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/check"
+	"github.com/seed-14de3678/redislock/internal/redistest"
+)
+
+// A Lossy is a client of a real server behind a relay that loses, holds and delays what passes.
+type Lossy struct {
+	Relay  *redistest.Relay
+	Direct *redis.Client // goes past the relay
+	RDB    *redis.Client // goes through the relay, as Client does
+	Client *redislock.Client
+	Key    string // of this test alone
+}
+
+// ReplyTimeout is after what a lost reply is given up: a busy machine takes less for one that comes.
+const ReplyTimeout = time.Second
+
+// Impatient gives up on a reply soon and does not ask again.
+func Impatient(o *redis.Options) {
+	o.ReadTimeout = ReplyTimeout
+	o.MaxRetries = -1
+}
+
+// Persistent gives up on a reply soon and asks again, as often as go-redis does by default.
+func Persistent(o *redis.Options) { o.ReadTimeout = ReplyTimeout }
+
+// NewLossy makes a client with an open connection, to a server that knows the scripts: what a test
+// then sees pass is what it asked for.
+func NewLossy(t *testing.T, mod func(*redis.Options)) *Lossy {
+	t.Helper()
+	return NewLossyAt(t, redistest.Shared(t, redistest.Redis), mod)
+}
+
+// NewLossyAt makes one of a given server.
+func NewLossyAt(t *testing.T, b redistest.Backend, mod func(*redis.Options)) *Lossy {
+	t.Helper()
+	l := &Lossy{Relay: redistest.NewRelay(t, b.Addr()), Direct: b.Client(t), Key: t.Name()}
+	l.RDB = l.Relay.Client(t, mod)
+	l.Client = redislock.New(l.RDB)
+	t.Cleanup(func() { l.Direct.Del(context.Background(), l.Key) })
+	t.Cleanup(l.Client.Close)
+	warm := l.Obtain(t, l.Key+":warm")
+	check.NoError(t, warm.Refresh(t.Context(), Long))
+	check.NoError(t, warm.Downgrade(t.Context()))
+	check.NoError(t, warm.Release(t.Context()))
+	return l
+}
+
+// Obtain takes a key at once, for [Long].
+func (l *Lossy) Obtain(t *testing.T, key string) *redislock.Lock {
+	t.Helper()
+	return check.Must[*redislock.Lock](t)(l.Client.Obtain(t.Context(), []string{key}, Long, nil))
+}
+
+// Locked reports whether somebody has the key.
+func (l *Lossy) Locked(t *testing.T) bool {
+	t.Helper()
+	return check.Must[int64](t)(l.Direct.Exists(t.Context(), l.Key).Result()) == 1
+}
+
+// Freed waits until the key is gone, which its ttl alone would take longer to do.
+func (l *Lossy) Freed(t *testing.T) {
+	t.Helper()
+	check.Eventually(t, 5*time.Second, "the key is free", func() bool { return !l.Locked(t) })
+}
+
+// On calls fn with the number, from 1, of each command of the operation. What fn has
+// dropped or delayed is over with the next command, those that open a connection included.
+func (l *Lossy) On(operation string, fn func(n int)) {
+	var n atomic.Int64
+	l.Relay.OnRequest(func(name string, args []string) {
+		l.Relay.DropReplies(false)
+		l.Relay.DelayRequests(0)
+		if OperationOf(name, args) == operation {
+			fn(int(n.Add(1)))
+		}
+	})
+}
+
+// OperationOf is the script that a command runs, if any.
+func OperationOf(name string, args []string) string {
+	return check.RunOf(append([]string{name}, args...)...).Script
+}
+
+// WantStillHeld checks for a while that nothing takes the lock away.
+func WantStillHeld(t *testing.T, l *Lossy, lock *redislock.Lock, d time.Duration) {
+	t.Helper()
+	for end := time.Now().Add(d); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+		if !l.Locked(t) {
+			t.Fatal("the lock was taken away by what an earlier one has left behind")
+		}
+	}
+	check.NoError(t, lock.Release(t.Context()))
+	l.Freed(t)
+}

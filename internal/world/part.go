@@ -1,0 +1,66 @@
+package world
+
+import (
+	"context"
+	"slices"
+	"testing"
+
+	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/check"
+	"github.com/seed-14de3678/redislock/internal/redistest"
+)
+
+// InTurn runs a scenario of a line: on real servers; and on a miniredis whose time passes only when
+// nothing else can happen, so that a turn which takes any time at all is one that nobody was given.
+// The waiters are in the same Client as the holders, or (other) in another one: then they hear of their turn
+// by a message, and not from a reply.
+func InTurn(t *testing.T, fn func(t *testing.T, w, other *World)) {
+	t.Helper()
+	both := func(t *testing.T, b redistest.Backend) {
+		t.Helper()
+		w := New(t, b)
+		fn(t, w, w)
+		w = New(t, b)
+		o := &World{RDB: b.Client(t), Prefix: w.Prefix}
+		o.Client = redislock.New(o.RDB)
+		t.Cleanup(o.Client.Close)
+		fn(t, w, o)
+	}
+	t.Run("bubble", func(t *testing.T) {
+		Bubble(t, func(t *testing.T, _ *World, mini *redistest.Mini, _ *Journal) { both(t, mini) })
+	})
+	for _, kind := range []redistest.Kind{redistest.Redis, redistest.Valkey} {
+		t.Run(string(kind), func(t *testing.T) {
+			t.Parallel()
+			both(t, redistest.Shared(t, kind))
+		})
+	}
+}
+
+// A Part names somebody by the keys that it wants, each of one letter: those in capital letters it writes.
+type Part = string
+
+// Modes sorts out which keys somebody wants to write and to read.
+func (w *World) Modes(p Part) (write, read []string) {
+	for _, r := range p {
+		if key := string(r); r < 'a' {
+			write = append(write, w.Key(string(r-'A'+'a')))
+		} else {
+			read = append(read, w.Key(key))
+		}
+	}
+	return write, read
+}
+
+// StandWith has somebody stand in line for a part, under a name and with options of its own.
+func (w *World) StandWith(ctx context.Context, t *testing.T, turns chan<- Turn, who string, p Part, opt *redislock.Options) {
+	t.Helper()
+	write, read := w.Modes(p)
+	key := append(slices.Clone(write), read...)[0]
+	n := len(check.Must[[]redislock.KeyState](t)(w.Client.Inspect(t.Context(), key))[0].Line)
+	go func() {
+		lock, err := w.Client.ObtainMixed(ctx, write, read, Long, opt)
+		turns <- Turn{who, lock, err}
+	}()
+	w.InLine(t, key, n+1)
+}

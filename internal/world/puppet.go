@@ -1,0 +1,166 @@
+package world
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/seed-14de3678/redislock/internal/check"
+)
+
+// A Puppet is a server in memory whose answers a test makes up: "" is none, for ever. It fits into a
+// bubble. Nobody else asks meanwhile.
+type Puppet struct {
+	// Script answers a run of a script.
+	Script func(run check.Run) (reply string)
+	// Hears answers a SUBSCRIBE, on the n'th connection that sends one, from 1; nil: as a server does.
+	Hears func(n int, channel string) (reply string)
+
+	mu    sync.Mutex
+	conns []net.Conn // that have subscribed
+	turns int
+}
+
+// turn puts scripts in an order: what one of them has written the next one sees.
+func (p *Puppet) turn() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.turns++
+}
+
+// subscribes takes note of a connection that does so, and answers.
+func (p *Puppet) subscribes(conn net.Conn, channel string) string {
+	p.mu.Lock()
+	if !slices.Contains(p.conns, conn) {
+		p.conns = append(p.conns, conn)
+	}
+	n := len(p.conns)
+	p.mu.Unlock()
+	if p.Hears != nil {
+		return p.Hears(n, channel)
+	}
+	return Subscribed(channel)
+}
+
+// Subscribed is the answer of a server to a SUBSCRIBE.
+func Subscribed(channel string) string {
+	return fmt.Sprintf("*3\r\n$9\r\nsubscribe\r\n$%d\r\n%s\r\n:1\r\n", len(channel), channel)
+}
+
+// Published is a message, as a server sends it, on a channel.
+func Published(channel, text string) string {
+	return fmt.Sprintf("*3\r\n$7\r\nmessage\r\n$%d\r\n%s\r\n$%d\r\n%s\r\n", len(channel), channel, len(text), text)
+}
+
+// Subscriptions returns how many connections have subscribed.
+func (p *Puppet) Subscriptions() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.conns)
+}
+
+// Cut ends the connections that have subscribed.
+func (p *Puppet) Cut() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, conn := range p.conns {
+		_ = conn.Close()
+	}
+}
+
+// Client returns a client of the puppet, closed when the test ends.
+func (p *Puppet) Client(t *testing.T, mods ...func(*redis.Options)) *redis.Client {
+	t.Helper()
+	opt := &redis.Options{
+		Addr: "127.0.0.1:0", Protocol: 2, MaxRetries: -1,
+		Dialer: func(context.Context, string, string) (net.Conn, error) {
+			near, far := net.Pipe()
+			go p.serve(far)
+			return near, nil
+		},
+	}
+	for _, mod := range mods {
+		mod(opt)
+	}
+	rdb := redis.NewClient(opt)
+	t.Cleanup(func() { _ = rdb.Close() })
+	return rdb
+}
+
+// serve answers one connection until its client closes it.
+func (p *Puppet) serve(conn net.Conn) {
+	defer func() { _ = conn.Close() }()
+	in := bufio.NewReader(conn)
+	for {
+		args, err := readArgs(in)
+		if err != nil {
+			return
+		}
+		reply := "+OK\r\n"
+		switch strings.ToLower(args[0]) {
+		case "hello":
+			reply = "-ERR unknown command\r\n"
+		case "subscribe":
+			reply = p.subscribes(conn, args[1])
+		case "evalsha", "eval":
+			p.turn()
+			reply = p.Script(check.RunOf(args...))
+			p.turn()
+			if reply == "" {
+				_, _ = io.Copy(io.Discard, in)
+				return
+			}
+		}
+		if _, err := io.WriteString(conn, reply); err != nil {
+			return
+		}
+	}
+}
+
+// readArgs reads one command.
+func readArgs(in *bufio.Reader) ([]string, error) {
+	number := func() (int, error) {
+		line, err := in.ReadString('\n')
+		if err != nil {
+			return 0, err
+		}
+		return strconv.Atoi(strings.TrimSpace(line[1:]))
+	}
+	n, err := number()
+	args := make([]string, 0, max(n, 0))
+	for range n {
+		length, err := number()
+		if err != nil {
+			return nil, err
+		}
+		word := make([]byte, length+2)
+		if _, err := io.ReadFull(in, word); err != nil {
+			return nil, err
+		}
+		args = append(args, string(word[:length]))
+	}
+	return args, err
+}
+
+// StandsInLine reports whether a script is that of a waiter.
+func StandsInLine(run check.Run) bool { return run.Of("rw") && run.Channel() != "" }
+
+// AsksFirst reports whether a script is that of one who does not stand in line yet, for one key.
+func AsksFirst(run check.Run) bool { return run.Of("obtain") }
+
+// HeldBySomebody is the answer to that.
+const HeldBySomebody = "*5\r\n:0\r\n:1\r\n$5\r\nwrite\r\n:60000\r\n$0\r\n\r\n"
+
+// InPlace is the answer to a waiter that stands in line, at a microsecond of the server's clock.
+func InPlace(micros int64, heard int) string {
+	return fmt.Sprintf("*9\r\n:-2\r\n:1\r\n$5\r\nwrite\r\n:60000\r\n$0\r\n\r\n:7\r\n:%d\r\n:-1\r\n:%d\r\n", micros, heard)
+}

@@ -1,0 +1,150 @@
+package world
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/cenkalti/backoff/v4"
+
+	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/check"
+)
+
+// A Tenancy is a kind of lock over two keys: how many of them it writes, and whether it is fenced.
+type Tenancy struct {
+	Name   string
+	Write  int // how many of the two keys; the rest it reads
+	Fenced bool
+}
+
+// Tenancies are the kinds of locks that are held while servers and slots change places.
+var Tenancies = []Tenancy{{"write", 2, false}, {"read", 0, false}, {"mixed and fenced", 1, true}}
+
+// A Tenure is a lock that is held while servers and slots change places, and a rival who asks for its
+// keys all the time.
+type Tenure struct {
+	Keys  []string
+	Lock  *redislock.Lock
+	Ctx   context.Context
+	told  chan time.Time // when the context ended
+	Ends  atomic.Bool    // before anybody else may have the keys
+	Rival chan Grant
+}
+
+// A Grant is what became of a rival.
+type Grant struct {
+	Lock  *redislock.Lock
+	Err   error
+	early bool // the lock was still held
+}
+
+// Hold begins a tenure of two keys with this tag.
+func (k Tenancy) Hold(t *testing.T, client *redislock.Client, tag string, ttl time.Duration, watchdog bool) *Tenure {
+	t.Helper()
+	return k.HoldReplicated(t, client, tag, ttl, watchdog, 0)
+}
+
+// HoldReplicated begins one that counts only with replicas.
+func (k Tenancy) HoldReplicated(t *testing.T, client *redislock.Client, tag string, ttl time.Duration, watchdog bool, replicas int) *Tenure {
+	t.Helper()
+	h := &Tenure{Keys: []string{tag + "a", tag + "b"}, told: make(chan time.Time, 1), Rival: make(chan Grant, 1)}
+	opt := &redislock.Options{Watchdog: watchdog, Fenced: k.Fenced, Replicas: replicas}
+	if replicas > 0 { // which may need longer than a short ttl lets them
+		opt.RetryStrategy = redislock.LinearBackoff(10 * time.Millisecond)
+	}
+	h.Lock = check.Must[*redislock.Lock](t)(client.ObtainMixed(t.Context(), h.Keys[:k.Write], h.Keys[k.Write:], ttl, opt))
+	h.Ctx = h.Lock.Context(t.Context())
+	context.AfterFunc(h.Ctx, func() { h.told <- time.Now() })
+	return h
+}
+
+// Contest lets a rival in, and returns when it has been refused for the first time.
+func (h *Tenure) Contest(t *testing.T, client *redislock.Client) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	t.Cleanup(cancel)
+	refused := make(chan struct{})
+	strategy := func() backoff.BackOff {
+		close(refused)
+		return redislock.LinearBackoff(10 * time.Millisecond)()
+	}
+	go func() {
+		lock, err := client.Obtain(ctx, h.Keys, Long, &redislock.Options{RetryStrategy: strategy, Fenced: h.Lock.Fence() > 0})
+		h.Rival <- Grant{lock, err, !h.Ends.Load()}
+	}()
+	select {
+	case <-refused:
+	case <-ctx.Done():
+		t.Fatal("a rival was never refused")
+	}
+}
+
+// Release ends the tenure.
+func (h *Tenure) Release(t *testing.T) error {
+	t.Helper()
+	h.Ends.Store(true)
+	return h.Lock.Release(t.Context())
+}
+
+// Succeeded waits until the rival has the keys, which must not be before the end of the tenure.
+func (h *Tenure) Succeeded(t *testing.T) *redislock.Lock {
+	t.Helper()
+	g := <-h.Rival
+	check.NoError(t, g.Err)
+	if g.early {
+		t.Error("a rival had the keys while they were held")
+	}
+	if fence := h.Lock.Fence(); fence > 0 && g.Lock.Fence() <= fence {
+		t.Errorf("got number %d after %d, want a greater one", g.Lock.Fence(), fence)
+	}
+	return g.Lock
+}
+
+// Renewed waits for a renewal of a lease of ttl that was sent after now.
+func (h *Tenure) Renewed(t *testing.T, ttl time.Duration) {
+	t.Helper()
+	h.RenewedSince(t, time.Now(), ttl)
+}
+
+// RenewedSince waits for one that was sent after some time.
+func (h *Tenure) RenewedSince(t *testing.T, began time.Time, ttl time.Duration) {
+	t.Helper()
+	from := began.Add(ttl - ttl/100 - 2*time.Millisecond)
+	check.Eventually(t, 30*time.Second, "the lease is renewed, or lost", func() bool {
+		return IsDone(h.Ctx) || h.Lock.Deadline().After(from)
+	})
+	h.WantKept(t)
+}
+
+// WantKept checks that the lock is not lost.
+func (h *Tenure) WantKept(t *testing.T) {
+	t.Helper()
+	if IsDone(h.Ctx) {
+		t.Fatalf("the context of a lock that is held has ended: %v", context.Cause(h.Ctx))
+	}
+}
+
+// tellsLate is how late a loss may be told: a little before the deadline, but a machine may have other
+// things to do. That it is told in time is seen in bubbles.
+const tellsLate = 10 * time.Second
+
+// WantTold waits until the holder is told that the lock is lost.
+func (h *Tenure) WantTold(t *testing.T) {
+	t.Helper()
+	var told time.Time
+	select {
+	case told = <-h.told:
+	case <-time.After(time.Until(h.Lock.Deadline()) + 30*time.Second):
+		t.Fatal("a lock was lost, and nobody is told")
+	}
+	check.Is(t, context.Cause(h.Ctx), redislock.ErrLockLost)
+	<-h.Lock.Lost()
+	if late := told.Sub(h.Lock.Deadline()); late > tellsLate {
+		t.Errorf("the loss was told %v after the deadline", late)
+	}
+}
+
+// IsDone reports whether a context has ended.
+func IsDone(ctx context.Context) bool { return ctx.Err() != nil }

@@ -1,0 +1,134 @@
+package world
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/check"
+)
+
+// A Throng is many who wait for locks, and what is seen of it: in which order they had them, and
+// whether two had at the same time what only one may have.
+type Throng struct {
+	Ctx context.Context
+	WG  sync.WaitGroup // of its members
+
+	mu      sync.Mutex        // guards all below
+	writers map[string]string // key → who writes it
+	readers map[string]int    // key → how many read it
+	order   []string
+	faults  []error
+}
+
+// NewThrong makes one whose members give up if nothing moves any more.
+func NewThrong(t *testing.T) *Throng {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	t.Cleanup(cancel)
+	return &Throng{Ctx: ctx, writers: make(map[string]string), readers: make(map[string]int)}
+}
+
+// Hold takes note that somebody has its locks; leave, which has to be called before they are
+// released, that it has them no more.
+func (c *Throng) Hold(who string, write, read []string) (leave func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.order = append(c.order, who)
+	for _, key := range write {
+		if other, held := c.writers[key]; held || c.readers[key] > 0 {
+			c.faults = append(c.faults, fmt.Errorf("%s writes %q, which %q writes and %d read", who, key, other, c.readers[key]))
+		}
+		c.writers[key] = who
+	}
+	for _, key := range read {
+		if other, held := c.writers[key]; held {
+			c.faults = append(c.faults, fmt.Errorf("%s reads %q, which %s writes", who, key, other))
+		}
+		c.readers[key]++
+	}
+	return func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		for _, key := range write {
+			delete(c.writers, key)
+		}
+		for _, key := range read {
+			c.readers[key]--
+		}
+	}
+}
+
+// Turn has its caller wait in line, hold the locks for a moment, and release them.
+func (c *Throng) Turn(client *redislock.Client, who string, write, read []string) {
+	opt := Queue()
+	opt.Metadata = who
+	lock, err := client.ObtainMixed(c.Ctx, write, read, Long, opt)
+	if err == nil {
+		leave := c.Hold(who, write, read)
+		time.Sleep(time.Millisecond)
+		leave()
+		err = lock.Release(c.Ctx)
+	}
+	c.Note(who, err)
+}
+
+// Note takes note of what went wrong for somebody; nil is nothing.
+func (c *Throng) Note(who string, err error) {
+	if err != nil {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.faults = append(c.faults, fmt.Errorf("%s: %w", who, err))
+	}
+}
+
+// Failed counts what went wrong until now.
+func (c *Throng) Failed() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.faults)
+}
+
+// Line has so many stand in line for a set, by turns from each Client, in the order of their names,
+// which it returns.
+func (c *Throng) Line(t *testing.T, n int, set []string, clients ...*redislock.Client) []string {
+	t.Helper()
+	var names []string
+	for i := range n {
+		client, who := clients[i%len(clients)], fmt.Sprintf("%s#%02d", set[0], i)
+		names = append(names, who)
+		c.WG.Go(func() { c.Turn(client, who, set, nil) })
+		(&World{Client: client}).InLine(t, set[0], i+1)
+	}
+	return names
+}
+
+// Served waits for everybody, checks that all went well, and returns in which order they came.
+func (c *Throng) Served(t *testing.T) []string {
+	t.Helper()
+	c.WG.Wait()
+	for _, err := range c.faults {
+		t.Error(err)
+	}
+	return c.order
+}
+
+// WantTold checks that the waiters were told of their turns: one that is not told asks again after some 5 s.
+func WantTold(t *testing.T, watch *check.Stopwatch) {
+	t.Helper()
+	if took := watch.Took(); took > Soon {
+		t.Errorf("it took %v, so they were not told but asked", took)
+	}
+}
+
+// WantOrder checks in which order waiters had their locks.
+func WantOrder(t *testing.T, got, want []string) {
+	t.Helper()
+	if !slices.Equal(got, want) {
+		t.Errorf("got order %q, want %q", got, want)
+	}
+}

@@ -1,0 +1,93 @@
+// Package world has what the tests in several folders share: a server with keys of a scenario's own, time that
+// passes at once, servers that fail, waiters that stand in line, and the checks of what they find.
+package world
+
+import (
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/check"
+	"github.com/seed-14de3678/redislock/internal/redistest"
+)
+
+// A World is what one scenario has: a server, and keys that no other scenario uses.
+type World struct {
+	RDB    *redis.Client
+	Client *redislock.Client
+	Prefix string // of every key
+}
+
+// worlds counts what has asked for a name of its own.
+var worlds atomic.Int64
+
+// NewName returns a beginning for the names of keys that nothing else in this process uses. It tells the runs of
+// one test apart: the shared servers keep what a run leaves.
+func NewName(t *testing.T) string {
+	t.Helper()
+	return fmt.Sprintf("%s#%d:", t.Name(), worlds.Add(1))
+}
+
+// New makes a world on a server. It ends with the test.
+func New(t *testing.T, b redistest.Backend, opts ...redislock.ClientOption) *World {
+	t.Helper()
+	rdb := b.Client(t)
+	w := &World{RDB: rdb, Client: redislock.New(rdb, opts...), Prefix: NewName(t)}
+	t.Cleanup(w.Client.Close)
+	return w
+}
+
+// Key names a key of the scenario.
+func (w *World) Key(name string) string { return w.Prefix + name }
+
+// Keys names several keys of the scenario.
+func (w *World) Keys(names ...string) []string {
+	keys := make([]string, len(names))
+	for i, name := range names {
+		keys[i] = w.Key(name)
+	}
+	return keys
+}
+
+// Scenario runs fn on every kind of server.
+func Scenario(t *testing.T, fn func(t *testing.T, w *World)) {
+	t.Helper()
+	t.Parallel()
+	redistest.Each(t, func(t *testing.T, b redistest.Backend) { fn(t, New(t, b)) })
+}
+
+// Long is a ttl that does not end within a test, and Slack is what may be gone of it when the test looks.
+const (
+	Long  = 10 * time.Minute
+	Slack = time.Minute
+)
+
+// WantFree checks that none of the keys exists.
+func (w *World) WantFree(t *testing.T, keys ...string) {
+	t.Helper()
+	for _, key := range keys {
+		if n := check.Must[int64](t)(w.RDB.Exists(t.Context(), key).Result()); n != 0 {
+			t.Fatalf("key %q is there, want it free", key)
+		}
+	}
+}
+
+// WantTTL checks that a key has a TTL, of more than least and at most most.
+func (w *World) WantTTL(t *testing.T, key string, least, most time.Duration) {
+	t.Helper()
+	ttl := check.Must[time.Duration](t)(w.RDB.PTTL(t.Context(), key).Result())
+	if ttl <= least || ttl > most {
+		t.Fatalf("got ttl of %q %v, want more than %v and at most %v", key, ttl, least, most)
+	}
+}
+
+// Soon is long enough for everything that goes by messages, and too short for what has to wait until
+// a waiter asks again by itself.
+const Soon = 4 * time.Second
+
+// Polled is long enough for a waiter that has missed a message to have asked again.
+const Polled = 8 * time.Second

@@ -1,0 +1,156 @@
+package api_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/check"
+	"github.com/seed-14de3678/redislock/internal/world"
+)
+
+// guardCommands are those that close what was not answered.
+var guardCommands = []string{"zadd", "zscore", "zremrangebyscore", "pttl", "pexpire"}
+
+// losing has the answer to the next run of a script lost, once it is told which.
+func losing(rdb *redis.Client) *atomic.Value {
+	script := new(atomic.Value)
+	script.Store("")
+	rdb.AddHook(check.Around(func(cmd redis.Cmder, send func() error) error {
+		err := send()
+		if name := check.RunIn(cmd).Script; err == nil && name != "" && script.CompareAndSwap(name, "") {
+			cmd.SetErr(io.EOF)
+			return io.EOF
+		}
+		return err
+	}))
+	return script
+}
+
+// A user who may not set guards releases all the same, and closes nothing. What has to be behind a request
+// that was not answered is refused, because it could be undone.
+func TestACLWithoutGuards(t *testing.T) {
+	t.Parallel()
+	g := world.NewGuarded(t, "app:")
+	lost := losing(g.RDB)
+	client := redislock.New(g.RDB)
+	t.Cleanup(client.Close)
+	for _, command := range guardCommands {
+		for name, do := range map[string]func(context.Context, *redislock.Lock) error{
+			"release":     func(ctx context.Context, l *redislock.Lock) error { return l.Release(ctx) },
+			"releaseKeys": func(ctx context.Context, l *redislock.Lock) error { return l.ReleaseKeys(ctx, l.Keys()[0]) },
+			"refresh":     func(ctx context.Context, l *redislock.Lock) error { return l.Refresh(ctx, world.Long) },
+			"downgrade":   func(ctx context.Context, l *redislock.Lock) error { return l.Downgrade(ctx) },
+			"upgrade":     func(ctx context.Context, l *redislock.Lock) error { return l.Upgrade(ctx) },
+		} {
+			a, b := "app:"+command+":"+name+":a", "app:"+command+":"+name+":b"
+			lock := check.Must[*redislock.Lock](t)(client.Obtain(t.Context(), []string{a, b}, world.Long, nil))
+			check.NoError(t, lock.Refresh(t.Context(), world.Long)) // the server knows the script
+			lost.Store("refresh")
+			check.Is(t, lock.Refresh(t.Context(), world.Long/2), redislock.ErrUnknownOutcome)
+			g.Set(t, "-"+command)
+			err := do(t.Context(), lock)
+			g.Set(t, "+"+command)
+			if !strings.HasPrefix(name, "release") {
+				wantClear(t, name+" without "+command, err, a)
+				if err := do(t.Context(), lock); err != nil {
+					t.Errorf("%s: got error %v, though the user may do it now", name, err)
+				}
+				continue
+			}
+			if err != nil {
+				t.Errorf("%s without %s: got error %v", name, command, err)
+			}
+			if left := g.Admin.Exists(t.Context(), a).Val(); left > 0 {
+				t.Errorf("%s without %s: the key is not free", name, command)
+			}
+			if n := check.Guards(t.Context(), g.Admin, "redislock:line:{"+a+"}"); n > 0 {
+				t.Errorf("%s without %s: there are %d guards", name, command, n)
+			}
+		}
+		if found := g.Immortal(t); len(found) > 0 {
+			t.Errorf("without %s: keys without a TTL: %q", command, found)
+		}
+	}
+}
+
+// A guard of somebody else, which a user may not look for, does not keep a Release from freeing.
+func TestACLReleaseBesideGuards(t *testing.T) {
+	t.Parallel()
+	g := world.NewGuarded(t, "app:")
+	client := redislock.New(g.RDB)
+	t.Cleanup(client.Close)
+	for _, command := range append([]string{"zrange"}, guardCommands...) {
+		key := "app:" + command
+		lock := check.Must[*redislock.Lock](t)(client.Obtain(t.Context(), []string{key}, world.Long, nil))
+		check.NoError(t, putGuard(t.Context(), g.Admin, "redislock:line:{"+key+"}"))
+		g.Set(t, "-"+command)
+		if err := lock.Release(t.Context()); err != nil {
+			t.Errorf("without %s: got error %v", command, err)
+		}
+		if command == "zscore" {
+			_, err := client.Obtain(t.Context(), []string{key}, world.Long, nil)
+			wantClear(t, "obtain without "+command, err, key)
+		}
+		g.Set(t, "+"+command)
+		if left := g.Admin.Exists(t.Context(), key).Val(); left > 0 {
+			t.Errorf("without %s: the key is not free", command)
+		}
+	}
+}
+
+// The same for an Obtain under a caller's own token. Its clean-up frees the key, and goes on until it may
+// close what it was about.
+func TestACLObtainWithoutGuards(t *testing.T) {
+	t.Parallel()
+	g := world.NewGuarded(t, "app:")
+	lost := losing(g.RDB)
+	client := redislock.New(g.RDB)
+	t.Cleanup(client.Close)
+	warm := check.Must[*redislock.Lock](t)(client.Obtain(t.Context(), []string{"app:warm"}, world.Long, nil))
+	check.NoError(t, warm.Release(t.Context()))
+	for _, command := range guardCommands {
+		keys, opt := []string{"app:" + command}, &redislock.Options{Token: t.Name() + command}
+		g.Set(t, "-"+command)
+		lost.Store("obtain")
+		_, err := client.Obtain(t.Context(), keys, time.Minute, opt)
+		check.Is(t, err, redislock.ErrUnknownOutcome)
+		check.Eventually(t, world.Soon, "the clean-up frees the key", func() bool { return g.Admin.Exists(t.Context(), keys...).Val() == 0 })
+		_, err = client.Obtain(t.Context(), keys, time.Minute, opt)
+		wantClear(t, "obtain without "+command, err, keys[0])
+		g.Set(t, "+"+command)
+		lock := check.Must[*redislock.Lock](t)(client.Obtain(t.Context(), keys, time.Minute, opt))
+		if n := check.Guards(t.Context(), g.Admin, "redislock:line:{"+keys[0]+"}"); n != 1 {
+			t.Errorf("%s: there are %d guards after an answered request, want that of the owner", command, n)
+		}
+		check.NoError(t, lock.Release(t.Context()))
+	}
+}
+
+// Who never waits, and may do with what is beside its keys no more than look whether it is there, is hindered
+// by nothing as long as all is answered.
+func TestACLOfWhoNeverWaits(t *testing.T) {
+	t.Parallel()
+	g := world.NewGuarded(t, "app:")
+	lost := losing(g.RDB)
+	for _, command := range []string{"zadd", "zscore", "zremrangebyscore", "zrevrangebyscore", "zrange", "subscribe", "publish", "spublish"} {
+		g.Set(t, "-"+command)
+	}
+	client := redislock.New(g.RDB)
+	t.Cleanup(client.Close)
+	for _, keys := range [][]string{{"app:a"}, {"app:a", "app:b"}} {
+		lock := check.Must[*redislock.Lock](t)(client.Obtain(t.Context(), keys, world.Long, nil))
+		check.NoError(t, errors.Join(lock.Refresh(t.Context(), 2*world.Long), lock.Release(t.Context())))
+	}
+	lock := check.Must[*redislock.Lock](t)(client.Obtain(t.Context(), []string{"app:a"}, world.Long, nil))
+	lost.Store("release")
+	check.Is(t, lock.Release(t.Context()), redislock.ErrUnknownOutcome)
+	check.NoError(t, lock.Release(t.Context()))
+}

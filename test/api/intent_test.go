@@ -1,0 +1,125 @@
+package api_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/check"
+	"github.com/seed-14de3678/redislock/internal/redistest"
+	"github.com/seed-14de3678/redislock/internal/world"
+)
+
+// waiter starts an Obtain that waits with an intent, and returns when that is there.
+func waiter(ctx context.Context, t *testing.T, w *world.World, write, read []string) <-chan error {
+	t.Helper()
+	ended := make(chan error, 1)
+	go func() {
+		lock, err := w.Client.ObtainMixed(ctx, write, read, world.Long, &redislock.Options{
+			Intent: true, Metadata: "waiter", RetryStrategy: redislock.LinearBackoff(20 * time.Millisecond),
+		})
+		if err == nil {
+			err = lock.Release(context.WithoutCancel(ctx))
+		}
+		ended <- err
+	}()
+	check.Eventually(t, 5*time.Second, "the intent is declared", func() bool {
+		n, err := w.RDB.Exists(context.WithoutCancel(ctx), world.IntentOf(write[0])).Result()
+		return err == nil && n == 1
+	})
+	return ended
+}
+
+func TestIntent(t *testing.T) {
+	t.Run("keeps new readers out, and lets the writer have its turn", func(t *testing.T) {
+		world.Scenario(t, func(t *testing.T, w *world.World) {
+			reader := check.Must[*redislock.Lock](t)(w.Client.ObtainRead(t.Context(), w.Keys("a"), world.Long, nil))
+			ended := waiter(t.Context(), t, w, w.Keys("a"), nil)
+			w.WantTTL(t, world.IntentOf(w.Key("a")), 0, 2*time.Second)
+			_, err := w.Client.ObtainRead(t.Context(), w.Keys("b", "a"), world.Long, nil)
+			if conflict := world.WantConflict(t, err, w.Key("a"), redislock.ModeIntent); conflict.Metadata != "waiter" || conflict.TTL <= 0 {
+				t.Errorf("got conflict %+v", conflict)
+			}
+			w.WantFree(t, w.Key("b"))
+			check.NoError(t, reader.Refresh(t.Context(), world.Long)) // who reads already goes on
+			check.NoError(t, reader.Release(t.Context()))
+			check.NoError(t, <-ended)
+			w.WantFree(t, w.Key("a"), world.IntentOf(w.Key("a")))
+			late := check.Must[*redislock.Lock](t)(w.Client.ObtainRead(t.Context(), w.Keys("a"), world.Long, nil))
+			check.NoError(t, late.Release(t.Context()))
+		})
+	})
+
+	t.Run("is withdrawn when the waiting ends", func(t *testing.T) {
+		world.Scenario(t, func(t *testing.T, w *world.World) {
+			reader := check.Must[*redislock.Lock](t)(w.Client.ObtainRead(t.Context(), w.Keys("a"), world.Long, nil))
+			ctx, cancel := context.WithCancel(t.Context())
+			ended := waiter(ctx, t, w, w.Keys("a", "c"), w.Keys("b"))
+			cancel()
+			err := <-ended
+			check.Is(t, err, context.Canceled)
+			world.WantConflict(t, err, w.Key("a"), redislock.ModeRead)
+			check.Eventually(t, 900*time.Millisecond, "the intents are gone, before their ttl is over", func() bool {
+				return check.Must[int64](t)(w.RDB.Exists(t.Context(), world.IntentOf(w.Key("a")), world.IntentOf(w.Key("c"))).Result()) == 0
+			})
+			check.NoError(t, reader.Release(t.Context()))
+			w.WantFree(t, w.Keys("a", "b", "c")...)
+		})
+	})
+
+	t.Run("is withdrawn by the last attempt", func(t *testing.T) {
+		world.Scenario(t, func(t *testing.T, w *world.World) {
+			reader := check.Must[*redislock.Lock](t)(w.Client.ObtainRead(t.Context(), w.Keys("a"), world.Long, nil))
+			_, err := w.Client.Obtain(t.Context(), w.Keys("a"), world.Long, &redislock.Options{
+				Intent: true, RetryStrategy: redislock.LimitRetry(redislock.LinearBackoff(time.Millisecond), 2),
+			})
+			world.WantConflict(t, err, w.Key("a"), redislock.ModeRead)
+			w.WantFree(t, world.IntentOf(w.Key("a")))
+			check.NoError(t, reader.Release(t.Context()))
+		})
+	})
+
+	t.Run("of a dead writer ends by itself", func(t *testing.T) {
+		world.Bubble(t, func(t *testing.T, w *world.World, _ *redistest.Mini, _ *world.Journal) {
+			check.NoError(t, w.RDB.Set(t.Context(), world.IntentOf(w.Key("a")), "dead|gone", 3*time.Second).Err())
+			began := time.Now()
+			check.Must[*redislock.Lock](t)(w.Client.ObtainRead(t.Context(), w.Keys("a"), time.Hour,
+				&redislock.Options{RetryStrategy: redislock.LinearBackoff(time.Minute)}))
+			if waited := time.Since(began); waited < 3*time.Second || waited > 3100*time.Millisecond {
+				t.Errorf("waited %v, want the ttl of the intent", waited)
+			}
+		})
+	})
+
+	t.Run("readers who come and go do not starve a writer", func(t *testing.T) {
+		world.Scenario(t, func(t *testing.T, w *world.World) {
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			current := check.Must[*redislock.Lock](t)(w.Client.ObtainRead(ctx, w.Keys("a"), world.Long, nil))
+			readers := make(chan struct{})
+			go func() { // the next one comes before the last one goes, unless it is kept out
+				defer close(readers)
+				for ctx.Err() == nil {
+					next, err := w.Client.ObtainRead(ctx, w.Keys("a"), world.Long, nil)
+					_ = current.Release(context.WithoutCancel(ctx))
+					if err != nil {
+						next, err = w.Client.ObtainRead(ctx, w.Keys("a"), world.Long,
+							&redislock.Options{RetryStrategy: redislock.LinearBackoff(time.Millisecond)})
+					}
+					if err != nil {
+						return
+					}
+					current = next
+				}
+				_ = current.Release(context.WithoutCancel(ctx))
+			}()
+			writer := check.Must[*redislock.Lock](t)(w.Client.Obtain(ctx, w.Keys("a"), world.Long, &redislock.Options{
+				Intent: true, RetryStrategy: redislock.LimitRetry(redislock.LinearBackoff(5*time.Millisecond), 5000),
+			}))
+			check.NoError(t, writer.Release(t.Context()))
+			cancel()
+			<-readers
+		})
+	})
+}

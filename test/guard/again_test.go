@@ -1,0 +1,184 @@
+package guard_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/check"
+	"github.com/seed-14de3678/redislock/internal/redistest"
+	"github.com/seed-14de3678/redislock/internal/world"
+)
+
+// outcomeOf returns the runs of one script, as they are sent. The first of them is not executed: it has this
+// outcome, after `meanwhile`, which may be nil.
+func outcomeOf(rdb *redis.Client, script string, outcome any, meanwhile func()) (runs *[]check.Run) {
+	runs = new([]check.Run)
+	rdb.AddHook(check.Around(func(cmd redis.Cmder, send func() error) error {
+		run := check.RunIn(cmd)
+		if !run.Of(script) {
+			return send()
+		}
+		if *runs = append(*runs, run); len(*runs) > 1 {
+			err := send()
+			if redis.HasErrorPrefix(err, "NOSCRIPT") {
+				*runs = (*runs)[:len(*runs)-1] // it is sent with its source
+			}
+			return err
+		}
+		if meanwhile != nil {
+			meanwhile()
+		}
+		if err, failed := outcome.(error); failed {
+			cmd.SetErr(err)
+			return err
+		}
+		cmd.(interface{ SetVal(any) }).SetVal(outcome)
+		return nil
+	}))
+	return runs
+}
+
+// What a later request has overtaken is sent again, and is no loss. It shortens nothing then, for others of
+// the token may have obtained the keys; unless it was ReleaseKeys of its own lock that has overtaken it.
+func TestGuardOvertakenIsSentAgain(t *testing.T) {
+	const ttl = time.Minute
+	for name, c := range map[string]struct {
+		script string
+		read   bool
+		do     func(ctx context.Context, w *world.World, l *redislock.Lock) error
+		kept   string // how the second run is told to leave longer leases as they are
+		own    bool   // its own ReleaseKeys has overtaken it
+		left   time.Duration
+	}{
+		"refresh": {
+			script: "refresh", kept: "1", left: ttl,
+			do: func(ctx context.Context, _ *world.World, l *redislock.Lock) error { return l.Refresh(ctx, ttl/4) },
+		},
+		"refresh, keys released": {
+			script: "refresh", own: true, left: ttl / 4,
+			do: func(ctx context.Context, _ *world.World, l *redislock.Lock) error { return l.Refresh(ctx, ttl/4) },
+		},
+		"upgrade": {
+			script: "convert", read: true, kept: "1", left: ttl,
+			do: func(ctx context.Context, _ *world.World, l *redislock.Lock) error { return l.Upgrade(ctx) },
+		},
+		"downgrade": {
+			script: "convert", kept: "1", left: ttl,
+			do: func(ctx context.Context, _ *world.World, l *redislock.Lock) error { return l.Downgrade(ctx) },
+		},
+		"raise": {
+			script: "raise", left: ttl,
+			do: func(ctx context.Context, _ *world.World, l *redislock.Lock) error {
+				return l.RaiseFence(ctx, l.Fence()+7)
+			},
+		},
+		"release": {
+			script: "release",
+			do:     func(ctx context.Context, _ *world.World, l *redislock.Lock) error { return l.Release(ctx) },
+		},
+		"release of keys": {
+			script: "release",
+			do: func(ctx context.Context, w *world.World, l *redislock.Lock) error {
+				return l.ReleaseKeys(ctx, w.Key("b"))
+			},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			world.Bubble(t, func(t *testing.T, w *world.World, _ *redistest.Mini, j *world.Journal) {
+				write, read := w.Keys("a", "b"), w.Keys()
+				if c.read {
+					write, read = read, write
+				}
+				lock := check.Must[*redislock.Lock](t)(w.Client.ObtainMixed(t.Context(), write, read, ttl, &redislock.Options{Fenced: true}))
+				var meanwhile func()
+				if c.own {
+					meanwhile = func() { check.NoError(t, lock.ReleaseKeys(t.Context(), w.Key("a"))) }
+				}
+				runs := outcomeOf(w.RDB, c.script, int64(-3), meanwhile)
+				check.NoError(t, c.do(t.Context(), w, lock))
+				if n := len(*runs); n != 2 {
+					t.Fatalf("it was sent %d times, want twice", n)
+				}
+				second := (*runs)[1]
+				if got := map[string]string{"refresh": second.Arg(5), "convert": second.Arg(7)}[c.script]; got != c.kept {
+					t.Errorf("the second run is told %q, want %q", got, c.kept)
+				}
+				if c.script == "release" {
+					w.WantFree(t, w.Key("b"))
+					return
+				}
+				w.WantTTL(t, w.Key("b"), c.left-time.Second, c.left)
+				check.NoError(t, lock.Release(t.Context()))
+				if n := j.Count("lost"); n != 0 {
+					t.Error("a loss was told")
+				}
+			})
+		})
+	}
+}
+
+// A Downgrade that an Obtain of another hold has overtaken is dropped: those keys are not to be read only. The
+// lock counts as reading, and until when it has not changed.
+func TestGuardOvertakenDowngradeIsDropped(t *testing.T) {
+	world.Bubble(t, func(t *testing.T, w *world.World, _ *redistest.Mini, _ *world.Journal) {
+		opt := &redislock.Options{Token: t.Name()}
+		var mode redislock.Mode
+		client := redislock.New(w.RDB, redislock.WithHooks(redislock.Hooks{
+			Refreshed: func(_ context.Context, e redislock.Event) { mode = e.Mode },
+		}))
+		defer client.Close()
+		lock := check.Must[*redislock.Lock](t)(client.Obtain(t.Context(), w.Keys("a"), time.Minute, opt))
+		until := lock.Deadline()
+		var other *redislock.Lock
+		runs := outcomeOf(w.RDB, "convert", int64(-3), func() {
+			other = check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), w.Keys("a"), time.Minute, opt))
+		})
+		time.Sleep(time.Second)
+		check.NoError(t, lock.Downgrade(t.Context()))
+		if n := len(*runs); n != 1 {
+			t.Errorf("it was sent %d times, want once", n)
+		}
+		if got := lock.Deadline(); !got.Equal(until) {
+			t.Errorf("the deadline has moved by %v", got.Sub(until))
+		}
+		if kind := w.RDB.Type(t.Context(), w.Key("a")).Val(); kind != "string" {
+			t.Errorf("got a %s, want the write key of the other hold", kind)
+		}
+		if mode != redislock.ModeRead {
+			t.Errorf("the lock counts as one in mode %q, want that it reads", mode)
+		}
+		check.NoError(t, other.Release(t.Context()))
+	})
+}
+
+// Behind an error of which nobody knows whether a proxy has sent it, the next request sets a guard. A Refresh
+// that the server has refused for want of a right cannot come any more.
+func TestGuardBehindErrors(t *testing.T) {
+	for text, want := range map[string]int64{
+		"ERR upstream failure": 1, "upstream failure": 1,
+		"NOPERM this user has no permissions to run the 'evalsha' command": 0,
+		"OOM command not allowed when used memory > 'maxmemory'":           0,
+	} {
+		t.Run(text, func(t *testing.T) {
+			world.Bubble(t, func(t *testing.T, w *world.World, _ *redistest.Mini, _ *world.Journal) {
+				lock := check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), w.Keys("a", "b"), time.Minute, nil))
+				runs := outcomeOf(w.RDB, "refresh", world.Refusal(text), nil)
+				if err := lock.Refresh(t.Context(), time.Minute/2); err == nil {
+					t.Fatal("it was refreshed")
+				}
+				check.NoError(t, lock.ReleaseKeys(t.Context(), w.Key("a")))
+				if got := check.Guards(t.Context(), w.RDB, "redislock:line:{"+w.Key("a")+"}"); got != want {
+					t.Errorf("got %d guards, want %d", got, want)
+				}
+				check.NoError(t, lock.Release(t.Context()))
+				if (*runs)[0].NeverShortens() {
+					t.Error("it was no Refresh that may shorten")
+				}
+			})
+		})
+	}
+}

@@ -1,0 +1,166 @@
+package guard_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/check"
+	"github.com/seed-14de3678/redislock/internal/redistest"
+	"github.com/seed-14de3678/redislock/internal/world"
+)
+
+// An Obtain of a token that holds the keys already leaves them the longer of the two leases, and replaces the
+// value, in whatever modes.
+func TestObtainShortensNoLease(t *testing.T) {
+	type modes struct{ write, read []string }
+	all := map[string]modes{
+		"write": {write: []string{"a", "b"}}, "read": {read: []string{"a", "b"}},
+		"mixed": {write: []string{"a"}, read: []string{"b"}}, "one": {write: []string{"a"}},
+	}
+	for first, before := range all {
+		for second, after := range all {
+			t.Run(first+", then "+second, func(t *testing.T) {
+				world.Scenario(t, func(t *testing.T, w *world.World) {
+					obtain := func(m modes, ttl time.Duration, metadata string) *redislock.Lock {
+						t.Helper()
+						return check.Must[*redislock.Lock](t)(w.Client.ObtainMixed(t.Context(), w.Keys(m.write...), w.Keys(m.read...), ttl,
+							&redislock.Options{Token: t.Name(), Metadata: metadata}))
+					}
+					one := obtain(before, world.Long, "one")
+					other := obtain(after, time.Minute, "other")
+					for _, lock := range []*redislock.Lock{one, other} {
+						for _, key := range lock.Keys() {
+							if ttl := check.Must[time.Duration](t)(w.RDB.PTTL(t.Context(), key).Result()); ttl < time.Until(lock.Deadline()) {
+								t.Errorf("%q lives %v, and a lock counts on %v", key, ttl, time.Until(lock.Deadline()))
+							}
+						}
+					}
+					for _, state := range check.Must[[]redislock.KeyState](t)(w.Client.Inspect(t.Context(), other.Keys()...)) {
+						if len(state.Holders) != 1 || state.Holders[0].Metadata != "other" {
+							t.Errorf("got %v, want one holder with the new metadata", state)
+						}
+					}
+					check.NoError(t, other.Release(t.Context()))
+					w.WantFree(t, other.Keys()...)
+				})
+			})
+		}
+	}
+}
+
+// Without faults no request is counted, whatever is under way at the same time: no guard is left, no line, no
+// warning.
+func TestNoFaultNoGuard(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const ttl, locks = 30 * time.Second, 1000
+		log := new(check.Log)
+		w := world.New(t, redistest.PipeMini(t), redislock.WithLogger(slog.New(log)), redislock.WithoutBatching())
+		token := func(i int) string { return []string{"", fmt.Sprint("token", i)}[i%2] }
+		held := make([]*redislock.Lock, locks)
+		for i := range held {
+			held[i] = check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), w.Keys(fmt.Sprint(i), fmt.Sprint("of ", i)), ttl,
+				&redislock.Options{Token: token(i), Watchdog: true}))
+		}
+		var renewals atomic.Int32
+		w.RDB.AddHook(check.Around(func(cmd redis.Cmder, send func() error) error {
+			err := send()
+			if check.RunIn(cmd).Script == "refresh" {
+				renewals.Add(1)
+				time.Sleep(time.Second)
+			}
+			return err
+		}))
+		for renewals.Load() < locks {
+			time.Sleep(time.Second / 8)
+		}
+		var all sync.WaitGroup
+		for _, lock := range held {
+			all.Go(func() {
+				if err := lock.Release(t.Context()); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		all.Wait()
+		synctest.Wait()
+		if keys := check.Must[[]string](t)(w.RDB.Keys(t.Context(), "*").Result()); len(keys) != 0 {
+			t.Errorf("%q are left", keys)
+		}
+		if warnings := log.At(slog.LevelWarn); len(warnings) != 0 {
+			t.Errorf("there are warnings: %q", warnings)
+		}
+	})
+}
+
+// cutObtain has the next Obtain through a Redis client fail without an answer, whether it was executed or not;
+// cleared tells that what was sent after it has an answer.
+func cutObtain(rdb *redis.Client, executed bool) (cleared *atomic.Bool) {
+	var obtains atomic.Int32
+	cleared = new(atomic.Bool)
+	rdb.AddHook(check.Around(func(cmd redis.Cmder, send func() error) error {
+		if obtains.Add(1) > 1 {
+			err := send()
+			cleared.Store(err == nil)
+			return err
+		}
+		if executed {
+			_ = send()
+		}
+		cmd.SetErr(io.EOF)
+		return io.EOF
+	}))
+	return cleared
+}
+
+// A clean-up of one Client leaves alone what another one has obtained with the same token, also if that knows
+// the server by another name; and frees its keys if it is another server, whatever its name.
+func TestCleanUpKnowsTheServer(t *testing.T) {
+	t.Parallel()
+	for name, same := range map[string]bool{"one server, two names": true, "two servers, one name": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server, other := redistest.Start(t, redistest.Redis), redistest.Shared(t, redistest.Valkey)
+			once := func(o *redis.Options) { o.MaxRetries = -1 }
+			rdb := server.Client(t, once)
+			elsewhere := server.Client(t, func(o *redis.Options) {
+				if same {
+					o.Addr = strings.Replace(o.Addr, "127.0.0.1", "localhost", 1)
+					return
+				}
+				o.Dialer = func(context.Context, string, string) (net.Conn, error) { return net.Dial("tcp", other.Addr()) }
+			})
+			key, opt := t.Name(), &redislock.Options{Token: t.Name()}
+			check.NoError(t, rdb.Ping(t.Context()).Err())
+			lock := check.Must[*redislock.Lock](t)(world.NewClient(t, elsewhere).Obtain(t.Context(), []string{key}, world.Long, opt))
+			warm := check.Must[*redislock.Lock](t)(world.NewClient(t, rdb).Obtain(t.Context(), []string{key + "warm", key + "too"}, world.Long, nil))
+			check.NoError(t, warm.Release(t.Context()))
+			cleared := cutObtain(rdb, !same)
+			_, err := world.NewClient(t, rdb).Obtain(t.Context(), []string{key, key + "b"}, world.Long, opt)
+			check.Is(t, err, redislock.ErrUnknownOutcome)
+			check.Eventually(t, world.Soon, "it is cleared up", func() bool {
+				return cleared.Load() && rdb.Exists(t.Context(), key+"b").Val() == 0
+			})
+			if same {
+				ttl := check.Must[time.Duration](t)(lock.TTL(t.Context()))
+				if ttl < world.Long/2 {
+					t.Errorf("the lock lives %v", ttl)
+				}
+			} else {
+				check.Eventually(t, world.Soon, "the key is free", func() bool { return rdb.Exists(t.Context(), key).Val() == 0 })
+			}
+			check.NoError(t, lock.Release(t.Context()))
+		})
+	}
+}

@@ -1,0 +1,207 @@
+package line_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/check"
+	"github.com/seed-14de3678/redislock/internal/redistest"
+	"github.com/seed-14de3678/redislock/internal/world"
+)
+
+// Waits that end at any moment, most of them just when they are over anyway; beside them some that
+// are in no hurry, and must not be kept longer than their turn takes.
+func TestQueueCancelHammer(t *testing.T) {
+	onServers(t, func(t *testing.T, b *redistest.Server) {
+		w := world.New(t, b)
+		worlds := []*world.World{w, beside(t, w, b)}
+		keys := w.Keys("a", "b")
+		sets := [][]string{keys, keys[:1], keys[1:], {keys[1], keys[0]}}
+		inside := map[string]*atomic.Int32{keys[0]: {}, keys[1]: {}}
+		turn := func(ctx context.Context, who int) (bool, error) {
+			opt := world.Queue()
+			opt.Metadata = fmt.Sprint(who)
+			set := sets[rand.N(len(sets))]
+			lock, err := worlds[who%2].Client.Obtain(ctx, set, world.Long, opt)
+			if err != nil {
+				if ctx.Err() == nil {
+					return false, err
+				}
+				return false, nil
+			}
+			for _, key := range set {
+				if inside[key].Add(1) != 1 {
+					t.Error("two are inside")
+				}
+			}
+			for _, key := range set {
+				inside[key].Add(-1)
+			}
+			return true, lock.Release(t.Context())
+		}
+		var served atomic.Int64 // of the hasty
+		var longest atomic.Int64
+		longest.Store(int64(40 * time.Millisecond)) // that one of them waits; it becomes what a turn takes here
+		var wg sync.WaitGroup
+		for who := range 24 {
+			wg.Go(func() {
+				for range 40 {
+					most := longest.Load()
+					ctx, cancel := context.WithTimeout(t.Context(), time.Duration(rand.N(most)))
+					ok, err := turn(ctx, who)
+					cancel()
+					if err != nil {
+						t.Errorf("%d: served: %v, error: %v", who, ok, err)
+						return
+					}
+					if ok {
+						served.Add(1)
+						most -= most / 20
+					} else {
+						most += most / 20
+					}
+					longest.Store(most)
+				}
+			})
+		}
+		for who := range 4 {
+			wg.Go(func() {
+				for range 20 {
+					watch := check.StartWatch(t)
+					ok, err := turn(t.Context(), 100+who)
+					if took := watch.Took(); err != nil || !ok || took > world.Soon {
+						t.Errorf("%d: served: %v after %v, error: %v", who, ok, took, err)
+						return
+					}
+				}
+			})
+		}
+		wg.Wait()
+		if n := served.Load(); n == 0 || n == 24*40 {
+			t.Errorf("%d hasty waits of %d had an end, want some of both", n, 24*40)
+		}
+		noTraceSoon(t, w, keys...)
+	})
+}
+
+func TestQueueUnreachableAtFirst(t *testing.T) {
+	t.Parallel()
+	for _, fault := range []string{"refused", "deaf"} {
+		t.Run(fault, func(t *testing.T) {
+			t.Parallel()
+			b := redistest.Shared(t, redistest.Redis)
+			relay, w := redistest.NewRelay(t, b.Addr()), world.New(t, b)
+			rdb := relay.Client(t, world.Impatient, func(o *redis.Options) { o.DialerRetries = 1 })
+			client := redislock.New(rdb)
+			if fault == "deaf" { // it can ask, and not subscribe
+				client = newDeaf(b.Client(t), rdb)
+			}
+			t.Cleanup(client.Close)
+			key := w.Key("k")
+			holder := check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), []string{key}, world.Long, nil))
+			relay.Refuse(true)
+			_, err := client.Obtain(t.Context(), []string{key}, world.Long, world.Queue())
+			if err == nil || errors.Is(err, redislock.ErrNotObtained) {
+				t.Errorf("got error %v, want why nothing is known", err)
+			}
+			opt := world.Queue()
+			opt.RetryStrategy = redislock.LinearBackoff(50 * time.Millisecond)
+			turns := make(chan world.Turn, 1)
+			go func() {
+				lock, err := client.Obtain(t.Context(), []string{key}, world.Long, opt)
+				turns <- world.Turn{Who: "a", Lock: lock, Err: err}
+			}()
+			world.WantNobody(t, turns)
+			relay.Refuse(false)
+			w.InLine(t, key, 1)
+			check.NoError(t, holder.Release(t.Context()))
+			check.NoError(t, world.WantTurn(t, turns, "a")[0].Release(t.Context()))
+			noTraceSoon(t, w, key)
+		})
+	}
+}
+
+func TestQueueClientClosed(t *testing.T) {
+	for name, n := range map[string]int{"one waits": 1, "many wait": 100} {
+		t.Run(name, func(t *testing.T) {
+			onServers(t, func(t *testing.T, s *redistest.Server) {
+				for range 20 {
+					clientClosed(t, s, n)
+				}
+			})
+		})
+	}
+}
+
+// clientClosed closes a Client for which n wait, and at once its Redis client.
+func clientClosed(t *testing.T, s *redistest.Server, n int) {
+	t.Helper()
+	w := world.New(t, s)
+	key := w.Key("k")
+	holder := check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), []string{key}, world.Long, nil))
+	rdb := s.Client(t)
+	client := redislock.New(rdb)
+	ends := make(chan error, n)
+	for range n {
+		go func() {
+			_, err := client.Obtain(t.Context(), []string{key}, world.Long, world.Queue())
+			ends <- err
+		}()
+	}
+	w.InLine(t, key, n)
+	client.Close()
+	check.NoError(t, rdb.Close())
+	for range n {
+		err, ok := check.Receive(ends, world.Soon)
+		if !ok {
+			t.Fatal("somebody still waits")
+		}
+		check.Is(t, err, redis.ErrClosed)
+	}
+	if line := check.Must[[]redislock.KeyState](t)(w.Client.Inspect(t.Context(), key))[0].Line; len(line) != 0 {
+		t.Errorf("%d of %d are left in line", len(line), n)
+	}
+	check.Eventually(t, time.Second, "no subscription is left", func() bool { return subscriptions(t, w.RDB) == 0 })
+	check.NoError(t, holder.Release(t.Context()))
+	wantNoTrace(t, w, key)
+}
+
+func subscriptions(t *testing.T, rdb *redis.Client) int {
+	t.Helper()
+	return len(check.Must[[]string](t)(rdb.PubSubChannels(t.Context(), "redislock:wake:*").Result()))
+}
+
+// The connection goes a little after the last who needed it.
+func TestQueueLingers(t *testing.T) {
+	onServers(t, func(t *testing.T, s *redistest.Server) {
+		w := world.New(t, s)
+		served := func() {
+			key := w.Key("k")
+			holder := check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), []string{key}, world.Long, world.Queue()))
+			ended := crowd(t, 10, key, w)
+			check.NoError(t, holder.Release(t.Context()))
+			ended(world.Soon)
+			noTraceSoon(t, w, key)
+		}
+		served()
+		time.Sleep(time.Second)
+		served()
+		if n := subscriptions(t, w.RDB); n != 1 {
+			t.Errorf("%d channels are heard just after the last wait, want 1", n)
+		}
+		check.Eventually(t, world.Polled, "the subscription ends", func() bool { return subscriptions(t, w.RDB) == 0 })
+		check.Eventually(t, time.Second, "its connection ends", func() bool {
+			return check.Must[string](t)(w.RDB.Do(t.Context(), "client", "list", "type", "pubsub").Text()) == ""
+		})
+		served() // and begins anew
+	})
+}

@@ -1,0 +1,145 @@
+package line_test
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/check"
+	"github.com/seed-14de3678/redislock/internal/redistest"
+	"github.com/seed-14de3678/redislock/internal/world"
+)
+
+// afterFailover is within what everybody has to be served, from the moment on at which the master
+// goes.
+const afterFailover = 20 * time.Second
+
+// A replicated server has the lock in the hands of one, for whom many wait in two Clients.
+type replicated struct {
+	set     []string
+	clients []*redislock.Client
+	holder  *redislock.Lock
+	throng  *world.Throng
+	names   []string
+}
+
+// newReplicated returns when the replicas know as much as their master.
+func newReplicated(t *testing.T, master *redis.Client, replicas, n int, clients ...*redislock.Client) *replicated {
+	t.Helper()
+	set := []string{"{" + t.Name() + "}a", "{" + t.Name() + "}b"}
+	r := &replicated{set: set, clients: clients, throng: world.NewThrong(t)}
+	r.holder = check.Must[*redislock.Lock](t)(clients[0].Obtain(t.Context(), set, world.Long, world.Queue()))
+	r.names = r.throng.Line(t, n, set, clients...)
+	world.CaughtUp(t, master, replicas)
+	return r
+}
+
+// goesOn checks that everybody is served: in order if they hear of it where the lock is now.
+func (r *replicated) goesOn(t *testing.T, master *redis.Client, kind string, inOrder bool) {
+	t.Helper()
+	if inOrder {
+		check.Eventually(t, afterFailover, "both Clients hear at the new master", func() bool {
+			return len(heard(t, master, kind)) == len(r.clients)
+		})
+		// Somebody who was to lose its place would have lost it when it asked for the first time.
+		(&world.World{Client: r.clients[0]}).InLine(t, r.set[1], len(r.names))
+	}
+	watch := check.StartWatch(t)
+	check.NoError(t, r.holder.Release(t.Context()))
+	order := r.throng.Served(t)
+	if inOrder {
+		world.WantOrder(t, order, r.names)
+	}
+	if len(order) != len(r.names) {
+		t.Errorf("%d were served, want %d", len(order), len(r.names))
+	}
+	took := watch.Took()
+	t.Logf("all were served in %v", took)
+	if took > afterFailover {
+		t.Errorf("it took %v", took)
+	}
+	wantOnlyGuards(t, master, t.Name())
+}
+
+func TestQueueClusterFailover(t *testing.T) {
+	t.Parallel()
+	for name, lose := range map[string]func(s *world.Shards, master *redistest.Server) *redistest.Server{
+		"failover": func(s *world.Shards, master *redistest.Server) *redistest.Server { return s.FailOver(master) },
+		"killed": func(s *world.Shards, master *redistest.Server) *redistest.Server {
+			heir := s.ReplicaOf(master)
+			master.Kill()
+			s.AwaitMaster(heir)
+			return heir
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := world.NewShards(t, 1)
+			for i, order := range []string{"in order", "at once"} {
+				t.Run(order, func(t *testing.T) {
+					home := s.MasterOf("{" + t.Name() + "}")
+					clients := []*redislock.Client{world.NewClient(t, s.Client(t)), wrapped{s.Client(t)}.client(t)}
+					r := newReplicated(t, s.Admin[home], 1, 20, clients...)
+					heir := lose(s, home)
+					r.goesOn(t, s.Admin[heir], "shard", i == 0)
+				})
+			}
+		})
+	}
+}
+
+func TestQueueSentinel(t *testing.T) {
+	t.Parallel()
+	for name, lose := range map[string]func(s *redistest.Sentinels) *redistest.Server{
+		"failover": func(s *redistest.Sentinels) *redistest.Server { return s.FailOver() },
+		"killed": func(s *redistest.Sentinels) *redistest.Server {
+			former := s.Primary()
+			former.Kill()
+			return s.AwaitHeir(former)
+		},
+	} {
+		for i, order := range []string{"in order", "at once"} {
+			t.Run(name+" "+order, func(t *testing.T) {
+				t.Parallel()
+				s := redistest.StartSentinels(t, redistest.Redis, 1, 3)
+				r := newReplicated(t, s.Primary().Client(t), 1, 20, world.NewClient(t, s.Client(t)), world.NewClient(t, s.Client(t)))
+				heir := lose(s)
+				r.goesOn(t, heir.Client(t), "", i == 0)
+			})
+		}
+	}
+}
+
+// A subscription may be to a server that is a replica now. What is published at its primary comes
+// there too, though nobody hears it by the count of the primary: that a grant was withdrawn for this
+// must not leave anybody with a lock.
+func TestQueueHeardAtReplica(t *testing.T) {
+	t.Parallel()
+	former := redistest.Start(t, redistest.Redis)
+	heir := redistest.Start(t, redistest.Redis, "--replicaof", "127.0.0.1", fmt.Sprint(former.Port()))
+	var primary atomic.Pointer[redistest.Server]
+	primary.Store(former)
+	client := func() *redislock.Client {
+		return world.NewClient(t, former.Client(t, func(o *redis.Options) {
+			o.Dialer = func(ctx context.Context, network, _ string) (net.Conn, error) {
+				return new(net.Dialer).DialContext(ctx, network, primary.Load().Addr())
+			}
+		}))
+	}
+	r := newReplicated(t, former.Client(t), 1, 6, client(), client())
+	check.NoError(t, heir.Client(t).ReplicaOf(t.Context(), "no", "one").Err())
+	primary.Store(heir)
+	check.NoError(t, former.Client(t).ReplicaOf(t.Context(), "127.0.0.1", fmt.Sprint(heir.Port())).Err())
+	check.NoError(t, former.Client(t).ClientKillByFilter(t.Context(), "type", "normal").Err())
+	world.CaughtUp(t, heir.Client(t), 1)
+	if n := len(listening(t, former.Client(t))); n != 2 {
+		t.Fatalf("%d connections listen at the replica, want one of each Client", n)
+	}
+	r.goesOn(t, heir.Client(t), "", false)
+}

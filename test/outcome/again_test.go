@@ -1,0 +1,200 @@
+package outcome_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/check"
+	"github.com/seed-14de3678/redislock/internal/redistest"
+	"github.com/seed-14de3678/redislock/internal/world"
+)
+
+// wantReleased checks that an error says that the lock was released, and does not say that it was lost.
+func wantReleased(t *testing.T, what string, err error) {
+	t.Helper()
+	if !errors.Is(err, redislock.ErrLockNotHeld) || !strings.Contains(err.Error(), "released already") ||
+		strings.Contains(err.Error(), "lost") {
+		t.Errorf("%s: got error %v, want one that says that it was released", what, err)
+	}
+}
+
+// What is done with a lock that was released says so, and asks nobody.
+func TestAfterRelease(t *testing.T) {
+	for name, release := range map[string]func(w *world.World, lock *redislock.Lock) error{
+		"release": func(_ *world.World, lock *redislock.Lock) error { return lock.Release(context.Background()) },
+		"release of what ReleaseKeys has left": func(w *world.World, lock *redislock.Lock) error {
+			if err := lock.ReleaseKeys(context.Background(), w.Key("a")); err != nil {
+				return err
+			}
+			return lock.Release(context.Background())
+		},
+		"ReleaseKeys of all": func(_ *world.World, lock *redislock.Lock) error {
+			return lock.ReleaseKeys(context.Background(), lock.Keys()...)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			world.Scenario(t, func(t *testing.T, w *world.World) {
+				lock := check.Must[*redislock.Lock](t)(w.Client.ObtainMixed(t.Context(), w.Keys("a", "b"), w.Keys("c"), world.Long, world.Fenced("")))
+				check.NoError(t, release(w, lock))
+				w.WantFree(t, w.Keys("a", "b", "c")...)
+				other := check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), w.Keys("a", "b", "c"), world.Long, nil))
+				sent := &check.Tally{Prefix: "eval"}
+				w.RDB.AddHook(sent)
+				ctx := t.Context()
+				_, err := lock.TTL(ctx)
+				for what, err := range map[string]error{
+					"release": lock.Release(ctx), "ReleaseKeys": lock.ReleaseKeys(ctx, w.Key("b")), "ttl": err,
+					"refresh": lock.Refresh(ctx, world.Long), "upgrade": lock.Upgrade(ctx), "downgrade": lock.Downgrade(ctx),
+					"RaiseFence": lock.RaiseFence(ctx, 1<<51),
+				} {
+					wantReleased(t, what, err)
+				}
+				if n := sent.Sent.Load(); n != 0 {
+					t.Errorf("%d requests were sent for a lock that was released", n)
+				}
+				check.NoError(t, other.Release(t.Context()))
+			})
+		})
+	}
+	t.Run("a Release that told a loss tells it again", func(t *testing.T) {
+		world.Scenario(t, func(t *testing.T, w *world.World) {
+			lock := check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), w.Keys("a", "b"), world.Long, nil))
+			check.NoError(t, w.RDB.Del(t.Context(), w.Key("b")).Err())
+			first := lock.Release(t.Context())
+			check.Is(t, first, redislock.ErrLockNotHeld)
+			second := lock.Release(t.Context())
+			if second == nil || second.Error() != first.Error() {
+				t.Errorf("got error %v, then %v", first, second)
+			}
+		})
+	})
+}
+
+// onRelease has every release sent in its own way, those of a clean-up too.
+func onRelease(rdb *redis.Client, fn func(send func() error) error) {
+	rdb.AddHook(check.Around(func(cmd redis.Cmder, send func() error) error {
+		if check.RunIn(cmd).Of("release") {
+			return fn(send)
+		}
+		return send()
+	}))
+}
+
+// A Release that comes after one of which nothing was known asks again: it does what that has not done,
+// and takes what that has done for its own.
+func TestReleaseAfterUnknownOutcome(t *testing.T) {
+	for name, arrives := range map[string]bool{"the first was not executed": false, "the first was executed": true} {
+		t.Run(name, func(t *testing.T) {
+			world.Bubble(t, func(t *testing.T, w *world.World, _ *redistest.Mini, _ *world.Journal) {
+				lock := check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), w.Keys("a"), time.Hour, nil))
+				var well atomic.Bool
+				onRelease(w.RDB, func(send func() error) error {
+					if well.Load() {
+						return send()
+					}
+					if arrives {
+						if err := send(); err != nil {
+							return err // it does not know the script yet
+						}
+					}
+					return io.EOF
+				})
+				check.Is(t, lock.Release(t.Context()), redislock.ErrUnknownOutcome, io.EOF)
+				if left := w.RDB.Exists(t.Context(), w.Key("a")).Val() == 1; left == arrives {
+					t.Fatalf("the key is there: %t", left)
+				}
+				well.Store(true)
+				check.NoError(t, lock.Release(t.Context()))
+				w.WantFree(t, w.Key("a"))
+				wantReleased(t, "a third Release", lock.Release(t.Context()))
+			})
+		})
+	}
+	t.Run("the server was not ready, and the clean-up has come first", func(t *testing.T) {
+		world.Bubble(t, func(t *testing.T, w *world.World, mini *redistest.Mini, _ *world.Journal) {
+			lock := check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), w.Keys("a"), time.Hour, nil))
+			mini.Miniredis().SetError("LOADING Redis is loading the dataset in memory")
+			if err := lock.Release(t.Context()); err == nil || errors.Is(err, redislock.ErrLockNotHeld) {
+				t.Fatalf("got error %v", err)
+			}
+			mini.Miniredis().SetError("")
+			time.Sleep(time.Minute)
+			w.WantFree(t, w.Key("a"))
+			check.NoError(t, lock.Release(t.Context()))
+		})
+	})
+	t.Run("its first try came after the deadline", func(t *testing.T) {
+		world.Bubble(t, func(t *testing.T, w *world.World, _ *redistest.Mini, _ *world.Journal) {
+			lock := check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), w.Keys("a"), time.Minute, nil))
+			time.Sleep(2 * time.Minute)
+			var lost atomic.Int64
+			onRelease(w.RDB, func(send func() error) error {
+				if lost.Add(1) <= 4 {
+					return io.EOF
+				}
+				return send()
+			})
+			check.Is(t, lock.Release(t.Context()), redislock.ErrUnknownOutcome)
+			err := lock.Release(t.Context())
+			check.Is(t, err, redislock.ErrLockNotHeld)
+			if !strings.Contains(err.Error(), "lost "+`"`+w.Key("a")) {
+				t.Errorf("got error %v, want one that names the key", err)
+			}
+		})
+	})
+}
+
+// An unanswered try explains that nothing is ours any more only if everything was when it was sent, and
+// nothing is left: else it is a loss.
+func TestLossBehindUnansweredRelease(t *testing.T) {
+	for name, test := range map[string]struct {
+		lose    func(t *testing.T, w *world.World)
+		arrives bool // the first try
+		lost    string
+	}{
+		"nothing was lost": {func(*testing.T, *world.World) {}, true, ""},
+		"one of two keys": {func(t *testing.T, w *world.World) {
+			t.Helper()
+			check.NoError(t, w.RDB.Del(t.Context(), w.Key("b")).Err())
+		}, false, "b"},
+		"the deadline was over": {func(*testing.T, *world.World) { time.Sleep(2 * time.Minute) }, true, "a"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			world.Bubble(t, func(t *testing.T, w *world.World, _ *redistest.Mini, _ *world.Journal) {
+				lock := check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), w.Keys("a", "b"), time.Minute, nil))
+				test.lose(t, w)
+				var first atomic.Bool
+				onRelease(w.RDB, func(send func() error) error {
+					if first.Load() {
+						return send()
+					}
+					if test.arrives {
+						if err := send(); err != nil {
+							return err
+						}
+					}
+					first.Store(true)
+					return io.EOF
+				})
+				err := lock.Release(t.Context())
+				w.WantFree(t, w.Keys("a", "b")...)
+				if test.lost == "" {
+					check.NoError(t, err)
+					return
+				}
+				check.Is(t, err, redislock.ErrLockNotHeld)
+				if !strings.Contains(err.Error(), "lost "+`"`+w.Key(test.lost)) {
+					t.Errorf("got error %v, want one that names %q", err, w.Key(test.lost))
+				}
+			})
+		})
+	}
+}

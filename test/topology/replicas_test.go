@@ -1,0 +1,314 @@
+package topology_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/check"
+	"github.com/seed-14de3678/redislock/internal/redistest"
+	"github.com/seed-14de3678/redislock/internal/world"
+)
+
+// A mirror is a primary with replicas, without anybody who would promote one.
+type mirror struct {
+	*world.World
+	primary  *redistest.Server
+	replicas []*redistest.Server
+}
+
+func newMirror(t *testing.T, replicas int, opts ...redislock.ClientOption) *mirror {
+	t.Helper()
+	m := &mirror{primary: redistest.Start(t, redistest.Redis)}
+	for range replicas {
+		m.replicas = append(m.replicas, redistest.Start(t, redistest.Redis, "--replicaof", "127.0.0.1", fmt.Sprint(m.primary.Port())))
+	}
+	m.World = world.New(t, m.primary, opts...)
+	world.CaughtUp(t, m.RDB, replicas)
+	m.forget(t)
+	return m
+}
+
+// forget has the server count anew.
+func (m *mirror) forget(t *testing.T) {
+	t.Helper()
+	check.NoError(t, m.RDB.ConfigResetStat(t.Context()).Err())
+}
+
+// freedSoon waits until none of the keys is held.
+func (m *mirror) freedSoon(t *testing.T, keys ...string) {
+	t.Helper()
+	check.Eventually(t, 10*time.Second, "the keys are free", func() bool {
+		return check.Must[int64](t)(m.RDB.Exists(t.Context(), keys...).Result()) == 0
+	})
+}
+
+// acked asks for so many replicas, and for a lock of some kind.
+func acked(n int, kind redislock.Options) *redislock.Options {
+	kind.Replicas = n
+	return &kind
+}
+
+// wantUnreplicated checks that an Obtain was refused for want of replicas.
+func wantUnreplicated(t *testing.T, lock *redislock.Lock, err error) {
+	t.Helper()
+	if lock != nil {
+		t.Fatal("a lock that the replicas do not know was returned")
+	}
+	check.Is(t, err, redislock.ErrNotObtained)
+	check.Is(t, err, redislock.ErrNotReplicated)
+	if errors.Is(err, redislock.ErrUnknownOutcome) {
+		t.Errorf("got error %v, want one that is certain", err)
+	}
+}
+
+// In every mode a lock is obtained, and has a new lease, if all replicas know of it; if one does not it
+// is neither, and the keys are free.
+func TestReplicas(t *testing.T) {
+	t.Parallel()
+	m := newMirror(t, 2)
+	keys, n := m.Keys("a", "b"), 2
+	for name, kind := range map[string]redislock.Options{
+		"write": {}, "fenced": {Fenced: true}, "intent": {Intent: true}, "queue": {Queue: true}, "watched": {Watchdog: true},
+	} {
+		for write := range n + 1 {
+			t.Run(fmt.Sprint(name, " ", write), func(t *testing.T) {
+				ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+				defer cancel()
+				patient := kind
+				patient.RetryStrategy = redislock.LinearBackoff(10 * time.Millisecond)
+				lock := check.Must[*redislock.Lock](t)(m.Client.ObtainMixed(ctx, keys[:write], keys[write:], world.Long, acked(n, patient)))
+				for _, replica := range m.replicas {
+					if got := check.Must[int64](t)(replica.Client(t).Exists(t.Context(), keys...).Result()); got != 2 {
+						t.Errorf("a replica has %d of the keys, want 2", got)
+					}
+				}
+				for _, change := range []func(context.Context) error{
+					func(ctx context.Context) error { return lock.Refresh(ctx, 2*world.Long) }, lock.Downgrade, lock.Upgrade, lock.Release,
+				} {
+					check.NoError(t, change(t.Context()))
+				}
+
+				m.replicas[1].Pause()
+				defer m.replicas[1].Resume()
+				lock, err := m.Client.ObtainMixed(t.Context(), keys[:write], keys[write:], 400*time.Millisecond, acked(n, kind))
+				wantUnreplicated(t, lock, err)
+				m.freedSoon(t, keys...)
+				check.NoError(t, check.Must[*redislock.Lock](t)(m.Client.ObtainMixed(ctx, keys[:write], keys[write:], world.Long, acked(n-1, patient))).Release(t.Context()))
+				m.freedSoon(t, keys...)
+			})
+			world.CaughtUp(t, m.RDB, n)
+		}
+	}
+}
+
+// With the long ttl it is the clean-up, not the end of the lease, that frees the keys.
+func TestReplicasTooMany(t *testing.T) {
+	t.Parallel()
+	m := newMirror(t, 1)
+	keys := m.Keys("a", "b")
+	lock, err := m.Client.Obtain(t.Context(), keys, world.Long, acked(2, redislock.Options{}))
+	wantUnreplicated(t, lock, err)
+	m.freedSoon(t, keys...)
+	lock, err = m.Client.Obtain(t.Context(), keys, world.Long, acked(2, redislock.Options{
+		RetryStrategy: redislock.LimitRetry(redislock.LinearBackoff(time.Millisecond), 2),
+	}))
+	wantUnreplicated(t, lock, err)
+	m.freedSoon(t, keys...)
+	if _, err := m.Client.Obtain(t.Context(), keys, world.Long, acked(-1, redislock.Options{})); err == nil {
+		t.Error("a negative number was taken")
+	}
+}
+
+// A lease that a replica does not know does not count, and what was held before still is.
+func TestReplicasLease(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]func(context.Context, *redislock.Lock) error{
+		"refresh":   func(ctx context.Context, l *redislock.Lock) error { return l.Refresh(ctx, 2*world.Long) },
+		"downgrade": func(ctx context.Context, l *redislock.Lock) error { return l.Downgrade(ctx) },
+		"upgrade":   func(ctx context.Context, l *redislock.Lock) error { return l.Upgrade(ctx) },
+		"raise":     func(ctx context.Context, l *redislock.Lock) error { return l.RaiseFence(ctx, l.Fence()+1000) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m := newMirror(t, 1)
+			keys := m.Keys("a", "b")
+			lock := check.Must[*redislock.Lock](t)(m.Client.ObtainMixed(t.Context(), keys[:1], keys[1:], world.Long, acked(1, redislock.Options{
+				Fenced: true, RetryStrategy: redislock.LinearBackoff(10 * time.Millisecond),
+			})))
+			deadline, number := lock.Deadline(), lock.Fence()
+			m.replicas[0].Pause()
+			err := change(t.Context(), lock)
+			check.Is(t, err, redislock.ErrUnknownOutcome)
+			check.Is(t, err, redislock.ErrNotReplicated)
+			if lock.Deadline().After(deadline) || lock.Fence() != number {
+				t.Errorf("got deadline %v and number %d, want %v and %d as before", lock.Deadline(), lock.Fence(), deadline, number)
+			}
+			m.replicas[0].Resume()
+			check.NoError(t, change(t.Context(), lock))
+			check.NoError(t, lock.Release(t.Context()))
+			m.WantFree(t, keys...)
+		})
+	}
+}
+
+// Renewals that a replica does not know do not count: the lock is lost when the last one that does is
+// over, or kept if the replica is back by then.
+func TestReplicasWatchdog(t *testing.T) {
+	t.Parallel()
+	for back, ttl := range map[bool]time.Duration{false: 6 * time.Second, true: 9 * time.Second} {
+		for _, kind := range world.Tenancies {
+			t.Run(fmt.Sprintf("%s back %t", kind.Name, back), func(t *testing.T) {
+				t.Parallel()
+				j := new(world.Journal)
+				m := newMirror(t, 1, redislock.WithHooks(j.Hooks()))
+				h := kind.HoldReplicated(t, m.Client, m.Key("k"), ttl, true, 1)
+				m.replicas[0].Pause()
+				first := h.Lock.Deadline()
+				check.Eventually(t, 30*time.Second, "a renewal does not count", func() bool {
+					return errors.Is(j.Err("refreshed"), redislock.ErrNotReplicated)
+				})
+				if back {
+					m.replicas[0].Resume()
+					h.Renewed(t, ttl)
+				} else {
+					h.WantTold(t)
+					if h.Lock.Deadline().After(first.Add(ttl / 4)) {
+						t.Errorf("got deadline %v, want it no later than %v", h.Lock.Deadline(), first)
+					}
+				}
+				check.NoError(t, h.Release(t)) // the primary has it all the time
+				m.WantFree(t, h.Keys...)
+			})
+		}
+	}
+}
+
+// Whoever is granted a lock in line has it when the replicas know.
+func TestReplicasQueue(t *testing.T) {
+	t.Parallel()
+	m := newMirror(t, 1)
+	for _, kind := range world.Tenancies {
+		t.Run(kind.Name, func(t *testing.T) {
+			keys := []string{m.Key(kind.Name + "a"), m.Key(kind.Name + "b")}
+			obtain := func(ctx context.Context, turns chan<- world.Turn) {
+				lock, err := m.Client.ObtainMixed(ctx, keys[:kind.Write], keys[kind.Write:], world.Long, &redislock.Options{
+					Queue: true, Replicas: 1, Fenced: kind.Fenced,
+				})
+				turns <- world.Turn{Who: "waiter", Lock: lock, Err: err}
+			}
+			holder := check.Must[*redislock.Lock](t)(m.Client.Obtain(t.Context(), keys, world.Long, &redislock.Options{Fenced: kind.Fenced}))
+			turns, leaves := make(chan world.Turn, 1), make(chan world.Turn, 1)
+			go obtain(t.Context(), turns)
+			m.InLine(t, keys[0], 1)
+			m.forget(t)
+			m.replicas[0].Pause()
+			check.NoError(t, holder.Release(t.Context()))
+			check.Eventually(t, 10*time.Second, "the replica was waited for in vain, and again", func() bool { return m.asked(t) >= 2 })
+			world.WantNobody(t, turns)
+			if states := check.Must[[]redislock.KeyState](t)(m.Client.Inspect(t.Context(), keys...)); len(states[0].Holders) != 1 {
+				t.Errorf("got states %v, want the waiter to keep the keys", states)
+			}
+			m.replicas[0].Resume()
+			first := world.WantTurn(t, turns, "waiter")[0]
+
+			// One who leaves gives back what it was granted.
+			m.replicas[0].Pause()
+			defer m.replicas[0].Resume()
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			check.NoError(t, first.Release(t.Context()))
+			go obtain(ctx, leaves)
+			check.Eventually(t, 10*time.Second, "the replica is waited for", func() bool { return m.waiting(t) })
+			cancel()
+			got := <-leaves
+			if got.Lock != nil || !errors.Is(got.Err, context.Canceled) {
+				t.Errorf("got lock %v and error %v, want canceled", got.Lock, got.Err)
+			}
+			m.freedSoon(t, keys...)
+		})
+		world.CaughtUp(t, m.RDB, 1)
+	}
+}
+
+// waiting answers whether somebody waits for the replicas.
+func (m *mirror) waiting(t *testing.T) bool {
+	t.Helper()
+	info := check.Must[map[string]map[string]string](t)(m.RDB.InfoMap(t.Context(), "clients").Result())
+	return info["Clients"]["blocked_clients"] != "0"
+}
+
+// asked counts how often the replicas were waited for. Redis 7.0 counts when the wait begins, later
+// servers when it is over.
+func (m *mirror) asked(t *testing.T) (n int) {
+	t.Helper()
+	for line := range strings.Lines(check.Must[string](t)(m.RDB.Info(t.Context(), "commandstats").Result())) {
+		if rest, ok := strings.CutPrefix(line, "cmdstat_wait:calls="); ok {
+			_, err := fmt.Sscanf(rest, "%d,", &n)
+			check.NoError(t, err)
+		}
+	}
+	return n
+}
+
+// While it asks again it keeps the keys, and has them when the replica is back.
+func TestReplicasRetry(t *testing.T) {
+	t.Parallel()
+	m := newMirror(t, 1)
+	keys := m.Keys("a", "b")
+	opt := acked(1, redislock.Options{Fenced: true, RetryStrategy: redislock.LinearBackoff(5 * time.Millisecond)})
+	check.NoError(t, check.Must[*redislock.Lock](t)(m.Client.Obtain(t.Context(), keys, world.Long, opt)).Release(t.Context()))
+	m.forget(t)
+	m.replicas[0].Pause()
+	turns := make(chan world.Turn, 1)
+	go func() {
+		lock, err := m.Client.Obtain(t.Context(), keys, world.Long, opt)
+		turns <- world.Turn{Who: "it", Lock: lock, Err: err}
+	}()
+	check.Eventually(t, 10*time.Second, "it asks again", func() bool { return m.asked(t) >= 2 })
+	_, err := m.Client.Obtain(t.Context(), keys, world.Long, nil)
+	_ = world.WantConflict(t, err, keys[0], redislock.ModeWrite)
+	m.replicas[0].Resume()
+	lock := world.WantTurn(t, turns, "it")[0]
+	if got := check.Must[int64](t)(m.replicas[0].Client(t).Exists(t.Context(), keys...).Result()); got != 2 {
+		t.Errorf("the replica has %d of the keys, want 2", got)
+	}
+	check.NoError(t, lock.Release(t.Context()))
+	m.WantFree(t, keys...)
+}
+
+// Who may not wait for replicas is told so, at once, and has nothing.
+func TestReplicasForbidden(t *testing.T) {
+	t.Parallel()
+	g := world.NewGuarded(t, "replicas:")
+	g.Set(t, "-wait")
+	client := world.NewClient(t, g.RDB)
+	keys := []string{"replicas:a", "replicas:b"}
+	for name, kind := range map[string]redislock.Options{"write": {}, "fenced": {Fenced: true}, "queue": {Queue: true}} {
+		kind.RetryStrategy = redislock.LinearBackoff(10 * time.Millisecond)
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		defer cancel()
+		lock, err := client.Obtain(ctx, keys, world.Long, acked(1, kind))
+		if lock != nil || err == nil || !strings.Contains(err.Error(), "'wait'") || ctx.Err() != nil || errors.Is(err, redislock.ErrNotObtained) {
+			t.Errorf("%s: got error %v, want one that names wait, at once", name, err)
+		}
+		check.Eventually(t, 10*time.Second, "nothing is left", func() bool { return g.Admin.Exists(ctx, keys...).Val() == 0 })
+	}
+	if found := g.Immortal(t); len(found) > 0 {
+		t.Errorf("keys without a TTL: %q", found)
+	}
+}
+
+func TestReplicasNeedPipelines(t *testing.T) {
+	world.Scenario(t, func(t *testing.T, w *world.World) {
+		client := world.NewClient(t, world.Bare{Scripter: w.RDB})
+		world.WantUnsent(t, w.RDB, errors.ErrUnsupported, func() error {
+			_, err := client.Obtain(t.Context(), w.Keys("a"), world.Long, acked(1, redislock.Options{}))
+			return err
+		})
+	})
+}

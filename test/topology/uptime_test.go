@@ -1,0 +1,130 @@
+package topology_test
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/check"
+	"github.com/seed-14de3678/redislock/internal/redistest"
+	"github.com/seed-14de3678/redislock/internal/world"
+)
+
+// uptime returns for how many whole seconds a server says it has been up.
+func uptime(t *testing.T, rdb *redis.Client) int {
+	t.Helper()
+	info := check.Must[string](t)(rdb.Info(t.Context(), "server").Result())
+	return check.Must[int](t)(strconv.Atoi(regexp.MustCompile(`uptime_in_seconds:(\d+)`).FindStringSubmatch(info)[1]))
+}
+
+// A server that has come back without its data gives away what others hold, unless it is made to
+// wait until they cannot any more.
+func TestMinUptime(t *testing.T) {
+	t.Parallel()
+	const least = 3 * time.Second
+	for _, kind := range []redistest.Kind{redistest.Redis, redistest.Valkey} {
+		t.Run(fmt.Sprint(kind), func(t *testing.T) {
+			t.Parallel()
+			server := redistest.Start(t, kind)
+			rdb := server.Client(t)
+			client := world.NewClient(t, rdb)
+			held := check.Must[*redislock.Lock](t)(client.Obtain(t.Context(), []string{"a"}, least, nil))
+			server.Restart()
+
+			for name, opt := range map[string]redislock.Options{
+				"write": {}, "fenced": {Fenced: true}, "intent": {Intent: true}, "metadata": {Metadata: "m"},
+			} {
+				opt.MinUptime = time.Hour
+				lock, err := client.ObtainMixed(t.Context(), []string{"a"}, []string{"b"}, world.Long, &opt)
+				conflict := world.WantConflict(t, err, "a", redislock.ModeRestarted)
+				if lock != nil || conflict.TTL <= 0 || conflict.TTL > time.Hour+time.Second {
+					t.Errorf("%s: got %+v", name, conflict)
+				}
+			}
+			if n := rdb.DBSize(t.Context()).Val(); n != 0 {
+				t.Errorf("%d keys were written", n)
+			}
+			queued := make(chan error, 1)
+			go func() {
+				_, err := client.ObtainRead(t.Context(), []string{"queued"}, world.Long, &redislock.Options{Queue: true, MinUptime: least})
+				queued <- err
+			}()
+			lock := check.Must[*redislock.Lock](t)(client.Obtain(t.Context(), []string{"a"}, world.Long, &redislock.Options{
+				MinUptime: least, RetryStrategy: redislock.LinearBackoff(time.Minute), // it is cut to what is left
+			}))
+			if got := uptime(t, rdb); got < int(least.Seconds()) {
+				t.Errorf("obtained after %d s", got)
+			}
+			if at := time.Now(); at.Before(held.Deadline()) {
+				t.Errorf("obtained %v before the lease of the former holder was over", held.Deadline().Sub(at))
+			}
+			check.NoError(t, lock.Release(t.Context()))
+			check.NoError(t, <-queued)
+		})
+	}
+}
+
+// An intent of the caller's is not left behind, and a server that does not say is no reason for a
+// lock.
+func TestMinUptimeRefusal(t *testing.T) {
+	t.Parallel()
+	server := redistest.Shared(t, redistest.Redis)
+	w := world.New(t, server)
+	intent := "redislock:intent:{" + w.Key("a") + "}"
+	check.NoError(t, w.RDB.Set(t.Context(), intent, "mine", world.Long).Err())
+	_, err := w.Client.Obtain(t.Context(), w.Keys("a"), world.Long, &redislock.Options{
+		Token: "mine", Intent: true, MinUptime: 300 * 24 * time.Hour,
+	})
+	world.WantConflict(t, err, w.Key("a"), redislock.ModeRestarted)
+	if n := w.RDB.Exists(t.Context(), intent).Val(); n != 0 {
+		t.Error("the intent is left")
+	}
+
+	mini := world.NewClient(t, redistest.StartMini(t).Client(t))
+	_, err = mini.Obtain(t.Context(), []string{"a"}, world.Long, &redislock.Options{MinUptime: time.Second})
+	if err == nil || strings.Contains(err.Error(), "compiling") || !strings.Contains(err.Error(), "server") {
+		t.Errorf("got error %v, want one of the server", err)
+	}
+}
+
+// This is what happens without.
+func TestRestartWithoutMinUptime(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t, redistest.Redis)
+	client := world.NewClient(t, server.Client(t))
+	held := check.Must[*redislock.Lock](t)(client.Obtain(t.Context(), []string{"a"}, world.Long, nil))
+	server.Restart()
+	other := check.Must[*redislock.Lock](t)(client.Obtain(t.Context(), []string{"a"}, world.Long, nil))
+	if at := time.Now(); !at.Before(held.Deadline()) || !at.Before(other.Deadline()) {
+		t.Error("the locks were not held together")
+	}
+	check.Is(t, held.Refresh(t.Context(), world.Long), redislock.ErrLockNotHeld)
+	check.NoError(t, other.Release(t.Context()))
+}
+
+func TestServerOptionsInvalid(t *testing.T) {
+	t.Parallel()
+	rdb := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1"}) // nobody is asked
+	t.Cleanup(func() { _ = rdb.Close() })
+	client := world.NewClient(t, rdb)
+	for want, opt := range map[string]redislock.Options{
+		`redislock: obtain: invalid Replicas: -1`:                                   {Replicas: -1},
+		`redislock: obtain: invalid MinUptime: -1ns is not between 0 and 8760h0m0s`: {MinUptime: -1},
+	} {
+		_, err := client.Obtain(t.Context(), []string{"a"}, world.Long, &opt)
+		if err == nil || err.Error() != want {
+			t.Errorf("got error %v, want %s", err, want)
+		}
+	}
+	plain := world.NewClient(t, struct{ redis.Scripter }{rdb})
+	if _, err := plain.Obtain(t.Context(), []string{"a"}, world.Long, &redislock.Options{Replicas: 1}); !errors.Is(err, errors.ErrUnsupported) {
+		t.Errorf("got error %v, want one that is not supported", err)
+	}
+}

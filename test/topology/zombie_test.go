@@ -1,0 +1,263 @@
+package topology_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/fencing"
+	"github.com/seed-14de3678/redislock/internal/check"
+	"github.com/seed-14de3678/redislock/internal/redistest"
+	"github.com/seed-14de3678/redislock/internal/world"
+)
+
+// zombieLease outlasts the time for which the primary is stopped.
+const zombieLease = 15 * time.Second
+
+// A haunting is a primary that is stopped, replaced, and wakes up; and those who have asked it meanwhile
+// and wait for the answer.
+type haunting struct {
+	realm *realm
+	rdb   redis.UniversalClient // of those who ask, with open connections
+	ctx   context.Context
+	end   context.CancelFunc
+	wg    sync.WaitGroup
+
+	alone, safe, watched *redislock.Lock // held before; all but the first with Replicas
+	lease                time.Time       // the end of that of safe
+	held                 context.Context // of watched
+	stopped              time.Time
+	late, never, insists <-chan answer // to who obtains a key meanwhile; the last two with Replicas
+	refreshed, vain      <-chan answer // to who refreshes alone and safe
+	heir                 *redistest.Server
+	others               map[string]*redislock.Lock // of the keys that are asked for
+}
+
+// client returns a Client of its own over the connections of those who ask: nothing that others have
+// asked for holds it up.
+func (h *haunting) client(t *testing.T) *redislock.Client {
+	t.Helper()
+	return world.NewClient(t, h.rdb)
+}
+
+// newHaunting opens connections: what is asked over new ones a primary that wakes up may read too late.
+func newHaunting(t *testing.T, r *realm) *haunting {
+	t.Helper()
+	h := &haunting{realm: r, rdb: r.direct()}
+	h.ctx, h.end = context.WithTimeout(t.Context(), time.Minute)
+	t.Cleanup(h.end)
+	node, _ := h.rdb.(*redis.Client)
+	if cluster, ok := h.rdb.(*redis.ClusterClient); ok {
+		node = check.Must[*redis.Client](t)(cluster.MasterForKey(t.Context(), r.tag))
+	}
+	var conns []*redis.Conn
+	for range 16 {
+		conns = append(conns, node.Conn())
+		check.NoError(t, conns[len(conns)-1].Ping(t.Context()).Err())
+	}
+	for _, conn := range conns {
+		check.NoError(t, conn.Close())
+	}
+	check.NoError(t, check.Must[*redislock.Lock](t)(h.client(t).Obtain(t.Context(), []string{r.tag}, world.Long, nil)).Release(t.Context()))
+	return h
+}
+
+// An answer is what one who has asked is told.
+type answer struct {
+	lock *redislock.Lock
+	err  error
+}
+
+// obtains has somebody ask for a key.
+func (h *haunting) obtains(t *testing.T, name string, opt redislock.Options) <-chan answer {
+	t.Helper()
+	client, told := h.client(t), make(chan answer, 1)
+	opt.Fenced = true
+	h.wg.Go(func() {
+		lock, err := client.Obtain(h.ctx, []string{h.realm.tag + name}, world.Long, &opt)
+		told <- answer{lock, err}
+	})
+	return told
+}
+
+// refreshes has somebody ask for a new lease.
+func (h *haunting) refreshes(lock *redislock.Lock) <-chan answer {
+	told := make(chan answer, 1)
+	h.wg.Go(func() { told <- answer{lock, lock.Refresh(h.ctx, world.Long)} })
+	return told
+}
+
+// A primary that was stopped, and replaced meanwhile, wakes up and answers those who have asked it.
+// Without Replicas two hold the same key, as far as they know; the numbers tell who is to be refused.
+// With as many Replicas as there are nobody is told that a lock is his which the new primary does not
+// know.
+func TestZombie(t *testing.T) {
+	t.Parallel()
+	for _, sleeps := range []time.Duration{500 * time.Millisecond, 4 * time.Second} {
+		t.Run(fmt.Sprint(sleeps), func(t *testing.T) {
+			everyRealm(t, 2, func(t *testing.T, r *realm) { zombie(t, r, sleeps) })
+		})
+	}
+}
+
+func zombie(t *testing.T, r *realm, sleeps time.Duration) {
+	t.Helper()
+	h := newHaunting(t, r)
+	h.hold(t)
+	r.former.Pause()
+	h.ask(t)
+	h.replace(t)
+	time.Sleep(sleeps) // this decides which of the other replicas have found the new primary
+	r.former.Resume()
+
+	late := <-h.late
+	h.unsafe(t, late, <-h.refreshed)
+	h.wantRefused(t, "never", <-h.never)
+	h.wantVain(t, (<-h.vain).err)
+	if h.isCluster() {
+		check.Eventually(t, 30*time.Second, "the watched lock is lost, or renewed at the new primary", func() bool {
+			return world.IsDone(h.held) || h.known(t, h.watched)
+		})
+	} else {
+		check.Eventually(t, 60*time.Second, "the watched lock is lost", func() bool { return world.IsDone(h.held) })
+		check.Is(t, context.Cause(h.held), redislock.ErrLockLost)
+		if h.watched.Deadline().After(h.stopped.Add(zombieLease)) {
+			t.Error("a renewal counted that only the old primary knows of")
+		}
+	}
+
+	r.demoted(t)
+	h.end()
+	h.wantRefused(t, "insists", <-h.insists)
+	h.wg.Wait()
+	h.settle(t, late)
+}
+
+// hold takes locks, of which every replica knows.
+func (h *haunting) hold(t *testing.T) {
+	t.Helper()
+	obtain := func(name string, opt redislock.Options) *redislock.Lock {
+		opt.Fenced = true
+		return check.Must[*redislock.Lock](t)(h.client(t).Obtain(t.Context(), []string{h.realm.tag + name}, zombieLease, &opt))
+	}
+	h.alone = obtain("alone", redislock.Options{})
+	h.safe = obtain("safe", redislock.Options{Replicas: 2})
+	h.watched = obtain("watched", redislock.Options{Replicas: 2, Watchdog: true})
+	h.lease, h.held = h.safe.Deadline(), h.watched.Context(t.Context())
+	world.CaughtUp(t, h.realm.former.Client(t), 2)
+}
+
+// ask has requests sent to the primary, which stands still.
+func (h *haunting) ask(t *testing.T) {
+	t.Helper()
+	h.stopped = time.Now()
+	h.late = h.obtains(t, "late", redislock.Options{})
+	h.never = h.obtains(t, "never", redislock.Options{Replicas: 2})
+	h.insists = h.obtains(t, "insists", redislock.Options{Replicas: 2, RetryStrategy: redislock.LinearBackoff(100 * time.Millisecond)})
+	h.refreshed, h.vain = h.refreshes(h.alone), h.refreshes(h.safe)
+}
+
+// replace waits for the new primary, where others take the keys that were asked for.
+func (h *haunting) replace(t *testing.T) {
+	t.Helper()
+	h.heir = h.realm.await()
+	client := h.realm.client(t)
+	h.others = make(map[string]*redislock.Lock)
+	for _, name := range []string{"late", "never", "insists"} {
+		h.others[name] = check.Must[*redislock.Lock](t)(client.Obtain(h.ctx, []string{h.realm.tag + name}, 2*world.Long, &redislock.Options{
+			Fenced: true, RetryStrategy: redislock.LinearBackoff(20 * time.Millisecond),
+		}))
+	}
+}
+
+// unsafe is what the documentation warns of, and what is left to rely on then.
+func (h *haunting) unsafe(t *testing.T, late, refreshed answer) {
+	t.Helper()
+	woken := time.Since(h.stopped)
+	t.Logf("woken after %v: obtain: %v, refresh: %v", woken, late.err, refreshed.err)
+	if !h.isCluster() { // where it may learn from other nodes first that it was replaced
+		check.NoError(t, late.err)
+		if woken < zombieLease-2*time.Second {
+			check.NoError(t, refreshed.err)
+		}
+	}
+	if late.err != nil {
+		return
+	}
+	other := h.others["late"]
+	if at := time.Now(); at.After(late.lock.Deadline()) || at.After(other.Deadline()) {
+		t.Error("the windows of the locks do not overlap, want both to seem held")
+	}
+	var guard fencing.Guard
+	check.NoError(t, guard.Admit("it", max(late.lock.Fence(), other.Fence())))
+	check.Is(t, guard.Admit("it", min(late.lock.Fence(), other.Fence())), fencing.ErrStale)
+}
+
+// wantVain checks that a Refresh failed that only the old primary knows of.
+func (h *haunting) wantVain(t *testing.T, err error) {
+	t.Helper()
+	switch {
+	case err == nil && !h.known(t, h.safe):
+		t.Error("a lease was confirmed that the new primary does not know")
+	case err == nil:
+	case !errors.Is(err, redislock.ErrUnknownOutcome) && !errors.Is(err, redislock.ErrLockNotHeld):
+		t.Errorf("got error %v from Refresh", err)
+	case h.safe.Deadline().After(h.lease):
+		t.Errorf("got deadline %v after a Refresh that failed, want at most %v", h.safe.Deadline(), h.lease)
+	}
+}
+
+// known reports whether the new primary knows of a lease that was asked for after the old one stopped.
+func (h *haunting) known(t *testing.T, lock *redislock.Lock) bool {
+	t.Helper()
+	left := h.heir.Client(t).PTTL(t.Context(), lock.Keys()[0]).Val()
+	return time.Now().Add(left).After(h.stopped.Add(zombieLease + 50*time.Millisecond))
+}
+
+func (h *haunting) isCluster() bool { _, is := h.rdb.(*redis.ClusterClient); return is }
+
+// settle checks that nothing of this has harmed the locks of the others, and that the numbers grow.
+func (h *haunting) settle(t *testing.T, late answer) {
+	t.Helper()
+	newest := h.others["late"].Fence()
+	if late.err == nil {
+		newest = max(newest, late.lock.Fence())
+		if err := late.lock.Release(t.Context()); err == nil {
+			t.Error("a lock was released that the new primary does not know")
+		}
+	}
+	for name, lock := range h.others {
+		if left := check.Must[time.Duration](t)(lock.TTL(t.Context())); left < world.Long/2 {
+			t.Errorf("got %v left of the lock %q of %v", left, name, 2*world.Long)
+		}
+		check.NoError(t, lock.Release(t.Context()))
+	}
+	next := check.Must[*redislock.Lock](t)(h.realm.client(t).Obtain(t.Context(), h.others["late"].Keys(), world.Long, world.Fenced("")))
+	if next.Fence() <= newest {
+		t.Errorf("got number %d after %d, want a greater one", next.Fence(), newest)
+	}
+	check.NoError(t, next.Release(t.Context()))
+}
+
+// wantRefused checks that nobody was given a lock.
+func (h *haunting) wantRefused(t *testing.T, name string, told answer) {
+	t.Helper()
+	t.Logf("%s: %v", name, told.err)
+	if told.lock != nil {
+		t.Errorf("%q was obtained from a primary that was replaced: fence %d", name, told.lock.Fence())
+		return
+	}
+	if errors.Is(told.err, redislock.ErrNotObtained) || errors.Is(told.err, redislock.ErrUnknownOutcome) {
+		return
+	}
+	if told.err == nil || !strings.Contains(told.err.Error(), "READONLY") { // which the old primary says as a replica
+		t.Errorf("got error %v for %q", told.err, name)
+	}
+}
