@@ -136,7 +136,7 @@ func TestStampCloses(t *testing.T) {
 // or the user may not set guards.
 func TestStampIsNotAnswered(t *testing.T) {
 	t.Parallel()
-	refused := refused("ERR unknown command")
+	refused := refusal("ERR unknown command")
 	for name, outcome := range map[string]any{
 		"overtaken": int64(overtaken), "refused": error(refused), "no answer": io.EOF,
 		"not permitted": []any{int64(1), "open"}, "another's reply": "OK",
@@ -164,12 +164,12 @@ func TestStampErrors(t *testing.T) {
 		open bool
 	}{
 		{io.EOF, true},
-		{refused("upstream failure"), true},
-		{refused("ERR upstream failure"), true},
-		{refused("ERR something script: 1f, on @user_script:7."), false},
-		{refused("NOPERM this user has no permissions"), false},
-		{refused("OOM command not allowed"), false},
-		{refused("LOADING Redis is loading the dataset in memory"), false},
+		{refusal("upstream failure"), true},
+		{refusal("ERR upstream failure"), true},
+		{refusal("ERR something script: 1f, on @user_script:7."), false},
+		{refusal("NOPERM this user has no permissions"), false},
+		{refusal("OOM command not allowed"), false},
+		{refusal("LOADING Redis is loading the dataset in memory"), false},
 		{wire.ErrNotSent, false},
 		{redis.ErrPoolTimeout, false},
 	} {
@@ -278,7 +278,7 @@ func TestStampIsRemembered(t *testing.T) {
 		d := newDesk(t, true)
 		lost, next := d.call("obtain", "a"), d.call("obtain", "a")
 		d.sends(lost, "1|id|0|")
-		d.ends(lost, refused("ERR upstream failure"))
+		d.ends(lost, refusal("ERR upstream failure"))
 		if d.isIdle() {
 			t.Error("what was not answered is forgotten at once")
 		}
@@ -296,8 +296,8 @@ func TestStampIsRemembered(t *testing.T) {
 	})
 }
 
-// refused is an error of the server.
-type refused string
+// A refusal is an error of the server.
+type refusal string
 
-func (r refused) Error() string { return string(r) }
-func (refused) RedisError()     {}
+func (r refusal) Error() string { return string(r) }
+func (refusal) RedisError()     {}
