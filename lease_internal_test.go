@@ -37,9 +37,9 @@ func TestRenewalAroundRefresh(t *testing.T) {
 	if left := time.Until(l.Deadline()); left > time.Second {
 		t.Errorf("got deadline in %v while a Refresh of 1s is under way", left)
 	}
-	refresh := newCall(t.Context(), refreshScript, l.set.keys, nil, &l.value, 1000, "0")
+	refresh := refreshCall(t.Context(), l.set, &l.value, time.Second, false)
 	refresh.Sent, refresh.Reply = sent, int64(1)
-	if err := l.leased(refresh, &leasing{name: "refresh", ttl: time.Second}); err != nil {
+	if err := l.leased(refresh, &leasing{name: "refresh", ttl: time.Second, read: refreshReply}); err != nil {
 		t.Fatal(err)
 	}
 	<-l.change.turn

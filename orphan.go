@@ -3,6 +3,7 @@ package redislock
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -70,12 +71,9 @@ func (o *orphan) Run(at clock.Moment) {
 	last := !o.client.schedule.Put(&o.entry, next, 0)
 
 	o.mark(func(mark string, marked map[*Client]bool) {
-		c := newCall(context.Background(), releaseScript, o.set.keys, o.set.beside(), &o.value, 0)
-		if o.set.fences != nil || o.waiter != "" {
-			c.Args = []any{"", flag(o.set.fences != nil), o.waiter, o.place}
-		}
+		f := freeing{set: o.set, value: &o.value, waiter: o.waiter, place: o.place}
+		c := f.call(context.Background(), nil)
 		c.ownedBy(o.owner, lessens, o.client.conn)
-		c.frees = true
 		c.mark, c.marked = mark, marked
 		c.Then = func(*wire.Call) { o.cleared(c, last) }
 		o.client.conn.Start(&c.Call)
@@ -121,17 +119,8 @@ func (o *orphan) mark(then func(mark string, marked map[*Client]bool)) {
 	mark, marked := newToken(), make(map[*Client]bool)
 	var mu sync.Mutex
 	missing := len(others)
-	n := len(o.set.keys)
-	all := make([]any, 4, 4+n)
-	for i := range all {
-		all[i] = ""
-	}
-	for i := range n {
-		all = append(all, fmt.Sprint(i+1)) // it frees nothing
-	}
 	for _, other := range others {
-		c := newCall(context.Background(), releaseScript, o.set.keys, o.set.lines, &o.value, 0, all...)
-		c.Stamp = []any{fmt.Sprintf("%d|%s|1|%s|1|%d|", n, mark, mark, n+1), flag(true)}
+		c := markCall(o.set, &o.value, mark)
 		c.Then = func(*wire.Call) {
 			mu.Lock()
 			marked[other] = c.Err == nil
@@ -144,6 +133,19 @@ func (o *orphan) mark(then func(mark string, marked map[*Client]bool)) {
 		}
 		other.conn.Start(&c.Call)
 	}
+}
+
+// markCall builds what marks a server: a release that frees nothing, and sets a guard of this name in the home line
+// of the set.
+func markCall(set keySet, value *string, mark string) *call {
+	n := len(set.keys)
+	args := slices.Grow([]any{"", "", "", ""}, n) // before the indexes of what is not freed
+	for i := range n {
+		args = append(args, i+1)
+	}
+	c := newCall(context.Background(), releaseScript, set.keys, set.lines, value, 0, args...)
+	c.Stamp = []any{fmt.Sprintf("%d|%s|1|%s|1|%d|", n, mark, mark, n+1), flag(true)}
+	return c
 }
 
 // elsewhere returns the clients of those who count on some of the keys through another Redis client. Nobody
