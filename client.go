@@ -102,13 +102,9 @@ var obtainLua string
 //go:embed rw.lua
 var rwLua string
 
-//go:embed inspect.lua
-var inspectLua string
-
 var (
-	obtainScript  = newScript("obtain", obtainLua)
-	rwScript      = newScript("rw", rwLua)
-	inspectScript = newScript("inspect", inspectLua)
+	obtainScript = newScript("obtain", obtainLua)
+	rwScript     = newScript("rw", rwLua)
 )
 
 // A Client obtains locks. It is safe for concurrent use, and one Client for each Redis client is
