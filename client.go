@@ -126,20 +126,10 @@ var (
 	ErrInvalidMetadata = errors.New("invalid metadata")
 )
 
-//go:embed obtain.lua
-var obtainLua string
-
-//go:embed rw.lua
-var rwLua string
-
 //go:embed inspect.lua
 var inspectLua string
 
-var (
-	obtainScript  = newScript("obtain", obtainLua)
-	rwScript      = newScript("rw", rwLua)
-	inspectScript = newScript("inspect", inspectLua)
-)
+var inspectScript = newScript("inspect", inspectLua)
 
 const (
 	defaultMaxKeys     = 1000

@@ -25,8 +25,8 @@ type reply string
 func (r reply) Error() string { return string(r) }
 func (reply) RedisError()     {}
 
-// place is what Redis 7 appends to errors that arise inside a script.
-const place = " script: 4e6d2b1f0c9a8b7d6e5f4a3b2c1d0e9f8a7b6c5d, on @user_script:12."
+// inScript is what Redis 7 appends to errors that arise inside a script.
+const inScript = " script: 4e6d2b1f0c9a8b7d6e5f4a3b2c1d0e9f8a7b6c5d, on @user_script:12."
 
 // call6 is what stands before such errors of Redis 6, behind words of its own.
 const call6 = " (call to f_4e6d2b1f0c9a8b7d6e5f4a3b2c1d0e9f8a7b6c5d): @user_script:12: "
@@ -41,14 +41,14 @@ var serverErrors = []struct {
 	sentinel error
 }{
 	{reply("OOM command not allowed when used memory > 'maxmemory'."), wire.Final, nil},
-	{reply("OOM command not allowed when used memory > 'maxmemory'." + place), wire.Final, nil},
+	{reply("OOM command not allowed when used memory > 'maxmemory'." + inScript), wire.Final, nil},
 	{reply("BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE."), wire.Passing, nil},
 	{reply("LOADING Redis is loading the dataset in memory"), wire.Passing, nil},
 	{reply("MASTERDOWN Link with MASTER is down and replica-serve-stale-data is set to 'no'."), wire.Passing, nil},
 	{reply("READONLY You can't write against a read only replica."), wire.Passing, nil},
-	{reply("READONLY You can't write against a read only replica." + place), wire.Passing, nil},
+	{reply("READONLY You can't write against a read only replica." + inScript), wire.Passing, nil},
 	{reply("NOREPLICAS Not enough good replicas to write."), wire.Passing, nil},
-	{reply("NOREPLICAS Not enough good replicas to write." + place), wire.Passing, nil},
+	{reply("NOREPLICAS Not enough good replicas to write." + inScript), wire.Passing, nil},
 	{reply("NOSCRIPT No matching script. Please use EVAL."), wire.Passing, nil},
 	{reply("CLUSTERDOWN The cluster is down"), wire.Passing, nil},
 	{reply("CLUSTERDOWN Hash slot not served"), wire.Passing, nil},
@@ -61,17 +61,17 @@ var serverErrors = []struct {
 	{reply("ERR max number of clients reached"), wire.Passing, nil},
 	{reply("WRONGPASS invalid username-password pair or user is disabled."), wire.Final, nil},
 	{reply("NOAUTH Authentication required."), wire.Final, nil},
-	{reply("ERR The user executing the script can't run this command or subcommand" + place), wire.Final, nil},
-	{reply("ERR The user executing the script can't access at least one of the keys mentioned in the command arguments" + place), wire.Final, nil},
-	{reply("ERR The user executing the script can't publish to the channel mentioned in the command" + place), wire.Final, nil},
-	{reply("NOPERM ACL failure in script: User app has no permissions to run the 'set' command" + place), wire.Final, nil},
-	{reply("WRONGTYPE Operation against a key holding the wrong kind of value" + place), wire.Final, nil},
-	{reply("ERR invalid expire time in 'pexpire' command" + place), wire.Final, nil},
-	{reply("ERR user_script:12: attempt to index a nil value (local 'x')" + place), wire.Final, nil},
+	{reply("ERR The user executing the script can't run this command or subcommand" + inScript), wire.Final, nil},
+	{reply("ERR The user executing the script can't access at least one of the keys mentioned in the command arguments" + inScript), wire.Final, nil},
+	{reply("ERR The user executing the script can't publish to the channel mentioned in the command" + inScript), wire.Final, nil},
+	{reply("NOPERM ACL failure in script: User app has no permissions to run the 'set' command" + inScript), wire.Final, nil},
+	{reply("WRONGTYPE Operation against a key holding the wrong kind of value" + inScript), wire.Final, nil},
+	{reply("ERR invalid expire time in 'pexpire' command" + inScript), wire.Final, nil},
+	{reply("ERR user_script:12: attempt to index a nil value (local 'x')" + inScript), wire.Final, nil},
 	{reply("ERR Error running script (call to f_4e6d2b1f0c9a8b7d6e5f4a3b2c1d0e9f8a7b6c5d): @user_script:12: WRONGTYPE Operation"), wire.Final, nil},
-	{reply("ERR Script killed by user with SCRIPT KILL." + place), wire.Passing, nil},
-	{reply("ERR Script attempted to access a non local key in a cluster node" + place), wire.Unknown, ErrUnknownOutcome},
-	{reply("ERR Script attempted to access a slot not served" + place), wire.Unknown, ErrUnknownOutcome},
+	{reply("ERR Script killed by user with SCRIPT KILL." + inScript), wire.Passing, nil},
+	{reply("ERR Script attempted to access a non local key in a cluster node" + inScript), wire.Unknown, ErrUnknownOutcome},
+	{reply("ERR Script attempted to access a slot not served" + inScript), wire.Unknown, ErrUnknownOutcome},
 	{reply("ERR Attempted to access a non local key in a cluster node script: on @user_script:12."), wire.Unknown, ErrUnknownOutcome},
 	{reply("READONLY You can't write against a read only replica. script: on @user_script:12."), wire.Passing, nil},
 	{reply("ERR Error running script" + call6 + "@user_script: 12: -READONLY You can't write against a read only replica."), wire.Passing, nil},

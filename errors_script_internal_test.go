@@ -20,12 +20,12 @@ func TestErrorsInScripts(t *testing.T) {
 	const wrongType = "WRONGTYPE Operation against a key holding the wrong kind of value"
 	for said, want := range map[string]string{
 		// Redis 7 and 8, Valkey up to 9.0.
-		wrongType + place: wrongType,
-		"OOM command not allowed when used memory > 'maxmemory'." + place:                      "OOM command not allowed when used memory > 'maxmemory'.",
-		"ERR user_script:12: attempt to index local 'x' (a nil value)" + place:                 "ERR attempt to index local 'x' (a nil value)",
-		"ERR user_script:12: user_script:3: attempt to compare" + place:                        "ERR attempt to compare",
-		"ERR user_script:12: " + wrongType + place:                                             wrongType,
-		"ERR ACL failure in script: No permissions to access a key" + place:                    "ERR ACL failure in script: No permissions to access a key",
+		wrongType + inScript: wrongType,
+		"OOM command not allowed when used memory > 'maxmemory'." + inScript:                      "OOM command not allowed when used memory > 'maxmemory'.",
+		"ERR user_script:12: attempt to index local 'x' (a nil value)" + inScript:                 "ERR attempt to index local 'x' (a nil value)",
+		"ERR user_script:12: user_script:3: attempt to compare" + inScript:                        "ERR attempt to compare",
+		"ERR user_script:12: " + wrongType + inScript:                                             wrongType,
+		"ERR ACL failure in script: No permissions to access a key" + inScript:                    "ERR ACL failure in script: No permissions to access a key",
 		"ERR Error compiling script (new function): user_script:1: '=' expected near 'is'":     "ERR Error compiling script (new function): '=' expected near 'is'",
 		"ERR Error running script 4e6d2b1f0c9a8b7d6e5f4a3b2c1d0e9f8a7b6c5d, not enough memory": "ERR not enough memory",
 		// Valkey 9.1.

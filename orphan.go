@@ -28,7 +28,7 @@ type orphan struct {
 	value  string
 	owner  *owner
 	waiter string       // id of one that may stand in line for it, else empty
-	place  string       // its place there
+	place  place        // its place there
 	first  func()       // if not nil it is called when the first clean-up has an outcome
 	until  clock.Moment // nothing can be left after that
 
@@ -72,7 +72,7 @@ func (o *orphan) Run(at clock.Moment) {
 	o.mark(func(mark string, marked map[*Client]bool) {
 		c := newCall(context.Background(), releaseScript, o.set.keys, o.set.beside(), &o.value, 0)
 		if o.set.fences != nil || o.waiter != "" {
-			c.Args = []any{"", flag(o.set.fences != nil), o.waiter, o.place}
+			c.Args = []any{"", flag(o.set.fences != nil), o.waiter, o.place.argument()}
 		}
 		c.ownedBy(o.owner, lessens, o.client.conn)
 		c.frees = true

@@ -145,10 +145,13 @@ func TestNeverReplicated(t *testing.T) {
 	refused := reply("NOPERM User app has no permissions to run the 'wait' command")
 	c := &call{}
 	c.Err, c.Replicated.Never = refused, refused
-	for operation, want := range map[string]bool{"refresh": true, "obtain": false} {
-		if err := fault(operation, keySet{keys: []string{"a"}}, c); errors.Is(err, ErrUnknownOutcome) != want {
-			t.Errorf("got error %v", err)
-		}
+	set := keySet{keys: []string{"a"}}
+	if err := fault("refresh", set, c); !errors.Is(err, ErrUnknownOutcome) {
+		t.Errorf("got error %v, want an ErrUnknownOutcome", err)
+	}
+	o := &obtaining{want: want{set: set}} // it gives back what it has done
+	if err := o.failed(t.Context(), c); errors.Is(err, ErrUnknownOutcome) || !o.left.keys() {
+		t.Errorf("got error %v, and %+v left", err, o.left)
 	}
 }
 
