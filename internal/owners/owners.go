@@ -150,7 +150,6 @@ func (w *Owner) forget(token string) {
 	}
 }
 
-
 // isIdle reports whether nothing would be known less without the owner. What was not answered is forgotten
 // when a guard against it would have ended, too.
 func (w *Owner) isIdle() bool {
