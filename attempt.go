@@ -30,7 +30,8 @@ func (o *obtaining) ask(ctx context.Context, wait time.Duration) (*Lock, error) 
 	o.asked++
 	for rounds := 0; ; rounds++ {
 		c := o.call(ctx, wait)
-		c.ownedBy(o.owner, owners.Takes, o.client.conn, o.set.lines[0])
+		c.own.Effect, c.own.Home = owners.Takes, o.set.lines[0]
+		c.ownedBy(o.owner, o.client.conn)
 		if o.claim != nil && o.set.reads() > 0 {
 			c.own.Reads, c.own.Since = true, o.claim.Since()
 			c.yield = func() { c.keeps = true }
