@@ -8,9 +8,8 @@ BENCHSTAT_VERSION     := v0.0.0-20260908200009-22c9c6c9d4da
 
 # What may be set on the command line: `make bench BENCH=Obtain`.
 TESTFLAGS   ?= -timeout 8m
+FIPS_RUN    ?= ^(TestFIPSCycle|TestObtain|TestRead|TestFence|TestQueueStandalone|TestQueueDowngrade|TestInspect|TestReleaseKeys)$$
 FIPS_PKG    ?= . ./test/...
-FIPS_RUN    ?= .
-FIPS_SKIP   ?= Cluster|Sentinel|Fail|Mov|Replica|Zombie|Kill
 BENCH       ?= .
 BENCH_COUNT ?= 6
 BENCH_PKG   ?= ./...
@@ -52,15 +51,23 @@ help: ## this list (the default)
 # processors.
 PARALLEL ?= 8
 
-# The race detector needs cgo, and that a C compiler, which may just have been installed.
-# All runs go through one report, for one list of what was not run at the end.
-# The FIPS run is of the root package and its tests alone: it asks whether an
-# importing program can start and lock where only approved algorithms are allowed,
-# so it leaves out what is about how servers take each other's places. -exec sets
-# the mode for the test binary and not for the go command.
-test: ## fetch what is missing, then go vet and go test -race for every module
+# Every run writes to one report: lines of progress, what failed, and at the end
+# one list of what was not run.
+REPORT := $(BIN)/report
+
+.PHONY: $(REPORT)
+$(REPORT):
+	@mkdir -p $(BIN)
+	@go build -o $@ ./internal/report
+
+# go test runs go vet as well, so that it uses what is compiled for the race
+# detector: nothing is compiled twice. The race detector needs cgo, and that a C
+# compiler, which may just have been installed.
+# The FIPS run asks whether a program can start, obtain, read, queue and release
+# where only approved algorithms are allowed. -exec sets the mode for the test
+# binary and not for the go command.
+test: $(REPORT) ## fetch what is missing, then go vet and go test -race for every module
 	@.ci/install
-	@for dir in $(MODULES); do (cd "$$dir" && go vet ./...); done
 	@{ \
 		status=0; race=-race; \
 		if [[ $$(go env CGO_ENABLED) != 1 ]]; then \
@@ -70,12 +77,13 @@ test: ## fetch what is missing, then go vet and go test -race for every module
 		fi; \
 		command -v luacheck >/dev/null || echo 'not run: luacheck, a part of make lint: not installed'; \
 		for dir in $(MODULES); do \
-			(cd "$$dir" && go test -json -count=1 -parallel $(PARALLEL) $$race $(TESTFLAGS) ./... 2>&1) || status=1; \
+			(cd "$$dir" && go test -json -vet=all -count=1 -parallel $(PARALLEL) $$race $(TESTFLAGS) ./... 2>&1) || status=1; \
 		done; \
-		echo '$(FIPS_PKG) again, with GODEBUG=fips140=only, tests $(FIPS_RUN) without $(FIPS_SKIP)'; \
-		go test -json -count=1 -short -parallel $(PARALLEL) -exec 'env GODEBUG=fips140=only' -run '$(FIPS_RUN)' -skip '$(FIPS_SKIP)' $(FIPS_PKG) 2>&1 || status=1; \
+		echo 'with GODEBUG=fips140=only: $(FIPS_RUN)'; \
+		go test -json -count=1 -parallel $(PARALLEL) $$race -exec 'env GODEBUG=fips140=only' \
+			-run '$(FIPS_RUN)' $(FIPS_PKG) 2>&1 || status=1; \
 		exit $$status; \
-	} | go run .ci/report.go
+	} | $(REPORT)
 
 # They stand in front of the PATH, where internal/redistest finds them. Its own tests run as well: what it
 # does to a server, it does to these. What runs on miniredis alone is left out.
@@ -83,7 +91,7 @@ NEWEST     := $(CURDIR)/.bin/newest
 NEWEST_RUN ?= .
 
 .PHONY: test-newest
-test-newest: ## the lock's tests on the newest Redis and Valkey, or NEWEST_RUN of them
+test-newest: $(REPORT) ## the lock's tests on the newest Redis and Valkey, or NEWEST_RUN of them
 	@.ci/install newest
 	@[[ -x $(NEWEST)/redis-server ]] || exit 0; \
 	export PATH=$(NEWEST):$$PATH; \
@@ -91,12 +99,12 @@ test-newest: ## the lock's tests on the newest Redis and Valkey, or NEWEST_RUN o
 	valkey-server --version; \
 	race=$$([[ $$(go env CGO_ENABLED) != 1 ]] || echo -race); \
 	go test -json -count=1 -parallel $(PARALLEL) $$race $(TESTFLAGS) -run '$(NEWEST_RUN)' -skip '/miniredis' \
-		. ./test/... ./internal/redistest 2>&1 | go run .ci/report.go
+		. ./test/... ./internal/slot ./internal/redistest 2>&1 | $(REPORT)
 
 lint: lint-format lint-go lint-lua lint-mod lint-text lint-vuln ## every check that runs no test
 
 lint-format: $(GOLANGCI_LINT) ## gofumpt and goimports
-	@$(GOLANGCI_LINT) fmt --diff . .ci/report.go
+	@$(GOLANGCI_LINT) fmt --diff .
 
 lint-go: $(GOLANGCI_LINT) ## golangci-lint, for every module
 	@for dir in $(MODULES); do (cd "$$dir" && $(GOLANGCI_LINT) run ./...); done
@@ -147,15 +155,15 @@ lint-vuln: $(GOVULNCHECK) ## govulncheck, where its database can be reached
 	done
 
 fmt: $(GOLANGCI_LINT) ## gofumpt -w and goimports -w, as golangci-lint has them
-	@$(GOLANGCI_LINT) fmt . .ci/report.go
+	@$(GOLANGCI_LINT) fmt .
 
 # Without the race detector: a sample of it is in `make test`, with that. Real servers keep it waiting most of the time,
 # so they have a process of their own.
 matrix: ## every request that may come late, before and after all that may follow it; UPDATE=1 writes its list anew
 	@.ci/install
 	@export MATRIX=all; status=0; \
-	go test -count=1 -timeout 10m -run '^TestMatrixReal$$' -v . & \
-	go test -count=1 -timeout 10m -run '^TestMatrix$$' -v . $(if $(UPDATE),-update) || status=1; \
+	go test -count=1 -timeout 10m -run '^TestMatrixReal$$' -v ./test/matrix & \
+	go test -count=1 -timeout 10m -run '^TestMatrix$$' -v ./test/matrix $(if $(UPDATE),-update) || status=1; \
 	wait $$! || status=1; \
 	exit $$status
 

@@ -11,6 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/seed-14de3678/redislock/internal/clock"
+	"github.com/seed-14de3678/redislock/internal/slot"
 	"github.com/seed-14de3678/redislock/internal/wire"
 )
 
@@ -180,6 +181,6 @@ func foreignFence(c *call, answer redis.Error) error {
 	if n, _ := fmt.Sscanf(answer.Error(), "FOREIGNFENCE %d %s", &index, &kind); n != 2 || index < 1 || index > len(c.Keys) {
 		return nil
 	}
-	name := companion("fence", c.Keys[index-1])
+	name := slot.Beside("fence", c.Keys[index-1])
 	return wire.Reworded(fmt.Sprintf("%q holds a %s that is no record of fencing numbers", name, kind), answer)
 }

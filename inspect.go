@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/seed-14de3678/redislock/internal/clock"
+	"github.com/seed-14de3678/redislock/internal/slot"
 	"github.com/seed-14de3678/redislock/internal/wire"
 )
 
@@ -99,7 +100,7 @@ func (c *Client) Inspect(ctx context.Context, keys ...string) ([]KeyState, error
 		if key == "" {
 			return nil, fmt.Errorf("redislock: inspect: %w: key %d is empty", ErrInvalidKeys, i)
 		}
-		beside := []string{lineOf(key), companion("intent", key), companion("fence", key)}
+		beside := []string{lineOf(key), slot.Beside("intent", key), slot.Beside("fence", key)}
 		calls[i] = newCall(ctx, inspectScript, keys[i:i+1:i+1], beside, nil, 0)
 	}
 	for _, r := range calls {

@@ -148,16 +148,13 @@ func (s keySet) logged() slog.Attr {
 	return slog.Group("", attrs...)
 }
 
-// companion names the key beside a lock key that serves one purpose, such as "intent".
-func companion(purpose, key string) string { return slot.Beside("redislock:"+purpose, key) }
-
 // lineOf names the key where one waits for a lock key.
-func lineOf(key string) string { return companion("line", key) }
+func lineOf(key string) string { return slot.Beside("line", key) }
 
-// companions appends the companion of each key.
-func companions(to []string, purpose string, keys []string) []string {
+// besides appends the name beside each key.
+func besides(to []string, purpose string, keys []string) []string {
 	for _, key := range keys {
-		to = append(to, companion(purpose, key))
+		to = append(to, slot.Beside(purpose, key))
 	}
 	return to
 }
@@ -197,7 +194,7 @@ func (p placement) check(keys []string) error {
 	home := slot.Of(first)
 	for _, key := range keys[1:] {
 		switch {
-		case slot.Tag(key) == tag && (p != byBraces || slot.HasTag(first) && slot.HasTag(key)):
+		case slot.Tag(key) == tag && (p != byBraces || slot.IsTagged(first) && slot.IsTagged(key)):
 		case p == byTag, p == byBraces:
 			return fmt.Errorf("%w: %q and %q have no common hash tag, and may be on different shards",
 				ErrCrossSlot, first, key)

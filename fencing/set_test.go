@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"os"
-	"os/exec"
 	"slices"
 	"strings"
 	"sync"
@@ -335,11 +333,7 @@ func TestSetPassesErrorsOn(t *testing.T) {
 // DESIGN section 11: panic at start under GODEBUG=fips140=only (SHA-1 in package init).
 func TestFIPSOnly(t *testing.T) {
 	t.Parallel()
-	program, err := os.Executable()
-	wantIs(t, err, nil)
-	cmd := exec.CommandContext(t.Context(), program, "-test.run=^TestSet$/redis", "-test.v")
-	cmd.Env = append(os.Environ(), "GODEBUG=fips140=only")
-	out, err := cmd.CombinedOutput()
+	out, err := redistest.Rerun(t, []string{"GODEBUG=fips140=only"}, "-test.run=^TestSet$/redis", "-test.v")
 	if err != nil || !strings.Contains(string(out), "--- PASS: TestSet/redis") && !strings.Contains(string(out), "--- SKIP: TestSet/redis") {
 		t.Errorf("under fips140=only: %v\n%s", err, out)
 	}

@@ -46,6 +46,7 @@ func slowly(t *testing.T, fn func(t *testing.T, w *world, relay *redistest.Relay
 }
 
 func TestUnreachablePart(t *testing.T) {
+	t.Parallel()
 	t.Run("no answer", func(t *testing.T) {
 		slowly(t, func(t *testing.T, w *world, relay *redistest.Relay) {
 			w.clients[1] = w.newClient(t, relay.Client(t, resigned))

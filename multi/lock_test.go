@@ -154,6 +154,7 @@ func TestLoss(t *testing.T) {
 }
 
 func TestWith(t *testing.T) {
+	t.Parallel()
 	t.Run("holds and renews while the function runs", func(t *testing.T) {
 		scenario(t, func(t *testing.T, w *world) {
 			const ttl = 3 * time.Second // a watchdog on a busy machine has to keep it

@@ -207,6 +207,7 @@ func (w *world) wantHoldersOf(t *testing.T, key string, n int, at ...int) {
 }
 
 func TestLateAnswers(t *testing.T) {
+	t.Parallel()
 	t.Run("after success", func(t *testing.T) {
 		t.Parallel()
 		w := relayedWorld(t, 5, quorum.WithNodeTimeout(long))

@@ -14,6 +14,7 @@ import (
 const brisk = 3 * time.Second
 
 func TestRegain(t *testing.T) {
+	t.Parallel()
 	watched := &redislock.Options{Watchdog: true, Metadata: "m"}
 
 	t.Run("nodes that have lost the lock", func(t *testing.T) {

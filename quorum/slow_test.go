@@ -84,6 +84,7 @@ func atOnce(t *testing.T, what string, do func()) {
 
 // A minority that is far, slow or hangs, and that is not needed, is not waited for: not once.
 func TestMinorityFar(t *testing.T) {
+	t.Parallel()
 	for _, away := range []time.Duration{
 		20 * time.Millisecond, 50 * time.Millisecond, 300 * time.Millisecond, 900 * time.Millisecond,
 		3 * time.Second, long,

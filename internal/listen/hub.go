@@ -58,7 +58,7 @@ func (h *Hub) channel(key string) string {
 	if !h.source.Tagged {
 		return "redislock:wake:" + h.name
 	}
-	return "redislock:wake:{" + slot.SharedTag(key) + "}:" + h.name
+	return "redislock:wake:{" + slot.InBraces(key) + "}:" + h.name
 }
 
 // Next returns the channel of those of this client who wait for a set that begins with the key; false if

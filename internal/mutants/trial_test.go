@@ -19,6 +19,8 @@ import (
 	"github.com/seed-14de3678/redislock/internal/redistest"
 )
 
+func TestMain(m *testing.M) { redistest.Main(m) }
+
 // small is a module with a mutant for each verdict.
 var small = map[string]string{
 	".gitignore": "/ignored/\n",

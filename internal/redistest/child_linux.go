@@ -13,6 +13,9 @@ func dieWithParent() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 }
 
+// inOwnGroup has the child ignore what is sent to the group of this process.
+func inOwnGroup() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
+
 // stopped reports whether the process stands still; a signal sent has not
 // necessarily arrived yet.
 func stopped(pid int) bool {

@@ -10,6 +10,9 @@ import (
 // dieWithParent is a Linux matter.
 func dieWithParent() *syscall.SysProcAttr { return nil }
 
+// inOwnGroup is a matter of Unix.
+func inOwnGroup() *syscall.SysProcAttr { return nil }
+
 // stopped is not asked: signalStop fails.
 func stopped(int) bool { return false }
 

@@ -7,6 +7,9 @@ import "syscall"
 // dieWithParent is a Linux matter.
 func dieWithParent() *syscall.SysProcAttr { return nil }
 
+// inOwnGroup has the child ignore what is sent to the group of this process.
+func inOwnGroup() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
+
 // stopped trusts the signal.
 func stopped(int) bool { return true }
 

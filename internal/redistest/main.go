@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 )
 
 // leakPatience is how long goroutines and sockets may take to go after the last test.
@@ -16,13 +18,29 @@ const leakPatience = 5 * time.Second
 // the shared servers, and exits with what the tests said; or with 1 if they passed
 // but goroutines of this module, of go-redis or of miniredis, or (on Linux) sockets,
 // are still there a few seconds later, which it then lists.
+//
+// TMPDIR is a folder of this process's own, which is removed when the process
+// ends, however it does. What go-redis logs is shown only if the run fails, and
+// then at its end, where it is not taken for the words of one test.
 func Main(m *testing.M, after ...func()) {
 	mainRuns.Store(true)
 	if name := os.Getenv(roleEnv); name != "" {
 		os.Exit(playRole(name, os.Args[1:]))
 	}
+	os.Exit(run(m, after))
+}
+
+// run returns the exit code.
+func run(m *testing.M, after []func()) (code int) {
+	scratch, err := takeScratch()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "redistest:", err)
+		return 1
+	}
+	said := &logbook{}
+	redis.SetLogger(said)
 	sockets := openSockets()
-	code := m.Run()
+	code = m.Run()
 	for _, f := range after {
 		f()
 	}
@@ -31,5 +49,12 @@ func Main(m *testing.M, after ...func()) {
 		fmt.Fprintf(os.Stderr, "redistest: the tests leave behind:\n\n%s\n", strings.Join(found, "\n\n"))
 		code = max(code, 1)
 	}
-	os.Exit(code)
+	if err := scratch.remove(); err != nil {
+		fmt.Fprintf(os.Stderr, "redistest: remove %s: %v\n", scratch.dir, err)
+		code = max(code, 1)
+	}
+	if code != 0 {
+		fmt.Fprint(os.Stderr, said)
+	}
+	return code
 }

@@ -84,6 +84,31 @@ func StartRole(tb testing.TB, name string, args ...string) *Process {
 	return p
 }
 
+// Rerun runs this test binary once more, with the flags args and with env on top
+// of the environment, and returns what it wrote to stdout and stderr, and an
+// [*exec.ExitError] if its exit code is not 0. It is killed if the test is over.
+func Rerun(tb testing.TB, env []string, args ...string) ([]byte, error) {
+	tb.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("redistest: run the tests again: %w", err)
+	}
+	cmd := exec.Command(self, args...)
+	cmd.Env = append(os.Environ(), env...)
+	var out bytes.Buffer // os/exec's until the process is gone
+	cmd.Stdout, cmd.Stderr = &out, &out
+	child, err := startChild(cmd, nil)
+	if err != nil {
+		return nil, fmt.Errorf("redistest: run the tests again: %w", err)
+	}
+	select {
+	case <-child.gone:
+	case <-tb.Context().Done():
+		child.kill()
+	}
+	return out.Bytes(), child.err
+}
+
 // PID is the process id, also after the end of the process.
 func (p *Process) PID() int { return p.child.pid() }
 

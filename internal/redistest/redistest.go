@@ -15,12 +15,13 @@
 //   - [StartRole] runs a part of the test in a process of its own, to be paused
 //     or killed.
 //   - [Main] is the TestMain of a package that uses any of these: it stops what
-//     is shared and fails the run if a goroutine outlives the tests.
+//     is shared, fails the run if a goroutine outlives the tests, keeps the log of
+//     go-redis out of their output, and leaves no files.
 //
 // Every process listens on 127.0.0.1 alone, writes nothing outside a directory
 // of its own, and is killed and reaped when its test ends, or by the kernel when
 // the test binary dies (Linux only; elsewhere a killed test binary leaves its
-// servers behind).
+// servers behind). The directories are removed in either case.
 package redistest
 
 import (

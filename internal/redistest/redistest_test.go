@@ -333,9 +333,7 @@ func TestMainFindsLeaks(t *testing.T) {
 	for leak, want := range map[string]string{"": "", "goroutine": "leakedGoroutine", "client": "sockets"} {
 		t.Run("leak="+leak, func(t *testing.T) {
 			t.Parallel()
-			cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestLeakFixture$")
-			cmd.Env = append(os.Environ(), "REDISTEST_LEAK="+leak)
-			out, err := cmd.CombinedOutput()
+			out, err := redistest.Rerun(t, []string{"REDISTEST_LEAK=" + leak}, "-test.run=^TestLeakFixture$")
 			var exit *exec.ExitError
 			switch {
 			case want == "" && err != nil:

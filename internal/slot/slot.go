@@ -1,4 +1,4 @@
-// Package slot is where Redis Cluster puts a key, and how keys beside it are named that are to be there, too.
+// Package slot says where Redis Cluster puts a key, and names what stands beside a key in the same slot.
 package slot
 
 import (
@@ -63,30 +63,3 @@ var tags = sync.OnceValue(func() string {
 	}
 	return string(found)
 })
-
-// HasTag reports whether a key has a hash tag, which stays what it is behind a prefix.
-func HasTag(key string) bool { return Tag(key) != key }
-
-// SharedTag returns what a name has in braces to be in the slot of a key: the key's hash tag, or a
-// short one of the same slot if a '}' would end the braces too soon.
-func SharedTag(key string) string {
-	tag := Tag(key)
-	if strings.Contains(tag, "}") {
-		return Short(Of(key))
-	}
-	return tag
-}
-
-// Beside names a key beside another one, which serves one purpose. It hashes to the slot of that, no two
-// keys have the same beside them, and none of them can be taken for it unless its user asks for it. What
-// follows the purpose keeps the three forms apart: with ':' in each of them the name beside "{k}" would be
-// that beside "k".
-func Beside(purpose, key string) string {
-	switch {
-	case HasTag(key):
-		return purpose + "=" + key
-	case strings.Contains(key, "}"):
-		return purpose + "~{" + SharedTag(key) + "}" + key
-	}
-	return purpose + ":{" + key + "}"
-}

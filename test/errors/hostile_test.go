@@ -1,0 +1,135 @@
+package errors_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/seed-14de3678/redislock"
+)
+
+// hostile is a redis.Scripter that answers what no script of ours does.
+type hostile struct{ answers func() (any, error) }
+
+func (h hostile) Eval(ctx context.Context, _ string, _ []string, _ ...any) *redis.Cmd {
+	cmd := redis.NewCmd(ctx)
+	v, err := h.answers()
+	cmd.SetVal(v)
+	cmd.SetErr(err)
+	return cmd
+}
+
+func (h hostile) EvalSha(ctx context.Context, _ string, _ []string, _ ...any) *redis.Cmd {
+	return h.Eval(ctx, "", nil)
+}
+
+func (h hostile) EvalRO(ctx context.Context, _ string, _ []string, _ ...any) *redis.Cmd {
+	return h.Eval(ctx, "", nil)
+}
+
+func (h hostile) EvalShaRO(ctx context.Context, _ string, _ []string, _ ...any) *redis.Cmd {
+	return h.Eval(ctx, "", nil)
+}
+
+func (h hostile) ScriptExists(ctx context.Context, _ ...string) *redis.BoolSliceCmd {
+	return redis.NewBoolSliceCmd(ctx)
+}
+
+func (h hostile) ScriptLoad(ctx context.Context, _ string) *redis.StringCmd {
+	return redis.NewStringCmd(ctx)
+}
+
+// hostileReplies are none that obtain.lua or rw.lua can send, other than the refusals in them.
+func hostileReplies() []any {
+	const huge = int64(math.MaxInt64)
+	return []any{
+		nil, int64(-1), int64(-3), int64(2), huge, int64(math.MinInt64), "1", "OK", 1.0, true,
+		struct{}{},
+		map[any]any{"1": 1},
+		[]any{},
+		[]any{nil},
+		[]any{"1"},
+		[]any{int64(2)},
+		[]any{int64(0)},
+		[]any{int64(0), int64(1)},
+		[]any{int64(1), int64(1)},
+		[]any{int64(1), "extra"},
+		[]any{int64(0), int64(1), "write"},
+		[]any{int64(0), int64(1), "write", int64(5)},
+		[]any{int64(0), int64(0), "write", int64(5), ""},
+		[]any{int64(0), int64(2), "write", int64(5), ""},
+		[]any{int64(0), huge, "write", int64(5), ""},
+		[]any{int64(0), int64(-1), "write", int64(5), ""},
+		[]any{int64(0), int64(1), int64(1), int64(5), ""},
+		[]any{int64(0), int64(1), "write", "5", ""},
+		[]any{int64(0), int64(1), "write", huge, ""},
+		[]any{int64(0), int64(1), "write", int64(math.MinInt64), ""},
+		[]any{int64(0), int64(1), "write", int64(5), nil},
+		[]any{int64(0), int64(1), "write", int64(5), "", "extra"},
+		[]any{int64(-1)},
+		[]any{int64(-1), int64(0)},
+		[]any{int64(-1), huge},
+		[]any{int64(-1), "x"},
+		[]any{[]any{int64(1)}},
+		[]any{errors.New("x")},
+	}
+}
+
+func TestHostileReplies(t *testing.T) {
+	t.Parallel()
+	for i, answer := range hostileReplies() {
+		t.Run(fmt.Sprintf("%d %v", i, answer), func(t *testing.T) {
+			t.Parallel()
+			client := redislock.New(hostile{func() (any, error) { return answer, nil }})
+			t.Cleanup(client.Close)
+			ctx, key := t.Context(), []string{"k"}
+			for name, obtain := range map[string]func() (*redislock.Lock, error){
+				"obtain": func() (*redislock.Lock, error) { return client.Obtain(ctx, key, time.Minute, nil) },
+				"read":   func() (*redislock.Lock, error) { return client.ObtainRead(ctx, key, time.Minute, nil) },
+				"intent": func() (*redislock.Lock, error) {
+					return client.Obtain(ctx, key, time.Minute, &redislock.Options{Intent: true, RetryStrategy: redislock.LimitRetry(redislock.LinearBackoff(1), 1)})
+				},
+			} {
+				if lock, err := obtain(); lock != nil || err == nil {
+					t.Errorf("%s: got a lock, want an error", name)
+				}
+			}
+			heldAgainst(t, answer)
+			if _, err := client.Inspect(ctx, "k"); err == nil {
+				t.Error("inspect: got no error")
+			}
+		})
+	}
+}
+
+// heldAgainst does everything with a lock whose server then answers nonsense.
+func heldAgainst(t *testing.T, answer any) {
+	t.Helper()
+	ctx := t.Context()
+	for name, operation := range map[string]func(*redislock.Lock) error{
+		"refresh":   func(l *redislock.Lock) error { return l.Refresh(ctx, time.Minute) },
+		"release":   func(l *redislock.Lock) error { return l.Release(ctx) },
+		"downgrade": func(l *redislock.Lock) error { return l.Downgrade(ctx) },
+		"upgrade":   func(l *redislock.Lock) error { return l.Upgrade(ctx) },
+	} {
+		says := any(int64(1))
+		client := redislock.New(hostile{func() (any, error) { return says, nil }})
+		lock, err := client.Obtain(ctx, []string{"k"}, time.Minute, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		says = answer
+		if err := operation(lock); err == nil {
+			t.Errorf("%s: got no error of reply %v", name, answer)
+		}
+		if ttl, err := lock.TTL(ctx); err == nil && (ttl <= 0 || ttl > 365*24*time.Hour) {
+			t.Errorf("ttl: got %v of reply %v", ttl, answer)
+		}
+		client.Close()
+	}
+}

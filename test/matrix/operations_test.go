@@ -1,0 +1,173 @@
+package matrix_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/cenkalti/backoff/v4"
+
+	"github.com/seed-14de3678/redislock"
+)
+
+// The leases of the matrix. A guard lives for 300 s, which is longer than a cell lasts.
+const (
+	firstTTL  = 60 * time.Second  // of the first hold
+	nextTTL   = 120 * time.Second // of those after it
+	shortTTL  = 20 * time.Second
+	middleTTL = 90 * time.Second
+	longTTL   = 180 * time.Second
+)
+
+// A operation is what may follow a stray.
+type operation struct {
+	name string
+	run  func(ctx context.Context, c *cell) error
+	// weakens says that other holds of the token cannot count on their keys any more.
+	weakens bool
+	// frees says that its releases are no clean-ups.
+	frees bool
+	// next says that it obtains, and that what is held is released before.
+	next bool
+}
+
+// operations by code.
+var operations = map[byte]*operation{
+	's': {name: "Refresh, shorter", weakens: true, run: func(ctx context.Context, c *cell) error {
+		return c.hold.Refresh(ctx, shortTTL)
+	}},
+	'l': {name: "Refresh, longer", run: func(ctx context.Context, c *cell) error {
+		return c.hold.Refresh(ctx, longTTL)
+	}},
+	'n': {name: "renewal", run: func(_ context.Context, c *cell) error { return c.renewal() }},
+	'd': {name: "Downgrade", weakens: true, run: func(ctx context.Context, c *cell) error {
+		return c.converts(c.hold.Downgrade(ctx), nil)
+	}},
+	'u': {name: "Upgrade", weakens: true, run: func(ctx context.Context, c *cell) error {
+		return c.converts(c.hold.Upgrade(ctx), c.hold.Keys())
+	}},
+	'f': {name: "ReleaseKeys, first", weakens: true, frees: true, run: func(ctx context.Context, c *cell) error {
+		return c.hold.ReleaseKeys(ctx, c.hold.Keys()[0])
+	}},
+	'o': {name: "ReleaseKeys, last", weakens: true, frees: true, run: func(ctx context.Context, c *cell) error {
+		keys := c.hold.Keys()
+		return c.hold.ReleaseKeys(ctx, keys[len(keys)-1])
+	}},
+	'b': {name: "RaiseFence", run: func(ctx context.Context, c *cell) error {
+		return c.hold.RaiseFence(ctx, c.hold.Fence()+1000)
+	}},
+	't': {name: "Refresh of an attached lock", run: func(ctx context.Context, c *cell) error {
+		return c.second().Attach(c.hold.Keys(), c.token).Refresh(ctx, longTTL)
+	}},
+	'h': {name: "Refresh of an attached lock, less long", run: func(ctx context.Context, c *cell) error {
+		return c.second().Attach(c.hold.Keys(), c.token).Refresh(ctx, middleTTL)
+	}},
+	'a': {name: "Obtain while it is held", run: func(ctx context.Context, c *cell) error {
+		keys := c.hold.Keys()
+		return c.takes(c.main.Obtain(ctx, []string{keys[len(keys)-1], keys[0]}, shortTTL, c.options()))
+	}},
+	'r': {name: "Release", weakens: true, frees: true, run: func(ctx context.Context, c *cell) error {
+		return c.release(ctx)
+	}},
+	'z': {name: "Release of an attached lock", weakens: true, frees: true, run: func(ctx context.Context, c *cell) error {
+		keys := c.hold.Keys()
+		c.older, c.hold = append(c.older, c.hold), nil
+		c.forgetOlder()
+		return c.second().Attach(keys, c.token).Release(ctx)
+	}},
+	'W': {name: "Obtain", next: true, run: func(ctx context.Context, c *cell) error {
+		return c.takes(c.main.Obtain(ctx, c.keys, nextTTL, c.options()))
+	}},
+	'X': {name: "Obtain, other order", next: true, run: func(ctx context.Context, c *cell) error {
+		n := len(c.keys)
+		return c.takes(c.main.Obtain(ctx, []string{c.keys[n-1], c.keys[0], c.keys[n/2]}, nextTTL, c.options()))
+	}},
+	'R': {name: "ObtainRead", next: true, run: func(ctx context.Context, c *cell) error {
+		return c.takesToRead(c.main.ObtainRead(ctx, c.keys, nextTTL, c.options()))
+	}},
+	'M': {name: "ObtainMixed", next: true, run: func(ctx context.Context, c *cell) error {
+		return c.takesMixed(c.main.ObtainMixed(ctx, c.keys[1:2], c.keys, nextTTL, c.options()))
+	}},
+}
+
+// options are those of every Obtain of the cell.
+func (c *cell) options() *redislock.Options {
+	opt := &redislock.Options{Token: c.token, Watchdog: true, Fenced: c.row.fenced}
+	if c.row.generated {
+		opt.RetryStrategy = redislock.LinearBackoff(100 * time.Millisecond) // another hold is another owner
+		opt.Metadata = fmt.Sprint("obtain ", c.obtains.Add(1))              // by which it is recognised
+	}
+	return opt
+}
+
+// takes makes a lock that writes all its keys the newest hold.
+func (c *cell) takes(lock *redislock.Lock, err error) error {
+	if err != nil {
+		return err
+	}
+	if c.hold != nil {
+		c.older = append(c.older, c.hold)
+	} else if c.row.fenced && lock.Fence() <= c.fence && !c.kept {
+		c.fault("the fencing number is %d after %d", lock.Fence(), c.fence)
+	}
+	c.hold, c.kept = lock, false
+	c.writes[lock] = lock.Keys()
+	c.fence = max(c.fence, lock.Fence())
+	return nil
+}
+
+// takesToRead makes one that reads all its keys the newest hold.
+func (c *cell) takesToRead(lock *redislock.Lock, err error) error {
+	if err = c.takes(lock, err); err == nil {
+		c.writes[lock] = nil
+	}
+	return err
+}
+
+// takesMixed makes one that writes one of its keys the newest hold.
+func (c *cell) takesMixed(lock *redislock.Lock, err error) error {
+	if err = c.takes(lock, err); err == nil {
+		c.writes[lock] = lock.Keys()[:1]
+	}
+	return err
+}
+
+// converts takes note of the modes that the newest hold has, or that they are not known.
+func (c *cell) converts(err error, writes []string) error {
+	if c.unsure[c.hold] = err != nil; err == nil {
+		c.writes[c.hold] = writes
+	}
+	c.fence = max(c.fence, c.hold.Fence())
+	return err
+}
+
+// release releases the newest hold.
+func (c *cell) release(ctx context.Context) error {
+	lock := c.hold
+	c.hold = nil
+	if lock == nil {
+		lock = c.unreleased
+	}
+	c.fence = max(c.fence, lock.Fence())
+	err := lock.Release(ctx)
+	if c.unreleased, c.kept = nil, err != nil; err != nil {
+		c.unreleased = lock
+	}
+	return err
+}
+
+// renewal waits until the watchdog has renewed once more.
+func (c *cell) renewal() error {
+	before := c.network.answeredOf("refresh")
+	for range 280 {
+		c.sleep(250 * time.Millisecond)
+		if c.network.answeredOf("refresh") > before {
+			return nil
+		}
+	}
+	return errors.New("nothing was renewed")
+}
+
+// waitsLong is how an Obtain waits that declares intents: longer than a cell looks.
+func waitsLong() backoff.BackOff { return backoff.NewConstantBackOff(90 * time.Second) }

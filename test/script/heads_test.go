@@ -1,0 +1,245 @@
+package script_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/check"
+	"github.com/seed-14de3678/redislock/internal/slot"
+)
+
+const (
+	longLease  = 10 * time.Minute
+	shortLease = 4 * time.Second // of which whoever is next has to be told: it asks every 5 s
+)
+
+func refusedInLine(t *testing.T, err error) {
+	t.Helper()
+	if conflict, ok := errors.AsType[*redislock.ConflictError](err); !ok || conflict.Mode != redislock.ModeQueue {
+		t.Fatalf("got error %v, want a conflict with who stands in line", err)
+	}
+}
+
+// Whoever is first in line asks when the lease before it is over. One that becomes the first because
+// somebody else's script has dropped a dead one is told when that is, or has the key at once.
+func TestNextOfDeadHeadIsTold(t *testing.T) {
+	t.Parallel()
+	for name, dead := range map[string]figure{"gone": {gone: true}, "silent": {gone: true, dead: true}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			// line puts a dead writer in line for a key, and one behind it that lives.
+			line := func(t *testing.T, s *stage, key string) {
+				t.Helper()
+				head, next := dead, figure{id: "next"}
+				head.id, head.place, head.ttl, head.write = "head", 1, longLease, []string{key}
+				next.place, next.ttl, next.write = 2, longLease, []string{key}
+				s.enters(t, head, next)
+			}
+			t.Run("while readers hold the key", func(t *testing.T) {
+				staged(t, func(t *testing.T, s *stage) {
+					keys := []string{s.key("k")}
+					check.Must[*redislock.Lock](t)(s.client.ObtainRead(t.Context(), keys, shortLease, nil))
+					line(t, s, keys[0])
+					_, err := s.client.ObtainRead(t.Context(), keys, longLease, nil)
+					refusedInLine(t, err)
+					s.wantTold(t, "h|next|…")
+					s.wantLine(t, keys[0], "next")
+				})
+			})
+			for name, obtain := range map[string]func(*stage, context.Context, []string) error{
+				"obtain": func(s *stage, ctx context.Context, keys []string) error {
+					_, err := s.client.Obtain(ctx, keys, longLease, nil)
+					return err
+				},
+				"obtain to read": func(s *stage, ctx context.Context, keys []string) error {
+					_, err := s.client.ObtainRead(ctx, keys, longLease, nil)
+					return err
+				},
+				"obtain with intent": func(s *stage, ctx context.Context, keys []string) error {
+					_, err := s.client.Obtain(ctx, keys, longLease, &redislock.Options{Intent: true})
+					return err
+				},
+				"obtain a set": func(s *stage, ctx context.Context, keys []string) error {
+					_, err := s.client.Obtain(ctx, append(keys, s.key("other")), longLease, nil)
+					return err
+				},
+			} {
+				t.Run("while the key is free: "+name, func(t *testing.T) {
+					staged(t, func(t *testing.T, s *stage) {
+						keys := []string{s.key("k")}
+						line(t, s, keys[0])
+						refusedInLine(t, obtain(s, t.Context(), keys))
+						s.wantTold(t, "g|next|…")
+						s.wantLine(t, keys[0])
+					})
+				})
+			}
+			t.Run("by one who enters the line", func(t *testing.T) {
+				staged(t, func(t *testing.T, s *stage) {
+					keys := []string{s.key("k")}
+					line(t, s, keys[0])
+					s.run(t, "rw", keys, "token-last", longLease.Milliseconds(), "", "", 1, 0, "", "", 0,
+						"last", "", waiterLife.Milliseconds(), "p", s.prefix+"last")
+					s.wantTold(t, "g|next|…")
+					s.wantLine(t, keys[0], "last")
+				})
+			})
+			for name, writers := range map[string][]figure{
+				"by a reader who goes in":    nil,
+				"by a reader who is refused": {{id: "writer", place: 3, ttl: longLease}},
+			} {
+				t.Run("and goes in with it: "+name, func(t *testing.T) {
+					staged(t, func(t *testing.T, s *stage) {
+						keys := []string{s.key("k")}
+						check.Must[*redislock.Lock](t)(s.client.ObtainRead(t.Context(), keys, longLease, nil))
+						head := dead
+						head.id, head.place, head.ttl, head.write = "head", 1, longLease, keys
+						s.enters(t, head, figure{id: "next", place: 2, ttl: longLease, read: keys})
+						for _, writer := range writers {
+							writer.write = keys
+							s.enters(t, writer)
+						}
+						_, err := s.client.ObtainRead(t.Context(), keys, longLease, nil)
+						if writers == nil {
+							check.NoError(t, err)
+						} else {
+							refusedInLine(t, err)
+						}
+						s.wantTold(t, "g|next|…")
+					})
+				})
+			}
+		})
+	}
+}
+
+// A set that somebody dead waited for is left in every line: also in that of a key which the script
+// does not free, because it was lost.
+func TestNextOfDeadSetIsTold(t *testing.T) {
+	t.Parallel()
+	staged(t, func(t *testing.T, s *stage) {
+		a, b := s.key("a"), s.key("b")
+		lock := check.Must[*redislock.Lock](t)(s.client.Obtain(t.Context(), []string{a, b}, longLease, nil))
+		check.NoError(t, s.rdb.Del(t.Context(), b).Err())
+		check.Must[*redislock.Lock](t)(s.client.ObtainRead(t.Context(), []string{b}, shortLease, nil))
+		s.enters(t,
+			figure{id: "head", write: []string{a}, read: []string{b}, place: 1, ttl: longLease, gone: true},
+			figure{id: "next", write: []string{b}, place: 2, ttl: longLease})
+		check.Is(t, lock.Release(t.Context()), redislock.ErrLockNotHeld)
+		s.wantTold(t, "h|next|…")
+		s.wantLine(t, a)
+		s.wantLine(t, b, "next")
+	})
+}
+
+// A reader that releases, and gives up a place that it does not have any more, makes the lease of the
+// key shorter: that of another reader ends sooner.
+func TestReaderThatGivesUpTellsTheNext(t *testing.T) {
+	t.Parallel()
+	staged(t, func(t *testing.T, s *stage) {
+		keys := []string{s.key("k")}
+		mine := check.Must[*redislock.Lock](t)(s.client.ObtainRead(t.Context(), keys, longLease, nil))
+		check.Must[*redislock.Lock](t)(s.client.ObtainRead(t.Context(), keys, shortLease, nil))
+		s.enters(t, figure{id: "next", write: keys, place: 1, ttl: longLease})
+		if got := s.run(t, "release", keys, mine.Token(), "", "", "", "", "nobody", "?"); got != int64(1) {
+			t.Fatalf("got reply %v", got)
+		}
+		s.wantTold(t, "h|next|…")
+	})
+}
+
+// A conversion begins a new lease, which may end sooner than the one that the next in line knows.
+func TestConversionTellsTheNext(t *testing.T) {
+	t.Parallel()
+	for name, convert := range map[string]struct {
+		obtain func(*stage, context.Context, []string) (*redislock.Lock, error)
+		turn   func(*redislock.Lock, context.Context) error
+	}{
+		"downgrade": {func(s *stage, ctx context.Context, keys []string) (*redislock.Lock, error) {
+			return s.client.Obtain(ctx, keys, longLease, nil)
+		}, (*redislock.Lock).Downgrade},
+		"upgrade": {func(s *stage, ctx context.Context, keys []string) (*redislock.Lock, error) {
+			return s.client.ObtainRead(ctx, keys, longLease, nil)
+		}, (*redislock.Lock).Upgrade},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			staged(t, func(t *testing.T, s *stage) {
+				keys := []string{s.key("k"), s.key("l")}
+				lock := check.Must[*redislock.Lock](t)(convert.obtain(s, t.Context(), keys))
+				other := s.client.Attach(keys, lock.Token()) // goes on with the ttl of its own Refresh
+				check.NoError(t, other.Refresh(t.Context(), shortLease))
+				check.NoError(t, lock.Refresh(t.Context(), longLease))
+				for i, key := range keys {
+					s.enters(t, figure{id: fmt.Sprint("next", i), write: []string{key}, place: 1, ttl: longLease})
+				}
+				check.NoError(t, convert.turn(other, t.Context()))
+				told := s.told(t)
+				if len(told) != 2 || told[0][:7] == told[1][:7] || told[0][:2] != "h|" || told[1][:2] != "h|" {
+					t.Fatalf("they were told %q", told)
+				}
+			})
+		})
+	}
+}
+
+// Somebody dead stands in a line that had nobody to be served, when a script sees it in another one:
+// then all lines are looked at once more.
+func TestDroppedSetFreesOtherLines(t *testing.T) {
+	t.Parallel()
+	staged(t, func(t *testing.T, s *stage) {
+		a, b := s.key("a"), s.key("b")
+		s.enters(t,
+			figure{id: "dead", write: []string{b}, read: []string{a}, place: 1, ttl: longLease, gone: true},
+			figure{id: "leaver", write: []string{b}, read: []string{a}, place: 2, ttl: longLease},
+			figure{id: "next", write: []string{a}, place: 3, ttl: longLease})
+		s.run(t, "release", []string{a, b}, "token-leaver|leaver", "", "", "", "", "leaver", "2")
+		s.wantTold(t, "g|next|…")
+		s.wantLine(t, a)
+		s.wantLine(t, b)
+	})
+}
+
+// A late request may have entered a waiter once more.
+func TestLeavesALineAltogether(t *testing.T) {
+	t.Parallel()
+	staged(t, func(t *testing.T, s *stage) {
+		keys := []string{s.key("k")}
+		check.Must[*redislock.Lock](t)(s.client.Obtain(t.Context(), keys, longLease, nil))
+		twice := figure{id: "twice", write: keys, place: 1, ttl: longLease}
+		again := twice
+		again.place, again.ttl = 3, shortLease
+		s.enters(t, twice, again, figure{id: "other", write: keys, place: 2, ttl: longLease})
+		s.run(t, "release", keys, twice.value(), "", "", "", "", twice.id, "?")
+		s.wantLine(t, keys[0], "other")
+	})
+}
+
+// What a token waits for under one id is not in its own way under another.
+func TestTokenIsNotBehindItself(t *testing.T) {
+	t.Parallel()
+	staged(t, func(t *testing.T, s *stage) {
+		a, b := s.key("a"), s.key("b")
+		holder := check.Must[*redislock.Lock](t)(s.client.Obtain(t.Context(), []string{a}, longLease, nil))
+		first := figure{id: "first", write: []string{b}, place: 1, ttl: longLease}
+		s.enters(t, first, figure{id: "other", write: []string{s.key("c")}, place: 1, ttl: longLease})
+		// The same token waits for both keys; b alone is free, and its own earlier wait is before it.
+		both := figure{id: "first", write: []string{a, b}, place: 2, ttl: longLease}
+		now := check.Must[time.Time](t)(s.rdb.Time(t.Context()).Result())
+		entry := func(key string) string { return "again" + both.entry(s, key, now)[len("first"):] }
+		for _, key := range both.write {
+			check.NoError(t, s.rdb.Do(t.Context(), "zadd", slot.Beside("line", key), both.place, entry(key)).Err())
+			check.NoError(t, s.rdb.Expire(t.Context(), slot.Beside("line", key), time.Hour).Err())
+		}
+		set := []string{a, b}
+		value := holder.Token()
+		if got := s.run(t, "release", set, value); fmt.Sprint(got) != "[0 2]" {
+			t.Fatalf("got reply %v", got)
+		}
+		s.wantTold(t, "g|again|…", "w|first")
+	})
+}

@@ -1,0 +1,193 @@
+package script_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/check"
+	"github.com/seed-14de3678/redislock/internal/redistest"
+	"github.com/seed-14de3678/redislock/internal/slot"
+)
+
+// What scripts reply, and how long a waiter counts as alive that does not ask again.
+const (
+	inLine     = -2
+	overtaken  = -3 // by a later request: nothing was done
+	waiterLife = 15 * time.Second
+)
+
+func TestMain(m *testing.M) { redistest.Main(m) }
+
+// besides appends the names beside some keys.
+func besides(to []string, purpose string, keys []string) []string {
+	for _, key := range keys {
+		to = append(to, slot.Beside(purpose, key))
+	}
+	return to
+}
+
+// A figure is a waiter that a test puts into the lines itself. It never asks.
+type figure struct {
+	id          string
+	write, read []string // the first key of its set is a write key, if it has any
+	place       int64    // in its lines
+	ttl         time.Duration
+	fenced      bool
+	gone        bool // nobody hears its channel
+	dead        bool // it has not asked for too long
+}
+
+func (f figure) channel(s *stage) string { return "redislock:wake:" + s.prefix + f.id }
+func (f figure) value() string           { return "token-" + f.id + "|" + f.id }
+
+// entry is what stands in the line of one of its keys: see entry.lua.
+func (f figure) entry(s *stage, key string, now time.Time) string {
+	all := slices.Concat(f.write, f.read)
+	mode, number, first, names := "w", "-", "-", ""
+	if slices.Contains(f.read, key) {
+		mode = "r"
+	}
+	if f.fenced {
+		number = "f"
+	}
+	switch {
+	case len(all) == 1:
+	case key == all[0]:
+		first = "h"
+		for i, each := range all {
+			kind := "w"
+			if i >= len(f.write) {
+				kind = "r"
+			}
+			names += fmt.Sprintf("%s%d:%s", kind, len(each), each)
+		}
+	default:
+		names = all[0]
+	}
+	till := now.Add(time.Hour)
+	if f.dead {
+		till = now.Add(-time.Minute)
+	}
+	channel := f.channel(s)
+	return fmt.Sprintf("%s|%d|%s|p%s%s|%d|%d|%d|%d|%s%s%s", f.id, till.UnixMilli(), mode, number, first,
+		f.ttl.Milliseconds(), len(all), len(channel), len(names), channel, names, f.value())
+}
+
+// A stage is a server whose lines a test fills.
+type stage struct {
+	rdb    *redis.Client
+	client *redislock.Client
+	prefix string
+	ear    *redis.PubSub
+}
+
+var stages atomic.Int64
+
+func newStage(t *testing.T, b redistest.Backend) *stage {
+	t.Helper()
+	rdb := b.Client(t)
+	s := &stage{rdb: rdb, client: redislock.New(rdb), prefix: fmt.Sprintf("%s#%d:", t.Name(), stages.Add(1))}
+	t.Cleanup(s.client.Close)
+	s.ear = rdb.Subscribe(context.WithoutCancel(t.Context()))
+	t.Cleanup(func() { _ = s.ear.Close() })
+	s.listen(t, s.prefix+"end")
+	return s
+}
+
+func (s *stage) key(name string) string { return s.prefix + name }
+
+func (s *stage) listen(t *testing.T, channel string) {
+	t.Helper()
+	check.NoError(t, s.ear.Subscribe(t.Context(), channel))
+	check.Must[any](t)(s.ear.ReceiveTimeout(t.Context(), time.Minute))
+}
+
+// enters puts figures into their lines.
+func (s *stage) enters(t *testing.T, figures ...figure) {
+	t.Helper()
+	now := check.Must[time.Time](t)(s.rdb.Time(t.Context()).Result())
+	pipe := s.rdb.Pipeline()
+	for _, f := range figures {
+		if !f.gone {
+			s.listen(t, f.channel(s))
+		}
+		for _, key := range slices.Concat(f.write, f.read) {
+			pipe.ZAdd(t.Context(), slot.Beside("line", key), redis.Z{Score: float64(f.place), Member: f.entry(s, key, now)})
+			pipe.Expire(t.Context(), slot.Beside("line", key), time.Hour)
+		}
+	}
+	check.Must[[]redis.Cmder](t)(pipe.Exec(t.Context()))
+}
+
+// told returns what the figures have been told so far, apart from the question whether they hear.
+func (s *stage) told(t *testing.T) []string {
+	t.Helper()
+	check.NoError(t, s.rdb.Publish(t.Context(), s.prefix+"end", "").Err())
+	var messages []string
+	for {
+		switch what := check.Must[any](t)(s.ear.ReceiveTimeout(t.Context(), time.Minute)).(type) {
+		case *redis.Message:
+			if what.Channel == s.prefix+"end" {
+				return messages
+			}
+			if what.Payload != "" {
+				messages = append(messages, what.Payload)
+			}
+		default:
+			t.Fatalf("got %v", what)
+		}
+	}
+}
+
+// wantTold checks that the figures were told this and no more. What stands before a '…' is the
+// beginning of the message.
+func (s *stage) wantTold(t *testing.T, want ...string) {
+	t.Helper()
+	got := s.told(t)
+	same := func(got, want string) bool {
+		beginning, open := strings.CutSuffix(want, "…")
+		return got == want || open && strings.HasPrefix(got, beginning)
+	}
+	if !slices.EqualFunc(got, want, same) {
+		t.Fatalf("they were told %q, want %q", got, want)
+	}
+}
+
+// line returns the ids of those who stand in the line of a key.
+func (s *stage) line(t *testing.T, key string) []string {
+	t.Helper()
+	var ids []string
+	for _, entry := range check.Must[[]string](t)(s.rdb.ZRange(t.Context(), slot.Beside("line", key), 0, -1).Result()) {
+		id, _, _ := strings.Cut(entry, "|")
+		ids = append(ids, id)
+	}
+	return ids
+}
+
+func (s *stage) wantLine(t *testing.T, key string, want ...string) {
+	t.Helper()
+	if got := s.line(t, key); !slices.Equal(got, want) {
+		t.Fatalf("in line for %q are %q, want %q", key, got, want)
+	}
+}
+
+// run runs a script on lock keys and their lines.
+func (s *stage) run(t *testing.T, script string, keys []string, args ...any) any {
+	t.Helper()
+	all := besides(slices.Clone(keys), "line", keys)
+	return check.Must[any](t)(s.rdb.Eval(t.Context(), check.SourceOf(script), all, args...).Result())
+}
+
+// staged runs a scenario on every kind of server.
+func staged(t *testing.T, fn func(t *testing.T, s *stage)) {
+	t.Helper()
+	redistest.Each(t, func(t *testing.T, b redistest.Backend) { fn(t, newStage(t, b)) })
+}

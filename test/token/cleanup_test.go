@@ -1,0 +1,111 @@
+package token_test
+
+import (
+	"context"
+	"io"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/check"
+	"github.com/seed-14de3678/redislock/internal/redistest"
+)
+
+func TestMain(m *testing.M) { redistest.Main(m) }
+
+// What a release has left to another Obtain of its token is freed as soon as nobody counts on it any more.
+func TestGuardSparedIsFreedLater(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rdb := redistest.PipeMini(t).Client(t)
+		client := redislock.New(rdb)
+		defer client.Close()
+		mine := &redislock.Options{Token: "mine"}
+		lock, err := client.Obtain(t.Context(), []string{"a", "b"}, time.Hour, mine)
+		check.NoError(t, err)
+		_, err = client.Obtain(t.Context(), []string{"c"}, 10*time.Hour, nil)
+		check.NoError(t, err)
+		// An Obtain that waits for c counts on b until it gives up.
+		waiting, giveUp := context.WithCancel(t.Context())
+		asked, given := make(chan struct{}), make(chan error, 1)
+		var overtakes, asks sync.Once
+		rdb.AddHook(check.Around(func(cmd redis.Cmder, send func() error) (err error) {
+			run := check.RunIn(cmd)
+			if err = send(); slices.Contains(run.Keys, "c") {
+				asks.Do(func() { close(asked) })
+			}
+			return err
+		}))
+		rdb.AddHook(check.Around(func(cmd redis.Cmder, send func() error) error {
+			overtaken := false
+			if check.RunIn(cmd).Of("release") {
+				overtakes.Do(func() { overtaken = true })
+			}
+			if !overtaken {
+				return send()
+			}
+			go func() {
+				_, err := client.Obtain(waiting, []string{"b", "c"}, time.Hour, &redislock.Options{
+					Token: "mine", RetryStrategy: redislock.LinearBackoff(time.Minute),
+				})
+				given <- err
+			}()
+			<-asked
+			cmd.(interface{ SetVal(any) }).SetVal(int64(-3)) // overtaken: it has done nothing
+			return nil
+		}))
+		check.NoError(t, lock.Release(t.Context()))
+		left := func() [2]int64 {
+			return [2]int64{rdb.Exists(t.Context(), "a").Val(), rdb.Exists(t.Context(), "b").Val()}
+		}
+		if got := left(); got != [2]int64{0, 1} {
+			t.Errorf("got %v, want that what the other counts on is left to it", got)
+		}
+		time.Sleep(10 * time.Minute)
+		if got := left(); got != [2]int64{0, 1} {
+			t.Errorf("got %v, want that it is left as long as it is counted on", got)
+		}
+		giveUp()
+		check.Is(t, <-given, redislock.ErrNotObtained, context.Canceled)
+		if got := left(); got != [2]int64{0, 1} {
+			t.Errorf("got %v, want that whoever gives up frees nothing", got)
+		}
+		time.Sleep(31 * time.Second) // clean-ups follow each other at most so far apart
+		if got := left(); got != [2]int64{0, 0} {
+			t.Errorf("got %v, want nothing left", got)
+		}
+	})
+}
+
+// A clean-up that might set no guard is done again, until it may, or the lease is over.
+func TestGuardCleanUpGoesOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rdb := redistest.PipeMini(t).Client(t, func(o *redis.Options) { o.MaxRetries = -1 })
+		client := redislock.New(rdb)
+		defer client.Close()
+		var cleanUps atomic.Int32
+		rdb.AddHook(check.Around(func(cmd redis.Cmder, _ func() error) error {
+			if !check.RunIn(cmd).Of("release") {
+				cmd.SetErr(io.EOF)
+				return io.EOF
+			}
+			answer := []any{int64(1), "open"}
+			if cleanUps.Add(1) > 3 {
+				answer = answer[:1]
+			}
+			cmd.(interface{ SetVal(any) }).SetVal(answer)
+			return nil
+		}))
+		_, err := client.Obtain(t.Context(), []string{"a"}, time.Hour, nil)
+		check.Is(t, err, redislock.ErrUnknownOutcome)
+		time.Sleep(time.Hour / 2)
+		if n := cleanUps.Load(); n != 4 {
+			t.Errorf("it was cleaned up %d times, want 4: until a guard was set", n)
+		}
+	})
+}
