@@ -15,11 +15,11 @@ import (
 // noRedis is a Redis client to which nothing is sent.
 type noRedis struct{ redis.Scripter }
 
-// refused is an error of the server.
-type refused string
+// said is an error of the server.
+type said string
 
-func (r refused) Error() string { return string(r) }
-func (refused) RedisError()     {}
+func (r said) Error() string { return string(r) }
+func (said) RedisError()     {}
 
 // A desk is an owner whose calls a test sends and answers by hand.
 type desk struct {
@@ -110,7 +110,7 @@ func TestStampOfARefresh(t *testing.T) {
 func TestStampIsNotClosed(t *testing.T) {
 	t.Parallel()
 	for name, outcome := range map[string]any{
-		"overtaken": int64(overtaken), "refused": error(refused("ERR unknown command")), "no answer": io.EOF,
+		"overtaken": int64(overtaken), "refused": error(said("ERR unknown command")), "no answer": io.EOF,
 		"not permitted": []any{int64(1), "open"}, "another's reply": "OK",
 	} {
 		d := newDesk(t)
@@ -133,12 +133,12 @@ func TestStampErrors(t *testing.T) {
 		open bool
 	}{
 		{io.EOF, true},
-		{refused("upstream failure"), true},
-		{refused("ERR upstream failure"), true},
-		{refused("ERR something script: 1f, on @user_script:7."), false},
-		{refused("NOPERM this user has no permissions"), false},
-		{refused("OOM command not allowed"), false},
-		{refused("LOADING Redis is loading the dataset in memory"), false},
+		{said("upstream failure"), true},
+		{said("ERR upstream failure"), true},
+		{said("ERR something script: 1f, on @user_script:7."), false},
+		{said("NOPERM this user has no permissions"), false},
+		{said("OOM command not allowed"), false},
+		{said("LOADING Redis is loading the dataset in memory"), false},
 		{wire.ErrNotSent, false},
 		{redis.ErrPoolTimeout, false},
 	} {
