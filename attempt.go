@@ -12,6 +12,7 @@ import (
 
 	"github.com/seed-14de3678/redislock/internal/clock"
 	"github.com/seed-14de3678/redislock/internal/count"
+	"github.com/seed-14de3678/redislock/internal/owners"
 	"github.com/seed-14de3678/redislock/internal/wire"
 )
 
@@ -29,9 +30,9 @@ func (o *obtaining) ask(ctx context.Context, wait time.Duration) (*Lock, error) 
 	o.asked++
 	for rounds := 0; ; rounds++ {
 		c := o.call(ctx, wait)
-		c.ownedBy(o.owner, takes, o.client.conn)
+		c.ownedBy(o.owner, owners.Takes, o.client.conn, o.set.lines[0])
 		if o.claim != nil && o.set.reads() > 0 {
-			c.reads, c.since = true, o.claim.since
+			c.own.Reads, c.own.Since = true, o.claim.Since()
 			c.yield = func() { c.keeps = true }
 		}
 		c.Replicas = replicasFor(o.replicas, o.ttl)

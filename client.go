@@ -92,6 +92,7 @@ import (
 
 	"github.com/seed-14de3678/redislock/internal/clock"
 	"github.com/seed-14de3678/redislock/internal/listen"
+	"github.com/seed-14de3678/redislock/internal/owners"
 	"github.com/seed-14de3678/redislock/internal/wire"
 )
 
@@ -159,7 +160,6 @@ type Client struct {
 	maxKeys     int
 	maxMetadata int
 	batching    bool
-	virtual     bool                  // it was made in virtual time: see isVirtual
 	wraps       redis.UniversalClient // of WithWrapped
 	unfit       error                 // why nothing can be done with the Redis client
 	closed      atomic.Bool
@@ -238,7 +238,6 @@ func New(rdb redis.Scripter, opts ...ClientOption) *Client {
 		maxMetadata: defaultMaxMetadata,
 		batching:    true,
 		ending:      make(chan struct{}),
-		virtual:     isVirtual(),
 	}
 	for _, opt := range opts {
 		if opt != nil {
@@ -249,7 +248,7 @@ func New(rdb redis.Scripter, opts ...ClientOption) *Client {
 		rdb, c.wraps = nil, nil // nobody is to be asked
 	}
 	c.conn = wire.New(rdb, wire.Options{Wraps: c.wraps, Batching: c.batching, Bundle: batchScript.Script})
-	c.hub = listen.NewHub(c.conn, c.schedule, newToken())
+	c.hub = listen.NewHub(c.conn, c.schedule, owners.NewToken())
 	c.heard = c.hub.Deliver
 	c.placement = placementOf(c.conn)
 	return c

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/seed-14de3678/redislock/internal/clock"
+	"github.com/seed-14de3678/redislock/internal/owners"
 	"github.com/seed-14de3678/redislock/internal/wire"
 )
 
@@ -66,7 +67,7 @@ func writeKeys(set keySet, writes bool) int {
 func convertCall(ctx context.Context, set keySet, value *string, ttl time.Duration, writes, keeps bool) *call {
 	c := newCall(ctx, convertScript, set.keys, set.beside(), value, clock.Millis(ttl),
 		writeKeys(set, writes), flag(set.fences != nil), flag(keeps))
-	c.effect = lessens
+	c.own.Effect = owners.Lessens
 	c.yield = func() { c.withdrawn = true }
 	if writes {
 		c.yield = func() { c.Args[2] = flag(true) }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/seed-14de3678/redislock/internal/clock"
+	"github.com/seed-14de3678/redislock/internal/owners"
 )
 
 //go:embed raise.lua
@@ -68,9 +69,9 @@ func (l *Lock) raise(ctx context.Context, number int64) (again bool, err error) 
 		return false, fmt.Errorf("redislock: raise fence %s: %w", set, err)
 	}
 	w := l.ownerNow()
-	defer w.done(l.token())
+	defer w.Done(l.token())
 	c := raiseCall(ctx, set, &l.value, ttl, number)
-	c.ownedBy(w, c.effect, l.client.conn)
+	c.ownedBy(w, c.own.Effect, l.client.conn, set.lines[0])
 	c.Replicas = replicasFor(l.replicas, ttl)
 	if !l.client.do(ctx, c, patience) && c.Leave(nil) {
 		return false, interrupted(ctx, "raise fence", set)
@@ -97,7 +98,7 @@ func (l *Lock) raise(ctx context.Context, number int64) (again bool, err error) 
 // raiseCall builds what makes a number the fencing number of a set, which has a ttl. It takes nothing away.
 func raiseCall(ctx context.Context, set keySet, value *string, ttl time.Duration, number int64) *call {
 	c := newCall(ctx, raiseScript, set.keys, set.fences, value, clock.Millis(ttl), number)
-	c.effect = lengthens
+	c.own.Effect = owners.Lengthens
 	return c
 }
 

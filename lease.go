@@ -10,6 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/seed-14de3678/redislock/internal/clock"
+	"github.com/seed-14de3678/redislock/internal/owners"
 	"github.com/seed-14de3678/redislock/internal/wire"
 )
 
@@ -22,9 +23,9 @@ var refreshScript = newScript("refresh", refreshLua)
 // is made such a one if others of the token have obtained some of the keys meanwhile.
 func refreshCall(ctx context.Context, set keySet, value *string, ttl time.Duration, neverShortens bool) *call {
 	c := newCall(ctx, refreshScript, set.keys, nil, value, clock.Millis(ttl), flag(neverShortens))
-	c.effect = lessens
+	c.own.Effect = owners.Lessens
 	if neverShortens {
-		c.effect = lengthens
+		c.own.Effect = owners.Lengthens
 	}
 	c.yield = func() { c.Args[0] = flag(true) }
 	return c
@@ -55,14 +56,14 @@ func (l *Lock) lease(ctx context.Context, op *leasing) (err error) {
 	}
 	defer func() { <-l.change.turn }()
 	w := l.ownerNow()
-	defer w.done(l.token())
-	since := w.begin()
+	defer w.Done(l.token())
+	since := w.Begin()
 	for rounds := 0; ; rounds++ {
 		set := l.snapshot()
 		l.begin(clock.Now(), op.ttl)
 		c := op.call(set)
-		c.ownedBy(w, c.effect, l.client.conn)
-		c.since = since
+		c.ownedBy(w, c.own.Effect, l.client.conn, set.lines[0])
+		c.own.Since = since
 		c.Replicas = replicasFor(l.replicas, op.ttl)
 		c.Remaining = l.remaining
 		if !l.client.do(ctx, c, patience) {
@@ -189,7 +190,7 @@ func (l *Lock) leasedLate(c *call, op *leasing, count int) {
 // overtaken takes in that a later request of the owner was executed before the call, so that it has done
 // nothing. It goes on, but undoes nothing of what others of the token have obtained.
 func (l *Lock) overtaken(c *call, op *leasing) error {
-	drops := op.drop != nil && c.owner.yields(c)
+	drops := op.drop != nil && c.own.Owner.Yields(&c.own)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch {

@@ -13,6 +13,7 @@ import (
 	"github.com/seed-14de3678/redislock/internal/clock"
 	"github.com/seed-14de3678/redislock/internal/count"
 	"github.com/seed-14de3678/redislock/internal/listen"
+	"github.com/seed-14de3678/redislock/internal/owners"
 	"github.com/seed-14de3678/redislock/internal/pace"
 	"github.com/seed-14de3678/redislock/internal/wire"
 )
@@ -33,8 +34,8 @@ type obtaining struct {
 	watchdog bool
 	lock     *Lock  // that may come of it
 	token    string // if the caller has chosen it, else empty
-	owner    *owner
-	claim    *claim // if the caller has chosen the token
+	owner    *owners.Owner
+	claim    *owners.Claim // if the caller has chosen the token
 
 	began    clock.Moment
 	asked    int
@@ -71,13 +72,13 @@ func (c *Client) obtain(ctx context.Context, write, read []string, ttl time.Dura
 		return nil, fmt.Errorf("redislock: obtain: %w", err)
 	}
 	if o.token != "" {
-		o.owner = ownerOf(o.token)
-		defer o.owner.done(o.token)
+		o.owner = owners.Of(o.token)
+		defer o.owner.Done(o.token)
 		o.lock.owner, o.lock.shown = o.owner, true
-		o.claim = o.owner.stake(c, o.set.keys, nil)
+		o.claim = o.owner.Count(c.conn, o.set.keys, nil)
 	}
 	if o.queues && !c.hub.Begin() {
-		o.owner.waive(o.claim)
+		o.owner.Drop(o.claim)
 		return nil, fmt.Errorf("redislock: obtain: %w", wire.ErrClosed)
 	}
 	var lock *Lock
@@ -89,9 +90,9 @@ func (c *Client) obtain(ctx context.Context, write, read []string, ttl time.Dura
 	}
 	switch {
 	case err == nil && o.claim != nil:
-		lock.claimed(o.claim)
+		lock.counts(o.claim)
 	case err != nil:
-		o.owner.waive(o.claim)
+		o.owner.Drop(o.claim)
 		o.clearUp()
 	}
 	o.report(ctx, err)
@@ -122,7 +123,7 @@ func (c *Client) newObtaining(write, read []string, ttl time.Duration, opt *Opti
 	}
 	token := opt.Token
 	if o.token = token; token == "" {
-		token = newToken()
+		token = owners.NewToken()
 	} else if err := checkToken(token); err != nil {
 		return nil, err
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/seed-14de3678/redislock/internal/clock"
+	"github.com/seed-14de3678/redislock/internal/owners"
 	"github.com/seed-14de3678/redislock/internal/pace"
 	"github.com/seed-14de3678/redislock/internal/wire"
 )
@@ -109,8 +110,8 @@ type portion struct {
 	watched  bool          // somebody was to be told of a loss, and was not yet
 	whole    bool          // it is all that the lock has left
 	freeing  clock.Moment  // since then an earlier Release may have freed it; zero: there was none
-	owner    *owner        // of the claim
-	claim    *claim        // nil if there is none; see unclaim
+	owner    *owners.Owner // of the claim
+	claim    *owners.Claim // nil if there is none; see unclaim
 }
 
 // portionLocked makes one of a set.
@@ -166,9 +167,9 @@ func (l *Lock) part(keys []string) (p portion, all bool, err error) {
 // under the release, which would take it for lost.
 func (p portion) unclaim() {
 	if p.whole {
-		p.owner.waive(p.claim)
+		p.owner.Drop(p.claim)
 	} else {
-		p.owner.reduce(p.claim, p.set.keys)
+		p.owner.Reduce(p.claim, p.set.keys)
 	}
 }
 
@@ -176,10 +177,10 @@ func (p portion) unclaim() {
 // obtained some of it meanwhile that is left to them.
 func (l *Lock) free(ctx context.Context, p portion) error {
 	w := l.ownerNow()
-	defer w.done(l.token())
-	since := w.begin()
+	defer w.Done(l.token())
+	since := w.Begin()
 	if p.claim != nil && pace.IsGivingBack(ctx) {
-		since = p.claim.since
+		since = p.claim.Since()
 	}
 	wait := patience
 	if ctx.Err() != nil {
@@ -188,8 +189,8 @@ func (l *Lock) free(ctx context.Context, p portion) error {
 	set, hub := p.set, l.client.hub
 	for rounds := 0; ; rounds++ {
 		c, next := l.releasing(ctx, p)
-		c.ownedBy(w, lessens, l.client.conn)
-		c.since = since
+		c.ownedBy(w, owners.Lessens, l.client.conn, set.lines[0])
+		c.own.Frees, c.own.Since = true, since
 		if !l.client.do(ctx, c, wait) && c.Leave(func(*wire.Call) { hub.AskAgain(set.keys) }) {
 			p.unclaim()
 			l.client.newOrphan(set, l, p.longest).start()
@@ -263,7 +264,6 @@ func (f freeing) call(ctx context.Context, client *Client) *call {
 	case f.channel != "":
 		c.Args = []any{f.channel}
 	}
-	c.frees = true
 	return c
 }
 
@@ -277,7 +277,7 @@ func releaseReply(c *call) (missing []string, err error) {
 	if err != nil || len(c.spared) == 0 {
 		return v.missing, err
 	}
-	return without(v.missing, c.sparedKeys()), nil
+	return owners.Without(v.missing, c.sparedKeys()), nil
 }
 
 // sparedKeys returns the keys that a release was to leave to others of the token, whatever they have marked.
@@ -338,5 +338,5 @@ func (l *Lock) leaveSpared(c *call, p portion) {
 
 // freedMeanwhile reports whether all keys that a script has found missing are not in the set any more.
 func (l *Lock) freedMeanwhile(missing []string) bool {
-	return len(missing) > 0 && len(without(missing, l.snapshot().keys)) == len(missing)
+	return len(missing) > 0 && len(owners.Without(missing, l.snapshot().keys)) == len(missing)
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/seed-14de3678/redislock/internal/clock"
+	"github.com/seed-14de3678/redislock/internal/owners"
 	"github.com/seed-14de3678/redislock/internal/wire"
 )
 
@@ -15,11 +16,11 @@ import (
 
 // Codes are what a script says first in its reply, which is a code alone, or an array that begins with it.
 const (
-	done     = wire.BundleDone    // all of it was done
-	refused  = wire.BundleRefused // nothing was done: somebody is in the way, or something; which stands behind the code
-	notYours = -1                 // keys are not the token's: their indexes stand behind the code
-	inLine   = -2                 // nothing was done, and the caller stands in line: why and where stands behind the code
-	// There is one more: overtaken, that nothing was done because a later request was executed before.
+	done      = wire.BundleDone    // all of it was done
+	refused   = wire.BundleRefused // nothing was done: somebody is in the way, or something; which stands behind the code
+	notYours  = -1                 // keys are not the token's: their indexes stand behind the code
+	inLine    = -2                 // nothing was done, and the caller stands in line: why and where stands behind the code
+	overtaken = -3                 // nothing was done, because a later request was executed before
 )
 
 const (
@@ -45,8 +46,8 @@ var constants = map[string]int64{
 	"MOST":       exactNumbers,
 	"ASKS_AGAIN": clock.Millis(askAgain), // ms: a waiter need not be told when a lease is over that lasts longer
 	"GUARDS":     guards,
-	"NUMBERS":    lastNumber + 1,
-	"GUARD_LIFE": int64((guardLife - guardSlack) / time.Second), // s; a kernel resends what a closed connection has left for some 100 s
+	"NUMBERS":    owners.LastNumber + 1,
+	"GUARD_LIFE": int64((owners.GuardLife - guardSlack) / time.Second), // s; a kernel resends what a closed connection has left for some 100 s
 }
 
 //go:embed lua/values.lua

@@ -12,6 +12,7 @@ import (
 
 	"github.com/seed-14de3678/redislock/internal/clock"
 	"github.com/seed-14de3678/redislock/internal/listen"
+	"github.com/seed-14de3678/redislock/internal/owners"
 	"github.com/seed-14de3678/redislock/internal/pace"
 	"github.com/seed-14de3678/redislock/internal/wire"
 )
@@ -44,7 +45,7 @@ type standing struct {
 // is before it is over, or its subscription begins anew. To ask twice is harmless: a place is kept, a
 // lock that was granted is confirmed. What a message brings is only the time until then.
 func (o *obtaining) stand(ctx context.Context) (*Lock, error) {
-	o.place.id = newToken() // not the token: others read it
+	o.place.id = owners.NewToken() // not the token: others read it
 	w := o.client.hub.NewWaiter(o.place.id, o.set.keys)
 	o.waiter = w
 	defer w.Leave()

@@ -151,7 +151,7 @@ func (w *watch) renewalLocked() *call {
 	l := w.lock
 	changes, ttl := l.change.count, l.ttl
 	c := refreshCall(context.Background(), l.set, &l.value, ttl, true)
-	c.ownedBy(l.ownerLocked(), lengthens, l.client.conn)
+	c.ownedBy(l.ownerLocked(), c.own.Effect, l.client.conn, l.set.lines[0])
 	c.Replicas = replicasFor(l.replicas, ttl)
 	c.Then = func(*wire.Call) { w.renewed(c, ttl, changes) }
 	return c
@@ -241,7 +241,7 @@ func (l *Lock) lose(why error) {
 	if end != nil {
 		end(ErrLockLost)
 	}
-	w.waive(mine)
+	w.Drop(mine)
 	if errors.Is(why, wire.ErrClosed) { // by whoever holds it
 		l.client.log.Info("redislock: client closed, lock left to its ttl", l.snapshot().logged())
 	} else {
