@@ -68,27 +68,26 @@ func shortCuts(b *testing.B, s *stage) []shortCut {
 	}
 	ms := longLease.Milliseconds()
 	standing := []any{benchValue, ms, "", "", 1, 0, "", "", 0, "0123456789012345678902", "", 15000, "p", "channel"}
-	var take, release []any
+	var take []any
 	for range batch {
-		take, release = append(take, 1, benchValue, ms), append(release, 1, benchValue, 0)
+		take = append(take, 1, benchValue, ms)
 	}
 	return []shortCut{
 		{"a free key", "obtain", []string{"local alone = #KEYS == 2 and not closes", "local alone = false"}, one, []any{benchValue, ms}, free(one...)},
-		{"a free key beside guards", "obtain", []string{"if alone and lined and only_guards(2, 2) then", "if false then"}, one, []any{benchValue, ms}, guarded(one...)},
+		{"a free key beside guards", "obtain", []string{"if alone and has_line and only_guards(2, 2) then", "if false then"}, one, []any{benchValue, ms}, guarded(one...)},
 		{"8 free keys", "obtain", []string{
-			"taken = count(1, 2 * n) == 0", "taken = nil", "and not only_guards(n + 1, 2 * n)\n", "\n", "taken = not lined and count(1, n) == 0", "taken = false",
+			"taken = count(1, 2 * n) == 0", "taken = nil", "and not only_guards(n + 1, 2 * n)\n", "\n", "taken = not has_line and count(1, n) == 0", "taken = false",
 		}, eight, []any{benchValue, ms}, free(eight...)},
-		{"8 free keys beside guards", "obtain", []string{"and not only_guards(n + 1, 2 * n)\n", "\n", "taken = not lined and count(1, n) == 0", "taken = false"}, eight, []any{benchValue, ms}, guarded(eight...)},
+		{"8 free keys beside guards", "obtain", []string{"and not only_guards(n + 1, 2 * n)\n", "\n", "taken = not has_line and count(1, n) == 0", "taken = false"}, eight, []any{benchValue, ms}, guarded(eight...)},
 		{"a free key, in line", "rw", []string{"if lone_writer and redis.call('exists', KEYS[2]) == 0\n", "if false\n"}, one, standing, free(one...)},
 		{"a free key beside guards, in line", "rw", []string{"if lone_writer and ARGV[11] == '' then", "if false then"}, one, standing, guarded(one...)},
 		{"a held key, in line", "rw", []string{"if lone_writer and ARGV[11] == '' then", "if false then"}, one, standing, both(free(one...), set(one, otherValue), waited)},
-		{"a key that nobody waits for", "release", []string{"if plain and not lined and free_plain() then", "if false then"}, one, []any{benchValue}, both(free(one...), set(one, benchValue))},
-		{"8 keys that nobody waits for", "release", []string{"if plain and not lined and free_plain() then", "if false then"}, eight, []any{benchValue}, both(free(eight...), set(eight, benchValue))},
+		{"a key that nobody waits for", "release", []string{"if plain and not has_line and free_plain() then", "if false then"}, one, []any{benchValue}, both(free(one...), set(one, benchValue))},
+		{"8 keys that nobody waits for", "release", []string{"if plain and not has_line and free_plain() then", "if false then"}, eight, []any{benchValue}, both(free(eight...), set(eight, benchValue))},
 		{"a key beside guards", "release", []string{"if nobody and free_plain() then", "if false then"}, one, []any{benchValue}, both(guarded(one...), set(one, benchValue))},
 		{"a key that a writer waits for", "release", []string{"if front and n == 1 and", "if false and"}, one, []any{benchValue}, both(free(one...), set(one, benchValue), waited)},
 		{"20 free keys of a batch", "batch", []string{"  if first == last then\n", "  if false then\n"}, batch, take, free(batch...)},
-		{"20 keys of a batch that are released", "batch", []string{"  if first == last then\n", "  if false then\n"}, batch, release, both(free(batch...), set(batch, benchValue))},
-		{"20 lines of a batch asked for at once", "batch", []string{"return lined and call(", "return call("}, batch, take, free(batch...)},
+		{"20 lines of a batch asked for at once", "batch", []string{"return has_line and call(", "return call("}, batch, take, free(batch...)},
 	}
 }
 
