@@ -34,7 +34,7 @@ func shortCuts(b *testing.B, s *stage) []shortCut {
 	b.Helper()
 	one, eight := []string{s.key("one")}, numbered(s.key("eight"), 8)
 	batch := numbered(s.key("batch"), 20)
-	lines := func(keys []string) []string { return besides(nil, "line", keys) }
+	lines := func(keys []string) []string { return linesOf(nil, keys) }
 	set := func(keys []string, value string) func(redis.Pipeliner) {
 		return func(pipe redis.Pipeliner) {
 			for _, key := range keys {
@@ -147,7 +147,7 @@ func (c shortCut) cost(b *testing.B, rdb *redis.Client, sha string) float64 {
 	b.Helper()
 	pipe := rdb.Pipeline()
 	pipe.ConfigResetStat(b.Context())
-	keys := besides(slices.Clone(c.keys), "line", c.keys)
+	keys := linesOf(slices.Clone(c.keys), c.keys)
 	for range 200 {
 		c.before(pipe)
 		pipe.EvalSha(b.Context(), sha, keys, c.args...)
