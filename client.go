@@ -96,21 +96,6 @@ import (
 	"github.com/seed-14de3678/redislock/internal/wire"
 )
 
-//go:embed obtain.lua
-var obtainLua string
-
-//go:embed rw.lua
-var rwLua string
-
-//go:embed inspect.lua
-var inspectLua string
-
-var (
-	obtainScript  = newScript("obtain", obtainLua)
-	rwScript      = newScript("rw", rwLua)
-	inspectScript = newScript("inspect", inspectLua)
-)
-
 // A Client obtains locks. It is safe for concurrent use, and one Client for each Redis client is
 // enough: what several goroutines ask for at the same time travels together. A Client has
 // goroutines only while a request is under way, a lock is watched, something has to be freed, or
