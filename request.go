@@ -7,13 +7,15 @@ import (
 	"time"
 
 	"github.com/seed-14de3678/redislock/internal/count"
+	"github.com/seed-14de3678/redislock/internal/owners"
 	"github.com/seed-14de3678/redislock/internal/wire"
 )
 
 // A call is one run of a script, and what it carries for its owner.
 type call struct {
 	wire.Call
-	passage
+	own owners.Request // what its owner has to know of it
+	stamp
 }
 
 // patience is how long a call whose caller's context has ended may still answer: most do, and
@@ -44,7 +46,7 @@ func (c *Client) newCall(ctx context.Context, s *script, set keySet, value *stri
 // for it, so that nobody else has it any more.
 func (c *Client) recycle(r *call) {
 	r.Reset()
-	r.passage = passage{}
+	r.own, r.stamp = owners.Request{}, stamp{}
 	c.recycled.Put(r)
 }
 
@@ -74,6 +76,29 @@ func (c *call) code(numbered bool) (int64, []any, error) {
 // something between us and Redis.
 func (c *call) garbled() error {
 	return fmt.Errorf("redislock: unexpected reply to %s: %T", c.Script.Name(), c.Reply)
+}
+
+// A verdict is what a script says that needs all its keys to be the token's.
+type verdict struct {
+	code     int64
+	missing  []string       // of notYours: which keys
+	conflict *ConflictError // of refused: who is in the way
+	number   int64          // of done: the fencing number of the hold; 0 if the reply has none
+}
+
+// verdict reads a reply that says done, overtaken or notYours.
+func (c *call) verdict() (v verdict, err error) {
+	code, rest, err := c.code(false)
+	v.code = code
+	switch {
+	case err != nil:
+	case code == done, code == overtaken:
+	case code == notYours && len(rest) > 0:
+		v.missing, err = c.lost(rest)
+	default:
+		err = c.garbled()
+	}
+	return v, err
 }
 
 // lost translates the indexes of a reply into keys.

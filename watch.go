@@ -150,8 +150,8 @@ func (w *watch) Run(at clock.Moment) {
 func (w *watch) renewalLocked() *call {
 	l := w.lock
 	changes, ttl := l.change.count, l.ttl
-	c := newCall(context.Background(), refreshScript, l.set.keys, nil, &l.value, clock.Millis(ttl), flag(true))
-	c.ownedBy(l.ownerLocked(), lengthens, l.client.conn)
+	c := refreshCall(context.Background(), l.set, &l.value, ttl, true)
+	c.ownedBy(l.ownerLocked(), l.client.conn)
 	c.Replicas = replicasFor(l.replicas, ttl)
 	c.Then = func(*wire.Call) { w.renewed(c, ttl, changes) }
 	return c
@@ -163,16 +163,16 @@ func (w *watch) renewed(c *call, ttl time.Duration, changes int) {
 	err := c.Err
 	if err != nil {
 		err = fault("renew", l.snapshot(), c)
-	} else if code, rest, bad := c.code(false); bad != nil {
+	} else if v, bad := refreshReply(c); bad != nil {
 		err = bad
-	} else if code == overtaken {
+	} else if v.code == overtaken {
 		w.hurry() // what has overtaken it may have made the lease shorter
 		return
-	} else if code != 1 {
-		if l.freedMeanwhile(c, rest) {
+	} else if v.code == notYours {
+		if l.freedMeanwhile(v.missing) {
 			w.hurry()
 		} else {
-			_ = l.missing(c, "renew", rest)
+			_ = l.missing("renew", v.missing)
 		}
 		return
 	} else if short := c.short(); short != nil {
@@ -241,7 +241,7 @@ func (l *Lock) lose(why error) {
 	if end != nil {
 		end(ErrLockLost)
 	}
-	w.waive(mine)
+	w.Drop(mine)
 	if errors.Is(why, wire.ErrClosed) { // by whoever holds it
 		l.client.log.Info("redislock: client closed, lock left to its ttl", l.snapshot().logged())
 	} else {

@@ -1,18 +1,33 @@
-package redislock
+package errors_test
 
 import (
-	"context"
+	"strings"
 	"testing"
-	"time"
+	"testing/synctest"
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/internal/redistest"
-	"github.com/seed-14de3678/redislock/internal/wire"
 )
 
 // realServers are the kinds of real servers.
 var realServers = []redistest.Kind{redistest.Redis, redistest.Valkey}
+
+// shown is what a TTL to which the server answers with an error shows of that.
+func shown(t *testing.T, answer error) (text string) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		client := redislock.New(answering(t, answer))
+		defer client.Close()
+		_, err := client.Attach([]string{"k"}, "token").TTL(t.Context())
+		if err == nil {
+			t.Fatalf("%q: got no error", answer)
+		}
+		text = strings.TrimPrefix(err.Error(), `redislock: ttl "k": `)
+	})
+	return text
+}
 
 // What servers answer, word for word, and what is shown of it.
 func TestErrorsInScripts(t *testing.T) {
@@ -45,7 +60,7 @@ func TestErrorsInScripts(t *testing.T) {
 		"NOSCRIPT No matching script. Please use EVAL.":                 "NOSCRIPT No matching script. Please use EVAL.",
 		"redis: nil": "redis: nil",
 	} {
-		if got := wire.NewServerError(reply(said)).Error(); got != want {
+		if got := shown(t, reply(said)); got != want {
 			t.Errorf("%q: got %q, want %q", said, got, want)
 		}
 	}
@@ -74,46 +89,10 @@ func TestErrorsInScriptsOfServers(t *testing.T) {
 				answer, ok := rdb.Eval(t.Context(), script, []string{t.Name()}).Err().(redis.Error) //nolint:errorlint // go-redis returns it bare
 				if !ok {
 					t.Errorf("%q: no error", script)
-				} else if got := wire.NewServerError(answer).Error(); got != want {
+				} else if got := shown(t, answer); got != want {
 					t.Errorf("%q: got %q of %q, want %q", script, got, answer, want)
 				}
 			}
 		})
 	}
-}
-
-// DESIGN section 11: NOPERM retried until the deadline, or swallowed.
-func TestServersSay(t *testing.T) {
-	t.Parallel()
-	for _, kind := range realServers {
-		for name, s := range sayings(kind) {
-			t.Run(string(kind)+"/"+name, func(t *testing.T) {
-				t.Parallel()
-				checkSaying(t, s)
-			})
-		}
-	}
-}
-
-func checkSaying(t *testing.T, s saying) {
-	t.Helper()
-	var log logged
-	attempts := 0
-	rdb := s.client(t)
-	client := New(rdb, WithLogger(log.logger()), WithHooks(Hooks{
-		Refused: func(_ context.Context, e Event) { attempts = e.Attempts },
-	}))
-	t.Cleanup(client.Close)
-	keys := s.keys
-	if keys == nil {
-		keys = []string{"k"}
-	}
-	_, err := client.Obtain(t.Context(), keys, time.Minute, &Options{
-		Token: marked, RetryStrategy: LimitRetry(LinearBackoff(time.Millisecond), 2),
-	})
-	wantSaid(t, err, s, keys[0])
-	if want := map[wire.Outcome]int{wire.Final: 1, wire.Passing: 3}[s.class]; attempts != want {
-		t.Errorf("asked %d times, want %d", attempts, want)
-	}
-	log.wantNone(t, marked)
 }
