@@ -12,6 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/seed-14de3678/redislock/internal/clock"
+	"github.com/seed-14de3678/redislock/internal/owners"
 	"github.com/seed-14de3678/redislock/internal/wire"
 )
 
@@ -46,17 +47,17 @@ func callRW(ctx context.Context, w *want, intent time.Duration) *call {
 
 // callInLine calls rw.lua for an Obtain that stands in line if it has to.
 func callInLine(ctx context.Context, w *want, s *standing) *call {
-	place, channel := s.place.argument(), "p"
+	at, channel := s.place.argument(), "p"
 	if s.sharded {
 		channel = "s"
 	}
 	c := newCall(ctx, rwScript, w.set.keys, w.set.beside(), &w.value, clock.Millis(w.ttl),
 		w.set.write, w.set.reads(), w.intentArgument(noIntent), flag(w.fenced), clock.Millis(w.minUptime),
-		s.waiter.ID, &place, int64(waiterLife/time.Millisecond), channel, s.waiter.Channel)
+		s.waiter.ID, &at, int64(waiterLife/time.Millisecond), channel, s.waiter.Channel)
 	before := s.place
 	// An earlier try may have entered the lines without an answer. Called as one that has no place the next
 	// try would enter them once more, behind itself.
-	c.Resent = func() { place = before.orUnknown().argument() }
+	c.Resent = func() { at = before.orUnknown().argument() }
 	return c
 }
 
@@ -131,9 +132,9 @@ func (o *obtaining) ask(ctx context.Context, intent time.Duration) (*Lock, error
 	o.asked.count++
 	for rounds := 0; ; rounds++ {
 		c := o.call(ctx, intent)
-		c.ownedBy(o.owner, takes, o.client.conn)
+		c.ownedBy(o.owner, owners.Takes, o.client.conn, o.want.set.lines[0])
 		if o.claim != nil && o.want.set.reads() > 0 {
-			c.reads, c.since = true, o.claim.since
+			c.own.Reads, c.own.Since = true, o.claim.Since()
 			c.yield = func() { c.keeps = true }
 		}
 		if err := o.send(ctx, c); err != nil {

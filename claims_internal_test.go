@@ -8,6 +8,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/seed-14de3678/redislock/internal/owners"
 	"github.com/seed-14de3678/redislock/internal/redistest"
 )
 
@@ -44,10 +45,7 @@ func TestBookForgetsReleased(t *testing.T) {
 		if err := lock.Release(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		book.Lock()
-		kept := book.owners[lock.token()] != nil
-		book.Unlock()
-		if kept != shown {
+		if kept := owners.Knows(lock.token()); kept != shown {
 			t.Errorf("kept: %t, shown to others: %t", kept, shown)
 		}
 	}

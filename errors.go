@@ -15,6 +15,37 @@ import (
 	"github.com/seed-14de3678/redislock/internal/wire"
 )
 
+var (
+	// ErrNotObtained says that the lock is certainly not ours. Either somebody else holds a key of
+	// the set, and then the error is a [*ConflictError] as well; or the answer came too late to be
+	// of use. If the context ended meanwhile, the error matches the cause of the context, too.
+	ErrNotObtained = errors.New("not obtained")
+	// ErrLockNotHeld says that a key of the set is no longer ours: it has expired, or somebody
+	// removed it.
+	ErrLockNotHeld = errors.New("lock not held")
+	// ErrLockLost is the cause with which the context of a lost lock is cancelled.
+	ErrLockLost = errors.New("redislock: lock lost")
+	// ErrUnknownOutcome says that the request was sent and no answer came, so nobody knows whether
+	// it was executed. The error matches what kept the answer away, too. After an Obtain nothing
+	// has to be done: what it may have locked is freed in the background.
+	ErrUnknownOutcome = errors.New("outcome not known")
+	// ErrNotReplicated says that fewer replicas than [Options].Replicas have acknowledged a lock or
+	// a lease, so that the lock or the lease does not count. The error is an [ErrNotObtained] or an
+	// [ErrUnknownOutcome], too.
+	ErrNotReplicated = errors.New("not replicated")
+	// ErrCrossSlot says that the keys of the set are not in one slot of a Cluster, or that they are
+	// not certain to be on one shard of a Ring. Hash tags bring keys together: "{order:7}:stock".
+	ErrCrossSlot = errors.New("keys are not in one slot")
+	// ErrInvalidKeys says that the set is empty or too large, or has an empty key.
+	ErrInvalidKeys = errors.New("invalid keys")
+	// ErrInvalidTTL says that a ttl is not positive, or more than 365 days.
+	ErrInvalidTTL = errors.New("invalid ttl")
+	// ErrInvalidToken says that a token is empty, too long, or contains '|'.
+	ErrInvalidToken = errors.New("invalid token")
+	// ErrInvalidMetadata says that metadata is too long.
+	ErrInvalidMetadata = errors.New("invalid metadata")
+)
+
 // A Mode says how a key is held, or why it cannot be had.
 type Mode string
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/seed-14de3678/redislock/internal/clock"
+	"github.com/seed-14de3678/redislock/internal/owners"
 )
 
 //go:embed raise.lua
@@ -67,9 +68,9 @@ func (l *Lock) raise(ctx context.Context, number int64) (again bool, err error) 
 		return false, fmt.Errorf("redislock: raise fence %s: %w", set, err)
 	}
 	w := l.ownerNow()
-	defer w.done(l.token())
+	defer w.Done(l.token())
 	c := newCall(ctx, raiseScript, set.keys, set.fences, &l.value, clock.Millis(ttl), number)
-	c.ownedBy(w, lengthens, l.client.conn)
+	c.ownedBy(w, owners.Lengthens, l.client.conn, set.lines[0])
 	c.Replicas = replicasFor(l.replicas, ttl)
 	if !l.client.do(ctx, c, patience) && c.Leave(nil) {
 		return false, interrupted(ctx, "raise fence", set)

@@ -2,208 +2,183 @@ package redislock
 
 import (
 	"slices"
-	"sync"
-	"time"
+	"strconv"
 
-	"github.com/seed-14de3678/redislock/internal/clock"
 	"github.com/seed-14de3678/redislock/internal/owners"
 	"github.com/seed-14de3678/redislock/internal/wire"
 )
 
-// This file is what keeps a request from being executed late: which number each has, and which guards it
-// sets. What a guard is in Redis stands in guard.lua.
+// This file is how a call says whose request it is, and which late requests it closes: the stamp, which
+// guard.lua reads. Which number a request has and what it closes is a matter of internal/owners.
 
 const (
-	// guardLife is how long a guard stands, and a little more.
-	guardLife = 5*time.Minute + 10*time.Second
-	// lastNumber is greater than the number of every request; a guard may have it.
-	lastNumber = 1<<20 - 1
 	// overtaken is the code of the reply to a request that came after a later one, and has done nothing.
 	overtaken = -3
 	// mostOvertaken is how often in a row an operation asks again after that: others of its token come to an end.
 	mostOvertaken = 100
 )
 
-// An effect is what a request does to what its owner holds.
-type effect uint8
+// A stamp is what a call carries for its owner.
+type stamp struct {
+	lined     bool // behind its lock keys there are as many lines
+	keeps     bool // an Obtain of read keys leaves write keys of its token what they are: others count on them
+	open      bool // it was answered, but has closed nothing: the user lacks a right
+	withdrawn bool // it is not to be sent, and counts as overtaken
+	// yield is called before a try, if it is not nil and others count on some of the keys since the operation
+	// has begun.
+	yield func()
+	// mark is the id of a guard that the clients marked have set on their server: see orphan.mark.
+	mark   string
+	marked map[owners.Client]bool
 
-const (
-	lengthens effect = iota // it makes nothing less, and so is never late
-	takes                   // it is an Obtain
-	lessens                 // it may free keys, shorten leases or change modes
-)
-
-// An owner is whoever holds keys under one token: one lock, or, if callers know the token, everybody in this
-// process who uses it. It gives requests their numbers.
-//
-// The number goes up only when a request is sent behind one that was not answered, and has a key in common
-// with it. Then the new one closes the old one: it sets a guard in its home line. From the answer on the old
-// one cannot do anything any more. As long as all requests are answered nothing is counted, and there is no
-// guard.
-type owner struct {
-	mu     sync.Mutex
-	name   name // of the requests that are sent now
-	shared bool // callers know the token
-	// requests are those that are to be reckoned with: if the owner is shared, all that are not answered,
-	// else those for whose answer nobody waits any more.
-	requests []*request
-	guarded  clock.Moment // until then a guard may stand
-
-	users int // how many use it, beside claims and requests
-
-	// Of a shared one.
-	claims []*claim
-	begun  int64 // counts operations, so that it is known which of two has begun later
+	spared []any  // indexes of keys that it is not to free, as release.lua is given them
+	args   [2]any // the stamp, and what it lets the script do, as they are sent
 }
 
-// A name is what a request is known by in Redis: the id of its owner, and its number.
-type name struct {
-	id     string // empty: the token
-	number int64
+// ownedBy has the call travel as a request of an owner, that asks for its guard in the home line.
+func (c *call) ownedBy(w *owners.Owner, e owners.Effect, by *wire.Conn, home string) {
+	c.own = owners.Request{Owner: w, Effect: e, Keys: c.Keys, By: by, Home: home}
+	c.Tracker = c
 }
 
-// A request is what an owner knows of one try of a call.
-type request struct {
-	name
-	keys    []string
-	home    string // the line where its guard would stand
-	lessens bool
-	flies   bool // it is under way, and its caller waits for it
-	open    bool // it was not answered, or its caller has gone
-	closed  bool // a later one was answered that has closed it, and came by the same Redis client
-	sent    clock.Moment
-	by      *wire.Conn
-	// others are connections of other Redis clients by which one came that has closed it: if they lead to the
-	// same server it is closed, else it matters to nobody there.
-	others []*wire.Conn
-}
+// noStamp are the arguments of a request without a stamp, where others stand behind them.
+var noStamp = []any{"", ""}
 
-// stamp numbers the next try of a call, right before it is sent.
-func (w *owner) stamp(c *call) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	behind := w.behindLocked(c)
-	if slices.ContainsFunc(behind, func(r *request) bool { return r.name == w.name }) {
-		w.countLocked()
-	}
-	c.flies, c.open, c.closes = true, false, behind
-	if c.effect != lengthens {
-		w.yieldLocked(c)
-	}
-	if c.effect == lengthens && len(behind) == 0 {
-		c.stamp, c.lines, c.sets = "", nil, false
-		return
-	}
-	c.name = w.name
-	if len(behind) > 0 {
-		w.guarded = clock.Now().Add(guardLife)
-	}
-	c.writeStamp()
-	switch {
-	case c.effect == lengthens:
-	case c.IsLeft():
-		w.openLocked(c)
-	case w.shared:
-		w.noteLocked(c).flies = true
-	}
-}
+// releaseArgs is how many arguments release.lua has before the keys that it is not to free.
+const releaseArgs = 4
 
-// countLocked takes the next number. At the last one it takes another id.
-func (w *owner) countLocked() {
-	if w.name.number++; w.name.number == lastNumber {
-		w.name = name{id: newToken()}
+// Before prepares the next try, right before it is sent.
+func (c *call) Before() bool {
+	r := &c.own
+	r.Owner.Send(r, c.IsLeft())
+	if c.open = false; r.Stamp.Yields && c.yield != nil {
+		c.yield()
 	}
-}
-
-// behindLocked returns the requests behind which a call is sent, as far as it has to close them. One that is
-// under way has to be if it may undo what an Obtain does.
-func (w *owner) behindLocked(c *call) (behind []*request) {
-	if owners.GuardsOff.Load() {
-		return nil
+	if c.withdrawn {
+		c.Reply, c.Err = int64(overtaken), nil
+		r.Owner.Settle(r, false, false)
+		return false
 	}
-	at := clock.Now()
-	for _, r := range w.requests {
-		if at.Reached(r.sent.Add(guardLife)) {
-			continue // no guard would stand for that long
+	c.spare(r.Stamp.Spared)
+	// Where there is a line, and so where there is a guard, batch.lua does nothing; but it sets none, and
+	// spares nothing.
+	c.Alone = len(r.Stamp.Closes) > 0 || len(c.spared) > 0
+	c.Behind, c.Stamp, c.Rest = nil, nil, nil
+	switch text := c.text(); {
+	case text != "":
+		sent := text                         // only a stamp that is sent is worth an allocation
+		c.args = [2]any{&sent, c.shortCut()} // by reference: hooks of the Redis client are not to print it
+		c.Stamp = c.args[:]
+	case len(c.Args)+len(c.spared) > 0:
+		c.Stamp = noStamp
+	}
+	if len(c.spared) > 0 {
+		for range releaseArgs - len(c.Args) {
+			c.Rest = append(c.Rest, "")
 		}
-		undoes := c.effect == takes && r.flies && r.lessens
-		if (r.open || undoes) && !r.isClosed(c.by) && haveCommon(r.keys, c.Keys) {
-			behind = append(behind, r)
+		c.Rest = append(c.Rest, c.spared...)
+	}
+	return true
+}
+
+// shortCut tells a script whether it may take one: it may not if it has guards to set, or write keys to keep.
+func (c *call) shortCut() string {
+	if c.keeps {
+		return "k"
+	}
+	return flag(len(c.own.Stamp.Closes) > 0)
+}
+
+// spare notes the keys that a release is not to free.
+func (c *call) spare(spares []owners.Spare) {
+	c.spared = nil
+	for _, s := range spares {
+		index := strconv.Itoa(s.Index + 1)
+		if c.marked[s.By] {
+			index += "|" + c.mark
+		}
+		if !slices.Contains(c.spared, any(index)) {
+			c.spared = append(c.spared, index)
 		}
 	}
-	return behind
 }
 
-// isClosed reports whether a request need not be closed any more by one that is sent by this connection.
-func (r *request) isClosed(by *wire.Conn) bool {
-	return r.closed || slices.ContainsFunc(r.others, by.SharesRedis)
+// After takes in how the latest try has ended. An error is no answer of the script, unless it shows that it
+// was raised there, or that the script was refused: a proxy may have sent it.
+func (c *call) After(mayCome bool) {
+	c.open = c.open || c.TakeLast("open")
+	answered := c.Err == nil && isAnswer(c.Reply)
+	closed := answered && !c.open && !isOvertaken(c)
+	c.own.Owner.Settle(&c.own, closed, mayCome || c.Err == nil && !answered)
 }
 
-// noteLocked takes note of the latest try of a call.
-func (w *owner) noteLocked(c *call) *request {
-	if c.request == nil || c.request.name != c.name {
-		c.request = &request{
-			name: c.name, keys: c.Keys, home: c.home(),
-			lessens: c.effect == lessens || c.reads, sent: clock.Now(), by: c.by,
+// Left takes note that the caller has gone.
+func (c *call) Left() { c.own.Owner.Leave(&c.own) }
+
+// isAnswer reports whether a reply looks like one of the scripts.
+func isAnswer(reply any) bool {
+	if all, ok := reply.([]any); ok && len(all) > 0 {
+		reply = all[0]
+	}
+	_, ok := reply.(int64)
+	return ok
+}
+
+// isOvertaken reports whether the call has done nothing, because a later request was executed before it.
+func isOvertaken(c *call) bool {
+	code, ok := c.Reply.(int64)
+	return c.Err == nil && ok && code == overtaken
+}
+
+// text writes the stamp of the next try: see guard.lua. It is empty if the try needs none.
+func (c *call) text() string {
+	r := &c.own
+	name, closes := r.Stamp.Name, r.Stamp.Closes
+	if !r.Stamp.Numbered {
+		return ""
+	}
+	if name == (owners.Name{}) && len(closes) == 0 && (c.lined || r.Effect == owners.Lengthens) {
+		return "" // a script that has its line at hand knows what that means
+	}
+	if !c.lined {
+		c.Behind = append(c.Behind, r.Home)
+	}
+	token, _ := decodeValue(*c.Value)
+	b := []byte(strconv.Itoa(len(c.Keys)) + "|")
+	write := func(n owners.Name) {
+		if n.ID == "" {
+			n.ID = token
+		}
+		b = strconv.AppendInt(append(b, n.ID+"|"...), n.Number, 10)
+		b = append(b, '|')
+	}
+	write(name)
+	set := make(map[string]bool, len(closes))
+	for _, closed := range closes {
+		guard := name
+		if closed.ID != guard.ID {
+			guard = owners.Name{ID: closed.ID, Number: owners.LastNumber}
+		}
+		if at := guard.ID + "|" + closed.Home; !set[at] {
+			set[at] = true
+			write(guard)
+			b = append(strconv.AppendInt(b, int64(c.placeOf(closed.Home)), 10), '|')
 		}
 	}
-	if !slices.Contains(w.requests, c.request) {
-		w.requests = append(w.requests, c.request)
-	}
-	return c.request
+	return string(b)
 }
 
-// settle takes in how a try has ended: whether its script has answered, and whether it may be executed later
-// all the same.
-func (w *owner) settle(c *call, answered, may bool) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if answered && !c.open && !isOvertaken(c) {
-		for _, r := range c.closes {
-			if r.by.SharesRedis(c.by) {
-				r.closed = true
-			} else {
-				r.others = append(r.others, c.by)
-			}
+// placeOf is the place of a line among the KEYS of the script, where it comes to stand if it does not yet.
+func (c *call) placeOf(line string) int {
+	if c.lined {
+		if i := slices.Index(c.Beside, line); i >= 0 {
+			return len(c.Keys) + i + 1
 		}
 	}
-	c.flies, c.closes = false, nil
-	if r := c.request; r != nil && r.name == c.name {
-		r.flies, r.open = false, false
+	i := slices.Index(c.Behind, line)
+	if i < 0 {
+		i = len(c.Behind)
+		c.Behind = append(c.Behind, line)
 	}
-	if may && c.effect != lengthens {
-		w.openLocked(c)
-	}
-	w.tidyLocked()
-}
-
-// leave takes note that the caller of a call has gone: if it is under way, it may be executed at any time.
-func (w *owner) leave(c *call) {
-	if c.effect == lengthens {
-		return
-	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if c.flies {
-		w.openLocked(c)
-	}
-}
-
-// openLocked takes note that the latest try of a call may be executed at any time. It stands for those before
-// it that were alike: what closes it closes them, too.
-func (w *owner) openLocked(c *call) {
-	r := w.noteLocked(c)
-	r.flies, r.open = false, true
-	w.requests = slices.DeleteFunc(w.requests, func(other *request) bool {
-		return other != r && other.open && !other.flies && other.id == r.id && other.home == r.home &&
-			other.by == r.by && other.lessens == r.lessens && slices.Equal(other.keys, r.keys)
-	})
-}
-
-// tidyLocked drops the requests that need not be reckoned with any more.
-func (w *owner) tidyLocked() {
-	at := clock.Now()
-	w.requests = slices.DeleteFunc(w.requests, func(r *request) bool {
-		return !r.flies && (!r.open || r.closed || at.Reached(r.sent.Add(guardLife)))
-	})
+	return len(c.Keys) + len(c.Beside) + i + 1
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/seed-14de3678/redislock/internal/clock"
+	"github.com/seed-14de3678/redislock/internal/owners"
 	"github.com/seed-14de3678/redislock/internal/wire"
 )
 
@@ -19,6 +20,7 @@ type leasing struct {
 	keeps bool // from now on it shortens no lease: others of the token have obtained meanwhile
 	// call prepares its script for the set as it is.
 	call     func(keySet) *call
+	effect   owners.Effect
 	numbered bool // its answer brings a fencing number
 	// apply takes note, with mu held, of what its answer has changed beside the lease.
 	apply func(rest []any)
@@ -48,7 +50,7 @@ func (l *Lock) convert(ctx context.Context, name string, writes bool) error {
 	op.call = func(set keySet) *call {
 		c := newCall(ctx, convertScript, set.keys, set.beside(),
 			&l.value, clock.Millis(op.ttl), write(set), flag(set.fences != nil), flag(op.keeps))
-		c.effect, op.numbered = lessens, set.fences != nil
+		op.effect, op.numbered = owners.Lessens, set.fences != nil
 		c.yield = func() { c.Args[2] = flag(true) }
 		if !writes {
 			c.yield = func() { c.withdrawn = true }
@@ -84,14 +86,14 @@ func (l *Lock) lease(ctx context.Context, op *leasing) (err error) {
 	}
 	defer func() { <-l.change.turn }()
 	w := l.ownerNow()
-	defer w.done(l.token())
-	since := w.begin()
+	defer w.Done(l.token())
+	since := w.Begin()
 	for rounds := 0; ; rounds++ {
 		set := l.snapshot()
 		l.begin(clock.Now(), op.ttl)
 		c := op.call(set)
-		c.ownedBy(w, c.effect, l.client.conn)
-		c.since = since
+		c.ownedBy(w, op.effect, l.client.conn, set.lines[0])
+		c.own.Since = since
 		c.Replicas = replicasFor(l.replicas, op.ttl)
 		c.Remaining = l.remaining
 		if !l.client.do(ctx, c, patience) {
@@ -223,7 +225,7 @@ func (l *Lock) leasedLate(c *call, op *leasing, count int) {
 // overtaken takes in that a later request of the owner was executed before the call, so that it has done
 // nothing. It goes on, but undoes nothing of what others of the token have obtained.
 func (l *Lock) overtaken(c *call, op *leasing) error {
-	drops := op.drop != nil && c.owner.yields(c)
+	drops := op.drop != nil && c.own.Owner.Yields(&c.own)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch {

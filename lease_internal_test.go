@@ -19,37 +19,6 @@ func watchedLock(t *testing.T) *Lock {
 	return lock
 }
 
-// A renewal that the server executes before a Refresh that shortens, and that is answered after
-// it, must not bring the old deadline back.
-func TestRenewalAroundRefresh(t *testing.T) {
-	l := watchedLock(t)
-	if err := l.enter(t.Context(), "refresh"); err != nil {
-		t.Fatal(err)
-	}
-	sent := clock.Now()
-	l.begin(sent, time.Second)
-	l.mu.Lock()
-	renewal := l.watch.renewalLocked()
-	during := l.watch.renewalLocked()
-	l.mu.Unlock()
-	during.Sent, during.Reply = clock.Now(), int64(1)
-	during.Then(&during.Call)
-	if left := time.Until(l.Deadline()); left > time.Second {
-		t.Errorf("got deadline in %v while a Refresh of 1s is under way", left)
-	}
-	refresh := newCall(t.Context(), refreshScript, l.set.keys, nil, &l.value, 1000, "0")
-	refresh.Sent, refresh.Reply = sent, int64(1)
-	if err := l.leased(refresh, &leasing{name: "refresh", ttl: time.Second}); err != nil {
-		t.Fatal(err)
-	}
-	<-l.change.turn
-	renewal.Sent, renewal.Reply = clock.Now(), int64(1)
-	renewal.Then(&renewal.Call)
-	if left := time.Until(l.Deadline()); left > time.Second {
-		t.Errorf("got deadline in %v after a Refresh of 1s", left)
-	}
-}
-
 // A wall clock that was set back makes no deadline later.
 func TestDeadlineAndWallClock(t *testing.T) {
 	l := watchedLock(t)

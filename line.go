@@ -12,6 +12,7 @@ import (
 
 	"github.com/seed-14de3678/redislock/internal/clock"
 	"github.com/seed-14de3678/redislock/internal/listen"
+	"github.com/seed-14de3678/redislock/internal/owners"
 	"github.com/seed-14de3678/redislock/internal/pace"
 	"github.com/seed-14de3678/redislock/internal/wire"
 )
@@ -73,9 +74,10 @@ func (p place) orUnknown() place {
 	return p
 }
 
-func newStanding(hub *listen.Hub, keys []string) *standing {
-	id := newToken() // not the one of the lock: others read it
-	return &standing{waiter: hub.NewWaiter(id, keys), sharded: hub.Sharded()}
+// enter gives a new standing its waiter.
+func (s *standing) enter(hub *listen.Hub, keys []string) {
+	id := owners.NewToken() // not the one of the lock: others read it
+	s.waiter, s.sharded = hub.NewWaiter(id, keys), hub.Sharded()
 }
 
 // stand asks, and waits in line if it has to, until the lock is there or ctx ends.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/seed-14de3678/redislock/internal/clock"
+	"github.com/seed-14de3678/redislock/internal/owners"
 )
 
 //go:embed refresh.lua
@@ -31,8 +32,8 @@ var (
 type Lock struct {
 	client   *Client
 	value    string
-	faulty   error // of Attach: every operation returns it
-	own      owner // if nobody else knows the token
+	faulty   error        // of Attach: every operation returns it
+	own      owners.Owner // if nobody else knows the token
 	replicas int
 
 	mu       sync.Mutex
@@ -44,14 +45,14 @@ type Lock struct {
 	counted  time.Duration // the ttl of which the deadline is the end; less than ttl while that is not certain
 	number   int64         // its fencing number; 0 without
 	state    lockState
-	over     error        // what a Release says that comes after one which was answered
-	freeing  clock.Moment // since then one that was not answered may have freed the keys; zero: there is none
-	shown    bool         // callers know the token
-	owner    *owner       // if they do, while the lock is held
-	claim    *claim       // the same
-	why      error        // it was lost
-	watch    *watch       // of the watchdog, or of Context and Lost
-	change   change       // of its lease
+	over     error         // what a Release says that comes after one which was answered
+	freeing  clock.Moment  // since then one that was not answered may have freed the keys; zero: there is none
+	shown    bool          // callers know the token
+	owner    *owners.Owner // if they do, while the lock is held
+	claim    *owners.Claim // the same
+	why      error         // it was lost
+	watch    *watch        // of the watchdog, or of Context and Lost
+	change   change        // of its lease
 }
 
 type lockState uint8
@@ -85,38 +86,35 @@ func (l *Lock) Token() string {
 // show takes note that callers know the token of the lock, which holds these keys: from now on it may come
 // back in an Options.Token.
 func (l *Lock) show(keys []string) {
-	w := l.own.show(l.token())
-	defer w.done(l.token())
-	mine := w.stake(l.client, keys, l)
+	w := l.own.Show(l.token())
+	defer w.Done(l.token())
+	mine := w.Count(l.client.conn, keys, l.gone)
 	var freed []string // by ReleaseKeys, which had no claim to reduce
 	l.mu.Lock()
 	if l.claim == nil && l.state == held {
-		freed = without(keys, l.set.keys)
+		freed = owners.Without(keys, l.set.keys)
 		l.claim, l.owner, mine = mine, w, nil
 	}
 	l.shown = true
 	shown := l.claim
 	l.mu.Unlock()
-	w.reduce(shown, freed)
-	w.waive(mine)
+	w.Reduce(shown, freed)
+	w.Drop(mine)
 }
 
-// ownerNow returns the owner of what is sent from now on. Whoever has it has to end that with done.
-func (l *Lock) ownerNow() *owner {
+// ownerNow returns the owner of what is sent from now on. Whoever has it has to end that with Done.
+func (l *Lock) ownerNow() *owners.Owner {
 	l.mu.Lock()
 	shown := l.shown
 	l.mu.Unlock()
 	if shown {
-		return ownerOf(l.token())
+		return owners.Of(l.token())
 	}
-	l.own.mu.Lock()
-	defer l.own.mu.Unlock()
-	l.own.users++
-	return &l.own
+	return l.own.Use()
 }
 
 // ownerLocked returns the owner of a lock that is held.
-func (l *Lock) ownerLocked() *owner {
+func (l *Lock) ownerLocked() *owners.Owner {
 	if l.owner != nil {
 		return l.owner
 	}
@@ -238,9 +236,9 @@ func (l *Lock) Refresh(ctx context.Context, ttl time.Duration) error {
 	op.call = func(set keySet) *call {
 		never := op.keeps || l.cannotShorten(ttl)
 		c := newCall(ctx, refreshScript, set.keys, nil, &l.value, clock.Millis(ttl), flag(never))
-		c.effect = lessens
+		op.effect = owners.Lessens
 		if never {
-			c.effect = lengthens
+			op.effect = owners.Lengthens
 		}
 		c.yield = func() { c.Args[0] = flag(true) }
 		if !l.Deadline().IsZero() {
@@ -269,6 +267,20 @@ func (l *Lock) Downgrade(ctx context.Context) error { return l.convert(ctx, "dow
 // insisted would wait for each other for ever. The lease begins anew. Other errors are those of
 // Refresh.
 func (l *Lock) Upgrade(ctx context.Context) error { return l.convert(ctx, "upgrade", true) }
+
+// counts makes the claim of an Obtain that of the lock which came of it, unless that has ended already.
+func (l *Lock) counts(mine *owners.Claim) {
+	l.owner.Holds(mine, l.gone)
+	l.mu.Lock()
+	ended := l.state != held
+	if !ended {
+		l.claim = mine
+	}
+	l.mu.Unlock()
+	if ended {
+		l.owner.Drop(mine)
+	}
+}
 
 // gone reports whether nothing of the lock can be left, for one that was never released.
 func (l *Lock) gone(at clock.Moment) bool {

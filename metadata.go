@@ -1,8 +1,6 @@
 package redislock
 
 import (
-	"crypto/rand"
-	"encoding/base64"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -34,15 +32,6 @@ func encodeValue(token, metadata string) string {
 func decodeValue(value string) (token, metadata string) {
 	token, metadata, _ = strings.Cut(value, separator)
 	return token, metadata
-}
-
-// newToken returns 22 characters of base64url from 16 random bytes.
-func newToken() string {
-	var raw [16]byte
-	_, _ = rand.Read(raw[:]) // never fails: it ends the program instead
-	var text [22]byte
-	base64.RawURLEncoding.Encode(text[:], raw[:])
-	return string(text[:])
 }
 
 // checkToken reports whether a caller's token can be told apart from metadata.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/seed-14de3678/redislock/internal/clock"
 	"github.com/seed-14de3678/redislock/internal/count"
+	"github.com/seed-14de3678/redislock/internal/owners"
 	"github.com/seed-14de3678/redislock/internal/pace"
 	"github.com/seed-14de3678/redislock/internal/wire"
 )
@@ -24,9 +25,9 @@ type obtaining struct {
 	line   *standing // nil without Options.Queue
 	left   leftover
 	pace   pace.Pace
-	lock   *Lock  // that may come of it
-	owner  *owner // of its requests
-	claim  *claim // on the keys, if the caller has chosen the token; else nil
+	lock   *Lock         // that may come of it
+	owner  *owners.Owner // of its requests
+	claim  *owners.Claim // on the keys, if the caller has chosen the token; else nil
 }
 
 // A want is what one Obtain asks for. It never changes.
@@ -72,13 +73,13 @@ func (c *Client) obtain(ctx context.Context, write, read []string, ttl time.Dura
 	}
 	if o.want.tokenKnown {
 		token := o.want.token()
-		o.owner = ownerOf(token)
-		defer o.owner.done(token)
+		o.owner = owners.Of(token)
+		defer o.owner.Done(token)
 		o.lock.owner, o.lock.shown = o.owner, true
-		o.claim = o.owner.stake(c, o.want.set.keys, nil)
+		o.claim = o.owner.Count(c.conn, o.want.set.keys, nil)
 	}
 	if o.line != nil && !c.hub.Begin() {
-		o.owner.waive(o.claim)
+		o.owner.Drop(o.claim)
 		return nil, fmt.Errorf("redislock: obtain: %w", wire.ErrClosed)
 	}
 	var lock *Lock
@@ -90,9 +91,9 @@ func (c *Client) obtain(ctx context.Context, write, read []string, ttl time.Dura
 	}
 	switch {
 	case err == nil && o.claim != nil:
-		lock.claimed(o.claim)
+		lock.counts(o.claim)
 	case err != nil:
-		o.owner.waive(o.claim)
+		o.owner.Drop(o.claim)
 		o.clearUp()
 	}
 	o.report(ctx, err)
@@ -110,21 +111,35 @@ func (c *Client) newObtaining(write, read []string, ttl time.Duration, opt *Opti
 	if opt == nil {
 		opt = &Options{}
 	}
-	o := &obtaining{client: c, pace: pace.New(opt.RetryStrategy), asked: attempts{began: clock.Now()}}
+	o := allocate(opt.Queue)
+	o.client, o.pace, o.asked.began = c, pace.New(opt.RetryStrategy), clock.Now()
 	var err error
 	if o.want, err = c.newWant(write, read, ttl, opt); err != nil {
 		return nil, err
 	}
-	if opt.Queue {
+	if o.line != nil {
 		if !c.hub.CanListen() {
 			return nil, fmt.Errorf("%w: Options.Queue subscribes, and of a %T only Eval and EvalSha are used: say with WithWrapped what it wraps",
 				errors.ErrUnsupported, c.conn.Redis())
 		}
-		o.line = newStanding(c.hub, o.want.set.keys)
+		o.line.enter(c.hub, o.want.set.keys)
 	}
 	o.lock = &Lock{client: c, value: o.want.value}
 	o.owner = &o.lock.own
 	return o, nil
+}
+
+// allocate makes an obtaining, and with it where it stands in line, if it is to: that is one allocation.
+func allocate(queues bool) *obtaining {
+	if !queues {
+		return &obtaining{}
+	}
+	both := &struct {
+		obtaining
+		standing
+	}{}
+	both.line = &both.standing
+	return &both.obtaining
 }
 
 // newWant checks what is asked for.
@@ -140,7 +155,7 @@ func (c *Client) newWant(write, read []string, ttl time.Duration, opt *Options) 
 	}
 	token := opt.Token
 	if w.tokenKnown = token != ""; !w.tokenKnown {
-		token = newToken()
+		token = owners.NewToken()
 	} else if err := checkToken(token); err != nil {
 		return w, err
 	}

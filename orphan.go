@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/seed-14de3678/redislock/internal/clock"
+	"github.com/seed-14de3678/redislock/internal/owners"
 	"github.com/seed-14de3678/redislock/internal/wire"
 )
 
@@ -26,7 +27,7 @@ type orphan struct {
 	entry  clock.Entry
 	set    keySet
 	value  string
-	owner  *owner
+	owner  *owners.Owner
 	waiter string       // id of one that may stand in line for it, else empty
 	place  place        // its place there
 	first  func()       // if not nil it is called when the first clean-up has an outcome
@@ -69,13 +70,13 @@ func (o *orphan) Run(at clock.Moment) {
 	o.mu.Unlock()
 	last := !o.client.schedule.Put(&o.entry, next, 0)
 
-	o.mark(func(mark string, marked map[*Client]bool) {
+	o.mark(func(mark string, marked map[owners.Client]bool) {
 		c := newCall(context.Background(), releaseScript, o.set.keys, o.set.beside(), &o.value, 0)
 		if o.set.fences != nil || o.waiter != "" {
 			c.Args = []any{"", flag(o.set.fences != nil), o.waiter, o.place.argument()}
 		}
-		c.ownedBy(o.owner, lessens, o.client.conn)
-		c.frees = true
+		c.ownedBy(o.owner, owners.Lessens, o.client.conn, o.set.lines[0])
+		c.own.Frees = true
 		c.mark, c.marked = mark, marked
 		c.Then = func(*wire.Call) { o.cleared(c, last) }
 		o.client.conn.Start(&c.Call)
@@ -106,19 +107,19 @@ func (o *orphan) end() {
 	}
 	o.client.schedule.Drop(&o.entry)
 	token, _ := decodeValue(o.value)
-	o.owner.done(token)
+	o.owner.Done(token)
 }
 
 // mark finds out which of those who count on some of the keys, through other Redis clients, are on the same
 // server. They set a guard of a name that nobody else has in the home line; go is told the name, and who has
 // done so. The clean-up finds it there, or it is another server.
-func (o *orphan) mark(then func(mark string, marked map[*Client]bool)) {
-	others := o.owner.elsewhere(o.client, o.set.keys)
+func (o *orphan) mark(then func(mark string, marked map[owners.Client]bool)) {
+	others := o.owner.Elsewhere(o.client.conn, o.set.keys)
 	if len(others) == 0 {
 		then("", nil)
 		return
 	}
-	mark, marked := newToken(), make(map[*Client]bool)
+	mark, marked := owners.NewToken(), make(map[owners.Client]bool)
 	var mu sync.Mutex
 	missing := len(others)
 	n := len(o.set.keys)
@@ -142,27 +143,6 @@ func (o *orphan) mark(then func(mark string, marked map[*Client]bool)) {
 				then(mark, marked)
 			}
 		}
-		other.conn.Start(&c.Call)
+		other.(*wire.Conn).Start(&c.Call)
 	}
 }
-
-// elsewhere returns the clients of those who count on some of the keys through another Redis client. Nobody
-// who lives in the virtual time of a test may be called from outside of it.
-func (w *owner) elsewhere(client *Client, keys []string) (others []*Client) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if isVirtual() {
-		return nil
-	}
-	known := make(map[*Client]bool)
-	for _, other := range w.claims {
-		if !known[other.client] && !other.client.virtual && !other.client.conn.SharesRedis(client.conn) && haveCommon(other.keys, keys) {
-			known[other.client] = true
-			others = append(others, other.client)
-		}
-	}
-	return others
-}
-
-// isVirtual reports whether the clock is that of a bubble of testing/synctest, which begins in the year 2000.
-func isVirtual() bool { return time.Now().Year() < 2020 }

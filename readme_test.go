@@ -120,24 +120,30 @@ func TestDocsListRights(t *testing.T) {
 	}
 }
 
-// What CONTRIBUTING.md says where things are is there, and it names every source file of the root.
+// What CONTRIBUTING.md says where things are is there, and it names every source file of the root. The files that a
+// call passes are there, too.
 func TestReadmeNamesParts(t *testing.T) {
 	t.Parallel()
 	text := string(check.Must[[]byte](t)(os.ReadFile("CONTRIBUTING.md")))
-	_, parts, _ := strings.Cut(text, "\n## Where things are\n")
-	parts, _, _ = strings.Cut(parts, "\n## ")
-	var got []string
-	for _, row := range regexp.MustCompile(`(?m)^\|(.*?)\|`).FindAllStringSubmatch(parts, -1) {
-		for _, m := range regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(row[1], -1) {
+	section := func(title string) string {
+		_, part, _ := strings.Cut(text, "\n## "+title+"\n")
+		part, _, _ = strings.Cut(part, "\n## ")
+		return part
+	}
+	named := func(text, pattern string) (names []string) {
+		for _, m := range regexp.MustCompile(pattern).FindAllStringSubmatch(text, -1) {
 			if _, err := os.Stat(m[1]); err != nil {
 				t.Error(err)
 			}
-			got = append(got, m[1])
+			names = append(names, m[1])
 		}
+		if len(names) == 0 {
+			t.Errorf("no %s in %.40q…", pattern, text)
+		}
+		return names
 	}
-	if len(got) == 0 {
-		t.Fatal("no parts")
-	}
+	named(section("Where a call goes"), "`([a-z_/]+(?:\\.go|\\.lua|/[a-z]+))`")
+	got := named(section("Where things are"), "(?m)^\\| `([^`]+)` \\|")
 	for _, file := range check.Must[[]os.DirEntry](t)(os.ReadDir(".")) {
 		name := file.Name()
 		source := strings.HasSuffix(name, ".go") && !strings.HasSuffix(name, "_test.go") || strings.HasSuffix(name, ".lua")

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/seed-14de3678/redislock/internal/clock"
+	"github.com/seed-14de3678/redislock/internal/owners"
 	"github.com/seed-14de3678/redislock/internal/pace"
 	"github.com/seed-14de3678/redislock/internal/wire"
 )
@@ -110,8 +111,8 @@ type portion struct {
 	watched  bool          // somebody was to be told of a loss, and was not yet
 	whole    bool          // it is all that the lock has left
 	freeing  clock.Moment  // since then an earlier Release may have freed it; zero: there was none
-	owner    *owner        // of the claim
-	claim    *claim        // nil if there is none; see unclaim
+	owner    *owners.Owner // of the claim
+	claim    *owners.Claim // nil if there is none; see unclaim
 }
 
 // portionLocked makes one of a set.
@@ -167,9 +168,9 @@ func (l *Lock) part(keys []string) (p portion, all bool, err error) {
 // under the release, which would take it for lost.
 func (p portion) unclaim() {
 	if p.whole {
-		p.owner.waive(p.claim)
+		p.owner.Drop(p.claim)
 	} else {
-		p.owner.reduce(p.claim, p.set.keys)
+		p.owner.Reduce(p.claim, p.set.keys)
 	}
 }
 
@@ -177,10 +178,10 @@ func (p portion) unclaim() {
 // obtained some of it meanwhile that is left to them.
 func (l *Lock) free(ctx context.Context, p portion) error {
 	w := l.ownerNow()
-	defer w.done(l.token())
-	since := w.begin()
+	defer w.Done(l.token())
+	since := w.Begin()
 	if p.claim != nil && pace.IsGivingBack(ctx) {
-		since = p.claim.since
+		since = p.claim.Since()
 	}
 	wait := patience
 	if ctx.Err() != nil {
@@ -189,8 +190,8 @@ func (l *Lock) free(ctx context.Context, p portion) error {
 	set, hub := p.set, l.client.hub
 	for rounds := 0; ; rounds++ {
 		c, next := l.releasing(ctx, p)
-		c.ownedBy(w, lessens, l.client.conn)
-		c.frees, c.since = true, since
+		c.ownedBy(w, owners.Lessens, l.client.conn, set.lines[0])
+		c.own.Frees, c.own.Since = true, since
 		if !l.client.do(ctx, c, wait) && c.Leave(func(*wire.Call) { hub.AskAgain(set.keys) }) {
 			p.unclaim()
 			l.client.newOrphan(set, l, p.longest).start()
@@ -308,5 +309,5 @@ func (c *call) withoutSpared(indexes []any) []any {
 // freedMeanwhile reports whether all that a script has found lost is not in the set any more.
 func (l *Lock) freedMeanwhile(c *call, indexes []any) bool {
 	keys, err := c.lost(indexes)
-	return err == nil && len(keys) > 0 && len(without(keys, l.snapshot().keys)) == len(keys)
+	return err == nil && len(keys) > 0 && len(owners.Without(keys, l.snapshot().keys)) == len(keys)
 }

@@ -7,13 +7,15 @@ import (
 	"time"
 
 	"github.com/seed-14de3678/redislock/internal/count"
+	"github.com/seed-14de3678/redislock/internal/owners"
 	"github.com/seed-14de3678/redislock/internal/wire"
 )
 
 // A call is one run of a script, and what it carries for its owner.
 type call struct {
 	wire.Call
-	passage
+	own owners.Request // what its owner has to know of it
+	stamp
 }
 
 // patience is how long a call whose caller's context has ended may still answer: most do, and
@@ -44,7 +46,7 @@ func (c *Client) newCall(ctx context.Context, s *script, set keySet, value *stri
 // for it, so that nobody else has it any more.
 func (c *Client) recycle(r *call) {
 	r.Reset()
-	r.passage = passage{}
+	r.own, r.stamp = owners.Request{}, stamp{}
 	c.recycled.Put(r)
 }
 

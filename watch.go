@@ -8,6 +8,7 @@ import (
 
 	"github.com/seed-14de3678/redislock/internal/circle"
 	"github.com/seed-14de3678/redislock/internal/clock"
+	"github.com/seed-14de3678/redislock/internal/owners"
 	"github.com/seed-14de3678/redislock/internal/wire"
 )
 
@@ -151,7 +152,7 @@ func (w *watch) renewalLocked() *call {
 	l := w.lock
 	changes, ttl := l.change.count, l.ttl
 	c := newCall(context.Background(), refreshScript, l.set.keys, nil, &l.value, clock.Millis(ttl), flag(true))
-	c.ownedBy(l.ownerLocked(), lengthens, l.client.conn)
+	c.ownedBy(l.ownerLocked(), owners.Lengthens, l.client.conn, l.set.lines[0])
 	c.Replicas = replicasFor(l.replicas, ttl)
 	c.Then = func(*wire.Call) { w.renewed(c, ttl, changes) }
 	return c
@@ -241,7 +242,7 @@ func (l *Lock) lose(why error) {
 	if end != nil {
 		end(ErrLockLost)
 	}
-	w.waive(mine)
+	w.Drop(mine)
 	if errors.Is(why, wire.ErrClosed) { // by whoever holds it
 		l.client.log.Info("redislock: client closed, lock left to its ttl", l.snapshot().logged())
 	} else {

@@ -75,3 +75,6 @@ func Millis(d time.Duration) int64 { return int64((d + time.Millisecond - 1) / t
 func FromMillis(ms int64) time.Duration {
 	return time.Duration(max(-1, min(ms, int64(Longest/time.Millisecond)))) * time.Millisecond
 }
+
+// IsVirtual reports whether the clock is that of a bubble of testing/synctest, which begins in the year 2000.
+func IsVirtual() bool { return time.Now().Year() < 2020 }

@@ -1,8 +1,177 @@
-// Package owners knows the tokens under which this process holds keys.
+// Package owners knows the tokens under which this process holds keys: whoever holds keys under one token
+// is one owner. It gives the requests of an owner their numbers, so that one that was not answered can be
+// closed by a later one, and it knows which keys of an owner others of the token count on.
 package owners
 
-import "sync/atomic"
+import (
+	"slices"
+	"sync"
+	"time"
 
-// GuardsOff has no request set a guard against another: tests show with it what guards are for. Nobody else
-// sets it.
-var GuardsOff atomic.Bool
+	"github.com/seed-14de3678/redislock/internal/clock"
+)
+
+const (
+	// GuardLife is how long a guard stands, and a little more.
+	GuardLife = 5*time.Minute + 10*time.Second
+	// LastNumber is greater than the number of every request; a guard may have it.
+	LastNumber = 1<<20 - 1
+)
+
+// An Owner is whoever holds keys under one token: one lock, or, if callers know the token, everybody in this
+// process who uses it. It gives requests their numbers.
+//
+// The number goes up only when a request is sent behind one that was not answered, and has a key in common
+// with it. Then the new one closes the old one: it sets a guard in its home line. From the answer on the old
+// one cannot do anything any more. As long as all requests are answered nothing is counted, and there is no
+// guard. The zero Owner is that of a token that only one lock knows. It is safe for concurrent use.
+type Owner struct {
+	mu     sync.Mutex
+	name   Name // of the requests that are sent now
+	shared bool // callers know the token
+	// sent are the requests that are to be reckoned with: if the owner is shared, all that are not answered,
+	// else those for whose answer nobody waits any more.
+	sent    []*Sent
+	guarded clock.Moment // until then a guard may stand
+
+	users int // how many use it, beside claims and requests
+
+	// Of a shared one.
+	claims []*Claim
+	begun  int64 // counts operations, so that it is known which of two has begun later
+}
+
+// A Name is what a request is known by in Redis: the id of its owner, and its number.
+type Name struct {
+	ID     string // empty: the token
+	Number int64
+}
+
+// A Client is that through which requests are sent.
+type Client interface {
+	// Identity is the same for all that share a Redis client, which may be of the same server.
+	Identity() any
+	// InVirtualTime reports whether it lives in the virtual time of a test.
+	InVirtualTime() bool
+}
+
+// book has the owners whose tokens callers know. It is that of the process, because there may be a client for
+// each lock. It does not ask which server they are on: whoever is wrong about that counts too often, or leaves
+// to another what nobody has, and asks for it again.
+var book struct {
+	sync.Mutex
+	owners map[string]*Owner
+	size   int // of owners after the last sweep
+}
+
+// Of finds the owner of a token that callers know. Whoever has it has to end that with Done.
+func Of(token string) *Owner {
+	book.Lock()
+	defer book.Unlock()
+	w := book.owners[token]
+	if w == nil {
+		w = &Owner{name: Name{ID: NewToken()}}
+		enterLocked(token, w)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.shared = true
+	w.users++
+	return w
+}
+
+// enterLocked enters an owner. Locks that were left to expire waive nothing, so when the owners have doubled
+// it looks for those that are of no use any more.
+func enterLocked(token string, w *Owner) {
+	if book.owners == nil {
+		book.owners = make(map[string]*Owner)
+	}
+	if len(book.owners) > 2*book.size+64 {
+		for token, w := range book.owners {
+			if w.isIdle() {
+				delete(book.owners, token)
+			}
+		}
+		book.size = len(book.owners)
+	}
+	book.owners[token] = w
+}
+
+// Use begins to use an owner whose token callers may not know. It ends with Done.
+func (w *Owner) Use() *Owner {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.users++
+	return w
+}
+
+// Show enters the owner of a token that was made for one lock: from now on callers know it. It returns the
+// owner, which is another one if somebody has known the token before. It ends with Done.
+func (w *Owner) Show(token string) *Owner {
+	book.Lock()
+	defer book.Unlock()
+	w.mu.Lock()
+	w.shared = true
+	sent := w.sent
+	w.mu.Unlock()
+	if other := book.owners[token]; other == nil {
+		enterLocked(token, w)
+	} else if other != w {
+		w = other
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, s := range sent {
+		if !slices.Contains(w.sent, s) {
+			w.sent = append(w.sent, s)
+		}
+	}
+	w.users++
+	return w
+}
+
+// Done ends what Of, Use or Show has begun.
+func (w *Owner) Done(token string) {
+	w.mu.Lock()
+	w.users--
+	shared := w.shared
+	w.mu.Unlock()
+	if shared {
+		w.forget(token)
+	}
+}
+
+// forget drops an owner that is of no use any more.
+func (w *Owner) forget(token string) {
+	book.Lock()
+	defer book.Unlock()
+	if book.owners[token] == w && w.isIdle() {
+		delete(book.owners, token)
+	}
+}
+
+// Knows reports whether the owner of a token is kept in mind.
+func Knows(token string) bool {
+	book.Lock()
+	defer book.Unlock()
+	return book.owners[token] != nil
+}
+
+// isIdle reports whether nothing would be known less without the owner. What was not answered is forgotten
+// when a guard against it would have ended, too.
+func (w *Owner) isIdle() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	at := clock.Now()
+	w.tidyLocked()
+	w.claims = slices.DeleteFunc(w.claims, func(c *Claim) bool { return c.isOver(at) })
+	return w.users == 0 && len(w.sent) == 0 && len(w.claims) == 0 && !at.Precedes(w.guarded)
+}
+
+// tidyLocked drops the requests that need not be reckoned with any more.
+func (w *Owner) tidyLocked() {
+	at := clock.Now()
+	w.sent = slices.DeleteFunc(w.sent, func(s *Sent) bool {
+		return !s.flies && (!s.open || s.closed || at.Reached(s.at.Add(GuardLife)))
+	})
+}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/seed-14de3678/redislock/internal/clock"
 	"github.com/seed-14de3678/redislock/internal/slot"
 )
 
@@ -36,12 +37,12 @@ type Conn struct {
 	rdb     redis.Scripter
 	direct  redis.UniversalClient // what may be used past Eval and EvalSha of rdb; nil: nothing may
 	wrapped bool                  // rdb has a type of its own: calls go through these alone
-	sender  sender
-	limit   int  // of batches under way in a lane
-	bundles bool // plain calls of a lane may share a script
-	bundle  *Script
-	tries   int // for each call
+	tries   int                   // for each call
 
+	identity any // of the Redis client: itself, as far as it can be compared
+	virtual  bool
+
+	setup laneSetup
 	main  *lane    // for a client of one server, and while it is not known which server it will be
 	alone *lane    // behind a wrapped client, for calls that share no script: none waits for another
 	lanes sync.Map // *redis.Client, or destination with replicas → *lane
@@ -55,25 +56,31 @@ type Conn struct {
 // New makes the Conn of a Redis client, that wraps another one if it has a type of its own and its user
 // says so.
 func New(rdb redis.Scripter, opt Options) *Conn {
-	conn := &Conn{rdb: rdb, limit: math.MaxInt, bundle: opt.Bundle, tries: DefaultTries, idle: make(chan struct{}, 1)}
+	conn := &Conn{
+		rdb: rdb, tries: DefaultTries, virtual: clock.IsVirtual(), idle: make(chan struct{}, 1),
+		setup: laneSetup{limit: math.MaxInt, bundle: opt.Bundle},
+	}
+	if conn.identity = rdb; !reflect.ValueOf(rdb).Comparable() {
+		conn.identity = conn
+	}
 	switch rdb := rdb.(type) {
 	case *redis.Client:
-		conn.direct, conn.bundles, conn.tries = rdb, true, rdb.Options().MaxRetries+1
+		conn.direct, conn.setup.bundles, conn.tries = rdb, true, rdb.Options().MaxRetries+1
 	case *redis.ClusterClient:
 		conn.direct = rdb
 	case *redis.Ring:
 		conn.direct, conn.tries = rdb, rdb.Options().MaxRetries+1
 	default:
-		conn.wrapped, conn.direct, conn.bundles = true, opt.Wraps, opt.Wraps != nil
+		conn.wrapped, conn.direct, conn.setup.bundles = true, opt.Wraps, opt.Wraps != nil
 	}
 	if conn.wrapped {
-		conn.sender = plainClient{rdb, pools(rdb, opt.Wraps)}
+		conn.setup.sender = plainClient{rdb, pools(rdb, opt.Wraps)}
 	} else {
-		conn.sender = pipeline{conn.direct}
+		conn.setup.sender = pipeline{conn.direct}
 	}
 	conn.alone = conn.newLane()
 	if opt.Batching && conn.direct != nil {
-		conn.limit = underWay
+		conn.setup.limit = underWay
 	}
 	conn.main = conn.newLane()
 	return conn
@@ -112,14 +119,11 @@ func (conn *Conn) Kind() Kind {
 	return Single
 }
 
-// SharesRedis reports whether two Conns have the same Redis client.
-func (conn *Conn) SharesRedis(other *Conn) bool {
-	if conn == other {
-		return true
-	}
-	one, two := conn.rdb, other.rdb
-	return reflect.TypeOf(one).Comparable() && one == two
-}
+// Identity is the same for all Conns of one Redis client.
+func (conn *Conn) Identity() any { return conn.identity }
+
+// InVirtualTime reports whether the Conn was made in the virtual time of a test.
+func (conn *Conn) InVirtualTime() bool { return conn.virtual }
 
 // A masterFinder is a *redis.ClusterClient, or embeds one.
 type masterFinder interface {
@@ -275,10 +279,8 @@ func (conn *Conn) shares(c *Call) bool {
 }
 
 func (conn *Conn) newLane() *lane {
-	l := &lane{
-		sender: conn.sender, limit: conn.limit, bundle: conn.bundle, overdue: overdue,
-		tagged: conn.wrapped && conn.Kind() != Single,
-	}
-	l.bundles.Store(conn.bundles)
+	l := &lane{laneSetup: conn.setup, overdue: overdue}
+	l.tagged = conn.wrapped && conn.Kind() != Single
+	l.sharing.Store(conn.setup.bundles)
 	return l
 }

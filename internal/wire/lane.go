@@ -21,15 +21,21 @@ const (
 	overdue = 50 * time.Millisecond
 )
 
+// A laneSetup is what the lanes of a Conn have in common.
+type laneSetup struct {
+	sender  sender
+	limit   int     // of batches under way
+	bundle  *Script // does many plain calls
+	bundles bool    // plain calls may share it: all keys are on one server
+	tagged  bool    // if they have the same hash tag
+}
+
 // A lane takes calls to one server. A call goes out at once while nothing is under way; what
 // arrives meanwhile goes out together, as one pipeline. A lane has goroutines only while calls
 // are under way.
 type lane struct {
-	sender     sender
-	limit      int         // of batches under way
-	bundle     *Script     // does many plain calls
-	bundles    atomic.Bool // they may share it: all keys are on one server
-	tagged     bool        // if they have the same hash tag
+	laneSetup
+	sharing    atomic.Bool // plain calls share a script still
 	overdue    time.Duration
 	dialTimers sync.Pool   // of *dialTimer
 	silent     atomic.Bool // the latest try had no answer
@@ -145,11 +151,11 @@ func (l *lane) next(back int) []*Call {
 // exchange sends a batch and settles each of its calls, or sends it again.
 func (l *lane) exchange(batch []*Call) {
 	batch = prepared(present(batch))
-	if len(batch) > 1 && l.bundles.Load() {
+	if len(batch) > 1 && l.sharing.Load() {
 		commands := l.bundled(batch)
 		l.transmit(commands)
 		if slices.ContainsFunc(commands, misplaced) {
-			l.bundles.Store(false) // a node of a Cluster, addressed as if it were a server by itself
+			l.sharing.Store(false) // a node of a Cluster, addressed as if it were a server by itself
 		}
 		for _, c := range batch {
 			if c.Err == errNotPlain { //nolint:errorlint // it is this value

@@ -49,7 +49,7 @@ func TestACLCommandsAreThoseOfTheScripts(t *testing.T) {
 	}
 }
 
-// run prepares and does one operation, with one command forbidden in between.
+// runWithout prepares and does one operation, with one command forbidden in between.
 func runWithout(t *testing.T, g *world.Guarded, p *pass, op operation, forbidden string) error {
 	t.Helper()
 	if op.prepare != nil {

@@ -18,10 +18,10 @@ import (
 // fenceLife is how long a fencing number is remembered.
 const fenceLife = 24 * time.Hour
 
-// fence names what is stored beside a key.
+// fenceOf names what is stored beside a key.
 func fenceOf(w *world.World, key string) string { return "redislock:fence:{" + w.Key(key) + "}" }
 
-// take takes what a part wants, at once.
+// takePart takes what a part wants, at once.
 func takePart(t *testing.T, w *world.World, p world.Part, opt *redislock.Options) *redislock.Lock {
 	t.Helper()
 	write, read := w.Modes(p)

@@ -12,7 +12,7 @@ import (
 	"github.com/seed-14de3678/redislock/internal/world"
 )
 
-// hold takes what a part wants, at once.
+// holdPart takes what a part wants, at once.
 func holdPart(t *testing.T, w *world.World, p world.Part) *redislock.Lock {
 	t.Helper()
 	write, read := w.Modes(p)
@@ -32,7 +32,7 @@ func standIn(ctx context.Context, t *testing.T, w *world.World, turns chan<- wor
 	w.StandWith(ctx, t, turns, p, p, world.Queue())
 }
 
-// clear checks that nobody is left over, and nothing in Redis.
+// wantCleared checks that nobody is left over, and nothing in Redis.
 func wantCleared(t *testing.T, w *world.World, turns <-chan world.Turn, locks ...*redislock.Lock) {
 	t.Helper()
 	for _, lock := range locks {

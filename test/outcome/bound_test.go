@@ -108,7 +108,7 @@ func (c *mired) Close() error {
 	return c.Conn.Close()
 }
 
-// mired runs fn in a bubble with a world in a mire, by a client that says to what its time-outs are.
+// inMire runs fn in a bubble with a world in a mire, by a client that says to what its time-outs are.
 func inMire(t *testing.T, fn func(t *testing.T, w *world.World, m *mire), mods ...func(*redis.Options)) {
 	t.Helper()
 	world.Bubble(t, func(t *testing.T, w *world.World, mini *redistest.Mini, _ *world.Journal) {

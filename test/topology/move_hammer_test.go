@@ -28,7 +28,7 @@ func visitWith(c *world.Throng, client *redislock.Client, who string, write, rea
 	c.Note(who, err)
 }
 
-// crowd has the clients visit two keys of each tag, to write, read or both, until it is over.
+// visitAll has the clients visit two keys of each tag, to write, read or both, until it is over.
 func visitAll(c *world.Throng, tags []string, over *atomic.Bool, clients ...*redislock.Client) {
 	for n, client := range clients {
 		for g := range 4 * len(tags) {

@@ -44,7 +44,7 @@ func moveTo(s *world.Shards, at stage, keys []string, to *redistest.Server) (fin
 	return move.Finish
 }
 
-// left returns what there is of a tag on all servers, but for the fencing numbers, which stay.
+// leftOf returns what there is of a tag on all servers, but for the fencing numbers, which stay.
 func leftOf(t *testing.T, s *world.Shards, tag string) []string {
 	t.Helper()
 	var keys []string

@@ -7,6 +7,16 @@ import (
 	"github.com/seed-14de3678/redislock/internal/wire"
 )
 
+// Codes are what a script says first in its reply; in Lua they have the names of this list in capitals. A
+// reply is a code alone, or an array that begins with it.
+const (
+	done     = 1  // all of it was done
+	refused  = 0  // nothing was done: somebody is in the way, or something; which stands behind the code
+	notYours = -1 // keys are not the token's; their indexes stand behind the code
+	inLine   = -2 // nothing was done, and the caller stands in line; why and where stands behind the code
+	// There is one more: overtaken, that nothing was done because a later request was executed before.
+)
+
 //go:embed shared.lua
 var sharedLua string
 

@@ -1,4 +1,4 @@
-package redislock
+package errors_test
 
 import (
 	"bytes"
@@ -12,6 +12,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/internal/redistest"
 )
 
@@ -58,13 +59,13 @@ func TestTokensAreNotTold(t *testing.T) {
 		defer mu.Unlock()
 		told = append(told, errs...)
 	}
-	hook := func(_ context.Context, e Event) { tell(e.Err) }
-	client := New(relay.Client(t, func(o *redis.Options) { o.MaxRetries, o.ReadTimeout = -1, time.Second }),
-		WithLogger(log.logger()), WithHooks(Hooks{Obtained: hook, Refused: hook, Refreshed: hook, Lost: hook, Released: hook}))
+	hook := func(_ context.Context, e redislock.Event) { tell(e.Err) }
+	client := redislock.New(relay.Client(t, func(o *redis.Options) { o.MaxRetries, o.ReadTimeout = -1, time.Second }),
+		redislock.WithLogger(log.logger()), redislock.WithHooks(redislock.Hooks{Obtained: hook, Refused: hook, Refreshed: hook, Lost: hook, Released: hook}))
 	t.Cleanup(client.Close)
 	ctx, keys := t.Context(), []string{t.Name()}
-	obtain := func(token string) *Lock {
-		lock, err := client.Obtain(ctx, keys, time.Minute, &Options{Token: token, Watchdog: true})
+	obtain := func(token string) *redislock.Lock {
+		lock, err := client.Obtain(ctx, keys, time.Minute, &redislock.Options{Token: token, Watchdog: true})
 		tell(err)
 		return lock
 	}
@@ -74,7 +75,7 @@ func TestTokensAreNotTold(t *testing.T) {
 	states, err := client.Inspect(ctx, keys...)
 	tell(err, fmt.Errorf("%+v", states))
 	tell(lock.Downgrade(ctx))
-	_, err = client.Obtain(ctx, keys, time.Minute, &Options{Token: marked + "-other"})
+	_, err = client.Obtain(ctx, keys, time.Minute, &redislock.Options{Token: marked + "-other"})
 	tell(err)
 	states, err = client.Inspect(ctx, keys...)
 	tell(err, fmt.Errorf("%+v", states))
@@ -85,7 +86,7 @@ func TestTokensAreNotTold(t *testing.T) {
 	direct.HSet(ctx, keys[0], marked, marked)
 	_ = obtain(marked) // foreign
 	direct.Del(ctx, keys...)
-	_, err = client.Obtain(ctx, keys, time.Minute, &Options{Token: marked + "|"})
+	_, err = client.Obtain(ctx, keys, time.Minute, &redislock.Options{Token: marked + "|"})
 	tell(err)
 	_, err = client.Attach(keys, marked+"|").TTL(ctx)
 	tell(err)

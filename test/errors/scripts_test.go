@@ -1,18 +1,33 @@
-package redislock
+package errors_test
 
 import (
-	"context"
+	"strings"
 	"testing"
-	"time"
+	"testing/synctest"
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/internal/redistest"
-	"github.com/seed-14de3678/redislock/internal/wire"
 )
 
 // realServers are the kinds of real servers.
 var realServers = []redistest.Kind{redistest.Redis, redistest.Valkey}
+
+// shown is what a TTL to which the server answers with an error shows of that.
+func shown(t *testing.T, answer error) (text string) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		client := redislock.New(answering(t, answer))
+		defer client.Close()
+		_, err := client.Attach([]string{"k"}, "token").TTL(t.Context())
+		if err == nil {
+			t.Fatalf("%q: got no error", answer)
+		}
+		text = strings.TrimPrefix(err.Error(), `redislock: ttl "k": `)
+	})
+	return text
+}
 
 // What servers answer, word for word, and what is shown of it.
 func TestErrorsInScripts(t *testing.T) {
@@ -20,12 +35,12 @@ func TestErrorsInScripts(t *testing.T) {
 	const wrongType = "WRONGTYPE Operation against a key holding the wrong kind of value"
 	for said, want := range map[string]string{
 		// Redis 7 and 8, Valkey up to 9.0.
-		wrongType + inScript: wrongType,
-		"OOM command not allowed when used memory > 'maxmemory'." + inScript:                      "OOM command not allowed when used memory > 'maxmemory'.",
-		"ERR user_script:12: attempt to index local 'x' (a nil value)" + inScript:                 "ERR attempt to index local 'x' (a nil value)",
-		"ERR user_script:12: user_script:3: attempt to compare" + inScript:                        "ERR attempt to compare",
-		"ERR user_script:12: " + wrongType + inScript:                                             wrongType,
-		"ERR ACL failure in script: No permissions to access a key" + inScript:                    "ERR ACL failure in script: No permissions to access a key",
+		wrongType + place: wrongType,
+		"OOM command not allowed when used memory > 'maxmemory'." + place:                      "OOM command not allowed when used memory > 'maxmemory'.",
+		"ERR user_script:12: attempt to index local 'x' (a nil value)" + place:                 "ERR attempt to index local 'x' (a nil value)",
+		"ERR user_script:12: user_script:3: attempt to compare" + place:                        "ERR attempt to compare",
+		"ERR user_script:12: " + wrongType + place:                                             wrongType,
+		"ERR ACL failure in script: No permissions to access a key" + place:                    "ERR ACL failure in script: No permissions to access a key",
 		"ERR Error compiling script (new function): user_script:1: '=' expected near 'is'":     "ERR Error compiling script (new function): '=' expected near 'is'",
 		"ERR Error running script 4e6d2b1f0c9a8b7d6e5f4a3b2c1d0e9f8a7b6c5d, not enough memory": "ERR not enough memory",
 		// Valkey 9.1.
@@ -45,7 +60,7 @@ func TestErrorsInScripts(t *testing.T) {
 		"NOSCRIPT No matching script. Please use EVAL.":                 "NOSCRIPT No matching script. Please use EVAL.",
 		"redis: nil": "redis: nil",
 	} {
-		if got := wire.NewServerError(reply(said)).Error(); got != want {
+		if got := shown(t, reply(said)); got != want {
 			t.Errorf("%q: got %q, want %q", said, got, want)
 		}
 	}
@@ -74,46 +89,10 @@ func TestErrorsInScriptsOfServers(t *testing.T) {
 				answer, ok := rdb.Eval(t.Context(), script, []string{t.Name()}).Err().(redis.Error) //nolint:errorlint // go-redis returns it bare
 				if !ok {
 					t.Errorf("%q: no error", script)
-				} else if got := wire.NewServerError(answer).Error(); got != want {
+				} else if got := shown(t, answer); got != want {
 					t.Errorf("%q: got %q of %q, want %q", script, got, answer, want)
 				}
 			}
 		})
 	}
-}
-
-// DESIGN section 11: NOPERM retried until the deadline, or swallowed.
-func TestServersSay(t *testing.T) {
-	t.Parallel()
-	for _, kind := range realServers {
-		for name, s := range sayings(kind) {
-			t.Run(string(kind)+"/"+name, func(t *testing.T) {
-				t.Parallel()
-				checkSaying(t, s)
-			})
-		}
-	}
-}
-
-func checkSaying(t *testing.T, s saying) {
-	t.Helper()
-	var log logged
-	attempts := 0
-	rdb := s.client(t)
-	client := New(rdb, WithLogger(log.logger()), WithHooks(Hooks{
-		Refused: func(_ context.Context, e Event) { attempts = e.Attempts },
-	}))
-	t.Cleanup(client.Close)
-	keys := s.keys
-	if keys == nil {
-		keys = []string{"k"}
-	}
-	_, err := client.Obtain(t.Context(), keys, time.Minute, &Options{
-		Token: marked, RetryStrategy: LimitRetry(LinearBackoff(time.Millisecond), 2),
-	})
-	wantSaid(t, err, s, keys[0])
-	if want := map[wire.Outcome]int{wire.Final: 1, wire.Passing: 3}[s.class]; attempts != want {
-		t.Errorf("asked %d times, want %d", attempts, want)
-	}
-	log.wantNone(t, marked)
 }

@@ -3,6 +3,8 @@ package redislock
 import (
 	"strings"
 	"testing"
+
+	"github.com/seed-14de3678/redislock/internal/owners"
 )
 
 func FuzzValue(f *testing.F) {
@@ -24,7 +26,7 @@ func FuzzValue(f *testing.F) {
 func TestTokens(t *testing.T) {
 	seen := make(map[string]bool)
 	for range 1000 {
-		token := newToken()
+		token := owners.NewToken()
 		if len(token) != 22 || checkToken(token) != nil || seen[token] {
 			t.Fatalf("got token %q", token)
 		}

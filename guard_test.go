@@ -1,0 +1,196 @@
+package redislock
+
+import (
+	"errors"
+	"io"
+	"slices"
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/seed-14de3678/redislock/internal/owners"
+	"github.com/seed-14de3678/redislock/internal/wire"
+)
+
+// noRedis is a Redis client to which nothing is sent.
+type noRedis struct{ redis.Scripter }
+
+// said is an error of the server.
+type said string
+
+func (r said) Error() string { return string(r) }
+func (said) RedisError()     {}
+
+// A desk is an owner whose calls a test sends and answers by hand.
+type desk struct {
+	t     *testing.T
+	owner *owners.Owner
+	conn  *wire.Conn
+}
+
+func newDesk(t *testing.T) desk {
+	t.Helper()
+	return desk{t, new(owners.Owner), wire.New(&noRedis{}, wire.Options{})}
+}
+
+var deskValue = "token|metadata"
+
+// call prepares a call with its line beside each key: an Obtain or a release; or one that has no lines, which
+// may shorten or cannot.
+func (d desk) call(what string, keys ...string) *call {
+	d.t.Helper()
+	set, err := newKeySet(keys, nil, 10)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	s, e, beside := obtainScript, owners.Takes, set.lines
+	switch what {
+	case "release":
+		s, e = releaseScript, owners.Lessens
+	case "shorten":
+		s, e, beside = refreshScript, owners.Lessens, nil
+	case "lengthen":
+		s, e, beside = refreshScript, owners.Lengthens, nil
+	}
+	c := newCall(d.t.Context(), s, set.keys, beside, &deskValue, 1000)
+	c.ownedBy(d.owner, e, d.conn, set.lines[0])
+	return c
+}
+
+// sends has a try be sent, and checks its stamp, and the lines behind its keys.
+func (d desk) sends(c *call, stamp string, lines ...string) {
+	d.t.Helper()
+	c.Before()
+	var got string
+	if len(c.Stamp) > 0 {
+		if text, ok := c.Stamp[0].(*string); ok {
+			got = *text
+		}
+	}
+	if got != stamp || !slices.Equal(c.Behind, lines) {
+		d.t.Fatalf("got stamp %q and lines %q, want %q and %q", got, c.Behind, stamp, lines)
+	}
+}
+
+// ends has a try end so: with a reply of its script, or an error.
+func (d desk) ends(c *call, outcome any) {
+	d.t.Helper()
+	c.Reply, c.Err = outcome, nil
+	if err, ok := outcome.(error); ok {
+		c.Reply, c.Err = nil, err
+	}
+	c.After(c.Err != nil && wire.MayCome(c.Err))
+}
+
+// The stamp has the size of the set, the name, and the guards to set with the places of their lines. A call
+// that has no lines is given those that it needs.
+func TestStampText(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	lost := d.call("obtain", "a", "b")
+	d.sends(lost, "") // it has its line at hand
+	d.ends(lost, io.EOF)
+	d.sends(lost, "2|token|1|token|1|3|")
+	d.sends(d.call("release", "c"), "1|token|1|")
+	d.sends(d.call("release", "b"), "1|token|1|token|1|3|", lineOf("a"))
+	d.sends(d.call("lengthen", "b"), "1|token|1|token|1|3|", lineOf("b"), lineOf("a"))
+	d.sends(d.call("shorten", "a", "b"), "2|token|1|token|1|3|", lineOf("a"))
+}
+
+// A call without lines that may shorten asks for its guard also where nothing has failed.
+func TestStampOfARefresh(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	d.sends(d.call("lengthen", "a"), "")
+	d.sends(d.call("shorten", "a", "b"), "2|token|0|", lineOf("a"))
+}
+
+// What has done nothing has closed nothing: it was overtaken, refused by the server or by something before it,
+// or the user may not set guards.
+func TestStampIsNotClosed(t *testing.T) {
+	t.Parallel()
+	for name, outcome := range map[string]any{
+		"overtaken": int64(overtaken), "refused": error(said("ERR unknown command")), "no answer": io.EOF,
+		"not permitted": []any{int64(1), "open"}, "another's reply": "OK",
+	} {
+		d := newDesk(t)
+		lost, first, second := d.call("obtain", "a"), d.call("release", "a"), d.call("release", "a")
+		d.sends(lost, "")
+		d.ends(lost, io.EOF)
+		d.sends(first, "1|token|1|token|1|2|")
+		d.ends(first, outcome)
+		if second.Before(); len(second.own.Stamp.Closes) == 0 {
+			t.Errorf("%s: the next one closes nothing", name)
+		}
+	}
+}
+
+// Of errors only those are no request to come that Redis itself gives, before or inside the script.
+func TestStampErrors(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		err  error
+		open bool
+	}{
+		{io.EOF, true},
+		{said("upstream failure"), true},
+		{said("ERR upstream failure"), true},
+		{said("ERR something script: 1f, on @user_script:7."), false},
+		{said("NOPERM this user has no permissions"), false},
+		{said("OOM command not allowed"), false},
+		{said("LOADING Redis is loading the dataset in memory"), false},
+		{wire.ErrNotSent, false},
+		{redis.ErrPoolTimeout, false},
+	} {
+		d := newDesk(t)
+		one, next := d.call("release", "a"), d.call("release", "a")
+		d.sends(one, "")
+		d.ends(one, c.err)
+		next.Before()
+		if got := len(next.own.Stamp.Closes) == 1; got != c.open {
+			t.Errorf("%v: may come later: %t", c.err, got)
+		}
+	}
+}
+
+// A call that its caller has left before it was sent is none.
+func TestStampNotSent(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	waiting := d.call("obtain", "b")
+	if !waiting.Leave(nil) {
+		t.Fatal("it was not left")
+	}
+	d.ends(waiting, wire.ErrNotSent)
+	d.sends(d.call("release", "b"), "")
+}
+
+// What a release is not to free is told by the places of the keys; a place is named once.
+func TestStampSpared(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	elsewhere := wire.New(&noRedis{}, wire.Options{})
+	d.owner.Count(d.conn, []string{"a", "b"}, nil)
+	d.owner.Count(d.conn, []string{"b"}, nil)
+	d.owner.Count(elsewhere, []string{"b", "c"}, nil)
+	clearing := d.call("release", "a", "b", "c")
+	clearing.own.Frees, clearing.mark = true, "id"
+	clearing.marked = map[owners.Client]bool{elsewhere: true}
+	clearing.Before()
+	want := []any{"", "", "", "", "1", "2", "2|id", "3|id"}
+	if !slices.Equal(clearing.Rest, want) || !clearing.Alone {
+		t.Errorf("got %q, alone %t, want %q by itself", clearing.Rest, clearing.Alone, want)
+	}
+}
+
+// A call that is withdrawn is not sent, and counts as overtaken.
+func TestStampWithdrawn(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	c := d.call("shorten", "a")
+	c.yield = func() { c.withdrawn = true }
+	d.owner.Count(d.conn, []string{"a"}, nil)
+	if c.Before() || !isOvertaken(c) || !errors.Is(c.Err, nil) {
+		t.Errorf("got reply %v and error %v, want one that was overtaken", c.Reply, c.Err)
+	}
+}

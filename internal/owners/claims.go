@@ -1,0 +1,128 @@
+package owners
+
+import (
+	"slices"
+
+	"github.com/seed-14de3678/redislock/internal/clock"
+)
+
+// A Claim is what one operation that takes keys, or one hold of them, counts on.
+type Claim struct {
+	keys  []string
+	over  func(clock.Moment) bool // reports whether the hold has ended by itself; nil while the operation is under way
+	by    Client
+	since int64 // see Owner.begun
+}
+
+func (c *Claim) isOver(at clock.Moment) bool { return c.over != nil && c.over(at) }
+
+// Since returns when the claim was entered, by the count of Begin.
+func (c *Claim) Since() int64 { return c.since }
+
+// Begin counts an operation that begins.
+func (w *Owner) Begin() int64 {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.begun++
+	return w.begun
+}
+
+// Count enters a claim: of an operation that begins if over is nil, else of a hold.
+func (w *Owner) Count(by Client, keys []string, over func(clock.Moment) bool) *Claim {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.begun++
+	mine := &Claim{keys: keys, over: over, by: by, since: w.begun}
+	w.claims = append(w.claims, mine)
+	return mine
+}
+
+// Holds makes the claim of an operation that of the hold which came of it.
+func (w *Owner) Holds(mine *Claim, over func(clock.Moment) bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	mine.over = over
+}
+
+// Reduce takes some keys out of a claim; nil has none.
+func (w *Owner) Reduce(mine *Claim, keys []string) {
+	if mine == nil || len(keys) == 0 {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	mine.keys = Without(mine.keys, keys)
+}
+
+// Drop ends a claim; nil is none.
+func (w *Owner) Drop(mine *Claim) {
+	if mine == nil {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.claims = slices.DeleteFunc(w.claims, func(other *Claim) bool { return other == mine })
+}
+
+// Yields reports whether others count on some of the keys of a request since its operation has begun.
+func (w *Owner) Yields(r *Request) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.youngerLocked(r)) > 0
+}
+
+// youngerLocked returns the claims on some of the keys of a request that were entered since its operation has
+// begun. What goes through another Redis client may be about another server, and concerns clean-ups alone,
+// which have no beginning.
+func (w *Owner) youngerLocked(r *Request) (younger []*Claim) {
+	at := clock.Now()
+	for _, other := range w.claims {
+		switch {
+		case other.since <= r.Since, other.isOver(at), !haveCommon(other.keys, r.Keys):
+		case r.Since == 0, other.by.Identity() == r.By.Identity():
+			younger = append(younger, other)
+		}
+	}
+	return younger
+}
+
+// Elsewhere returns the clients of those who count on some of the keys through another Redis client. Nobody
+// who lives in the virtual time of a test may be called from outside of it.
+func (w *Owner) Elsewhere(by Client, keys []string) (others []Client) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if clock.IsVirtual() {
+		return nil
+	}
+	for _, other := range w.claims {
+		if !slices.Contains(others, other.by) && !other.by.InVirtualTime() &&
+			other.by.Identity() != by.Identity() && haveCommon(other.keys, keys) {
+			others = append(others, other.by)
+		}
+	}
+	return others
+}
+
+// Without returns those of the keys that are not among the others.
+func Without(keys, others []string) []string {
+	gone := make(map[string]bool, len(others))
+	for _, key := range others {
+		gone[key] = true
+	}
+	return slices.DeleteFunc(slices.Clone(keys), func(key string) bool { return gone[key] })
+}
+
+// haveCommon reports whether two sets have a key in common.
+func haveCommon(a, b []string) bool {
+	if len(a) > len(b) {
+		a, b = b, a
+	}
+	if len(a) == 0 || a[0] == b[0] || len(a) < 8 {
+		return slices.ContainsFunc(a, func(key string) bool { return slices.Contains(b, key) })
+	}
+	has := make(map[string]bool, len(b))
+	for _, key := range b {
+		has[key] = true
+	}
+	return slices.ContainsFunc(a, func(key string) bool { return has[key] })
+}

@@ -1,0 +1,267 @@
+package owners
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// A client stands for one that has a Redis client of its own.
+type client struct{ virtual bool }
+
+func (c *client) Identity() any       { return c }
+func (c *client) InVirtualTime() bool { return c.virtual }
+
+// A desk is an owner whose requests a test sends and answers by hand.
+type desk struct {
+	t *testing.T
+	*Owner
+	by *client
+}
+
+func newDesk(t *testing.T, shared bool) desk {
+	t.Helper()
+	w := &Owner{shared: shared}
+	if shared {
+		w.name.ID = "id"
+	}
+	return desk{t, w, &client{}}
+}
+
+// request prepares one: an obtain, a release, or a refresh that may shorten or cannot. Its home is its first key.
+func (d desk) request(what string, keys ...string) *Request {
+	d.t.Helper()
+	r := &Request{Owner: d.Owner, Effect: Takes, Keys: keys, Home: keys[0], By: d.by}
+	switch what {
+	case "release":
+		r.Effect, r.Frees = Lessens, true
+	case "shorten":
+		r.Effect = Lessens
+	case "lengthen":
+		r.Effect = Lengthens
+	}
+	return r
+}
+
+// says shows the stamp of a request: its name, and what it closes.
+func says(r *Request) string {
+	if !r.Stamp.Numbered {
+		return ""
+	}
+	text := fmt.Sprintf("%s %d", r.Stamp.Name.ID, r.Stamp.Name.Number)
+	for _, s := range r.Stamp.Closes {
+		text += fmt.Sprintf(", closes %s %d at %s", s.ID, s.Number, s.Home)
+	}
+	return text
+}
+
+// sends has a try be sent, and checks what it says.
+func (d desk) sends(r *Request, want string) {
+	d.t.Helper()
+	d.Send(r, false)
+	if got := says(r); got != want {
+		d.t.Fatalf("got stamp %q, want %q", got, want)
+	}
+}
+
+// An outcome is how a try has ended.
+type outcome struct{ closed, mayCome bool }
+
+var (
+	done       = outcome{closed: true}
+	unanswered = outcome{mayCome: true}
+	refused    = outcome{} // by the server, which has done nothing and will not
+)
+
+func (d desk) ends(r *Request, o outcome) {
+	d.t.Helper()
+	d.Settle(r, o.closed, o.mayCome)
+}
+
+func (d desk) wantNothingKept() {
+	d.t.Helper()
+	if n := len(d.sent); n != 0 {
+		d.t.Fatalf("%d requests are kept", n)
+	}
+}
+
+// As long as every request is answered nothing is counted. A request that makes nothing less says no name.
+func TestStampWithoutFaults(t *testing.T) {
+	t.Parallel()
+	for _, shared := range []bool{false, true} {
+		d := newDesk(t, shared)
+		name := d.name.ID + " 0"
+		for range 3 {
+			for _, what := range []string{"obtain", "release"} {
+				r := d.request(what, "a", "b")
+				d.sends(r, name)
+				d.ends(r, done)
+			}
+			long, short := d.request("lengthen", "a", "b"), d.request("shorten", "a", "b")
+			d.sends(long, "")
+			d.sends(short, name)
+			d.ends(long, done)
+			d.ends(short, done)
+		}
+		d.wantNothingKept()
+	}
+}
+
+// Behind a request that was not answered the number goes up once, and everything that is sent closes it until
+// one is answered; what has no key in common with it does not.
+func TestStampCloses(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, false)
+	lost := d.request("obtain", "a", "b")
+	d.sends(lost, " 0")
+	d.ends(lost, unanswered)
+	d.sends(lost, " 1, closes  0 at a") // again, by itself
+	other := d.request("release", "c")
+	d.sends(other, " 1")
+	d.ends(other, done)
+	release, renewal := d.request("release", "b"), d.request("lengthen", "b")
+	d.sends(release, " 1, closes  0 at a")
+	d.sends(renewal, " 1, closes  0 at a")
+	d.ends(release, done)
+	after := d.request("release", "a")
+	d.ends(renewal, done)
+	d.ends(lost, done)
+	d.sends(after, " 1")
+	d.ends(after, done)
+	d.wantNothingKept()
+}
+
+// What has done nothing has closed nothing.
+func TestStampIsNotAnswered(t *testing.T) {
+	t.Parallel()
+	for name, how := range map[string]outcome{"refused": refused, "no answer": unanswered} {
+		d := newDesk(t, false)
+		lost := d.request("obtain", "a")
+		d.sends(lost, " 0")
+		d.ends(lost, unanswered)
+		first := d.request("release", "a")
+		d.sends(first, " 1, closes  0 at a")
+		d.ends(first, how)
+		second := d.request("release", "a")
+		d.Send(second, false)
+		if len(second.Stamp.Closes) == 0 || second.Stamp.Closes[0] != lost.note {
+			t.Errorf("%s: the next one closes %v", name, second.Stamp.Closes)
+		}
+	}
+}
+
+// An Obtain closes a release of its token that is under way; a release does not close an Obtain.
+func TestStampUnderWay(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, true)
+	release, obtain := d.request("release", "a", "b"), d.request("obtain", "b")
+	d.sends(release, "id 0")
+	d.sends(obtain, "id 1, closes id 0 at a")
+	d.sends(d.request("release", "b"), "id 1")
+	d.ends(obtain, done)
+	d.ends(release, unanswered)
+	next := d.request("obtain", "a")
+	d.Send(next, false)
+	if n := len(next.Stamp.Closes); n != 0 {
+		t.Errorf("it closes %d requests that are closed already", n)
+	}
+}
+
+// Whoever leaves a request that is under way leaves one that may come at any time.
+func TestStampLeft(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, false)
+	r := d.request("obtain", "a")
+	d.sends(r, " 0")
+	d.Leave(r)
+	d.sends(d.request("release", "a"), " 1, closes  0 at a")
+	waiting := d.request("obtain", "b")
+	d.Leave(waiting) // before it was sent
+	d.ends(waiting, refused)
+	d.sends(d.request("release", "b"), " 1")
+}
+
+// At the last number the owner takes another id, and closes what it has sent under the former one.
+func TestStampLastNumber(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, false)
+	d.name.Number = LastNumber - 1
+	lost := d.request("release", "a")
+	d.sends(lost, " 1048574")
+	d.ends(lost, unanswered)
+	d.Send(lost, false)
+	if want := d.name.ID + " 0, closes  1048574 at a"; d.name.ID == "" || says(lost) != want {
+		t.Errorf("got stamp %q, want %q", says(lost), want)
+	}
+	d.ends(lost, done)
+	d.wantNothingKept()
+}
+
+// What a release is not to free is what others of the token count on who have come after it.
+func TestStampSpares(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, true)
+	elsewhere := &client{}
+	d.Count(d.by, []string{"a", "b"}, nil)
+	release, clearing := d.request("release", "a", "b", "c"), d.request("release", "a", "b", "c")
+	release.Since = d.Begin()
+	d.Count(d.by, []string{"b"}, nil)
+	d.Count(elsewhere, []string{"c"}, nil)
+	for r, want := range map[*Request][]Spare{
+		release:  {{1, d.by}},
+		clearing: {{0, d.by}, {1, d.by}, {1, d.by}, {2, elsewhere}},
+	} {
+		d.Send(r, false)
+		if !slices.Equal(r.Stamp.Spared, want) {
+			t.Errorf("got %v spared, want %v", r.Stamp.Spared, want)
+		}
+	}
+}
+
+// However often a request is not answered, it is kept in mind once.
+func TestStampOfManyTries(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, true)
+	for range 1000 {
+		r := d.request("obtain", "a", "b")
+		d.Send(r, false)
+		d.ends(r, unanswered)
+	}
+	other := d.request("release", "b")
+	d.Send(other, false)
+	d.ends(other, unanswered)
+	if n := len(d.sent); n != 2 {
+		t.Errorf("%d requests are kept, want 2", n)
+	}
+	last := d.request("release", "a", "b")
+	d.Send(last, false)
+	d.ends(last, done)
+	d.wantNothingKept()
+}
+
+// An owner is not forgotten as long as a guard of its may stand: with a new id it could not tell the late from
+// the new.
+func TestStampIsRemembered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(t, true)
+		lost, next := d.request("obtain", "a"), d.request("obtain", "a")
+		d.sends(lost, "id 0")
+		d.ends(lost, unanswered)
+		if d.isIdle() {
+			t.Error("what was not answered is forgotten at once")
+		}
+		d.sends(next, "id 1, closes id 0 at a")
+		d.ends(next, done)
+		d.wantNothingKept()
+		time.Sleep(GuardLife - time.Second)
+		if d.isIdle() {
+			t.Error("it is forgotten while a guard may stand")
+		}
+		time.Sleep(2 * time.Second)
+		if !d.isIdle() {
+			t.Error("it is not forgotten")
+		}
+	})
+}

@@ -1,0 +1,210 @@
+package owners
+
+import (
+	"slices"
+	"sync/atomic"
+
+	"github.com/seed-14de3678/redislock/internal/clock"
+)
+
+// GuardsOff has no request close another: tests show with it what guards are for. Nobody else sets it.
+var GuardsOff atomic.Bool
+
+// An Effect is what a request does to what its owner holds.
+type Effect uint8
+
+const (
+	// Lengthens makes nothing less, and so is never late.
+	Lengthens Effect = iota
+	// Takes is what an operation does that takes keys.
+	Takes
+	// Lessens may free keys, shorten leases or change modes.
+	Lessens
+)
+
+// A Request is what an owner has to know of a request before it is sent, and what it says of the next try.
+type Request struct {
+	Owner  *Owner
+	Effect Effect
+	Keys   []string
+	Home   string // the line where it asks for the guard of its owner
+	By     Client
+	Since  int64 // when the operation has begun: see Owner.Begin
+	Frees  bool  // it spares what others count on since then
+	Reads  bool  // it takes read keys, which may have been write keys of its token
+	Stamp  Stamp // of the next try
+
+	note  *Sent // of the latest try, if the owner reckons with it
+	flies bool  // the latest try is under way
+}
+
+// A Stamp is what the next try of a request has to say.
+type Stamp struct {
+	Numbered bool    // it says its name
+	Name     Name    // the latest one, also if the next try does not say it
+	Closes   []*Sent // what it closes if it is answered
+	Spared   []Spare // what it is not to free
+	Yields   bool    // others count on some of its keys since its operation has begun
+}
+
+// A Spare is a key that a request is not to free, because somebody counts on it by this client.
+type Spare struct {
+	Index int // of the key in the request
+	By    Client
+}
+
+// A Sent is what an owner knows of one try of a request that was sent.
+type Sent struct {
+	Name
+	Home    string // the line where its guard would stand
+	keys    []string
+	lessens bool
+	flies   bool // it is under way, and its caller waits for it
+	open    bool // it was not answered, or its caller has gone
+	closed  bool // a later one was answered that has closed it, and came by the same Redis client
+	at      clock.Moment
+	by      Client
+	// others are those of other Redis clients by which one came that has closed it: if they lead to the
+	// same server it is closed, else it matters to nobody there.
+	others []Client
+}
+
+// Send numbers the next try of a request, right before it is sent. left says that its caller has gone.
+func (w *Owner) Send(r *Request, left bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	behind := w.behindLocked(r)
+	if slices.ContainsFunc(behind, func(s *Sent) bool { return s.Name == w.name }) {
+		w.countLocked()
+	}
+	r.flies = true
+	r.Stamp = Stamp{Name: r.Stamp.Name, Closes: behind}
+	if r.Effect != Lengthens {
+		w.yieldLocked(r)
+	}
+	if r.Effect == Lengthens && len(behind) == 0 {
+		return
+	}
+	r.Stamp.Numbered, r.Stamp.Name = true, w.name
+	if len(behind) > 0 {
+		w.guarded = clock.Now().Add(GuardLife)
+	}
+	switch {
+	case r.Effect == Lengthens:
+	case left:
+		w.openLocked(r)
+	case w.shared:
+		w.noteLocked(r).flies = true
+	}
+}
+
+// countLocked takes the next number. At the last one it takes another id.
+func (w *Owner) countLocked() {
+	if w.name.Number++; w.name.Number == LastNumber {
+		w.name = Name{ID: NewToken()}
+	}
+}
+
+// behindLocked returns the requests behind which one is sent, as far as it has to close them. One that is
+// under way has to be if it may undo what an operation does that takes keys.
+func (w *Owner) behindLocked(r *Request) (behind []*Sent) {
+	if GuardsOff.Load() {
+		return nil
+	}
+	at := clock.Now()
+	for _, s := range w.sent {
+		if at.Reached(s.at.Add(GuardLife)) {
+			continue // no guard would stand for that long
+		}
+		undoes := r.Effect == Takes && s.flies && s.lessens
+		if (s.open || undoes) && !s.isClosed(r.By) && haveCommon(s.keys, r.Keys) {
+			behind = append(behind, s)
+		}
+	}
+	return behind
+}
+
+// isClosed reports whether a request need not be closed any more by one that is sent by this client.
+func (s *Sent) isClosed(by Client) bool {
+	return s.closed || slices.ContainsFunc(s.others, func(other Client) bool { return other.Identity() == by.Identity() })
+}
+
+// yieldLocked has a request that is about to be sent leave alone what others count on since its operation has
+// begun.
+func (w *Owner) yieldLocked(r *Request) {
+	for _, other := range w.youngerLocked(r) {
+		if r.Stamp.Yields = true; !r.Frees {
+			return
+		}
+		counted := make(map[string]bool, len(other.keys))
+		for _, key := range other.keys {
+			counted[key] = true
+		}
+		for i, key := range r.Keys {
+			if counted[key] {
+				r.Stamp.Spared = append(r.Stamp.Spared, Spare{i, other.by})
+			}
+		}
+	}
+}
+
+// noteLocked takes note of the latest try of a request.
+func (w *Owner) noteLocked(r *Request) *Sent {
+	if r.note == nil || r.note.Name != r.Stamp.Name {
+		r.note = &Sent{
+			Name: r.Stamp.Name, keys: r.Keys, Home: r.Home,
+			lessens: r.Effect == Lessens || r.Reads, at: clock.Now(), by: r.By,
+		}
+	}
+	if !slices.Contains(w.sent, r.note) {
+		w.sent = append(w.sent, r.note)
+	}
+	return r.note
+}
+
+// Settle takes in how a try has ended: whether it was answered and has closed what it was to close, and
+// whether it may be executed later all the same.
+func (w *Owner) Settle(r *Request, closed, mayCome bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if closed {
+		for _, s := range r.Stamp.Closes {
+			if s.by.Identity() == r.By.Identity() {
+				s.closed = true
+			} else {
+				s.others = append(s.others, r.By)
+			}
+		}
+	}
+	r.flies, r.Stamp.Closes = false, nil
+	if s := r.note; s != nil && s.Name == r.Stamp.Name {
+		s.flies, s.open = false, false
+	}
+	if mayCome && r.Effect != Lengthens {
+		w.openLocked(r)
+	}
+	w.tidyLocked()
+}
+
+// Leave takes note that the caller of a request has gone: if it is under way, it may be executed at any time.
+func (w *Owner) Leave(r *Request) {
+	if r.Effect == Lengthens {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if r.flies {
+		w.openLocked(r)
+	}
+}
+
+// openLocked takes note that the latest try of a request may be executed at any time. It stands for those
+// before it that were alike: what closes it closes them, too.
+func (w *Owner) openLocked(r *Request) {
+	s := w.noteLocked(r)
+	s.flies, s.open = false, true
+	w.sent = slices.DeleteFunc(w.sent, func(other *Sent) bool {
+		return other != s && other.open && !other.flies && other.ID == s.ID && other.Home == s.Home &&
+			other.by == s.by && other.lessens == s.lessens && slices.Equal(other.keys, s.keys)
+	})
+}

@@ -1,0 +1,123 @@
+package token_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/check"
+	"github.com/seed-14de3678/redislock/internal/redistest"
+)
+
+// A lock counts on the keys that it has: what it has freed a clean-up may take that belongs to another
+// Obtain of its token.
+func TestReleaseKeysReducesClaim(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		rdb := redistest.PipeMini(t).Client(t)
+		client := redislock.New(rdb)
+		defer client.Close()
+		keys := []string{"a", "b", "c"}
+		opt := &redislock.Options{Token: "mine"}
+		lock, err := client.Obtain(t.Context(), keys, time.Hour, opt)
+		check.NoError(t, err)
+		rdb.AddHook(check.Around(func(cmd redis.Cmder, send func() error) error {
+			err := send()
+			if check.RunIn(cmd).Of("obtain") { // is executed, and not answered
+				err = io.EOF
+				cmd.SetErr(err)
+			}
+			return err
+		}))
+		for _, key := range []string{"b", "a"} {
+			check.NoError(t, lock.ReleaseKeys(t.Context(), key))
+			_, err := client.Obtain(t.Context(), keys, time.Hour, opt)
+			check.Is(t, err, redislock.ErrUnknownOutcome)
+			time.Sleep(time.Minute)
+			for _, each := range keys {
+				held := rdb.Exists(t.Context(), each).Val() > 0
+				if want := slices.Contains(lock.Keys(), each); held != want {
+					t.Errorf("the lock has %q; %q is held: %t, want %t", lock.Keys(), each, held, want)
+				}
+			}
+		}
+	})
+}
+
+// A yes answers every script at once that it has done what it was asked for.
+type yes struct{ redis.Scripter }
+
+func (yes) Eval(ctx context.Context, _ string, _ []string, _ ...any) *redis.Cmd {
+	cmd := redis.NewCmd(ctx)
+	cmd.SetVal(int64(1))
+	return cmd
+}
+
+func (y yes) EvalSha(ctx context.Context, _ string, _ []string, _ ...any) *redis.Cmd {
+	return y.Eval(ctx, "", nil)
+}
+
+// Those who free keys and those who look for what others of their token count on take two mutexes.
+func TestReleaseKeysAndClaims(t *testing.T) {
+	t.Parallel()
+	client := redislock.New(yes{})
+	t.Cleanup(client.Close)
+	opt, keys := &redislock.Options{Token: t.Name()}, make([]string, 200)
+	for i := range keys {
+		keys[i] = fmt.Sprint("of many ", i)
+	}
+	freed, looked := make(chan error, 1), make(chan error, 1)
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		freed <- freeOneByOne(t, client, keys, opt)
+	}()
+	go func() {
+		var err error
+		for err == nil {
+			select {
+			case <-over:
+				looked <- nil
+				return
+			default:
+			}
+			// When an operation ends it is asked whether its token is still of use to anybody.
+			var lock *redislock.Lock
+			if lock, err = client.Obtain(t.Context(), []string{"another"}, time.Minute, opt); err == nil {
+				err = lock.Release(t.Context())
+			}
+		}
+		looked <- err
+	}()
+	for _, done := range []chan error{freed, looked} {
+		select {
+		case err := <-done:
+			check.NoError(t, err)
+		case <-time.After(3 * time.Minute):
+			t.Fatal("they wait for each other")
+		}
+	}
+}
+
+func freeOneByOne(t *testing.T, client *redislock.Client, keys []string, opt *redislock.Options) error {
+	t.Helper()
+	for range 20 {
+		lock, err := client.Obtain(t.Context(), keys, time.Minute, opt)
+		if err != nil {
+			return err
+		}
+		for _, key := range keys {
+			if err := lock.ReleaseKeys(t.Context(), key); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,94 @@
+package wire_test
+
+import (
+	"errors"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/check"
+	"github.com/seed-14de3678/redislock/internal/redistest"
+)
+
+// An error inside the script of a batch may come after some of it was done, unless it shows that nothing
+// was. Each of those who have shared it asks by himself then, and if nobody answers that either it depends on
+// the first error whether he knows what he has done.
+func TestErrorOfSharedScript(t *testing.T) {
+	t.Parallel()
+	for text, doubted := range map[string]bool{
+		"ERR user_script:7: something":                      true,
+		"WRONGTYPE Operation against a key":                 true,
+		"OOM command not allowed":                           false,
+		"NOPERM this user has no permissions":               false,
+		"NOAUTH Authentication required.":                   false,
+		"MISCONF Redis is configured to save RDB snapshots": false,
+		"CROSSSLOT Keys in request don't hash to one slot":  false,
+	} {
+		t.Run(text, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				for i, err := range obtainedTogether(t, refused(text)) {
+					if err == nil || !errors.Is(err, refused(busy)) {
+						t.Errorf("got error %v of call %d, want it to be asked for by itself", err, i)
+					}
+					if got := errors.Is(err, redislock.ErrUnknownOutcome); got != doubted {
+						t.Errorf("got doubt %t of call %d, want %t: %v", got, i, doubted, err)
+					}
+				}
+			})
+		})
+	}
+}
+
+const busy = "BUSY Redis is busy running a script"
+
+// obtainedTogether are two Obtains that share a script, because two more are under way when they begin. It
+// is answered with an error, and what they send by themselves afterwards finds the server busy.
+func obtainedTogether(t *testing.T, answer error) []error {
+	t.Helper()
+	rdb := redistest.PipeMini(t).Client(t)
+	client := redislock.New(rdb)
+	defer client.Close()
+	gate := make(chan struct{})
+	shared := false
+	rdb.AddHook(instead(func(cmd redis.Cmder) bool {
+		run := check.RunIn(cmd)
+		switch {
+		case run.Of("batch"):
+			shared = true
+			cmd.SetErr(answer)
+		case slices.Contains(run.Keys, "a"), slices.Contains(run.Keys, "b"):
+			cmd.SetErr(refused(busy))
+		default:
+			if run.Of("obtain") {
+				<-gate
+			}
+			return false
+		}
+		return true
+	}))
+	var all sync.WaitGroup
+	obtain := func(key string, err *error) {
+		all.Go(func() {
+			_, *err = client.Obtain(t.Context(), []string{key}, time.Minute, nil)
+		})
+		synctest.Wait()
+	}
+	var others, errs [2]error
+	obtain("x", &others[0])
+	obtain("y", &others[1])
+	obtain("a", &errs[0])
+	obtain("b", &errs[1])
+	close(gate)
+	all.Wait()
+	check.NoError(t, errors.Join(others[:]...))
+	if !shared {
+		t.Fatal("they have not shared a script")
+	}
+	return errs[:]
+}
