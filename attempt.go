@@ -61,6 +61,21 @@ func callInLine(ctx context.Context, w *want, s *standing) *call {
 	return c
 }
 
+// intentGrace is by how much an intent outlives the wait of the writer that declares it.
+const intentGrace = time.Second
+
+// noIntent is the life of the intents of an Obtain that declares none, or will not ask again.
+const noIntent time.Duration = 0
+
+// intentLife is how long the intents of an Obtain last that waits so long after it was refused. If wait is
+// negative it does not ask again.
+func (w *want) intentLife(wait time.Duration) time.Duration {
+	if !w.declares || wait < 0 {
+		return noIntent
+	}
+	return min(wait, maxTTL) + intentGrace
+}
+
 // intentArgument is how scripts are told how long intents are to live.
 func (w *want) intentArgument(life time.Duration) string {
 	if !w.declares {

@@ -220,21 +220,6 @@ func (o *obtaining) poll(ctx context.Context) (*Lock, error) {
 	}
 }
 
-// intentGrace is by how much an intent outlives the wait of the writer that declares it.
-const intentGrace = time.Second
-
-// noIntent is the life of the intents of an Obtain that declares none, or will not ask again.
-const noIntent time.Duration = 0
-
-// intentLife is how long the intents of an Obtain last that waits so long after it was refused. If wait is
-// negative it does not ask again.
-func (w *want) intentLife(wait time.Duration) time.Duration {
-	if !w.declares || wait < 0 {
-		return noIntent
-	}
-	return min(wait, maxTTL) + intentGrace
-}
-
 // over is the error of an Obtain that is not to ask any more.
 func (o *obtaining) over(ctx context.Context) error {
 	switch {
