@@ -39,20 +39,19 @@ func (c *Client) callObtain(ctx context.Context, w *want, intent time.Duration) 
 		&w.value, clock.Millis(w.ttl), w.intentArgument(intent))
 }
 
-// callRW calls rw.lua, which takes any set.
-func callRW(ctx context.Context, w *want, intent time.Duration) *call {
-	return newCall(ctx, rwScript, w.set.keys, append(w.set.beside(), w.intents...), &w.value, clock.Millis(w.ttl),
-		w.set.write, w.set.reads(), w.intentArgument(intent), flag(w.fenced), clock.Millis(w.minUptime))
-}
-
-// callInLine calls rw.lua for an Obtain that stands in line if it has to.
-func callInLine(ctx context.Context, w *want, s *standing) *call {
+// callRW calls rw.lua, which takes any set. If s is not nil the Obtain stands in line if it has to, and has no
+// intents.
+func callRW(ctx context.Context, w *want, intent time.Duration, s *standing) *call {
+	if s == nil {
+		return newCall(ctx, rwScript, w.set.keys, append(w.set.beside(), w.intents...), &w.value, clock.Millis(w.ttl),
+			w.set.write, w.set.reads(), w.intentArgument(intent), flag(w.fenced), clock.Millis(w.minUptime))
+	}
 	at, channel := s.place.argument(), "p"
 	if s.sharded {
 		channel = "s"
 	}
 	c := newCall(ctx, rwScript, w.set.keys, w.set.beside(), &w.value, clock.Millis(w.ttl),
-		w.set.write, w.set.reads(), w.intentArgument(noIntent), flag(w.fenced), clock.Millis(w.minUptime),
+		w.set.write, w.set.reads(), "", flag(w.fenced), clock.Millis(w.minUptime),
 		s.waiter.ID, &at, int64(waiterLife/time.Millisecond), channel, s.waiter.Channel)
 	before := s.place
 	// An earlier try may have entered the lines without an answer. Called as one that has no place the next
@@ -147,7 +146,7 @@ func (o *obtaining) ask(ctx context.Context, intent time.Duration) (*Lock, error
 	o.asked.count++
 	for rounds := 0; ; rounds++ {
 		c := o.call(ctx, intent)
-		c.ownedBy(o.owner, owners.Takes, o.client.conn, o.want.set.lines[0])
+		c.ownedBy(o.owner, o.client.conn)
 		if o.claim != nil && o.want.set.reads() > 0 {
 			c.own.Reads, c.own.Since = true, o.claim.Since()
 			c.yield = func() { c.keeps = true }
@@ -171,19 +170,20 @@ func (o *obtaining) call(ctx context.Context, intent time.Duration) (c *call) {
 	anySet := w.set.reads() > 0 || w.fenced || w.minUptime > 0
 	switch {
 	case s != nil && (s.subscribed || s.place.isPossible()):
-		c = callInLine(ctx, w, s)
+		c = callRW(ctx, w, noIntent, s)
 		c.Plain = !anySet && !s.place.isPossible() && !s.waiter.Others()
 		if s.place.isPossible() {
 			c.WaitForSlot = -1 // it asks again by itself, and hears its channel meanwhile
 		}
 	case anySet:
-		c = callRW(ctx, w, intent)
+		c = callRW(ctx, w, intent, nil)
 	default:
 		c = o.client.callObtain(ctx, w, intent)
 		// An Obtain that was refused will most likely be again, and wants to know by whom.
 		c.Plain = !w.declares && o.asked.conflict == nil
 	}
 	c.Replicas = replicasFor(w.replicas, w.ttl)
+	c.own.Effect, c.own.Home = owners.Takes, w.set.lines[0]
 	return c
 }
 

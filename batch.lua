@@ -5,8 +5,8 @@
 -- ARGV     for each caller: how many keys; value; ttl, ms, or '0' to release. Those that take
 --          come first: a script that has written is not refused for want of memory any more
 --
--- Reply    {1 or 0, ...}, for each caller: 1: the whole set was taken or released. 0: nothing was
---          changed; the caller's own script has to do it, or to say why not.
+-- Reply    {DONE or REFUSED, ...}, for each caller. DONE: the whole set was taken or released.
+--          REFUSED: nothing was changed; its own script has to do it, or to say why not.
 
 local call, keys, args = redis.call, KEYS, ARGV -- locals: this is where most of the work is done
 
@@ -19,31 +19,35 @@ end
 
 local function released(first, last, value)
   if waited_for(first, last) then
-    return 0
+    return REFUSED
   end
   if first == last then
-    return call('mget', keys[first])[1] == value and call('del', keys[first]) or 0
+    if call('mget', keys[first])[1] ~= value then
+      return REFUSED
+    end
+    call('del', keys[first])
+    return DONE
   end
   local held = call('mget', unpack(keys, first, last))
   for i = 1, #held do
     if held[i] ~= value then
-      return 0
+      return REFUSED
     end
   end
   call('del', unpack(keys, first, last))
-  return 1
+  return DONE
 end
 
 -- As in obtain.lua: all that MSETNX and PEXPIRE need is proved before, by what does nothing.
 local function taken(first, last, value, ttl)
   if waited_for(first, last) then
-    return 0
+    return REFUSED
   end
   if first == last then
-    return call('set', keys[first], value, 'px', ttl, 'nx') and 1 or 0
+    return call('set', keys[first], value, 'px', ttl, 'nx') and DONE or REFUSED
   end
   if call('exists', unpack(keys, first, last)) > 0 then
-    return 0
+    return REFUSED
   end
   call('set', keys[first], value, 'px', ttl, 'xx')
   call('pexpire', keys[first], ttl)
@@ -56,7 +60,7 @@ local function taken(first, last, value, ttl)
   for i = first, last do
     call('pexpire', keys[i], ttl)
   end
-  return 1
+  return DONE
 end
 
 local replies, last = {}, 0

@@ -10,13 +10,13 @@
 -- ARGV[6]  '1': fenced. Who writes where it only read is given a new number
 -- ARGV[7]  '1': a lease that runs longer than ttl is left as it is
 --
--- Reply    1, or {1, fencing number}: every key is held in its new mode, for ttl from now.
---          {0, index, mode, ttl, detail}: see refusal. Nothing was changed.
---          {-1, index, ...}: the keys that are not the token's. Nothing was changed.
---          -3: overtaken. Nothing was changed.
+-- Reply    DONE, or {DONE, fencing number}: every key is held in its new mode, for ttl from now.
+--          {REFUSED, index, mode, ttl, detail}: see refusal. Nothing was changed.
+--          {NOT_YOURS, index, ...}: the keys that are not the token's. Nothing was changed.
+--          OVERTAKEN: by a later request of its owner. Nothing was changed.
 --          The error FOREIGNFENCE, see number_after. Nothing was changed.
 
---#include shared.lua
+--#include values.lua
 --#include fence.lua
 --#include entry.lua
 --#include guard.lua
@@ -27,11 +27,11 @@ local token, now, micros = token_of(value), clock()
 fenced = ARGV[6] == '1'
 size = read_stamp(ARGV[3], value, #KEYS / (fenced and 3 or 2), 1)
 if overtaken(now) then
-  return -3
+  return OVERTAKEN
 end
 close(now)
 
-local everywhere, mine, kinds, leases, lost, refused = {}, {}, {}, {}, {-1}, nil
+local everywhere, mine, kinds, leases, lost, refused = {}, {}, {}, {}, {NOT_YOURS}, nil
 for i = 1, size do
   local refusal_here, held, kind, left = look(i, i <= w and 'write' or 'read', token, value, now)
   everywhere[i], mine[i], kinds[i] = i, held, kind
@@ -85,4 +85,4 @@ if anybody_waits() then
   end
   hand_over(now, micros)
 end
-return fenced and {1, number} or 1
+return fenced and {DONE, number} or DONE

@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/seed-14de3678/redislock/internal/clock"
 	"github.com/seed-14de3678/redislock/internal/owners"
@@ -69,8 +70,8 @@ func (l *Lock) raise(ctx context.Context, number int64) (again bool, err error) 
 	}
 	w := l.ownerNow()
 	defer w.Done(l.token())
-	c := newCall(ctx, raiseScript, set.keys, set.fences, &l.value, clock.Millis(ttl), number)
-	c.ownedBy(w, owners.Lengthens, l.client.conn, set.lines[0])
+	c := raiseCall(ctx, set, &l.value, ttl, number)
+	c.ownedBy(w, l.client.conn)
 	c.Replicas = replicasFor(l.replicas, ttl)
 	if !l.client.do(ctx, c, patience) && c.Leave(nil) {
 		return false, interrupted(ctx, "raise fence", set)
@@ -78,13 +79,13 @@ func (l *Lock) raise(ctx context.Context, number int64) (again bool, err error) 
 	if c.Err != nil {
 		return false, fault("raise fence", set, c)
 	}
-	switch code, rest, err := c.code(false); {
+	switch v, err := raiseReply(c); {
 	case err != nil:
 		return false, fmt.Errorf("redislock: raise fence %s: %w", set, err)
-	case code == overtaken, code != 1 && l.freedMeanwhile(c, rest):
+	case v.code == overtaken, v.code == notYours && l.freedMeanwhile(v.missing):
 		return true, fmt.Errorf("redislock: raise fence %s: %w", set, c.garbled())
-	case code != 1:
-		return false, l.missing(c, "raise fence", rest)
+	case v.code == notYours:
+		return false, l.missing("raise fence", v.missing)
 	case c.short() != nil:
 		return false, fmt.Errorf("redislock: raise fence %s: %w: %w", set, ErrUnknownOutcome, c.short())
 	}
@@ -94,5 +95,15 @@ func (l *Lock) raise(ctx context.Context, number int64) (again bool, err error) 
 	return false, nil
 }
 
-// mostFence leaves as many numbers as were ever given by a clock in µs: scripts count to 1<<53.
-const mostFence = 1 << 52
+// raiseCall builds what makes a number the fencing number of a set, which has a ttl. It takes nothing away.
+func raiseCall(ctx context.Context, set keySet, value *string, ttl time.Duration, number int64) *call {
+	c := newCall(ctx, raiseScript, set.keys, set.fences, value, clock.Millis(ttl), number)
+	c.own.Effect, c.own.Home = owners.Lengthens, set.lines[0]
+	return c
+}
+
+// raiseReply reads the reply to that.
+func raiseReply(c *call) (verdict, error) { return c.verdict() }
+
+// mostFence leaves as many numbers as were ever given by a clock in µs.
+const mostFence = exactNumbers / 2

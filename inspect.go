@@ -2,6 +2,7 @@ package redislock
 
 import (
 	"context"
+	_ "embed"
 	"errors"
 	"fmt"
 	"slices"
@@ -12,6 +13,11 @@ import (
 	"github.com/seed-14de3678/redislock/internal/slot"
 	"github.com/seed-14de3678/redislock/internal/wire"
 )
+
+//go:embed inspect.lua
+var inspectLua string
+
+var inspectScript = newScript("inspect", inspectLua)
 
 // A KeyState says who holds a key and who waits for it, as [Client.Inspect] found it.
 type KeyState struct {
@@ -100,8 +106,7 @@ func (c *Client) Inspect(ctx context.Context, keys ...string) ([]KeyState, error
 		if key == "" {
 			return nil, fmt.Errorf("redislock: inspect: %w: key %d is empty", ErrInvalidKeys, i)
 		}
-		beside := []string{lineOf(key), slot.Beside("intent", key), slot.Beside("fence", key)}
-		calls[i] = newCall(ctx, inspectScript, keys[i:i+1:i+1], beside, nil, 0)
+		calls[i] = inspectCall(ctx, key)
 	}
 	for _, r := range calls {
 		c.conn.Ask(&r.Call)
@@ -129,18 +134,24 @@ func inspected(ctx context.Context, c *call) (KeyState, error) {
 	if c.Err != nil {
 		return KeyState{}, fault("inspect", set, c)
 	}
-	reply, _ := c.Reply.([]any)
-	state, err := decodeState(c.Keys[0], reply)
+	state, err := inspectReply(c)
 	if err != nil {
 		return KeyState{}, fmt.Errorf("redislock: inspect %s: %w", set, err)
 	}
 	return state, nil
 }
 
-// decodeState decodes the reply of inspect.lua.
-func decodeState(key string, reply []any) (KeyState, error) {
+// inspectCall builds the question who has a key, and who waits for it.
+func inspectCall(ctx context.Context, key string) *call {
+	beside := []string{lineOf(key), slot.Beside("intent", key), slot.Beside("fence", key)}
+	return newCall(ctx, inspectScript, []string{key}, beside, nil, 0)
+}
+
+// inspectReply reads the answer to it. It has no code: it always says all there is.
+func inspectReply(c *call) (KeyState, error) {
+	reply, _ := c.Reply.([]any)
 	d := wire.Reply{Rest: reply}
-	s := KeyState{Key: key, Mode: Mode(d.Text())}
+	s := KeyState{Key: c.Keys[0], Mode: Mode(d.Text())}
 	ttl := d.Number()
 	if s.Mode != ModeFree {
 		s.TTL = clock.FromMillis(ttl)

@@ -8,7 +8,7 @@
 --          mode 'free', 'write', 'read' or 'foreign' (then the type stands in the place of the
 --          metadata); every ttl in ms, -1: none; the intent's is -2 if no writer waits.
 
---#include shared.lua
+--#include values.lua
 --#include fence.lua
 --#include entry.lua
 --#include line.lua

@@ -2,6 +2,7 @@ package redislock
 
 import (
 	"context"
+	_ "embed"
 	"errors"
 	"fmt"
 	"time"
@@ -13,68 +14,37 @@ import (
 	"github.com/seed-14de3678/redislock/internal/wire"
 )
 
+//go:embed refresh.lua
+var refreshLua string
+
+var refreshScript = newScript("refresh", refreshLua)
+
+// refreshCall builds a refresh, which begins a lease of ttl. One that never shortens a lease is never too late, and
+// is made such a one if others of the token have obtained some of the keys meanwhile.
+func refreshCall(ctx context.Context, set keySet, value *string, ttl time.Duration, neverShortens bool) *call {
+	c := newCall(ctx, refreshScript, set.keys, nil, value, clock.Millis(ttl), flag(neverShortens))
+	c.own.Effect, c.own.Home = owners.Lessens, set.lines[0]
+	if neverShortens {
+		c.own.Effect = owners.Lengthens
+	}
+	c.yield = func() { c.Args[0] = flag(true) }
+	return c
+}
+
+// refreshReply reads the reply to a refresh.
+func refreshReply(c *call) (verdict, error) { return c.verdict() }
+
 // A leasing is an operation that begins a new lease.
 type leasing struct {
 	name  string
 	ttl   time.Duration
-	keeps bool // from now on it shortens no lease: others of the token have obtained meanwhile
-	// call prepares its script for the set as it is.
-	call     func(keySet) *call
-	effect   owners.Effect
-	numbered bool // its answer brings a fencing number
-	// apply takes note, with mu held, of what its answer has changed beside the lease.
-	apply func(rest []any)
+	keeps bool                         // from now on it shortens no lease: others of the token have obtained meanwhile
+	call  func(keySet) *call           // builds its call for the set as it is
+	read  func(*call) (verdict, error) // reads the reply
+	apply func(verdict)                // takes note, with mu held, of what has changed beside the lease; may be nil
 	// drop does so if others of the token have obtained the keys meanwhile, and the operation is dropped for
 	// that; nil if it never is.
 	drop func()
-}
-
-// convert makes all keys write keys, or read keys.
-func (l *Lock) convert(ctx context.Context, name string, writes bool) error {
-	if err := l.usable(); err != nil {
-		return fmt.Errorf("redislock: %s: %w", name, err)
-	}
-	l.mu.Lock()
-	op := &leasing{name: name, ttl: l.ttl}
-	l.mu.Unlock()
-	if op.ttl == 0 {
-		return fmt.Errorf("redislock: %s %s: %w: an attached lock has none before a Refresh",
-			name, l.snapshot(), ErrInvalidTTL)
-	}
-	write := func(set keySet) int {
-		if writes {
-			return len(set.keys)
-		}
-		return 0
-	}
-	op.call = func(set keySet) *call {
-		c := newCall(ctx, convertScript, set.keys, set.beside(),
-			&l.value, clock.Millis(op.ttl), write(set), flag(set.fences != nil), flag(op.keeps))
-		op.effect, op.numbered = owners.Lessens, set.fences != nil
-		c.yield = func() { c.Args[2] = flag(true) }
-		if !writes {
-			c.yield = func() { c.withdrawn = true }
-		}
-		return c
-	}
-	op.apply = func(rest []any) {
-		l.set = l.set.as(write(l.set))
-		if d := (wire.Reply{Rest: rest}); l.set.fences != nil {
-			l.number = max(l.number, d.Number())
-		}
-	}
-	if !writes {
-		op.drop = func() { l.set = l.set.as(0) }
-	}
-	return l.lease(ctx, op)
-}
-
-// flag is how scripts are told yes or no.
-func flag(yes bool) string {
-	if yes {
-		return "1"
-	}
-	return ""
 }
 
 // lease runs a script that gives the set a new lease.
@@ -92,7 +62,7 @@ func (l *Lock) lease(ctx context.Context, op *leasing) (err error) {
 		set := l.snapshot()
 		l.begin(clock.Now(), op.ttl)
 		c := op.call(set)
-		c.ownedBy(w, op.effect, l.client.conn, set.lines[0])
+		c.ownedBy(w, l.client.conn)
 		c.own.Since = since
 		c.Replicas = replicasFor(l.replicas, op.ttl)
 		c.Remaining = l.remaining
@@ -166,27 +136,22 @@ func (l *Lock) leased(c *call, op *leasing) error {
 		}
 		return err
 	}
-	code, rest, err := c.code(op.numbered)
+	v, err := op.read(c)
 	switch {
 	case err != nil:
 		return fmt.Errorf("redislock: %s %s: %w", op.name, set, err)
-	case code == 1 && c.short() != nil:
+	case v.code == done && c.short() != nil:
 		return fmt.Errorf("redislock: %s %s: %w: %w", op.name, set, ErrUnknownOutcome, c.short())
-	case code == 1:
-		return l.extended(c.Sent, op, rest)
-	case code == overtaken:
+	case v.code == done:
+		return l.extended(c.Sent, op, v)
+	case v.code == overtaken:
 		return l.overtaken(c, op)
-	case code == 0 && c.Script == convertScript.Script:
-		d := wire.Reply{Rest: rest}
-		conflict, err := decodeConflict(c.Keys, &d)
-		if err != nil || len(d.Rest) > 0 {
-			return fmt.Errorf("redislock: %s %s: %w", op.name, set, err)
-		}
-		return conflict
-	case l.freedMeanwhile(c, rest):
+	case v.code == refused:
+		return v.conflict
+	case l.freedMeanwhile(v.missing):
 		return errAgain
 	}
-	return l.missing(c, op.name, rest)
+	return l.missing(op.name, v.missing)
 }
 
 // abandon takes note that nobody waits any more for what is under way: the next request closes it. Renewals
@@ -242,7 +207,7 @@ func (l *Lock) overtaken(c *call, op *leasing) error {
 }
 
 // extended begins the new lease.
-func (l *Lock) extended(sent clock.Moment, op *leasing, rest []any) error {
+func (l *Lock) extended(sent clock.Moment, op *leasing, v verdict) error {
 	l.mu.Lock()
 	certain := l.certainLocked(op.ttl)
 	deadline := sent.Add(clock.Window(certain))
@@ -250,7 +215,7 @@ func (l *Lock) extended(sent clock.Moment, op *leasing, rest []any) error {
 	if l.state == held && !late {
 		l.ttl, l.deadline, l.counted = op.ttl, deadline, certain
 		if op.apply != nil {
-			op.apply(rest)
+			op.apply(v)
 		}
 		if l.watch != nil {
 			l.watch.planLocked(sent)
@@ -273,12 +238,8 @@ func (l *Lock) extended(sent clock.Moment, op *leasing, rest []any) error {
 }
 
 // missing takes in the answer that keys are no longer ours.
-func (l *Lock) missing(c *call, operation string, indexes []any) error {
-	keys, err := c.lost(indexes)
-	if err != nil {
-		return err
-	}
-	err = fmt.Errorf("%w: %s", ErrLockNotHeld, listed(keys))
+func (l *Lock) missing(operation string, keys []string) error {
+	err := fmt.Errorf("%w: %s", ErrLockNotHeld, listed(keys))
 	l.lose(err)
 	return fmt.Errorf("redislock: %s %s: %w", operation, l.snapshot(), err)
 }

@@ -9,22 +9,13 @@ import (
 
 	"github.com/seed-14de3678/redislock/internal/clock"
 	"github.com/seed-14de3678/redislock/internal/owners"
+	"github.com/seed-14de3678/redislock/internal/wire"
 )
-
-//go:embed refresh.lua
-var refreshLua string
-
-//go:embed convert.lua
-var convertLua string
 
 //go:embed pttl.lua
 var pttlLua string
 
-var (
-	refreshScript = newScript("refresh", refreshLua)
-	convertScript = newScript("convert", convertLua)
-	pttlScript    = newScript("pttl", pttlLua)
-)
+var pttlScript = newScript("pttl", pttlLua)
 
 // A Lock is one hold of a set of keys. It is safe for concurrent use; Refresh, Downgrade and
 // Upgrade take turns. A nil Lock and a zero one hold nothing: each of their operations that can
@@ -190,26 +181,47 @@ func (l *Lock) TTL(ctx context.Context) (time.Duration, error) {
 	if over != nil {
 		return 0, fmt.Errorf("redislock: ttl %s: %w", set, errReleased)
 	}
-	c := newCall(ctx, pttlScript, set.keys, nil, &l.value, 0)
+	c := ttlCall(ctx, set, &l.value)
 	if !l.client.do(ctx, c, 0) && c.Leave(nil) {
 		return 0, interrupted(ctx, "ttl", set)
 	}
-	if err := c.Err; err != nil {
+	if c.Err != nil {
 		return 0, fault("ttl", set, c)
 	}
-	switch ms, _, err := c.code(false); {
+	switch ttl, ours, err := ttlReply(c); {
 	case err != nil:
 		return 0, fmt.Errorf("redislock: ttl %s: %w", set, err)
-	case ms == 0 && len(l.snapshot().keys) < len(set.keys):
+	case ours:
+		return ttl, nil
+	case len(l.snapshot().keys) < len(set.keys):
 		return l.TTL(ctx) // of what ReleaseKeys has left meanwhile
-	case ms == 0:
-		return 0, fmt.Errorf("redislock: ttl %s: %w", set, ErrLockNotHeld)
-	case ms == -1:
-		return maxTTL, nil
-	case ms < 0:
-		return 0, fmt.Errorf("redislock: ttl %s: %w", set, c.garbled())
 	default:
-		return clock.FromMillis(ms), nil
+		return 0, fmt.Errorf("redislock: ttl %s: %w", set, ErrLockNotHeld)
+	}
+}
+
+// ttlCall builds the question how long a set is held still.
+func ttlCall(ctx context.Context, set keySet, value *string) *call {
+	return newCall(ctx, pttlScript, set.keys, nil, value, 0)
+}
+
+// ttlReply reads the answer to it: for how long, and whether the set is ours at all.
+func ttlReply(c *call) (ttl time.Duration, ours bool, err error) {
+	code, rest, err := c.code(true)
+	d := wire.Reply{Rest: rest}
+	switch ms := d.Number(); {
+	case err != nil:
+		return 0, false, err
+	case d.Bad, code != done && code != notYours:
+		return 0, false, c.garbled()
+	case code == notYours:
+		return 0, false, nil
+	case ms == -1: // it has no end: somebody has made the keys persistent
+		return maxTTL, true, nil
+	case ms <= 0:
+		return 0, false, c.garbled()
+	default:
+		return clock.FromMillis(ms), true, nil
 	}
 }
 
@@ -232,15 +244,9 @@ func (l *Lock) Refresh(ctx context.Context, ttl time.Duration) error {
 	if err != nil {
 		return fmt.Errorf("redislock: refresh: %w", err)
 	}
-	op := &leasing{name: "refresh", ttl: ttl}
+	op := &leasing{name: "refresh", ttl: ttl, read: refreshReply}
 	op.call = func(set keySet) *call {
-		never := op.keeps || l.cannotShorten(ttl)
-		c := newCall(ctx, refreshScript, set.keys, nil, &l.value, clock.Millis(ttl), flag(never))
-		op.effect = owners.Lessens
-		if never {
-			op.effect = owners.Lengthens
-		}
-		c.yield = func() { c.Args[0] = flag(true) }
+		c := refreshCall(ctx, set, &l.value, ttl, op.keeps || l.cannotShorten(ttl))
 		if !l.Deadline().IsZero() {
 			c.WaitForSlot = maxTTL // as long as there is something to refresh
 		}
@@ -255,18 +261,6 @@ func (l *Lock) cannotShorten(ttl time.Duration) bool {
 	defer l.mu.Unlock()
 	return !l.shown && l.longest <= ttl
 }
-
-// Downgrade turns the write keys of the set into read keys, in one step: nobody else can write in
-// between, and other readers may have the keys from then on. The lease begins anew. Errors are
-// those of Refresh. After an [ErrUnknownOutcome] the lock is held in one mode or the other.
-func (l *Lock) Downgrade(ctx context.Context) error { return l.convert(ctx, "downgrade", false) }
-
-// Upgrade turns the read keys of the set into write keys, in one step, if nobody else reads any of
-// them. If somebody does, the error is an [ErrNotObtained], a [*ConflictError], and everything
-// stays as it was: the lock still reads. There is one attempt only, because two readers that both
-// insisted would wait for each other for ever. The lease begins anew. Other errors are those of
-// Refresh.
-func (l *Lock) Upgrade(ctx context.Context) error { return l.convert(ctx, "upgrade", true) }
 
 // counts makes the claim of an Obtain that of the lock which came of it, unless that has ended already.
 func (l *Lock) counts(mine *owners.Claim) {

@@ -8,11 +8,11 @@
 -- ARGV[4]  '1' if the stamp has guards to set; else absent or ''
 -- ARGV[5]  ttl of the caller's intents, ms; '0' if it will not ask again; absent without intents
 --
--- Reply    1: every key is held, for ttl from now. A key that the token held already counts as
+-- Reply    DONE: every key is held, for ttl from now. A key that the token held already counts as
 --          free and keeps its lease if that is longer; so the same call may come twice, and a set
 --          may grow, shrink or change its metadata under its token.
---          {0, index, mode, ttl, detail}: see refusal. No lock was changed.
---          -3: overtaken. Nothing was changed.
+--          {REFUSED, index, mode, ttl, detail}: see refusal. No lock was changed.
+--          OVERTAKEN: by a later request of its owner. Nothing was changed.
 
 -- One free key, and no line: SET NX PX is its MSETNX and its PEXPIRE. This is most of all calls,
 -- so it comes before what they would not use.
@@ -20,7 +20,7 @@ local closes = ARGV[4] == '1'
 local alone = #KEYS == 2 and not closes
 local lined = closes or alone and redis.call('exists', KEYS[2]) == 1
 if alone and not lined and redis.call('set', KEYS[1], ARGV[1], 'px', ARGV[2], 'nx') then
-  return 1
+  return DONE
 end
 
 --#include guard.lua
@@ -32,7 +32,7 @@ local n = read_stamp(ARGV[3], value, #KEYS / (intent and 3 or 2), 1)
 if alone and lined and only_guards(2, 2) then
   lined = false
   if redis.call('set', KEYS[1], value, 'px', ttl, 'nx') then
-    return 1
+    return DONE
   end
 end
 
@@ -77,11 +77,11 @@ end
 if taken then
   take_free()
   if not intent then
-    return 1
+    return DONE
   end
 end
 
---#include shared.lua
+--#include values.lua
 --#include fence.lua
 --#include entry.lua
 --#include line.lua
@@ -91,7 +91,7 @@ if not taken then
   local token, now, micros = token_of(value), clock()
   if lined then
     if overtaken(now) then
-      return -3
+      return OVERTAKEN
     end
     close(now, true)
   end
@@ -124,4 +124,4 @@ end
 if intent then
   withdraw(2 * n + 1, 3 * n, token_of(value))
 end
-return 1
+return DONE

@@ -3,6 +3,7 @@ package redislock
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -71,12 +72,9 @@ func (o *orphan) Run(at clock.Moment) {
 	last := !o.client.schedule.Put(&o.entry, next, 0)
 
 	o.mark(func(mark string, marked map[owners.Client]bool) {
-		c := newCall(context.Background(), releaseScript, o.set.keys, o.set.beside(), &o.value, 0)
-		if o.set.fences != nil || o.waiter != "" {
-			c.Args = []any{"", flag(o.set.fences != nil), o.waiter, o.place.argument()}
-		}
-		c.ownedBy(o.owner, owners.Lessens, o.client.conn, o.set.lines[0])
-		c.own.Frees = true
+		f := freeing{set: o.set, value: &o.value, waiter: o.waiter, place: o.place}
+		c := f.call(context.Background(), nil)
+		c.ownedBy(o.owner, o.client.conn)
 		c.mark, c.marked = mark, marked
 		c.Then = func(*wire.Call) { o.cleared(c, last) }
 		o.client.conn.Start(&c.Call)
@@ -122,17 +120,8 @@ func (o *orphan) mark(then func(mark string, marked map[owners.Client]bool)) {
 	mark, marked := owners.NewToken(), make(map[owners.Client]bool)
 	var mu sync.Mutex
 	missing := len(others)
-	n := len(o.set.keys)
-	all := make([]any, 4, 4+n)
-	for i := range all {
-		all[i] = ""
-	}
-	for i := range n {
-		all = append(all, fmt.Sprint(i+1)) // it frees nothing
-	}
 	for _, other := range others {
-		c := newCall(context.Background(), releaseScript, o.set.keys, o.set.lines, &o.value, 0, all...)
-		c.Stamp = []any{fmt.Sprintf("%d|%s|1|%s|1|%d|", n, mark, mark, n+1), flag(true)}
+		c := markCall(o.set, &o.value, mark)
 		c.Then = func(*wire.Call) {
 			mu.Lock()
 			marked[other] = c.Err == nil
@@ -145,4 +134,17 @@ func (o *orphan) mark(then func(mark string, marked map[owners.Client]bool)) {
 		}
 		other.(*wire.Conn).Start(&c.Call)
 	}
+}
+
+// markCall builds what marks a server: a release that frees nothing, and sets a guard of this name in the home line
+// of the set.
+func markCall(set keySet, value *string, mark string) *call {
+	n := len(set.keys)
+	args := slices.Grow([]any{"", "", "", ""}, n) // before the indexes of what is not freed
+	for i := range n {
+		args = append(args, i+1)
+	}
+	c := newCall(context.Background(), releaseScript, set.keys, set.lines, value, 0, args...)
+	c.Stamp = []any{fmt.Sprintf("%d|%s|1|%s|1|%d|", n, mark, mark, n+1), flag(true)}
+	return c
 }

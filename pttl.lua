@@ -3,11 +3,11 @@
 -- KEYS     the lock keys
 -- ARGV[1]  value: `token` or `token|metadata`; what is stored may have other metadata
 --
--- Reply    ms, at least 1: every key is the token's for that long (-1: for ever; somebody has
---          made every key of the set persistent).
---          0: some key is not the token's.
+-- Reply    {DONE, ms}: every key is the token's for that long, at least 1 ms; -1: for ever, because
+--          somebody has made every key of the set persistent.
+--          {NOT_YOURS, index}: this key is not the token's, nor may others be.
 
---#include shared.lua
+--#include values.lua
 
 local value = ARGV[1]
 local token, now, least = token_of(value), nil, -1
@@ -23,10 +23,10 @@ for i = 1, #KEYS do
     left = redis.call('pttl', KEYS[i])
   end
   if not left then
-    return 0
+    return {NOT_YOURS, i}
   end
   if left >= 0 and (least < 0 or left < least) then
     least = math.max(left, 1)
   end
 end
-return least
+return {DONE, least}

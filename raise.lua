@@ -8,12 +8,12 @@
 -- ARGV[4]  '1' if the stamp has guards to set; else ''
 -- ARGV[5]  number
 --
--- Reply    1: the number of the hold, and the greatest of each key, is this one or greater.
---          {0, index, ...}: the keys that are not the token's. Nothing was changed.
---          -3: overtaken. Nothing was changed.
+-- Reply    DONE: the number of the hold, and the greatest of each key, is this one or greater.
+--          {NOT_YOURS, index, ...}: the keys that are not the token's. Nothing was changed.
+--          OVERTAKEN: by a later request of its owner. Nothing was changed.
 --          The error FOREIGNFENCE, see number_after. Nothing was changed.
 
---#include shared.lua
+--#include values.lua
 --#include fence.lua
 --#include guard.lua
 
@@ -23,11 +23,11 @@ local n = #KEYS / 2
 if ARGV[3] ~= '' then
   n = read_stamp(ARGV[3], value, n, 2)
   if overtaken(now) then
-    return -3
+    return OVERTAKEN
   end
   close(now)
 end
-local held, lost = strings(n), {0}
+local held, lost = strings(n), {NOT_YOURS}
 for i = 1, n do
   local mine = held[i] and token_of(held[i]) == token
     or not held[i] and reader(KEYS[i], token, value, now)
@@ -57,4 +57,4 @@ for i = n + 1, 2 * n do
   end
   redis.call('pexpire', KEYS[i], life_of_fence(ttl))
 end
-return 1
+return DONE

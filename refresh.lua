@@ -8,11 +8,11 @@
 -- ARGV[5]  '1': a lease that runs longer than ttl is left as it is, so that a late request
 --          never shortens what a later one has given
 --
--- Reply    1: every key is held for ttl from now.
---          {0, index, ...}: the keys that are not the token's. Nothing was changed.
---          -3: overtaken. Nothing was changed.
+-- Reply    DONE: every key is held for ttl from now.
+--          {NOT_YOURS, index, ...}: the keys that are not the token's. Nothing was changed.
+--          OVERTAKEN: by a later request of its owner. Nothing was changed.
 
---#include shared.lua
+--#include values.lua
 --#include guard.lua
 
 local value, ttl, never_shorten = ARGV[1], tonumber(ARGV[2]), ARGV[5] == '1'
@@ -20,11 +20,11 @@ local token, now, size = token_of(value), nil, #KEYS
 if ARGV[3] ~= '' then
   size, now = read_stamp(ARGV[3], value, size, 1), clock()
   if overtaken(now) then
-    return -3
+    return OVERTAKEN
   end
   close(now)
 end
-local held, reads, lost = strings(size), {}, {0}
+local held, reads, lost = strings(size), {}, {NOT_YOURS}
 
 for i = 1, size do
   if not held[i] then
@@ -57,4 +57,4 @@ for i = 1, size do
     redis.call('pexpire', KEYS[i], string.format('%d', lease))
   end
 end
-return 1
+return DONE

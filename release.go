@@ -6,7 +6,6 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"time"
 
@@ -190,8 +189,8 @@ func (l *Lock) free(ctx context.Context, p portion) error {
 	set, hub := p.set, l.client.hub
 	for rounds := 0; ; rounds++ {
 		c, next := l.releasing(ctx, p)
-		c.ownedBy(w, owners.Lessens, l.client.conn, set.lines[0])
-		c.own.Frees, c.own.Since = true, since
+		c.ownedBy(w, l.client.conn)
+		c.own.Since = since
 		if !l.client.do(ctx, c, wait) && c.Leave(func(*wire.Call) { hub.AskAgain(set.keys) }) {
 			p.unclaim()
 			l.client.newOrphan(set, l, p.longest).start()
@@ -219,21 +218,77 @@ func (l *Lock) free(ctx context.Context, p portion) error {
 	}
 }
 
-// releasing prepares the release, and reports whether somebody of this Client is next, most likely:
-// then the answer says so.
+// releasing builds the release, and reports whether somebody of this Client is next, most likely: then the answer
+// says so.
 func (l *Lock) releasing(ctx context.Context, p portion) (c *call, next bool) {
-	set := p.set
-	c = l.client.newCall(ctx, releaseScript, set, &l.value, 0)
-	channel, next := l.client.hub.Next(set.keys[0])
-	c.Plain = set.reads() == 0 && set.fences == nil && !next
+	channel, next := l.client.hub.Next(p.set.keys[0])
+	f := freeing{set: p.set, value: &l.value}
 	if next {
-		c.Heard, c.Args = l.client.heard, []any{channel}
+		f.channel = channel
 	}
-	if set.fences != nil {
-		c.Beside = set.beside()
-		c.Args = []any{channel, flag(true)}
+	c = f.call(ctx, l.client)
+	c.Plain = p.set.reads() == 0 && p.set.fences == nil && !next
+	if next {
+		c.Heard = l.client.heard
 	}
 	return c, next
+}
+
+// A freeing is what a release is to do: to free a set that is held with this value.
+type freeing struct {
+	set     keySet
+	value   *string
+	channel string // of the caller: what is to be told there stands in the reply instead; empty: nothing does
+	waiter  string // id of one that gives up; empty: there is none
+	place   place  // its place
+}
+
+// call builds the release. If somebody waits for it until it is over, client gives it a call that was recycled;
+// client is nil if nobody does.
+func (f freeing) call(ctx context.Context, client *Client) *call {
+	var c *call
+	if client != nil {
+		c = client.newCall(ctx, releaseScript, f.set, f.value, 0)
+	} else {
+		c = newCall(ctx, releaseScript, f.set.keys, f.set.lines, f.value, 0)
+	}
+	fenced := f.set.fences != nil
+	if fenced {
+		c.Beside = f.set.beside()
+	}
+	switch {
+	case f.waiter != "":
+		c.Args = []any{f.channel, flag(fenced), f.waiter, f.place.argument()}
+	case fenced:
+		c.Args = []any{f.channel, flag(fenced)}
+	case f.channel != "":
+		c.Args = []any{f.channel}
+	}
+	c.own.Effect, c.own.Home, c.own.Frees = owners.Lessens, f.set.lines[0], true
+	return c
+}
+
+// releaseReply reads the reply to a release: which keys were not the token's, apart from those that it was to leave
+// to others of the token.
+func releaseReply(c *call) (missing []string, err error) {
+	v, err := c.verdict()
+	if err == nil && v.code == overtaken {
+		err = c.garbled()
+	}
+	if err != nil || len(c.spared) == 0 {
+		return v.missing, err
+	}
+	return owners.Without(v.missing, c.sparedKeys()), nil
+}
+
+// sparedKeys returns the keys that a release was to leave to others of the token, whatever they have marked.
+func (c *call) sparedKeys() (keys []string) {
+	for _, index := range c.spared {
+		if i, err := strconv.Atoi(index.(string)); err == nil {
+			keys = append(keys, c.Keys[i-1])
+		}
+	}
+	return keys
 }
 
 // mayBeFree takes note that the lock may have been freed, by a request that was sent then: another Release
@@ -255,24 +310,16 @@ func (p portion) wasFreed(lost int, sent clock.Moment) bool {
 // freed takes in the answer to a release.
 func (l *Lock) freed(c *call, p portion) error {
 	set := p.set
-	code, rest, err := c.code(false)
-	if err == nil && code != 1 && (code != 0 || len(rest) == 0) {
-		err = c.garbled()
-	}
+	missing, err := releaseReply(c)
 	if err != nil {
 		return fmt.Errorf("redislock: release %s: %w", set, err)
 	}
-	rest = c.withoutSpared(rest)
 	l.leaveSpared(c, p)
-	if code == 1 || len(rest) == 0 || p.wasFreed(len(rest)+len(c.spared), c.Unanswered) || p.wasFreed(len(rest), p.freeing) {
+	if len(missing) == 0 || p.wasFreed(len(missing)+len(c.spared), c.Unanswered) || p.wasFreed(len(missing), p.freeing) {
 		l.client.recycle(c)
 		return nil
 	}
-	keys, err := c.lost(rest)
-	if err != nil {
-		return err
-	}
-	err = fmt.Errorf("redislock: release %s: %w: %s", set, ErrLockNotHeld, listed(keys))
+	err = fmt.Errorf("redislock: release %s: %w: %s", set, ErrLockNotHeld, listed(missing))
 	if p.watched {
 		l.client.logLoss(set, err)
 	}
@@ -285,29 +332,12 @@ func (l *Lock) leaveSpared(c *call, p portion) {
 	if len(c.spared) == 0 {
 		return
 	}
-	var keys []string
-	for _, index := range c.spared {
-		if i, err := strconv.Atoi(index.(string)); err == nil {
-			keys = append(keys, c.Keys[i-1])
-		}
-	}
-	if set, _, err := p.set.split(keys); err == nil {
+	if set, _, err := p.set.split(c.sparedKeys()); err == nil {
 		l.client.newOrphan(set, l, p.longest).start()
 	}
 }
 
-// withoutSpared returns the indexes of a reply without those that the call was not to free.
-func (c *call) withoutSpared(indexes []any) []any {
-	if len(c.spared) == 0 {
-		return indexes
-	}
-	return slices.DeleteFunc(slices.Clone(indexes), func(index any) bool {
-		return slices.Contains(c.spared, any(fmt.Sprint(index)))
-	})
-}
-
-// freedMeanwhile reports whether all that a script has found lost is not in the set any more.
-func (l *Lock) freedMeanwhile(c *call, indexes []any) bool {
-	keys, err := c.lost(indexes)
-	return err == nil && len(keys) > 0 && len(owners.Without(keys, l.snapshot().keys)) == len(keys)
+// freedMeanwhile reports whether all keys that a script has found missing are not in the set any more.
+func (l *Lock) freedMeanwhile(missing []string) bool {
+	return len(missing) > 0 && len(owners.Without(missing, l.snapshot().keys)) == len(missing)
 }

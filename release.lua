@@ -12,10 +12,11 @@
 -- ARGV[8]  ... indexes of keys that are not to be freed; `index|id` if only where a guard of this
 --          id stands in the home line
 --
--- Reply    1, or {1, message, ...}: every key was the token's, and is free.
---          {0, index, ..., message, ...}: the keys that were not the token's; the others are free.
+-- Reply    DONE, or {DONE, message, ...}: every key was the token's, and is free.
+--          {NOT_YOURS, index, ..., message, ...}: the keys that were not the token's, or were not
+--          to be freed; the others are free.
 --          A message 'open': the guards could not be set.
---          -3: overtaken. Nothing was changed.
+--          OVERTAKEN: by a later request of its owner. Nothing was changed.
 
 -- Write-locked keys that nobody waits for: most of all calls, so this comes before what it would
 -- not use.
@@ -37,7 +38,7 @@ end
 
 local lined = plain and redis.call('exists', unpack(KEYS, n + 1, 2 * n)) > 0
 if plain and not lined and free_plain() then
-  return 1
+  return DONE
 end
 
 --#include entry.lua
@@ -48,7 +49,7 @@ if lined then
   read_stamp(ARGV[2], ARGV[1], n, 1)
   nobody, front = only_guards(n + 1, 2 * n)
   if nobody and free_plain() then
-    return 1
+    return DONE
   end
 end
 
@@ -72,18 +73,18 @@ if front and n == 1 and redis.call('mget', KEYS[1])[1] == ARGV[1]
       redis.call('set', key, value, 'px', ttl)
       local message = string.format('g|%s|%s%06d|0', id, time[1], time[2])
       if channel == ARGV[4] then
-        return {1, message}
+        return {DONE, message}
       elseif command == 's' then
         redis.call('spublish', channel, message)
       else
         redis.call('publish', channel, message)
       end
-      return 1
+      return DONE
     end
   end
 end
 
---#include shared.lua
+--#include values.lua
 --#include fence.lua
 --#include line.lua
 
@@ -96,12 +97,12 @@ local closed = true
 if lined then
   local known, late = pcall(overtaken, now)
   if known and late then
-    return -3
+    return OVERTAKEN
   end
   closed = pcall(close, now) -- what is to be freed is freed all the same
 end
 
-local held, everywhere, doomed, lost, spared = strings(size), {}, {}, {0}, {}
+local held, everywhere, doomed, lost, spared = strings(size), {}, {}, {NOT_YOURS}, {}
 for a = 8, #ARGV do
   local index, mark = string.match(ARGV[a], '^(%d+)|?(.*)')
   index = tonumber(index)
@@ -154,11 +155,11 @@ if lined then
   hand_over(now, micros, same)
 end
 
-local reply = #lost > 1 and lost or {1}
+local reply = #lost > 1 and lost or {DONE}
 for _, message in ipairs(told) do
   reply[#reply + 1] = message
 end
 if not closed then
   reply[#reply + 1] = 'open'
 end
-return #reply > 1 and reply or 1
+return #reply > 1 and reply or DONE

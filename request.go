@@ -78,6 +78,29 @@ func (c *call) garbled() error {
 	return fmt.Errorf("redislock: unexpected reply to %s: %T", c.Script.Name(), c.Reply)
 }
 
+// A verdict is what a script says that needs all its keys to be the token's.
+type verdict struct {
+	code     int64
+	missing  []string       // of notYours: which keys
+	conflict *ConflictError // of refused: who is in the way
+	number   int64          // of done: the fencing number of the hold; 0 if the reply has none
+}
+
+// verdict reads a reply that says done, overtaken or notYours.
+func (c *call) verdict() (v verdict, err error) {
+	code, rest, err := c.code(false)
+	v.code = code
+	switch {
+	case err != nil:
+	case code == done, code == overtaken:
+	case code == notYours && len(rest) > 0:
+		v.missing, err = c.lost(rest)
+	default:
+		err = c.garbled()
+	}
+	return v, err
+}
+
 // lost translates the indexes of a reply into keys.
 func (c *call) lost(indexes []any) ([]string, error) {
 	keys := make([]string, 0, len(indexes))

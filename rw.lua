@@ -20,14 +20,14 @@
 -- ARGV[13] 's' if its channel is sharded, else 'p'
 -- ARGV[14] its channel
 --
--- Reply    1, or {1, fencing number}: every key is held in its mode, for ttl from now. What the
---          token held already, in either mode, counts as free; it keeps its number, and its lease
---          if that is longer.
---          {0, index, mode, ttl, detail}: see refusal. No lock was changed.
---          {-2, index, mode, ttl, detail, place, us, ms, 1 or 0}: it stands in line, at this
+-- Reply    DONE, or {DONE, fencing number}: every key is held in its mode, for ttl from now. What
+--          the token held already, in either mode, counts as free; it keeps its number, and its
+--          lease if that is longer.
+--          {REFUSED, index, mode, ttl, detail}: see refusal. No lock was changed.
+--          {IN_LINE, index, mode, ttl, detail, place, us, ms, 1 or 0}: it stands in line, at this
 --          microsecond of the server's clock; ms: when to ask again if nothing is heard, or -1;
 --          whether anybody hears its channel here
---          -3: overtaken. Nothing was changed.
+--          OVERTAKEN: by a later request of its owner. Nothing was changed.
 --          The error FOREIGNFENCE, see number_after. No lock was changed.
 
 -- One free key, and no line: most of the calls of those who would wait.
@@ -35,7 +35,7 @@ local lone_writer = #KEYS == 2 and ARGV[5] == '1' and ARGV[7] == '' and ARGV[9] 
   and ARGV[4] == ''
 if lone_writer and redis.call('exists', KEYS[2]) == 0
   and redis.call('set', KEYS[1], ARGV[1], 'px', ARGV[2], 'nx') then
-  return 1
+  return DONE
 end
 
 --#include entry.lua
@@ -50,7 +50,7 @@ if lone_writer and ARGV[11] == '' then
   if last and tonumber(last) >= GUARDS then
     read_stamp(ARGV[3], ARGV[1], 1, 1)
     if only_guards(2, 2) and redis.call('set', KEYS[1], ARGV[1], 'px', ARGV[2], 'nx') then
-      return 1
+      return DONE
     end
     last = nil
   end
@@ -69,11 +69,12 @@ if lone_writer and ARGV[11] == '' then
     if math.floor(last / 1000000) ~= tonumber(time[1]) then -- the first of each second does it
       redis.call('pexpire', line, string.format('%d', 2 * ARGV[12]))
     end
-    return {-2, 1, 'write', left, string.sub(held, at), place, micros, -1, 1} -- it has just begun
+    -- That somebody hears its channel is not asked: it has just subscribed.
+    return {IN_LINE, 1, 'write', left, string.sub(held, at), place, micros, -1, 1}
   end
 end
 
---#include shared.lua
+--#include values.lua
 --#include fence.lua
 --#include line.lua
 
@@ -87,7 +88,7 @@ read_stamp(ARGV[3], value, size, 1)
 local lined = ARGV[4] ~= '' or anybody_waits()
 if lined then
   if overtaken(now) then
-    return -3
+    return OVERTAKEN
   end
   close(now, true)
 end
@@ -226,7 +227,7 @@ if refused and id ~= '' then
   if dropped then
     hand_over(now, micros)
   end
-  return {-2, first, refused[3], refused[4], refused[5], place, micros, ms, heard}
+  return {IN_LINE, first, refused[3], refused[4], refused[5], place, micros, ms, heard}
 end
 if refused then
   if intent ~= '' then
@@ -295,4 +296,4 @@ end
 if lined and (place or freer or dropped) then
   hand_over(now, micros)
 end
-return fenced and {1, number} or 1
+return fenced and {DONE, number} or DONE

@@ -2,45 +2,78 @@ package redislock
 
 import (
 	_ "embed"
+	"strconv"
 	"strings"
+	"time"
 
+	"github.com/seed-14de3678/redislock/internal/clock"
+	"github.com/seed-14de3678/redislock/internal/owners"
 	"github.com/seed-14de3678/redislock/internal/wire"
 )
 
-// Codes are what a script says first in its reply; in Lua they have the names of this list in capitals. A
-// reply is a code alone, or an array that begins with it.
+// This file is what the scripts share: what they say in their replies, what they and this package agree on,
+// and the Lua that they include. How each is called, and its reply read, stands where its source is embedded.
+
+// Codes are what a script says first in its reply, which is a code alone, or an array that begins with it.
 const (
-	done     = 1  // all of it was done
-	refused  = 0  // nothing was done: somebody is in the way, or something; which stands behind the code
-	notYours = -1 // keys are not the token's; their indexes stand behind the code
-	inLine   = -2 // nothing was done, and the caller stands in line; why and where stands behind the code
+	done     = wire.BundleDone    // all of it was done
+	refused  = wire.BundleRefused // nothing was done: somebody is in the way, or something; which stands behind the code
+	notYours = -1                 // keys are not the token's: their indexes stand behind the code
+	inLine   = -2                 // nothing was done, and the caller stands in line: why and where stands behind the code
 	// There is one more: overtaken, that nothing was done because a later request was executed before.
 )
 
-//go:embed shared.lua
-var sharedLua string
+const (
+	// mostOperands is how many keys one command of a script is given at most: unpack fails near 8 000 values.
+	mostOperands = 1000
+	// exactNumbers is up to where a script counts exactly: its numbers are floating-point ones.
+	exactNumbers = 1 << 53
+	// guards is the least score of a guard in a line: every place is smaller.
+	guards = 1 << 52
+	// guardSlack is for how much longer than it stands a guard is reckoned with.
+	guardSlack = 10 * time.Second
+)
 
-//go:embed fence.lua
+// constants are what Lua and Go both know. In the source of a script the names stand for the values; luacheck
+// knows them from .luacheckrc.
+var constants = map[string]int64{
+	"DONE":       done,
+	"REFUSED":    refused,
+	"NOT_YOURS":  notYours,
+	"IN_LINE":    inLine,
+	"OVERTAKEN":  overtaken,
+	"CHUNK":      mostOperands,
+	"MOST":       exactNumbers,
+	"ASKS_AGAIN": clock.Millis(askAgain), // ms: a waiter need not be told when a lease is over that lasts longer
+	"GUARDS":     guards,
+	"NUMBERS":    owners.LastNumber + 1,
+	"GUARD_LIFE": int64((owners.GuardLife - guardSlack) / time.Second), // s; a kernel resends what a closed connection has left for some 100 s
+}
+
+//go:embed lua/values.lua
+var valuesLua string
+
+//go:embed lua/fence.lua
 var fenceLua string
 
-//go:embed entry.lua
+//go:embed lua/entry.lua
 var entryLua string
 
-//go:embed guard.lua
+//go:embed lua/guard.lua
 var guardLua string
 
-//go:embed line.lua
+//go:embed lua/line.lua
 var lineLua string
 
 //go:embed batch.lua
 var batchLua string
 
-// batchScript does many plain calls at once.
+// batchScript does many plain calls at once: see the bundles of package wire.
 var batchScript = newScript("batch", batchLua)
 
 // includes are the lines of a script in whose place something stands when it is loaded.
 var includes = strings.NewReplacer(
-	"--#include shared.lua\n", sharedLua,
+	"--#include values.lua\n", valuesLua,
 	"--#include fence.lua\n", fenceLua,
 	"--#include entry.lua\n", entryLua,
 	"--#include guard.lua\n", guardLua,
@@ -55,5 +88,41 @@ type script struct {
 
 func newScript(name, body string) *script {
 	lined := strings.Contains(body, "--#include line.lua\n")
-	return &script{wire.NewScript(name, includes.Replace(body)), lined}
+	return &script{wire.NewScript(name, withConstants(includes.Replace(body))), lined}
+}
+
+// withConstants puts the value of each constant where its name stands.
+func withConstants(source string) string {
+	var b strings.Builder
+	b.Grow(len(source))
+	for len(source) > 0 {
+		n := 0
+		for n < len(source) && isOfName(source[n]) {
+			n++
+		}
+		if value, is := constants[source[:n]]; is {
+			b.WriteString(strconv.FormatInt(value, 10))
+		} else {
+			b.WriteString(source[:n])
+		}
+		rest := 0
+		for n+rest < len(source) && !isOfName(source[n+rest]) {
+			rest++
+		}
+		b.WriteString(source[n : n+rest])
+		source = source[n+rest:]
+	}
+	return b.String()
+}
+
+func isOfName(c byte) bool {
+	return c == '_' || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
+}
+
+// flag is how scripts are told yes or no.
+func flag(yes bool) string {
+	if yes {
+		return "1"
+	}
+	return ""
 }

@@ -8,7 +8,6 @@ import (
 
 	"github.com/seed-14de3678/redislock/internal/circle"
 	"github.com/seed-14de3678/redislock/internal/clock"
-	"github.com/seed-14de3678/redislock/internal/owners"
 	"github.com/seed-14de3678/redislock/internal/wire"
 )
 
@@ -151,8 +150,8 @@ func (w *watch) Run(at clock.Moment) {
 func (w *watch) renewalLocked() *call {
 	l := w.lock
 	changes, ttl := l.change.count, l.ttl
-	c := newCall(context.Background(), refreshScript, l.set.keys, nil, &l.value, clock.Millis(ttl), flag(true))
-	c.ownedBy(l.ownerLocked(), owners.Lengthens, l.client.conn, l.set.lines[0])
+	c := refreshCall(context.Background(), l.set, &l.value, ttl, true)
+	c.ownedBy(l.ownerLocked(), l.client.conn)
 	c.Replicas = replicasFor(l.replicas, ttl)
 	c.Then = func(*wire.Call) { w.renewed(c, ttl, changes) }
 	return c
@@ -164,16 +163,16 @@ func (w *watch) renewed(c *call, ttl time.Duration, changes int) {
 	err := c.Err
 	if err != nil {
 		err = fault("renew", l.snapshot(), c)
-	} else if code, rest, bad := c.code(false); bad != nil {
+	} else if v, bad := refreshReply(c); bad != nil {
 		err = bad
-	} else if code == overtaken {
+	} else if v.code == overtaken {
 		w.hurry() // what has overtaken it may have made the lease shorter
 		return
-	} else if code != 1 {
-		if l.freedMeanwhile(c, rest) {
+	} else if v.code == notYours {
+		if l.freedMeanwhile(v.missing) {
 			w.hurry()
 		} else {
-			_ = l.missing(c, "renew", rest)
+			_ = l.missing("renew", v.missing)
 		}
 		return
 	} else if short := c.short(); short != nil {

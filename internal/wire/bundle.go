@@ -110,6 +110,12 @@ const (
 	plainKeys  = 64  // most keys of a call that goes into one
 )
 
+// What the bundle script says of each call.
+const (
+	BundleDone    = 1 // it was done
+	BundleRefused = 0 // nothing of it was done: its own script has to do it, or to say why not
+)
+
 // errNotPlain marks a call that the bundle script could not do: its own script has to.
 var errNotPlain = errors.New("redislock: not plain")
 
@@ -117,8 +123,8 @@ var errNotPlain = errors.New("redislock: not plain")
 // and much of what a command costs on both sides, is paid once for all of them.
 //
 // The script is given the Keys of all calls, then what they have Beside; and for each call how many keys
-// it has, its Value, and its TTL, 0 if it has none. It replies with an array of 1 for each call that it has
-// done, and 0 for each that its own script has to do.
+// it has, its Value, and its TTL, 0 if it has none. It replies with an array: for each call [BundleDone] or
+// [BundleRefused].
 type bundle struct {
 	*redis.Cmd
 	of     *Script
@@ -217,7 +223,7 @@ func (b *bundle) answered() {
 	}
 	for i, c := range b.inside {
 		switch {
-		case err == nil && done[i] == int64(1):
+		case err == nil && done[i] == int64(BundleDone):
 			c.Reply, c.Err = done[i], nil
 		case err == nil:
 			c.Err = errNotPlain

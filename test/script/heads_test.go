@@ -237,7 +237,7 @@ func TestTokenIsNotBehindItself(t *testing.T) {
 		}
 		set := []string{a, b}
 		value := holder.Token()
-		if got := s.run(t, "release", set, value); fmt.Sprint(got) != "[0 2]" {
+		if got := s.run(t, "release", set, value); fmt.Sprint(got) != "[-1 2]" {
 			t.Fatalf("got reply %v", got)
 		}
 		s.wantTold(t, "g|again|…", "w|first")

@@ -5,9 +5,6 @@
 -- server's clock, at which that reader's lease ends. Every lock key has a TTL: a key without
 -- one was not written by this library.
 
--- Most keys that one command is given: unpack fails near 8 000 values.
-local CHUNK = 1000
-
 local function token_of(value)
   local bar = string.find(value, '|', 1, true)
   return bar and string.sub(value, 1, bar - 1) or value
@@ -90,7 +87,7 @@ end
 -- A refusal as it is sent back: index of the key; 'write', 'read', 'intent', 'queue' or 'foreign';
 -- remaining TTL in ms (-1: none), metadata of the holder (type of a foreign key).
 local function refusal(index, mode, ttl, detail)
-  return {0, index, mode, ttl, detail}
+  return {REFUSED, index, mode, ttl, detail}
 end
 
 -- Looks at KEYS[index] for a token that wants it in `mode`. Returns

@@ -10,10 +10,6 @@
 -- number; then `id|number|line|` for each guard that it sets before it does its work, the line
 -- being a place in KEYS. A request without a stamp has the token for the id, and the number 0.
 
-local GUARDS = 4503599627370496 -- 2^52: every place is smaller
-local NUMBERS = 1048576 -- 2^20: every number is smaller
-local GUARD_LIFE = 300 -- s; a kernel resends what a closed connection has left for some 100 s
-
 local owner_id, own_number, home_line, to_close -- of the stamp
 
 -- Reads a stamp, of a request whose home line stands `step` times the size of its set, and one,

@@ -6,7 +6,6 @@
 -- server's clock goes back.
 
 local DAY = 86400000 -- ms
-local MOST = 9007199254740992 -- 2^53: up to there numbers are exact
 
 local function life_of_fence(ttl)
   return string.format('%d', math.max(DAY, 2 * ttl))

@@ -1,4 +1,4 @@
--- Waiting in line; it stands in the scripts where they include it, behind shared.lua, fence.lua,
+-- Waiting in line; it stands in the scripts where they include it, behind values.lua, fence.lua,
 -- entry.lua and guard.lua.
 
 -- How many lock keys the script has: its KEYS are those, then as many lines, then, if `fenced`, as

@@ -30,7 +30,3 @@ local ENTRY = '^([^|]+)|(%d+)|([wr])|([ps])([f-])([h-])|(%d+)|(%d+)|(%d+)|(%d+)|
 
 -- The entry of one who wants to write this key alone, without a number.
 local LONE_WRITER = '^([^|]+)|(%d+)|w|([ps])%-%-|(%d+)|1|(%d+)|0|()'
-
--- How often a waiter asks again whatever it is told, ms: of a lease that lasts longer it need not
--- be told.
-local ASKS_AGAIN = 5000
