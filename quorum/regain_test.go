@@ -110,9 +110,9 @@ func TestRegain(t *testing.T) {
 		if took := time.Since(began); took > 2*brisk { // it would be asked for as long as the lease is
 			t.Errorf("a release waited %v for a node that does not answer", took)
 		}
-		landed := w.rdbs[2].Options().Addr
+		addr := w.rdbs[2].Options().Addr
 		w.release(2)
-		eventually(t, "it has landed at "+landed, func() bool { return w.relays[2].Requests() > 0 })
+		eventually(t, "it has arrived at "+addr, func() bool { return w.relays[2].Requests() > 0 })
 		w.wantHolders(t, "k", 0)
 	})
 

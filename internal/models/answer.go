@@ -8,7 +8,7 @@ func (s *state) unanswered(m *model, who int, triesAgain bool) {
 	c := &s.call[who]
 	r := c.request
 	if c.phase == sent {
-		s.stray(r)
+		s.addLate(r)
 	}
 	if r.op != renew && (m.broken != settlesErrors || c.reply != failed) {
 		s.owner[m.process[r.hold]].add(r.entry(m))

@@ -9,7 +9,7 @@ const (
 	begins kind = iota + 1
 	sends
 	executes
-	lands
+	arrives
 	answers
 	dies
 	givesUp
@@ -38,9 +38,9 @@ func (e event) String() string {
 	switch e.kind {
 	case begins, sends:
 		return fmt.Sprintf("caller %d sends %s", e.who, e.request)
-	case executes, lands:
+	case executes, arrives:
 		how := "it is executed"
-		if e.kind == lands {
+		if e.kind == arrives {
 			how = "late"
 		}
 		if e.extent != whole {

@@ -17,8 +17,8 @@ func (m *model) next(s *state, visit func(state, event)) {
 
 // late executes the requests that nobody waits for.
 func (m *model) late(s *state, visit func(state, event)) {
-	for i, r := range s.strays {
-		if r == (request{}) || i > 0 && r == s.strays[i-1] {
+	for i, r := range s.late {
+		if r == (request{}) || i > 0 && r == s.late[i-1] {
 			continue
 		}
 		for e := range extents {
@@ -28,7 +28,7 @@ func (m *model) late(s *state, visit func(state, event)) {
 			n := *s
 			n.take(i)
 			if reply, done := n.run(m, r, e, true); done {
-				visit(n, event{kind: lands, request: r, reply: reply, extent: e})
+				visit(n, event{kind: arrives, request: r, reply: reply, extent: e})
 			}
 		}
 	}

@@ -85,16 +85,16 @@ func (s *state) tick(m *model) bool {
 			}
 		}
 	}
-	for i, r := range s.strays {
+	for i, r := range s.late {
 		if r == (request{}) {
 			continue
 		}
-		s.strays[i].age++
+		s.late[i].age++
 		if r.age >= m.lateness {
-			s.strays[i] = request{}
+			s.late[i] = request{}
 		}
 	}
-	s.sortStrays()
+	s.sortLate()
 	for h := range s.hold {
 		s.hold[h].tick()
 	}

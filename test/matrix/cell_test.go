@@ -17,20 +17,20 @@ import (
 	"github.com/seed-14de3678/redislock"
 )
 
-// A cellID names a cell: which stray, in which way it was not answered, what follows, and when it lands.
+// A cellID names a cell: which request is late, in which way it was not answered, what follows, and when it arrives.
 type cellID struct {
 	row *row
 	// way is 'R': the operation sent it again, and that was answered; 'G': it gave up; 'C': its context ended.
 	way     byte
 	follows string // codes of operations
-	// lands is 'o': before the operation's own next try is executed; 'p': between that and its answer;
+	// arrives is 'o': before the operation's own next try is executed; 'p': between that and its answer;
 	// 'b' and 'm': the same of the last operation that follows; 'a': after its answer; 'r': after the
 	// Release; 'n': within the next hold.
-	lands byte
+	arrives byte
 }
 
 func (id cellID) String() string {
-	return fmt.Sprintf("%s/%c/%s/%c", id.row.name, id.way, id.follows, id.lands)
+	return fmt.Sprintf("%s/%c/%s/%c", id.row.name, id.way, id.follows, id.arrives)
 }
 
 // A site is where cells are: a server, and a world to sleep in.
@@ -67,13 +67,13 @@ type cell struct {
 	fence       int64                        // the greatest number so far
 
 	// With the mutex of the network held.
-	armed   byte // when the stray lands in the next request
+	armed   byte // when the late request arrives during the next request
 	frees   bool // releases are no clean-ups
 	mutes   bool // requests that obtain are executed, not answered
-	strayed int  // requests of the stray's operation
-	calling bool // the stray's operation is under way
+	tries   int  // requests of the operation whose request is late
+	calling bool // the operation of the late request is under way
 
-	before  []stored // the landing
+	before  []stored // what was stored before the late request was executed
 	began   time.Time
 	closers []func()
 	mu      sync.Mutex
@@ -143,7 +143,7 @@ func (c *cell) second() *redislock.Client {
 
 // live is the course of the cell.
 func (c *cell) live() {
-	if !c.strays() {
+	if !c.sendsLate() {
 		return
 	}
 	for i, code := range []byte(c.follows) {
@@ -152,24 +152,24 @@ func (c *cell) live() {
 			c.letGo()
 		}
 		if i == len(c.follows)-1 {
-			c.arm(c.lands)
+			c.arm(c.arrives)
 		}
 		c.does(op)
-		if i == len(c.follows)-1 && strings.ContainsRune("abmop", rune(c.lands)) {
-			c.land()
+		if i == len(c.follows)-1 && strings.ContainsRune("abmop", rune(c.arrives)) {
+			c.arrive()
 		}
 	}
 	c.letGo()
-	if c.lands == 'r' {
-		c.land()
+	if c.arrives == 'r' {
+		c.arrive()
 	}
-	if _, landed := c.network.isKept(); !landed || len(c.follows) == 1 {
+	if _, arrived := c.network.isKept(); !arrived || len(c.follows) == 1 {
 		if c.row.line {
 			c.otherGoes()
 		}
 		c.does(operations[c.lastNext()])
-		if c.lands == 'n' {
-			c.land()
+		if c.arrives == 'n' {
+			c.arrive()
 		}
 		c.dwell(6)
 		c.letGo()
@@ -186,8 +186,8 @@ func (c *cell) lastNext() byte {
 	return 'W'
 }
 
-// strays obtains the first hold and sends the stray. It reports false if there is none.
-func (c *cell) strays() bool {
+// sendsLate obtains the first hold and sends the request that comes late. It reports false if there is none.
+func (c *cell) sendsLate() bool {
 	if c.row.setup != nil {
 		c.row.setup(c)
 	}
@@ -207,32 +207,32 @@ func (c *cell) strays() bool {
 		defer stop()
 		ctx = ending
 	}
-	c.note("the stray: %s", c.row.name)
+	c.note("the late request: %s", c.row.name)
 	c.set(func() { c.calling = true; c.frees = c.row.scripts != "release" })
 	err := c.sends(ctx)
 	c.set(func() { c.calling, c.frees = false, false })
 	c.settle()
 	c.note("it returns %v", err)
 	if kept, _ := c.network.isKept(); !kept {
-		c.network.void("there was no stray")
+		c.network.void("no request was late")
 		return false
 	}
 	answered := c.way == 'R' && !strings.ContainsRune("ijk", rune(c.row.code)) || c.row.code == 'n' || c.row.scripts == "release"
-	if c.row.code == 'z' && c.lands == 'o' && errors.Is(err, redislock.ErrLockNotHeld) {
+	if c.row.code == 'z' && c.arrives == 'o' && errors.Is(err, redislock.ErrLockNotHeld) {
 		err = nil // an attached lock cannot know whether it was the one that has freed the keys
 	}
 	if answered && err != nil || !answered && !errors.Is(err, redislock.ErrUnknownOutcome) && c.way != 'R' {
-		c.fault("the stray's operation returns %v", err)
+		c.fault("the operation of the late request returns %v", err)
 		return false
 	}
 	if c.row.afterwards != nil {
 		c.row.afterwards(c)
 	}
-	c.check("after the stray was sent")
+	c.check("after the late request was sent")
 	return true
 }
 
-// sends runs the operation of the stray.
+// sends runs the operation of the late request.
 func (c *cell) sends(ctx context.Context) error {
 	switch op := operations[c.row.code]; {
 	case c.row.run != nil:
@@ -259,8 +259,8 @@ func (c *cell) rule(r *request) fate {
 	case c.mutes && r.script != "release": // a clean-up may be sent before its Obtain has returned
 		return fateMute
 	case c.calling && (c.row.scripts == "" || c.row.scripts == r.script):
-		return c.ruleOfStray()
-	case cleansUp && c.way == 'G' && !c.row.generated && c.network.stray != nil && !c.network.over:
+		return c.ruleOfLate()
+	case cleansUp && c.way == 'G' && !c.row.generated && c.network.late != nil && !c.network.over:
 		return fateLose
 	case cleansUp || c.armed == 0 || c.calling:
 		return fatePass
@@ -273,18 +273,18 @@ func (c *cell) rule(r *request) fate {
 	return fateBetween
 }
 
-func (c *cell) ruleOfStray() fate {
-	c.strayed++
+func (c *cell) ruleOfLate() fate {
+	c.tries++
 	switch {
-	case c.strayed == 1 && c.way == 'C':
+	case c.tries == 1 && c.way == 'C':
 		return fateHang
-	case c.strayed == 1:
+	case c.tries == 1:
 		return fateKeep
 	case c.way == 'G':
 		return fateLose
-	case c.strayed == 2 && c.way == 'R' && c.lands == 'o':
+	case c.tries == 2 && c.way == 'R' && c.arrives == 'o':
 		return fateBefore
-	case c.strayed == 2 && c.way == 'R' && c.lands == 'p':
+	case c.tries == 2 && c.way == 'R' && c.arrives == 'p':
 		return fateBetween
 	}
 	return fatePass
@@ -297,10 +297,10 @@ func (c *cell) set(change func()) {
 	change()
 }
 
-// arm has the stray land in the next request, if it is to do so.
-func (c *cell) arm(lands byte) {
-	if lands == 'b' || lands == 'm' {
-		c.set(func() { c.armed = lands })
+// arm has the late request arrive during the next request, if it is to do so.
+func (c *cell) arm(arrives byte) {
+	if arrives == 'b' || arrives == 'm' {
+		c.set(func() { c.armed = arrives })
 	}
 }
 

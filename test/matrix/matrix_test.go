@@ -36,14 +36,14 @@ func cellsOf(rows []*row) []cellID {
 	for _, row := range rows {
 		for _, way := range []byte("RGC") {
 			for _, follows := range row.sequences(way) {
-				lands := "bman"
+				arrives := "bman"
 				if last := follows[len(follows)-1]; last != 'r' && last != 'z' {
-					lands = "bmarn"
+					arrives = "bmarn"
 				}
 				if way == 'R' && len(follows) == 1 {
-					lands = "op" + lands
+					arrives = "op" + arrives
 				}
-				for _, each := range []byte(lands) {
+				for _, each := range []byte(arrives) {
 					ids = append(ids, cellID{row, way, follows, each})
 				}
 			}

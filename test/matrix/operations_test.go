@@ -20,7 +20,7 @@ const (
 	longTTL   = 180 * time.Second
 )
 
-// A operation is what may follow a stray.
+// An operation is what may follow a late request.
 type operation struct {
 	name string
 	run  func(ctx context.Context, c *cell) error

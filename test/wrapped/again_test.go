@@ -15,8 +15,8 @@ import (
 	"github.com/seed-14de3678/redislock/internal/world"
 )
 
-// resending sends the first script twice and says nothing of it, nor of its connections: what it tells is
-// the answer to the second time, and the first one lands much later.
+// resending sends the first script twice and says nothing of it, nor of its connections: what it returns is
+// the answer to the second one, and the first one arrives much later.
 type resending struct {
 	redis.Scripter
 	sent bool

@@ -188,9 +188,9 @@ func TestWrappedClientSendsAgain(t *testing.T) {
 // broken, and reaches the server after that.
 type lagging struct {
 	*redis.Client
-	takes, lands time.Duration // of the commands that fail; the last of them lands
-	fails        atomic.Int64  // how many more
-	over         chan error
+	takes, arrives time.Duration // of the commands that fail, and of the last of them until it arrives
+	fails          atomic.Int64  // how many more
+	over           chan error
 }
 
 func (s *lagging) EvalSha(ctx context.Context, sha string, keys []string, args ...any) *redis.Cmd {
@@ -200,7 +200,7 @@ func (s *lagging) EvalSha(ctx context.Context, sha string, keys []string, args .
 	}
 	if left == 0 {
 		go func() {
-			time.Sleep(s.lands)
+			time.Sleep(s.arrives)
 			s.over <- s.Client.EvalSha(context.WithoutCancel(ctx), sha, keys, args...).Err()
 		}()
 	}
@@ -224,7 +224,7 @@ func TestWrappedClientTakesLong(t *testing.T) {
 				warm := redislock.New(rdb)
 				check.NoError(t, world.Cycle(t.Context(), warm, "warm"))
 				warm.Close()
-				s := &lagging{Client: rdb, takes: 25 * time.Second, lands: 30 * time.Second, over: make(chan error, 1)}
+				s := &lagging{Client: rdb, takes: 25 * time.Second, arrives: 30 * time.Second, over: make(chan error, 1)}
 				s.fails.Store(1)
 				if name == "failed" {
 					s.fails.Store(4) // as often as a client tries that does not say how often

@@ -69,7 +69,7 @@ type wrapping struct {
 	prefix string
 	calls  *atomic.Int64 // of the wrapper
 	runs   atomic.Int64  // scripts that were sent
-	stray  atomic.Int64  // of them, those with a key without the prefix
+	bare   atomic.Int64  // of them, those with a key without the prefix
 	nodes  []*redis.Client
 }
 
@@ -100,7 +100,7 @@ func newWrapping(t *testing.T, inner redis.UniversalClient, nodes ...*redis.Clie
 				key = *text
 			}
 			if !strings.HasPrefix(key, w.prefix) {
-				w.stray.Add(1)
+				w.bare.Add(1)
 			}
 		}
 	}))
@@ -110,8 +110,8 @@ func newWrapping(t *testing.T, inner redis.UniversalClient, nodes ...*redis.Clie
 // wantWrapped checks that all went through the wrapper: what it has not seen nobody has sent.
 func (w *wrapping) wantWrapped(t *testing.T) {
 	t.Helper()
-	if calls, runs, stray := w.calls.Load(), w.runs.Load(), w.stray.Load(); calls == 0 || runs > calls || stray > 0 {
-		t.Errorf("of %d scripts that were sent the wrapper has seen %d, and %d keys have no prefix", runs, calls, stray)
+	if calls, runs, bare := w.calls.Load(), w.runs.Load(), w.bare.Load(); calls == 0 || runs > calls || bare > 0 {
+		t.Errorf("of %d scripts that were sent the wrapper has seen %d, and %d keys have no prefix", runs, calls, bare)
 	}
 	for _, node := range w.nodes {
 		for _, key := range check.Must[[]string](t)(node.Keys(t.Context(), "*"+t.Name()+"*").Result()) {
