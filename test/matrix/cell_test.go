@@ -60,7 +60,7 @@ type cell struct {
 	gone        []*redislock.Lock            // and those that do not any more
 	reader      *redislock.Lock              // of another owner
 	unreleased  *redislock.Lock              // whose Release was not answered
-	unsure      map[*redislock.Lock]bool     // the modes are not known
+	unknown     map[*redislock.Lock]bool     // the locks whose modes are not known
 	writes      map[*redislock.Lock][]string // the keys that it writes, as far as they are known
 	obtains     atomic.Int64                 // how many Obtains there were, where each has a token of its own
 	kept        bool                         // the Release before was not answered: what obtains goes on with the number
@@ -83,7 +83,7 @@ type cell struct {
 
 func newCell(t *testing.T, place site, id cellID) *cell {
 	t.Helper()
-	c := &cell{cellID: id, site: place, t: t, began: time.Now(), unsure: make(map[*redislock.Lock]bool), writes: make(map[*redislock.Lock][]string)}
+	c := &cell{cellID: id, site: place, t: t, began: time.Now(), unknown: make(map[*redislock.Lock]bool), writes: make(map[*redislock.Lock][]string)}
 	for _, name := range []string{"a", "b", "c"}[:id.row.size] {
 		c.keys = append(c.keys, place.prefix+name)
 	}

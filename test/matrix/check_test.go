@@ -157,7 +157,7 @@ func (c *cell) wrong(lock *redislock.Lock) string {
 		switch {
 		case lease < left-c.slack:
 			return fmt.Sprintf("it counts on %q for %v, and has %v: %v", key, left, lease, v)
-		case writes != write && !c.unsure[lock] && (!older || !writes):
+		case writes != write && !c.unknown[lock] && (!older || !writes):
 			return fmt.Sprintf("it writes %q: %t, and it is %v", key, write, v)
 		case write && writes && !v.alone(mine):
 			return fmt.Sprintf("it writes %q, and is not alone: %v", key, v)

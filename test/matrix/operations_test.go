@@ -135,7 +135,7 @@ func (c *cell) takesMixed(lock *redislock.Lock, err error) error {
 
 // converts takes note of the modes that the newest hold has, or that they are not known.
 func (c *cell) converts(err error, writes []string) error {
-	if c.unsure[c.hold] = err != nil; err == nil {
+	if c.unknown[c.hold] = err != nil; err == nil {
 		c.writes[c.hold] = writes
 	}
 	c.fence = max(c.fence, c.hold.Fence())
