@@ -268,7 +268,7 @@ func TestSetHammer(t *testing.T) {
 	})
 }
 
-// A script that the server fails half-way would leave a value without its ttl, or a ttl without its
+// A script that fails when it has written a part would leave a value without its ttl, or a ttl without its
 // value.
 func TestSetChangesAllOrNothing(t *testing.T) {
 	t.Parallel()

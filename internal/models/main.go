@@ -46,7 +46,7 @@ import (
 
 // groups returns all models.
 func groups() []group {
-	return []group{base(), numbers(), moving(), together(), expiry(), mixed(), lines(), apart(), servers(), halfway()}
+	return []group{base(), numbers(), moving(), together(), expiry(), mixed(), lines(), apart(), servers(), partly()}
 }
 
 func main() {

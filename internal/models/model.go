@@ -50,7 +50,7 @@ type model struct {
 	other   [keys]mode  // what another token holds at first
 
 	faults   int8 // how many tries may stay without an answer
-	errors   int8 // how many scripts may fail half-way
+	errors   int8 // how many scripts may fail when they have written a part
 	ticks    int8 // how much time may pass; 0: leases and guards do not end
 	lateness int8 // how many ticks after it was sent a request may be executed at the latest
 	turns    int8 // how often others may come

@@ -20,7 +20,7 @@ type state struct {
 	step   [threads]int8
 
 	faults int8 // how many tries may yet stay without an answer
-	errors int8 // how many scripts may yet fail half-way
+	errors int8 // how many scripts may yet fail when they have written a part
 	ticks  int8 // how much time may yet pass
 	turns  int8 // how often others may yet come
 }

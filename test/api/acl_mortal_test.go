@@ -31,7 +31,7 @@ func (m mortal) EvalSha(ctx context.Context, sha string, keys []string, args ...
 	return m.Scripter.EvalSha(ctx, sha, keys, args...)
 }
 
-// Every key has a TTL from its first instant, also if a script fails half-way and nobody is left to
+// Every key has a TTL from its first instant, also if a script fails when it has written a part and nobody is left to
 // clear up. DESIGN section 11: an ACL without pexpire, keys without a TTL for ever.
 func TestACLHoleLeavesNoImmortalKey(t *testing.T) {
 	t.Parallel()
