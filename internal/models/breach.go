@@ -40,7 +40,7 @@ const (
 	tooLate      // a request is later than the life of a guard: the limit that is documented
 
 	readsUncounted // an Obtain with read keys under way is not what another one is sent behind
-	weakensAgain   // an Obtain that is sent again makes read keys of what a later one has as write keys
+	readsAgain     // an Obtain that is sent again makes read keys of what a later one has as write keys
 
 	ghost        // the short cut into a line does not ask
 	ghostRelease // nor does the one that hands over a single key
@@ -68,7 +68,7 @@ var breachNames = [breaches]string{
 	sparesForGood: "sparesforgood",
 	capped:        "cap", keepsFormer: "former",
 	endsEarly: "early", cutsShort: "pexpire", dropsLiving: "drops", forgetsSoon: "forgets", endsCleaning: "endscleaning", tooLate: "late",
-	readsUncounted: "readfly", weakensAgain: "readagain",
+	readsUncounted: "readfly", readsAgain: "readagain",
 	ghost: "ghost", ghostRelease: "ghostrelease", leavesFirst: "leavesfirst",
 	trustsFrees: "trustsfrees", trustsChanges: "trustschanges", trustsLate: "trustslate",
 	anyServer:     "anyserver",

@@ -22,7 +22,7 @@ type call struct {
 	beaten     int8    // how many tries in a row were overtaken
 	later      holdSet // holds that have begun to obtain since the call has begun
 
-	// What it may count on at most, whatever the answer is: others have weakened it since it was sent.
+	// What it may count on at most, whatever the answer is: requests of others, sent since, may have lessened it.
 	limit [keys]lease
 }
 

@@ -46,7 +46,7 @@ type request struct {
 	former former // the lines where it sets guards of ids before to the greatest number
 
 	spare set  // keys that a Release leaves alone
-	keep  bool // what the token holds is neither shortened nor weakened
+	keep  bool // what the token holds is lessened neither in time nor in mode
 	leave bool // a Release that takes the waiter of the hold out of its lines
 
 	age int8 // in ticks

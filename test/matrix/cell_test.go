@@ -309,7 +309,7 @@ func (c *cell) does(op *operation) {
 	if c.hold == nil && !op.next && (op != operations['r'] || c.unreleased == nil) {
 		return // after a fault
 	}
-	if op.weakens {
+	if op.lessens {
 		c.forgetOlder()
 	}
 	ctx, cancel := context.WithTimeout(c.t.Context(), 20*time.Second)
