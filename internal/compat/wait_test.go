@@ -23,7 +23,7 @@ func (w *world) scripts(t *testing.T) int {
 	return n
 }
 
-// The release of one version hands over to a waiter of the other, which hears of it and asks no more.
+// The release of one version hands over to a waiter of the other, which gets the message and asks no more.
 func TestQueued(t *testing.T) {
 	bothWays(t, func(t *testing.T, w *world) {
 		for name, c := range map[string]struct{ held, wanted compat.Request }{

@@ -126,13 +126,13 @@ func (w *world) start(t *testing.T, version string) *peer {
 	if err := p.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	go p.hear(out)
+	go p.read(out)
 	t.Cleanup(p.kill)
 	return p
 }
 
-// hear hands out the replies until the process has ended.
-func (p *peer) hear(out io.Reader) {
+// read hands out the replies until the process has ended.
+func (p *peer) read(out io.Reader) {
 	lines := bufio.NewScanner(out)
 	for lines.Scan() {
 		var reply compat.Reply

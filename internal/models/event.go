@@ -13,7 +13,7 @@ const (
 	answers
 	dies
 	givesUp
-	hears
+	receives
 	misses
 	asksAgain
 	leaves
@@ -55,7 +55,7 @@ func (e event) String() string {
 		return fmt.Sprintf("caller %d has no answer, and goes", e.who)
 	}
 	return map[kind]string{
-		hears: "the waiter hears that it was granted", misses: "the message of the grant is lost",
+		receives: "the waiter receives the message that it was granted", misses: "the message of the grant is lost",
 		asksAgain: "the waiter is to ask again", leaves: "the waiter gives up",
 		otherReleases: "the other token releases", otherReads: "another token reads",
 		otherWaits: "another token stands in line", otherLooks: "another token looks through the lines",

@@ -140,7 +140,7 @@ func (m *model) waits(s *state, who int, visit func(state, event)) {
 		n := *s
 		n.grants(&n.call[who], c.request.lease)
 		n.call[who] = call{}
-		visit(n, event{kind: hears, who: w})
+		visit(n, event{kind: receives, who: w})
 		if s.faults > 0 {
 			n = *s
 			n.faults--

@@ -12,7 +12,7 @@ import (
 
 // InTurn runs a scenario of a line: on real servers; and on a miniredis whose time passes only when
 // nothing else can happen, so that a turn which takes any time at all is one that nobody was given.
-// The waiters are in the same Client as the holders, or (other) in another one: then they hear of their turn
+// The waiters are in the same Client as the holders, or (other) in another one: then they learn of their turn
 // by a message, and not from a reply.
 func InTurn(t *testing.T, fn func(t *testing.T, w, other *World)) {
 	t.Helper()

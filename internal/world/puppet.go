@@ -22,8 +22,8 @@ import (
 type Puppet struct {
 	// Script answers a run of a script.
 	Script func(run check.Run) (reply string)
-	// Hears answers a SUBSCRIBE, on the n'th connection that sends one, from 1; nil: as a server does.
-	Hears func(n int, channel string) (reply string)
+	// Subscribe answers a SUBSCRIBE, on the n'th connection that sends one, from 1; nil: as a server does.
+	Subscribe func(n int, channel string) (reply string)
 
 	mu    sync.Mutex
 	conns []net.Conn // that have subscribed
@@ -45,8 +45,8 @@ func (p *Puppet) subscribes(conn net.Conn, channel string) string {
 	}
 	n := len(p.conns)
 	p.mu.Unlock()
-	if p.Hears != nil {
-		return p.Hears(n, channel)
+	if p.Subscribe != nil {
+		return p.Subscribe(n, channel)
 	}
 	return Subscribed(channel)
 }
@@ -161,6 +161,6 @@ func AsksFirst(run check.Run) bool { return run.Of("obtain") }
 const HeldBySomebody = "*5\r\n:0\r\n:1\r\n$5\r\nwrite\r\n:60000\r\n$0\r\n\r\n"
 
 // InPlace is the answer to a waiter that stands in line, at a microsecond of the server's clock.
-func InPlace(micros int64, heard int) string {
-	return fmt.Sprintf("*9\r\n:-2\r\n:1\r\n$5\r\nwrite\r\n:60000\r\n$0\r\n\r\n:7\r\n:%d\r\n:-1\r\n:%d\r\n", micros, heard)
+func InPlace(micros int64, subscribers int) string {
+	return fmt.Sprintf("*9\r\n:-2\r\n:1\r\n$5\r\nwrite\r\n:60000\r\n$0\r\n\r\n:7\r\n:%d\r\n:-1\r\n:%d\r\n", micros, subscribers)
 }

@@ -95,15 +95,15 @@ func TestQueueCancelHammer(t *testing.T) {
 
 func TestQueueUnreachableAtFirst(t *testing.T) {
 	t.Parallel()
-	for _, fault := range []string{"refused", "deaf"} {
+	for _, fault := range []string{"refused", "not subscribed"} {
 		t.Run(fault, func(t *testing.T) {
 			t.Parallel()
 			b := redistest.Shared(t, redistest.Redis)
 			relay, w := redistest.NewRelay(t, b.Addr()), world.New(t, b)
 			rdb := relay.Client(t, world.Impatient, func(o *redis.Options) { o.DialerRetries = 1 })
 			client := redislock.New(rdb)
-			if fault == "deaf" { // it can ask, and not subscribe
-				client = newDeaf(b.Client(t), rdb)
+			if fault == "not subscribed" { // it can ask, and not subscribe
+				client = newSplit(b.Client(t), rdb)
 			}
 			t.Cleanup(client.Close)
 			key := w.Key("k")
@@ -197,7 +197,7 @@ func TestQueueLingers(t *testing.T) {
 		time.Sleep(time.Second)
 		served()
 		if n := subscriptions(t, w.RDB); n != 1 {
-			t.Errorf("%d channels are heard just after the last wait, want 1", n)
+			t.Errorf("%d channels are subscribed to just after the last wait, want 1", n)
 		}
 		check.Eventually(t, world.Polled, "the subscription ends", func() bool { return subscriptions(t, w.RDB) == 0 })
 		check.Eventually(t, time.Second, "its connection ends", func() bool {

@@ -74,7 +74,7 @@ func TestQueueCluster(t *testing.T) {
 	t.Run("closed", func(t *testing.T) { wantQuiet(t, s) })
 }
 
-// queueCold has many wait at once whose Client hears nothing yet: for sets in several slots of each
+// queueCold has many wait at once whose Client has subscribed to nothing yet: for sets in several slots of each
 // master.
 func queueCold(t *testing.T, s *world.Shards) {
 	t.Helper()
@@ -156,10 +156,10 @@ func queueIdle(t *testing.T, s *world.Shards) {
 		defer func() { check.NoError(t, lock.Release(t.Context())) }()
 		(&world.World{Client: client}).Wait(ctx, turns, tag, []string{tag}, nil)
 	}
-	check.Eventually(t, 5*time.Second, "all channels are heard", func() bool { return len(heard(t, s.Admin[home], "shard")) == len(tags) })
+	check.Eventually(t, 5*time.Second, "all channels are subscribed to", func() bool { return len(subscribers(t, s.Admin[home], "shard")) == len(tags) })
 	cancel()
-	check.Eventually(t, lingers, "only the channel that is waited on is heard", func() bool {
-		channels := slices.Collect(maps.Keys(heard(t, s.Admin[home], "shard")))
+	check.Eventually(t, lingers, "only the channel that is waited on is subscribed to", func() bool {
+		channels := slices.Collect(maps.Keys(subscribers(t, s.Admin[home], "shard")))
 		return len(channels) == 1 && strings.Contains(channels[0], tags[0])
 	})
 	if now := listening(t, s.Admin[home]); !slices.Equal(now, ids) {

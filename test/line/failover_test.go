@@ -40,12 +40,12 @@ func newReplicated(t *testing.T, master *redis.Client, replicas, n int, clients 
 	return r
 }
 
-// goesOn checks that everybody is served: in order if they hear of it where the lock is now.
+// goesOn checks that everybody is served: in order if they have subscribed where the lock is now.
 func (r *replicated) goesOn(t *testing.T, master *redis.Client, kind string, inOrder bool) {
 	t.Helper()
 	if inOrder {
-		check.Eventually(t, afterFailover, "both Clients hear at the new master", func() bool {
-			return len(heard(t, master, kind)) == len(r.clients)
+		check.Eventually(t, afterFailover, "both Clients have subscribed at the new master", func() bool {
+			return len(subscribers(t, master, kind)) == len(r.clients)
 		})
 		// Somebody who was to lose its place would have lost it when it asked for the first time.
 		(&world.World{Client: r.clients[0]}).InLine(t, r.set[1], len(r.names))
@@ -117,7 +117,7 @@ func TestQueueSentinel(t *testing.T) {
 }
 
 // A subscription may be to a server that is a replica now. What is published at its primary comes
-// there too, though nobody hears it by the count of the primary: that a grant was withdrawn for this
+// there too, though nobody has subscribed to it by the count of the primary: that a grant was withdrawn for this
 // must not leave anybody with a lock.
 func TestQueueHeardAtReplica(t *testing.T) {
 	t.Parallel()

@@ -157,12 +157,12 @@ func TestQueueScriptsFlushed(t *testing.T) {
 	})
 }
 
-// newDeaf makes a client that asks by one way and hears by another, on which messages may be lost.
-func newDeaf(asks, hears *redis.Client) *redislock.Client {
-	return redislock.New(world.Bare{Scripter: asks}, redislock.WithWrapped(hears))
+// newSplit makes a Client that asks over one connection and subscribes over another, on which messages may be lost.
+func newSplit(asks, subscribes *redis.Client) *redislock.Client {
+	return redislock.New(world.Bare{Scripter: asks}, redislock.WithWrapped(subscribes))
 }
 
-// The server counts one who hears it, and nobody does.
+// The server counts one subscriber, which does not get the message.
 func TestQueueMessagesLost(t *testing.T) {
 	onServers(t, func(t *testing.T, s *redistest.Server) {
 		for _, ttl := range []time.Duration{world.Long, time.Second} {
@@ -170,7 +170,7 @@ func TestQueueMessagesLost(t *testing.T) {
 				t.Parallel()
 				w := world.New(t, s)
 				relay := redistest.NewRelay(t, s.Addr())
-				client := newDeaf(w.RDB, relay.Client(t))
+				client := newSplit(w.RDB, relay.Client(t))
 				t.Cleanup(client.Close)
 				key := w.Key("k")
 				holder := check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), []string{key}, world.Long, nil))
@@ -182,7 +182,7 @@ func TestQueueMessagesLost(t *testing.T) {
 					}()
 					w.InLine(t, key, n)
 				}
-				wait("deaf", client, ttl, 1)
+				wait("first", client, ttl, 1)
 				wait("other", w.Client, world.Long, 2)
 				relay.DropReplies(true)
 				check.NoError(t, holder.Release(t.Context()))

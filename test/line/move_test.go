@@ -19,7 +19,7 @@ func TestQueueMovingSlot(t *testing.T) {
 	both := func(t *testing.T, node *redistest.Server, tag string) bool {
 		t.Helper()
 		n := 0
-		for name := range heard(t, s.Admin[node], "shard") {
+		for name := range subscribers(t, s.Admin[node], "shard") {
 			if strings.Contains(name, tag) {
 				n++
 			}
@@ -34,7 +34,7 @@ func TestQueueMovingSlot(t *testing.T) {
 		throng := world.NewThrong(t)
 		names := throng.Line(t, 6, set, clients...)
 		s.StartMove(tag, s.Nodes()[1]).Finish()
-		check.Eventually(t, 4*time.Second, "both hear at the new master", func() bool { return both(t, s.Nodes()[1], tag) })
+		check.Eventually(t, 4*time.Second, "both have subscribed at the new master", func() bool { return both(t, s.Nodes()[1], tag) })
 		(&world.World{Client: clients[0]}).InLine(t, set[1], len(names))
 		watch := check.StartWatch(t)
 		check.NoError(t, holder.Release(t.Context()))

@@ -26,7 +26,7 @@ func wantOnlyGuards(t *testing.T, rdb *redis.Client, prefix string) {
 	}
 }
 
-// listening returns the ids of the connections that hear a server's channels.
+// listening returns the ids of the connections that have subscribed at a server.
 func listening(t *testing.T, rdb *redis.Client) []string {
 	t.Helper()
 	var ids []string
@@ -38,8 +38,8 @@ func listening(t *testing.T, rdb *redis.Client) []string {
 	return ids
 }
 
-// heard returns how many hear each channel that Clients wait on at a server.
-func heard(t *testing.T, rdb *redis.Client, kind string) map[string]int {
+// subscribers returns how many have subscribed to each channel that Clients wait on at a server.
+func subscribers(t *testing.T, rdb *redis.Client, kind string) map[string]int {
 	t.Helper()
 	names := check.Must[[]string](t)(rdb.Do(t.Context(), "pubsub", kind+"channels", "redislock:wake:*").StringSlice())
 	args := []any{"pubsub", kind + "numsub"}
@@ -76,10 +76,10 @@ func TestQueueStandalone(t *testing.T) {
 			if n := check.Must[int64](t)(admin.ClientKillByFilter(t.Context(), "type", "pubsub").Result()); n != 2 {
 				t.Fatalf("%d connections were closed, want one of each Client", n)
 			}
-			check.Eventually(t, 3*time.Second, "both hear again", func() bool {
+			check.Eventually(t, 3*time.Second, "both have subscribed again", func() bool {
 				now := listening(t, admin)
 				return len(now) == 2 && !slices.ContainsFunc(now, func(id string) bool { return slices.Contains(before, id) }) &&
-					len(heard(t, admin, "")) == 2
+					len(subscribers(t, admin, "")) == 2
 			})
 			check.NoError(t, holder.Release(t.Context()))
 			world.WantOrder(t, throng.Served(t), names)
@@ -146,7 +146,7 @@ func TestQueueNeedsSubscriptions(t *testing.T) {
 	})
 }
 
-// A set of read keys that are free is had at once, whoever hears what.
+// A set of read keys that are free is had at once, whoever has subscribed to what.
 func TestQueueReadsFreeKeys(t *testing.T) {
 	world.Scenario(t, func(t *testing.T, w *world.World) {
 		keys := w.Keys("a", "b")
@@ -190,14 +190,14 @@ func TestQueueRing(t *testing.T) {
 	}
 	for _, server := range servers {
 		admin := server.Client(t)
-		channels := heard(t, admin, "")
+		channels := subscribers(t, admin, "")
 		if got, want := len(channels), tags[server.Addr()]*len(clients); got != want {
 			t.Errorf("got channels %v on one shard, want one for each Client of %d tags", channels, want)
 		}
 		if ids := listening(t, admin); len(ids) != len(clients) {
 			t.Errorf("got connections %v on one shard, want one of each Client", ids)
 		}
-		if n := len(heard(t, admin, "shard")); n != 0 {
+		if n := len(subscribers(t, admin, "shard")); n != 0 {
 			t.Errorf("%d channels are sharded, want none", n)
 		}
 	}

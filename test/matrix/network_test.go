@@ -210,8 +210,8 @@ func (w *network) gateOf(r *request) <-chan struct{} {
 	return w.gate
 }
 
-// heard takes in an answer.
-func (w *network) heard(r *request, reply []byte) {
+// answered takes in an answer.
+func (w *network) answered(r *request, reply []byte) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	text := replyText(reply)
@@ -313,6 +313,6 @@ func (c *connection) Read(p []byte) (int, error) {
 	case fateBetween:
 		c.network.arrive()
 	}
-	c.network.heard(r, p[:n])
+	c.network.answered(r, p[:n])
 	return n, nil
 }

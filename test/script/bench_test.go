@@ -91,7 +91,7 @@ func shortCuts(b *testing.B, s *stage) []shortCut {
 	}
 }
 
-// listenAs has somebody hear the channel of a figure.
+// listenAs subscribes to the channel of a figure.
 func (s *stage) listenAs(b *testing.B, f figure) {
 	b.Helper()
 	if err := s.ear.Subscribe(b.Context(), f.channel(s)); err != nil {

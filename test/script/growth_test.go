@@ -24,10 +24,10 @@ type handOver struct {
 }
 
 const (
-	hears  = "hears"         // what is published on its channel
-	silent = "is gone"       // nobody hears its channel
-	part   = "holds a part"  // of the keys already
-	other  = "wants another" // key as well, of which the script knows nothing
+	subscribed = "subscribed"    // to what is published on its channel
+	silent     = "is gone"       // nobody has subscribed to its channel
+	part       = "holds a part"  // of the keys already
+	other      = "wants another" // key as well, of which the script knows nothing
 )
 
 func handOvers() []handOver {
@@ -36,7 +36,7 @@ func handOvers() []handOver {
 	for _, modes := range [][2]redislock.Mode{
 		{redislock.ModeWrite, redislock.ModeWrite}, {redislock.ModeWrite, redislock.ModeRead}, {redislock.ModeRead, redislock.ModeWrite},
 	} {
-		for _, kind := range []string{hears, silent, part, other} {
+		for _, kind := range []string{subscribed, silent, part, other} {
 			for _, publish := range both {
 				for _, fenced := range both {
 					for _, wants := range both {
@@ -85,7 +85,7 @@ func (h handOver) become() (told, line []string) {
 		return nil, all
 	case h.kind == silent:
 		return nil, nil
-	case h.kind == hears && (h.fenced || !h.wants):
+	case h.kind == subscribed && (h.fenced || !h.wants):
 		for i := range told {
 			told[i] = "g" + told[i][1:] + "|…"
 		}
@@ -226,9 +226,9 @@ func TestLineGrowsWithTheKeys(t *testing.T) {
 			return func() { s.run(t, "release", keys, "token-front", "", "", "", "", "front", "?") }
 		},
 	} {
-		for _, kind := range []string{hears, silent, part, other} {
+		for _, kind := range []string{subscribed, silent, part, other} {
 			for _, mode := range []redislock.Mode{redislock.ModeRead, redislock.ModeWrite} {
-				if name == "is refused" && kind != hears {
+				if name == "is refused" && kind != subscribed {
 					continue // one that is gone refuses nobody
 				}
 				t.Run(fmt.Sprintf("%s: %s who %s", name, mode, kind), func(t *testing.T) {

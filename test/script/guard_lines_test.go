@@ -30,7 +30,7 @@ func TestGuardOvertakesWithoutStamp(t *testing.T) {
 	})
 }
 
-// A late release hands nothing over, not even to a single writer who hears it. One that is not late does, also
+// A late release hands nothing over, not even to a single writer that has subscribed. One that is not late does, also
 // beside guards of others.
 func TestGuardOvertakesHandOver(t *testing.T) {
 	t.Parallel()

@@ -41,7 +41,7 @@ type figure struct {
 	place       int64    // in its lines
 	ttl         time.Duration
 	fenced      bool
-	gone        bool // nobody hears its channel
+	gone        bool // nobody has subscribed to its channel
 	dead        bool // it has not asked for too long
 }
 

@@ -37,7 +37,7 @@ func TestQueueOtherClock(t *testing.T) {
 			}
 			return world.InPlace(here, 1)
 		}}
-		p.Hears = func(n int, channel string) string {
+		p.Subscribe = func(n int, channel string) string {
 			if n == 1 {
 				return world.Subscribed(channel)
 			}
@@ -59,7 +59,7 @@ func TestQueueOtherClock(t *testing.T) {
 	})
 }
 
-// A waiter is told by the answer that nobody hears its channel where its keys are: it subscribes anew.
+// The answer says that nobody has subscribed to the waiter's channel where its keys are: it subscribes anew.
 func TestQueueNobodyHears(t *testing.T) {
 	world.Bubble(t, func(t *testing.T, _ *world.World, _ *redistest.Mini, _ *world.Journal) {
 		p := new(world.Puppet)
@@ -106,7 +106,7 @@ func TestQueueHeardElsewhere(t *testing.T) {
 	turns := make(chan world.Turn, 1)
 	(&world.World{Client: client}).Wait(t.Context(), turns, "next", []string{key}, nil)
 	w.InLine(t, key, 1)
-	check.Eventually(t, 4*world.Polled, "it hears where its key is", func() bool { return subscriptions(t, w.RDB) == 1 })
+	check.Eventually(t, 4*world.Polled, "it has subscribed where its key is", func() bool { return subscriptions(t, w.RDB) == 1 })
 	check.NoError(t, holder.Release(t.Context()))
 	check.NoError(t, world.WantTurn(t, turns, "next")[0].Release(t.Context()))
 	noTraceSoon(t, w, key)
@@ -121,7 +121,7 @@ func TestQueueSubscriptionRefused(t *testing.T) {
 			world.Bubble(t, func(t *testing.T, _ *world.World, _ *redistest.Mini, _ *world.Journal) {
 				asked := 0
 				p := &world.Puppet{Script: func(check.Run) string { asked++; return world.HeldBySomebody }}
-				p.Hears = func(int, string) string { return "-" + text + "\r\n" }
+				p.Subscribe = func(int, string) string { return "-" + text + "\r\n" }
 				client := redislock.New(p.Client(t))
 				defer client.Close()
 				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -148,7 +148,7 @@ func TestQueueSubscriptionRefused(t *testing.T) {
 				}
 				return world.InPlace(1, 1)
 			}
-			p.Hears = func(n int, channel string) string {
+			p.Subscribe = func(n int, channel string) string {
 				if n == 1 {
 					return world.Subscribed(channel)
 				}
