@@ -19,7 +19,7 @@ import (
 	"github.com/seed-14de3678/redislock/internal/redistest"
 )
 
-// runs tells the runs of one test apart: the shared servers keep what it leaves.
+// runs gives each run of a test a number: the shared servers keep what it leaves.
 var runs atomic.Int64
 
 // scenario runs fn on every kind of server, with a key that no other scenario uses.

@@ -86,7 +86,7 @@ type world struct {
 	events []string // such as "released b"
 }
 
-// worlds tells the runs of one test apart: the shared servers keep what it leaves.
+// worlds gives each run of a test a number: the shared servers keep what it leaves.
 var worlds atomic.Int64
 
 func newWorld(t *testing.T, b redistest.Backend) *world {

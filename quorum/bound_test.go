@@ -11,7 +11,7 @@ import (
 // errHangs is the cause of a context that had to end because the test waits in vain.
 var errHangs = errors.New("the test does not wait any longer")
 
-// bounded is the context of one call, or of a few. It is that of the test, but it ends: what hangs is told
+// bounded is the context of one call, or of a few. It is that of the test, but it ends: what hangs is named
 // soon, and not when the package has no time left.
 func bounded(t *testing.T) context.Context {
 	t.Helper()

@@ -13,7 +13,7 @@ import (
 	"github.com/seed-14de3678/redislock/quorum"
 )
 
-// A lateEnd is a context that has ended as soon as node 0 has granted something, and tells it too late.
+// A lateEnd is a context that has ended as soon as node 0 has granted something, and shows it too late.
 type lateEnd struct {
 	context.Context
 	w *world

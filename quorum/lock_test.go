@@ -169,7 +169,7 @@ func TestRelease(t *testing.T) {
 		}
 		select {
 		case <-lock.Lost():
-			t.Error("it is told to be lost")
+			t.Error("it counts as lost")
 		default:
 		}
 		wantOnly(t, lock.Release(bounded(t)), redislock.ErrLockNotHeld)

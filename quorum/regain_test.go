@@ -131,21 +131,21 @@ func TestRegain(t *testing.T) {
 	})
 }
 
-// A majority that is lost is told before the deadline.
+// The holder learns before the deadline that a majority is lost.
 func TestMajorityLost(t *testing.T) {
 	t.Parallel()
 	w := realWorld(t, 5)
 	w.warmUp(t)
 	for try := range 5 {
 		lock := w.obtain(t, 2*brisk, &redislock.Options{Watchdog: true})
-		told := make(chan time.Time, 1)
+		ended := make(chan time.Time, 1)
 		held := lock.Context(t.Context())
-		context.AfterFunc(held, func() { told <- time.Now() })
+		context.AfterFunc(held, func() { ended <- time.Now() })
 		for _, i := range []int{0, 1, 2} {
 			w.servers[i].Kill()
 		}
 		wantLost(t, held)
-		early := lock.Deadline().Sub(receive(t, told, "what ended the context"))
+		early := lock.Deadline().Sub(receive(t, ended, "what ended the context"))
 		receive(t, lock.Lost(), "the loss")
 		if lock.Nodes() > 2 {
 			t.Errorf("got %d nodes", lock.Nodes())
@@ -158,8 +158,8 @@ func TestMajorityLost(t *testing.T) {
 		if early > 0 {
 			return
 		}
-		t.Logf("try %d: told %v after the deadline", try, -early)
+		t.Logf("try %d: ended %v after the deadline", try, -early)
 		w.wantBack(t)
 	}
-	t.Error("it was never told before the deadline")
+	t.Error("it never ended before the deadline")
 }

@@ -58,7 +58,7 @@ func TestGoroutinesOfOneOwner(t *testing.T) {
 		time.Sleep(time.Second)
 		noError(t, other.Release(t.Context()))
 		holds := []*reentrant.Hold{outer, <-first, <-second}
-		if n := w.told.obtained.Load(); n != 4 { // other, a, b, c
+		if n := w.events.obtained.Load(); n != 4 { // other, a, b, c
 			t.Errorf("got %d obtains, want 4: b only once for both", n)
 		}
 		for _, hold := range holds {
@@ -81,7 +81,7 @@ func TestObtainWhileReleasing(t *testing.T) {
 		first := w.obtain(t, w.ctx, ttl, nil, "a")
 		goOn := make(chan struct{})
 		hold := func() { <-goOn }
-		w.told.atRelease.Store(&hold)
+		w.events.atRelease.Store(&hold)
 		released := make(chan error)
 		go func() { released <- first.Release(w.ctx) }()
 		synctest.Wait()
@@ -98,7 +98,7 @@ func TestObtainWhileReleasing(t *testing.T) {
 		if len(obtained) != 0 {
 			t.Error("obtained while the release was under way")
 		}
-		w.told.atRelease.Store(nil)
+		w.events.atRelease.Store(nil)
 		close(goOn)
 		noError(t, <-released)
 		noError(t, (<-obtained).Release(w.ctx))
@@ -171,7 +171,7 @@ func TestPanic(t *testing.T) {
 	})
 }
 
-// A ledger says which owners hold a key, by what they were told.
+// A ledger says which owners hold a key, by what they were answered.
 type ledger struct {
 	mu      sync.Mutex
 	readers map[string]map[int]int // key, owner, holds
@@ -268,6 +268,6 @@ func TestHammer(t *testing.T) {
 		if got < rounds { // of as many for each goroutine, most of which others stand in the way of
 			t.Errorf("got only %d holds", got)
 		}
-		t.Logf("%d holds, %d obtains asked for", got, w.told.obtained.Load())
+		t.Logf("%d holds, %d obtains asked for", got, w.events.obtained.Load())
 	})
 }

@@ -16,10 +16,10 @@ import (
 func (w *world) holdUp() (goOn func()) {
 	wait := make(chan struct{})
 	block := func() {
-		w.told.atRefresh.Store(nil)
+		w.events.atRefresh.Store(nil)
 		<-wait
 	}
-	w.told.atRefresh.Store(&block)
+	w.events.atRefresh.Store(&block)
 	return func() { close(wait) }
 }
 
@@ -59,7 +59,7 @@ func TestUpgradesTakeTurns(t *testing.T) {
 			}
 			noError(t, hold.Release(t.Context()))
 		}
-		if n := w.told.refreshed.Load(); n != 1 {
+		if n := w.events.refreshed.Load(); n != 1 {
 			t.Errorf("got %d upgrades, want 1", n)
 		}
 	})
@@ -78,7 +78,7 @@ func TestExtensionsTakeTurns(t *testing.T) {
 			}
 			noError(t, hold.Release(t.Context()))
 		}
-		if n := w.told.refreshed.Load(); n != 1 {
+		if n := w.events.refreshed.Load(); n != 1 {
 			t.Errorf("got %d extensions, want 1", n)
 		}
 	})

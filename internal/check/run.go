@@ -72,7 +72,7 @@ func (r Run) Closes() bool {
 	return !r.Of("batch", "inspect", "pttl", "") && r.Arg(at) == "1"
 }
 
-// Channel is that of the caller, on which it may be told; empty if it names none.
+// Channel is that of the caller, on which it may get messages; empty if it names none.
 func (r Run) Channel() string {
 	switch r.Script {
 	case "release":

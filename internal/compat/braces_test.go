@@ -45,7 +45,7 @@ func TestBraces(t *testing.T) {
 			})
 			waits(t, reply)
 			w.older.release(t, key)
-			granted(t, reply) // nobody has told it
+			granted(t, reply) // nobody has notified it
 			w.newer.release(t, "later")
 		}
 	})

@@ -106,7 +106,7 @@ func TestFenced(t *testing.T) {
 		raised := compat.Request{Op: compat.Raise, Lock: "a", Fence: last + int64(time.Hour/time.Microsecond)}
 		greater(w.waiter.do(t, raised))
 		if r := w.holder.do(t, compat.Request{Op: compat.Inspect, Write: []string{"a"}}); r.Fence != last {
-			t.Errorf("the other one is told the number %d, want %d", r.Fence, last)
+			t.Errorf("the other one gets the number %d, want %d", r.Fence, last)
 		}
 		w.waiter.release(t, "a")
 		greater(w.holder.do(t, fenced(lock("a"))))
@@ -162,7 +162,7 @@ func TestReleased(t *testing.T) {
 	})
 }
 
-// Leases are renewed by either, side by side, and a loss that the other one has caused is told.
+// Leases are renewed by either, side by side, and a loss that the other one has caused is noticed.
 func TestRenewed(t *testing.T) {
 	const ttl = 3 * time.Second
 	bothWays(t, func(t *testing.T, w *world) {

@@ -35,7 +35,7 @@ func TestQueued(t *testing.T) {
 			"a number":               {fenced(lock("a", "b")), fenced(lock("a", "b"))},
 			"a short lease":          {lasting(lock("a"), 2*time.Second), lasting(lock("a"), 2*time.Second)},
 		} {
-			// Whoever is not told asks by itself after some seconds. On a busy machine that may come first,
+			// A waiter that is not notified asks by itself after some seconds. On a busy machine that may come first,
 			// now and then, but not each time.
 			byMessage := false
 			for range 4 {

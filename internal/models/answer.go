@@ -98,7 +98,7 @@ func (s *state) obtained(m *model, who int) {
 // grants gives the hold of a call what it has obtained.
 func (s *state) grants(c *call, left int8) {
 	r := c.request
-	s.server.told[r.hold] = false
+	s.server.notified[r.hold] = false
 	for i := range keys {
 		if !r.keys.has(i) {
 			continue

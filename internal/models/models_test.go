@@ -38,7 +38,7 @@ func (g *group) notices(b breach) bool {
 	return false
 }
 
-// The shortest way to a ghost in line, as it is told.
+// The shortest way to a ghost in line, as a trace shows it.
 func TestTrace(t *testing.T) {
 	t.Parallel()
 	g := lines()

@@ -44,14 +44,14 @@ func (s *state) run(m *model, r request, e extent, late bool) (reply, bool) {
 		s.errors--
 	}
 	if reply == ok || reply == failed || reply == lost && r.op.frees() {
-		s.tellOthers(m, r, late)
+		s.lessenElsewhere(m, r, late)
 	}
 	return reply, true
 }
 
-// tellOthers has the holds of other processes count on nothing that an executed request takes away: they
-// know nothing of it, and have to be told so by the documentation.
-func (s *state) tellOthers(m *model, r request, late bool) {
+// lessenElsewhere has the holds of other processes count on nothing that an executed request takes away. They know
+// nothing of the request: only the documentation can say to their callers what not to count on.
+func (s *state) lessenElsewhere(m *model, r request, late bool) {
 	if m.broken == trustsFrees && r.op.frees() || m.broken == trustsChanges && takesTurns(r.op) || m.broken == trustsLate && late {
 		return
 	}
@@ -136,7 +136,7 @@ func (c *call) ways() []bool {
 func (m *model) waits(s *state, who int, visit func(state, event)) {
 	c := &s.call[who]
 	w := int8(who)
-	if s.server.told[c.request.hold] {
+	if s.server.notified[c.request.hold] {
 		n := *s
 		n.grants(&n.call[who], c.request.lease)
 		n.call[who] = call{}
@@ -144,7 +144,7 @@ func (m *model) waits(s *state, who int, visit func(state, event)) {
 		if s.faults > 0 {
 			n = *s
 			n.faults--
-			n.server.told[c.request.hold] = false
+			n.server.notified[c.request.hold] = false
 			visit(n, event{kind: misses, who: w})
 		}
 	}
@@ -156,7 +156,7 @@ func (m *model) waits(s *state, who int, visit func(state, event)) {
 	}
 	n := *s
 	n.leaveBehind(m, c.request)
-	n.server.told[c.request.hold] = false
+	n.server.notified[c.request.hold] = false
 	n.call[who] = call{}
 	visit(n, event{kind: leaves, who: w})
 }

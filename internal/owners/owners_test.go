@@ -241,7 +241,7 @@ func TestStampOfManyTries(t *testing.T) {
 	d.wantNothingKept()
 }
 
-// An owner is not forgotten as long as a guard of its may stand: with a new id it could not tell the late from
+// An owner is not forgotten as long as a guard of its may stand: with a new id it could not distinguish the late from
 // the new.
 func TestStampIsRemembered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

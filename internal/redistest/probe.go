@@ -32,7 +32,7 @@ func (s *Server) awaitReady(proc *child) error {
 	return err
 }
 
-// causeOfDeath tells a lost race for the port from all else.
+// causeOfDeath says whether another process has taken the port.
 func (s *Server) causeOfDeath() error {
 	log := s.readLog()
 	for _, sign := range []string{"Address already in use", "Failed listening on port"} {

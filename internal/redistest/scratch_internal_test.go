@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// TestScratchFixture is run by TestScratchGoesWithItsProcess: it starts a server, says where, and ends as it is told.
+// TestScratchFixture is run by TestScratchGoesWithItsProcess: it starts a server, says where, and ends in the way that it is given.
 func TestScratchFixture(t *testing.T) {
 	end := os.Getenv("REDISTEST_SCRATCH")
 	if end == "" {

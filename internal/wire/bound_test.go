@@ -32,7 +32,7 @@ func TestTimeoutsOfWrapped(t *testing.T) {
 	}
 }
 
-// While a try lasts the context of the caller does not end it, and tells what it knows.
+// While a try lasts the context of the caller does not end it, and the error says what the context knows.
 func TestTripKnowsWhatItsCallerKnows(t *testing.T) {
 	t.Parallel()
 	type key struct{}

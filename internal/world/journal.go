@@ -7,7 +7,7 @@ import (
 	"github.com/seed-14de3678/redislock"
 )
 
-// A Journal gathers the events that hooks are told.
+// A Journal gathers the events that hooks get.
 type Journal struct {
 	mu     sync.Mutex
 	events []string         // under mu

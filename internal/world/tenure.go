@@ -28,7 +28,7 @@ type Tenure struct {
 	Keys  []string
 	Lock  *redislock.Lock
 	Ctx   context.Context
-	told  chan time.Time // when the context ended
+	ended chan time.Time // when the context ended
 	Ends  atomic.Bool    // before anybody else may have the keys
 	Rival chan Grant
 }
@@ -49,14 +49,14 @@ func (k Tenancy) Hold(t *testing.T, client *redislock.Client, tag string, ttl ti
 // HoldReplicated begins one that counts only with replicas.
 func (k Tenancy) HoldReplicated(t *testing.T, client *redislock.Client, tag string, ttl time.Duration, watchdog bool, replicas int) *Tenure {
 	t.Helper()
-	h := &Tenure{Keys: []string{tag + "a", tag + "b"}, told: make(chan time.Time, 1), Rival: make(chan Grant, 1)}
+	h := &Tenure{Keys: []string{tag + "a", tag + "b"}, ended: make(chan time.Time, 1), Rival: make(chan Grant, 1)}
 	opt := &redislock.Options{Watchdog: watchdog, Fenced: k.Fenced, Replicas: replicas}
 	if replicas > 0 { // which may need longer than a short ttl lets them
 		opt.RetryStrategy = redislock.LinearBackoff(10 * time.Millisecond)
 	}
 	h.Lock = check.Must[*redislock.Lock](t)(client.ObtainMixed(t.Context(), h.Keys[:k.Write], h.Keys[k.Write:], ttl, opt))
 	h.Ctx = h.Lock.Context(t.Context())
-	context.AfterFunc(h.Ctx, func() { h.told <- time.Now() })
+	context.AfterFunc(h.Ctx, func() { h.ended <- time.Now() })
 	return h
 }
 
@@ -126,23 +126,23 @@ func (h *Tenure) WantKept(t *testing.T) {
 	}
 }
 
-// tellsLate is how late a loss may be told: a little before the deadline, but a machine may have other
-// things to do. That it is told in time is seen in bubbles.
-const tellsLate = 10 * time.Second
+// noticeDelay is how long after the deadline a holder may learn of a loss. It should learn of it a little before, but a
+// machine may have other things to do. Tests in bubbles check that it learns in time.
+const noticeDelay = 10 * time.Second
 
-// WantTold waits until the holder is told that the lock is lost.
-func (h *Tenure) WantTold(t *testing.T) {
+// WantLost waits until the holder has learned that the lock is lost.
+func (h *Tenure) WantLost(t *testing.T) {
 	t.Helper()
-	var told time.Time
+	var ended time.Time
 	select {
-	case told = <-h.told:
+	case ended = <-h.ended:
 	case <-time.After(time.Until(h.Lock.Deadline()) + 30*time.Second):
-		t.Fatal("a lock was lost, and nobody is told")
+		t.Fatal("a lock was lost, and its context goes on")
 	}
 	check.Is(t, context.Cause(h.Ctx), redislock.ErrLockLost)
 	<-h.Lock.Lost()
-	if late := told.Sub(h.Lock.Deadline()); late > tellsLate {
-		t.Errorf("the loss was told %v after the deadline", late)
+	if late := ended.Sub(h.Lock.Deadline()); late > noticeDelay {
+		t.Errorf("the context ended %v after the deadline", late)
 	}
 }
 

@@ -117,11 +117,12 @@ func (c *Throng) Served(t *testing.T) []string {
 	return c.order
 }
 
-// WantTold checks that the waiters were told of their turns: one that is not told asks again after some 5 s.
-func WantTold(t *testing.T, watch *check.Stopwatch) {
+// WantNotified checks that the waiters got messages when it was their turn: a waiter without a message asks again
+// after some 5 s.
+func WantNotified(t *testing.T, watch *check.Stopwatch) {
 	t.Helper()
 	if took := watch.Took(); took > Soon {
-		t.Errorf("it took %v, so they were not told but asked", took)
+		t.Errorf("it took %v, so they asked by themselves, and got no message", took)
 	}
 }
 

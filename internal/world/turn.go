@@ -17,7 +17,7 @@ type Turn struct {
 	Err  error
 }
 
-// Wait has somebody stand in line, and tells when it got the lock.
+// Wait has somebody stand in line, and reports in turns when it got the lock.
 func (w *World) Wait(ctx context.Context, turns chan<- Turn, who string, write, read []string) {
 	opt := Queue()
 	opt.Metadata = who

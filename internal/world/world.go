@@ -25,8 +25,8 @@ type World struct {
 // worlds counts what has asked for a name of its own.
 var worlds atomic.Int64
 
-// NewName returns a beginning for the names of keys that nothing else in this process uses. It tells the runs of
-// one test apart: the shared servers keep what a run leaves.
+// NewName returns a beginning for the names of keys that nothing else in this process uses. It differs from
+// run to run of one test: the shared servers keep what a run leaves.
 func NewName(t *testing.T) string {
 	t.Helper()
 	return fmt.Sprintf("%s#%d:", t.Name(), worlds.Add(1))

@@ -210,7 +210,7 @@ func intendOne(t *testing.T, s *site, key string) {
 	check.NoError(t, world.WantTurn(t, turns, "writer")[0].Release(ctx))
 }
 
-// queueOne has writers and readers of two Clients stand in line, who are told when it is their turn.
+// queueOne has writers and readers of two Clients stand in line, who get messages when it is their turn.
 func queueOne(t *testing.T, s *site, key string) {
 	t.Helper()
 	ctx, one, other := t.Context(), s.client(t, 0), s.client(t, 1)
@@ -229,7 +229,7 @@ func queueOne(t *testing.T, s *site, key string) {
 	watch := check.StartWatch(t)
 	check.NoError(t, holder.Release(ctx))
 	world.WantOrder(t, throng.Served(t), append(names, "reader"))
-	world.WantTold(t, watch)
+	world.WantNotified(t, watch)
 	inspected(t, one, key, redislock.ModeFree, 0)
 }
 
@@ -295,5 +295,5 @@ func setOf(t *testing.T, s *site, write, read []string) {
 	check.NoError(t, lock.ReleaseKeys(ctx, read...))
 	check.NoError(t, lock.Release(ctx))
 	world.WantOrder(t, throng.Served(t), names)
-	world.WantTold(t, watch)
+	world.WantNotified(t, watch)
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // A Lock that nobody has returned, which a caller has who did not look at the error of Obtain, holds
-// nothing: every method says so, or has nothing to tell.
+// nothing: every method says so, or has nothing to say.
 func TestLockOfNobody(t *testing.T) {
 	t.Parallel()
 	for name, lock := range map[string]*redislock.Lock{"nil": nil, "zero": new(redislock.Lock)} {

@@ -305,7 +305,7 @@ func TestFenceHandedOver(t *testing.T) {
 }
 
 // together enters the numbers of those who hold keys at the same time, in the order of the numbers,
-// and tells how many have one.
+// and returns how many have one.
 func (l ledger) together(t *testing.T, locks []*redislock.Lock) (numbered int) {
 	t.Helper()
 	slices.SortFunc(locks, func(a, b *redislock.Lock) int { return cmp.Compare(a.Fence(), b.Fence()) })

@@ -121,7 +121,7 @@ func TestForeignFence(t *testing.T) {
 					check.NoError(t, lock.Release(t.Context()))
 					err, ok := check.Receive(wants, world.Polled)
 					if !ok {
-						t.Fatal("whoever wants a number is told nothing")
+						t.Fatal("an Obtain that wants a number returned no error")
 					}
 					wantForeignFence(t, "in line", err, fenceOf(w, "b"))
 					check.NoError(t, world.WantTurnWithin(t, turns, world.Polled, "unfenced")[0].Release(t.Context()))

@@ -50,7 +50,7 @@ func TestGuardOvertakenIsSentAgain(t *testing.T) {
 		script string
 		read   bool
 		do     func(ctx context.Context, w *world.World, l *redislock.Lock) error
-		kept   string // how the second run is told to leave longer leases as they are
+		kept   string // how the second run is given that it is to leave longer leases as they are
 		own    bool   // its own ReleaseKeys has overtaken it
 		left   time.Duration
 	}{
@@ -105,7 +105,7 @@ func TestGuardOvertakenIsSentAgain(t *testing.T) {
 				}
 				second := (*runs)[1]
 				if got := map[string]string{"refresh": second.Arg(5), "convert": second.Arg(7)}[c.script]; got != c.kept {
-					t.Errorf("the second run is told %q, want %q", got, c.kept)
+					t.Errorf("the second run gets %q, want %q", got, c.kept)
 				}
 				if c.script == "release" {
 					w.WantFree(t, w.Key("b"))
@@ -114,7 +114,7 @@ func TestGuardOvertakenIsSentAgain(t *testing.T) {
 				w.WantTTL(t, w.Key("b"), c.left-time.Second, c.left)
 				check.NoError(t, lock.Release(t.Context()))
 				if n := j.Count("lost"); n != 0 {
-					t.Error("a loss was told")
+					t.Error("a loss was reported")
 				}
 			})
 		})

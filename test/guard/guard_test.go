@@ -106,7 +106,7 @@ func TestNoFaultNoGuard(t *testing.T) {
 }
 
 // cutObtain has the next Obtain through a Redis client fail without an answer, whether it was executed or not;
-// cleared tells that what was sent after it has an answer.
+// cleared says that what was sent after it has an answer.
 func cutObtain(rdb *redis.Client, executed bool) (cleared *atomic.Bool) {
 	var obtains atomic.Int32
 	cleared = new(atomic.Bool)

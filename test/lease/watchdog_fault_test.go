@@ -18,7 +18,7 @@ import (
 	"github.com/seed-14de3678/redislock/internal/world"
 )
 
-// A server that is gone for less than a lease loses no lock; gone for longer, every holder is told.
+// A server that is gone for less than a lease loses no lock; gone for longer, every holder learns of the loss.
 func TestServerGone(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []redistest.Kind{redistest.Redis, redistest.Valkey} {
@@ -54,7 +54,7 @@ func TestServerGone(t *testing.T) {
 					_, held := watchMany(t, server, 1500*time.Millisecond)
 					does.before(server)
 					for _, h := range held {
-						h.WantTold(t)
+						h.WantLost(t)
 					}
 					does.after(server)
 				})
@@ -166,7 +166,7 @@ func TestEachLockByItself(t *testing.T) {
 		h.RenewedSince(t, began, ttl)
 	}
 	for _, h := range held[true] {
-		h.WantTold(t)
+		h.WantLost(t)
 	}
 }
 

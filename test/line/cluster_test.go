@@ -97,7 +97,7 @@ func queueCold(t *testing.T, s *world.Shards) {
 			check.NoError(t, holder.Release(t.Context()))
 		}
 		throng.Served(t)
-		world.WantTold(t, watch)
+		world.WantNotified(t, watch)
 		cold.Close()
 	}
 	s.WantNothing(t)
@@ -168,7 +168,7 @@ func queueIdle(t *testing.T, s *world.Shards) {
 	watch := check.StartWatch(t)
 	check.NoError(t, holder.Release(t.Context()))
 	world.WantOrder(t, stays.Served(t), names)
-	world.WantTold(t, watch)
+	world.WantNotified(t, watch)
 }
 
 // An Obtain ends with its context also if no node of the Cluster answers.

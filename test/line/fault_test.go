@@ -16,7 +16,7 @@ import (
 	"github.com/seed-14de3678/redislock/internal/world"
 )
 
-// A gate tells when two are inside: whoever has the lock leaves a mark on the server, which ends with
+// A gate reports when two are inside: whoever has the lock leaves a mark on the server, which ends with
 // the window of the lock.
 type gate struct {
 	rdb  *redis.Client

@@ -39,7 +39,7 @@ func TestQueueMovingSlot(t *testing.T) {
 		watch := check.StartWatch(t)
 		check.NoError(t, holder.Release(t.Context()))
 		world.WantOrder(t, throng.Served(t), names)
-		world.WantTold(t, watch)
+		world.WantNotified(t, watch)
 		s.WantNothing(t)
 	})
 	t.Run("released meanwhile", func(t *testing.T) { queueMoving(t, s, clients) })
@@ -82,7 +82,7 @@ func TestQueueMovingSlot(t *testing.T) {
 }
 
 // queueMoving has the lock released while its slot is on its way, when so many of the keys have
-// gone: a Release that is told to try again waits until it can.
+// gone: a Release that is answered TRYAGAIN waits until it can.
 func queueMoving(t *testing.T, s *world.Shards, clients []*redislock.Client) {
 	t.Helper()
 	for gone, what := range []string{"nothing", "a lock key", "all lock keys", "a line", "everything"} {

@@ -17,7 +17,7 @@ import (
 )
 
 // A message that comes over a new subscription may be of another server, whose clock says nothing about
-// the answers of the one before: asking tells.
+// the answers of the one before: it asks again.
 func TestQueueOtherClock(t *testing.T) {
 	world.Bubble(t, func(t *testing.T, _ *world.World, _ *redistest.Mini, _ *world.Journal) {
 		const ttl, here = time.Minute, int64(1_000_000_000)
@@ -50,7 +50,7 @@ func TestQueueOtherClock(t *testing.T) {
 		time.AfterFunc(2*time.Second, p.Cut)
 		lock := check.Must[*redislock.Lock](t)(client.Obtain(t.Context(), []string{"k"}, ttl, world.Queue()))
 		if granted.Load() == 0 || asked.Load() < 2 {
-			t.Errorf("asked %d times, with %d grants told; want it to ask when it is told", asked.Load(), granted.Load())
+			t.Errorf("asked %d times, with %d grants published; want it to ask when it gets one", asked.Load(), granted.Load())
 		}
 		if left := time.Until(lock.Deadline()); left < ttl-2*time.Second {
 			t.Errorf("got deadline in %v, want it counted from the last ask", left)

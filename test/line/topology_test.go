@@ -102,7 +102,7 @@ func queueThrough(t *testing.T, clients []*redislock.Client, listening func() in
 	watch := check.StartWatch(t)
 	check.NoError(t, holder.Release(t.Context()))
 	world.WantOrder(t, throng.Served(t), names)
-	world.WantTold(t, watch)
+	world.WantNotified(t, watch)
 	states := check.Must[[]redislock.KeyState](t)(clients[0].Inspect(t.Context(), set...))
 	for _, state := range states {
 		if len(state.Holders)+len(state.Line) > 0 {
@@ -116,7 +116,7 @@ type wrapped struct{ *redis.ClusterClient }
 
 func (wrapped) Mine() {}
 
-// client returns a Client that is told what is wrapped.
+// client returns a Client with WithWrapped.
 func (w wrapped) client(t *testing.T) *redislock.Client {
 	t.Helper()
 	return world.NewClient(t, w, redislock.WithWrapped(w.ClusterClient))
@@ -206,7 +206,7 @@ func TestQueueRing(t *testing.T) {
 		check.NoError(t, holder.Release(t.Context()))
 	}
 	order := throng.Served(t)
-	world.WantTold(t, watch)
+	world.WantNotified(t, watch)
 	for tag, names := range want {
 		world.WantOrder(t, slices.DeleteFunc(slices.Clone(order), func(who string) bool { return !strings.HasPrefix(who, tag) }), names)
 	}

@@ -202,7 +202,7 @@ func TestQueuePartialLoss(t *testing.T) {
 }
 
 // A lock that is handed over costs its waiter no command. One whose keys are not all among those that
-// are released has to be claimed: whoever waits is told of each key that it could have.
+// are released has to be claimed: a waiter gets a message about each key that it could have.
 func TestQueueCommands(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

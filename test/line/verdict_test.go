@@ -124,7 +124,7 @@ func (c *multitude) numbered(key string, all []access) {
 	})
 }
 
-// ready tells for each from when on nobody was in its way any more.
+// ready returns for each from when on nobody was in its way any more.
 func (c *multitude) ready(by map[string][]access) map[*arrival]time.Duration {
 	ready := make(map[*arrival]time.Duration)
 	for _, all := range by {

@@ -246,7 +246,7 @@ func seedOf(t *testing.T) uint64 {
 	return seed
 }
 
-// show fails the test if cells have failed, and tells the course of some of them.
+// show fails the test if cells have failed, and shows the course of some of them.
 func show(t *testing.T, failed map[string][]string) {
 	t.Helper()
 	shown := 0

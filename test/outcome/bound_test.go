@@ -19,7 +19,7 @@ import (
 	"github.com/seed-14de3678/redislock/internal/world"
 )
 
-// A mire is a network in which everything gets stuck somewhere, from when it is told to.
+// A mire is a network in which everything gets stuck somewhere, from the moment when the test says so.
 type mire struct {
 	mu    sync.Mutex
 	where string        // dial, write or read; else nowhere

@@ -84,7 +84,7 @@ func TestBatchLeavesLinesAlone(t *testing.T) {
 			if got := s.rdb.Exists(t.Context(), held...).Val(); got != int64(n) {
 				t.Errorf("%d of %d keys are held, want all: they are to be handed over", got, n)
 			}
-			s.wantTold(t)
+			s.wantMessages(t)
 			check.NoError(t, s.rdb.Del(t.Context(), slot.Beside("line", free[n-1]), slot.Beside("line", held[n-1])).Err())
 		}
 	})

@@ -71,14 +71,14 @@ func (h handOver) waiters(s *stage, keys []string) []figure {
 	return all
 }
 
-// become says what is told to the waiters and who then stands in line for the first key.
-func (h handOver) become() (told, line []string) {
+// become says what is published to the waiters and who then stands in line for the first key.
+func (h handOver) become() (messages, line []string) {
 	first, all := []string{"w0"}, []string{"w0", "w1"}
 	if h.waiter == redislock.ModeRead {
 		first = all
 	}
 	for _, id := range first {
-		told = append(told, "w|"+id)
+		messages = append(messages, "w|"+id)
 	}
 	switch {
 	case !h.publish:
@@ -86,14 +86,14 @@ func (h handOver) become() (told, line []string) {
 	case h.kind == silent:
 		return nil, nil
 	case h.kind == subscribed && (h.fenced || !h.wants):
-		for i := range told {
-			told[i] = "g" + told[i][1:] + "|…"
+		for i := range messages {
+			messages[i] = "g" + messages[i][1:] + "|…"
 		}
-		return told, all[len(first):]
+		return messages, all[len(first):]
 	case h.kind == part:
-		return told[:1], all // the second does not hold it
+		return messages[:1], all // the second does not hold it
 	}
-	return told, all
+	return messages, all
 }
 
 // run releases n keys and returns how many commands the script has run.
@@ -124,8 +124,8 @@ func (h handOver) run(t *testing.T, b redistest.Backend, user *redislock.Client,
 		check.Is(t, err, want)
 	}
 	commands := scriptCommands(t, s.rdb)
-	told, line := h.become()
-	s.wantTold(t, told...)
+	messages, line := h.become()
+	s.wantMessages(t, messages...)
 	s.wantLine(t, keys[0], line...)
 	check.NoError(t, s.rdb.FlushAll(t.Context()).Err())
 	return commands

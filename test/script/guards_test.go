@@ -58,7 +58,7 @@ type writer struct {
 	args   func(value, stamp, closes string) []any
 }
 
-// lined reports whether the script has the line of each of its keys at hand without being told.
+// lined reports whether the script has the line of each of its keys at hand without being given it.
 func (w writer) lined() bool { return w.script != "refresh" && w.script != "raise" }
 
 // writers are all scripts that change what a token holds.
@@ -246,7 +246,7 @@ func TestGuardOutOfMemory(t *testing.T) {
 	}
 }
 
-// A release does not free what it is told not to, or only where a mark stands in its home line.
+// A release does not free what it is to spare, or only where a mark stands in its home line.
 func TestGuardMarksSpare(t *testing.T) {
 	t.Parallel()
 	staged(t, func(t *testing.T, s *stage) {

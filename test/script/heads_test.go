@@ -14,7 +14,7 @@ import (
 
 const (
 	longLease  = 10 * time.Minute
-	shortLease = 4 * time.Second // of which whoever is next has to be told: it asks every 5 s
+	shortLease = 4 * time.Second // of which the next waiter needs a message: it asks every 5 s
 )
 
 func refusedInLine(t *testing.T, err error) {
@@ -25,7 +25,7 @@ func refusedInLine(t *testing.T, err error) {
 }
 
 // Whoever is first in line asks when the lease before it is over. One that becomes the first because
-// somebody else's script has dropped a dead one is told when that is, or has the key at once.
+// somebody else's script has dropped a dead one gets a message which says when, or has the key at once.
 func TestNextOfDeadHeadIsTold(t *testing.T) {
 	t.Parallel()
 	for name, dead := range map[string]figure{"gone": {gone: true}, "silent": {gone: true, dead: true}} {
@@ -46,7 +46,7 @@ func TestNextOfDeadHeadIsTold(t *testing.T) {
 					line(t, s, keys[0])
 					_, err := s.client.ObtainRead(t.Context(), keys, longLease, nil)
 					refusedInLine(t, err)
-					s.wantTold(t, "h|next|…")
+					s.wantMessages(t, "h|next|…")
 					s.wantLine(t, keys[0], "next")
 				})
 			})
@@ -73,7 +73,7 @@ func TestNextOfDeadHeadIsTold(t *testing.T) {
 						keys := []string{s.key("k")}
 						line(t, s, keys[0])
 						refusedInLine(t, obtain(s, t.Context(), keys))
-						s.wantTold(t, "g|next|…")
+						s.wantMessages(t, "g|next|…")
 						s.wantLine(t, keys[0])
 					})
 				})
@@ -84,7 +84,7 @@ func TestNextOfDeadHeadIsTold(t *testing.T) {
 					line(t, s, keys[0])
 					s.run(t, "rw", keys, "token-last", longLease.Milliseconds(), "", "", 1, 0, "", "", 0,
 						"last", "", waiterLife.Milliseconds(), "p", s.prefix+"last")
-					s.wantTold(t, "g|next|…")
+					s.wantMessages(t, "g|next|…")
 					s.wantLine(t, keys[0], "last")
 				})
 			})
@@ -109,7 +109,7 @@ func TestNextOfDeadHeadIsTold(t *testing.T) {
 						} else {
 							refusedInLine(t, err)
 						}
-						s.wantTold(t, "g|next|…")
+						s.wantMessages(t, "g|next|…")
 					})
 				})
 			}
@@ -130,7 +130,7 @@ func TestNextOfDeadSetIsTold(t *testing.T) {
 			figure{id: "head", write: []string{a}, read: []string{b}, place: 1, ttl: longLease, gone: true},
 			figure{id: "next", write: []string{b}, place: 2, ttl: longLease})
 		check.Is(t, lock.Release(t.Context()), redislock.ErrLockNotHeld)
-		s.wantTold(t, "h|next|…")
+		s.wantMessages(t, "h|next|…")
 		s.wantLine(t, a)
 		s.wantLine(t, b, "next")
 	})
@@ -148,7 +148,7 @@ func TestReaderThatGivesUpTellsTheNext(t *testing.T) {
 		if got := s.run(t, "release", keys, mine.Token(), "", "", "", "", "nobody", "?"); got != int64(1) {
 			t.Fatalf("got reply %v", got)
 		}
-		s.wantTold(t, "h|next|…")
+		s.wantMessages(t, "h|next|…")
 	})
 }
 
@@ -178,9 +178,9 @@ func TestConversionTellsTheNext(t *testing.T) {
 					s.enters(t, figure{id: fmt.Sprint("next", i), write: []string{key}, place: 1, ttl: longLease})
 				}
 				check.NoError(t, convert.turn(other, t.Context()))
-				told := s.told(t)
-				if len(told) != 2 || told[0][:7] == told[1][:7] || told[0][:2] != "h|" || told[1][:2] != "h|" {
-					t.Fatalf("they were told %q", told)
+				messages := s.messages(t)
+				if len(messages) != 2 || messages[0][:7] == messages[1][:7] || messages[0][:2] != "h|" || messages[1][:2] != "h|" {
+					t.Fatalf("they got %q", messages)
 				}
 			})
 		})
@@ -198,7 +198,7 @@ func TestDroppedSetFreesOtherLines(t *testing.T) {
 			figure{id: "leaver", write: []string{b}, read: []string{a}, place: 2, ttl: longLease},
 			figure{id: "next", write: []string{a}, place: 3, ttl: longLease})
 		s.run(t, "release", []string{a, b}, "token-leaver|leaver", "", "", "", "", "leaver", "2")
-		s.wantTold(t, "g|next|…")
+		s.wantMessages(t, "g|next|…")
 		s.wantLine(t, a)
 		s.wantLine(t, b)
 	})
@@ -240,6 +240,6 @@ func TestTokenIsNotBehindItself(t *testing.T) {
 		if got := s.run(t, "release", set, value); fmt.Sprint(got) != "[-1 2]" {
 			t.Fatalf("got reply %v", got)
 		}
-		s.wantTold(t, "g|again|…", "w|first")
+		s.wantMessages(t, "g|again|…", "w|first")
 	})
 }

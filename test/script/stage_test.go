@@ -127,8 +127,8 @@ func (s *stage) enters(t *testing.T, figures ...figure) {
 	check.Must[[]redis.Cmder](t)(pipe.Exec(t.Context()))
 }
 
-// told returns what the figures have been told so far, apart from the question whether they hear.
-func (s *stage) told(t *testing.T) []string {
+// messages returns what was published to the figures so far. Empty messages are left out: they only ask who has subscribed.
+func (s *stage) messages(t *testing.T) []string {
 	t.Helper()
 	check.NoError(t, s.rdb.Publish(t.Context(), s.prefix+"end", "").Err())
 	var messages []string
@@ -147,17 +147,17 @@ func (s *stage) told(t *testing.T) []string {
 	}
 }
 
-// wantTold checks that the figures were told this and no more. What stands before a '…' is the
+// wantMessages checks that this was published to the figures, and no more. What stands before a '…' is the
 // beginning of the message.
-func (s *stage) wantTold(t *testing.T, want ...string) {
+func (s *stage) wantMessages(t *testing.T, want ...string) {
 	t.Helper()
-	got := s.told(t)
+	got := s.messages(t)
 	same := func(got, want string) bool {
 		beginning, open := strings.CutSuffix(want, "…")
 		return got == want || open && strings.HasPrefix(got, beginning)
 	}
 	if !slices.EqualFunc(got, want, same) {
-		t.Fatalf("they were told %q, want %q", got, want)
+		t.Fatalf("they got %q, want %q", got, want)
 	}
 }
 

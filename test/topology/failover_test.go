@@ -72,7 +72,7 @@ func TestFailoverHeld(t *testing.T) {
 	}
 }
 
-// What the primary did not replicate before it was killed is lost with it: the holder is told, and
+// What the primary did not replicate before it was killed is lost with it: the holder learns of it, and
 // does no harm to the next one.
 func TestFailoverLost(t *testing.T) {
 	t.Parallel()
@@ -123,7 +123,7 @@ func (r *realm) loses(t *testing.T, first, ttl time.Duration) {
 	}
 }
 
-// wantMissing returns a hook that is to be told of losses of which the server has told, not of leases
+// wantMissing returns a hook that checks the reason of each loss: the server has said so, and it is not one of leases
 // that are over.
 func wantMissing(t *testing.T) func(context.Context, redislock.Event) {
 	t.Helper()
@@ -145,7 +145,7 @@ func wantLost(t *testing.T, h *world.Tenure, watchdog bool) {
 	if !watchdog {
 		check.Is(t, h.Lock.Refresh(t.Context(), world.Long), redislock.ErrLockNotHeld)
 	}
-	h.WantTold(t)
+	h.WantLost(t)
 	check.Is(t, h.Release(t), redislock.ErrLockNotHeld)
 	if left := check.Must[time.Duration](t)(g.Lock.TTL(t.Context())); left < world.Long/4 {
 		t.Errorf("got %v left of the next lock of %v", left, world.Long)

@@ -47,7 +47,7 @@ func TestMovingSlotOutlastsLease(t *testing.T) {
 	})
 }
 
-// Whoever has the key is told at the end, whatever the last tries have met with.
+// Whoever has the key is named at the end, whatever the last tries have met with.
 func TestMovingSlotAfterConflict(t *testing.T) {
 	for _, reply := range []string{tryAgain, "LOADING Redis is loading the dataset in memory"} {
 		for _, queues := range []bool{false, true} {

@@ -176,7 +176,7 @@ func TestReplicasWatchdog(t *testing.T) {
 					m.replicas[0].Resume()
 					h.Renewed(t, ttl)
 				} else {
-					h.WantTold(t)
+					h.WantLost(t)
 					if h.Lock.Deadline().After(first.Add(ttl / 4)) {
 						t.Errorf("got deadline %v, want it no later than %v", h.Lock.Deadline(), first)
 					}
@@ -281,7 +281,7 @@ func TestReplicasRetry(t *testing.T) {
 	m.WantFree(t, keys...)
 }
 
-// Who may not wait for replicas is told so, at once, and has nothing.
+// A user that may not wait for replicas gets that error at once, and has no lock.
 func TestReplicasForbidden(t *testing.T) {
 	t.Parallel()
 	g := world.NewGuarded(t, "replicas:")

@@ -69,7 +69,7 @@ func newHaunting(t *testing.T, r *realm) *haunting {
 	return h
 }
 
-// An answer is what one who has asked is told.
+// An answer is what a caller has got.
 type answer struct {
 	lock *redislock.Lock
 	err  error
@@ -78,26 +78,25 @@ type answer struct {
 // obtains has somebody ask for a key.
 func (h *haunting) obtains(t *testing.T, name string, opt redislock.Options) <-chan answer {
 	t.Helper()
-	client, told := h.client(t), make(chan answer, 1)
+	client, got := h.client(t), make(chan answer, 1)
 	opt.Fenced = true
 	h.wg.Go(func() {
 		lock, err := client.Obtain(h.ctx, []string{h.realm.tag + name}, world.Long, &opt)
-		told <- answer{lock, err}
+		got <- answer{lock, err}
 	})
-	return told
+	return got
 }
 
 // refreshes has somebody ask for a new lease.
 func (h *haunting) refreshes(lock *redislock.Lock) <-chan answer {
-	told := make(chan answer, 1)
-	h.wg.Go(func() { told <- answer{lock, lock.Refresh(h.ctx, world.Long)} })
-	return told
+	got := make(chan answer, 1)
+	h.wg.Go(func() { got <- answer{lock, lock.Refresh(h.ctx, world.Long)} })
+	return got
 }
 
 // A primary that was stopped, and replaced meanwhile, wakes up and answers those who have asked it.
-// Without Replicas two hold the same key, as far as they know; the numbers tell who is to be refused.
-// With as many Replicas as there are nobody is told that a lock is his which the new primary does not
-// know.
+// Without Replicas two hold the same key, as far as they know; their numbers show which one is to be refused.
+// With as many Replicas as there are nobody gets a lock that the new primary does not know.
 func TestZombie(t *testing.T) {
 	t.Parallel()
 	for _, sleeps := range []time.Duration{500 * time.Millisecond, 4 * time.Second} {
@@ -247,17 +246,17 @@ func (h *haunting) settle(t *testing.T, late answer) {
 }
 
 // wantRefused checks that nobody was given a lock.
-func (h *haunting) wantRefused(t *testing.T, name string, told answer) {
+func (h *haunting) wantRefused(t *testing.T, name string, got answer) {
 	t.Helper()
-	t.Logf("%s: %v", name, told.err)
-	if told.lock != nil {
-		t.Errorf("%q was obtained from a primary that was replaced: fence %d", name, told.lock.Fence())
+	t.Logf("%s: %v", name, got.err)
+	if got.lock != nil {
+		t.Errorf("%q was obtained from a primary that was replaced: fence %d", name, got.lock.Fence())
 		return
 	}
-	if errors.Is(told.err, redislock.ErrNotObtained) || errors.Is(told.err, redislock.ErrUnknownOutcome) {
+	if errors.Is(got.err, redislock.ErrNotObtained) || errors.Is(got.err, redislock.ErrUnknownOutcome) {
 		return
 	}
-	if told.err == nil || !strings.Contains(told.err.Error(), "READONLY") { // which the old primary says as a replica
-		t.Errorf("got error %v for %q", told.err, name)
+	if got.err == nil || !strings.Contains(got.err.Error(), "READONLY") { // which the old primary says as a replica
+		t.Errorf("got error %v for %q", got.err, name)
 	}
 }

@@ -239,10 +239,10 @@ func (w *wrapping) inLine(t *testing.T, client *redislock.Client, tag string) {
 	watch := check.StartWatch(t)
 	check.NoError(t, holder.Release(t.Context()))
 	world.WantOrder(t, throng.Served(t), names)
-	world.WantTold(t, watch)
+	world.WantNotified(t, watch)
 }
 
-// A Client that is not told what a wrapper wraps does not stand in line, nor ask the server itself.
+// A Client without WithWrapped does not stand in line, nor ask the server itself.
 func TestWrappedRefusals(t *testing.T) {
 	wrappings(t, func(t *testing.T, w *wrapping) {
 		for name, opt := range map[string]redislock.Options{
