@@ -12,7 +12,7 @@ const (
 	noHome       // after ReleaseKeys has freed the home key its line is not among KEYS
 	ownLineOnly  // a request closes its own home line only
 	staysPut     // the number does not go up
-	settlesAll   // an answered request takes more off the book than it has closed
+	settlesAll   // an answered request closes more open requests than it should
 	unstamped    // a renewal is not stamped, whatever it is sent behind
 	plainRenewal // a renewal shortens, as a Refresh does
 	shortens     // an Obtain shortens the lease that its token holds

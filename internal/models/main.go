@@ -11,7 +11,7 @@
 //
 // A server (server.go) has two keys, A and B, with their lines, in which waiters and guards stand, and
 // executes the script of a request as a whole (script.go) or, in one model, in part. A process knows an
-// owner for its token (owner.go): the number of its requests, and the book of those that are open. Two
+// owner for its token (owner.go): the number of its requests, and the list of those that are open. Two
 // holds of the token (hold.go) are obtained, changed and freed by the calls (call.go) of one or two
 // callers, and cleaned up beside them. A call sends a request (sending.go) and takes in the answer, or that
 // there is none (answer.go). Time does not pass, but in one model: a lease is a number that a request makes

@@ -122,7 +122,7 @@ func (r request) harms() bool {
 // isClosing reports whether a request sets guards.
 func (r request) isClosing() bool { return r.closes != 0 || r.former != former{} }
 
-// entry is how a request stands in the book.
+// entry is how a request stands among the open ones.
 func (r request) entry(m *model) entry {
 	return entry{keys: r.keys, home: m.homeOf(r), id: r.id, number: r.number}
 }

@@ -131,5 +131,5 @@ func (m *model) forgets(s *state, p int) bool {
 			return false
 		}
 	}
-	return o.guards == 0 && o.book[0] == entry{}
+	return o.guards == 0 && o.open[0] == entry{}
 }

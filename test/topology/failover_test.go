@@ -35,7 +35,7 @@ func TestFailoverHeld(t *testing.T) {
 	t.Parallel()
 	for _, kills := range []bool{false, true} {
 		t.Run(map[bool]string{false: "failover", true: "killed"}[kills], func(t *testing.T) {
-			everyRealm(t, 1, func(t *testing.T, r *realm) {
+			everyReplicated(t, 1, func(t *testing.T, r *replicated) {
 				const ttl = 15 * time.Second
 				var held, unwatched []*world.Tenure
 				for _, kind := range world.Tenancies {
@@ -81,14 +81,14 @@ func TestFailoverLost(t *testing.T) {
 		"renewal": {10 * time.Second, 40 * time.Second}, // the replicas know the first lease, which ends before it is renewed there
 	} {
 		t.Run(name, func(t *testing.T) {
-			everyRealm(t, 1, func(t *testing.T, r *realm) { r.loses(t, lease.first, lease.ttl) })
+			everyReplicated(t, 1, func(t *testing.T, r *replicated) { r.loses(t, lease.first, lease.ttl) })
 		})
 	}
 }
 
 // loses has the primary killed with locks of which its replicas do not know, or know the first lease
 // only.
-func (r *realm) loses(t *testing.T, first, ttl time.Duration) {
+func (r *replicated) loses(t *testing.T, first, ttl time.Duration) {
 	t.Helper()
 	mine, theirs := redislock.New(r.connect(), redislock.WithHooks(redislock.Hooks{Lost: wantMissing(t)})), r.client(t)
 	t.Cleanup(mine.Close)

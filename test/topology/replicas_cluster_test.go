@@ -155,7 +155,7 @@ func TestReplicasRing(t *testing.T) {
 // What all replicas have acknowledged is there after the primary was killed at any moment, whichever of
 // them takes its place.
 func TestReplicasKilled(t *testing.T) {
-	everyRealm(t, 2, func(t *testing.T, r *realm) {
+	everyReplicated(t, 2, func(t *testing.T, r *replicated) {
 		const enough = 300
 		client, had := r.client(t), make(chan *redislock.Lock, 2*enough)
 		var wg sync.WaitGroup

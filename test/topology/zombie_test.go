@@ -24,11 +24,11 @@ const zombieLease = 15 * time.Second
 // A haunting is a primary that is stopped, replaced, and wakes up; and those who have asked it meanwhile
 // and wait for the answer.
 type haunting struct {
-	realm *realm
-	rdb   redis.UniversalClient // of those who ask, with open connections
-	ctx   context.Context
-	end   context.CancelFunc
-	wg    sync.WaitGroup
+	server *replicated
+	rdb    redis.UniversalClient // of those who ask, with open connections
+	ctx    context.Context
+	end    context.CancelFunc
+	wg     sync.WaitGroup
 
 	alone, safe, watched *redislock.Lock // held before; all but the first with Replicas
 	lease                time.Time       // the end of that of safe
@@ -48,9 +48,9 @@ func (h *haunting) client(t *testing.T) *redislock.Client {
 }
 
 // newHaunting opens connections: what is asked over new ones a primary that wakes up may read too late.
-func newHaunting(t *testing.T, r *realm) *haunting {
+func newHaunting(t *testing.T, r *replicated) *haunting {
 	t.Helper()
-	h := &haunting{realm: r, rdb: r.direct()}
+	h := &haunting{server: r, rdb: r.direct()}
 	h.ctx, h.end = context.WithTimeout(t.Context(), time.Minute)
 	t.Cleanup(h.end)
 	node, _ := h.rdb.(*redis.Client)
@@ -81,7 +81,7 @@ func (h *haunting) obtains(t *testing.T, name string, opt redislock.Options) <-c
 	client, got := h.client(t), make(chan answer, 1)
 	opt.Fenced = true
 	h.wg.Go(func() {
-		lock, err := client.Obtain(h.ctx, []string{h.realm.tag + name}, world.Long, &opt)
+		lock, err := client.Obtain(h.ctx, []string{h.server.tag + name}, world.Long, &opt)
 		got <- answer{lock, err}
 	})
 	return got
@@ -101,12 +101,12 @@ func TestZombie(t *testing.T) {
 	t.Parallel()
 	for _, sleeps := range []time.Duration{500 * time.Millisecond, 4 * time.Second} {
 		t.Run(fmt.Sprint(sleeps), func(t *testing.T) {
-			everyRealm(t, 2, func(t *testing.T, r *realm) { zombie(t, r, sleeps) })
+			everyReplicated(t, 2, func(t *testing.T, r *replicated) { zombie(t, r, sleeps) })
 		})
 	}
 }
 
-func zombie(t *testing.T, r *realm, sleeps time.Duration) {
+func zombie(t *testing.T, r *replicated, sleeps time.Duration) {
 	t.Helper()
 	h := newHaunting(t, r)
 	h.hold(t)
@@ -144,13 +144,13 @@ func (h *haunting) hold(t *testing.T) {
 	t.Helper()
 	obtain := func(name string, opt redislock.Options) *redislock.Lock {
 		opt.Fenced = true
-		return check.Must[*redislock.Lock](t)(h.client(t).Obtain(t.Context(), []string{h.realm.tag + name}, zombieLease, &opt))
+		return check.Must[*redislock.Lock](t)(h.client(t).Obtain(t.Context(), []string{h.server.tag + name}, zombieLease, &opt))
 	}
 	h.alone = obtain("alone", redislock.Options{})
 	h.safe = obtain("safe", redislock.Options{Replicas: 2})
 	h.watched = obtain("watched", redislock.Options{Replicas: 2, Watchdog: true})
 	h.lease, h.held = h.safe.Deadline(), h.watched.Context(t.Context())
-	world.CaughtUp(t, h.realm.former.Client(t), 2)
+	world.CaughtUp(t, h.server.former.Client(t), 2)
 }
 
 // ask has requests sent to the primary, which stands still.
@@ -166,11 +166,11 @@ func (h *haunting) ask(t *testing.T) {
 // replace waits for the new primary, where others take the keys that were asked for.
 func (h *haunting) replace(t *testing.T) {
 	t.Helper()
-	h.heir = h.realm.await()
-	client := h.realm.client(t)
+	h.heir = h.server.await()
+	client := h.server.client(t)
 	h.others = make(map[string]*redislock.Lock)
 	for _, name := range []string{"late", "never", "insists"} {
-		h.others[name] = check.Must[*redislock.Lock](t)(client.Obtain(h.ctx, []string{h.realm.tag + name}, 2*world.Long, &redislock.Options{
+		h.others[name] = check.Must[*redislock.Lock](t)(client.Obtain(h.ctx, []string{h.server.tag + name}, 2*world.Long, &redislock.Options{
 			Fenced: true, RetryStrategy: redislock.LinearBackoff(20 * time.Millisecond),
 		}))
 	}
@@ -238,7 +238,7 @@ func (h *haunting) settle(t *testing.T, late answer) {
 		}
 		check.NoError(t, lock.Release(t.Context()))
 	}
-	next := check.Must[*redislock.Lock](t)(h.realm.client(t).Obtain(t.Context(), h.others["late"].Keys(), world.Long, world.Fenced("")))
+	next := check.Must[*redislock.Lock](t)(h.server.client(t).Obtain(t.Context(), h.others["late"].Keys(), world.Long, world.Fenced("")))
 	if next.Fence() <= newest {
 		t.Errorf("got number %d after %d, want a greater one", next.Fence(), newest)
 	}
