@@ -181,7 +181,7 @@ func subscriptions(t *testing.T, rdb *redis.Client) int {
 	return len(check.Must[[]string](t)(rdb.PubSubChannels(t.Context(), "redislock:wake:*").Result()))
 }
 
-// The connection goes a little after the last who needed it.
+// The connection is closed a little after the last waiter that needed it has gone.
 func TestQueueLingers(t *testing.T) {
 	onServers(t, func(t *testing.T, s *redistest.Server) {
 		w := world.New(t, s)

@@ -17,13 +17,13 @@ import (
 	"github.com/seed-14de3678/redislock/internal/world"
 )
 
-// lingers is how long a subscription may outlive the last waiter that needed it.
-const lingers = 9 * time.Second
+// unsubscribed is how long a subscription may outlive the last waiter that needed it.
+const unsubscribed = 9 * time.Second
 
 // wantQuiet waits until nobody listens any more.
 func wantQuiet(t *testing.T, s *world.Shards) {
 	t.Helper()
-	check.Eventually(t, lingers, "nobody listens", func() bool {
+	check.Eventually(t, unsubscribed, "nobody listens", func() bool {
 		for _, rdb := range s.Admin {
 			if len(listening(t, rdb)) > 0 {
 				return false
@@ -158,7 +158,7 @@ func queueIdle(t *testing.T, s *world.Shards) {
 	}
 	check.Eventually(t, 5*time.Second, "all channels are subscribed to", func() bool { return len(subscribers(t, s.Admin[home], "shard")) == len(tags) })
 	cancel()
-	check.Eventually(t, lingers, "only the channel that is waited on is subscribed to", func() bool {
+	check.Eventually(t, unsubscribed, "only the channel that is waited on is subscribed to", func() bool {
 		channels := slices.Collect(maps.Keys(subscribers(t, s.Admin[home], "shard")))
 		return len(channels) == 1 && strings.Contains(channels[0], tags[0])
 	})
