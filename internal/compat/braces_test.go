@@ -39,7 +39,7 @@ func TestBraces(t *testing.T) {
 			_, reply = w.older.begin(t, polling(lock(key)))
 			w.newer.release(t, key)
 			granted(t, reply)
-			_, reply = w.newer.begin(t, queued(fenced(named(held, "later"))))
+			_, reply = w.newer.begin(t, inLine(fenced(named(held, "later"))))
 			eventually(t, "it stands in line", func() bool {
 				return w.newer.do(t, compat.Request{Op: compat.Inspect, Write: []string{key}}).Waiters == 1
 			})

@@ -27,10 +27,10 @@ func wantWithin(t *testing.T, who string, reply <-chan compat.Reply, within time
 	}
 }
 
-// queues has a peer wait in the line of the key a, which has n members then, with the guards.
-func (w *world) queues(t *testing.T, p *peer, name string, n int64) <-chan compat.Reply {
+// waitsIn has a peer wait in the line of the key a, which has n members then, with the guards.
+func (w *world) waitsIn(t *testing.T, p *peer, name string, n int64) <-chan compat.Reply {
 	t.Helper()
-	_, reply := p.begin(t, queued(named(lock("a"), name)))
+	_, reply := p.begin(t, inLine(named(lock("a"), name)))
 	eventually(t, fmt.Sprintf("%s stands in line", name), func() bool {
 		return must(w.rdb.ZCard(t.Context(), "redislock:line:{a}").Result())(t) == n
 	})
@@ -42,11 +42,11 @@ func (w *world) queues(t *testing.T, p *peer, name string, n int64) <-chan compa
 func TestGuardBehindOldWaiter(t *testing.T) {
 	guarding(t, func(t *testing.T, w *world) {
 		w.newer.do(t, lock("a"))
-		before := w.queues(t, w.older, "before", 1)
+		before := w.waitsIn(t, w.older, "before", 1)
 		w.loses(t, compat.Request{Op: compat.Refresh, Lock: "a", TTL: long / 2})
 		w.wantGuards(t, 1)
-		behind := w.queues(t, w.older, "behind", 3)
-		later := w.queues(t, w.newer, "later", 4)
+		behind := w.waitsIn(t, w.older, "behind", 3)
+		later := w.waitsIn(t, w.newer, "later", 4)
 		w.newer.release(t, "a")
 		wantWithin(t, "an old one before the guard", before, notified)
 		waits(t, behind)
@@ -66,17 +66,17 @@ func TestGuardBehindOldWaiter(t *testing.T) {
 func TestGuardBeforeOldWaiter(t *testing.T) {
 	guarding(t, func(t *testing.T, w *world) {
 		w.loses(t, lock("a"))
-		behind, second := w.queues(t, w.older, "behind", 2), w.queues(t, w.older, "second", 3)
+		behind, second := w.waitsIn(t, w.older, "behind", 2), w.waitsIn(t, w.older, "second", 3)
 		if ttl := w.rdb.PTTL(t.Context(), "redislock:line:{a}").Val(); ttl > 30*time.Second {
 			t.Errorf("the line lives %v beside an old waiter, want that it shortens that to 30s", ttl)
 		}
-		turn := w.queues(t, w.newer, "turn 0", 4)
+		turn := w.waitsIn(t, w.newer, "turn 0", 4)
 		w.newer.release(t, "a")
 		i := 0
 		for end := time.Now().Add(3 * asksAgain / 2); time.Now().Before(end); i++ {
 			wantWithin(t, "a new one", turn, notified)
 			waits(t, behind)
-			turn = w.queues(t, w.newer, fmt.Sprint("turn ", i+1), 4)
+			turn = w.waitsIn(t, w.newer, fmt.Sprint("turn ", i+1), 4)
 			w.newer.release(t, fmt.Sprint("turn ", i))
 		}
 		wantWithin(t, "the last new one", turn, notified)

@@ -69,7 +69,7 @@ func TestMixed(t *testing.T) {
 		w.waiter.do(t, read("r"))
 		w.waiter.conflict(t, read("w"), "w", "write", "mixed")
 		w.waiter.conflict(t, mixed, "w", "write", "mixed")
-		_, reply := w.waiter.begin(t, named(queued(mixed), "both"))
+		_, reply := w.waiter.begin(t, named(inLine(mixed), "both"))
 		w.inLine(t, "w", 1)
 		w.holder.release(t, "w")
 		granted(t, reply)
@@ -91,11 +91,11 @@ func TestFenced(t *testing.T) {
 		}
 		for range 5 {
 			greater(w.holder.do(t, fenced(lock("a", "b"))))
-			_, reply := w.waiter.begin(t, fenced(queued(lock("b", "c"))))
+			_, reply := w.waiter.begin(t, fenced(inLine(lock("b", "c"))))
 			w.inLine(t, "b", 1)
 			w.holder.release(t, "a")
 			greater(granted(t, reply))
-			_, reply = w.holder.begin(t, fenced(queued(read("b"))))
+			_, reply = w.holder.begin(t, fenced(inLine(read("b"))))
 			w.inLine(t, "b", 1)
 			w.waiter.release(t, "b")
 			greater(granted(t, reply))

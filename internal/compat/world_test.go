@@ -266,7 +266,7 @@ func read(keys ...string) compat.Request {
 }
 
 func polling(r compat.Request) compat.Request   { r.Poll = 10 * time.Millisecond; return r }
-func queued(r compat.Request) compat.Request    { r.Queue = true; return r }
+func inLine(r compat.Request) compat.Request    { r.Queue = true; return r }
 func fenced(r compat.Request) compat.Request    { r.Fenced = true; return r }
 func watched(r compat.Request) compat.Request   { r.Watchdog = true; return r }
 func intending(r compat.Request) compat.Request { r.Intent = true; return r }

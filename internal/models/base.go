@@ -5,7 +5,7 @@ package main
 // keys that another token holds.
 func base() group {
 	const n = 3
-	queues := func(name string, other [keys]mode, steps ...step) model {
+	inLine := func(name string, other [keys]mode, steps ...step) model {
 		m := program(name, n, steps)
 		m.other, m.waiterLease = other, 2
 		return m
@@ -38,9 +38,9 @@ func base() group {
 				do(0, obtain, ab, 1), do(0, renew, ab, 2), do(0, refresh, ab, 1), do(0, renew, ab, 2), do(0, renew, ab, 3),
 				do(0, release, a), do(0, renew, b, 2), do(0, release, b),
 			}),
-			queues("stand in line", [keys]mode{writes, free},
+			inLine("stand in line", [keys]mode{writes, free},
 				do(0, queue, ab, 2), do(0, refresh, ab, 2), do(0, release, ab)),
-			queues("stand in the other line", [keys]mode{free, writes},
+			inLine("stand in the other line", [keys]mode{free, writes},
 				do(0, queue, ab, 2), do(0, release, a), do(0, refresh, b, 2), do(0, release, b)),
 		},
 		breaches: []breach{

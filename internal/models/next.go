@@ -229,6 +229,6 @@ func (m *model) cleans(s *state, h int, visit func(state, event)) {
 		return
 	}
 	n := *s
-	n.begin(m, who, request{op: cleanup, hold: int8(h), keys: hold.left, leave: hold.queued})
+	n.begin(m, who, request{op: cleanup, hold: int8(h), keys: hold.left, leave: hold.inLine})
 	visit(n, event{kind: begins, who: int8(who), request: n.call[who].request})
 }

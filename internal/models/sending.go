@@ -6,7 +6,7 @@ func (s *state) begin(m *model, who int, r request) {
 	switch {
 	case r.op.obtains():
 		h.claims |= r.keys
-		h.gone, h.queued = false, r.op == queue
+		h.gone, h.inLine = false, r.op == queue
 		for i := range s.call {
 			c := &s.call[i]
 			if c.phase != idle && m.process[c.request.hold] == m.process[r.hold] {
@@ -14,7 +14,7 @@ func (s *state) begin(m *model, who int, r request) {
 			}
 		}
 	case r.op == release:
-		r.leave = h.queued
+		r.leave = h.inLine
 		h.claims &^= r.keys
 	}
 	s.call[who] = call{phase: again, request: r, tries: 1, asks: m.asks}

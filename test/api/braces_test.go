@@ -89,7 +89,7 @@ func TestBracedKeys(t *testing.T) {
 		for _, key := range braced {
 			for name, way := range map[string]func(t *testing.T, s *site, key string){
 				"write": writeOne, "read": readOne, "convert": convertOne, "intent": intendOne,
-				"queue": queueOne, "fence": fenceOne,
+				"queue": lineOne, "fence": fenceOne,
 			} {
 				t.Run(name+" "+key, func(t *testing.T) {
 					way(t, s, key)
@@ -210,8 +210,8 @@ func intendOne(t *testing.T, s *site, key string) {
 	check.NoError(t, world.WantTurn(t, turns, "writer")[0].Release(ctx))
 }
 
-// queueOne has writers and readers of two Clients stand in line, who get messages when it is their turn.
-func queueOne(t *testing.T, s *site, key string) {
+// lineOne has writers and readers of two Clients stand in line, who get messages when it is their turn.
+func lineOne(t *testing.T, s *site, key string) {
 	t.Helper()
 	ctx, one, other := t.Context(), s.client(t, 0), s.client(t, 1)
 	holder := check.Must[*redislock.Lock](t)(one.Obtain(ctx, []string{key}, world.Long, world.Queue()))

@@ -40,7 +40,7 @@ func TestQueueCluster(t *testing.T) {
 		clients := []*redislock.Client{s.NewClient(t), s.NewClient(t)}
 		home := s.Node(t, "{"+t.Name()+"}")
 		for n := 1; n <= 2; n++ {
-			queueThrough(t, clients[:n], func() int {
+			serveInLine(t, clients[:n], func() int {
 				for _, node := range s.Others(home) {
 					if ids := listening(t, s.Admin[node]); len(ids) > 0 {
 						t.Errorf("connections %v listen where nobody waits", ids)
@@ -63,20 +63,20 @@ func TestQueueCluster(t *testing.T) {
 			t.Run(name, func(t *testing.T) {
 				home := s.Node(t, "{"+t.Name()+"}")
 				before := len(listening(t, s.Admin[home]))
-				queueThrough(t, []*redislock.Client{client(t)}, func() int { return len(listening(t, s.Admin[home])) - before })
+				serveInLine(t, []*redislock.Client{client(t)}, func() int { return len(listening(t, s.Admin[home])) - before })
 				s.WantNothing(t)
 			})
 		}
 	})
-	t.Run("a cold start on many tags", func(t *testing.T) { queueCold(t, s) })
-	t.Run("hammer", func(t *testing.T) { queueHammer(t, s) })
-	t.Run("idle tags", func(t *testing.T) { queueIdle(t, s) })
+	t.Run("a cold start on many tags", func(t *testing.T) { lineCold(t, s) })
+	t.Run("hammer", func(t *testing.T) { lineHammer(t, s) })
+	t.Run("idle tags", func(t *testing.T) { lineIdle(t, s) })
 	t.Run("closed", func(t *testing.T) { wantQuiet(t, s) })
 }
 
-// queueCold has many wait at once whose Client has subscribed to nothing yet: for sets in several slots of each
+// lineCold has many wait at once whose Client has subscribed to nothing yet: for sets in several slots of each
 // master.
-func queueCold(t *testing.T, s *world.Shards) {
+func lineCold(t *testing.T, s *world.Shards) {
 	t.Helper()
 	tags := s.Tags(t, 4, s.Nodes()...)
 	for range 3 {
@@ -103,9 +103,9 @@ func queueCold(t *testing.T, s *world.Shards) {
 	s.WantNothing(t)
 }
 
-// queueHammer has two Clients take overlapping sets of write and read keys, in several slots of
+// lineHammer has two Clients take overlapping sets of write and read keys, in several slots of
 // each master, at the same time.
-func queueHammer(t *testing.T, s *world.Shards) {
+func lineHammer(t *testing.T, s *world.Shards) {
 	t.Helper()
 	tags := s.Tags(t, 3, s.Nodes()...)
 	throng := world.NewThrong(t)
@@ -132,9 +132,9 @@ func queueHammer(t *testing.T, s *world.Shards) {
 	s.WantNothing(t)
 }
 
-// queueIdle has many wait for a moment while somebody goes on waiting at the same server: what the
+// lineIdle has many wait for a moment while somebody goes on waiting at the same server: what the
 // others needed is unsubscribed, and the connection stays.
-func queueIdle(t *testing.T, s *world.Shards) {
+func lineIdle(t *testing.T, s *world.Shards) {
 	t.Helper()
 	home := s.Nodes()[0]
 	wantQuiet(t, s)

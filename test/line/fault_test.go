@@ -218,8 +218,8 @@ func onScript(l *world.Lossy, script string, fn func(n int)) {
 	})
 }
 
-// newLossyQueue is world.NewLossy, of a server that knows the script of waiters too, and has a holder.
-func newLossyQueue(t *testing.T, mod func(*redis.Options)) (*world.Lossy, *world.World, *redislock.Lock) {
+// newLossyLine is world.NewLossy, of a server that knows the script of waiters too, and has a holder.
+func newLossyLine(t *testing.T, mod func(*redis.Options)) (*world.Lossy, *world.World, *redislock.Lock) {
 	t.Helper()
 	l := world.NewLossy(t, mod)
 	warm := check.Must[*redislock.Lock](t)(l.Client.ObtainRead(t.Context(), []string{l.Key + ":warm"}, world.Long, nil))
@@ -238,7 +238,7 @@ func TestQueueReleaseReplyLost(t *testing.T) {
 		} {
 			t.Run(fault+"/"+name, func(t *testing.T) {
 				t.Parallel()
-				l, w, holder := newLossyQueue(t, mod)
+				l, w, holder := newLossyLine(t, mod)
 				turns := make(chan world.Turn, 1)
 				(&world.World{Client: l.Client}).Wait(t.Context(), turns, "next", []string{l.Key}, nil)
 				w.InLine(t, l.Key, 1)
@@ -273,7 +273,7 @@ func TestQueueEnterReplyLost(t *testing.T) {
 	for name, mod := range map[string]func(*redis.Options){"once": world.Impatient, "again": world.Persistent} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			l, w, holder := newLossyQueue(t, mod)
+			l, w, holder := newLossyLine(t, mod)
 			opt := world.Queue()
 			opt.RetryStrategy = redislock.LinearBackoff(50 * time.Millisecond)
 			var asked atomic.Int64
@@ -306,7 +306,7 @@ func TestQueueEnterReplyLost(t *testing.T) {
 	}
 	t.Run("and it does not go on", func(t *testing.T) {
 		t.Parallel()
-		l, w, holder := newLossyQueue(t, world.Impatient)
+		l, w, holder := newLossyLine(t, world.Impatient)
 		onScript(l, "rw", func(int) { l.Relay.CutReplies() })
 		_, err := l.Client.Obtain(t.Context(), []string{l.Key}, world.Long, world.Queue())
 		l.Relay.OnRequest(nil)

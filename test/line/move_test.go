@@ -42,7 +42,7 @@ func TestQueueMovingSlot(t *testing.T) {
 		world.WantNotified(t, watch)
 		s.WantNothing(t)
 	})
-	t.Run("released meanwhile", func(t *testing.T) { queueMoving(t, s, clients) })
+	t.Run("released meanwhile", func(t *testing.T) { lineMoving(t, s, clients) })
 	t.Run("unknown to who comes later", func(t *testing.T) {
 		tag := s.Tags(t, 1, s.Nodes()[0])[0]
 		var late []*redislock.Client // they know the Cluster as it was
@@ -81,9 +81,9 @@ func TestQueueMovingSlot(t *testing.T) {
 	})
 }
 
-// queueMoving has the lock released while its slot is on its way, when so many of the keys have
+// lineMoving has the lock released while its slot is on its way, when so many of the keys have
 // gone: a Release that is answered TRYAGAIN waits until it can.
-func queueMoving(t *testing.T, s *world.Shards, clients []*redislock.Client) {
+func lineMoving(t *testing.T, s *world.Shards, clients []*redislock.Client) {
 	t.Helper()
 	for gone, what := range []string{"nothing", "a lock key", "all lock keys", "a line", "everything"} {
 		t.Run(what+" has gone", func(t *testing.T) {

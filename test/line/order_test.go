@@ -119,17 +119,17 @@ func (c *multitude) comes(client *redislock.Client, rests bool) {
 			time.AfterFunc(rand.N(patience), cancel)
 		}
 		a := c.arrives()
-		queues := rand.IntN(20) > 0
+		inLine := rand.IntN(20) > 0
 		a.asked = c.now()
 		lock, err := client.ObtainMixed(ctx, a.write, a.read, world.Long,
-			&redislock.Options{Queue: queues, Metadata: strconv.Itoa(a.id), Fenced: rand.IntN(2) == 0})
+			&redislock.Options{Queue: inLine, Metadata: strconv.Itoa(a.id), Fenced: rand.IntN(2) == 0})
 		switch at := c.now(); {
 		case err == nil:
 			a.held, a.from, a.number = true, at, lock.Fence()
 			c.holds(a, lock)
-		case !errors.Is(err, context.Canceled) && (queues || !errors.Is(err, redislock.ErrNotObtained)):
+		case !errors.Is(err, context.Canceled) && (inLine || !errors.Is(err, redislock.ErrNotObtained)):
 			c.t.Errorf("%v: %v", a, err)
-		case queues:
+		case inLine:
 			a.until = at
 		}
 		cancel()

@@ -11,8 +11,8 @@ import (
 	"github.com/seed-14de3678/redislock/internal/world"
 )
 
-// What is under way when ctx ends, and what is left behind then, share the 100 ms for which a queued
-// Obtain may go on.
+// What is under way when ctx ends, and what is left behind then, share the 100 ms for which an
+// Obtain in line may go on.
 func TestQueueEndsInTime(t *testing.T) {
 	t.Parallel()
 	const most = 100 * time.Millisecond

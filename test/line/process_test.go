@@ -14,12 +14,12 @@ import (
 	"github.com/seed-14de3678/redislock/internal/world"
 )
 
-// queuerTTL is the lease of a process that holds the key.
-const queuerTTL = 3 * time.Second
+// waiterTTL is the lease of a process that holds the key.
+const waiterTTL = 3 * time.Second
 
 func init() {
-	// queuer stands in line for a key, for a lease of args[2], and keeps it for args[3].
-	redistest.RegisterRole("queuer", func(args []string) {
+	// waiter stands in line for a key, for a lease of args[2], and keeps it for args[3].
+	redistest.RegisterRole("waiter", func(args []string) {
 		ctx, rdb := context.Background(), redis.NewClient(&redis.Options{Addr: args[0]})
 		ttl, _ := time.ParseDuration(args[2])
 		stay, _ := time.ParseDuration(args[3])
@@ -58,7 +58,7 @@ func newStreet(t *testing.T) *street {
 // process has one more stand in line, in a process of its own.
 func (s *street) process(t *testing.T, ttl, stay time.Duration) *redistest.Process {
 	t.Helper()
-	p := redistest.StartRole(t, "queuer", s.server.Addr(), s.Key("k"), ttl.String(), stay.String())
+	p := redistest.StartRole(t, "waiter", s.server.Addr(), s.Key("k"), ttl.String(), stay.String())
 	s.n++
 	s.InLine(t, s.Key("k"), s.n)
 	return p
@@ -75,7 +75,7 @@ func (s *street) waiter(t *testing.T, who string) {
 	s.InLine(t, s.Key("k"), s.n)
 }
 
-// hold has the key held by somebody who does not queue.
+// hold has the key held by a caller without Queue.
 func (s *street) hold(t *testing.T) *redislock.Lock {
 	t.Helper()
 	return check.Must[*redislock.Lock](t)(s.Client.Obtain(t.Context(), []string{s.Key("k")}, world.Long, nil))
@@ -143,7 +143,7 @@ func TestQueueWaiterKilled(t *testing.T) {
 		t.Parallel()
 		s := newStreet(t)
 		holder := s.hold(t)
-		p := s.process(t, queuerTTL, time.Hour)
+		p := s.process(t, waiterTTL, time.Hour)
 		s.waiter(t, "a")
 		check.NoError(t, holder.Release(t.Context()))
 		world.WantSays(t, p, "held")
@@ -168,7 +168,7 @@ func TestQueueHolderKilled(t *testing.T) {
 	t.Parallel()
 	s := newStreet(t)
 	first := s.hold(t)
-	holder := s.process(t, queuerTTL, time.Hour)
+	holder := s.process(t, waiterTTL, time.Hour)
 	other := s.process(t, world.Long, 0)
 	s.waiter(t, "a")
 	check.NoError(t, first.Release(t.Context()))
@@ -206,7 +206,7 @@ func TestQueueWaiterPaused(t *testing.T) {
 		s.serve(t, "b")
 		noTraceSoon(t, s.World, s.Key("k"))
 	})
-	t.Run("it keeps out whoever does not queue as long as it counts as alive", func(t *testing.T) {
+	t.Run("it keeps out a caller without Queue as long as it counts as alive", func(t *testing.T) {
 		t.Parallel()
 		s := newStreet(t)
 		s.hold(t)
@@ -231,7 +231,7 @@ func TestQueueWaiterPaused(t *testing.T) {
 		t.Parallel()
 		s := newStreet(t)
 		holder := s.hold(t)
-		p := s.process(t, queuerTTL, 0)
+		p := s.process(t, waiterTTL, 0)
 		s.waiter(t, "a")
 		p.Pause()
 		check.NoError(t, holder.Release(t.Context()))

@@ -65,7 +65,7 @@ func TestQueueStandalone(t *testing.T) {
 			for range 2 {
 				clients = append(clients, world.NewClient(t, server.Client(t, func(o *redis.Options) { o.Protocol = protocol })))
 			}
-			queueThrough(t, clients, func() int { return len(listening(t, admin)) })
+			serveInLine(t, clients, func() int { return len(listening(t, admin)) })
 
 			// A connection that is lost is replaced at once, and nobody loses its place.
 			key := t.Name() + ":lost"
@@ -88,9 +88,9 @@ func TestQueueStandalone(t *testing.T) {
 	}
 }
 
-// queueThrough has waiters of all Clients stand in line for a set with one tag, and be served in
+// serveInLine has waiters of all Clients stand in line for a set with one tag, and be served in
 // order. While they wait so many connections listen as there are Clients.
-func queueThrough(t *testing.T, clients []*redislock.Client, listening func() int) {
+func serveInLine(t *testing.T, clients []*redislock.Client, listening func() int) {
 	t.Helper()
 	set := []string{"{" + t.Name() + "}a", "{" + t.Name() + "}b"}
 	holder := check.Must[*redislock.Lock](t)(clients[0].Obtain(t.Context(), set, world.Long, world.Queue()))

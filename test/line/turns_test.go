@@ -250,7 +250,7 @@ func TestQueueCommands(t *testing.T) {
 	}
 }
 
-// Who does not queue is refused while somebody stands in line, and comes in when nobody does.
+// A caller without Queue is refused while somebody stands in line, and comes in when nobody does.
 func TestQueueTurnsKeepOthersOut(t *testing.T) {
 	t.Parallel()
 	world.InTurn(t, func(t *testing.T, w, other *world.World) {

@@ -50,10 +50,10 @@ func TestMovingSlotOutlastsLease(t *testing.T) {
 // Whoever has the key is named at the end, whatever the last tries have met with.
 func TestMovingSlotAfterConflict(t *testing.T) {
 	for _, reply := range []string{tryAgain, "LOADING Redis is loading the dataset in memory"} {
-		for _, queues := range []bool{false, true} {
+		for _, inLine := range []bool{false, true} {
 			world.Bubble(t, func(t *testing.T, w *world.World, mini *redistest.Mini, _ *world.Journal) {
 				check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), w.Keys("a", "b"), time.Hour, nil))
-				opt := &redislock.Options{RetryStrategy: redislock.LinearBackoff(300 * time.Millisecond), Queue: queues}
+				opt := &redislock.Options{RetryStrategy: redislock.LinearBackoff(300 * time.Millisecond), Queue: inLine}
 				for i := range 20 {
 					time.AfterFunc(time.Second, func() { mini.Miniredis().SetError(reply) })
 					ctx, cancel := context.WithTimeout(t.Context(), 6*time.Second+time.Duration(i)*37*time.Millisecond)

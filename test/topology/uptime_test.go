@@ -51,10 +51,10 @@ func TestMinUptime(t *testing.T) {
 			if n := rdb.DBSize(t.Context()).Val(); n != 0 {
 				t.Errorf("%d keys were written", n)
 			}
-			queued := make(chan error, 1)
+			inLine := make(chan error, 1)
 			go func() {
-				_, err := client.ObtainRead(t.Context(), []string{"queued"}, world.Long, &redislock.Options{Queue: true, MinUptime: least})
-				queued <- err
+				_, err := client.ObtainRead(t.Context(), []string{"inLine"}, world.Long, &redislock.Options{Queue: true, MinUptime: least})
+				inLine <- err
 			}()
 			lock := check.Must[*redislock.Lock](t)(client.Obtain(t.Context(), []string{"a"}, world.Long, &redislock.Options{
 				MinUptime: least, RetryStrategy: redislock.LinearBackoff(time.Minute), // it is cut to what is left
@@ -66,7 +66,7 @@ func TestMinUptime(t *testing.T) {
 				t.Errorf("obtained %v before the lease of the former holder was over", held.Deadline().Sub(at))
 			}
 			check.NoError(t, lock.Release(t.Context()))
-			check.NoError(t, <-queued)
+			check.NoError(t, <-inLine)
 		})
 	}
 }
