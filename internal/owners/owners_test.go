@@ -14,24 +14,24 @@ type client struct{ virtual bool }
 func (c *client) Identity() any       { return c }
 func (c *client) InVirtualTime() bool { return c.virtual }
 
-// A desk is an owner whose requests a test sends and answers by hand.
-type desk struct {
+// A manual is an owner whose requests a test sends and answers by hand.
+type manual struct {
 	t *testing.T
 	*Owner
 	by *client
 }
 
-func newDesk(t *testing.T, shared bool) desk {
+func newManual(t *testing.T, shared bool) manual {
 	t.Helper()
 	w := &Owner{shared: shared}
 	if shared {
 		w.name.ID = "id"
 	}
-	return desk{t, w, &client{}}
+	return manual{t, w, &client{}}
 }
 
 // request prepares one: an obtain, a release, or a refresh that may shorten or cannot. Its home is its first key.
-func (d desk) request(what string, keys ...string) *Request {
+func (d manual) request(what string, keys ...string) *Request {
 	d.t.Helper()
 	r := &Request{Owner: d.Owner, Effect: Takes, Keys: keys, Home: keys[0], By: d.by}
 	switch what {
@@ -58,7 +58,7 @@ func says(r *Request) string {
 }
 
 // sends has a try be sent, and checks what it says.
-func (d desk) sends(r *Request, want string) {
+func (d manual) sends(r *Request, want string) {
 	d.t.Helper()
 	d.Send(r, false)
 	if got := says(r); got != want {
@@ -75,12 +75,12 @@ var (
 	refused    = outcome{} // by the server, which has done nothing and will not
 )
 
-func (d desk) ends(r *Request, o outcome) {
+func (d manual) ends(r *Request, o outcome) {
 	d.t.Helper()
 	d.Settle(r, o.closed, o.mayCome)
 }
 
-func (d desk) wantNothingKept() {
+func (d manual) wantNothingKept() {
 	d.t.Helper()
 	if n := len(d.sent); n != 0 {
 		d.t.Fatalf("%d requests are kept", n)
@@ -91,7 +91,7 @@ func (d desk) wantNothingKept() {
 func TestStampWithoutFaults(t *testing.T) {
 	t.Parallel()
 	for _, shared := range []bool{false, true} {
-		d := newDesk(t, shared)
+		d := newManual(t, shared)
 		name := d.name.ID + " 0"
 		for range 3 {
 			for _, what := range []string{"obtain", "release"} {
@@ -113,7 +113,7 @@ func TestStampWithoutFaults(t *testing.T) {
 // one is answered; what has no key in common with it does not.
 func TestStampCloses(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, false)
+	d := newManual(t, false)
 	lost := d.request("obtain", "a", "b")
 	d.sends(lost, " 0")
 	d.ends(lost, unanswered)
@@ -137,7 +137,7 @@ func TestStampCloses(t *testing.T) {
 func TestStampIsNotAnswered(t *testing.T) {
 	t.Parallel()
 	for name, how := range map[string]outcome{"refused": refused, "no answer": unanswered} {
-		d := newDesk(t, false)
+		d := newManual(t, false)
 		lost := d.request("obtain", "a")
 		d.sends(lost, " 0")
 		d.ends(lost, unanswered)
@@ -155,7 +155,7 @@ func TestStampIsNotAnswered(t *testing.T) {
 // An Obtain closes a release of its token that is under way; a release does not close an Obtain.
 func TestStampUnderWay(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, true)
+	d := newManual(t, true)
 	release, obtain := d.request("release", "a", "b"), d.request("obtain", "b")
 	d.sends(release, "id 0")
 	d.sends(obtain, "id 1, closes id 0 at a")
@@ -172,7 +172,7 @@ func TestStampUnderWay(t *testing.T) {
 // Whoever leaves a request that is under way leaves one that may come at any time.
 func TestStampLeft(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, false)
+	d := newManual(t, false)
 	r := d.request("obtain", "a")
 	d.sends(r, " 0")
 	d.Leave(r)
@@ -186,7 +186,7 @@ func TestStampLeft(t *testing.T) {
 // At the last number the owner takes another id, and closes what it has sent under the former one.
 func TestStampLastNumber(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, false)
+	d := newManual(t, false)
 	d.name.Number = LastNumber - 1
 	lost := d.request("release", "a")
 	d.sends(lost, " 1048574")
@@ -202,7 +202,7 @@ func TestStampLastNumber(t *testing.T) {
 // What a release is not to free is what others of the token count on who have come after it.
 func TestStampSpares(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, true)
+	d := newManual(t, true)
 	elsewhere := &client{}
 	d.Count(d.by, []string{"a", "b"}, nil)
 	release, clearing := d.request("release", "a", "b", "c"), d.request("release", "a", "b", "c")
@@ -223,7 +223,7 @@ func TestStampSpares(t *testing.T) {
 // However often a request is not answered, it is kept in mind once.
 func TestStampOfManyTries(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, true)
+	d := newManual(t, true)
 	for range 1000 {
 		r := d.request("obtain", "a", "b")
 		d.Send(r, false)
@@ -245,7 +245,7 @@ func TestStampOfManyTries(t *testing.T) {
 // the new.
 func TestStampIsRemembered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := newDesk(t, true)
+		d := newManual(t, true)
 		lost, next := d.request("obtain", "a"), d.request("obtain", "a")
 		d.sends(lost, "id 0")
 		d.ends(lost, unanswered)

@@ -82,8 +82,8 @@ func (m *Move) must(err error) {
 // returns it when it owns the slots. master is its replica from then on.
 func (c *Cluster) FailOver(master *Server) *Server {
 	c.tb.Helper()
-	heir := c.ReplicaOf(master)
-	m, asked := c.memberOf(heir), time.Time{}
+	successor := c.ReplicaOf(master)
+	m, asked := c.memberOf(successor), time.Time{}
 	err := until(formTimeout, func() error {
 		if time.Since(asked) > failoverTimeout {
 			asked = time.Now()
@@ -96,7 +96,7 @@ func (c *Cluster) FailOver(master *Server) *Server {
 	if err != nil {
 		c.tb.Fatalf("redistest: fail over port %d to %d: %v", master.Port(), m.Port(), err)
 	}
-	return heir
+	return successor
 }
 
 // failoverTimeout is when a replica gives up a fail-over for which it was not given enough votes: it
@@ -137,20 +137,20 @@ func (s *Sentinels) FailOver() *Server {
 	if err := s.sentinels[0].orders.Do(s.tb.Context(), "SENTINEL", "FAILOVER", primaryName).Err(); err != nil {
 		s.tb.Fatalf("redistest: sentinel failover: %v", err)
 	}
-	return s.AwaitHeir(before)
+	return s.AwaitSuccessor(before)
 }
 
-// AwaitHeir returns the server that has taken the place of a former primary.
-func (s *Sentinels) AwaitHeir(former *Server) *Server {
+// AwaitSuccessor returns the server that has taken the place of a former primary.
+func (s *Sentinels) AwaitSuccessor(former *Server) *Server {
 	s.tb.Helper()
-	var heir *Server
+	var successor *Server
 	err := until(formTimeout, func() error {
-		heir = s.Primary()
-		if heir == former {
+		successor = s.Primary()
+		if successor == former {
 			return fmt.Errorf("port %d is still the primary", former.Port())
 		}
 		for _, m := range s.servers {
-			if m.Server == heir {
+			if m.Server == successor {
 				return m.isPrimary(s.tb.Context())
 			}
 		}
@@ -159,7 +159,7 @@ func (s *Sentinels) AwaitHeir(former *Server) *Server {
 	if err != nil {
 		s.tb.Fatalf("redistest: fail-over from port %d: %v", former.Port(), err)
 	}
-	return heir
+	return successor
 }
 
 func (m member) isPrimary(ctx context.Context) error {

@@ -47,8 +47,8 @@ func (g *Guarded) Set(t *testing.T, rule string) {
 	check.NoError(t, g.Admin.Do(t.Context(), "acl", "setuser", "app", rule).Err())
 }
 
-// Immortal returns the keys without a TTL.
-func (g *Guarded) Immortal(t *testing.T) []string {
+// WithoutTTL returns the keys without a TTL.
+func (g *Guarded) WithoutTTL(t *testing.T) []string {
 	t.Helper()
 	const script = `local found = {}
 		for _, key in ipairs(redis.call('keys', '*')) do

@@ -75,7 +75,7 @@ func TestACLWithoutGuards(t *testing.T) {
 				t.Errorf("%s without %s: there are %d guards", name, command, n)
 			}
 		}
-		if found := g.Immortal(t); len(found) > 0 {
+		if found := g.WithoutTTL(t); len(found) > 0 {
 			t.Errorf("without %s: keys without a TTL: %q", command, found)
 		}
 	}

@@ -215,9 +215,9 @@ func lineOne(t *testing.T, s *site, key string) {
 	t.Helper()
 	ctx, one, other := t.Context(), s.client(t, 0), s.client(t, 1)
 	holder := check.Must[*redislock.Lock](t)(one.Obtain(ctx, []string{key}, world.Long, world.Queue()))
-	throng := world.NewThrong(t)
-	names := throng.Line(t, 6, []string{key}, one, other)
-	throng.WG.Go(func() { throng.Turn(other, "reader", nil, []string{key}) })
+	waiters := world.NewWaiters(t)
+	names := waiters.Line(t, 6, []string{key}, one, other)
+	waiters.WG.Go(func() { waiters.Turn(other, "reader", nil, []string{key}) })
 	line := (&world.World{Client: one}).InLine(t, key, len(names)+1)
 	for i, waiter := range line {
 		if want := append(names, "reader")[i]; waiter.Metadata != want {
@@ -228,7 +228,7 @@ func lineOne(t *testing.T, s *site, key string) {
 	world.WantConflict(t, err, key, redislock.ModeWrite)
 	watch := check.StartWatch(t)
 	check.NoError(t, holder.Release(ctx))
-	world.WantOrder(t, throng.Served(t), append(names, "reader"))
+	world.WantOrder(t, waiters.Served(t), append(names, "reader"))
 	world.WantNotified(t, watch)
 	inspected(t, one, key, redislock.ModeFree, 0)
 }
@@ -284,16 +284,16 @@ func setOf(t *testing.T, s *site, write, read []string) {
 	check.NoError(t, lock.Upgrade(ctx))
 	check.NoError(t, lock.Refresh(ctx, world.Long))
 
-	throng := world.NewThrong(t)
+	waiters := world.NewWaiters(t)
 	var names []string
 	for i, client := range []*redislock.Client{one, other, one} {
 		names = append(names, fmt.Sprint(i))
-		throng.WG.Go(func() { throng.Turn(client, fmt.Sprint(i), write, read) })
+		waiters.WG.Go(func() { waiters.Turn(client, fmt.Sprint(i), write, read) })
 		(&world.World{Client: one}).InLine(t, write[0], i+1)
 	}
 	watch := check.StartWatch(t)
 	check.NoError(t, lock.ReleaseKeys(ctx, read...))
 	check.NoError(t, lock.Release(ctx))
-	world.WantOrder(t, throng.Served(t), names)
+	world.WantOrder(t, waiters.Served(t), names)
 	world.WantNotified(t, watch)
 }

@@ -18,14 +18,14 @@ import (
 	"github.com/seed-14de3678/redislock/internal/world"
 )
 
-// A ferry is a connection that keeps what is written next until it is let go on.
-type ferry struct {
+// A keptConn is a connection that keeps what is written next until it is let go on.
+type keptConn struct {
 	net.Conn
 	next *atomic.Bool
 	goOn <-chan struct{}
 }
 
-func (f ferry) Write(p []byte) (int, error) {
+func (f keptConn) Write(p []byte) (int, error) {
 	if f.next.CompareAndSwap(true, false) {
 		<-f.goOn
 	}
@@ -46,7 +46,7 @@ func TestBoundLateRequest(t *testing.T) {
 					dial := opt.Dialer
 					opt.Dialer = func(ctx context.Context, network, addr string) (net.Conn, error) {
 						conn, err := dial(ctx, network, addr)
-						return ferry{conn, &next, late}, err
+						return keptConn{conn, &next, late}, err
 					}
 				})
 				client := redislock.New(rdb)

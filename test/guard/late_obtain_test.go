@@ -29,7 +29,7 @@ func lateObtain(t *testing.T, fn func(t *testing.T, w *world.World, mini *redist
 			dial := opt.Dialer
 			opt.Dialer = func(ctx context.Context, network, addr string) (net.Conn, error) {
 				conn, err := dial(ctx, network, addr)
-				return ferry{conn, &next, late}, err
+				return keptConn{conn, &next, late}, err
 			}
 		})
 		client := redislock.New(rdb)

@@ -188,7 +188,7 @@ func TestQueueLingers(t *testing.T) {
 		served := func() {
 			key := w.Key("k")
 			holder := check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), []string{key}, world.Long, world.Queue()))
-			ended := crowd(t, 10, key, w)
+			ended := waitTogether(t, 10, key, w)
 			check.NoError(t, holder.Release(t.Context()))
 			ended(world.Soon)
 			noTraceSoon(t, w, key)

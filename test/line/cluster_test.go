@@ -81,13 +81,13 @@ func lineCold(t *testing.T, s *world.Shards) {
 	tags := s.Tags(t, 4, s.Nodes()...)
 	for range 3 {
 		first, cold := s.NewClient(t), s.NewClient(t)
-		throng := world.NewThrong(t)
+		waiters := world.NewWaiters(t)
 		var holders []*redislock.Lock
 		for _, tag := range tags {
 			holders = append(holders, check.Must[*redislock.Lock](t)(first.Obtain(t.Context(), []string{tag}, world.Long, nil)))
 		}
 		for _, tag := range tags {
-			throng.WG.Go(func() { throng.Turn(cold, tag, []string{tag}, nil) })
+			waiters.WG.Go(func() { waiters.Turn(cold, tag, []string{tag}, nil) })
 		}
 		for _, tag := range tags {
 			(&world.World{Client: first}).InLine(t, tag, 1)
@@ -96,7 +96,7 @@ func lineCold(t *testing.T, s *world.Shards) {
 		for _, holder := range holders {
 			check.NoError(t, holder.Release(t.Context()))
 		}
-		throng.Served(t)
+		waiters.Served(t)
 		world.WantNotified(t, watch)
 		cold.Close()
 	}
@@ -108,10 +108,10 @@ func lineCold(t *testing.T, s *world.Shards) {
 func lineHammer(t *testing.T, s *world.Shards) {
 	t.Helper()
 	tags := s.Tags(t, 3, s.Nodes()...)
-	throng := world.NewThrong(t)
+	waiters := world.NewWaiters(t)
 	for _, client := range []*redislock.Client{s.NewClient(t), s.NewClient(t)} {
 		for g := range 2 * len(tags) {
-			throng.WG.Go(func() {
+			waiters.WG.Go(func() {
 				tag := tags[g%len(tags)]
 				keys := []string{tag + "a", tag + "b", tag + "c"}
 				for i := range 10 {
@@ -123,12 +123,12 @@ func lineHammer(t *testing.T, s *world.Shards) {
 					case 1:
 						write, read = nil, keys[one:]
 					}
-					throng.Turn(client, fmt.Sprintf("%s:%d:%d", tag, g, i), write, read)
+					waiters.Turn(client, fmt.Sprintf("%s:%d:%d", tag, g, i), write, read)
 				}
 			})
 		}
 	}
-	throng.Served(t)
+	waiters.Served(t)
 	s.WantNothing(t)
 }
 
@@ -141,7 +141,7 @@ func lineIdle(t *testing.T, s *world.Shards) {
 	tags := s.Tags(t, 40, home)
 	client := s.NewClient(t)
 	holder := check.Must[*redislock.Lock](t)(client.Obtain(t.Context(), tags[:1], world.Long, world.Queue()))
-	stays := world.NewThrong(t)
+	stays := world.NewWaiters(t)
 	names := stays.Line(t, 2, tags[:1], client)
 	ids := listening(t, s.Admin[home])
 	if len(ids) != 1 {

@@ -25,7 +25,7 @@ type replicated struct {
 	set     []string
 	clients []*redislock.Client
 	holder  *redislock.Lock
-	throng  *world.Throng
+	waiters *world.Waiters
 	names   []string
 }
 
@@ -33,9 +33,9 @@ type replicated struct {
 func newReplicated(t *testing.T, master *redis.Client, replicas, n int, clients ...*redislock.Client) *replicated {
 	t.Helper()
 	set := []string{"{" + t.Name() + "}a", "{" + t.Name() + "}b"}
-	r := &replicated{set: set, clients: clients, throng: world.NewThrong(t)}
+	r := &replicated{set: set, clients: clients, waiters: world.NewWaiters(t)}
 	r.holder = check.Must[*redislock.Lock](t)(clients[0].Obtain(t.Context(), set, world.Long, world.Queue()))
-	r.names = r.throng.Line(t, n, set, clients...)
+	r.names = r.waiters.Line(t, n, set, clients...)
 	world.CaughtUp(t, master, replicas)
 	return r
 }
@@ -52,7 +52,7 @@ func (r *replicated) goesOn(t *testing.T, master *redis.Client, kind string, inO
 	}
 	watch := check.StartWatch(t)
 	check.NoError(t, r.holder.Release(t.Context()))
-	order := r.throng.Served(t)
+	order := r.waiters.Served(t)
 	if inOrder {
 		world.WantOrder(t, order, r.names)
 	}
@@ -72,10 +72,10 @@ func TestQueueClusterFailover(t *testing.T) {
 	for name, lose := range map[string]func(s *world.Shards, master *redistest.Server) *redistest.Server{
 		"failover": func(s *world.Shards, master *redistest.Server) *redistest.Server { return s.FailOver(master) },
 		"killed": func(s *world.Shards, master *redistest.Server) *redistest.Server {
-			heir := s.ReplicaOf(master)
+			successor := s.ReplicaOf(master)
 			master.Kill()
-			s.AwaitMaster(heir)
-			return heir
+			s.AwaitMaster(successor)
+			return successor
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -86,8 +86,8 @@ func TestQueueClusterFailover(t *testing.T) {
 					home := s.MasterOf("{" + t.Name() + "}")
 					clients := []*redislock.Client{world.NewClient(t, s.Client(t)), wrapped{s.Client(t)}.client(t)}
 					r := newReplicated(t, s.Admin[home], 1, 20, clients...)
-					heir := lose(s, home)
-					r.goesOn(t, s.Admin[heir], "shard", i == 0)
+					successor := lose(s, home)
+					r.goesOn(t, s.Admin[successor], "shard", i == 0)
 				})
 			}
 		})
@@ -101,7 +101,7 @@ func TestQueueSentinel(t *testing.T) {
 		"killed": func(s *redistest.Sentinels) *redistest.Server {
 			former := s.Primary()
 			former.Kill()
-			return s.AwaitHeir(former)
+			return s.AwaitSuccessor(former)
 		},
 	} {
 		for i, order := range []string{"in order", "at once"} {
@@ -109,8 +109,8 @@ func TestQueueSentinel(t *testing.T) {
 				t.Parallel()
 				s := redistest.StartSentinels(t, redistest.Redis, 1, 3)
 				r := newReplicated(t, s.Primary().Client(t), 1, 20, world.NewClient(t, s.Client(t)), world.NewClient(t, s.Client(t)))
-				heir := lose(s)
-				r.goesOn(t, heir.Client(t), "", i == 0)
+				successor := lose(s)
+				r.goesOn(t, successor.Client(t), "", i == 0)
 			})
 		}
 	}
@@ -122,7 +122,7 @@ func TestQueueSentinel(t *testing.T) {
 func TestQueueHeardAtReplica(t *testing.T) {
 	t.Parallel()
 	former := redistest.Start(t, redistest.Redis)
-	heir := redistest.Start(t, redistest.Redis, "--replicaof", "127.0.0.1", fmt.Sprint(former.Port()))
+	successor := redistest.Start(t, redistest.Redis, "--replicaof", "127.0.0.1", fmt.Sprint(former.Port()))
 	var primary atomic.Pointer[redistest.Server]
 	primary.Store(former)
 	client := func() *redislock.Client {
@@ -133,13 +133,13 @@ func TestQueueHeardAtReplica(t *testing.T) {
 		}))
 	}
 	r := newReplicated(t, former.Client(t), 1, 6, client(), client())
-	check.NoError(t, heir.Client(t).ReplicaOf(t.Context(), "no", "one").Err())
-	primary.Store(heir)
-	check.NoError(t, former.Client(t).ReplicaOf(t.Context(), "127.0.0.1", fmt.Sprint(heir.Port())).Err())
+	check.NoError(t, successor.Client(t).ReplicaOf(t.Context(), "no", "one").Err())
+	primary.Store(successor)
+	check.NoError(t, former.Client(t).ReplicaOf(t.Context(), "127.0.0.1", fmt.Sprint(successor.Port())).Err())
 	check.NoError(t, former.Client(t).ClientKillByFilter(t.Context(), "type", "normal").Err())
-	world.CaughtUp(t, heir.Client(t), 1)
+	world.CaughtUp(t, successor.Client(t), 1)
 	if n := len(listening(t, former.Client(t))); n != 2 {
 		t.Fatalf("%d connections listen at the replica, want one of each Client", n)
 	}
-	r.goesOn(t, heir.Client(t), "", false)
+	r.goesOn(t, successor.Client(t), "", false)
 }

@@ -87,9 +87,9 @@ func onlyGuardsSoon(t *testing.T, w *world.World, keys ...string) {
 	})
 }
 
-// crowd has n wait for the key, by turns in each of the worlds; they go through the gate one by one.
+// waitTogether has n wait for the key, by turns in each of the worlds; they go through the gate one by one.
 // What it returns waits until all have been served.
-func crowd(t *testing.T, n int, key string, worlds ...*world.World) (served func(within time.Duration)) {
+func waitTogether(t *testing.T, n int, key string, worlds ...*world.World) (served func(within time.Duration)) {
 	t.Helper()
 	g, ends := gateAt(worlds[0].RDB, key), make(chan error, n)
 	for i := range n {
@@ -133,7 +133,7 @@ func TestQueueSubscriptionCut(t *testing.T) {
 		key := w.Key("k")
 		for range 3 {
 			holder := check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), []string{key}, world.Long, world.Queue()))
-			served := crowd(t, 100, key, w, beside(t, w, s))
+			served := waitTogether(t, 100, key, w, beside(t, w, s))
 			if n := check.Must[int64](t)(w.RDB.ClientKillByFilter(t.Context(), "type", "pubsub").Result()); n < 2 {
 				t.Fatalf("%d subscriptions were cut, want one of each client", n)
 			}
@@ -149,7 +149,7 @@ func TestQueueScriptsFlushed(t *testing.T) {
 		w := world.New(t, s)
 		key := w.Key("k")
 		holder := check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), []string{key}, world.Long, world.Queue()))
-		served := crowd(t, 20, key, w, beside(t, w, s))
+		served := waitTogether(t, 20, key, w, beside(t, w, s))
 		check.NoError(t, w.RDB.ScriptFlush(t.Context()).Err())
 		check.NoError(t, holder.Release(t.Context()))
 		served(world.Soon)

@@ -29,7 +29,7 @@ func TestQueueEndsInTime(t *testing.T) {
 				var ended time.Time
 				left := make(chan struct{}, 16)
 				asked := 0
-				client := redislock.New((&world.Puppet{Script: func(run check.Run) string {
+				client := redislock.New((&world.FakeServer{Script: func(run check.Run) string {
 					switch {
 					case world.AsksFirst(run):
 						return world.HeldBySomebody

@@ -39,8 +39,8 @@ func init() {
 	})
 }
 
-// A street is a line for one key of a server of its own, in which processes stand.
-type street struct {
+// A processLine is a line for one key of a server of its own, in which processes stand.
+type processLine struct {
 	*world.World
 	server *redistest.Server
 	gate   gate
@@ -48,15 +48,15 @@ type street struct {
 	n      int // how many stand there
 }
 
-func newStreet(t *testing.T) *street {
+func newStreet(t *testing.T) *processLine {
 	t.Helper()
 	s := redistest.Start(t, redistest.Redis)
 	w := world.New(t, s)
-	return &street{World: w, server: s, gate: gateAt(w.RDB, w.Key("k")), turns: make(chan world.Turn, 10)}
+	return &processLine{World: w, server: s, gate: gateAt(w.RDB, w.Key("k")), turns: make(chan world.Turn, 10)}
 }
 
 // process has one more stand in line, in a process of its own.
-func (s *street) process(t *testing.T, ttl, stay time.Duration) *redistest.Process {
+func (s *processLine) process(t *testing.T, ttl, stay time.Duration) *redistest.Process {
 	t.Helper()
 	p := redistest.StartRole(t, "waiter", s.server.Addr(), s.Key("k"), ttl.String(), stay.String())
 	s.n++
@@ -65,7 +65,7 @@ func (s *street) process(t *testing.T, ttl, stay time.Duration) *redistest.Proce
 }
 
 // waiter has one more stand in line.
-func (s *street) waiter(t *testing.T, who string) {
+func (s *processLine) waiter(t *testing.T, who string) {
 	t.Helper()
 	go func() {
 		lock, err := s.Client.Obtain(t.Context(), []string{s.Key("k")}, world.Long, world.Queue())
@@ -76,27 +76,27 @@ func (s *street) waiter(t *testing.T, who string) {
 }
 
 // hold has the key held by a caller without Queue.
-func (s *street) hold(t *testing.T) *redislock.Lock {
+func (s *processLine) hold(t *testing.T) *redislock.Lock {
 	t.Helper()
 	return check.Must[*redislock.Lock](t)(s.Client.Obtain(t.Context(), []string{s.Key("k")}, world.Long, nil))
 }
 
 // kill kills a process, and waits until the server knows that it is gone.
-func (s *street) kill(t *testing.T, p *redistest.Process) {
+func (s *processLine) kill(t *testing.T, p *redistest.Process) {
 	t.Helper()
 	before := s.subscribers(t)
 	p.Kill()
 	check.Eventually(t, world.Soon, "the server knows", func() bool { return s.subscribers(t) < before })
 }
 
-func (s *street) subscribers(t *testing.T) int {
+func (s *processLine) subscribers(t *testing.T) int {
 	t.Helper()
 	return len(check.Must[[]string](t)(s.RDB.PubSubChannels(t.Context(), "redislock:wake:*").Result()))
 }
 
 // serve waits for the turns of some in this process, one after the other, which come soon: also if the
 // lease of a process has to end before.
-func (s *street) serve(t *testing.T, who ...string) {
+func (s *processLine) serve(t *testing.T, who ...string) {
 	t.Helper()
 	watch := check.NewPatience(world.Soon)
 	for _, want := range who {
@@ -248,7 +248,7 @@ func TestQueueServerRestarts(t *testing.T) {
 		w := world.New(t, s)
 		key := w.Key("k")
 		check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), []string{key}, world.Long, nil))
-		served := crowd(t, 20, key, w, beside(t, w, s))
+		served := waitTogether(t, 20, key, w, beside(t, w, s))
 		s.Restart() // empty: the first who asks has the lock
 		served(world.Polled)
 		noTraceSoon(t, w, key)

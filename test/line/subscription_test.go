@@ -23,7 +23,7 @@ func TestQueueOtherClock(t *testing.T) {
 		const ttl, here = time.Minute, int64(1_000_000_000)
 		var id atomic.Pointer[string]
 		var asked, granted atomic.Int64
-		p := &world.Puppet{Script: func(run check.Run) string {
+		p := &world.FakeServer{Script: func(run check.Run) string {
 			switch {
 			case world.AsksFirst(run):
 				return world.HeldBySomebody
@@ -62,7 +62,7 @@ func TestQueueOtherClock(t *testing.T) {
 // The answer says that nobody has subscribed to the waiter's channel where its keys are: it subscribes anew.
 func TestQueueNobodyHears(t *testing.T) {
 	world.Bubble(t, func(t *testing.T, _ *world.World, _ *redistest.Mini, _ *world.Journal) {
-		p := new(world.Puppet)
+		p := new(world.FakeServer)
 		p.Script = func(run check.Run) string {
 			switch {
 			case world.AsksFirst(run):
@@ -120,7 +120,7 @@ func TestQueueSubscriptionRefused(t *testing.T) {
 		t.Run(text, func(t *testing.T) {
 			world.Bubble(t, func(t *testing.T, _ *world.World, _ *redistest.Mini, _ *world.Journal) {
 				asked := 0
-				p := &world.Puppet{Script: func(check.Run) string { asked++; return world.HeldBySomebody }}
+				p := &world.FakeServer{Script: func(check.Run) string { asked++; return world.HeldBySomebody }}
 				p.Subscribe = func(int, string) string { return "-" + text + "\r\n" }
 				client := redislock.New(p.Client(t))
 				defer client.Close()
@@ -138,7 +138,7 @@ func TestQueueSubscriptionRefused(t *testing.T) {
 	}
 	t.Run("who stands in line goes on", func(t *testing.T) {
 		world.Bubble(t, func(t *testing.T, _ *world.World, _ *redistest.Mini, _ *world.Journal) {
-			p := new(world.Puppet)
+			p := new(world.FakeServer)
 			p.Script = func(run check.Run) string {
 				switch {
 				case world.AsksFirst(run):

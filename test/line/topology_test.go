@@ -70,8 +70,8 @@ func TestQueueStandalone(t *testing.T) {
 			// A connection that is lost is replaced at once, and nobody loses its place.
 			key := t.Name() + ":lost"
 			holder := check.Must[*redislock.Lock](t)(clients[0].Obtain(t.Context(), []string{key}, world.Long, nil))
-			throng := world.NewThrong(t)
-			names := throng.Line(t, 6, []string{key}, clients...)
+			waiters := world.NewWaiters(t)
+			names := waiters.Line(t, 6, []string{key}, clients...)
 			before := listening(t, admin)
 			if n := check.Must[int64](t)(admin.ClientKillByFilter(t.Context(), "type", "pubsub").Result()); n != 2 {
 				t.Fatalf("%d connections were closed, want one of each Client", n)
@@ -82,7 +82,7 @@ func TestQueueStandalone(t *testing.T) {
 					len(subscribers(t, admin, "")) == 2
 			})
 			check.NoError(t, holder.Release(t.Context()))
-			world.WantOrder(t, throng.Served(t), names)
+			world.WantOrder(t, waiters.Served(t), names)
 			world.WantNothing(t, admin, t.Name())
 		})
 	}
@@ -94,14 +94,14 @@ func serveInLine(t *testing.T, clients []*redislock.Client, listening func() int
 	t.Helper()
 	set := []string{"{" + t.Name() + "}a", "{" + t.Name() + "}b"}
 	holder := check.Must[*redislock.Lock](t)(clients[0].Obtain(t.Context(), set, world.Long, world.Queue()))
-	throng := world.NewThrong(t)
-	names := throng.Line(t, 8, set, clients...)
+	waiters := world.NewWaiters(t)
+	names := waiters.Line(t, 8, set, clients...)
 	if n := listening(); n != len(clients) {
 		t.Errorf("%d connections listen, want one of each of %d Clients", n, len(clients))
 	}
 	watch := check.StartWatch(t)
 	check.NoError(t, holder.Release(t.Context()))
-	world.WantOrder(t, throng.Served(t), names)
+	world.WantOrder(t, waiters.Served(t), names)
 	world.WantNotified(t, watch)
 	states := check.Must[[]redislock.KeyState](t)(clients[0].Inspect(t.Context(), set...))
 	for _, state := range states {
@@ -176,7 +176,7 @@ func TestQueueRing(t *testing.T) {
 		return err
 	})
 
-	throng := world.NewThrong(t)
+	waiters := world.NewWaiters(t)
 	var holders []*redislock.Lock
 	want := make(map[string][]string) // by address
 	tags := make(map[string]int)
@@ -185,7 +185,7 @@ func TestQueueRing(t *testing.T) {
 		shard := check.Must[*redis.Client](t)(ring.GetShardClientForKey(tag)).Options().Addr
 		set := []string{tag + "a", tag + "b"}
 		holders = append(holders, check.Must[*redislock.Lock](t)(clients[0].Obtain(t.Context(), set, world.Long, world.Queue())))
-		want[tag] = throng.Line(t, 4, set, clients...)
+		want[tag] = waiters.Line(t, 4, set, clients...)
 		tags[shard]++
 	}
 	for _, server := range servers {
@@ -205,7 +205,7 @@ func TestQueueRing(t *testing.T) {
 	for _, holder := range holders {
 		check.NoError(t, holder.Release(t.Context()))
 	}
-	order := throng.Served(t)
+	order := waiters.Served(t)
 	world.WantNotified(t, watch)
 	for tag, names := range want {
 		world.WantOrder(t, slices.DeleteFunc(slices.Clone(order), func(who string) bool { return !strings.HasPrefix(who, tag) }), names)

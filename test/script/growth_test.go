@@ -54,13 +54,13 @@ func (h handOver) String() string {
 }
 
 // waiters are those who stand in line for the keys: two, who want all of them.
-func (h handOver) waiters(s *stage, keys []string) []figure {
+func (h handOver) waiters(s *fixture, keys []string) []fakeWaiter {
 	if h.kind == other {
 		keys = append(slices.Clone(keys), s.key("other"))
 	}
-	var all []figure
+	var all []fakeWaiter
 	for i := range 2 {
-		f := figure{id: fmt.Sprint("w", i), place: int64(i + 1), ttl: longLease, fenced: h.wants, gone: h.kind == silent}
+		f := fakeWaiter{id: fmt.Sprint("w", i), place: int64(i + 1), ttl: longLease, fenced: h.wants, gone: h.kind == silent}
 		if h.waiter == redislock.ModeWrite {
 			f.write = keys
 		} else {
@@ -99,7 +99,7 @@ func (h handOver) become() (messages, line []string) {
 // run releases n keys and returns how many commands the script has run.
 func (h handOver) run(t *testing.T, b redistest.Backend, user *redislock.Client, n int) int {
 	t.Helper()
-	s := newStage(t, b)
+	s := newFixture(t, b)
 	keys := make([]string, n)
 	for i := range keys {
 		keys[i] = s.key(strconv.Itoa(i))
@@ -182,7 +182,7 @@ func TestHandOverGrowsWithTheKeys(t *testing.T) {
 }
 
 // entersAsLast has somebody ask for the keys, of which one is held, and stand in line for them.
-func (s *stage) entersAsLast(t *testing.T, keys []string, place string) func() {
+func (s *fixture) entersAsLast(t *testing.T, keys []string, place string) func() {
 	t.Helper()
 	check.NoError(t, s.rdb.Set(t.Context(), keys[0], "somebody", longLease).Err())
 	return func() {
@@ -198,31 +198,31 @@ func (s *stage) entersAsLast(t *testing.T, keys []string, place string) func() {
 func TestLineGrowsWithTheKeys(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t, redistest.Redis)
-	for name, act := range map[string]func(t *testing.T, s *stage, keys []string) func(){
-		"downgrade": func(t *testing.T, s *stage, keys []string) func() {
+	for name, act := range map[string]func(t *testing.T, s *fixture, keys []string) func(){
+		"downgrade": func(t *testing.T, s *fixture, keys []string) func() {
 			t.Helper()
 			lock := check.Must[*redislock.Lock](t)(s.client.Obtain(t.Context(), keys, longLease, nil))
 			return func() { check.NoError(t, lock.Downgrade(t.Context())) }
 		},
-		"is refused": func(t *testing.T, s *stage, keys []string) func() {
+		"is refused": func(t *testing.T, s *fixture, keys []string) func() {
 			t.Helper()
 			return func() {
 				_, err := s.client.Obtain(t.Context(), keys, longLease, nil)
 				refusedInLine(t, err)
 			}
 		},
-		"enters the line": func(t *testing.T, s *stage, keys []string) func() {
+		"enters the line": func(t *testing.T, s *fixture, keys []string) func() {
 			t.Helper()
 			return s.entersAsLast(t, keys, "")
 		},
-		"asks in line again": func(t *testing.T, s *stage, keys []string) func() {
+		"asks in line again": func(t *testing.T, s *fixture, keys []string) func() {
 			t.Helper()
 			s.entersAsLast(t, keys, "")()
 			return s.entersAsLast(t, keys, "?")
 		},
-		"gives up, in front of the others": func(t *testing.T, s *stage, keys []string) func() {
+		"gives up, in front of the others": func(t *testing.T, s *fixture, keys []string) func() {
 			t.Helper()
-			s.enters(t, figure{id: "front", write: keys, place: 0, ttl: longLease})
+			s.enters(t, fakeWaiter{id: "front", write: keys, place: 0, ttl: longLease})
 			return func() { s.run(t, "release", keys, "token-front", "", "", "", "", "front", "?") }
 		},
 	} {
@@ -233,7 +233,7 @@ func TestLineGrowsWithTheKeys(t *testing.T) {
 				}
 				t.Run(fmt.Sprintf("%s: %s who %s", name, mode, kind), func(t *testing.T) {
 					wantLinear(t, func(n int) int {
-						s := newStage(t, server)
+						s := newFixture(t, server)
 						keys := make([]string, n)
 						for i := range keys {
 							keys[i] = s.key(strconv.Itoa(i))

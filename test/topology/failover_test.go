@@ -18,7 +18,7 @@ import (
 )
 
 // wantRenewedAt waits until a server knows of a renewal of a lease of ttl that has just come.
-func wantRenewedAt(t *testing.T, h *world.Tenure, server *redistest.Server, ttl time.Duration) {
+func wantRenewedAt(t *testing.T, h *world.HeldLock, server *redistest.Server, ttl time.Duration) {
 	t.Helper()
 	rdb := server.Client(t)
 	for _, key := range h.Keys {
@@ -37,8 +37,8 @@ func TestFailoverHeld(t *testing.T) {
 		t.Run(map[bool]string{false: "failover", true: "killed"}[kills], func(t *testing.T) {
 			everyReplicated(t, 1, func(t *testing.T, r *replicated) {
 				const ttl = 15 * time.Second
-				var held, unwatched []*world.Tenure
-				for _, kind := range world.Tenancies {
+				var held, unwatched []*world.HeldLock
+				for _, kind := range world.LockKinds {
 					held = append(held, kind.Hold(t, r.client(t), tagIn(kind, r), ttl, true))
 					unwatched = append(unwatched, kind.Hold(t, r.client(t), tagIn(kind, r)+"unwatched:", world.Long, false))
 				}
@@ -46,15 +46,15 @@ func TestFailoverHeld(t *testing.T) {
 					h.Contest(t, r.client(t))
 				}
 				world.CaughtUp(t, r.former.Client(t), 1)
-				var heir *redistest.Server
+				var successor *redistest.Server
 				if kills {
 					r.former.Kill()
-					heir = r.await()
+					successor = r.await()
 				} else {
-					heir = r.failOver()
+					successor = r.failOver()
 				}
 				for _, h := range held {
-					wantRenewedAt(t, h, heir, ttl)
+					wantRenewedAt(t, h, successor, ttl)
 				}
 				for _, h := range held {
 					h.Renewed(t, ttl)
@@ -64,7 +64,7 @@ func TestFailoverHeld(t *testing.T) {
 					check.NoError(t, h.Release(t))
 					check.NoError(t, h.Succeeded(t).Release(t.Context()))
 					for _, key := range h.Keys {
-						check.Is(t, heir.Client(t).Get(t.Context(), key).Err(), redis.Nil)
+						check.Is(t, successor.Client(t).Get(t.Context(), key).Err(), redis.Nil)
 					}
 				}
 			})
@@ -95,10 +95,10 @@ func (r *replicated) loses(t *testing.T, first, ttl time.Duration) {
 	for _, client := range []*redislock.Client{mine, theirs} { // they find their way while all is well
 		check.NoError(t, check.Must[*redislock.Lock](t)(client.Obtain(t.Context(), []string{r.tag}, world.Long, nil)).Release(t.Context()))
 	}
-	var held []*world.Tenure
+	var held []*world.HeldLock
 	holdAll := func(ttl time.Duration) {
 		for _, watchdog := range []bool{false, true} {
-			for _, kind := range world.Tenancies {
+			for _, kind := range world.LockKinds {
 				held = append(held, kind.Hold(t, mine, fmt.Sprint(tagIn(kind, r), watchdog), ttl, watchdog))
 			}
 		}
@@ -119,7 +119,7 @@ func (r *replicated) loses(t *testing.T, first, ttl time.Duration) {
 	}
 	r.succeed(t)
 	for i, h := range held {
-		wantLost(t, h, i >= len(world.Tenancies))
+		wantLost(t, h, i >= len(world.LockKinds))
 	}
 }
 
@@ -135,7 +135,7 @@ func wantMissing(t *testing.T) func(context.Context, redislock.Event) {
 }
 
 // wantLost checks what becomes of a lock that the new primary does not know.
-func wantLost(t *testing.T, h *world.Tenure, watchdog bool) {
+func wantLost(t *testing.T, h *world.HeldLock, watchdog bool) {
 	t.Helper()
 	g := <-h.Rival
 	check.NoError(t, g.Err)
@@ -159,9 +159,9 @@ func TestFailoverHammer(t *testing.T) {
 	t.Parallel()
 	s := world.NewShards(t, 1)
 	tags := s.Tags(t, 2, s.Nodes()[:3]...)
-	throng := world.NewThrong(t)
+	waiters := world.NewWaiters(t)
 	var over atomic.Bool
-	visitAll(throng, tags, &over, s.NewClient(t), s.NewClient(t))
+	visitAll(waiters, tags, &over, s.NewClient(t), s.NewClient(t))
 	for _, master := range s.Nodes()[:3] {
 		for range 2 {
 			awaitFollower(t, s, master)
@@ -169,7 +169,7 @@ func TestFailoverHammer(t *testing.T) {
 		}
 	}
 	over.Store(true)
-	t.Logf("%d had their locks", len(throng.Served(t)))
+	t.Logf("%d had their locks", len(waiters.Served(t)))
 	for _, tag := range tags {
 		wantGone(t, s, tag)
 	}

@@ -86,7 +86,7 @@ func countsTryAgain(times *atomic.Int64) check.Answered {
 func TestMovingSlotHeld(t *testing.T) {
 	t.Parallel()
 	s := world.NewShards(t, 0)
-	for _, kind := range world.Tenancies {
+	for _, kind := range world.LockKinds {
 		for _, watchdog := range []bool{false, true} {
 			for at := begun; at <= moved; at++ {
 				t.Run(fmt.Sprintf("%s %s watched %t", at, kind.Name, watchdog), func(t *testing.T) {
@@ -126,7 +126,7 @@ func TestMovingSlotHeld(t *testing.T) {
 func TestMovingSlotReleased(t *testing.T) {
 	t.Parallel()
 	s := world.NewShards(t, 0)
-	for _, kind := range world.Tenancies {
+	for _, kind := range world.LockKinds {
 		for at := begun; at <= gone; at++ {
 			t.Run(fmt.Sprintf("%s %s", at, kind.Name), func(t *testing.T) {
 				t.Parallel()
@@ -147,7 +147,7 @@ func TestMovingSlotReleased(t *testing.T) {
 }
 
 // agrees asks for what concerns the keys alone.
-func agrees(t *testing.T, h *world.Tenure) {
+func agrees(t *testing.T, h *world.HeldLock) {
 	t.Helper()
 	check.NoError(t, h.Lock.Refresh(t.Context(), world.Long))
 	if left := check.Must[time.Duration](t)(h.Lock.TTL(t.Context())); left < world.Long/2 {
@@ -172,7 +172,7 @@ func during(t *testing.T, at stage, refusals *atomic.Int64, finish func(), thing
 }
 
 // lives changes the lock, and back.
-func lives(h *world.Tenure) func(context.Context) error {
+func lives(h *world.HeldLock) func(context.Context) error {
 	return func(ctx context.Context) error {
 		before := h.Lock.Fence()
 		err := errors.Join(h.Lock.Downgrade(ctx), h.Lock.Upgrade(ctx))
@@ -187,7 +187,7 @@ func lives(h *world.Tenure) func(context.Context) error {
 func TestMovingSlotWatched(t *testing.T) {
 	t.Parallel()
 	s := world.NewShards(t, 0)
-	for _, kind := range world.Tenancies {
+	for _, kind := range world.LockKinds {
 		t.Run(kind.Name, func(t *testing.T) {
 			t.Parallel()
 			const ttl = 9 * time.Second
@@ -217,7 +217,7 @@ func TestMovingSlotWatched(t *testing.T) {
 func TestMovingSlotTooLong(t *testing.T) {
 	t.Parallel()
 	s := world.NewShards(t, 0)
-	for _, kind := range world.Tenancies {
+	for _, kind := range world.LockKinds {
 		t.Run(kind.Name, func(t *testing.T) {
 			t.Parallel()
 			const ttl = 2 * time.Second
@@ -229,12 +229,12 @@ func TestMovingSlotTooLong(t *testing.T) {
 			h.Ends.Store(true)
 			h.Contest(t, s.NewClient(t))
 			move.Finish()
-			heir := h.Succeeded(t)
+			successor := h.Succeeded(t)
 			check.Is(t, h.Release(t), redislock.ErrLockNotHeld)
-			if left := check.Must[time.Duration](t)(heir.TTL(t.Context())); left < world.Long/2 {
+			if left := check.Must[time.Duration](t)(successor.TTL(t.Context())); left < world.Long/2 {
 				t.Errorf("got %v left of the next lock, want nearly %v", left, world.Long)
 			}
-			check.NoError(t, heir.Release(t.Context()))
+			check.NoError(t, successor.Release(t.Context()))
 			wantGone(t, s, tag)
 		})
 	}
@@ -244,7 +244,7 @@ func TestMovingSlotTooLong(t *testing.T) {
 func TestMovedSlotUnknown(t *testing.T) {
 	t.Parallel()
 	s := world.NewShards(t, 0)
-	for _, kind := range world.Tenancies {
+	for _, kind := range world.LockKinds {
 		t.Run(kind.Name, func(t *testing.T) {
 			t.Parallel()
 			tag := s.Tags(t, 1, s.Nodes()[0])[0]

@@ -161,7 +161,7 @@ func TestReplicasLease(t *testing.T) {
 func TestReplicasWatchdog(t *testing.T) {
 	t.Parallel()
 	for back, ttl := range map[bool]time.Duration{false: 6 * time.Second, true: 9 * time.Second} {
-		for _, kind := range world.Tenancies {
+		for _, kind := range world.LockKinds {
 			t.Run(fmt.Sprintf("%s back %t", kind.Name, back), func(t *testing.T) {
 				t.Parallel()
 				j := new(world.Journal)
@@ -192,7 +192,7 @@ func TestReplicasWatchdog(t *testing.T) {
 func TestReplicasQueue(t *testing.T) {
 	t.Parallel()
 	m := newMirror(t, 1)
-	for _, kind := range world.Tenancies {
+	for _, kind := range world.LockKinds {
 		t.Run(kind.Name, func(t *testing.T) {
 			keys := []string{m.Key(kind.Name + "a"), m.Key(kind.Name + "b")}
 			obtain := func(ctx context.Context, turns chan<- world.Turn) {
@@ -298,7 +298,7 @@ func TestReplicasForbidden(t *testing.T) {
 		}
 		check.Eventually(t, 10*time.Second, "nothing is left", func() bool { return g.Admin.Exists(ctx, keys...).Val() == 0 })
 	}
-	if found := g.Immortal(t); len(found) > 0 {
+	if found := g.WithoutTTL(t); len(found) > 0 {
 		t.Errorf("keys without a TTL: %q", found)
 	}
 }

@@ -44,9 +44,9 @@ func newClusterReplicas(t *testing.T, replicas int) *replicated {
 	r.failOver = func() *redistest.Server { return c.FailOver(r.former) }
 	r.await = func() *redistest.Server {
 		check.Eventually(t, 30*time.Second, "a replica is the master", func() bool { return c.MasterOf(r.tag) != r.former })
-		heir := c.MasterOf(r.tag)
-		c.AwaitMaster(heir)
-		return heir
+		successor := c.MasterOf(r.tag)
+		c.AwaitMaster(successor)
+		return successor
 	}
 	return r
 }
@@ -61,7 +61,7 @@ func newSentinelReplicas(t *testing.T, replicas int) *replicated {
 			return s.Servers()[0].Client(t, func(o *redis.Options) { o.ReadTimeout, o.MaxRetries, o.PoolSize = time.Minute, -1, 32 })
 		},
 		failOver: s.FailOver,
-		await:    func() *redistest.Server { return s.AwaitHeir(s.Servers()[0]) },
+		await:    func() *redistest.Server { return s.AwaitSuccessor(s.Servers()[0]) },
 	}
 }
 
@@ -107,7 +107,7 @@ func everyReplicated(t *testing.T, replicas int, fn func(t *testing.T, r *replic
 	}
 }
 
-func tagIn(k world.Tenancy, r *replicated) string { return fmt.Sprintf("%s%s:", r.tag, k.Name) }
+func tagIn(k world.LockKind, r *replicated) string { return fmt.Sprintf("%s%s:", r.tag, k.Name) }
 
 // demoted waits until the one that was first is a replica.
 func (r *replicated) demoted(t *testing.T) {

@@ -36,7 +36,7 @@ type haunting struct {
 	stopped              time.Time
 	late, never, insists <-chan answer // to who obtains a key meanwhile; the last two with Replicas
 	refreshed, vain      <-chan answer // to who refreshes alone and safe
-	heir                 *redistest.Server
+	successor            *redistest.Server
 	others               map[string]*redislock.Lock // of the keys that are asked for
 }
 
@@ -166,7 +166,7 @@ func (h *haunting) ask(t *testing.T) {
 // replace waits for the new primary, where others take the keys that were asked for.
 func (h *haunting) replace(t *testing.T) {
 	t.Helper()
-	h.heir = h.server.await()
+	h.successor = h.server.await()
 	client := h.server.client(t)
 	h.others = make(map[string]*redislock.Lock)
 	for _, name := range []string{"late", "never", "insists"} {
@@ -216,7 +216,7 @@ func (h *haunting) wantVain(t *testing.T, err error) {
 // known reports whether the new primary knows of a lease that was asked for after the old one stopped.
 func (h *haunting) known(t *testing.T, lock *redislock.Lock) bool {
 	t.Helper()
-	left := h.heir.Client(t).PTTL(t.Context(), lock.Keys()[0]).Val()
+	left := h.successor.Client(t).PTTL(t.Context(), lock.Keys()[0]).Val()
 	return time.Now().Add(left).After(h.stopped.Add(zombieLease + 50*time.Millisecond))
 }
 

@@ -234,11 +234,11 @@ func (w *wrapping) inLine(t *testing.T, client *redislock.Client, tag string) {
 	t.Helper()
 	set := []string{tag + "a", tag + "b"}
 	holder := check.Must[*redislock.Lock](t)(client.Obtain(t.Context(), set, world.Long, world.Queue()))
-	throng := world.NewThrong(t)
-	names := throng.Line(t, 4, set, client)
+	waiters := world.NewWaiters(t)
+	names := waiters.Line(t, 4, set, client)
 	watch := check.StartWatch(t)
 	check.NoError(t, holder.Release(t.Context()))
-	world.WantOrder(t, throng.Served(t), names)
+	world.WantOrder(t, waiters.Served(t), names)
 	world.WantNotified(t, watch)
 }
 

@@ -17,9 +17,9 @@ import (
 	"github.com/seed-14de3678/redislock/internal/check"
 )
 
-// A Puppet is a server in memory whose answers a test makes up: "" is none, for ever. It fits into a
-// bubble. Nobody else asks meanwhile.
-type Puppet struct {
+// A FakeServer is a server in memory that answers what a test says; "" is no answer, for ever. It can be in a
+// bubble. Only one test uses it.
+type FakeServer struct {
 	// Script answers a run of a script.
 	Script func(run check.Run) (reply string)
 	// Subscribe answers a SUBSCRIBE, on the n'th connection that sends one, from 1; nil: as a server does.
@@ -31,14 +31,14 @@ type Puppet struct {
 }
 
 // turn puts scripts in an order: what one of them has written the next one sees.
-func (p *Puppet) turn() {
+func (p *FakeServer) turn() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.turns++
 }
 
 // subscribes takes note of a connection that does so, and answers.
-func (p *Puppet) subscribes(conn net.Conn, channel string) string {
+func (p *FakeServer) subscribes(conn net.Conn, channel string) string {
 	p.mu.Lock()
 	if !slices.Contains(p.conns, conn) {
 		p.conns = append(p.conns, conn)
@@ -62,14 +62,14 @@ func Published(channel, text string) string {
 }
 
 // Subscriptions returns how many connections have subscribed.
-func (p *Puppet) Subscriptions() int {
+func (p *FakeServer) Subscriptions() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return len(p.conns)
 }
 
 // Cut ends the connections that have subscribed.
-func (p *Puppet) Cut() {
+func (p *FakeServer) Cut() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, conn := range p.conns {
@@ -77,8 +77,8 @@ func (p *Puppet) Cut() {
 	}
 }
 
-// Client returns a client of the puppet, closed when the test ends.
-func (p *Puppet) Client(t *testing.T, mods ...func(*redis.Options)) *redis.Client {
+// Client returns a client of the server, closed when the test ends.
+func (p *FakeServer) Client(t *testing.T, mods ...func(*redis.Options)) *redis.Client {
 	t.Helper()
 	opt := &redis.Options{
 		Addr: "127.0.0.1:0", Protocol: 2, MaxRetries: -1,
@@ -97,7 +97,7 @@ func (p *Puppet) Client(t *testing.T, mods ...func(*redis.Options)) *redis.Clien
 }
 
 // serve answers one connection until its client closes it.
-func (p *Puppet) serve(conn net.Conn) {
+func (p *FakeServer) serve(conn net.Conn) {
 	defer func() { _ = conn.Close() }()
 	in := bufio.NewReader(conn)
 	for {

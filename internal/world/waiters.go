@@ -12,11 +12,11 @@ import (
 	"github.com/seed-14de3678/redislock/internal/check"
 )
 
-// A Throng is many who wait for locks, and what is seen of it: in which order they had them, and
+// Waiters are many who wait for locks, and what is seen of them: in which order they had the locks, and
 // whether two had at the same time what only one may have.
-type Throng struct {
+type Waiters struct {
 	Ctx context.Context
-	WG  sync.WaitGroup // of its members
+	WG  sync.WaitGroup // of those who wait
 
 	mu      sync.Mutex        // guards all below
 	writers map[string]string // key → who writes it
@@ -25,17 +25,17 @@ type Throng struct {
 	faults  []error
 }
 
-// NewThrong makes one whose members give up if nothing moves any more.
-func NewThrong(t *testing.T) *Throng {
+// NewWaiters makes a set of waiters, which give up if nothing moves any more.
+func NewWaiters(t *testing.T) *Waiters {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	t.Cleanup(cancel)
-	return &Throng{Ctx: ctx, writers: make(map[string]string), readers: make(map[string]int)}
+	return &Waiters{Ctx: ctx, writers: make(map[string]string), readers: make(map[string]int)}
 }
 
 // Hold takes note that somebody has its locks; leave, which has to be called before they are
 // released, that it has them no more.
-func (c *Throng) Hold(who string, write, read []string) (leave func()) {
+func (c *Waiters) Hold(who string, write, read []string) (leave func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.order = append(c.order, who)
@@ -64,7 +64,7 @@ func (c *Throng) Hold(who string, write, read []string) (leave func()) {
 }
 
 // Turn has its caller wait in line, hold the locks for a moment, and release them.
-func (c *Throng) Turn(client *redislock.Client, who string, write, read []string) {
+func (c *Waiters) Turn(client *redislock.Client, who string, write, read []string) {
 	opt := Queue()
 	opt.Metadata = who
 	lock, err := client.ObtainMixed(c.Ctx, write, read, Long, opt)
@@ -78,7 +78,7 @@ func (c *Throng) Turn(client *redislock.Client, who string, write, read []string
 }
 
 // Note takes note of what went wrong for somebody; nil is nothing.
-func (c *Throng) Note(who string, err error) {
+func (c *Waiters) Note(who string, err error) {
 	if err != nil {
 		c.mu.Lock()
 		defer c.mu.Unlock()
@@ -87,7 +87,7 @@ func (c *Throng) Note(who string, err error) {
 }
 
 // Failed counts what went wrong until now.
-func (c *Throng) Failed() int {
+func (c *Waiters) Failed() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return len(c.faults)
@@ -95,7 +95,7 @@ func (c *Throng) Failed() int {
 
 // Line has so many stand in line for a set, by turns from each Client, in the order of their names,
 // which it returns.
-func (c *Throng) Line(t *testing.T, n int, set []string, clients ...*redislock.Client) []string {
+func (c *Waiters) Line(t *testing.T, n int, set []string, clients ...*redislock.Client) []string {
 	t.Helper()
 	var names []string
 	for i := range n {
@@ -108,7 +108,7 @@ func (c *Throng) Line(t *testing.T, n int, set []string, clients ...*redislock.C
 }
 
 // Served waits for everybody, checks that all went well, and returns in which order they came.
-func (c *Throng) Served(t *testing.T) []string {
+func (c *Waiters) Served(t *testing.T) []string {
 	t.Helper()
 	c.WG.Wait()
 	for _, err := range c.faults {
