@@ -55,35 +55,48 @@ type cell struct {
 
 	network     *network
 	main, other *redislock.Client
-	hold        *redislock.Lock              // the newest
-	older       []*redislock.Lock            // others of the token that count on their keys
-	gone        []*redislock.Lock            // and those that do not any more
-	reader      *redislock.Lock              // of another owner
-	unreleased  *redislock.Lock              // whose Release was not answered
-	unknown     map[*redislock.Lock]bool     // the locks whose modes are not known
-	writes      map[*redislock.Lock][]string // the keys that it writes, as far as they are known
-	obtains     atomic.Int64                 // how many Obtains there were, where each has a token of its own
-	kept        bool                         // the Release before was not answered: what obtains goes on with the number
-	fence       int64                        // the greatest number so far
+	locks
+	steering
+	journal
+	before  []stored // what was stored before the late request was executed
+	closers []func()
+}
 
-	// With the mutex of the network held.
+// locks are what the operations of a cell have obtained, and what is known of it.
+type locks struct {
+	hold       *redislock.Lock              // the newest
+	older      []*redislock.Lock            // others of the token that count on their keys
+	gone       []*redislock.Lock            // others of the token that do not count on their keys any more
+	reader     *redislock.Lock              // of another owner
+	unreleased *redislock.Lock              // its Release was not answered
+	unknown    map[*redislock.Lock]bool     // the locks whose modes are not known
+	writes     map[*redislock.Lock][]string // the keys that a lock writes, as far as they are known
+	obtains    atomic.Int64                 // how many Obtains there were, where each has a token of its own
+	kept       bool                         // the last Release was not answered: the next Obtain goes on with its numbers
+	fence      int64                        // the greatest number so far
+}
+
+// steering is what the rule of a cell goes by. The mutex of the network guards it.
+type steering struct {
 	armed   byte // when the late request arrives during the next request
 	frees   bool // releases are no clean-ups
 	mutes   bool // requests that obtain are executed, not answered
 	tries   int  // requests of the operation whose request is late
 	calling bool // the operation of the late request is under way
+}
 
-	before  []stored // what was stored before the late request was executed
-	began   time.Time
-	closers []func()
-	mu      sync.Mutex
-	faults  []string // with mu held
-	notes   []string // with mu held
+// A journal is what has happened in a cell.
+type journal struct {
+	began  time.Time
+	mu     sync.Mutex
+	faults []string // under mu
+	notes  []string // under mu
 }
 
 func newCell(t *testing.T, place site, id cellID) *cell {
 	t.Helper()
-	c := &cell{cellID: id, site: place, t: t, began: time.Now(), unknown: make(map[*redislock.Lock]bool), writes: make(map[*redislock.Lock][]string)}
+	c := &cell{cellID: id, site: place, t: t}
+	c.began, c.unknown, c.writes = time.Now(), make(map[*redislock.Lock]bool), make(map[*redislock.Lock][]string)
 	for _, name := range []string{"a", "b", "c"}[:id.row.size] {
 		c.keys = append(c.keys, place.prefix+name)
 	}

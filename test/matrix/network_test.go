@@ -72,22 +72,27 @@ type network struct {
 	// around is called before the late request is executed, without an answer, and after it.
 	around func(answer string)
 
-	mu      sync.Mutex
-	late    *request        // nil: none is kept
-	bytes   []byte          // what it is
-	deliver func() []byte   // has the relay that keeps it deliver it
-	hangs   chan struct{}   // closed when it has ended
-	over    bool            // so it has
+	mu sync.Mutex
+	lateRequest
 	closed  map[string]bool // the keys of requests that were answered since, and have one in common with it
 	seen    map[string]int  // how many requests of each script were answered
 	gate    chan struct{}   // if not nil requests of others wait for it
 	invalid string          // why the cell means nothing
 }
 
+// A lateRequest is the request that is kept, to be executed late. The mutex of the network guards it.
+type lateRequest struct {
+	late    *request      // nil: none is kept
+	bytes   []byte        // what was to be written
+	deliver func() []byte // has the relay that keeps it deliver it
+	hangs   chan struct{} // closed when its connection is to end
+	over    bool          // it was executed
+}
+
 func newNetwork(dial func() (net.Conn, error)) *network {
 	hangs := make(chan struct{})
 	return &network{
-		dial: dial, hangs: hangs, hangUp: sync.OnceFunc(func() { close(hangs) }), seen: make(map[string]int), closed: make(map[string]bool),
+		dial: dial, lateRequest: lateRequest{hangs: hangs}, hangUp: sync.OnceFunc(func() { close(hangs) }), seen: make(map[string]int), closed: make(map[string]bool),
 		rule:   func(*request) fate { return fatePass },
 		note:   func(string, ...any) {},
 		around: func(string) {},

@@ -18,39 +18,49 @@ import (
 	"github.com/seed-14de3678/redislock/internal/world"
 )
 
-// zombieLease outlasts the time for which the primary is stopped.
-const zombieLease = 15 * time.Second
+// heldLease outlasts the time for which the primary is stopped.
+const heldLease = 15 * time.Second
 
-// A haunting is a primary that is stopped, replaced, and wakes up; and those who have asked it meanwhile
-// and wait for the answer.
-type haunting struct {
-	server *replicated
-	rdb    redis.UniversalClient // of those who ask, with open connections
-	ctx    context.Context
-	end    context.CancelFunc
-	wg     sync.WaitGroup
+// A wakingPrimary is a primary that is stopped, replaced, and wakes up; with the locks that it has given before, and
+// the callers that have asked it meanwhile and wait for the answer.
+type wakingPrimary struct {
+	server    *replicated
+	rdb       redis.UniversalClient // of the callers, with open connections
+	ctx       context.Context
+	end       context.CancelFunc
+	wg        sync.WaitGroup
+	stopped   time.Time
+	successor *redistest.Server
+	others    map[string]*redislock.Lock // at the successor, of the keys that are asked for
 
-	alone, safe, watched *redislock.Lock // held before; all but the first with Replicas
-	lease                time.Time       // the end of that of safe
-	held                 context.Context // of watched
-	stopped              time.Time
-	late, never, insists <-chan answer // to who obtains a key meanwhile; the last two with Replicas
-	refreshed, vain      <-chan answer // to who refreshes alone and safe
-	successor            *redistest.Server
-	others               map[string]*redislock.Lock // of the keys that are asked for
+	before
+	meanwhile
 }
 
-// client returns a Client of its own over the connections of those who ask: nothing that others have
-// asked for holds it up.
-func (h *haunting) client(t *testing.T) *redislock.Client {
+// before is what was held before the primary was stopped.
+type before struct {
+	alone, safe, watched *redislock.Lock // all but the first with Replicas
+	lease                time.Time       // the end of that of safe
+	held                 context.Context // of watched
+}
+
+// meanwhile is what was asked of the primary while it was stopped.
+type meanwhile struct {
+	late, never, insists <-chan answer // Obtains; the last two with Replicas
+	refreshed, vain      <-chan answer // Refreshes of alone and safe
+}
+
+// client returns a Client of its own over the connections of the callers, so that nothing that others have asked for
+// holds it up.
+func (h *wakingPrimary) client(t *testing.T) *redislock.Client {
 	t.Helper()
 	return world.NewClient(t, h.rdb)
 }
 
-// newHaunting opens connections: what is asked over new ones a primary that wakes up may read too late.
-func newHaunting(t *testing.T, r *replicated) *haunting {
+// newWakingPrimary opens connections: a primary that wakes up may read too late what is asked over new ones.
+func newWakingPrimary(t *testing.T, r *replicated) *wakingPrimary {
 	t.Helper()
-	h := &haunting{server: r, rdb: r.direct()}
+	h := &wakingPrimary{server: r, rdb: r.direct()}
 	h.ctx, h.end = context.WithTimeout(t.Context(), time.Minute)
 	t.Cleanup(h.end)
 	node, _ := h.rdb.(*redis.Client)
@@ -76,7 +86,7 @@ type answer struct {
 }
 
 // obtains has somebody ask for a key.
-func (h *haunting) obtains(t *testing.T, name string, opt redislock.Options) <-chan answer {
+func (h *wakingPrimary) obtains(t *testing.T, name string, opt redislock.Options) <-chan answer {
 	t.Helper()
 	client, got := h.client(t), make(chan answer, 1)
 	opt.Fenced = true
@@ -88,7 +98,7 @@ func (h *haunting) obtains(t *testing.T, name string, opt redislock.Options) <-c
 }
 
 // refreshes has somebody ask for a new lease.
-func (h *haunting) refreshes(lock *redislock.Lock) <-chan answer {
+func (h *wakingPrimary) refreshes(lock *redislock.Lock) <-chan answer {
 	got := make(chan answer, 1)
 	h.wg.Go(func() { got <- answer{lock, lock.Refresh(h.ctx, world.Long)} })
 	return got
@@ -101,14 +111,14 @@ func TestZombie(t *testing.T) {
 	t.Parallel()
 	for _, sleeps := range []time.Duration{500 * time.Millisecond, 4 * time.Second} {
 		t.Run(fmt.Sprint(sleeps), func(t *testing.T) {
-			everyReplicated(t, 2, func(t *testing.T, r *replicated) { zombie(t, r, sleeps) })
+			everyReplicated(t, 2, func(t *testing.T, r *replicated) { wakesUp(t, r, sleeps) })
 		})
 	}
 }
 
-func zombie(t *testing.T, r *replicated, sleeps time.Duration) {
+func wakesUp(t *testing.T, r *replicated, sleeps time.Duration) {
 	t.Helper()
-	h := newHaunting(t, r)
+	h := newWakingPrimary(t, r)
 	h.hold(t)
 	r.former.Pause()
 	h.ask(t)
@@ -127,7 +137,7 @@ func zombie(t *testing.T, r *replicated, sleeps time.Duration) {
 	} else {
 		check.Eventually(t, 60*time.Second, "the watched lock is lost", func() bool { return world.IsDone(h.held) })
 		check.Is(t, context.Cause(h.held), redislock.ErrLockLost)
-		if h.watched.Deadline().After(h.stopped.Add(zombieLease)) {
+		if h.watched.Deadline().After(h.stopped.Add(heldLease)) {
 			t.Error("a renewal counted that only the old primary knows of")
 		}
 	}
@@ -140,11 +150,11 @@ func zombie(t *testing.T, r *replicated, sleeps time.Duration) {
 }
 
 // hold takes locks, of which every replica knows.
-func (h *haunting) hold(t *testing.T) {
+func (h *wakingPrimary) hold(t *testing.T) {
 	t.Helper()
 	obtain := func(name string, opt redislock.Options) *redislock.Lock {
 		opt.Fenced = true
-		return check.Must[*redislock.Lock](t)(h.client(t).Obtain(t.Context(), []string{h.server.tag + name}, zombieLease, &opt))
+		return check.Must[*redislock.Lock](t)(h.client(t).Obtain(t.Context(), []string{h.server.tag + name}, heldLease, &opt))
 	}
 	h.alone = obtain("alone", redislock.Options{})
 	h.safe = obtain("safe", redislock.Options{Replicas: 2})
@@ -154,7 +164,7 @@ func (h *haunting) hold(t *testing.T) {
 }
 
 // ask has requests sent to the primary, which stands still.
-func (h *haunting) ask(t *testing.T) {
+func (h *wakingPrimary) ask(t *testing.T) {
 	t.Helper()
 	h.stopped = time.Now()
 	h.late = h.obtains(t, "late", redislock.Options{})
@@ -164,7 +174,7 @@ func (h *haunting) ask(t *testing.T) {
 }
 
 // replace waits for the new primary, where others take the keys that were asked for.
-func (h *haunting) replace(t *testing.T) {
+func (h *wakingPrimary) replace(t *testing.T) {
 	t.Helper()
 	h.successor = h.server.await()
 	client := h.server.client(t)
@@ -177,13 +187,13 @@ func (h *haunting) replace(t *testing.T) {
 }
 
 // unsafe is what the documentation warns of, and what is left to rely on then.
-func (h *haunting) unsafe(t *testing.T, late, refreshed answer) {
+func (h *wakingPrimary) unsafe(t *testing.T, late, refreshed answer) {
 	t.Helper()
 	woken := time.Since(h.stopped)
 	t.Logf("woken after %v: obtain: %v, refresh: %v", woken, late.err, refreshed.err)
 	if !h.isCluster() { // where it may learn from other nodes first that it was replaced
 		check.NoError(t, late.err)
-		if woken < zombieLease-2*time.Second {
+		if woken < heldLease-2*time.Second {
 			check.NoError(t, refreshed.err)
 		}
 	}
@@ -200,7 +210,7 @@ func (h *haunting) unsafe(t *testing.T, late, refreshed answer) {
 }
 
 // wantVain checks that a Refresh failed that only the old primary knows of.
-func (h *haunting) wantVain(t *testing.T, err error) {
+func (h *wakingPrimary) wantVain(t *testing.T, err error) {
 	t.Helper()
 	switch {
 	case err == nil && !h.known(t, h.safe):
@@ -214,16 +224,16 @@ func (h *haunting) wantVain(t *testing.T, err error) {
 }
 
 // known reports whether the new primary knows of a lease that was asked for after the old one stopped.
-func (h *haunting) known(t *testing.T, lock *redislock.Lock) bool {
+func (h *wakingPrimary) known(t *testing.T, lock *redislock.Lock) bool {
 	t.Helper()
 	left := h.successor.Client(t).PTTL(t.Context(), lock.Keys()[0]).Val()
-	return time.Now().Add(left).After(h.stopped.Add(zombieLease + 50*time.Millisecond))
+	return time.Now().Add(left).After(h.stopped.Add(heldLease + 50*time.Millisecond))
 }
 
-func (h *haunting) isCluster() bool { _, is := h.rdb.(*redis.ClusterClient); return is }
+func (h *wakingPrimary) isCluster() bool { _, is := h.rdb.(*redis.ClusterClient); return is }
 
 // settle checks that nothing of this has harmed the locks of the others, and that the numbers grow.
-func (h *haunting) settle(t *testing.T, late answer) {
+func (h *wakingPrimary) settle(t *testing.T, late answer) {
 	t.Helper()
 	newest := h.others["late"].Fence()
 	if late.err == nil {
@@ -246,7 +256,7 @@ func (h *haunting) settle(t *testing.T, late answer) {
 }
 
 // wantRefused checks that nobody was given a lock.
-func (h *haunting) wantRefused(t *testing.T, name string, got answer) {
+func (h *wakingPrimary) wantRefused(t *testing.T, name string, got answer) {
 	t.Helper()
 	t.Logf("%s: %v", name, got.err)
 	if got.lock != nil {
