@@ -8,8 +8,8 @@ import (
 	"github.com/seed-14de3678/redislock/internal/compat"
 )
 
-// Of a key with a '}' and no hash tag the earlier version has write locks alone, which are the same: it
-// sees what the other one holds, but neither reads the key nor hands it over, and passes those in line.
+// A key with a '}' and no hash tag can only be written by the earlier version, in the same way. It sees what the other
+// one holds, but neither reads the key nor hands it over, and goes before those in line.
 func TestBraces(t *testing.T) {
 	const key = "a}b"
 	bothWays(t, func(t *testing.T, w *world) {

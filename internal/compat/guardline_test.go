@@ -37,7 +37,7 @@ func (w *world) waitsIn(t *testing.T, p *peer, name string, n int64) <-chan comp
 	return reply
 }
 
-// Whoever of the old ones came before the guard is notified by a new release, and notifies others as ever. The guard
+// An old waiter that came before the guard is notified by a new release, and notifies others as ever. The guard
 // goes with the next old script that meets it.
 func TestGuardBehindOldWaiter(t *testing.T) {
 	guarding(t, func(t *testing.T, w *world) {

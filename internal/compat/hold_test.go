@@ -131,7 +131,7 @@ func TestIntents(t *testing.T) {
 	})
 }
 
-// The token is all that the other one needs.
+// The token is all that the other version needs to use a lock.
 func TestReleased(t *testing.T) {
 	bothWays(t, func(t *testing.T, w *world) {
 		for _, taken := range []compat.Request{

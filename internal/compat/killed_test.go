@@ -9,7 +9,7 @@ import (
 	"github.com/seed-14de3678/redislock/internal/compat"
 )
 
-// lease is that of who is killed.
+// lease is that of the process that is killed.
 const lease = 3 * time.Second
 
 // A holder that is killed keeps the other version out for its lease, and no longer.

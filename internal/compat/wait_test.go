@@ -59,7 +59,7 @@ func TestQueued(t *testing.T) {
 	})
 }
 
-// mode is the one in which a reader is refused: those who read stand behind whoever waits to write.
+// mode is the one in which a reader is refused: readers stand behind a waiter that wants to write.
 func mode(held compat.Request) string {
 	if len(held.Read) > 0 {
 		return "queue"
@@ -139,7 +139,7 @@ func TestOverlapping(t *testing.T) {
 	})
 }
 
-// What neither can read keeps nobody out for ever, and hurts nobody.
+// An entry that neither version can read keeps nobody out for ever, and causes no error.
 func TestNotUnderstood(t *testing.T) {
 	bothWays(t, func(t *testing.T, w *world) {
 		line := "redislock:line:{a}"

@@ -23,7 +23,7 @@ import (
 
 const (
 	long = time.Minute
-	// soon is how long may take what happens by itself: it is a bound, not a measure.
+	// soon is a generous bound for what happens by itself.
 	soon = 45 * time.Second
 )
 

@@ -49,7 +49,7 @@ func base() group {
 	}
 }
 
-// numbers is the base where the owner has three numbers only, and then a fresh id.
+// numbers is the programs of base with an owner that has three numbers only, and then takes a fresh id.
 func numbers() group {
 	g := group{name: "numbers", breaches: []breach{capped, keepsFormer}}
 	for _, m := range base().models {
@@ -59,7 +59,7 @@ func numbers() group {
 	return g
 }
 
-// moving is the base where a request asks in the line of the first key that it is about, so that after
+// moving is the programs of base where a request asks in the line of the first key that it is about, so that after
 // ReleaseKeys the home of a hold is another one. What is open before is closed in the line where it asks.
 func moving() group {
 	g := group{name: "moving", breaches: []breach{noGuard, ownLineOnly}}

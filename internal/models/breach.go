@@ -1,6 +1,6 @@
 package main
 
-// A breach leaves one rule of the protocol out. A model is worth something if it notices each of them.
+// A breach leaves one rule of the protocol out. The models together have to notice each of them.
 type breach int8
 
 const (

@@ -11,7 +11,7 @@ type hold struct {
 	until   int8        // in models with a clock: for how many ticks that is tried
 }
 
-// cleans leaves keys to the clean-up, for as long as a late request can be executed, and its lease.
+// cleans leaves keys to the clean-up, for as long as a late request can be executed, and the lease that it brings lasts.
 func (h *hold) cleans(m *model, of set) {
 	h.left |= of
 	switch {

@@ -21,8 +21,8 @@
 //   - every hold has, in Redis, at least the modes and leases that it counts on. A Release, a Refresh or a
 //     conversion of another hold of the token takes away what it is for from the moment at which it is
 //     sent, but not from a hold whose Obtain was sent after the call had begun;
-//   - a key that nobody counts among his own, and nobody is to clean up, is free;
-//   - no waiter stands in line for nobody;
+//   - a key that no hold counts among its own, and no clean-up is about, is free;
+//   - no waiter stands in line after its call has ended;
 //   - as long as every request is answered, and one is sent at a time, there is no guard;
 //   - no call is overtaken for ever, and numbers do not run away.
 //

@@ -46,7 +46,7 @@ func (o *owner) sort() {
 	slices.SortFunc(o.open[:], func(x, y entry) int { return y.code() - x.code() })
 }
 
-// code is greater than that of no entry.
+// code is a number for the order of entries; that of no entry is the smallest.
 func (e entry) code() int {
 	return int(e.id)<<24 | int(e.number)<<16 | int(e.home+1)<<8 | int(e.keys)<<4 | int(e.done)
 }

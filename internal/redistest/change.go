@@ -10,8 +10,8 @@ import (
 )
 
 // Move is a slot of a [Cluster] on its way from one master to another. Until Finish
-// its keys are partly here and partly there: who asks the old master for keys that
-// have all left is sent on with ASK, who asks for some of each gets TRYAGAIN.
+// its keys are partly here and partly there: a client that asks the old master for keys that
+// have all left is sent on with ASK, and one that asks for some of each gets TRYAGAIN.
 type Move struct {
 	cluster  *Cluster
 	slot     int
@@ -46,8 +46,8 @@ func (m *Move) Keys(keys ...string) {
 	m.must(m.from.orders.Do(m.cluster.tb.Context(), args...).Err())
 }
 
-// Finish moves what is left, and tells every node where the slot is now. Who had
-// subscribed to a channel of the slot is unsubscribed by the old master.
+// Finish moves what is left, and tells every node where the slot is now. Clients that
+// had subscribed to a channel of the slot are unsubscribed by the old master.
 func (m *Move) Finish() {
 	m.cluster.tb.Helper()
 	ctx := m.cluster.tb.Context()
@@ -113,7 +113,7 @@ func (c *Cluster) AwaitMaster(replica *Server) {
 	}
 }
 
-// ownsSlots answers nil if m takes itself for a master with slots.
+// ownsSlots returns nil if m takes itself for a master with slots.
 func (m member) ownsSlots(ctx context.Context) error {
 	view, err := viewOf(ctx, m)
 	if err != nil {

@@ -111,7 +111,7 @@ func (c *Clock) apply(cmd *exec.Cmd, dir string) {
 // waits for it by the machine's: it spins while the former is behind the latter.
 func (c *Clock) args() []string { return []string{"--jemalloc-bg-thread", "no"} }
 
-// obeyedBy answers nil if the process with this id reads the clock. The loader
+// obeyedBy returns nil if the process with this id reads the clock. The loader
 // goes on without a library that it cannot use, and does not even say so if the
 // program is linked statically.
 func (c *Clock) obeyedBy(pid int) error {

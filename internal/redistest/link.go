@@ -45,7 +45,7 @@ func newLink(r *Relay, client *net.TCPConn) *link {
 	}
 }
 
-// cut ends both directions at once; what was on its way is lost.
+// cut ends both directions at once. What was on its way is lost.
 func (l *link) cut() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -12,7 +12,7 @@ import (
 )
 
 // readyTimeout bounds the wait for a new server's first answer. It takes
-// milliseconds, unless the machine is drowning.
+// milliseconds, unless the machine is overloaded.
 const readyTimeout = 20 * time.Second
 
 // awaitReady returns nil when proc answers on the port of s and goes by the clock

@@ -71,7 +71,7 @@ func TestScratchGoesWithItsProcess(t *testing.T) {
 	}
 }
 
-// nothingLeft answers nil if the folder is empty and nobody listens at addr.
+// nothingLeft returns nil if the folder is empty and nobody listens at addr.
 func nothingLeft(dir, addr string) error {
 	left, err := os.ReadDir(dir)
 	if err != nil {

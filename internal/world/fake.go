@@ -30,14 +30,14 @@ type FakeServer struct {
 	turns int
 }
 
-// turn puts scripts in an order: what one of them has written the next one sees.
+// turn is called before and after each script: what one script has written the next one sees.
 func (p *FakeServer) turn() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.turns++
 }
 
-// subscribes takes note of a connection that does so, and answers.
+// subscribes notes that a connection has sent a SUBSCRIBE, and returns the answer.
 func (p *FakeServer) subscribes(conn net.Conn, channel string) string {
 	p.mu.Lock()
 	if !slices.Contains(p.conns, conn) {
@@ -154,13 +154,14 @@ func readArgs(in *bufio.Reader) ([]string, error) {
 // StandsInLine reports whether a script is that of a waiter.
 func StandsInLine(run check.Run) bool { return run.Of("rw") && run.Channel() != "" }
 
-// AsksFirst reports whether a script is that of one who does not stand in line yet, for one key.
+// AsksFirst reports whether a script is that of a caller that asks for one key and does not stand in line yet.
 func AsksFirst(run check.Run) bool { return run.Of("obtain") }
 
-// HeldBySomebody is the answer to that.
+// HeldBySomebody is the answer to such a script if another caller holds the key.
 const HeldBySomebody = "*5\r\n:0\r\n:1\r\n$5\r\nwrite\r\n:60000\r\n$0\r\n\r\n"
 
-// InPlace is the answer to a waiter that stands in line, at a microsecond of the server's clock.
+// InPlace is the answer to a waiter that stands in line: it has the time of the server's clock, and how many have subscribed
+// to the waiter's channel.
 func InPlace(micros int64, subscribers int) string {
 	return fmt.Sprintf("*9\r\n:-2\r\n:1\r\n$5\r\nwrite\r\n:60000\r\n$0\r\n\r\n:7\r\n:%d\r\n:-1\r\n:%d\r\n", micros, subscribers)
 }

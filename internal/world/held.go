@@ -33,7 +33,7 @@ type HeldLock struct {
 	Rival chan Grant
 }
 
-// A Grant is what became of a rival.
+// A Grant is the lock that a rival got, or its error.
 type Grant struct {
 	Lock  *redislock.Lock
 	Err   error
@@ -60,7 +60,7 @@ func (k LockKind) HoldReplicated(t *testing.T, client *redislock.Client, tag str
 	return h
 }
 
-// Contest lets a rival in, and returns when it has been refused for the first time.
+// Contest starts a rival that asks for the keys all the time, and returns when it was refused for the first time.
 func (h *HeldLock) Contest(t *testing.T, client *redislock.Client) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -88,7 +88,7 @@ func (h *HeldLock) Release(t *testing.T) error {
 	return h.Lock.Release(t.Context())
 }
 
-// Succeeded waits until the rival has the keys, which must not be before Release.
+// Succeeded waits until the rival has the keys. That must not be before Release.
 func (h *HeldLock) Succeeded(t *testing.T) *redislock.Lock {
 	t.Helper()
 	g := <-h.Rival
@@ -108,7 +108,7 @@ func (h *HeldLock) Renewed(t *testing.T, ttl time.Duration) {
 	h.RenewedSince(t, time.Now(), ttl)
 }
 
-// RenewedSince waits for one that was sent after some time.
+// RenewedSince waits for a renewal that was sent after began.
 func (h *HeldLock) RenewedSince(t *testing.T, began time.Time, ttl time.Duration) {
 	t.Helper()
 	from := began.Add(ttl - ttl/100 - 2*time.Millisecond)

@@ -14,7 +14,7 @@ type Journal struct {
 	errs   map[string]error // under mu; the last one of each event
 }
 
-// Hooks returns those that write the journal.
+// Hooks returns hooks that write the journal.
 func (j *Journal) Hooks() redislock.Hooks {
 	j.errs = make(map[string]error)
 	note := func(name string) func(context.Context, redislock.Event) {

@@ -25,7 +25,7 @@ type Guarded struct {
 	RDB   *redis.Client // of the user
 }
 
-// NewGuarded starts one.
+// NewGuarded starts a server with such a user.
 func NewGuarded(t *testing.T, prefix string) *Guarded {
 	t.Helper()
 	server := redistest.Start(t, redistest.Redis)

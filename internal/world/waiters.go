@@ -33,8 +33,7 @@ func NewWaiters(t *testing.T) *Waiters {
 	return &Waiters{Ctx: ctx, writers: make(map[string]string), readers: make(map[string]int)}
 }
 
-// Hold takes note that somebody has its locks; leave, which has to be called before they are
-// released, that it has them no more.
+// Hold notes that a waiter has its locks. The caller calls leave before it releases them.
 func (c *Waiters) Hold(who string, write, read []string) (leave func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -63,7 +62,7 @@ func (c *Waiters) Hold(who string, write, read []string) (leave func()) {
 	}
 }
 
-// Turn has its caller wait in line, hold the locks for a moment, and release them.
+// Turn waits in line, holds the locks for a moment, and releases them.
 func (c *Waiters) Turn(client *redislock.Client, who string, write, read []string) {
 	opt := Queue()
 	opt.Metadata = who
@@ -77,7 +76,7 @@ func (c *Waiters) Turn(client *redislock.Client, who string, write, read []strin
 	c.Note(who, err)
 }
 
-// Note takes note of what went wrong for somebody; nil is nothing.
+// Note notes what went wrong for a waiter. It ignores nil.
 func (c *Waiters) Note(who string, err error) {
 	if err != nil {
 		c.mu.Lock()
@@ -93,8 +92,8 @@ func (c *Waiters) Failed() int {
 	return len(c.faults)
 }
 
-// Line has so many stand in line for a set, by turns from each Client, in the order of their names,
-// which it returns.
+// Line has n waiters stand in line for a set, one after the other, of each Client in turn. It returns their names in the
+// order of the line.
 func (c *Waiters) Line(t *testing.T, n int, set []string, clients ...*redislock.Client) []string {
 	t.Helper()
 	var names []string
@@ -107,7 +106,7 @@ func (c *Waiters) Line(t *testing.T, n int, set []string, clients ...*redislock.
 	return names
 }
 
-// Served waits for everybody, checks that all went well, and returns in which order they came.
+// Served waits until all have had their locks, checks that nothing went wrong, and returns the order.
 func (c *Waiters) Served(t *testing.T) []string {
 	t.Helper()
 	c.WG.Wait()

@@ -63,7 +63,7 @@ func runWithout(t *testing.T, g *world.Guarded, p *pass, op operation, forbidden
 	return op.do(t.Context(), p)
 }
 
-// The list is enough for everything.
+// The commands of the list are enough for all operations.
 func TestACLIsSufficient(t *testing.T) {
 	t.Parallel()
 	g := world.NewGuarded(t, "app:")

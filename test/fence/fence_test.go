@@ -258,7 +258,7 @@ func TestFenceConvert(t *testing.T) {
 	})
 }
 
-// A turn brings a number, whether the one before has one or not.
+// A waiter whose turn it is gets a number, whether the holder before it had one or not.
 func TestFenceHandedOver(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

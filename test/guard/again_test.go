@@ -42,8 +42,8 @@ func outcomeOf(rdb *redis.Client, script string, outcome any, meanwhile func()) 
 	return runs
 }
 
-// What a later request has overtaken is sent again, and is no loss. It shortens nothing then, for others of
-// the token may have obtained the keys; unless it was ReleaseKeys of its own lock that has overtaken it.
+// A request that a later one has overtaken is sent again, and is no loss. The second time it shortens nothing, because
+// others of the token may have obtained the keys; unless ReleaseKeys of its own lock has overtaken it.
 func TestGuardOvertakenIsSentAgain(t *testing.T) {
 	const ttl = time.Minute
 	for name, c := range map[string]struct {
@@ -155,8 +155,8 @@ func TestGuardOvertakenDowngradeIsDropped(t *testing.T) {
 	})
 }
 
-// Behind an error of which nobody knows whether a proxy has sent it, the next request sets a guard. A Refresh
-// that the server has refused for want of a right cannot come any more.
+// After an error that a proxy may have sent, the next request sets a guard. A Refresh that the server has refused because
+// the user may not do it cannot come late any more.
 func TestGuardBehindErrors(t *testing.T) {
 	for text, want := range map[string]int64{
 		"ERR upstream failure": 1, "upstream failure": 1,

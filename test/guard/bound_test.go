@@ -32,8 +32,8 @@ func (f keptConn) Write(p []byte) (int, error) {
 	return f.Conn.Write(p)
 }
 
-// What comes long after its caller has left, and after the clean-up, changes nothing if it was sent already
-// then; otherwise it is not sent any more.
+// A request whose caller has left may arrive long after the clean-up. If it was sent before, it changes nothing; otherwise
+// it is not sent any more.
 func TestBoundLateRequest(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ sent, cancelled bool }{{true, true}, {true, false}, {false, true}, {false, false}} {

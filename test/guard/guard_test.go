@@ -21,8 +21,8 @@ import (
 	"github.com/seed-14de3678/redislock/internal/world"
 )
 
-// An Obtain of a token that holds the keys already leaves them the longer of the two leases, and replaces the
-// value, in whatever modes.
+// An Obtain of a token that holds the keys already leaves them the longer of the two leases, and replaces the value,
+// whatever the modes are.
 func TestObtainShortensNoLease(t *testing.T) {
 	type modes struct{ write, read []string }
 	all := map[string]modes{

@@ -53,7 +53,7 @@ func lateObtain(t *testing.T, fn func(t *testing.T, w *world.World, mini *redist
 }
 
 // A request that an Obtain has left behind may be executed as long as the Redis client holds it. It changes
-// nothing of the lock that came of a later one, and nobody reckons with it.
+// nothing of the lock that a later request has obtained, and no method waits for it.
 func TestBoundLateRequestOfLock(t *testing.T) {
 	t.Parallel()
 	const soon, late = 15 * time.Second, 4 * time.Minute

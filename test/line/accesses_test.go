@@ -32,7 +32,7 @@ func (c *workload) accesses() map[string][]access {
 }
 
 // sweep goes through accesses of a key by rank, and shows for each that has any the one with the
-// greatest mark of those with a lower rank which conflict with it. Who has no rank is left out.
+// greatest mark of those with a lower rank which conflict with it. An access without a rank is left out.
 func sweep(all []access, rank func(access) int64, mark func(access) time.Duration, see func(a, before access)) {
 	all = slices.DeleteFunc(slices.Clone(all), func(a access) bool { return rank(a) <= 0 })
 	slices.SortFunc(all, func(a, b access) int { return cmp.Compare(rank(a), rank(b)) })
@@ -124,7 +124,7 @@ func (c *workload) numbered(key string, all []access) {
 	})
 }
 
-// ready returns for each from when on nobody was in its way any more.
+// ready returns for each arrival the moment from which nobody was in its way any more.
 func (c *workload) ready(by map[string][]access) map[*arrival]time.Duration {
 	ready := make(map[*arrival]time.Duration)
 	for _, all := range by {
@@ -144,7 +144,7 @@ func (c *workload) ready(by map[string][]access) map[*arrival]time.Duration {
 	return ready
 }
 
-// paused is how much of a time the machine had something else to do.
+// paused returns for how much of a time the machine had something else to do.
 func (c *workload) paused(from, until time.Duration) (sum time.Duration) {
 	for _, p := range c.pauses {
 		sum += max(0, min(until, p[1])-max(from, p[0]))

@@ -39,7 +39,7 @@ type contention struct {
 	took     time.Duration
 }
 
-// run has them hold the key, one after the other, for so long each.
+// run has the waiters hold the key, one after the other, each for the time hold.
 func (r *contention) run(b *testing.B, server redistest.Backend, key string) *contention {
 	b.Helper()
 	count := &check.Tally{}
@@ -116,7 +116,7 @@ func median(d []time.Duration) time.Duration {
 	return d[len(d)/2]
 }
 
-// Waiting in line beside one who is alone, in one run: how long from a Release to the next Obtain,
+// Waiting in line, and beside it a caller that is alone, in one run: how long from a Release to the next Obtain,
 // how many turns, how they are shared out, what they cost.
 func BenchmarkQueue(b *testing.B) {
 	server := redistest.Shared(b, redistest.Redis)
@@ -169,7 +169,7 @@ func BenchmarkWaiting(b *testing.B) {
 	}
 }
 
-// What a thousand who stand in line cost while nothing moves.
+// What a thousand waiters in line cost while nothing moves.
 func BenchmarkStanding(b *testing.B) {
 	const many, lasts = 1000, 10 * time.Second
 	server := redistest.Shared(b, redistest.Redis)

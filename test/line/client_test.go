@@ -18,8 +18,8 @@ import (
 	"github.com/seed-14de3678/redislock/internal/world"
 )
 
-// Waits that end at any moment, most of them just when they are over anyway; beside them some that
-// are in no hurry, and must not be kept longer than their turn takes.
+// Waits whose contexts end at any moment, most of them just when the waiter gets the lock. Beside them others wait
+// without an end, and must not have to wait longer than until it is their turn.
 func TestQueueCancelHammer(t *testing.T) {
 	onServers(t, func(t *testing.T, b *redistest.Server) {
 		w := world.New(t, b)

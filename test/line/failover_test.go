@@ -16,11 +16,10 @@ import (
 	"github.com/seed-14de3678/redislock/internal/world"
 )
 
-// afterFailover is within what everybody has to be served, from the moment on at which the master
-// goes.
+// afterFailover is the time within which everybody has to be served after the master has gone.
 const afterFailover = 20 * time.Second
 
-// A replicated server has the lock in the hands of one, for whom many wait in two Clients.
+// A replicated is a server with a lock that one caller holds, and for which many wait in two Clients.
 type replicated struct {
 	set     []string
 	clients []*redislock.Client
@@ -47,7 +46,7 @@ func (r *replicated) goesOn(t *testing.T, master *redis.Client, kind string, inO
 		check.Eventually(t, afterFailover, "both Clients have subscribed at the new master", func() bool {
 			return len(subscribers(t, master, kind)) == len(r.clients)
 		})
-		// Somebody who was to lose its place would have lost it when it asked for the first time.
+		// A waiter that loses its place loses it when it asks for the first time.
 		(&world.World{Client: r.clients[0]}).InLine(t, r.set[1], len(r.names))
 	}
 	watch := check.StartWatch(t)
@@ -117,8 +116,8 @@ func TestQueueSentinel(t *testing.T) {
 }
 
 // A subscription may be to a server that is a replica now. What is published at its primary comes
-// there too, though nobody has subscribed to it by the count of the primary: that a grant was withdrawn for this
-// must not leave anybody with a lock.
+// there too, though the primary counts no subscriber, and so withdraws the grant. A waiter that has received that grant
+// must not believe that it has the lock.
 func TestQueueHeardAtReplica(t *testing.T) {
 	t.Parallel()
 	former := redistest.Start(t, redistest.Redis)

@@ -267,7 +267,7 @@ func TestQueueReleaseReplyLost(t *testing.T) {
 	}
 }
 
-// It is in line and does not know where, or that it is.
+// The waiter is in line and does not know where, or does not know that it is.
 func TestQueueEnterReplyLost(t *testing.T) {
 	t.Parallel()
 	for name, mod := range map[string]func(*redis.Options){"once": world.Impatient, "again": world.Persistent} {

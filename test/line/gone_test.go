@@ -55,7 +55,7 @@ func (m *cuttable) dies() {
 
 var wakeChannel = regexp.MustCompile(`redislock:wake:[\w-]{22}`)
 
-// Those whose process is gone are passed over.
+// Waiters whose process is gone are passed over.
 func TestQueueGone(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

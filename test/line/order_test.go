@@ -86,7 +86,7 @@ func (c *workload) read(cmd redis.Cmder) {
 	}
 }
 
-// arrives makes up what the next one wants.
+// arrives chooses what the next arrival wants.
 func (c *workload) arrives() *arrival {
 	a := &arrival{}
 	taste := rand.IntN(3)
@@ -104,7 +104,7 @@ func (c *workload) arrives() *arrival {
 	return a
 }
 
-// comes and goes, again and again; most of the workload rest now and then, so that nobody has to wait.
+// comes obtains and releases again and again. Most callers rest now and then, so that some sets are free.
 func (c *workload) comes(client *redislock.Client, rests bool) {
 	run, end := context.WithTimeout(c.t.Context(), c.lasts+20*time.Second) // if nothing moves any more
 	defer end()
@@ -151,7 +151,7 @@ func (c *workload) holds(a *arrival, lock *redislock.Lock) {
 	}
 }
 
-// feels notes when the machine, or the server, does not come round to anything for a while.
+// feels notes when the machine, or the server, does nothing for a while.
 func (c *workload) feels(rdb *redis.Client) {
 	for last := c.now(); last < c.lasts; {
 		time.Sleep(10 * time.Millisecond)

@@ -55,7 +55,7 @@ func newStreet(t *testing.T) *processLine {
 	return &processLine{World: w, server: s, gate: gateAt(w.RDB, w.Key("k")), turns: make(chan world.Turn, 10)}
 }
 
-// process has one more stand in line, in a process of its own.
+// process has one more waiter stand in line, in a process of its own.
 func (s *processLine) process(t *testing.T, ttl, stay time.Duration) *redistest.Process {
 	t.Helper()
 	p := redistest.StartRole(t, "waiter", s.server.Addr(), s.Key("k"), ttl.String(), stay.String())
@@ -64,7 +64,7 @@ func (s *processLine) process(t *testing.T, ttl, stay time.Duration) *redistest.
 	return p
 }
 
-// waiter has one more stand in line.
+// waiter has one more waiter stand in line.
 func (s *processLine) waiter(t *testing.T, who string) {
 	t.Helper()
 	go func() {
@@ -94,8 +94,8 @@ func (s *processLine) subscribers(t *testing.T) int {
 	return len(check.Must[[]string](t)(s.RDB.PubSubChannels(t.Context(), "redislock:wake:*").Result()))
 }
 
-// serve waits for the turns of some in this process, one after the other, which come soon: also if the
-// lease of a process has to end before.
+// serve waits for the turns of some waiters of this process, one after the other. Each comes soon, also if the lease of
+// another process has to end before.
 func (s *processLine) serve(t *testing.T, who ...string) {
 	t.Helper()
 	watch := check.NewPatience(world.Soon)
@@ -255,7 +255,7 @@ func TestQueueServerRestarts(t *testing.T) {
 	})
 }
 
-// A server that stands still keeps time: leases end, whatever it has not answered.
+// While a server stands still, time passes: leases end, whether it has answered or not.
 func TestQueueServerPaused(t *testing.T) {
 	const lease = 1500 * time.Millisecond
 	for name, pause := range map[string]time.Duration{

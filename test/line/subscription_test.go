@@ -112,8 +112,8 @@ func TestQueueHeardElsewhere(t *testing.T) {
 	noTraceSoon(t, w, key)
 }
 
-// What a subscription is refused for good ends an Obtain that does not stand in line; what may pass is tried
-// a few times, and then as its strategy says.
+// A subscription that is refused for good ends the Obtain. If the reason may pass, the Obtain subscribes a few more times,
+// and then asks as its strategy says.
 func TestQueueSubscriptionRefused(t *testing.T) {
 	t.Parallel()
 	for text, tries := range map[string]int{"NOPERM this user has no permissions": 1, "LOADING not yet": 4} {

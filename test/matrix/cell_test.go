@@ -33,7 +33,7 @@ func (id cellID) String() string {
 	return fmt.Sprintf("%s/%c/%s/%c", id.row.name, id.way, id.follows, id.arrives)
 }
 
-// A site is where cells are: a server, and a world to sleep in.
+// A site is where cells run: a server, and what they have to know about its clock.
 type site struct {
 	dial   func() (net.Conn, error)
 	keep   func(words []string) (deliver func() []byte) // of a relay; nil: there is none
@@ -110,7 +110,7 @@ func newCell(t *testing.T, place site, id cellID) *cell {
 	return c
 }
 
-// run runs the cell and returns what is wrong; void is why it means nothing.
+// run runs the cell and returns what is wrong. If void is not empty the run means nothing, and void is the reason.
 func (c *cell) run() (faults []string, void string) {
 	defer func() {
 		for _, closes := range slices.Backward(c.closers) {
@@ -146,7 +146,7 @@ func (c *cell) retries() int {
 	return 1
 }
 
-// second is another one.
+// second returns another Client, which is made by the first call.
 func (c *cell) second() *redislock.Client {
 	if c.other == nil {
 		c.other = c.newClient()
@@ -317,7 +317,7 @@ func (c *cell) arm(arrives byte) {
 	}
 }
 
-// does runs an operation that follows, and checks that it takes no time and succeeds.
+// does runs an operation that follows, and checks that it succeeds without waiting.
 func (c *cell) does(op *operation) {
 	if c.hold == nil && !op.next && (op != operations['r'] || c.unreleased == nil) {
 		return // after a fault

@@ -57,8 +57,8 @@ func (c *cell) arrive() {
 	}
 }
 
-// around looks at the keys before and after the late request is executed: once a later request for one of them was answered,
-// it changes nothing.
+// around looks at the keys before and after the late request is executed. Once a later request for one of them was
+// answered, the late one must change nothing.
 func (c *cell) around(answer string) {
 	var now []stored
 	for _, key := range c.keys {
@@ -139,7 +139,7 @@ func (c *cell) check(when string) bool {
 	return right
 }
 
-// wrong is what a lock believes that is not so.
+// wrong returns what a lock says that is not so; empty if all is.
 func (c *cell) wrong(lock *redislock.Lock) string {
 	select {
 	case <-lock.Lost():

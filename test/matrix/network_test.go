@@ -170,7 +170,7 @@ func (w *network) executes(data []byte) string {
 	return reply
 }
 
-// void says that the cell means nothing.
+// void notes why the run means nothing.
 func (w *network) void(why string) string {
 	w.mu.Lock()
 	defer w.mu.Unlock()

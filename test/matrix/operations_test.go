@@ -117,7 +117,7 @@ func (c *cell) takes(lock *redislock.Lock, err error) error {
 	return nil
 }
 
-// takesToRead makes one that reads all its keys the newest hold.
+// takesToRead makes a lock that reads all its keys the newest hold.
 func (c *cell) takesToRead(lock *redislock.Lock, err error) error {
 	if err = c.takes(lock, err); err == nil {
 		c.writes[lock] = nil
@@ -125,7 +125,7 @@ func (c *cell) takesToRead(lock *redislock.Lock, err error) error {
 	return err
 }
 
-// takesMixed makes one that writes one of its keys the newest hold.
+// takesMixed makes a lock that writes one of its keys the newest hold.
 func (c *cell) takesMixed(lock *redislock.Lock, err error) error {
 	if err = c.takes(lock, err); err == nil {
 		c.writes[lock] = lock.Keys()[:1]

@@ -119,7 +119,7 @@ func lateObtain(code byte, intent bool) func(ctx context.Context, c *cell) error
 	}
 }
 
-// first obtains what a first hold has.
+// first obtains the first hold.
 func (c *cell) first(ctx context.Context, code byte, opt *redislock.Options) error {
 	switch code {
 	case 'R':
@@ -172,7 +172,7 @@ func (c *cell) otherReads() {
 	c.reader = lock
 }
 
-// otherGoes ends that.
+// otherGoes has that reader release the key.
 func (c *cell) otherGoes() {
 	if c.reader != nil {
 		var before bool

@@ -26,7 +26,7 @@ type stuckNetwork struct {
 	over  chan struct{} // closed when it lets go
 }
 
-// sticks has it stick somewhere. Whatever is stuck already stays so.
+// sticks has the network stick somewhere. What is stuck already stays so.
 func (m *stuckNetwork) sticks(where string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -175,7 +175,7 @@ func hangs(t *testing.T, w *world.World, m *stuckNetwork, where string, ttl, mos
 	}
 }
 
-// What a strategy says goes on after an attempt to which nobody has answered; and nothing of those is left.
+// After an attempt without an answer the strategy goes on, and nothing of such attempts is left.
 func TestBoundThenAgain(t *testing.T) {
 	t.Parallel()
 	for _, where := range []string{"dial", "read"} {
@@ -201,7 +201,7 @@ func TestBoundThenAgain(t *testing.T) {
 	}
 }
 
-// A pool of which all connections are taken holds nobody up for longer, either. go-redis has a second pool
+// A pool of which all connections are taken holds an attempt up no longer than its bound, either. go-redis has a second pool
 // for pipelines, which would let through what travels together.
 func TestBoundOfPool(t *testing.T) {
 	t.Parallel()
@@ -230,7 +230,7 @@ func TestBoundOfPool(t *testing.T) {
 	check.NoError(t, check.Must[*redislock.Lock](t)(client.Obtain(t.Context(), []string{t.Name()}, world.Long, nil)).Release(t.Context()))
 }
 
-// Who stands in line keeps the place while nobody answers.
+// A waiter in line keeps its place while the server does not answer.
 func TestBoundInLine(t *testing.T) {
 	world.Bubble(t, func(t *testing.T, _ *world.World, _ *redistest.Mini, _ *world.Journal) {
 		var asked, left int

@@ -158,8 +158,8 @@ func wantLinear(t *testing.T, run func(n int) int) {
 	}
 }
 
-// One script holds the server up for everybody, so what a release does for those who wait for a set
-// grows with its keys and not with their square, whoever waits and whatever the user may do.
+// A script holds the server up for everybody, so what a release does for the waiters of a set grows with its keys and not
+// with their square, whoever waits and whatever the user may do.
 func TestHandOverGrowsWithTheKeys(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t, redistest.Redis)
@@ -194,7 +194,7 @@ func (s *fixture) entersAsLast(t *testing.T, keys []string, place string) func()
 	}
 }
 
-// The same for what other scripts do for those who wait.
+// The same for what other scripts do for waiters.
 func TestLineGrowsWithTheKeys(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t, redistest.Redis)

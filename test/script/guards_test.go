@@ -178,8 +178,8 @@ func TestGuardIsSet(t *testing.T) {
 	})
 }
 
-// A line of guards keeps nobody out, who comes after them has a place before them, and its TTL is never
-// lowered. Nobody is shown one.
+// A line of guards keeps nobody out, a waiter that comes after them has a place before them, and the TTL of the line is
+// never lowered. Inspect shows no guard.
 func TestGuardsAreNoWaiters(t *testing.T) {
 	t.Parallel()
 	withFixture(t, func(t *testing.T, s *fixture) {

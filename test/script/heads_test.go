@@ -24,8 +24,8 @@ func refusedInLine(t *testing.T, err error) {
 	}
 }
 
-// Whoever is first in line asks when the lease before it is over. One that becomes the first because
-// somebody else's script has dropped a dead one gets a message which says when, or has the key at once.
+// The first in line asks when the lease before it is over. A waiter that becomes the first because another
+// caller's script has dropped a dead one gets a message which says when, or has the key at once.
 func TestNextOfDeadHeadIsTold(t *testing.T) {
 	t.Parallel()
 	for name, dead := range map[string]fakeWaiter{"gone": {gone: true}, "silent": {gone: true, dead: true}} {

@@ -80,8 +80,8 @@ func countsTryAgain(times *atomic.Int64) check.Answered {
 	}
 }
 
-// A lock whose slot is on its way is nobody else's. What concerns its keys alone goes on, unless they
-// are on two servers; what also looks at what is beside them, and is not there, waits until all is over.
+// While the slot of a lock is on its way nobody else gets the lock. Operations on its keys alone go on, unless the keys are
+// on two servers. Operations that also read keys beside them, which do not exist, wait until the move is over.
 // No caller sees a TRYAGAIN.
 func TestMovingSlotHeld(t *testing.T) {
 	t.Parallel()
@@ -122,7 +122,7 @@ func TestMovingSlotHeld(t *testing.T) {
 	}
 }
 
-// So a Release waits, too.
+// A Release waits until the move is over, too.
 func TestMovingSlotReleased(t *testing.T) {
 	t.Parallel()
 	s := world.NewShards(t, 0)
@@ -155,7 +155,8 @@ func agrees(t *testing.T, h *world.HeldLock) {
 	}
 }
 
-// during does things at once while a slot moves, finishes the move when each of them was answered TRYAGAIN, if any of them is, and wants all of them to succeed then.
+// during does things at the same time while a slot moves. It finishes the move when each of them was answered TRYAGAIN, if
+// the stage has them answered so, and wants all of them to succeed then.
 func during(t *testing.T, at stage, refusals *atomic.Int64, finish func(), things ...func(context.Context) error) {
 	t.Helper()
 	done := make(chan error, len(things))

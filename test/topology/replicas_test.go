@@ -66,8 +66,8 @@ func wantUnreplicated(t *testing.T, lock *redislock.Lock, err error) {
 	}
 }
 
-// In every mode a lock is obtained, and has a new lease, if all replicas know of it; if one does not it
-// is neither, and the keys are free.
+// In every mode a lock is obtained, or gets a new lease, if all replicas know of it. If one replica does not, neither
+// happens, and keys that were obtained are free again.
 func TestReplicas(t *testing.T) {
 	t.Parallel()
 	m := newMirror(t, 2)
@@ -156,8 +156,8 @@ func TestReplicasLease(t *testing.T) {
 	}
 }
 
-// Renewals that a replica does not know do not count: the lock is lost when the last one that does is
-// over, or kept if the replica is back by then.
+// Renewals that a replica does not know do not count: the lock is lost when the last lease that the replica knows is over,
+// or kept if the replica is back by then.
 func TestReplicasWatchdog(t *testing.T) {
 	t.Parallel()
 	for back, ttl := range map[bool]time.Duration{false: 6 * time.Second, true: 9 * time.Second} {
@@ -188,7 +188,7 @@ func TestReplicasWatchdog(t *testing.T) {
 	}
 }
 
-// Whoever is granted a lock in line has it when the replicas know.
+// A waiter that is granted a lock has it when the replicas know of it.
 func TestReplicasQueue(t *testing.T) {
 	t.Parallel()
 	m := newMirror(t, 1)
@@ -216,7 +216,7 @@ func TestReplicasQueue(t *testing.T) {
 			m.replicas[0].Resume()
 			first := world.WantTurn(t, turns, "waiter")[0]
 
-			// One who leaves gives back what it was granted.
+			// A waiter that leaves gives back what it was granted.
 			m.replicas[0].Pause()
 			defer m.replicas[0].Resume()
 			ctx, cancel := context.WithCancel(t.Context())
@@ -255,7 +255,7 @@ func (m *mirror) asked(t *testing.T) (n int) {
 	return n
 }
 
-// While it asks again it keeps the keys, and has them when the replica is back.
+// While an Obtain asks again it keeps the keys, and it has the lock when the replica is back.
 func TestReplicasRetry(t *testing.T) {
 	t.Parallel()
 	m := newMirror(t, 1)

@@ -71,8 +71,7 @@ func TestMinUptime(t *testing.T) {
 	}
 }
 
-// An intent of the caller's is not left behind, and a server that does not say is no reason for a
-// lock.
+// No intent of the caller is left behind, and a server that does not say for how long it has been up gives no lock.
 func TestMinUptimeRefusal(t *testing.T) {
 	t.Parallel()
 	server := redistest.Shared(t, redistest.Redis)
@@ -94,7 +93,7 @@ func TestMinUptimeRefusal(t *testing.T) {
 	}
 }
 
-// This is what happens without.
+// This is what happens without MinUptime.
 func TestRestartWithoutMinUptime(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t, redistest.Redis)

@@ -17,8 +17,8 @@ import (
 )
 
 // An error inside the script of a batch may come after some of it was done, unless it shows that nothing
-// was. Each of those who have shared it asks by himself then, and if nobody answers that either it depends on
-// the first error whether he knows what he has done.
+// was. Each call that has shared the script is sent by itself then. If that is not answered either, it depends on the
+// first error whether the outcome is known.
 func TestErrorOfSharedScript(t *testing.T) {
 	t.Parallel()
 	for text, unanswered := range map[string]bool{

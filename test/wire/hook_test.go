@@ -17,7 +17,7 @@ type refused string
 func (r refused) Error() string { return string(r) }
 func (refused) RedisError()     {}
 
-// An instead answers some commands instead of the server: it reports whether it has.
+// An instead answers some commands in the place of the server. It reports whether it has answered.
 type instead func(cmd redis.Cmder) bool
 
 func (i instead) DialHook(next redis.DialHook) redis.DialHook { return next }

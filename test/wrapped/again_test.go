@@ -35,7 +35,7 @@ func (r *resending) EvalSha(ctx context.Context, sha string, keys []string, args
 	return r.Scripter.EvalSha(ctx, sha, keys, args...)
 }
 
-// What took long enough for a wrapped client to have sent it twice is closed by what comes after it.
+// A call that took so long that a wrapped client may have sent it twice is closed by the call after it.
 func TestWrappedClientResends(t *testing.T) {
 	t.Parallel()
 	if fips140.Enforced() {

@@ -122,7 +122,7 @@ func TestWrappedChaos(t *testing.T) {
 	})
 }
 
-// A looking client sees what it is given.
+// A looking client notes the arguments that it is given.
 type looking struct {
 	redis.Scripter
 	see func(arg any)
@@ -160,8 +160,8 @@ func TestWrappedArguments(t *testing.T) {
 	}
 }
 
-// What a wrapper wraps may send a command again, and in the end say that it could not be sent: of the
-// tries before nobody knows.
+// The client that a wrapper wraps may send a command again, and in the end say that it could not be sent. What the tries
+// before have done is not known.
 func TestWrappedClientSendsAgain(t *testing.T) {
 	t.Parallel()
 	l := world.NewLossy(t, func(o *redis.Options) {
@@ -184,8 +184,8 @@ func TestWrappedClientSendsAgain(t *testing.T) {
 	l.Freed(t)
 }
 
-// A lagging client is what resends for a while by itself: its Obtain answers that the connection is
-// broken, and reaches the server after that.
+// A lagging client sends again for a while by itself: it returns that the connection is broken, and the command
+// reaches the server after that.
 type lagging struct {
 	*redis.Client
 	takes, arrives time.Duration // of the commands that fail, and of the last of them until it arrives
