@@ -106,8 +106,8 @@ func TestStampOfARefresh(t *testing.T) {
 	d.sends(d.call("shorten", "a", "b"), "2|token|0|", lineOf("a"))
 }
 
-// What has done nothing has closed nothing: it was overtaken, refused by the server or by something before it,
-// or the user may not set guards.
+// A call that has done nothing has closed nothing: it was overtaken, it was refused by the server or by a proxy, or the user
+// may not set guards.
 func TestStampIsNotClosed(t *testing.T) {
 	t.Parallel()
 	for name, outcome := range map[string]any{
@@ -126,7 +126,7 @@ func TestStampIsNotClosed(t *testing.T) {
 	}
 }
 
-// Of errors only those are no request to come that Redis itself gives, before or inside the script.
+// After an error the request may still come late, unless Redis itself has given the error, before or inside the script.
 func TestStampErrors(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -154,7 +154,7 @@ func TestStampErrors(t *testing.T) {
 	}
 }
 
-// A call that its caller has left before it was sent is none.
+// A call that its caller has left before it was sent cannot come late.
 func TestStampNotSent(t *testing.T) {
 	t.Parallel()
 	d := newManual(t)
@@ -166,7 +166,7 @@ func TestStampNotSent(t *testing.T) {
 	d.sends(d.call("release", "b"), "")
 }
 
-// What a release is not to free is told by the places of the keys; a place is named once.
+// What a release is not to free is said by the places of the keys. Each place is named once.
 func TestStampSpared(t *testing.T) {
 	t.Parallel()
 	d := newManual(t)

@@ -169,7 +169,7 @@ func TestSetRefusesBeforeItSends(t *testing.T) {
 	}
 }
 
-// Who cannot answer is not asked.
+// A server that cannot answer is not asked.
 func TestSetWithoutRedis(t *testing.T) {
 	t.Parallel()
 	var none *redis.Client
@@ -237,7 +237,7 @@ func TestForeignKeys(t *testing.T) {
 	}
 }
 
-// Many writers; whatever comes when, the greatest number wins, and no reader sees one go back.
+// Many writers: in whatever order they come, the greatest number wins, and no reader sees the number go back.
 func TestSetHammer(t *testing.T) {
 	scenario(t, func(t *testing.T, rdb *redis.Client, key string) {
 		const goroutines, calls = 8, 50

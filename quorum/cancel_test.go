@@ -42,7 +42,7 @@ func TestCancel(t *testing.T) {
 
 	t.Run("while nodes are asked", func(t *testing.T) {
 		t.Parallel()
-		w := relayedBy(t, 5, resigned, quorum.WithNodeTimeout(long))
+		w := relayedBy(t, 5, neverGivesUp, quorum.WithNodeTimeout(long))
 		w.warmUp(t)
 		ctx, cancel := context.WithCancelCause(bounded(t))
 		defer cancel(nil)

@@ -25,7 +25,7 @@ func (w *world) stored(t *testing.T, key string, at int) int64 {
 	return must[int64](t)(strconv.ParseInt(text, 10, 64))
 }
 
-// ahead has a server give numbers for "k" that are greater than those of its clock.
+// ahead has a server give numbers for "k" that are greater than those that its clock would give.
 func (w *world) ahead(t *testing.T, at int, by time.Duration) {
 	t.Helper()
 	noError(t, w.rdbs[at].HSet(t.Context(), "redislock:fence:{k}", "", time.Now().Add(by).UnixMicro()).Err())
@@ -164,8 +164,7 @@ func TestFenceWrittenLate(t *testing.T) {
 	})
 }
 
-// A lock that a majority has lost before it had its number was never there: it was not obtained, and nobody
-// has lost it.
+// A lock that a majority has lost before its number was known counts as not obtained, and not as lost.
 func TestFenceOfLostLock(t *testing.T) {
 	for name, lost := range map[string][]int{
 		"everywhere":                     {0, 1, 2},

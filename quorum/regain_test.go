@@ -95,7 +95,7 @@ func TestRegain(t *testing.T) {
 
 	t.Run("a grant that comes after the release is given back", func(t *testing.T) {
 		t.Parallel()
-		w := relayedBy(t, 3, resigned, quorum.WithNodeTimeout(long))
+		w := relayedBy(t, 3, neverGivesUp, quorum.WithNodeTimeout(long))
 		w.warmUp(t)
 		w.block(t, "k", long, 2)
 		lock := must[*quorum.Lock](t)(w.client.Obtain(bounded(t), []string{"k"}, 4*brisk, watched))

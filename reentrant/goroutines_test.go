@@ -17,7 +17,7 @@ import (
 	"github.com/seed-14de3678/redislock/reentrant"
 )
 
-// patient asks again at moments that are no whole seconds, at which the tests look.
+// patient asks again at moments that are no whole seconds: the tests look at whole seconds.
 var patient = &redislock.Options{RetryStrategy: redislock.LinearBackoff(7 * time.Millisecond)}
 
 // One goroutine waits for another owner. Those of its own owner wait for it, no longer than their
@@ -74,8 +74,8 @@ func TestGoroutinesOfOneOwner(t *testing.T) {
 	})
 }
 
-// Whoever obtains what another goroutine of the owner is releasing waits for the end of that: it
-// would be refused by the lock that is about to go.
+// An Obtain of keys that another goroutine of the owner is releasing waits for the end of that Release: otherwise the lock
+// that is about to go would refuse it.
 func TestObtainWhileReleasing(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world, _ *redistest.Mini) {
 		first := w.obtain(t, w.ctx, ttl, nil, "a")
@@ -105,7 +105,7 @@ func TestObtainWhileReleasing(t *testing.T) {
 	})
 }
 
-// The hold outside ends while the rest is obtained: what was held stays for the one inside.
+// The outer hold ends while the rest is obtained: the inner hold keeps what was held.
 func TestOuterReleasedWhileTheRestIsObtained(t *testing.T) {
 	for name, succeeds := range map[string]bool{"obtained": true, "refused": false} {
 		t.Run(name, func(t *testing.T) {
@@ -178,7 +178,7 @@ type ledger struct {
 	writers map[string]map[int]int
 }
 
-// note enters or strikes a hold, and reports whom it does not go with.
+// note adds or removes a hold, and reports the owners that must not hold the key at the same time.
 func (l *ledger) note(owner int, write, read []string, n int) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -80,7 +80,7 @@ func TestLossByDeadline(t *testing.T) {
 	})
 }
 
-// The answer to the extension is the first to show the loss.
+// The answer to the extension of the lease is the first to show the loss.
 func TestLossByExtension(t *testing.T) {
 	scenario(t, func(t *testing.T, w *world) {
 		outer := w.obtain(t, w.ctx, long, nil, "a")

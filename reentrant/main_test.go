@@ -17,7 +17,7 @@ import (
 	"github.com/seed-14de3678/redislock/reentrant"
 )
 
-// What tests say most often.
+// Checks that most tests of this package use.
 var (
 	noError = check.NoError
 	wantIs  = check.Is
@@ -67,7 +67,7 @@ func scenario(t *testing.T, fn func(t *testing.T, w *world)) {
 	})
 }
 
-// bubble runs fn in a synctest bubble with a server that lives on its clock.
+// bubble runs fn in a bubble of testing/synctest, with a server that uses the clock of the bubble.
 func bubble(t *testing.T, fn func(t *testing.T, w *world, mini *redistest.Mini)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {

@@ -45,7 +45,7 @@ func (d manual) request(what string, keys ...string) *Request {
 	return r
 }
 
-// says shows the stamp of a request: its name, and what it closes.
+// says returns the stamp of a request as a text: its name, and what it closes.
 func says(r *Request) string {
 	if !r.Stamp.Numbered {
 		return ""
@@ -57,7 +57,7 @@ func says(r *Request) string {
 	return text
 }
 
-// sends has a try be sent, and checks what it says.
+// sends sends a try, and checks its stamp.
 func (d manual) sends(r *Request, want string) {
 	d.t.Helper()
 	d.Send(r, false)
@@ -87,7 +87,7 @@ func (d manual) wantNothingKept() {
 	}
 }
 
-// As long as every request is answered nothing is counted. A request that makes nothing less says no name.
+// As long as every request is answered the number stays. A request that lessens nothing has no name in its stamp.
 func TestStampWithoutFaults(t *testing.T) {
 	t.Parallel()
 	for _, shared := range []bool{false, true} {
@@ -133,7 +133,7 @@ func TestStampCloses(t *testing.T) {
 	d.wantNothingKept()
 }
 
-// What has done nothing has closed nothing.
+// A request that has done nothing has closed nothing.
 func TestStampIsNotAnswered(t *testing.T) {
 	t.Parallel()
 	for name, how := range map[string]outcome{"refused": refused, "no answer": unanswered} {
@@ -169,7 +169,7 @@ func TestStampUnderWay(t *testing.T) {
 	}
 }
 
-// Whoever leaves a request that is under way leaves one that may come at any time.
+// A request that is under way when its caller leaves may arrive at any time.
 func TestStampLeft(t *testing.T) {
 	t.Parallel()
 	d := newManual(t, false)
@@ -199,7 +199,7 @@ func TestStampLastNumber(t *testing.T) {
 	d.wantNothingKept()
 }
 
-// What a release is not to free is what others of the token count on who have come after it.
+// A release does not free what later holds of the token count on.
 func TestStampSpares(t *testing.T) {
 	t.Parallel()
 	d := newManual(t, true)
@@ -220,7 +220,7 @@ func TestStampSpares(t *testing.T) {
 	}
 }
 
-// However often a request is not answered, it is kept in mind once.
+// However often a request is not answered, it is noted once.
 func TestStampOfManyTries(t *testing.T) {
 	t.Parallel()
 	d := newManual(t, true)
