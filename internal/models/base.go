@@ -44,7 +44,7 @@ func base() group {
 				do(0, queue, ab, 2), do(0, release, a), do(0, refresh, b, 2), do(0, release, b)),
 		},
 		breaches: []breach{
-			noGuard, forGood, ghost, noHome, noSpare, freesUncounted, staysPut, ownLineOnly, shortens, unstamped, plainRenewal,
+			noGuard, forGood, unaskedEntry, noHome, noSpare, freesUncounted, staysPut, ownLineOnly, shortens, unstamped, plainRenewal,
 		},
 	}
 }

@@ -6,7 +6,7 @@ type breach int8
 const (
 	nothing breach = iota
 
-	noGuard      // nobody asks for a guard, nor sets one
+	noGuard      // no request looks for a guard, nor sets one
 	forGood      // the home line of another hold is closed for good instead of below a number
 	lowers       // a guard that is set later takes the place of a greater one
 	noHome       // after ReleaseKeys has freed the home key its line is not among KEYS
@@ -19,9 +19,9 @@ const (
 	noSpare      // a clean-up spares nothing
 
 	settlesOvertaken // an overtaken request counts as one that has closed
-	freesUncounted   // a Release under way is not what an Obtain is sent behind
-	changesUncounted // nor is a Refresh, a Downgrade or an Upgrade
-	heedsOvertaken   // only a try after one that was overtaken leaves alone what later Obtains count on
+	freesUncounted   // an Obtain does not close a Release that is under way
+	changesUncounted // nor a Refresh, a Downgrade or an Upgrade
+	heedsOvertaken   // only a try after an overtaken one leaves alone what later Obtains count on
 	releasesAgain    // a Release that is sent again spares nothing
 	refreshesAgain   // a Refresh that is sent again shortens
 	upgradesAgain    // and so does an Upgrade
@@ -34,17 +34,17 @@ const (
 
 	endsEarly    // a guard does not outlive the requests that it is against
 	cutsShort    // the PEXPIRE of a line ends a guard too soon
-	dropsLiving  // a guard is dropped like the entry of a dead waiter
+	dropsLiving  // a guard is dropped as if it were the entry of a dead waiter
 	forgetsSoon  // an owner begins anew while requests of it are open
 	endsCleaning // a clean-up that nobody answers ends with the lease, before the last late request
 	tooLate      // a request is later than the life of a guard: the limit that is documented
 
-	readsUncounted // an Obtain with read keys under way is not what another one is sent behind
+	readsUncounted // an Obtain does not close one with read keys that is under way
 	readsAgain     // an Obtain that is sent again makes read keys of what a later one has as write keys
 
-	ghost        // the short cut into a line does not ask
-	ghostRelease // nor does the one that hands over a single key
-	leavesFirst  // a waiter that gives up leaves the line of its first key only
+	unaskedEntry   // the short cut into a line does not look for a guard
+	unaskedRelease // nor does the short cut that hands over a single key
+	leavesFirst    // a waiter that gives up leaves the line of its first key only
 
 	trustsFrees   // a hold counts on a key that a Release in another process has freed
 	trustsChanges // or on a lease or mode that another process has changed
@@ -69,7 +69,7 @@ var breachNames = [breaches]string{
 	capped:        "cap", keepsFormer: "former",
 	endsEarly: "early", cutsShort: "pexpire", dropsLiving: "drops", forgetsSoon: "forgets", endsCleaning: "endscleaning", tooLate: "late",
 	readsUncounted: "readfly", readsAgain: "readagain",
-	ghost: "ghost", ghostRelease: "ghostrelease", leavesFirst: "leavesfirst",
+	unaskedEntry: "unaskedentry", unaskedRelease: "unaskedrelease", leavesFirst: "leavesfirst",
 	trustsFrees: "trustsfrees", trustsChanges: "trustschanges", trustsLate: "trustslate",
 	anyServer:     "anyserver",
 	settlesErrors: "erroranswers", leavesErrors: "leaveserrors",

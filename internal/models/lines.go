@@ -22,7 +22,7 @@ func lines() group {
 			program("beside another hold", n-1, []step{do(0, queue, ab, 2), do(0, release, ab)},
 				[]step{do(1, obtain, b, 2), do(1, release, b)}),
 		},
-		breaches: []breach{noGuard, ghost, ghostRelease, leavesFirst, noSpare},
+		breaches: []breach{noGuard, unaskedEntry, unaskedRelease, leavesFirst, noSpare},
 	}
 	held := [][keys]mode{{writes, free}, {free, writes}, {writes, writes}, {writes, free}, {writes, free}, {free, free}, {writes, free}}
 	for i := range g.models {

@@ -4,7 +4,7 @@
 //
 //	make models                     # all of them, in a minute or two
 //	make models MODELS='^lines$'    # one of them
-//	go run ./internal/models -run '^base$' -break ghost -trace   # how a violation comes about
+//	go run ./internal/models -run '^base$' -break unaskedentry -trace   # how a violation comes about
 //	go run ./internal/models -more 1                             # one more unanswered try: long
 //
 // # What is modelled

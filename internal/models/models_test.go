@@ -38,11 +38,11 @@ func (g *group) notices(b breach) bool {
 	return false
 }
 
-// The shortest way to a ghost in line, as a trace shows it.
+// The shortest way to a waiter in line whose call has ended, as a trace shows it.
 func TestTrace(t *testing.T) {
 	t.Parallel()
 	g := lines()
-	m := g.models[0].without(ghost)
+	m := g.models[0].without(unaskedEntry)
 	got := m.search(limit{violations: 1})
 	for _, events := range got.traces {
 		for _, e := range events {

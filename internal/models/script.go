@@ -56,9 +56,9 @@ func (s *server) asks(m *model, r request) bool {
 	switch {
 	case r.number == 0 || r.home < 0:
 		return false
-	case m.broken == ghost:
+	case m.broken == unaskedEntry:
 		return r.op != queue || s.other == [keys]mode{}
-	case m.broken == ghostRelease:
+	case m.broken == unaskedRelease:
 		return !r.op.frees() || s.place == [keys][waiters]int8{}
 	}
 	return m.broken != noGuard
