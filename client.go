@@ -271,7 +271,7 @@ func (c *Client) With(ctx context.Context, keys []string, ttl time.Duration, opt
 // does not know of [Options].Replicas either: it asks the primary alone.
 func (c *Client) Attach(keys []string, token string) *Lock {
 	if err := c.usable(); err != nil {
-		return &Lock{client: c, value: token, faulty: err, shown: true}
+		return &Lock{client: c, value: token, faulty: err, sharing: sharing{tokenKnown: true}}
 	}
 	set, err := newKeySet(keys, nil, c.maxKeys)
 	if err == nil {
@@ -280,5 +280,5 @@ func (c *Client) Attach(keys []string, token string) *Lock {
 	if err == nil {
 		err = checkToken(token)
 	}
-	return &Lock{client: c, set: set, value: token, faulty: err, shown: true}
+	return &Lock{client: c, set: set, value: token, faulty: err, sharing: sharing{tokenKnown: true}}
 }

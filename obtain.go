@@ -75,7 +75,7 @@ func (c *Client) obtain(ctx context.Context, write, read []string, ttl time.Dura
 		token := o.want.token()
 		o.owner = owners.Of(token)
 		defer o.owner.Done(token)
-		o.lock.owner, o.lock.shown = o.owner, true
+		o.lock.owner, o.lock.tokenKnown = o.owner, true
 		o.claim = o.owner.Count(c.conn, o.want.set.keys, nil)
 	}
 	if o.line != nil && !c.hub.Begin() {
