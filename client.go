@@ -188,7 +188,7 @@ func (c *Client) Close() {
 		switch rest := rest.(type) {
 		case *watch:
 			rest.lock.lose(wire.ErrClosed)
-		case *orphan:
+		case *cleanup:
 			rest.Run(clock.Now())
 		}
 	}

@@ -23,7 +23,7 @@ type stamp struct {
 	// yield is called before a try, if it is not nil and others count on some of the keys since the operation
 	// has begun.
 	yield func()
-	// mark is the id of a guard that the clients marked have set on their server: see orphan.mark.
+	// mark is the id of a guard that the clients marked have set on their server: see cleanup.mark.
 	mark   string
 	marked map[owners.Client]bool
 

@@ -307,14 +307,14 @@ func (o *obtaining) clearUp() {
 }
 
 // cleanUp makes the clean-up of what the obtaining may have left.
-func (o *obtaining) cleanUp() *orphan {
+func (o *obtaining) cleanUp() *cleanup {
 	set := o.want.set
 	if o.left.intents {
 		// Nobody waits for an intent: it stands for its own line.
 		set.keys, set.lines = slices.Concat(set.keys, o.want.intents), slices.Concat(set.lines, o.want.intents)
 		set.fences = nil // they would be of all those keys; what is there is forgotten with its lease
 	}
-	left := o.client.newOrphan(set, o.lock, o.want.ttl)
+	left := o.client.newCleanup(set, o.lock, o.want.ttl)
 	if o.line != nil {
 		left.waiter, left.place = o.line.waiter.ID, o.line.place.orUnknown()
 	}

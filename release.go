@@ -193,7 +193,7 @@ func (l *Lock) free(ctx context.Context, p portion) error {
 		c.own.Since = since
 		if !l.client.do(ctx, c, wait) && c.Leave(func(*wire.Call) { hub.AskAgain(set.keys) }) {
 			p.unclaim()
-			l.client.newOrphan(set, l, p.longest).start()
+			l.client.newCleanup(set, l, p.longest).start()
 			l.mayBeFree(p, clock.Now())
 			return interrupted(ctx, "release", set)
 		}
@@ -204,7 +204,7 @@ func (l *Lock) free(ctx context.Context, p portion) error {
 		if c.Err != nil {
 			freeing := c.Unanswered
 			if wire.Classify(c.Err) != wire.Final {
-				l.client.newOrphan(set, l, p.longest).start()
+				l.client.newCleanup(set, l, p.longest).start()
 				freeing = cmp.Or(freeing, clock.Now()) // from then on that may free it
 			}
 			l.mayBeFree(p, freeing)
@@ -333,7 +333,7 @@ func (l *Lock) leaveSpared(c *call, p portion) {
 		return
 	}
 	if set, _, err := p.set.split(c.sparedKeys()); err == nil {
-		l.client.newOrphan(set, l, p.longest).start()
+		l.client.newCleanup(set, l, p.longest).start()
 	}
 }
 
