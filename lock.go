@@ -311,12 +311,12 @@ func (l *Lock) snapshot() keySet {
 // report tells a hook how an operation on the whole lock ended.
 func (l *Lock) report(ctx context.Context, hook func(context.Context, Event), began clock.Moment, attempts int, err error) {
 	if hook != nil {
-		l.tell(ctx, hook, l.snapshot(), began, attempts, err)
+		l.notify(ctx, hook, l.snapshot(), began, attempts, err)
 	}
 }
 
-// tell tells a hook how an operation on some of it ended.
-func (l *Lock) tell(ctx context.Context, hook func(context.Context, Event), set keySet, began clock.Moment, attempts int, err error) {
+// notify tells a hook how an operation on some of it ended.
+func (l *Lock) notify(ctx context.Context, hook func(context.Context, Event), set keySet, began clock.Moment, attempts int, err error) {
 	if hook == nil {
 		return
 	}

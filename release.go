@@ -38,7 +38,7 @@ func (l *Lock) Release(ctx context.Context) (err error) {
 	}
 	began, asked := clock.Now(), 0
 	p, over := l.stop()
-	defer func() { l.tell(ctx, l.client.hooks.Released, p.set, began, asked, err) }()
+	defer func() { l.notify(ctx, l.client.hooks.Released, p.set, began, asked, err) }()
 	if over != nil {
 		p.unclaim()
 		return saidAgain(p.set, over)
@@ -94,7 +94,7 @@ func (l *Lock) ReleaseKeys(ctx context.Context, keys ...string) (err error) {
 	case all:
 		return l.Release(ctx)
 	}
-	defer func() { l.tell(ctx, l.client.hooks.Released, p.set, began, 1, err) }()
+	defer func() { l.notify(ctx, l.client.hooks.Released, p.set, began, 1, err) }()
 	return l.free(ctx, p)
 }
 
