@@ -96,54 +96,6 @@ import (
 	"github.com/seed-14de3678/redislock/internal/wire"
 )
 
-var (
-	// ErrNotObtained says that the lock is certainly not ours. Either somebody else holds a key of
-	// the set, and then the error is a [*ConflictError] as well; or the answer came too late to be
-	// of use. If the context ended meanwhile, the error matches the cause of the context, too.
-	ErrNotObtained = errors.New("not obtained")
-	// ErrLockNotHeld says that a key of the set is no longer ours: it has expired, or somebody
-	// removed it.
-	ErrLockNotHeld = errors.New("lock not held")
-	// ErrLockLost is the cause with which the context of a lost lock is cancelled.
-	ErrLockLost = errors.New("redislock: lock lost")
-	// ErrUnknownOutcome says that the request was sent and no answer came, so nobody knows whether
-	// it was executed. The error matches what kept the answer away, too. After an Obtain nothing
-	// has to be done: what it may have locked is freed in the background.
-	ErrUnknownOutcome = errors.New("outcome not known")
-	// ErrNotReplicated says that fewer replicas than [Options].Replicas have acknowledged a lock or
-	// a lease, so that the lock or the lease does not count. The error is an [ErrNotObtained] or an
-	// [ErrUnknownOutcome], too.
-	ErrNotReplicated = errors.New("not replicated")
-	// ErrCrossSlot says that the keys of the set are not in one slot of a Cluster, or that they are
-	// not certain to be on one shard of a Ring. Hash tags bring keys together: "{order:7}:stock".
-	ErrCrossSlot = errors.New("keys are not in one slot")
-	// ErrInvalidKeys says that the set is empty or too large, or has an empty key.
-	ErrInvalidKeys = errors.New("invalid keys")
-	// ErrInvalidTTL says that a ttl is not positive, or more than 365 days.
-	ErrInvalidTTL = errors.New("invalid ttl")
-	// ErrInvalidToken says that a token is empty, too long, or contains '|'.
-	ErrInvalidToken = errors.New("invalid token")
-	// ErrInvalidMetadata says that metadata is too long.
-	ErrInvalidMetadata = errors.New("invalid metadata")
-)
-
-//go:embed obtain.lua
-var obtainLua string
-
-//go:embed rw.lua
-var rwLua string
-
-var (
-	obtainScript = newScript("obtain", obtainLua)
-	rwScript     = newScript("rw", rwLua)
-)
-
-const (
-	defaultMaxKeys     = 1000
-	mostKeys           = 10000 // they hold the server for about 20 ms, longer if somebody waits for them
-	defaultMaxMetadata = 4 << 10
-)
-
 // A Client obtains locks. It is safe for concurrent use, and one Client for each Redis client is
 // enough: what several goroutines ask for at the same time travels together. A Client has
 // goroutines only while a request is under way, a lock is watched, something has to be freed, or
@@ -165,43 +117,6 @@ type Client struct {
 	closed      atomic.Bool
 	ending      chan struct{} // closed by Close
 }
-
-// A ClientOption changes a default of [New].
-type ClientOption func(*Client)
-
-// WithLogger makes the client log what no return value says. Each loss of a watched lock is one
-// line at the level of a warning, and so is each outcome that is not known. Renewals that failed
-// and are tried again, and watched locks that a Close has given up, are lines at the level of
-// information. The keys of a set are logged as "keys", a list of the first 20, and "more_keys", the
-// number of the others. Tokens are never logged. Default: nothing is logged.
-func WithLogger(log *slog.Logger) ClientOption {
-	return func(c *Client) {
-		if log != nil {
-			c.log = log
-		}
-	}
-}
-
-// WithHooks makes the client call hooks when something happens to its locks. Default: no hooks.
-func WithHooks(hooks Hooks) ClientOption { return func(c *Client) { c.hooks = hooks } }
-
-// WithMaxKeys sets how many keys a set may have, from 1 to 10 000. A number outside of that counts
-// as the nearest one inside. To obtain ten thousand free keys keeps the server busy for some 20 ms;
-// to convert them, or to hand them over to somebody in line, for up to 0.3 s. Default: 1 000.
-func WithMaxKeys(n int) ClientOption {
-	return func(c *Client) { c.maxKeys = min(max(n, 1), mostKeys) }
-}
-
-// WithMaxMetadata sets how many bytes of metadata a lock may have. They are stored with each key of
-// the set. Default: 4 096.
-func WithMaxMetadata(bytes int) ClientOption {
-	return func(c *Client) { c.maxMetadata = max(bytes, 0) }
-}
-
-// WithoutBatching makes the client send each command by itself, at once. Default: commands that are
-// asked for while another one is under way go out together, as one pipeline. The pipeline carries
-// several times as much, and costs a caller that is alone nothing.
-func WithoutBatching() ClientOption { return func(c *Client) { c.batching = false } }
 
 // New makes a Client for a *redis.Client (of a single server, or from NewFailoverClient for
 // Sentinel), a *redis.ClusterClient, a *redis.Ring, or anything else that can run scripts. New

@@ -67,7 +67,7 @@ func writeKeys(set keySet, writes bool) int {
 func convertCall(ctx context.Context, set keySet, value *string, ttl time.Duration, writes, keeps bool) *call {
 	c := newCall(ctx, convertScript, set.keys, set.beside(), value, clock.Millis(ttl),
 		writeKeys(set, writes), flag(set.fences != nil), flag(keeps))
-	c.own.Effect = owners.Lessens
+	c.own.Effect, c.own.Home = owners.Lessens, set.lines[0]
 	c.yield = func() { c.withdrawn = true }
 	if writes {
 		c.yield = func() { c.Args[2] = flag(true) }

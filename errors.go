@@ -15,6 +15,37 @@ import (
 	"github.com/seed-14de3678/redislock/internal/wire"
 )
 
+var (
+	// ErrNotObtained says that the lock is certainly not ours. Either somebody else holds a key of
+	// the set, and then the error is a [*ConflictError] as well; or the answer came too late to be
+	// of use. If the context ended meanwhile, the error matches the cause of the context, too.
+	ErrNotObtained = errors.New("not obtained")
+	// ErrLockNotHeld says that a key of the set is no longer ours: it has expired, or somebody
+	// removed it.
+	ErrLockNotHeld = errors.New("lock not held")
+	// ErrLockLost is the cause with which the context of a lost lock is cancelled.
+	ErrLockLost = errors.New("redislock: lock lost")
+	// ErrUnknownOutcome says that the request was sent and no answer came, so nobody knows whether
+	// it was executed. The error matches what kept the answer away, too. After an Obtain nothing
+	// has to be done: what it may have locked is freed in the background.
+	ErrUnknownOutcome = errors.New("outcome not known")
+	// ErrNotReplicated says that fewer replicas than [Options].Replicas have acknowledged a lock or
+	// a lease, so that the lock or the lease does not count. The error is an [ErrNotObtained] or an
+	// [ErrUnknownOutcome], too.
+	ErrNotReplicated = errors.New("not replicated")
+	// ErrCrossSlot says that the keys of the set are not in one slot of a Cluster, or that they are
+	// not certain to be on one shard of a Ring. Hash tags bring keys together: "{order:7}:stock".
+	ErrCrossSlot = errors.New("keys are not in one slot")
+	// ErrInvalidKeys says that the set is empty or too large, or has an empty key.
+	ErrInvalidKeys = errors.New("invalid keys")
+	// ErrInvalidTTL says that a ttl is not positive, or more than 365 days.
+	ErrInvalidTTL = errors.New("invalid ttl")
+	// ErrInvalidToken says that a token is empty, too long, or contains '|'.
+	ErrInvalidToken = errors.New("invalid token")
+	// ErrInvalidMetadata says that metadata is too long.
+	ErrInvalidMetadata = errors.New("invalid metadata")
+)
+
 // A Mode says how a key is held, or why it cannot be had.
 type Mode string
 
@@ -86,11 +117,13 @@ func (e *ConflictError) Error() string {
 // Is reports that every ConflictError is an [ErrNotObtained].
 func (e *ConflictError) Is(target error) bool { return target == ErrNotObtained }
 
+var errUnexpectedRefusal = errors.New("unexpected refusal")
+
 // decodeConflict decodes what follows the 0 of a refusal.
 func decodeConflict(keys []string, d *wire.Reply) (*ConflictError, error) {
 	index, mode, ttl, detail := d.Number(), Mode(d.Text()), d.Number(), d.Text()
 	if d.Bad || index < 1 || index > int64(len(keys)) {
-		return nil, errors.New("unexpected refusal")
+		return nil, errUnexpectedRefusal
 	}
 	e := &ConflictError{Key: keys[index-1], Mode: mode, TTL: clock.FromMillis(ttl)}
 	if mode == ModeForeign {
@@ -153,6 +186,12 @@ func (e *endedError) Unwrap() error { return e.error }
 // fault turns the error of a call into the one that callers see: with a sentinel where there is
 // one for the fact, and without what only the authors of a script can read.
 func fault(operation string, set keySet, c *call) error {
+	return explained(operation, set, c, c.Replicated.Never != nil)
+}
+
+// explained is fault for a call of which it is said whether it was executed: a server may have done it and
+// refuse to say which replicas have it, because the user may not ask.
+func explained(operation string, set keySet, c *call, executed bool) error {
 	kind, err := wire.Classify(c.Err), c.Err
 	if answer, ok := errors.AsType[redis.Error](err); ok {
 		err = wire.NewServerError(answer)
@@ -166,7 +205,6 @@ func fault(operation string, set keySet, c *call) error {
 	if c.Cut != nil {
 		err = fmt.Errorf("%w: %w", c.Cut, err)
 	}
-	executed := c.Replicated.Never != nil && operation != "obtain" // which gives back what it has done
 	if kind == wire.Unknown || kind == wire.Passing && c.IsUnanswered() || executed {
 		return fmt.Errorf("redislock: %s %s: %w: %w", operation, set, ErrUnknownOutcome, err)
 	}

@@ -71,7 +71,7 @@ func (l *Lock) raise(ctx context.Context, number int64) (again bool, err error) 
 	w := l.ownerNow()
 	defer w.Done(l.token())
 	c := raiseCall(ctx, set, &l.value, ttl, number)
-	c.ownedBy(w, c.own.Effect, l.client.conn, set.lines[0])
+	c.ownedBy(w, l.client.conn)
 	c.Replicas = replicasFor(l.replicas, ttl)
 	if !l.client.do(ctx, c, patience) && c.Leave(nil) {
 		return false, interrupted(ctx, "raise fence", set)
@@ -98,7 +98,7 @@ func (l *Lock) raise(ctx context.Context, number int64) (again bool, err error) 
 // raiseCall builds what makes a number the fencing number of a set, which has a ttl. It takes nothing away.
 func raiseCall(ctx context.Context, set keySet, value *string, ttl time.Duration, number int64) *call {
 	c := newCall(ctx, raiseScript, set.keys, set.fences, value, clock.Millis(ttl), number)
-	c.own.Effect = owners.Lengthens
+	c.own.Effect, c.own.Home = owners.Lengthens, set.lines[0]
 	return c
 }
 

@@ -31,9 +31,10 @@ type stamp struct {
 	args   [2]any // the stamp, and what it lets the script do, as they are sent
 }
 
-// ownedBy has the call travel as a request of an owner, that asks for its guard in the home line.
-func (c *call) ownedBy(w *owners.Owner, e owners.Effect, by *wire.Conn, home string) {
-	c.own = owners.Request{Owner: w, Effect: e, Keys: c.Keys, By: by, Home: home}
+// ownedBy has the call travel as a request of an owner: whoever has built it has said what it does, and in
+// which line it asks for its guard.
+func (c *call) ownedBy(w *owners.Owner, by *wire.Conn) {
+	c.own.Owner, c.own.By, c.own.Keys = w, by, c.Keys
 	c.Tracker = c
 }
 

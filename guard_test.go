@@ -53,7 +53,8 @@ func (d desk) call(what string, keys ...string) *call {
 		s, e, beside = refreshScript, owners.Lengthens, nil
 	}
 	c := newCall(d.t.Context(), s, set.keys, beside, &deskValue, 1000)
-	c.ownedBy(d.owner, e, d.conn, set.lines[0])
+	c.own.Effect, c.own.Home = e, set.lines[0]
+	c.ownedBy(d.owner, d.conn)
 	return c
 }
 

@@ -23,7 +23,7 @@ var refreshScript = newScript("refresh", refreshLua)
 // is made such a one if others of the token have obtained some of the keys meanwhile.
 func refreshCall(ctx context.Context, set keySet, value *string, ttl time.Duration, neverShortens bool) *call {
 	c := newCall(ctx, refreshScript, set.keys, nil, value, clock.Millis(ttl), flag(neverShortens))
-	c.own.Effect = owners.Lessens
+	c.own.Effect, c.own.Home = owners.Lessens, set.lines[0]
 	if neverShortens {
 		c.own.Effect = owners.Lengthens
 	}
@@ -62,7 +62,7 @@ func (l *Lock) lease(ctx context.Context, op *leasing) (err error) {
 		set := l.snapshot()
 		l.begin(clock.Now(), op.ttl)
 		c := op.call(set)
-		c.ownedBy(w, c.own.Effect, l.client.conn, set.lines[0])
+		c.ownedBy(w, l.client.conn)
 		c.own.Since = since
 		c.Replicas = replicasFor(l.replicas, op.ttl)
 		c.Remaining = l.remaining

@@ -3,10 +3,54 @@ package redislock
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"github.com/seed-14de3678/redislock/internal/clock"
 )
+
+const (
+	defaultMaxKeys     = 1000
+	mostKeys           = 10000 // they hold the server for about 20 ms, longer if somebody waits for them
+	defaultMaxMetadata = 4 << 10
+)
+
+// A ClientOption changes a default of [New].
+type ClientOption func(*Client)
+
+// WithLogger makes the client log what no return value says. Each loss of a watched lock is one
+// line at the level of a warning, and so is each outcome that is not known. Renewals that failed
+// and are tried again, and watched locks that a Close has given up, are lines at the level of
+// information. The keys of a set are logged as "keys", a list of the first 20, and "more_keys", the
+// number of the others. Tokens are never logged. Default: nothing is logged.
+func WithLogger(log *slog.Logger) ClientOption {
+	return func(c *Client) {
+		if log != nil {
+			c.log = log
+		}
+	}
+}
+
+// WithHooks makes the client call hooks when something happens to its locks. Default: no hooks.
+func WithHooks(hooks Hooks) ClientOption { return func(c *Client) { c.hooks = hooks } }
+
+// WithMaxKeys sets how many keys a set may have, from 1 to 10 000. A number outside of that counts
+// as the nearest one inside. To obtain ten thousand free keys keeps the server busy for some 20 ms;
+// to convert them, or to hand them over to somebody in line, for up to 0.3 s. Default: 1 000.
+func WithMaxKeys(n int) ClientOption {
+	return func(c *Client) { c.maxKeys = min(max(n, 1), mostKeys) }
+}
+
+// WithMaxMetadata sets how many bytes of metadata a lock may have. They are stored with each key of
+// the set. Default: 4 096.
+func WithMaxMetadata(bytes int) ClientOption {
+	return func(c *Client) { c.maxMetadata = max(bytes, 0) }
+}
+
+// WithoutBatching makes the client send each command by itself, at once. Default: commands that are
+// asked for while another one is under way go out together, as one pipeline. The pipeline carries
+// several times as much, and costs a caller that is alone nothing.
+func WithoutBatching() ClientOption { return func(c *Client) { c.batching = false } }
 
 // Options are the options of an Obtain. The zero value, and nil, mean the defaults.
 type Options struct {

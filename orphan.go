@@ -30,7 +30,7 @@ type orphan struct {
 	value  string
 	owner  *owners.Owner
 	waiter string       // id of one that may stand in line for it, else empty
-	place  string       // its place there
+	place  place        // its place there
 	first  func()       // if not nil it is called when the first clean-up has an outcome
 	until  clock.Moment // nothing can be left after that
 
@@ -74,8 +74,7 @@ func (o *orphan) Run(at clock.Moment) {
 	o.mark(func(mark string, marked map[owners.Client]bool) {
 		f := freeing{set: o.set, value: &o.value, waiter: o.waiter, place: o.place}
 		c := f.call(context.Background(), nil)
-		c.ownedBy(o.owner, owners.Lessens, o.client.conn, o.set.lines[0])
-		c.own.Frees = true
+		c.ownedBy(o.owner, o.client.conn)
 		c.mark, c.marked = mark, marked
 		c.Then = func(*wire.Call) { o.cleared(c, last) }
 		o.client.conn.Start(&c.Call)

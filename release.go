@@ -189,8 +189,8 @@ func (l *Lock) free(ctx context.Context, p portion) error {
 	set, hub := p.set, l.client.hub
 	for rounds := 0; ; rounds++ {
 		c, next := l.releasing(ctx, p)
-		c.ownedBy(w, owners.Lessens, l.client.conn, set.lines[0])
-		c.own.Frees, c.own.Since = true, since
+		c.ownedBy(w, l.client.conn)
+		c.own.Since = since
 		if !l.client.do(ctx, c, wait) && c.Leave(func(*wire.Call) { hub.AskAgain(set.keys) }) {
 			p.unclaim()
 			l.client.newOrphan(set, l, p.longest).start()
@@ -240,7 +240,7 @@ type freeing struct {
 	value   *string
 	channel string // of the caller: what is to be told there stands in the reply instead; empty: nothing does
 	waiter  string // id of one that gives up; empty: there is none
-	place   string // its place, see unknownPlace
+	place   place  // its place
 }
 
 // call builds the release. If somebody waits for it until it is over, client gives it a call that was recycled;
@@ -258,12 +258,13 @@ func (f freeing) call(ctx context.Context, client *Client) *call {
 	}
 	switch {
 	case f.waiter != "":
-		c.Args = []any{f.channel, flag(fenced), f.waiter, f.place}
+		c.Args = []any{f.channel, flag(fenced), f.waiter, f.place.argument()}
 	case fenced:
 		c.Args = []any{f.channel, flag(fenced)}
 	case f.channel != "":
 		c.Args = []any{f.channel}
 	}
+	c.own.Effect, c.own.Home, c.own.Frees = owners.Lessens, f.set.lines[0], true
 	return c
 }
 

@@ -151,7 +151,7 @@ func (w *watch) renewalLocked() *call {
 	l := w.lock
 	changes, ttl := l.change.count, l.ttl
 	c := refreshCall(context.Background(), l.set, &l.value, ttl, true)
-	c.ownedBy(l.ownerLocked(), c.own.Effect, l.client.conn, l.set.lines[0])
+	c.ownedBy(l.ownerLocked(), l.client.conn)
 	c.Replicas = replicasFor(l.replicas, ttl)
 	c.Then = func(*wire.Call) { w.renewed(c, ttl, changes) }
 	return c

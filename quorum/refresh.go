@@ -18,8 +18,8 @@ func (l *Lock) TTL(ctx context.Context) (time.Duration, error) {
 	if l.isNothing() {
 		return 0, fmt.Errorf("quorum: ttl: %w", redislock.ErrLockNotHeld)
 	}
-	r, locks, w := l.newRound(0)
-	if r == nil {
+	r, locks, w, ok := l.newRound(0)
+	if !ok {
 		return 0, l.notHeld("ttl")
 	}
 	r.enough = func() bool {
@@ -76,8 +76,8 @@ func (l *Lock) Refresh(ctx context.Context, ttl time.Duration) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("quorum: refresh%s: not asked: %w", l.want.name(), context.Cause(ctx))
 	}
-	r, locks, w := l.newRound(ttl)
-	if r == nil {
+	r, locks, w, ok := l.newRound(ttl)
+	if !ok {
 		return l.notHeld("refresh")
 	}
 	owes := l.seek(r)
@@ -110,22 +110,23 @@ func (l *Lock) Refresh(ctx context.Context, ttl time.Duration) error {
 }
 
 // newRound prepares a round of all nodes that hold the lock, about a lease of ttl; 0: the last one. It
-// returns nil if the lock is not held.
-func (l *Lock) newRound(ttl time.Duration) (*round, []*redislock.Lock, *want) {
+// reports false if the lock is not held.
+func (l *Lock) newRound(ttl time.Duration) (r *round, locks []*redislock.Lock, w *want, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.state != held {
-		return nil, nil, nil
+		return nil, nil, nil, false
 	}
-	w := l.want
+	wanted := l.want
+	w = &wanted
 	if ttl > 0 {
 		w.ttl, w.patience = ttl, l.quorum.patience(ttl, w.opt.Replicas)
 	}
-	locks := make([]*redislock.Lock, len(l.holds))
+	locks = make([]*redislock.Lock, len(l.holds))
 	for i := range l.holds {
 		locks[i] = l.holds[i].lock
 	}
-	return l.roundOf(locks, &w), locks, &w
+	return l.roundOf(locks, w), locks, w, true
 }
 
 // roundOf prepares a round of all nodes that have a lock.

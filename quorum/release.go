@@ -78,8 +78,8 @@ func (l *Lock) discard(ctx context.Context, first *round) {
 // raise makes the greatest number that a node has given that of the lock at every node. A majority
 // has to have it: then every later lock finds it at one of its nodes.
 func (l *Lock) raise(ctx context.Context) *refusal {
-	r, locks, w := l.newRound(0)
-	if r == nil {
+	r, locks, w, ok := l.newRound(0)
+	if !ok {
 		return &refusal{text: "lost before it had its number", is: []error{redislock.ErrNotObtained}, again: true, free: backoff.Stop}
 	}
 	r.ask = func(i int) answer {

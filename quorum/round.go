@@ -16,31 +16,50 @@ const grace = 100 * time.Millisecond
 // A round asks several nodes the same thing at once, and knows when enough of them have answered.
 type round struct {
 	quorum *Client
-	want   *want       // what it is about
-	lock   *Lock       // and whom
+	want   *want // what it is about
+	lock   *Lock // and whom
+	question
+	request
+
+	mu sync.Mutex
+	votes
+	ending
+}
+
+// A question is what a round asks each node, and when it has asked enough.
+type question struct {
 	need   int         // so many have to say yes
 	every  bool        // it does not end before every node that is waited for has answered
 	enough func() bool // of a round that a majority may leave open: whether it does not; may be nil
 	ask    func(i int) answer
 	late   func(i int, a answer) // takes an answer that comes after the end; may be nil
+}
 
-	ctx    context.Context // of the requests: until all are answered, or the node time-out
+// A request is what those of one round have in common: until all are answered, or the node time-out.
+type request struct {
+	ctx    context.Context
 	cancel context.CancelCauseFunc
 	timer  *time.Timer
+}
 
-	mu      sync.Mutex
-	answers []answer // by node; not changed after the end
-	waited  []bool   // by node: worth waiting for
-	asked   []bool   // by node: and not answered yet
-	prompt  []bool   // by node: among the first majority that has said yes or no; not changed after the end
+// Votes are what the nodes have answered; by node, where there is one for each.
+type votes struct {
+	answers []answer // not changed after the end
+	waited  []bool   // worth waiting for
+	asked   []bool   // and not answered yet
+	prompt  []bool   // among the first majority that has said yes or no; not changed after the end
 	open    int      // not answered yet
 	hopes   int      // and worth waiting for
 	yes     int
 	prompts int
-	over    bool
-	ended   chan struct{} // closed when it is over
-	quiet   chan struct{} // closed when nobody is worth waiting for any more
-	hushed  bool          // so it is
+}
+
+// An ending says how far a round has ended.
+type ending struct {
+	over   bool
+	ended  chan struct{} // closed when it is over
+	quiet  chan struct{} // closed when nobody is worth waiting for any more
+	hushed bool          // so it is
 }
 
 // An answer is that of one node.
@@ -79,10 +98,11 @@ func answerOf(err error) answer {
 
 // newRound prepares a round; who is to be asked is entered with [round.enter].
 func (c *Client) newRound(w *want, l *Lock) *round {
+	n := len(c.nodes)
 	return &round{
-		quorum: c, want: w, lock: l, need: c.need,
-		answers: make([]answer, len(c.nodes)), waited: make([]bool, len(c.nodes)), asked: make([]bool, len(c.nodes)),
-		prompt: make([]bool, len(c.nodes)), ended: make(chan struct{}), quiet: make(chan struct{}),
+		quorum: c, want: w, lock: l, question: question{need: c.need},
+		votes:  votes{answers: make([]answer, n), waited: make([]bool, n), asked: make([]bool, n), prompt: make([]bool, n)},
+		ending: ending{ended: make(chan struct{}), quiet: make(chan struct{})},
 	}
 }
 

@@ -150,13 +150,6 @@ func (w *Owner) forget(token string) {
 	}
 }
 
-// Knows reports whether the owner of a token is kept in mind.
-func Knows(token string) bool {
-	book.Lock()
-	defer book.Unlock()
-	return book.owners[token] != nil
-}
-
 // isIdle reports whether nothing would be known less without the owner. What was not answered is forgotten
 // when a guard against it would have ended, too.
 func (w *Owner) isIdle() bool {

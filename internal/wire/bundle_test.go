@@ -25,7 +25,7 @@ func TestBatchErrorIsDoubted(t *testing.T) {
 		"MISCONF Redis is configured to save RDB snapshots": false,
 		"CROSSSLOT Keys in request don't hash to one slot":  false,
 	} {
-		value := "token"
+		value := "value"
 		b := &bundle{of: NewScript("bundle", "return 1")}
 		for _, key := range []string{"a", "b"} {
 			c := &Call{Request: Request{Keys: []string{key}, Beside: []string{"line"}, Value: &value, TTL: 1000}}

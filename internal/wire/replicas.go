@@ -82,7 +82,7 @@ func (r replicated) follow(commands []command, withSource func(command) bool) {
 		if !to.ask {
 			r.conn.Failed(commands[0].Err())
 		}
-		if node, leave := r.conn.master(to.addr); node != nil {
+		if node, leave, ok := r.conn.master(to.addr); ok {
 			r.exchange(node, commands, withSource, to.ask)
 			leave()
 		}
@@ -137,11 +137,12 @@ func (conn *Conn) node(key string) (*redis.Client, error) {
 }
 
 // master returns the client of a Cluster's node, and what to do when it was used. One that has no
-// slots yet the Cluster client does not know: it is addressed as the others are, for this once.
-func (conn *Conn) master(addr string) (node *redis.Client, leave func()) {
+// slots yet the Cluster client does not know: it is addressed as the others are, for this once. It reports
+// false if there is no such node.
+func (conn *Conn) master(addr string) (node *redis.Client, leave func(), ok bool) {
 	cluster, ok := conn.direct.(*redis.ClusterClient)
 	if !ok {
-		return nil, nil
+		return nil, nil, false
 	}
 	var mu sync.Mutex
 	var another *redis.Client
@@ -154,10 +155,10 @@ func (conn *Conn) master(addr string) (node *redis.Client, leave func()) {
 		return nil
 	})
 	if node != nil || another == nil {
-		return node, func() {}
+		return node, func() {}, node != nil
 	}
 	opt := *another.Options()
 	opt.Addr, opt.PoolSize, opt.MinIdleConns = addr, 1, 0
 	node = redis.NewClient(&opt)
-	return node, func() { _ = node.Close() }
+	return node, func() { _ = node.Close() }, true
 }

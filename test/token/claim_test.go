@@ -6,7 +6,6 @@ import (
 	"io"
 	"slices"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -14,14 +13,15 @@ import (
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/internal/check"
 	"github.com/seed-14de3678/redislock/internal/redistest"
+	"github.com/seed-14de3678/redislock/internal/world"
 )
 
 // A lock counts on the keys that it has: what it has freed a clean-up may take that belongs to another
 // Obtain of its token.
 func TestReleaseKeysReducesClaim(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		rdb := redistest.PipeMini(t).Client(t)
+	world.Bubble(t, func(t *testing.T, _ *world.World, mini *redistest.Mini, _ *world.Journal) {
+		rdb := mini.Client(t)
 		client := redislock.New(rdb)
 		defer client.Close()
 		keys := []string{"a", "b", "c"}

@@ -7,7 +7,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -15,14 +14,15 @@ import (
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/internal/check"
 	"github.com/seed-14de3678/redislock/internal/redistest"
+	"github.com/seed-14de3678/redislock/internal/world"
 )
 
 func TestMain(m *testing.M) { redistest.Main(m) }
 
 // What a release has left to another Obtain of its token is freed as soon as nobody counts on it any more.
 func TestGuardSparedIsFreedLater(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		rdb := redistest.PipeMini(t).Client(t)
+	world.Bubble(t, func(t *testing.T, _ *world.World, mini *redistest.Mini, _ *world.Journal) {
+		rdb := mini.Client(t)
 		client := redislock.New(rdb)
 		defer client.Close()
 		mine := &redislock.Options{Token: "mine"}
@@ -84,8 +84,8 @@ func TestGuardSparedIsFreedLater(t *testing.T) {
 
 // A clean-up that might set no guard is done again, until it may, or the lease is over.
 func TestGuardCleanUpGoesOn(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		rdb := redistest.PipeMini(t).Client(t, func(o *redis.Options) { o.MaxRetries = -1 })
+	world.Bubble(t, func(t *testing.T, _ *world.World, mini *redistest.Mini, _ *world.Journal) {
+		rdb := mini.Client(t, func(o *redis.Options) { o.MaxRetries = -1 })
 		client := redislock.New(rdb)
 		defer client.Close()
 		var cleanUps atomic.Int32

@@ -11,6 +11,7 @@ import (
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/internal/check"
 	"github.com/seed-14de3678/redislock/internal/redistest"
+	"github.com/seed-14de3678/redislock/internal/world"
 )
 
 func TestMain(m *testing.M) { redistest.Main(m) }
@@ -34,9 +35,9 @@ type kept struct {
 	answered chan struct{}
 }
 
-func newGate(t *testing.T) (*gate, *redislock.Client) {
+func newGate(t *testing.T, mini *redistest.Mini) (*gate, *redislock.Client) {
 	t.Helper()
-	g := &gate{rdb: redistest.PipeMini(t).Client(t)}
+	g := &gate{rdb: mini.Client(t)}
 	g.rdb.AddHook(check.Around(func(cmd redis.Cmder, send func() error) error {
 		run := check.RunIn(cmd)
 		k := g.take(run)
@@ -107,8 +108,8 @@ func TestRenewalAroundRefresh(t *testing.T) {
 		}
 	}
 	t.Run("answered after it", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			g, client := newGate(t)
+		world.Bubble(t, func(t *testing.T, _ *world.World, mini *redistest.Mini, _ *world.Journal) {
+			g, client := newGate(t, mini)
 			defer client.Close()
 			lock, err := client.Obtain(t.Context(), []string{"a"}, time.Minute, &redislock.Options{Watchdog: true})
 			check.NoError(t, err)
@@ -120,8 +121,8 @@ func TestRenewalAroundRefresh(t *testing.T) {
 		})
 	})
 	t.Run("answered while it is under way", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			g, client := newGate(t)
+		world.Bubble(t, func(t *testing.T, _ *world.World, mini *redistest.Mini, _ *world.Journal) {
+			g, client := newGate(t, mini)
 			defer client.Close()
 			lock, err := client.Obtain(t.Context(), []string{"a"}, time.Minute, &redislock.Options{Watchdog: true})
 			check.NoError(t, err)
@@ -147,8 +148,8 @@ func TestRenewalAroundRefresh(t *testing.T) {
 
 // A renewal that was under way when keys were freed says that they are lost, and nothing else.
 func TestRenewalAroundReleaseKeys(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		g, client := newGate(t)
+	world.Bubble(t, func(t *testing.T, _ *world.World, mini *redistest.Mini, _ *world.Journal) {
+		g, client := newGate(t, mini)
 		defer client.Close()
 		lock, err := client.Obtain(t.Context(), []string{"a", "b", "c"}, time.Minute, &redislock.Options{Watchdog: true})
 		check.NoError(t, err)

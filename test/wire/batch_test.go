@@ -13,6 +13,7 @@ import (
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/internal/check"
 	"github.com/seed-14de3678/redislock/internal/redistest"
+	"github.com/seed-14de3678/redislock/internal/world"
 )
 
 // An error inside the script of a batch may come after some of it was done, unless it shows that nothing
@@ -31,8 +32,8 @@ func TestErrorOfSharedScript(t *testing.T) {
 	} {
 		t.Run(text, func(t *testing.T) {
 			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				for i, err := range obtainedTogether(t, refused(text)) {
+			world.Bubble(t, func(t *testing.T, _ *world.World, mini *redistest.Mini, _ *world.Journal) {
+				for i, err := range obtainedTogether(t, mini, refused(text)) {
 					if err == nil || !errors.Is(err, refused(busy)) {
 						t.Errorf("got error %v of call %d, want it to be asked for by itself", err, i)
 					}
@@ -49,9 +50,9 @@ const busy = "BUSY Redis is busy running a script"
 
 // obtainedTogether are two Obtains that share a script, because two more are under way when they begin. It
 // is answered with an error, and what they send by themselves afterwards finds the server busy.
-func obtainedTogether(t *testing.T, answer error) []error {
+func obtainedTogether(t *testing.T, mini *redistest.Mini, answer error) []error {
 	t.Helper()
-	rdb := redistest.PipeMini(t).Client(t)
+	rdb := mini.Client(t)
 	client := redislock.New(rdb)
 	defer client.Close()
 	gate := make(chan struct{})

@@ -11,14 +11,15 @@ import (
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/internal/check"
 	"github.com/seed-14de3678/redislock/internal/redistest"
+	"github.com/seed-14de3678/redislock/internal/world"
 )
 
 // A server may run what the user may not ask its replicas about: then it is done, and nobody knows
 // where. An Obtain gives it back.
 func TestNeverReplicated(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		rdb := redistest.PipeMini(t).Client(t)
+	world.Bubble(t, func(t *testing.T, _ *world.World, mini *redistest.Mini, _ *world.Journal) {
+		rdb := mini.Client(t)
 		client := redislock.New(rdb)
 		defer client.Close()
 		var answer error

@@ -1,0 +1,85 @@
+package redislock
+
+import (
+	"testing"
+	"time"
+
+	"github.com/seed-14de3678/redislock/internal/clock"
+	"github.com/seed-14de3678/redislock/internal/listen"
+	"github.com/seed-14de3678/redislock/internal/redistest"
+)
+
+func watchedLock(t *testing.T) *Lock {
+	t.Helper()
+	client := New(redistest.StartMini(t).Client(t))
+	t.Cleanup(client.Close)
+	lock, err := client.Obtain(t.Context(), []string{t.Name()}, time.Minute, &Options{Watchdog: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return lock
+}
+
+// A wall clock that was set back makes no deadline later.
+func TestDeadlineAndWallClock(t *testing.T) {
+	l := watchedLock(t)
+	l.mu.Lock()
+	l.deadline = clock.Now().Add(time.Second)
+	l.deadline.Wall += time.Hour
+	l.mu.Unlock()
+	before := l.Deadline()
+	l.begin(clock.Now(), time.Minute)
+	if after := l.Deadline(); after.After(before) {
+		t.Errorf("a Refresh that was not answered moved the deadline by %v", after.Sub(before))
+	}
+}
+
+// What the message of a grant says about when it was: never too late a moment, also if it is of a server
+// with another clock.
+func TestSinceGrant(t *testing.T) {
+	t.Parallel()
+	const ttl, micros = time.Minute, int64(1_000_000_000)
+	began := clock.Now()
+	asked := began.Add(-10 * time.Second)
+	for _, test := range []struct {
+		name    string
+		change  func(s *standing, w *want)
+		elapsed time.Duration // from the answer to the grant, on the server's clock
+		number  int64
+		want    time.Duration // from the answer, on ours
+		sure    bool
+	}{
+		{"at once", nil, 0, 0, 0, true},
+		{"clocks may run at different rates", nil, 10 * time.Second, 0, 9900 * time.Millisecond, true},
+		{"a clock that is ahead: not later than now", nil, time.Hour, 0, 10 * time.Second, true},
+		{"a clock that is behind: it is older than the answer", nil, -time.Millisecond, 0, 0, false},
+		{"nothing is known of the clock", func(s *standing, _ *want) { s.since = clock.Moment{} }, time.Second, 0, 0, false},
+		{"less than half of the lease is certain", func(_ *standing, w *want) { w.ttl = 15 * time.Second }, time.Second, 0, 0, false},
+		{"a little more than half is", func(_ *standing, w *want) { w.ttl = 20 * time.Second }, time.Second, 0, 990 * time.Millisecond, true},
+		{"a number is missing", func(_ *standing, w *want) { w.fenced = true }, time.Second, 0, 0, false},
+		{"it has one", func(_ *standing, w *want) { w.fenced = true }, time.Second, 7, 990 * time.Millisecond, true},
+		{"replicas were not asked", func(_ *standing, w *want) { w.replicas = 1 }, time.Second, 0, 0, false},
+		{"nor for how long it has been up", func(_ *standing, w *want) { w.minUptime = time.Second }, time.Second, 0, 0, false},
+	} {
+		s, w := &standing{since: asked, micros: micros}, &want{ttl: ttl}
+		if test.change != nil {
+			test.change(s, w)
+		}
+		sent, sure := s.sinceGrant(&listen.Grant{Micros: micros + test.elapsed.Microseconds(), Number: test.number}, w)
+		if sure != test.sure {
+			t.Errorf("%s: got %t, want %t", test.name, sure, test.sure)
+			continue
+		}
+		if !sure {
+			continue
+		}
+		wanted, latest := asked.Add(test.want), clock.Now()
+		if test.elapsed > time.Minute {
+			if latest.Precedes(sent) || sent.Precedes(began) {
+				t.Errorf("%s: got %v, want a clock.Moment from %v to %v", test.name, sent, began, latest)
+			}
+		} else if sent != wanted {
+			t.Errorf("%s: got %v after the answer, want %v", test.name, sent.Since(asked), test.want)
+		}
+	}
+}

@@ -1,0 +1,66 @@
+package token_test
+
+import (
+	"context"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/check"
+	"github.com/seed-14de3678/redislock/internal/redistest"
+	"github.com/seed-14de3678/redislock/internal/wire"
+)
+
+// flaky breaks the connection of the first release, before it is sent, and shows the stamp of the latest
+// Obtain.
+type flaky struct {
+	redis.Scripter
+	broken bool
+	stamp  string
+}
+
+func (f *flaky) EvalSha(ctx context.Context, sha string, keys []string, args ...any) *redis.Cmd {
+	switch wire.Sent(sha).Name() {
+	case "release":
+		if !f.broken {
+			f.broken = true
+			cmd := redis.NewCmd(ctx)
+			cmd.SetErr(io.EOF)
+			return cmd
+		}
+	case "obtain":
+		if f.stamp = ""; len(args) > 2 {
+			f.stamp, _ = args[2].(string)
+		}
+	}
+	return f.Scripter.EvalSha(ctx, sha, keys, args...)
+}
+
+// A token that nobody else knows leaves nothing behind in this process, which would be there for ever. As long as
+// one is remembered of which a request was not answered, its requests have numbers greater than 0.
+func TestBookForgetsReleased(t *testing.T) {
+	t.Parallel()
+	rdb := redistest.StartMini(t).Client(t)
+	for _, shown := range []bool{false, true} {
+		f := &flaky{Scripter: rdb}
+		client := redislock.New(f)
+		t.Cleanup(client.Close)
+		lock, err := client.Obtain(t.Context(), []string{t.Name()}, time.Minute, nil)
+		check.NoError(t, err)
+		token := check.Must[string](t)(rdb.Get(t.Context(), t.Name()).Result())
+		if shown {
+			_ = lock.Token()
+		}
+		check.NoError(t, lock.Release(t.Context()))
+		again, err := client.Obtain(t.Context(), []string{t.Name()}, time.Minute, &redislock.Options{Token: token})
+		check.NoError(t, err)
+		if kept := !strings.HasSuffix(f.stamp, "|0|"); kept != shown || f.stamp == "" {
+			t.Errorf("kept: %t, shown to others: %t; the next Obtain has the stamp %q", kept, shown, f.stamp)
+		}
+		check.NoError(t, again.Release(t.Context()))
+	}
+}
