@@ -81,7 +81,6 @@ package redislock
 
 import (
 	"context"
-	_ "embed"
 	"errors"
 	"log/slog"
 	"sync"

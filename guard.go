@@ -41,9 +41,6 @@ func (c *call) ownedBy(w *owners.Owner, by *wire.Conn) {
 // noStamp are the arguments of a request without a stamp, where others stand behind them.
 var noStamp = []any{"", ""}
 
-// releaseArgs is how many arguments release.lua has before the keys that it is not to free.
-const releaseArgs = 4
-
 // Before prepares the next try, right before it is sent.
 func (c *call) Before() bool {
 	r := &c.own
@@ -60,7 +57,7 @@ func (c *call) Before() bool {
 	// Where there is a line, and so where there is a guard, batch.lua does nothing; but it sets none, and
 	// spares nothing.
 	c.Alone = len(r.Stamp.Closes) > 0 || len(c.spared) > 0
-	c.Behind, c.Stamp, c.Rest = nil, nil, nil
+	c.Behind, c.Stamp, c.Rest = nil, nil, sparing(len(c.Args), c.spared)
 	switch text := c.text(); {
 	case text != "":
 		sent := text                         // only a stamp that is sent is worth an allocation
@@ -68,12 +65,6 @@ func (c *call) Before() bool {
 		c.Stamp = c.args[:]
 	case len(c.Args)+len(c.spared) > 0:
 		c.Stamp = noStamp
-	}
-	if len(c.spared) > 0 {
-		for range releaseArgs - len(c.Args) {
-			c.Rest = append(c.Rest, "")
-		}
-		c.Rest = append(c.Rest, c.spared...)
 	}
 	return true
 }
@@ -98,6 +89,16 @@ func (c *call) spare(spares []owners.Spare) {
 			c.spared = append(c.spared, index)
 		}
 	}
+}
+
+// sparedKeys returns the keys that a release was to leave to others of the token, whatever they have marked.
+func (c *call) sparedKeys() (keys []string) {
+	for _, index := range c.spared {
+		if i, err := strconv.Atoi(index.(string)); err == nil {
+			keys = append(keys, c.Keys[i-1])
+		}
+	}
+	return keys
 }
 
 // After takes in how the latest try has ended. An error is no answer of the script, unless it shows that it

@@ -6,7 +6,6 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
-	"strconv"
 	"time"
 
 	"github.com/seed-14de3678/redislock/internal/clock"
@@ -281,14 +280,15 @@ func releaseReply(c *call) (missing []string, err error) {
 	return owners.Without(v.missing, c.sparedKeys()), nil
 }
 
-// sparedKeys returns the keys that a release was to leave to others of the token, whatever they have marked.
-func (c *call) sparedKeys() (keys []string) {
-	for _, index := range c.spared {
-		if i, err := strconv.Atoi(index.(string)); err == nil {
-			keys = append(keys, c.Keys[i-1])
-		}
+// sparing returns what stands behind so many arguments of a release if it is not to free the keys of these indexes.
+func sparing(args int, indexes []any) (rest []any) {
+	if len(indexes) == 0 {
+		return nil
 	}
-	return keys
+	for range 4 - args { // up to the place of the waiter
+		rest = append(rest, "")
+	}
+	return append(rest, indexes...)
 }
 
 // mayBeFree takes note that the lock may have been freed, by a request that was sent then: another Release
