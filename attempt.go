@@ -2,6 +2,7 @@ package redislock
 
 import (
 	"context"
+	_ "embed"
 	"errors"
 	"fmt"
 	"os"
@@ -11,34 +12,144 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/seed-14de3678/redislock/internal/clock"
-	"github.com/seed-14de3678/redislock/internal/count"
 	"github.com/seed-14de3678/redislock/internal/owners"
 	"github.com/seed-14de3678/redislock/internal/wire"
 )
 
-// This file is one attempt of an obtaining: a call of the script, and what is made of the answer.
+// This file is one attempt of an obtaining: how obtain.lua and rw.lua are called, what they answer, and what
+// is made of the answer.
 
-// mostLate is how many answers to who stands in line may come too late, one after the other, before
-// it gives up: a ttl that is shorter than the way to the server is of no use.
-const mostLate = 3
+//go:embed obtain.lua
+var obtainLua string
 
-// waits is the code of the reply to who stands in line now.
-const waits = -2
+//go:embed rw.lua
+var rwLua string
+
+var (
+	obtainScript = newScript("obtain", obtainLua)
+	rwScript     = newScript("rw", rwLua)
+)
+
+// callObtain calls obtain.lua, which takes a set of write keys. The intents of who declares any live so long.
+func (c *Client) callObtain(ctx context.Context, w *want, intent time.Duration) *call {
+	if !w.declares {
+		return c.newCall(ctx, obtainScript, w.set, &w.value, clock.Millis(w.ttl))
+	}
+	return newCall(ctx, obtainScript, w.set.keys, append(w.set.beside(), w.intents...),
+		&w.value, clock.Millis(w.ttl), w.intentArgument(intent))
+}
+
+// callRW calls rw.lua, which takes any set. If s is not nil the Obtain stands in line if it has to, and has no
+// intents.
+func callRW(ctx context.Context, w *want, intent time.Duration, s *standing) *call {
+	if s == nil {
+		return newCall(ctx, rwScript, w.set.keys, append(w.set.beside(), w.intents...), &w.value, clock.Millis(w.ttl),
+			w.set.write, w.set.reads(), w.intentArgument(intent), flag(w.fenced), clock.Millis(w.minUptime))
+	}
+	at, channel := s.place.argument(), "p"
+	if s.sharded {
+		channel = "s"
+	}
+	c := newCall(ctx, rwScript, w.set.keys, w.set.beside(), &w.value, clock.Millis(w.ttl),
+		w.set.write, w.set.reads(), "", flag(w.fenced), clock.Millis(w.minUptime),
+		s.waiter.ID, &at, int64(waiterLife/time.Millisecond), channel, s.waiter.Channel)
+	before := s.place
+	// An earlier try may have entered the lines without an answer. Called as one that has no place the next
+	// try would enter them once more, behind itself.
+	c.Resent = func() { at = before.orUnknown().argument() }
+	return c
+}
+
+// intentGrace is by how much an intent outlives the wait of the writer that declares it.
+const intentGrace = time.Second
+
+// noIntent is the life of the intents of an Obtain that declares none, or will not ask again.
+const noIntent time.Duration = 0
+
+// intentLife is how long the intents of an Obtain last that waits so long after it was refused. If wait is
+// negative it does not ask again.
+func (w *want) intentLife(wait time.Duration) time.Duration {
+	if !w.declares || wait < 0 {
+		return noIntent
+	}
+	return min(wait, maxTTL) + intentGrace
+}
+
+// intentArgument is how scripts are told how long intents are to live.
+func (w *want) intentArgument(life time.Duration) string {
+	if !w.declares {
+		return ""
+	}
+	return strconv.FormatInt(clock.Millis(life), 10)
+}
+
+// argument is how scripts are told a place.
+func (p place) argument() string {
+	switch p.state {
+	case unknownPlace:
+		return "?"
+	case knownPlace:
+		return strconv.FormatInt(p.number, 10)
+	default:
+		return ""
+	}
+}
+
+// An answer is what obtain.lua and rw.lua reply. Its code says which of the rest is there.
+type answer struct {
+	code     int64
+	number   int64          // done: the fencing number, 0 without
+	conflict *ConflictError // refused, inLine: what is in the way
+
+	// inLine
+	place  int64
+	micros int64         // of the server's clock, when it answered
+	askIn  time.Duration // when to ask again if nothing is heard; negative: it does not say
+	heard  bool          // somebody hears the channel of the waiter
+}
+
+// readAnswer reads the reply of obtain.lua or rw.lua.
+func readAnswer(c *call, fenced bool) (a answer, err error) {
+	code, rest, err := c.code(fenced)
+	if err != nil {
+		return a, err
+	}
+	reply := wire.Reply{Rest: rest}
+	switch a.code = code; {
+	case code == done:
+		if fenced {
+			a.number = reply.Number()
+		}
+		if reply.Bad || fenced && a.number <= 0 {
+			return a, c.garbled()
+		}
+		return a, nil
+	case code == overtaken && len(rest) == 0:
+		return a, nil
+	}
+	a.conflict, err = decodeConflict(c.Keys, &reply)
+	if err == nil && code == inLine {
+		a.place, a.micros = reply.Number(), reply.Number()
+		a.askIn, a.heard = clock.FromMillis(reply.Number()), reply.Number() == 1
+		if reply.Bad {
+			err = errors.New("no place in line")
+		}
+	}
+	if err != nil || len(reply.Rest) > 0 || code != refused && code != inLine {
+		return a, errors.Join(c.garbled(), err)
+	}
+	return a, nil
+}
 
 // ask asks once. If others of the token have overtaken that it asks again, behind them.
-func (o *obtaining) ask(ctx context.Context, wait time.Duration) (*Lock, error) {
-	o.asked++
+func (o *obtaining) ask(ctx context.Context, intent time.Duration) (*Lock, error) {
+	o.asked.count++
 	for rounds := 0; ; rounds++ {
-		c := o.call(ctx, wait)
-		c.own.Effect, c.own.Home = owners.Takes, o.set.lines[0]
+		c := o.call(ctx, intent)
 		c.ownedBy(o.owner, o.client.conn)
-		if o.claim != nil && o.set.reads() > 0 {
+		if o.claim != nil && o.want.set.reads() > 0 {
 			c.own.Reads, c.own.Since = true, o.claim.Since()
 			c.yield = func() { c.keeps = true }
-		}
-		c.Replicas = replicasFor(o.replicas, o.ttl)
-		if o.place.number != "" {
-			c.WaitForSlot = -1 // who stands in line asks again by himself
 		}
 		if err := o.send(ctx, c); err != nil {
 			return nil, err
@@ -46,215 +157,66 @@ func (o *obtaining) ask(ctx context.Context, wait time.Duration) (*Lock, error) 
 		if isOvertaken(c) && ctx.Err() == nil && rounds < mostOvertaken {
 			continue
 		}
-		return o.take(ctx, c, wait)
+		return o.take(ctx, c, intent)
 	}
+}
+
+// call prepares the script that takes the set: obtain.lua if it has write keys only.
+func (o *obtaining) call(ctx context.Context, intent time.Duration) (c *call) {
+	w, s := &o.want, o.line
+	if intent != noIntent {
+		o.left.intents = true
+	}
+	anySet := w.set.reads() > 0 || w.fenced || w.minUptime > 0
+	switch {
+	case s != nil && (s.subscribed || s.place.isPossible()):
+		c = callRW(ctx, w, noIntent, s)
+		c.Plain = !anySet && !s.place.isPossible() && !s.waiter.Others()
+		if s.place.isPossible() {
+			c.WaitForSlot = -1 // it asks again by itself, and hears its channel meanwhile
+		}
+	case anySet:
+		c = callRW(ctx, w, intent, nil)
+	default:
+		c = o.client.callObtain(ctx, w, intent)
+		// An Obtain that was refused will most likely be again, and wants to know by whom.
+		c.Plain = !w.declares && o.asked.conflict == nil
+	}
+	c.Replicas = replicasFor(w.replicas, w.ttl)
+	c.own.Effect, c.own.Home = owners.Takes, w.set.lines[0]
+	return c
 }
 
 // send sends a call, and returns why there is no outcome.
 func (o *obtaining) send(ctx context.Context, c *call) error {
-	o.silent = false
-	conn := o.client.conn
-	end := conn.DoWithin(ctx, &c.Call, conn.Bound(o.ttl, len(o.set.keys)), o.patience())
-	if c.Gone != (clock.Moment{}) && o.gone == (clock.Moment{}) {
-		o.gone = c.Gone
+	conn, w := o.client.conn, &o.want
+	o.asked.silent = false
+	end := conn.DoWithin(ctx, &c.Call, conn.Bound(w.ttl, len(w.set.keys)), o.asked.patience())
+	if c.Gone != (clock.Moment{}) && o.asked.ended == (clock.Moment{}) {
+		o.asked.ended = c.Gone
 	}
-	o.silent = end == wire.Silent || c.Silent
-	switch end {
-	case wire.Silent:
-		return o.unanswered(c)
-	case wire.Ended:
-		if c.Leave(nil) {
-			o.doubts()
-			return &endedError{o.beside(fmt.Errorf("redislock: obtain %s: %w: %w after %s and %s",
-				o.set, ErrUnknownOutcome, context.Cause(ctx), round(clock.Now().Since(o.began)), count.Of(o.asked, "attempt")), c)}
-		}
-	case wire.Settled:
+	o.asked.silent = end == wire.Silent || c.Silent
+	if end == wire.Settled || !c.Leave(nil) {
+		return nil // the outcome is there; perhaps it has come in this very moment
 	}
-	return nil
+	// What the call may still do is closed by the next one, or by the clean-up.
+	o.noteUnanswered()
+	if end == wire.Silent {
+		return o.asked.andBefore(c, fmt.Errorf("redislock: obtain %s: %w: no answer for %s: %w",
+			w.set, ErrUnknownOutcome, round(clock.Now().Since(o.asked.began)), os.ErrDeadlineExceeded))
+	}
+	return &endedError{o.asked.andBefore(c, fmt.Errorf("redislock: obtain %s: %w: %w after %s",
+		w.set, ErrUnknownOutcome, context.Cause(ctx), o.asked.spent()))}
 }
 
-// take takes in the outcome of a call.
-func (o *obtaining) take(ctx context.Context, c *call, wait time.Duration) (*Lock, error) {
-	if c.IsUnanswered() || c.Err != nil && wire.Classify(c.Err) == wire.Unknown {
-		o.doubts()
-	}
-	if err := c.Err; err != nil {
-		o.partly = o.partly || wire.Classify(err) == wire.Final && !redis.HasErrorPrefix(err, "CROSSSLOT") // which ran nothing
-		cut := c.Cut != nil
-		c.Cut = nil
-		if err = fault("obtain", o.set, c); cut {
-			o.last = err
-			return nil, o.ended(ctx)
-		}
-		return nil, err
-	}
-	if isOvertaken(c) && ctx.Err() != nil {
-		o.goes()
-		return nil, o.ended(ctx)
-	}
-	code, rest, err := c.code(o.fenced)
-	d := wire.Reply{Rest: rest}
-	var number int64
-	if code == 1 && o.fenced {
-		number = d.Number()
-		d.Bad = d.Bad || number <= 0
-	}
-	switch {
-	case err == nil && code == 1 && !d.Bad && c.short() != nil:
-		o.partly = true
-		return nil, fmt.Errorf("redislock: obtain %s: %w: %w", o.set, ErrNotObtained, c.short())
-	case err == nil && code == 1 && !d.Bad:
-		sent := c.Sent
-		o.client.recycle(c)
-		return o.obtained(ctx, sent, number)
-	case err == nil && code != 1:
-		o.declared = o.declares && wait >= 0
-		err = o.refused(c, code, d)
-	default:
-		err = c.garbled()
-	}
-	if err != nil {
-		o.doubts() // whoever has answered so may have done anything
-		return nil, fmt.Errorf("redislock: obtain %s: %w: %w", o.set, ErrUnknownOutcome, err)
-	}
-	return nil, o.conflict
-}
-
-// call prepares the script that takes the set: obtain.lua if it has write keys only.
-func (o *obtaining) call(ctx context.Context, wait time.Duration) *call {
-	intent := ""
-	if o.declares {
-		intent = "0"
-		if wait >= 0 {
-			intent = strconv.FormatInt(clock.Millis(min(wait, maxTTL)+intentGrace), 10)
-			o.declared = true
-		}
-	}
-	switch beside := o.set.beside(); {
-	case o.hears || o.place.number != "":
-		return o.callInLine(ctx, beside)
-	case o.set.reads() > 0 || o.fenced || o.minUptime > 0:
-		return newCall(ctx, rwScript, o.set.keys, append(beside, o.intents...),
-			&o.value, clock.Millis(o.ttl), o.set.write, o.set.reads(), intent, flag(o.fenced), clock.Millis(o.minUptime))
-	case o.declares:
-		return newCall(ctx, obtainScript, o.set.keys, append(beside, o.intents...),
-			&o.value, clock.Millis(o.ttl), intent)
-	}
-	c := o.client.newCall(ctx, obtainScript, o.set, &o.value, clock.Millis(o.ttl))
-	c.Plain = o.conflict == nil // who was refused will most likely be again, and wants to know by whom
-	return c
-}
-
-// callInLine prepares the script that takes the set or has the waiter stand in line.
-func (o *obtaining) callInLine(ctx context.Context, beside []string) *call {
-	number, kind := o.place.number, "p"
-	if o.client.hub.Sharded() {
-		kind = "s"
-	}
-	c := newCall(ctx, rwScript, o.set.keys, beside,
-		&o.value, clock.Millis(o.ttl), o.set.write, o.set.reads(), "", flag(o.fenced), clock.Millis(o.minUptime),
-		o.place.id, &number, int64(waiterLife/time.Millisecond), kind, o.waiter.Channel)
-	c.Resent = func() {
-		if number == "" {
-			number = unknownPlace
-		}
-	}
-	c.Plain = number == "" && o.set.reads() == 0 && !o.fenced && o.minUptime == 0 && !o.waiter.Others()
-	return c
-}
-
-// obtained makes the lock, unless the answer came too late for it or for the caller.
-func (o *obtaining) obtained(ctx context.Context, sent clock.Moment, number int64) (*Lock, error) {
-	o.declared = false
-	deadline := sent.Add(clock.Window(o.ttl))
-	if at := clock.Now(); at.Reached(deadline) {
-		o.partly = true
-		err := fmt.Errorf("redislock: obtain %s: %w: the answer took %s, which leaves nothing of a ttl of %s; released",
-			o.set, ErrNotObtained, round(at.Since(sent)), o.ttl)
-		if o.late++; o.queues && o.late <= mostLate {
-			o.hint = 0 // the keys are most likely still its own
-			return nil, err
-		}
-		return nil, &endedError{err}
-	}
-	if ctx.Err() != nil {
-		o.goes()
-		o.partly = true
-		o.last = ErrNotObtained // it is given back
-		return nil, o.ended(ctx)
-	}
-	l := o.lock
-	l.mu.Lock()
-	l.set, l.ttl, l.counted, l.longest = o.set, o.ttl, o.ttl, o.ttl
-	l.obtained, l.deadline = sent, deadline
-	l.number, l.replicas = number, o.replicas
-	l.mu.Unlock()
-	if o.watchdog {
-		l.mu.Lock()
-		l.watchLocked(true)
-		l.mu.Unlock()
-	}
-	return l, nil
-}
-
-// refused decodes a refusal, and the place in line of who now stands there.
-func (o *obtaining) refused(c *call, code int64, d wire.Reply) error {
-	conflict, err := decodeConflict(o.set.keys, &d)
-	if err == nil && code == waits {
-		err = o.placed(c.Sent, &d)
-	}
-	if err != nil || len(d.Rest) > 0 {
-		return errors.Join(c.garbled(), err)
-	}
-	o.conflict = conflict
-	if conflict.Mode == ModeRestarted {
-		o.hint = conflict.TTL + leaseOver
-	}
-	return nil
-}
-
-// placed takes in the place in line that a script has given to the waiter, or found.
-func (o *obtaining) placed(sent clock.Moment, d *wire.Reply) error {
-	number, micros, ms, heard := d.Number(), d.Number(), d.Number(), d.Number()
-	if d.Bad {
-		return errors.New("no place in line")
-	}
-	o.place.number = strconv.FormatInt(number, 10)
-	o.place.asked, o.place.micros = sent, micros
-	if ms >= 0 {
-		o.hint = clock.FromMillis(ms) + leaseOver
-	}
-	if heard == 1 {
-		o.faults = 0
-	} else if o.hears {
-		o.waiter.NotHeard()
-		o.faults++
-		o.rejoin = clock.Now().Add(pauseAfter(o.faults))
-		o.hears = false
-	}
-	return nil
-}
-
-// unanswered ends an attempt to which nobody has answered. What its call may still do the next one closes, or
-// the clean-up. It returns nil if the answer has come in this very moment.
-func (o *obtaining) unanswered(c *call) error {
-	if !c.Leave(nil) {
-		return nil
-	}
-	o.doubts()
-	err := fmt.Errorf("redislock: obtain %s: %w: no answer for %s: %w",
-		o.set, ErrUnknownOutcome, round(clock.Now().Since(o.began)), os.ErrDeadlineExceeded)
-	return o.beside(err, c)
-}
-
-// beside adds to an error why the try before has failed, if there was one that was no refusal: what is
-// wrong with the server, for example that it takes no connections.
-func (o *obtaining) beside(err error, c *call) error {
+// andBefore adds to the error of a call why the try before it has failed, if there was one that was no refusal:
+// that is what is wrong with the server, for example that it takes no connections.
+func (a *attempts) andBefore(c *call, err error) error {
 	var before error
 	if failed := c.Failed(); failed != nil {
 		before = wire.Legible(failed)
-	} else if !errors.Is(o.last, ErrNotObtained) {
-		before = o.last
+	} else if !errors.Is(a.last, ErrNotObtained) {
+		before = a.last
 	}
 	if before == nil {
 		return err
@@ -262,21 +224,101 @@ func (o *obtaining) beside(err error, c *call) error {
 	return fmt.Errorf("%w; before that: %w", err, before)
 }
 
-// goes takes note that ctx has ended.
-func (o *obtaining) goes() {
-	if o.gone == (clock.Moment{}) {
-		o.gone = clock.Now()
+// take takes in the outcome of a call.
+func (o *obtaining) take(ctx context.Context, c *call, intent time.Duration) (*Lock, error) {
+	if c.IsUnanswered() || c.Err != nil && wire.Classify(c.Err) == wire.Unknown {
+		o.noteUnanswered()
+	}
+	if c.Err != nil {
+		return nil, o.failed(ctx, c)
+	}
+	a, err := readAnswer(c, o.want.fenced)
+	switch {
+	case err != nil:
+	case a.code == overtaken && ctx.Err() != nil:
+		o.asked.noteEnded()
+		return nil, o.contextEnded(ctx)
+	case a.code == overtaken: // again and again: without an end to that it would ask for ever
+		err = errors.Join(c.garbled(), errUnexpectedRefusal)
+	case a.code == inLine && o.line == nil: // another script has answered: nobody has asked for a place
+		err = c.garbled()
+	case a.code == done && c.short() != nil:
+		o.left.unused = true // replicas do not have it: after a fail-over somebody else might get it as well
+		return nil, fmt.Errorf("redislock: obtain %s: %w: %w", o.want.set, ErrNotObtained, c.short())
+	case a.code == done:
+		sent := c.Sent
+		o.client.recycle(c)
+		return o.obtained(ctx, sent, a.number)
+	default:
+		o.refused(c.Sent, a, intent)
+		return nil, a.conflict
+	}
+	o.noteUnanswered() // whoever has answered so may have done anything
+	return nil, fmt.Errorf("redislock: obtain %s: %w: %w", o.want.set, ErrUnknownOutcome, err)
+}
+
+// failed takes in the error of a call.
+func (o *obtaining) failed(ctx context.Context, c *call) error {
+	if wire.Classify(c.Err) == wire.Final && !redis.HasErrorPrefix(c.Err, "CROSSSLOT") { // which runs nothing
+		o.left.wrotePartly = true // a command of the script was refused behind others, for want of a right for example
+	}
+	cut := c.Cut != nil
+	c.Cut = nil
+	err := explained("obtain", o.want.set, c, false) // it gives back what it has done
+	if !cut {
+		return err
+	}
+	o.asked.last = err
+	return o.contextEnded(ctx)
+}
+
+// refused takes in a refusal, and the place in line that may have come with it.
+func (o *obtaining) refused(sent clock.Moment, a answer, intent time.Duration) {
+	o.asked.conflict = a.conflict
+	o.left.intents = intent != noIntent
+	if o.line == nil {
+		return
+	}
+	if a.code == inLine {
+		o.line.stands(sent, a)
+	}
+	if a.conflict.Mode == ModeRestarted {
+		o.line.askIn = a.conflict.TTL + clock.AfterEnd
 	}
 }
 
-// patience is how much longer an Obtain may take whose ctx has ended, and how long it waits, if it has
-// not, for what it leaves behind.
-func (o *obtaining) patience() time.Duration {
-	switch {
-	case o.gone != (clock.Moment{}):
-		return clock.Now().Until(o.gone.Add(patience))
-	case o.silent:
-		return 0 // it has waited for that server long enough
+// obtained makes the lock, unless the answer came too late for it or for the caller.
+func (o *obtaining) obtained(ctx context.Context, sent clock.Moment, number int64) (*Lock, error) {
+	w := &o.want
+	o.left.intents = false
+	deadline := sent.Add(clock.Window(w.ttl))
+	if at := clock.Now(); at.Reached(deadline) {
+		// The way to the server takes too long, or this process was paused: the lease may be over already, and
+		// somebody else have the lock.
+		o.left.unused = true
+		err := fmt.Errorf("redislock: obtain %s: %w: the answer took %s, which leaves nothing of a ttl of %s; released",
+			w.set, ErrNotObtained, round(at.Since(sent)), w.ttl)
+		if o.line != nil && o.line.mayBeTooLate() {
+			return nil, err
+		}
+		return nil, &endedError{err}
 	}
-	return patience
+	if ctx.Err() != nil {
+		o.asked.noteEnded()
+		o.left.unused = true
+		o.asked.last = ErrNotObtained // it is given back
+		return nil, o.contextEnded(ctx)
+	}
+	l := o.lock
+	l.mu.Lock()
+	l.set, l.ttl, l.counted, l.longest = w.set, w.ttl, w.ttl, w.ttl
+	l.obtained, l.deadline = sent, deadline
+	l.number, l.replicas = number, w.replicas
+	l.mu.Unlock()
+	if w.watchdog {
+		l.mu.Lock()
+		l.watchLocked(true)
+		l.mu.Unlock()
+	}
+	return l, nil
 }

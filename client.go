@@ -96,17 +96,6 @@ import (
 	"github.com/seed-14de3678/redislock/internal/wire"
 )
 
-//go:embed obtain.lua
-var obtainLua string
-
-//go:embed rw.lua
-var rwLua string
-
-var (
-	obtainScript = newScript("obtain", obtainLua)
-	rwScript     = newScript("rw", rwLua)
-)
-
 // A Client obtains locks. It is safe for concurrent use, and one Client for each Redis client is
 // enough: what several goroutines ask for at the same time travels together. A Client has
 // goroutines only while a request is under way, a lock is watched, something has to be freed, or
@@ -137,7 +126,7 @@ type Client struct {
 // With exactly these three types the Client uses more of go-redis than its scripting methods. With
 // any other type, even one that embeds one of the three, it uses Eval and EvalSha of that type
 // alone. So whatever the type does to keys and commands happens to those of locks as well: a prefix
-// for each service, counting, injected faults. In return calls do not travel together,
+// for each service, counting, injected faults. Then calls do not travel together,
 // [Options].Replicas and MinUptime are an [errors.ErrUnsupported], and Queue is one without
 // [WithWrapped]. Such a client
 //
@@ -210,12 +199,12 @@ func (c *Client) Close() {
 // fraction of a millisecond is rounded up.
 //
 // Obtain makes one attempt, or as many as the RetryStrategy of its options allows, and returns at
-// the latest 100 ms after ctx has ended. An attempt is repeated for one to three seconds while the
-// connection fails or the server is not ready. It is repeated for 10 s while the slot of the keys
-// is moving to another server of a Cluster, because until all keys have moved the servers refuse
-// commands on several of them. If no server answers, Obtain gives up even if ctx does not end:
-// after the ttl, because a lock that is granted later is of no use, or after one read time-out of
-// the Redis client (5 s if it has none, or does not say) if that is longer.
+// the latest 100 ms after ctx has ended. While the connection fails or the server is not ready, an
+// attempt sends its request again, for one to three seconds. While the slot of the keys is moving
+// to another server of a Cluster, it does so for 10 s, because the servers refuse a request for
+// several keys until all of them have moved. If no server answers, Obtain gives up even if ctx does
+// not end: after the ttl, because a lock that is granted later is of no use, or after one read
+// time-out of the Redis client (5 s if it has none, or does not say) if that is longer.
 //
 // If somebody else holds a key the error is an [ErrNotObtained] and a [*ConflictError] that names
 // the key. If ctx ended meanwhile, the error matches the cause of ctx, too. If no answer came the

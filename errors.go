@@ -117,11 +117,13 @@ func (e *ConflictError) Error() string {
 // Is reports that every ConflictError is an [ErrNotObtained].
 func (e *ConflictError) Is(target error) bool { return target == ErrNotObtained }
 
+var errUnexpectedRefusal = errors.New("unexpected refusal")
+
 // decodeConflict decodes what follows the 0 of a refusal.
 func decodeConflict(keys []string, d *wire.Reply) (*ConflictError, error) {
 	index, mode, ttl, detail := d.Number(), Mode(d.Text()), d.Number(), d.Text()
 	if d.Bad || index < 1 || index > int64(len(keys)) {
-		return nil, errors.New("unexpected refusal")
+		return nil, errUnexpectedRefusal
 	}
 	e := &ConflictError{Key: keys[index-1], Mode: mode, TTL: clock.FromMillis(ttl)}
 	if mode == ModeForeign {
@@ -184,6 +186,12 @@ func (e *endedError) Unwrap() error { return e.error }
 // fault turns the error of a call into the one that callers see: with a sentinel where there is
 // one for the fact, and without what only the authors of a script can read.
 func fault(operation string, set keySet, c *call) error {
+	return explained(operation, set, c, c.Replicated.Never != nil)
+}
+
+// explained is fault for a call of which it is said whether it was executed: a server may have done it and
+// refuse to say which replicas have it, because the user may not ask.
+func explained(operation string, set keySet, c *call, executed bool) error {
 	kind, err := wire.Classify(c.Err), c.Err
 	if answer, ok := errors.AsType[redis.Error](err); ok {
 		err = wire.NewServerError(answer)
@@ -197,7 +205,6 @@ func fault(operation string, set keySet, c *call) error {
 	if c.Cut != nil {
 		err = fmt.Errorf("%w: %w", c.Cut, err)
 	}
-	executed := c.Replicated.Never != nil && operation != "obtain" // which gives back what it has done
 	if kind == wire.Unknown || kind == wire.Passing && c.IsUnanswered() || executed {
 		return fmt.Errorf("redislock: %s %s: %w: %w", operation, set, ErrUnknownOutcome, err)
 	}

@@ -11,12 +11,8 @@ import (
 // This file is how a call says whose request it is, and which late requests it closes: the stamp, which
 // guard.lua reads. Which number a request has and what it closes is a matter of internal/owners.
 
-const (
-	// overtaken is the code of the reply to a request that came after a later one, and has done nothing.
-	overtaken = -3
-	// mostOvertaken is how often in a row an operation asks again after that: others of its token come to an end.
-	mostOvertaken = 100
-)
+// mostOvertaken is how often in a row an operation that was overtaken asks again: others of its token come to an end.
+const mostOvertaken = 100
 
 // A stamp is what a call carries for its owner.
 type stamp struct {

@@ -43,7 +43,7 @@ func TestSinceGrant(t *testing.T) {
 	asked := began.Add(-10 * time.Second)
 	for _, test := range []struct {
 		name    string
-		change  func(o *obtaining)
+		change  func(s *standing, w *want)
 		elapsed time.Duration // from the answer to the grant, on the server's clock
 		number  int64
 		want    time.Duration // from the answer, on ours
@@ -53,19 +53,19 @@ func TestSinceGrant(t *testing.T) {
 		{"clocks may run at different rates", nil, 10 * time.Second, 0, 9900 * time.Millisecond, true},
 		{"a clock that is ahead: not later than now", nil, time.Hour, 0, 10 * time.Second, true},
 		{"a clock that is behind: it is older than the answer", nil, -time.Millisecond, 0, 0, false},
-		{"nothing is known of the clock", func(o *obtaining) { o.place.asked = clock.Moment{} }, time.Second, 0, 0, false},
-		{"less than half of the lease is certain", func(o *obtaining) { o.ttl = 15 * time.Second }, time.Second, 0, 0, false},
-		{"a little more than half is", func(o *obtaining) { o.ttl = 20 * time.Second }, time.Second, 0, 990 * time.Millisecond, true},
-		{"a number is missing", func(o *obtaining) { o.fenced = true }, time.Second, 0, 0, false},
-		{"it has one", func(o *obtaining) { o.fenced = true }, time.Second, 7, 990 * time.Millisecond, true},
-		{"replicas were not asked", func(o *obtaining) { o.replicas = 1 }, time.Second, 0, 0, false},
-		{"nor for how long it has been up", func(o *obtaining) { o.minUptime = time.Second }, time.Second, 0, 0, false},
+		{"nothing is known of the clock", func(s *standing, _ *want) { s.since = clock.Moment{} }, time.Second, 0, 0, false},
+		{"less than half of the lease is certain", func(_ *standing, w *want) { w.ttl = 15 * time.Second }, time.Second, 0, 0, false},
+		{"a little more than half is", func(_ *standing, w *want) { w.ttl = 20 * time.Second }, time.Second, 0, 990 * time.Millisecond, true},
+		{"a number is missing", func(_ *standing, w *want) { w.fenced = true }, time.Second, 0, 0, false},
+		{"it has one", func(_ *standing, w *want) { w.fenced = true }, time.Second, 7, 990 * time.Millisecond, true},
+		{"replicas were not asked", func(_ *standing, w *want) { w.replicas = 1 }, time.Second, 0, 0, false},
+		{"nor for how long it has been up", func(_ *standing, w *want) { w.minUptime = time.Second }, time.Second, 0, 0, false},
 	} {
-		o := &obtaining{ttl: ttl, place: standing{asked: asked, micros: micros}}
+		s, w := &standing{since: asked, micros: micros}, &want{ttl: ttl}
 		if test.change != nil {
-			test.change(o)
+			test.change(s, w)
 		}
-		sent, sure := o.since(&listen.Grant{Micros: micros + test.elapsed.Microseconds(), Number: test.number})
+		sent, sure := s.sinceGrant(&listen.Grant{Micros: micros + test.elapsed.Microseconds(), Number: test.number}, w)
 		if sure != test.sure {
 			t.Errorf("%s: got %t, want %t", test.name, sure, test.sure)
 			continue
@@ -73,12 +73,12 @@ func TestSinceGrant(t *testing.T) {
 		if !sure {
 			continue
 		}
-		want, latest := asked.Add(test.want), clock.Now()
+		wanted, latest := asked.Add(test.want), clock.Now()
 		if test.elapsed > time.Minute {
 			if latest.Precedes(sent) || sent.Precedes(began) {
 				t.Errorf("%s: got %v, want a clock.Moment from %v to %v", test.name, sent, began, latest)
 			}
-		} else if sent != want {
+		} else if sent != wanted {
 			t.Errorf("%s: got %v after the answer, want %v", test.name, sent.Since(asked), test.want)
 		}
 	}

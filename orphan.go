@@ -30,7 +30,7 @@ type orphan struct {
 	value  string
 	owner  *owners.Owner
 	waiter string       // id of one that may stand in line for it, else empty
-	place  string       // its place there
+	place  place        // its place there
 	first  func()       // if not nil it is called when the first clean-up has an outcome
 	until  clock.Moment // nothing can be left after that
 

@@ -240,7 +240,7 @@ type freeing struct {
 	value   *string
 	channel string // of the caller: what is to be told there stands in the reply instead; empty: nothing does
 	waiter  string // id of one that gives up; empty: there is none
-	place   string // its place, see unknownPlace
+	place   place  // its place
 }
 
 // call builds the release. If somebody waits for it until it is over, client gives it a call that was recycled;
@@ -258,7 +258,7 @@ func (f freeing) call(ctx context.Context, client *Client) *call {
 	}
 	switch {
 	case f.waiter != "":
-		c.Args = []any{f.channel, flag(fenced), f.waiter, f.place}
+		c.Args = []any{f.channel, flag(fenced), f.waiter, f.place.argument()}
 	case fenced:
 		c.Args = []any{f.channel, flag(fenced)}
 	case f.channel != "":

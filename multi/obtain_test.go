@@ -122,7 +122,6 @@ func TestObtain(t *testing.T) {
 }
 
 func TestRetry(t *testing.T) {
-	t.Parallel()
 	t.Run("the whole is asked for again", func(t *testing.T) {
 		scenario(t, func(t *testing.T, w *world) {
 			other := w.block(t, long, "b")

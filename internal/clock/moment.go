@@ -65,6 +65,9 @@ func Window(ttl time.Duration) time.Duration {
 	return ttl - min(ttl/100+2*time.Millisecond, ttl/2)
 }
 
+// AfterEnd is how long after the end of a time that a server counts it is certain to be over.
+const AfterEnd = 2 * time.Millisecond
+
 // Millis returns a duration as Redis counts it, rounded up.
 func Millis(d time.Duration) int64 { return int64((d + time.Millisecond - 1) / time.Millisecond) }
 

@@ -39,9 +39,6 @@ type News struct {
 	Err        error // why it is not any more
 }
 
-// afterEnd is how long after the end of a time that a server counts it is certain to be over.
-const afterEnd = 2 * time.Millisecond
-
 // NewWaiter makes a waiter for a set of keys, whose id no other has.
 func (h *Hub) NewWaiter(id string, keys []string) *Waiter {
 	return &Waiter{ID: id, hub: h, keys: keys, Channel: h.channel(keys[0]), changed: make(chan struct{}, 1)}
@@ -220,7 +217,7 @@ func (w *Waiter) askInLocked(text string) {
 	if w == nil || err != nil || ms < 0 {
 		return
 	}
-	wait := clock.FromMillis(ms) + afterEnd
+	wait := clock.FromMillis(ms) + clock.AfterEnd
 	if due := clock.Now().Add(wait); w.due == (clock.Moment{}) || due.Precedes(w.due) {
 		w.due = due
 		if w.timer != nil {

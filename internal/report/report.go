@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
 	"time"
 )
@@ -23,8 +24,9 @@ type report struct {
 	out            io.Writer
 	began          time.Time
 	passed, failed int
-	failing        map[string]bool   // packages with a failed test that have not ended
-	output         map[test][]string // of the tests that have not ended
+	failing        map[string]bool     // packages with a failed test that have not ended
+	output         map[test][]string   // of the tests that have not ended
+	crashes        map[string][]string // by package: what stands in the output of a test that has passed
 	running        running
 	skipped        reasons
 }
@@ -32,7 +34,7 @@ type report struct {
 func newReport(out io.Writer, now time.Time) *report {
 	return &report{
 		out: out, began: now,
-		failing: map[string]bool{}, output: map[test][]string{},
+		failing: map[string]bool{}, output: map[test][]string{}, crashes: map[string][]string{},
 		running: newRunning(), skipped: reasons{names: map[string][]string{}},
 	}
 }
@@ -76,6 +78,7 @@ func (r *report) packageEvent(e event) {
 			r.skipped.add("no test matches the pattern", e.Package)
 		}
 	case "pass", "skip":
+		delete(r.crashes, e.Package)
 		r.running.packageEnds(e.Package)
 	case "fail":
 		r.packageFails(e.Package)
@@ -91,6 +94,8 @@ func (r *report) packageFails(name string) {
 		r.failed++
 	}
 	delete(r.failing, name)
+	r.print(strings.Join(r.crashes[name], ""))
+	delete(r.crashes, name)
 	for t, output := range r.output {
 		if t.Package == name {
 			r.printf("--- CUT SHORT: %s\n%s", t.Test, strings.Join(output, ""))
@@ -114,6 +119,7 @@ func (r *report) testEvent(e event, now time.Time) {
 		return
 	case "pass":
 		r.passed++
+		r.keepCrash(e.test)
 	case "fail":
 		r.failed++
 		r.failing[e.Package] = true
@@ -125,6 +131,20 @@ func (r *report) testEvent(e event, now time.Time) {
 	}
 	r.running.ends(e.test, time.Duration(e.Elapsed*float64(time.Second)))
 	delete(r.output, e.test)
+}
+
+// crash is how the output of a test binary begins that ends all its tests, or of the race detector. It is
+// taken for the words of the test that was heard last, which may have passed.
+var crash = regexp.MustCompile(`^(panic: |fatal error: |SIG[A-Z]+: |WARNING: DATA RACE)`)
+
+// keepCrash keeps such output of a test that has passed until it is known whether its package fails.
+func (r *report) keepCrash(t test) {
+	for i, line := range r.output[t] {
+		if crash.MatchString(line) {
+			r.crashes[t.Package] = append(r.crashes[t.Package], r.output[t][i:]...)
+			return
+		}
+	}
 }
 
 // progress says how far the run is at now.

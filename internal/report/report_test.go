@@ -77,6 +77,17 @@ func TestSummary(t *testing.T) {
 			say("start", root, "") + say("run", root, "TestA") + say("output", root, "TestA", "    said\n") + say("fail", root, ""),
 			"--- CUT SHORT: TestA\n    said\n0 passed, 1 failed, 0 skipped\n", true,
 		},
+		"a crash that is taken for the words of a test that passes": {
+			say("start", root, "") + say("run", root, "TestA") + say("output", root, "TestA", "    log\n") +
+				say("output", root, "TestA", "panic: test timed out\n") + say("output", root, "TestA", "goroutine 1:\n") +
+				say("pass", root, "TestA") + say("fail", root, ""),
+			"panic: test timed out\ngoroutine 1:\n1 passed, 1 failed, 0 skipped\n", true,
+		},
+		"a panic that a test has logged": {
+			say("start", root, "") + say("run", root, "TestA") + say("output", root, "TestA", "panic: as wanted\n") +
+				say("pass", root, "TestA") + say("pass", root, ""),
+			"1 passed, 0 failed, 0 skipped\n", false,
+		},
 		"what is not JSON": {
 			"go: downloading\n" + passes(root, "TestA", 0) + "{not JSON\nand no end",
 			"go: downloading\n{not JSON\nand no end1 passed, 0 failed, 0 skipped\n", false,

@@ -1,8 +1,6 @@
 package api_test
 
 import (
-	"os"
-	"os/exec"
 	"strings"
 	"testing"
 
@@ -16,10 +14,7 @@ import (
 func TestFIPSOnly(t *testing.T) {
 	t.Parallel()
 	redistest.Need(t, "redis-server")
-	program := check.Must[string](t)(os.Executable())
-	cmd := exec.CommandContext(t.Context(), program, "-test.run=^TestFIPSCycle$", "-test.v")
-	cmd.Env = append(os.Environ(), "GODEBUG=fips140=only")
-	out, err := cmd.CombinedOutput()
+	out, err := redistest.Rerun(t, []string{"GODEBUG=fips140=only"}, "-test.run=^TestFIPSCycle$", "-test.v")
 	if err != nil || !strings.Contains(string(out), "--- PASS: TestFIPSCycle") {
 		t.Errorf("under fips140=only: %v\n%s", err, out)
 	}
@@ -28,10 +23,7 @@ func TestFIPSOnly(t *testing.T) {
 // Without a server TestFIPSOnly is skipped: its child is, and that is not what it looks for.
 func TestFIPSOnlyWithoutServer(t *testing.T) {
 	t.Parallel()
-	program := check.Must[string](t)(os.Executable())
-	cmd := exec.CommandContext(t.Context(), program, "-test.run=^TestFIPSOnly$", "-test.v")
-	cmd.Env = append(os.Environ(), "PATH=", "CI=")
-	out, err := cmd.CombinedOutput()
+	out, err := redistest.Rerun(t, []string{"PATH=", "CI="}, "-test.run=^TestFIPSOnly$", "-test.v")
 	if err != nil || !strings.Contains(string(out), "--- SKIP: TestFIPSOnly") {
 		t.Errorf("without a server: %v\n%s", err, out)
 	}

@@ -63,6 +63,7 @@ func TestObtainShortensNoLease(t *testing.T) {
 // Without faults no request is counted, whatever is under way at the same time: no guard is left, no line, no
 // warning.
 func TestNoFaultNoGuard(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		const ttl, locks = 30 * time.Second, 1000
 		log := new(check.Log)

@@ -163,7 +163,7 @@ func TestRead(t *testing.T) {
 
 	t.Run("a dead reader is not in the way of an Upgrade, also if nobody has renewed since", func(t *testing.T) {
 		world.Scenario(t, func(t *testing.T, w *world.World) {
-			check.Must[*redislock.Lock](t)(w.Client.ObtainRead(t.Context(), w.Keys("a"), 100*time.Millisecond, nil))
+			check.Must[*redislock.Lock](t)(w.Client.ObtainRead(t.Context(), w.Keys("a"), time.Second, nil))
 			live := check.Must[*redislock.Lock](t)(w.Client.ObtainRead(t.Context(), w.Keys("a"), world.Long, nil))
 			check.Eventually(t, 5*time.Second, "the live reader is alone", func() bool { return live.Upgrade(t.Context()) == nil })
 			check.NoError(t, live.Release(t.Context()))

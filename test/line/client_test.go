@@ -131,6 +131,7 @@ func TestQueueUnreachableAtFirst(t *testing.T) {
 }
 
 func TestQueueClientClosed(t *testing.T) {
+	t.Parallel()
 	for name, n := range map[string]int{"one waits": 1, "many wait": 100} {
 		t.Run(name, func(t *testing.T) {
 			onServers(t, func(t *testing.T, s *redistest.Server) {

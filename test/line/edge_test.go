@@ -47,6 +47,7 @@ func TestQueueKeepsOthersOut(t *testing.T) {
 }
 
 func TestQueueForeign(t *testing.T) {
+	t.Parallel()
 	for _, kind := range []string{"hash", "list", "string"} {
 		t.Run(kind, func(t *testing.T) {
 			world.Scenario(t, func(t *testing.T, w *world.World) {
@@ -128,6 +129,7 @@ func TestQueueManyKeys(t *testing.T) {
 }
 
 func TestQueueToken(t *testing.T) {
+	t.Parallel()
 	own := func(token string) *redislock.Options {
 		opt := world.Queue()
 		opt.Token = token

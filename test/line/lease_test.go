@@ -61,6 +61,7 @@ func inLeases(t *testing.T, fn func(t *testing.T, w *world.World, within time.Du
 }
 
 func TestQueueLeaseExpires(t *testing.T) {
+	t.Parallel()
 	t.Run("one after the other", func(t *testing.T) {
 		inLeases(t, func(t *testing.T, w *world.World, within time.Duration) {
 			key := w.Key("k")

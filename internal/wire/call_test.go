@@ -1,0 +1,59 @@
+package wire
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/seed-14de3678/redislock/internal/clock"
+)
+
+// A call that is used again has nothing of the one before, but what it waits with.
+func TestCallIsNewAgain(t *testing.T) {
+	t.Parallel()
+	rdb := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1"})
+	t.Cleanup(func() { _ = rdb.Close() })
+	value, failed, at := "token", errors.New("refused"), clock.Now()
+	c := &Call{
+		Request: Request{
+			Script: NewScript("new again", "return 'new again'"), Context: t.Context(),
+			Keys: []string{"a"}, Beside: []string{"line"}, Value: &value, TTL: 1000, Args: []any{1},
+			Plain: true, Bounded: true, Replicas: Replicas{1, time.Second}, WaitForSlot: time.Second,
+			Remaining: func() time.Duration { return 0 }, Resent: func() {}, Heard: func(string) {},
+		},
+		Try: Try{Stamp: []any{1}, Behind: []string{"b"}, Rest: []any{1}, Alone: true, twice: true},
+		Result: Result{
+			Reply: int64(1), Err: failed, Sent: at, Unanswered: at, Replicated: Replicated{1, failed, failed},
+			Cut: failed, Gone: at, Silent: true,
+		},
+		Then: func(*Call) {},
+		conn: New(rdb, Options{}),
+	}
+	c.fate.Store(taken)
+	c.failed.Store(&failed)
+	c.heard.Store(1)
+	c.done, c.alarm = make(chan struct{}, 1), time.NewTimer(time.Hour)
+	c.tries, c.moving, c.pauses = 1, at, 1
+	done, alarm := c.done, c.alarm
+
+	c.Reset()
+	if c.done != done || c.alarm != alarm {
+		t.Error("its channel or its alarm is lost")
+	}
+	if c.Script != nil || c.Context != nil || len(c.Keys)+len(c.Beside)+len(c.Args) > 0 || c.Value != nil || c.TTL != 0 ||
+		c.Plain || c.Bounded || c.Replicas != (Replicas{}) || c.WaitForSlot != 0 ||
+		c.Remaining != nil || c.Resent != nil || c.Heard != nil || c.Then != nil || c.conn != nil {
+		t.Errorf("the request is still there: %+v", c.Request)
+	}
+	if len(c.Stamp)+len(c.Behind)+len(c.Rest) > 0 || c.Alone || c.twice {
+		t.Errorf("the try is still there: %+v", c.Try)
+	}
+	if c.Result != (Result{}) {
+		t.Errorf("the result is still there: %+v", c.Result)
+	}
+	if c.IsLeft() || c.Failed() != nil || c.heard.Load() != 0 || c.fate.Load() != going || c.tries+c.pauses > 0 || c.moving != (clock.Moment{}) {
+		t.Error("it has come some way already")
+	}
+}

@@ -1,0 +1,296 @@
+package redislock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/seed-14de3678/redislock/internal/clock"
+	"github.com/seed-14de3678/redislock/internal/listen"
+	"github.com/seed-14de3678/redislock/internal/owners"
+	"github.com/seed-14de3678/redislock/internal/pace"
+	"github.com/seed-14de3678/redislock/internal/wire"
+)
+
+const (
+	// waiterLife is for how long a waiter counts as alive that does not ask again.
+	waiterLife = 15 * time.Second
+	// askAgain is how often it does so, less a jitter, whatever it hears or does not.
+	askAgain = waiterLife / 3
+	// longestPause is the one before what has failed is tried again.
+	longestPause = time.Second
+	// mostTooLate is how many answers to a waiter may come too late before it gives up: a ttl that is shorter than
+	// the way to the server is of no use.
+	mostTooLate = 3
+)
+
+// A standing is where one Obtain stands in line, and how it hears of its turn. One goroutine uses it.
+type standing struct {
+	waiter  *listen.Waiter
+	sharded bool // its channel
+	place   place
+
+	// since and micros are the same moment on two clocks: since is before the server has answered, by ours, and
+	// micros is when it did, by its own. Zero: nothing is known of the server's.
+	since  clock.Moment
+	micros int64
+
+	subscribed  bool          // the waiter can be told
+	subscribeAt clock.Moment  // not sooner; zero: at any time
+	askIn       time.Duration // when to ask again if nothing is heard, after the latest answer
+
+	failures int // of attempts, since the last answer
+	faults   int // of the subscription, since it is known that somebody hears the channel
+	tooLate  int // answers that came too late
+}
+
+// A place is where a waiter stands: the same number in the line of each of its keys.
+type place struct {
+	state  placeState
+	number int64 // if it is known
+}
+
+type placeState uint8
+
+const (
+	noPlace      placeState = iota // it stands in no line
+	unknownPlace                   // it may stand in line: a request that was to enter it was not answered
+	knownPlace
+)
+
+// isPossible reports whether the waiter may stand in line.
+func (p place) isPossible() bool { return p.state != noPlace }
+
+// orUnknown is a place for a waiter that may have entered its lines meanwhile.
+func (p place) orUnknown() place {
+	if p.state == noPlace {
+		p.state = unknownPlace
+	}
+	return p
+}
+
+// enter gives a new standing its waiter.
+func (s *standing) enter(hub *listen.Hub, keys []string) {
+	id := owners.NewToken() // not the one of the lock: others read it
+	s.waiter, s.sharded = hub.NewWaiter(id, keys), hub.Sharded()
+}
+
+// stand asks, and waits in line if it has to, until the lock is there or ctx ends.
+//
+// Nothing depends on a message: it asks again every now and then, and whenever the lease of whoever
+// is before it is over, or its subscription begins anew. To ask twice is harmless: a place is kept, a
+// lock that was granted is confirmed. What a message brings is only the time until then.
+func (o *obtaining) stand(ctx context.Context) (*Lock, error) {
+	s := o.line
+	defer s.waiter.Leave()
+	s.subscribed = s.waiter.JoinSubscribed()
+	for {
+		if err := o.over(ctx); err != nil {
+			return nil, err
+		}
+		s.subscribed, s.askIn = s.waiter.Ask(), maxTTL
+		lock, err := o.ask(ctx, noIntent)
+		if err == nil {
+			return lock, nil
+		}
+		o.asked.last = err
+		if isLast(err) {
+			return nil, err
+		}
+		wait := askAgain - rand.N(askAgain/8)
+		switch {
+		case errors.Is(err, ErrNotObtained) && !errors.Is(err, ErrNotReplicated):
+			wait = min(wait, s.askIn)
+			s.failures = 0
+		default:
+			if wait = s.pause(ctx, err, &o.pace); wait < 0 {
+				return nil, err
+			}
+		}
+		s.waiter.AskAt(wait)
+		turn, err := o.listen(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if turn.granted {
+			return o.obtained(ctx, turn.sent, turn.number)
+		}
+	}
+}
+
+// pause is how long to wait after a failure: a waiter that stands in line goes on until ctx ends, one that does
+// not yet, as the strategy says. The strategy is asked as well where others would wait in line for a server that
+// does not answer, if the caller holds other keys meanwhile: they would stay locked for as long.
+func (s *standing) pause(ctx context.Context, failed error, strategy *pace.Pace) time.Duration {
+	_, answered := errors.AsType[redis.Error](failed)
+	answered = answered || errors.Is(failed, ErrNotReplicated)
+	if s.place.state != knownPlace || !answered && pace.IsWhileHolding(ctx) {
+		return strategy.Next()
+	}
+	s.failures++
+	return pauseAfter(s.failures)
+}
+
+func pauseAfter(failures int) time.Duration {
+	pause := min(longestPause, 5*time.Millisecond<<min(failures, 10))
+	return pause/2 + rand.N(pause/2)
+}
+
+// noteUnanswered takes note of a request that was not answered. If it was to enter the lines it may have done so:
+// taken for one without a place the waiter would not be taken out of them, and keep those behind it waiting.
+func (s *standing) noteUnanswered() {
+	if s.subscribed {
+		s.place = s.place.orUnknown()
+	}
+}
+
+// mayBeTooLate takes note of an answer that has come too late, and reports whether to ask again: then at once,
+// because the keys are most likely still its own.
+func (s *standing) mayBeTooLate() bool {
+	if s.tooLate++; s.tooLate > mostTooLate {
+		return false
+	}
+	s.askIn = 0
+	return true
+}
+
+// stands takes in the place that a script has given to the waiter, or found.
+func (s *standing) stands(sent clock.Moment, a answer) {
+	s.place = place{knownPlace, a.place}
+	s.since, s.micros = sent, a.micros
+	if a.askIn >= 0 {
+		s.askIn = a.askIn + clock.AfterEnd
+	}
+	switch {
+	case a.heard:
+		s.faults = 0
+	case s.subscribed:
+		// Its channel is heard at another server than the one where the keys are, after a fail-over for example.
+		// Without a new subscription it would only ask every now and then.
+		s.waiter.NotHeard()
+		s.faults++
+		s.subscribeAt = clock.Now().Add(pauseAfter(s.faults))
+		s.subscribed = false
+	}
+}
+
+// A turn is why a waiter does not wait any longer: the lock was granted, or else it is time to ask.
+type turn struct {
+	granted bool
+	sent    clock.Moment // before it was granted
+	number  int64        // its fencing number, 0 without
+}
+
+// askNow is the turn of a waiter that is to ask.
+var askNow = turn{}
+
+// listen waits until there is a reason to ask again, or the lock was granted. If there is no point in that any
+// more it returns why.
+func (o *obtaining) listen(ctx context.Context) (turn, error) {
+	s := o.line
+	if !s.subscribed && !clock.Now().Precedes(s.subscribeAt) {
+		s.waiter.Subscribe()
+	}
+	for {
+		select {
+		case <-s.waiter.C():
+		case <-s.waiter.Due():
+			return askNow, nil
+		case <-ctx.Done():
+			o.asked.noteEnded()
+			return askNow, nil // instead of that it says that ctx has ended
+		}
+		news := s.news()
+		if news.Granted != nil {
+			if sent, ok := s.sinceGrant(news.Granted, &o.want); ok {
+				return turn{true, sent, news.Granted.Number}, nil
+			}
+			news.Wake = true
+		}
+		if news.Wake || o.client.closed.Load() {
+			return askNow, nil
+		}
+		if news.Err != nil {
+			pause, err := o.notSubscribed(news.Err)
+			if err != nil {
+				return askNow, err
+			}
+			s.waiter.AskAt(pause) // then it asks, and tries to subscribe again
+		}
+	}
+}
+
+// news takes in what the waiter has heard.
+func (s *standing) news() listen.News {
+	news := s.waiter.News()
+	if !news.Subscribed {
+		// The next subscription may be to a server with another clock: a deadline that is counted by both would be
+		// too late.
+		s.since = clock.Moment{}
+	}
+	if s.subscribed && news.Err != nil {
+		s.waiter.Subscribe() // a subscription that was good until now has broken: at once, and it counts as no fault
+		news.Err = nil
+	}
+	s.subscribed = news.Subscribed
+	return news
+}
+
+// notSubscribed returns how long to wait after a subscription has failed, or why there is no point in that: as
+// with other commands that fail it is tried a few times, and then as the strategy says. A waiter that stands in
+// line goes on without one, because it asks every now and then: it would lose its place for a fault that may pass.
+func (o *obtaining) notSubscribed(fault error) (time.Duration, error) {
+	s := o.line
+	err := fmt.Errorf("redislock: obtain %s: subscribe: %w", o.want.set, wire.Legible(fault))
+	o.asked.last = err
+	s.faults++
+	stands := s.place.state == knownPlace
+	switch {
+	case !stands && wire.Classify(fault) == wire.Final:
+		return 0, err
+	case stands || s.faults < wire.DefaultTries:
+		return pauseAfter(s.faults), nil
+	}
+	pause := o.pace.Next()
+	if pause < 0 {
+		return 0, err
+	}
+	return pause, nil
+}
+
+// sinceGrant returns a moment that is certain to be before the lock was granted: that of the last answer,
+// and as long after it as the server's clock says, less 1 % for clocks that run at different rates;
+// and not later than now, whatever the clock of another server says. It reports false if the message
+// is older than that answer, or so late that little of the lease is certain: then asking tells.
+func (s *standing) sinceGrant(g *listen.Grant, w *want) (clock.Moment, bool) {
+	elapsed := time.Duration(g.Micros-s.micros) * time.Microsecond
+	switch {
+	case s.since == (clock.Moment{}), elapsed < 0, w.fenced && g.Number <= 0,
+		w.replicas > 0, w.minUptime > 0: // whoever granted it had no reason to look at these
+		return clock.Moment{}, false
+	}
+	at := clock.Now()
+	sent := s.since.Add(elapsed - elapsed/100).Earlier(at)
+	return sent, at.Since(sent) < clock.Window(w.ttl)/2
+}
+
+// leaveLine takes the waiter out of its lines, and gives back what it was granted meanwhile. It waits a
+// little for the answer, as far as its patience goes, so that most often nothing is left when Obtain
+// returns.
+func (o *obtaining) leaveLine() {
+	left := o.cleanUp()
+	answered := make(chan struct{})
+	left.first = sync.OnceFunc(func() { close(answered) })
+	left.Run(clock.Now())
+	timer := time.NewTimer(o.asked.patience())
+	defer timer.Stop()
+	select {
+	case <-answered:
+	case <-timer.C:
+	}
+}

@@ -1,0 +1,341 @@
+package redislock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/cenkalti/backoff/v4"
+
+	"github.com/seed-14de3678/redislock/internal/clock"
+	"github.com/seed-14de3678/redislock/internal/count"
+	"github.com/seed-14de3678/redislock/internal/owners"
+	"github.com/seed-14de3678/redislock/internal/pace"
+	"github.com/seed-14de3678/redislock/internal/wire"
+)
+
+// An obtaining is one Obtain under way. It has four parts: what it asks for, how far it is, where it stands
+// in line, and what it may have left in Redis. One goroutine uses it.
+type obtaining struct {
+	client *Client
+	want   want
+	asked  attempts
+	line   *standing // nil without Options.Queue
+	left   leftover
+	pace   pace.Pace
+	lock   *Lock         // that may come of it
+	owner  *owners.Owner // of its requests
+	claim  *owners.Claim // on the keys, if the caller has chosen the token; else nil
+}
+
+// A want is what one Obtain asks for. It never changes.
+type want struct {
+	set        keySet
+	intents    []string // keys of intents: those of the read keys; if it declares any, those of the write keys, too
+	value      string   // what the keys will hold
+	ttl        time.Duration
+	watchdog   bool
+	tokenKnown bool // the caller has chosen the token
+	fenced     bool
+	replicas   int
+	minUptime  time.Duration
+	declares   bool // intents, while it waits
+}
+
+// attempts is how far one Obtain is.
+type attempts struct {
+	began    clock.Moment
+	count    int
+	conflict *ConflictError // the latest one
+	last     error          // of the latest attempt
+	ended    clock.Moment   // when it was seen that ctx has ended; zero: not yet
+	silent   bool           // nobody has answered the latest attempt
+}
+
+// A leftover is what one Obtain may have left in Redis. If it fails it has to clear that up.
+type leftover struct {
+	unanswered  bool // a request was not answered, and may have locked the keys
+	wrotePartly bool // a script has failed, and may have locked some of the keys before
+	unused      bool // the keys were locked, but the answer was of no use
+	intents     bool // intents were declared
+}
+
+// keys reports whether some of the keys may be locked.
+func (l leftover) keys() bool { return l.unanswered || l.wrotePartly || l.unused }
+
+// obtain is what every Obtain comes to.
+func (c *Client) obtain(ctx context.Context, write, read []string, ttl time.Duration, opt *Options) (*Lock, error) {
+	o, err := c.newObtaining(write, read, ttl, opt)
+	if err != nil {
+		return nil, fmt.Errorf("redislock: obtain: %w", err)
+	}
+	if o.want.tokenKnown {
+		token := o.want.token()
+		o.owner = owners.Of(token)
+		defer o.owner.Done(token)
+		o.lock.owner, o.lock.shown = o.owner, true
+		o.claim = o.owner.Count(c.conn, o.want.set.keys, nil)
+	}
+	if o.line != nil && !c.hub.Begin() {
+		o.owner.Drop(o.claim)
+		return nil, fmt.Errorf("redislock: obtain: %w", wire.ErrClosed)
+	}
+	var lock *Lock
+	if o.line != nil {
+		defer c.hub.End()
+		lock, err = o.stand(ctx)
+	} else {
+		lock, err = o.poll(ctx)
+	}
+	switch {
+	case err == nil && o.claim != nil:
+		lock.counts(o.claim)
+	case err != nil:
+		o.owner.Drop(o.claim)
+		o.clearUp()
+	}
+	o.report(ctx, err)
+	return lock, err
+}
+
+// newObtaining checks everything that can be checked before Redis is asked.
+func (c *Client) newObtaining(write, read []string, ttl time.Duration, opt *Options) (*obtaining, error) {
+	if err := c.usable(); err != nil {
+		return nil, err
+	}
+	if c.closed.Load() {
+		return nil, wire.ErrClosed
+	}
+	if opt == nil {
+		opt = &Options{}
+	}
+	o := allocate(opt.Queue)
+	o.client, o.pace, o.asked.began = c, pace.New(opt.RetryStrategy), clock.Now()
+	var err error
+	if o.want, err = c.newWant(write, read, ttl, opt); err != nil {
+		return nil, err
+	}
+	if o.line != nil {
+		if !c.hub.CanListen() {
+			return nil, fmt.Errorf("%w: Options.Queue subscribes, and of a %T only Eval and EvalSha are used: say with WithWrapped what it wraps",
+				errors.ErrUnsupported, c.conn.Redis())
+		}
+		o.line.enter(c.hub, o.want.set.keys)
+	}
+	o.lock = &Lock{client: c, value: o.want.value}
+	o.owner = &o.lock.own
+	return o, nil
+}
+
+// allocate makes an obtaining, and with it where it stands in line, if it is to: that is one allocation.
+func allocate(queues bool) *obtaining {
+	if !queues {
+		return &obtaining{}
+	}
+	both := &struct {
+		obtaining
+		standing
+	}{}
+	both.line = &both.standing
+	return &both.obtaining
+}
+
+// newWant checks what is asked for.
+func (c *Client) newWant(write, read []string, ttl time.Duration, opt *Options) (w want, err error) {
+	if w.set, err = newKeySet(write, read, c.maxKeys); err != nil {
+		return w, err
+	}
+	if err := c.placement.check(w.set.keys); err != nil {
+		return w, err
+	}
+	if w.ttl, err = checkTTL(ttl); err != nil {
+		return w, err
+	}
+	token := opt.Token
+	if w.tokenKnown = token != ""; !w.tokenKnown {
+		token = owners.NewToken()
+	} else if err := checkToken(token); err != nil {
+		return w, err
+	}
+	if len(opt.Metadata) > c.maxMetadata {
+		return w, fmt.Errorf("%w: it has %s, the limit is %d (see WithMaxMetadata)",
+			ErrInvalidMetadata, count.Of(len(opt.Metadata), "byte"), c.maxMetadata)
+	}
+	w.value = encodeValue(token, opt.Metadata)
+	if err := c.checkServer(opt); err != nil {
+		return w, err
+	}
+	w.watchdog, w.fenced = opt.Watchdog, opt.Fenced
+	w.replicas, w.minUptime = opt.Replicas, opt.MinUptime
+	w.declares = opt.Intent && w.set.write > 0 && !opt.Queue
+	w.nameBeside()
+	return w, nil
+}
+
+// nameBeside names the keys beside the lock keys.
+func (w *want) nameBeside() {
+	keys, write := w.set.keys, w.set.write
+	w.intents = besides(nil, "intent", keys[write:])
+	if w.declares {
+		w.intents = besides(w.intents, "intent", keys[:write])
+	}
+	if w.fenced {
+		w.set.fences = besides(nil, "fence", keys)
+	}
+}
+
+// token returns the token under which the keys will be held.
+func (w *want) token() string {
+	token, _ := decodeValue(w.value)
+	return token
+}
+
+// poll asks until the lock is there, or the strategy or the context ends.
+func (o *obtaining) poll(ctx context.Context) (*Lock, error) {
+	for {
+		if err := o.over(ctx); err != nil {
+			return nil, err
+		}
+		wait := backoff.Stop
+		if o.want.declares {
+			wait = o.pace.Next() // before it asks, because an intent has to last as long
+		}
+		lock, err := o.ask(ctx, o.want.intentLife(wait))
+		if err == nil {
+			return lock, nil
+		}
+		o.asked.last = err
+		if isLast(err) {
+			return nil, err
+		}
+		if !o.want.declares {
+			wait = o.pace.Next()
+		}
+		if wait < 0 {
+			return nil, err
+		}
+		pace.Sleep(ctx, pace.Cut(wait, o.asked.inTheWayFor()))
+	}
+}
+
+// over is the error of an Obtain that is not to ask any more.
+func (o *obtaining) over(ctx context.Context) error {
+	switch {
+	case ctx.Err() != nil:
+		o.asked.noteEnded()
+		return o.contextEnded(ctx)
+	case o.client.closed.Load():
+		return &endedError{fmt.Errorf("redislock: obtain %s: %w", o.want.set, wire.ErrClosed)}
+	}
+	return nil
+}
+
+// isLast reports whether asking again after an error is of no use.
+func isLast(err error) bool {
+	_, ended := errors.AsType[*endedError](err)
+	return ended || !errors.Is(err, ErrNotObtained) && wire.Classify(err) == wire.Final
+}
+
+// inTheWayFor is how long whoever is in the way may stay there; negative if nobody knows.
+func (a *attempts) inTheWayFor() time.Duration {
+	if conflict, ok := errors.AsType[*ConflictError](a.last); ok {
+		return conflict.TTL
+	}
+	return -1
+}
+
+// noteEnded takes note that ctx has ended.
+func (a *attempts) noteEnded() {
+	if a.ended == (clock.Moment{}) {
+		a.ended = clock.Now()
+	}
+}
+
+// patience is how much longer an Obtain may take whose ctx has ended; if that has not, how long it waits for
+// the answer to its clean-up.
+func (a *attempts) patience() time.Duration {
+	switch {
+	case a.ended != (clock.Moment{}):
+		return clock.Now().Until(a.ended.Add(patience))
+	case a.silent:
+		return 0 // it has waited for that server long enough
+	}
+	return patience
+}
+
+// spent says how long it has taken so far, and how many attempts.
+func (a *attempts) spent() string {
+	return fmt.Sprintf("%s and %s", round(clock.Now().Since(a.began)), count.Of(a.count, "attempt"))
+}
+
+// contextEnded is the error of an Obtain whose context has ended. It says why it had not succeeded before: if
+// that is not known, so much; else the latest conflict, if there was one, and what has failed since.
+func (o *obtaining) contextEnded(ctx context.Context) error {
+	why, conflict := o.asked.last, o.asked.conflict
+	switch {
+	case errors.Is(why, ErrUnknownOutcome), errors.Is(why, ErrNotReplicated):
+	case conflict != nil && why != nil && !errors.Is(why, ErrNotObtained):
+		why = fmt.Errorf("%w; then: %w", conflict, why)
+	case conflict != nil:
+		why = conflict
+	case why == nil:
+		why = ErrNotObtained
+	}
+	return &endedError{fmt.Errorf("redislock: obtain %s: %w after %s: %w",
+		o.want.set, context.Cause(ctx), o.asked.spent(), why)}
+}
+
+// noteUnanswered takes note of a request that was not answered. It may have locked the keys, or entered the
+// lines: without this nobody would free the keys before their ttl ends, nor take the waiter out of its lines.
+func (o *obtaining) noteUnanswered() {
+	o.left.unanswered = true
+	if o.line != nil {
+		o.line.noteUnanswered()
+	}
+}
+
+// clearUp removes what a failed obtaining may have left behind.
+func (o *obtaining) clearUp() {
+	switch {
+	case o.line != nil && (o.line.place.isPossible() || o.left.keys()):
+		o.leaveLine()
+	case o.left.keys() || o.left.intents:
+		o.cleanUp().start()
+	}
+}
+
+// cleanUp makes the clean-up of what the obtaining may have left.
+func (o *obtaining) cleanUp() *orphan {
+	set := o.want.set
+	if o.left.intents {
+		// Nobody waits for an intent: it stands for its own line.
+		set.keys, set.lines = slices.Concat(set.keys, o.want.intents), slices.Concat(set.lines, o.want.intents)
+		set.fences = nil // they would be of all those keys; what is there is forgotten with its lease
+	}
+	left := o.client.newOrphan(set, o.lock, o.want.ttl)
+	if o.line != nil {
+		left.waiter, left.place = o.line.waiter.ID, o.line.place.orUnknown()
+	}
+	return left
+}
+
+// report tells the hooks and the log how the obtaining ended.
+func (o *obtaining) report(ctx context.Context, err error) {
+	set, client := o.want.set, o.client
+	if errors.Is(err, ErrUnknownOutcome) {
+		client.log.WarnContext(ctx, "redislock: outcome of obtain is not known, clearing up",
+			set.logged(), "error", err)
+	}
+	hook := client.hooks.Obtained
+	if err != nil {
+		hook = client.hooks.Refused
+	}
+	if hook != nil {
+		hook(ctx, Event{
+			Keys: set.keys, Mode: set.mode(),
+			Duration: clock.Now().Since(o.asked.began), Attempts: o.asked.count, Err: err,
+		})
+	}
+}
