@@ -168,6 +168,17 @@ func New(rdb redis.Scripter, opts ...ClientOption) *Client {
 	return c
 }
 
+// usable reports why the client cannot do anything at all.
+func (c *Client) usable() error {
+	switch {
+	case c == nil:
+		return errors.New("the Client is nil")
+	case c.conn == nil:
+		return errors.New("the Client was not made by New")
+	}
+	return c.unfit
+}
+
 // Close ends everything that the Client does in the background. Locks are not renewed any more;
 // watched locks are declared lost, and stay in Redis until their TTL ends. Whatever still has to be
 // freed is tried once more. The log has no warning of these losses, because whoever closes a Client
