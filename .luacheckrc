@@ -39,7 +39,7 @@ local defined_in = {
 }
 
 -- Those that the scripts set for line.lua, or read from it.
-globals = { "caller", "fenced", "headless", "size", "told" }
+globals = { "caller", "fenced", "size", "tell_first", "told" }
 
 for file, names in pairs(defined_in) do
   for _, name in ipairs(names) do

@@ -39,26 +39,40 @@ func (c *Client) callObtain(ctx context.Context, w *want, intent time.Duration) 
 		&w.value, clock.Millis(w.ttl), w.intentArgument(intent))
 }
 
-// callRW calls rw.lua, which takes any set.
-func callRW(ctx context.Context, w *want, intent time.Duration) *call {
-	return newCall(ctx, rwScript, w.set.keys, append(w.set.beside(), w.intents...), &w.value, clock.Millis(w.ttl),
-		w.set.write, w.set.reads(), w.intentArgument(intent), flag(w.fenced), clock.Millis(w.minUptime))
-}
-
-// callInLine calls rw.lua for an Obtain that stands in line if it has to.
-func callInLine(ctx context.Context, w *want, s *standing) *call {
-	place, channel := s.place.argument(), "p"
+// callRW calls rw.lua, which takes any set. If s is not nil the Obtain stands in line if it has to, and has no
+// intents.
+func callRW(ctx context.Context, w *want, intent time.Duration, s *standing) *call {
+	if s == nil {
+		return newCall(ctx, rwScript, w.set.keys, append(w.set.beside(), w.intents...), &w.value, clock.Millis(w.ttl),
+			w.set.write, w.set.reads(), w.intentArgument(intent), flag(w.fenced), clock.Millis(w.minUptime))
+	}
+	at, channel := s.place.argument(), "p"
 	if s.sharded {
 		channel = "s"
 	}
 	c := newCall(ctx, rwScript, w.set.keys, w.set.beside(), &w.value, clock.Millis(w.ttl),
-		w.set.write, w.set.reads(), w.intentArgument(noIntent), flag(w.fenced), clock.Millis(w.minUptime),
-		s.waiter.ID, &place, int64(waiterLife/time.Millisecond), channel, s.waiter.Channel)
+		w.set.write, w.set.reads(), "", flag(w.fenced), clock.Millis(w.minUptime),
+		s.waiter.ID, &at, int64(waiterLife/time.Millisecond), channel, s.waiter.Channel)
 	before := s.place
 	// An earlier try may have entered the lines without an answer. Called as one that has no place the next
 	// try would enter them once more, behind itself.
-	c.Resent = func() { place = before.orUnknown().argument() }
+	c.Resent = func() { at = before.orUnknown().argument() }
 	return c
+}
+
+// intentGrace is by how much an intent outlives the wait of the writer that declares it.
+const intentGrace = time.Second
+
+// noIntent is the life of the intents of an Obtain that declares none, or will not ask again.
+const noIntent time.Duration = 0
+
+// intentLife is how long the intents of an Obtain last that waits so long after it was refused. If wait is
+// negative it does not ask again.
+func (w *want) intentLife(wait time.Duration) time.Duration {
+	if !w.declares || wait < 0 {
+		return noIntent
+	}
+	return min(wait, maxTTL) + intentGrace
 }
 
 // intentArgument is how scripts are told how long intents are to live.
@@ -156,13 +170,13 @@ func (o *obtaining) call(ctx context.Context, intent time.Duration) (c *call) {
 	anySet := w.set.reads() > 0 || w.fenced || w.minUptime > 0
 	switch {
 	case s != nil && (s.subscribed || s.place.isPossible()):
-		c = callInLine(ctx, w, s)
+		c = callRW(ctx, w, noIntent, s)
 		c.Plain = !anySet && !s.place.isPossible() && !s.waiter.Others()
 		if s.place.isPossible() {
 			c.WaitForSlot = -1 // it asks again by itself, and hears its channel meanwhile
 		}
 	case anySet:
-		c = callRW(ctx, w, intent)
+		c = callRW(ctx, w, intent, nil)
 	default:
 		c = o.client.callObtain(ctx, w, intent)
 		// An Obtain that was refused will most likely be again, and wants to know by whom.

@@ -11,22 +11,18 @@
 local call, keys, args = redis.call, KEYS, ARGV -- locals: this is where most of the work is done
 
 local size = #keys / 2
-local lined = call('exists', unpack(keys, size + 1)) > 0 -- most often nobody waits for any of them
+
+-- Most often nobody waits for any of them. To ask once for all saves 17 % of the server's time on
+-- Redis 7.0.15 and Valkey 8.0.1, for 20 callers: see BenchmarkShortCuts.
+local has_line = call('exists', unpack(keys, size + 1)) > 0
 
 local function waited_for(first, last)
-  return lined and call('exists', unpack(keys, size + first, size + last)) > 0
+  return has_line and call('exists', unpack(keys, size + first, size + last)) > 0
 end
 
 local function released(first, last, value)
   if waited_for(first, last) then
     return REFUSED
-  end
-  if first == last then
-    if call('mget', keys[first])[1] ~= value then
-      return REFUSED
-    end
-    call('del', keys[first])
-    return DONE
   end
   local held = call('mget', unpack(keys, first, last))
   for i = 1, #held do
@@ -38,12 +34,13 @@ local function released(first, last, value)
   return DONE
 end
 
--- As in obtain.lua: all that MSETNX and PEXPIRE need is proved before, by what does nothing.
+-- MSETNX cannot be undone. Where memory is short, or PEXPIRE is refused, keys would be left without
+-- a TTL: so both are tried before, as in obtain.lua, where they do nothing.
 local function taken(first, last, value, ttl)
   if waited_for(first, last) then
     return REFUSED
   end
-  if first == last then
+  if first == last then -- saves 45 %
     return call('set', keys[first], value, 'px', ttl, 'nx') and DONE or REFUSED
   end
   if call('exists', unpack(keys, first, last)) > 0 then

@@ -81,7 +81,6 @@ package redislock
 
 import (
 	"context"
-	_ "embed"
 	"errors"
 	"log/slog"
 	"sync"
@@ -126,7 +125,7 @@ type Client struct {
 // With exactly these three types the Client uses more of go-redis than its scripting methods. With
 // any other type, even one that embeds one of the three, it uses Eval and EvalSha of that type
 // alone. So whatever the type does to keys and commands happens to those of locks as well: a prefix
-// for each service, counting, injected faults. In return calls do not travel together,
+// for each service, counting, injected faults. Then calls do not travel together,
 // [Options].Replicas and MinUptime are an [errors.ErrUnsupported], and Queue is one without
 // [WithWrapped]. Such a client
 //
@@ -169,6 +168,17 @@ func New(rdb redis.Scripter, opts ...ClientOption) *Client {
 	return c
 }
 
+// usable reports why the client cannot do anything at all.
+func (c *Client) usable() error {
+	switch {
+	case c == nil:
+		return errors.New("the Client is nil")
+	case c.conn == nil:
+		return errors.New("the Client was not made by New")
+	}
+	return c.unfit
+}
+
 // Close ends everything that the Client does in the background. Locks are not renewed any more;
 // watched locks are declared lost, and stay in Redis until their TTL ends. Whatever still has to be
 // freed is tried once more. The log has no warning of these losses, because whoever closes a Client
@@ -188,7 +198,7 @@ func (c *Client) Close() {
 		switch rest := rest.(type) {
 		case *watch:
 			rest.lock.lose(wire.ErrClosed)
-		case *orphan:
+		case *cleanup:
 			rest.Run(clock.Now())
 		}
 	}
@@ -199,12 +209,12 @@ func (c *Client) Close() {
 // fraction of a millisecond is rounded up.
 //
 // Obtain makes one attempt, or as many as the RetryStrategy of its options allows, and returns at
-// the latest 100 ms after ctx has ended. An attempt is repeated for one to three seconds while the
-// connection fails or the server is not ready. It is repeated for 10 s while the slot of the keys
-// is moving to another server of a Cluster, because until all keys have moved the servers refuse
-// commands on several of them. If no server answers, Obtain gives up even if ctx does not end:
-// after the ttl, because a lock that is granted later is of no use, or after one read time-out of
-// the Redis client (5 s if it has none, or does not say) if that is longer.
+// the latest 100 ms after ctx has ended. While the connection fails or the server is not ready, an
+// attempt sends its request again, for one to three seconds. While the slot of the keys is moving
+// to another server of a Cluster, it does so for 10 s, because the servers refuse a request for
+// several keys until all of them have moved. If no server answers, Obtain gives up even if ctx does
+// not end: after the ttl, because a lock that is granted later is of no use, or after one read
+// time-out of the Redis client (5 s if it has none, or does not say) if that is longer.
 //
 // If somebody else holds a key the error is an [ErrNotObtained] and a [*ConflictError] that names
 // the key. If ctx ended meanwhile, the error matches the cause of ctx, too. If no answer came the
@@ -271,7 +281,7 @@ func (c *Client) With(ctx context.Context, keys []string, ttl time.Duration, opt
 // does not know of [Options].Replicas either: it asks the primary alone.
 func (c *Client) Attach(keys []string, token string) *Lock {
 	if err := c.usable(); err != nil {
-		return &Lock{client: c, value: token, faulty: err, shown: true}
+		return &Lock{client: c, value: token, faulty: err, sharing: sharing{tokenKnown: true}}
 	}
 	set, err := newKeySet(keys, nil, c.maxKeys)
 	if err == nil {
@@ -280,5 +290,5 @@ func (c *Client) Attach(keys []string, token string) *Lock {
 	if err == nil {
 		err = checkToken(token)
 	}
-	return &Lock{client: c, set: set, value: token, faulty: err, shown: true}
+	return &Lock{client: c, set: set, value: token, faulty: err, sharing: sharing{tokenKnown: true}}
 }

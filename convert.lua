@@ -56,7 +56,8 @@ if fenced then
   end
 end
 
--- The first write is one that may fail and leave nothing: a SET of a key that has to exist.
+-- The first write is one that may fail and leave nothing, a SET of a key that has to exist: if
+-- memory is short, no key has another mode than before.
 if w > 0 then
   redis.call('set', KEYS[1], mine[1], 'px', ttl, 'xx')
 end
@@ -81,7 +82,7 @@ if fenced then
 end
 if anybody_waits() then
   for i = 1, size do
-    headless[i] = true -- the lease may end sooner now
+    tell_first[i] = true -- the lease may end sooner now
   end
   hand_over(now, micros)
 end

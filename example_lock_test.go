@@ -69,7 +69,7 @@ func ExampleLock_Release() {
 	// lock:order:7 exists: false
 }
 
-// Of a set whose parts are done one after the other, others can go on with what is.
+// When the work on a part of a set is done, its keys can be released for others.
 func ExampleLock_ReleaseKeys() {
 	rdb, stop := startRedis()
 	defer stop()

@@ -15,7 +15,7 @@ import (
 	"github.com/seed-14de3678/redislock/fencing"
 )
 
-// Any BackOff of cenkalti/backoff makes a strategy. A new one for each call: it has state.
+// Any BackOff of cenkalti/backoff makes a strategy, which returns a new one for each Obtain, because it has state.
 func ExampleRetryStrategy() {
 	rdb, stop := startRedis()
 	defer stop()
@@ -206,8 +206,8 @@ func ExampleOptions_queue() {
 	// <nil>
 }
 
-// A lock that a fail-over must not lose, on a primary with two replicas. Here there is none, so nobody
-// has the lock.
+// A lock that a fail-over must not lose counts only when both replicas of the primary have it. Here there is no
+// replica, so nobody gets the lock.
 func ExampleOptions_replicas() {
 	rdb, stop := startRedis()
 	defer stop()

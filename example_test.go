@@ -44,7 +44,7 @@ func Example() {
 	// Output: order and stock are ours
 }
 
-// What With tells if the lock is lost while the function runs.
+// The error of With says that the lock was lost while the function ran, and what the function returned.
 func ExampleClient_With() {
 	rdb, stop := startRedis()
 	defer stop()

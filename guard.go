@@ -11,12 +11,8 @@ import (
 // This file is how a call says whose request it is, and which late requests it closes: the stamp, which
 // guard.lua reads. Which number a request has and what it closes is a matter of internal/owners.
 
-const (
-	// overtaken is the code of the reply to a request that came after a later one, and has done nothing.
-	overtaken = -3
-	// mostOvertaken is how often in a row an operation asks again after that: others of its token come to an end.
-	mostOvertaken = 100
-)
+// mostOvertaken is how often in a row an operation that was overtaken asks again: others of its token come to an end.
+const mostOvertaken = 100
 
 // A stamp is what a call carries for its owner.
 type stamp struct {
@@ -27,7 +23,7 @@ type stamp struct {
 	// yield is called before a try, if it is not nil and others count on some of the keys since the operation
 	// has begun.
 	yield func()
-	// mark is the id of a guard that the clients marked have set on their server: see orphan.mark.
+	// mark is the id of a guard that the clients marked have set on their server: see cleanup.mark.
 	mark   string
 	marked map[owners.Client]bool
 
@@ -45,9 +41,6 @@ func (c *call) ownedBy(w *owners.Owner, by *wire.Conn) {
 // noStamp are the arguments of a request without a stamp, where others stand behind them.
 var noStamp = []any{"", ""}
 
-// releaseArgs is how many arguments release.lua has before the keys that it is not to free.
-const releaseArgs = 4
-
 // Before prepares the next try, right before it is sent.
 func (c *call) Before() bool {
 	r := &c.own
@@ -64,7 +57,7 @@ func (c *call) Before() bool {
 	// Where there is a line, and so where there is a guard, batch.lua does nothing; but it sets none, and
 	// spares nothing.
 	c.Alone = len(r.Stamp.Closes) > 0 || len(c.spared) > 0
-	c.Behind, c.Stamp, c.Rest = nil, nil, nil
+	c.Behind, c.Stamp, c.Rest = nil, nil, sparing(len(c.Args), c.spared)
 	switch text := c.text(); {
 	case text != "":
 		sent := text                         // only a stamp that is sent is worth an allocation
@@ -72,12 +65,6 @@ func (c *call) Before() bool {
 		c.Stamp = c.args[:]
 	case len(c.Args)+len(c.spared) > 0:
 		c.Stamp = noStamp
-	}
-	if len(c.spared) > 0 {
-		for range releaseArgs - len(c.Args) {
-			c.Rest = append(c.Rest, "")
-		}
-		c.Rest = append(c.Rest, c.spared...)
 	}
 	return true
 }
@@ -102,6 +89,16 @@ func (c *call) spare(spares []owners.Spare) {
 			c.spared = append(c.spared, index)
 		}
 	}
+}
+
+// sparedKeys returns the keys that a release was to leave to others of the token, whatever they have marked.
+func (c *call) sparedKeys() (keys []string) {
+	for _, index := range c.spared {
+		if i, err := strconv.Atoi(index.(string)); err == nil {
+			keys = append(keys, c.Keys[i-1])
+		}
+	}
+	return keys
 }
 
 // After takes in how the latest try has ended. An error is no answer of the script, unless it shows that it

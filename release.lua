@@ -19,10 +19,11 @@
 --          OVERTAKEN: by a later request of its owner. Nothing was changed.
 
 -- Write-locked keys that nobody waits for: most of all calls, so this comes before what it would
--- not use.
+-- not use. It saves 70 % of the server's time on Redis 7.0.15 and Valkey 8.0.1, of 8 keys 55 %:
+-- see BenchmarkShortCuts, also for the figures below.
 local stamped = ARGV[2] and ARGV[2] ~= ''
 local n = stamped and tonumber(string.match(ARGV[2], '^%d+')) or #KEYS / 2
-local plain = n <= 1000 and ARGV[3] ~= '1' and ARGV[5] ~= '1' and not ARGV[6]
+local plain = n <= CHUNK and ARGV[3] ~= '1' and ARGV[5] ~= '1' and not ARGV[6]
 
 -- Frees the set if every key is as it was taken.
 local function free_plain()
@@ -36,16 +37,17 @@ local function free_plain()
   return true
 end
 
-local lined = plain and redis.call('exists', unpack(KEYS, n + 1, 2 * n)) > 0
-if plain and not lined and free_plain() then
+local has_line = plain and redis.call('exists', unpack(KEYS, n + 1, 2 * n)) > 0
+if plain and not has_line and free_plain() then
   return DONE
 end
 
 --#include entry.lua
 --#include guard.lua
 
+-- Where only guards of others stand in the lines, this saves 65 %.
 local nobody, front
-if lined then
+if has_line then
   read_stamp(ARGV[2], ARGV[1], n, 1)
   nobody, front = only_guards(n + 1, 2 * n)
   if nobody and free_plain() then
@@ -54,7 +56,7 @@ if lined then
 end
 
 -- One write-locked key, and in front of its line one who wants to write it alone: the same as
--- below, without what it would not use.
+-- below, without what it would not use, which saves 65 %.
 if front and n == 1 and redis.call('mget', KEYS[1])[1] == ARGV[1]
   and not redis.pcall('zscore', KEYS[2], owner_id) then
   local key, line = KEYS[1], KEYS[2]
@@ -64,7 +66,8 @@ if front and n == 1 and redis.call('mget', KEYS[1])[1] == ARGV[1]
   if id and tonumber(till) > ms and tonumber(ttl) >= ASKS_AGAIN then
     local value, heard = string.sub(text, at + channel), 1
     channel = string.sub(text, at, at + channel - 1)
-    if channel ~= ARGV[4] then -- see admit
+    -- Whose process is gone is not granted the key, which nobody would free until its lease ends.
+    if channel ~= ARGV[4] then
       heard = command == 's' and redis.pcall('spublish', channel, '')
         or redis.pcall('publish', channel, '')
     end
@@ -92,27 +95,29 @@ local value, id, place = ARGV[1], ARGV[6] or '', tonumber(ARGV[7] or '')
 local token, now, micros = token_of(value), clock()
 caller, fenced = ARGV[4], ARGV[5] == '1'
 size = read_stamp(ARGV[2], value, #KEYS / (fenced and 3 or 2), 1)
-lined = ARGV[3] == '1' or anybody_waits()
+has_line = ARGV[3] == '1' or anybody_waits()
 local closed = true
-if lined then
+if has_line then
+  -- A user without the rights that guards need frees what is to be freed all the same: if the
+  -- release failed instead, the keys would stay locked until their leases end.
   local known, late = pcall(overtaken, now)
   if known and late then
     return OVERTAKEN
   end
-  closed = pcall(close, now) -- what is to be freed is freed all the same
+  closed = pcall(close, now)
 end
 
-local held, everywhere, doomed, lost, spared = strings(size), {}, {}, {NOT_YOURS}, {}
+local held, everywhere, to_delete, lost, spared = strings(size), {}, {}, {NOT_YOURS}, {}
 for a = 8, #ARGV do
   local index, mark = string.match(ARGV[a], '^(%d+)|?(.*)')
   index = tonumber(index)
   spared[index] = spared[index] or mark == '' or redis.call('zscore', home_line, mark) ~= false
 end
 
-local function delete_doomed()
-  if #doomed > 0 then
-    redis.call('del', unpack(doomed))
-    doomed = {}
+local function delete_now()
+  if #to_delete > 0 then
+    redis.call('del', unpack(to_delete))
+    to_delete = {}
   end
 end
 
@@ -121,9 +126,9 @@ for i = 1, size do
   if spared[i] then
     lost[#lost + 1] = i
   elseif held[i] and (held[i] == value or token_of(held[i]) == token) then
-    doomed[#doomed + 1] = KEYS[i]
-    if #doomed == CHUNK then
-      delete_doomed()
+    to_delete[#to_delete + 1] = KEYS[i]
+    if #to_delete == CHUNK then
+      delete_now()
     end
   elseif held[i] then
     lost[#lost + 1] = i
@@ -132,22 +137,22 @@ for i = 1, size do
     if member then
       redis.call('zrem', KEYS[i], member)
       expire_with_last_reader(KEYS[i])
-      headless[i] = lined or nil -- the last lease may end sooner now
+      tell_first[i] = has_line or nil -- the last lease may end sooner now
     else
       lost[#lost + 1] = i
     end
   end
 end
-delete_doomed()
+delete_now()
 
 if fenced and not ARGV[8] then
   forget_numbers(2 * size, everywhere, token)
 end
-if lined then
+if has_line then
   local same = {}
   for i = 1, id ~= '' and size or 0 do
     local mode = leave_line(i, id, place)
-    headless[i] = headless[i] or mode and true
+    tell_first[i] = tell_first[i] or mode and true
     -- Nobody but a writer can have waited for a reader that gives up.
     local first = mode == 'read' and #lost > size and in_line(i, 0, 0)[1]
     same[i] = first and entry_of(first).mode == 'read'

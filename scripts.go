@@ -16,11 +16,11 @@ import (
 
 // Codes are what a script says first in its reply, which is a code alone, or an array that begins with it.
 const (
-	done     = wire.BundleDone    // all of it was done
-	refused  = wire.BundleRefused // nothing was done: somebody is in the way, or something; which stands behind the code
-	notYours = -1                 // keys are not the token's: their indexes stand behind the code
-	inLine   = -2                 // nothing was done, and the caller stands in line: why and where stands behind the code
-	// There is one more: overtaken, that nothing was done because a later request was executed before.
+	done      = wire.BundleDone    // all of it was done
+	refused   = wire.BundleRefused // nothing was done: somebody is in the way, or something; which stands behind the code
+	notYours  = -1                 // keys are not the token's: their indexes stand behind the code
+	inLine    = -2                 // nothing was done, and the caller stands in line: why and where stands behind the code
+	overtaken = -3                 // nothing was done, because a later request was executed before
 )
 
 const (

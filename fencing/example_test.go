@@ -16,8 +16,8 @@ import (
 	"github.com/seed-14de3678/redislock/internal/redistest"
 )
 
-// The holder of a lock was paused, another has had it since. The numbers are those that
-// Lock.Fence returns for locks obtained with Options.Fenced.
+// The holder of a lock was paused, and another has held it since. The numbers are those that
+// Lock.Fence returns for locks that were obtained with Options.Fenced.
 func Example() {
 	var guard fencing.Guard
 	ctx := context.Background()
@@ -146,12 +146,12 @@ func ExampleGet() {
 }
 
 // A row keeps the number in a column of its own (bigint, not null, 0 in a new row), and the
-// statement that writes compares. No row affected: nothing was written, because the number is stale
-// or there is no such row.
+// statement that writes compares it. If no row is affected nothing was written, because the number
+// is stale or there is no such row.
 //
-// A driver has to count the rows that were found. That of MySQL counts those that were changed,
-// and says 0 also when the same holder writes the same values again, unless it is told otherwise
-// (clientFoundRows=true).
+// The driver must count the rows that were found. That of MySQL counts the rows that were changed.
+// So it returns 0 even when the same holder writes the same values again, unless it is told
+// otherwise (clientFoundRows=true).
 func Example_sql() {
 	// Of *sql.DB, *sql.Tx or *sql.Conn.
 	type execer interface {

@@ -2,8 +2,8 @@
 --
 -- Beside a lock key there is a hash of the numbers that were given for it: its field '' is the
 -- greatest of them, and the field of a token that of its hold. It stays for a day after its last
--- use, and twice as long as the lease, so that nothing is orphaned and numbers grow also while the
--- server's clock goes back.
+-- use, and twice as long as the lease: so it does not stay for ever, and numbers grow also while
+-- the server's clock goes back.
 
 local DAY = 86400000 -- ms
 
@@ -55,7 +55,7 @@ local function number_after(first, where, micros)
   for _, i in ipairs(where) do
     local last = redis.pcall('hget', KEYS[first + i], '')
     if type(last) == 'table' and string.sub(last.err, 1, 9) ~= 'WRONGTYPE' then
-      return nil, last -- a right is missing, for example
+      return nil, last -- the user may not ask, for example: a number made up could be too small
     end
     last = type(last) ~= 'table' and tonumber(last or 0)
     if not last or last ~= last or last >= MOST then -- the second is NaN
@@ -73,7 +73,9 @@ local function next_number(first, where, alone, token, number, ttl)
   local text, life = string.format('%d', number), life_of_fence(ttl)
   for _, i in ipairs(where) do
     local hash = KEYS[first + i]
-    redis.call('pexpire', hash, life) -- fails here, if ever, and leaves nothing without a TTL
+    -- If the user may not run it, or the ttl is too long, it fails here and not behind HSET, which
+    -- would leave a hash without a TTL.
+    redis.call('pexpire', hash, life)
     if alone[i] then
       redis.call('del', hash)
     else

@@ -27,11 +27,12 @@ local function read_stamp(text, value, size, step)
 end
 
 -- Reports whether a later request of the owner was executed before this one: then this one is to
--- change nothing. What is no line has no guard.
+-- change nothing. If somebody has put something else where the line should be, no guard can stand
+-- there. If the user may not ask, the script fails: otherwise a late request would be executed.
 local function overtaken(now)
   local score = redis.pcall('zscore', home_line, owner_id)
   if type(score) == 'table' and string.sub(score.err, 1, 9) ~= 'WRONGTYPE' then
-    redis.call('zscore', home_line, owner_id) -- fails as it did
+    redis.call('zscore', home_line, owner_id) -- it fails once more, and the script with it
   end
   local rest = type(score) == 'string' and score - GUARDS or -1
   if rest < 0 then
@@ -59,8 +60,8 @@ local function drop_ended_guards(line, now)
   redis.call('zremrangebyscore', line, string.format('%d', GUARDS), string.format('(%d', first))
 end
 
--- Sets one guard. What may be refused is tried first where it changes nothing, so that a guard
--- never stands in a line without a TTL.
+-- Sets one guard. If memory is short, or the user may not run PEXPIRE, a guard might be left in a
+-- line without a TTL, for ever: so what may be refused is tried first where it changes nothing.
 local function set_guard(line, id, number, now)
   drop_ended_guards(line, now) -- a script that has written is not refused for want of memory
   local rest = (redis.call('zscore', line, id) or 0) - GUARDS

@@ -9,7 +9,7 @@ local places -- of the lock keys in KEYS, by name; made when it is needed
 local woken = {} -- ids of those who were told to ask again
 local plans = {} -- what wanted_by has found, by id; false: not all of it is among KEYS
 local waiting = {} -- ids of those who go on waiting, until somebody is dropped: looked at once
-local headless = {} -- lines whose first has to be told that it is
+local tell_first = {} -- lines, whose first waiters have to be told that they are
 local dropped = false -- somebody was dropped, whom others may have waited for
 local caller, told = nil, {} -- the caller's channel, and what it is told in the reply
 
@@ -17,7 +17,9 @@ local function entry_of(text, place)
   local id, till, mode, how, number, first, ttl, keys, channel, names, at =
     string.match(text, ENTRY)
   if not id then
-    return {text = text, till = 0} -- nobody's: dropped like one that is dead
+    -- Nobody's: dropped like one that is dead. If it stayed, or failed the script, nobody behind it
+    -- would ever get the key.
+    return {text = text, till = 0}
   end
   names = at + channel + names
   return {
@@ -32,7 +34,8 @@ local function entry_of(text, place)
 end
 
 -- Publishes to a waiter and returns how many hear it: none if its process is gone, nil if that is
--- not known because the user of this script may not publish.
+-- not known because the user of this script may not publish. Then the script goes on: the waiter
+-- asks by itself, a little later.
 local function tell(entry, message)
   if entry.channel == caller then
     if message ~= '' then
@@ -72,7 +75,7 @@ end
 local function drop(i, text, first)
   redis.call('zrem', KEYS[size + i], text)
   dropped = true
-  headless[i] = headless[i] or first or nil
+  tell_first[i] = tell_first[i] or first or nil
 end
 
 -- Visits the living of a line in order and drops the dead, up to the first guard. `visit` is given
@@ -242,7 +245,7 @@ local function grant(entry, where, modes, behind, now, micros, number)
       alone[i] = redis.call('exists', KEYS[i]) == 0
       add_reader(KEYS[i], entry.value, now + entry.ttl, now)
     end
-    headless[i] = true
+    tell_first[i] = true
   end
   if entry.fenced then
     next_number(2 * size, where, alone, token_of(entry.value), number, entry.ttl)
@@ -250,7 +253,7 @@ local function grant(entry, where, modes, behind, now, micros, number)
   local rest
   if entry.keys == 1 and entry.mode == 'write' then
     rest = tell_next(entry, behind, now)
-    headless[where[1]] = not rest or nil
+    tell_first[where[1]] = not rest or nil
   end
   tell(entry, string.format('g|%s|%d|%d%s', entry.id, micros, number, rest or ''))
 end
@@ -289,7 +292,7 @@ local function admit(entry, i, behind, now, micros)
   end
   for _, j in ipairs(where or {i}) do
     leave_line(j, entry.id, entry.place)
-    headless[j] = true
+    tell_first[j] = true
   end
   return 'gone'
 end
@@ -321,7 +324,7 @@ end
 
 -- Tells the first of each line that needs it when to ask again: when the lease before it is over.
 local function tell_heads(now)
-  for i in pairs(headless) do
+  for i in pairs(tell_first) do
     local text = in_line(i, 0, 0)[1]
     local entry = text and entry_of(text)
     local left = entry and redis.call('pttl', KEYS[i]) or -2

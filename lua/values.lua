@@ -68,8 +68,8 @@ local function expire_with_last_reader(key)
 end
 
 -- Puts a lease into a read-locked key. On a key that does not exist yet ZADD XX and PEXPIREAT do
--- nothing, but they fail where they would fail later: then nothing is left behind, least of all a
--- key without a TTL.
+-- nothing; but if memory is short, or the user may not run one of them, they fail there. Otherwise
+-- the second one might fail behind the first, and leave a key that is locked for ever.
 local function add_reader(key, member, score, now)
   local at = string.format('%d', score)
   if redis.call('exists', key) == 0 then
@@ -105,7 +105,7 @@ local function look(index, mode, token, value, now)
   if kind == 'string' then
     local held = redis.call('get', key)
     if not held then
-      return nil, nil, 'none' -- where the clock runs on inside a script
+      return nil, nil, 'none' -- it has ended since: on some servers the clock goes on in a script
     end
     if token_of(held) == token then
       return nil, held, kind, ttl

@@ -15,7 +15,7 @@ import (
 // startRedis starts a server inside the test, and a client for it; stop ends both.
 var startRedis = redistest.ForExample
 
-// Keys without a common hash tag, on a Cluster or wherever the same program runs.
+// The keys have no common hash tag. The same program runs on a Cluster and on a single server.
 func Example() {
 	rdb, stop := startRedis()
 	defer stop()
@@ -36,7 +36,7 @@ func Example() {
 	// Output: order and stock are ours, and nobody changes the price
 }
 
-// Data on two servers. Each has a name that is the same in every process.
+// The data is on two servers. Each server has a name that is the same in every process.
 func ExampleObtain() {
 	shop, stopShop := startRedis()
 	defer stopShop()
@@ -66,7 +66,7 @@ func ExampleObtain() {
 	// <nil>
 }
 
-// Who is refused learns by whom, and holds nothing.
+// A caller that is refused learns who holds the key, and holds nothing itself.
 func ExampleObtain_refused() {
 	shop, stopShop := startRedis()
 	defer stopShop()

@@ -37,7 +37,7 @@ func startNodes(n int) (rdbs []*redis.Client, stop func()) {
 	}
 }
 
-// Five servers that share nothing. Work goes on while three of them are there.
+// There are five servers that share nothing. Work goes on as long as three of them are there.
 func Example() {
 	rdbs, stop := startNodes(5) // each a *redis.Client of a server of its own
 	defer stop()
@@ -108,7 +108,7 @@ func ExampleClient_Obtain() {
 	// <nil>
 }
 
-// Who is refused learns by whom, and at how many nodes.
+// A caller that is refused learns who holds the key, and at how many nodes.
 func ExampleClient_Obtain_refused() {
 	client, nodes, stop := startQuorum()
 	defer stop()
@@ -173,8 +173,8 @@ func ExampleLock_Fence() {
 	// true
 }
 
-// Servers that keep nothing on disk: one that restarts is left out until no lease can be left that it
-// has forgotten. No ttl may be longer than that.
+// The servers keep nothing on disk. A server that restarts is left out until every lease that it has forgotten is
+// over. No ttl may be longer than that.
 func ExampleWithQuarantine() {
 	client, _, stop := startQuorum(quorum.WithQuarantine(time.Minute), quorum.WithNodeTimeout(500*time.Millisecond))
 	defer stop()

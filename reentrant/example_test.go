@@ -73,7 +73,7 @@ func ExampleNewOwner() {
 	// reentrant: the context has no owner, see NewOwner
 }
 
-// Of a set that is partly held, the rest is obtained; each key is free when nobody holds it.
+// If a part of a set is held already, only the rest is obtained. Each key is free when its last hold has ended.
 func ExampleObtain() {
 	rdb, stop := startRedis()
 	defer stop()
@@ -107,7 +107,7 @@ func ExampleObtain() {
 	// locked: 0
 }
 
-// Who reads can write if nobody else reads.
+// An owner that reads a key may write it if nobody else reads it.
 func ExampleObtainRead() {
 	rdb, stop := startRedis()
 	defer stop()
@@ -173,7 +173,7 @@ func ExampleObtainMixed() {
 	// <nil>
 }
 
-// In a test it stands behind the owner: defer reentrant.CheckReleased(t, ctx).
+// In a test this line follows that of the owner: defer reentrant.CheckReleased(t, ctx).
 func ExampleCheckReleased() {
 	rdb, stop := startRedis()
 	defer stop()

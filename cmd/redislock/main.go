@@ -5,11 +5,11 @@
 //
 // The demo plays five acts in less than ten seconds: money that only a lock keeps from getting
 // lost, the error that a refused caller reads, readers and a writer, the watchdog, and back-off
-// policies side by side. Each ends with a verdict that is worked out from what was seen. By
-// default it runs against a server inside the program; with -redis against a real one, under keys
-// of its own, of which it leaves none behind.
+// policies side by side. Each act ends with a verdict, which is worked out from what was seen. By
+// default the demo uses a server inside the program. With -redis it uses a real server, under keys
+// of its own, and leaves none of them behind.
 //
-// The exit status is 0 if everything is as promised, 1 if a verdict is not or the server fails, 2
+// The exit status is 0 if everything is as promised, 1 if something is not or the server fails, 2
 // if the command line is wrong, and 130 if it was interrupted.
 package main
 

@@ -52,8 +52,8 @@ func playWatchdog(ctx context.Context, s *stage) (verdict, error) {
 		fmt.Sprintf("a lease of %d ms lived for %d ms", s.lease.Milliseconds(), lived.Milliseconds()),
 		fmt.Sprintf("a lease of %d ms ended within %d ms", s.lease.Milliseconds(), lived.Milliseconds()))
 	v.check(errors.Is(cause, redislock.ErrLockLost) && told <= s.lease,
-		fmt.Sprintf("its loss was told within %d ms", told.Milliseconds()+1),
-		fmt.Sprintf("its loss was not told within the lease: cause %v after %d ms", cause, told.Milliseconds()))
+		fmt.Sprintf("the holder knew of the loss within %d ms", told.Milliseconds()+1),
+		fmt.Sprintf("the holder did not know of the loss within the lease: cause %v after %d ms", cause, told.Milliseconds()))
 	return v, nil
 }
 

@@ -40,11 +40,11 @@ type lane struct {
 	dialTimers sync.Pool   // of *dialTimer
 	silent     atomic.Bool // the latest try had no answer
 
-	mu      sync.Mutex
-	running int // batches under way
-	flying  int // calls in them
-	waiting []*Call
-	late    *time.Timer // runs while calls are waiting
+	mu           sync.Mutex
+	running      int // batches under way
+	flying       int // calls in them
+	waiting      []*Call
+	overdueTimer *time.Timer // runs while calls are waiting
 }
 
 // send takes the call on its way. It does not wait, but if inline it may do the sending itself and
@@ -72,10 +72,10 @@ func (l *lane) send(c *Call, inline bool) {
 	}
 	l.waiting = append(l.waiting, c)
 	if len(l.waiting) == 1 {
-		if l.late == nil {
-			l.late = time.AfterFunc(l.overdue, l.relieve)
+		if l.overdueTimer == nil {
+			l.overdueTimer = time.AfterFunc(l.overdue, l.relieve)
 		} else {
-			l.late.Reset(l.overdue)
+			l.overdueTimer.Reset(l.overdue)
 		}
 	}
 	l.mu.Unlock()
@@ -105,9 +105,9 @@ func (l *lane) takeLocked() []*Call {
 	l.flying += n
 	if len(l.waiting) == 0 {
 		l.waiting = nil
-		l.late.Stop()
+		l.overdueTimer.Stop()
 	} else {
-		l.late.Reset(l.overdue)
+		l.overdueTimer.Reset(l.overdue)
 	}
 	return batch
 }

@@ -33,7 +33,7 @@ func TestBatchReleasesWhatIsOurs(t *testing.T) {
 				}
 			}
 		}
-		all := besides(keys[:len(keys):len(keys)], "line", keys)
+		all := linesOf(keys[:len(keys):len(keys)], keys)
 		got, err := rdb.Eval(t.Context(), check.SourceOf("batch"), all, args...).Int64Slice()
 		if err != nil {
 			t.Fatal(err)

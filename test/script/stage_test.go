@@ -26,10 +26,10 @@ const (
 
 func TestMain(m *testing.M) { redistest.Main(m) }
 
-// besides appends the names beside some keys.
-func besides(to []string, purpose string, keys []string) []string {
+// linesOf appends the lines of some keys.
+func linesOf(to, keys []string) []string {
 	for _, key := range keys {
-		to = append(to, slot.Beside(purpose, key))
+		to = append(to, slot.Beside("line", key))
 	}
 	return to
 }
@@ -182,7 +182,7 @@ func (s *stage) wantLine(t *testing.T, key string, want ...string) {
 // run runs a script on lock keys and their lines.
 func (s *stage) run(t *testing.T, script string, keys []string, args ...any) any {
 	t.Helper()
-	all := besides(slices.Clone(keys), "line", keys)
+	all := linesOf(slices.Clone(keys), keys)
 	return check.Must[any](t)(s.rdb.Eval(t.Context(), check.SourceOf(script), all, args...).Result())
 }
 

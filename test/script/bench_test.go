@@ -1,0 +1,165 @@
+package script_test
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/seed-14de3678/redislock/internal/check"
+	"github.com/seed-14de3678/redislock/internal/redistest"
+)
+
+// A shortCut is a part of a script that does what the rest would do as well, only sooner.
+type shortCut struct {
+	name, script string
+	off          []string // what stands in the source, and what there stands instead of it without the short cut
+	keys         []string // with their lines behind them
+	args         []any
+	before       func(pipe redis.Pipeliner) // each run
+}
+
+const (
+	benchValue = "0123456789012345678901|host"
+	otherValue = "9876543210987654321098|host"
+)
+
+// shortCuts are all that the scripts have. What each gains stands beside it in the script.
+func shortCuts(b *testing.B, s *stage) []shortCut {
+	b.Helper()
+	one, eight := []string{s.key("one")}, numbered(s.key("eight"), 8)
+	batch := numbered(s.key("batch"), 20)
+	lines := func(keys []string) []string { return linesOf(nil, keys) }
+	set := func(keys []string, value string) func(redis.Pipeliner) {
+		return func(pipe redis.Pipeliner) {
+			for _, key := range keys {
+				pipe.Set(b.Context(), key, value, longLease)
+			}
+		}
+	}
+	free := func(keys ...string) func(redis.Pipeliner) {
+		return func(pipe redis.Pipeliner) { pipe.Del(b.Context(), append(lines(keys), keys...)...) }
+	}
+	guarded := func(keys ...string) func(redis.Pipeliner) {
+		return func(pipe redis.Pipeliner) {
+			free(keys...)(pipe)
+			for _, line := range lines(keys) {
+				score := float64(1<<52) + float64((time.Now().Unix()+300)<<20)
+				pipe.ZAdd(b.Context(), line, redis.Z{Score: score, Member: "another owner's token"})
+			}
+		}
+	}
+	waited := func(pipe redis.Pipeliner) {
+		f := figure{id: "0123456789012345678901", write: one, place: 1000, ttl: longLease}
+		pipe.ZAdd(b.Context(), lines(one)[0], redis.Z{Score: float64(f.place), Member: f.entry(s, one[0], time.Now())})
+	}
+	s.listenAs(b, figure{id: "0123456789012345678901"})
+	both := func(fns ...func(redis.Pipeliner)) func(redis.Pipeliner) {
+		return func(pipe redis.Pipeliner) {
+			for _, fn := range fns {
+				fn(pipe)
+			}
+		}
+	}
+	ms := longLease.Milliseconds()
+	standing := []any{benchValue, ms, "", "", 1, 0, "", "", 0, "0123456789012345678902", "", 15000, "p", "channel"}
+	var take []any
+	for range batch {
+		take = append(take, 1, benchValue, ms)
+	}
+	return []shortCut{
+		{"a free key", "obtain", []string{"local alone = #KEYS == 2 and not closes", "local alone = false"}, one, []any{benchValue, ms}, free(one...)},
+		{"a free key beside guards", "obtain", []string{"if alone and has_line and only_guards(2, 2) then", "if false then"}, one, []any{benchValue, ms}, guarded(one...)},
+		{"8 free keys", "obtain", []string{
+			"taken = count(1, 2 * n) == 0", "taken = nil", "and not only_guards(n + 1, 2 * n)\n", "\n", "taken = not has_line and count(1, n) == 0", "taken = false",
+		}, eight, []any{benchValue, ms}, free(eight...)},
+		{"8 free keys beside guards", "obtain", []string{"and not only_guards(n + 1, 2 * n)\n", "\n", "taken = not has_line and count(1, n) == 0", "taken = false"}, eight, []any{benchValue, ms}, guarded(eight...)},
+		{"a free key, in line", "rw", []string{"if lone_writer and redis.call('exists', KEYS[2]) == 0\n", "if false\n"}, one, standing, free(one...)},
+		{"a free key beside guards, in line", "rw", []string{"if lone_writer and ARGV[11] == '' then", "if false then"}, one, standing, guarded(one...)},
+		{"a held key, in line", "rw", []string{"if lone_writer and ARGV[11] == '' then", "if false then"}, one, standing, both(free(one...), set(one, otherValue), waited)},
+		{"a key that nobody waits for", "release", []string{"if plain and not has_line and free_plain() then", "if false then"}, one, []any{benchValue}, both(free(one...), set(one, benchValue))},
+		{"8 keys that nobody waits for", "release", []string{"if plain and not has_line and free_plain() then", "if false then"}, eight, []any{benchValue}, both(free(eight...), set(eight, benchValue))},
+		{"a key beside guards", "release", []string{"if nobody and free_plain() then", "if false then"}, one, []any{benchValue}, both(guarded(one...), set(one, benchValue))},
+		{"a key that a writer waits for", "release", []string{"if front and n == 1 and", "if false and"}, one, []any{benchValue}, both(free(one...), set(one, benchValue), waited)},
+		{"20 free keys of a batch", "batch", []string{"  if first == last then\n", "  if false then\n"}, batch, take, free(batch...)},
+		{"20 lines of a batch asked for at once", "batch", []string{"return has_line and call(", "return call("}, batch, take, free(batch...)},
+	}
+}
+
+// listenAs has somebody hear the channel of a figure.
+func (s *stage) listenAs(b *testing.B, f figure) {
+	b.Helper()
+	if err := s.ear.Subscribe(b.Context(), f.channel(s)); err != nil {
+		b.Fatal(err)
+	}
+	go func() {
+		for range s.ear.Channel() {
+		}
+	}()
+}
+
+// BenchmarkShortCuts measures how much of a server's time each short cut saves: in alternating runs on one server,
+// the median of what a run costs with it, and without. Run it with -benchtime 40x, or more.
+func BenchmarkShortCuts(b *testing.B) {
+	for _, kind := range []redistest.Kind{redistest.Redis, redistest.Valkey} {
+		server := redistest.Start(b, kind)
+		rdb := server.Client(b)
+		s := &stage{rdb: rdb, prefix: "bench:", ear: rdb.Subscribe(b.Context())}
+		b.Cleanup(func() { _ = s.ear.Close() })
+		for _, c := range shortCuts(b, s) {
+			b.Run(fmt.Sprintf("%s/%s/%s", kind, c.script, strings.ReplaceAll(c.name, " ", "-")), func(b *testing.B) {
+				source := check.SourceOf(c.script)
+				without := source
+				for i := 0; i < len(c.off); i += 2 {
+					if !strings.Contains(without, c.off[i]) {
+						b.Fatalf("%s.lua has no %q", c.script, c.off[i])
+					}
+					without = strings.ReplaceAll(without, c.off[i], c.off[i+1])
+				}
+				shas := []string{rdb.ScriptLoad(b.Context(), source).Val(), rdb.ScriptLoad(b.Context(), without).Val()}
+				spent := make([][]float64, len(shas))
+				for b.Loop() {
+					for i, sha := range shas {
+						spent[i] = append(spent[i], c.cost(b, rdb, sha))
+					}
+				}
+				var median [2]float64
+				for i := range spent {
+					slices.Sort(spent[i])
+					median[i] = spent[i][len(spent[i])/2]
+				}
+				b.ReportMetric(median[0], "µs-with")
+				b.ReportMetric(median[1], "µs-without")
+				b.ReportMetric(100*(1-median[0]/median[1]), "%-saved")
+				b.ReportMetric(0, "ns/op")
+			})
+		}
+	}
+}
+
+// cost returns how many µs of the server's time a run of a script takes.
+func (c shortCut) cost(b *testing.B, rdb *redis.Client, sha string) float64 {
+	b.Helper()
+	pipe := rdb.Pipeline()
+	pipe.ConfigResetStat(b.Context())
+	keys := linesOf(slices.Clone(c.keys), c.keys)
+	for range 200 {
+		c.before(pipe)
+		pipe.EvalSha(b.Context(), sha, keys, c.args...)
+	}
+	stats := pipe.Info(b.Context(), "commandstats")
+	if _, err := pipe.Exec(b.Context()); err != nil {
+		b.Fatal(err)
+	}
+	found := regexp.MustCompile(`cmdstat_evalsha:.*usec_per_call=([0-9.]+)`).FindStringSubmatch(stats.Val())
+	spent, err := strconv.ParseFloat(found[1], 64)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return spent
+}
