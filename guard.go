@@ -34,7 +34,7 @@ type stamp struct {
 // ownedBy has the call travel as a request of an owner: whoever has built it has said what it does, and in
 // which line it asks for its guard.
 func (c *call) ownedBy(w *owners.Owner, by *wire.Conn) {
-	c.own.Owner, c.own.By, c.own.Keys = w, by, c.Keys
+	c.own.Owner, c.own.By, c.own.Keys, c.own.Caller = w, by, c.Keys, c
 	c.Tracker = c
 }
 
@@ -44,7 +44,10 @@ var noStamp = []any{"", ""}
 // Before prepares the next try, right before it is sent.
 func (c *call) Before() bool {
 	r := &c.own
-	r.Owner.Send(r, c.IsLeft())
+	if !r.Owner.Send(r) {
+		c.Err = wire.ErrNotSent
+		return false
+	}
 	if c.open = false; r.Stamp.Yields && c.yield != nil {
 		c.yield()
 	}

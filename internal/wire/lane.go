@@ -150,19 +150,20 @@ func (l *lane) next(back int) []*Call {
 
 // exchange sends a batch and settles each of its calls, or sends it again.
 func (l *lane) exchange(batch []*Call) {
-	batch = prepared(present(batch))
+	batch = prepared(batch)
 	if len(batch) > 1 && l.sharing.Load() {
 		commands := l.bundled(batch)
 		l.transmit(commands)
 		if slices.ContainsFunc(commands, misplaced) {
 			l.sharing.Store(false) // a node of a Cluster, addressed as if it were a server by itself
 		}
-		for _, c := range batch {
-			if c.Err == errNotPlain { //nolint:errorlint // it is this value
-				c.after(c.IsUnanswered())
-				c.before()
+		batch = remaining(batch, func(c *Call) bool {
+			if c.Err != errNotPlain { //nolint:errorlint // it is this value
+				return true
 			}
-		}
+			c.after(c.IsUnanswered())
+			return c.before()
+		})
 		l.transmit(singles(batch, true))
 	} else {
 		l.transmit(singles(batch, false))
@@ -222,23 +223,9 @@ func unknownTo(commands []command) []command {
 	return unknown
 }
 
-// prepared has the trackers of the calls prepare their next try, and settles those that are not to be sent
-// any more.
-func prepared(batch []*Call) []*Call {
-	return remaining(batch, (*Call).before)
-}
-
-// present settles the calls that were left before they were sent.
-func present(batch []*Call) []*Call {
-	return remaining(batch, func(c *Call) bool {
-		if !c.IsLeft() {
-			return true
-		}
-		c.Err = ErrNotSent
-		c.after(false)
-		return false
-	})
-}
+// prepared has the trackers of the calls prepare their next try, and finishes those that are not to be sent:
+// most often because they were left before.
+func prepared(batch []*Call) []*Call { return remaining(batch, (*Call).before) }
 
 // remaining finishes the calls of a batch that are not to go on, and returns the others.
 func remaining(batch []*Call, goesOn func(*Call) bool) []*Call {
