@@ -81,7 +81,6 @@ package redislock
 
 import (
 	"context"
-	_ "embed"
 	"errors"
 	"log/slog"
 	"sync"
@@ -169,6 +168,17 @@ func New(rdb redis.Scripter, opts ...ClientOption) *Client {
 	return c
 }
 
+// usable reports why the client cannot do anything at all.
+func (c *Client) usable() error {
+	switch {
+	case c == nil:
+		return errors.New("the Client is nil")
+	case c.conn == nil:
+		return errors.New("the Client was not made by New")
+	}
+	return c.unfit
+}
+
 // Close ends everything that the Client does in the background. Locks are not renewed any more;
 // watched locks are declared lost, and stay in Redis until their TTL ends. Whatever still has to be
 // freed is tried once more. The log has no warning of these losses, because whoever closes a Client
@@ -188,7 +198,7 @@ func (c *Client) Close() {
 		switch rest := rest.(type) {
 		case *watch:
 			rest.lock.lose(wire.ErrClosed)
-		case *orphan:
+		case *cleanup:
 			rest.Run(clock.Now())
 		}
 	}
@@ -271,7 +281,7 @@ func (c *Client) With(ctx context.Context, keys []string, ttl time.Duration, opt
 // does not know of [Options].Replicas either: it asks the primary alone.
 func (c *Client) Attach(keys []string, token string) *Lock {
 	if err := c.usable(); err != nil {
-		return &Lock{client: c, value: token, faulty: err, shown: true}
+		return &Lock{client: c, value: token, faulty: err, sharing: sharing{tokenKnown: true}}
 	}
 	set, err := newKeySet(keys, nil, c.maxKeys)
 	if err == nil {
@@ -280,5 +290,5 @@ func (c *Client) Attach(keys []string, token string) *Lock {
 	if err == nil {
 		err = checkToken(token)
 	}
-	return &Lock{client: c, set: set, value: token, faulty: err, shown: true}
+	return &Lock{client: c, set: set, value: token, faulty: err, sharing: sharing{tokenKnown: true}}
 }

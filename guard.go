@@ -23,7 +23,7 @@ type stamp struct {
 	// yield is called before a try, if it is not nil and others count on some of the keys since the operation
 	// has begun.
 	yield func()
-	// mark is the id of a guard that the clients marked have set on their server: see orphan.mark.
+	// mark is the id of a guard that the clients marked have set on their server: see cleanup.mark.
 	mark   string
 	marked map[owners.Client]bool
 
@@ -34,20 +34,20 @@ type stamp struct {
 // ownedBy has the call travel as a request of an owner: whoever has built it has said what it does, and in
 // which line it asks for its guard.
 func (c *call) ownedBy(w *owners.Owner, by *wire.Conn) {
-	c.own.Owner, c.own.By, c.own.Keys = w, by, c.Keys
+	c.own.Owner, c.own.By, c.own.Keys, c.own.Caller = w, by, c.Keys, c
 	c.Tracker = c
 }
 
 // noStamp are the arguments of a request without a stamp, where others stand behind them.
 var noStamp = []any{"", ""}
 
-// releaseArgs is how many arguments release.lua has before the keys that it is not to free.
-const releaseArgs = 4
-
 // Before prepares the next try, right before it is sent.
 func (c *call) Before() bool {
 	r := &c.own
-	r.Owner.Send(r, c.IsLeft())
+	if !r.Owner.Send(r) {
+		c.Err = wire.ErrNotSent
+		return false
+	}
 	if c.open = false; r.Stamp.Yields && c.yield != nil {
 		c.yield()
 	}
@@ -60,7 +60,7 @@ func (c *call) Before() bool {
 	// Where there is a line, and so where there is a guard, batch.lua does nothing; but it sets none, and
 	// spares nothing.
 	c.Alone = len(r.Stamp.Closes) > 0 || len(c.spared) > 0
-	c.Behind, c.Stamp, c.Rest = nil, nil, nil
+	c.Behind, c.Stamp, c.Rest = nil, nil, sparing(len(c.Args), c.spared)
 	switch text := c.text(); {
 	case text != "":
 		sent := text                         // only a stamp that is sent is worth an allocation
@@ -68,12 +68,6 @@ func (c *call) Before() bool {
 		c.Stamp = c.args[:]
 	case len(c.Args)+len(c.spared) > 0:
 		c.Stamp = noStamp
-	}
-	if len(c.spared) > 0 {
-		for range releaseArgs - len(c.Args) {
-			c.Rest = append(c.Rest, "")
-		}
-		c.Rest = append(c.Rest, c.spared...)
 	}
 	return true
 }
@@ -98,6 +92,16 @@ func (c *call) spare(spares []owners.Spare) {
 			c.spared = append(c.spared, index)
 		}
 	}
+}
+
+// sparedKeys returns the keys that a release was to leave to others of the token, whatever they have marked.
+func (c *call) sparedKeys() (keys []string) {
+	for _, index := range c.spared {
+		if i, err := strconv.Atoi(index.(string)); err == nil {
+			keys = append(keys, c.Keys[i-1])
+		}
+	}
+	return keys
 }
 
 // After takes in how the latest try has ended. An error is no answer of the script, unless it shows that it

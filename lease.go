@@ -211,8 +211,8 @@ func (l *Lock) extended(sent clock.Moment, op *leasing, v verdict) error {
 	l.mu.Lock()
 	certain := l.certainLocked(op.ttl)
 	deadline := sent.Add(clock.Window(certain))
-	late := clock.Now().Reached(deadline)
-	if l.state == held && !late {
+	tooLate := clock.Now().Reached(deadline)
+	if l.state == held && !tooLate {
 		l.ttl, l.deadline, l.counted = op.ttl, deadline, certain
 		if op.apply != nil {
 			op.apply(v)
@@ -229,7 +229,7 @@ func (l *Lock) extended(sent clock.Moment, op *leasing, v verdict) error {
 	switch {
 	case ended != nil:
 		return fmt.Errorf("redislock: %s %s: %w", op.name, l.snapshot(), ended)
-	case late:
+	case tooLate:
 		err := fmt.Errorf("%w: the answer came after the new lease had ended", ErrLockNotHeld)
 		l.lose(err)
 		return fmt.Errorf("redislock: %s %s: %w", op.name, l.snapshot(), err)

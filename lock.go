@@ -27,23 +27,38 @@ type Lock struct {
 	own      owners.Owner // if nobody else knows the token
 	replicas int
 
-	mu       sync.Mutex
-	set      keySet
+	mu     sync.Mutex
+	set    keySet
+	number int64 // its fencing number; 0 without
+	term
+	ending
+	sharing
+	watch  *watch // of the watchdog, or of Context and Lost
+	change change // of its lease
+}
+
+// A term is what a lock knows of its lease.
+type term struct {
 	ttl      time.Duration
 	longest  time.Duration // ttl that any request has asked for
 	obtained clock.Moment  // zero for Attach, as is deadline until a Refresh
 	deadline clock.Moment
 	counted  time.Duration // the ttl of which the deadline is the end; less than ttl while that is not certain
-	number   int64         // its fencing number; 0 without
-	state    lockState
-	over     error         // what a Release says that comes after one which was answered
-	freeing  clock.Moment  // since then one that was not answered may have freed the keys; zero: there is none
-	shown    bool          // callers know the token
-	owner    *owners.Owner // if they do, while the lock is held
-	claim    *owners.Claim // the same
-	why      error         // it was lost
-	watch    *watch        // of the watchdog, or of Context and Lost
-	change   change        // of its lease
+}
+
+// An ending says whether a lock is held, and if not, what there is to say.
+type ending struct {
+	state   lockState
+	over    error        // what a Release says that comes after one which was answered
+	freeing clock.Moment // since then one that was not answered may have freed the keys; zero: there is none
+	why     error        // it was lost
+}
+
+// A sharing is what a lock has to know if callers know its token, and may use it for other locks.
+type sharing struct {
+	tokenKnown bool
+	owner      *owners.Owner // while the lock is held
+	claim      *owners.Claim // the same
 }
 
 type lockState uint8
@@ -65,7 +80,7 @@ func (l *Lock) Token() string {
 		return ""
 	}
 	l.mu.Lock()
-	show := !l.shown && l.faulty == nil
+	show := !l.tokenKnown && l.faulty == nil
 	keys := l.set.keys
 	l.mu.Unlock()
 	if show {
@@ -86,7 +101,7 @@ func (l *Lock) show(keys []string) {
 		freed = owners.Without(keys, l.set.keys)
 		l.claim, l.owner, mine = mine, w, nil
 	}
-	l.shown = true
+	l.tokenKnown = true
 	shown := l.claim
 	l.mu.Unlock()
 	w.Reduce(shown, freed)
@@ -96,7 +111,7 @@ func (l *Lock) show(keys []string) {
 // ownerNow returns the owner of what is sent from now on. Whoever has it has to end that with Done.
 func (l *Lock) ownerNow() *owners.Owner {
 	l.mu.Lock()
-	shown := l.shown
+	shown := l.tokenKnown
 	l.mu.Unlock()
 	if shown {
 		return owners.Of(l.token())
@@ -259,7 +274,7 @@ func (l *Lock) Refresh(ctx context.Context, ttl time.Duration) error {
 func (l *Lock) cannotShorten(ttl time.Duration) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return !l.shown && l.longest <= ttl
+	return !l.tokenKnown && l.longest <= ttl
 }
 
 // counts makes the claim of an Obtain that of the lock which came of it, unless that has ended already.
@@ -296,12 +311,12 @@ func (l *Lock) snapshot() keySet {
 // report tells a hook how an operation on the whole lock ended.
 func (l *Lock) report(ctx context.Context, hook func(context.Context, Event), began clock.Moment, attempts int, err error) {
 	if hook != nil {
-		l.tell(ctx, hook, l.snapshot(), began, attempts, err)
+		l.notify(ctx, hook, l.snapshot(), began, attempts, err)
 	}
 }
 
-// tell tells a hook how an operation on some of it ended.
-func (l *Lock) tell(ctx context.Context, hook func(context.Context, Event), set keySet, began clock.Moment, attempts int, err error) {
+// notify tells a hook how an operation on some of it ended.
+func (l *Lock) notify(ctx context.Context, hook func(context.Context, Event), set keySet, began clock.Moment, attempts int, err error) {
 	if hook == nil {
 		return
 	}

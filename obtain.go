@@ -75,7 +75,7 @@ func (c *Client) obtain(ctx context.Context, write, read []string, ttl time.Dura
 		token := o.want.token()
 		o.owner = owners.Of(token)
 		defer o.owner.Done(token)
-		o.lock.owner, o.lock.shown = o.owner, true
+		o.lock.owner, o.lock.tokenKnown = o.owner, true
 		o.claim = o.owner.Count(c.conn, o.want.set.keys, nil)
 	}
 	if o.line != nil && !c.hub.Begin() {
@@ -307,14 +307,14 @@ func (o *obtaining) clearUp() {
 }
 
 // cleanUp makes the clean-up of what the obtaining may have left.
-func (o *obtaining) cleanUp() *orphan {
+func (o *obtaining) cleanUp() *cleanup {
 	set := o.want.set
 	if o.left.intents {
 		// Nobody waits for an intent: it stands for its own line.
 		set.keys, set.lines = slices.Concat(set.keys, o.want.intents), slices.Concat(set.lines, o.want.intents)
 		set.fences = nil // they would be of all those keys; what is there is forgotten with its lease
 	}
-	left := o.client.newOrphan(set, o.lock, o.want.ttl)
+	left := o.client.newCleanup(set, o.lock, o.want.ttl)
 	if o.line != nil {
 		left.waiter, left.place = o.line.waiter.ID, o.line.place.orUnknown()
 	}

@@ -6,7 +6,6 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
-	"strconv"
 	"time"
 
 	"github.com/seed-14de3678/redislock/internal/clock"
@@ -38,7 +37,7 @@ func (l *Lock) Release(ctx context.Context) (err error) {
 	}
 	began, asked := clock.Now(), 0
 	p, over := l.stop()
-	defer func() { l.tell(ctx, l.client.hooks.Released, p.set, began, asked, err) }()
+	defer func() { l.notify(ctx, l.client.hooks.Released, p.set, began, asked, err) }()
 	if over != nil {
 		p.unclaim()
 		return saidAgain(p.set, over)
@@ -48,7 +47,7 @@ func (l *Lock) Release(ctx context.Context) (err error) {
 }
 
 // settle takes note of how a Release has ended, if that is known: nothing is left for another one then.
-func (l *Lock) settle(p portion, err error) error {
+func (l *Lock) settle(p part, err error) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch {
@@ -87,14 +86,14 @@ func (l *Lock) ReleaseKeys(ctx context.Context, keys ...string) (err error) {
 		return fmt.Errorf("redislock: release: %w: none are named", ErrInvalidKeys)
 	}
 	began := clock.Now()
-	p, all, err := l.part(keys)
+	p, all, err := l.takeOut(keys)
 	switch {
 	case err != nil:
 		return fmt.Errorf("redislock: release: %w", err)
 	case all:
 		return l.Release(ctx)
 	}
-	defer func() { l.tell(ctx, l.client.hooks.Released, p.set, began, 1, err) }()
+	defer func() { l.notify(ctx, l.client.hooks.Released, p.set, began, 1, err) }()
 	return l.free(ctx, p)
 }
 
@@ -102,8 +101,8 @@ func (l *Lock) ReleaseKeys(ctx context.Context, keys ...string) (err error) {
 // be called then is usual, after a cancelled request for example.
 const releasePatience = time.Second
 
-// A portion is what of a lock is released, and what has to be known for that.
-type portion struct {
+// A part is what of a lock is released, and what has to be known for that.
+type part struct {
 	set      keySet
 	deadline clock.Moment  // of its lease
 	longest  time.Duration // that any request has asked for
@@ -114,14 +113,14 @@ type portion struct {
 	claim    *owners.Claim // nil if there is none; see unclaim
 }
 
-// portionLocked makes one of a set.
-func (l *Lock) portionLocked(set keySet) portion {
-	return portion{set: set, deadline: l.deadline, longest: l.longest}
+// partLocked makes one of a set.
+func (l *Lock) partLocked(set keySet) part {
+	return part{set: set, deadline: l.deadline, longest: l.longest}
 }
 
 // stop ends the hold on this side: no watchdog, no contexts. If a Release was answered before, it returns what
 // there is to say.
-func (l *Lock) stop() (p portion, over error) {
+func (l *Lock) stop() (p part, over error) {
 	l.mu.Lock()
 	var end func(error)
 	watched := l.state == held && l.watch != nil
@@ -131,7 +130,7 @@ func (l *Lock) stop() (p portion, over error) {
 	if l.state == held {
 		l.state = released
 	}
-	p, over = l.portionLocked(l.set), l.over
+	p, over = l.partLocked(l.set), l.over
 	p.owner, p.claim, l.claim = l.owner, l.claim, nil
 	p.watched, p.whole, p.freeing = watched, true, l.freeing
 	l.mu.Unlock()
@@ -141,22 +140,22 @@ func (l *Lock) stop() (p portion, over error) {
 	return p, over
 }
 
-// part takes keys out of the set, so that nothing that is sent from now on is about them, unless they
+// takeOut takes keys out of the set, so that nothing that is sent from now on is about them, unless they
 // are all there are. What is under way is told that they are lost, and knows better by then: see
 // freedMeanwhile.
-func (l *Lock) part(keys []string) (p portion, all bool, err error) {
+func (l *Lock) takeOut(keys []string) (p part, all bool, err error) {
 	l.mu.Lock()
 	if l.state != held {
 		defer l.mu.Unlock()
 		return p, false, fmt.Errorf("%s: %w", l.set, l.endedLocked())
 	}
-	part, rest, err := l.set.split(keys)
+	freed, rest, err := l.set.split(keys)
 	if err != nil || len(rest.keys) == 0 {
 		l.mu.Unlock()
 		return p, err == nil, err
 	}
 	l.set = rest
-	p = l.portionLocked(part)
+	p = l.partLocked(freed)
 	p.watched = l.watch != nil
 	p.owner, p.claim = l.owner, l.claim
 	l.mu.Unlock()
@@ -165,7 +164,7 @@ func (l *Lock) part(keys []string) (p portion, all bool, err error) {
 
 // unclaim ends the claim on what was released, or is left to a clean-up. Before that a clean-up would free it
 // under the release, which would take it for lost.
-func (p portion) unclaim() {
+func (p part) unclaim() {
 	if p.whole {
 		p.owner.Drop(p.claim)
 	} else {
@@ -175,7 +174,7 @@ func (p portion) unclaim() {
 
 // free releases what is to be released, and sees to what may be left of it. If others of the token have
 // obtained some of it meanwhile that is left to them.
-func (l *Lock) free(ctx context.Context, p portion) error {
+func (l *Lock) free(ctx context.Context, p part) error {
 	w := l.ownerNow()
 	defer w.Done(l.token())
 	since := w.Begin()
@@ -193,7 +192,7 @@ func (l *Lock) free(ctx context.Context, p portion) error {
 		c.own.Since = since
 		if !l.client.do(ctx, c, wait) && c.Leave(func(*wire.Call) { hub.AskAgain(set.keys) }) {
 			p.unclaim()
-			l.client.newOrphan(set, l, p.longest).start()
+			l.client.newCleanup(set, l, p.longest).start()
 			l.mayBeFree(p, clock.Now())
 			return interrupted(ctx, "release", set)
 		}
@@ -204,7 +203,7 @@ func (l *Lock) free(ctx context.Context, p portion) error {
 		if c.Err != nil {
 			freeing := c.Unanswered
 			if wire.Classify(c.Err) != wire.Final {
-				l.client.newOrphan(set, l, p.longest).start()
+				l.client.newCleanup(set, l, p.longest).start()
 				freeing = cmp.Or(freeing, clock.Now()) // from then on that may free it
 			}
 			l.mayBeFree(p, freeing)
@@ -220,7 +219,7 @@ func (l *Lock) free(ctx context.Context, p portion) error {
 
 // releasing builds the release, and reports whether somebody of this Client is next, most likely: then the answer
 // says so.
-func (l *Lock) releasing(ctx context.Context, p portion) (c *call, next bool) {
+func (l *Lock) releasing(ctx context.Context, p part) (c *call, next bool) {
 	channel, next := l.client.hub.Next(p.set.keys[0])
 	f := freeing{set: p.set, value: &l.value}
 	if next {
@@ -281,19 +280,20 @@ func releaseReply(c *call) (missing []string, err error) {
 	return owners.Without(v.missing, c.sparedKeys()), nil
 }
 
-// sparedKeys returns the keys that a release was to leave to others of the token, whatever they have marked.
-func (c *call) sparedKeys() (keys []string) {
-	for _, index := range c.spared {
-		if i, err := strconv.Atoi(index.(string)); err == nil {
-			keys = append(keys, c.Keys[i-1])
-		}
+// sparing returns what stands behind so many arguments of a release if it is not to free the keys of these indexes.
+func sparing(args int, indexes []any) (rest []any) {
+	if len(indexes) == 0 {
+		return nil
 	}
-	return keys
+	for range 4 - args { // up to the place of the waiter
+		rest = append(rest, "")
+	}
+	return append(rest, indexes...)
 }
 
 // mayBeFree takes note that the lock may have been freed, by a request that was sent then: another Release
 // may find that it was.
-func (l *Lock) mayBeFree(p portion, sent clock.Moment) {
+func (l *Lock) mayBeFree(p part, sent clock.Moment) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if p.whole && l.freeing == (clock.Moment{}) {
@@ -303,12 +303,12 @@ func (l *Lock) mayBeFree(p portion, sent clock.Moment) {
 
 // wasFreed reports whether keys that are not ours may be so because an earlier request has freed them, which
 // was sent at this moment, if there was any: then all of them are.
-func (p portion) wasFreed(lost int, sent clock.Moment) bool {
+func (p part) wasFreed(lost int, sent clock.Moment) bool {
 	return sent != (clock.Moment{}) && !sent.Reached(p.deadline) && lost == len(p.set.keys)
 }
 
 // freed takes in the answer to a release.
-func (l *Lock) freed(c *call, p portion) error {
+func (l *Lock) freed(c *call, p part) error {
 	set := p.set
 	missing, err := releaseReply(c)
 	if err != nil {
@@ -328,12 +328,12 @@ func (l *Lock) freed(c *call, p portion) error {
 
 // leaveSpared has what a release has left to others of the token be released when they do not count on it any
 // more: an Obtain of theirs may be refused.
-func (l *Lock) leaveSpared(c *call, p portion) {
+func (l *Lock) leaveSpared(c *call, p part) {
 	if len(c.spared) == 0 {
 		return
 	}
 	if set, _, err := p.set.split(c.sparedKeys()); err == nil {
-		l.client.newOrphan(set, l, p.longest).start()
+		l.client.newCleanup(set, l, p.longest).start()
 	}
 }
 

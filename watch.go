@@ -166,11 +166,11 @@ func (w *watch) renewed(c *call, ttl time.Duration, changes int) {
 	} else if v, bad := refreshReply(c); bad != nil {
 		err = bad
 	} else if v.code == overtaken {
-		w.hurry() // what has overtaken it may have made the lease shorter
+		w.renewNow() // what has overtaken it may have made the lease shorter
 		return
 	} else if v.code == notYours {
 		if l.freedMeanwhile(v.missing) {
-			w.hurry()
+			w.renewNow()
 		} else {
 			_ = l.missing("renew", v.missing)
 		}
@@ -197,8 +197,8 @@ func (w *watch) renewed(c *call, ttl time.Duration, changes int) {
 	l.report(context.Background(), l.client.hooks.Refreshed, c.Sent, 1, err)
 }
 
-// hurry has the next renewal follow at once.
-func (w *watch) hurry() {
+// renewNow has the next renewal follow at once.
+func (w *watch) renewNow() {
 	w.lock.mu.Lock()
 	defer w.lock.mu.Unlock()
 	if w.lock.state == held {

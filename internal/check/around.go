@@ -49,3 +49,42 @@ func (a Answered) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proc
 		return err
 	}
 }
+
+// Instead is a hook that answers some commands instead of the server, also in a pipeline: it reports whether it
+// has.
+type Instead func(cmd redis.Cmder) bool
+
+// DialHook lets connections pass.
+func (i Instead) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+// ProcessHook answers a command by itself, or has it sent.
+func (i Instead) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		if i(cmd) {
+			return cmd.Err()
+		}
+		return next(ctx, cmd)
+	}
+}
+
+// ProcessPipelineHook answers some commands of a pipeline, and has the others sent.
+func (i Instead) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		var sent []redis.Cmder
+		var err error
+		for _, cmd := range cmds {
+			if !i(cmd) {
+				sent = append(sent, cmd)
+			} else if err == nil {
+				err = cmd.Err()
+			}
+		}
+		if len(sent) == 0 {
+			return err
+		}
+		if failed := next(ctx, sent); failed != nil {
+			return failed
+		}
+		return err
+	}
+}

@@ -62,7 +62,7 @@ func (s *Schedule) Put(e *Entry, due Moment, early time.Duration) bool {
 		s.running = true
 		s.ended.Go(s.loop)
 	case e.place == 1:
-		s.rouse()
+		s.wakeUp()
 	}
 	return true
 }
@@ -76,12 +76,12 @@ func (s *Schedule) Drop(e *Entry) {
 	}
 	heap.Remove(&s.entries, e.place-1)
 	if len(s.entries) == 0 {
-		s.rouse()
+		s.wakeUp()
 	}
 }
 
-// rouse has the goroutine look at what is due.
-func (s *Schedule) rouse() {
+// wakeUp has the goroutine look at what is due.
+func (s *Schedule) wakeUp() {
 	select {
 	case s.wake <- struct{}{}:
 	default:
@@ -97,7 +97,7 @@ func (s *Schedule) Close() []Task {
 		rest = append(rest, heap.Pop(&s.entries).(*Entry).Task)
 	}
 	s.mu.Unlock()
-	s.rouse()
+	s.wakeUp()
 	s.ended.Wait()
 	return rest
 }

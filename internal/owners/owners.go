@@ -55,20 +55,20 @@ type Client interface {
 	InVirtualTime() bool
 }
 
-// book has the owners whose tokens callers know. It is that of the process, because there may be a client for
+// known has the owners whose tokens callers know. It is that of the process, because there may be a client for
 // each lock. It does not ask which server they are on: whoever is wrong about that counts too often, or leaves
 // to another what nobody has, and asks for it again.
-var book struct {
+var known struct {
 	sync.Mutex
-	owners map[string]*Owner
-	size   int // of owners after the last sweep
+	byToken map[string]*Owner
+	size    int // of owners after the last sweep
 }
 
 // Of finds the owner of a token that callers know. Whoever has it has to end that with Done.
 func Of(token string) *Owner {
-	book.Lock()
-	defer book.Unlock()
-	w := book.owners[token]
+	known.Lock()
+	defer known.Unlock()
+	w := known.byToken[token]
 	if w == nil {
 		w = &Owner{name: Name{ID: NewToken()}}
 		enterLocked(token, w)
@@ -83,18 +83,18 @@ func Of(token string) *Owner {
 // enterLocked enters an owner. Locks that were left to expire waive nothing, so when the owners have doubled
 // it looks for those that are of no use any more.
 func enterLocked(token string, w *Owner) {
-	if book.owners == nil {
-		book.owners = make(map[string]*Owner)
+	if known.byToken == nil {
+		known.byToken = make(map[string]*Owner)
 	}
-	if len(book.owners) > 2*book.size+64 {
-		for token, w := range book.owners {
+	if len(known.byToken) > 2*known.size+64 {
+		for token, w := range known.byToken {
 			if w.isIdle() {
-				delete(book.owners, token)
+				delete(known.byToken, token)
 			}
 		}
-		book.size = len(book.owners)
+		known.size = len(known.byToken)
 	}
-	book.owners[token] = w
+	known.byToken[token] = w
 }
 
 // Use begins to use an owner whose token callers may not know. It ends with Done.
@@ -108,13 +108,13 @@ func (w *Owner) Use() *Owner {
 // Show enters the owner of a token that was made for one lock: from now on callers know it. It returns the
 // owner, which is another one if somebody has known the token before. It ends with Done.
 func (w *Owner) Show(token string) *Owner {
-	book.Lock()
-	defer book.Unlock()
+	known.Lock()
+	defer known.Unlock()
 	w.mu.Lock()
 	w.shared = true
 	sent := w.sent
 	w.mu.Unlock()
-	if other := book.owners[token]; other == nil {
+	if other := known.byToken[token]; other == nil {
 		enterLocked(token, w)
 	} else if other != w {
 		w = other
@@ -143,10 +143,10 @@ func (w *Owner) Done(token string) {
 
 // forget drops an owner that is of no use any more.
 func (w *Owner) forget(token string) {
-	book.Lock()
-	defer book.Unlock()
-	if book.owners[token] == w && w.isIdle() {
-		delete(book.owners, token)
+	known.Lock()
+	defer known.Unlock()
+	if known.byToken[token] == w && w.isIdle() {
+		delete(known.byToken, token)
 	}
 }
 

@@ -14,6 +14,11 @@ type client struct{ virtual bool }
 func (c *client) Identity() any       { return c }
 func (c *client) InVirtualTime() bool { return c.virtual }
 
+// A caller waits until it is set to true.
+type caller bool
+
+func (c *caller) IsLeft() bool { return bool(*c) }
+
 // A manual is an owner whose requests a test sends and answers by hand.
 type manual struct {
 	t *testing.T
@@ -33,7 +38,7 @@ func newManual(t *testing.T, shared bool) manual {
 // request prepares one: an obtain, a release, or a refresh that may shorten or cannot. Its home is its first key.
 func (d manual) request(what string, keys ...string) *Request {
 	d.t.Helper()
-	r := &Request{Owner: d.Owner, Effect: Takes, Keys: keys, Home: keys[0], By: d.by}
+	r := &Request{Owner: d.Owner, Effect: Takes, Keys: keys, Home: keys[0], By: d.by, Caller: new(caller)}
 	switch what {
 	case "release":
 		r.Effect, r.Frees = Lessens, true
@@ -60,7 +65,7 @@ func says(r *Request) string {
 // sends sends a try, and checks its stamp.
 func (d manual) sends(r *Request, want string) {
 	d.t.Helper()
-	d.Send(r, false)
+	d.Send(r)
 	if got := says(r); got != want {
 		d.t.Fatalf("got stamp %q, want %q", got, want)
 	}
@@ -145,7 +150,7 @@ func TestStampIsNotAnswered(t *testing.T) {
 		d.sends(first, " 1, closes  0 at a")
 		d.ends(first, how)
 		second := d.request("release", "a")
-		d.Send(second, false)
+		d.Send(second)
 		if len(second.Stamp.Closes) == 0 || second.Stamp.Closes[0] != lost.note {
 			t.Errorf("%s: the next one closes %v", name, second.Stamp.Closes)
 		}
@@ -163,7 +168,7 @@ func TestStampUnderWay(t *testing.T) {
 	d.ends(obtain, done)
 	d.ends(release, unanswered)
 	next := d.request("obtain", "a")
-	d.Send(next, false)
+	d.Send(next)
 	if n := len(next.Stamp.Closes); n != 0 {
 		t.Errorf("it closes %d requests that are closed already", n)
 	}
@@ -178,8 +183,11 @@ func TestStampLeft(t *testing.T) {
 	d.Leave(r)
 	d.sends(d.request("release", "a"), " 1, closes  0 at a")
 	waiting := d.request("obtain", "b")
-	d.Leave(waiting) // before it was sent
-	d.ends(waiting, refused)
+	*waiting.Caller.(*caller) = true
+	d.Leave(waiting)
+	if d.Send(waiting) {
+		t.Error("a request is sent whose caller has gone before")
+	}
 	d.sends(d.request("release", "b"), " 1")
 }
 
@@ -191,7 +199,7 @@ func TestStampLastNumber(t *testing.T) {
 	lost := d.request("release", "a")
 	d.sends(lost, " 1048574")
 	d.ends(lost, unanswered)
-	d.Send(lost, false)
+	d.Send(lost)
 	if want := d.name.ID + " 0, closes  1048574 at a"; d.name.ID == "" || says(lost) != want {
 		t.Errorf("got stamp %q, want %q", says(lost), want)
 	}
@@ -213,7 +221,7 @@ func TestStampSpares(t *testing.T) {
 		release:  {{1, d.by}},
 		clearing: {{0, d.by}, {1, d.by}, {1, d.by}, {2, elsewhere}},
 	} {
-		d.Send(r, false)
+		d.Send(r)
 		if !slices.Equal(r.Stamp.Spared, want) {
 			t.Errorf("got %v spared, want %v", r.Stamp.Spared, want)
 		}
@@ -226,17 +234,17 @@ func TestStampOfManyTries(t *testing.T) {
 	d := newManual(t, true)
 	for range 1000 {
 		r := d.request("obtain", "a", "b")
-		d.Send(r, false)
+		d.Send(r)
 		d.ends(r, unanswered)
 	}
 	other := d.request("release", "b")
-	d.Send(other, false)
+	d.Send(other)
 	d.ends(other, unanswered)
 	if n := len(d.sent); n != 2 {
 		t.Errorf("%d requests are kept, want 2", n)
 	}
 	last := d.request("release", "a", "b")
-	d.Send(last, false)
+	d.Send(last)
 	d.ends(last, done)
 	d.wantNothingKept()
 }

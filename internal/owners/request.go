@@ -26,6 +26,7 @@ const (
 type Request struct {
 	Owner  *Owner
 	Effect Effect
+	Caller Caller
 	Keys   []string
 	Home   string // the line where it asks for the guard of its owner
 	By     Client
@@ -37,6 +38,9 @@ type Request struct {
 	note  *Sent // of the latest try, if the owner reckons with it
 	flies bool  // the latest try is under way
 }
+
+// A Caller waits for the answer to a request, until it has gone.
+type Caller interface{ IsLeft() bool }
 
 // A Stamp is what the next try of a request has to say.
 type Stamp struct {
@@ -69,33 +73,36 @@ type Sent struct {
 	others []Client
 }
 
-// Send numbers the next try of a request, right before it is sent. left says that its caller has gone.
-func (w *Owner) Send(r *Request, left bool) {
+// Send numbers the next try of a request, right before it is sent. It reports false if the caller has gone:
+// then the request is not to be sent. A caller that goes later than that finds the request under way when it
+// says so by Leave, and whatever it sends then closes it. Otherwise a request could be sent behind the
+// clean-up of its caller, and take keys for nobody.
+func (w *Owner) Send(r *Request) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if r.flies = true; r.Caller.IsLeft() {
+		r.flies = false
+		return false
+	}
 	behind := w.behindLocked(r)
 	if slices.ContainsFunc(behind, func(s *Sent) bool { return s.Name == w.name }) {
 		w.countLocked()
 	}
-	r.flies = true
 	r.Stamp = Stamp{Name: r.Stamp.Name, Closes: behind}
 	if r.Effect != Lengthens {
 		w.yieldLocked(r)
 	}
 	if r.Effect == Lengthens && len(behind) == 0 {
-		return
+		return true
 	}
 	r.Stamp.Numbered, r.Stamp.Name = true, w.name
 	if len(behind) > 0 {
 		w.guarded = clock.Now().Add(GuardLife)
 	}
-	switch {
-	case r.Effect == Lengthens:
-	case left:
-		w.openLocked(r)
-	case w.shared:
+	if r.Effect != Lengthens && w.shared {
 		w.noteLocked(r).flies = true
 	}
+	return true
 }
 
 // countLocked takes the next number. At the last one it takes another id.

@@ -34,7 +34,7 @@ type Request struct {
 // A Tracker is told of each try of a call, by one goroutine at a time.
 type Tracker interface {
 	// Before is called right before a try is sent. It may set the Try. If it returns false the call is
-	// not sent, and its Result is what the tracker has made it.
+	// not sent, and its Result is what the tracker has made it: it has to be so if the call was left.
 	Before() bool
 	// After is called when the outcome of a try is there. mayCome says that the try may be executed yet,
 	// as far as the error and the Redis client say.
@@ -247,10 +247,18 @@ func (c *Call) Leave(then func(*Call)) bool {
 // isPlain reports whether the next try of a call may be a part of a bundle.
 func (c *Call) isPlain() bool { return c.Plain && !c.Alone && len(c.Keys) <= plainKeys }
 
-// before has the tracker prepare the next try, and reports whether it is to be sent.
+// before has the tracker prepare the next try, and reports whether it is to be sent. A call that was left is
+// not.
 func (c *Call) before() bool {
 	c.twice = false
-	return c.Tracker == nil || c.Tracker.Before()
+	if c.Tracker != nil {
+		return c.Tracker.Before()
+	}
+	if c.IsLeft() {
+		c.Err = ErrNotSent
+		return false
+	}
+	return true
 }
 
 // after tells the tracker the outcome of the latest try.

@@ -97,11 +97,11 @@ func (conn *Conn) Wrapped() bool { return conn.wrapped }
 type Kind int
 
 const (
-	// Single is one server: any keys.
+	// Single says any keys: it is one server.
 	Single Kind = iota
-	// Cluster: those of one slot.
+	// Cluster says those of one slot.
 	Cluster
-	// Ring: those that are certain to be on one shard.
+	// Ring says those that are certain to be on one shard.
 	Ring
 )
 

@@ -40,11 +40,11 @@ type lane struct {
 	dialTimers sync.Pool   // of *dialTimer
 	silent     atomic.Bool // the latest try had no answer
 
-	mu      sync.Mutex
-	running int // batches under way
-	flying  int // calls in them
-	waiting []*Call
-	late    *time.Timer // runs while calls are waiting
+	mu           sync.Mutex
+	running      int // batches under way
+	flying       int // calls in them
+	waiting      []*Call
+	overdueTimer *time.Timer // runs while calls are waiting
 }
 
 // send takes the call on its way. It does not wait, but if inline it may do the sending itself and
@@ -72,10 +72,10 @@ func (l *lane) send(c *Call, inline bool) {
 	}
 	l.waiting = append(l.waiting, c)
 	if len(l.waiting) == 1 {
-		if l.late == nil {
-			l.late = time.AfterFunc(l.overdue, l.relieve)
+		if l.overdueTimer == nil {
+			l.overdueTimer = time.AfterFunc(l.overdue, l.relieve)
 		} else {
-			l.late.Reset(l.overdue)
+			l.overdueTimer.Reset(l.overdue)
 		}
 	}
 	l.mu.Unlock()
@@ -105,9 +105,9 @@ func (l *lane) takeLocked() []*Call {
 	l.flying += n
 	if len(l.waiting) == 0 {
 		l.waiting = nil
-		l.late.Stop()
+		l.overdueTimer.Stop()
 	} else {
-		l.late.Reset(l.overdue)
+		l.overdueTimer.Reset(l.overdue)
 	}
 	return batch
 }
@@ -150,19 +150,20 @@ func (l *lane) next(back int) []*Call {
 
 // exchange sends a batch and settles each of its calls, or sends it again.
 func (l *lane) exchange(batch []*Call) {
-	batch = prepared(present(batch))
+	batch = prepared(batch)
 	if len(batch) > 1 && l.sharing.Load() {
 		commands := l.bundled(batch)
 		l.transmit(commands)
 		if slices.ContainsFunc(commands, misplaced) {
 			l.sharing.Store(false) // a node of a Cluster, addressed as if it were a server by itself
 		}
-		for _, c := range batch {
-			if c.Err == errNotPlain { //nolint:errorlint // it is this value
-				c.after(c.IsUnanswered())
-				c.before()
+		batch = remaining(batch, func(c *Call) bool {
+			if c.Err != errNotPlain { //nolint:errorlint // it is this value
+				return true
 			}
-		}
+			c.after(c.IsUnanswered())
+			return c.before()
+		})
 		l.transmit(singles(batch, true))
 	} else {
 		l.transmit(singles(batch, false))
@@ -222,23 +223,9 @@ func unknownTo(commands []command) []command {
 	return unknown
 }
 
-// prepared has the trackers of the calls prepare their next try, and settles those that are not to be sent
-// any more.
-func prepared(batch []*Call) []*Call {
-	return remaining(batch, (*Call).before)
-}
-
-// present settles the calls that were left before they were sent.
-func present(batch []*Call) []*Call {
-	return remaining(batch, func(c *Call) bool {
-		if !c.IsLeft() {
-			return true
-		}
-		c.Err = ErrNotSent
-		c.after(false)
-		return false
-	})
-}
+// prepared has the trackers of the calls prepare their next try, and finishes those that are not to be sent:
+// most often because they were left before.
+func prepared(batch []*Call) []*Call { return remaining(batch, (*Call).before) }
 
 // remaining finishes the calls of a batch that are not to go on, and returns the others.
 func remaining(batch []*Call, goesOn func(*Call) bool) []*Call {

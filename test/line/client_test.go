@@ -89,7 +89,7 @@ func TestQueueCancelHammer(t *testing.T) {
 		if n := served.Load(); n == 0 || n == 24*40 {
 			t.Errorf("%d hasty waits of %d had an end, want some of both", n, 24*40)
 		}
-		noTraceSoon(t, w, keys...)
+		onlyGuardsSoon(t, w, keys...)
 	})
 }
 

@@ -19,11 +19,11 @@ const (
 	clearGrace = 10 * time.Second
 )
 
-// An orphan is a set of keys that a token may hold although nobody has the lock: the reply to an
+// A cleanup is about a set of keys that a token may hold although nobody has the lock: the reply to an
 // Obtain was lost or came too late, or a Release could not be done. It is released until that is
 // answered, which closes whatever was sent before, or until the lease is over. What others of the
 // token count on is left to them; what they leave of it is released later.
-type orphan struct {
+type cleanup struct {
 	client *Client
 	entry  clock.Entry
 	set    keySet
@@ -39,16 +39,16 @@ type orphan struct {
 	over  bool
 }
 
-// newOrphan prepares the clean-up of a set that was asked for, for so long. It has to be started.
-func (c *Client) newOrphan(set keySet, of *Lock, ttl time.Duration) *orphan {
-	o := &orphan{client: c, set: set, value: of.value, until: clock.Now().Add(ttl + clearGrace), pause: firstClear}
+// newCleanup prepares the clean-up of a set that was asked for, for so long. It has to be started.
+func (c *Client) newCleanup(set keySet, of *Lock, ttl time.Duration) *cleanup {
+	o := &cleanup{client: c, set: set, value: of.value, until: clock.Now().Add(ttl + clearGrace), pause: firstClear}
 	o.owner = of.ownerNow()
 	o.entry.Task = o
 	return o
 }
 
 // start begins the clean-up, or does it now.
-func (o *orphan) start() {
+func (o *cleanup) start() {
 	if !o.client.schedule.Put(&o.entry, clock.Now(), 0) {
 		o.Run(clock.Now()) // the client is closed: this once
 	}
@@ -56,7 +56,7 @@ func (o *orphan) start() {
 
 // Run releases the set once, and sees to it that it is done again if need be. The wall clock does
 // not count here: set forward, it would end the clean-up too soon.
-func (o *orphan) Run(at clock.Moment) {
+func (o *cleanup) Run(at clock.Moment) {
 	if !at.Precedes(o.until) {
 		o.end()
 		return
@@ -82,7 +82,7 @@ func (o *orphan) Run(at clock.Moment) {
 }
 
 // cleared takes in the outcome of one clean-up; the last one if the client is closed.
-func (o *orphan) cleared(c *call, last bool) {
+func (o *cleanup) cleared(c *call, last bool) {
 	if o.first != nil {
 		o.first()
 	}
@@ -95,7 +95,7 @@ func (o *orphan) cleared(c *call, last bool) {
 	}
 }
 
-func (o *orphan) end() {
+func (o *cleanup) end() {
 	o.mu.Lock()
 	over := o.over
 	o.over = true
@@ -111,7 +111,7 @@ func (o *orphan) end() {
 // mark finds out which of those who count on some of the keys, through other Redis clients, are on the same
 // server. They set a guard of a name that nobody else has in the home line; go is told the name, and who has
 // done so. The clean-up finds it there, or it is another server.
-func (o *orphan) mark(then func(mark string, marked map[owners.Client]bool)) {
+func (o *cleanup) mark(then func(mark string, marked map[owners.Client]bool)) {
 	others := o.owner.Elsewhere(o.client.conn, o.set.keys)
 	if len(others) == 0 {
 		then("", nil)

@@ -1,4 +1,4 @@
-package redislock_test
+package bench_test
 
 import (
 	"context"
@@ -15,9 +15,6 @@ import (
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/internal/redistest"
 )
-
-// Every benchmark runs against a real server, and beside what it measures stands what one would
-// write with go-redis alone: `benchstat -col /by` shows both sides of one run.
 
 const benchTTL = 10 * time.Second
 

@@ -1,4 +1,4 @@
-package token_test
+package outcome_test
 
 import (
 	"context"
@@ -16,8 +16,6 @@ import (
 	"github.com/seed-14de3678/redislock/internal/redistest"
 	"github.com/seed-14de3678/redislock/internal/world"
 )
-
-func TestMain(m *testing.M) { redistest.Main(m) }
 
 // What a release has left to another Obtain of its token is freed as soon as nobody counts on it any more.
 func TestGuardSparedIsFreedLater(t *testing.T) {

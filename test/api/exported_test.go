@@ -1,4 +1,4 @@
-package redislock_test
+package api_test
 
 import (
 	"bytes"
@@ -24,12 +24,12 @@ func TestAPI(t *testing.T) {
 	for _, name := range []string{"redislock", "multi", "quorum", "reentrant", "fencing"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			dir := name
+			dir := filepath.Join("..", "..", name)
 			if name == "redislock" {
-				dir = "."
+				dir = filepath.Join("..", "..")
 			}
 			got := exportedAPI(t, sourcesOf(t, dir))
-			snapshot := filepath.Join("testdata", "api", name+".txt")
+			snapshot := filepath.Join("testdata", name+".txt")
 			if os.Getenv("UPDATE_API") != "" {
 				if err := os.WriteFile(snapshot, []byte(got), 0o600); err != nil {
 					t.Fatal(err)
@@ -40,7 +40,7 @@ func TestAPI(t *testing.T) {
 			if diff := diffAPI(want, got); diff != "" {
 				t.Errorf("The exported API of %s has changed:\n\n%s\nA change of it is a decision. If it is meant, "+
 					"CHANGELOG.md needs a line that shows before and after, and\n\n"+
-					"    UPDATE_API=1 go test -run '^TestAPI$' .\n\nwrites the snapshot in testdata/api anew.", name, diff)
+					"    UPDATE_API=1 go test -run '^TestAPI$' ./test/api\n\nwrites the snapshot in test/api/testdata anew.", name, diff)
 			}
 		})
 	}

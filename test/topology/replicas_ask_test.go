@@ -1,4 +1,4 @@
-package wire_test
+package topology_test
 
 import (
 	"errors"
@@ -23,7 +23,7 @@ func TestNeverReplicated(t *testing.T) {
 		client := redislock.New(rdb)
 		defer client.Close()
 		var answer error
-		rdb.AddHook(instead(func(cmd redis.Cmder) bool {
+		rdb.AddHook(check.Instead(func(cmd redis.Cmder) bool {
 			if cmd.Name() != "wait" {
 				return false
 			}
@@ -34,7 +34,7 @@ func TestNeverReplicated(t *testing.T) {
 		opt := &redislock.Options{Replicas: 1}
 		lock, err := client.Obtain(t.Context(), []string{"a"}, time.Minute, opt)
 		check.NoError(t, err)
-		answer = refused("NOPERM User app has no permissions to run the 'wait' command")
+		answer = world.Refusal("NOPERM User app has no permissions to run the 'wait' command")
 		check.Is(t, lock.Refresh(t.Context(), time.Hour), redislock.ErrUnknownOutcome, answer)
 		if left := rdb.PTTL(t.Context(), "a").Val(); left <= time.Minute {
 			t.Errorf("the lease lasts %v, want that the Refresh was done", left)

@@ -1,4 +1,4 @@
-package token_test
+package outcome_test
 
 import (
 	"context"

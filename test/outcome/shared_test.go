@@ -1,4 +1,4 @@
-package wire_test
+package outcome_test
 
 import (
 	"errors"
@@ -33,8 +33,8 @@ func TestErrorOfSharedScript(t *testing.T) {
 		t.Run(text, func(t *testing.T) {
 			t.Parallel()
 			world.Bubble(t, func(t *testing.T, _ *world.World, mini *redistest.Mini, _ *world.Journal) {
-				for i, err := range obtainedTogether(t, mini, refused(text)) {
-					if err == nil || !errors.Is(err, refused(busy)) {
+				for i, err := range obtainedTogether(t, mini, world.Refusal(text)) {
+					if err == nil || !errors.Is(err, world.Refusal(busy)) {
 						t.Errorf("got error %v of call %d, want it to be asked for by itself", err, i)
 					}
 					if got := errors.Is(err, redislock.ErrUnknownOutcome); got != unanswered {
@@ -57,14 +57,14 @@ func obtainedTogether(t *testing.T, mini *redistest.Mini, answer error) []error 
 	defer client.Close()
 	gate := make(chan struct{})
 	shared := false
-	rdb.AddHook(instead(func(cmd redis.Cmder) bool {
+	rdb.AddHook(check.Instead(func(cmd redis.Cmder) bool {
 		run := check.RunIn(cmd)
 		switch {
 		case run.Of("batch"):
 			shared = true
 			cmd.SetErr(answer)
 		case slices.Contains(run.Keys, "a"), slices.Contains(run.Keys, "b"):
-			cmd.SetErr(refused(busy))
+			cmd.SetErr(world.Refusal(busy))
 		default:
 			if run.Of("obtain") {
 				<-gate

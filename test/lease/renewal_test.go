@@ -1,4 +1,4 @@
-package watch_test
+package lease_test
 
 import (
 	"sync"
@@ -13,8 +13,6 @@ import (
 	"github.com/seed-14de3678/redislock/internal/redistest"
 	"github.com/seed-14de3678/redislock/internal/world"
 )
-
-func TestMain(m *testing.M) { redistest.Main(m) }
 
 // A gate keeps requests of a client that renews a lease: the next one of a kind, before it is executed or
 // before it is answered.

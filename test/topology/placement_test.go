@@ -1,4 +1,4 @@
-package wire_test
+package topology_test
 
 import (
 	"errors"
@@ -12,6 +12,7 @@ import (
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/internal/check"
 	"github.com/seed-14de3678/redislock/internal/slot"
+	"github.com/seed-14de3678/redislock/internal/world"
 )
 
 // clients are Clients for Redis clients of every kind, which answer by themselves that nobody may do anything,
@@ -25,11 +26,11 @@ func clients(t *testing.T) (all map[string]*redislock.Client, asked *atomic.Int6
 	asked = new(atomic.Int64)
 	for _, client := range []redis.UniversalClient{rdb, cluster, ring} {
 		t.Cleanup(func() { _ = client.Close() })
-		client.AddHook(instead(func(cmd redis.Cmder) bool {
+		client.AddHook(check.Instead(func(cmd redis.Cmder) bool {
 			if check.RunIn(cmd).Of("obtain") { // and not the clean-up of one before
 				asked.Add(1)
 			}
-			cmd.SetErr(refused("NOPERM"))
+			cmd.SetErr(world.Refusal("NOPERM"))
 			return true
 		}))
 	}
