@@ -21,23 +21,23 @@ type said string
 func (r said) Error() string { return string(r) }
 func (said) RedisError()     {}
 
-// A desk is an owner whose calls a test sends and answers by hand.
-type desk struct {
+// A manual is an owner whose calls a test sends and answers by hand.
+type manual struct {
 	t     *testing.T
 	owner *owners.Owner
 	conn  *wire.Conn
 }
 
-func newDesk(t *testing.T) desk {
+func newManual(t *testing.T) manual {
 	t.Helper()
-	return desk{t, new(owners.Owner), wire.New(&noRedis{}, wire.Options{})}
+	return manual{t, new(owners.Owner), wire.New(&noRedis{}, wire.Options{})}
 }
 
-var deskValue = "token|metadata"
+var manualValue = "token|metadata"
 
 // call prepares a call with its line beside each key: an Obtain or a release; or one that has no lines, which
 // may shorten or cannot.
-func (d desk) call(what string, keys ...string) *call {
+func (d manual) call(what string, keys ...string) *call {
 	d.t.Helper()
 	set, err := newKeySet(keys, nil, 10)
 	if err != nil {
@@ -52,14 +52,14 @@ func (d desk) call(what string, keys ...string) *call {
 	case "lengthen":
 		s, e, beside = refreshScript, owners.Lengthens, nil
 	}
-	c := newCall(d.t.Context(), s, set.keys, beside, &deskValue, 1000)
+	c := newCall(d.t.Context(), s, set.keys, beside, &manualValue, 1000)
 	c.own.Effect, c.own.Home = e, set.lines[0]
 	c.ownedBy(d.owner, d.conn)
 	return c
 }
 
 // sends has a try be sent, and checks its stamp, and the lines behind its keys.
-func (d desk) sends(c *call, stamp string, lines ...string) {
+func (d manual) sends(c *call, stamp string, lines ...string) {
 	d.t.Helper()
 	c.Before()
 	var got string
@@ -74,7 +74,7 @@ func (d desk) sends(c *call, stamp string, lines ...string) {
 }
 
 // ends has a try end so: with a reply of its script, or an error.
-func (d desk) ends(c *call, outcome any) {
+func (d manual) ends(c *call, outcome any) {
 	d.t.Helper()
 	c.Reply, c.Err = outcome, nil
 	if err, ok := outcome.(error); ok {
@@ -87,7 +87,7 @@ func (d desk) ends(c *call, outcome any) {
 // that has no lines is given those that it needs.
 func TestStampText(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newManual(t)
 	lost := d.call("obtain", "a", "b")
 	d.sends(lost, "") // it has its line at hand
 	d.ends(lost, io.EOF)
@@ -101,20 +101,20 @@ func TestStampText(t *testing.T) {
 // A call without lines that may shorten asks for its guard also where nothing has failed.
 func TestStampOfARefresh(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newManual(t)
 	d.sends(d.call("lengthen", "a"), "")
 	d.sends(d.call("shorten", "a", "b"), "2|token|0|", lineOf("a"))
 }
 
-// What has done nothing has closed nothing: it was overtaken, refused by the server or by something before it,
-// or the user may not set guards.
+// A call that has done nothing has closed nothing: it was overtaken, it was refused by the server or by a proxy, or the user
+// may not set guards.
 func TestStampIsNotClosed(t *testing.T) {
 	t.Parallel()
 	for name, outcome := range map[string]any{
 		"overtaken": int64(overtaken), "refused": error(said("ERR unknown command")), "no answer": io.EOF,
 		"not permitted": []any{int64(1), "open"}, "another's reply": "OK",
 	} {
-		d := newDesk(t)
+		d := newManual(t)
 		lost, first, second := d.call("obtain", "a"), d.call("release", "a"), d.call("release", "a")
 		d.sends(lost, "")
 		d.ends(lost, io.EOF)
@@ -126,7 +126,7 @@ func TestStampIsNotClosed(t *testing.T) {
 	}
 }
 
-// Of errors only those are no request to come that Redis itself gives, before or inside the script.
+// After an error the request may still come late, unless Redis itself has given the error, before or inside the script.
 func TestStampErrors(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -143,7 +143,7 @@ func TestStampErrors(t *testing.T) {
 		{wire.ErrNotSent, false},
 		{redis.ErrPoolTimeout, false},
 	} {
-		d := newDesk(t)
+		d := newManual(t)
 		one, next := d.call("release", "a"), d.call("release", "a")
 		d.sends(one, "")
 		d.ends(one, c.err)
@@ -154,10 +154,10 @@ func TestStampErrors(t *testing.T) {
 	}
 }
 
-// A call that its caller has left before it was sent is none.
+// A call that its caller has left before it was sent cannot come late.
 func TestStampNotSent(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newManual(t)
 	waiting := d.call("obtain", "b")
 	if !waiting.Leave(nil) {
 		t.Fatal("it was not left")
@@ -166,10 +166,10 @@ func TestStampNotSent(t *testing.T) {
 	d.sends(d.call("release", "b"), "")
 }
 
-// What a release is not to free is told by the places of the keys; a place is named once.
+// What a release is not to free is said by the places of the keys. Each place is named once.
 func TestStampSpared(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newManual(t)
 	elsewhere := wire.New(&noRedis{}, wire.Options{})
 	d.owner.Count(d.conn, []string{"a", "b"}, nil)
 	d.owner.Count(d.conn, []string{"b"}, nil)
@@ -187,7 +187,7 @@ func TestStampSpared(t *testing.T) {
 // A call that is withdrawn is not sent, and counts as overtaken.
 func TestStampWithdrawn(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newManual(t)
 	c := d.call("shorten", "a")
 	c.yield = func() { c.withdrawn = true }
 	d.owner.Count(d.conn, []string{"a"}, nil)

@@ -34,8 +34,8 @@ func TestDeadlineAndWallClock(t *testing.T) {
 	}
 }
 
-// What the message of a grant says about when it was: never too late a moment, also if it is of a server
-// with another clock.
+// The message of a grant says when the lease began. What is made of that is never too late a moment, also if the message
+// comes from a server with another clock.
 func TestSinceGrant(t *testing.T) {
 	t.Parallel()
 	const ttl, micros = time.Minute, int64(1_000_000_000)

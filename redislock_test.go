@@ -109,7 +109,7 @@ func TestObtain(t *testing.T) {
 	})
 }
 
-// A hammer: nobody but the holder is ever inside, and no set is ever held in part.
+// A hammer: many callers at once, and nobody but the holder is ever inside, and no set is ever held in part.
 func TestExclusion(t *testing.T) {
 	world.Scenario(t, func(t *testing.T, w *world.World) {
 		const keys, workers, rounds = 6, 16, 40

@@ -208,8 +208,8 @@ func TestGuardSurvivesAPanic(t *testing.T) {
 	wantIs(t, ways["do"](&g, "a", 2), nil)
 }
 
-// A write that has begun is not disturbed, a newer one waits for it, an older one that waits has
-// had its time.
+// A write that has begun is not disturbed. A newer one waits for it. An older one that waits is refused when the newer one
+// comes.
 func TestGuardDoWaits(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -19,7 +19,7 @@ import (
 	"github.com/seed-14de3678/redislock/internal/redistest"
 )
 
-// runs tells the runs of one test apart: the shared servers keep what it leaves.
+// runs gives each run of a test a number: the shared servers keep what it leaves.
 var runs atomic.Int64
 
 // scenario runs fn on every kind of server, with a key that no other scenario uses.
@@ -169,7 +169,7 @@ func TestSetRefusesBeforeItSends(t *testing.T) {
 	}
 }
 
-// Who cannot answer is not asked.
+// A server that cannot answer is not asked.
 func TestSetWithoutRedis(t *testing.T) {
 	t.Parallel()
 	var none *redis.Client
@@ -237,7 +237,7 @@ func TestForeignKeys(t *testing.T) {
 	}
 }
 
-// Many writers; whatever comes when, the greatest number wins, and no reader sees one go back.
+// Many writers: in whatever order they come, the greatest number wins, and no reader sees the number go back.
 func TestSetHammer(t *testing.T) {
 	scenario(t, func(t *testing.T, rdb *redis.Client, key string) {
 		const goroutines, calls = 8, 50
@@ -268,7 +268,7 @@ func TestSetHammer(t *testing.T) {
 	})
 }
 
-// A script that the server fails half-way would leave a value without its ttl, or a ttl without its
+// A script that fails when it has written a part would leave a value without its ttl, or a ttl without its
 // value.
 func TestSetChangesAllOrNothing(t *testing.T) {
 	t.Parallel()

@@ -14,7 +14,7 @@ import (
 
 // Obtain and release on a Cluster, nobody else there: three keys of three slots, one on each
 // server, and by how much longer that takes than three keys of one slot, and than one key. Beside it
-// three locks taken by hand. In turns, so that all have the same weather.
+// three locks taken by hand. In turns, so that all run under the same load.
 func BenchmarkSlots(b *testing.B) {
 	const ttl = 10 * time.Second
 	cluster := redistest.StartCluster(b, redistest.Redis, 3, 0)

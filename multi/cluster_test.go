@@ -109,8 +109,8 @@ func bySlot(t *testing.T, rdb *redis.ClusterClient, client *redislock.Client) {
 	}
 }
 
-// hammer has many goroutines take random parts, given in random order: each gets its turn, and
-// nobody is inside with somebody else.
+// hammer has many goroutines take random parts in random order: each gets its turn, and nobody is inside together with
+// another.
 func hammer(t *testing.T, rdb *redis.ClusterClient, client *redislock.Client, queue bool) {
 	t.Helper()
 	const keys, workers, rounds = 8, 10, 12
@@ -169,7 +169,7 @@ func hammer(t *testing.T, rdb *redis.ClusterClient, client *redislock.Client, qu
 	}
 }
 
-// One server, split by some and taken whole by others who stand in line for all of it.
+// One server: some callers take its keys in several parts, and others stand in line for all keys as one part.
 func TestOneServerHammer(t *testing.T) {
 	scenario(t, func(t *testing.T, w *world) {
 		ctx, cancel := context.WithTimeout(bounded(t), 60*time.Second)

@@ -23,11 +23,11 @@ func (w *world) relayed(t *testing.T, place int) *redistest.Relay {
 	return relay
 }
 
-// impatient has a client find out soon that nothing comes.
+// impatient has a client give up soon on a reply.
 func impatient(opt *redis.Options) { opt.MaxRetries, opt.ReadTimeout = -1, 2*time.Second }
 
-// resigned has a client wait for what comes: it is not the client that gives up.
-func resigned(opt *redis.Options) { opt.MaxRetries, opt.ReadTimeout = -1, long }
+// neverGivesUp has a client wait for a reply without an end.
+func neverGivesUp(opt *redis.Options) { opt.MaxRetries, opt.ReadTimeout = -1, long }
 
 // warmUp connects every Client and has the scripts where they are needed, so that every operation is
 // one command from then on.
@@ -49,7 +49,7 @@ func TestUnreachablePart(t *testing.T) {
 	t.Parallel()
 	t.Run("no answer", func(t *testing.T) {
 		slowly(t, func(t *testing.T, w *world, relay *redistest.Relay) {
-			w.clients[1] = w.newClient(t, relay.Client(t, resigned))
+			w.clients[1] = w.newClient(t, relay.Client(t, neverGivesUp))
 			w.warmUp(t)
 			relay.DropReplies(true)
 			ctx, cancel := context.WithCancel(bounded(t))
@@ -73,7 +73,7 @@ func TestUnreachablePart(t *testing.T) {
 
 	t.Run("no answer to the release of an earlier part", func(t *testing.T) {
 		slowly(t, func(t *testing.T, w *world, relay *redistest.Relay) {
-			w.clients[1] = w.newClient(t, relay.Client(t, resigned))
+			w.clients[1] = w.newClient(t, relay.Client(t, neverGivesUp))
 			w.warmUp(t)
 			other := w.block(t, long, "c")
 			defer other.Release(bounded(t))
@@ -176,7 +176,7 @@ func TestServerFaults(t *testing.T) {
 			}
 			w.wantFree(t, "a", "c")
 
-			// Once it is back, who has asked again all the time has the lock.
+			// Once it is back, the caller that has asked again all the time has the lock.
 			done := make(chan error, 1)
 			go func() {
 				done <- cycle(bounded(t), &redislock.Options{RetryStrategy: redislock.LinearBackoff(20 * time.Millisecond)})

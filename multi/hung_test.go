@@ -79,7 +79,7 @@ func TestHungInLine(t *testing.T) {
 // A Release frees the other parts beside one whose server does not answer.
 func TestHungRelease(t *testing.T) {
 	slowly(t, func(t *testing.T, w *world, relay *redistest.Relay) {
-		w.clients[1] = w.newClient(t, relay.Client(t, resigned))
+		w.clients[1] = w.newClient(t, relay.Client(t, neverGivesUp))
 		w.warmUp(t)
 		lock := must[*multi.Lock](t)(multi.Obtain(bounded(t), w.abc(), long, nil))
 		defer relay.Cut() // or its Client would wait for it
@@ -100,7 +100,7 @@ func TestHungRelease(t *testing.T) {
 	})
 }
 
-// What a server says that takes no connections is not hidden by the end of the context.
+// The error of a server that takes no connections is not hidden by the end of the context.
 func TestRefusedPart(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, redistest.Shared(t, redistest.Redis))

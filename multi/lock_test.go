@@ -18,7 +18,7 @@ func (w *world) steal(t *testing.T, name string) {
 	noError(t, w.rdb.Del(bounded(t), w.key(name)).Err())
 }
 
-// wantLost waits for the loss to be told.
+// wantLost waits until the loss is known.
 func wantLost(t *testing.T, lock *multi.Lock, held context.Context) { //nolint:revive // the context is what is tested
 	t.Helper()
 	receive(t, lock.Lost())
@@ -109,7 +109,7 @@ func TestLoss(t *testing.T) {
 			synctest.Wait()
 			select {
 			case <-lock.Lost():
-				t.Error("a release is told as a loss")
+				t.Error("a release counts as a loss")
 			default:
 			}
 		})
@@ -145,7 +145,7 @@ func TestLoss(t *testing.T) {
 			held := lock.Context(bounded(t))
 			wantLost(t, lock, held)
 			if late := time.Since(lock.Deadline()); late > 0 {
-				t.Errorf("told %v after the deadline", late)
+				t.Errorf("ended %v after the deadline", late)
 			}
 			_ = lock.Release(bounded(t))
 			w.wantFree(t, "a", "b", "c")

@@ -15,7 +15,7 @@ import (
 	"github.com/seed-14de3678/redislock/multi"
 )
 
-// The Clients of the parts say a loss once; what their Close has ended is none.
+// The Clients of the parts log a loss once. What their Close has ended is not logged as a loss.
 func TestLossIsLoggedOnce(t *testing.T) {
 	for name, test := range map[string]struct {
 		end  func(t *testing.T, part multi.Part)

@@ -20,7 +20,7 @@ import (
 	"github.com/seed-14de3678/redislock/multi"
 )
 
-// What tests say most often.
+// Checks that most tests of this package use.
 var (
 	noError    = check.NoError
 	wantIs     = check.Is
@@ -76,7 +76,7 @@ func waitFor(t *testing.T, group *sync.WaitGroup) {
 }
 
 // A world is what one scenario has: three Clients of one server, each with a place of its own, as
-// if there were three servers. What happens to their locks is taken down.
+// if there were three servers. What happens to their locks is noted.
 type world struct {
 	rdb     *redis.Client
 	clients []*redislock.Client
@@ -86,7 +86,7 @@ type world struct {
 	events []string // such as "released b"
 }
 
-// worlds tells the runs of one test apart: the shared servers keep what it leaves.
+// worlds gives each run of a test a number: the shared servers keep what it leaves.
 var worlds atomic.Int64
 
 func newWorld(t *testing.T, b redistest.Backend) *world {
@@ -161,7 +161,7 @@ func (w *world) wantFree(t *testing.T, names ...string) {
 	}
 }
 
-// wantSoonFree is for what a Client clears up by itself.
+// wantSoonFree waits until the keys are free, which a Client sees to by itself.
 func (w *world) wantSoonFree(t *testing.T, names ...string) {
 	t.Helper()
 	for _, name := range names {
@@ -197,7 +197,7 @@ func scenario(t *testing.T, fn func(t *testing.T, w *world)) {
 	redistest.Each(t, func(t *testing.T, b redistest.Backend) { fn(t, newWorld(t, b)) })
 }
 
-// bubble runs fn in a synctest bubble with a server that lives on its clock: for what is about time.
+// bubble runs fn in a bubble of testing/synctest, with a server that uses the clock of the bubble.
 func bubble(t *testing.T, fn func(t *testing.T, w *world)) {
 	t.Helper()
 	t.Parallel()

@@ -285,7 +285,7 @@ func TestArguments(t *testing.T) {
 		t.Errorf("%d commands were sent", n)
 	}
 
-	// The same key at two places is two keys, as far as anybody can know.
+	// The same key at two places counts as two keys.
 	lock := must[*multi.Lock](t)(multi.Obtain(bounded(t),
 		[]multi.Part{part(one, "a", t.Name()), part(two, "b", t.Name()+"2")}, long, nil))
 	noError(t, lock.Release(bounded(t)))

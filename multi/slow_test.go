@@ -135,7 +135,7 @@ func TestSlowPart(t *testing.T) {
 				b.before.Store(&lose)
 				lock, err := multi.Obtain(bounded(t), w.abc(), ttl, &redislock.Options{Watchdog: watchdog})
 				if watchdog {
-					// It is told while the second part is asked for, whose outcome is open then.
+					// It ends while the second part is asked for, whose outcome is open then.
 					wantIs(t, err, redislock.ErrLockLost, redislock.ErrUnknownOutcome)
 				} else {
 					wantIs(t, err, redislock.ErrNotObtained, redislock.ErrLockNotHeld)

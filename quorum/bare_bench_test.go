@@ -10,7 +10,7 @@ import (
 )
 
 // What BenchmarkQuorum cannot do better than: SET NX PX and a compare-and-delete, written with go-redis
-// alone, at one server, and at five of them at once on goroutines that are there already.
+// alone, at one server, and at five of them at once on goroutines that run already.
 func BenchmarkBare(b *testing.B) {
 	const rounds = 10
 	free := redis.NewScript(`return redis.call('get', KEYS[1]) == ARGV[1] and redis.call('del', KEYS[1]) or 0`)

@@ -14,7 +14,7 @@ import (
 type taker func(ctx context.Context, keys []string, opt *redislock.Options) (interface{ Release(context.Context) error }, error)
 
 // Obtain and release of one key, nobody else there: at one of five servers, and at a majority of
-// them; and by how much longer that takes. In turns, so that all have the same weather; each ten times
+// them; and by how much longer that takes. In turns, so that all run under the same load; each ten times
 // in a row, so that what is left to the background is paid by those who leave it there.
 func BenchmarkQuorum(b *testing.B) {
 	const ttl = 10 * time.Second

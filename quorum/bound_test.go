@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// errHangs is the cause of a context that had to end because the test waits in vain.
+// errHangs is the cause of a context that has ended because the test waits in vain.
 var errHangs = errors.New("the test does not wait any longer")
 
-// bounded is the context of one call, or of a few. It is that of the test, but it ends: what hangs is told
+// bounded is the context of one call, or of a few. It is that of the test, but it ends: what hangs is named
 // soon, and not when the package has no time left.
 func bounded(t *testing.T) context.Context {
 	t.Helper()
@@ -54,7 +54,7 @@ func closeAtEnd(t *testing.T, end func()) {
 	})
 }
 
-// over runs fn on a goroutine, and returns a channel that is closed when it has returned.
+// over runs fn on a goroutine, and returns a channel that is closed when fn has returned.
 func over(fn func()) <-chan struct{} {
 	over := make(chan struct{})
 	go func() {

@@ -13,7 +13,7 @@ import (
 	"github.com/seed-14de3678/redislock/quorum"
 )
 
-// A lateEnd is a context that has ended as soon as node 0 has granted something, and tells it too late.
+// A lateEnd is a context that has ended as soon as node 0 has granted something, and shows it too late.
 type lateEnd struct {
 	context.Context
 	w *world
@@ -42,7 +42,7 @@ func TestCancel(t *testing.T) {
 
 	t.Run("while nodes are asked", func(t *testing.T) {
 		t.Parallel()
-		w := relayedBy(t, 5, resigned, quorum.WithNodeTimeout(long))
+		w := relayedBy(t, 5, neverGivesUp, quorum.WithNodeTimeout(long))
 		w.warmUp(t)
 		ctx, cancel := context.WithCancelCause(bounded(t))
 		defer cancel(nil)

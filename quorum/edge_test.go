@@ -15,7 +15,7 @@ import (
 	"github.com/seed-14de3678/redislock/quorum"
 )
 
-// byDefault is a Client with the node time-out that comes of the ttl.
+// byDefault is a Client without a node time-out of its own: it follows from the ttl.
 func (w *world) byDefault(t *testing.T) *quorum.Client {
 	t.Helper()
 	client := must[*quorum.Client](t)(quorum.New(w.nodes))
@@ -23,7 +23,7 @@ func (w *world) byDefault(t *testing.T) *quorum.Client {
 	return client
 }
 
-// far is a hook that has answers come so late.
+// far is a hook that delays answers by so long.
 func far(away *atomic.Int64) check.Around {
 	return func(_ redis.Cmder, send func() error) error {
 		err := send()
@@ -70,7 +70,7 @@ func TestReplicasAreToldOf(t *testing.T) {
 	w.wantHolders(t, "k", 0)
 }
 
-// A node that was down is waited for when it is needed.
+// A node that was down is waited for if it is needed.
 func TestNodeThatIsBackIsNeeded(t *testing.T) {
 	t.Parallel()
 	w := realWorld(t, 3)
@@ -85,7 +85,7 @@ func TestNodeThatIsBackIsNeeded(t *testing.T) {
 	noError(t, lock.Release(bounded(t)))
 }
 
-// A node that refuses everybody for a while is won back afterwards.
+// A node that refuses everybody for a while is obtained again afterwards.
 func TestRegainAfterRefusal(t *testing.T) {
 	t.Parallel()
 	w := realWorld(t, 3)
@@ -116,7 +116,7 @@ func TestRegainAfterShorterRefresh(t *testing.T) {
 // A node that was asked before a Refresh, and answers after it, has the new lease.
 func TestRegainDuringRefresh(t *testing.T) {
 	t.Parallel()
-	w := relayedBy(t, 3, resigned, quorum.WithNodeTimeout(long))
+	w := relayedBy(t, 3, neverGivesUp, quorum.WithNodeTimeout(long))
 	w.warmUp(t)
 	others := w.block(t, "k", long, 2)
 	lock := must[*quorum.Lock](t)(w.client.Obtain(bounded(t), []string{"k"}, 3*brisk, &redislock.Options{Watchdog: true}))
@@ -135,7 +135,7 @@ func TestRegainDuringRefresh(t *testing.T) {
 	noError(t, lock.Release(bounded(t)))
 }
 
-// What every node refuses is no unknown outcome.
+// If every node refuses, the outcome is known.
 func TestRefreshRefused(t *testing.T) {
 	t.Parallel()
 	w := &world{}
@@ -160,8 +160,8 @@ func TestRefreshRefused(t *testing.T) {
 	}
 }
 
-// A Refresh that is refused says why, and not what has become of the lock at a node that was asked to join
-// in: somebody else has it there.
+// A Refresh that is refused says why. It does not name the holder at a node that was only asked to join in, and where
+// another caller has the lock.
 func TestRefreshRefusedBesideConflict(t *testing.T) {
 	t.Parallel()
 	w := &world{}

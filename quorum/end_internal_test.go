@@ -9,17 +9,17 @@ import (
 	"github.com/seed-14de3678/redislock"
 )
 
-// A loss is told as one, also if the holder releases the lock before it could be told.
+// A loss is reported as a loss, also if the holder releases the lock before that was done.
 func TestLostBeforeReleased(t *testing.T) {
 	t.Parallel()
 	l := &Lock{watched: true, deadline: time.Now()}
 	ctx, closed := l.Context(t.Context()), l.Lost()
 	l.mu.Lock()
-	_, tellLost := l.endLocked(lost)
-	_, tellReleased := l.endLocked(released)
+	_, reportLost := l.endLocked(lost)
+	_, reportReleased := l.endLocked(released)
 	l.mu.Unlock()
-	tellReleased()
-	tellLost()
+	reportReleased()
+	reportLost()
 	for _, ctx := range []context.Context{ctx, l.Context(t.Context())} {
 		if cause := context.Cause(ctx); !errors.Is(cause, redislock.ErrLockLost) {
 			t.Errorf("got cause %v", cause)

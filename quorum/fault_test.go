@@ -11,7 +11,7 @@ import (
 	"github.com/seed-14de3678/redislock/quorum"
 )
 
-// hold has relays keep what they are asked, release lets it pass.
+// hold has relays keep the requests, release lets them pass.
 func (w *world) hold(at ...int) {
 	for _, i := range at {
 		w.relays[i].HoldRequests()
@@ -24,7 +24,7 @@ func (w *world) release(at ...int) {
 	}
 }
 
-// warmUp connects every node and has the scripts where they are needed.
+// warmUp connects every node and loads the scripts everywhere.
 func (w *world) warmUp(t *testing.T) {
 	t.Helper()
 	lock := must[*quorum.Lock](t)(w.client.Obtain(bounded(t), []string{"warm"}, long, nil))

@@ -15,7 +15,7 @@ import (
 
 var fenced = &redislock.Options{Fenced: true}
 
-// stored returns the greatest number that a server has given, or was told of, for a key.
+// stored returns the greatest number that a server has given, or was given, for a key.
 func (w *world) stored(t *testing.T, key string, at int) int64 {
 	t.Helper()
 	text, err := w.rdbs[at].HGet(t.Context(), "redislock:fence:{"+key+"}", "").Result()
@@ -25,7 +25,7 @@ func (w *world) stored(t *testing.T, key string, at int) int64 {
 	return must[int64](t)(strconv.ParseInt(text, 10, 64))
 }
 
-// ahead has a server give numbers for "k" that are greater than those of its clock.
+// ahead has a server give numbers for "k" that are greater than those that its clock would give.
 func (w *world) ahead(t *testing.T, at int, by time.Duration) {
 	t.Helper()
 	noError(t, w.rdbs[at].HSet(t.Context(), "redislock:fence:{k}", "", time.Now().Add(by).UnixMicro()).Err())
@@ -52,14 +52,14 @@ func TestFenceGrows(t *testing.T) {
 					t.Fatalf("got number %d after %d", got, before)
 				}
 				before = lock.Fence()
-				told := 0
+				knowing := 0
 				for i := range n {
 					if w.stored(t, "k", i) >= before && w.stored(t, "l", i) >= before {
-						told++
+						knowing++
 					}
 				}
-				if told <= n/2 {
-					t.Fatalf("%d of %d servers know number %d", told, n, before)
+				if knowing <= n/2 {
+					t.Fatalf("%d of %d servers know number %d", knowing, n, before)
 				}
 				noError(t, lock.Release(bounded(t)))
 				for _, other := range others {
@@ -98,7 +98,7 @@ func TestFenceOfReaders(t *testing.T) {
 	noError(t, plain.Release(bounded(t)))
 }
 
-// Who comes late is told the number, too.
+// A node that answers late gets the number, too.
 func TestFenceOfLateNodes(t *testing.T) {
 	t.Parallel()
 	w := relayedWorld(t, 5, quorum.WithNodeTimeout(long))
@@ -164,8 +164,7 @@ func TestFenceWrittenLate(t *testing.T) {
 	})
 }
 
-// A lock that a majority has lost before it had its number was never there: it was not obtained, and nobody
-// has lost it.
+// A lock that a majority has lost before its number was known counts as not obtained, and not as lost.
 func TestFenceOfLostLock(t *testing.T) {
 	for name, lost := range map[string][]int{
 		"everywhere":                     {0, 1, 2},

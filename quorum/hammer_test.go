@@ -31,7 +31,7 @@ func TestHammer(t *testing.T) {
 	stop := make(chan struct{})
 	var all sync.WaitGroup
 	var pauses, restarts atomic.Int64
-	all.Go(func() { w.torment(stop, ttl, &pauses, &restarts) })
+	all.Go(func() { w.faults(stop, ttl, &pauses, &restarts) })
 
 	var mu sync.Mutex
 	var windows []window
@@ -112,9 +112,9 @@ func disjoint(t *testing.T, windows []window) {
 	}
 }
 
-// torment is what happens to the servers: at any time it concerns two of them at most. The one that
-// is killed has forgotten its locks, so it comes back only when they are over.
-func (w *world) torment(stop <-chan struct{}, ttl time.Duration, pauses, restarts *atomic.Int64) {
+// faults stops, kills and restarts servers, at any time two of them at most. A server that was killed has forgotten its
+// locks, so it comes back only when their leases are over.
+func (w *world) faults(stop <-chan struct{}, ttl time.Duration, pauses, restarts *atomic.Int64) {
 	w.servers[4].Kill()
 	killed := time.Now()
 	for !closed(stop) {

@@ -18,7 +18,7 @@ func (w *world) obtain(t *testing.T, ttl time.Duration, opt *redislock.Options) 
 	return lock
 }
 
-// steal has "k" vanish at some servers.
+// steal deletes "k" at some servers.
 func (w *world) steal(t *testing.T, at ...int) {
 	t.Helper()
 	for _, i := range at {
@@ -169,7 +169,7 @@ func TestRelease(t *testing.T) {
 		}
 		select {
 		case <-lock.Lost():
-			t.Error("it is told to be lost")
+			t.Error("it counts as lost")
 		default:
 		}
 		wantOnly(t, lock.Release(bounded(t)), redislock.ErrLockNotHeld)

@@ -15,8 +15,8 @@ import (
 	"github.com/seed-14de3678/redislock/quorum"
 )
 
-// Each node says once that it has lost the lock; the one that has not, and is released, says nothing.
-// What a Close has ended is no loss.
+// The Client of each node that has lost the lock logs that once. That of a node which has it, and releases it, logs nothing.
+// What a Close has ended is not logged as a loss.
 func TestLossIsLoggedOnce(t *testing.T) {
 	type node struct {
 		mini   *redistest.Mini

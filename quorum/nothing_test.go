@@ -8,8 +8,7 @@ import (
 	"github.com/seed-14de3678/redislock/quorum"
 )
 
-// A Lock that nobody has returned, which a caller has who did not look at the error of Obtain, holds
-// nothing, and says so.
+// A nil Lock, which a caller has that did not look at the error of Obtain, holds nothing, and says so.
 func TestLockOfNobody(t *testing.T) {
 	t.Parallel()
 	for name, lock := range map[string]*quorum.Lock{"nil": nil, "zero": new(quorum.Lock)} {

@@ -81,14 +81,14 @@ func TestQuarantine(t *testing.T) {
 		return false
 	})
 	if !restarted {
-		t.Error("nobody was told of the restart")
+		t.Error("the restart was not noticed")
 	}
 	noError(t, again.Release(bounded(t)))
 	wantOnly(t, lock.Release(bounded(t)), redislock.ErrLockNotHeld)
 }
 
-// A server clock that jumps ahead ends the leases there: two holders, but their numbers tell them
-// apart.
+// A server clock that jumps ahead ends the leases there: two holders, but their numbers
+// differ.
 func TestClockJump(t *testing.T) {
 	t.Parallel()
 	w := &world{}

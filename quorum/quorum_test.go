@@ -27,7 +27,7 @@ const (
 )
 
 // A world is what one scenario has: servers, each with a node, and a Client of all of them. What
-// happens at the nodes is taken down.
+// happens at the nodes is noted.
 type world struct {
 	rdbs   []*redis.Client // not those of the nodes
 	nodes  []*redislock.Client
@@ -45,8 +45,8 @@ func impatient(opt *redis.Options) {
 	opt.MaxRetries, opt.DialerRetries, opt.ReadTimeout, opt.DialTimeout = -1, 1, 2*patience, 2*patience
 }
 
-// resigned has a node never give up by itself.
-func resigned(opt *redis.Options) { opt.MaxRetries, opt.ReadTimeout = -1, long }
+// neverGivesUp has a node wait for replies without an end.
+func neverGivesUp(opt *redis.Options) { opt.MaxRetries, opt.ReadTimeout = -1, long }
 
 // apart gives a client an address of its own, which leads nowhere: all servers in memory have the same, so
 // that a token would be one owner at all of them, and in all tests.

@@ -95,7 +95,7 @@ func TestRegain(t *testing.T) {
 
 	t.Run("a grant that comes after the release is given back", func(t *testing.T) {
 		t.Parallel()
-		w := relayedBy(t, 3, resigned, quorum.WithNodeTimeout(long))
+		w := relayedBy(t, 3, neverGivesUp, quorum.WithNodeTimeout(long))
 		w.warmUp(t)
 		w.block(t, "k", long, 2)
 		lock := must[*quorum.Lock](t)(w.client.Obtain(bounded(t), []string{"k"}, 4*brisk, watched))
@@ -110,9 +110,9 @@ func TestRegain(t *testing.T) {
 		if took := time.Since(began); took > 2*brisk { // it would be asked for as long as the lease is
 			t.Errorf("a release waited %v for a node that does not answer", took)
 		}
-		landed := w.rdbs[2].Options().Addr
+		addr := w.rdbs[2].Options().Addr
 		w.release(2)
-		eventually(t, "it has landed at "+landed, func() bool { return w.relays[2].Requests() > 0 })
+		eventually(t, "it has arrived at "+addr, func() bool { return w.relays[2].Requests() > 0 })
 		w.wantHolders(t, "k", 0)
 	})
 
@@ -131,21 +131,21 @@ func TestRegain(t *testing.T) {
 	})
 }
 
-// A majority that is lost is told before the deadline.
+// The holder learns before the deadline that a majority is lost.
 func TestMajorityLost(t *testing.T) {
 	t.Parallel()
 	w := realWorld(t, 5)
 	w.warmUp(t)
 	for try := range 5 {
 		lock := w.obtain(t, 2*brisk, &redislock.Options{Watchdog: true})
-		told := make(chan time.Time, 1)
+		ended := make(chan time.Time, 1)
 		held := lock.Context(t.Context())
-		context.AfterFunc(held, func() { told <- time.Now() })
+		context.AfterFunc(held, func() { ended <- time.Now() })
 		for _, i := range []int{0, 1, 2} {
 			w.servers[i].Kill()
 		}
 		wantLost(t, held)
-		early := lock.Deadline().Sub(receive(t, told, "what ended the context"))
+		early := lock.Deadline().Sub(receive(t, ended, "what ended the context"))
 		receive(t, lock.Lost(), "the loss")
 		if lock.Nodes() > 2 {
 			t.Errorf("got %d nodes", lock.Nodes())
@@ -158,8 +158,8 @@ func TestMajorityLost(t *testing.T) {
 		if early > 0 {
 			return
 		}
-		t.Logf("try %d: told %v after the deadline", try, -early)
+		t.Logf("try %d: ended %v after the deadline", try, -early)
 		w.wantBack(t)
 	}
-	t.Error("it was never told before the deadline")
+	t.Error("it never ended before the deadline")
 }

@@ -43,7 +43,7 @@ func slowNode(b *testing.B, timeout, away time.Duration) {
 			}
 		} else {
 			relay = redistest.NewRelay(b, server.Addr())
-			rdb = relay.Client(b, resigned)
+			rdb = relay.Client(b, neverGivesUp)
 		}
 		nodes[i] = redislock.New(rdb)
 		defer nodes[i].Close()

@@ -47,8 +47,8 @@ func (d *distance) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Pro
 	}
 }
 
-// farBubble runs fn in a bubble with n imitated servers, the last of which are at a distance, which is 0
-// at first. The node time-outs come of the ttl.
+// farBubble runs fn in a bubble with n imitated servers. The last of them are at a distance, which is 0 at first. The node
+// time-outs follow from the ttl.
 func farBubble(t *testing.T, n, far int, fn func(t *testing.T, w *world, d *distance)) {
 	t.Helper()
 	t.Parallel()
@@ -56,7 +56,7 @@ func farBubble(t *testing.T, n, far int, fn func(t *testing.T, w *world, d *dist
 		w, d := &world{}, &distance{}
 		for i := range n {
 			mini := redistest.PipeMini(t)
-			rdb := mini.Client(t, resigned, apart)
+			rdb := mini.Client(t, neverGivesUp, apart)
 			if i >= n-far {
 				rdb.AddHook(d)
 			}
@@ -72,7 +72,7 @@ func farBubble(t *testing.T, n, far int, fn func(t *testing.T, w *world, d *dist
 	})
 }
 
-// atOnce checks that an operation waits for nothing: those who are not far answer without any delay.
+// atOnce checks that an operation takes no time: the nodes that are not far answer without any delay.
 func atOnce(t *testing.T, what string, do func()) {
 	t.Helper()
 	began := time.Now()
@@ -82,7 +82,7 @@ func atOnce(t *testing.T, what string, do func()) {
 	}
 }
 
-// A minority that is far, slow or hangs, and that is not needed, is not waited for: not once.
+// A minority of nodes that are far, slow or hang is never waited for if it is not needed.
 func TestMinorityFar(t *testing.T) {
 	t.Parallel()
 	for _, away := range []time.Duration{
@@ -158,7 +158,7 @@ func TestTrustedByPatience(t *testing.T) {
 	})
 }
 
-// A grant in the last moment, which is given back because the time was over, is one that has come too late.
+// A grant that was given back because it came when the time was over counts as too late.
 func TestGrantInVain(t *testing.T) {
 	farBubble(t, 3, 1, func(t *testing.T, w *world, d *distance) {
 		others := w.block(t, "k", time.Hour, 0)
@@ -180,7 +180,7 @@ func TestGrantInVain(t *testing.T) {
 	})
 }
 
-// What an ended lock leaves at a far node is not in the way of the next one of the same Client.
+// What a released lock leaves at a far node does not hinder the next lock of the same Client.
 func TestLeftAtFarNode(t *testing.T) {
 	farBubble(t, 3, 1, func(t *testing.T, w *world, d *distance) {
 		d.set(100 * time.Millisecond)
@@ -195,7 +195,7 @@ func TestLeftAtFarNode(t *testing.T) {
 	})
 }
 
-// Nothing piles up at a node that hangs, before it is suspected neither.
+// Requests do not pile up at a node that hangs, not even before the Client suspects it.
 func TestNothingPilesUp(t *testing.T) {
 	farBubble(t, 3, 1, func(t *testing.T, w *world, d *distance) {
 		before := d.sent.Load()

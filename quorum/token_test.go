@@ -10,7 +10,7 @@ import (
 	"github.com/seed-14de3678/redislock/quorum"
 )
 
-// mine is a token that comes back.
+// mine is a token that is used again.
 func mine(watchdog bool) *redislock.Options {
 	return &redislock.Options{Token: "mine", Watchdog: watchdog}
 }
@@ -48,7 +48,7 @@ func (w *world) wantAlone(t *testing.T, lock *quorum.Lock) {
 	}
 }
 
-// Of a token that comes back the next lock is not harmed by what the last one has still under way.
+// If a token is used again, requests of its last lock that are still under way do no harm to its next lock.
 func TestTokenComesBack(t *testing.T) {
 	t.Parallel()
 	t.Run("after a release", func(t *testing.T) {

@@ -8,16 +8,16 @@ import (
 	"github.com/seed-14de3678/redislock/reentrant"
 )
 
-// A protocol is a test that only writes down what fails it.
-type protocol []string
+// failures stands in for a *testing.T, and only notes what fails it.
+type failures []string
 
-func (p *protocol) Helper() {}
+func (p *failures) Helper() {}
 
-func (p *protocol) Errorf(format string, args ...any) { *p = append(*p, fmt.Sprintf(format, args...)) }
+func (p *failures) Errorf(format string, args ...any) { *p = append(*p, fmt.Sprintf(format, args...)) }
 
 func TestCheckReleased(t *testing.T) {
 	scenario(t, func(t *testing.T, w *world) {
-		var p protocol
+		var p failures
 		outer := w.obtain(t, w.ctx, long, nil, "a", "b")
 		inner, err := reentrant.ObtainRead(w.ctx, w.client, w.keys("b"), long, nil)
 		noError(t, err)
@@ -49,7 +49,7 @@ func TestCheckReleasedNamesAll(t *testing.T) {
 				holds = append(holds, w.obtain(t, w.ctx, long, nil, "a"))
 			}
 			noError(t, holds[gone].Release(t.Context()))
-			var p protocol
+			var p failures
 			reentrant.CheckReleased(&p, w.ctx)
 			if len(p) != 2 {
 				t.Errorf("got %q, want 2", p)

@@ -17,7 +17,7 @@ import (
 	"github.com/seed-14de3678/redislock/reentrant"
 )
 
-// patient asks again at moments that are no whole seconds, at which the tests look.
+// patient asks again at moments that are no whole seconds: the tests look at whole seconds.
 var patient = &redislock.Options{RetryStrategy: redislock.LinearBackoff(7 * time.Millisecond)}
 
 // One goroutine waits for another owner. Those of its own owner wait for it, no longer than their
@@ -58,7 +58,7 @@ func TestGoroutinesOfOneOwner(t *testing.T) {
 		time.Sleep(time.Second)
 		noError(t, other.Release(t.Context()))
 		holds := []*reentrant.Hold{outer, <-first, <-second}
-		if n := w.told.obtained.Load(); n != 4 { // other, a, b, c
+		if n := w.events.obtained.Load(); n != 4 { // other, a, b, c
 			t.Errorf("got %d obtains, want 4: b only once for both", n)
 		}
 		for _, hold := range holds {
@@ -74,14 +74,14 @@ func TestGoroutinesOfOneOwner(t *testing.T) {
 	})
 }
 
-// Whoever obtains what another goroutine of the owner is releasing waits for the end of that: it
-// would be refused by the lock that is about to go.
+// An Obtain of keys that another goroutine of the owner is releasing waits for the end of that Release: otherwise the lock
+// that is about to go would refuse it.
 func TestObtainWhileReleasing(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world, _ *redistest.Mini) {
 		first := w.obtain(t, w.ctx, ttl, nil, "a")
 		goOn := make(chan struct{})
 		hold := func() { <-goOn }
-		w.told.atRelease.Store(&hold)
+		w.events.atRelease.Store(&hold)
 		released := make(chan error)
 		go func() { released <- first.Release(w.ctx) }()
 		synctest.Wait()
@@ -98,14 +98,14 @@ func TestObtainWhileReleasing(t *testing.T) {
 		if len(obtained) != 0 {
 			t.Error("obtained while the release was under way")
 		}
-		w.told.atRelease.Store(nil)
+		w.events.atRelease.Store(nil)
 		close(goOn)
 		noError(t, <-released)
 		noError(t, (<-obtained).Release(w.ctx))
 	})
 }
 
-// The hold outside ends while the rest is obtained: what was held stays for the one inside.
+// The outer hold ends while the rest is obtained: the inner hold keeps what was held.
 func TestOuterReleasedWhileTheRestIsObtained(t *testing.T) {
 	for name, succeeds := range map[string]bool{"obtained": true, "refused": false} {
 		t.Run(name, func(t *testing.T) {
@@ -171,14 +171,14 @@ func TestPanic(t *testing.T) {
 	})
 }
 
-// A ledger says which owners hold a key, by what they were told.
+// A ledger says which owners hold a key, by what they were answered.
 type ledger struct {
 	mu      sync.Mutex
 	readers map[string]map[int]int // key, owner, holds
 	writers map[string]map[int]int
 }
 
-// note enters or strikes a hold, and reports whom it does not go with.
+// note adds or removes a hold, and reports the owners that must not hold the key at the same time.
 func (l *ledger) note(owner int, write, read []string, n int) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -268,6 +268,6 @@ func TestHammer(t *testing.T) {
 		if got < rounds { // of as many for each goroutine, most of which others stand in the way of
 			t.Errorf("got only %d holds", got)
 		}
-		t.Logf("%d holds, %d obtains asked for", got, w.told.obtained.Load())
+		t.Logf("%d holds, %d obtains asked for", got, w.events.obtained.Load())
 	})
 }

@@ -40,9 +40,9 @@ func TestNestedReleaseDoesNotStopRenewal(t *testing.T) {
 		}
 		noError(t, writer.Release(t.Context()))
 		w.wantHeld(t)
-		before := w.told.refreshed.Load()
+		before := w.events.refreshed.Load()
 		time.Sleep(time.Hour)
-		if n := w.told.refreshed.Load() - before; n != 0 {
+		if n := w.events.refreshed.Load() - before; n != 0 {
 			t.Errorf("got %d renewals after the last release", n)
 		}
 	})
@@ -70,9 +70,9 @@ func TestWatchdogUnderOneWithout(t *testing.T) {
 		w.wantRenewed(t, 10*ttl, "a")
 		noError(t, longer.Release(t.Context()))
 		noError(t, outer.Release(t.Context()))
-		before := w.told.refreshed.Load()
+		before := w.events.refreshed.Load()
 		time.Sleep(time.Hour)
-		if n := w.told.refreshed.Load() - before; n != 0 {
+		if n := w.events.refreshed.Load() - before; n != 0 {
 			t.Errorf("got %d renewals after the last release", n)
 		}
 	})
@@ -196,10 +196,10 @@ func TestVeryShortLease(t *testing.T) {
 		const short = 4 * time.Millisecond
 		outer := w.obtain(t, w.ctx, short, nil, "a")
 		inner := w.obtain(t, w.ctx, short, watched, "a")
-		before := w.told.refreshed.Load()
+		before := w.events.refreshed.Load()
 		time.Sleep(time.Second)
 		synctest.Wait()
-		if n := w.told.refreshed.Load() - before; n > 5000 {
+		if n := w.events.refreshed.Load() - before; n > 5000 {
 			t.Errorf("got %d renewals in a second", n)
 		}
 		noError(t, inner.Release(t.Context()))

@@ -15,7 +15,7 @@ import (
 	"github.com/seed-14de3678/redislock/reentrant"
 )
 
-// However many holds a key has, its loss is said once; what a Close has ended is none.
+// However many holds a key has, its loss is logged once. What a Close has ended is not logged as a loss.
 func TestLossIsLoggedOnce(t *testing.T) {
 	for name, test := range map[string]struct {
 		end  func(mini *redistest.Mini, client *redislock.Client)

@@ -59,13 +59,13 @@ func TestLoss(t *testing.T) {
 
 		anew := w.obtain(t, w.ctx, ttl, watched, "a", "b")
 		noError(t, anew.Release(t.Context()))
-		if n := w.told.lost.Load(); n != 1 {
-			t.Errorf("got %d losses told, want 1", n)
+		if n := w.events.lost.Load(); n != 1 {
+			t.Errorf("got %d losses reported, want 1", n)
 		}
 	})
 }
 
-// Without a watchdog the deadline tells it.
+// Without a watchdog the deadline shows the loss.
 func TestLossByDeadline(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world, _ *redistest.Mini) {
 		outer := w.obtain(t, w.ctx, ttl, nil, "a")
@@ -80,7 +80,7 @@ func TestLossByDeadline(t *testing.T) {
 	})
 }
 
-// The answer to the extension is the first to tell it.
+// The answer to the extension of the lease is the first to show the loss.
 func TestLossByExtension(t *testing.T) {
 	scenario(t, func(t *testing.T, w *world) {
 		outer := w.obtain(t, w.ctx, long, nil, "a")

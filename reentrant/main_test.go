@@ -17,7 +17,7 @@ import (
 	"github.com/seed-14de3678/redislock/reentrant"
 )
 
-// What tests say most often.
+// Checks that most tests of this package use.
 var (
 	noError = check.NoError
 	wantIs  = check.Is
@@ -37,21 +37,21 @@ type world struct {
 	prefix string
 	ctx    context.Context // of the owner
 	sent   *tally          // by the client
-	told   *events         // by the client
+	events *events         // of the client
 }
 
-// worlds tells the runs of one test apart: the shared servers keep what it leaves.
+// worlds gives each run of a test a number: the shared servers keep what it leaves.
 var worlds atomic.Int64
 
 func newWorld(t *testing.T, b redistest.Backend) *world {
 	t.Helper()
 	w := &world{
 		rdb: b.Client(t), prefix: fmt.Sprintf("%s#%d:", t.Name(), worlds.Add(1)),
-		ctx: reentrant.NewOwner(t.Context()), sent: new(tally), told: new(events),
+		ctx: reentrant.NewOwner(t.Context()), sent: new(tally), events: new(events),
 	}
 	rdb := b.Client(t)
 	rdb.AddHook(w.sent)
-	w.client = redislock.New(rdb, redislock.WithHooks(w.told.hooks()))
+	w.client = redislock.New(rdb, redislock.WithHooks(w.events.hooks()))
 	t.Cleanup(w.client.Close)
 	return w
 }
@@ -67,7 +67,7 @@ func scenario(t *testing.T, fn func(t *testing.T, w *world)) {
 	})
 }
 
-// bubble runs fn in a synctest bubble with a server that lives on its clock.
+// bubble runs fn in a bubble of testing/synctest, with a server that uses the clock of the bubble.
 func bubble(t *testing.T, fn func(t *testing.T, w *world, mini *redistest.Mini)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -142,7 +142,7 @@ func (c *tally) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proces
 	}
 }
 
-// events counts what a Client tells; a test may have it do something at a refresh or a release.
+// events counts what the hooks of a Client get; a test may have it do something at a refresh or a release.
 type events struct {
 	obtained, refreshed, lost, released atomic.Int64
 	atRefresh, atRelease                atomic.Pointer[func()]

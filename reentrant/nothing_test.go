@@ -8,8 +8,7 @@ import (
 	"github.com/seed-14de3678/redislock/reentrant"
 )
 
-// A Hold that nobody has returned, which a caller has who did not look at the error of Obtain, holds
-// nothing, and says so.
+// A nil Hold, which a caller has that did not look at the error of Obtain, holds nothing, and says so.
 func TestHoldOfNobody(t *testing.T) {
 	t.Parallel()
 	for name, hold := range map[string]*reentrant.Hold{"nil": nil, "zero": new(reentrant.Hold)} {

@@ -109,9 +109,9 @@ func TestPartlyHeld(t *testing.T) {
 	t.Run("the rest is obtained, and freed by itself", func(t *testing.T) {
 		scenario(t, func(t *testing.T, w *world) {
 			outer := w.obtain(t, w.ctx, long, nil, "b")
-			before := w.told.obtained.Load()
+			before := w.events.obtained.Load()
 			inner := w.obtain(t, w.ctx, long, nil, "a", "b", "c")
-			if n := w.told.obtained.Load() - before; n != 1 {
+			if n := w.events.obtained.Load() - before; n != 1 {
 				t.Errorf("got %d obtains for the rest, want 1", n)
 			}
 			if diff := cmp.Diff(w.keys("a", "b", "c"), inner.Keys()); diff != "" {

@@ -48,8 +48,8 @@ func TestFreePartBeforeAll(t *testing.T) {
 	}
 }
 
-// An entry that stays in the table, because its carrier seemed lost in between, stays with the
-// carrier, too: or nobody would ever take it out.
+// An entry that stays in the table, because its carrier seemed lost in between, stays with the carrier, too: otherwise it
+// would never be removed.
 func TestFreeKeepsWhatStays(t *testing.T) {
 	o, outer, inner := twoHolds(t)
 	o.mu.Lock()

@@ -16,10 +16,10 @@ import (
 func (w *world) holdUp() (goOn func()) {
 	wait := make(chan struct{})
 	block := func() {
-		w.told.atRefresh.Store(nil)
+		w.events.atRefresh.Store(nil)
 		<-wait
 	}
-	w.told.atRefresh.Store(&block)
+	w.events.atRefresh.Store(&block)
 	return func() { close(wait) }
 }
 
@@ -38,7 +38,7 @@ func (w *world) inBackground(t *testing.T, ttl time.Duration, names ...string) <
 	return holds
 }
 
-// Two goroutines upgrade the same keys: once, so that the fencing number changes once.
+// If two goroutines upgrade the same keys that is done once, so that the fencing number changes once.
 func TestUpgradesTakeTurns(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world, _ *redistest.Mini) {
 		reader := must[*reentrant.Hold](t)(reentrant.ObtainRead(w.ctx, w.client, w.keys("a"), ttl,
@@ -59,13 +59,13 @@ func TestUpgradesTakeTurns(t *testing.T) {
 			}
 			noError(t, hold.Release(t.Context()))
 		}
-		if n := w.told.refreshed.Load(); n != 1 {
+		if n := w.events.refreshed.Load(); n != 1 {
 			t.Errorf("got %d upgrades, want 1", n)
 		}
 	})
 }
 
-// Of two extensions that are wanted at the same time, the shorter never comes behind the longer.
+// Of two extensions at the same time, the shorter one is never sent after the longer one.
 func TestExtensionsTakeTurns(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world, _ *redistest.Mini) {
 		outer := w.obtain(t, w.ctx, ttl, nil, "a")
@@ -78,13 +78,13 @@ func TestExtensionsTakeTurns(t *testing.T) {
 			}
 			noError(t, hold.Release(t.Context()))
 		}
-		if n := w.told.refreshed.Load(); n != 1 {
+		if n := w.events.refreshed.Load(); n != 1 {
 			t.Errorf("got %d extensions, want 1", n)
 		}
 	})
 }
 
-// A renewal that was under way with the old ttl comes behind the extension.
+// A renewal with the old ttl, which was under way, is executed after the extension.
 func TestRenewalBehindAnExtension(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world, _ *redistest.Mini) {
 		outer := w.obtain(t, w.ctx, ttl, nil, "a")

@@ -9,7 +9,7 @@ import (
 	"github.com/seed-14de3678/redislock/reentrant"
 )
 
-// A Client that can do nothing says so, and the owner holds nothing of it.
+// A Client without a Redis client returns an error, and the owner holds nothing of it.
 func TestClientWithoutRedis(t *testing.T) {
 	t.Parallel()
 	for want, client := range map[string]*redislock.Client{

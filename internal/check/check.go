@@ -1,4 +1,5 @@
-// Package check has what tests say most often.
+// Package check has the checks that all tests use, hooks that count or change the commands of a client, and time-outs that
+// allow for a busy machine.
 package check
 
 import (
@@ -6,7 +7,7 @@ import (
 	"testing"
 )
 
-// Must returns what takes a value and an error, and ends the test if there is one.
+// Must returns a function that takes a value and an error. It returns the value, and ends the test if there is an error.
 func Must[T any](t *testing.T) func(T, error) T {
 	t.Helper()
 	return func(v T, err error) T {
@@ -24,7 +25,7 @@ func NoError(t *testing.T, err error) {
 	}
 }
 
-// Is ends the test if the error is not all of the targets.
+// Is ends the test if the error does not match each of the targets.
 func Is(t *testing.T, err error, targets ...error) {
 	t.Helper()
 	for _, target := range targets {

@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// A Patience counts how long somebody has waited who looks every now and then. Of the time between two
-// looks it counts no more than they are apart on a machine that has time: one that stands still, or has
-// no processor to spare, has kept what is waited for from coming as well.
+// A Patience counts how long a test has waited that looks every now and then. Of the time between two looks it counts only
+// as much as lies between them on a machine that is not busy: while a machine stands still, or is busy with something
+// else, what the test waits for cannot happen either.
 type Patience struct {
 	Left time.Duration
 	last time.Time // when somebody looked
@@ -23,7 +23,7 @@ func NewPatience(within time.Duration) *Patience {
 // Look is how far apart two looks are.
 const Look = 2 * time.Millisecond
 
-// isOver is to be asked at each look.
+// isOver is called at each look.
 func (p *Patience) isOver() bool {
 	at := time.Now()
 	p.Left -= min(at.Sub(p.last), 5*Look)
@@ -31,7 +31,7 @@ func (p *Patience) isOver() bool {
 	return p.Left <= 0 || at.After(p.end)
 }
 
-// Eventually waits until a state that comes by itself is there, and ends the test if it does not come.
+// Eventually waits until state returns true, and ends the test if it does not within this time.
 func Eventually(t *testing.T, within time.Duration, what string, state func() bool) {
 	t.Helper()
 	for p := NewPatience(within); !state(); time.Sleep(Look) {
@@ -46,7 +46,7 @@ func Receive[T any](values <-chan T, within time.Duration) (value T, ok bool) {
 	return ReceiveBefore(values, NewPatience(within))
 }
 
-// ReceiveBefore does it until a patience is over that others have used too.
+// ReceiveBefore is Receive with a patience that may be shared by several waits.
 func ReceiveBefore[T any](values <-chan T, p *Patience) (value T, ok bool) {
 	for !p.isOver() {
 		select {
@@ -58,13 +58,13 @@ func ReceiveBefore[T any](values <-chan T, p *Patience) (value T, ok bool) {
 	return value, false
 }
 
-// A Stopwatch shows the time since it was started, as a patience counts it.
+// A Stopwatch shows the time since it was started, as a Patience counts it.
 type Stopwatch struct {
 	stop  chan struct{}
 	shows chan time.Duration
 }
 
-// StartWatch starts one, which ends with the test at the latest.
+// StartWatch starts a Stopwatch. It ends with the test at the latest.
 func StartWatch(t *testing.T) *Stopwatch {
 	t.Helper()
 	w := &Stopwatch{make(chan struct{}), make(chan time.Duration, 1)}

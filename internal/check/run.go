@@ -30,7 +30,7 @@ func RunOf(words ...string) Run {
 	return Run{Script: s.Name(), Keys: words[3 : 3+n], args: words[3+n:]}
 }
 
-// SourceOf is that of a script; empty if there is none of this name.
+// SourceOf returns the source of the script with this name; empty if there is none.
 func SourceOf(name string) string {
 	for _, s := range wire.Scripts() {
 		if s.Name() == name {
@@ -60,10 +60,10 @@ func (r Run) Arg(n int) string {
 	return r.args[n-1]
 }
 
-// Of reports whether it is a run of one of these scripts.
+// Of reports whether the run is one of these scripts.
 func (r Run) Of(scripts ...string) bool { return slices.Contains(scripts, r.Script) }
 
-// Closes reports whether it sets guards.
+// Closes reports whether the run sets guards.
 func (r Run) Closes() bool {
 	at := 4
 	if r.Of("release") {
@@ -72,7 +72,7 @@ func (r Run) Closes() bool {
 	return !r.Of("batch", "inspect", "pttl", "") && r.Arg(at) == "1"
 }
 
-// Channel is that of the caller, on which it may be told; empty if it names none.
+// Channel returns the channel on which the caller may get messages; empty if it names none.
 func (r Run) Channel() string {
 	switch r.Script {
 	case "release":

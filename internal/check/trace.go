@@ -24,7 +24,7 @@ func WithoutGuards(ctx context.Context, rdb redis.Cmdable, keys ...string) []str
 	})
 }
 
-// Guards counts those that stand in the line of a key.
+// Guards counts the guards in a line.
 func Guards(ctx context.Context, rdb redis.Cmdable, line string) int64 {
 	return rdb.ZCount(ctx, line, strconv.Itoa(places), "+inf").Val()
 }

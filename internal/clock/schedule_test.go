@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// An alarm is a task that tells when it ran.
+// An alarm is a task that notes when it ran.
 type alarm struct {
 	entry Entry
 	ran   chan time.Time
@@ -70,8 +70,8 @@ func TestMachineThatSlept(t *testing.T) {
 		time.Sleep(10 * time.Second)
 		slept.Store(int64(2 * time.Hour))
 		woke := time.Now()
-		if told := (<-a.ran).Sub(woke); told > tick {
-			t.Errorf("asked %v after waking, want within %v", told, tick)
+		if late := (<-a.ran).Sub(woke); late > tick {
+			t.Errorf("asked %v after waking, want within %v", late, tick)
 		}
 		s.Close()
 	})

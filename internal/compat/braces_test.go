@@ -8,8 +8,8 @@ import (
 	"github.com/seed-14de3678/redislock/internal/compat"
 )
 
-// Of a key with a '}' and no hash tag the earlier version has write locks alone, which are the same: it
-// sees what the other one holds, but neither reads the key nor hands it over, and passes those in line.
+// A key with a '}' and no hash tag can only be written by the earlier version, in the same way. It sees what the other
+// one holds, but neither reads the key nor hands it over, and goes before those in line.
 func TestBraces(t *testing.T) {
 	const key = "a}b"
 	bothWays(t, func(t *testing.T, w *world) {
@@ -39,13 +39,13 @@ func TestBraces(t *testing.T) {
 			_, reply = w.older.begin(t, polling(lock(key)))
 			w.newer.release(t, key)
 			granted(t, reply)
-			_, reply = w.newer.begin(t, queued(fenced(named(held, "later"))))
+			_, reply = w.newer.begin(t, inLine(fenced(named(held, "later"))))
 			eventually(t, "it stands in line", func() bool {
 				return w.newer.do(t, compat.Request{Op: compat.Inspect, Write: []string{key}}).Waiters == 1
 			})
 			waits(t, reply)
 			w.older.release(t, key)
-			granted(t, reply) // nobody has told it
+			granted(t, reply) // nobody has notified it
 			w.newer.release(t, "later")
 		}
 	})

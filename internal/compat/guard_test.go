@@ -51,7 +51,7 @@ func (w *world) loses(t *testing.T, request compat.Request) compat.Reply {
 func TestGuardBesideOld(t *testing.T) {
 	guarding(t, func(t *testing.T, w *world) {
 		for name, wanted := range map[string]compat.Request{
-			"obtain": lock("a"), "read": read("a"), "queue": queued(lock("a")), "fenced": fenced(lock("a")),
+			"obtain": lock("a"), "read": read("a"), "queue": inLine(lock("a")), "fenced": fenced(lock("a")),
 			"set": lock("a", "b"), "poll": polling(lock("a", "b")),
 		} {
 			w.loses(t, tagged(lock("a"), "guarded"))

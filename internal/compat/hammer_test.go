@@ -18,7 +18,7 @@ const (
 	hammerHands = 4 // workers for each process, of which there are two of each version
 )
 
-// A resource is what the locks protect: it knows by itself who is there.
+// A resource is what the locks protect. It notes by itself who uses it.
 type resource struct {
 	mu      sync.Mutex
 	writer  map[string]string

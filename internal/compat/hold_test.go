@@ -69,7 +69,7 @@ func TestMixed(t *testing.T) {
 		w.waiter.do(t, read("r"))
 		w.waiter.conflict(t, read("w"), "w", "write", "mixed")
 		w.waiter.conflict(t, mixed, "w", "write", "mixed")
-		_, reply := w.waiter.begin(t, named(queued(mixed), "both"))
+		_, reply := w.waiter.begin(t, named(inLine(mixed), "both"))
 		w.inLine(t, "w", 1)
 		w.holder.release(t, "w")
 		granted(t, reply)
@@ -91,11 +91,11 @@ func TestFenced(t *testing.T) {
 		}
 		for range 5 {
 			greater(w.holder.do(t, fenced(lock("a", "b"))))
-			_, reply := w.waiter.begin(t, fenced(queued(lock("b", "c"))))
+			_, reply := w.waiter.begin(t, fenced(inLine(lock("b", "c"))))
 			w.inLine(t, "b", 1)
 			w.holder.release(t, "a")
 			greater(granted(t, reply))
-			_, reply = w.holder.begin(t, fenced(queued(read("b"))))
+			_, reply = w.holder.begin(t, fenced(inLine(read("b"))))
 			w.inLine(t, "b", 1)
 			w.waiter.release(t, "b")
 			greater(granted(t, reply))
@@ -106,7 +106,7 @@ func TestFenced(t *testing.T) {
 		raised := compat.Request{Op: compat.Raise, Lock: "a", Fence: last + int64(time.Hour/time.Microsecond)}
 		greater(w.waiter.do(t, raised))
 		if r := w.holder.do(t, compat.Request{Op: compat.Inspect, Write: []string{"a"}}); r.Fence != last {
-			t.Errorf("the other one is told the number %d, want %d", r.Fence, last)
+			t.Errorf("the other one gets the number %d, want %d", r.Fence, last)
 		}
 		w.waiter.release(t, "a")
 		greater(w.holder.do(t, fenced(lock("a"))))
@@ -131,7 +131,7 @@ func TestIntents(t *testing.T) {
 	})
 }
 
-// The token is all that the other one needs.
+// The token is all that the other version needs to use a lock.
 func TestReleased(t *testing.T) {
 	bothWays(t, func(t *testing.T, w *world) {
 		for _, taken := range []compat.Request{
@@ -162,7 +162,7 @@ func TestReleased(t *testing.T) {
 	})
 }
 
-// Leases are renewed by either, side by side, and a loss that the other one has caused is told.
+// Leases are renewed by either, side by side, and a loss that the other one has caused is noticed.
 func TestRenewed(t *testing.T) {
 	const ttl = 3 * time.Second
 	bothWays(t, func(t *testing.T, w *world) {

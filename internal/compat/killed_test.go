@@ -9,16 +9,16 @@ import (
 	"github.com/seed-14de3678/redislock/internal/compat"
 )
 
-// lease is that of who is killed.
+// lease is that of the process that is killed.
 const lease = 3 * time.Second
 
 // A holder that is killed keeps the other version out for its lease, and no longer.
 func TestHolderKilled(t *testing.T) {
 	for name, c := range map[string]struct{ held, wanted compat.Request }{
 		"polled for":  {lasting(watched(lock("a", "b")), lease), polling(lock("b", "c"))},
-		"queued for":  {lasting(watched(lock("a", "b")), lease), queued(lock("b", "c"))},
-		"a reader":    {lasting(watched(read("b")), lease), queued(lock("b", "c"))},
-		"with number": {lasting(fenced(watched(lock("b"))), lease), fenced(queued(read("b")))},
+		"queued for":  {lasting(watched(lock("a", "b")), lease), inLine(lock("b", "c"))},
+		"a reader":    {lasting(watched(read("b")), lease), inLine(lock("b", "c"))},
+		"with number": {lasting(fenced(watched(lock("b"))), lease), fenced(inLine(read("b")))},
 	} {
 		t.Run(name, func(t *testing.T) {
 			bothWays(t, func(t *testing.T, w *world) {
@@ -45,13 +45,13 @@ func TestWaiterKilled(t *testing.T) {
 			bothWays(t, func(t *testing.T, w *world) {
 				w.holder.do(t, lock("a"))
 				head, middle := w.start(t, w.waitsV), w.start(t, w.waitsV)
-				head.begin(t, queued(wanted))
+				head.begin(t, inLine(wanted))
 				w.inLine(t, "a", 1)
-				_, second := w.waiter.begin(t, named(queued(lock("a")), "second"))
+				_, second := w.waiter.begin(t, named(inLine(lock("a")), "second"))
 				w.inLine(t, "a", 2)
-				middle.begin(t, queued(wanted))
+				middle.begin(t, inLine(wanted))
 				w.inLine(t, "a", 3)
-				_, last := w.holder.begin(t, named(queued(lock("a", "c")), "last"))
+				_, last := w.holder.begin(t, named(inLine(lock("a", "c")), "last"))
 				w.inLine(t, "a", 4)
 				head.kill()
 				middle.kill()

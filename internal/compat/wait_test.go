@@ -23,7 +23,7 @@ func (w *world) scripts(t *testing.T) int {
 	return n
 }
 
-// The release of one version hands over to a waiter of the other, which hears of it and asks no more.
+// The release of one version hands over to a waiter of the other, which gets the message and asks no more.
 func TestQueued(t *testing.T) {
 	bothWays(t, func(t *testing.T, w *world) {
 		for name, c := range map[string]struct{ held, wanted compat.Request }{
@@ -35,12 +35,12 @@ func TestQueued(t *testing.T) {
 			"a number":               {fenced(lock("a", "b")), fenced(lock("a", "b"))},
 			"a short lease":          {lasting(lock("a"), 2*time.Second), lasting(lock("a"), 2*time.Second)},
 		} {
-			// Whoever is not told asks by itself after some seconds. On a busy machine that may come first,
+			// A waiter that is not notified asks by itself after some seconds. On a busy machine that may come first,
 			// now and then, but not each time.
 			byMessage := false
 			for range 4 {
 				w.holder.do(t, c.held)
-				_, reply := w.waiter.begin(t, queued(named(c.wanted, "later")))
+				_, reply := w.waiter.begin(t, inLine(named(c.wanted, "later")))
 				w.inLine(t, "a", 1)
 				w.holder.conflict(t, named(read("a"), "other"), "a", mode(c.held), c.held.Metadata)
 				before := w.scripts(t)
@@ -59,7 +59,7 @@ func TestQueued(t *testing.T) {
 	})
 }
 
-// mode is the one in which a reader is refused: those who read stand behind whoever waits to write.
+// mode is the one in which a reader is refused: readers stand behind a waiter that wants to write.
 func mode(held compat.Request) string {
 	if len(held.Read) > 0 {
 		return "queue"
@@ -67,7 +67,7 @@ func mode(held compat.Request) string {
 	return "write"
 }
 
-// One line of both versions is served in its order, and who does not queue waits behind it.
+// One line of both versions is served in its order, and a caller without Queue waits behind it.
 func TestMixedLine(t *testing.T) {
 	bothWays(t, func(t *testing.T, w *world) {
 		w.holder.do(t, lock("a"))
@@ -75,7 +75,7 @@ func TestMixedLine(t *testing.T) {
 		var who []*peer
 		for i := range 6 {
 			p := []*peer{w.waiter, w.holder}[i%2]
-			_, reply := p.begin(t, named(queued(lock("a")), fmt.Sprint(i)))
+			_, reply := p.begin(t, named(inLine(lock("a")), fmt.Sprint(i)))
 			w.inLine(t, "a", int64(i+1))
 			turns, who = append(turns, reply), append(who, p)
 		}
@@ -84,9 +84,9 @@ func TestMixedLine(t *testing.T) {
 				t.Errorf("the %s one sees %d in line, want 6", p.version, r.Waiters)
 			}
 		}
-		id, given := w.waiter.begin(t, named(queued(lock("a")), "gives up"))
+		id, given := w.waiter.begin(t, named(inLine(lock("a")), "gives up"))
 		w.inLine(t, "a", 7)
-		_, last := w.holder.begin(t, named(queued(lock("a")), "last"))
+		_, last := w.holder.begin(t, named(inLine(lock("a")), "last"))
 		w.inLine(t, "a", 8)
 		w.waiter.do(t, compat.Request{Op: compat.Cancel, Number: id})
 		if r := await(t, given); r.Is != compat.Cancelled {
@@ -112,11 +112,11 @@ func TestMixedLine(t *testing.T) {
 func TestOverlapping(t *testing.T) {
 	bothWays(t, func(t *testing.T, w *world) {
 		w.holder.do(t, lock("a", "b"))
-		_, first := w.waiter.begin(t, named(queued(lock("a", "c")), "first"))
+		_, first := w.waiter.begin(t, named(inLine(lock("a", "c")), "first"))
 		w.inLine(t, "a", 1)
-		_, second := w.holder.begin(t, named(queued(lock("b", "c")), "second"))
+		_, second := w.holder.begin(t, named(inLine(lock("b", "c")), "second"))
 		w.inLine(t, "b", 1)
-		_, third := w.waiter.begin(t, named(queued(lock("c", "a")), "third"))
+		_, third := w.waiter.begin(t, named(inLine(lock("c", "a")), "third"))
 		w.inLine(t, "c", 3)
 		w.holder.release(t, "a")
 		granted(t, first)
@@ -125,9 +125,9 @@ func TestOverlapping(t *testing.T) {
 		w.waiter.release(t, "first")
 		granted(t, second)
 		waits(t, third)
-		_, reader := w.holder.begin(t, named(queued(read("a")), "reader"))
+		_, reader := w.holder.begin(t, named(inLine(read("a")), "reader"))
 		w.inLine(t, "a", 2)
-		_, other := w.waiter.begin(t, named(queued(read("a")), "other"))
+		_, other := w.waiter.begin(t, named(inLine(read("a")), "other"))
 		w.inLine(t, "a", 3)
 		w.holder.release(t, "second")
 		granted(t, third)
@@ -139,12 +139,12 @@ func TestOverlapping(t *testing.T) {
 	})
 }
 
-// What neither can read keeps nobody out for ever, and hurts nobody.
+// An entry that neither version can read keeps nobody out for ever, and causes no error.
 func TestNotUnderstood(t *testing.T) {
 	bothWays(t, func(t *testing.T, w *world) {
 		line := "redislock:line:{a}"
 		w.holder.do(t, lock("a"))
-		_, reply := w.waiter.begin(t, named(queued(lock("a")), "later"))
+		_, reply := w.waiter.begin(t, named(inLine(lock("a")), "later"))
 		w.inLine(t, "a", 1)
 		channels := must(w.rdb.PubSubChannels(t.Context(), "redislock:*").Result())(t)
 		if len(channels) == 0 {

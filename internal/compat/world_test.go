@@ -23,7 +23,7 @@ import (
 
 const (
 	long = time.Minute
-	// soon is how long may take what happens by itself: it is a bound, not a measure.
+	// soon is a generous bound for what happens by itself.
 	soon = 45 * time.Second
 )
 
@@ -126,13 +126,13 @@ func (w *world) start(t *testing.T, version string) *peer {
 	if err := p.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	go p.hear(out)
+	go p.read(out)
 	t.Cleanup(p.kill)
 	return p
 }
 
-// hear hands out the replies until the process has ended.
-func (p *peer) hear(out io.Reader) {
+// read hands out the replies until the process has ended.
+func (p *peer) read(out io.Reader) {
 	lines := bufio.NewScanner(out)
 	for lines.Scan() {
 		var reply compat.Reply
@@ -266,7 +266,7 @@ func read(keys ...string) compat.Request {
 }
 
 func polling(r compat.Request) compat.Request   { r.Poll = 10 * time.Millisecond; return r }
-func queued(r compat.Request) compat.Request    { r.Queue = true; return r }
+func inLine(r compat.Request) compat.Request    { r.Queue = true; return r }
 func fenced(r compat.Request) compat.Request    { r.Fenced = true; return r }
 func watched(r compat.Request) compat.Request   { r.Watchdog = true; return r }
 func intending(r compat.Request) compat.Request { r.Intent = true; return r }

@@ -8,12 +8,12 @@ func (s *state) unanswered(m *model, who int, triesAgain bool) {
 	c := &s.call[who]
 	r := c.request
 	if c.phase == sent {
-		s.stray(r)
+		s.addLate(r)
 	}
 	if r.op != renew && (m.broken != settlesErrors || c.reply != failed) {
 		s.owner[m.process[r.hold]].add(r.entry(m))
 	}
-	c.unsure, c.beaten = true, 0
+	c.unanswered, c.beaten = true, 0
 	if triesAgain {
 		c.phase = again
 		c.tries--
@@ -88,7 +88,7 @@ func (s *state) obtained(m *model, who int) {
 		c.phase = waiting
 	case c.reply == ok && r.lease > r.age:
 		s.grants(c, r.lease-r.age)
-	case c.reply == ok, c.unsure, r.op == queue:
+	case c.reply == ok, c.unanswered, r.op == queue:
 		s.leaveBehind(m, r) // it is too late, or not all is certain
 	default:
 		h.claims &^= r.keys
@@ -98,7 +98,7 @@ func (s *state) obtained(m *model, who int) {
 // grants gives the hold of a call what it has obtained.
 func (s *state) grants(c *call, left int8) {
 	r := c.request
-	s.server.told[r.hold] = false
+	s.server.notified[r.hold] = false
 	for i := range keys {
 		if !r.keys.has(i) {
 			continue

@@ -5,7 +5,7 @@ package main
 // keys that another token holds.
 func base() group {
 	const n = 3
-	queues := func(name string, other [keys]mode, steps ...step) model {
+	inLine := func(name string, other [keys]mode, steps ...step) model {
 		m := program(name, n, steps)
 		m.other, m.waiterLease = other, 2
 		return m
@@ -38,9 +38,9 @@ func base() group {
 				do(0, obtain, ab, 1), do(0, renew, ab, 2), do(0, refresh, ab, 1), do(0, renew, ab, 2), do(0, renew, ab, 3),
 				do(0, release, a), do(0, renew, b, 2), do(0, release, b),
 			}),
-			queues("stand in line", [keys]mode{writes, free},
+			inLine("stand in line", [keys]mode{writes, free},
 				do(0, queue, ab, 2), do(0, refresh, ab, 2), do(0, release, ab)),
-			queues("stand in the other line", [keys]mode{free, writes},
+			inLine("stand in the other line", [keys]mode{free, writes},
 				do(0, queue, ab, 2), do(0, release, a), do(0, refresh, b, 2), do(0, release, b)),
 		},
 		breaches: []breach{
@@ -49,7 +49,7 @@ func base() group {
 	}
 }
 
-// numbers is the base where the owner has three numbers only, and then a fresh id.
+// numbers is the programs of base with an owner that has three numbers only, and then takes a fresh id.
 func numbers() group {
 	g := group{name: "numbers", breaches: []breach{capped, keepsFormer}}
 	for _, m := range base().models {
@@ -59,7 +59,7 @@ func numbers() group {
 	return g
 }
 
-// moving is the base where a request asks in the line of the first key that it is about, so that after
+// moving is the programs of base where a request asks in the line of the first key that it is about, so that after
 // ReleaseKeys the home of a hold is another one. What is open before is closed in the line where it asks.
 func moving() group {
 	g := group{name: "moving", breaches: []breach{noGuard, ownLineOnly}}

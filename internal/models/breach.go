@@ -1,6 +1,6 @@
 package main
 
-// A breach leaves one rule of the protocol out. A model is worth something if it notices each of them.
+// A breach leaves one rule of the protocol out. The models together have to notice each of them.
 type breach int8
 
 const (
@@ -12,7 +12,7 @@ const (
 	noHome       // after ReleaseKeys has freed the home key its line is not among KEYS
 	ownLineOnly  // a request closes its own home line only
 	staysPut     // the number does not go up
-	settlesAll   // an answered request takes more off the book than it has closed
+	settlesAll   // an answered request closes more open requests than it should
 	unstamped    // a renewal is not stamped, whatever it is sent behind
 	plainRenewal // a renewal shortens, as a Refresh does
 	shortens     // an Obtain shortens the lease that its token holds
@@ -40,7 +40,7 @@ const (
 	tooLate      // a request is later than the life of a guard: the limit that is documented
 
 	readsUncounted // an Obtain with read keys under way is not what another one is sent behind
-	weakensAgain   // an Obtain that is sent again makes read keys of what a later one has as write keys
+	readsAgain     // an Obtain that is sent again makes read keys of what a later one has as write keys
 
 	ghost        // the short cut into a line does not ask
 	ghostRelease // nor does the one that hands over a single key
@@ -68,7 +68,7 @@ var breachNames = [breaches]string{
 	sparesForGood: "sparesforgood",
 	capped:        "cap", keepsFormer: "former",
 	endsEarly: "early", cutsShort: "pexpire", dropsLiving: "drops", forgetsSoon: "forgets", endsCleaning: "endscleaning", tooLate: "late",
-	readsUncounted: "readfly", weakensAgain: "readagain",
+	readsUncounted: "readfly", readsAgain: "readagain",
 	ghost: "ghost", ghostRelease: "ghostrelease", leavesFirst: "leavesfirst",
 	trustsFrees: "trustsfrees", trustsChanges: "trustschanges", trustsLate: "trustslate",
 	anyServer:     "anyserver",

@@ -9,11 +9,11 @@ const (
 	begins kind = iota + 1
 	sends
 	executes
-	lands
+	arrives
 	answers
 	dies
 	givesUp
-	hears
+	receives
 	misses
 	asksAgain
 	leaves
@@ -38,9 +38,9 @@ func (e event) String() string {
 	switch e.kind {
 	case begins, sends:
 		return fmt.Sprintf("caller %d sends %s", e.who, e.request)
-	case executes, lands:
+	case executes, arrives:
 		how := "it is executed"
-		if e.kind == lands {
+		if e.kind == arrives {
 			how = "late"
 		}
 		if e.extent != whole {
@@ -55,7 +55,7 @@ func (e event) String() string {
 		return fmt.Sprintf("caller %d has no answer, and goes", e.who)
 	}
 	return map[kind]string{
-		hears: "the waiter hears that it was granted", misses: "the message of the grant is lost",
+		receives: "the waiter receives the message that it was granted", misses: "the message of the grant is lost",
 		asksAgain: "the waiter is to ask again", leaves: "the waiter gives up",
 		otherReleases: "the other token releases", otherReads: "another token reads",
 		otherWaits: "another token stands in line", otherLooks: "another token looks through the lines",

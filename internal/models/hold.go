@@ -5,13 +5,13 @@ type hold struct {
 	claims  set         // the keys that it counts among its own, from before its Obtain is sent
 	counts  [keys]lease // what it counts on
 	gone    bool        // it knows that it was lost
-	queued  bool        // its Obtain may have left a waiter in line
+	inLine  bool        // its Obtain may have left a waiter in line
 	left    set         // what is still to be cleaned up
 	unclean bool        // no clean-up was answered yet
 	until   int8        // in models with a clock: for how many ticks that is tried
 }
 
-// cleans leaves keys to the clean-up, for as long as a late request can be executed, and its lease.
+// cleans leaves keys to the clean-up, for as long as a late request can be executed, and the lease that it brings lasts.
 func (h *hold) cleans(m *model, of set) {
 	h.left |= of
 	switch {

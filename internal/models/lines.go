@@ -1,7 +1,7 @@
 package main
 
 // lines is a waiter that stands in the lines of both keys while another token holds one of them or both. It
-// asks once more, hears that it was granted or does not, or gives up; a waiter of another token may come into
+// asks once more, receives the message that it was granted or does not, or gives up; a waiter of another token may come into
 // the line of B, before it or after it. At most three tries stay without an answer, two with that one.
 func lines() group {
 	const n = 3

@@ -11,7 +11,7 @@
 //
 // A server (server.go) has two keys, A and B, with their lines, in which waiters and guards stand, and
 // executes the script of a request as a whole (script.go) or, in one model, in part. A process knows an
-// owner for its token (owner.go): the number of its requests, and the book of those that are open. Two
+// owner for its token (owner.go): the number of its requests, and the list of those that are open. Two
 // holds of the token (hold.go) are obtained, changed and freed by the calls (call.go) of one or two
 // callers, and cleaned up beside them. A call sends a request (sending.go) and takes in the answer, or that
 // there is none (answer.go). Time does not pass, but in one model: a lease is a number that a request makes
@@ -21,8 +21,8 @@
 //   - every hold has, in Redis, at least the modes and leases that it counts on. A Release, a Refresh or a
 //     conversion of another hold of the token takes away what it is for from the moment at which it is
 //     sent, but not from a hold whose Obtain was sent after the call had begun;
-//   - a key that nobody counts among his own, and nobody is to clean up, is free;
-//   - no waiter stands in line for nobody;
+//   - a key that no hold counts among its own, and no clean-up is about, is free;
+//   - no waiter stands in line after its call has ended;
 //   - as long as every request is answered, and one is sent at a time, there is no guard;
 //   - no call is overtaken for ever, and numbers do not run away.
 //
@@ -46,7 +46,7 @@ import (
 
 // groups returns all models.
 func groups() []group {
-	return []group{base(), numbers(), moving(), together(), expiry(), mixed(), lines(), apart(), servers(), halfway()}
+	return []group{base(), numbers(), moving(), together(), expiry(), mixed(), lines(), apart(), servers(), partly()}
 }
 
 func main() {

@@ -22,7 +22,7 @@ func mixed() group {
 			program("together", n, []step{do(0, obtain, ab, 1).reading(b), do(0, release, ab)},
 				[]step{do(1, obtain, b, 2), do(1, release, b)}),
 		},
-		breaches: []breach{noGuard, readsUncounted, weakensAgain, freesUncounted, noSpare},
+		breaches: []breach{noGuard, readsUncounted, readsAgain, freesUncounted, noSpare},
 	}
 	for i := range g.models {
 		g.models[i].readers, g.models[i].turns = b, 1

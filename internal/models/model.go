@@ -11,7 +11,7 @@ type group struct {
 // program makes a model of the operations of one caller, or of two at a time. Nothing ends in it, and at most
 // so many tries stay without an answer. The holds have the lines of different keys for their home.
 func program(name string, faults int8, callers ...[]step) model {
-	m := model{program: name, home: [holds]int8{0, 1}, faults: faults, guardLife: 1, last: top}
+	m := model{program: name, home: [holds]int8{0, 1}, bounds: bounds{faults: faults}, guardLife: 1, last: top}
 	copy(m.threads[:], callers)
 	return m
 }
@@ -40,7 +40,7 @@ func (p step) reading(keys set) step {
 	return p
 }
 
-// A model is a program, what it runs against, and its bounds.
+// A model is a program, what it runs against, and its [bounds].
 type model struct {
 	program string
 	threads [threads][]step
@@ -49,12 +49,7 @@ type model struct {
 	process [holds]int8 // where the hold lives
 	other   [keys]mode  // what another token holds at first
 
-	faults   int8 // how many tries may stay without an answer
-	errors   int8 // how many scripts may fail half-way
-	ticks    int8 // how much time may pass; 0: leases and guards do not end
-	lateness int8 // how many ticks after it was sent a request may be executed at the latest
-	turns    int8 // how often others may come
-	asks     int8 // how often a waiter may ask again
+	bounds
 
 	guardLife    int8 // ticks
 	waiterLease  int8
@@ -64,6 +59,16 @@ type model struct {
 	twins        bool // A and B are keys of the same name on two servers
 
 	broken breach
+}
+
+// bounds keep the number of states finite.
+type bounds struct {
+	faults   int8 // how many tries may stay without an answer
+	errors   int8 // how many scripts may fail when they have written a part
+	ticks    int8 // how much time may pass; 0: leases and guards do not end
+	lateness int8 // how many ticks after it was sent a request may be executed at the latest
+	turns    int8 // how often others may come
+	asks     int8 // how often a waiter may ask again
 }
 
 // homeOf returns the line where a request asks.

@@ -38,7 +38,7 @@ func (g *group) notices(b breach) bool {
 	return false
 }
 
-// The shortest way to a ghost in line, as it is told.
+// The shortest way to a ghost in line, as a trace shows it.
 func TestTrace(t *testing.T) {
 	t.Parallel()
 	g := lines()
@@ -46,7 +46,7 @@ func TestTrace(t *testing.T) {
 	got := m.search(limit{violations: 1})
 	for _, events := range got.traces {
 		for _, e := range events {
-			if e.kind == lands && strings.HasPrefix(e.String(), "late: queue{AB} of hold 0, lease 2, number 1") {
+			if e.kind == arrives && strings.HasPrefix(e.String(), "late: queue{AB} of hold 0, lease 2, number 1") {
 				return
 			}
 		}

@@ -17,8 +17,8 @@ func (m *model) next(s *state, visit func(state, event)) {
 
 // late executes the requests that nobody waits for.
 func (m *model) late(s *state, visit func(state, event)) {
-	for i, r := range s.strays {
-		if r == (request{}) || i > 0 && r == s.strays[i-1] {
+	for i, r := range s.late {
+		if r == (request{}) || i > 0 && r == s.late[i-1] {
 			continue
 		}
 		for e := range extents {
@@ -28,7 +28,7 @@ func (m *model) late(s *state, visit func(state, event)) {
 			n := *s
 			n.take(i)
 			if reply, done := n.run(m, r, e, true); done {
-				visit(n, event{kind: lands, request: r, reply: reply, extent: e})
+				visit(n, event{kind: arrives, request: r, reply: reply, extent: e})
 			}
 		}
 	}
@@ -44,14 +44,14 @@ func (s *state) run(m *model, r request, e extent, late bool) (reply, bool) {
 		s.errors--
 	}
 	if reply == ok || reply == failed || reply == lost && r.op.frees() {
-		s.tellOthers(m, r, late)
+		s.lessenElsewhere(m, r, late)
 	}
 	return reply, true
 }
 
-// tellOthers has the holds of other processes count on nothing that an executed request takes away: they
-// know nothing of it, and have to be told so by the documentation.
-func (s *state) tellOthers(m *model, r request, late bool) {
+// lessenElsewhere has the holds of other processes count on nothing that an executed request takes away. They know
+// nothing of the request: only the documentation can say to their callers what not to count on.
+func (s *state) lessenElsewhere(m *model, r request, late bool) {
 	if m.broken == trustsFrees && r.op.frees() || m.broken == trustsChanges && takesTurns(r.op) || m.broken == trustsLate && late {
 		return
 	}
@@ -136,15 +136,15 @@ func (c *call) ways() []bool {
 func (m *model) waits(s *state, who int, visit func(state, event)) {
 	c := &s.call[who]
 	w := int8(who)
-	if s.server.told[c.request.hold] {
+	if s.server.notified[c.request.hold] {
 		n := *s
 		n.grants(&n.call[who], c.request.lease)
 		n.call[who] = call{}
-		visit(n, event{kind: hears, who: w})
+		visit(n, event{kind: receives, who: w})
 		if s.faults > 0 {
 			n = *s
 			n.faults--
-			n.server.told[c.request.hold] = false
+			n.server.notified[c.request.hold] = false
 			visit(n, event{kind: misses, who: w})
 		}
 	}
@@ -156,7 +156,7 @@ func (m *model) waits(s *state, who int, visit func(state, event)) {
 	}
 	n := *s
 	n.leaveBehind(m, c.request)
-	n.server.told[c.request.hold] = false
+	n.server.notified[c.request.hold] = false
 	n.call[who] = call{}
 	visit(n, event{kind: leaves, who: w})
 }
@@ -229,6 +229,6 @@ func (m *model) cleans(s *state, h int, visit func(state, event)) {
 		return
 	}
 	n := *s
-	n.begin(m, who, request{op: cleanup, hold: int8(h), keys: hold.left, leave: hold.queued})
+	n.begin(m, who, request{op: cleanup, hold: int8(h), keys: hold.left, leave: hold.inLine})
 	visit(n, event{kind: begins, who: int8(who), request: n.call[who].request})
 }

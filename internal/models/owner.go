@@ -2,11 +2,11 @@ package main
 
 import "slices"
 
-// maxOpen is how many requests the book of an owner can have: a model with more does not fit.
+// maxOpen is how many open requests an owner can have: a model with more does not fit.
 const maxOpen = 8
 
-// An entry is a request in the book of its owner: one of its tries was not answered, and no answered
-// request has closed it.
+// An entry is an open request of an owner: one of its tries was not answered, and no answered request has closed
+// it.
 type entry struct {
 	keys   set
 	home   int8 // the line where it asks
@@ -15,25 +15,25 @@ type entry struct {
 	done   set // with twins: the servers by which it was closed that are not its own
 }
 
-// An owner is a token in one process: its id, the number of its requests, and its book.
+// An owner is a token in one process: its id, the number of its requests, and those that are open.
 type owner struct {
 	id     int8
 	number int8
 	guards int8 // for how many ticks a guard of it may live
-	book   [maxOpen]entry
+	open   [maxOpen]entry
 }
 
-// add takes an unanswered request down in the book.
+// add notes a request that was not answered.
 func (o *owner) add(e entry) {
-	if !slices.Contains(o.book[:], e) {
-		o.book[slices.Index(o.book[:], entry{})] = e
+	if !slices.Contains(o.open[:], e) {
+		o.open[slices.Index(o.open[:], entry{})] = e
 		o.sort()
 	}
 }
 
-// behind returns the entries of the book behind which a request is sent.
+// behind returns the open requests behind which a request is sent.
 func (o *owner) behind(m *model, r request) (behind []entry) {
-	for _, e := range o.book {
+	for _, e := range o.open {
 		if m.names(e.keys)&m.names(r.keys) != 0 && !e.done.has(int(m.homeOf(r))) {
 			behind = append(behind, e)
 		}
@@ -41,28 +41,28 @@ func (o *owner) behind(m *model, r request) (behind []entry) {
 	return behind
 }
 
-// sort gives books with the same entries the same order, so that their states are the same.
+// sort puts the open requests in an order, so that equal states are the same.
 func (o *owner) sort() {
-	slices.SortFunc(o.book[:], func(x, y entry) int { return y.code() - x.code() })
+	slices.SortFunc(o.open[:], func(x, y entry) int { return y.code() - x.code() })
 }
 
-// code is greater than that of no entry.
+// code is a number for the order of entries; that of no entry is the smallest.
 func (e entry) code() int {
 	return int(e.id)<<24 | int(e.number)<<16 | int(e.home+1)<<8 | int(e.keys)<<4 | int(e.done)
 }
 
-// settle takes off the book what an answered request has closed.
+// settle removes the open requests that an answered request has closed.
 func (o *owner) settle(m *model, r request) {
-	for i, e := range o.book {
+	for i, e := range o.open {
 		closed := e.id == r.id && e.number < r.number && r.closes.has(int(e.home)) ||
 			e.id < r.id && r.former[e.id].has(int(e.home)) ||
 			m.broken == settlesAll && e.number < r.number
 		if m.twins && e != (entry{}) && e.home != r.home && e.number < r.number && r.closes != 0 {
-			o.book[i].done |= r.closes // what is on another server is not closed there
+			o.open[i].done |= r.closes // what is on another server is not closed there
 			closed = m.broken == anyServer
 		}
 		if e != (entry{}) && closed {
-			o.book[i] = entry{}
+			o.open[i] = entry{}
 		}
 	}
 	o.sort()

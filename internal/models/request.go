@@ -46,7 +46,7 @@ type request struct {
 	former former // the lines where it sets guards of ids before to the greatest number
 
 	spare set  // keys that a Release leaves alone
-	keep  bool // what the token holds is neither shortened nor weakened
+	keep  bool // what the token holds is lessened neither in time nor in mode
 	leave bool // a Release that takes the waiter of the hold out of its lines
 
 	age int8 // in ticks
@@ -122,7 +122,7 @@ func (r request) harms() bool {
 // isClosing reports whether a request sets guards.
 func (r request) isClosing() bool { return r.closes != 0 || r.former != former{} }
 
-// entry is how a request stands in the book.
+// entry is how a request stands among the open ones.
 func (r request) entry(m *model) entry {
 	return entry{keys: r.keys, home: m.homeOf(r), id: r.id, number: r.number}
 }

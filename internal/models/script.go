@@ -9,7 +9,7 @@ const (
 	waits           // it stands in line
 	lost            // not all keys are the token's; a Release frees the rest
 	overtaken       // a later request of the owner has closed it: nothing was changed
-	failed          // an error, half-way
+	failed          // an error, after a part was written
 )
 
 func (r reply) String() string {

@@ -42,7 +42,7 @@ func (t *tally) add(other tally) {
 }
 
 // search visits every state of a model, those that take the fewest steps first. It does not go on from one
-// that violates something. States are told apart by two hashes of 64 bits.
+// that violates something. States are distinguished by two hashes of 64 bits.
 func (m *model) search(limit limit) tally {
 	type found struct {
 		state state

@@ -6,7 +6,7 @@ func (s *state) begin(m *model, who int, r request) {
 	switch {
 	case r.op.obtains():
 		h.claims |= r.keys
-		h.gone, h.queued = false, r.op == queue
+		h.gone, h.inLine = false, r.op == queue
 		for i := range s.call {
 			c := &s.call[i]
 			if c.phase != idle && m.process[c.request.hold] == m.process[r.hold] {
@@ -14,7 +14,7 @@ func (s *state) begin(m *model, who int, r request) {
 			}
 		}
 	case r.op == release:
-		r.leave = h.queued
+		r.leave = h.inLine
 		h.claims &^= r.keys
 	}
 	s.call[who] = call{phase: again, request: r, tries: 1, asks: m.asks}
@@ -37,7 +37,7 @@ func (s *state) send(m *model, who int) {
 		*c = call{}
 		return
 	}
-	s.weaken(m, who, r)
+	s.lessen(m, who, r)
 	c.limit = s.limits(m, who, r)
 	if m.broken != unstamped || r.op != renew {
 		s.stamp(m, who, &r)
@@ -53,7 +53,7 @@ func (s *state) heed(m *model, c *call, r *request) bool {
 	}
 	switch r.op {
 	case obtain, queue:
-		if m.broken != weakensAgain {
+		if m.broken != readsAgain {
 			r.read &^= later
 		}
 	case cleanup:
@@ -88,9 +88,9 @@ func (s *state) reads(r *request) {
 	}
 }
 
-// weaken has nobody count on what a request that is about to be sent may take away, but the holds that
-// have begun after its call: they are to be safe from it.
-func (s *state) weaken(m *model, who int, r request) {
+// lessen has the holds count no longer on what a request that is about to be sent may take away. The holds that
+// have begun after its call go on counting on it: the request must not touch what is theirs.
+func (s *state) lessen(m *model, who int, r request) {
 	for h := range s.hold {
 		if s.call[who].later.has(h) || m.process[h] != m.process[r.hold] {
 			continue

@@ -45,11 +45,11 @@ const (
 
 // A server is what Redis has.
 type server struct {
-	mine  [keys]lease // what the token holds
-	other [keys]mode  // what another token holds
-	guard [keys][ids]guard
-	place [keys][waiters]int8 // in the lines; 0: it does not stand there
-	told  [holds]bool         // a message to the waiter that it was granted its keys is on its way
+	mine     [keys]lease // what the token holds
+	other    [keys]mode  // what another token holds
+	guard    [keys][ids]guard
+	place    [keys][waiters]int8 // in the lines; 0: it does not stand there
+	notified [holds]bool         // a message to the waiter that it was granted its keys is on its way
 }
 
 // raise sets a guard to a number, unless it has a greater one.
@@ -147,7 +147,7 @@ func (s *server) admit(m *model, w int) bool {
 		}
 	}
 	if w != another {
-		s.told[w] = true
+		s.notified[w] = true
 	}
 	return true
 }

@@ -5,7 +5,7 @@ package main
 // At most three tries stay without an answer.
 //
 // A request sets guards on its own server. So it closes for good only what was sent to that one, as far as
-// the process knows; what was sent to another one need not be closed twice there, and stays in the book.
+// the process knows; what was sent to another one need not be closed twice there, and stays open.
 func servers() group {
 	const n = 3
 	g := group{

@@ -6,21 +6,21 @@ const (
 	threads   = 2
 	callers   = threads + holds // the threads of the program, and the clean-ups of each hold
 	processes = 2
-	maxStrays = 5 // a model with more does not fit
+	maxLate   = 5 // a model with more does not fit
 )
 
 // A state is everything at one moment: Redis, what travels, and what the processes know. It is
 // comparable, so that a search sees whether it was there before.
 type state struct {
 	server server
-	strays [maxStrays]request // requests that nobody waits for any more, and that may be executed yet
+	late   [maxLate]request // requests that nobody waits for any more, and that may be executed yet
 	owner  [processes]owner
 	hold   [holds]hold
 	call   [callers]call
 	step   [threads]int8
 
 	faults int8 // how many tries may yet stay without an answer
-	errors int8 // how many scripts may yet fail half-way
+	errors int8 // how many scripts may yet fail when they have written a part
 	ticks  int8 // how much time may yet pass
 	turns  int8 // how often others may yet come
 }
@@ -38,23 +38,23 @@ func (m *model) start() state {
 	return s
 }
 
-// stray adds a request to those that nobody waits for.
-func (s *state) stray(r request) {
-	s.strays[slices.Index(s.strays[:], request{})] = r
-	s.sortStrays()
+// addLate adds a request to those that nobody waits for.
+func (s *state) addLate(r request) {
+	s.late[slices.Index(s.late[:], request{})] = r
+	s.sortLate()
 }
 
-// take takes a stray out.
+// take takes a late request out.
 func (s *state) take(i int) request {
-	r := s.strays[i]
-	s.strays[i] = request{}
-	s.sortStrays()
+	r := s.late[i]
+	s.late[i] = request{}
+	s.sortLate()
 	return r
 }
 
-// sortStrays gives the same strays the same order.
-func (s *state) sortStrays() {
-	slices.SortFunc(s.strays[:], request.compare)
+// sortLate puts the late requests in an order, so that equal states are the same.
+func (s *state) sortLate() {
+	slices.SortFunc(s.late[:], request.compare)
 }
 
 // others returns what the other holds of the same process claim.

@@ -26,7 +26,7 @@ func (m *model) world(s *state, visit func(state, event)) {
 	}
 }
 
-// others are those of another token who come.
+// others are the visits of other tokens.
 func (m *model) others(s *state, visit func(state, event)) {
 	for i := range keys {
 		if m.readers.has(i) && s.server.mine[i].mode != writes && s.server.other[i] == free {
@@ -51,7 +51,7 @@ func (m *model) others(s *state, visit func(state, event)) {
 	}
 }
 
-// spoil is what scripts do to guards that know nothing of them. Those that do leave them as they are.
+// spoil is what scripts that know nothing of guards would do to them. Scripts that know guards leave them as they are.
 func (s *server) spoil(m *model) {
 	for i := range keys {
 		for id := range ids {
@@ -85,16 +85,16 @@ func (s *state) tick(m *model) bool {
 			}
 		}
 	}
-	for i, r := range s.strays {
+	for i, r := range s.late {
 		if r == (request{}) {
 			continue
 		}
-		s.strays[i].age++
+		s.late[i].age++
 		if r.age >= m.lateness {
-			s.strays[i] = request{}
+			s.late[i] = request{}
 		}
 	}
-	s.sortStrays()
+	s.sortLate()
 	for h := range s.hold {
 		s.hold[h].tick()
 	}
@@ -131,5 +131,5 @@ func (m *model) forgets(s *state, p int) bool {
 			return false
 		}
 	}
-	return o.guards == 0 && o.book[0] == entry{}
+	return o.guards == 0 && o.open[0] == entry{}
 }

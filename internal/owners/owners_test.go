@@ -19,24 +19,24 @@ type caller bool
 
 func (c *caller) IsLeft() bool { return bool(*c) }
 
-// A desk is an owner whose requests a test sends and answers by hand.
-type desk struct {
+// A manual is an owner whose requests a test sends and answers by hand.
+type manual struct {
 	t *testing.T
 	*Owner
 	by *client
 }
 
-func newDesk(t *testing.T, shared bool) desk {
+func newManual(t *testing.T, shared bool) manual {
 	t.Helper()
 	w := &Owner{shared: shared}
 	if shared {
 		w.name.ID = "id"
 	}
-	return desk{t, w, &client{}}
+	return manual{t, w, &client{}}
 }
 
 // request prepares one: an obtain, a release, or a refresh that may shorten or cannot. Its home is its first key.
-func (d desk) request(what string, keys ...string) *Request {
+func (d manual) request(what string, keys ...string) *Request {
 	d.t.Helper()
 	r := &Request{Owner: d.Owner, Effect: Takes, Keys: keys, Home: keys[0], By: d.by, Caller: new(caller)}
 	switch what {
@@ -50,7 +50,7 @@ func (d desk) request(what string, keys ...string) *Request {
 	return r
 }
 
-// says shows the stamp of a request: its name, and what it closes.
+// says returns the stamp of a request as a text: its name, and what it closes.
 func says(r *Request) string {
 	if !r.Stamp.Numbered {
 		return ""
@@ -62,8 +62,8 @@ func says(r *Request) string {
 	return text
 }
 
-// sends has a try be sent, and checks what it says.
-func (d desk) sends(r *Request, want string) {
+// sends sends a try, and checks its stamp.
+func (d manual) sends(r *Request, want string) {
 	d.t.Helper()
 	d.Send(r)
 	if got := says(r); got != want {
@@ -80,23 +80,23 @@ var (
 	refused    = outcome{} // by the server, which has done nothing and will not
 )
 
-func (d desk) ends(r *Request, o outcome) {
+func (d manual) ends(r *Request, o outcome) {
 	d.t.Helper()
 	d.Settle(r, o.closed, o.mayCome)
 }
 
-func (d desk) wantNothingKept() {
+func (d manual) wantNothingKept() {
 	d.t.Helper()
 	if n := len(d.sent); n != 0 {
 		d.t.Fatalf("%d requests are kept", n)
 	}
 }
 
-// As long as every request is answered nothing is counted. A request that makes nothing less says no name.
+// As long as every request is answered the number stays. A request that lessens nothing has no name in its stamp.
 func TestStampWithoutFaults(t *testing.T) {
 	t.Parallel()
 	for _, shared := range []bool{false, true} {
-		d := newDesk(t, shared)
+		d := newManual(t, shared)
 		name := d.name.ID + " 0"
 		for range 3 {
 			for _, what := range []string{"obtain", "release"} {
@@ -118,7 +118,7 @@ func TestStampWithoutFaults(t *testing.T) {
 // one is answered; what has no key in common with it does not.
 func TestStampCloses(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, false)
+	d := newManual(t, false)
 	lost := d.request("obtain", "a", "b")
 	d.sends(lost, " 0")
 	d.ends(lost, unanswered)
@@ -138,11 +138,11 @@ func TestStampCloses(t *testing.T) {
 	d.wantNothingKept()
 }
 
-// What has done nothing has closed nothing.
+// A request that has done nothing has closed nothing.
 func TestStampIsNotAnswered(t *testing.T) {
 	t.Parallel()
 	for name, how := range map[string]outcome{"refused": refused, "no answer": unanswered} {
-		d := newDesk(t, false)
+		d := newManual(t, false)
 		lost := d.request("obtain", "a")
 		d.sends(lost, " 0")
 		d.ends(lost, unanswered)
@@ -160,7 +160,7 @@ func TestStampIsNotAnswered(t *testing.T) {
 // An Obtain closes a release of its token that is under way; a release does not close an Obtain.
 func TestStampUnderWay(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, true)
+	d := newManual(t, true)
 	release, obtain := d.request("release", "a", "b"), d.request("obtain", "b")
 	d.sends(release, "id 0")
 	d.sends(obtain, "id 1, closes id 0 at a")
@@ -174,10 +174,10 @@ func TestStampUnderWay(t *testing.T) {
 	}
 }
 
-// Whoever leaves a request that is under way leaves one that may come at any time.
+// A request that is under way when its caller leaves may arrive at any time.
 func TestStampLeft(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, false)
+	d := newManual(t, false)
 	r := d.request("obtain", "a")
 	d.sends(r, " 0")
 	d.Leave(r)
@@ -194,7 +194,7 @@ func TestStampLeft(t *testing.T) {
 // At the last number the owner takes another id, and closes what it has sent under the former one.
 func TestStampLastNumber(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, false)
+	d := newManual(t, false)
 	d.name.Number = LastNumber - 1
 	lost := d.request("release", "a")
 	d.sends(lost, " 1048574")
@@ -207,10 +207,10 @@ func TestStampLastNumber(t *testing.T) {
 	d.wantNothingKept()
 }
 
-// What a release is not to free is what others of the token count on who have come after it.
+// A release does not free what later holds of the token count on.
 func TestStampSpares(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, true)
+	d := newManual(t, true)
 	elsewhere := &client{}
 	d.Count(d.by, []string{"a", "b"}, nil)
 	release, clearing := d.request("release", "a", "b", "c"), d.request("release", "a", "b", "c")
@@ -228,10 +228,10 @@ func TestStampSpares(t *testing.T) {
 	}
 }
 
-// However often a request is not answered, it is kept in mind once.
+// However often a request is not answered, it is noted once.
 func TestStampOfManyTries(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, true)
+	d := newManual(t, true)
 	for range 1000 {
 		r := d.request("obtain", "a", "b")
 		d.Send(r)
@@ -249,11 +249,11 @@ func TestStampOfManyTries(t *testing.T) {
 	d.wantNothingKept()
 }
 
-// An owner is not forgotten as long as a guard of its may stand: with a new id it could not tell the late from
+// An owner is not forgotten as long as a guard of its may stand: with a new id it could not distinguish the late from
 // the new.
 func TestStampIsRemembered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := newDesk(t, true)
+		d := newManual(t, true)
 		lost, next := d.request("obtain", "a"), d.request("obtain", "a")
 		d.sends(lost, "id 0")
 		d.ends(lost, unanswered)

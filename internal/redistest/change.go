@@ -10,8 +10,8 @@ import (
 )
 
 // Move is a slot of a [Cluster] on its way from one master to another. Until Finish
-// its keys are partly here and partly there: who asks the old master for keys that
-// have all left is sent on with ASK, who asks for some of each gets TRYAGAIN.
+// its keys are partly here and partly there: a client that asks the old master for keys that
+// have all left is sent on with ASK, and one that asks for some of each gets TRYAGAIN.
 type Move struct {
 	cluster  *Cluster
 	slot     int
@@ -46,8 +46,8 @@ func (m *Move) Keys(keys ...string) {
 	m.must(m.from.orders.Do(m.cluster.tb.Context(), args...).Err())
 }
 
-// Finish moves what is left, and tells every node where the slot is now. Who had
-// subscribed to a channel of the slot is unsubscribed by the old master.
+// Finish moves what is left, and tells every node where the slot is now. Clients that
+// had subscribed to a channel of the slot are unsubscribed by the old master.
 func (m *Move) Finish() {
 	m.cluster.tb.Helper()
 	ctx := m.cluster.tb.Context()
@@ -82,8 +82,8 @@ func (m *Move) must(err error) {
 // returns it when it owns the slots. master is its replica from then on.
 func (c *Cluster) FailOver(master *Server) *Server {
 	c.tb.Helper()
-	heir := c.ReplicaOf(master)
-	m, asked := c.memberOf(heir), time.Time{}
+	successor := c.ReplicaOf(master)
+	m, asked := c.memberOf(successor), time.Time{}
 	err := until(formTimeout, func() error {
 		if time.Since(asked) > failoverTimeout {
 			asked = time.Now()
@@ -96,7 +96,7 @@ func (c *Cluster) FailOver(master *Server) *Server {
 	if err != nil {
 		c.tb.Fatalf("redistest: fail over port %d to %d: %v", master.Port(), m.Port(), err)
 	}
-	return heir
+	return successor
 }
 
 // failoverTimeout is when a replica gives up a fail-over for which it was not given enough votes: it
@@ -113,7 +113,7 @@ func (c *Cluster) AwaitMaster(replica *Server) {
 	}
 }
 
-// ownsSlots answers nil if m takes itself for a master with slots.
+// ownsSlots returns nil if m takes itself for a master with slots.
 func (m member) ownsSlots(ctx context.Context) error {
 	view, err := viewOf(ctx, m)
 	if err != nil {
@@ -137,20 +137,20 @@ func (s *Sentinels) FailOver() *Server {
 	if err := s.sentinels[0].orders.Do(s.tb.Context(), "SENTINEL", "FAILOVER", primaryName).Err(); err != nil {
 		s.tb.Fatalf("redistest: sentinel failover: %v", err)
 	}
-	return s.AwaitHeir(before)
+	return s.AwaitSuccessor(before)
 }
 
-// AwaitHeir returns the server that has taken the place of a former primary.
-func (s *Sentinels) AwaitHeir(former *Server) *Server {
+// AwaitSuccessor returns the server that has taken the place of a former primary.
+func (s *Sentinels) AwaitSuccessor(former *Server) *Server {
 	s.tb.Helper()
-	var heir *Server
+	var successor *Server
 	err := until(formTimeout, func() error {
-		heir = s.Primary()
-		if heir == former {
+		successor = s.Primary()
+		if successor == former {
 			return fmt.Errorf("port %d is still the primary", former.Port())
 		}
 		for _, m := range s.servers {
-			if m.Server == heir {
+			if m.Server == successor {
 				return m.isPrimary(s.tb.Context())
 			}
 		}
@@ -159,7 +159,7 @@ func (s *Sentinels) AwaitHeir(former *Server) *Server {
 	if err != nil {
 		s.tb.Fatalf("redistest: fail-over from port %d: %v", former.Port(), err)
 	}
-	return heir
+	return successor
 }
 
 func (m member) isPrimary(ctx context.Context) error {

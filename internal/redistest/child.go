@@ -83,7 +83,7 @@ type hopeless struct{ error }
 
 func (h hopeless) Unwrap() error { return h.error }
 
-// until calls check every few milliseconds until it answers nil or a hopeless
+// until calls check every few milliseconds until it returns nil or a hopeless
 // error. When patience runs out it returns the last error.
 func until(patience time.Duration, check func() error) error {
 	deadline := time.Now().Add(patience)

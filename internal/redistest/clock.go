@@ -33,7 +33,7 @@ type Clock struct {
 }
 
 // StartSkewed is [Start] with a wall clock of the server's own, which [Clock.Shift]
-// sets and which tells the true time until then. The server's monotonic clock stays
+// sets and which shows the true time until then. The server's monotonic clock stays
 // the machine's, and so do the clocks of everybody else. The offset survives
 // [Server.Restart].
 //
@@ -51,7 +51,7 @@ func StartSkewed(tb testing.TB, kind Kind, extraArgs ...string) (*Server, *Clock
 	return s.adopt(tb), clock
 }
 
-// cachedFor is for how long a server may go by what the clock told it before: Valkey 9.1 asks once a
+// cachedFor is for how long a server may go by what it has read from the clock before: Valkey 9.1 asks once a
 // millisecond, and in between adds what has passed by its monotonic clock.
 const cachedFor = time.Millisecond
 
@@ -111,7 +111,7 @@ func (c *Clock) apply(cmd *exec.Cmd, dir string) {
 // waits for it by the machine's: it spins while the former is behind the latter.
 func (c *Clock) args() []string { return []string{"--jemalloc-bg-thread", "no"} }
 
-// obeyedBy answers nil if the process with this id reads the clock. The loader
+// obeyedBy returns nil if the process with this id reads the clock. The loader
 // goes on without a library that it cannot use, and does not even say so if the
 // program is linked statically.
 func (c *Clock) obeyedBy(pid int) error {

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// clocksProgram prints what each clock tells, in nanoseconds.
+// clocksProgram prints what each clock shows, in nanoseconds.
 const clocksProgram = `
 #include <stdio.h>
 #include <sys/time.h>

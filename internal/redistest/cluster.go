@@ -86,7 +86,7 @@ func (c *Cluster) meet(ctx context.Context) error {
 	return nil
 }
 
-// acquainted answers nil if m knows all nodes and none only by halves.
+// acquainted returns nil if m knows all nodes, and has a complete handshake with each.
 func (c *Cluster) acquainted(ctx context.Context, m member) error {
 	view, err := viewOf(ctx, m)
 	if err != nil {
@@ -117,7 +117,7 @@ func (c *Cluster) replicate(ctx context.Context, masters int) error {
 	return nil
 }
 
-// settled answers nil if m has nothing more to wait for.
+// settled returns nil if m has nothing more to wait for.
 func (c *Cluster) settled(ctx context.Context, m member, masters, replicas int) error {
 	if err := c.acquainted(ctx, m); err != nil {
 		return err
@@ -179,8 +179,8 @@ func (c *Cluster) Client(tb testing.TB, mod ...func(*redis.ClusterOptions)) *red
 	return client
 }
 
-// MasterOf returns the server that owns the slot of key now, by the word of the
-// nodes that answer. Right after a fail-over they may not agree: the newest claim
+// MasterOf returns the server that owns the slot of key now, as the nodes that answer
+// say. Right after a fail-over they may not agree: the newest claim
 // counts, so a former master that does not know better is not believed.
 func (c *Cluster) MasterOf(key string) *Server {
 	c.tb.Helper()

@@ -101,7 +101,7 @@ func (v clusterView) portOf(id string) int {
 	return 0
 }
 
-// complete answers nil if so many masters have slots, and each so many replicas.
+// complete returns nil if so many masters have slots, and each so many replicas.
 func (v clusterView) complete(masters, replicas int) error {
 	followers := map[string]int{}
 	for _, n := range v {

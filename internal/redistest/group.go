@@ -78,7 +78,7 @@ func atPort(members []member, port int) *Server {
 	return nil
 }
 
-// linkedReplicas answers nil if as many replicas as wanted stream from m.
+// linkedReplicas returns nil if as many replicas as wanted stream from m.
 func (m member) linkedReplicas(ctx context.Context, want int) error {
 	info, err := m.admin.Info(ctx, "replication").Result()
 	if err != nil {
@@ -90,7 +90,7 @@ func (m member) linkedReplicas(ctx context.Context, want int) error {
 	return nil
 }
 
-// linkedToMaster answers nil if m is a replica that is up to date.
+// linkedToMaster returns nil if m is a replica that is up to date.
 func (m member) linkedToMaster(ctx context.Context) error {
 	info, err := m.admin.Info(ctx, "replication").Result()
 	if err != nil {

@@ -18,7 +18,7 @@ type link struct {
 	client *net.TCPConn
 	done   chan struct{} // closed by cut
 
-	up, down *queue[parcel] // to the server, to the client
+	up, down *queue[message] // to the server, to the client
 
 	mu      sync.Mutex
 	isCut   bool         // under mu
@@ -28,8 +28,8 @@ type link struct {
 	keptAs  uint64       // under mu; the number of that, once it is on its way
 }
 
-// parcel is a whole command or reply on its way.
-type parcel struct {
+// message is a whole command or reply on its way.
+type message struct {
 	data   []byte
 	due    time.Time // not to be delivered before
 	number uint64    // of a command; 0: it has no reply of its own
@@ -41,11 +41,11 @@ type parcel struct {
 func newLink(r *Relay, client *net.TCPConn) *link {
 	return &link{
 		relay: r, client: client, done: make(chan struct{}),
-		up: newQueue[parcel](), down: newQueue[parcel](),
+		up: newQueue[message](), down: newQueue[message](),
 	}
 }
 
-// cut ends both directions at once; what was on its way is lost.
+// cut ends both directions at once. What was on its way is lost.
 func (l *link) cut() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -108,7 +108,7 @@ func (l *link) readRequests() {
 		if sw, _ := l.relay.switches(); sw.blackhole {
 			continue
 		}
-		p := parcel{data: data}
+		p := message{data: data}
 		if words := decodeCommand(data); len(words) > 0 {
 			words[0] = strings.ToUpper(words[0])
 			p.count = true
@@ -158,7 +158,7 @@ func (l *link) writeRequests() {
 	}
 }
 
-func (l *link) send(p parcel) {
+func (l *link) send(p message) {
 	if p.count {
 		l.relay.requests.Add(1)
 	}
@@ -196,7 +196,7 @@ func (l *link) readReplies() {
 		}
 		cut := ok && l.relay.takeCut(number)
 		if cut || !sw.dropReplies {
-			l.down.put(parcel{data: data, due: after(sw.delayReplies), last: cut})
+			l.down.put(message{data: data, due: after(sw.delayReplies), last: cut})
 		}
 	}
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // Mini is a miniredis whose clock runs. By itself miniredis freezes every
-// time-to-live until it is told to go forward; here each command first lets pass
+// time-to-live until its clock is moved; here each command first lets pass
 // what has really passed since the last one, so a key is gone at its time to the
 // microsecond, and TIME and the times-to-live agree. Where Redis freezes the
 // expiry of keys for the length of a script, Mini does not.

@@ -12,7 +12,7 @@ import (
 )
 
 // readyTimeout bounds the wait for a new server's first answer. It takes
-// milliseconds, unless the machine is drowning.
+// milliseconds, unless the machine is overloaded.
 const readyTimeout = 20 * time.Second
 
 // awaitReady returns nil when proc answers on the port of s and goes by the clock
@@ -32,7 +32,7 @@ func (s *Server) awaitReady(proc *child) error {
 	return err
 }
 
-// causeOfDeath tells a lost race for the port from all else.
+// causeOfDeath says whether another process has taken the port.
 func (s *Server) causeOfDeath() error {
 	log := s.readLog()
 	for _, sign := range []string{"Address already in use", "Failed listening on port"} {

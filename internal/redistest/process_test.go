@@ -73,6 +73,6 @@ func TestRolePause(t *testing.T) {
 	p.Kill()
 	p.Kill()
 	if err := p.Wait(); err == nil {
-		t.Error("killed, but Wait answers nil")
+		t.Error("killed, but Wait returns nil")
 	}
 }

@@ -2,8 +2,8 @@ package redistest
 
 import "sync"
 
-// queue hands items from one goroutine to another in order, without a bound: who
-// puts never waits. One goroutine at a time may take.
+// queue hands items from one goroutine to another in order, without a bound: put
+// never waits. One goroutine at a time may take.
 type queue[T any] struct {
 	mu     sync.Mutex
 	items  []T           // under mu

@@ -127,7 +127,7 @@ func (r *Relay) CutReplies() {
 	r.flip(func(sw *switches) { sw.cutArmed, sw.cutFrom = true, r.accepted })
 }
 
-// flip changes the switches and wakes who waits for a change.
+// flip changes the switches and wakes those that wait for a change.
 func (r *Relay) flip(change func(*switches)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -202,7 +202,7 @@ func (r *Relay) open(conn *net.TCPConn, l net.Listener) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.listener != l {
-		// It came in while Refuse closed the door.
+		// It came in while Refuse closed the listener.
 		_ = conn.Close()
 		return
 	}

@@ -142,7 +142,7 @@ func TestRelayDelayReplies(t *testing.T) {
 	})
 }
 
-// A delayed request lands although its client has gone, and after requests that
+// A delayed request arrives although its client has gone, and after requests that
 // were sent later on another connection.
 func TestRelayDelayRequests(t *testing.T) {
 	t.Parallel()
@@ -165,7 +165,7 @@ func TestRelayDelayRequests(t *testing.T) {
 		if got := r.direct.LLen(ctx, r.key).Val(); got != 0 {
 			t.Fatal("the delayed request was there already")
 		}
-		eventually(t, "the delayed requests land", func() bool { return r.direct.LLen(ctx, r.key).Val() == 2 })
+		eventually(t, "the delayed requests arrive", func() bool { return r.direct.LLen(ctx, r.key).Val() == 2 })
 		if got := r.direct.LRange(ctx, r.key, 0, -1).Val(); !slices.Equal(got, []string{"1", "2"}) {
 			t.Errorf("got order %q", got)
 		}
@@ -187,7 +187,7 @@ func TestRelayHold(t *testing.T) {
 			t.Error(err)
 		}
 		r.ReleaseRequests()
-		eventually(t, "what was held lands", func() bool { return r.value(t) == 1 })
+		eventually(t, "what was held arrives", func() bool { return r.value(t) == 1 })
 	})
 }
 

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// TestScratchFixture is run by TestScratchGoesWithItsProcess: it starts a server, says where, and ends as it is told.
+// TestScratchFixture is run by TestScratchGoesWithItsProcess: it starts a server, says where, and ends in the way that it is given.
 func TestScratchFixture(t *testing.T) {
 	end := os.Getenv("REDISTEST_SCRATCH")
 	if end == "" {
@@ -71,7 +71,7 @@ func TestScratchGoesWithItsProcess(t *testing.T) {
 	}
 }
 
-// nothingLeft answers nil if the folder is empty and nobody listens at addr.
+// nothingLeft returns nil if the folder is empty and nobody listens at addr.
 func nothingLeft(dir, addr string) error {
 	left, err := os.ReadDir(dir)
 	if err != nil {

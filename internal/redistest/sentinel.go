@@ -81,7 +81,7 @@ func (s *Sentinels) greetEvery(ctx context.Context, ms string) {
 	}
 }
 
-// ready answers nil if sentinel m could do a fail-over now.
+// ready returns nil if sentinel m could do a fail-over now.
 func (s *Sentinels) ready(ctx context.Context, m member) error {
 	state, err := primaryState(ctx, m)
 	if err != nil {
@@ -107,7 +107,7 @@ func (s *Sentinels) ready(ctx context.Context, m member) error {
 	return replicasKnown(ctx, m)
 }
 
-// replicasKnown answers nil if m takes every replica for a healthy one.
+// replicasKnown returns nil if m takes every replica for a healthy one.
 func replicasKnown(ctx context.Context, m member) error {
 	cmd := redis.NewMapStringStringSliceCmd(ctx, "SENTINEL", "REPLICAS", primaryName)
 	if err := m.admin.Process(ctx, cmd); err != nil {
@@ -153,8 +153,8 @@ func (s *Sentinels) Client(tb testing.TB, mod ...func(*redis.FailoverOptions)) *
 	return client
 }
 
-// Primary returns the server that is the primary now, by the word of the sentinels
-// that answer; if they do not agree, of the one that knows the newest fail-over. If
+// Primary returns the server that is the primary now, as the sentinels that answer
+// say; if they do not agree, as the one says that knows the newest fail-over. If
 // none answers it ends the test, so it belongs on the test's own goroutine.
 func (s *Sentinels) Primary() *Server {
 	s.tb.Helper()

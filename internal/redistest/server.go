@@ -17,7 +17,7 @@ import (
 // launchTries is how many ports to try when others keep taking them.
 const launchTries = 10
 
-// errPortTaken tells a launch that another port may do better.
+// errPortTaken says that another port may do.
 var errPortTaken = errors.New("port taken by another process")
 
 // Server is one real server process on 127.0.0.1. It keeps nothing on disk: a

@@ -1,5 +1,5 @@
 // Report reads the output of one or more `go test -json` runs and writes what
-// somebody wants to read who waits for them:
+// their user wants to read while they run:
 //
 //   - what failed, in full, and of the rest only go test's line per package;
 //   - every ten seconds a line that says how far the run is, what runs, and

@@ -134,7 +134,7 @@ func (r *report) testEvent(e event, now time.Time) {
 }
 
 // crash is how the output of a test binary begins that ends all its tests, or of the race detector. It is
-// taken for the words of the test that was heard last, which may have passed.
+// taken for the output of the test that has written last, which may have passed.
 var crash = regexp.MustCompile(`^(panic: |fatal error: |SIG[A-Z]+: |WARNING: DATA RACE)`)
 
 // keepCrash keeps such output of a test that has passed until it is known whether its package fails.

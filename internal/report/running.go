@@ -23,7 +23,7 @@ func newRunning() running {
 	return running{packages: map[string]bool{}, since: map[test]time.Time{}, parents: map[test]bool{}}
 }
 
-// starts is told that a test runs, or goes on.
+// starts notes that a test runs, or goes on.
 func (r *running) starts(t test, now time.Time) {
 	r.since[t] = now
 	for {
@@ -36,10 +36,10 @@ func (r *running) starts(t test, now time.Time) {
 	}
 }
 
-// pauses is told that a test waits until it may run together with others.
+// pauses notes that a test waits until it may run together with others.
 func (r *running) pauses(t test) { delete(r.since, t) }
 
-// ends is told what a test took.
+// ends notes how long a test took.
 func (r *running) ends(t test, took time.Duration) {
 	if took >= long && !r.parents[t] {
 		r.long = append(r.long, t.took(took))
@@ -48,8 +48,8 @@ func (r *running) ends(t test, took time.Duration) {
 	delete(r.parents, t)
 }
 
-// packageEnds is told that the tests of a package have ended, those as well
-// of which nothing was heard.
+// packageEnds notes that the tests of a package have ended, those as well that have reported
+// no end.
 func (r *running) packageEnds(name string) {
 	delete(r.packages, name)
 	maps.DeleteFunc(r.since, func(t test, _ time.Time) bool { return t.Package == name })

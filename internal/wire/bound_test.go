@@ -8,7 +8,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// A client that embeds one of go-redis says what its time-outs are, and is not known to keep them.
+// A client that embeds one of go-redis has time-outs of that one, but may not keep to them.
 func TestTimeoutsOfWrapped(t *testing.T) {
 	t.Parallel()
 	const read, write = 7 * time.Second, 3 * time.Second
@@ -32,7 +32,7 @@ func TestTimeoutsOfWrapped(t *testing.T) {
 	}
 }
 
-// While a try lasts the context of the caller does not end it, and tells what it knows.
+// While a try lasts the context of the caller does not end it, and the error says what the context knows.
 func TestTripKnowsWhatItsCallerKnows(t *testing.T) {
 	t.Parallel()
 	type key struct{}

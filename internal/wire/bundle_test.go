@@ -16,7 +16,7 @@ func (refused) RedisError()     {}
 // was.
 func TestBatchErrorIsDoubted(t *testing.T) {
 	t.Parallel()
-	for text, doubted := range map[string]bool{
+	for text, unanswered := range map[string]bool{
 		"ERR user_script:7: something":                      true,
 		"WRONGTYPE Operation against a key":                 true,
 		"OOM command not allowed":                           false,
@@ -38,8 +38,8 @@ func TestBatchErrorIsDoubted(t *testing.T) {
 			if c.Err != errNotPlain { //nolint:errorlint // it is this value
 				t.Errorf("%s: got error %v of call %d, want it to be asked for by itself", text, c.Err, i)
 			}
-			if c.IsUnanswered() != doubted {
-				t.Errorf("%s: got doubt %t of call %d, want %t", text, c.IsUnanswered(), i, doubted)
+			if c.IsUnanswered() != unanswered {
+				t.Errorf("%s: got unanswered %t of call %d, want %t", text, c.IsUnanswered(), i, unanswered)
 			}
 		}
 	}

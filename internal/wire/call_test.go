@@ -10,7 +10,7 @@ import (
 	"github.com/seed-14de3678/redislock/internal/clock"
 )
 
-// A call that is used again has nothing of the one before, but what it waits with.
+// A call that is used again has nothing of its former use but its channel and its timer.
 func TestCallIsNewAgain(t *testing.T) {
 	t.Parallel()
 	rdb := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1"})

@@ -6,7 +6,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// A client that embeds a nil one, and has its own Eval, is asked for nothing else.
+// A client that embeds a nil client, and has its own Eval, is asked for nothing else.
 func TestPoolsOfNil(t *testing.T) {
 	t.Parallel()
 	type fake struct{ redis.UniversalClient }

@@ -9,7 +9,8 @@ import (
 	"github.com/seed-14de3678/redislock/internal/redistest"
 )
 
-// Bubble runs fn in a synctest bubble with a server that lives on its clock.
+// Bubble runs fn in a bubble of testing/synctest, in which time passes at once when everything waits, with a server that
+// uses the clock of the bubble.
 func Bubble(t *testing.T, fn func(t *testing.T, w *World, mini *redistest.Mini, j *Journal)) {
 	t.Helper()
 	if fips140.Enforced() {

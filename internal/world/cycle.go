@@ -12,7 +12,7 @@ import (
 // An ObtainFunc is Obtain or ObtainRead of some Client.
 type ObtainFunc = func(context.Context, []string, time.Duration, *redislock.Options) (*redislock.Lock, error)
 
-// Cycle runs every script once over keys with the prefix.
+// Cycle runs every script once, on keys with the prefix.
 func Cycle(ctx context.Context, client *redislock.Client, prefix string) error {
 	lock, err := client.Obtain(ctx, []string{prefix + "{t}a", prefix + "{t}b"}, Long, nil)
 	if err != nil {

@@ -39,7 +39,7 @@ func WantUnsent(t *testing.T, rdb interface{ AddHook(redis.Hook) }, target error
 	}
 }
 
-// WantUnknownOutcome checks that the error says so, with its cause, and nothing that is not known.
+// WantUnknownOutcome checks that the error is ErrUnknownOutcome with its cause, and not ErrNotObtained.
 func WantUnknownOutcome(t *testing.T, err error) {
 	t.Helper()
 	check.Is(t, err, redislock.ErrUnknownOutcome)
@@ -51,7 +51,8 @@ func WantUnknownOutcome(t *testing.T, err error) {
 	}
 }
 
-// WantSpanningRefused checks that a set which has no one place is refused, naming two keys that disagree.
+// WantSpanningRefused checks that a set whose keys are in more than one slot is refused, and that the error names two such
+// keys.
 func WantSpanningRefused(t *testing.T, rdb interface {
 	redis.Scripter
 	AddHook(redis.Hook)

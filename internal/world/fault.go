@@ -16,7 +16,7 @@ func (r Refusal) Error() string { return string(r) }
 // RedisError marks the error as one of a server.
 func (r Refusal) RedisError() {}
 
-// Slow is a hook that has every command take so long.
+// Slow is a hook that delays every command by so long.
 type Slow time.Duration
 
 // DialHook is a part of redis.Hook.

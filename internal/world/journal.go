@@ -7,14 +7,14 @@ import (
 	"github.com/seed-14de3678/redislock"
 )
 
-// A Journal gathers the events that hooks are told.
+// A Journal gathers the events that hooks get.
 type Journal struct {
 	mu     sync.Mutex
 	events []string         // under mu
 	errs   map[string]error // under mu; the last one of each event
 }
 
-// Hooks returns those that write the journal.
+// Hooks returns hooks that write the journal.
 func (j *Journal) Hooks() redislock.Hooks {
 	j.errs = make(map[string]error)
 	note := func(name string) func(context.Context, redislock.Event) {

@@ -13,7 +13,7 @@ import (
 	"github.com/seed-14de3678/redislock/internal/redistest"
 )
 
-// A Lossy is a client of a real server behind a relay that loses, holds and delays what passes.
+// A Lossy is a Client of a real server behind a relay. The relay can lose, hold and delay what passes.
 type Lossy struct {
 	Relay  *redistest.Relay
 	Direct *redis.Client // goes past the relay
@@ -22,7 +22,8 @@ type Lossy struct {
 	Key    string // of this test alone
 }
 
-// ReplyTimeout is after what a lost reply is given up: a busy machine takes less for one that comes.
+// ReplyTimeout is the time after which a reply is taken for lost. It is longer than a busy machine needs for a reply that
+// comes.
 const ReplyTimeout = time.Second
 
 // Impatient gives up on a reply soon and does not ask again.
@@ -34,14 +35,14 @@ func Impatient(o *redis.Options) {
 // Persistent gives up on a reply soon and asks again, as often as go-redis does by default.
 func Persistent(o *redis.Options) { o.ReadTimeout = ReplyTimeout }
 
-// NewLossy makes a client with an open connection, to a server that knows the scripts: what a test
-// then sees pass is what it asked for.
+// NewLossy makes a client with an open connection to a server that knows the scripts, so that what a test sees pass is
+// what it has asked for and nothing else.
 func NewLossy(t *testing.T, mod func(*redis.Options)) *Lossy {
 	t.Helper()
 	return NewLossyAt(t, redistest.Shared(t, redistest.Redis), mod)
 }
 
-// NewLossyAt makes one of a given server.
+// NewLossyAt is NewLossy for a given server.
 func NewLossyAt(t *testing.T, b redistest.Backend, mod func(*redis.Options)) *Lossy {
 	t.Helper()
 	l := &Lossy{Relay: redistest.NewRelay(t, b.Addr()), Direct: b.Client(t), Key: t.Name()}
@@ -68,14 +69,14 @@ func (l *Lossy) Locked(t *testing.T) bool {
 	return check.Must[int64](t)(l.Direct.Exists(t.Context(), l.Key).Result()) == 1
 }
 
-// Freed waits until the key is gone, which its ttl alone would take longer to do.
+// Freed waits until the key is gone, much less long than until its ttl is over.
 func (l *Lossy) Freed(t *testing.T) {
 	t.Helper()
 	check.Eventually(t, 5*time.Second, "the key is free", func() bool { return !l.Locked(t) })
 }
 
-// On calls fn with the number, from 1, of each command of the operation. What fn has
-// dropped or delayed is over with the next command, those that open a connection included.
+// On calls fn with the number, from 1, of each command of the operation. What fn has the relay drop or delay ends
+// with the next command of any kind.
 func (l *Lossy) On(operation string, fn func(n int)) {
 	var n atomic.Int64
 	l.Relay.OnRequest(func(name string, args []string) {
@@ -87,7 +88,7 @@ func (l *Lossy) On(operation string, fn func(n int)) {
 	})
 }
 
-// OperationOf is the script that a command runs, if any.
+// OperationOf returns the name of the script that a command runs, empty if it runs none.
 func OperationOf(name string, args []string) string {
 	return check.RunOf(append([]string{name}, args...)...).Script
 }

@@ -10,9 +10,9 @@ import (
 	"github.com/seed-14de3678/redislock/internal/redistest"
 )
 
-// InTurn runs a scenario of a line: on real servers; and on a miniredis whose time passes only when
-// nothing else can happen, so that a turn which takes any time at all is one that nobody was given.
-// The waiters are in the same Client as the holders, or (other) in another one: then they hear of their turn
+// InTurn runs a scenario of a line on real servers, and on a miniredis whose time passes only when nothing else can
+// happen: there, a turn that takes any time at all was not handed over.
+// The waiters are in the same Client as the holders, or (other) in another one: then they learn of their turn
 // by a message, and not from a reply.
 func InTurn(t *testing.T, fn func(t *testing.T, w, other *World)) {
 	t.Helper()
@@ -37,10 +37,10 @@ func InTurn(t *testing.T, fn func(t *testing.T, w, other *World)) {
 	}
 }
 
-// A Part names somebody by the keys that it wants, each of one letter: those in capital letters it writes.
+// A Part names a waiter by the keys that it wants, each of one letter: a capital letter is a key that it writes.
 type Part = string
 
-// Modes sorts out which keys somebody wants to write and to read.
+// Modes returns the keys that a waiter wants to write, and those that it wants to read.
 func (w *World) Modes(p Part) (write, read []string) {
 	for _, r := range p {
 		if key := string(r); r < 'a' {
@@ -52,7 +52,7 @@ func (w *World) Modes(p Part) (write, read []string) {
 	return write, read
 }
 
-// StandWith has somebody stand in line for a part, under a name and with options of its own.
+// StandWith has a waiter stand in line for a part, under a name and with options of its own.
 func (w *World) StandWith(ctx context.Context, t *testing.T, turns chan<- Turn, who string, p Part, opt *redislock.Options) {
 	t.Helper()
 	write, read := w.Modes(p)

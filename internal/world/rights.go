@@ -25,7 +25,7 @@ type Guarded struct {
 	RDB   *redis.Client // of the user
 }
 
-// NewGuarded starts one.
+// NewGuarded starts a server with such a user.
 func NewGuarded(t *testing.T, prefix string) *Guarded {
 	t.Helper()
 	server := redistest.Start(t, redistest.Redis)
@@ -47,8 +47,8 @@ func (g *Guarded) Set(t *testing.T, rule string) {
 	check.NoError(t, g.Admin.Do(t.Context(), "acl", "setuser", "app", rule).Err())
 }
 
-// Immortal returns the keys without a TTL.
-func (g *Guarded) Immortal(t *testing.T) []string {
+// WithoutTTL returns the keys without a TTL.
+func (g *Guarded) WithoutTTL(t *testing.T) []string {
 	t.Helper()
 	const script = `local found = {}
 		for _, key in ipairs(redis.call('keys', '*')) do

@@ -13,7 +13,7 @@ import (
 	"github.com/seed-14de3678/redislock/internal/redistest"
 )
 
-// Shards are the nodes of a Cluster, with a client of each that looks after it.
+// Shards are the nodes of a Cluster, with a client of each that may do everything there.
 type Shards struct {
 	*redistest.Cluster
 	rdb   *redis.ClusterClient
@@ -62,7 +62,7 @@ func (s *Shards) Tags(t *testing.T, n int, at ...*redistest.Server) []string {
 	return tags
 }
 
-// Others returns the masters but one, of a Cluster in which nothing has changed yet.
+// Others returns the masters without one of them, as long as no master has been replaced.
 func (s *Shards) Others(one *redistest.Server) []*redistest.Server {
 	return slices.DeleteFunc(s.Nodes()[:3], func(node *redistest.Server) bool { return node == one })
 }

@@ -17,7 +17,7 @@ type Turn struct {
 	Err  error
 }
 
-// Wait has somebody stand in line, and tells when it got the lock.
+// Wait starts an Obtain that stands in line. Its outcome goes to turns.
 func (w *World) Wait(ctx context.Context, turns chan<- Turn, who string, write, read []string) {
 	opt := Queue()
 	opt.Metadata = who
@@ -38,7 +38,7 @@ func (w *World) InLine(t *testing.T, key string, n int) []redislock.Waiter {
 	return line
 }
 
-// WantTurn checks that those who are named have the next turns, in any order, and returns their locks.
+// WantTurn checks that the waiters with these names get the next locks, in any order, and returns the locks.
 func WantTurn(t *testing.T, turns <-chan Turn, who ...string) []*redislock.Lock {
 	t.Helper()
 	return WantTurnWithin(t, turns, Soon, who...)

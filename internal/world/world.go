@@ -22,11 +22,11 @@ type World struct {
 	Prefix string // of every key
 }
 
-// worlds counts what has asked for a name of its own.
+// worlds counts the calls of NewName.
 var worlds atomic.Int64
 
-// NewName returns a beginning for the names of keys that nothing else in this process uses. It tells the runs of
-// one test apart: the shared servers keep what a run leaves.
+// NewName returns a prefix for keys that nothing else in this process uses. Each run of a test gets another one, because
+// the shared servers keep what a run leaves.
 func NewName(t *testing.T) string {
 	t.Helper()
 	return fmt.Sprintf("%s#%d:", t.Name(), worlds.Add(1))
@@ -60,7 +60,7 @@ func Scenario(t *testing.T, fn func(t *testing.T, w *World)) {
 	redistest.Each(t, func(t *testing.T, b redistest.Backend) { fn(t, New(t, b)) })
 }
 
-// Long is a ttl that does not end within a test, and Slack is what may be gone of it when the test looks.
+// Long is a ttl that does not end within a test, and Slack is how much of it may have passed when the test looks.
 const (
 	Long  = 10 * time.Minute
 	Slack = time.Minute
@@ -85,8 +85,8 @@ func (w *World) WantTTL(t *testing.T, key string, least, most time.Duration) {
 	}
 }
 
-// Soon is long enough for everything that goes by messages, and too short for what has to wait until
-// a waiter asks again by itself.
+// Soon is long enough for a turn that comes with a message, and too short for one that comes when a waiter asks again by
+// itself.
 const Soon = 4 * time.Second
 
 // Polled is long enough for a waiter that has missed a message to have asked again.

@@ -34,8 +34,8 @@ func losing(rdb *redis.Client) *atomic.Value {
 	return script
 }
 
-// A user who may not set guards releases all the same, and closes nothing. What has to be behind a request
-// that was not answered is refused, because it could be undone.
+// The Release of a user that may not set guards works all the same, but closes nothing. Operations after a request without
+// an answer are refused, because that request could undo them.
 func TestACLWithoutGuards(t *testing.T) {
 	t.Parallel()
 	g := world.NewGuarded(t, "app:")
@@ -75,7 +75,7 @@ func TestACLWithoutGuards(t *testing.T) {
 				t.Errorf("%s without %s: there are %d guards", name, command, n)
 			}
 		}
-		if found := g.Immortal(t); len(found) > 0 {
+		if found := g.WithoutTTL(t); len(found) > 0 {
 			t.Errorf("without %s: keys without a TTL: %q", command, found)
 		}
 	}
@@ -134,8 +134,8 @@ func TestACLObtainWithoutGuards(t *testing.T) {
 	}
 }
 
-// Who never waits, and may do with what is beside its keys no more than look whether it is there, is hindered
-// by nothing as long as all is answered.
+// A caller that never waits needs no right to write or read the keys beside its own, as long as every request is answered:
+// it only looks whether they exist.
 func TestACLOfWhoNeverWaits(t *testing.T) {
 	t.Parallel()
 	g := world.NewGuarded(t, "app:")

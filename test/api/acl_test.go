@@ -63,7 +63,7 @@ func runWithout(t *testing.T, g *world.Guarded, p *pass, op operation, forbidden
 	return op.do(t.Context(), p)
 }
 
-// The list is enough for everything.
+// The commands of the list are enough for all operations.
 func TestACLIsSufficient(t *testing.T) {
 	t.Parallel()
 	g := world.NewGuarded(t, "app:")
@@ -78,7 +78,7 @@ func TestACLIsSufficient(t *testing.T) {
 			t.Errorf("%s: %v", op.name, err)
 		}
 	}
-	if found := g.Immortal(t); len(found) > 0 {
+	if found := g.WithoutTTL(t); len(found) > 0 {
 		t.Errorf("keys without a TTL: %q", found)
 	}
 	if denied := g.Admin.Do(t.Context(), "acl", "log").Val().([]any); len(denied) > 0 {
@@ -118,8 +118,8 @@ func TestACLIsMinimal(t *testing.T) {
 			failed++
 			wantClear(t, op.name+" without "+command, err, p.prefix)
 		}
-		check.Eventually(t, world.Polled, fmt.Sprintf("without %s no key is left without a TTL, first: %q", command, g.Immortal(t)),
-			func() bool { return len(g.Immortal(t)) == 0 })
+		check.Eventually(t, world.Polled, fmt.Sprintf("without %s no key is left without a TTL, first: %q", command, g.WithoutTTL(t)),
+			func() bool { return len(g.WithoutTTL(t)) == 0 })
 		check.NoError(t, g.Admin.FlushDB(t.Context()).Err())
 		if failed == 0 {
 			t.Errorf("nothing failed without %s", command)

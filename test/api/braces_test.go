@@ -89,7 +89,7 @@ func TestBracedKeys(t *testing.T) {
 		for _, key := range braced {
 			for name, way := range map[string]func(t *testing.T, s *site, key string){
 				"write": writeOne, "read": readOne, "convert": convertOne, "intent": intendOne,
-				"queue": queueOne, "fence": fenceOne,
+				"queue": lineOne, "fence": fenceOne,
 			} {
 				t.Run(name+" "+key, func(t *testing.T) {
 					way(t, s, key)
@@ -210,14 +210,14 @@ func intendOne(t *testing.T, s *site, key string) {
 	check.NoError(t, world.WantTurn(t, turns, "writer")[0].Release(ctx))
 }
 
-// queueOne has writers and readers of two Clients stand in line, who are told when it is their turn.
-func queueOne(t *testing.T, s *site, key string) {
+// lineOne has writers and readers of two Clients stand in line, who get messages when it is their turn.
+func lineOne(t *testing.T, s *site, key string) {
 	t.Helper()
 	ctx, one, other := t.Context(), s.client(t, 0), s.client(t, 1)
 	holder := check.Must[*redislock.Lock](t)(one.Obtain(ctx, []string{key}, world.Long, world.Queue()))
-	throng := world.NewThrong(t)
-	names := throng.Line(t, 6, []string{key}, one, other)
-	throng.WG.Go(func() { throng.Turn(other, "reader", nil, []string{key}) })
+	waiters := world.NewWaiters(t)
+	names := waiters.Line(t, 6, []string{key}, one, other)
+	waiters.WG.Go(func() { waiters.Turn(other, "reader", nil, []string{key}) })
 	line := (&world.World{Client: one}).InLine(t, key, len(names)+1)
 	for i, waiter := range line {
 		if want := append(names, "reader")[i]; waiter.Metadata != want {
@@ -228,8 +228,8 @@ func queueOne(t *testing.T, s *site, key string) {
 	world.WantConflict(t, err, key, redislock.ModeWrite)
 	watch := check.StartWatch(t)
 	check.NoError(t, holder.Release(ctx))
-	world.WantOrder(t, throng.Served(t), append(names, "reader"))
-	world.WantTold(t, watch)
+	world.WantOrder(t, waiters.Served(t), append(names, "reader"))
+	world.WantNotified(t, watch)
 	inspected(t, one, key, redislock.ModeFree, 0)
 }
 
@@ -284,16 +284,16 @@ func setOf(t *testing.T, s *site, write, read []string) {
 	check.NoError(t, lock.Upgrade(ctx))
 	check.NoError(t, lock.Refresh(ctx, world.Long))
 
-	throng := world.NewThrong(t)
+	waiters := world.NewWaiters(t)
 	var names []string
 	for i, client := range []*redislock.Client{one, other, one} {
 		names = append(names, fmt.Sprint(i))
-		throng.WG.Go(func() { throng.Turn(client, fmt.Sprint(i), write, read) })
+		waiters.WG.Go(func() { waiters.Turn(client, fmt.Sprint(i), write, read) })
 		(&world.World{Client: one}).InLine(t, write[0], i+1)
 	}
 	watch := check.StartWatch(t)
 	check.NoError(t, lock.ReleaseKeys(ctx, read...))
 	check.NoError(t, lock.Release(ctx))
-	world.WantOrder(t, throng.Served(t), names)
-	world.WantTold(t, watch)
+	world.WantOrder(t, waiters.Served(t), names)
+	world.WantNotified(t, watch)
 }

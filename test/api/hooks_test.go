@@ -20,7 +20,7 @@ import (
 	"github.com/seed-14de3678/redislock/internal/world"
 )
 
-type told struct {
+type happened struct {
 	Name  string
 	Event redislock.Event
 }
@@ -28,14 +28,14 @@ type told struct {
 func TestHooks(t *testing.T) {
 	world.Bubble(t, func(t *testing.T, w *world.World, mini *redistest.Mini, _ *world.Journal) {
 		var mu sync.Mutex
-		var got []told
+		var got []happened
 		type key struct{}
 		ctx := context.WithValue(t.Context(), key{}, "caller")
 		note := func(name string, called bool) func(context.Context, redislock.Event) {
 			return func(ctx context.Context, e redislock.Event) {
 				mu.Lock()
 				defer mu.Unlock()
-				got = append(got, told{name, e})
+				got = append(got, happened{name, e})
 				if _, has := ctx.Value(key{}).(string); has != called {
 					t.Errorf("%s: caller's context: %v, want %v", name, has, called)
 				}
@@ -59,7 +59,7 @@ func TestHooks(t *testing.T) {
 
 		const second = time.Second
 		both, one := w.Keys("a", "b"), w.Keys("a")
-		want := []told{
+		want := []happened{
 			{"obtained", redislock.Event{Keys: both, Mode: redislock.ModeWrite, Attempts: 1}},
 			{"refused", redislock.Event{Keys: one, Mode: redislock.ModeRead, Attempts: 4, Duration: 3 * second, Err: redislock.ErrNotObtained}},
 			{"refreshed", redislock.Event{Keys: both, Mode: redislock.ModeWrite, Attempts: 1, Held: 63 * second}},

@@ -142,8 +142,8 @@ func TestAnyMetadata(t *testing.T) {
 					if conflict.Metadata != text {
 						t.Errorf("got metadata %q in the conflict, want %q", conflict.Metadata, text)
 					}
-					if told := err.Error(); !utf8.ValidString(told) || strings.ContainsAny(told, "\r\n\x00\x1b") {
-						t.Errorf("got error text %q, want one line of valid UTF-8", told)
+					if text := err.Error(); !utf8.ValidString(text) || strings.ContainsAny(text, "\r\n\x00\x1b") {
+						t.Errorf("got error text %q, want one line of valid UTF-8", text)
 					}
 					states := check.Must[[]redislock.KeyState](t)(w.Client.Inspect(t.Context(), key...))
 					if got := states[0].Holders[0].Metadata; got != text {

@@ -16,7 +16,7 @@ import (
 	"github.com/seed-14de3678/redislock/internal/world"
 )
 
-// logging makes a Client that logs what it has to say.
+// logging makes a Client with a log that the test reads.
 func logging(t *testing.T, w *world.World) (*redislock.Client, *check.Log) {
 	t.Helper()
 	log := new(check.Log)
@@ -27,7 +27,7 @@ func logging(t *testing.T, w *world.World) (*redislock.Client, *check.Log) {
 
 const lostMessage = "redislock: lock lost"
 
-// wantOneLoss checks that a loss is said, by one line, and nothing else that would wake somebody.
+// wantOneLoss checks that a loss is logged, in one line, and that nothing else is logged above that level.
 func wantOneLoss(t *testing.T, log *check.Log) {
 	t.Helper()
 	if diff := cmp.Diff([]string{lostMessage}, log.At(slog.LevelWarn)); diff != "" {
@@ -92,7 +92,7 @@ func TestLogOfALoss(t *testing.T) {
 	})
 }
 
-// What our own Close has ended wakes nobody.
+// What Close ends is logged for information, and not as a loss.
 func TestLogOfAClose(t *testing.T) {
 	world.Bubble(t, func(t *testing.T, w *world.World, _ *redistest.Mini, _ *world.Journal) {
 		client, log := logging(t, w)

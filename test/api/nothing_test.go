@@ -9,8 +9,8 @@ import (
 	"github.com/seed-14de3678/redislock"
 )
 
-// A Lock that nobody has returned, which a caller has who did not look at the error of Obtain, holds
-// nothing: every method says so, or has nothing to tell.
+// A nil Lock, which a caller has that did not look at the error of Obtain, holds nothing: every method says so, or has
+// nothing to say.
 func TestLockOfNobody(t *testing.T) {
 	t.Parallel()
 	for name, lock := range map[string]*redislock.Lock{"nil": nil, "zero": new(redislock.Lock)} {

@@ -82,7 +82,7 @@ func BenchmarkAlone(b *testing.B) {
 	}
 }
 
-// The same side by side, in turns, so that both sides have the same weather: how many times as
+// The same side by side, in turns, so that both sides run under the same load: how many times as
 // long each takes as what it is measured by.
 func BenchmarkAloneInTurns(b *testing.B) {
 	server := redistest.Shared(b, redistest.Redis)
@@ -228,7 +228,7 @@ func cpuUsed() time.Duration {
 
 // What an Obtain and its Release cost with a replica that has to have the lock, and with a server
 // that is asked how long it has been up, against those of the primary alone. In turns, so that all
-// have the same weather.
+// run under the same load.
 func BenchmarkAsked(b *testing.B) {
 	primary := redistest.Start(b, redistest.Redis)
 	redistest.Start(b, redistest.Redis, "--replicaof", "127.0.0.1", fmt.Sprint(primary.Port()))

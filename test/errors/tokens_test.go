@@ -45,7 +45,7 @@ func (l *logged) wantNone(t *testing.T, secret string) {
 	}
 }
 
-// Tokens are bearer secrets: none in an error, in the log, or in what Inspect tells.
+// Tokens are bearer secrets: none in an error, in the log, or in what Inspect returns.
 func TestTokensAreNotTold(t *testing.T) {
 	t.Parallel()
 	b := redistest.Shared(t, redistest.Redis)
@@ -53,43 +53,43 @@ func TestTokensAreNotTold(t *testing.T) {
 	direct := b.Client(t)
 	var log logged
 	var mu sync.Mutex
-	var told []error
-	tell := func(errs ...error) {
+	var seen []error
+	note := func(errs ...error) {
 		mu.Lock()
 		defer mu.Unlock()
-		told = append(told, errs...)
+		seen = append(seen, errs...)
 	}
-	hook := func(_ context.Context, e redislock.Event) { tell(e.Err) }
+	hook := func(_ context.Context, e redislock.Event) { note(e.Err) }
 	client := redislock.New(relay.Client(t, func(o *redis.Options) { o.MaxRetries, o.ReadTimeout = -1, time.Second }),
 		redislock.WithLogger(log.logger()), redislock.WithHooks(redislock.Hooks{Obtained: hook, Refused: hook, Refreshed: hook, Lost: hook, Released: hook}))
 	t.Cleanup(client.Close)
 	ctx, keys := t.Context(), []string{t.Name()}
 	obtain := func(token string) *redislock.Lock {
 		lock, err := client.Obtain(ctx, keys, time.Minute, &redislock.Options{Token: token, Watchdog: true})
-		tell(err)
+		note(err)
 		return lock
 	}
 
 	lock := obtain(marked)
 	_ = obtain(marked + "-other") // refused
 	states, err := client.Inspect(ctx, keys...)
-	tell(err, fmt.Errorf("%+v", states))
-	tell(lock.Downgrade(ctx))
+	note(err, fmt.Errorf("%+v", states))
+	note(lock.Downgrade(ctx))
 	_, err = client.Obtain(ctx, keys, time.Minute, &redislock.Options{Token: marked + "-other"})
-	tell(err)
+	note(err)
 	states, err = client.Inspect(ctx, keys...)
-	tell(err, fmt.Errorf("%+v", states))
+	note(err, fmt.Errorf("%+v", states))
 	direct.Del(ctx, keys...)
-	tell(lock.Refresh(ctx, time.Minute), lock.Release(ctx)) // lost
+	note(lock.Refresh(ctx, time.Minute), lock.Release(ctx)) // lost
 	_, err = lock.TTL(ctx)
-	tell(err)
+	note(err)
 	direct.HSet(ctx, keys[0], marked, marked)
 	_ = obtain(marked) // foreign
 	direct.Del(ctx, keys...)
 	_, err = client.Obtain(ctx, keys, time.Minute, &redislock.Options{Token: marked + "|"})
-	tell(err)
+	note(err)
 	_, err = client.Attach(keys, marked+"|").TTL(ctx)
-	tell(err)
+	note(err)
 	relay.DropReplies(true)
 	_ = obtain(marked) // unknown
 	relay.DropReplies(false)
@@ -97,9 +97,9 @@ func TestTokensAreNotTold(t *testing.T) {
 
 	mu.Lock()
 	defer mu.Unlock()
-	for _, err := range told {
+	for _, err := range seen {
 		if err != nil && strings.Contains(err.Error(), marked) {
-			t.Errorf("a token is told: %v", err)
+			t.Errorf("a token is shown: %v", err)
 		}
 	}
 	if len(log.String()) == 0 {

@@ -258,7 +258,7 @@ func TestFenceConvert(t *testing.T) {
 	})
 }
 
-// A turn brings a number, whether the one before has one or not.
+// A waiter whose turn it is gets a number, whether the holder before it had one or not.
 func TestFenceHandedOver(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -305,7 +305,7 @@ func TestFenceHandedOver(t *testing.T) {
 }
 
 // together enters the numbers of those who hold keys at the same time, in the order of the numbers,
-// and tells how many have one.
+// and returns how many have one.
 func (l ledger) together(t *testing.T, locks []*redislock.Lock) (numbered int) {
 	t.Helper()
 	slices.SortFunc(locks, func(a, b *redislock.Lock) int { return cmp.Compare(a.Fence(), b.Fence()) })

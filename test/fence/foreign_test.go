@@ -64,8 +64,8 @@ func wantForeignFence(t *testing.T, what string, err error, fence string) {
 	}
 }
 
-// What stands in the place of fencing numbers and is something else is left alone: no number can be
-// given, which is said before anything is changed, and what needs none goes on.
+// Something else in the place of fencing numbers is left alone: no number can be given, which the error says before
+// anything is changed. Callers that need no number go on.
 func TestForeignFence(t *testing.T) {
 	for kind := range intruders {
 		t.Run(kind, func(t *testing.T) {
@@ -121,7 +121,7 @@ func TestForeignFence(t *testing.T) {
 					check.NoError(t, lock.Release(t.Context()))
 					err, ok := check.Receive(wants, world.Polled)
 					if !ok {
-						t.Fatal("whoever wants a number is told nothing")
+						t.Fatal("an Obtain that wants a number returned no error")
 					}
 					wantForeignFence(t, "in line", err, fenceOf(w, "b"))
 					check.NoError(t, world.WantTurnWithin(t, turns, world.Polled, "unfenced")[0].Release(t.Context()))

@@ -42,15 +42,15 @@ func outcomeOf(rdb *redis.Client, script string, outcome any, meanwhile func()) 
 	return runs
 }
 
-// What a later request has overtaken is sent again, and is no loss. It shortens nothing then, for others of
-// the token may have obtained the keys; unless it was ReleaseKeys of its own lock that has overtaken it.
+// A request that a later one has overtaken is sent again, and is no loss. The second time it shortens nothing, because
+// others of the token may have obtained the keys; unless ReleaseKeys of its own lock has overtaken it.
 func TestGuardOvertakenIsSentAgain(t *testing.T) {
 	const ttl = time.Minute
 	for name, c := range map[string]struct {
 		script string
 		read   bool
 		do     func(ctx context.Context, w *world.World, l *redislock.Lock) error
-		kept   string // how the second run is told to leave longer leases as they are
+		kept   string // how the second run is given that it is to leave longer leases as they are
 		own    bool   // its own ReleaseKeys has overtaken it
 		left   time.Duration
 	}{
@@ -105,7 +105,7 @@ func TestGuardOvertakenIsSentAgain(t *testing.T) {
 				}
 				second := (*runs)[1]
 				if got := map[string]string{"refresh": second.Arg(5), "convert": second.Arg(7)}[c.script]; got != c.kept {
-					t.Errorf("the second run is told %q, want %q", got, c.kept)
+					t.Errorf("the second run gets %q, want %q", got, c.kept)
 				}
 				if c.script == "release" {
 					w.WantFree(t, w.Key("b"))
@@ -114,7 +114,7 @@ func TestGuardOvertakenIsSentAgain(t *testing.T) {
 				w.WantTTL(t, w.Key("b"), c.left-time.Second, c.left)
 				check.NoError(t, lock.Release(t.Context()))
 				if n := j.Count("lost"); n != 0 {
-					t.Error("a loss was told")
+					t.Error("a loss was reported")
 				}
 			})
 		})
@@ -155,8 +155,8 @@ func TestGuardOvertakenDowngradeIsDropped(t *testing.T) {
 	})
 }
 
-// Behind an error of which nobody knows whether a proxy has sent it, the next request sets a guard. A Refresh
-// that the server has refused for want of a right cannot come any more.
+// After an error that a proxy may have sent, the next request sets a guard. A Refresh that the server has refused because
+// the user may not do it cannot come late any more.
 func TestGuardBehindErrors(t *testing.T) {
 	for text, want := range map[string]int64{
 		"ERR upstream failure": 1, "upstream failure": 1,

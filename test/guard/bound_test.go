@@ -18,22 +18,22 @@ import (
 	"github.com/seed-14de3678/redislock/internal/world"
 )
 
-// A ferry is a connection that keeps what is written next until it is let go on.
-type ferry struct {
+// A keptConn is a connection that keeps what is written next until it is let go on.
+type keptConn struct {
 	net.Conn
 	next *atomic.Bool
 	goOn <-chan struct{}
 }
 
-func (f ferry) Write(p []byte) (int, error) {
+func (f keptConn) Write(p []byte) (int, error) {
 	if f.next.CompareAndSwap(true, false) {
 		<-f.goOn
 	}
 	return f.Conn.Write(p)
 }
 
-// What comes long after its caller has left, and after the clean-up, changes nothing if it was sent already
-// then; otherwise it is not sent any more.
+// A request whose caller has left may arrive long after the clean-up. If it was sent before, it changes nothing; otherwise
+// it is not sent any more.
 func TestBoundLateRequest(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ sent, cancelled bool }{{true, true}, {true, false}, {false, true}, {false, false}} {
@@ -46,7 +46,7 @@ func TestBoundLateRequest(t *testing.T) {
 					dial := opt.Dialer
 					opt.Dialer = func(ctx context.Context, network, addr string) (net.Conn, error) {
 						conn, err := dial(ctx, network, addr)
-						return ferry{conn, &next, late}, err
+						return keptConn{conn, &next, late}, err
 					}
 				})
 				client := redislock.New(rdb)

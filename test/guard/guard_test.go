@@ -21,8 +21,8 @@ import (
 	"github.com/seed-14de3678/redislock/internal/world"
 )
 
-// An Obtain of a token that holds the keys already leaves them the longer of the two leases, and replaces the
-// value, in whatever modes.
+// An Obtain of a token that holds the keys already leaves them the longer of the two leases, and replaces the value,
+// whatever the modes are.
 func TestObtainShortensNoLease(t *testing.T) {
 	type modes struct{ write, read []string }
 	all := map[string]modes{
@@ -106,7 +106,7 @@ func TestNoFaultNoGuard(t *testing.T) {
 }
 
 // cutObtain has the next Obtain through a Redis client fail without an answer, whether it was executed or not;
-// cleared tells that what was sent after it has an answer.
+// cleared says that what was sent after it has an answer.
 func cutObtain(rdb *redis.Client, executed bool) (cleared *atomic.Bool) {
 	var obtains atomic.Int32
 	cleared = new(atomic.Bool)

@@ -54,7 +54,7 @@ func freeSoon(t *testing.T, l *world.Lossy, within time.Duration) {
 	})
 }
 
-// What a request does that reaches the server after a later one.
+// What a request does if it reaches the server after a later one.
 func TestLateRequests(t *testing.T) {
 	t.Parallel()
 	t.Run("a Refresh that shortens: the deadline moves before it is answered", func(t *testing.T) {

@@ -1,5 +1,5 @@
 // Package lease_test has the tests of a lock while it is held: how long it lasts, how it is renewed, converted and given
-// back in parts, and how its holder is told that it is lost.
+// back in parts, and how its holder learns that it is lost.
 package lease_test
 
 import (

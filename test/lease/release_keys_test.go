@@ -79,7 +79,7 @@ func TestReleaseKeysRefused(t *testing.T) {
 	})
 }
 
-// Who stands in line for the keys has them at once, and the watchdog goes on with the rest.
+// A waiter in line for the freed keys has them at once, and the watchdog goes on with the rest.
 func TestReleaseKeysHandsOver(t *testing.T) {
 	t.Parallel()
 	w := world.New(t, redistest.Shared(t, redistest.Redis))
@@ -120,7 +120,7 @@ func TestReleaseKeysIsNoLoss(t *testing.T) {
 	})
 }
 
-// The answer is lost: the keys are freed in the background, and the others never.
+// If the answer is lost, the keys are freed in the background, and the other keys of the lock never are.
 func TestReleaseKeysReplyLost(t *testing.T) {
 	t.Parallel()
 	l := world.NewLossy(t, world.Impatient)

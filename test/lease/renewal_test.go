@@ -177,7 +177,7 @@ func TestRenewalAroundReleaseKeys(t *testing.T) {
 		check.NoError(t, lock.ReleaseKeys(t.Context(), "c"))
 		late.lets()
 		if !isLost() {
-			t.Error("the loss of a key that was not freed was not told")
+			t.Error("the loss of a key that was not freed was not reported")
 		}
 	})
 }

@@ -37,8 +37,8 @@ func slowly(_ bool, send func() error) error {
 	return err
 }
 
-// A Refresh that shortens the lease of a watched lock by far is no loss, whatever becomes of it: what
-// the alarm comes before the deadline, and when the watchdog asks again, goes by the lease that counts.
+// A Refresh that shortens the lease of a watched lock by far is no loss, whatever becomes of the request: when the loss is
+// reported, and when the watchdog asks again, follow from the lease that counts.
 func TestRefreshToMuchShorter(t *testing.T) {
 	const ttl, short = 30 * time.Second, 90 * time.Millisecond
 	lives := func(t *testing.T, lock *redislock.Lock, j *world.Journal, during time.Duration) {
@@ -130,8 +130,7 @@ func TestRefreshToMuchShorter(t *testing.T) {
 	})
 }
 
-// What a Refresh was refused for the moment, so that it has done nothing, it does not take from the
-// deadline either.
+// A Refresh that is refused for the moment has done nothing, so it does not shorten the deadline either.
 func TestRefusedRefreshKeepsTheDeadline(t *testing.T) {
 	world.Bubble(t, func(t *testing.T, w *world.World, mini *redistest.Mini, _ *world.Journal) {
 		lock := check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), w.Keys("a"), time.Hour, nil))

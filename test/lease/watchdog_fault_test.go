@@ -18,7 +18,7 @@ import (
 	"github.com/seed-14de3678/redislock/internal/world"
 )
 
-// A server that is gone for less than a lease loses no lock; gone for longer, every holder is told.
+// A server that is gone for less than a lease loses no lock; gone for longer, every holder learns of the loss.
 func TestServerGone(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []redistest.Kind{redistest.Redis, redistest.Valkey} {
@@ -54,7 +54,7 @@ func TestServerGone(t *testing.T) {
 					_, held := watchMany(t, server, 1500*time.Millisecond)
 					does.before(server)
 					for _, h := range held {
-						h.WantTold(t)
+						h.WantLost(t)
 					}
 					does.after(server)
 				})
@@ -64,13 +64,13 @@ func TestServerGone(t *testing.T) {
 }
 
 // watchMany has a Client hold many locks with a watchdog, and counts its scripts.
-func watchMany(t *testing.T, server *redistest.Server, ttl time.Duration) (sent *check.Tally, held []*world.Tenure) {
+func watchMany(t *testing.T, server *redistest.Server, ttl time.Duration) (sent *check.Tally, held []*world.HeldLock) {
 	t.Helper()
 	w := world.New(t, server)
 	sent = &check.Tally{Prefix: "eval"}
 	w.RDB.AddHook(sent)
 	for i := range 20 {
-		held = append(held, world.Tenancies[0].Hold(t, w.Client, w.Key(fmt.Sprint(i)), ttl, true))
+		held = append(held, world.LockKinds[0].Hold(t, w.Client, w.Key(fmt.Sprint(i)), ttl, true))
 	}
 	return sent, held
 }
@@ -150,11 +150,11 @@ func TestEachLockByItself(t *testing.T) {
 	client := redislock.New(ring)
 	t.Cleanup(client.Close)
 	const ttl = 6 * time.Second
-	held := make(map[bool][]*world.Tenure)
+	held := make(map[bool][]*world.HeldLock)
 	for i := range 20 {
 		tag := fmt.Sprintf("{%s%d}", t.Name(), i)
 		hangs := check.Must[*redis.Client](t)(ring.GetShardClientForKey(tag)).Options().Addr == two.Addr()
-		held[hangs] = append(held[hangs], world.Tenancies[0].Hold(t, client, tag, ttl, true))
+		held[hangs] = append(held[hangs], world.LockKinds[0].Hold(t, client, tag, ttl, true))
 	}
 	if len(held[true]) == 0 || len(held[false]) == 0 {
 		t.Fatal("all keys are on one shard: nothing was tested")
@@ -166,7 +166,7 @@ func TestEachLockByItself(t *testing.T) {
 		h.RenewedSince(t, began, ttl)
 	}
 	for _, h := range held[true] {
-		h.WantTold(t)
+		h.WantLost(t)
 	}
 }
 

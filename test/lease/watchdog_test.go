@@ -99,10 +99,10 @@ func TestLossIsTold(t *testing.T) {
 				test.ruin(t, w, mini)
 				<-ctx.Done()
 				if took := time.Since(began); took > test.within {
-					t.Errorf("told after %v, want within %v", took, test.within)
+					t.Errorf("ended after %v, want within %v", took, test.within)
 				}
 				if time.Now().After(lock.Deadline()) {
-					t.Errorf("told %v after the deadline", time.Since(lock.Deadline()))
+					t.Errorf("ended %v after the deadline", time.Since(lock.Deadline()))
 				}
 				if cause := context.Cause(ctx); cause != redislock.ErrLockLost { //nolint:errorlint // exactly this
 					t.Errorf("got cause %v", cause)
@@ -155,7 +155,7 @@ func TestContextWithoutWatchdog(t *testing.T) {
 		}
 		<-lock.Lost()
 		if now := time.Now(); !world.IsDone(ctx) || now.After(lock.Deadline()) {
-			t.Errorf("told at %v, deadline %v, context done %v", now, lock.Deadline(), world.IsDone(ctx))
+			t.Errorf("ended at %v, deadline %v, context done %v", now, lock.Deadline(), world.IsDone(ctx))
 		}
 	})
 }
@@ -167,7 +167,7 @@ func TestCloseEndsEverything(t *testing.T) {
 		w.Client.Close()
 		w.Client.Close()                                 // again is harmless
 		if context.Cause(ctx) != redislock.ErrLockLost { //nolint:errorlint // exactly this
-			t.Errorf("got cause %v, want the loss told", context.Cause(ctx))
+			t.Errorf("got cause %v, want the loss", context.Cause(ctx))
 		}
 		_, err := w.Client.Obtain(t.Context(), w.Keys("b"), time.Minute, nil)
 		check.Is(t, err, redis.ErrClosed)

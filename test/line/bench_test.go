@@ -20,13 +20,13 @@ import (
 )
 
 const (
-	rushTTL   = 10 * time.Second
-	rushWarms = 300 * time.Millisecond // until connections are open and scripts are known
-	rushLasts = 4 * time.Second
+	contendedTTL = 10 * time.Second
+	warmUp       = 300 * time.Millisecond // until connections are open and scripts are known
+	contendedFor = 4 * time.Second
 )
 
-// A rush is many who want one key again and again for a while.
-type rush struct {
+// A contention is many waiters that want one key again and again for a while.
+type contention struct {
 	waiters int
 	hold    time.Duration
 	options *redislock.Options
@@ -39,8 +39,8 @@ type rush struct {
 	took     time.Duration
 }
 
-// run has them hold the key, one after the other, for so long each.
-func (r *rush) run(b *testing.B, server redistest.Backend, key string) *rush {
+// run has the waiters hold the key, one after the other, each for the time hold.
+func (r *contention) run(b *testing.B, server redistest.Backend, key string) *contention {
 	b.Helper()
 	count := &check.Tally{}
 	rdb := server.Client(b)
@@ -57,7 +57,7 @@ func (r *rush) run(b *testing.B, server redistest.Backend, key string) *rush {
 		wg.Go(func() {
 			for !over.Load() {
 				asked := time.Now()
-				lock, err := client.Obtain(ctx, []string{key}, rushTTL, r.options)
+				lock, err := client.Obtain(ctx, []string{key}, contendedTTL, r.options)
 				if err != nil {
 					b.Error(err)
 					return
@@ -77,10 +77,10 @@ func (r *rush) run(b *testing.B, server redistest.Backend, key string) *rush {
 			}
 		})
 	}
-	time.Sleep(rushWarms)
+	time.Sleep(warmUp)
 	began, sent := time.Now(), count.Sent.Load()
 	measuring.Store(true)
-	r.ping(server.Client(b), began.Add(rushLasts))
+	r.ping(server.Client(b), began.Add(contendedFor))
 	over.Store(true)
 	r.took, r.commands = time.Since(began), count.Sent.Load()-sent
 	wg.Wait()
@@ -96,7 +96,7 @@ func hold(d time.Duration) {
 	}
 }
 
-func (r *rush) ping(rdb *redis.Client, until time.Time) {
+func (r *contention) ping(rdb *redis.Client, until time.Time) {
 	for time.Now().Before(until) {
 		began := time.Now()
 		_ = rdb.Ping(context.Background())
@@ -106,7 +106,7 @@ func (r *rush) ping(rdb *redis.Client, until time.Time) {
 }
 
 // perTurn is how long a turn takes all in all.
-func (r *rush) perTurn() time.Duration { return r.took / time.Duration(max(len(r.waits), 1)) }
+func (r *contention) perTurn() time.Duration { return r.took / time.Duration(max(len(r.waits), 1)) }
 
 func median(d []time.Duration) time.Duration {
 	if len(d) == 0 {
@@ -116,7 +116,7 @@ func median(d []time.Duration) time.Duration {
 	return d[len(d)/2]
 }
 
-// Waiting in line beside one who is alone, in one run: how long from a Release to the next Obtain,
+// Waiting in line, and beside it a caller that is alone, in one run: how long from a Release to the next Obtain,
 // how many turns, how they are shared out, what they cost.
 func BenchmarkQueue(b *testing.B) {
 	server := redistest.Shared(b, redistest.Redis)
@@ -125,8 +125,8 @@ func BenchmarkQueue(b *testing.B) {
 		for _, n := range []int{8, 64, 256} {
 			b.Run(fmt.Sprintf("hold=%s/waiters=%d", held, n), func(b *testing.B) {
 				for b.Loop() {
-					solo := (&rush{waiters: 1, hold: held, options: queue}).run(b, server, "solo")
-					r := (&rush{waiters: n, hold: held, options: queue}).run(b, server, "rush")
+					solo := (&contention{waiters: 1, hold: held, options: queue}).run(b, server, "solo")
+					r := (&contention{waiters: n, hold: held, options: queue}).run(b, server, "contended")
 					handOff, ping := median(r.handOffs), median(r.pings)
 					fair := time.Duration(n+1) * (held + handOff)
 					b.ReportMetric(float64(ping.Microseconds()), "ping-µs")
@@ -158,7 +158,7 @@ func BenchmarkWaiting(b *testing.B) {
 		for _, n := range []int{2, 8, 32, 64, 128, 256} {
 			b.Run(fmt.Sprintf("by=%s/waiters=%d", by.name, n), func(b *testing.B) {
 				for b.Loop() {
-					r := (&rush{waiters: n, hold: time.Millisecond, options: &by.options}).run(b, server, "rush")
+					r := (&contention{waiters: n, hold: time.Millisecond, options: &by.options}).run(b, server, "contended")
 					b.ReportMetric(float64(r.commands)/float64(len(r.waits)), "commands/turn")
 					b.ReportMetric(float64(median(r.handOffs).Microseconds()), "hand-off-µs")
 					b.ReportMetric(float64(slices.Max(r.turns)-slices.Min(r.turns)), "max-min")
@@ -169,7 +169,7 @@ func BenchmarkWaiting(b *testing.B) {
 	}
 }
 
-// What a thousand who stand in line cost while nothing moves.
+// What a thousand waiters in line cost while nothing moves.
 func BenchmarkStanding(b *testing.B) {
 	const many, lasts = 1000, 10 * time.Second
 	server := redistest.Shared(b, redistest.Redis)
@@ -196,7 +196,7 @@ func BenchmarkStanding(b *testing.B) {
 		runtime.ReadMemStats(&before)
 		var wg sync.WaitGroup
 		for range many {
-			wg.Go(func() { _, _ = client.Obtain(ctx, key, rushTTL, &redislock.Options{Queue: true}) })
+			wg.Go(func() { _, _ = client.Obtain(ctx, key, contendedTTL, &redislock.Options{Queue: true}) })
 		}
 		for line() < many {
 			time.Sleep(10 * time.Millisecond)

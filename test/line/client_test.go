@@ -18,8 +18,8 @@ import (
 	"github.com/seed-14de3678/redislock/internal/world"
 )
 
-// Waits that end at any moment, most of them just when they are over anyway; beside them some that
-// are in no hurry, and must not be kept longer than their turn takes.
+// Waits whose contexts end at any moment, most of them just when the waiter gets the lock. Beside them others wait
+// without an end, and must not have to wait longer than until it is their turn.
 func TestQueueCancelHammer(t *testing.T) {
 	onServers(t, func(t *testing.T, b *redistest.Server) {
 		w := world.New(t, b)
@@ -95,15 +95,15 @@ func TestQueueCancelHammer(t *testing.T) {
 
 func TestQueueUnreachableAtFirst(t *testing.T) {
 	t.Parallel()
-	for _, fault := range []string{"refused", "deaf"} {
+	for _, fault := range []string{"refused", "not subscribed"} {
 		t.Run(fault, func(t *testing.T) {
 			t.Parallel()
 			b := redistest.Shared(t, redistest.Redis)
 			relay, w := redistest.NewRelay(t, b.Addr()), world.New(t, b)
 			rdb := relay.Client(t, world.Impatient, func(o *redis.Options) { o.DialerRetries = 1 })
 			client := redislock.New(rdb)
-			if fault == "deaf" { // it can ask, and not subscribe
-				client = newDeaf(b.Client(t), rdb)
+			if fault == "not subscribed" { // it can ask, and not subscribe
+				client = newSplit(b.Client(t), rdb)
 			}
 			t.Cleanup(client.Close)
 			key := w.Key("k")
@@ -181,14 +181,14 @@ func subscriptions(t *testing.T, rdb *redis.Client) int {
 	return len(check.Must[[]string](t)(rdb.PubSubChannels(t.Context(), "redislock:wake:*").Result()))
 }
 
-// The connection goes a little after the last who needed it.
+// The connection is closed a little after the last waiter that needed it has gone.
 func TestQueueLingers(t *testing.T) {
 	onServers(t, func(t *testing.T, s *redistest.Server) {
 		w := world.New(t, s)
 		served := func() {
 			key := w.Key("k")
 			holder := check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), []string{key}, world.Long, world.Queue()))
-			ended := crowd(t, 10, key, w)
+			ended := waitTogether(t, 10, key, w)
 			check.NoError(t, holder.Release(t.Context()))
 			ended(world.Soon)
 			noTraceSoon(t, w, key)
@@ -197,7 +197,7 @@ func TestQueueLingers(t *testing.T) {
 		time.Sleep(time.Second)
 		served()
 		if n := subscriptions(t, w.RDB); n != 1 {
-			t.Errorf("%d channels are heard just after the last wait, want 1", n)
+			t.Errorf("%d channels are subscribed to just after the last wait, want 1", n)
 		}
 		check.Eventually(t, world.Polled, "the subscription ends", func() bool { return subscriptions(t, w.RDB) == 0 })
 		check.Eventually(t, time.Second, "its connection ends", func() bool {

@@ -17,13 +17,13 @@ import (
 	"github.com/seed-14de3678/redislock/internal/world"
 )
 
-// lingers is how long a subscription may outlive the last waiter that needed it.
-const lingers = 9 * time.Second
+// unsubscribed is how long a subscription may outlive the last waiter that needed it.
+const unsubscribed = 9 * time.Second
 
 // wantQuiet waits until nobody listens any more.
 func wantQuiet(t *testing.T, s *world.Shards) {
 	t.Helper()
-	check.Eventually(t, lingers, "nobody listens", func() bool {
+	check.Eventually(t, unsubscribed, "nobody listens", func() bool {
 		for _, rdb := range s.Admin {
 			if len(listening(t, rdb)) > 0 {
 				return false
@@ -40,7 +40,7 @@ func TestQueueCluster(t *testing.T) {
 		clients := []*redislock.Client{s.NewClient(t), s.NewClient(t)}
 		home := s.Node(t, "{"+t.Name()+"}")
 		for n := 1; n <= 2; n++ {
-			queueThrough(t, clients[:n], func() int {
+			serveInLine(t, clients[:n], func() int {
 				for _, node := range s.Others(home) {
 					if ids := listening(t, s.Admin[node]); len(ids) > 0 {
 						t.Errorf("connections %v listen where nobody waits", ids)
@@ -63,31 +63,31 @@ func TestQueueCluster(t *testing.T) {
 			t.Run(name, func(t *testing.T) {
 				home := s.Node(t, "{"+t.Name()+"}")
 				before := len(listening(t, s.Admin[home]))
-				queueThrough(t, []*redislock.Client{client(t)}, func() int { return len(listening(t, s.Admin[home])) - before })
+				serveInLine(t, []*redislock.Client{client(t)}, func() int { return len(listening(t, s.Admin[home])) - before })
 				s.WantNothing(t)
 			})
 		}
 	})
-	t.Run("a cold start on many tags", func(t *testing.T) { queueCold(t, s) })
-	t.Run("hammer", func(t *testing.T) { queueHammer(t, s) })
-	t.Run("idle tags", func(t *testing.T) { queueIdle(t, s) })
+	t.Run("a cold start on many tags", func(t *testing.T) { lineCold(t, s) })
+	t.Run("hammer", func(t *testing.T) { lineHammer(t, s) })
+	t.Run("idle tags", func(t *testing.T) { lineIdle(t, s) })
 	t.Run("closed", func(t *testing.T) { wantQuiet(t, s) })
 }
 
-// queueCold has many wait at once whose Client hears nothing yet: for sets in several slots of each
+// lineCold has many wait at once whose Client has subscribed to nothing yet: for sets in several slots of each
 // master.
-func queueCold(t *testing.T, s *world.Shards) {
+func lineCold(t *testing.T, s *world.Shards) {
 	t.Helper()
 	tags := s.Tags(t, 4, s.Nodes()...)
 	for range 3 {
 		first, cold := s.NewClient(t), s.NewClient(t)
-		throng := world.NewThrong(t)
+		waiters := world.NewWaiters(t)
 		var holders []*redislock.Lock
 		for _, tag := range tags {
 			holders = append(holders, check.Must[*redislock.Lock](t)(first.Obtain(t.Context(), []string{tag}, world.Long, nil)))
 		}
 		for _, tag := range tags {
-			throng.WG.Go(func() { throng.Turn(cold, tag, []string{tag}, nil) })
+			waiters.WG.Go(func() { waiters.Turn(cold, tag, []string{tag}, nil) })
 		}
 		for _, tag := range tags {
 			(&world.World{Client: first}).InLine(t, tag, 1)
@@ -96,22 +96,22 @@ func queueCold(t *testing.T, s *world.Shards) {
 		for _, holder := range holders {
 			check.NoError(t, holder.Release(t.Context()))
 		}
-		throng.Served(t)
-		world.WantTold(t, watch)
+		waiters.Served(t)
+		world.WantNotified(t, watch)
 		cold.Close()
 	}
 	s.WantNothing(t)
 }
 
-// queueHammer has two Clients take overlapping sets of write and read keys, in several slots of
+// lineHammer has two Clients take overlapping sets of write and read keys, in several slots of
 // each master, at the same time.
-func queueHammer(t *testing.T, s *world.Shards) {
+func lineHammer(t *testing.T, s *world.Shards) {
 	t.Helper()
 	tags := s.Tags(t, 3, s.Nodes()...)
-	throng := world.NewThrong(t)
+	waiters := world.NewWaiters(t)
 	for _, client := range []*redislock.Client{s.NewClient(t), s.NewClient(t)} {
 		for g := range 2 * len(tags) {
-			throng.WG.Go(func() {
+			waiters.WG.Go(func() {
 				tag := tags[g%len(tags)]
 				keys := []string{tag + "a", tag + "b", tag + "c"}
 				for i := range 10 {
@@ -123,25 +123,25 @@ func queueHammer(t *testing.T, s *world.Shards) {
 					case 1:
 						write, read = nil, keys[one:]
 					}
-					throng.Turn(client, fmt.Sprintf("%s:%d:%d", tag, g, i), write, read)
+					waiters.Turn(client, fmt.Sprintf("%s:%d:%d", tag, g, i), write, read)
 				}
 			})
 		}
 	}
-	throng.Served(t)
+	waiters.Served(t)
 	s.WantNothing(t)
 }
 
-// queueIdle has many wait for a moment while somebody goes on waiting at the same server: what the
+// lineIdle has many wait for a moment while somebody goes on waiting at the same server: what the
 // others needed is unsubscribed, and the connection stays.
-func queueIdle(t *testing.T, s *world.Shards) {
+func lineIdle(t *testing.T, s *world.Shards) {
 	t.Helper()
 	home := s.Nodes()[0]
 	wantQuiet(t, s)
 	tags := s.Tags(t, 40, home)
 	client := s.NewClient(t)
 	holder := check.Must[*redislock.Lock](t)(client.Obtain(t.Context(), tags[:1], world.Long, world.Queue()))
-	stays := world.NewThrong(t)
+	stays := world.NewWaiters(t)
 	names := stays.Line(t, 2, tags[:1], client)
 	ids := listening(t, s.Admin[home])
 	if len(ids) != 1 {
@@ -156,10 +156,10 @@ func queueIdle(t *testing.T, s *world.Shards) {
 		defer func() { check.NoError(t, lock.Release(t.Context())) }()
 		(&world.World{Client: client}).Wait(ctx, turns, tag, []string{tag}, nil)
 	}
-	check.Eventually(t, 5*time.Second, "all channels are heard", func() bool { return len(heard(t, s.Admin[home], "shard")) == len(tags) })
+	check.Eventually(t, 5*time.Second, "all channels are subscribed to", func() bool { return len(subscribers(t, s.Admin[home], "shard")) == len(tags) })
 	cancel()
-	check.Eventually(t, lingers, "only the channel that is waited on is heard", func() bool {
-		channels := slices.Collect(maps.Keys(heard(t, s.Admin[home], "shard")))
+	check.Eventually(t, unsubscribed, "only the channel that is waited on is subscribed to", func() bool {
+		channels := slices.Collect(maps.Keys(subscribers(t, s.Admin[home], "shard")))
 		return len(channels) == 1 && strings.Contains(channels[0], tags[0])
 	})
 	if now := listening(t, s.Admin[home]); !slices.Equal(now, ids) {
@@ -168,7 +168,7 @@ func queueIdle(t *testing.T, s *world.Shards) {
 	watch := check.StartWatch(t)
 	check.NoError(t, holder.Release(t.Context()))
 	world.WantOrder(t, stays.Served(t), names)
-	world.WantTold(t, watch)
+	world.WantNotified(t, watch)
 }
 
 // An Obtain ends with its context also if no node of the Cluster answers.

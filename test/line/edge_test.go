@@ -20,7 +20,7 @@ func TestQueueKeepsOthersOut(t *testing.T) {
 		turns := make(chan world.Turn, 1)
 		w.Wait(t.Context(), turns, "first", []string{key}, nil)
 		w.InLine(t, key, 1)
-		check.NoError(t, w.RDB.Del(t.Context(), key).Err()) // which nobody is told
+		check.NoError(t, w.RDB.Del(t.Context(), key).Err()) // of which nobody gets a message
 		for _, obtain := range []func() (*redislock.Lock, error){
 			func() (*redislock.Lock, error) { return w.Client.Obtain(t.Context(), []string{key}, world.Long, nil) },
 			func() (*redislock.Lock, error) {

@@ -16,16 +16,15 @@ import (
 	"github.com/seed-14de3678/redislock/internal/world"
 )
 
-// afterFailover is within what everybody has to be served, from the moment on at which the master
-// goes.
+// afterFailover is the time within which everybody has to be served after the master has gone.
 const afterFailover = 20 * time.Second
 
-// A replicated server has the lock in the hands of one, for whom many wait in two Clients.
+// A replicated is a server with a lock that one caller holds, and for which many wait in two Clients.
 type replicated struct {
 	set     []string
 	clients []*redislock.Client
 	holder  *redislock.Lock
-	throng  *world.Throng
+	waiters *world.Waiters
 	names   []string
 }
 
@@ -33,26 +32,26 @@ type replicated struct {
 func newReplicated(t *testing.T, master *redis.Client, replicas, n int, clients ...*redislock.Client) *replicated {
 	t.Helper()
 	set := []string{"{" + t.Name() + "}a", "{" + t.Name() + "}b"}
-	r := &replicated{set: set, clients: clients, throng: world.NewThrong(t)}
+	r := &replicated{set: set, clients: clients, waiters: world.NewWaiters(t)}
 	r.holder = check.Must[*redislock.Lock](t)(clients[0].Obtain(t.Context(), set, world.Long, world.Queue()))
-	r.names = r.throng.Line(t, n, set, clients...)
+	r.names = r.waiters.Line(t, n, set, clients...)
 	world.CaughtUp(t, master, replicas)
 	return r
 }
 
-// goesOn checks that everybody is served: in order if they hear of it where the lock is now.
+// goesOn checks that everybody is served: in order if they have subscribed where the lock is now.
 func (r *replicated) goesOn(t *testing.T, master *redis.Client, kind string, inOrder bool) {
 	t.Helper()
 	if inOrder {
-		check.Eventually(t, afterFailover, "both Clients hear at the new master", func() bool {
-			return len(heard(t, master, kind)) == len(r.clients)
+		check.Eventually(t, afterFailover, "both Clients have subscribed at the new master", func() bool {
+			return len(subscribers(t, master, kind)) == len(r.clients)
 		})
-		// Somebody who was to lose its place would have lost it when it asked for the first time.
+		// A waiter that loses its place loses it when it asks for the first time.
 		(&world.World{Client: r.clients[0]}).InLine(t, r.set[1], len(r.names))
 	}
 	watch := check.StartWatch(t)
 	check.NoError(t, r.holder.Release(t.Context()))
-	order := r.throng.Served(t)
+	order := r.waiters.Served(t)
 	if inOrder {
 		world.WantOrder(t, order, r.names)
 	}
@@ -72,10 +71,10 @@ func TestQueueClusterFailover(t *testing.T) {
 	for name, lose := range map[string]func(s *world.Shards, master *redistest.Server) *redistest.Server{
 		"failover": func(s *world.Shards, master *redistest.Server) *redistest.Server { return s.FailOver(master) },
 		"killed": func(s *world.Shards, master *redistest.Server) *redistest.Server {
-			heir := s.ReplicaOf(master)
+			successor := s.ReplicaOf(master)
 			master.Kill()
-			s.AwaitMaster(heir)
-			return heir
+			s.AwaitMaster(successor)
+			return successor
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -86,8 +85,8 @@ func TestQueueClusterFailover(t *testing.T) {
 					home := s.MasterOf("{" + t.Name() + "}")
 					clients := []*redislock.Client{world.NewClient(t, s.Client(t)), wrapped{s.Client(t)}.client(t)}
 					r := newReplicated(t, s.Admin[home], 1, 20, clients...)
-					heir := lose(s, home)
-					r.goesOn(t, s.Admin[heir], "shard", i == 0)
+					successor := lose(s, home)
+					r.goesOn(t, s.Admin[successor], "shard", i == 0)
 				})
 			}
 		})
@@ -101,7 +100,7 @@ func TestQueueSentinel(t *testing.T) {
 		"killed": func(s *redistest.Sentinels) *redistest.Server {
 			former := s.Primary()
 			former.Kill()
-			return s.AwaitHeir(former)
+			return s.AwaitSuccessor(former)
 		},
 	} {
 		for i, order := range []string{"in order", "at once"} {
@@ -109,20 +108,20 @@ func TestQueueSentinel(t *testing.T) {
 				t.Parallel()
 				s := redistest.StartSentinels(t, redistest.Redis, 1, 3)
 				r := newReplicated(t, s.Primary().Client(t), 1, 20, world.NewClient(t, s.Client(t)), world.NewClient(t, s.Client(t)))
-				heir := lose(s)
-				r.goesOn(t, heir.Client(t), "", i == 0)
+				successor := lose(s)
+				r.goesOn(t, successor.Client(t), "", i == 0)
 			})
 		}
 	}
 }
 
 // A subscription may be to a server that is a replica now. What is published at its primary comes
-// there too, though nobody hears it by the count of the primary: that a grant was withdrawn for this
-// must not leave anybody with a lock.
+// there too, though the primary counts no subscriber, and so withdraws the grant. A waiter that has received that grant
+// must not believe that it has the lock.
 func TestQueueHeardAtReplica(t *testing.T) {
 	t.Parallel()
 	former := redistest.Start(t, redistest.Redis)
-	heir := redistest.Start(t, redistest.Redis, "--replicaof", "127.0.0.1", fmt.Sprint(former.Port()))
+	successor := redistest.Start(t, redistest.Redis, "--replicaof", "127.0.0.1", fmt.Sprint(former.Port()))
 	var primary atomic.Pointer[redistest.Server]
 	primary.Store(former)
 	client := func() *redislock.Client {
@@ -133,13 +132,13 @@ func TestQueueHeardAtReplica(t *testing.T) {
 		}))
 	}
 	r := newReplicated(t, former.Client(t), 1, 6, client(), client())
-	check.NoError(t, heir.Client(t).ReplicaOf(t.Context(), "no", "one").Err())
-	primary.Store(heir)
-	check.NoError(t, former.Client(t).ReplicaOf(t.Context(), "127.0.0.1", fmt.Sprint(heir.Port())).Err())
+	check.NoError(t, successor.Client(t).ReplicaOf(t.Context(), "no", "one").Err())
+	primary.Store(successor)
+	check.NoError(t, former.Client(t).ReplicaOf(t.Context(), "127.0.0.1", fmt.Sprint(successor.Port())).Err())
 	check.NoError(t, former.Client(t).ClientKillByFilter(t.Context(), "type", "normal").Err())
-	world.CaughtUp(t, heir.Client(t), 1)
+	world.CaughtUp(t, successor.Client(t), 1)
 	if n := len(listening(t, former.Client(t))); n != 2 {
 		t.Fatalf("%d connections listen at the replica, want one of each Client", n)
 	}
-	r.goesOn(t, heir.Client(t), "", false)
+	r.goesOn(t, successor.Client(t), "", false)
 }

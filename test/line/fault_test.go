@@ -16,7 +16,7 @@ import (
 	"github.com/seed-14de3678/redislock/internal/world"
 )
 
-// A gate tells when two are inside: whoever has the lock leaves a mark on the server, which ends with
+// A gate reports when two are inside: whoever has the lock leaves a mark on the server, which ends with
 // the window of the lock.
 type gate struct {
 	rdb  *redis.Client
@@ -87,9 +87,9 @@ func onlyGuardsSoon(t *testing.T, w *world.World, keys ...string) {
 	})
 }
 
-// crowd has n wait for the key, by turns in each of the worlds; they go through the gate one by one.
+// waitTogether has n wait for the key, by turns in each of the worlds; they go through the gate one by one.
 // What it returns waits until all have been served.
-func crowd(t *testing.T, n int, key string, worlds ...*world.World) (served func(within time.Duration)) {
+func waitTogether(t *testing.T, n int, key string, worlds ...*world.World) (served func(within time.Duration)) {
 	t.Helper()
 	g, ends := gateAt(worlds[0].RDB, key), make(chan error, n)
 	for i := range n {
@@ -133,7 +133,7 @@ func TestQueueSubscriptionCut(t *testing.T) {
 		key := w.Key("k")
 		for range 3 {
 			holder := check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), []string{key}, world.Long, world.Queue()))
-			served := crowd(t, 100, key, w, beside(t, w, s))
+			served := waitTogether(t, 100, key, w, beside(t, w, s))
 			if n := check.Must[int64](t)(w.RDB.ClientKillByFilter(t.Context(), "type", "pubsub").Result()); n < 2 {
 				t.Fatalf("%d subscriptions were cut, want one of each client", n)
 			}
@@ -149,7 +149,7 @@ func TestQueueScriptsFlushed(t *testing.T) {
 		w := world.New(t, s)
 		key := w.Key("k")
 		holder := check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), []string{key}, world.Long, world.Queue()))
-		served := crowd(t, 20, key, w, beside(t, w, s))
+		served := waitTogether(t, 20, key, w, beside(t, w, s))
 		check.NoError(t, w.RDB.ScriptFlush(t.Context()).Err())
 		check.NoError(t, holder.Release(t.Context()))
 		served(world.Soon)
@@ -157,12 +157,12 @@ func TestQueueScriptsFlushed(t *testing.T) {
 	})
 }
 
-// newDeaf makes a client that asks by one way and hears by another, on which messages may be lost.
-func newDeaf(asks, hears *redis.Client) *redislock.Client {
-	return redislock.New(world.Bare{Scripter: asks}, redislock.WithWrapped(hears))
+// newSplit makes a Client that asks over one connection and subscribes over another, on which messages may be lost.
+func newSplit(asks, subscribes *redis.Client) *redislock.Client {
+	return redislock.New(world.Bare{Scripter: asks}, redislock.WithWrapped(subscribes))
 }
 
-// The server counts one who hears it, and nobody does.
+// The server counts one subscriber, which does not get the message.
 func TestQueueMessagesLost(t *testing.T) {
 	onServers(t, func(t *testing.T, s *redistest.Server) {
 		for _, ttl := range []time.Duration{world.Long, time.Second} {
@@ -170,7 +170,7 @@ func TestQueueMessagesLost(t *testing.T) {
 				t.Parallel()
 				w := world.New(t, s)
 				relay := redistest.NewRelay(t, s.Addr())
-				client := newDeaf(w.RDB, relay.Client(t))
+				client := newSplit(w.RDB, relay.Client(t))
 				t.Cleanup(client.Close)
 				key := w.Key("k")
 				holder := check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), []string{key}, world.Long, nil))
@@ -182,7 +182,7 @@ func TestQueueMessagesLost(t *testing.T) {
 					}()
 					w.InLine(t, key, n)
 				}
-				wait("deaf", client, ttl, 1)
+				wait("first", client, ttl, 1)
 				wait("other", w.Client, world.Long, 2)
 				relay.DropReplies(true)
 				check.NoError(t, holder.Release(t.Context()))
@@ -218,8 +218,8 @@ func onScript(l *world.Lossy, script string, fn func(n int)) {
 	})
 }
 
-// newLossyQueue is world.NewLossy, of a server that knows the script of waiters too, and has a holder.
-func newLossyQueue(t *testing.T, mod func(*redis.Options)) (*world.Lossy, *world.World, *redislock.Lock) {
+// newLossyLine is world.NewLossy, of a server that knows the script of waiters too, and has a holder.
+func newLossyLine(t *testing.T, mod func(*redis.Options)) (*world.Lossy, *world.World, *redislock.Lock) {
 	t.Helper()
 	l := world.NewLossy(t, mod)
 	warm := check.Must[*redislock.Lock](t)(l.Client.ObtainRead(t.Context(), []string{l.Key + ":warm"}, world.Long, nil))
@@ -238,7 +238,7 @@ func TestQueueReleaseReplyLost(t *testing.T) {
 		} {
 			t.Run(fault+"/"+name, func(t *testing.T) {
 				t.Parallel()
-				l, w, holder := newLossyQueue(t, mod)
+				l, w, holder := newLossyLine(t, mod)
 				turns := make(chan world.Turn, 1)
 				(&world.World{Client: l.Client}).Wait(t.Context(), turns, "next", []string{l.Key}, nil)
 				w.InLine(t, l.Key, 1)
@@ -267,13 +267,13 @@ func TestQueueReleaseReplyLost(t *testing.T) {
 	}
 }
 
-// It is in line and does not know where, or that it is.
+// The waiter is in line and does not know where, or does not know that it is.
 func TestQueueEnterReplyLost(t *testing.T) {
 	t.Parallel()
 	for name, mod := range map[string]func(*redis.Options){"once": world.Impatient, "again": world.Persistent} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			l, w, holder := newLossyQueue(t, mod)
+			l, w, holder := newLossyLine(t, mod)
 			opt := world.Queue()
 			opt.RetryStrategy = redislock.LinearBackoff(50 * time.Millisecond)
 			var asked atomic.Int64
@@ -306,7 +306,7 @@ func TestQueueEnterReplyLost(t *testing.T) {
 	}
 	t.Run("and it does not go on", func(t *testing.T) {
 		t.Parallel()
-		l, w, holder := newLossyQueue(t, world.Impatient)
+		l, w, holder := newLossyLine(t, world.Impatient)
 		onScript(l, "rw", func(int) { l.Relay.CutReplies() })
 		_, err := l.Client.Obtain(t.Context(), []string{l.Key}, world.Long, world.Queue())
 		l.Relay.OnRequest(nil)

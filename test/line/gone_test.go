@@ -18,15 +18,15 @@ import (
 	"github.com/seed-14de3678/redislock/internal/world"
 )
 
-// A perishable is a network whose connections can end all at once, like those of a process that dies.
-type perishable struct {
+// A cuttable is a network whose connections can end all at once, like those of a process that dies.
+type cuttable struct {
 	mu    sync.Mutex
 	conns []net.Conn
 	dead  bool
 }
 
 // dials is an option for a Redis client that is to have this network.
-func (m *perishable) dials(opt *redis.Options) {
+func (m *cuttable) dials(opt *redis.Options) {
 	dial := opt.Dialer
 	if dial == nil {
 		dial = new(net.Dialer).DialContext
@@ -44,7 +44,7 @@ func (m *perishable) dials(opt *redis.Options) {
 	}
 }
 
-func (m *perishable) dies() {
+func (m *cuttable) dies() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.dead = true
@@ -55,7 +55,7 @@ func (m *perishable) dies() {
 
 var wakeChannel = regexp.MustCompile(`redislock:wake:[\w-]{22}`)
 
-// Those whose process is gone are passed over.
+// Waiters whose process is gone are passed over.
 func TestQueueGone(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -74,7 +74,7 @@ func TestQueueGone(t *testing.T) {
 			t.Parallel()
 			redistest.Each(t, func(t *testing.T, b redistest.Backend) {
 				w := world.New(t, b)
-				m := new(perishable)
+				m := new(cuttable)
 				gone := &world.World{RDB: b.Client(t, m.dials), Prefix: w.Prefix}
 				gone.Client = redislock.New(gone.RDB)
 				t.Cleanup(gone.Client.Close)
@@ -102,7 +102,7 @@ func TestQueueGone(t *testing.T) {
 }
 
 // buries has a process die, and waits until the server has noticed.
-func buries(t *testing.T, w *world.World, m *perishable, p world.Part) {
+func buries(t *testing.T, w *world.World, m *cuttable, p world.Part) {
 	t.Helper()
 	write, _ := w.Modes(p)
 	line := check.Must[[]string](t)(w.RDB.ZRange(t.Context(), "redislock:line:{"+write[0]+"}", 0, -1).Result())

@@ -10,7 +10,7 @@ import (
 	"github.com/seed-14de3678/redislock/internal/world"
 )
 
-// leases has some stand in line, one after the other, who let their leases expire.
+// leases has some waiters stand in line, one after the other. They let their leases expire.
 func leases(t *testing.T, w *world.World, key string, ttl time.Duration, who ...string) <-chan world.Turn {
 	t.Helper()
 	turns := make(chan world.Turn, len(who))
@@ -45,7 +45,7 @@ func wantLeases(t *testing.T, turns <-chan world.Turn, ends time.Time, within ti
 }
 
 // inLeases runs a scenario of leases that end: on real servers; and on a miniredis whose time passes
-// only when nothing else can happen, so that who has to wait longer than for the lease is seen.
+// only when nothing else can happen, so that a waiter that has to wait longer than for the lease is noticed.
 func inLeases(t *testing.T, fn func(t *testing.T, w *world.World, within time.Duration)) {
 	t.Helper()
 	t.Parallel()

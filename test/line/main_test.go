@@ -1,4 +1,4 @@
-// Package line_test has the tests of waiters that stand in line (Options.Queue): who comes next, how it is told, and
+// Package line_test has the tests of waiters that stand in line (Options.Queue): who comes next, how it learns of it, and
 // what happens when messages, waiters, holders or servers are lost.
 package line_test
 

@@ -20,7 +20,7 @@ import (
 	"github.com/seed-14de3678/redislock/internal/world"
 )
 
-// An arrival is one Obtain of a multitude. Its times count from the beginning of the run.
+// An arrival is one Obtain of a workload. Its times count from the beginning of the run.
 type arrival struct {
 	id          int
 	write, read []string
@@ -39,9 +39,9 @@ func (a *arrival) String() string {
 		a.id, a.write, a.read, a.asked, a.place, a.placed, a.from, a.shares, a.until)
 }
 
-// A multitude wants overlapping sets of a few keys, all the time. It reads in the answers of
+// A workload wants overlapping sets of a few keys, all the time. It reads in the answers of
 // the server who stands where in line.
-type multitude struct {
+type workload struct {
 	t      *testing.T
 	began  time.Time
 	lasts  time.Duration
@@ -50,10 +50,10 @@ type multitude struct {
 	pauses [][2]time.Duration // the machine had something else to do
 }
 
-func (c *multitude) now() time.Duration { return time.Since(c.began) }
+func (c *workload) now() time.Duration { return time.Since(c.began) }
 
 // read takes note of the place that an answer gives: see rw.lua.
-func (c *multitude) read(cmd redis.Cmder) {
+func (c *workload) read(cmd redis.Cmder) {
 	answer, ok := cmd.(interface{ Val() any })
 	if !ok {
 		return
@@ -86,8 +86,8 @@ func (c *multitude) read(cmd redis.Cmder) {
 	}
 }
 
-// arrives makes up what the next one wants.
-func (c *multitude) arrives() *arrival {
+// arrives chooses what the next arrival wants.
+func (c *workload) arrives() *arrival {
 	a := &arrival{}
 	taste := rand.IntN(3)
 	for _, k := range rand.Perm(8)[:1+rand.IntN(5)] {
@@ -104,8 +104,8 @@ func (c *multitude) arrives() *arrival {
 	return a
 }
 
-// comes and goes, again and again; most of the multitude rest now and then, so that nobody has to wait.
-func (c *multitude) comes(client *redislock.Client, rests bool) {
+// comes obtains and releases again and again. Most callers rest now and then, so that some sets are free.
+func (c *workload) comes(client *redislock.Client, rests bool) {
 	run, end := context.WithTimeout(c.t.Context(), c.lasts+20*time.Second) // if nothing moves any more
 	defer end()
 	for c.now() < c.lasts {
@@ -119,24 +119,24 @@ func (c *multitude) comes(client *redislock.Client, rests bool) {
 			time.AfterFunc(rand.N(patience), cancel)
 		}
 		a := c.arrives()
-		queues := rand.IntN(20) > 0
+		inLine := rand.IntN(20) > 0
 		a.asked = c.now()
 		lock, err := client.ObtainMixed(ctx, a.write, a.read, world.Long,
-			&redislock.Options{Queue: queues, Metadata: strconv.Itoa(a.id), Fenced: rand.IntN(2) == 0})
+			&redislock.Options{Queue: inLine, Metadata: strconv.Itoa(a.id), Fenced: rand.IntN(2) == 0})
 		switch at := c.now(); {
 		case err == nil:
 			a.held, a.from, a.number = true, at, lock.Fence()
 			c.holds(a, lock)
-		case !errors.Is(err, context.Canceled) && (queues || !errors.Is(err, redislock.ErrNotObtained)):
+		case !errors.Is(err, context.Canceled) && (inLine || !errors.Is(err, redislock.ErrNotObtained)):
 			c.t.Errorf("%v: %v", a, err)
-		case queues:
+		case inLine:
 			a.until = at
 		}
 		cancel()
 	}
 }
 
-func (c *multitude) holds(a *arrival, lock *redislock.Lock) {
+func (c *workload) holds(a *arrival, lock *redislock.Lock) {
 	time.Sleep(rand.N(4 * time.Millisecond))
 	if a.write != nil && rand.IntN(8) == 0 {
 		a.shares = c.now()
@@ -151,8 +151,8 @@ func (c *multitude) holds(a *arrival, lock *redislock.Lock) {
 	}
 }
 
-// feels notes when the machine, or the server, does not come round to anything for a while.
-func (c *multitude) feels(rdb *redis.Client) {
+// feels notes when the machine, or the server, does nothing for a while.
+func (c *workload) feels(rdb *redis.Client) {
 	for last := c.now(); last < c.lasts; {
 		time.Sleep(10 * time.Millisecond)
 		if err := rdb.Ping(c.t.Context()).Err(); err != nil {
@@ -183,7 +183,7 @@ func TestQueueOrder(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			server := redistest.Start(t, test.kind)
-			c := &multitude{t: t, lasts: test.lasts}
+			c := &workload{t: t, lasts: test.lasts}
 			if testing.Short() {
 				c.lasts = min(c.lasts, 2*time.Second)
 			}

@@ -7,8 +7,8 @@ import (
 	"github.com/seed-14de3678/redislock/internal/world"
 )
 
-// A set that is free is not for one who came later to one of its keys than somebody who waits for
-// another key still.
+// A free set is not given to a waiter that came later to one of its keys than another waiter, which still waits for
+// another key.
 func TestQueuePastNobody(t *testing.T) {
 	t.Parallel()
 	world.InTurn(t, func(t *testing.T, w, other *world.World) {

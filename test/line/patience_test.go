@@ -11,8 +11,8 @@ import (
 	"github.com/seed-14de3678/redislock/internal/world"
 )
 
-// What is under way when ctx ends, and what is left behind then, share the 100 ms for which a queued
-// Obtain may go on.
+// What is under way when ctx ends, and what is left behind then, share the 100 ms for which an
+// Obtain in line may go on.
 func TestQueueEndsInTime(t *testing.T) {
 	t.Parallel()
 	const most = 100 * time.Millisecond
@@ -29,7 +29,7 @@ func TestQueueEndsInTime(t *testing.T) {
 				var ended time.Time
 				left := make(chan struct{}, 16)
 				asked := 0
-				client := redislock.New((&world.Puppet{Script: func(run check.Run) string {
+				client := redislock.New((&world.FakeServer{Script: func(run check.Run) string {
 					switch {
 					case world.AsksFirst(run):
 						return world.HeldBySomebody

@@ -14,12 +14,12 @@ import (
 	"github.com/seed-14de3678/redislock/internal/world"
 )
 
-// queuerTTL is the lease of a process that holds the key.
-const queuerTTL = 3 * time.Second
+// waiterTTL is the lease of a process that holds the key.
+const waiterTTL = 3 * time.Second
 
 func init() {
-	// queuer stands in line for a key, for a lease of args[2], and keeps it for args[3].
-	redistest.RegisterRole("queuer", func(args []string) {
+	// waiter stands in line for a key, for a lease of args[2], and keeps it for args[3].
+	redistest.RegisterRole("waiter", func(args []string) {
 		ctx, rdb := context.Background(), redis.NewClient(&redis.Options{Addr: args[0]})
 		ttl, _ := time.ParseDuration(args[2])
 		stay, _ := time.ParseDuration(args[3])
@@ -39,8 +39,8 @@ func init() {
 	})
 }
 
-// A street is a line for one key of a server of its own, in which processes stand.
-type street struct {
+// A processLine is a line for one key of a server of its own, in which processes stand.
+type processLine struct {
 	*world.World
 	server *redistest.Server
 	gate   gate
@@ -48,24 +48,24 @@ type street struct {
 	n      int // how many stand there
 }
 
-func newStreet(t *testing.T) *street {
+func newStreet(t *testing.T) *processLine {
 	t.Helper()
 	s := redistest.Start(t, redistest.Redis)
 	w := world.New(t, s)
-	return &street{World: w, server: s, gate: gateAt(w.RDB, w.Key("k")), turns: make(chan world.Turn, 10)}
+	return &processLine{World: w, server: s, gate: gateAt(w.RDB, w.Key("k")), turns: make(chan world.Turn, 10)}
 }
 
-// process has one more stand in line, in a process of its own.
-func (s *street) process(t *testing.T, ttl, stay time.Duration) *redistest.Process {
+// process has one more waiter stand in line, in a process of its own.
+func (s *processLine) process(t *testing.T, ttl, stay time.Duration) *redistest.Process {
 	t.Helper()
-	p := redistest.StartRole(t, "queuer", s.server.Addr(), s.Key("k"), ttl.String(), stay.String())
+	p := redistest.StartRole(t, "waiter", s.server.Addr(), s.Key("k"), ttl.String(), stay.String())
 	s.n++
 	s.InLine(t, s.Key("k"), s.n)
 	return p
 }
 
-// waiter has one more stand in line.
-func (s *street) waiter(t *testing.T, who string) {
+// waiter has one more waiter stand in line.
+func (s *processLine) waiter(t *testing.T, who string) {
 	t.Helper()
 	go func() {
 		lock, err := s.Client.Obtain(t.Context(), []string{s.Key("k")}, world.Long, world.Queue())
@@ -75,28 +75,28 @@ func (s *street) waiter(t *testing.T, who string) {
 	s.InLine(t, s.Key("k"), s.n)
 }
 
-// hold has the key held by somebody who does not queue.
-func (s *street) hold(t *testing.T) *redislock.Lock {
+// hold has the key held by a caller without Queue.
+func (s *processLine) hold(t *testing.T) *redislock.Lock {
 	t.Helper()
 	return check.Must[*redislock.Lock](t)(s.Client.Obtain(t.Context(), []string{s.Key("k")}, world.Long, nil))
 }
 
 // kill kills a process, and waits until the server knows that it is gone.
-func (s *street) kill(t *testing.T, p *redistest.Process) {
+func (s *processLine) kill(t *testing.T, p *redistest.Process) {
 	t.Helper()
 	before := s.subscribers(t)
 	p.Kill()
 	check.Eventually(t, world.Soon, "the server knows", func() bool { return s.subscribers(t) < before })
 }
 
-func (s *street) subscribers(t *testing.T) int {
+func (s *processLine) subscribers(t *testing.T) int {
 	t.Helper()
 	return len(check.Must[[]string](t)(s.RDB.PubSubChannels(t.Context(), "redislock:wake:*").Result()))
 }
 
-// serve waits for the turns of some in this process, one after the other, which come soon: also if the
-// lease of a process has to end before.
-func (s *street) serve(t *testing.T, who ...string) {
+// serve waits for the turns of some waiters of this process, one after the other. Each comes soon, also if the lease of
+// another process has to end before.
+func (s *processLine) serve(t *testing.T, who ...string) {
 	t.Helper()
 	watch := check.NewPatience(world.Soon)
 	for _, want := range who {
@@ -143,7 +143,7 @@ func TestQueueWaiterKilled(t *testing.T) {
 		t.Parallel()
 		s := newStreet(t)
 		holder := s.hold(t)
-		p := s.process(t, queuerTTL, time.Hour)
+		p := s.process(t, waiterTTL, time.Hour)
 		s.waiter(t, "a")
 		check.NoError(t, holder.Release(t.Context()))
 		world.WantSays(t, p, "held")
@@ -168,7 +168,7 @@ func TestQueueHolderKilled(t *testing.T) {
 	t.Parallel()
 	s := newStreet(t)
 	first := s.hold(t)
-	holder := s.process(t, queuerTTL, time.Hour)
+	holder := s.process(t, waiterTTL, time.Hour)
 	other := s.process(t, world.Long, 0)
 	s.waiter(t, "a")
 	check.NoError(t, first.Release(t.Context()))
@@ -206,7 +206,7 @@ func TestQueueWaiterPaused(t *testing.T) {
 		s.serve(t, "b")
 		noTraceSoon(t, s.World, s.Key("k"))
 	})
-	t.Run("it keeps out whoever does not queue as long as it counts as alive", func(t *testing.T) {
+	t.Run("it keeps out a caller without Queue as long as it counts as alive", func(t *testing.T) {
 		t.Parallel()
 		s := newStreet(t)
 		s.hold(t)
@@ -231,7 +231,7 @@ func TestQueueWaiterPaused(t *testing.T) {
 		t.Parallel()
 		s := newStreet(t)
 		holder := s.hold(t)
-		p := s.process(t, queuerTTL, 0)
+		p := s.process(t, waiterTTL, 0)
 		s.waiter(t, "a")
 		p.Pause()
 		check.NoError(t, holder.Release(t.Context()))
@@ -248,14 +248,14 @@ func TestQueueServerRestarts(t *testing.T) {
 		w := world.New(t, s)
 		key := w.Key("k")
 		check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), []string{key}, world.Long, nil))
-		served := crowd(t, 20, key, w, beside(t, w, s))
+		served := waitTogether(t, 20, key, w, beside(t, w, s))
 		s.Restart() // empty: the first who asks has the lock
 		served(world.Polled)
 		noTraceSoon(t, w, key)
 	})
 }
 
-// A server that stands still keeps time: leases end, whatever it has not answered.
+// While a server stands still, time passes: leases end, whether it has answered or not.
 func TestQueueServerPaused(t *testing.T) {
 	const lease = 1500 * time.Millisecond
 	for name, pause := range map[string]time.Duration{

@@ -26,7 +26,7 @@ func wantOnlyGuards(t *testing.T, rdb *redis.Client, prefix string) {
 	}
 }
 
-// listening returns the ids of the connections that hear a server's channels.
+// listening returns the ids of the connections that have subscribed at a server.
 func listening(t *testing.T, rdb *redis.Client) []string {
 	t.Helper()
 	var ids []string
@@ -38,8 +38,8 @@ func listening(t *testing.T, rdb *redis.Client) []string {
 	return ids
 }
 
-// heard returns how many hear each channel that Clients wait on at a server.
-func heard(t *testing.T, rdb *redis.Client, kind string) map[string]int {
+// subscribers returns how many have subscribed to each channel that Clients wait on at a server.
+func subscribers(t *testing.T, rdb *redis.Client, kind string) map[string]int {
 	t.Helper()
 	names := check.Must[[]string](t)(rdb.Do(t.Context(), "pubsub", kind+"channels", "redislock:wake:*").StringSlice())
 	args := []any{"pubsub", kind + "numsub"}
@@ -65,44 +65,44 @@ func TestQueueStandalone(t *testing.T) {
 			for range 2 {
 				clients = append(clients, world.NewClient(t, server.Client(t, func(o *redis.Options) { o.Protocol = protocol })))
 			}
-			queueThrough(t, clients, func() int { return len(listening(t, admin)) })
+			serveInLine(t, clients, func() int { return len(listening(t, admin)) })
 
 			// A connection that is lost is replaced at once, and nobody loses its place.
 			key := t.Name() + ":lost"
 			holder := check.Must[*redislock.Lock](t)(clients[0].Obtain(t.Context(), []string{key}, world.Long, nil))
-			throng := world.NewThrong(t)
-			names := throng.Line(t, 6, []string{key}, clients...)
+			waiters := world.NewWaiters(t)
+			names := waiters.Line(t, 6, []string{key}, clients...)
 			before := listening(t, admin)
 			if n := check.Must[int64](t)(admin.ClientKillByFilter(t.Context(), "type", "pubsub").Result()); n != 2 {
 				t.Fatalf("%d connections were closed, want one of each Client", n)
 			}
-			check.Eventually(t, 3*time.Second, "both hear again", func() bool {
+			check.Eventually(t, 3*time.Second, "both have subscribed again", func() bool {
 				now := listening(t, admin)
 				return len(now) == 2 && !slices.ContainsFunc(now, func(id string) bool { return slices.Contains(before, id) }) &&
-					len(heard(t, admin, "")) == 2
+					len(subscribers(t, admin, "")) == 2
 			})
 			check.NoError(t, holder.Release(t.Context()))
-			world.WantOrder(t, throng.Served(t), names)
+			world.WantOrder(t, waiters.Served(t), names)
 			world.WantNothing(t, admin, t.Name())
 		})
 	}
 }
 
-// queueThrough has waiters of all Clients stand in line for a set with one tag, and be served in
+// serveInLine has waiters of all Clients stand in line for a set with one tag, and be served in
 // order. While they wait so many connections listen as there are Clients.
-func queueThrough(t *testing.T, clients []*redislock.Client, listening func() int) {
+func serveInLine(t *testing.T, clients []*redislock.Client, listening func() int) {
 	t.Helper()
 	set := []string{"{" + t.Name() + "}a", "{" + t.Name() + "}b"}
 	holder := check.Must[*redislock.Lock](t)(clients[0].Obtain(t.Context(), set, world.Long, world.Queue()))
-	throng := world.NewThrong(t)
-	names := throng.Line(t, 8, set, clients...)
+	waiters := world.NewWaiters(t)
+	names := waiters.Line(t, 8, set, clients...)
 	if n := listening(); n != len(clients) {
 		t.Errorf("%d connections listen, want one of each of %d Clients", n, len(clients))
 	}
 	watch := check.StartWatch(t)
 	check.NoError(t, holder.Release(t.Context()))
-	world.WantOrder(t, throng.Served(t), names)
-	world.WantTold(t, watch)
+	world.WantOrder(t, waiters.Served(t), names)
+	world.WantNotified(t, watch)
 	states := check.Must[[]redislock.KeyState](t)(clients[0].Inspect(t.Context(), set...))
 	for _, state := range states {
 		if len(state.Holders)+len(state.Line) > 0 {
@@ -116,7 +116,7 @@ type wrapped struct{ *redis.ClusterClient }
 
 func (wrapped) Mine() {}
 
-// client returns a Client that is told what is wrapped.
+// client returns a Client with WithWrapped.
 func (w wrapped) client(t *testing.T) *redislock.Client {
 	t.Helper()
 	return world.NewClient(t, w, redislock.WithWrapped(w.ClusterClient))
@@ -146,7 +146,7 @@ func TestQueueNeedsSubscriptions(t *testing.T) {
 	})
 }
 
-// A set of read keys that are free is had at once, whoever hears what.
+// A set of read keys that are free is had at once, whoever has subscribed to what.
 func TestQueueReadsFreeKeys(t *testing.T) {
 	world.Scenario(t, func(t *testing.T, w *world.World) {
 		keys := w.Keys("a", "b")
@@ -176,7 +176,7 @@ func TestQueueRing(t *testing.T) {
 		return err
 	})
 
-	throng := world.NewThrong(t)
+	waiters := world.NewWaiters(t)
 	var holders []*redislock.Lock
 	want := make(map[string][]string) // by address
 	tags := make(map[string]int)
@@ -185,19 +185,19 @@ func TestQueueRing(t *testing.T) {
 		shard := check.Must[*redis.Client](t)(ring.GetShardClientForKey(tag)).Options().Addr
 		set := []string{tag + "a", tag + "b"}
 		holders = append(holders, check.Must[*redislock.Lock](t)(clients[0].Obtain(t.Context(), set, world.Long, world.Queue())))
-		want[tag] = throng.Line(t, 4, set, clients...)
+		want[tag] = waiters.Line(t, 4, set, clients...)
 		tags[shard]++
 	}
 	for _, server := range servers {
 		admin := server.Client(t)
-		channels := heard(t, admin, "")
+		channels := subscribers(t, admin, "")
 		if got, want := len(channels), tags[server.Addr()]*len(clients); got != want {
 			t.Errorf("got channels %v on one shard, want one for each Client of %d tags", channels, want)
 		}
 		if ids := listening(t, admin); len(ids) != len(clients) {
 			t.Errorf("got connections %v on one shard, want one of each Client", ids)
 		}
-		if n := len(heard(t, admin, "shard")); n != 0 {
+		if n := len(subscribers(t, admin, "shard")); n != 0 {
 			t.Errorf("%d channels are sharded, want none", n)
 		}
 	}
@@ -205,8 +205,8 @@ func TestQueueRing(t *testing.T) {
 	for _, holder := range holders {
 		check.NoError(t, holder.Release(t.Context()))
 	}
-	order := throng.Served(t)
-	world.WantTold(t, watch)
+	order := waiters.Served(t)
+	world.WantNotified(t, watch)
 	for tag, names := range want {
 		world.WantOrder(t, slices.DeleteFunc(slices.Clone(order), func(who string) bool { return !strings.HasPrefix(who, tag) }), names)
 	}

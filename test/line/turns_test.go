@@ -19,7 +19,7 @@ func holdPart(t *testing.T, w *world.World, p world.Part) *redislock.Lock {
 	return check.Must[*redislock.Lock](t)(w.Client.ObtainMixed(t.Context(), write, read, world.Long, world.Queue()))
 }
 
-// lineUp has them stand in line, one after the other.
+// lineUp has waiters stand in line, one after the other.
 func lineUp(t *testing.T, w *world.World, turns chan<- world.Turn, parts ...world.Part) {
 	t.Helper()
 	for _, p := range parts {
@@ -114,7 +114,7 @@ func TestQueueDowngrade(t *testing.T) {
 	})
 }
 
-// Whoever gives up lets those behind it go on, if nobody else is in their way.
+// When a waiter gives up, those behind it go on, if nobody else is in their way.
 func TestQueueCancelled(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -201,8 +201,8 @@ func TestQueuePartialLoss(t *testing.T) {
 	}
 }
 
-// A lock that is handed over costs its waiter no command. One whose keys are not all among those that
-// are released has to be claimed: whoever waits is told of each key that it could have.
+// A lock that is handed over costs its waiter no command. If not all its keys are among those that are released the
+// waiter has to ask for it: a waiter gets a message about each key that it could have.
 func TestQueueCommands(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -250,7 +250,7 @@ func TestQueueCommands(t *testing.T) {
 	}
 }
 
-// Who does not queue is refused while somebody stands in line, and comes in when nobody does.
+// A caller without Queue is refused while somebody stands in line, and comes in when nobody does.
 func TestQueueTurnsKeepOthersOut(t *testing.T) {
 	t.Parallel()
 	world.InTurn(t, func(t *testing.T, w, other *world.World) {

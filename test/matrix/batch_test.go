@@ -47,12 +47,12 @@ func (r *request) isOfOthers() bool {
 	return true
 }
 
-// batchRows are strays that share a script with others.
+// batchRows are the late requests that share a script with others.
 func batchRows() []*row {
 	var rows []*row
 	for _, generated := range []bool{false, true} {
 		for _, r := range []row{
-			{name: "obtain in a batch", code: 'W', run: inBatch(obtainStray('W', false))},
+			{name: "obtain in a batch", code: 'W', run: inBatch(lateObtain('W', false))},
 			{name: "release in a batch", code: 'r', base: 'W', run: inBatch(func(ctx context.Context, c *cell) error {
 				return c.release(ctx)
 			})},

@@ -17,23 +17,23 @@ import (
 	"github.com/seed-14de3678/redislock"
 )
 
-// A cellID names a cell: which stray, in which way it was not answered, what follows, and when it lands.
+// A cellID names a cell: which request is late, in which way it was not answered, what follows, and when it arrives.
 type cellID struct {
 	row *row
 	// way is 'R': the operation sent it again, and that was answered; 'G': it gave up; 'C': its context ended.
 	way     byte
 	follows string // codes of operations
-	// lands is 'o': before the operation's own next try is executed; 'p': between that and its answer;
+	// arrives is 'o': before the operation's own next try is executed; 'p': between that and its answer;
 	// 'b' and 'm': the same of the last operation that follows; 'a': after its answer; 'r': after the
 	// Release; 'n': within the next hold.
-	lands byte
+	arrives byte
 }
 
 func (id cellID) String() string {
-	return fmt.Sprintf("%s/%c/%s/%c", id.row.name, id.way, id.follows, id.lands)
+	return fmt.Sprintf("%s/%c/%s/%c", id.row.name, id.way, id.follows, id.arrives)
 }
 
-// A site is where cells are: a server, and a world to sleep in.
+// A site is where cells run: a server, and what they have to know about its clock.
 type site struct {
 	dial   func() (net.Conn, error)
 	keep   func(words []string) (deliver func() []byte) // of a relay; nil: there is none
@@ -55,35 +55,48 @@ type cell struct {
 
 	network     *network
 	main, other *redislock.Client
-	hold        *redislock.Lock              // the newest
-	older       []*redislock.Lock            // others of the token that count on their keys
-	gone        []*redislock.Lock            // and those that do not any more
-	reader      *redislock.Lock              // of another owner
-	unreleased  *redislock.Lock              // whose Release was not answered
-	unsure      map[*redislock.Lock]bool     // the modes are not known
-	writes      map[*redislock.Lock][]string // the keys that it writes, as far as they are known
-	obtains     atomic.Int64                 // how many Obtains there were, where each has a token of its own
-	kept        bool                         // the Release before was not answered: what obtains goes on with the number
-	fence       int64                        // the greatest number so far
+	locks
+	steering
+	journal
+	before  []stored // what was stored before the late request was executed
+	closers []func()
+}
 
-	// With the mutex of the network held.
-	armed   byte // when the stray lands in the next request
+// locks are what the operations of a cell have obtained, and what is known of it.
+type locks struct {
+	hold       *redislock.Lock              // the newest
+	older      []*redislock.Lock            // others of the token that count on their keys
+	gone       []*redislock.Lock            // others of the token that do not count on their keys any more
+	reader     *redislock.Lock              // of another owner
+	unreleased *redislock.Lock              // its Release was not answered
+	unknown    map[*redislock.Lock]bool     // the locks whose modes are not known
+	writes     map[*redislock.Lock][]string // the keys that a lock writes, as far as they are known
+	obtains    atomic.Int64                 // how many Obtains there were, where each has a token of its own
+	kept       bool                         // the last Release was not answered: the next Obtain goes on with its numbers
+	fence      int64                        // the greatest number so far
+}
+
+// steering is what the rule of a cell goes by. The mutex of the network guards it.
+type steering struct {
+	armed   byte // when the late request arrives during the next request
 	frees   bool // releases are no clean-ups
 	mutes   bool // requests that obtain are executed, not answered
-	strayed int  // requests of the stray's operation
-	calling bool // the stray's operation is under way
+	tries   int  // requests of the operation whose request is late
+	calling bool // the operation of the late request is under way
+}
 
-	before  []stored // the landing
-	began   time.Time
-	closers []func()
-	mu      sync.Mutex
-	faults  []string // with mu held
-	notes   []string // with mu held
+// A journal is what has happened in a cell.
+type journal struct {
+	began  time.Time
+	mu     sync.Mutex
+	faults []string // under mu
+	notes  []string // under mu
 }
 
 func newCell(t *testing.T, place site, id cellID) *cell {
 	t.Helper()
-	c := &cell{cellID: id, site: place, t: t, began: time.Now(), unsure: make(map[*redislock.Lock]bool), writes: make(map[*redislock.Lock][]string)}
+	c := &cell{cellID: id, site: place, t: t}
+	c.began, c.unknown, c.writes = time.Now(), make(map[*redislock.Lock]bool), make(map[*redislock.Lock][]string)
 	for _, name := range []string{"a", "b", "c"}[:id.row.size] {
 		c.keys = append(c.keys, place.prefix+name)
 	}
@@ -97,7 +110,7 @@ func newCell(t *testing.T, place site, id cellID) *cell {
 	return c
 }
 
-// run runs the cell and returns what is wrong; void is why it means nothing.
+// run runs the cell and returns what is wrong. If void is not empty the run means nothing, and void is the reason.
 func (c *cell) run() (faults []string, void string) {
 	defer func() {
 		for _, closes := range slices.Backward(c.closers) {
@@ -133,7 +146,7 @@ func (c *cell) retries() int {
 	return 1
 }
 
-// second is another one.
+// second returns another Client, which is made by the first call.
 func (c *cell) second() *redislock.Client {
 	if c.other == nil {
 		c.other = c.newClient()
@@ -143,7 +156,7 @@ func (c *cell) second() *redislock.Client {
 
 // live is the course of the cell.
 func (c *cell) live() {
-	if !c.strays() {
+	if !c.sendsLate() {
 		return
 	}
 	for i, code := range []byte(c.follows) {
@@ -152,24 +165,24 @@ func (c *cell) live() {
 			c.letGo()
 		}
 		if i == len(c.follows)-1 {
-			c.arm(c.lands)
+			c.arm(c.arrives)
 		}
 		c.does(op)
-		if i == len(c.follows)-1 && strings.ContainsRune("abmop", rune(c.lands)) {
-			c.land()
+		if i == len(c.follows)-1 && strings.ContainsRune("abmop", rune(c.arrives)) {
+			c.arrive()
 		}
 	}
 	c.letGo()
-	if c.lands == 'r' {
-		c.land()
+	if c.arrives == 'r' {
+		c.arrive()
 	}
-	if _, landed := c.network.isKept(); !landed || len(c.follows) == 1 {
+	if _, arrived := c.network.isKept(); !arrived || len(c.follows) == 1 {
 		if c.row.line {
 			c.otherGoes()
 		}
 		c.does(operations[c.lastNext()])
-		if c.lands == 'n' {
-			c.land()
+		if c.arrives == 'n' {
+			c.arrive()
 		}
 		c.dwell(6)
 		c.letGo()
@@ -186,8 +199,8 @@ func (c *cell) lastNext() byte {
 	return 'W'
 }
 
-// strays obtains the first hold and sends the stray. It reports false if there is none.
-func (c *cell) strays() bool {
+// sendsLate obtains the first hold and sends the request that comes late. It reports false if there is none.
+func (c *cell) sendsLate() bool {
 	if c.row.setup != nil {
 		c.row.setup(c)
 	}
@@ -207,32 +220,32 @@ func (c *cell) strays() bool {
 		defer stop()
 		ctx = ending
 	}
-	c.note("the stray: %s", c.row.name)
+	c.note("the late request: %s", c.row.name)
 	c.set(func() { c.calling = true; c.frees = c.row.scripts != "release" })
 	err := c.sends(ctx)
 	c.set(func() { c.calling, c.frees = false, false })
 	c.settle()
 	c.note("it returns %v", err)
 	if kept, _ := c.network.isKept(); !kept {
-		c.network.void("there was no stray")
+		c.network.void("no request was late")
 		return false
 	}
 	answered := c.way == 'R' && !strings.ContainsRune("ijk", rune(c.row.code)) || c.row.code == 'n' || c.row.scripts == "release"
-	if c.row.code == 'z' && c.lands == 'o' && errors.Is(err, redislock.ErrLockNotHeld) {
+	if c.row.code == 'z' && c.arrives == 'o' && errors.Is(err, redislock.ErrLockNotHeld) {
 		err = nil // an attached lock cannot know whether it was the one that has freed the keys
 	}
 	if answered && err != nil || !answered && !errors.Is(err, redislock.ErrUnknownOutcome) && c.way != 'R' {
-		c.fault("the stray's operation returns %v", err)
+		c.fault("the operation of the late request returns %v", err)
 		return false
 	}
 	if c.row.afterwards != nil {
 		c.row.afterwards(c)
 	}
-	c.check("after the stray was sent")
+	c.check("after the late request was sent")
 	return true
 }
 
-// sends runs the operation of the stray.
+// sends runs the operation of the late request.
 func (c *cell) sends(ctx context.Context) error {
 	switch op := operations[c.row.code]; {
 	case c.row.run != nil:
@@ -259,8 +272,8 @@ func (c *cell) rule(r *request) fate {
 	case c.mutes && r.script != "release": // a clean-up may be sent before its Obtain has returned
 		return fateMute
 	case c.calling && (c.row.scripts == "" || c.row.scripts == r.script):
-		return c.ruleOfStray()
-	case cleansUp && c.way == 'G' && !c.row.generated && c.network.stray != nil && !c.network.over:
+		return c.ruleOfLate()
+	case cleansUp && c.way == 'G' && !c.row.generated && c.network.late != nil && !c.network.over:
 		return fateLose
 	case cleansUp || c.armed == 0 || c.calling:
 		return fatePass
@@ -273,18 +286,18 @@ func (c *cell) rule(r *request) fate {
 	return fateBetween
 }
 
-func (c *cell) ruleOfStray() fate {
-	c.strayed++
+func (c *cell) ruleOfLate() fate {
+	c.tries++
 	switch {
-	case c.strayed == 1 && c.way == 'C':
+	case c.tries == 1 && c.way == 'C':
 		return fateHang
-	case c.strayed == 1:
+	case c.tries == 1:
 		return fateKeep
 	case c.way == 'G':
 		return fateLose
-	case c.strayed == 2 && c.way == 'R' && c.lands == 'o':
+	case c.tries == 2 && c.way == 'R' && c.arrives == 'o':
 		return fateBefore
-	case c.strayed == 2 && c.way == 'R' && c.lands == 'p':
+	case c.tries == 2 && c.way == 'R' && c.arrives == 'p':
 		return fateBetween
 	}
 	return fatePass
@@ -297,19 +310,19 @@ func (c *cell) set(change func()) {
 	change()
 }
 
-// arm has the stray land in the next request, if it is to do so.
-func (c *cell) arm(lands byte) {
-	if lands == 'b' || lands == 'm' {
-		c.set(func() { c.armed = lands })
+// arm has the late request arrive during the next request, if it is to do so.
+func (c *cell) arm(arrives byte) {
+	if arrives == 'b' || arrives == 'm' {
+		c.set(func() { c.armed = arrives })
 	}
 }
 
-// does runs an operation that follows, and checks that it takes no time and succeeds.
+// does runs an operation that follows, and checks that it succeeds without waiting.
 func (c *cell) does(op *operation) {
 	if c.hold == nil && !op.next && (op != operations['r'] || c.unreleased == nil) {
 		return // after a fault
 	}
-	if op.weakens {
+	if op.lessens {
 		c.forgetOlder()
 	}
 	ctx, cancel := context.WithTimeout(c.t.Context(), 20*time.Second)

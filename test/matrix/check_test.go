@@ -45,20 +45,20 @@ func (c *cell) dwell(times int) {
 	}
 }
 
-// land has the stray land now if it has not yet.
-func (c *cell) land() {
-	if _, landed := c.network.isKept(); landed {
+// arrive has the late request executed if it was not yet.
+func (c *cell) arrive() {
+	if _, arrived := c.network.isKept(); arrived {
 		return
 	}
-	c.network.land()
+	c.network.arrive()
 	c.settle()
-	if c.check("after the stray has landed") && c.hold != nil {
+	if c.check("after the late request has arrived") && c.hold != nil {
 		c.dwell(3)
 	}
 }
 
-// around looks at the keys before and after the landing: once a later request for one of them was answered,
-// it changes nothing.
+// around looks at the keys before and after the late request is executed. Once a later request for one of them was
+// answered, the late one must change nothing.
 func (c *cell) around(answer string) {
 	var now []stored
 	for _, key := range c.keys {
@@ -75,7 +75,7 @@ func (c *cell) around(answer string) {
 		return
 	}
 	// Where time is real a clean-up may go on at the same time.
-	if c.real > 0 && (answer == overtaken || strings.ContainsRune("opbm", rune(c.lands))) {
+	if c.real > 0 && (answer == overtaken || strings.ContainsRune("opbm", rune(c.arrives))) {
 		return
 	}
 	// A clean-up that is under way still frees what it is to free, and nobody has.
@@ -85,7 +85,7 @@ func (c *cell) around(answer string) {
 			continue
 		}
 		if what := now[i].changed(c.before[i], c.row.grows, c.slack); what != "" {
-			c.fault("a later request was answered, and yet the stray changes %q: %s", key, what)
+			c.fault("a later request was answered, and yet the late request changes %q: %s", key, what)
 		}
 	}
 }
@@ -139,7 +139,7 @@ func (c *cell) check(when string) bool {
 	return right
 }
 
-// wrong is what a lock believes that is not so.
+// wrong returns what a lock says that is not so; empty if all is.
 func (c *cell) wrong(lock *redislock.Lock) string {
 	select {
 	case <-lock.Lost():
@@ -157,7 +157,7 @@ func (c *cell) wrong(lock *redislock.Lock) string {
 		switch {
 		case lease < left-c.slack:
 			return fmt.Sprintf("it counts on %q for %v, and has %v: %v", key, left, lease, v)
-		case writes != write && !c.unsure[lock] && (!older || !writes):
+		case writes != write && !c.unknown[lock] && (!older || !writes):
 			return fmt.Sprintf("it writes %q: %t, and it is %v", key, write, v)
 		case write && writes && !v.alone(mine):
 			return fmt.Sprintf("it writes %q, and is not alone: %v", key, v)

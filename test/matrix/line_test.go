@@ -9,7 +9,7 @@ import (
 	"github.com/seed-14de3678/redislock"
 )
 
-// lineRows are the strays of those who stand in line, which needs a server that tells them.
+// lineRows are the late requests of waiters that stand in line. They need a server that publishes messages.
 func lineRows() []*row {
 	var rows []*row
 	for _, size := range []int{3, 1} {
@@ -22,31 +22,31 @@ func lineRows() []*row {
 				}
 				rows = append(rows, &r)
 			}
-			add(row{name: "enter line", code: 'e', run: enterStray, scripts: "rw", afterwards: (*cell).otherGoes})
-			add(row{name: "enter line, key stays held", code: 'k', run: enterStray, scripts: "rw", nexts: "-q"})
-			add(row{name: "give up in line", code: 'g', run: giveUpStray, scripts: "release", afterwards: (*cell).otherGoes})
-			add(row{name: "give up in line, key stays held", code: 'v', run: giveUpStray, scripts: "release", nexts: "-q"})
+			add(row{name: "enter line", code: 'e', run: lateEntry, scripts: "rw", afterwards: (*cell).otherGoes})
+			add(row{name: "enter line, key stays held", code: 'k', run: lateEntry, scripts: "rw", nexts: "-q"})
+			add(row{name: "give up in line", code: 'g', run: lateGiveUp, scripts: "release", afterwards: (*cell).otherGoes})
+			add(row{name: "give up in line, key stays held", code: 'v', run: lateGiveUp, scripts: "release", nexts: "-q"})
 		}
 	}
 	return rows
 }
 
-// queueing are the options of who stands in line.
-func (c *cell) queueing() *redislock.Options {
+// lineOptions are the options of a caller that stands in line.
+func (c *cell) lineOptions() *redislock.Options {
 	opt := c.options()
 	opt.Queue, opt.RetryStrategy = true, nil
 	return opt
 }
 
-// enterStray stands in line, until the key is free or, if it stays held, for a moment.
-func enterStray(ctx context.Context, c *cell) error {
+// lateEntry stands in line, until the key is free or, if it stays held, for a moment.
+func lateEntry(ctx context.Context, c *cell) error {
 	if c.row.nexts != "" {
 		if c.way == 'R' {
 			var stop func()
 			ctx, stop = c.endsWhen(ctx, c.stands)
 			defer stop()
 		}
-		return c.takes(c.main.Obtain(ctx, c.keys, firstTTL, c.queueing()))
+		return c.takes(c.main.Obtain(ctx, c.keys, firstTTL, c.lineOptions()))
 	}
 	if c.way == 'R' {
 		gone := make(chan struct{})
@@ -62,15 +62,15 @@ func enterStray(ctx context.Context, c *cell) error {
 		}()
 		defer func() { <-gone }()
 	}
-	return c.takes(c.main.Obtain(ctx, c.keys, firstTTL, c.queueing()))
+	return c.takes(c.main.Obtain(ctx, c.keys, firstTTL, c.lineOptions()))
 }
 
-// giveUpStray stands in line for a moment.
-func giveUpStray(ctx context.Context, c *cell) error {
+// lateGiveUp stands in line for a moment.
+func lateGiveUp(ctx context.Context, c *cell) error {
 	brief, stop := c.endsWhen(ctx, c.stands)
 	defer stop()
 	before := c.network.answeredOf("release")
-	lock, err := c.main.Obtain(brief, c.keys, firstTTL, c.queueing())
+	lock, err := c.main.Obtain(brief, c.keys, firstTTL, c.lineOptions())
 	if err == nil {
 		_ = c.takes(lock, nil)
 		return errors.New("it was not in line")
@@ -121,7 +121,7 @@ func init() {
 	operations['q'] = &operation{name: "Obtain in line, for a moment", run: func(ctx context.Context, c *cell) error {
 		brief, cancel := context.WithTimeout(ctx, c.brief)
 		defer cancel()
-		lock, err := c.main.Obtain(brief, c.keys, firstTTL, c.queueing())
+		lock, err := c.main.Obtain(brief, c.keys, firstTTL, c.lineOptions())
 		if err == nil {
 			_ = c.takes(lock, nil)
 			return errors.New("it is granted, and another holds the key")

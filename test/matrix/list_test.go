@@ -15,10 +15,10 @@ var update = flags.Bool("update", false, "write the list of the cells of the mat
 // listFile is the file that has it.
 var listFile = filepath.Join("testdata", "matrix.txt")
 
-const listHead = `# The cells of the matrix that fail without guards. A line is a stray, and the way in which it was not answered: R: its
-# operation sent it again, and that was answered; G: it gave up; C: its context ended. Behind it, by the moment at which
-# the stray lands, is what follows it: the operations after the first letter of a word are those that may come second, and
-# a dot is nothing. The codes are explained in cell_test.go and operations_test.go.
+const listHead = `# The cells of the matrix that fail without guards. A line is a request that comes late, and the way in
+# which it was not answered: R: its operation sent it again, and that was answered; G: it gave up; C: its context ended.
+# Behind it, by the moment at which the late request arrives, is what follows it: the operations after the first letter of a
+# word are those that may come second, and a dot is nothing. The codes are explained in cell_test.go and operations_test.go.
 # "make matrix UPDATE=1" writes this file.
 `
 
@@ -36,7 +36,7 @@ func writeList(failed map[string][]string) string {
 			order = append(order, at)
 		}
 		if failed[id.String()] != nil {
-			words[at][string(id.lands)] = append(words[at][string(id.lands)], id.follows)
+			words[at][string(id.arrives)] = append(words[at][string(id.arrives)], id.follows)
 		}
 	}
 	harmless := make(map[string]string)
@@ -51,8 +51,8 @@ func writeList(failed map[string][]string) string {
 			continue
 		}
 		fmt.Fprintf(&list, "%s/%s", at.row, at.way)
-		for lands, same := range groupsOf(words[at]) {
-			fmt.Fprintf(&list, " %s=%s", lands, same)
+		for arrives, same := range groupsOf(words[at]) {
+			fmt.Fprintf(&list, " %s=%s", arrives, same)
 		}
 		list.WriteByte('\n')
 	}
@@ -60,14 +60,14 @@ func writeList(failed map[string][]string) string {
 }
 
 // groupsOf puts moments together at which the same operations follow.
-func groupsOf(words map[string][]string) func(yield func(lands, words string) bool) {
+func groupsOf(words map[string][]string) func(yield func(arrives, words string) bool) {
 	by := make(map[string]string)
 	for _, each := range "opbmarn" {
 		if follows := words[string(each)]; len(follows) > 0 {
 			by[wordsOf(follows)] += string(each)
 		}
 	}
-	return func(yield func(lands, words string) bool) {
+	return func(yield func(arrives, words string) bool) {
 		var all []string
 		for same := range by {
 			all = append(all, same)
@@ -110,14 +110,14 @@ func readList(text string) map[string]bool {
 		}
 		name, rest, _ := strings.Cut(strings.TrimSpace(line), "/")
 		for i, group := range strings.Fields(rest) {
-			lands, words, ok := strings.Cut(group, "=")
+			arrives, words, ok := strings.Cut(group, "=")
 			if !ok || i == 0 {
 				name += "/" + group
 				continue
 			}
 			for word := range strings.SplitSeq(words, ",") {
 				for _, second := range word[1:] {
-					for _, each := range lands {
+					for _, each := range arrives {
 						cells[name+"/"+strings.TrimSuffix(word[:1]+string(second), ".")+"/"+string(each)] = true
 					}
 				}

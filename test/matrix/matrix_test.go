@@ -36,14 +36,14 @@ func cellsOf(rows []*row) []cellID {
 	for _, row := range rows {
 		for _, way := range []byte("RGC") {
 			for _, follows := range row.sequences(way) {
-				lands := "bman"
+				arrives := "bman"
 				if last := follows[len(follows)-1]; last != 'r' && last != 'z' {
-					lands = "bmarn"
+					arrives = "bmarn"
 				}
 				if way == 'R' && len(follows) == 1 {
-					lands = "op" + lands
+					arrives = "op" + arrives
 				}
-				for _, each := range []byte(lands) {
+				for _, each := range []byte(arrives) {
 					ids = append(ids, cellID{row, way, follows, each})
 				}
 			}
@@ -246,7 +246,7 @@ func seedOf(t *testing.T) uint64 {
 	return seed
 }
 
-// show fails the test if cells have failed, and tells the course of some of them.
+// show fails the test if cells have failed, and shows the course of some of them.
 func show(t *testing.T, failed map[string][]string) {
 	t.Helper()
 	shown := 0

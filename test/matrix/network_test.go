@@ -52,12 +52,12 @@ type fate int
 
 const (
 	fatePass    fate = iota
-	fateKeep         // it is the stray: it is kept, and its connection ends
-	fateHang         // the same, but the connection ends when it has landed, or before if the cell says so
+	fateKeep         // it is to be late: it is kept, and its connection ends
+	fateHang         // the same, but the connection ends when it has arrived, or before if the cell says so
 	fateLose         // it never comes to the server, and its connection ends
 	fateMute         // it is executed, and its connection ends without an answer
-	fateBefore       // the stray lands, then it passes
-	fateBetween      // it is executed, then the stray lands, then it is answered
+	fateBefore       // the late request arrives, then it passes
+	fateBetween      // it is executed, then the late request arrives, then it is answered
 )
 
 // A network is all that lies between the clients of a cell and the server.
@@ -67,27 +67,32 @@ type network struct {
 	keep func(words []string) (deliver func() []byte)
 	rule func(*request) fate // with mu held
 	note func(format string, args ...any)
-	// hangUp ends the connection of the stray.
+	// hangUp ends the connection of the late request.
 	hangUp func()
-	// around is called before the landing, without an answer, and after it.
+	// around is called before the late request is executed, without an answer, and after it.
 	around func(answer string)
 
-	mu      sync.Mutex
-	stray   *request        // nil: none is kept
-	bytes   []byte          // what it is
-	deliver func() []byte   // has the relay that keeps it deliver it
-	hangs   chan struct{}   // closed when it has ended
-	over    bool            // so it has
+	mu sync.Mutex
+	lateRequest
 	closed  map[string]bool // the keys of requests that were answered since, and have one in common with it
 	seen    map[string]int  // how many requests of each script were answered
 	gate    chan struct{}   // if not nil requests of others wait for it
 	invalid string          // why the cell means nothing
 }
 
+// A lateRequest is the request that is kept, to be executed late. The mutex of the network guards it.
+type lateRequest struct {
+	late    *request      // nil: none is kept
+	bytes   []byte        // what was to be written
+	deliver func() []byte // has the relay that keeps it deliver it
+	hangs   chan struct{} // closed when its connection is to end
+	over    bool          // it was executed
+}
+
 func newNetwork(dial func() (net.Conn, error)) *network {
 	hangs := make(chan struct{})
 	return &network{
-		dial: dial, hangs: hangs, hangUp: sync.OnceFunc(func() { close(hangs) }), seen: make(map[string]int), closed: make(map[string]bool),
+		dial: dial, lateRequest: lateRequest{hangs: hangs}, hangUp: sync.OnceFunc(func() { close(hangs) }), seen: make(map[string]int), closed: make(map[string]bool),
 		rule:   func(*request) fate { return fatePass },
 		note:   func(string, ...any) {},
 		around: func(string) {},
@@ -107,11 +112,11 @@ func (w *network) Dial(context.Context, string, string) (net.Conn, error) {
 	return &connection{Conn: conn, network: w}, err
 }
 
-// isKept reports whether there is a stray, and whether it has landed.
-func (w *network) isKept() (kept, landed bool) {
+// isKept reports whether there is a late request, and whether it has arrived.
+func (w *network) isKept() (kept, arrived bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.stray != nil, w.over
+	return w.late != nil, w.over
 }
 
 // answeredOf is how many requests of a script were answered.
@@ -121,11 +126,11 @@ func (w *network) answeredOf(script string) int {
 	return w.seen[script]
 }
 
-// land has the stray executed, once.
-func (w *network) land() {
+// arrive has the late request executed, once.
+func (w *network) arrive() {
 	w.mu.Lock()
 	data := w.bytes
-	if w.stray == nil || w.over {
+	if w.late == nil || w.over {
 		w.mu.Unlock()
 		return
 	}
@@ -133,12 +138,12 @@ func (w *network) land() {
 	w.mu.Unlock()
 	w.around("")
 	reply := w.executes(data)
-	w.note("the stray lands: %s", reply)
+	w.note("the late request arrives: %s", reply)
 	w.around(reply)
 	w.hangUp()
 }
 
-// executes has the stray executed, and returns the answer.
+// executes has the late request executed, and returns the answer.
 func (w *network) executes(data []byte) string {
 	answer := make([]byte, 1<<16)
 	if w.deliver != nil {
@@ -160,12 +165,12 @@ func (w *network) executes(data []byte) string {
 	}
 	reply := replyText(answer)
 	if reply == "" || strings.HasPrefix(reply, "-") {
-		return w.void("the stray was not executed: " + reply)
+		return w.void("the late request was not executed: " + reply)
 	}
 	return reply
 }
 
-// void says that the cell means nothing.
+// void notes why the run means nothing.
 func (w *network) void(why string) string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -186,7 +191,7 @@ func (w *network) decide(r *request, data []byte) fate {
 	defer w.mu.Unlock()
 	fate := w.rule(r)
 	if fate == fateKeep || fate == fateHang {
-		w.stray, w.bytes = r, bytes.Clone(data)
+		w.late, w.bytes = r, bytes.Clone(data)
 		if w.keep != nil {
 			w.deliver = w.keep(r.words)
 		}
@@ -194,7 +199,7 @@ func (w *network) decide(r *request, data []byte) fate {
 	if fate != fatePass {
 		w.note("%s %v: %s", r.script, r.keys[:min(len(r.keys), 3)], [...]string{
 			"", "kept", "kept, its connection hangs", "lost", "executed, not answered",
-			"the stray goes before it", "the stray goes before its answer",
+			"the late request goes before it", "the late request goes before its answer",
 		}[fate])
 	}
 	return fate
@@ -210,8 +215,8 @@ func (w *network) gateOf(r *request) <-chan struct{} {
 	return w.gate
 }
 
-// heard takes in an answer.
-func (w *network) heard(r *request, reply []byte) {
+// answered takes in an answer.
+func (w *network) answered(r *request, reply []byte) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	text := replyText(reply)
@@ -220,7 +225,7 @@ func (w *network) heard(r *request, reply []byte) {
 		return // nothing was done
 	}
 	w.seen[r.script]++
-	if w.stray != nil && !r.isOfOthers() && common(r.tokens, w.stray.tokens) && r.shares(w.stray) {
+	if w.late != nil && !r.isOfOthers() && common(r.tokens, w.late.tokens) && r.shares(w.late) {
 		for _, key := range r.keys {
 			w.closed[key] = true
 		}
@@ -289,7 +294,7 @@ func (c *connection) Write(p []byte) (int, error) {
 	case fateLose:
 		return len(p), nil
 	case fateBefore:
-		c.network.land()
+		c.network.arrive()
 	}
 	return c.Conn.Write(p)
 }
@@ -311,8 +316,8 @@ func (c *connection) Read(p []byte) (int, error) {
 	case fateMute:
 		return 0, io.EOF
 	case fateBetween:
-		c.network.land()
+		c.network.arrive()
 	}
-	c.network.heard(r, p[:n])
+	c.network.answered(r, p[:n])
 	return n, nil
 }

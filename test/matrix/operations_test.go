@@ -20,12 +20,12 @@ const (
 	longTTL   = 180 * time.Second
 )
 
-// A operation is what may follow a stray.
+// An operation is what may follow a late request.
 type operation struct {
 	name string
 	run  func(ctx context.Context, c *cell) error
-	// weakens says that other holds of the token cannot count on their keys any more.
-	weakens bool
+	// lessens says that other holds of the token cannot count on their keys any more.
+	lessens bool
 	// frees says that its releases are no clean-ups.
 	frees bool
 	// next says that it obtains, and that what is held is released before.
@@ -34,23 +34,23 @@ type operation struct {
 
 // operations by code.
 var operations = map[byte]*operation{
-	's': {name: "Refresh, shorter", weakens: true, run: func(ctx context.Context, c *cell) error {
+	's': {name: "Refresh, shorter", lessens: true, run: func(ctx context.Context, c *cell) error {
 		return c.hold.Refresh(ctx, shortTTL)
 	}},
 	'l': {name: "Refresh, longer", run: func(ctx context.Context, c *cell) error {
 		return c.hold.Refresh(ctx, longTTL)
 	}},
 	'n': {name: "renewal", run: func(_ context.Context, c *cell) error { return c.renewal() }},
-	'd': {name: "Downgrade", weakens: true, run: func(ctx context.Context, c *cell) error {
+	'd': {name: "Downgrade", lessens: true, run: func(ctx context.Context, c *cell) error {
 		return c.converts(c.hold.Downgrade(ctx), nil)
 	}},
-	'u': {name: "Upgrade", weakens: true, run: func(ctx context.Context, c *cell) error {
+	'u': {name: "Upgrade", lessens: true, run: func(ctx context.Context, c *cell) error {
 		return c.converts(c.hold.Upgrade(ctx), c.hold.Keys())
 	}},
-	'f': {name: "ReleaseKeys, first", weakens: true, frees: true, run: func(ctx context.Context, c *cell) error {
+	'f': {name: "ReleaseKeys, first", lessens: true, frees: true, run: func(ctx context.Context, c *cell) error {
 		return c.hold.ReleaseKeys(ctx, c.hold.Keys()[0])
 	}},
-	'o': {name: "ReleaseKeys, last", weakens: true, frees: true, run: func(ctx context.Context, c *cell) error {
+	'o': {name: "ReleaseKeys, last", lessens: true, frees: true, run: func(ctx context.Context, c *cell) error {
 		keys := c.hold.Keys()
 		return c.hold.ReleaseKeys(ctx, keys[len(keys)-1])
 	}},
@@ -67,10 +67,10 @@ var operations = map[byte]*operation{
 		keys := c.hold.Keys()
 		return c.takes(c.main.Obtain(ctx, []string{keys[len(keys)-1], keys[0]}, shortTTL, c.options()))
 	}},
-	'r': {name: "Release", weakens: true, frees: true, run: func(ctx context.Context, c *cell) error {
+	'r': {name: "Release", lessens: true, frees: true, run: func(ctx context.Context, c *cell) error {
 		return c.release(ctx)
 	}},
-	'z': {name: "Release of an attached lock", weakens: true, frees: true, run: func(ctx context.Context, c *cell) error {
+	'z': {name: "Release of an attached lock", lessens: true, frees: true, run: func(ctx context.Context, c *cell) error {
 		keys := c.hold.Keys()
 		c.older, c.hold = append(c.older, c.hold), nil
 		c.forgetOlder()
@@ -117,7 +117,7 @@ func (c *cell) takes(lock *redislock.Lock, err error) error {
 	return nil
 }
 
-// takesToRead makes one that reads all its keys the newest hold.
+// takesToRead makes a lock that reads all its keys the newest hold.
 func (c *cell) takesToRead(lock *redislock.Lock, err error) error {
 	if err = c.takes(lock, err); err == nil {
 		c.writes[lock] = nil
@@ -125,7 +125,7 @@ func (c *cell) takesToRead(lock *redislock.Lock, err error) error {
 	return err
 }
 
-// takesMixed makes one that writes one of its keys the newest hold.
+// takesMixed makes a lock that writes one of its keys the newest hold.
 func (c *cell) takesMixed(lock *redislock.Lock, err error) error {
 	if err = c.takes(lock, err); err == nil {
 		c.writes[lock] = lock.Keys()[:1]
@@ -135,7 +135,7 @@ func (c *cell) takesMixed(lock *redislock.Lock, err error) error {
 
 // converts takes note of the modes that the newest hold has, or that they are not known.
 func (c *cell) converts(err error, writes []string) error {
-	if c.unsure[c.hold] = err != nil; err == nil {
+	if c.unknown[c.hold] = err != nil; err == nil {
 		c.writes[c.hold] = writes
 	}
 	c.fence = max(c.fence, c.hold.Fence())

@@ -160,7 +160,7 @@ func TestMatrixReal(t *testing.T) {
 	owners.GuardsOff.Store(true)
 	defer owners.GuardsOff.Store(false)
 	ids = slices.DeleteFunc(ids, func(id cellID) bool {
-		return !id.row.line || len(id.follows) > 1 || id.way == 'C' || !strings.ContainsRune("arn", rune(id.lands))
+		return !id.row.line || len(id.follows) > 1 || id.way == 'C' || !strings.ContainsRune("arn", rune(id.arrives))
 	})
 	began = time.Now()
 	failed = onReal(t, ids, 3*time.Second)

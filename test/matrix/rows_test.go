@@ -8,7 +8,7 @@ import (
 	"github.com/seed-14de3678/redislock"
 )
 
-// A row is a stray.
+// A row is a request that comes late.
 type row struct {
 	name       string
 	code       byte                                     // of the operation that it is a request of
@@ -21,12 +21,12 @@ type row struct {
 	harmless   string                                   // why no cell fails without guards; empty if some do
 	nexts      string                                   // what may obtain afterwards; default: everything
 	line       bool                                     // somebody stands in line, or may
-	setup      func(c *cell)                            // before the stray
+	setup      func(c *cell)                            // before the late request
 	afterwards func(c *cell)                            // before the followers
-	scripts    string                                   // those that are the stray's; default: all
+	scripts    string                                   // of which one run is late; default: all
 }
 
-// bubbleRows are all strays that can be in a bubble.
+// bubbleRows are all late requests that can be in a bubble.
 func bubbleRows() []*row {
 	var rows []*row
 	add := func(r row) {
@@ -45,8 +45,8 @@ func bubbleRows() []*row {
 				}
 				add(r)
 			}
-			add(row{name: "obtain", code: 'W', run: obtainStray('W', false)})
-			add(row{name: "obtain read", code: 'R', run: obtainStray('R', false)})
+			add(row{name: "obtain", code: 'W', run: lateObtain('W', false)})
+			add(row{name: "obtain read", code: 'R', run: lateObtain('R', false)})
 			add(row{name: "renewal", code: 'n', base: 'W', grows: true, scripts: "refresh", harmless: "a renewal never shortens"})
 			add(row{name: "refresh shorter", code: 's', base: 'W'})
 			longer := row{name: "refresh longer", code: 'l', base: 'W'}
@@ -58,28 +58,28 @@ func bubbleRows() []*row {
 			add(row{name: "upgrade", code: 'u', base: 'R'})
 			add(row{name: "release", code: 'r', base: 'W'})
 			add(row{name: "release of a reader", code: 'r', base: 'R'})
-			add(row{name: "clean-up", code: 'c', run: cleanUpStray, scripts: "release"})
+			add(row{name: "clean-up", code: 'c', run: lateCleanUp, scripts: "release"})
 			if size == 1 {
 				continue
 			}
-			add(row{name: "obtain mixed", code: 'M', run: obtainStray('M', false)})
+			add(row{name: "obtain mixed", code: 'M', run: lateObtain('M', false)})
 			add(row{name: "release keys, first", code: 'f', base: 'W'})
 			add(row{name: "release keys, last", code: 'o', base: 'M'})
 		}
 	}
-	add(row{name: "obtain fenced", code: 'M', run: obtainStray('M', false), fenced: true})
+	add(row{name: "obtain fenced", code: 'M', run: lateObtain('M', false), fenced: true})
 	add(row{name: "refresh shorter, readers", code: 's', base: 'R'})
 	add(row{name: "downgrade fenced", code: 'd', base: 'M', fenced: true})
 	add(row{name: "upgrade fenced", code: 'u', base: 'M', fenced: true})
 	add(row{name: "release fenced", code: 'r', base: 'M', fenced: true})
 	add(row{name: "raise fence", code: 'b', base: 'M', fenced: true, grows: true, harmless: "numbers are only raised"})
-	add(row{name: "clean-up fenced", code: 'c', run: cleanUpStray, fenced: true, scripts: "release"})
-	add(row{name: "clean-up beside a hold", code: 'q', base: 'B', run: cleanUpBesideStray, scripts: "release"})
+	add(row{name: "clean-up fenced", code: 'c', run: lateCleanUp, fenced: true, scripts: "release"})
+	add(row{name: "clean-up beside a hold", code: 'q', base: 'B', run: lateCleanUpBeside, scripts: "release"})
 	add(row{name: "obtain while it is held", code: 'a', base: 'W'})
 	add(row{name: "attached refresh", code: 'h', base: 'W'})
 	add(row{name: "attached release", code: 'z', base: 'W'})
-	add(row{name: "intent", code: 'i', run: obtainStray('W', true), setup: (*cell).otherReads, afterwards: (*cell).otherGoes})
-	add(row{name: "intent beside a reader", code: 'j', run: obtainStray('W', true), setup: (*cell).otherReads, nexts: "R"})
+	add(row{name: "intent", code: 'i', run: lateObtain('W', true), setup: (*cell).otherReads, afterwards: (*cell).otherGoes})
+	add(row{name: "intent beside a reader", code: 'j', run: lateObtain('W', true), setup: (*cell).otherReads, nexts: "R"})
 	return append(rows, batchRows()...)
 }
 
@@ -97,7 +97,7 @@ func suffixOf(size int, generated bool) (suffix string) {
 	return suffix
 }
 
-// live reports whether there is a hold after the stray, in one way.
+// live reports whether there is a hold after the late request, in one way.
 func (r *row) live(way byte) bool {
 	if r.base == 0 {
 		return way == 'R' && !strings.ContainsRune("cqijkgv", rune(r.code))
@@ -105,8 +105,8 @@ func (r *row) live(way byte) bool {
 	return r.code != 'r' && r.code != 'z'
 }
 
-// obtainStray is an Obtain of a first hold.
-func obtainStray(code byte, intent bool) func(ctx context.Context, c *cell) error {
+// lateObtain is an Obtain of a first hold.
+func lateObtain(code byte, intent bool) func(ctx context.Context, c *cell) error {
 	return func(ctx context.Context, c *cell) error {
 		opt := c.options()
 		if intent {
@@ -119,7 +119,7 @@ func obtainStray(code byte, intent bool) func(ctx context.Context, c *cell) erro
 	}
 }
 
-// first obtains what a first hold has.
+// first obtains the first hold.
 func (c *cell) first(ctx context.Context, code byte, opt *redislock.Options) error {
 	switch code {
 	case 'R':
@@ -132,13 +132,13 @@ func (c *cell) first(ctx context.Context, code byte, opt *redislock.Options) err
 	return c.takes(c.main.Obtain(ctx, c.keys, firstTTL, opt))
 }
 
-// cleanUpStray is the clean-up of an Obtain that was executed and not answered.
-func cleanUpStray(ctx context.Context, c *cell) error {
+// lateCleanUp is the clean-up of an Obtain that was executed and not answered.
+func lateCleanUp(ctx context.Context, c *cell) error {
 	return c.unanswered(ctx, c.keys)
 }
 
-// cleanUpBesideStray is the clean-up of such a one that has a key in common with a hold.
-func cleanUpBesideStray(ctx context.Context, c *cell) error {
+// lateCleanUpBeside is the clean-up of such a one that has a key in common with a hold.
+func lateCleanUpBeside(ctx context.Context, c *cell) error {
 	return c.unanswered(ctx, c.keys[:2])
 }
 
@@ -172,7 +172,7 @@ func (c *cell) otherReads() {
 	c.reader = lock
 }
 
-// otherGoes ends that.
+// otherGoes has that reader release the key.
 func (c *cell) otherGoes() {
 	if c.reader != nil {
 		var before bool

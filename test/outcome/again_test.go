@@ -26,7 +26,7 @@ func wantReleased(t *testing.T, what string, err error) {
 	}
 }
 
-// What is done with a lock that was released says so, and asks nobody.
+// Every method of a lock that was released says so, and sends nothing.
 func TestAfterRelease(t *testing.T) {
 	for name, release := range map[string]func(w *world.World, lock *redislock.Lock) error{
 		"release": func(_ *world.World, lock *redislock.Lock) error { return lock.Release(context.Background()) },
@@ -88,8 +88,8 @@ func onRelease(rdb *redis.Client, fn func(send func() error) error) {
 	}))
 }
 
-// A Release that comes after one of which nothing was known asks again: it does what that has not done,
-// and takes what that has done for its own.
+// A Release after one without an answer asks again: it frees what the first one has not freed, and counts what the
+// first one has freed as its own work.
 func TestReleaseAfterUnknownOutcome(t *testing.T) {
 	for name, arrives := range map[string]bool{"the first was not executed": false, "the first was executed": true} {
 		t.Run(name, func(t *testing.T) {
@@ -152,8 +152,8 @@ func TestReleaseAfterUnknownOutcome(t *testing.T) {
 	})
 }
 
-// An unanswered try explains that nothing is ours any more only if everything was when it was sent, and
-// nothing is left: else it is a loss.
+// If the lock has no key any more, an unanswered try of its Release may have freed them: but only if it had all keys when
+// the try was sent, and none is left. Otherwise it is a loss.
 func TestLossBehindUnansweredRelease(t *testing.T) {
 	for name, test := range map[string]struct {
 		lose    func(t *testing.T, w *world.World)

@@ -19,23 +19,23 @@ import (
 	"github.com/seed-14de3678/redislock/internal/world"
 )
 
-// A mire is a network in which everything gets stuck somewhere, from when it is told to.
-type mire struct {
+// A stuckNetwork is a network in which everything gets stuck somewhere, from the moment when the test says so.
+type stuckNetwork struct {
 	mu    sync.Mutex
 	where string        // dial, write or read; else nowhere
 	over  chan struct{} // closed when it lets go
 }
 
-// sticks has it stick somewhere. Whatever is stuck already stays so.
-func (m *mire) sticks(where string) {
+// sticks has the network stick somewhere. What is stuck already stays so.
+func (m *stuckNetwork) sticks(where string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.where = where
 }
 
-// newMire makes one that lets go for good at the latest after ten minutes, and what does that sooner.
-func newMire() (m *mire, letGo func()) {
-	m = &mire{over: make(chan struct{})}
+// newStuckNetwork makes one, and letGo, which sets everything free for good. After ten minutes that happens by itself.
+func newStuckNetwork() (m *stuckNetwork, letGo func()) {
+	m = &stuckNetwork{over: make(chan struct{})}
 	letGo = sync.OnceFunc(func() {
 		m.sticks("")
 		close(m.over)
@@ -44,14 +44,14 @@ func newMire() (m *mire, letGo func()) {
 	return m, letGo
 }
 
-func (m *mire) at(where string) bool {
+func (m *stuckNetwork) at(where string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.where == where
 }
 
 // dials is an option for a Redis client that is to have this network.
-func (m *mire) dials(opt *redis.Options) {
+func (m *stuckNetwork) dials(opt *redis.Options) {
 	dial := opt.Dialer
 	opt.Dialer = func(ctx context.Context, network, addr string) (net.Conn, error) {
 		if m.at("dial") {
@@ -61,14 +61,14 @@ func (m *mire) dials(opt *redis.Options) {
 		if err != nil {
 			return nil, err
 		}
-		return &mired{Conn: conn, in: m, lost: make(chan struct{})}, nil
+		return &stuckConn{Conn: conn, in: m, lost: make(chan struct{})}, nil
 	}
 }
 
-// A mired connection is one of that network.
-type mired struct {
+// A stuckConn is a connection of that network.
+type stuckConn struct {
 	net.Conn
-	in   *mire
+	in   *stuckNetwork
 	once sync.Once
 	lost chan struct{} // closed with it
 
@@ -76,14 +76,14 @@ type mired struct {
 	end time.Time // of a write
 }
 
-func (c *mired) SetWriteDeadline(end time.Time) error {
+func (c *stuckConn) SetWriteDeadline(end time.Time) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.end = end
 	return c.Conn.SetWriteDeadline(end)
 }
 
-func (c *mired) Write(p []byte) (int, error) {
+func (c *stuckConn) Write(p []byte) (int, error) {
 	switch {
 	case c.in.at("read"):
 		return len(p), nil // nobody will answer
@@ -103,16 +103,16 @@ func (c *mired) Write(p []byte) (int, error) {
 	return c.Conn.Write(p)
 }
 
-func (c *mired) Close() error {
+func (c *stuckConn) Close() error {
 	c.once.Do(func() { close(c.lost) })
 	return c.Conn.Close()
 }
 
-// inMire runs fn in a bubble with a world in a mire, by a client that says to what its time-outs are.
-func inMire(t *testing.T, fn func(t *testing.T, w *world.World, m *mire), mods ...func(*redis.Options)) {
+// whileStuck runs fn in a bubble with a world behind a stuckNetwork; mods set the time-outs of its client.
+func whileStuck(t *testing.T, fn func(t *testing.T, w *world.World, m *stuckNetwork), mods ...func(*redis.Options)) {
 	t.Helper()
 	world.Bubble(t, func(t *testing.T, w *world.World, mini *redistest.Mini, _ *world.Journal) {
-		m, letGo := newMire()
+		m, letGo := newStuckNetwork()
 		w.RDB = mini.Client(t, append([]func(*redis.Options){m.dials}, mods...)...)
 		w.Client = redislock.New(w.RDB)
 		defer w.Client.Close()
@@ -135,7 +135,7 @@ func TestBound(t *testing.T) {
 			for _, warm := range []bool{true, false} {
 				for _, mayEnd := range []bool{true, false} {
 					t.Run(fmt.Sprintf("%s/%s/warm=%t/ctx=%t", ttl, where, warm, mayEnd), func(t *testing.T) {
-						inMire(t, func(t *testing.T, w *world.World, m *mire) {
+						whileStuck(t, func(t *testing.T, w *world.World, m *stuckNetwork) {
 							hangs(t, w, m, where, ttl, max(ttl, read), warm, mayEnd)
 						}, shortly)
 					})
@@ -146,7 +146,7 @@ func TestBound(t *testing.T) {
 }
 
 // hangs has one attempt hang somewhere.
-func hangs(t *testing.T, w *world.World, m *mire, where string, ttl, most time.Duration, warm, mayEnd bool) {
+func hangs(t *testing.T, w *world.World, m *stuckNetwork, where string, ttl, most time.Duration, warm, mayEnd bool) {
 	t.Helper()
 	ctx := context.Background()
 	if mayEnd {
@@ -175,12 +175,12 @@ func hangs(t *testing.T, w *world.World, m *mire, where string, ttl, most time.D
 	}
 }
 
-// What a strategy says goes on after an attempt to which nobody has answered; and nothing of those is left.
+// After an attempt without an answer the strategy goes on, and nothing of such attempts is left.
 func TestBoundThenAgain(t *testing.T) {
 	t.Parallel()
 	for _, where := range []string{"dial", "read"} {
 		t.Run(where, func(t *testing.T) {
-			inMire(t, func(t *testing.T, w *world.World, m *mire) {
+			whileStuck(t, func(t *testing.T, w *world.World, m *stuckNetwork) {
 				const ttl = time.Second
 				m.sticks(where)
 				opt := &redislock.Options{RetryStrategy: redislock.LimitRetry(redislock.LinearBackoff(time.Second), 2)}
@@ -201,7 +201,7 @@ func TestBoundThenAgain(t *testing.T) {
 	}
 }
 
-// A pool of which all connections are taken holds nobody up for longer, either. go-redis has a second pool
+// A pool of which all connections are taken holds an attempt up no longer than its bound, either. go-redis has a second pool
 // for pipelines, which would let through what travels together.
 func TestBoundOfPool(t *testing.T) {
 	t.Parallel()
@@ -230,12 +230,12 @@ func TestBoundOfPool(t *testing.T) {
 	check.NoError(t, check.Must[*redislock.Lock](t)(client.Obtain(t.Context(), []string{t.Name()}, world.Long, nil)).Release(t.Context()))
 }
 
-// Who stands in line keeps the place while nobody answers.
+// A waiter in line keeps its place while the server does not answer.
 func TestBoundInLine(t *testing.T) {
 	world.Bubble(t, func(t *testing.T, _ *world.World, _ *redistest.Mini, _ *world.Journal) {
 		var asked, left int
 		var began time.Time
-		p := &world.Puppet{Script: func(run check.Run) string {
+		p := &world.FakeServer{Script: func(run check.Run) string {
 			switch {
 			case world.AsksFirst(run):
 				return world.HeldBySomebody

@@ -158,8 +158,8 @@ func cancelAtRandom(t *testing.T, client *redislock.Client, key string) {
 	}
 }
 
-// DESIGN section 11: a third of the contended time-outs did not match ErrNotObtained. In a bubble: an
-// answer that a busy machine brings too late is one that is not known.
+// DESIGN section 11: a third of the contended time-outs did not match ErrNotObtained. The test runs in a bubble, because
+// on a busy machine an answer may come too late to be known.
 func TestContendedTimeOuts(t *testing.T) {
 	t.Parallel()
 	for batched, opts := range map[bool][]redislock.ClientOption{true: nil, false: {redislock.WithoutBatching()}} {

@@ -17,19 +17,19 @@ import (
 	"github.com/seed-14de3678/redislock/internal/world"
 )
 
-// A detour is the way of the first request to the server, which lasts until it is let go on. Nobody else
-// asks that server meanwhile.
-type detour struct {
+// A delayed is a first request that is kept on its way to the server until goOn is called. Nobody else asks
+// that server meanwhile.
+type delayed struct {
 	l        *world.Lossy
 	released atomic.Bool // a release was answered
 	goOn     func()      // lets the request go on
 }
 
-// newDetour calls seen, which may be nil, when the request has come to it.
-func newDetour(t *testing.T, l *world.Lossy, seen func()) *detour {
+// newDelayed keeps the first request that is sent, and calls seen, which may be nil, when it has come.
+func newDelayed(t *testing.T, l *world.Lossy, seen func()) *delayed {
 	t.Helper()
 	held := make(chan struct{})
-	d := &detour{l: l, goOn: sync.OnceFunc(func() { close(held) })}
+	d := &delayed{l: l, goOn: sync.OnceFunc(func() { close(held) })}
 	t.Cleanup(d.goOn)
 	var scripts atomic.Int64
 	l.Relay.OnRequest(func(name string, args []string) {
@@ -54,32 +54,32 @@ func newDetour(t *testing.T, l *world.Lossy, seen func()) *detour {
 var scriptsRun = regexp.MustCompile(`cmdstat_evalsha:calls=(\d+)`)
 
 // executed counts the scripts that the server has run.
-func (d *detour) executed(t *testing.T) int {
+func (d *delayed) executed(t *testing.T) int {
 	t.Helper()
 	info := check.Must[string](t)(d.l.Direct.Info(t.Context(), "commandstats").Result())
 	return check.Must[int](t)(strconv.Atoi(scriptsRun.FindStringSubmatch(info)[1]))
 }
 
-// lands lets the request go on, and waits until the server has executed it.
-func (d *detour) lands(t *testing.T) {
+// arrives lets the request go on, and waits until the server has executed it.
+func (d *delayed) arrives(t *testing.T) {
 	t.Helper()
 	before := d.executed(t)
 	d.goOn()
-	check.Eventually(t, world.Soon, "the request has landed", func() bool { return d.executed(t) > before })
+	check.Eventually(t, world.Soon, "the request has arrived", func() bool { return d.executed(t) > before })
 }
 
-// landsForNothing is lands where the key is free, and stays so.
-func (d *detour) landsForNothing(t *testing.T) {
+// arrivesForNothing is arrives where the key is free, and stays so.
+func (d *delayed) arrivesForNothing(t *testing.T) {
 	t.Helper()
 	if d.l.Locked(t) {
 		t.Fatal("the key is there after its release, want the request overtaken")
 	}
-	if d.lands(t); d.l.Locked(t) {
+	if d.arrives(t); d.l.Locked(t) {
 		t.Error("a request has locked the key after what was sent later was answered")
 	}
 }
 
-// DESIGN section 11: a delayed Obtain lands after its own clean-up.
+// DESIGN section 11: a delayed Obtain arrives after its own clean-up.
 func TestObtainLandsAfterCleanUp(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"time-out", "cancelled", "read"} {
@@ -90,12 +90,12 @@ func TestObtainLandsAfterCleanUp(t *testing.T) {
 			if name == "read" {
 				obtain = l.Client.ObtainRead
 			}
-			// The server has to know the script, or the request would do nothing when it lands.
+			// The server has to know the script, or the request would do nothing when it arrives.
 			warm := check.Must[*redislock.Lock](t)(obtain(t.Context(), []string{l.Key + "warm"}, world.Long, nil))
 			check.NoError(t, warm.Release(t.Context()))
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
-			d := newDetour(t, l, func() {
+			d := newDelayed(t, l, func() {
 				if name == "cancelled" {
 					cancel()
 				}
@@ -106,22 +106,22 @@ func TestObtainLandsAfterCleanUp(t *testing.T) {
 				check.Is(t, err, context.Canceled)
 			}
 			check.Eventually(t, world.Soon, "there was a clean-up", d.released.Load)
-			d.landsForNothing(t)
+			d.arrivesForNothing(t)
 		})
 	}
 }
 
-// An earlier try of an Obtain that succeeded lands after its Release.
+// An earlier try of an Obtain that succeeded arrives after its Release.
 func TestObtainTryLandsAfterRelease(t *testing.T) {
 	t.Parallel()
 	l := world.NewLossyAt(t, redistest.Start(t, redistest.Redis), world.Persistent)
-	d := newDetour(t, l, nil)
+	d := newDelayed(t, l, nil)
 	lock := l.Obtain(t, l.Key)
 	check.NoError(t, lock.Release(t.Context()))
-	d.landsForNothing(t)
+	d.arrivesForNothing(t)
 }
 
-// An earlier try of an Obtain lands after what was done with its lock, and changes nothing of that. Nobody
+// An earlier try of an Obtain arrives after what was done with its lock, and changes nothing of that. Nobody
 // waits for it.
 func TestObtainTryLandsWithinItsHold(t *testing.T) {
 	t.Parallel()
@@ -129,14 +129,14 @@ func TestObtainTryLandsWithinItsHold(t *testing.T) {
 	t.Run("after a Refresh", func(t *testing.T) {
 		t.Parallel()
 		l := world.NewLossyAt(t, redistest.Start(t, redistest.Redis), world.Persistent)
-		d := newDetour(t, l, nil)
+		d := newDelayed(t, l, nil)
 		lock := check.Must[*redislock.Lock](t)(l.Client.Obtain(t.Context(), []string{l.Key}, ttl, nil))
 		check.NoError(t, lock.Refresh(t.Context(), world.Long))
 		left := time.Until(lock.Deadline())
 		if left < world.Long/2 {
 			t.Errorf("it counts on %v, want all of what was confirmed", left)
 		}
-		d.lands(t)
+		d.arrives(t)
 		if lease := check.Must[time.Duration](t)(l.Direct.PTTL(t.Context(), l.Key).Result()); lease < time.Until(lock.Deadline()) {
 			t.Errorf("got a lease of %v, and it counts on %v", lease, time.Until(lock.Deadline()))
 		}
@@ -147,14 +147,14 @@ func TestObtainTryLandsWithinItsHold(t *testing.T) {
 		l := world.NewLossyAt(t, redistest.Start(t, redistest.Redis), world.Persistent)
 		warm := check.Must[*redislock.Lock](t)(l.Client.ObtainRead(t.Context(), []string{l.Key + "warm"}, world.Long, nil))
 		check.NoError(t, warm.Release(t.Context()))
-		d := newDetour(t, l, nil)
+		d := newDelayed(t, l, nil)
 		lock := check.Must[*redislock.Lock](t)(l.Client.ObtainRead(t.Context(), []string{l.Key}, world.Long, nil))
 		began := time.Now()
 		check.NoError(t, lock.Upgrade(t.Context()))
 		if waited := time.Since(began); waited > ttl {
 			t.Errorf("the Upgrade took %v", waited)
 		}
-		d.lands(t)
+		d.arrives(t)
 		_, err := redislock.New(l.Direct).ObtainRead(t.Context(), []string{l.Key}, world.Long, nil)
 		world.WantConflict(t, err, l.Key, redislock.ModeWrite)
 		check.NoError(t, lock.Release(t.Context()))

@@ -67,8 +67,7 @@ func TestObtainReplyLost(t *testing.T) {
 	}
 }
 
-// A first try of which nothing is known, and a second one that could not be sent: what the first
-// has done is still not known.
+// The first try is not answered, and the second one cannot be sent: what the first one has done is still not known.
 func TestReplyLostThenRefused(t *testing.T) {
 	t.Parallel()
 	operations := map[string]func(ctx context.Context, l *world.Lossy, lock *redislock.Lock) error{
@@ -95,8 +94,8 @@ func TestReplyLostThenRefused(t *testing.T) {
 	}
 }
 
-// A refusal that is known must not hide that of a later request nothing is known: the key may have
-// become free meanwhile, and ours.
+// A refusal must not hide that a later request was not answered: the key may have become free meanwhile, and that request
+// may have obtained it.
 func TestObtainReplyLostAfterConflict(t *testing.T) {
 	t.Parallel()
 	l := world.NewLossy(t, world.Impatient)

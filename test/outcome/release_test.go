@@ -132,7 +132,7 @@ func TestReleaseCancelled(t *testing.T) {
 	})
 }
 
-// The clean-up of an Obtain of which nothing is known must not take the keys from the next Obtain
+// The clean-up of an Obtain without an answer must not take the keys from the next Obtain
 // of the same token.
 func TestTokenAfterUnknownOutcome(t *testing.T) {
 	t.Parallel()
@@ -207,8 +207,8 @@ func TestTokenAfterUnknownOutcome(t *testing.T) {
 	})
 }
 
-// A Release of which nothing is known must not take the keys from the next Obtain of the same token:
-// not with a request that is late, nor with one that was given up and sent again.
+// A Release without an answer must not take the keys from the next Obtain of the same token: neither by a late request,
+// nor by one that is sent again.
 func TestTokenAfterUnknownRelease(t *testing.T) {
 	t.Parallel()
 	for name, mod := range map[string]func(*redis.Options){

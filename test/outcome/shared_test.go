@@ -17,11 +17,11 @@ import (
 )
 
 // An error inside the script of a batch may come after some of it was done, unless it shows that nothing
-// was. Each of those who have shared it asks by himself then, and if nobody answers that either it depends on
-// the first error whether he knows what he has done.
+// was. Each call that has shared the script is sent by itself then. If that is not answered either, it depends on the
+// first error whether the outcome is known.
 func TestErrorOfSharedScript(t *testing.T) {
 	t.Parallel()
-	for text, doubted := range map[string]bool{
+	for text, unanswered := range map[string]bool{
 		"ERR user_script:7: something":                      true,
 		"WRONGTYPE Operation against a key":                 true,
 		"OOM command not allowed":                           false,
@@ -37,8 +37,8 @@ func TestErrorOfSharedScript(t *testing.T) {
 					if err == nil || !errors.Is(err, world.Refusal(busy)) {
 						t.Errorf("got error %v of call %d, want it to be asked for by itself", err, i)
 					}
-					if got := errors.Is(err, redislock.ErrUnknownOutcome); got != doubted {
-						t.Errorf("got doubt %t of call %d, want %t: %v", got, i, doubted, err)
+					if got := errors.Is(err, redislock.ErrUnknownOutcome); got != unanswered {
+						t.Errorf("got unanswered %t of call %d, want %t: %v", got, i, unanswered, err)
 					}
 				}
 			})

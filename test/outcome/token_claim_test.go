@@ -64,7 +64,7 @@ func (y yes) EvalSha(ctx context.Context, _ string, _ []string, _ ...any) *redis
 	return y.Eval(ctx, "", nil)
 }
 
-// Those who free keys and those who look for what others of their token count on take two mutexes.
+// Freeing keys takes two mutexes, and so does looking for the keys that others of the token count on.
 func TestReleaseKeysAndClaims(t *testing.T) {
 	t.Parallel()
 	client := redislock.New(yes{})

@@ -10,8 +10,8 @@ import (
 	"github.com/seed-14de3678/redislock/internal/world"
 )
 
-// Lessons: token job-1 takes the lock of job-10; a set cannot grow under its own token; a subset
-// obtained anew orphans the rest.
+// Lessons: token job-1 takes the lock of job-10; a set cannot grow under its own token; of a
+// set whose subset is obtained anew the rest stays locked.
 func TestToken(t *testing.T) {
 	own := func(token, metadata string) *redislock.Options {
 		return &redislock.Options{Token: token, Metadata: metadata}
@@ -47,7 +47,7 @@ func TestToken(t *testing.T) {
 		})
 	})
 
-	t.Run("a set shrinks, and nothing is orphaned", func(t *testing.T) {
+	t.Run("a set shrinks, and nothing stays locked", func(t *testing.T) {
 		world.Scenario(t, func(t *testing.T, w *world.World) {
 			large := check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), w.Keys("a", "b", "c"), world.Long, own("job", "")))
 			small := check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), w.Keys("b"), world.Long, own("job", "")))

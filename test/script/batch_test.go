@@ -18,7 +18,7 @@ type plain struct {
 }
 
 // runBatch runs batch.lua for several callers at once.
-func (s *stage) runBatch(t *testing.T, calls ...plain) []any {
+func (s *fixture) runBatch(t *testing.T, calls ...plain) []any {
 	t.Helper()
 	var keys []string
 	var args []any
@@ -40,7 +40,7 @@ func wantReplies(t *testing.T, got []any, want ...any) {
 // All keys of all sets that are obtained together have the ttl that was asked for.
 func TestBatchGivesEveryKeyItsTTL(t *testing.T) {
 	t.Parallel()
-	staged(t, func(t *testing.T, s *stage) {
+	withFixture(t, func(t *testing.T, s *fixture) {
 		one := []string{s.key("one")}
 		three := []string{s.key("a"), s.key("b"), s.key("c")}
 		two := []string{s.key("d"), s.key("e")}
@@ -63,7 +63,7 @@ func TestBatchGivesEveryKeyItsTTL(t *testing.T) {
 // that can.
 func TestBatchLeavesLinesAlone(t *testing.T) {
 	t.Parallel()
-	staged(t, func(t *testing.T, s *stage) {
+	withFixture(t, func(t *testing.T, s *fixture) {
 		ms := longLease.Milliseconds()
 		for _, n := range []int{1, 3} {
 			free, held := make([]string, n), make([]string, n)
@@ -72,8 +72,8 @@ func TestBatchLeavesLinesAlone(t *testing.T) {
 				check.NoError(t, s.rdb.Set(t.Context(), held[i], "mine", longLease).Err())
 			}
 			s.enters(t,
-				figure{id: "w", write: free[n-1:], place: 1, ttl: longLease},
-				figure{id: "w", write: held[n-1:], place: 1, ttl: longLease})
+				fakeWaiter{id: "w", write: free[n-1:], place: 1, ttl: longLease},
+				fakeWaiter{id: "w", write: held[n-1:], place: 1, ttl: longLease})
 			aside := []string{s.key("aside"), s.key("beside")}[:1+n/2]
 			wantReplies(t, s.runBatch(t, plain{free, "new", ms}, plain{aside, "new", ms}, plain{held, "mine", 0}),
 				int64(0), int64(1), int64(0))
@@ -84,7 +84,7 @@ func TestBatchLeavesLinesAlone(t *testing.T) {
 			if got := s.rdb.Exists(t.Context(), held...).Val(); got != int64(n) {
 				t.Errorf("%d of %d keys are held, want all: they are to be handed over", got, n)
 			}
-			s.wantTold(t)
+			s.wantMessages(t)
 			check.NoError(t, s.rdb.Del(t.Context(), slot.Beside("line", free[n-1]), slot.Beside("line", held[n-1])).Err())
 		}
 	})

@@ -30,7 +30,7 @@ const (
 )
 
 // shortCuts are all that the scripts have. What each gains stands beside it in the script.
-func shortCuts(b *testing.B, s *stage) []shortCut {
+func shortCuts(b *testing.B, s *fixture) []shortCut {
 	b.Helper()
 	one, eight := []string{s.key("one")}, numbered(s.key("eight"), 8)
 	batch := numbered(s.key("batch"), 20)
@@ -55,10 +55,10 @@ func shortCuts(b *testing.B, s *stage) []shortCut {
 		}
 	}
 	waited := func(pipe redis.Pipeliner) {
-		f := figure{id: "0123456789012345678901", write: one, place: 1000, ttl: longLease}
+		f := fakeWaiter{id: "0123456789012345678901", write: one, place: 1000, ttl: longLease}
 		pipe.ZAdd(b.Context(), lines(one)[0], redis.Z{Score: float64(f.place), Member: f.entry(s, one[0], time.Now())})
 	}
-	s.listenAs(b, figure{id: "0123456789012345678901"})
+	s.listenAs(b, fakeWaiter{id: "0123456789012345678901"})
 	both := func(fns ...func(redis.Pipeliner)) func(redis.Pipeliner) {
 		return func(pipe redis.Pipeliner) {
 			for _, fn := range fns {
@@ -91,8 +91,8 @@ func shortCuts(b *testing.B, s *stage) []shortCut {
 	}
 }
 
-// listenAs has somebody hear the channel of a figure.
-func (s *stage) listenAs(b *testing.B, f figure) {
+// listenAs subscribes to the channel of a fakeWaiter.
+func (s *fixture) listenAs(b *testing.B, f fakeWaiter) {
 	b.Helper()
 	if err := s.ear.Subscribe(b.Context(), f.channel(s)); err != nil {
 		b.Fatal(err)
@@ -109,7 +109,7 @@ func BenchmarkShortCuts(b *testing.B) {
 	for _, kind := range []redistest.Kind{redistest.Redis, redistest.Valkey} {
 		server := redistest.Start(b, kind)
 		rdb := server.Client(b)
-		s := &stage{rdb: rdb, prefix: "bench:", ear: rdb.Subscribe(b.Context())}
+		s := &fixture{rdb: rdb, prefix: "bench:", ear: rdb.Subscribe(b.Context())}
 		b.Cleanup(func() { _ = s.ear.Close() })
 		for _, c := range shortCuts(b, s) {
 			b.Run(fmt.Sprintf("%s/%s/%s", kind, c.script, strings.ReplaceAll(c.name, " ", "-")), func(b *testing.B) {

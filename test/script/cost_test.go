@@ -86,7 +86,7 @@ func TestGuardCostsNothing(t *testing.T) {
 		for i := range calls {
 			calls[i] = plain{keys: numbered(fmt.Sprint("batch ", n, " ", i, " "), n), value: "mine", ttl: 60000}
 		}
-		s := &stage{rdb: m.rdb}
+		s := &fixture{rdb: m.rdb}
 		commands := m.counts(t, func() { s.runBatch(t, calls...) })
 		if want := 1 + len(calls)*map[int]int{1: 1, 8: 12}[n]; commands != want {
 			t.Errorf("a batch of %d for %d keys: %d commands, want %d", len(calls), n, commands, want)
@@ -98,7 +98,7 @@ func TestGuardCostsNothing(t *testing.T) {
 func TestGuardsOfOthersCostLittle(t *testing.T) {
 	t.Parallel()
 	m := newMeter(t)
-	s := &stage{rdb: m.rdb}
+	s := &fixture{rdb: m.rdb}
 	for _, n := range []int{1, 8} {
 		keys := numbered(fmt.Sprint("of ", n, " "), n)
 		cycle := func() {

@@ -24,10 +24,10 @@ type handOver struct {
 }
 
 const (
-	hears  = "hears"         // what is published on its channel
-	silent = "is gone"       // nobody hears its channel
-	part   = "holds a part"  // of the keys already
-	other  = "wants another" // key as well, of which the script knows nothing
+	subscribed = "subscribed"    // to what is published on its channel
+	silent     = "is gone"       // nobody has subscribed to its channel
+	part       = "holds a part"  // of the keys already
+	other      = "wants another" // key as well, of which the script knows nothing
 )
 
 func handOvers() []handOver {
@@ -36,7 +36,7 @@ func handOvers() []handOver {
 	for _, modes := range [][2]redislock.Mode{
 		{redislock.ModeWrite, redislock.ModeWrite}, {redislock.ModeWrite, redislock.ModeRead}, {redislock.ModeRead, redislock.ModeWrite},
 	} {
-		for _, kind := range []string{hears, silent, part, other} {
+		for _, kind := range []string{subscribed, silent, part, other} {
 			for _, publish := range both {
 				for _, fenced := range both {
 					for _, wants := range both {
@@ -54,13 +54,13 @@ func (h handOver) String() string {
 }
 
 // waiters are those who stand in line for the keys: two, who want all of them.
-func (h handOver) waiters(s *stage, keys []string) []figure {
+func (h handOver) waiters(s *fixture, keys []string) []fakeWaiter {
 	if h.kind == other {
 		keys = append(slices.Clone(keys), s.key("other"))
 	}
-	var all []figure
+	var all []fakeWaiter
 	for i := range 2 {
-		f := figure{id: fmt.Sprint("w", i), place: int64(i + 1), ttl: longLease, fenced: h.wants, gone: h.kind == silent}
+		f := fakeWaiter{id: fmt.Sprint("w", i), place: int64(i + 1), ttl: longLease, fenced: h.wants, gone: h.kind == silent}
 		if h.waiter == redislock.ModeWrite {
 			f.write = keys
 		} else {
@@ -71,35 +71,35 @@ func (h handOver) waiters(s *stage, keys []string) []figure {
 	return all
 }
 
-// become says what is told to the waiters and who then stands in line for the first key.
-func (h handOver) become() (told, line []string) {
+// become says what is published to the waiters and who then stands in line for the first key.
+func (h handOver) become() (messages, line []string) {
 	first, all := []string{"w0"}, []string{"w0", "w1"}
 	if h.waiter == redislock.ModeRead {
 		first = all
 	}
 	for _, id := range first {
-		told = append(told, "w|"+id)
+		messages = append(messages, "w|"+id)
 	}
 	switch {
 	case !h.publish:
 		return nil, all
 	case h.kind == silent:
 		return nil, nil
-	case h.kind == hears && (h.fenced || !h.wants):
-		for i := range told {
-			told[i] = "g" + told[i][1:] + "|…"
+	case h.kind == subscribed && (h.fenced || !h.wants):
+		for i := range messages {
+			messages[i] = "g" + messages[i][1:] + "|…"
 		}
-		return told, all[len(first):]
+		return messages, all[len(first):]
 	case h.kind == part:
-		return told[:1], all // the second does not hold it
+		return messages[:1], all // the second does not hold it
 	}
-	return told, all
+	return messages, all
 }
 
 // run releases n keys and returns how many commands the script has run.
 func (h handOver) run(t *testing.T, b redistest.Backend, user *redislock.Client, n int) int {
 	t.Helper()
-	s := newStage(t, b)
+	s := newFixture(t, b)
 	keys := make([]string, n)
 	for i := range keys {
 		keys[i] = s.key(strconv.Itoa(i))
@@ -124,8 +124,8 @@ func (h handOver) run(t *testing.T, b redistest.Backend, user *redislock.Client,
 		check.Is(t, err, want)
 	}
 	commands := scriptCommands(t, s.rdb)
-	told, line := h.become()
-	s.wantTold(t, told...)
+	messages, line := h.become()
+	s.wantMessages(t, messages...)
 	s.wantLine(t, keys[0], line...)
 	check.NoError(t, s.rdb.FlushAll(t.Context()).Err())
 	return commands
@@ -158,8 +158,8 @@ func wantLinear(t *testing.T, run func(n int) int) {
 	}
 }
 
-// One script holds the server up for everybody, so what a release does for those who wait for a set
-// grows with its keys and not with their square, whoever waits and whatever the user may do.
+// A script holds the server up for everybody, so what a release does for the waiters of a set grows with its keys and not
+// with their square, whoever waits and whatever the user may do.
 func TestHandOverGrowsWithTheKeys(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t, redistest.Redis)
@@ -182,7 +182,7 @@ func TestHandOverGrowsWithTheKeys(t *testing.T) {
 }
 
 // entersAsLast has somebody ask for the keys, of which one is held, and stand in line for them.
-func (s *stage) entersAsLast(t *testing.T, keys []string, place string) func() {
+func (s *fixture) entersAsLast(t *testing.T, keys []string, place string) func() {
 	t.Helper()
 	check.NoError(t, s.rdb.Set(t.Context(), keys[0], "somebody", longLease).Err())
 	return func() {
@@ -194,46 +194,46 @@ func (s *stage) entersAsLast(t *testing.T, keys []string, place string) func() {
 	}
 }
 
-// The same for what other scripts do for those who wait.
+// The same for what other scripts do for waiters.
 func TestLineGrowsWithTheKeys(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t, redistest.Redis)
-	for name, act := range map[string]func(t *testing.T, s *stage, keys []string) func(){
-		"downgrade": func(t *testing.T, s *stage, keys []string) func() {
+	for name, act := range map[string]func(t *testing.T, s *fixture, keys []string) func(){
+		"downgrade": func(t *testing.T, s *fixture, keys []string) func() {
 			t.Helper()
 			lock := check.Must[*redislock.Lock](t)(s.client.Obtain(t.Context(), keys, longLease, nil))
 			return func() { check.NoError(t, lock.Downgrade(t.Context())) }
 		},
-		"is refused": func(t *testing.T, s *stage, keys []string) func() {
+		"is refused": func(t *testing.T, s *fixture, keys []string) func() {
 			t.Helper()
 			return func() {
 				_, err := s.client.Obtain(t.Context(), keys, longLease, nil)
 				refusedInLine(t, err)
 			}
 		},
-		"enters the line": func(t *testing.T, s *stage, keys []string) func() {
+		"enters the line": func(t *testing.T, s *fixture, keys []string) func() {
 			t.Helper()
 			return s.entersAsLast(t, keys, "")
 		},
-		"asks in line again": func(t *testing.T, s *stage, keys []string) func() {
+		"asks in line again": func(t *testing.T, s *fixture, keys []string) func() {
 			t.Helper()
 			s.entersAsLast(t, keys, "")()
 			return s.entersAsLast(t, keys, "?")
 		},
-		"gives up, in front of the others": func(t *testing.T, s *stage, keys []string) func() {
+		"gives up, in front of the others": func(t *testing.T, s *fixture, keys []string) func() {
 			t.Helper()
-			s.enters(t, figure{id: "front", write: keys, place: 0, ttl: longLease})
+			s.enters(t, fakeWaiter{id: "front", write: keys, place: 0, ttl: longLease})
 			return func() { s.run(t, "release", keys, "token-front", "", "", "", "", "front", "?") }
 		},
 	} {
-		for _, kind := range []string{hears, silent, part, other} {
+		for _, kind := range []string{subscribed, silent, part, other} {
 			for _, mode := range []redislock.Mode{redislock.ModeRead, redislock.ModeWrite} {
-				if name == "is refused" && kind != hears {
+				if name == "is refused" && kind != subscribed {
 					continue // one that is gone refuses nobody
 				}
 				t.Run(fmt.Sprintf("%s: %s who %s", name, mode, kind), func(t *testing.T) {
 					wantLinear(t, func(n int) int {
-						s := newStage(t, server)
+						s := newFixture(t, server)
 						keys := make([]string, n)
 						for i := range keys {
 							keys[i] = s.key(strconv.Itoa(i))

@@ -12,7 +12,7 @@ import (
 // A request without a stamp is the first one of its token, where it has its line at hand.
 func TestGuardOvertakesWithoutStamp(t *testing.T) {
 	t.Parallel()
-	staged(t, func(t *testing.T, s *stage) {
+	withFixture(t, func(t *testing.T, s *fixture) {
 		for name, w := range s.writers() {
 			if !w.lined() {
 				continue
@@ -30,11 +30,11 @@ func TestGuardOvertakesWithoutStamp(t *testing.T) {
 	})
 }
 
-// A late release hands nothing over, not even to a single writer who hears it. One that is not late does, also
+// A late release hands nothing over, not even to a single writer that has subscribed. One that is not late does, also
 // beside guards of others.
 func TestGuardOvertakesHandOver(t *testing.T) {
 	t.Parallel()
-	staged(t, func(t *testing.T, s *stage) {
+	withFixture(t, func(t *testing.T, s *fixture) {
 		for _, guard := range []string{"id", "other"} {
 			key := s.key("guard of " + guard)
 			release := func(stamp string, want int64) {
@@ -46,7 +46,7 @@ func TestGuardOvertakesHandOver(t *testing.T) {
 				}
 			}
 			check.NoError(t, s.rdb.Set(t.Context(), key, "mine", 10*time.Minute).Err())
-			s.enters(t, figure{id: "next", write: []string{key}, place: 7, ttl: time.Minute})
+			s.enters(t, fakeWaiter{id: "next", write: []string{key}, place: 7, ttl: time.Minute})
 			s.setGuard(t, key, guard, 100, 3)
 			if guard == "id" {
 				release("1|id|2|", overtaken)
@@ -64,11 +64,11 @@ func TestGuardOvertakesHandOver(t *testing.T) {
 // Guards that have ended do not gather in a line that is never empty, and no guard makes the line live shorter.
 func TestGuardsEndInABusyLine(t *testing.T) {
 	t.Parallel()
-	staged(t, func(t *testing.T, s *stage) {
+	withFixture(t, func(t *testing.T, s *fixture) {
 		for name, stamp := range map[string]string{"queue": "", "refresh": "1|id|1|id|1|LINE|"} {
 			key := s.key(name)
 			check.NoError(t, s.rdb.Set(t.Context(), key, "other", 10*time.Minute).Err())
-			s.enters(t, figure{id: "somebody", write: []string{key}, place: 7, ttl: time.Minute})
+			s.enters(t, fakeWaiter{id: "somebody", write: []string{key}, place: 7, ttl: time.Minute})
 			s.setGuard(t, key, "token-of-others", 100, 1)
 			for i := range 3 {
 				s.setGuard(t, key, fmt.Sprint("ended ", i), int64(-i-1), 1)

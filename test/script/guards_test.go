@@ -17,14 +17,14 @@ import (
 )
 
 // guardScore is the score of a guard that ends so many seconds from now.
-func (s *stage) guardScore(t *testing.T, seconds, number int64) float64 {
+func (s *fixture) guardScore(t *testing.T, seconds, number int64) float64 {
 	t.Helper()
 	now := check.Must[time.Time](t)(s.rdb.Time(t.Context()).Result())
 	return float64(int64(1)<<52 + (now.Unix()+seconds)<<20 + number)
 }
 
 // setGuard puts a guard into the line of a key.
-func (s *stage) setGuard(t *testing.T, key, id string, seconds, number int64) {
+func (s *fixture) setGuard(t *testing.T, key, id string, seconds, number int64) {
 	t.Helper()
 	line := slot.Beside("line", key)
 	check.NoError(t, s.rdb.ZAdd(t.Context(), line, redis.Z{Score: s.guardScore(t, seconds, number), Member: id}).Err())
@@ -34,7 +34,7 @@ func (s *stage) setGuard(t *testing.T, key, id string, seconds, number int64) {
 }
 
 // guards returns the numbers of the guards in the line of a key, by id.
-func (s *stage) guards(t *testing.T, key string) map[string]int64 {
+func (s *fixture) guards(t *testing.T, key string) map[string]int64 {
 	t.Helper()
 	found := make(map[string]int64)
 	for _, z := range check.Must[[]redis.Z](t)(s.rdb.ZRangeWithScores(t.Context(), slot.Beside("line", key), 0, -1).Result()) {
@@ -45,7 +45,7 @@ func (s *stage) guards(t *testing.T, key string) map[string]int64 {
 	return found
 }
 
-func (s *stage) wantGuards(t *testing.T, key string, want map[string]int64) {
+func (s *fixture) wantGuards(t *testing.T, key string, want map[string]int64) {
 	t.Helper()
 	if got := s.guards(t, key); !maps.Equal(got, want) {
 		t.Fatalf("got guards %v in the line of %q, want %v", got, key, want)
@@ -58,11 +58,11 @@ type writer struct {
 	args   func(value, stamp, closes string) []any
 }
 
-// lined reports whether the script has the line of each of its keys at hand without being told.
+// lined reports whether the script has the line of each of its keys at hand without being given it.
 func (w writer) lined() bool { return w.script != "refresh" && w.script != "raise" }
 
 // writers are all scripts that change what a token holds.
-func (s *stage) writers() map[string]writer {
+func (s *fixture) writers() map[string]writer {
 	channel := "redislock:wake:" + s.prefix + "waiter"
 	return map[string]writer{
 		"obtain": {"obtain", func(v, st, c string) []any { return []any{v, 60000, st, c} }},
@@ -79,7 +79,7 @@ func (s *stage) writers() map[string]writer {
 }
 
 // send runs a script of the table on one key as a call would: with its line where that is asked for.
-func (s *stage) send(t *testing.T, w writer, key, value, stamp, closes string) (any, error) {
+func (s *fixture) send(t *testing.T, w writer, key, value, stamp, closes string) (any, error) {
 	t.Helper()
 	line := slot.Beside("line", key)
 	keys := []string{key, line}
@@ -94,7 +94,7 @@ func (s *stage) send(t *testing.T, w writer, key, value, stamp, closes string) (
 }
 
 // dump is all that is in Redis for a key and beside it.
-func (s *stage) dump(t *testing.T, key string) string {
+func (s *fixture) dump(t *testing.T, key string) string {
 	t.Helper()
 	ctx, text := t.Context(), ""
 	for _, k := range []string{key, slot.Beside("line", key), slot.Beside("fence", key), slot.Beside("intent", key)} {
@@ -114,7 +114,7 @@ func (s *stage) dump(t *testing.T, key string) string {
 // With the same number, or behind a guard that has ended, it does it.
 func TestGuardOvertakes(t *testing.T) {
 	t.Parallel()
-	staged(t, func(t *testing.T, s *stage) {
+	withFixture(t, func(t *testing.T, s *fixture) {
 		for name, w := range s.writers() {
 			for _, held := range []string{"free", "mine", "mine, somebody waits", "another's", "another's, somebody waits"} {
 				key, ctx := s.key(name+held), t.Context()
@@ -128,7 +128,7 @@ func TestGuardOvertakes(t *testing.T) {
 						s.rdb.Set(ctx, key, "other", 10*time.Minute)
 					}
 					if strings.HasSuffix(held, "somebody waits") {
-						s.enters(t, figure{id: "somebody", write: []string{key}, place: 7, ttl: time.Minute})
+						s.enters(t, fakeWaiter{id: "somebody", write: []string{key}, place: 7, ttl: time.Minute})
 					}
 					s.setGuard(t, key, "id", seconds, number)
 				}
@@ -156,7 +156,7 @@ func TestGuardOvertakes(t *testing.T) {
 // somebody waits; none is made lower, and those that have ended go.
 func TestGuardIsSet(t *testing.T) {
 	t.Parallel()
-	staged(t, func(t *testing.T, s *stage) {
+	withFixture(t, func(t *testing.T, s *fixture) {
 		for name, w := range s.writers() {
 			key := s.key(name)
 			send := func(number int) {
@@ -171,18 +171,18 @@ func TestGuardIsSet(t *testing.T) {
 			}
 			s.setGuard(t, key, "ended", -1, 9)
 			s.setGuard(t, key, "other", 100, 6)
-			s.enters(t, figure{id: "somebody", write: []string{key}, place: 7, ttl: time.Minute})
+			s.enters(t, fakeWaiter{id: "somebody", write: []string{key}, place: 7, ttl: time.Minute})
 			send(3)
 			s.wantGuards(t, key, map[string]int64{"id": 3, "other": 6})
 		}
 	})
 }
 
-// A line of guards keeps nobody out, who comes after them has a place before them, and its TTL is never
-// lowered. Nobody is shown one.
+// A line of guards keeps nobody out, a waiter that comes after them has a place before them, and the TTL of the line is
+// never lowered. Inspect shows no guard.
 func TestGuardsAreNoWaiters(t *testing.T) {
 	t.Parallel()
-	staged(t, func(t *testing.T, s *stage) {
+	withFixture(t, func(t *testing.T, s *fixture) {
 		ctx, key := t.Context(), s.key("a")
 		s.setGuard(t, key, "token-of-others", 100, 1)
 		s.setGuard(t, key, "ended", -1, 1)
@@ -199,7 +199,7 @@ func TestGuardsAreNoWaiters(t *testing.T) {
 
 		holder, err := s.client.Obtain(ctx, []string{key}, time.Minute, nil)
 		check.NoError(t, err)
-		s.enters(t, figure{id: "first", write: []string{key}, place: 7, ttl: time.Minute})
+		s.enters(t, fakeWaiter{id: "first", write: []string{key}, place: 7, ttl: time.Minute})
 		s.rdb.Expire(ctx, slot.Beside("line", key), time.Hour)
 		_, err = s.send(t, s.writers()["queue"], key, "later", "", "")
 		check.NoError(t, err)
@@ -223,7 +223,7 @@ func TestGuardOutOfMemory(t *testing.T) {
 	for _, kind := range []redistest.Kind{redistest.Redis, redistest.Valkey} {
 		t.Run(fmt.Sprint(kind), func(t *testing.T) {
 			t.Parallel()
-			s := newStage(t, redistest.Start(t, kind))
+			s := newFixture(t, redistest.Start(t, kind))
 			ctx, key := t.Context(), s.key("a")
 			check.NoError(t, s.rdb.Set(ctx, key, "mine", time.Minute).Err())
 			check.NoError(t, s.rdb.ConfigSet(ctx, "maxmemory", "1").Err())
@@ -246,10 +246,10 @@ func TestGuardOutOfMemory(t *testing.T) {
 	}
 }
 
-// A release does not free what it is told not to, or only where a mark stands in its home line.
+// A release does not free what it is to spare, or only where a mark stands in its home line.
 func TestGuardMarksSpare(t *testing.T) {
 	t.Parallel()
-	staged(t, func(t *testing.T, s *stage) {
+	withFixture(t, func(t *testing.T, s *fixture) {
 		key := s.key("a")
 		s.setGuard(t, key, "there", 100, 1)
 		for _, c := range []struct {

@@ -14,7 +14,7 @@ import (
 
 const (
 	longLease  = 10 * time.Minute
-	shortLease = 4 * time.Second // of which whoever is next has to be told: it asks every 5 s
+	shortLease = 4 * time.Second // of which the next waiter needs a message: it asks every 5 s
 )
 
 func refusedInLine(t *testing.T, err error) {
@@ -24,81 +24,81 @@ func refusedInLine(t *testing.T, err error) {
 	}
 }
 
-// Whoever is first in line asks when the lease before it is over. One that becomes the first because
-// somebody else's script has dropped a dead one is told when that is, or has the key at once.
+// The first in line asks when the lease before it is over. A waiter that becomes the first because another
+// caller's script has dropped a dead one gets a message which says when, or has the key at once.
 func TestNextOfDeadHeadIsTold(t *testing.T) {
 	t.Parallel()
-	for name, dead := range map[string]figure{"gone": {gone: true}, "silent": {gone: true, dead: true}} {
+	for name, dead := range map[string]fakeWaiter{"gone": {gone: true}, "silent": {gone: true, dead: true}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			// line puts a dead writer in line for a key, and one behind it that lives.
-			line := func(t *testing.T, s *stage, key string) {
+			line := func(t *testing.T, s *fixture, key string) {
 				t.Helper()
-				head, next := dead, figure{id: "next"}
+				head, next := dead, fakeWaiter{id: "next"}
 				head.id, head.place, head.ttl, head.write = "head", 1, longLease, []string{key}
 				next.place, next.ttl, next.write = 2, longLease, []string{key}
 				s.enters(t, head, next)
 			}
 			t.Run("while readers hold the key", func(t *testing.T) {
-				staged(t, func(t *testing.T, s *stage) {
+				withFixture(t, func(t *testing.T, s *fixture) {
 					keys := []string{s.key("k")}
 					check.Must[*redislock.Lock](t)(s.client.ObtainRead(t.Context(), keys, shortLease, nil))
 					line(t, s, keys[0])
 					_, err := s.client.ObtainRead(t.Context(), keys, longLease, nil)
 					refusedInLine(t, err)
-					s.wantTold(t, "h|next|…")
+					s.wantMessages(t, "h|next|…")
 					s.wantLine(t, keys[0], "next")
 				})
 			})
-			for name, obtain := range map[string]func(*stage, context.Context, []string) error{
-				"obtain": func(s *stage, ctx context.Context, keys []string) error {
+			for name, obtain := range map[string]func(*fixture, context.Context, []string) error{
+				"obtain": func(s *fixture, ctx context.Context, keys []string) error {
 					_, err := s.client.Obtain(ctx, keys, longLease, nil)
 					return err
 				},
-				"obtain to read": func(s *stage, ctx context.Context, keys []string) error {
+				"obtain to read": func(s *fixture, ctx context.Context, keys []string) error {
 					_, err := s.client.ObtainRead(ctx, keys, longLease, nil)
 					return err
 				},
-				"obtain with intent": func(s *stage, ctx context.Context, keys []string) error {
+				"obtain with intent": func(s *fixture, ctx context.Context, keys []string) error {
 					_, err := s.client.Obtain(ctx, keys, longLease, &redislock.Options{Intent: true})
 					return err
 				},
-				"obtain a set": func(s *stage, ctx context.Context, keys []string) error {
+				"obtain a set": func(s *fixture, ctx context.Context, keys []string) error {
 					_, err := s.client.Obtain(ctx, append(keys, s.key("other")), longLease, nil)
 					return err
 				},
 			} {
 				t.Run("while the key is free: "+name, func(t *testing.T) {
-					staged(t, func(t *testing.T, s *stage) {
+					withFixture(t, func(t *testing.T, s *fixture) {
 						keys := []string{s.key("k")}
 						line(t, s, keys[0])
 						refusedInLine(t, obtain(s, t.Context(), keys))
-						s.wantTold(t, "g|next|…")
+						s.wantMessages(t, "g|next|…")
 						s.wantLine(t, keys[0])
 					})
 				})
 			}
 			t.Run("by one who enters the line", func(t *testing.T) {
-				staged(t, func(t *testing.T, s *stage) {
+				withFixture(t, func(t *testing.T, s *fixture) {
 					keys := []string{s.key("k")}
 					line(t, s, keys[0])
 					s.run(t, "rw", keys, "token-last", longLease.Milliseconds(), "", "", 1, 0, "", "", 0,
 						"last", "", waiterLife.Milliseconds(), "p", s.prefix+"last")
-					s.wantTold(t, "g|next|…")
+					s.wantMessages(t, "g|next|…")
 					s.wantLine(t, keys[0], "last")
 				})
 			})
-			for name, writers := range map[string][]figure{
+			for name, writers := range map[string][]fakeWaiter{
 				"by a reader who goes in":    nil,
 				"by a reader who is refused": {{id: "writer", place: 3, ttl: longLease}},
 			} {
 				t.Run("and goes in with it: "+name, func(t *testing.T) {
-					staged(t, func(t *testing.T, s *stage) {
+					withFixture(t, func(t *testing.T, s *fixture) {
 						keys := []string{s.key("k")}
 						check.Must[*redislock.Lock](t)(s.client.ObtainRead(t.Context(), keys, longLease, nil))
 						head := dead
 						head.id, head.place, head.ttl, head.write = "head", 1, longLease, keys
-						s.enters(t, head, figure{id: "next", place: 2, ttl: longLease, read: keys})
+						s.enters(t, head, fakeWaiter{id: "next", place: 2, ttl: longLease, read: keys})
 						for _, writer := range writers {
 							writer.write = keys
 							s.enters(t, writer)
@@ -109,7 +109,7 @@ func TestNextOfDeadHeadIsTold(t *testing.T) {
 						} else {
 							refusedInLine(t, err)
 						}
-						s.wantTold(t, "g|next|…")
+						s.wantMessages(t, "g|next|…")
 					})
 				})
 			}
@@ -121,16 +121,16 @@ func TestNextOfDeadHeadIsTold(t *testing.T) {
 // does not free, because it was lost.
 func TestNextOfDeadSetIsTold(t *testing.T) {
 	t.Parallel()
-	staged(t, func(t *testing.T, s *stage) {
+	withFixture(t, func(t *testing.T, s *fixture) {
 		a, b := s.key("a"), s.key("b")
 		lock := check.Must[*redislock.Lock](t)(s.client.Obtain(t.Context(), []string{a, b}, longLease, nil))
 		check.NoError(t, s.rdb.Del(t.Context(), b).Err())
 		check.Must[*redislock.Lock](t)(s.client.ObtainRead(t.Context(), []string{b}, shortLease, nil))
 		s.enters(t,
-			figure{id: "head", write: []string{a}, read: []string{b}, place: 1, ttl: longLease, gone: true},
-			figure{id: "next", write: []string{b}, place: 2, ttl: longLease})
+			fakeWaiter{id: "head", write: []string{a}, read: []string{b}, place: 1, ttl: longLease, gone: true},
+			fakeWaiter{id: "next", write: []string{b}, place: 2, ttl: longLease})
 		check.Is(t, lock.Release(t.Context()), redislock.ErrLockNotHeld)
-		s.wantTold(t, "h|next|…")
+		s.wantMessages(t, "h|next|…")
 		s.wantLine(t, a)
 		s.wantLine(t, b, "next")
 	})
@@ -140,15 +140,15 @@ func TestNextOfDeadSetIsTold(t *testing.T) {
 // key shorter: that of another reader ends sooner.
 func TestReaderThatGivesUpTellsTheNext(t *testing.T) {
 	t.Parallel()
-	staged(t, func(t *testing.T, s *stage) {
+	withFixture(t, func(t *testing.T, s *fixture) {
 		keys := []string{s.key("k")}
 		mine := check.Must[*redislock.Lock](t)(s.client.ObtainRead(t.Context(), keys, longLease, nil))
 		check.Must[*redislock.Lock](t)(s.client.ObtainRead(t.Context(), keys, shortLease, nil))
-		s.enters(t, figure{id: "next", write: keys, place: 1, ttl: longLease})
+		s.enters(t, fakeWaiter{id: "next", write: keys, place: 1, ttl: longLease})
 		if got := s.run(t, "release", keys, mine.Token(), "", "", "", "", "nobody", "?"); got != int64(1) {
 			t.Fatalf("got reply %v", got)
 		}
-		s.wantTold(t, "h|next|…")
+		s.wantMessages(t, "h|next|…")
 	})
 }
 
@@ -156,31 +156,31 @@ func TestReaderThatGivesUpTellsTheNext(t *testing.T) {
 func TestConversionTellsTheNext(t *testing.T) {
 	t.Parallel()
 	for name, convert := range map[string]struct {
-		obtain func(*stage, context.Context, []string) (*redislock.Lock, error)
+		obtain func(*fixture, context.Context, []string) (*redislock.Lock, error)
 		turn   func(*redislock.Lock, context.Context) error
 	}{
-		"downgrade": {func(s *stage, ctx context.Context, keys []string) (*redislock.Lock, error) {
+		"downgrade": {func(s *fixture, ctx context.Context, keys []string) (*redislock.Lock, error) {
 			return s.client.Obtain(ctx, keys, longLease, nil)
 		}, (*redislock.Lock).Downgrade},
-		"upgrade": {func(s *stage, ctx context.Context, keys []string) (*redislock.Lock, error) {
+		"upgrade": {func(s *fixture, ctx context.Context, keys []string) (*redislock.Lock, error) {
 			return s.client.ObtainRead(ctx, keys, longLease, nil)
 		}, (*redislock.Lock).Upgrade},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			staged(t, func(t *testing.T, s *stage) {
+			withFixture(t, func(t *testing.T, s *fixture) {
 				keys := []string{s.key("k"), s.key("l")}
 				lock := check.Must[*redislock.Lock](t)(convert.obtain(s, t.Context(), keys))
 				other := s.client.Attach(keys, lock.Token()) // goes on with the ttl of its own Refresh
 				check.NoError(t, other.Refresh(t.Context(), shortLease))
 				check.NoError(t, lock.Refresh(t.Context(), longLease))
 				for i, key := range keys {
-					s.enters(t, figure{id: fmt.Sprint("next", i), write: []string{key}, place: 1, ttl: longLease})
+					s.enters(t, fakeWaiter{id: fmt.Sprint("next", i), write: []string{key}, place: 1, ttl: longLease})
 				}
 				check.NoError(t, convert.turn(other, t.Context()))
-				told := s.told(t)
-				if len(told) != 2 || told[0][:7] == told[1][:7] || told[0][:2] != "h|" || told[1][:2] != "h|" {
-					t.Fatalf("they were told %q", told)
+				messages := s.messages(t)
+				if len(messages) != 2 || messages[0][:7] == messages[1][:7] || messages[0][:2] != "h|" || messages[1][:2] != "h|" {
+					t.Fatalf("they got %q", messages)
 				}
 			})
 		})
@@ -191,14 +191,14 @@ func TestConversionTellsTheNext(t *testing.T) {
 // then all lines are looked at once more.
 func TestDroppedSetFreesOtherLines(t *testing.T) {
 	t.Parallel()
-	staged(t, func(t *testing.T, s *stage) {
+	withFixture(t, func(t *testing.T, s *fixture) {
 		a, b := s.key("a"), s.key("b")
 		s.enters(t,
-			figure{id: "dead", write: []string{b}, read: []string{a}, place: 1, ttl: longLease, gone: true},
-			figure{id: "leaver", write: []string{b}, read: []string{a}, place: 2, ttl: longLease},
-			figure{id: "next", write: []string{a}, place: 3, ttl: longLease})
+			fakeWaiter{id: "dead", write: []string{b}, read: []string{a}, place: 1, ttl: longLease, gone: true},
+			fakeWaiter{id: "leaver", write: []string{b}, read: []string{a}, place: 2, ttl: longLease},
+			fakeWaiter{id: "next", write: []string{a}, place: 3, ttl: longLease})
 		s.run(t, "release", []string{a, b}, "token-leaver|leaver", "", "", "", "", "leaver", "2")
-		s.wantTold(t, "g|next|…")
+		s.wantMessages(t, "g|next|…")
 		s.wantLine(t, a)
 		s.wantLine(t, b)
 	})
@@ -207,13 +207,13 @@ func TestDroppedSetFreesOtherLines(t *testing.T) {
 // A late request may have entered a waiter once more.
 func TestLeavesALineAltogether(t *testing.T) {
 	t.Parallel()
-	staged(t, func(t *testing.T, s *stage) {
+	withFixture(t, func(t *testing.T, s *fixture) {
 		keys := []string{s.key("k")}
 		check.Must[*redislock.Lock](t)(s.client.Obtain(t.Context(), keys, longLease, nil))
-		twice := figure{id: "twice", write: keys, place: 1, ttl: longLease}
+		twice := fakeWaiter{id: "twice", write: keys, place: 1, ttl: longLease}
 		again := twice
 		again.place, again.ttl = 3, shortLease
-		s.enters(t, twice, again, figure{id: "other", write: keys, place: 2, ttl: longLease})
+		s.enters(t, twice, again, fakeWaiter{id: "other", write: keys, place: 2, ttl: longLease})
 		s.run(t, "release", keys, twice.value(), "", "", "", "", twice.id, "?")
 		s.wantLine(t, keys[0], "other")
 	})
@@ -222,13 +222,13 @@ func TestLeavesALineAltogether(t *testing.T) {
 // What a token waits for under one id is not in its own way under another.
 func TestTokenIsNotBehindItself(t *testing.T) {
 	t.Parallel()
-	staged(t, func(t *testing.T, s *stage) {
+	withFixture(t, func(t *testing.T, s *fixture) {
 		a, b := s.key("a"), s.key("b")
 		holder := check.Must[*redislock.Lock](t)(s.client.Obtain(t.Context(), []string{a}, longLease, nil))
-		first := figure{id: "first", write: []string{b}, place: 1, ttl: longLease}
-		s.enters(t, first, figure{id: "other", write: []string{s.key("c")}, place: 1, ttl: longLease})
+		first := fakeWaiter{id: "first", write: []string{b}, place: 1, ttl: longLease}
+		s.enters(t, first, fakeWaiter{id: "other", write: []string{s.key("c")}, place: 1, ttl: longLease})
 		// The same token waits for both keys; b alone is free, and its own earlier wait is before it.
-		both := figure{id: "first", write: []string{a, b}, place: 2, ttl: longLease}
+		both := fakeWaiter{id: "first", write: []string{a, b}, place: 2, ttl: longLease}
 		now := check.Must[time.Time](t)(s.rdb.Time(t.Context()).Result())
 		entry := func(key string) string { return "again" + both.entry(s, key, now)[len("first"):] }
 		for _, key := range both.write {
@@ -240,6 +240,6 @@ func TestTokenIsNotBehindItself(t *testing.T) {
 		if got := s.run(t, "release", set, value); fmt.Sprint(got) != "[-1 2]" {
 			t.Fatalf("got reply %v", got)
 		}
-		s.wantTold(t, "g|again|…", "w|first")
+		s.wantMessages(t, "g|again|…", "w|first")
 	})
 }

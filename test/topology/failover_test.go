@@ -18,7 +18,7 @@ import (
 )
 
 // wantRenewedAt waits until a server knows of a renewal of a lease of ttl that has just come.
-func wantRenewedAt(t *testing.T, h *world.Tenure, server *redistest.Server, ttl time.Duration) {
+func wantRenewedAt(t *testing.T, h *world.HeldLock, server *redistest.Server, ttl time.Duration) {
 	t.Helper()
 	rdb := server.Client(t)
 	for _, key := range h.Keys {
@@ -35,10 +35,10 @@ func TestFailoverHeld(t *testing.T) {
 	t.Parallel()
 	for _, kills := range []bool{false, true} {
 		t.Run(map[bool]string{false: "failover", true: "killed"}[kills], func(t *testing.T) {
-			everyRealm(t, 1, func(t *testing.T, r *realm) {
+			everyReplicated(t, 1, func(t *testing.T, r *replicated) {
 				const ttl = 15 * time.Second
-				var held, unwatched []*world.Tenure
-				for _, kind := range world.Tenancies {
+				var held, unwatched []*world.HeldLock
+				for _, kind := range world.LockKinds {
 					held = append(held, kind.Hold(t, r.client(t), tagIn(kind, r), ttl, true))
 					unwatched = append(unwatched, kind.Hold(t, r.client(t), tagIn(kind, r)+"unwatched:", world.Long, false))
 				}
@@ -46,15 +46,15 @@ func TestFailoverHeld(t *testing.T) {
 					h.Contest(t, r.client(t))
 				}
 				world.CaughtUp(t, r.former.Client(t), 1)
-				var heir *redistest.Server
+				var successor *redistest.Server
 				if kills {
 					r.former.Kill()
-					heir = r.await()
+					successor = r.await()
 				} else {
-					heir = r.failOver()
+					successor = r.failOver()
 				}
 				for _, h := range held {
-					wantRenewedAt(t, h, heir, ttl)
+					wantRenewedAt(t, h, successor, ttl)
 				}
 				for _, h := range held {
 					h.Renewed(t, ttl)
@@ -64,7 +64,7 @@ func TestFailoverHeld(t *testing.T) {
 					check.NoError(t, h.Release(t))
 					check.NoError(t, h.Succeeded(t).Release(t.Context()))
 					for _, key := range h.Keys {
-						check.Is(t, heir.Client(t).Get(t.Context(), key).Err(), redis.Nil)
+						check.Is(t, successor.Client(t).Get(t.Context(), key).Err(), redis.Nil)
 					}
 				}
 			})
@@ -72,7 +72,7 @@ func TestFailoverHeld(t *testing.T) {
 	}
 }
 
-// What the primary did not replicate before it was killed is lost with it: the holder is told, and
+// What the primary did not replicate before it was killed is lost with it: the holder learns of it, and
 // does no harm to the next one.
 func TestFailoverLost(t *testing.T) {
 	t.Parallel()
@@ -81,24 +81,24 @@ func TestFailoverLost(t *testing.T) {
 		"renewal": {10 * time.Second, 40 * time.Second}, // the replicas know the first lease, which ends before it is renewed there
 	} {
 		t.Run(name, func(t *testing.T) {
-			everyRealm(t, 1, func(t *testing.T, r *realm) { r.loses(t, lease.first, lease.ttl) })
+			everyReplicated(t, 1, func(t *testing.T, r *replicated) { r.loses(t, lease.first, lease.ttl) })
 		})
 	}
 }
 
 // loses has the primary killed with locks of which its replicas do not know, or know the first lease
 // only.
-func (r *realm) loses(t *testing.T, first, ttl time.Duration) {
+func (r *replicated) loses(t *testing.T, first, ttl time.Duration) {
 	t.Helper()
 	mine, theirs := redislock.New(r.connect(), redislock.WithHooks(redislock.Hooks{Lost: wantMissing(t)})), r.client(t)
 	t.Cleanup(mine.Close)
 	for _, client := range []*redislock.Client{mine, theirs} { // they find their way while all is well
 		check.NoError(t, check.Must[*redislock.Lock](t)(client.Obtain(t.Context(), []string{r.tag}, world.Long, nil)).Release(t.Context()))
 	}
-	var held []*world.Tenure
+	var held []*world.HeldLock
 	holdAll := func(ttl time.Duration) {
 		for _, watchdog := range []bool{false, true} {
-			for _, kind := range world.Tenancies {
+			for _, kind := range world.LockKinds {
 				held = append(held, kind.Hold(t, mine, fmt.Sprint(tagIn(kind, r), watchdog), ttl, watchdog))
 			}
 		}
@@ -119,11 +119,11 @@ func (r *realm) loses(t *testing.T, first, ttl time.Duration) {
 	}
 	r.succeed(t)
 	for i, h := range held {
-		wantLost(t, h, i >= len(world.Tenancies))
+		wantLost(t, h, i >= len(world.LockKinds))
 	}
 }
 
-// wantMissing returns a hook that is to be told of losses of which the server has told, not of leases
+// wantMissing returns a hook that checks the reason of each loss: the server has said so, and it is not one of leases
 // that are over.
 func wantMissing(t *testing.T) func(context.Context, redislock.Event) {
 	t.Helper()
@@ -135,7 +135,7 @@ func wantMissing(t *testing.T) func(context.Context, redislock.Event) {
 }
 
 // wantLost checks what becomes of a lock that the new primary does not know.
-func wantLost(t *testing.T, h *world.Tenure, watchdog bool) {
+func wantLost(t *testing.T, h *world.HeldLock, watchdog bool) {
 	t.Helper()
 	g := <-h.Rival
 	check.NoError(t, g.Err)
@@ -145,7 +145,7 @@ func wantLost(t *testing.T, h *world.Tenure, watchdog bool) {
 	if !watchdog {
 		check.Is(t, h.Lock.Refresh(t.Context(), world.Long), redislock.ErrLockNotHeld)
 	}
-	h.WantTold(t)
+	h.WantLost(t)
 	check.Is(t, h.Release(t), redislock.ErrLockNotHeld)
 	if left := check.Must[time.Duration](t)(g.Lock.TTL(t.Context())); left < world.Long/4 {
 		t.Errorf("got %v left of the next lock of %v", left, world.Long)
@@ -159,9 +159,9 @@ func TestFailoverHammer(t *testing.T) {
 	t.Parallel()
 	s := world.NewShards(t, 1)
 	tags := s.Tags(t, 2, s.Nodes()[:3]...)
-	throng := world.NewThrong(t)
+	waiters := world.NewWaiters(t)
 	var over atomic.Bool
-	visitAll(throng, tags, &over, s.NewClient(t), s.NewClient(t))
+	visitAll(waiters, tags, &over, s.NewClient(t), s.NewClient(t))
 	for _, master := range s.Nodes()[:3] {
 		for range 2 {
 			awaitFollower(t, s, master)
@@ -169,7 +169,7 @@ func TestFailoverHammer(t *testing.T) {
 		}
 	}
 	over.Store(true)
-	t.Logf("%d had their locks", len(throng.Served(t)))
+	t.Logf("%d had their locks", len(waiters.Served(t)))
 	for _, tag := range tags {
 		wantGone(t, s, tag)
 	}

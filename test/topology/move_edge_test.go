@@ -26,8 +26,7 @@ func saboteur(refuse func(cmd redis.Cmder) error) check.Around {
 	}
 }
 
-// A Release that waits for longer than the lease has released nothing, also if it cannot be certain
-// about its last tries.
+// A Release that waits for longer than the lease fails with a loss, also if its last tries were not answered.
 func TestMovingSlotOutlastsLease(t *testing.T) {
 	world.Bubble(t, func(t *testing.T, w *world.World, _ *redistest.Mini, _ *world.Journal) {
 		const ttl = 3 * time.Second
@@ -47,13 +46,13 @@ func TestMovingSlotOutlastsLease(t *testing.T) {
 	})
 }
 
-// Whoever has the key is told at the end, whatever the last tries have met with.
+// The holder of the key is named in the error, whatever has happened to the last tries.
 func TestMovingSlotAfterConflict(t *testing.T) {
 	for _, reply := range []string{tryAgain, "LOADING Redis is loading the dataset in memory"} {
-		for _, queues := range []bool{false, true} {
+		for _, inLine := range []bool{false, true} {
 			world.Bubble(t, func(t *testing.T, w *world.World, mini *redistest.Mini, _ *world.Journal) {
 				check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), w.Keys("a", "b"), time.Hour, nil))
-				opt := &redislock.Options{RetryStrategy: redislock.LinearBackoff(300 * time.Millisecond), Queue: queues}
+				opt := &redislock.Options{RetryStrategy: redislock.LinearBackoff(300 * time.Millisecond), Queue: inLine}
 				for i := range 20 {
 					time.AfterFunc(time.Second, func() { mini.Miniredis().SetError(reply) })
 					ctx, cancel := context.WithTimeout(t.Context(), 6*time.Second+time.Duration(i)*37*time.Millisecond)
@@ -93,7 +92,7 @@ func TestMovingSlotConverted(t *testing.T) {
 	}
 }
 
-// A Refresh that waits does not give a new lease to keys that are not ours any more.
+// A Refresh that waits gives no new lease to keys that the lock has lost meanwhile.
 func TestMovingSlotRefreshEnds(t *testing.T) {
 	for what, ends := range map[string]func(*redislock.Lock){
 		"lost": func(lock *redislock.Lock) { <-lock.Lost() },
@@ -152,7 +151,7 @@ func TestMovingSlotLater(t *testing.T) {
 	})
 }
 
-// What is released after Close has its time.
+// A Release after Close may wait for as long as one before it.
 func TestMovingSlotAfterClose(t *testing.T) {
 	world.Bubble(t, func(t *testing.T, w *world.World, mini *redistest.Mini, _ *world.Journal) {
 		lock := check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), w.Keys("a", "b"), time.Hour, nil))

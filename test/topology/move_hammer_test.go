@@ -12,11 +12,11 @@ import (
 )
 
 // visit has its caller wait for the locks with a strategy, hold them for a moment, and release them.
-func visit(c *world.Throng, client *redislock.Client, who string, write, read []string) {
+func visit(c *world.Waiters, client *redislock.Client, who string, write, read []string) {
 	visitWith(c, client, who, write, read, &redislock.Options{RetryStrategy: redislock.LinearBackoff(5 * time.Millisecond)})
 }
 
-func visitWith(c *world.Throng, client *redislock.Client, who string, write, read []string, opt *redislock.Options) {
+func visitWith(c *world.Waiters, client *redislock.Client, who string, write, read []string, opt *redislock.Options) {
 	lock, err := client.ObtainMixed(c.Ctx, write, read, world.Long, opt)
 	if err == nil {
 		leave := c.Hold(who, write, read)
@@ -29,7 +29,7 @@ func visitWith(c *world.Throng, client *redislock.Client, who string, write, rea
 }
 
 // visitAll has the clients visit two keys of each tag, to write, read or both, until it is over.
-func visitAll(c *world.Throng, tags []string, over *atomic.Bool, clients ...*redislock.Client) {
+func visitAll(c *world.Waiters, tags []string, over *atomic.Bool, clients ...*redislock.Client) {
 	for n, client := range clients {
 		for g := range 4 * len(tags) {
 			c.WG.Go(func() {
@@ -50,10 +50,10 @@ func TestMovingSlotsHammer(t *testing.T) {
 	t.Parallel()
 	s := world.NewShards(t, 0)
 	tags := s.Tags(t, 2, s.Nodes()...)
-	throng := world.NewThrong(t)
+	waiters := world.NewWaiters(t)
 	rounds := 0
 	var over atomic.Bool
-	visitAll(throng, tags, &over, s.NewClient(t), s.NewClient(t))
+	visitAll(waiters, tags, &over, s.NewClient(t), s.NewClient(t))
 	for i := range 18 {
 		tag, to := tags[i%len(tags)], s.Nodes()[(i+i/len(tags))%3]
 		if s.MasterOf(tag) == to {
@@ -69,7 +69,7 @@ func TestMovingSlotsHammer(t *testing.T) {
 	}
 	over.Store(true)
 	t.Logf("%d slots have moved", rounds)
-	t.Logf("%d had their locks", len(throng.Served(t)))
+	t.Logf("%d had their locks", len(waiters.Served(t)))
 	for _, tag := range tags {
 		wantGone(t, s, tag)
 	}

@@ -71,8 +71,8 @@ func isTryAgain(err error) bool {
 		!errors.Is(err, redislock.ErrUnknownOutcome) && !errors.Is(err, redislock.ErrLockNotHeld)
 }
 
-// puzzled is a hook that counts how often a client is told to try again.
-func puzzled(times *atomic.Int64) check.Answered {
+// countsTryAgain is a hook that counts how often a server answers TRYAGAIN.
+func countsTryAgain(times *atomic.Int64) check.Answered {
 	return func(cmd redis.Cmder) {
 		if redis.HasErrorPrefix(cmd.Err(), "TRYAGAIN") {
 			times.Add(1)
@@ -80,13 +80,13 @@ func puzzled(times *atomic.Int64) check.Answered {
 	}
 }
 
-// A lock whose slot is on its way is nobody else's. What concerns its keys alone goes on, unless they
-// are on two servers; what also looks at what is beside them, and is not there, waits until all is over.
-// Nobody is told to try again.
+// While the slot of a lock is on its way nobody else gets the lock. Operations on its keys alone go on, unless the keys are
+// on two servers. Operations that also read keys beside them, which do not exist, wait until the move is over.
+// No caller sees a TRYAGAIN.
 func TestMovingSlotHeld(t *testing.T) {
 	t.Parallel()
 	s := world.NewShards(t, 0)
-	for _, kind := range world.Tenancies {
+	for _, kind := range world.LockKinds {
 		for _, watchdog := range []bool{false, true} {
 			for at := begun; at <= moved; at++ {
 				t.Run(fmt.Sprintf("%s %s watched %t", at, kind.Name, watchdog), func(t *testing.T) {
@@ -97,12 +97,12 @@ func TestMovingSlotHeld(t *testing.T) {
 					h := kind.Hold(t, client, tag, world.Long, watchdog)
 					h.Contest(t, s.NewClient(t))
 					finish := moveTo(s, at, h.Keys, s.Nodes()[1])
-					var told atomic.Int64
-					rdb.AddHook(puzzled(&told))
+					var refusals atomic.Int64
+					rdb.AddHook(countsTryAgain(&refusals))
 					if at != half {
 						agrees(t, h)
 					}
-					during(t, at, &told, finish, lives(h), func(ctx context.Context) error {
+					during(t, at, &refusals, finish, lives(h), func(ctx context.Context) error {
 						_, err := client.Inspect(ctx, h.Keys...)
 						return err
 					}, func(ctx context.Context) error {
@@ -122,23 +122,23 @@ func TestMovingSlotHeld(t *testing.T) {
 	}
 }
 
-// So a Release waits, too.
+// A Release waits until the move is over, too.
 func TestMovingSlotReleased(t *testing.T) {
 	t.Parallel()
 	s := world.NewShards(t, 0)
-	for _, kind := range world.Tenancies {
+	for _, kind := range world.LockKinds {
 		for at := begun; at <= gone; at++ {
 			t.Run(fmt.Sprintf("%s %s", at, kind.Name), func(t *testing.T) {
 				t.Parallel()
 				tag := s.Tags(t, 1, s.Nodes()[0])[0]
-				var told atomic.Int64
+				var refusals atomic.Int64
 				rdb := s.Client(t)
-				rdb.AddHook(puzzled(&told))
+				rdb.AddHook(countsTryAgain(&refusals))
 				h := kind.Hold(t, world.NewClient(t, rdb), tag, world.Long, false)
 				h.Contest(t, s.NewClient(t))
 				finish := moveTo(s, at, h.Keys, s.Nodes()[1])
 				h.Ends.Store(true)
-				during(t, at, &told, finish, h.Lock.Release)
+				during(t, at, &refusals, finish, h.Lock.Release)
 				check.NoError(t, h.Succeeded(t).Release(t.Context()))
 				wantGone(t, s, tag)
 			})
@@ -147,7 +147,7 @@ func TestMovingSlotReleased(t *testing.T) {
 }
 
 // agrees asks for what concerns the keys alone.
-func agrees(t *testing.T, h *world.Tenure) {
+func agrees(t *testing.T, h *world.HeldLock) {
 	t.Helper()
 	check.NoError(t, h.Lock.Refresh(t.Context(), world.Long))
 	if left := check.Must[time.Duration](t)(h.Lock.TTL(t.Context())); left < world.Long/2 {
@@ -155,16 +155,16 @@ func agrees(t *testing.T, h *world.Tenure) {
 	}
 }
 
-// during does things at once while a slot moves, finishes the move when each of them has been told to
-// try again, if any of them is, and wants all of them to succeed then.
-func during(t *testing.T, at stage, told *atomic.Int64, finish func(), things ...func(context.Context) error) {
+// during does things at the same time while a slot moves. It finishes the move when each of them was answered TRYAGAIN, if
+// the stage has them answered so, and wants all of them to succeed then.
+func during(t *testing.T, at stage, refusals *atomic.Int64, finish func(), things ...func(context.Context) error) {
 	t.Helper()
 	done := make(chan error, len(things))
 	for _, do := range things {
 		go func() { done <- do(t.Context()) }()
 	}
 	if at != moved {
-		check.Eventually(t, 20*time.Second, "all are told to try again", func() bool { return told.Load() >= int64(len(things)) })
+		check.Eventually(t, 20*time.Second, "all were answered TRYAGAIN", func() bool { return refusals.Load() >= int64(len(things)) })
 		finish()
 	}
 	for range things {
@@ -173,7 +173,7 @@ func during(t *testing.T, at stage, told *atomic.Int64, finish func(), things ..
 }
 
 // lives changes the lock, and back.
-func lives(h *world.Tenure) func(context.Context) error {
+func lives(h *world.HeldLock) func(context.Context) error {
 	return func(ctx context.Context) error {
 		before := h.Lock.Fence()
 		err := errors.Join(h.Lock.Downgrade(ctx), h.Lock.Upgrade(ctx))
@@ -188,7 +188,7 @@ func lives(h *world.Tenure) func(context.Context) error {
 func TestMovingSlotWatched(t *testing.T) {
 	t.Parallel()
 	s := world.NewShards(t, 0)
-	for _, kind := range world.Tenancies {
+	for _, kind := range world.LockKinds {
 		t.Run(kind.Name, func(t *testing.T) {
 			t.Parallel()
 			const ttl = 9 * time.Second
@@ -214,11 +214,11 @@ func TestMovingSlotWatched(t *testing.T) {
 	}
 }
 
-// Nothing can renew a lock whose keys are on two servers: that it is lost for it is told in time.
+// Nothing can renew a lock whose keys are on two servers: its context ends in time.
 func TestMovingSlotTooLong(t *testing.T) {
 	t.Parallel()
 	s := world.NewShards(t, 0)
-	for _, kind := range world.Tenancies {
+	for _, kind := range world.LockKinds {
 		t.Run(kind.Name, func(t *testing.T) {
 			t.Parallel()
 			const ttl = 2 * time.Second
@@ -226,16 +226,16 @@ func TestMovingSlotTooLong(t *testing.T) {
 			h := kind.Hold(t, s.NewClient(t), tag, ttl, true)
 			move := s.StartMove(tag, s.Nodes()[1])
 			move.Keys(h.Keys[0])
-			h.WantTold(t)
+			h.WantLost(t)
 			h.Ends.Store(true)
 			h.Contest(t, s.NewClient(t))
 			move.Finish()
-			heir := h.Succeeded(t)
+			successor := h.Succeeded(t)
 			check.Is(t, h.Release(t), redislock.ErrLockNotHeld)
-			if left := check.Must[time.Duration](t)(heir.TTL(t.Context())); left < world.Long/2 {
+			if left := check.Must[time.Duration](t)(successor.TTL(t.Context())); left < world.Long/2 {
 				t.Errorf("got %v left of the next lock, want nearly %v", left, world.Long)
 			}
-			check.NoError(t, heir.Release(t.Context()))
+			check.NoError(t, successor.Release(t.Context()))
 			wantGone(t, s, tag)
 		})
 	}
@@ -245,7 +245,7 @@ func TestMovingSlotTooLong(t *testing.T) {
 func TestMovedSlotUnknown(t *testing.T) {
 	t.Parallel()
 	s := world.NewShards(t, 0)
-	for _, kind := range world.Tenancies {
+	for _, kind := range world.LockKinds {
 		t.Run(kind.Name, func(t *testing.T) {
 			t.Parallel()
 			tag := s.Tags(t, 1, s.Nodes()[0])[0]

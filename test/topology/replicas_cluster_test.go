@@ -19,20 +19,20 @@ import (
 func TestReplicasHammer(t *testing.T) {
 	t.Parallel()
 	m := newMirror(t, 2)
-	throng := world.NewThrong(t)
+	waiters := world.NewWaiters(t)
 	for g := range 32 {
-		throng.WG.Go(func() {
+		waiters.WG.Go(func() {
 			for i := range 10 {
 				shared := []string{m.Key(fmt.Sprint(i % 3)), m.Key(fmt.Sprint((i + 1 + g%2) % 3))}
 				for _, keys := range [][]string{shared, {m.Key(fmt.Sprint("own", g))}} {
-					visitWith(throng, m.Client, fmt.Sprint(keys, g, i), keys, nil, &redislock.Options{
+					visitWith(waiters, m.Client, fmt.Sprint(keys, g, i), keys, nil, &redislock.Options{
 						Replicas: g % 3, Fenced: true, RetryStrategy: redislock.ExponentialBackoff(time.Millisecond, 20*time.Millisecond),
 					})
 				}
 			}
 		})
 	}
-	throng.Served(t)
+	waiters.Served(t)
 	t.Logf("the replicas were waited for %d times", m.asked(t))
 	for i := range 32 {
 		m.WantFree(t, m.Key(fmt.Sprint("own", i)), m.Key(fmt.Sprint(i%3)))
@@ -80,7 +80,7 @@ func TestReplicasCluster(t *testing.T) {
 	for at := begun; at <= moved; at++ {
 		t.Run("on its way "+at.String(), func(t *testing.T) {
 			tag := s.Tags(t, 1, masters[0])[0]
-			h := world.Tenancies[2].HoldReplicated(t, s.NewClient(t), tag, 6*time.Second, true, 1)
+			h := world.LockKinds[2].HoldReplicated(t, s.NewClient(t), tag, 6*time.Second, true, 1)
 			h.Contest(t, s.NewClient(t))
 			finish := moveTo(s, at, h.Keys, masters[1])
 			refreshed := make(chan error, 1)
@@ -155,7 +155,7 @@ func TestReplicasRing(t *testing.T) {
 // What all replicas have acknowledged is there after the primary was killed at any moment, whichever of
 // them takes its place.
 func TestReplicasKilled(t *testing.T) {
-	everyRealm(t, 2, func(t *testing.T, r *realm) {
+	everyReplicated(t, 2, func(t *testing.T, r *replicated) {
 		const enough = 300
 		client, had := r.client(t), make(chan *redislock.Lock, 2*enough)
 		var wg sync.WaitGroup
@@ -176,11 +176,11 @@ func TestReplicasKilled(t *testing.T) {
 		check.Eventually(t, 30*time.Second, "there are many locks", func() bool { return len(had) >= enough })
 		killed.Store(true)
 		r.former.Kill()
-		heir := r.await().Client(t)
+		successor := r.await().Client(t)
 		wg.Wait()
 		close(had)
 		for lock := range had {
-			if value := heir.Get(t.Context(), lock.Keys()[0]).Val(); value != lock.Token() {
+			if value := successor.Get(t.Context(), lock.Keys()[0]).Val(); value != lock.Token() {
 				t.Errorf("%q is %q at the new primary, want the token", lock.Keys(), value)
 			}
 		}

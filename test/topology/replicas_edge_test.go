@@ -18,7 +18,7 @@ import (
 	"github.com/seed-14de3678/redislock/internal/world"
 )
 
-// Who can wait for replicas a moment only is not kept waiting by those who can for a second.
+// A caller that can wait for replicas only for a moment is not kept waiting by callers that can wait for a second.
 func TestReplicasPatience(t *testing.T) {
 	t.Parallel()
 	relay := redistest.NewRelay(t, redistest.Start(t, redistest.Redis).Addr()) // it has none
@@ -111,7 +111,7 @@ func join(t *testing.T, s *world.Shards) *redistest.Server {
 	return master
 }
 
-// The first slot of a new master: who asks for a key there is sent to a node that has no slots yet.
+// The first slot of a new master: a caller that asks for a key there is sent to a node that has no slots yet.
 func TestReplicasMoveToNewMaster(t *testing.T) {
 	t.Parallel()
 	s := world.NewShards(t, 1)

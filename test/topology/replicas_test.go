@@ -66,8 +66,8 @@ func wantUnreplicated(t *testing.T, lock *redislock.Lock, err error) {
 	}
 }
 
-// In every mode a lock is obtained, and has a new lease, if all replicas know of it; if one does not it
-// is neither, and the keys are free.
+// In every mode a lock is obtained, or gets a new lease, if all replicas know of it. If one replica does not, neither
+// happens, and keys that were obtained are free again.
 func TestReplicas(t *testing.T) {
 	t.Parallel()
 	m := newMirror(t, 2)
@@ -156,12 +156,12 @@ func TestReplicasLease(t *testing.T) {
 	}
 }
 
-// Renewals that a replica does not know do not count: the lock is lost when the last one that does is
-// over, or kept if the replica is back by then.
+// Renewals that a replica does not know do not count: the lock is lost when the last lease that the replica knows is over,
+// or kept if the replica is back by then.
 func TestReplicasWatchdog(t *testing.T) {
 	t.Parallel()
 	for back, ttl := range map[bool]time.Duration{false: 6 * time.Second, true: 9 * time.Second} {
-		for _, kind := range world.Tenancies {
+		for _, kind := range world.LockKinds {
 			t.Run(fmt.Sprintf("%s back %t", kind.Name, back), func(t *testing.T) {
 				t.Parallel()
 				j := new(world.Journal)
@@ -176,7 +176,7 @@ func TestReplicasWatchdog(t *testing.T) {
 					m.replicas[0].Resume()
 					h.Renewed(t, ttl)
 				} else {
-					h.WantTold(t)
+					h.WantLost(t)
 					if h.Lock.Deadline().After(first.Add(ttl / 4)) {
 						t.Errorf("got deadline %v, want it no later than %v", h.Lock.Deadline(), first)
 					}
@@ -188,11 +188,11 @@ func TestReplicasWatchdog(t *testing.T) {
 	}
 }
 
-// Whoever is granted a lock in line has it when the replicas know.
+// A waiter that is granted a lock has it when the replicas know of it.
 func TestReplicasQueue(t *testing.T) {
 	t.Parallel()
 	m := newMirror(t, 1)
-	for _, kind := range world.Tenancies {
+	for _, kind := range world.LockKinds {
 		t.Run(kind.Name, func(t *testing.T) {
 			keys := []string{m.Key(kind.Name + "a"), m.Key(kind.Name + "b")}
 			obtain := func(ctx context.Context, turns chan<- world.Turn) {
@@ -216,7 +216,7 @@ func TestReplicasQueue(t *testing.T) {
 			m.replicas[0].Resume()
 			first := world.WantTurn(t, turns, "waiter")[0]
 
-			// One who leaves gives back what it was granted.
+			// A waiter that leaves gives back what it was granted.
 			m.replicas[0].Pause()
 			defer m.replicas[0].Resume()
 			ctx, cancel := context.WithCancel(t.Context())
@@ -255,7 +255,7 @@ func (m *mirror) asked(t *testing.T) (n int) {
 	return n
 }
 
-// While it asks again it keeps the keys, and has them when the replica is back.
+// While an Obtain asks again it keeps the keys, and it has the lock when the replica is back.
 func TestReplicasRetry(t *testing.T) {
 	t.Parallel()
 	m := newMirror(t, 1)
@@ -281,7 +281,7 @@ func TestReplicasRetry(t *testing.T) {
 	m.WantFree(t, keys...)
 }
 
-// Who may not wait for replicas is told so, at once, and has nothing.
+// A user that may not wait for replicas gets that error at once, and has no lock.
 func TestReplicasForbidden(t *testing.T) {
 	t.Parallel()
 	g := world.NewGuarded(t, "replicas:")
@@ -298,7 +298,7 @@ func TestReplicasForbidden(t *testing.T) {
 		}
 		check.Eventually(t, 10*time.Second, "nothing is left", func() bool { return g.Admin.Exists(ctx, keys...).Val() == 0 })
 	}
-	if found := g.Immortal(t); len(found) > 0 {
+	if found := g.WithoutTTL(t); len(found) > 0 {
 		t.Errorf("keys without a TTL: %q", found)
 	}
 }

@@ -51,10 +51,10 @@ func TestMinUptime(t *testing.T) {
 			if n := rdb.DBSize(t.Context()).Val(); n != 0 {
 				t.Errorf("%d keys were written", n)
 			}
-			queued := make(chan error, 1)
+			inLine := make(chan error, 1)
 			go func() {
-				_, err := client.ObtainRead(t.Context(), []string{"queued"}, world.Long, &redislock.Options{Queue: true, MinUptime: least})
-				queued <- err
+				_, err := client.ObtainRead(t.Context(), []string{"inLine"}, world.Long, &redislock.Options{Queue: true, MinUptime: least})
+				inLine <- err
 			}()
 			lock := check.Must[*redislock.Lock](t)(client.Obtain(t.Context(), []string{"a"}, world.Long, &redislock.Options{
 				MinUptime: least, RetryStrategy: redislock.LinearBackoff(time.Minute), // it is cut to what is left
@@ -66,13 +66,12 @@ func TestMinUptime(t *testing.T) {
 				t.Errorf("obtained %v before the lease of the former holder was over", held.Deadline().Sub(at))
 			}
 			check.NoError(t, lock.Release(t.Context()))
-			check.NoError(t, <-queued)
+			check.NoError(t, <-inLine)
 		})
 	}
 }
 
-// An intent of the caller's is not left behind, and a server that does not say is no reason for a
-// lock.
+// No intent of the caller is left behind, and a server that does not say for how long it has been up gives no lock.
 func TestMinUptimeRefusal(t *testing.T) {
 	t.Parallel()
 	server := redistest.Shared(t, redistest.Redis)
@@ -94,7 +93,7 @@ func TestMinUptimeRefusal(t *testing.T) {
 	}
 }
 
-// This is what happens without.
+// This is what happens without MinUptime.
 func TestRestartWithoutMinUptime(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t, redistest.Redis)

@@ -18,39 +18,49 @@ import (
 	"github.com/seed-14de3678/redislock/internal/world"
 )
 
-// zombieLease outlasts the time for which the primary is stopped.
-const zombieLease = 15 * time.Second
+// heldLease outlasts the time for which the primary is stopped.
+const heldLease = 15 * time.Second
 
-// A haunting is a primary that is stopped, replaced, and wakes up; and those who have asked it meanwhile
-// and wait for the answer.
-type haunting struct {
-	realm *realm
-	rdb   redis.UniversalClient // of those who ask, with open connections
-	ctx   context.Context
-	end   context.CancelFunc
-	wg    sync.WaitGroup
+// A wakingPrimary is a primary that is stopped, replaced, and wakes up; with the locks that it has given before, and
+// the callers that have asked it meanwhile and wait for the answer.
+type wakingPrimary struct {
+	server    *replicated
+	rdb       redis.UniversalClient // of the callers, with open connections
+	ctx       context.Context
+	end       context.CancelFunc
+	wg        sync.WaitGroup
+	stopped   time.Time
+	successor *redistest.Server
+	others    map[string]*redislock.Lock // at the successor, of the keys that are asked for
 
-	alone, safe, watched *redislock.Lock // held before; all but the first with Replicas
-	lease                time.Time       // the end of that of safe
-	held                 context.Context // of watched
-	stopped              time.Time
-	late, never, insists <-chan answer // to who obtains a key meanwhile; the last two with Replicas
-	refreshed, vain      <-chan answer // to who refreshes alone and safe
-	heir                 *redistest.Server
-	others               map[string]*redislock.Lock // of the keys that are asked for
+	before
+	meanwhile
 }
 
-// client returns a Client of its own over the connections of those who ask: nothing that others have
-// asked for holds it up.
-func (h *haunting) client(t *testing.T) *redislock.Client {
+// before is what was held before the primary was stopped.
+type before struct {
+	alone, safe, watched *redislock.Lock // all but the first with Replicas
+	lease                time.Time       // the end of that of safe
+	held                 context.Context // of watched
+}
+
+// meanwhile is what was asked of the primary while it was stopped.
+type meanwhile struct {
+	late, never, insists <-chan answer // Obtains; the last two with Replicas
+	refreshed, vain      <-chan answer // Refreshes of alone and safe
+}
+
+// client returns a Client of its own over the connections of the callers, so that nothing that others have asked for
+// holds it up.
+func (h *wakingPrimary) client(t *testing.T) *redislock.Client {
 	t.Helper()
 	return world.NewClient(t, h.rdb)
 }
 
-// newHaunting opens connections: what is asked over new ones a primary that wakes up may read too late.
-func newHaunting(t *testing.T, r *realm) *haunting {
+// newWakingPrimary opens connections: a primary that wakes up may read too late what is asked over new ones.
+func newWakingPrimary(t *testing.T, r *replicated) *wakingPrimary {
 	t.Helper()
-	h := &haunting{realm: r, rdb: r.direct()}
+	h := &wakingPrimary{server: r, rdb: r.direct()}
 	h.ctx, h.end = context.WithTimeout(t.Context(), time.Minute)
 	t.Cleanup(h.end)
 	node, _ := h.rdb.(*redis.Client)
@@ -69,47 +79,46 @@ func newHaunting(t *testing.T, r *realm) *haunting {
 	return h
 }
 
-// An answer is what one who has asked is told.
+// An answer is what a caller has got.
 type answer struct {
 	lock *redislock.Lock
 	err  error
 }
 
 // obtains has somebody ask for a key.
-func (h *haunting) obtains(t *testing.T, name string, opt redislock.Options) <-chan answer {
+func (h *wakingPrimary) obtains(t *testing.T, name string, opt redislock.Options) <-chan answer {
 	t.Helper()
-	client, told := h.client(t), make(chan answer, 1)
+	client, got := h.client(t), make(chan answer, 1)
 	opt.Fenced = true
 	h.wg.Go(func() {
-		lock, err := client.Obtain(h.ctx, []string{h.realm.tag + name}, world.Long, &opt)
-		told <- answer{lock, err}
+		lock, err := client.Obtain(h.ctx, []string{h.server.tag + name}, world.Long, &opt)
+		got <- answer{lock, err}
 	})
-	return told
+	return got
 }
 
 // refreshes has somebody ask for a new lease.
-func (h *haunting) refreshes(lock *redislock.Lock) <-chan answer {
-	told := make(chan answer, 1)
-	h.wg.Go(func() { told <- answer{lock, lock.Refresh(h.ctx, world.Long)} })
-	return told
+func (h *wakingPrimary) refreshes(lock *redislock.Lock) <-chan answer {
+	got := make(chan answer, 1)
+	h.wg.Go(func() { got <- answer{lock, lock.Refresh(h.ctx, world.Long)} })
+	return got
 }
 
 // A primary that was stopped, and replaced meanwhile, wakes up and answers those who have asked it.
-// Without Replicas two hold the same key, as far as they know; the numbers tell who is to be refused.
-// With as many Replicas as there are nobody is told that a lock is his which the new primary does not
-// know.
+// Without Replicas two hold the same key, as far as they know; their numbers show which one is to be refused.
+// With as many Replicas as there are nobody gets a lock that the new primary does not know.
 func TestZombie(t *testing.T) {
 	t.Parallel()
 	for _, sleeps := range []time.Duration{500 * time.Millisecond, 4 * time.Second} {
 		t.Run(fmt.Sprint(sleeps), func(t *testing.T) {
-			everyRealm(t, 2, func(t *testing.T, r *realm) { zombie(t, r, sleeps) })
+			everyReplicated(t, 2, func(t *testing.T, r *replicated) { wakesUp(t, r, sleeps) })
 		})
 	}
 }
 
-func zombie(t *testing.T, r *realm, sleeps time.Duration) {
+func wakesUp(t *testing.T, r *replicated, sleeps time.Duration) {
 	t.Helper()
-	h := newHaunting(t, r)
+	h := newWakingPrimary(t, r)
 	h.hold(t)
 	r.former.Pause()
 	h.ask(t)
@@ -128,7 +137,7 @@ func zombie(t *testing.T, r *realm, sleeps time.Duration) {
 	} else {
 		check.Eventually(t, 60*time.Second, "the watched lock is lost", func() bool { return world.IsDone(h.held) })
 		check.Is(t, context.Cause(h.held), redislock.ErrLockLost)
-		if h.watched.Deadline().After(h.stopped.Add(zombieLease)) {
+		if h.watched.Deadline().After(h.stopped.Add(heldLease)) {
 			t.Error("a renewal counted that only the old primary knows of")
 		}
 	}
@@ -141,21 +150,21 @@ func zombie(t *testing.T, r *realm, sleeps time.Duration) {
 }
 
 // hold takes locks, of which every replica knows.
-func (h *haunting) hold(t *testing.T) {
+func (h *wakingPrimary) hold(t *testing.T) {
 	t.Helper()
 	obtain := func(name string, opt redislock.Options) *redislock.Lock {
 		opt.Fenced = true
-		return check.Must[*redislock.Lock](t)(h.client(t).Obtain(t.Context(), []string{h.realm.tag + name}, zombieLease, &opt))
+		return check.Must[*redislock.Lock](t)(h.client(t).Obtain(t.Context(), []string{h.server.tag + name}, heldLease, &opt))
 	}
 	h.alone = obtain("alone", redislock.Options{})
 	h.safe = obtain("safe", redislock.Options{Replicas: 2})
 	h.watched = obtain("watched", redislock.Options{Replicas: 2, Watchdog: true})
 	h.lease, h.held = h.safe.Deadline(), h.watched.Context(t.Context())
-	world.CaughtUp(t, h.realm.former.Client(t), 2)
+	world.CaughtUp(t, h.server.former.Client(t), 2)
 }
 
 // ask has requests sent to the primary, which stands still.
-func (h *haunting) ask(t *testing.T) {
+func (h *wakingPrimary) ask(t *testing.T) {
 	t.Helper()
 	h.stopped = time.Now()
 	h.late = h.obtains(t, "late", redislock.Options{})
@@ -165,26 +174,26 @@ func (h *haunting) ask(t *testing.T) {
 }
 
 // replace waits for the new primary, where others take the keys that were asked for.
-func (h *haunting) replace(t *testing.T) {
+func (h *wakingPrimary) replace(t *testing.T) {
 	t.Helper()
-	h.heir = h.realm.await()
-	client := h.realm.client(t)
+	h.successor = h.server.await()
+	client := h.server.client(t)
 	h.others = make(map[string]*redislock.Lock)
 	for _, name := range []string{"late", "never", "insists"} {
-		h.others[name] = check.Must[*redislock.Lock](t)(client.Obtain(h.ctx, []string{h.realm.tag + name}, 2*world.Long, &redislock.Options{
+		h.others[name] = check.Must[*redislock.Lock](t)(client.Obtain(h.ctx, []string{h.server.tag + name}, 2*world.Long, &redislock.Options{
 			Fenced: true, RetryStrategy: redislock.LinearBackoff(20 * time.Millisecond),
 		}))
 	}
 }
 
 // unsafe is what the documentation warns of, and what is left to rely on then.
-func (h *haunting) unsafe(t *testing.T, late, refreshed answer) {
+func (h *wakingPrimary) unsafe(t *testing.T, late, refreshed answer) {
 	t.Helper()
 	woken := time.Since(h.stopped)
 	t.Logf("woken after %v: obtain: %v, refresh: %v", woken, late.err, refreshed.err)
 	if !h.isCluster() { // where it may learn from other nodes first that it was replaced
 		check.NoError(t, late.err)
-		if woken < zombieLease-2*time.Second {
+		if woken < heldLease-2*time.Second {
 			check.NoError(t, refreshed.err)
 		}
 	}
@@ -201,7 +210,7 @@ func (h *haunting) unsafe(t *testing.T, late, refreshed answer) {
 }
 
 // wantVain checks that a Refresh failed that only the old primary knows of.
-func (h *haunting) wantVain(t *testing.T, err error) {
+func (h *wakingPrimary) wantVain(t *testing.T, err error) {
 	t.Helper()
 	switch {
 	case err == nil && !h.known(t, h.safe):
@@ -215,16 +224,16 @@ func (h *haunting) wantVain(t *testing.T, err error) {
 }
 
 // known reports whether the new primary knows of a lease that was asked for after the old one stopped.
-func (h *haunting) known(t *testing.T, lock *redislock.Lock) bool {
+func (h *wakingPrimary) known(t *testing.T, lock *redislock.Lock) bool {
 	t.Helper()
-	left := h.heir.Client(t).PTTL(t.Context(), lock.Keys()[0]).Val()
-	return time.Now().Add(left).After(h.stopped.Add(zombieLease + 50*time.Millisecond))
+	left := h.successor.Client(t).PTTL(t.Context(), lock.Keys()[0]).Val()
+	return time.Now().Add(left).After(h.stopped.Add(heldLease + 50*time.Millisecond))
 }
 
-func (h *haunting) isCluster() bool { _, is := h.rdb.(*redis.ClusterClient); return is }
+func (h *wakingPrimary) isCluster() bool { _, is := h.rdb.(*redis.ClusterClient); return is }
 
 // settle checks that nothing of this has harmed the locks of the others, and that the numbers grow.
-func (h *haunting) settle(t *testing.T, late answer) {
+func (h *wakingPrimary) settle(t *testing.T, late answer) {
 	t.Helper()
 	newest := h.others["late"].Fence()
 	if late.err == nil {
@@ -239,7 +248,7 @@ func (h *haunting) settle(t *testing.T, late answer) {
 		}
 		check.NoError(t, lock.Release(t.Context()))
 	}
-	next := check.Must[*redislock.Lock](t)(h.realm.client(t).Obtain(t.Context(), h.others["late"].Keys(), world.Long, world.Fenced("")))
+	next := check.Must[*redislock.Lock](t)(h.server.client(t).Obtain(t.Context(), h.others["late"].Keys(), world.Long, world.Fenced("")))
 	if next.Fence() <= newest {
 		t.Errorf("got number %d after %d, want a greater one", next.Fence(), newest)
 	}
@@ -247,17 +256,17 @@ func (h *haunting) settle(t *testing.T, late answer) {
 }
 
 // wantRefused checks that nobody was given a lock.
-func (h *haunting) wantRefused(t *testing.T, name string, told answer) {
+func (h *wakingPrimary) wantRefused(t *testing.T, name string, got answer) {
 	t.Helper()
-	t.Logf("%s: %v", name, told.err)
-	if told.lock != nil {
-		t.Errorf("%q was obtained from a primary that was replaced: fence %d", name, told.lock.Fence())
+	t.Logf("%s: %v", name, got.err)
+	if got.lock != nil {
+		t.Errorf("%q was obtained from a primary that was replaced: fence %d", name, got.lock.Fence())
 		return
 	}
-	if errors.Is(told.err, redislock.ErrNotObtained) || errors.Is(told.err, redislock.ErrUnknownOutcome) {
+	if errors.Is(got.err, redislock.ErrNotObtained) || errors.Is(got.err, redislock.ErrUnknownOutcome) {
 		return
 	}
-	if told.err == nil || !strings.Contains(told.err.Error(), "READONLY") { // which the old primary says as a replica
-		t.Errorf("got error %v for %q", told.err, name)
+	if got.err == nil || !strings.Contains(got.err.Error(), "READONLY") { // which the old primary says as a replica
+		t.Errorf("got error %v for %q", got.err, name)
 	}
 }

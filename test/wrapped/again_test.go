@@ -15,8 +15,8 @@ import (
 	"github.com/seed-14de3678/redislock/internal/world"
 )
 
-// resending sends the first script twice and says nothing of it, nor of its connections: what it tells is
-// the answer to the second time, and the first one lands much later.
+// resending sends the first script twice and says nothing of it, nor of its connections: what it returns is
+// the answer to the second one, and the first one arrives much later.
 type resending struct {
 	redis.Scripter
 	sent bool
@@ -35,7 +35,7 @@ func (r *resending) EvalSha(ctx context.Context, sha string, keys []string, args
 	return r.Scripter.EvalSha(ctx, sha, keys, args...)
 }
 
-// What took long enough for a wrapped client to have sent it twice is closed by what comes after it.
+// A call that took so long that a wrapped client may have sent it twice is closed by the call after it.
 func TestWrappedClientResends(t *testing.T) {
 	t.Parallel()
 	if fips140.Enforced() {

@@ -122,7 +122,7 @@ func TestWrappedChaos(t *testing.T) {
 	})
 }
 
-// A looking client sees what it is given.
+// A looking client notes the arguments that it is given.
 type looking struct {
 	redis.Scripter
 	see func(arg any)
@@ -160,8 +160,8 @@ func TestWrappedArguments(t *testing.T) {
 	}
 }
 
-// What a wrapper wraps may send a command again, and in the end say that it could not be sent: of the
-// tries before nobody knows.
+// The client that a wrapper wraps may send a command again, and in the end say that it could not be sent. What the tries
+// before have done is not known.
 func TestWrappedClientSendsAgain(t *testing.T) {
 	t.Parallel()
 	l := world.NewLossy(t, func(o *redis.Options) {
@@ -184,13 +184,13 @@ func TestWrappedClientSendsAgain(t *testing.T) {
 	l.Freed(t)
 }
 
-// A lagging client is what resends for a while by itself: its Obtain answers that the connection is
-// broken, and reaches the server after that.
+// A lagging client sends again for a while by itself: it returns that the connection is broken, and the command
+// reaches the server after that.
 type lagging struct {
 	*redis.Client
-	takes, lands time.Duration // of the commands that fail; the last of them lands
-	fails        atomic.Int64  // how many more
-	over         chan error
+	takes, arrives time.Duration // of the commands that fail, and of the last of them until it arrives
+	fails          atomic.Int64  // how many more
+	over           chan error
 }
 
 func (s *lagging) EvalSha(ctx context.Context, sha string, keys []string, args ...any) *redis.Cmd {
@@ -200,7 +200,7 @@ func (s *lagging) EvalSha(ctx context.Context, sha string, keys []string, args .
 	}
 	if left == 0 {
 		go func() {
-			time.Sleep(s.lands)
+			time.Sleep(s.arrives)
 			s.over <- s.Client.EvalSha(context.WithoutCancel(ctx), sha, keys, args...).Err()
 		}()
 	}
@@ -224,7 +224,7 @@ func TestWrappedClientTakesLong(t *testing.T) {
 				warm := redislock.New(rdb)
 				check.NoError(t, world.Cycle(t.Context(), warm, "warm"))
 				warm.Close()
-				s := &lagging{Client: rdb, takes: 25 * time.Second, lands: 30 * time.Second, over: make(chan error, 1)}
+				s := &lagging{Client: rdb, takes: 25 * time.Second, arrives: 30 * time.Second, over: make(chan error, 1)}
 				s.fails.Store(1)
 				if name == "failed" {
 					s.fails.Store(4) // as often as a client tries that does not say how often

@@ -69,7 +69,7 @@ type wrapping struct {
 	prefix string
 	calls  *atomic.Int64 // of the wrapper
 	runs   atomic.Int64  // scripts that were sent
-	stray  atomic.Int64  // of them, those with a key without the prefix
+	bare   atomic.Int64  // of them, those with a key without the prefix
 	nodes  []*redis.Client
 }
 
@@ -100,7 +100,7 @@ func newWrapping(t *testing.T, inner redis.UniversalClient, nodes ...*redis.Clie
 				key = *text
 			}
 			if !strings.HasPrefix(key, w.prefix) {
-				w.stray.Add(1)
+				w.bare.Add(1)
 			}
 		}
 	}))
@@ -110,8 +110,8 @@ func newWrapping(t *testing.T, inner redis.UniversalClient, nodes ...*redis.Clie
 // wantWrapped checks that all went through the wrapper: what it has not seen nobody has sent.
 func (w *wrapping) wantWrapped(t *testing.T) {
 	t.Helper()
-	if calls, runs, stray := w.calls.Load(), w.runs.Load(), w.stray.Load(); calls == 0 || runs > calls || stray > 0 {
-		t.Errorf("of %d scripts that were sent the wrapper has seen %d, and %d keys have no prefix", runs, calls, stray)
+	if calls, runs, bare := w.calls.Load(), w.runs.Load(), w.bare.Load(); calls == 0 || runs > calls || bare > 0 {
+		t.Errorf("of %d scripts that were sent the wrapper has seen %d, and %d keys have no prefix", runs, calls, bare)
 	}
 	for _, node := range w.nodes {
 		for _, key := range check.Must[[]string](t)(node.Keys(t.Context(), "*"+t.Name()+"*").Result()) {
@@ -234,15 +234,15 @@ func (w *wrapping) inLine(t *testing.T, client *redislock.Client, tag string) {
 	t.Helper()
 	set := []string{tag + "a", tag + "b"}
 	holder := check.Must[*redislock.Lock](t)(client.Obtain(t.Context(), set, world.Long, world.Queue()))
-	throng := world.NewThrong(t)
-	names := throng.Line(t, 4, set, client)
+	waiters := world.NewWaiters(t)
+	names := waiters.Line(t, 4, set, client)
 	watch := check.StartWatch(t)
 	check.NoError(t, holder.Release(t.Context()))
-	world.WantOrder(t, throng.Served(t), names)
-	world.WantTold(t, watch)
+	world.WantOrder(t, waiters.Served(t), names)
+	world.WantNotified(t, watch)
 }
 
-// A Client that is not told what a wrapper wraps does not stand in line, nor ask the server itself.
+// A Client without WithWrapped does not stand in line, nor ask the server itself.
 func TestWrappedRefusals(t *testing.T) {
 	wrappings(t, func(t *testing.T, w *wrapping) {
 		for name, opt := range map[string]redislock.Options{

@@ -12,11 +12,11 @@ import (
 	"github.com/seed-14de3678/redislock/internal/check"
 )
 
-// A Throng is many who wait for locks, and what is seen of it: in which order they had them, and
+// Waiters are many who wait for locks, and what is seen of them: in which order they had the locks, and
 // whether two had at the same time what only one may have.
-type Throng struct {
+type Waiters struct {
 	Ctx context.Context
-	WG  sync.WaitGroup // of its members
+	WG  sync.WaitGroup // of those who wait
 
 	mu      sync.Mutex        // guards all below
 	writers map[string]string // key → who writes it
@@ -25,17 +25,16 @@ type Throng struct {
 	faults  []error
 }
 
-// NewThrong makes one whose members give up if nothing moves any more.
-func NewThrong(t *testing.T) *Throng {
+// NewWaiters makes a set of waiters, which give up if nothing moves any more.
+func NewWaiters(t *testing.T) *Waiters {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	t.Cleanup(cancel)
-	return &Throng{Ctx: ctx, writers: make(map[string]string), readers: make(map[string]int)}
+	return &Waiters{Ctx: ctx, writers: make(map[string]string), readers: make(map[string]int)}
 }
 
-// Hold takes note that somebody has its locks; leave, which has to be called before they are
-// released, that it has them no more.
-func (c *Throng) Hold(who string, write, read []string) (leave func()) {
+// Hold notes that a waiter has its locks. The caller calls leave before it releases them.
+func (c *Waiters) Hold(who string, write, read []string) (leave func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.order = append(c.order, who)
@@ -63,8 +62,8 @@ func (c *Throng) Hold(who string, write, read []string) (leave func()) {
 	}
 }
 
-// Turn has its caller wait in line, hold the locks for a moment, and release them.
-func (c *Throng) Turn(client *redislock.Client, who string, write, read []string) {
+// Turn waits in line, holds the locks for a moment, and releases them.
+func (c *Waiters) Turn(client *redislock.Client, who string, write, read []string) {
 	opt := Queue()
 	opt.Metadata = who
 	lock, err := client.ObtainMixed(c.Ctx, write, read, Long, opt)
@@ -77,8 +76,8 @@ func (c *Throng) Turn(client *redislock.Client, who string, write, read []string
 	c.Note(who, err)
 }
 
-// Note takes note of what went wrong for somebody; nil is nothing.
-func (c *Throng) Note(who string, err error) {
+// Note notes what went wrong for a waiter. It ignores nil.
+func (c *Waiters) Note(who string, err error) {
 	if err != nil {
 		c.mu.Lock()
 		defer c.mu.Unlock()
@@ -87,15 +86,15 @@ func (c *Throng) Note(who string, err error) {
 }
 
 // Failed counts what went wrong until now.
-func (c *Throng) Failed() int {
+func (c *Waiters) Failed() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return len(c.faults)
 }
 
-// Line has so many stand in line for a set, by turns from each Client, in the order of their names,
-// which it returns.
-func (c *Throng) Line(t *testing.T, n int, set []string, clients ...*redislock.Client) []string {
+// Line has n waiters stand in line for a set, one after the other, of each Client in turn. It returns their names in the
+// order of the line.
+func (c *Waiters) Line(t *testing.T, n int, set []string, clients ...*redislock.Client) []string {
 	t.Helper()
 	var names []string
 	for i := range n {
@@ -107,8 +106,8 @@ func (c *Throng) Line(t *testing.T, n int, set []string, clients ...*redislock.C
 	return names
 }
 
-// Served waits for everybody, checks that all went well, and returns in which order they came.
-func (c *Throng) Served(t *testing.T) []string {
+// Served waits until all have had their locks, checks that nothing went wrong, and returns the order.
+func (c *Waiters) Served(t *testing.T) []string {
 	t.Helper()
 	c.WG.Wait()
 	for _, err := range c.faults {
@@ -117,11 +116,12 @@ func (c *Throng) Served(t *testing.T) []string {
 	return c.order
 }
 
-// WantTold checks that the waiters were told of their turns: one that is not told asks again after some 5 s.
-func WantTold(t *testing.T, watch *check.Stopwatch) {
+// WantNotified checks that the waiters got messages when it was their turn: a waiter without a message asks again
+// after some 5 s.
+func WantNotified(t *testing.T, watch *check.Stopwatch) {
 	t.Helper()
 	if took := watch.Took(); took > Soon {
-		t.Errorf("it took %v, so they were not told but asked", took)
+		t.Errorf("it took %v, so they asked by themselves, and got no message", took)
 	}
 }
 

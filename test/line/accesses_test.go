@@ -14,7 +14,7 @@ type access struct {
 }
 
 // accesses sorts out the run by key.
-func (c *multitude) accesses() map[string][]access {
+func (c *workload) accesses() map[string][]access {
 	by := make(map[string][]access)
 	for _, a := range c.all {
 		for _, key := range a.read {
@@ -32,7 +32,7 @@ func (c *multitude) accesses() map[string][]access {
 }
 
 // sweep goes through accesses of a key by rank, and shows for each that has any the one with the
-// greatest mark of those with a lower rank which conflict with it. Who has no rank is left out.
+// greatest mark of those with a lower rank which conflict with it. An access without a rank is left out.
 func sweep(all []access, rank func(access) int64, mark func(access) time.Duration, see func(a, before access)) {
 	all = slices.DeleteFunc(slices.Clone(all), func(a access) bool { return rank(a) <= 0 })
 	slices.SortFunc(all, func(a, b access) int { return cmp.Compare(rank(a), rank(b)) })
@@ -80,7 +80,7 @@ func nowhere(a *arrival) bool  { return gaveUp(a) && a.place == 0 }
 func standing(a *arrival) bool { return inLine(a) && (a.held || gaveUp(a)) }
 
 // exclusive checks that no two have held what they may not hold together.
-func (c *multitude) exclusive(key string, all []access) {
+func (c *workload) exclusive(key string, all []access) {
 	sweep(all, rankIf(isHeld, from), until, func(a, b access) {
 		if b.until > a.from {
 			c.t.Errorf("%s: held together by\n%v\n%v", key, b.of, a.of)
@@ -89,7 +89,7 @@ func (c *multitude) exclusive(key string, all []access) {
 }
 
 // ordered checks that nobody was overtaken who stood in line.
-func (c *multitude) ordered(key string, all []access) {
+func (c *workload) ordered(key string, all []access) {
 	sweep(all, rankIf(waited, place), from, func(a, b access) {
 		if b.from > a.from {
 			c.t.Errorf("%s: not in the order of their places:\n%v\n%v", key, b.of, a.of)
@@ -115,7 +115,7 @@ func (c *multitude) ordered(key string, all []access) {
 }
 
 // numbered checks that fencing numbers grow.
-func (c *multitude) numbered(key string, all []access) {
+func (c *workload) numbered(key string, all []access) {
 	number := func(a access) time.Duration { return time.Duration(a.of.number) }
 	sweep(all, rankIf(func(a *arrival) bool { return a.number > 0 }, from), number, func(a, b access) {
 		if b.of.number >= a.of.number {
@@ -124,8 +124,8 @@ func (c *multitude) numbered(key string, all []access) {
 	})
 }
 
-// ready tells for each from when on nobody was in its way any more.
-func (c *multitude) ready(by map[string][]access) map[*arrival]time.Duration {
+// ready returns for each arrival the moment from which nobody was in its way any more.
+func (c *workload) ready(by map[string][]access) map[*arrival]time.Duration {
 	ready := make(map[*arrival]time.Duration)
 	for _, all := range by {
 		note := func(a, b access) { ready[a.of] = max(ready[a.of], b.until) }
@@ -144,8 +144,8 @@ func (c *multitude) ready(by map[string][]access) map[*arrival]time.Duration {
 	return ready
 }
 
-// paused is how much of a time the machine had something else to do.
-func (c *multitude) paused(from, until time.Duration) (sum time.Duration) {
+// paused returns for how much of a time the machine had something else to do.
+func (c *workload) paused(from, until time.Duration) (sum time.Duration) {
 	for _, p := range c.pauses {
 		sum += max(0, min(until, p[1])-max(from, p[0]))
 	}
@@ -157,7 +157,7 @@ func (c *multitude) paused(from, until time.Duration) (sum time.Duration) {
 const stall = 2 * time.Second
 
 // judge looks at what has happened.
-func (c *multitude) judge() {
+func (c *workload) judge() {
 	by := c.accesses()
 	for key, all := range by {
 		c.exclusive(key, all)

@@ -17,13 +17,13 @@ import (
 )
 
 // A message that comes over a new subscription may be of another server, whose clock says nothing about
-// the answers of the one before: asking tells.
+// the answers of the one before: it asks again.
 func TestQueueOtherClock(t *testing.T) {
 	world.Bubble(t, func(t *testing.T, _ *world.World, _ *redistest.Mini, _ *world.Journal) {
 		const ttl, here = time.Minute, int64(1_000_000_000)
 		var id atomic.Pointer[string]
 		var asked, granted atomic.Int64
-		p := &world.Puppet{Script: func(run check.Run) string {
+		p := &world.FakeServer{Script: func(run check.Run) string {
 			switch {
 			case world.AsksFirst(run):
 				return world.HeldBySomebody
@@ -37,7 +37,7 @@ func TestQueueOtherClock(t *testing.T) {
 			}
 			return world.InPlace(here, 1)
 		}}
-		p.Hears = func(n int, channel string) string {
+		p.Subscribe = func(n int, channel string) string {
 			if n == 1 {
 				return world.Subscribed(channel)
 			}
@@ -50,7 +50,7 @@ func TestQueueOtherClock(t *testing.T) {
 		time.AfterFunc(2*time.Second, p.Cut)
 		lock := check.Must[*redislock.Lock](t)(client.Obtain(t.Context(), []string{"k"}, ttl, world.Queue()))
 		if granted.Load() == 0 || asked.Load() < 2 {
-			t.Errorf("asked %d times, with %d grants told; want it to ask when it is told", asked.Load(), granted.Load())
+			t.Errorf("asked %d times, with %d grants published; want it to ask when it gets one", asked.Load(), granted.Load())
 		}
 		if left := time.Until(lock.Deadline()); left < ttl-2*time.Second {
 			t.Errorf("got deadline in %v, want it counted from the last ask", left)
@@ -59,10 +59,10 @@ func TestQueueOtherClock(t *testing.T) {
 	})
 }
 
-// A waiter is told by the answer that nobody hears its channel where its keys are: it subscribes anew.
+// The answer says that nobody has subscribed to the waiter's channel where its keys are: it subscribes anew.
 func TestQueueNobodyHears(t *testing.T) {
 	world.Bubble(t, func(t *testing.T, _ *world.World, _ *redistest.Mini, _ *world.Journal) {
-		p := new(world.Puppet)
+		p := new(world.FakeServer)
 		p.Script = func(run check.Run) string {
 			switch {
 			case world.AsksFirst(run):
@@ -106,22 +106,22 @@ func TestQueueHeardElsewhere(t *testing.T) {
 	turns := make(chan world.Turn, 1)
 	(&world.World{Client: client}).Wait(t.Context(), turns, "next", []string{key}, nil)
 	w.InLine(t, key, 1)
-	check.Eventually(t, 4*world.Polled, "it hears where its key is", func() bool { return subscriptions(t, w.RDB) == 1 })
+	check.Eventually(t, 4*world.Polled, "it has subscribed where its key is", func() bool { return subscriptions(t, w.RDB) == 1 })
 	check.NoError(t, holder.Release(t.Context()))
 	check.NoError(t, world.WantTurn(t, turns, "next")[0].Release(t.Context()))
 	noTraceSoon(t, w, key)
 }
 
-// What a subscription is refused for good ends an Obtain that does not stand in line; what may pass is tried
-// a few times, and then as its strategy says.
+// A subscription that is refused for good ends the Obtain. If the reason may pass, the Obtain subscribes a few more times,
+// and then asks as its strategy says.
 func TestQueueSubscriptionRefused(t *testing.T) {
 	t.Parallel()
 	for text, tries := range map[string]int{"NOPERM this user has no permissions": 1, "LOADING not yet": 4} {
 		t.Run(text, func(t *testing.T) {
 			world.Bubble(t, func(t *testing.T, _ *world.World, _ *redistest.Mini, _ *world.Journal) {
 				asked := 0
-				p := &world.Puppet{Script: func(check.Run) string { asked++; return world.HeldBySomebody }}
-				p.Hears = func(int, string) string { return "-" + text + "\r\n" }
+				p := &world.FakeServer{Script: func(check.Run) string { asked++; return world.HeldBySomebody }}
+				p.Subscribe = func(int, string) string { return "-" + text + "\r\n" }
 				client := redislock.New(p.Client(t))
 				defer client.Close()
 				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -138,7 +138,7 @@ func TestQueueSubscriptionRefused(t *testing.T) {
 	}
 	t.Run("who stands in line goes on", func(t *testing.T) {
 		world.Bubble(t, func(t *testing.T, _ *world.World, _ *redistest.Mini, _ *world.Journal) {
-			p := new(world.Puppet)
+			p := new(world.FakeServer)
 			p.Script = func(run check.Run) string {
 				switch {
 				case world.AsksFirst(run):
@@ -148,7 +148,7 @@ func TestQueueSubscriptionRefused(t *testing.T) {
 				}
 				return world.InPlace(1, 1)
 			}
-			p.Hears = func(n int, channel string) string {
+			p.Subscribe = func(n int, channel string) string {
 				if n == 1 {
 					return world.Subscribed(channel)
 				}

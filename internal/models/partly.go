@@ -1,12 +1,12 @@
 package main
 
-// halfway is scripts that fail: after the first guard or all of them, with the work not done, or done to the
-// first key, or done to all. At most two of them do, and one try stays without an answer. An error is no
-// answer: what the request has closed stays on the book.
-func halfway() group {
+// partly is scripts that fail when they have written a part: the first guard, all guards, the first key too, or
+// everything. At most two of them fail, and one try stays without an answer. An error is no answer: the requests
+// that a failed one has closed still count as open.
+func partly() group {
 	const n = 1
 	g := group{
-		name: "half-way",
+		name: "partly",
 		models: []model{
 			program("shrink", n, []step{
 				do(0, obtain, ab, 2), do(0, refresh, ab, 1), do(0, refresh, ab, 2), do(0, release, a), do(0, release, ab),

@@ -12,10 +12,10 @@ import (
 	"github.com/seed-14de3678/redislock/internal/world"
 )
 
-// mortal is a client that can obtain but then can no more release, as if its process had died.
-type mortal struct{ redis.Scripter }
+// cannotRelease is a client that can obtain but not release, as if its process had died.
+type cannotRelease struct{ redis.Scripter }
 
-func (m mortal) Eval(ctx context.Context, script string, keys []string, args ...any) *redis.Cmd {
+func (m cannotRelease) Eval(ctx context.Context, script string, keys []string, args ...any) *redis.Cmd {
 	if check.RunOf("eval", script, "0").Of("release") {
 		cmd := redis.NewCmd(ctx)
 		cmd.SetErr(io.EOF)
@@ -24,19 +24,19 @@ func (m mortal) Eval(ctx context.Context, script string, keys []string, args ...
 	return m.Scripter.Eval(ctx, script, keys, args...)
 }
 
-func (m mortal) EvalSha(ctx context.Context, sha string, keys []string, args ...any) *redis.Cmd {
+func (m cannotRelease) EvalSha(ctx context.Context, sha string, keys []string, args ...any) *redis.Cmd {
 	if check.RunOf("evalsha", sha, "0").Of("release") {
 		return m.Eval(ctx, check.SourceOf("release"), keys, args...)
 	}
 	return m.Scripter.EvalSha(ctx, sha, keys, args...)
 }
 
-// Every key has a TTL from its first instant, also if a script fails half-way and nobody is left to
+// Every key has a TTL from its first instant, also if a script fails when it has written a part and nobody is left to
 // clear up. DESIGN section 11: an ACL without pexpire, keys without a TTL for ever.
 func TestACLHoleLeavesNoImmortalKey(t *testing.T) {
 	t.Parallel()
 	g := world.NewGuarded(t, "app:")
-	client := redislock.New(mortal{g.RDB})
+	client := redislock.New(cannotRelease{g.RDB})
 	t.Cleanup(client.Close)
 	for _, command := range world.ACLCommands {
 		for _, op := range obtains() {
@@ -45,7 +45,7 @@ func TestACLHoleLeavesNoImmortalKey(t *testing.T) {
 			}
 			p := &pass{client: client, admin: g.Admin, prefix: "app:" + command + ":" + op.name + ":"}
 			_ = runWithout(t, g, p, op, command)
-			if found := g.Immortal(t); len(found) > 0 {
+			if found := g.WithoutTTL(t); len(found) > 0 {
 				t.Errorf("%s without %s: keys without a TTL: %q", op.name, command, found)
 			}
 			check.NoError(t, g.Admin.FlushDB(t.Context()).Err())

@@ -17,9 +17,9 @@ import (
 	"github.com/seed-14de3678/redislock/internal/world"
 )
 
-// strayed runs fn in a bubble with a lock whose Obtain has left a request for 20 s that is still to be
-// written, and with what lets that go on.
-func strayed(t *testing.T, fn func(t *testing.T, w *world.World, mini *redistest.Mini, lock *redislock.Lock, arrives func()), read bool) {
+// lateObtain runs fn in a bubble with a lock whose Obtain has left a late request: it asks for 20 s, and is
+// written when fn calls arrives.
+func lateObtain(t *testing.T, fn func(t *testing.T, w *world.World, mini *redistest.Mini, lock *redislock.Lock, arrives func()), read bool) {
 	t.Helper()
 	world.Bubble(t, func(t *testing.T, w *world.World, mini *redistest.Mini, _ *world.Journal) {
 		var next atomic.Bool
@@ -29,7 +29,7 @@ func strayed(t *testing.T, fn func(t *testing.T, w *world.World, mini *redistest
 			dial := opt.Dialer
 			opt.Dialer = func(ctx context.Context, network, addr string) (net.Conn, error) {
 				conn, err := dial(ctx, network, addr)
-				return ferry{conn, &next, late}, err
+				return keptConn{conn, &next, late}, err
 			}
 		})
 		client := redislock.New(rdb)
@@ -53,12 +53,12 @@ func strayed(t *testing.T, fn func(t *testing.T, w *world.World, mini *redistest
 }
 
 // A request that an Obtain has left behind may be executed as long as the Redis client holds it. It changes
-// nothing of the lock that came of a later one, and nobody reckons with it.
+// nothing of the lock that a later request has obtained, and no method waits for it.
 func TestBoundLateRequestOfLock(t *testing.T) {
 	t.Parallel()
 	const soon, late = 15 * time.Second, 4 * time.Minute
 	t.Run("released", func(t *testing.T) {
-		strayed(t, func(t *testing.T, w *world.World, _ *redistest.Mini, lock *redislock.Lock, arrives func()) {
+		lateObtain(t, func(t *testing.T, w *world.World, _ *redistest.Mini, lock *redislock.Lock, arrives func()) {
 			check.NoError(t, lock.Release(t.Context()))
 			time.Sleep(late)
 			arrives()
@@ -66,7 +66,7 @@ func TestBoundLateRequestOfLock(t *testing.T) {
 		}, false)
 	})
 	t.Run("refreshed", func(t *testing.T) {
-		strayed(t, func(t *testing.T, w *world.World, mini *redistest.Mini, lock *redislock.Lock, arrives func()) {
+		lateObtain(t, func(t *testing.T, w *world.World, mini *redistest.Mini, lock *redislock.Lock, arrives func()) {
 			time.Sleep(soon)
 			check.NoError(t, lock.Refresh(t.Context(), time.Hour))
 			if left := time.Until(lock.Deadline()); left < 59*time.Minute {
@@ -81,7 +81,7 @@ func TestBoundLateRequestOfLock(t *testing.T) {
 		}, false)
 	})
 	t.Run("upgraded", func(t *testing.T) {
-		strayed(t, func(t *testing.T, w *world.World, _ *redistest.Mini, lock *redislock.Lock, arrives func()) {
+		lateObtain(t, func(t *testing.T, w *world.World, _ *redistest.Mini, lock *redislock.Lock, arrives func()) {
 			began := time.Now()
 			check.NoError(t, lock.Upgrade(t.Context()))
 			if waited := time.Since(began); waited > 0 {

@@ -17,36 +17,36 @@ import (
 	"github.com/seed-14de3678/redislock/internal/check"
 )
 
-// A Puppet is a server in memory whose answers a test makes up: "" is none, for ever. It fits into a
-// bubble. Nobody else asks meanwhile.
-type Puppet struct {
+// A FakeServer is a server in memory that answers what a test says; "" is no answer, for ever. It can be in a
+// bubble. Only one test uses it.
+type FakeServer struct {
 	// Script answers a run of a script.
 	Script func(run check.Run) (reply string)
-	// Hears answers a SUBSCRIBE, on the n'th connection that sends one, from 1; nil: as a server does.
-	Hears func(n int, channel string) (reply string)
+	// Subscribe answers a SUBSCRIBE, on the n'th connection that sends one, from 1; nil: as a server does.
+	Subscribe func(n int, channel string) (reply string)
 
 	mu    sync.Mutex
 	conns []net.Conn // that have subscribed
 	turns int
 }
 
-// turn puts scripts in an order: what one of them has written the next one sees.
-func (p *Puppet) turn() {
+// turn is called before and after each script: what one script has written the next one sees.
+func (p *FakeServer) turn() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.turns++
 }
 
-// subscribes takes note of a connection that does so, and answers.
-func (p *Puppet) subscribes(conn net.Conn, channel string) string {
+// subscribes notes that a connection has sent a SUBSCRIBE, and returns the answer.
+func (p *FakeServer) subscribes(conn net.Conn, channel string) string {
 	p.mu.Lock()
 	if !slices.Contains(p.conns, conn) {
 		p.conns = append(p.conns, conn)
 	}
 	n := len(p.conns)
 	p.mu.Unlock()
-	if p.Hears != nil {
-		return p.Hears(n, channel)
+	if p.Subscribe != nil {
+		return p.Subscribe(n, channel)
 	}
 	return Subscribed(channel)
 }
@@ -62,14 +62,14 @@ func Published(channel, text string) string {
 }
 
 // Subscriptions returns how many connections have subscribed.
-func (p *Puppet) Subscriptions() int {
+func (p *FakeServer) Subscriptions() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return len(p.conns)
 }
 
 // Cut ends the connections that have subscribed.
-func (p *Puppet) Cut() {
+func (p *FakeServer) Cut() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, conn := range p.conns {
@@ -77,8 +77,8 @@ func (p *Puppet) Cut() {
 	}
 }
 
-// Client returns a client of the puppet, closed when the test ends.
-func (p *Puppet) Client(t *testing.T, mods ...func(*redis.Options)) *redis.Client {
+// Client returns a client of the server, closed when the test ends.
+func (p *FakeServer) Client(t *testing.T, mods ...func(*redis.Options)) *redis.Client {
 	t.Helper()
 	opt := &redis.Options{
 		Addr: "127.0.0.1:0", Protocol: 2, MaxRetries: -1,
@@ -97,7 +97,7 @@ func (p *Puppet) Client(t *testing.T, mods ...func(*redis.Options)) *redis.Clien
 }
 
 // serve answers one connection until its client closes it.
-func (p *Puppet) serve(conn net.Conn) {
+func (p *FakeServer) serve(conn net.Conn) {
 	defer func() { _ = conn.Close() }()
 	in := bufio.NewReader(conn)
 	for {
@@ -154,13 +154,14 @@ func readArgs(in *bufio.Reader) ([]string, error) {
 // StandsInLine reports whether a script is that of a waiter.
 func StandsInLine(run check.Run) bool { return run.Of("rw") && run.Channel() != "" }
 
-// AsksFirst reports whether a script is that of one who does not stand in line yet, for one key.
+// AsksFirst reports whether a script is that of a caller that asks for one key and does not stand in line yet.
 func AsksFirst(run check.Run) bool { return run.Of("obtain") }
 
-// HeldBySomebody is the answer to that.
+// HeldBySomebody is the answer to such a script if another caller holds the key.
 const HeldBySomebody = "*5\r\n:0\r\n:1\r\n$5\r\nwrite\r\n:60000\r\n$0\r\n\r\n"
 
-// InPlace is the answer to a waiter that stands in line, at a microsecond of the server's clock.
-func InPlace(micros int64, heard int) string {
-	return fmt.Sprintf("*9\r\n:-2\r\n:1\r\n$5\r\nwrite\r\n:60000\r\n$0\r\n\r\n:7\r\n:%d\r\n:-1\r\n:%d\r\n", micros, heard)
+// InPlace is the answer to a waiter that stands in line: it has the time of the server's clock, and how many have subscribed
+// to the waiter's channel.
+func InPlace(micros int64, subscribers int) string {
+	return fmt.Sprintf("*9\r\n:-2\r\n:1\r\n$5\r\nwrite\r\n:60000\r\n$0\r\n\r\n:7\r\n:%d\r\n:-1\r\n:%d\r\n", micros, subscribers)
 }

@@ -14,9 +14,9 @@ import (
 	"github.com/seed-14de3678/redislock/internal/world"
 )
 
-// A realm is a server with replicas, of which one takes its place if it fails. In a Cluster it is
+// A replicated is a server with replicas, of which one takes its place if it fails. In a Cluster it is
 // the one that has the slot of the tag.
-type realm struct {
+type replicated struct {
 	tag      string
 	former   *redistest.Server // that was there first
 	replicas []*redistest.Server
@@ -26,13 +26,13 @@ type realm struct {
 	await    func() *redistest.Server // until another one is there
 }
 
-// realms are the ways to have replicas that are made primaries.
-var realms = map[string]func(t *testing.T, replicas int) *realm{"cluster": newClusterRealm, "sentinel": newSentinelRealm}
+// replicatedBy are the ways to have replicas that are made primaries.
+var replicatedBy = map[string]func(t *testing.T, replicas int) *replicated{"cluster": newClusterReplicas, "sentinel": newSentinelReplicas}
 
-func newClusterRealm(t *testing.T, replicas int) *realm {
+func newClusterReplicas(t *testing.T, replicas int) *replicated {
 	t.Helper()
 	c := redistest.StartCluster(t, redistest.Redis, 3, replicas)
-	r := &realm{tag: "{" + t.Name() + "}"}
+	r := &replicated{tag: "{" + t.Name() + "}"}
 	r.former = c.MasterOf(r.tag)
 	for i := slices.Index(c.Nodes(), r.former) + 3; i < len(c.Nodes()); i += 3 {
 		r.replicas = append(r.replicas, c.Nodes()[i])
@@ -44,36 +44,36 @@ func newClusterRealm(t *testing.T, replicas int) *realm {
 	r.failOver = func() *redistest.Server { return c.FailOver(r.former) }
 	r.await = func() *redistest.Server {
 		check.Eventually(t, 30*time.Second, "a replica is the master", func() bool { return c.MasterOf(r.tag) != r.former })
-		heir := c.MasterOf(r.tag)
-		c.AwaitMaster(heir)
-		return heir
+		successor := c.MasterOf(r.tag)
+		c.AwaitMaster(successor)
+		return successor
 	}
 	return r
 }
 
-func newSentinelRealm(t *testing.T, replicas int) *realm {
+func newSentinelReplicas(t *testing.T, replicas int) *replicated {
 	t.Helper()
 	s := redistest.StartSentinels(t, redistest.Redis, replicas, 3)
-	return &realm{
+	return &replicated{
 		tag: "{" + t.Name() + "}", former: s.Servers()[0], replicas: s.Servers()[1:],
 		connect: func() redis.UniversalClient { return s.Client(t) },
 		direct: func() redis.UniversalClient {
 			return s.Servers()[0].Client(t, func(o *redis.Options) { o.ReadTimeout, o.MaxRetries, o.PoolSize = time.Minute, -1, 32 })
 		},
 		failOver: s.FailOver,
-		await:    func() *redistest.Server { return s.AwaitHeir(s.Servers()[0]) },
+		await:    func() *redistest.Server { return s.AwaitSuccessor(s.Servers()[0]) },
 	}
 }
 
 // client returns a Client with connections of its own.
-func (r *realm) client(t *testing.T) *redislock.Client {
+func (r *replicated) client(t *testing.T) *redislock.Client {
 	t.Helper()
 	return world.NewClient(t, r.connect())
 }
 
 // sever keeps from the replicas whatever the primary writes from now on. To stop them would not do:
 // what is on its way to them they would read when they go on.
-func (r *realm) sever(t *testing.T) {
+func (r *replicated) sever(t *testing.T) {
 	t.Helper()
 	for _, replica := range r.replicas {
 		replica.Pause()
@@ -86,7 +86,7 @@ func (r *realm) sever(t *testing.T) {
 
 // succeed has the severed replicas go on after the primary was killed, and returns which one has its
 // place.
-func (r *realm) succeed(t *testing.T) *redistest.Server {
+func (r *replicated) succeed(t *testing.T) *redistest.Server {
 	t.Helper()
 	r.former.Kill()
 	for _, replica := range r.replicas {
@@ -95,11 +95,11 @@ func (r *realm) succeed(t *testing.T) *redistest.Server {
 	return r.await()
 }
 
-// everyRealm runs fn once for each way to have replicas.
-func everyRealm(t *testing.T, replicas int, fn func(t *testing.T, r *realm)) {
+// everyReplicated runs fn once for each way to have replicas.
+func everyReplicated(t *testing.T, replicas int, fn func(t *testing.T, r *replicated)) {
 	t.Helper()
 	t.Parallel()
-	for name, start := range realms {
+	for name, start := range replicatedBy {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			fn(t, start(t, replicas))
@@ -107,10 +107,10 @@ func everyRealm(t *testing.T, replicas int, fn func(t *testing.T, r *realm)) {
 	}
 }
 
-func tagIn(k world.Tenancy, r *realm) string { return fmt.Sprintf("%s%s:", r.tag, k.Name) }
+func tagIn(k world.LockKind, r *replicated) string { return fmt.Sprintf("%s%s:", r.tag, k.Name) }
 
 // demoted waits until the one that was first is a replica.
-func (r *realm) demoted(t *testing.T) {
+func (r *replicated) demoted(t *testing.T) {
 	t.Helper()
 	admin := r.former.Client(t)
 	check.Eventually(t, 30*time.Second, "the former primary is a replica", func() bool {

@@ -34,22 +34,22 @@ func linesOf(to, keys []string) []string {
 	return to
 }
 
-// A figure is a waiter that a test puts into the lines itself. It never asks.
-type figure struct {
+// A fakeWaiter is a waiter that a test puts into the lines itself. It never asks.
+type fakeWaiter struct {
 	id          string
 	write, read []string // the first key of its set is a write key, if it has any
 	place       int64    // in its lines
 	ttl         time.Duration
 	fenced      bool
-	gone        bool // nobody hears its channel
+	gone        bool // nobody has subscribed to its channel
 	dead        bool // it has not asked for too long
 }
 
-func (f figure) channel(s *stage) string { return "redislock:wake:" + s.prefix + f.id }
-func (f figure) value() string           { return "token-" + f.id + "|" + f.id }
+func (f fakeWaiter) channel(s *fixture) string { return "redislock:wake:" + s.prefix + f.id }
+func (f fakeWaiter) value() string             { return "token-" + f.id + "|" + f.id }
 
 // entry is what stands in the line of one of its keys: see entry.lua.
-func (f figure) entry(s *stage, key string, now time.Time) string {
+func (f fakeWaiter) entry(s *fixture, key string, now time.Time) string {
 	all := slices.Concat(f.write, f.read)
 	mode, number, first, names := "w", "-", "-", ""
 	if slices.Contains(f.read, key) {
@@ -81,20 +81,20 @@ func (f figure) entry(s *stage, key string, now time.Time) string {
 		f.ttl.Milliseconds(), len(all), len(channel), len(names), channel, names, f.value())
 }
 
-// A stage is a server whose lines a test fills.
-type stage struct {
+// A fixture is a server whose lines a test fills.
+type fixture struct {
 	rdb    *redis.Client
 	client *redislock.Client
 	prefix string
 	ear    *redis.PubSub
 }
 
-var stages atomic.Int64
+var fixtures atomic.Int64
 
-func newStage(t *testing.T, b redistest.Backend) *stage {
+func newFixture(t *testing.T, b redistest.Backend) *fixture {
 	t.Helper()
 	rdb := b.Client(t)
-	s := &stage{rdb: rdb, client: redislock.New(rdb), prefix: fmt.Sprintf("%s#%d:", t.Name(), stages.Add(1))}
+	s := &fixture{rdb: rdb, client: redislock.New(rdb), prefix: fmt.Sprintf("%s#%d:", t.Name(), fixtures.Add(1))}
 	t.Cleanup(s.client.Close)
 	s.ear = rdb.Subscribe(context.WithoutCancel(t.Context()))
 	t.Cleanup(func() { _ = s.ear.Close() })
@@ -102,20 +102,20 @@ func newStage(t *testing.T, b redistest.Backend) *stage {
 	return s
 }
 
-func (s *stage) key(name string) string { return s.prefix + name }
+func (s *fixture) key(name string) string { return s.prefix + name }
 
-func (s *stage) listen(t *testing.T, channel string) {
+func (s *fixture) listen(t *testing.T, channel string) {
 	t.Helper()
 	check.NoError(t, s.ear.Subscribe(t.Context(), channel))
 	check.Must[any](t)(s.ear.ReceiveTimeout(t.Context(), time.Minute))
 }
 
-// enters puts figures into their lines.
-func (s *stage) enters(t *testing.T, figures ...figure) {
+// enters puts waiters into their lines.
+func (s *fixture) enters(t *testing.T, waiters ...fakeWaiter) {
 	t.Helper()
 	now := check.Must[time.Time](t)(s.rdb.Time(t.Context()).Result())
 	pipe := s.rdb.Pipeline()
-	for _, f := range figures {
+	for _, f := range waiters {
 		if !f.gone {
 			s.listen(t, f.channel(s))
 		}
@@ -127,8 +127,8 @@ func (s *stage) enters(t *testing.T, figures ...figure) {
 	check.Must[[]redis.Cmder](t)(pipe.Exec(t.Context()))
 }
 
-// told returns what the figures have been told so far, apart from the question whether they hear.
-func (s *stage) told(t *testing.T) []string {
+// messages returns what was published to the waiters so far. Empty messages are left out: they only ask who has subscribed.
+func (s *fixture) messages(t *testing.T) []string {
 	t.Helper()
 	check.NoError(t, s.rdb.Publish(t.Context(), s.prefix+"end", "").Err())
 	var messages []string
@@ -147,22 +147,22 @@ func (s *stage) told(t *testing.T) []string {
 	}
 }
 
-// wantTold checks that the figures were told this and no more. What stands before a '…' is the
+// wantMessages checks that this was published to the waiters, and no more. What stands before a '…' is the
 // beginning of the message.
-func (s *stage) wantTold(t *testing.T, want ...string) {
+func (s *fixture) wantMessages(t *testing.T, want ...string) {
 	t.Helper()
-	got := s.told(t)
+	got := s.messages(t)
 	same := func(got, want string) bool {
 		beginning, open := strings.CutSuffix(want, "…")
 		return got == want || open && strings.HasPrefix(got, beginning)
 	}
 	if !slices.EqualFunc(got, want, same) {
-		t.Fatalf("they were told %q, want %q", got, want)
+		t.Fatalf("they got %q, want %q", got, want)
 	}
 }
 
 // line returns the ids of those who stand in the line of a key.
-func (s *stage) line(t *testing.T, key string) []string {
+func (s *fixture) line(t *testing.T, key string) []string {
 	t.Helper()
 	var ids []string
 	for _, entry := range check.Must[[]string](t)(s.rdb.ZRange(t.Context(), slot.Beside("line", key), 0, -1).Result()) {
@@ -172,7 +172,7 @@ func (s *stage) line(t *testing.T, key string) []string {
 	return ids
 }
 
-func (s *stage) wantLine(t *testing.T, key string, want ...string) {
+func (s *fixture) wantLine(t *testing.T, key string, want ...string) {
 	t.Helper()
 	if got := s.line(t, key); !slices.Equal(got, want) {
 		t.Fatalf("in line for %q are %q, want %q", key, got, want)
@@ -180,14 +180,14 @@ func (s *stage) wantLine(t *testing.T, key string, want ...string) {
 }
 
 // run runs a script on lock keys and their lines.
-func (s *stage) run(t *testing.T, script string, keys []string, args ...any) any {
+func (s *fixture) run(t *testing.T, script string, keys []string, args ...any) any {
 	t.Helper()
 	all := linesOf(slices.Clone(keys), keys)
 	return check.Must[any](t)(s.rdb.Eval(t.Context(), check.SourceOf(script), all, args...).Result())
 }
 
-// staged runs a scenario on every kind of server.
-func staged(t *testing.T, fn func(t *testing.T, s *stage)) {
+// withFixture runs a scenario on every kind of server.
+func withFixture(t *testing.T, fn func(t *testing.T, s *fixture)) {
 	t.Helper()
-	redistest.Each(t, func(t *testing.T, b redistest.Backend) { fn(t, newStage(t, b)) })
+	redistest.Each(t, func(t *testing.T, b redistest.Backend) { fn(t, newFixture(t, b)) })
 }

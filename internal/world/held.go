@@ -12,56 +12,56 @@ import (
 	"github.com/seed-14de3678/redislock/internal/check"
 )
 
-// A Tenancy is a kind of lock over two keys: how many of them it writes, and whether it is fenced.
-type Tenancy struct {
+// A LockKind is a kind of lock over two keys: how many of them it writes, and whether it is fenced.
+type LockKind struct {
 	Name   string
 	Write  int // how many of the two keys; the rest it reads
 	Fenced bool
 }
 
-// Tenancies are the kinds of locks that are held while servers and slots change places.
-var Tenancies = []Tenancy{{"write", 2, false}, {"read", 0, false}, {"mixed and fenced", 1, true}}
+// LockKinds are the kinds of locks that are held while servers and slots change places.
+var LockKinds = []LockKind{{"write", 2, false}, {"read", 0, false}, {"mixed and fenced", 1, true}}
 
-// A Tenure is a lock that is held while servers and slots change places, and a rival who asks for its
+// A HeldLock is a lock that is held while servers and slots change places, and a rival who asks for its
 // keys all the time.
-type Tenure struct {
+type HeldLock struct {
 	Keys  []string
 	Lock  *redislock.Lock
 	Ctx   context.Context
-	told  chan time.Time // when the context ended
+	ended chan time.Time // when the context ended
 	Ends  atomic.Bool    // before anybody else may have the keys
 	Rival chan Grant
 }
 
-// A Grant is what became of a rival.
+// A Grant is the lock that a rival got, or its error.
 type Grant struct {
 	Lock  *redislock.Lock
 	Err   error
 	early bool // the lock was still held
 }
 
-// Hold begins a tenure of two keys with this tag.
-func (k Tenancy) Hold(t *testing.T, client *redislock.Client, tag string, ttl time.Duration, watchdog bool) *Tenure {
+// Hold takes a lock of two keys with this tag.
+func (k LockKind) Hold(t *testing.T, client *redislock.Client, tag string, ttl time.Duration, watchdog bool) *HeldLock {
 	t.Helper()
 	return k.HoldReplicated(t, client, tag, ttl, watchdog, 0)
 }
 
-// HoldReplicated begins one that counts only with replicas.
-func (k Tenancy) HoldReplicated(t *testing.T, client *redislock.Client, tag string, ttl time.Duration, watchdog bool, replicas int) *Tenure {
+// HoldReplicated takes one that counts only when replicas have it.
+func (k LockKind) HoldReplicated(t *testing.T, client *redislock.Client, tag string, ttl time.Duration, watchdog bool, replicas int) *HeldLock {
 	t.Helper()
-	h := &Tenure{Keys: []string{tag + "a", tag + "b"}, told: make(chan time.Time, 1), Rival: make(chan Grant, 1)}
+	h := &HeldLock{Keys: []string{tag + "a", tag + "b"}, ended: make(chan time.Time, 1), Rival: make(chan Grant, 1)}
 	opt := &redislock.Options{Watchdog: watchdog, Fenced: k.Fenced, Replicas: replicas}
 	if replicas > 0 { // which may need longer than a short ttl lets them
 		opt.RetryStrategy = redislock.LinearBackoff(10 * time.Millisecond)
 	}
 	h.Lock = check.Must[*redislock.Lock](t)(client.ObtainMixed(t.Context(), h.Keys[:k.Write], h.Keys[k.Write:], ttl, opt))
 	h.Ctx = h.Lock.Context(t.Context())
-	context.AfterFunc(h.Ctx, func() { h.told <- time.Now() })
+	context.AfterFunc(h.Ctx, func() { h.ended <- time.Now() })
 	return h
 }
 
-// Contest lets a rival in, and returns when it has been refused for the first time.
-func (h *Tenure) Contest(t *testing.T, client *redislock.Client) {
+// Contest starts a rival that asks for the keys all the time, and returns when it was refused for the first time.
+func (h *HeldLock) Contest(t *testing.T, client *redislock.Client) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	t.Cleanup(cancel)
@@ -81,15 +81,15 @@ func (h *Tenure) Contest(t *testing.T, client *redislock.Client) {
 	}
 }
 
-// Release ends the tenure.
-func (h *Tenure) Release(t *testing.T) error {
+// Release releases the lock; the rival may have the keys from then on.
+func (h *HeldLock) Release(t *testing.T) error {
 	t.Helper()
 	h.Ends.Store(true)
 	return h.Lock.Release(t.Context())
 }
 
-// Succeeded waits until the rival has the keys, which must not be before the end of the tenure.
-func (h *Tenure) Succeeded(t *testing.T) *redislock.Lock {
+// Succeeded waits until the rival has the keys. That must not be before Release.
+func (h *HeldLock) Succeeded(t *testing.T) *redislock.Lock {
 	t.Helper()
 	g := <-h.Rival
 	check.NoError(t, g.Err)
@@ -103,13 +103,13 @@ func (h *Tenure) Succeeded(t *testing.T) *redislock.Lock {
 }
 
 // Renewed waits for a renewal of a lease of ttl that was sent after now.
-func (h *Tenure) Renewed(t *testing.T, ttl time.Duration) {
+func (h *HeldLock) Renewed(t *testing.T, ttl time.Duration) {
 	t.Helper()
 	h.RenewedSince(t, time.Now(), ttl)
 }
 
-// RenewedSince waits for one that was sent after some time.
-func (h *Tenure) RenewedSince(t *testing.T, began time.Time, ttl time.Duration) {
+// RenewedSince waits for a renewal that was sent after began.
+func (h *HeldLock) RenewedSince(t *testing.T, began time.Time, ttl time.Duration) {
 	t.Helper()
 	from := began.Add(ttl - ttl/100 - 2*time.Millisecond)
 	check.Eventually(t, 30*time.Second, "the lease is renewed, or lost", func() bool {
@@ -119,30 +119,30 @@ func (h *Tenure) RenewedSince(t *testing.T, began time.Time, ttl time.Duration) 
 }
 
 // WantKept checks that the lock is not lost.
-func (h *Tenure) WantKept(t *testing.T) {
+func (h *HeldLock) WantKept(t *testing.T) {
 	t.Helper()
 	if IsDone(h.Ctx) {
 		t.Fatalf("the context of a lock that is held has ended: %v", context.Cause(h.Ctx))
 	}
 }
 
-// tellsLate is how late a loss may be told: a little before the deadline, but a machine may have other
-// things to do. That it is told in time is seen in bubbles.
-const tellsLate = 10 * time.Second
+// noticeDelay is how long after the deadline a holder may learn of a loss. It should learn of it a little before, but a
+// machine may have other things to do. Tests in bubbles check that it learns in time.
+const noticeDelay = 10 * time.Second
 
-// WantTold waits until the holder is told that the lock is lost.
-func (h *Tenure) WantTold(t *testing.T) {
+// WantLost waits until the holder has learned that the lock is lost.
+func (h *HeldLock) WantLost(t *testing.T) {
 	t.Helper()
-	var told time.Time
+	var ended time.Time
 	select {
-	case told = <-h.told:
+	case ended = <-h.ended:
 	case <-time.After(time.Until(h.Lock.Deadline()) + 30*time.Second):
-		t.Fatal("a lock was lost, and nobody is told")
+		t.Fatal("a lock was lost, and its context goes on")
 	}
 	check.Is(t, context.Cause(h.Ctx), redislock.ErrLockLost)
 	<-h.Lock.Lost()
-	if late := told.Sub(h.Lock.Deadline()); late > tellsLate {
-		t.Errorf("the loss was told %v after the deadline", late)
+	if late := ended.Sub(h.Lock.Deadline()); late > noticeDelay {
+		t.Errorf("the context ended %v after the deadline", late)
 	}
 }
 
