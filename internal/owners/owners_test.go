@@ -62,7 +62,7 @@ func says(r *Request) string {
 	return text
 }
 
-// sends sends a try, and checks its stamp.
+// sends has a try be sent, and checks its stamp.
 func (d manual) sends(r *Request, want string) {
 	d.t.Helper()
 	d.Send(r)
