@@ -23,6 +23,7 @@ func Now() Moment {
 	return Moment{Mono: t.Sub(ProcessStart), Wall: time.Duration(t.UnixNano())}
 }
 
+// Add returns the moment that is so much later.
 func (m Moment) Add(d time.Duration) Moment { return Moment{m.Mono + d, m.Wall + d} }
 
 // Since returns how much time has passed from an earlier Moment: the greater of two opinions.
