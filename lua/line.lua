@@ -1,7 +1,7 @@
 -- Waiting in line; it stands in the scripts where they include it, behind values.lua, fence.lua,
 -- entry.lua and guard.lua.
 
--- How many lock keys the script has. Its KEYS are those, as many lines, and as many fences if fenced.
+-- How many lock keys the script has; behind them in KEYS are as many lines, and fences if `fenced`.
 local size, fenced = #KEYS, false
 
 local places -- of the lock keys in KEYS, by name; made when it is needed
