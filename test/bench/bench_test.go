@@ -108,7 +108,7 @@ func BenchmarkAloneInTurns(b *testing.B) {
 
 // alone returns what one goroutine does by itself. A caller whose context can end pays two changes
 // of goroutine, so that it need not wait for a server that hangs.
-func alone(b *testing.B, rdb *redis.Client) map[string]func() error {
+func alone(b testing.TB, rdb *redis.Client) map[string]func() error {
 	b.Helper()
 	endless, mayEnd := context.Background(), b.Context()
 	r, client := newRaw(rdb), redislock.New(rdb)
@@ -122,6 +122,21 @@ func alone(b *testing.B, rdb *redis.Client) map[string]func() error {
 		},
 		"keys=8/by=redislock":    func() error { return lockCycle(endless, client, eight...) },
 		"keys=1000/by=redislock": func() error { return lockCycle(endless, client, thousand...) },
+	}
+}
+
+// What is measured does what it is to do: it locks, and then nothing is locked any more.
+func TestAlone(t *testing.T) {
+	rdb := redistest.Shared(t, redistest.Redis).Client(t)
+	for name, work := range alone(t, rdb) {
+		for range 2 {
+			if err := work(); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+	}
+	if left := rdb.Keys(t.Context(), "alone*").Val(); len(left) != 0 {
+		t.Errorf("%q are left", left)
 	}
 }
 
