@@ -108,9 +108,9 @@ func BenchmarkAloneInTurns(b *testing.B) {
 
 // alone returns what one goroutine does by itself. A caller whose context can end pays two changes
 // of goroutine, so that it need not wait for a server that hangs.
-func alone(b testing.TB, rdb *redis.Client) map[string]func() error {
-	b.Helper()
-	endless, mayEnd := context.Background(), b.Context()
+func alone(tb testing.TB, rdb *redis.Client) map[string]func() error {
+	tb.Helper()
+	endless, mayEnd := context.Background(), tb.Context()
 	r, client := newRaw(rdb), redislock.New(rdb)
 	one, eight, thousand := somewhere("alone1", 1), somewhere("alone8", 8), somewhere("alone1000", 1000)
 	return map[string]func() error{
