@@ -50,7 +50,7 @@ func (c *Client) recycle(r *call) {
 	c.recycled.Put(r)
 }
 
-// ask sends a call and waits for its outcome. It returns false if ctx has ended and patience has run out
+// do sends a call and waits for its outcome. It returns false if ctx has ended and patience has run out
 // before; then the caller has to leave the call.
 func (c *Client) do(ctx context.Context, r *call, patience time.Duration) bool {
 	return c.conn.Do(ctx, &r.Call, patience)
