@@ -82,13 +82,17 @@ func (c *call) shortCut() string {
 
 // spare notes the keys that a release is not to free.
 func (c *call) spare(spares []owners.Spare) {
-	c.spared = nil
+	if c.spared = nil; len(spares) == 0 {
+		return
+	}
+	named := make(map[string]bool, len(spares))
 	for _, s := range spares {
 		index := strconv.Itoa(s.Index + 1)
 		if c.marked[s.By] {
 			index += "|" + c.mark
 		}
-		if !slices.Contains(c.spared, any(index)) {
+		if !named[index] {
+			named[index] = true
 			c.spared = append(c.spared, index)
 		}
 	}

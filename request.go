@@ -25,21 +25,23 @@ const patience = 100 * time.Millisecond
 // newCall prepares a run of a script. Its arguments are the value and the ttl, as far as there
 // are any, and then more.
 func newCall(ctx context.Context, s *script, keys, beside []string, value *string, ttl int64, more ...any) *call {
-	c := &call{}
-	c.Request = wire.Request{Script: s.Script, Context: ctx, Keys: keys, Beside: beside, Value: value, TTL: ttl, Args: more}
-	c.lined = s.lined
-	return c
+	return new(call).runs(ctx, s, keys, beside, value, ttl, more)
 }
 
 // newCall takes a call that was recycled, if there is one.
 func (c *Client) newCall(ctx context.Context, s *script, set keySet, value *string, ttl int64) *call {
 	r, ok := c.recycled.Get().(*call)
 	if !ok {
-		r = &call{}
+		r = new(call)
 	}
-	r.Script, r.Context, r.Keys, r.Beside, r.Value, r.TTL = s.Script, ctx, set.keys, set.lines, value, ttl
-	r.lined = s.lined
-	return r
+	return r.runs(ctx, s, set.keys, set.lines, value, ttl, nil)
+}
+
+// runs makes a new call, or one that was recycled, a run of a script.
+func (c *call) runs(ctx context.Context, s *script, keys, beside []string, value *string, ttl int64, more []any) *call {
+	c.Request = wire.Request{Script: s.Script, Context: ctx, Keys: keys, Beside: beside, Value: value, TTL: ttl, Args: more}
+	c.lined = s.lined
+	return c
 }
 
 // recycle keeps a call for the next caller: one whose outcome was taken by the caller that waited
