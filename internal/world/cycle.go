@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
+	"testing"
 	"time"
 
 	"github.com/seed-14de3678/redislock"
@@ -11,6 +13,22 @@ import (
 
 // An ObtainFunc is Obtain or ObtainRead of some Client.
 type ObtainFunc = func(context.Context, []string, time.Duration, *redislock.Options) (*redislock.Lock, error)
+
+// Cycles has 16 goroutines run so many cycles each at the same time. prefix names the keys of each cycle.
+func Cycles(t *testing.T, client *redislock.Client, each int, prefix func(goroutine, cycle int) string) {
+	t.Helper()
+	var wg sync.WaitGroup
+	for g := range 16 {
+		wg.Go(func() {
+			for i := range each {
+				if err := Cycle(t.Context(), client, prefix(g, i)); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
 
 // Cycle runs every script once, on keys with the prefix.
 func Cycle(ctx context.Context, client *redislock.Client, prefix string) error {

@@ -20,15 +20,10 @@ import (
 	"github.com/seed-14de3678/redislock/internal/check"
 	"github.com/seed-14de3678/redislock/internal/redistest"
 	"github.com/seed-14de3678/redislock/internal/wire"
+	"github.com/seed-14de3678/redislock/internal/world"
 )
 
 func TestMain(m *testing.M) { redistest.Main(m) }
-
-// reply is an error of a server, as go-redis hands it on.
-type reply string
-
-func (r reply) Error() string { return string(r) }
-func (reply) RedisError()     {}
 
 // place is what Redis 7 appends to errors that arise inside a script.
 const place = " script: 4e6d2b1f0c9a8b7d6e5f4a3b2c1d0e9f8a7b6c5d, on @user_script:12."
@@ -45,45 +40,45 @@ var serverErrors = []struct {
 	class    class
 	sentinel error
 }{
-	{reply("OOM command not allowed when used memory > 'maxmemory'."), final, nil},
-	{reply("OOM command not allowed when used memory > 'maxmemory'." + place), final, nil},
-	{reply("BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE."), passing, nil},
-	{reply("LOADING Redis is loading the dataset in memory"), passing, nil},
-	{reply("MASTERDOWN Link with MASTER is down and replica-serve-stale-data is set to 'no'."), passing, nil},
-	{reply("READONLY You can't write against a read only replica."), passing, nil},
-	{reply("READONLY You can't write against a read only replica." + place), passing, nil},
-	{reply("NOREPLICAS Not enough good replicas to write."), passing, nil},
-	{reply("NOREPLICAS Not enough good replicas to write." + place), passing, nil},
-	{reply("NOSCRIPT No matching script. Please use EVAL."), passing, nil},
-	{reply("CLUSTERDOWN The cluster is down"), passing, nil},
-	{reply("CLUSTERDOWN Hash slot not served"), passing, nil},
-	{reply("MOVED 3999 127.0.0.1:6381"), passing, nil},
-	{reply("ASK 3999 127.0.0.1:6381"), passing, nil},
-	{reply("TRYAGAIN Multiple keys request during rehashing of slot"), passing, nil},
-	{reply("CROSSSLOT Keys in request don't hash to the same slot"), final, redislock.ErrCrossSlot},
-	{reply("NOPERM this user has no permissions to run the 'evalsha' command"), final, nil},
-	{reply("NOPERM this user has no permissions to access one of the keys used as arguments"), final, nil},
-	{reply("ERR max number of clients reached"), passing, nil},
-	{reply("WRONGPASS invalid username-password pair or user is disabled."), final, nil},
-	{reply("NOAUTH Authentication required."), final, nil},
-	{reply("ERR The user executing the script can't run this command or subcommand" + place), final, nil},
-	{reply("ERR The user executing the script can't access at least one of the keys mentioned in the command arguments" + place), final, nil},
-	{reply("ERR The user executing the script can't publish to the channel mentioned in the command" + place), final, nil},
-	{reply("NOPERM ACL failure in script: User app has no permissions to run the 'set' command" + place), final, nil},
-	{reply("WRONGTYPE Operation against a key holding the wrong kind of value" + place), final, nil},
-	{reply("ERR invalid expire time in 'pexpire' command" + place), final, nil},
-	{reply("ERR user_script:12: attempt to index a nil value (local 'x')" + place), final, nil},
-	{reply("ERR Error running script (call to f_4e6d2b1f0c9a8b7d6e5f4a3b2c1d0e9f8a7b6c5d): @user_script:12: WRONGTYPE Operation"), final, nil},
-	{reply("ERR Script killed by user with SCRIPT KILL." + place), passing, nil},
-	{reply("ERR Script attempted to access a non local key in a cluster node" + place), unknown, redislock.ErrUnknownOutcome},
-	{reply("ERR Script attempted to access a slot not served" + place), unknown, redislock.ErrUnknownOutcome},
-	{reply("ERR Attempted to access a non local key in a cluster node script: on @user_script:12."), unknown, redislock.ErrUnknownOutcome},
-	{reply("READONLY You can't write against a read only replica. script: on @user_script:12."), passing, nil},
-	{reply("ERR Error running script" + call6 + "@user_script: 12: -READONLY You can't write against a read only replica."), passing, nil},
-	{reply("ERR Error running script" + call6 + "Script killed by user with SCRIPT KILL..."), passing, nil},
-	{reply("UNBLOCKED force unblock from blocking operation, instance state changed (master -> replica?)"), unknown, redislock.ErrUnknownOutcome},
-	{reply("ERR unknown command 'evalsha', with args beginning with: '4e6d2b1f0c9a8b7d6e5f4a3b2c1d0e9f8a7b6c5d' '1' 'k' '" + marked + "' "), final, nil},
-	{reply("redis: nil"), final, nil},
+	{world.Refusal("OOM command not allowed when used memory > 'maxmemory'."), final, nil},
+	{world.Refusal("OOM command not allowed when used memory > 'maxmemory'." + place), final, nil},
+	{world.Refusal("BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE."), passing, nil},
+	{world.Refusal("LOADING Redis is loading the dataset in memory"), passing, nil},
+	{world.Refusal("MASTERDOWN Link with MASTER is down and replica-serve-stale-data is set to 'no'."), passing, nil},
+	{world.Refusal("READONLY You can't write against a read only replica."), passing, nil},
+	{world.Refusal("READONLY You can't write against a read only replica." + place), passing, nil},
+	{world.Refusal("NOREPLICAS Not enough good replicas to write."), passing, nil},
+	{world.Refusal("NOREPLICAS Not enough good replicas to write." + place), passing, nil},
+	{world.Refusal("NOSCRIPT No matching script. Please use EVAL."), passing, nil},
+	{world.Refusal("CLUSTERDOWN The cluster is down"), passing, nil},
+	{world.Refusal("CLUSTERDOWN Hash slot not served"), passing, nil},
+	{world.Refusal("MOVED 3999 127.0.0.1:6381"), passing, nil},
+	{world.Refusal("ASK 3999 127.0.0.1:6381"), passing, nil},
+	{world.Refusal("TRYAGAIN Multiple keys request during rehashing of slot"), passing, nil},
+	{world.Refusal("CROSSSLOT Keys in request don't hash to the same slot"), final, redislock.ErrCrossSlot},
+	{world.Refusal("NOPERM this user has no permissions to run the 'evalsha' command"), final, nil},
+	{world.Refusal("NOPERM this user has no permissions to access one of the keys used as arguments"), final, nil},
+	{world.Refusal("ERR max number of clients reached"), passing, nil},
+	{world.Refusal("WRONGPASS invalid username-password pair or user is disabled."), final, nil},
+	{world.Refusal("NOAUTH Authentication required."), final, nil},
+	{world.Refusal("ERR The user executing the script can't run this command or subcommand" + place), final, nil},
+	{world.Refusal("ERR The user executing the script can't access at least one of the keys mentioned in the command arguments" + place), final, nil},
+	{world.Refusal("ERR The user executing the script can't publish to the channel mentioned in the command" + place), final, nil},
+	{world.Refusal("NOPERM ACL failure in script: User app has no permissions to run the 'set' command" + place), final, nil},
+	{world.Refusal("WRONGTYPE Operation against a key holding the wrong kind of value" + place), final, nil},
+	{world.Refusal("ERR invalid expire time in 'pexpire' command" + place), final, nil},
+	{world.Refusal("ERR user_script:12: attempt to index a nil value (local 'x')" + place), final, nil},
+	{world.Refusal("ERR Error running script (call to f_4e6d2b1f0c9a8b7d6e5f4a3b2c1d0e9f8a7b6c5d): @user_script:12: WRONGTYPE Operation"), final, nil},
+	{world.Refusal("ERR Script killed by user with SCRIPT KILL." + place), passing, nil},
+	{world.Refusal("ERR Script attempted to access a non local key in a cluster node" + place), unknown, redislock.ErrUnknownOutcome},
+	{world.Refusal("ERR Script attempted to access a slot not served" + place), unknown, redislock.ErrUnknownOutcome},
+	{world.Refusal("ERR Attempted to access a non local key in a cluster node script: on @user_script:12."), unknown, redislock.ErrUnknownOutcome},
+	{world.Refusal("READONLY You can't write against a read only replica. script: on @user_script:12."), passing, nil},
+	{world.Refusal("ERR Error running script" + call6 + "@user_script: 12: -READONLY You can't write against a read only replica."), passing, nil},
+	{world.Refusal("ERR Error running script" + call6 + "Script killed by user with SCRIPT KILL..."), passing, nil},
+	{world.Refusal("UNBLOCKED force unblock from blocking operation, instance state changed (master -> replica?)"), unknown, redislock.ErrUnknownOutcome},
+	{world.Refusal("ERR unknown command 'evalsha', with args beginning with: '4e6d2b1f0c9a8b7d6e5f4a3b2c1d0e9f8a7b6c5d' '1' 'k' '" + marked + "' "), final, nil},
+	{world.Refusal("redis: nil"), final, nil},
 	{io.EOF, unknown, redislock.ErrUnknownOutcome},
 	{io.ErrUnexpectedEOF, unknown, redislock.ErrUnknownOutcome},
 	{&net.OpError{Op: "read", Err: os.ErrDeadlineExceeded}, unknown, redislock.ErrUnknownOutcome},

@@ -9,6 +9,7 @@ import (
 
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/internal/redistest"
+	"github.com/seed-14de3678/redislock/internal/world"
 )
 
 // realServers are the kinds of real servers.
@@ -60,7 +61,7 @@ func TestErrorsInScripts(t *testing.T) {
 		"NOSCRIPT No matching script. Please use EVAL.":                 "NOSCRIPT No matching script. Please use EVAL.",
 		"redis: nil": "redis: nil",
 	} {
-		if got := shown(t, reply(said)); got != want {
+		if got := shown(t, world.Refusal(said)); got != want {
 			t.Errorf("%q: got %q, want %q", said, got, want)
 		}
 	}

@@ -83,17 +83,9 @@ func TestScriptFlushIsInvisible(t *testing.T) {
 			}
 		}
 	}()
-	var wg sync.WaitGroup
-	for g := range 16 {
-		wg.Go(func() {
-			for i := range 40 {
-				if err := world.Cycle(t.Context(), client, fmt.Sprintf("%s:%d:%d", t.Name(), g, i)); err != nil {
-					t.Error(err)
-				}
-			}
-		})
-	}
-	wg.Wait()
+	world.Cycles(t, client, 40, func(g, i int) string {
+		return fmt.Sprintf("%s:%d:%d", t.Name(), g, i)
+	})
 	close(over)
 	if n := <-flushed; n < 10 {
 		t.Errorf("the scripts were flushed only %d times", n)
@@ -114,17 +106,9 @@ func TestClientsThatDoNotBatch(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			t.Cleanup(client.Close)
-			var wg sync.WaitGroup
-			for g := range 16 {
-				wg.Go(func() {
-					for i := range 10 {
-						if err := world.Cycle(t.Context(), client, fmt.Sprintf("%s:%d:%d", t.Name(), g, i)); err != nil {
-							t.Error(err)
-						}
-					}
-				})
-			}
-			wg.Wait()
+			world.Cycles(t, client, 10, func(g, i int) string {
+				return fmt.Sprintf("%s:%d:%d", t.Name(), g, i)
+			})
 			lock := check.Must[*redislock.Lock](t)(client.Obtain(t.Context(), []string{t.Name()}, world.Long, nil))
 			_, err := client.Obtain(t.Context(), []string{t.Name()}, world.Long, nil)
 			_ = world.WantConflict(t, err, t.Name(), redislock.ModeWrite)

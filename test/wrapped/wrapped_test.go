@@ -159,17 +159,9 @@ func TestWrappedKeysAreThoseOfTheWrapper(t *testing.T) {
 			if opts != nil {
 				w.inLine(t, client, tag)
 			}
-			var wg sync.WaitGroup
-			for g := range 16 {
-				wg.Go(func() {
-					for i := range 5 {
-						if err := world.Cycle(t.Context(), client, fmt.Sprintf("{%s%d}%d", t.Name(), g, i)); err != nil {
-							t.Error(err)
-						}
-					}
-				})
-			}
-			wg.Wait()
+			world.Cycles(t, client, 5, func(g, i int) string {
+				return fmt.Sprintf("{%s%d}%d", t.Name(), g, i)
+			})
 			w.wantWrapped(t)
 		}
 	})
