@@ -21,25 +21,30 @@ end
 -- goes from its file goes from here.
 local defined_in = {
   ["values.lua"] = {
-    "add_reader", "clock", "declare", "expire_with_last_reader", "longer", "look",
-    "metadata_of", "reader", "refusal", "strings", "token_of", "withdraw",
+    "clock", "count", "delete", "metadata_of", "refusal", "strings", "token_of",
   },
+  ["readers.lua"] = { "add_reader", "end_lease", "longer", "look", "reader", "see" },
+  ["intent.lua"] = { "declare", "withdraw" },
   ["fence.lua"] = {
-    "forget_numbers", "life_of_fence", "next_number", "number_after", "number_of_hold",
+    "before", "forget_number", "life_of_fence", "next_number", "number_after", "number_of_hold",
   },
   ["guard.lua"] = {
-    "close", "drop_ended_guards", "only_guards", "overtaken", "owner_id",
-    "home_line", "read_stamp",
+    "close", "drop_ended_guards", "home_line", "only_guards", "overtaken", "owner_id", "put_first",
+    "read_stamp",
   },
-  ["entry.lua"] = { "ENTRY", "LONE_WRITER" },
+  ["entry.lua"] = { "ENTRY", "LONE_WRITER", "entry_text" },
   ["line.lua"] = {
-    "anybody_waits", "dropped", "entry_at", "entry_of", "hand_over", "in_line", "leave_line",
-    "refusal_by_waiter", "waiter_before",
+    "dropped", "entry_at", "entry_of", "in_line", "leave_line", "places", "plans",
+    "refusal_by_waiter", "take_out", "tell", "text_at", "waiter_before", "walk", "wanted_by",
   },
+  ["handover.lua"] = { "hand_over", "numbered" },
 }
 
--- Those that the scripts set for line.lua, or read from it.
-globals = { "caller", "fenced", "size", "tell_first", "told" }
+-- Those that the scripts set for the files that they include, or read from them.
+globals = {
+  "caller", "dropped", "free", "fresh", "fronts", "held_for", "seen", "size", "tell_first", "told",
+  "with_fences", "written",
+}
 
 for file, names in pairs(defined_in) do
   for _, name in ipairs(names) do

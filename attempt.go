@@ -184,6 +184,7 @@ func (o *obtaining) call(ctx context.Context, intent time.Duration) (c *call) {
 	}
 	c.Replicas = replicasFor(w.replicas, w.ttl)
 	c.own.Effect, c.own.Home = owners.Takes, w.set.lines[0]
+	c.reads = w.set.reads() > 0
 	return c
 }
 

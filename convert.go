@@ -68,6 +68,7 @@ func convertCall(ctx context.Context, set keySet, value *string, ttl time.Durati
 	c := newCall(ctx, convertScript, set.keys, set.beside(), value, clock.Millis(ttl),
 		writeKeys(set, writes), flag(set.fences != nil), flag(keeps))
 	c.own.Effect, c.own.Home = owners.Lessens, set.lines[0]
+	c.reads = true // before or after
 	c.yield = func() { c.withdrawn = true }
 	if writes {
 		c.yield = func() { c.Args[2] = flag(true) }

@@ -5,7 +5,7 @@
 -- ARGV[1]  value: `token` or `token|metadata`; every key keeps what is stored
 -- ARGV[2]  ttl, ms
 -- ARGV[3]  stamp, see guard.lua; '' if there is none
--- ARGV[4]  '1' if the stamp has guards to set; else ''
+-- ARGV[4]  letters: '1' the stamp has guards to set; 'f' see `fresh` in readers.lua
 -- ARGV[5]  w
 -- ARGV[6]  '1': fenced. Who writes where it only read is given a new number
 -- ARGV[7]  '1': a lease that runs longer than ttl is left as it is
@@ -17,23 +17,32 @@
 --          The error FOREIGNFENCE, see number_after. Nothing was changed.
 
 --#include values.lua
+--#include readers.lua
 --#include fence.lua
 --#include entry.lua
 --#include guard.lua
 --#include line.lua
+--#include handover.lua
 
 local value, ttl, w = ARGV[1], ARGV[2], tonumber(ARGV[5])
 local token, now, micros = token_of(value), clock()
-fenced = ARGV[6] == '1'
+local fenced = ARGV[6] == '1'
+with_fences, fresh = fenced, string.find(ARGV[4], 'f', 1, true) ~= nil
 size = read_stamp(ARGV[3], value, #KEYS / (fenced and 3 or 2), 1)
 if overtaken(now) then
   return OVERTAKEN
 end
 close(now)
 
-local everywhere, mine, kinds, leases, lost, refused = {}, {}, {}, {}, {NOT_YOURS}, nil
+local everywhere, modes, mine, kinds, leases = {}, {}, {}, {}, {}
+local lost, refused = {NOT_YOURS}, nil
+see(size)
 for i = 1, size do
-  local refusal_here, held, kind, left = look(i, i <= w and 'write' or 'read', token, value, now)
+  modes[i] = i <= w and 'write' or 'read'
+  local refusal_here, held, kind, left = look(i, modes[i], token, value, now)
+  if refusal_here and kind == 'zset' then
+    held = reader(KEYS[i], token, value, now)
+  end
   everywhere[i], mine[i], kinds[i] = i, held, kind
   leases[i] = ARGV[7] == '1' and longer(ttl, left) or ttl
   refused = refused or refusal_here
@@ -61,26 +70,27 @@ end
 if w > 0 then
   redis.call('set', KEYS[1], mine[1], 'px', ttl, 'xx')
 end
-local alone, stronger = {}, false
+local reads, shared, stronger = {}, {}, false
 for i = w + 1, size do
   if kinds[i] == 'string' then
     redis.call('del', KEYS[i])
   end
-  alone[i] = kinds[i] == 'string'
-  add_reader(KEYS[i], mine[i], now + leases[i], now)
+  reads[i], shared[i] = true, kinds[i] ~= 'string'
+  local hash = fenced and KEYS[2 * size + i]
+  add_reader(KEYS[i], mine[i], now + leases[i], now, not shared[i], hash)
 end
 for i = 1, w do
   stronger = stronger or kinds[i] ~= 'string'
-  alone[i] = true
+  written[i], held_for[i] = true, tonumber(leases[i])
   redis.call('set', KEYS[i], mine[i], 'px', leases[i])
 end
 
 local number
 if fenced then
-  number = not stronger and number_of_hold(2 * size, everywhere, kinds, token, ttl)
-    or next_number(2 * size, everywhere, alone, token, after, ttl)
+  number = not stronger and number_of_hold(2 * size, size, w, kinds, token, ttl)
+    or next_number(2 * size, everywhere, reads, shared, token, after, ttl)
 end
-if anybody_waits() then
+if count(size + 1, 2 * size) > 0 then
   for i = 1, size do
     tell_first[i] = true -- the lease may end sooner now
   end

@@ -20,6 +20,7 @@ type stamp struct {
 	keeps     bool // an Obtain of read keys leaves write keys of its token what they are: others count on them
 	open      bool // it was answered, but has closed nothing: the user lacks a right
 	withdrawn bool // it is not to be sent, and counts as overtaken
+	reads     bool // it looks for its token among the readers of keys
 	// yield is called before a try, if it is not nil and others count on some of the keys since the operation
 	// has begun.
 	yield func()
@@ -38,8 +39,19 @@ func (c *call) ownedBy(w *owners.Owner, by *wire.Conn) {
 	c.Tracker = c
 }
 
-// noStamp are the arguments of a request without a stamp, where others stand behind them.
-var noStamp = []any{"", ""}
+// noStamp are the arguments of a request without a stamp, where others stand behind them; freshStamp if only its
+// lock knows its token.
+var (
+	noStamp    = []any{"", ""}
+	freshStamp = []any{"", letterFresh}
+)
+
+// The letters that tell a script what it may do.
+const (
+	letterCloses = "1" // it has guards to set
+	letterKeeps  = "k" // read keys that its token writes stay what they are
+	letterFresh  = "f" // a reader is found under its value, or not at all
+)
 
 // Before prepares the next try, right before it is sent.
 func (c *call) Before() bool {
@@ -64,21 +76,33 @@ func (c *call) Before() bool {
 	switch text := c.text(); {
 	case text != "":
 		sent := text                         // only a stamp that is sent is worth an allocation
-		c.args = [2]any{&sent, c.shortCut()} // by reference: hooks of the Redis client are not to print it
+		c.args = [2]any{&sent, c.letters()} // by reference: hooks of the Redis client are not to print it
 		c.Stamp = c.args[:]
+	case c.isFresh():
+		c.Stamp = freshStamp
 	case len(c.Args)+len(c.spared) > 0:
 		c.Stamp = noStamp
 	}
 	return true
 }
 
-// shortCut tells a script whether it may take one: it may not if it has guards to set, or write keys to keep.
-func (c *call) shortCut() string {
-	if c.keeps {
-		return "k"
+// letters tell a script what it may do.
+func (c *call) letters() (letters string) {
+	switch {
+	case c.keeps:
+		letters = letterKeeps
+	case len(c.own.Stamp.Closes) > 0:
+		letters = letterCloses
 	}
-	return flag(len(c.own.Stamp.Closes) > 0)
+	if c.isFresh() {
+		letters += letterFresh
+	}
+	return letters
 }
+
+// isFresh reports whether nobody but its lock knows the token of a request that looks for it among readers: then it
+// is stored under no other value, and need not be looked for.
+func (c *call) isFresh() bool { return c.reads && !c.own.Stamp.Known }
 
 // spare notes the keys that a release is not to free.
 func (c *call) spare(spares []owners.Spare) {

@@ -24,6 +24,7 @@ var refreshScript = newScript("refresh", refreshLua)
 func refreshCall(ctx context.Context, set keySet, value *string, ttl time.Duration, neverShortens bool) *call {
 	c := newCall(ctx, refreshScript, set.keys, nil, value, clock.Millis(ttl), flag(neverShortens))
 	c.own.Effect, c.own.Home = owners.Lessens, set.lines[0]
+	c.reads = set.reads() > 0
 	if neverShortens {
 		c.own.Effect = owners.Lengthens
 	}

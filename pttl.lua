@@ -8,6 +8,7 @@
 --          {NOT_YOURS, index}: this key is not the token's, nor may others be.
 
 --#include values.lua
+--#include readers.lua
 
 local value = ARGV[1]
 local token, now, least = token_of(value), nil, -1

@@ -14,6 +14,7 @@
 --          The error FOREIGNFENCE, see number_after. Nothing was changed.
 
 --#include values.lua
+--#include readers.lua
 --#include fence.lua
 --#include guard.lua
 
@@ -48,13 +49,19 @@ if not after then
   return foreign
 end
 
-for i = n + 1, 2 * n do
-  redis.call('pexpire', KEYS[i], life_of_fence(ttl)) -- fails here, if ever: see next_number
-  for _, field in ipairs({'', token}) do
-    if tonumber(redis.call('hget', KEYS[i], field) or 0) < tonumber(number) then
-      redis.call('hset', KEYS[i], field, number)
-    end
+for i = 1, n do
+  local hash, field, text = KEYS[n + i], token, number
+  redis.call('pexpire', hash, life_of_fence(ttl)) -- fails here, if ever: see next_number
+  if (before[i] or 0) < tonumber(number) then
+    redis.call('hset', hash, '', number)
   end
-  redis.call('pexpire', KEYS[i], life_of_fence(ttl))
+  if held[i] then
+    field, text = '|', number .. '|' .. token
+  end
+  local own, of = string.match(redis.call('hget', hash, field) or '0', '^(%d+)|?(.*)')
+  if field == '|' and of ~= token or tonumber(own or 0) < tonumber(number) then
+    redis.call('hset', hash, field, text)
+  end
+  redis.call('pexpire', hash, life_of_fence(ttl))
 end
 return DONE

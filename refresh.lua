@@ -4,7 +4,7 @@
 -- ARGV[1]  value: `token` or `token|metadata`; what is stored may have other metadata
 -- ARGV[2]  ttl, ms
 -- ARGV[3]  stamp, see guard.lua; '' if there is none: then nobody asks for a guard
--- ARGV[4]  '1' if the stamp has guards to set; else ''
+-- ARGV[4]  letters: '1' the stamp has guards to set; 'f' see `fresh` in readers.lua
 -- ARGV[5]  '1': a lease that runs longer than ttl is left as it is, so that a late request
 --          never shortens what a later one has given
 --
@@ -13,10 +13,12 @@
 --          OVERTAKEN: by a later request of its owner. Nothing was changed.
 
 --#include values.lua
+--#include readers.lua
 --#include guard.lua
 
 local value, ttl, never_shorten = ARGV[1], tonumber(ARGV[2]), ARGV[5] == '1'
 local token, now, size = token_of(value), nil, #KEYS
+fresh = string.find(ARGV[4], 'f', 1, true) ~= nil
 if ARGV[3] ~= '' then
   size, now = read_stamp(ARGV[3], value, size, 1), clock()
   if overtaken(now) then
@@ -50,7 +52,7 @@ for i = 1, size do
     if never_shorten then
       score = math.max(score, read[2])
     end
-    add_reader(KEYS[i], read[1], score, now)
+    add_reader(KEYS[i], read[1], score, now, false)
   else
     -- Also if nothing changes: WAIT is about what was written.
     local lease = never_shorten and math.max(ttl, redis.call('pttl', KEYS[i])) or ttl

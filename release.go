@@ -264,6 +264,7 @@ func (f freeing) call(ctx context.Context, client *Client) *call {
 		c.Args = []any{f.channel}
 	}
 	c.own.Effect, c.own.Home, c.own.Frees = owners.Lessens, f.set.lines[0], true
+	c.reads = f.set.reads() > 0
 	return c
 }
 

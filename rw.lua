@@ -7,8 +7,8 @@
 -- ARGV[1]  value: `token` or `token|metadata`
 -- ARGV[2]  ttl, ms
 -- ARGV[3]  stamp, see guard.lua; '' if there is none
--- ARGV[4]  '1' if the stamp has guards to set; 'k' if it may have, and read keys that the token
---          writes stay what they are; else ''
+-- ARGV[4]  letters: '1' the stamp has guards to set; 'k' it may have, and read keys that the token
+--          writes stay what they are; 'f' see `fresh` in readers.lua
 -- ARGV[5]  w
 -- ARGV[6]  r
 -- ARGV[7]  ttl of the caller's intents, ms; '0' if it will not ask again; '' without intents
@@ -32,62 +32,175 @@
 
 -- One free key, and no line: most of the calls of those who would wait. This saves 75 % of the
 -- server's time on Redis 7.0.15, 80 % on Valkey 8.0.1: see BenchmarkShortCuts.
-local lone_writer = #KEYS == 2 and ARGV[5] == '1' and ARGV[7] == '' and ARGV[9] == '0'
-  and ARGV[4] == ''
-if lone_writer and redis.call('exists', KEYS[2]) == 0
-  and redis.call('set', KEYS[1], ARGV[1], 'px', ARGV[2], 'nx') then
-  return DONE
-end
-
---#include entry.lua
---#include guard.lua
-
--- One key, held by a writer: most of those who have to wait. The same as below, without what it
--- would not use, which saves 50 %. Where only guards of others stand in the line the key is taken
--- if it is free, which saves 50 %; else guards are left to what stands
--- below.
-if lone_writer and ARGV[11] == '' then
-  local line = KEYS[2]
-  local last = redis.call('zrange', line, -1, -1, 'withscores')[2]
-  if last and tonumber(last) >= GUARDS then
-    read_stamp(ARGV[3], ARGV[1], 1, 1)
-    if only_guards(2, 2) and redis.call('set', KEYS[1], ARGV[1], 'px', ARGV[2], 'nx') then
-      return DONE
-    end
-    last = nil
-  end
-  local held = redis.call('mget', KEYS[1])[1]
-  local token = string.match(ARGV[1], '^[^|]*')
-  local holder, at = string.match(held or '|', '^([^|]*)|?()')
-  local left = redis.call('pttl', KEYS[1])
-  if last and held and holder ~= token and left >= 0 then
-    local time = redis.call('time')
-    local ms = time[1] * 1000 + math.floor(time[2] / 1000)
-    local micros = time[1] * 1000000 + time[2]
-    local place = math.max(micros, last + 1)
-    local text = string.format('%s|%d|w|%s--|%s|1|%d|0|',
-      ARGV[10], ms + ARGV[12], ARGV[13], ARGV[2], #ARGV[14])
-    redis.call('zadd', line, string.format('%d', place), text .. ARGV[14] .. ARGV[1])
-    if math.floor(last / 1000000) ~= tonumber(time[1]) then -- the first of each second does it
-      redis.call('pexpire', line, string.format('%d', 2 * ARGV[12]))
-    end
-    -- That somebody hears its channel is not asked: it has just subscribed.
-    return {IN_LINE, 1, 'write', left, string.sub(held, at), place, micros, -1, 1}
+local value, ttl, w, r = ARGV[1], ARGV[2], tonumber(ARGV[5]), tonumber(ARGV[6])
+local n, intent, id = w + r, ARGV[7], ARGV[10]
+local keeps = string.find(ARGV[4], 'k', 1, true)
+local plain = (ARGV[4] == '' or ARGV[4] == 'f') and intent == '' and ARGV[9] == '0'
+local last -- the place of the last in the first line, as text
+if plain and #KEYS == 2 and w == 1 then
+  last = redis.call('zrange', KEYS[2], -1, -1, 'withscores')[2]
+  if not last and redis.call('set', KEYS[1], value, 'px', ttl, 'nx') then
+    return DONE
   end
 end
 
 --#include values.lua
+--#include entry.lua
+--#include guard.lua
+
+read_stamp(ARGV[3], value, n, 1)
+local token, fenced = token_of(value), ARGV[8] == '1'
+local now, micros
+
+-- The last place in the line of KEYS[i], or 0; and what stands in the line: nil if nothing does,
+-- 'guards' if some do, else 'waiters'.
+local function last_place(i, known)
+  local line = KEYS[n + i]
+  local place = known or redis.call('zrange', line, -1, -1, 'withscores')[2]
+  if not place or tonumber(place) < GUARDS then
+    return tonumber(place or 0), place and 'waiters'
+  end
+  drop_ended_guards(line, now)
+  local below = string.format('(%d', GUARDS)
+  place = redis.call('zrevrangebyscore', line, below, '-inf', 'withscores', 'limit', 0, 1)[2]
+  return tonumber(place or 0), 'guards'
+end
+
+-- The entries of the waiter, that counts as alive until then: at its first key, and at the others
+-- that it wants to write, and to read.
+local function my_entries(till)
+  local flags, names = ARGV[13] .. (fenced and 'f' or '-'), {}
+  for i = 1, n > 1 and n or 0 do
+    names[i] = (i <= w and 'w' or 'r') .. #KEYS[i] .. ':' .. KEYS[i]
+  end
+  local function entry(mode, first, text)
+    return entry_text(id, till, mode, flags .. first, ttl, n, ARGV[14], text, value)
+  end
+  return entry(w > 0 and 'w' or 'r', n > 1 and 'h' or '-', table.concat(names)),
+    w > 1 and entry('w', '-', KEYS[1]), n > w and n > 1 and entry('r', '-', KEYS[1])
+end
+
+-- Enters every line, in the place that the waiter had, or behind all others. Returns the place, and
+-- what stood in each line: nil if nothing did.
+local function enter_lines(place)
+  local call, at, there = redis.call, place or micros, {}
+  local this_second = micros - micros % 1000000
+  for i = 1, place and 0 or n do
+    local behind
+    behind, there[i] = last_place(i, i == 1 and last)
+    if behind >= at then
+      at = behind + 1
+    end
+    -- A place is a moment. Whoever entered in this second has renewed the TTL of the line.
+    if behind >= this_second and there[i] == 'waiters' and behind < this_second + 1000000 then
+      there[i] = 'renewed'
+    end
+  end
+
+  local score, life = string.format('%d', at), string.format('%d', 2 * ARGV[12])
+  local home, writes, reads = my_entries(now + ARGV[12])
+  for i = 1, n do
+    local line, text = KEYS[n + i], i == 1 and home or i <= w and writes or reads
+    local left = (place or there[i] == 'guards') and call('pttl', line)
+    if left == -2 or not left and not there[i] then
+      -- Nothing happens here. But if there is no memory, or the user may not do it, it fails here
+      -- and not between the two below, which would leave a line without a TTL.
+      call('zadd', line, 'xx', score, text)
+      call('pexpire', line, life)
+    end
+    call('zadd', line, score, text)
+    if there[i] ~= 'renewed' and not (left and left >= tonumber(life)) then -- guards live longer
+      call('pexpire', line, life)
+    end
+  end
+  return at, there
+end
+
+-- The first key is held by a writer, and the waiter has no place yet: most of those who have to
+-- wait. The same as below, without what it would not use, which saves 50 % for one key. In a line
+-- without guards nobody can have overtaken it: they stand behind all places.
+if plain and id and ARGV[11] == '' then
+  last = last or redis.call('zrange', KEYS[n + 1], -1, -1, 'withscores')[2]
+  local guarded = last and tonumber(last) >= GUARDS
+  if guarded and #KEYS == 2 and w == 1 and only_guards(2, 2)
+    and redis.call('set', KEYS[1], value, 'px', ttl, 'nx') then
+    return DONE -- where only guards of others stand in the line, which saves 50 %
+  end
+  local held = not guarded and redis.call('mget', KEYS[1])[1]
+  local left = held and token_of(held) ~= token and redis.call('pttl', KEYS[1]) or -1
+  if left >= 0 then
+    now, micros = clock()
+    local place, there = enter_lines(nil)
+    local ms = there[1] and -1 or left
+    -- That somebody hears its channel is not asked: it has just subscribed.
+    return {IN_LINE, 1, 'write', left, metadata_of(held), place, micros, ms, 1}
+  end
+end
+
+--#include readers.lua
 --#include fence.lua
+--#include intent.lua
+
+local everywhere, modes, mine, kinds, leases = {}, {}, {}, {}, {}
+local all_mine = true
+local given -- the fencing number
+local intents = (fenced and 3 or 2) * n -- they stand behind these
+fresh = string.find(ARGV[4], 'f', 1, true) ~= nil
+for i = 1, n do
+  everywhere[i], modes[i], kinds[i], leases[i] = i, i <= w and 'write' or 'read', 'none', ttl
+end
+
+-- Takes every key, and gives the hold its number. If there can be none it returns the reply that
+-- says so, and has done nothing.
+local function take()
+  local after, foreign
+  if fenced then
+    after, foreign = number_after(2 * n, everywhere, micros)
+    if not after then
+      return foreign
+    end
+  end
+  -- The first write is one that may fail and leave nothing, a SET of a key that has to exist: if
+  -- memory is short, none of the set is taken.
+  if w > 0 then
+    redis.call('set', KEYS[1], value, 'px', ttl, 'xx')
+  end
+  local reads, shared = {}, {}
+  for i = w + 1, n do
+    reads[i], shared[i] = true, kinds[i] == 'zset'
+    if kinds[i] == 'string' and keeps then
+      redis.call('set', KEYS[i], value, 'px', leases[i])
+    else
+      if kinds[i] == 'string' then
+        redis.call('del', KEYS[i])
+      elseif mine[i] and mine[i] ~= value then
+        redis.call('zrem', KEYS[i], mine[i])
+      end
+      add_reader(KEYS[i], value, now + leases[i], now, not shared[i], fenced and KEYS[2 * n + i])
+    end
+  end
+  for i = 1, w do
+    redis.call('set', KEYS[i], value, 'px', leases[i])
+  end
+  if fenced then
+    given = all_mine and number_of_hold(2 * n, n, w, kinds, token, ttl)
+      or next_number(2 * n, everywhere, reads, shared, token, after, ttl)
+  end
+end
+
+-- Nobody holds a key, and nobody waits. Not to look at each key saves 40 %, of 8 keys.
+if plain and count(1, 2 * n) == 0 and (id or r == 0 or count(intents + 1, intents + r) == 0) then
+  now, micros = clock()
+  all_mine = false
+  return take() or given and {DONE, given} or DONE
+end
+
 --#include line.lua
+--#include handover.lua
 
-local value, ttl, w, r = ARGV[1], ARGV[2], tonumber(ARGV[5]), tonumber(ARGV[6])
-local intent, id, life = ARGV[7], ARGV[10] or '', tonumber(ARGV[12])
-local token, now, micros = token_of(value), clock()
-size, fenced = w + r, ARGV[8] == '1'
-local intents = (fenced and 3 or 2) * size -- they stand behind these
-
-read_stamp(ARGV[3], value, size, 1)
-local has_line = ARGV[4] ~= '' or anybody_waits()
+size, with_fences = n, fenced
+now, micros = clock()
+local has_line = string.find(ARGV[4], '[1k]') or count(n + 1, 2 * n) > 0
 if has_line then
   if overtaken(now) then
     return OVERTAKEN
@@ -116,7 +229,7 @@ end
 
 local place -- in the lines
 if ARGV[11] == '?' then
-  for i = 1, size do
+  for i = 1, n do
     local entry = entry_at(i, id)
     place = place or entry and entry.place
   end
@@ -124,24 +237,37 @@ else
   place = tonumber(ARGV[11] or '')
 end
 
+-- Takes the waiter out of its lines.
+local function leave_lines()
+  local entered = entry_at(1, id, place)
+  local home, writes, reads
+  if entered then
+    home, writes, reads = my_entries(entered.till)
+  end
+  for i = 1, n do
+    local text = i == 1 and home or i <= w and writes or reads
+    if not text or redis.call('zrem', KEYS[n + i], text) == 0 then
+      leave_line(i, id, place)
+    end
+    fronts[i] = nil
+  end
+end
+
 -- Intents keep new readers out, but not one that declares intents itself, nor one that stands in
 -- line, which keeps their writers out: two such sets could keep each other out for ever.
+local has_intent = not id and intent == '' and count(intents + 1, intents + r) > 0
 local function refused_by_intent(i)
-  if i <= w or intent ~= '' or id ~= '' then
-    return nil
-  end
-  local waiting = redis.call('get', KEYS[intents + i - w])
+  local waiting = has_intent and i > w and redis.call('get', KEYS[intents + i - w])
   if not waiting or token_of(waiting) == token then
     return nil
   end
   return refusal(i, 'intent', redis.call('pttl', KEYS[intents + i - w]), metadata_of(waiting))
 end
 
-local everywhere, modes, mine, kinds, leases = {}, {}, {}, {}, {}
-local refused, all_mine = nil, true
-for i = 1, size do
+local refused
+see(n)
+for i = 1, n do
   local left
-  everywhere[i], modes[i] = i, i <= w and 'write' or 'read'
   refused, mine[i], kinds[i], left = look(i, modes[i], token, value, now)
   leases[i] = longer(ttl, left)
   if not refused and not mine[i] then
@@ -154,82 +280,26 @@ for i = 1, size do
   all_mine = all_mine and mine[i] and (kinds[i] == 'string' or modes[i] == 'read')
 end
 
--- An entry as it stands in the line of KEYS[i].
-local function my_entry(i, till, names)
-  local first = i == 1 and size > 1
-  if size > 1 and not first then
-    names = KEYS[1]
+if refused and id then
+  local first, ms, heard = refused[2], -1, 1
+  if ARGV[11] ~= '' then
+    heard = redis.call(ARGV[13] == 's' and 'spublish' or 'publish', ARGV[14], '')
   end
-  return string.format('%s|%d|%s|%s%s%s|%s|%d|%d|%d|', id, till, i <= w and 'w' or 'r', ARGV[13],
-    fenced and 'f' or '-', first and 'h' or '-', ttl, size, #ARGV[14], #names)
-    .. ARGV[14] .. names .. value
-end
-
--- The last place in the line of KEYS[i], or 0.
-local function last_place(i)
-  local line = KEYS[size + i]
-  local last = tonumber(redis.call('zrange', line, -1, -1, 'withscores')[2] or 0)
-  if last < GUARDS then
-    return last
+  if place then
+    leave_lines()
   end
-  drop_ended_guards(line, now)
-  local below = string.format('(%d', GUARDS)
-  last = redis.call('zrevrangebyscore', line, below, '-inf', 'withscores', 'limit', 0, 1)[2]
-  return tonumber(last or 0)
-end
-
--- Enters every line, in the place that the waiter has, or with one that is behind all others.
-local function enter_lines()
-  local at, names = place or micros, {}
-  for i = 1, size do
-    if not place then
-      at = math.max(at, 1 + last_place(i))
-    end
-    if size > 1 then
-      names[i] = (i <= w and 'w' or 'r') .. #KEYS[i] .. ':' .. KEYS[i]
-    end
-  end
-  local score, till = string.format('%d', at), 2 * life
-  names = table.concat(names)
-  local heard
-  if ARGV[13] == 's' then
-    heard = redis.call('spublish', ARGV[14], '')
-  else
-    heard = redis.call('publish', ARGV[14], '')
-  end
-  for i = 1, size do
-    local line, text = KEYS[size + i], my_entry(i, now + life, names)
-    if place then
-      leave_line(i, id, place)
-    end
-    local left = redis.call('pttl', line)
-    if left == -2 then
-      -- Nothing happens here. But if there is no memory, or the user may not do it, it fails here
-      -- and not between the two below, which would leave a line without a TTL.
-      redis.call('zadd', line, 'xx', score, text)
-      redis.call('pexpire', line, till)
-    end
-    redis.call('zadd', line, score, text)
-    if left < till then -- guards in it may live longer
-      redis.call('pexpire', line, till)
-    end
-  end
-  place = at
-  return heard > 0 and 1 or 0
-end
-
-if refused and id ~= '' then
-  local heard = enter_lines()
-  local first, ms = refused[2], -1
-  if refused[3] ~= 'queue' then
-    local front = redis.call('zrange', KEYS[size + first], 0, 0)
-    if string.sub(front[1], 1, #id) == id then
+  local there
+  place, there = enter_lines(place)
+  if refused[3] ~= 'queue' and not there[first] then
+    local front = in_line(first, 0, 0)[1] or ''
+    if string.sub(front, 1, #id + 1) == id .. '|' then
       ms = refused[4]
     end
   end
   if dropped then
     hand_over(now, micros)
   end
+  heard = heard > 0 and 1 or 0
   return {IN_LINE, first, refused[3], refused[4], refused[5], place, micros, ms, heard}
 end
 if refused then
@@ -242,62 +312,31 @@ if refused then
   return refused
 end
 
-local after, foreign
-if fenced then
-  after, foreign = number_after(2 * size, everywhere, micros)
-  if not after then
-    if dropped then
-      hand_over(now, micros)
-    end
-    return foreign
+local foreign = take()
+if foreign then
+  if dropped then
+    hand_over(now, micros)
   end
+  return foreign
 end
-
--- The first write is one that may fail and leave nothing, a SET of a key that has to exist: if
--- memory is short, none of the set is taken.
-if w > 0 then
-  redis.call('set', KEYS[1], value, 'px', ttl, 'xx')
-end
-local alone, freer = {}, false
-for i = 1, size do
-  alone[i] = i <= w or kinds[i] ~= 'zset'
-end
-for i = w + 1, size do
-  if kinds[i] == 'string' and ARGV[4] == 'k' then
-    redis.call('set', KEYS[i], value, 'px', leases[i])
-  else
-    if kinds[i] == 'string' then
-      redis.call('del', KEYS[i])
-      freer = true -- for the readers who wait
-    elseif mine[i] and mine[i] ~= value then
-      redis.call('zrem', KEYS[i], mine[i])
-    end
-    add_reader(KEYS[i], value, now + leases[i], now)
-  end
-end
-for i = 1, w do
-  redis.call('set', KEYS[i], value, 'px', leases[i])
-end
-
 if intent ~= '' then
   withdraw(intents + r + 1, intents + r + w, token)
 end
-local number
-if fenced then
-  number = all_mine and number_of_hold(2 * size, everywhere, kinds, token, ttl)
-    or next_number(2 * size, everywhere, alone, token, after, ttl)
+local freer = false -- for the readers who wait
+for i = 1, n do
+  freer = freer or i > w and kinds[i] == 'string' and not keeps
+  written[i] = i <= w or nil
+  held_for[i] = tonumber(leases[i])
 end
 if place then
-  for i = 1, size do
-    leave_line(i, id, place)
-  end
+  leave_lines()
 end
 if has_line and (place or freer) then
-  for i = 1, size do
+  for i = 1, n do
     tell_first[i] = true
   end
 end
 if has_line and (place or freer or dropped) then
   hand_over(now, micros)
 end
-return fenced and {DONE, number} or DONE
+return given and {DONE, given} or DONE

@@ -53,6 +53,12 @@ var constants = map[string]int64{
 //go:embed lua/values.lua
 var valuesLua string
 
+//go:embed lua/readers.lua
+var readersLua string
+
+//go:embed lua/intent.lua
+var intentLua string
+
 //go:embed lua/fence.lua
 var fenceLua string
 
@@ -65,6 +71,9 @@ var guardLua string
 //go:embed lua/line.lua
 var lineLua string
 
+//go:embed lua/handover.lua
+var handoverLua string
+
 //go:embed batch.lua
 var batchLua string
 
@@ -74,10 +83,13 @@ var batchScript = newScript("batch", batchLua)
 // includes are the lines of a script in whose place something stands when it is loaded.
 var includes = strings.NewReplacer(
 	"--#include values.lua\n", valuesLua,
+	"--#include readers.lua\n", readersLua,
+	"--#include intent.lua\n", intentLua,
 	"--#include fence.lua\n", fenceLua,
 	"--#include entry.lua\n", entryLua,
 	"--#include guard.lua\n", guardLua,
 	"--#include line.lua\n", lineLua,
+	"--#include handover.lua\n", handoverLua,
 )
 
 // A script is one of the Lua scripts of this package.

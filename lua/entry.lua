@@ -28,5 +28,11 @@
 
 local ENTRY = '^([^|]+)|(%d+)|([wr])|([ps])([f-])([h-])|(%d+)|(%d+)|(%d+)|(%d+)|()'
 
+local function entry_text(id, till, mode, flags, ttl, keys, channel, names, value)
+  local numbers = string.format('%d|%d|%d|', keys, #channel, #names)
+  return string.format('%s|%d|%s|%s|%s|', id, till, mode, flags, ttl)
+    .. numbers .. channel .. names .. value
+end
+
 -- The entry of one who wants to write this key alone, without a number.
 local LONE_WRITER = '^([^|]+)|(%d+)|w|([ps])%-%-|(%d+)|1|(%d+)|0|()'

@@ -1,32 +1,46 @@
 -- Fencing numbers; it stands in the scripts where they include it.
 --
--- Beside a lock key there is a hash of the numbers that were given for it: its field '' is the
--- greatest of them, and the field of a token that of its hold. It stays for a day after its last
--- use, and twice as long as the lease: so it does not stay for ever, and numbers grow also while
--- the server's clock goes back.
+-- Beside a lock key there is a hash of the numbers that were given for it. Its field '' is the
+-- greatest of them; the field '|' is `number|token` of the hold that was given one to write the
+-- key; and the field of a token is the number of its hold to read it. The hash stays for a day
+-- after its last use, and twice as long as the lease: so it does not stay for ever, and numbers grow
+-- also while the server's clock goes back.
 
-local DAY = 86400000 -- ms
+local HOUR, DAY = 3600000, 86400000 -- ms
 
+local before, base = {}, 0 -- what number_after has found, by key, and the µs that it was given
+local ttl_proved = false -- that a new hash can be given its TTL
+
+-- It is renewed once an hour, which is seen by the numbers themselves: most are moments, in µs.
 local function life_of_fence(ttl)
-  return string.format('%d', math.max(DAY, 2 * ttl))
+  return string.format('%d', math.max(DAY + HOUR, 2 * ttl))
 end
 
 -- The number of a hold: the one that the token was given for every key; nil if there is no such,
 -- or it is not the greatest one of a key that the token writes: then the hold is another, or has
--- grown. `first` is the place in KEYS before the hashes, `where` has the keys of the hold, and
--- `kinds` their types.
-local function number_of_hold(first, where, kinds, token, ttl)
+-- grown. `first` is the place in KEYS before the hashes, `kinds` has the types of KEYS[1..n]; the
+-- keys behind the first `w` are read from now on.
+local function number_of_hold(first, n, w, kinds, token, ttl)
   local number
-  for _, i in ipairs(where) do
-    local given = redis.call('hget', KEYS[first + i], token)
-    if not given or number and given ~= number
-      or kinds[i] == 'string' and given ~= redis.call('hget', KEYS[first + i], '') then
+  for i = 1, n do
+    local hash = KEYS[first + i]
+    local given = redis.call('hget', hash, token)
+    if kinds[i] == 'string' then
+      local last = redis.call('hget', hash, '')
+      if last and given ~= last then
+        given = redis.call('hget', hash, '|') == last .. '|' .. token and last
+      end
+    end
+    if not given or number and given ~= number then
       return nil
     end
     number = given
   end
-  for _, i in ipairs(where) do
+  for i = 1, n do
     redis.call('pexpire', KEYS[first + i], life_of_fence(ttl))
+    if i > w and kinds[i] == 'string' then
+      redis.call('hset', KEYS[first + i], token, number)
+    end
   end
   return tonumber(number)
 end
@@ -38,10 +52,10 @@ local function forget_dead_readers(hash, key)
   end
   local reads = {}
   for _, member in ipairs(redis.call('zrange', key, 0, -1)) do
-    reads[token_of(member)] = true
+    reads[string.match(member, '^[^|]*')] = true
   end
   for _, token in ipairs(redis.call('hkeys', hash)) do
-    if token ~= '' and not reads[token] then
+    if token ~= '' and token ~= '|' and not reads[token] then
       redis.call('hdel', hash, token)
     end
   end
@@ -52,45 +66,72 @@ end
 -- for nobody to overwrite. Then it returns nil, and the reply that says so.
 local function number_after(first, where, micros)
   local number = micros
+  base = micros
   for _, i in ipairs(where) do
     local last = redis.pcall('hget', KEYS[first + i], '')
     if type(last) == 'table' and string.sub(last.err, 1, 9) ~= 'WRONGTYPE' then
       return nil, last -- the user may not ask, for example: a number made up could be too small
     end
+    before[i] = last and tonumber(last)
     last = type(last) ~= 'table' and tonumber(last or 0)
     if not last or last ~= last or last >= MOST then -- the second is NaN
       local kind = redis.call('type', KEYS[first + i]).ok
       return nil, redis.error_reply(string.format('FOREIGNFENCE %d %s', i, kind))
     end
-    number = math.max(number, 1 + last)
+    if last >= number then
+      number = 1 + last
+    end
   end
   return number
 end
 
--- Gives a token the number that comes after those of all the keys, see number_after.
--- `alone[i]`: nobody else holds the key, so the numbers of other tokens are of the past.
-local function next_number(first, where, alone, token, number, ttl)
+-- Reports whether the TTL of the hash of KEYS[i] is to be renewed: it was not within this hour, or
+-- that is not known, because the last number is no moment that has passed.
+local function is_due(i, number, ttl)
+  local last = before[i]
+  return not last or last >= base or 2 * ttl > DAY
+    or math.floor(last / HOUR / 1000) ~= math.floor(number / HOUR / 1000)
+end
+
+-- Gives a token the number that comes after those of all the keys, see number_after. `reads[i]`: it
+-- reads KEYS[i]. `shared[i]`: so do others; else the numbers of other tokens are of the past.
+local function next_number(first, where, reads, shared, token, number, ttl)
   local text, life = string.format('%d', number), life_of_fence(ttl)
+  local written = text .. '|' .. token
   for _, i in ipairs(where) do
-    local hash = KEYS[first + i]
+    local hash, is_new, due = KEYS[first + i], not before[i], is_due(i, number, ttl)
+    local begins_anew = not is_new and not shared[i] and (due or reads[i])
     -- If the user may not run it, or the ttl is too long, it fails here and not behind HSET, which
     -- would leave a hash without a TTL.
-    redis.call('pexpire', hash, life)
-    if alone[i] then
+    if due and not is_new or (is_new or begins_anew) and not ttl_proved then
+      redis.call('pexpire', hash, life)
+      ttl_proved = true
+    end
+    if begins_anew then
       redis.call('del', hash)
-    else
+      is_new = true
+    elseif due and not is_new then
       forget_dead_readers(hash, KEYS[i])
     end
-    redis.call('hset', hash, '', text, token, text)
-    redis.call('pexpire', hash, life)
+    if reads[i] then
+      redis.call('hset', hash, '', text, token, text)
+    else
+      redis.call('hset', hash, '', text, '|', written)
+    end
+    if is_new then
+      redis.call('pexpire', hash, life)
+    end
   end
   return number
 end
 
--- Ends the holds of a token. The keys are free by then, and this must not keep the rest of a
--- release from being done: what is no hash is left alone.
-local function forget_numbers(first, where, token)
-  for _, i in ipairs(where) do
-    redis.pcall('hdel', KEYS[first + i], token)
+-- Forgets the number of a hold that has ended; `wrote`: it has written the key until now. The key
+-- is free by then, and this must not keep the rest of a release from being done: what is no hash
+-- is left alone.
+local function forget_number(hash, token, wrote)
+  if wrote then
+    redis.pcall('hdel', hash, token, '|')
+  else
+    redis.pcall('hdel', hash, token)
   end
 end

@@ -54,6 +54,14 @@ local function only_guards(first, last)
   return not redis.pcall('zscore', home_line, owner_id) -- who may not ask is left to `overtaken`
 end
 
+-- Puts what ZPOPMIN has taken back into a line, which has lost its TTL if it was empty meanwhile.
+local function put_first(line, text, score)
+  redis.call('zadd', line, score, text)
+  if redis.call('pttl', line) < 0 then
+    redis.call('pexpire', line, (GUARD_LIFE + 1) * 1000) -- it may have been a guard
+  end
+end
+
 -- Drops the guards of a line that have ended.
 local function drop_ended_guards(line, now)
   local first = GUARDS + (math.floor(now / 1000) + 1) * NUMBERS

@@ -49,6 +49,7 @@ type Stamp struct {
 	Closes   []*Sent // what it closes if it is answered
 	Spared   []Spare // what it is not to free
 	Yields   bool    // others count on some of its keys since its operation has begun
+	Known    bool    // callers know the token
 }
 
 // A Spare is a key that a request is not to free, because somebody counts on it by this client.
@@ -88,7 +89,7 @@ func (w *Owner) Send(r *Request) bool {
 	if slices.ContainsFunc(behind, func(s *Sent) bool { return s.Name == w.name }) {
 		w.countLocked()
 	}
-	r.Stamp = Stamp{Name: r.Stamp.Name, Closes: behind}
+	r.Stamp = Stamp{Name: r.Stamp.Name, Closes: behind, Known: w.shared}
 	if r.Effect != Lengthens {
 		w.yieldLocked(r)
 	}

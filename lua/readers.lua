@@ -1,0 +1,179 @@
+-- Read-locked keys, and who holds a key; it stands in the scripts where they include it, behind
+-- values.lua.
+--
+-- A read-locked key is a sorted set with a member for each reader: its value, scored with the
+-- moment, in ms of the server's clock, at which its lease ends. The key ends with the last of them.
+-- However many readers a key has, a script looks at a few of them: members are found by their
+-- value, and those whose leases have ended are dropped a few at a time.
+
+local MOST_ENDED = 16 -- readers that one script drops of a key, because their leases have ended
+
+-- Only one lock knows the token, and it has always had the same metadata: so what is not found
+-- under the value is not there. Else every member is looked at.
+local fresh = false
+local proved = false -- that a key can be given its first reader
+
+-- What a command replies that reads a sorted set; nil if the key is of another type.
+local function of_readers(command, key, ...)
+  local reply = redis.pcall(command, key, ...)
+  if type(reply) == 'table' and reply.err then
+    if string.sub(reply.err, 1, 9) ~= 'WRONGTYPE' then
+      redis.call(command, key, ...) -- it fails once more, and the script with it
+    end
+    return nil
+  end
+  return reply
+end
+
+-- The member under which the token reads the key, and its score; nil if it has no lease that still
+-- runs, or the key is of another type.
+local function reader(key, token, value, now)
+  local member, score = value, of_readers('zscore', key, value)
+  if score == false and not fresh then
+    local members = redis.call('zrange', key, 0, -1, 'withscores')
+    for i = 1, #members, 2 do
+      if token_of(members[i]) == token then
+        member, score = members[i], members[i + 1]
+        break
+      end
+    end
+  end
+  score = tonumber(score or 0)
+  if score <= now then
+    return nil
+  end
+  return member, score
+end
+
+-- Puts a lease into a read-locked key, or a key that does not exist. On such a key ZADD XX and
+-- PEXPIREAT do nothing; but if memory is short, or the user may not run one of them, they fail
+-- there. Otherwise the second one might fail behind the first, and leave a key that is locked for
+-- ever. `hash`: that of the key's fencing numbers, if the script has it.
+local function add_reader(key, member, score, now, free, hash)
+  local at = string.format('%d', score)
+  if free then
+    if not proved then
+      redis.call('zadd', key, 'xx', at, member)
+      redis.call('pexpireat', key, at)
+      proved = true
+    end
+    redis.call('zadd', key, at, member)
+    redis.call('pexpireat', key, at)
+    return
+  end
+  local ended = redis.call('zrange', key, '-inf', now, 'byscore', 'limit', 0, MOST_ENDED)
+  if #ended > 0 then
+    redis.call('zrem', key, unpack(ended))
+    if hash then
+      for i = 1, #ended do
+        ended[i] = token_of(ended[i])
+      end
+      redis.pcall('hdel', hash, unpack(ended))
+    end
+  end
+  redis.call('zadd', key, at, member)
+  local last = redis.call('zrange', key, -1, -1, 'withscores')
+  redis.call('pexpireat', key, string.format('%d', tonumber(last[2])))
+end
+
+-- Ends the lease of a token that reads a key. Returns nil if it has none that still runs; 'alone'
+-- if nobody else reads the key: then the key is left to be deleted; else 'shared'.
+local function end_lease(key, token, value, now)
+  local last = of_readers('zrange', key, -2, -1, 'withscores') or {}
+  if #last == 2 and token_of(last[1]) == token then
+    return tonumber(last[2]) > now and 'alone' or nil
+  end
+  if #last < 4 then
+    return nil -- it does not exist, or somebody else reads it alone, or it is of another type
+  end
+  local member = last[3] == value and tonumber(last[4]) > now and value
+    or reader(key, token, value, now)
+  if not member then
+    return nil
+  end
+  redis.call('zrem', key, member)
+  if last[3] == member then -- the key ends with the one before
+    redis.call('pexpireat', key, string.format('%d', tonumber(last[2])))
+  end
+  return 'shared'
+end
+
+local seen -- the strings at the keys, and false for others, if the script has looked at all at once
+local only_strings = false -- every key that exists is one
+
+-- Looks at KEYS[1..n] at once.
+local function see(n)
+  seen = strings(n)
+  local found = 0
+  for i = 1, n do
+    found = found + (seen[i] and 1 or 0)
+  end
+  only_strings = count(1, n) == found
+end
+
+-- Looks at KEYS[index] for a token that wants it in `mode`. Returns
+--   the refusal, nil if the token may have the key;
+--   the value under which the token holds the key now, nil if it does not;
+--   the type of the key;
+--   for how long the token holds it still, ms.
+local function look(index, mode, token, value, now)
+  local key = KEYS[index]
+  local held = seen and seen[index]
+  if not seen then
+    held = redis.call('mget', key)[1]
+  end
+  if not held and seen and only_strings then
+    return nil, nil, 'none'
+  end
+
+  local last = not held and of_readers('zrange', key, -2, -1, 'withscores')
+  if last and #last == 0 then
+    return nil, nil, 'none'
+  end
+  local kind = held and 'string' or last and 'zset' or redis.call('type', key).ok
+  local ttl = redis.call('pttl', key)
+  if ttl == -2 then
+    return nil, nil, 'none' -- it has ended since: on some servers the clock goes on in a script
+  end
+  if held and token_of(held) == token then
+    return nil, held, kind, ttl
+  end
+  if ttl < 0 or not held and not last then
+    return refusal(index, 'foreign', ttl, kind), nil, kind
+  end
+  if held then
+    return refusal(index, 'write', ttl, metadata_of(held)), nil, kind
+  end
+
+  if mode == 'read' then
+    local mine, till = reader(key, token, value, now)
+    if mine then
+      return nil, mine, kind, till - now
+    end
+    if tonumber(last[#last]) > now then
+      return nil, nil, kind
+    end
+  else
+    -- The last two leases to end: one of them is another's, unless the token reads alone.
+    local mine, left
+    for i = #last - 1, 1, -2 do
+      local its = tonumber(last[i + 1]) - now
+      if its > 0 and token_of(last[i]) ~= token then
+        return refusal(index, 'read', its, metadata_of(last[i])), nil, kind
+      elseif its > 0 and not mine then
+        mine, left = last[i], its
+      end
+    end
+    if mine then
+      return nil, mine, kind, left
+    end
+  end
+  -- No lease runs, and yet the key is there: it goes with its TTL, nothing is to be added.
+  return refusal(index, 'read', ttl, ''), nil, kind
+end
+
+-- The lease that a token is given which holds the key for some time still, or does not: no Obtain
+-- shortens it.
+local function longer(ttl, left)
+  return string.format('%d', math.max(ttl, left or 0))
+end
