@@ -81,7 +81,7 @@ for i = w + 1, size do
 end
 for i = 1, w do
   stronger = stronger or kinds[i] ~= 'string'
-  written[i], held_for[i] = true, tonumber(leases[i])
+  written[i], held_for[i] = token, tonumber(leases[i])
   redis.call('set', KEYS[i], mine[i], 'px', leases[i])
 end
 

@@ -9,7 +9,6 @@
 --          metadata); every ttl in ms, -1: none; the intent's is -2 if no writer waits.
 
 --#include values.lua
---#include fence.lua
 --#include entry.lua
 --#include line.lua
 

@@ -19,7 +19,7 @@
 -- of 8 keys 45 %: see BenchmarkShortCuts, also for the figures below.
 local value, ttl, intent = ARGV[1], ARGV[2], ARGV[5]
 local closes = ARGV[4] == '1'
-local n = ARGV[3] and tonumber(string.match(ARGV[3], '^%d+')) or #KEYS / (intent and 3 or 2)
+local n = ARGV[3] and tonumber(string.match(ARGV[3], '^%d+') or '') or #KEYS / (intent and 3 or 2)
 local quick = not closes and n <= CHUNK / 2
 local there = quick and redis.call('exists', unpack(KEYS, 1, 2 * n)) -- keys and lines
 if there == 0 and n == 1 and not intent then
@@ -53,10 +53,12 @@ if there == 0 and not intent then
 end
 
 --#include values.lua
+--#include guard.lua
 
 -- A key is held by somebody else: most of the calls of those who poll. If all that exists are
 -- strings nobody waits, so the first of them is the first that is in the way; else it is if it is
 -- the first key. Of one key this saves 60 %.
+read_stamp(ARGV[3], value, n, 1)
 local token = token_of(value)
 if there and there > 0 and not intent then
   local held, strings_there, first = strings(n), 0, nil
@@ -64,26 +66,23 @@ if there and there > 0 and not intent then
     strings_there = strings_there + (held[i] and 1 or 0)
     first = first or held[i] and i
   end
-  if first and (first == 1 or strings_there == there) and token_of(held[first]) ~= token then
-    local left = redis.call('pttl', KEYS[first])
+  local others = there > strings_there -- then there may be lines, and guards in them
+  local index, mode, by = first, 'write', first and held[first]
+  if others and not held[1] then
+    local last = n == 1 and redis.pcall('zrange', KEYS[1], -1, -1) or {}
+    index, mode, by, others = 1, 'read', last[1], there > 1 -- its lease ends with the key
+  end
+  if by and (index == 1 or not others) and token_of(by) ~= token
+    and not (others and redis.pcall('zscore', home_line, owner_id)) then
+    local left = redis.call('pttl', KEYS[index])
     if left >= 0 then
-      return refusal(first, 'write', left, metadata_of(held[first]))
-    end
-  elseif not held[1] then
-    -- The last reader of the first key, whose lease ends with the key.
-    local last = redis.pcall('zrange', KEYS[1], -1, -1)[1]
-    local left = last and token_of(last) ~= token and redis.call('pttl', KEYS[1]) or -1
-    if left >= 0 then
-      return refusal(1, 'read', left, metadata_of(last))
+      return refusal(index, mode, left, metadata_of(by))
     end
   end
 end
 
---#include guard.lua
-
 -- A set beside which only guards of others stand is free. Not to look at each of its keys saves
 -- 50 % of one key, 30 % of 8.
-read_stamp(ARGV[3], value, n, 1)
 local has_line = closes or there ~= 0 and count(n + 1, 2 * n) > 0
 local taken = false
 if not closes then
@@ -91,11 +90,13 @@ if not closes then
     has_line = false
   end
   taken = not has_line and (there == 0 or count(1, n) == 0)
-  if taken then
+  if taken and n == 1 then
+    redis.call('set', KEYS[1], value, 'px', ttl)
+  elseif taken then
     take_free()
-    if not intent then
-      return DONE
-    end
+  end
+  if taken and not intent then
+    return DONE
   end
 end
 
@@ -136,7 +137,7 @@ if not taken then
   end
   for i = 1, n do
     redis.call('set', KEYS[i], value, 'px', leases[i])
-    written[i] = true
+    written[i] = token
   end
   if dropped then
     hand_over(now, micros)

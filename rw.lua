@@ -325,7 +325,7 @@ end
 local freer = false -- for the readers who wait
 for i = 1, n do
   freer = freer or i > w and kinds[i] == 'string' and not keeps
-  written[i] = i <= w or nil
+  written[i] = i <= w and token or nil
   held_for[i] = tonumber(leases[i])
 end
 if place then

@@ -3,10 +3,11 @@
 -- Beside a lock key there is a hash of the numbers that were given for it. Its field '' is the
 -- greatest of them; the field '|' is `number|token` of the hold that was given one to write the
 -- key; and the field of a token is the number of its hold to read it. The hash stays for a day
--- after its last use, and twice as long as the lease: so it does not stay for ever, and numbers grow
--- also while the server's clock goes back.
+-- after its last use, and twice as long as the lease: so it does not stay for ever, and numbers
+-- grow also while the server's clock goes back.
 
-local HOUR, DAY = 3600000, 86400000 -- ms
+local HOUR = 3600000 -- ms
+local DAY = 24 * HOUR
 
 local before, base = {}, 0 -- what number_after has found, by key, and the µs that it was given
 local ttl_proved = false -- that a new hash can be given its TTL

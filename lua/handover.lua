@@ -4,8 +4,8 @@
 local woken = {} -- ids of those who were told to ask again
 local waiting = {} -- ids of those who go on waiting, until somebody is dropped: looked at once
 
--- What the script knows of keys because it has done it: free keys, keys that are held by one who
--- writes now, and for how long keys are held at least.
+-- What the script knows of keys because it has done it: free keys, the tokens that write keys now,
+-- and for how long keys are held at least.
 local free, written, held_for = {}, {}, {}
 local numbered = {} -- keys for which it has given a fencing number to a waiter
 
@@ -36,7 +36,7 @@ local function grant(entry, i, where, modes, behind, now, micros, number)
   for _, j in ipairs(where) do
     if modes[j] == 'write' then
       redis.call('set', KEYS[j], entry.value, 'px', entry.ttl)
-      written[j] = true
+      written[j] = token_of(entry.value)
     else
       local hash = with_fences and KEYS[2 * size + j]
       reads[j], shared[j] = true, not free[j] and redis.call('exists', KEYS[j]) == 1
@@ -63,7 +63,7 @@ end
 local function in_the_way(j, mode, token, value, now)
   if free[j] then
     return nil
-  elseif written[j] then
+  elseif written[j] and written[j] ~= token then
     return true
   end
   return look(j, mode, token, value, now)
@@ -140,7 +140,7 @@ local function tell_heads(now)
   for i = 1, size do
     local left = held_for[i]
     if tell_first[i] and (not left or left < ASKS_AGAIN) then
-      local text = (fronts[i] or in_line(i, 0, 0))[1]
+      local text = heads[i] or (fronts[i] or in_line(i, 0, 0))[1]
       local entry = text and entry_of(text)
       if entry and entry.till > now then
         left = left or redis.call('pttl', KEYS[i])
@@ -161,7 +161,9 @@ local function hand_over(now, micros, same)
   repeat
     dropped, waiting = false, {}
     for i = 1, size do
-      if not (written[i] or same and same[i]) then
+      local head = written[i] and heads[i]
+      if head and token_of(entry_of(head).value or '') == written[i] or not written[i]
+        and not (same and same[i]) then
         serve(i, now, micros)
       end
     end

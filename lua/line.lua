@@ -11,6 +11,7 @@ local tell_first = {} -- lines, whose first waiters have to be told that they ar
 local dropped = false -- somebody was dropped, whom others may have waited for
 local caller, told = nil, {} -- the caller's channel, and what it is told in the reply
 local fronts = {} -- the first two of lines, as they were read; nil if they may be others by now
+local heads = {} -- the first of lines from which somebody was taken out, if it is known
 
 local function entry_of(text, place)
   local id, till, mode, how, number, first, ttl, keys, channel, names, at =
@@ -158,8 +159,10 @@ end
 
 -- Takes a waiter that was met in the line of KEYS[i] out of that of KEYS[j].
 local function take_out(j, entry, i)
+  local front, text = fronts[j], text_at(j, entry, i)
+  heads[j] = front and (front[1] == text and front[3] or front[1]) or nil
   fronts[j] = nil
-  if redis.call('zrem', KEYS[size + j], text_at(j, entry, i)) == 0 then
+  if redis.call('zrem', KEYS[size + j], text) == 0 then
     leave_line(j, entry.id, entry.place)
   end
 end
