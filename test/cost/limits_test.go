@@ -1,0 +1,52 @@
+package cost_test
+
+import (
+	"testing"
+
+	"github.com/seed-14de3678/redislock/internal/world"
+)
+
+// A limit is how many commands the scripts of an operation may run: so many for each key of its set, and so many more.
+type limit struct{ aKey, more int }
+
+func (l limit) of(keys int) int { return l.aKey*keys + l.more }
+
+// and is a limit with so much on top.
+func (l limit) and(aKey, more int) limit { return limit{l.aKey + aKey, l.more + more} }
+
+// What a turn of a line may cost: one leaves, one is granted, one enters.
+var (
+	turnOfTheSame       = limit{4, 10} // all want the same set
+	turnOfTheSameFenced = limit{6, 10}
+	turnOfOthers        = limit{7, 12} // every other case
+	turnOfOthersFenced  = limit{9, 14}
+	// oneKey is what a turn of a single key may cost where all want the same.
+	oneKey       = limit{0, 10}
+	oneKeyFenced = limit{0, 16}
+	// onceASecond is what the first turn of each second adds: the lines live longer.
+	onceASecond = limit{1, 1}
+	// published is what a turn costs in addition if the one who leaves and the one who is granted are of two Clients.
+	published = limit{0, 2}
+)
+
+// What an attempt may cost that is refused.
+var (
+	refusedByWriter = limit{0, 3}
+	refusedByReader = limit{0, 4}
+	readRefused     = limit{0, 4}
+	keptOutByIntent = limit{0, 6}
+	// refusedTwice is for two attempts, of which the first sets an intent beside each key and the second takes it away.
+	refusedTwice = limit{3, 9}
+)
+
+// within checks what something costs, and reports it.
+func (l limit) within(t *testing.T, what string, keys int, commands world.Commands) bool {
+	t.Helper()
+	got, most := commands.Total(), l.of(keys)
+	if got > most {
+		t.Errorf("%s k=%d: %d commands, at most %d: %s", what, keys, got, most, commands)
+		return false
+	}
+	t.Logf("%s k=%d: %d commands, at most %d", what, keys, got, most)
+	return true
+}
