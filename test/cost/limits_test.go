@@ -12,7 +12,7 @@ type limit struct{ aKey, more int }
 func (l limit) of(keys int) int { return l.aKey*keys + l.more }
 
 // and is a limit with so much on top.
-func (l limit) and(aKey, more int) limit { return limit{l.aKey + aKey, l.more + more} }
+func (l limit) and(other limit) limit { return limit{l.aKey + other.aKey, l.more + other.more} }
 
 // What a turn of a line may cost: one leaves, one is granted, one enters.
 var (

@@ -1,0 +1,95 @@
+package cost_test
+
+import (
+	"slices"
+	"time"
+
+	"github.com/seed-14de3678/redislock/internal/world"
+)
+
+// A wish is the set that one caller wants.
+type wish struct{ write, read []string }
+
+func (w wish) size() int { return len(w.write) + len(w.read) }
+
+// A course says who comes, one after the other.
+type course struct {
+	name      string
+	set       func(k int) func(i int) wish // what the i'th caller wants; k: how many keys the sets have
+	ttl       time.Duration                // zero: a long one
+	same      bool                         // all want the same
+	alsoAlone bool                         // it can be had with one key
+}
+
+func courses() []course {
+	return []course{
+		{name: "the same set", same: true, alsoAlone: true, set: sameSet},
+		{name: "the same set, short ttl", ttl: 4 * time.Second, alsoAlone: true, set: sameSet},
+		{name: "half of it read", set: func(k int) func(int) wish {
+			keys := world.Numbered("mixed", k)
+			return func(int) wish { return wish{keys[:k/2], keys[k/2:]} }
+		}},
+		{name: "readers and writers by turns", alsoAlone: true, set: func(k int) func(int) wish {
+			keys := world.Numbered("by turns", k)
+			return func(i int) wish {
+				if i%2 > 0 {
+					return wish{read: keys}
+				}
+				return wish{write: keys}
+			}
+		}},
+		{name: "half of it is the holder's, half is free", set: func(k int) func(int) wish {
+			const halves = 2 * (depth + 1)
+			keys := world.Numbered("chain", halves*k/2)
+			return func(i int) wish {
+				from, to := i%halves, (i+1)%halves
+				return wish{write: slices.Concat(keys[from*k/2:(from+1)*k/2], keys[to*k/2:(to+1)*k/2])}
+			}
+		}},
+		{name: "a part and the whole by turns", set: func(k int) func(int) wish {
+			keys := world.Numbered("part", k)
+			return func(i int) wish { return wish{write: keys[:k-i%2*k/2]} }
+		}},
+		{name: "one key and the whole by turns", set: func(k int) func(int) wish {
+			keys := world.Numbered("one", k)
+			return func(i int) wish { return wish{write: keys[:max(1, (1-i%2)*k)]} }
+		}},
+		{name: "the same keys in another order", set: func(k int) func(int) wish {
+			keys := world.Numbered("order", k)
+			back := slices.Clone(keys)
+			slices.Reverse(back)
+			return func(i int) wish { return wish{write: [][]string{keys, back}[i%2]} }
+		}},
+	}
+}
+
+func sameSet(k int) func(int) wish {
+	keys := world.Numbered("same", k)
+	return func(int) wish { return wish{write: keys} }
+}
+
+// sizes are how many keys the sets have.
+func (c course) sizes() []int {
+	if c.alsoAlone {
+		return []int{1, 4, 16, 64, 256}
+	}
+	return []int{4, 16, 64, 256}
+}
+
+// limit is what a turn of the course may cost.
+func (c course) limit(k int, fenced bool) limit {
+	switch {
+	case c.same && k == 1 && fenced:
+		return oneKeyFenced
+	case c.same && k == 1:
+		return oneKey
+	case c.same && fenced:
+		return turnOfTheSameFenced
+	case c.same:
+		return turnOfTheSame
+	case fenced:
+		return turnOfOthersFenced
+	}
+	return turnOfOthers
+}
+
