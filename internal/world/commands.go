@@ -2,6 +2,7 @@ package world
 
 import (
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strconv"
@@ -22,6 +23,15 @@ func (c Commands) Total() (n int) {
 		n += calls
 	}
 	return n
+}
+
+// And returns these and the others together.
+func (c Commands) And(others Commands) Commands {
+	all := maps.Clone(c)
+	for name, calls := range others {
+		all[name] += calls
+	}
+	return all
 }
 
 // String names the commands, the most frequent first.

@@ -92,4 +92,3 @@ func (c course) limit(k int, fenced bool) limit {
 	}
 	return turnOfOthers
 }
-

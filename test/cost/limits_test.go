@@ -3,6 +3,7 @@ package cost_test
 import (
 	"testing"
 
+	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/internal/world"
 )
 
@@ -38,6 +39,26 @@ var (
 	// refusedTwice is for two attempts, of which the first sets an intent beside each key and the second takes it away.
 	refusedTwice = limit{3, 9}
 )
+
+// forgetting is what three operations on a key may cost in addition while it has readers that have expired.
+var forgetting = limit{0, 3}
+
+// cycles are what is done with free keys, with what it may cost.
+func cycles() []cycle {
+	queue, fenced := redislock.Options{Queue: true}, redislock.Options{Fenced: true}
+	return []cycle{
+		{name: "a write lock", obtain: writes(redislock.Options{}), alone: true, lock: limit{0, 2}, release: limit{0, 3}, both: limit{0, 5}},
+		{name: "a write lock, with Queue", obtain: writes(queue), alone: true, lock: limit{0, 2}, release: limit{0, 3}, both: limit{0, 5}},
+		{name: "a write set", obtain: writes(redislock.Options{}), sets: true, lock: limit{1, 4}, release: limit{0, 3}, both: limit{1, 7}},
+		{name: "a write set, with Queue", obtain: writes(queue), sets: true, lock: limit{1, 4}, release: limit{0, 3}, both: limit{1, 7}},
+		{name: "a read set", obtain: reads(redislock.Options{}), lock: limit{3, 8}, release: limit{3, 8}, both: limit{3, 14}},
+		{name: "a read set, with Queue", obtain: reads(queue), lock: limit{3, 8}, release: limit{3, 8}, both: limit{3, 14}},
+		{name: "a mixed set", obtain: halfReads, sets: true, lock: limit{3, 8}, release: limit{3, 8}, both: limit{3, 14}},
+		{name: "a fenced set", obtain: writes(fenced), known: true, lock: limit{4, 8}, release: limit{4, 8}, both: limit{4, 14}},
+		{name: "a fenced set for the first time", obtain: writes(fenced), lock: limit{5, 8}, release: limit{5, 8}, both: limit{5, 14}},
+		{name: "a fenced read set", obtain: reads(fenced), known: true, lock: limit{6, 8}, release: limit{6, 8}, both: limit{6, 14}},
+	}
+}
 
 // within checks what something costs, and reports it.
 func (l limit) within(t *testing.T, what string, keys int, commands world.Commands) bool {

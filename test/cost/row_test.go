@@ -156,4 +156,3 @@ func want(t *testing.T, what string, l limit, all []costing) {
 		l.and(onceASecond).within(t, what+", first turn of a second,", last.keys(), last.commands)
 	}
 }
-
