@@ -40,6 +40,15 @@ var (
 	refusedTwice = limit{3, 9}
 )
 
+// What single steps of a line may cost where the sets are large: each of them holds up the server for everybody.
+var (
+	entering       = limit{2, 20}
+	enteringFirst  = limit{3, 20} // the lines have to end
+	askingAgain    = limit{4, 20}
+	handingOver    = limit{3, 20}
+	ofFencedGrants = limit{2, 0} // a grant of a fenced set, in addition
+)
+
 // forgetting is what three operations on a key may cost in addition while it has readers that have expired.
 var forgetting = limit{0, 3}
 

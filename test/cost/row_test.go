@@ -43,21 +43,21 @@ func newRow(t *testing.T, m *meter, wish func(int) wish, clients ...*redislock.C
 }
 
 // enters has the next caller stand in line.
-func (r *row) enters(t *testing.T) {
+func (r *row) enters(t *testing.T) standing {
 	t.Helper()
 	i, opt := r.next, r.opt
 	r.next++
-	r.stands(t, r.clients[i%len(r.clients)], r.wish(i), &opt, fmt.Sprint(i))
+	return r.stands(t, r.clients[i%len(r.clients)], r.wish(i), &opt, fmt.Sprint(i))
 }
 
 // stands has somebody stand in line, and waits until it does.
-func (r *row) stands(t *testing.T, client *redislock.Client, w wish, opt *redislock.Options, who string) {
+func (r *row) stands(t *testing.T, client *redislock.Client, w wish, opt *redislock.Options, who string) standing {
 	t.Helper()
 	r.waiters.Go(func() {
 		lock, err := client.ObtainMixed(r.ctx, w.write, w.read, r.ttl, opt)
 		r.granted <- world.Turn{Who: who, Lock: lock, Err: err}
 	})
-	waits(t, "stands in line", r.m.entered)
+	return waits(t, "stands in line", r.m.entered)
 }
 
 // gets returns the lock of the caller whose turn it is.
