@@ -24,7 +24,7 @@ type course struct {
 func courses() []course {
 	return []course{
 		{name: "the same set", same: true, alsoAlone: true, set: sameSet},
-		{name: "the same set, short ttl", ttl: 4 * time.Second, alsoAlone: true, set: sameSet},
+		{name: "the same set, short ttl", ttl: 4900 * time.Millisecond, alsoAlone: true, set: sameSet},
 		{name: "half of it read", set: func(k int) func(int) wish {
 			keys := world.Numbered("mixed", k)
 			return func(int) wish { return wish{keys[:k/2], keys[k/2:]} }

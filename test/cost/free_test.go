@@ -1,6 +1,7 @@
 package cost_test
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/seed-14de3678/redislock"
@@ -49,7 +50,7 @@ func TestFree(t *testing.T) {
 			if c.alone && k > 1 || c.sets && k == 1 {
 				continue
 			}
-			t.Run(c.name, func(t *testing.T) {
+			t.Run(fmt.Sprintf("%s k=%d", c.name, k), func(t *testing.T) {
 				check.NoError(t, c.obtain(t, m, m.someKeys(k)).Release(t.Context())) // the server learns the scripts
 				keys := m.someKeys(k)
 				if c.known {

@@ -29,7 +29,8 @@ type row struct {
 	cancel  context.CancelFunc
 	waiters sync.WaitGroup
 	granted chan world.Turn
-	next    int // the number of the next caller
+	next    int       // the number of the next caller
+	began   time.Time // when the first of them stood in line
 }
 
 func newRow(t *testing.T, m *meter, wish func(int) wish, clients ...*redislock.Client) *row {
@@ -75,7 +76,7 @@ func (r *row) gets(t *testing.T) world.Turn {
 func (r *row) begins(t *testing.T, others int) *redislock.Lock {
 	t.Helper()
 	first, opt := r.wish(0), r.opt
-	r.next = 1
+	r.next, r.began = 1, time.Now()
 	lock := check.Must[*redislock.Lock](t)(r.clients[0].ObtainMixed(t.Context(), first.write, first.read, r.ttl, &opt))
 	for range others {
 		r.enters(t)
@@ -128,6 +129,13 @@ func (t turn) String() string {
 type costing struct {
 	turn
 	commands world.Commands
+	late     bool // a waiter may have asked again by itself
+}
+
+// costing is one between the i'th caller and the next.
+func (r *row) costing(i int, commands world.Commands) costing {
+	const asksAgain = 4 * time.Second // not sooner
+	return costing{turn{r.wish(i), r.wish(i + 1)}, commands, time.Since(r.began) > asksAgain}
 }
 
 // measure runs some turns, and returns what each has cost, by what is special about it.
@@ -138,8 +146,8 @@ func (r *row) measure(t *testing.T) map[string][]costing {
 	for i := range turns + 2 {
 		commands := r.m.counts(t, func() { lock = r.turn(t, lock, i) })
 		if i >= 2 { // until then the server learns the scripts, and subscriptions begin
-			one := turn{r.wish(i), r.wish(i + 1)}
-			all[one.String()] = append(all[one.String()], costing{one, commands})
+			one := r.costing(i, commands)
+			all[one.String()] = append(all[one.String()], one)
 		}
 	}
 	r.ends(t, lock)
@@ -151,8 +159,12 @@ func (r *row) measure(t *testing.T) map[string][]costing {
 func want(t *testing.T, what string, l limit, all []costing) {
 	t.Helper()
 	slices.SortFunc(all, func(a, b costing) int { return a.commands.Total() - b.commands.Total() })
-	median, last := all[len(all)/2], all[len(all)-1]
-	if l.within(t, what, median.keys(), median.commands) {
-		l.and(onceASecond).within(t, what+", first turn of a second,", last.keys(), last.commands)
+	median := all[len(all)/2]
+	if !l.within(t, what, median.keys(), median.commands) {
+		return
+	}
+	all = slices.DeleteFunc(all, func(c costing) bool { return c.late })
+	if n := len(all); n > 0 {
+		l.and(onceASecond).within(t, what+", first turn of a second,", all[n-1].keys(), all[n-1].commands)
 	}
 }

@@ -75,7 +75,7 @@ func TestTurnDrops(t *testing.T) {
 			var all []costing
 			for i := range turns {
 				commands := m.counts(t, func() { lock = alive.turn(t, lock, i) })
-				all = append(all, costing{turn{alive.wish(i), alive.wish(i + 1)}, commands})
+				all = append(all, alive.costing(i, commands))
 			}
 			alive.ends(t, lock)
 			want(t, named(c.name, fenced, 1), c.limit(k, fenced), all)
@@ -118,7 +118,7 @@ func TestTurnOfHalves(t *testing.T) {
 					r.enters(t)
 					r.enters(t)
 				})
-				toHalves = append(toHalves, costing{turn{r.wish(0), r.wish(1)}, commands})
+				toHalves = append(toHalves, r.costing(0, commands))
 				commands = m.counts(t, func() {
 					m.forgetAsked()
 					check.NoError(t, halves[0].Release(t.Context()))
@@ -127,7 +127,7 @@ func TestTurnOfHalves(t *testing.T) {
 					whole = r.gets(t).Lock
 					r.enters(t)
 				})
-				toWhole = append(toWhole, costing{turn{r.wish(0), r.wish(0)}, commands})
+				toWhole = append(toWhole, r.costing(2, commands))
 			}
 			r.ends(t, whole)
 			what, l := named(c.name, fenced, 1), c.limit(k, fenced)
