@@ -77,6 +77,9 @@ func TestTurnDrops(t *testing.T) {
 				commands := m.counts(t, func() { lock = alive.turn(t, lock, i) })
 				all = append(all, alive.costing(i, commands))
 			}
+			dead.cancel()
+			relay.Refuse(false) // so that they are done soon
+			dead.waiters.Wait()
 			alive.ends(t, lock)
 			want(t, named(c.name, fenced, 1), c.limit(k, fenced), all)
 		}
