@@ -13,9 +13,9 @@ import (
 func TestAllocations(t *testing.T) {
 	m := newMeter(t)
 	plain := world.NewClient(t, m.server.Client(t)) // without the meter's hook
-	held := m.someKeys(8)
+	held := newKeys("set", 8)
 	check.Must[*redislock.Lock](t)(plain.Obtain(t.Context(), held[:1], world.Long, &redislock.Options{Metadata: "the holder"}))
-	one, eight := m.someKeys(1), m.someKeys(8)
+	one, eight := newKeys("set", 1), newKeys("set", 8)
 	fenced, queue := &redislock.Options{Fenced: true}, &redislock.Options{Queue: true}
 	release := func(lock *redislock.Lock, err error) {
 		if check.NoError(t, err); lock != nil {

@@ -1,11 +1,20 @@
 package cost_test
 
 import (
+	"fmt"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/seed-14de3678/redislock/internal/world"
 )
+
+var namings atomic.Int64
+
+// newKeys names n keys that nobody has used: what has waited for others may still be clearing up.
+func newKeys(name string, n int) []string {
+	return world.Numbered(fmt.Sprintf("%s %d", name, namings.Add(1)), n)
+}
 
 // A wish is the set that one caller wants.
 type wish struct{ write, read []string }
@@ -26,11 +35,11 @@ func courses() []course {
 		{name: "the same set", same: true, alsoAlone: true, set: sameSet},
 		{name: "the same set, short ttl", ttl: 4900 * time.Millisecond, alsoAlone: true, set: sameSet},
 		{name: "half of it read", set: func(k int) func(int) wish {
-			keys := world.Numbered("mixed", k)
+			keys := newKeys("mixed", k)
 			return func(int) wish { return wish{keys[:k/2], keys[k/2:]} }
 		}},
 		{name: "readers and writers by turns", alsoAlone: true, set: func(k int) func(int) wish {
-			keys := world.Numbered("by turns", k)
+			keys := newKeys("by turns", k)
 			return func(i int) wish {
 				if i%2 > 0 {
 					return wish{read: keys}
@@ -40,22 +49,22 @@ func courses() []course {
 		}},
 		{name: "half of it is the holder's, half is free", set: func(k int) func(int) wish {
 			const halves = 2 * (depth + 1)
-			keys := world.Numbered("chain", halves*k/2)
+			keys := newKeys("chain", halves*k/2)
 			return func(i int) wish {
 				from, to := i%halves, (i+1)%halves
 				return wish{write: slices.Concat(keys[from*k/2:(from+1)*k/2], keys[to*k/2:(to+1)*k/2])}
 			}
 		}},
 		{name: "a part and the whole by turns", set: func(k int) func(int) wish {
-			keys := world.Numbered("part", k)
+			keys := newKeys("part", k)
 			return func(i int) wish { return wish{write: keys[:k-i%2*k/2]} }
 		}},
 		{name: "one key and the whole by turns", set: func(k int) func(int) wish {
-			keys := world.Numbered("one", k)
+			keys := newKeys("one", k)
 			return func(i int) wish { return wish{write: keys[:max(1, (1-i%2)*k)]} }
 		}},
 		{name: "the same keys in another order", set: func(k int) func(int) wish {
-			keys := world.Numbered("order", k)
+			keys := newKeys("order", k)
 			back := slices.Clone(keys)
 			slices.Reverse(back)
 			return func(i int) wish { return wish{write: [][]string{keys, back}[i%2]} }
@@ -64,7 +73,7 @@ func courses() []course {
 }
 
 func sameSet(k int) func(int) wish {
-	keys := world.Numbered("same", k)
+	keys := newKeys("same", k)
 	return func(int) wish { return wish{write: keys} }
 }
 

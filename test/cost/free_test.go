@@ -51,8 +51,8 @@ func TestFree(t *testing.T) {
 				continue
 			}
 			t.Run(fmt.Sprintf("%s k=%d", c.name, k), func(t *testing.T) {
-				check.NoError(t, c.obtain(t, m, m.someKeys(k)).Release(t.Context())) // the server learns the scripts
-				keys := m.someKeys(k)
+				check.NoError(t, c.obtain(t, m, newKeys("set", k)).Release(t.Context())) // the server learns the scripts
+				keys := newKeys("set", k)
 				if c.known {
 					check.NoError(t, c.obtain(t, m, keys).Release(t.Context()))
 				}

@@ -14,14 +14,13 @@ func TestLargeSets(t *testing.T) {
 	t.Parallel()
 	const k = 1000
 	m := newMeter(t)
-	c := course{name: "waiters of a large set", set: sameSet}
 	m.learns(t)
 	for _, fenced := range []bool{false, true} {
 		granting := limit{}
 		if fenced {
 			granting = ofFencedGrants
 		}
-		r := newRow(t, m, c.set(k), m.client)
+		r := newRow(t, m, sameSet(k), m.client)
 		r.opt.Fenced = fenced
 		lock := r.begins(t, 0)
 		var first, last standing
@@ -34,17 +33,17 @@ func TestLargeSets(t *testing.T) {
 			lock = r.gets(t).Lock
 		}))
 		r.ends(t, lock)
-		askingAgain.and(granting).within(t, named("is granted the set when it asks again", fenced, 1), k, m.asksAndGets(t, c.set(k), fenced))
+		askingAgain.and(granting).within(t, named("is granted the set when it asks again", fenced, 1), k, m.asksAndGets(t, k, fenced))
 	}
 }
 
 // asksAndGets returns what a set costs its waiter of which one key was somebody else's, so that the script which releases
 // that one cannot grant the others.
-func (m *meter) asksAndGets(t *testing.T, set func(i int) wish, fenced bool) world.Commands {
+func (m *meter) asksAndGets(t *testing.T, k int, fenced bool) world.Commands {
 	t.Helper()
 	var all []world.Commands
 	for range 3 {
-		r := newRow(t, m, set, m.client)
+		r := newRow(t, m, sameSet(k), m.client)
 		r.opt.Fenced = fenced
 		keys, opt := r.wish(0).write, &redislock.Options{Fenced: fenced}
 		lock := check.Must[*redislock.Lock](t)(m.client.Obtain(t.Context(), keys[len(keys)/2:][:1], world.Long, opt))

@@ -1,7 +1,6 @@
 package cost_test
 
 import (
-	"fmt"
 	"sync"
 	"testing"
 	"time"
@@ -24,7 +23,6 @@ type meter struct {
 	client  *redislock.Client // whose calls it does not see
 	entered chan standing     // the waiters that stand in line, when they have their first answers
 	asked   chan standing     // and each time that they have asked again
-	keys    int               // how many it has named
 }
 
 func newMeter(t *testing.T) *meter {
@@ -94,10 +92,4 @@ func (m *meter) counts(t *testing.T, fn func()) world.Commands {
 	check.NoError(t, m.admin.ConfigResetStat(t.Context()).Err())
 	fn()
 	return world.ScriptCommands(t, m.admin)
-}
-
-// someKeys names n keys that nobody has used.
-func (m *meter) someKeys(n int) []string {
-	m.keys++
-	return world.Numbered(fmt.Sprintf("set %d", m.keys), n)
 }

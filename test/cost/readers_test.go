@@ -25,7 +25,7 @@ type crowd struct {
 func (c crowd) reads(t *testing.T, m *meter) string {
 	t.Helper()
 	const chunk = 1000
-	key, last := m.someKeys(1)[0], time.Now().Add(world.Long)
+	key, last := newKeys("set", 1)[0], time.Now().Add(world.Long)
 	number := time.Now().UnixMicro()
 	numbers := []any{"", number}
 	pipe := m.admin.Pipeline()

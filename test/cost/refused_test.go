@@ -40,7 +40,7 @@ func TestRefused(t *testing.T) {
 			held int // index
 		}{{"", 1, 0}, {", first of a set", 8, 0}, {", last of a set", 8, 7}} {
 			t.Run(r.name+place.name, func(t *testing.T) {
-				keys := m.someKeys(place.keys)
+				keys := newKeys("set", place.keys)
 				r.hold(t, m, keys[place.held])
 				r.attempt(t, m, keys, keys[place.held]) // the server learns the script
 				commands := m.counts(t, func() { r.attempt(t, m, keys, keys[place.held]) })

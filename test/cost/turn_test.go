@@ -8,7 +8,6 @@ import (
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/internal/check"
 	"github.com/seed-14de3678/redislock/internal/redistest"
-	"github.com/seed-14de3678/redislock/internal/world"
 )
 
 // A turn of a line costs a few commands a key, whoever waits for what.
@@ -60,18 +59,20 @@ func TestTurnDrops(t *testing.T) {
 	for _, fenced := range []bool{false, true} {
 		for _, k := range c.sizes() {
 			relay := redistest.NewRelay(t, m.server.Addr())
-			alive := newRow(t, m, c.set(k), m.client)
-			dead := newRow(t, m, c.set(k), m.clientOf(t, relay.Client(t)))
+			set := c.set(k)
+			alive := newRow(t, m, set, m.client)
+			dead := newRow(t, m, set, m.clientOf(t, relay.Client(t)))
 			alive.opt.Fenced, dead.opt.Fenced = fenced, fenced
 			lock := alive.begins(t, 0)
+			var last standing
 			for range turns {
-				dead.enters(t)
+				last = dead.enters(t)
 				alive.enters(t)
 			}
 			for range depth {
 				alive.enters(t)
 			}
-			m.buries(t, relay)
+			m.buries(t, relay, last)
 			var all []costing
 			for i := range turns {
 				commands := m.counts(t, func() { lock = alive.turn(t, lock, i) })
@@ -86,16 +87,14 @@ func TestTurnDrops(t *testing.T) {
 	}
 }
 
-// buries has a process die behind its relay, and waits until the server has noticed.
-func (m *meter) buries(t *testing.T, relay *redistest.Relay) {
+// buries has the process of a waiter die behind its relay, and waits until the server has noticed.
+func (m *meter) buries(t *testing.T, relay *redistest.Relay, s standing) {
 	t.Helper()
-	subscribed := func() int {
-		return len(check.Must[[]string](t)(m.admin.PubSubChannels(t.Context(), "redislock:wake:*").Result()))
-	}
-	before := subscribed()
 	relay.Refuse(true)
 	relay.Cut()
-	check.Eventually(t, 10*time.Second, "the server has noticed", func() bool { return subscribed() < before })
+	check.Eventually(t, 10*time.Second, "the server has noticed", func() bool {
+		return check.Must[map[string]int64](t)(m.admin.PubSubNumSub(t.Context(), s.channel).Result())[s.channel] == 0
+	})
 }
 
 // A set whose halves are two others' is asked for twice: when the first of them leaves, and when the second does. They get
@@ -104,7 +103,7 @@ func TestTurnOfHalves(t *testing.T) {
 	t.Parallel()
 	m := newMeter(t)
 	c := course{name: "the halves are two others'", set: func(k int) func(int) wish {
-		keys := world.Numbered("halves", k)
+		keys := newKeys("halves", k)
 		return func(i int) wish { return wish{write: [][]string{keys, keys[:k/2], keys[k/2:]}[i%3]} }
 	}}
 	for _, fenced := range []bool{false, true} {
