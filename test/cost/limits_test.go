@@ -65,7 +65,7 @@ func cycles() []cycle {
 		{name: "a mixed set", obtain: halfReads, sets: true, lock: limit{3, 8}, release: limit{3, 8}, both: limit{3, 14}},
 		{name: "a fenced set", obtain: writes(fenced), known: true, lock: limit{4, 8}, release: limit{4, 8}, both: limit{4, 14}},
 		{name: "a fenced set for the first time", obtain: writes(fenced), lock: limit{5, 8}, release: limit{5, 8}, both: limit{5, 14}},
-		{name: "a fenced read set", obtain: reads(fenced), known: true, lock: limit{6, 8}, release: limit{6, 8}, both: limit{6, 14}},
+		{name: "a fenced read set", obtain: reads(fenced), known: true, lock: limit{6, 8}, release: limit{3, 8}, both: limit{8, 14}},
 	}
 }
 

@@ -64,9 +64,9 @@ func (r *row) stands(t *testing.T, client *redislock.Client, w wish, opt *redisl
 // gets returns the lock of the caller whose turn it is.
 func (r *row) gets(t *testing.T) world.Turn {
 	t.Helper()
-	got, ok := check.Receive(r.granted, 10*time.Second)
+	got, ok := check.Receive(r.granted, world.Soon)
 	if !ok {
-		t.Fatal("nobody got the lock")
+		t.Fatal("nobody got the lock, before somebody asks by itself")
 	}
 	check.NoError(t, got.Err)
 	return got
