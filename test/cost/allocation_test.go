@@ -27,18 +27,18 @@ func TestAllocations(t *testing.T) {
 		most  int
 		cycle func()
 	}{
-		{"obtain and release, 1 key", 26, func() { release(plain.Obtain(t.Context(), one, world.Long, nil)) }},
-		{"obtain and release, 8 keys", 47, func() { release(plain.Obtain(t.Context(), eight, world.Long, nil)) }},
-		{"obtain and release with Queue, 1 key", 30, func() { release(plain.Obtain(t.Context(), one, world.Long, queue)) }},
-		{"read and release, 1 key", 35, func() { release(plain.ObtainRead(t.Context(), one, world.Long, nil)) }},
-		{"read and release, 8 keys", 64, func() { release(plain.ObtainRead(t.Context(), eight, world.Long, nil)) }},
-		{"obtain and release fenced, 1 key", 42, func() { release(plain.Obtain(t.Context(), one, world.Long, fenced)) }},
-		{"obtain and release fenced, 8 keys", 71, func() { release(plain.Obtain(t.Context(), eight, world.Long, fenced)) }},
-		{"refused, 1 key", 25, func() {
+		{"obtain and release, 1 key", 25, func() { release(plain.Obtain(t.Context(), one, world.Long, nil)) }},
+		{"obtain and release, 8 keys", 46, func() { release(plain.Obtain(t.Context(), eight, world.Long, nil)) }},
+		{"obtain and release with Queue, 1 key", 29, func() { release(plain.Obtain(t.Context(), one, world.Long, queue)) }},
+		{"read and release, 1 key", 34, func() { release(plain.ObtainRead(t.Context(), one, world.Long, nil)) }},
+		{"read and release, 8 keys", 63, func() { release(plain.ObtainRead(t.Context(), eight, world.Long, nil)) }},
+		{"obtain and release fenced, 1 key", 41, func() { release(plain.Obtain(t.Context(), one, world.Long, fenced)) }},
+		{"obtain and release fenced, 8 keys", 70, func() { release(plain.Obtain(t.Context(), eight, world.Long, fenced)) }},
+		{"refused, 1 key", 24, func() {
 			_, err := plain.Obtain(t.Context(), held[:1], world.Long, nil)
 			check.Is(t, err, redislock.ErrNotObtained)
 		}},
-		{"refused, 8 keys", 39, func() {
+		{"refused, 8 keys", 38, func() {
 			_, err := plain.Obtain(t.Context(), held, world.Long, nil)
 			check.Is(t, err, redislock.ErrNotObtained)
 		}},
