@@ -26,8 +26,8 @@ func TestLargeSets(t *testing.T) {
 		var first, last standing
 		enteringFirst.within(t, named("is the first to enter the line", fenced, 1), k, m.counts(t, func() { first = r.enters(t) }))
 		entering.within(t, named("enters it behind others", fenced, 1), k, m.least(t, func() { last = r.enters(t) }))
-		askingAgain.within(t, named("asks again as the first", fenced, 1), k, m.least(t, func() { m.wakes(t, first) }))
-		askingAgain.within(t, named("asks again as the last", fenced, 1), k, m.least(t, func() { m.wakes(t, last) }))
+		askingAgain.within(t, named("asks again as the first", fenced, 1), k, m.least(t, func() { m.refuses(t, first) }))
+		askingAgain.within(t, named("asks again as the last", fenced, 1), k, m.least(t, func() { m.refuses(t, last) }))
 		handingOver.and(granting).within(t, named("is granted the set that is released", fenced, 1), k, m.least(t, func() {
 			check.NoError(t, lock.Release(t.Context()))
 			lock = r.gets(t).Lock
@@ -81,10 +81,16 @@ func least(all []world.Commands) world.Commands {
 	return slices.MinFunc(all, func(a, b world.Commands) int { return a.Total() - b.Total() })
 }
 
-// wakes has a waiter ask again, and waits until it has its answer.
+// wakes has a waiter ask again.
 func (m *meter) wakes(t *testing.T, s standing) {
 	t.Helper()
-	m.forgetAsked()
 	check.NoError(t, m.admin.Publish(t.Context(), s.channel, "w|"+s.id).Err())
+}
+
+// refuses has a waiter ask again, and waits until it has its answer.
+func (m *meter) refuses(t *testing.T, s standing) {
+	t.Helper()
+	m.forgetAsked()
+	m.wakes(t, s)
 	m.asksAgain(t)
 }

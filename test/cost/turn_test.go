@@ -5,9 +5,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/internal/check"
 	"github.com/seed-14de3678/redislock/internal/redistest"
+	"github.com/seed-14de3678/redislock/internal/world"
 )
 
 // A turn of a line costs a few commands a key, whoever waits for what.
@@ -135,6 +138,38 @@ func TestTurnOfHalves(t *testing.T) {
 			what, l := named(c.name, fenced, 1), c.limit(k, fenced)
 			want(t, what+", two are granted", l.and(limit{0, l.more}), toHalves[2:])
 			want(t, what+", one is granted", l, toWhole[2:])
+		}
+	}
+}
+
+// A turn in which the one who leaves may not publish: the next one is told by nobody, and asks by itself.
+func TestTurnUntold(t *testing.T) {
+	t.Parallel()
+	m := newMeter(t)
+	mute := []any{"acl", "setuser", "mute", "on", ">secret", "~*", "&*", "+@all", "-publish", "-spublish"}
+	check.NoError(t, m.admin.Do(t.Context(), mute...).Err())
+	holder := world.NewClient(t, m.server.Client(t, func(opt *redis.Options) { opt.Username, opt.Password = "mute", "secret" }))
+	c := course{name: "the one who leaves may not publish", alsoAlone: true, set: sameSet}
+	for _, fenced := range []bool{false, true} {
+		for _, k := range c.sizes() {
+			var all []costing
+			for range turns / 2 {
+				r := newRow(t, m, c.set(k), m.client)
+				r.opt.Fenced = fenced
+				r.next, r.began = 1, time.Now()
+				lock := check.Must[*redislock.Lock](t)(holder.Obtain(t.Context(), r.wish(0).write, r.ttl, &r.opt))
+				first := r.enters(t)
+				r.enters(t)
+				commands := m.counts(t, func() {
+					check.NoError(t, lock.Release(t.Context()))
+					m.wakes(t, first)
+					lock = r.gets(t).Lock
+					r.enters(t)
+				})
+				all = append(all, r.costing(0, commands))
+				r.ends(t, lock)
+			}
+			want(t, named(c.name, fenced, 1), c.limit(k, fenced).and(limit{0, 1}), all) // it is woken by the test
 		}
 	}
 }
