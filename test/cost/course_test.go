@@ -28,6 +28,7 @@ type course struct {
 	ttl       time.Duration                // zero: a long one
 	same      bool                         // all want the same
 	alsoAlone bool                         // it can be had with one key
+	vain      bool                         // in each turn somebody is told to ask, and refused
 }
 
 func courses() []course {
@@ -47,14 +48,8 @@ func courses() []course {
 				return wish{write: keys}
 			}
 		}},
-		{name: "half of it is the holder's, half is free", set: func(k int) func(int) wish {
-			const halves = 2 * (depth + 1)
-			keys := newKeys("chain", halves*k/2)
-			return func(i int) wish {
-				from, to := i%halves, (i+1)%halves
-				return wish{write: slices.Concat(keys[from*k/2:(from+1)*k/2], keys[to*k/2:(to+1)*k/2])}
-			}
-		}},
+		{name: "half of it is the holder's, half is free", set: func(k int) func(int) wish { return chain(k, 2*(depth+1)) }},
+		{name: "each shares a half with each", vain: true, set: func(k int) func(int) wish { return chain(k, 3) }},
 		{name: "a part and the whole by turns", set: func(k int) func(int) wish {
 			keys := newKeys("part", k)
 			return func(i int) wish { return wish{write: keys[:k-i%2*k/2]} }
@@ -75,6 +70,15 @@ func courses() []course {
 func sameSet(k int) func(int) wish {
 	keys := newKeys("same", k)
 	return func(int) wish { return wish{write: keys} }
+}
+
+// chain has each want half of what the one before wants, and half of what the one behind wants.
+func chain(k, halves int) func(int) wish {
+	keys := newKeys("chain", halves*k/2)
+	return func(i int) wish {
+		from, to := i%halves, (i+1)%halves
+		return wish{write: slices.Concat(keys[from*k/2:(from+1)*k/2], keys[to*k/2:(to+1)*k/2])}
+	}
 }
 
 // sizes are how many keys the sets have.

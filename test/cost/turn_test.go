@@ -29,7 +29,7 @@ func TestTurn(t *testing.T) {
 							l = l.and(published)
 						}
 						r := newRow(t, m, c.set(k), both[:clients]...)
-						if r.opt.Fenced = fenced; c.ttl > 0 {
+						if r.opt.Fenced, r.vain = fenced, c.vain; c.ttl > 0 {
 							r.ttl = c.ttl
 						}
 						what := named(c.name, fenced, clients)
