@@ -2,10 +2,8 @@ package script_test
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
-	"strings"
 	"testing"
 
 	"github.com/redis/go-redis/v9"
@@ -13,6 +11,7 @@ import (
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/internal/check"
 	"github.com/seed-14de3678/redislock/internal/redistest"
+	"github.com/seed-14de3678/redislock/internal/world"
 )
 
 // A handOver is a way in which a set with waiters is released.
@@ -131,20 +130,10 @@ func (h handOver) run(t *testing.T, b redistest.Backend, user *redislock.Client,
 	return commands
 }
 
-var calls = regexp.MustCompile(`cmdstat_([^:]+):calls=(\d+)`)
-
 // scriptCommands counts what scripts have done since the statistics were begun anew.
-func scriptCommands(t *testing.T, rdb *redis.Client) (n int) {
+func scriptCommands(t *testing.T, rdb *redis.Client) int {
 	t.Helper()
-	info := check.Must[string](t)(rdb.Info(t.Context(), "commandstats").Result())
-	for _, line := range calls.FindAllStringSubmatch(info, -1) {
-		switch name, _, _ := strings.Cut(line[1], "|"); name {
-		case "eval", "evalsha", "config", "info", "hello", "auth", "client":
-		default:
-			n += check.Must[int](t)(strconv.Atoi(line[2]))
-		}
-	}
-	return n
+	return world.ScriptCommands(t, rdb).Total()
 }
 
 // wantLinear checks that what is done for 100, 200 and 400 keys grows with them.
