@@ -54,30 +54,18 @@ end
 
 --#include values.lua
 --#include guard.lua
+--#include refusal.lua
+--#include intent.lua
 
--- A key is held by somebody else: most of the calls of those who poll. If all that exists are
--- strings nobody waits, so the first of them is the first that is in the way; else it is if it is
--- the first key. Of one key this saves 60 %.
 read_stamp(ARGV[3], value, n, 1)
 local token = token_of(value)
-if there and there > 0 and not intent then
-  local held, strings_there, first = strings(n), 0, nil
-  for i = 1, n do
-    strings_there = strings_there + (held[i] and 1 or 0)
-    first = first or held[i] and i
+if there and there > 0 then
+  local refused = refused_at_once(n, n, there, token)
+  if refused and intent then
+    declare(2 * n + 1, 3 * n, value, intent, refused)
   end
-  local others = there > strings_there -- then there may be lines, and guards in them
-  local index, mode, by = first, 'write', first and held[first]
-  if others and not held[1] then
-    local last = n == 1 and redis.pcall('zrange', KEYS[1], -1, -1) or {}
-    index, mode, by, others = 1, 'read', last[1], there > 1 -- its lease ends with the key
-  end
-  if by and (index == 1 or not others) and token_of(by) ~= token
-    and not (others and redis.pcall('zscore', home_line, owner_id)) then
-    local left = redis.call('pttl', KEYS[index])
-    if left >= 0 then
-      return refusal(index, mode, left, metadata_of(by))
-    end
+  if refused then
+    return refused
   end
 end
 
@@ -102,7 +90,6 @@ end
 
 --#include readers.lua
 --#include fence.lua
---#include intent.lua
 --#include entry.lua
 --#include line.lua
 --#include handover.lua

@@ -50,25 +50,24 @@ end
 -- see BenchmarkShortCuts, also for the figures below.
 local has_line, front
 local whole = plain and is_whole()
-if plain and n > 1 then
+if whole and n == 1 then
+  front = redis.pcall('zpopmin', KEYS[2])
+  has_line = front[1] ~= nil or front.err and redis.call('exists', KEYS[2]) > 0
+elseif plain then
   has_line = redis.call('exists', unpack(KEYS, n + 1, 2 * n)) > 0
-end
-if whole and has_line ~= false then
-  front = redis.pcall('zpopmin', KEYS[n + 1])
-  if n == 1 then
-    has_line = front[1] ~= nil or front.err and redis.call('exists', KEYS[2]) > 0
-  end
 end
 if whole and not has_line then
   return free_whole()
 end
 
+--#include values.lua
 --#include entry.lua
 --#include guard.lua
 --#include fence.lua
 
--- Gives the whole set to the waiter whose entry was taken out of the first line, if it wants to
--- write just that, and stands first in every line. Returns the reply, nil if it is not so.
+local now, micros, unheard_id
+-- Gives the whole set to the waiter that is the first in the first line, if it wants to write just
+-- that, and is the first in every line. Returns the reply, nil if it is not so.
 local function grant_whole()
   local id, till, mode, how, number, _, ttl, keys, channel, names, at =
     string.match(front[1], ENTRY)
@@ -76,8 +75,8 @@ local function grant_whole()
     or number == 'f' and not with_numbers or redis.pcall('zscore', home_line, owner_id) then
     return nil
   end
-  local call, time, all, list = redis.call, redis.call('time'), {}, {}
-  local micros = time[1] * 1000000 + time[2]
+  local call, all, list = redis.call, {}, {}
+  now, micros = clock()
   for i = 1, n do
     all[i] = i
     list[i] = 'w' .. #KEYS[i] .. ':' .. KEYS[i]
@@ -89,16 +88,18 @@ local function grant_whole()
   end
   channel = string.sub(front[1], at, at + channel - 1)
   local token = string.match(value, '^[^|]*')
-  local given = number == 'f' and number_after(2 * n, all, micros) or 0
-  if number == 'f' and given == 0 then
-    return nil
-  end
   -- Whose process is gone is not granted the keys, which nobody would free until its lease ends.
   local command, heard = how == 's' and 'spublish' or 'publish', 1
   if channel ~= ARGV[4] then
     heard = redis.pcall(command, channel, '')
   end
   if type(heard) ~= 'number' or heard == 0 then
+    unheard_id = heard == 0 and id or nil
+    return nil
+  end
+
+  local given = number == 'f' and number_after(2 * n, all, micros) or 0
+  if number == 'f' and given == 0 then
     return nil
   end
 
@@ -114,6 +115,9 @@ local function grant_whole()
       end
       return nil
     end
+  end
+  if n > 1 then
+    call('zrem', KEYS[n + 1], front[1])
   end
   for i = 1, n do
     call('set', KEYS[i], value, 'px', ttl)
@@ -137,33 +141,38 @@ end
 -- those who wait. It is the same as below, without what it would not use, which saves 65 % of one
 -- key, 50 % of 8. ZPOPMIN takes an entry out of a line and tells that it was the first: so the
 -- waiter is taken out of all its lines, to be put back if that was wrong.
+read_stamp(ARGV[2], ARGV[1], n, 1)
+if whole and n > 1 then
+  front = redis.pcall('zrange', KEYS[n + 1], 0, 1, 'withscores')
+end
 if front and front[1] then
-  read_stamp(ARGV[2], ARGV[1], n, 1)
   local reply = grant_whole()
   if reply then
     return reply
+  elseif n == 1 then
+    put_first(KEYS[2], front[1], front[2])
   end
-  put_first(KEYS[n + 1], front[1], front[2])
 end
 
 -- Where only guards of others stand in the lines, this saves 65 %.
-if has_line and whole then
-  read_stamp(ARGV[2], ARGV[1], n, 1)
-  if only_guards(n + 1, 2 * n) then
-    return free_whole()
-  end
+if has_line and whole and not now and only_guards(n + 1, 2 * n) then
+  return free_whole()
 end
 
---#include values.lua
 --#include readers.lua
 --#include line.lua
 --#include handover.lua
 
 local value, id, place = ARGV[1], ARGV[6] or '', tonumber(ARGV[7] or '')
-local token, now, micros = token_of(value), clock()
+local token, not_overtaken = token_of(value), now ~= nil -- which has been asked by then
+if not now then
+  now, micros = clock()
+end
+unheard = unheard_id
+fronts[1] = n > 1 and front or nil
 caller, with_fences = ARGV[4], with_numbers
 fresh = ARGV[3] ~= nil and string.find(ARGV[3], 'f', 1, true) ~= nil
-size = read_stamp(ARGV[2], value, n, 1)
+size = n
 if has_line == nil then
   has_line = closes or count(n + 1, 2 * n) > 0
 end
@@ -171,7 +180,10 @@ local closed = true
 if has_line then
   -- A user without the rights that guards need frees what is to be freed all the same: if the
   -- release failed instead, the keys would stay locked until their leases end.
-  local known, late = pcall(overtaken, now)
+  local known, late = true, false
+  if not not_overtaken then
+    known, late = pcall(overtaken, now)
+  end
   if known and late then
     return OVERTAKEN
   end

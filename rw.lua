@@ -47,6 +47,7 @@ end
 --#include values.lua
 --#include entry.lua
 --#include guard.lua
+--#include refusal.lua
 
 read_stamp(ARGV[3], value, n, 1)
 local token, fenced = token_of(value), ARGV[8] == '1'
@@ -80,10 +81,22 @@ local function my_entries(till)
     w > 1 and entry('w', '-', KEYS[1]), n > w and n > 1 and entry('r', '-', KEYS[1])
 end
 
+-- Whether somebody hears the channel of the waiter. One that enters behind others does not ask: it
+-- has just subscribed.
+local function is_heard()
+  local heard
+  if ARGV[13] == 's' then
+    heard = redis.call('spublish', ARGV[14], '')
+  else
+    heard = redis.call('publish', ARGV[14], '')
+  end
+  return heard > 0 and 1 or 0
+end
+
 -- Enters every line, in the place that the waiter had, or behind all others. Returns the place, and
 -- what stood in each line: nil if nothing did.
 local function enter_lines(place)
-  local call, at, there = redis.call, place or micros, {}
+  local call, at, there, proved = redis.call, place or micros, {}, false
   local this_second = micros - micros % 1000000
   for i = 1, place and 0 or n do
     local behind
@@ -102,11 +115,11 @@ local function enter_lines(place)
   for i = 1, n do
     local line, text = KEYS[n + i], i == 1 and home or i <= w and writes or reads
     local left = (place or there[i] == 'guards') and call('pttl', line)
-    if left == -2 or not left and not there[i] then
-      -- Nothing happens here. But if there is no memory, or the user may not do it, it fails here
-      -- and not between the two below, which would leave a line without a TTL.
-      call('zadd', line, 'xx', score, text)
+    if not proved and (left == -2 or not left and not there[i]) then
+      -- Nothing happens here. But if the user may not do it, it fails here and not behind ZADD,
+      -- which would leave a line without a TTL.
       call('pexpire', line, life)
+      proved = true
     end
     call('zadd', line, score, text)
     if there[i] ~= 'renewed' and not (left and left >= tonumber(life)) then -- guards live longer
@@ -131,9 +144,11 @@ if plain and id and ARGV[11] == '' then
   if left >= 0 then
     now, micros = clock()
     local place, there = enter_lines(nil)
-    local ms = there[1] and -1 or left
-    -- That somebody hears its channel is not asked: it has just subscribed.
-    return {IN_LINE, 1, 'write', left, metadata_of(held), place, micros, ms, 1}
+    local ms, heard = there[1] and -1 or left, 1
+    if not there[1] then
+      heard = is_heard()
+    end
+    return {IN_LINE, 1, 'write', left, metadata_of(held), place, micros, ms, heard}
   end
 end
 
@@ -162,7 +177,7 @@ local function take()
   end
   -- The first write is one that may fail and leave nothing, a SET of a key that has to exist: if
   -- memory is short, none of the set is taken.
-  if w > 0 then
+  if w > 0 and r > 0 then
     redis.call('set', KEYS[1], value, 'px', ttl, 'xx')
   end
   local reads, shared = {}, {}
@@ -189,10 +204,23 @@ local function take()
 end
 
 -- Nobody holds a key, and nobody waits. Not to look at each key saves 40 %, of 8 keys.
-if plain and count(1, 2 * n) == 0 and (id or r == 0 or count(intents + 1, intents + r) == 0) then
+local stands = ARGV[11] and ARGV[11] ~= '' -- most likely, so there are lines
+local keys_there, lines_there = count(1, stands and n or 2 * n), stands and n or 0
+local intents_there = not id and intent == '' and r > 0 and count(intents + 1, intents + r) or 0
+if plain and keys_there + lines_there + intents_there == 0 then
   now, micros = clock()
   all_mine = false
   return take() or given and {DONE, given} or DONE
+end
+if plain and not id and keys_there > 0 then
+  local refused = refused_at_once(n, w, keys_there, token)
+  if refused then
+    return refused
+  end
+end
+if keys_there > 0 and lines_there == 0 then
+  lines_there = count(n + 1, 2 * n)
+  keys_there = keys_there - lines_there
 end
 
 --#include line.lua
@@ -200,7 +228,7 @@ end
 
 size, with_fences = n, fenced
 now, micros = clock()
-local has_line = string.find(ARGV[4], '[1k]') or count(n + 1, 2 * n) > 0
+local has_line = string.find(ARGV[4], '[1k]') or lines_there > 0
 if has_line then
   if overtaken(now) then
     return OVERTAKEN
@@ -237,9 +265,18 @@ else
   place = tonumber(ARGV[11] or '')
 end
 
+-- The entry of the waiter in its first line.
+local function my_first()
+  local front = fronts[1] and fronts[1][1] or ''
+  if string.sub(front, 1, #id + 1) == id .. '|' then
+    return entry_of(front, place)
+  end
+  return entry_at(1, id, place)
+end
+
 -- Takes the waiter out of its lines.
 local function leave_lines()
-  local entered = entry_at(1, id, place)
+  local entered = my_first()
   local home, writes, reads
   if entered then
     home, writes, reads = my_entries(entered.till)
@@ -253,11 +290,21 @@ local function leave_lines()
   end
 end
 
+-- Whether the waiter counts as alive for most of its life still: then nothing is to be written.
+-- That it stands in its other lines as well is looked at when it is written again.
+local function stands_well()
+  local entered = place and my_first()
+  return entered and entered.till - now > 0.75 * ARGV[12]
+end
+
 -- Intents keep new readers out, but not one that declares intents itself, nor one that stands in
 -- line, which keeps their writers out: two such sets could keep each other out for ever.
-local has_intent = not id and intent == '' and count(intents + 1, intents + r) > 0
+local declared = {}
+if intents_there > 0 then
+  declared = strings(r, intents)
+end
 local function refused_by_intent(i)
-  local waiting = has_intent and i > w and redis.call('get', KEYS[intents + i - w])
+  local waiting = declared[i - w]
   if not waiting or token_of(waiting) == token then
     return nil
   end
@@ -265,7 +312,7 @@ local function refused_by_intent(i)
 end
 
 local refused
-see(n)
+see(n, keys_there)
 for i = 1, n do
   local left
   refused, mine[i], kinds[i], left = look(i, modes[i], token, value, now)
@@ -281,15 +328,16 @@ for i = 1, n do
 end
 
 if refused and id then
-  local first, ms, heard = refused[2], -1, 1
-  if ARGV[11] ~= '' then
-    heard = redis.call(ARGV[13] == 's' and 'spublish' or 'publish', ARGV[14], '')
+  local first, ms, heard, there = refused[2], -1, 1, {}
+  if not stands_well() then
+    if place then
+      leave_lines()
+    end
+    place, there = enter_lines(place)
   end
-  if place then
-    leave_lines()
+  if stands or not there[1] then
+    heard = is_heard()
   end
-  local there
-  place, there = enter_lines(place)
   if refused[3] ~= 'queue' and not there[first] then
     local front = in_line(first, 0, 0)[1] or ''
     if string.sub(front, 1, #id + 1) == id .. '|' then
@@ -299,7 +347,6 @@ if refused and id then
   if dropped then
     hand_over(now, micros)
   end
-  heard = heard > 0 and 1 or 0
   return {IN_LINE, first, refused[3], refused[4], refused[5], place, micros, ms, heard}
 end
 if refused then

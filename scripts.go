@@ -56,6 +56,9 @@ var valuesLua string
 //go:embed lua/readers.lua
 var readersLua string
 
+//go:embed lua/refusal.lua
+var refusalLua string
+
 //go:embed lua/intent.lua
 var intentLua string
 
@@ -84,6 +87,7 @@ var batchScript = newScript("batch", batchLua)
 var includes = strings.NewReplacer(
 	"--#include values.lua\n", valuesLua,
 	"--#include readers.lua\n", readersLua,
+	"--#include refusal.lua\n", refusalLua,
 	"--#include intent.lua\n", intentLua,
 	"--#include fence.lua\n", fenceLua,
 	"--#include entry.lua\n", entryLua,

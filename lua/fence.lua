@@ -101,10 +101,10 @@ local function next_number(first, where, reads, shared, token, number, ttl)
   local written = text .. '|' .. token
   for _, i in ipairs(where) do
     local hash, is_new, due = KEYS[first + i], not before[i], is_due(i, number, ttl)
-    local begins_anew = not is_new and not shared[i] and (due or reads[i])
+    local begins_anew = due and not is_new and not shared[i]
     -- If the user may not run it, or the ttl is too long, it fails here and not behind HSET, which
     -- would leave a hash without a TTL.
-    if due and not is_new or (is_new or begins_anew) and not ttl_proved then
+    if due and not (is_new and ttl_proved) then
       redis.call('pexpire', hash, life)
       ttl_proved = true
     end

@@ -87,15 +87,17 @@ local function admit(entry, i, behind, now, micros)
     end
     ready = ready and not held -- who holds a part already is left to do it itself
   end
-  -- If there can be no number it is told to ask: the reply says why.
-  local number = ready and entry.fenced and number_after(2 * size, where, micros)
-  ready = ready and number ~= nil
   -- Whether anybody hears it has to be known beforehand: what is published reaches those as well
   -- who hear a replica, and are not counted. They are not to hear of a grant that is taken back.
   local heard = woken[entry.id] and 1 or tell(entry, ready and '' or 'w|' .. entry.id)
   if ready and heard and heard > 0 then
-    grant(entry, i, where, modes, behind, now, micros, number or 0)
-    return 'granted'
+    local number = not entry.fenced and 0 or number_after(2 * size, where, micros)
+    if number then
+      grant(entry, i, where, modes, behind, now, micros, number)
+      return 'granted'
+    end
+    ready = false
+    tell(entry, 'w|' .. entry.id) -- there can be no number: when it asks, the reply says why
   end
   if heard ~= 0 then
     woken[entry.id] = not ready

@@ -10,6 +10,7 @@ local plans = {} -- what wanted_by has found, by id; false: not all of it is amo
 local tell_first = {} -- lines, whose first waiters have to be told that they are
 local dropped = false -- somebody was dropped, whom others may have waited for
 local caller, told = nil, {} -- the caller's channel, and what it is told in the reply
+local unheard -- the id of a waiter, if it is known that nobody hears its channel
 local fronts = {} -- the first two of lines, as they were read; nil if they may be others by now
 local heads = {} -- the first of lines from which somebody was taken out, if it is known
 
@@ -37,7 +38,9 @@ end
 -- not known because the user of this script may not publish. Then the script goes on: the waiter
 -- asks by itself, a little later.
 local function tell(entry, message)
-  if entry.channel == caller then
+  if entry.id == unheard then
+    return 0
+  elseif entry.channel == caller then
     if message ~= '' then
       told[#told + 1] = message
     end

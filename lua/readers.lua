@@ -45,15 +45,13 @@ local function reader(key, token, value, now)
   return member, score
 end
 
--- Puts a lease into a read-locked key, or a key that does not exist. On such a key ZADD XX and
--- PEXPIREAT do nothing; but if memory is short, or the user may not run one of them, they fail
--- there. Otherwise the second one might fail behind the first, and leave a key that is locked for
--- ever. `hash`: that of the key's fencing numbers, if the script has it.
+-- Puts a lease into a read-locked key, or a key that does not exist. On such a key PEXPIREAT does
+-- nothing; but if the user may not run it, it fails there, and not behind ZADD, which would leave a
+-- key that is locked for ever. `hash`: that of the key's fencing numbers, if the script has it.
 local function add_reader(key, member, score, now, free, hash)
   local at = string.format('%d', score)
   if free then
     if not proved then
-      redis.call('zadd', key, 'xx', at, member)
       redis.call('pexpireat', key, at)
       proved = true
     end
@@ -101,14 +99,17 @@ end
 local seen -- the strings at the keys, and false for others, if the script has looked at all at once
 local only_strings = false -- every key that exists is one
 
--- Looks at KEYS[1..n] at once.
-local function see(n)
-  seen = strings(n)
-  local found = 0
-  for i = 1, n do
-    found = found + (seen[i] and 1 or 0)
+-- Looks at KEYS[1..n] at once. `there`: how many of them exist, if that is known.
+local function see(n, there)
+  there = there or count(1, n)
+  seen, only_strings = {}, there == 0
+  if there > 0 then
+    seen = strings(n)
+    for i = 1, n do
+      there = there - (seen[i] and 1 or 0)
+    end
+    only_strings = there == 0
   end
-  only_strings = count(1, n) == found
 end
 
 -- Looks at KEYS[index] for a token that wants it in `mode`. Returns

@@ -20,14 +20,17 @@ local function clock()
   return time[1] * 1000 + math.floor(time[2] / 1000), time[1] * 1000000 + time[2]
 end
 
--- The strings at KEYS[1..n]; false where there is none or the key is of another type.
-local function strings(n)
+-- The strings at n of KEYS, behind the first `behind`; false where there is none, or the key is of
+-- another type.
+local function strings(n, behind)
+  behind = behind or 0
   if n <= CHUNK then
-    return redis.call('mget', unpack(KEYS, 1, n))
+    return redis.call('mget', unpack(KEYS, behind + 1, behind + n))
   end
   local all = {}
   for first = 1, n, CHUNK do
-    local part = redis.call('mget', unpack(KEYS, first, math.min(first + CHUNK - 1, n)))
+    local last = math.min(first + CHUNK - 1, n)
+    local part = redis.call('mget', unpack(KEYS, behind + first, behind + last))
     for i = 1, #part do
       all[first + i - 1] = part[i]
     end

@@ -16,7 +16,7 @@ import (
 )
 
 // fenceLife is how long a fencing number is remembered.
-const fenceLife = 24 * time.Hour
+const fenceLife = 25 * time.Hour // a day after its last use, and renewed once an hour
 
 // fenceOf names what is stored beside a key.
 func fenceOf(w *world.World, key string) string { return "redislock:fence:{" + w.Key(key) + "}" }

@@ -1,0 +1,31 @@
+-- Refusals of those who poll; this stands in the scripts where they include it, behind values.lua
+-- and guard.lua.
+
+-- A key of KEYS[1..n] is held by somebody else: most of the calls of those who poll. `there`: how
+-- many of the keys and of their lines exist. The first key that exists is the first that is in the
+-- way if it is the first of all, or if nobody can wait for those before it, because all that exists
+-- are keys. The first `w` keys are to be written, the others to be read. Returns the refusal; nil
+-- if it takes more to know.
+local function refused_at_once(n, w, there, token)
+  local held, rest, first = strings(n), there, nil
+  for i = 1, n do
+    rest = rest - (held[i] and 1 or 0) -- the lines, and the keys that are no strings
+    first = first or held[i] and i
+  end
+  local mode, value = 'write', first and held[first]
+  if rest > 0 and first ~= 1 then
+    for i = 1, rest == 1 and (first or n + 1) - 1 or 1 do
+      local last = redis.pcall('zrange', KEYS[i], -1, -1)[1] -- whose lease ends with the key
+      if last then
+        first, mode, value, rest = i, 'read', last, rest - 1
+        break
+      end
+    end
+  end
+  if not value or first ~= 1 and rest > 0 or mode == 'read' and first > w
+    or token_of(value) == token or rest > 0 and redis.pcall('zscore', home_line, owner_id) then
+    return nil
+  end
+  local left = redis.call('pttl', KEYS[first])
+  return left >= 0 and refusal(first, mode, left, metadata_of(value)) or nil
+end
