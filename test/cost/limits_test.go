@@ -24,8 +24,9 @@ var (
 	// oneKey is what a turn of a single key may cost where all want the same.
 	oneKey       = limit{0, 10}
 	oneKeyFenced = limit{0, 16}
-	// onceASecond is what the first turn of each second adds: the lines live longer.
-	onceASecond = limit{1, 1}
+	// onceASecond is what a turn adds in which a second begins: the lines live longer. Somebody may enter them, and another
+	// one ask again.
+	onceASecond = limit{2, 2}
 	// published is what a turn costs in addition if the one who leaves and the one who is granted are of two Clients.
 	published = limit{0, 2}
 )

@@ -159,8 +159,8 @@ func (r *row) measure(t *testing.T) map[string][]costing {
 	return all
 }
 
-// want checks the median of some turns, and that none costs more than one that is the first of its second. A slow machine
-// has more of these.
+// want checks the median of some turns, and that none costs more than one in which a second begins. A slow machine has more
+// of these.
 func want(t *testing.T, what string, l limit, all []costing) {
 	t.Helper()
 	slices.SortFunc(all, func(a, b costing) int { return a.commands.Total() - b.commands.Total() })
@@ -170,6 +170,6 @@ func want(t *testing.T, what string, l limit, all []costing) {
 	}
 	all = slices.DeleteFunc(all, func(c costing) bool { return c.late })
 	if n := len(all); n > 0 {
-		l.and(onceASecond).within(t, what+", first turn of a second,", all[n-1].keys(), all[n-1].commands)
+		l.and(onceASecond).within(t, what+", the dearest,", all[n-1].keys(), all[n-1].commands)
 	}
 }
