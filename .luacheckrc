@@ -23,7 +23,7 @@ local defined_in = {
   ["values.lua"] = {
     "clock", "count", "delete", "metadata_of", "refusal", "strings", "token_of",
   },
-  ["readers.lua"] = { "add_reader", "end_lease", "longer", "look", "reader", "see" },
+  ["readers.lua"] = { "add_reader", "end_lease", "extend_reader", "longer", "look", "reader", "see" },
   ["refusal.lua"] = { "refused_at_once" },
   ["intent.lua"] = { "declare", "withdraw" },
   ["fence.lua"] = {

@@ -52,7 +52,7 @@ for i = 1, size do
     if never_shorten then
       score = math.max(score, read[2])
     end
-    add_reader(KEYS[i], read[1], score, now, false)
+    extend_reader(KEYS[i], read[1], score)
   else
     -- Also if nothing changes: WAIT is about what was written.
     local lease = never_shorten and math.max(ttl, redis.call('pttl', KEYS[i])) or ttl

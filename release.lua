@@ -155,7 +155,8 @@ if front and front[1] then
 end
 
 -- Where only guards of others stand in the lines, this saves 65 %.
-if has_line and whole and not now and only_guards(n + 1, 2 * n) then
+local is_entry = front and front[1] and tonumber(front[2]) < GUARDS
+if has_line and whole and not is_entry and only_guards(n + 1, 2 * n) then
   return free_whole()
 end
 

@@ -7,6 +7,7 @@ local waiting = {} -- ids of those who go on waiting, until somebody is dropped:
 -- What the script knows of keys because it has done it: free keys, the tokens that write keys now,
 -- and for how long keys are held at least.
 local free, written, held_for = {}, {}, {}
+local read = {} -- the tokens that read keys now, of those that were free before
 local numbered = {} -- keys for which it has given a fencing number to a waiter
 
 -- What 'h' tells the next in line after one whose lease has begun: as part of its message if that
@@ -41,6 +42,10 @@ local function grant(entry, i, where, modes, behind, now, micros, number)
       local hash = with_fences and KEYS[2 * size + j]
       reads[j], shared[j] = true, not free[j] and redis.call('exists', KEYS[j]) == 1
       add_reader(KEYS[j], entry.value, now + ttl, now, not shared[j], hash)
+      read[j] = read[j] or not shared[j] and {} or nil
+      if read[j] then
+        read[j][token_of(entry.value)] = true
+      end
     end
     free[j], held_for[j] = nil, math.max(ttl, held_for[j] or 0)
     tell_first[j] = true
@@ -65,6 +70,9 @@ local function in_the_way(j, mode, token, value, now)
     return nil
   elseif written[j] and written[j] ~= token then
     return true
+  end
+  if read[j] and not read[j][token] then
+    return mode == 'write'
   end
   return look(j, mode, token, value, now)
 end

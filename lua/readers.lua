@@ -45,9 +45,31 @@ local function reader(key, token, value, now)
   return member, score
 end
 
+-- Drops some readers whose leases have ended, and their fencing numbers.
+local function drop_ended(key, now, hash)
+  local ended = redis.call('zrange', key, '-inf', now, 'byscore', 'limit', 0, MOST_ENDED)
+  if #ended > 0 then
+    redis.call('zrem', key, unpack(ended))
+    for i = 1, hash and #ended or 0 do
+      ended[i] = token_of(ended[i])
+    end
+    if hash then
+      redis.pcall('hdel', hash, unpack(ended))
+    end
+  end
+end
+
+-- Puts a lease into a read-locked key, which ends with the last of its readers.
+local function extend_reader(key, member, score)
+  redis.call('zadd', key, string.format('%d', score), member)
+  local last = redis.call('zrange', key, -1, -1, 'withscores')
+  redis.call('pexpireat', key, string.format('%d', tonumber(last[2])))
+end
+
 -- Puts a lease into a read-locked key, or a key that does not exist. On such a key PEXPIREAT does
 -- nothing; but if the user may not run it, it fails there, and not behind ZADD, which would leave a
--- key that is locked for ever. `hash`: that of the key's fencing numbers, if the script has it.
+-- key that is locked for ever. Of a key that exists it drops readers whose leases have ended, and
+-- their fencing numbers: they stand in `hash`, nil if there is none.
 local function add_reader(key, member, score, now, free, hash)
   local at = string.format('%d', score)
   if free then
@@ -59,19 +81,8 @@ local function add_reader(key, member, score, now, free, hash)
     redis.call('pexpireat', key, at)
     return
   end
-  local ended = redis.call('zrange', key, '-inf', now, 'byscore', 'limit', 0, MOST_ENDED)
-  if #ended > 0 then
-    redis.call('zrem', key, unpack(ended))
-    if hash then
-      for i = 1, #ended do
-        ended[i] = token_of(ended[i])
-      end
-      redis.pcall('hdel', hash, unpack(ended))
-    end
-  end
-  redis.call('zadd', key, at, member)
-  local last = redis.call('zrange', key, -1, -1, 'withscores')
-  redis.call('pexpireat', key, string.format('%d', tonumber(last[2])))
+  drop_ended(key, now, hash)
+  extend_reader(key, member, score)
 end
 
 -- Ends the lease of a token that reads a key. Returns nil if it has none that still runs; 'alone'

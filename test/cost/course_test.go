@@ -29,6 +29,8 @@ type course struct {
 	same      bool                         // all want the same
 	alsoAlone bool                         // it can be had with one key
 	vain      bool                         // in each turn somebody is told to ask, and refused
+	extra     limit                        // what a turn may cost in addition
+	lines     bool                         // each turn begins lines, which are given a TTL
 }
 
 func courses() []course {
@@ -39,7 +41,7 @@ func courses() []course {
 			keys := newKeys("mixed", k)
 			return func(int) wish { return wish{keys[:k/2], keys[k/2:]} }
 		}},
-		{name: "readers and writers by turns", alsoAlone: true, set: func(k int) func(int) wish {
+		{name: "readers and writers by turns", alsoAlone: true, extra: shared, set: func(k int) func(int) wish {
 			keys := newKeys("by turns", k)
 			return func(i int) wish {
 				if i%2 > 0 {
@@ -48,8 +50,8 @@ func courses() []course {
 				return wish{write: keys}
 			}
 		}},
-		{name: "half of it is the holder's, half is free", set: func(k int) func(int) wish { return chain(k, 2*(depth+1)) }},
-		{name: "each shares a half with each", vain: true, set: func(k int) func(int) wish { return chain(k, 3) }},
+		{name: "half of it is the holder's, half is free", extra: asked, lines: true, set: func(k int) func(int) wish { return chain(k, 2*(depth+1)) }},
+		{name: "each shares a half with each", vain: true, extra: asked, set: func(k int) func(int) wish { return chain(k, 3) }},
 		{name: "a part and the whole by turns", set: func(k int) func(int) wish {
 			keys := newKeys("part", k)
 			return func(i int) wish { return wish{write: keys[:k-i%2*k/2]} }
@@ -100,8 +102,10 @@ func (c course) limit(k int, fenced bool) limit {
 		return turnOfTheSameFenced
 	case c.same:
 		return turnOfTheSame
+	case fenced && c.lines:
+		return turnOfOthersFenced.and(c.extra).and(begunFenced)
 	case fenced:
-		return turnOfOthersFenced
+		return turnOfOthersFenced.and(c.extra)
 	}
-	return turnOfOthers
+	return turnOfOthers.and(c.extra)
 }

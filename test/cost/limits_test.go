@@ -21,6 +21,13 @@ var (
 	turnOfTheSameFenced = limit{6, 10}
 	turnOfOthers        = limit{7, 12} // every other case
 	turnOfOthersFenced  = limit{9, 14}
+	// asked is what a turn costs in addition in which somebody is told to ask, and does so in a script of its own.
+	asked = limit{0, 10}
+	// shared is what it costs in addition if the lock goes from writers to readers, or back.
+	shared = limit{0, 6}
+	// begunFenced is what it costs in addition if a fenced set begins lines, and the numbers of keys that go to nobody
+	// are forgotten.
+	begunFenced = limit{2, 0}
 	// oneKey is what a turn of a single key may cost where all want the same.
 	oneKey       = limit{0, 10}
 	oneKeyFenced = limit{0, 16}
@@ -34,7 +41,7 @@ var (
 // What an attempt may cost that is refused.
 var (
 	refusedByWriter = limit{0, 3}
-	refusedByReader = limit{0, 4}
+	refusedByReader = limit{0, 4} // of the first key; each key before it costs one more
 	readRefused     = limit{0, 4}
 	keptOutByIntent = limit{0, 6}
 	// refusedTwice is for two attempts, of which the first sets an intent beside each key and the second takes it away.

@@ -105,7 +105,7 @@ func (m *meter) buries(t *testing.T, relay *redistest.Relay, s standing) {
 func TestTurnOfHalves(t *testing.T) {
 	t.Parallel()
 	m := newMeter(t)
-	c := course{name: "the halves are two others'", set: func(k int) func(int) wish {
+	c := course{name: "the halves are two others'", extra: asked, set: func(k int) func(int) wish {
 		keys := newKeys("halves", k)
 		return func(i int) wish { return wish{write: [][]string{keys, keys[:k/2], keys[k/2:]}[i%3]} }
 	}}
@@ -149,7 +149,7 @@ func TestTurnUntold(t *testing.T) {
 	mute := []any{"acl", "setuser", "mute", "on", ">secret", "~*", "&*", "+@all", "-publish", "-spublish"}
 	check.NoError(t, m.admin.Do(t.Context(), mute...).Err())
 	holder := world.NewClient(t, m.server.Client(t, func(opt *redis.Options) { opt.Username, opt.Password = "mute", "secret" }))
-	c := course{name: "the one who leaves may not publish", alsoAlone: true, set: sameSet}
+	c := course{name: "the one who leaves may not publish", alsoAlone: true, extra: limit{0, 1}, set: sameSet}
 	for _, fenced := range []bool{false, true} {
 		for _, k := range c.sizes() {
 			var all []costing
