@@ -71,6 +71,10 @@ func (c *Client) obtain(ctx context.Context, write, read []string, ttl time.Dura
 	if err != nil {
 		return nil, fmt.Errorf("redislock: obtain: %w", err)
 	}
+	if wire.IsStaying(ctx) { // then nobody waits for the clean-up but a Close
+		c.conn.Enter()
+		defer c.conn.Exit()
+	}
 	if o.want.tokenKnown {
 		token := o.want.token()
 		o.owner = owners.Of(token)

@@ -185,6 +185,10 @@ func (l *Lock) free(ctx context.Context, p part) error {
 	if ctx.Err() != nil {
 		wait = releasePatience
 	}
+	if wire.IsStaying(ctx) {
+		l.client.conn.Enter()
+		defer l.client.conn.Exit()
+	}
 	set, hub := p.set, l.client.hub
 	for rounds := 0; ; rounds++ {
 		c, next := l.releasing(ctx, p)

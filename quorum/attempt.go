@@ -9,28 +9,33 @@ import (
 
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/internal/count"
+	"github.com/seed-14de3678/redislock/internal/pace"
 )
 
 // attempt asks all nodes once. If that is not enough for a lock everything is released.
 func (o *obtaining) attempt(ctx context.Context) (*Lock, *refusal) {
 	c, w := o.quorum, &o.want
 	l := &Lock{quorum: c, want: *w, holds: make([]hold, len(c.nodes))}
-	passes := make([]ticket, len(c.nodes))
 	r := c.newRound(w, l)
 	began := time.Now()
+	r.stays = true
 	r.ask = func(i int) answer {
-		n, pass := c.nodes[i], passes[i]
+		n, pass := c.nodes[i], &r.errands[i].pass
 		if pass.owed != nil {
 			settled := pass.owed.settle(r.ctx)
 			late := time.Since(began) > w.patience/2 // it is not to be suspected because it was asked late
 			if !settled || late || r.isOver() && l.ended() {
-				return n.skip(pass, errBehind, w)
+				return n.skip(*pass, errBehind, w)
 			}
 		}
-		return n.obtain(r.ctx, pass, w)
+		return n.obtain(r.ctx, *pass, w)
 	}
-	r.late = func(i int, a answer) { _ = l.joined(r.ctx, i, a) }
-	admit(c, r, passes, w)
+	r.late = func(i int, a answer) {
+		if err := l.joined(r.ctx, i, a); err != nil && a.lock != nil {
+			_ = a.lock.Release(stay(pace.GivingBack(r.ctx), w.patience))
+		}
+	}
+	admit(r)
 
 	l.mu.Lock() // whoever comes late learns first what has become of the others
 	r.begin(ctx)
@@ -59,18 +64,19 @@ func (o *obtaining) attempt(ctx context.Context) (*Lock, *refusal) {
 
 // admit enters the nodes into a round: those that are suspected and tried already only if the
 // others cannot be enough.
-func admit(c *Client, r *round, passes []ticket, w *want) {
-	for i, n := range c.nodes {
-		passes[i] = n.admit(w)
-		passes[i].owed = c.debts.owed(i, w)
-		if passes[i].busy == nil {
-			r.enter(i, passes[i].well)
+func admit(r *round) {
+	for i, n := range r.quorum.nodes {
+		pass := &r.errands[i].pass
+		*pass = n.admit(r.want)
+		pass.owed = n.owed(r.want)
+		if pass.busy == nil {
+			r.enter(i, pass.well)
 		}
 	}
 	enough := r.hopes >= r.need
-	for i := range passes {
+	for i := range r.errands {
 		switch {
-		case passes[i].busy == nil:
+		case r.errands[i].pass.busy == nil:
 		case enough:
 			r.answers[i] = answer{kind: failed, err: errSuspect, again: true}
 		default:

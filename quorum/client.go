@@ -25,7 +25,7 @@ const (
 var errClosed = fmt.Errorf("the client is closed: %w", redis.ErrClosed)
 
 // A Client obtains locks that a majority of independent servers holds. It is safe for concurrent
-// use. It has goroutines only while a request is under way.
+// use. It has goroutines only while a request is under way, and for two seconds after that.
 type Client struct {
 	nodes   []*node
 	need    int           // how many nodes are a majority
@@ -37,10 +37,9 @@ type Client struct {
 	closed atomic.Bool
 
 	mu    sync.Mutex
-	under int           // goroutines that Close waits for
-	idle  chan struct{} // closed when there are none after that
-
-	debts debts
+	under int           // requests that Close waits for
+	done  chan struct{} // closed when there are none after that
+	crew
 }
 
 // An Option changes a default of [New].
@@ -71,7 +70,7 @@ func New(nodes []*redislock.Client, opts ...Option) (*Client, error) {
 	if len(nodes) == 0 {
 		return nil, errors.New("quorum: there are no nodes")
 	}
-	c := &Client{need: len(nodes)/2 + 1, idle: make(chan struct{})}
+	c := &Client{need: len(nodes)/2 + 1, done: make(chan struct{})}
 	for i, client := range nodes {
 		if client == nil {
 			return nil, fmt.Errorf("quorum: nodes[%d] is nil", i)
@@ -110,12 +109,18 @@ func (c *Client) Close() {
 		return
 	}
 	c.mu.Lock()
-	if !c.closed.Swap(true) && c.under == 0 {
-		close(c.idle)
+	if !c.closed.Swap(true) {
+		c.dismissLocked(len(c.idle))
+		if c.timer != nil {
+			c.timer.Stop()
+		}
+		if c.under == 0 {
+			close(c.done)
+		}
 	}
 	c.mu.Unlock()
 	c.end()
-	<-c.idle
+	<-c.done
 }
 
 // usable reports why the client cannot do anything at all.
@@ -127,31 +132,6 @@ func (c *Client) usable() error {
 		return errors.New("the Client was not made by New")
 	}
 	return nil
-}
-
-// spawn runs fn on a goroutine. Close waits for those that were begun before it.
-func (c *Client) spawn(fn func()) {
-	c.mu.Lock()
-	counts := !c.closed.Load()
-	if counts {
-		c.under++
-	}
-	c.mu.Unlock()
-	go func() {
-		if counts {
-			defer c.left()
-		}
-		fn()
-	}()
-}
-
-// left takes a goroutine off the account.
-func (c *Client) left() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.under--; c.under == 0 && c.closed.Load() {
-		close(c.idle)
-	}
 }
 
 // patience returns how long a node has to answer what concerns a lease of ttl. One that waits for

@@ -5,64 +5,77 @@ import (
 	"sync"
 )
 
-// Debts are the requests under way that come back to somebody. What an ended lock still obtains or releases
-// at a node would be keys of the next lock of the same token there, and stand in the way of the next lock
+// Debts are the requests under way at a node that come back to somebody. What an ended lock still obtains or
+// releases there would be keys of the next lock of the same token, and stand in the way of the next lock
 // of the same keys. So that one asks the node when they are over, and the other nodes at once.
 //
 // Tokens that the nodes make are those of one request, so without a token of the caller's it is about
 // write locks alone, and about courtesy: a set is known by its first write key.
 type debts struct {
 	mu sync.Mutex
-	by map[debtor]map[chan struct{}]*Lock // closed when paid
+	by map[debtor]*debt // a list
 }
 
-// A debtor is known at one node by the token or, without one, by the key.
-type debtor struct {
-	token, key string
-	node       int
+// A debtor is known by the token or, without one, by the key.
+type debtor struct{ token, key string }
+
+// A debt is one request under way. Its fields are guarded by the mutex of the debts.
+type debt struct {
+	lock       *Lock
+	paid       chan struct{} // closed when it is over; nil while nobody waits for that
+	next, last *debt
 }
 
 // debtor returns whose debts those of a request are; false: nobody's.
-func (w *want) debtor(i int) (debtor, bool) {
+func (w *want) debtor() (debtor, bool) {
 	switch {
 	case w.opt.Token != "":
-		return debtor{token: w.opt.Token, node: i}, true
+		return debtor{token: w.opt.Token}, true
 	case len(w.write) > 0:
-		return debtor{key: w.write[0], node: i}, true
+		return debtor{key: w.write[0]}, true
 	}
 	return debtor{}, false
 }
 
-// spawnFor runs fn, which asks a node about a lock, on a goroutine.
-func (c *Client) spawnFor(i int, w *want, l *Lock, fn func()) {
-	who, ok := w.debtor(i)
-	if !ok {
-		c.spawn(fn)
-		return
+// owe makes an errand a debt.
+func (e *errand) owe(n *node, w *want, l *Lock) {
+	e.node = n
+	if e.who, e.owes = w.debtor(); e.owes {
+		e.debt.lock = l
+		n.debts.add(e.who, &e.debt)
 	}
-	paid, d := make(chan struct{}), &c.debts
+}
+
+func (d *debts) add(who debtor, one *debt) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.by == nil {
-		d.by = make(map[debtor]map[chan struct{}]*Lock)
+		d.by = make(map[debtor]*debt)
 	}
-	if d.by[who] == nil {
-		d.by[who] = make(map[chan struct{}]*Lock)
+	if one.next = d.by[who]; one.next != nil {
+		one.next.last = one
 	}
-	d.by[who][paid] = l
-	c.spawn(func() {
-		defer d.pay(who, paid)
-		fn()
-	})
+	d.by[who] = one
 }
 
-func (d *debts) pay(who debtor, paid chan struct{}) {
+func (d *debts) pay(who debtor, one *debt) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	close(paid)
-	if delete(d.by[who], paid); len(d.by[who]) == 0 {
+	if one.paid != nil {
+		close(one.paid)
+	}
+	if one.next != nil {
+		one.next.last = one.last
+	}
+	switch {
+	case one.last != nil:
+		one.last.next = one.next
+	case one.next != nil:
+		d.by[who] = one.next
+	default:
 		delete(d.by, who)
 	}
+	one.next, one.last = nil, nil
 }
 
 // Owed is what was under way at a node at some moment.
@@ -70,17 +83,20 @@ type owed []<-chan struct{}
 
 // owed returns what a request has to wait for. It is to be asked before that one is spawned, which would
 // wait for itself. Of keys that others of this Client hold, or ask for as well, nothing is owed.
-func (d *debts) owed(i int, w *want) owed {
-	who, ok := w.debtor(i)
+func (n *node) owed(w *want) owed {
+	who, ok := w.debtor()
 	if !ok {
 		return nil
 	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
+	n.debts.mu.Lock()
+	defer n.debts.mu.Unlock()
 	var all owed
-	for paid, l := range d.by[who] {
-		if who.token != "" || l.gone.Load() {
-			all = append(all, paid)
+	for one := n.debts.by[who]; one != nil; one = one.next {
+		if who.token != "" || one.lock.gone.Load() {
+			if one.paid == nil {
+				one.paid = make(chan struct{})
+			}
+			all = append(all, one.paid)
 		}
 	}
 	return all

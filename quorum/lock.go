@@ -139,7 +139,7 @@ func (l *Lock) adoptLocked(r *round) {
 }
 
 // joined takes in the answer of a node that was asked for the lock. It returns nil if the node holds it
-// now; a grant that comes too late to count is released.
+// now; a grant that comes too late to count is to be released by whoever has asked.
 func (l *Lock) joined(ctx context.Context, i int, a answer) error {
 	lock, err := a.lock, a.err
 	if lock != nil && l.want.opt.Fenced && !l.ended() {
@@ -161,8 +161,5 @@ func (l *Lock) joined(ctx context.Context, i int, a answer) error {
 		l.armLocked()
 	}
 	l.mu.Unlock()
-	if err != nil && lock != nil {
-		l.giveBack(lock)
-	}
 	return err
 }

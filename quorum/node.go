@@ -31,6 +31,7 @@ var (
 type node struct {
 	quorum *Client
 	client *redislock.Client
+	debts  debts
 
 	mu     sync.Mutex
 	health health

@@ -152,7 +152,7 @@ func (l *Lock) seek(r *round) []owed {
 		if r.answers[i].kind == absent {
 			l.holds[i].asked = true
 			r.enter(i, !l.quorum.nodes[i].suspected(r.want))
-			owes[i] = l.quorum.debts.owed(i, r.want)
+			owes[i] = l.quorum.nodes[i].owed(r.want)
 		}
 	}
 	return owes
@@ -171,6 +171,9 @@ func (l *Lock) fetch(ctx context.Context, i int, w *want, owed owed) answer {
 		a = n.obtain(ctx, n.admit(w), w)
 	}
 	if err := l.joined(ctx, i, a); err != nil {
+		if a.lock != nil {
+			l.giveBack(a.lock)
+		}
 		return answer{kind: failed, err: err}
 	}
 	return a

@@ -50,6 +50,7 @@ func (l *Lock) Release(ctx context.Context) error {
 
 // free begins to release what the nodes of a round have.
 func (l *Lock) free(ctx context.Context, r *round, locks []*redislock.Lock) {
+	r.stays = true
 	r.ask = func(i int) answer {
 		return l.heard(i, answerOf(locks[i].Release(r.ctx)), r.want)
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/wire"
 )
 
 // grace is how long after the end of its context an operation may return: for the answers that are
@@ -29,6 +30,7 @@ type round struct {
 // A question is what a round asks each node, and when it has asked enough.
 type question struct {
 	need   int         // so many have to say yes
+	stays  bool        //
 	every  bool        // it does not end before every node that is waited for has answered
 	enough func() bool // of a round that a majority may leave open: whether it does not; may be nil
 	ask    func(i int) answer
@@ -40,6 +42,8 @@ type request struct {
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 	timer  *time.Timer
+
+	errands []errand // by node
 }
 
 // Votes are what the nodes have answered; by node, where there is one for each.
@@ -58,8 +62,8 @@ type votes struct {
 type ending struct {
 	over   bool
 	ended  chan struct{} // closed when it is over
-	quiet  chan struct{} // closed when nobody is worth waiting for any more
-	hushed bool          // so it is
+	hushed bool          // nobody is worth waiting for any more
+	quiet  chan struct{} // closed then; nil while nobody waits for that
 }
 
 // An answer is that of one node.
@@ -99,10 +103,12 @@ func answerOf(err error) answer {
 // newRound prepares a round; who is to be asked is entered with [round.enter].
 func (c *Client) newRound(w *want, l *Lock) *round {
 	n := len(c.nodes)
+	flags := make([]bool, 3*n)
 	return &round{
 		quorum: c, want: w, lock: l, question: question{need: c.need},
-		votes:  votes{answers: make([]answer, n), waited: make([]bool, n), asked: make([]bool, n), prompt: make([]bool, n)},
-		ending: ending{ended: make(chan struct{}), quiet: make(chan struct{})},
+		request: request{errands: make([]errand, n)},
+		votes:   votes{answers: make([]answer, n), waited: flags[:n:n], asked: flags[n : 2*n : 2*n], prompt: flags[2*n:]},
+		ending:  ending{ended: make(chan struct{})},
 	}
 }
 
@@ -124,12 +130,17 @@ func (r *round) begin(ctx context.Context) {
 		r.hopes = r.open
 	}
 	r.ctx, r.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
+	if r.stays {
+		r.ctx = stay(r.ctx, r.want.patience)
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.timer = time.AfterFunc(r.want.inTime(), r.expire)
-	for i := range r.answers {
-		if r.answers[i].kind == open {
-			r.quorum.spawnFor(i, r.want, r.lock, func() { r.take(i, r.ask(i)) })
+	for i := range r.errands {
+		if e := &r.errands[i]; r.answers[i].kind == open {
+			e.round, e.index = r, i
+			e.owe(r.quorum.nodes[i], r.want, r.lock)
+			r.quorum.send(e)
 		}
 	}
 	r.judgeLocked()
@@ -190,7 +201,9 @@ func (r *round) judgeLocked() {
 func (r *round) hushLocked() {
 	if !r.hushed {
 		r.hushed = true
-		close(r.quiet)
+		if r.quiet != nil {
+			close(r.quiet)
+		}
 	}
 }
 
@@ -214,18 +227,32 @@ const halting = 20 * time.Millisecond
 
 func (w *want) halting() time.Duration { return min(halting, w.patience/10) }
 
+// stay lets requests to nodes be sent by the goroutines that have asked for them, although these cannot leave them
+// before the Redis client gives up: that spares two changes of goroutine. Nobody waits for them any more when the
+// node time-out is over, but if there is no answer at all the clean-up begins as much later. So it is done only if
+// the Redis client gives up within five times as long, as it does by default.
+func stay(ctx context.Context, patience time.Duration) context.Context {
+	return wire.Stay(ctx, 5*patience)
+}
+
 // inTime is how long a node has for an answer that is surely taken.
 func (w *want) inTime() time.Duration { return w.patience - w.halting() }
 
 // expire is the node time-out. The nodes are suspected before anybody asks them again.
 func (r *round) expire() {
 	r.cancel(errSilent)
-	r.await(r.ctx, r.quiet, r.want.halting())
 	r.mu.Lock()
+	if !r.hushed {
+		r.quiet = make(chan struct{})
+		r.mu.Unlock()
+		r.await(r.ctx, r.quiet, r.want.halting())
+		r.mu.Lock()
+	}
 	for i := range r.answers {
 		if r.asked[i] {
 			r.quorum.nodes[i].learn(answer{kind: unknown}, false, r.want)
 		}
+		r.quorum.forgo(&r.errands[i])
 	}
 	r.endLocked()
 	r.hushLocked()

@@ -189,7 +189,7 @@ func (l *Lock) regain() {
 	}
 	for _, i := range l.missingLocked() {
 		l.holds[i].asked = true
-		w, owed := l.want, l.quorum.debts.owed(i, &l.want)
+		w, owed := l.want, l.quorum.nodes[i].owed(&l.want)
 		l.quorum.spawnFor(i, &w, l, func() {
 			ctx, cancel := context.WithTimeoutCause(l.quorum.ctx, w.patience, errSilent)
 			defer cancel()

@@ -71,7 +71,7 @@ func (conn *Conn) DoWithin(ctx context.Context, c *Call, b Bound, patience time.
 	c.Bounded = true
 	began := clock.Now()
 	conn.allow(c)
-	conn.send(c, ctx.Done() == nil && b.inline && c.Replicas.Wanted == 0)
+	conn.send(c, b.inline && c.Replicas.Wanted == 0 && (conn.mayStay(ctx) || ctx.Done() == nil))
 	select {
 	case <-c.done:
 		return Settled
@@ -139,3 +139,37 @@ func (c *Call) maySayNothing(most time.Duration) time.Duration {
 	}
 	return heard + most - clock.Now().Mono
 }
+
+// A staying context is that of a caller on whose goroutine nobody waits.
+type staying struct {
+	context.Context
+	most time.Duration
+}
+
+// Stay marks the context of a caller on whose goroutine nobody waits when the context has ended. It need not leave
+// its call then, so it may do the sending itself, and stay until the Redis client gives up, if that waits no
+// longer than most for an answer. The context is to be handed on as it is.
+func Stay(ctx context.Context, most time.Duration) context.Context { return &staying{ctx, most} }
+
+// IsStaying reports whether a context is marked so.
+func IsStaying(ctx context.Context) bool {
+	_, ok := ctx.(*staying)
+	return ok
+}
+
+// mayStay reports whether a context is marked so, and the Redis client gives up soon enough.
+func (conn *Conn) mayStay(ctx context.Context) bool {
+	s, ok := ctx.(*staying)
+	if !ok {
+		return false
+	}
+	read, write, exact := timeouts(conn.rdb)
+	return exact && write > 0 && 0 < read && read <= s.most
+}
+
+// Enter has Drain wait for more than the calls of a caller that stays: for what it does after them. It ends with
+// Exit.
+func (conn *Conn) Enter() { conn.under.Add(1) }
+
+// Exit ends what Enter has begun.
+func (conn *Conn) Exit() { conn.finished() }

@@ -88,6 +88,7 @@ type progress struct {
 	tries  int           // how many may still follow
 	moving clock.Moment  // since then its slot moves
 	pauses int           // how often it had to wait for that
+	stays  bool          // its caller does the sending although its context may end: see Stay
 
 	connecting atomic.Pointer[tryContext] // of the try that is under way, if it is bounded; else nil
 	dialTimer  *dialTimer                 // of one whose caller does the sending; nil if others do

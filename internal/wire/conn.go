@@ -182,7 +182,8 @@ func (conn *Conn) Ask(c *Call) {
 // run out before; then the caller has to leave the call.
 func (conn *Conn) Do(ctx context.Context, c *Call, patience time.Duration) bool {
 	conn.allow(c)
-	conn.send(c, ctx.Done() == nil)
+	c.stays = conn.mayStay(ctx)
+	conn.send(c, c.stays || ctx.Done() == nil)
 	return c.Wait(ctx, patience)
 }
 
