@@ -103,6 +103,7 @@ type Client struct {
 	conn        *wire.Conn
 	hub         *listen.Hub
 	heard       func(message string) // of the hub
+	rounds      rounds               // of those who stand in line
 	recycled    sync.Pool            // of *call
 	placement   placement
 	schedule    *clock.Schedule
@@ -165,6 +166,7 @@ func New(rdb redis.Scripter, opts ...ClientOption) *Client {
 	c.hub = listen.NewHub(c.conn, c.schedule, owners.NewToken())
 	c.heard = c.hub.Deliver
 	c.placement = placementOf(c.conn)
+	c.rounds.client, c.rounds.entry.Task = c, &c.rounds
 	return c
 }
 

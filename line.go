@@ -34,6 +34,7 @@ type standing struct {
 	waiter  *listen.Waiter
 	sharded bool // its channel
 	place   place
+	seat    seat // in the rounds, while it waits
 
 	// since and micros are the same moment on two clocks: since is before the server has answered, by ours, and
 	// micros is when it did, by its own. Zero: nothing is known of the server's.
@@ -75,15 +76,16 @@ func (p place) orUnknown() place {
 }
 
 // enter gives a new standing its waiter.
-func (s *standing) enter(hub *listen.Hub, keys []string) {
+func (s *standing) enter(hub *listen.Hub, set keySet) {
 	id := owners.NewToken() // not the one of the lock: others read it
-	s.waiter, s.sharded = hub.NewWaiter(id, keys), hub.Sharded()
+	s.waiter, s.sharded = hub.NewWaiter(id, set.keys), hub.Sharded()
+	s.seat.waiter, s.seat.set = s.waiter, set
 }
 
 // stand asks, and waits in line if it has to, until the lock is there or ctx ends.
 //
-// Nothing depends on a message: it asks again every now and then, and whenever the lease of whoever
-// is before it is over, or its subscription begins anew. To ask twice is harmless: a place is kept, a
+// Nothing depends on a message: it asks again every now and then, or the rounds of the Client do for it, and it asks whenever
+// the lease of whoever is before it is over, or its subscription begins anew. To ask twice is harmless: a place is kept, a
 // lock that was granted is confirmed. What a message brings is only the time until then.
 func (o *obtaining) stand(ctx context.Context) (*Lock, error) {
 	s := o.line
@@ -94,6 +96,7 @@ func (o *obtaining) stand(ctx context.Context) (*Lock, error) {
 			return nil, err
 		}
 		s.subscribed, s.askIn = s.waiter.Ask(), maxTTL
+		asked := clock.Now()
 		lock, err := o.ask(ctx, noIntent)
 		if err == nil {
 			return lock, nil
@@ -102,18 +105,22 @@ func (o *obtaining) stand(ctx context.Context) (*Lock, error) {
 		if isLast(err) {
 			return nil, err
 		}
-		wait := askAgain - rand.N(askAgain/8)
 		switch {
-		case errors.Is(err, ErrNotObtained) && !errors.Is(err, ErrNotReplicated):
-			wait = min(wait, s.askIn)
-			s.failures = 0
-		default:
-			if wait = s.pause(ctx, err, &o.pace); wait < 0 {
+		case !errors.Is(err, ErrNotObtained) || errors.Is(err, ErrNotReplicated):
+			wait := s.pause(ctx, err, &o.pace)
+			if wait < 0 {
 				return nil, err
 			}
+			s.waiter.AskAt(wait)
+		case s.subscribed && s.place.state == knownPlace:
+			s.failures = 0
+			o.client.rounds.take(&s.seat, asked, s.place.number, s.askIn)
+		default:
+			s.failures = 0
+			s.waiter.AskAt(min(askAgain-rand.N(askAgain/8), s.askIn))
 		}
-		s.waiter.AskAt(wait)
 		turn, err := o.listen(ctx)
+		o.client.rounds.leave(&s.seat)
 		if err != nil {
 			return nil, err
 		}
@@ -228,6 +235,9 @@ func (o *obtaining) listen(ctx context.Context) (turn, error) {
 // news takes in what the waiter has heard.
 func (s *standing) news() listen.News {
 	news := s.waiter.News()
+	if news.Confirmed != (listen.Confirmation{}) {
+		s.since, s.micros = news.Confirmed.Sent, news.Confirmed.Micros
+	}
 	if !news.Subscribed {
 		// The next subscription may be to a server with another clock: a deadline that is counted by both would be
 		// too late.

@@ -126,7 +126,7 @@ func (c *Client) newObtaining(write, read []string, ttl time.Duration, opt *Opti
 			return nil, fmt.Errorf("%w: Options.Queue subscribes, and of a %T only Eval and EvalSha are used: say with WithWrapped what it wraps",
 				errors.ErrUnsupported, c.conn.Redis())
 		}
-		o.line.enter(c.hub, o.want.set.keys)
+		o.line.enter(c.hub, o.want.set)
 	}
 	o.lock = &Lock{client: c, value: o.want.value}
 	o.owner = &o.lock.own

@@ -18,11 +18,15 @@ type Waiter struct {
 	changed chan struct{} // full if something below has changed
 
 	timer   *time.Timer  // when to ask again; nil as long as it does not wait
-	due     clock.Moment // the same
+	due     clock.Moment // the same; zero: it has heard of no time
+	late    clock.Moment // the same, unless somebody confirms its place before; zero: nobody does
 	on      *server      // nil: it is not subscribed
+	joined  int          // how often it was
 	err     error        // why
 	wake    bool         // to ask again
 	granted *Grant
+
+	confirmed Confirmation // the latest one that was of this subscription
 }
 
 // A Grant says that what a waiter waits for was given to it.
@@ -31,12 +35,19 @@ type Grant struct {
 	Number int64 // that was given with it; 0 without
 }
 
+// A Confirmation says that a waiter stands where it stood.
+type Confirmation struct {
+	Sent   clock.Moment // before the server was asked
+	Micros int64        // when it answered, on its own clock
+}
+
 // News is what a waiter has heard since it was asked last.
 type News struct {
 	Granted    *Grant
 	Wake       bool  // it is to ask again
 	Subscribed bool  // its channel is heard
 	Err        error // why it is not any more
+	Confirmed  Confirmation
 }
 
 // NewWaiter makes a waiter for a set of keys, whose id no other has.
@@ -116,7 +127,8 @@ func (w *Waiter) joinLocked(s *server) {
 		s.channels[w.Channel] = c
 	}
 	c.waiters[w] = struct{}{}
-	w.on, w.err = s, nil
+	w.on, w.err, w.confirmed = s, nil, Confirmation{}
+	w.joined++
 	if h.waiters[w.ID] == nil {
 		h.waiters[w.ID] = w
 		h.fronts[w.keys[0]]++
@@ -134,7 +146,7 @@ func (w *Waiter) Ask() (subscribed bool) {
 	if err == nil && w.on != nil && w.on.source != source {
 		w.detachLocked()
 	}
-	w.wake, w.due = false, clock.Moment{}
+	w.wake, w.due, w.late, w.confirmed = false, clock.Moment{}, clock.Moment{}, Confirmation{}
 	return w.isSubscribedLocked()
 }
 
@@ -199,16 +211,59 @@ func (w *Waiter) detachLocked() {
 func (w *Waiter) AskAt(wait time.Duration) {
 	w.hub.mu.Lock()
 	defer w.hub.mu.Unlock()
-	at := clock.Now()
-	if due := at.Add(wait); w.due == (clock.Moment{}) || due.Precedes(w.due) {
+	w.askAtLocked(wait)
+	w.setTimerLocked()
+}
+
+func (w *Waiter) askAtLocked(wait time.Duration) {
+	if due := clock.Now().Add(wait); w.due == (clock.Moment{}) || due.Precedes(w.due) {
 		w.due = due
 	}
-	wait = at.Until(w.due)
+}
+
+// setTimerLocked has a waiter ask again at whichever of its times comes first.
+func (w *Waiter) setTimerLocked() {
+	at := w.due
+	if at == (clock.Moment{}) || w.late.Precedes(at) && w.late != (clock.Moment{}) {
+		at = w.late
+	}
+	wait := clock.Now().Until(at)
 	if w.timer == nil {
 		w.timer = time.NewTimer(wait)
 	} else {
 		w.timer.Reset(wait)
 	}
+}
+
+// AskLate is AskAt for a waiter whose place others will confirm: if nobody does it is to ask at the latest after late. It
+// returns what tells its subscription from others, for Confirm.
+func (w *Waiter) AskLate(wait, late time.Duration) (subscription int) {
+	w.hub.mu.Lock()
+	defer w.hub.mu.Unlock()
+	w.askAtLocked(wait)
+	w.late = clock.Now().Add(late)
+	w.setTimerLocked()
+	return w.joined
+}
+
+// AskIn has a waiter that waits ask again so soon, if it would not sooner. Any goroutine may call it, and Confirm.
+func (w *Waiter) AskIn(wait time.Duration) {
+	w.hub.mu.Lock()
+	defer w.hub.mu.Unlock()
+	w.askAtLocked(wait)
+	w.setTimerLocked()
+}
+
+// Confirm says that a waiter with this subscription has its place still: if nobody does so again it is to ask at the latest
+// after late.
+func (w *Waiter) Confirm(subscription int, c Confirmation, late time.Duration) {
+	w.hub.mu.Lock()
+	defer w.hub.mu.Unlock()
+	if w.joined == subscription && w.isSubscribedLocked() {
+		w.confirmed = c
+	}
+	w.late = clock.Now().Add(late)
+	w.setTimerLocked()
 }
 
 // askInLocked has a waiter ask again in so many milliseconds, if it would not have so soon.
@@ -217,12 +272,9 @@ func (w *Waiter) askInLocked(text string) {
 	if w == nil || err != nil || ms < 0 {
 		return
 	}
-	wait := clock.FromMillis(ms) + clock.AfterEnd
-	if due := clock.Now().Add(wait); w.due == (clock.Moment{}) || due.Precedes(w.due) {
-		w.due = due
-		if w.timer != nil {
-			w.timer.Reset(wait)
-		}
+	w.askAtLocked(clock.FromMillis(ms) + clock.AfterEnd)
+	if w.timer != nil {
+		w.setTimerLocked()
 	}
 }
 
@@ -230,7 +282,7 @@ func (w *Waiter) askInLocked(text string) {
 func (w *Waiter) News() News {
 	w.hub.mu.Lock()
 	defer w.hub.mu.Unlock()
-	news := News{Granted: w.granted, Wake: w.wake, Subscribed: w.isSubscribedLocked(), Err: w.err}
-	w.granted, w.wake, w.err = nil, false, nil
+	news := News{Granted: w.granted, Wake: w.wake, Subscribed: w.isSubscribedLocked(), Err: w.err, Confirmed: w.confirmed}
+	w.granted, w.wake, w.err, w.confirmed = nil, false, nil, Confirmation{}
 	return news
 }

@@ -1,0 +1,324 @@
+package redislock
+
+import (
+	"cmp"
+	"context"
+	_ "embed"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/seed-14de3678/redislock/internal/clock"
+	"github.com/seed-14de3678/redislock/internal/listen"
+	"github.com/seed-14de3678/redislock/internal/slot"
+	"github.com/seed-14de3678/redislock/internal/wire"
+)
+
+// This file is how the waiters of one Client ask again together, as long as they have heard nothing: how again.lua is
+// called, what it answers, and who asks by itself all the same.
+
+//go:embed again.lua
+var againLua string
+
+var againScript = newScript("again", againLua)
+
+const (
+	// roundEvery is how much time lies between two rounds, less a jitter.
+	roundEvery = askAgain * 4 / 5
+	// stillFresh is how old the latest answer of a waiter is at most that a round passes over: so nobody is without
+	// one for longer than askAgain.
+	stillFresh = askAgain - roundEvery
+	// roundAgain is how soon a round that has failed is followed by another one, for those whom it has not reached.
+	roundAgain = time.Second
+	// longestUnconfirmed is when a waiter asks by itself that no round has reached, less a jitter: in time before it
+	// counts as dead.
+	longestUnconfirmed = waiterLife * 2 / 3
+
+	// aloneInRound is how many waiters ask by themselves in each round: those who have not for the longest time. If there
+	// are no more, their conflicts are of this round. And whatever a round would not notice is found at some time.
+	aloneInRound = 8
+	// fullRound is how many waiters one call asks for at most, and fullRoundKeys for how many keys, unless one waiter has more. They
+	// hold the server for one or two milliseconds.
+	fullRound     = 192
+	fullRoundKeys = 512
+	// askApart is how much time lies between those of one round who ask by themselves, as far as it is not too much.
+	askApart = time.Millisecond
+)
+
+// Rounds ask for the waiters of one Client that stand in line and have heard nothing: for all of them together, every now and
+// then. They are safe for concurrent use.
+type rounds struct {
+	client *Client
+	entry  clock.Entry
+
+	mu      sync.Mutex
+	seats   []*seat
+	planned bool         // it is in the schedule
+	split   bool         // the server takes only keys of one slot together, although the Redis client is for one server
+	told    clock.Moment // when the latest one asks that was told to
+}
+
+// A seat is the place of one waiter in the rounds. It is guarded by their mutex.
+type seat struct {
+	waiter *listen.Waiter
+	set    keySet
+	place  string // in line
+	heard  int    // its subscription
+
+	index     int // among the seats, from 1; 0: it does not sit
+	times     int // that it has sat down
+	underWay  bool
+	asked     clock.Moment // before it asked by itself
+	confirmed clock.Moment // before it did, or a round that was answered
+}
+
+// take gives a seat to a waiter that has asked by itself, and is to do so again after wait. It sits there until it leaves.
+func (r *rounds) take(s *seat, asked clock.Moment, place int64, wait time.Duration) {
+	heard := s.waiter.AskLate(wait, longestUnconfirmed-rand.N(askAgain/4))
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	s.place, s.heard = strconv.FormatInt(place, 10), heard
+	s.underWay, s.asked, s.confirmed = false, asked, asked
+	s.times++
+	r.seats = append(r.seats, s)
+	s.index = len(r.seats)
+	if !r.planned {
+		r.planLocked(clock.Now(), roundEvery-rand.N(askAgain/8))
+	}
+}
+
+// leave takes a waiter off its seat, if it has one: whatever comes of a round that is under way is not for it any more.
+func (r *rounds) leave(s *seat) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if s.index == 0 {
+		return
+	}
+	last := r.seats[len(r.seats)-1]
+	r.seats[s.index-1], last.index = last, s.index
+	r.seats[len(r.seats)-1] = nil
+	r.seats = r.seats[:len(r.seats)-1]
+	s.index = 0
+}
+
+func (r *rounds) planLocked(at clock.Moment, wait time.Duration) {
+	r.planned = r.client.schedule.Put(&r.entry, at.Add(wait), 0)
+}
+
+// Run asks for everybody whose latest answer is not fresh any more.
+func (r *rounds) Run(at clock.Moment) {
+	r.mu.Lock()
+	r.planned = false
+	if len(r.seats) == 0 {
+		r.mu.Unlock()
+		return
+	}
+	r.planLocked(at, roundEvery-rand.N(askAgain/8))
+	var due []*seat
+	for _, s := range r.seats {
+		if !s.underWay && at.Since(s.confirmed) > stillFresh {
+			due = append(due, s)
+		}
+	}
+	slices.SortFunc(due, func(a, b *seat) int { return cmp.Compare(a.asked.Mono, b.asked.Mono) })
+	alone := min(aloneInRound, len(due))
+	for _, s := range due[:alone] {
+		s.waiter.AskIn(0)
+	}
+	groups := r.groupsLocked(due[alone:])
+	r.mu.Unlock()
+	for _, g := range groups {
+		g.next()
+	}
+}
+
+// groupsLocked makes the groups of a round. Waiters for the same key stand together there, in their order.
+func (r *rounds) groupsLocked(due []*seat) map[string]*group {
+	slices.SortFunc(due, func(a, b *seat) int {
+		return cmp.Or(strings.Compare(a.set.keys[0], b.set.keys[0]), len(a.place)-len(b.place), strings.Compare(a.place, b.place))
+	})
+	groups := make(map[string]*group)
+	for _, s := range due {
+		at := r.whereLocked(s.set.keys[0])
+		g := groups[at]
+		if g == nil {
+			g = &group{rounds: r}
+			groups[at] = g
+		}
+		s.underWay = true
+		g.rest = append(g.rest, sitting{s, s.times})
+	}
+	return groups
+}
+
+// whereLocked names where a key is: those in the same place can stand in one call.
+func (r *rounds) whereLocked(key string) string {
+	switch {
+	case r.client.placement == anywhere && !r.split:
+		return ""
+	case r.client.placement == bySlot && !r.client.conn.Wrapped():
+		return strconv.Itoa(int(slot.Of(key)))
+	}
+	if !slot.IsTagged(key) {
+		return "=" + key // what wraps a client may add to it
+	}
+	return slot.Tag(key)
+}
+
+// A group of a round asks for the waiters whose keys are in the same place, with one call after the other: a server does not
+// have all of them to do at once.
+type group struct {
+	rounds *rounds
+	asked  []sitting // for whom the call under way asks
+	rest   []sitting
+}
+
+// A sitting is one time that a waiter has sat down.
+type sitting struct {
+	*seat
+	times int
+}
+
+// isLocked reports whether the waiter sits there still.
+func (s sitting) isLocked() bool { return s.index > 0 && s.seat.times == s.times }
+
+// next makes the next call of the group, if somebody is left in it.
+func (g *group) next() {
+	g.rounds.mu.Lock()
+	c := g.callLocked()
+	g.rounds.mu.Unlock()
+	if c != nil {
+		c.Then = func(*wire.Call) { g.answered(c) }
+		g.rounds.client.conn.Start(&c.Call)
+	}
+}
+
+// callLocked calls again.lua for as many waiters as are to be asked for at once; it returns nil if nobody is left.
+func (g *group) callLocked() *call {
+	var keys, lines []string
+	places := make(map[string]string) // of the keys, among KEYS
+	args := []any{clock.Millis(waiterLife)}
+	g.asked = nil
+	for len(g.rest) > 0 && len(g.asked) < fullRound {
+		s := g.rest[0]
+		if n := len(s.set.keys); s.isLocked() {
+			if len(g.asked) > 0 && len(keys)+n > fullRoundKeys {
+				break
+			}
+			args = append(args, s.waiter.ID, s.place, n)
+			for i, key := range s.set.keys {
+				if places[key] == "" {
+					keys, lines = append(keys, key), append(lines, s.set.lines[i])
+					places[key] = strconv.Itoa(len(keys))
+				}
+				args = append(args, places[key])
+			}
+			g.asked = append(g.asked, s)
+		}
+		g.rest = g.rest[1:]
+	}
+	if len(g.asked) == 0 {
+		return nil
+	}
+	return newCall(context.Background(), againScript, keys, lines, nil, 0, args...)
+}
+
+// readAgain reads the reply of again.lua for so many waiters: the server's clock, and when those have to ask by themselves
+// that have to, by index from 0.
+func readAgain(c *call, n int) (micros int64, asks map[int]time.Duration, err error) {
+	values, _ := c.Reply.([]any)
+	reply := wire.Reply{Rest: values}
+	micros, asks = reply.Number(), make(map[int]time.Duration)
+	for len(reply.Rest) > 0 && !reply.Bad {
+		index, ms := reply.Number(), reply.Number()
+		if index < 1 || index > int64(n) {
+			return 0, nil, c.garbled()
+		}
+		asks[int(index)-1] = clock.FromMillis(max(ms, 0))
+	}
+	if reply.Bad || micros <= 0 {
+		return 0, nil, c.garbled()
+	}
+	return micros, asks, nil
+}
+
+// answered takes in the outcome of a call.
+func (g *group) answered(c *call) {
+	r := g.rounds
+	err := c.Err
+	var micros int64
+	var asks map[int]time.Duration
+	if err == nil {
+		micros, asks, err = readAgain(c, len(g.asked))
+	}
+	r.mu.Lock()
+	switch {
+	case err == nil:
+		r.confirmedLocked(g.asked, c.Sent, micros, asks)
+	case redis.HasErrorPrefix(err, "CROSSSLOT") && !r.split:
+		r.split = true
+		g.failedLocked()
+	case c.Err == nil || wire.Classify(err) == wire.Final: // a right is missing, for example: then each says so by itself
+		for _, s := range g.asked {
+			if s.underWay = false; s.isLocked() {
+				s.waiter.AskIn(r.apartLocked())
+			}
+		}
+	default:
+		g.failedLocked()
+	}
+	r.mu.Unlock()
+	g.next()
+}
+
+// confirmedLocked takes in that waiters stand where they stood, apart from some who have to ask.
+func (r *rounds) confirmedLocked(asked []sitting, sent clock.Moment, micros int64, asks map[int]time.Duration) {
+	for i, s := range asked {
+		if !s.isLocked() {
+			continue
+		}
+		s.underWay = false
+		in, has := asks[i]
+		switch {
+		case has && in == 0:
+			s.waiter.AskIn(r.apartLocked())
+			continue
+		case has:
+			s.waiter.AskIn(in + clock.AfterEnd)
+		}
+		s.confirmed = sent
+		s.waiter.Confirm(s.heard, listen.Confirmation{Sent: sent, Micros: micros}, longestUnconfirmed-rand.N(askAgain/4))
+	}
+}
+
+// failedLocked ends a group of which nobody knows what came of it, and has a round follow soon for those who were in it.
+func (g *group) failedLocked() {
+	for _, s := range slices.Concat(g.asked, g.rest) {
+		if s.isLocked() {
+			s.underWay = false
+		}
+	}
+	g.rest = nil
+	g.rounds.planLocked(clock.Now(), roundAgain)
+}
+
+// apartLocked is when the next one asks that was told to: not all of them at once, which may be all the waiters of the
+// Client if a server has lost its data.
+func (r *rounds) apartLocked() time.Duration {
+	at := clock.Now()
+	next := r.told.Add(askApart)
+	if r.told == (clock.Moment{}) || !at.Precedes(next) {
+		r.told = at
+		return 0
+	}
+	r.told = next
+	if wait := at.Until(r.told); wait < askAgain/2 {
+		return wait
+	}
+	return rand.N(askAgain / 2)
+}

@@ -1,0 +1,201 @@
+-- Keeps waiters of one Client in their lines, and tells which of them have to ask by themselves.
+--
+-- KEYS     n lock keys, each once; their n lines
+-- ARGV[1]  for how long a waiter counts as alive from now on, ms
+-- ARGV[2]  ... for each waiter its id, its place, how many keys its set has, and which of the lock
+--          keys these are
+--
+-- Reply    {us, index, ms, ...}: the microsecond of the server's clock; and for each waiter that
+--          has to ask by itself its index, from 1, and when. 0 says at once: it does not stand in
+--          each of its lines, nobody hears its channel here, or nothing is in its way any more.
+--          More than 0 says that it is the first, and when the lease before it will be over. All
+--          others stand where they stood, and are alive for ARGV[1].
+--
+-- It grants nothing, and never makes an entry: it only gives one that is there, at this place,
+-- another `alive until`. So it may be executed late, or twice, and has no stamp. The entry of a
+-- waiter that has left, or was granted its keys, is gone; one that has entered its lines anew
+-- stands at another place. A late one can only make a waiter that has died meanwhile, and of whom
+-- nobody knows that yet, count as alive for ARGV[1] longer.
+
+--#include entry.lua
+
+local n, life, time = #KEYS / 2, tonumber(ARGV[1]), redis.call('time')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local till = string.format('|%d|', now + life)
+
+local function token_in(value)
+  return string.match(value, '^[^|]*')
+end
+
+local writes = {} -- the tokens that write the lock keys; false where there is no string
+for first = 1, n, CHUNK do
+  local part = redis.call('mget', unpack(KEYS, first, math.min(first + CHUNK - 1, n)))
+  for i = 1, #part do
+    writes[first + i - 1] = part[i] and token_in(part[i])
+  end
+end
+
+local kinds = {} -- of the lock keys that are no strings, as far as they were asked for
+local leases = {} -- of those that are read, the last two to end
+local kept = {} -- lines that last long enough
+local heads = {} -- of a line, the id of the first
+local writers = {} -- of a line, the first writer, and its place; false if there is none
+local heard = {} -- by channel: how many hear it; false if that is not known
+
+-- Reports whether somebody holds KEYS[i] who is in the way of a token that wants it in `mode`, and
+-- if it is a reader until when. The same as `look` says.
+local function is_held(i, mode, token)
+  if writes[i] then
+    return writes[i] ~= token
+  end
+  local kind = kinds[i] or redis.call('type', KEYS[i]).ok
+  kinds[i] = kind
+  if kind ~= 'zset' then
+    return kind ~= 'none'
+  elseif mode == 'r' then
+    return false
+  end
+  local last, mine = leases[i] or redis.call('zrange', KEYS[i], -2, -1, 'withscores'), false
+  leases[i] = last
+  for k = #last - 1, 1, -2 do
+    local ends = tonumber(last[k + 1])
+    if ends > now and token_in(last[k]) ~= token then
+      return true, ends
+    end
+    mine = mine or ends > now
+  end
+  return not mine
+end
+
+-- How many hear a channel; nil if the user may not publish there.
+local function hearers(how, channel)
+  if heard[channel] == nil then
+    local count = redis.pcall(how == 's' and 'spublish' or 'publish', channel, '')
+    heard[channel] = type(count) == 'number' and count
+  end
+  return heard[channel] or nil
+end
+
+-- Reports whether an entry is that of a waiter which is alive, and which another token has to let
+-- go first.
+local function is_before(text, token)
+  local _, its, _, how, _, _, _, _, channel, names, at = string.match(text, ENTRY)
+  return tonumber(its or 0) > now and token_in(string.sub(text, at + channel + names)) ~= token
+    and hearers(how, string.sub(text, at, at + channel - 1)) ~= 0
+end
+
+-- Reports whether somebody waits for KEYS[i] who is in the way of a writer. That is whoever stands
+-- before it; who stands before that one is a matter of that one.
+local function is_behind_anybody(i, place, token)
+  local before = redis.call('zrevrangebyscore', KEYS[n + i], '(' .. place, '-inf', 'limit', 0, 1)[1]
+  return before and is_before(before, token)
+end
+
+-- Reports whether somebody waits for KEYS[i] who is in the way of a reader. A reader waits for a
+-- writer, whoever stands between them. A front of many readers is not looked through: then the
+-- waiter asks.
+local function is_behind_writer(i, place, token)
+  if writers[i] == nil then
+    writers[i] = false
+    local texts = redis.call('zrange', KEYS[n + i], 0, 63, 'withscores')
+    for k = 1, #texts, 2 do
+      local _, _, mode = string.match(texts[k], ENTRY)
+      if mode ~= 'r' then
+        writers[i] = {text = texts[k], place = tonumber(texts[k + 1])}
+        break
+      end
+    end
+  end
+  local first = writers[i]
+  return first and first.place < tonumber(place) and is_before(first.text, token)
+end
+
+-- Finds the entry of a waiter in the line of KEYS[i]. nil if it does not stand there, or more than
+-- once.
+local function find(i, id, place)
+  local texts = redis.pcall('zrevrangebyscore', KEYS[n + i], place, place)
+  local text = texts[1]
+  if text and not texts[2] and string.sub(text, 1, #id + 1) == id .. '|' then
+    return text
+  end
+end
+
+-- Writes an entry anew in the line of KEYS[i]. It is added before the other goes, which might be
+-- the last in its line, and take the line's TTL with it.
+local function extend(i, place, old, new)
+  local line = KEYS[n + i]
+  if not kept[i] then
+    redis.call('zrem', line, '') -- a script that has written is not refused for want of memory
+    if redis.call('pttl', line) < 1.5 * life then -- never less: guards in it may live longer
+      redis.call('pexpire', line, 2 * life)
+    end
+    kept[i] = true
+  end
+  if new ~= old then
+    redis.call('zadd', line, place, new)
+    redis.call('zrem', line, old)
+  end
+end
+
+-- When a waiter has to ask that wants KEYS[i], which is held: as the first, when the lease is over.
+-- nil if it is not the first, or is asked for again before.
+local function lease_over(i, id, ends)
+  if not heads[i] then
+    heads[i] = string.match(redis.call('zrange', KEYS[n + i], 0, 0)[1], '^[^|]*')
+  end
+  local left = heads[i] == id and (ends and ends - now or redis.call('pttl', KEYS[i])) or -1
+  if left == -1 or left >= ASKS_AGAIN then
+    return nil
+  end
+  return math.max(left, 0)
+end
+
+-- What stands behind the id in an entry, and matters here: until when it is alive, its mode and
+-- flags, and where its channel and its value are. ENTRY says the same, and takes longer.
+local PART = '^(%d+)|([wr])|([ps])[f-][h-]|%d+|%d+|(%d+)|(%d+)|()'
+
+-- Looks after the waiter whose keys are ARGV[first..last]. Returns when it has to ask by itself,
+-- nil if it does not.
+local function confirm(id, place, first, last)
+  local stands, free, ms = true, true, nil
+  for k = first, last do
+    local i = tonumber(ARGV[k])
+    local text = find(i, id, place)
+    local its, mode, how, channel, names, at = string.match(text or '', PART, #id + 2)
+    if not its then
+      stands = false
+    else
+      extend(i, place, text, id .. till .. string.sub(text, #id + #its + 3))
+      if k == first and (hearers(how, string.sub(text, at, at + channel - 1)) or 0) == 0 then
+        stands = false
+      end
+      if free then
+        local token = token_in(string.sub(text, at + channel + names))
+        local is, ends = is_held(i, mode, token)
+        if is then
+          free, ms = false, lease_over(i, id, ends)
+        elseif mode == 'r' then
+          free = not is_behind_writer(i, place, token)
+        else
+          free = not is_behind_anybody(i, place, token)
+        end
+      end
+    end
+  end
+  if free or not stands then
+    return 0
+  end
+  return ms
+end
+
+local reply, at, index = {time[1] * 1000000 + time[2]}, 2, 1
+while at <= #ARGV do
+  local last = at + 2 + ARGV[at + 2]
+  local ms = confirm(ARGV[at], ARGV[at + 1], at + 3, last)
+  if ms then
+    reply[#reply + 1] = index
+    reply[#reply + 1] = ms
+  end
+  at, index = last + 1, index + 1
+end
+return reply
