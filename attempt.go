@@ -182,6 +182,10 @@ func (o *obtaining) call(ctx context.Context, intent time.Duration) (c *call) {
 		// An Obtain that was refused will most likely be again, and wants to know by whom.
 		c.Plain = !w.declares && o.asked.conflict == nil
 	}
+	// Nobody else knows the token, so it holds nothing yet: what refuses it refuses every such token. Of several
+	// that want to write one at most is granted what they want, so it is worth asking for one of them first.
+	c.Alike = s == nil && !w.tokenKnown && !w.declares && w.set.reads() == 0
+	c.Again = s == nil && o.asked.conflict != nil
 	c.Replicas = replicasFor(w.replicas, w.ttl)
 	c.own.Effect, c.own.Home = owners.Takes, w.set.lines[0]
 	c.reads = w.set.reads() > 0
@@ -252,6 +256,7 @@ func (o *obtaining) take(ctx context.Context, c *call, intent time.Duration) (*L
 		return o.obtained(ctx, sent, a.number)
 	default:
 		o.refused(c.Sent, a, intent)
+		o.client.recycle(c)
 		return nil, a.conflict
 	}
 	o.noteUnanswered() // whoever has answered so may have done anything

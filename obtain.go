@@ -220,7 +220,7 @@ func (o *obtaining) poll(ctx context.Context) (*Lock, error) {
 		if wait < 0 {
 			return nil, err
 		}
-		pace.Sleep(ctx, pace.Cut(wait, o.asked.inTheWayFor()))
+		o.pace.Sleep(ctx, pace.Cut(wait, o.asked.inTheWayFor()))
 	}
 }
 

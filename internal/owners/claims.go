@@ -75,6 +75,9 @@ func (w *Owner) Yields(r *Request) bool {
 // begun. What goes through another Redis client may be about another server, and concerns clean-ups alone,
 // which have no beginning.
 func (w *Owner) youngerLocked(r *Request) (younger []*Claim) {
+	if len(w.claims) == 0 {
+		return nil
+	}
 	at := clock.Now()
 	for _, other := range w.claims {
 		switch {

@@ -116,7 +116,7 @@ func (w *Owner) countLocked() {
 // behindLocked returns the requests behind which one is sent, as far as it has to close them. One that is
 // under way has to be if it may undo what an operation does that takes keys.
 func (w *Owner) behindLocked(r *Request) (behind []*Sent) {
-	if GuardsOff.Load() {
+	if len(w.sent) == 0 || GuardsOff.Load() {
 		return nil
 	}
 	at := clock.Now()

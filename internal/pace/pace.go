@@ -14,6 +14,7 @@ import (
 type Pace struct {
 	strategy func() backoff.BackOff
 	waits    backoff.BackOff // from the first time that it is asked
+	timer    *time.Timer     // nil before it has slept
 }
 
 // New makes the pace of one Obtain. A nil strategy does not ask again.
@@ -77,11 +78,18 @@ func GivingBack(ctx context.Context) context.Context {
 func IsGivingBack(ctx context.Context) bool { return ctx.Value(givingBack{}) != nil }
 
 // Sleep waits, but not beyond the end of ctx. It reports whether ctx goes on.
-func Sleep(ctx context.Context, wait time.Duration) bool {
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
+func Sleep(ctx context.Context, wait time.Duration) bool { return new(Pace).Sleep(ctx, wait) }
+
+// Sleep is the same for one Obtain, which has one timer for all of its waits.
+func (p *Pace) Sleep(ctx context.Context, wait time.Duration) bool {
+	if p.timer == nil {
+		p.timer = time.NewTimer(wait)
+	} else {
+		p.timer.Reset(wait)
+	}
+	defer p.timer.Stop()
 	select {
-	case <-timer.C:
+	case <-p.timer.C:
 		return ctx.Err() == nil
 	case <-ctx.Done():
 		return false

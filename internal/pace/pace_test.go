@@ -83,3 +83,23 @@ func TestSleep(t *testing.T) {
 		}
 	})
 }
+
+// One timer does for all waits of an Obtain, however they have ended.
+func TestSleepAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := pace.New(nil)
+		ended, cancel := context.WithCancel(t.Context())
+		cancel()
+		began := time.Now()
+		if p.Sleep(ended, time.Hour) || time.Since(began) != 0 {
+			t.Errorf("it slept for %v with a context that has ended", time.Since(began))
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		for i := range 3 {
+			if !p.Sleep(ctx, time.Second) || time.Since(began) != time.Duration(i+1)*time.Second {
+				t.Errorf("it slept until %v, want %d s", time.Since(began), i+1)
+			}
+		}
+	})
+}

@@ -29,9 +29,10 @@ type command interface {
 // hooks of the Redis client are shown it and may keep it.
 type single struct {
 	*redis.Cmd
-	call *Call
-	try  tryContext
-	self [1]command // of a batch that is this one
+	call  *Call
+	alike []*Call // that are not sent, because what refuses the call refuses them, too
+	try   tryContext
+	self  [1]command // of a batch that is this one
 }
 
 func newSingle(c *Call) *single { return &single{call: c, try: tryContext{Context: c.Context}} }
@@ -41,7 +42,7 @@ func (s *single) NoRetry() bool { return true }
 
 func (s *single) script() *Script          { return s.call.Script }
 func (s *single) context() context.Context { return s.call.Context }
-func (s *single) calls() []*Call           { return []*Call{s.call} }
+func (s *single) calls() []*Call           { return append([]*Call{s.call}, s.alike...) }
 func (s *single) cmd() **redis.Cmd         { return &s.Cmd }
 
 func (s *single) prepare(sent clock.Moment, withSource bool) {
@@ -72,11 +73,15 @@ func (s *single) prepare(sent clock.Moment, withSource bool) {
 	}
 	s.Cmd = redis.NewCmd(c.Context, args...)
 	s.SetFirstKeyPos(3)
+	for _, c := range s.alike {
+		c.Sent = sent
+	}
 }
 
 func (s *single) answered() {
 	s.endTry()
 	s.call.Reply, s.call.Err = s.Val(), s.Err()
+	s.answerAlike()
 	s.call = nil
 }
 
@@ -88,18 +93,23 @@ func (c *Call) detach() {
 	}
 }
 
-// singles returns the calls as commands of their own; if refused, only those that the bundle script has not
-// done.
-func singles(batch []*Call, refused bool) []command {
-	if len(batch) == 1 && !refused {
-		s := newSingle(batch[0])
-		s.self[0] = s
-		return s.self[:]
+// alone returns one call as a command.
+func alone(c *Call) []command {
+	s := newSingle(c)
+	s.self[0] = s
+	return s.self[:]
+}
+
+// singles returns the calls as commands of their own, but one for all that are alike.
+func singles(batch []*Call) []command {
+	if len(batch) == 1 {
+		return alone(batch[0])
 	}
-	var commands []command
+	commands := make([]command, 0, len(batch))
+	likes := make(likeness)
 	for _, c := range batch {
-		if !refused || c.Err == errNotPlain { //nolint:errorlint // it is this value
-			commands = append(commands, newSingle(c))
+		if s := likes.single(c); s != nil {
+			commands = append(commands, s)
 		}
 	}
 	return commands
@@ -116,8 +126,9 @@ const (
 	BundleRefused = 0 // nothing of it was done: its own script has to do it, or to say why not
 )
 
-// errNotPlain marks a call that the bundle script could not do: its own script has to.
-var errNotPlain = errors.New("redislock: not plain")
+// errUndone marks a call that nothing was done for where it went together with others: it is to be sent by
+// itself.
+var errUndone = errors.New("redislock: not done with others")
 
 // A bundle is many plain calls in one run of the bundle script: most of what a script costs the server,
 // and much of what a command costs on both sides, is paid once for all of them.
@@ -142,6 +153,7 @@ func (l *lane) bundled(batch []*Call) []command {
 	if l.tagged {
 		byTag = make(map[string]*bundle)
 	}
+	var likes likeness
 	add := func(c *Call) {
 		if l.tagged {
 			open = byTag[slot.Tag(c.Keys[0])]
@@ -159,7 +171,12 @@ func (l *lane) bundled(batch []*Call) []command {
 	for _, c := range batch {
 		switch {
 		case !c.isPlain():
-			commands = append(commands, newSingle(c))
+			if likes == nil {
+				likes = make(likeness)
+			}
+			if s := likes.single(c); s != nil {
+				commands = append(commands, s)
+			}
 		case c.TTL > 0:
 			add(c)
 		}
@@ -219,17 +236,17 @@ func (b *bundle) answered() {
 	err := b.Err()
 	done, _ := b.Val().([]any)
 	if err == nil && len(done) != len(b.inside) {
-		err = errNotPlain
+		err = errUndone
 	}
 	for i, c := range b.inside {
 		switch {
 		case err == nil && done[i] == int64(BundleDone):
 			c.Reply, c.Err = done[i], nil
 		case err == nil:
-			c.Err = errNotPlain
+			c.Err = errUndone
 		case Classify(err) == Final:
 			// It stands for all what may concern one, and the script may have done some of them.
-			if c.Err = errNotPlain; !refusedWhole(err) {
+			if c.Err = errUndone; !refusedWhole(err) {
 				c.noteUnanswered()
 			}
 		default:

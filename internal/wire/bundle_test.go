@@ -35,7 +35,7 @@ func TestBatchErrorIsDoubted(t *testing.T) {
 		b.SetErr(refused(text))
 		b.answered()
 		for i, c := range b.inside {
-			if c.Err != errNotPlain { //nolint:errorlint // it is this value
+			if c.Err != errUndone { //nolint:errorlint // it is this value
 				t.Errorf("%s: got error %v of call %d, want it to be asked for by itself", text, c.Err, i)
 			}
 			if c.IsUnanswered() != unanswered {

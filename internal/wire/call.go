@@ -21,6 +21,8 @@ type Request struct {
 	Args   []any    // further arguments
 
 	Plain    bool // the bundle script may try to do it, together with others
+	Alike    bool // if it is refused, so is every other such call that differs in Value alone
+	Again    bool // its caller was refused before, and asks again: calls of others do not wait behind it
 	Bounded  bool // its caller goes at some time also if there is no answer
 	Replicas Replicas
 

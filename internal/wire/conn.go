@@ -78,11 +78,11 @@ func New(rdb redis.Scripter, opt Options) *Conn {
 	} else {
 		conn.setup.sender = pipeline{conn.direct}
 	}
-	conn.alone = conn.newLane()
+	conn.alone = conn.newLane(conn.setup.sender, 0)
 	if opt.Batching && conn.direct != nil {
 		conn.setup.limit = underWay
 	}
-	conn.main = conn.newLane()
+	conn.main = conn.newLane(conn.setup.sender, 0)
 	return conn
 }
 
@@ -242,6 +242,15 @@ type destination struct {
 // until a Cluster client has answered for the first time and so knows its nodes, its calls share one
 // lane.
 func (conn *Conn) lane(c *Call) *lane {
+	l := conn.laneTo(c)
+	if c.Again && l.again != nil {
+		return l.again
+	}
+	return l
+}
+
+// laneTo returns the lane to the server of a call.
+func (conn *Conn) laneTo(c *Call) *lane {
 	if conn.wrapped && !conn.shares(c) {
 		return conn.alone
 	}
@@ -264,10 +273,9 @@ func (conn *Conn) lane(c *Call) *lane {
 	if l, ok := conn.lanes.Load(name); ok {
 		return l.(*lane)
 	}
-	l := conn.newLane()
+	l := conn.newLane(conn.setup.sender, 0)
 	if to.replicas.Wanted > 0 {
-		l.sender = replicated{conn, to.replicas}
-		l.overdue += to.replicas.Within // nothing hangs before that
+		l = conn.newLane(replicated{conn, to.replicas}, to.replicas.Within) // nothing hangs before that
 	}
 	used, _ := conn.lanes.LoadOrStore(name, l)
 	return used.(*lane)
@@ -279,9 +287,22 @@ func (conn *Conn) shares(c *Call) bool {
 	return c.Plain && (conn.Kind() == Single || slot.IsTagged(c.Keys[0]))
 }
 
-func (conn *Conn) newLane() *lane {
-	l := &lane{laneSetup: conn.setup, overdue: overdue}
-	l.tagged = conn.wrapped && conn.Kind() != Single
+// newLane makes a lane of calls that may take so much longer than usual. If calls gather there, so that some
+// wait behind others, it has one beside it for callers that ask again: a Release never waits behind those whom
+// it keeps waiting.
+func (conn *Conn) newLane(s sender, longer time.Duration) *lane {
+	l := conn.oneLane(s, longer)
+	if l.limit == underWay {
+		l.again = conn.oneLane(s, longer)
+		l.again.limit = againUnderWay
+		l.again.sharing.Store(false)
+	}
+	return l
+}
+
+func (conn *Conn) oneLane(s sender, longer time.Duration) *lane {
+	l := &lane{laneSetup: conn.setup, overdue: overdue + longer}
+	l.sender, l.tagged = s, conn.wrapped && conn.Kind() != Single
 	l.sharing.Store(conn.setup.bundles)
 	return l
 }

@@ -4,8 +4,9 @@ import (
 	"context"
 	"errors"
 	"sync"
-	"sync/atomic"
 	"time"
+
+	"github.com/seed-14de3678/redislock/internal/clock"
 )
 
 // This file is how a try waits for a connection, and stops waiting.
@@ -72,7 +73,7 @@ func (s *single) beginTry() {
 	c.Context = &s.try
 	c.connecting.Store(&s.try)
 	if c.dialTimer != nil {
-		c.dialTimer.begin(&s.try)
+		c.dialTimer.begin(&s.try, c.Sent)
 	}
 	if c.IsLeft() {
 		s.try.end()
@@ -92,9 +93,15 @@ func (s *single) endTry() {
 // A dialTimer ends a try that takes too long to get a connection: that of a call whose caller does the
 // sending itself, and so can be gone no sooner than the time-outs of the Redis client let it. The call then
 // goes on without its caller.
+//
+// Its timer is not stopped when the try is over, but finds that out when it fires: to set a timer and to stop
+// it for each call wakes other threads, and costs more than all else that this package does for the call.
 type dialTimer struct {
+	mu    sync.Mutex
 	timer *time.Timer
-	try   atomic.Pointer[tryContext]
+	runs  bool          // the timer does
+	try   *tryContext   // nil: there is none
+	until time.Duration // when that is to end, as a Moment.Mono
 }
 
 // newDialTimer takes one that was used before, if there is one.
@@ -105,23 +112,41 @@ func (l *lane) newDialTimer() *dialTimer {
 	return new(dialTimer)
 }
 
-func (d *dialTimer) begin(t *tryContext) {
-	d.try.Store(t)
-	if d.timer != nil {
+func (d *dialTimer) begin(t *tryContext, at clock.Moment) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.try, d.until = t, at.Mono+overdue
+	switch {
+	case d.runs:
+		return
+	case d.timer == nil:
+		d.timer = time.AfterFunc(overdue, d.fire)
+	default:
 		d.timer.Reset(overdue)
+	}
+	d.runs = true
+}
+
+// fire ends the try, or waits on for a younger one.
+func (d *dialTimer) fire() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.runs = false
+	if d.try == nil {
 		return
 	}
-	d.timer = time.AfterFunc(overdue, func() {
-		if t := d.try.Load(); t != nil {
-			t.end()
-		}
-	})
+	if left := d.until - clock.Now().Mono; left > 0 {
+		d.timer.Reset(left)
+		d.runs = true
+		return
+	}
+	d.try.end()
 }
 
 // endDialTimer is to be called when the sending is over.
 func (l *lane) endDialTimer(d *dialTimer) {
-	if d.timer == nil || d.timer.Stop() {
-		d.try.Store(nil)
-		l.dialTimers.Put(d)
-	}
+	d.mu.Lock()
+	d.try = nil
+	d.mu.Unlock()
+	l.dialTimers.Put(d)
 }

@@ -14,6 +14,8 @@ const (
 	// underWay is how many batches of a lane are under way at a time. With one, the server idles
 	// while a batch is on the wire; with more, batches shrink and nothing is gained.
 	underWay = 2
+	// againUnderWay is the same for those who ask again. With one, more of them are refused by one answer.
+	againUnderWay = 1
 	// fullBatch bounds what one pipeline holds, and with it how long the server is kept busy.
 	fullBatch = 512
 	// overdue is how long calls wait behind batches under way before one more is let go: a hung
@@ -39,6 +41,8 @@ type lane struct {
 	overdue    time.Duration
 	dialTimers sync.Pool   // of *dialTimer
 	silent     atomic.Bool // the latest try had no answer
+
+	again *lane // for the calls of callers that ask again; nil if they go here
 
 	mu           sync.Mutex
 	running      int // batches under way
@@ -98,7 +102,8 @@ func (l *lane) relieve() {
 // that the batches under way are of one size, and the server works on one of them while the
 // client prepares the other.
 func (l *lane) takeLocked() []*Call {
-	share := (l.flying + len(l.waiting) + underWay - 1) / underWay
+	batches := min(l.limit, underWay)
+	share := (l.flying + len(l.waiting) + batches - 1) / batches
 	n := min(len(l.waiting), share, fullBatch)
 	batch := l.waiting[:n:n]
 	l.waiting = l.waiting[n:]
@@ -115,8 +120,12 @@ func (l *lane) takeLocked() []*Call {
 // run sends a call by itself. What has gathered meanwhile is left to another goroutine: this one may
 // be the caller's.
 func (l *lane) run(c *Call) {
-	one := [1]*Call{c}
-	l.exchange(one[:])
+	if c.before() {
+		l.transmit(alone(c))
+		l.settle(c)
+	} else {
+		c.finish()
+	}
 	if batch := l.next(1); batch != nil {
 		go l.drive(batch)
 	}
@@ -157,30 +166,44 @@ func (l *lane) exchange(batch []*Call) {
 		if slices.ContainsFunc(commands, misplaced) {
 			l.sharing.Store(false) // a node of a Cluster, addressed as if it were a server by itself
 		}
-		batch = remaining(batch, func(c *Call) bool {
-			if c.Err != errNotPlain { //nolint:errorlint // it is this value
-				return true
-			}
-			c.after(c.IsUnanswered())
-			return c.before()
-		})
-		l.transmit(singles(batch, true))
-	} else {
-		l.transmit(singles(batch, false))
+		batch = l.settled(batch)
 	}
+	for len(batch) > 0 {
+		l.transmit(singles(batch))
+		batch = l.settled(batch)
+	}
+}
+
+// settled settles the calls of a batch that were answered, and returns the others, prepared to be sent by
+// themselves: whoever has an answer does not wait for them.
+func (l *lane) settled(batch []*Call) []*Call {
+	undone := batch[:0]
 	for _, c := range batch {
-		l.note(c.Err)
-		c.after(c.twice || c.Err != nil && MayCome(c.Err))
-		if c.Err == nil {
-			c.Err = c.Replicated.Never
+		if c.Err == errUndone { //nolint:errorlint // it is this value
+			undone = append(undone, c)
+		} else {
+			l.settle(c)
 		}
-		if c.Err != nil {
-			if pause, ok := c.again(); ok && c.sendAfter(l, pause) {
-				continue
-			}
-		}
-		c.finish()
 	}
+	return remaining(undone, func(c *Call) bool {
+		c.after(c.IsUnanswered())
+		return c.before()
+	})
+}
+
+// settle takes in the outcome of a try.
+func (l *lane) settle(c *Call) {
+	l.note(c.Err)
+	c.after(c.twice || c.Err != nil && MayCome(c.Err))
+	if c.Err == nil {
+		c.Err = c.Replicated.Never
+	}
+	if c.Err != nil {
+		if pause, ok := c.again(); ok && c.sendAfter(l, pause) {
+			return
+		}
+	}
+	c.finish()
 }
 
 // note takes note whether a try was answered.

@@ -42,7 +42,7 @@ func TestWrappedPacksByTag(t *testing.T) {
 	ring := redis.NewRing(&redis.RingOptions{Addrs: map[string]string{"one": "127.0.0.1:1"}})
 	t.Cleanup(func() { _, _ = rdb.Close(), ring.Close() })
 	for wraps, want := range map[redis.UniversalClient][]int{rdb: {6}, ring: {4, 2}} {
-		lane := New(struct{ redis.Scripter }{wraps}, Options{Wraps: wraps}).newLane()
+		lane := New(struct{ redis.Scripter }{wraps}, Options{Wraps: wraps}).main
 		var batch []*Call
 		for _, key := range []string{"{x}1", "{y}1", "{x}2", "{y}2", "{x}3", "{x}4"} {
 			batch = append(batch, &Call{Request: Request{Plain: true, Keys: []string{key}, TTL: int64(len(batch) % 2)}})

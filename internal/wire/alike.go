@@ -1,0 +1,50 @@
+package wire
+
+import "slices"
+
+// This file is how one call stands for others that go out with it. Callers of one process that wait for the
+// same keys ask for them again and again, and often at the same time: then one of them is told who is in the
+// way, and the others by its answer. The call is sent after all of them were asked for, so it is as true for them.
+
+// A likeness finds among the calls of a batch those that are alike. It has the commands by their first key.
+type likeness map[string][]*single
+
+// single makes a command of a call; nil if one that it has made before stands for the call.
+func (l likeness) single(c *Call) *single {
+	if !c.Alike || c.IsUnanswered() { // an earlier try of it may have been granted what it wants
+		return newSingle(c)
+	}
+	for _, s := range l[c.Keys[0]] {
+		if s.call.isLike(c) {
+			s.alike = append(s.alike, c)
+			return nil
+		}
+	}
+	s := newSingle(c)
+	l[c.Keys[0]] = append(l[c.Keys[0]], s)
+	return s
+}
+
+// isLike reports whether two calls differ in their Value alone. Of those with a stamp each has its own.
+func (c *Call) isLike(other *Call) bool {
+	return c.Script == other.Script && c.TTL == other.TTL &&
+		slices.Equal(c.Keys, other.Keys) && slices.Equal(c.Beside, other.Beside) && slices.Equal(c.Behind, other.Behind) &&
+		slices.Equal(c.Stamp, other.Stamp) && slices.Equal(c.Args, other.Args) && slices.Equal(c.Rest, other.Rest)
+}
+
+// answerAlike hands a refusal or an error to the calls that are alike. Any other answer is about one of them
+// alone, and the others are to be sent by themselves.
+func (s *single) answerAlike() {
+	for _, c := range s.alike {
+		if c.Reply, c.Err = s.call.Reply, s.call.Err; c.Err == nil && !isRefusal(c.Reply) {
+			c.Reply, c.Err = nil, errUndone
+		}
+	}
+	s.alike = nil
+}
+
+// isRefusal reports whether a reply says that nothing was done, and why.
+func isRefusal(reply any) bool {
+	all, ok := reply.([]any)
+	return ok && len(all) > 0 && all[0] == int64(BundleRefused)
+}
