@@ -29,7 +29,7 @@ var againScript = newScript("again", againLua)
 
 const (
 	// roundEvery is how much time lies between two rounds, less a jitter.
-	roundEvery = askAgain * 4 / 5
+	roundEvery = askAgain * 7 / 8
 	// stillFresh is how old the latest answer of a waiter is at most that a round passes over: so nobody is without
 	// one for longer than askAgain.
 	stillFresh = askAgain - roundEvery
@@ -88,7 +88,7 @@ func (r *rounds) take(s *seat, asked clock.Moment, place int64, wait time.Durati
 	r.seats = append(r.seats, s)
 	s.index = len(r.seats)
 	if !r.planned {
-		r.planLocked(clock.Now(), roundEvery-rand.N(askAgain/8))
+		r.planLocked(clock.Now(), roundEvery-rand.N(askAgain/16))
 	}
 }
 
@@ -118,7 +118,7 @@ func (r *rounds) Run(at clock.Moment) {
 		r.mu.Unlock()
 		return
 	}
-	r.planLocked(at, roundEvery-rand.N(askAgain/8))
+	r.planLocked(at, roundEvery-rand.N(askAgain/16))
 	var due []*seat
 	for _, s := range r.seats {
 		if !s.underWay && at.Since(s.confirmed) > stillFresh {
