@@ -29,7 +29,7 @@ var againScript = newScript("again", againLua)
 
 const (
 	// roundEvery is how much time lies between two rounds, less a jitter.
-	roundEvery = askAgain * 4 / 5
+	roundEvery = askAgain * 7 / 8
 	// stillFresh is how old the latest answer of a waiter is at most that a round passes over: so nobody is without
 	// one for longer than askAgain.
 	stillFresh = askAgain - roundEvery
@@ -42,10 +42,9 @@ const (
 	// aloneInRound is how many waiters ask by themselves in each round: those who have not for the longest time. If there
 	// are no more, their conflicts are of this round. And whatever a round would not notice is found at some time.
 	aloneInRound = 8
-	// fullRound is how many waiters one call asks for at most, and fullRoundKeys for how many keys, unless one waiter has more. They
-	// hold the server for one or two milliseconds.
-	fullRound     = 192
-	fullRoundKeys = 512
+	// fullRound is for how many waiters one call asks at most, counted by the keys of each, unless one has more. That holds
+	// the server for one or two milliseconds.
+	fullRound = 192
 	// askApart is how much time lies between those of one round who ask by themselves, as far as it is not too much.
 	askApart = time.Millisecond
 )
@@ -67,8 +66,8 @@ type rounds struct {
 type seat struct {
 	waiter *listen.Waiter
 	set    keySet
-	place  string // in line
-	heard  int    // its subscription
+	place  int64 // in line
+	heard  int   // its subscription
 
 	index     int // among the seats, from 1; 0: it does not sit
 	times     int // that it has sat down
@@ -82,13 +81,13 @@ func (r *rounds) take(s *seat, asked clock.Moment, place int64, wait time.Durati
 	heard := s.waiter.AskLate(wait, longestUnconfirmed-rand.N(askAgain/4))
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	s.place, s.heard = strconv.FormatInt(place, 10), heard
+	s.place, s.heard = place, heard
 	s.underWay, s.asked, s.confirmed = false, asked, asked
 	s.times++
 	r.seats = append(r.seats, s)
 	s.index = len(r.seats)
 	if !r.planned {
-		r.planLocked(clock.Now(), roundEvery-rand.N(askAgain/8))
+		r.planLocked(clock.Now(), roundEvery-rand.N(askAgain/16))
 	}
 }
 
@@ -118,7 +117,7 @@ func (r *rounds) Run(at clock.Moment) {
 		r.mu.Unlock()
 		return
 	}
-	r.planLocked(at, roundEvery-rand.N(askAgain/8))
+	r.planLocked(at, roundEvery-rand.N(askAgain/16))
 	var due []*seat
 	for _, s := range r.seats {
 		if !s.underWay && at.Since(s.confirmed) > stillFresh {
@@ -140,7 +139,7 @@ func (r *rounds) Run(at clock.Moment) {
 // groupsLocked makes the groups of a round. Waiters for the same key stand together there, in their order.
 func (r *rounds) groupsLocked(due []*seat) map[string]*group {
 	slices.SortFunc(due, func(a, b *seat) int {
-		return cmp.Or(strings.Compare(a.set.keys[0], b.set.keys[0]), len(a.place)-len(b.place), strings.Compare(a.place, b.place))
+		return cmp.Or(strings.Compare(a.set.keys[0], b.set.keys[0]), cmp.Compare(a.place, b.place))
 	})
 	groups := make(map[string]*group)
 	for _, s := range due {
@@ -204,10 +203,10 @@ func (g *group) callLocked() *call {
 	places := make(map[string]string) // of the keys, among KEYS
 	args := []any{clock.Millis(waiterLife)}
 	g.asked = nil
-	for len(g.rest) > 0 && len(g.asked) < fullRound {
-		s := g.rest[0]
-		if n := len(s.set.keys); s.isLocked() {
-			if len(g.asked) > 0 && len(keys)+n > fullRoundKeys {
+	for wanted := 0; len(g.rest) > 0; g.rest = g.rest[1:] {
+		if s := g.rest[0]; s.isLocked() {
+			n := len(s.set.keys)
+			if wanted += n; len(g.asked) > 0 && wanted > fullRound {
 				break
 			}
 			args = append(args, s.waiter.ID, s.place, n)
@@ -220,7 +219,6 @@ func (g *group) callLocked() *call {
 			}
 			g.asked = append(g.asked, s)
 		}
-		g.rest = g.rest[1:]
 	}
 	if len(g.asked) == 0 {
 		return nil

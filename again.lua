@@ -70,7 +70,12 @@ end
 -- How many hear a channel; nil if the user may not publish there.
 local function hearers(how, channel)
   if heard[channel] == nil then
-    local count = redis.pcall(how == 's' and 'spublish' or 'publish', channel, '')
+    local count
+    if how == 's' then
+      count = redis.pcall('spublish', channel, '')
+    else
+      count = redis.pcall('publish', channel, '')
+    end
     heard[channel] = type(count) == 'number' and count
   end
   return heard[channel] or nil
