@@ -75,7 +75,7 @@ func (c *call) Before() bool {
 	c.Behind, c.Stamp, c.Rest = nil, nil, sparing(len(c.Args), c.spared)
 	switch text := c.text(); {
 	case text != "":
-		sent := text                         // only a stamp that is sent is worth an allocation
+		sent := text                        // only a stamp that is sent is worth an allocation
 		c.args = [2]any{&sent, c.letters()} // by reference: hooks of the Redis client are not to print it
 		c.Stamp = c.args[:]
 	case c.isFresh():

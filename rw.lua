@@ -290,11 +290,21 @@ local function leave_lines()
   end
 end
 
--- Whether the waiter counts as alive for most of its life still: then nothing is to be written.
--- That it stands in its other lines as well is looked at when it is written again.
+-- Whether the waiter stands in each of its lines, and was written there a moment ago: then nothing
+-- is to be written. One that is told to ask again and again would cost a command a key more.
 local function stands_well()
   local entered = place and my_first()
-  return entered and entered.till - now > 0.75 * ARGV[12]
+  if not entered or entered.till - now < ARGV[12] - 500 then
+    return false
+  end
+  local home, writes, reads = my_entries(entered.till)
+  for i = 1, n do
+    local text = i == 1 and home or i <= w and writes or reads
+    if tonumber(redis.call('zscore', KEYS[n + i], text) or 0) ~= place then
+      return false
+    end
+  end
+  return true
 end
 
 -- Intents keep new readers out, but not one that declares intents itself, nor one that stands in

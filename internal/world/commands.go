@@ -54,19 +54,29 @@ func (c Commands) String() string {
 
 var commandCalls = regexp.MustCompile(`cmdstat_([^:]+):calls=(\d+)`)
 
+// Calls returns how often commands were called since the statistics of a server were begun anew, by clients and by scripts.
+func Calls(t *testing.T, rdb *redis.Client) Commands {
+	t.Helper()
+	all := make(Commands)
+	info := check.Must[string](t)(rdb.Info(t.Context(), "commandstats").Result())
+	for _, call := range commandCalls.FindAllStringSubmatch(info, -1) {
+		all[call[1]] += check.Must[int](t)(strconv.Atoi(call[2]))
+	}
+	return all
+}
+
 // ScriptCommands returns what scripts have run on a server since its statistics were begun anew (CONFIG RESETSTAT). It
 // leaves out what clients send by themselves, as far as no script of ours runs that: how they introduce themselves, run
 // scripts, and subscribe.
 func ScriptCommands(t *testing.T, rdb *redis.Client) Commands {
 	t.Helper()
 	commands := make(Commands)
-	info := check.Must[string](t)(rdb.Info(t.Context(), "commandstats").Result())
-	for _, line := range commandCalls.FindAllStringSubmatch(info, -1) {
-		switch name, _, _ := strings.Cut(line[1], "|"); name {
+	for call, n := range Calls(t, rdb) {
+		switch name, _, _ := strings.Cut(call, "|"); name {
 		case "eval", "evalsha", "script", "config", "info", "hello", "auth", "client", "select", "ping", "pubsub",
 			"subscribe", "unsubscribe", "psubscribe", "punsubscribe", "ssubscribe", "sunsubscribe":
 		default:
-			commands[name] += check.Must[int](t)(strconv.Atoi(line[2]))
+			commands[name] += n
 		}
 	}
 	return commands

@@ -4,17 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/internal/check"
 	"github.com/seed-14de3678/redislock/internal/redistest"
+	"github.com/seed-14de3678/redislock/internal/world"
 )
 
 // Callers of one process that poll for the same key ask together, and each of them is told who has it.
@@ -41,7 +39,7 @@ func TestPollersAskTogether(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	asked, attempts := commandsRun(t, admin, "evalsha"), callers*(1+retries)
+	asked, attempts := world.Calls(t, admin)["evalsha"], callers*(1+retries)
 	t.Logf("%d commands for %d attempts", asked, attempts)
 	if asked > attempts/2 {
 		t.Errorf("%d commands for %d attempts of %d callers", asked, attempts, callers)
@@ -108,16 +106,4 @@ func TestKnownTokenIsNotLikeOthers(t *testing.T) {
 		wg.Wait()
 	}
 	check.NoError(t, lock.Release(t.Context()))
-}
-
-// commandsRun returns how often a command was called since the statistics were begun anew.
-func commandsRun(t *testing.T, rdb *redis.Client, name string) (n int) {
-	t.Helper()
-	info := check.Must[string](t)(rdb.Info(t.Context(), "commandstats").Result())
-	for _, line := range calls.FindAllStringSubmatch(info, -1) {
-		if line[1] == name {
-			n += check.Must[int](t)(strconv.Atoi(line[2]))
-		}
-	}
-	return n
 }
