@@ -179,7 +179,7 @@ plot: ## docs/waiting.svg anew: what waiting costs, by the number of waiters
 	@.ci/install
 	@mkdir -p $(BIN) docs
 	@go test -run '^$$' -bench '^BenchmarkWaiting$$' -benchtime 1x -count 3 -timeout 20m ./test/line | tee $(BIN)/waiting.txt
-	@go run ./internal/plot -o docs/waiting.svg <$(BIN)/waiting.txt
+	@go run ./internal/plot/waiting -o docs/waiting.svg <$(BIN)/waiting.txt
 
 fuzz: ## every fuzz target, for FUZZTIME each
 	@for package in $$(go list ./...); do \
