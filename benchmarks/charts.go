@@ -1,0 +1,3 @@
+package main
+func drawAll(all comparison, folder string) error { return nil }
+func (c comparison) parts() []part { return nil }

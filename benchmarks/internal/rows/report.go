@@ -1,0 +1,47 @@
+package rows
+
+import (
+	"github.com/seed-14de3678/redislock/benchmarks/internal/measure"
+)
+
+// A report is what a row has measured so far.
+type report struct {
+	figures []Figure
+	claims  []Claim
+}
+
+// add takes metrics of results.
+func (r *report) add(results []measure.Result, metrics ...measure.Metric) {
+	for _, result := range results {
+		for _, m := range metrics {
+			r.figure(result.Name, result.At, m.Name, m.Unit, result.Spread(m))
+		}
+	}
+}
+
+func (r *report) figure(by string, at int, metric string, unit measure.Unit, value measure.Spread) {
+	r.figures = append(r.figures, Figure{by, at, metric, unit, value})
+}
+
+// atMost claims that a value is at most so much.
+func (r *report) atMost(most float64, unit measure.Unit, basis measure.Basis, value measure.Spread, what string) {
+	r.claims = append(r.claims, Claim{What: what, Unit: unit, Value: value, Basis: basis, Limit: measure.Limit{Value: most}})
+}
+
+// atLeast claims that a value is at least so much.
+func (r *report) atLeast(least float64, unit measure.Unit, basis measure.Basis, value measure.Spread, what string) {
+	r.claims = append(r.claims, Claim{
+		What: what, Unit: unit, Value: value, Basis: basis,
+		Limit: measure.Limit{Value: least, AtLeast: true},
+	})
+}
+
+// resultOf finds a side among the results.
+func resultOf(results []measure.Result, name string, at int) measure.Result {
+	for _, r := range results {
+		if r.Name == name && r.At == at {
+			return r
+		}
+	}
+	return measure.Result{Name: name, At: at}
+}
