@@ -5,7 +5,6 @@ import (
 	"io"
 	"slices"
 
-	"github.com/seed-14de3678/redislock/benchmarks/internal/measure"
 	"github.com/seed-14de3678/redislock/benchmarks/internal/rows"
 )
 
@@ -71,7 +70,7 @@ func figures(row rows.Measured, write func(rows.Figure) string) []table {
 func fill[C any](corner string, sides []string, columns []C, at func(side string, column C) string) table {
 	head := []string{corner}
 	for _, column := range columns {
-		head = append(head, fmt.Sprint(column))
+		head = append(head, title(column))
 	}
 	t := table{head}
 	for _, side := range sides {
@@ -84,6 +83,14 @@ func fill[C any](corner string, sides []string, columns []C, at func(side string
 	return t
 }
 
+// title is what stands above a column.
+func title(of any) string {
+	if n, ok := of.(int); ok {
+		return groupedInt(n)
+	}
+	return fmt.Sprint(of)
+}
+
 // cell writes the one figure that is meant, or nothing.
 func cell(row rows.Measured, write func(rows.Figure) string, meant func(rows.Figure) bool) string {
 	if i := slices.IndexFunc(row.Figures, meant); i >= 0 {
@@ -94,10 +101,14 @@ func cell(row rows.Measured, write func(rows.Figure) string, meant func(rows.Fig
 
 // claims is the table of what has a limit.
 func claims(row rows.Measured) table {
-	t := table{{"limit", "figure", "has to be", "verdict"}}
+	t := table{{"limit", row.Grows, "figure", "has to be", "verdict"}}
 	for _, c := range row.Claims {
+		at := ""
+		if c.At > 0 {
+			at = groupedInt(c.At)
+		}
 		t = append(t, []string{
-			c.What, withSpread(rows.Figure{Unit: c.Unit, Value: c.Value}), has(c), c.Verdict.String(),
+			c.What, at, withSpread(rows.Figure{Unit: c.Unit, Value: c.Value}), has(c), c.Verdict.String(),
 		})
 	}
 	return t
@@ -121,6 +132,3 @@ func distinct[F any, V comparable](all []F, of func(F) V) []V {
 	}
 	return values
 }
-
-// perSecond turns the time of one operation into how many there are in a second of it.
-func perSecond(micros measure.Spread) float64 { return 1e6 / micros.Median }

@@ -15,9 +15,10 @@ var (
 	ServerCPU      = Metric{"server CPU", Micros, func(u Usage) float64 { return perOp(micros(u.ServerCPU), u) }}
 	ClientCPU      = Metric{"client CPU", Micros, func(u Usage) float64 { return perOp(micros(u.ClientCPU), u) }}
 	CPU            = Metric{"CPU of both", Micros, func(u Usage) float64 { return perOp(micros(u.ServerCPU+u.ClientCPU), u) }}
-	PerSecond      = Metric{"a second", Count, func(u Usage) float64 { return float64(u.Ops) / u.Wall.Seconds() }}
-	PerCPU         = Metric{"a second of CPU", Count, func(u Usage) float64 { return float64(u.Ops) / (u.ServerCPU + u.ClientCPU).Seconds() }}
-	CallsPerSecond = Metric{"calls of scripts a second", Count, func(u Usage) float64 { return float64(u.Calls) / u.Wall.Seconds() }}
+	Network        = Metric{"network", Bytes, func(u Usage) float64 { return perOp(float64(u.Bytes), u) }}
+	PerSecond      = Metric{"a second", PerSec, func(u Usage) float64 { return float64(u.Ops) / u.Wall.Seconds() }}
+	PerCPU         = Metric{"a second of CPU", PerSec, func(u Usage) float64 { return float64(u.Ops) / (u.ServerCPU + u.ClientCPU).Seconds() }}
+	CallsPerSecond = Metric{"calls of scripts a second", PerSec, func(u Usage) float64 { return float64(u.Calls) / u.Wall.Seconds() }}
 	ServerShare    = Metric{"server CPU a second", Micros, func(u Usage) float64 { return micros(u.ServerCPU) / u.Wall.Seconds() }}
 	ClientShare    = Metric{"client CPU a second", Micros, func(u Usage) float64 { return micros(u.ClientCPU) / u.Wall.Seconds() }}
 )

@@ -98,10 +98,11 @@ func fields(text string) map[string]string {
 type counters struct {
 	mainThread, process time.Duration
 	commands, calls     int
+	bytes               int // received and sent
 }
 
 func (s *Server) counters(ctx context.Context) (counters, error) {
-	info, err := s.info(ctx, "cpu", "commandstats")
+	info, err := s.info(ctx, "cpu", "stats", "commandstats")
 	if err != nil {
 		return counters{}, err
 	}
@@ -121,6 +122,19 @@ func readCounters(info map[string]string) (c counters, err error) {
 		c.mainThread += time.Duration(main * 1e9)
 		c.process += time.Duration(all * 1e9)
 	}
+	for _, way := range []string{"input", "output"} {
+		bytes, err := strconv.Atoi(info["total_net_"+way+"_bytes"])
+		if err != nil {
+			return counters{}, fmt.Errorf("info: total_net_%s_bytes: %w", way, err)
+		}
+		c.bytes += bytes
+	}
+	err = c.count(info)
+	return c, err
+}
+
+// count adds up the commands.
+func (c *counters) count(info map[string]string) error {
 	for name, value := range info {
 		command, found := strings.CutPrefix(name, "cmdstat_")
 		if !found {
@@ -129,7 +143,7 @@ func readCounters(info map[string]string) (c counters, err error) {
 		text, _, _ := strings.Cut(strings.TrimPrefix(value, "calls="), ",")
 		calls, err := strconv.Atoi(text)
 		if err != nil {
-			return counters{}, fmt.Errorf("info: %s: %w", name, err)
+			return fmt.Errorf("info: %s: %w", name, err)
 		}
 		switch kind, _, _ := strings.Cut(command, "|"); kind {
 		case "eval", "evalsha":
@@ -140,5 +154,5 @@ func readCounters(info map[string]string) (c counters, err error) {
 			c.commands += calls
 		}
 	}
-	return c, nil
+	return nil
 }

@@ -16,9 +16,10 @@ const (
 	Micros Unit = "µs" // written in the unit in which it has up to three digits before the point
 	Bytes  Unit = "bytes"
 	Times  Unit = "×"
+	PerSec Unit = "a second"
 )
 
-// Format writes a figure with three digits, or all that stand before the point. Parts of a count are
+// Format writes a figure with two digits, or all that stand before the point. Parts of a count are
 // told to a tenth.
 func (u Unit) Format(value float64) string {
 	switch {
@@ -30,6 +31,8 @@ func (u Unit) Format(value float64) string {
 		return digits(value/1e6) + " s"
 	case u == Micros && value >= 1e3:
 		return digits(value/1e3) + " ms"
+	case u == PerSec:
+		return grouped(strconv.FormatFloat(value, 'f', 0, 64))
 	case u == Count:
 		return grouped(strings.TrimSuffix(strconv.FormatFloat(value, 'f', 1, 64), ".0"))
 	default:

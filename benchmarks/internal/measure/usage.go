@@ -15,6 +15,7 @@ type Usage struct {
 	ClientCPU time.Duration // of this process
 	Commands  int           // on the servers, also those inside of scripts, without the calls of scripts
 	Calls     int           // of scripts
+	Bytes     int           // that the servers have received and sent
 	Allocs    uint64
 }
 
@@ -25,6 +26,7 @@ func (u Usage) less(before Usage) Usage {
 	u.ClientCPU -= before.ClientCPU
 	u.Commands -= before.Commands
 	u.Calls -= before.Calls
+	u.Bytes -= before.Bytes
 	u.Allocs -= before.Allocs
 	return u
 }
@@ -40,6 +42,7 @@ func used(ctx context.Context, servers []*Server) (Usage, error) {
 		u.ServerCPU += now.mainThread
 		u.Commands += now.commands
 		u.Calls += now.calls
+		u.Bytes += now.bytes
 	}
 	var memory runtime.MemStats
 	runtime.ReadMemStats(&memory)

@@ -2,6 +2,8 @@ package peers
 
 import (
 	"context"
+	"errors"
+	"time"
 
 	"github.com/redis/rueidis"
 	"github.com/redis/rueidis/rueidislock"
@@ -9,12 +11,18 @@ import (
 	"github.com/seed-14de3678/redislock/benchmarks/internal/measure"
 )
 
-// rueidisOf waits until the server tells it that the key has changed.
+// stall is after what time a caller of rueidislock begins anew. 64 callers have been seen to wait
+// for one key for half a minute after everybody else had gone.
+const stall = time.Second
+
+// rueidisOf waits until the server tells it that the key has changed. It renews its locks by itself, so
+// they live as long as they do by default. By default it also gives up a request after 20 ms, which
+// on a busy machine is soon.
 func rueidisOf(server *measure.Server) (Peer, error) {
 	locker, err := rueidislock.NewLocker(rueidislock.LockerOption{
 		ClientOption:   rueidis.ClientOption{InitAddress: []string{server.Addr()}},
 		KeyMajority:    1,
-		KeyValidity:    TTL,
+		TryNextAfter:   time.Second,
 		NoLoopTracking: true,
 	})
 	if err != nil {
@@ -23,12 +31,17 @@ func rueidisOf(server *measure.Server) (Peer, error) {
 	return Peer{
 		Name: NameRueidis,
 		Cycle: func(ctx context.Context, key string) error {
-			_, release, err := locker.WithContext(ctx, key)
-			if err != nil {
-				return err
+			for {
+				tried, cancel := context.WithTimeout(ctx, stall)
+				_, release, err := locker.WithContext(tried, key)
+				if err == nil {
+					release()
+				}
+				cancel()
+				if !errors.Is(err, context.DeadlineExceeded) {
+					return err
+				}
 			}
-			release()
-			return nil
 		},
 		close: locker.Close,
 	}, nil

@@ -30,6 +30,6 @@ func alone(ctx context.Context, s *stage) (*report, error) {
 		return nil, err
 	}
 	r := &report{}
-	r.add(results, measure.Time, measure.ServerCPU, measure.ClientCPU, measure.Commands, measure.Allocs)
+	r.add(results, measure.Time, measure.ServerCPU, measure.ClientCPU, measure.Commands, measure.Allocs, measure.Network)
 	return r, nil
 }

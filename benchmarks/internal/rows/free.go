@@ -2,7 +2,6 @@ package rows
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/benchmarks/internal/measure"
@@ -60,12 +59,10 @@ func free(ctx context.Context, s *stage) (*report, error) {
 		aKey float64
 	}{{read, 3}, {writtenFenced, 4}} {
 		for _, k := range sizes[1:] {
-			r.atMost(2.7, measure.Times, measure.OnCPU,
-				measure.Ratio(resultOf(results, claim.name, k), resultOf(results, written, k), measure.ServerCPU),
-				fmt.Sprintf("server CPU, %d keys, by that of write: %s", k, claim.name))
+			r.atMost(2.7, ratio("server CPU, by that of write: "+claim.name, k),
+				measure.Ratio(resultOf(results, claim.name, k), resultOf(results, written, k), measure.ServerCPU))
 		}
-		r.atMost(claim.aKey, measure.Count, measure.OnCounts, aKeyMore(results, claim.name, 64, 256),
-			fmt.Sprintf("commands for each key more: %s", claim.name))
+		r.atMost(claim.aKey, counted("commands for each key more: "+claim.name, 256), aKeyMore(results, claim.name, 64, 256))
 	}
 	return r, nil
 }

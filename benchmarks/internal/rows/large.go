@@ -42,15 +42,15 @@ func large(ctx context.Context, s *stage) (*report, error) {
 	for _, step := range l.steps {
 		value := measure.SpreadOf(l.used[step])
 		r.figure(step, 0, measure.ServerCPU.Name, measure.Micros, value)
-		r.atMost(mostHeld, measure.Micros, measure.OnCPU, value, step)
+		r.atMost(mostHeld, subject{step, 0, measure.Micros, measure.OnCPU}, value)
 	}
 	return r, nil
 }
 
-// A largeSet is the set, two Clients that want it, and what the steps have used.
+// A largeSet is the set, three Clients that want it, and what the steps have used.
 type largeSet struct {
 	server  *measure.Server
-	clients [2]*redislock.Client
+	clients [3]*redislock.Client
 	keys    []string
 	steps   []string // in the order in which they came first
 	used    map[string][]float64
@@ -102,25 +102,19 @@ func (l *largeSet) free(ctx context.Context) error {
 	return nil
 }
 
-// wanted hands the set over from one to another who waits for it.
+// A taken is how an Obtain that had to wait has ended.
+type taken struct {
+	lock *redislock.Lock
+	err  error
+}
+
+// wanted hands the set over to two who wait for it, one after the other.
 func (l *largeSet) wanted(ctx context.Context) error {
 	lock, err := l.clients[0].Obtain(ctx, l.keys, ttl, nil)
 	if err != nil {
 		return err
 	}
-	type outcome struct {
-		lock *redislock.Lock
-		err  error
-	}
-	got := make(chan outcome, 1)
-	err = l.step(ctx, "enter the lines", func() error {
-		return l.afterCall(ctx, func() {
-			go func() {
-				lock, err := l.clients[1].Obtain(ctx, l.keys, ttl, &redislock.Options{Queue: true})
-				got <- outcome{lock, err}
-			}()
-		})
-	})
+	first, err := l.enter(ctx, "enter the lines", l.clients[1], 1)
 	if err != nil {
 		return err
 	}
@@ -132,34 +126,62 @@ func (l *largeSet) wanted(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var next outcome
-	err = l.step(ctx, "hand over", func() error {
-		if err := lock.Release(ctx); err != nil {
-			return err
-		}
-		next = <-got
-		return next.err
-	})
+	second, err := l.enter(ctx, "enter the lines behind another", l.clients[2], 2)
 	if err != nil {
 		return err
 	}
-	return next.lock.Release(ctx)
+	for _, to := range []struct {
+		step string
+		got  chan taken
+	}{{"hand over, others wait", first}, {"hand over to the last", second}} {
+		var next taken
+		err := l.step(ctx, to.step, func() error {
+			if err := lock.Release(ctx); err != nil {
+				return err
+			}
+			next = <-to.got
+			return next.err
+		})
+		if err != nil {
+			return err
+		}
+		lock = next.lock
+	}
+	return lock.Release(ctx)
 }
 
-// afterCall does something and returns when the server has executed a script since.
+// enter has a Client stand in line, as the n-th, and returns when it does.
+func (l *largeSet) enter(ctx context.Context, step string, client *redislock.Client, n int) (chan taken, error) {
+	got := make(chan taken, 1)
+	return got, l.step(ctx, step, func() error {
+		go func() {
+			lock, err := client.Obtain(ctx, l.keys, ttl, &redislock.Options{Queue: true})
+			got <- taken{lock, err}
+		}()
+		return allWait(ctx, client, l.keys[:1], n)
+	})
+}
+
+// afterCall does something and returns when the server has executed scripts since, and is quiet
+// again.
 func (l *largeSet) afterCall(ctx context.Context, do func()) error {
+	const quiet = 10 // looks without anything new
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
-	before, err := l.server.Calls(ctx)
+	last, err := l.server.Calls(ctx)
 	if err != nil {
 		return err
 	}
 	do()
-	for {
+	for same, called := 0, false; !called || same < quiet; same++ {
+		time.Sleep(10 * time.Millisecond)
 		now, err := l.server.Calls(ctx)
-		if err != nil || now > before {
+		if err != nil {
 			return err
 		}
-		time.Sleep(5 * time.Millisecond)
+		if now > last {
+			last, called, same = now, true, 0
+		}
 	}
+	return nil
 }

@@ -65,7 +65,8 @@ func quorums(ctx context.Context, s *stage) (*report, error) {
 		metric measure.Metric
 		basis  measure.Basis
 	}{{measure.Time, measure.OnWall}, {measure.CPU, measure.OnCPU}} {
-		r.atMost(1.1, measure.Times, by.basis, measure.Ratio(results[0], results[1], by.metric), by.metric.Name+", by that of the bare fan-out")
+		r.atMost(1.1, subject{by.metric.Name + ", by that of the bare fan-out", 0, measure.Times, by.basis},
+			measure.Ratio(results[0], results[1], by.metric))
 	}
 	return r, nil
 }

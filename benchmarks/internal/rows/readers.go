@@ -59,15 +59,14 @@ func readers(ctx context.Context, s *stage) (*report, error) {
 	r.add(results, measure.ServerCPU, measure.Commands)
 	few := func(name string) measure.Result { return resultOf(results, name, 10) }
 	for _, name := range []string{"live", "live, fenced", "9 of 10 expired"} {
-		r.atMost(1.3, measure.Times, measure.OnCPU, measure.Ratio(resultOf(results, name, 10000), few(name), measure.ServerCPU),
-			"server CPU with 10 000 readers, by that with 10: "+name)
+		r.atMost(1.3, ratio("server CPU, by that with 10 readers: "+name, 10000),
+			measure.Ratio(resultOf(results, name, 10000), few(name), measure.ServerCPU))
 	}
 	left, err := expiredLeft(ctx, rdb, client)
 	if err != nil {
 		return nil, err
 	}
-	r.atMost(0, measure.Count, measure.OnCounts, measure.Exactly(float64(left)),
-		"of 9 000 expired readers, those left after 300 others")
+	r.atMost(0, counted("of 9 000 expired readers, those left after 300 others", 10000), measure.Exactly(float64(left)))
 	return r, nil
 }
 

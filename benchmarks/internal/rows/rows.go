@@ -51,11 +51,24 @@ type Figure struct {
 // A Claim is a figure that has a limit.
 type Claim struct {
 	What    string
+	At      int // what grows; 0 if the claim is not about one size
 	Unit    measure.Unit
 	Value   measure.Spread
 	Limit   measure.Limit
 	Basis   measure.Basis
 	Verdict measure.Verdict
+}
+
+// Used is how much of its limit a claim has used up: more than 1 is beyond it.
+func (c Claim) Used() float64 {
+	switch {
+	case c.Limit.AtLeast:
+		return c.Limit.Value / c.Value.Median
+	case c.Limit.Value == 0:
+		return c.Value.Median
+	default:
+		return c.Value.Median / c.Limit.Value
+	}
 }
 
 // A Measured is a row with what was measured.

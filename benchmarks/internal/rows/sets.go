@@ -72,7 +72,7 @@ func sets(ctx context.Context, s *stage) (*report, error) {
 		if err := s.rest(ctx); err != nil {
 			return nil, err
 		}
-		r.add(results, measure.Commands, measure.ServerCPU)
+		r.add(results, measure.Commands, measure.ServerCPU, measure.Network)
 		free := resultOf(results, nobodyWaits, k)
 		for _, w := range wishes {
 			result := resultOf(results, w.name, k)
@@ -81,18 +81,17 @@ func sets(ctx context.Context, s *stage) (*report, error) {
 				most = 10
 			}
 			if len(result.Blocks) > 0 && (k > 1 || w.name == sameSet) {
-				r.atMost(most, measure.Count, measure.OnCounts, result.Spread(measure.Commands),
-					fmt.Sprintf("commands a turn, %d keys: %s", k, w.name))
+				r.atMost(most, counted("commands a turn: "+w.name, k), result.Spread(measure.Commands))
 			}
 		}
 		same := resultOf(results, sameSet, k)
 		if most, limited := map[int]float64{4: 3, 64: 5, 256: 5}[k]; limited {
-			r.atMost(most, measure.Times, measure.OnCPU, measure.Ratio(same, free, measure.ServerCPU),
-				fmt.Sprintf("server CPU a turn, %d keys, by that of a set that nobody waits for: %s", k, sameSet))
+			r.atMost(most, ratio("server CPU a turn, by that of a set that nobody waits for", k),
+				measure.Ratio(same, free, measure.ServerCPU))
 		}
 		if k >= 64 {
-			r.atMost(12, measure.Micros, measure.OnCPU, same.Spread(measure.ServerCPU).Over(float64(k)),
-				fmt.Sprintf("server CPU a turn and key, %d keys: %s", k, sameSet))
+			r.atMost(12, subject{"server CPU a turn, for each key", k, measure.Micros, measure.OnCPU},
+				same.Spread(measure.ServerCPU).Over(float64(k)))
 		}
 	}
 	return r, nil

@@ -2,7 +2,6 @@ package rows
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/seed-14de3678/redislock"
@@ -39,8 +38,8 @@ func waiters(ctx context.Context, s *stage) (*report, error) {
 	r.add(results, measure.ServerCPU, measure.Commands)
 	few := resultOf(results, inLine, lengths[0])
 	for _, n := range lengths[1:] {
-		r.atMost(1.3, measure.Times, measure.OnCPU, measure.Ratio(resultOf(results, inLine, n), few, measure.ServerCPU),
-			fmt.Sprintf("server CPU a turn with %d waiters, by that with %d", n, lengths[0]))
+		r.atMost(1.3, ratio("server CPU a turn, by that with 16 waiters", n),
+			measure.Ratio(resultOf(results, inLine, n), few, measure.ServerCPU))
 	}
 	return r, nil
 }
