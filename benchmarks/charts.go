@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/seed-14de3678/redislock/benchmarks/internal/measure"
 	"github.com/seed-14de3678/redislock/benchmarks/internal/rows"
@@ -20,13 +21,14 @@ type picture struct {
 type view struct {
 	row, metric  string
 	title, about string
+	show         []float64                // what the axis reaches
 	limit        func(at float64) float64 // nil if there is none
 }
 
 var pictures = []picture{
 	{"crowds.svg", "Server CPU by the number of readers and of waiters", []view{
 		{row: "readers", metric: measure.ServerCPU.Name, title: "One more reader", about: "server CPU: ObtainRead, Refresh, Release"},
-		{row: "waiters", metric: measure.ServerCPU.Name, title: "A turn in one line", about: "server CPU: one leaves, one gets it, one enters"},
+		{row: "waiters", metric: measure.ServerCPU.Name, title: "A turn in one line", about: "server CPU: one leaves, one gets it, one enters", show: []float64{15, 600}},
 	}},
 	{"sets.svg", "What a turn costs by the keys of the set that others wait for", []view{
 		{
@@ -47,12 +49,10 @@ var pictures = []picture{
 
 // looks are how the sides look that are in charts.
 var looks = map[string]plot.Look{
-	"live": plot.Blue, "live, fenced": plot.Green, "9 of 10 expired": plot.Orange,
-	"in line":   plot.Green,
-	"same set":  plot.Blue,
-	"fenced":    plot.Green,
-	"half read": plot.Orange, "overlapping": plot.Purple, "nobody waits": plot.Brown, "limit": plot.Limit,
-	"write": plot.Blue, "write, fenced": plot.Green, "read": plot.Orange,
+	"live": plot.Blue, "expired": plot.Orange,
+	"in line":  plot.Green,
+	"same set": plot.Blue, "fenced": plot.Green, "half read": plot.Orange, "overlapping": plot.Purple, "free": plot.Brown,
+	"write": plot.Blue, "read": plot.Orange,
 	"redislock": plot.Blue, "bsm/redislock": plot.Orange, "redsync": plot.Purple, "rueidislock": plot.Pink, "go-redis": plot.Brown,
 }
 
@@ -91,10 +91,10 @@ func (p picture) chart(all comparison) (chart plot.Chart, complete bool) {
 }
 
 func (v view) panel(row rows.Measured) plot.Panel {
-	panel := plot.Panel{Title: v.title, About: v.about, Axis: row.Grows, Format: plot.Number}
+	panel := plot.Panel{Title: v.title, About: v.about, Axis: row.Grows, Format: plot.Number, Show: v.show}
 	var limit plot.Line
 	for _, by := range distinct(row.Figures, func(f rows.Figure) string { return f.By }) {
-		line := plot.Line{Name: by, Look: looks[by]}
+		line := plot.Line{Name: strings.TrimSuffix(by, "/redislock"), Look: looks[by]}
 		for _, f := range row.Figures {
 			if f.By == by && f.Metric == v.metric && f.At > 0 { // there is no 0 on a logarithmic axis
 				line.Points = append(line.Points, plot.Point{At: float64(f.At), Value: f.Value.Median, Low: f.Value.Low, High: f.Value.High})

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"slices"
 	"strings"
 
+	"github.com/seed-14de3678/redislock/benchmarks/internal/measure"
 	"github.com/seed-14de3678/redislock/benchmarks/internal/rows"
 )
 
@@ -15,14 +17,22 @@ func (c comparison) parts() []part {
 	}
 	for _, name := range []string{"alone", "polling", "refused", "quorum", "large", "memory"} {
 		if row, measured := c.row(name); measured {
-			parts = append(parts, part{name, tablesOf(row)})
+			parts = append(parts, part{name, tablesOf(row, notShown[name]...)})
 		}
 	}
 	return append(parts, part{"scale", c.scale().markdown()})
 }
 
+// notShown are metrics that the page leaves out, because a chart has them or they say little.
+var notShown = map[string][]string{
+	"polling": {measure.Commands.Name, measure.ServerCPU.Name, measure.PerCPU.Name},
+}
+
 // tablesOf are the figures of a row, without their spread.
-func tablesOf(row rows.Measured) string {
+func tablesOf(row rows.Measured, without ...string) string {
+	row.Figures = slices.DeleteFunc(slices.Clone(row.Figures), func(f rows.Figure) bool {
+		return slices.Contains(without, f.Metric)
+	})
 	var text []string
 	for _, t := range figures(row, medianOnly) {
 		text = append(text, t.markdown())

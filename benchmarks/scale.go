@@ -12,48 +12,59 @@ import (
 // for an answer wait for each other.
 const busyness = .5
 
+// A load is an operation that a server has to carry.
+type load struct {
+	what    string
+	row, by string
+	at      int
+	unit    string  // of how many there are
+	rare    float64 // how many seconds there are between two of them; 0: as many as there can be
+}
+
+var loads = []load{
+	{what: "obtain and release of a free key", row: "alone", by: "redislock", unit: "/s"},
+	{what: "the same, a set of 4 keys", row: "free", by: "write", at: 4, unit: "/s"},
+	{what: "the same, a set of 64 keys", row: "free", by: "write", at: 64, unit: "/s"},
+	{what: "the same, a set of 256 keys", row: "free", by: "write", at: 256, unit: "/s"},
+	{what: "one more reader comes, renews and goes", row: "readers", by: "live", at: 1000, unit: "/s"},
+	{what: "a turn in line, 1 key", row: "sets", by: "same set", at: 1, unit: "/s"},
+	{what: "a turn in line, a set of 4 keys", row: "sets", by: "same set", at: 4, unit: "/s"},
+	{what: "a turn in line, a set of 16 keys", row: "sets", by: "same set", at: 16, unit: "/s"},
+	{what: "a turn in line, a set of 64 keys", row: "sets", by: "same set", at: 64, unit: "/s"},
+	{what: "a turn in line, a set of 256 keys", row: "sets", by: "same set", at: 256, unit: "/s"},
+	{what: "an attempt that is refused", row: "refused", by: "redislock", unit: "/s"},
+	{what: "a watched lock, ttl 30 s: a renewal every 10 s", row: "watched", by: rows.WatchedSide, rare: 10},
+}
+
 // scale says what one Redis carries, and several masters of a Cluster, from what one operation takes
-// of the main thread. A figure that is missing leaves its line out.
+// of the main thread. What was not measured is left out.
 func (c comparison) scale() table {
-	t := table{{"", "server CPU of one", "one Redis", "3 masters", "10 masters"}}
-	add := func(what, unit string, micros float64) {
-		if math.IsNaN(micros) {
-			return
+	t := table{{"", "server CPU", "network", "one Redis", "its network", "3 masters", "10 masters"}}
+	for _, l := range loads {
+		row, measured := c.row(l.row)
+		if !measured {
+			continue
 		}
-		line := []string{what, measure.Micros.Format(micros)}
-		for _, masters := range []float64{1, 3, 10} {
-			line = append(line, rounded(busyness*1e6/micros*masters)+unit)
+		micros, bytes := row.Find(l.by, l.at, measure.ServerCPU.Name).Median, row.Find(l.by, l.at, measure.Network.Name).Median
+		aSecond := busyness * 1e6 / micros
+		line := []string{
+			l.what, measure.Micros.Format(micros), measure.Bytes.Format(bytes),
+			"", fmt.Sprintf("%.0f MB/s", math.Ceil(aSecond*bytes/1e6)), "", "",
+		}
+		for column, masters := range map[int]float64{3: 1, 5: 3, 6: 10} {
+			line[column] = rounded(aSecond*masters*max(l.rare, 1)) + l.unit
 		}
 		t = append(t, line)
 	}
-	cpu := func(row, by string, at int) float64 {
-		measured, _ := c.row(row)
-		return measured.Find(by, at, measure.ServerCPU.Name).Median
-	}
-	add("obtain and release of a free key", "/s", cpu("alone", "redislock", 0))
-	for _, keys := range []int{4, 64, 256} {
-		add(fmt.Sprintf("obtain and release of a free set of %d keys", keys), "/s", cpu("free", "write", keys))
-	}
-	add("a reader comes, renews and goes", "/s", cpu("readers", "live", 1000))
-	for _, keys := range []int{1, 4, 16, 64, 256} {
-		add(fmt.Sprintf("a turn in line, %s", keysText(keys)), "/s", cpu("sets", "same set", keys))
-	}
-	add("an attempt that is refused", "/s", cpu("refused", "redislock", 0))
-	if watched, measured := c.row("watched"); measured {
-		renewal := watched.Figures[0].Value.Median
-		add("a watched lock, ttl 30 s: a renewal every 10 s", "", renewal/10)
-	}
 	if idle, measured := c.row("idle"); measured {
-		add("a waiter while nothing moves", "", idle.Find(rows.IdleSide, 0, measure.ServerShare.Name).Median/rows.IdleWaiters)
+		micros := idle.Find(rows.IdleSide, 0, measure.ServerShare.Name).Median / rows.IdleWaiters
+		each := busyness * 1e6 / micros
+		t = append(t, []string{
+			"a waiter while nothing moves", measure.Micros.Format(micros) + " a second", "",
+			rounded(each), "", rounded(3 * each), rounded(10 * each),
+		})
 	}
 	return t
-}
-
-func keysText(keys int) string {
-	if keys == 1 {
-		return "1 key"
-	}
-	return fmt.Sprintf("sets of %d keys", keys)
 }
 
 // rounded keeps two digits: what is reckoned from one operation is not known better.

@@ -30,11 +30,12 @@ type Panel struct {
 	About  string               // below the title: what exactly was measured
 	Axis   string               // what the lines run along, such as "waiters"
 	Format func(float64) string // how a value is written, such as [Number]
+	Show   []float64            // values that the axis reaches in any case
 	Lines  []Line               // the last one is on top
 }
 
 // A Line is what one side measured, in ascending order of At. Its Name is beside its end. It has the
-// same Look wherever it has the same Name.
+// same Look wherever it has the same Name. There is room for twelve letters.
 type Line struct {
 	Name   string
 	Look   Look

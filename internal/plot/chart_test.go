@@ -291,6 +291,31 @@ func TestLimitAndSpread(t *testing.T) {
 	}
 }
 
+// An axis reaches the values that it is to show.
+func TestShow(t *testing.T) {
+	t.Parallel()
+	c := example()
+	c.Panels[0].Show = []float64{0.2, 2000}
+	var axis []string
+	for _, text := range tree(t, draw(t, c)).find("text", "end") {
+		axis = append(axis, text.Text)
+	}
+	if got, want := strings.Join(axis[:5], "|"), "0.1|1|10|100|1000"; got != want {
+		t.Errorf("got ticks %s, want %s", got, want)
+	}
+}
+
+func TestClassOf(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]string{
+		"queue": "queue", "In line": "in-line", "a/b": "a-b", "9 of 10": "of-9-of-10", "ß": "of--", "": "of-",
+	} {
+		if got := classOf(name); got != want {
+			t.Errorf("%q: got %q, want %q", name, got, want)
+		}
+	}
+}
+
 func TestNothingToDraw(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

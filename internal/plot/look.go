@@ -61,12 +61,16 @@ func marks(names []Line) string {
 	return text.String()
 }
 
-// classOf makes a name of CSS and XML of the name of a line.
+// classOf makes a name of CSS and XML, which begins with a letter, of the name of a line.
 func classOf(name string) string {
-	return strings.Map(func(r rune) rune {
+	class := strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {
 			return r
 		}
 		return '-'
 	}, strings.ToLower(name))
+	if class == "" || class[0] < 'a' {
+		return "of-" + class
+	}
+	return class
 }

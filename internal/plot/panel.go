@@ -36,7 +36,7 @@ type placed struct {
 
 func place(p Panel, left float64) placed {
 	at := p.places()
-	var values []float64
+	values := slices.Clone(p.Show)
 	for _, l := range p.Lines {
 		for _, point := range l.Points {
 			values = append(append(values, point.Value), point.spread()...)

@@ -11,8 +11,8 @@ import (
 	"github.com/seed-14de3678/redislock/benchmarks/internal/measure"
 )
 
-// stall is after what time a caller of rueidislock begins anew. 64 callers have been seen to wait
-// for one key for half a minute after everybody else had gone.
+// stall is after what time a caller of rueidislock begins anew. Some of 64 callers have been seen to
+// wait for half a minute and more while nobody else came.
 const stall = time.Second
 
 // rueidisOf waits until the server tells it that the key has changed. It renews its locks by itself, so

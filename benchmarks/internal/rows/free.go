@@ -11,7 +11,7 @@ import (
 const (
 	written       = "write"
 	read          = "read"
-	writtenFenced = "write, fenced"
+	writtenFenced = "fenced"
 )
 
 // free obtains and releases sets that nobody wants.
@@ -53,7 +53,7 @@ func free(ctx context.Context, s *stage) (*report, error) {
 		return nil, err
 	}
 	r := &report{}
-	r.add(results, measure.Commands, measure.ServerCPU)
+	r.add(results, measure.Commands, measure.ServerCPU, measure.Network)
 	for _, claim := range []struct {
 		name string
 		aKey float64

@@ -26,8 +26,8 @@ type Row struct {
 // All are the rows, in the order in which they are measured.
 var All = []Row{
 	{"alone", "One key, nobody else there", "obtain and release of a free key", "", alone},
-	{"readers", "Readers of one key", "ObtainRead, Refresh and Release by one more", "readers", readers},
-	{"sets", "Sets that others wait for", "a turn: one leaves, one is granted, one enters; four waiters", "keys", sets},
+	{"readers", "Readers of one key", "ObtainRead, Refresh and Release by one more; expired: 9 of 10 of those there are", "readers", readers},
+	{"sets", "Sets that others wait for", "a turn: one leaves, one is granted, one enters; four want it; free: nobody waits", "keys", sets},
 	{"waiters", "Waiters in one line", "a turn: one leaves, one is granted, one enters", "waiters", waiters},
 	{"idle", "Waiters while nothing moves", "500 lines of 4 waiters, all of one Client", "", idle},
 	{"free", "Free sets", "obtain and release of a set that nobody wants", "keys", free},

@@ -10,7 +10,7 @@ import (
 
 // The sides of sets that others wait for.
 const (
-	nobodyWaits = "nobody waits"
+	nobodyWaits = "free"
 	sameSet     = "same set"
 	fencedSet   = "fenced"
 	overlapping = "overlapping"

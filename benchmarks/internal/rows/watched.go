@@ -2,13 +2,15 @@ package rows
 
 import (
 	"context"
-	"fmt"
 	"sync/atomic"
 	"time"
 
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/benchmarks/internal/measure"
 )
+
+// WatchedSide are the locks that a Client renews.
+const WatchedSide = "5000 locks"
 
 // watched renews many locks.
 func watched(ctx context.Context, s *stage) (*report, error) {
@@ -29,7 +31,7 @@ func watched(ctx context.Context, s *stage) (*report, error) {
 	}
 	plan := measure.Plan{Blocks: 3, Length: lease / 3}
 	results, err := measure.Interleave(ctx, plan, []measure.Side{{
-		Name: fmt.Sprint(locks, " locks"), Servers: servers,
+		Name: WatchedSide, Servers: servers,
 		Block: func(_ context.Context, length time.Duration) (int, error) {
 			before := renewed.Load()
 			time.Sleep(length)
@@ -40,6 +42,6 @@ func watched(ctx context.Context, s *stage) (*report, error) {
 		return nil, err
 	}
 	r := &report{}
-	r.add(results, measure.ServerCPU, measure.ClientCPU, measure.Commands)
+	r.add(results, measure.ServerCPU, measure.ClientCPU, measure.Commands, measure.Network)
 	return r, nil
 }
