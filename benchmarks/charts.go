@@ -25,10 +25,19 @@ type view struct {
 	limit        func(at float64) float64 // nil if there is none
 }
 
+const polled = "all callers want one key, hold 0"
+
 var pictures = []picture{
 	{"crowds.svg", "Server CPU by the number of readers and of waiters", []view{
-		{row: "readers", metric: measure.ServerCPU.Name, title: "One more reader", about: "server CPU: ObtainRead, Refresh, Release"},
-		{row: "waiters", metric: measure.ServerCPU.Name, title: "A turn in one line", about: "server CPU: one leaves, one gets it, one enters", show: []float64{15, 600}},
+		{
+			row: "readers", metric: measure.ServerCPU.Name,
+			title: "One more reader", about: "server CPU: ObtainRead, Refresh, Release",
+		},
+		{
+			row: "waiters", metric: measure.ServerCPU.Name,
+			title: "A turn in one line", about: "server CPU: one leaves, one gets it, one enters",
+			show: []float64{15, 600}, // so that flat looks flat
+		},
 	}},
 	{"sets.svg", "What a turn costs by the keys of the set that others wait for", []view{
 		{
@@ -42,8 +51,8 @@ var pictures = []picture{
 		{row: "free", metric: measure.ServerCPU.Name, title: "Server CPU", about: "obtain and release of a free set"},
 	}},
 	{"polling.svg", "Callers of one process that want one key, by library", []view{
-		{row: "polling", metric: measure.Commands.Name, title: "Commands an acquisition", about: "all callers want one key, hold 0"},
-		{row: "polling", metric: measure.ServerCPU.Name, title: "Server CPU an acquisition", about: "all callers want one key, hold 0"},
+		{row: "polling", metric: measure.Commands.Name, title: "Commands an acquisition", about: polled},
+		{row: "polling", metric: measure.ServerCPU.Name, title: "Server CPU an acquisition", about: polled},
 	}},
 }
 
@@ -53,7 +62,8 @@ var looks = map[string]plot.Look{
 	"in line":  plot.Green,
 	"same set": plot.Blue, "fenced": plot.Green, "half read": plot.Orange, "overlapping": plot.Purple, "free": plot.Brown,
 	"write": plot.Blue, "read": plot.Orange,
-	"redislock": plot.Blue, "bsm/redislock": plot.Orange, "redsync": plot.Purple, "rueidislock": plot.Pink, "go-redis": plot.Brown,
+	"redislock": plot.Blue, "bsm/redislock": plot.Orange, "redsync": plot.Purple, "rueidislock": plot.Pink,
+	"go-redis": plot.Brown,
 }
 
 // drawAll draws the charts of which all rows were measured.
@@ -97,7 +107,9 @@ func (v view) panel(row rows.Measured) plot.Panel {
 		line := plot.Line{Name: strings.TrimSuffix(by, "/redislock"), Look: looks[by]}
 		for _, f := range row.Figures {
 			if f.By == by && f.Metric == v.metric && f.At > 0 { // there is no 0 on a logarithmic axis
-				line.Points = append(line.Points, plot.Point{At: float64(f.At), Value: f.Value.Median, Low: f.Value.Low, High: f.Value.High})
+				line.Points = append(line.Points, plot.Point{
+					At: float64(f.At), Value: f.Value.Median, Low: f.Value.Low, High: f.Value.High,
+				})
 			}
 			if f.Unit == measure.Micros && f.Metric == v.metric {
 				panel.Format = plot.Microseconds

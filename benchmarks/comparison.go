@@ -24,7 +24,11 @@ type comparison struct {
 
 // measureAll measures rows, and says on diag how far it is.
 func measureAll(ctx context.Context, chosen []rows.Row, length time.Duration, diag io.Writer) (comparison, error) {
-	all := comparison{Go: strings.TrimPrefix(runtime.Version(), "go"), Processors: runtime.NumCPU(), Load: measure.LoadBefore()}
+	average, busy := measure.Average()
+	if busy {
+		_, _ = fmt.Fprintf(diag, "the machine is busy (load average %s): figures that rest on time may have no conclusion\n", average)
+	}
+	all := comparison{Go: strings.TrimPrefix(runtime.Version(), "go"), Processors: runtime.NumCPU(), Load: average}
 	version, err := serverVersion(ctx)
 	if err != nil {
 		return comparison{}, err
@@ -69,7 +73,8 @@ func (c comparison) madeOn() string {
 	for _, row := range c.Rows {
 		most = max(most, row.Load.Others)
 	}
-	return fmt.Sprintf("Redis %s, Go %s, %d processors that the servers and the clients share; load average before %s; other processes took up to %.0f %% of the machine",
+	return fmt.Sprintf("Redis %s, Go %s, %d processors that the servers and the clients share; "+
+		"load average before %s; other processes took up to %.0f %% of the machine",
 		c.Server, c.Go, c.Processors, c.Load, 100*most)
 }
 

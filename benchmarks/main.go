@@ -73,7 +73,7 @@ func read(args []string, diag io.Writer) (o order, err error) {
 	names := flags.String("rows", ".", "measure the rows whose names match this `regexp`")
 	flags.DurationVar(&o.length, "for", 2*time.Second, "measure each side of a row for so long; some rows take the time they need")
 	flags.StringVar(&o.charts, "o", "", "draw the charts into this `folder`")
-	flags.StringVar(&o.page, "page", "", "write the tables between the marks of this `file`, if all rows are measured")
+	flags.StringVar(&o.page, "page", "", "write the tables into this `file`, between its marks, if all rows are measured")
 	flags.BoolVar(&o.json, "json", false, "print JSON")
 	flags.BoolVar(&o.markdown, "markdown", false, "print Markdown")
 	if err := flags.Parse(args); err != nil {

@@ -15,7 +15,7 @@ func (c comparison) parts() []part {
 		{"machine", "Made by `make compare`: " + c.madeOn() + ".\n"},
 		{"limits", c.limits().markdown()},
 	}
-	for _, name := range []string{"alone", "polling", "refused", "quorum", "large", "memory"} {
+	for _, name := range []string{"alone", "polling", "refused", "quorum", "memory"} {
 		if row, measured := c.row(name); measured {
 			parts = append(parts, part{name, tablesOf(row, notShown[name]...)})
 		}

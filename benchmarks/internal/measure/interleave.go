@@ -76,6 +76,7 @@ func (s Side) block(ctx context.Context, length time.Duration) (Usage, error) {
 			return Usage{}, fmt.Errorf("%s at %d: before a block: %w", s.Name, s.At, err)
 		}
 	}
+	now := note(pace())
 	before, err := used(ctx, s.Servers)
 	if err != nil {
 		return Usage{}, err
@@ -89,7 +90,7 @@ func (s Side) block(ctx context.Context, length time.Duration) (Usage, error) {
 		return Usage{}, err
 	}
 	usage := after.less(before)
-	usage.Ops = ops
+	usage.Ops, usage.Pace = ops, now
 	return usage, nil
 }
 

@@ -15,6 +15,7 @@ type Load struct {
 	Known  bool    // false where the system does not tell
 	Others float64 // processes other than this one and its servers
 	Steal  float64 // taken by the host of a virtual machine
+	Slow   float64 // see [Slowness]; 0 if it was not measured
 }
 
 // A Watch looks at the load from its beginning to its end.
@@ -96,24 +97,37 @@ func readTicks(stat string) ticks {
 	return t
 }
 
-// LoadBefore is the load average of the last minute.
-func LoadBefore() string {
+// Average is the load average of the last minute, and whether that is more than the processors of the machine
+// carry beside what is measured. It is "not known" where the system does not tell.
+func Average() (average string, busy bool) {
 	text, err := os.ReadFile("/proc/loadavg")
 	if err != nil {
-		return "not known"
+		return "not known", false
 	}
-	minute, _, _ := strings.Cut(string(text), " ")
-	return minute
+	average, _, _ = strings.Cut(string(text), " ")
+	return average, tooMuch(average, runtime.NumCPU())
+}
+
+func tooMuch(average string, processors int) bool {
+	value, err := strconv.ParseFloat(average, 64)
+	return err == nil && value > bears[OnCPU]*float64(processors)
 }
 
 // String says what the load was.
 func (l Load) String() string {
 	if !l.Known {
-		return "not known"
+		return "not known" + l.slow()
 	}
 	text := fmt.Sprintf("others %.0f %%", 100*l.Others)
 	if l.Steal >= .005 {
 		text += fmt.Sprintf(", stolen %.0f %%", 100*l.Steal)
 	}
-	return text
+	return text + l.slow()
+}
+
+func (l Load) slow() string {
+	if l.Slow < 1.1 {
+		return ""
+	}
+	return fmt.Sprintf(", processors slower by %.1f ×", l.Slow)
 }

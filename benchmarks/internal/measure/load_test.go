@@ -27,6 +27,15 @@ func TestLoad(t *testing.T) {
 	}
 }
 
+func TestTooMuch(t *testing.T) {
+	t.Parallel()
+	for average, want := range map[string]bool{"0.08": false, "1.00": false, "1.70": true, "": false} {
+		if got := tooMuch(average, 2); got != want {
+			t.Errorf("%q on 2 processors: got %v, want %v", average, got, want)
+		}
+	}
+}
+
 func near(a, b Load) bool {
 	return a.Known == b.Known && math.Abs(a.Others-b.Others) < 1e-9 && math.Abs(a.Steal-b.Steal) < 1e-9
 }

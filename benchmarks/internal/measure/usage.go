@@ -17,6 +17,7 @@ type Usage struct {
 	Calls     int           // of scripts
 	Bytes     int           // that the servers have received and sent
 	Allocs    uint64
+	Pace      time.Duration // how long a fixed piece of work took just before
 }
 
 // less returns what was used since before.

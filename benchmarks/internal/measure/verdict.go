@@ -20,6 +20,7 @@ var bears = map[Basis]float64{OnCounts: math.Inf(1), OnCPU: .5, OnWall: .15}
 
 const (
 	mostSteal = .05
+	mostSlow  = 1.5
 	mostWidth = 2 // from quartile to quartile; what is spread wider was disturbed
 )
 
@@ -45,12 +46,14 @@ func Judge(value Spread, limit Limit, unit Unit, basis Basis, load Load) Verdict
 		return Verdict{Open: fmt.Sprintf("the machine was busy (%s)", load)}
 	case basis != OnCounts && load.Known && load.Steal > mostSteal:
 		return Verdict{Open: fmt.Sprintf("the machine had to wait for its host (%s)", load)}
+	case basis != OnCounts && load.Slow > mostSlow:
+		return Verdict{Open: fmt.Sprintf("the processors were slow (%s)", load)}
 	case basis != OnCounts && value.width() > mostWidth:
-		return Verdict{Open: fmt.Sprintf("the spread is too wide (%s to %s)", unit.Format(value.Low), unit.Format(value.High))}
+		return Verdict{Open: "the spread is too wide: " + unit.Format(value.Low) + " to " + unit.Format(value.High)}
 	}
 	low, high := limit.kept(value.Low, unit), limit.kept(value.High, unit)
 	if low != high {
-		return Verdict{Open: fmt.Sprintf("the limit is within the spread (%s to %s)", unit.Format(value.Low), unit.Format(value.High))}
+		return Verdict{Open: "the limit is within the spread: " + unit.Format(value.Low) + " to " + unit.Format(value.High)}
 	}
 	return Verdict{Holds: low}
 }

@@ -31,6 +31,8 @@ func TestJudge(t *testing.T) {
 		"CPU while busy":              {Exactly(2), most3, OnCPU, Load{Known: true, Others: .6}, "no conclusion: the machine was busy (others 60 %)"},
 		"a clock at half a load":      {Exactly(2), most3, OnWall, Load{Known: true, Others: .4}, "no conclusion: the machine was busy"},
 		"stolen":                      {Exactly(2), most3, OnCPU, Load{Known: true, Steal: .2}, "no conclusion: the machine had to wait for its host (others 0 %, stolen 20 %)"},
+		"slow":                        {Exactly(2), most3, OnCPU, Load{Known: true, Slow: 1.8}, "no conclusion: the processors were slow (others 0 %, processors slower by 1.8 ×)"},
+		"a bit slow":                  {Exactly(2), most3, OnWall, Load{Known: true, Slow: 1.2}, "holds"},
 		"a load that nobody knows":    {Exactly(2), most3, OnCPU, Load{}, "holds"},
 		"not measured":                {Exactly(math.NaN()), most3, OnCounts, quiet, "no conclusion: it was not measured"},
 		"zero":                        {Exactly(0), Limit{}, OnCounts, quiet, "holds"},

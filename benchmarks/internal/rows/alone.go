@@ -25,7 +25,7 @@ func alone(ctx context.Context, s *stage) (*report, error) {
 			Block: measure.Repeat(func(ctx context.Context) error { return p.Cycle(ctx, "alone:"+p.Name) }),
 		})
 	}
-	results, err := measure.Interleave(ctx, s.plan, sides)
+	results, err := s.interleave(ctx, s.plan, sides)
 	if err != nil {
 		return nil, err
 	}

@@ -48,7 +48,7 @@ func free(ctx context.Context, s *stage) (*report, error) {
 			return client.Obtain(ctx, keys, ttl, &redislock.Options{Fenced: true})
 		})
 	}
-	results, err := measure.Interleave(ctx, s.plan, sides)
+	results, err := s.interleave(ctx, s.plan, sides)
 	if err != nil {
 		return nil, err
 	}

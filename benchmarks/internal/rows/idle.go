@@ -41,7 +41,7 @@ func idle(ctx context.Context, s *stage) (*report, error) {
 		return nil, err
 	}
 	plan := measure.Plan{Blocks: 1, Length: idleFor}
-	results, err := measure.Interleave(ctx, plan, []measure.Side{{
+	results, err := s.interleave(ctx, plan, []measure.Side{{
 		Name: IdleSide, Servers: servers,
 		Block: func(ctx context.Context, length time.Duration) (int, error) {
 			select {

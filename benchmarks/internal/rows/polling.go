@@ -36,7 +36,7 @@ func polling(ctx context.Context, s *stage) (*report, error) {
 	}
 	plan := s.plan
 	plan.Length *= 2 // of many callers some are served much more often than others
-	results, err := measure.Interleave(ctx, plan, sides)
+	results, err := s.interleave(ctx, plan, sides)
 	if err != nil {
 		return nil, err
 	}

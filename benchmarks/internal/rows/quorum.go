@@ -55,7 +55,7 @@ func quorums(ctx context.Context, s *stage) (*report, error) {
 	for _, w := range works {
 		sides = append(sides, measure.Side{Name: w.name, Servers: servers, Block: measure.Repeat(w.do)})
 	}
-	results, err := measure.Interleave(ctx, s.plan, sides)
+	results, err := s.interleave(ctx, s.plan, sides)
 	if err != nil {
 		return nil, err
 	}

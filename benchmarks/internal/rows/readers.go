@@ -51,7 +51,7 @@ func readers(ctx context.Context, s *stage) (*report, error) {
 	if err != nil {
 		return nil, err
 	}
-	results, err := measure.Interleave(ctx, s.plan, sides)
+	results, err := s.interleave(ctx, s.plan, sides)
 	if err != nil {
 		return nil, err
 	}

@@ -46,7 +46,7 @@ func refused(ctx context.Context, s *stage) (*report, error) {
 			add(p.Name, p, byWriter)
 		}
 	}
-	results, err := measure.Interleave(ctx, s.plan, sides)
+	results, err := s.interleave(ctx, s.plan, sides)
 	if err != nil {
 		return nil, err
 	}

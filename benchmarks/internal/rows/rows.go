@@ -26,14 +26,14 @@ type Row struct {
 // All are the rows, in the order in which they are measured.
 var All = []Row{
 	{"alone", "One key, nobody else there", "obtain and release of a free key", "", alone},
-	{"readers", "Readers of one key", "ObtainRead, Refresh and Release by one more; expired: 9 of 10 of those there are", "readers", readers},
-	{"sets", "Sets that others wait for", "a turn: one leaves, one is granted, one enters; four want it; free: nobody waits", "keys", sets},
+	{"readers", "Readers of one key", "ObtainRead, Refresh and Release by one more; of the expired, 9 of 10 are", "readers", readers},
+	{"sets", "Sets that others wait for", "a turn of four: one leaves, one is granted, one enters", "keys", sets},
 	{"waiters", "Waiters in one line", "a turn: one leaves, one is granted, one enters", "waiters", waiters},
 	{"idle", "Waiters while nothing moves", "500 lines of 4 waiters, all of one Client", "", idle},
 	{"free", "Free sets", "obtain and release of a set that nobody wants", "keys", free},
 	{"refused", "A refused attempt", "one attempt, without waiting", "", refused},
 	{"quorum", "A quorum of five servers", "obtain and release", "", quorums},
-	{"polling", "Callers of one process that poll for one key", "obtain and release, hold 0, asking again after 1 ms", "callers", polling},
+	{"polling", "Callers of one process that poll for one key", "obtain and release, asking again after 1 ms", "callers", polling},
 	{"large", "A set of 10 000 keys", "how long the main thread of the server is busy with it", "", large},
 	{"watched", "Locks with a watchdog", "a renewal", "", watched},
 	{"memory", "Memory of the server", "one more of each", "", memory},

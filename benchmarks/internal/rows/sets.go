@@ -122,7 +122,7 @@ func setsOf(ctx context.Context, s *stage, k int) ([]measure.Result, error) {
 		s.finally(crowd.part)
 		sides = append(sides, measure.Side{Name: w.name, At: k, Servers: []*measure.Server{server}, Block: crowd.block})
 	}
-	return measure.Interleave(ctx, s.plan, sides)
+	return s.interleave(ctx, s.plan, sides)
 }
 
 // cycle obtains a set and releases it.

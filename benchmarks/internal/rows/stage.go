@@ -15,6 +15,7 @@ type stage struct {
 	loads   []measure.Load // of the parts so far
 	lasted  []time.Duration
 	began   time.Time
+	results []measure.Result // of the row so far, for their pace
 	undo    []func()
 }
 
@@ -33,6 +34,13 @@ func (s *stage) start(n int) ([]*measure.Server, error) {
 		started = append(started, server)
 	}
 	return started, nil
+}
+
+// interleave measures sides.
+func (s *stage) interleave(ctx context.Context, plan measure.Plan, sides []measure.Side) ([]measure.Result, error) {
+	results, err := measure.Interleave(ctx, plan, sides)
+	s.results = append(s.results, results...)
+	return results, err
 }
 
 // finally has something done when the servers are no longer needed, the last one first.
@@ -75,6 +83,9 @@ func (s *stage) load() measure.Load {
 		all.Known = l.Known
 		all.Others += share * l.Others
 		all.Steal += share * l.Steal
+	}
+	if len(s.results) > 0 {
+		all.Slow = measure.Slowness(s.results)
 	}
 	return all
 }

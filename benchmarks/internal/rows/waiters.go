@@ -30,7 +30,7 @@ func waiters(ctx context.Context, s *stage) (*report, error) {
 		}
 		sides = append(sides, measure.Side{Name: inLine, At: n, Servers: []*measure.Server{server}, Block: crowd.block})
 	}
-	results, err := measure.Interleave(ctx, s.plan, sides)
+	results, err := s.interleave(ctx, s.plan, sides)
 	if err != nil {
 		return nil, err
 	}

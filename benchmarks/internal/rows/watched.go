@@ -30,7 +30,7 @@ func watched(ctx context.Context, s *stage) (*report, error) {
 		}
 	}
 	plan := measure.Plan{Blocks: 3, Length: lease / 3}
-	results, err := measure.Interleave(ctx, plan, []measure.Side{{
+	results, err := s.interleave(ctx, plan, []measure.Side{{
 		Name: WatchedSide, Servers: servers,
 		Block: func(_ context.Context, length time.Duration) (int, error) {
 			before := renewed.Load()
