@@ -37,13 +37,15 @@ func TestTurn(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			var turns, calls int
 			for _, u := range results[0].Blocks {
-				if u.Ops < 1 || u.Calls < 2*u.Ops {
-					t.Errorf("got %d scripts in %d turns, want two for each", u.Calls, u.Ops)
-				}
-				if w.name == sameSet && u.Calls > 2*u.Ops+u.Ops/4 {
-					t.Errorf("got %d scripts in %d turns, want few more than two for each", u.Calls, u.Ops)
-				}
+				turns, calls = turns+u.Ops, calls+u.Calls
+			}
+			if turns < 3 || calls < 2*turns-1 { // on a busy machine one may come back late
+				t.Errorf("got %d scripts in %d turns, want two for each", calls, turns)
+			}
+			if w.name == sameSet && calls > 2*turns+turns/4 {
+				t.Errorf("got %d scripts in %d turns, want few more than two for each", calls, turns)
 			}
 		})
 	}
