@@ -107,7 +107,12 @@ func (s *fixture) key(name string) string { return s.prefix + name }
 func (s *fixture) listen(t *testing.T, channel string) {
 	t.Helper()
 	check.NoError(t, s.ear.Subscribe(t.Context(), channel))
-	check.Must[any](t)(s.ear.ReceiveTimeout(t.Context(), time.Minute))
+	for { // what was published before is left out
+		got, ok := check.Must[any](t)(s.ear.ReceiveTimeout(t.Context(), time.Minute)).(*redis.Subscription)
+		if ok && got.Channel == channel {
+			return
+		}
+	}
 }
 
 // enters puts waiters into their lines.
