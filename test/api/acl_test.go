@@ -72,12 +72,10 @@ func TestACLIsSufficient(t *testing.T) {
 	}
 }
 
-// wantSufficient checks that a user can do everything. One that may not run ZPOPMIN is only slower.
-func wantSufficient(t *testing.T, g *world.Guarded, slower bool) {
+// wantDone checks that a user can do certain things.
+func wantDone(t *testing.T, g *world.Guarded, client *redislock.Client, ops []operation) {
 	t.Helper()
-	client := redislock.New(g.RDB)
-	t.Cleanup(client.Close)
-	for _, op := range operations() {
+	for _, op := range ops {
 		p := &pass{client: client, admin: g.Admin, prefix: "app:" + op.name + ":", lease: 9 * time.Second}
 		err := runWithout(t, g, p, op, "")
 		if op.refused && errors.Is(err, redislock.ErrNotObtained) {
@@ -93,6 +91,14 @@ func wantSufficient(t *testing.T, g *world.Guarded, slower bool) {
 	if found := g.WithoutTTL(t); len(found) > 0 {
 		t.Errorf("keys without a TTL: %q", found)
 	}
+}
+
+// wantSufficient checks that a user can do everything. One that may not run ZPOPMIN is only slower.
+func wantSufficient(t *testing.T, g *world.Guarded, slower bool) {
+	t.Helper()
+	client := redislock.New(g.RDB)
+	t.Cleanup(client.Close)
+	wantDone(t, g, client, operations())
 	for _, entry := range g.Admin.Do(t.Context(), "acl", "log").Val().([]any) {
 		// go-redis introduces itself with CLIENT, and does without.
 		if text := fmt.Sprint(entry); !strings.Contains(text, "client|") && !(slower && strings.Contains(text, "object:zpopmin ")) {
@@ -101,6 +107,29 @@ func wantSufficient(t *testing.T, g *world.Guarded, slower bool) {
 	}
 	_, err := client.Obtain(t.Context(), []string{"elsewhere"}, world.Long, nil)
 	wantClear(t, "obtain a forbidden key", err, "elsewhere")
+}
+
+// Who asks for no fencing numbers needs no right to hashes, and hands over to those who do.
+func TestACLWithoutNumbers(t *testing.T) {
+	t.Parallel()
+	g := world.NewGuarded(t, "app:")
+	for _, command := range []string{"hdel", "hget", "hkeys", "hlen", "hset", "zcard"} {
+		g.Set(t, "-"+command)
+	}
+	client := redislock.New(g.RDB)
+	t.Cleanup(client.Close)
+	var ops []operation
+	for _, op := range operations() {
+		if !strings.Contains(op.name, "fenced") && !strings.Contains(op.name, "number") {
+			ops = append(ops, op)
+		}
+	}
+	a := []string{"a"}
+	ops = append(ops, operation{
+		name: "release to one that wants a number", do: release, after: (*pass).served,
+		prepare: all(holding(a, nil), waiting(a, nil, redislock.Options{Fenced: true})),
+	})
+	wantDone(t, g, client, ops)
 }
 
 // Each command of the list is needed: without it something ends with an error, and that is a clear

@@ -23,6 +23,8 @@ func (p *pass) waits(ctx context.Context, write, read []string, opt redislock.Op
 		<-ended
 		client.Close()
 	})
+	line := "redislock:line:{" + append(p.keys(write...), p.keys(read...)...)[0] + "}"
+	before := p.admin.ZCard(ctx, line).Val()
 	opt.Queue = true
 	granted := make(chan error, 1)
 	p.granted = append(p.granted, granted)
@@ -34,8 +36,6 @@ func (p *pass) waits(ctx context.Context, write, read []string, opt redislock.Op
 		}
 		granted <- err
 	}()
-	line := "redislock:line:{" + append(p.keys(write...), p.keys(read...)...)[0] + "}"
-	before := p.admin.ZCard(ctx, line).Val()
 	for end := time.Now().Add(world.Polled); p.admin.ZCard(ctx, line).Val() == before; time.Sleep(check.Look) {
 		if time.Now().After(end) {
 			return errors.New("nobody stands in line")
@@ -47,7 +47,7 @@ func (p *pass) waits(ctx context.Context, write, read []string, opt redislock.Op
 // served waits until everybody has had a turn.
 func (p *pass) served(context.Context) error {
 	for _, granted := range p.granted {
-		err, ok := check.Receive(granted, world.Soon)
+		err, ok := check.Receive(granted, world.Soon/2) // before it asks again
 		if !ok {
 			err = errors.New("nobody has handed the lock over")
 		}
