@@ -179,7 +179,16 @@ plot: ## docs/waiting.svg anew: what waiting costs, by the number of waiters
 	@.ci/install
 	@mkdir -p $(BIN) docs
 	@go test -run '^$$' -bench '^BenchmarkWaiting$$' -benchtime 1x -count 3 -timeout 20m ./test/line | tee $(BIN)/waiting.txt
-	@go run ./internal/plot -o docs/waiting.svg <$(BIN)/waiting.txt
+	@go run ./internal/plot/waiting -o docs/waiting.svg <$(BIN)/waiting.txt
+
+# What may be set: make compare COMPARE="-rows 'free|sets' -for 500ms". The page stays as it is unless all rows are
+# measured.
+COMPARE ?=
+
+.PHONY: compare
+compare: ## what grows, beside other libraries: tables, docs/charts, docs/costs.md: COMPARE=flags
+	@.ci/install
+	@cd benchmarks && go run . -o ../docs/charts -page ../docs/costs.md $(COMPARE)
 
 fuzz: ## every fuzz target, for FUZZTIME each
 	@for package in $$(go list ./...); do \

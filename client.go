@@ -110,6 +110,7 @@ type Client struct {
 	log         *slog.Logger
 	hooks       Hooks
 	maxKeys     int
+	largeSets   bool
 	maxMetadata int
 	batching    bool
 	wraps       redis.UniversalClient // of WithWrapped

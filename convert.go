@@ -40,6 +40,11 @@ func (l *Lock) convert(ctx context.Context, name string, writes bool) error {
 		return fmt.Errorf("redislock: %s %s: %w: an attached lock has none before a Refresh",
 			name, l.snapshot(), ErrInvalidTTL)
 	}
+	if set := l.snapshot(); !writes {
+		if err := l.client.checkReads(set); err != nil {
+			return fmt.Errorf("redislock: %s %s: %w", name, set, err)
+		}
+	}
 	op.call = func(set keySet) *call {
 		return convertCall(ctx, set, &l.value, op.ttl, writes, op.keeps)
 	}

@@ -151,6 +151,9 @@ func (c *Client) newWant(write, read []string, ttl time.Duration, opt *Options) 
 	if w.set, err = newKeySet(write, read, c.maxKeys); err != nil {
 		return w, err
 	}
+	if err := c.checkSize(w.set, opt); err != nil {
+		return w, err
+	}
 	if err := c.placement.check(w.set.keys); err != nil {
 		return w, err
 	}

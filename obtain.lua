@@ -20,8 +20,11 @@
 local value, ttl, intent = ARGV[1], ARGV[2], ARGV[5]
 local closes = ARGV[4] == '1'
 local n = ARGV[3] and tonumber(string.match(ARGV[3], '^%d+') or '') or #KEYS / (intent and 3 or 2)
-local quick = not closes and n <= CHUNK / 2
-local there = quick and redis.call('exists', unpack(KEYS, 1, 2 * n)) -- keys and lines
+local there -- how many keys and lines exist
+for first = 1, closes and 0 or 2 * n, CHUNK do
+  local last = math.min(first + CHUNK - 1, 2 * n)
+  there = (there or 0) + redis.call('exists', unpack(KEYS, first, last))
+end
 if there == 0 and n == 1 and not intent then
   redis.call('set', KEYS[1], value, 'px', ttl)
   return DONE

@@ -22,15 +22,19 @@ local stamped = ARGV[2] and ARGV[2] ~= ''
 local with_numbers = ARGV[5] == '1'
 local n = stamped and tonumber(string.match(ARGV[2], '^%d+')) or #KEYS / (with_numbers and 3 or 2)
 local closes = ARGV[3] and string.find(ARGV[3], '1', 1, true)
-local plain = n <= CHUNK and not closes and not ARGV[6]
-local held -- the strings at the keys
+local plain = not closes and not ARGV[6]
+
+local held -- the strings at the keys, if it has them all
 
 -- Reports whether the whole set is write-locked as it was taken.
 local function is_whole()
-  held = held or redis.call('mget', unpack(KEYS, 1, n))
-  for i = 1, n do
-    if held[i] ~= ARGV[1] then
-      return false
+  for first = 1, n, CHUNK do
+    local part = redis.call('mget', unpack(KEYS, first, math.min(first + CHUNK - 1, n)))
+    held = n <= CHUNK and part or nil
+    for i = 1, #part do
+      if part[i] ~= ARGV[1] then
+        return false
+      end
     end
   end
   return true
@@ -38,7 +42,9 @@ end
 
 -- Frees such a set.
 local function free_whole()
-  redis.call('del', unpack(KEYS, 1, n))
+  for first = 1, n, CHUNK do
+    redis.call('del', unpack(KEYS, first, math.min(first + CHUNK - 1, n)))
+  end
   for i = 2 * n + 1, with_numbers and 3 * n or 0 do
     redis.pcall('hdel', KEYS[i], string.match(ARGV[1], '^[^|]*'), '|')
   end
@@ -54,7 +60,11 @@ if whole and n == 1 then
   front = redis.pcall('zpopmin', KEYS[2])
   has_line = front[1] ~= nil or front.err and redis.call('exists', KEYS[2]) > 0
 elseif plain then
-  has_line = redis.call('exists', unpack(KEYS, n + 1, 2 * n)) > 0
+  local lines = 0
+  for first = n + 1, 2 * n, CHUNK do
+    lines = lines + redis.call('exists', unpack(KEYS, first, math.min(first + CHUNK - 1, 2 * n)))
+  end
+  has_line = lines > 0
 end
 if whole and not has_line then
   return free_whole()
@@ -191,6 +201,7 @@ if has_line then
   closed = pcall(close, now)
 end
 
+held = held or strings(n)
 local to_delete, wrote, lost, spared = {}, {}, {NOT_YOURS}, {}
 for a = 8, #ARGV do
   local index, mark = string.match(ARGV[a], '^(%d+)|?(.*)')
@@ -198,7 +209,6 @@ for a = 8, #ARGV do
   spared[index] = spared[index] or mark == '' or redis.call('zscore', home_line, mark) ~= false
 end
 
-held = held or strings(n)
 for i = 1, n do
   local lease
   if spared[i] then

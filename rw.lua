@@ -283,7 +283,7 @@ local function leave_lines()
   end
   for i = 1, n do
     local text = i == 1 and home or i <= w and writes or reads
-    if not text or redis.call('zrem', KEYS[n + i], text) == 0 then
+    if not text or redis.pcall('zrem', KEYS[n + i], text) ~= 1 then
       leave_line(i, id, place)
     end
     fronts[i] = nil

@@ -162,10 +162,14 @@ end
 
 -- Takes a waiter that was met in the line of KEYS[i] out of that of KEYS[j].
 local function take_out(j, entry, i)
-  local front, text = fronts[j], text_at(j, entry, i)
-  heads[j] = front and (front[1] == text and front[3] or front[1]) or nil
+  local front, text = fronts[j] or {}, text_at(j, entry, i)
+  if front[1] == text then
+    heads[j] = front[3]
+  else
+    heads[j] = front[1]
+  end
   fronts[j] = nil
-  if redis.call('zrem', KEYS[size + j], text) == 0 then
+  if redis.pcall('zrem', KEYS[size + j], text) ~= 1 then -- it is no line, or has another text
     leave_line(j, entry.id, entry.place)
   end
 end

@@ -17,7 +17,7 @@ local proved = false -- that a key can be given its first reader
 local function of_readers(command, key, ...)
   local reply = redis.pcall(command, key, ...)
   if type(reply) == 'table' and reply.err then
-    if string.sub(reply.err, 1, 9) ~= 'WRONGTYPE' then
+    if string.sub(reply.err, 1, 9) ~= 'WRONGTYPE' and redis.call('exists', key) == 1 then
       redis.call(command, key, ...) -- it fails once more, and the script with it
     end
     return nil

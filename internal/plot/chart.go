@@ -1,8 +1,14 @@
-package main
+// Package plot draws line charts as SVG, with logarithmic axes. A drawing is small, has no
+// background of its own, and can be read on a light and on a dark page. The same chart gives the
+// same bytes.
+//
+// scale.go and label.go decide where things are, panel.go draws, and look.go and svg.go have the
+// looks. The folder waiting has the command that draws docs/waiting.svg.
+package plot
 
 import (
 	"fmt"
-	"slices"
+	"math"
 	"strings"
 )
 
@@ -12,65 +18,117 @@ const (
 	chartHeight = 312
 )
 
-// A metric is what a panel shows.
-type metric struct {
-	unit   string
-	title  string
-	about  string
-	format func(float64) string
+// A Chart is one drawing: two panels, side by side.
+type Chart struct {
+	Title  string // what it shows, for those who cannot see it
+	Panels []Panel
 }
 
-var metrics = []metric{
-	{unitCommands, "Commands per acquisition", "Redis commands, Obtain and Release together", number},
-	{unitHandOff, "Hand-off time", "from Release until the next Obtain returns", microseconds},
+// A Panel shows one metric.
+type Panel struct {
+	Title  string
+	About  string               // below the title: what exactly was measured
+	Axis   string               // what the lines run along, such as "waiters"
+	Format func(float64) string // how a value is written, such as [Number]
+	Show   []float64            // values that the axis reaches in any case
+	Lines  []Line               // the last one is on top
 }
 
-// chart draws a panel for each metric, side by side.
-func chart(all []series) []byte {
+// A Line is what one side measured, in ascending order of At. Its Name is beside its end. It has the
+// same Look wherever it has the same Name. There is room for twelve letters.
+type Line struct {
+	Name   string
+	Look   Look
+	Points []Point
+}
+
+// A Point is one measurement. Low and High are how far it was spread; both are zero if that is not
+// shown. What is not zero is greater than zero.
+type Point struct{ At, Value, Low, High float64 }
+
+// Draw returns the drawing. It is an error if a panel has nothing to show, or something that has no
+// place on a logarithmic axis.
+func Draw(chart Chart) ([]byte, error) {
+	for _, p := range chart.Panels {
+		if err := p.check(); err != nil {
+			return nil, fmt.Errorf("%s: %w", p.Title, err)
+		}
+	}
 	c := &canvas{}
 	c.put(`<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%[2]d" viewBox="0 0 %[1]d %[2]d"`+
 		` role="img" aria-labelledby="title desc">`, chartWidth, chartHeight)
-	c.put(`<title id="title">Commands per acquisition and hand-off time against the number of waiters</title>`)
-	c.put(`<desc id="desc">%s</desc>`, describe(all))
-	c.put("<style>%s</style>", style)
-	c.put("<defs>\n%s</defs>", marks)
-	for i, m := range metrics {
-		left := float64(i) * (chartWidth + panelGap) / float64(len(metrics))
-		newPanel(m, all, left).draw(c)
+	c.put(`<title id="title">%s</title>`, escaped(chart.Title))
+	c.put(`<desc id="desc">%s</desc>`, escaped(describe(chart.Panels)))
+	names := namesOf(chart.Panels)
+	c.put("<style>%s</style>", style(names))
+	c.put("<defs>\n%s</defs>", marks(names))
+	for i, p := range chart.Panels {
+		left := float64(i) * (chartWidth + panelGap) / float64(len(chart.Panels))
+		place(p, left).draw(c)
 	}
 	c.put("</svg>")
-	return c.Bytes()
+	return c.Bytes(), nil
+}
+
+// check says why a panel cannot be drawn.
+func (p Panel) check() error {
+	if len(p.Lines) == 0 {
+		return fmt.Errorf("no lines")
+	}
+	for _, l := range p.Lines {
+		if len(l.Points) == 0 {
+			return fmt.Errorf("%s has no points", l.Name)
+		}
+		for _, point := range l.Points {
+			for _, v := range append([]float64{point.At, point.Value}, point.spread()...) {
+				if !(v > 0) || math.IsInf(v, 0) {
+					return fmt.Errorf("%s: %v has no place on a logarithmic axis", l.Name, v)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// spread returns Low and High, if they are shown.
+func (p Point) spread() []float64 {
+	if p.Low == 0 && p.High == 0 {
+		return nil
+	}
+	return []float64{p.Low, p.High}
 }
 
 // describe says in words what the lines show.
-func describe(all []series) string {
-	waiters := waitersOf(all)
-	text := fmt.Sprintf("Two line charts with logarithmic axes, from %d to %d waiters.",
-		waiters[0], waiters[len(waiters)-1])
-	for _, m := range metrics {
+func describe(panels []Panel) string {
+	text := fmt.Sprintf("%d line charts with logarithmic axes.", len(panels))
+	for _, p := range panels {
 		var lines []string
-		for _, s := range all {
-			values := s.values(m.unit)
-			first, last := m.format(rounded(values[0])), m.format(rounded(values[len(values)-1]))
+		for _, l := range p.Lines {
+			first, last := p.Format(rounded(l.Points[0].Value)), p.Format(rounded(l.Points[len(l.Points)-1].Value))
 			if first == last {
-				lines = append(lines, s.by+" "+first)
+				lines = append(lines, l.Name+" "+first)
 			} else {
-				lines = append(lines, s.by+" from "+first+" to "+last)
+				lines = append(lines, l.Name+" from "+first+" to "+last)
 			}
 		}
-		text += " " + m.title + ": " + strings.Join(lines, ", ") + "."
+		places := p.places()
+		text += fmt.Sprintf(" %s, from %s to %s %s: %s.", p.Title,
+			Number(places[0]), Number(places[len(places)-1]), p.Axis, strings.Join(lines, ", "))
 	}
 	return text
 }
 
-// waitersOf returns every number of waiters that was measured, in ascending order.
-func waitersOf(all []series) []int {
-	var waiters []int
-	for _, s := range all {
-		for _, p := range s.points {
-			waiters = append(waiters, p.waiters)
+// namesOf returns each line's name once, with its look, in the order in which they come.
+func namesOf(panels []Panel) []Line {
+	var names []Line
+	seen := map[string]bool{}
+	for _, p := range panels {
+		for _, l := range p.Lines {
+			if !seen[l.Name] {
+				seen[l.Name] = true
+				names = append(names, Line{Name: l.Name, Look: l.Look})
+			}
 		}
 	}
-	slices.Sort(waiters)
-	return slices.Compact(waiters)
+	return names
 }

@@ -1,4 +1,4 @@
-package main
+package plot
 
 import (
 	"math"
@@ -48,7 +48,7 @@ func multiples(least, most float64, of ...float64) []float64 {
 	for exp := int(math.Floor(math.Log10(least))) - 1; math.Pow10(exp) <= most; exp++ {
 		for _, m := range of {
 			// 3e-1 is nearer to three tenths than 3*1e-1.
-			value, _ := strconv.ParseFloat(number(m)+"e"+strconv.Itoa(exp), 64)
+			value, _ := strconv.ParseFloat(Number(m)+"e"+strconv.Itoa(exp), 64)
 			if least <= value && value <= most {
 				values = append(values, value)
 			}
@@ -57,20 +57,20 @@ func multiples(least, most float64, of ...float64) []float64 {
 	return values
 }
 
-// number writes a value without an exponent.
-func number(value float64) string {
+// Number writes a value without an exponent.
+func Number(value float64) string {
 	return strconv.FormatFloat(value, 'f', -1, 64)
 }
 
-// microseconds writes a time in the unit in which it has up to three digits before the point.
-func microseconds(value float64) string {
+// Microseconds writes a time in the unit in which it has up to three digits before the point.
+func Microseconds(value float64) string {
 	switch {
 	case value < 1e3:
-		return number(value) + "\u00a0µs"
+		return Number(value) + "\u00a0µs"
 	case value < 1e6:
-		return number(value/1e3) + "\u00a0ms"
+		return Number(value/1e3) + "\u00a0ms"
 	default:
-		return number(value/1e6) + "\u00a0s"
+		return Number(value/1e6) + "\u00a0s"
 	}
 }
 

@@ -1,4 +1,4 @@
-package main
+package plot
 
 import (
 	"fmt"
@@ -84,7 +84,7 @@ func TestNumbers(t *testing.T) {
 		{1e6, "1000000|1 s"},
 		{1.26e6, "1300000|1.3 s"},
 	} {
-		got := fmt.Sprintf("%s|%s", number(rounded(test.value)), microseconds(rounded(test.value)))
+		got := fmt.Sprintf("%s|%s", Number(rounded(test.value)), Microseconds(rounded(test.value)))
 		want := []rune(test.want)
 		want[slices.Index(want, ' ')] = '\u00a0' // the number and its unit stay in one line
 		if got != string(want) {

@@ -1,19 +1,17 @@
-package main
+package plot
 
 import (
 	"bytes"
 	"fmt"
+	"html"
 	"math"
 	"strconv"
 	"strings"
 )
 
-// style is the looks of the drawing. The background is whatever is below it. Where a page is dark
-// and the reader's system is not, or the reverse, the media query answers for the wrong one: no
-// colour is so near to black or white that it would be lost there.
-//
-// A way of waiting is a class that sets color alone; what is drawn in it takes it from currentColor.
-const style = `
+// common is the part of the style that does not depend on the lines. The background is whatever is
+// below the drawing.
+const common = `
 svg { color: #59636e }
 text { font: 12px system-ui, sans-serif; fill: currentColor }
 .title { font-size: 15px; font-weight: 600 }
@@ -25,26 +23,9 @@ path { fill: none; stroke: currentColor }
 .grid { stroke-opacity: .2 }
 .axis { stroke-opacity: .6 }
 .line { stroke-width: 2; stroke-linejoin: round; stroke-linecap: round }
-.lead { stroke-opacity: .6 }
+.lead, .range { stroke-opacity: .6 }
+.cross { stroke-width: 2 }
 use { fill: currentColor }
-.linear { color: #bc4c00 }
-.exponential { color: #1a7f5a }
-.queue { color: #0969da }
-.queue .line { stroke-width: 2.5 }
-.queue .name { font-weight: 600 }
-@media (prefers-color-scheme: dark) {
-svg { color: #9198a1 }
-.linear { color: #f0883e }
-.exponential { color: #3fb98a }
-.queue { color: #58a6ff }
-}
-`
-
-// marks are the shapes at the points of each way, about the origin, so that the lines can be told
-// apart without their colours.
-const marks = `<rect id="linear" x="-3.5" y="-3.5" width="7" height="7"/>
-<polygon id="exponential" points="0,-4.8 4.6,3.4 -4.6,3.4"/>
-<circle id="queue" r="4"/>
 `
 
 // A canvas is an SVG in the making.
@@ -55,10 +36,13 @@ func (c *canvas) put(format string, args ...any) {
 	fmt.Fprintf(&c.Buffer, format+"\n", args...)
 }
 
-// text writes one text, which must need no escaping.
+// text writes one text.
 func (c *canvas) text(class string, x, y float64, text string) {
-	c.put(`<text class="%s" x="%s" y="%s">%s</text>`, class, coord(x), coord(y), text)
+	c.put(`<text class="%s" x="%s" y="%s">%s</text>`, class, coord(x), coord(y), escaped(text))
 }
+
+// escaped is a text as it stands between two tags.
+func escaped(text string) string { return html.EscapeString(text) }
 
 // path draws something that is not closed.
 func (c *canvas) path(class string, path *outline) {

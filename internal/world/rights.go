@@ -15,7 +15,7 @@ var ACLCommands = []string{
 	"eval", "evalsha",
 	"del", "exists", "get", "hdel", "hget", "hkeys", "hlen", "hset", "info", "mget", "msetnx",
 	"pexpire", "pexpireat", "pttl", "publish", "set", "spublish", "time", "type",
-	"zadd", "zcard", "zrange", "zrem", "zremrangebyscore", "zrevrangebyscore", "zscore",
+	"zadd", "zcard", "zpopmin", "zrange", "zrem", "zremrangebyscore", "zrevrangebyscore", "zscore",
 	"subscribe", "wait",
 }
 

@@ -55,9 +55,9 @@ func TestACLWithoutGuards(t *testing.T) {
 			check.NoError(t, lock.Refresh(t.Context(), world.Long)) // the server knows the script
 			lost.Store("refresh")
 			check.Is(t, lock.Refresh(t.Context(), world.Long/2), redislock.ErrUnknownOutcome)
-			g.Set(t, "-"+command)
+			again := without(t, g, command)
 			err := do(t.Context(), lock)
-			g.Set(t, "+"+command)
+			again()
 			if !strings.HasPrefix(name, "release") {
 				wantClear(t, name+" without "+command, err, a)
 				if err := do(t.Context(), lock); err != nil {
@@ -91,7 +91,7 @@ func TestACLReleaseBesideGuards(t *testing.T) {
 		key := "app:" + command
 		lock := check.Must[*redislock.Lock](t)(client.Obtain(t.Context(), []string{key}, world.Long, nil))
 		check.NoError(t, putGuard(t.Context(), g.Admin, "redislock:line:{"+key+"}"))
-		g.Set(t, "-"+command)
+		again := without(t, g, command)
 		if err := lock.Release(t.Context()); err != nil {
 			t.Errorf("without %s: got error %v", command, err)
 		}
@@ -99,9 +99,12 @@ func TestACLReleaseBesideGuards(t *testing.T) {
 			_, err := client.Obtain(t.Context(), []string{key}, world.Long, nil)
 			wantClear(t, "obtain without "+command, err, key)
 		}
-		g.Set(t, "+"+command)
+		again()
 		if left := g.Admin.Exists(t.Context(), key).Val(); left > 0 {
 			t.Errorf("without %s: the key is not free", command)
+		}
+		if n := check.Guards(t.Context(), g.Admin, "redislock:line:{"+key+"}"); n != 1 {
+			t.Errorf("without %s: there are %d guards, want that of the other owner", command, n)
 		}
 	}
 }
@@ -118,14 +121,14 @@ func TestACLObtainWithoutGuards(t *testing.T) {
 	check.NoError(t, warm.Release(t.Context()))
 	for _, command := range guardCommands {
 		keys, opt := []string{"app:" + command}, &redislock.Options{Token: t.Name() + command}
-		g.Set(t, "-"+command)
+		again := without(t, g, command)
 		lost.Store("obtain")
 		_, err := client.Obtain(t.Context(), keys, time.Minute, opt)
 		check.Is(t, err, redislock.ErrUnknownOutcome)
 		check.Eventually(t, world.Soon, "the clean-up frees the key", func() bool { return g.Admin.Exists(t.Context(), keys...).Val() == 0 })
 		_, err = client.Obtain(t.Context(), keys, time.Minute, opt)
 		wantClear(t, "obtain without "+command, err, keys[0])
-		g.Set(t, "+"+command)
+		again()
 		lock := check.Must[*redislock.Lock](t)(client.Obtain(t.Context(), keys, time.Minute, opt))
 		if n := check.Guards(t.Context(), g.Admin, "redislock:line:{"+keys[0]+"}"); n != 1 {
 			t.Errorf("%s: there are %d guards after an answered request, want that of the owner", command, n)
@@ -135,12 +138,12 @@ func TestACLObtainWithoutGuards(t *testing.T) {
 }
 
 // A caller that never waits needs no right to write or read the keys beside its own, as long as every request is answered:
-// it only looks whether they exist.
+// it only looks whether they exist. It is told as ever that a lock has ended.
 func TestACLOfWhoNeverWaits(t *testing.T) {
 	t.Parallel()
 	g := world.NewGuarded(t, "app:")
 	lost := losing(g.RDB)
-	for _, command := range []string{"zadd", "zscore", "zremrangebyscore", "zrevrangebyscore", "zrange", "subscribe", "publish", "spublish"} {
+	for _, command := range []string{"zadd", "zscore", "zremrangebyscore", "zrevrangebyscore", "zrange", "zpopmin", "subscribe", "publish", "spublish"} {
 		g.Set(t, "-"+command)
 	}
 	client := redislock.New(g.RDB)
@@ -150,6 +153,12 @@ func TestACLOfWhoNeverWaits(t *testing.T) {
 		check.NoError(t, errors.Join(lock.Refresh(t.Context(), 2*world.Long), lock.Release(t.Context())))
 	}
 	lock := check.Must[*redislock.Lock](t)(client.Obtain(t.Context(), []string{"app:a"}, world.Long, nil))
+	check.NoError(t, g.Admin.Del(t.Context(), "app:a").Err())
+	_, err := lock.TTL(t.Context())
+	check.Is(t, err, redislock.ErrLockNotHeld)
+	check.Is(t, lock.Refresh(t.Context(), world.Long), redislock.ErrLockNotHeld)
+	check.Is(t, lock.Release(t.Context()), redislock.ErrLockNotHeld)
+	lock = check.Must[*redislock.Lock](t)(client.Obtain(t.Context(), []string{"app:a"}, world.Long, nil))
 	lost.Store("release")
 	check.Is(t, lock.Release(t.Context()), redislock.ErrUnknownOutcome)
 	check.NoError(t, lock.Release(t.Context()))

@@ -18,7 +18,8 @@ type operation struct {
 	name    string
 	prepare func(ctx context.Context, p *pass) error
 	do      func(ctx context.Context, p *pass) error
-	refused bool // it is to end with ErrNotObtained
+	refused bool                                     // it is to end with ErrNotObtained
+	after   func(p *pass, ctx context.Context) error // if all is allowed: checks what it has led to; may be nil
 }
 
 // A pass is one operation on keys of its own.
@@ -28,6 +29,9 @@ type pass struct {
 	prefix string
 	lock   *redislock.Lock
 	lease  time.Duration // of a lock that is watched
+
+	cleanup func(func())   // does something when the test is over
+	granted []<-chan error // to those who wait
 }
 
 func (p *pass) keys(names ...string) []string {
@@ -124,7 +128,7 @@ func obtains() []operation {
 			do: func(ctx context.Context, p *pass) error {
 				ctx, cancel := context.WithCancel(ctx)
 				defer cancel()
-				go p.lined(ctx, cancel)
+				go p.lined(ctx, func() { time.AfterFunc(250*time.Millisecond, cancel) }) // when it has been answered
 				_, err := p.client.Obtain(ctx, p.keys("a", "b"), world.Long, &redislock.Options{Queue: true})
 				if errors.Is(err, redislock.ErrUnknownOutcome) && ctx.Err() != nil { // its last answer was late
 					return redislock.ErrNotObtained
@@ -177,19 +181,7 @@ func obtains() []operation {
 			},
 		},
 		{
-			name: "fenced after many",
-			prepare: func(ctx context.Context, p *pass) error {
-				if err := p.other(ctx, true); err != nil {
-					return err
-				}
-				fence := "redislock:fence:{" + p.prefix + "a}"
-				for i := range 100 {
-					if err := p.admin.HSet(ctx, fence, fmt.Sprint("dead", i), i).Err(); err != nil {
-						return err
-					}
-				}
-				return p.admin.Expire(ctx, fence, world.Long).Err()
-			},
+			name: "fenced after many", prepare: deadNumbers, after: (*pass).numbersForgotten,
 			do: func(ctx context.Context, p *pass) error {
 				_, err := p.client.ObtainRead(ctx, p.keys("a"), world.Long, &redislock.Options{Fenced: true})
 				return err

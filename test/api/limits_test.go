@@ -24,7 +24,7 @@ func TestMostKeys(t *testing.T) {
 	t.Parallel()
 	for n, opts := range map[int][]redislock.ClientOption{
 		1000:  nil,
-		10000: {redislock.WithMaxKeys(10000)},
+		10000: {redislock.WithMaxKeys(10000), redislock.WithLargeSets()},
 	} {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			t.Parallel()
@@ -69,6 +69,45 @@ func TestMostKeys(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A set that may keep the server busy for more than 50 ms is refused before anything is sent, unless WithLargeSets
+// allows it. The error says what is in the way, and what allows it.
+func TestLargeSets(t *testing.T) {
+	t.Parallel()
+	const most = 2500
+	w := world.New(t, redistest.Shared(t, redistest.Redis), redislock.WithMaxKeys(10000))
+	keys := world.Numbered(t.Name(), most+1)
+	for _, large := range []struct {
+		why    string
+		obtain func(keys []string) (*redislock.Lock, error)
+	}{
+		{"Queue", func(keys []string) (*redislock.Lock, error) {
+			return w.Client.Obtain(t.Context(), keys, world.Long, world.Queue())
+		}},
+		{"Fenced", func(keys []string) (*redislock.Lock, error) {
+			return w.Client.Obtain(t.Context(), keys, world.Long, &redislock.Options{Fenced: true})
+		}},
+		{"read keys", func(keys []string) (*redislock.Lock, error) {
+			return w.Client.ObtainRead(t.Context(), keys, world.Long, nil)
+		}},
+		{"read keys", func(keys []string) (*redislock.Lock, error) {
+			return w.Client.ObtainMixed(t.Context(), keys[1:], keys[:1], world.Long, nil)
+		}},
+	} {
+		world.WantUnsent(t, w.RDB, redislock.ErrInvalidKeys, func() error {
+			_, err := large.obtain(keys)
+			if text := fmt.Sprint(err); !strings.Contains(text, large.why) || !strings.Contains(text, "WithLargeSets") {
+				t.Errorf("got error %v, want one that names %s and WithLargeSets", err, large.why)
+			}
+			return err
+		})
+		lock := check.Must[*redislock.Lock](t)(large.obtain(keys[:most]))
+		check.NoError(t, lock.Release(t.Context()))
+	}
+	lock := check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), keys, world.Long, nil))
+	world.WantUnsent(t, w.RDB, redislock.ErrInvalidKeys, func() error { return lock.Downgrade(t.Context()) })
+	check.NoError(t, lock.Release(t.Context()))
 }
 
 // DESIGN section 11: zero keys, empty key, raw server error.

@@ -30,7 +30,6 @@ type course struct {
 	alsoAlone bool                         // it can be had with one key
 	vain      bool                         // in each turn somebody is told to ask, and refused
 	extra     limit                        // what a turn may cost in addition
-	lines     bool                         // each turn begins lines, which are given a TTL
 }
 
 func courses() []course {
@@ -50,7 +49,7 @@ func courses() []course {
 				return wish{write: keys}
 			}
 		}},
-		{name: "half of it is the holder's, half is free", extra: asked, lines: true, set: func(k int) func(int) wish { return chain(k, 2*(depth+1)) }},
+		{name: "half of it is the holder's, half is free", extra: asked, set: func(k int) func(int) wish { return chain(k, 2*(depth+1)) }},
 		{name: "each shares a half with each", vain: true, extra: asked, set: func(k int) func(int) wish { return chain(k, 3) }},
 		{name: "a part and the whole by turns", set: func(k int) func(int) wish {
 			keys := newKeys("part", k)
@@ -102,8 +101,8 @@ func (c course) limit(k int, fenced bool) limit {
 		return turnOfTheSameFenced
 	case c.same:
 		return turnOfTheSame
-	case fenced && c.lines:
-		return turnOfOthersFenced.and(c.extra).and(begunFenced)
+	case fenced && c.extra == asked:
+		return turnOfOthersFenced.and(c.extra).and(forgotten)
 	case fenced:
 		return turnOfOthersFenced.and(c.extra)
 	}

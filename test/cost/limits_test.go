@@ -22,12 +22,12 @@ var (
 	turnOfOthers        = limit{7, 12} // every other case
 	turnOfOthersFenced  = limit{9, 14}
 	// asked is what a turn costs in addition in which somebody is told to ask, and does so in a script of its own.
-	asked = limit{0, 10}
+	asked = limit{0, 12}
 	// shared is what it costs in addition if the lock goes from writers to readers, or back.
 	shared = limit{0, 6}
-	// begunFenced is what it costs in addition if a fenced set begins lines, and the numbers of keys that go to nobody
-	// are forgotten.
-	begunFenced = limit{2, 0}
+	// forgotten is what an asked turn of a fenced set costs in addition: keys go to nobody at first, so the numbers of
+	// their holds are forgotten; and new hashes and lines are given a TTL.
+	forgotten = limit{2, 0}
 	// oneKey is what a turn of a single key may cost where all want the same.
 	oneKey       = limit{0, 10}
 	oneKeyFenced = limit{0, 16}

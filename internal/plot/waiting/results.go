@@ -36,15 +36,6 @@ type point struct {
 	median  map[string]float64 // by unit
 }
 
-// values returns what is drawn in one panel.
-func (s series) values(unit string) []float64 {
-	values := make([]float64, len(s.points))
-	for i, p := range s.points {
-		values[i] = p.median[unit]
-	}
-	return values
-}
-
 // parse reads the output of go test -bench. It returns one series for each of the ways, in their
 // order, each with at least one point, and each point with both units.
 func parse(in io.Reader) ([]series, error) {

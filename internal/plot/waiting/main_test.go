@@ -2,11 +2,15 @@ package main
 
 import (
 	"bytes"
+	"flag"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
+
+var update = flag.Bool("update", false, "rewrite the golden file")
 
 func input(t *testing.T) string {
 	t.Helper()
@@ -15,6 +19,42 @@ func input(t *testing.T) string {
 		t.Fatal(err)
 	}
 	return string(text)
+}
+
+// The drawing is the one in testdata, whatever the order of the results.
+func TestGolden(t *testing.T) {
+	t.Parallel()
+	const file = "testdata/waiting.svg"
+	in := input(t)
+	got := drawing(t, in)
+	if *update {
+		if err := os.WriteFile(file, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got, want) {
+		t.Errorf("the drawing is not %s; if it is meant to change, look at it after go test -update", file)
+	}
+	reversed := strings.Split(in, "\n")
+	slices.Reverse(reversed)
+	for range 10 {
+		if got := drawing(t, strings.Join(reversed, "\n")); !bytes.Equal(got, want) {
+			t.Fatal("got another drawing")
+		}
+	}
+}
+
+func drawing(t *testing.T, in string) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	if err := draw(strings.NewReader(in), &out, ""); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
 }
 
 func TestRun(t *testing.T) {
@@ -28,10 +68,10 @@ func TestRun(t *testing.T) {
 		diag   string // what is in it
 	}{
 		"to standard output": {nil, good, 0, "<svg ", ""},
-		"nothing to draw":    {nil, "PASS\n", 1, "", "plot: no results of BenchmarkWaiting in the input\n"},
+		"nothing to draw":    {nil, "PASS\n", 1, "", "waiting: no results of BenchmarkWaiting in the input\n"},
 		"a file that cannot be": {
 			[]string{"-o", filepath.Join(t.TempDir(), "not", "there")},
-			good, 1, "", "plot: open ",
+			good, 1, "", "waiting: open ",
 		},
 		"an unknown flag": {[]string{"-x"}, good, 2, "", "-x"},
 		"an argument":     {[]string{"waiting.txt"}, good, 2, "", `unexpected "waiting.txt"`},

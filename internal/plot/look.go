@@ -1,0 +1,76 @@
+package plot
+
+import (
+	"fmt"
+	"strings"
+)
+
+// A Look is a colour and the shape of a mark, so that lines can be told apart without colours.
+type Look int
+
+// The looks that there are.
+const (
+	Blue   Look = iota // what the chart is about: stronger than the others
+	Orange             // squares
+	Green              // triangles
+	Purple             // diamonds
+	Pink               // triangles on their tips
+	Brown              // crosses
+	Limit              // what a value may be at most: dashed, without marks
+)
+
+// looks are the colours on light and dark pages. Where a page is dark and the reader's system is
+// not, or the reverse, the media query answers for the wrong one: no colour is so near to black or
+// white that it would be lost there.
+var looks = map[Look]struct{ light, dark, mark string }{
+	Blue:   {"#0969da", "#58a6ff", `<circle id="%s" r="4"/>`},
+	Orange: {"#bc4c00", "#f0883e", `<rect id="%s" x="-3.5" y="-3.5" width="7" height="7"/>`},
+	Green:  {"#1a7f5a", "#3fb98a", `<polygon id="%s" points="0,-4.8 4.6,3.4 -4.6,3.4"/>`},
+	Purple: {"#8250df", "#a371f7", `<polygon id="%s" points="0,-5 5,0 0,5 -5,0"/>`},
+	Pink:   {"#bf3989", "#db61a2", `<polygon id="%s" points="0,4.8 4.6,-3.4 -4.6,-3.4"/>`},
+	Brown:  {"#8a5a00", "#c9941f", `<path id="%s" class="cross" d="M-3.5,-3.5L3.5,3.5M-3.5,3.5L3.5,-3.5"/>`},
+	Limit:  {"#59636e", "#9198a1", ""},
+}
+
+// style is the looks of the whole drawing. A line is a class that sets color alone; what is drawn in
+// it takes it from currentColor.
+func style(names []Line) string {
+	var light, dark strings.Builder
+	for _, l := range names {
+		class, look := classOf(l.Name), looks[l.Look]
+		fmt.Fprintf(&light, ".%s { color: %s }\n", class, look.light)
+		fmt.Fprintf(&dark, ".%s { color: %s }\n", class, look.dark)
+		switch l.Look {
+		case Blue:
+			fmt.Fprintf(&light, ".%[1]s .line { stroke-width: 2.5 }\n.%[1]s .name { font-weight: 600 }\n", class)
+		case Limit:
+			fmt.Fprintf(&light, ".%s .line { stroke-width: 1.5; stroke-dasharray: 4 4 }\n", class)
+		}
+	}
+	return common + light.String() + "@media (prefers-color-scheme: dark) {\nsvg { color: #9198a1 }\n" + dark.String() + "}\n"
+}
+
+// marks are the shapes at the points of each line, about the origin.
+func marks(names []Line) string {
+	var text strings.Builder
+	for _, l := range names {
+		if mark := looks[l.Look].mark; mark != "" {
+			fmt.Fprintf(&text, mark+"\n", classOf(l.Name))
+		}
+	}
+	return text.String()
+}
+
+// classOf makes a name of CSS and XML, which begins with a letter, of the name of a line.
+func classOf(name string) string {
+	class := strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {
+			return r
+		}
+		return '-'
+	}, strings.ToLower(name))
+	if class == "" || class[0] < 'a' {
+		return "of-" + class
+	}
+	return class
+}

@@ -1,0 +1,42 @@
+package script_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/seed-14de3678/redislock/internal/check"
+	"github.com/seed-14de3678/redislock/internal/slot"
+)
+
+// The line of one of the keys is overwritten while somebody waits for the set: the release hands over what it can, and
+// takes nobody out of the other lines for nothing.
+func TestHandOverBesideSomethingElse(t *testing.T) {
+	t.Parallel()
+	withFixture(t, func(t *testing.T, s *fixture) {
+		keys := []string{s.key("a"), s.key("b"), s.key("c")}
+		for _, key := range keys {
+			check.NoError(t, s.rdb.Set(t.Context(), key, "mine", longLease).Err())
+		}
+		s.enters(t, fakeWaiter{id: "whole", write: keys, place: 1, ttl: longLease}, fakeWaiter{id: "next", write: keys[:1], place: 2, ttl: longLease})
+		check.NoError(t, s.rdb.Set(t.Context(), slot.Beside("line", keys[2]), "something else", longLease).Err())
+		_, err := s.rdb.Eval(t.Context(), check.SourceOf("release"), linesOf(slices.Clone(keys), keys), "mine").Result()
+		check.NoError(t, err)
+		s.wantMessages(t, "g|whole…")
+	})
+}
+
+// A message that says when to ask goes to the one who is the first in a line then, not to one who has just left it.
+func TestHeadsAreThoseWhoWait(t *testing.T) {
+	t.Parallel()
+	withFixture(t, func(t *testing.T, s *fixture) {
+		l := legacy{waiters: []fakeWaiter{{id: "asks", read: []string{"b", "d"}}, {id: "reads", read: []string{"a", "b"}, ttl: shortLease}}}
+		keys := []string{s.key("a"), s.key("b"), s.key("c")}
+		for _, key := range keys {
+			check.NoError(t, s.rdb.Set(t.Context(), key, "mine", longLease).Err())
+		}
+		l.enter(t, s)
+		s.run(t, "release", keys, "mine")
+		s.wantMessages(t, "g|reads…", "w|asks", "h|asks|4000")
+		s.wantLine(t, keys[1], "asks")
+	})
+}
