@@ -44,6 +44,7 @@ type Request struct {
 	Intent      bool
 	Fenced      bool
 	Token       string
+	Secret      bool // the peer does not ask its lock for the token
 	Metadata    string
 
 	Fence  int64

@@ -271,6 +271,8 @@ func fenced(r compat.Request) compat.Request    { r.Fenced = true; return r }
 func watched(r compat.Request) compat.Request   { r.Watchdog = true; return r }
 func intending(r compat.Request) compat.Request { r.Intent = true; return r }
 
+func secret(r compat.Request) compat.Request { r.Secret = true; return r }
+
 func tagged(r compat.Request, metadata string) compat.Request  { r.Metadata = metadata; return r }
 func named(r compat.Request, name string) compat.Request       { r.Lock = name; return r }
 func owned(r compat.Request, token string) compat.Request      { r.Token = token; return r }

@@ -149,7 +149,10 @@ func (p *peer) obtain(ctx context.Context, request compat.Request, reply *compat
 		return err
 	}
 	p.keep(request.Lock, lock)
-	reply.Token, reply.Fence, reply.TTL = lock.Token(), lock.Fence(), time.Until(lock.Deadline())
+	reply.Fence, reply.TTL = lock.Fence(), time.Until(lock.Deadline())
+	if !request.Secret {
+		reply.Token = lock.Token()
+	}
 	return nil
 }
 
