@@ -28,8 +28,8 @@
 
 local ENTRY = '^([^|]+)|(%d+)|([wr])|([ps])([f-])([h-])|(%d+)|(%d+)|(%d+)|(%d+)|()'
 
--- Publishes on a channel, which is sharded if `how` is 's', and returns how many hear it; nil if the
--- user of this script may not publish.
+-- Publishes on a channel, which is sharded if `how` is 's', and returns how many hear it; nil if
+-- the user of this script may not publish.
 local function publish(how, channel, message)
   local heard
   if how == 's' then
