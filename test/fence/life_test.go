@@ -4,9 +4,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/internal/check"
 	"github.com/seed-14de3678/redislock/internal/redistest"
+	"github.com/seed-14de3678/redislock/internal/slot"
 	"github.com/seed-14de3678/redislock/internal/world"
 )
 
@@ -49,8 +52,8 @@ func TestFenceBesideLongLease(t *testing.T) {
 
 // A number goes with its hold. If its token holds the key again without one, and then asks for one, that is a new one.
 func TestFenceGoesWithItsHold(t *testing.T) {
-	for _, p := range []world.Part{"A", "a", "Ab"} { // a mixed set is released another way
-		for _, number := range []string{"its own", "another's"} {
+	for _, p := range []world.Part{"A", "a", "Ab"} {
+		for _, number := range []string{"its own", "its own, beside a line", "another's"} {
 			t.Run(p+"/"+number, func(t *testing.T) {
 				world.Scenario(t, func(t *testing.T, w *world.World) {
 					given := make(ledger)
@@ -60,6 +63,11 @@ func TestFenceGoesWithItsHold(t *testing.T) {
 					}
 					lock := takePart(t, w, p, opt)
 					given.enter(t, lock)
+					if number == "its own, beside a line" { // which makes the release look at everything
+						line := slot.Beside("line", w.Key("a"))
+						check.NoError(t, w.RDB.ZAdd(t.Context(), line, redis.Z{Score: 1, Member: "nobody"}).Err())
+						check.NoError(t, w.RDB.Expire(t.Context(), line, time.Minute).Err())
+					}
 					check.NoError(t, lock.Release(t.Context()))
 					wantNumber(t, takePart(t, w, p, &redislock.Options{Token: "job"}), 0)
 					given.enter(t, takePart(t, w, p, world.Fenced("job")))
