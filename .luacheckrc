@@ -28,12 +28,14 @@ local defined_in = {
   ["intent.lua"] = { "declare", "withdraw" },
   ["fence.lua"] = {
     "before", "forget_number", "life_of_fence", "next_number", "number_after", "number_of_hold",
+    "up_to",
   },
   ["guard.lua"] = {
     "close", "drop_ended_guards", "home_line", "only_guards", "overtaken", "owner_id", "put_first",
     "read_stamp",
   },
-  ["entry.lua"] = { "ENTRY", "LONE_WRITER", "entry_text" },
+  ["entry.lua"] = { "ENTRY", "entry_text", "publish" },
+  ["enter.lua"] = { "enter_lines", "is_heard", "my_entries" },
   ["line.lua"] = {
     "entry_at", "entry_of", "heads", "in_line", "leave_line", "places", "plans",
     "refusal_by_waiter", "take_out", "tell", "text_at", "waiter_before", "walk", "wanted_by",

@@ -34,7 +34,7 @@ if overtaken(now) then
 end
 close(now)
 
-local everywhere, modes, mine, kinds, leases = {}, {}, {}, {}, {}
+local modes, mine, kinds, leases = {}, {}, {}, {}
 local lost, refused = {NOT_YOURS}, nil
 see(size)
 for i = 1, size do
@@ -43,7 +43,7 @@ for i = 1, size do
   if refusal_here and kind == 'zset' then
     held = reader(KEYS[i], token, value, now)
   end
-  everywhere[i], mine[i], kinds[i] = i, held, kind
+  mine[i], kinds[i] = held, kind
   leases[i] = ARGV[7] == '1' and longer(ttl, left) or ttl
   refused = refused or refusal_here
   if not held then
@@ -59,7 +59,7 @@ end
 
 local after, foreign
 if fenced then
-  after, foreign = number_after(2 * size, everywhere, micros)
+  after, foreign = number_after(2 * size, up_to(size), micros)
   if not after then
     return foreign
   end
@@ -88,7 +88,7 @@ end
 local number
 if fenced then
   number = not stronger and number_of_hold(2 * size, size, w, kinds, token, ttl)
-    or next_number(2 * size, everywhere, reads, shared, token, after, ttl)
+    or next_number(2 * size, up_to(size), reads, shared, token, after, ttl)
 end
 if count(size + 1, 2 * size) > 0 then
   for i = 1, size do

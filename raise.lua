@@ -40,11 +40,7 @@ if #lost > 1 then
   return lost
 end
 
-local everywhere = {}
-for i = 1, n do
-  everywhere[i] = i
-end
-local after, foreign = number_after(n, everywhere, 0)
+local after, foreign = number_after(n, up_to(n), 0)
 if not after then
   return foreign
 end

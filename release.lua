@@ -76,44 +76,19 @@ end
 --#include fence.lua
 
 local now, micros, unheard_id
--- Gives the whole set to the waiter that is the first in the first line, if it wants to write just
--- that, and is the first in every line. Returns the reply, nil if it is not so.
-local function grant_whole()
-  local id, till, mode, how, number, _, ttl, keys, channel, names, at =
-    string.match(front[1], ENTRY)
-  if mode ~= 'w' or tonumber(keys) ~= n or tonumber(ttl) < ASKS_AGAIN
-    or number == 'f' and not with_numbers or redis.pcall('zscore', home_line, owner_id) then
-    return nil
-  end
-  local call, all, list = redis.call, {}, {}
-  now, micros = clock()
-  for i = 1, n do
-    all[i] = i
-    list[i] = 'w' .. #KEYS[i] .. ':' .. KEYS[i]
-  end
-  local value = string.sub(front[1], at + channel + names)
-  if tonumber(till) * 1000 <= micros
-    or n > 1 and string.sub(front[1], at + channel, -#value - 1) ~= table.concat(list) then
-    return nil
-  end
-  channel = string.sub(front[1], at, at + channel - 1)
-  local token = string.match(value, '^[^|]*')
-  -- Whose process is gone is not granted the keys, which nobody would free until its lease ends.
-  local command, heard = how == 's' and 'spublish' or 'publish', 1
-  if channel ~= ARGV[4] then
-    heard = redis.pcall(command, channel, '')
-  end
-  if type(heard) ~= 'number' or heard == 0 then
-    unheard_id = heard == 0 and id or nil
-    return nil
-  end
 
-  local given = number == 'f' and number_after(2 * n, all, micros) or 0
-  if number == 'f' and given == 0 then
-    return nil
+-- What an entry of one who wants to write the whole set names, see entry.lua.
+local function names_of_set()
+  local names = {}
+  for i = 1, n > 1 and n or 0 do
+    names[i] = 'w' .. #KEYS[i] .. ':' .. KEYS[i]
   end
+  return table.concat(names)
+end
 
-  local text = entry_text(id, till, 'w', how .. number .. '-', ttl, keys, channel, KEYS[1], value)
+-- Takes a waiter out of all lines, if it stands first in each: in the first line, where it does, as
+-- `front` says, and with `text` in the others. Else it changes nothing.
+local function leave_as_first(text)
   for i = 2, n do
     local first = redis.pcall('zpopmin', KEYS[n + i])
     if first[1] ~= text or first[2] ~= front[2] then
@@ -123,27 +98,66 @@ local function grant_whole()
       for j = 2, i - 1 do
         put_first(KEYS[n + j], text, front[2])
       end
-      return nil
+      return false
     end
   end
   if n > 1 then
-    call('zrem', KEYS[n + 1], front[1])
+    redis.call('zrem', KEYS[n + 1], front[1])
+  end
+  return true
+end
+
+-- Ends the numbers of the hold that is released, and gives the next one its own.
+local function give_number(token, number, ttl)
+  if number > 0 then
+    next_number(2 * n, up_to(n), {}, {}, token, number, ttl)
+    return
+  end
+  for i = 2 * n + 1, with_numbers and 3 * n or 0 do
+    forget_number(KEYS[i], string.match(ARGV[1], '^[^|]*'), true)
+  end
+end
+
+-- Gives the whole set to the waiter that is the first in the first line, if it wants to write just
+-- that, and is the first in every line. Returns the reply, nil if it is not so.
+local function grant_whole()
+  local id, till, mode, how, number, _, ttl, keys, channel, names, at =
+    string.match(front[1], ENTRY)
+  if mode ~= 'w' or tonumber(keys) ~= n or tonumber(ttl) < ASKS_AGAIN
+    or number == 'f' and not with_numbers or redis.pcall('zscore', home_line, owner_id) then
+    return nil
+  end
+  now, micros = clock()
+  local value = string.sub(front[1], at + channel + names)
+  if tonumber(till) <= now
+    or string.sub(front[1], at + channel, at + channel + names - 1) ~= names_of_set() then
+    return nil
+  end
+  -- Whose process is gone is not granted the keys, which nobody would free until its lease ends.
+  channel = string.sub(front[1], at, at + channel - 1)
+  local heard = 1
+  if channel ~= ARGV[4] then
+    heard = publish(how, channel, '')
+    unheard_id = heard == 0 and id or nil
+  end
+  if not heard or heard == 0 then
+    return nil
+  end
+
+  local given = number == 'f' and number_after(2 * n, up_to(n), micros) or 0
+  local text = entry_text(id, till, 'w', how .. number .. '-', ttl, keys, channel, KEYS[1], value)
+  if number == 'f' and given == 0 or not leave_as_first(text) then
+    return nil
   end
   for i = 1, n do
-    call('set', KEYS[i], value, 'px', ttl)
+    redis.call('set', KEYS[i], value, 'px', ttl)
   end
-  if number == 'f' then
-    next_number(2 * n, all, {}, {}, token, given, ttl)
-  elseif with_numbers then
-    for i = 2 * n + 1, 3 * n do
-      forget_number(KEYS[i], string.match(ARGV[1], '^[^|]*'), true)
-    end
-  end
+  give_number(string.match(value, '^[^|]*'), given, ttl)
   local message = string.format('g|%s|%d|%d', id, micros, given)
   if channel == ARGV[4] then
     return {DONE, message}
   end
-  call(command, channel, message)
+  publish(how, channel, message)
   return DONE
 end
 

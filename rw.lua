@@ -48,86 +48,11 @@ end
 --#include entry.lua
 --#include guard.lua
 --#include refusal.lua
+--#include enter.lua
 
 read_stamp(ARGV[3], value, n, 1)
 local token, fenced = token_of(value), ARGV[8] == '1'
 local now, micros
-
--- The last place in the line of KEYS[i], or 0; and what stands in the line: nil if nothing does,
--- 'guards' if some do, else 'waiters'.
-local function last_place(i, known)
-  local line = KEYS[n + i]
-  local place = known or redis.call('zrange', line, -1, -1, 'withscores')[2]
-  if not place or tonumber(place) < GUARDS then
-    return tonumber(place or 0), place and 'waiters'
-  end
-  drop_ended_guards(line, now)
-  local below = string.format('(%d', GUARDS)
-  place = redis.call('zrevrangebyscore', line, below, '-inf', 'withscores', 'limit', 0, 1)[2]
-  return tonumber(place or 0), 'guards'
-end
-
--- The entries of the waiter, that counts as alive until then: at its first key, and at the others
--- that it wants to write, and to read.
-local function my_entries(till)
-  local flags, names = ARGV[13] .. (fenced and 'f' or '-'), {}
-  for i = 1, n > 1 and n or 0 do
-    names[i] = (i <= w and 'w' or 'r') .. #KEYS[i] .. ':' .. KEYS[i]
-  end
-  local function entry(mode, first, text)
-    return entry_text(id, till, mode, flags .. first, ttl, n, ARGV[14], text, value)
-  end
-  return entry(w > 0 and 'w' or 'r', n > 1 and 'h' or '-', table.concat(names)),
-    w > 1 and entry('w', '-', KEYS[1]), n > w and n > 1 and entry('r', '-', KEYS[1])
-end
-
--- Whether somebody hears the channel of the waiter. One that enters behind others does not ask: it
--- has just subscribed.
-local function is_heard()
-  local heard
-  if ARGV[13] == 's' then
-    heard = redis.call('spublish', ARGV[14], '')
-  else
-    heard = redis.call('publish', ARGV[14], '')
-  end
-  return heard > 0 and 1 or 0
-end
-
--- Enters every line, in the place that the waiter had, or behind all others. Returns the place, and
--- what stood in each line: nil if nothing did.
-local function enter_lines(place)
-  local call, at, there, proved = redis.call, place or micros, {}, false
-  local this_second = micros - micros % 1000000
-  for i = 1, place and 0 or n do
-    local behind
-    behind, there[i] = last_place(i, i == 1 and last)
-    if behind >= at then
-      at = behind + 1
-    end
-    -- A place is a moment. Whoever entered in this second has renewed the TTL of the line.
-    if behind >= this_second and there[i] == 'waiters' and behind < this_second + 1000000 then
-      there[i] = 'renewed'
-    end
-  end
-
-  local score, life = string.format('%d', at), string.format('%d', 2 * ARGV[12])
-  local home, writes, reads = my_entries(now + ARGV[12])
-  for i = 1, n do
-    local line, text = KEYS[n + i], i == 1 and home or i <= w and writes or reads
-    local left = (place or there[i] == 'guards') and call('pttl', line)
-    if not proved and (left == -2 or not left and not there[i]) then
-      -- Nothing happens here. But if the user may not do it, it fails here and not behind ZADD,
-      -- which would leave a line without a TTL.
-      call('pexpire', line, life)
-      proved = true
-    end
-    call('zadd', line, score, text)
-    if there[i] ~= 'renewed' and not (left and left >= tonumber(life)) then -- guards live longer
-      call('pexpire', line, life)
-    end
-  end
-  return at, there
-end
 
 -- The first key is held by a writer, and the waiter has no place yet: most of those who have to
 -- wait. The same as below, without what it would not use, which saves 50 % for one key. In a line
@@ -143,7 +68,7 @@ if plain and id and ARGV[11] == '' then
   local left = held and token_of(held) ~= token and redis.call('pttl', KEYS[1]) or -1
   if left >= 0 then
     now, micros = clock()
-    local place, there = enter_lines(nil)
+    local place, there = enter_lines(n, w, nil, last, now, micros)
     local ms, heard = there[1] and -1 or left, 1
     if not there[1] then
       heard = is_heard()
@@ -156,13 +81,13 @@ end
 --#include fence.lua
 --#include intent.lua
 
-local everywhere, modes, mine, kinds, leases = {}, {}, {}, {}, {}
+local modes, mine, kinds, leases = {}, {}, {}, {}
 local all_mine = true
 local given -- the fencing number
 local intents = (fenced and 3 or 2) * n -- they stand behind these
 fresh = string.find(ARGV[4], 'f', 1, true) ~= nil
 for i = 1, n do
-  everywhere[i], modes[i], kinds[i], leases[i] = i, i <= w and 'write' or 'read', 'none', ttl
+  modes[i], kinds[i], leases[i] = i <= w and 'write' or 'read', 'none', ttl
 end
 
 -- Takes every key, and gives the hold its number. If there can be none it returns the reply that
@@ -170,7 +95,7 @@ end
 local function take()
   local after, foreign
   if fenced then
-    after, foreign = number_after(2 * n, everywhere, micros)
+    after, foreign = number_after(2 * n, up_to(n), micros)
     if not after then
       return foreign
     end
@@ -199,7 +124,7 @@ local function take()
   end
   if fenced then
     given = all_mine and number_of_hold(2 * n, n, w, kinds, token, ttl)
-      or next_number(2 * n, everywhere, reads, shared, token, after, ttl)
+      or next_number(2 * n, up_to(n), reads, shared, token, after, ttl)
   end
 end
 
@@ -279,7 +204,7 @@ local function leave_lines()
   local entered = my_first()
   local home, writes, reads
   if entered then
-    home, writes, reads = my_entries(entered.till)
+    home, writes, reads = my_entries(n, w, entered.till)
   end
   for i = 1, n do
     local text = i == 1 and home or i <= w and writes or reads
@@ -297,7 +222,7 @@ local function stands_well()
   if not entered or entered.till - now < ARGV[12] - 500 then
     return false
   end
-  local home, writes, reads = my_entries(entered.till)
+  local home, writes, reads = my_entries(n, w, entered.till)
   for i = 1, n do
     local text = i == 1 and home or i <= w and writes or reads
     if tonumber(redis.call('zscore', KEYS[n + i], text) or 0) ~= place then
@@ -343,7 +268,7 @@ if refused and id then
     if place then
       leave_lines()
     end
-    place, there = enter_lines(place)
+    place, there = enter_lines(n, w, place, last, now, micros)
   end
   if stands or not there[1] then
     heard = is_heard()

@@ -68,6 +68,9 @@ var fenceLua string
 //go:embed lua/entry.lua
 var entryLua string
 
+//go:embed lua/enter.lua
+var enterLua string
+
 //go:embed lua/guard.lua
 var guardLua string
 
@@ -91,6 +94,7 @@ var includes = strings.NewReplacer(
 	"--#include intent.lua\n", intentLua,
 	"--#include fence.lua\n", fenceLua,
 	"--#include entry.lua\n", entryLua,
+	"--#include enter.lua\n", enterLua,
 	"--#include guard.lua\n", guardLua,
 	"--#include line.lua\n", lineLua,
 	"--#include handover.lua\n", handoverLua,

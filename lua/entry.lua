@@ -28,11 +28,20 @@
 
 local ENTRY = '^([^|]+)|(%d+)|([wr])|([ps])([f-])([h-])|(%d+)|(%d+)|(%d+)|(%d+)|()'
 
+-- Publishes on a channel, which is sharded if `how` is 's', and returns how many hear it; nil if
+-- the user of this script may not publish.
+local function publish(how, channel, message)
+  local heard
+  if how == 's' then
+    heard = redis.pcall('spublish', channel, message)
+  else
+    heard = redis.pcall('publish', channel, message)
+  end
+  return type(heard) == 'number' and heard or nil
+end
+
 local function entry_text(id, till, mode, flags, ttl, keys, channel, names, value)
   local numbers = string.format('%d|%d|%d|', keys, #channel, #names)
   return string.format('%s|%d|%s|%s|%s|', id, till, mode, flags, ttl)
     .. numbers .. channel .. names .. value
 end
-
--- The entry of one who wants to write this key alone, without a number.
-local LONE_WRITER = '^([^|]+)|(%d+)|w|([ps])%-%-|(%d+)|1|(%d+)|0|()'

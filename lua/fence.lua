@@ -17,6 +17,15 @@ local function life_of_fence(ttl)
   return string.format('%d', math.max(DAY + HOUR, 2 * ttl))
 end
 
+-- The places in KEYS of a set of n.
+local function up_to(n)
+  local all = {}
+  for i = 1, n do
+    all[i] = i
+  end
+  return all
+end
+
 -- The number of a hold: the one that the token was given for every key; nil if there is no such,
 -- or it is not the greatest one of a key that the token writes: then the hold is another, or has
 -- grown. `first` is the place in KEYS before the hashes, `kinds` has the types of KEYS[1..n]; the

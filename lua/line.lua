@@ -46,13 +46,7 @@ local function tell(entry, message)
     end
     return 1
   end
-  local heard
-  if entry.sharded then
-    heard = redis.pcall('spublish', entry.channel, message)
-  else
-    heard = redis.pcall('publish', entry.channel, message)
-  end
-  return type(heard) == 'number' and heard or nil
+  return publish(entry.sharded and 's' or 'p', entry.channel, message)
 end
 
 -- A part of the line of KEYS[i], as ZRANGE gives it; nothing if something else is there, or if

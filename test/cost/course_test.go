@@ -90,6 +90,9 @@ func (c course) sizes() []int {
 	return []int{4, 16, 64, 256}
 }
 
+// asks reports whether somebody is told to ask in each turn.
+func (c course) asks() bool { return c.extra == asked }
+
 // limit is what a turn of the course may cost.
 func (c course) limit(k int, fenced bool) limit {
 	switch {
@@ -101,7 +104,7 @@ func (c course) limit(k int, fenced bool) limit {
 		return turnOfTheSameFenced
 	case c.same:
 		return turnOfTheSame
-	case fenced && c.extra == asked:
+	case fenced && c.asks():
 		return turnOfOthersFenced.and(c.extra).and(forgotten)
 	case fenced:
 		return turnOfOthersFenced.and(c.extra)

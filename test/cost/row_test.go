@@ -160,12 +160,16 @@ func (r *row) measure(t *testing.T) map[string][]costing {
 }
 
 // want checks the median of some turns, and that none costs more than one in which a second begins. A slow machine has more
-// of these.
-func want(t *testing.T, what string, l limit, all []costing) {
+// of these. Of turns in which somebody asks by itself the cheapest counts: it may ask at another moment, and be written
+// anew.
+func want(t *testing.T, what string, l limit, all []costing, asked bool) {
 	t.Helper()
 	slices.SortFunc(all, func(a, b costing) int { return a.commands.Total() - b.commands.Total() })
 	median := all[len(all)/2]
-	if !l.within(t, what, median.keys(), median.commands) {
+	if asked {
+		median = all[0]
+	}
+	if !l.within(t, what, median.keys(), median.commands) || asked {
 		return
 	}
 	all = slices.DeleteFunc(all, func(c costing) bool { return c.late })

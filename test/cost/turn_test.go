@@ -34,7 +34,7 @@ func TestTurn(t *testing.T) {
 						}
 						what := named(c.name, fenced, clients)
 						for special, part := range r.measure(t) {
-							want(t, what+special, l, part)
+							want(t, what+special, l, part, c.asks())
 						}
 					}
 				}
@@ -85,7 +85,7 @@ func TestTurnDrops(t *testing.T) {
 			relay.Refuse(false) // so that they are done soon
 			dead.waiters.Wait()
 			alive.ends(t, lock)
-			want(t, named(c.name, fenced, 1), c.limit(k, fenced), all)
+			want(t, named(c.name, fenced, 1), c.limit(k, fenced), all, c.asks())
 		}
 	}
 }
@@ -136,8 +136,8 @@ func TestTurnOfHalves(t *testing.T) {
 			}
 			r.ends(t, whole)
 			what, l := named(c.name, fenced, 1), c.limit(k, fenced)
-			want(t, what+", two are granted", l.and(limit{0, l.more}), toHalves[2:])
-			want(t, what+", one is granted", l, toWhole[2:])
+			want(t, what+", two are granted", l.and(limit{0, l.more}), toHalves[2:], c.asks())
+			want(t, what+", one is granted", l, toWhole[2:], c.asks())
 		}
 	}
 }
@@ -169,7 +169,7 @@ func TestTurnUntold(t *testing.T) {
 				all = append(all, r.costing(0, commands))
 				r.ends(t, lock)
 			}
-			want(t, named(c.name, fenced, 1), c.limit(k, fenced).and(limit{0, 1}), all) // it is woken by the test
+			want(t, named(c.name, fenced, 1), c.limit(k, fenced).and(limit{0, 1}), all, c.asks()) // it is woken by the test
 		}
 	}
 }

@@ -58,8 +58,13 @@ func TestPlaceIsBehindAll(t *testing.T) {
 			keys := []string{s.key(name + "a"), s.key(name + "b"), s.key(name + "c")}
 			s.hold(t, keys[0])
 			s.enters(t, fakeWaiter{id: "other", write: []string{s.key(name + name)}, place: later, ttl: longLease})
+			line := slot.Beside("line", s.key(name+name))
+			check.NoError(t, s.rdb.Expire(t.Context(), line, time.Second).Err())
 			if got := s.enterAs(t, "late", enterer{keys: keys, place: "", life: waiterLife}).place; got <= later {
 				t.Errorf("got place %d behind one in the line of %s who has %d", got, name, later)
+			}
+			if ttl := s.rdb.PTTL(t.Context(), line).Val(); ttl <= waiterLife {
+				t.Errorf("the line of %s lives %v", name, ttl)
 			}
 			s.wantLine(t, s.key(name+name), "other", "late")
 		}

@@ -1,0 +1,78 @@
+-- How a waiter enters its lines: a part of rw.lua, whose ARGV it reads; it stands behind entry.lua
+-- and guard.lua.
+
+-- The last place in a line, or 0; and what stands in the line: nil if nothing does, 'guards' if
+-- some do, else 'waiters'. `known`: the last score, as text, if it has been asked for.
+local function last_place(line, known, now)
+  local place = known or redis.call('zrange', line, -1, -1, 'withscores')[2]
+  if not place or tonumber(place) < GUARDS then
+    return tonumber(place or 0), place and 'waiters'
+  end
+  drop_ended_guards(line, now)
+  local below = string.format('(%d', GUARDS)
+  place = redis.call('zrevrangebyscore', line, below, '-inf', 'withscores', 'limit', 0, 1)[2]
+  return tonumber(place or 0), 'guards'
+end
+
+-- The entries of the waiter, that counts as alive until then: at its first key, and at the others
+-- that it wants to write, and to read.
+local function my_entries(n, w, till)
+  local flags, names = ARGV[13] .. (ARGV[8] == '1' and 'f' or '-'), {}
+  for i = 1, n > 1 and n or 0 do
+    names[i] = (i <= w and 'w' or 'r') .. #KEYS[i] .. ':' .. KEYS[i]
+  end
+  local function entry(mode, first, text)
+    return entry_text(ARGV[10], till, mode, flags .. first, ARGV[2], n, ARGV[14], text, ARGV[1])
+  end
+  return entry(w > 0 and 'w' or 'r', n > 1 and 'h' or '-', table.concat(names)),
+    w > 1 and entry('w', '-', KEYS[1]), n > w and n > 1 and entry('r', '-', KEYS[1])
+end
+
+-- Whether somebody hears the channel of the waiter. One that enters behind others does not ask: it
+-- has just subscribed.
+local function is_heard()
+  local heard
+  if ARGV[13] == 's' then
+    heard = redis.call('spublish', ARGV[14], '')
+  else
+    heard = redis.call('publish', ARGV[14], '')
+  end
+  return heard > 0 and 1 or 0
+end
+
+-- Enters the lines of n keys, of which the first w are to be written, in the place that the waiter
+-- had, or behind all others. `last`: of the first line, see last_place. Returns the place, and what
+-- stood in each line: nil if nothing did.
+local function enter_lines(n, w, place, last, now, micros)
+  local call, at, there, proved = redis.call, place or micros, {}, false
+  local this_second = micros - micros % 1000000
+  for i = 1, place and 0 or n do
+    local behind
+    behind, there[i] = last_place(KEYS[n + i], i == 1 and last, now)
+    if behind >= at then
+      at = behind + 1
+    end
+    -- A place is a moment. Whoever entered in this second has renewed the TTL of the line.
+    if behind >= this_second and there[i] == 'waiters' and behind < this_second + 1000000 then
+      there[i] = 'renewed'
+    end
+  end
+
+  local score, life = string.format('%d', at), string.format('%d', 2 * ARGV[12])
+  local home, writes, reads = my_entries(n, w, now + ARGV[12])
+  for i = 1, n do
+    local line, text = KEYS[n + i], i == 1 and home or i <= w and writes or reads
+    local left = (place or there[i] == 'guards') and call('pttl', line)
+    if not proved and (left == -2 or not left and not there[i]) then
+      -- Nothing happens here. But if the user may not do it, it fails here and not behind ZADD,
+      -- which would leave a line without a TTL.
+      call('pexpire', line, life)
+      proved = true
+    end
+    call('zadd', line, score, text)
+    if there[i] ~= 'renewed' and not (left and left >= tonumber(life)) then -- guards live longer
+      call('pexpire', line, life)
+    end
+  end
+  return at, there
+end

@@ -1,0 +1,70 @@
+package fence_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/check"
+	"github.com/seed-14de3678/redislock/internal/redistest"
+	"github.com/seed-14de3678/redislock/internal/world"
+)
+
+// The numbers of a key that is used now and then are remembered for a day after each use.
+func TestFenceIsRemembered(t *testing.T) {
+	for name, p := range map[string]world.Part{"write": "AB", "read": "ab"} {
+		t.Run(name, func(t *testing.T) {
+			world.Bubble(t, func(t *testing.T, w *world.World, _ *redistest.Mini, _ *world.Journal) {
+				given := make(ledger)
+				for range 5 {
+					lock := takePart(t, w, p, world.Fenced(""))
+					given.enter(t, lock)
+					for _, key := range []string{"a", "b"} {
+						if ttl := w.RDB.PTTL(t.Context(), fenceOf(w, key)).Val(); ttl < 24*time.Hour {
+							t.Errorf("the numbers of %s are remembered for %v, want a day", key, ttl)
+						}
+					}
+					check.NoError(t, lock.Release(t.Context()))
+					time.Sleep(10 * time.Hour)
+				}
+			})
+		})
+	}
+}
+
+// A reader with a long lease makes the numbers of the key live longer, and leaves those of the others as they are.
+func TestFenceBesideLongLease(t *testing.T) {
+	world.Scenario(t, func(t *testing.T, w *world.World) {
+		given := make(ledger)
+		number := given.enter(t, takePart(t, w, "a", world.Fenced("job")))
+		const long = 20 * time.Hour
+		lock := check.Must[*redislock.Lock](t)(w.Client.ObtainRead(t.Context(), w.Keys("a"), long, world.Fenced("")))
+		given.enter(t, lock)
+		if ttl := w.RDB.PTTL(t.Context(), fenceOf(w, "a")).Val(); ttl <= 2*long-world.Slack {
+			t.Errorf("the numbers are remembered for %v, want twice the lease of %v", ttl, long)
+		}
+		wantNumber(t, takePart(t, w, "a", world.Fenced("job")), number)
+	})
+}
+
+// A number goes with its hold. If its token holds the key again without one, and then asks for one, that is a new one.
+func TestFenceGoesWithItsHold(t *testing.T) {
+	for _, p := range []world.Part{"A", "a", "Ab"} { // a mixed set is released another way
+		for _, number := range []string{"its own", "another's"} {
+			t.Run(string(p)+"/"+number, func(t *testing.T) {
+				world.Scenario(t, func(t *testing.T, w *world.World) {
+					given := make(ledger)
+					opt := world.Fenced("job")
+					if number == "another's" {
+						opt = world.Fenced("")
+					}
+					lock := takePart(t, w, p, opt)
+					given.enter(t, lock)
+					check.NoError(t, lock.Release(t.Context()))
+					wantNumber(t, takePart(t, w, p, &redislock.Options{Token: "job"}), 0)
+					given.enter(t, takePart(t, w, p, world.Fenced("job")))
+				})
+			})
+		}
+	}
+}
