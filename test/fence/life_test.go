@@ -51,7 +51,7 @@ func TestFenceBesideLongLease(t *testing.T) {
 func TestFenceGoesWithItsHold(t *testing.T) {
 	for _, p := range []world.Part{"A", "a", "Ab"} { // a mixed set is released another way
 		for _, number := range []string{"its own", "another's"} {
-			t.Run(string(p)+"/"+number, func(t *testing.T) {
+			t.Run(p+"/"+number, func(t *testing.T) {
 				world.Scenario(t, func(t *testing.T, w *world.World) {
 					given := make(ledger)
 					opt := world.Fenced("job")
