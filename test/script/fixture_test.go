@@ -1,6 +1,7 @@
 package script_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -37,6 +38,7 @@ func linesOf(to, keys []string) []string {
 // A fakeWaiter is a waiter that a test puts into the lines itself. It never asks.
 type fakeWaiter struct {
 	id          string
+	as          string   // whose token it has; its own if empty
 	write, read []string // the first key of its set is a write key, if it has any
 	place       int64    // in its lines
 	ttl         time.Duration
@@ -46,7 +48,7 @@ type fakeWaiter struct {
 }
 
 func (f fakeWaiter) channel(s *fixture) string { return "redislock:wake:" + s.prefix + f.id }
-func (f fakeWaiter) value() string             { return "token-" + f.id + "|" + f.id }
+func (f fakeWaiter) value() string             { return "token-" + cmp.Or(f.as, f.id) + "|" + f.id }
 
 // entry is what stands in the line of one of its keys: see entry.lua.
 func (f fakeWaiter) entry(s *fixture, key string, now time.Time) string {

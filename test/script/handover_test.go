@@ -115,6 +115,13 @@ var legacies = []legacy{
 		[3]string{"2", "2"},
 		[3]string{"1"},
 	},
+	{
+		"a token wants a part once more",
+		[]fakeWaiter{{id: "first", write: all[:2]}, {id: "part", write: all[1:2], as: "first"}},
+		[]string{"g|first…", "w|part"},
+		[3]string{"", "part"},
+		[3]string{"first", "first"},
+	},
 }
 
 // A set that is released goes to those who are the first in its lines, as far as they want no more than that. Those who
