@@ -16,36 +16,47 @@ import (
 // than the old ones, and some of them together. Nobody counts as dead meanwhile, and the order stays.
 func TestAliveForLong(t *testing.T) {
 	const held = 22 * time.Second
-	bothWays(t, func(t *testing.T, w *world) {
-		for _, keys := range [][]string{{"a"}, {"a", "b", "c", "d"}} {
-			w.holder.do(t, named(lock(keys...), "first"))
-			var replies []<-chan compat.Reply
-			var who []*peer
-			for i := range 24 {
-				p := w.newer
-				if i%6 == 3 {
-					p = w.older
+	for name, c := range map[string]struct {
+		keys    []string
+		waiters int
+	}{
+		"few for one key":  {[]string{"a"}, 5}, // each asks by itself
+		"many for one key": {[]string{"a"}, 24},
+		"few for a set":    {[]string{"a", "b", "c", "d"}, 5},
+		"many for a set":   {[]string{"a", "b", "c", "d"}, 24},
+	} {
+		keys := c.keys
+		t.Run(name, func(t *testing.T) {
+			bothWays(t, func(t *testing.T, w *world) {
+				w.holder.do(t, named(lock(keys...), "first"))
+				var replies []<-chan compat.Reply
+				var who []*peer
+				for i := range c.waiters {
+					p := w.newer
+					if i%4 == 3 {
+						p = w.older
+					}
+					_, reply := p.begin(t, inLine(named(lock(keys...), fmt.Sprint(i))))
+					w.inLine(t, "a", int64(i+1))
+					replies, who = append(replies, reply), append(who, p)
 				}
-				_, reply := p.begin(t, inLine(named(lock(keys...), fmt.Sprint(i))))
-				w.inLine(t, "a", int64(i+1))
-				replies, who = append(replies, reply), append(who, p)
-			}
-			for end := time.Now().Add(held); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
-				w.wantAlive(t, len(replies), keys...)
-				w.waiter.refused(t, named(lock("a"), "other"), compat.NotObtained) // drops whoever is dead
-			}
-			holder, name := w.holder, "first"
-			for i, reply := range replies {
+				for end := time.Now().Add(held); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
+					w.wantAlive(t, len(replies), keys...)
+					w.waiter.refused(t, named(lock("a"), "other"), compat.NotObtained) // drops whoever is dead
+				}
+				holder, name := w.holder, "first"
+				for i, reply := range replies {
+					holder.release(t, name)
+					granted(t, reply)
+					for _, later := range replies[i+1:] {
+						waits(t, later)
+					}
+					holder, name = who[i], fmt.Sprint(i)
+				}
 				holder.release(t, name)
-				granted(t, reply)
-				for _, later := range replies[i+1:] {
-					waits(t, later)
-				}
-				holder, name = who[i], fmt.Sprint(i)
-			}
-			holder.release(t, name)
-		}
-	})
+			})
+		})
+	}
 }
 
 // wantAlive checks that so many stand in the lines of keys, and that each of them counts as alive.

@@ -33,10 +33,12 @@ func (c *Call) isLike(other *Call) bool {
 }
 
 // answerAlike hands a refusal or an error to the calls that are alike. Any other answer is about one of them
-// alone, and the others are to be sent by themselves.
+// alone, as is the error of one whose caller has gone: that has ended its try. Then the others are to be sent by
+// themselves.
 func (s *single) answerAlike() {
+	forAll := s.call.Err != nil && !s.call.IsLeft() || s.call.Err == nil && isRefusal(s.call.Reply)
 	for _, c := range s.alike {
-		if c.Reply, c.Err = s.call.Reply, s.call.Err; c.Err == nil && !isRefusal(c.Reply) {
+		if c.Reply, c.Err = s.call.Reply, s.call.Err; !forAll {
 			c.Reply, c.Err = nil, errUndone
 		}
 	}

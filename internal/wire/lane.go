@@ -62,7 +62,7 @@ func (l *lane) send(c *Call, inline bool) {
 		l.flying++
 		l.mu.Unlock()
 		switch {
-		case inline && !c.Bounded && !(c.stays && l.silent.Load()):
+		case inline && !c.Bounded && (!c.stays || !l.silent.Load()):
 			l.run(c)
 		case inline && c.Bounded && !l.silent.Load():
 			d := l.newDialTimer()
