@@ -12,7 +12,7 @@ import (
 const (
 	largest     = 10000
 	withoutAsk  = 2500 // more are refused unless WithLargeSets allows them, but for plain write sets
-	largeRounds = 3
+	largeRounds = 6
 	mostHeld    = 50e3 // µs for which an operation may hold the server
 )
 
