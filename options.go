@@ -15,9 +15,9 @@ import (
 
 const (
 	defaultMaxKeys = 1000
-	mostKeys       = 10000 // they hold the server for about 40 ms if they are free, and to be written
-	// largeSet is from how many keys on a set may hold the server for more than 50 ms if it is read, fenced, or waited
-	// for: 12 to 20 µs a key.
+	mostKeys       = 10000 // they hold the server for about 15 ms if they are free, and to be written
+	// largeSet is up to how many keys nothing that is done with a set holds the server for more than 50 ms: with
+	// numbers, where sets overlap or somebody is dropped, that takes up to 20 µs a key.
 	largeSet           = 2500
 	defaultMaxMetadata = 4 << 10
 )
@@ -45,10 +45,11 @@ func WithHooks(hooks Hooks) ClientOption { return func(c *Client) { c.hooks = ho
 // as the nearest one inside. The server does nothing else while it works on a set. For ten thousand
 // keys that takes, on a machine of today, some
 //
-//   - 30 ms to obtain them if they are free, and 10 ms to release them;
-//   - 50 ms to obtain them with [Options.Fenced], or as read keys, and as long to release those;
-//   - 40 ms to enter the lines of all of them, and 70 ms to ask again;
-//   - 50 ms to hand them over to somebody who waits for the same set, and 150 ms in other cases.
+//   - 15 ms to obtain them if they are free, and 10 ms to release them;
+//   - 25 to 35 ms to obtain or release them as read keys, or with [Options.Fenced];
+//   - 45 to 75 ms to enter the lines of all of them, and 35 ms to ask again;
+//   - 50 ms to hand them over to somebody who waits for the same set, and two or three times as long
+//     where the sets overlap, are mixed, or somebody is dropped.
 //
 // So sets of more than 2 500 keys are refused if they are read, fenced, or to be waited for in line:
 // see [WithLargeSets]. Default: 1 000.
