@@ -188,7 +188,7 @@ func (o *obtaining) call(ctx context.Context, intent time.Duration) (c *call) {
 	c.Again = s == nil && o.asked.conflict != nil
 	c.Replicas = replicasFor(w.replicas, w.ttl)
 	c.own.Effect, c.own.Home = owners.Takes, w.set.lines[0]
-	c.reads = w.set.reads() > 0
+	c.reads, c.fresh = w.set.reads() > 0, w.fresh
 	return c
 }
 

@@ -21,6 +21,7 @@ type stamp struct {
 	open      bool // it was answered, but has closed nothing: the user lacks a right
 	withdrawn bool // it is not to be sent, and counts as overtaken
 	reads     bool // it looks for its token among the readers of keys
+	fresh     bool // nobody has used its token with other metadata, although callers know it
 	// yield is called before a try, if it is not nil and others count on some of the keys since the operation
 	// has begun.
 	yield func()
@@ -100,9 +101,9 @@ func (c *call) letters() (letters string) {
 	return letters
 }
 
-// isFresh reports whether nobody but its lock knows the token of a request that looks for it among readers: then it
-// is stored under no other value, and need not be looked for.
-func (c *call) isFresh() bool { return c.reads && !c.own.Stamp.Known }
+// isFresh reports whether a request that looks for its token among readers finds it under its value, or not at all:
+// only its lock knows the token, or nobody has used it with another value.
+func (c *call) isFresh() bool { return c.reads && (c.fresh || !c.own.Stamp.Known) }
 
 // spare notes the keys that a release is not to free.
 func (c *call) spare(spares []owners.Spare) {

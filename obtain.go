@@ -38,6 +38,7 @@ type want struct {
 	ttl        time.Duration
 	watchdog   bool
 	tokenKnown bool // the caller has chosen the token
+	fresh      bool // but nobody has used it with other metadata
 	fenced     bool
 	replicas   int
 	minUptime  time.Duration
@@ -77,6 +78,7 @@ func (c *Client) obtain(ctx context.Context, write, read []string, ttl time.Dura
 	}
 	if o.want.tokenKnown {
 		token := o.want.token()
+		o.want.fresh = owners.IsFresh(ctx, token)
 		o.owner = owners.Of(token)
 		defer o.owner.Done(token)
 		o.lock.owner, o.lock.tokenKnown = o.owner, true

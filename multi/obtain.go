@@ -10,6 +10,7 @@ import (
 
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/internal/count"
+	"github.com/seed-14de3678/redislock/internal/owners"
 	"github.com/seed-14de3678/redislock/internal/pace"
 )
 
@@ -176,6 +177,9 @@ func (o *obtaining) round(ctx context.Context) (lock *Lock, again bool, err erro
 		at, asks := time.Now(), held
 		if i > 0 {
 			asks = pace.WhileHolding(held)
+			if o.opt.Token == "" {
+				asks = owners.Fresh(asks, opt.Token)
+			}
 		}
 		lock, err := p.Client.ObtainMixed(asks, p.Write, p.Read, o.ttl, &opt)
 		if err != nil {

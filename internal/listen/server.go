@@ -31,6 +31,7 @@ type server struct {
 	source   wire.Subscriber
 	entry    clock.Entry
 	pubsub   *redis.PubSub       // nil until it runs
+	turn     chan struct{}       // full while somebody sends on the connection, and makes it if there is none
 	channels map[string]*channel // guarded, as is all below, by the mutex of the hub
 	planned  bool                // it is in the schedule, to be tidied up
 	probed   bool                // the server was asked whether it is still there
@@ -143,6 +144,12 @@ func (s *server) subscribe(pubsub *redis.PubSub, names ...string) error {
 	do := pubsub.Subscribe
 	if s.hub.source.Sharded {
 		do = pubsub.SSubscribe
+	}
+	select {
+	case s.turn <- struct{}{}:
+		defer func() { <-s.turn }()
+	case <-s.hub.ctx.Done():
+		return s.hub.ctx.Err()
 	}
 	for _, name := range names {
 		if err := do(s.hub.ctx, name); err != nil {

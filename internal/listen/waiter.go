@@ -102,7 +102,7 @@ func (w *Waiter) Subscribe() {
 	}
 	s := h.servers[source]
 	if s == nil {
-		s = &server{hub: h, source: source, channels: make(map[string]*channel)}
+		s = &server{hub: h, source: source, turn: make(chan struct{}, 1), channels: make(map[string]*channel)}
 		s.entry.Task = s
 		h.servers[source] = s
 		w.joinLocked(s)

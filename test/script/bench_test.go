@@ -54,9 +54,13 @@ func shortCuts(b *testing.B, s *fixture) []shortCut {
 			}
 		}
 	}
-	waited := func(pipe redis.Pipeliner) {
-		f := fakeWaiter{id: "0123456789012345678901", write: one, place: 1000, ttl: longLease}
-		pipe.ZAdd(b.Context(), lines(one)[0], redis.Z{Score: float64(f.place), Member: f.entry(s, one[0], time.Now())})
+	waited := func(keys []string) func(redis.Pipeliner) {
+		f := fakeWaiter{id: "0123456789012345678901", write: keys, place: 1000, ttl: longLease}
+		return func(pipe redis.Pipeliner) {
+			for i, line := range lines(keys) {
+				pipe.ZAdd(b.Context(), line, redis.Z{Score: float64(f.place), Member: f.entry(s, keys[i], time.Now())})
+			}
+		}
 	}
 	s.listenAs(b, fakeWaiter{id: "0123456789012345678901"})
 	both := func(fns ...func(redis.Pipeliner)) func(redis.Pipeliner) {
@@ -67,25 +71,31 @@ func shortCuts(b *testing.B, s *fixture) []shortCut {
 		}
 	}
 	ms := longLease.Milliseconds()
-	standing := []any{benchValue, ms, "", "", 1, 0, "", "", 0, "0123456789012345678902", "", 15000, "p", "channel"}
+	plain := []any{benchValue, ms}
+	standing := func(keys []string) []any {
+		return []any{benchValue, ms, "", "", len(keys), 0, "", "", 0, "0123456789012345678902", "", 15000, "p", "channel"}
+	}
 	var take []any
 	for range batch {
 		take = append(take, 1, benchValue, ms)
 	}
 	return []shortCut{
-		{"a free key", "obtain", []string{"local alone = #KEYS == 2 and not closes", "local alone = false"}, one, []any{benchValue, ms}, free(one...)},
-		{"a free key beside guards", "obtain", []string{"if alone and has_line and only_guards(2, 2) then", "if false then"}, one, []any{benchValue, ms}, guarded(one...)},
-		{"8 free keys", "obtain", []string{
-			"taken = count(1, 2 * n) == 0", "taken = nil", "and not only_guards(n + 1, 2 * n)\n", "\n", "taken = not has_line and count(1, n) == 0", "taken = false",
-		}, eight, []any{benchValue, ms}, free(eight...)},
-		{"8 free keys beside guards", "obtain", []string{"and not only_guards(n + 1, 2 * n)\n", "\n", "taken = not has_line and count(1, n) == 0", "taken = false"}, eight, []any{benchValue, ms}, guarded(eight...)},
-		{"a free key, in line", "rw", []string{"if lone_writer and redis.call('exists', KEYS[2]) == 0\n", "if false\n"}, one, standing, free(one...)},
-		{"a free key beside guards, in line", "rw", []string{"if lone_writer and ARGV[11] == '' then", "if false then"}, one, standing, guarded(one...)},
-		{"a held key, in line", "rw", []string{"if lone_writer and ARGV[11] == '' then", "if false then"}, one, standing, both(free(one...), set(one, otherValue), waited)},
-		{"a key that nobody waits for", "release", []string{"if plain and not has_line and free_plain() then", "if false then"}, one, []any{benchValue}, both(free(one...), set(one, benchValue))},
-		{"8 keys that nobody waits for", "release", []string{"if plain and not has_line and free_plain() then", "if false then"}, eight, []any{benchValue}, both(free(eight...), set(eight, benchValue))},
-		{"a key beside guards", "release", []string{"if nobody and free_plain() then", "if false then"}, one, []any{benchValue}, both(guarded(one...), set(one, benchValue))},
-		{"a key that a writer waits for", "release", []string{"if front and n == 1 and", "if false and"}, one, []any{benchValue}, both(free(one...), set(one, benchValue), waited)},
+		{"a free key", "obtain", []string{"if there == 0 and n == 1 and not intent then", "if false then", "if there == 0 and not intent then", "if false then"}, one, plain, free(one...)},
+		{"8 free keys", "obtain", []string{"if there == 0 and not intent then", "if false then", "taken = not has_line and", "taken = false and"}, eight, plain, free(eight...)},
+		{"a key that somebody writes", "obtain", []string{"if there and there > 0 then", "if false then"}, one, plain, both(free(one...), set(one, otherValue))},
+		{"8 keys that somebody writes", "obtain", []string{"if there and there > 0 then", "if false then"}, eight, plain, both(free(eight...), set(eight, otherValue))},
+		{"a free key beside guards", "obtain", []string{"if has_line and only_guards(n + 1, 2 * n) then", "if false then"}, one, plain, guarded(one...)},
+		{"8 free keys beside guards", "obtain", []string{"if has_line and only_guards(n + 1, 2 * n) then", "if false then"}, eight, plain, guarded(eight...)},
+		{"a free key, in line", "rw", []string{"if plain and #KEYS == 2 and w == 1 then", "if false then"}, one, standing(one), free(one...)},
+		{"8 free keys, in line", "rw", []string{"if plain and keys_there + lines_there + intents_there == 0 then", "if false then"}, eight, standing(eight), free(eight...)},
+		{"a free key beside guards, in line", "rw", []string{"if guarded and #KEYS == 2", "if false and #KEYS == 2"}, one, standing(one), guarded(one...)},
+		{"a held key, in line", "rw", []string{"if plain and id and ARGV[11] == '' then", "if false then"}, one, standing(one), both(free(one...), set(one, otherValue), waited(one))},
+		{"8 held keys, in line", "rw", []string{"if plain and id and ARGV[11] == '' then", "if false then"}, eight, standing(eight), both(free(eight...), set(eight, otherValue), waited(eight))},
+		{"a key that nobody waits for", "release", []string{"if whole and not has_line then", "if false then"}, one, []any{benchValue}, both(free(one...), set(one, benchValue))},
+		{"8 keys that nobody waits for", "release", []string{"if whole and not has_line then", "if false then"}, eight, []any{benchValue}, both(free(eight...), set(eight, benchValue))},
+		{"a key beside guards", "release", []string{"if has_line and whole and not is_entry and", "if false and"}, one, []any{benchValue}, both(guarded(one...), set(one, benchValue))},
+		{"a key that a writer waits for", "release", []string{"local reply = grant_whole()", "local reply = nil"}, one, []any{benchValue}, both(free(one...), set(one, benchValue), waited(one))},
+		{"8 keys that a writer waits for", "release", []string{"local reply = grant_whole()", "local reply = nil"}, eight, []any{benchValue}, both(free(eight...), set(eight, benchValue), waited(eight))},
 		{"20 free keys of a batch", "batch", []string{"  if first == last then\n", "  if false then\n"}, batch, take, free(batch...)},
 		{"20 lines of a batch asked for at once", "batch", []string{"return has_line and call(", "return call("}, batch, take, free(batch...)},
 	}
