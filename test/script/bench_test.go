@@ -96,7 +96,7 @@ func shortCuts(b *testing.B, s *fixture) []shortCut {
 		{"a key beside guards", "release", []string{"if has_line and whole and not is_entry and", "if false and"}, one, []any{benchValue}, both(guarded(one...), set(one, benchValue))},
 		{"a key that a writer waits for", "release", []string{"local reply = grant_whole()", "local reply = nil"}, one, []any{benchValue}, both(free(one...), set(one, benchValue), waited(one))},
 		{"8 keys that a writer waits for", "release", []string{"local reply = grant_whole()", "local reply = nil"}, eight, []any{benchValue}, both(free(eight...), set(eight, benchValue), waited(eight))},
-		{"20 free keys of a batch", "batch", []string{"  if first == last then\n", "  if false then\n"}, batch, take, free(batch...)},
+		{"20 free keys of a batch", "batch", []string{"if first == last then", "if false then"}, batch, take, free(batch...)},
 		{"20 lines of a batch asked for at once", "batch", []string{"return has_line and call(", "return call("}, batch, take, free(batch...)},
 	}
 }
