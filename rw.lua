@@ -216,7 +216,7 @@ local function leave_lines()
 end
 
 -- Whether the waiter stands in each of its lines, and was written there a moment ago: then nothing
--- is to be written. One that is told to ask again and again would cost a command a key more.
+-- is to be written. To write the entries anew would cost three commands a key.
 local function stands_well()
   local entered = place and my_first()
   if not entered or entered.till - now < ARGV[12] - 500 then
@@ -268,7 +268,7 @@ if refused and id then
     if place then
       leave_lines()
     end
-    place, there = enter_lines(n, w, place, last, now, micros)
+    place, there = enter_lines(n, w, place, not dropped and last, now, micros)
   end
   if stands or not there[1] then
     heard = is_heard()

@@ -71,6 +71,27 @@ func TestPlaceIsBehindAll(t *testing.T) {
 	})
 }
 
+// Whoever enters a line gives it a TTL also if it has just dropped the last who stood there, who had come in this second.
+func TestLineOfTheDroppedLivesOn(t *testing.T) {
+	t.Parallel()
+	withFixture(t, func(t *testing.T, s *fixture) {
+		for _, round := range []string{"1", "2", "3"} { // a second may begin in one of them
+			keys := []string{s.key("a" + round), s.key("b" + round)}
+			s.hold(t, keys[0])
+			s.enterAs(t, "deaf"+round, enterer{keys: keys[:1], place: "", life: waiterLife, deaf: true})
+			check.NoError(t, s.rdb.Del(t.Context(), keys[0]).Err())
+			s.hold(t, keys[1])
+			s.enterAs(t, "next"+round, enterer{keys: keys, place: "", life: waiterLife})
+			s.wantLine(t, keys[0], "next"+round)
+			for _, key := range keys {
+				if ttl := s.rdb.PTTL(t.Context(), slot.Beside("line", key)).Val(); ttl <= waiterLife {
+					t.Errorf("the line of %q lives %v", key, ttl)
+				}
+			}
+		}
+	})
+}
+
 // Whoever enters a line gives it a TTL, or a longer one, unless another has just done so.
 func TestLinesLiveOn(t *testing.T) {
 	t.Parallel()
