@@ -20,6 +20,12 @@ var (
 	// the set, and then the error is a [*ConflictError] as well; or the answer came too late to be
 	// of use. If the context ended meanwhile, the error matches the cause of the context, too.
 	ErrNotObtained = errors.New("not obtained")
+	// ErrWaitOver says that the time of [Options].Wait was over. The error is an [ErrNotObtained] as
+	// well, or an [ErrUnknownOutcome] if Redis had not answered by then.
+	ErrWaitOver = errors.New("the time of Options.Wait is over")
+	// ErrBroken says that somebody has taken the lock from its holder by [Client.Break]. The error is
+	// an [ErrLockLost] as well, and its text has the reason.
+	ErrBroken = errors.New("lock broken")
 	// ErrLockNotHeld says that a key of the set is no longer ours: it has expired, or somebody
 	// removed it.
 	ErrLockNotHeld = errors.New("lock not held")
@@ -73,12 +79,17 @@ type ConflictError struct {
 	Key      string // the first key of the set that could not be had
 	Mode     Mode   // how it is held: write, read, intent, queue or foreign; or restarted
 	Metadata string // of the holder, of the reader whose lease ends last, or of the waiter
+	Left     bool   // the holder has left the key, which is kept until the TTL is over: see [Lock.Leave]
+	Owner    string // the owner id in the metadata, see [WithOwner]; empty if there is none
 	Type     string // the Redis type of a foreign key, else empty
 
 	// TTL is the remaining lease of the holder. For ModeIntent and ModeQueue it is the remaining life
 	// of the waiter, and for ModeRestarted the time until the server has been up for long enough. It
 	// is negative if the key has no TTL, and so stays until somebody deletes it.
 	TTL time.Duration
+
+	// Others are the other keys of the set that are in the way, with [Options].AllConflicts.
+	Others []*ConflictError
 }
 
 // Error names the key, its holder and the remaining time, for whoever is on call.

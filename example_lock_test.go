@@ -85,7 +85,7 @@ func ExampleLock_ReleaseKeys() {
 	}
 	defer lock.Release(ctx)
 
-	if err := lock.ReleaseKeys(ctx, "lock:stock:9"); err != nil {
+	if err := lock.ReleaseKeys(ctx, []string{"lock:stock:9"}); err != nil {
 		fmt.Println(err)
 		return
 	}

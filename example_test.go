@@ -267,7 +267,7 @@ func ExampleClient_Inspect() {
 	}
 	defer lock.Release(ctx)
 
-	states, err := client.Inspect(ctx, "lock:order:7", "lock:stock:9")
+	states, err := client.Inspect(ctx, []string{"lock:order:7", "lock:stock:9"})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -18,6 +18,12 @@ type Hooks struct {
 	// Refused is called when an Obtain gives up after it has asked Redis, or was about to. Event.Err
 	// is its error. Refused is not called for arguments that are refused at once.
 	Refused func(context.Context, Event)
+	// Waiting is called when an Obtain begins to wait: after its first attempt, if there is to be
+	// another one. For each Waiting there is one Waited, when it waits no longer: with the lock, or
+	// with the error in Event.Err. So the calls of the one less those of the other are the number of
+	// those who wait now.
+	Waiting func(context.Context, Event)
+	Waited  func(context.Context, Event)
 	// Refreshed is called when the lease was extended, or could not be; then Event.Err says why.
 	Refreshed func(context.Context, Event)
 	// Lost is called when a lock that was held is no longer ours. Event.Err says how that is known.
@@ -33,6 +39,8 @@ type Hooks struct {
 type Event struct {
 	Keys []string // the whole set, write keys first; shared, not to be changed
 	Mode Mode     // ModeWrite if any key is a write key, else ModeRead
+	Name string   // [Options].Name
+	Way  Way      // in which the Obtain that the event is about waits, if it has to
 
 	// Duration is how long the operation took. Obtained and Refused: all waiting included. Lost:
 	// zero.
@@ -41,6 +49,21 @@ type Event struct {
 	Attempts int
 	// Held is how long the lock has been held so far. It is set for Refreshed, Lost and Released.
 	Held time.Duration
+	// Kept is for how long the keys stay taken after a Release, by [Lock.Leave] or
+	// [Options].HoldAtLeast. It is 0 if they are free.
+	Kept time.Duration
 	// Err is nil if the operation has succeeded.
 	Err error
 }
+
+// A Way says how an Obtain waits.
+type Way string
+
+const (
+	// WayOnce is that of an Obtain that makes one attempt, and does not wait.
+	WayOnce Way = "once"
+	// WayPoll is that of an Obtain that asks again as its RetryStrategy says.
+	WayPoll Way = "poll"
+	// WayQueue is that of an Obtain that stands in line.
+	WayQueue Way = "queue"
+)

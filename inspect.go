@@ -61,6 +61,7 @@ func (s KeyState) String() string {
 type Waiter struct {
 	Mode     Mode // in which it wants the key: write or read
 	Metadata string
+	Owner    string    // the owner id in the metadata, see [WithOwner]; empty if there is none
 	Since    time.Time // by the server's clock
 	Alive    bool      // it has asked in the last 15 s; one that has not is passed over
 }
@@ -81,6 +82,8 @@ func (w Waiter) String() string {
 // release the lock.
 type Holder struct {
 	Metadata string
+	Owner    string // the owner id in the metadata, see [WithOwner]; empty if there is none
+	Left     bool   // it has left the key, which is kept for the TTL: see [Lock.Leave]
 	TTL      time.Duration
 }
 
@@ -96,7 +99,7 @@ func (h Holder) String() string {
 // Inspect returns who holds the keys and who waits for them. It reads each key in one step, and the
 // keys one after the other, so they may be anywhere in a Cluster, and any number of them. It
 // changes nothing, and waits for the answers until ctx ends.
-func (c *Client) Inspect(ctx context.Context, keys ...string) ([]KeyState, error) {
+func (c *Client) Inspect(ctx context.Context, keys []string) ([]KeyState, error) {
 	if err := c.usable(); err != nil {
 		return nil, fmt.Errorf("redislock: inspect: %w", err)
 	}

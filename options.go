@@ -122,15 +122,73 @@ func isNil(rdb any) bool {
 	return rdb == nil || v.Kind() == reflect.Pointer && v.IsNil()
 }
 
-// Options are the options of an Obtain. The zero value, and nil, mean the defaults.
+// Options are the options of an Obtain. The zero value, and nil, mean the defaults. What is used every
+// day comes first, then what concerns the waiting, then what makes a lock safer.
 type Options struct {
-	// RetryStrategy says how long to wait before the next attempt, when somebody else holds a key,
-	// a server is not ready or a connection fails. Default: there is one attempt.
-	RetryStrategy RetryStrategy
+	// Watchdog renews the lease every third of the ttl until the lock is released or lost. Default:
+	// off; the lock ends with its ttl unless it is refreshed.
+	Watchdog bool
 
 	// Metadata is stored with the lock, for whoever finds it: see [InstanceMetadata]. It may be any
 	// bytes. Default: none.
 	Metadata string
+
+	// Name says in events what the lock is for, such as "nightly-report": see [Event]. It is a label
+	// of metrics, so a program has few of them, however many keys it locks. It has up to 128 bytes and
+	// is not sent to Redis. Default: none.
+	Name string
+
+	// RetryStrategy says how long to wait before the next attempt, when somebody else holds a key,
+	// a server is not ready or a connection fails. Default: there is one attempt.
+	RetryStrategy RetryStrategy
+
+	// Wait bounds how long this Obtain takes, whether it polls or stands in line, and nothing that
+	// comes after it. One attempt is made in any case. If the time is over and somebody else holds a
+	// key still, the error is an [ErrNotObtained] and an [ErrWaitOver]. Default: 0, only ctx and the
+	// RetryStrategy bound the waiting.
+	Wait time.Duration
+
+	// Queue makes this Obtain stand in line if a key is held by somebody else. It waits until the
+	// lock is handed to it, first come, first served, or until ctx ends. Readers at the front of
+	// the line get the lock together. An Obtain without Queue is refused as long as others stand in
+	// line. Each release hands the lock over to the next one in line, so that nobody has to ask
+	// again and again. A waiter that has died is passed over after 15 s at the latest.
+	//
+	// The RetryStrategy then only says how long to wait before the next attempt if Redis cannot be
+	// reached before the Obtain has a place in line. Once it has one, it waits until ctx ends.
+	//
+	// Queue needs a Redis client of go-redis itself, or [WithWrapped], otherwise it is an
+	// [errors.ErrUnsupported]. On a Cluster it needs Redis 7 or later. Two owners that each hold
+	// keys under a Token, and stand in line for more of them, can wait for each other until ctx
+	// ends. Default: off.
+	Queue bool
+
+	// Intent keeps new readers away from the write keys while this Obtain waits for its next
+	// attempt. Otherwise readers who come and go could keep a writer out for ever. It has no effect
+	// on read keys, nor without a RetryStrategy. An Obtain with Intent is not kept out by the
+	// intents of others, because two of them could keep each other out for ever. It has no effect
+	// with Queue, whose line does the same. Default: off.
+	Intent bool
+
+	// AllConflicts has the [*ConflictError] of a refusal name every key that is in the way, in
+	// [ConflictError].Others, and not the first one alone. Then a refusal costs the server as much as
+	// if the whole set was looked at. Default: off.
+	AllConflicts bool
+
+	// Fenced gives the lock a fencing number: see [Lock.Fence]. Either all locks of one Token are
+	// fenced, or none. If Redis holds something else under the name of the numbers of a key, the
+	// Obtain leaves it alone and returns an error that names it. No strategy waits for that,
+	// because no lease ends it. Default: off.
+	Fenced bool
+
+	// HoldAtLeast keeps the keys taken for this long after they were obtained, even if the lock is
+	// released before. A Release, or a ReleaseKeys, then leaves the keys for the rest, as
+	// [Lock.Leave] does. So a job that is started by the clocks of several machines runs once, although
+	// the first run is over before the last clock strikes: docs/leaving.md has the recipe. The time
+	// counts by the clock of this process, from the answer of the Obtain. If the holder dies the keys
+	// are free when the ttl is over, however long HoldAtLeast is. It is at most 365 days. Default: 0,
+	// a Release frees the keys.
+	HoldAtLeast time.Duration
 
 	// Token is the owner under which the keys are held. Keys that the token holds already count as
 	// free, so that a set may grow, shrink, or change its metadata or modes. All locks of one token
@@ -154,38 +212,6 @@ type Options struct {
 	// process can free what it has obtained. So give each process a token of its own, or hand a
 	// token on only when its first process has released. Default: a new random token.
 	Token string
-
-	// Watchdog renews the lease every third of the ttl until the lock is released or lost. Default:
-	// off; the lock ends with its ttl unless it is refreshed.
-	Watchdog bool
-
-	// Intent keeps new readers away from the write keys while this Obtain waits for its next
-	// attempt. Otherwise readers who come and go could keep a writer out for ever. It has no effect
-	// on read keys, nor without a RetryStrategy. An Obtain with Intent is not kept out by the
-	// intents of others, because two of them could keep each other out for ever. It has no effect
-	// with Queue, whose line does the same. Default: off.
-	Intent bool
-
-	// Queue makes this Obtain stand in line if a key is held by somebody else. It waits until the
-	// lock is handed to it, first come, first served, or until ctx ends. Readers at the front of
-	// the line get the lock together. An Obtain without Queue is refused as long as others stand in
-	// line. Each release hands the lock over to the next one in line, so that nobody has to ask
-	// again and again. A waiter that has died is passed over after 15 s at the latest.
-	//
-	// The RetryStrategy then only says how long to wait before the next attempt if Redis cannot be
-	// reached before the Obtain has a place in line. Once it has one, it waits until ctx ends.
-	//
-	// Queue needs a Redis client of go-redis itself, or [WithWrapped], otherwise it is an
-	// [errors.ErrUnsupported]. On a Cluster it needs Redis 7 or later. Two owners that each hold
-	// keys under a Token, and stand in line for more of them, can wait for each other until ctx
-	// ends. Default: off.
-	Queue bool
-
-	// Fenced gives the lock a fencing number: see [Lock.Fence]. Either all locks of one Token are
-	// fenced, or none. If Redis holds something else under the name of the numbers of a key, the
-	// Obtain leaves it alone and returns an error that names it. No strategy waits for that,
-	// because no lease ends it. Default: off.
-	Fenced bool
 
 	// Replicas is how many replicas must have the lock before it counts, and each new lease after
 	// it, those of the watchdog too. Each request to Redis is followed by a wait for the replicas

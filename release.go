@@ -78,7 +78,7 @@ func saidAgain(set keySet, over error) error {
 // is an [ErrLockNotHeld]. In both cases nothing is done. Otherwise the errors are those of Release,
 // and so is what happens when ctx has ended. These errors concern only the keys that were to be
 // freed, which are not a part of the lock any more.
-func (l *Lock) ReleaseKeys(ctx context.Context, keys ...string) (err error) {
+func (l *Lock) ReleaseKeys(ctx context.Context, keys []string) (err error) {
 	if err := l.usable(); err != nil {
 		return fmt.Errorf("redislock: release: %w", err)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/seed-14de3678/redislock/internal/circle"
 	"github.com/seed-14de3678/redislock/internal/clock"
+	"github.com/seed-14de3678/redislock/internal/inctx"
 	"github.com/seed-14de3678/redislock/internal/wire"
 )
 
@@ -28,11 +29,12 @@ type watch struct {
 // confirmed. The context ends a little before the deadline, but in a process that is stopped it
 // ends when the process wakes up. When the lock is released the context is cancelled with
 // [context.Canceled]. The context of a nil or zero Lock has ended already, with an
-// [ErrLockNotHeld].
+// [ErrLockNotHeld]. [FromContext] finds the lock in the context.
 func (l *Lock) Context(ctx context.Context) context.Context {
 	if l.isNothing() {
 		return over(ctx, l.usable())
 	}
+	ctx = context.WithValue(ctx, inctx.Root{}, l)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch l.state {

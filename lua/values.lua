@@ -4,6 +4,9 @@
 -- read-locked key as the member of a sorted set, see readers.lua. Every lock key has a TTL: a key
 -- without one was not written by this library.
 
+-- A value without a token, `|` or `|metadata`, is nobody's: its owner has left the key, which is kept
+-- until its TTL is over.
+
 local function token_of(value)
   local bar = string.find(value, '|', 1, true)
   return bar and string.sub(value, 1, bar - 1) or value

@@ -66,7 +66,7 @@ func TestHungInLine(t *testing.T) {
 		ended <- err
 	}()
 	check.Eventually(t, longest, "it stands in line", func() bool {
-		states, err := other.Inspect(bounded(t), part.Write...)
+		states, err := other.Inspect(bounded(t), part.Write)
 		return err == nil && len(states[0].Line) == 1
 	})
 	server.Pause()

@@ -232,7 +232,7 @@ func (f *freeing) release(ctx context.Context) (err error) {
 			keys[i] = e.place.key
 		}
 		defer c.parting.Done()
-		err = c.root.ReleaseKeys(ctx, keys...)
+		err = c.root.ReleaseKeys(ctx, keys)
 	}
 	if errors.Is(err, redislock.ErrLockNotHeld) {
 		return fmt.Errorf("%w: %w", redislock.ErrLockLost, err)

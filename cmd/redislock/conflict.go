@@ -31,7 +31,7 @@ func playConflict(ctx context.Context, s *stage) (verdict, error) {
 	refusal := s.attempt(ctx, wanted)
 	s.screen.note("  %s", s.screen.paint(red, fmt.Sprint(refusal)))
 
-	states, err := s.client.Inspect(ctx, order, stock, account)
+	states, err := s.client.Inspect(ctx, []string{order, stock, account})
 	if err != nil {
 		return verdict{}, err
 	}

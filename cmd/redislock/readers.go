@@ -164,7 +164,7 @@ func (r *reading) intended(ctx context.Context) error {
 		return context.Cause(ctx)
 	}
 	for give := time.Now().Add(3 * time.Second); time.Now().Before(give); {
-		states, err := r.client.Inspect(ctx, r.key)
+		states, err := r.client.Inspect(ctx, []string{r.key})
 		if err != nil || states[0].Intent != nil {
 			return err
 		}

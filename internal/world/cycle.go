@@ -38,7 +38,7 @@ func Cycle(ctx context.Context, client *redislock.Client, prefix string) error {
 	}
 	_, ttlErr := lock.TTL(ctx)
 	err = errors.Join(ttlErr, lock.Refresh(ctx, Long), lock.Downgrade(ctx))
-	states, inspectErr := client.Inspect(ctx, prefix+"{t}a", prefix+"{t}b")
+	states, inspectErr := client.Inspect(ctx, []string{prefix + "{t}a", prefix + "{t}b"})
 	if inspectErr == nil && (states[0].Mode != redislock.ModeRead || states[1].Mode != redislock.ModeRead) {
 		inspectErr = fmt.Errorf("inspect: got %+v, want two keys that are read", states)
 	}

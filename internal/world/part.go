@@ -57,7 +57,7 @@ func (w *World) StandWith(ctx context.Context, t *testing.T, turns chan<- Turn, 
 	t.Helper()
 	write, read := w.Modes(p)
 	key := append(slices.Clone(write), read...)[0]
-	n := len(check.Must[[]redislock.KeyState](t)(w.Client.Inspect(t.Context(), key))[0].Line)
+	n := len(check.Must[[]redislock.KeyState](t)(w.Client.Inspect(t.Context(), []string{key}))[0].Line)
 	go func() {
 		lock, err := w.Client.ObtainMixed(ctx, write, read, Long, opt)
 		turns <- Turn{who, lock, err}

@@ -32,7 +32,7 @@ func (w *World) InLine(t *testing.T, key string, n int) []redislock.Waiter {
 	t.Helper()
 	var line []redislock.Waiter
 	check.Eventually(t, 5*time.Second, fmt.Sprintf("%d stand in line", n), func() bool {
-		line = check.Must[[]redislock.KeyState](t)(w.Client.Inspect(t.Context(), key))[0].Line
+		line = check.Must[[]redislock.KeyState](t)(w.Client.Inspect(t.Context(), []string{key}))[0].Line
 		return len(line) == n
 	})
 	return line

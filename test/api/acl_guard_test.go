@@ -45,7 +45,7 @@ func TestACLWithoutGuards(t *testing.T) {
 	for _, command := range guardCommands {
 		for name, do := range map[string]func(context.Context, *redislock.Lock) error{
 			"release":     func(ctx context.Context, l *redislock.Lock) error { return l.Release(ctx) },
-			"releaseKeys": func(ctx context.Context, l *redislock.Lock) error { return l.ReleaseKeys(ctx, l.Keys()[0]) },
+			"releaseKeys": func(ctx context.Context, l *redislock.Lock) error { return l.ReleaseKeys(ctx, []string{l.Keys()[0]}) },
 			"refresh":     func(ctx context.Context, l *redislock.Lock) error { return l.Refresh(ctx, world.Long) },
 			"downgrade":   func(ctx context.Context, l *redislock.Lock) error { return l.Downgrade(ctx) },
 			"upgrade":     func(ctx context.Context, l *redislock.Lock) error { return l.Upgrade(ctx) },

@@ -214,7 +214,7 @@ func others() []operation {
 			operation{name: name + " mixed", prepare: holding(a, bc), do: do})
 	}
 	inspect := func(ctx context.Context, p *pass) error {
-		_, err := p.client.Inspect(ctx, p.keys("a", "b")...)
+		_, err := p.client.Inspect(ctx, p.keys("a", "b"))
 		return err
 	}
 	return append(all, operation{name: "inspect", prepare: holding(a, bc), do: inspect})

@@ -140,7 +140,7 @@ func refusedBy(t *testing.T, client *redislock.Client, key string, mode redisloc
 // inspected checks who holds a key, and returns its state.
 func inspected(t *testing.T, client *redislock.Client, key string, mode redislock.Mode, holders int) redislock.KeyState {
 	t.Helper()
-	state := check.Must[[]redislock.KeyState](t)(client.Inspect(t.Context(), key))[0]
+	state := check.Must[[]redislock.KeyState](t)(client.Inspect(t.Context(), []string{key}))[0]
 	if state.Key != key || state.Mode != mode || len(state.Holders) != holders {
 		t.Errorf("got state %v, want that %q has mode %q and %d holders", state, key, mode, holders)
 	}
@@ -292,7 +292,7 @@ func setOf(t *testing.T, s *site, write, read []string) {
 		(&world.World{Client: one}).InLine(t, write[0], i+1)
 	}
 	watch := check.StartWatch(t)
-	check.NoError(t, lock.ReleaseKeys(ctx, read...))
+	check.NoError(t, lock.ReleaseKeys(ctx, read))
 	check.NoError(t, lock.Release(ctx))
 	world.WantOrder(t, waiters.Served(t), names)
 	world.WantNotified(t, watch)

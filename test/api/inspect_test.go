@@ -31,7 +31,7 @@ func TestInspect(t *testing.T) {
 		defer func() { cancel(); <-waiting }()
 		var states []redislock.KeyState
 		check.Eventually(t, 5*time.Second, "the writer has declared its intent", func() bool {
-			states = check.Must[[]redislock.KeyState](t)(w.Client.Inspect(t.Context(), w.Keys("w", "r", "l", "free")...))
+			states = check.Must[[]redislock.KeyState](t)(w.Client.Inspect(t.Context(), w.Keys("w", "r", "l", "free")))
 			return states[1].Intent != nil
 		})
 		for i := range states { // times are not the same twice

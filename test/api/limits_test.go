@@ -184,7 +184,7 @@ func TestAnyMetadata(t *testing.T) {
 					if text := err.Error(); !utf8.ValidString(text) || strings.ContainsAny(text, "\r\n\x00\x1b") {
 						t.Errorf("got error text %q, want one line of valid UTF-8", text)
 					}
-					states := check.Must[[]redislock.KeyState](t)(w.Client.Inspect(t.Context(), key...))
+					states := check.Must[[]redislock.KeyState](t)(w.Client.Inspect(t.Context(), key))
 					if got := states[0].Holders[0].Metadata; got != text {
 						t.Errorf("got metadata %q from Inspect, want %q", got, text)
 					}
@@ -310,7 +310,7 @@ func refusesForeign(t *testing.T, w *world.World, keys []string, position int, k
 			check.Is(t, err, redislock.ErrLockNotHeld)
 		}
 	}
-	states := check.Must[[]redislock.KeyState](t)(w.Client.Inspect(ctx, keys[position]))
+	states := check.Must[[]redislock.KeyState](t)(w.Client.Inspect(ctx, []string{keys[position]}))
 	if states[0].Mode != redislock.ModeForeign && kind != "zset" || states[0].Type != kind {
 		t.Errorf("inspect: got %+v, want a foreign %s", states[0], kind)
 	}

@@ -19,7 +19,7 @@ func TestLockOfNobody(t *testing.T) {
 			ctx := t.Context()
 			_, err := lock.TTL(ctx)
 			for what, err := range map[string]error{
-				"release": lock.Release(ctx), "ReleaseKeys": lock.ReleaseKeys(ctx, "a"), "ReleaseKeys of none": lock.ReleaseKeys(ctx),
+				"release": lock.Release(ctx), "ReleaseKeys": lock.ReleaseKeys(ctx, []string{"a"}), "ReleaseKeys of none": lock.ReleaseKeys(ctx, nil),
 				"ttl": err, "refresh": lock.Refresh(ctx, time.Minute), "upgrade": lock.Upgrade(ctx), "downgrade": lock.Downgrade(ctx),
 				"RaiseFence": lock.RaiseFence(ctx, 7), "Context": context.Cause(lock.Context(ctx)),
 			} {

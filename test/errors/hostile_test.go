@@ -100,7 +100,7 @@ func TestHostileReplies(t *testing.T) {
 				}
 			}
 			heldAgainst(t, answer)
-			if _, err := client.Inspect(ctx, "k"); err == nil {
+			if _, err := client.Inspect(ctx, []string{"k"}); err == nil {
 				t.Error("inspect: got no error")
 			}
 		})

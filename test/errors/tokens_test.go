@@ -72,12 +72,12 @@ func TestTokensAreNotTold(t *testing.T) {
 
 	lock := obtain(marked)
 	_ = obtain(marked + "-other") // refused
-	states, err := client.Inspect(ctx, keys...)
+	states, err := client.Inspect(ctx, keys)
 	note(err, fmt.Errorf("%+v", states))
 	note(lock.Downgrade(ctx))
 	_, err = client.Obtain(ctx, keys, time.Minute, &redislock.Options{Token: marked + "-other"})
 	note(err)
-	states, err = client.Inspect(ctx, keys...)
+	states, err = client.Inspect(ctx, keys)
 	note(err, fmt.Errorf("%+v", states))
 	direct.Del(ctx, keys...)
 	note(lock.Refresh(ctx, time.Minute), lock.Release(ctx)) // lost

@@ -74,7 +74,7 @@ func TestFenceClockGoesBack(t *testing.T) {
 				} else {
 					number = given.enter(t, lock)
 				}
-				for _, state := range check.Must[[]redislock.KeyState](t)(w.Client.Inspect(t.Context(), lock.Keys()...)) {
+				for _, state := range check.Must[[]redislock.KeyState](t)(w.Client.Inspect(t.Context(), lock.Keys())) {
 					if state.Fence != number {
 						t.Fatalf("Inspect shows number %d of %q, want %d", state.Fence, state.Key, number)
 					}

@@ -48,7 +48,7 @@ func (l ledger) enter(t *testing.T, lock *redislock.Lock) int64 {
 func (l ledger) shown(t *testing.T, w *world.World) {
 	t.Helper()
 	for key, want := range l {
-		if got := check.Must[[]redislock.KeyState](t)(w.Client.Inspect(t.Context(), key))[0].Fence; got != want {
+		if got := check.Must[[]redislock.KeyState](t)(w.Client.Inspect(t.Context(), []string{key}))[0].Fence; got != want {
 			t.Fatalf("Inspect shows number %d of %q, want %d", got, key, want)
 		}
 	}

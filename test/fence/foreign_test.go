@@ -80,7 +80,7 @@ func TestForeignFence(t *testing.T) {
 						wantForeignFence(t, what, err, fenceOf(w, "b"))
 						w.WantFree(t, append(w.Keys("a", "b"), fenceOf(w, "a"))...)
 					}
-					check.Must[[]redislock.KeyState](t)(w.Client.Inspect(t.Context(), w.Key("b")))
+					check.Must[[]redislock.KeyState](t)(w.Client.Inspect(t.Context(), []string{w.Key("b")}))
 					check.NoError(t, check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), w.Keys("b"), world.Long, nil)).Release(t.Context()))
 					untouched()
 				})

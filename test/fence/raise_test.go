@@ -24,7 +24,7 @@ func TestRaiseFence(t *testing.T) {
 		again := check.Must[*redislock.Lock](t)(w.Client.ObtainMixed(ctx, keys[:1], keys[1:], world.Long,
 			&redislock.Options{Fenced: true, Token: lock.Token()}))
 		wantNumber(t, again, high) // it is that of the hold
-		for _, state := range check.Must[[]redislock.KeyState](t)(w.Client.Inspect(ctx, keys...)) {
+		for _, state := range check.Must[[]redislock.KeyState](t)(w.Client.Inspect(ctx, keys)) {
 			if state.Fence != high {
 				t.Errorf("got %d for %s, want %d", state.Fence, state.Key, high)
 			}
@@ -62,7 +62,7 @@ func TestRaiseFenceInVain(t *testing.T) {
 		err := lock.RaiseFence(ctx, was+1)
 		check.Is(t, err, redislock.ErrLockNotHeld)
 		wantNumber(t, lock, was)
-		state := check.Must[[]redislock.KeyState](t)(w.Client.Inspect(ctx, keys[0]))[0]
+		state := check.Must[[]redislock.KeyState](t)(w.Client.Inspect(ctx, []string{keys[0]}))[0]
 		if state.Fence != was {
 			t.Errorf("got %d for a key of a lost lock, want %d", state.Fence, was)
 		}

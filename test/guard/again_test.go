@@ -83,7 +83,7 @@ func TestGuardOvertakenIsSentAgain(t *testing.T) {
 		"release of keys": {
 			script: "release",
 			do: func(ctx context.Context, w *world.World, l *redislock.Lock) error {
-				return l.ReleaseKeys(ctx, w.Key("b"))
+				return l.ReleaseKeys(ctx, []string{w.Key("b")})
 			},
 		},
 	} {
@@ -96,7 +96,7 @@ func TestGuardOvertakenIsSentAgain(t *testing.T) {
 				lock := check.Must[*redislock.Lock](t)(w.Client.ObtainMixed(t.Context(), write, read, ttl, &redislock.Options{Fenced: true}))
 				var meanwhile func()
 				if c.own {
-					meanwhile = func() { check.NoError(t, lock.ReleaseKeys(t.Context(), w.Key("a"))) }
+					meanwhile = func() { check.NoError(t, lock.ReleaseKeys(t.Context(), []string{w.Key("a")})) }
 				}
 				runs := outcomeOf(w.RDB, c.script, int64(-3), meanwhile)
 				check.NoError(t, c.do(t.Context(), w, lock))
@@ -170,7 +170,7 @@ func TestGuardBehindErrors(t *testing.T) {
 				if err := lock.Refresh(t.Context(), time.Minute/2); err == nil {
 					t.Fatal("it was refreshed")
 				}
-				check.NoError(t, lock.ReleaseKeys(t.Context(), w.Key("a")))
+				check.NoError(t, lock.ReleaseKeys(t.Context(), []string{w.Key("a")}))
 				if got := check.Guards(t.Context(), w.RDB, "redislock:line:{"+w.Key("a")+"}"); got != want {
 					t.Errorf("got %d guards, want %d", got, want)
 				}

@@ -47,7 +47,7 @@ func TestObtainShortensNoLease(t *testing.T) {
 							}
 						}
 					}
-					for _, state := range check.Must[[]redislock.KeyState](t)(w.Client.Inspect(t.Context(), other.Keys()...)) {
+					for _, state := range check.Must[[]redislock.KeyState](t)(w.Client.Inspect(t.Context(), other.Keys())) {
 						if len(state.Holders) != 1 || state.Holders[0].Metadata != "other" {
 							t.Errorf("got %v, want one holder with the new metadata", state)
 						}

@@ -308,7 +308,7 @@ func TestInspectKeepsNoSlice(t *testing.T) {
 	keys := []string{l.Key, l.Key + "x"}
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	_, err := l.Client.Inspect(ctx, keys...)
+	_, err := l.Client.Inspect(ctx, keys)
 	if !errors.Is(err, context.DeadlineExceeded) {
 		t.Fatalf("got error %v", err)
 	}

@@ -23,7 +23,7 @@ func TestReleaseKeys(t *testing.T) {
 		lock := check.Must[*redislock.Lock](t)(w.Client.ObtainMixed(ctx, w.Keys("a", "b"), w.Keys("c", "d"), world.Long,
 			&redislock.Options{Fenced: true}))
 		number, deadline := lock.Fence(), lock.Deadline()
-		check.NoError(t, lock.ReleaseKeys(ctx, w.Keys("d", "a", "d")...))
+		check.NoError(t, lock.ReleaseKeys(ctx, w.Keys("d", "a", "d")))
 		w.WantFree(t, "a", "d")
 		if diff := cmp.Diff(w.Keys("b", "c"), lock.Keys()); diff != "" {
 			t.Errorf("keys (-want +got):\n%s", diff)
@@ -43,8 +43,8 @@ func TestReleaseKeys(t *testing.T) {
 		if lock.Fence() <= number {
 			t.Errorf("got number %d after an upgrade, want one greater than %d", lock.Fence(), number)
 		}
-		check.NoError(t, lock.ReleaseKeys(ctx, w.Key("c")))
-		check.NoError(t, lock.ReleaseKeys(ctx, w.Key("b"))) // the last one
+		check.NoError(t, lock.ReleaseKeys(ctx, []string{w.Key("c")}))
+		check.NoError(t, lock.ReleaseKeys(ctx, []string{w.Key("b")})) // the last one
 		w.WantFree(t, "b", "c")
 		check.Is(t, lock.Refresh(ctx, world.Long), redislock.ErrLockNotHeld)
 		check.NoError(t, other.Release(ctx))
@@ -55,27 +55,27 @@ func TestReleaseKeysRefused(t *testing.T) {
 	world.Scenario(t, func(t *testing.T, w *world.World) {
 		ctx := t.Context()
 		lock := check.Must[*redislock.Lock](t)(w.Client.Obtain(ctx, w.Keys("a", "b", "c"), world.Long, nil))
-		err := lock.ReleaseKeys(ctx, w.Keys("a", "x")...)
+		err := lock.ReleaseKeys(ctx, w.Keys("a", "x"))
 		check.Is(t, err, redislock.ErrInvalidKeys)
 		if err != nil && !strings.Contains(err.Error(), w.Key("x")) {
 			t.Errorf("got error %v, want one that names the key", err)
 		}
-		check.Is(t, lock.ReleaseKeys(ctx), redislock.ErrInvalidKeys)
+		check.Is(t, lock.ReleaseKeys(ctx, nil), redislock.ErrInvalidKeys)
 		if n := len(lock.Keys()); n != 3 {
 			t.Errorf("%d keys are left", n)
 		}
 		check.NoError(t, lock.Refresh(ctx, world.Long)) // all of them
 
 		check.NoError(t, w.RDB.Del(ctx, w.Key("a")).Err())
-		err = lock.ReleaseKeys(ctx, w.Keys("a", "b")...)
+		err = lock.ReleaseKeys(ctx, w.Keys("a", "b"))
 		check.Is(t, err, redislock.ErrLockNotHeld)
 		if err != nil && (!strings.Contains(err.Error(), w.Key("a")) || strings.Contains(err.Error(), `lost "`+w.Key("b"))) {
 			t.Errorf("got error %v, want one that names what was lost", err)
 		}
 		w.WantFree(t, "b")
 		check.NoError(t, lock.Release(ctx))
-		check.Is(t, lock.ReleaseKeys(ctx, w.Key("c")), redislock.ErrLockNotHeld)
-		check.Is(t, (*redislock.Lock)(nil).ReleaseKeys(ctx, "c"), redislock.ErrLockNotHeld)
+		check.Is(t, lock.ReleaseKeys(ctx, []string{w.Key("c")}), redislock.ErrLockNotHeld)
+		check.Is(t, (*redislock.Lock)(nil).ReleaseKeys(ctx, []string{"c"}), redislock.ErrLockNotHeld)
 	})
 }
 
@@ -89,7 +89,7 @@ func TestReleaseKeysHandsOver(t *testing.T) {
 	turns := make(chan world.Turn, 1)
 	w.Wait(t.Context(), turns, "next", w.Keys("a"), nil)
 	w.InLine(t, w.Key("a"), 1)
-	check.NoError(t, lock.ReleaseKeys(t.Context(), w.Key("a")))
+	check.NoError(t, lock.ReleaseKeys(t.Context(), []string{w.Key("a")}))
 	next := world.WantTurn(t, turns, "next")[0]
 	check.NoError(t, next.Release(t.Context()))
 	before := lock.Deadline()
@@ -111,7 +111,7 @@ func TestReleaseKeysIsNoLoss(t *testing.T) {
 		}
 		lock := check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), keys, ttl, world.Watched))
 		for i, key := range keys[1:] {
-			check.NoError(t, lock.ReleaseKeys(t.Context(), key))
+			check.NoError(t, lock.ReleaseKeys(t.Context(), []string{key}))
 			if left := time.Until(lock.Deadline()); left < ttl/3 {
 				t.Fatalf("got %v left after %d keys", left, i+1)
 			}
@@ -127,7 +127,7 @@ func TestReleaseKeysReplyLost(t *testing.T) {
 	set := []string{l.Key, l.Key + ":b"}
 	lock := check.Must[*redislock.Lock](t)(l.Client.Obtain(t.Context(), set, world.Long, &redislock.Options{Token: "mine-" + t.Name()}))
 	l.Relay.Blackhole(true)
-	err := lock.ReleaseKeys(t.Context(), l.Key)
+	err := lock.ReleaseKeys(t.Context(), []string{l.Key})
 	l.Relay.Blackhole(false)
 	l.Relay.Cut() // what was on its way never arrives
 	if !errors.Is(err, redislock.ErrUnknownOutcome) {
@@ -149,7 +149,7 @@ func TestReleaseKeysAtTheSameTime(t *testing.T) {
 	lock := check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), w.Keys(names...), 30*time.Second, &redislock.Options{Watchdog: true}))
 	done := make(chan error, len(names)+1)
 	for part := range slices.Chunk(names[:len(names)-1], 2) {
-		go func() { done <- lock.ReleaseKeys(t.Context(), w.Keys(part...)...) }()
+		go func() { done <- lock.ReleaseKeys(t.Context(), w.Keys(part...)) }()
 		go func() { done <- lock.Refresh(t.Context(), 30*time.Second) }()
 	}
 	for range 2 * (len(names) / 2) {

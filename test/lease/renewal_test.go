@@ -161,7 +161,7 @@ func TestRenewalAroundReleaseKeys(t *testing.T) {
 		}
 		late := g.keep(isRenewal, false)
 		<-late.there
-		check.NoError(t, lock.ReleaseKeys(t.Context(), "a"))
+		check.NoError(t, lock.ReleaseKeys(t.Context(), []string{"a"}))
 		before := lock.Deadline()
 		late.lets()
 		if isLost() {
@@ -174,7 +174,7 @@ func TestRenewalAroundReleaseKeys(t *testing.T) {
 		late = g.keep(isRenewal, false)
 		<-late.there
 		check.NoError(t, g.rdb.Del(t.Context(), "b").Err())
-		check.NoError(t, lock.ReleaseKeys(t.Context(), "c"))
+		check.NoError(t, lock.ReleaseKeys(t.Context(), []string{"c"}))
 		late.lets()
 		if !isLost() {
 			t.Error("the loss of a key that was not freed was not reported")

@@ -185,7 +185,7 @@ func BenchmarkStanding(b *testing.B) {
 			b.Fatal(err)
 		}
 		line := func() int {
-			state, err := client.Inspect(ctx, key...)
+			state, err := client.Inspect(ctx, key)
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -168,7 +168,7 @@ func clientClosed(t *testing.T, s *redistest.Server, n int) {
 		}
 		check.Is(t, err, redis.ErrClosed)
 	}
-	if line := check.Must[[]redislock.KeyState](t)(w.Client.Inspect(t.Context(), key))[0].Line; len(line) != 0 {
+	if line := check.Must[[]redislock.KeyState](t)(w.Client.Inspect(t.Context(), []string{key}))[0].Line; len(line) != 0 {
 		t.Errorf("%d of %d are left in line", len(line), n)
 	}
 	check.Eventually(t, time.Second, "no subscription is left", func() bool { return subscriptions(t, w.RDB) == 0 })

@@ -58,7 +58,7 @@ func TestQueueMovingSlot(t *testing.T) {
 			waiters.WG.Go(func() { waiters.Turn(client, fmt.Sprint(i), []string{tag}, nil) })
 		}
 		check.Eventually(t, 5*time.Second, "all stand in line, or have failed", func() bool {
-			states := check.Must[[]redislock.KeyState](t)(clients[0].Inspect(t.Context(), tag))
+			states := check.Must[[]redislock.KeyState](t)(clients[0].Inspect(t.Context(), []string{tag}))
 			return len(states[0].Line)+waiters.Failed() == len(late)
 		})
 		check.NoError(t, holder.Release(t.Context()))

@@ -103,7 +103,7 @@ func serveInLine(t *testing.T, clients []*redislock.Client, listening func() int
 	check.NoError(t, holder.Release(t.Context()))
 	world.WantOrder(t, waiters.Served(t), names)
 	world.WantNotified(t, watch)
-	states := check.Must[[]redislock.KeyState](t)(clients[0].Inspect(t.Context(), set...))
+	states := check.Must[[]redislock.KeyState](t)(clients[0].Inspect(t.Context(), set))
 	for _, state := range states {
 		if len(state.Holders)+len(state.Line) > 0 {
 			t.Errorf("got state %+v, want that of a free key", state)

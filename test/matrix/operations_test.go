@@ -48,11 +48,11 @@ var operations = map[byte]*operation{
 		return c.converts(c.hold.Upgrade(ctx), c.hold.Keys())
 	}},
 	'f': {name: "ReleaseKeys, first", lessens: true, frees: true, run: func(ctx context.Context, c *cell) error {
-		return c.hold.ReleaseKeys(ctx, c.hold.Keys()[0])
+		return c.hold.ReleaseKeys(ctx, []string{c.hold.Keys()[0]})
 	}},
 	'o': {name: "ReleaseKeys, last", lessens: true, frees: true, run: func(ctx context.Context, c *cell) error {
 		keys := c.hold.Keys()
-		return c.hold.ReleaseKeys(ctx, keys[len(keys)-1])
+		return c.hold.ReleaseKeys(ctx, []string{keys[len(keys)-1]})
 	}},
 	'b': {name: "RaiseFence", run: func(ctx context.Context, c *cell) error {
 		return c.hold.RaiseFence(ctx, c.hold.Fence()+1000)

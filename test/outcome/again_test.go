@@ -31,13 +31,13 @@ func TestAfterRelease(t *testing.T) {
 	for name, release := range map[string]func(w *world.World, lock *redislock.Lock) error{
 		"release": func(_ *world.World, lock *redislock.Lock) error { return lock.Release(context.Background()) },
 		"release of what ReleaseKeys has left": func(w *world.World, lock *redislock.Lock) error {
-			if err := lock.ReleaseKeys(context.Background(), w.Key("a")); err != nil {
+			if err := lock.ReleaseKeys(context.Background(), []string{w.Key("a")}); err != nil {
 				return err
 			}
 			return lock.Release(context.Background())
 		},
 		"ReleaseKeys of all": func(_ *world.World, lock *redislock.Lock) error {
-			return lock.ReleaseKeys(context.Background(), lock.Keys()...)
+			return lock.ReleaseKeys(context.Background(), lock.Keys())
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -51,7 +51,7 @@ func TestAfterRelease(t *testing.T) {
 				ctx := t.Context()
 				_, err := lock.TTL(ctx)
 				for what, err := range map[string]error{
-					"release": lock.Release(ctx), "ReleaseKeys": lock.ReleaseKeys(ctx, w.Key("b")), "ttl": err,
+					"release": lock.Release(ctx), "ReleaseKeys": lock.ReleaseKeys(ctx, []string{w.Key("b")}), "ttl": err,
 					"refresh": lock.Refresh(ctx, world.Long), "upgrade": lock.Upgrade(ctx), "downgrade": lock.Downgrade(ctx),
 					"RaiseFence": lock.RaiseFence(ctx, 1<<51),
 				} {

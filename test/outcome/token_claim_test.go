@@ -37,7 +37,7 @@ func TestReleaseKeysReducesClaim(t *testing.T) {
 			return err
 		}))
 		for _, key := range []string{"b", "a"} {
-			check.NoError(t, lock.ReleaseKeys(t.Context(), key))
+			check.NoError(t, lock.ReleaseKeys(t.Context(), []string{key}))
 			_, err := client.Obtain(t.Context(), keys, time.Hour, opt)
 			check.Is(t, err, redislock.ErrUnknownOutcome)
 			time.Sleep(time.Minute)
@@ -114,7 +114,7 @@ func freeOneByOne(t *testing.T, client *redislock.Client, keys []string, opt *re
 			return err
 		}
 		for _, key := range keys {
-			if err := lock.ReleaseKeys(t.Context(), key); err != nil {
+			if err := lock.ReleaseKeys(t.Context(), []string{key}); err != nil {
 				return err
 			}
 		}

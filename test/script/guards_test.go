@@ -207,7 +207,7 @@ func TestGuardsAreNoWaiters(t *testing.T) {
 		if ttl := s.rdb.PTTL(ctx, slot.Beside("line", key)).Val(); ttl < time.Minute {
 			t.Errorf("the line lives %v, and had an hour", ttl)
 		}
-		states, err := s.client.Inspect(ctx, key)
+		states, err := s.client.Inspect(ctx, []string{key})
 		check.NoError(t, err)
 		if n := len(states[0].Line); n != 2 {
 			t.Errorf("got %d waiters, want 2", n)

@@ -103,7 +103,7 @@ func TestMovingSlotHeld(t *testing.T) {
 						agrees(t, h)
 					}
 					during(t, at, &refusals, finish, lives(h), func(ctx context.Context) error {
-						_, err := client.Inspect(ctx, h.Keys...)
+						_, err := client.Inspect(ctx, h.Keys)
 						return err
 					}, func(ctx context.Context) error {
 						if _, err := client.Obtain(ctx, h.Keys, world.Long, nil); !errors.Is(err, redislock.ErrNotObtained) {
@@ -260,7 +260,7 @@ func TestMovedSlotUnknown(t *testing.T) {
 			attached := func() *redislock.Lock { return (<-next).Attach(h.Keys, h.Lock.Token()) }
 			_, err := (<-next).Obtain(ctx, h.Keys, world.Long, nil)
 			check.Is(t, err, redislock.ErrNotObtained)
-			if states := check.Must[[]redislock.KeyState](t)((<-next).Inspect(ctx, h.Keys...)); len(states[0].Holders) != 1 {
+			if states := check.Must[[]redislock.KeyState](t)((<-next).Inspect(ctx, h.Keys)); len(states[0].Holders) != 1 {
 				t.Errorf("got states %v, want one holder", states)
 			}
 			if left := check.Must[time.Duration](t)(attached().TTL(ctx)); left < world.Long/2 {

@@ -53,11 +53,11 @@ var patientCalls = map[string]patientCall{
 		return lock.RaiseFence(ctx, 7)
 	}, 10 * time.Second},
 	"inspect": {func(ctx context.Context, w *world.World, _ *redislock.Lock) error {
-		_, err := w.Client.Inspect(ctx, w.Keys("a", "b")...)
+		_, err := w.Client.Inspect(ctx, w.Keys("a", "b"))
 		return err
 	}, 10 * time.Second},
 	"release keys": {func(ctx context.Context, w *world.World, lock *redislock.Lock) error {
-		return lock.ReleaseKeys(ctx, w.Key("a"))
+		return lock.ReleaseKeys(ctx, []string{w.Key("a")})
 	}, 10 * time.Second},
 	"release": {func(ctx context.Context, _ *world.World, lock *redislock.Lock) error {
 		return lock.Release(ctx)

@@ -210,7 +210,7 @@ func TestReplicasQueue(t *testing.T) {
 			check.NoError(t, holder.Release(t.Context()))
 			check.Eventually(t, 10*time.Second, "the replica was waited for in vain, and again", func() bool { return m.asked(t) >= 2 })
 			world.WantNobody(t, turns)
-			if states := check.Must[[]redislock.KeyState](t)(m.Client.Inspect(t.Context(), keys...)); len(states[0].Holders) != 1 {
+			if states := check.Must[[]redislock.KeyState](t)(m.Client.Inspect(t.Context(), keys)); len(states[0].Holders) != 1 {
 				t.Errorf("got states %v, want the waiter to keep the keys", states)
 			}
 			m.replicas[0].Resume()

@@ -61,7 +61,7 @@ func TestCluster(t *testing.T) {
 			lock := check.Must[*redislock.Lock](t)(client.Obtain(t.Context(), keys[i:i+1], world.Long, &redislock.Options{Metadata: keys[i]}))
 			defer func() { _ = lock.Release(t.Context()) }()
 		}
-		for i, state := range check.Must[[]redislock.KeyState](t)(client.Inspect(t.Context(), keys...)) {
+		for i, state := range check.Must[[]redislock.KeyState](t)(client.Inspect(t.Context(), keys)) {
 			if state.Key != keys[i] || len(state.Holders) != 1 || state.Holders[0].Metadata != keys[i] {
 				t.Errorf("got state %+v, want that of %q", state, keys[i])
 			}
@@ -250,7 +250,7 @@ func ringSingles(t *testing.T, rdb *redis.Ring, client *redislock.Client) {
 		}
 		return nil
 	}))
-	states := check.Must[[]redislock.KeyState](t)(client.Inspect(t.Context(), keys...))
+	states := check.Must[[]redislock.KeyState](t)(client.Inspect(t.Context(), keys))
 	for i, lock := range locks {
 		if states[i].Mode != redislock.ModeRead {
 			t.Errorf("got state %+v, want a read lock", states[i])

@@ -36,14 +36,14 @@ func uses(ctx context.Context, client *redislock.Client) map[string]error {
 		results[mode] = err
 	}
 	results["With"] = client.With(ctx, keys, world.Long, nil, func(context.Context) error { return nil })
-	_, results["Inspect"] = client.Inspect(ctx, "k")
-	_, results["Inspect of nothing"] = client.Inspect(ctx)
+	_, results["Inspect"] = client.Inspect(ctx, []string{"k"})
+	_, results["Inspect of nothing"] = client.Inspect(ctx, nil)
 	lock := client.Attach(keys, "token")
 	results["Attach.Refresh"] = lock.Refresh(ctx, world.Long)
 	results["Attach.Downgrade"] = lock.Downgrade(ctx)
 	results["Attach.Upgrade"] = lock.Upgrade(ctx)
 	results["Attach.RaiseFence"] = lock.RaiseFence(ctx, 1)
-	results["Attach.ReleaseKeys"] = lock.ReleaseKeys(ctx, "k")
+	results["Attach.ReleaseKeys"] = lock.ReleaseKeys(ctx, []string{"k"})
 	_, results["Attach.TTL"] = lock.TTL(ctx)
 	results["Attach.Release"] = lock.Release(ctx)
 	_, _, _, _, _ = lock.Keys(), lock.Token(), lock.Metadata(), lock.Deadline(), lock.Fence()

@@ -185,7 +185,7 @@ func (w *wrapping) everything(t *testing.T, client *redislock.Client, tag string
 	check.NoError(t, lock.Refresh(ctx, world.Long))
 	check.NoError(t, lock.Downgrade(ctx))
 	check.NoError(t, lock.Upgrade(ctx))
-	check.NoError(t, lock.ReleaseKeys(ctx, b))
+	check.NoError(t, lock.ReleaseKeys(ctx, []string{b}))
 	check.NoError(t, client.Attach([]string{a}, lock.Token()).Release(ctx))
 
 	check.NoError(t, w.inner.Set(ctx, w.prefix+a, "bsm", world.Long).Err())
@@ -195,7 +195,7 @@ func (w *wrapping) everything(t *testing.T, client *redislock.Client, tag string
 
 	fence := check.Must[*redislock.Lock](t)(client.Obtain(ctx, []string{a}, world.Long, world.Fenced("")))
 	check.NoError(t, fence.RaiseFence(ctx, fence.Fence()+5))
-	state := check.Must[[]redislock.KeyState](t)(client.Inspect(ctx, a, b))
+	state := check.Must[[]redislock.KeyState](t)(client.Inspect(ctx, []string{a, b}))
 	if state[0].Fence != fence.Fence() || state[0].Mode != redislock.ModeWrite || state[1].Mode != redislock.ModeFree {
 		t.Errorf("got states %+v", state)
 	}

@@ -50,7 +50,7 @@ func allWait(ctx context.Context, client *redislock.Client, keys []string, n int
 	defer cancel()
 	for _, key := range keys {
 		for {
-			states, err := client.Inspect(ctx, key)
+			states, err := client.Inspect(ctx, []string{key})
 			if err != nil {
 				return err
 			}

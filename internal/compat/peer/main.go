@@ -124,7 +124,7 @@ func hold(ctx context.Context, lock *redislock.Lock, request compat.Request, rep
 		reply.Fence = lock.Fence()
 		return err
 	case compat.Part:
-		return lock.ReleaseKeys(ctx, request.Write...)
+		return releaseKeys(ctx, lock, request.Write)
 	case compat.Release:
 		return lock.Release(ctx)
 	case compat.Lost:
@@ -157,7 +157,7 @@ func (p *peer) obtain(ctx context.Context, request compat.Request, reply *compat
 }
 
 func (p *peer) inspect(ctx context.Context, request compat.Request, reply *compat.Reply) error {
-	states, err := p.client.Inspect(ctx, request.Write...)
+	states, err := inspect(ctx, p.client, request.Write)
 	if err != nil {
 		return err
 	}
@@ -168,6 +168,29 @@ func (p *peer) inspect(ctx context.Context, request compat.Request, reply *compa
 		reply.Metadata = state.Holders[0].Metadata
 	}
 	return nil
+}
+
+// releaseKeys and inspect call methods to which the earlier version is given keys one by one.
+func releaseKeys(ctx context.Context, lock any, keys []string) error {
+	if lock, ok := lock.(interface {
+		ReleaseKeys(ctx context.Context, keys ...string) error
+	}); ok {
+		return lock.ReleaseKeys(ctx, keys...)
+	}
+	return lock.(interface {
+		ReleaseKeys(ctx context.Context, keys []string) error
+	}).ReleaseKeys(ctx, keys)
+}
+
+func inspect(ctx context.Context, client any, keys []string) ([]redislock.KeyState, error) {
+	if client, ok := client.(interface {
+		Inspect(ctx context.Context, keys ...string) ([]redislock.KeyState, error)
+	}); ok {
+		return client.Inspect(ctx, keys...)
+	}
+	return client.(interface {
+		Inspect(ctx context.Context, keys []string) ([]redislock.KeyState, error)
+	}).Inspect(ctx, keys)
 }
 
 func (p *peer) keep(name string, lock *redislock.Lock) {
