@@ -33,6 +33,7 @@ type cleanup struct {
 	place  place        // its place there
 	first  func()       // if not nil it is called when the first clean-up has an outcome
 	until  clock.Moment // nothing can be left after that
+	closes bool         // it is there to close what was sent before, and has nothing to free
 
 	mu    sync.Mutex
 	pause time.Duration // after the next clean-up
@@ -89,7 +90,7 @@ func (o *cleanup) cleared(c *call, last bool) {
 	switch {
 	case last:
 		o.end()
-	case isOvertaken(c): // the next one spares those who have overtaken it
+	case isOvertaken(c) && !o.closes: // the next one spares those who have overtaken it
 	case c.Err != nil && wire.Classify(c.Err) == wire.Final, c.Err == nil && !c.open && len(c.spared) == 0:
 		o.end()
 	}

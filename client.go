@@ -113,6 +113,7 @@ type Client struct {
 	largeSets   bool
 	maxMetadata int
 	batching    bool
+	listens     bool                  // to notices of Break
 	wraps       redis.UniversalClient // of WithWrapped
 	unfit       error                 // why nothing can be done with the Redis client
 	closed      atomic.Bool
@@ -166,6 +167,7 @@ func New(rdb redis.Scripter, opts ...ClientOption) *Client {
 	c.conn = wire.New(rdb, wire.Options{Wraps: c.wraps, Batching: c.batching, Bundle: batchScript.Script})
 	c.hub = listen.NewHub(c.conn, c.schedule, owners.NewToken())
 	c.heard = c.hub.Deliver
+	c.listenForBreaks()
 	c.placement = placementOf(c.conn)
 	c.rounds.client, c.rounds.entry.Task = c, &c.rounds
 	return c
