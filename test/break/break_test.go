@@ -38,7 +38,7 @@ func broken(t *testing.T, w *world.World, list []redislock.Broken) []string {
 	return all
 }
 
-// breaks breaks keys and compares whom it has broken.
+// breaks has keys broken, and compares whom they were taken from.
 func breaks(t *testing.T, w *world.World, keys []string, want ...string) {
 	t.Helper()
 	list := check.Must[[]redislock.Broken](t)(w.Client.Break(t.Context(), keys, "a test"))

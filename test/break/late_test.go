@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -95,6 +96,31 @@ func TestBreakLate(t *testing.T) {
 		<-came
 		time.Sleep(100 * time.Millisecond) // until it has been executed
 		check.NoError(t, old.Release(t.Context()))
+	})
+	t.Run("it was done, and its context ended: it is closed already", func(t *testing.T) {
+		t.Parallel()
+		l := lossy(t, func(*redis.Options) {})
+		old := direct(t, l)
+		check.Must[[]redislock.Broken](t)(l.Client.Break(t.Context(), []string{l.Key + ":free"}, ""))
+		ctx, cancel := context.WithCancel(t.Context())
+		var cleaned atomic.Int64
+		l.Relay.OnRequest(func(name string, args []string) {
+			l.Relay.DropReplies(isBreak(name, args))
+			switch world.OperationOf(name, args) {
+			case "break":
+				cancel()
+			case "release":
+				cleaned.Add(1)
+			}
+		})
+		_, err := l.Client.Break(ctx, []string{l.Key}, "")
+		check.Is(t, err, redislock.ErrUnknownOutcome)
+		check.Is(t, old.Release(t.Context()), redislock.ErrLockNotHeld)
+		check.Eventually(t, 10*time.Second, "it is cleaned up", func() bool { return cleaned.Load() > 0 })
+		time.Sleep(500 * time.Millisecond) // in which there would be several
+		if n := cleaned.Load(); n != 1 {
+			t.Errorf("it was cleaned up %d times, want once", n)
+		}
 	})
 	t.Run("no answer at all", func(t *testing.T) {
 		t.Parallel()

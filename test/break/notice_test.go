@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -29,12 +30,12 @@ func heard(t *testing.T, rdb *redis.Client, n int64) {
 }
 
 // ended waits until a context ends, and returns its cause.
-func ended(t *testing.T, ctx context.Context, within time.Duration) error {
+func ended(ctx context.Context, t *testing.T) error {
 	t.Helper()
 	select {
 	case <-ctx.Done():
 		return context.Cause(ctx)
-	case <-time.After(within):
+	case <-time.After(soon):
 		t.Fatal("the context of a broken lock goes on")
 		return nil
 	}
@@ -69,7 +70,7 @@ func TestNotice(t *testing.T) {
 		other := check.Must[*redislock.Lock](t)(holder.Obtain(t.Context(), w.Keys("c"), world.Long, world.Watched))
 		heard(t, w.RDB, 1)
 		check.Must[[]redislock.Broken](t)(w.Client.Break(t.Context(), w.Keys("b"), "it hangs\n"))
-		cause := ended(t, ctx, soon)
+		cause := ended(ctx, t)
 		<-lock.Lost()
 		check.Eventually(t, soon, "the hook was called", func() bool { return j.Count("lost") == 1 })
 		late := lock.Context(t.Context())
@@ -96,7 +97,7 @@ func TestNoticeWith(t *testing.T) {
 		err := holder.With(t.Context(), w.Keys("a"), world.Long, nil, func(ctx context.Context) error {
 			heard(t, w.RDB, 1)
 			check.Must[[]redislock.Broken](t)(w.Client.Break(t.Context(), w.Keys("a"), ""))
-			_ = ended(t, ctx, soon)
+			_ = ended(ctx, t)
 			return nil
 		})
 		check.Is(t, err, redislock.ErrLockLost, redislock.ErrBroken)
@@ -110,7 +111,7 @@ func TestNoNotice(t *testing.T) {
 		lock := check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), w.Keys("a"), ttl, world.Watched))
 		ctx := lock.Context(t.Context())
 		check.Must[[]redislock.Broken](t)(w.Client.Break(t.Context(), w.Keys("a"), "why"))
-		if cause := ended(t, ctx, soon); cause != redislock.ErrLockLost { //nolint:errorlint // exactly this
+		if cause := ended(ctx, t); cause != redislock.ErrLockLost { //nolint:errorlint // exactly this
 			t.Errorf("got cause %v, want ErrLockLost itself", cause)
 		}
 	})
@@ -124,7 +125,7 @@ func TestNoticeOfOwn(t *testing.T) {
 		ctx := lock.Context(t.Context())
 		heard(t, w.RDB, 1)
 		breaks(t, w, w.Keys("a"), "a write ")
-		check.Is(t, ended(t, ctx, soon), redislock.ErrBroken)
+		check.Is(t, ended(ctx, t), redislock.ErrBroken)
 		check.Is(t, lock.Release(t.Context()), redislock.ErrLockNotHeld)
 	})
 }
@@ -207,7 +208,7 @@ func TestNoticeOfMany(t *testing.T) {
 		if len(list) != len(keys) {
 			t.Errorf("got %d broken, want %d", len(list), len(keys))
 		}
-		check.Is(t, ended(t, ctx, soon), redislock.ErrBroken)
+		check.Is(t, ended(ctx, t), redislock.ErrBroken)
 		check.NoError(t, other.Refresh(t.Context(), world.Long))
 	})
 }
@@ -267,7 +268,7 @@ func TestNoticeReconnects(t *testing.T) {
 		t.Errorf("got log %q, want one line", lines)
 	}
 	check.Must[[]redislock.Broken](t)(w.Client.Break(t.Context(), w.Keys("a"), ""))
-	check.Is(t, ended(t, ctx, soon), redislock.ErrBroken)
+	check.Is(t, ended(ctx, t), redislock.ErrBroken)
 }
 
 // Of a Redis client that cannot subscribe nothing is promised silently.
@@ -285,6 +286,71 @@ func TestNoticeUnsupported(t *testing.T) {
 			return w.RDB.PubSubNumSub(t.Context(), listen.NoticeChannel).Val()[listen.NoticeChannel] > 0
 		})
 		check.Must[[]redislock.Broken](t)(w.Client.Break(t.Context(), w.Keys("a"), ""))
-		check.Is(t, ended(t, ctx, soon), redislock.ErrBroken)
+		check.Is(t, ended(ctx, t), redislock.ErrBroken)
+	})
+}
+
+// A user with the rights of the list hears notices, also when the line on the same connection is not heard any more; and
+// one who may not subscribe is logged as deaf, and locks as ever.
+func TestNoticeRights(t *testing.T) {
+	t.Parallel()
+	g := world.NewGuarded(t, "app:")
+	var log check.Log
+	client := world.NewClient(t, g.RDB, redislock.WithBreakNotices(), redislock.WithLogger(slog.New(&log)))
+	w := &world.World{RDB: g.Admin, Client: client, Prefix: "app:"}
+	lock := check.Must[*redislock.Lock](t)(client.Obtain(t.Context(), w.Keys("a"), world.Long, world.Watched))
+	ctx := lock.Context(t.Context())
+	other := check.Must[*redislock.Lock](t)(client.Obtain(t.Context(), w.Keys("b"), world.Long, nil))
+	turns := make(chan world.Turn, 1)
+	w.StandWith(t.Context(), t, turns, "next", "B", world.Queue())
+	check.NoError(t, other.Release(t.Context()))
+	check.NoError(t, world.WantTurn(t, turns, "next")[0].Release(t.Context()))
+	heard(t, g.Admin, 1)
+	time.Sleep(7 * time.Second) // nobody stands in line for so long
+	heard(t, g.Admin, 1)
+	if lines := log.At(slog.LevelInfo); len(lines) > 0 {
+		t.Errorf("got log %q, want nothing", lines)
+	}
+	check.Must[[]redislock.Broken](t)(client.Break(t.Context(), w.Keys("a"), ""))
+	check.Is(t, ended(ctx, t), redislock.ErrBroken)
+
+	g.Set(t, "-subscribe")
+	deaf := world.NewClient(t, g.RDB, redislock.WithBreakNotices(), redislock.WithLogger(slog.New(&log)))
+	lock = check.Must[*redislock.Lock](t)(deaf.Obtain(t.Context(), w.Keys("a"), world.Long, world.Watched))
+	check.Eventually(t, 10*time.Second, "it is logged", func() bool { return len(log.At(slog.LevelInfo)) == 1 })
+	check.NoError(t, lock.Refresh(t.Context(), world.Long))
+	check.NoError(t, lock.Release(t.Context()))
+}
+
+// A notice is read as it was written, names the keys of a set that is not large, and is bounded.
+func TestNoticeText(t *testing.T) {
+	t.Parallel()
+	for name, n := range map[string]listen.Notice{
+		"nothing": {}, "any bytes": {Reason: "a|b\x00\n", Keys: []string{"k|1", "", "\xff"}}, "many": {Keys: world.Numbered("k", 400)},
+	} {
+		got, ok := listen.ParseNotice(n.Text())
+		if !ok || got.Reason != n.Reason || !slices.Equal(got.Keys, n.Keys) {
+			t.Errorf("%s: got %+v, %t, want %+v", name, got, ok, n)
+		}
+		if len(n.Keys) > 0 && (!got.Concerns([]string{"other", n.Keys[1]}) || got.Concerns([]string{"other"})) {
+			t.Errorf("%s: it concerns other keys than it names", name)
+		}
+	}
+	large := listen.Notice{Reason: strings.Repeat("r", 1024), Keys: world.Numbered("k", 4000)}.Text()
+	got, ok := listen.ParseNotice(large)
+	if !ok || len(large) > 1100 || got.Keys != nil || !got.Concerns([]string{"any"}) {
+		t.Errorf("got a notice of %d bytes, want one that names no keys and concerns all", len(large))
+	}
+}
+
+func FuzzNotice(f *testing.F) {
+	f.Add("b|1|1|x1|y")
+	f.Fuzz(func(t *testing.T, text string) {
+		if n, ok := listen.ParseNotice(text); ok {
+			again, ok := listen.ParseNotice(n.Text())
+			if !ok || again.Reason != n.Reason {
+				t.Errorf("got %+v, %t for %q", again, ok, text)
+			}
+		}
 	})
 }

@@ -58,7 +58,7 @@ func TestBreakCluster(t *testing.T) {
 		if len(list) != 2 {
 			t.Errorf("got %v broken, want both keys", list)
 		}
-		check.Is(t, ended(t, ctx, soon), redislock.ErrBroken)
+		check.Is(t, ended(ctx, t), redislock.ErrBroken)
 	}
 	home := s.MasterOf(tags[0])
 	s.FailOver(home)
@@ -81,7 +81,7 @@ func TestBreakRing(t *testing.T) {
 			}
 		}
 		check.Must[[]redislock.Broken](t)(client.Break(t.Context(), []string{tag + "y"}, ""))
-		check.Is(t, ended(t, ctx, soon), redislock.ErrBroken)
+		check.Is(t, ended(ctx, t), redislock.ErrBroken)
 	}
 	if len(on) != len(shards) {
 		t.Errorf("the keys were on %d shards, want %d", len(on), len(shards))
