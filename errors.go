@@ -30,7 +30,7 @@ var (
 	// removed it.
 	ErrLockNotHeld = errors.New("lock not held")
 	// ErrLockLost is the cause with which the context of a lost lock is cancelled.
-	ErrLockLost = errors.New("redislock: lock lost")
+	ErrLockLost = errors.New("lock lost")
 	// ErrUnknownOutcome says that the request was sent and no answer came, so nobody knows whether
 	// it was executed. The error matches what kept the answer away, too. After an Obtain nothing
 	// has to be done: what it may have locked is freed in the background.
