@@ -30,7 +30,7 @@ var (
 	// removed it.
 	ErrLockNotHeld = errors.New("lock not held")
 	// ErrLockLost is the cause with which the context of a lost lock is cancelled.
-	ErrLockLost = errors.New("redislock: lock lost")
+	ErrLockLost = errors.New("lock lost")
 	// ErrUnknownOutcome says that the request was sent and no answer came, so nobody knows whether
 	// it was executed. The error matches what kept the answer away, too. After an Obtain nothing
 	// has to be done: what it may have locked is freed in the background.
@@ -112,7 +112,11 @@ func (e *ConflictError) Error() string {
 	case ModeRestarted:
 		b.WriteString("is on a server that has restarted")
 	default:
-		fmt.Fprintf(&b, "is %s-locked", e.Mode)
+		is := "is"
+		if e.Left {
+			is = "was left"
+		}
+		fmt.Fprintf(&b, "%s %s-locked", is, e.Mode)
 		if e.Metadata != "" {
 			b.WriteString(" by " + legible(e.Metadata))
 		}
@@ -136,7 +140,8 @@ func decodeConflict(keys []string, d *wire.Reply) (*ConflictError, error) {
 	if d.Bad || index < 1 || index > int64(len(keys)) {
 		return nil, errUnexpectedRefusal
 	}
-	e := &ConflictError{Key: keys[index-1], Mode: mode, TTL: clock.FromMillis(ttl)}
+	held, left := strings.CutSuffix(string(mode), "-left")
+	e := &ConflictError{Key: keys[index-1], Mode: Mode(held), Left: left, TTL: clock.FromMillis(ttl)}
 	if mode == ModeForeign {
 		e.Type = detail
 	} else {

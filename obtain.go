@@ -32,17 +32,18 @@ type obtaining struct {
 
 // A want is what one Obtain asks for. It never changes.
 type want struct {
-	set        keySet
-	intents    []string // keys of intents: those of the read keys; if it declares any, those of the write keys, too
-	value      string   // what the keys will hold
-	ttl        time.Duration
-	watchdog   bool
-	tokenKnown bool // the caller has chosen the token
-	fresh      bool // but nobody has used it with other metadata
-	fenced     bool
-	replicas   int
-	minUptime  time.Duration
-	declares   bool // intents, while it waits
+	set         keySet
+	intents     []string // keys of intents: those of the read keys; if it declares any, those of the write keys, too
+	value       string   // what the keys will hold
+	ttl         time.Duration
+	watchdog    bool
+	tokenKnown  bool // the caller has chosen the token
+	fresh       bool // but nobody has used it with other metadata
+	fenced      bool
+	replicas    int
+	minUptime   time.Duration
+	holdAtLeast time.Duration
+	declares    bool // intents, while it waits
 }
 
 // attempts is how far one Obtain is.
@@ -173,11 +174,15 @@ func (c *Client) newWant(write, read []string, ttl time.Duration, opt *Options) 
 			ErrInvalidMetadata, count.Of(len(opt.Metadata), "byte"), c.maxMetadata)
 	}
 	w.value = encodeValue(token, opt.Metadata)
+	if opt.HoldAtLeast < 0 || opt.HoldAtLeast > maxTTL {
+		return w, fmt.Errorf("invalid HoldAtLeast: %s is not between 0 and %s", opt.HoldAtLeast, maxTTL)
+	}
 	if err := c.checkServer(opt); err != nil {
 		return w, err
 	}
 	w.watchdog, w.fenced = opt.Watchdog, opt.Fenced
 	w.replicas, w.minUptime = opt.Replicas, opt.MinUptime
+	w.holdAtLeast = opt.HoldAtLeast
 	w.declares = opt.Intent && w.set.write > 0 && !opt.Queue
 	w.nameBeside()
 	return w, nil
