@@ -64,7 +64,7 @@ func WithMaxKeys(n int) ClientOption {
 func WithLargeSets() ClientOption { return func(c *Client) { c.largeSets = true } }
 
 // WithMaxMetadata sets how many bytes of metadata a lock may have. They are stored with each key of
-// the set. Default: 4 096.
+// the set. An owner id comes on top of them: see [WithOwner]. Default: 4 096.
 func WithMaxMetadata(bytes int) ClientOption {
 	return func(c *Client) { c.maxMetadata = max(bytes, 0) }
 }
