@@ -42,16 +42,16 @@ const OneStep = 100 * time.Millisecond
 
 type waiting struct{}
 
-// OnWaiting marks the context of an Obtain that is a step of another one, which is to know when the step begins
-// to wait.
-func OnWaiting(ctx context.Context, tell func()) context.Context {
+// OnWaiting marks the context of an Obtain that is a step of another one, which is to know when the step waits, and
+// why.
+func OnWaiting(ctx context.Context, tell func(why error)) context.Context {
 	return context.WithValue(ctx, waiting{}, tell)
 }
 
-// Waits is called by an Obtain that begins to wait, on its own goroutine.
-func Waits(ctx context.Context) {
-	if tell, ok := ctx.Value(waiting{}).(func()); ok {
-		tell()
+// Waits is called by an Obtain that begins to wait, or goes on with that, on its own goroutine.
+func Waits(ctx context.Context, why error) {
+	if tell, ok := ctx.Value(waiting{}).(func(error)); ok {
+		tell(why)
 	}
 }
 
