@@ -71,7 +71,7 @@ func (l leftover) keys() bool { return l.unanswered || l.wrotePartly || l.unused
 func (c *Client) obtain(ctx context.Context, write, read []string, ttl time.Duration, opt *Options) (*Lock, error) {
 	o, err := c.newObtaining(ctx, write, read, ttl, opt)
 	if err != nil {
-		return nil, fmt.Errorf("redislock: obtain: %w", err)
+		return nil, fmt.Errorf("redislock: obtain: %w", &pace.NotAskedError{Err: err})
 	}
 	if wire.IsStaying(ctx) { // then nobody waits for the clean-up but a Close
 		c.conn.Enter()
@@ -87,7 +87,7 @@ func (c *Client) obtain(ctx context.Context, write, read []string, ttl time.Dura
 	}
 	if o.line != nil && !c.hub.Begin() {
 		o.owner.Drop(o.claim)
-		return nil, fmt.Errorf("redislock: obtain: %w", wire.ErrClosed)
+		return nil, fmt.Errorf("redislock: obtain: %w", &pace.NotAskedError{Err: wire.ErrClosed})
 	}
 	var lock *Lock
 	if o.line != nil {
