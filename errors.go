@@ -145,6 +145,17 @@ func decodeConflict(keys []string, d *wire.Reply) (*ConflictError, error) {
 	return e, nil
 }
 
+// cut names the keys of the conflict as callers of that set do. A nil conflict has none.
+func (e *ConflictError) cut(set keySet) {
+	if e == nil || set.cut == 0 {
+		return
+	}
+	e.Key = e.Key[set.cut:]
+	for _, other := range e.Others {
+		other.cut(set)
+	}
+}
+
 // legible shortens metadata for an error, and quotes it if it is not plain text.
 func legible(metadata string) string {
 	const most = 200
@@ -223,7 +234,8 @@ func explained(operation string, set keySet, c *call, executed bool) error {
 }
 
 // foreignFence is the error of a script that has found something else where the fencing numbers of a
-// key would stand; nil for any other. The script names the key by its place.
+// key would stand; nil for any other. The script names the key by its place; the error has the whole name in Redis,
+// prefix and all, because that is where somebody has to look.
 func foreignFence(c *call, answer redis.Error) error {
 	var index int
 	var kind string

@@ -5,7 +5,6 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -103,13 +102,12 @@ func (c *Client) Inspect(ctx context.Context, keys []string) ([]KeyState, error)
 	if err := c.usable(); err != nil {
 		return nil, fmt.Errorf("redislock: inspect: %w", err)
 	}
-	keys = slices.Clone(keys)
 	calls := make([]*call, len(keys))
 	for i, key := range keys {
 		if key == "" {
 			return nil, fmt.Errorf("redislock: inspect: %w: key %d is empty", ErrInvalidKeys, i)
 		}
-		calls[i] = inspectCall(ctx, key)
+		calls[i] = inspectCall(ctx, c.RedisKey(key))
 	}
 	for _, r := range calls {
 		c.conn.Ask(&r.Call)
@@ -118,7 +116,7 @@ func (c *Client) Inspect(ctx context.Context, keys []string) ([]KeyState, error)
 	var first error
 	for i, r := range calls { // each is waited for, or left
 		var err error
-		if states[i], err = inspected(ctx, r); err != nil && first == nil {
+		if states[i], err = c.inspected(ctx, r); err != nil && first == nil {
 			first = err
 		}
 	}
@@ -129,22 +127,23 @@ func (c *Client) Inspect(ctx context.Context, keys []string) ([]KeyState, error)
 }
 
 // inspected waits for what is asked about one key.
-func inspected(ctx context.Context, c *call) (KeyState, error) {
-	set := keySet{keys: c.Keys}
-	if !c.Wait(ctx, 0) && c.Leave(nil) {
+func (c *Client) inspected(ctx context.Context, r *call) (KeyState, error) {
+	set := keySet{keys: r.Keys, cut: len(c.prefix)}
+	if !r.Wait(ctx, 0) && r.Leave(nil) {
 		return KeyState{}, interrupted(ctx, "inspect", set)
 	}
-	if c.Err != nil {
-		return KeyState{}, fault("inspect", set, c)
+	if r.Err != nil {
+		return KeyState{}, fault("inspect", set, r)
 	}
-	state, err := inspectReply(c)
+	state, err := inspectReply(r)
 	if err != nil {
 		return KeyState{}, fmt.Errorf("redislock: inspect %s: %w", set, err)
 	}
+	state.Key = state.Key[set.cut:]
 	return state, nil
 }
 
-// inspectCall builds the question who has a key, and who waits for it.
+// inspectCall builds the question who has a key, by its name in Redis, and who waits for it.
 func inspectCall(ctx context.Context, key string) *call {
 	beside := []string{lineOf(key), slot.Beside("intent", key), slot.Beside("fence", key)}
 	return newCall(ctx, inspectScript, []string{key}, beside, nil, 0)

@@ -71,7 +71,7 @@ const (
 
 // Keys returns the set: the write keys, then the read keys, without repetitions, each in the order
 // in which the caller named it.
-func (l *Lock) Keys() []string { return append([]string(nil), l.snapshot().keys...) }
+func (l *Lock) Keys() []string { return append([]string(nil), l.snapshot().shown()...) }
 
 // Token returns the token under which the keys are held. Whoever has the token can release and
 // refresh the lock ([Client.Attach]), so do not log it.
@@ -323,7 +323,7 @@ func (l *Lock) notify(ctx context.Context, hook func(context.Context, Event), se
 	at := clock.Now()
 	l.mu.Lock()
 	e := Event{
-		Keys: set.keys, Mode: set.mode(), Duration: at.Since(began), Attempts: attempts,
+		Keys: set.shown(), Mode: set.mode(), Duration: at.Since(began), Attempts: attempts,
 		Held: at.Since(l.obtained), Err: err,
 	}
 	if l.obtained == (clock.Moment{}) {

@@ -150,13 +150,13 @@ func allocate(queues bool) *obtaining {
 
 // newWant checks what is asked for.
 func (c *Client) newWant(write, read []string, ttl time.Duration, opt *Options) (w want, err error) {
-	if w.set, err = newKeySet(write, read, c.maxKeys); err != nil {
+	if w.set, err = c.newKeySet(write, read); err != nil {
 		return w, err
 	}
 	if err := c.checkSize(w.set, opt); err != nil {
 		return w, err
 	}
-	if err := c.placement.check(w.set.keys); err != nil {
+	if err := c.placement.check(w.set); err != nil {
 		return w, err
 	}
 	if w.ttl, err = checkTTL(ttl); err != nil {
@@ -343,7 +343,7 @@ func (o *obtaining) report(ctx context.Context, err error) {
 	}
 	if hook != nil {
 		hook(ctx, Event{
-			Keys: set.keys, Mode: set.mode(),
+			Keys: set.shown(), Mode: set.mode(),
 			Duration: clock.Now().Since(o.asked.began), Attempts: o.asked.count, Err: err,
 		})
 	}

@@ -324,7 +324,7 @@ func (l *Lock) freed(c *call, p part) error {
 		l.client.recycle(c)
 		return nil
 	}
-	err = fmt.Errorf("redislock: release %s: %w: %s", set, ErrLockNotHeld, listed(missing))
+	err = fmt.Errorf("redislock: release %s: %w: %s", set, ErrLockNotHeld, listed(withoutPrefix(missing, set.cut)))
 	if p.watched {
 		l.client.logLoss(set, err)
 	}
@@ -337,7 +337,7 @@ func (l *Lock) leaveSpared(c *call, p part) {
 	if len(c.spared) == 0 {
 		return
 	}
-	if set, _, err := p.set.split(c.sparedKeys()); err == nil {
+	if set, _, err := p.set.split(withoutPrefix(c.sparedKeys(), p.set.cut)); err == nil {
 		l.client.newCleanup(set, l, p.longest).start()
 	}
 }
