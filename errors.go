@@ -69,7 +69,13 @@ const (
 	ModeQueue Mode = "queue"
 	// ModeRestarted means that the server has been up for less than [Options].MinUptime.
 	ModeRestarted Mode = "restarted"
-	// ModeForeign means that the key holds something that is not a lock. It is never overwritten.
+	// ModeForeign means that the key holds something that is not a lock. It is never overwritten. That
+	// can be told of a key without a TTL, of a key that is neither a string nor a sorted set, of an empty
+	// string, and of a string with more than 512 bytes before its first '|', which no token has. A sorted
+	// set is judged in the same way by the member with the greatest score.
+	//
+	// Any other string with a TTL looks like a lock, and counts as [ModeWrite]; any other sorted set with
+	// a TTL counts as [ModeRead]. So give locks names that no data has: see [WithKeyPrefix].
 	ModeForeign Mode = "foreign"
 )
 

@@ -17,6 +17,12 @@ local function metadata_of(value)
   return bar and string.sub(value, bar + 1) or ''
 end
 
+-- Whether a text can be a value of this library: it is not empty, and no token is as long as what
+-- stands before its first '|'. One that begins with '|' has been left.
+local function is_value(text)
+  return text ~= '' and #token_of(text) <= MOST_TOKEN
+end
+
 -- The server's clock, in ms and in µs. Called once per script: it may move while the script runs.
 local function clock()
   local time = redis.call('time')
