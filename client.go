@@ -109,6 +109,7 @@ type Client struct {
 	schedule    *clock.Schedule
 	log         *slog.Logger
 	hooks       Hooks
+	prefix      string // of every key, of WithKeyPrefix
 	maxKeys     int
 	largeSets   bool
 	maxMetadata int
@@ -286,9 +287,9 @@ func (c *Client) Attach(keys []string, token string) *Lock {
 	if err := c.usable(); err != nil {
 		return &Lock{client: c, value: token, faulty: err, sharing: sharing{tokenKnown: true}}
 	}
-	set, err := newKeySet(keys, nil, c.maxKeys)
+	set, err := c.newKeySet(keys, nil)
 	if err == nil {
-		err = c.placement.check(set.keys)
+		err = c.placement.check(set)
 	}
 	if err == nil {
 		err = checkToken(token)
