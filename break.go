@@ -29,11 +29,7 @@ type Broken struct {
 
 // String describes it in one line, for the log.
 func (b Broken) String() string {
-	by := " by "
-	if b.Holder.Left {
-		by = " and left by "
-	}
-	return fmt.Sprintf("%q was %s-locked%s%s", b.Key, b.Mode, by, b.Holder)
+	return fmt.Sprintf("%q was %s-locked by %s", b.Key, b.Mode, b.Holder)
 }
 
 // Break takes the keys from whoever holds them, writers and readers alike, in one step, and hands
@@ -110,10 +106,10 @@ func (c *Client) setToBreak(keys []string, reason string) (set keySet, err error
 	if len(reason) > maxReason {
 		return set, fmt.Errorf("invalid reason: it has %s, the limit is %d", count.Of(len(reason), "byte"), maxReason)
 	}
-	if set, err = newKeySet(keys, nil, c.maxKeys); err != nil {
+	if set, err = c.newKeySet(keys, nil); err != nil {
 		return set, err
 	}
-	if err := c.placement.check(set.keys); err != nil {
+	if err := c.placement.check(set); err != nil {
 		return set, err
 	}
 	set.fences = besides(nil, "fence", set.keys)
@@ -140,7 +136,7 @@ func (c *Client) closeBreak(by *Lock) {
 
 // broken takes in the answer to a Break, and logs it: a Break is no everyday matter.
 func (c *Client) broken(ctx context.Context, r *call, set keySet, reason string) ([]Broken, error) {
-	broken, err := breakReply(r)
+	broken, err := breakReply(r, set)
 	switch {
 	case err != nil:
 	case isOvertaken(r):
@@ -162,8 +158,8 @@ func (c *Client) logUnknownBreak(ctx context.Context, set keySet, reason string,
 	c.log.WarnContext(ctx, "redislock: outcome of break is not known", set.logged(), "reason", reason, "error", err)
 }
 
-// breakReply reads the reply to a Break.
-func breakReply(c *call) (broken []Broken, err error) {
+// breakReply reads the reply to a Break of a set.
+func breakReply(c *call, set keySet) (broken []Broken, err error) {
 	code, isCode := c.Reply.(int64)
 	reply, _ := c.Reply.([]any)
 	if isCode && (code == done || code == overtaken) {
@@ -176,6 +172,7 @@ func breakReply(c *call) (broken []Broken, err error) {
 	case code == refused:
 		conflict, err := decodeConflict(c.Keys, &d)
 		if err == nil && conflict.Mode == ModeForeign {
+			conflict.cut(set)
 			err = notALock(conflict)
 		}
 		return nil, err
@@ -186,8 +183,9 @@ func breakReply(c *call) (broken []Broken, err error) {
 		if index < 1 || index > int64(len(c.Keys)) {
 			return nil, c.garbled()
 		}
-		holder := Holder{Metadata: metadata, Left: left, TTL: ttl}
-		broken = append(broken, Broken{Key: c.Keys[index-1], Mode: mode, Holder: holder})
+		b := Broken{Key: c.Keys[index-1][set.cut:], Mode: mode, Holder: Holder{Left: left, TTL: ttl}}
+		b.Holder.Metadata, b.Holder.Owner = splitOwner(metadata)
+		broken = append(broken, b)
 	}
 	if d.Bad {
 		return nil, c.garbled()

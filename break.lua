@@ -32,7 +32,7 @@ local held, to_delete, tokens, reply = strings(size), {}, {}, {DONE}
 
 -- Takes note of an owner that loses KEYS[i].
 local function note(i, mode, value, ttl)
-  local n, left = #reply, string.sub(value, 1, 1) == '|' and 1 or 0
+  local n, left = #reply, mode_of('', value) ~= '' and 1 or 0
   reply[n + 1], reply[n + 2], reply[n + 3] = i, mode, metadata_of(value)
   reply[n + 4], reply[n + 5] = ttl, left
   if left == 0 then
@@ -40,12 +40,14 @@ local function note(i, mode, value, ttl)
   end
 end
 
--- Looks at everything before anything is changed: a key without a TTL is no lock.
+-- Looks at everything before anything is changed. What is a lock is told as `look` does it.
 for i = 1, size do
   local key = KEYS[i]
   local kind = held[i] and 'string' or redis.call('type', key).ok
   local ttl = kind == 'none' and -2 or redis.call('pttl', key)
-  if ttl == -1 or kind ~= 'none' and kind ~= 'string' and kind ~= 'zset' then
+  local readers = kind == 'zset' and redis.call('zrange', key, 0, -1, 'withscores')
+  local text = held[i] or readers and readers[#readers - 1]
+  if ttl == -1 or ttl >= 0 and not (text and is_value(text)) then
     return refusal(i, 'foreign', ttl, kind)
   end
   if ttl >= 0 then
@@ -54,7 +56,6 @@ for i = 1, size do
   if ttl >= 0 and held[i] then
     note(i, 'write', held[i], ttl)
   elseif ttl >= 0 then
-    local readers = redis.call('zrange', key, 0, -1, 'withscores')
     for r = 1, #readers, 2 do
       local its = tonumber(readers[r + 1]) - now
       if its > 0 then

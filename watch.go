@@ -240,7 +240,7 @@ func (l *Lock) lose(why error) {
 		l.mu.Unlock()
 		return
 	}
-	why = fmt.Errorf("%w: %s: %w", ErrLockLost, l.set, why)
+	why = fmt.Errorf("redislock: %w: %s: %w", ErrLockLost, l.set, why)
 	l.state, l.why = lost, why
 	var end func(error)
 	if l.watch != nil {
@@ -280,5 +280,5 @@ func (l *Lock) whyLost() error {
 	if l.why != nil {
 		return l.why
 	}
-	return fmt.Errorf("%w: %s", ErrLockLost, l.set)
+	return fmt.Errorf("redislock: %w: %s", ErrLockLost, l.set)
 }

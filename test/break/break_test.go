@@ -15,6 +15,7 @@ import (
 
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/internal/check"
+	"github.com/seed-14de3678/redislock/internal/redistest"
 	"github.com/seed-14de3678/redislock/internal/world"
 )
 
@@ -86,8 +87,9 @@ func TestBreak(t *testing.T) {
 			left := redis.Z{Score: float64(time.Now().Add(world.Long / 2).UnixMilli()), Member: "|two"}
 			check.NoError(t, w.RDB.ZAdd(ctx, w.Key("b"), left).Err())
 			check.NoError(t, w.RDB.PExpire(ctx, w.Key("b"), world.Long).Err())
-			breaks(t, w, w.Keys("a", "b"), "a write one left", "b read two left")
-			w.WantFree(t, w.Keys("a", "b")...)
+			check.NoError(t, must(c.Obtain(ctx, w.Keys("c"), world.Long, as("three"))).Leave(ctx, world.Long))
+			breaks(t, w, w.Keys("a", "b", "c"), "a write one left", "b read two left", "c write three left")
+			w.WantFree(t, w.Keys("a", "b", "c")...)
 		})
 		t.Run("with braces", func(t *testing.T) {
 			keys := []string{w.Key("x}y"), w.Key("x{}y"), w.Key("{x}y"), w.Key("x|y"), w.Key("\x00\xff")}
@@ -106,6 +108,33 @@ func TestBreak(t *testing.T) {
 	})
 }
 
+// A Client with a prefix names keys without it, and its notices reach those who have another one, or none.
+func TestBreakPrefix(t *testing.T) {
+	own(t, func(t *testing.T, b redistest.Backend) {
+		w := world.New(t, b)
+		breaker := world.NewClient(t, b.Client(t), redislock.WithKeyPrefix(w.Prefix))
+		holder := world.NewClient(t, b.Client(t), redislock.WithBreakNotices(), redislock.WithKeyPrefix(w.Prefix+"a"))
+		lock := check.Must[*redislock.Lock](t)(holder.Obtain(redislock.WithOwner(t.Context(), "me"), []string{"b"}, world.Long, world.Watched))
+		ctx := lock.Context(t.Context())
+		heard(t, w.RDB, 1)
+		list := check.Must[[]redislock.Broken](t)(breaker.Break(t.Context(), []string{"ab"}, "why"))
+		if len(list) != 1 || list[0].Key != "ab" || list[0].Holder.Owner != "me" {
+			t.Errorf("got %+v broken, want the key without its prefix, and the owner", list)
+		}
+		cause := ended(ctx, t)
+		check.Is(t, cause, redislock.ErrBroken)
+		if strings.Contains(cause.Error(), w.Prefix) {
+			t.Errorf("got cause %v, want the key without its prefix", cause)
+		}
+		check.NoError(t, w.RDB.RPush(t.Context(), w.Key("list"), "data").Err())
+		_, err := breaker.Break(t.Context(), []string{"list"}, "")
+		check.Is(t, err, redislock.ErrInvalidKeys)
+		if strings.Contains(err.Error(), w.Prefix) {
+			t.Errorf("got error %v, want the key without its prefix", err)
+		}
+	})
+}
+
 // The text of a Broken is for the log: it shows who it was, and no token.
 func TestBrokenText(t *testing.T) {
 	t.Parallel()
@@ -116,14 +145,13 @@ func TestBrokenText(t *testing.T) {
 		`"k" was read-locked by somebody (1s left)`: {
 			Key: "k", Mode: redislock.ModeRead, Holder: redislock.Holder{TTL: time.Second},
 		},
+		`"k" was write-locked by m (who has left it, 1s to go)`: {
+			Key: "k", Mode: redislock.ModeWrite, Holder: redislock.Holder{Metadata: "m", Left: true, TTL: time.Second},
+		},
 	} {
 		if got := b.String(); got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
-	}
-	left := redislock.Broken{Key: "k", Mode: redislock.ModeWrite, Holder: redislock.Holder{Metadata: "m", Left: true, TTL: time.Second}}
-	if got := left.String(); !strings.Contains(got, "left by m") {
-		t.Errorf("got %q, want that the key was left", got)
 	}
 }
 
@@ -135,13 +163,20 @@ func TestBreakForeign(t *testing.T) {
 		for name, put := range map[string]func(key string) error{
 			"string": func(key string) error { return w.RDB.Set(ctx, key, "data", 0).Err() },
 			"list":   func(key string) error { return w.RDB.RPush(ctx, key, "data").Err() },
-			"zset":   func(key string) error { return w.RDB.ZAdd(ctx, key, redis.Z{Score: 1, Member: "m"}).Err() },
+			"string with a TTL that cannot be a value": func(key string) error {
+				return w.RDB.Set(ctx, key, strings.Repeat("data", 1000), world.Long).Err()
+			},
+			"list with a TTL": func(key string) error {
+				return errors.Join(w.RDB.RPush(ctx, key, "data").Err(), w.RDB.PExpire(ctx, key, world.Long).Err())
+			},
+			"zset": func(key string) error { return w.RDB.ZAdd(ctx, key, redis.Z{Score: 1, Member: "m"}).Err() },
 		} {
 			key := w.Key(name)
 			check.NoError(t, put(key))
 			list, err := w.Client.Break(ctx, []string{w.Key("a"), key, w.Key("z")}, "")
 			check.Is(t, err, redislock.ErrInvalidKeys)
-			if list != nil || !strings.Contains(err.Error(), fmt.Sprintf("%q holds a %s", key, name)) {
+			kind, _, _ := strings.Cut(name, " ")
+			if list != nil || !strings.Contains(err.Error(), fmt.Sprintf("%q holds a %s", key, kind)) {
 				t.Errorf("%s: got %v and error %v, want nobody broken, and one that names the key and its type", name, list, err)
 			}
 			if n := w.RDB.Exists(ctx, key).Val(); n != 1 {

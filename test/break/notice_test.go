@@ -66,12 +66,14 @@ func TestNotice(t *testing.T) {
 		holder := world.NewClient(t, b.Client(t), redislock.WithBreakNotices(),
 			redislock.WithHooks(j.Hooks()), redislock.WithLogger(slog.New(&log)))
 		lock := check.Must[*redislock.Lock](t)(holder.ObtainMixed(t.Context(), w.Keys("a"), w.Keys("b"), world.Long, world.Watched))
-		ctx := lock.Context(t.Context())
+		ctx, gone := lock.Context(t.Context()), lock.Lost()
 		other := check.Must[*redislock.Lock](t)(holder.Obtain(t.Context(), w.Keys("c"), world.Long, world.Watched))
 		heard(t, w.RDB, 1)
 		check.Must[[]redislock.Broken](t)(w.Client.Break(t.Context(), w.Keys("b"), "it hangs\n"))
 		cause := ended(ctx, t)
-		<-lock.Lost()
+		if _, ok := check.Receive(gone, soon); !ok {
+			t.Error("Lost is not closed")
+		}
 		check.Eventually(t, soon, "the hook was called", func() bool { return j.Count("lost") == 1 })
 		late := lock.Context(t.Context())
 		for name, err := range map[string]error{"cause": cause, "hook": j.Err("lost"), "late cause": context.Cause(late)} {
