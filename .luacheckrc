@@ -21,7 +21,8 @@ end
 -- goes from its file goes from here.
 local defined_in = {
   ["values.lua"] = {
-    "clock", "count", "delete", "metadata_of", "refusal", "strings", "token_of",
+    "clock", "count", "delete", "left_value", "metadata_of", "mode_of", "refusal", "strings",
+    "token_of",
   },
   ["readers.lua"] = { "add_reader", "end_lease", "extend_reader", "longer", "look", "reader", "see" },
   ["refusal.lua"] = { "refused_at_once" },

@@ -320,6 +320,9 @@ func (o *obtaining) obtained(ctx context.Context, sent clock.Moment, number int6
 	l.set, l.ttl, l.counted, l.longest = w.set, w.ttl, w.ttl, w.ttl
 	l.obtained, l.deadline = sent, deadline
 	l.number, l.replicas = number, w.replicas
+	if w.holdAtLeast > 0 {
+		l.keep = clock.Now().Add(w.holdAtLeast) // by now it is certain to have begun
+	}
 	l.mu.Unlock()
 	if w.watchdog {
 		l.mu.Lock()

@@ -48,7 +48,7 @@ var (
 	ErrInvalidTTL = errors.New("invalid ttl")
 	// ErrInvalidToken says that a token is empty, too long, or contains '|'.
 	ErrInvalidToken = errors.New("invalid token")
-	// ErrInvalidMetadata says that metadata is too long.
+	// ErrInvalidMetadata says that metadata is too long, or that [WithOwner] was given what is no id.
 	ErrInvalidMetadata = errors.New("invalid metadata")
 )
 
@@ -112,7 +112,11 @@ func (e *ConflictError) Error() string {
 	case ModeRestarted:
 		b.WriteString("is on a server that has restarted")
 	default:
-		fmt.Fprintf(&b, "is %s-locked", e.Mode)
+		is := "is"
+		if e.Left {
+			is = "was left"
+		}
+		fmt.Fprintf(&b, "%s %s-locked", is, e.Mode)
 		if e.Metadata != "" {
 			b.WriteString(" by " + legible(e.Metadata))
 		}
@@ -136,11 +140,12 @@ func decodeConflict(keys []string, d *wire.Reply) (*ConflictError, error) {
 	if d.Bad || index < 1 || index > int64(len(keys)) {
 		return nil, errUnexpectedRefusal
 	}
-	e := &ConflictError{Key: keys[index-1], Mode: mode, TTL: clock.FromMillis(ttl)}
+	held, left := strings.CutSuffix(string(mode), "-left")
+	e := &ConflictError{Key: keys[index-1], Mode: Mode(held), Left: left, TTL: clock.FromMillis(ttl)}
 	if mode == ModeForeign {
 		e.Type = detail
 	} else {
-		e.Metadata = detail
+		e.Metadata, e.Owner = detail, ownerIn(detail)
 	}
 	return e, nil
 }

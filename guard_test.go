@@ -178,7 +178,7 @@ func TestStampSpared(t *testing.T) {
 	clearing.own.Frees, clearing.mark = true, "id"
 	clearing.marked = map[owners.Client]bool{elsewhere: true}
 	clearing.Before()
-	want := []any{"", "", "", "", "1", "2", "2|id", "3|id"}
+	want := []any{"", "", "", "", "", "1", "2", "2|id", "3|id"}
 	if !slices.Equal(clearing.Rest, want) || !clearing.Alone {
 		t.Errorf("got %q, alone %t, want %q by itself", clearing.Rest, clearing.Alone, want)
 	}

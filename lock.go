@@ -43,6 +43,7 @@ type term struct {
 	longest  time.Duration // ttl that any request has asked for
 	obtained clock.Moment  // zero for Attach, as is deadline until a Refresh
 	deadline clock.Moment
+	keep     clock.Moment  // a Release before leaves the keys until then; zero: it frees them
 	counted  time.Duration // the ttl of which the deadline is the end; less than ttl while that is not certain
 }
 

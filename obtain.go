@@ -32,17 +32,18 @@ type obtaining struct {
 
 // A want is what one Obtain asks for. It never changes.
 type want struct {
-	set        keySet
-	intents    []string // keys of intents: those of the read keys; if it declares any, those of the write keys, too
-	value      string   // what the keys will hold
-	ttl        time.Duration
-	watchdog   bool
-	tokenKnown bool // the caller has chosen the token
-	fresh      bool // but nobody has used it with other metadata
-	fenced     bool
-	replicas   int
-	minUptime  time.Duration
-	declares   bool // intents, while it waits
+	set         keySet
+	intents     []string // keys of intents: those of the read keys; if it declares any, those of the write keys, too
+	value       string   // what the keys will hold
+	ttl         time.Duration
+	watchdog    bool
+	tokenKnown  bool // the caller has chosen the token
+	fresh       bool // but nobody has used it with other metadata
+	fenced      bool
+	replicas    int
+	minUptime   time.Duration
+	holdAtLeast time.Duration
+	declares    bool // intents, while it waits
 }
 
 // attempts is how far one Obtain is.
@@ -68,9 +69,9 @@ func (l leftover) keys() bool { return l.unanswered || l.wrotePartly || l.unused
 
 // obtain is what every Obtain comes to.
 func (c *Client) obtain(ctx context.Context, write, read []string, ttl time.Duration, opt *Options) (*Lock, error) {
-	o, err := c.newObtaining(write, read, ttl, opt)
+	o, err := c.newObtaining(ctx, write, read, ttl, opt)
 	if err != nil {
-		return nil, fmt.Errorf("redislock: obtain: %w", err)
+		return nil, fmt.Errorf("redislock: obtain: %w", &pace.NotAskedError{Err: err})
 	}
 	if wire.IsStaying(ctx) { // then nobody waits for the clean-up but a Close
 		c.conn.Enter()
@@ -86,7 +87,7 @@ func (c *Client) obtain(ctx context.Context, write, read []string, ttl time.Dura
 	}
 	if o.line != nil && !c.hub.Begin() {
 		o.owner.Drop(o.claim)
-		return nil, fmt.Errorf("redislock: obtain: %w", wire.ErrClosed)
+		return nil, fmt.Errorf("redislock: obtain: %w", &pace.NotAskedError{Err: wire.ErrClosed})
 	}
 	var lock *Lock
 	if o.line != nil {
@@ -107,7 +108,7 @@ func (c *Client) obtain(ctx context.Context, write, read []string, ttl time.Dura
 }
 
 // newObtaining checks everything that can be checked before Redis is asked.
-func (c *Client) newObtaining(write, read []string, ttl time.Duration, opt *Options) (*obtaining, error) {
+func (c *Client) newObtaining(ctx context.Context, write, read []string, ttl time.Duration, opt *Options) (*obtaining, error) {
 	if err := c.usable(); err != nil {
 		return nil, err
 	}
@@ -120,7 +121,7 @@ func (c *Client) newObtaining(write, read []string, ttl time.Duration, opt *Opti
 	o := allocate(opt.Queue)
 	o.client, o.pace, o.asked.began = c, pace.New(opt.RetryStrategy), clock.Now()
 	var err error
-	if o.want, err = c.newWant(write, read, ttl, opt); err != nil {
+	if o.want, err = c.newWant(ctx, write, read, ttl, opt); err != nil {
 		return nil, err
 	}
 	if o.line != nil {
@@ -149,7 +150,7 @@ func allocate(queues bool) *obtaining {
 }
 
 // newWant checks what is asked for.
-func (c *Client) newWant(write, read []string, ttl time.Duration, opt *Options) (w want, err error) {
+func (c *Client) newWant(ctx context.Context, write, read []string, ttl time.Duration, opt *Options) (w want, err error) {
 	if w.set, err = newKeySet(write, read, c.maxKeys); err != nil {
 		return w, err
 	}
@@ -172,12 +173,17 @@ func (c *Client) newWant(write, read []string, ttl time.Duration, opt *Options) 
 		return w, fmt.Errorf("%w: it has %s, the limit is %d (see WithMaxMetadata)",
 			ErrInvalidMetadata, count.Of(len(opt.Metadata), "byte"), c.maxMetadata)
 	}
-	w.value = encodeValue(token, opt.Metadata)
-	if err := c.checkServer(opt); err != nil {
+	metadata, err := withOwner(ctx, opt.Metadata)
+	if err != nil {
+		return w, err
+	}
+	w.value = encodeValue(token, metadata)
+	if err := c.checkNumbers(opt); err != nil {
 		return w, err
 	}
 	w.watchdog, w.fenced = opt.Watchdog, opt.Fenced
 	w.replicas, w.minUptime = opt.Replicas, opt.MinUptime
+	w.holdAtLeast = opt.HoldAtLeast
 	w.declares = opt.Intent && w.set.write > 0 && !opt.Queue
 	w.nameBeside()
 	return w, nil

@@ -73,7 +73,7 @@ if plain and id and ARGV[11] == '' then
     if not there[1] then
       heard = is_heard()
     end
-    return {IN_LINE, 1, 'write', left, metadata_of(held), place, micros, ms, heard}
+    return {IN_LINE, 1, mode_of('write', held), left, metadata_of(held), place, micros, ms, heard}
   end
 end
 

@@ -27,5 +27,5 @@ local function refused_at_once(n, w, there, token)
     return nil
   end
   local left = redis.call('pttl', KEYS[first])
-  return left >= 0 and refusal(first, mode, left, metadata_of(value)) or nil
+  return left >= 0 and refusal(first, mode_of(mode, value), left, metadata_of(value)) or nil
 end
