@@ -7,13 +7,17 @@ import (
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/internal/check"
 	"github.com/seed-14de3678/redislock/internal/world"
+	"github.com/seed-14de3678/redislock/multi"
 	"github.com/seed-14de3678/redislock/quorum"
+	"github.com/seed-14de3678/redislock/reentrant"
 )
 
 // What is a lock, and what obtains one, as far as the compiler can say.
 var (
 	_ redislock.HeldFenced = (*redislock.Lock)(nil)
 	_ redislock.HeldFenced = (*quorum.Lock)(nil)
+	_ redislock.Held       = (*multi.Lock)(nil)
+	_ redislock.Held       = (*reentrant.Hold)(nil)
 	_ redislock.Obtainer   = redislock.ObtainerOf((*redislock.Client)(nil))
 	_ redislock.Obtainer   = redislock.ObtainerOf((*quorum.Client)(nil))
 )
