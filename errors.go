@@ -48,7 +48,7 @@ var (
 	ErrInvalidTTL = errors.New("invalid ttl")
 	// ErrInvalidToken says that a token is empty, too long, or contains '|'.
 	ErrInvalidToken = errors.New("invalid token")
-	// ErrInvalidMetadata says that metadata is too long.
+	// ErrInvalidMetadata says that metadata is too long, or that [WithOwner] was given what is no id.
 	ErrInvalidMetadata = errors.New("invalid metadata")
 )
 
@@ -145,7 +145,7 @@ func decodeConflict(keys []string, d *wire.Reply) (*ConflictError, error) {
 	if mode == ModeForeign {
 		e.Type = detail
 	} else {
-		e.Metadata = detail
+		e.Metadata, e.Owner = detail, ownerIn(detail)
 	}
 	return e, nil
 }

@@ -164,20 +164,22 @@ func inspectReply(c *call) (KeyState, error) {
 	}
 	s.Fence = d.Number()
 	if left, metadata := d.Number(), d.Text(); left != -2 {
-		s.Intent = &Holder{Metadata: metadata, TTL: clock.FromMillis(left)}
+		s.Intent = &Holder{Metadata: metadata, Owner: ownerIn(metadata), TTL: clock.FromMillis(left)}
 	}
 	for n := d.Number(); n > 0 && !d.Bad; n-- {
 		text, lease, left := d.Text(), clock.FromMillis(d.Number()), d.Number() == 1
 		if s.Mode == ModeForeign {
 			s.Type = text
 		} else {
-			s.Holders = append(s.Holders, Holder{Metadata: text, TTL: lease, Left: left})
+			s.Holders = append(s.Holders, Holder{Metadata: text, Owner: ownerIn(text), TTL: lease, Left: left})
 		}
 	}
 	for len(d.Rest) > 0 && !d.Bad {
-		s.Line = append(s.Line, Waiter{
+		w := Waiter{
 			Mode: Mode(d.Text()), Metadata: d.Text(), Since: time.UnixMicro(d.Number()), Alive: d.Number() == 1,
-		})
+		}
+		w.Owner = ownerIn(w.Metadata)
+		s.Line = append(s.Line, w)
 	}
 	if d.Bad {
 		return KeyState{}, errors.New("unexpected reply")

@@ -69,9 +69,9 @@ func (l leftover) keys() bool { return l.unanswered || l.wrotePartly || l.unused
 
 // obtain is what every Obtain comes to.
 func (c *Client) obtain(ctx context.Context, write, read []string, ttl time.Duration, opt *Options) (*Lock, error) {
-	o, err := c.newObtaining(write, read, ttl, opt)
+	o, err := c.newObtaining(ctx, write, read, ttl, opt)
 	if err != nil {
-		return nil, fmt.Errorf("redislock: obtain: %w", err)
+		return nil, fmt.Errorf("redislock: obtain: %w", &pace.NotAskedError{Err: err})
 	}
 	if wire.IsStaying(ctx) { // then nobody waits for the clean-up but a Close
 		c.conn.Enter()
@@ -87,7 +87,7 @@ func (c *Client) obtain(ctx context.Context, write, read []string, ttl time.Dura
 	}
 	if o.line != nil && !c.hub.Begin() {
 		o.owner.Drop(o.claim)
-		return nil, fmt.Errorf("redislock: obtain: %w", wire.ErrClosed)
+		return nil, fmt.Errorf("redislock: obtain: %w", &pace.NotAskedError{Err: wire.ErrClosed})
 	}
 	var lock *Lock
 	if o.line != nil {
@@ -108,7 +108,7 @@ func (c *Client) obtain(ctx context.Context, write, read []string, ttl time.Dura
 }
 
 // newObtaining checks everything that can be checked before Redis is asked.
-func (c *Client) newObtaining(write, read []string, ttl time.Duration, opt *Options) (*obtaining, error) {
+func (c *Client) newObtaining(ctx context.Context, write, read []string, ttl time.Duration, opt *Options) (*obtaining, error) {
 	if err := c.usable(); err != nil {
 		return nil, err
 	}
@@ -121,7 +121,7 @@ func (c *Client) newObtaining(write, read []string, ttl time.Duration, opt *Opti
 	o := allocate(opt.Queue)
 	o.client, o.pace, o.asked.began = c, pace.New(opt.RetryStrategy), clock.Now()
 	var err error
-	if o.want, err = c.newWant(write, read, ttl, opt); err != nil {
+	if o.want, err = c.newWant(ctx, write, read, ttl, opt); err != nil {
 		return nil, err
 	}
 	if o.line != nil {
@@ -150,7 +150,7 @@ func allocate(queues bool) *obtaining {
 }
 
 // newWant checks what is asked for.
-func (c *Client) newWant(write, read []string, ttl time.Duration, opt *Options) (w want, err error) {
+func (c *Client) newWant(ctx context.Context, write, read []string, ttl time.Duration, opt *Options) (w want, err error) {
 	if w.set, err = newKeySet(write, read, c.maxKeys); err != nil {
 		return w, err
 	}
@@ -173,11 +173,12 @@ func (c *Client) newWant(write, read []string, ttl time.Duration, opt *Options) 
 		return w, fmt.Errorf("%w: it has %s, the limit is %d (see WithMaxMetadata)",
 			ErrInvalidMetadata, count.Of(len(opt.Metadata), "byte"), c.maxMetadata)
 	}
-	w.value = encodeValue(token, opt.Metadata)
-	if opt.HoldAtLeast < 0 || opt.HoldAtLeast > maxTTL {
-		return w, fmt.Errorf("invalid HoldAtLeast: %s is not between 0 and %s", opt.HoldAtLeast, maxTTL)
+	metadata, err := withOwner(ctx, opt.Metadata)
+	if err != nil {
+		return w, err
 	}
-	if err := c.checkServer(opt); err != nil {
+	w.value = encodeValue(token, metadata)
+	if err := c.checkNumbers(opt); err != nil {
 		return w, err
 	}
 	w.watchdog, w.fenced = opt.Watchdog, opt.Fenced

@@ -64,7 +64,7 @@ func WithMaxKeys(n int) ClientOption {
 func WithLargeSets() ClientOption { return func(c *Client) { c.largeSets = true } }
 
 // WithMaxMetadata sets how many bytes of metadata a lock may have. They are stored with each key of
-// the set. Default: 4 096.
+// the set. An owner id comes on top of them: see [WithOwner]. Default: 4 096.
 func WithMaxMetadata(bytes int) ClientOption {
 	return func(c *Client) { c.maxMetadata = max(bytes, 0) }
 }
@@ -273,13 +273,15 @@ func (c *Client) checkLarge(set keySet, which string) error {
 		ErrInvalidKeys, len(set.keys), which, largeSet)
 }
 
-// checkServer checks what the options ask of the server.
-func (c *Client) checkServer(opt *Options) error {
+// checkNumbers checks the numbers and times of the options, and what they ask of the server.
+func (c *Client) checkNumbers(opt *Options) error {
 	switch {
 	case opt.Replicas < 0:
 		return fmt.Errorf("invalid Replicas: %d", opt.Replicas)
 	case opt.MinUptime < 0 || opt.MinUptime > maxTTL:
 		return fmt.Errorf("invalid MinUptime: %s is not between 0 and %s", opt.MinUptime, maxTTL)
+	case opt.HoldAtLeast < 0 || opt.HoldAtLeast > maxTTL:
+		return fmt.Errorf("invalid HoldAtLeast: %s is not between 0 and %s", opt.HoldAtLeast, maxTTL)
 	}
 	asks := ""
 	switch {
