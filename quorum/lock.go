@@ -146,7 +146,7 @@ func (l *Lock) liveLocked() int {
 	refreshed := l.attached && l.want.ttl > 0
 	n := 0
 	for i := range l.holds {
-		if lock := l.holds[i].lock; lock != nil && !(refreshed && lock.Deadline().IsZero()) {
+		if lock := l.holds[i].lock; lock != nil && (!refreshed || !lock.Deadline().IsZero()) {
 			n++
 		}
 	}
