@@ -76,6 +76,23 @@ func TestAttach(t *testing.T) {
 		wantOnly(t, lock.Refresh(bounded(t), time.Second), redislock.ErrLockNotHeld)
 		w.release(3, 4)
 	})
+	t.Run("what has not confirmed a Refresh does not count", func(t *testing.T) {
+		t.Parallel()
+		w := relayedWorld(t, 5)
+		w.warmUp(t)
+		_ = w.owned(t, long, false)
+		lock := w.client.Attach(keys, "mine")
+		held := lock.Context(t.Context())
+		w.hold(3, 4)
+		noError(t, lock.Refresh(bounded(t), long))
+		if got := lock.Nodes(); got != 3 {
+			t.Errorf("got %d nodes, want those that have answered", got)
+		}
+		w.steal(t, 0)
+		wantOnly(t, lock.Refresh(bounded(t), long), redislock.ErrLockNotHeld)
+		wantLost(t, held)
+		w.release(3, 4)
+	})
 	t.Run("a minority does not count", func(t *testing.T) {
 		bubble(t, 3, func(t *testing.T, w *world) {
 			_ = w.owned(t, long, false)

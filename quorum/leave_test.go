@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/seed-14de3678/redislock"
@@ -143,6 +144,21 @@ func TestHoldAtLeast(t *testing.T) {
 				noError(t, other.Release(t.Context()))
 			}
 			w.wantHolders(t, "k", 0)
+		})
+	})
+	t.Run("a node that was won back keeps nothing for longer", func(t *testing.T) {
+		bubble(t, 3, func(t *testing.T, w *world) {
+			lock := w.obtain(t, brisk, &redislock.Options{HoldAtLeast: 20 * brisk, Watchdog: true})
+			time.Sleep(15 * brisk)
+			w.steal(t, 2)
+			wantNodes(t, lock, 2)
+			wantNodes(t, lock, 3)
+			time.Sleep(6 * brisk)
+			noError(t, lock.Release(t.Context()))
+			synctest.Wait()
+			if got := w.holders(t, "k"); got != 0 {
+				t.Errorf("%d nodes have the key", got)
+			}
 		})
 	})
 	t.Run("so is what comes after the end", func(t *testing.T) {
