@@ -143,9 +143,10 @@ type Options struct {
 	RetryStrategy RetryStrategy
 
 	// Wait bounds how long this Obtain takes, whether it polls or stands in line, and nothing that
-	// comes after it. One attempt is made in any case. If the time is over and somebody else holds a
-	// key still, the error is an [ErrNotObtained] and an [ErrWaitOver]. Default: 0, only ctx and the
-	// RetryStrategy bound the waiting.
+	// comes after it: neither the lock nor the function of [Client.With]. One attempt is made in any
+	// case, and has 100 ms to be answered. The error of an Obtain that has waited in vain is an
+	// [ErrWaitOver]. It is an [ErrNotObtained], too, and a [*ConflictError] if somebody else holds a
+	// key. It is at most 365 days. Default: 0, only ctx and the RetryStrategy bound the waiting.
 	Wait time.Duration
 
 	// Queue makes this Obtain stand in line if a key is held by somebody else. It waits until the
@@ -273,15 +274,13 @@ func (c *Client) checkLarge(set keySet, which string) error {
 		ErrInvalidKeys, len(set.keys), which, largeSet)
 }
 
-// checkNumbers checks the numbers and times of the options, and what they ask of the server.
-func (c *Client) checkNumbers(opt *Options) error {
+// checkServer checks what the options ask of the server.
+func (c *Client) checkServer(opt *Options) error {
 	switch {
 	case opt.Replicas < 0:
 		return fmt.Errorf("invalid Replicas: %d", opt.Replicas)
 	case opt.MinUptime < 0 || opt.MinUptime > maxTTL:
 		return fmt.Errorf("invalid MinUptime: %s is not between 0 and %s", opt.MinUptime, maxTTL)
-	case opt.HoldAtLeast < 0 || opt.HoldAtLeast > maxTTL:
-		return fmt.Errorf("invalid HoldAtLeast: %s is not between 0 and %s", opt.HoldAtLeast, maxTTL)
 	}
 	asks := ""
 	switch {
