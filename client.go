@@ -212,7 +212,7 @@ func (c *Client) Close() {
 // fraction of a millisecond is rounded up.
 //
 // Obtain makes one attempt, or as many as the RetryStrategy of its options allows, and returns at
-// the latest 100 ms after ctx has ended. While the connection fails or the server is not ready, an
+// the latest 100 ms after ctx, or the time of [Options].Wait, has ended. While the connection fails or the server is not ready, an
 // attempt sends its request again, for one to three seconds. While the slot of the keys is moving
 // to another server of a Cluster, it does so for 10 s, because the servers refuse a request for
 // several keys until all of them have moved. If no server answers, Obtain gives up even if ctx does
@@ -246,7 +246,7 @@ func Obtain(ctx context.Context, rdb redis.Scripter, keys []string, ttl time.Dur
 }
 
 // With obtains the keys, runs fn, and releases the keys, even if fn panics. ctx bounds both the
-// waiting and fn; to bound the waiting alone, use the RetryStrategy. While fn runs the watchdog
+// waiting and fn; [Options].Wait bounds the waiting alone. While fn runs the watchdog
 // renews the lease. If the lock is lost all the same, the context of fn is cancelled with cause
 // [ErrLockLost].
 //

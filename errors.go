@@ -21,7 +21,8 @@ var (
 	// of use. If the context ended meanwhile, the error matches the cause of the context, too.
 	ErrNotObtained = errors.New("not obtained")
 	// ErrWaitOver says that the time of [Options].Wait was over. The error is an [ErrNotObtained] as
-	// well, or an [ErrUnknownOutcome] if Redis had not answered by then.
+	// well if somebody else holds a key, and an [ErrUnknownOutcome] if Redis had not answered by then.
+	// Otherwise it says what else was wrong with the server.
 	ErrWaitOver = errors.New("the time of Options.Wait is over")
 	// ErrBroken says that somebody has taken the lock from its holder by [Client.Break]. The error is
 	// an [ErrLockLost] as well, and its text has the reason.

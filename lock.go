@@ -25,6 +25,7 @@ type Lock struct {
 	value    string
 	faulty   error        // of Attach: every operation returns it
 	own      owners.Owner // if nobody else knows the token
+	label    label        // of its events; empty for Attach
 	replicas int
 
 	mu     sync.Mutex
@@ -307,29 +308,4 @@ func (l *Lock) snapshot() keySet {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.set
-}
-
-// report tells a hook how an operation on the whole lock ended.
-func (l *Lock) report(ctx context.Context, hook func(context.Context, Event), began clock.Moment, attempts int, err error) {
-	if hook != nil {
-		l.notify(ctx, hook, l.snapshot(), began, attempts, err)
-	}
-}
-
-// notify tells a hook how an operation on some of it ended.
-func (l *Lock) notify(ctx context.Context, hook func(context.Context, Event), set keySet, began clock.Moment, attempts int, err error) {
-	if hook == nil {
-		return
-	}
-	at := clock.Now()
-	l.mu.Lock()
-	e := Event{
-		Keys: set.keys, Mode: set.mode(), Duration: at.Since(began), Attempts: attempts,
-		Held: at.Since(l.obtained), Err: err,
-	}
-	if l.obtained == (clock.Moment{}) {
-		e.Held = 0
-	}
-	l.mu.Unlock()
-	hook(ctx, e)
 }

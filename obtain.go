@@ -28,6 +28,10 @@ type obtaining struct {
 	lock   *Lock         // that may come of it
 	owner  *owners.Owner // of its requests
 	claim  *owners.Claim // on the keys, if the caller has chosen the token; else nil
+	// caller is the context that the Obtain was given. The one with which it asks and waits ends with that, or before, by
+	// Options.Wait.
+	caller context.Context
+	waits  clock.Moment // since then, as the hooks were told; zero: it does not, or there are no hooks
 }
 
 // A want is what one Obtain asks for. It never changes.
@@ -43,17 +47,8 @@ type want struct {
 	replicas    int
 	minUptime   time.Duration
 	holdAtLeast time.Duration
-	declares    bool // intents, while it waits
-}
-
-// attempts is how far one Obtain is.
-type attempts struct {
-	began    clock.Moment
-	count    int
-	conflict *ConflictError // the latest one
-	last     error          // of the latest attempt
-	ended    clock.Moment   // when it was seen that ctx has ended; zero: not yet
-	silent   bool           // nobody has answered the latest attempt
+	declares    bool          // intents, while it waits
+	wait        time.Duration // Options.Wait
 }
 
 // A leftover is what one Obtain may have left in Redis. If it fails it has to clear that up.
@@ -89,13 +84,35 @@ func (c *Client) obtain(ctx context.Context, write, read []string, ttl time.Dura
 		o.owner.Drop(o.claim)
 		return nil, fmt.Errorf("redislock: obtain: %w", &pace.NotAskedError{Err: wire.ErrClosed})
 	}
-	var lock *Lock
 	if o.line != nil {
 		defer c.hub.End()
-		lock, err = o.stand(ctx)
-	} else {
-		lock, err = o.poll(ctx)
 	}
+	return o.run(ctx)
+}
+
+// errPanicked is the error, for the hooks alone, of an Obtain that does not return.
+var errPanicked = errors.New("redislock: obtain: a RetryStrategy or a hook has panicked")
+
+// run obtains the lock, and then ends whatever was begun for that, also if a strategy or a hook panics.
+func (o *obtaining) run(ctx context.Context) (lock *Lock, err error) {
+	within := ctx
+	if wait := o.want.wait; wait > 0 {
+		bounded, cancel := context.WithTimeoutCause(ctx, wait, ErrWaitOver)
+		defer cancel()
+		within = bounded
+	}
+	o.caller, err = ctx, errPanicked
+	defer func() { o.end(lock, err) }()
+	if o.line != nil {
+		lock, err = o.stand(within)
+	} else {
+		lock, err = o.poll(within)
+	}
+	return lock, err
+}
+
+// end takes in the outcome.
+func (o *obtaining) end(lock *Lock, err error) {
 	switch {
 	case err == nil && o.claim != nil:
 		lock.counts(o.claim)
@@ -103,8 +120,7 @@ func (c *Client) obtain(ctx context.Context, write, read []string, ttl time.Dura
 		o.owner.Drop(o.claim)
 		o.clearUp()
 	}
-	o.report(ctx, err)
-	return lock, err
+	o.report(err)
 }
 
 // newObtaining checks everything that can be checked before Redis is asked.
@@ -131,7 +147,7 @@ func (c *Client) newObtaining(ctx context.Context, write, read []string, ttl tim
 		}
 		o.line.enter(c.hub, o.want.set)
 	}
-	o.lock = &Lock{client: c, value: o.want.value}
+	o.lock = &Lock{client: c, value: o.want.value, label: label{opt.Name, wayOf(opt)}}
 	o.owner = &o.lock.own
 	return o, nil
 }
@@ -178,9 +194,13 @@ func (c *Client) newWant(ctx context.Context, write, read []string, ttl time.Dur
 		return w, err
 	}
 	w.value = encodeValue(token, metadata)
+	if err := checkWaiting(opt); err != nil {
+		return w, err
+	}
 	if err := c.checkNumbers(opt); err != nil {
 		return w, err
 	}
+	w.wait = opt.Wait
 	w.watchdog, w.fenced = opt.Watchdog, opt.Fenced
 	w.replicas, w.minUptime = opt.Replicas, opt.MinUptime
 	w.holdAtLeast = opt.HoldAtLeast
@@ -231,75 +251,9 @@ func (o *obtaining) poll(ctx context.Context) (*Lock, error) {
 		if wait < 0 {
 			return nil, err
 		}
+		o.beginsToWait(ctx)
 		o.pace.Sleep(ctx, pace.Cut(wait, o.asked.inTheWayFor()))
 	}
-}
-
-// over is the error of an Obtain that is not to ask any more.
-func (o *obtaining) over(ctx context.Context) error {
-	switch {
-	case ctx.Err() != nil:
-		o.asked.noteEnded()
-		return o.contextEnded(ctx)
-	case o.client.closed.Load():
-		return &endedError{fmt.Errorf("redislock: obtain %s: %w", o.want.set, wire.ErrClosed)}
-	}
-	return nil
-}
-
-// isLast reports whether asking again after an error is of no use.
-func isLast(err error) bool {
-	_, ended := errors.AsType[*endedError](err)
-	return ended || !errors.Is(err, ErrNotObtained) && wire.Classify(err) == wire.Final
-}
-
-// inTheWayFor is how long whoever is in the way may stay there; negative if nobody knows.
-func (a *attempts) inTheWayFor() time.Duration {
-	if conflict, ok := errors.AsType[*ConflictError](a.last); ok {
-		return conflict.TTL
-	}
-	return -1
-}
-
-// noteEnded takes note that ctx has ended.
-func (a *attempts) noteEnded() {
-	if a.ended == (clock.Moment{}) {
-		a.ended = clock.Now()
-	}
-}
-
-// patience is how much longer an Obtain may take whose ctx has ended; if that has not, how long it waits for
-// the answer to its clean-up.
-func (a *attempts) patience() time.Duration {
-	switch {
-	case a.ended != (clock.Moment{}):
-		return clock.Now().Until(a.ended.Add(patience))
-	case a.silent:
-		return 0 // it has waited for that server long enough
-	}
-	return patience
-}
-
-// spent says how long it has taken so far, and how many attempts.
-func (a *attempts) spent() string {
-	return fmt.Sprintf("%s and %s", round(clock.Now().Since(a.began)), count.Of(a.count, "attempt"))
-}
-
-// contextEnded is the error of an Obtain whose context has ended. It says why it had not succeeded before: if
-// that is not known, so much; else the latest conflict, if there was one, and what has failed since.
-func (o *obtaining) contextEnded(ctx context.Context) error {
-	why, conflict := o.asked.last, o.asked.conflict
-	switch {
-	case errors.Is(why, ErrUnknownOutcome), errors.Is(why, ErrNotReplicated):
-	case conflict != nil && why != nil && !errors.Is(why, ErrNotObtained):
-		why = fmt.Errorf("%w; then: %w", conflict, why)
-	case conflict != nil:
-		why = conflict
-	case why == nil:
-		why = ErrNotObtained
-	}
-	return &endedError{fmt.Errorf("redislock: obtain %s: %w after %s: %w",
-		o.want.set, context.Cause(ctx), o.asked.spent(), why)}
 }
 
 // noteUnanswered takes note of a request that was not answered. It may have locked the keys, or entered the
@@ -334,23 +288,4 @@ func (o *obtaining) cleanUp() *cleanup {
 		left.waiter, left.place = o.line.waiter.ID, o.line.place.orUnknown()
 	}
 	return left
-}
-
-// report tells the hooks and the log how the obtaining ended.
-func (o *obtaining) report(ctx context.Context, err error) {
-	set, client := o.want.set, o.client
-	if errors.Is(err, ErrUnknownOutcome) {
-		client.log.WarnContext(ctx, "redislock: outcome of obtain is not known, clearing up",
-			set.logged(), "error", err)
-	}
-	hook := client.hooks.Obtained
-	if err != nil {
-		hook = client.hooks.Refused
-	}
-	if hook != nil {
-		hook(ctx, Event{
-			Keys: set.keys, Mode: set.mode(),
-			Duration: clock.Now().Since(o.asked.began), Attempts: o.asked.count, Err: err,
-		})
-	}
 }
