@@ -208,7 +208,7 @@ local function leave_lines()
     home, writes, reads = my_entries(n, w, entered.till)
   end
   for i = 1, n do
-    local text = i == 1 and home or i <= w and writes or reads
+    local text = my_entry(i, w, home, writes, reads)
     if not text or redis.pcall('zrem', KEYS[n + i], text) ~= 1 then
       leave_line(i, id, place)
     end
@@ -225,7 +225,7 @@ local function stands_well()
   end
   local home, writes, reads = my_entries(n, w, entered.till)
   for i = 1, n do
-    local text = i == 1 and home or i <= w and writes or reads
+    local text = my_entry(i, w, home, writes, reads)
     if tonumber(redis.call('zscore', KEYS[n + i], text) or 0) ~= place then
       return false
     end
