@@ -1,7 +1,6 @@
 package multi_test
 
 import (
-	"context"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -118,13 +117,12 @@ func TestPrefixedOrder(t *testing.T) {
 		if i == 0 {
 			want = got
 		} else if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("order of caller %d (-want +got):\n%s", i, diff)
+			t.Fatalf("order of caller %d (-want +got):\n%s", i, diff)
 		}
 	}
 	var inside [keys]atomic.Int32
 	var all sync.WaitGroup
-	ctx, cancel := context.WithTimeout(bounded(t), soon)
-	defer cancel()
+	ctx := bounded(t)
 	for worker := range 2 * len(callers) {
 		c := callers[worker%len(callers)]
 		all.Go(func() {
