@@ -11,8 +11,9 @@
 // It is what most callers want. The function finds its lock with [FromContext], and so the fencing
 // number that its writes need.
 //
-// A lock is a key of its own, so give it a name that no data has, such as lock:order:7. Data under
-// the name of a lock is never overwritten, but then nobody can have the lock.
+// A lock is a key of its own, so give it a name that no data has, such as lock:order:7;
+// [WithKeyPrefix] puts lock: in front of every key. Data under the name of a lock is never overwritten,
+// but then nobody can have the lock.
 //
 // # What is in Redis
 //
