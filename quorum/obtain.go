@@ -241,12 +241,12 @@ func (o *obtaining) over(ctx context.Context) error {
 	return nil
 }
 
-// left is what is left of the time of Options.Wait.
+// left is what is left of the time of Options.Wait. A wall clock that is set forward does not end it.
 func (o *obtaining) left() time.Duration {
 	if o.wait == 0 {
 		return mostTTL
 	}
-	return o.wait - clock.Now().Since(o.began)
+	return clock.Now().Until(o.began.Add(o.wait))
 }
 
 // ask makes an attempt. It does not go on after the time of Options.Wait, but has in any case as long as an operation has

@@ -113,7 +113,7 @@ func (l *Lock) refresh(ctx context.Context, ttl time.Duration) error {
 	}
 	tell := func() {}
 	if l.state == held && l.liveLocked() < l.quorum.need { // attached, with a lease that is over already
-		tell = l.loseLocked(l.deadlineLocked(), nil)
+		tell = l.loseLocked(l.deadlineLocked())
 	}
 	l.mu.Unlock()
 	tell()
