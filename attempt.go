@@ -243,6 +243,7 @@ func (o *obtaining) take(ctx context.Context, c *call, intent time.Duration) (*L
 		return nil, o.failed(ctx, c)
 	}
 	a, err := readAnswer(c, o.want.fenced)
+	a.conflict.cut(o.want.set)
 	switch {
 	case err != nil:
 	case a.code == overtaken && ctx.Err() != nil:
@@ -326,6 +327,9 @@ func (o *obtaining) obtained(sent clock.Moment, number int64) (*Lock, error) {
 	l.set, l.ttl, l.counted, l.longest = w.set, w.ttl, w.ttl, w.ttl
 	l.obtained, l.deadline = sent, deadline
 	l.number, l.replicas = number, w.replicas
+	if w.holdAtLeast > 0 {
+		l.keep = clock.Now().Add(w.holdAtLeast) // by now it is certain to have begun
+	}
 	l.mu.Unlock()
 	if w.watchdog {
 		l.mu.Lock()

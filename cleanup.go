@@ -32,6 +32,7 @@ type cleanup struct {
 	waiter string       // id of one that may stand in line for it, else empty
 	place  place        // its place there
 	first  func()       // if not nil it is called when the first clean-up has an outcome
+	keep   clock.Moment // the keys are to be left until then; zero: they are to be free
 	until  clock.Moment // nothing can be left after that
 
 	mu    sync.Mutex
@@ -72,7 +73,7 @@ func (o *cleanup) Run(at clock.Moment) {
 	last := !o.client.schedule.Put(&o.entry, next, 0)
 
 	o.mark(func(mark string, marked map[owners.Client]bool) {
-		f := freeing{set: o.set, value: &o.value, waiter: o.waiter, place: o.place}
+		f := freeing{set: o.set, value: &o.value, waiter: o.waiter, place: o.place, keep: o.keep}
 		c := f.call(context.Background(), nil)
 		c.ownedBy(o.owner, o.client.conn)
 		c.mark, c.marked = mark, marked
@@ -140,7 +141,7 @@ func (o *cleanup) mark(then func(mark string, marked map[owners.Client]bool)) {
 // of the set.
 func markCall(set keySet, value *string, mark string) *call {
 	n := len(set.keys)
-	args := slices.Grow([]any{"", "", "", ""}, n) // before the indexes of what is not freed
+	args := slices.Grow([]any{"", "", "", "", ""}, n) // before the indexes of what is not freed
 	for i := range n {
 		args = append(args, i+1)
 	}

@@ -170,3 +170,53 @@ func ExampleLock_Fence() {
 	// newer: <nil>
 	// older: true
 }
+
+// tick writes the report, unless another machine has this tick.
+func tick(ctx context.Context, client *redislock.Client, report func(context.Context) error) error {
+	err := client.With(ctx, []string{"cron:report"}, time.Minute,
+		&redislock.Options{Name: "report", HoldAtLeast: 30 * time.Minute}, report)
+	if errors.Is(err, redislock.ErrNotObtained) {
+		return nil
+	}
+	return err
+}
+
+// The clocks of three machines strike one after the other. The report is written once.
+func ExampleOptions_holdAtLeast() {
+	rdb, stop := startRedis()
+	defer stop()
+
+	ctx := context.Background()
+	client := redislock.New(rdb)
+	for _, machine := range []string{"web-1", "web-2", "web-3"} {
+		err := tick(ctx, client, func(context.Context) error {
+			fmt.Println(machine, "writes the report")
+			return nil
+		})
+		if err != nil {
+			fmt.Println(err)
+		}
+	}
+	// Output: web-1 writes the report
+}
+
+// The sensor needs a minute of rest after a measurement, whoever wants it next.
+func ExampleLock_Leave() {
+	rdb, stop := startRedis()
+	defer stop()
+
+	ctx := context.Background()
+	client := redislock.New(rdb)
+	lock, err := client.Obtain(ctx, []string{"lock:sensor:4"}, time.Minute, &redislock.Options{Metadata: "host=lab-2"})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	if err := lock.Leave(ctx, time.Minute); err != nil {
+		fmt.Println(err)
+		return
+	}
+	_, err = client.Obtain(ctx, []string{"lock:sensor:4"}, time.Minute, nil)
+	fmt.Println(err)
+	// Output: redislock: "lock:sensor:4" was left write-locked by host=lab-2, 1m0s left
+}

@@ -39,7 +39,7 @@ var manualValue = "token|metadata"
 // may shorten or cannot.
 func (d manual) call(what string, keys ...string) *call {
 	d.t.Helper()
-	set, err := newKeySet(keys, nil, 10)
+	set, err := (&Client{maxKeys: 10}).newKeySet(keys, nil)
 	if err != nil {
 		d.t.Fatal(err)
 	}
@@ -178,7 +178,7 @@ func TestStampSpared(t *testing.T) {
 	clearing.own.Frees, clearing.mark = true, "id"
 	clearing.marked = map[owners.Client]bool{elsewhere: true}
 	clearing.Before()
-	want := []any{"", "", "", "", "1", "2", "2|id", "3|id"}
+	want := []any{"", "", "", "", "", "1", "2", "2|id", "3|id"}
 	if !slices.Equal(clearing.Rest, want) || !clearing.Alone {
 		t.Errorf("got %q, alone %t, want %q by itself", clearing.Rest, clearing.Alone, want)
 	}

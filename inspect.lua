@@ -4,7 +4,8 @@
 -- KEYS[2]  its line; KEYS[3] its intent key; KEYS[4] its fence
 --
 -- Reply    {mode, ttl, fencing number, intent ttl, intent metadata, number of leases,
---          (metadata, ttl of that lease) ..., (mode, metadata, place, 1 or 0: alive or not) ...}
+--          (metadata, ttl of that lease, 1 or 0: left or not) ...,
+--          (mode, metadata, place, 1 or 0: alive or not) ...}
 --          mode 'free', 'write', 'read' or 'foreign' (then the type stands in the place of the
 --          metadata); every ttl in ms, -1: none; the intent's is -2 if no writer waits.
 
@@ -25,24 +26,35 @@ if redis.call('type', intent).ok == 'string' then
   state[5] = metadata_of(redis.call('get', intent))
 end
 
-local now = clock()
+local function is_left(value)
+  return mode_of('', value) ~= '' and 1 or 0
+end
+
+-- The same as `look` says: of readers the last tells whether they are any.
+local now, value, leases = clock(), nil, nil
+if kind == 'string' then
+  value = redis.call('get', key)
+elseif kind == 'zset' then
+  leases = redis.call('zrange', key, 0, -1, 'withscores')
+end
+local text = value or leases and leases[#leases - 1]
 if kind == 'none' then
   state[1] = 'free'
-elseif ttl < 0 or (kind ~= 'string' and kind ~= 'zset') then
+elseif ttl < 0 or not text or not is_value(text) then
   state[1] = 'foreign'
-  state[6], state[7], state[8] = 1, kind, ttl
-elseif kind == 'string' then
+  state[6], state[7], state[8], state[9] = 1, kind, ttl, 0
+elseif value then
   state[1] = 'write'
-  state[6], state[7], state[8] = 1, metadata_of(redis.call('get', key)), ttl
+  state[6], state[7], state[8], state[9] = 1, metadata_of(value), ttl, is_left(value)
 else
   state[1] = 'read'
-  local leases = redis.call('zrange', key, 0, -1, 'withscores')
   for i = 1, #leases, 2 do
     local left = tonumber(leases[i + 1]) - now
     if left > 0 then
       state[6] = state[6] + 1
       state[#state + 1] = metadata_of(leases[i])
       state[#state + 1] = left
+      state[#state + 1] = is_left(leases[i])
     end
   end
 end

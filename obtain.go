@@ -36,18 +36,19 @@ type obtaining struct {
 
 // A want is what one Obtain asks for. It never changes.
 type want struct {
-	set        keySet
-	intents    []string // keys of intents: those of the read keys; if it declares any, those of the write keys, too
-	value      string   // what the keys will hold
-	ttl        time.Duration
-	watchdog   bool
-	tokenKnown bool // the caller has chosen the token
-	fresh      bool // but nobody has used it with other metadata
-	fenced     bool
-	replicas   int
-	minUptime  time.Duration
-	declares   bool          // intents, while it waits
-	wait       time.Duration // Options.Wait
+	set         keySet
+	intents     []string // keys of intents: those of the read keys; if it declares any, those of the write keys, too
+	value       string   // what the keys will hold
+	ttl         time.Duration
+	watchdog    bool
+	tokenKnown  bool // the caller has chosen the token
+	fresh       bool // but nobody has used it with other metadata
+	fenced      bool
+	replicas    int
+	minUptime   time.Duration
+	holdAtLeast time.Duration
+	declares    bool          // intents, while it waits
+	wait        time.Duration // Options.Wait
 	// allConflicts has a refusal name all keys that are in the way.
 	allConflicts bool
 }
@@ -67,7 +68,7 @@ func (l leftover) keys() bool { return l.unanswered || l.wrotePartly || l.unused
 func (c *Client) obtain(ctx context.Context, write, read []string, ttl time.Duration, opt *Options) (*Lock, error) {
 	o, err := c.newObtaining(ctx, write, read, ttl, opt)
 	if err != nil {
-		return nil, fmt.Errorf("redislock: obtain: %w", err)
+		return nil, fmt.Errorf("redislock: obtain: %w", &pace.NotAskedError{Err: err})
 	}
 	if wire.IsStaying(ctx) { // then nobody waits for the clean-up but a Close
 		c.conn.Enter()
@@ -83,7 +84,7 @@ func (c *Client) obtain(ctx context.Context, write, read []string, ttl time.Dura
 	}
 	if o.line != nil && !c.hub.Begin() {
 		o.owner.Drop(o.claim)
-		return nil, fmt.Errorf("redislock: obtain: %w", wire.ErrClosed)
+		return nil, fmt.Errorf("redislock: obtain: %w", &pace.NotAskedError{Err: wire.ErrClosed})
 	}
 	if o.line != nil {
 		defer c.hub.End()
@@ -168,13 +169,13 @@ func allocate(queues bool) *obtaining {
 
 // newWant checks what is asked for.
 func (c *Client) newWant(ctx context.Context, write, read []string, ttl time.Duration, opt *Options) (w want, err error) {
-	if w.set, err = newKeySet(write, read, c.maxKeys); err != nil {
+	if w.set, err = c.newKeySet(write, read); err != nil {
 		return w, err
 	}
 	if err := c.checkSize(w.set, opt); err != nil {
 		return w, err
 	}
-	if err := c.placement.check(w.set.keys); err != nil {
+	if err := c.placement.check(w.set); err != nil {
 		return w, err
 	}
 	if w.ttl, err = checkTTL(ttl); err != nil {
@@ -195,7 +196,7 @@ func (c *Client) newWant(ctx context.Context, write, read []string, ttl time.Dur
 		return w, err
 	}
 	w.value = encodeValue(token, metadata)
-	if err := checkWaiting(opt); err != nil {
+	if err := checkTimes(opt); err != nil {
 		return w, err
 	}
 	if err := c.checkServer(opt); err != nil {
@@ -204,6 +205,7 @@ func (c *Client) newWant(ctx context.Context, write, read []string, ttl time.Dur
 	w.wait, w.allConflicts = opt.Wait, opt.AllConflicts
 	w.watchdog, w.fenced = opt.Watchdog, opt.Fenced
 	w.replicas, w.minUptime = opt.Replicas, opt.MinUptime
+	w.holdAtLeast = opt.HoldAtLeast
 	w.declares = opt.Intent && w.set.write > 0 && !opt.Queue
 	w.nameBeside()
 	return w, nil

@@ -3,7 +3,6 @@ package redislock
 import (
 	"cmp"
 	"context"
-	_ "embed"
 	"errors"
 	"fmt"
 	"time"
@@ -13,11 +12,6 @@ import (
 	"github.com/seed-14de3678/redislock/internal/pace"
 	"github.com/seed-14de3678/redislock/internal/wire"
 )
-
-//go:embed release.lua
-var releaseLua string
-
-var releaseScript = newScript("release", releaseLua)
 
 // Release frees every key of the set that is still ours, hands the lock over to the next one in
 // line, and stops the watchdog. If some keys are no longer ours the error is an [ErrLockNotHeld]
@@ -31,13 +25,24 @@ var releaseScript = newScript("release", releaseLua)
 // background until the lease is over. Another Release asks once more, and returns nil if it turns
 // out that the first one has freed the keys. While the slot of the keys is moving to another server
 // of a Cluster, Release waits for 10 s.
-func (l *Lock) Release(ctx context.Context) (err error) {
+//
+// If the lock was obtained with [Options].HoldAtLeast, and not as long ago, the keys are not free but
+// left taken for the rest: see [Lock.Leave].
+func (l *Lock) Release(ctx context.Context) error {
 	if err := l.usable(); err != nil {
 		return fmt.Errorf("redislock: release: %w", err)
 	}
+	return l.release(ctx)
+}
+
+// release ends the lock, and frees its keys or leaves them.
+func (l *Lock) release(ctx context.Context) (err error) {
 	began, asked := clock.Now(), 0
 	p, over := l.stop()
-	defer func() { l.notify(ctx, l.client.hooks.Released, p.set, began, asked, err) }()
+	if pace.IsGivingBack(ctx) {
+		p.keep = clock.Moment{} // nobody was given the lock
+	}
+	defer func() { l.reportReleased(ctx, p, began, asked, err) }()
 	if over != nil {
 		p.unclaim()
 		return saidAgain(p.set, over)
@@ -93,7 +98,7 @@ func (l *Lock) ReleaseKeys(ctx context.Context, keys []string) (err error) {
 	case all:
 		return l.Release(ctx)
 	}
-	defer func() { l.notify(ctx, l.client.hooks.Released, p.set, began, 1, err) }()
+	defer func() { l.reportReleased(ctx, p, began, 1, err) }()
 	return l.free(ctx, p)
 }
 
@@ -106,6 +111,7 @@ type part struct {
 	set      keySet
 	deadline clock.Moment  // of its lease
 	longest  time.Duration // that any request has asked for
+	keep     clock.Moment  // it is to be left until then; zero: it is to be free
 	watched  bool          // somebody was to be told of a loss, and was not yet
 	whole    bool          // it is all that the lock has left
 	freeing  clock.Moment  // since then an earlier Release may have freed it; zero: there was none
@@ -115,7 +121,7 @@ type part struct {
 
 // partLocked makes one of a set.
 func (l *Lock) partLocked(set keySet) part {
-	return part{set: set, deadline: l.deadline, longest: l.longest}
+	return part{set: set, deadline: l.deadline, longest: l.longest, keep: l.keep}
 }
 
 // stop ends the hold on this side: no watchdog, no contexts. If a Release was answered before, it returns what
@@ -196,7 +202,7 @@ func (l *Lock) free(ctx context.Context, p part) error {
 		c.own.Since = since
 		if !l.client.do(ctx, c, wait) && c.Leave(func(*wire.Call) { hub.AskAgain(set.keys) }) {
 			p.unclaim()
-			l.client.newCleanup(set, l, p.longest).start()
+			l.cleanUp(set, p)
 			l.mayBeFree(p, clock.Now())
 			return interrupted(ctx, "release", set)
 		}
@@ -207,7 +213,7 @@ func (l *Lock) free(ctx context.Context, p part) error {
 		if c.Err != nil {
 			freeing := c.Unanswered
 			if wire.Classify(c.Err) != wire.Final {
-				l.client.newCleanup(set, l, p.longest).start()
+				l.cleanUp(set, p)
 				freeing = cmp.Or(freeing, clock.Now()) // from then on that may free it
 			}
 			l.mayBeFree(p, freeing)
@@ -225,75 +231,16 @@ func (l *Lock) free(ctx context.Context, p part) error {
 // says so.
 func (l *Lock) releasing(ctx context.Context, p part) (c *call, next bool) {
 	channel, next := l.client.hub.Next(p.set.keys[0])
-	f := freeing{set: p.set, value: &l.value}
+	f := freeing{set: p.set, value: &l.value, keep: p.keep}
 	if next {
 		f.channel = channel
 	}
 	c = f.call(ctx, l.client)
-	c.Plain = p.set.reads() == 0 && p.set.fences == nil && !next
+	c.Plain = p.set.reads() == 0 && p.set.fences == nil && !next && p.keep == (clock.Moment{})
 	if next {
 		c.Heard = l.client.heard
 	}
 	return c, next
-}
-
-// A freeing is what a release is to do: to free a set that is held with this value.
-type freeing struct {
-	set     keySet
-	value   *string
-	channel string // of the caller: what is to be told there stands in the reply instead; empty: nothing does
-	waiter  string // id of one that gives up; empty: there is none
-	place   place  // its place
-}
-
-// call builds the release. If somebody waits for it until it is over, client gives it a call that was recycled;
-// client is nil if nobody does.
-func (f freeing) call(ctx context.Context, client *Client) *call {
-	var c *call
-	if client != nil {
-		c = client.newCall(ctx, releaseScript, f.set, f.value, 0)
-	} else {
-		c = newCall(ctx, releaseScript, f.set.keys, f.set.lines, f.value, 0)
-	}
-	fenced := f.set.fences != nil
-	if fenced {
-		c.Beside = f.set.beside()
-	}
-	switch {
-	case f.waiter != "":
-		c.Args = []any{f.channel, flag(fenced), f.waiter, f.place.argument()}
-	case fenced:
-		c.Args = []any{f.channel, flag(fenced)}
-	case f.channel != "":
-		c.Args = []any{f.channel}
-	}
-	c.own.Effect, c.own.Home, c.own.Frees = owners.Lessens, f.set.lines[0], true
-	c.reads = f.set.reads() > 0
-	return c
-}
-
-// releaseReply reads the reply to a release: which keys were not the token's, apart from those that it was to leave
-// to others of the token.
-func releaseReply(c *call) (missing []string, err error) {
-	v, err := c.verdict()
-	if err == nil && v.code == overtaken {
-		err = c.garbled()
-	}
-	if err != nil || len(c.spared) == 0 {
-		return v.missing, err
-	}
-	return owners.Without(v.missing, c.sparedKeys()), nil
-}
-
-// sparing returns what stands behind so many arguments of a release if it is not to free the keys of these indexes.
-func sparing(args int, indexes []any) (rest []any) {
-	if len(indexes) == 0 {
-		return nil
-	}
-	for range 4 - args { // up to the place of the waiter
-		rest = append(rest, "")
-	}
-	return append(rest, indexes...)
 }
 
 // mayBeFree takes note that the lock may have been freed, by a request that was sent then: another Release
@@ -324,7 +271,7 @@ func (l *Lock) freed(c *call, p part) error {
 		l.client.recycle(c)
 		return nil
 	}
-	err = fmt.Errorf("redislock: release %s: %w: %s", set, ErrLockNotHeld, listed(missing))
+	err = fmt.Errorf("redislock: release %s: %w: %s", set, ErrLockNotHeld, listed(withoutPrefix(missing, set.cut)))
 	if p.watched {
 		l.client.logLoss(set, err)
 	}
@@ -337,9 +284,16 @@ func (l *Lock) leaveSpared(c *call, p part) {
 	if len(c.spared) == 0 {
 		return
 	}
-	if set, _, err := p.set.split(c.sparedKeys()); err == nil {
-		l.client.newCleanup(set, l, p.longest).start()
+	if set, _, err := p.set.split(withoutPrefix(c.sparedKeys(), p.set.cut)); err == nil {
+		l.cleanUp(set, p)
 	}
+}
+
+// cleanUp has a set of a part be released in the background, until that is certain.
+func (l *Lock) cleanUp(set keySet, p part) {
+	left := l.client.newCleanup(set, l, p.longest)
+	left.keep = p.keep
+	left.start()
 }
 
 // freedMeanwhile reports whether all keys that a script has found missing are not in the set any more.

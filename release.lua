@@ -1,4 +1,5 @@
--- Frees every key of a set that is still the token's, and hands it over to those who wait.
+-- Frees every key of a set that is still the token's, and hands it over to those who wait. Or it
+-- leaves the keys taken, for some time more.
 --
 -- KEYS     the lock keys, or intent keys; as many lines; if fenced as many fences; then lines in
 --          which only guards are to be set
@@ -9,12 +10,13 @@
 -- ARGV[5]  '1': fenced
 -- ARGV[6]  id of a waiter that gives up
 -- ARGV[7]  its place, '?' if that is not known
--- ARGV[8]  ... indexes of keys that are not to be freed; `index|id` if only where a guard of this
+-- ARGV[8]  for how long the keys are to be left taken, ms; absent or '' if they are to be free
+-- ARGV[9]  ... indexes of keys that are not to be freed; `index|id` if only where a guard of this
 --          id stands in the home line
 --
--- Reply    DONE, or {DONE, message, ...}: every key was the token's, and is free.
+-- Reply    DONE, or {DONE, message, ...}: every key was the token's, and is free, or left.
 --          {NOT_YOURS, index, ..., message, ...}: the keys that were not the token's, or were not
---          to be freed; the others are free.
+--          to be freed; the others are free, or left.
 --          A message 'open': the guards could not be set.
 --          OVERTAKEN: by a later request of its owner. Nothing was changed.
 
@@ -40,14 +42,19 @@ local function is_whole()
   return true
 end
 
+-- Forgets the numbers of a hold of such a set. What is no hash is left alone.
+local function forget_numbers()
+  for i = 2 * n + 1, with_numbers and 3 * n or 0 do
+    redis.pcall('hdel', KEYS[i], string.match(ARGV[1], '^[^|]*'), '|')
+  end
+end
+
 -- Frees such a set.
 local function free_whole()
   for first = 1, n, CHUNK do
     redis.call('del', unpack(KEYS, first, math.min(first + CHUNK - 1, n)))
   end
-  for i = 2 * n + 1, with_numbers and 3 * n or 0 do
-    redis.pcall('hdel', KEYS[i], string.match(ARGV[1], '^[^|]*'), '|')
-  end
+  forget_numbers()
   return DONE
 end
 
@@ -111,10 +118,8 @@ end
 local function give_number(token, number, ttl)
   if number > 0 then
     next_number(2 * n, up_to(n), {}, {}, token, number, ttl)
-    return
-  end
-  for i = 2 * n + 1, with_numbers and 3 * n or 0 do
-    forget_number(KEYS[i], string.match(ARGV[1], '^[^|]*'), true)
+  else
+    forget_numbers()
   end
 end
 
@@ -189,8 +194,9 @@ end
 --#include handover.lua
 
 local value, id, place = ARGV[1], ARGV[6] or '', tonumber(ARGV[7] or '')
-local token, not_overtaken = token_of(value), now ~= nil -- which has been asked by then
-if not now then
+local token, keep = token_of(value), tonumber(ARGV[8] or '')
+local asked = now ~= nil -- for a guard of the owner, and there was none
+if not asked then
   now, micros = clock()
 end
 unheard = unheard_id
@@ -206,7 +212,7 @@ if has_line then
   -- A user without the rights that guards need frees what is to be freed all the same: if the
   -- release failed instead, the keys would stay locked until their leases end.
   local known, late = true, false
-  if not not_overtaken then
+  if not asked then
     known, late = pcall(overtaken, now)
   end
   if known and late then
@@ -217,24 +223,47 @@ end
 
 held = held or strings(n)
 local to_delete, wrote, lost, spared = {}, {}, {NOT_YOURS}, {}
-for a = 8, #ARGV do
+for a = 9, #ARGV do
   local index, mark = string.match(ARGV[a], '^(%d+)|?(.*)')
   index = tonumber(index)
   spared[index] = spared[index] or mark == '' or redis.call('zscore', home_line, mark) ~= false
 end
 
+-- Leaves KEYS[i] taken by nobody, in the mode in which it is held by `last`: see values.lua. Where
+-- others read the key, what they hold does not end sooner. The first command frees memory, or needs
+-- none, so the others are not refused for want of it.
+local function leave(i, last, lease)
+  local left = left_value(last)
+  tell_first[i] = has_line or nil
+  if held[i] then
+    redis.call('pexpire', KEYS[i], ARGV[8])
+    redis.call('set', KEYS[i], left, 'px', ARGV[8])
+    written[i], held_for[i] = '', keep
+    return
+  end
+  if lease == 'alone' then
+    redis.call('del', KEYS[i])
+  end
+  local till = lease == 'shared' and tonumber(redis.call('zscore', KEYS[i], left) or 0) or 0
+  add_reader(KEYS[i], left, math.max(till, now + keep), now, lease == 'alone',
+    with_numbers and KEYS[2 * n + i])
+end
+
 for i = 1, n do
-  local lease
+  local lease, last
   if spared[i] then
     lease = nil
   elseif held[i] then
-    lease = (held[i] == value or token_of(held[i]) == token) and 'alone'
+    lease, last = (held[i] == value or token_of(held[i]) == token) and 'alone', held[i]
   else
-    lease = end_lease(KEYS[i], token, value, now)
+    lease, last = end_lease(KEYS[i], token, value, now)
     tell_first[i] = has_line and lease or nil -- the last lease may end sooner now
   end
-  if lease == 'alone' then
-    to_delete[#to_delete + 1], free[i], wrote[i] = KEYS[i], true, held[i]
+  wrote[i] = lease and held[i]
+  if lease and keep then
+    leave(i, last, lease)
+  elseif lease == 'alone' then
+    to_delete[#to_delete + 1], free[i] = KEYS[i], true
   elseif not lease then
     lost[#lost + 1] = i
   end
@@ -252,7 +281,7 @@ if has_line then
   end
   hand_over(now, micros, same)
 end
-for i = 1, with_numbers and not ARGV[8] and n or 0 do
+for i = 1, with_numbers and not ARGV[9] and n or 0 do
   if not numbered[i] then
     forget_number(KEYS[2 * n + i], token, wrote[i])
   end

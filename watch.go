@@ -31,10 +31,10 @@ type watch struct {
 // [context.Canceled]. The context of a nil or zero Lock has ended already, with an
 // [ErrLockNotHeld]. [FromContext] finds the lock in the context.
 func (l *Lock) Context(ctx context.Context) context.Context {
+	ctx = context.WithValue(ctx, inctx.Root{}, l)
 	if l.isNothing() {
 		return over(ctx, l.usable())
 	}
-	ctx = context.WithValue(ctx, inctx.Root{}, l)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch l.state {
@@ -230,7 +230,7 @@ func (l *Lock) lose(why error) {
 		l.mu.Unlock()
 		return
 	}
-	why = fmt.Errorf("%w: %s: %w", ErrLockLost, l.set, why)
+	why = fmt.Errorf("redislock: %w: %s: %w", ErrLockLost, l.set, why)
 	l.state, l.why = lost, why
 	var end func(error)
 	if l.watch != nil {
@@ -270,5 +270,5 @@ func (l *Lock) whyLost() error {
 	if l.why != nil {
 		return l.why
 	}
-	return fmt.Errorf("%w: %s", ErrLockLost, l.set)
+	return fmt.Errorf("redislock: %w: %s", ErrLockLost, l.set)
 }

@@ -52,6 +52,9 @@ local function drop_ended(key, now, hash)
     redis.call('zrem', key, unpack(ended))
     for i = 1, hash and #ended or 0 do
       ended[i] = token_of(ended[i])
+      if ended[i] == '' then
+        ended[i] = '|' -- left by its reader; the field '' is the greatest number
+      end
     end
     if hash then
       redis.pcall('hdel', hash, unpack(ended))
@@ -86,11 +89,12 @@ local function add_reader(key, member, score, now, free, hash)
 end
 
 -- Ends the lease of a token that reads a key. Returns nil if it has none that still runs; 'alone'
--- if nobody else reads the key: then the key is left to be deleted; else 'shared'.
+-- if nobody else reads the key: then the key is left to be deleted; else 'shared'. It returns the
+-- member, too.
 local function end_lease(key, token, value, now)
   local last = of_readers('zrange', key, -2, -1, 'withscores') or {}
   if #last == 2 and token_of(last[1]) == token then
-    return tonumber(last[2]) > now and 'alone' or nil
+    return tonumber(last[2]) > now and 'alone' or nil, last[1]
   end
   if #last < 4 then
     return nil -- it does not exist, or somebody else reads it alone, or it is of another type
@@ -104,7 +108,7 @@ local function end_lease(key, token, value, now)
   if last[3] == member then -- the key ends with the one before
     redis.call('pexpireat', key, string.format('%d', tonumber(last[2])))
   end
-  return 'shared'
+  return 'shared', member
 end
 
 local seen -- the strings at the keys, and false for others, if the script has looked at all at once
@@ -150,11 +154,14 @@ local function look(index, mode, token, value, now)
   if held and token_of(held) == token then
     return nil, held, kind, ttl
   end
-  if ttl < 0 or not held and not last then
+  -- Of a sorted set the last member alone tells whether it may be one of readers: to look at all of
+  -- them would take longer the more there are.
+  local text = held or last and last[#last - 1]
+  if ttl < 0 or not text or not is_value(text) then
     return refusal(index, 'foreign', ttl, kind), nil, kind
   end
   if held then
-    return refusal(index, 'write', ttl, metadata_of(held)), nil, kind
+    return refusal(index, mode_of('write', held), ttl, metadata_of(held)), nil, kind
   end
 
   if mode == 'read' then
@@ -171,7 +178,8 @@ local function look(index, mode, token, value, now)
     for i = #last - 1, 1, -2 do
       local its = tonumber(last[i + 1]) - now
       if its > 0 and token_of(last[i]) ~= token then
-        return refusal(index, 'read', its, metadata_of(last[i])), nil, kind
+        local how = mode_of('read', last[i])
+        return refusal(index, how, its, metadata_of(last[i])), nil, kind
       elseif its > 0 and not mine then
         mine, left = last[i], its
       end

@@ -3,9 +3,9 @@
 -- A stored value is `token` or `token|metadata`. A write-locked key holds it as a string, a
 -- read-locked key as the member of a sorted set, see readers.lua. Every lock key has a TTL: a key
 -- without one was not written by this library.
-
--- A value without a token, `|` or `|metadata`, is nobody's: its owner has left the key, which is kept
--- until its TTL is over.
+--
+-- A value without a token, `|` or `|metadata`, is nobody's: its owner has left the key, which stays
+-- taken until its TTL is over.
 
 local function token_of(value)
   local bar = string.find(value, '|', 1, true)
@@ -15,6 +15,22 @@ end
 local function metadata_of(value)
   local bar = string.find(value, '|', 1, true)
   return bar and string.sub(value, bar + 1) or ''
+end
+
+-- What stands in the place of a value whose owner has left the key.
+local function left_value(value)
+  return '|' .. metadata_of(value)
+end
+
+-- How a key is held under a value, as replies say it: in `mode`, or left by whoever held it so.
+local function mode_of(mode, value)
+  return string.sub(value, 1, 1) == '|' and mode .. '-left' or mode
+end
+
+-- Whether a text can be a value of this library: it is not empty, and no token is as long as what
+-- stands before its first '|'. One that begins with '|' has been left.
+local function is_value(text)
+  return text ~= '' and #token_of(text) <= MOST_TOKEN
 end
 
 -- The server's clock, in ms and in µs. Called once per script: it may move while the script runs.
@@ -57,8 +73,9 @@ local function delete(keys)
   end
 end
 
--- A refusal as it is sent back: index of the key; 'write', 'read', 'intent', 'queue' or 'foreign';
--- remaining TTL in ms (-1: none), metadata of the holder (type of a foreign key).
+-- A refusal as it is sent back: index of the key; 'write', 'read', 'write-left', 'read-left',
+-- 'intent', 'queue' or 'foreign'; remaining TTL in ms (-1: none), metadata of the holder (type of a
+-- foreign key).
 local function refusal(index, mode, ttl, detail)
   return {REFUSED, index, mode, ttl, detail}
 end

@@ -99,7 +99,7 @@ func inTheWay(t *testing.T, w *world.World) func(name string) redislock.Conflict
 		c := redislock.ConflictError{Key: w.Key(name)}
 		switch name {
 		case "w", "w2":
-			c.Mode, c.Metadata, c.Owner = redislock.ModeWrite, "the writer owner=me", "me"
+			c.Mode, c.Metadata, c.Owner = redislock.ModeWrite, "the writer", "me"
 		case "r":
 			c.Mode, c.Metadata = redislock.ModeRead, "the reader"
 		case "q":
@@ -123,4 +123,23 @@ func TestAllConflictsText(t *testing.T) {
 		}
 		err.Others = append(err.Others, &redislock.ConflictError{Key: "b"})
 	}
+}
+
+// All keys of a refusal are named as the caller names them, and a key that was left says so.
+func TestAllConflictsNames(t *testing.T) {
+	world.Scenario(t, func(t *testing.T, w *world.World) {
+		client := world.NewClient(t, w.RDB, redislock.WithKeyPrefix(w.Prefix))
+		check.Must[*redislock.Lock](t)(client.Obtain(t.Context(), []string{"a", "b"}, world.Long, nil))
+		left := check.Must[*redislock.Lock](t)(client.Obtain(t.Context(), []string{"c"}, world.Long, nil))
+		check.NoError(t, left.Leave(t.Context(), world.Long))
+		_, err := client.Obtain(t.Context(), []string{"a", "b", "c"}, world.Long, &redislock.Options{AllConflicts: true})
+		got, ok := errors.AsType[*redislock.ConflictError](err)
+		if !ok || len(got.Others) != 2 {
+			t.Fatalf("got error %v", err)
+		}
+		b, c := got.Others[0], got.Others[1]
+		if got.Key != "a" || b.Key != "b" || c.Key != "c" || got.Left || b.Left || !c.Left || c.Mode != redislock.ModeWrite {
+			t.Errorf("got conflicts %+v, %+v and %+v", got, b, c)
+		}
+	})
 }

@@ -267,7 +267,7 @@ func TestGuardMarksSpare(t *testing.T) {
 			{[]any{"1|elsewhere", "1|there"}, false},
 		} {
 			check.NoError(t, s.rdb.Set(t.Context(), key, "mine", time.Minute).Err())
-			s.run(t, "release", []string{key}, append([]any{"mine", "", "", "", "", "", ""}, c.spared...)...)
+			s.run(t, "release", []string{key}, append([]any{"mine", "", "", "", "", "", "", ""}, c.spared...)...)
 			if freed := s.rdb.Exists(t.Context(), key).Val() == 0; freed != c.freed {
 				t.Errorf("spared %v: freed: %t", c.spared, freed)
 			}
