@@ -25,7 +25,7 @@ local defined_in = {
     "strings", "token_of",
   },
   ["readers.lua"] = { "add_reader", "end_lease", "extend_reader", "longer", "look", "reader", "see" },
-  ["refusal.lua"] = { "refused_at_once" },
+  ["refusal.lua"] = { "also", "refused_at_once" },
   ["intent.lua"] = { "declare", "withdraw" },
   ["fence.lua"] = {
     "before", "forget_number", "life_of_fence", "next_number", "number_after", "number_of_hold",
