@@ -22,6 +22,7 @@ const (
 	Raise     = "raise"     // the fencing number of Lock to Fence
 	Part      = "part"      // releases the keys Write of Lock
 	Release   = "release"   // Lock
+	Leave     = "leave"     // Lock, for TTL; of the tree alone
 	Lost      = "lost"      // waits until Lock is lost
 	Cancel    = "cancel"    // ends the context of the request Number
 	Inspect   = "inspect"   // the one key Write
@@ -63,6 +64,7 @@ type Reply struct {
 
 	// Of a conflict, or of Inspect.
 	Key, Mode, Metadata string
+	Left                bool // says the tree
 	Waiters             int
 }
 

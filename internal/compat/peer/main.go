@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"reflect"
 	"sync"
 	"time"
 
@@ -127,6 +128,10 @@ func hold(ctx context.Context, lock *redislock.Lock, request compat.Request, rep
 		return releaseKeys(ctx, lock, request.Write)
 	case compat.Release:
 		return lock.Release(ctx)
+	case compat.Leave:
+		return any(lock).(interface {
+			Leave(ctx context.Context, ttl time.Duration) error
+		}).Leave(ctx, request.TTL)
 	case compat.Lost:
 		select {
 		case <-lock.Lost():
@@ -165,7 +170,7 @@ func (p *peer) inspect(ctx context.Context, request compat.Request, reply *compa
 	reply.Key, reply.Mode, reply.Waiters = state.Key, string(state.Mode), len(state.Line)
 	reply.Fence, reply.TTL = state.Fence, state.TTL
 	if len(state.Holders) > 0 {
-		reply.Metadata = state.Holders[0].Metadata
+		reply.Metadata, reply.Left = state.Holders[0].Metadata, left(state.Holders[0])
 	}
 	return nil
 }
@@ -214,5 +219,12 @@ func explain(err error, reply *compat.Reply) {
 	}
 	if conflict, ok := errors.AsType[*redislock.ConflictError](err); ok {
 		reply.Key, reply.Mode, reply.Metadata = conflict.Key, string(conflict.Mode), conflict.Metadata
+		reply.TTL, reply.Left = conflict.TTL, left(*conflict)
 	}
+}
+
+// left is the field Left of a conflict or a holder, which the earlier version has not.
+func left(of any) bool {
+	field := reflect.ValueOf(of).FieldByName("Left")
+	return field.IsValid() && field.Bool()
 }
