@@ -99,7 +99,8 @@ func TestLeftToReaders(t *testing.T) {
 func TestLeftToTheLine(t *testing.T) {
 	const ttl = 2 * time.Second
 	for name, c := range map[string]struct{ held, wanted compat.Request }{
-		"write": {lock("a", "c"), lock("a", "b")}, "read": {read("a", "c"), lock("a", "b")}, "to a reader": {lock("a", "c"), read("a", "b")},
+		"one key": {lock("a"), lock("a")}, // b is of no interest
+		"write":   {lock("a", "c"), lock("a", "b")}, "read": {read("a", "c"), lock("a", "b")}, "to a reader": {lock("a", "c"), read("a", "b")},
 		"a number": {fenced(lock("a", "c")), fenced(lock("a", "b"))},
 	} {
 		t.Run(name, func(t *testing.T) {
