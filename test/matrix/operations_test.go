@@ -20,6 +20,9 @@ const (
 	longTTL   = 180 * time.Second
 )
 
+// leaveTTL is for how long a Leave leaves keys.
+const leaveTTL = 5 * time.Second
+
 // An operation is what may follow a late request.
 type operation struct {
 	name string
@@ -76,6 +79,9 @@ var operations = map[byte]*operation{
 		c.forgetOlder()
 		return c.second().Attach(keys, c.token).Release(ctx)
 	}},
+	'L': {name: "Leave", lessens: true, frees: true, run: func(ctx context.Context, c *cell) error {
+		return c.leave(ctx)
+	}},
 	'W': {name: "Obtain", next: true, run: func(ctx context.Context, c *cell) error {
 		return c.takes(c.main.Obtain(ctx, c.keys, nextTTL, c.options()))
 	}},
@@ -94,6 +100,9 @@ var operations = map[byte]*operation{
 // options are those of every Obtain of the cell.
 func (c *cell) options() *redislock.Options {
 	opt := &redislock.Options{Token: c.token, Watchdog: true, Fenced: c.row.fenced}
+	if c.row.code == 'L' { // it may just have left the keys
+		opt.RetryStrategy = redislock.LinearBackoff(500 * time.Millisecond)
+	}
 	if c.row.generated {
 		opt.RetryStrategy = redislock.LinearBackoff(100 * time.Millisecond) // another hold is another owner
 		opt.Metadata = fmt.Sprint("obtain ", c.obtains.Add(1))              // by which it is recognised
@@ -150,7 +159,23 @@ func (c *cell) release(ctx context.Context) error {
 		lock = c.unreleased
 	}
 	c.fence = max(c.fence, lock.Fence())
-	err := lock.Release(ctx)
+	return c.ended(lock, lock.Release(ctx))
+}
+
+// leave has the newest hold leave its keys.
+func (c *cell) leave(ctx context.Context) error {
+	lock, began := c.hold, time.Now()
+	c.hold, c.fence = nil, max(c.fence, c.hold.Fence())
+	err := lock.Leave(ctx, leaveTTL)
+	if err == nil {
+		c.leaving.keys, c.leaving.metadata = lock.Keys(), lock.Metadata()
+		c.leaving.from, c.leaving.till = began.Add(leaveTTL), time.Now().Add(leaveTTL)
+	}
+	return c.ended(lock, err)
+}
+
+// ended takes note of a lock that was released, or of a Release that was not answered.
+func (c *cell) ended(lock *redislock.Lock, err error) error {
 	if c.unreleased, c.kept = nil, err != nil; err != nil {
 		c.unreleased = lock
 	}

@@ -40,7 +40,7 @@ func bubbleRows() []*row {
 			suffix := suffixOf(size, generated)
 			add := func(r row) {
 				r.name, r.size, r.generated = r.name+suffix, size, generated
-				if generated && strings.ContainsRune("rcfo", rune(r.code)) {
+				if generated && strings.ContainsRune("rcfoL", rune(r.code)) {
 					r.harmless = freesItsOwn
 				}
 				add(r)
@@ -58,6 +58,8 @@ func bubbleRows() []*row {
 			add(row{name: "upgrade", code: 'u', base: 'R'})
 			add(row{name: "release", code: 'r', base: 'W'})
 			add(row{name: "release of a reader", code: 'r', base: 'R'})
+			add(row{name: "leave", code: 'L', base: 'W'})
+			add(row{name: "leave of a reader", code: 'L', base: 'R'})
 			add(row{name: "clean-up", code: 'c', run: lateCleanUp, scripts: "release"})
 			if size == 1 {
 				continue
@@ -72,6 +74,7 @@ func bubbleRows() []*row {
 	add(row{name: "downgrade fenced", code: 'd', base: 'M', fenced: true})
 	add(row{name: "upgrade fenced", code: 'u', base: 'M', fenced: true})
 	add(row{name: "release fenced", code: 'r', base: 'M', fenced: true})
+	add(row{name: "leave fenced", code: 'L', base: 'M', fenced: true})
 	add(row{name: "raise fence", code: 'b', base: 'M', fenced: true, grows: true, harmless: "numbers are only raised"})
 	add(row{name: "clean-up fenced", code: 'c', run: lateCleanUp, fenced: true, scripts: "release"})
 	add(row{name: "clean-up beside a hold", code: 'q', base: 'B', run: lateCleanUpBeside, scripts: "release"})
@@ -102,7 +105,7 @@ func (r *row) live(way byte) bool {
 	if r.base == 0 {
 		return way == 'R' && !strings.ContainsRune("cqijkgv", rune(r.code))
 	}
-	return r.code != 'r' && r.code != 'z'
+	return !ends(r.code)
 }
 
 // lateObtain is an Obtain of a first hold.
