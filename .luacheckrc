@@ -10,7 +10,7 @@ not_globals = {
 -- The constants of scripts.go: in the source that is loaded their values stand for them.
 local constants = {
   "DONE", "REFUSED", "NOT_YOURS", "IN_LINE", "OVERTAKEN",
-  "CHUNK", "MOST", "ASKS_AGAIN", "GUARDS", "NUMBERS", "GUARD_LIFE",
+  "CHUNK", "MOST", "MOST_TOKEN", "ASKS_AGAIN", "GUARDS", "NUMBERS", "GUARD_LIFE",
 }
 for _, name in ipairs(constants) do
   table.insert(read_globals, name)
@@ -21,8 +21,8 @@ end
 -- goes from its file goes from here.
 local defined_in = {
   ["values.lua"] = {
-    "clock", "count", "delete", "left_value", "metadata_of", "mode_of", "refusal", "strings",
-    "token_of",
+    "clock", "count", "delete", "is_value", "left_value", "metadata_of", "mode_of", "refusal",
+    "strings", "token_of",
   },
   ["readers.lua"] = { "add_reader", "end_lease", "extend_reader", "longer", "look", "reader", "see" },
   ["refusal.lua"] = { "refused_at_once" },
@@ -33,7 +33,7 @@ local defined_in = {
   },
   ["guard.lua"] = {
     "close", "drop_ended_guards", "home_line", "only_guards", "overtaken", "owner_id", "put_first",
-    "read_stamp",
+    "read_stamp", "set_guard",
   },
   ["entry.lua"] = { "ENTRY", "entry_text", "publish" },
   ["enter.lua"] = { "enter_lines", "is_heard", "my_entries" },

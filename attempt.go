@@ -238,6 +238,7 @@ func (o *obtaining) take(ctx context.Context, c *call, intent time.Duration) (*L
 		return nil, o.failed(ctx, c)
 	}
 	a, err := readAnswer(c, o.want.fenced)
+	a.conflict.cut(o.want.set)
 	switch {
 	case err != nil:
 	case a.code == overtaken && ctx.Err() != nil:
@@ -253,7 +254,7 @@ func (o *obtaining) take(ctx context.Context, c *call, intent time.Duration) (*L
 	case a.code == done:
 		sent := c.Sent
 		o.client.recycle(c)
-		return o.obtained(ctx, sent, a.number)
+		return o.obtained(sent, a.number)
 	default:
 		o.refused(c.Sent, a, intent)
 		o.client.recycle(c)
@@ -293,8 +294,9 @@ func (o *obtaining) refused(sent clock.Moment, a answer, intent time.Duration) {
 	}
 }
 
-// obtained makes the lock, unless the answer came too late for it or for the caller.
-func (o *obtaining) obtained(ctx context.Context, sent clock.Moment, number int64) (*Lock, error) {
+// obtained makes the lock, unless the answer came too late for it or for the caller. If only the time of Options.Wait is
+// over that is no reason to give it back.
+func (o *obtaining) obtained(sent clock.Moment, number int64) (*Lock, error) {
 	w := &o.want
 	o.left.intents = false
 	deadline := sent.Add(clock.Window(w.ttl))
@@ -309,11 +311,11 @@ func (o *obtaining) obtained(ctx context.Context, sent clock.Moment, number int6
 		}
 		return nil, &endedError{err}
 	}
-	if ctx.Err() != nil {
+	if o.caller.Err() != nil {
 		o.asked.noteEnded()
 		o.left.unused = true
 		o.asked.last = ErrNotObtained // it is given back
-		return nil, o.contextEnded(ctx)
+		return nil, o.contextEnded(o.caller)
 	}
 	l := o.lock
 	l.mu.Lock()

@@ -109,10 +109,12 @@ type Client struct {
 	schedule    *clock.Schedule
 	log         *slog.Logger
 	hooks       Hooks
+	prefix      string // of every key, of WithKeyPrefix
 	maxKeys     int
 	largeSets   bool
 	maxMetadata int
 	batching    bool
+	listens     bool                  // to notices of Break
 	wraps       redis.UniversalClient // of WithWrapped
 	unfit       error                 // why nothing can be done with the Redis client
 	closed      atomic.Bool
@@ -166,6 +168,7 @@ func New(rdb redis.Scripter, opts ...ClientOption) *Client {
 	c.conn = wire.New(rdb, wire.Options{Wraps: c.wraps, Batching: c.batching, Bundle: batchScript.Script})
 	c.hub = listen.NewHub(c.conn, c.schedule, owners.NewToken())
 	c.heard = c.hub.Deliver
+	c.listenForBreaks()
 	c.placement = placementOf(c.conn)
 	c.rounds.client, c.rounds.entry.Task = c, &c.rounds
 	return c
@@ -212,7 +215,7 @@ func (c *Client) Close() {
 // fraction of a millisecond is rounded up.
 //
 // Obtain makes one attempt, or as many as the RetryStrategy of its options allows, and returns at
-// the latest 100 ms after ctx has ended. While the connection fails or the server is not ready, an
+// the latest 100 ms after ctx, or the time of [Options].Wait, has ended. While the connection fails or the server is not ready, an
 // attempt sends its request again, for one to three seconds. While the slot of the keys is moving
 // to another server of a Cluster, it does so for 10 s, because the servers refuse a request for
 // several keys until all of them have moved. If no server answers, Obtain gives up even if ctx does
@@ -246,7 +249,7 @@ func Obtain(ctx context.Context, rdb redis.Scripter, keys []string, ttl time.Dur
 }
 
 // With obtains the keys, runs fn, and releases the keys, even if fn panics. ctx bounds both the
-// waiting and fn; to bound the waiting alone, use the RetryStrategy. While fn runs the watchdog
+// waiting and fn; [Options].Wait bounds the waiting alone. While fn runs the watchdog
 // renews the lease. If the lock is lost all the same, the context of fn is cancelled with cause
 // [ErrLockLost].
 //
@@ -286,9 +289,9 @@ func (c *Client) Attach(keys []string, token string) *Lock {
 	if err := c.usable(); err != nil {
 		return &Lock{client: c, value: token, faulty: err, sharing: sharing{tokenKnown: true}}
 	}
-	set, err := newKeySet(keys, nil, c.maxKeys)
+	set, err := c.newKeySet(keys, nil)
 	if err == nil {
-		err = c.placement.check(set.keys)
+		err = c.placement.check(set)
 	}
 	if err == nil {
 		err = checkToken(token)

@@ -19,9 +19,11 @@ type Hooks struct {
 	// is its error. Refused is not called for arguments that are refused at once.
 	Refused func(context.Context, Event)
 	// Waiting is called when an Obtain begins to wait: after its first attempt, if there is to be
-	// another one. For each Waiting there is one Waited, when it waits no longer: with the lock, or
-	// with the error in Event.Err. So the calls of the one less those of the other are the number of
-	// those who wait now.
+	// another one. Event.Err says why it has to. For each Waiting there is one Waited, before
+	// Obtained or Refused, when it waits no longer: with the lock, or with the error in Event.Err. So
+	// the calls of the one less those of the other are the number of those who wait at that moment. If
+	// a RetryStrategy or a hook panics while an Obtain waits, Waited and Refused are called all the
+	// same.
 	Waiting func(context.Context, Event)
 	Waited  func(context.Context, Event)
 	// Refreshed is called when the lease was extended, or could not be; then Event.Err says why.
@@ -39,20 +41,21 @@ type Hooks struct {
 type Event struct {
 	Keys []string // the whole set, write keys first; shared, not to be changed
 	Mode Mode     // ModeWrite if any key is a write key, else ModeRead
-	Name string   // [Options].Name
-	Way  Way      // in which the Obtain that the event is about waits, if it has to
+	Name string   // [Options].Name of the Obtain; empty after an Attach
+	Way  Way      // in which the Obtain waits if it has to; empty after an Attach
 
-	// Duration is how long the operation took. Obtained and Refused: all waiting included. Lost:
-	// zero.
+	// Duration is how long the operation took. Obtained and Refused: all waiting included. Waiting:
+	// the time before. Waited: the waiting alone. Lost: zero.
 	Duration time.Duration
-	// Attempts is how often Redis was asked. Obtained and Refused: in all attempts together.
+	// Attempts is how often Redis was asked. Obtained, Refused, Waiting and Waited: in all attempts
+	// together, until then.
 	Attempts int
 	// Held is how long the lock has been held so far. It is set for Refreshed, Lost and Released.
 	Held time.Duration
 	// Kept is for how long the keys stay taken after a Release, by [Lock.Leave] or
 	// [Options].HoldAtLeast. It is 0 if they are free.
 	Kept time.Duration
-	// Err is nil if the operation has succeeded.
+	// Err is nil if the operation has succeeded. Waiting: why the first attempt has not.
 	Err error
 }
 
@@ -60,7 +63,7 @@ type Event struct {
 type Way string
 
 const (
-	// WayOnce is that of an Obtain that makes one attempt, and does not wait.
+	// WayOnce is that of an Obtain without a RetryStrategy, which makes one attempt.
 	WayOnce Way = "once"
 	// WayPoll is that of an Obtain that asks again as its RetryStrategy says.
 	WayPoll Way = "poll"

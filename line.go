@@ -82,7 +82,7 @@ func (s *standing) enter(hub *listen.Hub, set keySet) {
 	s.seat.waiter, s.seat.set = s.waiter, set
 }
 
-// stand asks, and waits in line if it has to, until the lock is there or ctx ends.
+// stand asks, and waits in line if it has to, until the lock is there or ctx ends, which may be by Options.Wait.
 //
 // Nothing depends on a message: it asks again every now and then, or the rounds of the Client do for it, and it asks whenever
 // the lease of whoever is before it is over, or its subscription begins anew. To ask twice is harmless: a place is kept, a
@@ -120,12 +120,11 @@ func (o *obtaining) stand(ctx context.Context) (*Lock, error) {
 			s.waiter.AskAt(min(askAgain-rand.N(askAgain/8), s.askIn))
 		}
 		turn, err := o.listen(ctx)
-		o.client.rounds.leave(&s.seat)
 		if err != nil {
 			return nil, err
 		}
 		if turn.granted {
-			return o.obtained(ctx, turn.sent, turn.number)
+			return o.obtained(turn.sent, turn.number)
 		}
 	}
 }
@@ -200,6 +199,8 @@ var askNow = turn{}
 // more it returns why.
 func (o *obtaining) listen(ctx context.Context) (turn, error) {
 	s := o.line
+	defer o.client.rounds.leave(&s.seat)
+	o.beginsToWait(ctx)
 	if !s.subscribed && !clock.Now().Precedes(s.subscribeAt) {
 		s.waiter.Subscribe()
 	}

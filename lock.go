@@ -25,6 +25,7 @@ type Lock struct {
 	value    string
 	faulty   error        // of Attach: every operation returns it
 	own      owners.Owner // if nobody else knows the token
+	label    label        // of its events; empty for Attach
 	replicas int
 
 	mu     sync.Mutex
@@ -72,7 +73,7 @@ const (
 
 // Keys returns the set: the write keys, then the read keys, without repetitions, each in the order
 // in which the caller named it.
-func (l *Lock) Keys() []string { return append([]string(nil), l.snapshot().keys...) }
+func (l *Lock) Keys() []string { return append([]string(nil), l.snapshot().shown()...) }
 
 // Token returns the token under which the keys are held. Whoever has the token can release and
 // refresh the lock ([Client.Attach]), so do not log it.
@@ -159,12 +160,14 @@ func (l *Lock) token() string {
 	return token
 }
 
-// Metadata returns the metadata that is stored with the keys. It is empty for an attached lock.
+// Metadata returns the metadata that is stored with the keys, without the owner id of [WithOwner]. It is
+// empty for an attached lock.
 func (l *Lock) Metadata() string {
 	if l.isNothing() {
 		return ""
 	}
-	_, metadata := decodeValue(l.value)
+	_, stored := decodeValue(l.value)
+	metadata, _ := splitOwner(stored)
 	return metadata
 }
 
@@ -307,29 +310,4 @@ func (l *Lock) snapshot() keySet {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.set
-}
-
-// report tells a hook how an operation on the whole lock ended.
-func (l *Lock) report(ctx context.Context, hook func(context.Context, Event), began clock.Moment, attempts int, err error) {
-	if hook != nil {
-		l.notify(ctx, hook, l.snapshot(), began, attempts, err)
-	}
-}
-
-// notify tells a hook how an operation on some of it ended.
-func (l *Lock) notify(ctx context.Context, hook func(context.Context, Event), set keySet, began clock.Moment, attempts int, err error) {
-	if hook == nil {
-		return
-	}
-	at := clock.Now()
-	l.mu.Lock()
-	e := Event{
-		Keys: set.keys, Mode: set.mode(), Duration: at.Since(began), Attempts: attempts,
-		Held: at.Since(l.obtained), Err: err,
-	}
-	if l.obtained == (clock.Moment{}) {
-		e.Held = 0
-	}
-	l.mu.Unlock()
-	hook(ctx, e)
 }

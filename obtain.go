@@ -28,6 +28,10 @@ type obtaining struct {
 	lock   *Lock         // that may come of it
 	owner  *owners.Owner // of its requests
 	claim  *owners.Claim // on the keys, if the caller has chosen the token; else nil
+	// caller is the context that the Obtain was given. The one with which it asks and waits ends with that, or before, by
+	// Options.Wait.
+	caller context.Context
+	waits  clock.Moment // since then, as the hooks were told; zero: it does not, or there are no hooks
 }
 
 // A want is what one Obtain asks for. It never changes.
@@ -43,17 +47,8 @@ type want struct {
 	replicas    int
 	minUptime   time.Duration
 	holdAtLeast time.Duration
-	declares    bool // intents, while it waits
-}
-
-// attempts is how far one Obtain is.
-type attempts struct {
-	began    clock.Moment
-	count    int
-	conflict *ConflictError // the latest one
-	last     error          // of the latest attempt
-	ended    clock.Moment   // when it was seen that ctx has ended; zero: not yet
-	silent   bool           // nobody has answered the latest attempt
+	declares    bool          // intents, while it waits
+	wait        time.Duration // Options.Wait
 }
 
 // A leftover is what one Obtain may have left in Redis. If it fails it has to clear that up.
@@ -69,9 +64,9 @@ func (l leftover) keys() bool { return l.unanswered || l.wrotePartly || l.unused
 
 // obtain is what every Obtain comes to.
 func (c *Client) obtain(ctx context.Context, write, read []string, ttl time.Duration, opt *Options) (*Lock, error) {
-	o, err := c.newObtaining(write, read, ttl, opt)
+	o, err := c.newObtaining(ctx, write, read, ttl, opt)
 	if err != nil {
-		return nil, fmt.Errorf("redislock: obtain: %w", err)
+		return nil, fmt.Errorf("redislock: obtain: %w", &pace.NotAskedError{Err: err})
 	}
 	if wire.IsStaying(ctx) { // then nobody waits for the clean-up but a Close
 		c.conn.Enter()
@@ -87,15 +82,37 @@ func (c *Client) obtain(ctx context.Context, write, read []string, ttl time.Dura
 	}
 	if o.line != nil && !c.hub.Begin() {
 		o.owner.Drop(o.claim)
-		return nil, fmt.Errorf("redislock: obtain: %w", wire.ErrClosed)
+		return nil, fmt.Errorf("redislock: obtain: %w", &pace.NotAskedError{Err: wire.ErrClosed})
 	}
-	var lock *Lock
 	if o.line != nil {
 		defer c.hub.End()
-		lock, err = o.stand(ctx)
-	} else {
-		lock, err = o.poll(ctx)
 	}
+	return o.run(ctx)
+}
+
+// errPanicked is the error, for the hooks alone, of an Obtain that does not return.
+var errPanicked = errors.New("redislock: obtain: a RetryStrategy or a hook has panicked")
+
+// run obtains the lock, and then ends whatever was begun for that, also if a strategy or a hook panics.
+func (o *obtaining) run(ctx context.Context) (lock *Lock, err error) {
+	within := ctx
+	if wait := o.want.wait; wait > 0 {
+		bounded, cancel := context.WithTimeoutCause(ctx, wait, ErrWaitOver)
+		defer cancel()
+		within = bounded
+	}
+	o.caller, err = ctx, errPanicked
+	defer func() { o.end(lock, err) }()
+	if o.line != nil {
+		lock, err = o.stand(within)
+	} else {
+		lock, err = o.poll(within)
+	}
+	return lock, err
+}
+
+// end takes in the outcome.
+func (o *obtaining) end(lock *Lock, err error) {
 	switch {
 	case err == nil && o.claim != nil:
 		lock.counts(o.claim)
@@ -103,12 +120,11 @@ func (c *Client) obtain(ctx context.Context, write, read []string, ttl time.Dura
 		o.owner.Drop(o.claim)
 		o.clearUp()
 	}
-	o.report(ctx, err)
-	return lock, err
+	o.report(err)
 }
 
 // newObtaining checks everything that can be checked before Redis is asked.
-func (c *Client) newObtaining(write, read []string, ttl time.Duration, opt *Options) (*obtaining, error) {
+func (c *Client) newObtaining(ctx context.Context, write, read []string, ttl time.Duration, opt *Options) (*obtaining, error) {
 	if err := c.usable(); err != nil {
 		return nil, err
 	}
@@ -121,7 +137,7 @@ func (c *Client) newObtaining(write, read []string, ttl time.Duration, opt *Opti
 	o := allocate(opt.Queue)
 	o.client, o.pace, o.asked.began = c, pace.New(opt.RetryStrategy), clock.Now()
 	var err error
-	if o.want, err = c.newWant(write, read, ttl, opt); err != nil {
+	if o.want, err = c.newWant(ctx, write, read, ttl, opt); err != nil {
 		return nil, err
 	}
 	if o.line != nil {
@@ -131,7 +147,7 @@ func (c *Client) newObtaining(write, read []string, ttl time.Duration, opt *Opti
 		}
 		o.line.enter(c.hub, o.want.set)
 	}
-	o.lock = &Lock{client: c, value: o.want.value}
+	o.lock = &Lock{client: c, value: o.want.value, label: label{opt.Name, wayOf(opt)}}
 	o.owner = &o.lock.own
 	return o, nil
 }
@@ -150,14 +166,14 @@ func allocate(queues bool) *obtaining {
 }
 
 // newWant checks what is asked for.
-func (c *Client) newWant(write, read []string, ttl time.Duration, opt *Options) (w want, err error) {
-	if w.set, err = newKeySet(write, read, c.maxKeys); err != nil {
+func (c *Client) newWant(ctx context.Context, write, read []string, ttl time.Duration, opt *Options) (w want, err error) {
+	if w.set, err = c.newKeySet(write, read); err != nil {
 		return w, err
 	}
 	if err := c.checkSize(w.set, opt); err != nil {
 		return w, err
 	}
-	if err := c.placement.check(w.set.keys); err != nil {
+	if err := c.placement.check(w.set); err != nil {
 		return w, err
 	}
 	if w.ttl, err = checkTTL(ttl); err != nil {
@@ -173,13 +189,18 @@ func (c *Client) newWant(write, read []string, ttl time.Duration, opt *Options) 
 		return w, fmt.Errorf("%w: it has %s, the limit is %d (see WithMaxMetadata)",
 			ErrInvalidMetadata, count.Of(len(opt.Metadata), "byte"), c.maxMetadata)
 	}
-	w.value = encodeValue(token, opt.Metadata)
-	if opt.HoldAtLeast < 0 || opt.HoldAtLeast > maxTTL {
-		return w, fmt.Errorf("invalid HoldAtLeast: %s is not between 0 and %s", opt.HoldAtLeast, maxTTL)
+	metadata, err := withOwner(ctx, opt.Metadata)
+	if err != nil {
+		return w, err
+	}
+	w.value = encodeValue(token, metadata)
+	if err := checkTimes(opt); err != nil {
+		return w, err
 	}
 	if err := c.checkServer(opt); err != nil {
 		return w, err
 	}
+	w.wait = opt.Wait
 	w.watchdog, w.fenced = opt.Watchdog, opt.Fenced
 	w.replicas, w.minUptime = opt.Replicas, opt.MinUptime
 	w.holdAtLeast = opt.HoldAtLeast
@@ -230,75 +251,9 @@ func (o *obtaining) poll(ctx context.Context) (*Lock, error) {
 		if wait < 0 {
 			return nil, err
 		}
+		o.beginsToWait(ctx)
 		o.pace.Sleep(ctx, pace.Cut(wait, o.asked.inTheWayFor()))
 	}
-}
-
-// over is the error of an Obtain that is not to ask any more.
-func (o *obtaining) over(ctx context.Context) error {
-	switch {
-	case ctx.Err() != nil:
-		o.asked.noteEnded()
-		return o.contextEnded(ctx)
-	case o.client.closed.Load():
-		return &endedError{fmt.Errorf("redislock: obtain %s: %w", o.want.set, wire.ErrClosed)}
-	}
-	return nil
-}
-
-// isLast reports whether asking again after an error is of no use.
-func isLast(err error) bool {
-	_, ended := errors.AsType[*endedError](err)
-	return ended || !errors.Is(err, ErrNotObtained) && wire.Classify(err) == wire.Final
-}
-
-// inTheWayFor is how long whoever is in the way may stay there; negative if nobody knows.
-func (a *attempts) inTheWayFor() time.Duration {
-	if conflict, ok := errors.AsType[*ConflictError](a.last); ok {
-		return conflict.TTL
-	}
-	return -1
-}
-
-// noteEnded takes note that ctx has ended.
-func (a *attempts) noteEnded() {
-	if a.ended == (clock.Moment{}) {
-		a.ended = clock.Now()
-	}
-}
-
-// patience is how much longer an Obtain may take whose ctx has ended; if that has not, how long it waits for
-// the answer to its clean-up.
-func (a *attempts) patience() time.Duration {
-	switch {
-	case a.ended != (clock.Moment{}):
-		return clock.Now().Until(a.ended.Add(patience))
-	case a.silent:
-		return 0 // it has waited for that server long enough
-	}
-	return patience
-}
-
-// spent says how long it has taken so far, and how many attempts.
-func (a *attempts) spent() string {
-	return fmt.Sprintf("%s and %s", round(clock.Now().Since(a.began)), count.Of(a.count, "attempt"))
-}
-
-// contextEnded is the error of an Obtain whose context has ended. It says why it had not succeeded before: if
-// that is not known, so much; else the latest conflict, if there was one, and what has failed since.
-func (o *obtaining) contextEnded(ctx context.Context) error {
-	why, conflict := o.asked.last, o.asked.conflict
-	switch {
-	case errors.Is(why, ErrUnknownOutcome), errors.Is(why, ErrNotReplicated):
-	case conflict != nil && why != nil && !errors.Is(why, ErrNotObtained):
-		why = fmt.Errorf("%w; then: %w", conflict, why)
-	case conflict != nil:
-		why = conflict
-	case why == nil:
-		why = ErrNotObtained
-	}
-	return &endedError{fmt.Errorf("redislock: obtain %s: %w after %s: %w",
-		o.want.set, context.Cause(ctx), o.asked.spent(), why)}
 }
 
 // noteUnanswered takes note of a request that was not answered. It may have locked the keys, or entered the
@@ -333,23 +288,4 @@ func (o *obtaining) cleanUp() *cleanup {
 		left.waiter, left.place = o.line.waiter.ID, o.line.place.orUnknown()
 	}
 	return left
-}
-
-// report tells the hooks and the log how the obtaining ended.
-func (o *obtaining) report(ctx context.Context, err error) {
-	set, client := o.want.set, o.client
-	if errors.Is(err, ErrUnknownOutcome) {
-		client.log.WarnContext(ctx, "redislock: outcome of obtain is not known, clearing up",
-			set.logged(), "error", err)
-	}
-	hook := client.hooks.Obtained
-	if err != nil {
-		hook = client.hooks.Refused
-	}
-	if hook != nil {
-		hook(ctx, Event{
-			Keys: set.keys, Mode: set.mode(),
-			Duration: clock.Now().Since(o.asked.began), Attempts: o.asked.count, Err: err,
-		})
-	}
 }

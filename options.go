@@ -64,7 +64,7 @@ func WithMaxKeys(n int) ClientOption {
 func WithLargeSets() ClientOption { return func(c *Client) { c.largeSets = true } }
 
 // WithMaxMetadata sets how many bytes of metadata a lock may have. They are stored with each key of
-// the set. Default: 4 096.
+// the set. An owner id comes on top of them: see [WithOwner]. Default: 4 096.
 func WithMaxMetadata(bytes int) ClientOption {
 	return func(c *Client) { c.maxMetadata = max(bytes, 0) }
 }
@@ -143,9 +143,10 @@ type Options struct {
 	RetryStrategy RetryStrategy
 
 	// Wait bounds how long this Obtain takes, whether it polls or stands in line, and nothing that
-	// comes after it. One attempt is made in any case. If the time is over and somebody else holds a
-	// key still, the error is an [ErrNotObtained] and an [ErrWaitOver]. Default: 0, only ctx and the
-	// RetryStrategy bound the waiting.
+	// comes after it: neither the lock nor the function of [Client.With]. One attempt is made in any
+	// case, and has 100 ms to be answered. The error of an Obtain that has waited in vain is an
+	// [ErrWaitOver]. It is an [ErrNotObtained], too, and a [*ConflictError] if somebody else holds a
+	// key. It is at most 365 days. Default: 0, only ctx and the RetryStrategy bound the waiting.
 	Wait time.Duration
 
 	// Queue makes this Obtain stand in line if a key is held by somebody else. It waits until the

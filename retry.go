@@ -19,7 +19,7 @@ import (
 // A wait of backoff.Stop, or any negative wait, ends the Obtain. A wait of less than a millisecond
 // counts as one millisecond, each time: otherwise a strategy that returns 0 again and again would
 // keep the server busy. A wait that is longer than the lease of the current holder is cut to that
-// lease, plus a jitter. Nothing but the strategy and the context bounds the waiting.
+// lease, plus a jitter. Nothing but the strategy, [Options].Wait and the context bounds the waiting.
 type RetryStrategy func() backoff.BackOff
 
 // NoRetry makes one attempt. It is the default.

@@ -65,7 +65,8 @@ if plain and id and ARGV[11] == '' then
     return DONE -- where only guards of others stand in the line, which saves 60 %
   end
   local held = not guarded and redis.call('mget', KEYS[1])[1]
-  local left = held and token_of(held) ~= token and redis.call('pttl', KEYS[1]) or -1
+  local other = held and token_of(held) ~= token and is_value(held)
+  local left = other and redis.call('pttl', KEYS[1]) or -1
   if left >= 0 then
     now, micros = clock()
     local place, there = enter_lines(n, w, nil, last, now, micros)

@@ -177,7 +177,7 @@ func Example_sql() {
 	fmt.Println("left:", (*db)[9].left)
 	// Output:
 	// <nil>
-	// fencing: stale number
+	// stale number
 	// left: 8
 }
 

@@ -20,7 +20,7 @@ func SetHeader(h http.Header, number int64) { h.Set(Header, strconv.FormatInt(nu
 func FromHeader(h http.Header) (int64, error) {
 	values := h.Values(Header)
 	if len(values) != 1 {
-		return 0, fmt.Errorf("%w: %d header fields %s", ErrInvalidNumber, len(values), Header)
+		return 0, fmt.Errorf("fencing: %w: %d header fields %s", ErrInvalidNumber, len(values), Header)
 	}
 	return parse(values[0])
 }
@@ -29,7 +29,7 @@ func FromHeader(h http.Header) (int64, error) {
 func parse(text string) (int64, error) {
 	number, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || strconv.FormatInt(number, 10) != text {
-		return 0, fmt.Errorf("%w: %.32q", ErrInvalidNumber, text)
+		return 0, fmt.Errorf("fencing: %w: %.32q", ErrInvalidNumber, text)
 	}
 	if err := check(number); err != nil {
 		return 0, err

@@ -13,11 +13,11 @@ var (
 	// ErrStale means that the resource has seen a greater number: the lock has had a newer holder.
 	// Nothing was written. It is no use to try again with the same number; obtain the lock again
 	// instead. The error is a [*StaleError].
-	ErrStale = errors.New("fencing: stale number")
+	ErrStale = errors.New("stale number")
 
 	// ErrInvalidNumber means that there is no number, or one that no lock gives: zero, negative, or
 	// more than 2⁵³−1. Zero is the number of a lock that is not fenced.
-	ErrInvalidNumber = errors.New("fencing: invalid number")
+	ErrInvalidNumber = errors.New("invalid number")
 )
 
 // A StaleError says whose write was refused, and which number is the newest. It is an [ErrStale].
@@ -38,7 +38,7 @@ func (e *StaleError) Is(target error) bool { return target == ErrStale }
 // check reports ErrInvalidNumber.
 func check(number int64) error {
 	if number < 1 || number > maxNumber {
-		return fmt.Errorf("%w: %d is not from 1 to %d", ErrInvalidNumber, number, int64(maxNumber))
+		return fmt.Errorf("fencing: %w: %d is not from 1 to %d", ErrInvalidNumber, number, int64(maxNumber))
 	}
 	return nil
 }

@@ -9,22 +9,31 @@ import (
 	"time"
 
 	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/clock"
 )
 
-// undoPatience is how long in all an Obtain that has failed waits for its parts to be released.
-const undoPatience = time.Second
+var _ redislock.Held = (*Lock)(nil)
 
-// turnOver is how long the release of a part waits for that of the one behind it.
-const turnOver = 50 * time.Millisecond
+// maxTTL is the longest time that package redislock counts.
+const maxTTL = clock.Longest
 
 // A Lock is one hold of several parts. It is safe for concurrent use. A nil Lock and a zero one hold
-// nothing: TTL, Refresh and Release say so, with a [redislock.ErrLockNotHeld].
+// nothing: each of their operations that can fail returns a [redislock.ErrLockNotHeld].
+//
+// A Lock is a [redislock.Held]. It is no [redislock.HeldFenced], because each part has a fencing number
+// of its own: see [Lock.Parts].
 type Lock struct {
 	parts []Part
 	locks []*redislock.Lock // of each part, in the order in which they were taken
 
-	mu   sync.Mutex
-	lost chan struct{} // nil before somebody asks for it
+	events  *events
+	since   clock.Moment  // it has been held since then
+	atLeast time.Duration // Options.HoldAtLeast
+
+	mu    sync.Mutex
+	lost  chan struct{} // nil before somebody asks for it
+	ended bool          // by Release or Leave
+	told  bool          // the hooks, of a loss
 }
 
 // Held is one part of a lock, as it was taken.
@@ -45,6 +54,9 @@ func (l *Lock) isNothing() bool { return l == nil || len(l.locks) == 0 }
 // Parts returns what is held, in the order in which it was taken. There may be fewer parts than the
 // caller asked for, because keys that one Client can take as one set become one part.
 func (l *Lock) Parts() []Held {
+	if l.isNothing() {
+		return nil
+	}
 	parts := make([]Held, len(l.locks))
 	for i, lock := range l.locks {
 		parts[i] = Held{Place: l.parts[i].Place, Keys: lock.Keys(), Fence: lock.Fence()}
@@ -52,16 +64,38 @@ func (l *Lock) Parts() []Held {
 	return parts
 }
 
+// Keys returns the keys of all parts: the write keys, then the read keys, each in the order in which they
+// were taken. A key that is locked at two places is there twice.
+func (l *Lock) Keys() []string {
+	if l.isNothing() {
+		return nil
+	}
+	return keysOf(l.parts)
+}
+
 // Token returns the token under which all parts are held. Whoever has the token can release and
 // refresh them, each with [redislock.Client.Attach], so do not log it.
-func (l *Lock) Token() string { return l.locks[0].Token() }
+func (l *Lock) Token() string {
+	if l.isNothing() {
+		return ""
+	}
+	return l.locks[0].Token()
+}
 
 // Metadata returns the metadata that is stored with the keys.
-func (l *Lock) Metadata() string { return l.locks[0].Metadata() }
+func (l *Lock) Metadata() string {
+	if l.isNothing() {
+		return ""
+	}
+	return l.locks[0].Metadata()
+}
 
 // Deadline returns the end of the time for which all parts are certain: the earliest of their
 // deadlines. Each Refresh moves it, and so does the watchdog.
 func (l *Lock) Deadline() time.Time {
+	if l.isNothing() {
+		return time.Time{}
+	}
 	earliest := l.locks[0].Deadline()
 	for _, lock := range l.locks[1:] {
 		if deadline := lock.Deadline(); deadline.Before(earliest) {
@@ -69,53 +103,6 @@ func (l *Lock) Deadline() time.Time {
 		}
 	}
 	return earliest
-}
-
-// Context returns a context derived from ctx that is cancelled with cause [redislock.ErrLockLost]
-// when any part is lost, no later than the Deadline, and with [context.Canceled] when the lock is
-// released. After a loss the other parts stay held until Release, and with a watchdog they are
-// renewed.
-func (l *Lock) Context(ctx context.Context) context.Context {
-	if i := l.firstLost(); i >= 0 {
-		return l.locks[i].Context(ctx) // whatever has become of the others
-	}
-	for _, lock := range l.locks {
-		ctx = lock.Context(ctx) //nolint:fatcontext // one for each part: that ends with any of them
-	}
-	return ctx
-}
-
-// Lost returns a channel that is closed when any part is lost: see [Lock.Context]. A Release does
-// not close it.
-func (l *Lock) Lost() <-chan struct{} {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if i := l.firstLost(); i >= 0 && l.lost == nil {
-		return l.locks[i].Lost()
-	}
-	if l.lost == nil {
-		lost := make(chan struct{})
-		held := l.Context(context.Background())
-		context.AfterFunc(held, func() {
-			if errors.Is(context.Cause(held), redislock.ErrLockLost) {
-				close(lost)
-			}
-		})
-		l.lost = lost
-	}
-	return l.lost
-}
-
-// firstLost returns the index of the first part that is known to be lost; -1 if none is.
-func (l *Lock) firstLost() int {
-	return slices.IndexFunc(l.locks, func(lock *redislock.Lock) bool {
-		select {
-		case <-lock.Lost():
-			return true
-		default:
-			return false
-		}
-	})
 }
 
 // TTL asks every server at once, and returns the least remaining lease of any part. If any part is
@@ -144,64 +131,18 @@ func (l *Lock) Refresh(ctx context.Context, ttl time.Duration) error {
 	if l.isNothing() {
 		return fmt.Errorf("multi: refresh: %w", redislock.ErrLockNotHeld)
 	}
+	began := l.events.now()
 	err := l.each(func(_ int, lock *redislock.Lock) error { return lock.Refresh(ctx, ttl) })
 	if err != nil {
-		return fmt.Errorf("multi: refresh: %w", err)
+		err = fmt.Errorf("multi: refresh: %w", err)
 	}
-	return nil
-}
-
-// Release releases the parts, the last one first, each as [redislock.Lock.Release] does: even if
-// ctx has ended, and whatever became of the other parts. It returns their errors, joined, each with
-// its part.
-//
-// A part whose server does not answer delays the others for a moment only. Release waits for its
-// answer until ctx ends, and then for one more second.
-func (l *Lock) Release(ctx context.Context) error {
-	if l.isNothing() {
-		return fmt.Errorf("multi: release: %w", redislock.ErrLockNotHeld)
+	if errors.Is(err, redislock.ErrLockNotHeld) {
+		l.tellLost(err)
 	}
-	errs := make([]error, len(l.locks))
-	l.backward(func(i int, lock *redislock.Lock) {
-		if err := lock.Release(ctx); err != nil {
-			errs[len(errs)-1-i] = fmt.Errorf("multi: release: %s: %w", name(l.parts, i), err)
-		}
+	l.events.tell(ctx, l.events.told().Refreshed, redislock.Event{
+		Duration: l.events.since(began), Attempts: 1, Held: l.events.since(l.since), Err: err,
 	})
-	return errors.Join(errs...)
-}
-
-// undo releases the parts that a round has taken, the last one first, also if ctx has ended. What
-// cannot be confirmed the Clients go on with in the background, and their hooks are told: to the
-// caller it makes no difference, for the lock is not theirs either way.
-func (l *Lock) undo(ctx context.Context) {
-	// Not an ended context: for that one Release would wait a second.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoPatience)
-	defer cancel()
-	l.backward(func(_ int, lock *redislock.Lock) { _ = lock.Release(ctx) })
-}
-
-// backward does something with each part, the last one first, and waits for all of them. One that takes
-// long does not keep those before it from their turn.
-func (l *Lock) backward(do func(int, *redislock.Lock)) {
-	var all sync.WaitGroup
-	for i, lock := range slices.Backward(l.locks) {
-		if i == 0 {
-			do(i, lock)
-			break
-		}
-		done := make(chan struct{})
-		all.Go(func() {
-			defer close(done)
-			do(i, lock)
-		})
-		timer := time.NewTimer(turnOver)
-		select {
-		case <-done:
-		case <-timer.C:
-		}
-		timer.Stop()
-	}
-	all.Wait()
+	return err
 }
 
 // live reports why a lock of which all parts were taken is not to be returned: ctx has ended, which

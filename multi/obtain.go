@@ -9,7 +9,9 @@ import (
 	"github.com/cenkalti/backoff/v4"
 
 	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/clock"
 	"github.com/seed-14de3678/redislock/internal/count"
+	"github.com/seed-14de3678/redislock/internal/inctx"
 	"github.com/seed-14de3678/redislock/internal/owners"
 	"github.com/seed-14de3678/redislock/internal/pace"
 )
@@ -46,26 +48,7 @@ import (
 // parts are free meanwhile. The Clients of those servers go on in the background, as they do with a
 // part whose request was under way. So Obtain may return that long after the end of ctx.
 func Obtain(ctx context.Context, parts []Part, ttl time.Duration, opt *redislock.Options) (*Lock, error) {
-	o := obtaining{ttl: ttl, began: time.Now()}
-	if opt != nil {
-		o.opt = *opt
-	}
-	switch {
-	case o.opt.Intent:
-		return nil, fmt.Errorf("multi: obtain: Intent: %w", errors.ErrUnsupported)
-	case o.opt.Queue && !o.opt.Watchdog:
-		return nil, errors.New("multi: obtain: Queue needs Watchdog: what is held has to be renewed while the rest is waited for")
-	}
-	var err error
-	o.pace = pace.New(o.opt.RetryStrategy)
-	if o.parts, err = arrange(parts); err != nil {
-		return nil, fmt.Errorf("multi: obtain: %w", err)
-	}
-	lock, err := o.run(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("multi: obtain: %w", err)
-	}
-	return lock, nil
+	return Client{}.Obtain(ctx, parts, ttl, opt)
 }
 
 // With obtains the parts, runs fn, and releases the parts, even if fn panics. While fn runs the
@@ -76,45 +59,65 @@ func Obtain(ctx context.Context, parts []Part, ttl time.Duration, opt *redislock
 // part was lost it is an ErrLockLost, joined with the error of fn. Otherwise it is the error of fn,
 // unchanged.
 func With(ctx context.Context, parts []Part, ttl time.Duration, opt *redislock.Options, fn func(context.Context) error) (err error) {
-	var watched redislock.Options
-	if opt != nil {
-		watched = *opt
-	}
-	watched.Watchdog = true
-	lock, err := Obtain(ctx, parts, ttl, &watched)
-	if err != nil {
-		return err
-	}
-	held := lock.Context(ctx)
-	defer func() {
-		lost := lock.firstLost()
-		failed := lock.Release(ctx)
-		switch {
-		case lost >= 0:
-			err = errors.Join(fmt.Errorf("multi: %s: %w", name(lock.parts, lost), redislock.ErrLockLost), failed, err)
-		case errors.Is(failed, redislock.ErrLockNotHeld):
-			err = errors.Join(fmt.Errorf("multi: %w: %w", redislock.ErrLockLost, failed), err)
-		}
-		// Else what was not confirmed is seen to by the Clients, whose hooks tell.
-	}()
-	return fn(held)
+	return Client{}.With(ctx, parts, ttl, opt, fn)
 }
 
 // An obtaining is one Obtain under way.
 type obtaining struct {
-	parts []Part // in the order in which they are taken
-	ttl   time.Duration
-	opt   redislock.Options
+	parts  []Part // in the order in which they are taken
+	ttl    time.Duration
+	opt    redislock.Options
+	events *events
 
-	began    time.Time
+	began    clock.Moment
+	limit    pace.Limit // of Options.Wait
 	rounds   int
+	asked    bool         // somebody was asked, or was about to be
+	waiting  bool         // and somebody was told
+	waits    clock.Moment // since then
 	pace     pace.Pace
 	conflict error // of the last round that had one
 	last     error // of the last round
 }
 
-// run asks for the whole until it is there, or the strategy or the context ends.
-func (o *obtaining) run(ctx context.Context) (*Lock, error) {
+// errPanicked is the error, for the hooks alone, of an Obtain that does not return.
+var errPanicked = errors.New("multi: obtain: a RetryStrategy or a hook has panicked")
+
+// obtain asks for the whole, and tells how that has ended.
+func (o *obtaining) obtain(ctx context.Context) (lock *Lock, err error) {
+	o.began = clock.Now()
+	o.limit = pace.Within(o.opt.Wait, redislock.ErrWaitOver)
+	limited, stop := o.limit.Context(ctx, 0)
+	defer stop()
+	err = errPanicked
+	defer func() { o.report(ctx, lock, err) }()
+	lock, err = o.run(ctx, limited)
+	return lock, err
+}
+
+// report tells the hooks how it has ended.
+func (o *obtaining) report(ctx context.Context, lock *Lock, err error) {
+	e := o.events
+	if e == nil {
+		return
+	}
+	if o.waiting {
+		e.tell(ctx, e.hooks.Waited, redislock.Event{Duration: e.since(o.waits), Attempts: o.rounds, Err: err})
+	}
+	hook := e.hooks.Obtained
+	if err != nil {
+		hook = e.hooks.Refused
+	}
+	if o.asked {
+		e.tell(ctx, hook, redislock.Event{Duration: e.since(o.began), Attempts: o.rounds, Err: err})
+	}
+	if lock != nil && o.opt.Watchdog && e.hooks.Lost != nil {
+		lock.watch()
+	}
+}
+
+// run asks until the whole is there, or the strategy, the limit or the context ends.
+func (o *obtaining) run(ctx, limited context.Context) (*Lock, error) {
 	for {
 		o.rounds++
 		lock, again, err := o.round(ctx)
@@ -125,8 +128,11 @@ func (o *obtaining) run(ctx context.Context) (*Lock, error) {
 		if conflict, ok := errors.AsType[*redislock.ConflictError](err); ok {
 			o.conflict, left = err, conflict.TTL
 		}
-		if ctx.Err() != nil {
+		switch {
+		case ctx.Err() != nil:
 			return nil, o.ended(ctx, err)
+		case errors.Is(err, redislock.ErrWaitOver):
+			return nil, err
 		}
 		o.last = err
 		wait := backoff.Stop
@@ -136,10 +142,22 @@ func (o *obtaining) run(ctx context.Context) (*Lock, error) {
 		if wait < 0 {
 			return nil, err
 		}
-		if !pace.Sleep(ctx, pace.Cut(wait, left)) {
-			return nil, o.ended(ctx, err)
+		o.waitsNow(ctx, err)
+		if !pace.Sleep(limited, pace.Cut(wait, left)) {
+			return nil, o.ended(limited, err)
 		}
 	}
+}
+
+// waitsNow takes note that the Obtain waits, for its turn or for its next attempt.
+func (o *obtaining) waitsNow(ctx context.Context, why error) {
+	if o.events == nil || o.waiting || ctx.Err() != nil {
+		return
+	}
+	o.asked, o.waiting, o.waits = true, true, clock.Now()
+	o.events.tell(ctx, o.events.hooks.Waiting, redislock.Event{
+		Duration: o.events.since(o.began), Attempts: o.rounds, Err: why,
+	})
 }
 
 // ended is the error of an Obtain whose context has ended: with why it had not succeeded before, if
@@ -155,8 +173,12 @@ func (o *obtaining) ended(ctx context.Context, err error) error {
 	if errors.Is(err, cause) {
 		return err
 	}
-	return fmt.Errorf("%w after %s and %s: %w",
-		cause, time.Since(o.began).Round(time.Millisecond), count.Of(o.rounds, "attempt"), err)
+	err = fmt.Errorf("%w after %s and %s: %w",
+		cause, clock.Now().Since(o.began).Round(time.Millisecond), count.Of(o.rounds, "attempt"), err)
+	if errors.Is(cause, redislock.ErrWaitOver) && !errors.Is(err, redislock.ErrNotObtained) && !errors.Is(err, redislock.ErrUnknownOutcome) {
+		err = fmt.Errorf("%w: %w", redislock.ErrNotObtained, err) // nobody has executed anything
+	}
+	return err
 }
 
 // round asks for each part once, or stands in line for it, and gives back what it has if it cannot
@@ -165,23 +187,30 @@ func (o *obtaining) round(ctx context.Context) (lock *Lock, again bool, err erro
 	l := &Lock{parts: o.parts, locks: make([]*redislock.Lock, 0, len(o.parts))}
 	asked := make([]time.Time, 0, len(o.parts)) // when, for the lease that each has
 	defer func() {
-		if err != nil {
+		if lock == nil { // also if a hook panics
 			l.undo(ctx)
 		}
 	}()
 	held, stop := context.WithCancel(ctx) // ends with the loss of any part, too
 	defer stop()
 	opt := o.opt
-	opt.RetryStrategy = func() backoff.BackOff { return &verdict{again: &again} }
+	opt.HoldAtLeast = 0 // it concerns a lock that was returned, see Lock.Release
+	if opt.RetryStrategy != nil {
+		opt.RetryStrategy = func() backoff.BackOff { return &verdict{again: &again} }
+	}
 	for i, p := range o.parts {
-		at, asks := time.Now(), held
+		at, asks := time.Now(), o.asking(ctx, held)
 		if i > 0 {
-			asks = pace.WhileHolding(held)
+			asks = pace.WhileHolding(asks)
 			if o.opt.Token == "" {
 				asks = owners.Fresh(asks, opt.Token)
 			}
 		}
+		opt.Wait = o.limit.Left()
 		lock, err := p.Client.ObtainMixed(asks, p.Write, p.Read, o.ttl, &opt)
+		if _, no := errors.AsType[*pace.NotAskedError](err); !no {
+			o.asked = true
+		}
 		if err != nil {
 			lost := held.Err() != nil && ctx.Err() == nil
 			return nil, again || lost, fmt.Errorf("%s: %w", name(o.parts, i), err)
@@ -203,7 +232,19 @@ func (o *obtaining) round(ctx context.Context) (lock *Lock, again bool, err erro
 	if err := l.live(held); err != nil {
 		return nil, true, err
 	}
+	l.since, l.atLeast, l.events = clock.Now(), o.opt.HoldAtLeast, o.events
 	return l, false, nil
+}
+
+// asking is the context in which a part is asked for: it ends with the loss of an earlier part.
+func (o *obtaining) asking(ctx, held context.Context) context.Context {
+	if held.Value(inctx.Root{}) != ctx.Value(inctx.Root{}) {
+		held = inctx.As(ctx, held) // hooks are not to find the lock of a part
+	}
+	if o.events != nil && o.opt.Queue {
+		held = pace.OnWaiting(held, func(why error) { o.waitsNow(ctx, why) })
+	}
+	return held
 }
 
 // freshen refreshes the parts of whose lease a third has passed, which nobody else does without a
@@ -218,6 +259,8 @@ func (o *obtaining) freshen(ctx context.Context, l *Lock, asked []time.Time) err
 	if !some {
 		return nil
 	}
+	ctx, stop := o.limit.Context(ctx, pace.OneStep)
+	defer stop()
 	err := l.each(func(i int, lock *redislock.Lock) error {
 		if !old(i) {
 			return nil

@@ -8,14 +8,16 @@ import (
 	"github.com/cenkalti/backoff/v4"
 
 	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/clock"
 	"github.com/seed-14de3678/redislock/internal/count"
 	"github.com/seed-14de3678/redislock/internal/pace"
 )
 
-// attempt asks all nodes once. If that is not enough for a lock everything is released.
-func (o *obtaining) attempt(ctx context.Context) (*Lock, *refusal) {
+// attempt asks all nodes once, until asking ends, which is a part of ctx. If that is not enough for a lock everything is
+// released.
+func (o *obtaining) attempt(ctx, asking context.Context) (*Lock, *refusal) {
 	c, w := o.quorum, &o.want
-	l := &Lock{quorum: c, want: *w, holds: make([]hold, len(c.nodes))}
+	l := &Lock{quorum: c, want: *w, holds: make([]hold, len(c.nodes)), obtained: clock.Now()}
 	r := c.newRound(w, l)
 	began := time.Now()
 	r.stays = true
@@ -41,9 +43,9 @@ func (o *obtaining) attempt(ctx context.Context) (*Lock, *refusal) {
 	r.begin(ctx)
 	select {
 	case <-r.ended:
-	case <-ctx.Done():
-		r.cancel(context.Cause(ctx)) // nodes that were asked answer soon, and give back what they got
-		r.wait(ctx, 2*grace)
+	case <-asking.Done():
+		r.cancel(context.Cause(asking)) // nodes that were asked answer soon, and give back what they got
+		r.wait(asking, 2*grace)
 	}
 	l.adoptLocked(r)
 	l.mu.Unlock()
@@ -56,9 +58,10 @@ func (o *obtaining) attempt(ctx context.Context) (*Lock, *refusal) {
 		failed = o.tooLate(ctx, r, l)
 	}
 	if failed == nil {
+		l.holdFor(o.holdAtLeast)
 		return l, nil
 	}
-	l.discard(ctx, r)
+	l.discard(asking, r)
 	return nil, failed
 }
 

@@ -1,6 +1,7 @@
 package quorum
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,6 +20,8 @@ const (
 	mostPatience = time.Second
 	// mostTTL is the longest lease that there is.
 	mostTTL = 365 * 24 * time.Hour
+	// mostName is how many bytes a name has at most.
+	mostName = 128
 )
 
 // errClosed is the error of what a closed Client does not do any more.
@@ -31,6 +34,7 @@ type Client struct {
 	need    int           // how many nodes are a majority
 	timeout time.Duration // of a node; 0: by the ttl
 	longest time.Duration // the quarantine; 0: none
+	hooks   redislock.Hooks
 
 	ctx    context.Context // of what nobody waits for
 	end    context.CancelFunc
@@ -62,6 +66,21 @@ func WithQuarantine(longest time.Duration) Option {
 	return func(c *Client) { c.longest = max(longest, 0) }
 }
 
+// WithHooks makes the Client call hooks when something happens to one of its locks as a whole. The
+// hooks of the Clients of the nodes go on telling what happens at each node: for a majority of five
+// nodes that are five events, or three and some that come later. Here it is one:
+//
+//   - Obtained, Refused, Waiting and Waited are about one Obtain. Event.Attempts is how often all
+//     nodes were asked.
+//   - Refreshed is about one [Lock.Refresh]. The watchdog renews at each node by itself, which only
+//     the hooks of the nodes tell.
+//   - Lost is called when no majority holds a lock any more that has a watchdog, a [Lock.Context] or
+//     a [Lock.Lost]. A node that loses the lock while a majority has it is no event.
+//   - Released is about one Release or Leave.
+//
+// Default: no hooks, and nothing is measured.
+func WithHooks(hooks redislock.Hooks) Option { return func(c *Client) { c.hooks = hooks } }
+
 // New makes a Client of a [redislock.Client] for each server. New sends nothing. The caller closes
 // the Clients of the servers, after this one. It is an error if there are no Clients, or if one of
 // them is nil, is there twice, or cannot work, such as one that was made without a Redis client.
@@ -90,10 +109,15 @@ func New(nodes []*redislock.Client, opts ...Option) (*Client, error) {
 	return c, nil
 }
 
-// useless reports why nothing can be done with a node, without sending anything: a lock that was
-// attached and never refreshed has no lease to begin anew, so most often Upgrade has only that to say.
+// useless reports why nothing can be done with a node, without sending anything.
 func useless(node *redislock.Client) error {
-	err := node.Attach([]string{"key"}, "nobody").Upgrade(context.Background())
+	return uselessLock(node.Attach([]string{"key"}, "nobody"))
+}
+
+// uselessLock does so for a lock that was attached: as long as it was not refreshed it has no lease to begin anew, so
+// most often Upgrade has only that to say.
+func uselessLock(attached *redislock.Lock) error {
+	err := attached.Upgrade(context.Background())
 	if errors.Is(err, redislock.ErrInvalidTTL) {
 		return nil
 	}
@@ -132,6 +156,40 @@ func (c *Client) usable() error {
 		return errors.New("the Client was not made by New")
 	}
 	return nil
+}
+
+// Attach makes a handle for keys that are held under a token, perhaps by another process, to release
+// them, refresh them, or ask for their TTL, with the same majority as the lock itself. The token is
+// that of [redislock.Options].Token: without it each node has a token of its own. Attach sends
+// nothing, and reports no error: with bad keys or a bad token every operation of the handle returns
+// one.
+//
+// The handle knows neither the modes of the keys nor their leases. So Deadline and Context count from
+// its first Refresh, and until then Nodes counts every node that nothing else is known of. It does
+// not ask nodes that do not hold the keys to join in, and if Refresh finds that no majority holds
+// them, it leaves the others as they are. It does not know of [redislock.Options].Replicas either.
+func (c *Client) Attach(keys []string, token string) *Lock {
+	l := &Lock{attached: true}
+	if l.faulty = c.usable(); l.faulty != nil {
+		return l
+	}
+	l.quorum, l.holds = c, make([]hold, len(c.nodes))
+	l.want = want{write: slices.Clone(keys), patience: c.patience(mostTTL, 0)}
+	l.want.opt.Token = token
+	unfit := 0
+	for i, n := range c.nodes {
+		lock := n.client.Attach(keys, token)
+		l.holds[i].lock = lock
+		if err := uselessLock(lock); err != nil {
+			l.faulty = cmp.Or(l.faulty, err)
+			unfit++
+		}
+	}
+	if unfit < len(c.nodes) { // what one node cannot have may be in order at the others
+		l.faulty = nil
+	}
+	l.any = l.holds[0].lock
+	return l
 }
 
 // patience returns how long a node has to answer what concerns a lease of ttl. One that waits for

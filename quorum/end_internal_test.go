@@ -12,7 +12,7 @@ import (
 // A loss is reported as a loss, also if the holder releases the lock before that was done.
 func TestLostBeforeReleased(t *testing.T) {
 	t.Parallel()
-	l := &Lock{watched: true, deadline: time.Now()}
+	l := &Lock{quorum: &Client{}, watched: true, deadline: time.Now()}
 	ctx, closed := l.Context(t.Context()), l.Lost()
 	l.mu.Lock()
 	_, reportLost := l.endLocked(lost)

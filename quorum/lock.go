@@ -9,14 +9,20 @@ import (
 
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/internal/circle"
+	"github.com/seed-14de3678/redislock/internal/clock"
 )
 
 // A Lock is one hold of a set of keys, by a majority of the nodes. It is safe for concurrent use. A nil
-// Lock and a zero one hold nothing: TTL, Refresh and Release say so, with a [redislock.ErrLockNotHeld].
+// Lock and a zero one hold nothing: each of their operations that can fail returns a
+// [redislock.ErrLockNotHeld].
 type Lock struct {
-	quorum *Client
-	any    *redislock.Lock // one that was granted at first: it knows the set
-	number int64           // its fencing number; 0 without
+	quorum   *Client
+	any      *redislock.Lock // one that was granted at first: it knows the set
+	number   int64           // its fencing number; 0 without
+	obtained clock.Moment    // zero for Attach
+	keep     clock.Moment    // a Release before leaves the keys until then; zero: it frees them
+	attached bool            // it is of Attach
+	faulty   error           // of Attach: every operation returns it
 
 	mu       sync.Mutex
 	want     want // its ttl is that of the last Refresh
@@ -24,12 +30,15 @@ type Lock struct {
 	gone     atomic.Bool // it is not held any more, or never was; written under mu
 	holds    []hold      // by node
 	deadline time.Time   // of a lock that is not held any more
+	why      error       // it was lost
 	watched  bool        // every node tells when it loses the lock
 	timer    *time.Timer // of the next win-back; nil before the first
 	armed    bool        // it runs
 	lost     chan struct{}
 	told     circle.Circle // the contexts
 }
+
+var _ redislock.HeldFenced = (*Lock)(nil)
 
 type state uint8
 
@@ -52,21 +61,50 @@ type hold struct {
 // isNothing reports whether no Obtain has returned the lock.
 func (l *Lock) isNothing() bool { return l == nil || l.quorum == nil }
 
+// usable returns why nothing can be done with the lock at all; nil if something can.
+func (l *Lock) usable() error {
+	switch {
+	case l != nil && l.faulty != nil:
+		return l.faulty
+	case l.isNothing():
+		return errNothing
+	}
+	return nil
+}
+
 // Keys returns the set: the write keys, then the read keys, without repetitions.
-func (l *Lock) Keys() []string { return l.any.Keys() }
+func (l *Lock) Keys() []string {
+	if l.isNothing() {
+		return nil
+	}
+	return l.any.Keys()
+}
 
 // Metadata returns the metadata that is stored with the keys.
-func (l *Lock) Metadata() string { return l.any.Metadata() }
+func (l *Lock) Metadata() string {
+	if l.isNothing() {
+		return ""
+	}
+	return l.any.Metadata()
+}
 
 // Fence returns the fencing number of the lock, or 0 if it was obtained without
 // [redislock.Options].Fenced. It is the greatest of the numbers that the nodes have given, and a
 // majority had it stored before Obtain returned. So it is greater than that of every earlier lock
 // with one of its keys, as long as the servers keep what they have stored, or their clocks agree:
 // see the package comment.
-func (l *Lock) Fence() int64 { return l.number }
+func (l *Lock) Fence() int64 {
+	if l.isNothing() {
+		return 0
+	}
+	return l.number
+}
 
 // Nodes returns how many of the nodes hold the lock, as far as is known.
 func (l *Lock) Nodes() int {
+	if l.isNothing() {
+		return 0
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.liveLocked()
@@ -74,8 +112,11 @@ func (l *Lock) Nodes() int {
 
 // Deadline returns the end of the time for which the lock is certain: until then a majority of the
 // nodes holds it, each by its own deadline. Each Refresh moves it, and so do the watchdog and nodes
-// that are won back.
+// that are won back. It is the zero time for an attached lock that was not refreshed.
 func (l *Lock) Deadline() time.Time {
+	if l.isNothing() {
+		return time.Time{}
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.deadlineLocked()
@@ -99,14 +140,30 @@ func (l *Lock) deadlineLocked() time.Time {
 	return deadlines[l.quorum.need-1]
 }
 
+// liveLocked counts the nodes that hold it. Once an attached lock was refreshed these are the nodes that have
+// confirmed that.
 func (l *Lock) liveLocked() int {
+	refreshed := l.attached && l.want.ttl > 0
 	n := 0
 	for i := range l.holds {
-		if l.holds[i].lock != nil {
+		if lock := l.holds[i].lock; lock != nil && !(refreshed && lock.Deadline().IsZero()) {
 			n++
 		}
 	}
 	return n
+}
+
+// holdFor has a Release leave the keys until so much time is over, if it comes before.
+func (l *Lock) holdFor(d time.Duration) {
+	if d <= 0 {
+		return
+	}
+	until := clock.Now().Add(d)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.keep.Precedes(until) {
+		l.keep = until
+	}
 }
 
 // adoptLocked makes the lock of what the nodes have granted, also if they are too few: then it is

@@ -11,6 +11,7 @@ import (
 	"github.com/cenkalti/backoff/v4"
 
 	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/clock"
 	"github.com/seed-14de3678/redislock/internal/count"
 	"github.com/seed-14de3678/redislock/internal/pace"
 )
@@ -24,6 +25,13 @@ import (
 //   - RetryStrategy: before each wait Obtain releases what was granted. The strategy is called once
 //     for each Obtain. A jitter is added to each wait, so that of those who have split the votes
 //     one comes first.
+//   - Wait bounds the whole Obtain, that of the single nodes too. The first attempt has at least
+//     100 ms for its answers. What a majority has granted when the time is over is a lock.
+//   - Name is that of the events of this Client and of those of the nodes.
+//   - AllConflicts: the conflict of each node names its other keys. See [NodeErrors] for those of
+//     all nodes.
+//   - HoldAtLeast is that of the whole lock: a Release that comes sooner leaves the keys at a
+//     majority for the rest, as [Lock.Leave] does. It cannot be longer than a quarantine.
 //   - Token: each node has the lock under this token. An Obtain that fails releases what it was
 //     granted, even keys that the token held before. A later Obtain of the same Client asks each
 //     node only when no request for the token is under way there. Other Clients should not use the
@@ -39,8 +47,9 @@ import (
 // in the way, or answers came too late, it is a [redislock.ErrNotObtained], with the first
 // [*redislock.ConflictError]. If nodes that have not answered in time could have made the majority,
 // it is a [redislock.ErrUnknownOutcome]. Otherwise it contains the errors of the nodes that could
-// not be asked. If ctx has ended it matches the cause of ctx, too. Bad arguments are refused before
-// anything is sent.
+// not be asked. If ctx has ended it matches the cause of ctx, too, and [redislock.ErrWaitOver] if the
+// time of Wait is over. [NodeErrors] returns what each node has said. Bad arguments are refused
+// before anything is sent.
 //
 // After an error nothing stays locked: what was granted is released everywhere, even where the
 // answer never came. Obtain waits for the nodes that were the first majority to answer, but no
@@ -62,23 +71,33 @@ func (c *Client) ObtainMixed(ctx context.Context, write, read []string, ttl time
 		return nil, fmt.Errorf("quorum: obtain: %w", err)
 	}
 	o := obtaining{
-		quorum: c, began: time.Now(),
+		quorum: c, began: clock.Now(),
 		want: want{write: slices.Clone(write), read: slices.Clone(read), ttl: ttl},
 	}
 	if opt != nil {
 		o.want.opt, o.pace = *opt, pace.New(opt.RetryStrategy)
 	}
+	if err := o.check(); err != nil {
+		return nil, o.failed(err)
+	}
 	o.want.patience = c.patience(ttl, o.want.opt.Replicas)
 	lock, err := o.run(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("quorum: obtain%s: %w", o.want.name(), err)
+		err = o.failed(err)
 	}
-	return lock, nil
+	o.ends(ctx, err)
+	return lock, err
+}
+
+// failed is the error of the whole Obtain.
+func (o *obtaining) failed(err error) error {
+	return fmt.Errorf("quorum: obtain%s: %w", o.want.name(), err)
 }
 
 // With obtains the keys, runs fn, and releases the keys, even if fn panics. While fn runs the
 // watchdog renews the leases. If the lock is lost all the same, the context of fn is cancelled with
-// cause [redislock.ErrLockLost]. ctx bounds both the waiting and fn.
+// cause [redislock.ErrLockLost]. [FromContext] finds the lock in the context of fn. ctx bounds both the
+// waiting and fn, [redislock.Options].Wait the waiting alone.
 //
 // Errors are those of [redislock.Client.With]. If fn was not run, it is the error of Obtain. If the
 // lock was lost it is an ErrLockLost, joined with the error of fn. Otherwise it is the error of fn,
@@ -96,7 +115,7 @@ func (c *Client) With(ctx context.Context, keys []string, ttl time.Duration, opt
 	held := lock.Context(ctx)
 	defer func() {
 		if failed := lock.Release(ctx); errors.Is(failed, redislock.ErrLockNotHeld) {
-			err = errors.Join(fmt.Errorf("%w: %w", redislock.ErrLockLost, failed), err)
+			err = errors.Join(lock.whyLost(failed), err)
 		}
 		// Else what was not confirmed is seen to by the nodes, whose hooks tell.
 	}()
@@ -135,30 +154,32 @@ func (w *want) name() string {
 
 // An obtaining is one Obtain under way.
 type obtaining struct {
-	quorum *Client
-	want   want
-	pace   pace.Pace
+	quorum      *Client
+	want        want
+	pace        pace.Pace
+	wait        time.Duration // Options.Wait
+	holdAtLeast time.Duration
 
-	began    time.Time
+	began    clock.Moment
 	asked    int
 	conflict error // of the last attempt that had one
+
+	waits bool     // it has begun to wait
+	keys  []string // for hooks; nil before they want it
 }
 
-// run asks until the lock is there, or the strategy or the context ends.
+// run asks until the lock is there, or the strategy, the time of Options.Wait or the context ends.
 func (o *obtaining) run(ctx context.Context) (*Lock, error) {
-	if err := o.check(); err != nil {
-		return nil, err
-	}
 	var err error
 	for {
-		if ctx.Err() != nil {
-			return nil, o.ended(ctx, err)
+		if over := o.over(ctx); over != nil {
+			return nil, o.ended(over, err)
 		}
 		if o.quorum.closed.Load() {
 			return nil, errClosed
 		}
 		o.asked++
-		lock, failed := o.attempt(ctx)
+		lock, failed := o.ask(ctx)
 		if failed == nil {
 			return lock, nil
 		}
@@ -166,8 +187,8 @@ func (o *obtaining) run(ctx context.Context) (*Lock, error) {
 		if errors.Is(err, redislock.ErrNotObtained) {
 			o.conflict = err
 		}
-		if ctx.Err() != nil {
-			return nil, o.ended(ctx, err)
+		if over := o.over(ctx); over != nil && !failed.bad {
+			return nil, o.ended(over, err)
 		}
 		wait := backoff.Stop
 		if failed.again {
@@ -176,8 +197,40 @@ func (o *obtaining) run(ctx context.Context) (*Lock, error) {
 		if wait < 0 {
 			return nil, err
 		}
-		pace.Sleep(ctx, pace.Cut(jitter(wait), failed.free))
+		o.begins(ctx)
+		o.pace.Sleep(ctx, min(pace.Cut(jitter(wait), failed.free), o.left()))
 	}
+}
+
+// over returns why nothing is to be asked any more; nil if it is. The time of Options.Wait is never over before the first
+// attempt.
+func (o *obtaining) over(ctx context.Context) error {
+	switch {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case o.asked > 0 && o.left() <= 0:
+		return redislock.ErrWaitOver
+	}
+	return nil
+}
+
+// left is what is left of the time of Options.Wait.
+func (o *obtaining) left() time.Duration {
+	if o.wait == 0 {
+		return mostTTL
+	}
+	return o.wait - clock.Now().Since(o.began)
+}
+
+// ask makes an attempt. It does not go on after the time of Options.Wait, but has in any case as long as an operation has
+// whose context ends.
+func (o *obtaining) ask(ctx context.Context) (*Lock, *refusal) {
+	if o.wait == 0 {
+		return o.attempt(ctx, ctx)
+	}
+	asking, stop := context.WithTimeoutCause(ctx, max(o.left(), grace), redislock.ErrWaitOver)
+	defer stop()
+	return o.attempt(ctx, asking)
 }
 
 // check refuses what no majority can do. The rest is checked by the nodes, all alike, before they
@@ -190,8 +243,37 @@ func (o *obtaining) check() error {
 	case opt.Intent:
 		return fmt.Errorf("option Intent: %w", errors.ErrUnsupported)
 	}
+	if err := checkTimes(opt); err != nil {
+		return err
+	}
+	if err := o.quorum.checkTTL(o.want.ttl); err != nil {
+		return err
+	}
+	// Of these the nodes are to know nothing.
+	o.wait, o.holdAtLeast = opt.Wait, opt.HoldAtLeast
+	opt.Wait, opt.HoldAtLeast = 0, 0
 	opt.MinUptime = max(opt.MinUptime, o.quorum.longest)
-	return o.quorum.checkTTL(o.want.ttl)
+	if c := o.quorum; c.longest > 0 && o.holdAtLeast > c.longest {
+		return fmt.Errorf("%w: a HoldAtLeast of %s is longer than the quarantine of %s",
+			redislock.ErrInvalidTTL, o.holdAtLeast, c.longest)
+	}
+	if o.quorum.closed.Load() {
+		return errClosed
+	}
+	return nil
+}
+
+// checkTimes refuses what the nodes would refuse if they were told.
+func checkTimes(opt *redislock.Options) error {
+	switch {
+	case opt.Wait < 0 || opt.Wait > mostTTL:
+		return fmt.Errorf("invalid Wait: %s is not between 0 and %s", opt.Wait, mostTTL)
+	case opt.HoldAtLeast < 0 || opt.HoldAtLeast > mostTTL:
+		return fmt.Errorf("invalid HoldAtLeast: %s is not between 0 and %s", opt.HoldAtLeast, mostTTL)
+	case len(opt.Name) > mostName:
+		return fmt.Errorf("invalid Name: it has %s, the limit is %d", count.Of(len(opt.Name), "byte"), mostName)
+	}
+	return nil
 }
 
 // jitter makes a wait half as long or up to half as long again, but not shorter than any may be: those
@@ -201,9 +283,9 @@ func jitter(wait time.Duration) time.Duration {
 	return max(wait/2, pace.Least) + rand.N(wait+time.Millisecond)
 }
 
-// ended is the error of an Obtain whose context has ended, with why it had not succeeded before:
+// ended is the error of an Obtain that was over for this cause, with why it had not succeeded before:
 // if that is not known, that; else the last conflict, if there was one.
-func (o *obtaining) ended(ctx context.Context, why error) error {
+func (o *obtaining) ended(cause, why error) error {
 	switch {
 	case errors.Is(why, redislock.ErrUnknownOutcome):
 	case o.conflict != nil:
@@ -211,10 +293,9 @@ func (o *obtaining) ended(ctx context.Context, why error) error {
 	case why == nil:
 		why = redislock.ErrNotObtained
 	}
-	cause := context.Cause(ctx)
 	if errors.Is(why, cause) {
 		return why
 	}
 	return fmt.Errorf("%w after %s and %s: %w",
-		cause, time.Since(o.began).Round(time.Millisecond), count.Of(o.asked, "attempt"), why)
+		cause, clock.Now().Since(o.began).Round(time.Millisecond), count.Of(o.asked, "attempt"), why)
 }

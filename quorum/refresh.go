@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/clock"
 )
 
 // TTL asks the nodes for the remaining lease, and returns how long a majority still has. Once a
@@ -15,8 +16,8 @@ import (
 // than a third of the ttl and could make a difference. If too few nodes can have any lease left the
 // error is a [redislock.ErrLockNotHeld]. If too few answer it is a [redislock.ErrUnknownOutcome].
 func (l *Lock) TTL(ctx context.Context) (time.Duration, error) {
-	if l.isNothing() {
-		return 0, fmt.Errorf("quorum: ttl: %w", redislock.ErrLockNotHeld)
+	if err := l.usable(); err != nil {
+		return 0, fmt.Errorf("quorum: ttl: %w", err)
 	}
 	r, locks, w, ok := l.newRound(0)
 	if !ok {
@@ -67,12 +68,20 @@ func (r *round) least() time.Duration {
 // nodes have the new lease then, Deadline counts on no more than is certain, and it is safe to call
 // Refresh again.
 func (l *Lock) Refresh(ctx context.Context, ttl time.Duration) error {
-	if l.isNothing() {
-		return fmt.Errorf("quorum: refresh: %w", redislock.ErrLockNotHeld)
+	if err := l.usable(); err != nil {
+		return fmt.Errorf("quorum: refresh: %w", err)
 	}
 	if err := l.quorum.checkTTL(ttl); err != nil {
 		return fmt.Errorf("quorum: refresh: %w", err)
 	}
+	began := clock.Now()
+	err := l.refresh(ctx, ttl)
+	l.report(ctx, l.quorum.hooks.Refreshed, began, told{attempts: 1, err: err})
+	return err
+}
+
+// refresh is Refresh, of which nobody is told.
+func (l *Lock) refresh(ctx context.Context, ttl time.Duration) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("quorum: refresh%s: not asked: %w", l.want.name(), context.Cause(ctx))
 	}
@@ -88,7 +97,7 @@ func (l *Lock) Refresh(ctx context.Context, ttl time.Duration) error {
 		err := locks[i].Refresh(r.ctx, ttl)
 		a := l.heard(i, answerOf(err), w)
 		if a.kind == no {
-			l.drop(i, locks[i])
+			l.drop(i, locks[i], a.err)
 		}
 		return a
 	}
@@ -102,7 +111,12 @@ func (l *Lock) Refresh(ctx context.Context, ttl time.Duration) error {
 	if l.armed && l.state == held {
 		l.timer.Reset(w.ttl / 3)
 	}
+	tell := func() {}
+	if l.state == held && l.liveLocked() < l.quorum.need { // attached, with a lease that is over already
+		tell = l.loseLocked(l.deadlineLocked(), nil)
+	}
 	l.mu.Unlock()
+	tell()
 	if l.ended() {
 		return l.notHeld("refresh")
 	}
@@ -217,7 +231,7 @@ func (l *Lock) notHeld(operation string) error {
 
 // fault is the error of a round without a majority.
 func (l *Lock) fault(ctx context.Context, operation string, r *round, gone bool) error {
-	e := &refusal{}
+	e := &refusal{nodes: r.nodes()}
 	bad := r.argument()
 	switch {
 	case bad != nil:

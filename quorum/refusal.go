@@ -19,6 +19,8 @@ import (
 type refusal struct {
 	text  string
 	is    []error
+	nodes []*NodeError  // of every node that has not done it
+	bad   bool          // the request is wrong, whichever node is asked
 	again bool          // another attempt may go better
 	free  time.Duration // until then others have so many nodes that none can; negative: nobody knows
 }
@@ -27,14 +29,31 @@ func (e *refusal) Error() string { return e.text }
 
 func (e *refusal) Unwrap() []error { return e.is }
 
+// As finds the error of the first node, and all of them. They are not among what Unwrap returns: what one node says is not
+// what has become of the lock.
+func (e *refusal) As(target any) bool {
+	if len(e.nodes) == 0 {
+		return false
+	}
+	switch target := target.(type) {
+	case **NodeError:
+		*target = e.nodes[0]
+	case *everyNode:
+		*target = e.nodes
+	default:
+		return false
+	}
+	return true
+}
+
 // refused reports why a round of requests for a lock has no majority; nil if it has.
 func (r *round) refused() *refusal {
 	if r.yes >= r.need {
 		return nil
 	}
-	e := &refusal{free: backoff.Stop}
+	e := &refusal{nodes: r.nodes(), free: backoff.Stop}
 	if bad := r.argument(); bad != nil {
-		e.text, e.is = bad.Error(), []error{bad}
+		e.text, e.is, e.bad = bad.Error(), []error{bad}, true
 		return e
 	}
 	var sentinel error
@@ -129,22 +148,18 @@ func (r *round) free() time.Duration {
 // tally says how many nodes have said yes, and what the others say.
 func (r *round) tally() string {
 	var b strings.Builder
-	are := "are"
-	if r.need == 1 {
-		are = "is"
-	}
-	fmt.Fprintf(&b, "%d of %s, %d %s needed", r.yes, count.Of(len(r.answers), "node"), r.need, are)
-	for i := range r.answers {
-		var why string
-		switch a := &r.answers[i]; a.kind {
-		case open:
-			why = "no answer yet"
-		case no, failed, unknown:
-			why = strings.TrimPrefix(a.err.Error(), "redislock: ")
-		default:
-			continue
-		}
-		fmt.Fprintf(&b, "; nodes[%d]: %s", i, why)
+	b.WriteString(share(r.yes, len(r.answers), r.need))
+	for _, e := range r.nodes() {
+		b.WriteString("; " + e.Error())
 	}
 	return b.String()
+}
+
+// share says how many of the nodes there are.
+func share(yes, all, need int) string {
+	are := "are"
+	if need == 1 {
+		are = "is"
+	}
+	return fmt.Sprintf("%d of %s, %d %s needed", yes, count.Of(all, "node"), need, are)
 }

@@ -2,11 +2,14 @@ package quorum
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"time"
 
 	"github.com/cenkalti/backoff/v4"
 
 	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/clock"
 	"github.com/seed-14de3678/redislock/internal/pace"
 )
 
@@ -24,12 +27,41 @@ import (
 // Release does its work even if ctx has ended, or ends meanwhile: then it returns 100 ms later. If
 // it needs the answer of a node that gives none, it waits no longer than the node time-out.
 func (l *Lock) Release(ctx context.Context) error {
-	if l.isNothing() {
-		return fmt.Errorf("quorum: release: %w", redislock.ErrLockNotHeld)
+	if err := l.usable(); err != nil {
+		return fmt.Errorf("quorum: release: %w", err)
 	}
-	wait := grace
+	return l.end(ctx, "release")
+}
+
+// Leave ends the lock, as [Lock.Release] does, but leaves its keys taken for ttl from now: by nobody,
+// so that nobody has them before that time is over. Keys that are read can be read by others
+// meanwhile. The time is 1 ms to 365 days, or up to that of the quarantine, and may be shorter or
+// longer than what is left of the lease. If the lock was obtained with
+// [redislock.Options].HoldAtLeast, and more of that is to come, the keys are left for so long.
+//
+// It returns nil if a majority has confirmed that the keys were ours and are left. Nodes that do not
+// hold the lock at that time have nothing to leave, and may grant the keys to others, which is not
+// enough for a lock. Everything else is as in Release, and at each node as in
+// [redislock.Lock.Leave].
+func (l *Lock) Leave(ctx context.Context, ttl time.Duration) error {
+	if err := l.usable(); err != nil {
+		return fmt.Errorf("quorum: leave: %w", err)
+	}
+	if err := l.quorum.checkTTL(ttl); err != nil {
+		return fmt.Errorf("quorum: leave: %w", err)
+	}
+	l.holdFor(ttl)
+	return l.end(ctx, "leave")
+}
+
+// end frees the keys at all nodes, or leaves them as long as they are to be kept.
+func (l *Lock) end(ctx context.Context, operation string) error {
+	wait, began := grace, clock.Now()
 	l.mu.Lock()
-	gone, w := l.state == lost, l.want
+	gone, w, keep := l.state == lost, l.want, l.keep
+	if gone {
+		keep = clock.Moment{} // what is left is being freed
+	}
 	if ctx.Err() != nil {
 		wait = w.patience
 	}
@@ -37,24 +69,37 @@ func (l *Lock) Release(ctx context.Context) error {
 	l.mu.Unlock()
 	tell()
 	r := l.roundOf(locks, &w)
-	l.free(ctx, r, locks)
+	l.free(ctx, r, locks, keep)
 	r.wait(ctx, wait)
+	what := told{attempts: 1}
 	switch {
 	case gone:
-		return l.notHeld("release")
-	case r.yes >= r.need:
-		return nil
+		what.err = l.notHeld(operation)
+	case r.yes < r.need:
+		what.err = l.fault(ctx, operation, r, r.yes+r.count(open, unknown, failed) < r.need)
 	}
-	return l.fault(ctx, "release", r, r.yes+r.count(open, unknown, failed) < r.need)
+	if !errors.Is(what.err, redislock.ErrLockNotHeld) {
+		what.kept = began.Until(keep)
+	}
+	l.report(ctx, l.quorum.hooks.Released, began, what)
+	return what.err
 }
 
-// free begins to release what the nodes of a round have.
-func (l *Lock) free(ctx context.Context, r *round, locks []*redislock.Lock) {
+// free begins to release what the nodes of a round have, or to leave it until the end of keep, if there is one.
+func (l *Lock) free(ctx context.Context, r *round, locks []*redislock.Lock, keep clock.Moment) {
 	r.stays = true
 	r.ask = func(i int) answer {
-		return l.heard(i, answerOf(locks[i].Release(r.ctx)), r.want)
+		return l.heard(i, answerOf(freeUntil(r.ctx, locks[i], keep)), r.want)
 	}
 	r.begin(ctx)
+}
+
+// freeUntil releases what a node has, or leaves it for the rest of the time until then.
+func freeUntil(ctx context.Context, lock *redislock.Lock, keep clock.Moment) error {
+	if rest := clock.Now().Until(keep); keep != (clock.Moment{}) && rest > 0 {
+		return any(lock).(leaver).Leave(ctx, rest)
+	}
+	return lock.Release(ctx)
 }
 
 // discard releases what the nodes have of a lock that nobody gets, because so it came out of the round
@@ -72,7 +117,7 @@ func (l *Lock) discard(ctx context.Context, first *round) {
 			r.enter(i, first.prompt[i] && !l.quorum.nodes[i].suspected(&w))
 		}
 	}
-	l.free(pace.GivingBack(ctx), r, locks)
+	l.free(pace.GivingBack(ctx), r, locks, clock.Moment{})
 	r.wait(ctx, grace)
 }
 

@@ -2,16 +2,24 @@ package quorum
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"time"
 
 	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/clock"
 	"github.com/seed-14de3678/redislock/internal/pace"
 )
 
 // Context returns a context derived from ctx that is cancelled with cause [redislock.ErrLockLost]
 // when fewer than a majority of the nodes hold the lock, no later than the Deadline, and with
-// [context.Canceled] when the lock is released.
+// [context.Canceled] when the lock is released. The context of a nil or zero Lock has ended already,
+// with a [redislock.ErrLockNotHeld]. [FromContext] finds the lock in the context.
 func (l *Lock) Context(ctx context.Context) context.Context {
+	if l.isNothing() {
+		return over(ctx, l.usable())
+	}
+	ctx = context.WithValue(ctx, within{}, l)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.state == held {
@@ -23,6 +31,9 @@ func (l *Lock) Context(ctx context.Context) context.Context {
 // Lost returns a channel that is closed when the lock is lost: see [Lock.Context]. A Release does
 // not close it.
 func (l *Lock) Lost() <-chan struct{} {
+	if l.isNothing() {
+		return make(chan struct{})
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.lost == nil {
@@ -54,11 +65,12 @@ func (l *Lock) watchLocked() {
 func (l *Lock) watchNodeLocked(i int) {
 	h := &l.holds[i]
 	lock := h.lock
-	h.unwatch = context.AfterFunc(lock.Context(context.Background()), func() { l.drop(i, lock) })
+	ctx := lock.Context(context.Background())
+	h.unwatch = context.AfterFunc(ctx, func() { l.drop(i, lock, context.Cause(ctx)) })
 }
 
-// drop takes note that a node has lost the lock.
-func (l *Lock) drop(i int, lock *redislock.Lock) {
+// drop takes note that a node has lost the lock, and why.
+func (l *Lock) drop(i int, lock *redislock.Lock, why error) {
 	l.mu.Lock()
 	h := &l.holds[i]
 	if h.lock != lock || l.state != held {
@@ -77,15 +89,49 @@ func (l *Lock) drop(i int, lock *redislock.Lock) {
 		l.clear(lock)
 		return
 	}
-	l.deadline = deadline
-	locks, tell := l.endLocked(lost)
+	tell := l.loseLocked(deadline, why)
 	l.mu.Unlock()
+	tell()
+}
+
+// loseLocked declares the lock lost, because of what was heard of one more node. It returns what tells everybody, to be
+// called without mu.
+func (l *Lock) loseLocked(deadline time.Time, heard error) (tell func()) {
+	l.deadline = deadline
+	l.why = fmt.Errorf("quorum: %w%s: %s", redislock.ErrLockLost, l.want.name(),
+		share(l.liveLocked(), len(l.holds), l.quorum.need))
+	if errors.Is(heard, redislock.ErrBroken) {
+		l.why = fmt.Errorf("%w: %w", l.why, heard)
+	}
+	locks, tellWaiting := l.endLocked(lost)
 	for i, lock := range locks { // nobody may use what is left
-		if lock != nil {
+		if lock != nil && !l.attached {
 			l.quorum.spawnFor(i, &l.want, l, func() { l.giveBack(lock) })
 		}
 	}
-	tell()
+	why := l.why
+	return func() {
+		tellWaiting()
+		l.report(context.Background(), l.quorum.hooks.Lost, clock.Now(), told{err: why})
+	}
+}
+
+// whyLost is the error of a lock that was lost, as far as a Release has found it out alone, which says so.
+func (l *Lock) whyLost(released error) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.why != nil {
+		return l.why
+	}
+	return fmt.Errorf("quorum: %w%s: %w", redislock.ErrLockLost, l.want.name(), errors.Unwrap(released))
+}
+
+// causeLocked is the cause with which the contexts of a lost lock end.
+func (l *Lock) causeLocked() error {
+	if errors.Is(l.why, redislock.ErrBroken) {
+		return l.why
+	}
+	return redislock.ErrLockLost
 }
 
 // clear frees what a node that lost the lock may still have of it, so that it can be won back: it
@@ -137,7 +183,7 @@ func (l *Lock) endLocked(to state) (locks []*redislock.Lock, tell func()) {
 	}
 	isLost, cause := l.lost, context.Canceled
 	if l.state == lost { // perhaps by another hand, that has yet to tell
-		cause = redislock.ErrLockLost
+		cause = l.causeLocked()
 	}
 	return locks, func() {
 		l.told.End(cause)
@@ -168,9 +214,12 @@ func (l *Lock) armLocked() {
 	}
 }
 
-// missingLocked returns the nodes that might be won back.
+// missingLocked returns the nodes that might be won back. An attached lock has none: it does not know what to ask for.
 func (l *Lock) missingLocked() []int {
 	var missing []int
+	if l.attached {
+		return nil
+	}
 	for i := range l.holds {
 		if h := &l.holds[i]; h.lock == nil && !h.asked && !h.barred {
 			missing = append(missing, i)

@@ -18,9 +18,11 @@ type carrier struct {
 	lost     <-chan struct{} // of the root lock
 	turn     chan struct{}   // full while its lease or mode is changed
 	replicas int             // how many replicas have it
+	atLeast  time.Duration   // Options.HoldAtLeast of the Obtain that has taken it
 
 	entries []*entry       // that are held
 	live    int            // how many entries are held
+	shown   bool           // some hold of it was returned
 	ttl     time.Duration  // of the lease
 	renewed bool           // by the watchdog of the root lock, or by the keeper
 	keeper  *keeper        // nil if there is none
@@ -35,7 +37,7 @@ type carrier struct {
 func (o *owner) newCarrierLocked(root *redislock.Lock, r *request, write []string) *carrier {
 	c := &carrier{
 		owner: o, root: root, lost: root.Lost(), turn: make(chan struct{}, 1),
-		replicas: r.opt.Replicas, ttl: r.ttl, renewed: r.opt.Watchdog,
+		replicas: r.opt.Replicas, atLeast: r.opt.HoldAtLeast, ttl: r.ttl, renewed: r.opt.Watchdog,
 	}
 	keys := root.Keys() // each once, the write keys first
 	unwritten := make(map[string]bool, len(write))
@@ -151,7 +153,11 @@ func (c *carrier) change(ctx context.Context, fn func() error) error {
 			redislock.ErrNotObtained, context.Cause(ctx))
 	}
 	defer func() { <-c.turn }()
-	err := fn()
+	return c.asLoss(fn())
+}
+
+// asLoss makes a loss of an error which says that the root lock is not held, although nobody has released it.
+func (c *carrier) asLoss(err error) error {
 	if errors.Is(err, redislock.ErrLockNotHeld) && !c.isReleased() {
 		err = fmt.Errorf("%w: %w", redislock.ErrLockLost, err)
 	}

@@ -24,7 +24,7 @@ func CheckReleased(tb TB, ctx context.Context) { //nolint:revive // testing help
 	tb.Helper()
 	o := ownerOf(ctx)
 	if o == nil {
-		tb.Errorf("%v", ErrNoOwner)
+		tb.Errorf("reentrant: %v", ErrNoOwner)
 		return
 	}
 	for _, h := range o.unreleased() {

@@ -70,7 +70,7 @@ func ExampleNewOwner() {
 	fmt.Println(err)
 	// Output:
 	// other owner: true
-	// reentrant: the context has no owner, see NewOwner
+	// reentrant: obtain "stock:9": the context has no owner, see NewOwner
 }
 
 // If a part of a set is held already, only the rest is obtained. Each key is free when its last hold has ended.

@@ -12,8 +12,12 @@ import (
 )
 
 // A Hold is one of possibly many holds that an owner has of a set of keys. It is safe for
-// concurrent use. A nil Hold and a zero one hold nothing: Refresh and Release return a
+// concurrent use. A nil Hold and a zero one hold nothing: TTL, Refresh and Release return a
 // [redislock.ErrLockNotHeld].
+//
+// A Hold is a [redislock.HeldFenced]. It has no Leave, as a [redislock.Lock] has, because other holds of
+// the owner may go on with the keys, and end later: how long the keys are to stay taken after the last of
+// them is said when they are obtained, with [redislock.Options].HoldAtLeast.
 type Hold struct {
 	owner    *owner
 	where    [1]uintptr // it was obtained
@@ -33,12 +37,17 @@ type Hold struct {
 	told circle.Circle // the contexts
 }
 
+var _ redislock.HeldFenced = (*Hold)(nil)
+
 // isNothing reports whether no Obtain has returned the hold.
 func (h *Hold) isNothing() bool { return h == nil || h.owner == nil }
 
 // listLocked makes it a hold that was obtained.
 func (h *Hold) listLocked() {
 	h.listed = true
+	for _, c := range h.carriers {
+		c.shown = true
+	}
 	h.before = h.owner.last
 	if h.before != nil {
 		h.before.after = h
@@ -76,6 +85,9 @@ func (h *Hold) abandon(ctx context.Context) {
 // Keys returns the set: the write keys, then the read keys, without repetitions, each in the order
 // in which the caller named it.
 func (h *Hold) Keys() []string {
+	if h.isNothing() {
+		return nil
+	}
 	keys := make([]string, len(h.entries))
 	for i, e := range h.entries {
 		keys[i] = e.place.key
@@ -87,6 +99,9 @@ func (h *Hold) Keys() []string {
 // see [redislock.Lock.Fence]. It is 0 if one of these has no number. All holds of the same keys
 // have the same number. When keys that were read are upgraded it changes, for all holds.
 func (h *Hold) Fence() int64 {
+	if h.isNothing() {
+		return 0
+	}
 	var greatest int64
 	for _, c := range h.carriers {
 		number := c.root.Fence()
@@ -98,9 +113,21 @@ func (h *Hold) Fence() int64 {
 	return greatest
 }
 
+// Metadata returns the metadata that is stored with the first key. Keys that were held before keep the
+// metadata with which they were obtained.
+func (h *Hold) Metadata() string {
+	if h.isNothing() {
+		return ""
+	}
+	return h.carriers[0].root.Metadata()
+}
+
 // Deadline returns the earliest of the deadlines of the root locks that carry the keys, see
 // [redislock.Lock.Deadline].
 func (h *Hold) Deadline() time.Time {
+	if h.isNothing() {
+		return time.Time{}
+	}
 	var earliest time.Time
 	for i, c := range h.carriers {
 		if d := c.root.Deadline(); i == 0 || d.Before(earliest) {
@@ -110,42 +137,22 @@ func (h *Hold) Deadline() time.Time {
 	return earliest
 }
 
-// Context returns a context derived from ctx that is cancelled with cause [redislock.ErrLockLost]
-// when a key of the hold is lost: see [redislock.Lock.Context]. When the hold is released it is
-// cancelled with [context.Canceled], even if there are other holds of the keys.
-func (h *Hold) Context(ctx context.Context) context.Context {
-	ctx = h.told.Join(ctx)
+// TTL asks Redis for the least remaining lease of any key of the root locks that carry the keys, see
+// [redislock.Lock.TTL]. If a key is no longer ours the error is a [redislock.ErrLockNotHeld]. It is one,
+// too, if the hold was released, and then TTL asks nobody, even if there are other holds of the keys.
+func (h *Hold) TTL(ctx context.Context) (time.Duration, error) {
+	if err := h.usable(); err != nil {
+		return 0, fmt.Errorf("reentrant: ttl %s: %w", h, err)
+	}
+	least := maxTTL
 	for _, c := range h.carriers {
-		ctx = c.root.Context(ctx) //nolint:fatcontext // whichever is lost first ends it
-	}
-	return ctx
-}
-
-// Lost returns a channel that is closed when a key of the hold is lost. A Release does not close
-// it.
-func (h *Hold) Lost() <-chan struct{} {
-	h.owner.mu.Lock()
-	lost, asked := h.lost, h.lost != nil
-	if !asked {
-		lost = make(chan struct{})
-		h.lost = lost
-	}
-	h.owner.mu.Unlock()
-	if asked {
-		return lost
-	}
-	ctx := h.Context(context.Background())
-	tell := func() {
-		if errors.Is(context.Cause(ctx), redislock.ErrLockLost) {
-			close(lost)
+		ttl, err := c.root.TTL(ctx)
+		if err != nil {
+			return 0, fmt.Errorf("reentrant: ttl %s: %w", h, c.asLoss(err))
 		}
+		least = min(least, ttl)
 	}
-	if ctx.Err() != nil {
-		tell() // before it is asked
-	} else {
-		context.AfterFunc(ctx, tell)
-	}
-	return lost
+	return least, nil
 }
 
 // Refresh makes sure that the lease of every key lasts for at least ttl from now. It never makes a
@@ -154,17 +161,11 @@ func (h *Hold) Lost() <-chan struct{} {
 // keys were not obtained together and some could not be refreshed, the others were refreshed. Other
 // errors are those of [redislock.Lock.Refresh].
 func (h *Hold) Refresh(ctx context.Context, ttl time.Duration) error {
-	if h.isNothing() {
-		return fmt.Errorf("reentrant: refresh: %w", redislock.ErrLockNotHeld)
-	}
 	if ttl <= 0 || ttl > maxTTL {
 		return fmt.Errorf("reentrant: refresh %s: %w: %s", h, redislock.ErrInvalidTTL, ttl)
 	}
-	h.owner.mu.Lock()
-	released := h.released
-	h.owner.mu.Unlock()
-	if released {
-		return fmt.Errorf("reentrant: refresh %s: %w: it was released", h, redislock.ErrLockNotHeld)
+	if err := h.usable(); err != nil {
+		return fmt.Errorf("reentrant: refresh %s: %w", h, err)
 	}
 	var failed error
 	for _, c := range h.carriers {
@@ -178,17 +179,31 @@ func (h *Hold) Refresh(ctx context.Context, ttl time.Duration) error {
 	return nil
 }
 
+// usable returns why there is nothing to ask about the hold; nil if there is.
+func (h *Hold) usable() error {
+	if h.isNothing() {
+		return fmt.Errorf("%w: no Obtain has returned it", redislock.ErrLockNotHeld)
+	}
+	h.owner.mu.Lock()
+	defer h.owner.mu.Unlock()
+	if h.released {
+		return fmt.Errorf("%w: it was released", redislock.ErrLockNotHeld)
+	}
+	return nil
+}
+
 // Release ends this hold. If there are other holds of the same keys it returns at once and asks
 // nobody, and the lease is still renewed. Keys of which this was the last hold are released: see
 // [redislock.Lock.Release], also for what happens if ctx has ended, and
-// [redislock.Lock.ReleaseKeys].
+// [redislock.Lock.ReleaseKeys]. If they were obtained with [redislock.Options].HoldAtLeast, and not as long
+// ago, they are not free but left taken for the rest.
 //
 // If a key was lost, every hold of it returns a [redislock.ErrLockNotHeld] and
 // [redislock.ErrLockLost]. The hold has ended all the same. A hold that was released before returns
 // a [redislock.ErrLockNotHeld].
 func (h *Hold) Release(ctx context.Context) error {
 	if h.isNothing() {
-		return fmt.Errorf("reentrant: release: %w", redislock.ErrLockNotHeld)
+		return fmt.Errorf("reentrant: release %s: %w: no Obtain has returned it", h, redislock.ErrLockNotHeld)
 	}
 	o := h.owner
 	o.mu.Lock()
@@ -223,7 +238,12 @@ func (h *Hold) Release(ctx context.Context) error {
 }
 
 // String names the hold in errors: its first key, and how many others it has.
-func (h *Hold) String() string { return named(h.entries[0].place.key, len(h.entries)) }
+func (h *Hold) String() string {
+	if h.isNothing() {
+		return named("", 0)
+	}
+	return named(h.entries[0].place.key, len(h.entries))
+}
 
 // named names a set of n keys.
 func named(first string, n int) string {

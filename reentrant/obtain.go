@@ -9,11 +9,13 @@ import (
 	"time"
 
 	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/clock"
 	"github.com/seed-14de3678/redislock/internal/count"
+	"github.com/seed-14de3678/redislock/internal/pace"
 )
 
-// maxTTL is the longest lease that package redislock gives.
-const maxTTL = 365 * 24 * time.Hour
+// maxTTL is the longest time that package redislock counts.
+const maxTTL = clock.Longest
 
 // Obtain holds the write locks of all keys for the owner of ctx, or adds none.
 //
@@ -23,17 +25,23 @@ const maxTTL = 365 * 24 * time.Hour
 // are obtained together by [redislock.Client.Obtain], under its terms and with its errors. If
 // another goroutine of the owner is obtaining or releasing one of the keys, Obtain waits for that
 // first, until it is done or ctx ends, whatever the RetryStrategy. If ctx ends the error is a
-// [redislock.ErrNotObtained] and matches the cause of ctx.
+// [redislock.ErrNotObtained] and matches the cause of ctx. [redislock.Options].Wait bounds this
+// waiting as well, all together: see below.
 //
 // The ttl makes the lease of keys that are held longer, never shorter. Redis is asked for that if
 // the ttl is longer than theirs, or if they have no watchdog and less than two thirds of it are
 // left.
 //
-// All options but Watchdog apply to the keys that the owner does not hold; those that it holds keep
-// their metadata and their fencing numbers. Watchdog applies to all keys. It stays on until the
-// last hold of a key, and of the keys that were obtained with it, has ended. Three options can be
-// an [errors.ErrUnsupported]: Token always, because an owner has tokens of its own; Fenced, if a
-// key is held without a number; and Replicas, if a key is held on fewer replicas.
+// Watchdog and Wait apply to all keys, all other options to those that the owner does not hold; those
+// that it holds keep their metadata and their fencing numbers. The watchdog stays on until the last
+// hold of a key, and of the keys that were obtained with it, has ended. Wait bounds all that Obtain
+// does: waiting for other goroutines of the owner, and each request. What Redis is asked last, an
+// upgrade or a longer lease, has 0.1 s in any case. Then the error is a [redislock.ErrWaitOver].
+//
+// Four options can be an [errors.ErrUnsupported], and then nothing was changed: Token always, because
+// an owner has tokens of its own; Fenced, if a key is held without a number; Replicas, if a key is held
+// on fewer replicas; and HoldAtLeast, if a key was obtained with a shorter one. The time of HoldAtLeast
+// counts from when the keys were obtained from Redis, not from when they are held once more.
 //
 // If a key that the owner holds was lost, the error is a [redislock.ErrLockLost] until all holds of
 // it and of the keys obtained with it were released. Without an owner the error is [ErrNoOwner].
@@ -87,13 +95,15 @@ type request struct {
 	write, read []string
 	ttl         time.Duration
 	opt         redislock.Options
+	limit       pace.Limit // of Options.Wait
 }
 
 // obtain is what every Obtain comes to. It is called by what the user calls.
 func obtain(ctx context.Context, client *redislock.Client, write, read []string, ttl time.Duration, opt *redislock.Options) (*Hold, error) {
 	o := ownerOf(ctx)
 	if o == nil {
-		return nil, ErrNoOwner
+		r := request{write: write, read: read}
+		return nil, r.failed(ErrNoOwner)
 	}
 	r := request{client: client, write: write, read: read, ttl: ttl}
 	if opt != nil {
@@ -104,6 +114,7 @@ func obtain(ctx context.Context, client *redislock.Client, write, read []string,
 	}
 	h := &Hold{owner: o}
 	runtime.Callers(3, h.where[:])
+	r.limit = pace.Within(r.opt.Wait, redislock.ErrWaitOver)
 	s, err := h.enter(ctx, &r)
 	if err != nil {
 		return nil, r.failed(err)
@@ -125,6 +136,10 @@ func (r *request) check(ctx context.Context) error {
 		return fmt.Errorf("%w: %s", redislock.ErrInvalidTTL, r.ttl)
 	case r.opt.Token != "":
 		return fmt.Errorf("an owner has tokens of its own, Options.Token: %w", errors.ErrUnsupported)
+	case r.opt.Wait < 0 || r.opt.Wait > maxTTL:
+		return fmt.Errorf("invalid Wait: %s is not between 0 and %s", r.opt.Wait, maxTTL)
+	case r.opt.HoldAtLeast < 0 || r.opt.HoldAtLeast > maxTTL:
+		return fmt.Errorf("invalid HoldAtLeast: %s is not between 0 and %s", r.opt.HoldAtLeast, maxTTL)
 	case ctx.Err() != nil:
 		return fmt.Errorf("%w: %w", redislock.ErrNotObtained, context.Cause(ctx))
 	}
@@ -147,6 +162,8 @@ func (r *request) failed(err error) error {
 // to be done, the hold is listed.
 func (h *Hold) enter(ctx context.Context, r *request) (sight, error) {
 	o := h.owner
+	ctx, stop := r.limit.Context(ctx, 0)
+	defer stop()
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	s := o.lookLocked(r, h)
@@ -174,6 +191,8 @@ func (h *Hold) enter(ctx context.Context, r *request) (sight, error) {
 			return s, fmt.Errorf("this owner holds a key without a number, Options.Fenced: %w", errors.ErrUnsupported)
 		case r.opt.Replicas > c.replicas:
 			return s, fmt.Errorf("this owner holds a key on %s, Options.Replicas: %w", count.Of(c.replicas, "replica"), errors.ErrUnsupported)
+		case r.opt.HoldAtLeast > c.atLeast:
+			return s, fmt.Errorf("this owner holds a key that was obtained with %s, Options.HoldAtLeast: %w", c.atLeast, errors.ErrUnsupported)
 		}
 		settled = settled && c.sufficesLocked(r.ttl) && (c.renewed || !r.opt.Watchdog)
 	}
@@ -211,15 +230,8 @@ func (h *Hold) complete(ctx context.Context, r *request, s sight) error {
 	if err := h.obtainRest(ctx, r, &s); err != nil {
 		return err // as it is: it names what stood in the way
 	}
-	for _, c := range s.upgrades {
-		if err := c.upgrade(ctx); err != nil {
-			return r.failed(err)
-		}
-	}
-	for _, c := range s.carriers {
-		if err := c.extend(ctx, r.ttl); err != nil {
-			return r.failed(err)
-		}
+	if err := h.suffice(ctx, r, &s); err != nil {
+		return r.failed(err)
 	}
 
 	o := h.owner
@@ -234,6 +246,23 @@ func (h *Hold) complete(ctx context.Context, r *request, s sight) error {
 		}
 	}
 	h.listLocked()
+	return nil
+}
+
+// suffice has what was held before be held as the request wants it.
+func (h *Hold) suffice(ctx context.Context, r *request, s *sight) error {
+	ctx, stop := r.limit.Context(ctx, pace.OneStep)
+	defer stop()
+	for _, c := range s.upgrades {
+		if err := c.upgrade(ctx); err != nil {
+			return err
+		}
+	}
+	for _, c := range s.carriers {
+		if err := c.extend(ctx, r.ttl); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
@@ -255,6 +284,7 @@ func (h *Hold) obtainRest(ctx context.Context, r *request, s *sight) (err error)
 	}()
 	if len(s.write)+len(s.read) > 0 {
 		opt := r.opt
+		opt.Wait = r.limit.Left()
 		root, err = r.client.ObtainMixed(ctx, s.write, s.read, r.ttl, &opt)
 	}
 	return err

@@ -8,23 +8,34 @@ import (
 	"sync"
 
 	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/pace"
 )
 
 // ErrNoOwner says that the context has no owner, because [NewOwner] was not called or its context
 // was not handed down. Nothing is sent. An owner that is made up for one call would wait for the
 // owner that is missing.
-var ErrNoOwner = errors.New("reentrant: the context has no owner, see NewOwner")
+var ErrNoOwner = errors.New("the context has no owner, see NewOwner")
 
 // NewOwner returns a context with a new owner, which holds nothing. Whatever is obtained under this
 // context, or under any context derived from it, in whatever goroutine, is held by this owner.
 //
 // If ctx has an owner already, the new one is another owner: it does not hold what the first one
 // holds, and is refused it.
+//
+// Every owner has an owner id, which stands in the metadata of what it holds and of what it waits for: see
+// [redislock.WithOwner]. It is a new one, unless the caller has put one into ctx, the id of a request for
+// example. That one stays, and all owners under it show it.
 func NewOwner(ctx context.Context) context.Context {
-	return context.WithValue(ctx, ownerKey{}, &owner{
+	o := &owner{
 		entries: make(map[place]*entry),
 		busy:    make(map[place]chan struct{}),
-	})
+	}
+	outer, id := ownerOf(ctx), redislock.OwnerOf(ctx)
+	if id == "" || outer != nil && id == outer.id {
+		o.id = redislock.NewOwnerID()
+		ctx = redislock.WithOwner(ctx, o.id)
+	}
+	return context.WithValue(ctx, ownerKey{}, o)
 }
 
 type ownerKey struct{}
@@ -38,6 +49,7 @@ func ownerOf(ctx context.Context) *owner {
 // An owner is what is held together. Its mutex guards all that belongs to it, entries, carriers
 // and holds included, and is never held while Redis is asked.
 type owner struct {
+	id      string // that NewOwner has made for it; empty if it is the caller's
 	mu      sync.Mutex
 	entries map[place]*entry        // what is held
 	busy    map[place]chan struct{} // closed when the key is not being obtained or released any more
@@ -129,6 +141,7 @@ type freeing struct {
 	carrier *carrier
 	entries []*entry
 	all     bool          // of the carrier
+	unseen  bool          // nobody was given a hold of it
 	done    chan struct{} // closed when they are free
 }
 
@@ -153,6 +166,7 @@ func (o *owner) unpinLocked(entries []*entry) (idle []freeing) {
 	for i := range idle {
 		f := &idle[i]
 		c := f.carrier
+		f.unseen = !c.shown
 		if f.all = c.live == 0; f.all {
 			f.entries, c.done = c.entries, f.done
 		} else {
@@ -221,6 +235,9 @@ func (o *owner) free(ctx context.Context, idle []freeing) error {
 // release releases the root lock, or some keys of it.
 func (f *freeing) release(ctx context.Context) (err error) {
 	c := f.carrier
+	if f.unseen {
+		ctx = pace.GivingBack(ctx) // so that it is free at once, whatever Options.HoldAtLeast says
+	}
 	if f.all {
 		c.parting.Wait() // or they would find it released
 		c.keeper.stop()

@@ -10,7 +10,7 @@ import (
 )
 
 // ErrNotSent is the outcome of a call whose caller left before it was sent.
-var ErrNotSent = errors.New("redislock: not sent")
+var ErrNotSent = errors.New("not sent")
 
 // An Outcome says what a failed call may have done.
 type Outcome int

@@ -45,7 +45,8 @@ func TestHooks(t *testing.T) {
 			Obtained: note("obtained", true), Refused: note("refused", true),
 			Refreshed: note("refreshed", true), Lost: note("lost", false), Released: note("released", true),
 		}))
-		lock := check.Must[*redislock.Lock](t)(client.ObtainMixed(ctx, w.Keys("a"), w.Keys("b"), time.Hour, nil))
+		named := &redislock.Options{Name: "both \xff"}
+		lock := check.Must[*redislock.Lock](t)(client.ObtainMixed(ctx, w.Keys("a"), w.Keys("b"), time.Hour, named))
 		_, err := client.ObtainRead(ctx, w.Keys("a"), time.Hour,
 			&redislock.Options{RetryStrategy: redislock.LimitRetry(redislock.LinearBackoff(time.Second), 3)})
 		check.Is(t, err, redislock.ErrNotObtained)
@@ -57,16 +58,17 @@ func TestHooks(t *testing.T) {
 		time.Sleep(time.Second)
 		check.Is(t, gone.Refresh(ctx, time.Minute), redislock.ErrLockNotHeld)
 
-		const second = time.Second
+		const second, write, read = time.Second, redislock.ModeWrite, redislock.ModeRead
+		const once, poll = redislock.WayOnce, redislock.WayPoll
 		both, one := w.Keys("a", "b"), w.Keys("a")
 		want := []happened{
-			{"obtained", redislock.Event{Keys: both, Mode: redislock.ModeWrite, Attempts: 1}},
-			{"refused", redislock.Event{Keys: one, Mode: redislock.ModeRead, Attempts: 4, Duration: 3 * second, Err: redislock.ErrNotObtained}},
-			{"refreshed", redislock.Event{Keys: both, Mode: redislock.ModeWrite, Attempts: 1, Held: 63 * second}},
-			{"released", redislock.Event{Keys: both, Mode: redislock.ModeWrite, Attempts: 1, Held: 63 * second}},
-			{"obtained", redislock.Event{Keys: one, Mode: redislock.ModeRead, Attempts: 1}},
-			{"lost", redislock.Event{Keys: one, Mode: redislock.ModeRead, Held: second, Err: redislock.ErrLockLost}},
-			{"refreshed", redislock.Event{Keys: one, Mode: redislock.ModeRead, Attempts: 1, Held: second, Err: redislock.ErrLockNotHeld}},
+			{"obtained", redislock.Event{Keys: both, Mode: write, Name: "both \xff", Way: once, Attempts: 1}},
+			{"refused", redislock.Event{Keys: one, Mode: read, Way: poll, Attempts: 4, Duration: 3 * second, Err: redislock.ErrNotObtained}},
+			{"refreshed", redislock.Event{Keys: both, Mode: write, Name: "both \xff", Way: once, Attempts: 1, Held: 63 * second}},
+			{"released", redislock.Event{Keys: both, Mode: write, Name: "both \xff", Way: once, Attempts: 1, Held: 63 * second}},
+			{"obtained", redislock.Event{Keys: one, Mode: read, Way: once, Attempts: 1}},
+			{"lost", redislock.Event{Keys: one, Mode: read, Way: once, Held: second, Err: redislock.ErrLockLost}},
+			{"refreshed", redislock.Event{Keys: one, Mode: read, Way: once, Attempts: 1, Held: second, Err: redislock.ErrLockNotHeld}},
 		}
 		if diff := cmp.Diff(want, got, cmpopts.EquateErrors()); diff != "" {
 			t.Errorf("events (-want +got):\n%s", diff)

@@ -2,6 +2,7 @@ package cost_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/internal/check"
@@ -17,6 +18,7 @@ func TestAllocations(t *testing.T) {
 	check.Must[*redislock.Lock](t)(plain.Obtain(t.Context(), held[:1], world.Long, &redislock.Options{Metadata: "the holder"}))
 	one, eight := newKeys("set", 1), newKeys("set", 8)
 	fenced, queue := &redislock.Options{Fenced: true}, &redislock.Options{Queue: true}
+	again := &redislock.Options{RetryStrategy: redislock.LimitRetry(redislock.LinearBackoff(time.Millisecond), 1)}
 	release := func(lock *redislock.Lock, err error) {
 		if check.NoError(t, err); lock != nil {
 			check.NoError(t, lock.Release(t.Context()))
@@ -40,6 +42,10 @@ func TestAllocations(t *testing.T) {
 		}},
 		{"refused, 8 keys", 38, func() {
 			_, err := plain.Obtain(t.Context(), held, world.Long, nil)
+			check.Is(t, err, redislock.ErrNotObtained)
+		}},
+		{"refused twice, 1 key", 47, func() {
+			_, err := plain.Obtain(t.Context(), held[:1], world.Long, again)
 			check.Is(t, err, redislock.ErrNotObtained)
 		}},
 	} {

@@ -2,13 +2,56 @@ package errors_test
 
 import (
 	"context"
+	"errors"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/fencing"
+	"github.com/seed-14de3678/redislock/internal/check"
 	"github.com/seed-14de3678/redislock/internal/redistest"
 )
+
+// What wraps a sentinel says which package speaks, once.
+func TestTextsNameThePackage(t *testing.T) {
+	t.Parallel()
+	mini := redistest.StartMini(t)
+	client := redislock.New(mini.Client(t))
+	t.Cleanup(client.Close)
+	unknown := client.With(t.Context(), []string{"a"}, time.Minute, nil, func(context.Context) error {
+		mini.Miniredis().FlushAll()
+		return nil
+	})
+	known := client.With(t.Context(), []string{"b"}, 300*time.Millisecond, nil, func(ctx context.Context) error {
+		mini.Miniredis().FlushAll()
+		<-ctx.Done()
+		return nil
+	})
+	_, missing := fencing.FromHeader(http.Header{})
+	_, malformed := fencing.FromHeader(http.Header{fencing.Header: {"eight"}})
+	var guard fencing.Guard
+	for _, c := range []struct {
+		err      error
+		sentinel error
+		begin    string
+	}{
+		{unknown, redislock.ErrLockLost, `redislock: lock lost: "a"`},
+		{known, redislock.ErrLockLost, `redislock: lock lost: "b": `},
+		{missing, fencing.ErrInvalidNumber, "fencing: invalid number: 0 header fields"},
+		{malformed, fencing.ErrInvalidNumber, `fencing: invalid number: "eight"`},
+		{guard.Admit("a", 0), fencing.ErrInvalidNumber, "fencing: invalid number: 0 is not"},
+		{fencing.Set(t.Context(), mini.Client(t), "c", 0, "", 0), fencing.ErrInvalidNumber, "fencing: invalid number: 0 is not"},
+		{errors.Join(guard.Admit("a", 2), guard.Admit("a", 1)), fencing.ErrStale, `fencing: stale number 1 for "a"`},
+	} {
+		check.Is(t, c.err, c.sentinel)
+		name, _, _ := strings.Cut(c.begin, " ")
+		if text := c.err.Error(); !strings.HasPrefix(text, c.begin) || strings.Contains(text, name+" "+name) {
+			t.Errorf("got %q, want it to begin with %q", text, c.begin)
+		}
+	}
+}
 
 // Texts with a number are right for one as well.
 func TestTextsForOne(t *testing.T) {

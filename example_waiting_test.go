@@ -1,0 +1,71 @@
+package redislock_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/seed-14de3678/redislock"
+)
+
+// A request has the order, and waits for the stock: an observer finds the same owner id at both.
+func ExampleWithOwner() {
+	rdb, stop := startRedis()
+	defer stop()
+
+	client := redislock.New(rdb)
+	defer client.Close()
+	stock, err := client.Obtain(context.Background(), []string{"lock:stock:9"}, time.Minute, nil) // somebody else
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+
+	ctx := redislock.WithOwner(context.Background(), "request-31") // where the request comes in
+	done := make(chan error)
+	go func() {
+		done <- client.With(ctx, []string{"lock:order:7"}, time.Minute, nil, func(ctx context.Context) error {
+			queue := &redislock.Options{Queue: true}
+			return client.With(ctx, []string{"lock:stock:9"}, time.Minute, queue, func(ctx context.Context) error {
+				fmt.Println(redislock.OwnerOf(ctx), "has both")
+				return nil
+			})
+		})
+	}()
+	for {
+		states, err := client.Inspect(context.Background(), []string{"lock:order:7", "lock:stock:9"})
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		if order, stock := states[0], states[1]; len(stock.Line) > 0 {
+			fmt.Println(order.Holders[0].Owner, "holds", order.Key)
+			fmt.Println(stock.Line[0].Owner, "waits for", stock.Key)
+			break
+		}
+		time.Sleep(time.Millisecond)
+	}
+	fmt.Println(errors.Join(stock.Release(context.Background()), <-done))
+	// Output:
+	// request-31 holds lock:order:7
+	// request-31 waits for lock:stock:9
+	// request-31 has both
+	// <nil>
+}
+
+// A request that has no id of its own gets one.
+func ExampleNewOwnerID() {
+	rdb, stop := startRedis()
+	defer stop()
+
+	ctx := redislock.WithOwner(context.Background(), redislock.NewOwnerID())
+	lock, err := redislock.Obtain(ctx, rdb, []string{"lock:order:7"}, time.Minute, nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer lock.Release(ctx)
+	fmt.Println(lock.Metadata() == "owner="+redislock.OwnerOf(ctx))
+	// Output: true
+}

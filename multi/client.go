@@ -1,0 +1,90 @@
+package multi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/pace"
+)
+
+// A Client obtains locks, and tells of each as of one lock. The zero Client tells nobody; [Obtain] and
+// [With] are its methods. A Client is safe for concurrent use once its fields are set.
+type Client struct {
+	// Hooks are called for whole locks, whatever parts they have. Event.Keys are those of [Lock.Keys],
+	// and Event.Attempts is how often the whole was asked for. Two differences to the hooks of a
+	// [redislock.Client]:
+	//
+	//   - Refreshed is called by [Lock.Refresh] alone. A renewal by the watchdog is one of a part.
+	//   - Lost is called once, whatever is lost after that: when a loss is told to [Lock.Context],
+	//     [Lock.Lost] or the watchdog, or when a Refresh has found it.
+	//
+	// The Clients of the parts call their own hooks for each part by itself, each time that the part is
+	// taken and given back. Default: none.
+	Hooks redislock.Hooks
+}
+
+// Obtain is [Obtain] with the hooks of the Client.
+func (c Client) Obtain(ctx context.Context, parts []Part, ttl time.Duration, opt *redislock.Options) (*Lock, error) {
+	o := obtaining{ttl: ttl}
+	if opt != nil {
+		o.opt = *opt
+	}
+	if err := o.prepare(c.Hooks, parts); err != nil {
+		return nil, fmt.Errorf("multi: obtain: %w", err)
+	}
+	lock, err := o.obtain(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("multi: obtain: %w", err)
+	}
+	return lock, nil
+}
+
+// With is [With] with the hooks of the Client.
+func (c Client) With(ctx context.Context, parts []Part, ttl time.Duration, opt *redislock.Options, fn func(context.Context) error) (err error) {
+	var watched redislock.Options
+	if opt != nil {
+		watched = *opt
+	}
+	watched.Watchdog = true
+	lock, err := c.Obtain(ctx, parts, ttl, &watched)
+	if err != nil {
+		return err
+	}
+	held := lock.Context(ctx)
+	defer func() {
+		lost := lock.firstLost()
+		failed := lock.Release(ctx)
+		switch {
+		case lost >= 0:
+			err = errors.Join(fmt.Errorf("multi: %s: %w", name(lock.parts, lost), redislock.ErrLockLost), failed, err)
+		case errors.Is(failed, redislock.ErrLockNotHeld):
+			err = errors.Join(fmt.Errorf("multi: %w: %w", redislock.ErrLockLost, failed), err)
+		}
+		// Else what was not confirmed is seen to by the Clients, whose hooks tell.
+	}()
+	return fn(held)
+}
+
+// prepare checks what can be checked without a Client, and sends nothing.
+func (o *obtaining) prepare(hooks redislock.Hooks, parts []Part) error {
+	switch opt := &o.opt; {
+	case opt.Intent:
+		return fmt.Errorf("Intent: %w", errors.ErrUnsupported)
+	case opt.Queue && !opt.Watchdog:
+		return errors.New("Queue needs Watchdog: what is held has to be renewed while the rest is waited for")
+	case opt.Wait < 0 || opt.Wait > maxTTL:
+		return fmt.Errorf("invalid Wait: %s is not between 0 and %s", opt.Wait, maxTTL)
+	case opt.HoldAtLeast < 0 || opt.HoldAtLeast > maxTTL:
+		return fmt.Errorf("invalid HoldAtLeast: %s is not between 0 and %s", opt.HoldAtLeast, maxTTL)
+	}
+	var err error
+	if o.parts, err = arrange(parts); err != nil {
+		return err
+	}
+	o.pace = pace.New(o.opt.RetryStrategy)
+	o.events = newEvents(hooks, o.parts, &o.opt)
+	return nil
+}

@@ -1,0 +1,101 @@
+package multi
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/clock"
+)
+
+// events tells hooks what becomes of one lock. It never changes. One that is nil tells nobody, and measures
+// nothing.
+type events struct {
+	hooks redislock.Hooks
+	keys  []string
+	mode  redislock.Mode
+	name  string
+	way   redislock.Way
+}
+
+// newEvents returns nil if there are no hooks.
+func newEvents(hooks redislock.Hooks, parts []Part, opt *redislock.Options) *events {
+	if hooks.Obtained == nil && hooks.Refused == nil && hooks.Waiting == nil && hooks.Waited == nil &&
+		hooks.Refreshed == nil && hooks.Lost == nil && hooks.Released == nil {
+		return nil
+	}
+	e := &events{hooks: hooks, keys: keysOf(parts), mode: redislock.ModeRead, name: opt.Name, way: redislock.WayOnce}
+	if slices.ContainsFunc(parts, func(p Part) bool { return len(p.Write) > 0 }) {
+		e.mode = redislock.ModeWrite
+	}
+	switch {
+	case opt.Queue:
+		e.way = redislock.WayQueue
+	case opt.RetryStrategy != nil:
+		e.way = redislock.WayPoll
+	}
+	return e
+}
+
+// keysOf returns the keys of parts in the order in which they are taken: the write keys, then the read keys.
+func keysOf(parts []Part) []string {
+	n := 0
+	for i := range parts {
+		n += len(parts[i].Write) + len(parts[i].Read)
+	}
+	keys := make([]string, 0, n)
+	type of struct {
+		part int
+		key  string
+	}
+	seen := make(map[of]bool, n)
+	add := func(i int, more []string) {
+		for _, key := range more {
+			if at := (of{i, key}); !seen[at] {
+				seen[at] = true
+				keys = append(keys, key)
+			}
+		}
+	}
+	for i := range parts {
+		add(i, parts[i].Write)
+	}
+	for i := range parts {
+		add(i, parts[i].Read)
+	}
+	return keys
+}
+
+// told returns the hooks.
+func (e *events) told() redislock.Hooks {
+	if e == nil {
+		return redislock.Hooks{}
+	}
+	return e.hooks
+}
+
+// now returns the time, if somebody wants to know it.
+func (e *events) now() clock.Moment {
+	if e == nil {
+		return clock.Moment{}
+	}
+	return clock.Now()
+}
+
+// since returns how long it is since then; 0 if nobody has looked at the clock then.
+func (e *events) since(began clock.Moment) time.Duration {
+	if e == nil || began == (clock.Moment{}) {
+		return 0
+	}
+	return clock.Now().Since(began)
+}
+
+// tell calls a hook, if there is one. It adds what all events of the lock have in common.
+func (e *events) tell(ctx context.Context, hook func(context.Context, redislock.Event), about redislock.Event) {
+	if hook == nil {
+		return
+	}
+	about.Keys, about.Mode, about.Name, about.Way = e.keys, e.mode, e.name, e.way
+	hook(ctx, about)
+}

@@ -1,0 +1,117 @@
+package multi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/clock"
+)
+
+// undoPatience is how long in all an Obtain that has failed waits for its parts to be released.
+const undoPatience = time.Second
+
+// turnOver is how long the release of a part waits for that of the one behind it.
+const turnOver = 50 * time.Millisecond
+
+// Release releases the parts, the last one first, each as [redislock.Lock.Release] does: even if
+// ctx has ended, and whatever became of the other parts. It returns their errors, joined, each with
+// its part.
+//
+// Before the time of [redislock.Options].HoldAtLeast is over, which counts from when Obtain returned, a
+// Release leaves all parts for the rest of it, as [Lock.Leave] does.
+//
+// A part whose server does not answer delays the others for a moment only. Release waits for its
+// answer until ctx ends, and then for one more second.
+func (l *Lock) Release(ctx context.Context) error {
+	if l.isNothing() {
+		return fmt.Errorf("multi: release: %w", redislock.ErrLockNotHeld)
+	}
+	return l.end(ctx, "release", l.rest())
+}
+
+// Leave ends the lock and keeps the keys of all parts taken for ttl, the last part first, each as
+// [redislock.Lock.Leave] does. Each part is left for ttl from when its server is asked, so those
+// that are asked first are free a little earlier. If more of [redislock.Options].HoldAtLeast is to come,
+// the parts are left for so long. The errors are those of Release. A ttl that is not positive, or more
+// than 365 days, is a [redislock.ErrInvalidTTL]; then the lock stays as it is.
+func (l *Lock) Leave(ctx context.Context, ttl time.Duration) error {
+	switch {
+	case l.isNothing():
+		return fmt.Errorf("multi: leave: %w", redislock.ErrLockNotHeld)
+	case ttl <= 0 || ttl > maxTTL:
+		return fmt.Errorf("multi: leave: %w: %s", redislock.ErrInvalidTTL, ttl)
+	}
+	return l.end(ctx, "leave", max(ttl, l.rest()))
+}
+
+// rest is for how much longer Options.HoldAtLeast keeps the keys taken; 0: no longer.
+func (l *Lock) rest() time.Duration {
+	if l.atLeast == 0 {
+		return 0
+	}
+	return max(l.atLeast-clock.Now().Since(l.since), 0)
+}
+
+// end releases the parts, or leaves them for a time that is not 0.
+func (l *Lock) end(ctx context.Context, operation string, kept time.Duration) error {
+	l.mu.Lock()
+	l.ended = true
+	l.mu.Unlock()
+	began := l.events.now()
+	errs := make([]error, len(l.locks))
+	l.backward(func(i int, lock *redislock.Lock) {
+		var err error
+		if kept > 0 {
+			err = lock.Leave(ctx, kept)
+		} else {
+			err = lock.Release(ctx)
+		}
+		if err != nil {
+			errs[len(errs)-1-i] = fmt.Errorf("multi: %s: %s: %w", operation, name(l.parts, i), err)
+		}
+	})
+	err := errors.Join(errs...)
+	l.events.tell(ctx, l.events.told().Released, redislock.Event{
+		Duration: l.events.since(began), Attempts: 1, Held: l.events.since(l.since), Kept: kept, Err: err,
+	})
+	return err
+}
+
+// undo releases the parts that a round has taken, the last one first, also if ctx has ended. What
+// cannot be confirmed the Clients go on with in the background, and their hooks are told: to the
+// caller it makes no difference, for the lock is not theirs either way.
+func (l *Lock) undo(ctx context.Context) {
+	// Not an ended context: for that one Release would wait a second.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoPatience)
+	defer cancel()
+	l.backward(func(_ int, lock *redislock.Lock) { _ = lock.Release(ctx) })
+}
+
+// backward does something with each part, the last one first, and waits for all of them. One that takes
+// long does not keep those before it from their turn.
+func (l *Lock) backward(do func(int, *redislock.Lock)) {
+	var all sync.WaitGroup
+	for i, lock := range slices.Backward(l.locks) {
+		if i == 0 {
+			do(i, lock)
+			break
+		}
+		done := make(chan struct{})
+		all.Go(func() {
+			defer close(done)
+			do(i, lock)
+		})
+		timer := time.NewTimer(turnOver)
+		select {
+		case <-done:
+		case <-timer.C:
+		}
+		timer.Stop()
+	}
+	all.Wait()
+}

@@ -1,0 +1,122 @@
+package multi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/inctx"
+)
+
+type lockKey struct{}
+
+// FromContext returns the lock under which a function runs: that of the innermost [With] or
+// [Lock.Context] from which ctx is derived. It returns nil if there is none. A nil Lock can be asked: it
+// has no keys and no parts. A lock that was released or lost meanwhile is returned as well.
+//
+// [redislock.FromContext] does not find it, nor the locks of its parts: it finds what was locked further
+// out with a [redislock.Client].
+func FromContext(ctx context.Context) *Lock {
+	l, _ := ctx.Value(lockKey{}).(*Lock)
+	return l
+}
+
+// Context returns a context derived from ctx that is cancelled with cause [redislock.ErrLockLost]
+// when any part is lost, no later than the Deadline, and with [context.Canceled] when the lock is
+// released. After a loss the other parts stay held until Release, and with a watchdog they are
+// renewed. The context of a nil or zero Lock has ended already, with a [redislock.ErrLockNotHeld].
+// [FromContext] finds the lock in the context.
+func (l *Lock) Context(ctx context.Context) context.Context {
+	if l.isNothing() {
+		ctx, cancel := context.WithCancelCause(ctx)
+		cancel(fmt.Errorf("multi: %w: no Obtain has returned it", redislock.ErrLockNotHeld))
+		return ctx
+	}
+	if l.events.told().Lost != nil {
+		l.watch()
+	}
+	held := inctx.As(ctx, l.join(ctx)) // nobody is to find the lock of a part
+	return context.WithValue(held, lockKey{}, l)
+}
+
+// join returns a context that ends with any part.
+func (l *Lock) join(ctx context.Context) context.Context {
+	if i := l.firstLost(); i >= 0 {
+		return l.locks[i].Context(ctx) // whatever has become of the others
+	}
+	for _, lock := range l.locks {
+		ctx = lock.Context(ctx) //nolint:fatcontext // one for each part: that ends with any of them
+	}
+	return ctx
+}
+
+// Lost returns a channel that is closed when any part is lost: see [Lock.Context]. A Release does
+// not close it, and nothing closes that of a nil or zero Lock.
+func (l *Lock) Lost() <-chan struct{} {
+	if l.isNothing() {
+		return make(chan struct{})
+	}
+	return l.watch()
+}
+
+// watch has a loss be told. It returns a channel that is closed then.
+func (l *Lock) watch() <-chan struct{} {
+	l.mu.Lock()
+	lost, begun := l.lost, l.lost != nil
+	if !begun {
+		lost = make(chan struct{})
+		l.lost = lost
+	}
+	l.mu.Unlock()
+	if begun {
+		return lost
+	}
+	held := l.join(context.Background())
+	tell := func() {
+		if why := context.Cause(held); errors.Is(why, redislock.ErrLockLost) {
+			close(lost)
+			l.tellLost(why)
+		}
+	}
+	if held.Err() != nil {
+		tell() // before it is asked
+	} else {
+		context.AfterFunc(held, tell)
+	}
+	return lost
+}
+
+// tellLost tells the hooks of a loss, once. One that a Release finds out is told to Released alone.
+func (l *Lock) tellLost(why error) {
+	hook := l.events.told().Lost
+	if hook == nil {
+		return
+	}
+	l.mu.Lock()
+	first := !l.told && !l.ended
+	l.told = true
+	l.mu.Unlock()
+	if !first {
+		return
+	}
+	if !errors.Is(why, redislock.ErrLockLost) {
+		why = fmt.Errorf("multi: %w: %w", redislock.ErrLockLost, why)
+	} else if i := l.firstLost(); i >= 0 {
+		why = fmt.Errorf("multi: %s: %w", name(l.parts, i), why)
+	}
+	l.events.tell(context.Background(), hook, redislock.Event{Held: l.events.since(l.since), Err: why})
+}
+
+// firstLost returns the index of the first part that is known to be lost; -1 if none is.
+func (l *Lock) firstLost() int {
+	return slices.IndexFunc(l.locks, func(lock *redislock.Lock) bool {
+		select {
+		case <-lock.Lost():
+			return true
+		default:
+			return false
+		}
+	})
+}

@@ -1,0 +1,32 @@
+package quorum
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/seed-14de3678/redislock"
+)
+
+// within is the key under which a context has the lock that a function runs under.
+type within struct{}
+
+// FromContext returns the lock under which a function runs: that of the innermost [Client.With] or
+// [Lock.Context] from which ctx is derived. It returns nil if there is none. A nil Lock can be asked:
+// it has no keys, no deadline and no fencing number. A lock that was released or lost meanwhile is
+// returned as well.
+//
+// [redislock.FromContext] does not find such a lock, nor what the single nodes have of it.
+func FromContext(ctx context.Context) *Lock {
+	l, _ := ctx.Value(within{}).(*Lock)
+	return l
+}
+
+// over returns a context that has ended.
+func over(ctx context.Context, cause error) context.Context {
+	ctx, cancel := context.WithCancelCause(ctx)
+	cancel(cause)
+	return ctx
+}
+
+// errNothing is the error of a lock that no Obtain has returned.
+var errNothing = fmt.Errorf("%w: no Obtain has returned it", redislock.ErrLockNotHeld)

@@ -1,0 +1,282 @@
+package quorum_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/redistest"
+	"github.com/seed-14de3678/redislock/quorum"
+)
+
+// An eventLog keeps what hooks are told.
+type eventLog struct {
+	mu     sync.Mutex
+	names  []string
+	events []redislock.Event
+	said   []any // the word of each context
+}
+
+func (r *eventLog) hooks() redislock.Hooks {
+	hook := func(name string) func(context.Context, redislock.Event) {
+		return func(ctx context.Context, e redislock.Event) {
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			r.names, r.events, r.said = append(r.names, name), append(r.events, e), append(r.said, ctx.Value(word{}))
+		}
+	}
+	return redislock.Hooks{
+		Obtained: hook("obtained"), Refused: hook("refused"), Waiting: hook("waiting"), Waited: hook("waited"),
+		Refreshed: hook("refreshed"), Lost: hook("lost"), Released: hook("released"),
+	}
+}
+
+// take returns what was told since the last time.
+func (r *eventLog) take() (names string, events []redislock.Event, said []any) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	names, events, said = strings.Join(r.names, " "), r.events, r.said
+	r.names, r.events, r.said = nil, nil, nil
+	return names, events, said
+}
+
+// wantEvents waits until these were told, and checks what all events have in common.
+func (r *eventLog) wantEvents(t *testing.T, want string, mode redislock.Mode, keys ...string) []redislock.Event {
+	t.Helper()
+	eventually(t, "the events "+want, func() bool {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		return len(r.names) >= len(strings.Fields(want))
+	})
+	got, events, _ := r.take()
+	if got != want {
+		t.Fatalf("got events %q, want %q", got, want)
+	}
+	for i, e := range events {
+		if !slices.Equal(e.Keys, keys) || e.Mode != mode || e.Name != "stock" {
+			t.Errorf("event %d: got %v %s %q, want %v %s %q", i, e.Keys, e.Mode, e.Name, keys, mode, "stock")
+		}
+	}
+	return events
+}
+
+// Each thing that happens to a lock is one event, however many nodes there are.
+func TestEvents(t *testing.T) {
+	named := func(opt redislock.Options) *redislock.Options {
+		opt.Name = "stock"
+		return &opt
+	}
+	t.Run("a life", func(t *testing.T) {
+		bubble(t, 3, func(t *testing.T, w *world) {
+			r := &eventLog{}
+			client := w.newClient(t, quorum.WithHooks(r.hooks()))
+			ctx := context.WithValue(t.Context(), word{}, "said")
+			lock := must[*quorum.Lock](t)(client.ObtainMixed(ctx, []string{"b", "a", "b"}, []string{"c", "a"}, long, named(redislock.Options{})))
+			time.Sleep(time.Second)
+			noError(t, lock.Refresh(ctx, long))
+			noError(t, lock.Release(ctx))
+			wantIs(t, lock.Refresh(ctx, long), redislock.ErrLockNotHeld)
+			wantIs(t, lock.Release(ctx), redislock.ErrLockNotHeld)
+			if _, _, said := r.peek(); fmt.Sprint(said) != "[said said said said said]" {
+				t.Errorf("the contexts say %v", said)
+			}
+			events := r.wantEvents(t, "obtained refreshed released refreshed released", redislock.ModeWrite, "b", "a", "c")
+			if e := events[0]; e.Attempts != 1 || e.Way != redislock.WayOnce || e.Err != nil || e.Held != 0 {
+				t.Errorf("obtained: %+v", e)
+			}
+			for i, e := range events[1:] {
+				if e.Held < time.Second || e.Held > soon || e.Attempts != 1 || (e.Err != nil) != (i > 1) || e.Kept != 0 {
+					t.Errorf("event %d: %+v", i+1, e)
+				}
+			}
+			for what, n := range map[string]int{"obtained": 1, "refreshed": 1, "released": 1} {
+				w.settled(t)
+				if got := w.count(what, 2); got != n {
+					t.Errorf("the hooks of a node are told %d times that it was %s, want %d", got, what, n)
+				}
+			}
+		})
+	})
+	t.Run("waiting", func(t *testing.T) {
+		bubble(t, 3, func(t *testing.T, w *world) {
+			r := &eventLog{}
+			client := w.newClient(t, quorum.WithHooks(r.hooks()))
+			polling := redislock.Options{RetryStrategy: redislock.LinearBackoff(100 * time.Millisecond)}
+			w.block(t, "k", time.Second, 0, 1)
+			_ = must[*quorum.Lock](t)(client.ObtainRead(t.Context(), []string{"k"}, time.Second, named(polling)))
+			events := r.wantEvents(t, "waiting waited obtained", redislock.ModeRead, "k")
+			if e := events[0]; e.Attempts != 1 || e.Way != redislock.WayPoll || e.Err != nil {
+				t.Errorf("waiting: %+v", e)
+			}
+			for _, e := range events[1:] {
+				if e.Attempts < 3 || e.Duration < time.Second/2 || e.Way != redislock.WayPoll || e.Err != nil {
+					t.Errorf("waited, obtained: %+v", e)
+				}
+			}
+			time.Sleep(long)
+
+			w.block(t, "k", long, 0, 1)
+			polling.Wait = time.Second
+			_, err := client.Obtain(t.Context(), []string{"k"}, long, named(polling))
+			wantIs(t, err, redislock.ErrWaitOver)
+			events = r.wantEvents(t, "waiting waited refused", redislock.ModeWrite, "k")
+			for _, e := range events[1:] {
+				if e.Err != err { //nolint:errorlint // it is this value
+					t.Errorf("waited, refused: %+v", e)
+				}
+			}
+
+			ctx, cancel := context.WithCancel(t.Context())
+			cancel()
+			_, err = client.Obtain(ctx, []string{"k"}, long, named(polling))
+			wantIs(t, err, context.Canceled)
+			if e := r.wantEvents(t, "refused", redislock.ModeWrite, "k")[0]; e.Attempts != 0 {
+				t.Errorf("refused without an attempt: %+v", e)
+			}
+			_, err = client.Obtain(t.Context(), []string{""}, long, named(polling))
+			wantIs(t, err, redislock.ErrInvalidKeys)
+			_, err = client.Obtain(t.Context(), []string{"k"}, -1, named(polling))
+			wantIs(t, err, redislock.ErrInvalidTTL)
+			if names, _, _ := r.take(); names != "" {
+				t.Errorf("of bad arguments hooks are told %q", names)
+			}
+		})
+	})
+	t.Run("a loss", func(t *testing.T) {
+		bubble(t, 3, func(t *testing.T, w *world) {
+			r := &eventLog{}
+			client := w.newClient(t, quorum.WithHooks(r.hooks()))
+			err := client.With(t.Context(), []string{"k"}, brisk, named(redislock.Options{}), func(ctx context.Context) error {
+				w.wantHolders(t, "k", 3)
+				w.steal(t, 2)
+				time.Sleep(2 * brisk)
+				r.wantEvents(t, "obtained", redislock.ModeWrite, "k") // a minority is no event
+				w.steal(t, 0, 1, 2)
+				wantLost(t, ctx)
+				e := r.wantEvents(t, "lost", redislock.ModeWrite, "k")[0]
+				if !errors.Is(e.Err, redislock.ErrLockLost) || e.Held < brisk || e.Duration < 0 {
+					t.Errorf("lost: %+v", e)
+				}
+				return nil
+			})
+			wantIs(t, err, redislock.ErrLockLost)
+			if e := r.wantEvents(t, "released", redislock.ModeWrite, "k")[0]; !errors.Is(e.Err, redislock.ErrLockNotHeld) {
+				t.Errorf("released: %+v", e)
+			}
+		})
+	})
+	t.Run("only the release finds the loss", func(t *testing.T) {
+		bubble(t, 3, func(t *testing.T, w *world) {
+			r := &eventLog{}
+			client := w.newClient(t, quorum.WithHooks(r.hooks()))
+			lock := must[*quorum.Lock](t)(client.Obtain(t.Context(), []string{"k"}, long, named(redislock.Options{})))
+			w.wantHolders(t, "k", 3)
+			w.steal(t, 0, 1)
+			wantIs(t, lock.Release(t.Context()), redislock.ErrLockNotHeld)
+			r.wantEvents(t, "obtained released", redislock.ModeWrite, "k")
+		})
+	})
+	t.Run("a Refresh finds the loss", func(t *testing.T) {
+		bubble(t, 3, func(t *testing.T, w *world) {
+			r := &eventLog{}
+			client := w.newClient(t, quorum.WithHooks(r.hooks()))
+			lock := must[*quorum.Lock](t)(client.Obtain(t.Context(), []string{"k"}, long, named(redislock.Options{})))
+			w.wantHolders(t, "k", 3)
+			w.steal(t, 0, 1)
+			wantIs(t, lock.Refresh(t.Context(), long), redislock.ErrLockNotHeld)
+			r.wantEvents(t, "obtained lost refreshed", redislock.ModeWrite, "k")
+		})
+	})
+}
+
+// peek returns what was told so far.
+func (r *eventLog) peek() (names []string, events []redislock.Event, said []any) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.names), slices.Clone(r.events), slices.Clone(r.said)
+}
+
+// For each beginning of a wait there is one end, whoever waits, and however it ends.
+func TestWaitingAndWaited(t *testing.T) {
+	bubble(t, 3, func(t *testing.T, w *world) {
+		var mu sync.Mutex
+		waiting, most, begun := 0, 0, 0
+		hooks := redislock.Hooks{
+			Waiting: func(context.Context, redislock.Event) {
+				mu.Lock()
+				defer mu.Unlock()
+				waiting++
+				begun++
+				most = max(most, waiting)
+			},
+			Waited: func(context.Context, redislock.Event) {
+				mu.Lock()
+				defer mu.Unlock()
+				waiting--
+			},
+		}
+		client := w.newClient(t, quorum.WithHooks(hooks))
+		var all sync.WaitGroup
+		for i := range 20 {
+			all.Go(func() {
+				ctx, cancel := context.WithTimeout(t.Context(), time.Duration(i+1)*50*time.Millisecond)
+				defer cancel()
+				lock, err := client.Obtain(ctx, []string{"k"}, long, &redislock.Options{
+					RetryStrategy: redislock.LimitRetry(redislock.LinearBackoff(20*time.Millisecond), 2*i),
+					Wait:          time.Duration(i%3) * 300 * time.Millisecond,
+				})
+				if err == nil {
+					time.Sleep(30 * time.Millisecond)
+					noError(t, lock.Release(t.Context()))
+				}
+			})
+		}
+		all.Wait()
+		if waiting != 0 || most < 2 || begun < 10 {
+			t.Errorf("%d wait still; %d have waited, %d at the same time", waiting, begun, most)
+		}
+	})
+}
+
+// Hooks that are not set cost nothing.
+func TestHooksCostNothing(t *testing.T) {
+	nodes := make([]*redislock.Client, 3)
+	for i := range nodes {
+		nodes[i] = redislock.New(redistest.Start(t, redistest.Redis).Client(t))
+		closeAtEnd(t, nodes[i].Close)
+	}
+	allocations := func(opts ...quorum.Option) float64 {
+		client := must[*quorum.Client](t)(quorum.New(nodes, opts...))
+		closeAtEnd(t, client.Close)
+		cycle := func() {
+			lock, err := client.Obtain(context.Background(), []string{"k"}, long, nil)
+			if err == nil {
+				err = lock.Refresh(context.Background(), long)
+			}
+			if err == nil {
+				err = lock.Release(context.Background())
+			}
+			if err != nil {
+				t.Error(err)
+			}
+		}
+		for range 300 {
+			cycle() // what is used again is there
+		}
+		return testing.AllocsPerRun(300, cycle)
+	}
+	none, some := allocations(), allocations(quorum.WithHooks((&eventLog{}).hooks()))
+	unset := allocations(quorum.WithHooks(redislock.Hooks{Waiting: func(context.Context, redislock.Event) {}}))
+	t.Logf("%v allocations, %v with hooks, %v with one for what does not happen", none, some, unset)
+	const most = 130
+	if none > most+moreOfRace || unset > most+moreOfRace || some > none+20+moreOfRace {
+		t.Errorf("got %v allocations, %v with hooks, %v with one for what does not happen; want at most %d without",
+			none, some, unset, most+moreOfRace)
+	}
+}

@@ -1,0 +1,114 @@
+package quorum_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/quorum"
+)
+
+// Options.Wait bounds the whole Obtain, and nothing after it.
+func TestWait(t *testing.T) {
+	polling := func(wait time.Duration) *redislock.Options {
+		return &redislock.Options{Wait: wait, RetryStrategy: redislock.LinearBackoff(100 * time.Millisecond)}
+	}
+	t.Run("somebody else has it", func(t *testing.T) {
+		bubble(t, 3, func(t *testing.T, w *world) {
+			w.block(t, "k", time.Hour, 0, 1)
+			began := time.Now()
+			_, err := w.client.Obtain(t.Context(), []string{"k"}, long, polling(2*time.Second))
+			wantOnly(t, err, redislock.ErrNotObtained)
+			wantIs(t, err, redislock.ErrWaitOver)
+			if _, ok := errors.AsType[*redislock.ConflictError](err); !ok || errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("got error %v, want a conflict, and no deadline of a context", err)
+			}
+			if got := time.Since(began); got < time.Second || got > 2*time.Second {
+				t.Errorf("it has taken %v", got)
+			}
+			if asked := w.count("refused", 0); asked < 10 {
+				t.Errorf("there were %d attempts", asked)
+			}
+			wantNodeErrors(t, "obtain", err, 0, 1)
+		})
+	})
+	t.Run("it comes in time, and the work takes longer", func(t *testing.T) {
+		bubble(t, 3, func(t *testing.T, w *world) {
+			w.block(t, "k", time.Second, 0, 1)
+			noError(t, w.client.With(t.Context(), []string{"k"}, brisk, polling(2*time.Second), func(ctx context.Context) error {
+				time.Sleep(5 * time.Second)
+				return context.Cause(ctx)
+			}))
+		})
+	})
+	t.Run("one attempt is made in any case", func(t *testing.T) {
+		bubble(t, 3, func(t *testing.T, w *world) {
+			lock := must[*quorum.Lock](t)(w.client.Obtain(t.Context(), []string{"k"}, long, polling(1)))
+			_, err := w.client.Obtain(t.Context(), []string{"k"}, long, polling(1))
+			wantIs(t, err, redislock.ErrNotObtained, redislock.ErrWaitOver)
+			w.settled(t)
+			if got := w.count("refused", 0); got != 1 {
+				t.Errorf("a node was asked %d times", got)
+			}
+			noError(t, lock.Release(t.Context()))
+		})
+	})
+	t.Run("nobody answers", func(t *testing.T) {
+		t.Parallel()
+		w := relayedWorld(t, 3)
+		w.warmUp(t)
+		w.hold(0, 1, 2)
+		_, err := w.client.Obtain(bounded(t), []string{"k"}, long, &redislock.Options{Wait: 50 * time.Millisecond})
+		wantOnly(t, err, redislock.ErrUnknownOutcome)
+		wantIs(t, err, redislock.ErrWaitOver)
+		w.release(0, 1, 2)
+		w.wantHolders(t, "k", 0)
+	})
+	t.Run("ctx ends before", func(t *testing.T) {
+		bubble(t, 3, func(t *testing.T, w *world) {
+			w.block(t, "k", time.Hour, 0, 1)
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			_, err := w.client.Obtain(ctx, []string{"k"}, long, polling(time.Hour))
+			wantIs(t, err, redislock.ErrNotObtained, context.DeadlineExceeded)
+			if errors.Is(err, redislock.ErrWaitOver) {
+				t.Errorf("got error %v, although there is time", err)
+			}
+		})
+	})
+}
+
+// What no Obtain can mean is refused before anything is sent.
+func TestRefusedAtOnce(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 3)
+	const year = 365 * 24 * time.Hour
+	for name, test := range map[string]struct {
+		opt  redislock.Options
+		want string
+	}{
+		"Wait below 0":            {redislock.Options{Wait: -1}, "invalid Wait: -1ns"},
+		"Wait too long":           {redislock.Options{Wait: year + 1}, "invalid Wait"},
+		"HoldAtLeast below 0":     {redislock.Options{HoldAtLeast: -1}, "invalid HoldAtLeast: -1ns"},
+		"HoldAtLeast too long":    {redislock.Options{HoldAtLeast: year + 1}, "invalid HoldAtLeast"},
+		"Name too long":           {redislock.Options{Name: strings.Repeat("n", 129)}, "invalid Name: it has 129 bytes"},
+		"longer than quarantine":  {redislock.Options{HoldAtLeast: 2 * time.Hour}, "longer than the quarantine of 1h0m0s"},
+		"a line over all servers": {redislock.Options{Queue: true}, "option Queue"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			client := w.newClient(t, quorum.WithQuarantine(time.Hour))
+			_, err := client.Obtain(bounded(t), []string{"k"}, long, &test.opt)
+			if err == nil || !strings.Contains(err.Error(), test.want) || !strings.HasPrefix(err.Error(), `quorum: obtain "k": `) {
+				t.Errorf("got error %v, want one that says %q", err, test.want)
+			}
+		})
+	}
+	if w.count("obtained", 0)+w.count("refused", 0) != 0 {
+		t.Error("a node was asked")
+	}
+	opt := &redislock.Options{Name: strings.Repeat("n", 128), Wait: year}
+	noError(t, must[*quorum.Lock](t)(w.client.Obtain(bounded(t), []string{"k"}, long, opt)).Release(bounded(t)))
+}

@@ -1,0 +1,107 @@
+package redislock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/seed-14de3678/redislock/internal/clock"
+	"github.com/seed-14de3678/redislock/internal/count"
+	"github.com/seed-14de3678/redislock/internal/wire"
+)
+
+// This file is how far an Obtain is, and when it gives up.
+
+// attempts is how far one Obtain is.
+type attempts struct {
+	began    clock.Moment
+	count    int
+	conflict *ConflictError // the latest one
+	last     error          // of the latest attempt
+	ended    clock.Moment   // when it was seen that ctx has ended; zero: not yet
+	silent   bool           // nobody has answered the latest attempt
+}
+
+// mostName bounds the length of Options.Name, in bytes.
+const mostName = 128
+
+// checkTimes checks what the options say of the Obtain itself, and Redis is not told.
+func checkTimes(opt *Options) error {
+	switch {
+	case opt.Wait < 0 || opt.Wait > maxTTL:
+		return fmt.Errorf("invalid Wait: %s is not between 0 and %s", opt.Wait, maxTTL)
+	case opt.HoldAtLeast < 0 || opt.HoldAtLeast > maxTTL:
+		return fmt.Errorf("invalid HoldAtLeast: %s is not between 0 and %s", opt.HoldAtLeast, maxTTL)
+	case len(opt.Name) > mostName:
+		return fmt.Errorf("invalid Name: it has %s, the limit is %d", count.Of(len(opt.Name), "byte"), mostName)
+	}
+	return nil
+}
+
+// over is the error of an Obtain that is not to ask any more. However short its Wait is, it asks once.
+func (o *obtaining) over(ctx context.Context) error {
+	switch {
+	case o.caller.Err() != nil, ctx.Err() != nil && o.asked.count > 0:
+		o.asked.noteEnded()
+		return o.contextEnded(ctx)
+	case o.client.closed.Load():
+		return &endedError{fmt.Errorf("redislock: obtain %s: %w", o.want.set, wire.ErrClosed)}
+	}
+	return nil
+}
+
+// isLast reports whether asking again after an error is of no use.
+func isLast(err error) bool {
+	_, ended := errors.AsType[*endedError](err)
+	return ended || !errors.Is(err, ErrNotObtained) && wire.Classify(err) == wire.Final
+}
+
+// inTheWayFor is how long whoever is in the way may stay there; negative if nobody knows.
+func (a *attempts) inTheWayFor() time.Duration {
+	if conflict, ok := errors.AsType[*ConflictError](a.last); ok {
+		return conflict.TTL
+	}
+	return -1
+}
+
+// noteEnded takes note that ctx has ended.
+func (a *attempts) noteEnded() {
+	if a.ended == (clock.Moment{}) {
+		a.ended = clock.Now()
+	}
+}
+
+// patience is how much longer an Obtain may take whose ctx has ended; if that has not, how long it waits for
+// the answer to its clean-up.
+func (a *attempts) patience() time.Duration {
+	switch {
+	case a.ended != (clock.Moment{}):
+		return clock.Now().Until(a.ended.Add(patience))
+	case a.silent:
+		return 0 // it has waited for that server long enough
+	}
+	return patience
+}
+
+// spent says how long it has taken so far, and how many attempts.
+func (a *attempts) spent() string {
+	return fmt.Sprintf("%s and %s", round(clock.Now().Since(a.began)), count.Of(a.count, "attempt"))
+}
+
+// contextEnded is the error of an Obtain whose context has ended. It says why it had not succeeded before: if
+// that is not known, so much; else the latest conflict, if there was one, and what has failed since.
+func (o *obtaining) contextEnded(ctx context.Context) error {
+	why, conflict := o.asked.last, o.asked.conflict
+	switch {
+	case errors.Is(why, ErrUnknownOutcome), errors.Is(why, ErrNotReplicated):
+	case conflict != nil && why != nil && !errors.Is(why, ErrNotObtained):
+		why = fmt.Errorf("%w; then: %w", conflict, why)
+	case conflict != nil:
+		why = conflict
+	case why == nil:
+		why = ErrNotObtained
+	}
+	return &endedError{fmt.Errorf("redislock: obtain %s: %w after %s: %w",
+		o.want.set, context.Cause(ctx), o.asked.spent(), why)}
+}
