@@ -1,6 +1,7 @@
 package matrix_test
 
 import (
+	"cmp"
 	"crypto/fips140"
 	"fmt"
 	"maps"
@@ -34,7 +35,7 @@ func bubbleCells() []cellID { return cellsOf(bubbleRows()) }
 func cellsOf(rows []*row) []cellID {
 	var ids []cellID
 	for _, row := range rows {
-		for _, way := range []byte("RGC") {
+		for _, way := range []byte(cmp.Or(row.ways, "RGC")) {
 			for _, follows := range row.sequences(way) {
 				arrives := "bman"
 				if last := follows[len(follows)-1]; !ends(last) {
@@ -73,7 +74,7 @@ func (r *row) sequences(way byte) []string {
 			left = r.size
 		}
 		// What obtains releases by itself. Short cuts for one key are about single operations.
-		if first == "r" || first == "L" || way == 'C' || r.size == 1 {
+		if first == "r" || first == "L" || first == "K" || way == 'C' || r.size == 1 {
 			continue
 		}
 		for _, second := range r.possible(live, left, false) {
@@ -84,13 +85,13 @@ func (r *row) sequences(way byte) []string {
 }
 
 // ends reports whether there is no hold any more after an operation.
-func ends(code byte) bool { return strings.IndexByte("rzL", code) >= 0 }
+func ends(code byte) bool { return strings.IndexByte("rzLK", code) >= 0 }
 
 // possible are the operations that may come next: if there is a hold, with so many keys.
 func (r *row) possible(live bool, n int, unreleased bool) []byte {
 	var codes []byte
 	if live {
-		codes = append(codes, "sldnrL"...)
+		codes = append(codes, "sldnrLK"...)
 		if r.nexts == "" {
 			codes = append(codes, 'u')
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/cenkalti/backoff/v4"
@@ -81,6 +82,9 @@ var operations = map[byte]*operation{
 	}},
 	'L': {name: "Leave", lessens: true, frees: true, run: func(ctx context.Context, c *cell) error {
 		return c.leave(ctx)
+	}},
+	'K': {name: "Break", lessens: true, run: func(ctx context.Context, c *cell) error {
+		return c.breaks(ctx, c.second())
 	}},
 	'W': {name: "Obtain", next: true, run: func(ctx context.Context, c *cell) error {
 		return c.takes(c.main.Obtain(ctx, c.keys, nextTTL, c.options()))
@@ -172,6 +176,20 @@ func (c *cell) leave(ctx context.Context) error {
 		c.leaving.from, c.leaving.till = began.Add(leaveTTL), time.Now().Add(leaveTTL)
 	}
 	return c.ended(lock, err)
+}
+
+// breaks has a Client take the keys from the newest hold.
+func (c *cell) breaks(ctx context.Context, by *redislock.Client) error {
+	keys := c.hold.Keys()
+	_, err := by.Break(ctx, keys, "for a test")
+	if err == nil && c.reader != nil && slices.Contains(keys, c.keys[0]) {
+		c.gone, c.reader = append(c.gone, c.reader), nil
+	}
+	if err == nil { // else it has changed nothing, and will not
+		c.fence = max(c.fence, c.hold.Fence())
+		c.gone, c.hold = append(c.gone, c.hold), nil
+	}
+	return err
 }
 
 // ended takes note of a lock that was released, or of a Release that was not answered.
