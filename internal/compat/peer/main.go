@@ -1,5 +1,6 @@
-// Peer does with locks what it is told on its standard input: see the package compat. Its argument is
-// the address of the server. When its input ends so does the peer.
+// Peer does with locks what it is told on its standard input: see the package compat. Its arguments are
+// the address of the server, and for the tree alone a prefix of its keys. When its input ends so does the
+// peer.
 package main
 
 import (
@@ -22,7 +23,7 @@ import (
 func main() {
 	rdb := redis.NewClient(&redis.Options{Addr: os.Args[1]})
 	p := &peer{
-		client: redislock.New(rdb), out: json.NewEncoder(os.Stdout),
+		client: redislock.New(rdb, options(os.Args[2:])...), out: json.NewEncoder(os.Stdout),
 		locks: map[string]*redislock.Lock{}, under: map[int]context.CancelFunc{}, rdb: rdb,
 	}
 	rdb.AddHook(&p.faults)
@@ -85,6 +86,8 @@ func (p *peer) run(ctx context.Context, request compat.Request, reply *compat.Re
 		return nil
 	case compat.Inspect:
 		return p.inspect(ctx, request, reply)
+	case compat.Break:
+		return breaks(ctx, p.client, request.Write, reply)
 	case compat.Lose, compat.Hold:
 		p.faults.next.Store(&request.Op)
 		return nil
