@@ -27,6 +27,9 @@ const (
 	newer = "new"
 )
 
+// tags are those with which the program of each version is built.
+var tags = map[string]string{older: "earlier", newer: ""}
+
 // scratch is where the programs are; TestMain removes it.
 var scratch string
 
@@ -51,7 +54,7 @@ var programs = sync.OnceValues(func() (map[string]string, error) {
 	built := map[string]string{}
 	for version, dir := range map[string]string{older: tree, newer: root} {
 		built[version] = filepath.Join(scratch, version)
-		build := exec.Command("go", "build", "-o", built[version], "./internal/compat/peer")
+		build := exec.Command("go", "build", "-tags", tags[version], "-o", built[version], "./internal/compat/peer")
 		build.Dir = dir
 		if out, err := build.CombinedOutput(); err != nil {
 			return nil, fmt.Errorf("the %s program cannot be built: %w: %s", version, err, out)

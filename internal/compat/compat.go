@@ -22,9 +22,11 @@ const (
 	Raise     = "raise"     // the fencing number of Lock to Fence
 	Part      = "part"      // releases the keys Write of Lock
 	Release   = "release"   // Lock
+	Leave     = "leave"     // Lock, for TTL; of the tree alone
 	Lost      = "lost"      // waits until Lock is lost
 	Cancel    = "cancel"    // ends the context of the request Number
 	Inspect   = "inspect"   // the one key Write
+	Break     = "break"     // the keys Write; of the tree alone
 	Lose      = "lose"      // from now on loses the reply to the next script that the peer runs
 	Hold      = "hold"      // keeps the next script back, which then seems to have failed
 	Late      = "late"      // sends the script that was kept back, and says in Metadata what came
@@ -63,7 +65,9 @@ type Reply struct {
 
 	// Of a conflict, or of Inspect.
 	Key, Mode, Metadata string
+	Left                bool // says the tree
 	Waiters             int
+	Broken              int // owners
 }
 
 // The errors of a Reply.

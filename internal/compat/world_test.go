@@ -107,14 +107,14 @@ type peer struct {
 }
 
 // start starts one more process; it ends with the test.
-func (w *world) start(t *testing.T, version string) *peer {
+func (w *world) start(t *testing.T, version string, args ...string) *peer {
 	t.Helper()
 	built, err := programs()
 	if err != nil {
 		t.Fatal(err)
 	}
 	p := &peer{version: version, gone: make(chan struct{}), waiting: map[int]chan compat.Reply{}}
-	p.cmd = exec.Command(built[version], w.addr)
+	p.cmd = exec.Command(built[version], append([]string{w.addr}, args...)...)
 	p.cmd.Stderr = os.Stderr
 	if p.in, err = p.cmd.StdinPipe(); err != nil {
 		t.Fatal(err)

@@ -29,7 +29,7 @@ func (s *state) unanswered(m *model, who int, triesAgain bool) {
 func (s *state) leaveBehind(m *model, r request) {
 	h := &s.hold[r.hold]
 	h.claims &^= r.keys
-	h.unclean = true
+	h.unclean, h.taken = true, r.taken
 	h.cleans(m, r.keys)
 	for i := range keys {
 		if r.keys.has(i) {

@@ -52,6 +52,10 @@ const (
 
 	anyServer // a request counts as closed whatever server that was closed on
 
+	unaskedLeave  // a Release that leaves keys does not look for a guard
+	unclosedLeave // nor set one
+	takesBack     // the token takes back what it has left
+
 	settlesErrors // an error counts as an answer
 	leavesErrors  // nothing is cleaned up after an Obtain that has failed
 	breaches
@@ -71,7 +75,8 @@ var breachNames = [breaches]string{
 	readsUncounted: "readfly", readsAgain: "readagain",
 	unaskedEntry: "unaskedentry", unaskedRelease: "unaskedrelease", leavesFirst: "leavesfirst",
 	trustsFrees: "trustsfrees", trustsChanges: "trustschanges", trustsLate: "trustslate",
-	anyServer:     "anyserver",
+	anyServer:    "anyserver",
+	unaskedLeave: "unaskedleave", unclosedLeave: "unclosedleave", takesBack: "takesback",
 	settlesErrors: "erroranswers", leavesErrors: "leaveserrors",
 }
 

@@ -24,6 +24,10 @@ func (m *model) check(s *state) (wrong string, looked int) {
 			return fmt.Sprintf("key %s is locked by nobody", one(i)), looked
 		}
 		looked++
+		if taken := s.server.taken[i]; taken == writes && s.server.mine[i].mode != free || taken == reads && s.server.mine[i].mode == writes {
+			return fmt.Sprintf("key %s was left, and is held before its time is over", one(i)), looked
+		}
+		looked++
 		if m.isCalm(s) && s.server.guard[i] != [ids]guard{} {
 			return "a guard where nothing has failed", looked
 		}

@@ -22,6 +22,7 @@ const (
 	otherWaits
 	otherLooks
 	timePasses
+	timeIsOver
 	forgets
 )
 
@@ -59,6 +60,6 @@ func (e event) String() string {
 		asksAgain: "the waiter is to ask again", leaves: "the waiter gives up",
 		otherReleases: "the other token releases", otherReads: "another token reads",
 		otherWaits: "another token stands in line", otherLooks: "another token looks through the lines",
-		timePasses: "time passes", forgets: "the owner takes a fresh id",
+		timePasses: "time passes", timeIsOver: "the time of a key that was left is over", forgets: "the owner takes a fresh id",
 	}[e.kind]
 }

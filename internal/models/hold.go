@@ -8,6 +8,7 @@ type hold struct {
 	inLine  bool        // its Obtain may have left a waiter in line
 	left    set         // what is still to be cleaned up
 	unclean bool        // no clean-up was answered yet
+	taken   bool        // that may leave the keys taken, as the Release before it was to do
 	until   int8        // in models with a clock: for how many ticks that is tried
 }
 

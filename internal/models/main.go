@@ -21,6 +21,7 @@
 //   - every hold has, in Redis, at least the modes and leases that it counts on. A Release, a Refresh or a
 //     conversion of another hold of the token takes away what it is for from the moment at which it is
 //     sent, but not from a hold whose Obtain was sent after the call had begun;
+//   - nobody of the token holds a key that was left, before its time is over;
 //   - a key that no hold counts among its own, and no clean-up is about, is free;
 //   - no waiter stands in line after its call has ended;
 //   - as long as every request is answered, and one is sent at a time, there is no guard;
@@ -46,7 +47,7 @@ import (
 
 // groups returns all models.
 func groups() []group {
-	return []group{base(), numbers(), moving(), together(), expiry(), mixed(), lines(), apart(), servers(), partly()}
+	return []group{base(), numbers(), moving(), together(), expiry(), mixed(), lines(), leaving(), apart(), servers(), partly()}
 }
 
 func main() {

@@ -23,6 +23,7 @@ type step struct {
 	keys  set
 	read  set // of the keys of an Obtain
 	lease int8
+	taken bool // a Release leaves the keys taken
 }
 
 // do makes a step.
@@ -37,6 +38,12 @@ func do(hold int8, o op, keys set, lease ...int8) step {
 // reading has an Obtain ask for some of its keys to read them.
 func (p step) reading(keys set) step {
 	p.read = keys
+	return p
+}
+
+// leaving has a Release leave its keys taken.
+func (p step) leaving() step {
+	p.taken = true
 	return p
 }
 

@@ -181,7 +181,7 @@ func (m *model) starts(s *state, t int, visit func(state, event)) {
 			continue
 		}
 		n.step[t]++
-		r := request{op: p.op, hold: p.hold, keys: p.keys, read: p.read, lease: p.lease}
+		r := request{op: p.op, hold: p.hold, keys: p.keys, read: p.read, lease: p.lease, taken: p.taken}
 		if !p.op.obtains() {
 			r.keys &= h.claims
 		}
@@ -228,7 +228,12 @@ func (m *model) cleans(s *state, h int, visit func(state, event)) {
 	if s.call[who].phase != idle || !hold.unclean && hold.left&^m.names(s.others(m, h)) == 0 {
 		return
 	}
-	n := *s
-	n.begin(m, who, request{op: cleanup, hold: int8(h), keys: hold.left, leave: hold.inLine})
-	visit(n, event{kind: begins, who: int8(who), request: n.call[who].request})
+	for _, taken := range []bool{false, true} { // false: that time is over
+		if taken && !hold.taken {
+			break
+		}
+		n := *s
+		n.begin(m, who, request{op: cleanup, hold: int8(h), keys: hold.left, leave: hold.inLine, taken: taken})
+		visit(n, event{kind: begins, who: int8(who), request: n.call[who].request})
+	}
 }

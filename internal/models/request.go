@@ -48,6 +48,7 @@ type request struct {
 	spare set  // keys that a Release leaves alone
 	keep  bool // what the token holds is lessened neither in time nor in mode
 	leave bool // a Release that takes the waiter of the hold out of its lines
+	taken bool // a Release that leaves its keys taken, by nobody
 
 	age int8 // in ticks
 }
@@ -85,6 +86,9 @@ func (r request) String() string {
 	}
 	if r.keep {
 		s.WriteString(", takes nothing away")
+	}
+	if r.taken {
+		s.WriteString(", leaves them taken")
 	}
 	return s.String()
 }
@@ -133,10 +137,10 @@ func (r request) compare(other request) int {
 	return cmp.Or(slices.Compare(x[:], y[:]), slices.Compare(r.former[:], other.former[:]))
 }
 
-func (r request) code() [13]int8 {
+func (r request) code() [14]int8 {
 	return [...]int8{
 		-int8(r.op), r.hold, int8(r.keys), int8(r.read), r.lease, r.id, r.number, r.home,
-		int8(r.closes), int8(r.spare), number(r.keep), number(r.leave), r.age,
+		int8(r.closes), int8(r.spare), number(r.keep), number(r.leave), number(r.taken), r.age,
 	}
 }
 

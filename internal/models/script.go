@@ -58,6 +58,8 @@ func (s *server) asks(m *model, r request) bool {
 		return false
 	case m.broken == unaskedEntry:
 		return r.op != queue || s.other == [keys]mode{}
+	case m.broken == unaskedLeave && r.taken:
+		return false
 	case m.broken == unaskedRelease:
 		return !r.op.frees() || s.place == [keys][waiters]int8{}
 	}
@@ -66,7 +68,7 @@ func (s *server) asks(m *model, r request) bool {
 
 // workInPart does the work of a script that fails.
 func (s *server) workInPart(m *model, r request, e extent) {
-	stuck := r.op.obtains() && s.inTheWay(r) >= 0
+	stuck := r.op.obtains() && s.inTheWay(m, r) >= 0
 	if e == firstKey {
 		r.keys &= -r.keys
 	}
@@ -80,6 +82,9 @@ func (s *server) workInPart(m *model, r request, e extent) {
 
 // close sets the guards that a request brings.
 func (s *server) close(m *model, r request, e extent) {
+	if m.broken == unclosedLeave && r.taken {
+		return
+	}
 	number := r.number
 	for i := range keys {
 		for id, lines := range r.former {
@@ -112,13 +117,16 @@ func (s *server) work(m *model, r request) reply {
 }
 
 // inTheWay returns the first key of an Obtain that it cannot have, or -1.
-func (s *server) inTheWay(r request) int {
+func (s *server) inTheWay(m *model, r request) int {
 	for i := range keys {
 		wants := writes
 		if r.read.has(i) {
 			wants = reads
 		}
 		held := s.other[i] == writes || s.other[i] == reads && wants == writes
+		if m.broken != takesBack {
+			held = held || s.taken[i] == writes || s.taken[i] == reads && wants == writes
+		}
 		if r.keys.has(i) && (held || s.mine[i].mode == free && s.isBehind(int(r.hold), i)) {
 			return i
 		}
@@ -127,7 +135,7 @@ func (s *server) inTheWay(r request) int {
 }
 
 func (s *server) obtain(m *model, r request) reply {
-	if s.inTheWay(r) >= 0 {
+	if s.inTheWay(m, r) >= 0 {
 		if r.op == queue {
 			s.enter(int(r.hold), m.wants(int(r.hold)))
 			return waits
@@ -163,6 +171,9 @@ func (s *server) release(m *model, r request) reply {
 		if s.mine[i].mode == free {
 			reply = lost
 		}
+		if r.taken {
+			s.taken[i] = max(s.taken[i], s.mine[i].mode)
+		}
 		s.mine[i] = lease{}
 	}
 	if r.leave {
@@ -180,7 +191,7 @@ func (s *server) change(r request) reply {
 		}
 	}
 	for i := range keys {
-		if r.op == upgrade && r.keys.has(i) && s.other[i] == reads {
+		if r.op == upgrade && r.keys.has(i) && (s.other[i] == reads || s.taken[i] == reads) {
 			return refused
 		}
 	}

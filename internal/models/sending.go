@@ -25,7 +25,7 @@ func (s *state) begin(m *model, who int, r request) {
 func (s *state) send(m *model, who int) {
 	c := &s.call[who]
 	r := c.request
-	r = request{op: r.op, hold: r.hold, keys: r.keys, read: r.read, lease: r.lease, keep: r.keep, leave: r.leave, home: -1}
+	r = request{op: r.op, hold: r.hold, keys: r.keys, read: r.read, lease: r.lease, keep: r.keep, leave: r.leave, taken: r.taken, home: -1}
 	if !r.op.frees() && !r.op.obtains() {
 		r.keys &= s.hold[r.hold].claims // ReleaseKeys may have freed some meanwhile
 		if r.keys == 0 {

@@ -47,6 +47,7 @@ const (
 type server struct {
 	mine     [keys]lease // what the token holds
 	other    [keys]mode  // what another token holds
+	taken    [keys]mode  // how a key is taken that was left, until its time is over
 	guard    [keys][ids]guard
 	place    [keys][waiters]int8 // in the lines; 0: it does not stand there
 	notified [holds]bool         // a message to the waiter that it was granted its keys is on its way
@@ -132,7 +133,7 @@ func (s *server) admit(m *model, w int) bool {
 		return false
 	}
 	for i := range keys {
-		if wants.has(i) && (s.mine[i].mode != free || s.other[i] != free || s.isBehind(w, i)) {
+		if wants.has(i) && (s.mine[i].mode != free || s.other[i] != free || s.taken[i] != free || s.isBehind(w, i)) {
 			return false
 		}
 	}

@@ -8,6 +8,13 @@ func (m *model) world(s *state, visit func(state, event)) {
 		n.server.handOver(m)
 		visit(n, event{kind: otherReleases})
 	}
+	for i, taken := range s.server.taken {
+		if taken != free {
+			n := *s
+			n.server.taken[i] = free // no script does that: whoever waits asks
+			visit(n, event{kind: timeIsOver})
+		}
+	}
 	if s.turns > 0 {
 		m.others(s, visit)
 	}
@@ -29,7 +36,7 @@ func (m *model) world(s *state, visit func(state, event)) {
 // others are the visits of other tokens.
 func (m *model) others(s *state, visit func(state, event)) {
 	for i := range keys {
-		if m.readers.has(i) && s.server.mine[i].mode != writes && s.server.other[i] == free {
+		if m.readers.has(i) && s.server.mine[i].mode != writes && s.server.other[i] == free && s.server.taken[i] != writes {
 			n := *s
 			n.turns--
 			n.server.other[i] = reads

@@ -3,6 +3,7 @@ package api_test
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -46,7 +47,9 @@ func runWithout(t *testing.T, g *world.Guarded, p *pass, op operation, forbidden
 }
 
 // operations are all of them.
-func operations() []operation { return slices.Concat(obtains(), others(), handing()) }
+func operations() []operation {
+	return slices.Concat(obtains(), others(), handing(), slices.Collect(maps.Values(leaving())))
+}
 
 // before are the commands of the list as it was before there was ZPOPMIN, word for word.
 const before = `+eval +evalsha

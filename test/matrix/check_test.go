@@ -120,7 +120,7 @@ func (c *cell) letGo() {
 
 // check checks that what the locks say is so. It reports whether it is.
 func (c *cell) check(when string) bool {
-	right := true
+	right := c.checkLeft(when)
 	locks := c.older
 	if c.hold != nil {
 		locks = append(locks[:len(locks):len(locks)], c.hold)
@@ -178,7 +178,7 @@ func (c *cell) ownerOf(lock *redislock.Lock) func(value string) bool {
 	return func(value string) bool {
 		token, metadata, _ := strings.Cut(value, "|")
 		if c.row.generated {
-			return metadata == lock.Metadata()
+			return token != "" && metadata == lock.Metadata()
 		}
 		return token == c.token
 	}

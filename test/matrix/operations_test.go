@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/cenkalti/backoff/v4"
@@ -19,6 +20,9 @@ const (
 	middleTTL = 90 * time.Second
 	longTTL   = 180 * time.Second
 )
+
+// leaveTTL is for how long a Leave leaves keys.
+const leaveTTL = 5 * time.Second
 
 // An operation is what may follow a late request.
 type operation struct {
@@ -76,6 +80,12 @@ var operations = map[byte]*operation{
 		c.forgetOlder()
 		return c.second().Attach(keys, c.token).Release(ctx)
 	}},
+	'L': {name: "Leave", lessens: true, frees: true, run: func(ctx context.Context, c *cell) error {
+		return c.leave(ctx)
+	}},
+	'K': {name: "Break", lessens: true, run: func(ctx context.Context, c *cell) error {
+		return c.breaks(ctx, c.second())
+	}},
 	'W': {name: "Obtain", next: true, run: func(ctx context.Context, c *cell) error {
 		return c.takes(c.main.Obtain(ctx, c.keys, nextTTL, c.options()))
 	}},
@@ -94,6 +104,9 @@ var operations = map[byte]*operation{
 // options are those of every Obtain of the cell.
 func (c *cell) options() *redislock.Options {
 	opt := &redislock.Options{Token: c.token, Watchdog: true, Fenced: c.row.fenced}
+	if c.row.code == 'L' { // it may just have left the keys
+		opt.RetryStrategy = redislock.LinearBackoff(500 * time.Millisecond)
+	}
 	if c.row.generated {
 		opt.RetryStrategy = redislock.LinearBackoff(100 * time.Millisecond) // another hold is another owner
 		opt.Metadata = fmt.Sprint("obtain ", c.obtains.Add(1))              // by which it is recognised
@@ -150,7 +163,37 @@ func (c *cell) release(ctx context.Context) error {
 		lock = c.unreleased
 	}
 	c.fence = max(c.fence, lock.Fence())
-	err := lock.Release(ctx)
+	return c.ended(lock, lock.Release(ctx))
+}
+
+// leave has the newest hold leave its keys.
+func (c *cell) leave(ctx context.Context) error {
+	lock, began := c.hold, time.Now()
+	c.hold, c.fence = nil, max(c.fence, c.hold.Fence())
+	err := lock.Leave(ctx, leaveTTL)
+	if err == nil {
+		c.leaving.keys, c.leaving.metadata = lock.Keys(), lock.Metadata()
+		c.leaving.from, c.leaving.till = began.Add(leaveTTL), time.Now().Add(leaveTTL)
+	}
+	return c.ended(lock, err)
+}
+
+// breaks has a Client take the keys from the newest hold.
+func (c *cell) breaks(ctx context.Context, by *redislock.Client) error {
+	keys := c.hold.Keys()
+	_, err := by.Break(ctx, keys, "for a test")
+	if err == nil && c.reader != nil && slices.Contains(keys, c.keys[0]) {
+		c.gone, c.reader = append(c.gone, c.reader), nil
+	}
+	if err == nil { // else it has changed nothing, and will not
+		c.fence = max(c.fence, c.hold.Fence())
+		c.gone, c.hold = append(c.gone, c.hold), nil
+	}
+	return err
+}
+
+// ended takes note of a lock that was released, or of a Release that was not answered.
+func (c *cell) ended(lock *redislock.Lock, err error) error {
 	if c.unreleased, c.kept = nil, err != nil; err != nil {
 		c.unreleased = lock
 	}

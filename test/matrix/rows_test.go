@@ -19,6 +19,7 @@ type row struct {
 	generated  bool                                     // the token
 	grows      bool                                     // a late one may lengthen or raise: that is harmless
 	harmless   string                                   // why no cell fails without guards; empty if some do
+	ways       string                                   // in which it may be late; default: all
 	nexts      string                                   // what may obtain afterwards; default: everything
 	line       bool                                     // somebody stands in line, or may
 	setup      func(c *cell)                            // before the late request
@@ -40,7 +41,7 @@ func bubbleRows() []*row {
 			suffix := suffixOf(size, generated)
 			add := func(r row) {
 				r.name, r.size, r.generated = r.name+suffix, size, generated
-				if generated && strings.ContainsRune("rcfo", rune(r.code)) {
+				if generated && strings.ContainsRune("rcfoL", rune(r.code)) {
 					r.harmless = freesItsOwn
 				}
 				add(r)
@@ -58,6 +59,9 @@ func bubbleRows() []*row {
 			add(row{name: "upgrade", code: 'u', base: 'R'})
 			add(row{name: "release", code: 'r', base: 'W'})
 			add(row{name: "release of a reader", code: 'r', base: 'R'})
+			add(row{name: "leave", code: 'L', base: 'W'})
+			add(row{name: "leave of a reader", code: 'L', base: 'R'})
+			add(row{name: "break", code: 'K', base: 'W', run: lateBreak, ways: "RC"})
 			add(row{name: "clean-up", code: 'c', run: lateCleanUp, scripts: "release"})
 			if size == 1 {
 				continue
@@ -72,6 +76,8 @@ func bubbleRows() []*row {
 	add(row{name: "downgrade fenced", code: 'd', base: 'M', fenced: true})
 	add(row{name: "upgrade fenced", code: 'u', base: 'M', fenced: true})
 	add(row{name: "release fenced", code: 'r', base: 'M', fenced: true})
+	add(row{name: "leave fenced", code: 'L', base: 'M', fenced: true})
+	add(row{name: "break fenced", code: 'K', base: 'M', run: lateBreak, ways: "RC", fenced: true})
 	add(row{name: "raise fence", code: 'b', base: 'M', fenced: true, grows: true, harmless: "numbers are only raised"})
 	add(row{name: "clean-up fenced", code: 'c', run: lateCleanUp, fenced: true, scripts: "release"})
 	add(row{name: "clean-up beside a hold", code: 'q', base: 'B', run: lateCleanUpBeside, scripts: "release"})
@@ -102,7 +108,7 @@ func (r *row) live(way byte) bool {
 	if r.base == 0 {
 		return way == 'R' && !strings.ContainsRune("cqijkgv", rune(r.code))
 	}
-	return r.code != 'r' && r.code != 'z'
+	return !ends(r.code) || r.code == 'K' && way != 'R' // which changes nothing then
 }
 
 // lateObtain is an Obtain of a first hold.
@@ -131,6 +137,10 @@ func (c *cell) first(ctx context.Context, code byte, opt *redislock.Options) err
 	}
 	return c.takes(c.main.Obtain(ctx, c.keys, firstTTL, opt))
 }
+
+// lateBreak is a Break that has an owner of its own. As long as nobody has closed one to which no answer came, it may
+// be executed: so its clean-up has to be answered.
+func lateBreak(ctx context.Context, c *cell) error { return c.breaks(ctx, c.main) }
 
 // lateCleanUp is the clean-up of an Obtain that was executed and not answered.
 func lateCleanUp(ctx context.Context, c *cell) error {

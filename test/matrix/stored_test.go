@@ -83,6 +83,9 @@ func (v stored) holds(mine func(value string) bool) (lease time.Duration, writes
 	return 0, false
 }
 
+// values are those of all who have a lease.
+func (v stored) values() []string { return slices.Collect(maps.Keys(v.leases)) }
+
 // alone reports whether nobody else has a lease.
 func (v stored) alone(mine func(value string) bool) bool {
 	for value := range v.leases {

@@ -1,5 +1,6 @@
-// Peer does with locks what it is told on its standard input: see the package compat. Its argument is
-// the address of the server. When its input ends so does the peer.
+// Peer does with locks what it is told on its standard input: see the package compat. Its arguments are
+// the address of the server, and for the tree alone a prefix of its keys. When its input ends so does the
+// peer.
 package main
 
 import (
@@ -9,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"reflect"
 	"sync"
 	"time"
 
@@ -21,7 +23,7 @@ import (
 func main() {
 	rdb := redis.NewClient(&redis.Options{Addr: os.Args[1]})
 	p := &peer{
-		client: redislock.New(rdb), out: json.NewEncoder(os.Stdout),
+		client: redislock.New(rdb, options(os.Args[2:])...), out: json.NewEncoder(os.Stdout),
 		locks: map[string]*redislock.Lock{}, under: map[int]context.CancelFunc{}, rdb: rdb,
 	}
 	rdb.AddHook(&p.faults)
@@ -84,6 +86,8 @@ func (p *peer) run(ctx context.Context, request compat.Request, reply *compat.Re
 		return nil
 	case compat.Inspect:
 		return p.inspect(ctx, request, reply)
+	case compat.Break:
+		return breaks(ctx, p.client, request.Write, reply)
 	case compat.Lose, compat.Hold:
 		p.faults.next.Store(&request.Op)
 		return nil
@@ -127,6 +131,10 @@ func hold(ctx context.Context, lock *redislock.Lock, request compat.Request, rep
 		return releaseKeys(ctx, lock, request.Write)
 	case compat.Release:
 		return lock.Release(ctx)
+	case compat.Leave:
+		return any(lock).(interface {
+			Leave(ctx context.Context, ttl time.Duration) error
+		}).Leave(ctx, request.TTL)
 	case compat.Lost:
 		select {
 		case <-lock.Lost():
@@ -165,7 +173,7 @@ func (p *peer) inspect(ctx context.Context, request compat.Request, reply *compa
 	reply.Key, reply.Mode, reply.Waiters = state.Key, string(state.Mode), len(state.Line)
 	reply.Fence, reply.TTL = state.Fence, state.TTL
 	if len(state.Holders) > 0 {
-		reply.Metadata = state.Holders[0].Metadata
+		reply.Metadata, reply.Left = state.Holders[0].Metadata, left(state.Holders[0])
 	}
 	return nil
 }
@@ -214,5 +222,12 @@ func explain(err error, reply *compat.Reply) {
 	}
 	if conflict, ok := errors.AsType[*redislock.ConflictError](err); ok {
 		reply.Key, reply.Mode, reply.Metadata = conflict.Key, string(conflict.Mode), conflict.Metadata
+		reply.TTL, reply.Left = conflict.TTL, left(*conflict)
 	}
+}
+
+// left is the field Left of a conflict or a holder, which the earlier version has not.
+func left(of any) bool {
+	field := reflect.ValueOf(of).FieldByName("Left")
+	return field.IsValid() && field.Bool()
 }
