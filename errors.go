@@ -135,7 +135,12 @@ func (e *ConflictError) Error() string {
 	if e.TTL < 0 {
 		b.WriteString(", without a TTL")
 	} else {
-		fmt.Fprintf(&b, ", %s left", round(e.TTL))
+		b.WriteString(", " + round(e.TTL).String())
+		if e.Left {
+			b.WriteString(" to go")
+		} else {
+			b.WriteString(" left")
+		}
 	}
 	if n := len(e.Others); n > 0 {
 		fmt.Fprintf(&b, ", and %s of the set", count.Of(n, "more key"))

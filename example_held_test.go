@@ -35,18 +35,16 @@ func ExampleFromContext() {
 
 // restock needs a lock, and does not care whether one server keeps it or a majority of several.
 func restock(ctx context.Context, locks redislock.Obtainer) error {
-	held, err := locks.Obtain(ctx, []string{"lock:stock:9"}, 10*time.Second, &redislock.Options{Fenced: true})
-	if err != nil {
-		return err
-	}
-	defer held.Release(ctx)
-	if held, ok := held.(redislock.HeldFenced); ok {
-		fmt.Println("has a number:", held.Fence() > 0)
-	}
-	return nil
+	return locks.With(ctx, []string{"lock:stock:9"}, 10*time.Second, &redislock.Options{Fenced: true},
+		func(ctx context.Context) error {
+			if held, ok := redislock.HeldFromContext(ctx).(redislock.HeldFenced); ok {
+				fmt.Println("has a number:", held.Fence() > 0)
+			}
+			return nil
+		})
 }
 
-func ExampleObtainerOf() {
+func ExampleHeldFromContext() {
 	ctx := context.Background()
 	nodes := make([]*redislock.Client, 3)
 	for i := range nodes {
@@ -69,4 +67,20 @@ func ExampleObtainerOf() {
 	// <nil>
 	// has a number: true
 	// <nil>
+}
+
+// What is obtained is a Held, of whichever Client.
+func ExampleObtainerOf() {
+	rdb, stop := startRedis()
+	defer stop()
+
+	ctx := context.Background()
+	var locks redislock.Obtainer = redislock.ObtainerOf(redislock.New(rdb))
+	held, err := locks.Obtain(ctx, []string{"lock:stock:9"}, 10*time.Second, nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(held.Keys(), held.Release(ctx))
+	// Output: [lock:stock:9] <nil>
 }

@@ -44,7 +44,7 @@ type Obtainer interface {
 	ObtainRead(ctx context.Context, keys []string, ttl time.Duration, opt *Options) (Held, error)
 	// ObtainMixed takes write locks and read locks as one set.
 	ObtainMixed(ctx context.Context, write, read []string, ttl time.Duration, opt *Options) (Held, error)
-	// With obtains the keys, runs fn, and releases the keys.
+	// With obtains the keys, runs fn, and releases the keys. [HeldFromContext] gives fn the lock.
 	With(ctx context.Context, keys []string, ttl time.Duration, opt *Options, fn func(context.Context) error) error
 }
 

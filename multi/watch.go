@@ -37,8 +37,7 @@ func (l *Lock) Context(ctx context.Context) context.Context {
 	if l.events.told().Lost != nil {
 		l.watch()
 	}
-	held := inctx.As(ctx, l.join(ctx)) // nobody is to find the lock of a part
-	return context.WithValue(held, lockKey{}, l)
+	return inctx.Over(ctx, l.join(ctx), lockKey{}, l) // nobody is to find the lock of a part
 }
 
 // join returns a context that ends with any part.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/internal/clock"
+	"github.com/seed-14de3678/redislock/internal/inctx"
 	"github.com/seed-14de3678/redislock/internal/pace"
 )
 
@@ -19,7 +20,7 @@ func (l *Lock) Context(ctx context.Context) context.Context {
 	if l.isNothing() {
 		return over(ctx, l.usable())
 	}
-	ctx = context.WithValue(ctx, within{}, l)
+	ctx = inctx.With(ctx, within{}, l)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.state == held {

@@ -33,8 +33,7 @@ func (h *Hold) Context(ctx context.Context) context.Context {
 		cancel(fmt.Errorf("reentrant: %w: no Obtain has returned it", redislock.ErrLockNotHeld))
 		return ctx
 	}
-	held := inctx.As(ctx, h.join(ctx)) // nobody is to find a root lock
-	return context.WithValue(held, holdKey{}, h)
+	return inctx.Over(ctx, h.join(ctx), holdKey{}, h) // nobody is to find a root lock
 }
 
 // join returns a context that ends with the hold, or with any of its root locks.

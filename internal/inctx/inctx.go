@@ -1,13 +1,54 @@
-// Package inctx says under what a context has the lock that a function runs under.
+// Package inctx has contexts tell under which lock a function runs.
 package inctx
 
 import "context"
 
-// Root is the key of the lock of the root package.
+// Root is the key of the lock of the root package. Every package with locks has a key of its own.
 type Root struct{}
 
-// As returns a context that ends with inner, and has the lock of the root package that outer has: for a
-// package whose locks are made of several of these, which nobody is to find.
+// innermost is the key of the innermost lock of any package.
+type innermost struct{}
+
+// A within is a context that has a lock, hides those that its inner context has got, or both.
+type within struct {
+	context.Context
+	key   any             // of the lock; nil if it has none
+	lock  any             // under that key, and the innermost of all
+	outer context.Context // has the other locks; nil if the context itself has
+}
+
+// With returns a context that has a lock under the key of its package.
+func With(ctx context.Context, key, lock any) context.Context {
+	return &within{Context: ctx, key: key, lock: lock}
+}
+
+// As returns a context that ends with inner, and has the locks that outer has: those of the root package of which a
+// lock of another one is made are found by nobody.
 func As(outer, inner context.Context) context.Context {
-	return context.WithValue(inner, Root{}, outer.Value(Root{}))
+	return &within{Context: inner, outer: outer}
+}
+
+// Over is With for a lock that is made of locks of the root package, whose contexts make up inner.
+func Over(outer, inner context.Context, key, lock any) context.Context {
+	return &within{Context: inner, key: key, lock: lock, outer: outer}
+}
+
+// Innermost returns the lock that was put last into a context; nil if there is none.
+func Innermost(ctx context.Context) any { return ctx.Value(innermost{}) }
+
+// Value returns what the context has under a key.
+func (w *within) Value(key any) any {
+	switch key {
+	case w.key, innermost{}:
+		if w.key != nil {
+			return w.lock
+		}
+	}
+	switch key.(type) {
+	case Root, innermost:
+		if w.outer != nil {
+			return w.outer.Value(key)
+		}
+	}
+	return w.Context.Value(key)
 }

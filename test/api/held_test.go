@@ -46,7 +46,13 @@ func testObtainer(t *testing.T, w *world.World, locks redislock.Obtainer, prefix
 		"ObtainRead":  func() (redislock.Held, error) { return locks.ObtainRead(ctx, one, world.Long, nil) },
 		"ObtainMixed": func() (redislock.Held, error) { return locks.ObtainMixed(ctx, two, one, world.Long, nil) },
 	}
-	work := func(ctx context.Context) error { return ctx.Err() }
+	work := func(ctx context.Context) error {
+		held := redislock.HeldFromContext(ctx)
+		if held == nil || len(held.Keys()) != 1 || held.Keys()[0] != one[0] {
+			t.Errorf("got %T of the context, want the lock", held)
+		}
+		return ctx.Err()
+	}
 
 	reader := check.Must[redislock.Held](t)(locks.ObtainRead(ctx, one, world.Long, nil))
 	for _, way := range []string{"ObtainRead", "ObtainMixed"} {
@@ -68,4 +74,47 @@ func testObtainer(t *testing.T, w *world.World, locks redislock.Obtainer, prefix
 	}
 	check.Is(t, locks.With(ctx, one, world.Long, nil, work), redislock.ErrNotObtained)
 	check.NoError(t, holder.Release(ctx))
+}
+
+// The innermost lock is found whichever package it is of, and nobody finds those that it is made of.
+func TestHeldFromContext(t *testing.T) {
+	world.Scenario(t, func(t *testing.T, w *world.World) {
+		nodes := check.Must[*quorum.Client](t)(quorum.New([]*redislock.Client{w.Client}))
+		t.Cleanup(nodes.Close)
+		ctx := t.Context()
+		want := func(ctx context.Context, when string, innermost redislock.Held, root *redislock.Lock) {
+			t.Helper()
+			if got := redislock.HeldFromContext(ctx); got != innermost {
+				t.Errorf("%s: got %T, want %T", when, got, innermost)
+			}
+			if got := redislock.FromContext(ctx); got != root {
+				t.Errorf("%s: got the root lock of %q, want that of %q", when, got.Keys(), root.Keys())
+			}
+		}
+		want(ctx, "nothing", nil, nil)
+		ofRoot := check.Must[*redislock.Lock](t)(w.Client.Obtain(ctx, w.Keys("a"), world.Long, nil))
+		ofQuorum := check.Must[*quorum.Lock](t)(nodes.Obtain(ctx, w.Keys("b"), world.Long, nil))
+		ofMulti := check.Must[*multi.Lock](t)(multi.Obtain(ctx, multi.BySlot(w.Client, w.Keys("c", "d"), nil), world.Long, nil))
+		owner := reentrant.NewOwner(ctx)
+		ofOwner := check.Must[*reentrant.Hold](t)(reentrant.Obtain(owner, w.Client, w.Keys("e"), world.Long, nil))
+
+		want(ofMulti.Context(ctx), "multi alone", ofMulti, nil)
+		want(ofOwner.Context(ctx), "reentrant alone", ofOwner, nil)
+		ctx = ofRoot.Context(ctx)
+		want(ctx, "root", ofRoot, ofRoot)
+		inner := ofQuorum.Context(ctx)
+		want(inner, "quorum in root", ofQuorum, ofRoot)
+		inner = ofMulti.Context(inner)
+		want(inner, "multi in quorum in root", ofMulti, ofRoot)
+		inner = ofOwner.Context(inner)
+		want(inner, "reentrant in all of them", ofOwner, ofRoot)
+		if quorum.FromContext(inner) != ofQuorum || multi.FromContext(inner) != ofMulti || reentrant.FromContext(inner) != ofOwner {
+			t.Error("not each package finds its own lock")
+		}
+		again := check.Must[*redislock.Lock](t)(w.Client.Obtain(ctx, w.Keys("f"), world.Long, nil))
+		want(again.Context(inner), "root once more", again, again)
+		for _, held := range []redislock.Held{ofRoot, ofQuorum, ofMulti, ofOwner, again} {
+			check.NoError(t, held.Release(owner))
+		}
+	})
 }
