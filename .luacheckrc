@@ -10,7 +10,7 @@ not_globals = {
 -- The constants of scripts.go: in the source that is loaded their values stand for them.
 local constants = {
   "DONE", "REFUSED", "NOT_YOURS", "IN_LINE", "OVERTAKEN",
-  "CHUNK", "MOST", "ASKS_AGAIN", "GUARDS", "NUMBERS", "GUARD_LIFE",
+  "CHUNK", "MOST", "MOST_TOKEN", "ASKS_AGAIN", "GUARDS", "NUMBERS", "GUARD_LIFE",
 }
 for _, name in ipairs(constants) do
   table.insert(read_globals, name)
@@ -21,8 +21,8 @@ end
 -- goes from its file goes from here.
 local defined_in = {
   ["values.lua"] = {
-    "clock", "count", "delete", "left_value", "metadata_of", "mode_of", "refusal", "strings",
-    "token_of",
+    "clock", "count", "delete", "is_value", "left_value", "metadata_of", "mode_of", "refusal",
+    "strings", "token_of",
   },
   ["readers.lua"] = { "add_reader", "end_lease", "extend_reader", "longer", "look", "reader", "see" },
   ["refusal.lua"] = { "refused_at_once" },
@@ -36,7 +36,7 @@ local defined_in = {
     "read_stamp",
   },
   ["entry.lua"] = { "ENTRY", "entry_text", "publish" },
-  ["enter.lua"] = { "enter_lines", "is_heard", "my_entries" },
+  ["enter.lua"] = { "enter_lines", "is_heard", "my_entries", "my_entry" },
   ["line.lua"] = {
     "entry_at", "entry_of", "heads", "in_line", "leave_line", "places", "plans",
     "refusal_by_waiter", "take_out", "tell", "text_at", "waiter_before", "walk", "wanted_by",

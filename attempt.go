@@ -238,6 +238,7 @@ func (o *obtaining) take(ctx context.Context, c *call, intent time.Duration) (*L
 		return nil, o.failed(ctx, c)
 	}
 	a, err := readAnswer(c, o.want.fenced)
+	a.conflict.cut(o.want.set)
 	switch {
 	case err != nil:
 	case a.code == overtaken && ctx.Err() != nil:

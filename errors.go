@@ -70,7 +70,13 @@ const (
 	ModeQueue Mode = "queue"
 	// ModeRestarted means that the server has been up for less than [Options].MinUptime.
 	ModeRestarted Mode = "restarted"
-	// ModeForeign means that the key holds something that is not a lock. It is never overwritten.
+	// ModeForeign means that the key holds something that is not a lock. It is never overwritten. That
+	// can be told of a key without a TTL, of a key that is neither a string nor a sorted set, of an empty
+	// string, and of a string with more than 512 bytes before its first '|', which no token has. A sorted
+	// set is judged in the same way by the member with the greatest score.
+	//
+	// Any other string with a TTL looks like a lock, and counts as [ModeWrite]; any other sorted set with
+	// a TTL counts as [ModeRead]. So give locks names that no data has: see [WithKeyPrefix].
 	ModeForeign Mode = "foreign"
 )
 
@@ -81,7 +87,7 @@ type ConflictError struct {
 	Mode     Mode   // how it is held: write, read, intent, queue or foreign; or restarted
 	Metadata string // of the holder, of the reader whose lease ends last, or of the waiter
 	Left     bool   // the holder has left the key, which is kept until the TTL is over: see [Lock.Leave]
-	Owner    string // the owner id in the metadata, see [WithOwner]; empty if there is none
+	Owner    string // the owner id stored with the metadata, see [WithOwner]; empty if there is none
 	Type     string // the Redis type of a foreign key, else empty
 
 	// TTL is the remaining lease of the holder. For ModeIntent and ModeQueue it is the remaining life
@@ -96,19 +102,20 @@ type ConflictError struct {
 // Error names the key, its holder and the remaining time, for whoever is on call.
 func (e *ConflictError) Error() string {
 	var b strings.Builder
+	name := who(e.Metadata, e.Owner)
 	fmt.Fprintf(&b, "redislock: %q ", e.Key)
 	switch e.Mode {
 	case ModeForeign:
 		fmt.Fprintf(&b, "holds a %s that is no lock", e.Type)
 	case ModeIntent:
 		b.WriteString("is kept for a waiting writer")
-		if e.Metadata != "" {
-			b.WriteString(", " + legible(e.Metadata))
+		if name != "" {
+			b.WriteString(", " + name)
 		}
 	case ModeQueue:
 		b.WriteString("is kept for those who stand in line")
-		if e.Metadata != "" {
-			b.WriteString(", before all for " + legible(e.Metadata))
+		if name != "" {
+			b.WriteString(", before all for " + name)
 		}
 	case ModeRestarted:
 		b.WriteString("is on a server that has restarted")
@@ -118,8 +125,8 @@ func (e *ConflictError) Error() string {
 			is = "was left"
 		}
 		fmt.Fprintf(&b, "%s %s-locked", is, e.Mode)
-		if e.Metadata != "" {
-			b.WriteString(" by " + legible(e.Metadata))
+		if name != "" {
+			b.WriteString(" by " + name)
 		}
 	}
 	if e.TTL < 0 {
@@ -146,9 +153,20 @@ func decodeConflict(keys []string, d *wire.Reply) (*ConflictError, error) {
 	if mode == ModeForeign {
 		e.Type = detail
 	} else {
-		e.Metadata, e.Owner = detail, ownerIn(detail)
+		e.Metadata, e.Owner = splitOwner(detail)
 	}
 	return e, nil
+}
+
+// cut names the keys of the conflict as callers of that set do. A nil conflict has none.
+func (e *ConflictError) cut(set keySet) {
+	if e == nil || set.cut == 0 {
+		return
+	}
+	e.Key = e.Key[set.cut:]
+	for _, other := range e.Others {
+		other.cut(set)
+	}
 }
 
 // legible shortens metadata for an error, and quotes it if it is not plain text.
@@ -229,7 +247,8 @@ func explained(operation string, set keySet, c *call, executed bool) error {
 }
 
 // foreignFence is the error of a script that has found something else where the fencing numbers of a
-// key would stand; nil for any other. The script names the key by its place.
+// key would stand; nil for any other. The script names the key by its place; the error has the whole name in Redis,
+// prefix and all, because that is where somebody has to look.
 func foreignFence(c *call, answer redis.Error) error {
 	var index int
 	var kind string

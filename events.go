@@ -30,7 +30,7 @@ func wayOf(opt *Options) Way {
 // event makes the event of an operation on a set, which ends at this moment.
 func (l label) event(set keySet, began clock.Moment, attempts int, err error) Event {
 	return Event{
-		Keys: set.keys, Mode: set.mode(), Name: l.name, Way: l.way,
+		Keys: set.shown(), Mode: set.mode(), Name: l.name, Way: l.way,
 		Duration: clock.Now().Since(began), Attempts: attempts, Err: err,
 	}
 }
@@ -44,16 +44,33 @@ func (l *Lock) report(ctx context.Context, hook func(context.Context, Event), be
 
 // notify tells a hook how an operation on some of it ended.
 func (l *Lock) notify(ctx context.Context, hook func(context.Context, Event), set keySet, began clock.Moment, attempts int, err error) {
+	if hook != nil {
+		hook(ctx, l.event(set, began, attempts, err))
+	}
+}
+
+// reportReleased tells the hook how a Release of a part has ended, which has asked Redis or not.
+func (l *Lock) reportReleased(ctx context.Context, p part, began clock.Moment, asked int, err error) {
+	hook := l.client.hooks.Released
 	if hook == nil {
 		return
 	}
+	e := l.event(p.set, began, asked, err)
+	if asked > 0 {
+		e.Kept = began.Until(p.keep)
+	}
+	hook(ctx, e)
+}
+
+// event makes the event of an operation on some of the lock.
+func (l *Lock) event(set keySet, began clock.Moment, attempts int, err error) Event {
 	e := l.label.event(set, began, attempts, err)
 	l.mu.Lock()
+	defer l.mu.Unlock()
 	if l.obtained != (clock.Moment{}) {
 		e.Held = clock.Now().Since(l.obtained)
 	}
-	l.mu.Unlock()
-	hook(ctx, e)
+	return e
 }
 
 // beginsToWait tells the hooks that there is to be another attempt, the first time that it is called.

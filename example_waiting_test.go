@@ -59,13 +59,19 @@ func ExampleNewOwnerID() {
 	rdb, stop := startRedis()
 	defer stop()
 
+	client := redislock.New(rdb)
 	ctx := redislock.WithOwner(context.Background(), redislock.NewOwnerID())
-	lock, err := redislock.Obtain(ctx, rdb, []string{"lock:order:7"}, time.Minute, nil)
+	lock, err := client.Obtain(ctx, []string{"lock:order:7"}, time.Minute, nil)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 	defer lock.Release(ctx)
-	fmt.Println(lock.Metadata() == "owner="+redislock.OwnerOf(ctx))
+	states, err := client.Inspect(ctx, lock.Keys())
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(states[0].Holders[0].Owner == redislock.OwnerOf(ctx))
 	// Output: true
 }

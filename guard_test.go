@@ -39,7 +39,7 @@ var manualValue = "token|metadata"
 // may shorten or cannot.
 func (d manual) call(what string, keys ...string) *call {
 	d.t.Helper()
-	set, err := newKeySet(keys, nil, 10)
+	set, err := (&Client{maxKeys: 10}).newKeySet(keys, nil)
 	if err != nil {
 		d.t.Fatal(err)
 	}

@@ -1,11 +1,11 @@
 package redislock
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -61,42 +61,36 @@ func (s KeyState) String() string {
 type Waiter struct {
 	Mode     Mode // in which it wants the key: write or read
 	Metadata string
-	Owner    string    // the owner id in the metadata, see [WithOwner]; empty if there is none
+	Owner    string    // the owner id stored with the metadata, see [WithOwner]; empty if there is none
 	Since    time.Time // by the server's clock
 	Alive    bool      // it has asked in the last 15 s; one that has not is passed over
 }
 
 // String says which lock the waiter wants, who it is, and since when it waits.
 func (w Waiter) String() string {
-	who := legible(w.Metadata)
-	if who == "" {
-		who = "somebody"
-	}
+	name := cmp.Or(who(w.Metadata, w.Owner), "somebody")
 	if !w.Alive {
-		who += ", gone,"
+		name += ", gone,"
 	}
-	return fmt.Sprintf("%s to %s since %s", who, w.Mode, w.Since.UTC().Format(time.RFC3339))
+	return fmt.Sprintf("%s to %s since %s", name, w.Mode, w.Since.UTC().Format(time.RFC3339))
 }
 
 // A Holder is one owner of a key. It does not contain the token, because whoever has that can
 // release the lock.
 type Holder struct {
 	Metadata string
-	Owner    string // the owner id in the metadata, see [WithOwner]; empty if there is none
+	Owner    string // the owner id stored with the metadata, see [WithOwner]; empty if there is none
 	Left     bool   // it has left the key, which is kept for the TTL: see [Lock.Leave]
 	TTL      time.Duration
 }
 
 // String returns the metadata and the remaining lease, and says so if the key is left.
 func (h Holder) String() string {
-	who := legible(h.Metadata)
-	if who == "" {
-		who = "somebody"
-	}
+	name := cmp.Or(who(h.Metadata, h.Owner), "somebody")
 	if h.Left {
-		return fmt.Sprintf("%s (who has left it, %s to go)", who, round(h.TTL))
+		return fmt.Sprintf("%s (who has left it, %s to go)", name, round(h.TTL))
 	}
-	return fmt.Sprintf("%s (%s left)", who, round(h.TTL))
+	return fmt.Sprintf("%s (%s left)", name, round(h.TTL))
 }
 
 // Inspect returns who holds the keys and who waits for them. It reads each key in one step, and the
@@ -106,13 +100,12 @@ func (c *Client) Inspect(ctx context.Context, keys []string) ([]KeyState, error)
 	if err := c.usable(); err != nil {
 		return nil, fmt.Errorf("redislock: inspect: %w", err)
 	}
-	keys = slices.Clone(keys)
 	calls := make([]*call, len(keys))
 	for i, key := range keys {
 		if key == "" {
 			return nil, fmt.Errorf("redislock: inspect: %w: key %d is empty", ErrInvalidKeys, i)
 		}
-		calls[i] = inspectCall(ctx, key)
+		calls[i] = inspectCall(ctx, c.RedisKey(key))
 	}
 	for _, r := range calls {
 		c.conn.Ask(&r.Call)
@@ -121,7 +114,7 @@ func (c *Client) Inspect(ctx context.Context, keys []string) ([]KeyState, error)
 	var first error
 	for i, r := range calls { // each is waited for, or left
 		var err error
-		if states[i], err = inspected(ctx, r); err != nil && first == nil {
+		if states[i], err = c.inspected(ctx, r); err != nil && first == nil {
 			first = err
 		}
 	}
@@ -132,22 +125,23 @@ func (c *Client) Inspect(ctx context.Context, keys []string) ([]KeyState, error)
 }
 
 // inspected waits for what is asked about one key.
-func inspected(ctx context.Context, c *call) (KeyState, error) {
-	set := keySet{keys: c.Keys}
-	if !c.Wait(ctx, 0) && c.Leave(nil) {
+func (c *Client) inspected(ctx context.Context, r *call) (KeyState, error) {
+	set := keySet{keys: r.Keys, cut: len(c.prefix)}
+	if !r.Wait(ctx, 0) && r.Leave(nil) {
 		return KeyState{}, interrupted(ctx, "inspect", set)
 	}
-	if c.Err != nil {
-		return KeyState{}, fault("inspect", set, c)
+	if r.Err != nil {
+		return KeyState{}, fault("inspect", set, r)
 	}
-	state, err := inspectReply(c)
+	state, err := inspectReply(r)
 	if err != nil {
 		return KeyState{}, fmt.Errorf("redislock: inspect %s: %w", set, err)
 	}
+	state.Key = state.Key[set.cut:]
 	return state, nil
 }
 
-// inspectCall builds the question who has a key, and who waits for it.
+// inspectCall builds the question who has a key, by its name in Redis, and who waits for it.
 func inspectCall(ctx context.Context, key string) *call {
 	beside := []string{lineOf(key), slot.Beside("intent", key), slot.Beside("fence", key)}
 	return newCall(ctx, inspectScript, []string{key}, beside, nil, 0)
@@ -164,21 +158,24 @@ func inspectReply(c *call) (KeyState, error) {
 	}
 	s.Fence = d.Number()
 	if left, metadata := d.Number(), d.Text(); left != -2 {
-		s.Intent = &Holder{Metadata: metadata, Owner: ownerIn(metadata), TTL: clock.FromMillis(left)}
+		s.Intent = &Holder{TTL: clock.FromMillis(left)}
+		s.Intent.Metadata, s.Intent.Owner = splitOwner(metadata)
 	}
 	for n := d.Number(); n > 0 && !d.Bad; n-- {
 		text, lease, left := d.Text(), clock.FromMillis(d.Number()), d.Number() == 1
 		if s.Mode == ModeForeign {
 			s.Type = text
 		} else {
-			s.Holders = append(s.Holders, Holder{Metadata: text, Owner: ownerIn(text), TTL: lease, Left: left})
+			h := Holder{TTL: lease, Left: left}
+			h.Metadata, h.Owner = splitOwner(text)
+			s.Holders = append(s.Holders, h)
 		}
 	}
 	for len(d.Rest) > 0 && !d.Bad {
 		w := Waiter{
 			Mode: Mode(d.Text()), Metadata: d.Text(), Since: time.UnixMicro(d.Number()), Alive: d.Number() == 1,
 		}
-		w.Owner = ownerIn(w.Metadata)
+		w.Metadata, w.Owner = splitOwner(w.Metadata)
 		s.Line = append(s.Line, w)
 	}
 	if d.Bad {

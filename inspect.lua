@@ -30,19 +30,24 @@ local function is_left(value)
   return mode_of('', value) ~= '' and 1 or 0
 end
 
-local now = clock()
+-- The same as `look` says: of readers the last tells whether they are any.
+local now, value, leases = clock(), nil, nil
+if kind == 'string' then
+  value = redis.call('get', key)
+elseif kind == 'zset' then
+  leases = redis.call('zrange', key, 0, -1, 'withscores')
+end
+local text = value or leases and leases[#leases - 1]
 if kind == 'none' then
   state[1] = 'free'
-elseif ttl < 0 or (kind ~= 'string' and kind ~= 'zset') then
+elseif ttl < 0 or not text or not is_value(text) then
   state[1] = 'foreign'
   state[6], state[7], state[8], state[9] = 1, kind, ttl, 0
-elseif kind == 'string' then
+elseif value then
   state[1] = 'write'
-  local value = redis.call('get', key)
   state[6], state[7], state[8], state[9] = 1, metadata_of(value), ttl, is_left(value)
 else
   state[1] = 'read'
-  local leases = redis.call('zrange', key, 0, -1, 'withscores')
   for i = 1, #leases, 2 do
     local left = tonumber(leases[i + 1]) - now
     if left > 0 then

@@ -11,17 +11,20 @@ import (
 )
 
 // A keySet is what one lock covers: the write keys, then the read keys, each once, in the order
-// in which the caller named them. It never changes after it is made.
+// in which the caller named them. It never changes after it is made. It has the names that the keys
+// have in Redis, with the prefix of their Client; callers are shown those without it.
 type keySet struct {
 	keys   []string
+	cut    int      // length of the prefix
 	lines  []string // where one waits for each of them
 	fences []string // where their fencing numbers are; nil if they have none
 	write  int      // how many of them are write keys
 }
 
-// newKeySet copies the keys and drops the repeated ones; a key in both lists is a write key.
-func newKeySet(write, read []string, most int) (keySet, error) {
-	s := keySet{keys: make([]string, 0, 2*(len(write)+len(read)))} // the lines are behind
+// newKeySet copies the keys, as callers name them, and drops the repeated ones; a key in both lists is a
+// write key.
+func (c *Client) newKeySet(write, read []string) (keySet, error) {
+	s := keySet{keys: make([]string, 0, 2*(len(write)+len(read))), cut: len(c.prefix)} // the lines are behind
 	var seen map[string]struct{}
 	if cap(s.keys) > 32 {
 		seen = make(map[string]struct{}, cap(s.keys)/2)
@@ -36,14 +39,15 @@ func newKeySet(write, read []string, most int) (keySet, error) {
 	switch {
 	case len(s.keys) == 0:
 		return s, fmt.Errorf("%w: the set is empty", ErrInvalidKeys)
-	case len(s.keys) > most:
+	case len(s.keys) > c.maxKeys:
 		return s, fmt.Errorf("%w: the set has %d keys, the limit is %d (see WithMaxKeys)",
-			ErrInvalidKeys, len(s.keys), most)
+			ErrInvalidKeys, len(s.keys), c.maxKeys)
 	}
 	for i, key := range s.keys {
 		if key == "" {
 			return s, fmt.Errorf("%w: key %d of the set is empty", ErrInvalidKeys, i)
 		}
+		s.keys[i] = c.RedisKey(key)
 	}
 	n := len(s.keys)
 	for _, key := range s.keys[:n:n] {
@@ -82,6 +86,9 @@ func (s keySet) mode() Mode {
 	return ModeWrite
 }
 
+// shown returns the keys as callers name them. It is not to be changed.
+func (s keySet) shown() []string { return withoutPrefix(s.keys, s.cut) }
+
 // as gives the same keys other modes: the first write of them are write keys.
 func (s keySet) as(write int) keySet {
 	s.write = write
@@ -96,17 +103,18 @@ func (s keySet) beside() []string {
 	return slices.Concat(s.lines, s.fences)
 }
 
-// split takes some of the keys out of the set.
+// split takes some of the keys, as callers name them, out of the set.
 func (s keySet) split(keys []string) (part, rest keySet, err error) {
 	wanted := make(map[string]bool, len(keys))
 	for _, key := range keys {
 		wanted[key] = true
 	}
+	part.cut, rest.cut = s.cut, s.cut
 	for i, key := range s.keys {
 		to := &rest
-		if wanted[key] {
+		if wanted[key[s.cut:]] {
 			to = &part
-			delete(wanted, key)
+			delete(wanted, key[s.cut:])
 		}
 		to.keys, to.lines = append(to.keys, key), append(to.lines, s.lines[i])
 		if s.fences != nil {
@@ -130,9 +138,9 @@ func (s keySet) String() string {
 	case 0:
 		return "no keys"
 	case 1:
-		return strconv.Quote(s.keys[0])
+		return strconv.Quote(s.keys[0][s.cut:])
 	}
-	return fmt.Sprintf("%q and %d more", s.keys[0], len(s.keys)-1)
+	return fmt.Sprintf("%q and %d more", s.keys[0][s.cut:], len(s.keys)-1)
 }
 
 // mostLogged is how many keys of a set are named in the log.
@@ -141,7 +149,7 @@ const mostLogged = 20
 // logged is the set as it stands in the log: its keys as a list, and how many more there are.
 func (s keySet) logged() slog.Attr {
 	shown := s.keys[:min(len(s.keys), mostLogged)]
-	attrs := []any{slog.Any("keys", slices.Clone(shown))}
+	attrs := []any{slog.Any("keys", slices.Clone(withoutPrefix(shown, s.cut)))}
 	if more := len(s.keys) - len(shown); more > 0 {
 		attrs = append(attrs, slog.Int("more_keys", more))
 	}
@@ -185,22 +193,22 @@ func placementOf(conn *wire.Conn) placement {
 }
 
 // check reports ErrCrossSlot, with two keys that disagree, if the set cannot live in one place.
-func (p placement) check(keys []string) error {
-	if p == anywhere || len(keys) < 2 {
+func (p placement) check(set keySet) error {
+	if p == anywhere || len(set.keys) < 2 {
 		return nil
 	}
-	first := keys[0]
+	first := set.keys[0]
 	tag := slot.Tag(first)
 	home := slot.Of(first)
-	for _, key := range keys[1:] {
+	for _, key := range set.keys[1:] {
 		switch {
 		case slot.Tag(key) == tag && (p != byBraces || slot.IsTagged(first) && slot.IsTagged(key)):
 		case p == byTag, p == byBraces:
 			return fmt.Errorf("%w: %q and %q have no common hash tag, and may be on different shards",
-				ErrCrossSlot, first, key)
+				ErrCrossSlot, first[set.cut:], key[set.cut:])
 		case slot.Of(key) != home:
 			return fmt.Errorf("%w: %q is in slot %d, %q in slot %d",
-				ErrCrossSlot, first, home, key, slot.Of(key))
+				ErrCrossSlot, first[set.cut:], home, key[set.cut:], slot.Of(key))
 		}
 	}
 	return nil

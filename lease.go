@@ -148,6 +148,7 @@ func (l *Lock) leased(c *call, op *leasing) error {
 	case v.code == overtaken:
 		return l.overtaken(c, op)
 	case v.code == refused:
+		v.conflict.cut(set)
 		return v.conflict
 	case l.freedMeanwhile(v.missing):
 		return errAgain
@@ -240,7 +241,7 @@ func (l *Lock) extended(sent clock.Moment, op *leasing, v verdict) error {
 
 // missing takes in the answer that keys are no longer ours.
 func (l *Lock) missing(operation string, keys []string) error {
-	err := fmt.Errorf("%w: %s", ErrLockNotHeld, listed(keys))
+	err := fmt.Errorf("%w: %s", ErrLockNotHeld, listed(withoutPrefix(keys, l.snapshot().cut)))
 	l.lose(err)
 	return fmt.Errorf("redislock: %s %s: %w", operation, l.snapshot(), err)
 }

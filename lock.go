@@ -73,7 +73,7 @@ const (
 
 // Keys returns the set: the write keys, then the read keys, without repetitions, each in the order
 // in which the caller named it.
-func (l *Lock) Keys() []string { return append([]string(nil), l.snapshot().keys...) }
+func (l *Lock) Keys() []string { return append([]string(nil), l.snapshot().shown()...) }
 
 // Token returns the token under which the keys are held. Whoever has the token can release and
 // refresh the lock ([Client.Attach]), so do not log it.
@@ -160,12 +160,14 @@ func (l *Lock) token() string {
 	return token
 }
 
-// Metadata returns the metadata that is stored with the keys. It is empty for an attached lock.
+// Metadata returns the metadata that is stored with the keys, without the owner id of [WithOwner]. It is
+// empty for an attached lock.
 func (l *Lock) Metadata() string {
 	if l.isNothing() {
 		return ""
 	}
-	_, metadata := decodeValue(l.value)
+	_, stored := decodeValue(l.value)
+	metadata, _ := splitOwner(stored)
 	return metadata
 }
 

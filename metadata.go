@@ -17,7 +17,8 @@ import (
 // the first one ends the token, whatever bytes the metadata has.
 const separator = "|"
 
-// maxToken bounds the length of a token that a caller chooses, in bytes.
+// maxToken bounds the length of a token that a caller chooses, in bytes. It never becomes less: a string
+// whose token would be longer is taken for data of somebody else.
 const maxToken = 512
 
 // encodeValue makes the stored value of a lock.

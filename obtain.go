@@ -167,13 +167,13 @@ func allocate(queues bool) *obtaining {
 
 // newWant checks what is asked for.
 func (c *Client) newWant(ctx context.Context, write, read []string, ttl time.Duration, opt *Options) (w want, err error) {
-	if w.set, err = newKeySet(write, read, c.maxKeys); err != nil {
+	if w.set, err = c.newKeySet(write, read); err != nil {
 		return w, err
 	}
 	if err := c.checkSize(w.set, opt); err != nil {
 		return w, err
 	}
-	if err := c.placement.check(w.set.keys); err != nil {
+	if err := c.placement.check(w.set); err != nil {
 		return w, err
 	}
 	if w.ttl, err = checkTTL(ttl); err != nil {
@@ -194,10 +194,10 @@ func (c *Client) newWant(ctx context.Context, write, read []string, ttl time.Dur
 		return w, err
 	}
 	w.value = encodeValue(token, metadata)
-	if err := checkWaiting(opt); err != nil {
+	if err := checkTimes(opt); err != nil {
 		return w, err
 	}
-	if err := c.checkNumbers(opt); err != nil {
+	if err := c.checkServer(opt); err != nil {
 		return w, err
 	}
 	w.wait = opt.Wait

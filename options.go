@@ -274,15 +274,13 @@ func (c *Client) checkLarge(set keySet, which string) error {
 		ErrInvalidKeys, len(set.keys), which, largeSet)
 }
 
-// checkNumbers checks the numbers and times of the options, and what they ask of the server.
-func (c *Client) checkNumbers(opt *Options) error {
+// checkServer checks what the options ask of the server.
+func (c *Client) checkServer(opt *Options) error {
 	switch {
 	case opt.Replicas < 0:
 		return fmt.Errorf("invalid Replicas: %d", opt.Replicas)
 	case opt.MinUptime < 0 || opt.MinUptime > maxTTL:
 		return fmt.Errorf("invalid MinUptime: %s is not between 0 and %s", opt.MinUptime, maxTTL)
-	case opt.HoldAtLeast < 0 || opt.HoldAtLeast > maxTTL:
-		return fmt.Errorf("invalid HoldAtLeast: %s is not between 0 and %s", opt.HoldAtLeast, maxTTL)
 	}
 	asks := ""
 	switch {

@@ -21,10 +21,11 @@ const ownerLength = 12
 type ownerKey struct{}
 
 // WithOwner says who obtains: every lock that is obtained under the context, or one derived from it, has
-// this owner id in its metadata, as a last word " owner=ID" behind [Options].Metadata. So it does while
-// it stands in line. An observer who finds the same id at two sets, as [Holder].Owner, [Waiter].Owner
-// or [ConflictError].Owner, knows that one goroutine, or one request, holds the one and waits for the
-// other. The id is no secret, and gives no rights: it is no token.
+// this owner id stored with its metadata, as a last word " owner=ID" behind [Options].Metadata. So it
+// does while it stands in line. An observer who finds the same id at two sets, as [Holder].Owner,
+// [Waiter].Owner or [ConflictError].Owner, knows that one goroutine, or one request, holds the one and
+// waits for the other. What is read as Metadata ends before that word, so whatever reads the metadata of
+// a program reads it as it was given. The id is no secret, and gives no rights: it is no token.
 //
 // An id has 1 to 64 bytes of printable ASCII, without spaces, '|', '=' and '"'. With another id every
 // Obtain under the context fails with an [ErrInvalidMetadata], before anything is sent. An id in ctx is
@@ -70,15 +71,25 @@ func isOwnerID(id string) bool {
 	return true
 }
 
-// ownerIn returns the owner id in metadata; empty if its last field of that name has none.
-func ownerIn(metadata string) string {
-	if i := strings.LastIndex(metadata, " "+ownerField); i >= 0 {
-		metadata = metadata[i+1:]
-	}
-	rest, has := strings.CutPrefix(metadata, ownerField)
-	id, _, _ := strings.Cut(rest, " ")
+// splitOwner splits what is stored with a lock into the metadata that the caller gave, and the owner id
+// if its last word is one.
+func splitOwner(stored string) (metadata, id string) {
+	last := strings.LastIndexByte(stored, ' ') + 1
+	id, has := strings.CutPrefix(stored[last:], ownerField)
 	if !has || !isOwnerID(id) {
-		return ""
+		return stored, ""
 	}
-	return id
+	return stored[:max(0, last-1)], id
+}
+
+// who names an owner in a text; empty if nothing is known of it.
+func who(metadata, id string) string {
+	text := legible(metadata)
+	switch {
+	case id == "":
+		return text
+	case text == "":
+		return ownerField + id
+	}
+	return text + " " + ownerField + id
 }

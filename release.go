@@ -42,7 +42,7 @@ func (l *Lock) release(ctx context.Context) (err error) {
 	if pace.IsGivingBack(ctx) {
 		p.keep = clock.Moment{} // nobody was given the lock
 	}
-	defer func() { l.notifyReleased(ctx, p, began, asked, err) }()
+	defer func() { l.reportReleased(ctx, p, began, asked, err) }()
 	if over != nil {
 		p.unclaim()
 		return saidAgain(p.set, over)
@@ -98,21 +98,8 @@ func (l *Lock) ReleaseKeys(ctx context.Context, keys []string) (err error) {
 	case all:
 		return l.Release(ctx)
 	}
-	defer func() { l.notifyReleased(ctx, p, began, 1, err) }()
+	defer func() { l.reportReleased(ctx, p, began, 1, err) }()
 	return l.free(ctx, p)
-}
-
-// notifyReleased tells the hook how a Release of a part has ended.
-func (l *Lock) notifyReleased(ctx context.Context, p part, began clock.Moment, asked int, err error) {
-	hook := l.client.hooks.Released
-	if kept := began.Until(p.keep); hook != nil && asked > 0 && kept > 0 {
-		told := hook
-		hook = func(ctx context.Context, e Event) {
-			e.Kept = kept
-			told(ctx, e)
-		}
-	}
-	l.notify(ctx, hook, p.set, began, asked, err)
 }
 
 // releasePatience is how long a Release waits for its answer if its context had ended before: to
@@ -284,7 +271,7 @@ func (l *Lock) freed(c *call, p part) error {
 		l.client.recycle(c)
 		return nil
 	}
-	err = fmt.Errorf("redislock: release %s: %w: %s", set, ErrLockNotHeld, listed(missing))
+	err = fmt.Errorf("redislock: release %s: %w: %s", set, ErrLockNotHeld, listed(withoutPrefix(missing, set.cut)))
 	if p.watched {
 		l.client.logLoss(set, err)
 	}
@@ -297,7 +284,7 @@ func (l *Lock) leaveSpared(c *call, p part) {
 	if len(c.spared) == 0 {
 		return
 	}
-	if set, _, err := p.set.split(c.sparedKeys()); err == nil {
+	if set, _, err := p.set.split(withoutPrefix(c.sparedKeys(), p.set.cut)); err == nil {
 		l.cleanUp(set, p)
 	}
 }

@@ -65,7 +65,8 @@ if plain and id and ARGV[11] == '' then
     return DONE -- where only guards of others stand in the line, which saves 60 %
   end
   local held = not guarded and redis.call('mget', KEYS[1])[1]
-  local left = held and token_of(held) ~= token and redis.call('pttl', KEYS[1]) or -1
+  local other = held and token_of(held) ~= token and is_value(held)
+  local left = other and redis.call('pttl', KEYS[1]) or -1
   if left >= 0 then
     now, micros = clock()
     local place, there = enter_lines(n, w, nil, last, now, micros)
@@ -207,7 +208,7 @@ local function leave_lines()
     home, writes, reads = my_entries(n, w, entered.till)
   end
   for i = 1, n do
-    local text = i == 1 and home or i <= w and writes or reads
+    local text = my_entry(i, w, home, writes, reads)
     if not text or redis.pcall('zrem', KEYS[n + i], text) ~= 1 then
       leave_line(i, id, place)
     end
@@ -224,7 +225,7 @@ local function stands_well()
   end
   local home, writes, reads = my_entries(n, w, entered.till)
   for i = 1, n do
-    local text = i == 1 and home or i <= w and writes or reads
+    local text = my_entry(i, w, home, writes, reads)
     if tonumber(redis.call('zscore', KEYS[n + i], text) or 0) ~= place then
       return false
     end

@@ -44,6 +44,7 @@ var constants = map[string]int64{
 	"OVERTAKEN":  overtaken,
 	"CHUNK":      mostOperands,
 	"MOST":       exactNumbers,
+	"MOST_TOKEN": maxToken,
 	"ASKS_AGAIN": clock.Millis(askAgain), // ms: a waiter need not be told when a lease is over that lasts longer
 	"GUARDS":     guards,
 	"NUMBERS":    owners.LastNumber + 1,

@@ -26,11 +26,13 @@ type attempts struct {
 // mostName bounds the length of Options.Name, in bytes.
 const mostName = 128
 
-// checkWaiting checks what the options say of the Obtain itself, and Redis is not told.
-func checkWaiting(opt *Options) error {
+// checkTimes checks what the options say of the Obtain itself, and Redis is not told.
+func checkTimes(opt *Options) error {
 	switch {
 	case opt.Wait < 0 || opt.Wait > maxTTL:
 		return fmt.Errorf("invalid Wait: %s is not between 0 and %s", opt.Wait, maxTTL)
+	case opt.HoldAtLeast < 0 || opt.HoldAtLeast > maxTTL:
+		return fmt.Errorf("invalid HoldAtLeast: %s is not between 0 and %s", opt.HoldAtLeast, maxTTL)
 	case len(opt.Name) > mostName:
 		return fmt.Errorf("invalid Name: it has %s, the limit is %d", count.Of(len(opt.Name), "byte"), mostName)
 	}

@@ -154,7 +154,10 @@ local function look(index, mode, token, value, now)
   if held and token_of(held) == token then
     return nil, held, kind, ttl
   end
-  if ttl < 0 or not held and not last then
+  -- Of a sorted set the last member alone tells whether it may be one of readers: to look at all of
+  -- them would take longer the more there are.
+  local text = held or last and last[#last - 1]
+  if ttl < 0 or not text or not is_value(text) then
     return refusal(index, 'foreign', ttl, kind), nil, kind
   end
   if held then

@@ -26,6 +26,6 @@ local function refused_at_once(n, w, there, token)
     or token_of(value) == token or rest > 0 and redis.pcall('zscore', home_line, owner_id) then
     return nil
   end
-  local left = redis.call('pttl', KEYS[first])
+  local left = is_value(value) and redis.call('pttl', KEYS[first]) or -1
   return left >= 0 and refusal(first, mode_of(mode, value), left, metadata_of(value)) or nil
 end

@@ -24,7 +24,13 @@ end
 
 -- How a key is held under a value, as replies say it: in `mode`, or left by whoever held it so.
 local function mode_of(mode, value)
-  return string.byte(value) == 124 and mode .. '-left' or mode
+  return string.sub(value, 1, 1) == '|' and mode .. '-left' or mode
+end
+
+-- Whether a text can be a value of this library: it is not empty, and no token is as long as what
+-- stands before its first '|'. One that begins with '|' has been left.
+local function is_value(text)
+  return text ~= '' and #token_of(text) <= MOST_TOKEN
 end
 
 -- The server's clock, in ms and in µs. Called once per script: it may move while the script runs.

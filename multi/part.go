@@ -21,14 +21,15 @@ type Part struct {
 	// order of their places, compared as strings, and within a place by slot. Every process has to
 	// use the same name for the same server: two processes that disagree can wait for each other
 	// until ctx ends. Place may be empty if all parts have the same Client. Otherwise every Client
-	// has a place of its own.
+	// has a place of its own. Clients with different prefixes ([redislock.WithKeyPrefix]) may have two
+	// places at one server if neither prefix begins with the other, so that they have no key in common.
 	Place string
 
 	Write []string // keys to be write-locked
 	Read  []string // keys to be read-locked; one that is in Write, too, is a write key
 }
 
-// first returns the key that stands for the part in the order.
+// first returns the key that stands for the part, as its caller names it.
 func (p *Part) first() string {
 	if len(p.Write) > 0 {
 		return p.Write[0]
@@ -36,8 +37,13 @@ func (p *Part) first() string {
 	return p.Read[0]
 }
 
+// tag returns the hash tag by which the part stands in the order: that of its first key as Redis knows it, with the
+// prefix of the Client. A key without braces is its own tag, and has another one, in another slot, behind a prefix.
+func (p *Part) tag() string { return slot.Tag(p.Client.RedisKey(p.first())) }
+
 // BySlot splits keys that a Client of a Cluster is to lock into parts, one for each slot, in the
-// order of the slots. Within a part the keys are in the given order, without repetitions. A key in
+// order of the slots, which are those of the names that the keys have in Redis: see
+// [redislock.Client.RedisKey]. Within a part the keys are in the given order, without repetitions. A key in
 // both lists is a write key. The parts have no Place: set it on each of them if the lock has parts
 // of other Clients, too.
 //
@@ -56,7 +62,7 @@ func BySlot(client *redislock.Client, write, read []string) []Part {
 				continue
 			}
 			seen[key] = true
-			home := slot.Of(key)
+			home := slot.Of(client.RedisKey(key))
 			i, ok := index[home]
 			if !ok {
 				i = len(parts)
@@ -119,7 +125,7 @@ func merge(parts []Part) []Part {
 	var splits *redislock.Client // one that is known not to take two slots
 	for _, p := range parts[1:] {
 		last := &merged[len(merged)-1]
-		a, b := slot.Tag(last.first()), slot.Tag(p.first())
+		a, b := last.tag(), p.tag()
 		together := last.Client == p.Client
 		if across := together && a != b && slot.Of(a) != slot.Of(b); across && splits == p.Client {
 			together = false
@@ -140,7 +146,7 @@ func merge(parts []Part) []Part {
 
 // compare is the order of the parts. Two hash tags of one slot differ on a Ring only.
 func compare(a, b Part) int {
-	x, y := slot.Tag(a.first()), slot.Tag(b.first())
+	x, y := a.tag(), b.tag()
 	return cmp.Or(cmp.Compare(a.Place, b.Place), cmp.Compare(slot.Of(x), slot.Of(y)), cmp.Compare(x, y))
 }
 

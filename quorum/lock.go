@@ -146,7 +146,7 @@ func (l *Lock) liveLocked() int {
 	refreshed := l.attached && l.want.ttl > 0
 	n := 0
 	for i := range l.holds {
-		if lock := l.holds[i].lock; lock != nil && !(refreshed && lock.Deadline().IsZero()) {
+		if lock := l.holds[i].lock; lock != nil && (!refreshed || !lock.Deadline().IsZero()) {
 			n++
 		}
 	}
@@ -161,7 +161,7 @@ func (l *Lock) holdFor(d time.Duration) {
 	until := clock.Now().Add(d)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.keep.Precedes(until) {
+	if l.keep == (clock.Moment{}) || l.keep.Precedes(until) {
 		l.keep = until
 	}
 }

@@ -81,11 +81,19 @@ func (c *Client) ObtainMixed(ctx context.Context, write, read []string, ttl time
 		return nil, o.failed(err)
 	}
 	o.want.patience = c.patience(ttl, o.want.opt.Replicas)
-	lock, err := o.run(ctx)
-	if err != nil {
+	return o.obtain(ctx)
+}
+
+// errPanicked is the error, for the hooks alone, of an Obtain that does not return.
+var errPanicked = errors.New("quorum: obtain: a RetryStrategy or a hook has panicked")
+
+// obtain tells the hooks how it has ended, also if a strategy or a hook panics.
+func (o *obtaining) obtain(ctx context.Context) (lock *Lock, err error) {
+	err = errPanicked
+	defer func() { o.ends(ctx, err) }()
+	if lock, err = o.run(ctx); err != nil {
 		err = o.failed(err)
 	}
-	o.ends(ctx, err)
 	return lock, err
 }
 
@@ -164,8 +172,8 @@ type obtaining struct {
 	asked    int
 	conflict error // of the last attempt that had one
 
-	waits bool     // it has begun to wait
-	keys  []string // for hooks; nil before they want it
+	waits clock.Moment // since then, as the hooks were told; zero: it does not, or there are no hooks
+	keys  []string     // for hooks; nil before they want it
 }
 
 // run asks until the lock is there, or the strategy, the time of Options.Wait or the context ends.
@@ -197,7 +205,7 @@ func (o *obtaining) run(ctx context.Context) (*Lock, error) {
 		if wait < 0 {
 			return nil, err
 		}
-		o.begins(ctx)
+		o.begins(ctx, err)
 		o.pace.Sleep(ctx, min(pace.Cut(jitter(wait), failed.free), o.left()))
 	}
 }

@@ -41,6 +41,13 @@ func New(t *testing.T, b redistest.Backend, opts ...redislock.ClientOption) *Wor
 	return w
 }
 
+// Prefixed returns a world on the same server whose Client puts the prefix of this one in front of every key: so "a" is the
+// key there which is Key("a") here.
+func (w *World) Prefixed(t *testing.T, opts ...redislock.ClientOption) *World {
+	t.Helper()
+	return &World{RDB: w.RDB, Client: NewClient(t, w.RDB, append(opts, redislock.WithKeyPrefix(w.Prefix))...)}
+}
+
 // Key names a key of the scenario.
 func (w *World) Key(name string) string { return w.Prefix + name }
 

@@ -235,6 +235,13 @@ func TestForeignKeys(t *testing.T) {
 		"list": {"list", []any{"rpush", "x"}}, "hash": {"hash", []any{"hset", "f", "v"}}, "set": {"set", []any{"sadd", "x"}},
 		"stream": {"stream", []any{"xadd", "1-1", "f", "v"}}, "zset": {"zset", []any{"zadd", "1", "m"}}, "string": {"string", []any{"set", "v"}},
 		"hash with a TTL": {"hash", []any{"hset", "f", "v"}},
+		// No token is empty, or longer than 512 bytes.
+		"empty string with a TTL":        {"string", []any{"set", ""}},
+		"long string with a TTL":         {"string", []any{"set", strings.Repeat("x", 513)}},
+		"string with a '|' and a TTL":    {"string", []any{"set", strings.Repeat("x", 513) + "|" + strings.Repeat("x", 9999)}},
+		"zset of long names and a TTL":   {"zset", []any{"zadd", "99999999999999", strings.Repeat("x", 513)}},
+		"zset of an empty name, a TTL":   {"zset", []any{"zadd", "99999999999999", ""}},
+		"zset of small scores and a TTL": {"zset", []any{"zadd", "1", strings.Repeat("x", 513)}},
 	}
 	redistest.Each(t, func(t *testing.T, b redistest.Backend) {
 		for name, f := range foreign {

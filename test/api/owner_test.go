@@ -26,8 +26,11 @@ func TestOwnerHoldsAndWaits(t *testing.T) {
 			t.Errorf("got owners %q and %q in line, and %q, want %q and none",
 				holder.Owner, waiter.Owner, states[1].Holders[0].Owner, id)
 		}
-		if want := "me owner=" + id; holder.Metadata != want || mine.Metadata() != want || waiter.Metadata != want {
+		if want := "me"; holder.Metadata != want || mine.Metadata() != want || waiter.Metadata != want {
 			t.Errorf("got metadata %q, %q and %q, want %q", holder.Metadata, mine.Metadata(), waiter.Metadata, want)
+		}
+		if want := "me owner=" + id; !strings.Contains(holder.String(), want) || !strings.Contains(waiter.String(), want) {
+			t.Errorf("got %q and %q, want %q in both", holder, waiter, want)
 		}
 		_, err := w.Client.ObtainRead(t.Context(), w.Keys("a"), world.Long, nil)
 		if conflict, ok := errors.AsType[*redislock.ConflictError](err); !ok || conflict.Owner != id {
@@ -41,18 +44,20 @@ func TestOwnerHoldsAndWaits(t *testing.T) {
 // The owner id is found in metadata of every form, and nothing else is taken for one.
 func TestOwnerInMetadata(t *testing.T) {
 	world.Scenario(t, func(t *testing.T, w *world.World) {
-		for i, test := range []struct{ id, metadata, stored, want string }{
-			{id: "r-1", stored: "owner=r-1", want: "r-1"},
-			{id: "r-1", metadata: "host=a", stored: "host=a owner=r-1", want: "r-1"},
-			{id: "r-1", metadata: "owner=other", stored: "owner=other owner=r-1", want: "r-1"},
-			{id: strings.Repeat("~", 64), metadata: "a|b", stored: "a|b owner=" + strings.Repeat("~", 64), want: strings.Repeat("~", 64)},
-			{metadata: "owner=job prog=shop", stored: "owner=job prog=shop", want: "job"},
-			{metadata: "owner=job xowner=other", stored: "owner=job xowner=other", want: "job"},
-			{metadata: "owner=job owner=", stored: "owner=job owner="},
-			{metadata: `owner="a b"`, stored: `owner="a b"`},
-			{metadata: "owner=a\x00", stored: "owner=a\x00"},
-			{metadata: "xowner=a", stored: "xowner=a"},
-			{metadata: "owner", stored: "owner"},
+		for i, test := range []struct{ id, metadata, stored, want, owner string }{
+			{id: "r-1", stored: "owner=r-1", owner: "r-1"},
+			{id: "r-1", metadata: "host=a", stored: "host=a owner=r-1", want: "host=a", owner: "r-1"},
+			{id: "r-1", metadata: `{"a": 1}`, stored: `{"a": 1} owner=r-1`, want: `{"a": 1}`, owner: "r-1"},
+			{id: "r-1", metadata: "owner=other", stored: "owner=other owner=r-1", want: "owner=other", owner: "r-1"},
+			{id: "r-1", metadata: " ", stored: "  owner=r-1", want: " ", owner: "r-1"},
+			{id: strings.Repeat("~", 64), metadata: "a|b", stored: "a|b owner=" + strings.Repeat("~", 64), want: "a|b", owner: strings.Repeat("~", 64)},
+			{metadata: "prog=shop owner=job", stored: "prog=shop owner=job", want: "prog=shop", owner: "job"},
+			{metadata: "owner=job prog=shop", stored: "owner=job prog=shop", want: "owner=job prog=shop"},
+			{metadata: "owner=job owner=", stored: "owner=job owner=", want: "owner=job owner="},
+			{metadata: `owner="a b"`, stored: `owner="a b"`, want: `owner="a b"`},
+			{metadata: "owner=a\x00", stored: "owner=a\x00", want: "owner=a\x00"},
+			{metadata: "xowner=a", stored: "xowner=a", want: "xowner=a"},
+			{metadata: "owner", stored: "owner", want: "owner"},
 		} {
 			ctx := t.Context()
 			if test.id != "" {
@@ -63,12 +68,12 @@ func TestOwnerInMetadata(t *testing.T) {
 			}
 			key := w.Keys("k" + string(rune('a'+i)))
 			lock := check.Must[*redislock.Lock](t)(w.Client.Obtain(ctx, key, world.Long, &redislock.Options{Metadata: test.metadata}))
-			if lock.Metadata() != test.stored {
-				t.Errorf("got metadata %q, want %q", lock.Metadata(), test.stored)
+			if _, stored, _ := strings.Cut(w.RDB.Get(t.Context(), key[0]).Val(), "|"); stored != test.stored {
+				t.Errorf("%q is stored, want %q", stored, test.stored)
 			}
 			state := check.Must[[]redislock.KeyState](t)(w.Client.Inspect(t.Context(), key))[0]
-			if got := state.Holders[0]; got.Owner != test.want || got.Metadata != test.stored {
-				t.Errorf("got owner %q in %q, want %q in %q", got.Owner, got.Metadata, test.want, test.stored)
+			if got := state.Holders[0]; got.Owner != test.owner || got.Metadata != test.want || lock.Metadata() != test.want {
+				t.Errorf("got owner %q and metadata %q and %q, want %q and %q", got.Owner, got.Metadata, lock.Metadata(), test.owner, test.want)
 			}
 		}
 	})
@@ -96,7 +101,7 @@ func TestOwnerBesideMetadata(t *testing.T) {
 		client := world.NewClient(t, w.RDB, redislock.WithMaxMetadata(2))
 		ctx := redislock.WithOwner(t.Context(), "request-9")
 		lock := check.Must[*redislock.Lock](t)(client.Obtain(ctx, w.Keys("a"), world.Long, &redislock.Options{Metadata: "me"}))
-		if got := lock.Metadata(); got != "me owner=request-9" {
+		if got := lock.Metadata(); got != "me" {
 			t.Errorf("got metadata %q", got)
 		}
 		_, err := client.Obtain(ctx, w.Keys("b"), world.Long, &redislock.Options{Metadata: "you"})

@@ -19,9 +19,17 @@ import (
 
 // What a release has left to another Obtain of its token is freed as soon as nobody counts on it any more.
 func TestGuardSparedIsFreedLater(t *testing.T) {
+	t.Run("without a prefix", func(t *testing.T) { sparedIsFreedLater(t, "") })
+	t.Run("with a prefix", func(t *testing.T) {
+		sparedIsFreedLater(t, "lock:", redislock.WithKeyPrefix("lock:"))
+	})
+}
+
+func sparedIsFreedLater(t *testing.T, prefix string, opts ...redislock.ClientOption) {
+	t.Helper()
 	world.Bubble(t, func(t *testing.T, _ *world.World, mini *redistest.Mini, _ *world.Journal) {
 		rdb := mini.Client(t)
-		client := redislock.New(rdb)
+		client := redislock.New(rdb, opts...)
 		defer client.Close()
 		mine := &redislock.Options{Token: "mine"}
 		lock, err := client.Obtain(t.Context(), []string{"a", "b"}, time.Hour, mine)
@@ -34,7 +42,7 @@ func TestGuardSparedIsFreedLater(t *testing.T) {
 		var overtakes, asks sync.Once
 		rdb.AddHook(check.Around(func(cmd redis.Cmder, send func() error) (err error) {
 			run := check.RunIn(cmd)
-			if err = send(); slices.Contains(run.Keys, "c") {
+			if err = send(); slices.Contains(run.Keys, prefix+"c") {
 				asks.Do(func() { close(asked) })
 			}
 			return err
@@ -59,7 +67,7 @@ func TestGuardSparedIsFreedLater(t *testing.T) {
 		}))
 		check.NoError(t, lock.Release(t.Context()))
 		left := func() [2]int64 {
-			return [2]int64{rdb.Exists(t.Context(), "a").Val(), rdb.Exists(t.Context(), "b").Val()}
+			return [2]int64{rdb.Exists(t.Context(), prefix+"a").Val(), rdb.Exists(t.Context(), prefix+"b").Val()}
 		}
 		if got := left(); got != [2]int64{0, 1} {
 			t.Errorf("got %v, want that what the other counts on is left to it", got)

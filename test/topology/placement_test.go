@@ -3,6 +3,7 @@ package topology_test
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -17,7 +18,7 @@ import (
 
 // clients are Clients for Redis clients of every kind, which answer by themselves that nobody may do anything,
 // and count how often they are asked for keys.
-func clients(t *testing.T) (all map[string]*redislock.Client, asked *atomic.Int64) {
+func clients(t *testing.T, opts ...redislock.ClientOption) (all map[string]*redislock.Client, asked *atomic.Int64) {
 	t.Helper()
 	const nowhere = "127.0.0.1:1"
 	rdb := redis.NewClient(&redis.Options{Addr: nowhere})
@@ -35,8 +36,8 @@ func clients(t *testing.T) (all map[string]*redislock.Client, asked *atomic.Int6
 		}))
 	}
 	all = map[string]*redislock.Client{
-		"client": redislock.New(rdb), "cluster": redislock.New(cluster), "ring": redislock.New(ring),
-		"wrapped ring": redislock.New(struct{ redis.Scripter }{ring}, redislock.WithWrapped(ring)),
+		"client": redislock.New(rdb, opts...), "cluster": redislock.New(cluster, opts...), "ring": redislock.New(ring, opts...),
+		"wrapped ring": redislock.New(struct{ redis.Scripter }{ring}, append(opts, redislock.WithWrapped(ring))...),
 	}
 	for _, client := range all {
 		t.Cleanup(client.Close)
@@ -75,6 +76,41 @@ func TestPlacement(t *testing.T) {
 			}
 			if sent := asked.Load() > before; sent != c.fits[kind] {
 				t.Errorf("%s: a server was asked for %q: %t, want %t", kind, c.keys, sent, c.fits[kind])
+			}
+		}
+	}
+}
+
+// Behind a prefix a key is where its whole name is: a hash tag is what it was, and a key without one has the prefix in its
+// tag. What is refused is named as the caller did.
+func TestPlacementBehindAPrefix(t *testing.T) {
+	t.Parallel()
+	all, _ := clients(t, redislock.WithKeyPrefix("shop:"))
+	twin := ""
+	for i := 0; twin == "" || slot.Of(twin) != slot.Of("shop:a"); i++ {
+		twin = fmt.Sprintf("{%d}", i)
+	}
+	for _, c := range []struct {
+		keys []string
+		fits map[string]bool
+	}{
+		{[]string{"a"}, map[string]bool{"client": true, "cluster": true, "ring": true, "wrapped ring": true}},
+		{[]string{"{a}1", "{a}2"}, map[string]bool{"client": true, "cluster": true, "ring": true, "wrapped ring": true}},
+		{[]string{"{a}1", "a"}, map[string]bool{"client": true}}, // without a prefix they are in one slot
+		{[]string{"a", twin}, map[string]bool{"client": true, "cluster": true}},
+	} {
+		for kind, client := range all {
+			for what, use := range map[string]func() error{
+				"obtain": func() error { _, err := client.Obtain(t.Context(), c.keys, time.Minute, nil); return err },
+				"attach": func() error { return client.Attach(c.keys, "t").Refresh(t.Context(), time.Minute) },
+			} {
+				err := use()
+				if err == nil || errors.Is(err, redislock.ErrCrossSlot) == c.fits[kind] {
+					t.Errorf("%s, %s: got error %v of %q, want that they may be one set: %t", kind, what, err, c.keys, c.fits[kind])
+				}
+				if text := fmt.Sprint(err); strings.Contains(text, "shop:") || !strings.Contains(text, fmt.Sprintf("%q", c.keys[0])) {
+					t.Errorf("%s, %s: got error %q, want one that names %q", kind, what, text, c.keys[0])
+				}
 			}
 		}
 	}

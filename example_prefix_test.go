@@ -1,0 +1,46 @@
+package redislock_test
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/seed-14de3678/redislock"
+)
+
+// The keys of locks stand apart from data in Redis, and callers need not write the prefix.
+func ExampleWithKeyPrefix() {
+	rdb, stop := startRedis()
+	defer stop()
+
+	ctx := context.Background()
+	rdb.HSet(ctx, "stock:9", "count", 3) // the data itself
+
+	client := redislock.New(rdb, redislock.WithKeyPrefix("lock:"))
+	defer client.Close()
+	lock, err := client.Obtain(ctx, []string{"stock:9"}, time.Minute, nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer lock.Release(ctx)
+
+	fmt.Println(lock.Keys(), rdb.Exists(ctx, "lock:stock:9").Val())
+	_, err = client.Obtain(ctx, []string{"stock:9"}, time.Minute, nil)
+	fmt.Println(err)
+	// Output:
+	// [stock:9] 1
+	// redislock: "stock:9" is write-locked, 1m0s left
+}
+
+// Whoever looks for a lock in Redis needs its whole name.
+func ExampleClient_RedisKey() {
+	rdb, stop := startRedis()
+	defer stop()
+
+	client := redislock.New(rdb, redislock.WithKeyPrefix("lock:"))
+	defer client.Close()
+
+	fmt.Println("redis-cli GET", client.RedisKey("stock:9"))
+	// Output: redis-cli GET lock:stock:9
+}
