@@ -30,7 +30,7 @@ func FromContext(ctx context.Context) *Lock {
 // [FromContext] finds the lock in the context.
 func (l *Lock) Context(ctx context.Context) context.Context {
 	if l.isNothing() {
-		ctx, cancel := context.WithCancelCause(ctx)
+		ctx, cancel := context.WithCancelCause(context.WithValue(ctx, lockKey{}, l))
 		cancel(fmt.Errorf("multi: %w: no Obtain has returned it", redislock.ErrLockNotHeld))
 		return ctx
 	}
