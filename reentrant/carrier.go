@@ -171,5 +171,7 @@ func (c *carrier) isReleased() bool {
 	return c.done != nil
 }
 
-// errLost is what a hold of a lost lock is told.
-var errLost = fmt.Errorf("%w: %w", redislock.ErrLockNotHeld, redislock.ErrLockLost)
+// whyLost is what a hold of a lost root lock is told: with the reason, if somebody has broken it.
+func (c *carrier) whyLost() error {
+	return fmt.Errorf("%w: %w", redislock.ErrLockNotHeld, context.Cause(c.root.Context(context.Background())))
+}

@@ -216,7 +216,8 @@ func (h *Hold) Release(ctx context.Context) error {
 	h.released = true
 	for _, c := range h.carriers {
 		if c.isLost() {
-			err, over = errLost, redislock.ErrLockLost
+			err = c.whyLost()
+			over = redislock.ErrLockLost
 		}
 	}
 	h.unlistLocked()
