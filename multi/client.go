@@ -59,7 +59,7 @@ func (c Client) With(ctx context.Context, parts []Part, ttl time.Duration, opt *
 		failed := lock.Release(ctx)
 		switch {
 		case lost >= 0:
-			why := error(redislock.ErrLockLost)
+			why := redislock.ErrLockLost
 			if cause := context.Cause(held); errors.Is(cause, redislock.ErrLockLost) {
 				why = cause // which may say more
 			}
