@@ -33,7 +33,7 @@ local defined_in = {
   },
   ["guard.lua"] = {
     "close", "drop_ended_guards", "home_line", "only_guards", "overtaken", "owner_id", "put_first",
-    "read_stamp",
+    "read_stamp", "set_guard",
   },
   ["entry.lua"] = { "ENTRY", "entry_text", "publish" },
   ["enter.lua"] = { "enter_lines", "is_heard", "my_entries", "my_entry" },

@@ -34,6 +34,7 @@ type cleanup struct {
 	first  func()       // if not nil it is called when the first clean-up has an outcome
 	keep   clock.Moment // the keys are to be left until then; zero: they are to be free
 	until  clock.Moment // nothing can be left after that
+	closes bool         // it is there to close what was sent before, and has nothing to free
 
 	mu    sync.Mutex
 	pause time.Duration // after the next clean-up
@@ -90,7 +91,7 @@ func (o *cleanup) cleared(c *call, last bool) {
 	switch {
 	case last:
 		o.end()
-	case isOvertaken(c): // the next one spares those who have overtaken it
+	case isOvertaken(c) && !o.closes: // the next one spares those who have overtaken it
 	case c.Err != nil && wire.Classify(c.Err) == wire.Final, c.Err == nil && !c.open && len(c.spared) == 0:
 		o.end()
 	}

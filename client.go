@@ -11,8 +11,9 @@
 // It is what most callers want. The function finds its lock with [FromContext], and so the fencing
 // number that its writes need.
 //
-// A lock is a key of its own, so give it a name that no data has, such as lock:order:7. Data under
-// the name of a lock is never overwritten, but then nobody can have the lock.
+// A lock is a key of its own, so give it a name that no data has, such as lock:order:7;
+// [WithKeyPrefix] puts lock: in front of every key. Data under the name of a lock is never overwritten,
+// but then nobody can have the lock.
 //
 // # What is in Redis
 //
@@ -115,6 +116,7 @@ type Client struct {
 	largeSets   bool
 	maxMetadata int
 	batching    bool
+	listens     bool                  // to notices of Break
 	wraps       redis.UniversalClient // of WithWrapped
 	unfit       error                 // why nothing can be done with the Redis client
 	closed      atomic.Bool
@@ -168,6 +170,7 @@ func New(rdb redis.Scripter, opts ...ClientOption) *Client {
 	c.conn = wire.New(rdb, wire.Options{Wraps: c.wraps, Batching: c.batching, Bundle: batchScript.Script})
 	c.hub = listen.NewHub(c.conn, c.schedule, owners.NewToken())
 	c.heard = c.hub.Deliver
+	c.listenForBreaks()
 	c.placement = placementOf(c.conn)
 	c.rounds.client, c.rounds.entry.Task = c, &c.rounds
 	return c

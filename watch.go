@@ -22,10 +22,11 @@ type watch struct {
 	failed error        // why the last one did not count; nil if it did
 	lost   chan struct{}
 	told   circle.Circle // the contexts
+	hears  *hearing      // of Breaks; nil without WithBreakNotices
 }
 
 // Context returns a context derived from ctx that is cancelled with cause [ErrLockLost] when the
-// lock is lost. A lock is lost when Redis says so, or when its deadline comes before a renewal is
+// lock is lost; with [WithBreakNotices] the cause may be an error that is one. A lock is lost when Redis says so, or when its deadline comes before a renewal is
 // confirmed. The context ends a little before the deadline, but in a process that is stopped it
 // ends when the process wakes up. When the lock is released the context is cancelled with
 // [context.Canceled]. The context of a nil or zero Lock has ended already, with an
@@ -41,7 +42,7 @@ func (l *Lock) Context(ctx context.Context) context.Context {
 	case held:
 		return l.watchLocked(false).told.Join(ctx)
 	case lost:
-		return over(ctx, ErrLockLost)
+		return over(ctx, causeOf(l.why))
 	}
 	return over(ctx, context.Canceled)
 }
@@ -86,6 +87,9 @@ func (l *Lock) watchLocked(renews bool) *watch {
 	if l.watch == nil {
 		l.watch = &watch{lock: l, renews: renews}
 		l.watch.entry.Task = l.watch
+		if l.client.listens {
+			l.watch.listenLocked()
+		}
 		l.watch.planLocked(l.obtained)
 	}
 	return l.watch
@@ -185,6 +189,9 @@ func (w *watch) renewed(c *call, ttl time.Duration, changes int) {
 	counts := l.state == held && !clock.Now().Reached(w.alarmLocked())
 	certain := l.certainLocked(ttl)
 	deadline := c.Sent.Add(clock.Window(certain))
+	if err == nil && w.hears != nil {
+		w.hears.notice = nil
+	}
 	if err == nil && counts && l.change.count == changes && deadline.Reached(l.deadline) {
 		l.deadline, l.counted = deadline, certain
 		w.planLocked(c.Sent)
@@ -213,11 +220,14 @@ func (w *watch) renewNow() {
 // lost: to be called without mu.
 func (w *watch) endLocked() func(cause error) {
 	w.lock.client.schedule.Drop(&w.entry)
+	if w.hears != nil {
+		w.lock.client.hub.Unlisten(&w.hears.Listener)
+	}
 	isLost := w.lost
 	w.lost = nil
 	return func(cause error) {
 		w.told.End(cause)
-		if isLost != nil && cause == ErrLockLost { //nolint:errorlint // it is this value
+		if isLost != nil && errors.Is(cause, ErrLockLost) {
 			close(isLost)
 		}
 	}
@@ -241,7 +251,7 @@ func (l *Lock) lose(why error) {
 	l.mu.Unlock()
 
 	if end != nil {
-		end(ErrLockLost)
+		end(causeOf(why))
 	}
 	w.Drop(mine)
 	if errors.Is(why, wire.ErrClosed) { // by whoever holds it

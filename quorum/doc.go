@@ -68,10 +68,9 @@
 //   - A server that restarts without its data has forgotten its locks and grants them again.
 //     Together with the rest of a majority that makes a second holder. [WithQuarantine] leaves such
 //     a server out until everything that it may have forgotten is over. Persistence with
-//     appendfsync always does the same, as long as the disk keeps its word. A server forgets keys that
-//     were left like locks. FLUSHALL, eviction, and
-//     the fail-over of a node that is itself replicated lose locks as well, and a quarantine does
-//     not help against these.
+//     appendfsync always does the same, as long as the disk keeps its word. Keys that were left are
+//     forgotten like locks. FLUSHALL, eviction, and the fail-over of a node that is itself
+//     replicated lose locks as well, and a quarantine does not help against these.
 //   - A server whose clock jumps ahead ends its leases early, which can also make a second holder.
 //     [Lock.Fence] still grows.
 //   - Work that begins inside a window can end after it.
@@ -94,8 +93,8 @@
 // acquisitions a second instead of 93 000, and the user needs the right to INFO (+info). After each
 // restart, even one that kept the data, the node is missing for the time of the quarantine, and the
 // loss of one node less takes the majority away. The time since the restart is counted by the
-// server's wall clock, in seconds; a clock that is set forward ends the quarantine early. No ttl
-// may be longer than the quarantine.
+// server's wall clock, in seconds; a clock that is set forward ends the quarantine early. No ttl may
+// be longer than the quarantine, and no time for which keys are left.
 //
 // # What it costs
 //

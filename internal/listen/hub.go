@@ -31,6 +31,7 @@ type Hub struct {
 	servers map[wire.Subscriber]*server
 	waiters map[string]*Waiter // by id
 	fronts  map[string]int     // waiters by the first key of their set
+	notices listening
 	ended   sync.WaitGroup
 	users   sync.WaitGroup  // see Begin
 	ctx     context.Context // of all that is sent, until end

@@ -40,9 +40,34 @@ type server struct {
 
 // A channel is one that is heard, or is about to.
 type channel struct {
-	heard   bool
-	waiters map[*Waiter]struct{}
-	idle    clock.Moment // since when it has none
+	heard     bool
+	waiters   map[*Waiter]struct{}
+	listeners map[*Listener]struct{} // of NoticeChannel
+	idle      clock.Moment           // since when it has none of either
+}
+
+// isUsed reports whether somebody needs the channel.
+func (c *channel) isUsed() bool { return len(c.waiters)+len(c.listeners) > 0 }
+
+// serverLocked finds a server, or makes one that has yet to hear.
+func (h *Hub) serverLocked(source wire.Subscriber) (s *server, isNew bool) {
+	if s = h.servers[source]; s != nil {
+		return s, false
+	}
+	s = &server{hub: h, source: source, turn: make(chan struct{}, 1), channels: make(map[string]*channel)}
+	s.entry.Task = s
+	h.servers[source] = s
+	return s, true
+}
+
+// channelLocked finds a channel, or enters one that is not heard yet.
+func (s *server) channelLocked(name string) *channel {
+	c := s.channels[name]
+	if c == nil {
+		c = &channel{waiters: make(map[*Waiter]struct{}), listeners: make(map[*Listener]struct{})}
+		s.channels[name] = c
+	}
+	return c
 }
 
 // hear hears the channels until the connection breaks or nobody needs it any more.
@@ -95,7 +120,7 @@ func (s *server) refused(err error) bool {
 	defer s.hub.mu.Unlock()
 	some := false
 	for name, c := range s.channels {
-		if !c.heard && len(c.waiters) > 0 {
+		if !c.heard && c.isUsed() {
 			some = true
 			s.loseLocked(name, err)
 		}
@@ -119,6 +144,7 @@ func (s *server) dropLocked(c *channel, err error) {
 		w.on, w.err = nil, err
 		w.notify()
 	}
+	s.hub.detachListenersLocked(c, err)
 }
 
 // probe has the server answer: subscribing once more does nothing else.
@@ -126,7 +152,7 @@ func (s *server) probe(pubsub *redis.PubSub) error {
 	s.hub.mu.Lock()
 	var name string
 	for each, c := range s.channels {
-		if len(c.waiters) > 0 {
+		if c.isUsed() {
 			name = each
 			break
 		}
@@ -141,10 +167,6 @@ func (s *server) probe(pubsub *redis.PubSub) error {
 
 // subscribe sends a command for each channel: those of one have to be of one slot.
 func (s *server) subscribe(pubsub *redis.PubSub, names ...string) error {
-	do := pubsub.Subscribe
-	if s.hub.source.Sharded {
-		do = pubsub.SSubscribe
-	}
 	select {
 	case s.turn <- struct{}{}:
 		defer func() { <-s.turn }()
@@ -152,6 +174,10 @@ func (s *server) subscribe(pubsub *redis.PubSub, names ...string) error {
 		return s.hub.ctx.Err()
 	}
 	for _, name := range names {
+		do := pubsub.Subscribe
+		if s.hub.source.Sharded && name != NoticeChannel {
+			do = pubsub.SSubscribe
+		}
 		if err := do(s.hub.ctx, name); err != nil {
 			return err
 		}
@@ -186,8 +212,23 @@ func (s *server) breakLocked(err error) {
 	}
 }
 
+// idleLocked takes note that somebody has left a channel, and has it be dropped later if that was the last one.
+func (s *server) idleLocked(c *channel) {
+	if c.isUsed() {
+		return
+	}
+	c.idle = clock.Now()
+	if !s.planned {
+		s.planned = true
+		if !s.hub.schedule.Put(&s.entry, c.idle.Add(idleLife), 0) {
+			s.breakLocked(wire.ErrClosed)
+		}
+	}
+}
+
 // Run drops the channels that nobody has needed for a while, and with the last of them the
-// connection.
+// connection. Notices, and all where there is one channel of waiters, are heard until then: a user
+// need not have the right to unsubscribe.
 func (s *server) Run(at clock.Moment) {
 	h := s.hub
 	h.mu.Lock()
@@ -198,21 +239,25 @@ func (s *server) Run(at clock.Moment) {
 	}
 	var unused []string
 	var next clock.Moment
+	used := false
 	for name, c := range s.channels {
 		switch end := c.idle.Add(idleLife); {
-		case len(c.waiters) > 0:
+		case c.isUsed():
+			used = true
 		case at.Precedes(end):
 			if next == (clock.Moment{}) || end.Precedes(next) {
 				next = end
 			}
-		default:
+		case h.source.Tagged && name != NoticeChannel:
 			unused = append(unused, name)
-			delete(s.channels, name)
 		}
 	}
-	if len(s.channels) == 0 {
+	if !used && next == (clock.Moment{}) {
 		s.breakLocked(wire.ErrClosed)
 		return
+	}
+	for _, name := range unused {
+		delete(s.channels, name)
 	}
 	if next != (clock.Moment{}) {
 		s.planned = true
@@ -226,6 +271,10 @@ func (s *server) Run(at clock.Moment) {
 // receive takes in what the connection has brought.
 func (s *server) receive(what any) {
 	h := s.hub
+	if message, ok := what.(*redis.Message); ok && message.Channel == NoticeChannel {
+		s.hearNotice(message.Payload)
+		return
+	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	switch what := what.(type) {
@@ -241,6 +290,9 @@ func (s *server) receive(what any) {
 			s.probed = false
 		default: // or once more, if go-redis has opened a new connection by itself
 			c.heard = true
+			if len(c.listeners) > 0 {
+				h.notices.faults = 0
+			}
 			for w := range c.waiters {
 				w.wake = true
 				w.notify()

@@ -100,16 +100,12 @@ func (w *Waiter) Subscribe() {
 		w.notify()
 		return
 	}
-	s := h.servers[source]
-	if s == nil {
-		s = &server{hub: h, source: source, turn: make(chan struct{}, 1), channels: make(map[string]*channel)}
-		s.entry.Task = s
-		h.servers[source] = s
-		w.joinLocked(s)
+	s, isNew := h.serverLocked(source)
+	w.joinLocked(s)
+	if isNew {
 		h.ended.Go(s.hear)
 		return
 	}
-	w.joinLocked(s)
 	switch c := s.channels[w.Channel]; {
 	case c.heard:
 		w.wake = true
@@ -121,11 +117,7 @@ func (w *Waiter) Subscribe() {
 
 func (w *Waiter) joinLocked(s *server) {
 	h := w.hub
-	c := s.channels[w.Channel]
-	if c == nil {
-		c = &channel{waiters: make(map[*Waiter]struct{})}
-		s.channels[w.Channel] = c
-	}
+	c := s.channelLocked(w.Channel)
 	c.waiters[w] = struct{}{}
 	w.on, w.err, w.confirmed = s, nil, Confirmation{}
 	w.joined++
@@ -195,16 +187,7 @@ func (w *Waiter) detachLocked() {
 	w.on = nil
 	c := s.channels[w.Channel]
 	delete(c.waiters, w)
-	if len(c.waiters) > 0 {
-		return
-	}
-	c.idle = clock.Now()
-	if !s.planned {
-		s.planned = true
-		if !w.hub.schedule.Put(&s.entry, c.idle.Add(idleLife), 0) {
-			s.breakLocked(wire.ErrClosed)
-		}
-	}
+	s.idleLocked(c)
 }
 
 // AskAt sets when the waiter is to ask again, if it has not heard of a sooner time meanwhile.

@@ -217,5 +217,11 @@ func others() []operation {
 		_, err := p.client.Inspect(ctx, p.keys("a", "b"))
 		return err
 	}
-	return append(all, operation{name: "inspect", prepare: holding(a, bc), do: inspect})
+	breaks := func(ctx context.Context, p *pass) error {
+		_, err := p.client.Break(ctx, p.keys("a", "b", "c", "free"), "")
+		return err
+	}
+	return append(all,
+		operation{name: "inspect", prepare: holding(a, bc), do: inspect},
+		operation{name: "break", prepare: holding(a, bc), do: breaks})
 }

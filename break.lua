@@ -1,0 +1,87 @@
+-- Takes a set of keys from whoever holds them, and hands it over to those who wait.
+--
+-- KEYS     n lock keys; n lines; n fences; then lines in which only guards are to be set
+-- ARGV[1]  the token of this request alone, which holds nothing
+-- ARGV[2]  stamp, see guard.lua; '' if there is none
+-- ARGV[3]  letters: '1' the stamp has guards to set
+-- ARGV[4]  the channel of those who listen for what is broken
+-- ARGV[5]  what they are told, if anything is
+--
+-- Reply    DONE, or {DONE, (index, mode, metadata, ttl, left) ...}: every key is free, or has been
+--          handed over. One group of five for each owner that has lost a key: mode 'write' or
+--          'read', ms that were left of its lease, 1 if it had left the key, else 0.
+--          {REFUSED, index, 'foreign', ttl, type}: this key is no lock. Nothing was changed.
+--          OVERTAKEN: an earlier try of this request was executed. Nothing was changed.
+
+--#include values.lua
+--#include readers.lua
+--#include fence.lua
+--#include entry.lua
+--#include guard.lua
+--#include line.lua
+--#include handover.lua
+
+local now, micros = clock()
+size, with_fences = read_stamp(ARGV[2], ARGV[1], #KEYS / 3, 1), true
+if overtaken(now) then
+  return OVERTAKEN
+end
+close(now)
+
+local held, to_delete, tokens, reply = strings(size), {}, {}, {DONE}
+
+-- Takes note of an owner that loses KEYS[i].
+local function note(i, mode, value, ttl)
+  local n, left = #reply, mode_of('', value) ~= '' and 1 or 0
+  reply[n + 1], reply[n + 2], reply[n + 3] = i, mode, metadata_of(value)
+  reply[n + 4], reply[n + 5] = ttl, left
+  if left == 0 then
+    tokens[i][#tokens[i] + 1] = token_of(value)
+  end
+end
+
+-- Looks at everything before anything is changed. What is a lock is told as `look` does it.
+for i = 1, size do
+  local key = KEYS[i]
+  local kind = held[i] and 'string' or redis.call('type', key).ok
+  local ttl = kind == 'none' and -2 or redis.call('pttl', key)
+  local readers = kind == 'zset' and redis.call('zrange', key, 0, -1, 'withscores')
+  local text = held[i] or readers and readers[#readers - 1]
+  if ttl == -1 or ttl >= 0 and not (text and is_value(text)) then
+    return refusal(i, 'foreign', ttl, kind)
+  end
+  if ttl >= 0 then
+    to_delete[#to_delete + 1], tokens[i] = key, {}
+  end
+  if ttl >= 0 and held[i] then
+    note(i, 'write', held[i], ttl)
+  elseif ttl >= 0 then
+    for r = 1, #readers, 2 do
+      local its = tonumber(readers[r + 1]) - now
+      if its > 0 then
+        note(i, 'read', readers[r], its)
+      end
+    end
+  end
+end
+
+-- No other try of this request is to do anything after this one, also if nobody waits for its
+-- answer any more, or the Redis client sends it twice: it would take the keys from their next
+-- owner. Who may not set guards breaks nothing.
+local has_line, has_fence = count(size + 1, 2 * size) > 0, count(2 * size + 1, 3 * size) > 0
+set_guard(home_line, owner_id, NUMBERS - 1, now)
+delete(to_delete)
+
+for i = 1, size do
+  free[i], tell_first[i] = tokens[i] and true, tokens[i] and has_line or nil
+  for t, token in ipairs(has_fence and tokens[i] or {}) do
+    forget_number(KEYS[2 * size + i], token, t == 1)
+  end
+end
+if #reply > 1 then
+  publish('p', ARGV[4], ARGV[5])
+end
+if has_line then
+  hand_over(now, micros)
+end
+return #reply > 1 and reply or DONE

@@ -1,0 +1,220 @@
+package listen
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/seed-14de3678/redislock/internal/clock"
+)
+
+// NoticeChannel is the channel on which every client that listens is told of locks that were broken. It is none
+// of sharded pub/sub, so on a Cluster it is heard at every node.
+const NoticeChannel = "redislock:break"
+
+const (
+	// mostNamed is how many bytes of keys a notice names; of a larger set it names none.
+	mostNamed = 8 << 10
+	// mostNotice is how many bytes a notice may have that is taken seriously.
+	mostNotice = mostNamed + 4<<10
+	// firstPause and lastPause are how long a listener waits before it tries again to hear anything.
+	firstPause = 100 * time.Millisecond
+	lastPause  = 30 * time.Second
+)
+
+// A Notice says that locks were broken. It is a hint: anybody who may publish may have sent it, at any time.
+type Notice struct {
+	Reason string
+	Keys   []string // some of these were broken; nil: any may have been
+
+	named map[string]bool // the same, of one that was heard
+}
+
+// Text is the notice as it is published: `b|#reason|#keys|reason`, and `#key|key` for each key.
+func (n Notice) Text() string {
+	size := 0
+	for _, key := range n.Keys {
+		size += len(key) + 8
+	}
+	if size > mostNamed {
+		n.Keys = nil
+	}
+	b := []byte("b|" + strconv.Itoa(len(n.Reason)) + "|" + strconv.Itoa(len(n.Keys)) + "|" + n.Reason)
+	for _, key := range n.Keys {
+		b = strconv.AppendInt(b, int64(len(key)), 10)
+		b = append(append(b, '|'), key...)
+	}
+	return string(b)
+}
+
+// ParseNotice reads a notice, and reports whether it is one.
+func ParseNotice(text string) (n Notice, ok bool) {
+	rest, ok := strings.CutPrefix(text, "b|")
+	if !ok || len(text) > mostNotice {
+		return n, false
+	}
+	number := func() (value int) {
+		digits, behind, found := strings.Cut(rest, "|")
+		value, err := strconv.Atoi(digits)
+		ok = ok && found && err == nil && value >= 0
+		rest = behind
+		return value
+	}
+	take := func(length int) (part string) {
+		if ok = ok && length <= len(rest); ok {
+			part, rest = rest[:length], rest[length:]
+		}
+		return part
+	}
+	length, keys := number(), number()
+	n.Reason = take(length)
+	for ; keys > 0 && ok; keys-- {
+		key := take(number())
+		if n.named == nil {
+			n.named = make(map[string]bool)
+		}
+		n.Keys, n.named[key] = append(n.Keys, key), true
+	}
+	return n, ok && rest == ""
+}
+
+// Concerns reports whether one of the keys may have been broken, by a notice that was heard.
+func (n Notice) Concerns(keys []string) bool {
+	return n.Keys == nil || slices.ContainsFunc(keys, func(key string) bool { return n.named[key] })
+}
+
+// A Listener hears the notices at the server of a key, for as long as it listens. What was published while it was
+// not subscribed it does not hear. Its lower half is guarded by the mutex of the hub.
+type Listener struct {
+	Key  string
+	Hear func(Notice) // is not to wait for anything
+
+	on *server
+}
+
+// listening is what a hub has of its listeners.
+type listening struct {
+	listeners map[*Listener]struct{}
+	entry     clock.Entry // when those are to subscribe that are not
+	planned   bool
+	faults    int             // in a row
+	failed    func(err error) // is told of the first of them
+}
+
+// Deaf has a function told when listeners cannot subscribe, of the first of several faults in a row. It is set before
+// anybody listens.
+func (h *Hub) Deaf(failed func(err error)) { h.notices.failed = failed }
+
+// Listen begins to have a listener hear notices. It does not wait until it does.
+func (h *Hub) Listen(l *Listener) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.closed {
+		return
+	}
+	if h.notices.listeners == nil {
+		h.notices.listeners = make(map[*Listener]struct{})
+		h.notices.entry.Task = relisten{h}
+	}
+	h.notices.listeners[l] = struct{}{}
+	if !h.notices.planned { // else it is not long until the others try, too
+		h.listenLocked(l)
+	}
+}
+
+// Unlisten ends a listener.
+func (h *Hub) Unlisten(l *Listener) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.notices.listeners, l)
+	s := l.on
+	if s == nil {
+		return
+	}
+	l.on = nil
+	c := s.channels[NoticeChannel]
+	delete(c.listeners, l)
+	s.idleLocked(c)
+}
+
+// listenLocked subscribes a listener at the server of its key. Nothing in it waits: see wire.Source.
+func (h *Hub) listenLocked(l *Listener) {
+	source, err := h.source.Of(l.Key)
+	if err != nil {
+		h.deafLocked(err)
+		return
+	}
+	s, isNew := h.serverLocked(source)
+	c := s.channelLocked(NoticeChannel)
+	c.listeners[l] = struct{}{}
+	l.on = s
+	switch {
+	case isNew:
+		h.ended.Go(s.hear)
+	case !c.heard && len(c.listeners) == 1 && s.pubsub != nil:
+		h.ended.Go(func() { _ = s.subscribe(s.pubsub, NoticeChannel) }) // if it fails, so does receiving
+	}
+}
+
+// deafLocked has those who hear nothing try again, later each time.
+func (h *Hub) deafLocked(err error) {
+	n := &h.notices
+	if n.planned || h.closed {
+		return
+	}
+	pause := min(firstPause<<min(n.faults, 10), lastPause)
+	if n.faults++; n.faults == 1 && n.failed != nil {
+		h.ended.Go(func() { n.failed(err) })
+	}
+	n.planned = h.schedule.Put(&n.entry, clock.Now().Add(pause), 0)
+}
+
+// A relisten has the listeners of a hub subscribe that are not.
+type relisten struct{ hub *Hub }
+
+// Run does so.
+func (r relisten) Run(clock.Moment) {
+	h := r.hub
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.notices.planned = false
+	for l := range h.notices.listeners {
+		if h.closed || h.notices.planned { // the next time
+			return
+		}
+		if l.on == nil {
+			h.listenLocked(l)
+		}
+	}
+}
+
+// hearNotice hands a notice to those who hear it at this server.
+func (s *server) hearNotice(text string) {
+	n, ok := ParseNotice(text)
+	if !ok {
+		return
+	}
+	var all []*Listener
+	s.hub.mu.Lock()
+	if c := s.channels[NoticeChannel]; c != nil {
+		all = slices.Collect(maps.Keys(c.listeners))
+	}
+	s.hub.mu.Unlock()
+	for _, l := range all {
+		l.Hear(n)
+	}
+}
+
+// detachListenersLocked takes all listeners off a channel that is not heard any more.
+func (h *Hub) detachListenersLocked(c *channel, err error) {
+	if len(c.listeners) == 0 {
+		return
+	}
+	for l := range c.listeners {
+		l.on = nil
+	}
+	clear(c.listeners)
+	h.deafLocked(err)
+}

@@ -1,0 +1,154 @@
+package redislock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/seed-14de3678/redislock/internal/listen"
+	"github.com/seed-14de3678/redislock/internal/wire"
+)
+
+// WithBreakNotices has the Client told at once when one of its watched locks is broken by
+// [Client.Break]: one with [Options].Watchdog, or whose [Lock.Context] or [Lock.Lost] is in use. The
+// lock is lost then, with an error that is an [ErrLockLost] and an [ErrBroken] and has the reason.
+// That error is the cause with which the contexts of the lock end, in place of ErrLockLost itself,
+// and the Err of [Hooks].Lost. Without the option a holder learns of a Break at its next renewal,
+// and nothing of the reason.
+//
+// A notice is a hint: the Client asks Redis whether the keys are still the lock's, and only if they
+// are not the lock is lost. So a notice that was forged costs a request and does nothing else; but
+// whoever may publish on the channel may give the reason of a loss. A notice that comes while there
+// is no connection is not heard; then it is as without the option. So it is on a Ring whose shards
+// come and go.
+//
+// The Client subscribes to the channel redislock:break, over one connection for each server (on a
+// Cluster for each master, on a Ring for each shard) where it has watched locks, which is that of
+// [Options].Queue if there is one. The connection comes with the first watched lock, which does not
+// wait for it, and goes 5 s after the last one. A Break costs the server one PUBLISH, and a Client
+// that hears it one request for each of its watched locks that has such a key. Of a Break of more
+// than 8 KB of keys no keys are named; then each Client asks for each of its watched locks.
+//
+// The option needs what Options.Queue needs: a Redis client of go-redis itself, or [WithWrapped];
+// otherwise every operation of the Client is an [errors.ErrUnsupported]. Default: the Client hears
+// no notices.
+func WithBreakNotices() ClientOption { return func(c *Client) { c.listens = true } }
+
+// listenForBreaks prepares what WithBreakNotices asks for.
+func (c *Client) listenForBreaks() {
+	switch {
+	case !c.listens || c.unfit != nil:
+	case !c.hub.CanListen():
+		c.unfit = fmt.Errorf("%w: WithBreakNotices subscribes, and of a %T only Eval and EvalSha are used: say with WithWrapped what it wraps",
+			errors.ErrUnsupported, c.conn.Redis())
+	default:
+		c.hub.Deaf(func(err error) {
+			c.log.Info("redislock: notices of Break are not heard, trying again", "error", wire.Legible(err))
+		})
+	}
+}
+
+// A hearing is what a watch needs to hear of Breaks. It is guarded by the mutex of the lock.
+type hearing struct {
+	listen.Listener
+	notice   *listen.Notice // that was heard, and may be why keys are not ours; nil if they were found to be so since
+	checking bool           // Redis is asked whether they are
+	again    bool           // and is to be asked once more
+}
+
+// listenLocked begins to hear of Breaks.
+func (w *watch) listenLocked() {
+	w.hears = &hearing{}
+	w.hears.Key, w.hears.Hear = w.lock.set.keys[0], w.hear
+	w.lock.client.hub.Listen(&w.hears.Listener)
+}
+
+// hear takes in that keys may have been broken, and asks. However many notices there are, it asks once at a time.
+func (w *watch) hear(n listen.Notice) {
+	l := w.lock
+	l.mu.Lock()
+	if l.state != held || !n.Concerns(l.set.keys) {
+		l.mu.Unlock()
+		return
+	}
+	h := w.hears
+	h.notice = &n
+	if h.checking {
+		h.again = true
+		l.mu.Unlock()
+		return
+	}
+	h.checking = true
+	c := w.checkLocked()
+	l.mu.Unlock()
+	l.client.conn.Start(&c.Call)
+}
+
+// checkLocked builds the question whether the keys are ours: a renewal that leaves the lease as it is.
+func (w *watch) checkLocked() *call {
+	l := w.lock
+	n := w.hears.notice
+	c := refreshCall(context.Background(), l.set, &l.value, minTTL, true)
+	c.ownedBy(l.ownerLocked(), l.client.conn)
+	c.Then = func(*wire.Call) { w.checked(c, n) }
+	return c
+}
+
+// checked takes in the answer. If there is none, the next renewal tells.
+func (w *watch) checked(c *call, n *listen.Notice) {
+	l, h := w.lock, w.hears
+	var v verdict
+	err := c.Err
+	if err == nil {
+		v, err = refreshReply(c)
+	}
+	l.mu.Lock()
+	if h.notice == n && err == nil && v.code == done {
+		h.notice = nil
+	}
+	isLost := err == nil && v.code == notYours && l.state == held
+	if isLost && h.notice == nil {
+		h.notice = n // a renewal has found them to be ours, before they were broken
+	}
+	again := h.again && l.state == held
+	h.again, h.checking = false, again
+	var next *call
+	if again {
+		if h.notice == nil {
+			h.notice = n
+		}
+		next = w.checkLocked()
+	}
+	l.mu.Unlock()
+	if isLost && !l.freedMeanwhile(v.missing) {
+		_ = l.missing("check", v.missing)
+	}
+	if next != nil {
+		l.client.conn.Start(&next.Call)
+	}
+}
+
+// whyMissing adds to the error of keys that are not ours that somebody has broken them, if that was heard.
+func (l *Lock) whyMissing(keys []string, err error) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.watch == nil || l.watch.hears == nil {
+		return err
+	}
+	switch n := l.watch.hears.notice; {
+	case n == nil || !n.Concerns(keys):
+		return err
+	case n.Reason == "":
+		return fmt.Errorf("%w: %w", err, ErrBroken)
+	default:
+		return fmt.Errorf("%w: %w: %s", err, ErrBroken, legible(n.Reason))
+	}
+}
+
+// causeOf is the cause with which contexts end of a lock that was lost for this reason.
+func causeOf(why error) error {
+	if errors.Is(why, ErrBroken) {
+		return why
+	}
+	return ErrLockLost
+}

@@ -1,0 +1,173 @@
+package break_test
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/check"
+	"github.com/seed-14de3678/redislock/internal/redistest"
+	"github.com/seed-14de3678/redislock/internal/world"
+)
+
+// isBreak recognises a Break on its way.
+func isBreak(name string, args []string) bool { return world.OperationOf(name, args) == "break" }
+
+// keep has the relay keep the next Break back, which the server knows.
+func keep(t *testing.T, l *world.Lossy) *redistest.Kept {
+	t.Helper()
+	check.Must[[]redislock.Broken](t)(l.Client.Break(t.Context(), []string{l.Key + ":free"}, ""))
+	return l.Relay.Keep(isBreak)
+}
+
+// lossy is a client behind a relay, with a key that no other run of the test has.
+func lossy(t *testing.T, mod func(*redis.Options)) *world.Lossy {
+	t.Helper()
+	l := world.NewLossy(t, mod)
+	l.Key = world.NewName(t)
+	return l
+}
+
+// direct obtains the key past the relay.
+func direct(t *testing.T, l *world.Lossy) *redislock.Lock {
+	t.Helper()
+	return check.Must[*redislock.Lock](t)(world.NewClient(t, l.Direct).Obtain(t.Context(), []string{l.Key}, world.Long, nil))
+}
+
+// wantKept delivers a Break that was kept back, and checks that the owner of the key does not lose it.
+func wantKept(t *testing.T, kept *redistest.Kept, lock *redislock.Lock) {
+	t.Helper()
+	if reply := string(kept.Deliver()); reply != ":-3\r\n" {
+		t.Errorf("the late Break was answered %q, want that it was overtaken", reply)
+	}
+	check.NoError(t, lock.Release(t.Context()))
+}
+
+// A Break is done once at most, however late it comes: the next owner keeps the key.
+func TestBreakLate(t *testing.T) {
+	t.Parallel()
+	for name, mod := range map[string]func(*redis.Options){
+		"sent again by the library":   world.Persistent,
+		"sent again by a wrapped one": func(o *redis.Options) { o.ReadTimeout, o.MaxRetries = world.ReplyTimeout, 1 },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l := lossy(t, mod)
+			if strings.Contains(name, "wrapped") {
+				l.Client = world.NewClient(t, world.Bare{Scripter: l.RDB})
+			}
+			direct(t, l)
+			kept := keep(t, l)
+			list := check.Must[[]redislock.Broken](t)(l.Client.Break(t.Context(), []string{l.Key}, ""))
+			if len(list) != 1 {
+				t.Errorf("got %d broken, want 1", len(list))
+			}
+			wantKept(t, kept, direct(t, l))
+		})
+	}
+	t.Run("its context ended", func(t *testing.T) {
+		t.Parallel()
+		l := lossy(t, func(*redis.Options) {})
+		old := direct(t, l)
+		check.Must[[]redislock.Broken](t)(l.Client.Break(t.Context(), []string{l.Key + ":free"}, ""))
+		ctx, cancel := context.WithCancel(t.Context())
+		held, came := make(chan struct{}), make(chan struct{})
+		goOn := sync.OnceFunc(func() { close(held) })
+		t.Cleanup(goOn)
+		l.On("break", func(int) {
+			cancel()
+			<-held
+			close(came)
+		})
+		_, err := l.Client.Break(ctx, []string{l.Key}, "")
+		check.Is(t, err, redislock.ErrUnknownOutcome, context.Canceled)
+		if strings.Contains(err.Error(), old.Token()) {
+			t.Errorf("the error has a token: %v", err)
+		}
+		line := "redislock:line:{" + l.Key + "}"
+		check.Eventually(t, 10*time.Second, "the Break is closed", func() bool { return check.Guards(t.Context(), l.Direct, line) == 1 })
+		goOn()
+		<-came
+		time.Sleep(100 * time.Millisecond) // until it has been executed
+		check.NoError(t, old.Release(t.Context()))
+	})
+	t.Run("it was done", func(t *testing.T) {
+		t.Parallel()
+		l := lossy(t, func(*redis.Options) {})
+		old := direct(t, l)
+		check.Must[[]redislock.Broken](t)(l.Client.Break(t.Context(), []string{l.Key + ":free"}, ""))
+		ctx, cancel := context.WithCancel(t.Context())
+		var cleaned atomic.Int64
+		l.Relay.OnRequest(func(name string, args []string) {
+			l.Relay.DropReplies(isBreak(name, args))
+			switch world.OperationOf(name, args) {
+			case "break":
+				cancel()
+			case "release":
+				cleaned.Add(1)
+			}
+		})
+		_, err := l.Client.Break(ctx, []string{l.Key}, "")
+		check.Is(t, err, redislock.ErrUnknownOutcome)
+		check.Is(t, old.Release(t.Context()), redislock.ErrLockNotHeld)
+		check.Eventually(t, 10*time.Second, "it is cleaned up", func() bool { return cleaned.Load() > 0 })
+		time.Sleep(500 * time.Millisecond) // in which there would be several
+		if n := cleaned.Load(); n != 1 {
+			t.Errorf("it was cleaned up %d times, want once", n)
+		}
+	})
+	t.Run("no answer at all", func(t *testing.T) {
+		t.Parallel()
+		l := lossy(t, world.Impatient)
+		old := direct(t, l)
+		kept := keep(t, l)
+		l.On("break", func(int) { l.Relay.Refuse(true); l.Relay.Cut() })
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+		defer cancel()
+		_, err := l.Client.Break(ctx, []string{l.Key}, "")
+		check.Is(t, err, redislock.ErrUnknownOutcome)
+		_ = kept
+		l.Relay.OnRequest(nil)
+		l.Relay.Refuse(false)
+		line := "redislock:line:{" + l.Key + "}"
+		check.Eventually(t, 20*time.Second, "the Break is closed", func() bool { return check.Guards(t.Context(), l.Direct, line) == 1 })
+		check.NoError(t, old.Release(t.Context()))
+	})
+}
+
+// A Break whose answer is lost is not done a second time: whoever was handed the key keeps it.
+func TestBreakAnswerLost(t *testing.T) {
+	t.Parallel()
+	for name, wraps := range map[string]bool{"direct": false, "wrapped": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l := lossy(t, func(o *redis.Options) { o.ReadTimeout = world.ReplyTimeout })
+			if wraps {
+				l.Client = world.NewClient(t, world.Bare{Scripter: l.RDB})
+			}
+			direct(t, l)
+			w := &world.World{RDB: l.Direct, Client: world.NewClient(t, l.Direct), Prefix: l.Key}
+			turns := make(chan world.Turn, 1)
+			w.Wait(t.Context(), turns, "next", []string{l.Key}, nil)
+			w.InLine(t, l.Key, 1)
+			check.Must[[]redislock.Broken](t)(l.Client.Break(t.Context(), []string{l.Key + ":free"}, ""))
+			tries := 0
+			l.On("break", func(n int) {
+				if tries = n; n == 1 {
+					l.Relay.CutReplies()
+				}
+			})
+			list := check.Must[[]redislock.Broken](t)(l.Client.Break(t.Context(), []string{l.Key}, ""))
+			if len(list) != 0 || tries != 2 {
+				t.Errorf("got %v broken by %d tries, want nobody, by 2", list, tries)
+			}
+			check.NoError(t, world.WantTurn(t, turns, "next")[0].Release(t.Context()))
+		})
+	}
+}
