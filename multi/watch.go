@@ -109,6 +109,22 @@ func (l *Lock) tellLost(why error) {
 	l.events.tell(context.Background(), hook, redislock.Event{Held: l.events.since(l.since), Err: why})
 }
 
+// tellKnownLoss tells the hooks of a loss that is known, but perhaps not to everybody who watches: a function
+// that runs under the lock may return before.
+func (l *Lock) tellKnownLoss() {
+	l.mu.Lock()
+	watched := l.lost != nil && !l.told && !l.ended
+	l.mu.Unlock()
+	if !watched || l.events.told().Lost == nil {
+		return
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	if why := context.Cause(l.join(ctx)); errors.Is(why, redislock.ErrLockLost) {
+		l.tellLost(why)
+	}
+}
+
 // firstLost returns the index of the first part that is known to be lost; -1 if none is.
 func (l *Lock) firstLost() int {
 	return slices.IndexFunc(l.locks, func(lock *redislock.Lock) bool {

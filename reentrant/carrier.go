@@ -52,10 +52,11 @@ func (o *owner) newCarrierLocked(root *redislock.Lock, r *request, write []strin
 	return c
 }
 
-// isLost reports whether the root lock was lost.
+// isLost reports whether the root lock was lost. It asks the lock, whose contexts may end a little before the
+// channel is closed.
 func (c *carrier) isLost() bool {
 	select {
-	case <-c.lost:
+	case <-c.root.Lost():
 		return true
 	default:
 		return false

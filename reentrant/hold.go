@@ -227,7 +227,7 @@ func (h *Hold) Release(ctx context.Context) error {
 	h.told.End(over)
 	switch failed := o.free(ctx, idle); {
 	case failed == nil:
-	case err == nil || errors.Is(failed, redislock.ErrLockNotHeld):
+	case err == nil || errors.Is(failed, redislock.ErrLockNotHeld) && !errors.Is(err, redislock.ErrBroken):
 		err = failed
 	default:
 		err = fmt.Errorf("%w: %w", err, failed)
