@@ -272,6 +272,7 @@ func (l *Lock) freed(c *call, p part) error {
 		return nil
 	}
 	err = fmt.Errorf("redislock: release %s: %w: %s", set, ErrLockNotHeld, listed(withoutPrefix(missing, set.cut)))
+	err = l.whyMissing(missing, err)
 	if p.watched {
 		l.client.logLoss(set, err)
 	}

@@ -59,7 +59,11 @@ func (c Client) With(ctx context.Context, parts []Part, ttl time.Duration, opt *
 		failed := lock.Release(ctx)
 		switch {
 		case lost >= 0:
-			err = errors.Join(fmt.Errorf("multi: %s: %w", name(lock.parts, lost), redislock.ErrLockLost), failed, err)
+			why := redislock.ErrLockLost
+			if cause := context.Cause(held); errors.Is(cause, redislock.ErrLockLost) {
+				why = cause // which may say more
+			}
+			err = errors.Join(fmt.Errorf("multi: %s: %w", name(lock.parts, lost), why), failed, err)
 		case errors.Is(failed, redislock.ErrLockNotHeld):
 			err = errors.Join(fmt.Errorf("multi: %w: %w", redislock.ErrLockLost, failed), err)
 		}

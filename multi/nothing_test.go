@@ -29,7 +29,7 @@ func TestLockOfNobody(t *testing.T) {
 				}
 			}
 			if lock.Keys() != nil || lock.Parts() != nil || lock.Token() != "" || lock.Metadata() != "" ||
-				lock.Deadline() != (time.Time{}) || multi.FromContext(lock.Context(ctx)) != nil {
+				lock.Deadline() != (time.Time{}) || multi.FromContext(lock.Context(ctx)) != lock {
 				t.Error("it has something")
 			}
 			select {

@@ -112,3 +112,27 @@ func (w *world) inLine(t *testing.T, name string) int64 {
 	t.Helper()
 	return must[int64](t)(w.rdb.ZCount(bounded(t), "redislock:line:{"+w.key(name)+"}", "-inf", "(4503599627370496").Result())
 }
+
+// An observer sees that whoever holds some parts waits for the next one.
+func TestOwnerIsSeen(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		other := w.block(t, long, "c")
+		ctx := redislock.WithOwner(bounded(t), "job-7")
+		got := make(chan error, 1)
+		go func() {
+			lock, err := multi.Obtain(ctx, w.abc(), long, &redislock.Options{Queue: true, Watchdog: true})
+			if err == nil {
+				err = lock.Release(ctx)
+			}
+			got <- err
+		}()
+		eventually(t, soon, "somebody stands in line", func() bool { return w.inLine(t, "c") == 1 })
+		states := must[[]redislock.KeyState](t)(w.clients[0].Inspect(bounded(t), []string{w.key("a"), w.key("c")}))
+		holds, waits := states[0].Holders[0].Owner, states[1].Line[0].Owner
+		if holds != "job-7" || waits != "job-7" || states[1].Holders[0].Owner != "" {
+			t.Errorf("%q holds and %q waits, want job-7 for both", holds, waits)
+		}
+		noError(t, other.Release(bounded(t)))
+		noError(t, receive(t, got))
+	})
+}

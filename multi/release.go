@@ -59,6 +59,7 @@ func (l *Lock) rest() time.Duration {
 
 // end releases the parts, or leaves them for a time that is not 0.
 func (l *Lock) end(ctx context.Context, operation string, kept time.Duration) error {
+	l.tellKnownLoss()
 	l.mu.Lock()
 	l.ended = true
 	l.mu.Unlock()

@@ -30,7 +30,7 @@ func FromContext(ctx context.Context) *Lock {
 // [FromContext] finds the lock in the context.
 func (l *Lock) Context(ctx context.Context) context.Context {
 	if l.isNothing() {
-		ctx, cancel := context.WithCancelCause(ctx)
+		ctx, cancel := context.WithCancelCause(context.WithValue(ctx, lockKey{}, l))
 		cancel(fmt.Errorf("multi: %w: no Obtain has returned it", redislock.ErrLockNotHeld))
 		return ctx
 	}
@@ -106,6 +106,22 @@ func (l *Lock) tellLost(why error) {
 		why = fmt.Errorf("multi: %s: %w", name(l.parts, i), why)
 	}
 	l.events.tell(context.Background(), hook, redislock.Event{Held: l.events.since(l.since), Err: why})
+}
+
+// tellKnownLoss tells the hooks of a loss that is known, but perhaps not to everybody who watches: a function
+// that runs under the lock may return before.
+func (l *Lock) tellKnownLoss() {
+	l.mu.Lock()
+	watched := l.lost != nil && !l.told && !l.ended
+	l.mu.Unlock()
+	if !watched || l.events.told().Lost == nil {
+		return
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	if why := context.Cause(l.join(ctx)); errors.Is(why, redislock.ErrLockLost) {
+		l.tellLost(why)
+	}
 }
 
 // firstLost returns the index of the first part that is known to be lost; -1 if none is.

@@ -52,10 +52,11 @@ func (o *owner) newCarrierLocked(root *redislock.Lock, r *request, write []strin
 	return c
 }
 
-// isLost reports whether the root lock was lost.
+// isLost reports whether the root lock was lost. It asks the lock, whose contexts may end a little before the
+// channel is closed.
 func (c *carrier) isLost() bool {
 	select {
-	case <-c.lost:
+	case <-c.root.Lost():
 		return true
 	default:
 		return false
@@ -171,5 +172,7 @@ func (c *carrier) isReleased() bool {
 	return c.done != nil
 }
 
-// errLost is what a hold of a lost lock is told.
-var errLost = fmt.Errorf("%w: %w", redislock.ErrLockNotHeld, redislock.ErrLockLost)
+// whyLost is what a hold of a lost root lock is told: with the reason, if somebody has broken it.
+func (c *carrier) whyLost() error {
+	return fmt.Errorf("%w: %w", redislock.ErrLockNotHeld, context.Cause(c.root.Context(context.Background())))
+}

@@ -48,8 +48,8 @@
 // A further hold changes neither the value in Redis of a key nor its fencing number nor its lease,
 // except that a longer ttl makes the lease longer.
 //
-// A function that [With] runs finds its hold with [FromContext]. Observers find the owner by its id, in
-// the metadata of what it holds and of what it waits for: see [NewOwner].
+// A function that [With] runs finds its hold with [FromContext]. Observers find the id of the
+// owner at what it holds and at what it waits for: see [NewOwner].
 //
 // Root locks are obtained with a [*redislock.Client], and with nothing else that obtains: a part of a set
 // is to be released by itself ([redislock.Lock.ReleaseKeys]), and what was read is to be upgraded. The

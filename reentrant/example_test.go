@@ -212,7 +212,8 @@ func ExampleHold_TTL() {
 	// Output: true <nil>
 }
 
-// The owner id in the metadata is that of the request, if the request has one.
+// A key that is held keeps the metadata with which it was obtained first. The owner id is that of the request, if the
+// request has one.
 func ExampleHold_Metadata() {
 	rdb, stop := startRedis()
 	defer stop()
@@ -226,8 +227,14 @@ func ExampleHold_Metadata() {
 	}
 	defer hold.Release(ctx)
 
-	fmt.Println(hold.Metadata())
-	// Output: job=restock owner=request-7
+	again, err := reentrant.Obtain(ctx, client, []string{"stock:9"}, time.Minute, &redislock.Options{Metadata: "job=count"})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer again.Release(ctx)
+	fmt.Println(again.Metadata(), redislock.OwnerOf(ctx))
+	// Output: job=restock request-7
 }
 
 // In a test this line follows that of the owner: defer reentrant.CheckReleased(t, ctx).

@@ -216,7 +216,8 @@ func (h *Hold) Release(ctx context.Context) error {
 	h.released = true
 	for _, c := range h.carriers {
 		if c.isLost() {
-			err, over = errLost, redislock.ErrLockLost
+			err = c.whyLost()
+			over = redislock.ErrLockLost
 		}
 	}
 	h.unlistLocked()
@@ -226,7 +227,7 @@ func (h *Hold) Release(ctx context.Context) error {
 	h.told.End(over)
 	switch failed := o.free(ctx, idle); {
 	case failed == nil:
-	case err == nil || errors.Is(failed, redislock.ErrLockNotHeld):
+	case err == nil || errors.Is(failed, redislock.ErrLockNotHeld) && !errors.Is(err, redislock.ErrBroken):
 		err = failed
 	default:
 		err = fmt.Errorf("%w: %w", err, failed)

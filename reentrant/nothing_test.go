@@ -29,7 +29,7 @@ func TestHoldOfNobody(t *testing.T) {
 				}
 			}
 			if hold.Keys() != nil || hold.Fence() != 0 || hold.Metadata() != "" || hold.Deadline() != (time.Time{}) ||
-				hold.String() == "" || reentrant.FromContext(hold.Context(ctx)) != nil {
+				hold.String() == "" || reentrant.FromContext(hold.Context(ctx)) != hold {
 				t.Error("it has something")
 			}
 			select {

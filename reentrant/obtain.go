@@ -186,7 +186,7 @@ func (h *Hold) enter(ctx context.Context, r *request) (sight, error) {
 	for _, c := range s.carriers {
 		switch {
 		case c.isLost():
-			return s, errLost
+			return s, c.whyLost()
 		case r.opt.Fenced && c.root.Fence() == 0:
 			return s, fmt.Errorf("this owner holds a key without a number, Options.Fenced: %w", errors.ErrUnsupported)
 		case r.opt.Replicas > c.replicas:
@@ -239,7 +239,7 @@ func (h *Hold) complete(ctx context.Context, r *request, s sight) error {
 	defer o.mu.Unlock()
 	for _, c := range h.carriers {
 		if c.isLost() { // while the others were obtained
-			return r.failed(errLost)
+			return r.failed(c.whyLost())
 		}
 		if r.opt.Watchdog {
 			c.keepLocked()

@@ -22,7 +22,7 @@ var ErrNoOwner = errors.New("the context has no owner, see NewOwner")
 // If ctx has an owner already, the new one is another owner: it does not hold what the first one
 // holds, and is refused it.
 //
-// Every owner has an owner id, which stands in the metadata of what it holds and of what it waits for: see
+// Every owner has an owner id, which observers find at what it holds and at what it waits for: see
 // [redislock.WithOwner]. It is a new one, unless the caller has put one into ctx, the id of a request for
 // example. That one stays, and all owners under it show it.
 func NewOwner(ctx context.Context) context.Context {

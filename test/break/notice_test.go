@@ -85,6 +85,7 @@ func TestNotice(t *testing.T) {
 			t.Errorf("got log %q, want one line", lines)
 		}
 		check.Is(t, lock.Refresh(t.Context(), world.Long), redislock.ErrLockNotHeld)
+		check.Is(t, lock.Release(t.Context()), redislock.ErrLockNotHeld, redislock.ErrBroken)
 		check.NoError(t, other.Refresh(t.Context(), world.Long))
 		check.NoError(t, other.Release(t.Context()))
 	})
