@@ -25,7 +25,7 @@ local defined_in = {
     "strings", "token_of",
   },
   ["readers.lua"] = { "add_reader", "end_lease", "extend_reader", "longer", "look", "reader", "see" },
-  ["refusal.lua"] = { "refused_at_once" },
+  ["refusal.lua"] = { "also", "refused_at_once" },
   ["intent.lua"] = { "declare", "withdraw" },
   ["fence.lua"] = {
     "before", "forget_number", "life_of_fence", "next_number", "number_after", "number_of_hold",
@@ -36,7 +36,7 @@ local defined_in = {
     "read_stamp", "set_guard",
   },
   ["entry.lua"] = { "ENTRY", "entry_text", "publish" },
-  ["enter.lua"] = { "enter_lines", "is_heard", "my_entries" },
+  ["enter.lua"] = { "enter_lines", "is_heard", "my_entries", "my_entry" },
   ["line.lua"] = {
     "entry_at", "entry_of", "heads", "in_line", "leave_line", "places", "plans",
     "refusal_by_waiter", "take_out", "tell", "text_at", "waiter_before", "walk", "wanted_by",

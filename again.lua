@@ -17,22 +17,16 @@
 -- stands at another place. A late one can only make a waiter that has died meanwhile, and of whom
 -- nobody knows that yet, count as alive for ARGV[1] longer.
 
+--#include values.lua
 --#include entry.lua
 
-local n, life, time = #KEYS / 2, tonumber(ARGV[1]), redis.call('time')
-local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local n, life = #KEYS / 2, tonumber(ARGV[1])
+local now, micros = clock()
 local till = string.format('|%d|', now + life)
 
-local function token_in(value)
-  return string.match(value, '^[^|]*')
-end
-
-local writes = {} -- the tokens that write the lock keys; false where there is no string
-for first = 1, n, CHUNK do
-  local part = redis.call('mget', unpack(KEYS, first, math.min(first + CHUNK - 1, n)))
-  for i = 1, #part do
-    writes[first + i - 1] = part[i] and token_in(part[i])
-  end
+local writes = strings(n) -- of the lock keys the tokens; false where there is no string
+for i = 1, n do
+  writes[i] = writes[i] and token_of(writes[i])
 end
 
 local kinds = {} -- of the lock keys that are no strings, as far as they were asked for
@@ -59,7 +53,7 @@ local function is_held(i, mode, token)
   leases[i] = last
   for k = #last - 1, 1, -2 do
     local ends = tonumber(last[k + 1])
-    if ends > now and token_in(last[k]) ~= token then
+    if ends > now and token_of(last[k]) ~= token then
       return true, ends
     end
     mine = mine or ends > now
@@ -70,13 +64,7 @@ end
 -- How many hear a channel; nil if the user may not publish there.
 local function hearers(how, channel)
   if heard[channel] == nil then
-    local count
-    if how == 's' then
-      count = redis.pcall('spublish', channel, '')
-    else
-      count = redis.pcall('publish', channel, '')
-    end
-    heard[channel] = type(count) == 'number' and count
+    heard[channel] = publish(how, channel, '') or false
   end
   return heard[channel] or nil
 end
@@ -85,7 +73,7 @@ end
 -- go first.
 local function is_before(text, token)
   local _, its, _, how, _, _, _, _, channel, names, at = string.match(text, ENTRY)
-  return tonumber(its or 0) > now and token_in(string.sub(text, at + channel + names)) ~= token
+  return tonumber(its or 0) > now and token_of(string.sub(text, at + channel + names)) ~= token
     and hearers(how, string.sub(text, at, at + channel - 1)) ~= 0
 end
 
@@ -146,7 +134,7 @@ end
 -- nil if it is not the first, or is asked for again before.
 local function lease_over(i, id, ends)
   if not heads[i] then
-    heads[i] = string.match(redis.call('zrange', KEYS[n + i], 0, 0)[1], '^[^|]*')
+    heads[i] = token_of(redis.call('zrange', KEYS[n + i], 0, 0)[1])
   end
   local left = heads[i] == id and (ends and ends - now or redis.call('pttl', KEYS[i])) or -1
   if left == -1 or left >= ASKS_AGAIN then
@@ -175,7 +163,7 @@ local function confirm(id, place, first, last)
         stands = false
       end
       if free then
-        local token = token_in(string.sub(text, at + channel + names))
+        local token = token_of(string.sub(text, at + channel + names))
         local is, ends = is_held(i, mode, token)
         if is then
           free, ms = false, lease_over(i, id, ends)
@@ -193,7 +181,7 @@ local function confirm(id, place, first, last)
   return ms
 end
 
-local reply, at, index = {time[1] * 1000000 + time[2]}, 2, 1
+local reply, at, index = {micros}, 2, 1
 while at <= #ARGV do
   local last = at + 2 + ARGV[at + 2]
   local ms = confirm(ARGV[at], ARGV[at + 1], at + 3, last)

@@ -135,6 +135,11 @@ func readAnswer(c *call, fenced bool) (a answer, err error) {
 			err = errors.New("no place in line")
 		}
 	}
+	for err == nil && c.all && len(reply.Rest) > 0 {
+		var other *ConflictError
+		other, err = decodeConflict(c.Keys, &reply)
+		a.conflict.Others = append(a.conflict.Others, other)
+	}
 	if err != nil || len(reply.Rest) > 0 || code != refused && code != inLine {
 		return a, errors.Join(c.garbled(), err)
 	}
@@ -188,7 +193,7 @@ func (o *obtaining) call(ctx context.Context, intent time.Duration) (c *call) {
 	c.Again = s == nil && o.asked.conflict != nil
 	c.Replicas = replicasFor(w.replicas, w.ttl)
 	c.own.Effect, c.own.Home = owners.Takes, w.set.lines[0]
-	c.reads, c.fresh = w.set.reads() > 0, w.fresh
+	c.reads, c.fresh, c.all = w.set.reads() > 0, w.fresh, w.allConflicts
 	return c
 }
 

@@ -8,10 +8,12 @@
 //	defer lock.Release(ctx)
 //
 // [Client.With] does the same around a function and keeps the lease alive while the function runs.
-// It is what most callers want.
+// It is what most callers want. The function finds its lock with [FromContext], and so the fencing
+// number that its writes need.
 //
-// A lock is a key of its own, so give it a name that no data has, such as lock:order:7. Data under
-// the name of a lock is never overwritten, but then nobody can have the lock.
+// A lock is a key of its own, so give it a name that no data has, such as lock:order:7;
+// [WithKeyPrefix] puts lock: in front of every key. Data under the name of a lock is never overwritten,
+// but then nobody can have the lock.
 //
 // # What is in Redis
 //
@@ -249,9 +251,9 @@ func Obtain(ctx context.Context, rdb redis.Scripter, keys []string, ttl time.Dur
 }
 
 // With obtains the keys, runs fn, and releases the keys, even if fn panics. ctx bounds both the
-// waiting and fn; [Options].Wait bounds the waiting alone. While fn runs the watchdog
-// renews the lease. If the lock is lost all the same, the context of fn is cancelled with cause
-// [ErrLockLost].
+// waiting and fn; to bound the waiting alone, use [Options].Wait. While fn runs the watchdog renews
+// the lease. If the lock is lost all the same, the context of fn is cancelled with cause
+// [ErrLockLost]. fn finds its lock with [FromContext].
 //
 // If the keys cannot be obtained With does not run fn, and returns the error of [Client.Obtain]. If
 // the lock was lost while fn ran it returns an [ErrLockLost], joined with the error of fn.

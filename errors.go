@@ -11,6 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/seed-14de3678/redislock/internal/clock"
+	"github.com/seed-14de3678/redislock/internal/count"
 	"github.com/seed-14de3678/redislock/internal/slot"
 	"github.com/seed-14de3678/redislock/internal/wire"
 )
@@ -96,7 +97,8 @@ type ConflictError struct {
 	// is negative if the key has no TTL, and so stays until somebody deletes it.
 	TTL time.Duration
 
-	// Others are the other keys of the set that are in the way, with [Options].AllConflicts.
+	// Others are the other keys of the set that are in the way, in the order of the set, with
+	// [Options].AllConflicts. They have no Others.
 	Others []*ConflictError
 }
 
@@ -134,6 +136,9 @@ func (e *ConflictError) Error() string {
 		b.WriteString(", without a TTL")
 	} else {
 		fmt.Fprintf(&b, ", %s left", round(e.TTL))
+	}
+	if n := len(e.Others); n > 0 {
+		fmt.Fprintf(&b, ", and %s of the set", count.Of(n, "more key"))
 	}
 	return b.String()
 }

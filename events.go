@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/seed-14de3678/redislock/internal/clock"
+	"github.com/seed-14de3678/redislock/internal/pace"
 )
 
 // This file is what hooks are told, and when. Without hooks nothing is measured for it.
@@ -74,6 +75,7 @@ func (l *Lock) event(set keySet, began clock.Moment, attempts int, err error) Ev
 
 // beginsToWait tells the hooks that there is to be another attempt, the first time that it is called.
 func (o *obtaining) beginsToWait(ctx context.Context) {
+	pace.Waits(o.caller, o.asked.last) // if it is a step of another one
 	hooks := &o.client.hooks
 	if hooks.Waiting == nil && hooks.Waited == nil || o.waits != (clock.Moment{}) {
 		return

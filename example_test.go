@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/fencing"
 	"github.com/seed-14de3678/redislock/internal/redistest"
 )
 
@@ -29,11 +30,14 @@ func Example() {
 
 	keys := []string{"lock:order:7", "lock:stock:9"}
 	err := client.With(ctx, keys, 10*time.Second, &redislock.Options{
-		RetryStrategy: redislock.LimitRetry(redislock.LinearBackoff(50*time.Millisecond), 20),
 		Metadata:      redislock.InstanceMetadata(), // whoever is refused reads it
-	}, func(ctx context.Context) error {
+		RetryStrategy: redislock.LinearBackoff(50 * time.Millisecond),
+		Wait:          2 * time.Second, // for the lock; the work may take as long as it takes
+		Fenced:        true,
+	}, func(ctx context.Context) error { // ctx is cancelled if the lock is lost
 		fmt.Println("order and stock are ours")
-		return ctx.Err() // ctx is cancelled if the lock is lost
+		number := redislock.FromContext(ctx).Fence() // greater than that of every holder before
+		return fencing.Set(ctx, rdb, "stock:9", number, "41 left", 24*time.Hour)
 	})
 	switch {
 	case errors.Is(err, redislock.ErrNotObtained):

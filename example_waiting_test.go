@@ -3,11 +3,101 @@ package redislock_test
 import (
 	"context"
 	"errors"
+	"expvar"
 	"fmt"
 	"time"
 
 	"github.com/seed-14de3678/redislock"
 )
+
+// A request waits for two seconds at most, and then works for as long as it takes.
+func ExampleOptions_wait() {
+	rdb, stop := startRedis()
+	defer stop()
+
+	ctx := context.Background()
+	client := redislock.New(rdb)
+	defer client.Close()
+
+	opt := &redislock.Options{Queue: true, Wait: 2 * time.Second}
+	err := client.With(ctx, []string{"lock:order:7"}, 10*time.Second, opt, func(ctx context.Context) error {
+		_, err := client.Obtain(ctx, []string{"lock:order:7"}, time.Minute, &redislock.Options{
+			RetryStrategy: redislock.LinearBackoff(10 * time.Millisecond),
+			Wait:          50 * time.Millisecond,
+		})
+		return err // of somebody else who wants the order meanwhile
+	})
+	switch {
+	case errors.Is(err, redislock.ErrWaitOver):
+		fmt.Println("busy, still")
+	case errors.Is(err, redislock.ErrNotObtained):
+		fmt.Println("busy")
+	case err != nil:
+		fmt.Println(err)
+	}
+	// Output: busy, still
+}
+
+// How many wait now, by what they want, is the number that operators ask for first.
+func ExampleHooks_waiting() {
+	rdb, stop := startRedis()
+	defer stop()
+
+	var waiting expvar.Map // a gauge of your metrics
+	client := redislock.New(rdb, redislock.WithHooks(redislock.Hooks{
+		Waiting: func(_ context.Context, e redislock.Event) {
+			waiting.Add(e.Name, 1)
+			fmt.Println(e.Name, e.Way, "waiting:", waiting.Get(e.Name))
+		},
+		Waited: func(_ context.Context, e redislock.Event) {
+			waiting.Add(e.Name, -1)
+			fmt.Println(e.Name, e.Way, "waiting:", waiting.Get(e.Name), "obtained:", e.Err == nil)
+		},
+	}))
+	defer client.Close()
+
+	ctx := context.Background()
+	report := []string{"lock:report"}
+	if _, err := client.Obtain(ctx, report, 100*time.Millisecond, nil); err != nil { // a holder that dies
+		fmt.Println(err)
+		return
+	}
+	lock, err := client.Obtain(ctx, report, time.Minute, &redislock.Options{Queue: true, Name: "nightly-report"})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer lock.Release(ctx)
+	// Output:
+	// nightly-report queue waiting: 1
+	// nightly-report queue waiting: 0 obtained: true
+}
+
+// A form that books several seats says which of them are gone.
+func ExampleOptions_allConflicts() {
+	rdb, stop := startRedis()
+	defer stop()
+
+	ctx := context.Background()
+	client := redislock.New(rdb)
+	lock, err := client.Obtain(ctx, []string{"seat:2", "seat:3"}, time.Minute, nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer lock.Release(ctx)
+
+	_, err = client.Obtain(ctx, []string{"seat:1", "seat:2", "seat:3"}, time.Minute, &redislock.Options{AllConflicts: true})
+	if conflict, ok := errors.AsType[*redislock.ConflictError](err); ok {
+		fmt.Println(conflict.Key)
+		for _, other := range conflict.Others {
+			fmt.Println(other.Key)
+		}
+	}
+	// Output:
+	// seat:2
+	// seat:3
+}
 
 // A request has the order, and waits for the stock: an observer finds the same owner id at both.
 func ExampleWithOwner() {
@@ -59,13 +149,19 @@ func ExampleNewOwnerID() {
 	rdb, stop := startRedis()
 	defer stop()
 
+	client := redislock.New(rdb)
 	ctx := redislock.WithOwner(context.Background(), redislock.NewOwnerID())
-	lock, err := redislock.Obtain(ctx, rdb, []string{"lock:order:7"}, time.Minute, nil)
+	lock, err := client.Obtain(ctx, []string{"lock:order:7"}, time.Minute, nil)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 	defer lock.Release(ctx)
-	fmt.Println(lock.Metadata() == "owner="+redislock.OwnerOf(ctx))
+	states, err := client.Inspect(ctx, lock.Keys())
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(states[0].Holders[0].Owner == redislock.OwnerOf(ctx))
 	// Output: true
 }

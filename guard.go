@@ -22,6 +22,7 @@ type stamp struct {
 	withdrawn bool // it is not to be sent, and counts as overtaken
 	reads     bool // it looks for its token among the readers of keys
 	fresh     bool // nobody has used its token with other metadata, although callers know it
+	all       bool // a refusal is to name all keys that are in the way
 	// yield is called before a try, if it is not nil and others count on some of the keys since the operation
 	// has begun.
 	yield func()
@@ -40,11 +41,12 @@ func (c *call) ownedBy(w *owners.Owner, by *wire.Conn) {
 	c.Tracker = c
 }
 
-// noStamp are the arguments of a request without a stamp, where others stand behind them; freshStamp if only its
-// lock knows its token.
+// The arguments of a request without a stamp, where others stand behind them, or with letters.
 var (
-	noStamp    = []any{"", ""}
-	freshStamp = []any{"", letterFresh}
+	noStamp       = []any{"", ""}
+	freshStamp    = []any{"", letterFresh}
+	allStamp      = []any{"", letterAll}
+	freshAllStamp = []any{"", letterFresh + letterAll}
 )
 
 // The letters that tell a script what it may do.
@@ -52,6 +54,7 @@ const (
 	letterCloses = "1" // it has guards to set
 	letterKeeps  = "k" // read keys that its token writes stay what they are
 	letterFresh  = "f" // a reader is found under its value, or not at all
+	letterAll    = "a" // a refusal names all keys that are in the way
 )
 
 // Before prepares the next try, right before it is sent.
@@ -79,6 +82,10 @@ func (c *call) Before() bool {
 		sent := text                        // only a stamp that is sent is worth an allocation
 		c.args = [2]any{&sent, c.letters()} // by reference: hooks of the Redis client are not to print it
 		c.Stamp = c.args[:]
+	case c.all && c.isFresh():
+		c.Stamp = freshAllStamp
+	case c.all:
+		c.Stamp = allStamp
 	case c.isFresh():
 		c.Stamp = freshStamp
 	case len(c.Args)+len(c.spared) > 0:
@@ -97,6 +104,9 @@ func (c *call) letters() (letters string) {
 	}
 	if c.isFresh() {
 		letters += letterFresh
+	}
+	if c.all {
+		letters += letterAll
 	}
 	return letters
 }

@@ -30,17 +30,18 @@ local function is_left(value)
   return mode_of('', value) ~= '' and 1 or 0
 end
 
--- The same as `look` says: of readers the last tells whether they are any.
+-- What `look` says, too. A key without a TTL may hold very much, and is not read.
 local now, value, leases = clock(), nil, nil
-if kind == 'string' then
+if kind == 'string' and ttl >= 0 then
   value = redis.call('get', key)
-elseif kind == 'zset' then
+elseif kind == 'zset' and ttl >= 0 then
   leases = redis.call('zrange', key, 0, -1, 'withscores')
 end
 local text = value or leases and leases[#leases - 1]
-if kind == 'none' then
+local has_ended = value == false or leases and not text -- since: on some servers the clock goes on
+if kind == 'none' or has_ended then
   state[1] = 'free'
-elseif ttl < 0 or not text or not is_value(text) then
+elseif not text or not is_value(text) then
   state[1] = 'foreign'
   state[6], state[7], state[8], state[9] = 1, kind, ttl, 0
 elseif value then

@@ -5,20 +5,22 @@
 -- ARGV[1]  value: `token` or `token|metadata`
 -- ARGV[2]  ttl, ms
 -- ARGV[3]  stamp, see guard.lua; absent or '' if there is none
--- ARGV[4]  '1' if the stamp has guards to set; else absent or ''
+-- ARGV[4]  letters: '1' the stamp has guards to set; 'a' a refusal names all keys that are in the
+--          way; absent or '' without any
 -- ARGV[5]  ttl of the caller's intents, ms; '0' if it will not ask again; absent without intents
 --
 -- Reply    DONE: every key is held, for ttl from now. A key that the token held already counts as
 --          free and keeps its lease if that is longer; so the same call may come twice, and a set
 --          may grow, shrink or change its metadata under its token.
---          {REFUSED, index, mode, ttl, detail}: see refusal. No lock was changed.
+--          {REFUSED, index, mode, ttl, detail, ...}: see refusal; with the letter 'a' the same four
+--          values for each other key that is in the way. No lock was changed.
 --          OVERTAKEN: by a later request of its owner. Nothing was changed.
 
 -- Everything is free, and nobody waits. This is most of all calls, so it comes before what they
 -- would not use. Of one key it saves 35 % of the server's time on Redis 7.0.15 and on Valkey 8.0.1,
 -- of 8 keys 50 %: see BenchmarkShortCuts, also for the figures below.
 local value, ttl, intent = ARGV[1], ARGV[2], ARGV[5]
-local closes = ARGV[4] == '1'
+local closes = ARGV[4] == '1' or ARGV[4] == '1a'
 local n = ARGV[3] and tonumber(string.match(ARGV[3], '^%d+') or '') or #KEYS / (intent and 3 or 2)
 local there -- how many keys and lines exist
 for first = 1, closes and 0 or 2 * n, CHUNK do
@@ -61,8 +63,8 @@ end
 --#include intent.lua
 
 read_stamp(ARGV[3], value, n, 1)
-local token = token_of(value)
-if there and there > 0 then
+local token, names_all = token_of(value), string.find(ARGV[4] or '', 'a', 1, true)
+if there and there > 0 and not names_all then
   local refused = refused_at_once(n, n, there, token)
   if refused and intent then
     declare(2 * n + 1, 3 * n, value, intent, refused)
@@ -107,23 +109,27 @@ if not taken then
     close(now, true)
   end
   see(n)
-  local leases = {}
+  local refused, leases = nil, {}
   for i = 1, n do
-    local refused, mine, _, left = look(i, 'write', token, value, now)
-    if has_line and not refused and not mine then
+    local its, mine, _, left = look(i, 'write', token, value, now)
+    if has_line and not its and not mine then
       local waiter = waiter_before(i, 'write', token, nil, now)
-      refused = waiter and refusal_by_waiter(i, waiter, now)
+      its = waiter and refusal_by_waiter(i, waiter, now)
     end
-    if refused then
-      if intent then
-        declare(2 * n + 1, 3 * n, value, intent, refused)
-      end
-      if dropped then
-        hand_over(now, micros)
-      end
-      return refused
+    refused = also(refused, its)
+    if refused and not names_all then
+      break
     end
     leases[i] = longer(ttl, left)
+  end
+  if refused then
+    if intent then
+      declare(2 * n + 1, 3 * n, value, intent, refused)
+    end
+    if dropped then
+      hand_over(now, micros)
+    end
+    return refused
   end
   for i = 1, n do
     redis.call('set', KEYS[i], value, 'px', leases[i])

@@ -172,8 +172,9 @@ type Options struct {
 	Intent bool
 
 	// AllConflicts has the [*ConflictError] of a refusal name every key that is in the way, in
-	// [ConflictError].Others, and not the first one alone. Then a refusal costs the server as much as
-	// if the whole set was looked at. Default: off.
+	// [ConflictError].Others, and not the first one alone. Then the server looks at the whole set
+	// before it refuses, and the answer has the metadata of each holder. An Obtain that stands in line
+	// knows what was in its way when it asked last. Default: off.
 	AllConflicts bool
 
 	// Fenced gives the lock a fencing number: see [Lock.Fence]. Either all locks of one Token are

@@ -8,7 +8,8 @@
 -- ARGV[2]  ttl, ms
 -- ARGV[3]  stamp, see guard.lua; '' if there is none
 -- ARGV[4]  letters: '1' the stamp has guards to set; 'k' it may have, and read keys that the token
---          writes stay what they are; 'f' see `fresh` in readers.lua
+--          writes stay what they are; 'f' see `fresh` in readers.lua; 'a' a refusal names all keys
+--          that are in the way
 -- ARGV[5]  w
 -- ARGV[6]  r
 -- ARGV[7]  ttl of the caller's intents, ms; '0' if it will not ask again; '' without intents
@@ -23,10 +24,11 @@
 -- Reply    DONE, or {DONE, fencing number}: every key is held in its mode, for ttl from now. What
 --          the token held already, in either mode, counts as free; it keeps its number, and its
 --          lease if that is longer.
---          {REFUSED, index, mode, ttl, detail}: see refusal. No lock was changed.
---          {IN_LINE, index, mode, ttl, detail, place, us, ms, 1 or 0}: it stands in line, at this
---          microsecond of the server's clock; ms: when to ask again if nothing is heard, or -1;
---          whether anybody hears its channel here
+--          {REFUSED, index, mode, ttl, detail, ...}: see refusal; with the letter 'a' the same four
+--          values for each other key that is in the way. No lock was changed.
+--          {IN_LINE, index, mode, ttl, detail, place, us, ms, 1 or 0, ...}: it stands in line, at
+--          this microsecond of the server's clock; ms: when to ask again if nothing is heard, or
+--          -1; whether anybody hears its channel here; and the other keys, as in a refusal
 --          OVERTAKEN: by a later request of its owner. Nothing was changed.
 --          The error FOREIGNFENCE, see number_after. No lock was changed.
 
@@ -35,7 +37,7 @@
 local value, ttl, w, r = ARGV[1], ARGV[2], tonumber(ARGV[5]), tonumber(ARGV[6])
 local n, intent, id = w + r, ARGV[7], ARGV[10]
 local keeps = string.find(ARGV[4], 'k', 1, true)
-local plain = (ARGV[4] == '' or ARGV[4] == 'f') and intent == '' and ARGV[9] == '0'
+local plain = not string.find(ARGV[4], '[1k]') and intent == '' and ARGV[9] == '0'
 local last -- the place of the last in the first line, as text
 if plain and #KEYS == 2 and w == 1 then
   last = redis.call('zrange', KEYS[2], -1, -1, 'withscores')[2]
@@ -52,12 +54,13 @@ end
 
 read_stamp(ARGV[3], value, n, 1)
 local token, fenced = token_of(value), ARGV[8] == '1'
+local names_all = string.find(ARGV[4], 'a', 1, true)
 local now, micros
 
 -- The first key is held by a writer, and the waiter has no place yet: most of those who have to
 -- wait. The same as below, without what it would not use, which saves 50 % of one key, 35 % of 8.
 -- In a line without guards nobody can have overtaken it: they stand behind all places.
-if plain and id and ARGV[11] == '' then
+if plain and id and ARGV[11] == '' and not names_all then
   last = last or redis.call('zrange', KEYS[n + 1], -1, -1, 'withscores')[2]
   local guarded = last and tonumber(last) >= GUARDS
   if guarded and #KEYS == 2 and w == 1 and only_guards(2, 2)
@@ -138,7 +141,7 @@ if plain and keys_there + lines_there + intents_there == 0 then
   all_mine = false
   return take() or given and {DONE, given} or DONE
 end
-if plain and not id and keys_there > 0 then
+if plain and not id and keys_there > 0 and not names_all then
   local refused = refused_at_once(n, w, keys_there, token)
   if refused then
     return refused
@@ -208,7 +211,7 @@ local function leave_lines()
     home, writes, reads = my_entries(n, w, entered.till)
   end
   for i = 1, n do
-    local text = i == 1 and home or i <= w and writes or reads
+    local text = my_entry(i, w, home, writes, reads)
     if not text or redis.pcall('zrem', KEYS[n + i], text) ~= 1 then
       leave_line(i, id, place)
     end
@@ -225,7 +228,7 @@ local function stands_well()
   end
   local home, writes, reads = my_entries(n, w, entered.till)
   for i = 1, n do
-    local text = i == 1 and home or i <= w and writes or reads
+    local text = my_entry(i, w, home, writes, reads)
     if tonumber(redis.call('zscore', KEYS[n + i], text) or 0) ~= place then
       return false
     end
@@ -250,14 +253,15 @@ end
 local refused
 see(n, keys_there)
 for i = 1, n do
-  local left
-  refused, mine[i], kinds[i], left = look(i, modes[i], token, value, now)
+  local its, left
+  its, mine[i], kinds[i], left = look(i, modes[i], token, value, now)
   leases[i] = longer(ttl, left)
-  if not refused and not mine[i] then
+  if not its and not mine[i] then
     local waiter = has_line and waiter_before(i, modes[i], token, place, now)
-    refused = waiter and refusal_by_waiter(i, waiter, now) or refused_by_intent(i)
+    its = waiter and refusal_by_waiter(i, waiter, now) or refused_by_intent(i)
   end
-  if refused then
+  refused = also(refused, its)
+  if refused and not names_all then
     break
   end
   all_mine = all_mine and mine[i] and (kinds[i] == 'string' or modes[i] == 'read')
@@ -283,7 +287,11 @@ if refused and id then
   if dropped then
     hand_over(now, micros)
   end
-  return {IN_LINE, first, refused[3], refused[4], refused[5], place, micros, ms, heard}
+  local reply = {IN_LINE, first, refused[3], refused[4], refused[5], place, micros, ms, heard}
+  for k = 6, #refused do
+    reply[#reply + 1] = refused[k]
+  end
+  return reply
 end
 if refused then
   if intent ~= '' then

@@ -32,10 +32,10 @@ type watch struct {
 // [context.Canceled]. The context of a nil or zero Lock has ended already, with an
 // [ErrLockNotHeld]. [FromContext] finds the lock in the context.
 func (l *Lock) Context(ctx context.Context) context.Context {
+	ctx = context.WithValue(ctx, inctx.Root{}, l)
 	if l.isNothing() {
 		return over(ctx, l.usable())
 	}
-	ctx = context.WithValue(ctx, inctx.Root{}, l)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch l.state {

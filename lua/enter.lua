@@ -28,6 +28,11 @@ local function my_entries(n, w, till)
     w > 1 and entry('w', '-', KEYS[1]), n > w and n > 1 and entry('r', '-', KEYS[1])
 end
 
+-- That of the entries of my_entries which stands in the line of KEYS[i].
+local function my_entry(i, w, home, writes, reads)
+  return i == 1 and home or i <= w and writes or reads
+end
+
 -- Whether somebody hears the channel of the waiter. One that enters behind others does not ask: it
 -- has just subscribed.
 local function is_heard()
@@ -61,7 +66,7 @@ local function enter_lines(n, w, place, last, now, micros)
   local score, life = string.format('%d', at), string.format('%d', 2 * ARGV[12])
   local home, writes, reads = my_entries(n, w, now + ARGV[12])
   for i = 1, n do
-    local line, text = KEYS[n + i], i == 1 and home or i <= w and writes or reads
+    local line, text = KEYS[n + i], my_entry(i, w, home, writes, reads)
     local left = (place or there[i] == 'guards') and call('pttl', line)
     if not proved and (left == -2 or not left and not there[i]) then
       -- Nothing happens here. But if the user may not do it, it fails here and not behind ZADD,

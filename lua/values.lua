@@ -24,7 +24,7 @@ end
 
 -- How a key is held under a value, as replies say it: in `mode`, or left by whoever held it so.
 local function mode_of(mode, value)
-  return string.byte(value) == 124 and mode .. '-left' or mode
+  return string.sub(value, 1, 1) == '|' and mode .. '-left' or mode
 end
 
 -- Whether a text can be a value of this library: it is not empty, and no token is as long as what

@@ -72,9 +72,9 @@ func (c Client) With(ctx context.Context, parts []Part, ttl time.Duration, opt *
 func (o *obtaining) prepare(hooks redislock.Hooks, parts []Part) error {
 	switch opt := &o.opt; {
 	case opt.Intent:
-		return fmt.Errorf("Intent: %w", errors.ErrUnsupported)
+		return fmt.Errorf("%w: Intent, use Queue", errors.ErrUnsupported)
 	case opt.Queue && !opt.Watchdog:
-		return errors.New("Queue needs Watchdog: what is held has to be renewed while the rest is waited for")
+		return errors.New("option Queue needs Watchdog: what is held has to be renewed while the rest is waited for")
 	case opt.Wait < 0 || opt.Wait > maxTTL:
 		return fmt.Errorf("invalid Wait: %s is not between 0 and %s", opt.Wait, maxTTL)
 	case opt.HoldAtLeast < 0 || opt.HoldAtLeast > maxTTL:

@@ -42,6 +42,7 @@
 //   - The holder learns of a loss: when any part is lost, [Lock.Context] is cancelled with cause
 //     [redislock.ErrLockLost], and [Lock.Lost] is closed. The other parts stay held, and renewed,
 //     until Release.
+//   - [Lock.Leave] and [redislock.Options].HoldAtLeast keep all parts taken when the lock ends.
 //   - Nothing is left behind: an Obtain that fails, or whose context ends, releases what it has
 //     taken. If one server does not answer, the parts at the others do not stay locked: see
 //     [Obtain].
@@ -60,6 +61,17 @@
 //   - Downgrade and Upgrade: a failure between the parts would leave some of them changed.
 //
 // The order holds between processes if all of them use the same Place for the same server, and all
-// of them reach that server as a Cluster or none does. The hooks of a Client are called for each
-// part by itself, each time that the part is taken and given back.
+// of them reach that server as a Cluster or none does.
+//
+// # What it takes, and what it tells
+//
+// A part has a [*redislock.Client], and nothing else that obtains: the order needs to know which keys
+// the Client can take in one step, and where, and a part is to be asked for in line while others are held.
+// The Client of package quorum has neither slots nor lines.
+//
+// A function that [With] runs finds its lock with [FromContext]. [Lock] is a [redislock.Held], for code
+// that does not care what it holds.
+//
+// The hooks of [Client] tell of each lock as of one. The hooks of a part's Client tell of that part by
+// itself, each time that it is taken and given back.
 package multi

@@ -273,6 +273,16 @@ func TestLossIsTold(t *testing.T) {
 		})
 	})
 
+	t.Run("not if the lock was released", func(t *testing.T) {
+		bubble(t, func(t *testing.T, w *world) {
+			var d diary
+			lock := must[*multi.Lock](t)(d.client().Obtain(bounded(t), w.abc(), long, nil))
+			noError(t, lock.Release(bounded(t)))
+			wantIs(t, lock.Refresh(bounded(t), long), redislock.ErrLockNotHeld)
+			d.took(t, "obtained", "released", "refreshed")
+		})
+	})
+
 	t.Run("not if only the Release has found it", func(t *testing.T) {
 		bubble(t, func(t *testing.T, w *world) {
 			var d diary

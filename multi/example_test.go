@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/seed-14de3678/redislock"
@@ -117,4 +118,124 @@ func ExampleLock_Parts() {
 		}
 	}
 	// Output: has a number: true
+}
+
+// The function finds the lock under which it runs, and in it the number for each of its keys.
+func ExampleFromContext() {
+	rdb, stop := startRedis()
+	defer stop()
+
+	client := redislock.New(rdb)
+	defer client.Close()
+
+	pay := func(ctx context.Context) error {
+		for _, part := range multi.FromContext(ctx).Parts() {
+			fmt.Println(part.Keys, "has a number:", part.Fence > 0)
+		}
+		return nil
+	}
+	parts := multi.BySlot(client, []string{"order:7"}, nil)
+	fmt.Println(multi.With(context.Background(), parts, 10*time.Second, &redislock.Options{Fenced: true}, pay))
+	// Output:
+	// [order:7] has a number: true
+	// <nil>
+}
+
+// The hooks of a Client tell of each lock as of one, whatever parts it has.
+func ExampleClient() {
+	shop, stopShop := startRedis()
+	defer stopShop()
+	bank, stopBank := startRedis()
+	defer stopBank()
+
+	shopClient, bankClient := redislock.New(shop), redislock.New(bank)
+	defer shopClient.Close()
+	defer bankClient.Close()
+	parts := []multi.Part{
+		{Client: shopClient, Place: "shop", Write: []string{"order:7"}},
+		{Client: bankClient, Place: "bank", Write: []string{"account:3"}},
+	}
+
+	client := multi.Client{Hooks: redislock.Hooks{
+		Obtained: func(_ context.Context, e redislock.Event) { fmt.Println("obtained", e.Name, e.Keys) },
+		Released: func(_ context.Context, e redislock.Event) { fmt.Println("released", e.Name, e.Err) },
+	}}
+	err := client.With(context.Background(), parts, 10*time.Second, &redislock.Options{Name: "payment"}, func(context.Context) error {
+		return nil
+	})
+	fmt.Println(err)
+	// Output:
+	// obtained payment [account:3 order:7]
+	// released payment <nil>
+	// <nil>
+}
+
+func ExampleClient_Obtain() {
+	rdb, stop := startRedis()
+	defer stop()
+
+	ctx := context.Background()
+	client := redislock.New(rdb)
+	defer client.Close()
+
+	var waiting atomic.Int64 // how many wait now: a gauge of the metrics, most often
+	locks := multi.Client{Hooks: redislock.Hooks{
+		Waiting: func(context.Context, redislock.Event) { waiting.Add(1) },
+		Waited:  func(context.Context, redislock.Event) { waiting.Add(-1) },
+	}}
+	lock, err := locks.Obtain(ctx, multi.BySlot(client, []string{"order:7", "stock:9"}, nil), 10*time.Second, &redislock.Options{
+		RetryStrategy: redislock.LinearBackoff(10 * time.Millisecond),
+		Wait:          2 * time.Second,
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println("waiting:", waiting.Load())
+	fmt.Println(lock.Release(ctx))
+	// Output:
+	// waiting: 0
+	// <nil>
+}
+
+// The keys of all parts: those to be written first, then those to be read, both by place and then by slot.
+func ExampleLock_Keys() {
+	rdb, stop := startRedis()
+	defer stop()
+
+	ctx := context.Background()
+	client := redislock.New(rdb)
+	lock, err := multi.Obtain(ctx, multi.BySlot(client, []string{"order:7", "stock:9"}, []string{"price:9"}), 10*time.Second, nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer lock.Release(ctx)
+
+	fmt.Println(lock.Keys())
+	// Output: [stock:9 order:7 price:9]
+}
+
+// The work is done, and for a minute nobody is to begin it anew.
+func ExampleLock_Leave() {
+	rdb, stop := startRedis()
+	defer stop()
+
+	ctx := context.Background()
+	client := redislock.New(rdb)
+	defer client.Close()
+	parts := multi.BySlot(client, []string{"order:7", "stock:9"}, nil)
+	lock, err := multi.Obtain(ctx, parts, 10*time.Second, nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(lock.Leave(ctx, time.Minute))
+
+	_, err = multi.Obtain(ctx, parts, 10*time.Second, nil)
+	var conflict *redislock.ConflictError
+	fmt.Println("left:", errors.As(err, &conflict) && conflict.Left)
+	// Output:
+	// <nil>
+	// left: true
 }

@@ -22,6 +22,11 @@ import (
 //
 //   - RetryStrategy: if a part cannot be had, those before it are released, and the whole is asked
 //     for again. The strategy is called once for each Obtain.
+//   - Wait bounds the obtaining of all parts together, with all rounds. Each part of the first round is
+//     asked for in any case, and has 0.1 s to answer.
+//   - HoldAtLeast counts from when Obtain returns: see [Lock.Release]. What a round that has failed has
+//     taken is free at once.
+//   - Name is in the events of the parts as well: see [Client].
 //   - Token: an Obtain that fails releases the parts that it has taken, even keys that the token
 //     held before.
 //   - Watchdog: if a part is lost while another one is asked for, the whole begins anew if the
@@ -32,7 +37,7 @@ import (
 //
 // Bad parts are refused before anything is sent. If somebody else holds a part the error is a
 // [redislock.ErrNotObtained] and a [*redislock.ConflictError] with its key. If ctx ended meanwhile,
-// the error matches the cause of ctx, too. It is also an ErrNotObtained if the lease of a part was
+// the error matches the cause of ctx, too; or [redislock.ErrWaitOver], if the time of Wait was over. It is also an ErrNotObtained if the lease of a part was
 // over before the last part was obtained. If no answer came the error is a
 // [redislock.ErrUnknownOutcome].
 //

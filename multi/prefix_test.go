@@ -1,7 +1,6 @@
 package multi_test
 
 import (
-	"context"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -33,8 +32,11 @@ func TestBySlotBehindAPrefix(t *testing.T) {
 	client := prefixed(t, redistest.StartMini(t).Client(t), "lock:")
 	got := multi.BySlot(client, []string{"foo", "hello", "{foo}2", "{foo}1"}, []string{"bar", "x{bar}"})
 	want := []multi.Part{
-		{Read: []string{"x{bar}"}}, {Read: []string{"bar"}}, {Write: []string{"hello"}},
-		{Write: []string{"foo"}}, {Write: []string{"{foo}2", "{foo}1"}},
+		{Read: []string{"x{bar}"}},
+		{Read: []string{"bar"}},
+		{Write: []string{"hello"}},
+		{Write: []string{"foo"}},
+		{Write: []string{"{foo}2", "{foo}1"}},
 	}
 	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty(), cmpopts.IgnoreFields(multi.Part{}, "Client")); diff != "" {
 		t.Errorf("parts (-want +got):\n%s", diff)
@@ -118,13 +120,12 @@ func TestPrefixedOrder(t *testing.T) {
 		if i == 0 {
 			want = got
 		} else if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("order of caller %d (-want +got):\n%s", i, diff)
+			t.Fatalf("order of caller %d (-want +got):\n%s", i, diff)
 		}
 	}
 	var inside [keys]atomic.Int32
 	var all sync.WaitGroup
-	ctx, cancel := context.WithTimeout(bounded(t), soon)
-	defer cancel()
+	ctx := bounded(t)
 	for worker := range 2 * len(callers) {
 		c := callers[worker%len(callers)]
 		all.Go(func() {

@@ -57,18 +57,18 @@ type Option func(*Client)
 func WithNodeTimeout(d time.Duration) Option { return func(c *Client) { c.timeout = max(d, 0) } }
 
 // WithQuarantine leaves out a node that has restarted, because it may have forgotten what it held,
-// until the node has been up for longest. Then every lease that it may have forgotten is over. So
-// no lease may be longer: a greater ttl is a [redislock.ErrInvalidTTL]. Every Client of the same
-// servers needs the same quarantine, in every process. The package comment says what it costs. It
-// is done by [redislock.Options].MinUptime, which Redis clients of a type of their own do not have.
-// Default: no quarantine.
+// until the node has been up for longest. Then every lease that it may have forgotten is over. So no
+// lease may be longer, nor a [redislock.Options].HoldAtLeast: a greater one is a
+// [redislock.ErrInvalidTTL]. Every Client of the same servers needs the same quarantine, in every
+// process. The package comment says what it costs. It is done by [redislock.Options].MinUptime, which
+// Redis clients of a type of their own do not have. Default: no quarantine.
 func WithQuarantine(longest time.Duration) Option {
 	return func(c *Client) { c.longest = max(longest, 0) }
 }
 
 // WithHooks makes the Client call hooks when something happens to one of its locks as a whole. The
-// hooks of the Clients of the nodes go on telling what happens at each node: for a majority of five
-// nodes that are five events, or three and some that come later. Here it is one:
+// hooks of the Clients of the nodes tell what happens at each node: an Obtain at five nodes is five
+// events there, some of them after it has returned, and one event here.
 //
 //   - Obtained, Refused, Waiting and Waited are about one Obtain. Event.Attempts is how often all
 //     nodes were asked.
@@ -76,7 +76,7 @@ func WithQuarantine(longest time.Duration) Option {
 //     the hooks of the nodes tell.
 //   - Lost is called when no majority holds a lock any more that has a watchdog, a [Lock.Context] or
 //     a [Lock.Lost]. A node that loses the lock while a majority has it is no event.
-//   - Released is about one Release or Leave.
+//   - Released is about one Release or Leave. Event.Kept is for how long a majority keeps the keys.
 //
 // Default: no hooks, and nothing is measured.
 func WithHooks(hooks redislock.Hooks) Option { return func(c *Client) { c.hooks = hooks } }

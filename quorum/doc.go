@@ -11,7 +11,8 @@
 //	}
 //	defer lock.Release(ctx)
 //
-// [Client.With] does the same around a function and keeps the leases alive while the function runs.
+// [Client.With] does the same around a function and keeps the leases alive while the function runs. The
+// function finds the lock, and with it the fencing number, by [FromContext].
 //
 // # When to use it, and when not
 //
@@ -57,16 +58,19 @@
 //   - Any minority of the nodes may be lost, at any time. Locks then stay held, and are renewed,
 //     obtained and released as before.
 //   - Nothing is left behind on any node that can be reached before the lease is over.
-//   - Errors are those of package redislock, one for each fact.
+//   - Keys that are left ([Lock.Leave], [redislock.Options].HoldAtLeast) stay taken for so long: a
+//     majority keeps them, each node by its own clock.
+//   - Errors are those of package redislock, one for each fact. [NodeErrors] says what each node has
+//     said.
 //
 // # What is not
 //
 //   - A server that restarts without its data has forgotten its locks and grants them again.
 //     Together with the rest of a majority that makes a second holder. [WithQuarantine] leaves such
 //     a server out until everything that it may have forgotten is over. Persistence with
-//     appendfsync always does the same, as long as the disk keeps its word. FLUSHALL, eviction, and
-//     the fail-over of a node that is itself replicated lose locks as well, and a quarantine does
-//     not help against these.
+//     appendfsync always does the same, as long as the disk keeps its word. Keys that were left are
+//     forgotten like locks. FLUSHALL, eviction, and the fail-over of a node that is itself
+//     replicated lose locks as well, and a quarantine does not help against these.
 //   - A server whose clock jumps ahead ends its leases early, which can also make a second holder.
 //     [Lock.Fence] still grows.
 //   - Work that begins inside a window can end after it.
@@ -89,12 +93,13 @@
 // acquisitions a second instead of 93 000, and the user needs the right to INFO (+info). After each
 // restart, even one that kept the data, the node is missing for the time of the quarantine, and the
 // loss of one node less takes the majority away. The time since the restart is counted by the
-// server's wall clock, in seconds; a clock that is set forward ends the quarantine early. No ttl
-// may be longer than the quarantine.
+// server's wall clock, in seconds; a clock that is set forward ends the quarantine early. No ttl may
+// be longer than the quarantine, and no time for which keys are left.
 //
 // # What it costs
 //
 // Each operation costs one request to each node, all at once. With five nodes on one machine obtain
 // and release take three to four times as long as with one node; on machines of their own hardly
-// longer. The hooks of a node's Client are called for that node by itself.
+// longer. The hooks of a node's Client are called for that node by itself; those of [WithHooks] for
+// each lock as a whole.
 package quorum

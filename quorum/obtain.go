@@ -40,6 +40,8 @@ import (
 //     by that node.
 //   - Watchdog: it also wins back nodes that did not grant the lock or have lost it.
 //   - Fenced: see [Lock.Fence].
+//   - The owner id of [redislock.WithOwner] is that of ctx at every node, also at one that is won back
+//     later.
 //   - Queue and Intent are an [errors.ErrUnsupported], because there is no order over several
 //     servers.
 //
@@ -72,7 +74,7 @@ func (c *Client) ObtainMixed(ctx context.Context, write, read []string, ttl time
 	}
 	o := obtaining{
 		quorum: c, began: clock.Now(),
-		want: want{write: slices.Clone(write), read: slices.Clone(read), ttl: ttl},
+		want: want{write: slices.Clone(write), read: slices.Clone(read), ttl: ttl, owner: redislock.OwnerOf(ctx)},
 	}
 	if opt != nil {
 		o.want.opt, o.pace = *opt, pace.New(opt.RetryStrategy)
@@ -81,11 +83,19 @@ func (c *Client) ObtainMixed(ctx context.Context, write, read []string, ttl time
 		return nil, o.failed(err)
 	}
 	o.want.patience = c.patience(ttl, o.want.opt.Replicas)
-	lock, err := o.run(ctx)
-	if err != nil {
+	return o.obtain(ctx)
+}
+
+// errPanicked is the error, for the hooks alone, of an Obtain that does not return.
+var errPanicked = errors.New("quorum: obtain: a RetryStrategy or a hook has panicked")
+
+// obtain tells the hooks how it has ended, also if a strategy or a hook panics.
+func (o *obtaining) obtain(ctx context.Context) (lock *Lock, err error) {
+	err = errPanicked
+	defer func() { o.ends(ctx, err) }()
+	if lock, err = o.run(ctx); err != nil {
 		err = o.failed(err)
 	}
-	o.ends(ctx, err)
 	return lock, err
 }
 
@@ -128,7 +138,24 @@ type want struct {
 	ttl         time.Duration
 	opt         redislock.Options
 	patience    time.Duration // the node time-out
+	owner       string        // the id of [redislock.WithOwner]; empty without one
 }
+
+// under returns the context in which a node is asked for it later: with the owner of the Obtain, whoever asks.
+func (w *want) under(ctx context.Context) context.Context {
+	switch {
+	case redislock.OwnerOf(ctx) == w.owner:
+		return ctx
+	case w.owner == "":
+		return valueless{ctx}
+	}
+	return redislock.WithOwner(ctx, w.owner)
+}
+
+// valueless is a context without values: no id makes that of another owner go away.
+type valueless struct{ context.Context }
+
+func (valueless) Value(any) any { return nil }
 
 // key returns one of the keys, if there are any.
 func (w *want) key() string {
@@ -164,8 +191,8 @@ type obtaining struct {
 	asked    int
 	conflict error // of the last attempt that had one
 
-	waits bool     // it has begun to wait
-	keys  []string // for hooks; nil before they want it
+	waits clock.Moment // since then, as the hooks were told; zero: it does not, or there are no hooks
+	keys  []string     // for hooks; nil before they want it
 }
 
 // run asks until the lock is there, or the strategy, the time of Options.Wait or the context ends.
@@ -197,7 +224,7 @@ func (o *obtaining) run(ctx context.Context) (*Lock, error) {
 		if wait < 0 {
 			return nil, err
 		}
-		o.begins(ctx)
+		o.begins(ctx, err)
 		o.pace.Sleep(ctx, min(pace.Cut(jitter(wait), failed.free), o.left()))
 	}
 }
@@ -214,12 +241,12 @@ func (o *obtaining) over(ctx context.Context) error {
 	return nil
 }
 
-// left is what is left of the time of Options.Wait.
+// left is what is left of the time of Options.Wait. A wall clock that is set forward does not end it.
 func (o *obtaining) left() time.Duration {
 	if o.wait == 0 {
 		return mostTTL
 	}
-	return o.wait - clock.Now().Since(o.began)
+	return clock.Now().Until(o.began.Add(o.wait))
 }
 
 // ask makes an attempt. It does not go on after the time of Options.Wait, but has in any case as long as an operation has

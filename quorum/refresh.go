@@ -113,7 +113,7 @@ func (l *Lock) refresh(ctx context.Context, ttl time.Duration) error {
 	}
 	tell := func() {}
 	if l.state == held && l.liveLocked() < l.quorum.need { // attached, with a lease that is over already
-		tell = l.loseLocked(l.deadlineLocked(), nil)
+		tell = l.loseLocked(l.deadlineLocked())
 	}
 	l.mu.Unlock()
 	tell()
@@ -182,7 +182,7 @@ func (l *Lock) fetch(ctx context.Context, i int, w *want, owed owed) answer {
 	defer l.fetched(i)
 	n, a := l.quorum.nodes[i], answer{kind: failed, err: errBehind, again: true}
 	if owed.settle(ctx) {
-		a = n.obtain(ctx, n.admit(w), w)
+		a = n.obtain(w.under(ctx), n.admit(w), w)
 	}
 	if err := l.joined(ctx, i, a); err != nil {
 		if a.lock != nil {

@@ -97,7 +97,7 @@ func (l *Lock) free(ctx context.Context, r *round, locks []*redislock.Lock, keep
 // freeUntil releases what a node has, or leaves it for the rest of the time until then.
 func freeUntil(ctx context.Context, lock *redislock.Lock, keep clock.Moment) error {
 	if rest := clock.Now().Until(keep); keep != (clock.Moment{}) && rest > 0 {
-		return any(lock).(leaver).Leave(ctx, rest)
+		return lock.Leave(ctx, rest)
 	}
 	return lock.Release(ctx)
 }

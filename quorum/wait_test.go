@@ -4,10 +4,13 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/redistest"
 	"github.com/seed-14de3678/redislock/quorum"
 )
 
@@ -56,14 +59,41 @@ func TestWait(t *testing.T) {
 			noError(t, lock.Release(t.Context()))
 		})
 	})
+	t.Run("even if the time is over before it", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t, 3)
+		_, _ = w.client.Obtain(bounded(t), []string{"k"}, long, polling(1)) // on this machine it may take too long
+		eventually(t, "a node was asked", func() bool { return w.count("obtained", 0)+w.count("refused", 0) > 0 })
+	})
+	t.Run("it has time for its answers", func(t *testing.T) {
+		t.Parallel()
+		synctest.Test(t, func(t *testing.T) {
+			w := &world{}
+			var away atomic.Int64
+			for i := range 3 {
+				mini := redistest.PipeMini(t)
+				rdb := mini.Client(t, impatient)
+				rdb.AddHook(far(&away))
+				w.rdbs, w.nodes = append(w.rdbs, mini.Client(t)), append(w.nodes, w.newNode(t, i, rdb))
+			}
+			w.client = w.newClient(t)
+			w.warmUp(t)
+			away.Store(int64(50 * time.Millisecond))
+			noError(t, must[*quorum.Lock](t)(w.client.Obtain(t.Context(), []string{"k"}, long, polling(1))).Release(t.Context()))
+		})
+	})
 	t.Run("nobody answers", func(t *testing.T) {
 		t.Parallel()
 		w := relayedWorld(t, 3)
 		w.warmUp(t)
 		w.hold(0, 1, 2)
+		began := time.Now()
 		_, err := w.client.Obtain(bounded(t), []string{"k"}, long, &redislock.Options{Wait: 50 * time.Millisecond})
 		wantOnly(t, err, redislock.ErrUnknownOutcome)
 		wantIs(t, err, redislock.ErrWaitOver)
+		if got := time.Since(began); got > patience {
+			t.Errorf("it has taken %v", got)
+		}
 		w.release(0, 1, 2)
 		w.wantHolders(t, "k", 0)
 	})
@@ -109,6 +139,6 @@ func TestRefusedAtOnce(t *testing.T) {
 	if w.count("obtained", 0)+w.count("refused", 0) != 0 {
 		t.Error("a node was asked")
 	}
-	opt := &redislock.Options{Name: strings.Repeat("n", 128), Wait: year}
+	opt := &redislock.Options{Name: strings.Repeat("n", 128), Wait: year, HoldAtLeast: year}
 	noError(t, must[*quorum.Lock](t)(w.client.Obtain(bounded(t), []string{"k"}, long, opt)).Release(bounded(t)))
 }

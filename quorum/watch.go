@@ -78,7 +78,7 @@ func (l *Lock) drop(i int, lock *redislock.Lock, why error) {
 		return
 	}
 	deadline := l.deadlineLocked()
-	h.lock, h.former = nil, lock
+	h.lock, h.former, h.why = nil, lock, why
 	if h.unwatch != nil {
 		h.unwatch()
 		h.unwatch = nil
@@ -89,19 +89,21 @@ func (l *Lock) drop(i int, lock *redislock.Lock, why error) {
 		l.clear(lock)
 		return
 	}
-	tell := l.loseLocked(deadline, why)
+	tell := l.loseLocked(deadline)
 	l.mu.Unlock()
 	tell()
 }
 
-// loseLocked declares the lock lost, because of what was heard of one more node. It returns what tells everybody, to be
-// called without mu.
-func (l *Lock) loseLocked(deadline time.Time, heard error) (tell func()) {
+// loseLocked declares the lock lost. It returns what tells everybody, to be called without mu.
+func (l *Lock) loseLocked(deadline time.Time) (tell func()) {
 	l.deadline = deadline
 	l.why = fmt.Errorf("quorum: %w%s: %s", redislock.ErrLockLost, l.want.name(),
 		share(l.liveLocked(), len(l.holds), l.quorum.need))
-	if errors.Is(heard, redislock.ErrBroken) {
-		l.why = fmt.Errorf("%w: %w", l.why, heard)
+	for i := range l.holds {
+		if h := &l.holds[i]; errors.Is(h.why, redislock.ErrBroken) { // one says why, also if others do not know
+			l.why = fmt.Errorf("%w: %w", l.why, h.why)
+			break
+		}
 	}
 	locks, tellWaiting := l.endLocked(lost)
 	for i, lock := range locks { // nobody may use what is left
@@ -116,12 +118,12 @@ func (l *Lock) loseLocked(deadline time.Time, heard error) (tell func()) {
 	}
 }
 
-// whyLost is the error of a lock that was lost, as far as a Release has found it out alone, which says so.
+// whyLost is the error of a lock that was lost, of which a Release says that it is not held.
 func (l *Lock) whyLost(released error) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.why != nil {
-		return l.why
+		return fmt.Errorf("%w: %w", l.why, errors.Unwrap(released))
 	}
 	return fmt.Errorf("quorum: %w%s: %w", redislock.ErrLockLost, l.want.name(), errors.Unwrap(released))
 }

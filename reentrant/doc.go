@@ -48,6 +48,13 @@
 // A further hold changes neither the value in Redis of a key nor its fencing number nor its lease,
 // except that a longer ttl makes the lease longer.
 //
+// A function that [With] runs finds its hold with [FromContext]. Observers find the owner by its id, in
+// the metadata of what it holds and of what it waits for: see [NewOwner].
+//
+// Root locks are obtained with a [*redislock.Client], and with nothing else that obtains: a part of a set
+// is to be released by itself ([redislock.Lock.ReleaseKeys]), and what was read is to be upgraded. The
+// locks of packages quorum and multi can do neither.
+//
 // Locks belong to one [redislock.Client]. If the same key is obtained with another Client it is
 // another lock, and it is refused if both Clients are of one server.
 //
@@ -63,7 +70,7 @@
 //     error is an ErrLockLost, too. Otherwise the function that holds the key further out would
 //     never learn that somebody else had it in between.
 //   - If another goroutine of the same owner is obtaining or releasing some of the same keys, only
-//     ctx bounds how long an Obtain waits for it.
+//     ctx and [redislock.Options].Wait bound how long an Obtain waits for it.
 //
 // # What is not
 //

@@ -122,7 +122,7 @@ func ExampleObtainRead() {
 		return
 	}
 	defer reader.Release(ctx)
-	other, err := client.ObtainRead(ctx, []string{"price:9"}, time.Hour, &redislock.Options{Metadata: "job=export"})
+	other, err := client.ObtainRead(context.Background(), []string{"price:9"}, time.Hour, &redislock.Options{Metadata: "job=export"})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -171,6 +171,63 @@ func ExampleObtainMixed() {
 	// Output:
 	// reading: [stock:9 price:9]
 	// <nil>
+}
+
+// The function finds the hold under which it runs, and with it the number for what it writes.
+func ExampleFromContext() {
+	rdb, stop := startRedis()
+	defer stop()
+
+	client := redislock.New(rdb)
+	defer client.Close()
+
+	restock := func(ctx context.Context) error {
+		hold := reentrant.FromContext(ctx)
+		fmt.Println(hold.Keys(), "has a number:", hold.Fence() > 0)
+		return nil
+	}
+	ctx := reentrant.NewOwner(context.Background())
+	err := reentrant.With(ctx, client, []string{"stock:9"}, 10*time.Second, &redislock.Options{Fenced: true}, restock)
+	fmt.Println(err)
+	// Output:
+	// [stock:9] has a number: true
+	// <nil>
+}
+
+func ExampleHold_TTL() {
+	rdb, stop := startRedis()
+	defer stop()
+
+	client := redislock.New(rdb)
+	ctx := reentrant.NewOwner(context.Background())
+	hold, err := reentrant.Obtain(ctx, client, []string{"stock:9"}, time.Minute, nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer hold.Release(ctx)
+
+	ttl, err := hold.TTL(ctx) // by the server, where Deadline is what this process can be certain of
+	fmt.Println(ttl > 50*time.Second, err)
+	// Output: true <nil>
+}
+
+// The owner id in the metadata is that of the request, if the request has one.
+func ExampleHold_Metadata() {
+	rdb, stop := startRedis()
+	defer stop()
+
+	client := redislock.New(rdb)
+	ctx := reentrant.NewOwner(redislock.WithOwner(context.Background(), "request-7"))
+	hold, err := reentrant.Obtain(ctx, client, []string{"stock:9"}, time.Minute, &redislock.Options{Metadata: "job=restock"})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer hold.Release(ctx)
+
+	fmt.Println(hold.Metadata())
+	// Output: job=restock owner=request-7
 }
 
 // In a test this line follows that of the owner: defer reentrant.CheckReleased(t, ctx).

@@ -95,7 +95,7 @@ func TestNested(t *testing.T) {
 			for name, want := range map[string]string{"a": "first", "b": "second"} {
 				_, err := reentrant.Obtain(other, w.client, w.keys(name), long, nil)
 				var conflict *redislock.ConflictError
-				if !errors.As(err, &conflict) || conflict.Metadata != want {
+				if !errors.As(err, &conflict) || conflict.Metadata != want+" owner="+redislock.OwnerOf(w.ctx) {
 					t.Errorf("key %s: got error %v, want a conflict with %q", name, err, want)
 				}
 			}
@@ -195,7 +195,7 @@ func TestModes(t *testing.T) {
 			ours := must[*reentrant.Hold](t)(reentrant.ObtainRead(w.ctx, w.client, w.keys("a"), long, nil))
 			_, err := reentrant.Obtain(w.ctx, w.client, w.keys("a", "b"), long, nil)
 			var conflict *redislock.ConflictError
-			if !errors.As(err, &conflict) || conflict.Metadata != "other" {
+			if !errors.As(err, &conflict) || conflict.Metadata != "other owner="+redislock.OwnerOf(other) {
 				t.Errorf("got error %v, want a conflict with the other reader", err)
 			}
 			wantIs(t, err, redislock.ErrNotObtained)

@@ -17,6 +17,7 @@ func TestAllocations(t *testing.T) {
 	held := newKeys("set", 8)
 	check.Must[*redislock.Lock](t)(plain.Obtain(t.Context(), held[:1], world.Long, &redislock.Options{Metadata: "the holder"}))
 	one, eight := newKeys("set", 1), newKeys("set", 8)
+	prefixed := world.NewClient(t, m.server.Client(t), redislock.WithKeyPrefix("shop:"))
 	fenced, queue := &redislock.Options{Fenced: true}, &redislock.Options{Queue: true}
 	again := &redislock.Options{RetryStrategy: redislock.LimitRetry(redislock.LinearBackoff(time.Millisecond), 1)}
 	release := func(lock *redislock.Lock, err error) {
@@ -36,6 +37,9 @@ func TestAllocations(t *testing.T) {
 		{"read and release, 8 keys", 63, func() { release(plain.ObtainRead(t.Context(), eight, world.Long, nil)) }},
 		{"obtain and release fenced, 1 key", 41, func() { release(plain.Obtain(t.Context(), one, world.Long, fenced)) }},
 		{"obtain and release fenced, 8 keys", 70, func() { release(plain.Obtain(t.Context(), eight, world.Long, fenced)) }},
+		// A prefix costs one allocation for each key.
+		{"obtain and release with a prefix, 1 key", 26, func() { release(prefixed.Obtain(t.Context(), one, world.Long, nil)) }},
+		{"obtain and release with a prefix, 8 keys", 54, func() { release(prefixed.Obtain(t.Context(), eight, world.Long, nil)) }},
 		{"refused, 1 key", 24, func() {
 			_, err := plain.Obtain(t.Context(), held[:1], world.Long, nil)
 			check.Is(t, err, redislock.ErrNotObtained)

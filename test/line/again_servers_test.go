@@ -1,11 +1,8 @@
 package line_test
 
 import (
-	"bufio"
 	"context"
-	"fmt"
 	"slices"
-	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -19,15 +16,9 @@ import (
 )
 
 // scriptRuns returns how many scripts a server has run.
-func scriptRuns(t *testing.T, rdb *redis.Client) (n int) {
+func scriptRuns(t *testing.T, rdb *redis.Client) int {
 	t.Helper()
-	lines := bufio.NewScanner(strings.NewReader(check.Must[string](t)(rdb.Info(t.Context(), "commandstats").Result())))
-	for lines.Scan() {
-		if calls, ok := strings.CutPrefix(lines.Text(), "cmdstat_evalsha:calls="); ok {
-			check.Must[int](t)(fmt.Sscanf(calls, "%d", &n))
-		}
-	}
-	return n
+	return world.Calls(t, rdb)["evalsha"]
 }
 
 // Four waiters in each of 500 lines cost a server at most ten commands a second while nothing moves.

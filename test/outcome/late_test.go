@@ -2,8 +2,6 @@ package outcome_test
 
 import (
 	"context"
-	"regexp"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -51,13 +49,10 @@ func newDelayed(t *testing.T, l *world.Lossy, seen func()) *delayed {
 	return d
 }
 
-var scriptsRun = regexp.MustCompile(`cmdstat_evalsha:calls=(\d+)`)
-
 // executed counts the scripts that the server has run.
 func (d *delayed) executed(t *testing.T) int {
 	t.Helper()
-	info := check.Must[string](t)(d.l.Direct.Info(t.Context(), "commandstats").Result())
-	return check.Must[int](t)(strconv.Atoi(scriptsRun.FindStringSubmatch(info)[1]))
+	return world.Calls(t, d.l.Direct)["evalsha"]
 }
 
 // arrives lets the request go on, and waits until the server has executed it.

@@ -157,11 +157,15 @@ func TestGuardOvertakes(t *testing.T) {
 func TestGuardIsSet(t *testing.T) {
 	t.Parallel()
 	withFixture(t, func(t *testing.T, s *fixture) {
-		for name, w := range s.writers() {
+		writers, letters := s.writers(), map[string]string{}
+		for _, name := range []string{"obtain", "intent", "queue", "read"} { // which name all that is in the way
+			writers[name+", all"], letters[name+", all"] = writers[name], "a"
+		}
+		for name, w := range writers {
 			key := s.key(name)
 			send := func(number int) {
 				t.Helper()
-				_, err := s.send(t, w, key, "mine", fmt.Sprintf("1|id|%d|id|%d|LINE|other|4|LINE|", number, number), "1")
+				_, err := s.send(t, w, key, "mine", fmt.Sprintf("1|id|%d|id|%d|LINE|other|4|LINE|", number, number), "1"+letters[name])
 				check.NoError(t, err)
 			}
 			send(2)

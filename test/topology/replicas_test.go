@@ -244,15 +244,9 @@ func (m *mirror) waiting(t *testing.T) bool {
 
 // asked counts how often the replicas were waited for. Redis 7.0 counts when the wait begins, later
 // servers when it is over.
-func (m *mirror) asked(t *testing.T) (n int) {
+func (m *mirror) asked(t *testing.T) int {
 	t.Helper()
-	for line := range strings.Lines(check.Must[string](t)(m.RDB.Info(t.Context(), "commandstats").Result())) {
-		if rest, ok := strings.CutPrefix(line, "cmdstat_wait:calls="); ok {
-			_, err := fmt.Sscanf(rest, "%d,", &n)
-			check.NoError(t, err)
-		}
-	}
-	return n
+	return world.Calls(t, m.RDB)["wait"]
 }
 
 // While an Obtain asks again it keeps the keys, and it has the lock when the replica is back.

@@ -298,3 +298,26 @@ func TestWrappedTogether(t *testing.T) {
 		w.wantWrapped(t)
 	})
 }
+
+// A prefix of the Client stands behind that of what wraps its Redis client, and callers see neither.
+func TestWrappedBehindAPrefix(t *testing.T) {
+	wrappings(t, func(t *testing.T, w *wrapping) {
+		client := world.NewClient(t, w.rdb, redislock.WithWrapped(w.inner), redislock.WithKeyPrefix("lock/"))
+		key := "{" + world.NewName(t) + "}"
+		lock := check.Must[*redislock.Lock](t)(client.Obtain(t.Context(), []string{key + "a", key + "b"}, world.Long, world.Queue()))
+		for _, name := range []string{"a", "b"} {
+			if n := check.Must[int64](t)(w.inner.Exists(t.Context(), w.prefix+"lock/"+key+name).Result()); n != 1 {
+				t.Errorf("%q is not there", w.prefix+"lock/"+key+name)
+			}
+		}
+		_, err := client.Obtain(t.Context(), []string{key + "b"}, world.Long, nil)
+		world.WantConflict(t, err, key+"b", redislock.ModeWrite)
+		turns := make(chan world.Turn, 1)
+		waits := &world.World{Client: client, Prefix: key}
+		waits.Wait(t.Context(), turns, "waiter", waits.Keys("a", "b"), nil)
+		waits.InLine(t, key+"a", 1)
+		check.NoError(t, lock.Release(t.Context()))
+		check.NoError(t, world.WantTurn(t, turns, "waiter")[0].Release(t.Context()))
+		w.wantWrapped(t)
+	})
+}

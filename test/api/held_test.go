@@ -1,0 +1,71 @@
+package api_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/check"
+	"github.com/seed-14de3678/redislock/internal/world"
+	"github.com/seed-14de3678/redislock/multi"
+	"github.com/seed-14de3678/redislock/quorum"
+	"github.com/seed-14de3678/redislock/reentrant"
+)
+
+// What is a lock, and what obtains one, as far as the compiler can say.
+var (
+	_ redislock.HeldFenced = (*redislock.Lock)(nil)
+	_ redislock.HeldFenced = (*quorum.Lock)(nil)
+	_ redislock.Held       = (*multi.Lock)(nil)
+	_ redislock.Held       = (*reentrant.Hold)(nil)
+	_ redislock.Obtainer   = redislock.ObtainerOf((*redislock.Client)(nil))
+	_ redislock.Obtainer   = redislock.ObtainerOf((*quorum.Client)(nil))
+)
+
+// An Obtainer of a Client does what the Client does. With an error it returns no lock at all, and not one that is
+// nil inside of an interface.
+func TestObtainer(t *testing.T) {
+	world.Scenario(t, func(t *testing.T, w *world.World) {
+		nodes := check.Must[*quorum.Client](t)(quorum.New([]*redislock.Client{w.Client}))
+		t.Cleanup(nodes.Close)
+		obtainers := map[string]redislock.Obtainer{
+			"client": redislock.ObtainerOf(w.Client),
+			"quorum": redislock.ObtainerOf(nodes),
+		}
+		for name, locks := range obtainers {
+			t.Run(name, func(t *testing.T) { testObtainer(t, w, locks, name+":") })
+		}
+	})
+}
+
+func testObtainer(t *testing.T, w *world.World, locks redislock.Obtainer, prefix string) {
+	t.Helper()
+	ctx, one, two := t.Context(), w.Keys(prefix+"a"), w.Keys(prefix+"b")
+	ways := map[string]func() (redislock.Held, error){
+		"Obtain":      func() (redislock.Held, error) { return locks.Obtain(ctx, one, world.Long, nil) },
+		"ObtainRead":  func() (redislock.Held, error) { return locks.ObtainRead(ctx, one, world.Long, nil) },
+		"ObtainMixed": func() (redislock.Held, error) { return locks.ObtainMixed(ctx, two, one, world.Long, nil) },
+	}
+	work := func(ctx context.Context) error { return ctx.Err() }
+
+	reader := check.Must[redislock.Held](t)(locks.ObtainRead(ctx, one, world.Long, nil))
+	for _, way := range []string{"ObtainRead", "ObtainMixed"} {
+		check.NoError(t, check.Must[redislock.Held](t)(ways[way]()).Release(ctx))
+	}
+	check.NoError(t, reader.Release(ctx))
+	check.NoError(t, locks.With(ctx, one, world.Long, nil, work))
+
+	holder := check.Must[redislock.Held](t)(ways["Obtain"]())
+	if got, is := holder.(redislock.HeldFenced); !is || got.Fence() != 0 {
+		t.Errorf("got %T, want one that has a fencing number, which is 0", holder)
+	}
+	for name, obtain := range ways {
+		held, err := obtain()
+		check.Is(t, err, redislock.ErrNotObtained)
+		if held != nil {
+			t.Errorf("%s: got %T with an error, want no lock", name, held)
+		}
+	}
+	check.Is(t, locks.With(ctx, one, world.Long, nil, work), redislock.ErrNotObtained)
+	check.NoError(t, holder.Release(ctx))
+}
