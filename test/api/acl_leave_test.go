@@ -10,7 +10,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/seed-14de3678/redislock"
-	"github.com/seed-14de3678/redislock/internal/check"
 	"github.com/seed-14de3678/redislock/internal/world"
 )
 
@@ -46,14 +45,10 @@ func leaving() map[string]operation {
 	return ops
 }
 
-// What a Release needs that leaves keys, beside EVAL and EVALSHA: docs/rights.md says so. If one of these is missing the error
-// names the keys, and whatever was done until then, each key has a TTL.
+// What a Release needs that leaves keys, beside EVAL and EVALSHA: docs/rights.md says so.
 func TestACLLeave(t *testing.T) {
 	t.Parallel()
-	g := world.NewGuarded(t, "app:")
-	client := redislock.New(g.RDB)
-	t.Cleanup(client.Close)
-	need := map[string][]string{
+	wantNeeds(t, leaving(), map[string][]string{
 		"write":          {"exists", "mget", "pexpire", "set", "time"},
 		"set":            {"exists", "mget", "pexpire", "set", "time"},
 		"read":           {"del", "exists", "mget", "pexpireat", "time", "zadd", "zrange"},
@@ -62,9 +57,41 @@ func TestACLLeave(t *testing.T) {
 		"read by others": {"exists", "mget", "pexpireat", "time", "zadd", "zrange", "zrem", "zscore"},
 		"wanted":         {"exists", "mget", "pexpire", "set", "time"},
 		"held at least":  {"exists", "mget", "pexpire", "set", "time"},
+	})
+}
+
+// What a Break needs, likewise.
+func TestACLBreak(t *testing.T) {
+	t.Parallel()
+	a, bc := []string{"a"}, []string{"b", "c"}
+	breaks := func(ctx context.Context, p *pass) error {
+		_, err := p.client.Break(ctx, p.keys("a", "b", "c"), "for a test")
+		return err
 	}
+	guard := []string{"pexpire", "pttl", "zadd", "zremrangebyscore", "zscore"}
+	needs := func(more ...string) []string {
+		return slices.Sorted(slices.Values(slices.Concat(guard, []string{"exists", "mget", "time", "type"}, more)))
+	}
+	wantNeeds(t, map[string]operation{
+		"free":   {name: "break free", do: breaks},
+		"write":  {name: "break write", prepare: holding(append(a, bc...), nil), do: breaks},
+		"mixed":  {name: "break mixed", prepare: holding(a, bc), do: breaks},
+		"fenced": {name: "break fenced", prepare: holdingFenced("a", "b"), do: breaks},
+	}, map[string][]string{
+		"free": needs(), "write": slices.DeleteFunc(needs("del"), func(c string) bool { return c == "type" }),
+		"mixed": needs("del", "zrange"), "fenced": needs("del"),
+	})
+}
+
+// wantNeeds checks which commands each operation needs. If one of these is missing the error names the keys, and whatever
+// was done until then, each key has a TTL.
+func wantNeeds(t *testing.T, ops map[string]operation, need map[string][]string) {
+	t.Helper()
+	g := world.NewGuarded(t, "app:")
+	client := redislock.New(g.RDB)
+	t.Cleanup(client.Close)
 	got := make(map[string][]string)
-	for name, op := range leaving() {
+	for name, op := range ops {
 		for _, command := range world.ACLCommands {
 			p := &pass{client: client, admin: g.Admin, prefix: "app:" + command + ":" + name + ":"}
 			err := runWithout(t, g, p, op, command)
@@ -86,5 +113,4 @@ func TestACLLeave(t *testing.T) {
 	if diff := cmp.Diff(need, got); diff != "" {
 		t.Errorf("what each needs (-want +got):\n%s", diff)
 	}
-	check.NoError(t, g.Admin.FlushDB(t.Context()).Err())
 }

@@ -182,23 +182,28 @@ func TestLeaveManyKeys(t *testing.T) {
 	s := redistest.Start(t, redistest.Redis)
 	w := world.New(t, s, redislock.WithMaxKeys(n), redislock.WithLargeSets())
 	ctx, keys := t.Context(), world.Numbered("k", n)
-	for name, c := range map[string]struct{ write, read []string }{
-		"write": {keys, nil}, "read": {nil, keys}, "mixed": {keys[:n/2], keys[n/2:]},
-	} {
-		for _, fenced := range []bool{false, true} {
-			lock := check.Must[*redislock.Lock](t)(w.Client.ObtainMixed(ctx, c.write, c.read, world.Long, &redislock.Options{Fenced: fenced}))
-			turns := make(chan world.Turn, 1)
-			w.Wait(ctx, turns, "next", keys[n-1:], nil)
-			w.InLine(t, keys[n-1], 1)
-			check.NoError(t, w.RDB.ConfigResetStat(ctx).Err())
-			check.NoError(t, lock.Leave(ctx, time.Minute))
-			t.Logf("%s, fenced %t: %s", name, fenced, evalTime(t, w))
-			for _, key := range []string{keys[0], keys[n/2], keys[n-1]} {
-				w.WantTTL(t, key, time.Minute/2, time.Minute)
-			}
-			check.NoError(t, w.RDB.Del(ctx, keys...).Err())
-			check.NoError(t, world.WantTurn(t, turns, "next")[0].Release(ctx))
+	for name, c := range map[string]struct {
+		write, read []string
+		fenced      bool
+	}{"write": {keys, nil, false}, "read": {nil, keys, false}, "mixed, fenced": {keys[:n/2], keys[n/2:], true}} {
+		lock := check.Must[*redislock.Lock](t)(w.Client.ObtainMixed(ctx, c.write, c.read, world.Long, &redislock.Options{Fenced: c.fenced}))
+		turns := make(chan world.Turn, 1)
+		w.Wait(ctx, turns, "next", keys[n-1:], nil)
+		w.InLine(t, keys[n-1], 1)
+		check.NoError(t, w.RDB.ConfigResetStat(ctx).Err())
+		watch := check.StartWatch(t)
+		check.NoError(t, lock.Leave(ctx, time.Minute))
+		if took := watch.Took(); took > 20*time.Second { // if it grew with the square of n
+			t.Errorf("%s: it took %v", name, took)
 		}
+		t.Logf("%s: %s", name, evalTime(t, w))
+		for _, key := range []string{keys[0], keys[n/2], keys[n-1]} {
+			w.WantTTL(t, key, time.Minute/2, time.Minute)
+		}
+		if broken := check.Must[[]redislock.Broken](t)(w.Client.Break(ctx, keys, "for a test")); len(broken) != n {
+			t.Errorf("%s: %d owners are broken, want %d", name, len(broken), n)
+		}
+		check.NoError(t, world.WantTurn(t, turns, "next")[0].Release(ctx))
 	}
 }
 
