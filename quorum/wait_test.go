@@ -35,7 +35,9 @@ func TestWait(t *testing.T) {
 			if asked := w.count("refused", 0); asked < 10 {
 				t.Errorf("there were %d attempts", asked)
 			}
-			wantNodeErrors(t, "obtain", err, 0, 1)
+			if said := wantNodeErrors(t, "obtain", err); len(said) < 2 { // the third need not have answered
+				t.Errorf("got errors of %d nodes: %v", len(said), err)
+			}
 		})
 	})
 	t.Run("it comes in time, and the work takes longer", func(t *testing.T) {
