@@ -39,9 +39,7 @@ func (f freeing) call(ctx context.Context, client *Client) *call {
 	}
 	switch {
 	case f.keep != (clock.Moment{}):
-		left := f.left()
-		c.Args = []any{f.channel, flag(fenced), f.waiter, f.place.argument(), &left}
-		c.Resent = func() { left = f.left() }
+		c.Args = []any{f.channel, flag(fenced), f.waiter, f.place.argument(), leftUntil(f.keep, c)}
 	case f.waiter != "":
 		c.Args = []any{f.channel, flag(fenced), f.waiter, f.place.argument()}
 	case fenced:
@@ -54,13 +52,19 @@ func (f freeing) call(ctx context.Context, client *Client) *call {
 	return c
 }
 
-// left is for how long the keys are to be left, as the script is told: for the rest of the time.
-func (f freeing) left() string {
-	ms := clock.Millis(clock.Now().Until(f.keep))
-	if ms == 0 {
-		return ""
+// leftUntil is for how long the keys are to be left, as the script is told by each try of the call: for the rest of
+// the time until then.
+func leftUntil(end clock.Moment, c *call) *string {
+	rest := func() string {
+		ms := clock.Millis(clock.Now().Until(end))
+		if ms == 0 {
+			return ""
+		}
+		return strconv.FormatInt(ms, 10)
 	}
-	return strconv.FormatInt(ms, 10)
+	left := rest()
+	c.Resent = func() { left = rest() }
+	return &left
 }
 
 // releaseReply reads the reply to a release: which keys were not the token's, apart from those that it was to leave
