@@ -87,9 +87,6 @@ func (l *Lock) watchLocked(renews bool) *watch {
 	if l.watch == nil {
 		l.watch = &watch{lock: l, renews: renews}
 		l.watch.entry.Task = l.watch
-		if l.client.listens {
-			l.watch.listenLocked()
-		}
 		l.watch.planLocked(l.obtained)
 	}
 	return l.watch
@@ -112,6 +109,9 @@ func (w *watch) alarmLocked() clock.Moment {
 func (w *watch) scheduleLocked() {
 	if w.lock.deadline == (clock.Moment{}) {
 		return // attached, and never refreshed: nothing is known of its lease
+	}
+	if w.lock.client.listens && w.hears == nil && w.lock.state == held {
+		w.listenLocked() // not before, because nothing would end it
 	}
 	due, early := w.alarmLocked(), time.Duration(0)
 	if w.renews && due.Mono > w.next.Mono {
