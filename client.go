@@ -253,7 +253,8 @@ func Obtain(ctx context.Context, rdb redis.Scripter, keys []string, ttl time.Dur
 // With obtains the keys, runs fn, and releases the keys, even if fn panics. ctx bounds both the
 // waiting and fn; to bound the waiting alone, use [Options].Wait. While fn runs the watchdog renews
 // the lease. If the lock is lost all the same, the context of fn is cancelled with cause
-// [ErrLockLost]. fn finds its lock with [FromContext].
+// [ErrLockLost]. fn finds its lock with [FromContext], and may end it before With does, by
+// [Lock.Release] or [Lock.Leave].
 //
 // If the keys cannot be obtained With does not run fn, and returns the error of [Client.Obtain]. If
 // the lock was lost while fn ran it returns an [ErrLockLost], joined with the error of fn.
@@ -271,10 +272,13 @@ func (c *Client) With(ctx context.Context, keys []string, ttl time.Duration, opt
 	}
 	held := lock.Context(ctx)
 	defer func() {
+		if lock.wasReleased() {
+			return // by fn, which has found it in its context
+		}
 		isLost := lock.isLost()
 		switch failed := lock.Release(ctx); {
 		case isLost, errors.Is(failed, ErrLockNotHeld):
-			err = errors.Join(lock.whyLost(), err)
+			err = errors.Join(lock.whyLost(failed), err)
 		case failed != nil:
 			c.log.WarnContext(ctx, "redislock: release not confirmed", lock.snapshot().logged(), "error", failed)
 		}

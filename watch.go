@@ -273,12 +273,12 @@ func (l *Lock) isLost() bool {
 	return l.state == lost
 }
 
-// whyLost is the error of a lock that was lost.
-func (l *Lock) whyLost() error {
+// whyLost is the error of a lock that was lost, which a Release may have found out.
+func (l *Lock) whyLost(released error) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.why != nil {
 		return l.why
 	}
-	return fmt.Errorf("redislock: %w: %s", ErrLockLost, l.set)
+	return fmt.Errorf("redislock: %w: %s: %w", ErrLockLost, l.set, released)
 }
