@@ -217,10 +217,10 @@ func (c *Client) Close() {
 // fraction of a millisecond is rounded up.
 //
 // Obtain makes one attempt, or as many as the RetryStrategy of its options allows, and returns at
-// the latest 100 ms after ctx, or the time of [Options].Wait, has ended. While the connection fails or the server is not ready, an
-// attempt sends its request again, for one to three seconds. While the slot of the keys is moving
-// to another server of a Cluster, it does so for 10 s, because the servers refuse a request for
-// several keys until all of them have moved. If no server answers, Obtain gives up even if ctx does
+// the latest 100 ms after ctx, or the time of [Options].Wait, has ended. While the connection fails
+// or the server is not ready, an attempt sends its request again, for one to three seconds. While the
+// slot of the keys is moving to another server of a Cluster, it does so for 10 s, because the servers
+// refuse a request for several keys until all of them have moved. If no server answers, Obtain gives up even if ctx does
 // not end: after the ttl, because a lock that is granted later is of no use, or after one read
 // time-out of the Redis client (5 s if it has none, or does not say) if that is longer.
 //

@@ -26,7 +26,8 @@ type watch struct {
 }
 
 // Context returns a context derived from ctx that is cancelled with cause [ErrLockLost] when the
-// lock is lost; with [WithBreakNotices] the cause may be an error that is one. A lock is lost when Redis says so, or when its deadline comes before a renewal is
+// lock is lost; with [WithBreakNotices] the cause may be another error, which is an ErrLockLost and an
+// [ErrBroken]. A lock is lost when Redis says so, or when its deadline comes before a renewal is
 // confirmed. The context ends a little before the deadline, but in a process that is stopped it
 // ends when the process wakes up. When the lock is released the context is cancelled with
 // [context.Canceled]. The context of a nil or zero Lock has ended already, with an
