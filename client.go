@@ -217,10 +217,10 @@ func (c *Client) Close() {
 // fraction of a millisecond is rounded up.
 //
 // Obtain makes one attempt, or as many as the RetryStrategy of its options allows, and returns at
-// the latest 100 ms after ctx, or the time of [Options].Wait, has ended. While the connection fails or the server is not ready, an
-// attempt sends its request again, for one to three seconds. While the slot of the keys is moving
-// to another server of a Cluster, it does so for 10 s, because the servers refuse a request for
-// several keys until all of them have moved. If no server answers, Obtain gives up even if ctx does
+// the latest 100 ms after ctx, or the time of [Options].Wait, has ended. While the connection fails
+// or the server is not ready, an attempt sends its request again, for one to three seconds. While the
+// slot of the keys is moving to another server of a Cluster, it does so for 10 s, because the servers
+// refuse a request for several keys until all of them have moved. If no server answers, Obtain gives up even if ctx does
 // not end: after the ttl, because a lock that is granted later is of no use, or after one read
 // time-out of the Redis client (5 s if it has none, or does not say) if that is longer.
 //
@@ -253,7 +253,8 @@ func Obtain(ctx context.Context, rdb redis.Scripter, keys []string, ttl time.Dur
 // With obtains the keys, runs fn, and releases the keys, even if fn panics. ctx bounds both the
 // waiting and fn; to bound the waiting alone, use [Options].Wait. While fn runs the watchdog renews
 // the lease. If the lock is lost all the same, the context of fn is cancelled with cause
-// [ErrLockLost]. fn finds its lock with [FromContext].
+// [ErrLockLost]. fn finds its lock with [FromContext], and may end it before With does, by
+// [Lock.Release] or [Lock.Leave].
 //
 // If the keys cannot be obtained With does not run fn, and returns the error of [Client.Obtain]. If
 // the lock was lost while fn ran it returns an [ErrLockLost], joined with the error of fn.
@@ -271,10 +272,13 @@ func (c *Client) With(ctx context.Context, keys []string, ttl time.Duration, opt
 	}
 	held := lock.Context(ctx)
 	defer func() {
+		if lock.wasReleased() {
+			return // by fn, which has found it in its context
+		}
 		isLost := lock.isLost()
 		switch failed := lock.Release(ctx); {
 		case isLost, errors.Is(failed, ErrLockNotHeld):
-			err = errors.Join(lock.whyLost(), err)
+			err = errors.Join(lock.whyLost(failed), err)
 		case failed != nil:
 			c.log.WarnContext(ctx, "redislock: release not confirmed", lock.snapshot().logged(), "error", failed)
 		}

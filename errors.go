@@ -26,8 +26,9 @@ var (
 	// Otherwise it says what else was wrong with the server.
 	ErrWaitOver = errors.New("the time of Options.Wait is over")
 	// ErrBroken says that somebody has taken the lock from its holder by [Client.Break]. The error is
-	// an [ErrLockLost] as well, and its text has the reason if there is one. Only a Client that was
-	// made with [WithBreakNotices] knows of it; for every other it is a loss like any.
+	// an [ErrLockLost] as well, or that of a Release or a Refresh which has found it out, an
+	// [ErrLockNotHeld]. Its text has the reason if there is one. Only a Client that was made with
+	// [WithBreakNotices] knows of it; for every other it is a loss like any.
 	ErrBroken = errors.New("lock broken")
 	// ErrLockNotHeld says that a key of the set is no longer ours: it has expired, or somebody
 	// removed it.

@@ -56,7 +56,7 @@ func (l *Lock) reportReleased(ctx context.Context, p part, began clock.Moment, a
 		return
 	}
 	e := l.event(p.set, began, asked, err)
-	if asked > 0 {
+	if asked > 0 && !errors.Is(err, ErrLockNotHeld) {
 		e.Kept = began.Until(p.keep)
 	}
 	hook(ctx, e)

@@ -75,7 +75,7 @@ func ExampleObtainerOf() {
 	defer stop()
 
 	ctx := context.Background()
-	var locks redislock.Obtainer = redislock.ObtainerOf(redislock.New(rdb))
+	locks := redislock.ObtainerOf(redislock.New(rdb)) // an Obtainer
 	held, err := locks.Obtain(ctx, []string{"lock:stock:9"}, 10*time.Second, nil)
 	if err != nil {
 		fmt.Println(err)

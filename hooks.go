@@ -53,7 +53,7 @@ type Event struct {
 	// Held is how long the lock has been held so far. It is set for Refreshed, Lost and Released.
 	Held time.Duration
 	// Kept is for how long the keys stay taken after a Release, by [Lock.Leave] or
-	// [Options].HoldAtLeast. It is 0 if they are free.
+	// [Options].HoldAtLeast. It is 0 if they are free, and if some of them were lost before.
 	Kept time.Duration
 	// Err is nil if the operation has succeeded. Waiting: why the first attempt has not.
 	Err error

@@ -10,11 +10,11 @@ import (
 )
 
 // WithBreakNotices has the Client told at once when one of its watched locks is broken by
-// [Client.Break]: one with [Options].Watchdog, or whose [Lock.Context] or [Lock.Lost] is in use. The
-// lock is lost then, with an error that is an [ErrLockLost] and an [ErrBroken] and has the reason.
-// That error is the cause with which the contexts of the lock end, in place of ErrLockLost itself,
-// and the Err of [Hooks].Lost. Without the option a holder learns of a Break at its next renewal,
-// and nothing of the reason.
+// [Client.Break]: one with [Options].Watchdog, or whose [Lock.Context] or [Lock.Lost] is in use; a
+// handle of [Client.Attach] from its first Refresh on. The lock is lost then, with an error that is
+// an [ErrLockLost] and an [ErrBroken] and has the reason. That error is the cause with which the
+// contexts of the lock end, in place of ErrLockLost itself, and the Err of [Hooks].Lost. Without the
+// option a holder learns of a Break at its next renewal, and nothing of the reason.
 //
 // A notice is a hint: the Client asks Redis whether the keys are still the lock's, and only if they
 // are not the lock is lost. So a notice that was forged costs a request and does nothing else; but

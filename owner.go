@@ -25,7 +25,9 @@ type ownerKey struct{}
 // does while it stands in line. An observer who finds the same id at two sets, as [Holder].Owner,
 // [Waiter].Owner or [ConflictError].Owner, knows that one goroutine, or one request, holds the one and
 // waits for the other. What is read as Metadata ends before that word, so whatever reads the metadata of
-// a program reads it as it was given. The id is no secret, and gives no rights: it is no token.
+// a program reads it as it was given. Without an id in the context a last word "owner=…" of
+// Options.Metadata itself counts as the id, if it could be one. The id is no secret, and gives no rights:
+// it is no token.
 //
 // An id has 1 to 64 bytes of printable ASCII, without spaces, '|', '=' and '"'. With another id every
 // Obtain under the context fails with an [ErrInvalidMetadata], before anything is sent. An id in ctx is

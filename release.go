@@ -67,6 +67,13 @@ func (l *Lock) settle(p part, err error) error {
 	return err
 }
 
+// wasReleased reports whether a Release has freed or left the whole lock, that is confirmed, and it was not lost before.
+func (l *Lock) wasReleased() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.state == released && l.over == errReleased //nolint:errorlint // it is this value, or the error of a Release
+}
+
 // saidAgain is the error of a Release that comes after one which was answered so.
 func saidAgain(set keySet, over error) error {
 	if over == errReleased { //nolint:errorlint // it is this value; else it is the error of that one

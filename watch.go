@@ -26,7 +26,8 @@ type watch struct {
 }
 
 // Context returns a context derived from ctx that is cancelled with cause [ErrLockLost] when the
-// lock is lost; with [WithBreakNotices] the cause may be an error that is one. A lock is lost when Redis says so, or when its deadline comes before a renewal is
+// lock is lost; with [WithBreakNotices] the cause may be another error, which is an ErrLockLost and an
+// [ErrBroken]. A lock is lost when Redis says so, or when its deadline comes before a renewal is
 // confirmed. The context ends a little before the deadline, but in a process that is stopped it
 // ends when the process wakes up. When the lock is released the context is cancelled with
 // [context.Canceled]. The context of a nil or zero Lock has ended already, with an
@@ -87,9 +88,6 @@ func (l *Lock) watchLocked(renews bool) *watch {
 	if l.watch == nil {
 		l.watch = &watch{lock: l, renews: renews}
 		l.watch.entry.Task = l.watch
-		if l.client.listens {
-			l.watch.listenLocked()
-		}
 		l.watch.planLocked(l.obtained)
 	}
 	return l.watch
@@ -112,6 +110,9 @@ func (w *watch) alarmLocked() clock.Moment {
 func (w *watch) scheduleLocked() {
 	if w.lock.deadline == (clock.Moment{}) {
 		return // attached, and never refreshed: nothing is known of its lease
+	}
+	if w.lock.client.listens && w.hears == nil && w.lock.state == held {
+		w.listenLocked() // not before, because nothing would end it
 	}
 	due, early := w.alarmLocked(), time.Duration(0)
 	if w.renews && due.Mono > w.next.Mono {
@@ -273,12 +274,12 @@ func (l *Lock) isLost() bool {
 	return l.state == lost
 }
 
-// whyLost is the error of a lock that was lost.
-func (l *Lock) whyLost() error {
+// whyLost is the error of a lock that was lost, which a Release may have found out.
+func (l *Lock) whyLost(released error) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.why != nil {
 		return l.why
 	}
-	return fmt.Errorf("redislock: %w: %s", ErrLockLost, l.set)
+	return fmt.Errorf("redislock: %w: %s: %w", ErrLockLost, l.set, released)
 }

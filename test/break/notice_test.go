@@ -249,6 +249,24 @@ func TestNoticeConnection(t *testing.T) {
 	})
 }
 
+// A handle of an Attach hears notices from its first Refresh on, until its lease ends. Before that nothing would end it: each
+// handle whose context was asked for would be kept, and the connection with it.
+func TestNoticeAttached(t *testing.T) {
+	own(t, func(t *testing.T, b redistest.Backend) {
+		w := world.New(t, b)
+		lock := check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), w.Keys("a"), world.Long, nil))
+		holder := world.NewClient(t, b.Client(t), redislock.WithBreakNotices())
+		attached := holder.Attach(w.Keys("a"), lock.Token())
+		ctx := attached.Context(t.Context())
+		time.Sleep(100 * time.Millisecond)
+		heard(t, w.RDB, 0)
+		check.NoError(t, attached.Refresh(t.Context(), world.Long))
+		heard(t, w.RDB, 1)
+		check.Must[[]redislock.Broken](t)(w.Client.Break(t.Context(), w.Keys("a"), ""))
+		check.Is(t, ended(ctx, t), redislock.ErrBroken)
+	})
+}
+
 // A connection that breaks is replaced while locks are watched.
 func TestNoticeReconnects(t *testing.T) {
 	t.Parallel()

@@ -258,7 +258,11 @@ func TestLeaveIsAnEvent(t *testing.T) {
 		}
 		lock := check.Must[*redislock.Lock](t)(client.Obtain(ctx, w.Keys("c"), world.Long, nil))
 		check.NoError(t, lock.Leave(ctx, time.Minute))
-		if diff := cmp.Diff([]time.Duration{0, time.Hour, time.Minute}, kept); diff != "" {
+		lost := check.Must[*redislock.Lock](t)(client.Obtain(ctx, w.Keys("d"), world.Long, &redislock.Options{HoldAtLeast: time.Hour}))
+		check.NoError(t, w.RDB.Del(ctx, w.Key("d")).Err())
+		check.Is(t, lost.Release(ctx), redislock.ErrLockNotHeld)
+		check.Is(t, lost.Release(ctx), redislock.ErrLockNotHeld) // which asks nobody
+		if diff := cmp.Diff([]time.Duration{0, time.Hour, time.Minute, 0, 0}, kept); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
 	})

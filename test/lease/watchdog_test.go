@@ -228,6 +228,35 @@ func TestWith(t *testing.T) {
 			err := w.Client.With(t.Context(), w.Keys("a"), time.Hour, nil, func(ctx context.Context) error {
 				return w.RDB.Del(ctx, w.Key("a")).Err()
 			})
+			check.Is(t, err, redislock.ErrLockLost, redislock.ErrLockNotHeld) // with what the Release has said
+		})
+	})
+	t.Run("fn ends the lock itself", func(t *testing.T) {
+		world.Bubble(t, func(t *testing.T, w *world.World, _ *redistest.Mini, j *world.Journal) {
+			check.NoError(t, w.Client.With(t.Context(), w.Keys("a"), time.Second, nil, func(ctx context.Context) error {
+				return redislock.FromContext(ctx).Release(ctx)
+			}))
+			w.WantFree(t, w.Key("a"))
+			check.NoError(t, w.Client.With(t.Context(), w.Keys("a"), time.Second, nil, func(ctx context.Context) error {
+				return redislock.FromContext(ctx).Leave(ctx, time.Minute)
+			}))
+			w.WantTTL(t, w.Key("a"), time.Minute/2, time.Minute)
+			if n := j.Count("released"); n != 2 {
+				t.Errorf("%d releases were told, want those of fn alone", n)
+			}
+			err := w.Client.With(t.Context(), w.Keys("b"), time.Second, nil, func(ctx context.Context) error {
+				check.NoError(t, w.RDB.Del(ctx, w.Key("b")).Err())
+				_ = redislock.FromContext(ctx).Release(ctx) // which finds that it was lost
+				return nil
+			})
+			check.Is(t, err, redislock.ErrLockLost)
+			err = w.Client.With(t.Context(), w.Keys("c"), time.Second, nil, func(ctx context.Context) error {
+				lock, value := redislock.FromContext(ctx), w.RDB.Get(ctx, w.Key("c")).Val()
+				check.NoError(t, w.RDB.Del(ctx, w.Key("c")).Err())
+				check.Is(t, lock.Refresh(ctx, time.Second), redislock.ErrLockNotHeld)
+				check.NoError(t, w.RDB.Set(t.Context(), w.Key("c"), value, time.Second).Err())
+				return lock.Release(t.Context()) // of a lock that is known to be lost
+			})
 			check.Is(t, err, redislock.ErrLockLost)
 		})
 	})
