@@ -22,5 +22,8 @@ func FromContext(ctx context.Context) *Lock {
 // [Obtainer]; a lock with a fencing number is a [HeldFenced].
 func HeldFromContext(ctx context.Context) Held {
 	h, _ := inctx.Innermost(ctx).(Held)
+	if l, is := h.(*Lock); is && l == nil {
+		return nil // the context of a nil Lock
+	}
 	return h
 }

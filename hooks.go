@@ -13,7 +13,8 @@ import (
 // The context is that of the call that has caused the event. For an event that no call has caused
 // it is the background context.
 type Hooks struct {
-	// Obtained is called when an Obtain has returned a lock.
+	// Obtained is called when an Obtain is about to return a lock. If a hook panics then, the lock is
+	// released, because nobody gets it.
 	Obtained func(context.Context, Event)
 	// Refused is called when an Obtain gives up after it has asked Redis, or was about to. Event.Err
 	// is its error. Refused is not called for arguments that are refused at once.

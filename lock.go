@@ -3,6 +3,7 @@ package redislock
 import (
 	"context"
 	_ "embed"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -150,6 +151,9 @@ var errReleased = fmt.Errorf("%w: it was released already", ErrLockNotHeld)
 func (l *Lock) endedLocked() error {
 	if l.state == released {
 		return errReleased
+	}
+	if errors.Is(l.why, ErrBroken) {
+		return fmt.Errorf("%w: %w", ErrLockNotHeld, l.why)
 	}
 	return fmt.Errorf("%w: it was lost", ErrLockNotHeld)
 }

@@ -122,7 +122,14 @@ func (o *obtaining) end(lock *Lock, err error) {
 		o.owner.Drop(o.claim)
 		o.clearUp()
 	}
+	told := false
+	defer func() {
+		if !told && err == nil {
+			_ = lock.Release(pace.GivingBack(o.caller)) // a hook has panicked, and nobody gets the lock
+		}
+	}()
 	o.report(err)
+	told = true
 }
 
 // newObtaining checks everything that can be checked before Redis is asked.

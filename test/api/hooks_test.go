@@ -101,3 +101,25 @@ func TestLogger(t *testing.T) {
 		}
 	})
 }
+
+// If the hook of an Obtain panics that has its lock, nobody gets the lock: it is given back, whatever HoldAtLeast says.
+func TestObtainedPanics(t *testing.T) {
+	world.Scenario(t, func(t *testing.T, w *world.World) {
+		client := world.NewClient(t, w.RDB, redislock.WithHooks(redislock.Hooks{
+			Obtained: func(context.Context, redislock.Event) { panic("hook") },
+		}))
+		for _, opt := range []*redislock.Options{
+			nil, {Watchdog: true, HoldAtLeast: time.Hour}, {Token: "mine" + w.Prefix}, world.Queue(),
+		} {
+			func() {
+				defer func() {
+					if recover() == nil {
+						t.Error("nobody learns of the panic")
+					}
+				}()
+				_, _ = client.Obtain(t.Context(), w.Keys("a", "b"), world.Long, opt)
+			}()
+			w.WantFree(t, "a", "b")
+		}
+	})
+}

@@ -68,6 +68,9 @@ func TestFromContextNested(t *testing.T) {
 			wantLock(t, "the With outside", outer, first)
 			var nobody *redislock.Lock
 			wantLock(t, "the context of no lock", nobody.Context(middle), nobody)
+			if got := redislock.HeldFromContext(nobody.Context(middle)); got != nil {
+				t.Errorf("got %T of the context of no lock", got)
+			}
 			return second.Release(outer)
 		}))
 	})
