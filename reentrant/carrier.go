@@ -22,7 +22,6 @@ type carrier struct {
 
 	entries []*entry       // that are held
 	live    int            // how many entries are held
-	shown   bool           // some hold of it was returned
 	ttl     time.Duration  // of the lease
 	renewed bool           // by the watchdog of the root lock, or by the keeper
 	keeper  *keeper        // nil if there is none
