@@ -216,8 +216,7 @@ func (h *Hold) Release(ctx context.Context) error {
 	h.released = true
 	for _, c := range h.carriers {
 		if c.isLost() {
-			err = c.whyLost()
-			over = redislock.ErrLockLost
+			err, over = c.whyLost(), c.cause()
 		}
 	}
 	h.unlistLocked()
