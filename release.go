@@ -105,6 +105,9 @@ func (l *Lock) ReleaseKeys(ctx context.Context, keys []string) (err error) {
 	case all:
 		return l.Release(ctx)
 	}
+	if pace.IsGivingBack(ctx) {
+		p.keep = clock.Moment{} // nobody was given the keys
+	}
 	defer func() { l.reportReleased(ctx, p, began, 1, err) }()
 	return l.free(ctx, p)
 }

@@ -84,10 +84,30 @@ func TestEventsOfOneLock(t *testing.T) {
 	})
 }
 
+// A Release of what was released before keeps nothing, whatever the first one has kept.
+func TestKeptOnce(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		var d diary
+		lock := must[*multi.Lock](t)(d.client().Obtain(bounded(t), w.abc(), long, &redislock.Options{HoldAtLeast: long}))
+		noError(t, lock.Release(bounded(t)))
+		wantIs(t, lock.Release(bounded(t)), redislock.ErrLockNotHeld)
+		events := d.took(t, "obtained", "released", "released")
+		if first, second := events[1].Kept, events[2].Kept; first != long || second != 0 {
+			t.Errorf("the keys were kept for %v, and then for %v", first, second)
+		}
+	})
+}
+
 // What is refused before anybody is asked is told to nobody.
 func TestArgumentsAreNoEvents(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
 		var d diary
+		lock := must[*multi.Lock](t)(d.client().Obtain(bounded(t), w.abc(), long, nil))
+		for _, ttl := range []time.Duration{0, -1, 366 * 24 * time.Hour} {
+			wantIs(t, lock.Refresh(bounded(t), ttl), redislock.ErrInvalidTTL)
+		}
+		noError(t, lock.Release(bounded(t)))
+		d.took(t, "obtained", "released")
 		for what, opt := range map[string]*redislock.Options{
 			"metadata": {Metadata: strings.Repeat("x", 5000)}, "token": {Token: "a|b"}, "replicas": {Replicas: -1},
 			"intent": {Intent: true}, "wait": {Wait: -1}, "at least": {HoldAtLeast: -1},

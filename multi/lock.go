@@ -131,6 +131,9 @@ func (l *Lock) Refresh(ctx context.Context, ttl time.Duration) error {
 	if l.isNothing() {
 		return fmt.Errorf("multi: refresh: %w", redislock.ErrLockNotHeld)
 	}
+	if ttl <= 0 || ttl > maxTTL {
+		return fmt.Errorf("multi: refresh: %w: %s", redislock.ErrInvalidTTL, ttl)
+	}
 	began := l.events.now()
 	err := l.each(func(_ int, lock *redislock.Lock) error { return lock.Refresh(ctx, ttl) })
 	if err != nil {

@@ -77,6 +77,9 @@ func (l *Lock) end(ctx context.Context, operation string, kept time.Duration) er
 		}
 	})
 	err := errors.Join(errs...)
+	if !slices.ContainsFunc(errs, func(err error) bool { return !errors.Is(err, redislock.ErrLockNotHeld) }) {
+		kept = 0 // there was nothing to leave
+	}
 	l.events.tell(ctx, l.events.told().Released, redislock.Event{
 		Duration: l.events.since(began), Attempts: 1, Held: l.events.since(l.since), Kept: kept, Err: err,
 	})

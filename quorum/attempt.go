@@ -57,9 +57,11 @@ func (o *obtaining) attempt(ctx, asking context.Context) (*Lock, *refusal) {
 	if failed == nil {
 		failed = o.tooLate(ctx, r, l)
 	}
-	if failed == nil {
-		l.holdFor(o.holdAtLeast)
+	if failed == nil && l.give(o.holdAtLeast) {
 		return l, nil
+	}
+	if failed == nil {
+		failed = lostBefore("it was returned")
 	}
 	l.discard(asking, r)
 	return nil, failed
@@ -86,6 +88,11 @@ func admit(r *round) {
 			r.enter(i, false)
 		}
 	}
+}
+
+// lostBefore says that a majority had granted the lock, and lost it before something was done: nobody has had it.
+func lostBefore(what string) *refusal {
+	return &refusal{text: "lost before " + what, is: []error{redislock.ErrNotObtained}, again: true, free: backoff.Stop}
 }
 
 // tooLate reports why a lock that a majority has granted is not to be returned.

@@ -75,7 +75,7 @@ func WithQuarantine(longest time.Duration) Option {
 //   - Refreshed is about one [Lock.Refresh]. The watchdog renews at each node by itself, which only
 //     the hooks of the nodes tell.
 //   - Lost is called when no majority holds a lock any more that has a watchdog, a [Lock.Context] or
-//     a [Lock.Lost]. A node that loses the lock while a majority has it is no event.
+//     a [Lock.Lost], or when a Refresh has found that. A node that loses the lock while a majority has it is no event.
 //   - Released is about one Release or Leave. Event.Kept is for how long a majority keeps the keys.
 //
 // Default: no hooks, and nothing is measured.
@@ -169,7 +169,7 @@ func (c *Client) usable() error {
 // not ask nodes that do not hold the keys to join in, and if Refresh finds that no majority holds
 // them, it leaves the others as they are. It does not know of [redislock.Options].Replicas either.
 func (c *Client) Attach(keys []string, token string) *Lock {
-	l := &Lock{attached: true}
+	l := &Lock{attached: true, given: true}
 	if l.faulty = c.usable(); l.faulty != nil {
 		return l
 	}

@@ -190,9 +190,15 @@ func TestFenceOfLostLock(t *testing.T) {
 					}
 				})
 			}
-			_, err := w.client.Obtain(bounded(t), []string{"k"}, long, fenced)
+			told := &eventLog{}
+			client := w.newClient(t, quorum.WithNodeTimeout(long), quorum.WithHooks(told.hooks()))
+			_, err := client.Obtain(bounded(t), []string{"k"}, long, &redislock.Options{Fenced: true, Watchdog: true})
 			wantOnly(t, err, redislock.ErrNotObtained)
 			w.wantHolders(t, "k", max(0, 2-len(lost)))
+			client.Close() // what it does in the background is done
+			if names, _ := told.take(); names != "refused" {
+				t.Errorf("got events %q, want that it was refused, and no loss of what nobody had", names)
+			}
 		})
 	}
 }

@@ -27,6 +27,7 @@ type Lock struct {
 	mu       sync.Mutex
 	want     want // its ttl is that of the last Refresh
 	state    state
+	given    bool        // Obtain has returned it, or Attach: a loss is an event
 	gone     atomic.Bool // it is not held any more, or never was; written under mu
 	holds    []hold      // by node
 	deadline time.Time   // of a lock that is not held any more
@@ -152,6 +153,16 @@ func (l *Lock) liveLocked() int {
 		}
 	}
 	return n
+}
+
+// give makes it a lock that its Obtain returns, unless it was lost meanwhile. A Release that comes before atLeast is over
+// leaves the keys.
+func (l *Lock) give(atLeast time.Duration) bool {
+	l.holdFor(atLeast)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.given = l.state == held
+	return l.given
 }
 
 // holdFor has a Release leave the keys until so much time is over, if it comes before.

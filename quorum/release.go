@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/cenkalti/backoff/v4"
-
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/internal/clock"
 	"github.com/seed-14de3678/redislock/internal/pace"
@@ -126,7 +124,7 @@ func (l *Lock) discard(ctx context.Context, first *round) {
 func (l *Lock) raise(ctx context.Context) *refusal {
 	r, locks, w, ok := l.newRound(0)
 	if !ok {
-		return &refusal{text: "lost before it had its number", is: []error{redislock.ErrNotObtained}, again: true, free: backoff.Stop}
+		return lostBefore("it had its number")
 	}
 	r.ask = func(i int) answer {
 		a := l.heard(i, answerOf(locks[i].RaiseFence(r.ctx, l.number)), w)

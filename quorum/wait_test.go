@@ -35,8 +35,9 @@ func TestWait(t *testing.T) {
 			if asked := w.count("refused", 0); asked < 10 {
 				t.Errorf("there were %d attempts", asked)
 			}
-			if said := wantNodeErrors(t, "obtain", err); len(said) < 2 { // the third need not have answered
-				t.Errorf("got errors of %d nodes: %v", len(said), err)
+			all := quorum.NodeErrors(err) // the third node may not have answered
+			if len(all) < 2 || all[0].Node != 0 || all[1].Node != 1 {
+				t.Errorf("got errors of the nodes %v, want those of 0 and 1", all)
 			}
 		})
 	})
@@ -55,8 +56,9 @@ func TestWait(t *testing.T) {
 			_, err := w.client.Obtain(t.Context(), []string{"k"}, long, polling(1))
 			wantIs(t, err, redislock.ErrNotObtained, redislock.ErrWaitOver)
 			w.settled(t)
-			if got := w.count("refused", 0); got != 1 {
-				t.Errorf("a node was asked %d times", got)
+			asked := w.count("refused", 0) + w.count("refused", 1) + w.count("refused", 2)
+			if asked < 2 || asked > 3 { // one that has yet to answer to the first Obtain may be left out
+				t.Errorf("the nodes were asked %d times", asked)
 			}
 			noError(t, lock.Release(t.Context()))
 		})

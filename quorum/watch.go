@@ -112,10 +112,12 @@ func (l *Lock) loseLocked(deadline time.Time) (tell func()) {
 			l.quorum.spawnFor(i, &l.want, l, func() { l.giveBack(lock) })
 		}
 	}
-	why := l.why
+	why, given := l.why, l.given
 	return func() {
 		tellWaiting()
-		l.report(context.Background(), l.quorum.hooks.Lost, clock.Now(), told{err: why})
+		if given { // else its Obtain fails
+			l.report(context.Background(), l.quorum.hooks.Lost, clock.Now(), told{err: why})
+		}
 	}
 }
 

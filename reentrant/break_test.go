@@ -30,6 +30,10 @@ func TestBrokenHold(t *testing.T) {
 			})
 		}
 		err := reentrant.With(w.ctx, client, w.keys("a", "b"), long, nil, func(ctx context.Context) error {
+			hold := reentrant.FromContext(ctx)
+			t.Cleanup(func() { // it was released by then
+				wantIs(t, context.Cause(hold.Context(context.Background())), redislock.ErrLockLost, redislock.ErrBroken)
+			})
 			err := inside(ctx)
 			wantIs(t, err, redislock.ErrLockNotHeld, redislock.ErrBroken)
 			return nil

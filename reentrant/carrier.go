@@ -22,7 +22,6 @@ type carrier struct {
 
 	entries []*entry       // that are held
 	live    int            // how many entries are held
-	shown   bool           // some hold of it was returned
 	ttl     time.Duration  // of the lease
 	renewed bool           // by the watchdog of the root lock, or by the keeper
 	keeper  *keeper        // nil if there is none
@@ -174,5 +173,8 @@ func (c *carrier) isReleased() bool {
 
 // whyLost is what a hold of a lost root lock is told: with the reason, if somebody has broken it.
 func (c *carrier) whyLost() error {
-	return fmt.Errorf("%w: %w", redislock.ErrLockNotHeld, context.Cause(c.root.Context(context.Background())))
+	return fmt.Errorf("%w: %w", redislock.ErrLockNotHeld, c.cause())
 }
+
+// cause is that with which the contexts of a lost root lock end.
+func (c *carrier) cause() error { return context.Cause(c.root.Context(context.Background())) }

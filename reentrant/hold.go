@@ -45,8 +45,8 @@ func (h *Hold) isNothing() bool { return h == nil || h.owner == nil }
 // listLocked makes it a hold that was obtained.
 func (h *Hold) listLocked() {
 	h.listed = true
-	for _, c := range h.carriers {
-		c.shown = true
+	for _, e := range h.entries {
+		e.shown = true
 	}
 	h.before = h.owner.last
 	if h.before != nil {
@@ -216,8 +216,7 @@ func (h *Hold) Release(ctx context.Context) error {
 	h.released = true
 	for _, c := range h.carriers {
 		if c.isLost() {
-			err = c.whyLost()
-			over = redislock.ErrLockLost
+			err, over = c.whyLost(), c.cause()
 		}
 	}
 	h.unlistLocked()

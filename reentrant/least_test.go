@@ -90,6 +90,28 @@ func TestHoldAtLeast(t *testing.T) {
 		})
 	})
 
+	t.Run("of what an Obtain has taken that fails, only what others of the owner have got is kept", func(t *testing.T) {
+		bubble(t, func(t *testing.T, w *world, _ *redistest.Mini) {
+			reader := must[*reentrant.Hold](t)(reentrant.ObtainRead(w.ctx, w.client, w.keys("a"), long, opt))
+			other := must[*redislock.Lock](t)(w.client.ObtainRead(t.Context(), w.keys("a"), long, nil))
+			var hold *reentrant.Hold
+			obtain := func() {
+				if hold == nil { // there is none before the upgrade: until then c is being obtained
+					hold, _ = reentrant.Obtain(w.ctx, w.client, w.keys("c"), long, &redislock.Options{Wait: time.Millisecond})
+				}
+			}
+			w.sent.atCommand.Store(&obtain)
+			_, err := reentrant.Obtain(w.ctx, w.client, w.keys("a", "b", "c"), long, opt)
+			w.sent.atCommand.Store(nil)
+			wantIs(t, err, redislock.ErrNotObtained)
+			w.wantHeld(t, "a", "c")
+			noError(t, hold.Release(t.Context()))
+			w.wantLeft(t, "c")
+			noError(t, other.Release(t.Context()))
+			noError(t, reader.Release(t.Context()))
+		})
+	})
+
 	t.Run("a time that cannot be is refused", func(t *testing.T) {
 		bubble(t, func(t *testing.T, w *world, _ *redistest.Mini) {
 			outer := w.obtain(t, w.ctx, long, nil, "a")

@@ -68,6 +68,7 @@ type entry struct {
 	place   place
 	carrier *carrier
 	write   bool
+	shown   bool   // some hold of it was returned
 	holds   int    // 0: its carrier was lost, and others of its keys are held
 	seen    uint64 // by this look
 }
@@ -141,7 +142,7 @@ type freeing struct {
 	carrier *carrier
 	entries []*entry
 	all     bool          // of the carrier
-	unseen  bool          // nobody was given a hold of it
+	unseen  bool          // nobody was given a hold of any of the entries
 	done    chan struct{} // closed when they are free
 }
 
@@ -166,14 +167,15 @@ func (o *owner) unpinLocked(entries []*entry) (idle []freeing) {
 	for i := range idle {
 		f := &idle[i]
 		c := f.carrier
-		f.unseen = !c.shown
 		if f.all = c.live == 0; f.all {
 			f.entries, c.done = c.entries, f.done
 		} else {
 			c.parting.Add(1)
 		}
+		f.unseen = true
 		for _, e := range f.entries {
 			delete(o.entries, e.place)
+			f.unseen = f.unseen && !e.shown
 		}
 		if !f.all {
 			c.entries = slices.DeleteFunc(c.entries, func(e *entry) bool { return o.entries[e.place] != e })
