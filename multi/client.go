@@ -56,6 +56,9 @@ func (c Client) With(ctx context.Context, parts []Part, ttl time.Duration, opt *
 	held := lock.Context(ctx)
 	defer func() {
 		lost := lock.firstLost()
+		if lost < 0 && lock.hasEnded() {
+			return // by fn, which has found it in its context
+		}
 		failed := lock.Release(ctx)
 		switch {
 		case lost >= 0:

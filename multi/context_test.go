@@ -78,3 +78,34 @@ func TestPartsAreNotFound(t *testing.T) {
 		})
 	}
 }
+
+// The function of a With may release or leave its lock. That is no loss, and told once.
+func TestFunctionReleases(t *testing.T) {
+	for name, end := range map[string]func(context.Context, *multi.Lock) error{
+		"release": func(ctx context.Context, lock *multi.Lock) error { return lock.Release(ctx) },
+		"leave":   func(ctx context.Context, lock *multi.Lock) error { return lock.Leave(ctx, long) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, w *world) {
+				var d diary
+				noError(t, d.client().With(bounded(t), w.abc(), long, nil, func(ctx context.Context) error {
+					return end(ctx, multi.FromContext(ctx))
+				}))
+				d.took(t, "obtained", "released")
+			})
+		})
+	}
+}
+
+// If the hook panics of an Obtain that has its lock, nobody gets the lock: it is given back, whatever HoldAtLeast says.
+func TestObtainedPanics(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		client := multi.Client{Hooks: redislock.Hooks{Obtained: func(context.Context, redislock.Event) { panic("own") }}}
+		func() {
+			defer func() { _ = recover() }()
+			_, _ = client.Obtain(bounded(t), w.abc(), long, &redislock.Options{Watchdog: true, HoldAtLeast: long})
+			t.Error("it did not panic")
+		}()
+		w.wantFree(t, "a", "b", "c")
+	})
+}

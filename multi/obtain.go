@@ -37,9 +37,9 @@ import (
 //
 // Bad parts are refused before anything is sent. If somebody else holds a part the error is a
 // [redislock.ErrNotObtained] and a [*redislock.ConflictError] with its key. If ctx ended meanwhile,
-// the error matches the cause of ctx, too; or [redislock.ErrWaitOver], if the time of Wait was over. It is also an ErrNotObtained if the lease of a part was
-// over before the last part was obtained. If no answer came the error is a
-// [redislock.ErrUnknownOutcome].
+// the error matches the cause of ctx, too; or [redislock.ErrWaitOver], if the time of Wait was over.
+// It is also an ErrNotObtained if the lease of a part was over before the last part was obtained. If
+// no answer came the error is a [redislock.ErrUnknownOutcome].
 //
 // Obtain gives up a part whose server does not answer as [redislock.Client.Obtain] does: after the
 // ttl, or after one read time-out of its Redis client if that is longer. So the parts before it are
@@ -58,7 +58,8 @@ func Obtain(ctx context.Context, parts []Part, ttl time.Duration, opt *redislock
 
 // With obtains the parts, runs fn, and releases the parts, even if fn panics. While fn runs the
 // watchdog renews every lease. If any part is lost all the same, the context of fn is cancelled
-// with cause [redislock.ErrLockLost]. ctx bounds both the waiting and fn.
+// with cause [redislock.ErrLockLost]. ctx bounds both the waiting and fn. The function may itself
+// release or leave the lock, which [FromContext] gives it.
 //
 // Errors are those of [redislock.Client.With]. If fn was not run, it is the error of Obtain. If a
 // part was lost it is an ErrLockLost, joined with the error of fn. Otherwise it is the error of fn,
@@ -95,9 +96,22 @@ func (o *obtaining) obtain(ctx context.Context) (lock *Lock, err error) {
 	limited, stop := o.limit.Context(ctx, 0)
 	defer stop()
 	err = errPanicked
-	defer func() { o.report(ctx, lock, err) }()
+	defer func() { o.end(ctx, lock, err) }()
 	lock, err = o.run(ctx, limited)
 	return lock, err
+}
+
+// end tells the hooks how it has ended. If one of them panics nobody gets the lock, which is given back.
+func (o *obtaining) end(ctx context.Context, lock *Lock, err error) {
+	told := false
+	defer func() {
+		if !told && lock != nil {
+			lock.atLeast = 0
+			_ = lock.Release(ctx)
+		}
+	}()
+	o.report(ctx, lock, err)
+	told = true
 }
 
 // report tells the hooks how it has ended.

@@ -86,6 +86,13 @@ func (l *Lock) end(ctx context.Context, operation string, kept time.Duration) er
 	return err
 }
 
+// hasEnded reports whether somebody has released or left the lock.
+func (l *Lock) hasEnded() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.ended
+}
+
 // undo releases the parts that a round has taken, the last one first, also if ctx has ended. What
 // cannot be confirmed the Clients go on with in the background, and their hooks are told: to the
 // caller it makes no difference, for the lock is not theirs either way.

@@ -144,3 +144,35 @@ func TestObtainer(t *testing.T) {
 		}
 	})
 }
+
+// The function of a With may release or leave its lock. That is no loss, and told once.
+func TestFunctionReleases(t *testing.T) {
+	for name, end := range map[string]func(context.Context, *quorum.Lock) error{
+		"release": func(ctx context.Context, lock *quorum.Lock) error { return lock.Release(ctx) },
+		"leave":   func(ctx context.Context, lock *quorum.Lock) error { return lock.Leave(ctx, long) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, 3, func(t *testing.T, w *world) {
+				r := &eventLog{}
+				client := w.newClient(t, quorum.WithHooks(r.hooks()))
+				noError(t, client.With(t.Context(), []string{"k"}, long, &redislock.Options{Name: "stock"}, func(ctx context.Context) error {
+					return end(ctx, quorum.FromContext(ctx))
+				}))
+				r.wantEvents(t, "obtained released", redislock.ModeWrite, "k")
+			})
+		})
+	}
+}
+
+// If the hook panics of an Obtain that has its lock, nobody gets the lock: it is given back, whatever HoldAtLeast says.
+func TestObtainedPanics(t *testing.T) {
+	bubble(t, 3, func(t *testing.T, w *world) {
+		client := w.newClient(t, quorum.WithHooks(redislock.Hooks{Obtained: func(context.Context, redislock.Event) { panic("own") }}))
+		func() {
+			defer func() { _ = recover() }()
+			_, _ = client.Obtain(t.Context(), []string{"k"}, long, &redislock.Options{Watchdog: true, HoldAtLeast: long})
+			t.Error("it did not panic")
+		}()
+		noError(t, must[*quorum.Lock](t)(w.client.Obtain(t.Context(), []string{"k"}, long, nil)).Release(t.Context()))
+	})
+}

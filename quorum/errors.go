@@ -40,7 +40,7 @@ func (everyNode) Error() string { return "" }
 // errOpen is the error of a node that has not answered by the end of the operation.
 var errOpen = errors.New("no answer yet")
 
-// nodes returns what every node says that has not done it, and is not without something to do.
+// nodes returns what every node says that was asked and has not done it.
 func (r *round) nodes() []*NodeError {
 	var all []*NodeError
 	for i := range r.answers {

@@ -92,7 +92,17 @@ var errPanicked = errors.New("quorum: obtain: a RetryStrategy or a hook has pani
 // obtain tells the hooks how it has ended, also if a strategy or a hook panics.
 func (o *obtaining) obtain(ctx context.Context) (lock *Lock, err error) {
 	err = errPanicked
-	defer func() { o.ends(ctx, err) }()
+	told := false
+	defer func() {
+		if !told && lock != nil { // a hook has panicked, and nobody gets the lock
+			lock.freeAtOnce()
+			_ = lock.Release(ctx)
+		}
+	}()
+	defer func() {
+		o.ends(ctx, err)
+		told = true
+	}()
 	if lock, err = o.run(ctx); err != nil {
 		err = o.failed(err)
 	}
@@ -107,7 +117,8 @@ func (o *obtaining) failed(err error) error {
 // With obtains the keys, runs fn, and releases the keys, even if fn panics. While fn runs the
 // watchdog renews the leases. If the lock is lost all the same, the context of fn is cancelled with
 // cause [redislock.ErrLockLost]. [FromContext] finds the lock in the context of fn. ctx bounds both the
-// waiting and fn, [redislock.Options].Wait the waiting alone.
+// waiting and fn, [redislock.Options].Wait the waiting alone. The function may itself release or leave
+// the lock.
 //
 // Errors are those of [redislock.Client.With]. If fn was not run, it is the error of Obtain. If the
 // lock was lost it is an ErrLockLost, joined with the error of fn. Otherwise it is the error of fn,
@@ -124,6 +135,9 @@ func (c *Client) With(ctx context.Context, keys []string, ttl time.Duration, opt
 	}
 	held := lock.Context(ctx)
 	defer func() {
+		if lock.wasReleased() {
+			return // by fn, which has found it in its context
+		}
 		if failed := lock.Release(ctx); errors.Is(failed, redislock.ErrLockNotHeld) {
 			err = errors.Join(lock.whyLost(failed), err)
 		}

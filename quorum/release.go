@@ -83,6 +83,20 @@ func (l *Lock) end(ctx context.Context, operation string) error {
 	return what.err
 }
 
+// wasReleased reports whether somebody has released or left the lock before it was lost.
+func (l *Lock) wasReleased() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.state == released
+}
+
+// freeAtOnce has a Release free the keys, whatever HoldAtLeast says.
+func (l *Lock) freeAtOnce() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.keep = clock.Moment{}
+}
+
 // free begins to release what the nodes of a round have, or to leave it until the end of keep, if there is one.
 func (l *Lock) free(ctx context.Context, r *round, locks []*redislock.Lock, keep clock.Moment) {
 	r.stays = true

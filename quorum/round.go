@@ -30,7 +30,7 @@ type round struct {
 // A question is what a round asks each node, and when it has asked enough.
 type question struct {
 	need   int         // so many have to say yes
-	stays  bool        //
+	stays  bool        // its requests are sent by the goroutines that ask: see stay
 	every  bool        // it does not end before every node that is waited for has answered
 	enough func() bool // of a round that a majority may leave open: whether it does not; may be nil
 	ask    func(i int) answer

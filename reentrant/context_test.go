@@ -60,3 +60,15 @@ func TestRootLocksAreNotFound(t *testing.T) {
 		noError(t, lock.Release(t.Context()))
 	})
 }
+
+// The function of a With may release its hold. That is no loss, also if there are others.
+func TestFunctionReleases(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world, _ *redistest.Mini) {
+		noError(t, reentrant.With(w.ctx, w.client, w.keys("a"), long, nil, func(outer context.Context) error {
+			noError(t, reentrant.With(outer, w.client, w.keys("a"), long, nil, func(inner context.Context) error {
+				return reentrant.FromContext(inner).Release(inner)
+			}))
+			return reentrant.FromContext(outer).Release(outer)
+		}))
+	})
+}

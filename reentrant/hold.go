@@ -237,6 +237,13 @@ func (h *Hold) Release(ctx context.Context) error {
 	return nil
 }
 
+// wasReleased reports whether somebody has released the hold.
+func (h *Hold) wasReleased() bool {
+	h.owner.mu.Lock()
+	defer h.owner.mu.Unlock()
+	return h.released
+}
+
 // String names the hold in errors: its first key, and how many others it has.
 func (h *Hold) String() string {
 	if h.isNothing() {

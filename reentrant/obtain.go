@@ -63,7 +63,7 @@ func ObtainMixed(ctx context.Context, client *redislock.Client, write, read []st
 
 // With obtains the keys, runs fn, and releases its hold, even if fn panics. While fn runs the lease
 // is renewed. If a key is lost all the same, the context of fn is cancelled with cause
-// [redislock.ErrLockLost].
+// [redislock.ErrLockLost]. The function may itself release the hold, which [FromContext] gives it.
 //
 // If the keys cannot be obtained With does not run fn, and returns the error of [Obtain]. If a key
 // was lost while fn ran it returns a [redislock.ErrLockLost], joined with the error of fn.
@@ -81,6 +81,9 @@ func With(ctx context.Context, client *redislock.Client, keys []string, ttl time
 	}
 	held := hold.Context(ctx)
 	defer func() {
+		if hold.wasReleased() && !errors.Is(context.Cause(held), redislock.ErrLockLost) {
+			return // by fn, which has found it in its context
+		}
 		failed := hold.Release(ctx)
 		if errors.Is(failed, redislock.ErrLockNotHeld) {
 			err = errors.Join(failed, err)
