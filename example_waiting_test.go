@@ -129,7 +129,7 @@ func ExampleWithOwner() {
 			fmt.Println(err)
 			return
 		}
-		if order, stock := states[0], states[1]; len(stock.Line) > 0 {
+		if order, stock := states[0], states[1]; len(order.Holders) > 0 && len(stock.Line) > 0 {
 			fmt.Println(order.Holders[0].Owner, "holds", order.Key)
 			fmt.Println(stock.Line[0].Owner, "waits for", stock.Key)
 			break
