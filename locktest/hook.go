@@ -1,0 +1,205 @@
+package locktest
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/seed-14de3678/redislock/internal/check"
+	"github.com/seed-14de3678/redislock/internal/wire"
+)
+
+// A hook sees what the code under test sends.
+type hook struct{ server *Server }
+
+// A refusal is an error of a server.
+type refusal string
+
+// Error returns what the server says.
+func (r refusal) Error() string { return string(r) }
+
+// RedisError marks the error as one of a server.
+func (r refusal) RedisError() {}
+
+// errFlushAll says why a command is not sent.
+var errFlushAll error = refusal("NOPERM locktest: FLUSHALL empties the databases of others: use FLUSHDB")
+
+// DialHook lets connections pass: those are made by the network.
+func (h hook) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+// ProcessHook sees a command by itself.
+func (h hook) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		return h.server.pass([]redis.Cmder{cmd}, func([]redis.Cmder) error {
+			err := next(ctx, cmd)
+			cmd.SetErr(err) // as go-redis does it, but later
+			return err
+		})
+	}
+}
+
+// ProcessPipelineHook sees the commands of a pipeline.
+func (h hook) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		return h.server.pass(cmds, func(cmds []redis.Cmder) error { return next(ctx, cmds) })
+	}
+}
+
+// A passage is what becomes of commands on their way.
+type passage struct {
+	sent  []redis.Cmder
+	cut   map[redis.Cmder]*Fault // some of those
+	delay time.Duration
+	err   error // the first one
+}
+
+// pass has commands sent, as far as no fault keeps them.
+func (s *Server) pass(cmds []redis.Cmder, send func([]redis.Cmder) error) error {
+	// Asked for a connection, go-redis would dial five times, and log each.
+	if err := s.network.fault(); err != nil {
+		return failAll(cmds, err)
+	}
+	p := s.passage(cmds)
+	if err := s.keep(p.sent, p.delay); err != nil {
+		return err
+	}
+	if len(p.sent) > 0 {
+		p.err = cmp.Or(p.err, send(p.sent))
+	}
+	for cmd, f := range p.cut {
+		if redis.HasErrorPrefix(cmd.Err(), "NOSCRIPT") {
+			f.miss() // it was not executed: the Client sends the script itself
+			continue
+		}
+		cmd.SetErr(io.EOF)
+		p.err = io.EOF
+	}
+	return p.err
+}
+
+// passage takes note of the keys of commands, and finds the faults that happen to them.
+func (s *Server) passage(cmds []redis.Cmder) *passage {
+	p := &passage{cut: make(map[redis.Cmder]*Fault)}
+	for _, cmd := range cmds {
+		if s.shared && cmd.Name() == "flushall" {
+			cmd.SetErr(errFlushAll)
+			p.err = cmp.Or(p.err, errFlushAll)
+			continue
+		}
+		run := check.RunIn(cmd)
+		s.note(run)
+		f := s.meet(run)
+		if f != nil && (f.kind == refuses || f.kind == drops) {
+			err := io.EOF
+			if f.kind == refuses {
+				err = f.answer
+			}
+			cmd.SetErr(err)
+			p.err = cmp.Or(p.err, err)
+			continue
+		}
+		p.sent = append(p.sent, cmd)
+		switch {
+		case f == nil:
+		case f.kind == delays:
+			p.delay = max(p.delay, f.delay)
+		default:
+			p.cut[cmd] = f
+		}
+	}
+	return p
+}
+
+// keep keeps commands back for some time. It returns an error if the Redis client has given up by then:
+// they are executed late.
+func (s *Server) keep(cmds []redis.Cmder, delay time.Duration) error {
+	most := s.rdb.Options().ReadTimeout
+	if most <= 0 || delay < most {
+		if delay > 0 {
+			s.sleep(delay)
+		}
+		return nil
+	}
+	late := make([][]any, len(cmds))
+	for i, cmd := range cmds {
+		late[i] = copied(cmd.Args())
+	}
+	s.background.Go(func() {
+		if !s.sleep(delay) {
+			return
+		}
+		for _, args := range late {
+			s.direct.Do(context.Background(), args...)
+		}
+	})
+	s.sleep(most)
+	return failAll(cmds, &net.OpError{Op: "read", Net: "tcp", Err: os.ErrDeadlineExceeded})
+}
+
+// copied is a command that does not change any more. A script goes with its source: nobody is there to send
+// that if the server does not know it.
+func copied(args []any) []any {
+	words := make([]any, len(args))
+	for i, arg := range args {
+		if text, ok := arg.(*string); ok {
+			arg = *text
+		}
+		words[i] = arg
+	}
+	if len(words) > 1 && words[0] == "evalsha" {
+		if script := wire.Sent(fmt.Sprint(words[1])); script != nil {
+			words[0], words[1] = "eval", script.Source()
+		}
+	}
+	return words
+}
+
+func failAll(cmds []redis.Cmder, err error) error {
+	for _, cmd := range cmds {
+		cmd.SetErr(err)
+	}
+	return err
+}
+
+// sleep returns false if the test has ended before.
+func (s *Server) sleep(d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-s.ending:
+		return false
+	}
+}
+
+// besides are the beginnings of names beside a key.
+var besides = [...]string{"redislock:line", "redislock:intent", "redislock:fence"}
+
+// note takes note of the keys that a script is given.
+func (s *Server) note(run check.Run) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, key := range run.Keys {
+		if !isBeside(key) {
+			s.keys[key] = struct{}{}
+		}
+	}
+}
+
+func isBeside(name string) bool {
+	for _, beginning := range besides {
+		rest, ok := strings.CutPrefix(name, beginning)
+		if ok && rest != "" && strings.ContainsAny(rest[:1], ":=~") {
+			return true
+		}
+	}
+	return false
+}
