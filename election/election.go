@@ -1,0 +1,100 @@
+// Package election chooses one leader among processes, by a lock of package redislock, and chooses the next
+// one when it resigns or dies.
+//
+//	err := election.Elect(ctx, client, "leader:billing", 10*time.Second, func(ctx context.Context) error {
+//		return bill(ctx) // runs in one process at a time; ctx ends when this one leads no longer
+//	})
+//
+// Everything is in the lock of one key. Who leads holds it, and who wants to lead stands in line for it, with
+// [redislock.Options].Queue. So a leader that resigns hands over to the next candidate in the request by which
+// it resigns, and a leader that dies is followed when its lease is over.
+//
+//   - [Elect] and [Candidate.Run] are the side of those who want to lead.
+//   - [Leader] tells who leads, and [Follow] whenever that changes. Neither has to be a candidate.
+//
+// A term is the time for which one candidate leads. Each term has an id, which is the owner id of
+// [redislock.WithOwner], and a fencing number that is greater than those of all terms before. The function of
+// the leader finds the one with [redislock.OwnerOf] and the other in the lock: see [redislock.FromContext] and
+// [redislock.HeldFromContext].
+//
+// What is promised is what is promised of a lock: the windows of two leaders never overlap, where a window ends
+// with the Deadline of the lock. Work that was begun inside of a window can end after it, because the process is
+// paused or the network is slow. Where that would do damage, give the fencing number to whatever the leader
+// writes to, so that it can refuse an earlier leader: see package fencing.
+//
+// docs/election.md has a table of what happens when, and for how long nobody leads then.
+package election
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/seed-14de3678/redislock"
+)
+
+// A Client obtains the lock of an election: a [*redislock.Client], a [redislock.Obtainer], or a Client of package
+// quorum.
+type Client interface {
+	// With obtains the keys, runs fn, and releases the keys: see [redislock.Client.With].
+	With(ctx context.Context, keys []string, ttl time.Duration, opt *redislock.Options, fn func(context.Context) error) error
+}
+
+// Elect makes the caller a candidate for key, and runs fn when it is elected. It is [Candidate.Run] of a Candidate
+// that has no more than these fields.
+func Elect(ctx context.Context, client Client, key string, ttl time.Duration, fn func(context.Context) error) error {
+	c := Candidate{Client: client, Key: key, TTL: ttl}
+	return c.Run(ctx, fn)
+}
+
+// A Candidate wants to lead. Its fields are set before [Candidate.Run] and not changed while that runs. Then it is
+// safe for concurrent use; each Run is a candidate of its own.
+type Candidate struct {
+	// Client obtains the lock. If it cannot stand in line, because it is a Client of package quorum or because its
+	// Redis client cannot subscribe, the candidate asks again and again, as RetryStrategy says.
+	Client Client
+
+	// Key is the key whose holder leads. All candidates of one election have the same.
+	Key string
+
+	// TTL is the lease of the leader, which is renewed three times within it. So it is how long nobody leads at most
+	// after a leader has died, and how long Redis can be out of reach before the leader has to give up. Some 5 to 30
+	// seconds suit most programs.
+	TTL time.Duration
+
+	// Metadata is what [Leader] tells of this candidate when it leads. Default: [redislock.InstanceMetadata].
+	Metadata string
+
+	// Name is that of the events of the lock: see [redislock.Options].Name. Default: none.
+	Name string
+
+	// RetryStrategy says how long the candidate waits before it asks again: if Redis cannot be reached or is not
+	// ready, and if the Client cannot stand in line, as long as somebody else leads. A candidate that stands in
+	// line is told of its turn. A strategy that ends begins anew. Default: from 50 ms up to 1 s, with a jitter.
+	RetryStrategy redislock.RetryStrategy
+
+	// Replicas is how many replicas must have the lock before its holder leads, and each new lease: see
+	// [redislock.Options].Replicas. Without it a fail-over can forget a leader who goes on for up to a third of the
+	// TTL beside the next one. Default: 0, the primary alone.
+	Replicas int
+
+	// MinUptime makes a server that has restarted elect nobody before it has been up for so long: see
+	// [redislock.Options].MinUptime. Default: 0, the uptime is not asked.
+	MinUptime time.Duration
+
+	// Lost is called after each term that has ended by a loss, when fn has returned, with an error that is a
+	// [redislock.ErrLockLost] and, if it is not nil, the error of fn. The candidate stands in line again when Lost
+	// returns. Default: Logger is told.
+	Lost func(ctx context.Context, err error)
+
+	// Logger is told what no return value says: a loss if there is no Lost, a resignation that Redis has not
+	// confirmed, and the first of several failures after which the candidate asks again, since it was elected last.
+	// A candidate that has its place in line does not tell that Redis cannot be reached. Default: [slog.Default].
+	Logger *slog.Logger
+}
+
+var (
+	errNoClient   = errors.New("election: there is no Client")
+	errNoFunction = errors.New("election: there is no function to run")
+)

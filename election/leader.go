@@ -1,0 +1,204 @@
+package election
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/seed-14de3678/redislock"
+)
+
+// A Term says who leads, as [Leader] has found it. The zero Term says that nobody does.
+type Term struct {
+	// Led is true if somebody leads.
+	Led bool
+	// ID is that of the term: no two terms have the same. It is the owner id of the lock, see
+	// [redislock.WithOwner], and empty if somebody holds the key who is no [Candidate] and has none.
+	ID string
+	// Metadata is that of the Candidate.
+	Metadata string
+	// Fence is the fencing number of the term, which is greater than those of all terms before.
+	Fence int64
+	// Since is when the term has begun, by the clock of the server, as the fencing number tells it: most numbers are
+	// the moment at which they were given, in µs. It is exact unless that clock was set back before the term, and
+	// the last number is one of before that: then Since is just after the last term began, so up to as much too late
+	// as the clock was set back. A number that was raised by [redislock.Lock.RaiseFence], or that several servers have
+	// agreed on, is the greatest of theirs, and Since by the clock that was ahead.
+	Since time.Time
+}
+
+// String names the leader, for a log.
+func (t Term) String() string {
+	if !t.Led {
+		return "nobody leads"
+	}
+	who := cmp.Or(t.Metadata, "somebody")
+	return fmt.Sprintf("%s leads since %s (term %s, number %d)", who, t.Since.UTC().Format(time.RFC3339), cmp.Or(t.ID, "unknown"), t.Fence)
+}
+
+// isSame reports whether both are of one term, or of none.
+func (t Term) isSame(other Term) bool {
+	return t.Led == other.Led && t.ID == other.ID && (t.ID != "" || t.Fence == other.Fence)
+}
+
+// Leader asks who leads. nodes is the Client of the server on which the election is. If it is one of package quorum,
+// nodes are the Clients of all of its nodes, in any order: then a majority of them has to say the same, and Leader
+// returns as soon as that is certain.
+//
+// The answer is that of the moment at which the server was asked, and may be out of date when it arrives: no follower
+// can rely on it to be the only one who acts. A key that was left (see [redislock.Lock.Leave]), or is held by
+// readers, has no leader. If a server cannot be asked, or so few nodes that nobody can tell, it is an error; so it is
+// if the key holds something else than a lock. Leader changes nothing, sends one request to each node, and waits
+// until ctx ends.
+func Leader(ctx context.Context, key string, nodes ...*redislock.Client) (Term, error) {
+	if err := checkNodes(key, nodes); err != nil {
+		return Term{}, fmt.Errorf("election: leader: %w", err)
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	var under sync.WaitGroup
+	defer under.Wait()
+	defer cancel()
+	sightings := make(chan sighting, len(nodes))
+	for _, node := range nodes {
+		under.Go(func() { sightings <- see(ctx, node, key) })
+	}
+	v := vote{open: len(nodes), need: len(nodes)/2 + 1}
+	for v.open > 0 {
+		v.take(<-sightings)
+		if term, ok := v.decided(); ok {
+			return term, nil
+		}
+	}
+	return Term{}, fmt.Errorf("election: leader of %q: %w", key, v.why())
+}
+
+var (
+	errNoNodes   = errors.New("there is no Client to ask")
+	errUndecided = errors.New("too few servers have answered to tell who leads")
+)
+
+// checkNodes refuses what cannot be asked.
+func checkNodes(key string, nodes []*redislock.Client) error {
+	if len(nodes) == 0 {
+		return errNoNodes
+	}
+	if key == "" {
+		return fmt.Errorf("%w: the key is empty", redislock.ErrInvalidKeys)
+	}
+	for i, node := range nodes {
+		if node == nil {
+			return fmt.Errorf("nodes[%d] is nil", i)
+		}
+		if first := slices.Index(nodes, node); first < i {
+			return fmt.Errorf("nodes[%d] is nodes[%d] once more", i, first)
+		}
+	}
+	return nil
+}
+
+// A sighting is what one node says.
+type sighting struct {
+	term Term
+	err  error
+}
+
+func see(ctx context.Context, node *redislock.Client, key string) sighting {
+	states, err := node.Inspect(ctx, []string{key})
+	if err != nil {
+		return sighting{err: err}
+	}
+	switch s := states[0]; {
+	case s.Mode == redislock.ModeForeign:
+		return sighting{err: errors.New(s.String())}
+	case s.Mode != redislock.ModeWrite, len(s.Holders) == 0, s.Holders[0].Left:
+		return sighting{}
+	default:
+		return sighting{term: Term{
+			Led: true, ID: s.Holders[0].Owner, Metadata: s.Holders[0].Metadata,
+			Fence: s.Fence, Since: since(s.Fence),
+		}}
+	}
+}
+
+// since is the moment that a fencing number stands for.
+func since(fence int64) time.Time {
+	if fence == 0 {
+		return time.Time{}
+	}
+	return time.UnixMicro(fence)
+}
+
+// A vote is what several nodes say.
+type vote struct {
+	seen []Term // of those that name a leader
+	errs []error
+	open int // how many have yet to answer
+	need int // how many are a majority
+}
+
+func (v *vote) take(s sighting) {
+	v.open--
+	switch {
+	case s.err != nil:
+		v.errs = append(v.errs, s.err)
+	case s.term.Led:
+		v.seen = append(v.seen, s.term)
+	}
+}
+
+// decided returns what a majority says, if that is certain whatever the others say.
+func (v *vote) decided() (term Term, ok bool) {
+	most := 0
+	for _, t := range v.seen {
+		if n := len(v.sameAs(t)); n > most {
+			term, most = t, n
+		}
+	}
+	switch {
+	case most >= v.need:
+		term.Fence = common(v.sameAs(term))
+		term.Since = since(term.Fence)
+		return term, true
+	case most+v.open+len(v.errs) < v.need:
+		return Term{}, true
+	}
+	return Term{}, false
+}
+
+// sameAs returns those that name the same leader. A hold without an id has a number of its own at each node.
+func (v *vote) sameAs(t Term) (same []Term) {
+	for _, other := range v.seen {
+		if other.ID == t.ID && other.Metadata == t.Metadata {
+			same = append(same, other)
+		}
+	}
+	return same
+}
+
+// common returns the number on which most of the nodes agree. A majority has that of the lock. A node that was won back
+// later has one of its own, which is greater: so of two numbers that as many have, it is the smaller.
+func common(terms []Term) int64 {
+	counts := make(map[int64]int)
+	var best int64
+	for _, t := range terms {
+		counts[t.Fence]++
+	}
+	for number, n := range counts {
+		if n > counts[best] || n == counts[best] && number < best {
+			best = number
+		}
+	}
+	return best
+}
+
+// why is the error of a vote that has not decided.
+func (v *vote) why() error {
+	if v.need == 1 {
+		return v.errs[0]
+	}
+	return fmt.Errorf("%w: %w", errUndecided, errors.Join(v.errs...))
+}

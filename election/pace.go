@@ -1,0 +1,49 @@
+package election
+
+import (
+	"time"
+
+	"github.com/cenkalti/backoff/v4"
+
+	"github.com/seed-14de3678/redislock"
+)
+
+const (
+	leastPause    = time.Millisecond
+	shortestPause = 50 * time.Millisecond
+	longestPause  = time.Second
+)
+
+// endless makes a strategy one that does not end, because a candidate goes on until its context ends.
+func endless(strategy redislock.RetryStrategy) redislock.RetryStrategy {
+	if strategy == nil {
+		return redislock.ExponentialBackoff(shortestPause, longestPause)
+	}
+	return func() backoff.BackOff { return &endlessBackOff{strategy()} }
+}
+
+type endlessBackOff struct{ backoff.BackOff }
+
+// NextBackOff begins anew when the strategy has ended. One that ends at once waits for longestPause each time.
+func (b *endlessBackOff) NextBackOff() time.Duration {
+	wait := b.BackOff.NextBackOff()
+	if wait < 0 {
+		b.Reset()
+		wait = b.BackOff.NextBackOff()
+	}
+	if wait < 0 {
+		return longestPause
+	}
+	return max(wait, leastPause)
+}
+
+// A tellingBackOff tells each time that somebody is about to ask again.
+type tellingBackOff struct {
+	backoff.BackOff
+	tell func()
+}
+
+func (b *tellingBackOff) NextBackOff() time.Duration {
+	b.tell()
+	return b.BackOff.NextBackOff()
+}
