@@ -1,0 +1,222 @@
+package redislockgocron
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/go-co-op/gocron/v2"
+
+	"github.com/seed-14de3678/redislock"
+)
+
+// A Locker has each run of a job made by one machine alone: it is for [gocron.WithDistributedLocker] and
+// [gocron.WithDistributedJobLocker]. It is safe for concurrent use, and may serve several schedulers.
+type Locker struct {
+	obtain func(context.Context, []string, time.Duration, *redislock.Options) (redislock.Held, error)
+	ttl    time.Duration
+	opt    redislock.Options
+	key    func(job string) string
+
+	mu   sync.Mutex
+	runs map[string][]*run // by job: those of this process that have not ended, the oldest first
+}
+
+var _ gocron.Locker = (*Locker)(nil)
+
+// A LockerOption changes how a [Locker] works.
+type LockerOption func(*Locker)
+
+// WithKey says which key is locked for a job. All machines need the same key for the same job, and jobs that are
+// given the same key never run at the same time. Default: "gocron:" and the name of the job, behind the prefix that the
+// Client has.
+func WithKey(key func(job string) string) LockerOption {
+	return func(l *Locker) { l.key = key }
+}
+
+// obtains is what Clients of packages redislock and quorum have, each with its own kind of lock, and every
+// [redislock.Obtainer].
+type obtains[L redislock.Held] interface {
+	Obtain(ctx context.Context, keys []string, ttl time.Duration, opt *redislock.Options) (L, error)
+}
+
+// NewLocker makes a Locker of a [*redislock.Client], a Client of package quorum or a [redislock.Obtainer]. It sends
+// nothing, but asks the client whether it can work with the options: hooks of the client are told of one Obtain whose
+// context has ended. The caller closes the client, after the schedulers were shut down.
+//
+// The ttl is for how long a job is not run if its machine dies; the lock is renewed while the job runs, however long that
+// takes. With a ttl of HoldAtLeast no tick is run again after a crash.
+//
+// opt is for the lock of every run; nil means defaults:
+//
+//   - HoldAtLeast is for how long a tick is taken, although its job has ended. Without it a quick job is run by every
+//     machine whose clock strikes after its end. It has to be longer than the machines may start one tick apart from each
+//     other, and shorter than the time between two ticks less that. Half of that time is a good choice. Jobs with
+//     other intervals get a Locker of their own, by [gocron.WithDistributedJobLocker].
+//   - Metadata is for the machines that are refused. Default: [redislock.InstanceMetadata].
+//   - Name is what events call the lock. Default: the name of the job, or as much of it as a name may have.
+//   - Wait bounds how long a machine tries to reach Redis for one run. Without it that can be 20 s, for which gocron
+//     does not start the next tick of the job either.
+//   - Watchdog is always on.
+//   - Fenced, Replicas and MinUptime are as for any lock, see [Locker.Context] for the number.
+//
+// Other options are refused: a Locker asks once, because whoever has waited for a lock would make the same run again,
+// and a Token would be one owner, whose runs do not exclude each other.
+func NewLocker[L redislock.Held](client obtains[L], ttl time.Duration, opt *redislock.Options, opts ...LockerOption) (*Locker, error) {
+	l := &Locker{ttl: ttl, key: prefixed, runs: map[string][]*run{}}
+	if opt != nil {
+		l.opt = *opt
+	}
+	for _, o := range opts {
+		o(l)
+	}
+	if err := l.check(); err != nil {
+		return nil, fmt.Errorf("redislockgocron: %w", err)
+	}
+	if client == nil {
+		return nil, errors.New("redislockgocron: the client is nil")
+	}
+	l.opt.Watchdog = true
+	if l.opt.Metadata == "" {
+		l.opt.Metadata = redislock.InstanceMetadata()
+	}
+	l.obtain = func(ctx context.Context, keys []string, ttl time.Duration, opt *redislock.Options) (redislock.Held, error) {
+		lock, err := client.Obtain(ctx, keys, ttl, opt)
+		if err != nil {
+			return nil, err
+		}
+		return lock, nil
+	}
+	if err := l.refusal(); err != nil {
+		return nil, fmt.Errorf("redislockgocron: %w", err)
+	}
+	return l, nil
+}
+
+// refusal is what the client says of options that it cannot work with. Nothing is sent, because the context has ended
+// before.
+func (l *Locker) refusal() error {
+	over, cancel := context.WithCancel(context.Background())
+	cancel()
+	switch lock, err := l.obtain(over, []string{prefixed("")}, l.ttl, &l.opt); {
+	case err == nil: // of a client of another kind, which does not look at its context
+		return lock.Release(over)
+	case errors.Is(err, context.Canceled):
+		return nil
+	default:
+		return err
+	}
+}
+
+func prefixed(job string) string { return "gocron:" + job }
+
+const (
+	maxTime = 365 * 24 * time.Hour // that Redis is asked to keep something
+	maxName = 128                  // bytes of redislock.Options.Name
+)
+
+// check refuses what Lock would be refused for, in each run. Of those errors hardly anybody would hear.
+func (l *Locker) check() error {
+	switch o := &l.opt; {
+	case l.key == nil:
+		return errors.New("the function of WithKey is nil")
+	case l.ttl <= 0 || l.ttl > maxTime:
+		return fmt.Errorf("%w: %s is not between 1ms and %s", redislock.ErrInvalidTTL, l.ttl, maxTime)
+	case o.HoldAtLeast < 0 || o.HoldAtLeast > maxTime:
+		return fmt.Errorf("invalid HoldAtLeast: %s is not between 0 and %s", o.HoldAtLeast, maxTime)
+	case o.Wait < 0 || o.Wait > maxTime:
+		return fmt.Errorf("invalid Wait: %s is not between 0 and %s", o.Wait, maxTime)
+	case len(o.Name) > maxName:
+		return fmt.Errorf("invalid Name: it has %d bytes, the limit is %d", len(o.Name), maxName)
+	case o.RetryStrategy != nil, o.Queue, o.Intent:
+		return errors.New("a Locker asks once: RetryStrategy, Queue and Intent are for locks that are waited for")
+	case o.Token != "":
+		return errors.New("a Token would be one owner for all machines and runs: a Locker has none")
+	}
+	return nil
+}
+
+// Lock takes the lock of a job for one run. gocron calls it with the name of the job.
+//
+// There is one attempt. If another machine runs the job, if this tick was taken before, or if an earlier run in this
+// process goes on, the error is a [*redislock.ConflictError], an [redislock.ErrNotObtained]; if Redis cannot be reached
+// it is another one. In every case gocron does not run the job, calls [gocron.AfterLockError] with the error, counts
+// [gocron.Skip], and goes on with the next tick.
+func (l *Locker) Lock(ctx context.Context, job string) (gocron.Lock, error) {
+	opt := l.opt
+	if opt.Name == "" {
+		opt.Name = strings.ToValidUTF8(job[:min(len(job), maxName)], "")
+	}
+	lock, err := l.obtain(ctx, []string{l.key(job)}, l.ttl, &opt)
+	if err != nil {
+		return nil, err
+	}
+	r := &run{locker: l, job: job, lock: lock}
+	l.begin(r)
+	return r, nil
+}
+
+// Context returns a context for a run of the job with this name, which the job calls with its own context:
+//
+//	func report(ctx context.Context) error {
+//		ctx = locker.Context(ctx, "report")
+//		…
+//
+// It is cancelled with cause [redislock.ErrLockLost] when the lock of the run is lost, no later than others can have it;
+// see [redislock.Lock.Context]. When the run is over it is cancelled, too. [redislock.FromContext] finds the lock in it,
+// and so the fencing number if the Locker was made with [redislock.Options].Fenced.
+//
+// If an earlier run of the job goes on in this process although it has lost its lock, the context has ended already:
+// two runs at the same time are what the Locker is there to prevent. If the Locker holds no lock for that name, the
+// context has ended as well, with a cause that is an [redislock.ErrLockNotHeld].
+func (l *Locker) Context(ctx context.Context, job string) context.Context {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	runs := l.runs[job]
+	if len(runs) == 0 {
+		ctx, end := context.WithCancelCause(ctx)
+		end(fmt.Errorf("redislockgocron: no run of job %q: %w", job, redislock.ErrLockNotHeld))
+		return ctx
+	}
+	for _, r := range runs {
+		ctx = r.lock.Context(ctx) //nolint:fatcontext // they end together, and after a loss there are two at most
+	}
+	return ctx
+}
+
+// A run is the lock of one run of a job.
+type run struct {
+	locker *Locker
+	job    string
+	lock   redislock.Held
+}
+
+// Unlock releases the lock, also if ctx has ended, as that of a job has when its scheduler is shut down. With HoldAtLeast
+// the key stays taken for the rest of that time. The errors are those of [redislock.Lock.Release]; gocron drops them.
+func (r *run) Unlock(ctx context.Context) error {
+	r.locker.end(r)
+	return r.lock.Release(ctx)
+}
+
+// begin takes note of a run.
+func (l *Locker) begin(r *run) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.runs[r.job] = append(l.runs[r.job], r)
+}
+
+// end forgets a run.
+func (l *Locker) end(r *run) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	left := slices.DeleteFunc(l.runs[r.job], func(other *run) bool { return other == r })
+	if len(left) == 0 {
+		delete(l.runs, r.job)
+		return
+	}
+	l.runs[r.job] = left
+}
