@@ -29,6 +29,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/seed-14de3678/redislock/benchmarks/internal/page"
 	"github.com/seed-14de3678/redislock/benchmarks/internal/rows"
 )
 
@@ -123,7 +124,7 @@ func (o order) run(ctx context.Context, out, diag io.Writer) error {
 		_, _ = fmt.Fprintf(diag, "benchmarks: %s stays as it is: not all rows were measured\n", o.page)
 		return nil
 	default:
-		return rewrite(o.page, all.parts())
+		return page.Rewrite(o.page, all.parts())
 	}
 }
 

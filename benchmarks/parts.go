@@ -5,22 +5,23 @@ import (
 	"strings"
 
 	"github.com/seed-14de3678/redislock/benchmarks/internal/measure"
+	"github.com/seed-14de3678/redislock/benchmarks/internal/page"
 	"github.com/seed-14de3678/redislock/benchmarks/internal/rows"
 )
 
 // parts is what the page shows: on what it was made, what has a limit, figures of some rows, and
 // what follows from them for one Redis and for many.
-func (c comparison) parts() []part {
-	parts := []part{
-		{"machine", "Made by `make compare`: " + c.madeOn() + ".\n"},
-		{"limits", c.limits().markdown()},
+func (c comparison) parts() []page.Part {
+	parts := []page.Part{
+		{Name: "machine", Text: "Made by `make compare`: " + c.madeOn() + ".\n"},
+		{Name: "limits", Text: c.limits().markdown()},
 	}
 	for _, name := range []string{"alone", "polling", "refused", "quorum", "memory"} {
 		if row, measured := c.row(name); measured {
-			parts = append(parts, part{name, tablesOf(row, notShown[name]...)})
+			parts = append(parts, page.Part{Name: name, Text: tablesOf(row, notShown[name]...)})
 		}
 	}
-	return append(parts, part{"scale", c.scale().markdown()})
+	return append(parts, page.Part{Name: "scale", Text: c.scale().markdown()})
 }
 
 // notShown are metrics that the page leaves out, because a chart has them or they say little.

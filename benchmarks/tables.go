@@ -27,7 +27,7 @@ func (c comparison) text(out io.Writer) error {
 // markdown prints what a page shows.
 func (c comparison) markdown(out io.Writer) error {
 	for _, p := range c.parts() {
-		if _, err := fmt.Fprintf(out, "<!-- %s -->\n%s\n", p.name, p.text); err != nil {
+		if _, err := fmt.Fprintf(out, "<!-- %s -->\n%s\n", p.Name, p.Text); err != nil {
 			return err
 		}
 	}

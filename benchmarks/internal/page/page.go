@@ -1,0 +1,38 @@
+// Package page writes what was measured into a page of the manual.
+package page
+
+import (
+	"fmt"
+	"os"
+	"strings"
+)
+
+// A Part is what stands between two marks of a page: <!-- compare NAME --> and <!-- /compare NAME -->.
+type Part struct{ Name, Text string }
+
+// Rewrite puts parts between their marks and leaves the rest of the file as it is. If a mark is
+// missing it changes nothing.
+func Rewrite(file string, parts []Part) error {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	page := string(text)
+	for _, p := range parts {
+		if page, err = p.Into(page); err != nil {
+			return fmt.Errorf("%s: %w", file, err)
+		}
+	}
+	return os.WriteFile(file, []byte(page), 0o644)
+}
+
+// Into returns the page with the part in its place.
+func (p Part) Into(page string) (string, error) {
+	begin, end := "<!-- compare "+p.Name+" -->\n", "<!-- /compare "+p.Name+" -->"
+	before, rest, found := strings.Cut(page, begin)
+	_, after, ends := strings.Cut(rest, end)
+	if !found || !ends {
+		return "", fmt.Errorf("no %s with its end", strings.TrimSpace(begin))
+	}
+	return before + begin + p.Text + end + after, nil
+}
