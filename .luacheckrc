@@ -21,7 +21,7 @@ end
 -- goes from its file goes from here.
 local defined_in = {
   ["values.lua"] = {
-    "clock", "count", "delete", "is_value", "left_value", "metadata_of", "mode_of", "refusal",
+    "clock", "count", "delete", "is_left", "is_value", "left_value", "metadata_of", "mode_of", "refusal",
     "strings", "token_of",
   },
   ["readers.lua"] = { "add_reader", "end_lease", "extend_reader", "longer", "look", "reader", "see" },

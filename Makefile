@@ -13,6 +13,7 @@ FIPS_RUN    ?= ^Test(FIPSCycle|Inspect|Obtain|Read|ReleaseKeys|QueueStandalone)$
 BENCH       ?= .
 BENCH_COUNT ?= 6
 BENCH_PKG   ?= ./...
+BENCH_DIR   ?= .
 FUZZTIME    ?= 10s
 MUTANTS     ?= .
 PART        ?= 1/1
@@ -52,6 +53,10 @@ help: ## this list (the default)
 # requests are answered too late for some tests.
 PARALLEL ?= 8
 
+# The packages that take long, the longest first, so that none runs alone at the end.
+SLOWEST := ./test/line ./test/topology ./quorum ./test/outcome ./test/script ./test/api ./test/cost \
+	./test/wrapped ./test/lease ./test/fence ./multi
+
 # Every run writes to one report: lines of progress, what failed, and at the end
 # one list of what was not run.
 REPORT := $(BIN)/report
@@ -78,7 +83,8 @@ test: $(REPORT) ## fetch what is missing, then go vet and go test -race for ever
 		fi; \
 		command -v luacheck >/dev/null || echo 'not run: luacheck, a part of make lint: not installed'; \
 		for dir in $(MODULES); do \
-			(cd "$$dir" && go test -json -vet=all -count=1 -parallel $(PARALLEL) $$race $(TESTFLAGS) ./... 2>&1) || status=1; \
+			first=; [[ $$dir != . ]] || first='$(SLOWEST)'; \
+			(cd "$$dir" && go test -json -vet=all -count=1 -parallel $(PARALLEL) $$race $(TESTFLAGS) $$first ./... 2>&1) || status=1; \
 		done; \
 		echo 'with GODEBUG=fips140=only: $(FIPS_RUN)'; \
 		go test -json -count=1 -parallel $(PARALLEL) $$race -exec 'env GODEBUG=fips140=only' \
@@ -108,7 +114,7 @@ lint-format: $(GOLANGCI_LINT) ## gofumpt and goimports
 	@$(GOLANGCI_LINT) fmt --diff .
 
 lint-go: $(GOLANGCI_LINT) ## golangci-lint, for every module
-	@for dir in $(MODULES); do (cd "$$dir" && $(GOLANGCI_LINT) run ./...); done
+	@status=0; for dir in $(MODULES); do (cd "$$dir" && $(GOLANGCI_LINT) run ./...) || status=1; done; exit $$status
 
 lint-lua: ## luacheck
 	@if command -v luacheck >/dev/null; then \
@@ -119,9 +125,10 @@ lint-lua: ## luacheck
 		[[ $${CI:-} != true ]]; \
 	fi
 
-# A module with replace or exclude cannot be installed by `go install …@latest`.
+# A module with replace or exclude cannot be installed by `go install …@latest`. What nested modules may contain is
+# checked by test/install.
 lint-mod: ## go mod tidy for every module; what the root go.mod may contain
-	@for dir in $(MODULES); do (cd "$$dir" && go mod tidy -diff); done
+	@status=0; for dir in $(MODULES); do (cd "$$dir" && go mod tidy -diff) || status=1; done; exit $$status
 	@extra=$$(go list -m -f '{{if not (or .Main .Indirect)}}{{.Path}}{{end}}' all | \
 		{ grep -vxF $(ALLOWED:%=-e %) || true; }); \
 	if [[ -n $$extra ]]; then \
@@ -168,9 +175,11 @@ matrix: ## every request that may come late, before and after all that may follo
 	wait $$! || status=1; \
 	exit $$status
 
-bench: $(BENCHSTAT) ## benchmarks against a real server, summed up by benchstat
+bench: $(BENCHSTAT) ## benchmarks against a real server, summed up by benchstat: BENCH_DIR=module
 	@.ci/install
-	@go test -run '^$$' -bench '$(BENCH)' -benchmem -count=$(BENCH_COUNT) $(BENCH_PKG) | tee $(BIN)/bench.txt
+	@mkdir -p $(BIN)
+	@cd $(BENCH_DIR) && go test -run '^$$' -bench '$(BENCH)' -benchmem -count=$(BENCH_COUNT) $(BENCH_PKG) | \
+		tee $(BIN)/bench.txt
 	@$(BENCHSTAT) $(BIN)/bench.txt
 
 # Into a file first: nothing is built while the benchmark runs, and one that
@@ -189,6 +198,10 @@ COMPARE ?=
 compare: ## what grows, beside other libraries: tables, docs/charts, docs/costs.md: COMPARE=flags
 	@.ci/install
 	@cd benchmarks && go run . -o ../docs/charts -page ../docs/costs.md $(COMPARE)
+
+.PHONY: weigh
+weigh: ## by how much a program grows with this library, and by what: the tables of docs/costs.md
+	@cd benchmarks && go run ./weigh -page ../docs/costs.md
 
 fuzz: ## every fuzz target, for FUZZTIME each
 	@for package in $$(go list ./...); do \

@@ -144,9 +144,9 @@ func (c *Client) broken(ctx context.Context, r *call, set keySet, reason string)
 	switch {
 	case err != nil:
 	case isOvertaken(r):
-		c.log.WarnContext(ctx, "redislock: locks broken, the answer that says whose was lost", set.logged(), "reason", reason)
+		c.log.WarnContext(ctx, "redislock: locks broken, the answer that says whose was lost", set.logged("reason", reason)...)
 	default:
-		c.log.WarnContext(ctx, "redislock: locks broken", set.logged(), "holders", len(broken), "reason", reason)
+		c.log.WarnContext(ctx, "redislock: locks broken", set.logged("holders", len(broken), "reason", reason)...)
 	}
 	return broken, err
 }
@@ -159,7 +159,7 @@ func (c *Client) brokenLate(r *call, set keySet, reason string) {
 }
 
 func (c *Client) logUnknownBreak(ctx context.Context, set keySet, reason string, err error) {
-	c.log.WarnContext(ctx, "redislock: outcome of break is not known", set.logged(), "reason", reason, "error", err)
+	c.log.WarnContext(ctx, "redislock: outcome of break is not known", set.logged("reason", reason, "error", err)...)
 }
 
 // breakReply reads the reply to a Break of a set.

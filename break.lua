@@ -32,7 +32,7 @@ local held, to_delete, tokens, reply = strings(size), {}, {}, {DONE}
 
 -- Takes note of an owner that loses KEYS[i].
 local function note(i, mode, value, ttl)
-  local n, left = #reply, mode_of('', value) ~= '' and 1 or 0
+  local n, left = #reply, is_left(value)
   reply[n + 1], reply[n + 2], reply[n + 3] = i, mode, metadata_of(value)
   reply[n + 4], reply[n + 5] = ttl, left
   if left == 0 then

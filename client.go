@@ -84,7 +84,6 @@ package redislock
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -109,16 +108,16 @@ type Client struct {
 	recycled    sync.Pool            // of *call
 	placement   placement
 	schedule    *clock.Schedule
-	log         *slog.Logger
+	log         logger
 	hooks       Hooks
 	prefix      string // of every key, of WithKeyPrefix
 	maxKeys     int
 	largeSets   bool
 	maxMetadata int
 	batching    bool
-	listens     bool                  // to notices of Break
-	wraps       redis.UniversalClient // of WithWrapped
-	unfit       error                 // why nothing can be done with the Redis client
+	listen      func(*watch) // to notices of Break; nil: nobody has asked for that
+	wraps       wire.GoRedis // of WithWrapped
+	unfit       error        // why nothing can be done with the Redis client
 	closed      atomic.Bool
 	ending      chan struct{} // closed by Close
 }
@@ -153,7 +152,7 @@ type Client struct {
 func New(rdb redis.Scripter, opts ...ClientOption) *Client {
 	c := &Client{
 		schedule:    clock.NewSchedule(),
-		log:         slog.New(slog.DiscardHandler),
+		log:         silence{},
 		maxKeys:     defaultMaxKeys,
 		maxMetadata: defaultMaxMetadata,
 		batching:    true,
@@ -280,7 +279,7 @@ func (c *Client) With(ctx context.Context, keys []string, ttl time.Duration, opt
 		case isLost, errors.Is(failed, ErrLockNotHeld):
 			err = errors.Join(lock.whyLost(failed), err)
 		case failed != nil:
-			c.log.WarnContext(ctx, "redislock: release not confirmed", lock.snapshot().logged(), "error", failed)
+			c.log.WarnContext(ctx, "redislock: release not confirmed", lock.snapshot().logged("error", failed)...)
 		}
 	}()
 	return fn(held)
@@ -302,5 +301,8 @@ func (c *Client) Attach(keys []string, token string) *Lock {
 	if err == nil {
 		err = checkToken(token)
 	}
-	return &Lock{client: c, set: set, value: token, faulty: err, sharing: sharing{tokenKnown: true}}
+	return &Lock{
+		client: c, set: set, value: token, faulty: err, label: c.newLabel(nil),
+		ending: ending{announced: true}, sharing: sharing{tokenKnown: true},
+	}
 }

@@ -262,11 +262,14 @@ func explained(operation string, set keySet, c *call, executed bool) error {
 // key would stand; nil for any other. The script names the key by its place; the error has the whole name in Redis,
 // prefix and all, because that is where somebody has to look.
 func foreignFence(c *call, answer redis.Error) error {
-	var index int
-	var kind string
-	if n, _ := fmt.Sscanf(answer.Error(), "FOREIGNFENCE %d %s", &index, &kind); n != 2 || index < 1 || index > len(c.Keys) {
+	words := strings.Fields(answer.Error())
+	if len(words) < 3 || words[0] != "FOREIGNFENCE" {
 		return nil
 	}
-	name := slot.Beside("fence", c.Keys[index-1])
+	index, _ := strconv.Atoi(words[1])
+	if index < 1 || index > len(c.Keys) {
+		return nil
+	}
+	name, kind := slot.Beside("fence", c.Keys[index-1]), words[2]
 	return wire.Reworded(fmt.Sprintf("%q holds a %s that is no record of fencing numbers", name, kind), answer)
 }

@@ -3,17 +3,31 @@ package redislock
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/seed-14de3678/redislock/internal/clock"
 	"github.com/seed-14de3678/redislock/internal/pace"
+	"github.com/seed-14de3678/redislock/internal/serial"
 )
 
 // This file is what hooks are told, and when. Without hooks nothing is measured for it.
 
 // A label is what all events of one Obtain, and of the lock that comes of it, say alike.
 type label struct {
+	id   uint64
 	name string // Options.Name
 	way  Way
+}
+
+// newLabel makes the label of a lock: an empty one if there are no hooks.
+func (c *Client) newLabel(opt *Options) label {
+	switch {
+	case !c.hooks.any():
+		return label{}
+	case opt == nil:
+		return label{id: serial.Next()}
+	}
+	return label{serial.Next(), opt.Name, wayOf(opt)}
 }
 
 // wayOf says how an Obtain with these options waits.
@@ -30,7 +44,7 @@ func wayOf(opt *Options) Way {
 // event makes the event of an operation on a set, which ends at this moment.
 func (l label) event(set keySet, began clock.Moment, attempts int, err error) Event {
 	return Event{
-		Keys: set.shown(), Mode: set.mode(), Name: l.name, Way: l.way,
+		ID: l.id, Keys: set.shown(), Mode: set.mode(), Name: l.name, Way: l.way,
 		Duration: clock.Now().Since(began), Attempts: attempts, Err: err,
 	}
 }
@@ -38,14 +52,16 @@ func (l label) event(set keySet, began clock.Moment, attempts int, err error) Ev
 // report tells a hook how an operation on the whole lock ended.
 func (l *Lock) report(ctx context.Context, hook func(context.Context, Event), began clock.Moment, attempts int, err error) {
 	if hook != nil {
-		l.notify(ctx, hook, l.snapshot(), began, attempts, err)
+		hook(ctx, l.event(l.snapshot(), began, attempts, err))
 	}
 }
 
-// notify tells a hook how an operation on some of it ended.
-func (l *Lock) notify(ctx context.Context, hook func(context.Context, Event), set keySet, began clock.Moment, attempts int, err error) {
-	if hook != nil {
-		hook(ctx, l.event(set, began, attempts, err))
+// reportRefreshed tells the hook how a Refresh or a renewal has ended.
+func (l *Lock) reportRefreshed(ctx context.Context, began clock.Moment, err error) {
+	if hook := l.client.hooks.Refreshed; hook != nil {
+		e := l.event(l.snapshot(), began, 1, err)
+		e.Expires = l.expires()
+		hook(ctx, e)
 	}
 }
 
@@ -70,7 +86,29 @@ func (l *Lock) event(set keySet, began clock.Moment, attempts int, err error) Ev
 	if l.obtained != (clock.Moment{}) {
 		e.Held = clock.Now().Since(l.obtained)
 	}
+	e.Fence, e.Ended = l.number, l.state != held
 	return e
+}
+
+// expires is when the lock ends by itself; zero if it has ended, or its watchdog sees to it that it does not.
+func (l *Lock) expires() time.Time {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.state != held || l.watch != nil && l.watch.renews || l.deadline == (clock.Moment{}) {
+		return time.Time{}
+	}
+	return l.deadline.Time()
+}
+
+// announce takes note that the hooks were told of the lock, and tells them if it was lost meanwhile.
+func (l *Lock) announce() {
+	l.mu.Lock()
+	l.announced = true
+	isLost, why := l.state == lost, l.why
+	l.mu.Unlock()
+	if isLost {
+		l.report(context.Background(), l.client.hooks.Lost, clock.Now(), 0, why)
+	}
 }
 
 // beginsToWait tells the hooks that there is to be another attempt, the first time that it is called.
@@ -99,7 +137,7 @@ func (o *obtaining) report(err error) {
 	client := o.client
 	if errors.Is(err, ErrUnknownOutcome) {
 		client.log.WarnContext(o.caller, "redislock: outcome of obtain is not known, clearing up",
-			o.want.set.logged(), "error", err)
+			o.want.set.logged("error", err)...)
 	}
 	hook := client.hooks.Obtained
 	if err != nil {
@@ -109,6 +147,10 @@ func (o *obtaining) report(err error) {
 		client.hooks.Waited(o.caller, o.event(o.waits, err))
 	}
 	if hook != nil {
-		hook(o.caller, o.event(o.asked.began, err))
+		e := o.event(o.asked.began, err)
+		if err == nil {
+			e.Fence, e.Expires = o.lock.Fence(), o.lock.expires()
+		}
+		hook(o.caller, e)
 	}
 }

@@ -254,32 +254,6 @@ func ExampleOptions_minUptime() {
 	defer lock.Release(ctx)
 }
 
-func ExampleHooks() {
-	rdb, stop := startRedis()
-	defer stop()
-
-	tell := func(what string) func(context.Context, redislock.Event) {
-		return func(_ context.Context, e redislock.Event) { fmt.Println(what, e.Keys, e.Mode, e.Err == nil) }
-	}
-	client := redislock.New(rdb, redislock.WithHooks(redislock.Hooks{
-		Obtained: tell("obtained"),
-		Refused:  tell("refused"),
-		Released: tell("released"),
-	}))
-
-	ctx := context.Background()
-	lock, err := client.Obtain(ctx, []string{"lock:order:7", "lock:stock:9"}, time.Minute, nil)
-	if err != nil {
-		return
-	}
-	_, _ = client.ObtainRead(ctx, []string{"lock:stock:9"}, time.Minute, nil)
-	_ = lock.Release(ctx)
-	// Output:
-	// obtained [lock:order:7 lock:stock:9] write true
-	// refused [lock:stock:9] read false
-	// released [lock:order:7 lock:stock:9] write true
-}
-
 func ExampleWithLogger() {
 	rdb, stop := startRedis()
 	defer stop()

@@ -3,7 +3,6 @@ package redislock_test
 import (
 	"context"
 	"errors"
-	"expvar"
 	"fmt"
 	"time"
 
@@ -36,41 +35,6 @@ func ExampleOptions_wait() {
 		fmt.Println(err)
 	}
 	// Output: busy, still
-}
-
-// How many wait now, by what they want, is the number that operators ask for first.
-func ExampleHooks_waiting() {
-	rdb, stop := startRedis()
-	defer stop()
-
-	var waiting expvar.Map // a gauge of your metrics
-	client := redislock.New(rdb, redislock.WithHooks(redislock.Hooks{
-		Waiting: func(_ context.Context, e redislock.Event) {
-			waiting.Add(e.Name, 1)
-			fmt.Println(e.Name, e.Way, "waiting:", waiting.Get(e.Name))
-		},
-		Waited: func(_ context.Context, e redislock.Event) {
-			waiting.Add(e.Name, -1)
-			fmt.Println(e.Name, e.Way, "waiting:", waiting.Get(e.Name), "obtained:", e.Err == nil)
-		},
-	}))
-	defer client.Close()
-
-	ctx := context.Background()
-	report := []string{"lock:report"}
-	if _, err := client.Obtain(ctx, report, 100*time.Millisecond, nil); err != nil { // a holder that dies
-		fmt.Println(err)
-		return
-	}
-	lock, err := client.Obtain(ctx, report, time.Minute, &redislock.Options{Queue: true, Name: "nightly-report"})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	defer lock.Release(ctx)
-	// Output:
-	// nightly-report queue waiting: 1
-	// nightly-report queue waiting: 0 obtained: true
 }
 
 // A form that books several seats says which of them are gone.

@@ -11,7 +11,8 @@ import (
 // Client. Hooks may be called concurrently.
 //
 // The context is that of the call that has caused the event. For an event that no call has caused
-// it is the background context.
+// it is the background context. No event of a lock is told before its Obtained has returned, but for
+// renewals by the watchdog.
 type Hooks struct {
 	// Obtained is called when an Obtain is about to return a lock. If a hook panics then, the lock is
 	// released, because nobody gets it.
@@ -38,8 +39,48 @@ type Hooks struct {
 	Released func(context.Context, Event)
 }
 
+// JoinHooks returns hooks that call those of each, in this order: those for metrics and those for a
+// log, for example. A function that is nil in all of them is nil.
+func JoinHooks(all ...Hooks) Hooks {
+	var joined Hooks
+	for i := range all {
+		h := &all[i]
+		joined.Obtained = joinHook(joined.Obtained, h.Obtained)
+		joined.Refused = joinHook(joined.Refused, h.Refused)
+		joined.Waiting = joinHook(joined.Waiting, h.Waiting)
+		joined.Waited = joinHook(joined.Waited, h.Waited)
+		joined.Refreshed = joinHook(joined.Refreshed, h.Refreshed)
+		joined.Lost = joinHook(joined.Lost, h.Lost)
+		joined.Released = joinHook(joined.Released, h.Released)
+	}
+	return joined
+}
+
+func joinHook(first, second func(context.Context, Event)) func(context.Context, Event) {
+	switch {
+	case first == nil:
+		return second
+	case second == nil:
+		return first
+	}
+	return func(ctx context.Context, e Event) {
+		first(ctx, e)
+		second(ctx, e)
+	}
+}
+
+// any reports whether somebody is to be told of anything.
+func (h *Hooks) any() bool {
+	return h.Obtained != nil || h.Refused != nil || h.Waiting != nil || h.Waited != nil ||
+		h.Refreshed != nil || h.Lost != nil || h.Released != nil
+}
+
 // An Event says what happened to a lock.
 type Event struct {
+	// ID is the same in all events of one Obtain and of the lock that it returns, and differs from that
+	// of every other one in this process, of packages quorum and multi, too. So what begins with one
+	// event and ends with another can be put together.
+	ID   uint64
 	Keys []string // the whole set, write keys first; shared, not to be changed
 	Mode Mode     // ModeWrite if any key is a write key, else ModeRead
 	Name string   // [Options].Name of the Obtain; empty after an Attach
@@ -56,6 +97,15 @@ type Event struct {
 	// Kept is for how long the keys stay taken after a Release, by [Lock.Leave] or
 	// [Options].HoldAtLeast. It is 0 if they are free, and if some of them were lost before.
 	Kept time.Duration
+	// Fence is the fencing number of the lock, once it has one: see [Lock.Fence].
+	Fence int64
+	// Expires is when the lock ends if nothing else happens. It is set for Obtained and Refreshed of a
+	// lock without a watchdog, of whose end perhaps nobody is told.
+	Expires time.Time
+	// Ended is set if nothing of the lock is held any more, as far as its holder is concerned: for Lost,
+	// and for Released unless a [Lock.ReleaseKeys] has left some of the keys. A lock can have several
+	// such events, because it can be released after it was lost, and again; the first one counts.
+	Ended bool
 	// Err is nil if the operation has succeeded. Waiting: why the first attempt has not.
 	Err error
 }

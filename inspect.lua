@@ -26,10 +26,6 @@ if redis.call('type', intent).ok == 'string' then
   state[5] = metadata_of(redis.call('get', intent))
 end
 
-local function is_left(value)
-  return mode_of('', value) ~= '' and 1 or 0
-end
-
 -- What `look` says, too. A key without a TTL may hold very much, and is not read.
 local now, value, leases = clock(), nil, nil
 if kind == 'string' and ttl >= 0 then

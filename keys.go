@@ -2,7 +2,6 @@ package redislock
 
 import (
 	"fmt"
-	"log/slog"
 	"slices"
 	"strconv"
 
@@ -146,14 +145,15 @@ func (s keySet) String() string {
 // mostLogged is how many keys of a set are named in the log.
 const mostLogged = 20
 
-// logged is the set as it stands in the log: its keys as a list, and how many more there are.
-func (s keySet) logged() slog.Attr {
+// logged is what the log says of a set, its keys as a list and how many more there are, and behind that what else
+// there is to say.
+func (s keySet) logged(what ...any) []any {
 	shown := s.keys[:min(len(s.keys), mostLogged)]
-	attrs := []any{slog.Any("keys", slices.Clone(withoutPrefix(shown, s.cut)))}
+	args := []any{"keys", slices.Clone(withoutPrefix(shown, s.cut))}
 	if more := len(s.keys) - len(shown); more > 0 {
-		attrs = append(attrs, slog.Int("more_keys", more))
+		args = append(args, "more_keys", more)
 	}
-	return slog.Group("", attrs...)
+	return append(args, what...)
 }
 
 // lineOf names the key where one waits for a lock key.

@@ -51,7 +51,7 @@ type leasing struct {
 // lease runs a script that gives the set a new lease.
 func (l *Lock) lease(ctx context.Context, op *leasing) (err error) {
 	began := clock.Now()
-	defer func() { l.report(ctx, l.client.hooks.Refreshed, began, 1, err) }()
+	defer func() { l.reportRefreshed(ctx, began, err) }()
 	if err := l.enter(ctx, op.name); err != nil {
 		return err
 	}

@@ -37,7 +37,5 @@ func (l *Lock) keepFor(ttl time.Duration) {
 	until := clock.Now().Add(ttl)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.keep == (clock.Moment{}) || l.keep.Precedes(until) {
-		l.keep = until
-	}
+	l.keep = l.keep.Later(until)
 }

@@ -55,6 +55,8 @@ type ending struct {
 	over    error        // what a Release says that comes after one which was answered
 	freeing clock.Moment // since then one that was not answered may have freed the keys; zero: there is none
 	why     error        // it was lost
+	// announced is set once the hooks know of the lock, which are told of its loss from then on.
+	announced bool
 }
 
 // A sharing is what a lock has to know if callers know its token, and may use it for other locks.

@@ -32,12 +32,12 @@ import (
 // The option needs what Options.Queue needs: a Redis client of go-redis itself, or [WithWrapped];
 // otherwise every operation of the Client is an [errors.ErrUnsupported]. Default: the Client hears
 // no notices.
-func WithBreakNotices() ClientOption { return func(c *Client) { c.listens = true } }
+func WithBreakNotices() ClientOption { return func(c *Client) { c.listen = (*watch).listenLocked } }
 
 // listenForBreaks prepares what WithBreakNotices asks for.
 func (c *Client) listenForBreaks() {
 	switch {
-	case !c.listens || c.unfit != nil:
+	case c.listen == nil || c.unfit != nil:
 	case !c.hub.CanListen():
 		c.unfit = fmt.Errorf("%w: WithBreakNotices subscribes, and of a %T only Eval and EvalSha are used: say with WithWrapped what it wraps",
 			errors.ErrUnsupported, c.conn.Redis())
@@ -136,7 +136,7 @@ func (l *Lock) whyMissing(keys []string, err error) error {
 		return err
 	}
 	switch n := l.watch.hears.notice; {
-	case n == nil || !n.Concerns(keys):
+	case n == nil || n.Ended || !n.Concerns(keys):
 		return err
 	case n.Reason == "":
 		return fmt.Errorf("%w: %w", err, ErrBroken)

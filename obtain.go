@@ -130,6 +130,9 @@ func (o *obtaining) end(lock *Lock, err error) {
 	}()
 	o.report(err)
 	told = true
+	if err == nil && o.client.hooks.Lost != nil {
+		lock.announce()
+	}
 }
 
 // newObtaining checks everything that can be checked before Redis is asked.
@@ -156,7 +159,7 @@ func (c *Client) newObtaining(ctx context.Context, write, read []string, ttl tim
 		}
 		o.line.enter(c.hub, o.want.set)
 	}
-	o.lock = &Lock{client: c, value: o.want.value, label: label{opt.Name, wayOf(opt)}}
+	o.lock = &Lock{client: c, value: o.want.value, label: c.newLabel(opt)}
 	o.owner = &o.lock.own
 	return o, nil
 }

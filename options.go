@@ -1,6 +1,7 @@
 package redislock
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -37,6 +38,21 @@ func WithLogger(log *slog.Logger) ClientOption {
 		}
 	}
 }
+
+// A logger is what the Client uses of a *slog.Logger. Behind an interface, because a program without WithLogger
+// need not carry what writes a log.
+type logger interface {
+	Info(msg string, args ...any)
+	Warn(msg string, args ...any)
+	WarnContext(ctx context.Context, msg string, args ...any)
+}
+
+// A silence is the logger of a Client without one.
+type silence struct{}
+
+func (silence) Info(string, ...any)                         {}
+func (silence) Warn(string, ...any)                         {}
+func (silence) WarnContext(context.Context, string, ...any) {}
 
 // WithHooks makes the client call hooks when something happens to its locks. Default: no hooks.
 func WithHooks(hooks Hooks) ClientOption { return func(c *Client) { c.hooks = hooks } }

@@ -32,11 +32,12 @@ func TestReadmeIsShort(t *testing.T) {
 
 // Each Go block of the README and of docs stands under a comment that names an Example, and is its body without
 // the start of the server and the output; or it names another function or type, with its methods, of a file of
-// Examples. So what the pages show compiles, and runs.
+// Examples. What stands in another folder is named with that, as election.ExampleElect; and a whole file by its path.
+// So what the pages show compiles, and runs.
 func TestReadmeShowsExamples(t *testing.T) {
 	t.Parallel()
 	shown := shownCode(t)
-	marked := regexp.MustCompile("(?ms)^<!-- (\\w+) -->\n```go\n(.*?)^```$")
+	marked := regexp.MustCompile("(?ms)^<!-- ([\\w./]+) -->\n```go\n(.*?)^```$")
 	block := regexp.MustCompile("(?im)^[ \t>]*(```|~~~)[ \t]*(go|golang)\\b")
 	found := 0
 	for _, page := range pages(t) {
@@ -48,6 +49,9 @@ func TestReadmeShowsExamples(t *testing.T) {
 		for _, m := range blocks {
 			found++
 			want, ok := shown[m[1]]
+			if strings.Contains(m[1], "/") {
+				want, ok = strings.TrimSpace(string(check.Must[[]byte](t)(os.ReadFile(m[1])))), true
+			}
 			if !ok {
 				t.Errorf("%s: no file of Examples has %s, or it has no output and is not run", page, m[1])
 				continue
@@ -158,7 +162,13 @@ func TestReadmeNamesParts(t *testing.T) {
 func shownCode(t *testing.T) map[string]string {
 	t.Helper()
 	shown := map[string]string{}
-	for _, name := range check.Must[[]string](t)(filepath.Glob("example*_test.go")) {
+	names := check.Must[[]string](t)(filepath.Glob("example*_test.go"))
+	names = append(names, check.Must[[]string](t)(filepath.Glob("*/example*_test.go"))...)
+	for _, name := range names {
+		of := ""
+		if folder := filepath.Dir(name); folder != "." {
+			of = folder + "."
+		}
 		source := string(check.Must[[]byte](t)(os.ReadFile(name)))
 		files := token.NewFileSet()
 		file := check.Must[*ast.File](t)(parser.ParseFile(files, name, source, parser.SkipObjectResolution|parser.ParseComments))
@@ -171,19 +181,19 @@ func shownCode(t *testing.T) map[string]string {
 				switch name := d.Name.Name; {
 				case d.Recv != nil:
 					receiver := strings.TrimPrefix(text(d.Recv.List[0].Type.Pos(), d.Recv.List[0].Type.End()), "*")
-					shown[receiver] += "\n\n" + text(d.Pos(), d.End())
+					shown[of+receiver] += "\n\n" + text(d.Pos(), d.End())
 				case !strings.HasPrefix(name, "Example"):
-					shown[name] = text(start(d, d.Doc), d.End())
+					shown[of+name] = text(start(d, d.Doc), d.End())
 				default:
 					body := text(d.Body.Lbrace+1, d.Body.Rbrace)
 					body = strings.TrimPrefix(body, "rdb, stop := startRedis()\n\tdefer stop()\n")
 					if body, _, run := strings.Cut(body, "\n\t// Output:"); run {
-						shown[name] = dedent("\t" + strings.TrimLeft(body, "\n\t"))
+						shown[of+name] = dedent("\t" + strings.TrimLeft(body, "\n\t"))
 					}
 				}
 			case *ast.GenDecl:
 				if spec, ok := d.Specs[0].(*ast.TypeSpec); ok {
-					shown[spec.Name.Name] = text(start(d, d.Doc), d.End())
+					shown[of+spec.Name.Name] = text(start(d, d.Doc), d.End())
 				}
 			}
 		}

@@ -87,19 +87,19 @@ var batchLua string
 // batchScript does many plain calls at once: see the bundles of package wire.
 var batchScript = newScript("batch", batchLua)
 
-// includes are the lines of a script in whose place something stands when it is loaded.
-var includes = strings.NewReplacer(
-	"--#include values.lua\n", valuesLua,
-	"--#include readers.lua\n", readersLua,
-	"--#include refusal.lua\n", refusalLua,
-	"--#include intent.lua\n", intentLua,
-	"--#include fence.lua\n", fenceLua,
-	"--#include entry.lua\n", entryLua,
-	"--#include enter.lua\n", enterLua,
-	"--#include guard.lua\n", guardLua,
-	"--#include line.lua\n", lineLua,
-	"--#include handover.lua\n", handoverLua,
-)
+// includes are the lines of a script in whose place something stands in its source.
+var includes = []struct{ line, lua string }{
+	{"--#include values.lua\n", valuesLua},
+	{"--#include readers.lua\n", readersLua},
+	{"--#include refusal.lua\n", refusalLua},
+	{"--#include intent.lua\n", intentLua},
+	{"--#include fence.lua\n", fenceLua},
+	{"--#include entry.lua\n", entryLua},
+	{"--#include enter.lua\n", enterLua},
+	{"--#include guard.lua\n", guardLua},
+	{"--#include line.lua\n", lineLua},
+	{"--#include handover.lua\n", handoverLua},
+}
 
 // A script is one of the Lua scripts of this package.
 type script struct {
@@ -107,33 +107,38 @@ type script struct {
 	lined bool // behind its lock keys there are as many lines
 }
 
+// newScript makes a script. What stands in its body is replaced when the source is first needed, so that a
+// program that imports the package begins no later for it.
 func newScript(name, body string) *script {
 	lined := strings.Contains(body, "--#include line.lua\n")
-	return &script{wire.NewScript(name, withConstants(includes.Replace(body))), lined}
+	return &script{wire.NewScript(name, func() string { return withConstants(withIncludes(body)) }), lined}
+}
+
+// withIncludes puts each include where its line stands.
+func withIncludes(body string) string {
+	for _, i := range includes {
+		body = strings.ReplaceAll(body, i.line, i.lua)
+	}
+	return body
 }
 
 // withConstants puts the value of each constant where its name stands.
 func withConstants(source string) string {
-	var b strings.Builder
-	b.Grow(len(source))
-	for len(source) > 0 {
-		n := 0
-		for n < len(source) && isOfName(source[n]) {
-			n++
+	b := make([]byte, 0, len(source))
+	taken, begin := 0, 0 // up to where the source was taken, and where the word began
+	for i := 0; i <= len(source); i++ {
+		if i < len(source) && isOfName(source[i]) {
+			continue
 		}
-		if value, is := constants[source[:n]]; is {
-			b.WriteString(strconv.FormatInt(value, 10))
-		} else {
-			b.WriteString(source[:n])
+		if begin < i && source[begin] <= 'Z' { // most words begin with a small letter
+			if value, is := constants[source[begin:i]]; is {
+				b = strconv.AppendInt(append(b, source[taken:begin]...), value, 10)
+				taken = i
+			}
 		}
-		rest := 0
-		for n+rest < len(source) && !isOfName(source[n+rest]) {
-			rest++
-		}
-		b.WriteString(source[n : n+rest])
-		source = source[n+rest:]
+		begin = i + 1
 	}
-	return b.String()
+	return string(append(b, source[taken:]...))
 }
 
 func isOfName(c byte) bool {

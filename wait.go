@@ -1,6 +1,7 @@
 package redislock
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -28,15 +29,11 @@ const mostName = 128
 
 // checkTimes checks what the options say of the Obtain itself, and Redis is not told.
 func checkTimes(opt *Options) error {
-	switch {
-	case opt.Wait < 0 || opt.Wait > maxTTL:
-		return fmt.Errorf("invalid Wait: %s is not between 0 and %s", opt.Wait, maxTTL)
-	case opt.HoldAtLeast < 0 || opt.HoldAtLeast > maxTTL:
-		return fmt.Errorf("invalid HoldAtLeast: %s is not between 0 and %s", opt.HoldAtLeast, maxTTL)
-	case len(opt.Name) > mostName:
-		return fmt.Errorf("invalid Name: it has %s, the limit is %d", count.Of(len(opt.Name), "byte"), mostName)
+	err := cmp.Or(clock.CheckTime("Wait", opt.Wait), clock.CheckTime("HoldAtLeast", opt.HoldAtLeast))
+	if err == nil && len(opt.Name) > mostName {
+		err = fmt.Errorf("invalid Name: it has %s, the limit is %d", count.Of(len(opt.Name), "byte"), mostName)
 	}
-	return nil
+	return err
 }
 
 // over is the error of an Obtain that is not to ask any more. However short its Wait is, it asks once.

@@ -35,7 +35,7 @@ type watch struct {
 func (l *Lock) Context(ctx context.Context) context.Context {
 	ctx = inctx.With(ctx, inctx.Root{}, l)
 	if l.isNothing() {
-		return over(ctx, l.usable())
+		return inctx.Ended(ctx, l.usable())
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -43,16 +43,9 @@ func (l *Lock) Context(ctx context.Context) context.Context {
 	case held:
 		return l.watchLocked(false).told.Join(ctx)
 	case lost:
-		return over(ctx, causeOf(l.why))
+		return inctx.Ended(ctx, causeOf(l.why))
 	}
-	return over(ctx, context.Canceled)
-}
-
-// over returns a context that has ended.
-func over(ctx context.Context, cause error) context.Context {
-	ctx, cancel := context.WithCancelCause(ctx)
-	cancel(cause)
-	return ctx
+	return inctx.Ended(ctx, context.Canceled)
 }
 
 // Lost returns a channel that is closed when the lock is lost: see [Lock.Context]. A Release does
@@ -111,8 +104,8 @@ func (w *watch) scheduleLocked() {
 	if w.lock.deadline == (clock.Moment{}) {
 		return // attached, and never refreshed: nothing is known of its lease
 	}
-	if w.lock.client.listens && w.hears == nil && w.lock.state == held {
-		w.listenLocked() // not before, because nothing would end it
+	if listen := w.lock.client.listen; listen != nil && w.hears == nil && w.lock.state == held {
+		listen(w) // not before, because nothing would end it
 	}
 	due, early := w.alarmLocked(), time.Duration(0)
 	if w.renews && due.Mono > w.next.Mono {
@@ -202,9 +195,9 @@ func (w *watch) renewed(c *call, ttl time.Duration, changes int) {
 		return // released; or it comes too late, and the loss is being told
 	}
 	if err != nil {
-		l.client.log.Info("redislock: renewal failed, trying again", l.snapshot().logged(), "error", err)
+		l.client.log.Info("redislock: renewal failed, trying again", l.snapshot().logged("error", err)...)
 	}
-	l.report(context.Background(), l.client.hooks.Refreshed, c.Sent, 1, err)
+	l.reportRefreshed(context.Background(), c.Sent, err)
 }
 
 // renewNow has the next renewal follow at once.
@@ -249,6 +242,7 @@ func (l *Lock) lose(why error) {
 	}
 	w, mine := l.owner, l.claim
 	l.claim = nil
+	announced := l.announced
 	l.mu.Unlock()
 
 	if end != nil {
@@ -256,16 +250,18 @@ func (l *Lock) lose(why error) {
 	}
 	w.Drop(mine)
 	if errors.Is(why, wire.ErrClosed) { // by whoever holds it
-		l.client.log.Info("redislock: client closed, lock left to its ttl", l.snapshot().logged())
+		l.client.log.Info("redislock: client closed, lock left to its ttl", l.snapshot().logged()...)
 	} else {
 		l.client.logLoss(l.snapshot(), why)
 	}
-	l.report(context.Background(), l.client.hooks.Lost, clock.Now(), 0, why)
+	if announced { // else the hooks are told once they know of the lock
+		l.report(context.Background(), l.client.hooks.Lost, clock.Now(), 0, why)
+	}
 }
 
 // logLoss says that a lock was lost: once, whoever has found it out.
 func (c *Client) logLoss(set keySet, why error) {
-	c.log.Warn("redislock: lock lost", set.logged(), "error", why)
+	c.log.Warn("redislock: lock lost", set.logged("error", why)...)
 }
 
 func (l *Lock) isLost() bool {

@@ -33,6 +33,11 @@ local function is_value(text)
   return text ~= '' and #token_of(text) <= MOST_TOKEN
 end
 
+-- The same as a reply says it in a place of its own: 1 if it was left, else 0.
+local function is_left(value)
+  return mode_of('', value) ~= '' and 1 or 0
+end
+
 -- The server's clock, in ms and in µs. Called once per script: it may move while the script runs.
 local function clock()
   local time = redis.call('time')

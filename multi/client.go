@@ -1,12 +1,14 @@
 package multi
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"time"
 
 	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/clock"
 	"github.com/seed-14de3678/redislock/internal/pace"
 )
 
@@ -82,12 +84,11 @@ func (o *obtaining) prepare(hooks redislock.Hooks, parts []Part) error {
 		return fmt.Errorf("%w: Intent, use Queue", errors.ErrUnsupported)
 	case opt.Queue && !opt.Watchdog:
 		return errors.New("option Queue needs Watchdog: what is held has to be renewed while the rest is waited for")
-	case opt.Wait < 0 || opt.Wait > maxTTL:
-		return fmt.Errorf("invalid Wait: %s is not between 0 and %s", opt.Wait, maxTTL)
-	case opt.HoldAtLeast < 0 || opt.HoldAtLeast > maxTTL:
-		return fmt.Errorf("invalid HoldAtLeast: %s is not between 0 and %s", opt.HoldAtLeast, maxTTL)
 	}
-	var err error
+	err := cmp.Or(clock.CheckTime("Wait", o.opt.Wait), clock.CheckTime("HoldAtLeast", o.opt.HoldAtLeast))
+	if err != nil {
+		return err
+	}
 	if o.parts, err = arrange(parts); err != nil {
 		return err
 	}

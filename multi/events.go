@@ -2,21 +2,26 @@ package multi
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/internal/clock"
+	"github.com/seed-14de3678/redislock/internal/serial"
 )
 
 // events tells hooks what becomes of one lock. It never changes. One that is nil tells nobody, and measures
 // nothing.
 type events struct {
+	id    uint64
 	hooks redislock.Hooks
 	keys  []string
 	mode  redislock.Mode
 	name  string
 	way   redislock.Way
+
+	watchdog bool // the lock does not end by itself
 }
 
 // newEvents returns nil if there are no hooks.
@@ -25,7 +30,7 @@ func newEvents(hooks redislock.Hooks, parts []Part, opt *redislock.Options) *eve
 		hooks.Refreshed == nil && hooks.Lost == nil && hooks.Released == nil {
 		return nil
 	}
-	e := &events{hooks: hooks, keys: keysOf(parts), mode: redislock.ModeRead, name: opt.Name, way: redislock.WayOnce}
+	e := &events{id: serial.Next(), hooks: hooks, keys: keysOf(parts), mode: redislock.ModeRead, name: opt.Name, way: redislock.WayOnce, watchdog: opt.Watchdog}
 	if slices.ContainsFunc(parts, func(p Part) bool { return len(p.Write) > 0 }) {
 		e.mode = redislock.ModeWrite
 	}
@@ -96,6 +101,15 @@ func (e *events) tell(ctx context.Context, hook func(context.Context, redislock.
 	if hook == nil {
 		return
 	}
-	about.Keys, about.Mode, about.Name, about.Way = e.keys, e.mode, e.name, e.way
+	about.ID, about.Keys, about.Mode, about.Name, about.Way = e.id, e.keys, e.mode, e.name, e.way
 	hook(ctx, about)
+}
+
+// expires is when the lock ends by itself, after an operation with this error; zero if it has ended, or a watchdog
+// sees to it that it does not.
+func (l *Lock) expires(err error) time.Time {
+	if l.events == nil || l.events.watchdog || l.hasEnded() || errors.Is(err, redislock.ErrLockNotHeld) {
+		return time.Time{}
+	}
+	return l.Deadline()
 }

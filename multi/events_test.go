@@ -58,8 +58,10 @@ func TestEventsOfOneLock(t *testing.T) {
 		parts := w.abc()
 		parts[0].Read = []string{w.key("r"), w.key("c")}
 		lock := must[*multi.Lock](t)(d.client().Obtain(bounded(t), parts, long, &redislock.Options{Name: "nightly"}))
+		expires := []time.Time{lock.Deadline()}
 		time.Sleep(3 * time.Second)
 		noError(t, lock.Refresh(bounded(t), long))
+		expires = append(expires, lock.Deadline(), time.Time{})
 		noError(t, lock.Release(bounded(t)))
 		events := d.took(t, "obtained", "refreshed", "released")
 		keys := []string{w.key("a"), w.key("b"), w.key("c"), w.key("r")}
@@ -73,13 +75,20 @@ func TestEventsOfOneLock(t *testing.T) {
 			if want := min(time.Duration(i), 1) * 3 * time.Second; e.Held != want {
 				t.Errorf("got held %v of event %d, want %v", e.Held, i, want)
 			}
+			if e.ID == 0 || e.ID != events[0].ID || !e.Expires.Equal(expires[i]) || e.Ended != (i == 2) || e.Fence != 0 {
+				t.Errorf("got event %+v, want the ID of the first, Expires %v", e, expires[i])
+			}
 		}
 		readers := []multi.Part{w.part(0), w.part(1)}
 		readers[0].Read, readers[1].Read = []string{"x"}, []string{"y"}
-		lock = must[*multi.Lock](t)(d.client().Obtain(bounded(t), readers, long, nil))
+		lock = must[*multi.Lock](t)(d.client().Obtain(bounded(t), readers, long, &redislock.Options{Watchdog: true}))
 		noError(t, lock.Release(bounded(t)))
-		if mode := d.took(t, "obtained", "released")[0].Mode; mode != redislock.ModeRead {
-			t.Errorf("got mode %q of a lock that reads", mode)
+		another := d.took(t, "obtained", "released")[0]
+		if another.Mode != redislock.ModeRead {
+			t.Errorf("got mode %q of a lock that reads", another.Mode)
+		}
+		if another.ID == events[0].ID || !another.Expires.IsZero() {
+			t.Errorf("got event %+v of another lock, which has a watchdog", another)
 		}
 	})
 }

@@ -26,9 +26,9 @@ type Lock struct {
 	parts []Part
 	locks []*redislock.Lock // of each part, in the order in which they were taken
 
-	events  *events
-	since   clock.Moment  // it has been held since then
-	atLeast time.Duration // Options.HoldAtLeast
+	events *events
+	since  clock.Moment // it has been held since then
+	keep   clock.Moment // a Release before leaves the keys until then; zero: it frees them
 
 	mu    sync.Mutex
 	lost  chan struct{} // nil before somebody asks for it
@@ -143,7 +143,7 @@ func (l *Lock) Refresh(ctx context.Context, ttl time.Duration) error {
 		l.tellLost(err)
 	}
 	l.events.tell(ctx, l.events.told().Refreshed, redislock.Event{
-		Duration: l.events.since(began), Attempts: 1, Held: l.events.since(l.since), Err: err,
+		Duration: l.events.since(began), Attempts: 1, Held: l.events.since(l.since), Expires: l.expires(err), Err: err,
 	})
 	return err
 }

@@ -106,7 +106,7 @@ func (o *obtaining) end(ctx context.Context, lock *Lock, err error) {
 	told := false
 	defer func() {
 		if !told && lock != nil {
-			lock.atLeast = 0
+			lock.keep = clock.Moment{}
 			_ = lock.Release(ctx)
 		}
 	}()
@@ -128,7 +128,11 @@ func (o *obtaining) report(ctx context.Context, lock *Lock, err error) {
 		hook = e.hooks.Refused
 	}
 	if o.asked {
-		e.tell(ctx, hook, redislock.Event{Duration: e.since(o.began), Attempts: o.rounds, Err: err})
+		about := redislock.Event{Duration: e.since(o.began), Attempts: o.rounds, Err: err}
+		if lock != nil {
+			about.Expires = lock.expires(nil)
+		}
+		e.tell(ctx, hook, about)
 	}
 	if lock != nil && o.opt.Watchdog && e.hooks.Lost != nil {
 		lock.watch()
@@ -251,7 +255,10 @@ func (o *obtaining) round(ctx context.Context) (lock *Lock, again bool, err erro
 	if err := l.live(held); err != nil {
 		return nil, true, err
 	}
-	l.since, l.atLeast, l.events = clock.Now(), o.opt.HoldAtLeast, o.events
+	l.since, l.events = clock.Now(), o.events
+	if o.opt.HoldAtLeast > 0 {
+		l.keep = l.since.Add(o.opt.HoldAtLeast)
+	}
 	return l, false, nil
 }
 

@@ -50,12 +50,7 @@ func (l *Lock) Leave(ctx context.Context, ttl time.Duration) error {
 }
 
 // rest is for how much longer Options.HoldAtLeast keeps the keys taken; 0: no longer.
-func (l *Lock) rest() time.Duration {
-	if l.atLeast == 0 {
-		return 0
-	}
-	return max(l.atLeast-clock.Now().Since(l.since), 0)
-}
+func (l *Lock) rest() time.Duration { return clock.Now().Until(l.keep) }
 
 // end releases the parts, or leaves them for a time that is not 0.
 func (l *Lock) end(ctx context.Context, operation string, kept time.Duration) error {
@@ -81,7 +76,7 @@ func (l *Lock) end(ctx context.Context, operation string, kept time.Duration) er
 		kept = 0 // there was nothing to leave
 	}
 	l.events.tell(ctx, l.events.told().Released, redislock.Event{
-		Duration: l.events.since(began), Attempts: 1, Held: l.events.since(l.since), Kept: kept, Err: err,
+		Duration: l.events.since(began), Attempts: 1, Held: l.events.since(l.since), Kept: kept, Ended: true, Err: err,
 	})
 	return err
 }

@@ -30,9 +30,7 @@ func FromContext(ctx context.Context) *Lock {
 // [FromContext] finds the lock in the context.
 func (l *Lock) Context(ctx context.Context) context.Context {
 	if l.isNothing() {
-		ctx, cancel := context.WithCancelCause(context.WithValue(ctx, lockKey{}, l))
-		cancel(fmt.Errorf("multi: %w: no Obtain has returned it", redislock.ErrLockNotHeld))
-		return ctx
+		return inctx.Ended(context.WithValue(ctx, lockKey{}, l), fmt.Errorf("multi: %w: no Obtain has returned it", redislock.ErrLockNotHeld))
 	}
 	if l.events.told().Lost != nil {
 		l.watch()
@@ -105,7 +103,7 @@ func (l *Lock) tellLost(why error) {
 	} else if i := l.firstLost(); i >= 0 {
 		why = fmt.Errorf("multi: %s: %w", name(l.parts, i), why)
 	}
-	l.events.tell(context.Background(), hook, redislock.Event{Held: l.events.since(l.since), Err: why})
+	l.events.tell(context.Background(), hook, redislock.Event{Held: l.events.since(l.since), Ended: true, Err: why})
 }
 
 // tellKnownLoss tells the hooks of a loss that is known, but perhaps not to everybody who watches: a function

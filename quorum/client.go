@@ -13,6 +13,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/serial"
 )
 
 const (
@@ -169,12 +170,12 @@ func (c *Client) usable() error {
 // not ask nodes that do not hold the keys to join in, and if Refresh finds that no majority holds
 // them, it leaves the others as they are. It does not know of [redislock.Options].Replicas either.
 func (c *Client) Attach(keys []string, token string) *Lock {
-	l := &Lock{attached: true, given: true}
+	l := &Lock{attached: true, announced: true}
 	if l.faulty = c.usable(); l.faulty != nil {
 		return l
 	}
 	l.quorum, l.holds = c, make([]hold, len(c.nodes))
-	l.want = want{write: slices.Clone(keys), patience: c.patience(mostTTL, 0)}
+	l.want = want{write: slices.Clone(keys), patience: c.patience(mostTTL, 0), id: serial.Next()}
 	l.want.opt.Token = token
 	unfit := 0
 	for i, n := range c.nodes {

@@ -21,12 +21,5 @@ func FromContext(ctx context.Context) *Lock {
 	return l
 }
 
-// over returns a context that has ended.
-func over(ctx context.Context, cause error) context.Context {
-	ctx, cancel := context.WithCancelCause(ctx)
-	cancel(cause)
-	return ctx
-}
-
 // errNothing is the error of a lock that no Obtain has returned.
 var errNothing = fmt.Errorf("%w: no Obtain has returned it", redislock.ErrLockNotHeld)

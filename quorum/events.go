@@ -18,6 +18,8 @@ type hook = func(context.Context, redislock.Event)
 type told struct {
 	attempts int
 	kept     time.Duration
+	expires  time.Time
+	ended    bool
 	err      error
 }
 
@@ -28,7 +30,8 @@ func (l *Lock) report(ctx context.Context, tell hook, began clock.Moment, what t
 	}
 	at := clock.Now()
 	e := redislock.Event{
-		Keys: l.Keys(), Mode: l.want.mode(), Name: l.want.opt.Name,
+		ID: l.want.id, Keys: l.Keys(), Mode: l.want.mode(), Name: l.want.opt.Name, Fence: l.number,
+		Expires: what.expires, Ended: what.ended,
 		Duration: at.Since(began), Attempts: what.attempts, Kept: what.kept, Err: what.err,
 	}
 	if !l.attached {
@@ -39,16 +42,48 @@ func (l *Lock) report(ctx context.Context, tell hook, began clock.Moment, what t
 
 // report tells a hook how far an Obtain is, which has taken so long since then.
 func (o *obtaining) report(ctx context.Context, tell hook, began clock.Moment, err error) {
-	if tell == nil {
-		return
+	if tell != nil {
+		tell(ctx, o.event(began, err))
 	}
+}
+
+// reportObtained tells the hook of the lock.
+func (o *obtaining) reportObtained(ctx context.Context, lock *Lock) {
+	if tell := o.quorum.hooks.Obtained; tell != nil {
+		e := o.event(o.began, nil)
+		e.Fence, e.Expires = lock.Fence(), lock.expires()
+		tell(ctx, e)
+	}
+}
+
+// event makes the event of what has gone on since then.
+func (o *obtaining) event(began clock.Moment, err error) redislock.Event {
 	if o.keys == nil {
 		o.keys = o.want.keys()
 	}
-	tell(ctx, redislock.Event{
-		Keys: o.keys, Mode: o.want.mode(), Name: o.want.opt.Name, Way: o.want.way(),
+	return redislock.Event{
+		ID: o.want.id, Keys: o.keys, Mode: o.want.mode(), Name: o.want.opt.Name, Way: o.want.way(),
 		Duration: clock.Now().Since(began), Attempts: o.asked, Err: err,
-	})
+	}
+}
+
+// expires is when the lock ends by itself; zero if its watchdog sees to it that it does not.
+func (l *Lock) expires() time.Time {
+	if l.want.opt.Watchdog || l.gone.Load() {
+		return time.Time{}
+	}
+	return l.Deadline()
+}
+
+// announce takes note that the hooks were told of the lock, and tells them if it was lost meanwhile.
+func (l *Lock) announce() {
+	l.mu.Lock()
+	l.announced = true
+	isLost, why := l.state == lost, l.why
+	l.mu.Unlock()
+	if isLost {
+		l.report(context.Background(), l.quorum.hooks.Lost, clock.Now(), told{ended: true, err: why})
+	}
 }
 
 // begins tells of the first wait, and why there is one.
@@ -62,14 +97,14 @@ func (o *obtaining) begins(ctx context.Context, why error) {
 }
 
 // ends tells how an Obtain has ended.
-func (o *obtaining) ends(ctx context.Context, err error) {
+func (o *obtaining) ends(ctx context.Context, lock *Lock, err error) {
 	hooks := &o.quorum.hooks
 	if o.waits != (clock.Moment{}) {
 		o.report(ctx, hooks.Waited, o.waits, err)
 	}
 	switch {
 	case err == nil:
-		o.report(ctx, hooks.Obtained, o.began, nil)
+		o.reportObtained(ctx, lock)
 	case hooks.Refused != nil:
 		if e, ok := errors.AsType[*refusal](err); !ok || !e.bad {
 			o.report(ctx, hooks.Refused, o.began, err)

@@ -15,8 +15,8 @@ func TestHooksCostNothing(t *testing.T) {
 	l := &Lock{quorum: &Client{}, obtained: began}
 	got := testing.AllocsPerRun(100, func() {
 		o.begins(ctx, redislock.ErrNotObtained)
-		o.ends(ctx, nil)
-		o.ends(ctx, redislock.ErrNotObtained)
+		o.ends(ctx, nil, nil)
+		o.ends(ctx, nil, redislock.ErrNotObtained)
 		l.report(ctx, l.quorum.hooks.Released, began, told{attempts: 1, err: redislock.ErrNotObtained})
 	})
 	if got != 0 || o.keys != nil {

@@ -78,8 +78,10 @@ func TestEvents(t *testing.T) {
 			client := w.newClient(t, quorum.WithHooks(r.hooks()))
 			ctx := context.WithValue(t.Context(), word{}, "said")
 			lock := must[*quorum.Lock](t)(client.ObtainMixed(ctx, []string{"b", "a", "b"}, []string{"c", "a"}, long, named(redislock.Options{})))
+			expires := []time.Time{lock.Deadline(), {}, {}, {}, {}}
 			time.Sleep(time.Second)
 			noError(t, lock.Refresh(ctx, long))
+			expires[1] = lock.Deadline()
 			noError(t, lock.Release(ctx))
 			wantIs(t, lock.Refresh(ctx, long), redislock.ErrLockNotHeld)
 			wantIs(t, lock.Release(ctx), redislock.ErrLockNotHeld)
@@ -89,6 +91,11 @@ func TestEvents(t *testing.T) {
 			events := r.wantEvents(t, "obtained refreshed released refreshed released", redislock.ModeWrite, "b", "a", "c")
 			if e := events[0]; e.Attempts != 1 || e.Way != redislock.WayOnce || e.Err != nil || e.Held != 0 {
 				t.Errorf("obtained: %+v", e)
+			}
+			for i, e := range events {
+				if e.ID == 0 || e.ID != events[0].ID || !e.Expires.Equal(expires[i]) || e.Ended != (i == 2 || i == 4) {
+					t.Errorf("event %d: %+v, want the ID of the first, Expires %v", i, e, expires[i])
+				}
 			}
 			for i, e := range events[1:] {
 				if e.Held < time.Second || e.Held > soon || e.Attempts != 1 || (e.Err != nil) != (i > 1) || e.Kept != 0 || e.Way != redislock.WayOnce {
@@ -160,7 +167,7 @@ func TestEvents(t *testing.T) {
 				w.steal(t, 0, 1, 2)
 				wantLost(t, ctx)
 				e := r.wantEvents(t, "lost", redislock.ModeWrite, "k")[0]
-				if !errors.Is(e.Err, redislock.ErrLockLost) || e.Held < brisk || e.Duration < 0 {
+				if !errors.Is(e.Err, redislock.ErrLockLost) || e.Held < brisk || e.Duration < 0 || !e.Ended {
 					t.Errorf("lost: %+v", e)
 				}
 				return nil
@@ -168,6 +175,27 @@ func TestEvents(t *testing.T) {
 			wantIs(t, err, redislock.ErrLockLost)
 			if e := r.wantEvents(t, "released", redislock.ModeWrite, "k")[0]; !errors.Is(e.Err, redislock.ErrLockNotHeld) {
 				t.Errorf("released: %+v", e)
+			}
+		})
+	})
+	t.Run("a loss while the hooks are told of the lock", func(t *testing.T) {
+		bubble(t, 3, func(t *testing.T, w *world) {
+			r := &eventLog{}
+			slow := redislock.Hooks{Obtained: func(context.Context, redislock.Event) {
+				w.steal(t, 0, 1, 2)
+				time.Sleep(long)
+				if names, _ := r.take(); names != "" {
+					t.Errorf("told before the lock was: %s", names)
+				}
+			}}
+			client := w.newClient(t, quorum.WithHooks(redislock.JoinHooks(slow, r.hooks())))
+			opt := named(redislock.Options{Watchdog: true, Fenced: true})
+			lock := must[*quorum.Lock](t)(client.Obtain(t.Context(), []string{"k"}, brisk, opt))
+			events := r.wantEvents(t, "obtained lost", redislock.ModeWrite, "k")
+			for _, e := range events {
+				if e.Fence != lock.Fence() || e.Fence == 0 || e.ID != events[0].ID {
+					t.Errorf("got %+v, want number %d and the ID of the first", e, lock.Fence())
+				}
 			}
 		})
 	})

@@ -27,7 +27,6 @@ type Lock struct {
 	mu       sync.Mutex
 	want     want // its ttl is that of the last Refresh
 	state    state
-	given    bool        // Obtain has returned it, or Attach: a loss is an event
 	gone     atomic.Bool // it is not held any more, or never was; written under mu
 	holds    []hold      // by node
 	deadline time.Time   // of a lock that is not held any more
@@ -37,6 +36,8 @@ type Lock struct {
 	armed    bool        // it runs
 	lost     chan struct{}
 	told     circle.Circle // the contexts
+	// announced is set once the hooks know of the lock, which are told of its loss from then on.
+	announced bool
 }
 
 var _ redislock.HeldFenced = (*Lock)(nil)
@@ -161,8 +162,7 @@ func (l *Lock) give(atLeast time.Duration) bool {
 	l.holdFor(atLeast)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.given = l.state == held
-	return l.given
+	return l.state == held
 }
 
 // holdFor has a Release leave the keys until so much time is over, if it comes before.
@@ -173,9 +173,7 @@ func (l *Lock) holdFor(d time.Duration) {
 	until := clock.Now().Add(d)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.keep == (clock.Moment{}) || l.keep.Precedes(until) {
-		l.keep = until
-	}
+	l.keep = l.keep.Later(until)
 }
 
 // adoptLocked makes the lock of what the nodes have granted, also if they are too few: then it is

@@ -1,6 +1,7 @@
 package quorum
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 	"github.com/seed-14de3678/redislock/internal/clock"
 	"github.com/seed-14de3678/redislock/internal/count"
 	"github.com/seed-14de3678/redislock/internal/pace"
+	"github.com/seed-14de3678/redislock/internal/serial"
 )
 
 // Obtain takes the write locks of all keys for ttl, if a majority of the nodes grants all of them.
@@ -74,7 +76,7 @@ func (c *Client) ObtainMixed(ctx context.Context, write, read []string, ttl time
 	}
 	o := obtaining{
 		quorum: c, began: clock.Now(),
-		want: want{write: slices.Clone(write), read: slices.Clone(read), ttl: ttl, owner: redislock.OwnerOf(ctx)},
+		want: want{write: slices.Clone(write), read: slices.Clone(read), ttl: ttl, owner: redislock.OwnerOf(ctx), id: serial.Next()},
 	}
 	if opt != nil {
 		o.want.opt, o.pace = *opt, pace.New(opt.RetryStrategy)
@@ -100,8 +102,11 @@ func (o *obtaining) obtain(ctx context.Context) (lock *Lock, err error) {
 		}
 	}()
 	defer func() {
-		o.ends(ctx, err)
+		o.ends(ctx, lock, err)
 		told = true
+		if lock != nil {
+			lock.announce()
+		}
 	}()
 	if lock, err = o.run(ctx); err != nil {
 		err = o.failed(err)
@@ -153,6 +158,7 @@ type want struct {
 	opt         redislock.Options
 	patience    time.Duration // the node time-out
 	owner       string        // the id of [redislock.WithOwner]; empty without one
+	id          uint64        // of its events
 }
 
 // under returns the context in which a node is asked for it later: with the owner of the Obtain, whoever asks.
@@ -306,15 +312,11 @@ func (o *obtaining) check() error {
 
 // checkTimes refuses what the nodes would refuse if they were told.
 func checkTimes(opt *redislock.Options) error {
-	switch {
-	case opt.Wait < 0 || opt.Wait > mostTTL:
-		return fmt.Errorf("invalid Wait: %s is not between 0 and %s", opt.Wait, mostTTL)
-	case opt.HoldAtLeast < 0 || opt.HoldAtLeast > mostTTL:
-		return fmt.Errorf("invalid HoldAtLeast: %s is not between 0 and %s", opt.HoldAtLeast, mostTTL)
-	case len(opt.Name) > mostName:
-		return fmt.Errorf("invalid Name: it has %s, the limit is %d", count.Of(len(opt.Name), "byte"), mostName)
+	err := cmp.Or(clock.CheckTime("Wait", opt.Wait), clock.CheckTime("HoldAtLeast", opt.HoldAtLeast))
+	if err == nil && len(opt.Name) > mostName {
+		err = fmt.Errorf("invalid Name: it has %s, the limit is %d", count.Of(len(opt.Name), "byte"), mostName)
 	}
-	return nil
+	return err
 }
 
 // jitter makes a wait half as long or up to half as long again, but not shorter than any may be: those

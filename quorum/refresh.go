@@ -76,7 +76,9 @@ func (l *Lock) Refresh(ctx context.Context, ttl time.Duration) error {
 	}
 	began := clock.Now()
 	err := l.refresh(ctx, ttl)
-	l.report(ctx, l.quorum.hooks.Refreshed, began, told{attempts: 1, err: err})
+	if tell := l.quorum.hooks.Refreshed; tell != nil {
+		l.report(ctx, tell, began, told{attempts: 1, expires: l.expires(), err: err})
+	}
 	return err
 }
 

@@ -69,7 +69,7 @@ func (l *Lock) end(ctx context.Context, operation string) error {
 	r := l.roundOf(locks, &w)
 	l.free(ctx, r, locks, keep)
 	r.wait(ctx, wait)
-	what := told{attempts: 1}
+	what := told{attempts: 1, ended: true}
 	switch {
 	case gone:
 		what.err = l.notHeld(operation)

@@ -18,7 +18,7 @@ import (
 // with a [redislock.ErrLockNotHeld]. [FromContext] finds the lock in the context.
 func (l *Lock) Context(ctx context.Context) context.Context {
 	if l.isNothing() {
-		return over(ctx, l.usable())
+		return inctx.Ended(ctx, l.usable())
 	}
 	ctx = inctx.With(ctx, within{}, l)
 	l.mu.Lock()
@@ -112,11 +112,11 @@ func (l *Lock) loseLocked(deadline time.Time) (tell func()) {
 			l.quorum.spawnFor(i, &l.want, l, func() { l.giveBack(lock) })
 		}
 	}
-	why, given := l.why, l.given
+	why, announced := l.why, l.announced
 	return func() {
 		tellWaiting()
-		if given { // else its Obtain fails
-			l.report(context.Background(), l.quorum.hooks.Lost, clock.Now(), told{err: why})
+		if announced { // else its Obtain fails, or they are told once they know of the lock
+			l.report(context.Background(), l.quorum.hooks.Lost, clock.Now(), told{ended: true, err: why})
 		}
 	}
 }

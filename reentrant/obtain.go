@@ -1,6 +1,7 @@
 package reentrant
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -132,6 +133,7 @@ func obtain(ctx context.Context, client *redislock.Client, write, read []string,
 
 // check refuses what no table is needed for.
 func (r *request) check(ctx context.Context) error {
+	bad := cmp.Or(clock.CheckTime("Wait", r.opt.Wait), clock.CheckTime("HoldAtLeast", r.opt.HoldAtLeast))
 	switch {
 	case len(r.write)+len(r.read) == 0:
 		return fmt.Errorf("%w: the set is empty", redislock.ErrInvalidKeys)
@@ -139,10 +141,8 @@ func (r *request) check(ctx context.Context) error {
 		return fmt.Errorf("%w: %s", redislock.ErrInvalidTTL, r.ttl)
 	case r.opt.Token != "":
 		return fmt.Errorf("an owner has tokens of its own, Options.Token: %w", errors.ErrUnsupported)
-	case r.opt.Wait < 0 || r.opt.Wait > maxTTL:
-		return fmt.Errorf("invalid Wait: %s is not between 0 and %s", r.opt.Wait, maxTTL)
-	case r.opt.HoldAtLeast < 0 || r.opt.HoldAtLeast > maxTTL:
-		return fmt.Errorf("invalid HoldAtLeast: %s is not between 0 and %s", r.opt.HoldAtLeast, maxTTL)
+	case bad != nil:
+		return bad
 	case ctx.Err() != nil:
 		return fmt.Errorf("%w: %w", redislock.ErrNotObtained, context.Cause(ctx))
 	}

@@ -29,9 +29,7 @@ func FromContext(ctx context.Context) *Hold {
 // context.
 func (h *Hold) Context(ctx context.Context) context.Context {
 	if h.isNothing() {
-		ctx, cancel := context.WithCancelCause(context.WithValue(ctx, holdKey{}, h))
-		cancel(fmt.Errorf("reentrant: %w: no Obtain has returned it", redislock.ErrLockNotHeld))
-		return ctx
+		return inctx.Ended(context.WithValue(ctx, holdKey{}, h), fmt.Errorf("reentrant: %w: no Obtain has returned it", redislock.ErrLockNotHeld))
 	}
 	return inctx.Over(ctx, h.join(ctx), holdKey{}, h) // nobody is to find a root lock
 }

@@ -2,7 +2,10 @@
 // schedule of what is to be done at them.
 package clock
 
-import "time"
+import (
+	"fmt"
+	"time"
+)
 
 // ProcessStart is when this package was initialised: close enough to the start of the process.
 var ProcessStart = time.Now()
@@ -51,6 +54,14 @@ func (m Moment) Earlier(other Moment) Moment {
 	return Moment{min(m.Mono, other.Mono), min(m.Wall, other.Wall)}
 }
 
+// Later returns whichever of two moments comes last by the monotonic clock. The zero moment never does.
+func (m Moment) Later(other Moment) Moment {
+	if m == (Moment{}) || m.Precedes(other) {
+		return other
+	}
+	return m
+}
+
 // slept returns how far the wall clock has run ahead of the monotonic one since an earlier Moment.
 func (m Moment) slept(earlier Moment) time.Duration {
 	return (m.Wall - earlier.Wall) - (m.Mono - earlier.Mono)
@@ -64,6 +75,14 @@ func (m Moment) Time() time.Time { return ProcessStart.Add(m.Mono) }
 // less than half.
 func Window(ttl time.Duration) time.Duration {
 	return ttl - min(ttl/100+2*time.Millisecond, ttl/2)
+}
+
+// CheckTime refuses a time that is negative, or longer than any that is counted, by its name.
+func CheckTime(name string, d time.Duration) error {
+	if d < 0 || d > Longest {
+		return fmt.Errorf("invalid %s: %s is not between 0 and %s", name, d, Longest)
+	}
+	return nil
 }
 
 // AfterEnd is how long after the end of a time that a server counts it is certain to be over.

@@ -33,6 +33,13 @@ func Over(outer, inner context.Context, key, lock any) context.Context {
 	return &within{Context: inner, key: key, lock: lock, outer: outer}
 }
 
+// Ended returns a context that has ended with this cause.
+func Ended(ctx context.Context, cause error) context.Context {
+	ctx, cancel := context.WithCancelCause(ctx)
+	cancel(cause)
+	return ctx
+}
+
 // Innermost returns the lock that was put last into a context; nil if there is none.
 func Innermost(ctx context.Context) any { return ctx.Value(innermost{}) }
 

@@ -28,11 +28,13 @@ const (
 type Notice struct {
 	Reason string
 	Keys   []string // some of these were broken; nil: any may have been
+	Ended  bool     // nobody has broken them: their leases have ended before the time that the holders know of
 
 	named map[string]bool // the same, of one that was heard
 }
 
-// Text is the notice as it is published: `b|#reason|#keys|reason`, and `#key|key` for each key.
+// Text is the notice as it is published: `b|#reason|#keys|reason`, and `#key|key` for each key; `e` in the place of `b`
+// if they have ended.
 func (n Notice) Text() string {
 	size := 0
 	for _, key := range n.Keys {
@@ -41,7 +43,11 @@ func (n Notice) Text() string {
 	if size > mostNamed {
 		n.Keys = nil
 	}
-	b := []byte("b|" + strconv.Itoa(len(n.Reason)) + "|" + strconv.Itoa(len(n.Keys)) + "|" + n.Reason)
+	kind := "b|"
+	if n.Ended {
+		kind = "e|"
+	}
+	b := []byte(kind + strconv.Itoa(len(n.Reason)) + "|" + strconv.Itoa(len(n.Keys)) + "|" + n.Reason)
 	for _, key := range n.Keys {
 		b = strconv.AppendInt(b, int64(len(key)), 10)
 		b = append(append(b, '|'), key...)
@@ -52,6 +58,10 @@ func (n Notice) Text() string {
 // ParseNotice reads a notice, and reports whether it is one.
 func ParseNotice(text string) (n Notice, ok bool) {
 	rest, ok := strings.CutPrefix(text, "b|")
+	if !ok {
+		rest, ok = strings.CutPrefix(text, "e|")
+		n.Ended = ok
+	}
 	if !ok || len(text) > mostNotice {
 		return n, false
 	}

@@ -28,7 +28,7 @@ func newServed(t *testing.T, answer server) (*Conn, *lane) {
 	t.Helper()
 	rdb := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1"})
 	t.Cleanup(func() { _ = rdb.Close() })
-	conn := New(rdb, Options{Batching: true, Bundle: NewScript("bundle", "return 1")})
+	conn := New(rdb, Options{Batching: true, Bundle: NewScript("bundle", func() string { return "return 1" })})
 	return conn, conn.oneLane(answer, 0)
 }
 
@@ -42,7 +42,7 @@ func newAsking(conn *Conn, value, key string) *Call {
 	return c
 }
 
-var asks = NewScript("asks", "return 2")
+var asks = NewScript("asks", func() string { return "return 2" })
 
 // isOver reports whether the outcome of a call is there.
 func (c *Call) isOver() bool { return len(c.done) == 1 }

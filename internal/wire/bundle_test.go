@@ -26,7 +26,7 @@ func TestBatchErrorIsDoubted(t *testing.T) {
 		"CROSSSLOT Keys in request don't hash to one slot":  false,
 	} {
 		value := "value"
-		b := &bundle{of: NewScript("bundle", "return 1")}
+		b := &bundle{of: NewScript("bundle", func() string { return "return 1" })}
 		for _, key := range []string{"a", "b"} {
 			c := &Call{Request: Request{Keys: []string{key}, Beside: []string{"line"}, Value: &value, TTL: 1000}}
 			b.inside, b.keys = append(b.inside, c), b.keys+1

@@ -18,7 +18,7 @@ func TestCallIsNewAgain(t *testing.T) {
 	value, failed, at := "token", errors.New("refused"), clock.Now()
 	c := &Call{
 		Request: Request{
-			Script: NewScript("new again", "return 'new again'"), Context: t.Context(),
+			Script: NewScript("new again", func() string { return "return 'new again'" }), Context: t.Context(),
 			Keys: []string{"a"}, Beside: []string{"line"}, Value: &value, TTL: 1000, Args: []any{1},
 			Plain: true, Bounded: true, Replicas: Replicas{1, time.Second}, WaitForSlot: time.Second,
 			Remaining: func() time.Duration { return 0 }, Resent: func() {}, Heard: func(string) {},

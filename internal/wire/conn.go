@@ -26,18 +26,22 @@ var ErrClosed = fmt.Errorf("the client is closed: %w", redis.ErrClosed)
 
 // Options of a Conn.
 type Options struct {
-	Wraps    redis.UniversalClient // what a client of another type than go-redis' own wraps; nil: nobody says
-	Batching bool                  // calls go out together
-	Bundle   *Script               // does many plain calls: see bundle
+	Wraps    GoRedis // what a client of another type than go-redis' own wraps; nil: nobody says
+	Batching bool    // calls go out together
+	Bundle   *Script // does many plain calls: see bundle
 }
+
+// A GoRedis is exactly one of the clients of go-redis: see [IsGoRedis]. It is no redis.UniversalClient, because a
+// program has to carry what an interface names, and that one names every command.
+type GoRedis interface{ pooled }
 
 // A Conn brings calls to Redis, over a lane for each server, and keeps account of those that are under
 // way. It is safe for concurrent use.
 type Conn struct {
 	rdb     redis.Scripter
-	direct  redis.UniversalClient // what may be used past Eval and EvalSha of rdb; nil: nothing may
-	wrapped bool                  // rdb has a type of its own: calls go through these alone
-	tries   int                   // for each call
+	direct  GoRedis // what may be used past Eval and EvalSha of rdb; nil: nothing may
+	wrapped bool    // rdb has a type of its own: calls go through these alone
+	tries   int     // for each call
 
 	identity any // of the Redis client: itself, as far as it can be compared
 	virtual  bool
@@ -63,20 +67,20 @@ func New(rdb redis.Scripter, opt Options) *Conn {
 	if conn.identity = rdb; !reflect.ValueOf(rdb).Comparable() {
 		conn.identity = conn
 	}
-	switch rdb := rdb.(type) {
+	switch client := rdb.(type) {
 	case *redis.Client:
-		conn.direct, conn.setup.bundles, conn.tries = rdb, true, rdb.Options().MaxRetries+1
+		conn.setup.sender = pipeline{client.Process, client.Pipeline}
+		conn.setup.bundles, conn.tries = true, client.Options().MaxRetries+1
 	case *redis.ClusterClient:
-		conn.direct = rdb
+		conn.setup.sender = pipeline{client.Process, client.Pipeline}
 	case *redis.Ring:
-		conn.direct, conn.tries = rdb, rdb.Options().MaxRetries+1
+		conn.setup.sender, conn.tries = pipeline{client.Process, client.Pipeline}, client.Options().MaxRetries+1
 	default:
+		conn.setup.sender = plainClient{rdb, pools(rdb, opt.Wraps)}
 		conn.wrapped, conn.direct, conn.setup.bundles = true, opt.Wraps, opt.Wraps != nil
 	}
-	if conn.wrapped {
-		conn.setup.sender = plainClient{rdb, pools(rdb, opt.Wraps)}
-	} else {
-		conn.setup.sender = pipeline{conn.direct}
+	if !conn.wrapped {
+		conn.direct = rdb.(GoRedis) // not one of the above, whose methods would be linked whether the program has one or not
 	}
 	conn.alone = conn.newLane(conn.setup.sender, 0)
 	if opt.Batching && conn.direct != nil {

@@ -5,6 +5,7 @@ import (
 	"net"
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -42,7 +43,7 @@ func Classify(err error) Outcome {
 			strings.HasPrefix(text, "ERR max number of clients reached"),
 			strings.HasPrefix(text, "ERR Script killed by user"):
 			return Passing
-		case first == "UNBLOCKED", movedInScript.MatchString(text):
+		case first == "UNBLOCKED", movedInScript.regexp().MatchString(text):
 			return Unknown
 		}
 		return Final
@@ -72,7 +73,7 @@ func MayCome(err error) bool {
 		return false // it was not sent
 	}
 	text := answer.Error()
-	return !refusedWhole(err) && !withinScriptError.MatchString(text) && !afterScriptError.MatchString(text)
+	return !refusedWhole(err) && !withinScriptError.regexp().MatchString(text) && !afterScriptError.regexp().MatchString(text)
 }
 
 // refusedWhole reports whether the server refused to run the script at all, or its first write.
@@ -91,9 +92,21 @@ func isAnswer(err error) bool {
 	return answer
 }
 
+// A pattern is compiled when it is first needed, which is when a server refuses something.
+type pattern struct {
+	text string
+	once sync.Once
+	made *regexp.Regexp
+}
+
+func (p *pattern) regexp() *regexp.Regexp {
+	p.once.Do(func() { p.made = regexp.MustCompile(p.text) })
+	return p.made
+}
+
 // movedInScript is what the server of a Cluster says when a slot leaves it while a script runs: what
 // the script did before stays done.
-var movedInScript = regexp.MustCompile(`ttempted to access a (non local key|slot not served)`)
+var movedInScript = pattern{text: `ttempted to access a (non local key|slot not served)`}
 
 // A serverError shows an error of the server without the place in the script at which it arose, and
 // without the arguments that a server repeats if it does not know a command: one is a secret.
@@ -125,25 +138,25 @@ func (e *serverError) Unwrap() error { return e.answer }
 const lineOfScript = `@?\b(?:user_script|enable_strict_lua|err_handler_def): ?\d+: `
 
 var (
-	beforeScriptError = regexp.MustCompile(`^(?:ERR )?(?:Error running script(?: \(call to \w+\):|(?: \w+)?,) *)?(?:` + lineOfScript + `)*`)
-	withinScriptError = regexp.MustCompile(lineOfScript)
-	afterScriptError  = regexp.MustCompile(` script:(?: \w*,)? on \S*?: ?-?\d*\.?\s*$`)
-	startsWithCode    = regexp.MustCompile(`^[A-Z]{2,} `)
+	beforeScriptError = pattern{text: `^(?:ERR )?(?:Error running script(?: \(call to \w+\):|(?: \w+)?,) *)?(?:` + lineOfScript + `)*`}
+	withinScriptError = pattern{text: lineOfScript}
+	afterScriptError  = pattern{text: ` script:(?: \w*,)? on \S*?: ?-?\d*\.?\s*$`}
+	startsWithCode    = pattern{text: `^[A-Z]{2,} `}
 )
 
 // legibleAnswer is the text of a server's error as [serverError] shows it. What a server puts in front of
 // an error has the code ERR, and hides the error's own if it has one.
 func legibleAnswer(answer redis.Error) string {
 	text, _, _ := strings.Cut(answer.Error(), ", with args beginning with")
-	text = afterScriptError.ReplaceAllString(text, "")
-	before := beforeScriptError.FindString(text)
+	text = afterScriptError.regexp().ReplaceAllString(text, "")
+	before := beforeScriptError.regexp().FindString(text)
 	if before != "" && before != "ERR " {
 		text = strings.TrimPrefix(strings.TrimSpace(text[len(before):]), "-")
-		if !startsWithCode.MatchString(text) {
+		if !startsWithCode.regexp().MatchString(text) {
 			text = "ERR " + text
 		}
 	}
-	return withinScriptError.ReplaceAllString(text, "")
+	return withinScriptError.regexp().ReplaceAllString(text, "")
 }
 
 // Reworded says an answer of the server in other words.

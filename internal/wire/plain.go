@@ -25,7 +25,7 @@ func IsGoRedis(rdb any) bool {
 type pooled interface{ PoolStats() *redis.PoolStats }
 
 // pools returns what can say so of a client, or of what that wraps.
-func pools(rdb redis.Scripter, wraps redis.UniversalClient) (known pooled) {
+func pools(rdb redis.Scripter, wraps GoRedis) (known pooled) {
 	if wraps != nil {
 		return wraps
 	}

@@ -90,10 +90,10 @@ func (r replicated) follow(commands []command, withSource func(command) bool) {
 }
 
 // exchange sends commands to a node and waits for its replicas.
-func (r replicated) exchange(node pipeliner, commands []command, withSource func(command) bool, ask bool) {
+func (r replicated) exchange(node *redis.Client, commands []command, withSource func(command) bool, ask bool) {
 	ctx, sent, within := context.Background(), clock.Now(), r.replicas.Within
-	if client, ok := node.(interface{ Options() *redis.Options }); ok && client.Options().ReadTimeout > 0 {
-		within = min(within, client.Options().ReadTimeout/2)
+	if read := node.Options().ReadTimeout; read > 0 {
+		within = min(within, read/2)
 	}
 	if len(commands) == 1 { // with the context of its caller, as without replicas
 		ctx = context.WithoutCancel(commands[0].context())

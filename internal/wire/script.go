@@ -7,69 +7,77 @@ import (
 	"crypto/sha1"
 	"encoding/hex"
 	"slices"
-	"strings"
 	"sync"
 )
 
 // A Script is a Lua script as it is sent. It never changes.
 type Script struct {
-	name   string
-	source any // string; kept boxed, as it is handed to go-redis
-	sha    any // string: the name under which the server caches the source
+	name string
+	text func() text
 }
 
-// all has every script that was made, by the name under which the server caches it, and by its source.
-var all sync.Map // string → *Script
+// A text is what a server is given of a script. Both are strings, kept boxed, as they are handed to go-redis.
+type text struct {
+	source any
+	sha    any // the name under which the server caches the source
+}
 
-// NewScript makes a script. Its name is for errors, and for whoever watches what is sent.
-func NewScript(name, source string) *Script {
+// all has every script that was made, for tests.
+var all struct {
+	mu      sync.Mutex
+	scripts []*Script
+}
+
+// NewScript makes a script, whose source is asked for once, when the script is first used. Its name is for
+// errors, and for whoever watches what is sent.
+func NewScript(name string, source func() string) *Script {
+	s := &Script{name, sync.OnceValue(func() text { return textOf(source()) })}
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	all.scripts = append(all.scripts, s)
+	return s
+}
+
+func textOf(source string) text {
 	var sum [sha1.Size]byte
 	// The sum is the name that Redis gives to a script and protects nothing, so a process that
 	// is held to FIPS 140-3 may make it. Asking the server for it (SCRIPT LOAD) would cost a
 	// round trip and one more command in the user's ACL.
 	fips140.WithoutEnforcement(func() { sum = sha1.Sum([]byte(source)) })
-	s := &Script{name: name, source: source, sha: hex.EncodeToString(sum[:])}
-	all.Store(s.sha, s)
-	all.Store(source, s)
-	return s
+	return text{source, hex.EncodeToString(sum[:])}
 }
 
 // Sent finds the script that an EVAL or EVALSHA runs, by the first argument of that; nil if it is none of
 // those that were made here. Tests recognise with it what is sent.
 func Sent(argument string) *Script {
-	s, ok := all.Load(argument)
-	if !ok {
-		return nil
+	for _, s := range Scripts() {
+		if argument == s.SHA() || argument == s.Source() {
+			return s
+		}
 	}
-	return s.(*Script)
+	return nil
 }
 
-// Scripts returns every script that was made, by name.
+// Scripts returns every script that was made. Tests ask for them.
 func Scripts() []*Script {
-	var scripts []*Script
-	all.Range(func(key, s any) bool {
-		if s := s.(*Script); key == s.sha {
-			scripts = append(scripts, s)
-		}
-		return true
-	})
-	slices.SortFunc(scripts, func(a, b *Script) int { return strings.Compare(a.name, b.name) })
-	return scripts
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	return slices.Clone(all.scripts)
 }
 
 // Name returns the name of the script.
 func (s *Script) Name() string { return s.name }
 
 // Source returns the Lua of the script.
-func (s *Script) Source() string { return s.source.(string) }
+func (s *Script) Source() string { return s.text().source.(string) }
 
 // SHA returns the name under which the server caches the source.
-func (s *Script) SHA() string { return s.sha.(string) }
+func (s *Script) SHA() string { return s.text().sha.(string) }
 
 // invocation returns the command and its first argument.
 func (s *Script) invocation(withSource bool) (command, argument any) {
 	if withSource {
-		return "eval", s.source
+		return "eval", s.text().source
 	}
-	return "evalsha", s.sha
+	return "evalsha", s.text().sha
 }

@@ -17,14 +17,12 @@ type sender interface {
 func byName(command) bool   { return false }
 func bySource(command) bool { return true }
 
-// A pipeliner is what a Redis client has to offer for calls to go out together.
-type pipeliner interface {
-	Process(ctx context.Context, cmd redis.Cmder) error
-	Pipeline() redis.Pipeliner
+// A pipeline sends commands as one pipeline. It has two methods of a Redis client, not an interface: through
+// that each type that has a Pipeline would be linked.
+type pipeline struct {
+	process func(ctx context.Context, cmd redis.Cmder) error
+	begin   func() redis.Pipeliner
 }
-
-// A pipeline sends commands as one pipeline.
-type pipeline struct{ rdb pipeliner }
 
 func (d pipeline) send(commands []command, withSource func(command) bool) {
 	sent := clock.Now()
@@ -35,10 +33,10 @@ func (d pipeline) send(commands []command, withSource func(command) bool) {
 	case 0:
 	case 1:
 		// With the context of its caller, for what the hooks of the Redis client find there.
-		_ = d.rdb.Process(commands[0].context(), commands[0])
+		_ = d.process(commands[0].context(), commands[0])
 	default:
 		ctx := context.Background()
-		pipe := d.rdb.Pipeline()
+		pipe := d.begin()
 		for _, p := range commands {
 			_ = pipe.Process(ctx, p)
 		}

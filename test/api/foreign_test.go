@@ -1,7 +1,6 @@
 package api_test
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -26,14 +25,15 @@ func TestForeignString(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			world.Scenario(t, func(t *testing.T, w *world.World) {
 				check.NoError(t, w.RDB.Set(t.Context(), w.Key("a"), text, world.Long).Err())
+				const briefly = 20 * time.Millisecond
+				queue := world.Queue()
+				queue.Wait = briefly
 				for how, opt := range map[string]*redislock.Options{
 					"once": nil, "fenced": {Fenced: true}, "with a token": {Token: "t"}, "with intents": {Intent: true},
-					"in line": world.Queue(), "polling": {RetryStrategy: redislock.LinearBackoff(time.Millisecond)},
+					"in line": queue, "polling": {RetryStrategy: redislock.LinearBackoff(time.Millisecond), Wait: briefly},
 				} {
 					for _, keys := range [][]string{w.Keys("a"), w.Keys("a", "b"), w.Keys("b", "a")} {
-						ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
-						_, err := w.Client.Obtain(ctx, keys, world.Long, opt)
-						cancel()
+						_, err := w.Client.Obtain(t.Context(), keys, world.Long, opt)
 						conflict := world.WantConflict(t, err, w.Key("a"), redislock.ModeForeign)
 						if conflict.Type != "string" || conflict.Metadata != "" || conflict.TTL <= 0 || conflict.TTL > world.Long {
 							t.Errorf("%s: got conflict %+v", how, conflict)

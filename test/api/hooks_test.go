@@ -51,9 +51,11 @@ func TestHooks(t *testing.T) {
 			&redislock.Options{RetryStrategy: redislock.LimitRetry(redislock.LinearBackoff(time.Second), 3)})
 		check.Is(t, err, redislock.ErrNotObtained)
 		time.Sleep(time.Minute)
+		first := lock.Deadline()
 		check.NoError(t, lock.Refresh(ctx, time.Minute))
 		check.NoError(t, lock.Release(ctx))
 		gone := check.Must[*redislock.Lock](t)(client.ObtainRead(ctx, w.Keys("a"), time.Hour, nil))
+		ends := gone.Deadline()
 		mini.Miniredis().Del(w.Key("a"))
 		time.Sleep(time.Second)
 		check.Is(t, gone.Refresh(ctx, time.Minute), redislock.ErrLockNotHeld)
@@ -62,15 +64,15 @@ func TestHooks(t *testing.T) {
 		const once, poll = redislock.WayOnce, redislock.WayPoll
 		both, one := w.Keys("a", "b"), w.Keys("a")
 		want := []happened{
-			{"obtained", redislock.Event{Keys: both, Mode: write, Name: "both \xff", Way: once, Attempts: 1}},
-			{"refused", redislock.Event{Keys: one, Mode: read, Way: poll, Attempts: 4, Duration: 3 * second, Err: redislock.ErrNotObtained}},
-			{"refreshed", redislock.Event{Keys: both, Mode: write, Name: "both \xff", Way: once, Attempts: 1, Held: 63 * second}},
-			{"released", redislock.Event{Keys: both, Mode: write, Name: "both \xff", Way: once, Attempts: 1, Held: 63 * second}},
-			{"obtained", redislock.Event{Keys: one, Mode: read, Way: once, Attempts: 1}},
-			{"lost", redislock.Event{Keys: one, Mode: read, Way: once, Held: second, Err: redislock.ErrLockLost}},
-			{"refreshed", redislock.Event{Keys: one, Mode: read, Way: once, Attempts: 1, Held: second, Err: redislock.ErrLockNotHeld}},
+			{"obtained", redislock.Event{ID: 1, Keys: both, Mode: write, Name: "both \xff", Way: once, Attempts: 1, Expires: first}},
+			{"refused", redislock.Event{ID: 2, Keys: one, Mode: read, Way: poll, Attempts: 4, Duration: 3 * second, Err: redislock.ErrNotObtained}},
+			{"refreshed", redislock.Event{ID: 1, Keys: both, Mode: write, Name: "both \xff", Way: once, Attempts: 1, Held: 63 * second, Expires: lock.Deadline()}},
+			{"released", redislock.Event{ID: 1, Keys: both, Mode: write, Name: "both \xff", Way: once, Attempts: 1, Held: 63 * second, Ended: true}},
+			{"obtained", redislock.Event{ID: 3, Keys: one, Mode: read, Way: once, Attempts: 1, Expires: ends}},
+			{"lost", redislock.Event{ID: 3, Keys: one, Mode: read, Way: once, Held: second, Err: redislock.ErrLockLost, Ended: true}},
+			{"refreshed", redislock.Event{ID: 3, Keys: one, Mode: read, Way: once, Attempts: 1, Held: second, Err: redislock.ErrLockNotHeld, Ended: true}},
 		}
-		if diff := cmp.Diff(want, got, cmpopts.EquateErrors()); diff != "" {
+		if diff := cmp.Diff(want, numbered(got), cmpopts.EquateErrors()); diff != "" {
 			t.Errorf("events (-want +got):\n%s", diff)
 		}
 	})

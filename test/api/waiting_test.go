@@ -96,19 +96,21 @@ func TestWaiting(t *testing.T) {
 					attempts, took = 2, 5*tick/2
 				}
 				check.NoError(t, lock.Release(t.Context()))
-				event := redislock.Event{Keys: w.Keys("a", "b"), Mode: redislock.ModeRead, Name: "a job", Way: way}
+				event := redislock.Event{ID: 1, Keys: w.Keys("a", "b"), Mode: redislock.ModeRead, Name: "a job", Way: way}
 				waiting, waited, released := event, event, event
 				waiting.Attempts, waiting.Err = 1, redislock.ErrNotObtained
 				waited.Attempts, waited.Duration = attempts, took
-				released.Attempts = 1
+				obtained := waited
+				obtained.Expires = lock.Deadline()
+				released.Attempts, released.Ended = 1, true
 				if way == redislock.WayQueue {
 					if asked := h.events[1].Event.Attempts; asked == 3 { // it has subscribed meanwhile
-						waited.Attempts = asked
+						waited.Attempts, obtained.Attempts = asked, asked
 					}
 					released.Held = h.events[3].Event.Held // it counts from before it was granted
 				}
-				want := []happened{{"waiting", waiting}, {"waited", waited}, {"obtained", waited}, {"released", released}}
-				if diff := cmp.Diff(want, h.events, cmpopts.EquateErrors()); diff != "" {
+				want := []happened{{"waiting", waiting}, {"waited", waited}, {"obtained", obtained}, {"released", released}}
+				if diff := cmp.Diff(want, numbered(h.events), cmpopts.EquateErrors()); diff != "" {
 					t.Errorf("events (-want +got):\n%s", diff)
 				}
 			})

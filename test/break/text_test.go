@@ -14,9 +14,10 @@ func TestNoticeText(t *testing.T) {
 	t.Parallel()
 	for name, n := range map[string]listen.Notice{
 		"nothing": {}, "any bytes": {Reason: "a|b\x00\n", Keys: []string{"k|1", "", "\xff"}}, "many": {Keys: world.Numbered("k", 400)},
+		"ended": {Keys: []string{"k|1", "b"}, Ended: true},
 	} {
 		got, ok := listen.ParseNotice(n.Text())
-		if !ok || got.Reason != n.Reason || !slices.Equal(got.Keys, n.Keys) {
+		if !ok || got.Reason != n.Reason || got.Ended != n.Ended || !slices.Equal(got.Keys, n.Keys) {
 			t.Errorf("%s: got %+v, %t, want %+v", name, got, ok, n)
 		}
 		if len(n.Keys) > 0 && (!got.Concerns([]string{"other", n.Keys[1]}) || got.Concerns([]string{"other"})) {

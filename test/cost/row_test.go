@@ -161,15 +161,20 @@ func (r *row) measure(t *testing.T) map[string][]costing {
 
 // want checks the median of some turns, and that none costs more than one in which a second begins. A slow machine has more
 // of these. Of turns in which somebody asks by itself the cheapest counts: it may ask at another moment, and be written
-// anew.
-func want(t *testing.T, what string, l limit, all []costing, asked bool) {
+// anew. On a machine that is so slow that a waiter may ask again by itself in each of them, one more such asking is allowed.
+func want(t *testing.T, what string, l limit, all []costing, asks bool) {
 	t.Helper()
 	slices.SortFunc(all, func(a, b costing) int { return a.commands.Total() - b.commands.Total() })
 	median := all[len(all)/2]
-	if asked {
+	if asks {
 		median = all[0]
+		if i := slices.IndexFunc(all, func(c costing) bool { return !c.late }); i >= 0 {
+			median = all[i]
+		} else {
+			l = l.and(asked)
+		}
 	}
-	if !l.within(t, what, median.keys(), median.commands) || asked {
+	if !l.within(t, what, median.keys(), median.commands) || asks {
 		return
 	}
 	all = slices.DeleteFunc(all, func(c costing) bool { return c.late })

@@ -1,3 +1,4 @@
+// Package errors_test has the tests of what errors say and how they are told apart, whatever the server and its version.
 package errors_test
 
 import (

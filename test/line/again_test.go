@@ -153,7 +153,7 @@ func TestQueueAgainFindsATurn(t *testing.T) {
 
 // However long a waiter has waited, it takes the word of a message for its turn, and has nearly all of its lease.
 func TestQueueAgainKeepsTheClock(t *testing.T) {
-	inCrowd(t, 400, func(t *testing.T, c *crowd) {
+	inCrowd(t, 240, func(t *testing.T, c *crowd) {
 		key, turn := c.Key("late"), make(chan *redislock.Lock, 1)
 		holder := check.Must[*redislock.Lock](t)(c.Client.Obtain(t.Context(), []string{key}, world.Long, nil))
 		const ttl = 20 * time.Second
@@ -182,30 +182,31 @@ func TestQueueAgainFails(t *testing.T) {
 	t.Parallel()
 	const during = 20 * time.Second
 	for name, test := range map[string]struct {
+		waiters int                                 // all of whom ask by themselves a few times, or more than the rounds send by themselves
 		answer  func(run check.Run, cmd *redis.Cmd) // nothing: the server answers
 		during  time.Duration
 		failed  int64 // how often, at least
 		atLeast int64 // who ask by themselves
 		atMost  int64
 	}{
-		"for want of a right": {func(_ check.Run, cmd *redis.Cmd) {
+		"for want of a right": {60, func(_ check.Run, cmd *redis.Cmd) {
 			cmd.SetErr(world.Refusal("NOPERM this user has no permissions to run the 'mget' command"))
-		}, during, 4, 700, 1600},
-		"nobody answers":       {func(_ check.Run, cmd *redis.Cmd) { cmd.SetErr(os.ErrDeadlineExceeded) }, during, 13, 150, 900},
-		"nobody answers twice": {func(_ check.Run, cmd *redis.Cmd) { cmd.SetErr(os.ErrDeadlineExceeded) }, 4500 * time.Millisecond, 1, 0, 100},
-		"the slot moves": {func(_ check.Run, cmd *redis.Cmd) {
+		}, during, 4, 240, 550},
+		"nobody answers":       {180, func(_ check.Run, cmd *redis.Cmd) { cmd.SetErr(os.ErrDeadlineExceeded) }, during, 13, 150, 900},
+		"nobody answers twice": {180, func(_ check.Run, cmd *redis.Cmd) { cmd.SetErr(os.ErrDeadlineExceeded) }, 4500 * time.Millisecond, 1, 0, 100},
+		"the slot moves": {180, func(_ check.Run, cmd *redis.Cmd) {
 			cmd.SetErr(world.Refusal("TRYAGAIN Multiple keys request during rehashing of slot"))
 		}, during, 13, 150, 900},
-		"another script": {func(_ check.Run, cmd *redis.Cmd) { cmd.SetVal("OK") }, during, 4, 700, 1600},
-		"more waiters":   {func(_ check.Run, cmd *redis.Cmd) { cmd.SetVal([]any{int64(1), int64(1000), int64(0)}) }, during, 4, 700, 1600},
-		"of several slots": {func(run check.Run, cmd *redis.Cmd) {
+		"another script": {60, func(_ check.Run, cmd *redis.Cmd) { cmd.SetVal("OK") }, during, 4, 240, 550},
+		"more waiters":   {60, func(_ check.Run, cmd *redis.Cmd) { cmd.SetVal([]any{int64(1), int64(1000), int64(0)}) }, during, 4, 240, 550},
+		"of several slots": {180, func(run check.Run, cmd *redis.Cmd) {
 			if len(run.Keys) > 2 {
 				cmd.SetErr(world.Refusal("CROSSSLOT Keys in request don't hash to the same slot"))
 			}
 		}, during, 1, 0, 65},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inCrowd(t, 180, func(t *testing.T, c *crowd) {
+			inCrowd(t, test.waiters, func(t *testing.T, c *crowd) {
 				var failed, asked atomic.Int64
 				until := time.Now().Add(test.during)
 				c.RDB.AddHook(check.Instead(func(cmd redis.Cmder) bool {

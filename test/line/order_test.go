@@ -169,6 +169,7 @@ func (c *workload) feels(rdb *redis.Client) {
 
 // DESIGN section 6: first come first served over overlapping sets, no deadlock.
 func TestQueueOrder(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		name    string
 		kind    redistest.Kind

@@ -108,12 +108,13 @@ func runReal(t *testing.T, b redistest.Backend, ids []cellID, patience time.Dura
 }
 
 // realCells are cells for real servers: those of the lines that are followed by one operation, and so many others
-// by chance, some of them with lines too.
-func realCells(seed uint64, lined, others int) []cellID {
+// by chance, some of them with lines too. Unless long is set, none may have to wait until a lease ends that a late request
+// began under a token that nobody knows any more: that takes one or two minutes.
+func realCells(seed uint64, lined, others int, long bool) []cellID {
 	var all, more []cellID
 	for _, id := range slices.Concat(cellsOf(lineRows()), bubbleCells()) {
 		switch {
-		case !id.bears():
+		case !id.bears() || !long && !id.row.line && id.row.generated && id.way == 'G':
 		case id.row.line && len(id.follows) == 1:
 			all = append(all, id)
 		default:
@@ -137,7 +138,7 @@ func TestMatrixReal(t *testing.T) {
 	} else {
 		t.Parallel()
 	}
-	ids := realCells(seedOf(t), lined, others)
+	ids := realCells(seedOf(t), lined, others, full)
 	if only := os.Getenv("MATRIX_CELL"); only != "" {
 		all := append(cellsOf(lineRows()), bubbleCells()...)
 		ids = slices.DeleteFunc(all, func(id cellID) bool { return id.String() != only })

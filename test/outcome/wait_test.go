@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/internal/check"
 	"github.com/seed-14de3678/redislock/internal/redistest"
@@ -155,8 +157,17 @@ func TestWaitMakesOneAttempt(t *testing.T) {
 	world.Scenario(t, func(t *testing.T, w *world.World) {
 		for _, opt := range []redislock.Options{{}, ways[redislock.WayPoll], ways[redislock.WayQueue]} {
 			opt.Wait = 1
-			lock := check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), w.Keys("a"), world.Long, &opt))
-			_, err := w.Client.ObtainRead(t.Context(), w.Keys("a"), world.Long, &opt)
+			lock, err := w.Client.Obtain(t.Context(), w.Keys("a"), world.Long, &opt)
+			for slow := false; err != nil; lock, err = w.Client.Obtain(t.Context(), w.Keys("a"), world.Long, &opt) {
+				// An answer can take longer than an attempt is given; then the clean-up has the key for a moment.
+				if slow = slow || errors.Is(err, redislock.ErrUnknownOutcome); !slow {
+					t.Fatal(err)
+				}
+			}
+			_, err = w.Client.ObtainRead(t.Context(), w.Keys("a"), world.Long, &opt)
+			for errors.Is(err, redislock.ErrUnknownOutcome) {
+				_, err = w.Client.ObtainRead(t.Context(), w.Keys("a"), world.Long, &opt)
+			}
 			world.WantConflict(t, err, w.Key("a"), redislock.ModeWrite)
 			if waits := opt.RetryStrategy != nil || opt.Queue; errors.Is(err, redislock.ErrWaitOver) != waits {
 				t.Errorf("got error %v of %+v", err, opt)
@@ -164,8 +175,11 @@ func TestWaitMakesOneAttempt(t *testing.T) {
 			check.NoError(t, lock.Release(t.Context()))
 			ctx, cancel := context.WithCancel(t.Context())
 			cancel()
-			world.WantUnsent(t, w.RDB, context.Canceled, func() error {
-				_, err := w.Client.Obtain(ctx, w.Keys("a"), world.Long, &opt)
+			rdb := redis.NewClient(w.RDB.Options()) // of a Client that does nothing in the background
+			t.Cleanup(func() { _ = rdb.Close() })
+			client := world.NewClient(t, rdb)
+			world.WantUnsent(t, rdb, context.Canceled, func() error {
+				_, err := client.Obtain(ctx, w.Keys("a"), world.Long, &opt)
 				return err
 			})
 			w.WantFree(t, w.Key("a"))

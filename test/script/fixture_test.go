@@ -1,3 +1,4 @@
+// Package script_test has the tests of single scripts: what they do, and what they cost.
 package script_test
 
 import (

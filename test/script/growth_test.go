@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"testing"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -171,12 +172,12 @@ func TestHandOverGrowsWithTheKeys(t *testing.T) {
 }
 
 // entersAsLast has somebody ask for the keys, of which one is held, and stand in line for them.
-func (s *fixture) entersAsLast(t *testing.T, keys []string, place string) func() {
+func (s *fixture) entersAsLast(t *testing.T, keys []string, place string, life time.Duration) func() {
 	t.Helper()
 	check.NoError(t, s.rdb.Set(t.Context(), keys[0], "somebody", longLease).Err())
 	return func() {
 		reply := s.run(t, "rw", keys, "token-last", longLease.Milliseconds(), "", "", len(keys), 0, "", "", 0,
-			"last", place, waiterLife.Milliseconds(), "p", s.prefix+"end")
+			"last", place, life.Milliseconds(), "p", s.prefix+"end")
 		if reply, ok := reply.([]any); !ok || reply[0] != int64(inLine) {
 			t.Fatalf("got reply %v", reply)
 		}
@@ -202,12 +203,12 @@ func TestLineGrowsWithTheKeys(t *testing.T) {
 		},
 		"enters the line": func(t *testing.T, s *fixture, keys []string) func() {
 			t.Helper()
-			return s.entersAsLast(t, keys, "")
+			return s.entersAsLast(t, keys, "", waiterLife)
 		},
 		"asks in line again": func(t *testing.T, s *fixture, keys []string) func() {
 			t.Helper()
-			s.entersAsLast(t, keys, "")()
-			return s.entersAsLast(t, keys, "?")
+			s.entersAsLast(t, keys, "", waiterLife-time.Second)() // so it is renewed, which after half a second it is anyway
+			return s.entersAsLast(t, keys, "?", waiterLife)
 		},
 		"gives up, in front of the others": func(t *testing.T, s *fixture, keys []string) func() {
 			t.Helper()
