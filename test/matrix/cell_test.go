@@ -59,6 +59,8 @@ type cell struct {
 	steering
 	journal
 	before  []stored // what was stored before the late request was executed
+	written int      // how many other requests had been written by then
+	busy    bool     // some of them were not answered
 	closers []func()
 }
 

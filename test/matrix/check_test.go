@@ -60,13 +60,17 @@ func (c *cell) arrive() {
 // around looks at the keys before and after the late request is executed. Once a later request for one of them was
 // answered, the late one must change nothing.
 func (c *cell) around(answer string) {
+	written, busy := c.network.traffic()
 	var now []stored
 	for _, key := range c.keys {
 		now = append(now, c.eye.look(key))
 	}
 	if answer == "" {
-		c.before = now
+		c.before, c.written, c.busy = now, written, busy
 		return
+	}
+	if written, _ = c.network.traffic(); c.busy || written != c.written {
+		return // another request of the same moment may have changed the keys
 	}
 	c.network.mu.Lock()
 	closed := maps.Clone(c.network.closed)

@@ -76,6 +76,8 @@ type network struct {
 	lateRequest
 	closed  map[string]bool // the keys of requests that were answered since, and have one in common with it
 	seen    map[string]int  // how many requests of each script were answered
+	flying  int             // how many requests were written and are not answered
+	written int             // how many were written
 	gate    chan struct{}   // if not nil requests of others wait for it
 	invalid string          // why the cell means nothing
 }
@@ -215,6 +217,28 @@ func (w *network) gateOf(r *request) <-chan struct{} {
 	return w.gate
 }
 
+// flies takes in that a request is written, which is executed from then on until it has landed.
+func (w *network) flies() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.written++
+	w.flying++
+}
+
+// landed takes in that a request is over, answered or not.
+func (w *network) landed() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.flying--
+}
+
+// traffic is how many requests were written, and whether some are not over.
+func (w *network) traffic() (written int, busy bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.written, w.flying > 0
+}
+
 // answered takes in an answer.
 func (w *network) answered(r *request, reply []byte) {
 	w.mu.Lock()
@@ -296,6 +320,7 @@ func (c *connection) Write(p []byte) (int, error) {
 	case fateBefore:
 		c.network.arrive()
 	}
+	c.network.flies()
 	return c.Conn.Write(p)
 }
 
@@ -309,6 +334,9 @@ func (c *connection) Read(p []byte) (int, error) {
 		return 0, io.EOF
 	}
 	n, err := c.Conn.Read(p)
+	if r != nil {
+		c.network.landed()
+	}
 	if r == nil || err != nil {
 		return n, err
 	}
