@@ -1,4 +1,4 @@
-package main
+package demo
 
 import (
 	"cmp"
@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cli"
 )
 
 const readers = 3
@@ -45,7 +46,7 @@ func playReaders(ctx context.Context, s *stage) (verdict, error) {
 		}
 		holds = append(holds, lock)
 	}
-	s.screen.note("%s  three readers hold it", r.at())
+	s.note("%s  three readers hold it", r.at())
 	err := together(ctx, len(r.turns), func(ctx context.Context, i int) error {
 		switch i {
 		case readers:
@@ -121,13 +122,13 @@ func (r *reading) write(ctx context.Context, t *turn) error {
 	if err := sleep(ctx, r.span(100*time.Millisecond)); err != nil {
 		return err
 	}
-	r.screen.note("%s  a writer asks, with Intent, and waits", r.at())
+	r.note("%s  a writer asks, with Intent, and waits", r.at())
 	close(r.writing)
 	lock, err := r.enter(ctx, t, "writer", r.client.Obtain, redislock.LinearBackoff(10*time.Millisecond))
 	if err != nil {
 		return err
 	}
-	r.screen.note("%s  the readers have gone, the writer has its turn", r.at())
+	r.note("%s  the readers have gone, the writer has its turn", r.at())
 	return r.leave(ctx, t, lock, 120*time.Millisecond)
 }
 
@@ -144,15 +145,15 @@ func (r *reading) comeLate(ctx context.Context, t *turn) error {
 	close(r.refused)
 	if errors.Is(err, redislock.ErrNotObtained) {
 		asked := t.asked
-		r.screen.note("%s  a late reader asks once:", r.at())
-		r.screen.note("           %s", r.screen.paint(red, err.Error()))
+		r.note("%s  a late reader asks once:", r.at())
+		r.note("           %s", r.screen.Paint(cli.Red, err.Error()))
 		lock, err = r.enter(ctx, t, t.name, r.client.ObtainRead, redislock.LinearBackoff(10*time.Millisecond))
 		t.asked = asked
 	}
 	if err != nil {
 		return err
 	}
-	r.screen.note("%s  the late reader has it", r.at())
+	r.note("%s  the late reader has it", r.at())
 	return r.leave(ctx, t, lock, 80*time.Millisecond)
 }
 
@@ -180,11 +181,11 @@ func (r *reading) chart() {
 	const columns = 42
 	end := slices.MaxFunc(r.turns, func(a, b turn) int { return cmp.Compare(a.until, b.until) }).until
 	cell := max(end/columns, time.Millisecond)
-	r.screen.note("%-12s %6s %6s %6s  (ms; ░ waits, █ holds)", "", "asked", "from", "until")
+	r.note("%-12s %6s %6s %6s  (ms; ░ waits, █ holds)", "", "asked", "from", "until")
 	for _, t := range r.turns {
 		at, in, out := int(t.asked/cell), int(t.from/cell), int(t.until/cell)
 		bar := strings.Repeat(" ", at) + strings.Repeat("░", in-at) + strings.Repeat("█", max(out-in, 1))
-		r.screen.note("%-12s %6d %6d %6d  %s", t.name,
+		r.note("%-12s %6d %6d %6d  %s", t.name,
 			t.asked.Milliseconds(), t.from.Milliseconds(), t.until.Milliseconds(), bar)
 	}
 }

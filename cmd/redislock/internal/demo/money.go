@@ -1,4 +1,4 @@
-package main
+package demo
 
 import (
 	"context"
@@ -70,7 +70,7 @@ func (b *bank) judge(sum int, seen sightings) verdict {
 
 // open gives each account its money.
 func (b *bank) open(ctx context.Context) error {
-	pipe := b.server.rdb.Pipeline()
+	pipe := b.server.RDB.Pipeline()
 	for _, key := range b.balances {
 		pipe.Set(ctx, key, openingBalance, bankLife)
 	}
@@ -95,7 +95,7 @@ func (b *bank) operate(ctx context.Context) (sightings, error) {
 			cancel(err)
 			return seen, <-over
 		}
-		b.screen.tell("transfers: %5d, snapshots of the locks: %5d", b.moved.Load(), seen.snapshots)
+		b.screen.Tell("transfers: %5d, snapshots of the locks: %5d", b.moved.Load(), seen.snapshots)
 	}
 }
 
@@ -135,7 +135,7 @@ func (b *bank) move(ctx context.Context, from, to int) error {
 		return err
 	}
 	amount := rand.N(read[0] + 1)
-	pipe := b.server.rdb.Pipeline()
+	pipe := b.server.RDB.Pipeline()
 	pipe.Set(ctx, b.balances[from], read[0]-amount, bankLife)
 	pipe.Set(ctx, b.balances[to], read[1]+amount, bankLife)
 	_, err = pipe.Exec(ctx)
@@ -148,7 +148,7 @@ func (b *bank) read(ctx context.Context, which ...int) ([]int, error) {
 	for i, account := range which {
 		keys[i] = b.balances[account]
 	}
-	values, err := b.server.rdb.MGet(ctx, keys...).Result()
+	values, err := b.server.RDB.MGet(ctx, keys...).Result()
 	if err != nil {
 		return nil, err
 	}
@@ -178,7 +178,7 @@ func (b *bank) sum(ctx context.Context) (int, error) {
 
 // observe looks at all locks in one command, so that it sees them as they are at one moment.
 func (b *bank) observe(ctx context.Context, seen *sightings) error {
-	values, err := b.server.rdb.MGet(ctx, b.locks...).Result()
+	values, err := b.server.RDB.MGet(ctx, b.locks...).Result()
 	if err != nil {
 		return err
 	}

@@ -1,4 +1,4 @@
-package main
+package demo
 
 import (
 	"context"
@@ -29,9 +29,9 @@ func playWatchdog(ctx context.Context, s *stage) (verdict, error) {
 		return verdict{}, err
 	}
 	lived := time.Since(began)
-	s.screen.note("TTL every %d ms: %s ms", (s.lease / 4).Milliseconds(), inMillis(ttls))
+	s.note("TTL every %d ms: %s ms", (s.lease / 4).Milliseconds(), inMillis(ttls))
 
-	if err := s.server.rdb.Del(ctx, key).Err(); err != nil {
+	if err := s.server.RDB.Del(ctx, key).Err(); err != nil {
 		return verdict{}, err
 	}
 	deleted := time.Now()
@@ -44,8 +44,8 @@ func playWatchdog(ctx context.Context, s *stage) (verdict, error) {
 		return verdict{}, err
 	}
 	cause := context.Cause(held)
-	s.screen.note("DEL %q: after %d ms the holder's context ends, cause %q", key, told.Milliseconds(), fmt.Sprint(cause))
-	s.screen.note("(a renewal is due every %d ms)", (s.lease / 3).Milliseconds())
+	s.note("DEL %q: after %d ms the holder's context ends, cause %q", key, told.Milliseconds(), fmt.Sprint(cause))
+	s.note("(a renewal is due every %d ms)", (s.lease / 3).Milliseconds())
 
 	var v verdict
 	v.check(slices.Min(ttls) > 0 && lived > s.lease,
@@ -68,7 +68,7 @@ func (s *stage) sample(ctx context.Context, lock *redislock.Lock) ([]time.Durati
 		}
 		ttls = append(ttls, ttl)
 		bar := strings.Repeat("█", int(40*ttl/s.lease))
-		s.screen.tell("TTL %4d ms %s", ttl.Milliseconds(), bar)
+		s.screen.Tell("TTL %4d ms %s", ttl.Milliseconds(), bar)
 		if err := sleep(ctx, s.lease/4); err != nil {
 			return nil, err
 		}

@@ -1,4 +1,4 @@
-package main
+package demo
 
 import (
 	"context"
@@ -7,13 +7,15 @@ import (
 	"time"
 
 	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cli"
 )
 
 // A stage is what the acts have in common.
 type stage struct {
-	server *server
+	server *cli.Conn
+	prefix string // of every key
 	client *redislock.Client
-	screen *screen
+	screen *cli.Screen
 	pace   float64       // by which the length of the timed acts is multiplied
 	lease  time.Duration // that the watchdog keeps alive
 
@@ -28,10 +30,11 @@ type stage struct {
 // tidyUp is how long clearing the stage may take.
 const tidyUp = 3 * time.Second
 
-func newStage(srv *server, scr *screen) *stage {
+func newStage(srv *cli.Conn, scr *cli.Screen) *stage {
 	return &stage{
 		server: srv,
-		client: redislock.New(srv.rdb),
+		prefix: cli.OwnPrefix("demo"),
+		client: redislock.New(srv.RDB),
 		screen: scr,
 		pace:   1,
 		keys:   make(map[string]bool),
@@ -40,11 +43,28 @@ func newStage(srv *server, scr *screen) *stage {
 
 // key returns the name that a key has on this server, and takes note of it.
 func (s *stage) key(format string, args ...any) string {
-	name := s.server.prefix + fmt.Sprintf(format, args...)
+	name := s.prefix + fmt.Sprintf(format, args...)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.keys[name] = true
 	return name
+}
+
+// title begins an act.
+func (s *stage) title(number int, title, about string) {
+	s.screen.Line("\n%s\n   %s", s.screen.Paint(cli.Bold, fmt.Sprintf("%d. %s", number, title)), s.screen.Paint(cli.Dim, about))
+}
+
+// note writes a line of an act.
+func (s *stage) note(format string, args ...any) { s.screen.Line("   "+format, args...) }
+
+// verdict ends an act.
+func (s *stage) verdict(v verdict) {
+	if v.ok() {
+		s.note("%s %s", s.screen.Paint(cli.Green, "✓"), v.String())
+	} else {
+		s.note("%s %s", s.screen.Paint(cli.Red, "✗"), v.String())
+	}
 }
 
 // span returns how long something takes that lasts for d at the usual pace.
@@ -64,13 +84,13 @@ func (s *stage) clear() error {
 	s.mu.Unlock()
 	var err error
 	if len(names) > 0 {
-		err = s.server.rdb.Del(ctx, names...).Err()
+		err = s.server.RDB.Del(ctx, names...).Err()
 	}
-	if closed := s.server.close(); err == nil {
+	if closed := s.server.Close(); err == nil {
 		err = closed
 	}
 	if err != nil {
-		return fmt.Errorf("clear up %s*: %w", s.server.prefix, err)
+		return fmt.Errorf("clear up %s*: %w", s.prefix, err)
 	}
 	return nil
 }

@@ -1,7 +1,9 @@
-package main
+package demo
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"math"
@@ -12,9 +14,17 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cli"
 	"github.com/seed-14de3678/redislock/internal/check"
 	"github.com/seed-14de3678/redislock/internal/redistest"
 )
+
+func TestMain(m *testing.M) { redistest.Main(m) }
+
+// output is what a command has written.
+type output struct{ out, err bytes.Buffer }
+
+func (o *output) streams() cli.Streams { return cli.Streams{Out: &o.out, Err: &o.err} }
 
 // soon is longer than anything takes that has to come.
 const soon = 20 * time.Second
@@ -22,8 +32,17 @@ const soon = 20 * time.Second
 // play runs a quick demo, with a lease that a busy machine cannot lose.
 func play(ctx context.Context, o *output, d demo, names ...string) int {
 	d.quick, d.lease = d.pace == 0, 2*time.Second
-	c := command{name: "demo", define: func(*flag.FlagSet) action { return d.run }}
-	return c.exec(ctx, o.streams(), names)
+	c := Command()
+	c.Define = func(*flag.FlagSet) cli.Action { return d.run }
+	tool := cli.Tool{Name: "redislock", Commands: []cli.Command{c}}
+	return tool.Run(ctx, o.streams(), append([]string{"demo"}, names...))
+}
+
+func wantText(t *testing.T, stream, got, want string) {
+	t.Helper()
+	if want == "" && got != "" || !strings.Contains(got, want) {
+		t.Errorf("%s is %q, want %q in it", stream, got, want)
+	}
 }
 
 func TestAllActs(t *testing.T) {
@@ -54,8 +73,8 @@ func TestBrokenActs(t *testing.T) {
 		t.Run(a.name, func(t *testing.T) {
 			t.Parallel()
 			var o output
-			if got := play(t.Context(), &o, demo{broken: true}, a.name); got != exitFailed {
-				t.Errorf("exit status %d, want %d", got, exitFailed)
+			if got := play(t.Context(), &o, demo{broken: true}, a.name); got != cli.Failed {
+				t.Errorf("exit status %d, want %d", got, cli.Failed)
 			}
 			_, verdict, bad := strings.Cut(o.out.String(), "✗")
 			if fault := faults[a.name]; fault == "" || !bad || !strings.Contains(verdict, fault) {
@@ -71,7 +90,7 @@ func TestNothingIsLeftBehind(t *testing.T) {
 	redistest.Each(t, func(t *testing.T, b redistest.Backend) {
 		const db = 1 // of this test alone
 		var o output
-		if got := play(t.Context(), &o, demo{url: location(b, db)}); got != 0 {
+		if got := play(t.Context(), &o, demo{redis: cli.Redis{URL: location(b, db)}}); got != 0 {
 			t.Errorf("exit status %d\n%s%s", got, &o.out, &o.err)
 		}
 		wantNoLocks(t, b, db)
@@ -89,11 +108,11 @@ func TestInterruptedActs(t *testing.T) {
 			redistest.Each(t, func(t *testing.T, b redistest.Backend) {
 				db := 2 + i // of this subtest alone
 				for _, after := range []time.Duration{10, 60, 110, 160} {
-					interrupt(t, demo{url: location(b, db)}, a.name, after*time.Millisecond)
+					interrupt(t, demo{redis: cli.Redis{URL: location(b, db)}}, a.name, after*time.Millisecond)
 					wantNoLocks(t, b, db)
 				}
 				// Left to itself it would go on for a minute, and more.
-				interrupt(t, demo{url: location(b, db), pace: 200}, a.name, 60*time.Millisecond)
+				interrupt(t, demo{redis: cli.Redis{URL: location(b, db)}, pace: 200}, a.name, 60*time.Millisecond)
 				wantNoLocks(t, b, db)
 			})
 		})
@@ -107,8 +126,8 @@ func interrupt(t *testing.T, d demo, name string, after time.Duration) {
 	defer cancel()
 	var o output
 	began := time.Now()
-	if got := play(ctx, &o, d, name); got != exitInterrupted {
-		t.Errorf("exit status %d, want %d\n%s%s", got, exitInterrupted, &o.out, &o.err)
+	if got := play(ctx, &o, d, name); got != cli.Interrupted {
+		t.Errorf("exit status %d, want %d\n%s%s", got, cli.Interrupted, &o.out, &o.err)
 	}
 	if took := time.Since(began); took > soon {
 		t.Errorf("interrupted after %s, it went on until %s", after, took)
@@ -141,7 +160,7 @@ func TestKeysHaveAPrefixOnServersOfOthers(t *testing.T) {
 	b := redistest.Shared(t, redistest.Miniredis)
 	names := make(map[string]bool)
 	for range 2 {
-		srv, err := openServer(t.Context(), location(b, 0))
+		srv, err := (&cli.Redis{URL: location(b, 0)}).Open(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -172,8 +191,8 @@ func TestSilentServer(t *testing.T) {
 	var o output
 	began := time.Now()
 	// The client would wait for a minute.
-	if got := play(ctx, &o, demo{url: "redis://" + l.Addr().String() + "?read_timeout=1m"}); got != exitInterrupted {
-		t.Errorf("exit status %d, want %d", got, exitInterrupted)
+	if got := play(ctx, &o, demo{redis: cli.Redis{URL: "redis://" + l.Addr().String() + "?read_timeout=1m"}}); got != cli.Interrupted {
+		t.Errorf("exit status %d, want %d", got, cli.Interrupted)
 	}
 	if took := time.Since(began); took > soon {
 		t.Errorf("it went on for %s", took)
@@ -235,5 +254,36 @@ func TestFairness(t *testing.T) {
 		if got := c.fairness(); math.Abs(got-tt.want) > 1e-9 {
 			t.Errorf("fairness of %v is %v, want %v", tt.acquired, got, tt.want)
 		}
+	}
+}
+
+func TestVerdict(t *testing.T) {
+	t.Parallel()
+	var v verdict
+	if v.ok() {
+		t.Error("a verdict about nothing is good")
+	}
+	v.check(true, "fact", "fault")
+	if !v.ok() || v.String() != "fact" {
+		t.Errorf("got %t %q", v.ok(), v.String())
+	}
+	v.check(false, "fact", "fault")
+	if v.ok() || v.String() != "fault" {
+		t.Errorf("got %t %q", v.ok(), v.String())
+	}
+}
+
+func TestTogether(t *testing.T) {
+	t.Parallel()
+	broken := errors.New("broken")
+	err := together(t.Context(), 3, func(ctx context.Context, i int) error {
+		if i == 1 {
+			return broken
+		}
+		<-ctx.Done()
+		return ctx.Err()
+	})
+	if !errors.Is(err, broken) {
+		t.Errorf("got %v, want the first error", err)
 	}
 }

@@ -1,4 +1,4 @@
-package main
+package demo
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cli"
 )
 
 // conflictTTL is more than the act takes.
@@ -27,9 +28,9 @@ func playConflict(ctx context.Context, s *stage) (verdict, error) {
 		_ = holder.Release(ctx)
 	}
 	wanted := []string{stock, account}
-	s.screen.note("Obtain %q:", wanted)
+	s.note("Obtain %q:", wanted)
 	refusal := s.attempt(ctx, wanted)
-	s.screen.note("  %s", s.screen.paint(red, fmt.Sprint(refusal)))
+	s.note("  %s", s.screen.Paint(cli.Red, fmt.Sprint(refusal)))
 
 	states, err := s.client.Inspect(ctx, []string{order, stock, account})
 	if err != nil {
@@ -64,12 +65,12 @@ func (s *stage) attempt(ctx context.Context, keys []string) error {
 
 // show tells who holds what.
 func (s *stage) show(states []redislock.KeyState) {
-	s.screen.note("Inspect:")
+	s.note("Inspect:")
 	for _, state := range states {
-		line := fmt.Sprintf("  %-*s %s", len(s.server.prefix)+9, state.Key, state.Mode)
+		line := fmt.Sprintf("  %-*s %s", len(s.prefix)+9, state.Key, state.Mode)
 		for _, holder := range state.Holders {
 			line += fmt.Sprintf("  %s, %.1f s left", holder.Metadata, holder.TTL.Seconds())
 		}
-		s.screen.note("%s", line)
+		s.note("%s", line)
 	}
 }

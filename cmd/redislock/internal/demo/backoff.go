@@ -1,4 +1,4 @@
-package main
+package demo
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cli"
 	"github.com/seed-14de3678/redislock/internal/count"
 )
 
@@ -64,8 +65,8 @@ type contender struct {
 // playBackoff tries each policy and puts the results side by side.
 func playBackoff(ctx context.Context, s *stage) (verdict, error) {
 	var sent commandCount
-	s.server.rdb.AddHook(&sent)
-	s.screen.note("%-20s %12s %9s %9s %13s %9s %8s", "", "acquisitions", "wait p50", "p99", "commands each", "fairness", "gave up")
+	s.server.RDB.AddHook(&sent)
+	s.note("%-20s %12s %9s %9s %13s %9s %8s", "", "acquisitions", "wait p50", "p99", "commands each", "fairness", "gave up")
 	var played []*contest
 	for _, p := range policies {
 		c := &contest{
@@ -77,10 +78,10 @@ func playBackoff(ctx context.Context, s *stage) (verdict, error) {
 			return verdict{}, err
 		}
 		c.commands = sent.Load() - before
-		s.screen.note("%s", c.row())
+		s.note("%s", c.row())
 		played = append(played, c)
 	}
-	s.screen.note("%s", s.screen.paint(dim,
+	s.note("%s", s.screen.Paint(cli.Dim,
 		"Commands are the EVALSHA that a go-redis hook saw, Release included; fairness is Jain's index."))
 	return judgePolicies(played), nil
 }
@@ -125,7 +126,7 @@ func (c *contest) play(ctx context.Context) error {
 	over := make(chan error, 1)
 	go func() { over <- together(ctx, contenders, c.work) }()
 	for {
-		pause := framePause
+		pause := cli.FramePause
 		if left := c.length - time.Since(began); left > 0 {
 			pause = min(pause, left)
 		}
@@ -138,7 +139,7 @@ func (c *contest) play(ctx context.Context) error {
 		if spent := time.Since(began); spent >= c.length && (c.total.Load() > 0 || spent > slowest) {
 			stop()
 		}
-		c.screen.flash("%-20s %12d", c.name, c.total.Load())
+		c.screen.Flash("%-20s %12d", c.name, c.total.Load())
 	}
 }
 

@@ -1,4 +1,5 @@
-package main
+// Package demo is the command that shows the library at work.
+package demo
 
 import (
 	"context"
@@ -8,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cli"
 	"github.com/seed-14de3678/redislock/internal/count"
 )
 
@@ -43,9 +45,26 @@ var acts = []act{
 	},
 }
 
+// Command is redislock demo.
+func Command() cli.Command {
+	return cli.Command{
+		Name:    "demo",
+		Args:    "[flags] [act ...]",
+		Summary: "show the library at work, in acts: " + strings.Join(actNames(), ", "),
+		Help: `Each act ends with a verdict, which is worked out from what was seen. With -redis
+the demo uses keys of its own on that server, and leaves none of them behind.`,
+		Examples: []cli.Example{
+			{Line: "redislock demo", About: "play all acts, in less than ten seconds, on a server inside the program"},
+			{Line: "redislock demo -redis redis://localhost:6379 backoff", About: "compare back-off policies on your server"},
+		},
+		Values: actNames(),
+		Define: define,
+	}
+}
+
 // A demo is the command that plays the acts.
 type demo struct {
-	url   string // of a server; empty: one inside the program
+	redis cli.Redis
 	quick bool
 	pace  float64       // by which the length of the timed acts is multiplied; 0: 1
 	lease time.Duration // that the watchdog keeps alive
@@ -54,25 +73,24 @@ type demo struct {
 }
 
 // defineDemo declares the flags of the demo.
-func defineDemo(flags *flag.FlagSet) action {
+func define(flags *flag.FlagSet) cli.Action {
 	d := demo{lease: 300 * time.Millisecond}
-	flags.StringVar(&d.url, "redis", "",
-		"use the server at this `url`, such as redis://localhost:6379/0 (default a server inside the program)")
+	d.redis.DefineURL(flags, "a server inside the program")
 	flags.BoolVar(&d.quick, "quick", false, "play the timed acts in a third of the time")
 	return d.run
 }
 
 // run plays the acts that were asked for, or all of them.
-func (d *demo) run(ctx context.Context, to streams, names []string) (err error) {
+func (d *demo) run(ctx context.Context, to cli.Streams, names []string) (err error) {
 	chosen, err := choose(names)
 	if err != nil {
 		return err
 	}
-	srv, err := openServer(ctx, d.url)
+	srv, err := d.redis.OpenOrEmbed(ctx)
 	if err != nil {
 		return err
 	}
-	s := newStage(srv, newScreen(to.out))
+	s := newStage(srv, cli.NewScreen(to.Out))
 	s.lease, s.broken = d.lease, d.broken
 	if d.pace > 0 {
 		s.pace = d.pace
@@ -97,41 +115,41 @@ func choose(names []string) ([]act, error) {
 	for _, name := range names {
 		i := slices.IndexFunc(acts, func(a act) bool { return a.name == name })
 		if i < 0 {
-			return nil, usageError(fmt.Sprintf("unknown act %q", name))
+			return nil, cli.Usagef("unknown act %q", name)
 		}
 		chosen = append(chosen, acts[i])
 	}
 	return chosen, nil
 }
 
-// actNames lists the acts for the usage.
-func actNames() string {
+// actNames lists the acts.
+func actNames() []string {
 	var names []string
 	for _, a := range acts {
 		names = append(names, a.name)
 	}
-	return strings.Join(names, ", ")
+	return names
 }
 
 // playAll plays the acts one after the other. It returns an error if one could not be played to
 // its end, or a verdict is not as promised.
 func playAll(ctx context.Context, s *stage, chosen []act) error {
 	began := time.Now()
-	s.screen.line("redislock demo, on %s", s.server.name)
+	s.screen.Line("redislock demo, on %s", s.server.Name)
 	failed := 0
 	for i, a := range chosen {
-		s.screen.title(i+1, a.title, a.about)
+		s.title(i+1, a.title, a.about)
 		v, err := a.play(ctx, s)
 		if err != nil {
-			s.screen.settle()
+			s.screen.Settle()
 			return fmt.Errorf("%s: %w", a.name, err)
 		}
 		if !v.ok() {
 			failed++
 		}
-		s.screen.verdict(v)
+		s.verdict(v)
 	}
-	s.screen.line("\n%d of %s as promised, in %.1f s",
+	s.screen.Line("\n%d of %s as promised, in %.1f s",
 		len(chosen)-failed, count.Of(len(chosen), "act"), time.Since(began).Seconds())
 	if failed > 0 {
 		return fmt.Errorf("%d of %s not as promised", failed, count.Of(len(chosen), "act"))

@@ -1,0 +1,101 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/seed-14de3678/redislock/internal/check"
+)
+
+// A process is the tool as a process of its own.
+type process struct {
+	*exec.Cmd
+	stdout, stderr written
+	ended          chan struct{} // closed when it was waited for
+}
+
+// written is what a process has written so far.
+type written struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (w *written) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.b.Write(p)
+}
+
+func (w *written) String() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.b.String()
+}
+
+// newProcess prepares the tool with these arguments: this test binary, which becomes the tool. Environment variables
+// that a user may have set are left out.
+func newProcess(t *testing.T, args ...string) *process {
+	t.Helper()
+	p := &process{Cmd: exec.Command(check.Must[string](t)(os.Executable()), args...), ended: make(chan struct{})}
+	for _, variable := range os.Environ() {
+		if name, _, _ := strings.Cut(variable, "="); !strings.HasPrefix(name, "REDISLOCK_") && name != "NO_COLOR" {
+			p.Env = append(p.Env, variable)
+		}
+	}
+	p.Env = append(p.Env, asTool+"=1")
+	p.Stdout, p.Stderr = &p.stdout, &p.stderr
+	return p
+}
+
+// start starts it, and kills it at the end of the test if it still runs.
+func (p *process) start(t *testing.T) *process {
+	t.Helper()
+	p.WaitDelay = 5 * time.Second // for those who have inherited its output
+	check.NoError(t, p.Start())
+	go func() {
+		defer close(p.ended)
+		_ = p.Wait() // the status is in ProcessState
+	}()
+	t.Cleanup(func() {
+		_ = p.Process.Kill()
+		<-p.ended
+	})
+	return p
+}
+
+// status waits until it has ended, and returns the exit status; -1 if a signal has ended it.
+func (p *process) status(t *testing.T) int {
+	t.Helper()
+	ctx, cancel := context.WithTimeoutCause(t.Context(), time.Minute, errors.New("a minute is over"))
+	defer cancel()
+	select {
+	case <-p.ended:
+		return p.ProcessState.ExitCode()
+	case <-ctx.Done():
+		t.Fatalf("%v does not end: %v\n%s%s", p.Args[1:], context.Cause(ctx), &p.stdout, &p.stderr)
+		return 0
+	}
+}
+
+// runTool runs the tool to its end, and returns its output and the exit status.
+func runTool(t *testing.T, args ...string) (stdout, stderr string, status int) {
+	t.Helper()
+	p := newProcess(t, args...).start(t)
+	status = p.status(t)
+	return p.stdout.String(), p.stderr.String(), status
+}
+
+func TestProcess(t *testing.T) {
+	t.Parallel()
+	stdout, stderr, status := runTool(t, "help")
+	if status != 0 || !strings.Contains(stdout, "redislock help") || stderr != "" {
+		t.Errorf("status %d, stdout %q, stderr %q", status, stdout, stderr)
+	}
+}
