@@ -82,6 +82,9 @@ type Holder struct {
 	Owner    string // the owner id stored with the metadata, see [WithOwner]; empty if there is none
 	Left     bool   // it has left the key, which is kept for the TTL: see [Lock.Leave]
 	TTL      time.Duration
+	// Since is when the Obtain began that made the token of the holder, by the clock of that process. It is zero if the token is the
+	// caller's own, or of an earlier version.
+	Since time.Time
 }
 
 // String returns the metadata and the remaining lease, and says so if the key is left.
