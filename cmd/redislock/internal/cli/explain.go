@@ -42,6 +42,8 @@ func Explain(ctx context.Context, err error) error {
 		return Exit(NotObtained, err)
 	case isAny(err, redislock.ErrLockLost, redislock.ErrLockNotHeld):
 		return Exit(Lost, err)
+	case wantsCertificate(err):
+		return Exit(Refused, fmt.Errorf("cannot use %s: %w; ?cert=FILE&key=FILE in the url names a certificate for this user", name, err))
 	case isNetwork(err):
 		return Exit(Unavailable, fmt.Errorf("cannot use %s: %w%s", name, err, hint(r, err)))
 	}
@@ -91,6 +93,16 @@ func isTLS(err error) bool {
 	return header || certificate || alert
 }
 
+// wantsCertificate reports whether the server has ended the handshake because of the certificate of the user.
+func wantsCertificate(err error) bool {
+	for _, alert := range []string{"certificate required", "bad certificate", "unknown certificate authority"} {
+		if strings.Contains(err.Error(), "remote error: tls: "+alert) {
+			return true
+		}
+	}
+	return false
+}
+
 // hint says what may help against an error of the network.
 func hint(r *Redis, err error) string {
 	_, header := errors.AsType[tls.RecordHeaderError](err)
@@ -99,12 +111,16 @@ func hint(r *Redis, err error) string {
 	switch {
 	case header:
 		return "; it does not speak TLS: write redis:// instead of rediss://"
+	case isAny(err, redis.Nil):
+		return "; no primary is known there under this name"
 	case certificate:
 		return "; ?cacert=FILE in the url names the certificate of the authority"
-	case strings.Contains(text, "tls: certificate required"), strings.Contains(text, "tls: bad certificate"):
-		return "; ?cert=FILE&key=FILE in the url names a certificate for this user"
 	case strings.Contains(text, "redis: can't parse"), strings.Contains(text, "redis: invalid reply"):
-		return "; it does not speak the protocol of Redis; one with TLS wants rediss://"
+		return "; it does not speak the protocol of Redis"
+	case isAny(err, errSilent) && r != nil && strings.HasPrefix(r.Given(), "rediss:"):
+		return "; if it does not speak TLS write redis:// instead of rediss://"
+	case isAny(err, io.EOF) && r != nil && strings.HasPrefix(r.Given(), "redis:"):
+		return "; if it speaks TLS write rediss:// instead of redis://"
 	case r == nil || r.Given() == "":
 		return "; -redis or $" + RedisVariable + " names another server"
 	}

@@ -44,7 +44,7 @@ func lacking(ctx context.Context, r *Redis) (user string, missing []rights.Missi
 	if err != nil {
 		return unnamed, nil // the answer has said enough
 	}
-	defer conn.Close()
+	defer conn.Close() //nolint:errcheck // nothing was done that could be lost
 	user = cmp.Or(conn.user, unnamed)
 	missing, _ = rights.Find(ctx, conn.RDB, r.Prefix)
 	if conn.isNode {

@@ -90,7 +90,8 @@ func (r *Redis) dial(ctx context.Context) (*Conn, error) {
 		err = conn.recognise(ctx)
 	}
 	if err != nil {
-		_ = conn.Close() // nothing was done that could be lost
+		// Nothing was done that could be lost. Close may wait for what a Sentinel does not answer.
+		go func() { _ = conn.Close() }()
 		return nil, err
 	}
 	used.opens(r, conn.Name)

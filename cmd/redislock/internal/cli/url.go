@@ -10,6 +10,10 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
+// dialTries is how often a connection is tried at a time. Each command is tried several times, so one is enough; with the
+// five of go-redis it would take two seconds to learn that a port is closed.
+const dialTries = 1
+
 // parseURL makes a connection of what go-redis takes for a URL of a server, a Cluster or Sentinels, and of the names of
 // files for TLS. No error has the text of the URL, because it may have a password.
 func parseURL(text string) (*Conn, error) {
@@ -44,6 +48,7 @@ func newSentinel(u *url.URL, files *tlsFiles) (*Conn, error) {
 	if err := files.apply(opt.TLSConfig); err != nil {
 		return nil, err
 	}
+	opt.DialerRetries = dialTries
 	name := fmt.Sprintf("%q, database %d, by the Sentinels %s", opt.MasterName, opt.DB, strings.Join(opt.SentinelAddrs, ", "))
 	conn := newConn(redis.NewFailoverClient(opt), name)
 	conn.user = opt.Username
@@ -61,6 +66,7 @@ func newCluster(u *url.URL, files *tlsFiles) (*Conn, error) {
 	if err := files.apply(opt.TLSConfig); err != nil {
 		return nil, err
 	}
+	opt.DialerRetries = dialTries
 	conn := newConn(redis.NewClusterClient(opt), "the Cluster at "+strings.Join(opt.Addrs, ", "))
 	conn.user = opt.Username
 	return conn, nil
@@ -74,6 +80,7 @@ func newSingle(u *url.URL, files *tlsFiles) (*Conn, error) {
 	if err := files.apply(opt.TLSConfig); err != nil {
 		return nil, err
 	}
+	opt.DialerRetries = dialTries
 	conn := newConn(redis.NewClient(opt), fmt.Sprintf("%s, database %d", opt.Addr, opt.DB))
 	conn.user, conn.single = opt.Username, opt
 	return conn, nil
@@ -94,7 +101,7 @@ func ofCluster(o *redis.Options) *redis.ClusterOptions {
 		config = o.TLSConfig.Clone()
 	}
 	return &redis.ClusterOptions{
-		Addrs: []string{o.Addr}, Username: o.Username, Password: o.Password, TLSConfig: config,
+		Addrs: []string{o.Addr}, DialerRetries: dialTries, Username: o.Username, Password: o.Password, TLSConfig: config,
 		ClientName: o.ClientName, Protocol: o.Protocol, PoolSize: o.PoolSize, PoolTimeout: o.PoolTimeout,
 		DialTimeout: o.DialTimeout, ReadTimeout: o.ReadTimeout, WriteTimeout: o.WriteTimeout,
 	}
