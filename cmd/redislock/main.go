@@ -36,6 +36,9 @@ func tool() *cli.Tool {
 		tune.Command(),
 		doctor.Command(),
 		demo.Command(),
+		cli.VersionCommand(),
+		cli.CompletionCommand(tool),
+		cli.ManCommand(tool),
 	}}
 }
 
