@@ -61,7 +61,7 @@ type situation struct {
 	start func(t *testing.T) (url string)
 	key   string
 	want  map[use][]int // the exit statuses that a command may have then; a use that is not there is not tried
-	says  string        // on standard error, if the first of them is the status
+	says  string        // on standard error, if the first of them is the status; empty: the connection may end before it is said
 }
 
 // always is the wish that whatever a command does with a server, it ends with this status.
@@ -73,23 +73,19 @@ var situations = []situation{
 	{"unreachable", func(*testing.T) string { return "redis://127.0.0.1:1" }, heldKey, always(cli.Unavailable), "cannot use 127.0.0.1:1, database 0: dial"},
 	{"silent", startSilent, heldKey, always(cli.Unavailable), "no answer within"},
 	{"loading", startLoading, heldKey, always(cli.Unavailable), "the server is loading its data: LOADING"},
-	{"full of clients", startFull, heldKey, always(cli.Unavailable), "the server has too many clients (maxclients): ERR max number of clients reached"},
+	{"full of clients", startFull, heldKey, always(cli.Unavailable), ""},
 	{"wants a password", startLocked, heldKey, always(cli.Refused), "the server wants a password: NOAUTH"},
-	{"wrong password", func(t *testing.T) string {
-		return strings.Replace(startLocked(t), "//", "//:wrong@", 1)
-	}, heldKey, always(cli.Refused), "the server does not take this user with this password: WRONGPASS"},
+	{"wrong password", startMistyped, heldKey, always(cli.Refused), "the server does not take this user with this password: WRONGPASS"},
 	{"few rights", startFewRights, heldKey, map[use][]int{
 		reads: {cli.Refused}, writes: {cli.Refused}, judges: {cli.Refused, cli.Failed},
 	}, "ACL SETUSER app "},
-	{"Cluster without slots", func(t *testing.T) string {
-		return "redis://" + redistest.Start(t, redistest.Redis, "--cluster-enabled", "yes").Addr()
-	}, heldKey, map[use][]int{reads: {cli.Unavailable}, writes: {cli.Unavailable}, judges: {cli.Unavailable, cli.Failed}}, "Cluster"},
+	{"Cluster without slots", startSlotless, heldKey, map[use][]int{reads: {cli.Unavailable}, writes: {cli.Unavailable}, judges: {cli.Unavailable, cli.Failed}}, "Cluster"},
 	{"replica", startReplica, heldKey, map[use][]int{
 		reads: {cli.Unavailable, 0, cli.NotObtained}, writes: {cli.Unavailable, cli.NotObtained}, judges: {cli.Unavailable, 0, cli.Failed},
 	}, "is a replica"},
 	{"out of memory", startOOM, heldKey, map[use][]int{
 		reads: {cli.Unavailable, 0, cli.NotObtained}, writes: {cli.Unavailable, 0, cli.NotObtained}, judges: {cli.Unavailable, cli.Failed},
-	}, "is out of memory (maxmemory): OOM"},
+	}, "is out of memory (maxmemory): "},
 	{"no lock", startForeign, foreignKey, map[use][]int{
 		reads: {cli.NoLock, 0}, writes: {cli.NoLock, 0}, judges: {0, cli.Failed},
 	}, "that is no lock"},
@@ -186,6 +182,16 @@ func startFull(t *testing.T) string {
 func startLocked(t *testing.T) string {
 	t.Helper()
 	return "redis://" + redistest.Start(t, redistest.Redis, "--requirepass", "hush").Addr()
+}
+
+func startMistyped(t *testing.T) string {
+	t.Helper()
+	return strings.Replace(startLocked(t), "//", "//:wrong@", 1)
+}
+
+func startSlotless(t *testing.T) string {
+	t.Helper()
+	return "redis://" + redistest.Start(t, redistest.Redis, "--cluster-enabled", "yes").Addr()
 }
 
 // startHolding starts a server with a key that is held, and returns it with a client.
