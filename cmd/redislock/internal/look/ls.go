@@ -117,7 +117,9 @@ func (l *listing) isLeftOut(s redislock.KeyState) bool {
 
 // concerns reports whether a text is in the metadata or the owner id of somebody who holds a key or waits for it.
 func concerns(s redislock.KeyState, text string) bool {
-	has := func(metadata, owner string) bool { return strings.Contains(metadata, text) || strings.Contains(owner, text) }
+	has := func(metadata, owner string) bool {
+		return strings.Contains(metadata, text) || strings.Contains(owner, text)
+	}
 	return slices.ContainsFunc(s.Holders, func(h redislock.Holder) bool { return has(h.Metadata, h.Owner) }) ||
 		s.Intent != nil && has(s.Intent.Metadata, s.Intent.Owner) ||
 		slices.ContainsFunc(s.Line, func(w redislock.Waiter) bool { return has(w.Metadata, w.Owner) })

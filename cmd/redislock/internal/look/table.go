@@ -41,7 +41,7 @@ func (l *listing) write(to cli.Streams, conn *cli.Conn) error {
 	if len(l.states) == 0 {
 		return nil
 	}
-	now, width := time.Now(), cli.Width(to.Out)
+	now, width := time.Now(), widthOf(to.Out)
 	rows := make([][]string, 0, 1+len(l.states))
 	rows = append(rows, heading)
 	for _, s := range l.states {

@@ -156,7 +156,7 @@ func (s *survey) progress(names int) {
 
 // round looks at the names that a SCAN has found.
 func (s *survey) round(ctx context.Context, names []string) error {
-	var certain []string  // somebody waits for these, or has
+	var certain []string   // somebody waits for these, or has
 	likely := []*suspect{} // the others
 	at := map[string]*suspect{}
 	for _, name := range names {

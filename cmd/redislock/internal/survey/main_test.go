@@ -1,9 +1,0 @@
-package survey_test
-
-import (
-	"testing"
-
-	"github.com/seed-14de3678/redislock/internal/redistest"
-)
-
-func TestMain(m *testing.M) { redistest.Main(m) }
