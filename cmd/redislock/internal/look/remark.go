@@ -31,6 +31,10 @@ func (l *listing) remark(w io.Writer, conn *cli.Conn, pattern string, failed err
 		cli.Say(w, "%s left out, because this user may not read them; -prefix limits the search to keys of locks\n",
 			counted(n, "key was", "keys were"))
 	}
+	if n := l.notes.Moving; n > 0 {
+		cli.Say(w, "%s in slots that move from one master to another: who waits for them is not known until they have moved\n",
+			counted(n, "key is", "keys are"))
+	}
 	if n := l.notes.OwnTokens; n > 0 {
 		cli.Say(w, "%s a token of the caller's own choosing, and was found by the fencing number beside it;\n"+
 			"others like it may be missed without -prefix\n", counted(n, "key has", "keys have"))

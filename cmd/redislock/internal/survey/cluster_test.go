@@ -30,15 +30,15 @@ func TestLocksOfCluster(t *testing.T) {
 	}
 	slices.Sort(want)
 	conn := open(t, cli.Redis{URL: "redis://" + cluster.Addrs()[0] + "?addr=" + cluster.Addrs()[1] + "&dial_timeout=1s&max_retries=1"})
-	find := func(when string) {
+	find := func(when string) (notes survey.Notes) {
 		t.Helper()
-		var notes survey.Notes
 		if diff := cmp.Diff(want, names(t, conn, survey.Query{Notes: &notes})); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", when, diff)
 		}
 		if notes.Keys < int64(len(want)) {
 			t.Errorf("%s: got %+v of %d locks", when, notes, len(want))
 		}
+		return notes
 	}
 	find("as it is")
 
@@ -46,10 +46,15 @@ func TestLocksOfCluster(t *testing.T) {
 	from := cluster.MasterOf(tag)
 	to := cluster.Nodes()[(slices.Index(cluster.Nodes(), from)+1)%3]
 	move := cluster.StartMove(tag, to)
-	find("before a key has moved")
 	move.Keys(tag, "readx{tag}", "read{tag}x")
-	find("while a slot moves")
+	// What has a line and is free cannot be asked about: no script is told about both.
+	want = slices.DeleteFunc(want, func(key string) bool { return strings.HasPrefix(key, "waited") && strings.Contains(key, "{tag}") })
+	if notes := find("while a slot moves"); notes.Moving != 4 {
+		t.Errorf("got %+v while a slot moves", notes)
+	}
 	move.Finish()
+	want = append(want, "waited{tag}x", "waitedx{tag}")
+	slices.Sort(want)
 	find("behind a move")
 
 	to.Kill()

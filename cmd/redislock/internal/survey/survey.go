@@ -13,11 +13,9 @@
 package survey
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"io"
-	"net"
 	"strings"
 	"time"
 
@@ -49,6 +47,8 @@ type Query struct {
 type Notes struct {
 	Keys    int64 // that the servers have, so far as they were looked at
 	Refused int64 // keys that this user may not read
+	// Moving are keys of slots that move to another master of the Cluster: what stands beside them could not be asked for.
+	Moving int64
 	// OwnTokens are locks whose tokens are the callers' own, and that were found by what stands beside them alone. There may
 	// be others, with nothing beside them.
 	OwnTokens int64
@@ -63,44 +63,58 @@ func Locks(ctx context.Context, conn *cli.Conn, q Query, found func([]redislock.
 	if _, err := client.Inspect(ctx, nil); err != nil {
 		return err // a prefix that is none, for example; nothing was sent
 	}
-	s := &survey{conn: conn, client: client, query: q, notes: q.Notes, found: found, seen: map[string]bool{}}
+	s := &survey{conn: conn, client: client, query: q, notes: q.Notes, found: found, seen: map[string]bool{}, moving: map[uint16]bool{}, incomplete: map[string]bool{}}
 	if s.notes == nil {
 		s.notes = &Notes{}
 	}
 	if key, ok := literal(q.Pattern); ok && key != "" {
-		return unavailable(s.report(ctx, []string{key}))
+		return s.report(ctx, []string{key})
 	}
 	if q.Pattern != "" {
 		s.glob = parseGlob(q.Pattern)
 	}
-	if err := s.count(ctx); err != nil {
-		return unavailable(err)
-	}
-	return unavailable(conn.EachMaster(ctx, s.scan))
+	counted := s.eachMaster(ctx, s.count)
+	return cmp.Or(s.eachMaster(ctx, s.scan), counted)
 }
 
 // A survey is one call of Locks.
 type survey struct {
-	conn   *cli.Conn
-	client *redislock.Client
-	query  Query
-	glob   glob // nil: every key
-	notes  *Notes
-	all    int64 // keys on all servers
-	found  func([]redislock.KeyState) error
-	seen   map[string]bool // keys that were found
+	conn       *cli.Conn
+	client     *redislock.Client
+	query      Query
+	glob       glob // nil: every key
+	notes      *Notes
+	all        int64 // keys on all servers
+	found      func([]redislock.KeyState) error
+	seen       map[string]bool // keys that were found
+	isOver     bool            // whoever is told wants no more
+	moving     map[uint16]bool // slots of the Cluster that move from one master to another
+	incomplete map[string]bool // keys about which not all is known because of that
+}
+
+// eachMaster calls fn for each server, also if it fails for one of them, unless the survey is to end. It returns the first
+// error.
+func (s *survey) eachMaster(ctx context.Context, fn func(context.Context, *redis.Client) error) error {
+	var first error
+	err := s.conn.EachMaster(ctx, func(ctx context.Context, one *redis.Client) error {
+		err := fn(ctx, one)
+		if s.isOver || ctx.Err() != nil {
+			return err
+		}
+		first = cmp.Or(first, err)
+		return nil
+	})
+	return cmp.Or(err, first)
 }
 
 // count asks how many keys there are. Somebody who may not ask sees no more than how many were looked at.
-func (s *survey) count(ctx context.Context) error {
-	return s.conn.EachMaster(ctx, func(ctx context.Context, one *redis.Client) error {
-		n, err := one.DBSize(ctx).Result()
-		if err != nil && !redis.IsPermissionError(err) {
-			return fmt.Errorf("count the keys: %w", err)
-		}
-		s.all += n
-		return nil
-	})
+func (s *survey) count(ctx context.Context, one *redis.Client) error {
+	n, err := one.DBSize(ctx).Result()
+	if err != nil && !redis.IsPermissionError(err) {
+		return fmt.Errorf("count the keys: %w", err)
+	}
+	s.all += n
+	return nil
 }
 
 // match is what SCAN is asked for: a little more than is looked for, because the names of what stands beside a key
@@ -219,7 +233,7 @@ func (s *survey) inScope(name string, why reason) (string, reason) {
 func (s *survey) report(ctx context.Context, keys []string) error {
 	for len(keys) > 0 {
 		n := min(len(keys), inspectCount)
-		states, err := s.client.Inspect(ctx, keys[:n])
+		states, err := s.inspect(ctx, keys[:n])
 		if err != nil {
 			return err
 		}
@@ -232,6 +246,7 @@ func (s *survey) report(ctx context.Context, keys []string) error {
 		}
 		if len(locked) > 0 {
 			if err := s.found(locked); err != nil {
+				s.isOver = true
 				return err
 			}
 		}
@@ -243,12 +258,4 @@ func (s *survey) report(ctx context.Context, keys []string) error {
 // isLock reports whether a key is held, left, or waited for.
 func isLock(s redislock.KeyState) bool {
 	return s.Mode == redislock.ModeWrite || len(s.Holders) > 0 || len(s.Line) > 0 || s.Intent != nil
-}
-
-// unavailable gives the error of a server that does not answer its exit status. What a server answers is explained elsewhere.
-func unavailable(err error) error {
-	if _, ok := errors.AsType[net.Error](err); ok || errors.Is(err, io.EOF) {
-		return cli.Exit(cli.Unavailable, err)
-	}
-	return err
 }
