@@ -144,25 +144,37 @@ func (t *Tool) exec(ctx context.Context, c Command, to Streams, args []string) i
 
 // parse takes flags from anywhere before "--", and returns the other arguments.
 func parse(flags *flag.FlagSet, args []string, splits bool) (words []string, err error) {
-	var behind []string
-	for {
-		if err := flags.Parse(args); err != nil {
-			return nil, err
-		}
-		rest := flags.Args()
-		if n := len(args) - len(rest); n > 0 && args[n-1] == "--" {
-			behind = rest
-			if splits {
-				behind = append([]string{"--"}, rest...)
+	for len(args) > 0 {
+		n := 1
+		switch arg := args[0]; {
+		case arg == "--" && splits:
+			return append(words, args...), nil
+		case arg == "--":
+			return append(words, args[1:]...), nil
+		case len(arg) < 2 || arg[0] != '-':
+			words = append(words, arg)
+		default:
+			if len(args) > 1 && takesNext(flags, arg) {
+				n = 2
 			}
-			break
+			if err := flags.Parse(args[:n]); err != nil {
+				return nil, err
+			}
 		}
-		if len(rest) == 0 {
-			break
-		}
-		words, args = append(words, rest[0]), rest[1:]
+		args = args[n:]
 	}
-	return append(words, behind...), nil
+	return words, nil
+}
+
+// takesNext reports whether the value of a flag is the argument behind it, which may be "--" or look like a flag.
+func takesNext(flags *flag.FlagSet, arg string) bool {
+	name := strings.TrimPrefix(strings.TrimPrefix(arg, "-"), "-")
+	f := flags.Lookup(name) // nil if there is a value in the argument
+	if f == nil {
+		return false
+	}
+	alone, ok := f.Value.(interface{ IsBoolFlag() bool })
+	return !ok || !alone.IsBoolFlag()
 }
 
 // Flags returns the flags of the command, and what to run when they are parsed.

@@ -132,6 +132,16 @@ func actNames() []string {
 	return names
 }
 
+// next is what somebody may want to do who has seen the acts.
+const next = `
+What else there is, each with -h:
+   redislock run       run a command under a lock, as in a crontab
+   redislock ls        who holds what on your server, and since when
+   redislock tree      who waits for whom, and whether that ends
+   redislock watch     the same live, with hand-offs and the longest wait
+   redislock tune      which way of waiting suits your load
+   redislock doctor    what of your server would break a lock`
+
 // playAll plays the acts one after the other. It returns an error if one could not be played to
 // its end, or a verdict is not as promised.
 func playAll(ctx context.Context, s *stage, chosen []act) error {
@@ -152,6 +162,7 @@ func playAll(ctx context.Context, s *stage, chosen []act) error {
 	}
 	s.screen.Line("\n%d of %s as promised, in %.1f s",
 		len(chosen)-failed, count.Of(len(chosen), "act"), time.Since(began).Seconds())
+	s.screen.Line("%s", next)
 	if failed > 0 {
 		return fmt.Errorf("%d of %s not as promised", failed, count.Of(len(chosen), "act"))
 	}
