@@ -23,7 +23,7 @@ import (
 )
 
 func init() {
-	fixtures["look"] = func(t *testing.T, addr string) { plantOrders(t, addr) }
+	fixtures["look"] = plantOrders
 }
 
 // plantOrders locks some keys behind the prefix "lock:": one is held and waited for, one is read, one is left, and one is data.
@@ -148,6 +148,33 @@ func TestLs(t *testing.T) {
 	stdout, stderr := ls("x*", "-prefix", "lock:")
 	wantText(t, "stdout", stdout, "")
 	wantText(t, "stderr", stderr, "no key behind the prefix lock: that matches x* is locked or waited for on "+server.Addr())
+}
+
+// On a Cluster the keys of every master are listed and shown.
+func TestLookAtCluster(t *testing.T) {
+	t.Parallel()
+	cluster := redistest.StartCluster(t, redistest.Redis, 3, 0)
+	client := redislock.New(cluster.Client(t), redislock.WithKeyPrefix("lock:"))
+	t.Cleanup(client.Close)
+	var want []string
+	for i := range 30 {
+		key := fmt.Sprintf("k%02d", i)
+		check.Must[*redislock.Lock](t)(client.Obtain(t.Context(), []string{key}, time.Hour, nil))
+		want = append(want, key)
+	}
+	url := "redis://" + cluster.Addrs()[0] + "?addr=" + cluster.Addrs()[1]
+	stdout, stderr, status := runTool(t, "ls", "-redis", url, "-prefix", "lock:")
+	var got []string
+	for line := range strings.Lines(stdout) {
+		got = append(got, strings.Fields(line)[0])
+	}
+	if diff := cmp.Diff(append([]string{"KEY"}, want...), got); diff != "" || status != 0 {
+		t.Errorf("exit status %d: %s (-want +got):\n%s", status, stderr, diff)
+	}
+	stdout, stderr, status = runTool(t, append([]string{"show", "-json", "-redis", url, "-prefix", "lock:"}, want...)...)
+	if n := strings.Count(stdout, `"mode":"write"`); status != 0 || n != len(want) {
+		t.Errorf("exit status %d, %d keys: %s", status, n, stderr)
+	}
 }
 
 // The table and the objects say the same.

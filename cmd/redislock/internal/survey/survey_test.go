@@ -115,7 +115,7 @@ func foreign(t *testing.T, rdb redis.UniversalClient, prefix string) (n int) {
 	ctx, big := t.Context(), strings.Repeat("x", megabyte)
 	token, end := owners.NewToken(), time.Now().Add(time.Hour)
 	later := float64(end.UnixMilli())
-	for name, make := range map[string]func(key string) redis.Cmder{
+	for name, put := range map[string]func(key string) redis.Cmder{
 		"string": func(key string) redis.Cmder { return rdb.Set(ctx, key, big, 0) },
 		"json":   func(key string) redis.Cmder { return rdb.Set(ctx, key, `{"a": "b"}`+big, 0) },
 		"list":   func(key string) redis.Cmder { return rdb.RPush(ctx, key, big, "x") },
@@ -133,7 +133,7 @@ func foreign(t *testing.T, rdb redis.UniversalClient, prefix string) (n int) {
 	} {
 		for _, ttl := range []bool{true, false} {
 			key := fmt.Sprintf("%s%s %t", prefix, name, ttl)
-			check.NoError(t, make(key).Err())
+			check.NoError(t, put(key).Err())
 			if ttl {
 				check.NoError(t, rdb.PExpireAt(ctx, key, end).Err())
 			}
