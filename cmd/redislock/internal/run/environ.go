@@ -36,17 +36,15 @@ func shellWords(words []string) string {
 	quoted := make([]string, len(words))
 	for i, word := range words {
 		quoted[i] = word
-		if strings.ContainsFunc(word, isSpecial) {
+		if strings.Trim(word, plainLetters) != "" {
 			quoted[i] = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 		}
 	}
 	return strings.Join(quoted, " ")
 }
 
-// isSpecial reports whether a character has to be quoted for the shell, or may have to be.
-func isSpecial(r rune) bool {
-	return !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune("@%+=:,./_-", r))
-}
+// plainLetters are the characters that have no meaning for a shell.
+const plainLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789@%+=:,./_-"
 
 // metadata says who holds the lock, in the form of redislock.InstanceMetadata.
 func metadata(name, path string, since time.Time) string {

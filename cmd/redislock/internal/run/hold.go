@@ -35,8 +35,16 @@ func (s *settings) open(ctx context.Context, signals <-chan os.Signal) (conn *cl
 // obtain obtains the lock, unless a signal comes before.
 func (s *settings) obtain(ctx context.Context, to cli.Streams, conn *cli.Conn, signals <-chan os.Signal) (h *hold, err error) {
 	h = &hold{renewed: make(chan struct{}, 1), lost: make(chan error, 1)}
+	ctx, giveUp := context.WithCancelCause(ctx)
+	defer giveUp(nil)
 	h.client = conn.Client(redislock.WithMaxKeys(mostKeys), redislock.WithBreakNotices(), redislock.WithHooks(redislock.Hooks{
-		Waiting:   func(_ context.Context, e redislock.Event) { tellWaiting(to, e.Err) },
+		Waiting: func(_ context.Context, e redislock.Event) {
+			if isForeign(e.Err) {
+				giveUp(e.Err) // no lease ends it
+				return
+			}
+			tellWaiting(to, e.Err)
+		},
 		Refreshed: h.noteRenewal,
 		Lost:      func(_ context.Context, e redislock.Event) { h.lost <- e.Err },
 	}))
@@ -59,6 +67,9 @@ func (s *settings) obtain(ctx context.Context, to cli.Streams, conn *cli.Conn, s
 		return nil, interrupted
 	case err != nil:
 		h.client.Close()
+		if cause := context.Cause(ctx); isForeign(cause) {
+			err = cause
+		}
 		return nil, s.refusal(err)
 	}
 	return h, nil
@@ -73,6 +84,12 @@ func (s *settings) options(began time.Time) *redislock.Options {
 		Fenced:      !s.noFence,
 		HoldAtLeast: s.atLeast,
 	}
+}
+
+// isForeign reports whether an error says that a key holds something that is no lock.
+func isForeign(err error) bool {
+	conflict, ok := errors.AsType[*redislock.ConflictError](err)
+	return ok && conflict.Mode == redislock.ModeForeign
 }
 
 // noteRenewal is called by the library, which it must not keep waiting.
@@ -123,7 +140,7 @@ func (s *settings) refusal(err error) error {
 		within = fmt.Sprintf(" within %s", s.wait)
 	}
 	switch {
-	case isConflict && conflict.Mode == redislock.ModeForeign:
+	case isForeign(err):
 		return cli.Exit(cli.NoLock, errors.New(plain(conflict)))
 	case isConflict:
 		return cli.Exit(cli.NotObtained, fmt.Errorf("not obtained%s: %s", within, plain(conflict)))
