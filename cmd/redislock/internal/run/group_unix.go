@@ -133,13 +133,13 @@ func (g *group) terminate() {
 	g.signal(int(syscall.SIGCONT))
 }
 
-// kill ends the processes of the group.
-func (g *group) kill() { killGroup(g.pid) }
+// kill ends the processes of the group. It is reap that waits for them.
+func (g *group) kill() { signalGroup(g.pid, syscall.SIGKILL) }
 
 // alive reports whether the group has processes.
 func (g *group) alive() bool { return signalGroup(g.pid, 0) }
 
-// killGroup kills a group, and reports whether it has processes still.
+// killGroup kills a group that has no supervisor any more, and reports whether it has processes still.
 func killGroup(id int) bool {
 	signalGroup(id, syscall.SIGKILL)
 	reapOrphans()

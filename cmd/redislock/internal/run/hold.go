@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/seed-14de3678/redislock"
@@ -18,6 +19,7 @@ type hold struct {
 	client  *redislock.Client
 	renewed chan struct{} // has a value when the lease was extended
 	lost    chan error    // has the reason when it was lost
+	failed  atomic.Value  // why the last renewal that failed did not count, as text
 }
 
 // open connects to Redis, unless a signal comes before.
@@ -95,12 +97,19 @@ func isForeign(err error) bool {
 // noteRenewal is called by the library, which it must not keep waiting.
 func (h *hold) noteRenewal(_ context.Context, e redislock.Event) {
 	if e.Err != nil {
+		h.failed.Store(plain(e.Err))
 		return
 	}
 	select {
 	case h.renewed <- struct{}{}:
 	default:
 	}
+}
+
+// why is what was wrong with the last renewal that failed, empty if none has.
+func (h *hold) why() string {
+	text, _ := h.failed.Load().(string)
+	return text
 }
 
 // tellWaiting says on a terminal for whom the command has to wait.

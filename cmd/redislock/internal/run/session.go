@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"strings"
 	"time"
 
 	"github.com/seed-14de3678/redislock"
@@ -31,6 +32,7 @@ type session struct {
 	failed  string           // why it could not be started
 	lost    error            // why the lock does not count any more; nil if it does
 	late    bool             // the command was ended because no renewal came through
+	told    bool             // it was said why the command is ended
 	stuck   <-chan time.Time // when the supervisor should have ended the group
 	remind  <-chan time.Time // when it is to be said for what redislock waits
 }
@@ -140,7 +142,7 @@ func (s *session) hear(m message) {
 		s.stopped(m.Signal)
 	case sayLate:
 		s.late = true
-		cli.Say(s.to.Err, "redislock run: the lease ends soon, and no renewal was confirmed: the command is ended\n")
+		s.tellEnd(strings.TrimSuffix(fmt.Sprint("the lease ends soon, and no renewal was confirmed: ", s.hold.why()), ": "))
 	case sayEnded:
 		s.ended, s.killed, s.fromTTY = true, m.Signal, m.Terminal
 		if s.failed == "" {
@@ -156,12 +158,18 @@ const stuckPatience = 2 * time.Second
 // lose takes in that the lock is lost, and has the command ended.
 func (s *session) lose(why error) {
 	s.lost = why
-	if !s.ended {
-		cli.Say(s.to.Err, "redislock run: %s: the command is ended\n", plain(why))
-	}
+	s.tellEnd(plain(why))
 	s.say(message{Say: sayLost})
 	left := max(0, time.Until(s.hold.Deadline()))
 	s.stuck = time.After(min(s.grace, left) + stuckPatience)
+}
+
+// tellEnd says once why the command is ended.
+func (s *session) tellEnd(why string) {
+	if !s.ended && !s.told {
+		s.told = true
+		cli.Say(s.to.Err, "redislock run: the command is ended: %s\n", why)
+	}
 }
 
 // orphaned takes in that the supervisor is gone. The command is not to go on without one.
@@ -202,12 +210,14 @@ func (s *session) release() {
 // outcome is the error with the exit status.
 func (s *session) outcome() error {
 	switch {
-	case s.lost != nil && s.failed == "":
+	case s.failed != "":
+		return cli.Exit(s.status, errors.New(s.failed))
+	case s.told:
+		return cli.Exit(cli.Lost, nil)
+	case s.lost != nil:
 		return cli.Exit(cli.Lost, fmt.Errorf("the lock was lost while the command ran: %s", plain(s.lost)))
 	case s.late:
 		return cli.Exit(cli.Lost, errors.New("the lock could not be renewed while the command ran"))
-	case s.failed != "":
-		return cli.Exit(s.status, errors.New(s.failed))
 	case s.status == 0:
 		return nil
 	}
