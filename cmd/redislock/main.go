@@ -27,6 +27,8 @@ import (
 func tool() *cli.Tool {
 	return &cli.Tool{Name: "redislock", Commands: []cli.Command{
 		run.Command(),
+		run.Supervisor(),
+		run.Starter(),
 		look.List(),
 		look.Show(),
 		tree.Command(),
