@@ -10,6 +10,7 @@ import (
 type Waits struct {
 	Ended map[int]int   `json:"ended,omitempty"` // how many fell into each step
 	Cut   map[int]int   `json:"cut,omitempty"`   // the same for those that were cut short
+	Sum   time.Duration `json:"sum,omitempty"`   // of all of them, exactly
 	Most  time.Duration `json:"most,omitempty"`  // the longest one, exactly
 	// MostCut says that the longest one was cut short.
 	MostCut bool `json:"mostCut,omitempty"`
@@ -30,6 +31,7 @@ func (w *Waits) Add(d time.Duration, cut bool) {
 		*counts = map[int]int{}
 	}
 	(*counts)[stepOf(d)]++
+	w.Sum += d
 	w.longest(d, cut)
 }
 
@@ -54,6 +56,7 @@ func lengthOf(step int) time.Duration {
 func (w *Waits) Join(other Waits) {
 	w.Ended = joined(w.Ended, other.Ended)
 	w.Cut = joined(w.Cut, other.Cut)
+	w.Sum += other.Sum
 	w.longest(other.Most, other.MostCut)
 }
 

@@ -77,6 +77,10 @@ func moreLocks(good, bad *slice, _ time.Duration) string {
 	return times(bad.each(bad.Length.Seconds())/good.each(good.Length.Seconds())) + " as many acquisitions"
 }
 
+func lessWaiting(good, bad *slice, floor time.Duration) string {
+	return times(float64(waited(bad, floor))/float64(waited(good, floor))) + " less waiting for each lock"
+}
+
 func shorterWaits(good, bad *slice, floor time.Duration) string {
 	if _, bound := good.Waits.Quantile(.99); bound {
 		return "" // nobody knows how long it is

@@ -169,7 +169,7 @@ type plan struct {
 
 const (
 	leastRounds = 5
-	usualRounds = 8
+	usualRounds = 10
 	mostRounds  = 40
 	leastSlice  = 50 * time.Millisecond
 	usualTime   = 10 * time.Second // how long all takes at least if nothing is said
@@ -178,7 +178,7 @@ const (
 
 // planFor divides the time among so many policies. With total 0 it takes as long as it has to.
 func planFor(total time.Duration, policies int, l *load) (plan, error) {
-	least, usual := max(leastSlice, l.rotation()*3/2), max(2*leastSlice, l.rotation()*4)
+	least, usual := max(leastSlice, l.rotation()*3/2), max(2*leastSlice, l.rotation()*3)
 	all := time.Duration(policies)
 	if total == 0 {
 		total = max(usualTime, all*usualRounds*usual)

@@ -140,7 +140,7 @@ func TestPlan(t *testing.T) {
 		{"too short", small, 999 * ms, 4, "error"},
 		{"of the issue", crowd, 10 * time.Second, 4, "{5 500ms}"},
 		{"nothing said", small, 0, 4, "{25 100ms}"},
-		{"nothing said, much to do", crowd, 0, 4, "{8 1.024s}"},
+		{"nothing said, much to do", crowd, 0, 4, "{10 768ms}"},
 		{"much too slow", slow, time.Hour, 4, "error"},
 		{"much too slow for ever", slow, 0, 20, "error"},
 	} {

@@ -50,23 +50,34 @@ func (s *slice) cpuEach() time.Duration {
 	return s.serverCPU / time.Duration(max(s.acquired(), 1))
 }
 
-// A metric is one part of the score: the more, the worse.
+// A metric is what policies are compared by: the more, the worse.
 type metric struct {
 	of func(s *slice, floor time.Duration) float64
 	// better says by how much a policy is better than another one, of whose metric its own is the better.
 	better func(good, bad *slice, floor time.Duration) string
 }
 
-// metrics are what the score is made of.
+// metrics are what there is to say about a policy. All but the last make up the score. That one is the longest waits: in a
+// single slice they are too much a matter of chance, and they follow from the mean wait and the fairness.
 var metrics = []metric{
 	{func(s *slice, _ time.Duration) float64 { return s.each(s.Length.Seconds()) }, moreLocks},
-	{func(s *slice, floor time.Duration) float64 { return long(s, floor).Seconds() }, shorterWaits},
+	{func(s *slice, floor time.Duration) float64 { return waited(s, floor).Seconds() }, lessWaiting},
 	{func(s *slice, _ time.Duration) float64 { return s.each(float64(max(s.Commands, 1))) }, fewerCommands},
 	{func(s *slice, _ time.Duration) float64 { return 1 / fairness(s) }, fairer},
 	{func(s *slice, _ time.Duration) float64 { return s.each(float64(s.acquired()+s.GaveUp) + .5) }, fewerInVain},
+	{func(s *slice, floor time.Duration) float64 { return long(s, floor).Seconds() }, shorterWaits},
 }
 
-// long is the wait that one in a hundred exceeds. Waits below the floor count as that: nobody notices the difference.
+// scored is how many metrics make up the score.
+var scored = len(metrics) - 1
+
+// waited is how long was waited for each lock, by all workers together. Waits below the floor count as that: nobody notices
+// the difference.
+func waited(s *slice, floor time.Duration) time.Duration {
+	return max(time.Duration(s.each(float64(s.Waits.Sum))), floor)
+}
+
+// long is the wait that one in a hundred exceeds, with the same floor.
 func long(s *slice, floor time.Duration) time.Duration {
 	d, _ := s.Waits.Quantile(.99)
 	return max(d, floor)
@@ -83,22 +94,25 @@ func fairness(s *slice) float64 {
 // floorOf is below which the length of a wait makes no difference.
 func floorOf(l *load) time.Duration { return max(l.mean()/10, 100*time.Microsecond) }
 
-// costs are, for each slice, the logarithms of the metrics, and of their geometric mean at the end.
+// costs are, for each slice, the logarithms of the metrics, and of the geometric mean of those that
+// make up the score at the end.
 func (r *result) costs(floor time.Duration) [][]float64 {
 	all := make([][]float64, len(r.slices))
 	for i := range r.slices {
 		sum := 0.
-		for _, m := range metrics {
+		for j, m := range metrics {
 			cost := math.Log(m.of(&r.slices[i], floor))
 			all[i] = append(all[i], cost)
-			sum += cost
+			if j < scored {
+				sum += cost
+			}
 		}
-		all[i] = append(all[i], sum/float64(len(metrics)))
+		all[i] = append(all[i], sum/float64(scored))
 	}
 	return all
 }
 
-// score is where the geometric mean stands among the costs.
+// score is where that geometric mean stands among the costs.
 var score = len(metrics)
 
 // A ranking is what follows from all results.
@@ -159,9 +173,10 @@ func mean(values []float64) (sum float64) {
 // matters is by how much two have to differ for anybody to care, as a logarithm.
 var matters = math.Log(1.05)
 
-// beyondNoise reports whether what is bad costs more, in logarithms, than what is good: on the average of all rounds by
-// more than chance would have it in one of a hundred cases, and by enough to matter. In a round both had the same load of the
-// machine, so the differences of rounds are compared (a paired t-test).
+// beyondNoise reports whether what is bad costs more, in logarithms, than what is good: by enough to matter, and by more than
+// chance would have it in one of a hundred cases. In a round both had the same load of the machine, so the differences of
+// rounds are compared. Either their mean is far enough from zero for their spread (a paired t-test), or their median is: a few
+// rounds in which the machine did something else change that but little.
 func beyondNoise(good, bad []float64) bool {
 	n := min(len(good), len(bad))
 	if n < 2 {
@@ -171,16 +186,49 @@ func beyondNoise(good, bad []float64) bool {
 	for i := range differences {
 		differences[i] = bad[i] - good[i]
 	}
-	middle, squares := mean(differences), 0.
+	center, squares := mean(differences), 0.
 	for _, d := range differences {
-		squares += (d - middle) * (d - middle)
+		squares += (d - center) * (d - center)
 	}
 	deviation := math.Sqrt(squares / float64(n-1) / float64(n))
-	return middle > matters && middle > student(n-1)*deviation
+	if center > matters && center > student(n-1)*deviation {
+		return true
+	}
+	center = median(differences)
+	for i, d := range differences {
+		differences[i] = math.Abs(d - center)
+	}
+	return center > matters && center > robust(n)*median(differences)/math.Sqrt(float64(n))
+}
+
+// median is the value in the middle, or the mean of the two that are there.
+func median(values []float64) float64 {
+	sorted := slices.Sorted(slices.Values(values))
+	return (sorted[(len(sorted)-1)/2] + sorted[len(sorted)/2]) / 2
 }
 
 // student is the quantile of Student's distribution beyond which one of a hundred lies, on both sides together.
 func student(freedom int) float64 {
 	table := []float64{63.66, 9.93, 5.85, 4.61, 4.04, 3.71, 3.50, 3.36, 3.25, 3.17, 3.11, 3.06, 3.02, 2.98, 2.95, 2.93, 2.90, 2.88, 2.87}
 	return table[min(freedom, len(table))-1]
+}
+
+// robust is the same for the median of n values, divided by their median deviation from it and multiplied by the root of n. It
+// was found by trying.
+func robust(n int) float64 {
+	switch {
+	case n < 5:
+		return math.Inf(1)
+	case n < 6:
+		return 22.5
+	case n < 8:
+		return 13
+	case n < 10:
+		return 9.5
+	case n < 15:
+		return 8.1
+	case n < 30:
+		return 7
+	}
+	return 5.7
 }

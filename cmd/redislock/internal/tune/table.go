@@ -73,8 +73,8 @@ func legend(silent string) []string {
 		"WAIT is that of every Obtain; >: it was cut short by the end of its slice. COMMANDS are those",
 		"that the load has sent for each lock, Release included. CPU EACH is what the server has used.",
 		"FAIR is Jain's index: 1 if all workers had as many locks, 1/workers if one had them all. SCORE is",
-		"how many times as bad as the best: the geometric mean of time per lock, p99, commands, unfairness",
-		"and attempts per lock.",
+		"how many times as bad as the best: the geometric mean of the time, the waiting, the commands and",
+		"the attempts for each lock, and of unfairness.",
 	}
 	if silent != "" {
 		lines = append(lines, "CPU EACH is not known: "+silent+".")
