@@ -36,6 +36,7 @@ func tool() *cli.Tool {
 		free.Break(),
 		free.Wait(),
 		tune.Command(),
+		tune.Player(),
 		doctor.Command(),
 		demo.Command(),
 		cli.VersionCommand(),
