@@ -30,16 +30,16 @@ type Finding struct {
 	Mend    string   `json:"mend,omitempty"`
 }
 
-// A check looks at one subject.
-type check struct {
+// A Check looks at one subject.
+type Check struct {
 	name  string
 	about string // one line, for -list
 	run   func(ctx context.Context, p *patient) []Finding
 }
 
 // checks are all of them, in the order of the report.
-func checks() []check {
-	return []check{
+func checks() []Check {
+	return []Check{
 		{"server", "is it a Redis or a Valkey that takes writes", checkServer},
 		{"version", "is the version too old, or does it have a known bug", checkVersion},
 		{"commands", "does the server know every command that locks need", checkCommands},
@@ -63,21 +63,21 @@ func checks() []check {
 }
 
 // chosen are the checks of these names, in the order of the report; all if there are no names.
-func chosen(names []string) ([]check, error) {
+func chosen(names []string) ([]Check, error) {
 	all := checks()
 	for _, name := range names {
-		if !slices.ContainsFunc(all, func(c check) bool { return c.name == name }) {
+		if !slices.ContainsFunc(all, func(c Check) bool { return c.name == name }) {
 			return nil, fmt.Errorf("there is no check %q; -list shows all of them", name)
 		}
 	}
 	if len(names) == 0 {
 		return all, nil
 	}
-	return slices.DeleteFunc(all, func(c check) bool { return !slices.Contains(names, c.name) }), nil
+	return slices.DeleteFunc(all, func(c Check) bool { return !slices.Contains(names, c.name) }), nil
 }
 
 // examine runs a check, and puts together what is the same on several servers.
-func (c check) examine(ctx context.Context, p *patient) []Finding {
+func (c Check) examine(ctx context.Context, p *patient) []Finding {
 	var merged []Finding
 	for _, f := range c.run(ctx, p) {
 		f.Check = c.name

@@ -92,7 +92,7 @@ func (o options) act(ctx context.Context, to cli.Streams) error {
 	return o.visit(ctx, to, todo)
 }
 
-func (o options) listed(to cli.Streams, todo []check) error {
+func (o options) listed(to cli.Streams, todo []Check) error {
 	for _, c := range todo {
 		if *o.asJSON {
 			if err := cli.WriteJSON(to.Out, map[string]string{"check": c.name, "about": c.about}); err != nil {
@@ -106,7 +106,7 @@ func (o options) listed(to cli.Streams, todo []check) error {
 }
 
 // visit runs the checks, one after the other, and shows each as soon as it is done.
-func (o options) visit(ctx context.Context, to cli.Streams, todo []check) error {
+func (o options) visit(ctx context.Context, to cli.Streams, todo []Check) error {
 	conn, err := o.redis.Open(ctx)
 	if err != nil {
 		return err

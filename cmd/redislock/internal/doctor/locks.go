@@ -62,7 +62,7 @@ func checkLines(ctx context.Context, p *patient) []Finding {
 		}
 	}
 	client := p.conn.Client()
-	defer client.Close() //nolint:errcheck // it holds nothing
+	defer client.Close()
 	var states []redislock.KeyState
 	for part := range slices.Chunk(keys, inspected) {
 		some, err := client.Inspect(ctx, part)

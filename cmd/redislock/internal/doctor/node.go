@@ -103,6 +103,3 @@ func (n *node) count(name string) int64 {
 	value, _ := strconv.ParseInt(n.info[name], 10, 64)
 	return value
 }
-
-// say runs a command and returns the reply.
-func (n *node) say(ctx context.Context, args ...any) (any, error) { return n.rdb.Do(ctx, args...).Result() }

@@ -1,8 +1,10 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"net/url"
 	"slices"
@@ -13,7 +15,6 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cli"
-	"github.com/seed-14de3678/redislock/cmd/redislock/internal/rights"
 )
 
 // patience is how long one server may take for one answer.
@@ -65,11 +66,14 @@ func (p *patient) close() {
 	}
 }
 
-// bounded are the options of a connection to one server that is not waited for longer than people wait.
-func bounded(o redis.Options, addr string) *redis.Client {
-	o.Addr, o.DialTimeout, o.ReadTimeout, o.WriteTimeout, o.MaxRetries, o.PoolSize = addr, patience, patience, patience, -1, 2
-	o.Dialer = nil
-	return redis.NewClient(&o)
+// bounded makes a client of one server that is not waited for longer than people wait, with the credentials of these options.
+func bounded(o *redis.Options, addr string) *redis.Client {
+	return redis.NewClient(&redis.Options{
+		Addr: addr, DB: o.DB, Username: o.Username, Password: o.Password, TLSConfig: o.TLSConfig, Protocol: o.Protocol,
+		CredentialsProvider: o.CredentialsProvider, CredentialsProviderContext: o.CredentialsProviderContext,
+		StreamingCredentialsProvider: o.StreamingCredentialsProvider,
+		DialTimeout:                  patience, ReadTimeout: patience, WriteTimeout: patience, MaxRetries: -1, DialerRetries: 1, PoolSize: 2,
+	})
 }
 
 // findSingle looks at one server, and at the replicas of which it knows.
@@ -83,7 +87,7 @@ func (p *patient) findSingle(ctx context.Context, rdb *redis.Client) {
 		}
 		replica := pairs(line)
 		addr := net.JoinHostPort(replica["ip"], replica["port"])
-		n := newNode(ctx, addr, bounded(*rdb.Options(), addr))
+		n := newNode(ctx, addr, bounded(rdb.Options(), addr))
 		n.isReplica = true
 		p.nodes = append(p.nodes, n)
 	}
@@ -107,24 +111,17 @@ func (p *patient) findSentinels(ctx context.Context, where string) error {
 	}
 	p.failover = &failover{master: opt.MasterName, opt: opt}
 	p.askSentinels(ctx, opt.SentinelAddrs)
-	plain := redis.Options{
+	plain := &redis.Options{
 		Username: opt.Username, Password: opt.Password, DB: opt.DB, Protocol: opt.Protocol, TLSConfig: opt.TLSConfig,
 	}
 	for _, s := range p.sentinels {
 		if s.err != nil {
 			continue
 		}
-		sentinel := redis.NewSentinelClient(s.rdb.Options())
-		primary, err := sentinel.GetMasterAddrByName(ctx, opt.MasterName).Result()
-		replicas, err2 := sentinel.Replicas(ctx, opt.MasterName).Result()
-		_ = sentinel.Close() // nothing was done that could be lost
-		if err = errors.Join(err, err2); err != nil {
+		addrs, err := s.watched(ctx, opt.MasterName)
+		if err != nil {
 			s.err = err
 			continue
-		}
-		addrs := []string{net.JoinHostPort(primary[0], primary[1])}
-		for _, r := range replicas {
-			addrs = append(addrs, net.JoinHostPort(r["ip"], r["port"]))
 		}
 		for i, addr := range addrs {
 			n := newNode(ctx, addr, bounded(plain, addr))
@@ -136,10 +133,27 @@ func (p *patient) findSentinels(ctx context.Context, where string) error {
 	return errors.New("no Sentinel says where the primary and its replicas are")
 }
 
+// watched are the addresses of the primary and its replicas, as a Sentinel knows them.
+func (n *node) watched(ctx context.Context, master string) ([]string, error) {
+	primary, err := n.rdb.Do(ctx, "sentinel", "get-master-addr-by-name", master).StringSlice()
+	if err != nil || len(primary) != 2 {
+		return nil, fmt.Errorf("it knows no primary %q: %w", master, cmp.Or(err, error(redis.Nil)))
+	}
+	replicas := redis.NewMapStringStringSliceCmd(ctx, "sentinel", "replicas", master)
+	if err := n.rdb.Process(ctx, replicas); err != nil {
+		return nil, err
+	}
+	addrs := []string{net.JoinHostPort(primary[0], primary[1])}
+	for _, r := range replicas.Val() {
+		addrs = append(addrs, net.JoinHostPort(r["ip"], r["port"]))
+	}
+	return addrs, nil
+}
+
 // askSentinels looks at the Sentinels of which we were told, and at those of which they know.
 func (p *patient) askSentinels(ctx context.Context, addrs []string) {
 	opt := p.failover.opt
-	plain := redis.Options{
+	plain := &redis.Options{
 		Username: opt.SentinelUsername, Password: opt.SentinelPassword, TLSConfig: opt.TLSConfig, Protocol: opt.Protocol,
 	}
 	for i := 0; i < len(addrs); i++ { // it grows
@@ -173,26 +187,69 @@ func sameAs(addr string) func(string) bool {
 
 // findCluster asks one node for all of them.
 func (p *patient) findCluster(ctx context.Context, rdb *redis.ClusterClient) error {
-	slots, err := rdb.ClusterSlots(ctx).Result()
+	slots, err := rdb.ClusterSlots(ctx).Result() //nolint:staticcheck // users of locks may do that, and Redis 6.2 knows nothing else
 	if err != nil {
 		return err
 	}
-	seen := map[string]bool{}
-	shards := map[string]int{}
+	shards := map[string]int{} // by the address of any node
 	for _, s := range slots {
+		shard, known := shards[s.Nodes[0].Addr]
+		if !known {
+			shard = len(shards)
+		}
 		for i, one := range s.Nodes {
-			if seen[one.Addr] {
+			if _, seen := shards[one.Addr]; !seen {
+				shards[one.Addr] = shard
+				p.addNode(ctx, rdb, one.Addr, shard, i > 0)
+			}
+		}
+	}
+	// Nodes that have failed are not among these. A user who may not ask for them is told so by the check slots.
+	if text, err := rdb.ClusterNodes(ctx).Result(); err == nil {
+		for _, one := range membersIn(text) {
+			if _, seen := shards[one.addr]; seen {
 				continue
 			}
-			seen[one.Addr] = true
-			first := s.Nodes[0].Addr
-			if _, ok := shards[first]; !ok {
-				shards[first] = len(shards)
+			shard, known := shards[one.primary]
+			if !known {
+				shard = -1
 			}
-			n := newNode(ctx, one.Addr, bounded(*rights.NodeClient(rdb.Options(), one.Addr).Options(), one.Addr))
-			n.isReplica, n.shard = i > 0, shards[first]
-			p.nodes = append(p.nodes, n)
+			shards[one.addr] = shard
+			p.addNode(ctx, rdb, one.addr, shard, true)
 		}
 	}
 	return nil
+}
+
+func (p *patient) addNode(ctx context.Context, rdb *redis.ClusterClient, addr string, shard int, isReplica bool) {
+	o := rdb.Options()
+	n := newNode(ctx, addr, bounded(&redis.Options{
+		Username: o.Username, Password: o.Password, TLSConfig: o.TLSConfig, Protocol: o.Protocol,
+		CredentialsProvider: o.CredentialsProvider, CredentialsProviderContext: o.CredentialsProviderContext,
+		StreamingCredentialsProvider: o.StreamingCredentialsProvider,
+	}, addr))
+	n.isReplica, n.shard = isReplica, shard
+	p.nodes = append(p.nodes, n)
+}
+
+// A member is a node of a Cluster as another one knows it.
+type member struct{ addr, primary string } // the address of its primary; empty if it is one
+
+// membersIn reads CLUSTER NODES: id, address, flags, id of the primary, and more.
+func membersIn(text string) []member {
+	addrs := map[string]string{}
+	var lines [][]string
+	for line := range strings.Lines(text) {
+		words := strings.Fields(line)
+		if len(words) < 8 || strings.Contains(words[2], "noaddr") || strings.Contains(words[2], "handshake") {
+			continue
+		}
+		addrs[words[0]], _, _ = strings.Cut(words[1], "@")
+		lines = append(lines, words)
+	}
+	var all []member
+	for _, words := range lines {
+		all = append(all, member{addr: addrs[words[0]], primary: addrs[words[3]]})
+	}
+	return all
 }

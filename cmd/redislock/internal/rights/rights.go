@@ -51,7 +51,7 @@ func onCluster(ctx context.Context, rdb *redis.ClusterClient, prefix string) ([]
 	}
 	var errs []error
 	for _, addr := range rdb.Options().Addrs {
-		one := NodeClient(rdb.Options(), addr)
+		one := nodeClient(rdb.Options(), addr)
 		report, err := On(ctx, one, prefix, Cluster)
 		_ = one.Close() // nothing was done that could be lost
 		if err == nil {
@@ -62,8 +62,8 @@ func onCluster(ctx context.Context, rdb *redis.ClusterClient, prefix string) ([]
 	return nil, errors.Join(errs...)
 }
 
-// NodeClient makes a client of one node of a Cluster, with the credentials and the TLS of the Cluster's client.
-func NodeClient(o *redis.ClusterOptions, addr string) *redis.Client {
+// nodeClient makes a client of one node of a Cluster, with the credentials and the TLS of the Cluster's client.
+func nodeClient(o *redis.ClusterOptions, addr string) *redis.Client {
 	return redis.NewClient(&redis.Options{
 		Addr: addr, Username: o.Username, Password: o.Password, TLSConfig: o.TLSConfig, Dialer: o.Dialer, Protocol: o.Protocol,
 		CredentialsProvider: o.CredentialsProvider, CredentialsProviderContext: o.CredentialsProviderContext,
