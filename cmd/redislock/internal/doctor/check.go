@@ -76,11 +76,14 @@ func chosen(names []string) ([]Check, error) {
 	return slices.DeleteFunc(all, func(c Check) bool { return !slices.Contains(names, c.name) }), nil
 }
 
-// examine runs a check, and puts together what is the same on several servers.
-func (c Check) examine(ctx context.Context, p *patient) []Finding {
+// examine runs a check.
+func (c Check) examine(ctx context.Context, p *patient) []Finding { return merge(c.name, c.run(ctx, p)) }
+
+// merge puts together what is the same on several servers.
+func merge(name string, findings []Finding) []Finding {
 	var merged []Finding
-	for _, f := range c.run(ctx, p) {
-		f.Check = c.name
+	for _, f := range findings {
+		f.Check = name
 		i := slices.IndexFunc(merged, func(m Finding) bool {
 			return len(m.Servers) > 0 && len(f.Servers) > 0 &&
 				m.Status == f.Status && m.Found == f.Found && m.Means == f.Means && m.Mend == f.Mend

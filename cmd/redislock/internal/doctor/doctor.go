@@ -6,6 +6,7 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -44,7 +45,6 @@ The exit status is 1 if there is a fault; with -strict if there is a warning, to
 			{Line: `redislock doctor -json -only eviction,rights`, About: "two of the checks, for a program"},
 		},
 		Define: defineDoctor,
-		Values: nil,
 	}
 }
 
@@ -55,7 +55,12 @@ func defineDoctor(flags *flag.FlagSet) cli.Action {
 	flags.StringVar(&o.only, "only", "", "run these checks alone: `names` with commas between them")
 	flags.BoolVar(&o.list, "list", false, "list the checks, and look at nothing")
 	flags.BoolVar(&o.strict, "strict", false, "exit with 1 if there is a warning")
-	flags.IntVar(&o.replicas, "replicas", -1, "how many replicas each primary is configured to have\n(default: those of which the servers know)")
+	o.replicas = -1
+	flags.Func("replicas", "`how many` replicas each primary is configured to have\n(default: those of which the servers know)", func(text string) error {
+		n, err := strconv.ParseUint(text, 10, 16)
+		o.replicas = int(n)
+		return err
+	})
 	flags.DurationVar(&o.ttl, "ttl", 10*time.Second, "the shortest `ttl` of your locks, for what the clocks may differ by")
 	flags.IntVar(&o.keys, "keys", 100_000, "how many keys of each server to look at, at most; 0: all")
 	return func(ctx context.Context, to cli.Streams, args []string) error {
@@ -64,8 +69,6 @@ func defineDoctor(flags *flag.FlagSet) cli.Action {
 			return cli.Usagef("one PATTERN at most, not %d: %s", len(args), strings.Join(args, " "))
 		case o.ttl <= 0:
 			return cli.Usagef("-ttl %s: a ttl is greater than 0", o.ttl)
-		case o.replicas < -1:
-			return cli.Usagef("-replicas %d: it is 0 or more", o.replicas)
 		case o.keys < 0:
 			return cli.Usagef("-keys %d: it is 0 or more", o.keys)
 		}
@@ -118,7 +121,7 @@ func (o options) visit(ctx context.Context, to cli.Streams, todo []Check) error 
 	}
 	defer p.close()
 	p.screen = cli.NewScreen(to.Err)
-	r := &report{to: to.Out, screen: cli.NewScreen(to.Out), asJSON: *o.asJSON, many: len(p.nodes) > 1, counts: map[Status]int{}}
+	r := newReport(to.Out, *o.asJSON, len(p.nodes) > 1)
 	for _, c := range todo {
 		p.screen.Flash("%s …", c.name)
 		found := c.examine(ctx, p)

@@ -33,7 +33,7 @@ func TestLibraries(t *testing.T) {
 		want(t, examined(t, rdb, "libraries", func(p *patient) { p.opts.pattern = "lock:*" }), Warning, text)
 	}
 	want(t, examined(t, rdb, "libraries", func(p *patient) { p.conn.Prefix = "other:" }), OK, "no key")
-	want(t, examined(t, rdb, "libraries"), OK, "has the name of one of ours")
+	want(t, examined(t, rdb, "libraries"), OK, "no name is used by another library")
 
 	// Both use one name: somebody of ours stands in line for it.
 	check.NoError(t, rdb.ZAdd(ctx, "redislock:line:{lock:bsm}", redis.Z{Member: "entry"}).Err())

@@ -119,7 +119,7 @@ func checkLibraries(ctx context.Context, p *patient) []Finding {
 	case p.isScoped():
 		return []Finding{h.scanned("no key there looks like a lock of another library")}
 	}
-	return []Finding{h.scanned("no lock of another library has the name of one of ours (with -prefix or PATTERN, those that nobody has locked here are found as well)")}
+	return []Finding{h.scanned("no name is used by another library and by this one (-prefix or PATTERN finds more)")}
 }
 
 // meets is what happens where two libraries have one name.

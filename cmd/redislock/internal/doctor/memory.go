@@ -23,7 +23,7 @@ func checkEviction(_ context.Context, p *patient) []Finding {
 
 // evicts says which keys a policy takes first.
 var evicts = map[string]string{
-	"volatile": "keys with a TTL, and every lock has one: it throws away locks and nothing else that would stay",
+	"volatile": "keys that have a TTL, as every lock has, and no others",
 	"allkeys":  "any key, a lock as well as other data",
 }
 

@@ -18,6 +18,11 @@ type report struct {
 	counts map[Status]int
 }
 
+// newReport writes to w. Colours are on terminals alone.
+func newReport(w io.Writer, asJSON, many bool) *report {
+	return &report{to: w, screen: cli.NewScreen(w), asJSON: asJSON, many: many, counts: map[Status]int{}}
+}
+
 // width is how long a line of an explanation gets.
 const width = 100
 

@@ -78,7 +78,7 @@ func TestSettings(t *testing.T) {
 	}{
 		{"eviction", "", OK, "noeviction"},
 		{"eviction", "--maxmemory-policy allkeys-lru", OK, "no maxmemory"},
-		{"eviction", "--maxmemory 100mb --maxmemory-policy volatile-lru", Fault, "every lock has one"},
+		{"eviction", "--maxmemory 100mb --maxmemory-policy volatile-lru", Fault, "as every lock has"},
 		{"eviction", "--maxmemory 100mb --maxmemory-policy volatile-ttl", Fault, "locks before everything else"},
 		{"eviction", "--maxmemory 100mb --maxmemory-policy allkeys-random", Fault, "any key"},
 		{"memory", "", OK, "no maxmemory"},
@@ -109,7 +109,7 @@ func TestSettings(t *testing.T) {
 		{"clocks", "", OK, "within a second"},
 		{"rights", "", OK, "everything"},
 		{"lines", "", OK, "no dead waiters"},
-		{"libraries", "", OK, "no lock"},
+		{"libraries", "", OK, "no name"},
 		{"lifetimes", "", OK, "every key"},
 	} {
 		t.Run(tt.check+" "+tt.args, func(t *testing.T) {
