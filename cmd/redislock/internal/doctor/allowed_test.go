@@ -107,7 +107,6 @@ func TestRights(t *testing.T) {
 	want(t, examined(t, rdb, "rights", prefixed), Fault, "~redislock:*")
 }
 
-
 // Nothing is changed, and nothing but questions and probes is sent.
 func TestChangesNothing(t *testing.T) {
 	t.Parallel()

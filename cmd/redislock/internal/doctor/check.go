@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -77,7 +78,9 @@ func chosen(names []string) ([]Check, error) {
 }
 
 // examine runs a check.
-func (c Check) examine(ctx context.Context, p *patient) []Finding { return merge(c.name, c.run(ctx, p)) }
+func (c Check) examine(ctx context.Context, p *patient) []Finding {
+	return merge(c.name, c.run(ctx, p))
+}
 
 // merge puts together what is the same on several servers.
 func merge(name string, findings []Finding) []Finding {
@@ -115,8 +118,12 @@ func notSeen(err error, rule string) Finding {
 		return Finding{Status: Unknown, Found: text + "needs " + rule, Mend: "ACL SETUSER … " + rule + " for the user of the doctor, or ask somebody who may."}
 	case isDisabled(err):
 		return Finding{Status: Unknown, Found: text + "the server does not answer this (" + rule + "); many services allow nobody to ask"}
+	case isAnswer(err):
+		return Finding{Status: Unknown, Found: text + err.Error()}
 	}
-	return Finding{Status: Unknown, Found: text + err.Error()}
+	return bad(Fault, text+"no answer: "+err.Error(),
+		"The server has stopped answering while it was looked at, or the connection to it was cut. Locks that are held there cannot be renewed.",
+		"see whether it still runs, and look again.")
 }
 
 func isDisabled(err error) bool {
@@ -151,8 +158,14 @@ func (p *patient) those(which func(*node) bool, look func(*node) Finding) []Find
 	return found
 }
 
-// isAnswer reports whether a server has said it.
+// An oddity is what is wrong with an answer.
+type oddity string
+
+func (o oddity) Error() string { return string(o) }
+
+// isAnswer reports whether a server has said it, or has said something that nobody understands.
 func isAnswer(err error) bool {
-	_, ok := err.(redis.Error) //nolint:errorlint // as the server has sent it
-	return ok
+	_, said := errors.AsType[redis.Error](err)
+	_, odd := errors.AsType[oddity](err)
+	return said || odd
 }

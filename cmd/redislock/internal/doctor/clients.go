@@ -23,7 +23,7 @@ func checkBuffers(ctx context.Context, p *patient) []Finding {
 		}
 		hard, soft, found := pubsubLimits(limits)
 		if !found {
-			return notSeen(fmt.Errorf("the setting client-output-buffer-limit is %q", limits), "+config|get")
+			return notSeen(oddity(fmt.Sprintf("the setting client-output-buffer-limit is %q", limits)), "+config|get")
 		}
 		clients, err := n.rdb.Do(ctx, "client", "list", "type", "pubsub").Text()
 		if err != nil {

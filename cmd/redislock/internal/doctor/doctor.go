@@ -6,6 +6,7 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -122,6 +123,9 @@ func (o options) visit(ctx context.Context, to cli.Streams, todo []Check) error 
 	defer p.close()
 	p.screen = cli.NewScreen(to.Err)
 	r := newReport(to.Out, *o.asJSON, len(p.nodes) > 1)
+	if err := r.add(p.absent(todo)); err != nil {
+		return err
+	}
 	for _, c := range todo {
 		p.screen.Flash("%s …", c.name)
 		found := c.examine(ctx, p)
@@ -140,6 +144,20 @@ func (o options) visit(ctx context.Context, to cli.Streams, todo []Check) error 
 		return cli.Exit(cli.Failed, nil)
 	}
 	return nil
+}
+
+// absent are the servers that cannot be reached, if nobody has asked for the check that tells them: the others know nothing of them.
+func (p *patient) absent(todo []Check) []Finding {
+	if slices.ContainsFunc(todo, func(c Check) bool { return c.name == "server" }) {
+		return nil
+	}
+	var found []Finding
+	for i, n := range p.nodes {
+		if n.err != nil {
+			found = append(found, p.serverIs(context.Background(), n, i == 0).on(n))
+		}
+	}
+	return merge("server", found)
 }
 
 // A tally as people read it.

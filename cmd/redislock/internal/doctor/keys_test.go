@@ -94,7 +94,12 @@ func TestDeadWaiters(t *testing.T) {
 		_, err := waiter.Obtain(ctx, []string{"a"}, time.Hour, &redislock.Options{Queue: true})
 		ended <- err
 	}()
-	defer func() { cancel(); <-ended }()
+	defer func() {
+		cancel()
+		if err := <-ended; err == nil {
+			t.Error("it has got a lock that was not released")
+		}
+	}()
 	prefixed := func(p *patient) { p.conn.Prefix = "lock:" }
 	check.Eventually(t, time.Minute, "it stands in line", func() bool {
 		return has(examined(t, rdb, "lines", prefixed), OK, "in 1 line")

@@ -2,7 +2,6 @@ package doctor
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -44,7 +43,7 @@ func newNode(ctx context.Context, addr string, rdb *redis.Client) *node {
 	}
 	n.config, n.configErr = rdb.ConfigGet(ctx, "*").Result()
 	if n.configErr == nil && len(n.config) == 0 {
-		n.configErr = errors.New("ERR unsupported: CONFIG GET says nothing")
+		n.configErr = oddity("ERR unsupported: CONFIG GET says nothing")
 	}
 	return n
 }
@@ -82,7 +81,7 @@ func (n *node) setting(name string) (string, error) {
 	if n.configErr != nil {
 		return "", n.configErr
 	}
-	return "", fmt.Errorf("ERR unsupported: there is no setting %s", name)
+	return "", oddity("ERR unsupported: there is no setting " + name)
 }
 
 // number is a setting that is a number.
@@ -93,7 +92,7 @@ func (n *node) number(name string) (int64, error) {
 	}
 	value, err := strconv.ParseInt(text, 10, 64)
 	if err != nil {
-		return 0, fmt.Errorf("the setting %s is %q, which is no number", name, text)
+		return 0, oddity(fmt.Sprintf("the setting %s is %q, which is no number", name, text))
 	}
 	return value, nil
 }
@@ -102,4 +101,26 @@ func (n *node) number(name string) (int64, error) {
 func (n *node) count(name string) int64 {
 	value, _ := strconv.ParseInt(n.info[name], 10, 64)
 	return value
+}
+
+// replicas are those that are connected, as INFO tells: ip, port, state, offset, lag.
+func (n *node) replicas() []map[string]string {
+	var all []map[string]string
+	for {
+		line, ok := n.info["slave"+strconv.Itoa(len(all))]
+		if !ok {
+			return all
+		}
+		all = append(all, pairs(line))
+	}
+}
+
+// pairs reads "name=value,name=value".
+func pairs(line string) map[string]string {
+	all := map[string]string{}
+	for _, pair := range strings.Split(line, ",") {
+		name, value, _ := strings.Cut(pair, "=")
+		all[name] = value
+	}
+	return all
 }

@@ -8,7 +8,6 @@ import (
 	"net"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -80,27 +79,12 @@ func bounded(o *redis.Options, addr string) *redis.Client {
 func (p *patient) findSingle(ctx context.Context, rdb *redis.Client) {
 	primary := newNode(ctx, rdb.Options().Addr, rdb)
 	p.nodes = append(p.nodes, primary)
-	for i := 0; ; i++ {
-		line, ok := primary.info["slave"+strconv.Itoa(i)]
-		if !ok {
-			return
-		}
-		replica := pairs(line)
+	for _, replica := range primary.replicas() {
 		addr := net.JoinHostPort(replica["ip"], replica["port"])
 		n := newNode(ctx, addr, bounded(rdb.Options(), addr))
 		n.isReplica = true
 		p.nodes = append(p.nodes, n)
 	}
-}
-
-// pairs reads "name=value,name=value".
-func pairs(line string) map[string]string {
-	all := map[string]string{}
-	for _, pair := range strings.Split(line, ",") {
-		name, value, _ := strings.Cut(pair, "=")
-		all[name] = value
-	}
-	return all
 }
 
 // findSentinels asks the Sentinels for the primary and its replicas.

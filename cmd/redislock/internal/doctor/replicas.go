@@ -41,12 +41,7 @@ func (p *patient) expected(primary *node) int {
 // judgePrimary counts the replicas that are connected and say something.
 func judgePrimary(n *node, expected int) Finding {
 	online := 0
-	for i := 0; ; i++ {
-		line, ok := n.info["slave"+strconv.Itoa(i)]
-		if !ok {
-			break
-		}
-		replica := pairs(line)
+	for _, replica := range n.replicas() {
 		if lag, err := strconv.Atoi(replica["lag"]); replica["state"] == "online" && err == nil && lag <= staleSeconds {
 			online++
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cli"
 	"github.com/seed-14de3678/redislock/internal/check"
 	"github.com/seed-14de3678/redislock/internal/redistest"
 )
@@ -17,16 +18,16 @@ func follow(t *testing.T, primary *redistest.Server, args ...string) *redistest.
 	t.Helper()
 	args = append([]string{"--replicaof", "127.0.0.1", strconv.Itoa(primary.Port())}, args...)
 	replica := redistest.Start(t, redistest.Redis, args...)
-	linked(t, primary, 1)
+	linked(t, primary)
 	return replica
 }
 
-// linked waits until a primary has so many replicas that have said something.
-func linked(t *testing.T, primary *redistest.Server, n int) {
+// linked waits until a primary has its one replica.
+func linked(t *testing.T, primary *redistest.Server) {
 	t.Helper()
 	rdb := primary.Client(t)
 	check.Eventually(t, time.Minute, "the replica is online", func() bool {
-		return strings.Count(rdb.Info(t.Context(), "replication").Val(), "state=online") == n
+		return strings.Count(rdb.Info(t.Context(), "replication").Val(), "state=online") == 1
 	})
 }
 
@@ -70,23 +71,53 @@ func TestReplicas(t *testing.T) {
 	want(t, []Finding{judgeReplica(newNode(t.Context(), replica.Addr(), admin))}, Fault, "takes itself for a primary")
 }
 
+// A replica that only its primary can reach is there, and the servers of which nothing is known are named whichever check is asked for.
+func TestOutOfReach(t *testing.T) {
+	t.Parallel()
+	primary := redistest.Start(t, redistest.Redis)
+	follow(t, primary, "--replica-announce-ip", "127.0.0.1", "--replica-announce-port", "1")
+	rdb := primary.Client(t)
+	want(t, examined(t, rdb, "server"), Unknown, "cannot be reached from here")
+	want(t, examined(t, rdb, "replicas"), OK, "1 replica of 1")
+
+	gone := &patient{conn: &cli.Conn{}, nodes: []*node{newNode(t.Context(), "127.0.0.1:1", bounded(rdb.Options(), "127.0.0.1:1"))}}
+	defer gone.close()
+	only := check.Must[[]Check](t)(chosen([]string{"eviction"}))
+	want(t, gone.absent(only), Fault, "cannot be reached")
+	if found := gone.absent(checks()); len(found) > 0 {
+		t.Errorf("told twice: %s", list(found))
+	}
+}
+
+// A server that goes away in the middle is no good news.
+func TestGoneInTheMiddle(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t, redistest.Redis)
+	for _, name := range []string{"rights", "clocks", "latency", "scripts", "lifetimes"} {
+		rdb := server.Client(t, func(o *redis.Options) { o.MaxRetries, o.DialerRetries = -1, 1 })
+		found := examined(t, rdb, name, func(*patient) { server.Kill() })
+		want(t, found, Fault, "no answer")
+		server.Restart()
+	}
+}
+
 // A replica whose clock is ahead, or behind.
 func TestClocks(t *testing.T) {
 	t.Parallel()
 	primary := redistest.Start(t, redistest.Redis)
 	replica, clock := redistest.StartSkewed(t, redistest.Redis, "--replicaof", "127.0.0.1", strconv.Itoa(primary.Port()))
-	linked(t, primary, 1)
+	linked(t, primary)
 	rdb := primary.Client(t)
 	clocks := func(ttl time.Duration) []Finding {
 		return examined(t, rdb, "clocks", func(p *patient) { p.opts.ttl = ttl })
 	}
 	want(t, clocks(time.Hour), OK, "as a ttl of 1h0m0s needs")
 	clock.Shift(20 * time.Second)
-	linked(t, primary, 1)
+	linked(t, primary)
 	want(t, clocks(10*time.Second), Fault, "Lock.Deadline allows for 102ms")
 	want(t, clocks(time.Hour), OK, "agrees with its primary")
 	clock.Shift(-20 * time.Second)
-	linked(t, primary, 1)
+	linked(t, primary)
 	want(t, clocks(10*time.Second), Warning, "behind its primary")
 	_ = replica
 }

@@ -43,8 +43,11 @@ func (p *patient) quorum(ctx context.Context, s *node) Finding {
 		return notSeen(err, "+sentinel|ckquorum")
 	}
 	addr, err := s.rdb.Do(ctx, "sentinel", "get-master-addr-by-name", p.failover.master).StringSlice()
-	if err != nil || len(addr) != 2 {
-		return notSeen(fmt.Errorf("it does not say who the primary is: %v", err), "+sentinel|get-master-addr-by-name") //nolint:errorlint // there may be none
+	if err == nil && len(addr) != 2 {
+		err = oddity("it does not say who the primary is")
+	}
+	if err != nil {
+		return notSeen(err, "+sentinel|get-master-addr-by-name")
 	}
 	if says := addr[0] + ":" + addr[1]; says != p.nodes[0].addr && "["+addr[0]+"]:"+addr[1] != p.nodes[0].addr {
 		return bad(Fault, fmt.Sprintf("says that %s is the primary, another one says %s", says, p.nodes[0].addr),

@@ -3,6 +3,7 @@ package doctor
 import (
 	"context"
 	"fmt"
+	"net"
 	"strings"
 
 	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cli"
@@ -19,10 +20,12 @@ func checkServer(ctx context.Context, p *patient) []Finding {
 
 func (p *patient) serverIs(ctx context.Context, n *node, isFirst bool) Finding {
 	switch {
+	case n.err != nil && p.isOnline(n):
+		return Finding{Status: Unknown, Found: "could not be looked at: cannot be reached from here, but its primary says that it is connected: " + n.err.Error()}
 	case n.err != nil:
 		return bad(Fault, "cannot be reached: "+n.err.Error(),
 			"The other servers give this address. A replica that is away cannot take the place of its primary, and with Options.Replicas nobody gets a lock.",
-			"start it, or take it out of the configuration; it may also be that this machine cannot reach it while others can.")
+			"start it, or take it out of the configuration; it may also be that this machine cannot reach it and others can.")
 	case n.infoErr != nil:
 		return notSeen(n.infoErr, "+info")
 	case n.info["loading"] == "1":
@@ -39,6 +42,19 @@ func (p *patient) serverIs(ctx context.Context, n *node, isFirst bool) Finding {
 			"try it with redislock demo -redis URL, and look at what its documentation says of Lua scripts, expiry and replication.")
 	}
 	return fine("%s %s, %s", name, version, n.role())
+}
+
+// isOnline reports whether a primary has that replica. Servers in containers often know one another by addresses that nobody
+// else can reach.
+func (p *patient) isOnline(replica *node) bool {
+	for _, n := range p.nodes {
+		for _, r := range n.replicas() {
+			if r["state"] == "online" && net.JoinHostPort(r["ip"], r["port"]) == replica.addr {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 func (n *node) role() string {

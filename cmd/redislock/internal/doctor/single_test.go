@@ -114,7 +114,7 @@ func TestSettings(t *testing.T) {
 	} {
 		t.Run(tt.check+" "+tt.args, func(t *testing.T) {
 			t.Parallel()
-			var b redistest.Backend = redistest.Shared(t, redistest.Redis)
+			b := redistest.Shared(t, redistest.Redis)
 			if tt.args != "" {
 				b = redistest.Start(t, redistest.Redis, words(tt.args)...)
 			}
