@@ -22,8 +22,8 @@ type step struct {
 	held           bool // the next party holds the key; else it stands before this one in the line
 }
 
-// isSelf reports whether a party waits for itself.
-func (d *deadlock) isSelf() bool { return len(d.steps) == 1 }
+// mayBeNothing reports whether a party may wait for itself: most likely two of its goroutines want the same key.
+func (d *deadlock) mayBeNothing() bool { return len(d.steps) == 1 && !d.certain }
 
 // since is when the last of its requests began to wait.
 func (d *deadlock) since(m *model) time.Time {

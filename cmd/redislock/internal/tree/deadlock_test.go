@@ -40,7 +40,7 @@ func TestDeadlocks(t *testing.T) {
 		{"a foreign key", "a x A < B:w1; b w B < A:w2", ""},
 
 		{"by the line", "a w X < C:w1 A:w2; c w A < C:w1", "certain A a< C c A"},
-		{"by the line of a process", "a w X < c:w1 A:w2; c w A < c:w1", "possible A a< c c A"},
+		{"by the line of a process", "a w X < p:w1 A:w2; c w A < p:w1", "possible A a< p c A"},
 		{"by the line of a process, and out by the same", "a r A < c:w1 A:r2", "certain A a< c a A"},
 		{"a reader passes readers in line", "a w X < c:r1 A:r2; c w A < c:w1", ""},
 		{"a writer does not pass readers in line", "a w X < C:r1 A:w2; c w A < C:w1", "certain A a< C c A"},

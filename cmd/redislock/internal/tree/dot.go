@@ -4,6 +4,8 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 )
 
@@ -11,7 +13,8 @@ import (
 type dotEdge struct {
 	from, to string
 	label    string
-	deadlock int // its number; 0: none
+	deadlock int        // its number; 0: none
+	circled  circleEdge // what it is in it
 }
 
 // writeDot writes a graph for Graphviz.
@@ -49,20 +52,12 @@ func (v *view) writeDot(to io.Writer) error {
 	return w.Flush()
 }
 
-// arrows are the edges with what stands beside them, each once, and how often each is there.
+// arrows are the edges with what stands beside them, each once, and how often each is there. All of a circle is among them,
+// although an edge from far back in a line to the holder follows from others.
 func (v *view) arrows(edges []edge) (arrows []dotEdge, counts []int) {
 	circled, at := v.circled(), map[dotEdge]int{}
-	names := names{}
 	for _, e := range edges {
-		a := dotEdge{from: partyID(e.from), to: fmt.Sprint("left", e.state+1), label: names.show(v.states[e.state].Key, 0)}
-		if e.to != nobody {
-			a.to = partyID(e.to)
-			a.deadlock = circled[circleEdge{nameOf(&v.model.parties[e.from]), nameOf(&v.model.parties[e.to]), v.states[e.state].Key}]
-		}
-		a.label += "\nto " + string(e.wants)
-		if !e.held {
-			a.label += ", behind it in line"
-		}
+		a := v.arrow(e, circled)
 		i, has := at[a]
 		if !has {
 			i = len(arrows)
@@ -71,8 +66,39 @@ func (v *view) arrows(edges []edge) (arrows []dotEdge, counts []int) {
 		}
 		counts[i]++
 	}
+	for _, a := range arrows {
+		delete(circled, a.circled)
+	}
+	for _, c := range slices.SortedFunc(maps.Keys(circled), circleEdge.compare) {
+		from, has := v.byName[c.from]
+		to, hasTo := v.byName[c.to]
+		if has && hasTo {
+			label := dotName(c.key)
+			arrows = append(arrows, dotEdge{from: partyID(from), to: partyID(to), label: label, deadlock: circled[c]})
+			counts = append(counts, 1)
+		}
+	}
 	return arrows, counts
 }
+
+func (v *view) arrow(e edge, circled map[circleEdge]int) dotEdge {
+	key := v.states[e.state].Key
+	a := dotEdge{from: partyID(e.from), to: fmt.Sprint("left", e.state+1), label: dotName(key) + "\nto " + string(e.wants)}
+	if !e.held {
+		a.label += ", behind it in line"
+	}
+	if e.to != nobody {
+		a.to = partyID(e.to)
+		c := circleEdge{nameOf(&v.parties[e.from]), nameOf(&v.parties[e.to]), key}
+		if a.deadlock = circled[c]; a.deadlock > 0 {
+			a.circled = c
+		}
+	}
+	return a
+}
+
+// dotName is a key as the tool shows it.
+func dotName(key string) string { return new(names).show(key, 0) }
 
 func (v *view) dotColour(deadlock int) string {
 	if v.deadlocks[deadlock-1].certain {

@@ -1,6 +1,8 @@
 package tree
 
 import (
+	"cmp"
+	"slices"
 	"time"
 
 	"github.com/seed-14de3678/redislock"
@@ -94,6 +96,9 @@ func (l *lining) held(e edge) {
 func (v *view) circled() map[circleEdge]int {
 	all := map[circleEdge]int{}
 	for i := range v.deadlocks {
+		if v.deadlocks[i].mayBeNothing() {
+			continue
+		}
 		steps := v.deadlocks[i].steps
 		for k, s := range steps {
 			to := steps[(k+1)%len(steps)]
@@ -110,4 +115,8 @@ func (v *view) circled() map[circleEdge]int {
 type circleEdge struct {
 	from, to [2]string
 	key      string
+}
+
+func (e circleEdge) compare(other circleEdge) int {
+	return cmp.Or(slices.Compare(e.from[:], other.from[:]), slices.Compare(e.to[:], other.to[:]), cmp.Compare(e.key, other.key))
 }

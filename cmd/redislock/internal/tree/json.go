@@ -57,7 +57,7 @@ func (v *view) writeJSON(w io.Writer) error {
 	}
 	edges := v.edges()
 	for p, is := range v.inEdges(edges) {
-		party := &v.model.parties[p]
+		party := &v.parties[p]
 		if !is {
 			continue
 		}
@@ -78,7 +78,7 @@ func partyID(p int) string { return fmt.Sprint("p", p+1) }
 
 // inEdges reports for each party whether it is in an edge.
 func (v *view) inEdges(edges []edge) []bool {
-	is := make([]bool, len(v.model.parties))
+	is := make([]bool, len(v.parties))
 	for _, e := range edges {
 		is[e.from] = true
 		if e.to != nobody {

@@ -138,11 +138,9 @@ func (b *builder) request(name, owner, metadata string, r request, s stand) int 
 // isOne reports whether a party is one piece of work, which stands in line now: then it does nothing else meanwhile.
 func (m *model) isOne(p int) bool {
 	party := &m.parties[p]
-	return party.owner != "" && !m.several[party.owner] && isSingle(m, party) && !m.requests[party.requests[0]].intent
+	return party.owner != "" && !m.several[party.owner] && len(party.requests) == 1 && len(party.processes) <= 1 &&
+		!m.requests[party.requests[0]].intent
 }
-
-// isSingle reports whether a party has one request and one process.
-func isSingle(m *model, p *party) bool { return len(p.requests) == 1 && len(p.processes) <= 1 }
 
 // isHeldAgainst reports whether holders of a state are in the way of somebody who wants it in a mode.
 func (m *model) isHeldAgainst(state int, mode redislock.Mode) bool {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cli"
 )
@@ -110,11 +111,8 @@ func (n *names) brief(m *model, p int) string {
 
 // show makes a text fit for a terminal, and at most so long; 0: in full length. Of a long one the middle is left out.
 func (n *names) show(text string, most int) string {
-	text = cli.Text(text)
-	if n.ascii {
-		if quoted := strconv.QuoteToASCII(text); len(quoted) != len(text)+2 {
-			text = quoted
-		}
+	if text = cli.Text(text); !n.isWritable(text) {
+		text = strconv.QuoteToASCII(text)
 	}
 	runes, dots := []rune(text), "…"
 	if n.ascii {
@@ -125,4 +123,9 @@ func (n *names) show(text string, most int) string {
 	}
 	left := max(0, most-len([]rune(dots)))
 	return string(runes[:(left+1)/2]) + dots + string(runes[len(runes)-left/2:])
+}
+
+// isWritable reports whether the terminal has the characters of a text.
+func (n *names) isWritable(text string) bool {
+	return !n.ascii || strings.IndexFunc(text, func(r rune) bool { return r >= utf8.RuneSelf }) < 0
 }

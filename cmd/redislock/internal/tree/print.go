@@ -80,7 +80,7 @@ func (p *printer) row(rows []row, i int, numbers map[int]int) {
 		p.fit(lead, p.states[r.state].Key, p.leftUntil(r.state), "")
 	case rowWaiter:
 		name := p.names.of[r.party]
-		if owner := p.model.parties[r.party].owner; r.refers != nobody && owner != "" {
+		if owner := p.parties[r.party].owner; r.refers != nobody && owner != "" {
 			name = owner // the rest stands where this refers to
 		}
 		p.fit(lead+place(r.group), name, p.wish(r)+tail, p.mark(r.party))
@@ -206,12 +206,12 @@ func (p *printer) summary() {
 			waited++
 		}
 	}
-	for i := range p.model.parties {
-		if !p.model.parties[i].isKnown() {
+	for i := range p.parties {
+		if !p.parties[i].isKnown() {
 			unknown++
 		}
 	}
-	p.say("%s held, %s waited for, by %s.", things(held, "key"), things(waited, "key"), things(len(p.model.requests), "request"))
+	p.say("%s held, %s waited for, by %s.", things(held, "key"), things(waited, "key"), things(len(p.requests), "request"))
 	if p.gone > 0 {
 		p.say("%s gone, and passed over.", things(p.gone, "waiter"))
 	}

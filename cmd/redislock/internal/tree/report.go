@@ -18,7 +18,7 @@ func (p *printer) printDeadlocks() {
 	for i := range p.deadlocks {
 		d := &p.deadlocks[i]
 		switch {
-		case d.isSelf() && !d.certain:
+		case d.mayBeNothing():
 			selves = append(selves, d)
 		case p.most > 0 && told >= p.most:
 			hidden++
@@ -92,7 +92,7 @@ func (p *printer) step(s step, next string) {
 func (p *printer) wayOut(d *deadlock) {
 	victim, ends := p.victim(d)
 	p.say("   The first lease in it ends in %s, if it is not renewed.", cli.Duration(ends))
-	if word, ok := shellWord(p.settled.states[victim].Key); ok && d.certain {
+	if word, ok := shellWord(p.settled.states[victim].Key); ok && d.certain && p.names.isWritable(word) {
 		p.say("   To end it: redislock break %s%s", p.flags, word)
 	}
 }

@@ -15,6 +15,7 @@ import (
 
 // changing is a server that shows one state after the other.
 func changing(t *testing.T, states ...[]redislock.KeyState) inspect {
+	t.Helper()
 	return func(ctx context.Context, keys []string) ([]redislock.KeyState, error) {
 		if len(states) == 0 {
 			t.Error("a fourth look")
@@ -83,8 +84,8 @@ func TestHolderSince(t *testing.T) {
 func TestLooksAgain(t *testing.T) {
 	t.Parallel()
 	for states, want := range map[string]string{
-		"a w A < B:w1; b w C < A:w2":                              "",
-		"a w A < B:w1; b w B < A:w2; c w C < D:w3":                "a b a b",
+		"a w A < B:w1; b w C < A:w2":                                    "",
+		"a w A < B:w1; b w B < A:w2; c w C < D:w3":                      "a b a b",
 		"a w A < B:w1; b w B < A:w2; c w C < A:w2; d w A; e w A < D:w4": "a b c e a b c e",
 	} {
 		all := statesOf(strings.Split(states, ";")...)

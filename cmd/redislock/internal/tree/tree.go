@@ -5,6 +5,7 @@ import (
 	"flag"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -113,6 +114,7 @@ func (o *options) look(ctx context.Context, conn *cli.Conn, to cli.Streams, patt
 		states = append(states, found...)
 		return nil
 	})
+	slices.SortFunc(states, func(a, b redislock.KeyState) int { return strings.Compare(a.Key, b.Key) }) // SCAN has no order
 	return states, err
 }
 

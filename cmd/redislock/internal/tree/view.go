@@ -27,15 +27,15 @@ func newView(ctx context.Context, states []redislock.KeyState, look inspect, pau
 		return nil, err
 	}
 	v.deadlocks, v.more = deadlocks(v.settled, mostDeadlocks)
-	v.model.several = v.settled.several
-	for p := range v.model.parties {
-		v.byName[nameOf(&v.model.parties[p])] = p
+	v.several = v.settled.several
+	for p := range v.parties {
+		v.byName[nameOf(&v.parties[p])] = p
 	}
 	for i := range v.deadlocks {
 		for _, s := range v.deadlocks[i].steps {
 			party := &v.settled.parties[s.party]
 			p, has := v.byName[nameOf(party)]
-			if has && party.isKnown() && v.marks[p] == 0 && !(v.deadlocks[i].isSelf() && !v.deadlocks[i].certain) {
+			if has && party.isKnown() && v.marks[p] == 0 && !v.deadlocks[i].mayBeNothing() {
 				v.marks[p] = i + 1
 			}
 		}
@@ -51,7 +51,7 @@ func (v *view) countBehind() {
 	}
 	g := newWaits(v.model, true)
 	nodes := map[string][]int{} // of the requests, which have other numbers in the settled model
-	for q := range v.model.requests {
+	for q := range v.requests {
 		name := requestName(v.model, q)
 		nodes[name] = append(nodes[name], g.stands[q]...)
 	}

@@ -82,7 +82,7 @@ func (g *waits) addKey(state int) {
 			}
 			g.edge(node, holders)
 		}
-		if ahead != nobody && !(g.certain && m.isPerhapsOwn(q, state)) {
+		if ahead != nobody && (!g.certain || !m.isPerhapsOwn(q, state)) {
 			g.edge(node, ahead)
 		}
 	}
