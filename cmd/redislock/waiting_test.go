@@ -2,8 +2,10 @@ package main
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
+	"os"
 	"testing"
 	"time"
 
@@ -15,6 +17,10 @@ import (
 )
 
 func init() {
+	// What is drawn depends on it, and a test machine may have none.
+	if err := os.Setenv("LC_ALL", "C.UTF-8"); err != nil {
+		panic(err)
+	}
 	fixtures["tree"] = func(t *testing.T, addr string) {
 		t.Helper()
 		w := newWaiting(t, redis.NewClient(&redis.Options{Addr: addr}), "")
@@ -29,6 +35,13 @@ func init() {
 		w := newWaiting(t, redis.NewClient(&redis.Options{Addr: addr}), "")
 		w.deadlock(request(31), request(40))
 		w.queue(instance(5), "stock:9")
+	}
+	fixtures["tree-possible"] = func(t *testing.T, addr string) {
+		t.Helper()
+		w := newWaiting(t, redis.NewClient(&redis.Options{Addr: addr}), "")
+		w.deadlock(instance(3), instance(4))
+		w.hold(instance(5), "page:9")
+		w.queue(instance(5), "page:9")
 	}
 }
 
@@ -79,7 +92,7 @@ func newWaiting(t *testing.T, rdb redis.UniversalClient, prefix string) *waiting
 func sharedWaiting(t *testing.T) (w *waiting, tree func(args ...string) (stdout string, status int)) {
 	t.Helper()
 	backend := redistest.Shared(t, redistest.Redis)
-	w = newWaiting(t, redis.NewClient(&redis.Options{Addr: backend.Addr()}), t.Name()+":")
+	w = newWaiting(t, redis.NewClient(&redis.Options{Addr: backend.Addr()}), t.Name()+rand.Text()[:6]+":")
 	return w, func(args ...string) (string, int) {
 		t.Helper()
 		stdout, stderr, status := runTool(t, append([]string{"tree", "-redis", "redis://" + backend.Addr(), "-prefix", w.prefix}, args...)...)

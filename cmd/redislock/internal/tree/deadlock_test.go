@@ -5,7 +5,6 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -248,7 +247,7 @@ func TestDeadlocksAgainstNaive(t *testing.T) {
 	}
 }
 
-// Ten thousand waiters are looked at in no time to speak of, and a circle through the last of them is found.
+// Of ten thousand waiters there are not many more edges, and a circle through the last of them is found.
 func TestDeadlockOfMany(t *testing.T) {
 	t.Parallel()
 	var first strings.Builder
@@ -257,7 +256,6 @@ func TestDeadlockOfMany(t *testing.T) {
 		fmt.Fprintf(&first, " X%d:%s%d", i, []string{"w", "r"}[i%2], i+1)
 	}
 	states := statesOf(first.String()+" B:w20000", "b w B < A:w20001")
-	began := time.Now()
 	v := viewOf(t, states)
 	if diff := cmp.Diff(v.told(), []string{"certain A b B a A"}); diff != "" {
 		t.Errorf("deadlocks (-got +want):\n%s", diff)
@@ -265,8 +263,12 @@ func TestDeadlockOfMany(t *testing.T) {
 	if edges := len(v.edges()); edges > 30_000 {
 		t.Errorf("%d edges of 10 000 waiters", edges)
 	}
-	if took := time.Since(began); took > 20*time.Second {
-		t.Errorf("it took %s", took)
+	edges := 0
+	for _, next := range newWaits(v.model, false).next {
+		edges += len(next)
+	}
+	if edges > 100_000 {
+		t.Errorf("%d edges of the graph of 10 000 waiters", edges)
 	}
 	if v.deadlocks[0].behind != 10_000 {
 		t.Errorf("%d are behind it", v.deadlocks[0].behind)
