@@ -37,8 +37,8 @@ func TestTreeChain(t *testing.T) {
 	w.queueRead(instance(6), "stock:9")
 	w.hold(instance(7), "unwanted")
 	got, status := tree("-ascii")
-	wantLines(t, got, "web-3 pid 813 shop\n`- orders:17, held to write", "   |- 1. web-4 pid 814 shop, to write, ",
-		"   |  |- stock:10, held to write, ", "   |  |  `- 1. web-5 pid 815 shop, to write, ", "   |  `- stock:9, held", "   |     `- 1. web-6 pid 816 shop, to read, ",
+	wantLines(t, got, "web-3 pid 813 shop\n`- orders:17, held to write for ", "   |- 1. web-4 pid 814 shop, to write, ",
+		"   |  |- stock:10, held to write for ", "   |  |  `- 1. web-5 pid 815 shop, to write, ", "   |  `- stock:9, held", "   |     `- 1. web-6 pid 816 shop, to read, ",
 		"   `- 2. web-5 pid 815 shop", "4 keys held, 3 keys waited for, by 3 requests.")
 	if status != 0 || strings.Contains(got, "deadlock") {
 		t.Errorf("status %d:\n%s", status, got)

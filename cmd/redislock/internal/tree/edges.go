@@ -10,14 +10,15 @@ import (
 
 // An edge says that a party waits for another one because of a key.
 type edge struct {
-	from, to int // parties; to is nobody if the key was left
-	state    int
-	held     bool           // the other party holds the key; else it stands in line before this one
-	mode     redislock.Mode // in which the other party has the key, or wants it
-	wants    redislock.Mode // in which this one wants it
-	since    time.Time      // zero for an intent
-	place    int            // in line, from 1; 0: an intent
-	ttl      time.Duration  // of the lease, if held
+	from, to  int // parties; to is nobody if the key was left
+	state     int
+	held      bool           // the other party holds the key; else it stands in line before this one
+	mode      redislock.Mode // in which the other party has the key, or wants it
+	wants     redislock.Mode // in which this one wants it
+	since     time.Time      // zero for an intent
+	place     int            // in line, from 1; 0: an intent
+	ttl       time.Duration  // of the lease, if held
+	heldSince time.Time      // zero: not held, or not known
 }
 
 // edges are who waits for whom, without what follows from the others: of those who stand in a line only the first ones are
@@ -87,7 +88,7 @@ func (l *lining) ahead(e edge, w int) {
 func (l *lining) held(e edge) {
 	s := &l.states[l.state]
 	for h, p := range l.holders[l.state] {
-		e.to, e.held, e.mode, e.ttl = p, true, s.Mode, s.Holders[h].TTL
+		e.to, e.held, e.mode, e.ttl, e.heldSince = p, true, s.Mode, s.Holders[h].TTL, s.Holders[h].Since
 		l.edges = append(l.edges, e)
 	}
 }

@@ -27,6 +27,7 @@ type (
 		Why   string         `json:"why"`  // held, left or line
 		Mode  redislock.Mode `json:"mode"` // of whoever is waited for
 		TTL   int64          `json:"ttl_ms,omitempty"`
+		Held  *time.Time     `json:"held_since,omitempty"`
 		Wants redislock.Mode `json:"wants"`
 		Place int            `json:"place,omitempty"` // absent: an intent
 		Since *time.Time     `json:"since,omitempty"`
@@ -91,7 +92,7 @@ func (v *view) inEdges(edges []edge) []bool {
 func (v *view) jsonEdge(e edge) jsonEdge {
 	object := jsonEdge{
 		Type: "edge", From: partyID(e.from), Key: v.states[e.state].Key, Why: "line", Mode: e.mode,
-		TTL: e.ttl.Milliseconds(), Wants: e.wants, Place: e.place, Since: timeOf(e.since),
+		TTL: e.ttl.Milliseconds(), Held: timeOf(e.heldSince), Wants: e.wants, Place: e.place, Since: timeOf(e.since),
 	}
 	if e.to != nobody {
 		object.To = partyID(e.to)

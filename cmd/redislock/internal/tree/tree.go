@@ -105,15 +105,28 @@ func (o *options) run(ctx context.Context, to cli.Streams, args []string) error 
 // look reads every lock that matches.
 func (o *options) look(ctx context.Context, conn *cli.Conn, to cli.Streams, pattern string) ([]redislock.KeyState, error) {
 	progress := cli.NewScreen(to.Err)
-	defer progress.Settle()
 	var states []redislock.KeyState
-	query := survey.Query{Pattern: pattern, Progress: func(done, all int64) {
+	var notes survey.Notes
+	query := survey.Query{Pattern: pattern, Notes: &notes, Progress: func(done, all int64) {
 		progress.Flash("%d of %d keys", done, all)
 	}}
 	err := survey.Locks(ctx, conn, query, func(found []redislock.KeyState) error {
 		states = append(states, found...)
 		return nil
 	})
+	progress.Settle()
+	for _, unseen := range []struct {
+		n    int64
+		what string
+	}{
+		{notes.Refused, "this user may not read"},
+		{notes.Moving, "stand in slots that move to another master: who waits for them is not known"},
+		{notes.OwnTokens, "have tokens of the callers' own; others like them may be missed without -prefix"},
+	} {
+		if unseen.n > 0 {
+			cli.Say(to.Err, "some keys (%d) %s\n", unseen.n, unseen.what)
+		}
+	}
 	slices.SortFunc(states, func(a, b redislock.KeyState) int { return strings.Compare(a.Key, b.Key) }) // SCAN has no order
 	return states, err
 }
