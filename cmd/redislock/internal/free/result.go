@@ -104,7 +104,7 @@ func wasBroken(keys []string) string {
 	if len(keys) == 1 {
 		return cli.Text(keys[0]) + " was broken"
 	}
-	return fmt.Sprintf("%s and %s more were broken", cli.Text(keys[0]), count.Of(len(keys)-1, "key"))
+	return fmt.Sprintf("%s and %s were broken", cli.Text(keys[0]), count.Of(len(keys)-1, "more key"))
 }
 
 // write says what has become of a key.
