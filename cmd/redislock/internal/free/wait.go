@@ -84,7 +84,7 @@ func (w *waiting) run(ctx context.Context, to cli.Streams, args []string) error 
 	if w.conn, err = w.server.Open(ctx); err != nil {
 		return err
 	}
-	defer w.conn.Close()
+	defer func() { _ = w.conn.Close() }() // it has only read
 	w.client = w.conn.Client()
 	defer w.client.Close()
 	w.parts = partsOf(w.conn, keys)
