@@ -161,6 +161,26 @@ func TestLsTableAndJSON(t *testing.T) {
 	}
 }
 
+// ls says what it may have missed, and what it was not shown.
+func TestLsRemarks(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t, redistest.Redis)
+	rdb := server.Client(t)
+	client := redislock.New(rdb)
+	t.Cleanup(client.Close)
+	opt := redislock.Options{Token: "me", Fenced: true}
+	check.Must[*redislock.Lock](t)(client.Obtain(t.Context(), []string{"lock:a"}, time.Hour, &opt))
+	check.NoError(t, rdb.Set(t.Context(), "data", "x", time.Hour).Err())
+	check.NoError(t, rdb.Do(t.Context(), "acl", "setuser", "app", "on", ">pw", "~lock:*", "~redislock:*", "+@all").Err())
+	var o output
+	status := tool().Run(t.Context(), o.streams(), []string{"ls", "-redis", "redis://app:pw@" + server.Addr()})
+	if status != 0 || !strings.HasPrefix(o.out.String(), "KEY     MODE") || !strings.Contains(o.out.String(), "\nlock:a  write  somebody") {
+		t.Errorf("exit status %d: %s", status, &o.out)
+	}
+	wantText(t, "stderr", o.err.String(), "1 key was left out, because this user may not read it; -prefix limits")
+	wantText(t, "stderr", o.err.String(), "1 key has a token of the caller's own choosing, and was found by the fencing number beside it;\nothers like it")
+}
+
 // What a key is called cannot move the cursor, and is the same for a program.
 func TestLsOddKeys(t *testing.T) {
 	t.Parallel()

@@ -46,6 +46,7 @@ func plant(t *testing.T, rdb redis.UniversalClient, prefix string) (want []strin
 		wait(t, rdb, prefix+"waited"+key)
 	}
 	check.NoError(t, obtain("left", redislock.Options{}).Leave(ctx, time.Hour))
+	wait(t, rdb, prefix+"left")
 	obtain("own token, fenced", redislock.Options{Token: "me", Fenced: true})
 	reader := check.Must[*redislock.Lock](t)(client.ObtainRead(ctx, []string{"left by its reader"}, time.Hour, nil))
 	check.NoError(t, reader.Leave(ctx, time.Hour))
