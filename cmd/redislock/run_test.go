@@ -3,6 +3,7 @@
 package main
 
 import (
+	"crypto/rand"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -41,7 +42,7 @@ func newPlace(t *testing.T) *place {
 // placeAt is for a server that the test does something to.
 func placeAt(t *testing.T, addr string, rdb *redis.Client) *place {
 	t.Helper()
-	return &place{t: t, addr: addr, rdb: rdb, key: "run:" + t.Name(), dir: t.TempDir()}
+	return &place{t: t, addr: addr, rdb: rdb, key: "run:" + t.Name() + ":" + rand.Text(), dir: t.TempDir()}
 }
 
 // run prepares redislock run with these arguments; $D is the folder.
