@@ -36,8 +36,12 @@ func tool() *cli.Tool {
 		free.Break(),
 		free.Wait(),
 		tune.Command(),
+		tune.Player(),
 		doctor.Command(),
 		demo.Command(),
+		cli.VersionCommand(),
+		cli.CompletionCommand(tool),
+		cli.ManCommand(tool),
 	}}
 }
 

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 )
 
 // A Command is one subcommand.
@@ -56,8 +58,11 @@ type Tool struct {
 
 // Main is the whole program: it runs the command of the command line, and returns the exit status.
 func (t *Tool) Main() int {
+	redis.SetLogger(silence{}) // what it says is in the errors, too
 	ctx, args := context.Background(), os.Args[1:]
-	if c, ok := t.Find(strings.Join(args[:min(len(args), 1)], "")); !ok || !c.Signals {
+	if c, ok := t.Find(strings.Join(args[:min(len(args), 1)], "")); ok && c.Signals {
+		signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // writing where nobody reads does not end it
+	} else {
 		var stop context.CancelFunc
 		ctx, stop = signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 		context.AfterFunc(ctx, func() {
@@ -65,6 +70,7 @@ func (t *Tool) Main() int {
 			// too soon: timeout(1) sends its signal twice.
 			time.AfterFunc(time.Second, stop)
 		})
+		ctx = withPipe(ctx)
 	}
 	return t.Run(ctx, Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}, args)
 }
@@ -103,6 +109,7 @@ func (t *Tool) Find(name string) (Command, bool) {
 
 // exec parses the flags, runs the action and reports its error.
 func (t *Tool) exec(ctx context.Context, c Command, to Streams, args []string) int {
+	ctx = withSession(ctx)
 	flags, act := c.Flags()
 	args, err := parse(flags, args, c.Splits)
 	switch {
@@ -115,6 +122,9 @@ func (t *Tool) exec(ctx context.Context, c Command, to Streams, args []string) i
 		err = Explain(ctx, act(ctx, to, args))
 	}
 	status := statusOf(err)
+	if isClosedPipe(ctx, err) {
+		return ClosedPipe
+	}
 	if status == 0 {
 		return 0
 	}
@@ -163,43 +173,6 @@ func (c Command) Flags() (*flag.FlagSet, Action) {
 	return flags, c.Define(flags)
 }
 
-// line shows how the command is called.
-func (t *Tool) line(c Command) string { return strings.TrimSpace(t.Name + " " + c.Name + " " + c.Args) }
-
-// usageOf shows how the command is called, with its flags and examples.
-func (t *Tool) usageOf(c Command, w io.Writer) {
-	Say(w, "usage: %s\n\n%s.\n", t.line(c), capital(c.Summary))
-	if c.Help != "" {
-		Say(w, "\n%s\n", strings.TrimSpace(c.Help))
-	}
-	flags, _ := c.Flags()
-	var b strings.Builder
-	flags.SetOutput(&b)
-	flags.PrintDefaults()
-	if b.Len() > 0 {
-		Say(w, "\nFlags:\n%s", b.String())
-	}
-	if len(c.Examples) > 0 {
-		Say(w, "\nExamples:\n")
-	}
-	for _, e := range c.Examples {
-		Say(w, "  %s\n    \t%s\n", e.Line, e.About)
-	}
-}
-
-func capital(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
-
-// usage lists the commands.
-func (t *Tool) usage(w io.Writer) {
-	Say(w, "usage: %s command [flags] [arguments]\n\n", t.Name)
-	for _, c := range t.Commands {
-		if !c.Hidden {
-			Say(w, "  %-10s %s\n", c.Name, c.Summary)
-		}
-	}
-	Say(w, "\n\"%s help command\" shows the flags of a command, and examples.\n", t.Name)
-}
-
 // help shows the usage of all commands, or of one.
 func (t *Tool) help(to Streams, args []string) int {
 	if len(args) == 0 || isHelp(args[0]) {
@@ -218,3 +191,8 @@ func (t *Tool) help(to Streams, args []string) int {
 
 // Say writes to somebody. That it could not be written there is nobody to tell.
 func Say(w io.Writer, format string, args ...any) { _, _ = fmt.Fprintf(w, format, args...) }
+
+// silence is a logger that writes nothing.
+type silence struct{}
+
+func (silence) Printf(context.Context, string, ...any) {}

@@ -51,8 +51,9 @@ func Command() cli.Command {
 		Name:    "demo",
 		Args:    "[flags] [act ...]",
 		Summary: "show the library at work, in acts: " + strings.Join(actNames(), ", "),
-		Help: `Each act ends with a verdict, which is worked out from what was seen. With -redis
-the demo uses keys of its own on that server, and leaves none of them behind.`,
+		Help: `Each act ends with a verdict, which is worked out from what was seen.
+With -redis the demo uses keys of its own on that server, and leaves none of
+them behind.`,
 		Examples: []cli.Example{
 			{Line: "redislock demo", About: "play all acts, in less than ten seconds, on a server inside the program"},
 			{Line: "redislock demo -redis redis://localhost:6379 backoff", About: "compare back-off policies on your server"},
