@@ -204,7 +204,8 @@ func TestTuneKilled(t *testing.T) {
 	p := startTune(t, rdb, url)
 	check.NoError(t, p.Process.Kill())
 	client := redislock.New(rdb)
-	check.Eventually(t, 20*time.Second, "nobody has a key or waits for it", func() bool {
+	// Left alone, the locks would end by themselves after 15 s.
+	check.Eventually(t, 8*time.Second, "nobody has a key or waits for it", func() bool {
 		states := check.Must[[]redislock.KeyState](t)(client.Inspect(t.Context(), []string{"orders:1", "orders:2"}))
 		return !slices.ContainsFunc(states, func(s redislock.KeyState) bool { return len(s.Line)+len(s.Holders) > 0 })
 	})
