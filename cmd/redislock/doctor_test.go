@@ -79,6 +79,22 @@ func TestDoctorStatus(t *testing.T) {
 	}
 }
 
+// Sentinels say where the servers are, and which of them is away.
+func TestDoctorSentinels(t *testing.T) {
+	t.Parallel()
+	s := redistest.StartSentinels(t, redistest.Redis, 1, 3)
+	args := []string{"doctor", "-redis", "redis://" + s.Sentinels()[0].Addr() + "?master_name=main", "-only", "server,replicas,sentinels,eviction"}
+	check.Eventually(t, time.Minute, "the servers are well", func() bool {
+		stdout, _, status := runTool(t, args...)
+		return status == 0 && strings.Contains(stdout, "1 replica of 1 connected") && strings.Contains(stdout, "noeviction ("+s.Primary().Addr())
+	})
+	s.Servers()[1].Kill()
+	check.Eventually(t, time.Minute, "the replica is missed", func() bool {
+		stdout, _, status := runTool(t, args...)
+		return status == 1 && strings.Contains(stdout, "0 replicas of 1 connected") && strings.Contains(stdout, "cannot be reached")
+	})
+}
+
 // All checks together, as JSON: one object a line.
 func TestDoctorJSON(t *testing.T) {
 	t.Parallel()

@@ -118,6 +118,9 @@ func notSeen(err error, rule string) Finding {
 		return Finding{Status: Unknown, Found: text + "needs " + rule, Mend: "ACL SETUSER … " + rule + " for the user of the doctor, or ask somebody who may."}
 	case isDisabled(err):
 		return Finding{Status: Unknown, Found: text + "the server does not answer this (" + rule + "); many services allow nobody to ask"}
+	case strings.HasPrefix(err.Error(), "BUSY "):
+		return bad(Fault, text+"the server is BUSY", "A script runs and runs, and the server does nothing else: nobody gets a lock, and leases are not renewed.",
+			"SCRIPT KILL, if it has written nothing; otherwise wait, or SHUTDOWN NOSAVE, and find out whose script it is.")
 	case isAnswer(err):
 		return Finding{Status: Unknown, Found: text + err.Error()}
 	}

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/seed-14de3678/redislock/internal/world"
 )
 
 func TestJudgeVersion(t *testing.T) {
@@ -77,6 +79,9 @@ func TestJudges(t *testing.T) {
 		"a slow script once":    {judgeSlow(slow("EVALSHA", 25*time.Hour, time.Second), now), OK, "last day"},
 		"a script that is not":  {judgeSlow(slow("EVALSHA", time.Hour, 20*time.Millisecond), now), OK, "last day"},
 		"a slow command":        {judgeSlow(slow("KEYS", time.Hour, time.Second), now), OK, "last day"},
+		"busy":                  {notSeen(world.Refusal("BUSY Redis is busy running a script."), "+info"), Fault, "BUSY"},
+		"disabled":              {notSeen(world.Refusal("ERR unknown command 'CONFIG'"), "+config|get"), Unknown, "many services"},
+		"forbidden":             {notSeen(world.Refusal("NOPERM no"), "+config|get"), Unknown, "needs +config|get"},
 		"clock of a replica":    {judgeReplicaClock(reading{500 * time.Millisecond, time.Millisecond}, 10*time.Second), Fault, "500ms"},
 		"clock nobody knows":    {judgeReplicaClock(reading{0, time.Second}, 10*time.Second), Unknown, "too slow to tell"},
 		"clock, longer ttl":     {judgeReplicaClock(reading{500 * time.Millisecond, time.Millisecond}, time.Minute), OK, "1m0s"},

@@ -61,7 +61,7 @@ func TestOurLocksAreOurs(t *testing.T) {
 		}
 	}
 	for range 2 {
-		lock := check.Must[*redislock.Lock](t)(client.ObtainRead(t.Context(), []string{"read"}, time.Minute, nil))
+		lock := check.Must[*redislock.Lock](t)(client.ObtainRead(t.Context(), []string{"read"}, time.Minute, &redislock.Options{Metadata: "host=a"}))
 		defer lock.Release(context.WithoutCancel(t.Context()))
 	}
 	prefixed := func(p *patient) { p.conn.Prefix = "lock:" }

@@ -19,6 +19,9 @@ import (
 // patience is how long one server may take for one answer.
 const patience = 3 * time.Second
 
+// askedFor is how often a Cluster is asked for its nodes until one of them answers.
+const askedFor = 5
+
 // A patient is what is looked at: the servers, and what the user has said of them.
 type patient struct {
 	conn      *cli.Conn
@@ -171,7 +174,14 @@ func sameAs(addr string) func(string) bool {
 
 // findCluster asks one node for all of them.
 func (p *patient) findCluster(ctx context.Context, rdb *redis.ClusterClient) error {
-	slots, err := rdb.ClusterSlots(ctx).Result() //nolint:staticcheck // users of locks may do that, and Redis 6.2 knows nothing else
+	var slots []redis.ClusterSlot
+	var err error
+	for range askedFor { // go-redis takes a node at random, and may take several that are away
+		slots, err = rdb.ClusterSlots(ctx).Result() //nolint:staticcheck // users of locks may do that, and Redis 6.2 knows nothing else
+		if err == nil || isAnswer(err) || ctx.Err() != nil {
+			break
+		}
+	}
 	if err != nil {
 		return err
 	}
