@@ -26,9 +26,9 @@ func newScene(t *testing.T) *scene {
 }
 
 // hold obtains a key, for longer than the test takes.
-func (s *scene) hold(t *testing.T, key, metadata string) *redislock.Lock {
+func (s *scene) hold(t *testing.T, key, metadata string) {
 	t.Helper()
-	return check.Must[*redislock.Lock](t)(s.client.Obtain(t.Context(), []string{key}, time.Hour, &redislock.Options{Metadata: metadata}))
+	check.Must[*redislock.Lock](t)(s.client.Obtain(t.Context(), []string{key}, time.Hour, &redislock.Options{Metadata: metadata}))
 }
 
 // queue stands in line for a key until the test ends. It returns when the line has so many.
@@ -69,7 +69,7 @@ func TestWatchScreen(t *testing.T) {
 	before := p.modes(t)
 	process := p.run(t, newProcess(t, "watch", "-redis", "redis://"+s.Addr(), "-every", "200ms"))
 
-	p.awaitText(t, "3 keys: 3 held (0 read), 1 line, 2 waiters", "stock:9: 2 waiters, the first for", "of 2000 commands/s", `"a{}\x1b[2J世界"`)
+	p.awaitText(t, "3 keys: 3 held (0 read), 1 line, 2 waiters", "stock:9: 2 waiters, the first for", "of 5000 commands/s", `"a{}\x1b[2J世界"`)
 	if line, y := p.lineWith("stock:9"); y != 2 || !strings.HasPrefix(line, "  stock:9 ") || !strings.Contains(line, "write host=web-1 pid=77") {
 		t.Errorf("line %d is %q, want the key that others wait for first, and whole", y, line)
 	}
@@ -138,16 +138,15 @@ func TestWatchEnds(t *testing.T) {
 	s.hold(t, "orders:17", "me")
 	for _, tt := range []struct {
 		name   string
-		end    func(t *testing.T, p *pty, process *process)
+		key    string         // that is pressed
+		signal syscall.Signal // or this is sent
 		status int
 	}{
-		{"quit", func(t *testing.T, p *pty, _ *process) { p.press(t, "q") }, 0},
-		{"interrupt", func(t *testing.T, p *pty, _ *process) { p.press(t, "\x03") }, 130},
-		{"sigterm", func(t *testing.T, _ *pty, process *process) {
-			check.NoError(t, process.Process.Signal(syscall.SIGTERM))
-		}, 130},
-		{"sigquit", func(t *testing.T, p *pty, _ *process) { p.press(t, "\x1c") }, 130},
-		{"sighup", func(t *testing.T, _ *pty, process *process) { check.NoError(t, process.Process.Signal(syscall.SIGHUP)) }, 130},
+		{"quit", "q", 0, 0},
+		{"interrupt", "\x03", 0, 130},
+		{"sigquit", "\x1c", 0, 130},
+		{"sigterm", "", syscall.SIGTERM, 130},
+		{"sighup", "", syscall.SIGHUP, 130},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -155,7 +154,9 @@ func TestWatchEnds(t *testing.T) {
 			before := p.modes(t)
 			process := p.run(t, newProcess(t, "watch", "-redis", "redis://"+s.Addr()))
 			p.awaitText(t, "orders:17")
-			tt.end(t, p, process)
+			if p.press(t, tt.key); tt.signal != 0 {
+				check.NoError(t, process.Process.Signal(tt.signal))
+			}
 			if status := process.status(t); status != tt.status {
 				t.Errorf("exit status %d, want %d", status, tt.status)
 			}

@@ -160,7 +160,7 @@ func (p painter) list(f *frame) {
 	}
 	cursor := v.index(f.rows)
 	for i, r := range shown {
-		p.row(y+i, f, fields, r, v.top+i == cursor)
+		p.row(y+i, fields, r, v.top+i == cursor)
 	}
 	if len(shown) == 0 {
 		p.line(y, cells.Dim, emptyText(f))
@@ -205,7 +205,7 @@ func (p painter) header(y int, v *view, fields []field) {
 }
 
 // row draws one key.
-func (p painter) row(y int, f *frame, fields []field, r row, selected bool) {
+func (p painter) row(y int, fields []field, r row, selected bool) {
 	style := styleOf(r.level)
 	if r.level == fine && r.holder == "" && r.waiting == 0 {
 		style = cells.Dim

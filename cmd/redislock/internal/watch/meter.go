@@ -107,21 +107,41 @@ func (m *meter) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	}
 }
 
-// ProcessPipelineHook holds back a pipeline.
+// ProcessPipelineHook holds back a pipeline, and sends it in parts, so that the server has its work spread over time.
 func (m *meter) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return func(ctx context.Context, cmds []redis.Cmder) error {
-		cost := 0.0
-		for _, cmd := range cmds {
-			cost += costOf(cmd)
-		}
-		if err := m.take(ctx, cost); err != nil {
-			for _, cmd := range cmds {
-				cmd.SetErr(err)
+	return func(ctx context.Context, cmds []redis.Cmder) (first error) {
+		for len(cmds) > 0 {
+			n, cost := m.part(cmds)
+			err := m.take(ctx, cost)
+			if err != nil {
+				n = len(cmds)
+				for _, cmd := range cmds {
+					cmd.SetErr(err)
+				}
+			} else {
+				err = next(ctx, cmds[:n])
 			}
-			return err
+			if first == nil {
+				first = err
+			}
+			cmds = cmds[n:]
 		}
-		return next(ctx, cmds)
+		return first
 	}
+}
+
+// part returns how many commands go together, and what they cost: as much as may be spent in a twentieth of a second, but one
+// at least. A transaction is not divided.
+func (m *meter) part(cmds []redis.Cmder) (n int, cost float64) {
+	isWhole := strings.EqualFold(cmds[0].Name(), "multi")
+	for n < len(cmds) {
+		more := costOf(cmds[n])
+		if n > 0 && !isWhole && cost+more > m.rate/20 {
+			break
+		}
+		n, cost = n+1, cost+more
+	}
+	return n, cost
 }
 
 // What commands cost: as many commands as the server counts, and more where one of them takes longer than most.

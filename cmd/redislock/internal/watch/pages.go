@@ -79,7 +79,7 @@ func keyLines(rows []row, key string) []line {
 		add(styleOf(r.level), "%-8s %s", cmp.Or(r.level.String(), "note"), r.why)
 	}
 	for i, h := range r.state.Holders {
-		add(cells.Bold, "%-8s %s", at(i, "holder"), holderLine(r, h))
+		add(cells.Bold, "%-8s %s", titled(i, "holder"), holderLine(r, h))
 	}
 	if h := r.state.Intent; h != nil {
 		add(0, "intent   %s, %s left", who(h.Metadata, h.Owner), brief(h.TTL))
@@ -89,7 +89,7 @@ func keyLines(rows []row, key string) []line {
 		if !w.Alive {
 			style, dead = cells.Dim, ", dead"
 		}
-		add(style, "%-8s %2d  %s, to %s, since %s%s", at(i, "line"), i+1,
+		add(style, "%-8s %2d  %s, to %s, since %s%s", titled(i, "line"), i+1,
 			who(w.Metadata, w.Owner), w.Mode, w.Since.UTC().Format(time.DateTime), dead)
 	}
 	return lines
@@ -103,8 +103,8 @@ func foreign(r row) string {
 	return ""
 }
 
-// at is the title of a list, which stands at its first line.
-func at(i int, title string) string {
+// titled is the title of a list, which stands at its first line.
+func titled(i int, title string) string {
 	if i > 0 {
 		return ""
 	}

@@ -81,17 +81,17 @@ func (p *plain) top() []row {
 
 // tell writes what a sample has changed.
 func (p *plain) tell(one sample) error {
-	switch away := p.status.away; {
-	case away != nil && !p.told:
+	switch lost := p.status.away; {
+	case lost != nil && !p.told:
 		p.told = true
-		p.progress.Line("redislock watch: %s, trying again", cells.Short(p.status.server+" is away: "+oneLine(away), 1000))
-	case away == nil && p.told:
+		p.progress.Line("redislock watch: %s, trying again", cells.Short(p.status.server+" is away: "+oneLine(lost), 1000))
+	case lost == nil && p.told:
 		p.told = false
 		p.progress.Line("redislock watch: %s is back", p.status.server)
 	case p.status.searching && time.Since(p.began) > cli.LinePause:
 		p.progress.Tell("searching, %.0f %%, %d locks", 100*p.status.part, len(p.table.tracks))
 	}
-	if one.found || one.err != nil || p.status.searching {
+	if one.found || away(one) || p.status.searching {
 		return nil
 	}
 	p.progress.Settle()
@@ -100,6 +100,9 @@ func (p *plain) tell(one sample) error {
 	}
 	return p.writeTable(one.at)
 }
+
+// away reports whether something could not be seen.
+func away(one sample) bool { return one.err != nil }
 
 // writeTable writes the rows, with the time above them.
 func (p *plain) writeTable(at time.Time) error {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cli"
+	"github.com/seed-14de3678/redislock/cmd/redislock/internal/watch/cells"
 	"github.com/seed-14de3678/redislock/internal/count"
 )
 
@@ -105,11 +106,14 @@ func holderText(s redislock.KeyState) string {
 	return text
 }
 
+// mostText is how much of a metadata is shown at most.
+const mostText = 400
+
 // who names a holder or a waiter.
 func who(metadata, owner string) string {
 	name := "somebody"
 	if metadata != "" {
-		name = cli.Text(metadata)
+		name = cells.Short(cli.Text(metadata), mostText)
 	}
 	switch {
 	case owner == "":

@@ -3,11 +3,10 @@ package watch
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"sync"
 	"time"
-
-	"github.com/redis/go-redis/v9"
 
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cli"
@@ -205,8 +204,7 @@ func (s *sampler) searchOn(ctx context.Context, paused func() bool) {
 	for ctx.Err() == nil {
 		next := time.Now().Add(betweenPasses)
 		s.searchOnce(ctx, paused)
-		for (time.Now().Before(next) || paused()) && sleep(ctx, 50*time.Millisecond) {
-		}
+		wait(ctx, func() bool { return time.Now().Before(next) || paused() })
 	}
 }
 
@@ -217,41 +215,38 @@ func (s *sampler) searchOnce(ctx context.Context, paused func() bool) {
 		if all > 0 {
 			part = min(1, float64(done)/float64(all))
 		}
-		for paused() && sleep(ctx, 50*time.Millisecond) {
-		}
+		wait(ctx, paused)
 	}}
 	err := survey.Locks(ctx, s.search, query, func(states []redislock.KeyState) error {
 		at := time.Now()
 		s.send(ctx, sample{at: at, server: s.serverTime(at), found: true, part: part, states: states})
-		for paused() && sleep(ctx, 50*time.Millisecond) {
-		}
+		wait(ctx, paused)
 		return context.Cause(ctx)
 	})
 	at := time.Now()
 	s.send(ctx, sample{at: at, server: s.serverTime(at), found: true, passed: err == nil, part: 1, err: err})
 }
 
-// sleep reports whether ctx lasts that long.
-func sleep(ctx context.Context, d time.Duration) bool {
-	select {
-	case <-time.After(d):
-		return true
-	case <-ctx.Done():
-		return false
+// wait waits for as long as it has to.
+func wait(ctx context.Context, hasTo func() bool) {
+	look := time.NewTicker(50 * time.Millisecond)
+	defer look.Stop()
+	for hasTo() {
+		select {
+		case <-look.C:
+		case <-ctx.Done():
+			return
+		}
 	}
 }
 
-// isRefusal reports whether the server is there, and refuses this user.
+// isRefusal reports whether the server is there, and refuses this user. Some versions of Redis have no code for what a script may
+// not do.
 func isRefusal(err error) bool {
 	if err == nil {
 		return false
 	}
-	if reply, ok := errors.AsType[redis.Error](err); ok {
-		for _, code := range []string{"NOPERM", "NOAUTH", "WRONGPASS"} {
-			if strings.HasPrefix(reply.Error(), code) {
-				return true
-			}
-		}
-	}
-	return strings.Contains(err.Error(), "NOPERM")
+	return slices.ContainsFunc([]string{"NOPERM", "NOAUTH", "WRONGPASS", "can't run this command"}, func(text string) bool {
+		return strings.Contains(err.Error(), text)
+	})
 }

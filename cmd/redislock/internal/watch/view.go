@@ -151,7 +151,7 @@ func (v *view) follow(rows []row) {
 
 // room is how many lines there are for rows, between the two lines at the top and the two at the bottom. Where there are only
 // few lines those leave first.
-func (v *view) room() int { return max(min(v.height, 1), v.height-4) }
+func (v *view) room() int { return max(0, min(v.height, 1), v.height-4) }
 
 // shown returns the rows that are on the screen.
 func (v *view) shown(rows []row) []row {

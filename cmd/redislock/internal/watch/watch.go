@@ -57,7 +57,7 @@ func define(flags *flag.FlagSet) cli.Action {
 	w := new(watch)
 	w.redis.Define(flags)
 	flags.DurationVar(&w.every, "every", time.Second, "the time from one `look` to the next")
-	flags.IntVar(&w.budget, "budget", 2000, "how many commands a second the server is asked for at most")
+	flags.IntVar(&w.budget, "budget", 5000, "how many commands a second the server is asked for at most")
 	flags.IntVar(&w.count, "n", 0, "write so many tables, and end (default: no end)")
 	flags.IntVar(&w.rows, "rows", 50, "the most rows of a table that is written; 0: all")
 	flags.StringVar(&w.sort, "sort", columns[0].name, "the `column` to sort by: "+strings.Join(columnNames(), ", "))
