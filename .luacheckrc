@@ -35,6 +35,7 @@ local defined_in = {
     "close", "drop_ended_guards", "home_line", "only_guards", "overtaken", "owner_id", "put_first",
     "read_stamp", "set_guard",
   },
+  ["since.lua"] = { "since_of" },
   ["entry.lua"] = { "ENTRY", "entry_text", "publish" },
   ["enter.lua"] = { "enter_lines", "is_heard", "my_entries", "my_entry" },
   ["line.lua"] = {

@@ -70,7 +70,7 @@ func (c *Client) Break(ctx context.Context, keys []string, reason string) ([]Bro
 		return nil, fmt.Errorf("redislock: break %s: not asked: %w", set, context.Cause(ctx))
 	}
 	// It has a token of its own, as a lock has, which holds nothing: so its requests have numbers.
-	by := &Lock{client: c, set: set, value: owners.NewToken()}
+	by := &Lock{client: c, set: set, value: owners.NewID()}
 	w := by.ownerNow()
 	defer w.Done(by.token())
 	r := breakCall(ctx, set, &by.value, reason)
@@ -189,6 +189,7 @@ func breakReply(c *call, set keySet) (broken []Broken, err error) {
 		}
 		b := Broken{Key: c.Keys[index-1][set.cut:], Mode: mode, Holder: Holder{Left: left, TTL: ttl}}
 		b.Holder.Metadata, b.Holder.Owner = splitOwner(metadata)
+		b.Holder.Since = owners.MadeAt(d.Text())
 		broken = append(broken, b)
 	}
 	if d.Bad {

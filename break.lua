@@ -7,13 +7,15 @@
 -- ARGV[4]  the channel of those who listen for what is broken
 -- ARGV[5]  what they are told, if anything is
 --
--- Reply    DONE, or {DONE, (index, mode, metadata, ttl, left) ...}: every key is free, or has been
---          handed over. One group of five for each owner that has lost a key: mode 'write' or
---          'read', ms that were left of its lease, 1 if it had left the key, else 0.
+-- Reply    DONE, or {DONE, (index, mode, metadata, ttl, left, since) ...}: every key is free, or
+--          has been handed over. One group of six for each owner that has lost a key: mode 'write'
+--          or 'read', ms that were left of its lease, 1 if it had left the key, else 0, and when
+--          its token was made, see since.lua.
 --          {REFUSED, index, 'foreign', ttl, type}: this key is no lock. Nothing was changed.
 --          OVERTAKEN: an earlier try of this request was executed. Nothing was changed.
 
 --#include values.lua
+--#include since.lua
 --#include readers.lua
 --#include fence.lua
 --#include entry.lua
@@ -34,7 +36,7 @@ local held, to_delete, tokens, reply = strings(size), {}, {}, {DONE}
 local function note(i, mode, value, ttl)
   local n, left = #reply, is_left(value)
   reply[n + 1], reply[n + 2], reply[n + 3] = i, mode, metadata_of(value)
-  reply[n + 4], reply[n + 5] = ttl, left
+  reply[n + 4], reply[n + 5], reply[n + 6] = ttl, left, since_of(value)
   if left == 0 then
     tokens[i][#tokens[i] + 1] = token_of(value)
   end

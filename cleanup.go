@@ -119,7 +119,7 @@ func (o *cleanup) mark(then func(mark string, marked map[owners.Client]bool)) {
 		then("", nil)
 		return
 	}
-	mark, marked := owners.NewToken(), make(map[owners.Client]bool)
+	mark, marked := owners.NewID(), make(map[owners.Client]bool)
 	var mu sync.Mutex
 	missing := len(others)
 	for _, other := range others {

@@ -167,7 +167,7 @@ func New(rdb redis.Scripter, opts ...ClientOption) *Client {
 		rdb, c.wraps = nil, nil // nobody is to be asked
 	}
 	c.conn = wire.New(rdb, wire.Options{Wraps: c.wraps, Batching: c.batching, Bundle: batchScript.Script})
-	c.hub = listen.NewHub(c.conn, c.schedule, owners.NewToken())
+	c.hub = listen.NewHub(c.conn, c.schedule, owners.NewID())
 	c.heard = c.hub.Deliver
 	c.listenForBreaks()
 	c.placement = placementOf(c.conn)

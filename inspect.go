@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/seed-14de3678/redislock/internal/clock"
+	"github.com/seed-14de3678/redislock/internal/owners"
 	"github.com/seed-14de3678/redislock/internal/slot"
 	"github.com/seed-14de3678/redislock/internal/wire"
 )
@@ -82,8 +83,9 @@ type Holder struct {
 	Owner    string // the owner id stored with the metadata, see [WithOwner]; empty if there is none
 	Left     bool   // it has left the key, which is kept for the TTL: see [Lock.Leave]
 	TTL      time.Duration
-	// Since is when the Obtain began that made the token of the holder, by the clock of that process. It is zero if the token is the
-	// caller's own, or of an earlier version.
+	// Since is when the Obtain began for which the token of the holder was made, by the wall clock of its
+	// process. So for a holder that has waited it is since when it has asked, and a Refresh keeps it. It is
+	// zero if the token is one of the caller's own, or of an earlier version, or if the holder has left the key.
 	Since time.Time
 }
 
@@ -160,16 +162,16 @@ func inspectReply(c *call) (KeyState, error) {
 		s.TTL = clock.FromMillis(ttl)
 	}
 	s.Fence = d.Number()
-	if left, metadata := d.Number(), d.Text(); left != -2 {
-		s.Intent = &Holder{TTL: clock.FromMillis(left)}
+	if left, metadata, since := d.Number(), d.Text(), d.Text(); left != -2 {
+		s.Intent = &Holder{TTL: clock.FromMillis(left), Since: owners.MadeAt(since)}
 		s.Intent.Metadata, s.Intent.Owner = splitOwner(metadata)
 	}
 	for n := d.Number(); n > 0 && !d.Bad; n-- {
-		text, lease, left := d.Text(), clock.FromMillis(d.Number()), d.Number() == 1
+		text, lease, left, since := d.Text(), clock.FromMillis(d.Number()), d.Number() == 1, d.Text()
 		if s.Mode == ModeForeign {
 			s.Type = text
 		} else {
-			h := Holder{TTL: lease, Left: left}
+			h := Holder{TTL: lease, Left: left, Since: owners.MadeAt(since)}
 			h.Metadata, h.Owner = splitOwner(text)
 			s.Holders = append(s.Holders, h)
 		}

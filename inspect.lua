@@ -3,13 +3,15 @@
 -- KEYS[1]  the lock key
 -- KEYS[2]  its line; KEYS[3] its intent key; KEYS[4] its fence
 --
--- Reply    {mode, ttl, fencing number, intent ttl, intent metadata, number of leases,
---          (metadata, ttl of that lease, 1 or 0: left or not) ...,
+-- Reply    {mode, ttl, fencing number, intent ttl, intent metadata, since, number of leases,
+--          (metadata, ttl of that lease, 1 or 0: left or not, since) ...,
 --          (mode, metadata, place, 1 or 0: alive or not) ...}
 --          mode 'free', 'write', 'read' or 'foreign' (then the type stands in the place of the
---          metadata); every ttl in ms, -1: none; the intent's is -2 if no writer waits.
+--          metadata); every ttl in ms, -1: none; the intent's is -2 if no writer waits;
+--          since: when the token was made, see since.lua, or ''.
 
 --#include values.lua
+--#include since.lua
 --#include entry.lua
 --#include line.lua
 
@@ -17,13 +19,14 @@ local key, line, intent, fence = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local kind = redis.call('type', key).ok
 local ttl = redis.call('pttl', key)
 
-local state = {'free', ttl, 0, -2, '', 0}
+local state = {'free', ttl, 0, -2, '', '', 0}
 if redis.call('type', fence).ok == 'hash' then
   state[3] = tonumber(redis.call('hget', fence, '') or 0) or 0
 end
 if redis.call('type', intent).ok == 'string' then
   state[4] = redis.call('pttl', intent)
-  state[5] = metadata_of(redis.call('get', intent))
+  local value = redis.call('get', intent)
+  state[5], state[6] = metadata_of(value), since_of(value)
 end
 
 -- What `look` says, too. A key without a TTL may hold very much, and is not read.
@@ -39,19 +42,21 @@ if kind == 'none' or has_ended then
   state[1] = 'free'
 elseif not text or not is_value(text) then
   state[1] = 'foreign'
-  state[6], state[7], state[8], state[9] = 1, kind, ttl, 0
+  state[7], state[8], state[9], state[10], state[11] = 1, kind, ttl, 0, ''
 elseif value then
   state[1] = 'write'
-  state[6], state[7], state[8], state[9] = 1, metadata_of(value), ttl, is_left(value)
+  state[7], state[8], state[9] = 1, metadata_of(value), ttl
+  state[10], state[11] = is_left(value), since_of(value)
 else
   state[1] = 'read'
   for i = 1, #leases, 2 do
     local left = tonumber(leases[i + 1]) - now
     if left > 0 then
-      state[6] = state[6] + 1
+      state[7] = state[7] + 1
       state[#state + 1] = metadata_of(leases[i])
       state[#state + 1] = left
       state[#state + 1] = is_left(leases[i])
+      state[#state + 1] = since_of(leases[i])
     end
   end
 end

@@ -77,7 +77,7 @@ func (p place) orUnknown() place {
 
 // enter gives a new standing its waiter.
 func (s *standing) enter(hub *listen.Hub, set keySet) {
-	id := owners.NewToken() // not the one of the lock: others read it
+	id := owners.NewID() // not the one of the lock: others read it
 	s.waiter, s.sharded = hub.NewWaiter(id, set.keys), hub.Sharded()
 	s.seat.waiter, s.seat.set = s.waiter, set
 }

@@ -26,11 +26,14 @@ func FuzzValue(f *testing.F) {
 func TestTokens(t *testing.T) {
 	seen := make(map[string]bool)
 	for range 1000 {
-		token := owners.NewToken()
-		if len(token) != 22 || checkToken(token) != nil || seen[token] {
+		token, id := owners.NewToken(), owners.NewID()
+		if len(token) != 30 || checkToken(token) != nil || seen[token[8:]] {
 			t.Fatalf("got token %q", token)
 		}
-		seen[token] = true
+		if len(id) != 22 || checkToken(id) != nil || seen[id] {
+			t.Fatalf("got id %q", id)
+		}
+		seen[token[8:]], seen[id] = true, true
 	}
 }
 

@@ -44,7 +44,7 @@ func OwnerOf(ctx context.Context) string {
 
 // NewOwnerID returns a short random id for [WithOwner], for goroutines and requests that have no id of
 // their own.
-func NewOwnerID() string { return owners.NewToken()[:ownerLength] }
+func NewOwnerID() string { return owners.NewID()[:ownerLength] }
 
 // withOwner adds the owner id of a context to metadata, if there is one.
 func withOwner(ctx context.Context, metadata string) (string, error) {

@@ -56,8 +56,8 @@ func TestObtain(t *testing.T) {
 		world.Scenario(t, func(t *testing.T, w *world.World) {
 			lock := check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), w.Keys("a"), world.Long, nil))
 			got := check.Must[string](t)(w.RDB.Get(t.Context(), w.Key("a")).Result())
-			if got != lock.Token() || len(got) != 22 {
-				t.Errorf("got value %q, want the token %q of 22 characters", got, lock.Token())
+			if got != lock.Token() || len(got) != 30 {
+				t.Errorf("got value %q, want the token %q of 30 characters", got, lock.Token())
 			}
 		})
 	})

@@ -66,6 +66,9 @@ var intentLua string
 //go:embed lua/fence.lua
 var fenceLua string
 
+//go:embed lua/since.lua
+var sinceLua string
+
 //go:embed lua/entry.lua
 var entryLua string
 
@@ -94,6 +97,7 @@ var includes = []struct{ line, lua string }{
 	{"--#include refusal.lua\n", refusalLua},
 	{"--#include intent.lua\n", intentLua},
 	{"--#include fence.lua\n", fenceLua},
+	{"--#include since.lua\n", sinceLua},
 	{"--#include entry.lua\n", entryLua},
 	{"--#include enter.lua\n", enterLua},
 	{"--#include guard.lua\n", guardLua},

@@ -70,7 +70,7 @@ func Of(token string) *Owner {
 	defer known.Unlock()
 	w := known.byToken[token]
 	if w == nil {
-		w = &Owner{name: Name{ID: NewToken()}}
+		w = &Owner{name: Name{ID: NewID()}}
 		enterLocked(token, w)
 	}
 	w.mu.Lock()

@@ -109,7 +109,7 @@ func (w *Owner) Send(r *Request) bool {
 // countLocked takes the next number. At the last one it takes another id.
 func (w *Owner) countLocked() {
 	if w.name.Number++; w.name.Number == LastNumber {
-		w.name = Name{ID: NewToken()}
+		w.name = Name{ID: NewID()}
 	}
 }
 

@@ -4,16 +4,64 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/base64"
+	"time"
+
+	"github.com/seed-14de3678/redislock/internal/clock"
 )
 
-// NewToken returns 22 characters of base64url from 16 random bytes: a token, an id, or whatever else nobody
-// has had before.
+// A token that was made for a lock is two texts of base64url: when it was made, 48 bits of milliseconds since 1970 by the
+// wall clock of this process, and 16 random bytes. The scripts find the first one in a stored value: see lua/since.lua.
+const (
+	timeBytes   = 6
+	randomBytes = 16
+	timeLength  = timeBytes * 4 / 3
+	idLength    = (randomBytes*4 + 2) / 3
+)
+
+// NewToken returns the token of a new lock: 30 characters. The last 22 of them are random. The first 8 say when it was
+// made, and are no secret.
 func NewToken() string {
-	var raw [16]byte
-	_, _ = rand.Read(raw[:]) // never fails: it ends the program instead
-	var text [22]byte
+	var raw [timeBytes + randomBytes]byte
+	ms := time.Now().UnixMilli()
+	for i := range timeBytes {
+		raw[i] = byte(ms >> (8 * (timeBytes - 1 - i)))
+	}
+	_, _ = rand.Read(raw[timeBytes:]) // never fails: it ends the program instead
+	var text [timeLength + idLength]byte
 	base64.RawURLEncoding.Encode(text[:], raw[:])
 	return string(text[:])
+}
+
+// NewID returns 22 characters of base64url from 16 random bytes: whatever nobody has had before, and is no token of
+// a lock.
+func NewID() string {
+	var raw [randomBytes]byte
+	_, _ = rand.Read(raw[:]) // never fails: it ends the program instead
+	var text [idLength]byte
+	base64.RawURLEncoding.Encode(text[:], raw[:])
+	return string(text[:])
+}
+
+// MadeAt returns when a token was made, by the first 8 characters of it, as scripts return them. It is zero if they say
+// no time, or none that can be: before there was the library, or more than a day from now. Callers choose tokens of their
+// own, and clocks are wrong.
+func MadeAt(stamp string) time.Time {
+	raw, err := base64.RawURLEncoding.DecodeString(stamp)
+	if err != nil || len(raw) != timeBytes {
+		return time.Time{}
+	}
+	var ms int64
+	for _, b := range raw {
+		ms = ms<<8 | int64(b)
+	}
+	at, first := time.UnixMilli(ms), 2025
+	if clock.IsVirtual() {
+		first = 2000
+	}
+	if at.UTC().Year() < first || time.Until(at) > 24*time.Hour {
+		return time.Time{}
+	}
+	return at
 }
 
 type fresh struct{}

@@ -16,6 +16,27 @@ func Beside(purpose, key string) string {
 	return "redislock:" + purpose + ":{" + key + "}"
 }
 
+// Apart takes the name of a key beside a lock key apart: what it is for, and beside which key. It reports false
+// if the name is none that [Beside] makes.
+func Apart(name string) (purpose, key string, ok bool) {
+	rest, ok := strings.CutPrefix(name, "redislock:")
+	at := strings.IndexAny(rest, ":=~")
+	if !ok || at <= 0 {
+		return "", "", false
+	}
+	purpose, key = rest[:at], rest[at+1:]
+	switch rest[at] {
+	case ':':
+		key = strings.TrimSuffix(strings.TrimPrefix(key, "{"), "}")
+	case '~':
+		_, key, _ = strings.Cut(key, "}")
+	}
+	if key == "" || Beside(purpose, key) != name {
+		return "", "", false
+	}
+	return purpose, key, true
+}
+
 // IsTagged reports whether a key has a hash tag, which stays what it is behind a prefix.
 func IsTagged(key string) bool { return Tag(key) != key }
 

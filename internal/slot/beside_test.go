@@ -89,21 +89,21 @@ func TestCompanion(t *testing.T) {
 	}
 }
 
-// purposeAndKey takes a name beside a key apart: what it is for, and beside which key. That it can be done
-// means that no two keys have the same.
-func purposeAndKey(name string) (purpose, key string) {
-	name = strings.TrimPrefix(name, "redislock:")
-	at := strings.IndexAny(name, ":=~")
-	purpose, key = name[:at], name[at+1:]
-	switch name[at] {
-	case ':':
-		key = key[1 : len(key)-1]
-	case '~':
-		_, key, _ = strings.Cut(key, "}")
+// What no name beside a key is, is not taken for one.
+func TestApart(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{
+		"", "a", "redislock:", "redislock:line", "redislock:line:", "redislock:line:{}", "redislock:line:{a", "redislock:line:a",
+		"redislock:line:{a}b", "redislock:line=a", "redislock:line={}", "redislock:line~{4w2}a", "redislock:line~{xxx}a}b",
+		"redislock::{a}", "lock:redislock:line:{a}", "redislock:line:{a}}", "redislock:line:{{a}}",
+	} {
+		if purpose, key, ok := slot.Apart(name); ok {
+			t.Errorf("%q is taken for the name beside %q for %q", name, key, purpose)
+		}
 	}
-	return purpose, key
 }
 
+// That a name can be taken apart means that no two keys have the same.
 func FuzzCompanion(f *testing.F) {
 	for _, key := range slotKeys {
 		for _, other := range slotKeys {
@@ -113,8 +113,8 @@ func FuzzCompanion(f *testing.F) {
 	f.Fuzz(func(t *testing.T, key, other string) {
 		for _, purpose := range purposes {
 			name := slot.Beside(purpose, key)
-			if p, k := purposeAndKey(name); p != purpose || k != key {
-				t.Errorf("%q is beside %q for %q, got %q for %q", name, key, purpose, k, p)
+			if p, k, ok := slot.Apart(name); ok != (key != "") || ok && (p != purpose || k != key) {
+				t.Errorf("%q is beside %q for %q, got %q for %q, %t", name, key, purpose, k, p, ok)
 			}
 			for _, p := range purposes {
 				if name == slot.Beside(p, other) && (p != purpose || key != other) {

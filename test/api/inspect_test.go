@@ -44,10 +44,10 @@ func TestInspect(t *testing.T) {
 				if s.Holders[j].TTL <= 0 {
 					t.Errorf("got lease %v of %q", s.Holders[j].TTL, s.Holders[j].Metadata)
 				}
-				s.Holders[j].TTL = 0
+				s.Holders[j].TTL, s.Holders[j].Since = 0, time.Time{}
 			}
 			if s.Intent != nil {
-				s.Intent.TTL = 0
+				s.Intent.TTL, s.Intent.Since = 0, time.Time{}
 			}
 		}
 		want := []redislock.KeyState{

@@ -217,7 +217,7 @@ func TestTokens(t *testing.T) {
 	check.Is(t, w.Client.Attach(w.Keys("a"), "").Release(t.Context()), redislock.ErrInvalidToken)
 	for _, token := range []string{"", "x", strings.Repeat("x", 512), "\x00\r\n", "\xff"} {
 		lock := check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), w.Keys("a"), world.Long, &redislock.Options{Token: token}))
-		if got := lock.Token(); got != token && (token != "" || len(got) != 22) {
+		if got := lock.Token(); got != token && (token != "" || len(got) != 30) {
 			t.Errorf("got token %q, want %q", got, token)
 		}
 		check.NoError(t, w.Client.Attach(w.Keys("a"), lock.Token()).Release(t.Context()))

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 )
 
 // A Command is one subcommand.
@@ -56,6 +58,7 @@ type Tool struct {
 
 // Main is the whole program: it runs the command of the command line, and returns the exit status.
 func (t *Tool) Main() int {
+	redis.SetLogger(silence{}) // what it says is in the errors, too
 	ctx, args := context.Background(), os.Args[1:]
 	if c, ok := t.Find(strings.Join(args[:min(len(args), 1)], "")); !ok || !c.Signals {
 		var stop context.CancelFunc
@@ -103,6 +106,7 @@ func (t *Tool) Find(name string) (Command, bool) {
 
 // exec parses the flags, runs the action and reports its error.
 func (t *Tool) exec(ctx context.Context, c Command, to Streams, args []string) int {
+	ctx = withSession(ctx)
 	flags, act := c.Flags()
 	args, err := parse(flags, args, c.Splits)
 	switch {
@@ -218,3 +222,8 @@ func (t *Tool) help(to Streams, args []string) int {
 
 // Say writes to somebody. That it could not be written there is nobody to tell.
 func Say(w io.Writer, format string, args ...any) { _, _ = fmt.Fprintf(w, format, args...) }
+
+// silence is a logger that writes nothing.
+type silence struct{}
+
+func (silence) Printf(context.Context, string, ...any) {}

@@ -4,10 +4,8 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
-	"errors"
 	"flag"
 	"fmt"
-	"net/url"
 	"os"
 	"strings"
 	"sync"
@@ -38,15 +36,17 @@ type Redis struct {
 func (r *Redis) Define(flags *flag.FlagSet) {
 	r.DefineURL(flags, DefaultRedis)
 	flags.StringVar(&r.Prefix, "prefix", "",
-		"what the name of every lock key begins with in Redis, as with WithKeyPrefix; keys are given and shown without it")
+		"what the `name` of every lock key begins with in Redis, as with WithKeyPrefix;\n"+
+			"keys are given and shown without it")
 }
 
 // DefineURL declares the flag for the server alone; otherwise says what is used without one.
 func (r *Redis) DefineURL(flags *flag.FlagSet, otherwise string) {
 	flags.StringVar(&r.URL, "redis", "",
-		"the `url` of the server, such as redis://user:password@host:6379/0 or rediss://… for TLS;\n"+
-			"?master_name=main&addr=host:26379 for Sentinel, ?addr=host:port&addr=… for a Cluster\n"+
-			"(default $"+RedisVariable+", else "+otherwise+")")
+		"the `url` of the server, such as redis://user:password@host:6379/0 or\n"+
+			"unix:///path/to/socket; rediss:// is with TLS, redis://host:26379?master_name=main\n"+
+			"by a Sentinel; of a Cluster it is that of one node\n"+
+			"(default $"+RedisVariable+", else\n"+otherwise+")")
 }
 
 // Given returns the URL of the flag or of the environment, empty if there is none.
@@ -55,62 +55,47 @@ func (r *Redis) Given() string { return cmp.Or(r.URL, os.Getenv(RedisVariable)) 
 // A Conn is a connection to a server, a Cluster, or what Sentinels look after.
 type Conn struct {
 	RDB    redis.UniversalClient
-	Name   string // for people, without what the URL has of a password
-	Prefix string // of every lock key
-	IsMini bool   // it is a server inside the program
+	Name   string         // for people, without what the URL has of a password
+	Prefix string         // of every lock key
+	IsMini bool           // it is a server inside the program
+	user   string         // of the url; empty: the default one
+	single *redis.Options // of one server that was named by itself, else nil
+	isNode bool           // it is one node of a Cluster, and the others cannot be had
 	close  func() error
 }
 
-// Open connects to the server and waits for a sign of life. Close ends the connection.
+// Open connects to the server and waits for a sign of life. If it is a node of a Cluster the connection is to all of that.
+// Close ends the connection. An error says what is wrong, and has the exit status for it.
 func (r *Redis) Open(ctx context.Context) (*Conn, error) {
+	conn, err := r.dial(ctx)
+	if err != nil {
+		return nil, Explain(ctx, err)
+	}
+	return conn, nil
+}
+
+// dial is Open, with an error as it came.
+func (r *Redis) dial(ctx context.Context) (*Conn, error) {
 	conn, err := parseURL(cmp.Or(r.Given(), DefaultRedis))
 	if err != nil {
 		return nil, err
 	}
 	conn.Prefix = r.Prefix
-	redis.SetLogger(silence{}) // what it says is in the errors, too
-	if err := conn.ping(ctx); err != nil {
-		_ = conn.Close() // nothing was done that could be lost
-		return nil, Exit(Unavailable, fmt.Errorf("cannot use %s: %w", conn.Name, err))
+	used := sessionOf(ctx)
+	used.opens(r, conn.Name)
+	ctx, cancel := context.WithTimeoutCause(ctx, reachable, errSilent)
+	defer cancel()
+	err = conn.ping(ctx)
+	if err == nil {
+		err = conn.recognise(ctx)
 	}
-	return conn, nil
-}
-
-// parseURL makes a connection of what go-redis takes for a URL of a server, a Cluster or Sentinels.
-func parseURL(text string) (*Conn, error) {
-	u, err := url.Parse(text)
 	if err != nil {
-		return nil, Usagef("the url of the server cannot be parsed; it is such as %s", DefaultRedis) // its text may have a password
+		// Nothing was done that could be lost. Close may wait for what a Sentinel does not answer.
+		go func() { _ = conn.Close() }()
+		return nil, err
 	}
-	query := u.Query()
-	switch {
-	case query.Has("master_name"):
-		opt, err := redis.ParseFailoverURL(text)
-		if err != nil {
-			return nil, notAURL(err)
-		}
-		name := fmt.Sprintf("%q, database %d, by the Sentinels %s", opt.MasterName, opt.DB, strings.Join(opt.SentinelAddrs, ", "))
-		return newConn(redis.NewFailoverClient(opt), name), nil
-	case query.Has("addr"):
-		opt, err := redis.ParseClusterURL(text)
-		if err != nil {
-			return nil, notAURL(err)
-		}
-		return newConn(redis.NewClusterClient(opt), "the Cluster at "+strings.Join(opt.Addrs, ", ")), nil
-	default:
-		opt, err := redis.ParseURL(text)
-		if err != nil {
-			return nil, notAURL(err)
-		}
-		return newConn(redis.NewClient(opt), fmt.Sprintf("%s, database %d", opt.Addr, opt.DB)), nil
-	}
-}
-
-func notAURL(err error) error {
-	if _, ok := errors.AsType[*url.Error](err); ok {
-		err = errors.New("it cannot be parsed") // its text has the url in it, with the password
-	}
-	return Usagef("the url of the server is such as redis://user:password@localhost:6379/0: %v", err)
+	used.opens(r, conn.Name)
+	return conn, nil
 }
 
 func newConn(rdb redis.UniversalClient, name string) *Conn {
@@ -147,13 +132,28 @@ func OwnPrefix(command string) string {
 	return "redislock-" + command + "-" + strings.ToLower(rand.Text()[:8]) + ":"
 }
 
-// ping asks for a sign of life. It does not wait for it when ctx ends, or beyond a time that
-// people wait, whatever the time-outs of the connection are.
+// errSilent is why nobody waits for a server any longer.
+var errSilent = fmt.Errorf("no answer within %s", reachable)
+
+// ping asks for a sign of life. A server that refuses to say PONG to this user is alive, too.
 func (c *Conn) ping(ctx context.Context) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, reachable, fmt.Errorf("no answer within %s", reachable))
-	defer cancel()
+	return within(ctx, func() error {
+		if cluster, ok := c.RDB.(*redis.ClusterClient); ok {
+			return loadSlots(ctx, cluster)
+		}
+		err := c.RDB.Ping(ctx).Err()
+		if redis.HasErrorPrefix(err, "NOPERM") {
+			return nil
+		}
+		return err
+	})
+}
+
+// within runs something that waits for a server. It does not wait for it when ctx ends, whatever the time-outs of the
+// connection are.
+func within(ctx context.Context, ask func() error) error {
 	answer := make(chan error, 1)
-	go func() { answer <- c.RDB.Ping(ctx).Err() }()
+	go func() { answer <- ask() }()
 	select {
 	case err := <-answer:
 		return err
@@ -178,10 +178,16 @@ func (c *Conn) EachMaster(ctx context.Context, fn func(context.Context, *redis.C
 		return fn(ctx, rdb)
 	case *redis.ClusterClient:
 		var mu sync.Mutex
+		failed := false // then the others need not begin
 		return rdb.ForEachMaster(ctx, func(ctx context.Context, one *redis.Client) error {
 			mu.Lock()
 			defer mu.Unlock()
-			return fn(ctx, one)
+			if failed || ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			err := fn(ctx, one)
+			failed = err != nil
+			return err
 		})
 	default:
 		return fmt.Errorf("unexpected client %T", rdb)
@@ -190,8 +196,3 @@ func (c *Conn) EachMaster(ctx context.Context, fn func(context.Context, *redis.C
 
 // Close ends the connection, and the server if it is inside the program.
 func (c *Conn) Close() error { return c.close() }
-
-// silence is a logger that writes nothing.
-type silence struct{}
-
-func (silence) Printf(context.Context, string, ...any) {}

@@ -40,8 +40,7 @@ const (
 func NewScreen(w io.Writer) *Screen {
 	s := &Screen{w: w}
 	if file, ok := w.(*os.File); ok && os.Getenv("TERM") != "dumb" {
-		info, err := file.Stat()
-		s.Live = err == nil && info.Mode()&os.ModeCharDevice != 0
+		s.Live = takesEscapes(file)
 	}
 	s.Colour = s.Live && os.Getenv("NO_COLOR") == ""
 	return s

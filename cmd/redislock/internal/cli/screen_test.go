@@ -3,9 +3,12 @@ package cli
 import (
 	"bytes"
 	"os"
+	"path/filepath"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/seed-14de3678/redislock/internal/check"
 )
 
 func TestScreen(t *testing.T) {
@@ -51,24 +54,20 @@ func TestScreen(t *testing.T) {
 	})
 }
 
-func TestColour(t *testing.T) {
-	null, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer null.Close()
+// The null device is a character device, as a terminal is.
+func TestNoTerminal(t *testing.T) {
 	t.Setenv("TERM", "xterm")
 	t.Setenv("NO_COLOR", "")
-	// The null device is a character device, as a terminal is.
-	if s := NewScreen(null); !s.Live || !s.Colour {
-		t.Errorf("live %t, colour %t, want both", s.Live, s.Colour)
-	}
-	t.Setenv("NO_COLOR", "1")
-	if s := NewScreen(null); !s.Live || s.Colour {
-		t.Errorf("NO_COLOR: live %t, colour %t, want live alone", s.Live, s.Colour)
-	}
-	t.Setenv("TERM", "dumb")
-	if s := NewScreen(null); s.Live {
-		t.Error("TERM=dumb: live")
+	null := check.Must[*os.File](t)(os.OpenFile(os.DevNull, os.O_WRONLY, 0))
+	defer null.Close()
+	file := check.Must[*os.File](t)(os.Create(filepath.Join(t.TempDir(), "file")))
+	defer file.Close()
+	for _, f := range []*os.File{null, file, nil} {
+		if s := NewScreen(f); IsTerminal(f) || s.Live || s.Colour {
+			t.Errorf("%v: terminal %t, live %t, colour %t, want none", f, IsTerminal(f), s.Live, s.Colour)
+		}
+		if columns, rows := TerminalSize(f); columns != 0 || rows != 0 {
+			t.Errorf("%v: %d × %d characters", f, columns, rows)
+		}
 	}
 }

@@ -3,23 +3,159 @@ package free
 
 import (
 	"context"
-	"errors"
 	"flag"
+	"log/slog"
 
+	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cli"
 )
+
+// maxReason is how many bytes a reason may have, as Client.Break says.
+const maxReason = 1024
 
 // Break is redislock break.
 func Break() cli.Command {
 	return cli.Command{
-		Name:     "break",
-		Args:     "[flags] KEY...",
-		Summary:  "take keys away from whoever holds them",
-		Examples: []cli.Example{{Line: `redislock break -reason "host is dead" orders:17`, About: "take a key away from a host that is gone"}},
-		Define:   defineBreak,
+		Name:    "break",
+		Args:    "[flags] KEY...",
+		Summary: "take keys away from whoever holds them",
+		Help: `
+It shows who holds the keys, asks, takes the keys away, and says from whom.
+Whoever is first in line has the keys next. A holder that listens
+(WithBreakNotices) learns of it and of the reason at once, any other at its next
+renewal; until then two may work at the same time. If somebody else has come to
+hold a key while you were asked, it asks again.
+
+All keys are taken in one step, or none: on a Cluster those of each slot, and at
+most 1,000 at once. A key that is free is no error. With -yes nobody is asked;
+it is needed where stdin or stderr is no terminal.
+
+The exit status is 0 if the keys were taken or nobody held them, 1 if the answer
+was no or a part has failed, 65 if a key holds something that is no lock: then
+no key is taken.`,
+		Examples: []cli.Example{
+			{Line: `redislock break -reason "host is dead" orders:17`, About: "take a key away from a host that is gone"},
+			{Line: `redislock break -yes -json orders:17 orders:18`, About: "in a script: ask nobody, and write what was done as JSON"},
+		},
+		Define: defineBreak,
 	}
 }
 
-func defineBreak(*flag.FlagSet) cli.Action {
-	return func(context.Context, cli.Streams, []string) error { return errors.New("not yet") }
+func defineBreak(flags *flag.FlagSet) cli.Action {
+	var b breaking
+	b.server.Define(flags)
+	flags.BoolVar(&b.yes, "yes", false, "ask nobody")
+	flags.StringVar(&b.reason, "reason", "", "`why`, for the holders that listen and for the log; at most 1,024 bytes")
+	b.json = cli.JSONFlag(flags)
+	return b.run
+}
+
+// A breaking is one run of redislock break.
+type breaking struct {
+	server cli.Redis
+	yes    bool
+	reason string
+	json   *bool
+
+	to     cli.Streams
+	conn   *cli.Conn
+	client *redislock.Client
+	keys   []string
+	shown  map[held]bool // who was shown before the question; nil: nobody was asked
+}
+
+func (b *breaking) run(ctx context.Context, to cli.Streams, args []string) (err error) {
+	if b.keys, err = keysOf(args); err != nil {
+		return err
+	}
+	if len(b.reason) > maxReason {
+		return cli.Usagef("-reason has %d bytes, it may have %d", len(b.reason), maxReason)
+	}
+	if !b.yes && !canAsk(to) {
+		return cli.Usagef("nobody can be asked, because stdin or stderr is no terminal: -yes breaks without a question")
+	}
+	b.to = to
+	if b.conn, err = b.server.Open(ctx); err != nil {
+		return err
+	}
+	defer b.conn.Close()
+	b.client = b.conn.Client(logTo(to)...)
+	defer b.client.Close()
+	states, err := b.look(ctx)
+	if err != nil {
+		return err
+	}
+	if !b.yes && holders(states) > 0 {
+		if states, err = b.agree(ctx, states); err != nil {
+			return err
+		}
+	}
+	return b.breakAll(ctx, states)
+}
+
+// look asks who holds the keys. A key that is no lock is an error.
+func (b *breaking) look(ctx context.Context) ([]redislock.KeyState, error) {
+	states, err := b.client.Inspect(ctx, b.keys)
+	if err != nil {
+		return nil, err
+	}
+	return states, notLocks(states)
+}
+
+// agree shows who holds the keys, and asks, until the answer is yes and nobody has come who was not shown. It returns who
+// holds them then.
+func (b *breaking) agree(ctx context.Context, states []redislock.KeyState) ([]redislock.KeyState, error) {
+	b.shown = make(map[held]bool)
+	lines := newLines(b.to.In)
+	for first := true; ; first = false {
+		if !first {
+			cli.Say(b.to.Err, "Meanwhile somebody else has come:\n")
+		}
+		writeStates(b.to.Err, states)
+		b.note(states)
+		cli.Say(b.to.Err, "Break %s? [y/N] ", countOf(states))
+		yes, err := lines.yes(ctx)
+		if err != nil {
+			cli.Say(b.to.Err, "\n")
+			return nil, err
+		}
+		if !yes {
+			cli.Say(b.to.Err, "nothing was broken\n")
+			return nil, cli.Exit(cli.Failed, nil)
+		}
+		if states, err = b.look(ctx); err != nil {
+			return nil, err
+		}
+		if b.hasShownAll(states) {
+			return states, nil
+		}
+	}
+}
+
+// note takes down who is shown.
+func (b *breaking) note(states []redislock.KeyState) {
+	for _, s := range states {
+		for _, h := range s.Holders {
+			b.shown[heldBy(s.Key, h)] = true
+		}
+	}
+}
+
+func (b *breaking) hasShownAll(states []redislock.KeyState) bool {
+	for _, s := range states {
+		for _, h := range s.Holders {
+			if !b.shown[heldBy(s.Key, h)] {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// logTo has the library log to stderr where that is a log: people at a terminal are told in other words.
+func logTo(to cli.Streams) []redislock.ClientOption {
+	if isTerminal(to.Err) {
+		return nil
+	}
+	return []redislock.ClientOption{redislock.WithLogger(slog.New(slog.NewTextHandler(to.Err, nil)))}
 }

@@ -4,21 +4,215 @@ import (
 	"context"
 	"errors"
 	"flag"
+	"fmt"
+	"slices"
+	"time"
 
+	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cli"
+	"github.com/seed-14de3678/redislock/internal/count"
+	"github.com/seed-14de3678/redislock/internal/wire"
 )
 
 // Wait is redislock wait.
 func Wait() cli.Command {
 	return cli.Command{
-		Name:     "wait",
-		Args:     "[flags] KEY...",
-		Summary:  "wait until keys are free",
-		Examples: []cli.Example{{Line: `redislock wait -timeout 1m orders:17`, About: "return when nobody holds the key, or after a minute"}},
-		Define:   defineWait,
+		Name:    "wait",
+		Args:    "[flags] KEY...",
+		Summary: "wait until keys are free",
+		Help: `
+It returns when nobody holds any of the keys, or with -read when nobody holds
+one of them to write. It takes no lock, and stands in no line: somebody else may
+have a key a moment later, and who waits for it already does. To do something
+under the lock use "redislock run".
+
+All keys are free at one moment; on a Cluster those of each slot are, and all
+slots within one round of requests. It asks again after 20 ms, and less and less
+often up to once a second, with two commands each time; so a key that is free
+for a moment between two holders can be missed. If Redis does not answer for a
+while it goes on.
+
+The exit status is 0 if the keys are free, 65 if a key holds something that is
+no lock, 69 if Redis cannot be reached at the beginning or at the end, 75 if the
+keys were not free in time.`,
+		Examples: []cli.Example{
+			{Line: `redislock wait -timeout 1m orders:17`, About: "return when nobody holds the key, or after a minute"},
+			{Line: `redislock wait -q nightly && ./report`, About: "wait for another job to end, however long it takes"},
+		},
+		Define: defineWait,
 	}
 }
 
-func defineWait(*flag.FlagSet) cli.Action {
-	return func(context.Context, cli.Streams, []string) error { return errors.New("not yet") }
+func defineWait(flags *flag.FlagSet) cli.Action {
+	var w waiting
+	w.server.Define(flags)
+	flags.DurationVar(&w.timeout, "timeout", 0, "give up after this time (default no limit)")
+	flags.BoolVar(&w.read, "read", false, "wait until the keys may be read: nobody holds one to write")
+	flags.BoolVar(&w.quiet, "q", false, "say nothing while it waits")
+	return w.run
+}
+
+// lastLook is how long it waits for the answer who holds the keys when the time is over.
+const lastLook = time.Second
+
+// A waiting is one run of redislock wait.
+type waiting struct {
+	server  cli.Redis
+	timeout time.Duration
+	read    bool
+	quiet   bool
+
+	to     cli.Streams
+	conn   *cli.Conn
+	client *redislock.Client
+	parts  [][]string // of the keys: those that one command can look at
+	last   sight
+	told   bool  // for whom it waits
+	lost   error // why the latest look was not answered; nil if it was
+}
+
+func (w *waiting) run(ctx context.Context, to cli.Streams, args []string) error {
+	keys, err := keysOf(args)
+	if err != nil {
+		return err
+	}
+	if w.timeout < 0 {
+		return cli.Usagef("-timeout is %s; it may not be negative", w.timeout)
+	}
+	w.to = to
+	began := time.Now()
+	if w.conn, err = w.server.Open(ctx); err != nil {
+		return err
+	}
+	defer w.conn.Close()
+	w.client = w.conn.Client()
+	defer w.client.Close()
+	w.parts = partsOf(w.conn, keys)
+	limited := ctx
+	if w.timeout > 0 {
+		var cancel context.CancelFunc
+		limited, cancel = context.WithDeadline(ctx, began.Add(w.timeout))
+		defer cancel()
+	}
+	err = w.untilFree(limited)
+	switch {
+	case err == nil && w.told:
+		w.say("free after %s", cli.Duration(time.Since(began)))
+	case err != nil && ctx.Err() == nil && limited.Err() != nil:
+		return w.tooLate(ctx)
+	}
+	return err
+}
+
+// untilFree looks until the keys are free.
+func (w *waiting) untilFree(ctx context.Context) error {
+	var pace pacer
+	for {
+		now, err := w.ask(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case err != nil && !passes(err):
+			return err
+		}
+		w.last = now
+		w.note(err)
+		if now.free {
+			return nil
+		}
+		timer := time.NewTimer(pace.next(now.ttl))
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// passes reports whether an error may be gone at the next look.
+func passes(err error) bool {
+	_, said := errors.AsType[*cli.StatusError](err)
+	return !said && wire.Classify(err) != wire.Final
+}
+
+// ask is a look that is not waited for when ctx ends, whatever the time-outs of the connection are.
+func (w *waiting) ask(ctx context.Context) (sight, error) {
+	type answer struct {
+		sight
+		err error
+	}
+	answers, last := make(chan answer, 1), w.last
+	go func() {
+		now, err := w.look(ctx, last)
+		answers <- answer{now, err}
+	}()
+	select {
+	case a := <-answers:
+		return a.sight, a.err
+	case <-ctx.Done():
+		return last, context.Cause(ctx)
+	}
+}
+
+// note says for whom it waits, once; and that Redis does not answer, or answers again.
+func (w *waiting) note(err error) {
+	if err == nil && !w.last.free && !w.told {
+		w.told = true
+		w.say("%s", blocked(w.last.states, w.read))
+	}
+	switch {
+	case err != nil && w.lost == nil:
+		w.say("no answer from %s, trying again: %v", w.conn.Name, err)
+	case err == nil && w.lost != nil:
+		w.say("%s answers again", w.conn.Name)
+	}
+	w.lost = err
+}
+
+func (w *waiting) say(format string, args ...any) {
+	if !w.quiet {
+		cli.Say(w.to.Err, "redislock wait: "+format+"\n", args...)
+	}
+}
+
+// tooLate is the error when the time is over.
+func (w *waiting) tooLate(ctx context.Context) error {
+	if w.lost != nil {
+		return cli.Exit(cli.Unavailable, fmt.Errorf("no answer from %s at the end of %s: %w", w.conn.Name, w.timeout, w.lost))
+	}
+	ctx, cancel := context.WithTimeout(ctx, lastLook)
+	defer cancel()
+	states, err := w.inspect(ctx)
+	if err != nil || !slices.ContainsFunc(states, func(s redislock.KeyState) bool { return blocks(s, w.read) }) {
+		states = w.last.states // who held them was known before
+	}
+	return cli.Exit(cli.NotObtained, fmt.Errorf("not free within %s: %s", w.timeout, blocked(states, w.read)))
+}
+
+// blocked says which key is held by whom.
+func blocked(states []redislock.KeyState, read bool) string {
+	var first *redislock.KeyState
+	more := 0
+	for i := range states {
+		switch {
+		case !blocks(states[i], read):
+		case first == nil:
+			first = &states[i]
+		default:
+			more++
+		}
+	}
+	switch {
+	case first == nil:
+		return "the keys are not free at one moment"
+	case more > 0:
+		return fmt.Sprintf("%s is %s, and %s more", cli.Text(first.Key), who(*first), count.Of(more, "key"))
+	}
+	return fmt.Sprintf("%s is %s", cli.Text(first.Key), who(*first))
+}
+
+// blocks reports whether somebody holds a key in a way that is waited for.
+func blocks(s redislock.KeyState, read bool) bool {
+	return s.Mode == redislock.ModeWrite || s.Mode == redislock.ModeRead && !read
 }

@@ -2,24 +2,179 @@
 package look
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"flag"
+	"slices"
+	"strings"
+	"time"
 
+	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cli"
+	"github.com/seed-14de3678/redislock/cmd/redislock/internal/survey"
 )
 
 // List is redislock ls.
 func List() cli.Command {
 	return cli.Command{
-		Name:     "ls",
-		Args:     "[flags] [PATTERN]",
-		Summary:  "list who holds what and who waits",
-		Examples: []cli.Example{{Line: `redislock ls`, About: "list every lock that is held or waited for"}},
-		Define:   defineLs,
+		Name:    "ls",
+		Args:    "[flags] [PATTERN]",
+		Summary: "list who holds what and who waits",
+		Help: `
+Every key is listed that is held or left, that somebody stands in line for, or
+that a waiting writer has an intent for. PATTERN is one as of SCAN: * is any
+text, ? any byte, [a-c] one of some bytes, and \ takes the meaning off the next
+byte. Quote it, so that the shell does not take it for names of files.
+
+ls goes through the names of all keys with SCAN, a few at a time, on every
+master of a Cluster. A key is taken for a lock if it stands behind -prefix, if
+there is a line, an intent or a fencing number beside it, or if it begins with a
+token as the library makes them; it has a TTL in any case. Without -prefix, a
+lock whose token was chosen by a caller may be missed. A PATTERN without
+wildcards is one key: it is looked at directly.
+
+On a terminal, long texts are cut so that a line fits, and FENCE is left out if
+there is no room. Elsewhere nothing is cut.`,
+		Examples: []cli.Example{
+			{Line: `redislock ls`, About: "list every lock that is held or waited for"},
+			{Line: `redislock ls -waiting -sort waiting`, About: "list what most wait for, first"},
+			{Line: `redislock ls -l -holder web-3 'orders:*'`, About: "list what a host holds or waits for, with everybody's place in line"},
+			{Line: `redislock ls -prefix lock: -json | jq -r 'select(.ttl_ms > 3600000).key'`, About: "list keys that are locked for more than an hour"},
+		},
+		Define: defineLs,
 	}
 }
 
-func defineLs(*flag.FlagSet) cli.Action {
-	return func(context.Context, cli.Streams, []string) error { return errors.New("not yet") }
+// A listing is one call of ls.
+type listing struct {
+	redis   cli.Redis
+	json    *bool
+	long    bool
+	sort    string
+	waiting bool
+	held    bool
+	holder  string
+
+	states []redislock.KeyState
+	notes  survey.Notes
+}
+
+func defineLs(flags *flag.FlagSet) cli.Action {
+	var l listing
+	l.redis.Define(flags)
+	l.json = cli.JSONFlag(flags)
+	flags.BoolVar(&l.long, "l", false, "below each key, list its readers, an intent, and who stands in line")
+	flags.StringVar(&l.sort, "sort", "key", "`order`: key; ttl, what ends soonest first; waiting, what most wait for first; since, what is held longest first")
+	flags.BoolVar(&l.waiting, "waiting", false, "list only keys that somebody waits for")
+	flags.BoolVar(&l.held, "held", false, "list only keys that are held or left")
+	flags.StringVar(&l.holder, "holder", "", "list only keys of somebody whose metadata or owner id has this `text`, as a holder or a waiter")
+	return l.run
+}
+
+func (l *listing) run(ctx context.Context, to cli.Streams, args []string) error {
+	pattern, err := l.check(args)
+	if err != nil {
+		return err
+	}
+	conn, err := l.redis.Open(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	meter := newMeter(to.Err)
+	failed := survey.Locks(ctx, conn, survey.Query{Pattern: pattern, Progress: meter.show, Notes: &l.notes},
+		func(found []redislock.KeyState) error {
+			l.states = append(l.states, slices.DeleteFunc(found, l.isLeftOut)...)
+			return nil
+		})
+	meter.settle()
+	// What was found before an error, or Ctrl-C, is true.
+	slices.SortFunc(l.states, orders[l.sort])
+	if err := l.write(to, conn); err != nil {
+		return err
+	}
+	l.remark(to.Err, conn, pattern, failed)
+	return failed
+}
+
+// check looks at the command line.
+func (l *listing) check(args []string) (pattern string, err error) {
+	switch {
+	case orders[l.sort] == nil:
+		return "", cli.Usagef("-sort is key, ttl, waiting or since, not %q", l.sort)
+	case len(args) > 1:
+		return "", cli.Usagef("there is one pattern at most, and here are %d; quote it, so that the shell does not take it for names of files", len(args))
+	case len(args) == 1 && args[0] == "":
+		return "", cli.Usagef("the pattern is empty")
+	}
+	return strings.Join(args, ""), nil
+}
+
+// isLeftOut reports whether the flags say that a key is not to be listed.
+func (l *listing) isLeftOut(s redislock.KeyState) bool {
+	return l.waiting && waiting(s) == 0 || l.held && len(s.Holders) == 0 || l.holder != "" && !concerns(s, l.holder)
+}
+
+// concerns reports whether a text is in the metadata or the owner id of somebody who holds a key or waits for it.
+func concerns(s redislock.KeyState, text string) bool {
+	has := func(metadata, owner string) bool {
+		return strings.Contains(metadata, text) || strings.Contains(owner, text)
+	}
+	return slices.ContainsFunc(s.Holders, func(h redislock.Holder) bool { return has(h.Metadata, h.Owner) }) ||
+		s.Intent != nil && has(s.Intent.Metadata, s.Intent.Owner) ||
+		slices.ContainsFunc(s.Line, func(w redislock.Waiter) bool { return has(w.Metadata, w.Owner) })
+}
+
+// waiting returns how many wait for a key, as far as they are alive: in line, or with an intent.
+func waiting(s redislock.KeyState) int {
+	n := len(s.Line) - gone(s)
+	if s.Intent != nil {
+		n++
+	}
+	return n
+}
+
+// gone returns how many stand in line who have not asked for too long.
+func gone(s redislock.KeyState) (n int) {
+	for _, w := range s.Line {
+		if !w.Alive {
+			n++
+		}
+	}
+	return n
+}
+
+// since returns since when a key is held, zero if that is not known: by the one who has held it longest.
+func since(s redislock.KeyState) (at time.Time) {
+	for _, h := range s.Holders {
+		if !h.Since.IsZero() && (at.IsZero() || h.Since.Before(at)) {
+			at = h.Since
+		}
+	}
+	return at
+}
+
+// orders are what -sort can be.
+var orders = map[string]func(a, b redislock.KeyState) int{
+	"key": byKey,
+	"ttl": func(a, b redislock.KeyState) int {
+		return cmp.Or(last(a.TTL <= 0, b.TTL <= 0), cmp.Compare(a.TTL, b.TTL), byKey(a, b))
+	},
+	"waiting": func(a, b redislock.KeyState) int { return cmp.Or(cmp.Compare(waiting(b), waiting(a)), byKey(a, b)) },
+	"since": func(a, b redislock.KeyState) int {
+		return cmp.Or(last(since(a).IsZero(), since(b).IsZero()), since(a).Compare(since(b)), byKey(a, b))
+	},
+}
+
+func byKey(a, b redislock.KeyState) int { return cmp.Compare(a.Key, b.Key) }
+
+// last compares two of which those that lack something stand behind the others.
+func last(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return 1
+	}
+	return -1
 }

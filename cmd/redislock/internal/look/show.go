@@ -1,24 +1,160 @@
 package look
 
 import (
+	"bufio"
 	"context"
-	"errors"
 	"flag"
+	"fmt"
+	"io"
+	"strconv"
+	"time"
 
+	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cli"
 )
 
 // Show is redislock show.
 func Show() cli.Command {
 	return cli.Command{
-		Name:     "show",
-		Args:     "[flags] KEY...",
-		Summary:  "show everything about some keys",
-		Examples: []cli.Example{{Line: `redislock show orders:17`, About: "show who holds a key and who waits for it"}},
-		Define:   defineShow,
+		Name:    "show",
+		Args:    "[flags] KEY...",
+		Summary: "show everything about some keys",
+		Help: `
+Of each key it shows the mode in which it is locked, every holder, the intent of
+a waiting writer, who stands in line, and the last fencing number that was given
+for it, which is kept for a day. A waiter who has not asked for 15 s is gone, and
+will be passed over. Times are those of this machine's time zone.
+
+The exit status is 0 also if a key is free, and 65 if one of them holds something
+that is no lock.`,
+		Examples: []cli.Example{
+			{Line: `redislock show orders:17`, About: "show who holds a key and who waits for it"},
+			{Line: `redislock show -prefix lock: -json orders:17 orders:18`, About: "the same of lock:orders:17 and lock:orders:18, for a program"},
+		},
+		Define: defineShow,
 	}
 }
 
-func defineShow(*flag.FlagSet) cli.Action {
-	return func(context.Context, cli.Streams, []string) error { return errors.New("not yet") }
+func defineShow(flags *flag.FlagSet) cli.Action {
+	var server cli.Redis
+	server.Define(flags)
+	asJSON := cli.JSONFlag(flags)
+	return func(ctx context.Context, to cli.Streams, keys []string) error {
+		if err := checkKeys(keys); err != nil {
+			return err
+		}
+		conn, err := server.Open(ctx)
+		if err != nil {
+			return err
+		}
+		defer conn.Close()
+		client := conn.Client()
+		defer client.Close()
+		states, err := client.Inspect(ctx, keys)
+		if err != nil {
+			return err
+		}
+		if *asJSON {
+			err = writeObjects(to.Out, states, conn.Prefix)
+		} else {
+			err = writeStates(to.Out, states, conn.Prefix)
+		}
+		if err != nil {
+			return err
+		}
+		return foreign(states)
+	}
+}
+
+// checkKeys looks at the keys of the command line.
+func checkKeys(keys []string) error {
+	if len(keys) == 0 {
+		return cli.Usagef("no key is given")
+	}
+	for i, key := range keys {
+		if key == "" {
+			return cli.Usagef("key %d is empty", i+1)
+		}
+	}
+	return nil
+}
+
+// foreign returns an error if some of the keys are no locks.
+func foreign(states []redislock.KeyState) error {
+	var first *redislock.KeyState
+	more := 0
+	for i, s := range states {
+		switch {
+		case s.Mode != redislock.ModeForeign:
+		case first == nil:
+			first = &states[i]
+		default:
+			more++
+		}
+	}
+	switch {
+	case first == nil:
+		return nil
+	case more > 0:
+		return cli.Exit(cli.NoLock, fmt.Errorf("%s and %d more hold something that is no lock", cli.Text(first.Key), more))
+	}
+	return cli.Exit(cli.NoLock, fmt.Errorf("%s holds something that is no lock", cli.Text(first.Key)))
+}
+
+// writeStates writes some lines about each key.
+func writeStates(w io.Writer, states []redislock.KeyState, prefix string) error {
+	out, now := bufio.NewWriter(w), time.Now()
+	for i, s := range states {
+		if i > 0 {
+			fmt.Fprintln(out) // Flush returns the error
+		}
+		fmt.Fprintln(out, cli.Text(s.Key))
+		for _, line := range about(s, prefix, now) {
+			fmt.Fprintf(out, "  %-9s %s\n", line[0], line[1]) // long texts are not cut
+		}
+	}
+	return out.Flush()
+}
+
+// about is what there is to say of a key: pairs of a label and a text.
+func about(s redislock.KeyState, prefix string, now time.Time) (lines [][2]string) {
+	say := func(label, format string, args ...any) {
+		lines = append(lines, [2]string{label, fmt.Sprintf(format, args...)})
+	}
+	if prefix != "" {
+		say("in Redis", "%s", cli.Text(prefix+s.Key))
+	}
+	say("mode", "%s", mode(s))
+	for _, h := range s.Holders {
+		say("holder", "%s", described(h, now))
+	}
+	if s.Intent != nil {
+		say("intent", "%s", described(*s.Intent, now))
+	}
+	for i, w := range s.Line {
+		label := "line"
+		if i > 0 {
+			label = ""
+		}
+		say(label, "%d. to %s", i+1, waiterLine(w, now))
+	}
+	if s.Fence > 0 {
+		say("fence", "%s", strconv.FormatInt(s.Fence, 10))
+	}
+	return lines
+}
+
+// mode says in which mode a key is locked, or what else it is.
+func mode(s redislock.KeyState) string {
+	switch {
+	case s.Mode == redislock.ModeForeign && s.TTL < 0:
+		return fmt.Sprintf("no lock: a %s without a TTL", s.Type)
+	case s.Mode == redislock.ModeForeign:
+		return fmt.Sprintf("no lock: a %s", s.Type)
+	case s.Mode == redislock.ModeFree && len(s.Line) > 0:
+		return "free, and somebody stands in line"
+	case s.Mode == redislock.ModeFree:
+		return "free"
+	}
+	return fmt.Sprintf("%s, %s left", s.Mode, life(s.TTL))
 }

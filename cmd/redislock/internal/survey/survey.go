@@ -1,62 +1,261 @@
 // Package survey finds the locks on a server.
+//
+// It goes through the names of all keys with SCAN, and asks about few of them at a time, so that others hardly notice it.
+// What it reads of a key depends on how the key was found:
+//
+//   - Beside a lock can stand its line, an intent, and its fencing numbers. Their names say beside which key they are,
+//     so that key is a lock, or was one.
+//   - Behind the prefix of the connection there are locks, if somebody keeps other things out.
+//   - Of any other key it reads the TTL, which every lock has; then the type; and then a few bytes, which look
+//     like a value of the library or not. A lock whose caller has chosen a token is not found so.
+//
+// What may be a lock is given to [redislock.Client.Inspect], which has the last word.
 package survey
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cli"
+	"github.com/seed-14de3678/redislock/internal/slot"
+)
+
+const (
+	// scanCount is how many keys one SCAN looks at, and so about how many commands a round has in each of its steps. The
+	// server does them one after the other: of 1000, others notice that they wait for half a millisecond; see BenchmarkLocks.
+	scanCount = 200
+	// inspectCount is how many keys are inspected at a time: each is a script.
+	inspectCount = 20
 )
 
 // A Query is which locks are looked for.
 type Query struct {
-	Pattern string // a glob, as of SCAN, that their keys match behind the prefix; empty: all
-	// Progress is told how many keys of the server were looked at, and how many there are; nil: nobody is told.
+	Pattern string // a glob, as of SCAN, that their keys match behind the prefix; empty: all. Without wildcards it is one key, and nothing else is looked at.
+	// Progress is told how many keys of the server were looked at, and how many there are, 0 if that is not known; nil:
+	// nobody is told.
 	Progress func(done, all int64)
+	Notes    *Notes // gets what else there is to say; nil: it is not kept
 }
 
-// Locks finds every key that is locked or waited for, or has an intent, and calls found with a few at a time, each once. It reads with SCAN, so
-// what changes meanwhile may be missed.
+// Notes are what a survey has seen beside the locks.
+type Notes struct {
+	Keys    int64 // that the servers have, so far as they were looked at
+	Refused int64 // keys that this user may not read
+	// Moving are keys of slots that move to another master of the Cluster: what stands beside them could not be asked for.
+	Moving int64
+	// OwnTokens are locks whose tokens are the callers' own, and that were found by what stands beside them alone. There may
+	// be others, with nothing beside them.
+	OwnTokens int64
+}
+
+// Locks finds every key that is locked or waited for, or has an intent, and calls found with a few at a time, each once. It
+// reads with SCAN, so what changes meanwhile may be missed. If it returns an error, what it has found until then is true all
+// the same; in a Cluster it goes on with the other masters.
 func Locks(ctx context.Context, conn *cli.Conn, q Query, found func([]redislock.KeyState) error) error {
 	client := conn.Client()
 	defer client.Close()
-	pattern := q.Pattern
-	if pattern == "" {
-		pattern = "*"
+	if _, err := client.Inspect(ctx, nil); err != nil {
+		return err // a prefix that is none, for example; nothing was sent
 	}
-	return conn.EachMaster(ctx, func(ctx context.Context, one *redis.Client) error {
-		var cursor uint64
-		for {
-			names, next, err := one.Scan(ctx, cursor, conn.Prefix+pattern, 500).Result()
-			if err != nil {
-				return fmt.Errorf("scan: %w", err)
-			}
-			var keys []string
-			for _, name := range names {
-				if !strings.HasPrefix(name, "redislock:") {
-					keys = append(keys, strings.TrimPrefix(name, conn.Prefix))
-				}
-			}
-			states, err := client.Inspect(ctx, keys)
-			if err != nil {
-				return err
-			}
-			var locked []redislock.KeyState
-			for _, s := range states {
-				if s.Mode == redislock.ModeWrite || s.Mode == redislock.ModeRead || len(s.Line) > 0 || s.Intent != nil {
-					locked = append(locked, s)
-				}
-			}
-			if err := found(locked); err != nil {
-				return err
-			}
-			if cursor = next; cursor == 0 {
-				return nil
+	s := &survey{conn: conn, client: client, query: q, notes: q.Notes, found: found, seen: map[string]bool{}, moving: map[uint16]bool{}, incomplete: map[string]bool{}}
+	if s.notes == nil {
+		s.notes = &Notes{}
+	}
+	if key, ok := literal(q.Pattern); ok && key != "" {
+		return s.report(ctx, []string{key})
+	}
+	if q.Pattern != "" {
+		s.glob = parseGlob(q.Pattern)
+	}
+	counted := s.eachMaster(ctx, s.count)
+	return cmp.Or(s.eachMaster(ctx, s.scan), counted)
+}
+
+// A survey is one call of Locks.
+type survey struct {
+	conn       *cli.Conn
+	client     *redislock.Client
+	query      Query
+	glob       glob // nil: every key
+	notes      *Notes
+	all        int64 // keys on all servers
+	found      func([]redislock.KeyState) error
+	seen       map[string]bool // keys that were found
+	isOver     bool            // whoever is told wants no more
+	moving     map[uint16]bool // slots of the Cluster that move from one master to another
+	incomplete map[string]bool // keys about which not all is known because of that
+}
+
+// eachMaster calls fn for each server, also if it fails for one of them, unless the survey is to end. It returns the first
+// error.
+func (s *survey) eachMaster(ctx context.Context, fn func(context.Context, *redis.Client) error) error {
+	var first error
+	err := s.conn.EachMaster(ctx, func(ctx context.Context, one *redis.Client) error {
+		err := fn(ctx, one)
+		if s.isOver || ctx.Err() != nil {
+			return err
+		}
+		first = cmp.Or(first, err)
+		return nil
+	})
+	return cmp.Or(err, first)
+}
+
+// count asks how many keys there are. Somebody who may not ask sees no more than how many were looked at.
+func (s *survey) count(ctx context.Context, one *redis.Client) error {
+	n, err := one.DBSize(ctx).Result()
+	if err != nil && !redis.IsPermissionError(err) {
+		return fmt.Errorf("count the keys: %w", err)
+	}
+	s.all += n
+	return nil
+}
+
+// match is what SCAN is asked for: a little more than is looked for, because the names of what stands beside a key
+// have the name of the key inside. It is empty for all.
+func (s *survey) match() string {
+	if s.conn.Prefix == "" && s.query.Pattern == "" {
+		return ""
+	}
+	pattern := s.query.Pattern
+	if strings.ContainsAny(pattern, `[\`) {
+		pattern = "" // what follows would be a part of it, if it has no end
+	}
+	return "*" + escape(s.conn.Prefix) + pattern + "*"
+}
+
+// scan goes through the keys of one server.
+func (s *survey) scan(ctx context.Context, one *redis.Client) error {
+	var cursor uint64
+	var pace pace
+	for {
+		begun := time.Now()
+		names, next, err := one.Scan(ctx, cursor, s.match(), scanCount).Result()
+		if err != nil {
+			return fmt.Errorf("scan: %w", err)
+		}
+		pace.took(time.Since(begun))
+		if err := s.round(ctx, names); err != nil {
+			return err
+		}
+		s.progress(len(names))
+		if cursor = next; cursor == 0 {
+			return nil
+		}
+		if err := pace.pause(ctx); err != nil {
+			return err
+		}
+	}
+}
+
+// progress counts what a SCAN has looked at: with a pattern it does not say that.
+func (s *survey) progress(names int) {
+	if s.match() != "" {
+		names = max(names, scanCount)
+	}
+	s.notes.Keys += int64(names)
+	if s.all > 0 {
+		s.notes.Keys = min(s.notes.Keys, s.all)
+	}
+	if s.query.Progress != nil {
+		s.query.Progress(s.notes.Keys, s.all)
+	}
+}
+
+// round looks at the names that a SCAN has found.
+func (s *survey) round(ctx context.Context, names []string) error {
+	var certain []string   // somebody waits for these, or has
+	likely := []*suspect{} // the others
+	at := map[string]*suspect{}
+	for _, name := range names {
+		key, why := s.about(name)
+		switch {
+		case why == beside:
+			certain = append(certain, key)
+		case why == nothing:
+		case at[key] == nil:
+			at[key] = &suspect{key: key, name: s.conn.Prefix + key, why: why}
+			likely = append(likely, at[key])
+		default:
+			at[key].why = max(at[key].why, why)
+		}
+	}
+	proved, err := s.probe(ctx, likely)
+	if err != nil {
+		return err
+	}
+	return s.report(ctx, append(certain, proved...))
+}
+
+// A reason is why a key may be a lock. The greater one counts.
+type reason int
+
+const (
+	nothing    reason = iota // it is no lock, or none that is looked for
+	unknown                  // it exists
+	underFence               // it was given fencing numbers
+	prefixed                 // its name begins with the prefix
+	beside                   // somebody stands in line for it, or has an intent
+)
+
+// about returns the key that the name of a key is about, and why it may be a lock.
+func (s *survey) about(name string) (key string, why reason) {
+	if purpose, key, ok := slot.Apart(name); ok && isBeside[purpose] != nothing {
+		return s.inScope(key, isBeside[purpose])
+	}
+	if s.conn.Prefix != "" {
+		return s.inScope(name, prefixed)
+	}
+	return s.inScope(name, unknown)
+}
+
+var isBeside = map[string]reason{"line": beside, "intent": beside, "fence": underFence}
+
+// inScope returns a key by the name that it has for callers, and nothing if it is not looked for.
+func (s *survey) inScope(name string, why reason) (string, reason) {
+	key, ok := strings.CutPrefix(name, s.conn.Prefix)
+	if !ok || key == "" || s.glob != nil && !s.glob.match(key) {
+		return "", nothing
+	}
+	if s.conn.Prefix != "" {
+		why = max(why, prefixed)
+	}
+	return key, why
+}
+
+// report inspects keys, and hands over those that are locked or waited for, each once.
+func (s *survey) report(ctx context.Context, keys []string) error {
+	for len(keys) > 0 {
+		n := min(len(keys), inspectCount)
+		states, err := s.inspect(ctx, keys[:n])
+		if err != nil {
+			return err
+		}
+		var locked []redislock.KeyState
+		for _, state := range states {
+			if isLock(state) && !s.seen[state.Key] {
+				s.seen[state.Key] = true
+				locked = append(locked, state)
 			}
 		}
-	})
+		if len(locked) > 0 {
+			if err := s.found(locked); err != nil {
+				s.isOver = true
+				return err
+			}
+		}
+		keys = keys[n:]
+	}
+	return nil
+}
+
+// isLock reports whether a key is held, left, or waited for.
+func isLock(s redislock.KeyState) bool {
+	return s.Mode == redislock.ModeWrite || len(s.Holders) > 0 || len(s.Line) > 0 || s.Intent != nil
 }

@@ -1,0 +1,67 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// recognise finds out what a server is that was named by itself. A node of a Cluster stands for the whole of it. A user who
+// may not ask for the slots of that goes on with the node: some keys are there.
+func (c *Conn) recognise(ctx context.Context) error {
+	if c.single == nil {
+		return nil
+	}
+	mode := ""
+	if err := within(ctx, func() error { mode = modeOf(ctx, c.RDB); return nil }); err != nil {
+		return err
+	}
+	switch mode {
+	case "sentinel":
+		return Usagef("%s is a Sentinel: add ?master_name=NAME to the url, with the name of the primary that it watches", c.single.Addr)
+	case "cluster":
+	default:
+		return nil
+	}
+	cluster := newConn(redis.NewClusterClient(ofCluster(c.single)), "the Cluster of "+c.single.Addr)
+	err := cluster.ping(ctx)
+	if err != nil {
+		_ = cluster.Close() // nothing was done that could be lost
+		c.isNode = true
+		if isRefusal(err) {
+			return nil
+		}
+		return fmt.Errorf("it is a node of a Cluster: %w", err)
+	}
+	_ = c.Close() // the same
+	c.RDB, c.close, c.Name, c.single = cluster.RDB, cluster.close, cluster.Name, nil
+	return nil
+}
+
+// modeOf returns what a server says that it is: standalone, cluster or sentinel; empty if it does not say it. Every user
+// may ask that.
+func modeOf(ctx context.Context, rdb redis.UniversalClient) string {
+	reply, err := rdb.Do(ctx, "hello").Result()
+	if err != nil {
+		return "" // it is old, or a proxy
+	}
+	var mode any
+	switch reply := reply.(type) {
+	case map[any]any:
+		mode = reply["mode"]
+	case []any: // names and values in turn, without RESP3
+		for i := 0; i+1 < len(reply); i += 2 {
+			if reply[i] == "mode" {
+				mode = reply[i+1]
+			}
+		}
+	}
+	text, _ := mode.(string)
+	return text
+}
+
+// loadSlots asks a Cluster which node has which slots. A node that cannot be reached does not matter yet.
+func loadSlots(ctx context.Context, cluster *redis.ClusterClient) error {
+	return cluster.ForEachMaster(ctx, func(context.Context, *redis.Client) error { return nil })
+}

@@ -1,0 +1,108 @@
+package cli
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// dialTries is how often a connection is tried at a time. Each command is tried several times, so one is enough; with the
+// five of go-redis it would take two seconds to learn that a port is closed.
+const dialTries = 1
+
+// parseURL makes a connection of what go-redis takes for a URL of a server, a Cluster or Sentinels, and of the names of
+// files for TLS. No error has the text of the URL, because it may have a password.
+func parseURL(text string) (*Conn, error) {
+	u, err := url.Parse(text)
+	if err != nil {
+		return nil, notAURL(err)
+	}
+	if u.Fragment != "" || u.Scheme != "unix" && u.User == nil && strings.Contains(text, "@") {
+		return nil, Usagef("the url of the server has a password that is cut off: write %%2F for / in it, %%3F for ?, %%23 for #, %%40 for @")
+	}
+	query := u.Query()
+	files, err := takeTLS(u, query)
+	if err != nil {
+		return nil, err
+	}
+	u.RawQuery = query.Encode()
+	switch {
+	case query.Has("master_name"):
+		return newSentinel(u, files)
+	case query.Has("addr"):
+		return newCluster(u, files)
+	default:
+		return newSingle(u, files)
+	}
+}
+
+func newSentinel(u *url.URL, files *tlsFiles) (*Conn, error) {
+	opt, err := redis.ParseFailoverURL(u.String())
+	if err != nil {
+		return nil, notAURL(err)
+	}
+	if err := files.apply(opt.TLSConfig); err != nil {
+		return nil, err
+	}
+	opt.DialerRetries = dialTries
+	name := fmt.Sprintf("%q, database %d, by the Sentinels %s", opt.MasterName, opt.DB, strings.Join(opt.SentinelAddrs, ", "))
+	conn := newConn(redis.NewFailoverClient(opt), name)
+	conn.user = opt.Username
+	return conn, nil
+}
+
+func newCluster(u *url.URL, files *tlsFiles) (*Conn, error) {
+	if path := strings.Trim(u.Path, "/"); path != "" && path != "0" {
+		return nil, notAURL(errors.New("a Cluster has no database but 0"))
+	}
+	opt, err := redis.ParseClusterURL(u.String())
+	if err != nil {
+		return nil, notAURL(err)
+	}
+	if err := files.apply(opt.TLSConfig); err != nil {
+		return nil, err
+	}
+	opt.DialerRetries = dialTries
+	conn := newConn(redis.NewClusterClient(opt), "the Cluster at "+strings.Join(opt.Addrs, ", "))
+	conn.user = opt.Username
+	return conn, nil
+}
+
+func newSingle(u *url.URL, files *tlsFiles) (*Conn, error) {
+	opt, err := redis.ParseURL(u.String())
+	if err != nil {
+		return nil, notAURL(err)
+	}
+	if err := files.apply(opt.TLSConfig); err != nil {
+		return nil, err
+	}
+	opt.DialerRetries = dialTries
+	conn := newConn(redis.NewClient(opt), fmt.Sprintf("%s, database %d", opt.Addr, opt.DB))
+	conn.user, conn.single = opt.Username, opt
+	return conn, nil
+}
+
+func notAURL(err error) error {
+	if _, ok := errors.AsType[*url.Error](err); ok {
+		err = errors.New("this one cannot be parsed") // its text has the url in it, with the password
+	}
+	return Usagef("the url of the server is such as redis://user:password@localhost:6379/0: %s",
+		strings.TrimPrefix(err.Error(), "redis: "))
+}
+
+// ofCluster makes options for a Cluster of those for one of its nodes.
+func ofCluster(o *redis.Options) *redis.ClusterOptions {
+	var config *tls.Config
+	if o.TLSConfig != nil {
+		config = o.TLSConfig.Clone()
+	}
+	return &redis.ClusterOptions{
+		Addrs: []string{o.Addr}, DialerRetries: dialTries, Username: o.Username, Password: o.Password, TLSConfig: config,
+		ClientName: o.ClientName, Protocol: o.Protocol, PoolSize: o.PoolSize, PoolTimeout: o.PoolTimeout,
+		DialTimeout: o.DialTimeout, ReadTimeout: o.ReadTimeout, WriteTimeout: o.WriteTimeout,
+	}
+}

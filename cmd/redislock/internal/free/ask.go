@@ -1,0 +1,49 @@
+package free
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cli"
+)
+
+// canAsk reports whether somebody sees a question on stderr, and answers on stdin.
+func canAsk(to cli.Streams) bool { return isTerminal(to.In) && isTerminal(to.Err) }
+
+func isTerminal(stream any) bool {
+	file, ok := stream.(*os.File)
+	return ok && cli.IsTerminal(file)
+}
+
+// A lines reads what somebody types.
+type lines struct{ r *bufio.Reader }
+
+func newLines(r io.Reader) *lines { return &lines{bufio.NewReader(r)} }
+
+// yes waits for a line, and reports whether it says yes. The end of the input is no answer, and so means no. If ctx ends it
+// does not wait any more; the lines are not to be used then.
+func (l *lines) yes(ctx context.Context) (bool, error) {
+	type answer struct {
+		text string
+		err  error
+	}
+	answers := make(chan answer, 1)
+	go func() {
+		text, err := l.r.ReadString('\n')
+		answers <- answer{text, err}
+	}()
+	select {
+	case a := <-answers:
+		if a.err != nil && !errors.Is(a.err, io.EOF) {
+			return false, a.err
+		}
+		word := strings.ToLower(strings.TrimSpace(a.text))
+		return a.err == nil && (word == "y" || word == "yes"), nil
+	case <-ctx.Done():
+		return false, context.Cause(ctx)
+	}
+}

@@ -1,0 +1,140 @@
+package free
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cli"
+	"github.com/seed-14de3678/redislock/internal/count"
+)
+
+// A held is who holds a key, as far as that can be told from others.
+type held struct {
+	key, metadata, owner string
+	since                int64
+}
+
+func heldBy(key string, h redislock.Holder) held {
+	return held{key, h.Metadata, h.Owner, h.Since.UnixMilli()}
+}
+
+// holders returns how many there are.
+func holders(states []redislock.KeyState) (n int) {
+	for _, s := range states {
+		n += len(s.Holders)
+	}
+	return n
+}
+
+// countOf says how many holders of how many keys there are.
+func countOf(states []redislock.KeyState) string {
+	keys := 0
+	for _, s := range states {
+		if len(s.Holders) > 0 {
+			keys++
+		}
+	}
+	return count.Of(holders(states), "holder") + " of " + count.Of(keys, "key")
+}
+
+// mostShown is how many bytes of metadata are shown; they may be thousands.
+const mostShown = 200
+
+// name says who somebody is.
+func name(metadata, owner string) string {
+	if len(metadata) > mostShown {
+		end := mostShown
+		for end > 0 && !utf8.RuneStart(metadata[end]) {
+			end--
+		}
+		metadata = metadata[:end] + "…"
+	}
+	switch {
+	case metadata == "" && owner == "":
+		return "somebody"
+	case metadata == "":
+		return "owner=" + cli.Text(owner)
+	case owner == "":
+		return cli.Text(metadata)
+	}
+	return cli.Text(metadata) + " owner=" + cli.Text(owner)
+}
+
+// describe says who holds a key, since when, and what is left of its lease.
+func describe(h redislock.Holder) string {
+	text := name(h.Metadata, h.Owner)
+	if h.Left {
+		return fmt.Sprintf("%s, who has left it, for another %s", text, cli.Duration(h.TTL))
+	}
+	if !h.Since.IsZero() {
+		text += ", since " + h.Since.UTC().Format(time.RFC3339)
+		if age := time.Since(h.Since); age >= time.Second { // else the clocks may differ
+			text += " (" + cli.Duration(age.Truncate(time.Second)) + ")"
+		}
+	}
+	return fmt.Sprintf("%s, %s left", text, cli.Duration(h.TTL))
+}
+
+// lead says how a key is held.
+func lead(s redislock.KeyState) string {
+	if len(s.Holders) == 0 {
+		return "free"
+	}
+	return fmt.Sprintf("%s-locked by ", s.Mode)
+}
+
+// writeStates shows who holds keys, and who has them next.
+func writeStates(w io.Writer, states []redislock.KeyState) {
+	for _, s := range states {
+		what := lead(s)
+		for i, h := range s.Holders {
+			if i > 0 {
+				what += "\n  and by "
+			}
+			what += describe(h)
+		}
+		cli.Say(w, "%s: %s\n%s", cli.Text(s.Key), what, next(s))
+	}
+}
+
+// next says who waits for a key, in a line of its own; empty if nobody does.
+func next(s redislock.KeyState) string {
+	var waiting []redislock.Waiter
+	for _, waiter := range s.Line {
+		if waiter.Alive {
+			waiting = append(waiting, waiter)
+		}
+	}
+	switch {
+	case len(waiting) > 0:
+		text := fmt.Sprintf("  next in line: %s, to %s", name(waiting[0].Metadata, waiting[0].Owner), waiting[0].Mode)
+		if more := len(waiting) - 1; more > 0 {
+			text += fmt.Sprintf(", and %d behind", more)
+		}
+		return text + "\n"
+	case s.Intent != nil:
+		return fmt.Sprintf("  a writer waits: %s\n", name(s.Intent.Metadata, s.Intent.Owner))
+	}
+	return ""
+}
+
+// who lists the holders of a key in one line.
+func who(s redislock.KeyState) string {
+	if len(s.Holders) == 0 {
+		return "free"
+	}
+	const most = 3
+	var names []string
+	for i, h := range s.Holders {
+		if i == most {
+			names = append(names, fmt.Sprintf("%d others", len(s.Holders)-most))
+			break
+		}
+		names = append(names, describe(h))
+	}
+	return lead(s) + strings.Join(names, " and by ")
+}

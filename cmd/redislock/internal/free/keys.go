@@ -1,0 +1,72 @@
+package free
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cli"
+	"github.com/seed-14de3678/redislock/internal/slot"
+)
+
+// keysOf checks the keys of a command line, and returns each of them once.
+func keysOf(args []string) (keys []string, err error) {
+	if len(args) == 0 {
+		return nil, cli.Usagef("no key is given")
+	}
+	given := make(map[string]bool, len(args))
+	for i, key := range args {
+		switch {
+		case key == "":
+			return nil, cli.Usagef("key %d is empty", i+1)
+		case !given[key]:
+			keys = append(keys, key)
+		}
+		given[key] = true
+	}
+	return keys, nil
+}
+
+// notLocks is the error if some of the keys hold something that is no lock.
+func notLocks(states []redislock.KeyState) error {
+	var names []string
+	for _, s := range states {
+		if s.Mode == redislock.ModeForeign {
+			names = append(names, fmt.Sprintf("%s holds a %s", cli.Text(s.Key), s.Type))
+		}
+	}
+	switch len(names) {
+	case 0:
+		return nil
+	case 1:
+		return cli.Exit(cli.NoLock, fmt.Errorf("%s that is no lock", names[0]))
+	}
+	return cli.Exit(cli.NoLock, fmt.Errorf("%s: they are no locks", strings.Join(names, ", ")))
+}
+
+// mostTogether is how many keys one Break takes, as Client.Break has it by default.
+const mostTogether = 1000
+
+// partsOf splits keys into those that can be read or broken in one step: all of them, or on a Cluster those of each slot.
+// They stay in order.
+func partsOf(conn *cli.Conn, keys []string) [][]string {
+	if _, ok := conn.RDB.(*redis.ClusterClient); !ok {
+		return slices.Collect(slices.Chunk(keys, mostTogether))
+	}
+	bySlot, order := make(map[uint16][]string), []uint16(nil)
+	for _, key := range keys {
+		s := slot.Of(conn.Prefix + key)
+		if bySlot[s] == nil {
+			order = append(order, s)
+		}
+		bySlot[s] = append(bySlot[s], key)
+	}
+	var parts [][]string
+	for _, s := range order {
+		parts = slices.AppendSeq(parts, slices.Chunk(bySlot[s], mostTogether))
+	}
+	return parts
+}

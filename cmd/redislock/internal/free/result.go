@@ -1,0 +1,193 @@
+package free
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cli"
+	"github.com/seed-14de3678/redislock/internal/count"
+)
+
+// A result is what has become of one key.
+type result struct {
+	key    string
+	broken []redislock.Broken
+	failed error               // nobody was broken, or it is not known
+	now    *redislock.KeyState // who has the key behind it; nil: not known
+}
+
+// breakAll takes the keys away that somebody holds, one part after the other, and says what has become of each of them.
+// It goes on behind a part that has failed. Keys that were free are let be: who has taken one since was not meant.
+func (b *breaking) breakAll(ctx context.Context, before []redislock.KeyState) error {
+	var held []string
+	for i := range before {
+		if s := &before[i]; len(s.Holders) > 0 {
+			held = append(held, s.Key)
+		} else if err := b.write(result{key: s.Key, now: s}); err != nil {
+			return err
+		}
+	}
+	parts, failed := partsOf(b.conn, held), 0
+	for _, keys := range parts {
+		results, err := b.breakPart(ctx, keys)
+		for _, r := range results {
+			if err := b.write(r); err != nil {
+				return err
+			}
+		}
+		switch {
+		case err != nil && len(parts) == 1:
+			return err
+		case err != nil:
+			failed++
+			cli.Say(b.to.Err, "redislock break: %v\n", err)
+		}
+	}
+	if failed > 0 {
+		return cli.Exit(cli.Failed, fmt.Errorf("%d of %s have failed; what was not broken is held as before", failed, count.Of(len(parts), "part")))
+	}
+	return nil
+}
+
+// breakPart takes some keys away in one step, which somebody held a moment ago.
+func (b *breaking) breakPart(ctx context.Context, keys []string) (results []result, err error) {
+	broken, err := b.client.Break(ctx, keys, b.reason)
+	if err != nil {
+		err = explain(ctx, keys, err)
+		for _, key := range keys {
+			results = append(results, result{key: key, failed: err})
+		}
+		return results, err
+	}
+	byKey := make(map[string][]redislock.Broken)
+	for _, one := range broken {
+		byKey[one.Key] = append(byKey[one.Key], one)
+	}
+	for _, key := range keys {
+		results = append(results, result{key: key, broken: byKey[key]})
+	}
+	if len(broken) == 0 {
+		cli.Say(b.to.Err, "nobody was broken, because the keys had become free, or the answer that says who it was is lost\n")
+	}
+	states, err := b.client.Inspect(ctx, keys)
+	if err != nil {
+		cli.Say(b.to.Err, "who has the keys now is not known: %v\n", cli.Explain(ctx, err))
+		return results, nil
+	}
+	for i := range states {
+		results[i].now = &states[i]
+	}
+	return results, nil
+}
+
+// explain says what an error of Break means for the keys.
+func explain(ctx context.Context, keys []string, err error) error {
+	switch {
+	case errors.Is(err, redislock.ErrUnknownOutcome):
+		status := cli.Unavailable
+		if ctx.Err() != nil {
+			status = cli.Interrupted
+		}
+		return cli.Exit(status, fmt.Errorf("it is not known whether %s: it was done, or never will be by this command; "+
+			"\"redislock show\" says who holds a key (%w)", wasBroken(keys), err))
+	case errors.Is(err, redislock.ErrInvalidKeys):
+		return cli.Exit(cli.NoLock, err)
+	}
+	return cli.Explain(ctx, err)
+}
+
+func wasBroken(keys []string) string {
+	if len(keys) == 1 {
+		return cli.Text(keys[0]) + " was broken"
+	}
+	return fmt.Sprintf("%s and %s more were broken", cli.Text(keys[0]), count.Of(len(keys)-1, "key"))
+}
+
+// write says what has become of a key.
+func (b *breaking) write(r result) error {
+	if *b.json {
+		return cli.WriteJSON(b.to.Out, b.object(r))
+	}
+	if r.failed != nil {
+		return nil // it is said once for all the keys of the part
+	}
+	var text strings.Builder
+	fmt.Fprintf(&text, "%s: ", cli.Text(r.key))
+	if len(r.broken) == 0 {
+		text.WriteString("nobody is broken\n")
+	}
+	for i, one := range r.broken {
+		fmt.Fprintf(&text, "%s%s%s\n", []string{"taken from ", "  and from "}[min(i, 1)], describe(one.Holder), b.remark(one))
+	}
+	if r.now != nil {
+		fmt.Fprintf(&text, "  now %s\n%s", who(*r.now), next(*r.now))
+	}
+	_, err := fmt.Fprint(b.to.Out, text.String())
+	return err
+}
+
+// remark says of a holder that it came after the question.
+func (b *breaking) remark(one redislock.Broken) string {
+	if b.shown == nil || b.shown[heldBy(one.Key, one.Holder)] {
+		return ""
+	}
+	return " (it came after you were asked)"
+}
+
+// A brokenKey is a result as JSON.
+type brokenKey struct {
+	Key    string       `json:"key"`
+	Broken []holderJSON `json:"broken"`          // whom it was taken from
+	Now    *stateJSON   `json:"now,omitempty"`   // none: not known
+	Error  string       `json:"error,omitempty"` // none: it was done
+}
+
+// A stateJSON is who has a key.
+type stateJSON struct {
+	Mode    redislock.Mode `json:"mode"`
+	Holders []holderJSON   `json:"holders"`
+	Waiting int            `json:"waiting"` // in line
+}
+
+// A holderJSON is somebody who holds a key, or held it.
+type holderJSON struct {
+	Mode     redislock.Mode `json:"mode"`
+	Metadata string         `json:"metadata"`
+	Owner    string         `json:"owner,omitempty"`
+	Since    *time.Time     `json:"since,omitempty"` // none: not known
+	Left     bool           `json:"left,omitempty"`
+	TTL      int64          `json:"ttl_ms"`
+	New      bool           `json:"new,omitempty"` // it came after the question
+}
+
+func (b *breaking) object(r result) brokenKey {
+	object := brokenKey{Key: r.key, Broken: []holderJSON{}}
+	for _, one := range r.broken {
+		h := holderOf(one.Mode, one.Holder)
+		h.New = b.remark(one) != ""
+		object.Broken = append(object.Broken, h)
+	}
+	if r.failed != nil {
+		object.Error = r.failed.Error()
+	}
+	if r.now != nil {
+		object.Now = &stateJSON{Mode: r.now.Mode, Holders: []holderJSON{}, Waiting: len(r.now.Line)}
+		for _, h := range r.now.Holders {
+			object.Now.Holders = append(object.Now.Holders, holderOf(r.now.Mode, h))
+		}
+	}
+	return object
+}
+
+func holderOf(mode redislock.Mode, h redislock.Holder) holderJSON {
+	j := holderJSON{Mode: mode, Metadata: h.Metadata, Owner: h.Owner, Left: h.Left, TTL: h.TTL.Milliseconds()}
+	if !h.Since.IsZero() {
+		since := h.Since.UTC()
+		j.Since = &since
+	}
+	return j
+}

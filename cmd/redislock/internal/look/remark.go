@@ -1,0 +1,93 @@
+package look
+
+import (
+	"io"
+	"strconv"
+	"time"
+
+	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cli"
+)
+
+// remark says what the list does not: why it is empty, and what may be missing in it.
+func (l *listing) remark(w io.Writer, conn *cli.Conn, pattern string, failed error) {
+	if len(l.states) == 0 && failed == nil {
+		what := "no key"
+		if conn.Prefix != "" {
+			what += " behind the prefix " + cli.Text(conn.Prefix)
+		}
+		if pattern != "" {
+			what += " that matches " + cli.Text(pattern)
+		}
+		if l.waiting || l.held || l.holder != "" {
+			cli.Say(w, "%s is locked or waited for as the flags ask, on %s\n", what, conn.Name)
+		} else {
+			cli.Say(w, "%s is locked or waited for on %s\n", what, conn.Name)
+		}
+	}
+	if len(l.states) > 0 && failed != nil {
+		cli.Say(w, "the list is not complete: %s\n", counted(l.notes.Keys, "key was", "keys were")+" looked at")
+	}
+	if n := l.notes.Refused; n > 0 {
+		cli.Say(w, "%s left out, because this user may not read them; -prefix limits the search to keys of locks\n",
+			counted(n, "key was", "keys were"))
+	}
+	if n := l.notes.Moving; n > 0 {
+		cli.Say(w, "%s in slots that move from one master to another: who waits for them is not known until they have moved\n",
+			counted(n, "key is", "keys are"))
+	}
+	if n := l.notes.OwnTokens; n > 0 {
+		cli.Say(w, "%s a token of the caller's own choosing, and was found by the fencing number beside it;\n"+
+			"others like it may be missed without -prefix\n", counted(n, "key has", "keys have"))
+	}
+}
+
+// counted is a number of things, with what they are and do.
+func counted(n int64, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return grouped(n) + " " + many
+}
+
+// grouped writes a number with spaces between thousands.
+func grouped(n int64) string {
+	digits := strconv.FormatInt(n, 10)
+	for at := len(digits) - 3; at > 0; at -= 3 {
+		digits = digits[:at] + " " + digits[at:]
+	}
+	return digits
+}
+
+const (
+	// manyKeys are so many that one wants to know how far a survey is.
+	manyKeys = 20_000
+	// metered is how far apart two lines about that are, if they do not overwrite one another.
+	metered = 3 * time.Second
+)
+
+// A meter shows on stderr how far a survey is.
+type meter struct {
+	*cli.Screen
+	last time.Time
+}
+
+func newMeter(w io.Writer) *meter { return &meter{Screen: cli.NewScreen(w), last: time.Now()} }
+
+// show is called after each round of a survey.
+func (m *meter) show(done, all int64) {
+	text := "looked at " + grouped(done) + " keys"
+	if all > 0 {
+		text = "looked at " + grouped(done) + " of " + grouped(all) + " keys"
+	}
+	switch {
+	case max(done, all) < manyKeys:
+	case m.Live:
+		m.Flash("%s", text)
+	case time.Since(m.last) >= metered:
+		m.last = time.Now()
+		m.Line("%s", text)
+	}
+}
+
+// settle takes what was shown away, where that can be done.
+func (m *meter) settle() { m.Settle() }

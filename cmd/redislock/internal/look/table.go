@@ -1,0 +1,229 @@
+package look
+
+import (
+	"bufio"
+	"cmp"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cli"
+)
+
+// The columns of the table.
+const (
+	keyColumn = iota
+	modeColumn
+	holderColumn
+	sinceColumn
+	ttlColumn
+	waitingColumn
+	fenceColumn
+)
+
+var heading = []string{"KEY", "MODE", "HOLDER", "SINCE", "TTL", "WAITING", "FENCE"}
+
+const (
+	gap = 2 // between two columns
+	// leastText is what KEY and HOLDER have together before FENCE is left out.
+	leastText = 48
+	// leastKey is what KEY has, and HOLDER.
+	leastKey = 8
+)
+
+// write writes the list, as a table or as JSON. An empty table is nothing.
+func (l *listing) write(to cli.Streams, conn *cli.Conn) error {
+	if *l.json {
+		return writeObjects(to.Out, l.states, conn.Prefix)
+	}
+	if len(l.states) == 0 {
+		return nil
+	}
+	now, width := time.Now(), widthOf(to.Out)
+	rows := make([][]string, 0, 1+len(l.states))
+	rows = append(rows, heading)
+	for _, s := range l.states {
+		rows = append(rows, rowOf(s, now))
+	}
+	widths := layOut(rows, width)
+	out := bufio.NewWriter(to.Out)
+	for i, row := range rows {
+		fmt.Fprintln(out, lineOf(row, widths)) // Flush returns the error
+		if i > 0 && l.long {
+			for _, text := range details(l.states[i-1], now) {
+				fmt.Fprintln(out, "  "+cut(text, width-2))
+			}
+		}
+	}
+	return out.Flush()
+}
+
+// rowOf is what the table says of a key.
+func rowOf(s redislock.KeyState, now time.Time) []string {
+	row := []string{cli.Text(s.Key), string(s.Mode), holders(s), clock(since(s), now), "-", strconv.Itoa(waiting(s)), "-"}
+	if s.TTL > 0 {
+		row[ttlColumn] = life(s.TTL)
+	}
+	if n := gone(s); n > 0 {
+		row[waitingColumn] += fmt.Sprintf(", %d gone", n)
+	}
+	if s.Fence > 0 {
+		row[fenceColumn] = strconv.FormatInt(s.Fence, 10)
+	}
+	return row
+}
+
+// holders says who holds a key: the only one, or how many.
+func holders(s redislock.KeyState) string {
+	switch len(s.Holders) {
+	case 0:
+		return "-"
+	case 1:
+		text := who(s.Holders[0].Metadata, s.Holders[0].Owner)
+		if s.Holders[0].Left {
+			text = "left: " + text
+		}
+		return text
+	}
+	return fmt.Sprintf("%d readers", len(s.Holders))
+}
+
+// who names somebody by the metadata, or else by the owner id.
+func who(metadata, owner string) string {
+	switch {
+	case metadata != "":
+		return cli.Text(metadata)
+	case owner != "":
+		return "owner " + cli.Text(owner)
+	}
+	return "somebody"
+}
+
+// details are a line for each reader, for an intent, and for each waiter.
+func details(s redislock.KeyState, now time.Time) (lines []string) {
+	if len(s.Holders) > 1 {
+		for _, h := range s.Holders {
+			lines = append(lines, "held by "+described(h, now))
+		}
+	}
+	if s.Intent != nil {
+		lines = append(lines, "intent of "+described(*s.Intent, now))
+	}
+	for i, w := range s.Line {
+		lines = append(lines, fmt.Sprintf("%d. to %s", i+1, waiterLine(w, now)))
+	}
+	return lines
+}
+
+// described says who somebody is, and for how long its lease lasts.
+func described(h redislock.Holder, now time.Time) string {
+	var extra []string
+	if h.Metadata != "" && h.Owner != "" {
+		extra = append(extra, "owner "+cli.Text(h.Owner))
+	}
+	if !h.Since.IsZero() {
+		extra = append(extra, "since "+clock(h.Since, now))
+	}
+	if h.Left {
+		extra = append(extra, "has left it")
+	}
+	extra = append(extra, life(h.TTL)+" left")
+	return who(h.Metadata, h.Owner) + " (" + strings.Join(extra, ", ") + ")"
+}
+
+// waiterLine says what a waiter wants, and since when.
+func waiterLine(w redislock.Waiter, now time.Time) string {
+	extra := "since " + clock(w.Since, now)
+	if w.Metadata != "" && w.Owner != "" {
+		extra = "owner " + cli.Text(w.Owner) + ", " + extra
+	}
+	if !w.Alive {
+		extra += ", gone"
+	}
+	return fmt.Sprintf("%s: %s (%s)", w.Mode, who(w.Metadata, w.Owner), extra)
+}
+
+// clock is a moment of these days in the local time.
+func clock(at, now time.Time) string {
+	switch age := now.Sub(at).Abs(); {
+	case at.IsZero():
+		return "-"
+	case age < 20*time.Hour:
+		return at.Local().Format("15:04:05")
+	case age < 300*24*time.Hour:
+		return at.Local().Format("Jan 02 15:04")
+	}
+	return at.Local().Format("2006-01-02")
+}
+
+// life is how much is left of a lease: two units are enough to act.
+func life(d time.Duration) string {
+	switch {
+	case d >= 100*time.Hour:
+		return fmt.Sprintf("%dd%dh", d/(24*time.Hour), d%(24*time.Hour)/time.Hour)
+	case d >= 100*time.Minute:
+		return fmt.Sprintf("%dh%dm", d/time.Hour, d%time.Hour/time.Minute)
+	case d >= 100*time.Second:
+		return fmt.Sprintf("%dm%ds", d/time.Minute, d%time.Minute/time.Second)
+	}
+	return strconv.FormatFloat(d.Seconds(), 'f', 1, 64) + "s"
+}
+
+// layOut returns how wide each column is, so that lines have at most this width, if that can be; 0: it does not matter.
+// A column without a width is left out.
+func layOut(rows [][]string, width int) []int {
+	widths := make([]int, len(heading))
+	for _, row := range rows {
+		for i, text := range row {
+			widths[i] = max(widths[i], cells(text))
+		}
+	}
+	if width == 0 {
+		return widths
+	}
+	rest := func() int {
+		rest := width
+		for i, w := range widths {
+			if i != keyColumn && i != holderColumn {
+				rest -= w
+			}
+			if i > 0 && w > 0 {
+				rest -= gap
+			}
+		}
+		return rest
+	}
+	key, holder := widths[keyColumn], widths[holderColumn]
+	if rest() < min(leastText, key+holder) {
+		widths[fenceColumn] = 0
+	}
+	if room := max(rest(), 2*leastKey); key+holder > room {
+		key = min(key, max(room/2, room-holder))
+		widths[keyColumn], widths[holderColumn] = key, room-key
+	}
+	return widths
+}
+
+// lineOf makes a line of a row. Numbers stand to the right.
+func lineOf(row []string, widths []int) string {
+	var b strings.Builder
+	for i, text := range row {
+		if widths[i] == 0 {
+			continue
+		}
+		if i == keyColumn {
+			text = squeeze(text, widths[i])
+		}
+		text = cut(text, widths[i])
+		pad := strings.Repeat(" ", widths[i]-cells(text))
+		b.WriteString(strings.Repeat(" ", cmp.Compare(i, 0)*gap))
+		if i == ttlColumn || i == waitingColumn || i == fenceColumn {
+			b.WriteString(pad + text)
+		} else {
+			b.WriteString(text + pad)
+		}
+	}
+	return strings.TrimRight(b.String(), " ")
+}

@@ -1,0 +1,105 @@
+package survey_test
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cli"
+	"github.com/seed-14de3678/redislock/cmd/redislock/internal/survey"
+	"github.com/seed-14de3678/redislock/internal/check"
+	"github.com/seed-14de3678/redislock/internal/redistest"
+)
+
+// A survey of many keys is many small commands: docs/tool.md says how many, and no command and no pipeline is large.
+func TestCost(t *testing.T) {
+	t.Parallel()
+	const keys, locks = 100_000, 1000
+	server := redistest.Start(t, redistest.Redis)
+	rdb := server.Client(t)
+	fill(t, rdb, keys, locks)
+	conn := open(t, cli.Redis{URL: "redis://" + server.Addr()})
+	var seen sizes
+	conn.RDB.AddHook(&seen)
+	check.NoError(t, rdb.ConfigResetStat(t.Context()).Err())
+	if got := len(names(t, conn, survey.Query{})); got != locks {
+		t.Errorf("%d locks were found, want %d", got, locks)
+	}
+	if seen.count > 500 || seen.pipeline > 500 {
+		t.Errorf("a SCAN looks at %d keys, and a pipeline has %d commands; others wait for both", seen.count, seen.pipeline)
+	}
+	stats := commandStats(t, rdb)
+	for name, most := range map[string]int{ // of 1000 keys, half of which have a TTL
+		"scan": 5, "pttl": 1000 + 2*10, "type": 505 + 5*10, "getrange": 505, "strlen": 10, "evalsha": 10, "eval": 0, "get": 10, "dbsize": 0, "zrange": 2 * 10, "hget": 0, "exists": 0,
+	} {
+		// A SCAN may return a key again.
+		if got := float64(stats[name].calls) * 1000 / keys; got > float64(most)*1.02+0.1 {
+			t.Errorf("%.2f calls of %s for 1000 keys, want %d at most", got, name, most)
+		}
+	}
+	for name, stat := range stats {
+		t.Logf("%s: %.2f for 1000 keys, %v µs each", name, float64(stat.calls)*1000/keys, stat.micros)
+		// Most take a few µs, and SCAN some 30. What a busy machine adds to single ones is little on average.
+		if stat.calls >= 500 && stat.micros > 5000 {
+			t.Errorf("%s takes %v µs on average", name, stat.micros)
+		}
+	}
+}
+
+// sizes is a hook that sees how large commands and pipelines are.
+type sizes struct {
+	mu              sync.Mutex
+	count, pipeline int
+}
+
+func (s *sizes) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (s *sizes) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		args := cmd.Args()
+		for i, arg := range args[:len(args)-1] {
+			if text, ok := arg.(string); ok && cmd.Name() == "scan" && text == "count" {
+				n, _ := strconv.Atoi(fmt.Sprint(args[i+1]))
+				s.mu.Lock()
+				s.count = max(s.count, n)
+				s.mu.Unlock()
+			}
+		}
+		return next(ctx, cmd)
+	}
+}
+
+func (s *sizes) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		s.mu.Lock()
+		s.pipeline = max(s.pipeline, len(cmds))
+		s.mu.Unlock()
+		return next(ctx, cmds)
+	}
+}
+
+type commandStat struct {
+	calls  int
+	micros float64 // of one call
+}
+
+var statLine = regexp.MustCompile(`(?m)^cmdstat_([^:]+):calls=(\d+),.*usec_per_call=([\d.]+)`)
+
+// commandStats returns what the server says of each command.
+func commandStats(t *testing.T, rdb *redis.Client) map[string]commandStat {
+	t.Helper()
+	stats := map[string]commandStat{}
+	info := check.Must[string](t)(rdb.Info(t.Context(), "commandstats").Result())
+	for _, m := range statLine.FindAllStringSubmatch(strings.ReplaceAll(info, "\r", ""), -1) {
+		calls, _ := strconv.Atoi(m[2])
+		micros, _ := strconv.ParseFloat(m[3], 64)
+		stats[m[1]] = commandStat{calls, micros}
+	}
+	return stats
+}

@@ -1,0 +1,48 @@
+package survey
+
+import "strings"
+
+const (
+	// idLength is how many characters a token has, or what is random of one that also says when it was made.
+	idLength = 22
+	// timedLength is how many the latter has.
+	timedLength = 30
+	// formBytes are enough to recognise a token that the library has made.
+	formBytes = timedLength + 1
+	// ownTokenBytes are enough to see that a token of the caller's own choosing ends: it has 512 bytes at most.
+	ownTokenBytes = 512 + 1
+	// mostValue is how long a value may be that is taken for that of a lock: metadata has 4 KiB at most, if nobody raises
+	// that limit.
+	mostValue = 1 << 20
+)
+
+// hasForm reports whether a value may be that of a lock, by the bytes that it begins with: a token, which is over or ends at
+// the first '|'; or none, if the key was left. With ownTokens the token may be any text; otherwise the library has made it.
+func hasForm(start string, ownTokens bool) bool {
+	token, _, isOver := strings.Cut(start, "|")
+	switch {
+	case isOver && token == "":
+		return true
+	case ownTokens:
+		return token != "" && len(token) < ownTokenBytes
+	}
+	return isMade(token)
+}
+
+// isMade reports whether a text can be a token of the library: 16 random bytes as base64url, with 6 bytes for the time
+// before them since there is Holder.Since. The last character has two bits of them, and the time begins as any of
+// the years from 2000 to 2079 does.
+func isMade(token string) bool {
+	if len(token) != idLength && len(token) != timedLength || !strings.ContainsRune("AQgw", rune(token[len(token)-1])) {
+		return false
+	}
+	if len(token) == timedLength && (token[0] != 'A' || token[1] < 'N' || token[1] > 'z') {
+		return false
+	}
+	for _, c := range []byte(token) {
+		if (c < '0' || c > '9') && (c < 'A' || c > 'Z') && (c < 'a' || c > 'z') && c != '-' && c != '_' {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,122 @@
+package survey
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/slot"
+)
+
+// movePatience is how long the keys of a Cluster are asked about before it is looked whether their slots move.
+const movePatience = 2 * time.Second
+
+// inspect inspects some keys. While a slot of a Cluster moves from one master to another, no script may ask about a key and
+// what stands beside it, if some of that has moved or does not exist. Then the keys of the slot are read without a script.
+func (s *survey) inspect(ctx context.Context, keys []string) (states []redislock.KeyState, err error) {
+	still, moving := s.byMove(keys)
+	states, err = s.inspectSoon(ctx, still)
+	if err != nil && s.learnMoves(ctx, still) {
+		var more []string
+		still, more = s.byMove(still)
+		moving = append(moving, more...)
+		states, err = s.client.Inspect(ctx, still)
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, key := range moving {
+		state, err := s.read(ctx, key)
+		if err != nil {
+			return nil, fmt.Errorf("look at %q: %w", key, err)
+		}
+		states = append(states, state)
+	}
+	return states, nil
+}
+
+// byMove tells the keys whose slots are where they were from the others.
+func (s *survey) byMove(keys []string) (still, moving []string) {
+	for _, key := range keys {
+		if s.moving[slot.Of(s.conn.Prefix+key)] {
+			moving = append(moving, key)
+		} else {
+			still = append(still, key)
+		}
+	}
+	return still, moving
+}
+
+// inspectSoon inspects keys. In a Cluster it does not wait as long as the library does for slots that move.
+func (s *survey) inspectSoon(ctx context.Context, keys []string) ([]redislock.KeyState, error) {
+	if _, ok := s.conn.RDB.(*redis.ClusterClient); ok {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, movePatience)
+		defer cancel()
+	}
+	return s.client.Inspect(ctx, keys)
+}
+
+// learnMoves asks for several keys of each slot at once, which the server refuses while the slot moves. It reports whether
+// the keys are to be inspected once more.
+func (s *survey) learnMoves(ctx context.Context, keys []string) bool {
+	if _, ok := s.conn.RDB.(*redis.ClusterClient); !ok {
+		return false
+	}
+	for _, key := range keys {
+		name := s.conn.Prefix + key
+		err := s.conn.RDB.Exists(ctx, name, slot.Beside("line", name), slot.Beside("intent", name), slot.Beside("fence", name)).Err()
+		switch {
+		case redis.IsTryAgainError(err):
+			s.moving[slot.Of(name)] = true
+		case err != nil:
+			return false
+		}
+	}
+	return ctx.Err() == nil
+}
+
+// read tells of a key what it holds, and not what stands beside it.
+func (s *survey) read(ctx context.Context, key string) (redislock.KeyState, error) {
+	name, state := s.conn.Prefix+key, redislock.KeyState{Key: key, Mode: redislock.ModeFree}
+	ttl, err := s.conn.RDB.PTTL(ctx, name).Result()
+	if err != nil || ttl <= 0 {
+		return state, err
+	}
+	state.TTL = ttl
+	if !s.incomplete[key] {
+		s.incomplete[key] = true
+		s.notes.Moving++
+	}
+	value, err := s.conn.RDB.Get(ctx, name).Result()
+	if err == nil {
+		state.Mode, state.Holders = redislock.ModeWrite, []redislock.Holder{holderOf(value, ttl)}
+		return state, nil
+	}
+	if !redis.HasErrorPrefix(err, "WRONGTYPE") {
+		if errors.Is(err, redis.Nil) {
+			err = nil
+		}
+		return state, err
+	}
+	members, err := s.conn.RDB.ZRangeWithScores(ctx, name, 0, -1).Result()
+	for _, m := range members {
+		if left := time.Until(time.UnixMilli(int64(m.Score))); left > 0 {
+			text, _ := m.Member.(string)
+			state.Holders = append(state.Holders, holderOf(text, left))
+		}
+	}
+	state.Mode = redislock.ModeRead
+	return state, err
+}
+
+// holderOf tells of a value who has stored it. What it says about an owner stays a part of the metadata.
+func holderOf(value string, ttl time.Duration) redislock.Holder {
+	token, metadata, _ := strings.Cut(value, "|")
+	return redislock.Holder{Metadata: metadata, Left: token == "", TTL: ttl}
+}

@@ -1,0 +1,23 @@
+package survey
+
+import (
+	"testing"
+	"time"
+)
+
+func TestPace(t *testing.T) {
+	t.Parallel()
+	var p pace
+	for _, row := range []struct{ took, pause time.Duration }{
+		{20 * time.Millisecond, 0}, // far away, perhaps
+		{25 * time.Millisecond, 15 * time.Millisecond},
+		{2 * time.Millisecond, 0},
+		{3 * time.Millisecond, 3 * time.Millisecond},
+		{time.Second, mostPause},
+	} {
+		p.took(row.took)
+		if got := p.next(); got != row.pause {
+			t.Errorf("a pause of %v after %v, want %v", got, row.took, row.pause)
+		}
+	}
+}

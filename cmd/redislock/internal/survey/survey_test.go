@@ -1,0 +1,366 @@
+package survey_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/redis/go-redis/v9"
+
+	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cli"
+	"github.com/seed-14de3678/redislock/cmd/redislock/internal/survey"
+	"github.com/seed-14de3678/redislock/internal/check"
+	"github.com/seed-14de3678/redislock/internal/owners"
+	"github.com/seed-14de3678/redislock/internal/redistest"
+	"github.com/seed-14de3678/redislock/internal/slot"
+)
+
+func TestMain(m *testing.M) { redistest.Main(m) }
+
+// open connects to a server as a command does.
+func open(t *testing.T, server cli.Redis) *cli.Conn {
+	t.Helper()
+	conn := check.Must[*cli.Conn](t)(server.Open(t.Context()))
+	t.Cleanup(func() { conn.Close() })
+	return conn
+}
+
+// names returns which keys a survey finds, sorted. It fails the test for one that is found twice.
+func names(t *testing.T, conn *cli.Conn, q survey.Query) []string {
+	t.Helper()
+	found, err := survey1(t.Context(), conn, q)
+	check.NoError(t, err)
+	if once := slices.Compact(slices.Clone(found)); len(once) < len(found) {
+		t.Errorf("found twice: %q", found)
+	}
+	return found
+}
+
+func survey1(ctx context.Context, conn *cli.Conn, q survey.Query) (found []string, err error) {
+	err = survey.Locks(ctx, conn, q, func(states []redislock.KeyState) error {
+		for _, s := range states {
+			found = append(found, s.Key)
+		}
+		return nil
+	})
+	slices.Sort(found)
+	return found, err
+}
+
+// oddKeys are names that are easily taken apart wrongly, or not put together again.
+var oddKeys = []string{
+	"plain", "with space", "with\nnewline", "\x1b[31mred", "{tag}x", "x{tag}", "a}b", "}", "a{b", "{}x}", "ключ", "鍵", "\xff\x00", "star*", "redislock:mine",
+	"redislock:line:{", `back\slash`,
+}
+
+// plant puts something of each kind into Redis for a Client: locks in all forms, and somebody who waits for a free key. It
+// returns the keys that are to be found; of own tokens only those with something beside them.
+func plant(t *testing.T, rdb redis.UniversalClient, prefix string) (want []string) {
+	t.Helper()
+	client := redislock.New(rdb)
+	if prefix != "" {
+		client = redislock.New(rdb, redislock.WithKeyPrefix(prefix))
+	}
+	t.Cleanup(client.Close)
+	ctx := t.Context()
+	obtain := func(key string, opt redislock.Options) *redislock.Lock {
+		want = append(want, key)
+		opt.Metadata = "host=web-3"
+		return check.Must[*redislock.Lock](t)(client.Obtain(ctx, []string{key}, time.Hour, &opt))
+	}
+	for _, key := range oddKeys {
+		obtain(key, redislock.Options{})
+		read := "read" + key
+		for range 3 {
+			check.Must[*redislock.Lock](t)(client.ObtainRead(ctx, []string{read}, time.Hour, nil))
+		}
+		want = append(want, read, "waited"+key)
+		wait(t, rdb, prefix+"waited"+key)
+	}
+	check.NoError(t, obtain("left", redislock.Options{}).Leave(ctx, time.Hour))
+	obtain("own token, fenced", redislock.Options{Token: "me", Fenced: true})
+	reader := check.Must[*redislock.Lock](t)(client.ObtainRead(ctx, []string{"left by its reader"}, time.Hour, nil))
+	check.NoError(t, reader.Leave(ctx, time.Hour))
+	token := owners.NewToken()
+	check.NoError(t, rdb.Set(ctx, slot.Beside("intent", prefix+"intended"), token+"|writer", time.Hour).Err())
+	freed := obtain("freed", redislock.Options{Fenced: true})
+	check.NoError(t, freed.Release(ctx))
+	want = slices.DeleteFunc(append(want, "left by its reader", "intended"), func(key string) bool { return key == "freed" })
+	slices.Sort(want)
+	return want
+}
+
+// wait puts somebody into the line of a key who has gone, as there may be for a while.
+func wait(t *testing.T, rdb redis.UniversalClient, name string) {
+	t.Helper()
+	line := slot.Beside("line", name)
+	entry := fmt.Sprintf("%s|%d|w|p--|30000|1|0|0|%s|host=web-4", owners.NewID(), time.Now().Add(time.Hour).UnixMilli(), owners.NewToken())
+	check.NoError(t, rdb.ZAdd(t.Context(), line, redis.Z{Score: float64(time.Now().UnixMicro()), Member: entry}).Err())
+	check.NoError(t, rdb.Expire(t.Context(), line, time.Hour).Err())
+}
+
+const megabyte = 1 << 20
+
+// foreign puts data of every type under names that begin so, half of it with a TTL, and some that nearly looks like a lock.
+// It returns how many keys there are.
+func foreign(t *testing.T, rdb redis.UniversalClient, prefix string) (n int) {
+	t.Helper()
+	ctx, big := t.Context(), strings.Repeat("x", megabyte)
+	token, end := owners.NewToken(), time.Now().Add(time.Hour)
+	later := float64(end.UnixMilli())
+	for name, make := range map[string]func(key string) redis.Cmder{
+		"string": func(key string) redis.Cmder { return rdb.Set(ctx, key, big, 0) },
+		"json":   func(key string) redis.Cmder { return rdb.Set(ctx, key, `{"a": "b"}`+big, 0) },
+		"list":   func(key string) redis.Cmder { return rdb.RPush(ctx, key, big, "x") },
+		"set":    func(key string) redis.Cmder { return rdb.SAdd(ctx, key, big, "x") },
+		"hash":   func(key string) redis.Cmder { return rdb.HSet(ctx, key, "f", big) },
+		"stream": func(key string) redis.Cmder {
+			return rdb.XAdd(ctx, &redis.XAddArgs{Stream: key, Values: []string{"f", big}})
+		},
+		"zset":              func(key string) redis.Cmder { return rdb.ZAdd(ctx, key, redis.Z{Score: 1, Member: big}) },
+		"zset of some time": func(key string) redis.Cmder { return rdb.ZAdd(ctx, key, redis.Z{Score: later, Member: big}) },
+		"zset of sessions": func(key string) redis.Cmder {
+			return rdb.ZAdd(ctx, key, redis.Z{Score: later + 5000, Member: token}, redis.Z{Score: 1, Member: big})
+		},
+		"token and data": func(key string) redis.Cmder { return rdb.Set(ctx, key, token+"|"+big, 0) },
+	} {
+		for _, ttl := range []bool{true, false} {
+			key := fmt.Sprintf("%s%s %t", prefix, name, ttl)
+			check.NoError(t, make(key).Err())
+			if ttl {
+				check.NoError(t, rdb.PExpireAt(ctx, key, end).Err())
+			}
+			n++
+		}
+	}
+	check.NoError(t, rdb.Set(ctx, prefix+"token without a TTL", token, 0).Err())
+	return n + 1
+}
+
+func TestLocks(t *testing.T) {
+	t.Parallel()
+	for _, kind := range []redistest.Kind{redistest.Redis, redistest.Valkey} {
+		t.Run(string(kind), func(t *testing.T) {
+			t.Parallel()
+			server := redistest.Start(t, kind)
+			rdb := server.Client(t)
+			url := "redis://" + server.Addr()
+			want := plant(t, rdb, "")
+			foreign(t, rdb, "data:")
+			check.NoError(t, rdb.Set(t.Context(), "hidden", "me|metadata", time.Hour).Err())
+			var notes survey.Notes
+			if diff := cmp.Diff(want, names(t, open(t, cli.Redis{URL: url}), survey.Query{Notes: &notes})); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			if all := check.Must[int64](t)(rdb.DBSize(t.Context()).Result()); notes.Keys != all || notes.OwnTokens != 1 || notes.Refused != 0 {
+				t.Errorf("got %+v of %d keys", notes, all)
+			}
+		})
+	}
+}
+
+// With a prefix every lock behind it is found, whatever its token is, and nothing else.
+func TestPrefixedLocks(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t, redistest.Redis)
+	rdb := server.Client(t)
+	const prefix = "lock[1]*:"
+	want := plant(t, rdb, prefix)
+	ctx := t.Context()
+	check.NoError(t, rdb.Set(ctx, prefix+"own", "me|metadata", time.Hour).Err())
+	check.NoError(t, rdb.Set(ctx, prefix+"number", "17", time.Hour).Err())
+	want = append(want, "own", "number")
+	slices.Sort(want)
+	plant(t, rdb, "")
+	plant(t, rdb, "lock")
+	check.NoError(t, rdb.HSet(ctx, prefix+"hash", "a", "b").Err())
+	check.NoError(t, rdb.Set(ctx, prefix+"long", strings.Repeat("x", 513), time.Hour).Err())
+	check.NoError(t, rdb.Set(ctx, prefix, owners.NewToken(), time.Hour).Err())
+	conn := open(t, cli.Redis{URL: "redis://" + server.Addr(), Prefix: prefix})
+	if diff := cmp.Diff(want, names(t, conn, survey.Query{})); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	for pattern, expected := range map[string][]string{
+		"own":           {"own"},
+		"own*":          {"own", "own token, fenced"},
+		"*ken, fen*":    {"own token, fenced"},
+		"star[*]":       {"star*"},
+		`waitedstar\*`:  {"waitedstar*"},
+		"{tag}x":        {"{tag}x"},
+		"{tag}*":        {"{tag}x"},
+		"waiteda[}]b":   {"waiteda}b"},
+		"waited[}]":     {"waited}"},
+		"?intended":     nil,
+		"i*":            {"intended"},
+		"freed":         nil,
+		prefix + "own*": nil,
+	} {
+		if diff := cmp.Diff(expected, names(t, conn, survey.Query{Pattern: pattern})); diff != "" {
+			t.Errorf("%q (-want +got):\n%s", pattern, diff)
+		}
+	}
+}
+
+// The key of a pattern without wildcards is looked at alone.
+func TestOneKey(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t, redistest.Redis)
+	rdb := server.Client(t)
+	check.NoError(t, rdb.Set(t.Context(), "hidden", "me", time.Hour).Err())
+	conn := open(t, cli.Redis{URL: "redis://" + server.Addr()})
+	if got := names(t, conn, survey.Query{Pattern: "hidden"}); !slices.Equal(got, []string{"hidden"}) {
+		t.Errorf("got %q", got)
+	}
+	if got := names(t, conn, survey.Query{Pattern: "hidde[n]"}); got != nil {
+		t.Errorf("got %q", got)
+	}
+	if stats := check.Must[string](t)(rdb.Info(t.Context(), "commandstats").Result()); strings.Count(stats, "cmdstat_scan:calls=1,") != 1 {
+		t.Errorf("not one SCAN:\n%s", stats)
+	}
+}
+
+// Of the values of others a few bytes are read, however large they are.
+func TestForeignValuesAreNotRead(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t, redistest.Redis)
+	rdb := server.Client(t)
+	n := foreign(t, rdb, "data:")
+	conn := open(t, cli.Redis{URL: "redis://" + server.Addr()})
+	before := stat(t, rdb, "stats", "total_net_output_bytes")
+	if got := names(t, conn, survey.Query{}); got != nil {
+		t.Errorf("found %q", got)
+	}
+	// INFO itself has some kilobytes.
+	if sent := stat(t, rdb, "stats", "total_net_output_bytes") - before; sent > 20_000 {
+		t.Errorf("%d bytes were sent about %d keys", sent, n)
+	}
+}
+
+// stat returns a number of INFO.
+func stat(t *testing.T, rdb *redis.Client, section, name string) (n int) {
+	t.Helper()
+	for line := range strings.Lines(check.Must[string](t)(rdb.Info(t.Context(), section).Result())) {
+		if text, ok := strings.CutPrefix(line, name+":"); ok {
+			_, err := fmt.Sscan(text, &n)
+			check.NoError(t, err)
+		}
+	}
+	return n
+}
+
+// A user who may not read all keys sees the others, and how many there are of the first.
+func TestRefusedKeys(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t, redistest.Redis)
+	rdb := server.Client(t)
+	want := plant(t, rdb, "lock:")
+	foreign(t, rdb, "data:")
+	for i := range 3 {
+		check.NoError(t, rdb.Set(t.Context(), fmt.Sprint("data:", i), "x", time.Hour).Err())
+	}
+	check.NoError(t, rdb.Do(t.Context(), "acl", "setuser", "app", "on", ">pw", "~lock:*", "~redislock:*", "+@all", "-dbsize").Err())
+	url := "redis://app:pw@" + server.Addr()
+	for i, key := range want {
+		want[i] = "lock:" + key
+	}
+	slices.Sort(want)
+	var notes survey.Notes
+	if diff := cmp.Diff(want, names(t, open(t, cli.Redis{URL: url}), survey.Query{Notes: &notes})); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if notes.Refused != 24 {
+		t.Errorf("%d keys were refused, want 24", notes.Refused)
+	}
+	notes = survey.Notes{}
+	names(t, open(t, cli.Redis{URL: url, Prefix: "lock:"}), survey.Query{Notes: &notes})
+	if notes.Refused != 0 {
+		t.Errorf("%d keys behind the prefix were refused", notes.Refused)
+	}
+	check.NoError(t, rdb.Do(t.Context(), "acl", "setuser", "app", "-type").Err())
+	if _, err := survey1(t.Context(), open(t, cli.Redis{URL: url}), survey.Query{}); !redis.IsPermissionError(err) {
+		t.Errorf("without TYPE the error is %v", err)
+	}
+}
+
+// Keys that vanish, or become something else, between two steps are passed over.
+func TestKeysThatChange(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t, redistest.Redis)
+	rdb := server.Client(t)
+	for i := range 40 {
+		check.NoError(t, rdb.Set(t.Context(), fmt.Sprint("k", i), owners.NewToken()+"|x", time.Hour).Err())
+		key := fmt.Sprint("z", i)
+		check.NoError(t, rdb.ZAdd(t.Context(), key, redis.Z{Score: 1, Member: "x"}).Err())
+		check.NoError(t, rdb.Expire(t.Context(), key, time.Hour).Err())
+	}
+	conn := open(t, cli.Redis{URL: "redis://" + server.Addr()})
+	var steps atomic.Int64
+	conn.RDB.AddHook(beforePipeline(func() {
+		from := int(steps.Add(1)) * 4
+		for i := from; i < from+4; i++ {
+			rdb.Del(t.Context(), fmt.Sprint("k", i), fmt.Sprint("z", i))
+			rdb.Del(t.Context(), fmt.Sprint("k", i+20), fmt.Sprint("z", i+20))
+			rdb.HSet(t.Context(), fmt.Sprint("k", i+20), "f", "v")
+			rdb.LPush(t.Context(), fmt.Sprint("z", i+20), "v")
+		}
+	}))
+	left := names(t, conn, survey.Query{})
+	if steps.Load() < 4 {
+		t.Errorf("%d steps, want 4 at least", steps.Load())
+	}
+	for _, key := range []string{"k0", "k1", "k2", "k3"} { // these stay
+		if !slices.Contains(left, key) {
+			t.Errorf("%s is not found, but %q", key, left)
+		}
+	}
+}
+
+// beforePipeline is a hook that is called before each pipeline.
+type beforePipeline func()
+
+func (b beforePipeline) DialHook(next redis.DialHook) redis.DialHook          { return next }
+func (b beforePipeline) ProcessHook(next redis.ProcessHook) redis.ProcessHook { return next }
+func (b beforePipeline) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		b()
+		return next(ctx, cmds)
+	}
+}
+
+// A survey ends soon after its context, or with the error of whoever it has told.
+func TestSurveyIsEnded(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t, redistest.Redis)
+	fill(t, server.Client(t), 5000, 5000)
+	conn := open(t, cli.Redis{URL: "redis://" + server.Addr()})
+	ctx, cancel := context.WithCancel(t.Context())
+	found := 0
+	err := survey.Locks(ctx, conn, survey.Query{}, func(states []redislock.KeyState) error {
+		cancel()
+		found += len(states)
+		return nil
+	})
+	if check.Is(t, err, context.Canceled); found == 0 || found > 200 {
+		t.Errorf("%d keys were found until its end", found)
+	}
+	full := errors.New("full")
+	check.Is(t, survey.Locks(t.Context(), conn, survey.Query{}, func([]redislock.KeyState) error { return full }), full)
+}
+
+// What is wrong with the prefix is said before anything is asked.
+func TestUnfitPrefix(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t, redistest.Redis)
+	conn := open(t, cli.Redis{URL: "redis://" + server.Addr(), Prefix: "{x}"})
+	_, err := survey1(t.Context(), conn, survey.Query{})
+	if err == nil || !strings.Contains(err.Error(), "braces") {
+		t.Errorf("got %v", err)
+	}
+}
