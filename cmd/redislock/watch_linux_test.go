@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -222,7 +223,7 @@ func TestWatchStuck(t *testing.T) {
 	}
 	s.queue(t, "orders:17", "host=web-1", 1)
 	p, _ := watchIn(t, s, 80, 24)
-	p.awaitText(t, "1 stuck", "! orders:17", "orders:17: held for >", " leases")
+	p.awaitText(t, "1 stuck", "! orders:17", "orders:17: held for ", " leases")
 	if !strings.Contains(p.Styles(), "!{1;7;31}") {
 		t.Errorf("what is stuck is not red:\n%s", p.Styles())
 	}
@@ -234,4 +235,44 @@ func TestWatchStuck(t *testing.T) {
 	if strings.Contains(plain.Styles(), "31") {
 		t.Errorf("NO_COLOR, and there is red:\n%s", plain.Styles())
 	}
+}
+
+// What is on the screen whatever the clock says.
+var (
+	durations = regexp.MustCompile(`>?\d+(\.\d+)?(ms|s|m|h|d)(\d+[sm])?\b`)
+	numbers   = regexp.MustCompile(`\d+`)
+	spaces    = regexp.MustCompile(` +`)
+)
+
+// The picture of the screen in docs/tool.md is what a terminal shows.
+func TestWatchPicture(t *testing.T) {
+	t.Parallel()
+	section := sectionsOf(readPage(t))["watch"]
+	_, picture, _ := strings.Cut(section, "```text\n")
+	picture, _, has := strings.Cut(picture, "```")
+	if !has {
+		t.Fatal("the page has no picture of the screen")
+	}
+	plain := func(text string) string {
+		text = numbers.ReplaceAllString(durations.ReplaceAllString(text, "T"), "0")
+		return spaces.ReplaceAllString(text, " ")
+	}
+	s := redistest.Start(t, redistest.Redis)
+	watchScene(t, s.Addr())
+	p := newPTY(t, 80, strings.Count(picture, "\n"))
+	process := p.run(t, newProcess(t, "watch", "-redis", "redis://"+s.Addr(), "-every", "300ms"))
+	defer func() {
+		if t.Failed() {
+			t.Logf("the page shows\n%s", plain(picture))
+		}
+	}()
+	p.await(t, "the screen is as on the page", func(screen string) bool { return plain(screen) == plain(picture) })
+	p.press(t, "p") // what is drawn little by little is what is drawn at once
+	p.awaitText(t, "paused")
+	before := p.Styles()
+	_, _ = p.Write([]byte("\x1b[2J"))
+	p.press(t, "\x0c")
+	p.await(t, "all is drawn anew", func(string) bool { return p.Styles() == before })
+	p.press(t, "q")
+	process.status(t)
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -199,5 +200,46 @@ func TestWatchBudget(t *testing.T) {
 				t.Errorf("%d commands: the tool did nothing\n%s", used, p.stderr.String())
 			}
 		})
+	}
+}
+
+func init() { fixtures["watch"] = watchScene }
+
+// watchScene brings a server into the state that the page shows: a lock that is renewed, for which others have waited for long,
+// and one that two read.
+func watchScene(t *testing.T, addr string) {
+	t.Helper()
+	rdb := redis.NewClient(&redis.Options{Addr: addr})
+	t.Cleanup(func() { _ = rdb.Close() })
+	client := redislock.New(rdb)
+	t.Cleanup(client.Close)
+	ctx := context.WithoutCancel(t.Context())
+	lock := check.Must[*redislock.Lock](t)(client.Obtain(ctx, []string{"orders:17"}, 30*time.Second,
+		&redislock.Options{Metadata: "host=web-3 pid=812", Watchdog: true}))
+	t.Cleanup(func() { _ = lock.Release(ctx) })
+	for _, pid := range []int{99, 100} {
+		check.Must[*redislock.Lock](t)(client.ObtainRead(ctx, []string{"stock:9"}, 10*time.Minute,
+			&redislock.Options{Metadata: fmt.Sprintf("host=web-1 pid=%d", pid)}))
+	}
+	const line = "redislock:line:{orders:17}"
+	waiting, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_, _ = client.Obtain(waiting, []string{"orders:17"}, time.Minute, &redislock.Options{Queue: true, Metadata: "host=web-2 pid=5"})
+	}()
+	var entries []string
+	check.Eventually(t, time.Minute, "somebody stands in line", func() bool {
+		entries = rdb.ZRange(ctx, line, 0, -1).Val()
+		return len(entries) == 1
+	})
+	cancel()
+	<-done
+	// The page needs somebody who came four minutes ago, and one that has died.
+	parts := strings.SplitN(entries[0], "|", 3)
+	for i, till := range []time.Duration{time.Hour, time.Hour, -time.Minute} {
+		member := fmt.Sprintf("%.21s%d|%d|%s", parts[0], i, time.Now().Add(till).UnixMilli(), parts[2])
+		since := time.Now().Add(-time.Duration(4-i) * time.Minute).UnixMicro()
+		check.NoError(t, rdb.ZAdd(ctx, line, redis.Z{Score: float64(since), Member: member}).Err())
 	}
 }

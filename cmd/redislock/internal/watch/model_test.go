@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/seed-14de3678/redislock"
-	"github.com/seed-14de3678/redislock/internal/check"
 )
 
 // start is when the tables of these tests begin.
@@ -246,19 +245,5 @@ func TestBrief(t *testing.T) {
 		if got := brief(d); got != want || len(got) > 5 {
 			t.Errorf("brief(%v) = %s, want %s", d, got, want)
 		}
-	}
-}
-
-// The meter lets through what its rate allows, and what costs much is paid off later.
-func TestMeter(t *testing.T) {
-	t.Parallel()
-	m := newMeter(1000)
-	began := time.Now()
-	for range 30 {
-		check.NoError(t, m.take(t.Context(), 100))
-	}
-	allowed := 1000*(time.Since(began).Seconds()+burst) + 100
-	if m.total() != 3000 || m.total() > allowed+1 {
-		t.Errorf("spent %v in %v, allowed are %v", m.total(), time.Since(began), allowed)
 	}
 }

@@ -101,7 +101,7 @@ func holderText(s redislock.KeyState) string {
 		text += ", left"
 	}
 	if more := len(s.Holders) - 1; more > 0 {
-		text = fmt.Sprintf("%s and %d more", text, more)
+		text = fmt.Sprintf("%s +%d more", text, more)
 	}
 	return text
 }

@@ -96,7 +96,6 @@ func (w *watch) target(args []string) error {
 	isPattern := func(arg string) bool { return strings.ContainsAny(arg, `*?[`) }
 	switch i := slices.IndexFunc(args, isPattern); {
 	case len(args) == 0:
-		w.pattern = "*"
 	case len(args) == 1 && i == 0:
 		w.pattern = args[0]
 	case i >= 0:
