@@ -1,25 +1,141 @@
-// Package watch is the live view.
+// Package watch is the live view. It has three parts that know nothing of each other's insides: the sampler looks at the server,
+// the table makes rows of samples, and draw makes a picture of rows. Packages cells and term bring that to a terminal.
 package watch
 
 import (
 	"context"
-	"errors"
 	"flag"
+	"os"
+	"slices"
+	"strings"
+	"time"
 
 	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cli"
+	"github.com/seed-14de3678/redislock/cmd/redislock/internal/watch/term"
 )
 
 // Command is redislock watch.
 func Command() cli.Command {
 	return cli.Command{
-		Name:     "watch",
-		Args:     "[flags] [PATTERN | KEY...]",
-		Summary:  "watch holders and lines live",
-		Examples: []cli.Example{{Line: `redislock watch "orders:*"`, About: "watch the locks of all orders"}},
-		Define:   defineWatch,
+		Name:    "watch",
+		Args:    "[flags] [PATTERN | KEY...]",
+		Summary: "watch holders and lines live",
+		Help: `On a terminal the screen is drawn anew every second; h shows the keys, q ends it.
+Elsewhere, with -json or with -n, it writes one table after the other.
+
+One argument with * ? or [ is a pattern, as of SCAN. Others are keys, which are
+shown whether they are locked or not. Without an argument all locks are watched.
+
+However many keys there are, the server is asked for no more than -budget
+commands a second, counted as INFO commandstats counts them: those on the screen
+first, the others by turns.`,
+		Examples: []cli.Example{
+			{Line: `redislock watch`, About: "watch all locks of the server at $REDISLOCK_REDIS"},
+			{Line: `redislock watch "orders:*"`, About: "watch the locks of all orders"},
+			{Line: `redislock watch -n 1 -sort longest`, About: "write one table, those who wait for longest first"},
+			{Line: `redislock watch -json -every 10s orders:17 >> log`, About: "keep a record of one key"},
+		},
+		Define: define,
 	}
 }
 
-func defineWatch(*flag.FlagSet) cli.Action {
-	return func(context.Context, cli.Streams, []string) error { return errors.New("not yet") }
+// A watch is the command.
+type watch struct {
+	redis  cli.Redis
+	every  time.Duration
+	budget int
+	count  int
+	rows   int
+	sort   string
+	json   *bool
+
+	keys    []string // that are watched; empty: those that are found
+	pattern string
+}
+
+func define(flags *flag.FlagSet) cli.Action {
+	w := new(watch)
+	w.redis.Define(flags)
+	flags.DurationVar(&w.every, "every", time.Second, "the time from one `look` to the next")
+	flags.IntVar(&w.budget, "budget", 5000, "how many commands a second the server is asked for at most")
+	flags.IntVar(&w.count, "n", 0, "write so many tables, and end (default: no end)")
+	flags.IntVar(&w.rows, "rows", 50, "the most rows of a table that is written; 0: all")
+	flags.StringVar(&w.sort, "sort", columns[0].name, "the `column` to sort by: "+strings.Join(columnNames(), ", "))
+	w.json = cli.JSONFlag(flags)
+	return w.run
+}
+
+// The limits of the flags.
+const (
+	leastEvery  = 100 * time.Millisecond
+	leastBudget = 100
+)
+
+// check looks for what is wrong with the command line.
+func (w *watch) check(args []string) error {
+	_, known := columnNamed(w.sort)
+	switch {
+	case w.every < leastEvery:
+		return cli.Usagef("-every is %v, it is %v at least", w.every, leastEvery)
+	case w.budget < leastBudget:
+		return cli.Usagef("-budget is %d, it is %d at least", w.budget, leastBudget)
+	case w.count < 0:
+		return cli.Usagef("-n is %d, it is 0 at least", w.count)
+	case w.rows < 0:
+		return cli.Usagef("-rows is %d, it is 0 at least", w.rows)
+	case !known:
+		return cli.Usagef("-sort %q is no column; there are %s", w.sort, strings.Join(columnNames(), ", "))
+	case slices.Contains(args, ""):
+		return cli.Usagef("a key is empty")
+	}
+	return w.target(args)
+}
+
+// target finds out what is to be watched.
+func (w *watch) target(args []string) error {
+	isPattern := func(arg string) bool { return strings.ContainsAny(arg, `*?[`) }
+	switch i := slices.IndexFunc(args, isPattern); {
+	case len(args) == 0:
+	case len(args) == 1 && i == 0:
+		w.pattern = args[0]
+	case i >= 0:
+		return cli.Usagef(`%q is a pattern, which stands alone; a key with such a character is watched as a pattern: a\*b`, args[i])
+	default:
+		w.keys = slices.Compact(slices.Sorted(slices.Values(args)))
+	}
+	return nil
+}
+
+// run watches until the user has enough.
+func (w *watch) run(ctx context.Context, to cli.Streams, args []string) error {
+	if err := w.check(args); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	s, err := newSampler(ctx, &w.redis, w.budget, w.pattern, len(w.keys) == 0)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	if out, ok := w.screen(to); ok {
+		terminal, err := term.Open(to.In, out)
+		if err == nil {
+			return w.live(ctx, s, terminal)
+		}
+		cli.Say(to.Err, "redislock watch: there is no terminal to read keys from (%v), so nothing is redrawn\n", err)
+	}
+	return w.plain(ctx, s, to)
+}
+
+// screen returns the terminal on which the screen can be drawn, if there is one.
+func (w *watch) screen(to cli.Streams) (*os.File, bool) {
+	out, ok := to.Out.(*os.File)
+	if !ok || *w.json || w.count > 0 || os.Getenv("TERM") == "dumb" {
+		return nil, false
+	}
+	if info, err := out.Stat(); !term.Supported && err == nil && info.Mode()&os.ModeCharDevice != 0 {
+		cli.Say(to.Err, "redislock watch: the screen is not drawn on this system; one table follows the other\n")
+	}
+	return out, term.Is(out)
 }

@@ -1,0 +1,76 @@
+package watch
+
+import (
+	"time"
+)
+
+// A data is what both kinds of output have in common: the table, fed by the sampler, and what is known of the server.
+type data struct {
+	*watch
+	sampler *sampler
+	table   *table
+	status  status
+
+	all   []row // of the table, in no order
+	spent float64
+	spoke time.Time // when spent was read
+}
+
+func (w *watch) newData(s *sampler) *data {
+	return &data{
+		watch: w, sampler: s, table: newTable(w.keys), spoke: time.Now(),
+		status: status{server: s.looks.Name, budget: w.budget, searching: s.search != nil},
+	}
+}
+
+// take takes in a sample. An error ends the command: if the user may not look at all, there is nothing to wait for.
+func (d *data) take(one sample) error {
+	d.table.observe(one)
+	st := &d.status
+	switch {
+	case one.found:
+		if st.search = one.err; isRefusal(one.err) && !d.table.passed {
+			return one.err
+		}
+		st.searching = !d.table.passed
+		st.part = d.table.part
+		return nil
+	case one.err == nil:
+		st.away, st.since = nil, time.Time{}
+	case isRefusal(one.err) && !d.table.looked:
+		return one.err
+	case st.away == nil:
+		st.since = one.at
+		fallthrough
+	default:
+		st.away = one.err
+	}
+	st.at, st.looked = d.table.at, d.table.looked
+	return nil
+}
+
+// refresh makes the rows anew.
+func (d *data) refresh() { d.all = d.table.rows() }
+
+// measure finds out how many commands a second were used since it was called before.
+func (d *data) measure(now time.Time) {
+	total := d.sampler.spent()
+	if passed := now.Sub(d.spoke).Seconds(); passed > 0 {
+		d.status.used = (total - d.spent) / passed
+	}
+	d.spent, d.spoke = total, now
+}
+
+// look asks for a look at some keys, and others if there is budget left.
+func (d *data) look(shown []string) {
+	d.sampler.ask(d.table.choose(shown, d.sampler.share(d.every)))
+}
+
+// keysOf returns the keys of rows.
+func keysOf(rows []row) []string {
+	keys := make([]string, len(rows))
+	for i, r := range rows {
+		keys[i] = r.key
+	}
+	return keys
+}

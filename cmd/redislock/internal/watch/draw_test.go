@@ -1,0 +1,286 @@
+package watch
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/cmd/redislock/internal/watch/cells"
+	"github.com/seed-14de3678/redislock/cmd/redislock/internal/watch/term"
+	"github.com/seed-14de3678/redislock/cmd/redislock/internal/watch/vt"
+)
+
+// frameOf makes a frame of keys.
+func frameOf(width, height int, states ...redislock.KeyState) *frame {
+	var keys []string
+	for _, state := range states {
+		keys = append(keys, state.Key)
+	}
+	table := newTable(keys)
+	table.observe(at(0, states...))
+	table.observe(at(20, states...))
+	rows := table.rows()
+	f := &frame{view: view{width: width, height: height}, rows: rows, totals: totalsOf(rows, false), colour: true}
+	f.status = status{server: "127.0.0.1:6379, database 0", now: at(21).at, at: at(20).at, looked: true, budget: 2000, used: 321.7}
+	order(f.rows, 0, false)
+	return f
+}
+
+// some are keys with everything that can be of a key.
+func some(n int) []redislock.KeyState {
+	states := []redislock.KeyState{
+		held("stuck", "host=web-1", 2*time.Second, waits(0), dead(1)),
+		held("世界:\x1b[2J:e\u0301", "🔒\r\n", time.Minute),
+		held("with-a-very-long-name-which-nobody-can-read-in-eighty-columns:but:the:end:matters:17", "a", time.Minute),
+		{
+			Key: "read", Mode: redislock.ModeRead, TTL: time.Minute, Fence: 7, Intent: &redislock.Holder{Metadata: "w", TTL: time.Second},
+			Holders: []redislock.Holder{{Metadata: "r1", Left: true}, {Owner: "x"}, {}},
+		},
+		{Key: "list", Mode: redislock.ModeForeign, Type: "list\x1b", TTL: -1},
+		free("free"),
+	}
+	for i := range n {
+		states = append(states, held(fmt.Sprintf("k%03d", i), "a", time.Minute))
+	}
+	return states
+}
+
+func TestDraw(t *testing.T) {
+	t.Parallel()
+	f := frameOf(80, 10, some(20)...)
+	got := draw(f).String()
+	want := `26 keys: 24 held (1 read), 1 line, 1 waiter, longest 20s, 1 stuck, 1 slow
+< KEY      MODE  HOLDER                       HELD   TTL   WAIT LONGEST HANDED/S
+! stuck    write host=web-1                   >20s  2.0s    1+1     20s        -
+~ list     other -                               -  none      -       -        -
+  free     free  -                               -     -      -       -        -
+  k000     write a                            >20s 1m00s      -       -        -
+  k001     write a                            >20s 1m00s      -       -        -
+  k002     write a                            >20s 1m00s      -       -        -
+stuck: held for >20s by the same; 1 waiter, the first for 20s, 10 leases
+127.0.0.1:6379, database 0 | 322 of 2000 commands/s | 1.0s ago    h help, q quit
+`
+	if got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+func TestDrawStatus(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name   string
+		change func(*frame)
+		want   string
+	}{
+		{"away", func(f *frame) { f.status.away, f.status.since = errors.New("broken\n\x1b[2Jpipe"), at(-60).at }, "away since 02:59:00 (1m21s), trying again"},
+		{"search", func(f *frame) { f.status.search = errors.New("NOPERM scan") }, "cannot search: NOPERM scan"},
+		{"searching", func(f *frame) { f.status.searching, f.status.part = true, 0.25 }, "searching, 25 %"},
+		{"paused", func(f *frame) { f.view.paused = true }, "paused | 127"},
+		{"filter", func(f *frame) { f.view.filter = "x" }, "/x | 127"},
+		{"typing", func(f *frame) { f.view.typing, f.view.filter = true, "x" }, "/x_"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			f := frameOf(100, 24, some(0)...)
+			tt.change(f)
+			lines := strings.Split(draw(f).String(), "\n")
+			if last := lines[23]; !strings.Contains(last, tt.want) {
+				t.Errorf("the last line is %q, want %q in it", last, tt.want)
+			}
+		})
+	}
+}
+
+// The help fits a screen of 80 by 24.
+func TestHelpFits(t *testing.T) {
+	t.Parallel()
+	if len(helpLines) > 23 {
+		t.Errorf("the help has %d lines, want 23 at most", len(helpLines))
+	}
+	for _, l := range helpLines {
+		if len(l.text) > 80 {
+			t.Errorf("%d columns: %s", len(l.text), l.text)
+		}
+	}
+}
+
+// On any size, on each page, everything that is drawn is drawn whole: columns do not move, and nothing moves the cursor.
+func TestDrawAnySize(t *testing.T) {
+	t.Parallel()
+	for _, size := range [][2]int{{80, 24}, {40, 10}, {200, 60}, {1, 1}, {2, 2}, {3, 80}, {9, 3}, {80, 1}, {80, 4}, {20, 5}, {0, 0}, {-1, -1}} {
+		for page := listPage; page <= helpPage; page++ {
+			for _, n := range []int{0, 100} {
+				f := frameOf(size[0], size[1], some(n)...)
+				f.view.page, f.view.selected = page, "stuck"
+				f.view.follow(f.rows)
+				checkDrawn(t, f)
+			}
+		}
+	}
+}
+
+// checkDrawn draws on a terminal and compares.
+func checkDrawn(t *testing.T, f *frame) {
+	t.Helper()
+	screen := draw(f)
+	terminal := vt.New(max(screen.Width, 1), max(screen.Height, 1))
+	_, _ = terminal.Write([]byte("\x1b[?7l" + cells.Diff(nil, screen)))
+	if strange := terminal.Strange(); strange != nil {
+		t.Errorf("the terminal was told %q", strange)
+	}
+	if got, want := terminal.String(), screen.String(); screen.Width > 0 && screen.Height > 0 && got != want {
+		t.Errorf("%d × %d: got\n%s\nwant\n%s", screen.Width, screen.Height, got, want)
+	}
+}
+
+// Where there is little room the columns leave that matter least.
+func TestFit(t *testing.T) {
+	t.Parallel()
+	for width, want := range map[int]string{
+		80: "KEY MODE HOLDER HELD TTL WAIT LONGEST HANDED/S",
+		55: "KEY MODE HOLDER HELD TTL WAIT LONGEST",
+		39: "KEY HOLDER WAIT LONGEST",
+		20: "KEY WAIT",
+		5:  "KEY",
+	} {
+		var titles []string
+		used := 1
+		for _, f := range fit(width, nil) {
+			titles = append(titles, f.title)
+			used += 1 + f.width
+		}
+		if got := strings.Join(titles, " "); got != want || used > width {
+			t.Errorf("%d columns: got %s, which takes %d, want %s", width, got, used, want)
+		}
+	}
+}
+
+// Every column sorts, both ways.
+func TestOrder(t *testing.T) {
+	t.Parallel()
+	rows := []row{
+		{key: "a", mode: redislock.ModeRead, holder: "z", held: 1, ttl: 3, waiting: 1, longest: 9, rate: 2},
+		{key: "b", mode: redislock.ModeWrite, holder: "y", held: 2, ttl: -1, waiting: 2, longest: 8, rate: 3, level: slow},
+		{key: "c", mode: redislock.ModeFree, held: 0, ttl: 5, waiting: 3, longest: 7, rate: 1, level: stuck},
+	}
+	for name, want := range map[string]string{
+		"urgency": "cba", "key": "abc", "mode": "bac", "holder": "bac", "held": "bac", "ttl": "bca", "waiting": "cba", "longest": "abc", "rate": "bac",
+	} {
+		for _, reverse := range []bool{false, true} {
+			i, ok := columnNamed(name)
+			if !ok {
+				t.Fatalf("no column %s", name)
+			}
+			order(rows, i, reverse)
+			got := rows[0].key + rows[1].key + rows[2].key
+			if reverse {
+				got = rows[2].key + rows[1].key + rows[0].key
+			}
+			if got != want {
+				t.Errorf("%s, reverse %v: got %s, want %s", name, reverse, got, want)
+			}
+		}
+	}
+}
+
+// The cursor moves, stays on its key when the order changes, and is always on the screen.
+func TestCursor(t *testing.T) {
+	t.Parallel()
+	f := frameOf(80, 14, some(94)...) // 100 keys, 10 on the screen
+	v := &f.view
+	v.press("K", f.rows)
+	order(f.rows, v.sort, v.reverse)
+	for _, tt := range []struct {
+		key   term.Key
+		index int
+	}{
+		{term.Up, 0},
+		{term.Down, 1},
+		{"j", 2},
+		{"k", 1},
+		{term.PageDown, 10},
+		{term.PageUp, 1},
+		{term.End, 99},
+		{term.Down, 99},
+		{term.PageUp, 90},
+		{"g", 0},
+		{"G", 99},
+		{term.Home, 0},
+	} {
+		v.press(tt.key, f.rows)
+		if got := v.index(f.rows); got != tt.index || got < v.top || got >= v.top+v.room() {
+			t.Errorf("after %q the cursor is on row %d of those from %d on, want %d", tt.key, got, v.top, tt.index)
+		}
+	}
+	v.press("j", f.rows)
+	key := f.rows[1].key
+	v.press("r", f.rows)
+	order(f.rows, v.sort, v.reverse)
+	v.follow(f.rows)
+	if got := v.index(f.rows); f.rows[got].key != key || got < v.top || got >= v.top+v.room() {
+		t.Errorf("the cursor is on %q, row %d of those from %d on, want %q", f.rows[got].key, got, v.top, key)
+	}
+	v.press("G", nil) // nothing is left
+	v.press(term.Enter, nil)
+	if v.page != listPage {
+		t.Error("a key is shown, and there is none")
+	}
+}
+
+// A letter that is typed into the filter does nothing else.
+func TestFilter(t *testing.T) {
+	t.Parallel()
+	f := frameOf(80, 24, some(0)...)
+	v := &f.view
+	for _, key := range []term.Key{"/", "q", "p", "世", term.Backspace, "K", term.Up, term.Enter} {
+		v.press(key, f.rows)
+	}
+	if v.filter != "qpK" || v.typing || v.quit || v.paused || v.sort != 0 {
+		t.Errorf("got %+v", v)
+	}
+	if got := matching(f.rows, "HOST=web"); len(got) != 1 || got[0].key != "stuck" {
+		t.Errorf("got %d rows of this holder, want that of stuck", len(got))
+	}
+	v.press(term.Escape, f.rows)
+	if v.filter != "" {
+		t.Errorf("after Escape the filter is %q", v.filter)
+	}
+}
+
+func FuzzDraw(f *testing.F) {
+	f.Add("orders:17", "host=web-1", 80, 24, "Kjj\r")
+	f.Add("世界\x1b[2J\u0301\u202e", "\xff\x00", 7, 3, "/世\x1b[B")
+	f.Add("", "", 1, 1, "?GgsrpM")
+	f.Fuzz(func(t *testing.T, key, metadata string, width, height int, keys string) {
+		width, height = width%300, height%100
+		state := held(key, metadata, time.Minute, waits(0))
+		state.Line[0].Metadata, state.Type = metadata, key
+		other := state
+		other.Key, other.Mode = key+"2", redislock.ModeForeign
+		f := frameOf(width, height, append(some(5), state, other)...)
+		f.status.server, f.status.away = metadata, errors.New(key)
+		checkDrawn(t, f)
+		before := draw(f)
+		keys = keys[:min(len(keys), 20)]
+		for keys != "" && !f.view.quit {
+			var pressed term.Key
+			pressed, keys = term.ParseKeys(keys, true)
+			f.view.press(pressed, f.rows)
+			f.rows = slices.Clone(matching(f.rows, f.view.filter))
+			f.view.follow(f.rows)
+			checkDrawn(t, f)
+			after := draw(f)
+			terminal, anew := vt.New(max(1, width), max(1, height)), vt.New(max(1, width), max(1, height))
+			_, _ = terminal.Write([]byte("\x1b[?7l" + cells.Diff(nil, before) + cells.Diff(before, after)))
+			_, _ = anew.Write([]byte("\x1b[?7l" + cells.Diff(nil, after)))
+			if got, want := terminal.Styles(), anew.Styles(); got != want {
+				t.Errorf("the difference shows\n%s\nall anew\n%s", got, want)
+			}
+			before = after
+		}
+	})
+}

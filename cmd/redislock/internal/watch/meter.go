@@ -1,0 +1,181 @@
+package watch
+
+import (
+	"context"
+	"net"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cli"
+)
+
+// A meter counts what a connection asks of the server, in commands as INFO commandstats counts them, and holds back what would
+// be too much. It is safe for concurrent use.
+type meter struct {
+	rate float64 // commands a second
+
+	mu      sync.Mutex
+	balance float64 // under mu; what may be spent now; below zero it is to be waited for
+	last    time.Time
+	spent   float64 // under mu; in all
+
+	nodes sync.Map // of clients that have the hook
+}
+
+// burst is for how long a meter that was idle saves up.
+const burst = 1.0 // s
+
+func newMeter(rate float64) *meter {
+	return &meter{rate: rate, balance: rate * burst, last: time.Now()}
+}
+
+// attach makes the meter count what a connection does from now on.
+func (m *meter) attach(ctx context.Context, conn *cli.Conn) error {
+	hook := func(one *redis.Client) {
+		if _, has := m.nodes.LoadOrStore(one, true); !has {
+			one.AddHook(m)
+		}
+	}
+	switch rdb := conn.RDB.(type) {
+	case *redis.Client:
+		hook(rdb)
+	case *redis.ClusterClient:
+		rdb.OnNewNode(hook)
+		return rdb.ForEachShard(ctx, func(_ context.Context, one *redis.Client) error {
+			hook(one)
+			return nil
+		})
+	}
+	return nil
+}
+
+// take spends, as soon as there is something to spend. What costs much is paid off by those that come after it.
+func (m *meter) take(ctx context.Context, cost float64) error {
+	for {
+		wait := m.tryTake(cost)
+		if wait == 0 {
+			return nil
+		}
+		timer := time.NewTimer(wait)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// tryTake spends, or returns how long to wait.
+func (m *meter) tryTake(cost float64) time.Duration {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	now := time.Now()
+	m.balance = min(m.rate*burst, m.balance+m.rate*now.Sub(m.last).Seconds())
+	m.last = now
+	if m.balance <= 0 {
+		return time.Duration(-m.balance/m.rate*float64(time.Second)) + time.Millisecond
+	}
+	m.balance -= cost
+	m.spent += cost
+	return 0
+}
+
+// total returns what was spent in all.
+func (m *meter) total() float64 {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.spent
+}
+
+// DialHook lets connections pass.
+func (m *meter) DialHook(next redis.DialHook) redis.DialHook {
+	return func(ctx context.Context, network, addr string) (net.Conn, error) { return next(ctx, network, addr) }
+}
+
+// ProcessHook holds back a command.
+func (m *meter) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		if err := m.take(ctx, costOf(cmd)); err != nil {
+			cmd.SetErr(err)
+			return err
+		}
+		return next(ctx, cmd)
+	}
+}
+
+// ProcessPipelineHook holds back a pipeline, and sends it in parts, so that the server has its work spread over time.
+func (m *meter) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) (first error) {
+		for len(cmds) > 0 {
+			n, cost := m.part(cmds)
+			err := m.take(ctx, cost)
+			if err != nil {
+				n = len(cmds)
+				for _, cmd := range cmds {
+					cmd.SetErr(err)
+				}
+			} else {
+				err = next(ctx, cmds[:n])
+			}
+			if first == nil {
+				first = err
+			}
+			cmds = cmds[n:]
+		}
+		return first
+	}
+}
+
+// part returns how many commands go together, and what they cost: as much as may be spent in a twentieth of a second, but one
+// at least. A transaction is not divided.
+func (m *meter) part(cmds []redis.Cmder) (n int, cost float64) {
+	isWhole := strings.EqualFold(cmds[0].Name(), "multi")
+	for n < len(cmds) {
+		more := costOf(cmds[n])
+		if n > 0 && !isWhole && cost+more > m.rate/20 {
+			break
+		}
+		n, cost = n+1, cost+more
+	}
+	return n, cost
+}
+
+// What commands cost: as many commands as the server counts, and more where one of them takes longer than most.
+const (
+	lookCost   = 12 // Inspect of one key: a script that runs 11 commands at most
+	scriptCost = 3  // of a script, for each name that it is given; Inspect gives four for a key
+	scanCost   = 10 // so many keys that SCAN passes take as long as one command
+)
+
+// costOf returns what a command costs.
+func costOf(cmd redis.Cmder) float64 {
+	args := cmd.Args()
+	switch strings.ToLower(cmd.Name()) {
+	case "eval", "evalsha", "eval_ro", "evalsha_ro":
+		if len(args) > 2 {
+			return 1 + scriptCost*numberOf(args[2])
+		}
+	case "scan":
+		for i := 2; i+1 < len(args); i++ {
+			if name, _ := args[i].(string); strings.EqualFold(name, "count") {
+				return max(1, numberOf(args[i+1])/scanCost)
+			}
+		}
+	}
+	return 1
+}
+
+// numberOf reads an argument that is a number.
+func numberOf(arg any) float64 {
+	switch n := arg.(type) {
+	case int:
+		return float64(n)
+	case int64:
+		return float64(n)
+	}
+	return 1
+}

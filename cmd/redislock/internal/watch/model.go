@@ -1,0 +1,229 @@
+package watch
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/seed-14de3678/redislock"
+)
+
+// A table is what is known of all keys. It is made of samples alone, and knows no other clock than theirs.
+type table struct {
+	tracks map[string]*track
+	named  []string  // keys that stay in it, whoever has them; empty: those that were found
+	at     time.Time // of the latest look
+	looked bool      // there was one
+	passed bool      // the search has gone through all keys
+	part   float64   // how far it is now
+	missed bool      // there were more keys than the table takes
+}
+
+// A track is what is known of one key.
+type track struct {
+	key    string
+	at     time.Time // of the latest sample
+	server time.Time // the same, by the server's clock
+	state  redislock.KeyState
+	seen   bool // there was a sample at all
+
+	holders []string      // who holds it, as far as one can be told from another; sorted
+	since   time.Time     // when these were first seen
+	lease   time.Duration // the longest TTL that was seen of them
+	line    int           // how many waited then
+	fence   int64
+	marks   []mark // of the last samples
+	busy    time.Time
+}
+
+// A mark is how many holders were new in a sample.
+type mark struct {
+	at    time.Time
+	fresh int
+}
+
+const (
+	mostKeys = 100_000          // that a table takes
+	window   = 10 * time.Second // in which hand-offs are counted
+	shortest = window / 20      // two looks that are closer say nothing about a second
+	lingers  = 10 * time.Second // for which a key that is free is still shown
+)
+
+// newTable makes a table. Keys that are named stay in it.
+func newTable(named []string) *table {
+	t := &table{tracks: make(map[string]*track), named: named}
+	for _, key := range named {
+		t.tracks[key] = &track{key: key}
+	}
+	return t
+}
+
+// observe takes in a sample.
+func (t *table) observe(s sample) {
+	for _, state := range s.states {
+		one := t.tracks[state.Key]
+		if one == nil {
+			if t.missed = t.missed || len(t.tracks) >= mostKeys; len(t.tracks) >= mostKeys || len(t.named) > 0 {
+				continue
+			}
+			one = &track{key: state.Key}
+			t.tracks[state.Key] = one
+		}
+		one.observe(s.at, s.server, state)
+	}
+	switch {
+	case s.found:
+		t.part = s.part
+		t.passed = t.passed || s.passed
+	case s.err == nil || len(s.states) > 0:
+		t.at, t.looked = s.at, true
+	}
+	t.forget(s.at)
+}
+
+// forget drops keys that nobody has used for a while, unless they are named.
+func (t *table) forget(now time.Time) {
+	if len(t.named) > 0 {
+		return
+	}
+	for key, one := range t.tracks {
+		if !one.isUsed() && now.Sub(one.busy) > lingers {
+			delete(t.tracks, key)
+			t.missed = false
+		}
+	}
+}
+
+// isUsed reports whether somebody holds the key or waits for it.
+func (k *track) isUsed() bool {
+	s := k.state
+	return s.Mode == redislock.ModeWrite || s.Mode == redislock.ModeRead || len(s.Line) > 0 || s.Intent != nil
+}
+
+// observe takes in what was seen of one key. What is older than what is known already is left out.
+func (k *track) observe(at, server time.Time, state redislock.KeyState) {
+	if k.seen && !at.After(k.at) {
+		return
+	}
+	holders := identities(state)
+	fresh := 0
+	for _, name := range holders {
+		if _, has := slices.BinarySearch(k.holders, name); !has {
+			fresh++
+		}
+	}
+	if fresh == 0 && state.Mode == redislock.ModeWrite && state.Fence > k.fence && k.fence > 0 {
+		fresh = 1 // the same holder has obtained it anew
+	}
+	if fresh > 0 || !slices.Equal(holders, k.holders) || !k.seen {
+		if fresh > 0 || len(holders) == 0 || !k.seen { // a reader that leaves changes nothing for those who stay
+			k.since, k.lease, k.line = at, 0, alive(state.Line)
+		}
+		k.holders = holders
+	}
+	for _, h := range state.Holders {
+		k.lease = max(k.lease, h.TTL)
+	}
+	if !k.seen {
+		fresh = 0 // nothing is known of before
+	}
+	k.mark(at, fresh)
+	k.at, k.server, k.state, k.fence, k.seen = at, server, state, state.Fence, true
+	if k.isUsed() {
+		k.busy = at
+	}
+}
+
+// identities names the holders of a key, each so that it differs from another, sorted. What is stored does not always tell two
+// holds of one process from each other.
+func identities(state redislock.KeyState) []string {
+	names := make([]string, 0, len(state.Holders))
+	for _, h := range state.Holders {
+		name := h.Metadata + "\x00" + h.Owner
+		if !h.Since.IsZero() {
+			name += "\x00" + h.Since.UTC().Format(time.RFC3339Nano)
+		}
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// mark keeps how many holders were new, for as long as the window, but two marks at least.
+func (k *track) mark(at time.Time, fresh int) {
+	k.marks = append(k.marks, mark{at, fresh})
+	for len(k.marks) > 2 && at.Sub(k.marks[1].at) >= window {
+		k.marks = slices.Delete(k.marks, 0, 1)
+	}
+	if k.marks[0].fresh = 0; len(k.marks) > 400 { // of ten a second and the search
+		k.marks = slices.Delete(k.marks, 0, 200)
+	}
+}
+
+// rate returns how many hand-offs a second there were at least.
+func (k *track) rate() (rate float64, known bool) {
+	if len(k.marks) < 2 {
+		return 0, false
+	}
+	passed := k.marks[len(k.marks)-1].at.Sub(k.marks[0].at)
+	if passed < shortest {
+		return 0, false
+	}
+	n := 0
+	for _, m := range k.marks[1:] {
+		n += m.fresh
+	}
+	return float64(n) / passed.Seconds(), true
+}
+
+// cost is what a look at the key costs: the more who stand in its line, or read it, the more.
+func (k *track) cost() float64 {
+	return lookCost + float64(len(k.state.Line)+len(k.state.Holders))/10
+}
+
+// choose returns which keys to look at next, for what that may cost: those that are shown, then others, so that each has its
+// turn: half of the rest are those that others wait for. Of those that are shown, too, those come first that were not looked at
+// for longest.
+func (t *table) choose(shown []string, budget float64) []string {
+	chosen, left := make([]string, 0, len(shown)), budget
+	taken := make(map[string]bool)
+	take := func(tracks []*track, until float64) {
+		slices.SortFunc(tracks, func(a, b *track) int { return cmp.Or(a.at.Compare(b.at), cmp.Compare(a.key, b.key)) })
+		for _, k := range tracks {
+			if left-k.cost() < until && len(chosen) > 0 {
+				return
+			}
+			if !taken[k.key] {
+				taken[k.key] = true
+				left -= k.cost()
+				chosen = append(chosen, k.key)
+			}
+		}
+	}
+	var visible, hot, all []*track
+	for _, key := range shown {
+		if k := t.tracks[key]; k != nil {
+			visible = append(visible, k)
+		}
+	}
+	for _, k := range t.tracks {
+		if all = append(all, k); len(k.state.Line) > 0 {
+			hot = append(hot, k)
+		}
+	}
+	take(visible, 0)
+	take(hot, left/2)
+	take(all, 0)
+	return chosen
+}
+
+// alive counts the waiters that are.
+func alive(line []redislock.Waiter) int {
+	n := 0
+	for _, w := range line {
+		if w.Alive {
+			n++
+		}
+	}
+	return n
+}

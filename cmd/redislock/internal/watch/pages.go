@@ -1,0 +1,124 @@
+package watch
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cli"
+	"github.com/seed-14de3678/redislock/cmd/redislock/internal/watch/cells"
+)
+
+// A line is one of a page.
+type line struct {
+	text  string
+	style cells.Style
+}
+
+// page draws lines, as far as they were scrolled.
+func (p painter) page(v *view, lines []line) {
+	room := max(min(v.height, 1), v.height-1)
+	v.lines = len(lines) + 3 // room counts four lines around a list, here is one
+	for y := range min(room, len(lines)-min(v.scroll, len(lines))) {
+		p.line(y, lines[y+v.scroll].style, lines[y+v.scroll].text)
+	}
+}
+
+// helpLines are the page that explains.
+var helpLines = func() []line {
+	text := []string{
+		"up down j k  PgUp PgDn  g G   move",
+		"enter or ->   one key, its whole line   p or space   pause: nothing is asked",
+		"esc or <-     back; no filter           /            only what has a text",
+		"s             sort by the next column   r            the other way round",
+		"ctrl-L        draw everything anew      q or ctrl-C  end",
+		"Sort by: S urgency, K key, M mode, O holder, H held, T ttl, W waiting,",
+		"         L longest wait, N hand-offs a second",
+		"",
+		"HELD     by the clock of the holder; with > since it was first seen here",
+		"TTL      of the lease; none: it has no end, so it is no lock of the library",
+		"WAIT     in line; 3+2: two more are dead; i: a writer waits with an intent",
+		"LONGEST  wait of those in line, by the clock of the server",
+		"HANDED/S how often another had the key than at the look before, so it is more",
+		"! stuck  the first waits for 3 leases and more, and the holder is the same;",
+		"         or others wait for a key that holds no lock",
+		"~ slow   the first waits for 3 leases and more; nobody in line is alive; the",
+		"         line only grows; others wait for a lease of hours; no lock",
+		"The line above the last says why, for the key under the cursor.",
+		"",
+		"A row is as old as the latest look at it. Those on the screen come first,",
+		"as often as the budget allows, then the others by turns.",
+	}
+	lines := []line{{"redislock watch: keys and columns", cells.Bold}}
+	for _, t := range text {
+		lines = append(lines, line{t, 0})
+	}
+	return lines
+}()
+
+// keyLines are the page of one key.
+func keyLines(rows []row, key string) []line {
+	lines := []line{{cli.Text(key), cells.Bold}}
+	i := slices.IndexFunc(rows, func(r row) bool { return r.key == key })
+	if i < 0 || !rows[i].known {
+		return append(lines, line{"nothing is known of it now", cells.Dim})
+	}
+	r := rows[i]
+	add := func(style cells.Style, format string, args ...any) {
+		lines = append(lines, line{fmt.Sprintf(format, args...), style})
+	}
+	add(0, "mode     %s", modeText(r)+foreign(r))
+	add(0, "ttl      %s", ttlText(r))
+	add(0, "handed   %s a second", rateText(r))
+	if r.state.Fence > 0 {
+		add(0, "fence    %d", r.state.Fence)
+	}
+	if r.why != "" {
+		add(styleOf(r.level), "%-8s %s", cmp.Or(r.level.String(), "note"), r.why)
+	}
+	for i, h := range r.state.Holders {
+		add(cells.Bold, "%-8s %s", titled(i, "holder"), holderLine(r, h))
+	}
+	if h := r.state.Intent; h != nil {
+		add(0, "intent   %s, %s left", who(h.Metadata, h.Owner), brief(h.TTL))
+	}
+	for i, w := range r.state.Line {
+		style, dead := cells.Style(0), ""
+		if !w.Alive {
+			style, dead = cells.Dim, ", dead"
+		}
+		add(style, "%-8s %2d  %s, to %s, since %s%s", titled(i, "line"), i+1,
+			who(w.Metadata, w.Owner), w.Mode, w.Since.UTC().Format(time.DateTime), dead)
+	}
+	return lines
+}
+
+// foreign says what a key holds that is no lock.
+func foreign(r row) string {
+	if r.mode == redislock.ModeForeign {
+		return ": a " + r.state.Type + " that is no lock"
+	}
+	return ""
+}
+
+// titled is the title of a list, which stands at its first line.
+func titled(i int, title string) string {
+	if i > 0 {
+		return ""
+	}
+	return title
+}
+
+// holderLine describes a holder.
+func holderLine(r row, h redislock.Holder) string {
+	text := fmt.Sprintf("%s, %s left", who(h.Metadata, h.Owner), brief(h.TTL))
+	if h.Left {
+		text += ", it has left the key"
+	}
+	if !h.Since.IsZero() {
+		return text + ", since " + h.Since.UTC().Format(time.DateTime)
+	}
+	return text + ", seen for " + brief(r.together)
+}

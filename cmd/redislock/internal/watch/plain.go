@@ -1,0 +1,229 @@
+package watch
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cli"
+	"github.com/seed-14de3678/redislock/cmd/redislock/internal/watch/cells"
+)
+
+// A plain is one table after the other, or one object after the other.
+type plain struct {
+	*data
+	to       cli.Streams
+	progress *cli.Screen
+	written  int       // tables
+	last     time.Time // of the samples that were written
+	told     bool      // that the server is away
+	began    time.Time
+}
+
+// plain writes until everything that was asked for is written, or a signal ends it.
+func (w *watch) plain(ctx context.Context, s *sampler, to cli.Streams) error {
+	p := &plain{data: w.newData(s), to: to, progress: cli.NewScreen(to.Err), began: time.Now()}
+	ctx, cancel := context.WithCancel(ctx)
+	var all sync.WaitGroup
+	all.Go(func() { s.run(ctx, func() bool { return false }) })
+	err := p.loop(ctx)
+	cancel()
+	all.Wait()
+	p.progress.Settle()
+	return err
+}
+
+// loop waits for the first search to end, and then looks again and again.
+func (p *plain) loop(ctx context.Context) error {
+	look := time.NewTicker(p.every)
+	defer look.Stop()
+	p.lookNow()
+	for {
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-look.C:
+			p.lookNow()
+		case one := <-p.sampler.to:
+			if err := p.take(one); err != nil {
+				return err
+			}
+			if err := p.tell(one); err != nil {
+				return err
+			}
+			if p.count > 0 && p.written >= p.count {
+				return nil
+			}
+			if p.written == 0 && one.passed {
+				p.lookNow()
+			}
+		}
+	}
+}
+
+// lookNow asks for a look at those that are written, as far as they are known.
+func (p *plain) lookNow() { p.look(keysOf(p.top())) }
+
+// top returns the rows that are to be written.
+func (p *plain) top() []row {
+	p.refresh()
+	by, _ := columnNamed(p.sort)
+	order(p.all, by, false)
+	if p.rows > 0 {
+		return p.all[:min(p.rows, len(p.all))]
+	}
+	return p.all
+}
+
+// tell writes what a sample has changed.
+func (p *plain) tell(one sample) error {
+	switch lost := p.status.away; {
+	case lost != nil && !p.told:
+		p.told = true
+		p.progress.Line("redislock watch: %s, trying again", cells.Short(p.status.server+" is away: "+oneLine(lost), 1000))
+	case lost == nil && p.told:
+		p.told = false
+		p.progress.Line("redislock watch: %s is back", p.status.server)
+	case p.status.searching && time.Since(p.began) > cli.LinePause:
+		p.progress.Tell("searching, %.0f %%, %d locks", 100*p.status.part, len(p.table.tracks))
+	}
+	if one.found || away(one) || p.status.searching {
+		return nil
+	}
+	p.progress.Settle()
+	if p.written++; *p.json {
+		return p.writeJSON(one.at)
+	}
+	return p.writeTable(one.at)
+}
+
+// away reports whether something could not be seen.
+func away(one sample) bool { return one.err != nil }
+
+// writeTable writes the rows, with the time above them.
+func (p *plain) writeTable(at time.Time) error {
+	var b bytes.Buffer
+	if p.written > 1 {
+		b.WriteString("\n")
+	}
+	top := p.top()
+	fmt.Fprintf(&b, "%s  %s\n", at.UTC().Format("2006-01-02T15:04:05Z"), totalsOf(p.all, p.table.missed))
+	writeRows(&b, top)
+	if more := len(p.all) - len(top); more > 0 {
+		fmt.Fprintf(&b, "and %d more: see -rows\n", more)
+	}
+	_, err := p.to.Out.Write(b.Bytes())
+	return err
+}
+
+// mostHolder is how many columns a holder takes in a table that is written.
+const mostHolder = 64
+
+// writeRows writes a table. Its last column says what there is to say of a key.
+func writeRows(b io.Writer, rows []row) {
+	var fields []field
+	for _, c := range columns {
+		f := field{c, c.width}
+		if f.width == 0 && c.title != "" {
+			f.width = len(c.title)
+			for _, r := range rows {
+				f.width = max(f.width, min(mostHolder, cells.Width(c.text(r))))
+			}
+		}
+		if c.title != "" {
+			fields = append(fields, f)
+		}
+	}
+	parts := make([]string, 0, len(fields)+1)
+	write := func(last string, text func(field) string) {
+		parts = parts[:0]
+		for _, f := range fields {
+			parts = append(parts, cells.Fit(text(f), f.width, f.right))
+		}
+		_, _ = fmt.Fprintln(b, strings.TrimRight(strings.Join(append(parts, last), "  "), " ")) // a buffer takes all
+	}
+	write("NOTE", func(f field) string { return f.title })
+	for _, r := range rows {
+		write(note(r), func(f field) string { return f.text(r) })
+	}
+}
+
+// note is the last column.
+func note(r row) string {
+	text := r.why
+	if r.level != fine {
+		text = r.level.String() + ": " + text
+	}
+	return cells.Short(text, 1000)
+}
+
+// A holding is a holder, as JSON.
+type holding struct {
+	Metadata string     `json:"metadata"`
+	Owner    string     `json:"owner,omitempty"`
+	Since    *time.Time `json:"since,omitempty"`
+	TTL      int64      `json:"ttl_ms"`
+	Left     bool       `json:"left,omitempty"`
+}
+
+// A seen is a look at one key, as JSON.
+type seen struct {
+	Time     time.Time `json:"time"`
+	Key      string    `json:"key"`
+	Mode     string    `json:"mode"`
+	Holders  []holding `json:"holders"`
+	Held     int64     `json:"held_ms"`
+	Exactly  bool      `json:"held_exactly"` // else it may be more
+	TTL      int64     `json:"ttl_ms"`       // -1: none
+	Waiting  int       `json:"waiting"`
+	Dead     int       `json:"dead"`
+	Intent   bool      `json:"intent"`
+	Longest  int64     `json:"longest_wait_ms"`
+	HandOffs *float64  `json:"hand_offs_per_second"` // at least; null: not known yet
+	Level    string    `json:"level"`                // "", "slow" or "stuck"
+	Note     string    `json:"note"`
+}
+
+// writeJSON writes every row that was seen since it was called before.
+func (p *plain) writeJSON(at time.Time) error {
+	var b bytes.Buffer
+	p.top()
+	for _, r := range p.all {
+		if !r.known || !r.at.After(p.last) {
+			continue
+		}
+		if err := cli.WriteJSON(&b, seenOf(r)); err != nil {
+			return err
+		}
+	}
+	p.last = at
+	_, err := p.to.Out.Write(b.Bytes())
+	return err
+}
+
+func seenOf(r row) seen {
+	s := seen{
+		Time: r.at.UTC(), Key: r.key, Mode: string(r.mode), Holders: []holding{}, Held: r.held.Milliseconds(), Exactly: r.exactly,
+		TTL: r.ttl.Milliseconds(), Waiting: r.waiting, Dead: r.dead, Intent: r.intent, Longest: r.longest.Milliseconds(),
+		Level: r.level.String(), Note: r.why,
+	}
+	if r.ttl < 0 {
+		s.TTL = -1
+	}
+	if r.hasRate {
+		s.HandOffs = &r.rate
+	}
+	for _, h := range r.state.Holders {
+		one := holding{Metadata: h.Metadata, Owner: h.Owner, TTL: h.TTL.Milliseconds(), Left: h.Left}
+		if !h.Since.IsZero() {
+			since := h.Since.UTC()
+			one.Since = &since
+		}
+		s.Holders = append(s.Holders, one)
+	}
+	return s
+}

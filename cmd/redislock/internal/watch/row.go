@@ -1,0 +1,215 @@
+package watch
+
+import (
+	"cmp"
+	"fmt"
+	"time"
+
+	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cli"
+	"github.com/seed-14de3678/redislock/cmd/redislock/internal/watch/cells"
+	"github.com/seed-14de3678/redislock/internal/count"
+)
+
+// A level says how bad it is.
+type level int
+
+const (
+	fine  level = iota
+	slow        // worth a look
+	stuck       // somebody waits, and nothing happens
+)
+
+func (l level) String() string { return [...]string{"", "slow", "stuck"}[l] }
+
+// A row is what is shown of one key, as it was at its latest sample.
+type row struct {
+	key      string
+	known    bool // there was a sample
+	mode     redislock.Mode
+	holder   string // who holds it, fit to be shown
+	held     time.Duration
+	exactly  bool          // held is known; else it is at least that
+	ttl      time.Duration // negative: it has none
+	waiting  int           // in line, and alive
+	dead     int           // in line, and not
+	intent   bool          // a writer waits without a line
+	longest  time.Duration // for which one of the living waits
+	rate     float64       // hand-offs a second, at least
+	hasRate  bool
+	level    level
+	why      string // what there is to say of it
+	at       time.Time
+	state    redislock.KeyState
+	lease    time.Duration
+	grown    int           // how many more wait than when the holder was first seen
+	together time.Duration // for which these holders have been seen
+}
+
+// rows returns what is to be shown of every key, in no order.
+func (t *table) rows() []row {
+	list := make([]row, 0, len(t.tracks))
+	for _, k := range t.tracks {
+		list = append(list, k.row())
+	}
+	return list
+}
+
+// row returns what is to be shown of a key.
+func (k *track) row() row {
+	s := k.state
+	r := row{
+		key: k.key, known: k.seen, mode: s.Mode, ttl: s.TTL, intent: s.Intent != nil, at: k.at, state: s,
+		waiting: alive(s.Line), lease: k.lease,
+	}
+	if !k.seen {
+		return r
+	}
+	r.dead = len(s.Line) - r.waiting
+	r.grown = r.waiting - k.line
+	for _, w := range s.Line {
+		if w.Alive {
+			r.longest = max(r.longest, k.server.Sub(w.Since))
+		}
+	}
+	if len(s.Holders) > 0 {
+		r.together = k.at.Sub(k.since)
+		r.held, r.exactly = k.held()
+		r.holder = holderText(s)
+	}
+	r.rate, r.hasRate = k.rate()
+	r.level, r.why = r.judge()
+	return r
+}
+
+// held returns for how long the key has been held by the present holder, of several the first. What the holder says of that
+// counts, unless it is less than what was seen.
+func (k *track) held() (held time.Duration, exactly bool) {
+	held = k.at.Sub(k.since)
+	for _, h := range k.state.Holders {
+		if !h.Since.IsZero() && k.server.Sub(h.Since) >= held {
+			held, exactly = k.server.Sub(h.Since), true
+		}
+	}
+	return max(held, 0), exactly
+}
+
+// holderText names the holder, or the first of several.
+func holderText(s redislock.KeyState) string {
+	text := who(s.Holders[0].Metadata, s.Holders[0].Owner)
+	if s.Holders[0].Left {
+		text += ", left"
+	}
+	if more := len(s.Holders) - 1; more > 0 {
+		text = fmt.Sprintf("%s +%d more", text, more)
+	}
+	return text
+}
+
+// mostText is how much of a metadata is shown at most.
+const mostText = 400
+
+// who names a holder or a waiter.
+func who(metadata, owner string) string {
+	name := "somebody"
+	if metadata != "" {
+		name = cells.Short(cli.Text(metadata), mostText)
+	}
+	switch {
+	case owner == "":
+		return name
+	case metadata == "":
+		return "owner=" + cli.Text(owner)
+	}
+	return name + " owner=" + cli.Text(owner)
+}
+
+// What is too long.
+const (
+	manyLeases = 3                // the first waits for longer than so many leases
+	shortWait  = 10 * time.Second // and for longer than this
+	longHeld   = 30 * time.Second // the line has grown for this long
+	grownBy    = 3                // by so many
+	longLease  = time.Hour        // of somebody for whom others wait
+)
+
+// judge says how bad it is, and why.
+func (r row) judge() (level, string) {
+	first := "a writer waits with an intent"
+	if r.waiting > 0 {
+		first = fmt.Sprintf("%s, the first for %s", count.Of(r.waiting, "waiter"), brief(r.longest))
+	}
+	leases := ""
+	tooLong := r.longest > shortWait && r.lease > 0 && r.longest > manyLeases*r.lease
+	if tooLong {
+		leases = fmt.Sprintf(", %d leases", r.longest/r.lease)
+	}
+	waits := r.waiting > 0 || r.intent
+	switch {
+	case r.mode == redislock.ModeForeign:
+		text := fmt.Sprintf("holds a %s that is no lock", cmp.Or(r.state.Type, "value"))
+		if r.ttl < 0 {
+			text += ", without a TTL"
+		}
+		if waits {
+			return stuck, text + "; " + first
+		}
+		return slow, text
+	case tooLong && (r.together >= shortWait || r.exactly && r.held >= r.longest):
+		return stuck, fmt.Sprintf("held for %s by the same; %s%s", r.heldText(), first, leases)
+	case tooLong:
+		return slow, first + leases
+	case r.waiting == 0 && r.dead > 0:
+		return slow, fmt.Sprintf("nobody of %s is alive", count.Of(r.dead, "waiter"))
+	case len(r.state.Holders) > 0 && r.together >= longHeld && r.grown >= grownBy:
+		return slow, fmt.Sprintf("held for %s by the same, and %d more wait than before; %s", r.heldText(), r.grown, first)
+	case waits && r.ttl > longLease:
+		return slow, fmt.Sprintf("the lease goes on for %s; %s", brief(r.ttl), first)
+	}
+	return fine, r.remark(first)
+}
+
+// remark is what there is to say if all is well.
+func (r row) remark(first string) string {
+	switch {
+	case r.waiting > 0 && r.mode == redislock.ModeFree:
+		return "free, but wanted together with other keys, or just handed on; " + first
+	case r.dead > 0:
+		return fmt.Sprintf("%s; %d more are dead", first, r.dead)
+	case r.waiting > 0:
+		return first
+	case r.intent:
+		return "a writer waits and keeps new readers out: " + who(r.state.Intent.Metadata, r.state.Intent.Owner)
+	}
+	return ""
+}
+
+// heldText is for how long the key has been held; with a sign if it may be longer.
+func (r row) heldText() string {
+	if r.exactly {
+		return brief(r.held)
+	}
+	return ">" + brief(r.held)
+}
+
+// brief writes a duration in at most five characters: 350ms, 4.2s, 59s, 12m5s, 3h20m, 12d.
+func brief(d time.Duration) string {
+	d = max(d, 0)
+	switch {
+	case d < time.Second:
+		return fmt.Sprintf("%dms", d.Milliseconds())
+	case d < 10*time.Second:
+		return fmt.Sprintf("%.1fs", d.Truncate(100*time.Millisecond).Seconds())
+	case d < time.Minute:
+		return fmt.Sprintf("%ds", int(d.Seconds()))
+	case d < 10*time.Minute:
+		return fmt.Sprintf("%dm%02ds", int(d.Minutes()), int(d.Seconds())%60)
+	case d < time.Hour:
+		return fmt.Sprintf("%dm", int(d.Minutes()))
+	case d < 10*time.Hour:
+		return fmt.Sprintf("%dh%02dm", int(d.Hours()), int(d.Minutes())%60)
+	case d < 100*time.Hour:
+		return fmt.Sprintf("%dh", int(d.Hours()))
+	}
+	return fmt.Sprintf("%dd", int(d.Hours())/24)
+}

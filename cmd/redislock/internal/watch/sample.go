@@ -1,0 +1,252 @@
+package watch
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cli"
+	"github.com/seed-14de3678/redislock/cmd/redislock/internal/survey"
+)
+
+// A sample is what was seen at one moment. There are two kinds: a look at keys that were chosen, and what the search for keys
+// has found.
+type sample struct {
+	at     time.Time // when it was there
+	server time.Time // the same moment by the clock of the server
+	found  bool      // it is of the search
+	passed bool      // the search has gone through all keys once more
+	part   float64   // of all keys that the search has gone through this time
+	states []redislock.KeyState
+	err    error // something could not be seen
+}
+
+// A sampler looks at the server. Its budget is shared: one half is for looks, the other for the search; without a search all of
+// it is for looks.
+type sampler struct {
+	looks, search *cli.Conn
+	client        *redislock.Client
+	lookMeter     *meter
+	searchMeter   *meter
+	pattern       string
+	to            chan sample
+	asks          chan []string // keys to look at
+	guard         func()        // deferred by every goroutine
+	patience      time.Duration // how long a look may take
+
+	mu     sync.Mutex
+	offset time.Duration // under mu; what the server's clock is ahead of ours
+}
+
+// betweenPasses is the time from the begin of one search to that of the next, at least.
+const betweenPasses = 2 * time.Second
+
+// newSampler connects to the server. Without a search only keys that are asked for are looked at.
+func newSampler(ctx context.Context, server *cli.Redis, budget int, pattern string, search bool) (*sampler, error) {
+	s := &sampler{
+		pattern: pattern, to: make(chan sample), asks: make(chan []string, 1), patience: 3 * time.Second, guard: func() {},
+		lookMeter: newMeter(float64(budget)),
+	}
+	if search {
+		s.lookMeter, s.searchMeter = newMeter(float64(budget)/2), newMeter(float64(budget)/2)
+	}
+	var err error
+	if s.looks, err = open(ctx, server, s.lookMeter); err != nil {
+		return nil, err
+	}
+	s.client = s.looks.Client()
+	if search {
+		if s.search, err = open(ctx, server, s.searchMeter); err != nil {
+			s.close()
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+func open(ctx context.Context, server *cli.Redis, m *meter) (*cli.Conn, error) {
+	conn, err := server.Open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := m.attach(ctx, conn); err != nil {
+		_ = conn.Close() // nothing was done that could be lost
+		return nil, err
+	}
+	return conn, nil
+}
+
+// close ends the connections.
+func (s *sampler) close() {
+	s.client.Close()
+	_ = s.looks.Close() // they were only read from
+	if s.search != nil {
+		_ = s.search.Close()
+	}
+}
+
+// share returns what looks may cost in a time.
+func (s *sampler) share(d time.Duration) float64 { return s.lookMeter.rate * d.Seconds() }
+
+// spent returns how many commands were spent in all.
+func (s *sampler) spent() float64 {
+	if s.searchMeter == nil {
+		return s.lookMeter.total()
+	}
+	return s.lookMeter.total() + s.searchMeter.total()
+}
+
+// run looks and searches until ctx ends. While it is paused the search stands still.
+func (s *sampler) run(ctx context.Context, paused func() bool) {
+	var all sync.WaitGroup
+	all.Go(func() {
+		defer s.guard()
+		for {
+			select {
+			case keys := <-s.asks:
+				s.send(ctx, s.look(ctx, keys))
+			case <-ctx.Done():
+				return
+			}
+		}
+	})
+	if s.search != nil {
+		all.Go(func() {
+			defer s.guard()
+			s.searchOn(ctx, paused)
+		})
+	}
+	all.Wait()
+}
+
+func (s *sampler) send(ctx context.Context, one sample) {
+	select {
+	case s.to <- one:
+	case <-ctx.Done():
+	}
+}
+
+// ask begins a look, unless one is under way. It reports whether it has.
+func (s *sampler) ask(keys []string) bool {
+	select {
+	case s.asks <- keys:
+		return true
+	default:
+		return false
+	}
+}
+
+// look looks at keys. Those of a part of the server that is away are left out.
+func (s *sampler) look(ctx context.Context, keys []string) sample {
+	ctx, cancel := context.WithTimeoutCause(ctx, s.patience, errors.New("no answer within "+s.patience.String()))
+	defer cancel()
+	one := sample{err: s.setClock(ctx)}
+	if one.err == nil {
+		one.states, one.err = s.inspect(ctx, keys)
+	}
+	if ctx.Err() != nil {
+		one.err = context.Cause(ctx)
+	}
+	one.at = time.Now()
+	one.server = s.serverTime(one.at)
+	return one
+}
+
+// inspect asks for each key by itself, all at once, so that one that fails spoils no other.
+func (s *sampler) inspect(ctx context.Context, keys []string) (states []redislock.KeyState, err error) {
+	found, failed := make([][]redislock.KeyState, len(keys)), make([]error, len(keys))
+	var all sync.WaitGroup
+	for i, key := range keys {
+		all.Go(func() {
+			defer s.guard()
+			found[i], failed[i] = s.client.Inspect(ctx, []string{key})
+		})
+	}
+	all.Wait()
+	for i := range keys {
+		states = append(states, found[i]...)
+		if err == nil {
+			err = failed[i]
+		}
+	}
+	return states, err
+}
+
+// setClock asks the server for the time. A user who may not ask has the same clock as the server, as far as is known.
+func (s *sampler) setClock(ctx context.Context) error {
+	before := time.Now()
+	at, err := s.looks.RDB.Time(ctx).Result()
+	if err != nil {
+		if isRefusal(err) {
+			return nil
+		}
+		return err
+	}
+	after := time.Now()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.offset = at.Sub(before.Add(after.Sub(before) / 2))
+	return nil
+}
+
+func (s *sampler) serverTime(at time.Time) time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return at.Add(s.offset)
+}
+
+// searchOn searches again and again.
+func (s *sampler) searchOn(ctx context.Context, paused func() bool) {
+	for ctx.Err() == nil {
+		next := time.Now().Add(betweenPasses)
+		s.searchOnce(ctx, paused)
+		wait(ctx, func() bool { return time.Now().Before(next) || paused() })
+	}
+}
+
+// searchOnce goes through all keys once.
+func (s *sampler) searchOnce(ctx context.Context, paused func() bool) {
+	part := 0.0
+	query := survey.Query{Pattern: s.pattern, Progress: func(done, all int64) {
+		if all > 0 {
+			part = min(1, float64(done)/float64(all))
+		}
+		wait(ctx, paused)
+	}}
+	err := survey.Locks(ctx, s.search, query, func(states []redislock.KeyState) error {
+		at := time.Now()
+		s.send(ctx, sample{at: at, server: s.serverTime(at), found: true, part: part, states: states})
+		wait(ctx, paused)
+		return context.Cause(ctx)
+	})
+	at := time.Now()
+	s.send(ctx, sample{at: at, server: s.serverTime(at), found: true, passed: err == nil, part: 1, err: err})
+}
+
+// wait waits for as long as it has to.
+func wait(ctx context.Context, hasTo func() bool) {
+	look := time.NewTicker(50 * time.Millisecond)
+	defer look.Stop()
+	for hasTo() {
+		select {
+		case <-look.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// isRefusal reports whether the server is there, and refuses this user. Some versions of Redis have no code for what a script may
+// not do.
+func isRefusal(err error) bool {
+	if err == nil {
+		return false
+	}
+	return slices.ContainsFunc([]string{"NOPERM", "NOAUTH", "WRONGPASS", "can't run this command"}, func(text string) bool {
+		return strings.Contains(err.Error(), text)
+	})
+}

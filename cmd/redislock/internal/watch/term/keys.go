@@ -1,0 +1,98 @@
+package term
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// A Key is a key that was pressed: a character, or one of the names below.
+type Key string
+
+// The keys that are no characters.
+const (
+	Up        Key = "up"
+	Down      Key = "down"
+	Left      Key = "left"
+	Right     Key = "right"
+	PageUp    Key = "page up"
+	PageDown  Key = "page down"
+	Home      Key = "home"
+	End       Key = "end"
+	Enter     Key = "enter"
+	Escape    Key = "escape"
+	Backspace Key = "backspace"
+	Redraw    Key = "redraw"  // Ctrl-L
+	Erase     Key = "erase"   // Ctrl-U
+	Unknown   Key = "unknown" // a sequence that means nothing here
+)
+
+// sequences are what follows ESC.
+var sequences = map[string]Key{
+	"[A": Up, "OA": Up, "[B": Down, "OB": Down, "[C": Right, "OC": Right, "[D": Left, "OD": Left,
+	"[5~": PageUp, "[6~": PageDown,
+	"[H": Home, "OH": Home, "[1~": Home, "[7~": Home, "[F": End, "OF": End, "[4~": End, "[8~": End,
+}
+
+// controls are the control characters that are keys.
+var controls = map[byte]Key{
+	'\r': Enter, '\n': Enter, 0x7f: Backspace, '\b': Backspace, 0x0c: Redraw, 0x15: Erase, 0x02: PageUp, 0x06: PageDown,
+}
+
+// ParseKeys returns the first key of what a terminal has sent, and what follows it. The key is empty if the input ends in the
+// middle of one, unless nothing more is to come: then ESC is the key Escape.
+func ParseKeys(input string, isAll bool) (Key, string) {
+	switch {
+	case input == "":
+		return "", ""
+	case input[0] == 0x1b:
+		return parseEscape(input, isAll)
+	case controls[input[0]] != "":
+		return controls[input[0]], input[1:]
+	case input[0] < ' ':
+		return Unknown, input[1:]
+	case !utf8.FullRuneInString(input) && !isAll:
+		return "", input
+	}
+	r, n := utf8.DecodeRuneInString(input)
+	if r == utf8.RuneError {
+		return Unknown, input[n:]
+	}
+	return Key(input[:n]), input[n:]
+}
+
+// parseEscape reads the key ESC, or a sequence that begins so.
+func parseEscape(input string, isAll bool) (Key, string) {
+	n := sequenceLength(input)
+	switch {
+	case n == 0 && !isAll:
+		return "", input
+	case n == 0, n == 1:
+		return Escape, input[1:]
+	}
+	if key, ok := sequences[input[1:n]]; ok {
+		return key, input[n:]
+	}
+	return Unknown, input[n:]
+}
+
+// sequenceLength returns the length of a sequence with its ESC: 1 if that is alone, 0 if the end is not there yet.
+func sequenceLength(input string) int {
+	switch {
+	case len(input) == 1:
+		return 0
+	case input[1] == 'O' && len(input) == 2:
+		return 0
+	case input[1] == 'O':
+		return 3
+	case input[1] != '[':
+		return 1
+	}
+	end := strings.IndexFunc(input[2:], func(r rune) bool { return r >= '@' && r <= '~' || r == 0x1b })
+	switch {
+	case end < 0:
+		return 0
+	case input[2+end] == 0x1b:
+		return 2 + end
+	}
+	return 2 + end + 1
+}
