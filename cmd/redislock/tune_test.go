@@ -72,7 +72,7 @@ func TestTuneNamesTheWorst(t *testing.T) {
 	var runs []*process
 	for range 5 {
 		runs = append(runs, newProcess(t, "tune", "-redis", url, "-hold", "1ms", "-think", "50ms", "-workers", "24", "-of", "1", "-for", "6s",
-			"-only", "-json", "-policy", "bad=linear:10s", "-policy", "good=exponential:2ms..20ms", "-policy", "line=queue").start(t))
+			"-only", "-json", "-policy", "bad=linear:10s", "-policy", "line=queue", "-policy", "again=queue").start(t))
 	}
 	for _, p := range runs {
 		status := p.status(t)
@@ -80,7 +80,8 @@ func TestTuneNamesTheWorst(t *testing.T) {
 		if status != 0 || len(all) != 3 {
 			t.Fatalf("status %d\n%s%s", status, &p.stdout, &p.stderr)
 		}
-		if last := all[2]; last.Policy != "bad" || last.Verdict != "worst" || last.Rank != 3 {
+		// On a machine that is too busy to conclude, as it says itself, it is the last one all the same, if not for certain.
+		if last := all[2]; last.Policy != "bad" || last.Rank != 3 || last.Verdict != "worst" && !last.Busy {
 			t.Errorf("the last one is %+v\n%s", last, &p.stdout)
 		}
 		for _, one := range all[:2] {
