@@ -23,10 +23,10 @@ func TestFaultExitCodeSwallowed(t *testing.T) {
 // Consul 2022, 873: when the lock was lost the shell was ended, and what it had started went on.
 func TestFaultChildOutlivesLock(t *testing.T) {
 	t.Parallel()
-	p := newPlace(t)
-	c := p.shell("sleep 600 & echo $! >$D/child; wait", "-ttl", "2s").start(t)
+	p := newOwnPlace(t)
+	c := p.shell("sleep 600 & echo $! >$D/child; wait", "-ttl", "10m").start(t)
 	child := p.pid("child")
-	check.NoError(t, p.rdb.Del(t.Context(), p.key).Err())
+	p.breakLock("")
 	c.want(t, 79)
 	if isAlive(child) {
 		t.Error("the child of the command has outlived redislock")
@@ -43,12 +43,9 @@ func TestFaultChildOutlivesSignal(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := newPlace(t)
-			c := p.shell("sleep 600 & echo $! >$D/child; wait").start(t)
+			c := p.shell("sh -c 'echo $$ >$D/child; exec sleep 600'; exit 9").start(t)
 			child := p.pid("child")
 			check.NoError(t, c.Process.Signal(sig))
-			if name == "INT" || name == "QUIT" { // a shell has its background processes ignore these two
-				check.NoError(t, syscall.Kill(child, syscall.SIGTERM))
-			}
 			c.want(t, 128+int(sig))
 			if isAlive(child) {
 				t.Error("the child of the command has outlived redislock")
@@ -63,7 +60,7 @@ func TestFaultChildOutlivesSignal(t *testing.T) {
 func TestFaultEndedTooLate(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
-	first, next := p.startFamily("-ttl", "2s", "-grace", "10m")
+	first, next := p.startFamily("-ttl", "6s", "-grace", "10m")
 	check.NoError(t, first.Process.Signal(syscall.SIGSTOP))
 	p.wantOneAfterTheOther(next)
 	check.NoError(t, first.Process.Signal(syscall.SIGCONT))

@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/internal/check"
 	"github.com/seed-14de3678/redislock/internal/redistest"
 )
@@ -49,7 +48,7 @@ func (p *place) wantOneAfterTheOther(next *process) {
 func TestRunKilled(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
-	first, next := p.startFamily("-ttl", "2s")
+	first, next := p.startFamily("-ttl", "6s")
 	check.NoError(t, first.Process.Kill())
 	p.wantOneAfterTheOther(next)
 	first.want(t, -1, "redislock is gone")
@@ -59,7 +58,7 @@ func TestRunKilled(t *testing.T) {
 func TestRunJobKilled(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
-	first := p.shell(family, "-ttl", "2s")
+	first := p.shell(family, "-ttl", "6s")
 	first.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	first.start(t)
 	p.written("work")
@@ -72,7 +71,7 @@ func TestRunJobKilled(t *testing.T) {
 func TestRunPaused(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
-	first, next := p.startFamily("-ttl", "2s")
+	first, next := p.startFamily("-ttl", "6s")
 	check.NoError(t, first.Process.Signal(syscall.SIGSTOP))
 	p.wantOneAfterTheOther(next)
 	check.NoError(t, first.Process.Signal(syscall.SIGCONT))
@@ -105,7 +104,7 @@ func TestRunSupervisorKilled(t *testing.T) {
 func TestRunSupervisorStopped(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
-	first := p.shell(family, "-ttl", "3s", "-grace", "0s").start(t)
+	first := p.shell(family, "-ttl", "6s", "-grace", "0s").start(t)
 	p.written("work")
 	supervisor := p.pid("supervisor")
 	check.NoError(t, syscall.Kill(supervisor, syscall.SIGSTOP))
@@ -155,7 +154,7 @@ func TestRunOthersOfTheGroup(t *testing.T) {
 func TestRunLockDeleted(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
-	c := p.shell(`trap 'echo >$D/asked; exit 0' TERM; echo >$D/in; while :; do sleep 0.01; done`, "-ttl", "2s").start(t)
+	c := p.shell(`trap 'echo >$D/asked; exit 0' TERM; echo >$D/in; while :; do sleep 0.01; done`, "-ttl", "6s").start(t)
 	p.written("in")
 	check.NoError(t, p.rdb.Del(t.Context(), p.key).Err())
 	c.want(t, 79, "lock lost", "the command is ended")
@@ -166,14 +165,10 @@ func TestRunLockDeleted(t *testing.T) {
 
 func TestRunLockBroken(t *testing.T) {
 	t.Parallel()
-	p := newPlace(t)
+	p := newOwnPlace(t)
 	c := p.shell("echo >$D/in; exec sleep 600", "-ttl", "10m").start(t)
 	p.written("in")
-	check.Eventually(t, soon, "that redislock listens", func() bool {
-		n, err := p.rdb.PubSubNumSub(t.Context(), "redislock:break").Result()
-		return err == nil && n["redislock:break"] > 0
-	})
-	_ = check.Must[[]redislock.Broken](t)(redislock.New(p.rdb).Break(t.Context(), []string{p.key}, "host is to be replaced"))
+	p.breakLock("host is to be replaced")
 	c.want(t, 79, "lock broken: host is to be replaced")
 }
 
@@ -191,14 +186,10 @@ func TestRunLostUnseen(t *testing.T) {
 // A command that does not heed SIGTERM is killed after the grace, long before the lease ends.
 func TestRunGrace(t *testing.T) {
 	t.Parallel()
-	p := newPlace(t)
+	p := newOwnPlace(t)
 	c := p.shell(family, "-ttl", "10m", "-grace", "200ms").start(t)
 	p.written("work")
-	check.Eventually(t, soon, "that redislock listens", func() bool {
-		n, err := p.rdb.PubSubNumSub(t.Context(), "redislock:break").Result()
-		return err == nil && n["redislock:break"] > 0
-	})
-	_ = check.Must[[]redislock.Broken](t)(redislock.New(p.rdb).Break(t.Context(), []string{p.key}, ""))
+	p.breakLock("")
 	c.want(t, 79)
 	wantGone(t, p.pid("command"))
 	wantGone(t, p.pid("grandchild"))
@@ -209,7 +200,7 @@ func TestRunServerGone(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t, redistest.Redis)
 	p := placeAt(t, server.Addr(), server.Client(t))
-	c := p.shell(family, "-ttl", "2s").start(t)
+	c := p.shell(family, "-ttl", "6s").start(t)
 	p.written("work")
 	server.Kill()
 	c.want(t, 79, "the command is ended: ", "connection refused")

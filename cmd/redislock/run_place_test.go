@@ -38,6 +38,13 @@ func newPlace(t *testing.T) *place {
 	return placeAt(t, b.Addr(), b.Client(t))
 }
 
+// newOwnPlace is newPlace on a server where nobody else subscribes, so that breakLock knows who listens.
+func newOwnPlace(t *testing.T) *place {
+	t.Helper()
+	server := redistest.Start(t, redistest.Redis)
+	return placeAt(t, server.Addr(), server.Client(t))
+}
+
 // placeAt is for a server that the test does something to.
 func placeAt(t *testing.T, addr string, rdb *redis.Client) *place {
 	t.Helper()
@@ -94,6 +101,17 @@ func (p *place) state() redislock.KeyState {
 	states, err := redislock.New(p.rdb).Inspect(p.t.Context(), []string{p.key})
 	check.NoError(p.t, err)
 	return states[0]
+}
+
+// breakLock breaks the lock once its holder listens for that, on a server of its own.
+func (p *place) breakLock(reason string) {
+	p.t.Helper()
+	check.Eventually(p.t, soon, "that redislock listens", func() bool {
+		n, err := p.rdb.PubSubNumSub(p.t.Context(), "redislock:break").Result()
+		return err == nil && n["redislock:break"] > 0
+	})
+	_, err := redislock.New(p.rdb).Break(p.t.Context(), []string{p.key}, reason)
+	check.NoError(p.t, err)
 }
 
 func (p *place) holders() int { return len(p.state().Holders) }

@@ -173,7 +173,7 @@ func TestRunCtrlZForTooLong(t *testing.T) {
 	p := newPlace(t)
 	c := p.sh("-i")
 	y := c.inTerminal(t)
-	y.press("$run -ttl 2s $K -- sh -c 'echo $$ >$D/command; echo rea\"\"dy; exec sleep 600'\n")
+	y.press("$run -ttl 6s $K -- sh -c 'echo $$ >$D/command; echo rea\"\"dy; exec sleep 600'\n")
 	y.shows("ready")
 	y.press(ctrlZ)
 	y.shows("Stopped")
