@@ -14,9 +14,6 @@ import (
 	"github.com/seed-14de3678/redislock/internal/check"
 )
 
-// soon is how long a test waits for something on a screen. The machine may be busy.
-const soon = 40 * time.Second
-
 // A pty is a terminal in which a process runs, and what it shows.
 type pty struct {
 	*vt.Terminal
