@@ -7,7 +7,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 	"unsafe"
 
 	"github.com/seed-14de3678/redislock/cmd/redislock/internal/watch/vt"
