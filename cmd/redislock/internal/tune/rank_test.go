@@ -182,8 +182,15 @@ func TestBars(t *testing.T) {
 		blocks string
 		want   string
 	}{
-		{1, eighths, "████"}, {.5, eighths, "██"}, {.53125, eighths, "██▏"}, {.46875, eighths, "█▉"},
-		{.001, eighths, "▏"}, {0, eighths, ""}, {1, ascii, "####"}, {.4, ascii, "##"}, {.01, ascii, "#"},
+		{1, eighths, "████"},
+		{.5, eighths, "██"},
+		{.53125, eighths, "██▏"},
+		{.46875, eighths, "█▉"},
+		{.001, eighths, "▏"},
+		{0, eighths, ""},
+		{1, ascii, "####"},
+		{.4, ascii, "##"},
+		{.01, ascii, "#"},
 	} {
 		if got := bar(tt.share, 4, tt.blocks); got != tt.want {
 			t.Errorf("%v: %q, want %q", tt.share, got, tt.want)
