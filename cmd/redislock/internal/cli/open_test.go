@@ -14,6 +14,9 @@ import (
 	"github.com/seed-14de3678/redislock/internal/redistest"
 )
 
+// longTTL is longer than any test.
+const longTTL = time.Hour
+
 // open opens a URL, and fails the test if that is not possible.
 func open(t *testing.T, text string) *Conn {
 	t.Helper()
@@ -29,7 +32,7 @@ func wantUsable(t *testing.T, conn *Conn) {
 	client := conn.Client()
 	defer client.Close()
 	for _, key := range []string{"a", "b", "c", "d"} {
-		lock, err := client.Obtain(t.Context(), []string{t.Name() + key}, time.Minute, nil)
+		lock, err := client.Obtain(t.Context(), []string{t.Name() + key}, longTTL, nil)
 		check.NoError(t, err)
 		if n := conn.RDB.Exists(t.Context(), "lock:"+t.Name()+key).Val(); n != 1 {
 			t.Errorf("%s: the key is not on the server", key)
