@@ -43,7 +43,7 @@ ALLOWED := \
 	github.com/redis/go-redis/v9
 
 .DEFAULT_GOAL := help
-.PHONY: help test lint lint-format lint-go lint-lua lint-mod lint-text lint-vuln matrix bench plot fuzz mutants compat demo fmt clean
+.PHONY: help test lint lint-format lint-go lint-systems lint-lua lint-mod lint-text lint-vuln matrix bench plot fuzz mutants compat demo fmt clean
 
 help: ## this list (the default)
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -54,7 +54,7 @@ help: ## this list (the default)
 PARALLEL ?= 8
 
 # The packages that take long, the longest first, so that none runs alone at the end.
-SLOWEST := ./test/line ./test/topology ./quorum ./test/outcome ./test/script ./test/api ./test/cost \
+SLOWEST := ./test/line ./cmd/redislock ./test/topology ./quorum ./test/outcome ./test/script ./test/api ./test/cost \
 	./test/wrapped ./test/lease ./test/fence ./multi
 
 # Every run writes to one report: lines of progress, what failed, and at the end
@@ -108,13 +108,17 @@ test-newest: $(REPORT) ## the lock's tests on the newest Redis and Valkey, or NE
 	go test -json -count=1 -parallel $(PARALLEL) $$race $(TESTFLAGS) -run '$(NEWEST_RUN)' -skip '/miniredis' \
 		. ./test/... ./internal/slot ./internal/redistest 2>&1 | $(REPORT)
 
-lint: lint-format lint-go lint-lua lint-mod lint-text lint-vuln ## every check that runs no test
+lint: lint-format lint-go lint-systems lint-lua lint-mod lint-text lint-vuln ## every check that runs no test
 
 lint-format: $(GOLANGCI_LINT) ## gofumpt and goimports
 	@$(GOLANGCI_LINT) fmt --diff .
 
 lint-go: $(GOLANGCI_LINT) ## golangci-lint, for every module
 	@status=0; for dir in $(MODULES); do (cd "$$dir" && $(GOLANGCI_LINT) run ./...) || status=1; done; exit $$status
+
+# The tool has files for each system; go vet compiles them all, and their tests.
+lint-systems: ## go vet of the tool for darwin and windows
+	@status=0; for system in darwin windows; do GOOS=$$system go vet ./cmd/... || status=1; done; exit $$status
 
 lint-lua: ## luacheck
 	@if command -v luacheck >/dev/null; then \
@@ -224,6 +228,18 @@ compat: ## that this version and an earlier one can share keys: COMPAT=regexp
 .PHONY: models
 models: ## that the protocol against late requests holds, by trying everything: MODELS=regexp
 	@go run ./internal/models -run '$(MODELS)'
+
+# Everything that users without Go download, in a folder that git ignores.
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+
+.PHONY: dist
+dist: ## the tool for linux, darwin and windows, with man page, completions and checksums: VERSION=v1.2.3
+	@go run ./internal/dist -o $(CURDIR)/.bin/dist -version '$(VERSION)'
+	@ls -l .bin/dist
+
+.PHONY: man
+man: ## the manual page of the tool, in a terminal
+	@go run ./cmd/redislock man | man -l -
 
 demo: ## the library at work, against a server inside the program
 	@go run ./cmd/redislock demo

@@ -27,6 +27,8 @@ import (
 func tool() *cli.Tool {
 	return &cli.Tool{Name: "redislock", Commands: []cli.Command{
 		run.Command(),
+		run.Supervisor(),
+		run.Starter(),
 		look.List(),
 		look.Show(),
 		tree.Command(),
@@ -34,8 +36,12 @@ func tool() *cli.Tool {
 		free.Break(),
 		free.Wait(),
 		tune.Command(),
+		tune.Player(),
 		doctor.Command(),
 		demo.Command(),
+		cli.VersionCommand(),
+		cli.CompletionCommand(tool),
+		cli.ManCommand(tool),
 	}}
 }
 

@@ -45,6 +45,7 @@ func TestExitStatus(t *testing.T) {
 		{"unknown act", "demo comedy", 2, "", `unknown act "comedy"`},
 		{"not a url", "demo -redis http://localhost", 2, "", "the url of the server is such as"},
 		{"an act", "demo -quick conflict", 0, "1 of 1 act as promised", ""},
+		{"the end of the demo", "demo -quick conflict", 0, "redislock doctor ", ""},
 		{"no server", "demo -redis redis://127.0.0.1:1", 69, "", "cannot use 127.0.0.1:1, database 0: "},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

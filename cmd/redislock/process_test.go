@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
 	"os"
 	"os/exec"
 	"strings"
@@ -19,6 +20,7 @@ type process struct {
 	*exec.Cmd
 	stdout, stderr written
 	ended          chan struct{} // closed when it was waited for
+	stdin          io.Closer     // of piped
 }
 
 // written is what a process has written so far.
@@ -98,4 +100,16 @@ func TestProcess(t *testing.T) {
 	if status != 0 || !strings.Contains(stdout, "redislock help") || stderr != "" {
 		t.Errorf("status %d, stdout %q, stderr %q", status, stdout, stderr)
 	}
+}
+
+// piped starts it with a pipe for its input, which letEnd closes.
+func (p *process) piped(t *testing.T) *process {
+	t.Helper()
+	p.stdin = check.Must[io.WriteCloser](t)(p.StdinPipe())
+	return p.start(t)
+}
+
+func (p *process) letEnd(t *testing.T) {
+	t.Helper()
+	check.NoError(t, p.stdin.Close())
 }

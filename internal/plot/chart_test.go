@@ -309,6 +309,7 @@ func TestClassOf(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]string{
 		"queue": "queue", "In line": "in-line", "a/b": "a-b", "9 of 10": "of-9-of-10", "ß": "of--", "": "of-",
+		"line": "of-line", "Title": "of-title", "liner": "liner", // what the drawing has, it keeps
 	} {
 		if got := classOf(name); got != want {
 			t.Errorf("%q: got %q, want %q", name, got, want)

@@ -2,6 +2,7 @@ package plot
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -61,6 +62,9 @@ func marks(names []Line) string {
 	return text.String()
 }
 
+// taken are the classes and ids that the drawing itself has.
+var taken = []string{"title", "desc", "about", "num", "name", "end", "mid", "grid", "axis", "line", "lead", "range", "cross"}
+
 // classOf makes a name of CSS and XML, which begins with a letter, of the name of a line.
 func classOf(name string) string {
 	class := strings.Map(func(r rune) rune {
@@ -69,7 +73,7 @@ func classOf(name string) string {
 		}
 		return '-'
 	}, strings.ToLower(name))
-	if class == "" || class[0] < 'a' {
+	if class == "" || class[0] < 'a' || slices.Contains(taken, class) {
 		return "of-" + class
 	}
 	return class

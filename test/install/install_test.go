@@ -31,7 +31,7 @@ func TestInstall(t *testing.T) {
 			u := check.Must[user](t)(p.newUser(t))
 			if m.dir == "." {
 				check.NoError(t, u.install(t.Context(), c.newest(m)))
-				testCommand(t, u)
+				testCommand(t, u, c.newest(m).name)
 				return
 			}
 			program := check.Must[[]byte](t)(os.ReadFile(filepath.Join("testdata", m.dir, "main.go")))
@@ -48,8 +48,12 @@ func TestInstall(t *testing.T) {
 	})
 }
 
-func testCommand(t *testing.T, u user) {
+func testCommand(t *testing.T, u user, version string) {
 	t.Helper()
+	said := check.Must[string](t)(u.run(t.Context(), "bin/redislock", "version"))
+	if want := "redislock " + version + "\n"; !strings.HasPrefix(said, want) {
+		t.Errorf("got %q, want %q at its beginning", said, want)
+	}
 	got := check.Must[string](t)(u.run(t.Context(), "bin/redislock", "demo", "-quick", "conflict"))
 	if want := "1 of 1 act as promised"; !strings.Contains(got, want) {
 		t.Errorf("got %q, want %q in it", got, want)

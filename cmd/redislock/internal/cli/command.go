@@ -60,7 +60,9 @@ type Tool struct {
 func (t *Tool) Main() int {
 	redis.SetLogger(silence{}) // what it says is in the errors, too
 	ctx, args := context.Background(), os.Args[1:]
-	if c, ok := t.Find(strings.Join(args[:min(len(args), 1)], "")); !ok || !c.Signals {
+	if c, ok := t.Find(strings.Join(args[:min(len(args), 1)], "")); ok && c.Signals {
+		signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // writing where nobody reads does not end it
+	} else {
 		var stop context.CancelFunc
 		ctx, stop = signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 		context.AfterFunc(ctx, func() {
@@ -68,6 +70,7 @@ func (t *Tool) Main() int {
 			// too soon: timeout(1) sends its signal twice.
 			time.AfterFunc(time.Second, stop)
 		})
+		ctx = withPipe(ctx)
 	}
 	return t.Run(ctx, Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}, args)
 }
@@ -119,6 +122,9 @@ func (t *Tool) exec(ctx context.Context, c Command, to Streams, args []string) i
 		err = Explain(ctx, act(ctx, to, args))
 	}
 	status := statusOf(err)
+	if isClosedPipe(ctx, err) {
+		return ClosedPipe
+	}
 	if status == 0 {
 		return 0
 	}
@@ -138,25 +144,37 @@ func (t *Tool) exec(ctx context.Context, c Command, to Streams, args []string) i
 
 // parse takes flags from anywhere before "--", and returns the other arguments.
 func parse(flags *flag.FlagSet, args []string, splits bool) (words []string, err error) {
-	var behind []string
-	for {
-		if err := flags.Parse(args); err != nil {
-			return nil, err
-		}
-		rest := flags.Args()
-		if n := len(args) - len(rest); n > 0 && args[n-1] == "--" {
-			behind = rest
-			if splits {
-				behind = append([]string{"--"}, rest...)
+	for len(args) > 0 {
+		n := 1
+		switch arg := args[0]; {
+		case arg == "--" && splits:
+			return append(words, args...), nil
+		case arg == "--":
+			return append(words, args[1:]...), nil
+		case len(arg) < 2 || arg[0] != '-':
+			words = append(words, arg)
+		default:
+			if len(args) > 1 && takesNext(flags, arg) {
+				n = 2
 			}
-			break
+			if err := flags.Parse(args[:n]); err != nil {
+				return nil, err
+			}
 		}
-		if len(rest) == 0 {
-			break
-		}
-		words, args = append(words, rest[0]), rest[1:]
+		args = args[n:]
 	}
-	return append(words, behind...), nil
+	return words, nil
+}
+
+// takesNext reports whether the value of a flag is the argument behind it, which may be "--" or look like a flag.
+func takesNext(flags *flag.FlagSet, arg string) bool {
+	name := strings.TrimPrefix(strings.TrimPrefix(arg, "-"), "-")
+	f := flags.Lookup(name) // nil if there is a value in the argument
+	if f == nil {
+		return false
+	}
+	alone, ok := f.Value.(interface{ IsBoolFlag() bool })
+	return !ok || !alone.IsBoolFlag()
 }
 
 // Flags returns the flags of the command, and what to run when they are parsed.
@@ -165,43 +183,6 @@ func (c Command) Flags() (*flag.FlagSet, Action) {
 	flags.SetOutput(io.Discard) // exec says it, once
 	flags.Usage = func() {}
 	return flags, c.Define(flags)
-}
-
-// line shows how the command is called.
-func (t *Tool) line(c Command) string { return strings.TrimSpace(t.Name + " " + c.Name + " " + c.Args) }
-
-// usageOf shows how the command is called, with its flags and examples.
-func (t *Tool) usageOf(c Command, w io.Writer) {
-	Say(w, "usage: %s\n\n%s.\n", t.line(c), capital(c.Summary))
-	if c.Help != "" {
-		Say(w, "\n%s\n", strings.TrimSpace(c.Help))
-	}
-	flags, _ := c.Flags()
-	var b strings.Builder
-	flags.SetOutput(&b)
-	flags.PrintDefaults()
-	if b.Len() > 0 {
-		Say(w, "\nFlags:\n%s", b.String())
-	}
-	if len(c.Examples) > 0 {
-		Say(w, "\nExamples:\n")
-	}
-	for _, e := range c.Examples {
-		Say(w, "  %s\n    \t%s\n", e.Line, e.About)
-	}
-}
-
-func capital(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
-
-// usage lists the commands.
-func (t *Tool) usage(w io.Writer) {
-	Say(w, "usage: %s command [flags] [arguments]\n\n", t.Name)
-	for _, c := range t.Commands {
-		if !c.Hidden {
-			Say(w, "  %-10s %s\n", c.Name, c.Summary)
-		}
-	}
-	Say(w, "\n\"%s help command\" shows the flags of a command, and examples.\n", t.Name)
 }
 
 // help shows the usage of all commands, or of one.

@@ -81,7 +81,8 @@ func isNetwork(err error) bool {
 	}
 	_, op := errors.AsType[*net.OpError](err)
 	_, dns := errors.AsType[*net.DNSError](err)
-	return op || dns || isTLS(err) || isAny(err, errSilent, io.EOF, io.ErrUnexpectedEOF, redislock.ErrUnknownOutcome,
+	_, call := errors.AsType[*os.SyscallError](err)
+	return op || dns || call || isTLS(err) || isAny(err, errSilent, errNoMasters, io.EOF, io.ErrUnexpectedEOF, redislock.ErrUnknownOutcome,
 		redis.ErrPoolTimeout, redis.ErrPoolExhausted, os.ErrDeadlineExceeded, context.DeadlineExceeded) ||
 		strings.HasPrefix(err.Error(), "redis: ")
 }

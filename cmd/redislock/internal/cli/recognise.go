@@ -2,7 +2,9 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"sync/atomic"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -61,7 +63,14 @@ func modeOf(ctx context.Context, rdb redis.UniversalClient) string {
 	return text
 }
 
+var errNoMasters = errors.New("no node of the Cluster has slots")
+
 // loadSlots asks a Cluster which node has which slots. A node that cannot be reached does not matter yet.
 func loadSlots(ctx context.Context, cluster *redis.ClusterClient) error {
-	return cluster.ForEachMaster(ctx, func(context.Context, *redis.Client) error { return nil })
+	var masters atomic.Int32
+	err := cluster.ForEachMaster(ctx, func(context.Context, *redis.Client) error { masters.Add(1); return nil })
+	if err == nil && masters.Load() == 0 {
+		err = errNoMasters
+	}
+	return err
 }

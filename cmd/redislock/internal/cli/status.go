@@ -17,6 +17,7 @@ const (
 	CannotRun   = 126
 	NotFound    = 127
 	Interrupted = 130
+	ClosedPipe  = 141 // nobody reads the output any more; as if SIGPIPE had ended the tool
 )
 
 // A StatusError is an error with an exit status.

@@ -4,14 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync/atomic"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cli"
+	"github.com/seed-14de3678/redislock/cmd/redislock/internal/measure"
 	"github.com/seed-14de3678/redislock/internal/count"
 )
 
@@ -58,13 +56,13 @@ type contest struct {
 // A contender is what one worker has experienced. Nobody else writes it.
 type contender struct {
 	acquired int
-	gaveUp   int             // the policy ended before it had the lock
-	waits    []time.Duration // of every Obtain, however it ended
+	gaveUp   int           // the policy ended before it had the lock
+	waits    measure.Waits // of every Obtain
 }
 
 // playBackoff tries each policy and puts the results side by side.
 func playBackoff(ctx context.Context, s *stage) (verdict, error) {
-	var sent commandCount
+	var sent measure.Commands
 	s.server.RDB.AddHook(&sent)
 	s.note("%-20s %12s %9s %9s %13s %9s %8s", "", "acquisitions", "wait p50", "p99", "commands each", "fairness", "gave up")
 	var played []*contest
@@ -144,7 +142,7 @@ func (c *contest) play(ctx context.Context) error {
 }
 
 // work obtains, holds, releases and pauses in turn. An Obtain that time cuts short counts for its
-// wait, and not for its outcome.
+// wait so far, and not for its outcome.
 func (c *contest) work(ctx context.Context, i int) error {
 	mine := &c.workers[i]
 	short, cancel := context.WithCancel(ctx)
@@ -153,7 +151,7 @@ func (c *contest) work(ctx context.Context, i int) error {
 	for short.Err() == nil {
 		began := time.Now()
 		release, err := c.acquire(short)
-		mine.waits = append(mine.waits, time.Since(began))
+		mine.waits.Add(time.Since(began), err != nil && short.Err() != nil)
 		switch {
 		case err == nil:
 			mine.acquired++
@@ -216,69 +214,26 @@ func (c *contest) even() bool {
 
 // row is the contest as a line of the table.
 func (c *contest) row() string {
-	var waits []time.Duration
+	var waits measure.Waits
 	gaveUp := 0
 	for _, w := range c.workers {
-		waits = append(waits, w.waits...)
+		waits.Join(w.waits)
 		gaveUp += w.gaveUp
 	}
-	slices.Sort(waits)
+	half, _ := waits.Quantile(0.50)
+	long, _ := waits.Quantile(0.99)
 	perSecond := float64(c.total.Load()) / c.length.Seconds()
 	return fmt.Sprintf("%-20s %10.0f/s %6.1f ms %6.1f ms %13.1f %9.2f %8d", c.name, perSecond,
-		inMS(quantile(waits, 0.50)), inMS(quantile(waits, 0.99)), c.each(), c.fairness(), gaveUp)
+		inMS(half), inMS(long), c.each(), c.fairness(), gaveUp)
 }
 
-// fairness is Jain's index of the acquisitions of each worker: 1 if all had as many, 1/n if one
-// had them all.
+// fairness is that of the acquisitions of each worker.
 func (c *contest) fairness() float64 {
-	var sum, squares float64
-	for _, w := range c.workers {
-		x := float64(w.acquired)
-		sum += x
-		squares += x * x
+	acquired := make([]int, len(c.workers))
+	for i, w := range c.workers {
+		acquired[i] = w.acquired
 	}
-	if squares == 0 {
-		return 0
-	}
-	return sum * sum / (float64(len(c.workers)) * squares)
-}
-
-// quantile returns the value below which a share q of a sorted list lies.
-func quantile(sorted []time.Duration, q float64) time.Duration {
-	if len(sorted) == 0 {
-		return 0
-	}
-	return sorted[min(int(q*float64(len(sorted))), len(sorted)-1)]
+	return measure.Fairness(acquired)
 }
 
 func inMS(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
-
-// A commandCount is a go-redis hook that counts the scripts that are run.
-type commandCount struct{ atomic.Int64 }
-
-// DialHook changes nothing.
-func (n *commandCount) DialHook(next redis.DialHook) redis.DialHook { return next }
-
-// ProcessHook counts a command that is sent by itself.
-func (n *commandCount) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
-	return func(ctx context.Context, cmd redis.Cmder) error {
-		n.count(cmd)
-		return next(ctx, cmd)
-	}
-}
-
-// ProcessPipelineHook counts the commands of a pipeline, each of them.
-func (n *commandCount) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return func(ctx context.Context, cmds []redis.Cmder) error {
-		n.count(cmds...)
-		return next(ctx, cmds)
-	}
-}
-
-func (n *commandCount) count(cmds ...redis.Cmder) {
-	for _, cmd := range cmds {
-		if name := cmd.Name(); name == "evalsha" || name == "eval" {
-			n.Add(1)
-		}
-	}
-}

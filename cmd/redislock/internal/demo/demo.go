@@ -51,8 +51,9 @@ func Command() cli.Command {
 		Name:    "demo",
 		Args:    "[flags] [act ...]",
 		Summary: "show the library at work, in acts: " + strings.Join(actNames(), ", "),
-		Help: `Each act ends with a verdict, which is worked out from what was seen. With -redis
-the demo uses keys of its own on that server, and leaves none of them behind.`,
+		Help: `Each act ends with a verdict, which is worked out from what was seen.
+With -redis the demo uses keys of its own on that server, and leaves none of
+them behind.`,
 		Examples: []cli.Example{
 			{Line: "redislock demo", About: "play all acts, in less than ten seconds, on a server inside the program"},
 			{Line: "redislock demo -redis redis://localhost:6379 backoff", About: "compare back-off policies on your server"},
@@ -131,6 +132,16 @@ func actNames() []string {
 	return names
 }
 
+// next is what somebody may want to do who has seen the acts.
+const next = `
+What else there is, each with -h:
+   redislock run       run a command under a lock, as in a crontab
+   redislock ls        who holds what on your server, and since when
+   redislock tree      who waits for whom, and whether that ends
+   redislock watch     the same live, with hand-offs and the longest wait
+   redislock tune      which way of waiting suits your load
+   redislock doctor    what of your server would break a lock`
+
 // playAll plays the acts one after the other. It returns an error if one could not be played to
 // its end, or a verdict is not as promised.
 func playAll(ctx context.Context, s *stage, chosen []act) error {
@@ -151,6 +162,7 @@ func playAll(ctx context.Context, s *stage, chosen []act) error {
 	}
 	s.screen.Line("\n%d of %s as promised, in %.1f s",
 		len(chosen)-failed, count.Of(len(chosen), "act"), time.Since(began).Seconds())
+	s.screen.Line("%s", next)
 	if failed > 0 {
 		return fmt.Errorf("%d of %s not as promised", failed, count.Of(len(chosen), "act"))
 	}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"math"
 	"net"
 	"strings"
 	"testing"
@@ -221,39 +220,6 @@ func TestCensus(t *testing.T) {
 				t.Errorf("%d whole, %d partial, want %d, %d", whole, partial, tt.whole, tt.partial)
 			}
 		})
-	}
-}
-
-func TestQuantile(t *testing.T) {
-	t.Parallel()
-	list := []time.Duration{1, 2, 3, 4}
-	for q, want := range map[float64]time.Duration{0: 1, 0.5: 3, 0.99: 4, 1: 4} {
-		if got := quantile(list, q); got != want {
-			t.Errorf("quantile %v is %d, want %d", q, got, want)
-		}
-	}
-	if got := quantile(nil, 0.5); got != 0 {
-		t.Errorf("quantile of nothing is %d", got)
-	}
-}
-
-func TestFairness(t *testing.T) {
-	t.Parallel()
-	for _, tt := range []struct {
-		acquired []int
-		want     float64
-	}{
-		{[]int{0, 0}, 0},
-		{[]int{5, 5, 5, 5}, 1},
-		{[]int{8, 0, 0, 0}, 0.25},
-	} {
-		var c contest
-		for _, n := range tt.acquired {
-			c.workers = append(c.workers, contender{acquired: n})
-		}
-		if got := c.fairness(); math.Abs(got-tt.want) > 1e-9 {
-			t.Errorf("fairness of %v is %v, want %v", tt.acquired, got, tt.want)
-		}
 	}
 }
 

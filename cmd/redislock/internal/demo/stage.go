@@ -6,6 +6,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cli"
 )
@@ -31,9 +33,13 @@ type stage struct {
 const tidyUp = 3 * time.Second
 
 func newStage(srv *cli.Conn, scr *cli.Screen) *stage {
+	prefix := cli.OwnPrefix("demo")
+	if _, ok := srv.RDB.(*redis.ClusterClient); ok {
+		prefix = "{" + prefix + "}:" // all keys in one slot
+	}
 	return &stage{
 		server: srv,
-		prefix: cli.OwnPrefix("demo"),
+		prefix: prefix,
 		client: redislock.New(srv.RDB),
 		screen: scr,
 		pace:   1,

@@ -2,24 +2,166 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"flag"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
 
 	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cli"
+	"github.com/seed-14de3678/redislock/internal/count"
 )
+
+// options are what the user has said.
+type options struct {
+	redis    cli.Redis
+	only     string
+	list     bool
+	strict   bool
+	asJSON   *bool
+	replicas int           // that each primary is configured to have; -1: what the servers know of
+	ttl      time.Duration // the shortest that is in use
+	keys     int           // how many keys are looked at
+	pattern  string        // of the keys; empty: all behind the prefix
+}
 
 // Command is redislock doctor.
 func Command() cli.Command {
 	return cli.Command{
-		Name:     "doctor",
-		Args:     "[flags]",
-		Summary:  "look for what breaks locks on a server",
-		Examples: []cli.Example{{Line: `redislock doctor`, About: "check the server at $REDISLOCK_REDIS"}},
-		Define:   defineDoctor,
+		Name:    "doctor",
+		Args:    "[flags] [PATTERN]",
+		Summary: "look for what breaks locks on a server",
+		Help: `It looks at every server: the primary and its replicas, all nodes of a
+Cluster, and the Sentinels. Each check says what it has found, what that means
+for locks, and how to mend it. It changes nothing. What the user may not ask is
+"unknown". PATTERN, or -prefix, says which keys are locks.
+
+The exit status is 1 if there is a fault; with -strict if there is a warning, too.`,
+		Examples: []cli.Example{
+			{Line: `redislock doctor`, About: "check the server at $REDISLOCK_REDIS"},
+			{Line: `redislock doctor -prefix lock: -replicas 2`, About: "the same, where locks begin with lock: and each primary has two replicas"},
+			{Line: `redislock doctor -json -only eviction,rights`, About: "two of the checks, for a program"},
+		},
+		Define: defineDoctor,
 	}
 }
 
-func defineDoctor(*flag.FlagSet) cli.Action {
-	return func(context.Context, cli.Streams, []string) error { return errors.New("not yet") }
+func defineDoctor(flags *flag.FlagSet) cli.Action {
+	var o options
+	o.redis.Define(flags)
+	o.asJSON = cli.JSONFlag(flags)
+	flags.StringVar(&o.only, "only", "", "run these checks alone: `names` with commas between them")
+	flags.BoolVar(&o.list, "list", false, "list the checks, and look at nothing")
+	flags.BoolVar(&o.strict, "strict", false, "exit with 1 if there is a warning")
+	o.replicas = -1
+	flags.Func("replicas", "`how many` replicas each primary is configured to have\n(default: those of which the servers know)", func(text string) error {
+		n, err := strconv.ParseUint(text, 10, 16)
+		o.replicas = int(n)
+		return err
+	})
+	flags.DurationVar(&o.ttl, "ttl", 10*time.Second, "the shortest `ttl` of your locks, for what the clocks may differ by")
+	flags.IntVar(&o.keys, "keys", 100_000, "how many keys of each server to look at, at most; 0: all")
+	return func(ctx context.Context, to cli.Streams, args []string) error {
+		switch {
+		case len(args) > 1:
+			return cli.Usagef("one PATTERN at most, not %d: %s", len(args), strings.Join(args, " "))
+		case o.ttl <= 0:
+			return cli.Usagef("-ttl %s: a ttl is greater than 0", o.ttl)
+		case o.keys < 0:
+			return cli.Usagef("-keys %d: it is 0 or more", o.keys)
+		}
+		o.pattern = strings.Join(args, "")
+		return o.act(ctx, to)
+	}
+}
+
+// act lists the checks, or runs them.
+func (o options) act(ctx context.Context, to cli.Streams) error {
+	var names []string
+	for _, name := range strings.Split(o.only, ",") {
+		if name = strings.TrimSpace(name); name != "" {
+			names = append(names, name)
+		}
+	}
+	todo, err := chosen(names)
+	if err != nil {
+		return cli.UsageError(err.Error())
+	}
+	if o.list {
+		return o.listed(to, todo)
+	}
+	return o.visit(ctx, to, todo)
+}
+
+func (o options) listed(to cli.Streams, todo []Check) error {
+	for _, c := range todo {
+		if *o.asJSON {
+			if err := cli.WriteJSON(to.Out, map[string]string{"check": c.name, "about": c.about}); err != nil {
+				return err
+			}
+		} else if _, err := fmt.Fprintf(to.Out, "%-12s  %s\n", c.name, c.about); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// visit runs the checks, one after the other, and shows each as soon as it is done.
+func (o options) visit(ctx context.Context, to cli.Streams, todo []Check) error {
+	conn, err := o.redis.Open(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Close() //nolint:errcheck // nothing was done that could be lost
+	p, err := newPatient(ctx, conn, cmp.Or(o.redis.Given(), cli.DefaultRedis), o)
+	if err != nil {
+		return err
+	}
+	defer p.close()
+	p.screen = cli.NewScreen(to.Err)
+	r := newReport(to.Out, *o.asJSON, len(p.nodes) > 1)
+	if err := r.add(p.absent(todo)); err != nil {
+		return err
+	}
+	for _, c := range todo {
+		p.screen.Flash("%s …", c.name)
+		found := c.examine(ctx, p)
+		p.screen.Settle()
+		if err := context.Cause(ctx); err != nil {
+			return err
+		}
+		if err := r.add(found); err != nil {
+			return err
+		}
+	}
+	if err := r.end(len(todo), conn.Name); err != nil {
+		return err
+	}
+	if r.counts[Fault] > 0 || o.strict && r.counts[Warning] > 0 {
+		return cli.Exit(cli.Failed, nil)
+	}
+	return nil
+}
+
+// absent are the servers that cannot be reached, if nobody has asked for the check that tells them: the others know nothing of them.
+func (p *patient) absent(todo []Check) []Finding {
+	if slices.ContainsFunc(todo, func(c Check) bool { return c.name == "server" }) {
+		return nil
+	}
+	var found []Finding
+	for i, n := range p.nodes {
+		if n.err != nil {
+			found = append(found, p.serverIs(context.Background(), n, i == 0).on(n))
+		}
+	}
+	return merge("server", found)
+}
+
+// A tally as people read it.
+func tally(counts map[Status]int) string {
+	return fmt.Sprintf("%s, %s, %d unknown, %d ok",
+		count.Of(counts[Fault], "fault"), count.Of(counts[Warning], "warning"), counts[Unknown], counts[OK])
 }

@@ -78,7 +78,7 @@ func (b *breaking) run(ctx context.Context, to cli.Streams, args []string) (err 
 	if b.conn, err = b.server.Open(ctx); err != nil {
 		return err
 	}
-	defer b.conn.Close()
+	defer func() { _ = b.conn.Close() }() // what was done is done
 	b.client = b.conn.Client(logTo(to)...)
 	defer b.client.Close()
 	states, err := b.look(ctx)
@@ -157,5 +157,11 @@ func logTo(to cli.Streams) []redislock.ClientOption {
 	if isTerminal(to.Err) {
 		return nil
 	}
-	return []redislock.ClientOption{redislock.WithLogger(slog.New(slog.NewTextHandler(to.Err, nil)))}
+	utc := func(_ []string, a slog.Attr) slog.Attr {
+		if a.Key == slog.TimeKey {
+			a.Value = slog.TimeValue(a.Value.Time().UTC())
+		}
+		return a
+	}
+	return []redislock.ClientOption{redislock.WithLogger(slog.New(slog.NewTextHandler(to.Err, &slog.HandlerOptions{ReplaceAttr: utc})))}
 }

@@ -72,7 +72,7 @@ func describe(h redislock.Holder) string {
 	}
 	if !h.Since.IsZero() {
 		text += ", since " + h.Since.UTC().Format(time.RFC3339)
-		if age := time.Since(h.Since); age >= time.Second { // else the clocks may differ
+		if age := time.Since(h.Since); age >= 0 { // else the clocks differ
 			text += " (" + cli.Duration(age.Truncate(time.Second)) + ")"
 		}
 	}

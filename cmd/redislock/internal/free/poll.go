@@ -75,7 +75,8 @@ func (w *waiting) lookAtBlocker(ctx context.Context, key string) (blocked bool, 
 	if _, err := pipe.Exec(ctx); err != nil {
 		return false, noTTL, err
 	}
-	blocked = kind.Val() == "string" || kind.Val() != "none" && !w.read
+	// What has no TTL, or another type, is no lock: then it is to be found out what it is.
+	blocked = left.Val() >= 0 && (kind.Val() == "string" || kind.Val() == "zset" && !w.read)
 	return blocked, max(left.Val(), noTTL), nil
 }
 

@@ -104,7 +104,7 @@ func wasBroken(keys []string) string {
 	if len(keys) == 1 {
 		return cli.Text(keys[0]) + " was broken"
 	}
-	return fmt.Sprintf("%s and %s more were broken", cli.Text(keys[0]), count.Of(len(keys)-1, "key"))
+	return fmt.Sprintf("%s and %s were broken", cli.Text(keys[0]), count.Of(len(keys)-1, "more key"))
 }
 
 // write says what has become of a key.
@@ -112,9 +112,15 @@ func (b *breaking) write(r result) error {
 	if *b.json {
 		return cli.WriteJSON(b.to.Out, b.object(r))
 	}
-	if r.failed != nil {
-		return nil // it is said once for all the keys of the part
+	if r.failed == nil { // else it is said once for all the keys of the part
+		_, err := fmt.Fprint(b.to.Out, b.text(r))
+		return err
 	}
+	return nil
+}
+
+// text is a result for people.
+func (b *breaking) text(r result) string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "%s: ", cli.Text(r.key))
 	if len(r.broken) == 0 {
@@ -126,8 +132,7 @@ func (b *breaking) write(r result) error {
 	if r.now != nil {
 		fmt.Fprintf(&text, "  now %s\n%s", who(*r.now), next(*r.now))
 	}
-	_, err := fmt.Fprint(b.to.Out, text.String())
-	return err
+	return text.String()
 }
 
 // remark says of a holder that it came after the question.

@@ -53,7 +53,7 @@ func defineWait(flags *flag.FlagSet) cli.Action {
 }
 
 // lastLook is how long it waits for the answer who holds the keys when the time is over.
-const lastLook = time.Second
+const lastLook = 3 * time.Second
 
 // A waiting is one run of redislock wait.
 type waiting struct {
@@ -84,7 +84,7 @@ func (w *waiting) run(ctx context.Context, to cli.Streams, args []string) error 
 	if w.conn, err = w.server.Open(ctx); err != nil {
 		return err
 	}
-	defer w.conn.Close()
+	defer func() { _ = w.conn.Close() }() // it has only read
 	w.client = w.conn.Client()
 	defer w.client.Close()
 	w.parts = partsOf(w.conn, keys)
@@ -176,14 +176,14 @@ func (w *waiting) say(format string, args ...any) {
 	}
 }
 
-// tooLate is the error when the time is over.
+// tooLate is the error when the time is over: who holds the keys now, or that nobody answers.
 func (w *waiting) tooLate(ctx context.Context) error {
-	if w.lost != nil {
-		return cli.Exit(cli.Unavailable, fmt.Errorf("no answer from %s at the end of %s: %w", w.conn.Name, w.timeout, w.lost))
-	}
-	ctx, cancel := context.WithTimeout(ctx, lastLook)
+	ctx, cancel := context.WithTimeoutCause(ctx, lastLook, fmt.Errorf("nothing within %s", lastLook))
 	defer cancel()
 	states, err := w.inspect(ctx)
+	if err != nil && passes(err) {
+		return cli.Exit(cli.Unavailable, fmt.Errorf("no answer from %s at the end of %s: %w", w.conn.Name, w.timeout, err))
+	}
 	if err != nil || !slices.ContainsFunc(states, func(s redislock.KeyState) bool { return blocks(s, w.read) }) {
 		states = w.last.states // who held them was known before
 	}
@@ -207,7 +207,7 @@ func blocked(states []redislock.KeyState, read bool) string {
 	case first == nil:
 		return "the keys are not free at one moment"
 	case more > 0:
-		return fmt.Sprintf("%s is %s, and %s more", cli.Text(first.Key), who(*first), count.Of(more, "key"))
+		return fmt.Sprintf("%s is %s, and %s", cli.Text(first.Key), who(*first), count.Of(more, "more key"))
 	}
 	return fmt.Sprintf("%s is %s", cli.Text(first.Key), who(*first))
 }

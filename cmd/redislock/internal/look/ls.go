@@ -64,10 +64,10 @@ func defineLs(flags *flag.FlagSet) cli.Action {
 	l.redis.Define(flags)
 	l.json = cli.JSONFlag(flags)
 	flags.BoolVar(&l.long, "l", false, "below each key, list its readers, an intent, and who stands in line")
-	flags.StringVar(&l.sort, "sort", "key", "`order`: key; ttl, what ends soonest first; waiting, what most wait for first; since, what is held longest first")
+	flags.StringVar(&l.sort, "sort", "key", "`order`: key; ttl, what ends soonest first; waiting, what most wait for first;\nor since, what is held longest first")
 	flags.BoolVar(&l.waiting, "waiting", false, "list only keys that somebody waits for")
 	flags.BoolVar(&l.held, "held", false, "list only keys that are held or left")
-	flags.StringVar(&l.holder, "holder", "", "list only keys of somebody whose metadata or owner id has this `text`, as a holder or a waiter")
+	flags.StringVar(&l.holder, "holder", "", "list only keys of somebody whose metadata or owner id has this `text`,\nwho holds them or waits for them")
 	return l.run
 }
 
@@ -80,7 +80,7 @@ func (l *listing) run(ctx context.Context, to cli.Streams, args []string) error 
 	if err != nil {
 		return err
 	}
-	defer conn.Close()
+	defer func() { _ = conn.Close() }()
 	meter := newMeter(to.Err)
 	failed := survey.Locks(ctx, conn, survey.Query{Pattern: pattern, Progress: meter.show, Notes: &l.notes},
 		func(found []redislock.KeyState) error {

@@ -24,12 +24,12 @@ func (l *listing) remark(w io.Writer, conn *cli.Conn, pattern string, failed err
 			cli.Say(w, "%s is locked or waited for on %s\n", what, conn.Name)
 		}
 	}
-	if len(l.states) > 0 && failed != nil {
-		cli.Say(w, "the list is not complete: %s\n", counted(l.notes.Keys, "key was", "keys were")+" looked at")
+	if l.notes.Keys > 0 && failed != nil {
+		cli.Say(w, "the list is not complete: %s looked at\n", counted(l.notes.Keys, "key was", "keys were"))
 	}
 	if n := l.notes.Refused; n > 0 {
-		cli.Say(w, "%s left out, because this user may not read them; -prefix limits the search to keys of locks\n",
-			counted(n, "key was", "keys were"))
+		cli.Say(w, "%s; -prefix limits the search to keys of locks\n",
+			counted(n, "key was left out, because this user may not read it", "keys were left out, because this user may not read them"))
 	}
 	if n := l.notes.Moving; n > 0 {
 		cli.Say(w, "%s in slots that move from one master to another: who waits for them is not known until they have moved\n",

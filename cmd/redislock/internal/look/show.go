@@ -47,7 +47,7 @@ func defineShow(flags *flag.FlagSet) cli.Action {
 		if err != nil {
 			return err
 		}
-		defer conn.Close()
+		defer func() { _ = conn.Close() }()
 		client := conn.Client()
 		defer client.Close()
 		states, err := client.Inspect(ctx, keys)
@@ -106,11 +106,11 @@ func writeStates(w io.Writer, states []redislock.KeyState, prefix string) error 
 	out, now := bufio.NewWriter(w), time.Now()
 	for i, s := range states {
 		if i > 0 {
-			fmt.Fprintln(out) // Flush returns the error
+			cli.Say(out, "\n") // Flush returns the error
 		}
-		fmt.Fprintln(out, cli.Text(s.Key))
+		cli.Say(out, "%s\n", cli.Text(s.Key))
 		for _, line := range about(s, prefix, now) {
-			fmt.Fprintf(out, "  %-9s %s\n", line[0], line[1]) // long texts are not cut
+			cli.Say(out, "  %-9s %s\n", line[0], line[1]) // long texts are not cut
 		}
 	}
 	return out.Flush()

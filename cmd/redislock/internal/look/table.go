@@ -50,10 +50,10 @@ func (l *listing) write(to cli.Streams, conn *cli.Conn) error {
 	widths := layOut(rows, width)
 	out := bufio.NewWriter(to.Out)
 	for i, row := range rows {
-		fmt.Fprintln(out, lineOf(row, widths)) // Flush returns the error
+		cli.Say(out, "%s\n", lineOf(row, widths)) // Flush returns the error
 		if i > 0 && l.long {
 			for _, text := range details(l.states[i-1], now) {
-				fmt.Fprintln(out, "  "+cut(text, width-2))
+				cli.Say(out, "  %s\n", cut(text, width-2))
 			}
 		}
 	}

@@ -1,25 +1,193 @@
 // Package run is the command that runs another command under a lock.
+//
+// Three processes take part. The first is redislock run itself: it obtains the lock, renews it, and releases it. It
+// starts the second, the supervisor, which starts the command in a process group of its own and ends that group when the
+// lease is about to end, or when redislock is gone. A third, the starter, is what the command is until it is executed: it
+// makes the group that of the terminal. Redislock and the supervisor talk over two pipes.
 package run
 
 import (
 	"context"
-	"errors"
 	"flag"
+	"slices"
+	"time"
 
 	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cli"
 )
 
+const (
+	defaultTTL   = 30 * time.Second
+	leastTTL     = time.Second // a process has to start within a part of it
+	mostTime     = 365 * 24 * time.Hour
+	defaultGrace = 10 * time.Second
+	// largeSet is up to how many keys can be fenced, read, or waited for in line.
+	largeSet = 2500
+	mostKeys = 10000
+)
+
+// settings are what the command line says.
+type settings struct {
+	redis   cli.Redis
+	ttl     time.Duration
+	wait    time.Duration // 0: without end
+	queue   bool
+	once    bool
+	read    bool
+	atLeast time.Duration
+	grace   time.Duration
+	name    string
+	noFence bool
+
+	keys    []string
+	command []string
+	path    string // of the command
+}
+
 // Command is redislock run.
 func Command() cli.Command {
 	return cli.Command{
-		Name:     "run",
-		Args:     "[flags] KEY... -- COMMAND [ARG...]",
-		Summary:  "run a command under the locks of all keys",
-		Examples: []cli.Example{{Line: `redislock run orders:17 -- ./charge 17`, About: "run a command while nobody else has the lock"}},
-		Define:   defineRun,
+		Name:    "run",
+		Args:    "[flags] KEY... -- COMMAND [ARG...]",
+		Summary: "run a command under the locks of all keys",
+		Help: `It waits in line until all keys are free, locks them, runs the command, and frees
+them when every process of the command's group has ended. The lock is renewed
+until then. Standard input and output, the terminal, signals and the exit
+status are those of the command.
+
+The command finds in its environment
+  REDISLOCK_FENCE  the fencing number of the lock, see docs/tool.md
+  REDISLOCK_KEYS   the keys, separated by spaces; one that has other characters
+                   than letters, digits and @%+=:,./_- is quoted for the shell:
+                   eval "set -- $REDISLOCK_KEYS"
+
+If the lock is lost, the command's process group gets SIGTERM, and SIGKILL after
+-grace. No process of the group runs beyond the end of the lease, even if
+redislock is killed or stopped meanwhile.
+
+Exit status: that of the command; 128 and the number of the signal that has
+killed it; or
+  2    the command line is wrong
+  65   a key holds something that is no lock
+  69   Redis cannot be reached
+  75   the lock was not to be had
+  77   Redis refuses this user
+  79   the lock was lost while the command ran
+  126  the command cannot be run
+  127  the command was not found
+In all these cases but 79 the command did not run.`,
+		Examples: []cli.Example{
+			{Line: `redislock run orders:17 -- ./charge 17`, About: "run a command while nobody else has the lock; wait in line before"},
+			{Line: `redislock run -once -at-least 1m nightly -- ./report`, About: "in the crontab of several hosts: one of them runs it, once"},
+			{Line: `redislock run -read -wait 10s stock -- ./count`, About: "with other readers at the same time; give up after 10 s"},
+		},
+		Define:  define,
+		Splits:  true,
+		Signals: true,
 	}
 }
 
-func defineRun(*flag.FlagSet) cli.Action {
-	return func(context.Context, cli.Streams, []string) error { return errors.New("not yet") }
+func define(flags *flag.FlagSet) cli.Action {
+	s := &settings{}
+	s.redis.Define(flags)
+	flags.DurationVar(&s.ttl, "ttl", defaultTTL, "the lease: how long the keys stay locked if this host dies; it is renewed until the command ends")
+	flags.DurationVar(&s.wait, "wait", 0, "wait in line for at most this `time`")
+	flags.BoolVar(&s.queue, "queue", false, "wait in line without end (the default)")
+	flags.BoolVar(&s.once, "once", false, "do not wait: ask once")
+	flags.BoolVar(&s.read, "read", false, "take read locks, which others may have at the same time")
+	flags.DurationVar(&s.atLeast, "at-least", 0, "keep the keys locked for at least this `time`, even if the command ends sooner")
+	flags.DurationVar(&s.grace, "grace", defaultGrace, "how long the command may take to end after SIGTERM")
+	flags.StringVar(&s.name, "name", "", "the `name` of the program that others see (default that of the command)")
+	flags.BoolVar(&s.noFence, "no-fence", false, "take no fencing number")
+	return func(ctx context.Context, to cli.Streams, args []string) error {
+		given := map[string]bool{}
+		flags.Visit(func(f *flag.Flag) { given[f.Name] = true })
+		if err := s.take(args, given); err != nil {
+			return err
+		}
+		return s.run(ctx, to)
+	}
+}
+
+// take takes in the arguments, and checks what can be checked before Redis is asked.
+func (s *settings) take(args []string, given map[string]bool) error {
+	split := slices.Index(args, "--")
+	switch {
+	case split < 0:
+		return cli.Usagef("-- is missing between the keys and the command")
+	case split == 0:
+		return cli.Usagef("no key is given")
+	case split == len(args)-1:
+		return cli.Usagef("no command is given behind --")
+	}
+	s.keys, s.command = args[:split], args[split+1:]
+	if i := slices.Index(s.keys, ""); i >= 0 {
+		return cli.Usagef("key %d is empty", i+1)
+	}
+	if err := s.checkWaiting(given); err != nil {
+		return err
+	}
+	if err := s.checkTimes(); err != nil {
+		return err
+	}
+	return s.checkSize()
+}
+
+func (s *settings) checkWaiting(given map[string]bool) error {
+	n := 0
+	for _, flag := range []bool{given["wait"], s.queue, s.once} {
+		if flag {
+			n++
+		}
+	}
+	switch {
+	case n > 1:
+		return cli.Usagef("-wait, -queue and -once exclude each other")
+	case given["wait"] && (s.wait <= 0 || s.wait > mostTime):
+		return cli.Usagef("-wait %s: it is more than 0 and at most %s; -once does not wait", s.wait, mostTime)
+	}
+	return nil
+}
+
+func (s *settings) checkTimes() error {
+	switch {
+	case s.ttl < leastTTL || s.ttl > mostTime:
+		return cli.Usagef("-ttl %s: it is from %s to %s", s.ttl, leastTTL, mostTime)
+	case s.atLeast < 0 || s.atLeast > mostTime:
+		return cli.Usagef("-at-least %s: it is from 0 to %s", s.atLeast, mostTime)
+	case s.grace < 0 || s.grace > mostTime:
+		return cli.Usagef("-grace %s: it is from 0 to %s", s.grace, mostTime)
+	}
+	return nil
+}
+
+// checkSize refuses what would keep the server busy for too long, and says which flags make it possible.
+func (s *settings) checkSize() error {
+	slices.Sort(s.keys)
+	s.keys = slices.Compact(s.keys)
+	switch n := len(s.keys); {
+	case n > mostKeys:
+		return cli.Usagef("%d keys are too many, the limit is %d", n, mostKeys)
+	case n > largeSet && (!s.once || !s.noFence || s.read):
+		return cli.Usagef("%d keys: more than %d need -once and -no-fence, and cannot be read", n, largeSet)
+	}
+	return nil
+}
+
+// run runs the command under the lock.
+func (s *settings) run(ctx context.Context, to cli.Streams) error {
+	var err error
+	if s.path, err = find(s.command[0]); err != nil {
+		return err
+	}
+	signals := catch()
+	conn, err := s.open(ctx, signals)
+	if err != nil {
+		return err
+	}
+	defer conn.Close() //nolint:errcheck // what was to be said to Redis was answered, or is reported
+	h, err := s.obtain(ctx, to, conn, signals)
+	if err != nil {
+		return err
+	}
+	return newSession(s, to, h, signals).run()
 }

@@ -17,16 +17,16 @@ func parseGlob(text string) glob {
 	var g glob
 	for len(text) > 0 {
 		var p part
-		switch c := text[0]; {
-		case c == '*':
+		switch text[0] {
+		case '*':
 			p.star, text = true, strings.TrimLeft(text, "*")
-		case c == '?':
+		case '?':
 			p.set(0, 255)
 			text = text[1:]
-		case c == '[':
+		case '[':
 			text = p.class(text[1:])
 		default:
-			if c == '\\' && len(text) > 1 {
+			if text[0] == '\\' && len(text) > 1 {
 				text = text[1:]
 			}
 			p.set(text[0], text[0])

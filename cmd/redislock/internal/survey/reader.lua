@@ -4,8 +4,8 @@
 -- KEYS[1]  the sorted set
 -- ARGV[1]  how many bytes of a member are wanted
 --
--- Reply    the first bytes of the member with the greatest score; '' if the key does not end at that
---          moment, as every read-locked key does, or is no sorted set
+-- Reply    the first bytes of the member with the greatest score; '' if the key does not end at
+--          that moment, as every read-locked key does, or is no sorted set
 
 local last = redis.pcall('zrange', KEYS[1], -1, -1, 'withscores')
 if last.err or #last == 0 then

@@ -19,7 +19,6 @@ import (
 	"github.com/seed-14de3678/redislock/internal/check"
 	"github.com/seed-14de3678/redislock/internal/owners"
 	"github.com/seed-14de3678/redislock/internal/redistest"
-	"github.com/seed-14de3678/redislock/internal/slot"
 )
 
 func TestMain(m *testing.M) { redistest.Main(m) }
@@ -52,96 +51,6 @@ func survey1(ctx context.Context, conn *cli.Conn, q survey.Query) (found []strin
 	})
 	slices.Sort(found)
 	return found, err
-}
-
-// oddKeys are names that are easily taken apart wrongly, or not put together again.
-var oddKeys = []string{
-	"plain", "with space", "with\nnewline", "\x1b[31mred", "{tag}x", "x{tag}", "a}b", "}", "a{b", "{}x}", "ключ", "鍵", "\xff\x00", "star*", "redislock:mine",
-	"redislock:line:{", `back\slash`,
-}
-
-// plant puts something of each kind into Redis for a Client: locks in all forms, and somebody who waits for a free key. It
-// returns the keys that are to be found; of own tokens only those with something beside them.
-func plant(t *testing.T, rdb redis.UniversalClient, prefix string) (want []string) {
-	t.Helper()
-	client := redislock.New(rdb)
-	if prefix != "" {
-		client = redislock.New(rdb, redislock.WithKeyPrefix(prefix))
-	}
-	t.Cleanup(client.Close)
-	ctx := t.Context()
-	obtain := func(key string, opt redislock.Options) *redislock.Lock {
-		want = append(want, key)
-		opt.Metadata = "host=web-3"
-		return check.Must[*redislock.Lock](t)(client.Obtain(ctx, []string{key}, time.Hour, &opt))
-	}
-	for _, key := range oddKeys {
-		obtain(key, redislock.Options{})
-		read := "read" + key
-		for range 3 {
-			check.Must[*redislock.Lock](t)(client.ObtainRead(ctx, []string{read}, time.Hour, nil))
-		}
-		want = append(want, read, "waited"+key)
-		wait(t, rdb, prefix+"waited"+key)
-	}
-	check.NoError(t, obtain("left", redislock.Options{}).Leave(ctx, time.Hour))
-	obtain("own token, fenced", redislock.Options{Token: "me", Fenced: true})
-	reader := check.Must[*redislock.Lock](t)(client.ObtainRead(ctx, []string{"left by its reader"}, time.Hour, nil))
-	check.NoError(t, reader.Leave(ctx, time.Hour))
-	token := owners.NewToken()
-	check.NoError(t, rdb.Set(ctx, slot.Beside("intent", prefix+"intended"), token+"|writer", time.Hour).Err())
-	freed := obtain("freed", redislock.Options{Fenced: true})
-	check.NoError(t, freed.Release(ctx))
-	want = slices.DeleteFunc(append(want, "left by its reader", "intended"), func(key string) bool { return key == "freed" })
-	slices.Sort(want)
-	return want
-}
-
-// wait puts somebody into the line of a key who has gone, as there may be for a while.
-func wait(t *testing.T, rdb redis.UniversalClient, name string) {
-	t.Helper()
-	line := slot.Beside("line", name)
-	entry := fmt.Sprintf("%s|%d|w|p--|30000|1|0|0|%s|host=web-4", owners.NewID(), time.Now().Add(time.Hour).UnixMilli(), owners.NewToken())
-	check.NoError(t, rdb.ZAdd(t.Context(), line, redis.Z{Score: float64(time.Now().UnixMicro()), Member: entry}).Err())
-	check.NoError(t, rdb.Expire(t.Context(), line, time.Hour).Err())
-}
-
-const megabyte = 1 << 20
-
-// foreign puts data of every type under names that begin so, half of it with a TTL, and some that nearly looks like a lock.
-// It returns how many keys there are.
-func foreign(t *testing.T, rdb redis.UniversalClient, prefix string) (n int) {
-	t.Helper()
-	ctx, big := t.Context(), strings.Repeat("x", megabyte)
-	token, end := owners.NewToken(), time.Now().Add(time.Hour)
-	later := float64(end.UnixMilli())
-	for name, make := range map[string]func(key string) redis.Cmder{
-		"string": func(key string) redis.Cmder { return rdb.Set(ctx, key, big, 0) },
-		"json":   func(key string) redis.Cmder { return rdb.Set(ctx, key, `{"a": "b"}`+big, 0) },
-		"list":   func(key string) redis.Cmder { return rdb.RPush(ctx, key, big, "x") },
-		"set":    func(key string) redis.Cmder { return rdb.SAdd(ctx, key, big, "x") },
-		"hash":   func(key string) redis.Cmder { return rdb.HSet(ctx, key, "f", big) },
-		"stream": func(key string) redis.Cmder {
-			return rdb.XAdd(ctx, &redis.XAddArgs{Stream: key, Values: []string{"f", big}})
-		},
-		"zset":              func(key string) redis.Cmder { return rdb.ZAdd(ctx, key, redis.Z{Score: 1, Member: big}) },
-		"zset of some time": func(key string) redis.Cmder { return rdb.ZAdd(ctx, key, redis.Z{Score: later, Member: big}) },
-		"zset of sessions": func(key string) redis.Cmder {
-			return rdb.ZAdd(ctx, key, redis.Z{Score: later + 5000, Member: token}, redis.Z{Score: 1, Member: big})
-		},
-		"token and data": func(key string) redis.Cmder { return rdb.Set(ctx, key, token+"|"+big, 0) },
-	} {
-		for _, ttl := range []bool{true, false} {
-			key := fmt.Sprintf("%s%s %t", prefix, name, ttl)
-			check.NoError(t, make(key).Err())
-			if ttl {
-				check.NoError(t, rdb.PExpireAt(ctx, key, end).Err())
-			}
-			n++
-		}
-	}
-	check.NoError(t, rdb.Set(ctx, prefix+"token without a TTL", token, 0).Err())
-	return n + 1
 }
 
 func TestLocks(t *testing.T) {

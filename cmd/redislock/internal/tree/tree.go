@@ -1,25 +1,174 @@
-// Package tree is the command that draws who waits for whom.
 package tree
 
 import (
 	"context"
-	"errors"
 	"flag"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
 
+	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cli"
+	"github.com/seed-14de3678/redislock/cmd/redislock/internal/survey"
 )
+
+// mostDeadlocks is how many deadlocks are told one by one.
+const mostDeadlocks = 100
 
 // Command is redislock tree.
 func Command() cli.Command {
 	return cli.Command{
-		Name:     "tree",
-		Args:     "[flags] [PATTERN]",
-		Summary:  "draw who waits for whom",
-		Examples: []cli.Example{{Line: `redislock tree`, About: "draw who waits for whom, with possible deadlocks"}},
-		Define:   defineTree,
+		Name:    "tree",
+		Args:    "[flags] [PATTERN]",
+		Summary: "draw who waits for whom, and find deadlocks",
+		Help: `Beneath whoever holds a key stand those who wait for it, and beneath these
+those who wait for what they hold. Owner ids tell who is who, else metadata.
+A circle of owners is a certain deadlock: nobody in it can go on until one of
+them gives up or loses its lease. A circle of processes is a possible one.
+
+PATTERN is a glob that the keys match, as of SCAN. A circle through other keys
+is not found. Callers that poll without an intent leave nothing to be seen.
+
+The exit status is 1 if there is a certain deadlock, and 0 if there is none.`,
+		Examples: []cli.Example{
+			{Line: `redislock tree`, About: "draw who waits for whom, with deadlocks"},
+			{Line: `redislock tree -dot 'orders:*' | dot -Tsvg >locks.svg`, About: "draw a picture with Graphviz"},
+			{Line: `redislock tree -json | jq 'select(.type == "deadlock")'`, About: "list the deadlocks alone"},
+		},
+		Define: define,
 	}
 }
 
-func defineTree(*flag.FlagSet) cli.Action {
-	return func(context.Context, cli.Streams, []string) error { return errors.New("not yet") }
+// options are the flags of the command.
+type options struct {
+	redis            cli.Redis
+	json             *bool
+	dot, ascii, long bool
+	most             int
+}
+
+func define(flags *flag.FlagSet) cli.Action {
+	var o options
+	o.redis.Define(flags)
+	o.json = cli.JSONFlag(flags)
+	flags.BoolVar(&o.dot, "dot", false, "write a graph for Graphviz, with deadlocks in red")
+	flags.BoolVar(&o.ascii, "ascii", false, "draw without box characters, as where the locale is not UTF-8")
+	flags.BoolVar(&o.long, "l", false, "show keys and metadata in full length, however long the lines become")
+	flags.IntVar(&o.most, "n", 10, "draw so many `waiters` of each line, and say how many more there are; 0: all")
+	return func(ctx context.Context, to cli.Streams, args []string) error { return o.run(ctx, to, args) }
+}
+
+// check says what is wrong with the command line.
+func (o *options) check(args []string) error {
+	switch {
+	case len(args) > 1:
+		return cli.Usagef("one pattern, not %d", len(args))
+	case o.dot && *o.json:
+		return cli.Usagef("-dot or -json, not both")
+	case o.most < 0:
+		return cli.Usagef("-n is a number of waiters, or 0")
+	}
+	return nil
+}
+
+func (o *options) run(ctx context.Context, to cli.Streams, args []string) error {
+	if err := o.check(args); err != nil {
+		return err
+	}
+	conn, err := o.redis.Open(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Close() //nolint:errcheck // nothing was done that could be lost
+	client := conn.Client()
+	defer client.Close()
+	states, err := o.look(ctx, conn, to, strings.Join(args, ""))
+	if err != nil {
+		return err
+	}
+	v, err := newView(ctx, states, client.Inspect, settling)
+	if err != nil {
+		return err
+	}
+	v.now = serverNow(ctx, conn)
+	if err := o.write(to, v); err != nil {
+		return err
+	}
+	if v.certain() > 0 {
+		return cli.Exit(cli.Failed, nil)
+	}
+	return nil
+}
+
+// look reads every lock that matches.
+func (o *options) look(ctx context.Context, conn *cli.Conn, to cli.Streams, pattern string) ([]redislock.KeyState, error) {
+	progress := cli.NewScreen(to.Err)
+	var states []redislock.KeyState
+	var notes survey.Notes
+	query := survey.Query{Pattern: pattern, Notes: &notes, Progress: func(done, all int64) {
+		progress.Flash("%d of %d keys", done, all)
+	}}
+	err := survey.Locks(ctx, conn, query, func(found []redislock.KeyState) error {
+		states = append(states, found...)
+		return nil
+	})
+	progress.Settle()
+	for _, unseen := range []struct {
+		n    int64
+		what string
+	}{
+		{notes.Refused, "this user may not read"},
+		{notes.Moving, "stand in slots that move to another master: who waits for them is not known"},
+		{notes.OwnTokens, "have tokens of the callers' own; others like them may be missed without -prefix"},
+	} {
+		if unseen.n > 0 {
+			cli.Say(to.Err, "some keys (%d) %s\n", unseen.n, unseen.what)
+		}
+	}
+	slices.SortFunc(states, func(a, b redislock.KeyState) int { return strings.Compare(a.Key, b.Key) }) // SCAN has no order
+	return states, err
+}
+
+// serverNow is the time by the clock with which waiters take their places. Where TIME is refused our own has to do.
+func serverNow(ctx context.Context, conn *cli.Conn) time.Time {
+	if now, err := conn.RDB.Time(ctx).Result(); err == nil {
+		return now
+	}
+	return time.Now()
+}
+
+// write shows what was found.
+func (o *options) write(to cli.Streams, v *view) error {
+	switch {
+	case *o.json:
+		return v.writeJSON(to.Out)
+	case o.dot:
+		return v.writeDot(to.Out)
+	}
+	p := &printer{
+		view: v, names: namesOf(v.model, o.long), inner: namesOf(v.settled, o.long), screen: cli.NewScreen(to.Out),
+		glyphs: boxes, most: o.most, width: 80,
+	}
+	if prefix, ok := shellWord(o.redis.Prefix); ok {
+		p.flags = "-prefix " + prefix + " "
+	}
+	if o.long {
+		p.width = 0
+	}
+	if o.ascii || !isUTF8(os.Getenv, runtime.GOOS) {
+		p.glyphs, p.names.ascii, p.inner.ascii = plain, true, true
+	}
+	return p.print(to.Out)
+}
+
+// isUTF8 reports whether the locale has box characters.
+func isUTF8(env func(string) string, system string) bool {
+	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
+		if value := strings.ToLower(env(name)); value != "" {
+			return strings.Contains(value, "utf-8") || strings.Contains(value, "utf8")
+		}
+	}
+	return system == "windows" || system == "darwin" // where these are rarely set
 }

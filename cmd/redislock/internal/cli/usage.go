@@ -1,0 +1,97 @@
+package cli
+
+import (
+	"io"
+	"strings"
+	"unicode/utf8"
+)
+
+// width is that of a terminal that every usage text fits.
+const width = 80
+
+// line shows how the command is called.
+func (t *Tool) line(c Command) string { return strings.TrimSpace(t.Name + " " + c.Name + " " + c.Args) }
+
+// usage lists the commands.
+func (t *Tool) usage(w io.Writer) {
+	Say(w, "usage: %s command [flags] [arguments]\n\n", t.Name)
+	for _, c := range t.shown() {
+		lines := wrap(c.Summary, width-13)
+		Say(w, "  %-10s %s\n", c.Name, strings.Join(lines, "\n"+strings.Repeat(" ", 13)))
+	}
+	Say(w, "\n\"%s help command\" shows the flags of a command, and examples.\n", t.Name)
+}
+
+// usageOf shows how the command is called, with its flags and examples.
+func (t *Tool) usageOf(c Command, w io.Writer) {
+	Say(w, "usage: %s\n\n%s\n", t.line(c), strings.Join(wrap(capital(c.Summary)+".", width), "\n"))
+	if c.Help != "" {
+		Say(w, "\n")
+	}
+	for line := range strings.Lines(strings.TrimSpace(c.Help)) {
+		Say(w, "%s\n", strings.Join(wrap(strings.TrimRight(line, "\n"), width), "\n"))
+	}
+	if flags := c.defaults(); len(flags) > 0 {
+		Say(w, "\nFlags:\n")
+		for _, f := range flags {
+			Say(w, "  %s\n", f.name)
+			say(w, f.about)
+		}
+	}
+	if len(c.Examples) > 0 {
+		Say(w, "\nExamples:\n")
+	}
+	for _, e := range c.Examples {
+		Say(w, "  %s\n", e.Line)
+		say(w, e.About)
+	}
+}
+
+// say writes about a flag or an example.
+func say(w io.Writer, about string) {
+	for _, line := range wrap(about, width-8) {
+		Say(w, "        %s\n", line)
+	}
+}
+
+// A described is a flag as the usage shows it.
+type described struct{ name, about string }
+
+// defaults are the flags with their default values, as package flag describes them.
+func (c Command) defaults() (all []described) {
+	flags, _ := c.Flags()
+	var b strings.Builder
+	flags.SetOutput(&b)
+	flags.PrintDefaults()
+	for line := range strings.Lines(b.String()) {
+		name, about, _ := strings.Cut(strings.TrimRight(line, "\n"), "\t")
+		if strings.HasPrefix(name, "  -") {
+			all = append(all, described{name: strings.TrimSpace(name)})
+		}
+		last := &all[len(all)-1]
+		last.about = strings.TrimSpace(last.about + " " + strings.TrimSpace(about))
+	}
+	return all
+}
+
+// wrap breaks a line at its spaces. A line that is short enough stays as it is.
+func wrap(text string, width int) (lines []string) {
+	for utf8.RuneCountInString(text) > width {
+		at, n := -1, 0
+		for i, r := range text {
+			if n++; n > width+1 {
+				break
+			}
+			if r == ' ' && strings.TrimSpace(text[:i]) != "" {
+				at = i
+			}
+		}
+		if at < 0 {
+			break // one long word
+		}
+		lines, text = append(lines, strings.TrimRight(text[:at], " ")), text[at+1:]
+	}
+	return append(lines, text)
+}
+
+func capital(s string) string { return strings.ToUpper(s[:1]) + s[1:] }

@@ -1,0 +1,166 @@
+package doctor
+
+import (
+	"fmt"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/seed-14de3678/redislock/internal/check"
+	"github.com/seed-14de3678/redislock/internal/redistest"
+)
+
+// documented makes the user of docs/rights.md, and returns a client of it.
+func documented(t *testing.T, server *redistest.Server) (admin, rdb *redis.Client) {
+	t.Helper()
+	page := string(check.Must[[]byte](t)(os.ReadFile("../../../../docs/rights.md")))
+	_, rules, _ := strings.Cut(page, "ACL SETUSER app ")
+	rules, _, _ = strings.Cut(rules, "\n\n")
+	admin = server.Client(t)
+	grant(t, admin, strings.Fields(rules)...)
+	return admin, server.Client(t, func(o *redis.Options) { o.Username, o.Password = "app", "PASSWORD" })
+}
+
+func grant(t *testing.T, admin *redis.Client, rules ...string) {
+	t.Helper()
+	args := []any{"acl", "setuser", "app"}
+	for _, rule := range rules {
+		args = append(args, rule)
+	}
+	check.NoError(t, admin.Do(t.Context(), args...).Err())
+}
+
+// A user of locks may not look at everything. What it may not see is unknown, and says which right that needs; nothing is
+// taken for bad because of it.
+func TestOfAUser(t *testing.T) {
+	t.Parallel()
+	_, rdb := documented(t, redistest.Start(t, redistest.Valkey, "--maxmemory", "1gb"))
+	prefixed := func(p *patient) { p.conn.Prefix = "lock:" }
+	for _, tt := range []struct {
+		check  string
+		status Status
+		text   string
+	}{
+		{"server", OK, "Valkey"},
+		{"version", OK, "nothing is known"},
+		{"rights", OK, "everything"},
+		{"commands", OK, "every command"},
+		{"eviction", OK, "noeviction"}, // in INFO, too
+		{"memory", OK, "of 1.0 GiB"},
+		{"persistence", Warning, "no append-only file"},
+		{"replicas", OK, "no replicas"},
+		{"min-replicas", Unknown, "needs +config|get"},
+		{"clocks", OK, "agrees"},
+		{"scripts", Unknown, "needs +slowlog|get"},
+		{"buffers", Unknown, "needs +config|get"},
+		{"connections", Unknown, "needs +config|get"},
+		{"lifetimes", Unknown, "needs +scan"},
+		{"lines", Unknown, "needs +scan"},
+		{"libraries", Unknown, "needs +scan"},
+	} {
+		found := examined(t, rdb, tt.check, prefixed)
+		if len(found) != 1 || found[0].Status != tt.status || !strings.Contains(found[0].Found, tt.text) {
+			t.Errorf("%s: %s, want %s with %q", tt.check, list(found), tt.status, tt.text)
+		}
+	}
+	if found := examined(t, rdb, "latency", prefixed); found[0].Status == Unknown {
+		t.Errorf("there is TIME where there is no PING: %s", list(found))
+	}
+}
+
+// What INFO says can be looked at without CONFIG, and nothing without either.
+func TestWithoutInfo(t *testing.T) {
+	t.Parallel()
+	admin, rdb := documented(t, redistest.Start(t, redistest.Redis, "--maxmemory", "1gb", "--maxmemory-policy", "allkeys-lru"))
+	want(t, examined(t, rdb, "eviction"), Fault, "allkeys-lru")
+	grant(t, admin, "-info")
+	for _, name := range []string{"eviction", "memory", "persistence", "server", "version", "replicas"} {
+		want(t, examined(t, rdb, name), Unknown, "needs +")
+	}
+}
+
+// The rights of the user, each by itself.
+func TestRights(t *testing.T) {
+	t.Parallel()
+	admin, rdb := documented(t, redistest.Start(t, redistest.Redis))
+	prefixed := func(p *patient) { p.conn.Prefix = "lock:" }
+	want(t, examined(t, rdb, "rights", prefixed), OK, "everything")
+	found := examined(t, rdb, "rights")
+	if want(t, found, Warning, "~*"); !strings.Contains(list(found), "-prefix") {
+		t.Errorf("it does not say that there is -prefix: %s", list(found))
+	}
+	grant(t, admin, "-evalsha")
+	want(t, examined(t, rdb, "rights", prefixed), Fault, "evalsha")
+	grant(t, admin, "+evalsha", "-hset", "-zadd")
+	found = examined(t, rdb, "rights", prefixed)
+	want(t, found, Warning, "hset: needed for Options.Fenced")
+	want(t, found, Warning, "may not zadd")
+	if len(found) != 2 {
+		t.Errorf("each right has a finding of its own: %s", list(found))
+	}
+	grant(t, admin, "+hset", "+zadd", "resetkeys", "~lock:*")
+	want(t, examined(t, rdb, "rights", prefixed), Fault, "~redislock:*")
+}
+
+// Nothing is changed, and nothing but questions and probes is sent.
+func TestChangesNothing(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t, redistest.Redis)
+	rdb := server.Client(t)
+	ctx := t.Context()
+	check.NoError(t, rdb.Set(ctx, "lock:a", token, time.Hour).Err())
+	check.NoError(t, rdb.ZAdd(ctx, "redislock:line:{lock:a}", redis.Z{Score: 1, Member: "x"}).Err())
+	state := func() string {
+		info := rdb.Info(ctx, "persistence").Val()
+		return fmt.Sprint(rdb.DBSize(ctx).Val(), regexp.MustCompile(`rdb_changes_since_last_save:\d+`).FindString(info), rdb.ConfigGet(ctx, "*").Val())
+	}
+	before := state()
+	check.NoError(t, rdb.ConfigResetStat(ctx).Err())
+	var unread []string
+	for _, c := range checks() {
+		examined(t, rdb, c.name, func(p *patient) { p.conn.Prefix = "lock:" })
+	}
+	stats := rdb.Info(ctx, "commandstats").Val()
+	if after := state(); after != before {
+		t.Errorf("before: %s\nafter:  %s", before, after)
+	}
+	allowed := strings.Fields("info config|get ping time hello client|setname client|setinfo client|list dbsize scan type pttl getrange hrandfield zrange " +
+		"slowlog|get pubsub|channels eval evalsha client|maint_notifications config|resetstat " +
+		"get set del exists hdel hget hkeys hlen hset mget msetnx pexpire pexpireat publish spublish subscribe wait " +
+		"zadd zcard zpopmin zrem zremrangebyscore zrevrangebyscore zscore hmget")
+	for _, name := range regexp.MustCompile(`cmdstat_([a-z|_]+):`).FindAllStringSubmatch(stats, -1) {
+		if !slices.Contains(allowed, name[1]) {
+			unread = append(unread, name[1])
+		}
+	}
+	if len(unread) > 0 {
+		t.Errorf("commands that are no questions: %v", unread)
+	}
+}
+
+// The rights that docs/tool.md names are enough for all checks.
+func TestDocumentedRights(t *testing.T) {
+	t.Parallel()
+	page := string(check.Must[[]byte](t)(os.ReadFile("../../../../docs/tool.md")))
+	_, text, _ := strings.Cut(page, "A user who may run all checks needs, beside")
+	text, _, found := strings.Cut(text, ", on a Cluster")
+	rules := regexp.MustCompile(`\+[a-z|]+`).FindAllString(text, -1)
+	if !found || len(rules) < 8 {
+		t.Fatalf("docs/tool.md names %v", rules)
+	}
+	admin, rdb := documented(t, redistest.Start(t, redistest.Redis))
+	grant(t, admin, rules...)
+	grant(t, admin, "~*")
+	for _, c := range checks() {
+		for _, f := range examined(t, rdb, c.name) {
+			if f.Status == Unknown || f.Status == Fault {
+				t.Errorf("%+v", f)
+			}
+		}
+	}
+}

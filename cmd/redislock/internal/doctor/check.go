@@ -1,0 +1,174 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// A Status is how bad a finding is.
+type Status string
+
+// The statuses, from good to bad. Unknown is neither: what could not be looked at.
+const (
+	OK      Status = "ok"
+	Unknown Status = "unknown"
+	Warning Status = "warning"
+	Fault   Status = "fault"
+)
+
+// A Finding is what one check has found, on one server or on several that are alike.
+type Finding struct {
+	Check   string   `json:"check"`
+	Status  Status   `json:"status"`
+	Servers []string `json:"servers,omitempty"` // their addresses; empty if it is about all of them together
+	Found   string   `json:"found"`
+	Means   string   `json:"means,omitempty"`
+	Mend    string   `json:"mend,omitempty"`
+}
+
+// A Check looks at one subject.
+type Check struct {
+	name  string
+	about string // one line, for -list
+	run   func(ctx context.Context, p *patient) []Finding
+}
+
+// checks are all of them, in the order of the report.
+func checks() []Check {
+	return []Check{
+		{"server", "is it a Redis or a Valkey that takes writes", checkServer},
+		{"version", "is the version too old, or does it have a known bug", checkVersion},
+		{"commands", "does the server know every command that locks need", checkCommands},
+		{"rights", "may this user do all that locks need", checkRights},
+		{"eviction", "does the server throw locks away when its memory is full", checkEviction},
+		{"memory", "is its memory nearly full, so that scripts are refused", checkMemory},
+		{"persistence", "are locks kept over a restart", checkPersistence},
+		{"replicas", "are all replicas there, connected and up to date", checkReplicas},
+		{"min-replicas", "does a primary that is cut off go on granting locks", checkMinReplicas},
+		{"sentinels", "can the Sentinels agree on a fail-over", checkSentinels},
+		{"slots", "are slots of the Cluster not served, or on the move", checkSlots},
+		{"clocks", "do the clocks of the servers and of this machine agree", checkClocks},
+		{"latency", "how long do a PING and a script take", checkLatency},
+		{"scripts", "have scripts been slow, and when is the server BUSY", checkScripts},
+		{"buffers", "are subscribers disconnected because of their buffers", checkBuffers},
+		{"connections", "are there connections left, and are dead ones closed", checkConnections},
+		{"lifetimes", "are there keys of locks that never end", checkLifetimes},
+		{"lines", "do dead waiters stand in line", checkLines},
+		{"libraries", "do other libraries use the same names for locks", checkLibraries},
+	}
+}
+
+// chosen are the checks of these names, in the order of the report; all if there are no names.
+func chosen(names []string) ([]Check, error) {
+	all := checks()
+	for _, name := range names {
+		if !slices.ContainsFunc(all, func(c Check) bool { return c.name == name }) {
+			return nil, fmt.Errorf("there is no check %q; -list shows all of them", name)
+		}
+	}
+	if len(names) == 0 {
+		return all, nil
+	}
+	return slices.DeleteFunc(all, func(c Check) bool { return !slices.Contains(names, c.name) }), nil
+}
+
+// examine runs a check.
+func (c Check) examine(ctx context.Context, p *patient) []Finding {
+	return merge(c.name, c.run(ctx, p))
+}
+
+// merge puts together what is the same on several servers.
+func merge(name string, findings []Finding) []Finding {
+	var merged []Finding
+	for _, f := range findings {
+		f.Check = name
+		i := slices.IndexFunc(merged, func(m Finding) bool {
+			return len(m.Servers) > 0 && len(f.Servers) > 0 &&
+				m.Status == f.Status && m.Found == f.Found && m.Means == f.Means && m.Mend == f.Mend
+		})
+		if i < 0 {
+			merged = append(merged, f)
+		} else {
+			merged[i].Servers = append(merged[i].Servers, f.Servers...)
+		}
+	}
+	return merged
+}
+
+// fine is a finding that all is well.
+func fine(format string, args ...any) Finding {
+	return Finding{Status: OK, Found: fmt.Sprintf(format, args...)}
+}
+
+// bad is a finding that is not.
+func bad(status Status, found, means, mend string) Finding {
+	return Finding{Status: status, Found: found, Means: means, Mend: mend}
+}
+
+// notSeen is a finding of something that the user may not ask, or that nobody answers.
+func notSeen(err error, rule string) Finding {
+	text := "could not be looked at: "
+	switch {
+	case strings.HasPrefix(err.Error(), "NOPERM "):
+		return Finding{Status: Unknown, Found: text + "needs " + rule, Mend: "ACL SETUSER … " + rule + " for the user of the doctor, or ask somebody who may."}
+	case isDisabled(err):
+		return Finding{Status: Unknown, Found: text + "the server does not answer this (" + rule + "); many services allow nobody to ask"}
+	case strings.HasPrefix(err.Error(), "BUSY "):
+		return bad(Fault, text+"the server is BUSY", "A script runs and runs, and the server does nothing else: nobody gets a lock, and leases are not renewed.",
+			"SCRIPT KILL, if it has written nothing; otherwise wait, or SHUTDOWN NOSAVE, and find out whose script it is.")
+	case isAnswer(err):
+		return Finding{Status: Unknown, Found: text + err.Error()}
+	}
+	return bad(Fault, text+"no answer: "+err.Error(),
+		"The server has stopped answering while it was looked at, or the connection to it was cut. Locks that are held there cannot be renewed.",
+		"see whether it still runs, and look again.")
+}
+
+func isDisabled(err error) bool {
+	text := strings.ToLower(err.Error())
+	return strings.HasPrefix(text, "err ") &&
+		(strings.Contains(text, "unknown command") || strings.Contains(text, "unknown subcommand") || strings.Contains(text, "unsupported"))
+}
+
+// on says which server a finding is about.
+func (f Finding) on(n *node) Finding {
+	f.Servers = []string{n.addr}
+	return f
+}
+
+// everywhere asks each server that answers; those that do not are reported by the check server.
+func (p *patient) everywhere(look func(*node) Finding) []Finding {
+	return p.those(func(*node) bool { return true }, look)
+}
+
+// primaries asks each primary.
+func (p *patient) primaries(look func(*node) Finding) []Finding {
+	return p.those(func(n *node) bool { return !n.isReplica }, look)
+}
+
+func (p *patient) those(which func(*node) bool, look func(*node) Finding) []Finding {
+	var found []Finding
+	for _, n := range p.nodes {
+		if n.err == nil && which(n) {
+			found = append(found, look(n).on(n))
+		}
+	}
+	return found
+}
+
+// An oddity is what is wrong with an answer.
+type oddity string
+
+func (o oddity) Error() string { return string(o) }
+
+// isAnswer reports whether a server has said it, or has said something that nobody understands.
+func isAnswer(err error) bool {
+	_, said := errors.AsType[redis.Error](err)
+	_, odd := errors.AsType[oddity](err)
+	return said || odd
+}

@@ -1,0 +1,163 @@
+package doctor
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/seed-14de3678/redislock/internal/world"
+)
+
+func TestJudgeVersion(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name, version string
+		cluster       bool
+		status        Status
+		text, mend    string
+	}{
+		{"Redis", "4.0.14", false, Fault, "refuses the scripts", "6.2.20"},
+		{"Redis", "6.0.20", false, Warning, "Queue does not work", "6.2.20"},
+		{"Redis", "6.2.6", false, Fault, "crashes when a script", "6.2.20"},
+		{"Redis", "6.2.20", false, OK, "nothing is known", ""},
+		{"Redis", "6.2.20", true, Warning, "no sharded pub/sub", "7.2.11"},
+		{"Redis", "7.0.0", true, Fault, "in the middle", "7.2.11"},
+		{"Redis", "7.0.12", false, Warning, "since July 2024", "7.2.11"},
+		{"Redis", "7.0.12", true, Warning, "may come back", "7.2.11"},
+		{"Redis", "7.2.4", false, Warning, "numbers that a script gives", "7.2.11"},
+		{"Redis", "7.2.11", true, OK, "", ""},
+		{"Redis", "7.4.5", false, Warning, "CVE-2025-49844", "7.4.6"},
+		{"Redis", "8.0.10", true, OK, "", ""},
+		{"Redis", "8.10.1", true, OK, "", ""},
+		{"Valkey", "7.2.5", false, Warning, "numbers that a script gives", "7.2.6"},
+		{"Valkey", "8.1.3", false, Warning, "CVE-2025-49844", "8.1.4"},
+		{"Valkey", "8.0.1", true, OK, "", ""},
+		{"Valkey", "9.0.0", true, OK, "", ""},
+	} {
+		f := judgeVersion(tt.name, tt.version, tt.cluster)
+		if f.Status != tt.status || !strings.Contains(f.Found, tt.text) || !strings.Contains(f.Mend, " "+tt.mend+" ") && tt.mend != "" {
+			t.Errorf("%s %s, cluster %t: %+v", tt.name, tt.version, tt.cluster, f)
+		}
+	}
+}
+
+func TestJudges(t *testing.T) {
+	t.Parallel()
+	ms := func(n int) times { return slices.Repeat(times{time.Duration(n) * time.Millisecond}, tries) }
+	tail := append(slices.Repeat(times{time.Millisecond}, tries*8/10), slices.Repeat(times{time.Second}, tries*2/10)...)
+	now := time.Now()
+	slow := func(name string, age, took time.Duration) []redis.SlowLog {
+		return []redis.SlowLog{{Args: []string{name, "sha"}, Time: now.Add(-age), Duration: took}}
+	}
+	const clients = "id=1 omem=100 name=\nid=2 omem=6000000 name=x\n"
+	for name, tt := range map[string]struct {
+		got    Finding
+		status Status
+		text   string
+	}{
+		"memory free":           {judgeMemory(50, 100), OK, "50 %"},
+		"memory nearly full":    {judgeMemory(95, 100), Warning, "95 %"},
+		"memory full":           {judgeMemory(101, 100), Fault, "101 %"},
+		"connections free":      {judgeCount(10, 100, 0), OK, "10 of 100"},
+		"connections used up":   {judgeCount(96, 100, 0), Fault, "96 of 100"},
+		"connections nearly":    {judgeCount(85, 100, 0), Warning, "85 of 100"},
+		"connections refused":   {judgeCount(1, 100, 3), Warning, "3 were refused"},
+		"buffers empty":         {judgeBuffers(32<<20, 8<<20, nil), OK, "8.0 MiB"},
+		"buffers full":          {judgeBuffers(32<<20, 8<<20, waiting(clients)), Warning, "1 subscriber of 2"},
+		"buffers without limit": {judgeBuffers(0, 0, waiting(clients)), OK, "no limit"},
+		"buffers, a hard limit": {judgeBuffers(1000, 0, nil), Warning, "1000 bytes"},
+		"near":                  {judgeLatency(ms(1), ms(2)), OK, "p99 2ms"},
+		"far":                   {judgeLatency(ms(80), ms(80)), Warning, "80ms"},
+		"out of reach":          {judgeLatency(ms(1500), ms(1500)), Fault, "1.5s"},
+		"slow scripts":          {judgeLatency(ms(1), ms(30)), Warning, "a script p50 30ms"},
+		"slow now and then":     {judgeLatency(tail, tail), Warning, "max 1s"},
+		"a slow script":         {judgeSlow(slow("EVALSHA", time.Hour, time.Second), now), Warning, "up to 1s"},
+		"a slow script once":    {judgeSlow(slow("EVALSHA", 25*time.Hour, time.Second), now), OK, "last day"},
+		"a script that is not":  {judgeSlow(slow("EVALSHA", time.Hour, 20*time.Millisecond), now), OK, "last day"},
+		"a slow command":        {judgeSlow(slow("KEYS", time.Hour, time.Second), now), OK, "last day"},
+		"busy":                  {notSeen(world.Refusal("BUSY Redis is busy running a script."), "+info"), Fault, "BUSY"},
+		"disabled":              {notSeen(world.Refusal("ERR unknown command 'CONFIG'"), "+config|get"), Unknown, "many services"},
+		"forbidden":             {notSeen(world.Refusal("NOPERM no"), "+config|get"), Unknown, "needs +config|get"},
+		"clock of a replica":    {judgeReplicaClock(reading{500 * time.Millisecond, time.Millisecond}, 10*time.Second), Fault, "500ms"},
+		"clock nobody knows":    {judgeReplicaClock(reading{0, time.Second}, 10*time.Second), Unknown, "too slow to tell"},
+		"clock, longer ttl":     {judgeReplicaClock(reading{500 * time.Millisecond, time.Millisecond}, time.Minute), OK, "1m0s"},
+	} {
+		if tt.got.Status != tt.status || !strings.Contains(tt.got.Found, tt.text) {
+			t.Errorf("%s: %+v, want %s and %q", name, tt.got, tt.status, tt.text)
+		}
+		if (tt.got.Status == Warning || tt.got.Status == Fault) && (tt.got.Means == "" || tt.got.Mend == "") {
+			t.Errorf("%s: it does not say what it means or how to mend it: %+v", name, tt.got)
+		}
+	}
+}
+
+func TestCannotWrite(t *testing.T) {
+	t.Parallel()
+	for text, info := range map[string]map[string]string{
+		"append-only file": {"aof_enabled": "1", "aof_last_write_status": "err"},
+		"last snapshot":    {"rdb_last_bgsave_status": "err"},
+	} {
+		if f, failed := (&node{info: info}).cannotWrite(); !failed || f.Status != Fault || !strings.Contains(f.Found, text) {
+			t.Errorf("%v: %+v", info, f)
+		}
+	}
+	if f, failed := (&node{info: map[string]string{"aof_enabled": "1", "aof_last_write_status": "ok", "rdb_last_bgsave_status": "ok"}}).cannotWrite(); failed {
+		t.Errorf("all was written: %+v", f)
+	}
+}
+
+func TestLibraryOf(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ kind, sample, want string }{
+		{"string", token, ours},
+		{"string", token + "|host=a", ours},
+		{"string", "AZ012345" + token + "|host=a", ours},
+		{"string", token + " host=a", bsm},
+		{"string", "MDEyMzQ1Njc4OWFiY2RlZg==", redsync},
+		{"string", "", ""},
+		{"string", "a value", ""},
+		{"string", "0123456789abcdefABCDE!", ""},
+		{"string", strings.Repeat("x", sampleBytes), ""},
+		{"zset", token + "|host=a", ours},
+		{"zset", "member", ""},
+		{"hash", "01234567-89ab-cdef-0123-456789abcdef:42", redisson},
+		{"hash", "01234567-89ab-cdef-0123-456789abcdef", ""},
+		{"list", "", ""},
+	} {
+		if got := libraryOf(tt.kind, tt.sample); got != tt.want {
+			t.Errorf("%s %q: %q, want %q", tt.kind, tt.sample, got, tt.want)
+		}
+	}
+}
+
+// What servers have in common is one finding, and colours are on terminals alone.
+func TestReport(t *testing.T) {
+	t.Parallel()
+	n := func(addr string) *node { return &node{addr: addr} }
+	f := bad(Fault, "found", strings.Repeat("word ", 40), "mend it")
+	merged := merge("eviction", []Finding{f.on(n("a:1")), fine("well").on(n("b:1")), f.on(n("c:1")), fine("all"), fine("all")})
+	if got := fmt.Sprint(len(merged), merged[0].Servers, merged[1].Servers); got != "4 [a:1 c:1] [b:1]" {
+		t.Errorf("merged: %s: %s", got, list(merged))
+	}
+	var b strings.Builder
+	r := newReport(&b, false, true)
+	if err := r.add(merged); err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(b.String(), "\n")
+	if want := "fault    eviction      found (a:1, c:1)"; lines[0] != want || strings.Contains(b.String(), "\x1b") {
+		t.Errorf("%q, want %q", lines[0], want)
+	}
+	for _, line := range lines {
+		if len(line) > width {
+			t.Errorf("%d characters: %q", len(line), line)
+		}
+	}
+	if got := tally(r.counts); got != "1 fault, 0 warnings, 0 unknown, 3 ok" {
+		t.Error(got)
+	}
+}

@@ -1,0 +1,130 @@
+package doctor
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cli"
+	"github.com/seed-14de3678/redislock/internal/count"
+)
+
+// inspected is how many keys are inspected at once.
+const inspected = 50
+
+// scanned is a finding about all keys: of what was not seen, or fine.
+func (h *harvest) scanned(text string) Finding {
+	if h.partial {
+		text += fmt.Sprintf(", among the first %d of %d keys (-keys 0 looks at all of them)", h.walked, h.all)
+	}
+	return fine("%s", text)
+}
+
+// checkLifetimes looks for keys of ours that have no TTL.
+func checkLifetimes(ctx context.Context, p *patient) []Finding {
+	h := p.harvested(ctx)
+	switch {
+	case h.err != nil:
+		return []Finding{notSeen(h.err, h.rule)}
+	case len(h.endless) == 0:
+		return []Finding{h.scanned("every key of a lock has a TTL")}
+	}
+	return []Finding{bad(Fault, fmt.Sprintf("%s of locks without a TTL: %s", count.Of(len(h.endless), "key"), some(h.endless)),
+		"They never end, and the library takes a key without a TTL for something that is no lock: nobody can obtain it. Something else has written them, or has taken the TTL away (PERSIST, RESTORE, a copy without it).",
+		"find out what has done that; then redis-cli DEL KEY, if nobody works under it.")}
+}
+
+// some names the first of many keys.
+func some(names []string) string {
+	const most = 5
+	var shown []string
+	for _, name := range names[:min(len(names), most)] {
+		shown = append(shown, cli.Text(name))
+	}
+	if len(names) > most {
+		shown = append(shown, fmt.Sprintf("and %d more", len(names)-most))
+	}
+	return strings.Join(shown, ", ")
+}
+
+// checkLines looks for waiters that have not asked for 15 s.
+func checkLines(ctx context.Context, p *patient) []Finding {
+	h := p.harvested(ctx)
+	if h.err != nil {
+		return []Finding{notSeen(h.err, h.rule)}
+	}
+	var keys []string
+	for _, name := range h.lined {
+		if key, found := strings.CutPrefix(name, p.conn.Prefix); found && key != "" {
+			keys = append(keys, key)
+		}
+	}
+	client := p.conn.Client()
+	defer client.Close()
+	var states []redislock.KeyState
+	for part := range slices.Chunk(keys, inspected) {
+		some, err := client.Inspect(ctx, part)
+		if err != nil {
+			return []Finding{{Status: Unknown, Found: "could not be looked at: " + err.Error()}}
+		}
+		states = append(states, some...)
+	}
+	return []Finding{h.judgeLines(states)}
+}
+
+func (h *harvest) judgeLines(states []redislock.KeyState) Finding {
+	dead, lines := 0, 0
+	var where []string
+	for _, s := range states {
+		n := 0
+		for _, w := range s.Line {
+			if !w.Alive {
+				n++
+			}
+		}
+		if len(s.Line) > 0 {
+			lines++
+		}
+		if n > 0 {
+			dead += n
+			where = append(where, s.Key)
+		}
+	}
+	if dead == 0 {
+		return h.scanned(fmt.Sprintf("no dead waiters in %s", count.Of(lines, "line")))
+	}
+	return bad(Warning, fmt.Sprintf("%s in the lines of %s", count.Of(dead, "dead waiter"), some(where)),
+		"They have not asked for 15 s or more: their processes were killed, hang, or are cut off from the server. They are passed over, so nobody waits for them for long; but where they come from, work is not done.",
+		"redislock show KEY says who they are. Look at those processes.")
+}
+
+// checkLibraries looks for locks of others.
+func checkLibraries(ctx context.Context, p *patient) []Finding {
+	h := p.harvested(ctx)
+	if h.err != nil {
+		return []Finding{notSeen(h.err, h.rule)}
+	}
+	var found []Finding
+	for _, library := range []string{bsm, redsync, redisson} {
+		if names := h.aliens[library]; len(names) > 0 {
+			found = append(found, bad(Warning, fmt.Sprintf("%s that looks like a lock of %s: %s", count.Of(len(names), "key"), library, some(names)), meets[library],
+				"let all programs that lock the same things use one library; or give the names of one of them another prefix."))
+		}
+	}
+	switch {
+	case len(found) > 0:
+		return found
+	case p.isScoped():
+		return []Finding{h.scanned("no key there looks like a lock of another library")}
+	}
+	return []Finding{h.scanned("no name is used by another library and by this one (-prefix or PATTERN finds more)")}
+}
+
+// meets is what happens where two libraries have one name.
+var meets = map[string]string{
+	bsm:      "To this library such a key is a write lock of somebody until its TTL ends, so the two exclude each other as long as nobody reads, queues or is fenced: bsm/redislock knows nothing of these.",
+	redsync:  "To this library such a key is a write lock of somebody until its TTL ends; but redsync takes a majority of several servers for a lock, and this one asks one server.",
+	redisson: "To this library a hash is no lock: every Obtain is refused (ModeForeign) while Redisson holds it, and Redisson fails on a key of ours (WRONGTYPE).",
+}

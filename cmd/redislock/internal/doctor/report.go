@@ -1,0 +1,107 @@
+package doctor
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cli"
+	"github.com/seed-14de3678/redislock/internal/count"
+)
+
+// A report is written while the checks run.
+type report struct {
+	to     io.Writer
+	screen *cli.Screen // tells whether there are colours
+	asJSON bool
+	many   bool // servers, so that each is named
+	counts map[Status]int
+}
+
+// newReport writes to w. Colours are on terminals alone.
+func newReport(w io.Writer, asJSON, many bool) *report {
+	return &report{to: w, screen: cli.NewScreen(w), asJSON: asJSON, many: many, counts: map[Status]int{}}
+}
+
+// width is how long a line of an explanation gets.
+const width = 100
+
+var colours = map[Status]string{OK: cli.Green, Unknown: cli.Cyan, Warning: cli.Yellow, Fault: cli.Red}
+
+// add writes what a check has found.
+func (r *report) add(findings []Finding) error {
+	for _, f := range findings {
+		r.counts[f.Status]++
+		if r.asJSON {
+			if err := cli.WriteJSON(r.to, f); err != nil {
+				return err
+			}
+		} else if _, err := io.WriteString(r.to, r.text(f)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// text is a finding in one line, and beneath it what it means.
+func (r *report) text(f Finding) string {
+	const head = 7 + 2 + 12 + 2
+	var b strings.Builder
+	found := f.Found
+	if r.many && len(f.Servers) > 0 {
+		found += " (" + serversText(f.Servers) + ")"
+	}
+	fmt.Fprintf(&b, "%s  %-12s  %s\n", r.screen.Paint(colours[f.Status], fmt.Sprintf("%-7s", f.Status)), f.Check, found)
+	for _, more := range []struct{ label, text string }{{"means: ", f.Means}, {"mend:  ", f.Mend}} {
+		if more.text == "" {
+			continue
+		}
+		indent := strings.Repeat(" ", head)
+		for i, line := range wrapped(more.text, width-head-len(more.label)) {
+			label := more.label
+			if i > 0 {
+				label = strings.Repeat(" ", len(label))
+			}
+			b.WriteString(indent + label + line + "\n")
+		}
+	}
+	return b.String()
+}
+
+// serversText names some servers, and counts many.
+func serversText(servers []string) string {
+	if len(servers) > 3 {
+		return count.Of(len(servers), "server")
+	}
+	return strings.Join(servers, ", ")
+}
+
+// wrapped breaks a text between words. Line breaks of its own stay.
+func wrapped(text string, width int) []string {
+	var lines []string
+	for _, part := range strings.Split(text, "\n") {
+		line := ""
+		for _, word := range strings.Fields(part) {
+			switch {
+			case line == "":
+				line = word
+			case len(line)+1+len(word) > width:
+				lines = append(lines, line)
+				line = word
+			default:
+				line += " " + word
+			}
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+// end writes the sum.
+func (r *report) end(checks int, name string) error {
+	if r.asJSON {
+		return nil
+	}
+	_, err := fmt.Fprintf(r.to, "\n%s of %s: %s\n", count.Of(checks, "check"), name, tally(r.counts))
+	return err
+}

@@ -1,0 +1,104 @@
+package doctor
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"strings"
+
+	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cli"
+)
+
+// checkServer looks at what each server is.
+func checkServer(ctx context.Context, p *patient) []Finding {
+	var found []Finding
+	for i, n := range p.nodes {
+		found = append(found, p.serverIs(ctx, n, i == 0).on(n))
+	}
+	return found
+}
+
+func (p *patient) serverIs(ctx context.Context, n *node, isFirst bool) Finding {
+	switch {
+	case n.err != nil && p.isOnline(n):
+		return Finding{Status: Unknown, Found: "could not be looked at: cannot be reached from here, but its primary says that it is connected: " + n.err.Error()}
+	case n.err != nil:
+		return bad(Fault, "cannot be reached: "+n.err.Error(),
+			"The other servers give this address. A replica that is away cannot take the place of its primary, and with Options.Replicas nobody gets a lock.",
+			"start it, or take it out of the configuration; it may also be that this machine cannot reach it and others can.")
+	case n.infoErr != nil:
+		return notSeen(n.infoErr, "+info")
+	case n.info["loading"] == "1":
+		return bad(Fault, "is still loading its data", "It refuses every command until it has read its file.", "wait, and look again.")
+	case isFirst && !p.cluster && p.failover == nil && n.info["role"] == "slave":
+		return bad(Fault, "is a replica: it takes no writes",
+			"Every Obtain fails with READONLY, or takes locks that the primary does not know if replica-read-only is off.",
+			fmt.Sprintf("use the primary, %s:%s, or a URL with ?master_name=… that finds it by Sentinel.", cli.Text(n.info["master_host"]), n.info["master_port"]))
+	}
+	name, version := n.makes(ctx)
+	if name == "" {
+		return bad(Warning, "is no Redis or Valkey of which anything is known",
+			"Locks need scripts that are done as a whole, the expiry of keys, and pub/sub. A proxy or another make of server may have them, or may not.",
+			"try it with redislock demo -redis URL, and look at what its documentation says of Lua scripts, expiry and replication.")
+	}
+	return fine("%s %s, %s", name, version, n.role())
+}
+
+// isOnline reports whether a primary has that replica. Servers in containers often know one another by addresses that nobody
+// else can reach.
+func (p *patient) isOnline(replica *node) bool {
+	for _, n := range p.nodes {
+		for _, r := range n.replicas() {
+			if r["state"] == "online" && net.JoinHostPort(r["ip"], r["port"]) == replica.addr {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (n *node) role() string {
+	if n.isReplica {
+		return "replica"
+	}
+	return "primary"
+}
+
+// makes says who has made the server, and its version; empty if it is nobody whom we know. What calls itself "redis" may be
+// something else that has to look like it: some of them say so.
+func (n *node) makes(ctx context.Context) (name, version string) {
+	for _, alien := range []string{"dragonfly_version", "kvrocks_version", "garnet_version", "keydb_version", "sabledb_version"} {
+		if n.info[alien] != "" {
+			return "", ""
+		}
+	}
+	server := n.info["server_name"] // of Valkey
+	if server == "" {
+		hello, _ := n.rdb.Do(ctx, "hello").Result() // one that is not known has no name
+		server = helloServer(hello)
+	}
+	switch {
+	case strings.EqualFold(server, "valkey") && n.info["valkey_version"] != "":
+		return "Valkey", n.info["valkey_version"]
+	case n.info["redis_version"] == "" || server != "" && !strings.EqualFold(server, "redis"):
+		return "", ""
+	}
+	return "Redis", n.info["redis_version"]
+}
+
+// helloServer finds the name of the server in the answer to HELLO.
+func helloServer(reply any) string {
+	switch reply := reply.(type) {
+	case map[any]any:
+		name, _ := reply["server"].(string)
+		return name
+	case []any:
+		for i := 0; i+1 < len(reply); i += 2 {
+			if reply[i] == "server" {
+				name, _ := reply[i+1].(string)
+				return name
+			}
+		}
+	}
+	return ""
+}

@@ -1,0 +1,93 @@
+package free
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cli"
+	"github.com/seed-14de3678/redislock/internal/check"
+	"github.com/seed-14de3678/redislock/internal/redistest"
+	"github.com/seed-14de3678/redislock/internal/world"
+)
+
+func TestMain(m *testing.M) { redistest.Main(m) }
+
+// The pauses grow from 20 ms to a second, and the end of a lease makes one shorter, but not without end.
+func TestPacer(t *testing.T) {
+	t.Parallel()
+	var p pacer
+	looks, passed := 0, time.Duration(0)
+	for passed < time.Minute {
+		pause := p.next(noTTL)
+		if most := firstPause << min(looks, 10); pause > min(most, longestPause) || pause < min(most, longestPause)*4/5-1 {
+			t.Fatalf("pause %d is %s", looks, pause)
+		}
+		passed += pause
+		looks++
+	}
+	if looks > 81 {
+		t.Errorf("it looks %d times in a minute", looks)
+	}
+	for ttl, want := range map[time.Duration]time.Duration{
+		300 * time.Millisecond: 301 * time.Millisecond, 0: firstPause / 2, time.Millisecond: firstPause / 2,
+	} {
+		if got := p.next(ttl); got != want {
+			t.Errorf("a lease ends in %s: it looks in %s, want %s", ttl, got, want)
+		}
+	}
+	if got := p.next(time.Hour); got > longestPause || got < longestPause*4/5 {
+		t.Errorf("a lease ends in an hour: it looks in %s", got)
+	}
+}
+
+// A look costs two commands, however many keys there are, as long as the key is held that was held before.
+func TestLookCosts(t *testing.T) {
+	t.Parallel()
+	b := redistest.Shared(t, redistest.Redis)
+	rdb, name := b.Client(t), world.NewName(t)
+	c := redislock.New(rdb)
+	t.Cleanup(c.Close)
+	check.Must[*redislock.Lock](t)(c.Obtain(t.Context(), []string{name + "b", name + "c"}, time.Hour, nil))
+	var commands []string
+	rdb.AddHook(check.Answered(func(cmd redis.Cmder) { commands = append(commands, cmd.Name()) }))
+	for _, read := range []bool{false, true} {
+		w := &waiting{conn: &cli.Conn{RDB: rdb}, client: c, read: read}
+		w.parts = partsOf(w.conn, []string{name + "a", name + "b", name + "c"})
+		first := check.Must[sight](t)(w.look(t.Context(), sight{}))
+		if first.free || first.blocker != name+"b" {
+			t.Fatalf("got %+v, want it held up by b", first)
+		}
+		commands = nil
+		next := check.Must[sight](t)(w.look(t.Context(), first))
+		if !slices.Equal(commands, []string{"type", "pttl"}) || next.blocker != first.blocker || next.ttl <= 0 {
+			t.Errorf("read %t: got %v, %+v", read, commands, next)
+		}
+	}
+}
+
+// Nothing that is stored reaches a terminal as it is, and metadata is cut.
+func TestDescribe(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	for _, tt := range []struct {
+		h    redislock.Holder
+		want string
+	}{
+		{redislock.Holder{TTL: time.Minute}, "somebody, 1m0s left"},
+		{redislock.Holder{Metadata: "m", Owner: "o", TTL: time.Minute, Left: true, Since: now}, "m owner=o, who has left it, for another 1m0s"},
+		{redislock.Holder{Owner: "o", TTL: time.Second, Since: now.Add(time.Hour)}, "owner=o, since " + now.Add(time.Hour).UTC().Format(time.RFC3339) + ", 1s left"},
+		{redislock.Holder{Metadata: "m", TTL: time.Second, Since: now.Add(-time.Hour)}, "m, since " + now.Add(-time.Hour).UTC().Format(time.RFC3339) + " (1h0m0s), 1s left"},
+		{redislock.Holder{Metadata: "a\nb\x1b[1m", TTL: time.Second}, `"a\nb\x1b[1m", 1s left`},
+		{redislock.Holder{Metadata: strings.Repeat("é", 200), TTL: time.Second}, strings.Repeat("é", 100) + "…, 1s left"},
+		{redislock.Holder{Metadata: "x" + strings.Repeat("é", 200), TTL: time.Second}, "x" + strings.Repeat("é", 99) + "…, 1s left"},
+	} {
+		if got := describe(tt.h); got != tt.want {
+			t.Errorf("got %s, want %s", got, tt.want)
+		}
+	}
+}

@@ -1,0 +1,153 @@
+package look
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/seed-14de3678/redislock"
+)
+
+// lock makes the state of a key.
+func lock(key, metadata string, fence int64, waiters int) redislock.KeyState {
+	s := redislock.KeyState{
+		Key: key, Mode: redislock.ModeWrite, TTL: 29 * time.Second, Fence: fence,
+		Holders: []redislock.Holder{{Metadata: metadata, TTL: 29 * time.Second, Since: time.Now()}},
+	}
+	for range waiters {
+		s.Line = append(s.Line, redislock.Waiter{Mode: redislock.ModeWrite, Metadata: metadata, Since: time.Now(), Alive: true})
+	}
+	return s
+}
+
+const instance = "host=web-3 pid=812 prog=shop since=2026-03-01T09:26:53Z"
+
+// tableOf lays a table out as ls does.
+func tableOf(width int, states ...redislock.KeyState) (lines []string) {
+	rows := [][]string{heading}
+	for _, s := range states {
+		rows = append(rows, rowOf(s, time.Now()))
+	}
+	widths := layOut(rows, width)
+	for _, row := range rows {
+		lines = append(lines, lineOf(row, widths))
+	}
+	return lines
+}
+
+func TestTableFits(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("orders:with:a:long:name:", 9) + "17"
+	for _, states := range [][]redislock.KeyState{
+		{lock("orders:17", instance, 0, 0)},
+		{lock("orders:17", instance, 1764003000000000, 12), lock("x", "", 0, 0)},
+		{lock(long, instance, 1764003000000000, 100_000)},
+		{lock("\x1b[31m"+long, strings.Repeat("m", 4096), 0, 0)},
+		{lock(strings.Repeat("鍵", 60), strings.Repeat("é", 60), 0, 0), lock("orders:17", instance, 0, 0)},
+	} {
+		for _, width := range []int{60, 80, 100, 160} {
+			lines := tableOf(width, states...)
+			for _, line := range lines {
+				if n := cells(line); n > width {
+					t.Errorf("%d columns of %d:\n%s", n, width, line)
+				}
+			}
+			if !strings.HasPrefix(lines[0], "KEY ") || !strings.Contains(lines[0], " HOLDER ") || !strings.Contains(lines[0], " WAITING") {
+				t.Errorf("%d columns:\n%s", width, lines[0])
+			}
+		}
+		if lines := strings.Join(tableOf(0, states...), "\n"); strings.Contains(lines, "…") || !strings.Contains(lines, "FENCE") {
+			t.Errorf("what is for no terminal is cut:\n%s", lines)
+		}
+	}
+	if lines := tableOf(80, lock("orders:17", "web-3", 1764003000000000, 0)); !strings.HasSuffix(lines[1], " 1764003000000000") {
+		t.Errorf("there is room for the fencing number:\n%s", strings.Join(lines, "\n"))
+	}
+}
+
+func TestSqueeze(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ text, want string }{
+		{"orders:17", "orders:17"},
+		{"orders:europe:17", "order…e:17"},
+		{"鍵鍵鍵鍵鍵鍵", "鍵鍵…鍵鍵"},
+	} {
+		if got := squeeze(tt.text, 10); got != tt.want {
+			t.Errorf("got %q of %q, want %q", got, tt.text, tt.want)
+		}
+	}
+}
+
+func TestOrders(t *testing.T) {
+	t.Parallel()
+	a, b, c, free := lock("a", "", 0, 1), lock("b", "", 0, 3), lock("c", "", 0, 0), lock("0", "", 0, 2)
+	a.TTL, b.TTL, c.TTL = 3, 2, 1
+	now := time.Now()
+	a.Holders[0].Since, b.Holders[0].Since, c.Holders[0].Since = now, now.Add(-time.Hour), time.Time{}
+	c.Holders = append(c.Holders, redislock.Holder{Since: now.Add(-time.Minute)})
+	free.Mode, free.TTL, free.Holders = redislock.ModeFree, 0, nil
+	for order, want := range map[string]string{"key": "0abc", "ttl": "cba0", "waiting": "b0ac", "since": "bca0"} {
+		states, got := []redislock.KeyState{c, free, a, b}, ""
+		slices.SortFunc(states, orders[order])
+		for _, s := range states {
+			got += s.Key
+		}
+		if got != want {
+			t.Errorf("-sort %s: got %s, want %s", order, got, want)
+		}
+	}
+}
+
+func TestWords(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	s := lock("k", "", 0, 2)
+	s.Line[1].Alive, s.Intent = false, &redislock.Holder{Owner: "job-7"}
+	if got := rowOf(s, now)[waitingColumn]; got != "2, 1 gone" {
+		t.Errorf("waiting is %q", got)
+	}
+	if got := details(s, now)[0]; got != "intent of owner job-7 (0.0s left)" {
+		t.Errorf("got %q", got)
+	}
+	for d, want := range map[time.Duration]string{
+		1500 * time.Millisecond: "1.5s", 99 * time.Second: "99.0s", 150 * time.Second: "2m30s", 2 * time.Hour: "2h0m", 200 * time.Hour: "8d8h",
+	} {
+		if got := life(d); got != want {
+			t.Errorf("got %s of %v, want %s", got, d, want)
+		}
+	}
+	for n, want := range map[int64]string{7: "7", 999: "999", 1000: "1 000", 1234567: "1 234 567"} {
+		if got := grouped(n); got != want {
+			t.Errorf("got %q of %d", got, n)
+		}
+	}
+	if clock(time.Time{}, now) != "-" || len(clock(now, now)) != 8 || clock(now.AddDate(-2, 0, 0), now) != now.AddDate(-2, 0, 0).Format("2006-01-02") {
+		t.Error("a moment is not as it should be")
+	}
+}
+
+// A survey of many keys says now and then how far it is; one of few keys says nothing.
+func TestMeter(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var b bytes.Buffer
+		m := newMeter(&b)
+		for done := range int64(10) {
+			m.show(done*100_000, 1_000_000)
+			m.show(done, 1000)
+			time.Sleep(time.Second)
+		}
+		m.settle()
+		want := ""
+		for _, n := range []int{3, 6, 9} {
+			want += fmt.Sprintf("looked at %d00 000 of 1 000 000 keys\n", n)
+		}
+		if got := b.String(); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	})
+}

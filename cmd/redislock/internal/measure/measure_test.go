@@ -1,0 +1,121 @@
+package measure
+
+import (
+	"encoding/json"
+	"math"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestFairness(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		shares []int
+		want   float64
+	}{
+		{nil, 0},
+		{[]int{0, 0}, 0},
+		{[]int{5, 5, 5, 5}, 1},
+		{[]int{8, 0, 0, 0}, 0.25},
+		{[]int{3, 1}, 0.8},
+	} {
+		if got := Fairness(tt.shares); math.Abs(got-tt.want) > 1e-9 {
+			t.Errorf("fairness of %v is %v, want %v", tt.shares, got, tt.want)
+		}
+	}
+}
+
+const ms = time.Millisecond
+
+func TestQuantile(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name       string
+		ended, cut []time.Duration
+		q          float64
+		want       time.Duration
+		bound      bool
+	}{
+		{"of nothing", nil, nil, .5, 0, false},
+		{"of one", []time.Duration{7 * ms}, nil, .5, 7 * ms, false},
+		{"middle", []time.Duration{1 * ms, 2 * ms, 3 * ms, 4 * ms}, nil, .5, 2 * ms, false},
+		{"high", []time.Duration{1 * ms, 2 * ms, 3 * ms, 4 * ms}, nil, .99, 4 * ms, false},
+		{"order does not matter", []time.Duration{4 * ms, 1 * ms, 3 * ms, 2 * ms}, nil, .75, 3 * ms, false},
+		{"short", []time.Duration{0, 10}, nil, .5, 10, false},
+		{"all cut", nil, []time.Duration{3 * ms, 5 * ms}, .5, 5 * ms, true},
+		// Of four that were seen for 2 ms, half ended there: what became of the one that was cut at 1 ms is not known.
+		{"one cut early", []time.Duration{2 * ms, 2 * ms, 9 * ms, 9 * ms}, []time.Duration{1 * ms}, .5, 2 * ms, false},
+		// Without those cut at 1 ms the middle would be 2 ms, and with them as if they had ended it would be 1 ms.
+		{"many cut", []time.Duration{2 * ms, 4 * ms, 8 * ms}, []time.Duration{1 * ms, 1 * ms, 1 * ms}, .5, 4 * ms, false},
+		{"the longest were cut", []time.Duration{2 * ms, 4 * ms}, []time.Duration{5 * ms, 5 * ms}, .99, 5 * ms, true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			var w Waits
+			for _, d := range tt.ended {
+				w.Add(d, false)
+			}
+			for _, d := range tt.cut {
+				w.Add(d, true)
+			}
+			got, bound := w.Quantile(tt.q)
+			if near := math.Abs(float64(got-tt.want)) <= float64(tt.want)/100+10; !near || bound != tt.bound {
+				t.Errorf("got %v %t, want %v %t", got, bound, tt.want, tt.bound)
+			}
+		})
+	}
+}
+
+// Waits of which a part is cut at random give the quantiles that they would have had.
+func TestQuantileOfCutWaits(t *testing.T) {
+	t.Parallel()
+	random := rand.New(rand.NewPCG(1, 2))
+	var whole, seen Waits
+	for range 20000 {
+		d := time.Duration(random.ExpFloat64() * float64(10*ms))
+		until := rand.N(60 * ms)
+		whole.Add(d, false)
+		seen.Add(min(d, until), until < d)
+	}
+	for _, q := range []float64{.5, .9, .95} {
+		got, bound := seen.Quantile(q)
+		want, _ := whole.Quantile(q)
+		if ratio := float64(got) / float64(want); bound || ratio < .85 || ratio > 1.15 {
+			t.Errorf("quantile %v is %v %t, want about %v", q, got, bound, want)
+		}
+	}
+}
+
+func TestWaitsAreJoined(t *testing.T) {
+	t.Parallel()
+	var all, a, b Waits
+	for i := range 50 {
+		d := time.Duration(i*i) * ms
+		all.Add(d, i%7 == 0)
+		[]*Waits{&a, &b}[i%2].Add(d, i%7 == 0)
+	}
+	text, err := json.Marshal(b) // as it comes from another process
+	if err != nil {
+		t.Fatal(err)
+	}
+	var received Waits
+	if err := json.Unmarshal(text, &received); err != nil {
+		t.Fatal(err)
+	}
+	var joined Waits
+	for _, w := range []Waits{a, received, {}} {
+		joined.Join(w)
+	}
+	if diff := cmp.Diff(joined, all); diff != "" {
+		t.Error(diff)
+	}
+	if n, cut := joined.Count(); n != 50 || cut != 8 {
+		t.Errorf("%d, of which %d cut", n, cut)
+	}
+	if !all.MostCut { // 7 divides 49
+		t.Error("it is not known that the longest one was cut")
+	}
+}

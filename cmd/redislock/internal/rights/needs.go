@@ -1,0 +1,108 @@
+package rights
+
+import "slices"
+
+// A Place is what a server is a part of: more is asked of its user there.
+type Place int
+
+// The places.
+const (
+	Single Place = iota // a server of its own, or with replicas
+	Cluster
+	Ring
+)
+
+// A need is a command that the user has to be allowed, and how to ask for it without changing anything. In the arguments
+// $lock is a name that a lock could have, and $beside that of a key beside it: nobody has either of them.
+type need struct {
+	command string
+	purpose string // what does not work without it
+	probe   []any
+	at      []Place // where it is needed; empty: everywhere
+}
+
+// The purposes that several commands have.
+const (
+	everyLock  = "every lock"
+	readLocks  = "read locks"
+	queue      = "Options.Queue"
+	fenced     = "Options.Fenced"
+	guards     = "requests that were not answered (guards)"
+	connection = "every connection"
+)
+
+// needs are the commands of docs/rights.md, in its order; TestDocs compares them. They are asked of a key that nobody
+// has. A command that would create it gets arguments of which the server complains, after it has looked at the
+// rights: HSET without the last value, MSETNX likewise.
+var needs = []need{
+	{command: "eval", purpose: everyLock, probe: []any{"return 1", 0}},
+	{command: "evalsha", purpose: everyLock, probe: []any{"0000000000000000000000000000000000000000", 0}},
+	{command: "del", purpose: everyLock, probe: []any{"$beside"}},
+	{command: "exists", purpose: everyLock, probe: []any{"$beside"}},
+	{command: "get", purpose: "Options.Intent, Inspect", probe: []any{"$beside"}},
+	{command: "hdel", purpose: fenced, probe: []any{"$beside", "field"}},
+	{command: "hget", purpose: fenced, probe: []any{"$beside", "field"}},
+	{command: "hkeys", purpose: fenced, probe: []any{"$beside"}},
+	{command: "hlen", purpose: fenced, probe: []any{"$beside"}},
+	{command: "hset", purpose: fenced, probe: []any{"$beside", "field", "value", "field without a value"}},
+	{command: "info", purpose: "Options.MinUptime", probe: []any{"server"}},
+	{command: "mget", purpose: everyLock, probe: []any{"$beside"}},
+	{command: "msetnx", purpose: "locks of several keys", probe: []any{"$beside", "value", "$beside"}},
+	{command: "pexpire", purpose: everyLock, probe: []any{"$beside", 1}},
+	{command: "pexpireat", purpose: readLocks, probe: []any{"$beside", 1}},
+	{command: "publish", purpose: queue, probe: []any{"$channel", ""}},
+	{command: "pttl", purpose: everyLock, probe: []any{"$beside"}},
+	{command: "set", purpose: everyLock, probe: []any{"$beside", "value", "xx"}},
+	{command: "spublish", purpose: queue + " on a Cluster", probe: []any{"$channel", ""}},
+	{command: "subscribe", purpose: queue + ", WithBreakNotices"},
+	{command: "time", purpose: readLocks + ", " + queue + ", " + fenced + ", Lock.Leave"},
+	{command: "type", purpose: readLocks + ", Inspect, Break", probe: []any{"$beside"}},
+	{command: "wait", purpose: "Options.Replicas", probe: []any{0, 0}},
+	{command: "zadd", purpose: readLocks + ", " + queue + ", " + guards, probe: []any{"$beside", "xx", 0, "member"}},
+	{command: "zcard", purpose: fenced, probe: []any{"$beside"}},
+	{command: "zpopmin", purpose: "a fast Release where others stand in line", probe: []any{"$beside"}},
+	{command: "zrange", purpose: readLocks + ", " + queue + ", " + guards, probe: []any{"$beside", 0, 0}},
+	{command: "zrem", purpose: readLocks + ", " + queue, probe: []any{"$beside", "member"}},
+	{command: "zremrangebyscore", purpose: guards, probe: []any{"$beside", 0, 0}},
+	{command: "zrevrangebyscore", purpose: queue + " beside guards", probe: []any{"$beside", 0, 0}},
+	{command: "zscore", purpose: readLocks + ", " + queue + ", " + guards, probe: []any{"$beside", "member"}},
+
+	{command: "ssubscribe", purpose: queue + ", WithBreakNotices", at: []Place{Cluster}},
+	{command: "sunsubscribe", purpose: queue + ", WithBreakNotices", at: []Place{Cluster}},
+	{command: "cluster|slots", purpose: everyLock + " on a Cluster", at: []Place{Cluster}},
+	{command: "command", purpose: everyLock + " on a Cluster", at: []Place{Cluster}},
+	{command: "unsubscribe", purpose: queue + ", WithBreakNotices", at: []Place{Ring}},
+	{command: "ping", purpose: everyLock + " on a Ring", at: []Place{Ring}},
+}
+
+// isAt reports whether a command is needed there.
+func (n need) isAt(where Place) bool { return len(n.at) == 0 || slices.Contains(n.at, where) }
+
+// purposeOf says what a command is for. One that is in no list is sent when a connection is made, such as SELECT.
+func purposeOf(command string) string {
+	for _, n := range needs {
+		if n.command == command {
+			return n.purpose
+		}
+	}
+	return connection
+}
+
+// rank is where something missing stands in the order of the list.
+func rank(m Missing) int {
+	if m.Command == "" {
+		return len(needs)
+	}
+	return slices.IndexFunc(needs, func(n need) bool { return n.command == m.Command })
+}
+
+// Commands are those that the user needs on a server of that place.
+func Commands(where Place) []string {
+	var names []string
+	for _, n := range needs {
+		if n.isAt(where) {
+			names = append(names, n.command)
+		}
+	}
+	return names
+}

@@ -1,0 +1,200 @@
+package rights
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/seed-14de3678/redislock/internal/slot"
+)
+
+// patience is how long an answer about a channel may take.
+const patience = 5 * time.Second
+
+// An inquiry asks one server.
+type inquiry struct {
+	prefix                string
+	lock, beside, channel string // names that nobody has
+	report                Report
+}
+
+// On asks one server about the user of the client. It changes nothing there. The server may be a replica.
+func On(ctx context.Context, one *redis.Client, prefix string, where Place) (Report, error) {
+	lock := prefix + "redislock-probe-" + strings.ToLower(rand.Text())
+	q := &inquiry{prefix: prefix, lock: lock, beside: slot.Beside("probe", lock)}
+	q.channel = "redislock:wake:{" + slot.InBraces(lock) + "}:probe"
+	asked, err := q.ask(ctx, one, where)
+	if err != nil {
+		return Report{}, err
+	}
+	for _, a := range asked {
+		if err := q.note(a); err != nil {
+			return Report{}, err
+		}
+	}
+	return q.result(), nil
+}
+
+// An answer is what the server has said to one command, or to the use of a key.
+type answer struct {
+	command string
+	key     string // that it used; empty if none
+	err     error
+}
+
+// ask sends everything: what returns an answer in one pipeline, and subscriptions by themselves.
+func (q *inquiry) ask(ctx context.Context, one *redis.Client, where Place) ([]answer, error) {
+	var asked []answer
+	pipe := one.Pipeline()
+	send := func(command, key string, args ...any) {
+		pipe.Do(ctx, args...)
+		asked = append(asked, answer{command: command, key: key})
+	}
+	send("get", q.lock, "get", q.lock) // the lock key itself, to read and to write
+	send("set", q.lock, "set", q.lock, "value", "xx")
+	var channels []string
+	for _, n := range needs {
+		switch {
+		case !n.isAt(where):
+		case strings.HasSuffix(n.command, "subscribe"):
+			channels = append(channels, n.command)
+		default:
+			send(n.command, q.beside, q.args(n)...)
+		}
+	}
+	cmds, err := pipe.Exec(ctx)
+	if err != nil && !isAnswer(err) {
+		return nil, err
+	}
+	for i := range asked {
+		asked[i].err = cmds[i].Err()
+	}
+	for _, command := range channels {
+		asked = append(asked, answer{command: command, err: q.subscribe(ctx, one, command)})
+	}
+	return asked, nil
+}
+
+// args are the words of a command with the names in their places.
+func (q *inquiry) args(n need) []any {
+	var args []any
+	for _, word := range strings.Split(n.command, "|") {
+		args = append(args, word)
+	}
+	for _, word := range n.probe {
+		switch word {
+		case "$beside":
+			word = q.beside
+		case "$channel":
+			word = q.channel
+		}
+		args = append(args, word)
+	}
+	return args
+}
+
+// subscribe sends a command of pub/sub by a connection of its own, and returns the error with which it was answered.
+func (q *inquiry) subscribe(ctx context.Context, one *redis.Client, command string) error {
+	p := one.Subscribe(ctx)
+	defer p.Close() //nolint:errcheck // nothing hangs on it
+	send := map[string]func(context.Context, ...string) error{
+		"subscribe": p.Subscribe, "unsubscribe": p.Unsubscribe, "ssubscribe": p.SSubscribe, "sunsubscribe": p.SUnsubscribe,
+	}[command]
+	if err := send(ctx, q.channel); err != nil {
+		return err
+	}
+	_, err := p.ReceiveTimeout(ctx, patience)
+	return err
+}
+
+// note enters an answer into the report. What is no answer of a server that looks at rights is an error.
+func (q *inquiry) note(a answer) error {
+	refusal := refusalOf(a.err)
+	switch {
+	case a.err == nil || errors.Is(a.err, redis.Nil):
+	case refusal == nil && !isAnswer(a.err):
+		return a.err
+	case refusal == nil:
+		if isUnknown(a.err) {
+			q.report.Unknown = append(q.report.Unknown, a.command)
+		}
+	case refusal.command != "":
+		command := refusal.command
+		if strings.HasPrefix(a.command, command+"|") { // Redis 6.2 names the command alone
+			command = a.command
+		}
+		q.add(Missing{Command: command, For: purposeOf(command), Rule: "+" + command})
+	case refusal.channel:
+		q.addPattern("&redislock:*", queue+", WithBreakNotices")
+	case a.key == q.lock:
+		q.addPattern("~"+escaped(q.prefix)+"*", everyLock)
+	default:
+		q.addPattern("~redislock:*", "everything that is stored beside locks: intents, lines, guards, fencing numbers")
+	}
+	return nil
+}
+
+func (q *inquiry) addPattern(pattern, purpose string) {
+	q.add(Missing{Pattern: pattern, For: purpose, Rule: pattern})
+}
+
+func (q *inquiry) add(m Missing) {
+	if !slices.Contains(q.report.Missing, m) {
+		q.report.Missing = append(q.report.Missing, m)
+	}
+}
+
+// result is the report in the order of the list.
+func (q *inquiry) result() Report {
+	slices.SortStableFunc(q.report.Missing, func(a, b Missing) int { return rank(a) - rank(b) })
+	return q.report
+}
+
+// escaped makes a prefix fit for a pattern, in which some characters mean something.
+func escaped(prefix string) string {
+	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(prefix)
+}
+
+// A refusal is what a NOPERM says.
+type refusal struct {
+	command string // that the user may not run; empty if it is about a key or a channel
+	channel bool
+}
+
+// refusalOf reads a NOPERM; nil if the error is none. Redis and Valkey say "no permissions to run the 'get' command", "to access
+// one of the keys used as arguments" or "a key", and the same of channels.
+func refusalOf(err error) *refusal {
+	if err == nil || !isAnswer(err) {
+		return nil
+	}
+	_, text, found := strings.Cut(err.Error(), "NOPERM ")
+	if !found {
+		return nil
+	}
+	if _, name, found := strings.Cut(text, "run the '"); found {
+		name, _, _ = strings.Cut(name, "'")
+		return &refusal{command: strings.ToLower(name)}
+	}
+	return &refusal{channel: strings.Contains(text, "channel")}
+}
+
+// isAnswer reports whether a server has said it, one that lets us in.
+func isAnswer(err error) bool {
+	if _, ok := errors.AsType[redis.Error](err); !ok {
+		return false
+	}
+	return !strings.HasPrefix(err.Error(), "NOAUTH ") && !strings.HasPrefix(err.Error(), "WRONGPASS ")
+}
+
+// isUnknown reports whether the server says that there is no such command. Some services and proxies have words of their
+// own for what they do not pass on.
+func isUnknown(err error) bool {
+	text, ok := strings.CutPrefix(strings.ToLower(err.Error()), "err ")
+	return ok && slices.ContainsFunc([]string{"unknown command", "unsupported", "not supported", "not allowed", "unknown subcommand"},
+		func(s string) bool { return strings.Contains(text, s) })
+}

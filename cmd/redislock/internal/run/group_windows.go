@@ -1,0 +1,171 @@
+package run
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"strconv"
+	"syscall"
+	"unsafe"
+
+	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cli"
+)
+
+// killSignal is for the exit status of a command that was killed.
+const killSignal = 9
+
+// A group is a job object with the command, and all that it has started. Windows ends its processes when the supervisor
+// is gone, however it ends.
+type group struct {
+	pid     int
+	job     syscall.Handle
+	process *os.Process
+	events  chan message
+}
+
+var (
+	kernel      = syscall.NewLazyDLL("kernel32.dll")
+	createJob   = kernel.NewProc("CreateJobObjectW")
+	setJob      = kernel.NewProc("SetInformationJobObject")
+	queryJob    = kernel.NewProc("QueryInformationJobObject")
+	assignToJob = kernel.NewProc("AssignProcessToJobObject")
+	endJob      = kernel.NewProc("TerminateJobObject")
+	resumeAll   = syscall.NewLazyDLL("ntdll.dll").NewProc("NtResumeProcess")
+)
+
+const (
+	createSuspended   = 0x4
+	ofAccounting      = 1      // JobObjectBasicAccountingInformation
+	ofLimits          = 9      // JobObjectExtendedLimitInformation
+	killOnClose       = 0x2000 // JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE
+	mayDoAll          = 0x1f0fff
+	killedByThisGroup = 128 + killSignal
+)
+
+// jobLimits is JOBOBJECT_EXTENDED_LIMIT_INFORMATION.
+type jobLimits struct {
+	_     [2]int64
+	flags uint32
+	_     [2]uintptr
+	_     uint32
+	_     uintptr
+	_     [2]uint32
+	_     [6]uint64
+	_     [4]uintptr
+}
+
+// jobAccounting is JOBOBJECT_BASIC_ACCOUNTING_INFORMATION.
+type jobAccounting struct {
+	_      [4]int64
+	_      [2]uint32
+	active uint32
+	_      uint32
+}
+
+// inherited opens a pipe that this process was started with. Those that it starts do not get it.
+func inherited(handle uint) *os.File {
+	_ = syscall.SetHandleInformation(syscall.Handle(handle), syscall.HANDLE_FLAG_INHERIT, 0)
+	return os.NewFile(uintptr(handle), "pipe")
+}
+
+// newSupervisor prepares the supervisor.
+func newSupervisor(e *errand, in, out *os.File) (*exec.Cmd, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.Command(self, superviseName)
+	cmd.SysProcAttr = &syscall.SysProcAttr{}
+	for _, pipe := range []struct {
+		flag string
+		file *os.File
+	}{{"-in", in}, {"-out", out}} {
+		handle := syscall.Handle(pipe.file.Fd())
+		if err := syscall.SetHandleInformation(handle, syscall.HANDLE_FLAG_INHERIT, syscall.HANDLE_FLAG_INHERIT); err != nil {
+			return nil, err
+		}
+		cmd.SysProcAttr.AdditionalInheritedHandles = append(cmd.SysProcAttr.AdditionalInheritedHandles, handle)
+		cmd.Args = append(cmd.Args, pipe.flag, strconv.FormatUint(uint64(handle), 10))
+	}
+	cmd.Args = append(cmd.Args, "-ttl", e.ttl.String(), "-grace", e.grace.String(), "--", e.path)
+	cmd.Args = append(cmd.Args, e.command...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	return cmd, nil
+}
+
+// startGroup starts the command in a job object. It does nothing before it is in there.
+func startGroup(e *errand) (*group, error) {
+	job, _, err := createJob.Call(0, 0)
+	if job == 0 {
+		return nil, err
+	}
+	limits := jobLimits{flags: killOnClose}
+	if ok, _, err := setJob.Call(job, ofLimits, uintptr(unsafe.Pointer(&limits)), unsafe.Sizeof(limits)); ok == 0 {
+		return nil, err
+	}
+	cmd := exec.Command(e.path, e.command[1:]...)
+	cmd.Args[0] = e.command[0]
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	cmd.SysProcAttr = &syscall.SysProcAttr{CreationFlags: createSuspended}
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	g := &group{pid: cmd.Process.Pid, job: syscall.Handle(job), process: cmd.Process, events: make(chan message, 4)}
+	if err := g.resume(); err != nil {
+		_ = cmd.Process.Kill() // it has done nothing yet
+		return nil, err
+	}
+	go g.wait(cmd)
+	return g, nil
+}
+
+// resume puts the command into the job, and lets it begin.
+func (g *group) resume() error {
+	process, err := syscall.OpenProcess(mayDoAll, false, uint32(g.pid))
+	if err != nil {
+		return err
+	}
+	defer syscall.CloseHandle(process) //nolint:errcheck // it is open
+	if ok, _, err := assignToJob.Call(uintptr(g.job), uintptr(process)); ok == 0 {
+		return err
+	}
+	if status, _, _ := resumeAll.Call(uintptr(process)); status != 0 {
+		return errors.New("it cannot be resumed")
+	}
+	return nil
+}
+
+func (g *group) wait(cmd *exec.Cmd) {
+	_ = cmd.Wait() // the status is in ProcessState
+	g.events <- message{Say: sayEnded, Status: cmd.ProcessState.ExitCode()}
+}
+
+func (g *group) id() int { return g.pid }
+
+// signal does nothing: a Ctrl-C of the console reaches the command by itself, and there are no others.
+func (g *group) signal(int) {}
+
+// terminate does nothing: there is no way to ask any process to end. It is killed when the grace is over.
+func (g *group) terminate() {}
+
+// kill ends the processes of the job.
+func (g *group) kill() { _, _, _ = endJob.Call(uintptr(g.job), killedByThisGroup) }
+
+// alive reports whether the job has processes.
+func (g *group) alive() bool {
+	var a jobAccounting
+	ok, _, _ := queryJob.Call(uintptr(g.job), ofAccounting, uintptr(unsafe.Pointer(&a)), unsafe.Sizeof(a), 0)
+	return ok != 0 && a.active > 0
+}
+
+func (g *group) giveBack() bool { return false }
+
+// killGroup has nothing to do: Windows has ended the processes of the job when its supervisor was gone.
+func killGroup(int) bool { return false }
+
+// Starter is a matter of Unix.
+func Starter() cli.Command {
+	c := Supervisor()
+	c.Name = starterName
+	return c
+}

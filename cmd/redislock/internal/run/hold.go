@@ -1,0 +1,179 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cli"
+)
+
+// A hold is the lock, and what is heard of it.
+type hold struct {
+	*redislock.Lock
+	client  *redislock.Client
+	renewed chan struct{} // has a value when the lease was extended
+	lost    chan error    // has the reason when it was lost
+	failed  atomic.Value  // why the last renewal that failed did not count, as text
+}
+
+// open connects to Redis, unless a signal comes before.
+func (s *settings) open(ctx context.Context, signals <-chan os.Signal) (conn *cli.Conn, err error) {
+	interrupted := untilSignal(ctx, signals, func(ctx context.Context) { conn, err = s.redis.Open(ctx) })
+	if interrupted != nil && err == nil {
+		_ = conn.Close() // nothing was done
+	}
+	if interrupted != nil {
+		return nil, interrupted
+	}
+	return conn, err
+}
+
+// obtain obtains the lock, unless a signal comes before.
+func (s *settings) obtain(ctx context.Context, to cli.Streams, conn *cli.Conn, signals <-chan os.Signal) (h *hold, err error) {
+	h = &hold{renewed: make(chan struct{}, 1), lost: make(chan error, 1)}
+	ctx, giveUp := context.WithCancelCause(ctx)
+	defer giveUp(nil)
+	h.client = conn.Client(redislock.WithMaxKeys(mostKeys), redislock.WithBreakNotices(), redislock.WithHooks(redislock.Hooks{
+		Waiting: func(_ context.Context, e redislock.Event) {
+			if isForeign(e.Err) {
+				giveUp(e.Err) // no lease ends it
+				return
+			}
+			tellWaiting(to, e.Err)
+		},
+		Refreshed: h.noteRenewal,
+		Lost:      func(_ context.Context, e redislock.Event) { h.lost <- e.Err },
+	}))
+	began := time.Now()
+	interrupted := untilSignal(ctx, signals, func(ctx context.Context) {
+		var write, read []string
+		if s.read {
+			read = s.keys
+		} else {
+			write = s.keys
+		}
+		h.Lock, err = h.client.ObtainMixed(ctx, write, read, s.ttl, s.options(began))
+	})
+	switch {
+	case interrupted != nil && err == nil:
+		_ = h.release() // it ends with its ttl at the latest
+		return nil, interrupted
+	case interrupted != nil:
+		h.client.Close() // takes back what the Obtain may have left
+		return nil, interrupted
+	case err != nil:
+		h.client.Close()
+		if cause := context.Cause(ctx); isForeign(cause) {
+			err = cause
+		}
+		return nil, s.refusal(err)
+	}
+	return h, nil
+}
+
+func (s *settings) options(began time.Time) *redislock.Options {
+	return &redislock.Options{
+		Watchdog:    true,
+		Metadata:    metadata(s.name, s.path, began),
+		Queue:       !s.once,
+		Wait:        s.wait,
+		Fenced:      !s.noFence,
+		HoldAtLeast: s.atLeast,
+	}
+}
+
+// isForeign reports whether an error says that a key holds something that is no lock.
+func isForeign(err error) bool {
+	conflict, ok := errors.AsType[*redislock.ConflictError](err)
+	return ok && conflict.Mode == redislock.ModeForeign
+}
+
+// noteRenewal is called by the library, which it must not keep waiting.
+func (h *hold) noteRenewal(_ context.Context, e redislock.Event) {
+	if e.Err != nil {
+		h.failed.Store(plain(e.Err))
+		return
+	}
+	select {
+	case h.renewed <- struct{}{}:
+	default:
+	}
+}
+
+// why is what was wrong with the last renewal that failed, empty if none has.
+func (h *hold) why() string {
+	text, _ := h.failed.Load().(string)
+	return text
+}
+
+// tellWaiting says on a terminal for whom the command has to wait.
+func tellWaiting(to cli.Streams, why error) {
+	if cli.NewScreen(to.Err).Live {
+		cli.Say(to.Err, "redislock run: waiting: %s\n", plain(why))
+	}
+}
+
+// untilSignal calls fn with a context that ends when a signal comes which ends processes. It returns the error for that.
+func untilSignal(ctx context.Context, signals <-chan os.Signal, fn func(context.Context)) (interrupted error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		fn(ctx)
+	}()
+	for {
+		select {
+		case <-ended:
+			return interrupted
+		case sig := <-signals:
+			if number := endsProcess(sig); number > 0 && interrupted == nil {
+				interrupted = cli.Exit(128+number, fmt.Errorf("%v: the command was not run", sig))
+				cancel()
+			}
+		}
+	}
+}
+
+// refusal gives the error of an Obtain an exit status.
+func (s *settings) refusal(err error) error {
+	conflict, isConflict := errors.AsType[*redislock.ConflictError](err)
+	within := ""
+	if s.wait > 0 {
+		within = fmt.Sprintf(" within %s", s.wait)
+	}
+	switch {
+	case isForeign(err):
+		return cli.Exit(cli.NoLock, errors.New(plain(conflict)))
+	case isConflict:
+		return cli.Exit(cli.NotObtained, fmt.Errorf("not obtained%s: %s", within, plain(conflict)))
+	case errors.Is(err, redislock.ErrNotObtained):
+		return cli.Exit(cli.NotObtained, errors.New(plain(err)))
+	case errors.Is(err, redislock.ErrWaitOver):
+		return cli.Exit(cli.Unavailable, err)
+	case errors.Is(err, redislock.ErrInvalidKeys), errors.Is(err, redislock.ErrCrossSlot), errors.Is(err, redislock.ErrInvalidMetadata):
+		return cli.UsageError(plain(err))
+	}
+	return err
+}
+
+// plain is the text of an error of the library without the name of the library in front.
+func plain(err error) string { return strings.TrimPrefix(err.Error(), "redislock: ") }
+
+// releasePatience is how long a Release may take.
+const releasePatience = 10 * time.Second
+
+// release frees the keys.
+func (h *hold) release() error {
+	ctx, cancel := context.WithTimeout(context.Background(), releasePatience)
+	defer cancel()
+	err := h.Release(ctx)
+	h.client.Close() // tries once more, if it is not known whether they are free
+	return err
+}

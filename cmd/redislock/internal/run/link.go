@@ -1,0 +1,74 @@
+package run
+
+import (
+	"encoding/json"
+	"io"
+	"os"
+	"time"
+)
+
+// What redislock and its supervisor tell each other.
+const (
+	// From redislock: the end of the lease, at once and after each renewal; a signal for the command; the lock is lost.
+	sayDeadline = "deadline"
+	saySignal   = "signal"
+	sayLost     = "lost"
+	// From the supervisor: the command was started, or could not be; it was stopped, as Ctrl-Z does it; it gets SIGTERM,
+	// because the end of the lease is near; it has ended; its group is gone.
+	sayStarted = "started"
+	sayFailed  = "failed"
+	sayStopped = "stopped"
+	sayLate    = "late"
+	sayEnded   = "ended"
+	sayGone    = "gone"
+)
+
+// A message is one line of JSON.
+type message struct {
+	Say      string
+	Deadline time.Duration `json:",omitempty"` // by the clock that all processes share
+	Left     time.Duration `json:",omitempty"` // until then
+	Signal   int           `json:",omitempty"` // to be sent, or that has stopped or killed the command
+	Group    int           `json:",omitempty"` // the process group of the command
+	Status   int           `json:",omitempty"` // the exit status of the command
+	Text     string        `json:",omitempty"` // why it could not be started
+	Terminal bool          `json:",omitempty"` // the command had the terminal when it ended
+}
+
+// A link is one end of the pipes between redislock and its supervisor.
+type link struct {
+	in  <-chan message // closed when the other end is gone
+	out *os.File
+}
+
+// linkPatience is how long the other side may take to read what is written; it is no time at all, unless it is stopped.
+const linkPatience = 5 * time.Second
+
+func newLink(in, out *os.File) *link {
+	messages := make(chan message, 16)
+	go func() {
+		defer close(messages)
+		for d := json.NewDecoder(in); ; {
+			var m message
+			if d.Decode(&m) != nil {
+				return // with the pipe; nobody else writes to it
+			}
+			messages <- m
+		}
+	}()
+	return &link{in: messages, out: out}
+}
+
+// send writes a message. An error says that the other side is gone, or does not listen.
+func (l *link) send(m message) error {
+	line, err := json.Marshal(m)
+	if err != nil {
+		return err
+	}
+	_ = l.out.SetWriteDeadline(time.Now().Add(linkPatience)) // where the system can do that
+	n, err := l.out.Write(append(line, '\n'))
+	if err == nil && n <= len(line) {
+		err = io.ErrShortWrite
+	}
+	return err
+}

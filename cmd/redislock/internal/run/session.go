@@ -1,0 +1,226 @@
+package run
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
+
+	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cli"
+)
+
+// A session is the command while it runs, as redislock sees it.
+type session struct {
+	*settings
+	to      cli.Streams
+	hold    *hold
+	signals <-chan os.Signal
+
+	supervisor *exec.Cmd
+	link       *link
+	terminal   *terminal // nil if there is none
+	group      int       // of the command; 0: it was not started
+	foreground bool      // the command has the terminal whenever redislock would have it
+
+	ended   bool             // the command
+	status  int              // its exit status
+	killed  int              // the signal that has killed it; 0: none
+	fromTTY bool             // it had the terminal when it ended
+	failed  string           // why it could not be started
+	lost    error            // why the lock does not count any more; nil if it does
+	late    bool             // the command was ended because no renewal came through
+	told    bool             // it was said why the command is ended
+	stuck   <-chan time.Time // when the supervisor should have ended the group
+	remind  <-chan time.Time // when it is to be said for what redislock waits
+}
+
+func newSession(s *settings, to cli.Streams, h *hold, signals <-chan os.Signal) *session {
+	return &session{settings: s, to: to, hold: h, signals: signals}
+}
+
+// run starts the command, looks after it until its group is gone, and then releases the lock.
+func (s *session) run() error {
+	if err := s.start(); err != nil {
+		s.release()
+		return cli.Exit(cli.CannotRun, fmt.Errorf("cannot start a supervisor for the command: %w", err))
+	}
+	if !s.attend() {
+		s.orphaned()
+	}
+	if s.group == 0 && s.failed == "" {
+		// It may have started the command, but nobody knows which that is.
+		return cli.Exit(cli.Failed, errors.New("the supervisor has died; the keys stay locked until the lease ends"))
+	}
+	s.release()
+	return s.outcome()
+}
+
+// start starts the supervisor, which starts the command.
+func (s *session) start() error {
+	s.terminal = openTerminal()
+	theirIn, out, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	in, theirOut, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	e := &errand{ttl: s.ttl, grace: s.grace, terminal: s.terminal.isOurs(), path: s.path, command: s.command}
+	s.supervisor, err = newSupervisor(e, theirIn, theirOut)
+	if err != nil {
+		return err
+	}
+	s.supervisor.Env = environ(os.Environ(), s.keys, s.hold.Fence())
+	s.link = newLink(in, out)
+	s.tellDeadline()
+	if err := s.supervisor.Start(); err != nil {
+		return err
+	}
+	_ = theirIn.Close() // that it is gone is seen by the end of the pipe
+	_ = theirOut.Close()
+	letGo()
+	settle()
+	s.foreground = e.terminal
+	return nil
+}
+
+// tellDeadline tells the supervisor until when the lock is certain.
+func (s *session) tellDeadline() {
+	at := sharedClock() // before it is asked how much is left, so that the deadline is not too late
+	left := time.Until(s.hold.Deadline())
+	s.say(message{Say: sayDeadline, Deadline: at + left, Left: left})
+}
+
+// say tells the supervisor. One that does not listen is ended, and the command with it.
+func (s *session) say(m message) {
+	if err := s.link.send(m); err != nil && s.supervisor.Process != nil {
+		_ = s.supervisor.Process.Kill() // attend sees the end of the pipe
+	}
+}
+
+// attend goes on until the group of the command is gone. It reports false if the supervisor is gone before.
+func (s *session) attend() bool {
+	jobs := s.jobControl()
+	for {
+		select {
+		case m, ok := <-s.link.in:
+			if !ok {
+				return s.failed != ""
+			}
+			if m.Say == sayGone {
+				return true
+			}
+			s.hear(m)
+		case <-s.hold.renewed:
+			s.tellDeadline()
+		case why := <-s.hold.lost:
+			s.lose(why)
+		case sig := <-s.signals:
+			s.pass(sig)
+		case sig := <-jobs:
+			s.pass(sig)
+		case <-s.stuck:
+			_ = s.supervisor.Process.Kill() // it is stopped, perhaps
+		case <-s.remind:
+			cli.Say(s.to.Err, "redislock run: the command has ended, but others of its process group %d run: waiting for them\n", s.group)
+		}
+	}
+}
+
+// hear takes in what the supervisor says.
+func (s *session) hear(m message) {
+	switch m.Say {
+	case sayStarted:
+		s.group = m.Group
+	case sayFailed:
+		s.failed, s.status = m.Text, m.Status
+	case sayStopped:
+		s.stopped(m.Signal)
+	case sayLate:
+		s.late = true
+		s.tellEnd(strings.TrimSuffix(fmt.Sprint("the lease ends soon, and no renewal was confirmed: ", s.hold.why()), ": "))
+	case sayEnded:
+		s.ended, s.killed, s.fromTTY = true, m.Signal, m.Terminal
+		if s.failed == "" {
+			s.status = m.Status
+		}
+		s.remind = time.After(time.Second)
+	}
+}
+
+// stuckPatience is how late the supervisor may be.
+const stuckPatience = 2 * time.Second
+
+// lose takes in that the lock is lost, and has the command ended.
+func (s *session) lose(why error) {
+	s.lost = why
+	s.tellEnd(plain(why))
+	s.say(message{Say: sayLost})
+	left := max(0, time.Until(s.hold.Deadline()))
+	s.stuck = time.After(min(s.grace, left) + stuckPatience)
+}
+
+// tellEnd says once why the command is ended.
+func (s *session) tellEnd(why string) {
+	if !s.ended && !s.told {
+		s.told = true
+		cli.Say(s.to.Err, "redislock run: the command is ended: %s\n", why)
+	}
+}
+
+// orphaned takes in that the supervisor is gone. The command is not to go on without one.
+func (s *session) orphaned() {
+	if s.group == 0 {
+		return
+	}
+	if !s.ended {
+		s.killed, s.status = killSignal, 128+killSignal
+		cli.Say(s.to.Err, "redislock run: the supervisor of the command is gone: the command is killed\n")
+	}
+	for killGroup(s.group) {
+		time.Sleep(look)
+	}
+	s.terminal.takeBack(s.group)
+}
+
+// release frees the keys, if they are ours still.
+func (s *session) release() {
+	select {
+	case why := <-s.hold.lost:
+		s.lost = why
+	default:
+	}
+	if s.lost != nil {
+		s.hold.client.Close()
+		return
+	}
+	switch err := s.hold.release(); {
+	case err == nil:
+	case errors.Is(err, redislock.ErrLockNotHeld):
+		s.lost = err
+	default:
+		cli.Say(s.to.Err, "redislock run: the keys stay locked until the lease ends, unless they are free: %s\n", plain(err))
+	}
+}
+
+// outcome is the error with the exit status.
+func (s *session) outcome() error {
+	switch {
+	case s.failed != "":
+		return cli.Exit(s.status, errors.New(s.failed))
+	case s.told:
+		return cli.Exit(cli.Lost, nil)
+	case s.lost != nil:
+		return cli.Exit(cli.Lost, fmt.Errorf("the lock was lost while the command ran: %s", plain(s.lost)))
+	case s.late:
+		return cli.Exit(cli.Lost, errors.New("the lock could not be renewed while the command ran"))
+	case s.status == 0:
+		return nil
+	}
+	s.dieAlike()
+	return cli.Exit(s.status, nil)
+}

@@ -1,0 +1,187 @@
+package run
+
+import (
+	"context"
+	"flag"
+	"os"
+	"time"
+
+	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cli"
+)
+
+// The names of the commands that redislock run calls.
+const (
+	superviseName = "run-supervisor"
+	starterName   = "run-starter"
+)
+
+// An errand is what the supervisor is told when it is started.
+type errand struct {
+	in, out  uint // the pipes
+	ttl      time.Duration
+	grace    time.Duration
+	group    int      // the process group of redislock
+	terminal bool     // which has the terminal, and gives it to the command
+	path     string   // of the command
+	command  []string // with its name
+}
+
+func (e *errand) define(flags *flag.FlagSet) {
+	flags.UintVar(&e.in, "in", 0, "the `pipe` from redislock")
+	flags.UintVar(&e.out, "out", 0, "the `pipe` to redislock")
+	flags.DurationVar(&e.ttl, "ttl", 0, "the lease")
+	flags.DurationVar(&e.grace, "grace", 0, "between SIGTERM and SIGKILL")
+	flags.IntVar(&e.group, "group", 0, "the process `group` of redislock")
+	flags.BoolVar(&e.terminal, "terminal", false, "give the terminal to the command")
+}
+
+// Supervisor is the command that stands between redislock run and the command that it runs.
+func Supervisor() cli.Command {
+	return cli.Command{
+		Name:     superviseName,
+		Args:     "PATH COMMAND [ARG...]",
+		Summary:  "look after a command, for redislock run",
+		Examples: []cli.Example{{Line: "redislock run -h", About: "the command for people"}},
+		Define: func(flags *flag.FlagSet) cli.Action {
+			e := &errand{}
+			e.define(flags)
+			return func(_ context.Context, to cli.Streams, args []string) error {
+				if len(args) < 3 || e.in == 0 || e.out == 0 {
+					return cli.Usagef("it is called by redislock run")
+				}
+				e.path, e.command = args[1], args[2:]
+				return supervise(e, to)
+			}
+		},
+		Splits:  true,
+		Signals: true,
+		Hidden:  true,
+	}
+}
+
+// A supervisor looks after one command.
+type supervisor struct {
+	to        cli.Streams
+	link      *link
+	countdown *countdown
+	group     *group
+	ended     bool // the command has ended; others of its group perhaps have not
+}
+
+const (
+	// tick is how soon the supervisor sees that the machine has slept, when timers stood still.
+	tick = 200 * time.Millisecond
+	// look is how often it looks whether the group is gone, once the command has ended.
+	look = 10 * time.Millisecond
+)
+
+// supervise starts the command and looks after it until its group is gone.
+func supervise(e *errand, to cli.Streams) error {
+	shield()
+	v := &supervisor{to: to, countdown: newCountdown(e.ttl, e.grace)}
+	v.link = newLink(inherited(e.in), inherited(e.out))
+	first, ok := <-v.link.in
+	if !ok {
+		return cli.Exit(cli.Failed, nil) // redislock is gone already
+	}
+	v.countdown.renewed(first, now())
+	var err error
+	if v.group, err = startGroup(e); err != nil {
+		_ = v.link.send(message{Say: sayFailed, Text: err.Error(), Status: cli.CannotRun}) // or nobody is there to hear it
+		return cli.Exit(cli.Failed, nil)
+	}
+	v.tell(message{Say: sayStarted, Group: v.group.id()})
+	letGo()
+	v.loop()
+	return nil
+}
+
+// letGo closes the input and the output of this process, so that it is the command alone that has them open.
+func letGo() {
+	_ = os.Stdin.Close()
+	_ = os.Stdout.Close()
+}
+
+// tell tells redislock, if that is there.
+func (v *supervisor) tell(m message) { _ = v.link.send(m) }
+
+// loop returns when the group is gone.
+func (v *supervisor) loop() {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	in := v.link.in
+	for {
+		if v.ended && !v.group.alive() {
+			v.tell(message{Say: sayGone})
+			return
+		}
+		timer.Reset(v.act())
+		select {
+		case m, ok := <-in:
+			if !ok {
+				in = nil
+				v.abandoned()
+				continue
+			}
+			v.hear(m)
+		case e := <-v.group.events:
+			v.note(e)
+		case <-timer.C:
+		}
+	}
+}
+
+// act does what is due, and returns how long there is nothing to do.
+func (v *supervisor) act() time.Duration {
+	todo, wait := v.countdown.next(now())
+	switch todo {
+	case terminate:
+		v.terminate()
+		v.tell(message{Say: sayLate})
+		wait = look
+	case kill:
+		v.group.kill() // again and again, until it is gone
+		wait = look
+	case nothing:
+	}
+	if v.ended {
+		return min(wait, look)
+	}
+	return min(wait, tick)
+}
+
+// terminate begins to end the group.
+func (v *supervisor) terminate() {
+	if v.countdown.begin(now()) {
+		v.group.terminate()
+	}
+}
+
+// abandoned takes in that redislock is gone.
+func (v *supervisor) abandoned() {
+	if v.countdown.begin(now()) {
+		cli.Say(v.to.Err, "redislock run: redislock is gone: the command is ended, and its keys stay locked until the lease ends\n")
+		v.group.terminate()
+	}
+}
+
+// hear takes in what redislock says.
+func (v *supervisor) hear(m message) {
+	switch m.Say {
+	case sayDeadline:
+		v.countdown.renewed(m, now())
+	case saySignal:
+		v.group.signal(m.Signal)
+	case sayLost:
+		v.terminate()
+	}
+}
+
+// note takes in what has happened to the command.
+func (v *supervisor) note(m message) {
+	if m.Say == sayEnded {
+		v.ended = true
+		m.Terminal = v.group.giveBack()
+	}
+	v.tell(m)
+}

@@ -1,0 +1,58 @@
+// Package tree is the command that draws who waits for whom, and finds deadlocks.
+//
+// # Who is who
+//
+// A party is somebody who holds keys or waits for them: an owner, if an owner id is stored ([redislock.WithOwner]; package
+// reentrant gives each owner one), else a process, which is everything with the same metadata. Metadata that are a
+// caller's own text identify as well as they can. Without both, each lock and each waiter is a party of its own: which of
+// them belong together cannot be seen.
+//
+// A request is one Obtain that waits. In the line of each of its keys it has the same place, which [redislock.Waiter.Since]
+// shows, and the same metadata. It needs all its keys, and holds none of them before it has all. So it is enough that one of
+// them is never freed.
+//
+// # Who waits for whom
+//
+// A request waits because of a key K
+//
+//   - for those who hold K: a writer for every holder, a reader for a writer alone;
+//   - for the requests before it in the line of K: a writer for every one, a reader for those that are to write. One that is
+//     gone (Alive is false) is passed over.
+//
+// An intent is the request of a writer that polls. It waits for the holders of the key and for everybody in its line.
+// Nobody in line waits for it: an intent keeps out readers that poll, who leave nothing in Redis by which they could be seen.
+// Nobody waits for a party because of a key that it has left: the end of the lease frees that one. Tokens are not shown.
+// So two locks are taken for locks of two tokens, although one may be the other's.
+//
+// A party that holds K and waits for something may keep K until it has that. For an owner this is certain, if it is one piece
+// of work that does one thing after the other. For a process it is not: another goroutine may hold K, and free it.
+//
+// # Deadlocks
+//
+// A deadlock is a circle of these, with two parties or more. As a request needs all its keys, a circle is enough: nobody in
+// it, and nobody who waits for one of them, can go on. It is certain if every party that holds something in it is an owner
+//
+//   - with one request at a time: one that waits twice has several goroutines;
+//   - of one process, as far as the metadata tell: the id is not one that each process has;
+//   - which waits in line: of a writer with an intent nobody knows whether it will ask again.
+//
+// Certain means: nobody in the circle can go on until one of them gives up (its context ends, or Options.Wait is over), loses
+// its lease, or is broken. Whether a wait has an end, and whether a lease is renewed, cannot be seen from outside. All other
+// circles are possible deadlocks.
+//
+// A circle through places in line alone cannot be, because sets that overlap have the same order in all lines. So there is
+// always somebody who holds something. A request without an owner id that stands in several lines is known as one by its
+// place and its metadata. Two requests of a process may have the same, if both were sent in one bundle; so such a request
+// makes a circle certain only if the circle enters and leaves it by the same line.
+//
+// A party that holds a key and waits for the same key waits for itself. Of a process that is everyday life: two of its
+// goroutines want the same key. It is certain for an owner, as above, if nothing else is in the way of its request: under the
+// token with which it holds the key it would not have to wait. Package reentrant never waits for what its owner holds.
+//
+// # Looking three times
+//
+// Keys are read one after the other, so what was read together may never have been together. What looks like a circle is
+// therefore read twice more, and only what was there all three times counts. A request that was there the first time and the
+// third time has waited all the while, and an owner that waits obtains nothing and releases nothing. So a key that it held
+// the second time it has held throughout the second look: then all of the circle was there at the same moment.
+package tree

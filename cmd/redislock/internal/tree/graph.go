@@ -1,0 +1,152 @@
+package tree
+
+import "slices"
+
+// A graph has nodes 0 to n-1. Some of them belong to somebody, others only pass on from one to the next.
+type graph struct {
+	next [][]int
+	who  []int // to whom a node belongs; nobody: it only passes on
+}
+
+const nobody = -1
+
+// add makes a node.
+func (g *graph) add(who int) int {
+	g.next, g.who = append(g.next, nil), append(g.who, who)
+	return len(g.who) - 1
+}
+
+func (g *graph) edge(from, to int) { g.next[from] = append(g.next[from], to) }
+
+// components returns for each node the number of its strongly connected component. It is Tarjan's algorithm, without
+// recursion, because a line may have many thousand waiters.
+func (g *graph) components() (of []int, count int) {
+	type visit struct{ node, edge int }
+	n := len(g.next)
+	of = make([]int, n)
+	order, low := make([]int, n), make([]int, n) // from 1
+	var path []visit
+	var open []int
+	seen := 0
+	enter := func(node int) {
+		seen++
+		order[node], low[node], of[node] = seen, seen, nobody
+		path, open = append(path, visit{node, 0}), append(open, node)
+	}
+	for root := range n {
+		if order[root] != 0 {
+			continue
+		}
+		enter(root)
+		for len(path) > 0 {
+			v := &path[len(path)-1]
+			node := v.node
+			if v.edge < len(g.next[node]) {
+				to := g.next[node][v.edge]
+				v.edge++
+				if order[to] == 0 {
+					enter(to)
+				} else if of[to] == nobody {
+					low[node] = min(low[node], order[to])
+				}
+				continue
+			}
+			path = path[:len(path)-1]
+			if len(path) > 0 {
+				before := path[len(path)-1].node
+				low[before] = min(low[before], low[node])
+			}
+			if low[node] == order[node] {
+				for of[node] == nobody {
+					of[open[len(open)-1]] = count
+					open = open[:len(open)-1]
+				}
+				count++
+			}
+		}
+	}
+	return of, count
+}
+
+// members returns the nodes of each component that has more than one.
+func members(of []int, count int) [][]int {
+	all := make([][]int, count)
+	for node, c := range of {
+		all[c] = append(all[c], node)
+	}
+	return slices.DeleteFunc(all, func(nodes []int) bool { return len(nodes) < 2 })
+}
+
+// round finds a shortest way from a node back to it, through nodes of its component alone, that meets somebody else. The
+// nodes that belong to somebody count, the others do not. The way begins with start, which is not repeated at its end. It
+// is nil if there is none.
+//
+// The search keeps two states of a node: met with and without somebody else before. So a way may pass a node of
+// nobody's twice: two readers of one key that both want to write it wait for each other by way of one node, its holders.
+func (g *graph) round(start int, of []int) []int {
+	from := make([]int, 2*len(g.next)) // of each state the one before it, from 1; 0: not met
+	from[2*start] = -1
+	near, far := []int{2 * start}, []int(nil)
+	for len(near) > 0 {
+		for len(near) > 0 {
+			state := near[len(near)-1]
+			near = near[:len(near)-1]
+			for _, to := range g.next[state/2] {
+				if of[to] != of[start] {
+					continue
+				}
+				next := 2*to + state%2
+				if who := g.who[to]; who != nobody && who != g.who[start] {
+					next = 2*to + 1
+				}
+				switch {
+				case next == 2*start+1:
+					return wayTo(state, from)
+				case from[next] != 0:
+					continue
+				case g.who[to] == nobody:
+					near = append(near, next)
+				default:
+					far = append(far, next)
+				}
+				from[next] = state + 1
+			}
+		}
+		near, far = far, nil
+	}
+	return nil
+}
+
+// wayTo follows the states back from the last one.
+func wayTo(last int, from []int) []int {
+	var way []int
+	for state := last; state >= 0; state = from[state] - 1 {
+		way = append(way, state/2)
+	}
+	slices.Reverse(way)
+	return way
+}
+
+// behind returns every node from which one of these can be reached, these among them.
+func (g *graph) behind(nodes []int) []int {
+	before := make([][]int, len(g.next))
+	for node, next := range g.next {
+		for _, to := range next {
+			before[to] = append(before[to], node)
+		}
+	}
+	seen := make([]bool, len(g.next))
+	for _, node := range nodes {
+		seen[node] = true
+	}
+	found := slices.Clone(nodes)
+	for i := 0; i < len(found); i++ {
+		for _, node := range before[found[i]] {
+			if !seen[node] {
+				seen[node] = true
+				found = append(found, node)
+			}
+		}
+	}
+	return found
+}

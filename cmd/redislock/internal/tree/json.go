@@ -1,0 +1,131 @@
+package tree
+
+import (
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cli"
+)
+
+// The objects of -json, one a line. Each has a type.
+type (
+	jsonParty struct {
+		Type     string `json:"type"` // party
+		ID       string `json:"id"`
+		Owner    string `json:"owner,omitempty"`
+		Metadata string `json:"metadata,omitempty"`
+		Holds    int    `json:"holds"` // keys
+		Waits    int    `json:"waits"` // requests
+	}
+	jsonEdge struct {
+		Type  string         `json:"type"` // edge
+		From  string         `json:"from"`
+		To    string         `json:"to,omitempty"` // absent: whoever held the key has left it
+		Key   string         `json:"key"`
+		Why   string         `json:"why"`  // held, left or line
+		Mode  redislock.Mode `json:"mode"` // of whoever is waited for
+		TTL   int64          `json:"ttl_ms,omitempty"`
+		Held  *time.Time     `json:"held_since,omitempty"`
+		Wants redislock.Mode `json:"wants"`
+		Place int            `json:"place,omitempty"` // absent: an intent
+		Since *time.Time     `json:"since,omitempty"`
+	}
+	jsonDeadlock struct {
+		Type    string     `json:"type"` // deadlock
+		Certain bool       `json:"certain"`
+		Why     []string   `json:"doubts,omitempty"`
+		Since   *time.Time `json:"since,omitempty"`
+		Behind  int        `json:"behind"`
+		Steps   []jsonStep `json:"steps"`
+	}
+	jsonStep struct {
+		Party    string `json:"party"` // the id, if it is among the parties still
+		Owner    string `json:"owner,omitempty"`
+		Metadata string `json:"metadata,omitempty"`
+		Key      string `json:"waits_for"`
+		Why      string `json:"why"` // held or line
+	}
+)
+
+// writeJSON writes the deadlocks, the parties that have to do with an edge, and the edges.
+func (v *view) writeJSON(w io.Writer) error {
+	for i := range v.deadlocks {
+		if err := cli.WriteJSON(w, v.jsonDeadlock(&v.deadlocks[i])); err != nil {
+			return err
+		}
+	}
+	edges := v.edges()
+	for p, is := range v.inEdges(edges) {
+		party := &v.parties[p]
+		if !is {
+			continue
+		}
+		object := jsonParty{"party", partyID(p), party.owner, party.metadata, len(party.holds), len(party.requests)}
+		if err := cli.WriteJSON(w, object); err != nil {
+			return err
+		}
+	}
+	for _, e := range edges {
+		if err := cli.WriteJSON(w, v.jsonEdge(e)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func partyID(p int) string { return fmt.Sprint("p", p+1) }
+
+// inEdges reports for each party whether it is in an edge.
+func (v *view) inEdges(edges []edge) []bool {
+	is := make([]bool, len(v.parties))
+	for _, e := range edges {
+		is[e.from] = true
+		if e.to != nobody {
+			is[e.to] = true
+		}
+	}
+	return is
+}
+
+func (v *view) jsonEdge(e edge) jsonEdge {
+	object := jsonEdge{
+		Type: "edge", From: partyID(e.from), Key: v.states[e.state].Key, Why: "line", Mode: e.mode,
+		TTL: e.ttl.Milliseconds(), Held: timeOf(e.heldSince), Wants: e.wants, Place: e.place, Since: timeOf(e.since),
+	}
+	if e.to != nobody {
+		object.To = partyID(e.to)
+	}
+	switch {
+	case e.held && e.to == nobody:
+		object.Why = "left"
+	case e.held:
+		object.Why = "held"
+	}
+	return object
+}
+
+func (v *view) jsonDeadlock(d *deadlock) jsonDeadlock {
+	object := jsonDeadlock{Type: "deadlock", Certain: d.certain, Why: d.why, Since: timeOf(d.since(v.settled)), Behind: d.behind}
+	for _, s := range d.steps {
+		party := &v.settled.parties[s.party]
+		one := jsonStep{Owner: party.owner, Metadata: party.metadata, Key: v.settled.states[s.state].Key, Why: "line"}
+		if p, has := v.byName[nameOf(party)]; has && party.isKnown() {
+			one.Party = partyID(p)
+		}
+		if s.held {
+			one.Why = "held"
+		}
+		object.Steps = append(object.Steps, one)
+	}
+	return object
+}
+
+func timeOf(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	t = t.UTC()
+	return &t
+}

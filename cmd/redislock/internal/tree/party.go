@@ -1,0 +1,131 @@
+package tree
+
+import (
+	"cmp"
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cli"
+)
+
+// A process is what the metadata of redislock.InstanceMetadata say.
+type process struct{ host, pid, program, start, rest string }
+
+// processOf reads metadata that name a host and a process id.
+func processOf(metadata string) (process, bool) {
+	var p process
+	for text := metadata; text != ""; {
+		word, rest := cutWord(text)
+		name, value, _ := strings.Cut(word, "=")
+		if plain, err := strconv.Unquote(value); err == nil {
+			value = plain
+		}
+		switch name {
+		case "host":
+			p.host = value
+		case "pid":
+			p.pid = value
+		case "prog":
+			p.program = value
+		case "since":
+			p.start = value
+		default:
+			p.rest += " " + word
+		}
+		text = rest
+	}
+	return p, p.host != "" && p.pid != ""
+}
+
+// cutWord cuts the first word off, in which a quoted value may have spaces.
+func cutWord(text string) (word, rest string) {
+	if at := strings.IndexAny(text, `" `); at >= 0 && text[at] == '"' {
+		if quoted, err := strconv.QuotedPrefix(text[at:]); err == nil {
+			word, rest, _ := strings.Cut(text[at+len(quoted):], " ")
+			return text[:at] + quoted + word, rest
+		}
+	}
+	word, rest, _ = strings.Cut(text, " ")
+	return word, rest
+}
+
+// id tells processes apart.
+func (p process) id() string { return fmt.Sprintf("%q %q %q", p.host, p.pid, p.start) }
+
+func (p process) String() string {
+	return strings.TrimSpace(fmt.Sprintf("%s pid %s %s", p.host, p.pid, p.program)) + p.rest
+}
+
+// names is how parties are called.
+type names struct {
+	of          []string
+	ascii, long bool
+}
+
+// namesOf finds a short name for each party, or the whole text with long. Where two have the same short name it is the
+// whole text, too.
+func namesOf(m *model, long bool) *names {
+	n := &names{of: make([]string, len(m.parties)), long: long}
+	count := map[string]int{}
+	for p := range m.parties {
+		n.of[p] = shortName(&m.parties[p])
+		count[n.of[p]]++
+	}
+	for p := range m.parties {
+		if party := &m.parties[p]; party.isKnown() && (long || count[n.of[p]] > 1) {
+			n.of[p] = longName(party)
+		}
+	}
+	return n
+}
+
+func shortName(p *party) string {
+	text := p.metadata
+	if process, ok := processOf(p.metadata); ok {
+		text = process.String()
+	}
+	switch {
+	case p.owner == "" && text == "":
+		return "somebody"
+	case p.owner == "":
+		return text
+	case text == "":
+		return p.owner
+	}
+	return p.owner + " (" + text + ")"
+}
+
+func longName(p *party) string {
+	if p.owner == "" {
+		return p.metadata
+	}
+	return strings.TrimSpace(p.metadata + " owner=" + p.owner)
+}
+
+// brief is a name for the middle of a sentence: that of an owner is its id.
+func (n *names) brief(m *model, p int) string {
+	return n.show(cmp.Or(m.parties[p].owner, n.of[p]), 30)
+}
+
+// show makes a text fit for a terminal, and at most so long; 0: in full length. Of a long one the middle is left out.
+func (n *names) show(text string, most int) string {
+	if text = cli.Text(text); !n.isWritable(text) {
+		text = strconv.QuoteToASCII(text)
+	}
+	runes, dots := []rune(text), "…"
+	if n.ascii {
+		dots = "..."
+	}
+	if most <= 0 || n.long || len(runes) <= most {
+		return text
+	}
+	left := max(0, most-len([]rune(dots)))
+	return string(runes[:(left+1)/2]) + dots + string(runes[len(runes)-left/2:])
+}
+
+// isWritable reports whether the terminal has the characters of a text.
+func (n *names) isWritable(text string) bool {
+	return !n.ascii || strings.IndexFunc(text, func(r rune) bool { return r >= utf8.RuneSelf }) < 0
+}

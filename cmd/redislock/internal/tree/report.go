@@ -1,0 +1,188 @@
+package tree
+
+import (
+	"fmt"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cli"
+)
+
+// printDeadlocks writes the part of the deadlocks: those with several parties, and certain ones, one by one; those who may wait for
+// themselves together.
+func (p *printer) printDeadlocks() {
+	var selves []*deadlock
+	told, hidden := 0, p.more
+	for i := range p.deadlocks {
+		d := &p.deadlocks[i]
+		switch {
+		case d.mayBeNothing():
+			selves = append(selves, d)
+		case p.most > 0 && told >= p.most:
+			hidden++
+		default:
+			told++
+			p.deadlock(i+1, d)
+		}
+	}
+	if hidden > 0 {
+		p.say("\n%s %s more of them, or more", p.glyphs.dots, count(hidden))
+	}
+	p.printSelves(selves)
+}
+
+// deadlock writes one.
+func (p *printer) deadlock(number int, d *deadlock) {
+	title, colour := "possible deadlock", cli.Yellow
+	if d.certain {
+		title, colour = "certain deadlock", cli.Red
+	}
+	p.say("")
+	p.wrap(fmt.Sprintf("%s %d: ", title, number), p.circle(d), "   ", colour)
+	for i, s := range d.steps {
+		next := d.steps[(i+1)%len(d.steps)]
+		p.step(s, p.inner.brief(p.settled, next.party))
+	}
+	if d.behind > 0 {
+		p.say("   %s behind these.", waitsMore(d.behind))
+	}
+	if len(d.why) > 0 {
+		p.wrap("   Not certain: ", strings.Split(strings.Join(d.why, "; ")+".", " "), "   ", "")
+	}
+	p.wayOut(d)
+}
+
+// circle is the chain of a deadlock, as pieces that stay together.
+func (p *printer) circle(d *deadlock) []string {
+	pieces := []string{p.inner.brief(p.settled, d.steps[0].party)}
+	for i, s := range d.steps {
+		next := p.inner.brief(p.settled, d.steps[(i+1)%len(d.steps)].party)
+		pieces = append(pieces, p.glyphs.arrow+" "+p.key(s.state), p.glyphs.arrow+" "+next)
+	}
+	return pieces
+}
+
+// key is the name of a key of the settled model.
+func (p *printer) key(state int) string { return p.names.show(p.settled.states[state].Key, 30) }
+
+// step writes what one party of a circle waits for.
+func (p *printer) step(s step, next string) {
+	r := &p.settled.requests[s.request]
+	p.fit("   ", p.inner.of[s.party], "", "")
+	mode, age := "", ", with an intent"
+	for _, one := range r.stands {
+		if one.state == s.state {
+			mode = string(one.mode)
+		}
+	}
+	if !r.intent {
+		age = ", for " + p.age(r.since)
+	}
+	lead := fmt.Sprintf("      wants to %s ", mode)
+	if s.held {
+		p.fit(lead, p.settled.states[s.state].Key, fmt.Sprintf(", held by %s%s", next, age), "")
+	} else {
+		p.fit(lead, p.settled.states[s.state].Key, fmt.Sprintf(", in line behind %s%s", next, age), "")
+	}
+}
+
+// wayOut says how a deadlock ends.
+func (p *printer) wayOut(d *deadlock) {
+	victim, ends := p.victim(d)
+	p.say("   The first lease in it ends in %s, if it is not renewed.", cli.Duration(ends))
+	if word, ok := shellWord(p.settled.states[victim].Key); ok && d.certain && p.names.isWritable(word) {
+		p.say("   To end it: redislock break %s%s", p.flags, word)
+	}
+}
+
+// victim returns the key to break, that of the holder who began to wait last, and when the first lease ends.
+func (p *printer) victim(d *deadlock) (state int, ends time.Duration) {
+	var last time.Time
+	state = nobody
+	for i, s := range d.steps {
+		if !s.held {
+			continue
+		}
+		next := d.steps[(i+1)%len(d.steps)]
+		if since := p.settled.requests[next.request].since; state == nobody || since.After(last) {
+			state, last = s.state, since
+		}
+		for h, party := range p.settled.holders[s.state] {
+			if ttl := p.settled.states[s.state].Holders[h].TTL; party == next.party && (ends == 0 || ttl < ends) {
+				ends = ttl
+			}
+		}
+	}
+	return state, ends
+}
+
+// shellWord makes a key one word of a shell; false: it is nothing that people can type.
+func shellWord(key string) (string, bool) {
+	if key == "" || key[0] == '-' || cli.Text(key) != key {
+		return "", false
+	}
+	isPlain := func(r rune) bool {
+		return r < utf8.RuneSelf && (unicode.IsLetter(r) || unicode.IsDigit(r)) || strings.ContainsRune("_./:@%+=,-", r)
+	}
+	if strings.IndexFunc(key, func(r rune) bool { return !isPlain(r) }) < 0 {
+		return key, true
+	}
+	return "'" + strings.ReplaceAll(key, "'", `'\''`) + "'", true
+}
+
+// wrap writes a text in lines that fit: title, then pieces, which are never broken.
+func (p *printer) wrap(title string, pieces []string, indent, colour string) {
+	line := strings.TrimSuffix(title, " ")
+	for i, piece := range pieces {
+		if i > 0 && p.width > 0 && utf8.RuneCountInString(line+" "+piece) > p.width {
+			p.say("%s", p.paint(colour, line))
+			line = indent + piece
+			continue
+		}
+		line += " " + piece
+	}
+	p.say("%s", p.paint(colour, line))
+}
+
+func (p *printer) paint(colour, text string) string {
+	if colour == "" {
+		return text
+	}
+	return p.screen.Paint(colour, text)
+}
+
+// printSelves writes who may wait for itself. That is most likely nothing, so it is short.
+func (p *printer) printSelves(selves []*deadlock) {
+	var pieces []string
+	seen := map[int]bool{}
+	for _, d := range selves {
+		if party := d.steps[0].party; !seen[party] {
+			seen[party] = true
+			pieces = append(pieces, fmt.Sprintf("%s (%s)", p.inner.brief(p.settled, party), p.key(d.steps[0].state)))
+		}
+	}
+	if len(pieces) == 0 {
+		return
+	}
+	title := fmt.Sprintf("%s for a key that it holds itself, most likely another goroutine:", things(len(pieces), "party waits"))
+	if len(pieces) > 1 {
+		title = fmt.Sprintf("%s parties wait for keys that they hold themselves, most likely other goroutines:", count(len(pieces)))
+	}
+	if p.most > 0 && len(pieces) > p.most {
+		pieces = append(pieces[:p.most], fmt.Sprintf("%s %s more", p.glyphs.dots, count(len(pieces)-p.most)))
+	}
+	p.say("")
+	p.say("%s", title)
+	for _, piece := range pieces {
+		p.say("   %s", piece)
+	}
+}
+
+func waitsMore(n int) string {
+	if n == 1 {
+		return "1 request more waits"
+	}
+	return count(n) + " requests more wait"
+}

@@ -1,0 +1,125 @@
+package tree
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/seed-14de3678/redislock"
+)
+
+// settling is the pause before what may be a deadlock is read once more. A certain one needs none. It is for possible ones, most
+// of which are over by then: they are two processes that are busy with the same keys.
+const settling = 300 * time.Millisecond
+
+// An inspect reads keys, as redislock.Client.Inspect.
+type inspect func(ctx context.Context, keys []string) ([]redislock.KeyState, error)
+
+// settled reads the keys of whatever may be a deadlock twice more, and returns a model of what was there all three times.
+// It is empty if there is nothing of that kind.
+func settled(ctx context.Context, m *model, look inspect, pause time.Duration) (*model, error) {
+	suspects := m.suspects()
+	if len(suspects) == 0 {
+		return newModel(nil), nil
+	}
+	keys, states := make([]string, len(suspects)), make([]redislock.KeyState, len(suspects))
+	for i, state := range suspects {
+		keys[i], states[i] = m.states[state].Key, m.states[state]
+	}
+	several := map[string]bool{}
+	for range 2 {
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+		again, err := look(ctx, keys)
+		if err != nil {
+			return nil, err
+		}
+		// The first look is no witness of that: it took long, and an owner may have gone on from one wait to the next.
+		for _, p := range newModel(again).parties {
+			if p.owner != "" && (len(p.requests) > 1 || len(p.processes) > 1) {
+				several[p.owner] = true
+			}
+		}
+		for i := range states {
+			states[i] = common(states[i], again[i])
+		}
+		pause /= 2
+	}
+	still := newModel(states)
+	still.several = several
+	return still, nil
+}
+
+// suspects are the states that may have to do with a deadlock, in order: all keys of the parties that are in circles.
+func (m *model) suspects() []int {
+	g := newWaits(m, false)
+	of, count := g.components()
+	parties := map[int]bool{}
+	for _, nodes := range members(of, count) {
+		for _, node := range nodes {
+			if g.who[node] != nobody {
+				parties[g.who[node]] = true
+			}
+		}
+	}
+	states := map[int]bool{}
+	for p := range parties {
+		for _, state := range m.parties[p].holds {
+			states[state] = true
+		}
+		for _, q := range m.parties[p].requests {
+			for _, s := range m.requests[q].stands {
+				states[s.state] = true
+			}
+		}
+	}
+	var found []int
+	for state := range states {
+		if len(m.line[state]) > 0 || m.intents[state] != nobody { // else nobody waits there
+			found = append(found, state)
+		}
+	}
+	slices.Sort(found)
+	return found
+}
+
+// common is what two looks at a key have seen, with the leases of the second one.
+func common(first, second redislock.KeyState) redislock.KeyState {
+	if first.Mode != second.Mode {
+		second.Holders = nil
+	}
+	second.Holders = both(first.Holders, second.Holders, holderName)
+	second.Line = both(first.Line, second.Line, waiterName)
+	if first.Intent == nil || second.Intent != nil && holderName(*first.Intent) != holderName(*second.Intent) {
+		second.Intent = nil
+	}
+	return second
+}
+
+// both are those of the second list that are in the first one, too, each as often as in both.
+func both[T any](first, second []T, name func(T) string) []T {
+	count := map[string]int{}
+	for _, one := range first {
+		count[name(one)]++
+	}
+	var kept []T
+	for _, one := range second {
+		if count[name(one)] > 0 {
+			count[name(one)]--
+			kept = append(kept, one)
+		}
+	}
+	return kept
+}
+
+func holderName(h redislock.Holder) string {
+	return fmt.Sprintf("%q %q %t %d", h.Metadata, h.Owner, h.Left, h.Since.UnixNano())
+}
+
+func waiterName(w redislock.Waiter) string {
+	return fmt.Sprintf("%q %q %s %t %d", w.Metadata, w.Owner, w.Mode, w.Alive, w.Since.UnixMicro())
+}

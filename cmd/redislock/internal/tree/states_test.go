@@ -1,0 +1,135 @@
+package tree
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/redistest"
+)
+
+func TestMain(m *testing.M) { redistest.Main(m) }
+
+// start is the moment of place 0.
+var start = time.UnixMicro(1_800_000_000_000_000)
+
+// statesOf makes states of lines such as
+//
+//	a w A ~B < C:w1 !d:r2 intent:E
+//
+// Key a is held to write by A, and left by B. C stands in line in place 1 to write, d in place 2 to read, but is gone; E has an
+// intent. Who begins with a capital letter is an owner, and A@1 one in process 1; "_" is nobody known; all others are metadata.
+func statesOf(lines ...string) []redislock.KeyState {
+	var states []redislock.KeyState
+	for _, line := range lines {
+		fields := strings.Fields(line)
+		s := redislock.KeyState{Key: fields[0], Mode: map[string]redislock.Mode{
+			"w": redislock.ModeWrite, "r": redislock.ModeRead, "-": redislock.ModeFree,
+		}[fields[1]], TTL: time.Minute}
+		for _, word := range fields[2:] {
+			addWord(&s, word)
+		}
+		states = append(states, s)
+	}
+	return states
+}
+
+func addWord(s *redislock.KeyState, word string) {
+	name, wish, waits := strings.Cut(word, ":")
+	switch {
+	case word == "<":
+	case name == "intent":
+		metadata, owner := whoIs(wish)
+		s.Intent = &redislock.Holder{Metadata: metadata, Owner: owner, TTL: time.Second}
+	case waits:
+		metadata, owner := whoIs(strings.TrimPrefix(name, "!"))
+		place, _ := strconv.Atoi(wish[1:])
+		s.Line = append(s.Line, redislock.Waiter{
+			Mode: map[byte]redislock.Mode{'w': redislock.ModeWrite, 'r': redislock.ModeRead}[wish[0]], Metadata: metadata, Owner: owner,
+			Since: start.Add(time.Duration(place) * time.Microsecond), Alive: name[0] != '!',
+		})
+	default:
+		metadata, owner := whoIs(strings.TrimPrefix(name, "~"))
+		s.Holders = append(s.Holders, redislock.Holder{
+			Metadata: metadata, Owner: owner, Left: name[0] == '~', TTL: time.Minute,
+		})
+	}
+}
+
+func whoIs(name string) (metadata, owner string) {
+	name, process, _ := strings.Cut(name, "@")
+	if process != "" {
+		metadata = "host=web-" + process + " pid=1 prog=shop since=2026-03-01T09:26:53Z"
+	}
+	switch {
+	case name == "_" || name == "":
+		return metadata, ""
+	case strings.ToUpper(name[:1]) == name[:1]:
+		return metadata, name
+	}
+	return name, ""
+}
+
+// told is a deadlock as text: "certain A a B b A" if A wants a, which B holds, and B wants b, which A holds. "a<" says that B stands
+// before A in the line of a.
+func (d *deadlock) told(m *model) string {
+	var rounds []string
+	for i := range d.steps {
+		var words []string
+		for k := range d.steps {
+			s := d.steps[(i+k)%len(d.steps)]
+			p := m.parties[s.party]
+			words = append(words, shortOf(p), m.states[s.state].Key+map[bool]string{true: "", false: "<"}[s.held])
+		}
+		rounds = append(rounds, strings.Join(append(words, words[0]), " "))
+	}
+	return map[bool]string{true: "certain ", false: "possible "}[d.certain] + slices.Min(rounds)
+}
+
+func shortOf(p party) string {
+	switch {
+	case p.owner != "":
+		return p.owner
+	case p.metadata != "":
+		return p.metadata
+	}
+	return "_"
+}
+
+// unchanged is a server on which nothing happens.
+func unchanged(states []redislock.KeyState) inspect {
+	return func(_ context.Context, keys []string) ([]redislock.KeyState, error) {
+		var found []redislock.KeyState
+		for _, key := range keys {
+			i := slices.IndexFunc(states, func(s redislock.KeyState) bool { return s.Key == key })
+			if i < 0 {
+				return nil, fmt.Errorf("no key %q", key)
+			}
+			found = append(found, states[i])
+		}
+		return found, nil
+	}
+}
+
+func viewOf(t *testing.T, states []redislock.KeyState) *view {
+	t.Helper()
+	v, err := newView(t.Context(), states, unchanged(states), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v.now = start.Add(time.Minute)
+	return v
+}
+
+func (v *view) told() []string {
+	var all []string
+	for i := range v.deadlocks {
+		all = append(all, v.deadlocks[i].told(v.settled))
+	}
+	return all
+}

@@ -1,0 +1,185 @@
+package tune
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cli"
+)
+
+// players are the processes of the load.
+type players []*playing
+
+// A playing is one process of the load, as the command sees it.
+type playing struct {
+	cmd   *exec.Cmd
+	in    io.WriteCloser
+	parts chan part     // what it says
+	gone  chan struct{} // closed when it has ended
+	said  bytes.Buffer  // on its standard error; read when it has ended
+	err   error         // of its end; read when it has ended
+}
+
+// patience is how long a process may take for more than it has to.
+const patience = 30 * time.Second
+
+// startPlayers starts the processes and waits until each of them can play. If there is an error none of them is left.
+func startPlayers(ctx context.Context, s setup) (all players, err error) {
+	defer func() {
+		if err != nil {
+			all.stop()
+			all = nil
+		}
+	}()
+	program, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("start the load: %w", err)
+	}
+	workers, processes := s.Load.Workers, s.Load.Processes
+	for i := range processes {
+		p, err := startPlaying(program)
+		if err != nil {
+			return all, fmt.Errorf("start the load: %w", err)
+		}
+		all = append(all, p)
+		s.First = workers * i / processes
+		s.Load.Workers = workers*(i+1)/processes - s.First
+		if err := p.tell(s); err != nil {
+			return all, err
+		}
+	}
+	_, err = all.collect(ctx, patience)
+	return all, err
+}
+
+func startPlaying(program string) (*playing, error) {
+	p := &playing{cmd: exec.Command(program, playerName), parts: make(chan part), gone: make(chan struct{})}
+	p.cmd.Stderr = &p.said
+	var err error
+	if p.in, err = p.cmd.StdinPipe(); err != nil {
+		return nil, err
+	}
+	out, err := p.cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := p.cmd.Start(); err != nil {
+		return nil, err
+	}
+	go p.listen(out)
+	return p, nil
+}
+
+// listen passes on what the process says until it has ended.
+func (p *playing) listen(out io.Reader) {
+	defer close(p.gone)
+	for in := json.NewDecoder(out); ; {
+		var said part
+		if err := in.Decode(&said); err != nil {
+			break
+		}
+		p.parts <- said
+	}
+	_, _ = io.Copy(io.Discard, out) // a process that talks nonsense is not to be held up by it
+	p.err = p.cmd.Wait()
+}
+
+// tell says something to the process.
+func (p *playing) tell(what any) error {
+	if err := json.NewEncoder(p.in).Encode(what); err != nil {
+		return p.ended()
+	}
+	return nil
+}
+
+// ended says how a process has ended that was not to end.
+func (p *playing) ended() error {
+	select {
+	case <-p.gone:
+	case <-time.After(patience):
+		return errors.New("a process of the load reads nothing any more")
+	}
+	how := "by itself"
+	if p.err != nil {
+		how = p.err.Error()
+	}
+	if said := strings.TrimSpace(p.said.String()); said != "" {
+		how += ": " + cli.Text(said)
+	}
+	return fmt.Errorf("process %d of the load has ended, %s", p.cmd.Process.Pid, how)
+}
+
+// play has all processes play a slice, and puts together what they have seen.
+func (all players) play(ctx context.Context, o order) (part, error) {
+	for _, p := range all {
+		if err := p.tell(o); err != nil {
+			return part{}, err
+		}
+	}
+	return all.collect(ctx, o.Length+patience)
+}
+
+// collect waits for one answer of each process.
+func (all players) collect(ctx context.Context, within time.Duration) (whole part, err error) {
+	late := time.NewTimer(within)
+	defer late.Stop()
+	for _, p := range all {
+		select {
+		case said := <-p.parts:
+			if said.Error != "" {
+				return part{}, said.failure()
+			}
+			whole.join(said)
+		case <-p.gone:
+			return part{}, p.ended()
+		case <-late.C:
+			return part{}, fmt.Errorf("process %d of the load does not answer", p.cmd.Process.Pid)
+		case <-ctx.Done():
+			return part{}, context.Cause(ctx)
+		}
+	}
+	return whole, nil
+}
+
+// failure is the error that a process has told.
+func (p *part) failure() error {
+	err := errors.New(p.Error)
+	if p.Status != 0 {
+		return cli.Exit(p.Status, err)
+	}
+	return err
+}
+
+// stop ends the processes, and returns when they have ended.
+func (all players) stop() {
+	var ending sync.WaitGroup
+	for _, p := range all {
+		ending.Go(p.stop)
+	}
+	ending.Wait()
+}
+
+// leaving is how long a process may take to release what it holds.
+const leaving = 10 * time.Second
+
+func (p *playing) stop() {
+	_ = p.in.Close() // it may have ended
+	late := time.AfterFunc(leaving, func() { _ = p.cmd.Process.Kill() })
+	defer late.Stop()
+	for {
+		select {
+		case <-p.parts: // nobody wants it any more
+		case <-p.gone:
+			return
+		}
+	}
+}

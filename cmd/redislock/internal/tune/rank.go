@@ -1,0 +1,234 @@
+package tune
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/seed-14de3678/redislock/cmd/redislock/internal/measure"
+)
+
+// A result is what was seen of one policy.
+type result struct {
+	policy
+	slices []slice
+	all    slice // all of them together
+}
+
+// A slice is what was seen of one policy in one slice.
+type slice struct {
+	part
+	serverCPU time.Duration
+}
+
+// add enters a slice.
+func (r *result) add(s slice) {
+	r.slices = append(r.slices, s)
+	r.all.add(s.part)
+	r.all.serverCPU += s.serverCPU
+}
+
+// each divides among the locks that were had. A slice in which nobody had one counts as if there had been half a lock.
+func (s *slice) each(sum float64) float64 { return sum / (float64(s.acquired()) + .5) }
+
+// perSecond is how many locks were had in a second.
+func (s *slice) perSecond() float64 {
+	if s.Length <= 0 {
+		return 0
+	}
+	return float64(s.acquired()) / s.Length.Seconds()
+}
+
+// commandsEach is how many commands were sent for each lock.
+func (s *slice) commandsEach() float64 {
+	return float64(s.Commands) / float64(max(s.acquired(), 1))
+}
+
+// cpuEach is how much time the server has used for each lock.
+func (s *slice) cpuEach() time.Duration {
+	return s.serverCPU / time.Duration(max(s.acquired(), 1))
+}
+
+// A metric is what policies are compared by: the more, the worse.
+type metric struct {
+	of func(s *slice, floor time.Duration) float64
+	// better says by how much a policy is better than another one, of whose metric its own is the better.
+	better func(good, bad *slice, floor time.Duration) string
+}
+
+// metrics are what there is to say about a policy. All but the last make up the score. That one is the longest waits: in a
+// single slice they are too much a matter of chance, and they follow from the mean wait and the fairness.
+var metrics = []metric{
+	{func(s *slice, _ time.Duration) float64 { return s.each(s.Length.Seconds()) }, moreLocks},
+	{func(s *slice, floor time.Duration) float64 { return waited(s, floor).Seconds() }, lessWaiting},
+	{func(s *slice, _ time.Duration) float64 { return s.each(float64(max(s.Commands, 1))) }, fewerCommands},
+	{func(s *slice, _ time.Duration) float64 { return 1 / fairness(s) }, fairer},
+	{func(s *slice, _ time.Duration) float64 { return s.each(float64(s.acquired()+s.GaveUp) + .5) }, fewerInVain},
+	{func(s *slice, floor time.Duration) float64 { return long(s, floor).Seconds() }, shorterWaits},
+}
+
+// scored is how many metrics make up the score.
+var scored = len(metrics) - 1
+
+// waited is how long was waited for each lock, by all workers together. Waits below the floor count as that: nobody notices
+// the difference.
+func waited(s *slice, floor time.Duration) time.Duration {
+	return max(time.Duration(s.each(float64(s.Waits.Sum))), floor)
+}
+
+// long is the wait that one in a hundred exceeds, with the same floor.
+func long(s *slice, floor time.Duration) time.Duration {
+	d, _ := s.Waits.Quantile(.99)
+	return max(d, floor)
+}
+
+// fairness is never zero: if nobody has had anything all have had the same.
+func fairness(s *slice) float64 {
+	if s.acquired() == 0 {
+		return 1 / float64(max(len(s.Acquired), 1))
+	}
+	return measure.Fairness(s.Acquired)
+}
+
+// floorOf is below which the length of a wait makes no difference.
+func floorOf(l *load) time.Duration { return max(l.mean()/10, 100*time.Microsecond) }
+
+// costs are, for each slice, the logarithms of the metrics, and of the geometric mean of those that
+// make up the score at the end.
+func (r *result) costs(floor time.Duration) [][]float64 {
+	all := make([][]float64, len(r.slices))
+	for i := range r.slices {
+		sum := 0.
+		for j, m := range metrics {
+			cost := math.Log(m.of(&r.slices[i], floor))
+			all[i] = append(all[i], cost)
+			if j < scored {
+				sum += cost
+			}
+		}
+		all[i] = append(all[i], sum/float64(scored))
+	}
+	return all
+}
+
+// score is where that geometric mean stands among the costs.
+var score = len(metrics)
+
+// A ranking is what follows from all results.
+type ranking struct {
+	order []int     // of the results, the best first
+	score []float64 // of each result: how many times as bad as the best
+	equal int       // so many of the order are not to be told apart from the first
+	worst int       // the result that is worse than every other one; -1: none is
+	costs [][][]float64
+}
+
+// rank compares the policies, slice by slice.
+func rank(results []result, floor time.Duration) ranking {
+	r := ranking{worst: -1, equal: 1}
+	means := make([]float64, len(results))
+	for i := range results {
+		costs := results[i].costs(floor)
+		r.costs = append(r.costs, costs)
+		means[i] = mean(column(costs, score))
+		r.order = append(r.order, i)
+	}
+	slices.SortStableFunc(r.order, func(a, b int) int { return cmp.Compare(means[a], means[b]) })
+	best := r.order[0]
+	for _, m := range means {
+		r.score = append(r.score, math.Exp(m-means[best]))
+	}
+	for i, other := range r.order {
+		if i > 0 && !r.differ(best, other, score) {
+			r.equal = i + 1 // those between the two are not to be told apart, either
+		}
+	}
+	if n := len(r.order); n > 1 && r.equal < n && r.differ(r.order[n-2], r.order[n-1], score) {
+		r.worst = r.order[n-1]
+	}
+	return r
+}
+
+// differ reports whether one policy is better than another one beyond what slices differ among themselves.
+func (r *ranking) differ(good, bad, metric int) bool {
+	return beyondNoise(column(r.costs[good], metric), column(r.costs[bad], metric))
+}
+
+func column(rows [][]float64, i int) []float64 {
+	values := make([]float64, len(rows))
+	for j, row := range rows {
+		values[j] = row[i]
+	}
+	return values
+}
+
+func mean(values []float64) (sum float64) {
+	for _, v := range values {
+		sum += v / float64(len(values))
+	}
+	return sum
+}
+
+// matters is by how much two have to differ for anybody to care, as a logarithm.
+var matters = math.Log(1.05)
+
+// beyondNoise reports whether what is bad costs more, in logarithms, than what is good: by enough to matter, and by more than
+// chance would have it in one of a hundred cases. In a round both had the same load of the machine, so the differences of
+// rounds are compared. Either their mean is far enough from zero for their spread (a paired t-test), or their median is: a few
+// rounds in which the machine did something else change that but little.
+func beyondNoise(good, bad []float64) bool {
+	n := min(len(good), len(bad))
+	if n < 2 {
+		return false
+	}
+	differences := make([]float64, n)
+	for i := range differences {
+		differences[i] = bad[i] - good[i]
+	}
+	center, squares := mean(differences), 0.
+	for _, d := range differences {
+		squares += (d - center) * (d - center)
+	}
+	deviation := math.Sqrt(squares / float64(n-1) / float64(n))
+	if center > matters && center > student(n-1)*deviation {
+		return true
+	}
+	center = median(differences)
+	for i, d := range differences {
+		differences[i] = math.Abs(d - center)
+	}
+	return center > matters && center > robust(n)*median(differences)/math.Sqrt(float64(n))
+}
+
+// median is the value in the middle, or the mean of the two that are there.
+func median(values []float64) float64 {
+	sorted := slices.Sorted(slices.Values(values))
+	return (sorted[(len(sorted)-1)/2] + sorted[len(sorted)/2]) / 2
+}
+
+// student is the quantile of Student's distribution beyond which one of a hundred lies, on both sides together.
+func student(freedom int) float64 {
+	table := []float64{63.66, 9.93, 5.85, 4.61, 4.04, 3.71, 3.50, 3.36, 3.25, 3.17, 3.11, 3.06, 3.02, 2.98, 2.95, 2.93, 2.90, 2.88, 2.87}
+	return table[min(freedom, len(table))-1]
+}
+
+// robust is the same for the median of n values, divided by their median deviation from it and multiplied by the root of n. It
+// was found by trying.
+func robust(n int) float64 {
+	switch {
+	case n < 5:
+		return math.Inf(1)
+	case n < 6:
+		return 22.5
+	case n < 8:
+		return 13
+	case n < 10:
+		return 9.5
+	case n < 15:
+		return 8.1
+	case n < 30:
+		return 7
+	}
+	return 5.7
+}

@@ -1,0 +1,209 @@
+package tune
+
+import (
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// seen makes a slice of a second, with as many waits as locks.
+func seen(acquired []int, commands int64, wait time.Duration, gaveUp int) slice {
+	s := slice{part: part{Acquired: acquired, Commands: commands, GaveUp: gaveUp, Length: time.Second}}
+	for range s.acquired() {
+		s.Waits.Add(wait, false)
+	}
+	return s
+}
+
+// played makes a result of slices that differ by chance, by some share.
+func played(name string, random *rand.Rand, rounds int, chance float64, s func(by func(float64) float64) slice) result {
+	r := result{policy: policy{Name: name, Spec: name}}
+	for range rounds {
+		r.add(s(func(v float64) float64 { return v * (1 + chance*(2*random.Float64()-1)) }))
+	}
+	return r
+}
+
+// usual is a slice of a policy with one worker.
+func usual(rate, commands, wait float64) func(func(float64) float64) slice {
+	return func(by func(float64) float64) slice {
+		n := int(by(rate))
+		return seen([]int{n, n}, int64(by(commands*2*rate)), time.Duration(by(wait*float64(ms))), 0)
+	}
+}
+
+func TestRanking(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name    string
+		slices  map[string]func(func(float64) float64) slice // by the name of the policy
+		chance  float64
+		take    string // in alphabetical order, if they are several
+		worst   string
+		because []string // in the sentences
+	}{
+		{
+			"one best, one worst", map[string]func(func(float64) float64) slice{
+				"a": usual(100, 2, 10), "b": usual(90, 10, 12), "c": usual(20, 40, 100),
+			}, .05, "a", "c", []string{"Take a: ", "commands fewer for each acquisition", "The worst is c: a has ", "10 times shorter"},
+		},
+		{
+			"two equal, one worst", map[string]func(func(float64) float64) slice{
+				"a": usual(100, 2, 10), "b": usual(100, 2, 10), "c": usual(20, 40, 100),
+			}, .1, "a b", "c", []string{"no difference between ", " beyond what the slices differ among themselves", "and none of the others", "The worst is c"},
+		},
+		{
+			"all equal", map[string]func(func(float64) float64) slice{
+				"a": usual(100, 2, 10), "b": usual(100, 2, 10), "c": usual(100, 2, 10),
+			}, .1, "a b c", "", []string{"There is no difference between "},
+		},
+		{
+			"two equally bad", map[string]func(func(float64) float64) slice{
+				"a": usual(100, 2, 10), "b": usual(10, 20, 100), "c": usual(10, 20, 100),
+			}, .1, "a", "", []string{"Take a: ", "Which one is the worst is not certain."},
+		},
+		{
+			"hidden by noise", map[string]func(func(float64) float64) slice{
+				"a": usual(100, 2, 10), "b": usual(90, 2.1, 11),
+			}, .9, "a b", "", []string{"There is no difference"},
+		},
+		{
+			"too little to matter", map[string]func(func(float64) float64) slice{
+				"a": usual(1000, 2, 10), "b": usual(990, 2.01, 10.1),
+			}, .0001, "a b", "", []string{"There is no difference"},
+		},
+		{
+			"nobody gets anything", map[string]func(func(float64) float64) slice{
+				"a": usual(100, 2, 10),
+				"b": func(func(float64) float64) slice { return seen([]int{0, 0}, 10, 0, 500) },
+			}, .05, "a", "b", []string{"The worst is b", "0 % of its attempts in vain instead of 100 %"},
+		},
+		{
+			"one has it all", map[string]func(func(float64) float64) slice{
+				"a": usual(100, 2, 10),
+				"b": func(by func(float64) float64) slice { return seen([]int{int(by(200)), 0}, int64(by(400)), 10*ms, 0) },
+			}, .05, "a", "b", []string{"a fairness of 1.00 instead of 0.50"},
+		},
+		{
+			"better and worse", map[string]func(func(float64) float64) slice{
+				"a": usual(100, 2, 50), "b": usual(100, 30, 10), "c": usual(3, 300, 1000),
+			}, .05, "a", "c", []string{"commands fewer for each acquisition than b (which has 5.", "less waiting for each lock and a p99 of the wait that is 5."},
+		},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			random := rand.New(rand.NewPCG(1, uint64(len(tt.name))))
+			var results []result
+			for _, name := range []string{"c", "b", "a"} {
+				if s := tt.slices[name]; s != nil {
+					results = append(results, played(name, random, 10, tt.chance, s))
+				}
+			}
+			r := rank(results, ms)
+			var take []string
+			for _, i := range r.order[:r.equal] {
+				take = append(take, results[i].Name)
+			}
+			slices.Sort(take)
+			worst := ""
+			if r.worst >= 0 {
+				worst = results[r.worst].Name
+			}
+			text := strings.Join(advice(results, r, ms), "\n")
+			if got := strings.Join(take, " "); got != tt.take || worst != tt.worst {
+				t.Errorf("take %q, worst %q, want %q, %q\n%s", got, worst, tt.take, tt.worst, text)
+			}
+			for _, want := range tt.because {
+				if !strings.Contains(text, want) {
+					t.Errorf("no %q in\n%s", want, text)
+				}
+			}
+			if best := r.score[r.order[0]]; best != 1 {
+				t.Errorf("the best has the score %v", best)
+			}
+		})
+	}
+}
+
+// Of two policies that are the same, one is called better in few of many runs.
+func TestChanceIsNoWinner(t *testing.T) {
+	t.Parallel()
+	random := rand.New(rand.NewPCG(3, 4))
+	const runs = 300
+	for _, rounds := range []int{5, 8, 12} {
+		winners := 0
+		for range runs {
+			s := usual(200, 3, 10)
+			r := rank([]result{played("a", random, rounds, .6, s), played("b", random, rounds, .6, s)}, ms)
+			if r.equal == 1 {
+				winners++
+			}
+		}
+		if winners > runs*3/100 {
+			t.Errorf("a winner in %d of %d runs of %d rounds", winners, runs, rounds)
+		}
+	}
+}
+
+func TestBeyondNoise(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		good, bad []float64
+		want      bool
+	}{
+		{[]float64{1, 1, 1, 1, 1}, []float64{2, 2, 2, 2, 2}, true},
+		{[]float64{2, 2, 2, 2, 2}, []float64{1, 1, 1, 1, 1}, false},
+		{[]float64{1, 1, 1, 1, 1}, []float64{1.04, 1.04, 1.04, 1.04, 1.04}, false}, // it does not matter
+		{[]float64{1, 5, 9, 3, 7}, []float64{2, 6, 10, 4, 8}, true},                // in each round the same
+		{[]float64{1, 5, 9, 3, 7}, []float64{8, 2, 6, 10, 4}, false},
+		{[]float64{1}, []float64{9}, false},                                    // one round says nothing
+		{make([]float64, 8), []float64{1.1, .9, 1, 1, .95, 1.05, 1, 30}, true}, // one was disturbed
+		{make([]float64, 8), []float64{1.1, .1, 2, 1, -.5, .3, 1, 30}, false},
+		{make([]float64, 4), []float64{1, 1, 1, 9}, false}, // too few to tell
+		{nil, nil, false},
+	} {
+		if got := beyondNoise(tt.good, tt.bad); got != tt.want {
+			t.Errorf("%v and %v: %t, want %t", tt.good, tt.bad, got, tt.want)
+		}
+	}
+	for freedom := 2; freedom < 60; freedom++ {
+		if now, before := student(freedom), student(freedom-1); now > before || now < 2.5 {
+			t.Errorf("quantile %v of %d, and %v before", now, freedom, before)
+		}
+	}
+}
+
+func TestBars(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		share  float64
+		blocks string
+		want   string
+	}{
+		{1, eighths, "████"}, {.5, eighths, "██"}, {.53125, eighths, "██▏"}, {.46875, eighths, "█▉"},
+		{.001, eighths, "▏"}, {0, eighths, ""}, {1, ascii, "####"}, {.4, ascii, "##"}, {.01, ascii, "#"},
+	} {
+		if got := bar(tt.share, 4, tt.blocks); got != tt.want {
+			t.Errorf("%v: %q, want %q", tt.share, got, tt.want)
+		}
+	}
+}
+
+func TestNumbers(t *testing.T) {
+	t.Parallel()
+	for v, want := range map[float64]string{0: "0", 0.004: "0.00", 1: "1.00", 9.99: "9.99", 9.996: "10.0", 99.9: "99.9", 99.96: "100", 1234: "1234"} {
+		if got := number(v); got != want {
+			t.Errorf("%v: %s, want %s", v, got, want)
+		}
+	}
+	for d, want := range map[time.Duration]string{0: "0", 1500: "1.50", 999_600: "1.00ms", 25 * ms: "25.0ms", 999 * ms: "999ms", 1500 * ms: "1.50s"} {
+		if got := brief(d); !strings.HasPrefix(got, want) {
+			t.Errorf("%v: %s, want %s", d, got, want)
+		}
+	}
+	if got := bounded(25*ms, true); got != ">25.0ms" {
+		t.Errorf("a bound is %s", got)
+	}
+}

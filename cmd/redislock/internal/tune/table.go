@@ -1,0 +1,232 @@
+package tune
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cli"
+	"github.com/seed-14de3678/redislock/cmd/redislock/internal/measure"
+)
+
+const rowFormat = "%-12s %7s %8s %8s %8s %8s %8s %5s %7s %6s"
+
+// table shows the results, the best first.
+func table(results []result, r ranking, silent string) []string {
+	lines := []string{fmt.Sprintf(rowFormat, "POLICY", "LOCKS/S", "WAIT P50", "P99", "MAX", "COMMANDS", "CPU EACH", "FAIR", "GAVE UP", "SCORE")}
+	for _, i := range r.order {
+		s := &results[i].all
+		cpu := "-"
+		if silent == "" {
+			cpu = brief(s.cpuEach())
+		}
+		lines = append(lines, fmt.Sprintf(rowFormat, results[i].Name, number(s.perSecond()), quantile(&s.Waits, .5), quantile(&s.Waits, .99),
+			bounded(s.Waits.Most, s.Waits.MostCut), number(s.commandsEach()), cpu, fmt.Sprintf("%.2f", measure.Fairness(s.Acquired)),
+			fmt.Sprint(s.GaveUp), fmt.Sprintf("%.2f", r.score[i])))
+	}
+	return lines
+}
+
+func quantile(w *measure.Waits, q float64) string { return bounded(w.Quantile(q)) }
+
+// bounded writes a duration, or that it is longer than that.
+func bounded(d time.Duration, bound bool) string {
+	if bound {
+		return ">" + brief(d)
+	}
+	return brief(d)
+}
+
+// brief writes three digits of a duration.
+func brief(d time.Duration) string {
+	unit, name := time.Microsecond, "µs"
+	switch {
+	case d >= 999500*time.Microsecond:
+		unit, name = time.Second, "s"
+	case d >= 999500*time.Nanosecond:
+		unit, name = time.Millisecond, "ms"
+	}
+	if !unicodeTerminal() && name == "µs" {
+		name = "us"
+	}
+	return number(float64(d)/float64(unit)) + name
+}
+
+// number writes three digits, and whole numbers as they are.
+func number(v float64) string {
+	switch {
+	case v >= 99.95 || v == 0:
+		return fmt.Sprintf("%.0f", v)
+	case v >= 9.995:
+		return fmt.Sprintf("%.1f", v)
+	default:
+		return fmt.Sprintf("%.2f", v)
+	}
+}
+
+// legend says what the columns are.
+func legend(silent string) []string {
+	lines := []string{
+		"WAIT is that of every Obtain; >: it was cut short by the end of its slice. COMMANDS are those",
+		"that the load has sent for each lock, Release included. CPU EACH is what the server has used.",
+		"FAIR is Jain's index: 1 if all workers had as many locks, 1/workers if one had them all. SCORE is",
+		"how many times as bad as the best: the geometric mean of the time, the waiting, the commands and",
+		"the attempts for each lock, and of unfairness.",
+	}
+	if silent != "" {
+		lines = append(lines, "CPU EACH is not known: "+silent+".")
+	}
+	return lines
+}
+
+// A bar chart has a bar for each policy, as long as its value is great.
+type bars struct {
+	title  string
+	values []float64
+	texts  []string
+}
+
+// charts are the bars that are shown, in the order of the ranking.
+func charts(results []result, r ranking, silent string) []bars {
+	all := []bars{{title: "locks a second"}, {title: "p99 of the wait"}, {title: "commands for each lock"}, {title: "CPU of the server for each lock"}}
+	for _, i := range r.order {
+		s := &results[i].all
+		p99, bound := s.Waits.Quantile(.99)
+		all[0].add(s.perSecond(), number(s.perSecond()))
+		all[1].add(float64(p99), bounded(p99, bound))
+		all[2].add(s.commandsEach(), number(s.commandsEach()))
+		all[3].add(float64(s.cpuEach()), brief(s.cpuEach()))
+	}
+	if silent != "" {
+		return all[:3]
+	}
+	return all
+}
+
+func (b *bars) add(value float64, text string) {
+	b.values, b.texts = append(b.values, value), append(b.texts, text)
+}
+
+// barWidth is that of the longest bar, in characters.
+const barWidth = 48
+
+// lines draws the bars behind the names.
+func (b *bars) lines(names []string, blocks string) []string {
+	lines := []string{b.title}
+	most := 0.
+	for _, v := range b.values {
+		most = max(most, v)
+	}
+	for i, v := range b.values {
+		share := 0.
+		if most > 0 {
+			share = v / most
+		}
+		lines = append(lines, fmt.Sprintf("  %-*s %s %s", mostName, names[i], bar(share, barWidth, blocks), b.texts[i]))
+	}
+	return lines
+}
+
+// What bars are made of: the last one is a full cell, those before it are parts of one.
+const (
+	eighths = "▏▎▍▌▋▊▉█"
+	ascii   = "#"
+)
+
+// bar draws a share of the width. What is not zero is seen.
+func bar(share float64, width int, blocks string) string {
+	parts := []rune(blocks)
+	n := len(parts)
+	cells := int(share*float64(width*n) + .5)
+	if share > 0 {
+		cells = max(cells, 1)
+	}
+	text := strings.Repeat(string(parts[n-1]), cells/n)
+	if rest := cells % n; rest > 0 {
+		text += string(parts[rest-1])
+	}
+	return text
+}
+
+// unicodeTerminal reports whether the locale has more than ASCII.
+func unicodeTerminal() bool {
+	locale := strings.ToLower(cmp.Or(os.Getenv("LC_ALL"), os.Getenv("LC_CTYPE"), os.Getenv("LANG")))
+	if locale == "" && (runtime.GOOS == "windows" || runtime.GOOS == "darwin") {
+		return true
+	}
+	return strings.Contains(locale, "utf-8") || strings.Contains(locale, "utf8")
+}
+
+// An answer is a result as JSON has it.
+type answer struct {
+	Policy       string   `json:"policy"`
+	Spec         string   `json:"spec"`
+	Rank         int      `json:"rank"`
+	Verdict      string   `json:"verdict"` // take; equal, if several are; worst; or empty
+	Score        float64  `json:"score"`
+	Acquired     int      `json:"acquired"`
+	PerSecond    float64  `json:"perSecond"`
+	WaitP50ms    float64  `json:"waitP50ms"`
+	WaitP99ms    float64  `json:"waitP99ms"`
+	WaitP99Bound bool     `json:"waitP99Bound"` // it is that at least
+	WaitMaxms    float64  `json:"waitMaxms"`
+	CommandsEach float64  `json:"commandsEach"`
+	ServerCPUus  *float64 `json:"serverCPUus"` // for each lock; null: not known
+	Fairness     float64  `json:"fairness"`
+	GaveUp       int      `json:"gaveUp"`
+	Lost         int      `json:"lost"`
+	Slices       int      `json:"slices"`
+	Seconds      float64  `json:"seconds"`
+	Embedded     bool     `json:"embedded"`
+	Busy         bool     `json:"busy"` // the machine was too busy to conclude
+}
+
+// answers are all results, the best first.
+func answers(results []result, r ranking, silent string, embedded, busy bool) []answer {
+	var all []answer
+	ms := func(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
+	for rank, i := range r.order {
+		s := &results[i].all
+		p50, _ := s.Waits.Quantile(.5)
+		p99, bound := s.Waits.Quantile(.99)
+		a := answer{
+			Policy: results[i].Name, Spec: results[i].Spec, Rank: rank + 1, Verdict: verdict(r, rank), Score: r.score[i],
+			Acquired: s.acquired(), PerSecond: s.perSecond(), WaitP50ms: ms(p50), WaitP99ms: ms(p99), WaitP99Bound: bound,
+			WaitMaxms: ms(s.Waits.Most), CommandsEach: s.commandsEach(), Fairness: measure.Fairness(s.Acquired), GaveUp: s.GaveUp,
+			Lost: s.Lost, Slices: len(results[i].slices), Seconds: s.Length.Seconds(), Embedded: embedded, Busy: busy,
+		}
+		if silent == "" {
+			us := float64(s.cpuEach()) / float64(time.Microsecond)
+			a.ServerCPUus = &us
+		}
+		all = append(all, a)
+	}
+	return all
+}
+
+// verdict is one word for the policy of a rank.
+func verdict(r ranking, rank int) string {
+	switch {
+	case rank == 0 && r.equal == 1:
+		return "take"
+	case rank < r.equal:
+		return "equal"
+	case r.order[rank] == r.worst:
+		return "worst"
+	}
+	return ""
+}
+
+// notes are what else is to be known of the results.
+func notes(results []result) (lines []string) {
+	for i := range results {
+		if lost := results[i].all.Lost; lost > 0 {
+			lines = append(lines, fmt.Sprintf("With %s, %d locks were gone when they were to be released: somebody has deleted or broken them, "+
+				"or a process stood still for longer than their ttl.", cli.Text(results[i].Name), lost))
+		}
+	}
+	return lines
+}

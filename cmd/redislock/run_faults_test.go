@@ -1,0 +1,83 @@
+//go:build unix
+
+package main
+
+import (
+	"strconv"
+	"syscall"
+	"testing"
+
+	"github.com/seed-14de3678/redislock/internal/check"
+)
+
+// These tests are named after faults that consul lock and etcdctl lock have, or had; docs/tool.md compares. Other tests
+// here guard against more of them: TestRunKilled, TestRunPaused, TestRunServerGone (consul 9788).
+
+// Consul 947, etcd 12829: the exit status of the command was replaced by 0 or 1.
+func TestFaultExitCodeSwallowed(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	p.shell("exit 7").start(t).want(t, 7)
+}
+
+// Consul 2022, 873: when the lock was lost the shell was ended, and what it had started went on.
+func TestFaultChildOutlivesLock(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	c := p.shell("sleep 600 & echo $! >$D/child; wait", "-ttl", "2s").start(t)
+	child := p.pid("child")
+	check.NoError(t, p.rdb.Del(t.Context(), p.key).Err())
+	c.want(t, 79)
+	if isAlive(child) {
+		t.Error("the child of the command has outlived redislock")
+	}
+}
+
+// Consul 797, 1210, 2489, 3754: a signal ended the tool or was swallowed, the lock was free, and the command went on.
+func TestFaultChildOutlivesSignal(t *testing.T) {
+	t.Parallel()
+	for name, sig := range signalOf {
+		if name == "WINCH" {
+			continue // ends nobody
+		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newPlace(t)
+			c := p.shell("sleep 600 & echo $! >$D/child; wait").start(t)
+			child := p.pid("child")
+			check.NoError(t, c.Process.Signal(sig))
+			if name == "INT" || name == "QUIT" { // a shell has its background processes ignore these two
+				check.NoError(t, syscall.Kill(child, syscall.SIGTERM))
+			}
+			c.want(t, 128+int(sig))
+			if isAlive(child) {
+				t.Error("the child of the command has outlived redislock")
+			}
+			p.wantFree()
+		})
+	}
+}
+
+// Consul 9788: with no connection the command was ended 90 s after somebody else had the lock. Here it is the supervisor
+// that ends it, whatever redislock waits for.
+func TestFaultEndedTooLate(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	first, next := p.startFamily("-ttl", "2s", "-grace", "10m")
+	check.NoError(t, first.Process.Signal(syscall.SIGSTOP))
+	p.wantOneAfterTheOther(next)
+	check.NoError(t, first.Process.Signal(syscall.SIGCONT))
+	first.want(t, 79)
+}
+
+// Seen with etcdctl 3.4: a command that is not found gives the status of any other failure.
+func TestFaultNotFoundLooksLikeFailure(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	for command, status := range map[string]int{"no-such-command": 127, "/": 126, "false": 1} {
+		t.Run(strconv.Itoa(status), func(t *testing.T) {
+			t.Parallel()
+			p.run(p.key, "--", command).start(t).want(t, status)
+		})
+	}
+}

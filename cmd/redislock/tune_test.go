@@ -1,0 +1,212 @@
+package main
+
+import (
+	"encoding/json"
+	"encoding/xml"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cli"
+	"github.com/seed-14de3678/redislock/internal/check"
+	"github.com/seed-14de3678/redislock/internal/redistest"
+)
+
+func init() { fixtures["tune"] = func(*testing.T, string) {} }
+
+// smallLoad is what a machine can play that is busy with other tests.
+var smallLoad = []string{"tune", "-hold", "5ms", "-workers", "6", "-of", "2"}
+
+func tuneWith(args ...string) []string { return slices.Concat(smallLoad, args) }
+
+// A tuned is one line of JSON.
+type tuned struct {
+	Policy, Spec, Verdict   string
+	Rank, Acquired, Slices  int
+	PerSecond, CommandsEach float64
+	WaitP99ms, Fairness     float64
+	ServerCPUus             *float64
+	GaveUp, Lost            int
+	Embedded, Busy          bool
+}
+
+func readTuned(t *testing.T, text string) (all []tuned) {
+	t.Helper()
+	for line := range strings.Lines(text) {
+		var one tuned
+		if err := json.Unmarshal([]byte(line), &one); err != nil {
+			t.Fatalf("%v: %s", err, line)
+		}
+		all = append(all, one)
+	}
+	return all
+}
+
+// tuneServer is a server of the test's own, on which nothing is to be left.
+func tuneServer(t *testing.T) (rdb *redis.Client, url string) {
+	t.Helper()
+	s := redistest.Start(t, redistest.Redis)
+	return s.Client(t), "redis://" + s.Addr()
+}
+
+func wantNothingLeft(t *testing.T, rdb *redis.Client) {
+	t.Helper()
+	if keys := check.Must[[]string](t)(rdb.Keys(t.Context(), "*").Result()); len(keys) > 0 {
+		t.Errorf("left behind: %q", keys)
+	}
+}
+
+// A policy that asks every ten seconds for what is held for a millisecond is the worst, each time: all come at once, and
+// whoever is refused waits until the slice is over. So one of the 24 has a turn now and then, on a busy machine, too.
+func TestTuneNamesTheWorst(t *testing.T) {
+	t.Parallel()
+	rdb, url := tuneServer(t)
+	var runs []*process
+	for range 5 {
+		runs = append(runs, newProcess(t, "tune", "-redis", url, "-hold", "1ms", "-think", "50ms", "-workers", "24", "-of", "1", "-for", "6s",
+			"-only", "-json", "-policy", "bad=linear:10s", "-policy", "good=exponential:2ms..20ms", "-policy", "line=queue").start(t))
+	}
+	for _, p := range runs {
+		status := p.status(t)
+		all := readTuned(t, p.stdout.String())
+		if status != 0 || len(all) != 3 {
+			t.Fatalf("status %d\n%s%s", status, &p.stdout, &p.stderr)
+		}
+		if last := all[2]; last.Policy != "bad" || last.Verdict != "worst" || last.Rank != 3 {
+			t.Errorf("the last one is %+v\n%s", last, &p.stdout)
+		}
+		for _, one := range all[:2] {
+			if one.Acquired < 10 || one.CommandsEach < 1 || one.WaitP99ms <= 0 || one.Fairness <= 0 ||
+				one.ServerCPUus == nil || *one.ServerCPUus <= 0 || one.Embedded || one.Slices < 5 {
+				t.Errorf("%+v", one)
+			}
+		}
+	}
+	wantNothingLeft(t, rdb)
+}
+
+// Without a server it plays on its own, says so, and draws what it says.
+func TestTuneEmbedded(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "out.svg")
+	p := newProcess(t, tuneWith("-for", "1s", "-processes", "2", "-readers", "0.5", "-keys", "2", "-of", "4", "-plot", file,
+		"-policy", "line=queue", "-policy", "hasty=limited:linear:1ms:1+intent", "-only")...)
+	p.Env = append(p.Env, "LC_ALL=C")
+	if status := p.start(t).status(t); status != 0 {
+		t.Fatalf("status %d\n%s", status, &p.stderr)
+	}
+	text := p.stdout.String()
+	for _, want := range []string{
+		"6 workers in 2 processes, 2 of 4 keys a lock, held for 5ms on the average, 50 % readers",
+		"it compares policies, not servers", "POLICY ", "\nline ", "\nhasty ", "p99 of the wait\n", " ####",
+		"CPU EACH is not known: the server inside the program does not count it",
+	} {
+		wantText(t, "stdout", text, want)
+	}
+	if !strings.Contains(text, "\nTake ") && !strings.Contains(text, "There is no difference between") {
+		t.Errorf("it says neither what to take nor that it makes no difference:\n%s", text)
+	}
+	if strings.ContainsAny(text, "█▏\x1b") {
+		t.Errorf("not for this terminal:\n%s", text)
+	}
+	wantText(t, "stderr", p.stderr.String(), " left")
+	wantDrawn(t, file, "line", "hasty")
+}
+
+// wantDrawn checks that a file is XML with these names.
+func wantDrawn(t *testing.T, file string, names ...string) {
+	t.Helper()
+	drawing := check.Must[*os.File](t)(os.Open(file))
+	defer drawing.Close()
+	var texts []string
+	for in := xml.NewDecoder(drawing); ; {
+		token, err := in.Token()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		check.NoError(t, err)
+		if chars, ok := token.(xml.CharData); ok {
+			texts = append(texts, string(chars))
+		}
+	}
+	for _, name := range names {
+		if !slices.Contains(texts, name) {
+			t.Errorf("no %s in the picture: %q", name, texts)
+		}
+	}
+}
+
+// A pattern that touches something is refused before anything is locked.
+func TestTuneLeavesKeysAlone(t *testing.T) {
+	t.Parallel()
+	rdb, url := tuneServer(t)
+	for _, key := range []string{"lock:orders:2", "redislock:line:{lock:orders:1}"} {
+		check.NoError(t, rdb.Set(t.Context(), key, "data", 0).Err())
+		stdout, stderr, status := runTool(t, tuneWith("-redis", url, "-prefix", "lock:", "-pattern", "orders:%d")...)
+		if status != cli.Failed || !strings.Contains(stderr, "keys that exist: "+key) || stdout != "" {
+			t.Errorf("status %d, stdout %q, stderr %q", status, stdout, stderr)
+		}
+		if keys := check.Must[[]string](t)(rdb.Keys(t.Context(), "*").Result()); !slices.Equal(keys, []string{key}) {
+			t.Errorf("now there are %q", keys)
+		}
+		check.NoError(t, rdb.Del(t.Context(), key).Err())
+	}
+}
+
+// playing waits until the load is played: somebody waits in the line of a key.
+func playing(t *testing.T, rdb *redis.Client, p *process, keys ...string) {
+	t.Helper()
+	client := redislock.New(rdb)
+	check.Eventually(t, 40*time.Second, "somebody waits", func() bool {
+		states, err := client.Inspect(t.Context(), keys)
+		select {
+		case <-p.ended:
+			t.Fatalf("it has ended: %s%s", &p.stdout, &p.stderr)
+		default:
+		}
+		check.NoError(t, err)
+		return slices.ContainsFunc(states, func(s redislock.KeyState) bool { return len(s.Line) > 0 && len(s.Holders) > 0 })
+	})
+}
+
+// startTune starts a long run in line, and waits until it plays.
+func startTune(t *testing.T, rdb *redis.Client, url string) *process {
+	t.Helper()
+	p := newProcess(t, tuneWith("-redis", url, "-for", "5m", "-processes", "2", "-only", "-policy", "queue", "-policy", "line=queue",
+		"-pattern", "orders:%d")...).start(t)
+	playing(t, rdb, p, "orders:1", "orders:2")
+	return p
+}
+
+func TestTuneInterrupted(t *testing.T) {
+	t.Parallel()
+	rdb, url := tuneServer(t)
+	p := startTune(t, rdb, url)
+	check.NoError(t, p.Process.Signal(os.Interrupt))
+	if status := p.status(t); status != cli.Interrupted || !strings.Contains(p.stderr.String(), "interrupted") {
+		t.Errorf("status %d, stderr %q", status, &p.stderr)
+	}
+	wantNothingLeft(t, rdb)
+}
+
+// When the command itself is killed its processes release what they hold.
+func TestTuneKilled(t *testing.T) {
+	t.Parallel()
+	rdb, url := tuneServer(t)
+	p := startTune(t, rdb, url)
+	check.NoError(t, p.Process.Kill())
+	client := redislock.New(rdb)
+	// Left alone, the locks would end by themselves after 15 s.
+	check.Eventually(t, 8*time.Second, "nobody has a key or waits for it", func() bool {
+		states := check.Must[[]redislock.KeyState](t)(client.Inspect(t.Context(), []string{"orders:1", "orders:2"}))
+		return !slices.ContainsFunc(states, func(s redislock.KeyState) bool { return len(s.Line)+len(s.Holders) > 0 })
+	})
+}
