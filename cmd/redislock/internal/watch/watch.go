@@ -134,8 +134,9 @@ func (w *watch) screen(to cli.Streams) (*os.File, bool) {
 	if !ok || *w.json || w.count > 0 || os.Getenv("TERM") == "dumb" {
 		return nil, false
 	}
-	if info, err := out.Stat(); !term.Supported && err == nil && info.Mode()&os.ModeCharDevice != 0 {
+	isTerminal := cli.IsTerminal(out)
+	if isTerminal && !term.Supported {
 		cli.Say(to.Err, "redislock watch: the screen is not drawn on this system; one table follows the other\n")
 	}
-	return out, term.Is(out)
+	return out, isTerminal && term.Supported
 }

@@ -23,12 +23,6 @@ func openTTY() (*os.File, error) { return nil, errUnsupported }
 func getState(*os.File) (*state, error) { return nil, errUnsupported }
 func setState(*os.File, *state) error   { return errUnsupported }
 
-// Is reports whether a file is a terminal with a screen. There are none here.
-func Is(*os.File) bool { return false }
-
-// Size returns how many columns and lines a terminal has.
-func Size(*os.File) (width, height int, err error) { return 0, 0, errUnsupported }
-
 func (t *Terminal) read([]byte) (int, error) { return 0, errUnsupported }
 
 // Signals are what a process with a screen has to hear of: nothing here.

@@ -16,19 +16,6 @@ const Supported = true
 // A state is the modes of a terminal.
 type state struct{ syscall.Termios }
 
-// Is reports whether a file is a terminal.
-func Is(file *os.File) bool {
-	_, err := getState(file)
-	return err == nil
-}
-
-// Size returns how many columns and lines a terminal has.
-func Size(file *os.File) (width, height int, err error) {
-	var size struct{ rows, columns, _, _ uint16 }
-	err = ioctl(file, syscall.TIOCGWINSZ, unsafe.Pointer(&size))
-	return int(size.columns), int(size.rows), err
-}
-
 // openTTY opens the terminal that controls the process. It is not what os.Open opens: a read is to wait.
 func openTTY() (*os.File, error) {
 	fd, err := syscall.Open("/dev/tty", syscall.O_RDWR|syscall.O_CLOEXEC, 0)

@@ -6,6 +6,8 @@ import (
 	"io"
 	"os"
 	"sync"
+
+	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cli"
 )
 
 // What a terminal is told. Lines do not wrap: what does not fit is not shown.
@@ -29,7 +31,7 @@ type Terminal struct {
 // controls the process.
 func Open(in io.Reader, out *os.File) (*Terminal, error) {
 	t := &Terminal{out: out}
-	if file, ok := in.(*os.File); ok && Is(file) {
+	if file, ok := in.(*os.File); ok && cli.IsTerminal(file) {
 		t.in = file
 		return t, nil
 	}
@@ -96,8 +98,8 @@ func (t *Terminal) Close() error {
 
 // Size returns how many columns and lines the terminal has.
 func (t *Terminal) Size() (width, height int) {
-	width, height, err := Size(t.out)
-	if err != nil || width <= 0 || height <= 0 {
+	width, height = cli.TerminalSize(t.out)
+	if width <= 0 || height <= 0 {
 		return 80, 24
 	}
 	return width, height
