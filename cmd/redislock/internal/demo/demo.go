@@ -135,7 +135,7 @@ func actNames() []string {
 // next is what somebody may want to do who has seen the acts.
 const next = `
 What else there is, each with -h:
-   redislock run       run a command under a lock, as in a crontab
+   redislock run       a command under a lock, as in a crontab
    redislock ls        who holds what on your server, and since when
    redislock tree      who waits for whom, and whether that ends
    redislock watch     the same live, with hand-offs and the longest wait

@@ -53,6 +53,7 @@ func TestDraw(t *testing.T) {
 	t.Parallel()
 	f := frameOf(80, 10, some(20)...)
 	got := draw(f).String()
+	//nolint:dupword // columns
 	want := `26 keys: 24 held (1 read), 1 line, 1 waiter, longest 20s, 1 stuck, 1 slow
 < KEY      MODE  HOLDER                       HELD   TTL   WAIT LONGEST HANDED/S
 ! stuck    write host=web-1                   >20s  2.0s    1+1     20s        -
