@@ -3,7 +3,9 @@ package main
 import (
 	"bytes"
 	"os"
+	"os/signal"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cli"
@@ -17,7 +19,21 @@ func TestMain(m *testing.M) {
 	if os.Getenv(asTool) != "" {
 		os.Exit(tool().Main())
 	}
+	if err := prepare(); err != nil {
+		panic(err)
+	}
 	redistest.Main(m)
+}
+
+// prepare gives the processes that tests start what the machine of a test may not have: a character set, and signals that
+// end them. Whoever runs the tests in the background may ignore SIGINT, and what is ignored would be so in every process.
+func prepare() error {
+	for _, sig := range []os.Signal{os.Interrupt, syscall.SIGHUP} {
+		if signal.Ignored(sig) {
+			signal.Notify(make(chan os.Signal, 1), sig)
+		}
+	}
+	return os.Setenv("LC_ALL", "C.UTF-8")
 }
 
 // output is what a command has written.

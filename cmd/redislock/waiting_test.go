@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"os"
 	"testing"
 	"time"
 
@@ -17,10 +16,6 @@ import (
 )
 
 func init() {
-	// What is drawn depends on it, and a test machine may have none.
-	if err := os.Setenv("LC_ALL", "C.UTF-8"); err != nil {
-		panic(err)
-	}
 	fixtures["tree"] = func(t *testing.T, addr string) {
 		t.Helper()
 		w := newWaiting(t, redis.NewClient(&redis.Options{Addr: addr}), "")
