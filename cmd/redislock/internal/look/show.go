@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"strconv"
-	"time"
 
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cli"
@@ -103,13 +102,13 @@ func foreign(states []redislock.KeyState) error {
 
 // writeStates writes some lines about each key.
 func writeStates(w io.Writer, states []redislock.KeyState, prefix string) error {
-	out, now := bufio.NewWriter(w), time.Now()
+	out := bufio.NewWriter(w)
 	for i, s := range states {
 		if i > 0 {
 			cli.Say(out, "\n") // Flush returns the error
 		}
 		cli.Say(out, "%s\n", cli.Text(s.Key))
-		for _, line := range about(s, prefix, now) {
+		for _, line := range about(s, prefix) {
 			cli.Say(out, "  %-9s %s\n", line[0], line[1]) // long texts are not cut
 		}
 	}
@@ -117,7 +116,7 @@ func writeStates(w io.Writer, states []redislock.KeyState, prefix string) error 
 }
 
 // about is what there is to say of a key: pairs of a label and a text.
-func about(s redislock.KeyState, prefix string, now time.Time) (lines [][2]string) {
+func about(s redislock.KeyState, prefix string) (lines [][2]string) {
 	say := func(label, format string, args ...any) {
 		lines = append(lines, [2]string{label, fmt.Sprintf(format, args...)})
 	}
@@ -126,17 +125,17 @@ func about(s redislock.KeyState, prefix string, now time.Time) (lines [][2]strin
 	}
 	say("mode", "%s", mode(s))
 	for _, h := range s.Holders {
-		say("holder", "%s", described(h, now))
+		say("holder", "%s", described(h))
 	}
 	if s.Intent != nil {
-		say("intent", "%s", described(*s.Intent, now))
+		say("intent", "%s", described(*s.Intent))
 	}
 	for i, w := range s.Line {
 		label := "line"
 		if i > 0 {
 			label = ""
 		}
-		say(label, "%d. to %s", i+1, waiterLine(w, now))
+		say(label, "%d. to %s", i+1, waiterLine(w))
 	}
 	if s.Fence > 0 {
 		say("fence", "%s", strconv.FormatInt(s.Fence, 10))
