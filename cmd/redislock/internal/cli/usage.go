@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"cmp"
+	"flag"
 	"io"
 	"strings"
 	"unicode/utf8"
@@ -66,12 +68,23 @@ func (c Command) defaults() (all []described) {
 	for line := range strings.Lines(b.String()) {
 		name, about, _ := strings.Cut(strings.TrimRight(line, "\n"), "\t")
 		if strings.HasPrefix(name, "  -") {
-			all = append(all, described{name: strings.TrimSpace(name)})
+			flagName, _, _ := strings.Cut(strings.TrimSpace(name)[1:], " ")
+			value, _ := valueOf(flags.Lookup(flagName))
+			all = append(all, described{name: strings.TrimSpace("-" + flagName + " " + value)})
 		}
 		last := &all[len(all)-1]
 		last.about = strings.TrimSpace(last.about + " " + strings.TrimSpace(about))
 	}
 	return all
+}
+
+// values are what the usage calls the value of a flag, by what package flag calls it.
+var values = map[string]string{"duration": "time", "int": "number", "uint": "number", "float": "number", "string": "text", "value": "number"}
+
+// valueOf says what the value of a flag is called, and what the flag is for.
+func valueOf(f *flag.Flag) (value, about string) {
+	value, about = flag.UnquoteUsage(f)
+	return cmp.Or(values[value], value), about
 }
 
 // wrap breaks a line at its spaces. A line that is short enough stays as it is.

@@ -68,7 +68,7 @@ func chosen(names []string) ([]Check, error) {
 	all := checks()
 	for _, name := range names {
 		if !slices.ContainsFunc(all, func(c Check) bool { return c.name == name }) {
-			return nil, fmt.Errorf("there is no check %q; -list shows all of them", name)
+			return nil, fmt.Errorf("unknown check %q; -list shows all of them", name)
 		}
 	}
 	if len(names) == 0 {

@@ -65,7 +65,7 @@ type breaking struct {
 }
 
 func (b *breaking) run(ctx context.Context, to cli.Streams, args []string) (err error) {
-	if b.keys, err = keysOf(args); err != nil {
+	if b.keys, err = cli.Keys(args); err != nil {
 		return err
 	}
 	if len(b.reason) > maxReason {

@@ -72,7 +72,7 @@ type waiting struct {
 }
 
 func (w *waiting) run(ctx context.Context, to cli.Streams, args []string) error {
-	keys, err := keysOf(args)
+	keys, err := cli.Keys(args)
 	if err != nil {
 		return err
 	}

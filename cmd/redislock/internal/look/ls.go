@@ -99,15 +99,10 @@ func (l *listing) run(ctx context.Context, to cli.Streams, args []string) error 
 
 // check looks at the command line.
 func (l *listing) check(args []string) (pattern string, err error) {
-	switch {
-	case orders[l.sort] == nil:
+	if orders[l.sort] == nil {
 		return "", cli.Usagef("-sort is key, ttl, waiting or since, not %q", l.sort)
-	case len(args) > 1:
-		return "", cli.Usagef("there is one pattern at most, and here are %d; quote it, so that the shell does not take it for names of files", len(args))
-	case len(args) == 1 && args[0] == "":
-		return "", cli.Usagef("the pattern is empty")
 	}
-	return strings.Join(args, ""), nil
+	return cli.OnePattern(args)
 }
 
 // isLeftOut reports whether the flags say that a key is not to be listed.

@@ -21,11 +21,11 @@ func Show() cli.Command {
 		Help: `
 Of each key it shows the mode in which it is locked, every holder, the intent of
 a waiting writer, who stands in line, and the last fencing number that was given
-for it, which is kept for a day. A waiter who has not asked for 15 s is gone, and
-will be passed over. Times are those of this machine's time zone.
+for it, which is kept for a day. A waiter who has not asked for 15 s is gone,
+and will be passed over. Times are those of this machine's time zone.
 
-The exit status is 0 also if a key is free, and 65 if one of them holds something
-that is no lock.`,
+The exit status is 0 also if a key is free, and 65 if one of them holds
+something that is no lock.`,
 		Examples: []cli.Example{
 			{Line: `redislock show orders:17`, About: "show who holds a key and who waits for it"},
 			{Line: `redislock show -prefix lock: -json orders:17 orders:18`, About: "the same of lock:orders:17 and lock:orders:18, for a program"},
@@ -38,8 +38,9 @@ func defineShow(flags *flag.FlagSet) cli.Action {
 	var server cli.Redis
 	server.Define(flags)
 	asJSON := cli.JSONFlag(flags)
-	return func(ctx context.Context, to cli.Streams, keys []string) error {
-		if err := checkKeys(keys); err != nil {
+	return func(ctx context.Context, to cli.Streams, args []string) error {
+		keys, err := cli.Keys(args)
+		if err != nil {
 			return err
 		}
 		conn, err := server.Open(ctx)
@@ -63,19 +64,6 @@ func defineShow(flags *flag.FlagSet) cli.Action {
 		}
 		return foreign(states)
 	}
-}
-
-// checkKeys looks at the keys of the command line.
-func checkKeys(keys []string) error {
-	if len(keys) == 0 {
-		return cli.Usagef("no key is given")
-	}
-	for i, key := range keys {
-		if key == "" {
-			return cli.Usagef("key %d is empty", i+1)
-		}
-	}
-	return nil
 }
 
 // foreign returns an error if some of the keys are no locks.
