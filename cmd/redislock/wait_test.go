@@ -188,3 +188,11 @@ func TestWaitInterrupted(t *testing.T) {
 	check.NoError(t, p.Process.Signal(os.Interrupt))
 	p.wantEnd(t, 130, "interrupted")
 }
+
+// A free key is free however short the time is.
+func TestWaitNoTime(t *testing.T) {
+	t.Parallel()
+	b := redistest.Shared(t, redistest.Redis)
+	stdout, stderr, status := runTool(t, "wait", "-redis", "redis://"+b.Addr(), "-timeout", "1ns", "nobody-has-this")
+	wantStatus(t, status, 0, stdout, stderr, "")
+}

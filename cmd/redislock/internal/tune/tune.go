@@ -279,6 +279,9 @@ func (t *tune) report(to cli.Streams, srv *server, results []result, here time.D
 	return os.WriteFile(t.picture, drawing, 0o644)
 }
 
+// widest is how long a line of the answer gets.
+const widest = 100
+
 // show writes tables, bars and sentences.
 func (t *tune) show(to cli.Streams, results []result, r ranking, silent string, warnings []string) error {
 	blocks := ascii
@@ -301,7 +304,7 @@ func (t *tune) show(to cli.Streams, results []result, r ranking, silent string, 
 	var b strings.Builder
 	for _, lines := range append(paragraphs, sentences) {
 		for _, line := range lines {
-			b.WriteString(line + "\n")
+			b.WriteString(strings.Join(cli.Wrap(line, widest), "\n") + "\n")
 		}
 		if len(lines) > 0 {
 			b.WriteString("\n")
