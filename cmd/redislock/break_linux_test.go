@@ -85,7 +85,7 @@ func TestBreakAsks(t *testing.T) {
 	crew := holdAndWait(t, rdb, key)
 	a := ask(t, "break", "-redis", "redis://"+addr, "-reason", "the host hangs", key, key+"free")
 	a.shows(t, "Break 1 holder of 1 key? [y/N] ", 1)
-	a.shows(t, key+": write-locked by host=web-3 pid=812 prog=shop, since 20", 1)
+	a.shows(t, key+": write-locked by host=web-3 pid=812 prog=shop, since ", 1)
 	a.shows(t, "next in line: host=web-4 pid=97 prog=shop, to write", 1)
 	a.shows(t, key+"free: free", 1)
 	a.types(t, "y\n")

@@ -46,7 +46,7 @@ var completions = []struct {
 	line       string
 	want, none []string
 }{
-	{"redislock ", []string{"run", "ls", "help", "completion"}, []string{"-redis", "man"}},
+	{"redislock ", []string{"run", "ls", "help", "completion"}, []string{"-redis"}},
 	{"redislock de", []string{"demo"}, []string{"run"}},
 	{"redislock demo ", []string{"money", "backoff"}, []string{"run", "-quick"}},
 	{"redislock demo money b", []string{"backoff"}, []string{"money"}},

@@ -62,8 +62,8 @@ func TestDoctorStatus(t *testing.T) {
 		{"keys", sick.Addr(), "-only lifetimes,libraries -prefix lock:", 1, "lock:report", ""},
 		{"keys of a pattern", sick.Addr(), "-only libraries -strict lock:stock:*", 1, "lock:stock:9", ""},
 		{"list", "127.0.0.1:1", "-list", 0, "eviction ", ""},
-		{"unknown check", "127.0.0.1:1", "-only eviction,flu", 2, "", `no check "flu"`},
-		{"two patterns", "127.0.0.1:1", "a b", 2, "", "one PATTERN at most"},
+		{"unknown check", "127.0.0.1:1", "-only eviction,flu", 2, "", `unknown check "flu"`},
+		{"two patterns", "127.0.0.1:1", "a b", 2, "", "there is one pattern at most, and here are 2"},
 		{"no ttl", "127.0.0.1:1", "-ttl 0s", 2, "", "greater than 0"},
 		{"no server", "127.0.0.1:1", "", 69, "", "127.0.0.1:1"},
 	} {

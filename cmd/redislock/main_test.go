@@ -7,6 +7,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cli"
 	"github.com/seed-14de3678/redislock/internal/redistest"
@@ -101,6 +102,18 @@ func TestPasswordIsNotShown(t *testing.T) {
 		}
 		if text := o.out.String() + o.err.String(); strings.Contains(text, "hush") {
 			t.Errorf("%s: the password is in %q", url, text)
+		}
+	}
+}
+
+// The help of a command is written in lines that fit a terminal: one that is broken elsewhere is ragged.
+func TestHelpFits(t *testing.T) {
+	t.Parallel()
+	for _, c := range tool().Commands {
+		for line := range strings.Lines(c.Help) {
+			if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > 80 {
+				t.Errorf("%s: %d characters in %q", c.Name, n, line)
+			}
 		}
 	}
 }

@@ -53,6 +53,7 @@ var samples = map[string]sample{
 	"doctor":     {judges, nil},
 	"demo":       {plays, []string{"-quick", "conflict"}},
 	"version":    {nothing, nil},
+	"man":        {nothing, nil},
 	"completion": {nothing, []string{"bash"}},
 }
 

@@ -278,8 +278,8 @@ func TestTreeStrangeKeys(t *testing.T) {
 func TestTreeUsage(t *testing.T) {
 	t.Parallel()
 	for args, want := range map[string]string{
-		"tree a b":             "one pattern, not 2",
-		"tree -dot -json":      "-dot or -json, not both",
+		"tree a b":             "there is one pattern at most, and here are 2",
+		"tree -dot -json":      "-dot and -json exclude each other",
 		"tree -n -1":           "-n is a number of waiters",
 		"tree -redis http://x": "the url of the server is such as",
 	} {

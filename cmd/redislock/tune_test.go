@@ -29,13 +29,16 @@ func tuneWith(args ...string) []string { return slices.Concat(smallLoad, args) }
 
 // A tuned is one line of JSON.
 type tuned struct {
-	Policy, Spec, Verdict   string
-	Rank, Acquired, Slices  int
-	PerSecond, CommandsEach float64
-	WaitP99ms, Fairness     float64
-	ServerCPUus             *float64
-	GaveUp, Lost            int
-	Embedded, Busy          bool
+	Policy, Spec, Verdict  string
+	Rank, Acquired, Slices int
+	Lost                   int
+	Fairness               float64
+	PerSecond              float64  `json:"per_second"`
+	CommandsEach           float64  `json:"commands_each"`
+	WaitP99ms              float64  `json:"wait_p99_ms"`
+	ServerCPUus            *float64 `json:"server_cpu_us"`
+	GaveUp                 int      `json:"gave_up"`
+	Embedded, Busy         bool
 }
 
 func readTuned(t *testing.T, text string) (all []tuned) {

@@ -61,7 +61,7 @@ type option struct {
 func (c Command) options() (all []option) {
 	flags, _ := c.Flags()
 	flags.VisitAll(func(f *flag.Flag) {
-		value, about := flag.UnquoteUsage(f)
+		value, about := valueOf(f)
 		all = append(all, option{f.Name, value, strings.Join(strings.Fields(about), " ")})
 	})
 	return append(all, option{"h", "", "show the flags, with examples"})

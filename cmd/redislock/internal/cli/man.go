@@ -13,11 +13,10 @@ func ManCommand(tool func() *Tool) Command {
 		Name:     "man",
 		Summary:  "write the manual page, for man(1)",
 		Examples: []Example{{Line: "redislock man | man -l -", About: "read it"}},
-		Hidden:   true,
 		Define: func(*flag.FlagSet) Action {
 			return func(_ context.Context, to Streams, args []string) error {
-				if len(args) > 0 {
-					return Usagef("man takes no arguments")
+				if err := NoArguments(args); err != nil {
+					return err
 				}
 				Say(to.Out, "%s", tool().manual())
 				return nil

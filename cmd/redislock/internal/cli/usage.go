@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"cmp"
+	"flag"
 	"io"
 	"strings"
 	"unicode/utf8"
@@ -16,7 +18,7 @@ func (t *Tool) line(c Command) string { return strings.TrimSpace(t.Name + " " + 
 func (t *Tool) usage(w io.Writer) {
 	Say(w, "usage: %s command [flags] [arguments]\n\n", t.Name)
 	for _, c := range t.shown() {
-		lines := wrap(c.Summary, width-13)
+		lines := Wrap(c.Summary, width-13)
 		Say(w, "  %-10s %s\n", c.Name, strings.Join(lines, "\n"+strings.Repeat(" ", 13)))
 	}
 	Say(w, "\n\"%s help command\" shows the flags of a command, and examples.\n", t.Name)
@@ -24,12 +26,12 @@ func (t *Tool) usage(w io.Writer) {
 
 // usageOf shows how the command is called, with its flags and examples.
 func (t *Tool) usageOf(c Command, w io.Writer) {
-	Say(w, "usage: %s\n\n%s\n", t.line(c), strings.Join(wrap(capital(c.Summary)+".", width), "\n"))
+	Say(w, "usage: %s\n\n%s\n", t.line(c), strings.Join(Wrap(capital(c.Summary)+".", width), "\n"))
 	if c.Help != "" {
 		Say(w, "\n")
 	}
 	for line := range strings.Lines(strings.TrimSpace(c.Help)) {
-		Say(w, "%s\n", strings.Join(wrap(strings.TrimRight(line, "\n"), width), "\n"))
+		Say(w, "%s\n", strings.Join(Wrap(strings.TrimRight(line, "\n"), width), "\n"))
 	}
 	if flags := c.defaults(); len(flags) > 0 {
 		Say(w, "\nFlags:\n")
@@ -49,7 +51,7 @@ func (t *Tool) usageOf(c Command, w io.Writer) {
 
 // say writes about a flag or an example.
 func say(w io.Writer, about string) {
-	for _, line := range wrap(about, width-8) {
+	for _, line := range Wrap(about, width-8) {
 		Say(w, "        %s\n", line)
 	}
 }
@@ -66,7 +68,9 @@ func (c Command) defaults() (all []described) {
 	for line := range strings.Lines(b.String()) {
 		name, about, _ := strings.Cut(strings.TrimRight(line, "\n"), "\t")
 		if strings.HasPrefix(name, "  -") {
-			all = append(all, described{name: strings.TrimSpace(name)})
+			flagName, _, _ := strings.Cut(strings.TrimSpace(name)[1:], " ")
+			value, _ := valueOf(flags.Lookup(flagName))
+			all = append(all, described{name: strings.TrimSpace("-" + flagName + " " + value)})
 		}
 		last := &all[len(all)-1]
 		last.about = strings.TrimSpace(last.about + " " + strings.TrimSpace(about))
@@ -74,8 +78,17 @@ func (c Command) defaults() (all []described) {
 	return all
 }
 
-// wrap breaks a line at its spaces. A line that is short enough stays as it is.
-func wrap(text string, width int) (lines []string) {
+// values are what the usage calls the value of a flag, by what package flag calls it.
+var values = map[string]string{"duration": "time", "int": "number", "uint": "number", "float": "number", "string": "text", "value": "number"}
+
+// valueOf says what the value of a flag is called, and what the flag is for.
+func valueOf(f *flag.Flag) (value, about string) {
+	value, about = flag.UnquoteUsage(f)
+	return cmp.Or(values[value], value), about
+}
+
+// Wrap breaks a line at its spaces. A line that is short enough stays as it is.
+func Wrap(text string, width int) (lines []string) {
 	for utf8.RuneCountInString(text) > width {
 		at, n := -1, 0
 		for i, r := range text {

@@ -22,8 +22,8 @@ func VersionCommand() Command {
 }
 
 func showVersion(_ context.Context, to Streams, args []string) error {
-	if len(args) > 0 {
-		return Usagef("version takes no arguments")
+	if err := NoArguments(args); err != nil {
+		return err
 	}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {

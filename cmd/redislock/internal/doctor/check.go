@@ -58,7 +58,7 @@ func checks() []Check {
 		{"buffers", "are subscribers disconnected because of their buffers", checkBuffers},
 		{"connections", "are there connections left, and are dead ones closed", checkConnections},
 		{"lifetimes", "are there keys of locks that never end", checkLifetimes},
-		{"lines", "do dead waiters stand in line", checkLines},
+		{"lines", "do waiters stand in line that are gone", checkLines},
 		{"libraries", "do other libraries use the same names for locks", checkLibraries},
 	}
 }
@@ -68,7 +68,7 @@ func chosen(names []string) ([]Check, error) {
 	all := checks()
 	for _, name := range names {
 		if !slices.ContainsFunc(all, func(c Check) bool { return c.name == name }) {
-			return nil, fmt.Errorf("there is no check %q; -list shows all of them", name)
+			return nil, fmt.Errorf("unknown check %q; -list shows all of them", name)
 		}
 	}
 	if len(names) == 0 {

@@ -39,7 +39,8 @@ Cluster, and the Sentinels. Each check says what it has found, what that means
 for locks, and how to mend it. It changes nothing. What the user may not ask is
 "unknown". PATTERN, or -prefix, says which keys are locks.
 
-The exit status is 1 if there is a fault; with -strict if there is a warning, too.`,
+The exit status is 1 if there is a fault, with -strict also if there is a
+warning.`,
 		Examples: []cli.Example{
 			{Line: `redislock doctor`, About: "check the server at $REDISLOCK_REDIS"},
 			{Line: `redislock doctor -prefix lock: -replicas 2`, About: "the same, where locks begin with lock: and each primary has two replicas"},
@@ -57,23 +58,23 @@ func defineDoctor(flags *flag.FlagSet) cli.Action {
 	flags.BoolVar(&o.list, "list", false, "list the checks, and look at nothing")
 	flags.BoolVar(&o.strict, "strict", false, "exit with 1 if there is a warning")
 	o.replicas = -1
-	flags.Func("replicas", "`how many` replicas each primary is configured to have\n(default: those of which the servers know)", func(text string) error {
+	flags.Func("replicas", "how many replicas each primary is configured to have\n(default: those of which the servers know)", func(text string) error {
 		n, err := strconv.ParseUint(text, 10, 16)
 		o.replicas = int(n)
 		return err
 	})
-	flags.DurationVar(&o.ttl, "ttl", 10*time.Second, "the shortest `ttl` of your locks, for what the clocks may differ by")
+	flags.DurationVar(&o.ttl, "ttl", 10*time.Second, "the shortest ttl of your locks, for what the clocks may differ by")
 	flags.IntVar(&o.keys, "keys", 100_000, "how many keys of each server to look at, at most; 0: all")
-	return func(ctx context.Context, to cli.Streams, args []string) error {
+	return func(ctx context.Context, to cli.Streams, args []string) (err error) {
 		switch {
-		case len(args) > 1:
-			return cli.Usagef("one PATTERN at most, not %d: %s", len(args), strings.Join(args, " "))
 		case o.ttl <= 0:
 			return cli.Usagef("-ttl %s: a ttl is greater than 0", o.ttl)
 		case o.keys < 0:
 			return cli.Usagef("-keys %d: it is 0 or more", o.keys)
 		}
-		o.pattern = strings.Join(args, "")
+		if o.pattern, err = cli.OnePattern(args); err != nil {
+			return err
+		}
 		return o.act(ctx, to)
 	}
 }

@@ -108,7 +108,7 @@ func TestDeadWaiters(t *testing.T) {
 	relay.Cut()
 	clock.Shift(20 * time.Second)
 	check.Eventually(t, time.Minute, "it has not asked for 15 s", func() bool {
-		return has(examined(t, rdb, "lines", prefixed), Warning, "1 dead waiter in the lines of a")
+		return has(examined(t, rdb, "lines", prefixed), Warning, "1 waiter gone in the lines of a")
 	})
 	relay.Refuse(false)
 }

@@ -93,9 +93,9 @@ func (h *harvest) judgeLines(states []redislock.KeyState) Finding {
 		}
 	}
 	if dead == 0 {
-		return h.scanned(fmt.Sprintf("no dead waiters in %s", count.Of(lines, "line")))
+		return h.scanned(fmt.Sprintf("no waiters that are gone in %s", count.Of(lines, "line")))
 	}
-	return bad(Warning, fmt.Sprintf("%s in the lines of %s", count.Of(dead, "dead waiter"), some(where)),
+	return bad(Warning, fmt.Sprintf("%s in the lines of %s", count.Of(dead, "waiter")+" gone", some(where)),
 		"They have not asked for 15 s or more: their processes were killed, hang, or are cut off from the server. They are passed over, so nobody waits for them for long; but where they come from, work is not done.",
 		"redislock show KEY says who they are. Look at those processes.")
 }

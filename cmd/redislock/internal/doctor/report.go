@@ -77,22 +77,9 @@ func serversText(servers []string) string {
 }
 
 // wrapped breaks a text between words. Line breaks of its own stay.
-func wrapped(text string, width int) []string {
-	var lines []string
-	for _, part := range strings.Split(text, "\n") {
-		line := ""
-		for _, word := range strings.Fields(part) {
-			switch {
-			case line == "":
-				line = word
-			case len(line)+1+len(word) > width:
-				lines = append(lines, line)
-				line = word
-			default:
-				line += " " + word
-			}
-		}
-		lines = append(lines, line)
+func wrapped(text string, width int) (lines []string) {
+	for part := range strings.SplitSeq(text, "\n") {
+		lines = append(lines, cli.Wrap(strings.Join(strings.Fields(part), " "), width)...)
 	}
 	return lines
 }

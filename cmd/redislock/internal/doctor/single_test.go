@@ -108,7 +108,7 @@ func TestSettings(t *testing.T) {
 		{"slots", "", OK, "no Cluster"},
 		{"clocks", "", OK, "within a second"},
 		{"rights", "", OK, "everything"},
-		{"lines", "", OK, "no dead waiters"},
+		{"lines", "", OK, "no waiters that are gone"},
 		{"libraries", "", OK, "no name"},
 		{"lifetimes", "", OK, "every key"},
 	} {

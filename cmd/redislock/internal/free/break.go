@@ -27,7 +27,7 @@ renewal; until then two may work at the same time. If somebody else has come to
 hold a key while you were asked, it asks again.
 
 All keys are taken in one step, or none: on a Cluster those of each slot, and at
-most 1,000 at once. A key that is free is no error. With -yes nobody is asked;
+most 1000 at once. A key that is free is no error. With -yes nobody is asked;
 it is needed where stdin or stderr is no terminal.
 
 The exit status is 0 if the keys were taken or nobody held them, 1 if the answer
@@ -45,7 +45,7 @@ func defineBreak(flags *flag.FlagSet) cli.Action {
 	var b breaking
 	b.server.Define(flags)
 	flags.BoolVar(&b.yes, "yes", false, "ask nobody")
-	flags.StringVar(&b.reason, "reason", "", "`why`, for the holders that listen and for the log; at most 1,024 bytes")
+	flags.StringVar(&b.reason, "reason", "", "`why`, for the holders that listen and for the log; at most 1024 bytes")
 	b.json = cli.JSONFlag(flags)
 	return b.run
 }
@@ -65,7 +65,7 @@ type breaking struct {
 }
 
 func (b *breaking) run(ctx context.Context, to cli.Streams, args []string) (err error) {
-	if b.keys, err = keysOf(args); err != nil {
+	if b.keys, err = cli.Keys(args); err != nil {
 		return err
 	}
 	if len(b.reason) > maxReason {

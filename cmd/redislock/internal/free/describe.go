@@ -5,7 +5,6 @@ import (
 	"io"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cli"
@@ -41,28 +40,11 @@ func countOf(states []redislock.KeyState) string {
 	return count.Of(holders(states), "holder") + " of " + count.Of(keys, "key")
 }
 
-// mostShown is how many bytes of metadata are shown; they may be thousands.
+// mostShown is how many columns of metadata are shown; they may be thousands.
 const mostShown = 200
 
 // name says who somebody is.
-func name(metadata, owner string) string {
-	if len(metadata) > mostShown {
-		end := mostShown
-		for end > 0 && !utf8.RuneStart(metadata[end]) {
-			end--
-		}
-		metadata = metadata[:end] + "…"
-	}
-	switch {
-	case metadata == "" && owner == "":
-		return "somebody"
-	case metadata == "":
-		return "owner=" + cli.Text(owner)
-	case owner == "":
-		return cli.Text(metadata)
-	}
-	return cli.Text(metadata) + " owner=" + cli.Text(owner)
-}
+func name(metadata, owner string) string { return cli.Somebody(metadata, owner, mostShown) }
 
 // describe says who holds a key, since when, and what is left of its lease.
 func describe(h redislock.Holder) string {
@@ -71,7 +53,7 @@ func describe(h redislock.Holder) string {
 		return fmt.Sprintf("%s, who has left it, for another %s", text, cli.Duration(h.TTL))
 	}
 	if !h.Since.IsZero() {
-		text += ", since " + h.Since.UTC().Format(time.RFC3339)
+		text += ", since " + cli.Clock(h.Since)
 		if age := time.Since(h.Since); age >= 0 { // else the clocks differ
 			text += " (" + cli.Duration(age.Truncate(time.Second)) + ")"
 		}

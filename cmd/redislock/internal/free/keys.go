@@ -12,24 +12,6 @@ import (
 	"github.com/seed-14de3678/redislock/internal/slot"
 )
 
-// keysOf checks the keys of a command line, and returns each of them once.
-func keysOf(args []string) (keys []string, err error) {
-	if len(args) == 0 {
-		return nil, cli.Usagef("no key is given")
-	}
-	given := make(map[string]bool, len(args))
-	for i, key := range args {
-		switch {
-		case key == "":
-			return nil, cli.Usagef("key %d is empty", i+1)
-		case !given[key]:
-			keys = append(keys, key)
-		}
-		given[key] = true
-	}
-	return keys, nil
-}
-
 // notLocks is the error if some of the keys hold something that is no lock.
 func notLocks(states []redislock.KeyState) error {
 	var names []string

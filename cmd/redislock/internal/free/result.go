@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cli"
@@ -145,54 +144,30 @@ func (b *breaking) remark(one redislock.Broken) string {
 
 // A brokenKey is a result as JSON.
 type brokenKey struct {
-	Key    string       `json:"key"`
-	Broken []holderJSON `json:"broken"`          // whom it was taken from
-	Now    *stateJSON   `json:"now,omitempty"`   // none: not known
-	Error  string       `json:"error,omitempty"` // none: it was done
+	cli.KeyName
+	Broken []brokenHolder `json:"broken"`          // whom it was taken from
+	Now    *cli.KeyObject `json:"now,omitempty"`   // none: not known
+	Error  string         `json:"error,omitempty"` // none: it was done
 }
 
-// A stateJSON is who has a key.
-type stateJSON struct {
-	Mode    redislock.Mode `json:"mode"`
-	Holders []holderJSON   `json:"holders"`
-	Waiting int            `json:"waiting"` // in line
-}
-
-// A holderJSON is somebody who holds a key, or held it.
-type holderJSON struct {
-	Mode     redislock.Mode `json:"mode"`
-	Metadata string         `json:"metadata"`
-	Owner    string         `json:"owner,omitempty"`
-	Since    *time.Time     `json:"since,omitempty"` // none: not known
-	Left     bool           `json:"left,omitempty"`
-	TTL      int64          `json:"ttl_ms"`
-	New      bool           `json:"new,omitempty"` // it came after the question
+// A brokenHolder is somebody who held a key.
+type brokenHolder struct {
+	Mode redislock.Mode `json:"mode"`
+	cli.HolderObject
+	New bool `json:"new"` // it came after the question
 }
 
 func (b *breaking) object(r result) brokenKey {
-	object := brokenKey{Key: r.key, Broken: []holderJSON{}}
+	object := brokenKey{KeyName: cli.NameOf(r.key), Broken: []brokenHolder{}}
 	for _, one := range r.broken {
-		h := holderOf(one.Mode, one.Holder)
-		h.New = b.remark(one) != ""
-		object.Broken = append(object.Broken, h)
+		object.Broken = append(object.Broken, brokenHolder{one.Mode, cli.HolderObjectOf(one.Holder), b.remark(one) != ""})
 	}
 	if r.failed != nil {
 		object.Error = r.failed.Error()
 	}
 	if r.now != nil {
-		object.Now = &stateJSON{Mode: r.now.Mode, Holders: []holderJSON{}, Waiting: len(r.now.Line)}
-		for _, h := range r.now.Holders {
-			object.Now.Holders = append(object.Now.Holders, holderOf(r.now.Mode, h))
-		}
+		now := cli.KeyObjectOf(*r.now, b.conn.Prefix)
+		object.Now = &now
 	}
 	return object
-}
-
-func holderOf(mode redislock.Mode, h redislock.Holder) holderJSON {
-	j := holderJSON{Mode: mode, Metadata: h.Metadata, Owner: h.Owner, Left: h.Left, TTL: h.TTL.Milliseconds()}
-	if !h.Since.IsZero() {
-		since := h.Since.UTC()
-		j.Since = &since
-	}
-	return j
 }

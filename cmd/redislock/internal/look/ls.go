@@ -99,20 +99,15 @@ func (l *listing) run(ctx context.Context, to cli.Streams, args []string) error 
 
 // check looks at the command line.
 func (l *listing) check(args []string) (pattern string, err error) {
-	switch {
-	case orders[l.sort] == nil:
+	if orders[l.sort] == nil {
 		return "", cli.Usagef("-sort is key, ttl, waiting or since, not %q", l.sort)
-	case len(args) > 1:
-		return "", cli.Usagef("there is one pattern at most, and here are %d; quote it, so that the shell does not take it for names of files", len(args))
-	case len(args) == 1 && args[0] == "":
-		return "", cli.Usagef("the pattern is empty")
 	}
-	return strings.Join(args, ""), nil
+	return cli.OnePattern(args)
 }
 
 // isLeftOut reports whether the flags say that a key is not to be listed.
 func (l *listing) isLeftOut(s redislock.KeyState) bool {
-	return l.waiting && waiting(s) == 0 || l.held && len(s.Holders) == 0 || l.holder != "" && !concerns(s, l.holder)
+	return l.waiting && cli.Waiting(s) == 0 || l.held && len(s.Holders) == 0 || l.holder != "" && !concerns(s, l.holder)
 }
 
 // concerns reports whether a text is in the metadata or the owner id of somebody who holds a key or waits for it.
@@ -123,25 +118,6 @@ func concerns(s redislock.KeyState, text string) bool {
 	return slices.ContainsFunc(s.Holders, func(h redislock.Holder) bool { return has(h.Metadata, h.Owner) }) ||
 		s.Intent != nil && has(s.Intent.Metadata, s.Intent.Owner) ||
 		slices.ContainsFunc(s.Line, func(w redislock.Waiter) bool { return has(w.Metadata, w.Owner) })
-}
-
-// waiting returns how many wait for a key, as far as they are alive: in line, or with an intent.
-func waiting(s redislock.KeyState) int {
-	n := len(s.Line) - gone(s)
-	if s.Intent != nil {
-		n++
-	}
-	return n
-}
-
-// gone returns how many stand in line who have not asked for too long.
-func gone(s redislock.KeyState) (n int) {
-	for _, w := range s.Line {
-		if !w.Alive {
-			n++
-		}
-	}
-	return n
 }
 
 // since returns since when a key is held, zero if that is not known: by the one who has held it longest.
@@ -160,7 +136,9 @@ var orders = map[string]func(a, b redislock.KeyState) int{
 	"ttl": func(a, b redislock.KeyState) int {
 		return cmp.Or(last(a.TTL <= 0, b.TTL <= 0), cmp.Compare(a.TTL, b.TTL), byKey(a, b))
 	},
-	"waiting": func(a, b redislock.KeyState) int { return cmp.Or(cmp.Compare(waiting(b), waiting(a)), byKey(a, b)) },
+	"waiting": func(a, b redislock.KeyState) int {
+		return cmp.Or(cmp.Compare(cli.Waiting(b), cli.Waiting(a)), byKey(a, b))
+	},
 	"since": func(a, b redislock.KeyState) int {
 		return cmp.Or(last(since(a).IsZero(), since(b).IsZero()), since(a).Compare(since(b)), byKey(a, b))
 	},

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"strconv"
-	"time"
 
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cli"
@@ -22,11 +21,11 @@ func Show() cli.Command {
 		Help: `
 Of each key it shows the mode in which it is locked, every holder, the intent of
 a waiting writer, who stands in line, and the last fencing number that was given
-for it, which is kept for a day. A waiter who has not asked for 15 s is gone, and
-will be passed over. Times are those of this machine's time zone.
+for it, which is kept for a day. A waiter who has not asked for 15 s is gone,
+and will be passed over. Times are those of this machine's time zone.
 
-The exit status is 0 also if a key is free, and 65 if one of them holds something
-that is no lock.`,
+The exit status is 0 also if a key is free, and 65 if one of them holds
+something that is no lock.`,
 		Examples: []cli.Example{
 			{Line: `redislock show orders:17`, About: "show who holds a key and who waits for it"},
 			{Line: `redislock show -prefix lock: -json orders:17 orders:18`, About: "the same of lock:orders:17 and lock:orders:18, for a program"},
@@ -39,8 +38,9 @@ func defineShow(flags *flag.FlagSet) cli.Action {
 	var server cli.Redis
 	server.Define(flags)
 	asJSON := cli.JSONFlag(flags)
-	return func(ctx context.Context, to cli.Streams, keys []string) error {
-		if err := checkKeys(keys); err != nil {
+	return func(ctx context.Context, to cli.Streams, args []string) error {
+		keys, err := cli.Keys(args)
+		if err != nil {
 			return err
 		}
 		conn, err := server.Open(ctx)
@@ -64,19 +64,6 @@ func defineShow(flags *flag.FlagSet) cli.Action {
 		}
 		return foreign(states)
 	}
-}
-
-// checkKeys looks at the keys of the command line.
-func checkKeys(keys []string) error {
-	if len(keys) == 0 {
-		return cli.Usagef("no key is given")
-	}
-	for i, key := range keys {
-		if key == "" {
-			return cli.Usagef("key %d is empty", i+1)
-		}
-	}
-	return nil
 }
 
 // foreign returns an error if some of the keys are no locks.
@@ -103,13 +90,13 @@ func foreign(states []redislock.KeyState) error {
 
 // writeStates writes some lines about each key.
 func writeStates(w io.Writer, states []redislock.KeyState, prefix string) error {
-	out, now := bufio.NewWriter(w), time.Now()
+	out := bufio.NewWriter(w)
 	for i, s := range states {
 		if i > 0 {
 			cli.Say(out, "\n") // Flush returns the error
 		}
 		cli.Say(out, "%s\n", cli.Text(s.Key))
-		for _, line := range about(s, prefix, now) {
+		for _, line := range about(s, prefix) {
 			cli.Say(out, "  %-9s %s\n", line[0], line[1]) // long texts are not cut
 		}
 	}
@@ -117,7 +104,7 @@ func writeStates(w io.Writer, states []redislock.KeyState, prefix string) error 
 }
 
 // about is what there is to say of a key: pairs of a label and a text.
-func about(s redislock.KeyState, prefix string, now time.Time) (lines [][2]string) {
+func about(s redislock.KeyState, prefix string) (lines [][2]string) {
 	say := func(label, format string, args ...any) {
 		lines = append(lines, [2]string{label, fmt.Sprintf(format, args...)})
 	}
@@ -126,17 +113,17 @@ func about(s redislock.KeyState, prefix string, now time.Time) (lines [][2]strin
 	}
 	say("mode", "%s", mode(s))
 	for _, h := range s.Holders {
-		say("holder", "%s", described(h, now))
+		say("holder", "%s", described(h))
 	}
 	if s.Intent != nil {
-		say("intent", "%s", described(*s.Intent, now))
+		say("intent", "%s", described(*s.Intent))
 	}
 	for i, w := range s.Line {
 		label := "line"
 		if i > 0 {
 			label = ""
 		}
-		say(label, "%d. to %s", i+1, waiterLine(w, now))
+		say(label, "%d. to %s", i+1, waiterLine(w))
 	}
 	if s.Fence > 0 {
 		say("fence", "%s", strconv.FormatInt(s.Fence, 10))

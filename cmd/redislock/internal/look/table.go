@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cells"
 	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cli"
 )
 
@@ -41,19 +42,22 @@ func (l *listing) write(to cli.Streams, conn *cli.Conn) error {
 	if len(l.states) == 0 {
 		return nil
 	}
-	now, width := time.Now(), widthOf(to.Out)
+	width := widthOf(to.Out)
 	rows := make([][]string, 0, 1+len(l.states))
 	rows = append(rows, heading)
 	for _, s := range l.states {
-		rows = append(rows, rowOf(s, now))
+		rows = append(rows, rowOf(s))
 	}
 	widths := layOut(rows, width)
 	out := bufio.NewWriter(to.Out)
 	for i, row := range rows {
 		cli.Say(out, "%s\n", lineOf(row, widths)) // Flush returns the error
 		if i > 0 && l.long {
-			for _, text := range details(l.states[i-1], now) {
-				cli.Say(out, "  %s\n", cut(text, width-2))
+			for _, text := range details(l.states[i-1]) {
+				if width > 0 {
+					text = cells.Head(text, width-2)
+				}
+				cli.Say(out, "  %s\n", text)
 			}
 		}
 	}
@@ -61,12 +65,12 @@ func (l *listing) write(to cli.Streams, conn *cli.Conn) error {
 }
 
 // rowOf is what the table says of a key.
-func rowOf(s redislock.KeyState, now time.Time) []string {
-	row := []string{cli.Text(s.Key), string(s.Mode), holders(s), clock(since(s), now), "-", strconv.Itoa(waiting(s)), "-"}
+func rowOf(s redislock.KeyState) []string {
+	row := []string{cli.Text(s.Key), string(s.Mode), holders(s), cli.Clock(since(s)), "-", strconv.Itoa(cli.Waiting(s)), "-"}
 	if s.TTL > 0 {
 		row[ttlColumn] = life(s.TTL)
 	}
-	if n := gone(s); n > 0 {
+	if n := cli.Gone(s); n > 0 {
 		row[waitingColumn] += fmt.Sprintf(", %d gone", n)
 	}
 	if s.Fence > 0 {
@@ -81,7 +85,7 @@ func holders(s redislock.KeyState) string {
 	case 0:
 		return "-"
 	case 1:
-		text := who(s.Holders[0].Metadata, s.Holders[0].Owner)
+		text := holderName(s.Holders[0])
 		if s.Holders[0].Left {
 			text = "left: " + text
 		}
@@ -90,72 +94,50 @@ func holders(s redislock.KeyState) string {
 	return fmt.Sprintf("%d readers", len(s.Holders))
 }
 
-// who names somebody by the metadata, or else by the owner id.
-func who(metadata, owner string) string {
-	switch {
-	case metadata != "":
-		return cli.Text(metadata)
-	case owner != "":
-		return "owner " + cli.Text(owner)
+// holderName is what the table has of a holder: the owner id is not shown beside metadata, but with -l.
+func holderName(h redislock.Holder) string {
+	if h.Metadata != "" {
+		return cli.Text(h.Metadata)
 	}
-	return "somebody"
+	return cli.Somebody("", h.Owner, 0)
 }
 
 // details are a line for each reader, for an intent, and for each waiter.
-func details(s redislock.KeyState, now time.Time) (lines []string) {
+func details(s redislock.KeyState) (lines []string) {
 	if len(s.Holders) > 1 {
 		for _, h := range s.Holders {
-			lines = append(lines, "held by "+described(h, now))
+			lines = append(lines, "held by "+described(h))
 		}
 	}
 	if s.Intent != nil {
-		lines = append(lines, "intent of "+described(*s.Intent, now))
+		lines = append(lines, "intent of "+described(*s.Intent))
 	}
 	for i, w := range s.Line {
-		lines = append(lines, fmt.Sprintf("%d. to %s", i+1, waiterLine(w, now)))
+		lines = append(lines, fmt.Sprintf("%d. to %s", i+1, waiterLine(w)))
 	}
 	return lines
 }
 
 // described says who somebody is, and for how long its lease lasts.
-func described(h redislock.Holder, now time.Time) string {
+func described(h redislock.Holder) string {
 	var extra []string
-	if h.Metadata != "" && h.Owner != "" {
-		extra = append(extra, "owner "+cli.Text(h.Owner))
-	}
 	if !h.Since.IsZero() {
-		extra = append(extra, "since "+clock(h.Since, now))
+		extra = append(extra, "since "+cli.Clock(h.Since))
 	}
 	if h.Left {
 		extra = append(extra, "has left it")
 	}
 	extra = append(extra, life(h.TTL)+" left")
-	return who(h.Metadata, h.Owner) + " (" + strings.Join(extra, ", ") + ")"
+	return cli.Somebody(h.Metadata, h.Owner, 0) + " (" + strings.Join(extra, ", ") + ")"
 }
 
 // waiterLine says what a waiter wants, and since when.
-func waiterLine(w redislock.Waiter, now time.Time) string {
-	extra := "since " + clock(w.Since, now)
-	if w.Metadata != "" && w.Owner != "" {
-		extra = "owner " + cli.Text(w.Owner) + ", " + extra
-	}
+func waiterLine(w redislock.Waiter) string {
+	extra := "since " + cli.Clock(w.Since)
 	if !w.Alive {
 		extra += ", gone"
 	}
-	return fmt.Sprintf("%s: %s (%s)", w.Mode, who(w.Metadata, w.Owner), extra)
-}
-
-// clock is a moment of these days in the local time.
-func clock(at, now time.Time) string {
-	switch age := now.Sub(at).Abs(); {
-	case at.IsZero():
-		return "-"
-	case age < 20*time.Hour:
-		return at.Local().Format("15:04:05")
-	case age < 300*24*time.Hour:
-		return at.Local().Format("Jan 02 15:04")
-	}
-	return at.Local().Format("2006-01-02")
+	return fmt.Sprintf("%s: %s (%s)", w.Mode, cli.Somebody(w.Metadata, w.Owner, 0), extra)
 }
 
 // life is how much is left of a lease: two units are enough to act.
@@ -177,7 +159,7 @@ func layOut(rows [][]string, width int) []int {
 	widths := make([]int, len(heading))
 	for _, row := range rows {
 		for i, text := range row {
-			widths[i] = max(widths[i], cells(text))
+			widths[i] = max(widths[i], cells.Width(text))
 		}
 	}
 	if width == 0 {
@@ -213,11 +195,14 @@ func lineOf(row []string, widths []int) string {
 		if widths[i] == 0 {
 			continue
 		}
-		if i == keyColumn {
-			text = squeeze(text, widths[i])
+		switch {
+		case cells.Width(text) <= widths[i]:
+		case i == keyColumn: // the ends of keys tell them apart
+			text = cells.Short(text, widths[i])
+		default:
+			text = cells.Head(text, widths[i])
 		}
-		text = cut(text, widths[i])
-		pad := strings.Repeat(" ", widths[i]-cells(text))
+		pad := strings.Repeat(" ", widths[i]-cells.Width(text))
 		b.WriteString(strings.Repeat(" ", cmp.Compare(i, 0)*gap))
 		if i == ttlColumn || i == waitingColumn || i == fenceColumn {
 			b.WriteString(pad + text)

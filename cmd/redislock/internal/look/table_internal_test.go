@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cells"
 )
 
 // lock makes the state of a key.
@@ -30,7 +31,7 @@ const instance = "host=web-3 pid=812 prog=shop since=2026-03-01T09:26:53Z"
 func tableOf(width int, states ...redislock.KeyState) (lines []string) {
 	rows := [][]string{heading}
 	for _, s := range states {
-		rows = append(rows, rowOf(s, time.Now()))
+		rows = append(rows, rowOf(s))
 	}
 	widths := layOut(rows, width)
 	for _, row := range rows {
@@ -52,7 +53,7 @@ func TestTableFits(t *testing.T) {
 		for _, width := range []int{60, 80, 100, 160} {
 			lines := tableOf(width, states...)
 			for _, line := range lines {
-				if n := cells(line); n > width {
+				if n := cells.Width(line); n > width {
 					t.Errorf("%d columns of %d:\n%s", n, width, line)
 				}
 			}
@@ -66,19 +67,6 @@ func TestTableFits(t *testing.T) {
 	}
 	if lines := tableOf(80, lock("orders:17", "web-3", 1764003000000000, 0)); !strings.HasSuffix(lines[1], " 1764003000000000") {
 		t.Errorf("there is room for the fencing number:\n%s", strings.Join(lines, "\n"))
-	}
-}
-
-func TestSqueeze(t *testing.T) {
-	t.Parallel()
-	for _, tt := range []struct{ text, want string }{
-		{"orders:17", "orders:17"},
-		{"orders:europe:17", "order…e:17"},
-		{"鍵鍵鍵鍵鍵鍵", "鍵鍵…鍵鍵"},
-	} {
-		if got := squeeze(tt.text, 10); got != tt.want {
-			t.Errorf("got %q of %q, want %q", got, tt.text, tt.want)
-		}
 	}
 }
 
@@ -104,13 +92,12 @@ func TestOrders(t *testing.T) {
 
 func TestWords(t *testing.T) {
 	t.Parallel()
-	now := time.Now()
 	s := lock("k", "", 0, 2)
 	s.Line[1].Alive, s.Intent = false, &redislock.Holder{Owner: "job-7"}
-	if got := rowOf(s, now)[waitingColumn]; got != "2, 1 gone" {
+	if got := rowOf(s)[waitingColumn]; got != "2, 1 gone" {
 		t.Errorf("waiting is %q", got)
 	}
-	if got := details(s, now)[0]; got != "intent of owner job-7 (0.0s left)" {
+	if got := details(s)[0]; got != "intent of owner=job-7 (0.0s left)" {
 		t.Errorf("got %q", got)
 	}
 	for d, want := range map[time.Duration]string{
@@ -124,9 +111,6 @@ func TestWords(t *testing.T) {
 		if got := grouped(n); got != want {
 			t.Errorf("got %q of %d", got, n)
 		}
-	}
-	if clock(time.Time{}, now) != "-" || len(clock(now, now)) != 8 || clock(now.AddDate(-2, 0, 0), now) != now.AddDate(-2, 0, 0).Format("2006-01-02") {
-		t.Error("a moment is not as it should be")
 	}
 }
 

@@ -49,10 +49,10 @@ func Command() cli.Command {
 		Name:    "run",
 		Args:    "[flags] KEY... -- COMMAND [ARG...]",
 		Summary: "run a command under the locks of all keys",
-		Help: `It waits in line until all keys are free, locks them, runs the command, and frees
-them when every process of the command's group has ended. The lock is renewed
-until then. Standard input and output, the terminal, signals and the exit
-status are those of the command.
+		Help: `It waits in line until all keys are free, locks them, runs the command, and
+frees them when every process of the command's group has ended. The lock is
+renewed until then. Standard input and output, the terminal, signals and the
+exit status are those of the command.
 
 The command finds in its environment
   REDISLOCK_FENCE  the fencing number of the lock, see docs/tool.md

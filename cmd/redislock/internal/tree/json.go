@@ -3,7 +3,6 @@ package tree
 import (
 	"fmt"
 	"io"
-	"time"
 
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cli"
@@ -14,38 +13,38 @@ type (
 	jsonParty struct {
 		Type     string `json:"type"` // party
 		ID       string `json:"id"`
-		Owner    string `json:"owner,omitempty"`
-		Metadata string `json:"metadata,omitempty"`
+		Owner    string `json:"owner"`
+		Metadata string `json:"metadata"`
 		Holds    int    `json:"holds"` // keys
 		Waits    int    `json:"waits"` // requests
 	}
 	jsonEdge struct {
-		Type  string         `json:"type"` // edge
-		From  string         `json:"from"`
-		To    string         `json:"to,omitempty"` // absent: whoever held the key has left it
-		Key   string         `json:"key"`
+		Type string `json:"type"` // edge
+		From string `json:"from"`
+		To   string `json:"to,omitempty"` // absent: whoever held the key has left it
+		cli.KeyName
 		Why   string         `json:"why"`  // held, left or line
 		Mode  redislock.Mode `json:"mode"` // of whoever is waited for
 		TTL   int64          `json:"ttl_ms,omitempty"`
-		Held  *time.Time     `json:"held_since,omitempty"`
+		Held  *string        `json:"held_since,omitempty"`
 		Wants redislock.Mode `json:"wants"`
 		Place int            `json:"place,omitempty"` // absent: an intent
-		Since *time.Time     `json:"since,omitempty"`
+		Since *string        `json:"since,omitempty"`
 	}
 	jsonDeadlock struct {
 		Type    string     `json:"type"` // deadlock
 		Certain bool       `json:"certain"`
 		Why     []string   `json:"doubts,omitempty"`
-		Since   *time.Time `json:"since,omitempty"`
+		Since   *string    `json:"since,omitempty"`
 		Behind  int        `json:"behind"`
 		Steps   []jsonStep `json:"steps"`
 	}
 	jsonStep struct {
-		Party    string `json:"party"` // the id, if it is among the parties still
-		Owner    string `json:"owner,omitempty"`
-		Metadata string `json:"metadata,omitempty"`
-		Key      string `json:"waits_for"`
-		Why      string `json:"why"` // held or line
+		Party       string `json:"party"` // the id, if it is among the parties still
+		Owner       string `json:"owner"`
+		Metadata    string `json:"metadata"`
+		cli.KeyName        // that it waits for
+		Why         string `json:"why"` // held or line
 	}
 )
 
@@ -91,8 +90,8 @@ func (v *view) inEdges(edges []edge) []bool {
 
 func (v *view) jsonEdge(e edge) jsonEdge {
 	object := jsonEdge{
-		Type: "edge", From: partyID(e.from), Key: v.states[e.state].Key, Why: "line", Mode: e.mode,
-		TTL: e.ttl.Milliseconds(), Held: timeOf(e.heldSince), Wants: e.wants, Place: e.place, Since: timeOf(e.since),
+		Type: "edge", From: partyID(e.from), KeyName: cli.NameOf(v.states[e.state].Key), Why: "line", Mode: e.mode,
+		TTL: e.ttl.Milliseconds(), Held: cli.Moment(e.heldSince), Wants: e.wants, Place: e.place, Since: cli.Moment(e.since),
 	}
 	if e.to != nobody {
 		object.To = partyID(e.to)
@@ -107,10 +106,10 @@ func (v *view) jsonEdge(e edge) jsonEdge {
 }
 
 func (v *view) jsonDeadlock(d *deadlock) jsonDeadlock {
-	object := jsonDeadlock{Type: "deadlock", Certain: d.certain, Why: d.why, Since: timeOf(d.since(v.settled)), Behind: d.behind}
+	object := jsonDeadlock{Type: "deadlock", Certain: d.certain, Why: d.why, Since: cli.Moment(d.since(v.settled)), Behind: d.behind}
 	for _, s := range d.steps {
 		party := &v.settled.parties[s.party]
-		one := jsonStep{Owner: party.owner, Metadata: party.metadata, Key: v.settled.states[s.state].Key, Why: "line"}
+		one := jsonStep{Owner: party.owner, Metadata: party.metadata, KeyName: cli.NameOf(v.settled.states[s.state].Key), Why: "line"}
 		if p, has := v.byName[nameOf(party)]; has && party.isKnown() {
 			one.Party = partyID(p)
 		}
@@ -120,12 +119,4 @@ func (v *view) jsonDeadlock(d *deadlock) jsonDeadlock {
 		object.Steps = append(object.Steps, one)
 	}
 	return object
-}
-
-func timeOf(t time.Time) *time.Time {
-	if t.IsZero() {
-		return nil
-	}
-	t = t.UTC()
-	return &t
 }

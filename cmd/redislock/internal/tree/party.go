@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cells"
 	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cli"
 )
 
@@ -114,15 +115,17 @@ func (n *names) show(text string, most int) string {
 	if text = cli.Text(text); !n.isWritable(text) {
 		text = strconv.QuoteToASCII(text)
 	}
-	runes, dots := []rune(text), "…"
-	if n.ascii {
-		dots = "..."
-	}
-	if most <= 0 || n.long || len(runes) <= most {
+	switch {
+	case most <= 0 || n.long:
+		return text
+	case !n.ascii:
+		return cells.Short(text, most)
+	case len(text) <= most:
 		return text
 	}
-	left := max(0, most-len([]rune(dots)))
-	return string(runes[:(left+1)/2]) + dots + string(runes[len(runes)-left/2:])
+	const dots = "..."
+	left := max(0, most-len(dots))
+	return text[:(left+1)/2] + dots + text[len(text)-left/2:]
 }
 
 // isWritable reports whether the terminal has the characters of a text.

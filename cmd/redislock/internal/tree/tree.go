@@ -62,11 +62,12 @@ func define(flags *flag.FlagSet) cli.Action {
 
 // check says what is wrong with the command line.
 func (o *options) check(args []string) error {
+	if _, err := cli.OnePattern(args); err != nil {
+		return err
+	}
 	switch {
-	case len(args) > 1:
-		return cli.Usagef("one pattern, not %d", len(args))
 	case o.dot && *o.json:
-		return cli.Usagef("-dot or -json, not both")
+		return cli.Usagef("-dot and -json exclude each other")
 	case o.most < 0:
 		return cli.Usagef("-n is a number of waiters, or 0")
 	}

@@ -16,9 +16,10 @@ const policyHelp = `A policy is written as [name=]policy, and is one of
 
   queue                       stands in line (Options.Queue)
   linear:25ms                 asks again every 25 ms
-  exponential:5ms..500ms      asks again after 5 ms, then after twice as long each
-                              time, up to 500 ms, at random about that
-  limited:POLICY:50           one of these two, which gives up after 50 more attempts
+  exponential:5ms..500ms      asks again after 5 ms, then after twice as long
+                              each time, up to 500 ms, at random about that
+  limited:POLICY:50           one of these two, which gives up after 50
+                              more attempts
 
 A policy that polls may end with +intent: a writer that waits keeps new readers
 away (Options.Intent).`

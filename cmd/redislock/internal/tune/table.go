@@ -168,15 +168,15 @@ type answer struct {
 	Verdict      string   `json:"verdict"` // take; equal, if several are; worst; or empty
 	Score        float64  `json:"score"`
 	Acquired     int      `json:"acquired"`
-	PerSecond    float64  `json:"perSecond"`
-	WaitP50ms    float64  `json:"waitP50ms"`
-	WaitP99ms    float64  `json:"waitP99ms"`
-	WaitP99Bound bool     `json:"waitP99Bound"` // it is that at least
-	WaitMaxms    float64  `json:"waitMaxms"`
-	CommandsEach float64  `json:"commandsEach"`
-	ServerCPUus  *float64 `json:"serverCPUus"` // for each lock; null: not known
+	PerSecond    float64  `json:"per_second"`
+	WaitP50ms    float64  `json:"wait_p50_ms"`
+	WaitP99ms    float64  `json:"wait_p99_ms"`
+	WaitP99Bound bool     `json:"wait_p99_is_least"` // it is that at least
+	WaitMaxms    float64  `json:"wait_max_ms"`
+	CommandsEach float64  `json:"commands_each"`
+	ServerCPUus  *float64 `json:"server_cpu_us"` // for each lock; null: not known
 	Fairness     float64  `json:"fairness"`
-	GaveUp       int      `json:"gaveUp"`
+	GaveUp       int      `json:"gave_up"`
 	Lost         int      `json:"lost"`
 	Slices       int      `json:"slices"`
 	Seconds      float64  `json:"seconds"`

@@ -28,9 +28,9 @@ func Command() cli.Command {
 		Name:    "tune",
 		Args:    "[flags]",
 		Summary: "compare ways to wait under your own load, and say which one to take",
-		Help: `Workers obtain locks, hold them, and release them, with one policy after the other
-in many short slices. Without -redis that happens on a server inside the program,
-which compares policies, not servers.
+		Help: `Workers obtain locks, hold them, and release them, with one policy after the
+other in many short slices. Without -redis that happens on a server inside the
+program, which compares policies, not servers.
 
 ` + policyHelp + `
 
@@ -65,7 +65,7 @@ type tune struct {
 func define(flags *flag.FlagSet) cli.Action {
 	t := &tune{}
 	t.redis.DefineURL(flags, "a server inside the program")
-	flags.StringVar(&t.redis.Prefix, "prefix", "", "what the names of all keys begin with in Redis")
+	flags.StringVar(&t.redis.Prefix, "prefix", "", "what the `name` of every lock key begins with in Redis, as with WithKeyPrefix")
 	flags.DurationVar(&t.hold, "hold", 0, "how long a lock is held (default 20ms)")
 	flags.StringVar(&t.holds, "holds", "", "a `file` of hold times, one in a line, of which one is taken at random each time")
 	flags.IntVar(&t.load.Keys, "keys", 1, "how many keys a lock has")
@@ -90,8 +90,8 @@ func define(flags *flag.FlagSet) cli.Action {
 
 // prepare checks what was asked for. Nothing has been sent to Redis yet.
 func (t *tune) prepare(args []string) (err error) {
-	if len(args) > 0 {
-		return cli.Usagef("unexpected argument %s", cli.Text(args[0]))
+	if err := cli.NoArguments(args); err != nil {
+		return err
 	}
 	if err := t.prepareHolds(); err != nil {
 		return err
@@ -279,6 +279,9 @@ func (t *tune) report(to cli.Streams, srv *server, results []result, here time.D
 	return os.WriteFile(t.picture, drawing, 0o644)
 }
 
+// widest is how long a line of the answer gets.
+const widest = 100
+
 // show writes tables, bars and sentences.
 func (t *tune) show(to cli.Streams, results []result, r ranking, silent string, warnings []string) error {
 	blocks := ascii
@@ -301,7 +304,7 @@ func (t *tune) show(to cli.Streams, results []result, r ranking, silent string, 
 	var b strings.Builder
 	for _, lines := range append(paragraphs, sentences) {
 		for _, line := range lines {
-			b.WriteString(line + "\n")
+			b.WriteString(strings.Join(cli.Wrap(line, widest), "\n") + "\n")
 		}
 		if len(lines) > 0 {
 			b.WriteString("\n")

@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cells"
 	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cli"
-	"github.com/seed-14de3678/redislock/cmd/redislock/internal/watch/cells"
 )
 
 // A column is one of the table. What is urgent, great or early in the alphabet comes first.
@@ -28,7 +28,7 @@ type column struct {
 var columns = []column{
 	{name: "urgency", letter: "S", compare: func(a, b row) int {
 		return cmp.Or(cmp.Compare(b.level, a.level), cmp.Compare(b.longest, a.longest), cmp.Compare(b.waiting, a.waiting),
-			cmp.Compare(b.dead, a.dead), cmp.Compare(b.rate, a.rate))
+			cmp.Compare(b.gone, a.gone), cmp.Compare(b.rate, a.rate))
 	}},
 	{
 		name: "key", letter: "K", title: "KEY", text: func(r row) string { return cli.Text(r.key) },
@@ -54,7 +54,7 @@ var columns = []column{
 	},
 	{
 		name: "waiting", letter: "W", title: "WAIT", width: 6, right: true, leaves: 7, text: waitText,
-		compare: func(a, b row) int { return cmp.Or(cmp.Compare(b.waiting, a.waiting), cmp.Compare(b.dead, a.dead)) },
+		compare: func(a, b row) int { return cmp.Or(cmp.Compare(b.waiting, a.waiting), cmp.Compare(b.gone, a.gone)) },
 	},
 	{
 		name: "longest", letter: "L", title: "LONGEST", width: 7, right: true, leaves: 5, text: func(r row) string { return orDash(r.waiting > 0, brief(r.longest)) },
@@ -93,14 +93,14 @@ func ttlText(r row) string {
 	return brief(r.ttl)
 }
 
-// waitText is how many wait, and behind a plus how many more are dead; i is a writer that waits with an intent.
+// waitText is how many wait, and behind a plus how many more are gone; i is a writer that waits with an intent.
 func waitText(r row) string {
 	var b strings.Builder
-	if r.waiting > 0 || r.dead > 0 {
+	if r.waiting > 0 || r.gone > 0 {
 		b.WriteString(strconv.Itoa(r.waiting))
 	}
-	if r.dead > 0 {
-		fmt.Fprintf(&b, "+%d", r.dead)
+	if r.gone > 0 {
+		fmt.Fprintf(&b, "+%d", r.gone)
 	}
 	if r.intent {
 		b.WriteString("i")

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cells"
 	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cli"
-	"github.com/seed-14de3678/redislock/cmd/redislock/internal/watch/cells"
 	"github.com/seed-14de3678/redislock/internal/count"
 )
 

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/seed-14de3678/redislock"
-	"github.com/seed-14de3678/redislock/cmd/redislock/internal/watch/cells"
+	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cells"
 	"github.com/seed-14de3678/redislock/cmd/redislock/internal/watch/term"
 	"github.com/seed-14de3678/redislock/cmd/redislock/internal/watch/vt"
 )

@@ -9,8 +9,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cells"
 	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cli"
-	"github.com/seed-14de3678/redislock/cmd/redislock/internal/watch/cells"
 	"github.com/seed-14de3678/redislock/cmd/redislock/internal/watch/term"
 )
 

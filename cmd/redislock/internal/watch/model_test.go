@@ -152,7 +152,7 @@ func TestJudge(t *testing.T) {
 		{"the same holder, a long lease", []sample{at(0, held("k", "a", time.Minute, waits(0))), at(30, held("k", "a", time.Minute, waits(0)))}, fine, "1 waiter, the first for 30s"},
 		{"holders change", []sample{at(0, short(waits(0))), at(30, held("k", "b", 5*time.Second, waits(0)))}, slow, "1 waiter, the first for 30s, 6 leases"},
 		{"the dead do not wait", []sample{at(0, short(dead(0))), at(30, short(dead(0)))}, slow, "nobody of 1 waiter is alive"},
-		{"some are dead", []sample{at(0, short(dead(0), waits(-1)))}, fine, "1 waiter, the first for 1.0s; 1 more are dead"},
+		{"some are dead", []sample{at(0, short(dead(0), waits(-1)))}, fine, "1 waiter, the first for 1.0s; 1 more are gone"},
 		{"the line grows", []sample{at(0, held("k", "a", time.Hour)), at(31, held("k", "a", time.Hour, waits(30), waits(30), waits(30)))}, slow, "held for >31s by the same, and 3 more wait than before"},
 		{"a lease of hours", []sample{at(0, held("k", "a", 5*time.Hour, waits(-1)))}, slow, "the lease goes on for 5h00m"},
 		{"no lock", []sample{at(0, foreign)}, slow, "holds a list that is no lock, without a TTL"},

@@ -4,11 +4,10 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cells"
 	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cli"
-	"github.com/seed-14de3678/redislock/cmd/redislock/internal/watch/cells"
 )
 
 // A line is one of a page.
@@ -39,7 +38,7 @@ var helpLines = func() []line {
 		"",
 		"HELD     by the clock of the holder; with > since it was first seen here",
 		"TTL      of the lease; none: it has no end, so it is no lock of the library",
-		"WAIT     in line; 3+2: two more are dead; i: a writer waits with an intent",
+		"WAIT     in line; 3+2: two more are gone; i: a writer waits with an intent",
 		"LONGEST  wait of those in line, by the clock of the server",
 		"HANDED/S how often another had the key than at the look before, so it is more",
 		"! stuck  the first waits for 3 leases and more, and the holder is the same;",
@@ -87,10 +86,10 @@ func keyLines(rows []row, key string) []line {
 	for i, w := range r.state.Line {
 		style, dead := cells.Style(0), ""
 		if !w.Alive {
-			style, dead = cells.Dim, ", dead"
+			style, dead = cells.Dim, ", gone"
 		}
 		add(style, "%-8s %2d  %s, to %s, since %s%s", titled(i, "line"), i+1,
-			who(w.Metadata, w.Owner), w.Mode, w.Since.UTC().Format(time.DateTime), dead)
+			who(w.Metadata, w.Owner), w.Mode, cli.Clock(w.Since), dead)
 	}
 	return lines
 }
@@ -118,7 +117,7 @@ func holderLine(r row, h redislock.Holder) string {
 		text += ", it has left the key"
 	}
 	if !h.Since.IsZero() {
-		return text + ", since " + h.Since.UTC().Format(time.DateTime)
+		return text + ", since " + cli.Clock(h.Since)
 	}
 	return text + ", seen for " + brief(r.together)
 }

@@ -9,8 +9,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cells"
 	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cli"
-	"github.com/seed-14de3678/redislock/cmd/redislock/internal/watch/cells"
 )
 
 // A plain is one table after the other, or one object after the other.
@@ -161,27 +161,14 @@ func note(r row) string {
 	return cells.Short(text, 1000)
 }
 
-// A holding is a holder, as JSON.
-type holding struct {
-	Metadata string     `json:"metadata"`
-	Owner    string     `json:"owner,omitempty"`
-	Since    *time.Time `json:"since,omitempty"`
-	TTL      int64      `json:"ttl_ms"`
-	Left     bool       `json:"left,omitempty"`
-}
-
-// A seen is a look at one key, as JSON.
+// A seen is a look at one key, as JSON: what ls says of it, but for the line, and more.
 type seen struct {
-	Time     time.Time `json:"time"`
-	Key      string    `json:"key"`
-	Mode     string    `json:"mode"`
-	Holders  []holding `json:"holders"`
+	Time *string `json:"time"`
+	cli.KeyObject
+	Line     *struct{} `json:"line,omitempty"` // it takes the place of the one in KeyObject, and is left out
+	Gone     int       `json:"gone"`           // in line, and dead
 	Held     int64     `json:"held_ms"`
 	Exactly  bool      `json:"held_exactly"` // else it may be more
-	TTL      int64     `json:"ttl_ms"`       // -1: none
-	Waiting  int       `json:"waiting"`
-	Dead     int       `json:"dead"`
-	Intent   bool      `json:"intent"`
 	Longest  int64     `json:"longest_wait_ms"`
 	HandOffs *float64  `json:"hand_offs_per_second"` // at least; null: not known yet
 	Level    string    `json:"level"`                // "", "slow" or "stuck"
@@ -196,7 +183,7 @@ func (p *plain) writeJSON(at time.Time) error {
 		if !r.known || !r.at.After(p.last) {
 			continue
 		}
-		if err := cli.WriteJSON(&b, seenOf(r)); err != nil {
+		if err := cli.WriteJSON(&b, seenOf(r, p.sampler.looks.Prefix)); err != nil {
 			return err
 		}
 	}
@@ -205,25 +192,13 @@ func (p *plain) writeJSON(at time.Time) error {
 	return err
 }
 
-func seenOf(r row) seen {
+func seenOf(r row, prefix string) seen {
 	s := seen{
-		Time: r.at.UTC(), Key: r.key, Mode: string(r.mode), Holders: []holding{}, Held: r.held.Milliseconds(), Exactly: r.exactly,
-		TTL: r.ttl.Milliseconds(), Waiting: r.waiting, Dead: r.dead, Intent: r.intent, Longest: r.longest.Milliseconds(),
-		Level: r.level.String(), Note: r.why,
-	}
-	if r.ttl < 0 {
-		s.TTL = -1
+		Time: cli.Moment(r.at), KeyObject: cli.KeyObjectOf(r.state, prefix), Gone: r.gone, Held: r.held.Milliseconds(), Exactly: r.exactly,
+		Longest: r.longest.Milliseconds(), Level: r.level.String(), Note: r.why,
 	}
 	if r.hasRate {
 		s.HandOffs = &r.rate
-	}
-	for _, h := range r.state.Holders {
-		one := holding{Metadata: h.Metadata, Owner: h.Owner, TTL: h.TTL.Milliseconds(), Left: h.Left}
-		if !h.Since.IsZero() {
-			since := h.Since.UTC()
-			one.Since = &since
-		}
-		s.Holders = append(s.Holders, one)
 	}
 	return s
 }

@@ -7,7 +7,6 @@ import (
 
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cli"
-	"github.com/seed-14de3678/redislock/cmd/redislock/internal/watch/cells"
 	"github.com/seed-14de3678/redislock/internal/count"
 )
 
@@ -32,7 +31,7 @@ type row struct {
 	exactly  bool          // held is known; else it is at least that
 	ttl      time.Duration // negative: it has none
 	waiting  int           // in line, and alive
-	dead     int           // in line, and not
+	gone     int           // in line, and not
 	intent   bool          // a writer waits without a line
 	longest  time.Duration // for which one of the living waits
 	rate     float64       // hand-offs a second, at least
@@ -65,7 +64,7 @@ func (k *track) row() row {
 	if !k.seen {
 		return r
 	}
-	r.dead = len(s.Line) - r.waiting
+	r.gone = len(s.Line) - r.waiting
 	r.grown = r.waiting - k.line
 	for _, w := range s.Line {
 		if w.Alive {
@@ -110,19 +109,7 @@ func holderText(s redislock.KeyState) string {
 const mostText = 400
 
 // who names a holder or a waiter.
-func who(metadata, owner string) string {
-	name := "somebody"
-	if metadata != "" {
-		name = cells.Short(cli.Text(metadata), mostText)
-	}
-	switch {
-	case owner == "":
-		return name
-	case metadata == "":
-		return "owner=" + cli.Text(owner)
-	}
-	return name + " owner=" + cli.Text(owner)
-}
+func who(metadata, owner string) string { return cli.Somebody(metadata, owner, mostText) }
 
 // What is too long.
 const (
@@ -159,8 +146,8 @@ func (r row) judge() (level, string) {
 		return stuck, fmt.Sprintf("held for %s by the same; %s%s", r.heldText(), first, leases)
 	case tooLong:
 		return slow, first + leases
-	case r.waiting == 0 && r.dead > 0:
-		return slow, fmt.Sprintf("nobody of %s is alive", count.Of(r.dead, "waiter"))
+	case r.waiting == 0 && r.gone > 0:
+		return slow, fmt.Sprintf("nobody of %s is alive", count.Of(r.gone, "waiter"))
 	case len(r.state.Holders) > 0 && r.together >= longHeld && r.grown >= grownBy:
 		return slow, fmt.Sprintf("held for %s by the same, and %d more wait than before; %s", r.heldText(), r.grown, first)
 	case waits && r.ttl > longLease:
@@ -174,8 +161,8 @@ func (r row) remark(first string) string {
 	switch {
 	case r.waiting > 0 && r.mode == redislock.ModeFree:
 		return "free, but wanted together with other keys, or just handed on; " + first
-	case r.dead > 0:
-		return fmt.Sprintf("%s; %d more are dead", first, r.dead)
+	case r.gone > 0:
+		return fmt.Sprintf("%s; %d more are gone", first, r.gone)
 	case r.waiting > 0:
 		return first
 	case r.intent:

@@ -214,6 +214,8 @@ func (s *sampler) searchOnce(ctx context.Context, paused func() bool) {
 	query := survey.Query{Pattern: s.pattern, Progress: func(done, all int64) {
 		if all > 0 {
 			part = min(1, float64(done)/float64(all))
+			at := time.Now() // it may find nothing for long
+			s.send(ctx, sample{at: at, server: s.serverTime(at), found: true, part: part})
 		}
 		wait(ctx, paused)
 	}}

@@ -20,7 +20,7 @@ func Command() cli.Command {
 		Name:    "watch",
 		Args:    "[flags] [PATTERN | KEY...]",
 		Summary: "watch holders and lines live",
-		Help: `On a terminal the screen is drawn anew every second; h shows the keys, q ends it.
+		Help: `On a terminal the screen is drawn anew every second; h explains it, q ends it.
 Elsewhere, with -json or with -n, it writes one table after the other.
 
 One argument with * ? or [ is a pattern, as of SCAN. Others are keys, which are
@@ -56,7 +56,7 @@ type watch struct {
 func define(flags *flag.FlagSet) cli.Action {
 	w := new(watch)
 	w.redis.Define(flags)
-	flags.DurationVar(&w.every, "every", time.Second, "the time from one `look` to the next")
+	flags.DurationVar(&w.every, "every", time.Second, "the time from one look to the next")
 	flags.IntVar(&w.budget, "budget", 5000, "how many commands a second the server is asked for at most")
 	flags.IntVar(&w.count, "n", 0, "write so many tables, and end (default: no end)")
 	flags.IntVar(&w.rows, "rows", 50, "the most rows of a table that is written; 0: all")

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"unicode/utf8"
 
-	"github.com/seed-14de3678/redislock/cmd/redislock/internal/watch/cells"
+	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cells"
 )
 
 // A Terminal shows what is written to it. It is safe for concurrent use.

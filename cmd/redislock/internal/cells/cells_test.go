@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/seed-14de3678/redislock/cmd/redislock/internal/watch/cells"
+	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cells"
 	"github.com/seed-14de3678/redislock/cmd/redislock/internal/watch/vt"
 )
 

@@ -1,0 +1,37 @@
+package cli
+
+import (
+	"time"
+
+	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cells"
+)
+
+// Somebody names a holder or a waiter: by the metadata, of which at most so many columns are shown (0: all), and by the owner id.
+func Somebody(metadata, owner string, most int) string {
+	text := Text(metadata)
+	if most > 0 {
+		text = cells.Short(text, most)
+	}
+	switch {
+	case metadata == "" && owner == "":
+		return "somebody"
+	case metadata == "":
+		return "owner=" + Text(owner)
+	case owner == "":
+		return text
+	}
+	return text + " owner=" + Text(owner)
+}
+
+// Clock is a moment of these days in the local time, "-" if it is not known.
+func Clock(at time.Time) string {
+	switch age := time.Since(at).Abs(); {
+	case at.IsZero():
+		return "-"
+	case age < 20*time.Hour:
+		return at.Local().Format("15:04:05")
+	case age < 300*24*time.Hour:
+		return at.Local().Format("Jan 02 15:04")
+	}
+	return at.Local().Format("2006-01-02")
+}
