@@ -18,6 +18,10 @@ import (
 // killSignal is the signal that nobody can catch.
 const killSignal = int(syscall.SIGKILL)
 
+// supervisorTitle is how lists of processes call the supervisor. It is not the name of the tool: who kills all that has
+// that name must not kill the supervisor together with redislock, because nobody would end what the command has started.
+const supervisorTitle = "lock-supervisor"
+
 // A group is the process group of the command.
 type group struct {
 	pid    int // of the command, and the id of the group
@@ -47,7 +51,7 @@ func newSupervisor(e *errand, in, out *os.File) (*exec.Cmd, error) {
 	}
 	cmd := exec.Command(program)
 	cmd.Args = []string{
-		os.Args[0], superviseName, "-in", strconv.FormatUint(uint64(bequeath(in)), 10),
+		supervisorTitle, superviseName, "-in", strconv.FormatUint(uint64(bequeath(in)), 10),
 		"-out", strconv.FormatUint(uint64(bequeath(out)), 10), "-ttl", e.ttl.String(), "-grace", e.grace.String(),
 		"-group", strconv.Itoa(syscall.Getpgrp()), "-terminal=" + strconv.FormatBool(e.terminal), "--", e.path,
 	}
@@ -62,7 +66,7 @@ func newSupervisor(e *errand, in, out *os.File) (*exec.Cmd, error) {
 func startGroup(e *errand) (*group, error) {
 	runtime.LockOSThread() // whose end would end the command; see startedBy
 	adoptOrphans()
-	nameProcess("redislock")
+	nameProcess(supervisorTitle)
 	program, err := ownProgram()
 	if err != nil {
 		return nil, err
@@ -74,7 +78,7 @@ func startGroup(e *errand) (*group, error) {
 	g := &group{own: e.group, events: make(chan message, 16)}
 	cmd := exec.Command(program)
 	fd := strconv.FormatUint(uint64(bequeath(theirs)), 10)
-	cmd.Args = []string{os.Args[0], starterName, "-out", fd}
+	cmd.Args = []string{"redislock", starterName, "-out", fd}
 	if e.terminal {
 		cmd.Args = append(cmd.Args, "-from", strconv.Itoa(g.own))
 	}
