@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"errors"
 	"os"
+	"runtime"
 	"strings"
 	"sync"
 	"syscall"
@@ -121,6 +122,26 @@ func TestRunSupervisorTitle(t *testing.T) {
 	}
 	c.letEnd(t)
 	c.want(t, 0)
+}
+
+// A command whose supervisor is killed while redislock cannot do anything is killed by the system, on Linux. That is a
+// matter of threads of the starter, so it is tried several times.
+func TestRunBothGone(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS != "linux" {
+		t.Skip("the system does not do it")
+	}
+	for range 12 {
+		t.Run("", func(t *testing.T) {
+			t.Parallel()
+			p := newPlace(t)
+			c := p.shell("echo $PPID >$D/supervisor; echo $$ >$D/command; exec sleep 600", "-ttl", "10m").start(t)
+			command, supervisor := p.pid("command"), p.pid("supervisor")
+			check.NoError(t, c.Process.Signal(syscall.SIGSTOP))
+			check.NoError(t, syscall.Kill(supervisor, syscall.SIGKILL))
+			wantGone(t, command)
+		})
+	}
 }
 
 // After Ctrl-C, too, break says that it is not known what it has done.

@@ -78,7 +78,7 @@ func startGroup(e *errand) (*group, error) {
 	g := &group{own: e.group, events: make(chan message, 16)}
 	cmd := exec.Command(program)
 	fd := strconv.FormatUint(uint64(bequeath(theirs)), 10)
-	cmd.Args = []string{"redislock", starterName, "-out", fd}
+	cmd.Args = []string{"redislock", starterName, "-out", fd, "-parent", strconv.Itoa(os.Getpid())}
 	if e.terminal {
 		cmd.Args = append(cmd.Args, "-from", strconv.Itoa(g.own))
 	}
