@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"errors"
 	"os"
+	"os/exec"
 	"runtime"
 	"strings"
 	"sync"
@@ -141,6 +142,37 @@ func TestRunBothGone(t *testing.T) {
 			check.NoError(t, syscall.Kill(supervisor, syscall.SIGKILL))
 			wantGone(t, command)
 		})
+	}
+}
+
+// A process that has ended, and whose parent has left the group and does not wait for it, does not keep the lock.
+func TestRunZombie(t *testing.T) {
+	t.Parallel()
+	python, err := exec.LookPath("python3")
+	if err != nil || runtime.GOOS != "linux" {
+		t.Skip("needs Linux and python3")
+	}
+	p := newPlace(t)
+	const script = `
+import os, time
+if os.fork() == 0:
+    if os.fork() == 0:
+        os._exit(0)
+    os.setsid()
+    open(os.environ["D"] + "/daemon", "w").write("%d\n" % os.getpid())
+    time.sleep(600)
+while not os.path.exists(os.environ["D"] + "/daemon"):
+    time.sleep(0.01)
+`
+	c := p.run(p.key, "--", python, "-c", script)
+	c.Stdout, c.Stderr = nil, nil
+	c.start(t)
+	daemon := p.pid("daemon")
+	t.Cleanup(func() { _ = syscall.Kill(daemon, syscall.SIGKILL) })
+	c.want(t, 0)
+	p.wantFree()
+	if !isAlive(daemon) {
+		t.Error("the daemon was ended, too")
 	}
 }
 

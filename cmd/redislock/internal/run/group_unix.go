@@ -27,6 +27,7 @@ type group struct {
 	pid    int // of the command, and the id of the group
 	own    int // the group of redislock, which gets the terminal back
 	events chan message
+	dead   zombies
 }
 
 // inherited opens a pipe that this process was started with. Those that it starts do not get it.
@@ -141,13 +142,13 @@ func (g *group) terminate() {
 func (g *group) kill() { signalGroup(g.pid, syscall.SIGKILL) }
 
 // alive reports whether the group has processes.
-func (g *group) alive() bool { return signalGroup(g.pid, 0) }
+func (g *group) alive() bool { return signalGroup(g.pid, 0) && g.dead.someLive(g.pid) }
 
 // killGroup kills a group that has no supervisor any more, and reports whether it has processes still.
-func killGroup(id int) bool {
+func killGroup(id int, dead *zombies) bool {
 	signalGroup(id, syscall.SIGKILL)
 	reapOrphans()
-	return signalGroup(id, 0)
+	return signalGroup(id, 0) && dead.someLive(id)
 }
 
 // signalGroup reports whether there was anybody to send it to.

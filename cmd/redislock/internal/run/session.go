@@ -185,7 +185,7 @@ func (s *session) orphaned() {
 		s.killed, s.status = killSignal, 128+killSignal
 		s.tell.say("redislock run: the supervisor of the command is gone: the command is killed\n")
 	}
-	for killGroup(s.group) {
+	for dead := new(zombies); killGroup(s.group, dead); {
 		time.Sleep(look)
 	}
 	s.terminal.takeBack(s.group)
