@@ -166,10 +166,13 @@ func TestRunLockDeleted(t *testing.T) {
 func TestRunLockBroken(t *testing.T) {
 	t.Parallel()
 	p := newOwnPlace(t)
-	c := p.shell("echo >$D/in; exec sleep 600", "-ttl", "10m").start(t)
+	c := p.shell(`trap 'echo >$D/asked; exit 0' TERM; echo >$D/in; while :; do sleep 0.01; done`, "-ttl", "10m").start(t)
 	p.written("in")
 	p.breakLock("host is to be replaced")
 	c.want(t, 79, "lock broken: host is to be replaced")
+	if p.text("asked") == "" {
+		t.Error("the command got no SIGTERM")
+	}
 }
 
 // A loss that is found out when the command has ended by itself is told, too.

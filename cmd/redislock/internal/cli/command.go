@@ -131,7 +131,8 @@ func (t *Tool) exec(ctx context.Context, c Command, to Streams, args []string) i
 	if e, ok := errors.AsType[*StatusError](err); ok && e.Err == nil {
 		return status
 	}
-	if ctx.Err() != nil {
+	// A command that has given this status itself says more.
+	if e, ok := errors.AsType[*StatusError](err); ctx.Err() != nil && (!ok || e.Status != Interrupted) {
 		Say(to.Err, "%s %s: interrupted\n", t.Name, c.Name)
 		return Interrupted
 	}

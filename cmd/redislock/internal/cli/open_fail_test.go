@@ -40,6 +40,8 @@ func TestOpenBadURL(t *testing.T) {
 		"redis://me:1/hush@127.0.0.1":                 "a password that is cut off: write %2F for / in it",
 		"redis://me:1#hush@127.0.0.1":                 "a password that is cut off",
 		"redis://me:1?hush@127.0.0.1":                 "a password that is cut off",
+		"unix://me:1/hush@/tmp/s":                     "a password that is cut off",
+		"unix://me:1?hush@/tmp/s":                     "a password that is cut off",
 		"redis://me:hush#1@127.0.0.1":                 "cannot be parsed",
 		"redis://127.0.0.1/1?addr=127.0.0.1:2":        "a Cluster has no database but 0",
 		"redis://127.0.0.1?addr=127.0.0.1":            "unable to parse addr param: 127.0.0.1",

@@ -21,7 +21,7 @@ func parseURL(text string) (*Conn, error) {
 	if err != nil {
 		return nil, notAURL(err)
 	}
-	if u.Fragment != "" || u.Scheme != "unix" && u.User == nil && strings.Contains(text, "@") {
+	if u.Fragment != "" || (u.Scheme != "unix" || u.Host != "") && u.User == nil && strings.Contains(text, "@") {
 		return nil, Usagef("the url of the server has a password that is cut off: write %%2F for / in it, %%3F for ?, %%23 for #, %%40 for @")
 	}
 	query := u.Query()

@@ -18,11 +18,16 @@ import (
 // killSignal is the signal that nobody can catch.
 const killSignal = int(syscall.SIGKILL)
 
+// supervisorTitle is how lists of processes call the supervisor. It is not the name of the tool: who kills all that has
+// that name must not kill the supervisor together with redislock, because nobody would end what the command has started.
+const supervisorTitle = "lock-supervisor"
+
 // A group is the process group of the command.
 type group struct {
 	pid    int // of the command, and the id of the group
 	own    int // the group of redislock, which gets the terminal back
 	events chan message
+	dead   zombies
 }
 
 // inherited opens a pipe that this process was started with. Those that it starts do not get it.
@@ -47,7 +52,7 @@ func newSupervisor(e *errand, in, out *os.File) (*exec.Cmd, error) {
 	}
 	cmd := exec.Command(program)
 	cmd.Args = []string{
-		os.Args[0], superviseName, "-in", strconv.FormatUint(uint64(bequeath(in)), 10),
+		supervisorTitle, superviseName, "-in", strconv.FormatUint(uint64(bequeath(in)), 10),
 		"-out", strconv.FormatUint(uint64(bequeath(out)), 10), "-ttl", e.ttl.String(), "-grace", e.grace.String(),
 		"-group", strconv.Itoa(syscall.Getpgrp()), "-terminal=" + strconv.FormatBool(e.terminal), "--", e.path,
 	}
@@ -62,7 +67,7 @@ func newSupervisor(e *errand, in, out *os.File) (*exec.Cmd, error) {
 func startGroup(e *errand) (*group, error) {
 	runtime.LockOSThread() // whose end would end the command; see startedBy
 	adoptOrphans()
-	nameProcess("redislock")
+	nameProcess(supervisorTitle)
 	program, err := ownProgram()
 	if err != nil {
 		return nil, err
@@ -74,7 +79,7 @@ func startGroup(e *errand) (*group, error) {
 	g := &group{own: e.group, events: make(chan message, 16)}
 	cmd := exec.Command(program)
 	fd := strconv.FormatUint(uint64(bequeath(theirs)), 10)
-	cmd.Args = []string{os.Args[0], starterName, "-out", fd}
+	cmd.Args = []string{"redislock", starterName, "-out", fd, "-parent", strconv.Itoa(os.Getpid())}
 	if e.terminal {
 		cmd.Args = append(cmd.Args, "-from", strconv.Itoa(g.own))
 	}
@@ -137,13 +142,13 @@ func (g *group) terminate() {
 func (g *group) kill() { signalGroup(g.pid, syscall.SIGKILL) }
 
 // alive reports whether the group has processes.
-func (g *group) alive() bool { return signalGroup(g.pid, 0) }
+func (g *group) alive() bool { return signalGroup(g.pid, 0) && g.dead.someLive(g.pid) }
 
 // killGroup kills a group that has no supervisor any more, and reports whether it has processes still.
-func killGroup(id int) bool {
+func killGroup(id int, dead *zombies) bool {
 	signalGroup(id, syscall.SIGKILL)
 	reapOrphans()
-	return signalGroup(id, 0)
+	return signalGroup(id, 0) && dead.someLive(id)
 }
 
 // signalGroup reports whether there was anybody to send it to.

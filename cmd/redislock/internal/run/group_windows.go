@@ -161,7 +161,10 @@ func (g *group) alive() bool {
 func (g *group) giveBack() bool { return false }
 
 // killGroup has nothing to do: Windows has ended the processes of the job when its supervisor was gone.
-func killGroup(int) bool { return false }
+func killGroup(int, *zombies) bool { return false }
+
+// zombies are a matter of unix.
+type zombies struct{}
 
 // Starter is a matter of Unix.
 func Starter() cli.Command {

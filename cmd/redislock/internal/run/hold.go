@@ -35,7 +35,7 @@ func (s *settings) open(ctx context.Context, signals <-chan os.Signal) (conn *cl
 }
 
 // obtain obtains the lock, unless a signal comes before.
-func (s *settings) obtain(ctx context.Context, to cli.Streams, conn *cli.Conn, signals <-chan os.Signal) (h *hold, err error) {
+func (s *settings) obtain(ctx context.Context, conn *cli.Conn, signals <-chan os.Signal, tellWaiting func(error)) (h *hold, err error) {
 	h = &hold{renewed: make(chan struct{}, 1), lost: make(chan error, 1)}
 	ctx, giveUp := context.WithCancelCause(ctx)
 	defer giveUp(nil)
@@ -45,7 +45,7 @@ func (s *settings) obtain(ctx context.Context, to cli.Streams, conn *cli.Conn, s
 				giveUp(e.Err) // no lease ends it
 				return
 			}
-			tellWaiting(to, e.Err)
+			tellWaiting(e.Err)
 		},
 		Refreshed: h.noteRenewal,
 		Lost:      func(_ context.Context, e redislock.Event) { h.lost <- e.Err },
@@ -112,10 +112,13 @@ func (h *hold) why() string {
 	return text
 }
 
-// tellWaiting says on a terminal for whom the command has to wait.
-func tellWaiting(to cli.Streams, why error) {
-	if cli.NewScreen(to.Err).Live {
-		cli.Say(to.Err, "redislock run: waiting: %s\n", plain(why))
+// tellWaiting returns what says, on a terminal, for whom the command has to wait.
+func tellWaiting(to cli.Streams, tell *teller) func(error) {
+	live := cli.NewScreen(to.Err).Live
+	return func(why error) {
+		if live {
+			tell.say("redislock run: waiting: %s\n", plain(why))
+		}
 	}
 }
 

@@ -18,6 +18,14 @@ func nameProcess(name string) {
 // ownProgram returns the program of this process, also if its file was replaced meanwhile.
 func ownProgram() (string, error) { return "/proc/self/exe", nil }
 
+const setDeathSignal = 1 // PR_SET_PDEATHSIG
+
+// dieWithParent has this process be killed when the thread ends that has started it. That is a matter of the thread that
+// calls it; it holds for what this thread executes.
+func dieWithParent() {
+	_, _, _ = syscall.Syscall(syscall.SYS_PRCTL, setDeathSignal, uintptr(syscall.SIGKILL), 0)
+}
+
 // startedBy has the command be in a group of its own, and be killed when the thread ends that starts it.
 func startedBy() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}

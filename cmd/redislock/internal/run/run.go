@@ -180,14 +180,16 @@ func (s *settings) run(ctx context.Context, to cli.Streams) error {
 		return err
 	}
 	signals := catch()
+	tell := newTeller(to.Err)
+	defer tell.end()
 	conn, err := s.open(ctx, signals)
 	if err != nil {
 		return err
 	}
 	defer conn.Close() //nolint:errcheck // what was to be said to Redis was answered, or is reported
-	h, err := s.obtain(ctx, to, conn, signals)
+	h, err := s.obtain(ctx, conn, signals, tellWaiting(to, tell))
 	if err != nil {
 		return err
 	}
-	return newSession(s, to, h, signals).run()
+	return newSession(s, tell, h, signals).run()
 }

@@ -15,7 +15,7 @@ import (
 // A session is the command while it runs, as redislock sees it.
 type session struct {
 	*settings
-	to      cli.Streams
+	tell    *teller
 	hold    *hold
 	signals <-chan os.Signal
 
@@ -37,12 +37,16 @@ type session struct {
 	remind  <-chan time.Time // when it is to be said for what redislock waits
 }
 
-func newSession(s *settings, to cli.Streams, h *hold, signals <-chan os.Signal) *session {
-	return &session{settings: s, to: to, hold: h, signals: signals}
+func newSession(s *settings, tell *teller, h *hold, signals <-chan os.Signal) *session {
+	return &session{settings: s, tell: tell, hold: h, signals: signals}
 }
 
 // run starts the command, looks after it until its group is gone, and then releases the lock.
 func (s *session) run() error {
+	if s.isLost() {
+		s.release()
+		return cli.Exit(cli.Lost, fmt.Errorf("the lock was lost before the command was started: %s", plain(s.lost)))
+	}
 	if err := s.start(); err != nil {
 		s.release()
 		return cli.Exit(cli.CannotRun, fmt.Errorf("cannot start a supervisor for the command: %w", err))
@@ -126,7 +130,7 @@ func (s *session) attend() bool {
 		case <-s.stuck:
 			_ = s.supervisor.Process.Kill() // it is stopped, perhaps
 		case <-s.remind:
-			cli.Say(s.to.Err, "redislock run: the command has ended, but others of its process group %d run: waiting for them\n", s.group)
+			s.tell.say("redislock run: the command has ended, but others of its process group %d run: waiting for them\n", s.group)
 		}
 	}
 }
@@ -168,7 +172,7 @@ func (s *session) lose(why error) {
 func (s *session) tellEnd(why string) {
 	if !s.ended && !s.told {
 		s.told = true
-		cli.Say(s.to.Err, "redislock run: the command is ended: %s\n", why)
+		s.tell.say("redislock run: the command is ended: %s\n", why)
 	}
 }
 
@@ -179,22 +183,27 @@ func (s *session) orphaned() {
 	}
 	if !s.ended {
 		s.killed, s.status = killSignal, 128+killSignal
-		cli.Say(s.to.Err, "redislock run: the supervisor of the command is gone: the command is killed\n")
+		s.tell.say("redislock run: the supervisor of the command is gone: the command is killed\n")
 	}
-	for killGroup(s.group) {
+	for dead := new(zombies); killGroup(s.group, dead); {
 		time.Sleep(look)
 	}
 	s.terminal.takeBack(s.group)
 }
 
-// release frees the keys, if they are ours still.
-func (s *session) release() {
+// isLost reports whether the lock does not count any more, as far as that was heard.
+func (s *session) isLost() bool {
 	select {
 	case why := <-s.hold.lost:
 		s.lost = why
 	default:
 	}
-	if s.lost != nil {
+	return s.lost != nil
+}
+
+// release frees the keys, if they are ours still.
+func (s *session) release() {
+	if s.isLost() {
 		s.hold.client.Close()
 		return
 	}
@@ -203,7 +212,7 @@ func (s *session) release() {
 	case errors.Is(err, redislock.ErrLockNotHeld):
 		s.lost = err
 	default:
-		cli.Say(s.to.Err, "redislock run: the keys stay locked until the lease ends, unless they are free: %s\n", plain(err))
+		s.tell.say("redislock run: the keys stay locked until the lease ends, unless they are free: %s\n", plain(err))
 	}
 }
 
@@ -221,6 +230,7 @@ func (s *session) outcome() error {
 	case s.status == 0:
 		return nil
 	}
+	s.tell.end()
 	s.dieAlike()
 	return cli.Exit(s.status, nil)
 }

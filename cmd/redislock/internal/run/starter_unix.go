@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"runtime"
 	"strings"
 	"syscall"
 
@@ -23,10 +24,16 @@ func starter() cli.Command {
 		Examples: []cli.Example{{Line: "redislock run -h", About: "the command for people"}},
 		Define: func(flags *flag.FlagSet) cli.Action {
 			out := flags.Uint("out", 0, "the `pipe` to the supervisor")
+			parent := flags.Int("parent", 0, "the process that has started it")
 			from := flags.Int("from", 0, "the process `group` that has the terminal")
 			return func(_ context.Context, _ cli.Streams, args []string) error {
 				if len(args) < 3 || *out == 0 {
 					return cli.Usagef("it is called by redislock run")
+				}
+				runtime.LockOSThread() // whose matter the death of the parent is
+				dieWithParent()
+				if *parent != os.Getppid() {
+					return cli.Exit(cli.Failed, nil) // nobody would end the command
 				}
 				return become(inherited(*out), *from, args[1], args[2:])
 			}

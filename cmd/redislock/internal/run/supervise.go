@@ -61,7 +61,7 @@ func Supervisor() cli.Command {
 
 // A supervisor looks after one command.
 type supervisor struct {
-	to        cli.Streams
+	teller    *teller
 	link      *link
 	countdown *countdown
 	group     *group
@@ -78,16 +78,22 @@ const (
 // supervise starts the command and looks after it until its group is gone.
 func supervise(e *errand, to cli.Streams) error {
 	shield()
-	v := &supervisor{to: to, countdown: newCountdown(e.ttl, e.grace)}
+	v := &supervisor{teller: newTeller(to.Err), countdown: newCountdown(e.ttl, e.grace)}
 	v.link = newLink(inherited(e.in), inherited(e.out))
 	first, ok := <-v.link.in
 	if !ok {
 		return cli.Exit(cli.Failed, nil) // redislock is gone already
 	}
+	defer v.teller.end()
 	v.countdown.renewed(first, now())
+	// It was stopped meanwhile, or redislock was.
+	if todo, _ := v.countdown.next(now()); todo != nothing {
+		v.tell(message{Say: sayFailed, Text: "the lease ended before the command was started", Status: cli.Lost})
+		return cli.Exit(cli.Failed, nil)
+	}
 	var err error
 	if v.group, err = startGroup(e); err != nil {
-		_ = v.link.send(message{Say: sayFailed, Text: err.Error(), Status: cli.CannotRun}) // or nobody is there to hear it
+		v.tell(message{Say: sayFailed, Text: err.Error(), Status: cli.CannotRun})
 		return cli.Exit(cli.Failed, nil)
 	}
 	v.tell(message{Say: sayStarted, Group: v.group.id()})
@@ -160,8 +166,8 @@ func (v *supervisor) terminate() {
 // abandoned takes in that redislock is gone.
 func (v *supervisor) abandoned() {
 	if v.countdown.begin(now()) {
-		cli.Say(v.to.Err, "redislock run: redislock is gone: the command is ended, and its keys stay locked until the lease ends\n")
 		v.group.terminate()
+		v.teller.say("redislock run: redislock is gone: the command is ended, and its keys stay locked until the lease ends\n")
 	}
 }
 
