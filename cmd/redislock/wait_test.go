@@ -41,9 +41,9 @@ func TestWait(t *testing.T) {
 	t.Parallel()
 	addr, rdb, key := shared(t)
 	one, two := holder(t, rdb, "host=one", key), holder(t, rdb, "host=two", key+"2")
-	limited := startWait(t, "redis://"+addr, "write-locked by host=one", "-timeout", "4s", key, key+"2")
 	p := startWait(t, "redis://"+addr, "write-locked by host=one", key, key+"2")
 	check.NoError(t, one.Release(t.Context()))
+	limited := startWait(t, "redis://"+addr, "write-locked by host=two", "-timeout", "3s", key, key+"2")
 	limited.wantEnd(t, 75, key+"2 is write-locked by host=two")
 	p.wantWaits(t)
 	check.NoError(t, two.Release(t.Context()))
@@ -88,6 +88,19 @@ func TestWaitTimeout(t *testing.T) {
 	_, stderr, status = onServer(t, addr, "wait", "-q", "-timeout", "200ms", key)
 	if status != 75 || strings.Count(stderr, "\n") != 1 {
 		t.Errorf("-q: exit status %d, stderr %q, want 75 and one line", status, stderr)
+	}
+}
+
+// What is free when the time is over is free, even if nothing could be asked before.
+func TestWaitNoTime(t *testing.T) {
+	t.Parallel()
+	addr, rdb, key := shared(t)
+	holder(t, rdb, "host=one", key)
+	stdout, stderr, status := onServer(t, addr, "wait", "-timeout", "1ns", key)
+	wantStatus(t, status, 75, stdout, stderr, key+" is write-locked by host=one")
+	for _, flag := range []string{"-q", "-read"} {
+		stdout, stderr, status = onServer(t, addr, "wait", "-timeout", "1ns", flag, key+"free")
+		wantStatus(t, status, 0, stdout, stderr)
 	}
 }
 
@@ -158,7 +171,7 @@ func TestWaitServerAway(t *testing.T) {
 	}
 
 	holder(t, rdb, "host=two", key)
-	p = startWait(t, url, "host=two", "-timeout", "5s", key)
+	p = startWait(t, url, "host=two", "-timeout", "8s", key)
 	relay.Blackhole(true) // a request is not waited for when the time is over
 	p.wantEnd(t, 69, "no answer from")
 }
