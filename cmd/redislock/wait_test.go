@@ -15,7 +15,12 @@ import (
 // startWait starts the tool as a process that is to wait, and returns when it says for whom.
 func startWait(t *testing.T, url, who string, args ...string) *process {
 	t.Helper()
-	p := newProcess(t, append([]string{"wait", "-redis", url}, args...)...).start(t)
+	return newProcess(t, append([]string{"wait", "-redis", url}, args...)...).startWait(t, who)
+}
+
+func (p *process) startWait(t *testing.T, who string) *process {
+	t.Helper()
+	p.start(t)
 	check.Eventually(t, time.Minute, "it waits", func() bool { return strings.Contains(p.stderr.String(), who) })
 	return p
 }
@@ -171,7 +176,9 @@ func TestWaitServerAway(t *testing.T) {
 	}
 
 	holder(t, rdb, "host=two", key)
-	p = startWait(t, url, "host=two", "-timeout", "8s", key)
+	p = newProcess(t, "wait", "-redis", url, "-timeout", "8s", key)
+	p.Env = append(p.Env, asTool+"="+hasty)
+	p.startWait(t, "host=two")
 	relay.Blackhole(true) // a request is not waited for when the time is over
 	p.wantEnd(t, 69, "no answer from")
 }

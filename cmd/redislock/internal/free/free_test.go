@@ -16,7 +16,10 @@ import (
 	"github.com/seed-14de3678/redislock/internal/world"
 )
 
-func TestMain(m *testing.M) { redistest.Main(m) }
+func TestMain(m *testing.M) {
+	cli.Reachable = time.Minute
+	redistest.Main(m)
+}
 
 // The pauses grow from 20 ms to a second, and the end of a lease makes one shorter, but not without end.
 func TestPacer(t *testing.T) {

@@ -52,9 +52,6 @@ func defineWait(flags *flag.FlagSet) cli.Action {
 	return w.run
 }
 
-// lastLook is how long it waits for the answer who holds the keys when the time is over.
-const lastLook = 3 * time.Second
-
 // A waiting is one run of redislock wait.
 type waiting struct {
 	server  cli.Redis
@@ -179,7 +176,7 @@ func (w *waiting) say(format string, args ...any) {
 // lookAgain looks once more when the time is over. The error is who holds the keys now, or that nobody answers; nil if they are
 // free.
 func (w *waiting) lookAgain(ctx context.Context) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, lastLook, fmt.Errorf("nothing within %s", lastLook))
+	ctx, cancel := context.WithTimeoutCause(ctx, cli.Reachable, fmt.Errorf("nothing within %s", cli.Reachable))
 	defer cancel()
 	states, err := w.inspect(ctx)
 	if err != nil && passes(err) {

@@ -11,7 +11,10 @@ import (
 	"github.com/seed-14de3678/redislock/internal/redistest"
 )
 
-func TestMain(m *testing.M) { redistest.Main(m) }
+func TestMain(m *testing.M) {
+	cli.Reachable = time.Minute
+	redistest.Main(m)
+}
 
 // The meter lets through what its rate allows, and what costs much is paid off later.
 func TestMeter(t *testing.T) {
