@@ -24,6 +24,7 @@ const (
 	nothing use = iota
 	reads       // it looks at locks
 	writes      // it takes or breaks locks
+	plays       // it takes locks on keys of its own, which nobody has
 	judges      // it looks at the server, and may say what is wrong with that as its result
 )
 
@@ -48,9 +49,9 @@ var samples = map[string]sample{
 	"watch":      {reads, []string{"-n", "1", "-every", "100ms"}},
 	"break":      {writes, []string{"-yes", "KEY"}},
 	"wait":       {reads, []string{"-timeout", "1s", "KEY"}},
-	"tune":       {writes, []string{"-hold", "1ms", "-workers", "2", "-for", "1s"}},
+	"tune":       {plays, []string{"-hold", "1ms", "-workers", "2", "-for", "1s"}},
 	"doctor":     {judges, nil},
-	"demo":       {writes, []string{"-quick", "conflict"}},
+	"demo":       {plays, []string{"-quick", "conflict"}},
 	"version":    {nothing, nil},
 	"completion": {nothing, []string{"bash"}},
 }
@@ -66,7 +67,7 @@ type situation struct {
 
 // always is the wish that whatever a command does with a server, it ends with this status.
 func always(status int) map[use][]int {
-	return map[use][]int{reads: {status}, writes: {status}, judges: {status}}
+	return map[use][]int{reads: {status}, writes: {status}, plays: {status}, judges: {status}}
 }
 
 // noAnswer is what is said when nobody answers, who is waited for no longer than usual.
@@ -80,15 +81,15 @@ var situations = []situation{
 	{"wants a password", startLocked, heldKey, always(cli.Refused), "the server wants a password: NOAUTH"},
 	{"wrong password", startMistyped, heldKey, always(cli.Refused), "the server does not take this user with this password: WRONGPASS"},
 	{"few rights", startFewRights, heldKey, map[use][]int{
-		reads: {cli.Refused}, writes: {cli.Refused}, judges: {cli.Refused, cli.Failed},
+		reads: {cli.Refused}, writes: {cli.Refused}, plays: {cli.Refused}, judges: {cli.Refused, cli.Failed},
 	}, "ACL SETUSER app "},
-	{"Cluster without slots", startSlotless, heldKey, map[use][]int{reads: {cli.Unavailable}, writes: {cli.Unavailable}, judges: {cli.Unavailable, cli.Failed}}, "Cluster"},
+	{"Cluster without slots", startSlotless, heldKey, map[use][]int{reads: {cli.Unavailable}, writes: {cli.Unavailable}, plays: {cli.Unavailable}, judges: {cli.Unavailable, cli.Failed}}, "Cluster"},
 	{"replica", startReplica, heldKey, map[use][]int{
-		// tune goes on asking, and shows that nobody has had a lock.
-		reads: {cli.Unavailable, 0, cli.NotObtained}, writes: {cli.Unavailable, cli.NotObtained, 0}, judges: {cli.Unavailable, 0, cli.Failed},
+		// Whether a key is held can be said without writing.
+		reads: {cli.Unavailable, 0, cli.NotObtained}, writes: {cli.Unavailable, cli.NotObtained}, plays: {cli.Unavailable}, judges: {cli.Unavailable, 0, cli.Failed},
 	}, "is a replica"},
 	{"out of memory", startOOM, heldKey, map[use][]int{
-		reads: {cli.Unavailable, 0, cli.NotObtained}, writes: {cli.Unavailable, 0, cli.NotObtained}, judges: {cli.Unavailable, cli.Failed},
+		reads: {cli.Unavailable, 0, cli.NotObtained}, writes: {cli.Unavailable, 0, cli.NotObtained}, plays: {cli.Unavailable}, judges: {cli.Unavailable, cli.Failed},
 	}, "is out of memory (maxmemory): "},
 	{"no lock", startForeign, foreignKey, map[use][]int{
 		reads: {cli.NoLock, 0}, writes: {cli.NoLock},

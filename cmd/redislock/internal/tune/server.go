@@ -154,6 +154,18 @@ func (s *server) unused(ctx context.Context) error {
 		cli.Text(found[0]), more))
 }
 
+// takesLocks makes sure that the server grants a lock. The load would wait for one that takes none, a replica for example,
+// until its time is up.
+func (s *server) takesLocks(ctx context.Context, keys int, ttl time.Duration) error {
+	client := s.Client()
+	defer client.Close()
+	lock, err := client.Obtain(ctx, s.names[:keys], ttl, &redislock.Options{Metadata: s.mark})
+	if err != nil {
+		return fmt.Errorf("no policy can be compared: %w", err)
+	}
+	return lock.Release(ctx)
+}
+
 // settling is how long one waits for a slice to leave nothing behind.
 const settling = 5 * time.Second
 

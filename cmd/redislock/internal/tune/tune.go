@@ -7,10 +7,12 @@ package tune
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -173,6 +175,9 @@ func (t *tune) run(ctx context.Context, to cli.Streams, args []string) (err erro
 	if err := srv.unused(ctx); err != nil {
 		return err
 	}
+	if err := srv.takesLocks(ctx, t.load.Keys, t.ttl()); err != nil {
+		return err
+	}
 	screen := cli.NewScreen(to.Err)
 	out := to.Out
 	if *t.json {
@@ -187,10 +192,18 @@ func (t *tune) run(ctx context.Context, to cli.Streams, args []string) (err erro
 	if cleared := srv.clear(t.ttl()); err == nil {
 		err = cleared
 	}
+	if err == nil && !anyLock(results) { // the server has changed meanwhile
+		err = errors.Join(errors.New("no policy has had a lock"), srv.takesLocks(ctx, t.load.Keys, t.ttl()))
+	}
 	if err != nil {
 		return err
 	}
 	return t.report(to, srv, results, processCPU()-here)
+}
+
+// anyLock reports whether a policy has had a lock.
+func anyLock(results []result) bool {
+	return slices.ContainsFunc(results, func(r result) bool { return r.all.acquired() > 0 })
 }
 
 // server names the keys.
