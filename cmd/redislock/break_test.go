@@ -248,6 +248,6 @@ func TestBreakUnknown(t *testing.T) {
 	c := redislock.New(b.Client(t))
 	t.Cleanup(c.Close)
 	check.Must[[]redislock.Broken](t)(c.Break(t.Context(), []string{key + "free"}, ""))
-	stdout, stderr, status := runTool(t, "break", "-yes", key, "-redis", "redis://"+relay.Addr()+"?read_timeout=300ms&max_retries=-1")
+	stdout, stderr, status := runTool(t, "break", "-yes", key, "-redis", "redis://"+relay.Addr()+"?read_timeout=2s&max_retries=-1")
 	wantStatus(t, status, 69, stdout, stderr, "it is not known whether "+key+" was broken")
 }

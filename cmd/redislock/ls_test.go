@@ -270,7 +270,7 @@ func TestLsInterrupted(t *testing.T) {
 					}
 				}
 			})
-			p := newProcess(t, "ls", "-redis", "redis://"+relay.Addr()+"?read_timeout=1s&max_retries=1").start(t)
+			p := newProcess(t, "ls", "-redis", "redis://"+relay.Addr()+"?read_timeout=20s&max_retries=1").start(t)
 			select {
 			case <-hold:
 			case <-time.After(time.Minute):

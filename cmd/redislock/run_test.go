@@ -154,7 +154,7 @@ func TestRunRefused(t *testing.T) {
 		p.shell("echo >$D/twice", "-once").start(t).want(t, 75, `prog="night shift"`, fmt.Sprintf("pid=%d", holder.Process.Pid), "user=")
 	})
 	t.Run("wait", func(t *testing.T) {
-		p.shell("echo >$D/twice", "-wait", "100ms").start(t).want(t, 75, "within 100ms", `prog="night shift"`)
+		p.shell("echo >$D/twice", "-wait", "2s").start(t).want(t, 75, "within 2s", `prog="night shift"`)
 	})
 	if p.text("twice") != "" {
 		t.Error("the command was run")

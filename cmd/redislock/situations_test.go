@@ -71,9 +71,12 @@ func always(status int) map[use][]int {
 	return map[use][]int{reads: {status}, writes: {status}, plays: {status}, judges: {status}}
 }
 
+// noAnswer is what is said when nobody answers, who is waited for no longer than usual.
+const noAnswer = "no answer within 3s"
+
 var situations = []situation{
 	{"unreachable", func(*testing.T) string { return "redis://127.0.0.1:1" }, heldKey, always(cli.Unavailable), "cannot use 127.0.0.1:1, database 0: dial"},
-	{"silent", startSilent, heldKey, always(cli.Unavailable), "no answer within"},
+	{"silent", startSilent, heldKey, always(cli.Unavailable), noAnswer},
 	{"loading", startLoading, heldKey, always(cli.Unavailable), "the server is loading its data: LOADING"},
 	{"full of clients", startFull, heldKey, always(cli.Unavailable), ""},
 	{"wants a password", startLocked, heldKey, always(cli.Refused), "the server wants a password: NOAUTH"},
@@ -131,6 +134,9 @@ func (s situation) test(t *testing.T, command, url string, want []int) {
 	}
 	p := newProcess(t, args...)
 	p.Env = append(p.Env, cli.RedisVariable+"="+url)
+	if s.says == noAnswer {
+		p.Env = append(p.Env, asTool+"="+hasty)
+	}
 	status := p.start(t).status(t)
 	stdout, stderr := p.stdout.String(), p.stderr.String()
 	if !slices.Contains(want, status) {

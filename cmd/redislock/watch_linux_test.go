@@ -216,21 +216,21 @@ func TestWatchServerAway(t *testing.T) {
 func TestWatchStuck(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
-	_ = check.Must[*redislock.Lock](t)(s.client.Obtain(t.Context(), []string{"orders:17"}, 2*time.Second,
-		&redislock.Options{Metadata: "host=web-3", Watchdog: true}))
+	// Nobody renews it, so nothing can be late for that. The first waits for longer than three leases.
+	_ = check.Must[*redislock.Lock](t)(s.client.Obtain(t.Context(), []string{"orders:17"}, 75*time.Second, &redislock.Options{Metadata: "host=web-3"}))
 	for i := range 30 {
 		s.hold(t, fmt.Sprintf("quiet:%d", i), "somebody")
 	}
-	s.queue(t, "orders:17", "host=web-1", 1)
+	waitForLong(t, s.Client(t), s.client, "orders:17")
+	plain := newPTY(t, 80, 24)
+	process := newProcess(t, "watch", "-redis", "redis://"+s.Addr())
+	process.Env = append(process.Env, "NO_COLOR=1")
+	plain.run(t, process)
 	p, _ := watchIn(t, s, 80, 24)
 	p.awaitText(t, "1 stuck", "! orders:17", "orders:17: held for ", " leases")
 	if !strings.Contains(p.Styles(), "!{1;7;31}") {
 		t.Errorf("what is stuck is not red:\n%s", p.Styles())
 	}
-	plain := newPTY(t, 80, 24)
-	process := newProcess(t, "watch", "-redis", "redis://"+s.Addr())
-	process.Env = append(process.Env, "NO_COLOR=1")
-	plain.run(t, process)
 	plain.awaitText(t, "! orders:17")
 	if strings.Contains(plain.Styles(), "31") {
 		t.Errorf("NO_COLOR, and there is red:\n%s", plain.Styles())
@@ -269,7 +269,12 @@ func TestWatchPicture(t *testing.T) {
 	p.await(t, "the screen is as on the page", func(screen string) bool { return plain(screen) == plain(picture) })
 	p.press(t, "p") // what is drawn little by little is what is drawn at once
 	p.awaitText(t, "paused")
-	before := p.Styles()
+	before := ""
+	p.await(t, "all of that is drawn", func(string) bool {
+		last := before
+		before = p.Styles()
+		return before == last
+	})
 	_, _ = p.Write([]byte("\x1b[2J"))
 	p.press(t, "\x0c")
 	p.await(t, "all is drawn anew", func(string) bool { return p.Styles() == before })

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -16,6 +17,7 @@ import (
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/internal/check"
 	"github.com/seed-14de3678/redislock/internal/redistest"
+	"github.com/seed-14de3678/redislock/internal/slot"
 )
 
 func TestWatchUsage(t *testing.T) {
@@ -186,18 +188,17 @@ func TestWatchBudget(t *testing.T) {
 			began := time.Now()
 			// Not every search ends here, so there may be no table; the looks go on meanwhile.
 			p := newProcess(t, "watch", "-redis", "redis://"+s.Addr(), "-every", "200ms", "-budget", strconv.Itoa(budget)).start(t)
-			for time.Since(began) < 4*time.Second {
+			for used := 0; time.Since(began) < 4*time.Second || used < 20; {
 				time.Sleep(200 * time.Millisecond) // that is what is measured
+				used = commandsOf(t, rdb)
 				// Beside the budget: what was saved before the first look, and to connect.
-				used, allowed := commandsOf(t, rdb), budget*(time.Since(began).Seconds()+1)+1000
-				if float64(used) > allowed {
+				if allowed := budget*(time.Since(began).Seconds()+1) + 1000; float64(used) > allowed {
 					t.Fatalf("%d commands in %v, want %.0f at most", used, time.Since(began), allowed)
 				}
-			}
-			used := commandsOf(t, rdb)
-			t.Logf("%d keys: %d commands in %v", n, used, time.Since(began))
-			if used < 20 {
-				t.Errorf("%d commands: the tool did nothing\n%s", used, p.stderr.String())
+				if used < 20 && time.Since(began) > time.Minute {
+					t.Fatalf("%d commands: the tool did nothing\n%s", used, p.stderr.String())
+				}
+				t.Logf("%d keys: %d commands in %v", n, used, time.Since(began))
 			}
 		})
 	}
@@ -221,16 +222,23 @@ func watchScene(t *testing.T, addr string) {
 		check.Must[*redislock.Lock](t)(client.ObtainRead(ctx, []string{"stock:9"}, 10*time.Minute,
 			&redislock.Options{Metadata: fmt.Sprintf("host=web-1 pid=%d", pid)}))
 	}
-	const line = "redislock:line:{orders:17}"
+	waitForLong(t, rdb, client, "orders:17")
+}
+
+// waitForLong has two wait in the line of a key that is held, the first for four minutes, and a third who has died.
+func waitForLong(t *testing.T, rdb *redis.Client, client *redislock.Client, key string) {
+	t.Helper()
+	ctx, line := context.WithoutCancel(t.Context()), slot.Beside("line", key)
 	waiting, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		_, _ = client.Obtain(waiting, []string{"orders:17"}, time.Minute, &redislock.Options{Queue: true, Metadata: "host=web-2 pid=5"})
+		_, _ = client.Obtain(waiting, []string{key}, time.Minute, &redislock.Options{Queue: true, Metadata: "host=web-2 pid=5"})
 	}()
 	var entries []string
 	check.Eventually(t, time.Minute, "somebody stands in line", func() bool {
-		entries = rdb.ZRange(ctx, line, 0, -1).Val()
+		// On a busy machine there may be guards, too.
+		entries = slices.DeleteFunc(rdb.ZRange(ctx, line, 0, -1).Val(), func(entry string) bool { return !strings.Contains(entry, "|") })
 		return len(entries) == 1
 	})
 	cancel()

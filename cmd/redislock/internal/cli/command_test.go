@@ -5,11 +5,15 @@ import (
 	"context"
 	"flag"
 	"testing"
+	"time"
 
 	"github.com/seed-14de3678/redislock/internal/redistest"
 )
 
-func TestMain(m *testing.M) { redistest.Main(m) }
+func TestMain(m *testing.M) {
+	Reachable = time.Minute
+	redistest.Main(m)
+}
 
 func TestInterrupted(t *testing.T) {
 	t.Parallel()

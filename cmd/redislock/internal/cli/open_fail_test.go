@@ -4,6 +4,7 @@ import (
 	"net"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -14,7 +15,13 @@ import (
 // wantFailure fails the test unless a URL cannot be opened, for this reason. No error shows the password "hush".
 func wantFailure(t *testing.T, text string, status int, reason string) {
 	t.Helper()
-	conn, err := (&Redis{URL: text}).Open(withSession(t.Context()))
+	wantFailureOf(t, &Redis{URL: text}, status, reason)
+}
+
+func wantFailureOf(t *testing.T, r *Redis, status int, reason string) {
+	t.Helper()
+	text := r.URL
+	conn, err := r.Open(withSession(t.Context()))
 	if err == nil {
 		_ = conn.Close()
 		t.Errorf("%s: no error", text)
@@ -72,7 +79,7 @@ func TestOpenSilence(t *testing.T) {
 	} {
 		t.Run("", func(t *testing.T) {
 			t.Parallel()
-			wantFailure(t, text, Unavailable, "no answer within 3s")
+			wantFailureOf(t, &Redis{URL: text, within: 3 * time.Second}, Unavailable, "no answer within 3s")
 		})
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -23,13 +24,15 @@ const RedisVariable = "REDISLOCK_REDIS"
 // DefaultRedis is the server if nothing else is said, as with redis-cli.
 const DefaultRedis = "redis://127.0.0.1:6379"
 
-// reachable is how long a server may take to answer for the first time.
-const reachable = 3 * time.Second
+// Reachable is how long a server may take to answer for the first time, or when it is asked whether it is there. Tests are
+// more patient, because they run on busy machines.
+var Reachable = 3 * time.Second
 
 // A Redis is which server is meant, and what all its keys begin with: the flags -redis and -prefix.
 type Redis struct {
 	URL    string
 	Prefix string
+	within time.Duration // instead of Reachable, if it is not zero
 }
 
 // Define declares the flags.
@@ -83,7 +86,8 @@ func (r *Redis) dial(ctx context.Context) (*Conn, error) {
 	conn.Prefix = r.Prefix
 	used := sessionOf(ctx)
 	used.opens(r, conn.Name)
-	ctx, cancel := context.WithTimeoutCause(ctx, reachable, errSilent)
+	within := cmp.Or(r.within, Reachable)
+	ctx, cancel := context.WithTimeoutCause(ctx, within, fmt.Errorf("%w within %s", errSilent, within))
 	defer cancel()
 	err = conn.ping(ctx)
 	if err == nil {
@@ -133,7 +137,7 @@ func OwnPrefix(command string) string {
 }
 
 // errSilent is why nobody waits for a server any longer.
-var errSilent = fmt.Errorf("no answer within %s", reachable)
+var errSilent = errors.New("no answer")
 
 // ping asks for a sign of life. A server that refuses to say PONG to this user is alive, too.
 func (c *Conn) ping(ctx context.Context) error {

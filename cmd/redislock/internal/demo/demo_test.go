@@ -18,7 +18,10 @@ import (
 	"github.com/seed-14de3678/redislock/internal/redistest"
 )
 
-func TestMain(m *testing.M) { redistest.Main(m) }
+func TestMain(m *testing.M) {
+	cli.Reachable = time.Minute
+	redistest.Main(m)
+}
 
 // output is what a command has written.
 type output struct{ out, err bytes.Buffer }

@@ -17,7 +17,7 @@ import (
 )
 
 // patience is how long one server may take for one answer.
-const patience = 3 * time.Second
+func patience() time.Duration { return cli.Reachable }
 
 // askedFor is how often a Cluster is asked for its nodes until one of them answers.
 const askedFor = 5
@@ -74,7 +74,7 @@ func bounded(o *redis.Options, addr string) *redis.Client {
 		Addr: addr, DB: o.DB, Username: o.Username, Password: o.Password, TLSConfig: o.TLSConfig, Protocol: o.Protocol,
 		CredentialsProvider: o.CredentialsProvider, CredentialsProviderContext: o.CredentialsProviderContext,
 		StreamingCredentialsProvider: o.StreamingCredentialsProvider,
-		DialTimeout:                  patience, ReadTimeout: patience, WriteTimeout: patience, MaxRetries: -1, DialerRetries: 1, PoolSize: 2,
+		DialTimeout:                  patience(), ReadTimeout: patience(), WriteTimeout: patience(), MaxRetries: -1, DialerRetries: 1, PoolSize: 2,
 	})
 }
 

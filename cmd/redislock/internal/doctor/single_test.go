@@ -13,7 +13,10 @@ import (
 	"github.com/seed-14de3678/redislock/internal/redistest"
 )
 
-func TestMain(m *testing.M) { redistest.Main(m) }
+func TestMain(m *testing.M) {
+	cli.Reachable = time.Minute
+	redistest.Main(m)
+}
 
 // defaults are the options without any flag.
 func defaults() options { return options{replicas: -1, ttl: 10 * time.Second, keys: 100_000} }

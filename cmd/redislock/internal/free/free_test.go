@@ -3,6 +3,7 @@ package free
 import (
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -15,7 +16,10 @@ import (
 	"github.com/seed-14de3678/redislock/internal/world"
 )
 
-func TestMain(m *testing.M) { redistest.Main(m) }
+func TestMain(m *testing.M) {
+	cli.Reachable = time.Minute
+	redistest.Main(m)
+}
 
 // The pauses grow from 20 ms to a second, and the end of a lease makes one shorter, but not without end.
 func TestPacer(t *testing.T) {
@@ -53,8 +57,15 @@ func TestLookCosts(t *testing.T) {
 	c := redislock.New(rdb)
 	t.Cleanup(c.Close)
 	check.Must[*redislock.Lock](t)(c.Obtain(t.Context(), []string{name + "b", name + "c"}, time.Hour, nil))
+	var mu sync.Mutex
 	var commands []string
-	rdb.AddHook(check.Answered(func(cmd redis.Cmder) { commands = append(commands, cmd.Name()) }))
+	take := func(cmd redis.Cmder) bool { // which is called before anything is sent
+		mu.Lock()
+		defer mu.Unlock()
+		commands = append(commands, cmd.Name())
+		return false
+	}
+	rdb.AddHook(check.Instead(take))
 	for _, read := range []bool{false, true} {
 		w := &waiting{conn: &cli.Conn{RDB: rdb}, client: c, read: read}
 		w.parts = partsOf(w.conn, []string{name + "a", name + "b", name + "c"})
@@ -62,7 +73,9 @@ func TestLookCosts(t *testing.T) {
 		if first.free || first.blocker != name+"b" {
 			t.Fatalf("got %+v, want it held up by b", first)
 		}
+		mu.Lock()
 		commands = nil
+		mu.Unlock()
 		next := check.Must[sight](t)(w.look(t.Context(), first))
 		if !slices.Equal(commands, []string{"type", "pttl"}) || next.blocker != first.blocker || next.ttl <= 0 {
 			t.Errorf("read %t: got %v, %+v", read, commands, next)

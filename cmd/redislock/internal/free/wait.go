@@ -52,9 +52,6 @@ func defineWait(flags *flag.FlagSet) cli.Action {
 	return w.run
 }
 
-// lastLook is how long it waits for the answer who holds the keys when the time is over.
-const lastLook = 3 * time.Second
-
 // A waiting is one run of redislock wait.
 type waiting struct {
 	server  cli.Redis
@@ -95,11 +92,11 @@ func (w *waiting) run(ctx context.Context, to cli.Streams, args []string) error 
 		defer cancel()
 	}
 	err = w.untilFree(limited)
-	switch {
-	case err == nil && w.told:
+	if err != nil && ctx.Err() == nil && limited.Err() != nil {
+		err = w.lookAgain(ctx)
+	}
+	if err == nil && w.told {
 		w.say("free after %s", cli.Duration(time.Since(began)))
-	case err != nil && ctx.Err() == nil && limited.Err() != nil:
-		return w.tooLate(ctx)
 	}
 	return err
 }
@@ -176,19 +173,20 @@ func (w *waiting) say(format string, args ...any) {
 	}
 }
 
-// tooLate is the error when the time is over: who holds the keys now, or that nobody answers.
-func (w *waiting) tooLate(ctx context.Context) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, lastLook, fmt.Errorf("nothing within %s", lastLook))
+// lookAgain looks once more when the time is over. The error is who holds the keys now, or that nobody answers; nil if they are
+// free.
+func (w *waiting) lookAgain(ctx context.Context) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, cli.Reachable, fmt.Errorf("nothing within %s", cli.Reachable))
 	defer cancel()
 	states, err := w.inspect(ctx)
 	if err != nil && passes(err) {
 		return cli.Exit(cli.Unavailable, fmt.Errorf("no answer from %s at the end of %s: %w", w.conn.Name, w.timeout, err))
 	}
-	if err != nil || !slices.ContainsFunc(states, func(s redislock.KeyState) bool { return blocks(s, w.read) }) {
-		if err == nil && len(w.last.states) == 0 {
-			return nil // the time was too short for a look before this one
-		}
+	switch {
+	case err != nil:
 		states = w.last.states // who held them was known before
+	case !slices.ContainsFunc(states, func(s redislock.KeyState) bool { return blocks(s, w.read) }):
+		return nil
 	}
 	return cli.Exit(cli.NotObtained, fmt.Errorf("not free within %s: %s", w.timeout, blocked(states, w.read)))
 }

@@ -21,7 +21,10 @@ import (
 	"github.com/seed-14de3678/redislock/internal/redistest"
 )
 
-func TestMain(m *testing.M) { redistest.Main(m) }
+func TestMain(m *testing.M) {
+	cli.Reachable = time.Minute
+	redistest.Main(m)
+}
 
 // open connects to a server as a command does.
 func open(t *testing.T, server cli.Redis) *cli.Conn {

@@ -17,7 +17,10 @@ import (
 	"github.com/seed-14de3678/redislock/internal/redistest"
 )
 
-func TestMain(m *testing.M) { redistest.Main(m) }
+func TestMain(m *testing.M) {
+	cli.Reachable = time.Minute
+	redistest.Main(m)
+}
 
 // run runs the command in this process. The load cannot be played here.
 func run(t *testing.T, args ...string) (stdout, stderr string, status int) {

@@ -92,7 +92,7 @@ func (l *live) loop(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return cli.Exit(cli.Interrupted, errors.New("ended by a signal"))
-		case one := <-l.sampler.to:
+		case one := <-l.samples():
 			if err := l.take(one); err != nil {
 				return err
 			}
@@ -125,6 +125,14 @@ func (l *live) loop(ctx context.Context) error {
 			l.resize()
 		}
 	}
+}
+
+// samples are what was seen. While it is paused a look that is under way waits there, so that the screen stays as it is.
+func (l *live) samples() <-chan sample {
+	if l.view.paused {
+		return nil
+	}
+	return l.sampler.to
 }
 
 // lookNow asks for a look at what is on the screen, unless it is paused.

@@ -11,7 +11,10 @@ import (
 	"github.com/seed-14de3678/redislock/internal/redistest"
 )
 
-func TestMain(m *testing.M) { redistest.Main(m) }
+func TestMain(m *testing.M) {
+	cli.Reachable = time.Minute
+	redistest.Main(m)
+}
 
 // The meter lets through what its rate allows, and what costs much is paid off later.
 func TestMeter(t *testing.T) {
@@ -42,6 +45,7 @@ func TestMeterCluster(t *testing.T) {
 	for i := range 60 {
 		keys = append(keys, fmt.Sprint("k", i))
 	}
+	check.Must[[]redislock.KeyState](t)(client.Inspect(t.Context(), keys)) // now all servers have the script
 	before := m.total()
 	check.Must[[]redislock.KeyState](t)(client.Inspect(t.Context(), keys))
 	if got := m.total() - before; got < 60*lookCost || got > 100*lookCost {

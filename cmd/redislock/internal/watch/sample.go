@@ -48,7 +48,7 @@ const betweenPasses = 2 * time.Second
 // newSampler connects to the server. Without a search only keys that are asked for are looked at.
 func newSampler(ctx context.Context, server *cli.Redis, budget int, pattern string, search bool) (*sampler, error) {
 	s := &sampler{
-		pattern: pattern, to: make(chan sample), asks: make(chan []string, 1), patience: 3 * time.Second, guard: func() {},
+		pattern: pattern, to: make(chan sample), asks: make(chan []string, 1), patience: cli.Reachable, guard: func() {},
 		lookMeter: newMeter(float64(budget)),
 	}
 	if search {
