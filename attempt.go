@@ -271,7 +271,8 @@ func (o *obtaining) take(ctx context.Context, c *call, intent time.Duration) (*L
 
 // failed takes in the error of a call.
 func (o *obtaining) failed(ctx context.Context, c *call) error {
-	if wire.Classify(c.Err) == wire.Final && !redis.HasErrorPrefix(c.Err, "CROSSSLOT") { // which runs nothing
+	runsNothing := redis.HasErrorPrefix(c.Err, "CROSSSLOT") || wire.ForbidsScripts(c.Err)
+	if wire.Classify(c.Err) == wire.Final && !runsNothing {
 		o.left.wrotePartly = true // a command of the script was refused behind others, for want of a right for example
 	}
 	cut := c.Cut != nil

@@ -50,9 +50,11 @@ func (b Broken) String() string {
 //
 // A Break is done once at most, however late its request arrives, and however often it was sent:
 // it does not take the keys from their next owner as well. If ctx ends or no answer comes the error
-// is an [ErrUnknownOutcome]: the keys were broken, or never will be by this Break. Then look by
-// [Client.Inspect] who holds them before you break them once more. If the keys were broken, but the
-// answer that says from whom was lost, Break returns nil and an empty list, and says so in the log.
+// is an [ErrUnknownOutcome]: the keys were broken, or the request may still be on its way. A clean-up
+// in the background sees to it that it does nothing any more. Until that was answered the request may
+// break whoever holds the keys by then, once. Look by [Client.Inspect] who holds them before you
+// break them once more. If the keys were broken, but the answer that says from whom was lost, Break
+// returns nil and an empty list, and says so in the log.
 //
 // The server does nothing else while it breaks a set. For ten thousand keys that takes some 30 ms if
 // they are written, and 50 to 80 ms if they are read or fenced, beside what the hand-over takes: see

@@ -248,6 +248,7 @@ func explained(operation string, set keySet, c *call, executed bool) error {
 		if strings.HasPrefix(answer.Error(), "CROSSSLOT") {
 			return fmt.Errorf("redislock: %s %s: %w (%w)", operation, set, ErrCrossSlot, err)
 		}
+		err = unsupported(answer, err)
 	}
 	if c.Cut != nil {
 		err = fmt.Errorf("%w: %w", c.Cut, err)
@@ -256,6 +257,20 @@ func explained(operation string, set keySet, c *call, executed bool) error {
 		return fmt.Errorf("redislock: %s %s: %w: %w", operation, set, ErrUnknownOutcome, err)
 	}
 	return fmt.Errorf("redislock: %s %s: %w", operation, set, err)
+}
+
+// unsupported says so if the answer means that there are no locks on this server.
+func unsupported(answer redis.Error, err error) error {
+	why := "this server runs no scripts, without which there are no locks"
+	switch {
+	case wire.IsTooOld(answer):
+		why = "this server is too old, Redis 6.2 or later is needed"
+	case !wire.ForbidsScripts(answer):
+		return err
+	case redis.HasErrorPrefix(answer, "NOPERM"):
+		why = "this user of Redis may not run scripts, without which there are no locks"
+	}
+	return fmt.Errorf("%w: %s: %w", errors.ErrUnsupported, why, err)
 }
 
 // foreignFence is the error of a script that has found something else where the fencing numbers of a

@@ -26,7 +26,9 @@
 --                                  fencing number or 0; and what 'h' would have told the next, if
 --                                  it has the same channel, else nothing
 
-local ENTRY = '^([^|]+)|(%d+)|([wr])|([ps])([f-])([h-])|(%d+)|(%d+)|(%d+)|(%d+)|()'
+-- Times of more digits, and a ttl of 0, are none that a command takes: such an entry is nobody's.
+local ENTRY = '^([^|]+)|(%d' .. string.rep('%d?', 14) .. ')|([wr])|([ps])([f-])([h-])|'
+  .. '([1-9]' .. string.rep('%d?', 11) .. ')|(%d+)|(%d+)|(%d+)|()'
 
 -- Publishes on a channel, which is sharded if `how` is 's', and returns how many hear it; nil if
 -- the user of this script may not publish.

@@ -131,7 +131,7 @@ local function wanted_by(entry, i)
     plan = plan_of(entry)
     plans[entry.id] = plan
   end
-  if plan then
+  if plan and plan.modes[i] then -- else it names other keys alone, and is taken out of this line
     return plan.where, plan.modes
   end
 end

@@ -2,7 +2,6 @@ package wire
 
 import (
 	"errors"
-	"net"
 	"regexp"
 	"strings"
 	"sync"
@@ -54,8 +53,8 @@ func Classify(err error) Outcome {
 	case errors.Is(err, redis.ErrPoolTimeout), errors.Is(err, redis.ErrPoolExhausted):
 		return Passing
 	}
-	if op, ok := errors.AsType[*net.OpError](err); ok && op.Op == "dial" {
-		return Passing // there was no connection to send it over
+	if noConnection(err) {
+		return Passing
 	}
 	return Unknown
 }
@@ -83,7 +82,7 @@ func refusedWhole(err error) bool {
 			return true
 		}
 	}
-	return false
+	return ForbidsScripts(err)
 }
 
 // isAnswer reports whether an error is an answer of the server.
