@@ -3,69 +3,86 @@ package main
 import (
 	"strings"
 	"testing"
+
+	"github.com/seed-14de3678/redislock/internal/models/explore"
 )
+
+// The rules that are missed after more states than TestModels visits.
+var later = []string{"takesany", "fromend", "anynumber", "skewedloss"}
 
 // The first states of every model, those that take the fewest steps; most rules are missed there already.
 // `make models` visits all of them.
 func TestModels(t *testing.T) {
 	t.Parallel()
-	later := map[breach]bool{forGood: true, lowers: true, settlesAll: true, settlesOvertaken: true, settlesErrors: true}
-	for _, g := range groups() {
-		t.Run(g.name, func(t *testing.T) {
+	for _, g := range groups(0) {
+		t.Run(g.Name, func(t *testing.T) {
 			t.Parallel()
-			for _, m := range g.models {
-				if got := m.search(limit{states: 1000}); got.violations > 0 {
-					t.Errorf("violations:\n%s", got.ways(m.program))
-				}
-			}
-			for _, b := range g.breaches {
-				if !later[b] && !g.notices(b) {
-					t.Errorf("without %s: nothing is noticed", b)
-				}
+			for _, complaint := range g.Complaints(2_000, 100_000, later...) {
+				t.Error(complaint)
 			}
 		})
 	}
 }
 
-// notices reports whether a model has a violation among its first states without a rule.
-func (g *group) notices(b breach) bool {
-	for _, m := range g.models {
-		m = m.without(b)
-		if m.search(limit{states: 4000, violations: 1}).violations > 0 {
-			return true
-		}
-	}
-	return false
-}
-
-// The shortest way to a waiter in line whose call has ended, as a trace shows it.
-func TestTrace(t *testing.T) {
+// Names tell groups and their rules apart, and each of them says what it is about.
+func TestNames(t *testing.T) {
 	t.Parallel()
-	g := lines()
-	m := g.models[0].without(unaskedEntry)
-	got := m.search(limit{violations: 1})
-	for _, events := range got.traces {
-		for _, e := range events {
-			if e.kind == arrives && strings.HasPrefix(e.String(), "late: queue{AB} of hold 0, lease 2, number 1") {
-				return
+	names := map[string]bool{}
+	for _, g := range groups(0) {
+		if names[g.Name] || strings.ContainsAny(g.Name, " ") || g.Proves == "" || g.Page == "" {
+			t.Errorf("group %q: %q, %q", g.Name, g.Proves, g.Page)
+		}
+		names[g.Name] = true
+		rules := map[string]bool{nothing: true}
+		for _, r := range g.Rules {
+			if rules[r.Name] || strings.ContainsAny(r.Name, " ") || r.Text == "" {
+				t.Errorf("%s: rule %q: %q", g.Name, r.Name, r.Text)
 			}
+			rules[r.Name] = true
 		}
 	}
-	t.Errorf("no late request among %v", got.traces)
 }
 
-// Every rule that can be left out has a name, and is left out somewhere.
-func TestBreaches(t *testing.T) {
+// A model with a violation fails, and so does one in which a rule is not missed.
+func TestReport(t *testing.T) {
 	t.Parallel()
-	used := make(map[breach]bool)
-	for _, g := range groups() {
-		for _, b := range g.breaches {
-			used[b] = true
+	count := func(wrongAt int) func(string) []explore.Program {
+		return func(without string) []explore.Program {
+			return []explore.Program{explore.Model[int]{
+				Name: "count",
+				Next: func(s int, visit func(explore.Event, int)) {
+					if s < 5 {
+						visit(explore.Step("add to %d", s), s+1)
+					}
+				},
+				Wrong: func(s int) string {
+					if s == wrongAt && without != "unneeded" || s == 4 && without == "needed" {
+						return "too much"
+					}
+					return ""
+				},
+			}}
 		}
 	}
-	for b := nothing + 1; b < breaches; b++ {
-		if b.String() == "" || !used[b] {
-			t.Errorf("breach %d, %q, is left out nowhere", b, b)
+	for name, tt := range map[string]struct {
+		wrongAt int
+		rule    string
+		failed  bool
+		text    string
+	}{
+		"sound":    {99, "needed", false, "count: too much, in 4 steps"},
+		"wrong":    {3, "needed", true, "FAIL"},
+		"unneeded": {99, "unneeded", true, "FAIL"},
+	} {
+		r := report{group: explore.Group{Name: "count", Programs: count(tt.wrongAt), Rules: []explore.Rule{{Name: tt.rule}}}}
+		r.make("")
+		if r.failed != tt.failed || !strings.Contains(r.text.String(), tt.text) {
+			t.Errorf("%s: failed %v:\n%s", name, r.failed, r.text.String())
 		}
+	}
+	r := report{group: explore.Group{Name: "count", Programs: count(2)}, traces: true}
+	r.make(nothing)
+	if !strings.Contains(r.text.String(), "      add to 0\n      add to 1\n") {
+		t.Errorf("no way in\n%s", r.text.String())
 	}
 }
