@@ -25,8 +25,8 @@ const (
 	skewControl = "clock"
 )
 
-// Clock is the wall clock of one server from [StartSkewed]. It is safe for
-// concurrent use.
+// Clock is the wall clock of one server from [StartSkewed], and the pace of its disk. It
+// is safe for concurrent use.
 type Clock struct {
 	mu      sync.Mutex
 	control *clockControl // under mu; nil before the server's directory is made and after Stop
@@ -70,12 +70,24 @@ func (c *Clock) Shift(d time.Duration) {
 
 // set answers whether there is a server that will see it.
 func (c *Clock) set(d time.Duration) bool {
+	return c.change(func(control *clockControl) { control.offset.Store(int64(d)) })
+}
+
+// SlowDisk has every fsync and fdatasync of the server take d longer. d replaces what
+// earlier calls said; zero is the true disk again. It survives [Server.Restart] as the
+// time does.
+func (c *Clock) SlowDisk(d time.Duration) {
+	c.change(func(control *clockControl) { control.sync.Store(int64(d)) })
+}
+
+// change answers whether there is a server that will see it.
+func (c *Clock) change(how func(*clockControl)) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.control == nil {
 		return false
 	}
-	c.control.offset.Store(int64(d))
+	how(c.control)
 	return true
 }
 

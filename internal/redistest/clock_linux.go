@@ -13,6 +13,7 @@ import (
 type clockControl struct {
 	offset atomic.Int64 // written here: nanoseconds ahead of the true time
 	reader atomic.Int64 // written by the server: its process id
+	sync   atomic.Int64 // written here: nanoseconds by which the disk is late
 }
 
 const clockControlSize = int(unsafe.Sizeof(clockControl{}))

@@ -8,7 +8,7 @@ import (
 )
 
 // clockControl is never made: needClock sees to that.
-type clockControl struct{ offset, reader atomic.Int64 }
+type clockControl struct{ offset, reader, sync atomic.Int64 }
 
 func mapControl(string) (*clockControl, error) { return nil, errors.ErrUnsupported }
 func (c *clockControl) unmap() error           { return errors.ErrUnsupported }

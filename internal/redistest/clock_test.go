@@ -170,3 +170,35 @@ func TestClockWithoutCompiler(t *testing.T) {
 		}
 	}
 }
+
+// A server that writes to a slow disk answers late, and not any more when the disk is well again.
+func TestClockSlowDisk(t *testing.T) {
+	t.Parallel()
+	const late = 300 * time.Millisecond
+	eachKind(t, func(t *testing.T, kind redistest.Kind) {
+		s, clock := redistest.StartSkewed(t, kind, "--appendonly", "yes", "--appendfsync", "always")
+		c := s.Client(t)
+		set := func() time.Duration {
+			start := time.Now()
+			if err := c.Set(t.Context(), "key", "value", 0).Err(); err != nil {
+				t.Fatal(err)
+			}
+			return time.Since(start)
+		}
+		for range 2 {
+			clock.SlowDisk(late)
+			if took := set(); took < late {
+				t.Errorf("a write took %v, want at least %v", took, late)
+			}
+			clock.SlowDisk(0)
+			quickest := set()
+			for range 20 { // the machine may be busy, but not each time
+				quickest = min(quickest, set())
+			}
+			if quickest >= late {
+				t.Errorf("with a good disk the quickest write took %v", quickest)
+			}
+			s.Restart()
+		}
+	})
+}

@@ -1,9 +1,11 @@
 package redistest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -19,8 +21,9 @@ const slots = 16384
 // Its methods are safe for concurrent use. Those that look something up end the
 // test when they cannot find it, so they belong on the test's own goroutine.
 type Cluster struct {
-	tb    testing.TB
-	nodes []member // at first: the masters, then the replicas
+	tb                testing.TB
+	nodes             []member // at first: the masters, then the replicas
+	masters, replicas int      // how many masters there are, and how many replicas each has
 }
 
 // StartCluster runs masters, each with so many replicas, for the time of the test.
@@ -36,7 +39,10 @@ func StartCluster(tb testing.TB, kind Kind, masters, replicasPerMaster int, extr
 		"--cluster-node-timeout", "1000", "--cluster-replica-validity-factor", "0",
 	}, extraArgs...)
 	n := masters * (1 + replicasPerMaster)
-	c := &Cluster{tb: tb, nodes: launchAll(tb, n, func(int) (*Server, error) { return Launch(kind, args...) })}
+	c := &Cluster{
+		tb: tb, nodes: launchAll(tb, n, func(int) (*Server, error) { return Launch(kind, args...) }),
+		masters: masters, replicas: replicasPerMaster,
+	}
 	ctx := tb.Context()
 	if err := errors.Join(c.assign(ctx, masters), c.meet(ctx)); err != nil {
 		tb.Fatalf("redistest: form cluster: %v", err)
@@ -44,9 +50,7 @@ func StartCluster(tb testing.TB, kind Kind, masters, replicasPerMaster int, extr
 	for _, step := range []func() error{
 		func() error { return c.everyNode(func(m member) error { return c.acquainted(ctx, m) }) },
 		func() error { return c.replicate(ctx, masters) },
-		func() error {
-			return c.everyNode(func(m member) error { return c.settled(ctx, m, masters, replicasPerMaster) })
-		},
+		c.Settled,
 	} {
 		if err := until(formTimeout, step); err != nil {
 			tb.Fatalf("redistest: form cluster: %v", err)
@@ -117,8 +121,15 @@ func (c *Cluster) replicate(ctx context.Context, masters int) error {
 	return nil
 }
 
+// Settled returns nil if the cluster is as it was at the start, whoever are the masters
+// now: every node calls it ok and knows every node, and every replica is linked to its
+// master. Otherwise the error says what is missing.
+func (c *Cluster) Settled() error {
+	return c.everyNode(func(m member) error { return c.settled(c.tb.Context(), m) })
+}
+
 // settled returns nil if m has nothing more to wait for.
-func (c *Cluster) settled(ctx context.Context, m member, masters, replicas int) error {
+func (c *Cluster) settled(ctx context.Context, m member) error {
 	if err := c.acquainted(ctx, m); err != nil {
 		return err
 	}
@@ -133,13 +144,13 @@ func (c *Cluster) settled(ctx context.Context, m member, masters, replicas int) 
 	if err != nil {
 		return err
 	}
-	if err := view.complete(masters, replicas); err != nil {
+	if err := view.complete(c.masters, c.replicas); err != nil {
 		return fmt.Errorf("port %d: %w", m.Port(), err)
 	}
 	if self, ok := view.self(); ok && self.is("slave") {
 		return m.linkedToMaster(ctx)
 	}
-	return m.linkedReplicas(ctx, replicas)
+	return m.linkedReplicas(ctx, c.replicas)
 }
 
 // everyNode asks all nodes at the same time.
@@ -199,6 +210,24 @@ func (c *Cluster) MasterOf(key string) *Server {
 		c.tb.Fatalf("redistest: master of %q: %v", key, err)
 	}
 	return s
+}
+
+// Masters are the servers that own slots now, as MasterOf finds them.
+func (c *Cluster) Masters() []*Server {
+	views := c.views()
+	var owners []*Server
+	for _, v := range views {
+		for _, n := range v {
+			for _, r := range n.slots {
+				s := atPort(c.nodes, newestOwner(views, r[0]))
+				if s != nil && !slices.Contains(owners, s) {
+					owners = append(owners, s)
+				}
+			}
+		}
+	}
+	slices.SortFunc(owners, func(a, b *Server) int { return cmp.Compare(a.Port(), b.Port()) })
+	return owners
 }
 
 // ReplicaOf returns a running server that takes itself for a replica of master.

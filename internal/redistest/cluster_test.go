@@ -2,6 +2,7 @@ package redistest_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -27,6 +28,14 @@ func TestCluster(t *testing.T) {
 		}
 		if got := len(owners); got != 3 {
 			t.Fatalf("50 keys on %d masters, want 3", got)
+		}
+		for _, master := range cl.Masters() {
+			if owners[master] == "" {
+				t.Errorf("port %d has none of 50 keys, and is called a master", master.Port())
+			}
+		}
+		if got := len(cl.Masters()); got != 3 {
+			t.Errorf("%d masters, want 3", got)
 		}
 		for master, key := range owners {
 			replica := cl.ReplicaOf(master)
@@ -63,6 +72,10 @@ func failOver(t *testing.T, cl *redistest.Cluster, c *redis.ClusterClient) {
 		role, err := old.Client(t).Do(ctx, "ROLE").Slice()
 		return err == nil && role[0] == "slave"
 	})
+	eventually(t, "the cluster is settled", func() bool { return cl.Settled() == nil })
+	if masters := cl.Masters(); len(masters) != 3 || slices.Contains(masters, old) || !slices.Contains(masters, next) {
+		t.Errorf("%d masters after the fail-over, and not those it should have", len(masters))
+	}
 	if got := cl.ReplicaOf(next); got != old {
 		t.Errorf("replica of the new master: port %d, want %d", got.Port(), old.Port())
 	}

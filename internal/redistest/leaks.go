@@ -23,7 +23,7 @@ func leaked(patience time.Duration, before int) []string {
 	deadline := time.Now().Add(patience)
 	for {
 		found := watchedStacks()
-		if more := openSockets() - before; more > 0 {
+		if more := OpenSockets() - before; more > 0 {
 			found = append(found, fmt.Sprintf("sockets that are open and were not before the tests: %d: is a go-redis client not closed?", more))
 		}
 		if len(found) == 0 || time.Now().After(deadline) {
@@ -33,10 +33,10 @@ func leaked(patience time.Duration, before int) []string {
 	}
 }
 
-// openSockets counts the sockets of this process, which is how an idle pool of
+// OpenSockets counts the sockets of this process, which is how an idle pool of
 // go-redis shows: no goroutine belongs to it. Without /proc it answers 0. What the
 // garbage collector has closed for a careless test is not seen.
-func openSockets() int {
+func OpenSockets() int {
 	fds, err := os.ReadDir("/proc/self/fd")
 	if err != nil {
 		return 0

@@ -79,7 +79,7 @@ func (l *link) run() {
 func reachable(sw switches) bool { return !sw.blackhole }
 
 func (l *link) dial() bool {
-	conn, err := net.DialTimeout("tcp", l.relay.target, dialTimeout)
+	conn, err := net.DialTimeout("tcp", l.relay.leadsTo(), dialTimeout)
 	if err != nil {
 		return false
 	}
@@ -121,6 +121,9 @@ func (l *link) readRequests() {
 		// Read again: the hook may have changed them, for this very command.
 		sw, _ := l.relay.switches()
 		if sw.blackhole {
+			if p.kept != nil {
+				p.kept.answer(nil) // it is lost
+			}
 			continue
 		}
 		if p.kept != nil && !l.keep(p.kept) {
@@ -128,6 +131,10 @@ func (l *link) readRequests() {
 		}
 		p.due = after(sw.delayRequests)
 		l.up.put(p)
+		if p.kept != nil {
+			_ = l.relay.await(l.done, reachable)
+			return // what was written behind it is never sent on, although some of it has been read
+		}
 	}
 }
 

@@ -39,7 +39,7 @@ func run(m *testing.M, after []func()) (code int) {
 	}
 	said := &logbook{}
 	redis.SetLogger(said)
-	sockets := openSockets()
+	sockets := OpenSockets()
 	code = m.Run()
 	for _, f := range after {
 		f()

@@ -84,6 +84,7 @@ func (m *Mini) Client(tb testing.TB, mod ...func(*redis.Options)) *redis.Client 
 		return newClient(tb, m.Addr(), mod)
 	}
 	dial := func(opt *redis.Options) {
+		opt.PoolSize, opt.PipelinePoolSize = pipePool, pipePool
 		opt.Dialer = func(context.Context, string, string) (conn net.Conn, err error) {
 			err = withSHA1(func() error { conn, err = m.m.Dial(); return err })
 			return conn, err
@@ -91,6 +92,11 @@ func (m *Mini) Client(tb testing.TB, mod ...func(*redis.Options)) *redis.Client 
 	}
 	return newClient(tb, m.Addr(), append([]func(*redis.Options){dial}, mod...))
 }
+
+// pipePool is how many connections a client in memory may have, unless its test says otherwise: so many that nobody waits for
+// one. Whoever waits uses a timer that go-redis keeps for all of its clients, and a timer of a bubble ends the process when
+// it is used outside of that bubble.
+const pipePool = 1000
 
 // Miniredis is the server itself, to set its clock, look at its data or have it
 // answer errors.

@@ -3,6 +3,7 @@ package redistest
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -136,6 +137,14 @@ func (p *Process) Pause() { p.must(p.child.pause()) }
 // Resume lets the child go on. If that cannot be done the test fails, without
 // ending.
 func (p *Process) Resume() { p.must(p.child.resume()) }
+
+// Signal sends the child a signal, such as SIGTERM. A child that has ended gets
+// none.
+func (p *Process) Signal(sig os.Signal) {
+	if err := p.child.cmd.Process.Signal(sig); !errors.Is(err, os.ErrProcessDone) {
+		p.must(err)
+	}
+}
 
 // Kill ends the child with SIGKILL, paused or not, and returns when it is gone.
 // It may be called more than once.

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -47,6 +48,17 @@ func TestRoleOutput(t *testing.T) {
 	if err := redistest.StartRole(t, "echo").Wait(); err != nil {
 		t.Errorf("a role that returns: %v", err)
 	}
+}
+
+func TestRoleSignal(t *testing.T) {
+	t.Parallel()
+	p := redistest.StartRole(t, "ticks")
+	p.Signal(syscall.SIGTERM)
+	var exit *exec.ExitError
+	if err := p.Wait(); !errors.As(err, &exit) || exit.Sys().(syscall.WaitStatus).Signal() != syscall.SIGTERM {
+		t.Errorf("got %v, want an end by SIGTERM", err)
+	}
+	p.Signal(syscall.SIGTERM) // nobody is there
 }
 
 func TestRolePause(t *testing.T) {

@@ -6,6 +6,7 @@
 //     paused, killed and started again.
 //   - [Clock] is the wall clock of a server from [StartSkewed], to be set while the
 //     server runs.
+//   - [Authority] signs certificates for servers that speak TLS, and for their clients.
 //   - [Mini] is miniredis with a running clock.
 //   - [Shared] and [Each] run one scenario on every kind of server, with one
 //     server of each kind for the whole test binary.

@@ -249,6 +249,24 @@ func TestMiniInBubble(t *testing.T) {
 	})
 }
 
+// A client that waits for one of its connections uses a timer that go-redis shares among all bubbles, which do not bear it.
+func TestMiniInBubbleHasConnections(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := redistest.PipeMini(t).Client(t)
+		for range 100 {
+			conn := c.Conn()
+			defer conn.Close()
+			if err := conn.Ping(t.Context()).Err(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if stats := c.PoolStats(); stats.WaitCount != 0 || stats.Timeouts != 0 {
+			t.Errorf("waited %d times for a connection, %d times in vain", stats.WaitCount, stats.Timeouts)
+		}
+	})
+}
+
 func TestEach(t *testing.T) {
 	t.Parallel()
 	kinds := make(chan redistest.Kind, 3)
@@ -345,4 +363,26 @@ func TestMainFindsLeaks(t *testing.T) {
 			}
 		})
 	}
+}
+
+// What a server has kept on disk outlives a restart, unless it is wiped away.
+func TestServerWipe(t *testing.T) {
+	t.Parallel()
+	eachKind(t, func(t *testing.T, kind redistest.Kind) {
+		s := redistest.Start(t, kind, "--appendonly", "yes", "--appendfsync", "always")
+		c := s.Client(t)
+		if err := c.Set(t.Context(), "key", "value", 0).Err(); err != nil {
+			t.Fatal(err)
+		}
+		s.Kill()
+		s.Restart()
+		if got := c.Get(t.Context(), "key").Val(); got != "value" {
+			t.Errorf("after a restart: got %q", got)
+		}
+		s.Wipe()
+		s.Restart()
+		if err := c.Get(t.Context(), "key").Err(); !errors.Is(err, redis.Nil) {
+			t.Errorf("after a wipe: got %v, want no such key", err)
+		}
+	})
 }

@@ -23,14 +23,14 @@ import (
 // The requests of a connection that were accepted still reach the server after the
 // client has closed it, unless they are cut or fall into a blackhole.
 type Relay struct {
-	tb     testing.TB
-	target string
-	port   int
+	tb   testing.TB
+	port int
 
 	requests atomic.Int64
 	wg       sync.WaitGroup // every goroutine of the relay
 
 	mu       sync.Mutex
+	target   string                           // under mu
 	sw       switches                         // under mu; changed by flip
 	flipped  chan struct{}                    // under mu; closed and replaced by flip
 	hook     func(name string, args []string) // under mu
@@ -139,11 +139,34 @@ func (r *Relay) flip(change func(*switches)) {
 // Cut closes all connections now. What they still carried, the command of the
 // hook included, is lost. New connections are welcome.
 func (r *Relay) Cut() {
+	r.CutSome(func() bool { return true })
+}
+
+// CutSome does so with the connections for which choose says yes. It asks for each of
+// those that are open, in no order.
+func (r *Relay) CutSome(choose func() bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for l := range r.links {
-		l.cut()
+		if choose() {
+			l.cut()
+		}
 	}
+}
+
+// Retarget has connections that are opened from now on lead to another server, as a
+// proxy does after a fail-over. Open ones stay where they are.
+func (r *Relay) Retarget(target string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.target = target
+}
+
+// leadsTo is where a new connection leads.
+func (r *Relay) leadsTo() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.target
 }
 
 // Refuse has new connections refused while it is on, as by a port where nobody
@@ -163,11 +186,25 @@ func (r *Relay) setRefuse(on bool) error {
 	case on && r.listener != nil:
 		err := r.listener.Close()
 		r.listener = nil
+		r.awaitRefused()
 		return err
 	case !on && r.listener == nil && !r.over:
 		return r.listenLocked()
 	}
 	return nil
+}
+
+// awaitRefused waits until nobody listens at the port any more. A process that is
+// being started has what this one has open, until it executes its program: on a
+// machine that is busy the port takes connections for as long.
+func (r *Relay) awaitRefused() {
+	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
+		conn, err := net.Dial("tcp", loopback(r.port))
+		if err != nil {
+			return
+		}
+		_ = conn.Close()
+	}
 }
 
 func (r *Relay) listen() error {

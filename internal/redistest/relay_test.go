@@ -302,3 +302,47 @@ func isTimeout(err error) bool {
 	var t interface{ Timeout() bool }
 	return errors.As(err, &t) && t.Timeout()
 }
+
+func TestRelayCutSome(t *testing.T) {
+	t.Parallel()
+	eachRelayed(t, func(t *testing.T, r relayed) {
+		const n = 4
+		var conns []*redis.Conn
+		for range n {
+			conn := r.Relay.Client(t, once).Conn()
+			t.Cleanup(func() { _ = conn.Close() })
+			if err := conn.Ping(t.Context()).Err(); err != nil {
+				t.Fatal(err)
+			}
+			conns = append(conns, conn)
+		}
+		asked := 0
+		r.CutSome(func() bool { asked++; return asked <= 2 })
+		ended := 0
+		for _, conn := range conns {
+			if conn.Ping(t.Context()).Err() != nil {
+				ended++
+			}
+		}
+		// Those of r.c may be among the two.
+		if others := asked - n; others < 1 || ended > 2 || ended < 2-others {
+			t.Errorf("%d of %d connections, and some of %d others, have ended; want two in all", ended, n, others)
+		}
+	})
+}
+
+func TestRelayRetarget(t *testing.T) {
+	t.Parallel()
+	first, second := redistest.StartMini(t), redistest.StartMini(t)
+	relay := redistest.NewRelay(t, first.Addr())
+	before := relay.Client(t, once)
+	incr := func(c *redis.Client) int64 { return c.Incr(t.Context(), "n").Val() }
+	incr(before)
+	relay.Retarget(second.Addr())
+	if got := incr(before); got != 2 {
+		t.Errorf("over an open connection: %d, want 2", got)
+	}
+	if got := incr(relay.Client(t)); got != 1 {
+		t.Errorf("over a new connection: %d, want 1", got)
+	}
+}

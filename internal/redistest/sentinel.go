@@ -65,14 +65,19 @@ func (s *Sentinels) form(ctx context.Context) error {
 	// takes its time.
 	s.greetEvery(ctx, "100")
 	defer s.greetEvery(ctx, "2000")
-	return until(formTimeout, func() error {
-		for _, m := range s.sentinels {
-			if err := s.ready(ctx, m); err != nil {
-				return fmt.Errorf("sentinel on port %d: %w", m.Port(), err)
-			}
+	return until(formTimeout, s.Settled)
+}
+
+// Settled returns nil if everything is as it was at the start, whoever is the primary
+// now: every sentinel knows all replicas, which are linked, and all sentinels, and has its
+// quorum. Otherwise the error says what is missing.
+func (s *Sentinels) Settled() error {
+	for _, m := range s.sentinels {
+		if err := s.ready(s.tb.Context(), m); err != nil {
+			return fmt.Errorf("sentinel on port %d: %w", m.Port(), err)
 		}
-		return nil
-	})
+	}
+	return nil
 }
 
 func (s *Sentinels) greetEvery(ctx context.Context, ms string) {

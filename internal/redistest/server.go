@@ -1,6 +1,7 @@
 package redistest
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -29,6 +30,7 @@ var errPortTaken = errors.New("port taken by another process")
 type Server struct {
 	kind    Kind
 	program string
+	foreign bool   // from StartProgram
 	dir     string // logs, and whatever the server writes
 	port    int
 	conf    string     // sentinels only: the first content of their configuration file
@@ -55,6 +57,17 @@ func Start(tb testing.TB, kind Kind, extraArgs ...string) *Server {
 	return s.adopt(tb)
 }
 
+// StartProgram is [Start] for a program that is named by its path, of any version from Redis 4.0 on. Debug commands are
+// as that program has them: older versions do not know the setting.
+func StartProgram(tb testing.TB, kind Kind, path string, extraArgs ...string) *Server {
+	tb.Helper()
+	s, err := launch(&Server{kind: kind, program: path, foreign: true, args: extraArgs})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return s.adopt(tb)
+}
+
 // Launch is [Start] without a test: the caller calls [Server.Stop].
 func Launch(kind Kind, extraArgs ...string) (*Server, error) {
 	return launch(&Server{kind: kind, args: extraArgs})
@@ -68,11 +81,11 @@ func (s *Server) adopt(tb testing.TB) *Server {
 	return s
 }
 
-// launch gives s, of which kind, conf, args and clock are set, all the rest, and
-// starts it: it tries ports until the server has one for itself. A non-empty conf
+// launch gives s, of which kind, conf, args and clock are set, and program if it is not that of kind, all the rest,
+// and starts it: it tries ports until the server has one for itself. A non-empty conf
 // makes it a sentinel. On an error nothing of s is left.
 func launch(s *Server) (_ *Server, err error) {
-	if s.program, err = exec.LookPath(s.kind.program()); err != nil {
+	if s.program, err = exec.LookPath(cmp.Or(s.program, s.kind.program())); err != nil {
 		return nil, fmt.Errorf("redistest: %s is not a server that can be started: %w", s.kind, err)
 	}
 	if s.dir, err = os.MkdirTemp("", "redistest-"); err != nil {
@@ -149,7 +162,10 @@ func (s *Server) commandLine() ([]string, error) {
 		"--dir", s.dir, "--logfile", s.logName(),
 	}
 	if s.conf == "" {
-		args = append(args, "--save", "", "--appendonly", "no", "--repl-diskless-sync-delay", "0", "--enable-debug-command", "yes")
+		args = append(args, "--save", "", "--appendonly", "no", "--repl-diskless-sync-delay", "0")
+		if !s.foreign {
+			args = append(args, "--enable-debug-command", "yes")
+		}
 		if s.clock != nil {
 			args = append(args, s.clock.args()...)
 		}
@@ -234,6 +250,18 @@ func (s *Server) Restart(extraArgs ...string) {
 		}
 	}
 	s.must(err)
+}
+
+// Wipe kills the process if it runs, and deletes the data that it has kept: the next
+// Restart finds none, even if the arguments ask for persistence. A node of a cluster
+// keeps its identity, a sentinel what it knows.
+func (s *Server) Wipe() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.proc.kill()
+	for _, data := range []string{"appendonlydir", "dump.rdb"} {
+		s.must(os.RemoveAll(filepath.Join(s.dir, data)))
+	}
 }
 
 // Stop kills the process and removes what it wrote. It may be called more than

@@ -1,7 +1,7 @@
 //go:build ignore
 
-// Preloaded into a server, this gives it a wall clock that another process sets.
-// The file that REDISTEST_CLOCK names is mapped into both: see struct control.
+// Preloaded into a server, this gives it a wall clock that another process sets, and
+// a disk that is as slow as that one says. The file that REDISTEST_CLOCK names is mapped into both: see struct control.
 //
 // Nothing in here allocates memory or looks up a symbol. An allocator may ask for
 // the time before it works itself, and dlsym allocates: what wraps the functions
@@ -30,6 +30,7 @@ _Static_assert(sizeof(time_t) == 8 && sizeof(long) == 8, "needs a 64-bit system"
 struct control {
 	int64_t offset; // written by the other side: nanoseconds ahead of the true time
 	int64_t reader; // written here, once: the id of the process that obeys
+	int64_t sync;   // written by the other side: nanoseconds by which the disk is late
 };
 
 // What holds until the file is mapped, and for ever if it cannot be: the true time.
@@ -73,6 +74,27 @@ static int read_clock(clockid_t id, struct timespec *ts)
 		ts->tv_sec++;
 	}
 	return 0;
+}
+
+// wait_for_disk is what a slow disk adds to an fsync.
+static void wait_for_disk(void)
+{
+	int64_t late = __atomic_load_n(&control->sync, __ATOMIC_SEQ_CST);
+	struct timespec rest = {.tv_sec = late / SECOND, .tv_nsec = late % SECOND};
+	while (late > 0 && syscall(SYS_nanosleep, &rest, &rest) != 0)
+		; // a signal has come meanwhile
+}
+
+int fsync(int fd)
+{
+	wait_for_disk();
+	return syscall(SYS_fsync, fd);
+}
+
+int fdatasync(int fd)
+{
+	wait_for_disk();
+	return syscall(SYS_fdatasync, fd);
 }
 
 int clock_gettime(clockid_t id, struct timespec *ts)

@@ -4,6 +4,7 @@ package world
 
 import (
 	"fmt"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -73,10 +74,13 @@ const (
 	Slack = time.Minute
 )
 
-// WantFree checks that none of the keys exists.
+// WantFree checks that none of the keys exists, as their names are in Redis.
 func (w *World) WantFree(t *testing.T, keys ...string) {
 	t.Helper()
 	for _, key := range keys {
+		if !strings.Contains(key, w.Prefix) {
+			t.Fatalf("%q is no key of this world, whose keys begin with %q", key, w.Prefix)
+		}
 		if n := check.Must[int64](t)(w.RDB.Exists(t.Context(), key).Result()); n != 0 {
 			t.Fatalf("key %q is there, want it free", key)
 		}
