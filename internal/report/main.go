@@ -10,12 +10,17 @@
 // Lines that are not JSON are passed on; one that starts with "not run:" also
 // joins the list at the end.
 //
+// With -proof docs/proof.md each test that this page names for every run has to run. With CI=true in the
+// environment one that did not, or was skipped, or all of whose subtests were, is a failure; otherwise it
+// joins the list.
+//
 // Its exit status is 1 if anything failed or if no test ran at all.
 package main
 
 import (
 	"bufio"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -26,7 +31,14 @@ import (
 const every = 10 * time.Second
 
 func main() {
-	r, err := summarize(os.Stdin, os.Stdout)
+	page := flag.String("proof", "", "the page whose tests have to run: docs/proof.md")
+	flag.Parse()
+	wanted, err := readWanted(*page, os.Getenv("CI") == "true")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "report:", err)
+		os.Exit(1)
+	}
+	r, err := summarize(os.Stdin, os.Stdout, wanted)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "report:", err)
 		os.Exit(1)
@@ -37,8 +49,8 @@ func main() {
 }
 
 // summarize reads in to its end.
-func summarize(in io.Reader, out io.Writer) (*report, error) {
-	r := newReport(out, time.Now())
+func summarize(in io.Reader, out io.Writer, wanted *wanted) (*report, error) {
+	r := newReport(out, wanted, time.Now())
 	lines, failed := linesOf(in)
 	ticker := time.NewTicker(every)
 	defer ticker.Stop()

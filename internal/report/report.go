@@ -29,18 +29,20 @@ type report struct {
 	crashes        map[string][]string // by package: what stands in the output of a test that has passed
 	running        running
 	skipped        reasons
+	wanted         *wanted
+	unproved       []string // what the wanted tests lack, once all is over
 }
 
-func newReport(out io.Writer, now time.Time) *report {
+func newReport(out io.Writer, wanted *wanted, now time.Time) *report {
 	return &report{
-		out: out, began: now,
+		out: out, wanted: wanted, began: now,
 		failing: map[string]bool{}, output: map[test][]string{}, crashes: map[string][]string{},
 		running: newRunning(), skipped: reasons{names: map[string][]string{}},
 	}
 }
 
-// good reports whether something ran and nothing failed.
-func (r *report) good() bool { return r.failed == 0 && r.passed > 0 }
+// good reports whether something ran, nothing failed, and what has to run did.
+func (r *report) good() bool { return r.failed == 0 && r.passed > 0 && len(r.unproved) == 0 }
 
 func (r *report) print(text string) { _, _ = io.WriteString(r.out, text) }
 
@@ -129,6 +131,7 @@ func (r *report) testEvent(e event, now time.Time) {
 	default:
 		return
 	}
+	r.wanted.ends(e.test, e.Action != "skip")
 	r.running.ends(e.test, time.Duration(e.Elapsed*float64(time.Second)))
 	delete(r.output, e.test)
 }
@@ -160,8 +163,24 @@ func (r *report) end() {
 	if len(r.running.long) > 0 {
 		r.printf("longer than a minute: %s\n", strings.Join(r.running.long, ", "))
 	}
+	r.endProof()
 	for _, line := range r.skipped.lines() {
 		r.printf("%s%s\n", notRun, line)
 	}
 	r.printf("%d passed, %d failed, %d skipped\n", r.passed, r.failed, r.skipped.count())
+}
+
+// endProof says which of the wanted tests did not run, or only notes it where not everything has to run.
+func (r *report) endProof() {
+	lines := r.wanted.missing()
+	if r.wanted.strict {
+		r.unproved = lines
+	}
+	for _, line := range lines {
+		if r.wanted.strict {
+			r.printf("%s: %s\n", r.wanted.page, line)
+		} else {
+			r.skipped.add("what "+r.wanted.page+" names", line)
+		}
+	}
 }

@@ -52,6 +52,16 @@ func skips(pkg, name, reason string) string {
 		say("skip", pkg, name)
 }
 
+// nothing is no page.
+func nothing(t *testing.T) *wanted {
+	t.Helper()
+	n, err := readWanted("", true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
 func TestSummary(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -120,7 +130,7 @@ func TestSummary(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var out strings.Builder
-			r, err := summarize(strings.NewReader(test.in), &out)
+			r, err := summarize(strings.NewReader(test.in), &out, nothing(t))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -138,7 +148,7 @@ func TestReadingFails(t *testing.T) {
 	t.Parallel()
 	wrong := errors.New("wrong")
 	in := io.MultiReader(strings.NewReader(passes(root, "TestA", 0)), iotest.ErrReader(wrong))
-	if _, err := summarize(in, io.Discard); !errors.Is(err, wrong) {
+	if _, err := summarize(in, io.Discard, nothing(t)); !errors.Is(err, wrong) {
 		t.Errorf("got %v, want %v", err, wrong)
 	}
 }
@@ -147,10 +157,11 @@ func TestProgress(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		in, feed := io.Pipe()
+		wanted := nothing(t)
 		var out strings.Builder
 		over := make(chan error)
 		go func() {
-			_, err := summarize(in, &out)
+			_, err := summarize(in, &out, wanted)
 			over <- err
 		}()
 		// at has what is written until then compared with want, and then writes lines.

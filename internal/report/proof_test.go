@@ -1,0 +1,134 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// Runs in which tests that a page names did not run, were skipped, or failed.
+func TestNamedTests(t *testing.T) {
+	t.Parallel()
+	page := filepath.Join(t.TempDir(), "proof.md")
+	if err := os.WriteFile(page, []byte("| tests | by hand |\n|---|---|\n"+
+		"| `. TestA`, `quorum TestB`, `TestC/part` | `. TestByHand` |\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const ran, didNot, wasSkipped = "", "%p: %t did not run\n", "%p: %t was skipped\n"
+	sub := passes(quorum, "TestC/part", 0) + say("pass", quorum, "TestC")
+	for name, test := range map[string]struct {
+		in   string
+		lack map[string]string // by test
+	}{
+		"all run":              {passes(root, "TestA", 0) + passes(quorum, "TestB", 0) + sub, nil},
+		"one is missing":       {passes(quorum, "TestB", 0) + sub, map[string]string{". TestA": didNot}},
+		"of another package":   {passes(quorum, "TestA", 0) + passes(quorum, "TestB", 0) + sub, map[string]string{". TestA": didNot}},
+		"one is skipped":       {skips(root, "TestA", "slow") + passes(quorum, "TestB", 0) + sub, map[string]string{". TestA": wasSkipped}},
+		"a subtest is missing": {passes(root, "TestA", 0) + passes(quorum, "TestB", 0) + passes(quorum, "TestC", 0), map[string]string{"quorum TestC/part": didNot}},
+		"a subtest is skipped": {
+			passes(root, "TestA", 0) + passes(quorum, "TestB", 0) + skips(quorum, "TestC/part", "slow") + say("pass", quorum, "TestC"),
+			map[string]string{"quorum TestC/part": wasSkipped},
+		},
+		"all subtests are skipped": {
+			skips(root, "TestA/x/y", "slow") + say("pass", root, "TestA/x") + skips(root, "TestA/z", "slow") + say("pass", root, "TestA") +
+				passes(quorum, "TestB", 0) + sub,
+			map[string]string{". TestA": wasSkipped},
+		},
+		"one of the subtests is not": {
+			skips(root, "TestA/x", "slow") + passes(root, "TestA/z", 0) + say("pass", root, "TestA") + passes(quorum, "TestB", 0) + sub, nil,
+		},
+		"skipped in another run": {
+			skips(root, "TestA", "slow") + passes(root, "TestA", 0) + skips(root, "TestA", "slow") + passes(quorum, "TestB", 0) + sub, nil,
+		},
+		"two are missing": {passes(root, "TestA", 0) + sub + say("run", quorum, "TestB"), map[string]string{"quorum TestB": didNot}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			want := ""
+			for of, text := range test.lack {
+				want += strings.NewReplacer("%p", page, "%t", of).Replace(text)
+			}
+			got, good := lack(t, page, true, test.in)
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("lines (-want +got):\n%s", diff)
+			}
+			if good != (test.lack == nil) {
+				t.Errorf("got good %t, want what is missing to be a failure", good)
+			}
+			if got, good := lack(t, page, false, test.in); got != "" || !good {
+				t.Errorf("got %q, good %t where not all has to run", got, good)
+			}
+		})
+	}
+}
+
+// lack is what a run says of the page, and whether the run is good.
+func lack(t *testing.T, page string, strict bool, in string) (lines string, good bool) {
+	t.Helper()
+	wanted, err := readWanted(page, strict)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out strings.Builder
+	r, err := summarize(strings.NewReader(in), &out, wanted)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(out.String()) {
+		if strings.HasPrefix(line, page) {
+			lines += line
+		}
+	}
+	return lines, r.good()
+}
+
+// A test that fails has run: the run fails for it, and the page lacks nothing.
+func TestNamedTestFails(t *testing.T) {
+	t.Parallel()
+	page := filepath.Join(t.TempDir(), "proof.md")
+	if err := os.WriteFile(page, []byte("| tests |\n|---|\n| `. TestA` |\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	in := say("run", root, "TestA") + say("fail", root, "TestA") + say("fail", root, "")
+	if lines, good := lack(t, page, true, in); lines != "" || good {
+		t.Errorf("got %q, good %t", lines, good)
+	}
+}
+
+// Where not everything has to run, what did not run stands in the list at the end.
+func TestNamedTestsAreListed(t *testing.T) {
+	t.Parallel()
+	page := filepath.Join(t.TempDir(), "proof.md")
+	if err := os.WriteFile(page, []byte("| tests |\n|---|\n| `. TestA`, `. TestB` |\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	wanted, err := readWanted(page, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out strings.Builder
+	if _, err := summarize(strings.NewReader(passes(root, "TestB", 0)), &out, wanted); err != nil {
+		t.Fatal(err)
+	}
+	want := "not run: what " + page + " names (1: . TestA did not run)\n1 passed, 0 failed, 1 skipped\n"
+	if diff := cmp.Diff(want, out.String()); diff != "" {
+		t.Errorf("output (-want +got):\n%s", diff)
+	}
+}
+
+// A page that is not there, or names no test, is a fault of the run.
+func TestNamedBadPage(t *testing.T) {
+	t.Parallel()
+	empty := filepath.Join(t.TempDir(), "proof.md")
+	if err := os.WriteFile(empty, []byte("# Proof\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, page := range []string{empty, empty + ".not"} {
+		if _, err := readWanted(page, true); err == nil {
+			t.Errorf("%s: got no error", page)
+		}
+	}
+}
