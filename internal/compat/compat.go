@@ -65,7 +65,8 @@ type Reply struct {
 
 	// Of a conflict, or of Inspect.
 	Key, Mode, Metadata string
-	Left                bool // says the tree
+	Left                bool      // says the tree
+	Since               time.Time // of the first holder; says the tree
 	Waiters             int
 	Broken              int // owners
 }

@@ -173,7 +173,7 @@ func (p *peer) inspect(ctx context.Context, request compat.Request, reply *compa
 	reply.Key, reply.Mode, reply.Waiters = state.Key, string(state.Mode), len(state.Line)
 	reply.Fence, reply.TTL = state.Fence, state.TTL
 	if len(state.Holders) > 0 {
-		reply.Metadata, reply.Left = state.Holders[0].Metadata, left(state.Holders[0])
+		reply.Metadata, reply.Left, reply.Since = state.Holders[0].Metadata, left(state.Holders[0]), since(state.Holders[0])
 	}
 	return nil
 }
@@ -230,4 +230,12 @@ func explain(err error, reply *compat.Reply) {
 func left(of any) bool {
 	field := reflect.ValueOf(of).FieldByName("Left")
 	return field.IsValid() && field.Bool()
+}
+
+// since is the field Since of a holder, which the earlier version has not.
+func since(of redislock.Holder) (at time.Time) {
+	if field := reflect.ValueOf(of).FieldByName("Since"); field.IsValid() {
+		at = field.Interface().(time.Time)
+	}
+	return at
 }
