@@ -148,23 +148,16 @@ func TestRunBothGone(t *testing.T) {
 // A process that has ended, and whose parent has left the group and does not wait for it, does not keep the lock.
 func TestRunZombie(t *testing.T) {
 	t.Parallel()
-	python, err := exec.LookPath("python3")
-	if err != nil || runtime.GOOS != "linux" {
-		t.Skip("needs Linux and python3")
+	if _, err := exec.LookPath("setsid"); err != nil {
+		t.Skip("needs the command setsid")
 	}
 	p := newPlace(t)
+	// A shell does not wait for what it has started before it becomes another program.
 	const script = `
-import os, time
-if os.fork() == 0:
-    if os.fork() == 0:
-        os._exit(0)
-    os.setsid()
-    open(os.environ["D"] + "/daemon", "w").write("%d\n" % os.getpid())
-    time.sleep(600)
-while not os.path.exists(os.environ["D"] + "/daemon"):
-    time.sleep(0.01)
+(true & exec setsid sh -c 'echo $$ >$D/daemon; exec sleep 600') &
+while ! [ -s $D/daemon ]; do sleep 0.01; done
 `
-	c := p.run(p.key, "--", python, "-c", script)
+	c := p.run(p.key, "--", "sh", "-c", script)
 	c.Stdout, c.Stderr = nil, nil
 	c.start(t)
 	daemon := p.pid("daemon")

@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"strings"
+	"syscall"
 
 	"github.com/redis/go-redis/v9"
 
@@ -43,7 +44,7 @@ func Explain(ctx context.Context, err error) error {
 	case isAny(err, redislock.ErrLockLost, redislock.ErrLockNotHeld):
 		return Exit(Lost, err)
 	case wantsCertificate(err):
-		return Exit(Refused, fmt.Errorf("cannot use %s: %w; ?cert=FILE&key=FILE in the url names a certificate for this user", name, err))
+		return Exit(Refused, fmt.Errorf("cannot use %s: %w; %s", name, err, certificateOfUser))
 	case isNetwork(err):
 		return Exit(Unavailable, fmt.Errorf("cannot use %s: %w%s", name, err, hint(r, err)))
 	}
@@ -94,6 +95,8 @@ func isTLS(err error) bool {
 	return header || certificate || alert
 }
 
+const certificateOfUser = "?cert=FILE&key=FILE in the url names a certificate for this user"
+
 // wantsCertificate reports whether the server has ended the handshake because of the certificate of the user.
 func wantsCertificate(err error) bool {
 	for _, alert := range []string{"certificate required", "bad certificate", "unknown certificate authority"} {
@@ -122,6 +125,8 @@ func hint(r *Redis, err error) string {
 		return "; if it does not speak TLS write redis:// instead of rediss://"
 	case isAny(err, io.EOF) && r != nil && strings.HasPrefix(r.Given(), "redis:"):
 		return "; if it speaks TLS write rediss:// instead of redis://"
+	case isAny(err, io.EOF, syscall.ECONNRESET, syscall.EPIPE) && r != nil && strings.HasPrefix(r.Given(), "rediss:"):
+		return "; if it wants a certificate: " + certificateOfUser // what it has said about that may be lost
 	case r == nil || r.Given() == "":
 		return "; -redis or $" + RedisVariable + " names another server"
 	}

@@ -78,12 +78,7 @@ func (h *harvest) judgeLines(states []redislock.KeyState) Finding {
 	dead, lines := 0, 0
 	var where []string
 	for _, s := range states {
-		n := 0
-		for _, w := range s.Line {
-			if !w.Alive {
-				n++
-			}
-		}
+		n := cli.Gone(s)
 		if len(s.Line) > 0 {
 			lines++
 		}

@@ -91,7 +91,7 @@ func explain(ctx context.Context, keys []string, err error) error {
 		if ctx.Err() != nil {
 			status = cli.Interrupted
 		}
-		return cli.Exit(status, fmt.Errorf("it is not known whether %s: it was done, or never will be by this command; "+
+		return cli.Exit(status, fmt.Errorf("it is not known whether %s: it was done, or the request is still on its way; "+
 			"\"redislock show\" says who holds a key (%w)", wasBroken(keys), err))
 	case errors.Is(err, redislock.ErrInvalidKeys):
 		return cli.Exit(cli.NoLock, err)

@@ -192,9 +192,10 @@ func isAnswer(err error) bool {
 }
 
 // isUnknown reports whether the server says that there is no such command. Some services and proxies have words of their
-// own for what they do not pass on.
+// own for what they do not pass on, and not all of them begin with a code.
 func isUnknown(err error) bool {
-	text, ok := strings.CutPrefix(strings.ToLower(err.Error()), "err ")
-	return ok && slices.ContainsFunc([]string{"unknown command", "unsupported", "not supported", "not allowed", "unknown subcommand"},
-		func(s string) bool { return strings.Contains(text, s) })
+	text := strings.ToLower(err.Error())
+	return slices.ContainsFunc([]string{
+		"unknown command", "unknown subcommand", "unsupported", "not support", "not allowed", "not permitted", "not available",
+	}, func(s string) bool { return strings.Contains(text, s) })
 }

@@ -3,8 +3,6 @@ package tree
 import (
 	"context"
 	"flag"
-	"os"
-	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -158,18 +156,8 @@ func (o *options) write(to cli.Streams, v *view) error {
 	if o.long {
 		p.width = 0
 	}
-	if o.ascii || !isUTF8(os.Getenv, runtime.GOOS) {
+	if o.ascii || !cli.UTF8() {
 		p.glyphs, p.names.ascii, p.inner.ascii = plain, true, true
 	}
 	return p.print(to.Out)
-}
-
-// isUTF8 reports whether the locale has box characters.
-func isUTF8(env func(string) string, system string) bool {
-	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
-		if value := strings.ToLower(env(name)); value != "" {
-			return strings.Contains(value, "utf-8") || strings.Contains(value, "utf8")
-		}
-	}
-	return system == "windows" || system == "darwin" // where these are rarely set
 }

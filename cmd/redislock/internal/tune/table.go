@@ -1,10 +1,7 @@
 package tune
 
 import (
-	"cmp"
 	"fmt"
-	"os"
-	"runtime"
 	"strings"
 	"time"
 
@@ -49,7 +46,7 @@ func brief(d time.Duration) string {
 	case d >= 999500*time.Nanosecond:
 		unit, name = time.Millisecond, "ms"
 	}
-	if !unicodeTerminal() && name == "µs" {
+	if !cli.UTF8() && name == "µs" {
 		name = "us"
 	}
 	return number(float64(d)/float64(unit)) + name
@@ -149,15 +146,6 @@ func bar(share float64, width int, blocks string) string {
 		text += string(parts[rest-1])
 	}
 	return text
-}
-
-// unicodeTerminal reports whether the locale has more than ASCII.
-func unicodeTerminal() bool {
-	locale := strings.ToLower(cmp.Or(os.Getenv("LC_ALL"), os.Getenv("LC_CTYPE"), os.Getenv("LANG")))
-	if locale == "" && (runtime.GOOS == "windows" || runtime.GOOS == "darwin") {
-		return true
-	}
-	return strings.Contains(locale, "utf-8") || strings.Contains(locale, "utf8")
 }
 
 // An answer is a result as JSON has it.

@@ -285,7 +285,7 @@ const widest = 100
 // show writes tables, bars and sentences.
 func (t *tune) show(to cli.Streams, results []result, r ranking, silent string, warnings []string) error {
 	blocks := ascii
-	if unicodeTerminal() {
+	if cli.UTF8() {
 		blocks = eighths
 	}
 	var names []string
