@@ -2,6 +2,7 @@ package election_test
 
 import (
 	"context"
+	"errors"
 	"math"
 	"strings"
 	"sync/atomic"
@@ -46,11 +47,18 @@ func follow(t *testing.T, key string, every time.Duration, nodes ...*redislock.C
 func TestFollow(t *testing.T) {
 	world.Scenario(t, func(t *testing.T, w *world.World) {
 		all := follow(t, w.Key("k"), 10*time.Millisecond, w.Client)
+		last := ""
 		want := func(what string, led bool, id string) {
 			t.Helper()
 			got := next(t, all, what)
-			if got.err != nil || got.term.Led != led || got.term.ID != id {
-				t.Errorf("%s: got %v and %v, want id %q", what, got.term, got.err, id)
+			for failed := false; got.err != nil || failed && got.term.ID == last && id != last; got = next(t, all, what) {
+				// On a busy machine an answer can come too late. Then an error is told, and what is known again.
+				if failed = true; got.term.ID != last || got.err != nil && !errors.Is(got.err, context.DeadlineExceeded) {
+					t.Fatalf("%s: got %v and %v, and id %q was told last", what, got.term, got.err, last)
+				}
+			}
+			if last = id; got.term.Led != led || got.term.ID != id {
+				t.Errorf("%s: got %v, want id %q", what, got.term, id)
 			}
 		}
 		want("that nobody leads", false, "")

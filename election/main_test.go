@@ -67,7 +67,7 @@ func (r *runner) lead(ctx context.Context) error {
 }
 
 // patience is how long a test waits for what happens at once, or when a short lease is over.
-const patience = 20 * time.Second
+const patience = time.Minute
 
 // elected waits until it is.
 func (r *runner) elected(t *testing.T) lead {

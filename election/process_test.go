@@ -11,8 +11,8 @@ import (
 	"github.com/seed-14de3678/redislock/internal/world"
 )
 
-// processTTL is the lease of a leader in a process of its own.
-const processTTL = 1500 * time.Millisecond
+// processTTL is the lease of a leader in a process of its own. It is longer than a busy machine stands still.
+const processTTL = 4 * time.Second
 
 // onTime is by how much a busy machine may delay what follows.
 const onTime = 8 * time.Second

@@ -229,9 +229,10 @@ func TestQuorumLeaderHungNode(t *testing.T) {
 	var servers []*redistest.Server
 	for range 3 {
 		s := redistest.Start(t, redistest.Redis)
-		servers, nodes = append(servers, s), append(nodes, world.NewClient(t, s.Client(t)))
+		node := world.NewClient(t, s.Client(t, func(opt *redis.Options) { opt.ReadTimeout = world.Long }))
+		servers, nodes = append(servers, s), append(nodes, node)
 	}
-	client := check.Must[*quorum.Client](t)(quorum.New(nodes))
+	client := check.Must[*quorum.Client](t)(quorum.New(nodes, quorum.WithNodeTimeout(world.Long)))
 	t.Cleanup(client.Close)
 	r := start(t, &election.Candidate{Client: client, Key: "k", TTL: world.Long, Metadata: "a"})
 	l := r.elected(t)
@@ -242,15 +243,14 @@ func TestQuorumLeaderHungNode(t *testing.T) {
 	}
 	servers[2].Pause()
 	defer servers[2].Resume()
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), patience/2) // the Redis client of the node waits for longer
 	defer cancel()
-	since := time.Now()
 	got, err := election.Leader(ctx, "k", nodes...)
 	if err != nil || got.ID != l.id {
 		t.Errorf("got %v and %v, want id %s", got, err, l.id)
 	}
-	if took := time.Since(since); took > 2*time.Second {
-		t.Errorf("it took %v, want that it does not wait for the node that hangs", took)
+	if ctx.Err() != nil {
+		t.Error("it has waited for the node that hangs until the context has ended")
 	}
 	servers[1].Pause()
 	defer servers[1].Resume()

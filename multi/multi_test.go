@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -81,6 +82,7 @@ type world struct {
 	rdb     *redis.Client
 	clients []*redislock.Client
 	prefix  string
+	virtual bool // in a bubble: no answer takes any time
 
 	mu     sync.Mutex
 	events []string // such as "released b"
@@ -201,7 +203,45 @@ func scenario(t *testing.T, fn func(t *testing.T, w *world)) {
 func bubble(t *testing.T, fn func(t *testing.T, w *world)) {
 	t.Helper()
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) { fn(t, newWorld(t, redistest.PipeMini(t))) })
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, redistest.PipeMini(t))
+		w.virtual = true
+		fn(t, w)
+	})
+}
+
+// ordered runs fn on every kind of server, and in a bubble, where parts are released in order.
+func ordered(t *testing.T, fn func(t *testing.T, w *world)) {
+	t.Helper()
+	scenario(t, fn)
+	t.Run("in virtual time", func(t *testing.T) { bubble(t, fn) })
+}
+
+// wantTook checks what has happened since then, and in which order. In real time parts that are released one after the other
+// may be so in any order: a part that takes long lets those before it have their turn, and on a busy machine each can take
+// long. In a bubble none does.
+func (w *world) wantTook(t *testing.T, want ...string) {
+	t.Helper()
+	got := w.took()
+	if !w.virtual {
+		want = slices.Clone(want)
+		sortReleases(got)
+		sortReleases(want)
+	}
+	wantEvents(t, got, want)
+}
+
+// sortReleases sorts each row of events that are releases.
+func sortReleases(events []string) {
+	isRelease := func(i int) bool { return i < len(events) && strings.HasPrefix(events[i], "released ") }
+	for from := 0; from < len(events); {
+		till := from + 1
+		for isRelease(from) && isRelease(till) {
+			till++
+		}
+		slices.Sort(events[from:till])
+		from = till
+	}
 }
 
 func wantNot(t *testing.T, err error, targets ...error) {

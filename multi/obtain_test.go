@@ -20,7 +20,7 @@ import (
 
 func TestObtain(t *testing.T) {
 	t.Run("takes every part, whatever order they are given in, and releases in reverse", func(t *testing.T) {
-		scenario(t, func(t *testing.T, w *world) {
+		ordered(t, func(t *testing.T, w *world) {
 			parts := w.abc()
 			for range 3 { // every place once at the front
 				parts = append(parts[1:], parts[0])
@@ -43,19 +43,17 @@ func TestObtain(t *testing.T) {
 				}
 				noError(t, lock.Release(bounded(t)))
 				w.wantFree(t, "a", "b", "c")
-				wantEvents(t, w.took(), []string{
-					"obtained a", "obtained b", "obtained c", "released c", "released b", "released a",
-				})
+				w.wantTook(t, "obtained a", "obtained b", "obtained c", "released c", "released b", "released a")
 			}
 		})
 	})
 
 	t.Run("a part that is held has the earlier ones released", func(t *testing.T) {
-		scenario(t, func(t *testing.T, w *world) {
+		ordered(t, func(t *testing.T, w *world) {
 			other := w.block(t, long, "c")
 			_, err := multi.Obtain(bounded(t), w.abc(), long, nil)
 			wantConflict(t, err, w.key("c"), fmt.Sprintf("part 3 of 3, %q at \"c\"", w.key("c")))
-			wantEvents(t, w.took(), []string{"obtained a", "obtained b", "refused c", "released b", "released a"})
+			w.wantTook(t, "obtained a", "obtained b", "refused c", "released b", "released a")
 			w.wantFree(t, "a", "b")
 			noError(t, other.Release(bounded(t)))
 		})
@@ -123,7 +121,7 @@ func TestObtain(t *testing.T) {
 
 func TestRetry(t *testing.T) {
 	t.Run("the whole is asked for again", func(t *testing.T) {
-		scenario(t, func(t *testing.T, w *world) {
+		ordered(t, func(t *testing.T, w *world) {
 			other := w.block(t, long, "b")
 			tries, parts := 0, w.abc()
 			lock := must[*multi.Lock](t)(multi.Obtain(bounded(t), parts, long, &redislock.Options{
@@ -143,9 +141,9 @@ func TestRetry(t *testing.T) {
 				t.Errorf("got %d waits, want 3", tries)
 			}
 			round := []string{"obtained a", "refused b", "released a"}
-			wantEvents(t, w.took(), slices.Concat(round, round, round, []string{
+			w.wantTook(t, slices.Concat(round, round, round, []string{
 				"obtained a", "obtained b", "obtained c", "released c", "released b", "released a",
-			}))
+			})...)
 		})
 	})
 

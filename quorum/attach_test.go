@@ -14,7 +14,7 @@ import (
 func (w *world) owned(t *testing.T, ttl time.Duration, watchdog bool) *quorum.Lock {
 	t.Helper()
 	lock := must[*quorum.Lock](t)(w.newClient(t).ObtainMixed(t.Context(), []string{"k"}, []string{"r"}, ttl,
-		&redislock.Options{Token: "mine", Watchdog: watchdog}))
+		&redislock.Options{Token: t.Name(), Watchdog: watchdog}))
 	wantNodes(t, lock, len(w.nodes))
 	return lock
 }
@@ -24,7 +24,7 @@ func TestAttach(t *testing.T) {
 	t.Run("refresh, ttl and release", func(t *testing.T) {
 		bubble(t, 5, func(t *testing.T, w *world) {
 			_ = w.owned(t, long, false)
-			lock := w.client.Attach(keys, "mine")
+			lock := w.client.Attach(keys, t.Name())
 			if got := lock.Keys(); strings.Join(got, " ") != "k r" || !lock.Deadline().IsZero() || lock.Fence() != 0 || lock.Metadata() != "" {
 				t.Errorf("got keys %v, deadline %v", got, lock.Deadline())
 			}
@@ -57,7 +57,7 @@ func TestAttach(t *testing.T) {
 		bubble(t, 3, func(t *testing.T, w *world) {
 			owner := w.owned(t, brisk, true)
 			held := owner.Context(t.Context())
-			noError(t, w.client.Attach(keys, "mine").Leave(t.Context(), 20*time.Second))
+			noError(t, w.client.Attach(keys, t.Name()).Leave(t.Context(), 20*time.Second))
 			wantLost(t, held)
 			time.Sleep(2 * time.Second)
 			w.wantLeft(t, 10*time.Second, 20*time.Second)
@@ -68,7 +68,7 @@ func TestAttach(t *testing.T) {
 		w := relayedWorld(t, 5)
 		w.warmUp(t)
 		_ = w.owned(t, long, false)
-		lock := w.client.Attach(keys, "mine")
+		lock := w.client.Attach(keys, t.Name())
 		held := lock.Context(t.Context())
 		w.hold(3, 4) // nothing is known of these
 		noError(t, lock.Refresh(bounded(t), time.Second))
@@ -81,7 +81,7 @@ func TestAttach(t *testing.T) {
 		w := relayedWorld(t, 5)
 		w.warmUp(t)
 		_ = w.owned(t, long, false)
-		lock := w.client.Attach(keys, "mine")
+		lock := w.client.Attach(keys, t.Name())
 		held := lock.Context(t.Context())
 		w.hold(3, 4)
 		noError(t, lock.Refresh(bounded(t), long))
@@ -97,7 +97,7 @@ func TestAttach(t *testing.T) {
 		bubble(t, 3, func(t *testing.T, w *world) {
 			_ = w.owned(t, long, false)
 			w.steal(t, 0, 2)
-			lock := w.client.Attach(keys, "mine")
+			lock := w.client.Attach(keys, t.Name())
 			_, err := lock.TTL(t.Context())
 			wantOnly(t, err, redislock.ErrLockNotHeld)
 			held := lock.Context(t.Context())
@@ -131,8 +131,8 @@ func TestAttach(t *testing.T) {
 				lock *quorum.Lock
 				want error
 			}{
-				{w.client.Attach(nil, "mine"), redislock.ErrInvalidKeys},
-				{w.client.Attach([]string{""}, "mine"), redislock.ErrInvalidKeys},
+				{w.client.Attach(nil, t.Name()), redislock.ErrInvalidKeys},
+				{w.client.Attach([]string{""}, t.Name()), redislock.ErrInvalidKeys},
 				{w.client.Attach([]string{"k"}, ""), redislock.ErrInvalidToken},
 				{w.client.Attach([]string{"k"}, "a|b"), redislock.ErrInvalidToken},
 			} {

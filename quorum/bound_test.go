@@ -38,19 +38,20 @@ func waitAll(t *testing.T, all *sync.WaitGroup) {
 	receive(t, over(all.Wait), "the end of all goroutines")
 }
 
-// closeAtEnd has something closed when the test ends, and the test fail if that takes too long.
+// closeAtEnd has something closed when the test ends, and the test fail if that takes too long. Of a test that has failed
+// anyway it waits for a moment only: most likely this hangs, too.
 func closeAtEnd(t *testing.T, end func()) {
 	t.Helper()
 	t.Cleanup(func() {
-		within := soon
-		if t.Failed() { // most likely this hangs, too
-			within = time.Second
+		ended := over(end)
+		if t.Failed() {
+			select {
+			case <-ended:
+			case <-time.After(time.Second):
+			}
+			return
 		}
-		select {
-		case <-over(end):
-		case <-time.After(within):
-			t.Errorf("not within %v: a Close", within)
-		}
+		receive(t, ended, "a Close")
 	})
 }
 

@@ -15,39 +15,49 @@ import (
 )
 
 // Clients that ask at the same time split the nodes among them, again and again, if nothing makes
-// them different.
+// them different. The answers take time, and each another one, in virtual time.
 func TestSplitVotes(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t, 5)
-	var held, most atomic.Int64
-	var all sync.WaitGroup
-	start := make(chan struct{})
-	for range 5 {
-		client := w.newClient(t)
-		all.Go(func() {
-			<-start
-			for range 5 {
-				lock, err := client.Obtain(bounded(t), []string{"k"}, long, &redislock.Options{
-					RetryStrategy: redislock.LinearBackoff(5 * time.Millisecond),
-				})
-				if err != nil {
-					t.Error(err)
-					return
+	farBubble(t, 5, 5, func(t *testing.T, w *world, d *distance) {
+		d.set(4 * time.Millisecond)
+		d.uneven.Store(true)
+		var held, most, split atomic.Int64
+		var all sync.WaitGroup
+		start := make(chan struct{})
+		for range 5 {
+			client := w.newClient(t)
+			all.Go(func() {
+				<-start
+				for range 5 {
+					lock, err := client.Obtain(bounded(t), []string{"k"}, long, &redislock.Options{
+						RetryStrategy: func() backoff.BackOff {
+							return wait(func() time.Duration {
+								split.Add(1)
+								return 5 * time.Millisecond
+							})
+						},
+					})
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					most.Store(max(most.Load(), held.Add(1)))
+					time.Sleep(time.Millisecond)
+					held.Add(-1)
+					if err := lock.Release(bounded(t)); err != nil {
+						t.Error(err)
+					}
 				}
-				most.Store(max(most.Load(), held.Add(1)))
-				held.Add(-1)
-				if err := lock.Release(bounded(t)); err != nil {
-					t.Error(err)
-				}
-			}
-		})
-	}
-	close(start)
-	waitAll(t, &all)
-	if got := most.Load(); got != 1 {
-		t.Errorf("got %d holders at a time", got)
-	}
-	w.wantHolders(t, "k", 0)
+			})
+		}
+		close(start)
+		waitAll(t, &all)
+		if got := most.Load(); got != 1 {
+			t.Errorf("got %d holders at a time", got)
+		}
+		if split.Load() == 0 {
+			t.Error("nobody was in anybody's way")
+		}
+	})
 }
 
 func TestRetry(t *testing.T) {

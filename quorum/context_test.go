@@ -68,7 +68,7 @@ func TestValuesReachNodes(t *testing.T) {
 	w := newWorld(t, 1)
 	node := redislock.New(w.rdbs[0], redislock.WithHooks(redislock.Hooks{Obtained: tell, Refused: tell, Released: tell}))
 	closeAtEnd(t, node.Close)
-	client := must[*quorum.Client](t)(quorum.New([]*redislock.Client{node}))
+	client := must[*quorum.Client](t)(quorum.New([]*redislock.Client{node}, quorum.WithNodeTimeout(long)))
 	closeAtEnd(t, client.Close)
 
 	ctx := context.WithValue(bounded(t), word{}, "said")

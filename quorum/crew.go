@@ -132,10 +132,12 @@ func (c *Client) dismiss() {
 	}
 }
 
-// dismissLocked sends away those who have been idle for the longest time.
+// dismissLocked sends away those who have been idle for the longest time. The timer may be waiting for the mutex when Close
+// does so, and then counts none of them again.
 func (c *Client) dismissLocked(n int) {
 	for _, errands := range c.idle[:n] {
 		close(errands)
 	}
 	c.idle = slices.Delete(c.idle, 0, n)
+	c.spare = max(0, c.spare-n)
 }

@@ -72,3 +72,24 @@ func TestCrew(t *testing.T) {
 		want(0)
 	})
 }
+
+// The timer may have fired, and wait for the mutex, while Close sends everybody away. It then closed channels that were gone.
+func TestDismissAfterClose(t *testing.T) {
+	t.Parallel()
+	rdb := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1"})
+	defer rdb.Close()
+	node := redislock.New(rdb)
+	defer node.Close()
+	c, err := New([]*redislock.Client{node})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.mu.Lock()
+	c.idle, c.spare = []chan *errand{make(chan *errand, 1), make(chan *errand, 1)}, 2
+	c.mu.Unlock()
+	c.Close()
+	c.dismiss()
+	if len(c.idle) != 0 || c.armed {
+		t.Errorf("%d are idle, the timer runs: %t; want none, and no timer", len(c.idle), c.armed)
+	}
+}

@@ -19,12 +19,12 @@ import (
 // answer has granted is free then, although the Redis client is of no use from that moment on.
 func TestCloseLeavesNothing(t *testing.T) {
 	t.Parallel()
-	const patience, gives = time.Second, 5 * time.Second
+	const gives = 6 * patience
 	w := relayedBy(t, 3, func(opt *redis.Options) {
 		impatient(opt)
 		opt.ReadTimeout = gives
-	}, quorum.WithNodeTimeout(patience))
-	w.warmUp(t)
+	})
+	w.hurry(t, patience)
 	w.hold(2)
 	asked := make(chan struct{}, 100)
 	w.relays[2].OnRequest(func(string, []string) { asked <- struct{}{} })

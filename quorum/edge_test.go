@@ -90,7 +90,7 @@ func TestRegainAfterRefusal(t *testing.T) {
 	t.Parallel()
 	w := realWorld(t, 3)
 	w.warmUp(t)
-	lock := w.obtain(t, 2*brisk, &redislock.Options{Watchdog: true})
+	lock := w.obtain(t, 4*brisk, &redislock.Options{Watchdog: true})
 	noError(t, w.rdbs[2].ConfigSet(t.Context(), "maxmemory", "1").Err())
 	w.steal(t, 2)
 	wantNodes(t, lock, 2)

@@ -3,7 +3,6 @@ package quorum_test
 import (
 	"errors"
 	"net"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -76,8 +75,8 @@ func (w *world) wantBack(t *testing.T) {
 
 func TestMinorityHangs(t *testing.T) {
 	t.Parallel()
-	w := realWorld(t, 5, quorum.WithNodeTimeout(patience))
-	w.warmUp(t)
+	w := realWorld(t, 5)
+	w.hurry(t, patience)
 	w.servers[0].Pause()
 	w.servers[4].Pause()
 	for range 20 {
@@ -96,53 +95,57 @@ func TestMinorityHangs(t *testing.T) {
 // A node that has not answered once is not waited for again, and what does not depend on it is not
 // even kept waiting then.
 func TestSuspicion(t *testing.T) {
-	t.Parallel()
-	w := relayedWorld(t, 5, quorum.WithNodeTimeout(patience))
-	w.warmUp(t)
-	var asked atomic.Int64
-	for _, i := range []int{3, 4} {
-		w.relays[i].OnRequest(func(string, []string) { asked.Add(1) })
-	}
-	w.hold(3, 4)
-	w.block(t, "k", long, 0)
+	farBubble(t, 5, 2, func(t *testing.T, w *world, d *distance) {
+		d.set(time.Hour)
+		others := w.block(t, "k", 10*time.Hour, 0)
+		before := d.sent.Load()
 
-	// Two have granted it, one has refused, two could make it three.
-	_, err := w.client.Obtain(bounded(t), []string{"k"}, long, nil)
-	wantOnly(t, err, redislock.ErrUnknownOutcome)
-	for range 50 {
-		// They are not asked, so there is nothing that is not known.
-		_, err = w.client.Obtain(bounded(t), []string{"k"}, long, nil)
-		wantOnly(t, err, redislock.ErrNotObtained)
-		lock := must[*quorum.Lock](t)(w.client.Obtain(bounded(t), []string{"l"}, long, nil))
-		noError(t, lock.Refresh(bounded(t), long))
-		noError(t, lock.Release(bounded(t)))
-	}
-	if n := asked.Load(); n > 50 {
-		t.Errorf("%d commands are waiting at two nodes", n)
-	}
-	w.release(3, 4)
-	w.wantBack(t)
-	w.wantHolders(t, "k", 1)
-	w.wantHolders(t, "l", 0)
+		// Two have granted it, one has refused, two could make it three.
+		_, err := w.client.Obtain(bounded(t), []string{"k"}, long, nil)
+		wantOnly(t, err, redislock.ErrUnknownOutcome)
+		for range 50 {
+			// They are not asked, so there is nothing that is not known.
+			atOnce(t, "Obtain of what is held", func() {
+				_, err = w.client.Obtain(bounded(t), []string{"k"}, long, nil)
+				wantOnly(t, err, redislock.ErrNotObtained)
+			})
+			atOnce(t, "a lock", func() {
+				lock := must[*quorum.Lock](t)(w.client.Obtain(bounded(t), []string{"l"}, long, nil))
+				noError(t, lock.Refresh(bounded(t), long))
+				noError(t, lock.Release(bounded(t)))
+			})
+		}
+		if n := d.sent.Load() - before; n > 50 {
+			t.Errorf("%d commands are waiting at two nodes", n)
+		}
+		d.set(0)
+		time.Sleep(2 * time.Hour) // what is under way arrives
+		w.wantBack(t)
+		w.wantHolders(t, "k", 1)
+		w.wantHolders(t, "l", 0)
+		noError(t, others[0].Release(bounded(t)))
+	})
 }
 
 // A node that answers, but always too late, is no reason to wait again and again.
 func TestSlowNode(t *testing.T) {
-	t.Parallel()
-	w := relayedWorld(t, 3, quorum.WithNodeTimeout(patience))
-	w.warmUp(t)
-	w.block(t, "k", long, 0)
-	w.relays[2].DelayReplies(patience * 3 / 2)
-	_, err := w.client.Obtain(bounded(t), []string{"k"}, long, nil)
-	wantOnly(t, err, redislock.ErrUnknownOutcome)
-	for end := time.Now().Add(4 * patience); time.Now().Before(end); { // several answers come in that time
+	farBubble(t, 3, 1, func(t *testing.T, w *world, d *distance) {
+		others := w.block(t, "k", time.Hour, 0)
+		d.set(1500 * time.Millisecond) // and the node time-out is a second
 		_, err := w.client.Obtain(bounded(t), []string{"k"}, long, nil)
-		wantOnly(t, err, redislock.ErrNotObtained) // else it was waited for
-		time.Sleep(10 * time.Millisecond)          // other tests want to run, too
-	}
-	w.relays[2].DelayReplies(0)
-	w.wantBack(t)
-	w.wantHolders(t, "k", 1)
+		wantOnly(t, err, redislock.ErrUnknownOutcome)
+		for range 1000 { // several answers come in that time
+			atOnce(t, "Obtain", func() {
+				_, err := w.client.Obtain(bounded(t), []string{"k"}, long, nil)
+				wantOnly(t, err, redislock.ErrNotObtained)
+			})
+			time.Sleep(10 * time.Millisecond)
+		}
+		d.set(0)
+		w.wantBack(t)
+		w.wantHolders(t, "k", 1)
+		noError(t, others[0].Release(bounded(t)))
+	})
 }
 
 func TestMajorityDown(t *testing.T) {
@@ -173,8 +176,8 @@ func TestMajorityDown(t *testing.T) {
 
 func TestMajorityHangs(t *testing.T) {
 	t.Parallel()
-	w := realWorld(t, 5, quorum.WithNodeTimeout(patience))
-	w.warmUp(t)
+	w := realWorld(t, 5)
+	w.hurry(t, patience)
 	for _, i := range []int{0, 2, 4} {
 		w.servers[i].Pause()
 	}
@@ -242,8 +245,8 @@ func TestLateAnswers(t *testing.T) {
 
 	t.Run("after failure", func(t *testing.T) {
 		t.Parallel()
-		w := relayedWorld(t, 5, quorum.WithNodeTimeout(patience))
-		w.warmUp(t)
+		w := relayedWorld(t, 5)
+		w.hurry(t, short)
 		w.block(t, "k", long, 0, 1)
 		w.hold(3, 4)
 		_, err := w.client.Obtain(bounded(t), []string{"k"}, long, nil)
@@ -256,8 +259,8 @@ func TestLateAnswers(t *testing.T) {
 
 	t.Run("that never come", func(t *testing.T) {
 		t.Parallel()
-		w := relayedWorld(t, 5, quorum.WithNodeTimeout(patience))
-		w.warmUp(t)
+		w := relayedWorld(t, 5)
+		w.hurry(t, short)
 		w.block(t, "k", long, 0, 1)
 		w.relays[3].DropReplies(true)
 		w.relays[4].DropReplies(true)

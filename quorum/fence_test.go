@@ -100,34 +100,35 @@ func TestFenceOfReaders(t *testing.T) {
 
 // A node that answers late gets the number, too.
 func TestFenceOfLateNodes(t *testing.T) {
-	t.Parallel()
-	w := relayedWorld(t, 5, quorum.WithNodeTimeout(long))
-	w.warmUp(t)
-	w.ahead(t, 0, time.Hour)
-	w.hold(3)
-	w.block(t, "k", long, 4)
-	lock := must[*quorum.Lock](t)(w.client.Obtain(bounded(t), []string{"k"}, 2*brisk, &redislock.Options{Fenced: true, Watchdog: true}))
-	w.release(3)
-	wantNodes(t, lock, 4)
-	w.steal(t, 4)
-	wantNodes(t, lock, 5)
-	for i := range w.nodes {
-		if got := w.stored(t, "k", i); got < lock.Fence() {
-			t.Errorf("got number %d at server %d, want %d", got, i, lock.Fence())
+	farBubble(t, 5, 2, func(t *testing.T, w *world, d *distance) {
+		w.ahead(t, 0, time.Hour)
+		w.block(t, "k", long, 4)
+		d.set(500 * time.Millisecond)
+		lock := must[*quorum.Lock](t)(w.client.Obtain(bounded(t), []string{"k"}, 2*brisk, &redislock.Options{Fenced: true, Watchdog: true}))
+		if got := lock.Nodes(); got != 3 {
+			t.Errorf("got %d nodes, want those that are not far", got)
 		}
-	}
-	noError(t, lock.Release(bounded(t)))
-	w.wantHolders(t, "k", 0)
+		wantNodes(t, lock, 4)
+		w.steal(t, 4)
+		wantNodes(t, lock, 5)
+		for i := range w.nodes {
+			if got := w.stored(t, "k", i); got < lock.Fence() {
+				t.Errorf("got number %d at server %d, want %d", got, i, lock.Fence())
+			}
+		}
+		noError(t, lock.Release(bounded(t)))
+	})
 }
 
 // A lock whose number is not known to a majority is not returned.
 func TestFenceNotWritten(t *testing.T) {
 	t.Parallel()
-	w := relayedWorld(t, 3, quorum.WithNodeTimeout(patience))
+	w := relayedWorld(t, 3)
 	w.warmUp(t)
 	lock := must[*quorum.Lock](t)(w.client.Obtain(bounded(t), []string{"warm"}, long, fenced))
 	noError(t, lock.Release(bounded(t)))
 	w.wantHolders(t, "warm", 0)
+	w.hurry(t, patience)
 	for _, i := range []int{1, 2} {
 		var asked atomic.Int64
 		w.relays[i].OnRequest(func(name string, _ []string) {

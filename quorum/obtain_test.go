@@ -176,11 +176,11 @@ func TestArguments(t *testing.T) {
 func TestToken(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, 3)
-	opt := &redislock.Options{Token: "mine", Metadata: "m"}
+	opt := &redislock.Options{Token: t.Name(), Metadata: "m"}
 	lock := must[*quorum.Lock](t)(w.client.Obtain(bounded(t), []string{"k"}, long, opt))
 	w.wantHolders(t, "k", 3)
 	for _, rdb := range w.rdbs {
-		if got := must[string](t)(rdb.Get(t.Context(), "k").Result()); got != "mine|m" {
+		if got := must[string](t)(rdb.Get(t.Context(), "k").Result()); got != t.Name()+"|m" {
 			t.Errorf("got value %q", got)
 		}
 	}

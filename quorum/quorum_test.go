@@ -22,9 +22,10 @@ import (
 func TestMain(m *testing.M) { redistest.Main(m) }
 
 const (
-	long     = time.Minute      // a ttl that does not end within a test
-	soon     = 20 * time.Second // longer than anything takes that has to come
-	patience = 3 * time.Second  // a node time-out that a server that works keeps to
+	long     = 10 * time.Minute // a ttl that does not end within a test, on a busy machine either
+	soon     = time.Minute      // longer than anything takes that has to come
+	patience = 10 * time.Second // a node time-out that a server that works keeps to
+	short    = 2 * time.Second  // one that a test waits for, and that no server has to keep to
 )
 
 // A world is what one scenario has: servers, each with a node, and a Client of all of them. What
@@ -67,6 +68,14 @@ func newWorld(t *testing.T, n int) *world {
 	}
 	w.client = w.newClient(t)
 	return w
+}
+
+// hurry has the Client wait for a node no longer than this. The nodes are warm before: to connect and to load the
+// scripts may take longer.
+func (w *world) hurry(t *testing.T, timeout time.Duration) {
+	t.Helper()
+	w.warmUp(t)
+	w.client = w.newClient(t, quorum.WithNodeTimeout(timeout))
 }
 
 // bubble runs fn in a synctest bubble, with a world of imitated servers that live on its clock: for

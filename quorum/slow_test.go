@@ -3,6 +3,7 @@ package quorum_test
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -18,19 +19,27 @@ import (
 // A distance is a hook that has commands, also those of pipelines, travel for so long: half of it there and
 // half of it back.
 type distance struct {
-	away atomic.Int64
-	sent atomic.Int64 // commands
+	away   atomic.Int64
+	uneven atomic.Bool  // each way takes as long as that or shorter
+	sent   atomic.Int64 // commands
 }
 
 func (d *distance) set(away time.Duration) { d.away.Store(int64(away)) }
 
 func (d *distance) travel(n int, send func() error) error {
-	half := time.Duration(d.away.Load()) / 2
 	d.sent.Add(int64(n))
-	time.Sleep(half)
+	time.Sleep(d.way())
 	err := send()
-	time.Sleep(half)
+	time.Sleep(d.way())
 	return err
+}
+
+func (d *distance) way() time.Duration {
+	half := time.Duration(d.away.Load()) / 2
+	if d.uneven.Load() {
+		return rand.N(half + 1)
+	}
+	return half
 }
 
 func (d *distance) DialHook(next redis.DialHook) redis.DialHook { return next }
@@ -89,7 +98,7 @@ func TestMinorityFar(t *testing.T) {
 		20 * time.Millisecond, 50 * time.Millisecond, 300 * time.Millisecond, 900 * time.Millisecond,
 		3 * time.Second, long,
 	} {
-		for name, opt := range map[string]*redislock.Options{"": nil, " token": mine(false), " fenced": fenced} {
+		for name, opt := range map[string]*redislock.Options{"": nil, " token": mine(t, false), " fenced": fenced} {
 			t.Run(fmt.Sprint(away, name), func(t *testing.T) {
 				farBubble(t, 5, 2, func(t *testing.T, w *world, d *distance) {
 					const ttl = 10 * time.Second

@@ -10,20 +10,21 @@ import (
 	"github.com/seed-14de3678/redislock/quorum"
 )
 
-// mine is a token that is used again.
-func mine(watchdog bool) *redislock.Options {
-	return &redislock.Options{Token: "mine", Watchdog: watchdog}
+// mine is a token that is used again, in this test alone: in one process, whoever uses it is one owner.
+func mine(t *testing.T, watchdog bool) *redislock.Options {
+	t.Helper()
+	return &redislock.Options{Token: t.Name(), Watchdog: watchdog}
 }
 
-// slowly has the first of the node's next requests wait, and returns when it does.
-func (w *world) slowly(t *testing.T, i int, begin func()) {
+// slowly has the first of the node's next requests wait for so long, and returns when it does.
+func (w *world) slowly(t *testing.T, i int, wait time.Duration, begin func()) {
 	t.Helper()
 	asked := make(chan struct{})
 	var seen atomic.Bool
 	w.relays[i].OnRequest(func(string, []string) {
 		if seen.CompareAndSwap(false, true) {
 			close(asked)
-			time.Sleep(1500 * time.Millisecond) // only this connection waits
+			time.Sleep(wait) // only this connection waits
 		}
 	})
 	begin()
@@ -39,7 +40,7 @@ func (w *world) wantAlone(t *testing.T, lock *quorum.Lock) {
 	for i, rdb := range w.rdbs {
 		others = append(others, w.newNode(t, i, rdb))
 	}
-	client := must[*quorum.Client](t)(quorum.New(others))
+	client := must[*quorum.Client](t)(quorum.New(others, quorum.WithNodeTimeout(long)))
 	closeAtEnd(t, client.Close)
 	other, err := client.Obtain(bounded(t), []string{"k"}, long, nil)
 	wantIs(t, err, redislock.ErrNotObtained)
@@ -48,6 +49,9 @@ func (w *world) wantAlone(t *testing.T, lock *quorum.Lock) {
 	}
 }
 
+// late is for how long a request is under way that comes too late.
+const late = 1500 * time.Millisecond
+
 // If a token is used again, requests of its last lock that are still under way do no harm to its next lock.
 func TestTokenComesBack(t *testing.T) {
 	t.Parallel()
@@ -55,30 +59,29 @@ func TestTokenComesBack(t *testing.T) {
 		t.Parallel()
 		w := relayedWorld(t, 3)
 		w.warmUp(t)
-		first := must[*quorum.Lock](t)(w.client.Obtain(bounded(t), []string{"k"}, long, mine(false)))
+		first := must[*quorum.Lock](t)(w.client.Obtain(bounded(t), []string{"k"}, long, mine(t, false)))
 		wantNodes(t, first, 3)
-		w.slowly(t, 2, func() { noError(t, first.Release(bounded(t))) })
+		w.slowly(t, 2, late, func() { noError(t, first.Release(bounded(t))) })
 		others := w.block(t, "k", long, 1)
-		next := must[*quorum.Lock](t)(w.client.Obtain(bounded(t), []string{"k"}, long, mine(false)))
+		next := must[*quorum.Lock](t)(w.client.Obtain(bounded(t), []string{"k"}, long, mine(t, false)))
 		noError(t, others[0].Release(bounded(t)))
 		w.wantAlone(t, next)
 	})
 	t.Run("after a release that a node did not answer in time", func(t *testing.T) {
 		t.Parallel()
 		w := relayedWorld(t, 3)
-		w.warmUp(t)
-		w.client = w.newClient(t, quorum.WithNodeTimeout(500*time.Millisecond))
+		w.hurry(t, short)
 		var lock *quorum.Lock
 		obtain := func() bool {
 			var err error
-			lock, err = w.client.Obtain(bounded(t), []string{"k"}, long, mine(false))
+			lock, err = w.client.Obtain(bounded(t), []string{"k"}, long, mine(t, false))
 			return err == nil
 		}
 		check.Eventually(t, time.Minute, "three nodes in time", func() bool {
 			if !obtain() {
 				return false
 			}
-			for range 50 { // the third may be a little later
+			for range 100 { // the third may be a little later
 				if lock.Nodes() == 3 {
 					return true
 				}
@@ -86,7 +89,7 @@ func TestTokenComesBack(t *testing.T) {
 			}
 			return false
 		})
-		w.slowly(t, 2, func() { _ = lock.Release(bounded(t)) })
+		w.slowly(t, 2, short+late, func() { _ = lock.Release(bounded(t)) })
 		others := w.block(t, "k", long, 1)
 		check.Eventually(t, time.Minute, "it has the others", obtain) // it may wait 10 s for what was not answered
 		noError(t, others[0].Release(bounded(t)))
@@ -96,15 +99,15 @@ func TestTokenComesBack(t *testing.T) {
 		t.Parallel()
 		w := relayedWorld(t, 3)
 		w.warmUp(t)
-		first := must[*quorum.Lock](t)(w.client.Obtain(bounded(t), []string{"k"}, 2*brisk, mine(true)))
+		first := must[*quorum.Lock](t)(w.client.Obtain(bounded(t), []string{"k"}, 5*brisk, mine(t, true)))
 		wantNodes(t, first, 3)
 		w.steal(t, 2)
-		wantNodes(t, first, 2)
-		w.slowly(t, 2, func() {})
+		wantNodes(t, first, 2) // it is asked again after a third of the lease
+		w.slowly(t, 2, late, func() {})
 		noError(t, first.Release(bounded(t)))
 		others := w.block(t, "k", long, 1)
 		next := must[*quorum.Lock](t)(w.client.Obtain(bounded(t), []string{"k"}, long, &redislock.Options{
-			Token: "mine", RetryStrategy: redislock.LinearBackoff(100 * time.Millisecond),
+			Token: t.Name(), RetryStrategy: redislock.LinearBackoff(100 * time.Millisecond),
 		}))
 		noError(t, others[0].Release(bounded(t)))
 		w.wantAlone(t, next)
@@ -117,10 +120,10 @@ func TestTokenComesBack(t *testing.T) {
 			// Mostly a Refresh finds out about the loss, sometimes the watchdog.
 			ttl := long
 			if i%10 == 9 {
-				ttl = 2 * brisk
+				ttl = 5 * brisk
 			}
 			first := must[*quorum.Lock](t)(w.client.Obtain(bounded(t), []string{"k"}, ttl, &redislock.Options{
-				Token: "mine", Watchdog: true, RetryStrategy: redislock.LinearBackoff(10 * time.Millisecond),
+				Token: t.Name(), Watchdog: true, RetryStrategy: redislock.LinearBackoff(10 * time.Millisecond),
 			}))
 			lost := first.Lost()
 			wantNodes(t, first, 3)
@@ -129,7 +132,7 @@ func TestTokenComesBack(t *testing.T) {
 				wantOnly(t, first.Refresh(bounded(t), long), redislock.ErrLockNotHeld)
 			}
 			receive(t, lost, "the loss")
-			next := must[*quorum.Lock](t)(w.client.Obtain(bounded(t), []string{"k"}, long, mine(false)))
+			next := must[*quorum.Lock](t)(w.client.Obtain(bounded(t), []string{"k"}, long, mine(t, false)))
 			wantNodes(t, next, 3)
 			time.Sleep(30 * time.Millisecond) // for what is still under way, if anything is
 			if n := w.holders(t, "k"); n != 3 {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -105,7 +106,11 @@ func TestNewElectorRefuses(t *testing.T) {
 // A Locker can be made of whatever obtains locks.
 func TestLockerClients(t *testing.T) {
 	t.Parallel()
-	mini := redistest.StartMini(t)
+	synctest.Test(t, lockerClients) // where no answer comes too late
+}
+
+func lockerClients(t *testing.T) {
+	mini := redistest.PipeMini(t)
 	client := redislock.New(mini.Client(t))
 	defer client.Close()
 	nodes, err := quorum.New([]*redislock.Client{client})

@@ -29,14 +29,15 @@ func TestHammer(t *testing.T) {
 		defer client.Close()
 		var all sync.WaitGroup
 		var obtained, refused, forgotten atomic.Int64
-		until := time.Now().Add(time.Second)
+		began := time.Now()
+		until := began.Add(time.Second)
 		goesOn := func() bool {
 			return time.Now().Before(until) || forgotten.Load() == 0 && time.Now().Before(until.Add(time.Minute))
 		}
 		for range 16 {
 			all.Go(func() {
 				for goesOn() {
-					hammer(t.Context(), client, &obtained, &refused, &forgotten)
+					hammer(t.Context(), client, slowness(began), &obtained, &refused, &forgotten)
 				}
 			})
 		}
@@ -49,7 +50,7 @@ func TestHammer(t *testing.T) {
 		})
 		all.Wait()
 		client.Close()
-		time.Sleep(2 * shortest)
+		time.Sleep(2 * shortest * slowness(began))
 		sums := m.sums(t)
 		if sums["waiting"] != 0 || sums["held"] != 0 {
 			t.Errorf("got %d who wait and %d held, want none", sums["waiting"], sums["held"])
@@ -70,8 +71,14 @@ func TestHammer(t *testing.T) {
 // shortest is the ttl of locks that are forgotten.
 const shortest = 50 * time.Millisecond
 
+// slowness is how many seconds have passed, at least 1: it goes on for longer than one if the machine is so slow that no lock is
+// obtained within its ttl, and the times of the locks become so many times as long.
+func slowness(began time.Time) time.Duration {
+	return max(1, time.Since(began)/time.Second)
+}
+
 // hammer obtains once, and does something with the lock.
-func hammer(ctx context.Context, client *redislock.Client, obtained, refused, forgotten *atomic.Int64) {
+func hammer(ctx context.Context, client *redislock.Client, slowness time.Duration, obtained, refused, forgotten *atomic.Int64) {
 	keys, dice := []string{"a", "b"}[rand.IntN(2):], rand.IntN(8)
 	opt := &redislock.Options{Name: "n", Watchdog: dice != 0, Queue: rand.IntN(2) == 0}
 	if !opt.Queue {
@@ -79,9 +86,9 @@ func hammer(ctx context.Context, client *redislock.Client, obtained, refused, fo
 	}
 	ttl := time.Minute
 	if dice == 0 {
-		ttl = shortest
+		ttl = shortest * slowness
 	}
-	bounded, cancel := context.WithTimeout(ctx, time.Duration(1+rand.IntN(100))*time.Millisecond)
+	bounded, cancel := context.WithTimeout(ctx, time.Duration(1+rand.IntN(100))*time.Millisecond*slowness)
 	defer cancel()
 	lock, err := client.ObtainMixed(bounded, keys[:1], keys[1:], ttl, opt)
 	if err != nil {

@@ -93,7 +93,7 @@ func wantNeeds(t *testing.T, ops map[string]operation, need map[string][]string)
 	got := make(map[string][]string)
 	for name, op := range ops {
 		for _, command := range world.ACLCommands {
-			p := &pass{client: client, admin: g.Admin, prefix: "app:" + command + ":" + name + ":"}
+			p := newPass(g, client, op.name+" without "+command)
 			err := runWithout(t, g, p, op, command)
 			if found := g.WithoutTTL(t); len(found) > 0 {
 				t.Errorf("%s without %s: keys without a TTL: %q", op.name, command, found)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -32,6 +33,15 @@ type pass struct {
 
 	cleanup func(func())   // does something when the test is over
 	granted []<-chan error // to those who wait
+}
+
+// passes counts the passes of all tests.
+var passes atomic.Int64
+
+// newPass prepares a pass. Its keys and its token are used by no other one, also of another test and on another
+// server: whoever has the token in this process is one owner, and closes what another one of it has left open.
+func newPass(g *world.Guarded, client *redislock.Client, name string) *pass {
+	return &pass{client: client, admin: g.Admin, prefix: fmt.Sprintf("app:%d:%s:", passes.Add(1), name)}
 }
 
 func (p *pass) keys(names ...string) []string {

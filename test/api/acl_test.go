@@ -79,7 +79,8 @@ func TestACLIsSufficient(t *testing.T) {
 func wantDone(t *testing.T, g *world.Guarded, client *redislock.Client, ops []operation) {
 	t.Helper()
 	for _, op := range ops {
-		p := &pass{client: client, admin: g.Admin, prefix: "app:" + op.name + ":", lease: 9 * time.Second}
+		p := newPass(g, client, op.name)
+		p.lease = 9 * time.Second
 		err := runWithout(t, g, p, op, "")
 		if op.refused && errors.Is(err, redislock.ErrNotObtained) {
 			err = nil
@@ -153,7 +154,8 @@ func TestACLIsMinimal(t *testing.T) {
 		}
 		failed := 0
 		for _, op := range operations() {
-			p := &pass{client: client, admin: g.Admin, prefix: "app:" + command + ":" + op.name + ":", lease: time.Second}
+			p := newPass(g, client, op.name+" without "+command)
+			p.lease = time.Second
 			err := runWithout(t, g, p, op, command)
 			if err == nil || op.refused && errors.Is(err, redislock.ErrNotObtained) {
 				continue

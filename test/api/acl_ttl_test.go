@@ -43,7 +43,7 @@ func TestACLHoleLeavesNoImmortalKey(t *testing.T) {
 			if op.name == "watchdog" {
 				continue // its lease is over before a look at it
 			}
-			p := &pass{client: client, admin: g.Admin, prefix: "app:" + command + ":" + op.name + ":"}
+			p := newPass(g, client, op.name+" without "+command)
 			_ = runWithout(t, g, p, op, command)
 			if found := g.WithoutTTL(t); len(found) > 0 {
 				t.Errorf("%s without %s: keys without a TTL: %q", op.name, command, found)

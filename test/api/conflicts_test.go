@@ -36,7 +36,7 @@ func TestAllConflicts(t *testing.T) {
 			{"read", nil, w.Keys("r", "free", "i"), redislock.Options{}, []string{"i"}},
 			{
 				"in line", w.Keys("free", "w"), w.Keys("r", "q", "list", "w2"),
-				redislock.Options{Queue: true, Wait: 300 * time.Millisecond},
+				redislock.Options{Queue: true, Wait: 2 * time.Second},
 				[]string{"w", "q", "list", "w2"},
 			},
 		} {

@@ -121,7 +121,7 @@ func TestObtainedPanics(t *testing.T) {
 				}()
 				_, _ = client.Obtain(t.Context(), w.Keys("a", "b"), world.Long, opt)
 			}()
-			w.WantFree(t, "a", "b")
+			w.WantFree(t, w.Keys("a", "b")...)
 		}
 	})
 }

@@ -11,13 +11,17 @@ import (
 	"github.com/seed-14de3678/redislock/internal/world"
 )
 
+// between is how long a waiter waits between two attempts: its intent lasts longer by a second, also if the machine stands still
+// for a while.
+const between = 3 * time.Second
+
 // waiter starts an Obtain that waits with an intent, and returns when that is there.
 func waiter(ctx context.Context, t *testing.T, w *world.World, write, read []string) <-chan error {
 	t.Helper()
 	ended := make(chan error, 1)
 	go func() {
 		lock, err := w.Client.ObtainMixed(ctx, write, read, world.Long, &redislock.Options{
-			Intent: true, Metadata: "waiter", RetryStrategy: redislock.LinearBackoff(20 * time.Millisecond),
+			Intent: true, Metadata: "waiter", RetryStrategy: redislock.LinearBackoff(between),
 		})
 		if err == nil {
 			err = lock.Release(context.WithoutCancel(ctx))
@@ -36,7 +40,7 @@ func TestIntent(t *testing.T) {
 		world.Scenario(t, func(t *testing.T, w *world.World) {
 			reader := check.Must[*redislock.Lock](t)(w.Client.ObtainRead(t.Context(), w.Keys("a"), world.Long, nil))
 			ended := waiter(t.Context(), t, w, w.Keys("a"), nil)
-			w.WantTTL(t, world.IntentOf(w.Key("a")), 0, 2*time.Second)
+			w.WantTTL(t, world.IntentOf(w.Key("a")), 0, between+time.Second)
 			_, err := w.Client.ObtainRead(t.Context(), w.Keys("b", "a"), world.Long, nil)
 			if conflict := world.WantConflict(t, err, w.Key("a"), redislock.ModeIntent); conflict.Metadata != "waiter" || conflict.TTL <= 0 {
 				t.Errorf("got conflict %+v", conflict)
@@ -60,7 +64,7 @@ func TestIntent(t *testing.T) {
 			err := <-ended
 			check.Is(t, err, context.Canceled)
 			world.WantConflict(t, err, w.Key("a"), redislock.ModeRead)
-			check.Eventually(t, 900*time.Millisecond, "the intents are gone, before their ttl is over", func() bool {
+			check.Eventually(t, between, "the intents are gone, before their ttl is over", func() bool {
 				return check.Must[int64](t)(w.RDB.Exists(t.Context(), world.IntentOf(w.Key("a")), world.IntentOf(w.Key("c"))).Result()) == 0
 			})
 			check.NoError(t, reader.Release(t.Context()))

@@ -145,6 +145,36 @@ func TestBreakLate(t *testing.T) {
 	})
 }
 
+// As long as the clean-up of a Break that was not answered has not reached the server either, the Break may still be done, once:
+// also to whoever holds the key by then.
+func TestBreakBeforeItsCleanUp(t *testing.T) {
+	t.Parallel()
+	l := lossy(t, func(*redis.Options) {})
+	old := direct(t, l)
+	check.Must[[]redislock.Broken](t)(l.Client.Break(t.Context(), []string{l.Key + ":free"}, ""))
+	ctx, cancel := context.WithCancel(t.Context())
+	late, rest := make(chan struct{}), make(chan struct{})
+	deliver := sync.OnceFunc(func() { close(late) })
+	t.Cleanup(func() { close(rest) })
+	t.Cleanup(deliver)
+	l.Relay.OnRequest(func(name string, args []string) {
+		switch world.OperationOf(name, args) {
+		case "break":
+			cancel()
+			<-late
+		case "release": // the clean-up
+			<-rest
+		}
+	})
+	_, err := l.Client.Break(ctx, []string{l.Key}, "")
+	check.Is(t, err, redislock.ErrUnknownOutcome)
+	check.NoError(t, old.Release(t.Context()))
+	next := direct(t, l)
+	deliver()
+	check.Eventually(t, 20*time.Second, "the Break is done", func() bool { return !l.Locked(t) })
+	check.Is(t, next.Release(t.Context()), redislock.ErrLockNotHeld)
+}
+
 // A Break whose answer is lost is not done a second time: whoever was handed the key keeps it.
 func TestBreakAnswerLost(t *testing.T) {
 	t.Parallel()

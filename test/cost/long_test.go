@@ -37,12 +37,19 @@ func (m *meter) copies(t *testing.T, s standing, keys []string, n int) {
 	}
 }
 
+// A longStep is what a step has cost, and how many scripts it took. On a machine that is busy they are more: then somebody has
+// asked again meanwhile, because it stands in line for some seconds or its subscription is new.
+type longStep struct {
+	commands world.Commands
+	scripts  int
+}
+
 // However many stand in line, a turn costs the same, and one who gives up as well; no script looks at all of them.
 func TestLongLines(t *testing.T) {
 	t.Parallel()
 	m := newMeter(t)
 	for _, k := range []int{1, 4} {
-		costs := make(map[string][]world.Commands) // of a short line and of a long one
+		costs := make(map[string][]longStep) // of a short line and of a long one
 		for _, long := range []int{0, 20_000} {
 			r := newRow(t, m, sameSet(k), m.client)
 			lock := r.begins(t, depth)
@@ -68,14 +75,18 @@ func TestLongLines(t *testing.T) {
 				name := fmt.Sprintf("%s of a line with %d more", step.name, long)
 				check.NoError(t, m.admin.ScriptFlush(t.Context()).Err())
 				m.notLookedAt(t, name, func() {
-					costs[step.name] = append(costs[step.name], m.counts(t, step.do))
+					commands := m.counts(t, step.do)
+					costs[step.name] = append(costs[step.name], longStep{commands, m.scripts})
 				})
 			}
 			r.ends(t, lock)
 		}
 		for what, of := range costs {
-			most := limit{0, of[0].Total()}.and(onceASecond)
-			most.within(t, what+" of a long line", k, of[1])
+			most := limit{0, of[0].commands.Total()}.and(onceASecond)
+			for range of[1].scripts - of[0].scripts {
+				most = most.and(askingAgain)
+			}
+			most.within(t, what+" of a long line", k, of[1].commands)
 		}
 	}
 }

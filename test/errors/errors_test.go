@@ -3,6 +3,8 @@ package errors_test
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
@@ -86,6 +88,12 @@ var serverErrors = []struct {
 	{&net.OpError{Op: "write", Err: syscall.EPIPE}, unknown, redislock.ErrUnknownOutcome},
 	{&net.OpError{Op: "read", Err: syscall.ECONNRESET}, unknown, redislock.ErrUnknownOutcome},
 	{fmt.Errorf("pool: %w", &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}), passing, nil},
+	{&tls.CertificateVerificationError{Err: x509.UnknownAuthorityError{}}, passing, nil},
+	{fmt.Errorf("pool: %w", tls.RecordHeaderError{Msg: "first record does not look like a TLS handshake"}), passing, nil},
+	{&net.OpError{Op: "remote error", Err: tls.AlertError(40)}, passing, nil},                         // handshake failure
+	{&net.OpError{Op: "remote error", Err: tls.AlertError(45)}, passing, nil},                         // expired certificate
+	{&net.OpError{Op: "remote error", Err: tls.AlertError(116)}, passing, nil},                        // certificate required
+	{&net.OpError{Op: "remote error", Err: tls.AlertError(20)}, unknown, redislock.ErrUnknownOutcome}, // bad record MAC
 	{redis.ErrPoolTimeout, passing, nil},
 	{redis.ErrClosed, final, redis.ErrClosed},
 	{wire.ErrNotSent, final, wire.ErrNotSent},

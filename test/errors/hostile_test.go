@@ -1,48 +1,16 @@
 package errors_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"math"
+	"strings"
 	"testing"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/world"
 )
-
-// hostile is a redis.Scripter that answers what no script of ours does.
-type hostile struct{ answers func() (any, error) }
-
-func (h hostile) Eval(ctx context.Context, _ string, _ []string, _ ...any) *redis.Cmd {
-	cmd := redis.NewCmd(ctx)
-	v, err := h.answers()
-	cmd.SetVal(v)
-	cmd.SetErr(err)
-	return cmd
-}
-
-func (h hostile) EvalSha(ctx context.Context, _ string, _ []string, _ ...any) *redis.Cmd {
-	return h.Eval(ctx, "", nil)
-}
-
-func (h hostile) EvalRO(ctx context.Context, _ string, _ []string, _ ...any) *redis.Cmd {
-	return h.Eval(ctx, "", nil)
-}
-
-func (h hostile) EvalShaRO(ctx context.Context, _ string, _ []string, _ ...any) *redis.Cmd {
-	return h.Eval(ctx, "", nil)
-}
-
-func (h hostile) ScriptExists(ctx context.Context, _ ...string) *redis.BoolSliceCmd {
-	return redis.NewBoolSliceCmd(ctx)
-}
-
-func (h hostile) ScriptLoad(ctx context.Context, _ string) *redis.StringCmd {
-	return redis.NewStringCmd(ctx)
-}
 
 // hostileReplies are none that obtain.lua or rw.lua can send, other than the refusals in them.
 func hostileReplies() []any {
@@ -85,7 +53,7 @@ func TestHostileReplies(t *testing.T) {
 	for i, answer := range hostileReplies() {
 		t.Run(fmt.Sprintf("%d %v", i, answer), func(t *testing.T) {
 			t.Parallel()
-			client := redislock.New(hostile{func() (any, error) { return answer, nil }})
+			client := redislock.New(world.Replies(func() any { return answer }))
 			t.Cleanup(client.Close)
 			ctx, key := t.Context(), []string{"k"}
 			for name, obtain := range map[string]func() (*redislock.Lock, error){
@@ -118,14 +86,14 @@ func heldAgainst(t *testing.T, answer any) {
 		"upgrade":   func(l *redislock.Lock) error { return l.Upgrade(ctx) },
 	} {
 		says := any(int64(1))
-		client := redislock.New(hostile{func() (any, error) { return says, nil }})
+		client := redislock.New(world.Replies(func() any { return says }))
 		lock, err := client.Obtain(ctx, []string{"k"}, time.Minute, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		says = answer
-		if err := operation(lock); err == nil {
-			t.Errorf("%s: got no error of reply %v", name, answer)
+		if err := operation(lock); err == nil || strings.Contains(err.Error(), "%!") {
+			t.Errorf("%s: got error %v of reply %v, want one that says what is wrong", name, err, answer)
 		}
 		if ttl, err := lock.TTL(ctx); err == nil && (ttl <= 0 || ttl > 365*24*time.Hour) {
 			t.Errorf("ttl: got %v of reply %v", ttl, answer)

@@ -57,8 +57,8 @@ func TestErrorsInScripts(t *testing.T) {
 		"ERR Error running script" + call6 + "user_script:12: too many results to unpack":                     "ERR too many results to unpack",
 		"@user_script: 12: -READONLY You can't write against a read only replica.  ":                          "READONLY You can't write against a read only replica.",
 		// Not of a script.
-		"ERR unknown command 'evalsha', with args beginning with: 'a' ": "ERR unknown command 'evalsha'",
-		"NOSCRIPT No matching script. Please use EVAL.":                 "NOSCRIPT No matching script. Please use EVAL.",
+		"ERR unknown command 'wait', with args beginning with: 'a' ": "ERR unknown command 'wait'",
+		"NOSCRIPT No matching script. Please use EVAL.":              "NOSCRIPT No matching script. Please use EVAL.",
 		"redis: nil": "redis: nil",
 	} {
 		if got := shown(t, world.Refusal(said)); got != want {

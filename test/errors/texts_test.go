@@ -24,7 +24,7 @@ func TestTextsNameThePackage(t *testing.T) {
 		mini.Miniredis().FlushAll()
 		return nil
 	})
-	known := client.With(t.Context(), []string{"b"}, 300*time.Millisecond, nil, func(ctx context.Context) error {
+	known := client.With(t.Context(), []string{"b"}, 10*time.Second, nil, func(ctx context.Context) error {
 		mini.Miniredis().FlushAll()
 		<-ctx.Done()
 		return nil

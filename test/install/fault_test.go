@@ -22,6 +22,8 @@ var whole = map[string]string{
 	"metrics/metrics_test.go": "package metrics\n\nimport \"example.com/lock/internal/wire\"\n\nvar _ = wire.Size\n",
 	"metrics/vendor/a/a.go":   "package a\n",
 	"benchmarks/go.mod":       nested("example.com/lock/benchmarks", "require example.com/lock v0.0.0", "replace example.com/lock => ../"),
+	"torture/go.mod":          nested("example.com/lock/torture", "require example.com/lock v0.0.0", "replace example.com/lock => ../"),
+	"torture/main.go":         "package main\n\nimport \"example.com/lock\"\n\nfunc main() { println(lock.Script) }\n",
 	"benchmarks/main.go":      "package main\n\nimport \"example.com/lock\"\n\nfunc main() { println(lock.Script) }\n",
 }
 

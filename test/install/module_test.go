@@ -14,7 +14,7 @@ import (
 )
 
 // internal are the folders of the modules that are not for users. All others are installed here, and are held to the rules.
-var internal = []string{"benchmarks"}
+var internal = []string{"benchmarks", "torture"}
 
 // A module is a folder with a go.mod.
 type module struct {

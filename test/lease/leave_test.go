@@ -135,7 +135,7 @@ func TestLeaveMixed(t *testing.T) {
 			t.Errorf("got numbers %d, %d and %d behind %d", second.Fence(), third.Fence(), writer.Fence(), raised)
 		}
 		check.NoError(t, writer.Release(ctx))
-		w.WantFree(t, "w", "r")
+		w.WantFree(t, w.Keys("w", "r")...)
 	})
 }
 
@@ -160,7 +160,7 @@ func TestHoldAtLeast(t *testing.T) {
 			&redislock.Options{HoldAtLeast: time.Nanosecond}))
 		time.Sleep(time.Millisecond)
 		check.NoError(t, short.Release(ctx))
-		w.WantFree(t, "short")
+		w.WantFree(t, w.Keys("short")...)
 
 		long := check.Must[*redislock.Lock](t)(w.Client.Obtain(ctx, w.Keys("long"), time.Minute,
 			&redislock.Options{HoldAtLeast: time.Minute}))
@@ -201,7 +201,7 @@ func TestLeaveRefused(t *testing.T) {
 				t.Errorf("%v: got error %v", bad, err)
 			}
 		}
-		w.WantFree(t, "b")
+		w.WantFree(t, w.Keys("b")...)
 		check.NoError(t, lock.Refresh(ctx, world.Long))
 		var none *redislock.Lock
 		check.Is(t, none.Leave(ctx, time.Second), redislock.ErrLockNotHeld)

@@ -24,7 +24,7 @@ func TestReleaseKeys(t *testing.T) {
 			&redislock.Options{Fenced: true}))
 		number, deadline := lock.Fence(), lock.Deadline()
 		check.NoError(t, lock.ReleaseKeys(ctx, w.Keys("d", "a", "d")))
-		w.WantFree(t, "a", "d")
+		w.WantFree(t, w.Keys("a", "d")...)
 		if diff := cmp.Diff(w.Keys("b", "c"), lock.Keys()); diff != "" {
 			t.Errorf("keys (-want +got):\n%s", diff)
 		}
@@ -45,7 +45,7 @@ func TestReleaseKeys(t *testing.T) {
 		}
 		check.NoError(t, lock.ReleaseKeys(ctx, []string{w.Key("c")}))
 		check.NoError(t, lock.ReleaseKeys(ctx, []string{w.Key("b")})) // the last one
-		w.WantFree(t, "b", "c")
+		w.WantFree(t, w.Keys("b", "c")...)
 		check.Is(t, lock.Refresh(ctx, world.Long), redislock.ErrLockNotHeld)
 		check.NoError(t, other.Release(ctx))
 	})
@@ -72,7 +72,7 @@ func TestReleaseKeysRefused(t *testing.T) {
 		if err != nil && (!strings.Contains(err.Error(), w.Key("a")) || strings.Contains(err.Error(), `lost "`+w.Key("b"))) {
 			t.Errorf("got error %v, want one that names what was lost", err)
 		}
-		w.WantFree(t, "b")
+		w.WantFree(t, w.Keys("b")...)
 		check.NoError(t, lock.Release(ctx))
 		check.Is(t, lock.ReleaseKeys(ctx, []string{w.Key("c")}), redislock.ErrLockNotHeld)
 		check.Is(t, (*redislock.Lock)(nil).ReleaseKeys(ctx, []string{"c"}), redislock.ErrLockNotHeld)
@@ -155,7 +155,7 @@ func TestReleaseKeysAtTheSameTime(t *testing.T) {
 	for range 2 * (len(names) / 2) {
 		check.NoError(t, <-done)
 	}
-	w.WantFree(t, names[:len(names)-1]...)
+	w.WantFree(t, w.Keys(names[:len(names)-1]...)...)
 	if diff := cmp.Diff(w.Keys(names[len(names)-1]), lock.Keys()); diff != "" {
 		t.Errorf("keys (-want +got):\n%s", diff)
 	}

@@ -51,7 +51,7 @@ func TestServerGone(t *testing.T) {
 				t.Run(name, func(t *testing.T) {
 					t.Parallel()
 					server := redistest.Start(t, kind)
-					_, held := watchMany(t, server, 1500*time.Millisecond)
+					_, held := watchMany(t, server, 4*time.Second)
 					does.before(server)
 					for _, h := range held {
 						h.WantLost(t)

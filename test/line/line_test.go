@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/internal/check"
@@ -39,6 +40,10 @@ func TestQueue(t *testing.T) {
 	})
 }
 
+// goesOn is for how long an Obtain may go on when its context has ended. On a machine that is busy for longer it leaves the
+// line in the background.
+const goesOn = 100 * time.Millisecond
+
 func TestQueueEndsWithContext(t *testing.T) {
 	world.Scenario(t, func(t *testing.T, w *world.World) {
 		key := w.Key("k")
@@ -48,14 +53,24 @@ func TestQueueEndsWithContext(t *testing.T) {
 		turns := make(chan world.Turn, 1)
 		w.Wait(ctx, turns, "a", []string{key}, nil)
 		w.InLine(t, key, 1)
+		ended := time.Now()
 		cancel(closed)
 		got := <-turns
-		check.Is(t, got.Err, redislock.ErrNotObtained)
+		took := time.Since(ended)
 		check.Is(t, got.Err, closed)
-		world.WantConflict(t, got.Err, key, redislock.ModeWrite)
-		w.WantFree(t, "redislock:line:{"+key+"}")
+		if !errors.Is(got.Err, redislock.ErrUnknownOutcome) || took < goesOn {
+			world.WantConflict(t, got.Err, key, redislock.ModeWrite)
+		}
+		if took < goesOn { // it has left the line
+			w.WantFree(t, "redislock:line:{"+key+"}")
+		}
+		w.InLine(t, key, 0)
 		check.NoError(t, holder.Release(t.Context()))
-		wantNoTrace(t, w, key)
+		if took < goesOn {
+			wantNoTrace(t, w, key)
+		} else {
+			onlyGuardsSoon(t, w, key)
+		}
 	})
 }
 

@@ -195,37 +195,48 @@ func TestContendedTimeOuts(t *testing.T) {
 // answered, or was never sent.
 func TestContendedTimeOutInTheQueue(t *testing.T) {
 	t.Parallel()
-	l := world.NewLossy(t, func(*redis.Options) {})
-	_ = l.Obtain(t, l.Key)
-	var hook redislock.Options
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	hook.RetryStrategy = redislock.LinearBackoff(5 * time.Millisecond)
-	l.RDB.AddHook(check.Around(func(cmd redis.Cmder, send func() error) error {
-		if check.RunIn(cmd).Of("obtain") {
-			cancel() // the library has looked at ctx, go-redis has not yet
-		}
-		return send()
-	}))
-	_, err := l.Client.Obtain(ctx, []string{l.Key}, world.Long, &hook)
-	check.Is(t, err, context.Canceled)
-	check.Is(t, err, redislock.ErrNotObtained)
+	world.Bubble(t, func(t *testing.T, w *world.World, _ *redistest.Mini, _ *world.Journal) {
+		_ = check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), w.Keys("a"), world.Long, nil))
+		var hook redislock.Options
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		hook.RetryStrategy = redislock.LinearBackoff(5 * time.Millisecond)
+		w.RDB.AddHook(check.Around(func(cmd redis.Cmder, send func() error) error {
+			if check.RunIn(cmd).Of("obtain") {
+				cancel() // the library has looked at ctx, go-redis has not yet
+			}
+			return send()
+		}))
+		_, err := w.Client.Obtain(ctx, w.Keys("a"), world.Long, &hook)
+		check.Is(t, err, context.Canceled)
+		check.Is(t, err, redislock.ErrNotObtained)
+	})
 }
 
 func TestCustomCause(t *testing.T) {
 	t.Parallel()
-	l := world.NewLossy(t, func(*redis.Options) {})
-	_ = l.Obtain(t, l.Key)
-	cause := errors.New("the shop is closed")
-	ctx, cancel := context.WithCancelCause(t.Context())
-	l.On("obtain", func(n int) {
-		if n == 3 {
-			cancel(cause)
+	world.Bubble(t, func(t *testing.T, w *world.World, _ *redistest.Mini, _ *world.Journal) {
+		_ = check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), w.Keys("a"), world.Long, nil))
+		cause := errors.New("the shop is closed")
+		ctx, cancel := context.WithCancelCause(t.Context())
+		asked := 0
+		w.RDB.AddHook(check.Around(func(cmd redis.Cmder, send func() error) error {
+			err := send()
+			if check.RunIn(cmd).Of("obtain") {
+				if asked++; asked == 3 {
+					cancel(cause)
+					time.Sleep(answeredWithin)
+				}
+			}
+			return err
+		}))
+		_, err := w.Client.Obtain(ctx, w.Keys("a"), world.Long, &redislock.Options{
+			RetryStrategy: redislock.LinearBackoff(time.Millisecond),
+		})
+		check.Is(t, err, cause)
+		_ = world.WantConflict(t, err, w.Key("a"), redislock.ModeWrite)
+		if asked != 3 {
+			t.Errorf("it has asked %d times, want 3", asked)
 		}
 	})
-	_, err := l.Client.Obtain(ctx, []string{l.Key}, world.Long, &redislock.Options{
-		RetryStrategy: redislock.LinearBackoff(time.Millisecond),
-	})
-	check.Is(t, err, cause)
-	_ = world.WantConflict(t, err, l.Key, redislock.ModeWrite)
 }

@@ -87,30 +87,40 @@ func TestReleaseTellsARealLoss(t *testing.T) {
 	}
 }
 
+// answeredWithin is less than the 100 ms for which a call may go on whose context has ended. Tests in which it is
+// answered meanwhile run in a bubble: on a busy machine an answer may take longer.
+const answeredWithin = 90 * time.Millisecond
+
 // DESIGN section 11: Release on a cancelled ctx leaves the key.
 func TestReleaseCancelled(t *testing.T) {
 	t.Parallel()
 	t.Run("before", func(t *testing.T) {
-		t.Parallel()
-		l := world.NewLossy(t, world.Persistent)
-		lock := l.Obtain(t, l.Key)
-		ctx, cancel := context.WithCancel(t.Context())
-		cancel()
-		check.NoError(t, lock.Release(ctx))
-		if l.Locked(t) {
-			t.Error("the key is there after its release")
-		}
+		world.Bubble(t, func(t *testing.T, w *world.World, _ *redistest.Mini, _ *world.Journal) {
+			check.NoError(t, world.Cycle(t.Context(), w.Client, w.Key("warm"))) // the server knows the scripts
+			lock := check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), w.Keys("a"), world.Long, nil))
+			w.RDB.AddHook(world.Slow(answeredWithin))
+			ctx, cancel := context.WithCancel(t.Context())
+			cancel()
+			check.NoError(t, lock.Release(ctx))
+			w.WantFree(t, w.Key("a"))
+		})
 	})
 	t.Run("while it is under way", func(t *testing.T) {
-		t.Parallel()
-		l := world.NewLossy(t, world.Persistent)
-		lock := l.Obtain(t, l.Key)
-		ctx, cancel := context.WithCancel(t.Context())
-		l.On("release", func(int) { cancel() })
-		check.NoError(t, lock.Release(ctx))
-		if l.Locked(t) {
-			t.Error("the key is there after its release")
-		}
+		world.Bubble(t, func(t *testing.T, w *world.World, _ *redistest.Mini, _ *world.Journal) {
+			check.NoError(t, world.Cycle(t.Context(), w.Client, w.Key("warm"))) // the server knows the scripts
+			lock := check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), w.Keys("a"), world.Long, nil))
+			ctx, cancel := context.WithCancel(t.Context())
+			w.RDB.AddHook(check.Around(func(cmd redis.Cmder, send func() error) error {
+				err := send()
+				if check.RunIn(cmd).Of("release") {
+					cancel()
+					time.Sleep(answeredWithin)
+				}
+				return err
+			}))
+			check.NoError(t, lock.Release(ctx))
+			w.WantFree(t, w.Key("a"))
+		})
 	})
 	t.Run("while the server cannot be reached", func(t *testing.T) {
 		t.Parallel()

@@ -25,7 +25,7 @@ func TestReleaseKeysReducesClaim(t *testing.T) {
 		client := redislock.New(rdb)
 		defer client.Close()
 		keys := []string{"a", "b", "c"}
-		opt := &redislock.Options{Token: "mine"}
+		opt := &redislock.Options{Token: t.Name()}
 		lock, err := client.Obtain(t.Context(), keys, time.Hour, opt)
 		check.NoError(t, err)
 		rdb.AddHook(check.Around(func(cmd redis.Cmder, send func() error) error {

@@ -31,7 +31,7 @@ func sparedIsFreedLater(t *testing.T, prefix string, opts ...redislock.ClientOpt
 		rdb := mini.Client(t)
 		client := redislock.New(rdb, opts...)
 		defer client.Close()
-		mine := &redislock.Options{Token: "mine"}
+		mine := &redislock.Options{Token: t.Name()}
 		lock, err := client.Obtain(t.Context(), []string{"a", "b"}, time.Hour, mine)
 		check.NoError(t, err)
 		_, err = client.Obtain(t.Context(), []string{"c"}, 10*time.Hour, nil)
@@ -57,7 +57,7 @@ func sparedIsFreedLater(t *testing.T, prefix string, opts ...redislock.ClientOpt
 			}
 			go func() {
 				_, err := client.Obtain(waiting, []string{"b", "c"}, time.Hour, &redislock.Options{
-					Token: "mine", RetryStrategy: redislock.LinearBackoff(time.Minute),
+					Token: t.Name(), RetryStrategy: redislock.LinearBackoff(time.Minute),
 				})
 				given <- err
 			}()
