@@ -20,6 +20,7 @@ PART        ?= 1/1
 JOBS        ?= 1
 COMPAT      ?= .
 MODELS      ?= .
+SERVERS     ?=
 
 SHELL       := bash
 .SHELLFLAGS := -euo pipefail -c
@@ -90,7 +91,7 @@ test: $(REPORT) ## fetch what is missing, then go vet and go test -race for ever
 		go test -json -count=1 -parallel $(PARALLEL) $$race -exec 'env GODEBUG=fips140=only' \
 			-run '$(FIPS_RUN)' $(FIPS_PKG) 2>&1 || status=1; \
 		exit $$status; \
-	} | $(REPORT)
+	} | $(REPORT) -proof docs/proof.md
 
 # They stand in front of the PATH, where internal/redistest finds them. Its own tests run as well: what it
 # does to a server, it does to these. What runs on miniredis alone is left out.
@@ -107,6 +108,13 @@ test-newest: $(REPORT) ## the lock's tests on the newest Redis and Valkey, or NE
 	race=$$([[ $$(go env CGO_ENABLED) != 1 ]] || echo -race); \
 	go test -json -count=1 -parallel $(PARALLEL) $$race $(TESTFLAGS) -run '$(NEWEST_RUN)' -skip '/miniredis' \
 		. ./test/... ./internal/slot ./internal/redistest 2>&1 | $(REPORT)
+
+# Without it the scenarios run in make test, on the same servers, and compare what they find with the page.
+.PHONY: servers
+servers: ## every operation on every server, over every way: the table of docs/operating.md; SERVERS=name=path,…
+	@.ci/install
+	@.ci/install newest
+	@REDISLOCK_SERVERS='$(SERVERS)' go test -count=1 -parallel $(PARALLEL) -timeout 20m -run '^TestServers$$' ./test/servers -update
 
 lint: lint-format lint-go lint-systems lint-lua lint-mod lint-text lint-vuln ## every check that runs no test
 
@@ -225,9 +233,35 @@ compat: ## that this version and an earlier one can share keys: COMPAT=regexp
 	@.ci/install
 	@go test -tags compat -count=1 -parallel $(PARALLEL) -timeout 20m -run '$(COMPAT)' ./internal/compat
 
+.PHONY: soak
+soak: FOR ?= 30m
+soak: ## that nothing grows while the library works, in calm and under faults: FOR=5m; the figures are in .bin/soak.md
+	@.ci/install
+	@mkdir -p .bin
+	@cd torture && go test -count=1 -timeout 0 -v -run '^TestSoak$$' ./soak -for $(FOR) -page $(CURDIR)/.bin/soak.md
+	@cat .bin/soak.md
+
 .PHONY: models
-models: ## that the protocol against late requests holds, by trying everything: MODELS=regexp
+models: ## that the protocol holds, by trying every order in small models of it: MODELS=regexp
 	@go run ./internal/models -run '$(MODELS)'
+
+# What may be set: make torture FOR=30m TOPOLOGY=cluster SEED=7. LOAD names workloads, ROUND and FAULTS one round and how many
+# of its faults, SHRINK for how long a round that fails is done again, REPORT_FILE where the report is written.
+FOR         ?= 2m
+TOPOLOGY    ?= all
+SEED        ?= 0
+LOAD        ?=
+ROUND       ?= 0
+FAULTS      ?= -1
+SHRINK      ?= 2m
+REPORT_FILE ?=
+
+.PHONY: torture
+torture: ## processes under faults, and whether what they saw keeps the promises: FOR=30m TOPOLOGY=cluster SEED=7
+	@.ci/install
+	@cd torture && go test -count=1 -timeout 0 -run '^TestTorture$$' -v . -for=$(FOR) -topology=$(TOPOLOGY) -seed=$(SEED) \
+		-load='$(LOAD)' -round=$(ROUND) -faults=$(FAULTS) -shrink=$(SHRINK) \
+		-report='$(if $(REPORT_FILE),$(abspath $(REPORT_FILE)))'
 
 # Everything that users without Go download, in a folder that git ignores.
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
