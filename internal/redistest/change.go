@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"slices"
 	"strconv"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 )
 
 // Move is a slot of a [Cluster] on its way from one master to another. Until Finish
@@ -160,6 +163,33 @@ func (s *Sentinels) AwaitSuccessor(former *Server) *Server {
 		s.tb.Fatalf("redistest: fail-over from port %d: %v", former.Port(), err)
 	}
 	return successor
+}
+
+// Followed returns when a fail-over is known to all sentinels that answer, and these clients send what they send to the
+// successor. Until then they may write at the former primary, if that runs, and what they write there is lost.
+func (s *Sentinels) Followed(successor *Server, clients ...*redis.Client) {
+	s.tb.Helper()
+	ctx := s.tb.Context()
+	err := until(formTimeout, func() error {
+		for _, m := range s.sentinels {
+			if state, err := primaryState(ctx, m); err == nil && net.JoinHostPort(state["ip"], state["port"]) != successor.Addr() {
+				return fmt.Errorf("the sentinel on port %d takes port %s for the primary", m.Port(), state["port"])
+			}
+		}
+		for _, client := range clients {
+			info, err := client.InfoMap(ctx, "server").Result()
+			if err != nil {
+				return err
+			}
+			if port := info["Server"]["tcp_port"]; port != strconv.Itoa(successor.Port()) {
+				return fmt.Errorf("a client sends to port %s", port)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		s.tb.Fatalf("redistest: fail-over to port %d: %v", successor.Port(), err)
+	}
 }
 
 func (m member) isPrimary(ctx context.Context) error {

@@ -19,8 +19,10 @@ import (
 // guardCommands are those that close what was not answered.
 var guardCommands = []string{"zadd", "zscore", "zremrangebyscore", "pttl", "pexpire"}
 
-// losing has the answer to the next run of a script lost, once it is told which.
-func losing(rdb *redis.Client) *atomic.Value {
+// losing returns a Client that loses the answer to the next run of a script, once it is told which. It sends each command by
+// itself: a clean-up that is under way would go together with what is to be lost, and that would not be seen.
+func losing(t *testing.T, rdb *redis.Client) (*redislock.Client, *atomic.Value) {
+	t.Helper()
 	script := new(atomic.Value)
 	script.Store("")
 	rdb.AddHook(check.Around(func(cmd redis.Cmder, send func() error) error {
@@ -31,7 +33,9 @@ func losing(rdb *redis.Client) *atomic.Value {
 		}
 		return err
 	}))
-	return script
+	client := redislock.New(rdb, redislock.WithoutBatching())
+	t.Cleanup(client.Close)
+	return client, script
 }
 
 // The Release of a user that may not set guards works all the same, but closes nothing. Operations after a request without
@@ -39,9 +43,7 @@ func losing(rdb *redis.Client) *atomic.Value {
 func TestACLWithoutGuards(t *testing.T) {
 	t.Parallel()
 	g := world.NewGuarded(t, "app:")
-	lost := losing(g.RDB)
-	client := redislock.New(g.RDB)
-	t.Cleanup(client.Close)
+	client, lost := losing(t, g.RDB)
 	for _, command := range guardCommands {
 		for name, do := range map[string]func(context.Context, *redislock.Lock) error{
 			"release":     func(ctx context.Context, l *redislock.Lock) error { return l.Release(ctx) },
@@ -114,9 +116,7 @@ func TestACLReleaseBesideGuards(t *testing.T) {
 func TestACLObtainWithoutGuards(t *testing.T) {
 	t.Parallel()
 	g := world.NewGuarded(t, "app:")
-	lost := losing(g.RDB)
-	client := redislock.New(g.RDB)
-	t.Cleanup(client.Close)
+	client, lost := losing(t, g.RDB)
 	warm := check.Must[*redislock.Lock](t)(client.Obtain(t.Context(), []string{"app:warm"}, world.Long, nil))
 	check.NoError(t, warm.Release(t.Context()))
 	for _, command := range guardCommands {
@@ -142,12 +142,10 @@ func TestACLObtainWithoutGuards(t *testing.T) {
 func TestACLOfWhoNeverWaits(t *testing.T) {
 	t.Parallel()
 	g := world.NewGuarded(t, "app:")
-	lost := losing(g.RDB)
 	for _, command := range []string{"zadd", "zscore", "zremrangebyscore", "zrevrangebyscore", "zrange", "zpopmin", "subscribe", "publish", "spublish"} {
 		g.Set(t, "-"+command)
 	}
-	client := redislock.New(g.RDB)
-	t.Cleanup(client.Close)
+	client, lost := losing(t, g.RDB)
 	for _, keys := range [][]string{{"app:a"}, {"app:a", "app:b"}} {
 		lock := check.Must[*redislock.Lock](t)(client.Obtain(t.Context(), keys, world.Long, nil))
 		check.NoError(t, errors.Join(lock.Refresh(t.Context(), 2*world.Long), lock.Release(t.Context())))

@@ -52,19 +52,18 @@ func TestFree(t *testing.T) {
 			}
 			t.Run(fmt.Sprintf("%s k=%d", c.name, k), func(t *testing.T) {
 				check.NoError(t, c.obtain(t, m, newKeys("set", k)).Release(t.Context())) // the server learns the scripts
-				var obtained, released world.Commands
-				inOneHour(func() {
+				cheap(t, func(b *bill) {
 					keys := newKeys("set", k)
 					if c.known {
 						check.NoError(t, c.obtain(t, m, keys).Release(t.Context()))
 					}
 					var lock *redislock.Lock
-					obtained = m.counts(t, func() { lock = c.obtain(t, m, keys) })
-					released = m.counts(t, func() { check.NoError(t, lock.Release(t.Context())) })
+					obtained := m.counts(t, func() { lock = c.obtain(t, m, keys) })
+					released := m.counts(t, func() { check.NoError(t, lock.Release(t.Context())) })
+					c.lock.within(b, c.name+": obtain", k, obtained)
+					c.release.within(b, c.name+": release", k, released)
+					c.both.within(b, c.name+": both", k, obtained.And(released))
 				})
-				c.lock.within(t, c.name+": obtain", k, obtained)
-				c.release.within(t, c.name+": release", k, released)
-				c.both.within(t, c.name+": both", k, obtained.And(released))
 			})
 		}
 	}

@@ -20,20 +20,22 @@ func TestLargeSets(t *testing.T) {
 		if fenced {
 			granting = ofFencedGrants
 		}
-		r := newRow(t, m, sameSet(k), m.client)
-		r.opt.Fenced = fenced
-		lock := r.begins(t, 0)
-		var first, last standing
-		enteringFirst.within(t, named("is the first to enter the line", fenced, 1), k, m.counts(t, func() { first = r.enters(t) }))
-		entering.within(t, named("enters it behind others", fenced, 1), k, m.least(t, func() { last = r.enters(t) }))
-		askingAgain.within(t, named("asks again as the first", fenced, 1), k, m.least(t, func() { m.refuses(t, first) }))
-		askingAgain.within(t, named("asks again as the last", fenced, 1), k, m.least(t, func() { m.refuses(t, last) }))
-		handingOver.and(granting).within(t, named("is granted the set that is released", fenced, 1), k, m.least(t, func() {
-			check.NoError(t, lock.Release(t.Context()))
-			lock = r.gets(t).Lock
-		}))
-		r.ends(t, lock)
-		askingAgain.and(granting).within(t, named("is granted the set when it asks again", fenced, 1), k, m.asksAndGets(t, k, fenced))
+		cheap(t, func(b *bill) {
+			r := newRow(t, m, sameSet(k), m.client)
+			r.opt.Fenced = fenced
+			lock := r.begins(t, 0)
+			var first, last standing
+			enteringFirst.within(b, named("is the first to enter the line", fenced, 1), k, m.counts(t, func() { first = r.enters(t) }))
+			entering.within(b, named("enters it behind others", fenced, 1), k, m.least(t, func() { last = r.enters(t) }))
+			askingAgain.within(b, named("asks again as the first", fenced, 1), k, m.least(t, func() { m.refuses(t, first) }))
+			askingAgain.within(b, named("asks again as the last", fenced, 1), k, m.least(t, func() { m.refuses(t, last) }))
+			handingOver.and(granting).within(b, named("is granted the set that is released", fenced, 1), k, m.least(t, func() {
+				check.NoError(t, lock.Release(t.Context()))
+				lock = r.gets(t).Lock
+			}))
+			r.ends(t, lock)
+			askingAgain.and(granting).within(b, named("is granted the set when it asks again", fenced, 1), k, m.asksAndGets(t, k, fenced))
+		})
 	}
 }
 

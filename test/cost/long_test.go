@@ -49,44 +49,46 @@ func TestLongLines(t *testing.T) {
 	t.Parallel()
 	m := newMeter(t)
 	for _, k := range []int{1, 4} {
-		costs := make(map[string][]longStep) // of a short line and of a long one
-		for _, long := range []int{0, 20_000} {
-			r := newRow(t, m, sameSet(k), m.client)
-			lock := r.begins(t, depth)
-			ctx, cancel := context.WithCancel(t.Context())
-			gone := make(chan error, 1)
-			go func() {
-				_, err := m.client.Obtain(ctx, r.wish(0).write, world.Long, &redislock.Options{Queue: true})
-				gone <- err
-			}()
-			m.copies(t, waits(t, "stands in line", m.entered), r.wish(0).write, long)
-			for _, step := range []struct {
-				name string
-				do   func()
-			}{
-				{"a turn", func() { lock = r.turn(t, lock, 0) }},
-				{"one gives up", func() { cancel(); check.Is(t, <-gone, context.Canceled) }},
-				{"one is refused", func() {
-					_, err := m.client.Obtain(t.Context(), r.wish(0).write, world.Long, nil)
-					check.Is(t, err, redislock.ErrNotObtained)
-				}},
-				{"another turn", func() { lock = r.turn(t, lock, 1) }},
-			} {
-				name := fmt.Sprintf("%s of a line with %d more", step.name, long)
-				check.NoError(t, m.admin.ScriptFlush(t.Context()).Err())
-				m.notLookedAt(t, name, func() {
-					commands := m.counts(t, step.do)
-					costs[step.name] = append(costs[step.name], longStep{commands, m.scripts})
-				})
+		cheap(t, func(b *bill) {
+			costs := make(map[string][]longStep) // of a short line and of a long one
+			for _, long := range []int{0, 20_000} {
+				r := newRow(t, m, sameSet(k), m.client)
+				lock := r.begins(t, depth)
+				ctx, cancel := context.WithCancel(t.Context())
+				gone := make(chan error, 1)
+				go func() {
+					_, err := m.client.Obtain(ctx, r.wish(0).write, world.Long, &redislock.Options{Queue: true})
+					gone <- err
+				}()
+				m.copies(t, waits(t, "stands in line", m.entered), r.wish(0).write, long)
+				for _, step := range []struct {
+					name string
+					do   func()
+				}{
+					{"a turn", func() { lock = r.turn(t, lock, 0) }},
+					{"one gives up", func() { cancel(); check.Is(t, <-gone, context.Canceled) }},
+					{"one is refused", func() {
+						_, err := m.client.Obtain(t.Context(), r.wish(0).write, world.Long, nil)
+						check.Is(t, err, redislock.ErrNotObtained)
+					}},
+					{"another turn", func() { lock = r.turn(t, lock, 1) }},
+				} {
+					name := fmt.Sprintf("%s of a line with %d more", step.name, long)
+					check.NoError(t, m.admin.ScriptFlush(t.Context()).Err())
+					m.notLookedAt(t, name, func() {
+						commands := m.counts(t, step.do)
+						costs[step.name] = append(costs[step.name], longStep{commands, m.scripts})
+					})
+				}
+				r.ends(t, lock)
 			}
-			r.ends(t, lock)
-		}
-		for what, of := range costs {
-			most := limit{0, of[0].commands.Total()}.and(onceASecond)
-			for range of[1].scripts - of[0].scripts {
-				most = most.and(askingAgain)
+			for what, of := range costs {
+				most := limit{0, of[0].commands.Total()}.and(onceASecond)
+				for range of[1].scripts - of[0].scripts {
+					most = most.and(askingAgain)
+				}
+				most.within(b, what+" of a long line", k, of[1].commands)
 			}
-			most.within(t, what+" of a long line", k, of[1].commands)
-		}
+		})
 	}
 }

@@ -90,21 +90,6 @@ func (m *meter) asksAgain(t *testing.T) {
 	waits(t, "asks again", m.asked)
 }
 
-// hourOf is in which hour a moment is. With the first number that a key is given in an hour the numbers beside it live longer,
-// which costs some commands: see fence.lua.
-func hourOf(at time.Time) time.Time { return at.UTC().Truncate(time.Hour) }
-
-// inOneHour measures something, and once more if an hour has begun meanwhile.
-func inOneHour(measure func()) {
-	for {
-		began := time.Now()
-		measure()
-		if hourOf(began).Equal(hourOf(time.Now())) {
-			return
-		}
-	}
-}
-
 // counts returns what scripts run while fn runs.
 func (m *meter) counts(t *testing.T, fn func()) world.Commands {
 	t.Helper()

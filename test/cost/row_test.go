@@ -134,7 +134,7 @@ func (t turn) String() string {
 type costing struct {
 	turn
 	commands world.Commands
-	late     bool      // a waiter may have asked again by itself, or an hour has begun
+	late     bool      // a waiter may have asked again by itself
 	at       time.Time // when it was over
 }
 
@@ -142,7 +142,7 @@ type costing struct {
 func (r *row) costing(i int, commands world.Commands) costing {
 	const asksAgain = 4 * time.Second // not sooner
 	at := time.Now()
-	late := at.Sub(r.began) > asksAgain || r.m.took > slowTurn || !hourOf(r.began).Equal(hourOf(at))
+	late := at.Sub(r.began) > asksAgain || r.m.took > slowTurn
 	return costing{turn{r.wish(i), r.wish(i + 1)}, commands, late, at}
 }
 
@@ -178,8 +178,7 @@ func secondsOf(all []costing) int {
 // whoever asks at another moment may be written anew, so others are checked if there are any; if it is meant to happen in each,
 // the cheapest of them. On a machine that is so slow that a waiter may ask again by itself in each of them, one more such
 // asking is allowed.
-func want(t *testing.T, what string, l limit, all []costing, asks bool) {
-	t.Helper()
+func want(b *bill, what string, l limit, all []costing, asks bool) {
 	punctual := slices.DeleteFunc(slices.Clone(all), func(c costing) bool { return c.late })
 	same := len(punctual) - len(punctual)/2 // of them cost as much as the median, or more
 	if asks {
@@ -200,9 +199,9 @@ func want(t *testing.T, what string, l limit, all []costing, asks bool) {
 	default:
 		median = punctual[len(punctual)/2]
 	}
-	if !l.within(t, what, median.keys(), median.commands) || asks || len(punctual) == 0 {
+	if !l.within(b, what, median.keys(), median.commands) || asks || len(punctual) == 0 {
 		return
 	}
 	dearest := punctual[len(punctual)-1]
-	l.and(onceASecond).within(t, what+", the dearest,", dearest.keys(), dearest.commands)
+	l.and(onceASecond).within(b, what+", the dearest,", dearest.keys(), dearest.commands)
 }

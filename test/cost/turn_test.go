@@ -28,14 +28,16 @@ func TestTurn(t *testing.T) {
 						if clients > 1 {
 							l = l.and(published)
 						}
-						r := newRow(t, m, c.set(k), both[:clients]...)
-						if r.opt.Fenced, r.vain = fenced, c.vain; c.ttl > 0 {
-							r.ttl = c.ttl
-						}
-						what := named(c.name, fenced, clients)
-						for special, part := range r.measure(t) {
-							want(t, what+special, l, part, c.asks())
-						}
+						cheap(t, func(b *bill) {
+							r := newRow(t, m, c.set(k), both[:clients]...)
+							if r.opt.Fenced, r.vain = fenced, c.vain; c.ttl > 0 {
+								r.ttl = c.ttl
+							}
+							what := named(c.name, fenced, clients)
+							for special, part := range r.measure(t) {
+								want(b, what+special, l, part, c.asks())
+							}
+						})
 					}
 				}
 			}
@@ -61,33 +63,35 @@ func TestTurnDrops(t *testing.T) {
 	c := course{name: "one is gone before each", alsoAlone: true, set: sameSet}
 	for _, fenced := range []bool{false, true} {
 		for _, k := range c.sizes() {
-			relay := redistest.NewRelay(t, m.server.Addr())
-			set := c.set(k)
-			alive := newRow(t, m, set, m.client)
-			dead := newRow(t, m, set, m.clientOf(t, relay.Client(t)))
-			alive.opt.Fenced, dead.opt.Fenced = fenced, fenced
-			lock := alive.begins(t, 0)
-			var last standing
-			for range turns {
-				last = dead.enters(t)
-				alive.enters(t)
-			}
-			for range depth {
-				alive.enters(t)
-			}
-			m.buries(t, relay, last)
-			var all []costing
-			for i := range turns {
-				commands := m.counts(t, func() { lock = alive.turn(t, lock, i) })
-				one := alive.costing(i, commands)
-				one.late = one.late || m.scripts > scriptsOfATurn || commands["time"] > scriptsOfATurn
-				all = append(all, one)
-			}
-			dead.cancel()
-			relay.Refuse(false) // so that they are done soon
-			dead.waiters.Wait()
-			alive.ends(t, lock)
-			want(t, named(c.name, fenced, 1), c.limit(k, fenced), all, c.asks())
+			cheap(t, func(b *bill) {
+				relay := redistest.NewRelay(t, m.server.Addr())
+				set := c.set(k)
+				alive := newRow(t, m, set, m.client)
+				dead := newRow(t, m, set, m.clientOf(t, relay.Client(t)))
+				alive.opt.Fenced, dead.opt.Fenced = fenced, fenced
+				lock := alive.begins(t, 0)
+				var last standing
+				for range turns {
+					last = dead.enters(t)
+					alive.enters(t)
+				}
+				for range depth {
+					alive.enters(t)
+				}
+				m.buries(t, relay, last)
+				var all []costing
+				for i := range turns {
+					commands := m.counts(t, func() { lock = alive.turn(t, lock, i) })
+					one := alive.costing(i, commands)
+					one.late = one.late || m.scripts > scriptsOfATurn || commands["time"] > scriptsOfATurn
+					all = append(all, one)
+				}
+				dead.cancel()
+				relay.Refuse(false) // so that they are done soon
+				dead.waiters.Wait()
+				alive.ends(t, lock)
+				want(b, named(c.name, fenced, 1), c.limit(k, fenced), all, c.asks())
+			})
 		}
 	}
 }
@@ -118,33 +122,35 @@ func TestTurnOfHalves(t *testing.T) {
 	}}
 	for _, fenced := range []bool{false, true} {
 		for _, k := range c.sizes() {
-			r := newRow(t, m, c.set(k), m.client)
-			r.opt.Fenced = fenced
-			whole := r.begins(t, 6)
-			var toHalves, toWhole []costing
-			for range turns {
-				halves := make([]*redislock.Lock, 2)
-				commands := m.counts(t, func() {
-					check.NoError(t, whole.Release(t.Context()))
-					halves[0], halves[1] = r.gets(t).Lock, r.gets(t).Lock
-					r.enters(t)
-					r.enters(t)
-				})
-				toHalves = append(toHalves, r.costing(0, commands))
-				commands = m.counts(t, func() {
-					m.forgetAsked()
-					check.NoError(t, halves[0].Release(t.Context()))
-					m.asksAgain(t)
-					check.NoError(t, halves[1].Release(t.Context()))
-					whole = r.gets(t).Lock
-					r.enters(t)
-				})
-				toWhole = append(toWhole, r.costing(2, commands))
-			}
-			r.ends(t, whole)
-			what, l := named(c.name, fenced, 1), c.limit(k, fenced)
-			want(t, what+", two are granted", l.and(limit{0, l.more}), toHalves[2:], c.asks())
-			want(t, what+", one is granted", l, toWhole[2:], c.asks())
+			cheap(t, func(b *bill) {
+				r := newRow(t, m, c.set(k), m.client)
+				r.opt.Fenced = fenced
+				whole := r.begins(t, 6)
+				var toHalves, toWhole []costing
+				for range turns {
+					halves := make([]*redislock.Lock, 2)
+					commands := m.counts(t, func() {
+						check.NoError(t, whole.Release(t.Context()))
+						halves[0], halves[1] = r.gets(t).Lock, r.gets(t).Lock
+						r.enters(t)
+						r.enters(t)
+					})
+					toHalves = append(toHalves, r.costing(0, commands))
+					commands = m.counts(t, func() {
+						m.forgetAsked()
+						check.NoError(t, halves[0].Release(t.Context()))
+						m.asksAgain(t)
+						check.NoError(t, halves[1].Release(t.Context()))
+						whole = r.gets(t).Lock
+						r.enters(t)
+					})
+					toWhole = append(toWhole, r.costing(2, commands))
+				}
+				r.ends(t, whole)
+				what, l := named(c.name, fenced, 1), c.limit(k, fenced)
+				want(b, what+", two are granted", l.and(limit{0, l.more}), toHalves[2:], c.asks())
+				want(b, what+", one is granted", l, toWhole[2:], c.asks())
+			})
 		}
 	}
 }
@@ -159,24 +165,26 @@ func TestTurnUntold(t *testing.T) {
 	c := course{name: "the one who leaves may not publish", alsoAlone: true, extra: limit{0, 1}, set: sameSet}
 	for _, fenced := range []bool{false, true} {
 		for _, k := range c.sizes() {
-			var all []costing
-			for range turns / 2 {
-				r := newRow(t, m, c.set(k), m.client)
-				r.opt.Fenced = fenced
-				r.next, r.began = 1, time.Now()
-				lock := check.Must[*redislock.Lock](t)(holder.Obtain(t.Context(), r.wish(0).write, r.ttl, &r.opt))
-				first := r.enters(t)
-				r.enters(t)
-				commands := m.counts(t, func() {
-					check.NoError(t, lock.Release(t.Context()))
-					m.wakes(t, first)
-					lock = r.gets(t).Lock
+			cheap(t, func(b *bill) {
+				var all []costing
+				for range turns / 2 {
+					r := newRow(t, m, c.set(k), m.client)
+					r.opt.Fenced = fenced
+					r.next, r.began = 1, time.Now()
+					lock := check.Must[*redislock.Lock](t)(holder.Obtain(t.Context(), r.wish(0).write, r.ttl, &r.opt))
+					first := r.enters(t)
 					r.enters(t)
-				})
-				all = append(all, r.costing(0, commands))
-				r.ends(t, lock)
-			}
-			want(t, named(c.name, fenced, 1), c.limit(k, fenced).and(limit{0, 1}), all, c.asks()) // it is woken by the test
+					commands := m.counts(t, func() {
+						check.NoError(t, lock.Release(t.Context()))
+						m.wakes(t, first)
+						lock = r.gets(t).Lock
+						r.enters(t)
+					})
+					all = append(all, r.costing(0, commands))
+					r.ends(t, lock)
+				}
+				want(b, named(c.name, fenced, 1), c.limit(k, fenced).and(limit{0, 1}), all, c.asks()) // it is woken by the test
+			})
 		}
 	}
 }

@@ -107,8 +107,10 @@ func TestQueueSentinel(t *testing.T) {
 			t.Run(name+" "+order, func(t *testing.T) {
 				t.Parallel()
 				s := redistest.StartSentinels(t, redistest.Redis, 1, 3)
-				r := newReplicated(t, s.Primary().Client(t), 1, 20, world.NewClient(t, s.Client(t)), world.NewClient(t, s.Client(t)))
+				one, two := s.Client(t), s.Client(t)
+				r := newReplicated(t, s.Primary().Client(t), 1, 20, world.NewClient(t, one), world.NewClient(t, two))
 				successor := lose(s)
+				s.Followed(successor, one, two) // a Release at the former primary would be lost
 				r.goesOn(t, successor.Client(t), "", i == 0)
 			})
 		}
