@@ -30,7 +30,7 @@ func TestForeignString(t *testing.T) {
 				queue.Wait = briefly
 				for how, opt := range map[string]*redislock.Options{
 					"once": nil, "fenced": {Fenced: true}, "with a token": {Token: "t"}, "with intents": {Intent: true},
-					"in line": queue, "polling": {RetryStrategy: redislock.LinearBackoff(20 * time.Millisecond), Wait: briefly},
+					"in line": queue, "polling": {RetryStrategy: redislock.LimitRetry(redislock.LinearBackoff(20*time.Millisecond), 3)},
 				} {
 					for _, keys := range [][]string{w.Keys("a"), w.Keys("a", "b"), w.Keys("b", "a")} {
 						_, err := w.Client.Obtain(t.Context(), keys, world.Long, opt)
