@@ -208,7 +208,8 @@ func TestProcessThatLeadsKilled(t *testing.T) {
 	awaitRuns(t, rdb, "second", 2)
 	ticks := map[int64]string{}
 	for _, run := range processRuns(t, rdb) {
-		if other := ticks[run.tick]; other != "" {
+		// A process that has stood still for a second may begin two of its own runs in one tick.
+		if other := ticks[run.tick]; other != "" && other != run.name {
 			t.Errorf("tick %d was run by %s and %s", run.tick, other, run.name)
 		}
 		ticks[run.tick] = run.name
@@ -232,7 +233,7 @@ func pauseBetweenRuns(t *testing.T, rdb *redis.Client, name string, p *redistest
 }
 
 // The leader is stopped until another one leads. It runs nothing when it goes on: gocron asks before the timers of the
-// lease have told anything.
+// lease have told anything. The lease is so long that the other one keeps it if the machine stands still for a second or two.
 func TestProcessThatLeadsPaused(t *testing.T) {
 	t.Parallel()
 	s := redistest.Start(t, redistest.Redis)
@@ -240,7 +241,7 @@ func TestProcessThatLeadsPaused(t *testing.T) {
 	leader, other := "first", "second"
 	processes := map[string]*redistest.Process{}
 	for _, name := range []string{leader, other} {
-		processes[name] = setting{name: name, every: 1, ttl: 2 * time.Second, work: "1ms"}.start(t, "elector", s)
+		processes[name] = setting{name: name, every: 1, ttl: 6 * time.Second, work: "1ms"}.start(t, "elector", s)
 		awaitRuns(t, rdb, leader, 1)
 	}
 	for range 2 {

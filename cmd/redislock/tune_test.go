@@ -68,22 +68,23 @@ func wantNothingLeft(t *testing.T, rdb *redis.Client) {
 }
 
 // A policy that asks every ten seconds for what is held for a millisecond is the worst, each time: all come at once, and
-// whoever is refused waits until the slice is over. So one of the 24 has a turn now and then, on a busy machine, too.
+// whoever is refused waits until the slice is over. So one of the 24 has a turn now and then, on a busy machine, too. A run has
+// some twenty slices of each policy: with half as many, a machine that stands still in some of them leaves it uncertain.
 func TestTuneNamesTheWorst(t *testing.T) {
 	t.Parallel()
 	rdb, url := tuneServer(t)
 	run := func() *process {
-		return newProcess(t, "tune", "-redis", url, "-hold", "1ms", "-think", "50ms", "-workers", "24", "-of", "1", "-for", "6s",
+		return newProcess(t, "tune", "-redis", url, "-hold", "1ms", "-think", "50ms", "-workers", "24", "-of", "1", "-for", "15s",
 			"-only", "-json", "-policy", "bad=linear:10s", "-policy", "line=queue", "-policy", "again=queue").start(t)
 	}
 	var runs []*process
-	for range 5 {
+	for range 3 {
 		runs = append(runs, run())
 	}
 	for _, p := range runs {
 		status := p.status(t)
 		all := readTuned(t, p.stdout.String())
-		if unnamed(all) { // the other four, and other tests, were in its way; whoever is named wrongly has no second chance
+		if unnamed(all) { // the other two, and other tests, were in its way; whoever is named wrongly has no second chance
 			p = run()
 			status = p.status(t)
 			all = readTuned(t, p.stdout.String())
@@ -97,7 +98,7 @@ func TestTuneNamesTheWorst(t *testing.T) {
 		}
 		for _, one := range all[:2] {
 			if one.Acquired < 10 || one.CommandsEach < 1 || one.WaitP99ms <= 0 || one.Fairness <= 0 ||
-				one.ServerCPUus == nil || *one.ServerCPUus <= 0 || one.Embedded || one.Slices < 5 {
+				one.ServerCPUus == nil || *one.ServerCPUus <= 0 || one.Embedded || one.Slices < 20 {
 				t.Errorf("%+v", one)
 			}
 		}

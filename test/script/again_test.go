@@ -242,7 +242,7 @@ func TestAgainKeepsAlive(t *testing.T) {
 		alone := fakeWaiter{id: "alone", place: 3, ttl: longLease, fenced: true, write: []string{b}, dead: true}
 		s.enters(t, dies, lives, alone)
 		before := check.Must[[]string](t)(s.rdb.ZRange(t.Context(), slot.Beside("line", b), 0, -1).Result())
-		check.NoError(t, s.rdb.PExpire(t.Context(), slot.Beside("line", b), time.Second).Err())
+		check.NoError(t, s.rdb.PExpire(t.Context(), slot.Beside("line", b), waiterLife-time.Second).Err())
 		for _, key := range []string{a, b} {
 			check.NoError(t, s.rdb.Set(t.Context(), key, "other", longLease).Err())
 		}

@@ -59,7 +59,7 @@ func TestPlaceIsBehindAll(t *testing.T) {
 			s.hold(t, keys[0])
 			s.enters(t, fakeWaiter{id: "other", write: []string{s.key(name + name)}, place: later, ttl: longLease})
 			line := slot.Beside("line", s.key(name+name))
-			check.NoError(t, s.rdb.Expire(t.Context(), line, time.Second).Err())
+			check.NoError(t, s.rdb.Expire(t.Context(), line, waiterLife).Err())
 			if got := s.enterAs(t, "late", enterer{keys: keys, place: "", life: waiterLife}).place; got <= later {
 				t.Errorf("got place %d behind one in the line of %s who has %d", got, name, later)
 			}
@@ -119,12 +119,12 @@ func TestLinesLiveOn(t *testing.T) {
 				for i, text := range s.rdb.ZRange(t.Context(), line, 0, -1).Val() {
 					check.NoError(t, s.rdb.ZAdd(t.Context(), line, redis.Z{Score: float64(i + 1), Member: text}).Err())
 				}
-				check.NoError(t, s.rdb.Expire(t.Context(), line, time.Second).Err())
+				check.NoError(t, s.rdb.Expire(t.Context(), line, waiterLife).Err())
 			}
 			s.enterAs(t, "third", enterer{keys: keys, place: "", life: waiterLife})
 			lives("entered much later")
 			for _, key := range keys {
-				check.NoError(t, s.rdb.Expire(t.Context(), slot.Beside("line", key), time.Second).Err())
+				check.NoError(t, s.rdb.Expire(t.Context(), slot.Beside("line", key), waiterLife).Err())
 			}
 			s.enterAs(t, "first", enterer{keys: keys, place: 1, life: 2 * waiterLife})
 			lives("asked again")

@@ -50,7 +50,7 @@ func (w *fakeWorker) End() {
 func (w *fakeWorker) Dump()       { w.log("dump"); w.ended <- errors.New("dumped") }
 func (w *fakeWorker) Wait() error { return <-w.ended }
 
-// fakeStage is where a round takes milliseconds.
+// fakeStage is where a round takes milliseconds, but for the time in which faults may strike.
 type fakeStage struct {
 	Stage
 	world *fakeWorld
@@ -64,7 +64,7 @@ func newFakeStage() *fakeStage {
 	s := &fakeStage{world: &fakeWorld{}}
 	s.Stage = Stage{
 		World: s.world,
-		Times: Times{Calm: time.Millisecond, End: 50 * time.Millisecond, Clean: 50 * time.Millisecond, Fault: 20 * time.Second},
+		Times: Times{Calm: time.Millisecond, End: time.Minute, Clean: 50 * time.Millisecond, Fault: 20 * time.Second},
 		Keys:  func(Round) []string { return []string{"a"} },
 		Hire: func(c work.Config) Worker {
 			s.mu.Lock()
@@ -100,7 +100,10 @@ func roundOf(sort Sort, faults ...Fault) Round {
 func (s *fakeStage) runIn(t *testing.T, r Round) (*Result, []history.Event) {
 	t.Helper()
 	folder := filepath.Join(t.TempDir(), "round")
-	r.For = 100 * time.Millisecond
+	r.For = 10 * time.Millisecond
+	if len(r.Faults) > 0 {
+		r.For = 5 * time.Second // a fault that comes later is left out
+	}
 	result := s.Run(r, folder)
 	h, err := history.Read(folder)
 	if err != nil {
@@ -183,9 +186,11 @@ func TestRoundFinds(t *testing.T) {
 		spoil func(s *fakeStage)
 		want  check.Promise
 	}{
-		"a worker that does not end": {func(s *fakeStage) { s.like.stuck = true }, check.Progress},
-		"a worker that crashes":      {func(s *fakeStage) { s.like.err = errors.New("exit status 2") }, check.Answers},
-		"a key that is left":         {func(s *fakeStage) { s.world.left = []string{"a"} }, check.Clean},
+		"a worker that does not end": {func(s *fakeStage) {
+			s.like.stuck, s.Times.End = true, 50*time.Millisecond
+		}, check.Progress},
+		"a worker that crashes": {func(s *fakeStage) { s.like.err = errors.New("exit status 2") }, check.Answers},
+		"a key that is left":    {func(s *fakeStage) { s.world.left = []string{"a"} }, check.Clean},
 		"what a checker finds": {func(s *fakeStage) {
 			s.Checkers[0].Check = func(*history.History, check.Bounds) ([]check.Finding, int) {
 				return []check.Finding{{Promise: check.Exclusion}}, 1
