@@ -11,6 +11,7 @@ not_globals = {
 local constants = {
   "DONE", "REFUSED", "NOT_YOURS", "IN_LINE", "OVERTAKEN",
   "CHUNK", "MOST", "MOST_TOKEN", "ASKS_AGAIN", "GUARDS", "NUMBERS", "GUARD_LIFE",
+  "NAME", "MOST_TOLD",
 }
 for _, name in ipairs(constants) do
   table.insert(read_globals, name)
@@ -36,13 +37,13 @@ local defined_in = {
     "read_stamp", "set_guard",
   },
   ["since.lua"] = { "since_of" },
-  ["entry.lua"] = { "ENTRY", "entry_text", "publish" },
-  ["enter.lua"] = { "enter_lines", "is_heard", "my_entries", "my_entry" },
+  ["entry.lua"] = { "entry_text", "name_of", "parts_of", "publish" },
+  ["enter.lua"] = { "enter_lines", "is_heard", "is_waited", "my_entries", "my_entry" },
   ["line.lua"] = {
     "entry_at", "entry_of", "heads", "in_line", "leave_line", "places", "plans",
     "refusal_by_waiter", "take_out", "tell", "text_at", "waiter_before", "walk", "wanted_by",
   },
-  ["handover.lua"] = { "hand_over" },
+  ["handover.lua"] = { "hand_over", "tell_heads" },
 }
 
 -- Those that the scripts set for the files that they include, or read from them.

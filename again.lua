@@ -72,7 +72,7 @@ end
 -- Reports whether an entry is that of a waiter which is alive, and which another token has to let
 -- go first.
 local function is_before(text, token)
-  local _, its, _, how, _, _, _, _, channel, names, at = string.match(text, ENTRY)
+  local _, its, _, how, _, _, _, _, channel, names, at = parts_of(text)
   return tonumber(its or 0) > now and token_of(string.sub(text, at + channel + names)) ~= token
     and hearers(how, string.sub(text, at, at + channel - 1)) ~= 0
 end
@@ -92,7 +92,7 @@ local function is_behind_writer(i, place, token)
     writers[i] = false
     local texts = redis.call('zrange', KEYS[n + i], 0, 63, 'withscores')
     for k = 1, #texts, 2 do
-      local _, _, mode = string.match(texts[k], ENTRY)
+      local _, _, mode = parts_of(texts[k])
       if mode ~= 'r' then
         writers[i] = {text = texts[k], place = tonumber(texts[k + 1])}
         break

@@ -126,8 +126,7 @@ end
 -- Gives the whole set to the waiter that is the first in the first line, if it wants to write just
 -- that, and is the first in every line. Returns the reply, nil if it is not so.
 local function grant_whole()
-  local id, till, mode, how, number, _, ttl, keys, channel, names, at =
-    string.match(front[1], ENTRY)
+  local id, till, mode, how, number, _, ttl, keys, channel, names, at = parts_of(front[1])
   if mode ~= 'w' or tonumber(keys) ~= n or tonumber(ttl) < ASKS_AGAIN
     or number == 'f' and not with_numbers or redis.pcall('zscore', home_line, owner_id) then
     return nil

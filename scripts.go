@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/seed-14de3678/redislock/internal/clock"
+	"github.com/seed-14de3678/redislock/internal/listen"
 	"github.com/seed-14de3678/redislock/internal/owners"
 	"github.com/seed-14de3678/redislock/internal/wire"
 )
@@ -48,6 +49,7 @@ var constants = map[string]int64{
 	"ASKS_AGAIN": clock.Millis(askAgain), // ms: a waiter need not be told when a lease is over that lasts longer
 	"GUARDS":     guards,
 	"NUMBERS":    owners.LastNumber + 1,
+	"NAME":       listen.NameLength,
 	"GUARD_LIFE": int64((owners.GuardLife - guardSlack) / time.Second), // s; a kernel resends what a closed connection has left for some 100 s
 }
 

@@ -7,7 +7,9 @@
 --
 --   id|alive until|mode|flags|ttl|size of the set|#channel|#names|channel names value
 --
--- id       of the waiter, 22 characters
+-- id       of the waiter, 22 characters. The first NAME of them are the name by which messages call
+--          it; the rest is a secret, which is told with the grant alone: so nobody who can only
+--          listen and publish can make the waiter believe that it was granted its keys
 -- alive    until this ms of the server's clock, unless it asks again
 -- mode     'w' or 'r', of this key
 -- flags    's' sharded or 'p' plain pub/sub; 'f' it wants a fencing number, or '-'; 'h' the first
@@ -20,15 +22,30 @@
 -- What is published on a waiter's channel (the first is for whoever counts who hears it):
 --
 --   ''                             nothing
---   w|id                           ask again now
---   h|id|ms                        nobody is before you: ask again when this lease is over
---   g|id|us|number|next id|ms      granted at this microsecond of the server's clock, with this
+--   w|name                         ask again now
+--   h|name|ms                      nobody is before you: ask again when this lease is over
+--   g|id|us|number|next name|ms    granted at this microsecond of the server's clock, with this
 --                                  fencing number or 0; and what 'h' would have told the next, if
 --                                  it has the same channel, else nothing
 
--- Times of more digits, and a ttl of 0, are none that a command takes: such an entry is nobody's.
-local ENTRY = '^([^|]+)|(%d' .. string.rep('%d?', 14) .. ')|([wr])|([ps])([f-])([h-])|'
-  .. '([1-9]' .. string.rep('%d?', 11) .. ')|(%d+)|(%d+)|(%d+)|()'
+-- What follows each part cannot stand in it, so no text is gone through more than once, whoever
+-- wrote it.
+local ENTRY = '^([^|]+)|(%d+)|([wr])|([ps])([f-])([h-])|([1-9]%d*)|(%d+)|(%d+)|(%d+)|()'
+
+-- The parts of an entry, up to where the channel begins; nil if the text is none. Numbers of more
+-- digits are none that a command takes: such an entry is nobody's.
+local function parts_of(text)
+  local id, till, mode, how, number, first, ttl, keys, channel, names, at =
+    string.match(text, ENTRY)
+  if id and #till <= 15 and #ttl <= 12 and #keys <= 9 and #channel <= 9 and #names <= 9 then
+    return id, till, mode, how, number, first, ttl, keys, channel, names, at
+  end
+end
+
+-- The name by which messages call a waiter.
+local function name_of(id)
+  return string.sub(id, 1, NAME)
+end
 
 -- Publishes on a channel, which is sharded if `how` is 's', and returns how many hear it; nil if
 -- the user of this script may not publish.

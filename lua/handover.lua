@@ -21,9 +21,9 @@ local function tell_next(entry, text, now)
     return nil
   end
   if behind.channel == entry.channel then
-    return '|' .. behind.id .. '|' .. entry.ttl
+    return '|' .. name_of(behind.id) .. '|' .. entry.ttl
   end
-  tell(behind, 'h|' .. behind.id .. '|' .. entry.ttl)
+  tell(behind, 'h|' .. name_of(behind.id) .. '|' .. entry.ttl)
   return ''
 end
 
@@ -97,7 +97,7 @@ local function admit(entry, i, behind, now, micros)
   end
   -- Whether anybody hears it has to be known beforehand: what is published reaches those as well
   -- who hear a replica, and are not counted. They are not to hear of a grant that is taken back.
-  local heard = woken[entry.id] and 1 or tell(entry, ready and '' or 'w|' .. entry.id)
+  local heard = woken[entry.id] and 1 or tell(entry, ready and '' or 'w|' .. name_of(entry.id))
   if ready and heard and heard > 0 then
     local number = not entry.fenced and 0 or number_after(2 * size, where, micros)
     if number then
@@ -105,7 +105,7 @@ local function admit(entry, i, behind, now, micros)
       return 'granted'
     end
     ready = false
-    tell(entry, 'w|' .. entry.id) -- there can be no number: when it asks, the reply says why
+    tell(entry, 'w|' .. name_of(entry.id)) -- there can be no number: when it asks, the reply says why
   end
   if heard ~= 0 then
     woken[entry.id] = not ready
@@ -156,7 +156,7 @@ local function tell_heads(now)
         left = left or redis.call('pttl', KEYS[i])
         if left >= 0 and left < ASKS_AGAIN and told_heads[entry.id] ~= left then
           told_heads[entry.id] = left
-          tell(entry, 'h|' .. entry.id .. '|' .. left)
+          tell(entry, 'h|' .. name_of(entry.id) .. '|' .. left)
         end
       end
     end

@@ -16,7 +16,7 @@ local heads = {} -- the first of lines from which somebody was taken out, if it 
 
 local function entry_of(text, place)
   local id, till, mode, how, number, first, ttl, keys, channel, names, at =
-    string.match(text, ENTRY)
+    parts_of(text)
   if not id then
     -- Nobody's: dropped like one that is dead. If it stayed, or failed the script, nobody behind it
     -- would ever get the key.
@@ -204,7 +204,7 @@ local function walk(i, now, visit)
         end
         return
       end
-      local _, till, mode = string.match(text, ENTRY)
+      local _, till, mode = parts_of(text)
       if tonumber(till or 0) <= now then -- or nobody's
         drop(i, entry_of(text, place), from == 0)
       else

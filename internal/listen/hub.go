@@ -29,7 +29,7 @@ type Hub struct {
 	mu      sync.Mutex
 	closed  bool
 	servers map[wire.Subscriber]*server
-	waiters map[string]*Waiter // by id
+	waiters map[string]*Waiter // by name
 	fronts  map[string]int     // waiters by the first key of their set
 	notices listening
 	ended   sync.WaitGroup
@@ -79,7 +79,7 @@ func (h *Hub) isWaited(key string, myself *Waiter) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	others := h.fronts[key]
-	if myself != nil && h.waiters[myself.ID] == myself {
+	if myself != nil && h.waiters[myself.name()] == myself {
 		others--
 	}
 	return others > 0
@@ -94,8 +94,7 @@ func (h *Hub) AskAgain(keys []string) {
 	defer h.mu.Unlock()
 	for _, w := range h.waiters {
 		if slices.ContainsFunc(w.keys, func(key string) bool { return slices.Contains(keys, key) }) {
-			w.wake = true
-			w.notify()
+			w.wakeLocked()
 		}
 	}
 }
@@ -107,25 +106,24 @@ func (h *Hub) Deliver(message string) {
 	h.deliverLocked(message)
 }
 
-// deliverLocked takes in a message: see entry.lua. One that makes no sense is nobody's.
+// deliverLocked takes in a message: see entry.lua. One that makes no sense is nobody's. Anybody may have sent it who may
+// publish, so it costs a waiter one request at most, and lets none wait for longer.
 func (h *Hub) deliverLocked(message string) {
 	f := strings.Split(message, "|")
 	if len(f) < 2 {
 		return
 	}
-	w := h.waiters[f[1]]
+	w := h.waiters[f[1][:min(len(f[1]), NameLength)]]
 	switch {
 	case f[0] == "w" && w != nil:
-		w.wake = true
-		w.notify()
+		w.wakeLocked()
 	case f[0] == "h" && len(f) == 3:
 		w.askInLocked(f[2])
 	case f[0] == "g" && len(f) >= 4:
 		micros, err := strconv.ParseInt(f[2], 10, 64)
 		number, err2 := strconv.ParseInt(f[3], 10, 64)
-		if w != nil && err == nil && err2 == nil {
-			w.granted = &Grant{micros, number}
-			w.notify()
+		if err == nil && err2 == nil {
+			w.grantLocked(f[1], Grant{micros, number})
 		}
 		if len(f) == 6 {
 			h.waiters[f[4]].askInLocked(f[5])

@@ -294,8 +294,7 @@ func (s *server) receive(what any) {
 				h.notices.faults = 0
 			}
 			for w := range c.waiters {
-				w.wake = true
-				w.notify()
+				w.wakeLocked()
 			}
 		}
 	}

@@ -8,6 +8,10 @@ import (
 	"github.com/seed-14de3678/redislock/internal/wire"
 )
 
+// NameLength is how much of the id of a waiter is the name by which messages call it. The rest is a secret: it is told
+// with the grant alone, and so that message is believed.
+const NameLength = 8
+
 // A Waiter waits for a set of keys: it asks every now and then, and hears when that is worth while. One
 // goroutine uses it. Its lower half is guarded by the mutex of the hub.
 type Waiter struct {
@@ -25,6 +29,7 @@ type Waiter struct {
 	err     error        // why
 	wake    bool         // to ask again
 	granted *Grant
+	told    bool // its secret: whoever listens may know it by now
 
 	confirmed Confirmation // the latest one that was of this subscription
 }
@@ -50,9 +55,31 @@ type News struct {
 	Confirmed  Confirmation
 }
 
-// NewWaiter makes a waiter for a set of keys, whose id no other has.
+// NewWaiter makes a waiter for a set of keys, whose id no other has, and nobody else knows.
 func (h *Hub) NewWaiter(id string, keys []string) *Waiter {
 	return &Waiter{ID: id, hub: h, keys: keys, Channel: h.channel(keys[0]), changed: make(chan struct{}, 1)}
+}
+
+// name is what messages call it.
+func (w *Waiter) name() string { return w.ID[:NameLength] }
+
+// wakeLocked has the waiter ask now.
+func (w *Waiter) wakeLocked() {
+	w.wake = true
+	w.notify()
+}
+
+// grantLocked takes in a grant. The first one that knows the secret is from Redis: it is on its way as soon as anybody
+// hears the secret. What comes behind it may be from anybody, so the waiter asks.
+func (w *Waiter) grantLocked(id string, g Grant) {
+	switch {
+	case w == nil || w.ID != id:
+	case w.told:
+		w.wakeLocked()
+	default:
+		w.granted, w.told = &g, true
+		w.notify()
+	}
 }
 
 // notify says that there is something new.
@@ -108,8 +135,7 @@ func (w *Waiter) Subscribe() {
 	}
 	switch c := s.channels[w.Channel]; {
 	case c.heard:
-		w.wake = true
-		w.notify()
+		w.wakeLocked()
 	case len(c.waiters) == 1 && s.pubsub != nil:
 		h.ended.Go(func() { _ = s.subscribe(s.pubsub, w.Channel) }) // if it fails, so does receiving
 	}
@@ -121,8 +147,8 @@ func (w *Waiter) joinLocked(s *server) {
 	c.waiters[w] = struct{}{}
 	w.on, w.err, w.confirmed = s, nil, Confirmation{}
 	w.joined++
-	if h.waiters[w.ID] == nil {
-		h.waiters[w.ID] = w
+	if h.waiters[w.name()] == nil {
+		h.waiters[w.name()] = w
 		h.fronts[w.keys[0]]++
 		h.waiting.Add(1)
 	}
@@ -166,10 +192,10 @@ func (w *Waiter) Leave() {
 	if w.timer != nil {
 		w.timer.Stop()
 	}
-	if h.waiters[w.ID] != w {
+	if h.waiters[w.name()] != w {
 		return
 	}
-	delete(h.waiters, w.ID)
+	delete(h.waiters, w.name())
 	h.waiting.Add(-1)
 	first := w.keys[0]
 	if h.fronts[first]--; h.fronts[first] == 0 {
