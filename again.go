@@ -52,12 +52,14 @@ const (
 // Rounds ask for the waiters of one Client that stand in line and have heard nothing: for all of them together, every now and
 // then. They are safe for concurrent use.
 type rounds struct {
-	client *Client
-	entry  clock.Entry
+	client  *Client
+	entry   clock.Entry
+	endings endings
 
 	mu      sync.Mutex
 	seats   []*seat
 	planned bool         // it is in the schedule
+	next    clock.Moment // when the next one is, as far as it is planned
 	split   bool         // the server takes only keys of one slot together, although the Redis client is for one server
 	told    clock.Moment // when the latest one asks that was told to
 }
@@ -68,6 +70,7 @@ type seat struct {
 	set    keySet
 	place  int64 // in line
 	heard  int   // its subscription
+	blocker
 
 	index     int // among the seats, from 1; 0: it does not sit
 	times     int // that it has sat down
@@ -76,12 +79,18 @@ type seat struct {
 	confirmed clock.Moment // before it did, or a round that was answered
 }
 
+// begin has them ask for the waiters of the Client.
+func (r *rounds) begin(c *Client) {
+	r.client, r.entry.Task = c, r
+	r.endings.rounds, r.endings.entry.Task = r, &r.endings
+}
+
 // take gives a seat to a waiter that has asked by itself, and is to do so again after wait. It sits there until it leaves.
-func (r *rounds) take(s *seat, asked clock.Moment, place int64, wait time.Duration) {
+func (r *rounds) take(s *seat, asked clock.Moment, place int64, by blocker, wait time.Duration) {
 	heard := s.waiter.AskLate(wait, longestUnconfirmed-rand.N(askAgain/4))
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	s.place, s.heard = place, heard
+	s.place, s.heard, s.blocker = place, heard, by
 	s.underWay, s.asked, s.confirmed = false, asked, asked
 	s.times++
 	r.seats = append(r.seats, s)
@@ -89,6 +98,7 @@ func (r *rounds) take(s *seat, asked clock.Moment, place int64, wait time.Durati
 	if !r.planned {
 		r.planLocked(clock.Now(), roundEvery-rand.N(askAgain/16))
 	}
+	r.endings.noteLocked(by)
 }
 
 // leave takes a waiter off its seat, if it has one: whatever comes of a round that is under way is not for it any more.
@@ -106,7 +116,8 @@ func (r *rounds) leave(s *seat) {
 }
 
 func (r *rounds) planLocked(at clock.Moment, wait time.Duration) {
-	r.planned = r.client.schedule.Put(&r.entry, at.Add(wait), 0)
+	r.next = at.Add(wait)
+	r.planned = r.client.schedule.Put(&r.entry, r.next, 0)
 }
 
 // Run asks for everybody whose latest answer is not fresh any more.
@@ -118,6 +129,7 @@ func (r *rounds) Run(at clock.Moment) {
 		return
 	}
 	r.planLocked(at, roundEvery-rand.N(askAgain/16))
+	r.endings.lookLocked(at)
 	var due []*seat
 	for _, s := range r.seats {
 		if !s.underWay && at.Since(s.confirmed) > stillFresh {

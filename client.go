@@ -174,7 +174,7 @@ func New(rdb redis.Scripter, opts ...ClientOption) *Client {
 	c.heard = c.hub.Deliver
 	c.listenForBreaks()
 	c.placement = placementOf(c.conn)
-	c.rounds.client, c.rounds.entry.Task = c, &c.rounds
+	c.rounds.begin(c)
 	return c
 }
 

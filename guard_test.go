@@ -5,6 +5,7 @@ import (
 	"io"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -35,25 +36,25 @@ func newManual(t *testing.T) manual {
 
 var manualValue = "token|metadata"
 
-// call prepares a call with its line beside each key: an Obtain or a release; or one that has no lines, which
-// may shorten or cannot.
+// call prepares a call with its line beside each key: an Obtain, a release, or a Refresh that may shorten; or a Refresh
+// that cannot, which has no lines.
 func (d manual) call(what string, keys ...string) *call {
 	d.t.Helper()
 	set, err := (&Client{maxKeys: 10}).newKeySet(keys, nil)
 	if err != nil {
 		d.t.Fatal(err)
 	}
-	s, e, beside := obtainScript, owners.Takes, set.lines
+	var c *call
 	switch what {
+	case "obtain":
+		c = newCall(d.t.Context(), obtainScript, set.keys, set.lines, &manualValue, 1000)
+		c.own.Effect, c.own.Home = owners.Takes, set.lines[0]
 	case "release":
-		s, e = releaseScript, owners.Lessens
-	case "shorten":
-		s, e, beside = refreshScript, owners.Lessens, nil
-	case "lengthen":
-		s, e, beside = refreshScript, owners.Lengthens, nil
+		c = newCall(d.t.Context(), releaseScript, set.keys, set.lines, &manualValue, 0)
+		c.own.Effect, c.own.Home = owners.Lessens, set.lines[0]
+	default:
+		c = refreshCall(d.t.Context(), set, &manualValue, time.Second, what == "lengthen")
 	}
-	c := newCall(d.t.Context(), s, set.keys, beside, &manualValue, 1000)
-	c.own.Effect, c.own.Home = e, set.lines[0]
 	c.ownedBy(d.owner, d.conn)
 	return c
 }
@@ -95,15 +96,21 @@ func TestStampText(t *testing.T) {
 	d.sends(d.call("release", "c"), "1|token|1|")
 	d.sends(d.call("release", "b"), "1|token|1|token|1|3|", lineOf("a"))
 	d.sends(d.call("lengthen", "b"), "1|token|1|token|1|3|", lineOf("b"), lineOf("a"))
-	d.sends(d.call("shorten", "a", "b"), "2|token|1|token|1|3|", lineOf("a"))
+	d.sends(d.call("shorten", "a", "b"), "2|token|1|token|1|3|")
 }
 
-// A call without lines that may shorten asks for its guard also where nothing has failed.
+// A Refresh that was to shorten, and is not to any more, has no lines, and asks for its guard all the same.
 func TestStampOfARefresh(t *testing.T) {
 	t.Parallel()
 	d := newManual(t)
 	d.sends(d.call("lengthen", "a"), "")
-	d.sends(d.call("shorten", "a", "b"), "2|token|0|", lineOf("a"))
+	d.sends(d.call("shorten", "a", "b"), "")
+	yields := d.call("shorten", "a", "b")
+	yields.yield()
+	d.sends(yields, "2|token|0|", lineOf("a"))
+	if len(yields.Beside) > 0 {
+		t.Errorf("it has the lines %q", yields.Beside)
+	}
 }
 
 // A call that has done nothing has closed nothing: it was overtaken, it was refused by the server or by a proxy, or the user

@@ -22,13 +22,15 @@ var refreshScript = newScript("refresh", refreshLua)
 // refreshCall builds a refresh, which begins a lease of ttl. One that never shortens a lease is never too late, and
 // is made such a one if others of the token have obtained some of the keys meanwhile.
 func refreshCall(ctx context.Context, set keySet, value *string, ttl time.Duration, neverShortens bool) *call {
-	c := newCall(ctx, refreshScript, set.keys, nil, value, clock.Millis(ttl), flag(neverShortens))
+	c := newCall(ctx, refreshScript, set.keys, set.lines, value, clock.Millis(ttl), "")
 	c.own.Effect, c.own.Home = owners.Lessens, set.lines[0]
 	c.reads = set.reads() > 0
+	lengthens := func() { c.Beside, c.lined, c.Args[0] = nil, false, flag(true) } // and nobody has to be told
 	if neverShortens {
 		c.own.Effect = owners.Lengthens
+		lengthens()
 	}
-	c.yield = func() { c.Args[0] = flag(true) }
+	c.yield = lengthens
 	return c
 }
 

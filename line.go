@@ -105,6 +105,7 @@ func (o *obtaining) stand(ctx context.Context) (*Lock, error) {
 		if isLast(err) {
 			return nil, err
 		}
+		by := blockerOf(o.asked.conflict)
 		switch {
 		case !errors.Is(err, ErrNotObtained) || errors.Is(err, ErrNotReplicated):
 			wait := s.pause(ctx, err, &o.pace)
@@ -114,10 +115,10 @@ func (o *obtaining) stand(ctx context.Context) (*Lock, error) {
 			s.waiter.AskAt(wait)
 		case s.subscribed && s.place.state == knownPlace:
 			s.failures = 0
-			o.client.rounds.take(&s.seat, asked, s.place.number, s.askIn)
+			o.client.rounds.take(&s.seat, asked, s.place.number, by, s.askIn)
 		default:
 			s.failures = 0
-			s.waiter.AskAt(min(askAgain-rand.N(askAgain/8), s.askIn))
+			s.waiter.AskAt(min(askAgain-rand.N(askAgain/8), s.askIn, by.left()))
 		}
 		turn, err := o.listen(ctx)
 		if err != nil {

@@ -1,9 +1,11 @@
 -- Extends the leases of a whole set, if every key is still the token's.
 --
--- KEYS     the lock keys; with a stamp the home line, and lines in which only guards are to be set
+-- KEYS     n lock keys; unless there is an ARGV[5] n lines, else with a stamp the home line; then
+--          lines in which only guards are to be set
 -- ARGV[1]  value: `token` or `token|metadata`; what is stored may have other metadata
 -- ARGV[2]  ttl, ms
--- ARGV[3]  stamp, see guard.lua; '' if there is none: then nobody asks for a guard
+-- ARGV[3]  stamp, see guard.lua; '' if there is none: then nobody asks for a guard, if there is an
+--          ARGV[5]
 -- ARGV[4]  letters: '1' the stamp has guards to set; 'f' see `fresh` in readers.lua
 -- ARGV[5]  '1': a lease that runs longer than ttl is left as it is, so that a late request
 --          never shortens what a later one has given
@@ -17,18 +19,20 @@
 --#include guard.lua
 
 local value, ttl, never_shorten = ARGV[1], tonumber(ARGV[2]), ARGV[5] == '1'
-local token, now, size = token_of(value), nil, #KEYS
+local token, n, now, micros = token_of(value), never_shorten and #KEYS or #KEYS / 2, nil, nil
 fresh = string.find(ARGV[4], 'f', 1, true) ~= nil
-if ARGV[3] ~= '' then
-  size, now = read_stamp(ARGV[3], value, size, 1), clock()
+if ARGV[3] ~= '' or not never_shorten then
+  n = read_stamp(ARGV[3], value, n, 1)
+  now, micros = clock()
   if overtaken(now) then
     return OVERTAKEN
   end
   close(now)
 end
-local held, reads, lost = strings(size), {}, {NOT_YOURS}
+local held, reads, lost = strings(n), {}, {NOT_YOURS}
+local has_line = not never_shorten and count(n + 1, 2 * n) > 0
 
-for i = 1, size do
+for i = 1, n do
   if not held[i] then
     now = now or clock()
     local member, score = reader(KEYS[i], token, value, now)
@@ -45,7 +49,7 @@ if #lost > 1 then
   return lost
 end
 
-for i = 1, size do
+for i = 1, n do
   local read = reads[i]
   if read then
     local score = now + ttl
@@ -59,4 +63,20 @@ for i = 1, size do
     redis.call('pexpire', KEYS[i], string.format('%d', lease))
   end
 end
+if not has_line then
+  return DONE
+end
+
+--#include fence.lua
+--#include entry.lua
+--#include line.lua
+--#include handover.lua
+
+-- Who waits was told when the leases would be over that end sooner now.
+size = n
+local same = {}
+for i = 1, n do
+  same[i], tell_first[i] = true, true
+end
+hand_over(now, micros, same)
 return DONE

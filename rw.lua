@@ -73,8 +73,10 @@ if plain and id and ARGV[11] == '' and not names_all then
   if left >= 0 then
     now, micros = clock()
     local place, there = enter_lines(n, w, nil, last, now, micros)
-    local ms, heard = there[1] and -1 or left, 1
-    if not there[1] then
+    local ms, heard = left, 1
+    if is_waited(there[1]) then
+      ms = -1
+    else
       heard = is_heard()
     end
     return {IN_LINE, 1, mode_of('write', held), left, metadata_of(held), place, micros, ms, heard}
@@ -275,10 +277,10 @@ if refused and id then
     end
     place, there = enter_lines(n, w, place, not dropped and last, now, micros)
   end
-  if stands or not there[1] then
+  if stands or not is_waited(there[1]) then
     heard = is_heard()
   end
-  if refused[3] ~= 'queue' and not there[first] then
+  if refused[3] ~= 'queue' and not is_waited(there[first]) then
     local front = in_line(first, 0, 0)[1] or ''
     if string.sub(front, 1, #id + 1) == id .. '|' then
       ms = refused[4]

@@ -31,6 +31,8 @@ const (
 	exactNumbers = 1 << 53
 	// guards is the least score of a guard in a line: every place is smaller.
 	guards = 1 << 52
+	// mostTold is how many waiters of one line a script tells when a lease is over, beside the first.
+	mostTold = 8
 	// guardSlack is for how much longer than it stands a guard is reckoned with.
 	guardSlack = 10 * time.Second
 )
@@ -50,6 +52,7 @@ var constants = map[string]int64{
 	"GUARDS":     guards,
 	"NUMBERS":    owners.LastNumber + 1,
 	"NAME":       listen.NameLength,
+	"MOST_TOLD":  mostTold,
 	"GUARD_LIFE": int64((owners.GuardLife - guardSlack) / time.Second), // s; a kernel resends what a closed connection has left for some 100 s
 }
 

@@ -14,6 +14,12 @@ local function last_place(line, known, now)
   return tonumber(place or 0), 'guards'
 end
 
+-- Whether somebody waits in a line in which this stands, as enter_lines says. Who enters behind
+-- guards alone is the first.
+local function is_waited(there)
+  return there == 'waiters' or there == 'renewed'
+end
+
 -- The entries of the waiter, that counts as alive until then: at its first key, and at the others
 -- that it wants to write, and to read.
 local function my_entries(n, w, till)

@@ -9,6 +9,7 @@ local waiting = {} -- ids of those who go on waiting, until somebody is dropped:
 local free, written, held_for = {}, {}, {}
 local read = {} -- the tokens that read keys now, of those that were free before
 local numbered = {} -- keys for which it has given a fencing number to a waiter
+local told_heads = {} -- by id, after how many ms the lease is over of which a waiter was told
 
 -- What 'h' tells the next in line after one whose lease has begun: as part of its message if that
 -- goes to the same channel, else by itself. nil if it is not known who that is.
@@ -105,7 +106,7 @@ local function admit(entry, i, behind, now, micros)
       return 'granted'
     end
     ready = false
-    tell(entry, 'w|' .. name_of(entry.id)) -- there can be no number: when it asks, the reply says why
+    tell(entry, 'w|' .. name_of(entry.id)) -- there can be none: when it asks, the reply says why
   end
   if heard ~= 0 then
     woken[entry.id] = not ready
@@ -144,21 +145,34 @@ local function serve(i, now, micros)
   end)
 end
 
+-- Tells a waiter that the lease before it is over in `left` ms, if it was not told so. Returns
+-- whether that is enough: nobody else has to ask then. It is not if the waiter is gone, or reads
+-- the key and waits for others as well, so that it may go on waiting.
+local function tell_lease(entry, left)
+  if told_heads[entry.id] ~= left then
+    told_heads[entry.id] = left
+    if tell(entry, 'h|' .. name_of(entry.id) .. '|' .. left) == 0 then
+      return false
+    end
+  end
+  return entry.mode == 'write' or entry.keys == 1
+end
+
 -- Tells the first of each line that needs it when to ask again: when the lease before it is over.
 local function tell_heads(now)
-  local told_heads = {}
   for i = 1, size do
     local left = held_for[i]
-    if tell_first[i] and (not left or left < ASKS_AGAIN) then
-      local text = heads[i] or (fronts[i] or in_line(i, 0, 0))[1]
-      local entry = text and entry_of(text)
-      if entry and entry.till > now then
-        left = left or redis.call('pttl', KEYS[i])
-        if left >= 0 and left < ASKS_AGAIN and told_heads[entry.id] ~= left then
-          told_heads[entry.id] = left
-          tell(entry, 'h|' .. name_of(entry.id) .. '|' .. left)
-        end
-      end
+    local text = tell_first[i] and (not left or left < ASKS_AGAIN)
+      and (heads[i] or (fronts[i] or in_line(i, 0, 0))[1])
+    local entry = text and entry_of(text)
+    left = left or entry and redis.call('pttl', KEYS[i])
+    if entry and left >= 0 and left < ASKS_AGAIN
+      and not (entry.till > now and tell_lease(entry, left)) then
+      local rest = MOST_TOLD
+      walk(i, now, function(_, its, place)
+        rest = rest - 1
+        return rest < 0 or tell_lease(entry_of(its, place), left)
+      end)
     end
   end
 end
@@ -178,6 +192,8 @@ local function hand_over(now, micros, same)
       end
     end
     same = nil
+    if not dropped then
+      tell_heads(now)
+    end
   until not dropped
-  tell_heads(now)
 end
