@@ -10,8 +10,10 @@ import (
 
 // Leave ends the lock, as Release does, but leaves its keys taken for ttl from now: by nobody, so that
 // nobody has them before that time is over. Keys that are read can be read by others meanwhile. The
-// time is 1 ms to 365 days, and may be shorter or longer than what is left of the lease. If the lock
-// was obtained with [Options].HoldAtLeast, and more of that is to come, the keys are left for so long.
+// time is up to 365 days, and may be shorter or longer than what is left of the lease. If it is not
+// positive, because the time until which the keys were to be left has passed, Leave is a Release. If
+// the lock was obtained with [Options].HoldAtLeast, and more of that is to come, the keys are left for
+// so long.
 //
 // Nothing of the hold has any effect on the keys after that, nor can its token obtain them sooner than
 // others. Those who stand in line are told when the time is over. [Client.Inspect] and a
@@ -24,11 +26,13 @@ func (l *Lock) Leave(ctx context.Context, ttl time.Duration) error {
 	if err := l.usable(); err != nil {
 		return fmt.Errorf("redislock: leave: %w", err)
 	}
-	ttl, err := checkTTL(ttl)
-	if err != nil {
-		return fmt.Errorf("redislock: leave: %w", err)
+	if ttl > 0 {
+		ttl, err := checkTTL(ttl)
+		if err != nil {
+			return fmt.Errorf("redislock: leave: %w", err)
+		}
+		l.keepFor(ttl)
 	}
-	l.keepFor(ttl)
 	return l.release(ctx)
 }
 

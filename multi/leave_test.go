@@ -75,13 +75,20 @@ func TestLeave(t *testing.T) {
 		bubble(t, func(t *testing.T, w *world) {
 			lock := must[*multi.Lock](t)(multi.Obtain(bounded(t), w.abc(), long, nil))
 			w.took()
-			for _, ttl := range []time.Duration{0, -1, 365*24*time.Hour + 1} {
-				wantIs(t, lock.Leave(bounded(t), ttl), redislock.ErrInvalidTTL)
-			}
+			wantIs(t, lock.Leave(bounded(t), 365*24*time.Hour+1), redislock.ErrInvalidTTL)
 			wantEvents(t, w.took(), nil)
 			must[time.Duration](t)(lock.TTL(bounded(t)))
 			noError(t, lock.Release(bounded(t)))
 			w.wantFree(t, "a", "b", "c")
+		})
+	})
+	t.Run("until a time that has passed it is a Release", func(t *testing.T) {
+		bubble(t, func(t *testing.T, w *world) {
+			for _, ttl := range []time.Duration{0, -time.Minute} {
+				lock := must[*multi.Lock](t)(multi.Obtain(bounded(t), w.abc(), long, nil))
+				noError(t, lock.Leave(bounded(t), ttl))
+				w.wantFree(t, "a", "b", "c")
+			}
 		})
 	})
 }

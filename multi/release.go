@@ -37,16 +37,17 @@ func (l *Lock) Release(ctx context.Context) error {
 // Leave ends the lock and keeps the keys of all parts taken for ttl, the last part first, each as
 // [redislock.Lock.Leave] does. Each part is left for ttl from when its server is asked, so those
 // that are asked first are free a little earlier. If more of [redislock.Options].HoldAtLeast is to come,
-// the parts are left for so long. The errors are those of Release. A ttl that is not positive, or more
-// than 365 days, is a [redislock.ErrInvalidTTL]; then the lock stays as it is.
+// the parts are left for so long. If ttl is not positive, because the time until which the keys were to
+// be left has passed, Leave is a Release. The errors are those of Release. A ttl of more than 365 days is
+// a [redislock.ErrInvalidTTL]; then the lock stays as it is.
 func (l *Lock) Leave(ctx context.Context, ttl time.Duration) error {
 	switch {
 	case l.isNothing():
 		return fmt.Errorf("multi: leave: %w", redislock.ErrLockNotHeld)
-	case ttl <= 0 || ttl > maxTTL:
+	case ttl > maxTTL:
 		return fmt.Errorf("multi: leave: %w: %s", redislock.ErrInvalidTTL, ttl)
 	}
-	return l.end(ctx, "leave", max(ttl, l.rest()))
+	return l.end(ctx, "leave", max(0, ttl, l.rest()))
 }
 
 // rest is for how much longer Options.HoldAtLeast keeps the keys taken; 0: no longer.

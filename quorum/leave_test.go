@@ -86,13 +86,19 @@ func TestLeave(t *testing.T) {
 		w := newWorld(t, 3)
 		client := w.newClient(t, quorum.WithQuarantine(time.Hour))
 		lock := must[*quorum.Lock](t)(w.client.Obtain(bounded(t), []string{"k"}, long, nil))
-		for _, ttl := range []time.Duration{0, -1, 365*24*time.Hour + 1} {
-			wantOnly(t, lock.Leave(bounded(t), ttl), redislock.ErrInvalidTTL)
-		}
+		wantOnly(t, lock.Leave(bounded(t), 365*24*time.Hour+1), redislock.ErrInvalidTTL)
 		wantOnly(t, client.Attach([]string{"k"}, "t").Leave(bounded(t), 2*time.Hour), redislock.ErrInvalidTTL)
 		var nobody *quorum.Lock
 		wantOnly(t, nobody.Leave(bounded(t), time.Second), redislock.ErrLockNotHeld)
 		noError(t, lock.Release(bounded(t))) // it is held still
+	})
+	t.Run("until a time that has passed it is a Release", func(t *testing.T) {
+		bubble(t, 3, func(t *testing.T, w *world) {
+			for _, ttl := range []time.Duration{0, -time.Minute} {
+				noError(t, w.obtain(t, long, nil).Leave(t.Context(), ttl))
+				w.wantHolders(t, "k", 0)
+			}
+		})
 	})
 }
 

@@ -33,8 +33,9 @@ func (l *Lock) Release(ctx context.Context) error {
 
 // Leave ends the lock, as [Lock.Release] does, but leaves its keys taken for ttl from now: by nobody,
 // so that nobody has them before that time is over. Keys that are read can be read by others
-// meanwhile. The time is 1 ms to 365 days, or up to that of the quarantine, and may be shorter or
-// longer than what is left of the lease. If the lock was obtained with
+// meanwhile. The time is up to 365 days, or up to that of the quarantine, and may be shorter or
+// longer than what is left of the lease. If it is not positive, because the time until which the keys
+// were to be left has passed, Leave is a Release. If the lock was obtained with
 // [redislock.Options].HoldAtLeast, and more of that is to come, the keys are left for so long.
 //
 // It returns nil if a majority has confirmed that the keys were ours and are left. Nodes that do not
@@ -45,10 +46,12 @@ func (l *Lock) Leave(ctx context.Context, ttl time.Duration) error {
 	if err := l.usable(); err != nil {
 		return fmt.Errorf("quorum: leave: %w", err)
 	}
-	if err := l.quorum.checkTTL(ttl); err != nil {
-		return fmt.Errorf("quorum: leave: %w", err)
+	if ttl > 0 {
+		if err := l.quorum.checkTTL(ttl); err != nil {
+			return fmt.Errorf("quorum: leave: %w", err)
+		}
+		l.holdFor(ttl)
 	}
-	l.holdFor(ttl)
 	return l.end(ctx, "leave")
 }
 

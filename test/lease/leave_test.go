@@ -192,9 +192,7 @@ func TestLeaveRefused(t *testing.T) {
 	world.Scenario(t, func(t *testing.T, w *world.World) {
 		ctx := t.Context()
 		lock := check.Must[*redislock.Lock](t)(w.Client.Obtain(ctx, w.Keys("a"), world.Long, nil))
-		for _, bad := range []time.Duration{0, -1, 365*24*time.Hour + 1} {
-			world.WantUnsent(t, w.RDB, redislock.ErrInvalidTTL, func() error { return lock.Leave(ctx, bad) })
-		}
+		world.WantUnsent(t, w.RDB, redislock.ErrInvalidTTL, func() error { return lock.Leave(ctx, 365*24*time.Hour+1) })
 		for _, bad := range []time.Duration{-1, 365*24*time.Hour + 1} {
 			_, err := w.Client.Obtain(ctx, w.Keys("b"), world.Long, &redislock.Options{HoldAtLeast: bad})
 			if err == nil || !strings.Contains(err.Error(), "HoldAtLeast") {
@@ -208,6 +206,23 @@ func TestLeaveRefused(t *testing.T) {
 		check.Is(t, w.Client.Attach(w.Keys("a"), "").Leave(ctx, time.Second), redislock.ErrInvalidToken)
 		check.NoError(t, w.Client.Attach(w.Keys("a"), lock.Token()).Leave(ctx, time.Minute))
 		w.WantTTL(t, w.Key("a"), time.Minute/2, time.Minute)
+	})
+}
+
+// Keys that were to be left until a time that has passed are free, also those that a watchdog renews.
+func TestLeaveUntilThePast(t *testing.T) {
+	world.Scenario(t, func(t *testing.T, w *world.World) {
+		ctx, a := t.Context(), w.Keys("a", "b")
+		for _, past := range []time.Duration{0, -1, -time.Hour} {
+			lock := check.Must[*redislock.Lock](t)(w.Client.Obtain(ctx, a, world.Long, &redislock.Options{Watchdog: true}))
+			check.NoError(t, lock.Leave(ctx, past))
+			w.WantFree(t, a...)
+			check.Is(t, lock.Leave(ctx, past), redislock.ErrLockNotHeld)
+		}
+		lock := check.Must[*redislock.Lock](t)(w.Client.Obtain(ctx, a, world.Long, &redislock.Options{HoldAtLeast: time.Minute}))
+		check.NoError(t, lock.Leave(ctx, -time.Hour))
+		w.WantTTL(t, a[0], time.Minute/2, time.Minute)
+		check.NoError(t, w.RDB.Del(ctx, a...).Err())
 	})
 }
 

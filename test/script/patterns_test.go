@@ -109,7 +109,10 @@ func stepsOf(t *testing.T, pattern, text string) int {
 	t.Helper()
 	p := &luaPattern{t: t, text: text}
 	anchored, is := strings.CutPrefix(pattern, "^")
-	for at := 0; at <= len(text) && !p.matches(at, anchored) && !is; at++ {
+	for at := range len(text) + 1 {
+		if p.matches(at, anchored) || is {
+			break
+		}
 	}
 	return p.steps
 }
