@@ -68,8 +68,8 @@
 //     replaced. The holder learns of the loss at the next renewal. Neither happens if a lock counts
 //     only once all replicas have it ([Options].Replicas), as long as no replica's clock is ahead
 //     of the primary's.
-//   - A server that restarts without its data gives away what others hold, unless
-//     [Options].MinUptime prevents it.
+//   - A server that restarts without its last writes gives away what others hold, unless
+//     [Options].MinUptime prevents it. Only appendfsync always keeps every write.
 //   - A server clock that jumps ahead ends leases early. One that jumps back keeps keys locked.
 //   - A process that is stopped learns of a loss when it wakes up, not before.
 //   - A Ring that loses a shard moves the keys of that shard to another one, which knows nothing of

@@ -257,9 +257,9 @@ type Options struct {
 	Replicas int
 
 	// MinUptime makes a server refuse the lock if it has been up for less. A server that has
-	// restarted without its data would give away what others hold. If MinUptime is at least the
-	// longest ttl in use, all those leases are over when the server grants locks again. The error
-	// is a [*ConflictError] with [ModeRestarted].
+	// restarted without its last writes, as with snapshots or appendfsync everysec, would give away
+	// what others hold. If MinUptime is at least the longest ttl in use, all those leases are over
+	// when the server grants locks again. The error is a [*ConflictError] with [ModeRestarted].
 	//
 	// The uptime counts by the server's wall clock, in seconds. Each attempt costs an INFO, about
 	// half as much again as a plain Obtain costs the server. After every restart, even one that

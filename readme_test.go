@@ -112,7 +112,7 @@ func anchors(t *testing.T, page string) (names []string) {
 func TestDocsListRights(t *testing.T) {
 	t.Parallel()
 	page := string(check.Must[[]byte](t)(os.ReadFile("docs/rights.md")))
-	rule := regexp.MustCompile(`(?m)^ +ACL SETUSER .*\n(?: +\+.*\n)+`).FindString(page)
+	rule := regexp.MustCompile(`(?m)^ +ACL SETUSER .*\n(?: +[+~].*\n)+`).FindString(page)
 	var got []string
 	for _, m := range regexp.MustCompile(`\+(\S+)`).FindAllStringSubmatch(rule, -1) {
 		got = append(got, m[1])

@@ -14,12 +14,12 @@ import (
 var ACLCommands = []string{
 	"eval", "evalsha",
 	"del", "exists", "get", "hdel", "hget", "hkeys", "hlen", "hset", "info", "mget", "msetnx",
-	"pexpire", "pexpireat", "pttl", "publish", "set", "spublish", "time", "type",
+	"pexpire", "pexpireat", "pttl", "publish", "set", "time", "type",
 	"zadd", "zcard", "zpopmin", "zrange", "zrem", "zremrangebyscore", "zrevrangebyscore", "zscore",
 	"subscribe", "wait",
 }
 
-// A Guarded is a server with a user that may do what [ACLCommands] says, on keys with a prefix.
+// A Guarded is a server with a user that may do what [ACLCommands] says, on keys with a prefix and beside them.
 type Guarded struct {
 	Admin *redis.Client // may do everything
 	RDB   *redis.Client // of the user
@@ -30,7 +30,10 @@ func NewGuarded(t *testing.T, prefix string) *Guarded {
 	t.Helper()
 	server := redistest.Start(t, redistest.Redis)
 	g := &Guarded{Admin: server.Client(t)}
-	args := []any{"acl", "setuser", "app", "reset", "on", ">secret", "~" + prefix + "*", "~redislock:*", "&redislock:*", "-@all"}
+	args := []any{"acl", "setuser", "app", "reset", "on", ">secret", "&redislock:*", "-@all"}
+	for _, pattern := range []string{"", "redislock:*:{", "redislock:*=", "redislock:*~{*}"} {
+		args = append(args, "~"+pattern+prefix+"*")
+	}
 	for _, command := range ACLCommands {
 		args = append(args, "+"+command)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/internal/check"
+	"github.com/seed-14de3678/redislock/internal/slot"
 	"github.com/seed-14de3678/redislock/internal/world"
 )
 
@@ -75,7 +76,7 @@ func (p *pass) other(ctx context.Context, read bool) error {
 // lined calls seen when somebody stands in line for "a".
 func (p *pass) lined(ctx context.Context, seen func()) {
 	for ; ctx.Err() == nil; time.Sleep(check.Look) {
-		if p.admin.Exists(ctx, "redislock:line:{"+p.prefix+"a}").Val() > 0 {
+		if p.admin.Exists(ctx, slot.Beside("line", p.prefix+"a")).Val() > 0 {
 			seen()
 		}
 	}
@@ -152,7 +153,7 @@ func obtains() []operation {
 				if err := p.other(ctx, false); err != nil {
 					return err
 				}
-				return putGuard(ctx, p.admin, "redislock:line:{"+p.prefix+"a}")
+				return putGuard(ctx, p.admin, slot.Beside("line", p.prefix+"a"))
 			},
 			do: func(ctx context.Context, p *pass) error {
 				ctx, cancel := context.WithTimeout(ctx, 100*time.Millisecond)

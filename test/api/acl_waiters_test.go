@@ -10,6 +10,7 @@ import (
 
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/internal/check"
+	"github.com/seed-14de3678/redislock/internal/slot"
 	"github.com/seed-14de3678/redislock/internal/world"
 )
 
@@ -23,7 +24,7 @@ func (p *pass) waits(ctx context.Context, write, read []string, opt redislock.Op
 		<-ended
 		client.Close()
 	})
-	line := "redislock:line:{" + append(p.keys(write...), p.keys(read...)...)[0] + "}"
+	line := slot.Beside("line", append(p.keys(write...), p.keys(read...)...)[0])
 	before := p.admin.ZCard(ctx, line).Val()
 	opt.Queue = true
 	granted := make(chan error, 1)
@@ -78,13 +79,13 @@ func waiting(write, read []string, opt redislock.Options) func(context.Context, 
 
 func guarded(name string) func(context.Context, *pass) error {
 	return func(ctx context.Context, p *pass) error {
-		return putGuard(ctx, p.admin, "redislock:line:{"+p.prefix+name+"}")
+		return putGuard(ctx, p.admin, slot.Beside("line", p.prefix+name))
 	}
 }
 
 // dead puts the entry of a waiter that has died into the line of "a".
 func dead(ctx context.Context, p *pass) error {
-	line := "redislock:line:{" + p.prefix + "a}"
+	line := slot.Beside("line", p.prefix+"a")
 	return errors.Join(
 		p.admin.ZAdd(ctx, line, redis.Z{Score: 1, Member: "dead|1|w|p--|60000|1|1|0|ct"}).Err(),
 		p.admin.Expire(ctx, line, world.Long).Err())
@@ -131,7 +132,7 @@ func deadNumbers(ctx context.Context, p *pass) error {
 	if err := p.other(ctx, true); err != nil {
 		return err
 	}
-	fence := "redislock:fence:{" + p.prefix + "a}"
+	fence := slot.Beside("fence", p.prefix+"a")
 	fields := []any{"", time.Now().Add(-2 * time.Hour).UnixMicro()}
 	for i := range 100 {
 		fields = append(fields, fmt.Sprint("dead", i), i)
@@ -141,7 +142,7 @@ func deadNumbers(ctx context.Context, p *pass) error {
 
 // numbersForgotten checks that they are gone.
 func (p *pass) numbersForgotten(ctx context.Context) error {
-	if n, err := p.admin.HLen(ctx, "redislock:fence:{"+p.prefix+"a}").Result(); n > 10 || err != nil {
+	if n, err := p.admin.HLen(ctx, slot.Beside("fence", p.prefix+"a")).Result(); n > 10 || err != nil {
 		return fmt.Errorf("%d numbers are left, %w", n, err)
 	}
 	return nil

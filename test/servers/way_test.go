@@ -65,7 +65,6 @@ func asUser(t *testing.T, s *server) *redis.Client {
 	t.Helper()
 	rules := documentedRights(t)
 	if s.before(7) { // as the page says
-		rules = slices.DeleteFunc(rules, func(rule string) bool { return rule == "+spublish" })
 		rules = slices.Insert(rules, slices.Index(rules, "&redislock:*"), "resetchannels")
 	}
 	args := []any{"acl", "setuser"}

@@ -3,6 +3,8 @@ package topology_test
 import (
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -93,19 +95,64 @@ func TestMinUptimeRefusal(t *testing.T) {
 	}
 }
 
-// This is what happens without MinUptime.
+// A restart loses what was not yet stored: everything without persistence, what came after the last snapshot, and of an
+// append-only file up to the last second. A machine that crashes loses it; that is done here by cutting the file.
 func TestRestartWithoutMinUptime(t *testing.T) {
 	t.Parallel()
-	server := redistest.Start(t, redistest.Redis)
-	client := world.NewClient(t, server.Client(t))
-	held := check.Must[*redislock.Lock](t)(client.Obtain(t.Context(), []string{"a"}, world.Long, nil))
-	server.Restart()
-	other := check.Must[*redislock.Lock](t)(client.Obtain(t.Context(), []string{"a"}, world.Long, nil))
-	if at := time.Now(); !at.Before(held.Deadline()) || !at.Before(other.Deadline()) {
-		t.Error("the locks were not held together")
+	for name, stored := range map[string][]string{
+		"without persistence": nil,
+		"snapshot":            {"--dbfilename", "dump.rdb"},
+		"everysec":            {"--appendonly", "yes", "--appendfsync", "everysec"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server := redistest.Start(t, redistest.Redis, stored...)
+			rdb := server.Client(t)
+			client := world.NewClient(t, rdb)
+			before := check.Must[*redislock.Lock](t)(client.Obtain(t.Context(), []string{"before"}, world.Long, nil))
+			lose := func() {}
+			switch name {
+			case "snapshot":
+				check.NoError(t, rdb.Save(t.Context()).Err())
+			case "everysec":
+				lose = cutFromHere(t, rdb)
+			}
+			held := check.Must[*redislock.Lock](t)(client.Obtain(t.Context(), []string{"a"}, world.Long, nil))
+			server.Kill()
+			lose()
+			server.Restart(stored...)
+
+			wait := &redislock.Options{MinUptime: time.Hour}
+			_, err := client.Obtain(t.Context(), []string{"a"}, world.Long, wait)
+			world.WantConflict(t, err, "a", redislock.ModeRestarted)
+			other := check.Must[*redislock.Lock](t)(client.Obtain(t.Context(), []string{"a"}, world.Long, nil))
+			if at := time.Now(); !at.Before(held.Deadline()) || !at.Before(other.Deadline()) {
+				t.Error("the locks were not held together")
+			}
+			check.Is(t, held.Refresh(t.Context(), world.Long), redislock.ErrLockNotHeld)
+			check.NoError(t, other.Release(t.Context()))
+			if err := before.Release(t.Context()); (err == nil) == (stored == nil) {
+				t.Errorf("the lock that was stored: %v", err)
+			}
+		})
 	}
-	check.Is(t, held.Refresh(t.Context(), world.Long), redislock.ErrLockNotHeld)
-	check.NoError(t, other.Release(t.Context()))
+}
+
+// cutFromHere makes a function that takes what is written from now on out of the append-only file, when the server is down.
+func cutFromHere(t *testing.T, rdb *redis.Client) (lose func()) {
+	t.Helper()
+	var file string
+	var size int64
+	check.Eventually(t, world.Soon, "the file is there", func() bool {
+		dir := check.Must[map[string]string](t)(rdb.ConfigGet(t.Context(), "dir").Result())["dir"]
+		files := check.Must[[]string](t)(filepath.Glob(filepath.Join(dir, "appendonlydir", "*.incr.aof")))
+		if len(files) != 1 {
+			return false
+		}
+		file, size = files[0], check.Must[os.FileInfo](t)(os.Stat(files[0])).Size()
+		return size > 0
+	})
+	return func() { check.NoError(t, os.Truncate(file, size)) }
 }
 
 func TestServerOptionsInvalid(t *testing.T) {

@@ -104,7 +104,7 @@ func TestRights(t *testing.T) {
 		t.Errorf("each right has a finding of its own: %s", list(found))
 	}
 	grant(t, admin, "+hset", "+zadd", "resetkeys", "~lock:*")
-	want(t, examined(t, rdb, "rights", prefixed), Fault, "~redislock:*")
+	want(t, examined(t, rdb, "rights", prefixed), Fault, "~redislock:*:{lock:*")
 }
 
 // Nothing is changed, and nothing but questions and probes is sent.

@@ -53,7 +53,6 @@ var needs = []need{
 	{command: "publish", purpose: queue, probe: []any{"$channel", ""}},
 	{command: "pttl", purpose: everyLock, probe: []any{"$beside"}},
 	{command: "set", purpose: everyLock, probe: []any{"$beside", "value", "xx"}},
-	{command: "spublish", purpose: queue + " on a Cluster", probe: []any{"$channel", ""}},
 	{command: "subscribe", purpose: queue + ", WithBreakNotices"},
 	{command: "time", purpose: readLocks + ", " + queue + ", " + fenced + ", Lock.Leave"},
 	{command: "type", purpose: readLocks + ", Inspect, Break", probe: []any{"$beside"}},
@@ -67,6 +66,7 @@ var needs = []need{
 	{command: "zrevrangebyscore", purpose: queue + " beside guards", probe: []any{"$beside", 0, 0}},
 	{command: "zscore", purpose: readLocks + ", " + queue + ", " + guards, probe: []any{"$beside", "member"}},
 
+	{command: "spublish", purpose: queue, probe: []any{"$channel", ""}, at: []Place{Cluster}},
 	{command: "ssubscribe", purpose: queue + ", WithBreakNotices", at: []Place{Cluster}},
 	{command: "sunsubscribe", purpose: queue + ", WithBreakNotices", at: []Place{Cluster}},
 	{command: "cluster|slots", purpose: everyLock + " on a Cluster", at: []Place{Cluster}},

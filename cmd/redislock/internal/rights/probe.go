@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -18,15 +19,28 @@ const patience = 5 * time.Second
 
 // An inquiry asks one server.
 type inquiry struct {
-	prefix                string
-	lock, beside, channel string // names that nobody has
+	lock, beside, channel string            // names that nobody has
+	patterns              map[string]string // of the names of keys, by those that are asked for
 	report                Report
 }
 
 // On asks one server about the user of the client. It changes nothing there. The server may be a replica.
 func On(ctx context.Context, one *redis.Client, prefix string, where Place) (Report, error) {
 	lock := prefix + "redislock-probe-" + strings.ToLower(rand.Text())
-	q := &inquiry{prefix: prefix, lock: lock, beside: slot.Beside("probe", lock)}
+	q := &inquiry{lock: lock, beside: slot.Beside("probe", lock)}
+	text := escaped(prefix)
+	q.patterns = map[string]string{lock: text + "*"}
+	for _, lock := range []string{lock, prefix + "{probe}", prefix + "}"} { // the three forms of names beside keys
+		name := slot.Beside("probe", lock)
+		switch _, form, _ := strings.Cut(name, "probe"); form[0] {
+		case ':':
+			q.patterns[name] = "redislock:*:{" + text + "*"
+		case '=':
+			q.patterns[name] = "redislock:*=" + text + "*"
+		default:
+			q.patterns[name] = "redislock:*~{*}" + text + "*"
+		}
+	}
 	q.channel = "redislock:wake:{" + slot.InBraces(lock) + "}:probe"
 	asked, err := q.ask(ctx, one, where)
 	if err != nil {
@@ -55,8 +69,10 @@ func (q *inquiry) ask(ctx context.Context, one *redis.Client, where Place) ([]an
 		pipe.Do(ctx, args...)
 		asked = append(asked, answer{command: command, key: key})
 	}
-	send("get", q.lock, "get", q.lock) // the lock key itself, to read and to write
-	send("set", q.lock, "set", q.lock, "value", "xx")
+	for _, name := range slices.Sorted(maps.Keys(q.patterns)) { // to read and to write
+		send("get", name, "get", name)
+		send("set", name, "set", name, "value", "xx")
+	}
 	var channels []string
 	for _, n := range needs {
 		switch {
@@ -132,9 +148,9 @@ func (q *inquiry) note(a answer) error {
 	case refusal.channel:
 		q.addPattern("&redislock:*", queue+", WithBreakNotices")
 	case a.key == q.lock:
-		q.addPattern("~"+escaped(q.prefix)+"*", everyLock)
-	default:
-		q.addPattern("~redislock:*", "everything that is stored beside locks: intents, lines, guards, fencing numbers")
+		q.addPattern("~"+q.patterns[a.key], everyLock)
+	case q.patterns[q.lock] != "*": // without a prefix the user lacks the names of locks, and that is said
+		q.addPattern("~"+q.patterns[a.key], "everything that is stored beside locks: intents, lines, guards, fencing numbers")
 	}
 	return nil
 }

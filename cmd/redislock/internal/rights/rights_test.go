@@ -101,7 +101,9 @@ func TestFind(t *testing.T) {
 			setUser(t, u.admin, "+"+command)
 		}
 		for _, tt := range []struct{ rules, want string }{
-			{"resetkeys ~lock:*", "~redislock:*"},
+			{"resetkeys ~lock:*", "~redislock:*:{lock:* ~redislock:*=lock:* ~redislock:*~{*}lock:*"},
+			{"resetkeys ~lock:* ~redislock:*:{lock:* ~redislock:*=lock:*", "~redislock:*~{*}lock:*"},
+			{"resetkeys ~lock:* ~redislock:*=lock:* ~redislock:*~{*}lock:*", "~redislock:*:{lock:*"},
 			{"resetkeys ~redislock:*", "~lock:*"},
 			{"resetkeys %R~lock:* ~redislock:*", "~lock:*"},
 			{"resetkeys ~* resetchannels", "&redislock:*"},
