@@ -1,0 +1,143 @@
+package line_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/check"
+	"github.com/seed-14de3678/redislock/internal/clock"
+	"github.com/seed-14de3678/redislock/internal/redistest"
+	"github.com/seed-14de3678/redislock/internal/world"
+)
+
+// A mortal is the network of a process that can be killed.
+type mortal struct {
+	mu    sync.Mutex
+	dead  bool
+	conns []net.Conn
+}
+
+// wraps has the connections of a client be those of the process.
+func (m *mortal) wraps(o *redis.Options) {
+	dial := o.Dialer
+	o.Dialer = func(ctx context.Context, network, addr string) (net.Conn, error) {
+		conn, err := dial(ctx, network, addr)
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		if err == nil && m.dead {
+			return nil, errors.Join(errors.New("the process is dead"), conn.Close())
+		}
+		m.conns = append(m.conns, conn)
+		return conn, err
+	}
+}
+
+// kill closes all connections, and lets no other one be made.
+func (m *mortal) kill() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.dead = true
+	for _, conn := range m.conns {
+		_ = conn.Close()
+	}
+}
+
+// A lateScene is what has happened before the lease ends for which the last in line waits.
+type lateScene struct {
+	*world.World
+	ctx  context.Context
+	mini *redistest.Mini
+	lock *redislock.Lock // that is to change
+	head mortal          // the process of who stands first, where somebody else does
+}
+
+// holds has a key held by somebody who does not release it.
+func (s *lateScene) holds(t *testing.T, key string, ttl time.Duration) *redislock.Lock {
+	t.Helper()
+	return check.Must[*redislock.Lock](t)(s.Client.Obtain(s.ctx, s.Keys(key), ttl, nil))
+}
+
+// headWaits has another process stand in line first.
+func (s *lateScene) headWaits(t *testing.T, write, read []string) {
+	t.Helper()
+	other := world.World{RDB: s.RDB, Client: world.NewClient(t, s.mini.Client(t, s.head.wraps)), Prefix: s.Prefix}
+	other.Wait(s.ctx, make(chan world.Turn, 1), "head", other.Keys(write...), other.Keys(read...))
+	s.InLine(t, s.Key("a"), 1)
+}
+
+// Whoever can go next goes within milliseconds after the end of the lease of somebody who does not release, whatever is in the
+// line, and whoever has died. All of them would ask by themselves seconds later.
+func TestQueueNobodyIsLate(t *testing.T) {
+	const (
+		lease = 1200 * time.Millisecond
+		most  = 50 * time.Millisecond
+		// Who knows that nobody is in front asks when the lease is over, and others a little later.
+		firstMost = clock.AfterEnd + time.Millisecond
+	)
+	a, ab := []string{"a"}, []string{"a", "b"}
+	for name, scene := range map[string]struct {
+		before      func(t *testing.T, s *lateScene)
+		write, read []string // of the one who waits
+		first       bool     // nobody stands in front of it
+		after       func(t *testing.T, s *lateScene)
+	}{
+		"a guard stands in the line": {write: a, first: true, before: func(t *testing.T, s *lateScene) {
+			s.holds(t, "a", lease)
+			score := float64(int64(1)<<52 + time.Now().Add(world.Long).Unix()<<20 + 1)
+			check.NoError(t, s.RDB.ZAdd(s.ctx, "redislock:line:{"+s.Key("a")+"}", redis.Z{Score: score, Member: "other"}).Err())
+		}},
+		"the holder refreshes to less": {write: a, first: true, before: func(t *testing.T, s *lateScene) {
+			s.lock = s.holds(t, "a", world.Long)
+		}, after: func(t *testing.T, s *lateScene) { check.NoError(t, s.lock.Refresh(s.ctx, lease)) }},
+		"the reader in front waits for another key, too": {read: a, before: func(t *testing.T, s *lateScene) {
+			s.holds(t, "b", world.Long)
+			s.holds(t, "a", lease)
+			s.headWaits(t, nil, ab)
+		}},
+		"the first in line dies": {write: a, before: func(t *testing.T, s *lateScene) {
+			s.holds(t, "a", lease)
+			s.headWaits(t, a, nil)
+		}, after: func(_ *testing.T, s *lateScene) { s.head.kill() }},
+		"the first in line dies, a reader": {read: a, before: func(t *testing.T, s *lateScene) {
+			s.holds(t, "a", lease)
+			s.headWaits(t, a, nil)
+		}, after: func(_ *testing.T, s *lateScene) { s.head.kill() }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			world.Bubble(t, func(t *testing.T, w *world.World, mini *redistest.Mini, _ *world.Journal) {
+				ctx, cancel := context.WithCancel(t.Context())
+				s := &lateScene{World: w, ctx: ctx, mini: mini}
+				scene.before(t, s)
+				turns := make(chan world.Turn, 1)
+				before := countOf(t, w)
+				w.Wait(ctx, turns, "last", w.Keys(scene.write...), w.Keys(scene.read...))
+				w.InLine(t, w.Key("a"), before+1)
+				if scene.after != nil {
+					scene.after(t, s)
+				}
+				end := time.Now().Add(check.Must[time.Duration](t)(w.RDB.PTTL(ctx, w.Key("a")).Result()))
+				got := <-turns
+				check.NoError(t, got.Err)
+				if late := time.Since(end); late < 0 || late > most || scene.first && late > firstMost {
+					t.Errorf("it has its turn %v after the end, want at most %v, or %v if nobody is in front", late, most, firstMost)
+				}
+				check.NoError(t, got.Lock.Release(ctx))
+				cancel()
+			})
+		})
+	}
+}
+
+// countOf is how many stand in the line of "a".
+func countOf(t *testing.T, w *world.World) int {
+	t.Helper()
+	return len(check.Must[[]redislock.KeyState](t)(w.Client.Inspect(t.Context(), w.Keys("a")))[0].Line)
+}
