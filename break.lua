@@ -30,6 +30,7 @@ if overtaken(now) then
 end
 close(now)
 
+local SAME_END = 1000 -- ms: more than a script takes
 local held, to_delete, tokens, reply = strings(size), {}, {}, {DONE}
 
 -- Takes note of an owner that loses KEYS[i].
@@ -42,6 +43,13 @@ local function note(i, mode, value, ttl)
   end
 end
 
+-- Whether a sorted set that ends in `ttl` ends with the last of its members, as that of readers
+-- does.
+local function ends_with_the_last(readers, ttl)
+  local last = tonumber(readers[#readers]) or 0
+  return math.abs(last - now - ttl) < SAME_END
+end
+
 -- Looks at everything before anything is changed. What is a lock is told as `look` does it.
 for i = 1, size do
   local key = KEYS[i]
@@ -49,7 +57,9 @@ for i = 1, size do
   local ttl = kind == 'none' and -2 or redis.call('pttl', key)
   local readers = kind == 'zset' and redis.call('zrange', key, 0, -1, 'withscores')
   local text = held[i] or readers and readers[#readers - 1]
-  if ttl == -1 or ttl >= 0 and not (text and is_value(text)) then
+  local ours = text and is_value(text)
+    and (held[i] or ends_with_the_last(readers, ttl))
+  if ttl == -1 or ttl >= 0 and not ours then
     return refusal(i, 'foreign', ttl, kind)
   end
   if ttl >= 0 then

@@ -168,8 +168,12 @@ func TestBreakNoLock(t *testing.T) {
 	addr, rdb, key := shared(t)
 	lock := holder(t, rdb, "me", key)
 	check.NoError(t, rdb.RPush(t.Context(), key+"list", "data").Err())
-	stdout, stderr, status := onServer(t, addr, "break", "-yes", key, key+"list")
-	wantStatus(t, status, 65, stdout, stderr, key+"list holds a list that is no lock")
+	check.NoError(t, rdb.ZAdd(t.Context(), key+"scores", redis.Z{Score: float64(time.Now().Add(2 * time.Hour).UnixMilli()), Member: "alice"}).Err())
+	check.NoError(t, rdb.Expire(t.Context(), key+"scores", time.Hour).Err())
+	for name, kind := range map[string]string{"list": "list", "scores": "zset"} {
+		stdout, stderr, status := onServer(t, addr, "break", "-yes", key, key+name)
+		wantStatus(t, status, 65, stdout, stderr, key+name, "holds a "+kind+" that is no lock")
+	}
 	wantHeld(t, lock)
 }
 

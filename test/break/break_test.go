@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -86,7 +87,7 @@ func TestBreak(t *testing.T) {
 			check.NoError(t, w.RDB.Set(ctx, w.Key("a"), "|one", world.Long).Err())
 			left := redis.Z{Score: float64(time.Now().Add(world.Long / 2).UnixMilli()), Member: "|two"}
 			check.NoError(t, w.RDB.ZAdd(ctx, w.Key("b"), left).Err())
-			check.NoError(t, w.RDB.PExpire(ctx, w.Key("b"), world.Long).Err())
+			check.NoError(t, w.RDB.PExpireAt(ctx, w.Key("b"), time.UnixMilli(int64(left.Score))).Err())
 			check.NoError(t, must(c.Obtain(ctx, w.Keys("c"), world.Long, as("three"))).Leave(ctx, world.Long))
 			breaks(t, w, w.Keys("a", "b", "c"), "a write one left", "b read two left", "c write three left")
 			w.WantFree(t, w.Keys("a", "b", "c")...)
@@ -170,6 +171,16 @@ func TestBreakForeign(t *testing.T) {
 				return errors.Join(w.RDB.RPush(ctx, key, "data").Err(), w.RDB.PExpire(ctx, key, world.Long).Err())
 			},
 			"zset": func(key string) error { return w.RDB.ZAdd(ctx, key, redis.Z{Score: 1, Member: "m"}).Err() },
+			"zset with a TTL": func(key string) error {
+				return errors.Join(w.RDB.ZAdd(ctx, key, redis.Z{Score: 1, Member: "m"}).Err(), w.RDB.PExpire(ctx, key, world.Long).Err())
+			},
+			"zset of moments with a TTL": func(key string) error {
+				at := time.Now().Add(2 * world.Long)
+				return errors.Join(w.RDB.ZAdd(ctx, key, redis.Z{Score: float64(at.UnixMilli()), Member: "m"}).Err(), w.RDB.PExpire(ctx, key, world.Long).Err())
+			},
+			"zset of endless scores with a TTL": func(key string) error {
+				return errors.Join(w.RDB.ZAdd(ctx, key, redis.Z{Score: math.Inf(1), Member: "m"}).Err(), w.RDB.PExpire(ctx, key, world.Long).Err())
+			},
 		} {
 			key := w.Key(name)
 			check.NoError(t, put(key))
