@@ -12,6 +12,18 @@ type refused string
 func (r refused) Error() string { return string(r) }
 func (refused) RedisError()     {}
 
+// bundleOf makes a bundle of a call for each key, which was sent.
+func bundleOf(keys ...string) *bundle {
+	value := "value"
+	b := &bundle{of: NewScript("bundle", func() string { return "return 1" })}
+	for _, key := range keys {
+		c := &Call{Request: Request{Keys: []string{key}, Beside: []string{"line"}, Value: &value, TTL: 1000}}
+		b.inside, b.keys = append(b.inside, c), b.keys+1
+	}
+	b.prepare(clock.Now(), false)
+	return b
+}
+
 // An error inside the script of a batch may come after some of it was done, unless it shows that nothing
 // was.
 func TestBatchErrorIsDoubted(t *testing.T) {
@@ -25,13 +37,7 @@ func TestBatchErrorIsDoubted(t *testing.T) {
 		"MISCONF Redis is configured to save RDB snapshots": false,
 		"CROSSSLOT Keys in request don't hash to one slot":  false,
 	} {
-		value := "value"
-		b := &bundle{of: NewScript("bundle", func() string { return "return 1" })}
-		for _, key := range []string{"a", "b"} {
-			c := &Call{Request: Request{Keys: []string{key}, Beside: []string{"line"}, Value: &value, TTL: 1000}}
-			b.inside, b.keys = append(b.inside, c), b.keys+1
-		}
-		b.prepare(clock.Now(), false)
+		b := bundleOf("a", "b")
 		b.SetErr(refused(text))
 		b.answered()
 		for i, c := range b.inside {
@@ -40,6 +46,24 @@ func TestBatchErrorIsDoubted(t *testing.T) {
 			}
 			if c.IsUnanswered() != unanswered {
 				t.Errorf("%s: got unanswered %t of call %d, want %t", text, c.IsUnanswered(), i, unanswered)
+			}
+		}
+	}
+}
+
+// A reply that is none of the script, as of a proxy that cuts it short, says nothing about any call: each is sent by itself.
+func TestBatchReplyOfAnotherLength(t *testing.T) {
+	t.Parallel()
+	const done = int64(BundleDone)
+	for name, reply := range map[string]any{
+		"empty": []any{}, "short": []any{done}, "long": []any{done, done, done}, "no list": done, "nothing": nil,
+	} {
+		b := bundleOf("a", "b")
+		b.SetVal(reply)
+		b.answered()
+		for i, c := range b.inside {
+			if c.Err != errUndone || c.Reply != nil { //nolint:errorlint // it is this value
+				t.Errorf("%s: got reply %v and error %v of call %d, want it to be asked for by itself", name, c.Reply, c.Err, i)
 			}
 		}
 	}
