@@ -52,6 +52,7 @@ func (m *mortal) kill() {
 // A lateScene is what has happened before the lease ends for which the last in line waits.
 type lateScene struct {
 	*world.World
+	t    *testing.T
 	ctx  context.Context
 	mini *redistest.Mini
 	lock *redislock.Lock // that is to change
@@ -59,17 +60,17 @@ type lateScene struct {
 }
 
 // holds has a key held by somebody who does not release it.
-func (s *lateScene) holds(t *testing.T, key string, ttl time.Duration) *redislock.Lock {
-	t.Helper()
-	return check.Must[*redislock.Lock](t)(s.Client.Obtain(s.ctx, s.Keys(key), ttl, nil))
+func (s *lateScene) holds(key string, ttl time.Duration) *redislock.Lock {
+	s.t.Helper()
+	return check.Must[*redislock.Lock](s.t)(s.Client.Obtain(s.ctx, s.Keys(key), ttl, nil))
 }
 
 // headWaits has another process stand in line first.
-func (s *lateScene) headWaits(t *testing.T, write, read []string) {
-	t.Helper()
-	other := world.World{RDB: s.RDB, Client: world.NewClient(t, s.mini.Client(t, s.head.wraps)), Prefix: s.Prefix}
+func (s *lateScene) headWaits(write, read []string) {
+	s.t.Helper()
+	other := world.World{RDB: s.RDB, Client: world.NewClient(s.t, s.mini.Client(s.t, s.head.wraps)), Prefix: s.Prefix}
 	other.Wait(s.ctx, make(chan world.Turn, 1), "head", other.Keys(write...), other.Keys(read...))
-	s.InLine(t, s.Key("a"), 1)
+	s.InLine(s.t, s.Key("a"), 1)
 }
 
 // Whoever can go next goes within milliseconds after the end of the lease of somebody who does not release, whatever is in the
@@ -83,45 +84,45 @@ func TestQueueNobodyIsLate(t *testing.T) {
 	)
 	a, ab := []string{"a"}, []string{"a", "b"}
 	for name, scene := range map[string]struct {
-		before      func(t *testing.T, s *lateScene)
+		before      func(s *lateScene)
 		write, read []string // of the one who waits
 		first       bool     // nobody stands in front of it
-		after       func(t *testing.T, s *lateScene)
+		after       func(s *lateScene)
 	}{
-		"a guard stands in the line": {write: a, first: true, before: func(t *testing.T, s *lateScene) {
-			s.holds(t, "a", lease)
+		"a guard stands in the line": {write: a, first: true, before: func(s *lateScene) {
+			s.holds("a", lease)
 			score := float64(int64(1)<<52 + time.Now().Add(world.Long).Unix()<<20 + 1)
-			check.NoError(t, s.RDB.ZAdd(s.ctx, "redislock:line:{"+s.Key("a")+"}", redis.Z{Score: score, Member: "other"}).Err())
+			check.NoError(s.t, s.RDB.ZAdd(s.ctx, "redislock:line:{"+s.Key("a")+"}", redis.Z{Score: score, Member: "other"}).Err())
 		}},
-		"the holder refreshes to less": {write: a, first: true, before: func(t *testing.T, s *lateScene) {
-			s.lock = s.holds(t, "a", world.Long)
-		}, after: func(t *testing.T, s *lateScene) { check.NoError(t, s.lock.Refresh(s.ctx, lease)) }},
-		"the reader in front waits for another key, too": {read: a, before: func(t *testing.T, s *lateScene) {
-			s.holds(t, "b", world.Long)
-			s.holds(t, "a", lease)
-			s.headWaits(t, nil, ab)
+		"the holder refreshes to less": {write: a, first: true, before: func(s *lateScene) {
+			s.lock = s.holds("a", world.Long)
+		}, after: func(s *lateScene) { check.NoError(s.t, s.lock.Refresh(s.ctx, lease)) }},
+		"the reader in front waits for another key, too": {read: a, before: func(s *lateScene) {
+			s.holds("b", world.Long)
+			s.holds("a", lease)
+			s.headWaits(nil, ab)
 		}},
-		"the first in line dies": {write: a, before: func(t *testing.T, s *lateScene) {
-			s.holds(t, "a", lease)
-			s.headWaits(t, a, nil)
-		}, after: func(_ *testing.T, s *lateScene) { s.head.kill() }},
-		"the first in line dies, a reader": {read: a, before: func(t *testing.T, s *lateScene) {
-			s.holds(t, "a", lease)
-			s.headWaits(t, a, nil)
-		}, after: func(_ *testing.T, s *lateScene) { s.head.kill() }},
+		"the first in line dies": {write: a, before: func(s *lateScene) {
+			s.holds("a", lease)
+			s.headWaits(a, nil)
+		}, after: func(s *lateScene) { s.head.kill() }},
+		"the first in line dies, a reader": {read: a, before: func(s *lateScene) {
+			s.holds("a", lease)
+			s.headWaits(a, nil)
+		}, after: func(s *lateScene) { s.head.kill() }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			world.Bubble(t, func(t *testing.T, w *world.World, mini *redistest.Mini, _ *world.Journal) {
 				ctx, cancel := context.WithCancel(t.Context())
-				s := &lateScene{World: w, ctx: ctx, mini: mini}
-				scene.before(t, s)
+				s := &lateScene{World: w, t: t, ctx: ctx, mini: mini}
+				scene.before(s)
 				turns := make(chan world.Turn, 1)
 				before := countOf(t, w)
 				w.Wait(ctx, turns, "last", w.Keys(scene.write...), w.Keys(scene.read...))
 				w.InLine(t, w.Key("a"), before+1)
 				if scene.after != nil {
-					scene.after(t, s)
+					scene.after(s)
 				}
 				end := time.Now().Add(check.Must[time.Duration](t)(w.RDB.PTTL(ctx, w.Key("a")).Result()))
 				got := <-turns
