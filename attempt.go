@@ -263,7 +263,7 @@ func (o *obtaining) take(ctx context.Context, c *call, intent time.Duration) (*L
 	default:
 		o.refused(c.Sent, a, intent)
 		o.client.recycle(c)
-		return nil, a.conflict
+		return nil, o.inOwnWay(a.conflict)
 	}
 	o.noteUnanswered() // whoever has answered so may have done anything
 	return nil, fmt.Errorf("redislock: obtain %s: %w: %w", o.want.set, ErrUnknownOutcome, err)

@@ -114,6 +114,7 @@ type Client struct {
 	log         logger
 	hooks       Hooks
 	prefix      string // of every key, of WithKeyPrefix
+	metadata    string // of each lock that has none of its own, of WithMetadata
 	maxKeys     int
 	largeSets   bool
 	maxMetadata int
@@ -216,7 +217,7 @@ func (c *Client) Close() {
 }
 
 // Obtain takes the write locks of all keys, or of none, for ttl. The ttl is 1 ms to 365 days; a
-// fraction of a millisecond is rounded up.
+// fraction of a millisecond above that is rounded up.
 //
 // Obtain makes one attempt, or as many as the RetryStrategy of its options allows, and returns at
 // the latest 100 ms after ctx, or the time of [Options].Wait, has ended. While the connection fails

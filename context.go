@@ -2,8 +2,11 @@ package redislock
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/seed-14de3678/redislock/internal/inctx"
+	"github.com/seed-14de3678/redislock/internal/pace"
+	"github.com/seed-14de3678/redislock/internal/wire"
 )
 
 // FromContext returns the lock under which a function runs: that of the innermost [Client.With] or
@@ -26,4 +29,42 @@ func HeldFromContext(ctx context.Context) Held {
 		return nil // the context of a nil Lock
 	}
 	return h
+}
+
+// inOwnWay returns a conflict, as an error that ends the Obtain if it would wait for a lock whose end also ends its
+// context. That is certain if no other caller can know the token of either, and if the Obtain is no step of another
+// one, which may go on without these keys.
+func (o *obtaining) inOwnWay(conflict *ConflictError) error {
+	if o.asked.count > 1 || o.want.tokenKnown || o.caller.Done() == nil || pace.IsStep(o.caller) || wire.IsStaying(o.caller) {
+		return conflict
+	}
+	for l := range inctx.Each(o.caller) {
+		if l, is := l.(*Lock); is && l.keepsFrom(o) {
+			return &endedError{fmt.Errorf("redislock: obtain %s: %w: %w", o.want.set, ErrHeldByCaller, conflict)}
+		}
+	}
+	return conflict
+}
+
+// keepsFrom reports whether the lock is held, and alone keeps an Obtain of the same Client from one of its keys.
+func (l *Lock) keepsFrom(o *obtaining) bool {
+	if l.isNothing() || l.client != o.client {
+		return false
+	}
+	l.mu.Lock()
+	mine, certain := l.set, l.state == held && !l.tokenKnown
+	l.mu.Unlock()
+	if !certain {
+		return false
+	}
+	writes := make(map[string]bool, len(mine.keys)) // by its keys
+	for i, key := range mine.keys {
+		writes[key] = i < mine.write
+	}
+	for i, key := range o.want.set.keys {
+		if write, is := writes[key]; is && (write || i < o.want.set.write) {
+			return true
+		}
+	}
+	return false
 }

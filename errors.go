@@ -1,6 +1,7 @@
 package redislock
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,6 +22,11 @@ var (
 	// the set, and then the error is a [*ConflictError] as well; or the answer came too late to be
 	// of use. If the context ended meanwhile, the error matches the cause of the context, too.
 	ErrNotObtained = errors.New("not obtained")
+	// ErrHeldByCaller says that an Obtain was refused because of the lock under which its own caller runs: that of
+	// a [Client.With] or a [Lock.Context] from which its context is derived. It would wait until that lock ends, and
+	// its context with it, so it does not wait. The error is a [*ConflictError], too. Functions that lock for
+	// themselves and call one another use package reentrant.
+	ErrHeldByCaller = errors.New("the caller holds a key of the set itself, and would wait for its own lock: see package reentrant")
 	// ErrWaitOver says that the time of [Options].Wait was over. The error is an [ErrNotObtained] as
 	// well if somebody else holds a key, and an [ErrUnknownOutcome] if Redis had not answered by then.
 	// Otherwise it says what else was wrong with the server.
@@ -48,7 +54,7 @@ var (
 	ErrCrossSlot = errors.New("keys are not in one slot")
 	// ErrInvalidKeys says that the set is empty or too large, or has an empty key.
 	ErrInvalidKeys = errors.New("invalid keys")
-	// ErrInvalidTTL says that a ttl is not positive, or more than 365 days.
+	// ErrInvalidTTL says that a ttl is less than 1 ms, or more than 365 days.
 	ErrInvalidTTL = errors.New("invalid ttl")
 	// ErrInvalidToken says that a token is empty, too long, or contains '|'.
 	ErrInvalidToken = errors.New("invalid token")
@@ -128,10 +134,7 @@ func (e *ConflictError) Error() string {
 		if e.Left {
 			is = "was left"
 		}
-		fmt.Fprintf(&b, "%s %s-locked", is, e.Mode)
-		if name != "" {
-			b.WriteString(" by " + name)
-		}
+		fmt.Fprintf(&b, "%s %s-locked by %s", is, e.Mode, cmp.Or(name, "a holder that says nothing of itself"))
 	}
 	if e.TTL < 0 {
 		b.WriteString(", without a TTL")

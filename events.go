@@ -35,7 +35,7 @@ func wayOf(opt *Options) Way {
 	switch {
 	case opt.Queue:
 		return WayQueue
-	case opt.RetryStrategy != nil:
+	case strategyOf(opt) != nil:
 		return WayPoll
 	}
 	return WayOnce

@@ -30,7 +30,7 @@ func ExampleWithKeyPrefix() {
 	fmt.Println(err)
 	// Output:
 	// [stock:9] 1
-	// redislock: "stock:9" is write-locked, 1m0s left
+	// redislock: "stock:9" is write-locked by a holder that says nothing of itself, 1m0s left
 }
 
 // Whoever looks for a lock in Redis needs its whole name.

@@ -25,15 +25,14 @@ func Example() {
 	defer stop()
 
 	ctx := context.Background()
-	client := redislock.New(rdb) // one for the program; rdb is a *redis.Client, *redis.ClusterClient or *redis.Ring
+	// One Client for the program; rdb is a *redis.Client, *redis.ClusterClient or *redis.Ring.
+	client := redislock.New(rdb, redislock.WithMetadata(redislock.InstanceMetadata())) // whoever is refused reads it
 	defer client.Close()
 
 	keys := []string{"lock:order:7", "lock:stock:9"}
 	err := client.With(ctx, keys, 10*time.Second, &redislock.Options{
-		Metadata:      redislock.InstanceMetadata(), // whoever is refused reads it
-		RetryStrategy: redislock.LinearBackoff(50 * time.Millisecond),
-		Wait:          2 * time.Second, // for the lock; the work may take as long as it takes
-		Fenced:        true,
+		Wait:   2 * time.Second, // for the lock; the work may take as long as it takes
+		Fenced: true,
 	}, func(ctx context.Context) error { // ctx is cancelled if the lock is lost
 		fmt.Println("order and stock are ours")
 		number := redislock.FromContext(ctx).Fence() // greater than that of every holder before

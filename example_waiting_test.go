@@ -20,11 +20,9 @@ func ExampleOptions_wait() {
 
 	opt := &redislock.Options{Queue: true, Wait: 2 * time.Second}
 	err := client.With(ctx, []string{"lock:order:7"}, 10*time.Second, opt, func(ctx context.Context) error {
-		_, err := client.Obtain(ctx, []string{"lock:order:7"}, time.Minute, &redislock.Options{
-			RetryStrategy: redislock.LinearBackoff(10 * time.Millisecond),
-			Wait:          50 * time.Millisecond,
-		})
-		return err // of somebody else who wants the order meanwhile
+		other := redislock.New(rdb) // somebody else who wants the order meanwhile
+		_, err := other.Obtain(ctx, []string{"lock:order:7"}, time.Minute, &redislock.Options{Wait: 50 * time.Millisecond})
+		return err
 	})
 	switch {
 	case errors.Is(err, redislock.ErrWaitOver):

@@ -114,9 +114,9 @@ type Event struct {
 type Way string
 
 const (
-	// WayOnce is that of an Obtain without a RetryStrategy, which makes one attempt.
+	// WayOnce is that of an Obtain without a RetryStrategy and without Wait, which makes one attempt.
 	WayOnce Way = "once"
-	// WayPoll is that of an Obtain that asks again as its RetryStrategy says.
+	// WayPoll is that of an Obtain that asks again as its RetryStrategy says, or because of Wait.
 	WayPoll Way = "poll"
 	// WayQueue is that of an Obtain that stands in line.
 	WayQueue Way = "queue"

@@ -110,7 +110,7 @@ func (o *obtaining) stand(ctx context.Context) (*Lock, error) {
 		case !errors.Is(err, ErrNotObtained) || errors.Is(err, ErrNotReplicated):
 			wait := s.pause(ctx, err, &o.pace)
 			if wait < 0 {
-				return nil, err
+				return nil, o.pace.Stopped(err)
 			}
 			s.waiter.AskAt(wait)
 		case s.subscribed && s.place.state == knownPlace:
@@ -270,7 +270,7 @@ func (o *obtaining) notSubscribed(fault error) (time.Duration, error) {
 	}
 	pause := o.pace.Next()
 	if pause < 0 {
-		return 0, err
+		return 0, o.pace.Stopped(err)
 	}
 	return pause, nil
 }

@@ -1,6 +1,7 @@
 package redislock
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -147,7 +148,7 @@ func (c *Client) newObtaining(ctx context.Context, write, read []string, ttl tim
 		opt = &Options{}
 	}
 	o := allocate(opt.Queue)
-	o.client, o.pace, o.asked.began = c, pace.New(opt.RetryStrategy), clock.Now()
+	o.client, o.pace, o.asked.began = c, pace.New(strategyOf(opt)), clock.Now()
 	var err error
 	if o.want, err = c.newWant(ctx, write, read, ttl, opt); err != nil {
 		return nil, err
@@ -197,11 +198,12 @@ func (c *Client) newWant(ctx context.Context, write, read []string, ttl time.Dur
 	} else if err := checkToken(token); err != nil {
 		return w, err
 	}
-	if len(opt.Metadata) > c.maxMetadata {
+	metadata := cmp.Or(opt.Metadata, c.metadata)
+	if len(metadata) > c.maxMetadata {
 		return w, fmt.Errorf("%w: it has %s, the limit is %d (see WithMaxMetadata)",
-			ErrInvalidMetadata, count.Of(len(opt.Metadata), "byte"), c.maxMetadata)
+			ErrInvalidMetadata, count.Of(len(metadata), "byte"), c.maxMetadata)
 	}
-	metadata, err := withOwner(ctx, opt.Metadata)
+	metadata, err = withOwner(ctx, metadata)
 	if err != nil {
 		return w, err
 	}
@@ -261,7 +263,7 @@ func (o *obtaining) poll(ctx context.Context) (*Lock, error) {
 			wait = o.pace.Next()
 		}
 		if wait < 0 {
-			return nil, err
+			return nil, o.pace.Stopped(err)
 		}
 		o.beginsToWait(ctx)
 		o.pace.Sleep(ctx, pace.Cut(wait, o.asked.inTheWayFor()))

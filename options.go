@@ -57,6 +57,10 @@ func (silence) WarnContext(context.Context, string, ...any) {}
 // WithHooks makes the client call hooks when something happens to its locks. Default: no hooks.
 func WithHooks(hooks Hooks) ClientOption { return func(c *Client) { c.hooks = hooks } }
 
+// WithMetadata has each lock of the Client that is obtained without an [Options].Metadata store this text, so
+// that whoever is refused reads it: see [InstanceMetadata]. Default: none.
+func WithMetadata(metadata string) ClientOption { return func(c *Client) { c.metadata = metadata } }
+
 // WithMaxKeys sets how many keys a set may have, from 1 to 10 000. A number outside of that counts
 // as the nearest one inside. The server does nothing else while it works on a set. For ten thousand
 // keys that takes, on a machine of today, some
@@ -146,7 +150,7 @@ type Options struct {
 	Watchdog bool
 
 	// Metadata is stored with the lock, for whoever finds it: see [InstanceMetadata]. It may be any
-	// bytes. Default: none.
+	// bytes. Default: that of [WithMetadata], or none.
 	Metadata string
 
 	// Name says in events what the lock is for, such as "nightly-report": see [Event]. It is a label
@@ -155,14 +159,15 @@ type Options struct {
 	Name string
 
 	// RetryStrategy says how long to wait before the next attempt, when somebody else holds a key,
-	// a server is not ready or a connection fails. Default: there is one attempt.
+	// a server is not ready or a connection fails. Default: there is one attempt; with Wait, and without
+	// Queue, it is ExponentialBackoff(10*time.Millisecond, 250*time.Millisecond).
 	RetryStrategy RetryStrategy
 
-	// Wait bounds how long this Obtain takes, whether it polls or stands in line, and nothing that
+	// Wait is for how long this Obtain tries at most, whether it polls or stands in line. It bounds nothing that
 	// comes after it: neither the lock nor the function of [Client.With]. One attempt is made in any
 	// case, and has 100 ms to be answered. The error of an Obtain that has waited in vain is an
 	// [ErrWaitOver]. It is an [ErrNotObtained], too, and a [*ConflictError] if somebody else holds a
-	// key. It is at most 365 days. Default: 0, only ctx and the RetryStrategy bound the waiting.
+	// key. It is 1 µs to 365 days. Default: 0, only ctx and the RetryStrategy bound the waiting.
 	Wait time.Duration
 
 	// Queue makes this Obtain stand in line if a key is held by somebody else. It waits until the
@@ -182,7 +187,7 @@ type Options struct {
 
 	// Intent keeps new readers away from the write keys while this Obtain waits for its next
 	// attempt. Otherwise readers who come and go could keep a writer out for ever. It has no effect
-	// on read keys, nor without a RetryStrategy. An Obtain with Intent is not kept out by the
+	// on read keys, nor where there is one attempt. An Obtain with Intent is not kept out by the
 	// intents of others, because two of them could keep each other out for ever. It has no effect
 	// with Queue, whose line does the same. Default: off.
 	Intent bool
@@ -204,7 +209,7 @@ type Options struct {
 	// [Lock.Leave] does. So a job that is started by the clocks of several machines runs once, although
 	// the first run is over before the last clock strikes: docs/leaving.md has the recipe. The time
 	// counts by the clock of this process, from the answer of the Obtain. If the holder dies the keys
-	// are free when the ttl is over, however long HoldAtLeast is. It is at most 365 days. Default: 0,
+	// are free when the ttl is over, however long HoldAtLeast is. It is 1 ms to 365 days. Default: 0,
 	// a Release frees the keys.
 	HoldAtLeast time.Duration
 
@@ -320,8 +325,8 @@ const (
 
 // checkTTL rounds a ttl up to whole milliseconds, if it is one that a lock can have.
 func checkTTL(ttl time.Duration) (time.Duration, error) {
-	if ttl <= 0 || ttl > maxTTL {
-		return 0, fmt.Errorf("%w: %s is not between %s and %s", ErrInvalidTTL, ttl, minTTL, maxTTL)
+	if err := clock.CheckTTL(ttl); err != nil {
+		return 0, fmt.Errorf("%w: %w", ErrInvalidTTL, err)
 	}
 	return (ttl + minTTL - 1).Truncate(minTTL), nil
 }

@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"github.com/cenkalti/backoff/v4"
+
+	"github.com/seed-14de3678/redislock/internal/pace"
 )
 
 // A RetryStrategy says how long an Obtain waits before its next attempt. It is called once for each
@@ -22,7 +24,7 @@ import (
 // lease, plus a jitter. Nothing but the strategy, [Options].Wait and the context bounds the waiting.
 type RetryStrategy func() backoff.BackOff
 
-// NoRetry makes one attempt. It is the default.
+// NoRetry makes one attempt, also with [Options].Wait. It is the default of an Obtain without Wait.
 func NoRetry() RetryStrategy {
 	return func() backoff.BackOff { return &backoff.StopBackOff{} }
 }
@@ -42,33 +44,8 @@ func LinearBackoff(interval time.Duration) RetryStrategy {
 // together. If least is below 1 ms it counts as 1 ms. If most is below least it counts as least;
 // but if most is 0 or less there is no maximum.
 func ExponentialBackoff(least, most time.Duration) RetryStrategy {
-	if most <= 0 {
-		most = endless
-	}
-	least = min(max(least, time.Millisecond), endless)
-	most = min(max(most, least), endless)
-	return func() backoff.BackOff {
-		b := backoff.NewExponentialBackOff(
-			backoff.WithInitialInterval(least),
-			backoff.WithMaxInterval(most),
-			backoff.WithMultiplier(2),
-			backoff.WithRandomizationFactor(0.5),
-			backoff.WithMaxElapsedTime(0),
-		)
-		return &capped{b, most}
-	}
+	return pace.Exponential(least, most)
 }
-
-// endless is a wait that nobody sees the end of, and to which half of it can be added.
-const endless = time.Duration(1 << 62)
-
-// capped bounds the waits of a BackOff whose jitter is added after its own bound.
-type capped struct {
-	backoff.BackOff
-	most time.Duration
-}
-
-func (c *capped) NextBackOff() time.Duration { return min(c.BackOff.NextBackOff(), c.most) }
 
 // LimitRetry lets a strategy make at most n further attempts, so that an Obtain makes n+1 in all.
 // With a nil strategy there are no further attempts.
@@ -76,5 +53,11 @@ func LimitRetry(s RetryStrategy, n int) RetryStrategy {
 	if s == nil || n <= 0 {
 		return NoRetry()
 	}
-	return func() backoff.BackOff { return backoff.WithMaxRetries(s(), uint64(n)) }
+	return func() backoff.BackOff {
+		b := s()
+		if b == nil {
+			return nil // which is a mistake, and said to be one
+		}
+		return backoff.WithMaxRetries(b, uint64(n))
+	}
 }

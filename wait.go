@@ -9,6 +9,7 @@ import (
 
 	"github.com/seed-14de3678/redislock/internal/clock"
 	"github.com/seed-14de3678/redislock/internal/count"
+	"github.com/seed-14de3678/redislock/internal/pace"
 	"github.com/seed-14de3678/redislock/internal/wire"
 )
 
@@ -29,11 +30,19 @@ const mostName = 128
 
 // checkTimes checks what the options say of the Obtain itself, and Redis is not told.
 func checkTimes(opt *Options) error {
-	err := cmp.Or(clock.CheckTime("Wait", opt.Wait), clock.CheckTime("HoldAtLeast", opt.HoldAtLeast))
+	err := cmp.Or(clock.CheckTime("Wait", opt.Wait, time.Microsecond), clock.CheckTime("HoldAtLeast", opt.HoldAtLeast, time.Millisecond))
 	if err == nil && len(opt.Name) > mostName {
 		err = fmt.Errorf("invalid Name: it has %s, the limit is %d", count.Of(len(opt.Name), "byte"), mostName)
 	}
 	return err
+}
+
+// strategyOf returns how an Obtain with these options asks again; nil if it asks once.
+func strategyOf(opt *Options) RetryStrategy {
+	if opt.Queue {
+		return opt.RetryStrategy
+	}
+	return pace.Strategy(opt.RetryStrategy, opt.Wait)
 }
 
 // over is the error of an Obtain that is not to ask any more. However short its Wait is, it asks once.

@@ -85,12 +85,15 @@ func (o *obtaining) prepare(hooks redislock.Hooks, parts []Part) error {
 	case opt.Queue && !opt.Watchdog:
 		return errors.New("option Queue needs Watchdog: what is held has to be renewed while the rest is waited for")
 	}
-	err := cmp.Or(clock.CheckTime("Wait", o.opt.Wait), clock.CheckTime("HoldAtLeast", o.opt.HoldAtLeast))
+	err := cmp.Or(clock.CheckTime("Wait", o.opt.Wait, time.Microsecond), clock.CheckTime("HoldAtLeast", o.opt.HoldAtLeast, time.Millisecond))
 	if err != nil {
 		return err
 	}
 	if o.parts, err = arrange(parts); err != nil {
 		return err
+	}
+	if !o.opt.Queue {
+		o.opt.RetryStrategy = pace.Strategy(o.opt.RetryStrategy, o.opt.Wait)
 	}
 	o.pace = pace.New(o.opt.RetryStrategy)
 	o.events = newEvents(hooks, o.parts, &o.opt)

@@ -131,8 +131,8 @@ func (l *Lock) Refresh(ctx context.Context, ttl time.Duration) error {
 	if l.isNothing() {
 		return fmt.Errorf("multi: refresh: %w", redislock.ErrLockNotHeld)
 	}
-	if ttl <= 0 || ttl > maxTTL {
-		return fmt.Errorf("multi: refresh: %w: %s", redislock.ErrInvalidTTL, ttl)
+	if err := clock.CheckTTL(ttl); err != nil {
+		return fmt.Errorf("multi: refresh: %w: %w", redislock.ErrInvalidTTL, err)
 	}
 	began := l.events.now()
 	err := l.each(func(_ int, lock *redislock.Lock) error { return lock.Refresh(ctx, ttl) })

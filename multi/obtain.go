@@ -163,7 +163,7 @@ func (o *obtaining) run(ctx, limited context.Context) (*Lock, error) {
 			wait = o.pace.Next()
 		}
 		if wait < 0 {
-			return nil, err
+			return nil, o.pace.Stopped(err)
 		}
 		o.waitsNow(ctx, err)
 		if !pace.Sleep(limited, pace.Cut(wait, left)) {
@@ -267,10 +267,11 @@ func (o *obtaining) asking(ctx, held context.Context) context.Context {
 	if held.Value(inctx.Root{}) != ctx.Value(inctx.Root{}) {
 		held = inctx.As(ctx, held) // hooks are not to find the lock of a part
 	}
+	var tell func(error)
 	if o.events != nil && o.opt.Queue {
-		held = pace.OnWaiting(held, func(why error) { o.waitsNow(ctx, why) })
+		tell = func(why error) { o.waitsNow(ctx, why) }
 	}
-	return held
+	return pace.OnWaiting(held, tell)
 }
 
 // freshen refreshes the parts of whose lease a third has passed, which nobody else does without a

@@ -18,7 +18,7 @@ func TestWait(t *testing.T) {
 	queue := redislock.Options{Wait: most, Queue: true, Watchdog: true}
 	again := queue // in line, and anew when that is over
 	again.RetryStrategy = poll.RetryStrategy
-	all := map[string]redislock.Options{"polling": poll, "in line": queue, "in line, again and again": again}
+	all := map[string]redislock.Options{"polling": poll, "polling by default": {Wait: most}, "in line": queue, "in line, again and again": again}
 
 	for name, opt := range all {
 		for _, held := range []string{"a", "c"} {
@@ -74,7 +74,7 @@ func TestWait(t *testing.T) {
 	t.Run("one attempt is made however short it is", func(t *testing.T) {
 		bubble(t, func(t *testing.T, w *world) { // where no machine is too slow for the answer
 			for name, opt := range all {
-				opt.Wait = time.Nanosecond
+				opt.Wait = time.Microsecond
 				lock, err := multi.Obtain(bounded(t), w.abc(), long, &opt)
 				if err != nil {
 					t.Errorf("%s: %v", name, err)
@@ -111,7 +111,7 @@ func TestWait(t *testing.T) {
 
 	t.Run("a time that cannot be is refused", func(t *testing.T) {
 		bubble(t, func(t *testing.T, w *world) {
-			for _, wait := range []time.Duration{-1, 365*24*time.Hour + 1} {
+			for _, wait := range []time.Duration{-1, time.Microsecond - 1, 365*24*time.Hour + 1} {
 				_, err := multi.Obtain(bounded(t), w.abc(), long, &redislock.Options{Wait: wait})
 				if err == nil || errors.Is(err, redislock.ErrNotObtained) {
 					t.Errorf("got error %v", err)

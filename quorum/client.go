@@ -13,6 +13,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/clock"
 	"github.com/seed-14de3678/redislock/internal/serial"
 )
 
@@ -20,7 +21,7 @@ const (
 	// mostPatience is the longest node time-out that is not asked for.
 	mostPatience = time.Second
 	// mostTTL is the longest lease that there is.
-	mostTTL = 365 * 24 * time.Hour
+	mostTTL = clock.Longest
 	// mostName is how many bytes a name has at most.
 	mostName = 128
 )
@@ -208,9 +209,10 @@ func (c *Client) patience(ttl time.Duration, replicas int) time.Duration {
 
 // checkTTL refuses a lease that no node would give, or that would outlast the quarantine.
 func (c *Client) checkTTL(ttl time.Duration) error {
+	err := clock.CheckTTL(ttl)
 	switch {
-	case ttl <= 0 || ttl > mostTTL:
-		return fmt.Errorf("%w: %s is not between 1ms and %s", redislock.ErrInvalidTTL, ttl, mostTTL)
+	case err != nil:
+		return fmt.Errorf("%w: %w", redislock.ErrInvalidTTL, err)
 	case c.longest > 0 && ttl > c.longest:
 		return fmt.Errorf("%w: %s is longer than the quarantine of %s", redislock.ErrInvalidTTL, ttl, c.longest)
 	}

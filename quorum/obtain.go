@@ -79,7 +79,9 @@ func (c *Client) ObtainMixed(ctx context.Context, write, read []string, ttl time
 		want: want{write: slices.Clone(write), read: slices.Clone(read), ttl: ttl, owner: redislock.OwnerOf(ctx), id: serial.Next()},
 	}
 	if opt != nil {
-		o.want.opt, o.pace = *opt, pace.New(opt.RetryStrategy)
+		o.want.opt = *opt
+		o.want.opt.RetryStrategy = pace.Strategy(opt.RetryStrategy, opt.Wait)
+		o.pace = pace.New(o.want.opt.RetryStrategy)
 	}
 	if err := o.check(); err != nil {
 		return nil, o.failed(err)
@@ -242,7 +244,7 @@ func (o *obtaining) run(ctx context.Context) (*Lock, error) {
 			wait = o.pace.Next()
 		}
 		if wait < 0 {
-			return nil, err
+			return nil, o.pace.Stopped(err)
 		}
 		o.begins(ctx, err)
 		o.pace.Sleep(ctx, min(pace.Cut(jitter(wait), failed.free), o.left()))
@@ -312,7 +314,7 @@ func (o *obtaining) check() error {
 
 // checkTimes refuses what the nodes would refuse if they were told.
 func checkTimes(opt *redislock.Options) error {
-	err := cmp.Or(clock.CheckTime("Wait", opt.Wait), clock.CheckTime("HoldAtLeast", opt.HoldAtLeast))
+	err := cmp.Or(clock.CheckTime("Wait", opt.Wait, time.Microsecond), clock.CheckTime("HoldAtLeast", opt.HoldAtLeast, time.Millisecond))
 	if err == nil && len(opt.Name) > mostName {
 		err = fmt.Errorf("invalid Name: it has %s, the limit is %d", count.Of(len(opt.Name), "byte"), mostName)
 	}

@@ -47,7 +47,7 @@ func (l *Lock) Leave(ctx context.Context, ttl time.Duration) error {
 		return fmt.Errorf("quorum: leave: %w", err)
 	}
 	if ttl > 0 {
-		if err := l.quorum.checkTTL(ttl); err != nil {
+		if err := l.quorum.checkTTL(max(ttl, time.Millisecond)); err != nil {
 			return fmt.Errorf("quorum: leave: %w", err)
 		}
 		l.holdFor(ttl)

@@ -52,8 +52,8 @@ func TestWait(t *testing.T) {
 	})
 	t.Run("one attempt is made in any case", func(t *testing.T) {
 		bubble(t, 3, func(t *testing.T, w *world) {
-			lock := must[*quorum.Lock](t)(w.client.Obtain(t.Context(), []string{"k"}, long, polling(1)))
-			_, err := w.client.Obtain(t.Context(), []string{"k"}, long, polling(1))
+			lock := must[*quorum.Lock](t)(w.client.Obtain(t.Context(), []string{"k"}, long, polling(time.Microsecond)))
+			_, err := w.client.Obtain(t.Context(), []string{"k"}, long, polling(time.Microsecond))
 			wantIs(t, err, redislock.ErrNotObtained, redislock.ErrWaitOver)
 			w.settled(t)
 			asked := w.count("refused", 0) + w.count("refused", 1) + w.count("refused", 2)
@@ -66,7 +66,7 @@ func TestWait(t *testing.T) {
 	t.Run("even if the time is over before it", func(t *testing.T) {
 		t.Parallel()
 		w := newWorld(t, 3)
-		_, _ = w.client.Obtain(bounded(t), []string{"k"}, long, polling(1)) // on this machine it may take too long
+		_, _ = w.client.Obtain(bounded(t), []string{"k"}, long, polling(time.Microsecond)) // on this machine it may take too long
 		eventually(t, "a node was asked", func() bool { return w.count("obtained", 0)+w.count("refused", 0) > 0 })
 	})
 	t.Run("it has time for its answers", func(t *testing.T) {
@@ -83,7 +83,7 @@ func TestWait(t *testing.T) {
 			w.client = w.newClient(t)
 			w.warmUp(t)
 			away.Store(int64(50 * time.Millisecond))
-			noError(t, must[*quorum.Lock](t)(w.client.Obtain(t.Context(), []string{"k"}, long, polling(1))).Release(t.Context()))
+			noError(t, must[*quorum.Lock](t)(w.client.Obtain(t.Context(), []string{"k"}, long, polling(time.Microsecond))).Release(t.Context()))
 		})
 	})
 	t.Run("nobody answers", func(t *testing.T) {

@@ -60,8 +60,6 @@ func NewElector(candidate election.Candidate) (*Elector, error) {
 		return nil, errors.New("redislockgocron: the Candidate has no Client")
 	case candidate.Key == "":
 		return nil, fmt.Errorf("redislockgocron: %w: the Key of the Candidate is empty", redislock.ErrInvalidKeys)
-	case candidate.TTL <= 0 || candidate.TTL > maxTime:
-		return nil, fmt.Errorf("redislockgocron: %w: %s is not between 1ms and %s", redislock.ErrInvalidTTL, candidate.TTL, maxTime)
 	}
 	if err := refusal(candidate); err != nil {
 		return nil, fmt.Errorf("redislockgocron: %w", err)

@@ -30,20 +30,20 @@ func TestNewLockerRefuses(t *testing.T) {
 		opt redislock.Options
 		key redislockgocron.LockerOption
 	}{
-		"invalid ttl: 0s is not":                       {},
-		"invalid ttl: -1s is not":                      {ttl: -time.Second},
-		"invalid ttl: 8760h0m0.000000001s is not":      {ttl: year + 1},
-		"invalid HoldAtLeast: -1ns is not":             {opt: redislock.Options{HoldAtLeast: -1}, ttl: year},
-		"invalid HoldAtLeast: 8760h0m0.000000001s is":  {opt: redislock.Options{HoldAtLeast: year + 1}, ttl: year},
-		"invalid Wait: -1ns is not":                    {opt: redislock.Options{Wait: -1}, ttl: year},
-		"invalid Name: it has 129 bytes":               {opt: redislock.Options{Name: strings.Repeat("x", 129)}, ttl: year},
-		"a Token would be one owner":                   {opt: redislock.Options{Token: "me"}, ttl: year},
-		"the function of WithKey is nil":               {key: redislockgocron.WithKey(nil), ttl: year},
-		"a Locker asks once: RetryStrategy, Queue and": {opt: redislock.Options{Queue: true}, ttl: year},
-		"a Locker asks once: RetryStrategy, Queue":     {opt: redislock.Options{Intent: true}, ttl: year},
-		"redislock: obtain: invalid metadata":          {opt: redislock.Options{Metadata: strings.Repeat("x", 5000)}, ttl: year},
-		"redislock: obtain: invalid Replicas: -1":      {opt: redislock.Options{Replicas: -1}, ttl: year},
-		"a Locker asks once: RetryStrategy":            {opt: redislock.Options{RetryStrategy: redislock.NoRetry()}, ttl: year},
+		"redislock: obtain: invalid ttl: 0s is not":                      {},
+		"redislock: obtain: invalid ttl: -1s is not":                     {ttl: -time.Second},
+		"redislock: obtain: invalid ttl: 8760h0m0.000000001s is not":     {ttl: year + 1},
+		"redislock: obtain: invalid HoldAtLeast: -1ns is neither":        {opt: redislock.Options{HoldAtLeast: -1}, ttl: year},
+		"redislock: obtain: invalid HoldAtLeast: 8760h0m0.000000001s is": {opt: redislock.Options{HoldAtLeast: year + 1}, ttl: year},
+		"redislock: obtain: invalid Wait: -1ns is neither":               {opt: redislock.Options{Wait: -1}, ttl: year},
+		"redislock: obtain: invalid Name: it has 129 bytes":              {opt: redislock.Options{Name: strings.Repeat("x", 129)}, ttl: year},
+		"a Token would be one owner":                                     {opt: redislock.Options{Token: "me"}, ttl: year},
+		"the function of WithKey is nil":                                 {key: redislockgocron.WithKey(nil), ttl: year},
+		"a Locker asks once: RetryStrategy, Queue and":                   {opt: redislock.Options{Queue: true}, ttl: year},
+		"a Locker asks once: RetryStrategy, Queue":                       {opt: redislock.Options{Intent: true}, ttl: year},
+		"redislock: obtain: invalid metadata":                            {opt: redislock.Options{Metadata: strings.Repeat("x", 5000)}, ttl: year},
+		"redislock: obtain: invalid Replicas: -1":                        {opt: redislock.Options{Replicas: -1}, ttl: year},
+		"a Locker asks once: RetryStrategy":                              {opt: redislock.Options{RetryStrategy: redislock.NoRetry()}, ttl: year},
 	} {
 		var opts []redislockgocron.LockerOption
 		if test.key != nil {
@@ -91,7 +91,7 @@ func TestNewElectorRefuses(t *testing.T) {
 	for want, candidate := range map[string]election.Candidate{
 		"the Candidate has no Client":                     {Key: "leader", TTL: time.Second},
 		"invalid keys: the Key of the Candidate is empty": {Client: client, TTL: time.Second},
-		"invalid ttl: 0s is not":                          {Client: client, Key: "leader"},
+		"redislock: obtain: invalid ttl: 0s is not":       {Client: client, Key: "leader"},
 		"redislock: obtain: the Client is nil":            {Client: (*redislock.Client)(nil), Key: "leader", TTL: time.Second},
 		"redislock: obtain: invalid metadata":             {Client: client, Key: "leader", TTL: time.Second, Metadata: strings.Repeat("x", 5000)},
 		"redislock: obtain: invalid Replicas: -1":         {Client: client, Key: "leader", TTL: time.Second, Replicas: -1},

@@ -81,6 +81,9 @@ func NewLocker[L redislock.Held](client obtains[L], ttl time.Duration, opt *redi
 		return nil, errors.New("redislockgocron: the client is nil")
 	}
 	l.opt.Watchdog = true
+	if l.opt.Wait > 0 {
+		l.opt.RetryStrategy = redislock.NoRetry() // or Wait would have it ask again
+	}
 	if l.opt.Metadata == "" {
 		l.opt.Metadata = redislock.InstanceMetadata()
 	}
@@ -114,24 +117,13 @@ func (l *Locker) refusal() error {
 
 func prefixed(job string) string { return "gocron:" + job }
 
-const (
-	maxTime = 365 * 24 * time.Hour // that Redis is asked to keep something
-	maxName = 128                  // bytes of redislock.Options.Name
-)
+const maxName = 128 // bytes of redislock.Options.Name
 
-// check refuses what Lock would be refused for, in each run. Of those errors hardly anybody would hear.
+// check refuses what a Locker cannot have, though the client takes it.
 func (l *Locker) check() error {
 	switch o := &l.opt; {
 	case l.key == nil:
 		return errors.New("the function of WithKey is nil")
-	case l.ttl <= 0 || l.ttl > maxTime:
-		return fmt.Errorf("%w: %s is not between 1ms and %s", redislock.ErrInvalidTTL, l.ttl, maxTime)
-	case o.HoldAtLeast < 0 || o.HoldAtLeast > maxTime:
-		return fmt.Errorf("invalid HoldAtLeast: %s is not between 0 and %s", o.HoldAtLeast, maxTime)
-	case o.Wait < 0 || o.Wait > maxTime:
-		return fmt.Errorf("invalid Wait: %s is not between 0 and %s", o.Wait, maxTime)
-	case len(o.Name) > maxName:
-		return fmt.Errorf("invalid Name: it has %d bytes, the limit is %d", len(o.Name), maxName)
 	case o.RetryStrategy != nil, o.Queue, o.Intent:
 		return errors.New("a Locker asks once: RetryStrategy, Queue and Intent are for locks that are waited for")
 	case o.Token != "":

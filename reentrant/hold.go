@@ -9,6 +9,7 @@ import (
 
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/internal/circle"
+	"github.com/seed-14de3678/redislock/internal/clock"
 )
 
 // A Hold is one of possibly many holds that an owner has of a set of keys. It is safe for
@@ -161,8 +162,8 @@ func (h *Hold) TTL(ctx context.Context) (time.Duration, error) {
 // keys were not obtained together and some could not be refreshed, the others were refreshed. Other
 // errors are those of [redislock.Lock.Refresh].
 func (h *Hold) Refresh(ctx context.Context, ttl time.Duration) error {
-	if ttl <= 0 || ttl > maxTTL {
-		return fmt.Errorf("reentrant: refresh %s: %w: %s", h, redislock.ErrInvalidTTL, ttl)
+	if err := clock.CheckTTL(ttl); err != nil {
+		return fmt.Errorf("reentrant: refresh %s: %w: %w", h, redislock.ErrInvalidTTL, err)
 	}
 	if err := h.usable(); err != nil {
 		return fmt.Errorf("reentrant: refresh %s: %w", h, err)

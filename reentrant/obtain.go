@@ -133,12 +133,13 @@ func obtain(ctx context.Context, client *redislock.Client, write, read []string,
 
 // check refuses what no table is needed for.
 func (r *request) check(ctx context.Context) error {
-	bad := cmp.Or(clock.CheckTime("Wait", r.opt.Wait), clock.CheckTime("HoldAtLeast", r.opt.HoldAtLeast))
+	ttl := clock.CheckTTL(r.ttl)
+	bad := cmp.Or(clock.CheckTime("Wait", r.opt.Wait, time.Microsecond), clock.CheckTime("HoldAtLeast", r.opt.HoldAtLeast, time.Millisecond))
 	switch {
 	case len(r.write)+len(r.read) == 0:
 		return fmt.Errorf("%w: the set is empty", redislock.ErrInvalidKeys)
-	case r.ttl <= 0 || r.ttl > maxTTL:
-		return fmt.Errorf("%w: %s", redislock.ErrInvalidTTL, r.ttl)
+	case ttl != nil:
+		return fmt.Errorf("%w: %w", redislock.ErrInvalidTTL, ttl)
 	case r.opt.Token != "":
 		return fmt.Errorf("an owner has tokens of its own, Options.Token: %w", errors.ErrUnsupported)
 	case bad != nil:

@@ -30,8 +30,9 @@ func TestWait(t *testing.T) {
 	}
 
 	for name, opt := range map[string]*redislock.Options{
-		"polling": {Wait: most, RetryStrategy: redislock.LinearBackoff(300 * time.Millisecond)},
-		"in line": {Wait: most, Queue: true},
+		"polling":            {Wait: most, RetryStrategy: redislock.LinearBackoff(300 * time.Millisecond)},
+		"polling by default": {Wait: most},
+		"in line":            {Wait: most, Queue: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T, w *world, _ *redistest.Mini) {
@@ -97,7 +98,7 @@ func TestWait(t *testing.T) {
 
 	t.Run("one attempt is made however short it is", func(t *testing.T) {
 		bubble(t, func(t *testing.T, w *world, _ *redistest.Mini) { // where no machine is too slow for the answer
-			opt := &redislock.Options{Wait: time.Nanosecond}
+			opt := &redislock.Options{Wait: time.Microsecond}
 			reader := must[*reentrant.Hold](t)(reentrant.ObtainRead(w.ctx, w.client, w.keys("a"), long, opt))
 			writer := w.obtain(t, w.ctx, 2*long, opt, "a", "b") // obtains, upgrades and extends
 			noError(t, writer.Release(t.Context()))
@@ -109,7 +110,7 @@ func TestWait(t *testing.T) {
 		bubble(t, func(t *testing.T, w *world, _ *redistest.Mini) {
 			outer := w.obtain(t, w.ctx, long, nil, "a")
 			w.wantSilent(t, func() {
-				for _, wait := range []time.Duration{-1, 365*24*time.Hour + 1} {
+				for _, wait := range []time.Duration{-1, time.Microsecond - 1, 365*24*time.Hour + 1} {
 					_, err := reentrant.Obtain(w.ctx, w.client, w.keys("a"), long, &redislock.Options{Wait: wait})
 					if err == nil || errors.Is(err, redislock.ErrNotObtained) {
 						t.Errorf("got error %v", err)

@@ -77,12 +77,29 @@ func Window(ttl time.Duration) time.Duration {
 	return ttl - min(ttl/100+2*time.Millisecond, ttl/2)
 }
 
-// CheckTime refuses a time that is negative, or longer than any that is counted, by its name.
-func CheckTime(name string, d time.Duration) error {
-	if d < 0 || d > Longest {
-		return fmt.Errorf("invalid %s: %s is not between 0 and %s", name, d, Longest)
+// CheckTTL refuses a lease that is shorter or longer than Redis counts. What it says goes behind the name of a lease.
+func CheckTTL(ttl time.Duration) error {
+	if ttl < time.Millisecond || ttl > Longest {
+		return fmt.Errorf("%s is not between %s and %s%s", ttl, time.Millisecond, Longest, unitOf(ttl, time.Millisecond))
 	}
 	return nil
+}
+
+// CheckTime refuses a time by its name that is negative, less than the least and not 0, or longer than any that is
+// counted.
+func CheckTime(name string, d, least time.Duration) error {
+	if d != 0 && (d < least || d > Longest) {
+		return fmt.Errorf("invalid %s: %s is neither 0 nor between %s and %s%s", name, d, least, Longest, unitOf(d, least))
+	}
+	return nil
+}
+
+// unitOf asks for the unit of a time that is most likely a number without one.
+func unitOf(d, least time.Duration) string {
+	if d <= 0 || d >= least {
+		return ""
+	}
+	return ": a number without a unit counts nanoseconds, write 30*time.Second, for example"
 }
 
 // AfterEnd is how long after the end of a time that a server counts it is certain to be over.

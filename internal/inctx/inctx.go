@@ -1,7 +1,10 @@
 // Package inctx has contexts tell under which lock a function runs.
 package inctx
 
-import "context"
+import (
+	"context"
+	"iter"
+)
 
 // Root is the key of the lock of the root package. Every package with locks has a key of its own.
 type Root struct{}
@@ -43,6 +46,19 @@ func Ended(ctx context.Context, cause error) context.Context {
 // Innermost returns the lock that was put last into a context; nil if there is none.
 func Innermost(ctx context.Context) any { return ctx.Value(innermost{}) }
 
+// nearest is the key of the nearest context that has a lock of the root package.
+type nearest struct{}
+
+// Each yields the locks of the root package that a context has, the innermost first.
+func Each(ctx context.Context) iter.Seq[any] {
+	return func(yield func(any) bool) {
+		w, ok := ctx.Value(nearest{}).(*within)
+		for ok && yield(w.lock) {
+			w, ok = w.Context.Value(nearest{}).(*within)
+		}
+	}
+}
+
 // Value returns what the context has under a key.
 func (w *within) Value(key any) any {
 	switch key {
@@ -51,8 +67,11 @@ func (w *within) Value(key any) any {
 			return w.lock
 		}
 	}
+	if w.key == (Root{}) && key == (nearest{}) {
+		return w
+	}
 	switch key.(type) {
-	case Root, innermost:
+	case Root, innermost, nearest:
 		if w.outer != nil {
 			return w.outer.Value(key)
 		}

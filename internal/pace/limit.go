@@ -20,13 +20,13 @@ func Within(wait time.Duration, over error) Limit {
 	return Limit{end: time.Now().Add(wait), over: over}
 }
 
-// Left returns how long the next step may take: at least a nanosecond, so that it is made in any case; 0 if
+// Left returns how long the next step may take: at least a microsecond, so that it is made in any case; 0 if
 // there is no limit.
 func (l Limit) Left() time.Duration {
 	if l.end.IsZero() {
 		return 0
 	}
-	return max(time.Until(l.end), 1)
+	return max(time.Until(l.end), time.Microsecond)
 }
 
 // Context returns a context derived from ctx that ends when the limit is reached, but has at least so long.
@@ -42,18 +42,21 @@ const OneStep = 100 * time.Millisecond
 
 type waiting struct{}
 
-// OnWaiting marks the context of an Obtain that is a step of another one, which is to know when the step waits, and
-// why.
+// OnWaiting marks the context of an Obtain that is a step of another one. If tell is not nil that one is told when the
+// step waits, and why.
 func OnWaiting(ctx context.Context, tell func(why error)) context.Context {
 	return context.WithValue(ctx, waiting{}, tell)
 }
 
 // Waits is called by an Obtain that begins to wait, or goes on with that, on its own goroutine.
 func Waits(ctx context.Context, why error) {
-	if tell, ok := ctx.Value(waiting{}).(func(error)); ok {
+	if tell, _ := ctx.Value(waiting{}).(func(error)); tell != nil {
 		tell(why)
 	}
 }
+
+// IsStep reports whether a context is that of such a step.
+func IsStep(ctx context.Context) bool { return ctx.Value(waiting{}) != nil }
 
 // A NotAskedError is that of an Obtain which has asked nobody, and was not about to, because of its arguments
 // for example.

@@ -26,8 +26,8 @@ func TestLimit(t *testing.T) {
 		if got := context.Cause(ctx); got != errOver || time.Since(began) != 40*time.Second { //nolint:errorlint // it is this value
 			t.Errorf("got cause %v after %v", got, time.Since(began))
 		}
-		if left := limit.Left(); left != 1 {
-			t.Errorf("got %v left when it is over, want a nanosecond", left)
+		if left := limit.Left(); left != time.Microsecond {
+			t.Errorf("got %v left when it is over, want a microsecond", left)
 		}
 		began = time.Now()
 		ctx, cancel = limit.Context(t.Context(), pace.OneStep)

@@ -4,6 +4,7 @@ package pace
 
 import (
 	"context"
+	"fmt"
 	"math/rand/v2"
 	"time"
 
@@ -15,10 +16,22 @@ type Pace struct {
 	strategy func() backoff.BackOff
 	waits    backoff.BackOff // from the first time that it is asked
 	timer    *time.Timer     // nil before it has slept
+	isNil    bool            // what the strategy has returned
 }
 
 // New makes the pace of one Obtain. A nil strategy does not ask again.
 func New(strategy func() backoff.BackOff) Pace { return Pace{strategy: strategy} }
+
+// Strategy returns the strategy of an Obtain that was given this one, which may be nil, and may wait for so long: an
+// Obtain that was only told how long asks again and again.
+func Strategy(given func() backoff.BackOff, wait time.Duration) func() backoff.BackOff {
+	if given == nil && wait > 0 {
+		return whenWaiting
+	}
+	return given
+}
+
+var whenWaiting = Exponential(10*time.Millisecond, 250*time.Millisecond)
 
 // Least is the shortest wait there is: a strategy that does not wait at all would ask some thousand
 // times a second.
@@ -31,7 +44,10 @@ func (p *Pace) Next() time.Duration {
 		return backoff.Stop
 	}
 	if p.waits == nil {
-		p.waits = p.strategy()
+		if p.waits = p.strategy(); p.waits == nil {
+			p.strategy, p.isNil = nil, true
+			return backoff.Stop
+		}
 		p.waits.Reset()
 	}
 	wait := p.waits.NextBackOff()
@@ -39,6 +55,14 @@ func (p *Pace) Next() time.Duration {
 		return wait
 	}
 	return max(wait, Least)
+}
+
+// Stopped returns the error of an Obtain that does not ask again after this one.
+func (p *Pace) Stopped(err error) error {
+	if p.isNil {
+		return fmt.Errorf("%w; it is not asked again, because the RetryStrategy has returned nil in place of a BackOff", err)
+	}
+	return err
 }
 
 // mostJitter is by how much a wait that was cut may be longer than what it was cut to.

@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -34,6 +35,9 @@ func TestForeignString(t *testing.T) {
 				} {
 					for _, keys := range [][]string{w.Keys("a"), w.Keys("a", "b"), w.Keys("b", "a")} {
 						_, err := w.Client.Obtain(t.Context(), keys, world.Long, opt)
+						for errors.Is(err, redislock.ErrUnknownOutcome) { // a machine that stands still does not answer in time
+							_, err = w.Client.Obtain(t.Context(), keys, world.Long, opt)
+						}
 						conflict := world.WantConflict(t, err, w.Key("a"), redislock.ModeForeign)
 						if conflict.Type != "string" || conflict.Metadata != "" || conflict.TTL <= 0 || conflict.TTL > world.Long {
 							t.Errorf("%s: got conflict %+v", how, conflict)

@@ -80,7 +80,7 @@ func TestConflictError(t *testing.T) {
 		},
 		{
 			redislock.ConflictError{Key: "a\nb", Mode: redislock.ModeRead, TTL: 1500 * time.Microsecond},
-			`redislock: "a\nb" is read-locked, 2ms left`,
+			`redislock: "a\nb" is read-locked by a holder that says nothing of itself, 2ms left`,
 		},
 		{
 			redislock.ConflictError{Key: "k", Mode: redislock.ModeIntent, Metadata: "a\x00b", TTL: 0},

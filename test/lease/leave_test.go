@@ -157,8 +157,8 @@ func TestHoldAtLeast(t *testing.T) {
 		w.WantTTL(t, w.Key("c"), time.Hour-world.Slack, time.Hour)
 
 		short := check.Must[*redislock.Lock](t)(w.Client.Obtain(ctx, w.Keys("short"), world.Long,
-			&redislock.Options{HoldAtLeast: time.Nanosecond}))
-		time.Sleep(time.Millisecond)
+			&redislock.Options{HoldAtLeast: time.Millisecond}))
+		time.Sleep(2 * time.Millisecond)
 		check.NoError(t, short.Release(ctx))
 		w.WantFree(t, w.Keys("short")...)
 

@@ -2,6 +2,7 @@ package lease_test
 
 import (
 	"math"
+	"strings"
 	"testing"
 	"time"
 
@@ -16,7 +17,7 @@ func TestTTLTable(t *testing.T) {
 	const most = 365 * 24 * time.Hour
 	rows := map[time.Duration]bool{ // whether it is one that a lock can have
 		0: false, -1: false, -time.Hour: false, most + time.Millisecond: false, math.MaxInt64: false, math.MinInt64: false,
-		1: true, 500 * time.Microsecond: true, time.Millisecond: true, 1500 * time.Microsecond: true, most: true,
+		1: false, 30: false, time.Millisecond - 1: false, time.Millisecond: true, 1500 * time.Microsecond: true, most: true,
 	}
 	world.Scenario(t, func(t *testing.T, w *world.World) {
 		lock := check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), w.Keys("held"), world.Long, nil))
@@ -36,7 +37,21 @@ func TestTTLTable(t *testing.T) {
 				}
 			})
 		}
-		check.NoError(t, lock.Release(t.Context()))
+		// A number without a unit is told what it lacks, and what is left of a time may be a fraction.
+		_, err := w.Client.Obtain(t.Context(), w.Keys("a"), 30, nil)
+		if want := "30ns is not between 1ms and 8760h0m0s: a number without a unit counts nanoseconds"; !strings.Contains(err.Error(), want) {
+			t.Errorf("got error %v, want %q in it", err, want)
+		}
+		for _, least := range []time.Duration{-1, 30, time.Millisecond - 1} {
+			_, err := w.Client.Obtain(t.Context(), w.Keys("a"), world.Long, &redislock.Options{HoldAtLeast: least})
+			if err == nil || !strings.Contains(err.Error(), "invalid HoldAtLeast: "+least.String()) {
+				t.Errorf("got error %v", err)
+			}
+		}
+		check.NoError(t, lock.Leave(t.Context(), 1))
+		check.Eventually(t, time.Second, "the key is free", func() bool {
+			return check.Must[int64](t)(w.RDB.Exists(t.Context(), w.Key("held")).Result()) == 0
+		})
 	})
 }
 

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cenkalti/backoff/v4"
 	"github.com/redis/go-redis/v9"
 
 	"github.com/seed-14de3678/redislock"
@@ -156,7 +157,7 @@ func TestWaitThenWork(t *testing.T) {
 func TestWaitMakesOneAttempt(t *testing.T) {
 	world.Scenario(t, func(t *testing.T, w *world.World) {
 		for _, opt := range []redislock.Options{{}, ways[redislock.WayPoll], ways[redislock.WayQueue]} {
-			opt.Wait = 1
+			opt.Wait = time.Microsecond
 			lock, err := w.Client.Obtain(t.Context(), w.Keys("a"), world.Long, &opt)
 			for slow := false; err != nil; lock, err = w.Client.Obtain(t.Context(), w.Keys("a"), world.Long, &opt) {
 				// An answer can take longer than an attempt is given; then the clean-up has the key for a moment.
@@ -169,7 +170,7 @@ func TestWaitMakesOneAttempt(t *testing.T) {
 				_, err = w.Client.ObtainRead(t.Context(), w.Keys("a"), world.Long, &opt)
 			}
 			world.WantConflict(t, err, w.Key("a"), redislock.ModeWrite)
-			if waits := opt.RetryStrategy != nil || opt.Queue; errors.Is(err, redislock.ErrWaitOver) != waits {
+			if !errors.Is(err, redislock.ErrWaitOver) {
 				t.Errorf("got error %v of %+v", err, opt)
 			}
 			check.NoError(t, lock.Release(t.Context()))
@@ -206,10 +207,74 @@ func TestWaitTogether(t *testing.T) {
 	})
 }
 
+// An Obtain that is only told how long asks again and again; one whose strategy says that it asks once does not.
+func TestWaitAlone(t *testing.T) {
+	t.Parallel()
+	for name, strategy := range map[string]redislock.RetryStrategy{
+		"no strategy": nil, "NoRetry": redislock.NoRetry(), "LimitRetry of nil": redislock.LimitRetry(nil, 5),
+		"LinearBackoff of 0": redislock.LinearBackoff(0),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			world.Bubble(t, func(t *testing.T, w *world.World, _ *redistest.Mini, j *world.Journal) {
+				holder := check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), w.Keys("a"), world.Long, nil))
+				began := time.Now()
+				opt := &redislock.Options{Wait: 3 * time.Second, RetryStrategy: strategy}
+				_, err := w.Client.Obtain(t.Context(), w.Keys("a"), world.Long, opt)
+				if strategy != nil {
+					check.Is(t, err, redislock.ErrNotObtained)
+					if errors.Is(err, redislock.ErrWaitOver) || time.Since(began) > time.Second {
+						t.Errorf("it waited for %v: %v", time.Since(began), err)
+					}
+					return
+				}
+				wantWaitOver(t, err, began, opt.Wait)
+				if asked := j.Count("refused"); asked != 1 {
+					t.Errorf("the hooks were told %d times", asked)
+				}
+				// The waits are drawn from half to one and a half of 10, 20, 40, … 250 ms.
+				if got := attemptsOf(err); got < 12 || got > 40 {
+					t.Errorf("there were %d attempts in %v: %v", got, opt.Wait, err)
+				}
+				time.AfterFunc(time.Second, func() { _ = holder.Release(context.Background()) })
+				began = time.Now()
+				check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), w.Keys("a"), world.Long, opt))
+				if late := time.Since(began) - time.Second; late < 0 || late > 300*time.Millisecond {
+					t.Errorf("it came %v after the Release", late)
+				}
+			})
+		})
+	}
+}
+
+// attemptsOf reads how many attempts an error names.
+func attemptsOf(err error) int {
+	_, text, _ := strings.Cut(err.Error(), " and ")
+	n := 0
+	_, _ = fmt.Sscanf(text, "%d attempts", &n)
+	return n
+}
+
+// A strategy that returns nil is a mistake, and the error says so.
+func TestNilBackOff(t *testing.T) {
+	world.Scenario(t, func(t *testing.T, w *world.World) {
+		bad := func() backoff.BackOff { return nil }
+		free := check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), w.Keys("a"), world.Long, &redislock.Options{RetryStrategy: bad}))
+		for _, strategy := range []redislock.RetryStrategy{bad, redislock.LimitRetry(bad, 3)} {
+			_, err := w.Client.Obtain(t.Context(), w.Keys("a"), world.Long, &redislock.Options{RetryStrategy: strategy})
+			check.Is(t, err, redislock.ErrNotObtained)
+			if !strings.Contains(err.Error(), "the RetryStrategy has returned nil") {
+				t.Errorf("got error %v", err)
+			}
+		}
+		check.NoError(t, free.Release(t.Context()))
+	})
+}
+
 // A Wait that makes no sense is refused before anything is sent.
 func TestWaitInvalid(t *testing.T) {
 	world.Scenario(t, func(t *testing.T, w *world.World) {
-		for _, wait := range []time.Duration{-1, 365*24*time.Hour + 1} {
+		for _, wait := range []time.Duration{-1, time.Microsecond - 1, 365*24*time.Hour + 1} {
 			var sent check.Tally
 			w.RDB.AddHook(&sent)
 			_, err := w.Client.Obtain(t.Context(), w.Keys("a"), world.Long, &redislock.Options{Wait: wait})

@@ -1,0 +1,38 @@
+package pace
+
+import (
+	"time"
+
+	"github.com/cenkalti/backoff/v4"
+)
+
+// endless is a wait that nobody sees the end of, and to which half of it can be added.
+const endless = time.Duration(1 << 62)
+
+// Exponential is the strategy whose waits double from least to most, each with a jitter. If least is below a
+// millisecond it counts as one; most counts as least if it is less, and as no bound if it is not positive.
+func Exponential(least, most time.Duration) func() backoff.BackOff {
+	if most <= 0 {
+		most = endless
+	}
+	least = min(max(least, time.Millisecond), endless)
+	most = min(max(most, least), endless)
+	return func() backoff.BackOff {
+		b := backoff.NewExponentialBackOff(
+			backoff.WithInitialInterval(least),
+			backoff.WithMaxInterval(most),
+			backoff.WithMultiplier(2),
+			backoff.WithRandomizationFactor(0.5),
+			backoff.WithMaxElapsedTime(0),
+		)
+		return &capped{b, most}
+	}
+}
+
+// capped bounds the waits of a BackOff whose jitter is added after its own bound.
+type capped struct {
+	backoff.BackOff
+	most time.Duration
+}
+
+func (c *capped) NextBackOff() time.Duration { return min(c.BackOff.NextBackOff(), c.most) }

@@ -1,0 +1,116 @@
+package api_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/check"
+	"github.com/seed-14de3678/redislock/internal/redistest"
+	"github.com/seed-14de3678/redislock/internal/world"
+	"github.com/seed-14de3678/redislock/multi"
+	"github.com/seed-14de3678/redislock/quorum"
+)
+
+// ownWays are the ways in which an Obtain can wait for the lock of its own caller.
+var ownWays = map[string]redislock.Options{
+	"once":    {},
+	"polling": {RetryStrategy: redislock.LinearBackoff(time.Second)},
+	"in line": {Queue: true},
+}
+
+// under runs fn under a lock that writes "a" and reads "b".
+func under(t *testing.T, w *world.World, fn func(ctx context.Context)) {
+	t.Helper()
+	lock := check.Must[*redislock.Lock](t)(w.Client.ObtainMixed(t.Context(), w.Keys("a"), w.Keys("b"), world.Long, nil))
+	fn(lock.Context(t.Context()))
+	check.NoError(t, lock.Release(t.Context()))
+	world.WantNothing(t, w.RDB, w.Prefix)
+}
+
+// A lock inside of one's own is an error at the first refusal, however it would wait.
+func TestLockInOwn(t *testing.T) {
+	for way, opt := range ownWays {
+		t.Run(way, func(t *testing.T) {
+			t.Parallel()
+			world.Bubble(t, func(t *testing.T, w *world.World, _ *redistest.Mini, _ *world.Journal) {
+				under(t, w, func(ctx context.Context) {
+					began := time.Now()
+					for name, err := range map[string]error{
+						"write in write":       w.Client.With(ctx, w.Keys("c", "a"), world.Long, &opt, nil),
+						"write in read":        w.Client.With(ctx, w.Keys("b"), world.Long, &opt, nil),
+						"read in write":        obtainMixed(ctx, w, nil, w.Keys("a"), opt),
+						"under another inside": w.Client.With(ctx, w.Keys("d"), world.Long, nil, func(ctx context.Context) error { return obtainMixed(ctx, w, w.Keys("a"), nil, opt) }),
+					} {
+						if !errors.Is(err, redislock.ErrHeldByCaller) || !errors.Is(err, redislock.ErrNotObtained) {
+							t.Errorf("%s: got error %v", name, err)
+						}
+						if _, is := errors.AsType[*redislock.ConflictError](err); !is {
+							t.Errorf("%s: got error %v, want the conflict in it", name, err)
+						}
+					}
+					if took := time.Since(began); took > time.Second {
+						t.Errorf("it took %v", took)
+					}
+					check.NoError(t, obtainMixed(ctx, w, w.Keys("e"), w.Keys("b"), opt))
+				})
+			})
+		})
+	}
+}
+
+// obtainMixed obtains and releases.
+func obtainMixed(ctx context.Context, w *world.World, write, read []string, opt redislock.Options) error {
+	lock, err := w.Client.ObtainMixed(ctx, write, read, world.Long, &opt)
+	if err != nil {
+		return err
+	}
+	return lock.Release(ctx)
+}
+
+// What is not certain to wait for itself waits as ever, or is refused as ever.
+func TestLockInOwnIsCertain(t *testing.T) {
+	t.Parallel()
+	world.Bubble(t, func(t *testing.T, w *world.World, _ *redistest.Mini, _ *world.Journal) {
+		other := world.NewClient(t, w.RDB)
+		wait := 3 * time.Second
+		poll := redislock.Options{RetryStrategy: redislock.LinearBackoff(time.Second), Wait: wait}
+		under(t, w, func(ctx context.Context) {
+			token := poll
+			token.Token = "another owner"
+			held := check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), w.Keys("held"), world.Long, nil))
+			for name, obtain := range map[string]func() error{
+				"another Client": func() error { _, err := other.Obtain(ctx, w.Keys("a"), world.Long, &poll); return err },
+				"a Token":        func() error { return obtainMixed(ctx, w, w.Keys("a"), nil, token) },
+				"without its end": func() error {
+					return obtainMixed(context.WithoutCancel(ctx), w, w.Keys("a"), nil, poll)
+				},
+				"another's key": func() error { return obtainMixed(ctx, w, w.Keys("held"), nil, poll) },
+				"a part": func() error {
+					_, err := multi.Obtain(ctx, []multi.Part{{Client: w.Client, Write: w.Keys("a")}}, world.Long, &poll)
+					return err
+				},
+				"a part in line": func() error {
+					_, err := multi.Obtain(ctx, []multi.Part{{Client: w.Client, Write: w.Keys("a")}}, world.Long,
+						&redislock.Options{Queue: true, Watchdog: true, Wait: wait})
+					return err
+				},
+				"a node": func() error {
+					client := check.Must[*quorum.Client](t)(quorum.New([]*redislock.Client{w.Client}))
+					defer client.Close()
+					_, err := client.Obtain(ctx, w.Keys("a"), world.Long, &poll)
+					return err
+				},
+			} {
+				began := time.Now()
+				err := obtain()
+				if errors.Is(err, redislock.ErrHeldByCaller) || !errors.Is(err, redislock.ErrNotObtained) || time.Since(began) < wait-time.Second {
+					t.Errorf("%s: after %v got error %v", name, time.Since(began), err)
+				}
+			}
+			check.NoError(t, held.Release(t.Context()))
+		})
+	})
+}
