@@ -25,6 +25,9 @@ func TestWait(t *testing.T) {
 			t.Run(name+" for "+held, func(t *testing.T) {
 				bubble(t, func(t *testing.T, w *world) {
 					other := w.block(t, long, held)
+					if !opt.Queue && held == "c" { // who polls holds nothing meanwhile
+						time.AfterFunc(most/2, func() { w.wantFree(t, "a", "b") })
+					}
 					began := time.Now()
 					_, err := multi.Obtain(bounded(t), w.abc(), long, &opt)
 					if took := time.Since(began); took < most || took > most+200*time.Millisecond {

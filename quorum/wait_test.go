@@ -41,6 +41,20 @@ func TestWait(t *testing.T) {
 			}
 		})
 	})
+	t.Run("without a strategy", func(t *testing.T) {
+		bubble(t, 3, func(t *testing.T, w *world) {
+			w.block(t, "k", time.Hour, 0, 1)
+			_, err := w.client.Obtain(t.Context(), []string{"k"}, long, &redislock.Options{Wait: 2 * time.Second})
+			wantIs(t, err, redislock.ErrNotObtained, redislock.ErrWaitOver)
+			if asked := w.count("refused", 0); asked < 5 {
+				t.Errorf("there were %d attempts", asked)
+			}
+			_, err = w.client.Obtain(t.Context(), []string{"k"}, long, &redislock.Options{Wait: 2 * time.Second, RetryStrategy: redislock.NoRetry()})
+			if errors.Is(err, redislock.ErrWaitOver) {
+				t.Errorf("got error %v of an Obtain that asks once", err)
+			}
+		})
+	})
 	t.Run("it comes in time, and the work takes longer", func(t *testing.T) {
 		bubble(t, 3, func(t *testing.T, w *world) {
 			w.block(t, "k", time.Second, 0, 1)

@@ -151,6 +151,24 @@ func TestLockerWait(t *testing.T) {
 	relay.Blackhole(false)
 }
 
+// However long a machine tries to reach Redis, it asks for a lock once: or it would make the run of another once more.
+func TestLockerAsksOnce(t *testing.T) {
+	t.Parallel()
+	var refused redislock.Event
+	client := redislock.New(redistest.StartMini(t).Client(t), redislock.WithHooks(redislock.Hooks{
+		Refused: func(_ context.Context, e redislock.Event) { refused = e },
+	}))
+	defer client.Close()
+	locker := check.Must[*redislockgocron.Locker](t)(redislockgocron.NewLocker(client, minute, &redislock.Options{Wait: 2 * time.Second}))
+	lock := check.Must[gocron.Lock](t)(locker.Lock(t.Context(), "report"))
+	_, err := locker.Lock(t.Context(), "report")
+	check.Is(t, err, redislock.ErrNotObtained)
+	if errors.Is(err, redislock.ErrWaitOver) || refused.Attempts != 1 {
+		t.Errorf("there were %d attempts: %v", refused.Attempts, err)
+	}
+	check.NoError(t, lock.Unlock(t.Context()))
+}
+
 // Without Redis no job is run, and gocron says why. When Redis is back the next tick is run.
 func TestLockerWithoutRedis(t *testing.T) {
 	inPlant(t, func(t *testing.T, p *plant) {
