@@ -13,6 +13,7 @@ import (
 
 	"github.com/seed-14de3678/redislock/internal/clock"
 	"github.com/seed-14de3678/redislock/internal/owners"
+	"github.com/seed-14de3678/redislock/internal/shown"
 	"github.com/seed-14de3678/redislock/internal/wire"
 )
 
@@ -213,7 +214,7 @@ func (o *obtaining) send(ctx context.Context, c *call) error {
 	o.noteUnanswered()
 	if end == wire.Silent {
 		return o.asked.andBefore(c, fmt.Errorf("redislock: obtain %s: %w: no answer for %s: %w",
-			w.set, ErrUnknownOutcome, round(clock.Now().Since(o.asked.began)), os.ErrDeadlineExceeded))
+			w.set, ErrUnknownOutcome, shown.Duration(clock.Now().Since(o.asked.began)), os.ErrDeadlineExceeded))
 	}
 	return &endedError{o.asked.andBefore(c, fmt.Errorf("redislock: obtain %s: %w: %w after %s",
 		w.set, ErrUnknownOutcome, context.Cause(ctx), o.asked.spent()))}
@@ -311,7 +312,7 @@ func (o *obtaining) obtained(sent clock.Moment, number int64) (*Lock, error) {
 		// somebody else have the lock.
 		o.left.unused = true
 		err := fmt.Errorf("redislock: obtain %s: %w: the answer took %s, which leaves nothing of a ttl of %s; released",
-			w.set, ErrNotObtained, round(at.Since(sent)), w.ttl)
+			w.set, ErrNotObtained, shown.Duration(at.Since(sent)), w.ttl)
 		if o.line != nil && o.line.mayBeTooLate() {
 			return nil, err
 		}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/seed-14de3678/redislock/internal/clock"
 	"github.com/seed-14de3678/redislock/internal/count"
+	"github.com/seed-14de3678/redislock/internal/shown"
 	"github.com/seed-14de3678/redislock/internal/slot"
 	"github.com/seed-14de3678/redislock/internal/wire"
 )
@@ -139,7 +140,7 @@ func (e *ConflictError) Error() string {
 	if e.TTL < 0 {
 		b.WriteString(", without a TTL")
 	} else {
-		b.WriteString(", " + round(e.TTL).String())
+		b.WriteString(", " + shown.Duration(e.TTL).String())
 		if e.Left {
 			b.WriteString(" to go")
 		} else {
@@ -195,17 +196,6 @@ func legible(metadata string) string {
 		metadata = strconv.Quote(metadata)
 	}
 	return metadata + end
-}
-
-// round shows a duration with as many digits as somebody reads.
-func round(d time.Duration) time.Duration {
-	switch {
-	case d >= time.Second:
-		return d.Round(100 * time.Millisecond)
-	case d >= time.Millisecond:
-		return d.Round(time.Millisecond)
-	}
-	return d
 }
 
 // interrupted is the error of an operation whose context ended while it was under way.

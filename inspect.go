@@ -11,6 +11,7 @@ import (
 
 	"github.com/seed-14de3678/redislock/internal/clock"
 	"github.com/seed-14de3678/redislock/internal/owners"
+	"github.com/seed-14de3678/redislock/internal/shown"
 	"github.com/seed-14de3678/redislock/internal/slot"
 	"github.com/seed-14de3678/redislock/internal/wire"
 )
@@ -93,9 +94,9 @@ type Holder struct {
 func (h Holder) String() string {
 	name := cmp.Or(who(h.Metadata, h.Owner), "somebody")
 	if h.Left {
-		return fmt.Sprintf("%s (who has left it, %s to go)", name, round(h.TTL))
+		return fmt.Sprintf("%s (who has left it, %s to go)", name, shown.Duration(h.TTL))
 	}
-	return fmt.Sprintf("%s (%s left)", name, round(h.TTL))
+	return fmt.Sprintf("%s (%s left)", name, shown.Duration(h.TTL))
 }
 
 // Inspect returns who holds the keys and who waits for them. It reads each key in one step, and the

@@ -10,6 +10,7 @@ import (
 	"github.com/seed-14de3678/redislock/internal/clock"
 	"github.com/seed-14de3678/redislock/internal/count"
 	"github.com/seed-14de3678/redislock/internal/pace"
+	"github.com/seed-14de3678/redislock/internal/shown"
 	"github.com/seed-14de3678/redislock/internal/wire"
 )
 
@@ -92,7 +93,7 @@ func (a *attempts) patience() time.Duration {
 
 // spent says how long it has taken so far, and how many attempts.
 func (a *attempts) spent() string {
-	return fmt.Sprintf("%s and %s", round(clock.Now().Since(a.began)), count.Of(a.count, "attempt"))
+	return fmt.Sprintf("%s and %s", shown.Duration(clock.Now().Since(a.began)), count.Of(a.count, "attempt"))
 }
 
 // contextEnded is the error of an Obtain whose context has ended. It says why it had not succeeded before: if

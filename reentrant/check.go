@@ -28,7 +28,7 @@ func CheckReleased(tb TB, ctx context.Context) { //nolint:revive // testing help
 		return
 	}
 	for _, h := range o.unreleased() {
-		tb.Errorf("reentrant: not released: %s, obtained at %s", h, h.place())
+		tb.Errorf("reentrant: not released: %s, obtained at %s", h.name(), h.place())
 	}
 }
 

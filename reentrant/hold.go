@@ -143,13 +143,13 @@ func (h *Hold) Deadline() time.Time {
 // too, if the hold was released, and then TTL asks nobody, even if there are other holds of the keys.
 func (h *Hold) TTL(ctx context.Context) (time.Duration, error) {
 	if err := h.usable(); err != nil {
-		return 0, fmt.Errorf("reentrant: ttl %s: %w", h, err)
+		return 0, fmt.Errorf("reentrant: ttl %s: %w", h.name(), err)
 	}
 	least := maxTTL
 	for _, c := range h.carriers {
 		ttl, err := c.root.TTL(ctx)
 		if err != nil {
-			return 0, fmt.Errorf("reentrant: ttl %s: %w", h, c.asLoss(err))
+			return 0, fmt.Errorf("reentrant: ttl %s: %w", h.name(), c.asLoss(err))
 		}
 		least = min(least, ttl)
 	}
@@ -163,10 +163,10 @@ func (h *Hold) TTL(ctx context.Context) (time.Duration, error) {
 // errors are those of [redislock.Lock.Refresh].
 func (h *Hold) Refresh(ctx context.Context, ttl time.Duration) error {
 	if err := clock.CheckTTL(ttl); err != nil {
-		return fmt.Errorf("reentrant: refresh %s: %w: %w", h, redislock.ErrInvalidTTL, err)
+		return fmt.Errorf("reentrant: refresh %s: %w: %w", h.name(), redislock.ErrInvalidTTL, err)
 	}
 	if err := h.usable(); err != nil {
-		return fmt.Errorf("reentrant: refresh %s: %w", h, err)
+		return fmt.Errorf("reentrant: refresh %s: %w", h.name(), err)
 	}
 	var failed error
 	for _, c := range h.carriers {
@@ -175,7 +175,7 @@ func (h *Hold) Refresh(ctx context.Context, ttl time.Duration) error {
 		}
 	}
 	if failed != nil {
-		return fmt.Errorf("reentrant: refresh %s: %w", h, failed)
+		return fmt.Errorf("reentrant: refresh %s: %w", h.name(), failed)
 	}
 	return nil
 }
@@ -204,13 +204,13 @@ func (h *Hold) usable() error {
 // a [redislock.ErrLockNotHeld].
 func (h *Hold) Release(ctx context.Context) error {
 	if h.isNothing() {
-		return fmt.Errorf("reentrant: release %s: %w: no Obtain has returned it", h, redislock.ErrLockNotHeld)
+		return fmt.Errorf("reentrant: release %s: %w: no Obtain has returned it", h.name(), redislock.ErrLockNotHeld)
 	}
 	o := h.owner
 	o.mu.Lock()
 	if h.released {
 		o.mu.Unlock()
-		return fmt.Errorf("reentrant: release %s: %w: it was released before", h, redislock.ErrLockNotHeld)
+		return fmt.Errorf("reentrant: release %s: %w: it was released before", h.name(), redislock.ErrLockNotHeld)
 	}
 	var err error
 	over := context.Canceled // what the contexts are told
@@ -233,7 +233,7 @@ func (h *Hold) Release(ctx context.Context) error {
 		err = fmt.Errorf("%w: %w", err, failed)
 	}
 	if err != nil {
-		return fmt.Errorf("reentrant: release %s: %w", h, err)
+		return fmt.Errorf("reentrant: release %s: %w", h.name(), err)
 	}
 	return nil
 }
@@ -245,8 +245,8 @@ func (h *Hold) wasReleased() bool {
 	return h.released
 }
 
-// String names the hold in errors: its first key, and how many others it has.
-func (h *Hold) String() string {
+// name is that of the hold in errors: its first key, and how many others it has.
+func (h *Hold) name() string {
 	if h.isNothing() {
 		return named("", 0)
 	}
