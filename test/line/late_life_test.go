@@ -1,0 +1,129 @@
+package line_test
+
+import (
+	"context"
+	"flag"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/seed-14de3678/redislock"
+)
+
+var (
+	lateSeeds = flag.Int("late-seeds", 200, "how many random histories TestQueueNobodyIsLateAtRandom plays")
+	lateFirst = flag.Uint64("late-first", 0, "the seed of the first")
+)
+
+// A lateLife is what somebody does with a lock, drawn before it wants it.
+type lateLife struct {
+	ttl, least, patience time.Duration
+	fenced               bool
+	does                 []lateDeed // what it does not end ends with its lease
+}
+
+// A lateDeed is something done with a lock.
+type lateDeed struct {
+	after time.Duration // the one before
+	what  string
+	ttl   time.Duration
+}
+
+func newLateLife(r *lateRun, _ *lateWant) *lateLife {
+	l := &lateLife{ttl: r.between(200, 3000)}
+	if r.chance(15) {
+		l.least = r.between(50, 1500)
+	}
+	if r.chance(25) {
+		l.patience = r.between(50, 3000)
+	}
+	for range r.rng.IntN(3) {
+		does := []string{"refresh", "downgrade", "upgrade", "part", "release", "release", "leave"}
+		what := does[r.rng.IntN(len(does))]
+		l.does = append(l.does, lateDeed{r.between(1, 600), what, r.between(100, 1500)})
+	}
+	return l
+}
+
+// A lateHolder has a lock.
+type lateHolder struct {
+	run   *lateRun
+	party *party
+	lock  *redislock.Lock
+	ttl   time.Duration
+	least time.Time
+	holds map[string]*lateHold
+}
+
+// take notes that a key is taken, by a lease that begins. The mutex of the story is locked.
+func (h *lateHolder) take(key string, writes bool, by *lateWant) {
+	hold := &lateHold{key: key, write: writes, span: span{time.Now(), time.Now().Add(h.ttl)}, by: by}
+	h.holds[key] = hold
+	h.run.holds = append(h.run.holds, hold)
+}
+
+// do does something, and reports whether the lock is still held.
+func (h *lateHolder) do(d lateDeed) bool {
+	r := h.run
+	keys := slices.Sorted(maps.Keys(h.holds))
+	if d.what == "part" && len(keys) < 2 {
+		return true
+	}
+	ctx := context.WithoutCancel(h.party.ctx)
+	var err error
+	switch d.what {
+	case "refresh":
+		err = h.lock.Refresh(ctx, d.ttl)
+	case "downgrade":
+		err = h.lock.Downgrade(ctx)
+	case "upgrade":
+		err = h.lock.Upgrade(ctx)
+	case "part":
+		err = h.lock.ReleaseKeys(ctx, []string{r.world.Key(keys[0])})
+	case "release":
+		err = h.lock.Release(ctx)
+	case "leave":
+		err = h.lock.Leave(ctx, d.ttl)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if h.party.gone {
+		return false
+	}
+	now := time.Now()
+	r.say("%s: %s %v: %v", h.holds[keys[0]].by.who, d.what, d.ttl, err)
+	if err != nil {
+		return d.what == "upgrade"
+	}
+	switch d.what {
+	case "refresh":
+		h.ttl = d.ttl
+		for _, hold := range h.holds {
+			hold.till = now.Add(d.ttl)
+		}
+	case "downgrade", "upgrade":
+		for key, hold := range h.holds {
+			hold.till = now
+			h.take(key, d.what == "upgrade", hold.by)
+		}
+	case "part":
+		h.holds[keys[0]].till = latest(now, h.least)
+		delete(h.holds, keys[0])
+	default:
+		if d.what == "leave" {
+			now = now.Add(d.ttl)
+		}
+		for _, hold := range h.holds {
+			hold.till = latest(now, h.least)
+		}
+		return false
+	}
+	return true
+}
+
+func latest(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
