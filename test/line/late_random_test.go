@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"os"
+	"strings"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -21,14 +23,21 @@ import (
 	"github.com/seed-14de3678/redislock/internal/world"
 )
 
+// What a party may lose.
+const (
+	losesRequest = 1 + iota
+	losesAnswer
+)
+
 // A party is a process with a Client of its own. It can die, and lose what it sends or what it is answered.
 type party struct {
 	mortal
 	client *redislock.Client
 	ctx    context.Context
 	cancel context.CancelFunc
-	loses  atomic.Int32 // 1: the next request, 2: the next answer
+	loses  atomic.Int32 // the next command
 	lost   func()
+	trace   func([]redis.Cmder)
 	gone   bool         // under the mutex of the story
 }
 
@@ -36,25 +45,37 @@ type party struct {
 func (p *party) DialHook(next redis.DialHook) redis.DialHook { return next }
 
 // ProcessHook is a part of redis.Hook.
-func (p *party) ProcessHook(next redis.ProcessHook) redis.ProcessHook { return next }
+func (p *party) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		return p.process([]redis.Cmder{cmd}, func() error { return next(ctx, cmd) })
+	}
+}
 
 // ProcessPipelineHook is a part of redis.Hook.
 func (p *party) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
 	return func(ctx context.Context, cmds []redis.Cmder) error {
-		lost := p.loses.Swap(0)
-		err := error(nil)
-		if lost != 1 {
-			err = next(ctx, cmds)
-		}
-		if lost == 0 {
-			return err
-		}
-		p.lost()
-		for _, cmd := range cmds {
-			cmd.SetErr(io.ErrUnexpectedEOF)
-		}
-		return io.ErrUnexpectedEOF
+		return p.process(cmds, func() error { return next(ctx, cmds) })
 	}
+}
+
+// process sends commands, unless they are to be lost.
+func (p *party) process(cmds []redis.Cmder, send func() error) error {
+	lost := p.loses.Swap(0)
+	var err error
+	if lost != losesRequest {
+		err = send()
+	}
+		if os.Getenv("LATE_TRACE") != "" {
+			p.trace(cmds)
+		}
+	if lost == 0 {
+		return err
+	}
+	p.lost()
+	for _, cmd := range cmds {
+		cmd.SetErr(io.ErrUnexpectedEOF)
+	}
+	return io.ErrUnexpectedEOF
 }
 
 // A lateRun is a random history.
@@ -73,6 +94,22 @@ func newLateRun(t *testing.T, w *world.World, mini *redistest.Mini, seed uint64,
 	r.began = time.Now()
 	for of := range n {
 		p := &party{lost: func() { r.noteLost(of) }}
+		p.trace = func(cmds []redis.Cmder) {
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			for _, cmd := range cmds {
+				var args []string
+				for i, a := range cmd.Args() {
+					if i == 0 || i == 2 { continue }
+					t := strings.ReplaceAll(fmt.Sprint(a), w.Prefix, "")
+					if len(t) > 25 { t = t[:8] }
+					args = append(args, t)
+				}
+				v := ""
+				if c, ok := cmd.(*redis.Cmd); ok { x, e := c.Result(); v = strings.ReplaceAll(fmt.Sprint(x, e), w.Prefix, "") }
+				r.say("     client %d: %s %v = %s", of, cmd.Name(), args, v)
+			}
+		}
 		p.ctx, p.cancel = context.WithCancel(t.Context())
 		rdb := mini.Client(t, p.wraps)
 		p.client = world.NewClient(t, rdb)
