@@ -101,12 +101,13 @@ func newLateRun(t *testing.T, w *world.World, mini *redistest.Mini, seed uint64,
 				var args []string
 				for i, a := range cmd.Args() {
 					if i == 0 || i == 2 { continue }
+					if ptr, ok := a.(*string); ok { a = *ptr }
 					t := strings.ReplaceAll(fmt.Sprint(a), w.Prefix, "")
 					if len(t) > 25 { t = t[:8] }
 					args = append(args, t)
 				}
-				v := ""
-				if c, ok := cmd.(*redis.Cmd); ok { x, e := c.Result(); v = strings.ReplaceAll(fmt.Sprint(x, e), w.Prefix, "") }
+				v := strings.ReplaceAll(cmd.String(), w.Prefix, "")
+				v = v[strings.LastIndex(v, ": ")+1:]
 				r.say("     client %d: %s %v = %s", of, cmd.Name(), args, v)
 			}
 		}
@@ -168,6 +169,12 @@ func (r *lateRun) lose(p *party, of int, what int32) {
 	r.say("client %d is to lose its next %s", of, []string{"", "request", "answer"}[what])
 }
 
+func (r *lateRun) lostCount() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.losses)
+}
+
 func (r *lateRun) noteLost(of int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -194,7 +201,12 @@ func (r *lateRun) arrive(p *party, of int) {
 	r.wants = append(r.wants, w)
 	r.say("%s wants %v, polls %v, %+v", w.who, w.modes, w.polls, *life)
 	r.mu.Unlock()
+	lost := r.lostCount()
 	r.wg.Go(func() { r.live(p, w, life) })
+	synctest.Wait()
+	if r.lostCount() > lost {
+		time.Sleep(time.Second) // until it has come where it comes sooner than the next one
+	}
 }
 
 // live is what somebody does who wants keys, until it has them no more.
