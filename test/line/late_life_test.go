@@ -2,6 +2,7 @@ package line_test
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"maps"
 	"slices"
@@ -56,8 +57,9 @@ type lateHolder struct {
 }
 
 // take notes that a key is taken, by a lease that begins. The mutex of the story is locked.
-func (h *lateHolder) take(key string, writes bool, by *lateWant) {
-	hold := &lateHold{key: key, write: writes, span: span{time.Now(), time.Now().Add(h.ttl)}, by: by}
+func (h *lateHolder) take(key string, writes bool, ttl time.Duration, by *lateWant) {
+	now := time.Now()
+	hold := &lateHold{key: key, write: writes, span: span{now, now.Add(ttl)}, due: now.Add(ttl), by: by}
 	h.holds[key] = hold
 	h.run.holds = append(h.run.holds, hold)
 }
@@ -92,33 +94,52 @@ func (h *lateHolder) do(d lateDeed) bool {
 	}
 	now := time.Now()
 	r.say("%s: %s %v: %v", h.holds[keys[0]].by.who, d.what, d.ttl, err)
-	if err != nil {
-		return d.what == "upgrade"
+	if errors.Is(err, redislock.ErrUnknownOutcome) {
+		h.mayBeLonger(d.ttl)
 	}
+	if err != nil {
+		return d.what == "upgrade" && errors.Is(err, redislock.ErrNotObtained)
+	}
+	left := now
 	switch d.what {
-	case "refresh":
-		h.ttl = d.ttl
-		for _, hold := range h.holds {
-			hold.till = now.Add(d.ttl)
+	case "refresh", "downgrade", "upgrade":
+		if d.what == "refresh" {
+			h.ttl = d.ttl
 		}
-	case "downgrade", "upgrade":
 		for key, hold := range h.holds {
 			hold.till = now
-			h.take(key, d.what == "upgrade", hold.by)
+			h.take(key, d.what == "upgrade" || d.what == "refresh" && hold.write, h.ttl, hold.by)
 		}
+		return true
 	case "part":
-		h.holds[keys[0]].till = latest(now, h.least)
+		h.leave(keys[0], now)
 		delete(h.holds, keys[0])
-	default:
-		if d.what == "leave" {
-			now = now.Add(d.ttl)
-		}
-		for _, hold := range h.holds {
-			hold.till = latest(now, h.least)
-		}
-		return false
+		return true
+	case "leave":
+		left = now.Add(d.ttl)
 	}
-	return true
+	for _, key := range keys {
+		h.leave(key, left)
+	}
+	return false
+}
+
+// mayBeLonger notes that a lease may have begun.
+func (h *lateHolder) mayBeLonger(ttl time.Duration) {
+	for key, hold := range h.holds {
+		ttl = max(ttl, h.ttl, time.Until(hold.till))
+		hold.till = time.Now()
+		h.take(key, hold.write, ttl, hold.by)
+	}
+}
+
+// leave notes that a key is free from a moment on, or when the time is over for which it is taken at least.
+func (h *lateHolder) leave(key string, at time.Time) {
+	hold := h.holds[key]
+	hold.till = time.Now()
+	if at = latest(at, h.least); at.After(hold.till) {
+		h.take(key, hold.write, time.Until(at), hold.by)
+	}
 }
 
 func latest(a, b time.Time) time.Time {

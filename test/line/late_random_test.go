@@ -2,7 +2,6 @@ package line_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -243,7 +242,7 @@ func (r *lateRun) live(p *party, w *lateWant, life *lateLife) {
 	}
 	h := &lateHolder{run: r, party: p, lock: lock, ttl: life.ttl, least: w.till.Add(life.least), holds: map[string]*lateHold{}}
 	for key, writes := range w.modes {
-		h.take(key, writes, w)
+		h.take(key, writes, life.ttl, w)
 	}
 	r.mu.Unlock()
 	for _, do := range life.does {
@@ -277,5 +276,3 @@ func TestQueueNobodyIsLateAtRandom(t *testing.T) {
 		})
 	}
 }
-
-var _ = errors.Is

@@ -1,8 +1,8 @@
 package line_test
 
 import (
-	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -20,12 +20,13 @@ type lateStory struct {
 	said   []string
 }
 
-// A lateHold is one key while it is taken, also by nobody after its holder has left it.
+// A lateHold is one key for as long as a lease of it has one end, also while it is left by its holder.
 type lateHold struct {
 	key   string
 	write bool
 	span
-	by *lateWant
+	due time.Time // when the lease was to end
+	by  *lateWant
 }
 
 // A lateWant is one who wants keys, from its call until it has them, gives up or dies.
@@ -74,13 +75,13 @@ func (s *lateStory) late() (late []string) {
 }
 
 // allowed is how long a waiter may wait for nothing. Who polls asks when its strategy says so. Who stands in line asks soon
-// after the end of a lease, one behind the other: see endings. A request that was lost is sent again after a pause.
+// after the end of a lease, one behind the other: see endings. A request that was lost is sent again after a pause, of 20 to
+// 60 ms; the next one is four times as long.
 func (s *lateStory) allowed(w *lateWant, gap span) time.Duration {
-	const soon, resent = 50 * time.Millisecond, 70 * time.Millisecond
-	limit := soon + w.polls
+	limit, resent := 50*time.Millisecond+w.polls, 60*time.Millisecond
 	for _, l := range s.losses {
 		if l.of == w.of && !l.at.Before(gap.from.Add(-time.Second)) && !l.at.After(gap.till) {
-			limit += resent
+			limit, resent = limit+resent, 4*resent
 		}
 	}
 	return limit
@@ -108,9 +109,11 @@ func (s *lateStory) inTheWay(n int) (spans []span) {
 	return slices.DeleteFunc(spans, func(b span) bool { return !b.till.After(w.from) || !b.from.Before(w.till) })
 }
 
-// passed is when a waiter is in the way of another one no more. One that has died is passed when the leases are over that were
-// in the way of both of them at a common key, and by those who poll at once. If there are none nobody has a reason to look: a
-// round of the Client does, within 5 s. If a request of that is lost the next one does, a second later.
+// passed is when a waiter is in the way of another one no more. One that has died is passed by those who poll at once, and by
+// those who stand in line when they ask, for a key that nobody holds. That is after the end of the lease that was in the way
+// when they asked last. Somebody who was kept out by another waiter knows of no lease, and only the first in line is told of one
+// that ends sooner than was known. So if the first has died a round of the Client finds out, within 5 s; or the next round, a
+// second later, if a request of that one is lost.
 func (s *lateStory) passed(x, w *lateWant) time.Time {
 	const round = 5 * time.Second
 	if !x.dead || w.polls > 0 {
@@ -122,26 +125,85 @@ func (s *lateStory) passed(x, w *lateWant) time.Time {
 			passed = passed.Add(time.Second)
 		}
 	}
-	for key, writes := range w.modes {
-		if _, common := x.modes[key]; common {
-			if end := s.heldUntil(key, writes, x.till); end.After(x.till) && end.Before(passed) {
-				passed = end
-			}
+	for at := w.from; at.Before(passed); {
+		next, ok := s.asksAfter(w, at)
+		switch {
+		case !ok:
+			return passed
+		case next.After(at):
+			at = next
+		case !at.Before(x.till):
+			return at
+		default:
+			at = at.Add(time.Millisecond)
 		}
 	}
 	return passed
 }
 
-// heldUntil is until when a key is held without a break from a moment on, in a mode that is in the way; that moment if it is not.
-func (s *lateStory) heldUntil(key string, writes bool, at time.Time) time.Time {
-	holds := slices.Clone(s.holds)
-	slices.SortStableFunc(holds, func(a, b *lateHold) int { return cmp.Compare(a.from.UnixNano(), b.from.UnixNano()) })
-	for _, h := range holds {
-		if h.key == key && (writes || h.write) && !h.from.After(at) && h.till.After(at) {
-			at = h.till
+// asksAfter is until when a waiter asks again at the latest that has asked at a moment, or at any moment since, as far as it
+// knows of leases.
+func (s *lateStory) asksAfter(w *lateWant, at time.Time) (next time.Time, ok bool) {
+	next = at
+	for moment := at; ; {
+		known, ok := s.learns(w, moment)
+		if !ok {
+			return next, false
+		}
+		next = latest(next, known)
+		following := next
+		for _, h := range s.holds {
+			for _, t := range []time.Time{h.from, h.till} {
+				if t.After(moment) && t.Before(following) {
+					following = t
+				}
+			}
+		}
+		if following.Equal(next) {
+			return next, true
+		}
+		moment = following
+	}
+}
+
+// learns is when the lease is over that is in the way of a waiter that asks at a moment, or a little later; that moment if
+// nothing is in its way. If it is another waiter it does not learn of any lease.
+func (s *lateStory) learns(w *lateWant, at time.Time) (over time.Time, ok bool) {
+	const later = 12 * time.Millisecond
+	for _, key := range w.keys() {
+		for _, h := range s.holds {
+			if h.key == key && (w.modes[key] || h.write) && !h.from.After(at.Add(later)) && h.till.After(at) && h.due.After(over) {
+				over = h.due
+			}
+		}
+		if !over.IsZero() {
+			return over, true
+		}
+		for _, x := range s.wants {
+			if x == w {
+				break
+			}
+			if other, wants := x.modes[key]; wants && (w.modes[key] || other) && x.polls == 0 && x.till.After(at.Add(later)) {
+				return at, false
+			}
 		}
 	}
-	return at
+	return at, true
+}
+
+// keys are those that it wants, in the order in which a script looks at them.
+func (w *lateWant) keys() []string {
+	keys := slices.Sorted(maps.Keys(w.modes))
+	slices.SortStableFunc(keys, func(a, b string) int {
+		switch {
+		case w.modes[a] == w.modes[b]:
+			return 0
+		case w.modes[a]:
+			return -1
+		}
+		return 1
+	})
+	return keys
 }
 
 func (s *lateStory) String() string { return strings.Join(s.said, "\n") }
