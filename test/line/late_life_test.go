@@ -3,17 +3,11 @@ package line_test
 import (
 	"context"
 	"errors"
-	"flag"
 	"maps"
 	"slices"
 	"time"
 
 	"github.com/seed-14de3678/redislock"
-)
-
-var (
-	lateSeeds = flag.Int("late-seeds", 200, "how many random histories TestQueueNobodyIsLateAtRandom plays")
-	lateFirst = flag.Uint64("late-first", 0, "the seed of the first")
 )
 
 // A lateLife is what somebody does with a lock, drawn before it wants it.
@@ -30,7 +24,7 @@ type lateDeed struct {
 	ttl   time.Duration
 }
 
-func newLateLife(r *lateRun, _ *lateWant) *lateLife {
+func newLateLife(r *lateRun) *lateLife {
 	l := &lateLife{ttl: r.between(200, 3000)}
 	if r.chance(15) {
 		l.least = r.between(50, 1500)

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/seed-14de3678/redislock/internal/clock"
 )
 
 // A lateStory is who held which key in a history, and who wanted which, from when to when. It is told while things happen, and
@@ -79,12 +81,33 @@ func (s *lateStory) late() (late []string) {
 // 60 ms; the next one is four times as long.
 func (s *lateStory) allowed(w *lateWant, gap span) time.Duration {
 	limit, resent := 50*time.Millisecond+w.polls, 60*time.Millisecond
+	if s.isFirst(w) {
+		limit = clock.AfterEnd + time.Millisecond
+	}
 	for _, l := range s.losses {
 		if l.of == w.of && !l.at.Before(gap.from.Add(-time.Second)) && !l.at.After(gap.till) {
 			limit, resent = limit+resent, 4*resent
 		}
 	}
 	return limit
+}
+
+// isFirst reports whether a waiter knows from the beginning that it is the first in the line of its only key.
+func (s *lateStory) isFirst(w *lateWant) bool {
+	if w.polls > 0 || len(w.modes) > 1 {
+		return false
+	}
+	for _, x := range s.wants {
+		if x == w {
+			break
+		}
+		for key := range x.modes {
+			if _, common := w.modes[key]; common && x.polls == 0 && (x.dead || !x.till.Before(w.from)) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // inTheWay returns the times in which somebody was in the way of s.wants[n], in no order: who holds a key, and who came sooner
