@@ -77,7 +77,7 @@ end
 -- stand there.
 local function leave_line(i, id, place)
   local mode
-  fronts[i], heads[i] = nil, nil
+  fronts[i] = nil
   repeat
     local entry = entry_at(i, id, place)
     if entry then

@@ -22,7 +22,7 @@ import (
 )
 
 var (
-	lateSeeds = flag.Int("late-seeds", 40, "how many random histories TestQueueNobodyIsLateAtRandom plays")
+	lateSeeds = flag.Int("late-seeds", 25, "how many random histories TestQueueNobodyIsLateAtRandom plays")
 	lateFirst = flag.Uint64("late-first", 0, "the seed of the first")
 )
 
