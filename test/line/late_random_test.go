@@ -48,6 +48,12 @@ type party struct {
 	gone   bool         // under the mutex of the story
 }
 
+func newParty(ctx context.Context, lost func()) *party {
+	p := &party{lost: lost}
+	p.ctx, p.cancel = context.WithCancel(ctx)
+	return p
+}
+
 // DialHook is a part of redis.Hook.
 func (p *party) DialHook(next redis.DialHook) redis.DialHook { return next }
 
@@ -97,8 +103,7 @@ func newLateRun(t *testing.T, w *world.World, mini *redistest.Mini, seed uint64,
 	r := &lateRun{world: w, rng: rand.New(rand.NewPCG(seed, 0))}
 	r.began = time.Now()
 	for of := range n {
-		p := &party{lost: func() { r.noteLost(of) }}
-		p.ctx, p.cancel = context.WithCancel(t.Context())
+		p := newParty(t.Context(), func() { r.noteLost(of) })
 		rdb := mini.Client(t, p.wraps)
 		p.client = world.NewClient(t, rdb)
 		rdb.AddHook(p)
