@@ -98,7 +98,7 @@ func (r *rounds) take(s *seat, asked clock.Moment, place int64, by blocker, wait
 	if !r.planned {
 		r.planLocked(clock.Now(), roundEvery-rand.N(askAgain/16))
 	}
-	r.endings.noteLocked(by)
+	r.endings.noteLocked(by.behind())
 }
 
 // leave takes a waiter off its seat, if it has one: whatever comes of a round that is under way is not for it any more.

@@ -20,10 +20,18 @@ const (
 
 // left is how long its lease runs still, and a little more.
 func (b blocker) left() time.Duration {
-	if b.key == "" {
+	if b.over == (clock.Moment{}) {
 		return maxTTL
 	}
-	return clock.Now().Until(b.over)
+	return clock.Now().Until(b.behind())
+}
+
+// behind is when somebody asks who is not the first; zero if nobody knows.
+func (b blocker) behind() clock.Moment {
+	if b.over == (clock.Moment{}) {
+		return b.over
+	}
+	return b.over.Add(behindFirst + rand.N(behindFirst))
 }
 
 // Endings look when leases are over that are in the way of the waiters of one Client. They are guarded by the mutex of the
@@ -37,26 +45,26 @@ type endings struct {
 // A blocker is what was in the way of a waiter when it asked.
 type blocker struct {
 	key  string       // zero: nobody knows
-	over clock.Moment // when its lease is over
+	over clock.Moment // when its lease is over; zero: nobody knows, as with another waiter
 }
 
-// blockerOf reads a conflict that has just been answered. For how long another waiter is in the way nobody knows.
+// blockerOf reads a conflict that has just been answered.
 func blockerOf(c *ConflictError) blocker {
 	if c == nil || c.Mode == ModeRestarted {
 		return blocker{}
 	}
-	b := blocker{c.Key, clock.Now().Add(maxTTL)}
+	b := blocker{key: c.Key}
 	if c.TTL >= 0 && c.Mode != ModeQueue {
-		b.over = clock.Now().Add(c.TTL + clock.AfterEnd + behindFirst + rand.N(behindFirst))
+		b.over = clock.Now().Add(c.TTL + clock.AfterEnd)
 	}
 	return b
 }
 
-// noteLocked takes in what is in the way of a waiter.
-func (e *endings) noteLocked(b blocker) {
-	if b.key != "" && b.over.Precedes(e.rounds.next) && (e.planned == (clock.Moment{}) || b.over.Precedes(e.planned)) {
-		e.planned = b.over
-		e.rounds.client.schedule.Put(&e.entry, b.over, 0)
+// noteLocked takes in when somebody is to look.
+func (e *endings) noteLocked(at clock.Moment) {
+	if at != (clock.Moment{}) && at.Precedes(e.rounds.next) && (e.planned == (clock.Moment{}) || at.Precedes(e.planned)) {
+		e.planned = at
+		e.rounds.client.schedule.Put(&e.entry, at, 0)
 	}
 }
 
@@ -68,26 +76,29 @@ func (e *endings) Run(at clock.Moment) {
 	e.lookLocked(at)
 }
 
-// lookLocked has the first waiter for each key ask whose lease is over, as the latest answer about the key says. If that one
-// is refused for another key, or has not heard anything soon, the next one asks.
+// lookLocked has the first waiter for each key ask whose lease is over, as the latest answer about that says. If that one is
+// refused for another key, or has not heard anything soon, the next one asks; nobody does after one that was kept out by
+// another waiter, who is alive then.
 func (e *endings) lookLocked(at clock.Moment) {
-	latest, first := make(map[string]*seat), make(map[string]*seat)
+	latest, first, queued := make(map[string]*seat), make(map[string]*seat), make(map[string]clock.Moment)
 	for _, s := range e.rounds.seats {
-		if l := latest[s.key]; l == nil || l.asked.Precedes(s.asked) {
+		if s.over == (clock.Moment{}) {
+			queued[s.key] = queued[s.key].Later(s.asked)
+		} else if l := latest[s.key]; l == nil || l.asked.Precedes(s.asked) {
 			latest[s.key] = s
 		}
 		if f := first[s.key]; f == nil || s.place < f.place {
 			first[s.key] = s
 		}
 	}
-	delete(latest, "")
 	for key, s := range latest {
-		known := s.blocker
-		if at.Reached(known.over) {
+		switch {
+		case !at.Reached(s.over):
+			e.noteLocked(s.behind())
+		case queued[key] == (clock.Moment{}) || queued[key].Precedes(s.over):
 			first[key].blocker = blocker{}
 			first[key].waiter.AskIn(0)
-			known.over = at.Add(nextBehind)
+			e.noteLocked(at.Add(nextBehind))
 		}
-		e.noteLocked(known)
 	}
 }

@@ -217,7 +217,7 @@ local function leave_lines()
     if not text or redis.pcall('zrem', KEYS[n + i], text) ~= 1 then
       leave_line(i, id, place)
     end
-    fronts[i] = nil
+    fronts[i], heads[i] = nil, nil
   end
 end
 

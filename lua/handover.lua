@@ -150,10 +150,10 @@ end
 -- the key and waits for others as well, so that it may go on waiting.
 local function tell_lease(entry, left)
   if told_heads[entry.id] ~= left then
-    told_heads[entry.id] = left
     if tell(entry, 'h|' .. name_of(entry.id) .. '|' .. left) == 0 then
       return false
     end
+    told_heads[entry.id] = left
   end
   return entry.mode == 'write' or entry.keys == 1
 end

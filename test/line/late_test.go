@@ -57,12 +57,20 @@ type lateScene struct {
 	mini *redistest.Mini
 	lock *redislock.Lock // that is to change
 	head mortal          // the process of who stands first, where somebody else does
+
+	second chan error // when the next one has its turn
 }
 
 // holds has a key held by somebody who does not release it.
 func (s *lateScene) holds(key string, ttl time.Duration) *redislock.Lock {
 	s.t.Helper()
 	return check.Must[*redislock.Lock](s.t)(s.Client.Obtain(s.ctx, s.Keys(key), ttl, nil))
+}
+
+// isRead has a key read by somebody who does not release it.
+func (s *lateScene) isRead(key string, ttl time.Duration) {
+	s.t.Helper()
+	check.Must[*redislock.Lock](s.t)(s.Client.ObtainRead(s.ctx, s.Keys(key), ttl, nil))
 }
 
 // headWaits has another process stand in line first.
@@ -110,12 +118,41 @@ func TestQueueNobodyIsLate(t *testing.T) {
 			s.holds("a", lease)
 			s.headWaits(a, nil)
 		}, after: func(s *lateScene) { s.head.kill() }},
+		"the first in line is dead when the holder refreshes to less": {write: a, before: func(s *lateScene) {
+			s.lock = s.holds("a", world.Long)
+			s.headWaits(a, nil)
+		}, after: func(s *lateScene) {
+			s.head.kill()
+			check.NoError(s.t, s.lock.Refresh(s.ctx, lease))
+		}},
+		"the first in line dies, and somebody behind asks last": {write: a, before: func(s *lateScene) {
+			s.isRead("a", lease)
+			s.headWaits(a, nil)
+		}, after: func(s *lateScene) {
+			s.Wait(s.ctx, make(chan world.Turn, 1), "behind", nil, s.Keys("a"))
+			s.InLine(s.t, s.Key("a"), 3)
+			s.head.kill()
+		}},
+		"the first in line dies, and is passed by the second": {read: a, before: func(s *lateScene) {
+			s.holds("b", world.Long)
+			s.isRead("a", lease)
+			s.headWaits([]string{"b"}, a)
+			second := world.NewClient(s.t, s.mini.Client(s.t))
+			go func() {
+				_, err := second.Obtain(s.ctx, s.Keys("a"), lease, world.Queue())
+				s.second <- err
+			}()
+			s.InLine(s.t, s.Key("a"), 2)
+		}, after: func(s *lateScene) {
+			s.head.kill()
+			check.NoError(s.t, <-s.second)
+		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			world.Bubble(t, func(t *testing.T, w *world.World, mini *redistest.Mini, _ *world.Journal) {
 				ctx, cancel := context.WithCancel(t.Context())
-				s := &lateScene{World: w, t: t, ctx: ctx, mini: mini}
+				s := &lateScene{World: w, t: t, ctx: ctx, mini: mini, second: make(chan error, 1)}
 				scene.before(s)
 				turns := make(chan world.Turn, 1)
 				before := countOf(t, w)

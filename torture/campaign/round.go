@@ -1,6 +1,7 @@
 package campaign
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -59,6 +60,11 @@ func (s Stage) run(r Round, folder string, result *Result) error {
 		return err
 	}
 	defer func() { _ = log.Close() }()
+	ctx, stop := context.WithCancel(context.Background())
+	probe := sync.WaitGroup{}
+	probe.Go(func() { work.Stalls(ctx, log) })
+	defer probe.Wait()
+	defer stop()
 
 	crew := newCrew(r.Processes, log, func(number int) Worker { return s.Hire(s.config(r, number, folder)) })
 	struck := s.strikeAll(r, crew, log, result)
@@ -199,7 +205,7 @@ func (s Stage) check(h *history.History, endless bool, broken []check.Promise, r
 	bounds.Endless = endless
 	for _, c := range s.Checkers {
 		if slices.Contains(broken, c.Promise) || c.Promise == check.Linear && !endless ||
-			c.Promise == check.Handover && slices.Contains(broken, check.Order) { // a line may be lost
+			(c.Promise == check.Handover || c.Promise == check.Prompt) && slices.Contains(broken, check.Order) { // a line may be lost
 			continue
 		}
 		seen := h

@@ -28,6 +28,7 @@ const (
 	staleAnswer     defect = "a free key is refused"
 	needlessError   defect = "an obtain fails for nothing"
 	needlessNotHeld defect = "a lock that is held is said not to be"
+	lateTurn        defect = "some learn late that it is their turn"
 )
 
 // simBounds are those of simulations.
@@ -99,17 +100,19 @@ type plant struct {
 }
 
 var plants = []plant{
-	{overlap, profile{name: "leases"}, check.Exclusion, []check.Promise{check.Order}, 90, 12},
-	{overlap, profile{name: "kills", kills: true, queues: true}, check.Exclusion, []check.Promise{check.Order}, 90, 12},
-	{overlap, profile{name: "calm", endless: true}, check.Linear, []check.Promise{check.Exclusion, check.Order}, 90, 8},
+	{overlap, profile{name: "leases"}, check.Exclusion, []check.Promise{check.Order, check.Prompt}, 90, 12},
+	{overlap, profile{name: "kills", kills: true, queues: true}, check.Exclusion, []check.Promise{check.Order, check.Prompt}, 90, 12},
+	{overlap, profile{name: "calm", endless: true}, check.Linear, []check.Promise{check.Exclusion, check.Order, check.Prompt}, 90, 8},
 	{upgradeBeside, profile{name: "leases"}, check.Exclusion, nil, 90, 12},
 	{upgradeBeside, profile{name: "calm", endless: true}, check.Linear, []check.Promise{check.Exclusion}, 90, 8},
 	{earlyKept, profile{name: "leases"}, check.Exclusion, nil, 90, 12},
 	{staleNumber, profile{name: "leases"}, check.Fencing, nil, 90, 12},
 	{oldNumber, profile{name: "stops", stops: true}, check.Fencing, nil, 50, 60},
-	{reorder, profile{name: "calm", endless: true, queues: true}, check.Order, nil, 90, 12},
-	{reorder, profile{name: "kills", kills: true, queues: true}, check.Order, nil, 90, 12},
-	{lostWakeUp, profile{name: "kills", kills: true, queues: true}, check.Progress, []check.Promise{check.Order, check.Answers}, 25, 12},
+	{reorder, profile{name: "calm", endless: true, queues: true}, check.Order, []check.Promise{check.Prompt}, 90, 12},
+	{reorder, profile{name: "kills", kills: true, queues: true}, check.Order, []check.Promise{check.Prompt}, 90, 12},
+	{lostWakeUp, profile{name: "kills", kills: true, queues: true}, check.Progress, []check.Promise{check.Order, check.Answers, check.Prompt}, 25, 12},
+	{lateTurn, profile{name: "calm", endless: true, queues: true}, check.Prompt, nil, 90, 12},
+	{lateTurn, profile{name: "kills", kills: true, queues: true}, check.Prompt, nil, 50, 12},
 	{lateLoss, profile{name: "leases"}, check.Losses, nil, 90, 12},
 	{lateLoss, profile{name: "election", election: true, stops: true}, check.Losses, []check.Promise{check.Exclusion}, 50, 24},
 	{silentLoss, profile{name: "stops", stops: true}, check.Losses, []check.Promise{check.Answers}, 50, 12},

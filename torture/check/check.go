@@ -22,6 +22,7 @@ const (
 	Fencing   Promise = "fencing"   // numbers grow from lock to lock, and the resource takes no older one
 	Order     Promise = "order"     // whoever stood in line first comes first
 	Handover  Promise = "handover"  // whoever stands in line has a key soon after it is free
+	Prompt    Promise = "prompt"    // whoever can go next has the lock at once
 	Losses    Promise = "losses"    // a holder is told of the end of its lock no later than its deadline
 	Progress  Promise = "progress"  // after the last fault everybody who waits gets the lock, or an error, in time
 	Clean     Promise = "clean"     // nothing is left in the servers

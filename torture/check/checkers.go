@@ -7,6 +7,7 @@ func Checkers() []Checker {
 		{Fencing, "numbers", checkFencing},
 		{Order, "pairs of a waiter and one that came later", checkOrder},
 		{Handover, "releases while somebody stood in line", checkHandover},
+		{Prompt, "waiters whose way became free", checkPrompt},
 		{Losses, "watched locks", checkLosses},
 		{Linear, "operations in one order", checkLinear},
 		{Progress, "operations after the last fault", checkProgress},

@@ -32,6 +32,7 @@ type waiter struct {
 	owner   *process
 	granted func(number int64)
 	out     bool
+	late    time.Duration // it is passed over until then
 }
 
 // A want is what somebody wants to have.
@@ -242,6 +243,9 @@ func (v *server) serve() {
 			if _, how := v.refuses(w.want, w); how != "" {
 				continue
 			}
+			if v.isLate(w) {
+				continue
+			}
 			w.out, again = true, true
 			if w.owner.dead <= v.s.now {
 				continue
@@ -253,6 +257,16 @@ func (v *server) serve() {
 			w.granted(v.take(w.want))
 		}
 	}
+}
+
+// isLate reports whether it is somebody's turn who is to learn of it later.
+func (v *server) isLate(w *waiter) bool {
+	if v.s.defect == lateTurn && w.late == 0 && v.s.chance(15) {
+		v.s.planted++
+		w.late = v.s.now + 700*time.Millisecond
+		v.s.at(w.late, v.serve)
+	}
+	return w.late > v.s.now
 }
 
 // resource asks a resource to take a number.

@@ -146,7 +146,7 @@ func (s *simulation) newProcess(number int) *process {
 		}
 		p.stops = append(p.stops, stop)
 		at = stop.end + 100*time.Millisecond
-		if length := stop.end - stop.begin; length > 80*time.Millisecond {
+		if length := stop.end - stop.begin; length > 30*time.Millisecond {
 			p.soon(stop.end+s.between(0, 20*time.Millisecond), func() {
 				p.write(history.Event{Kind: history.Stall, For: s.now - stop.begin})
 			})

@@ -78,7 +78,7 @@ func Run(ctx context.Context, c Config) error {
 	}
 	watching, stopWatching := context.WithCancel(context.Background())
 	var watch sync.WaitGroup
-	watch.Go(func() { stalls(watching, out) })
+	watch.Go(func() { Stalls(watching, out) })
 	fmt.Println("ready")
 
 	p.play(ctx)

@@ -9,11 +9,11 @@ import (
 
 const (
 	tick = 20 * time.Millisecond
-	late = 60 * time.Millisecond // by which a tick has to be late to be written down
+	late = 10 * time.Millisecond // by which a tick has to be late to be written down
 )
 
-// stalls writes down when the process did not run, until ctx ends.
-func stalls(ctx context.Context, out *history.Writer) {
+// Stalls writes down when the process did not run, until ctx ends.
+func Stalls(ctx context.Context, out *history.Writer) {
 	ticker := time.NewTicker(tick)
 	defer ticker.Stop()
 	last := history.Now()
