@@ -41,7 +41,7 @@ func (o *owner) unreleased() []*Hold {
 		holds = append(holds, h)
 	}
 	slices.SortFunc(holds, func(a, b *Hold) int {
-		return cmp.Or(cmp.Compare(a.place(), b.place()), cmp.Compare(a.String(), b.String()))
+		return cmp.Or(cmp.Compare(a.place(), b.place()), cmp.Compare(a.name(), b.name()))
 	})
 	return holds
 }
