@@ -207,11 +207,13 @@ func (o *obtaining) send(ctx context.Context, c *call) error {
 		o.asked.ended = c.Gone
 	}
 	o.asked.silent = end == wire.Silent || c.Silent
-	if end == wire.Settled || !c.Leave(nil) {
-		return nil // the outcome is there; perhaps it has come in this very moment
+	settled := end == wire.Settled || !c.Leave(nil) // perhaps the outcome has come in this very moment
+	if settled && !errors.Is(c.Err, wire.ErrNotSent) {
+		return nil
 	}
-	// What the call may still do is closed by the next one, or by the clean-up.
-	o.noteUnanswered()
+	if !settled || c.IsUnanswered() {
+		o.noteUnanswered() // what the call may still do is closed by the next one, or by the clean-up
+	}
 	if end == wire.Silent {
 		return o.asked.andBefore(c, fmt.Errorf("redislock: obtain %s: %w: no answer for %s: %w",
 			w.set, ErrUnknownOutcome, shown.Duration(clock.Now().Since(o.asked.began)), os.ErrDeadlineExceeded))

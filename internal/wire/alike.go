@@ -1,6 +1,9 @@
 package wire
 
-import "slices"
+import (
+	"errors"
+	"slices"
+)
 
 // This file is how one call stands for others that go out with it. Callers of one process that wait for the
 // same keys ask for them again and again, and often at the same time: then one of them is told who is in the
@@ -36,7 +39,8 @@ func (c *Call) isLike(other *Call) bool {
 // alone, as is the error of one whose caller has gone: that has ended its try. Then the others are to be sent by
 // themselves.
 func (s *single) answerAlike() {
-	forAll := s.call.Err != nil && !s.call.IsLeft() || s.call.Err == nil && isRefusal(s.call.Reply)
+	gone := s.call.IsLeft() || errors.Is(s.call.Err, ErrNotSent)
+	forAll := s.call.Err != nil && !gone || s.call.Err == nil && isRefusal(s.call.Reply)
 	for _, c := range s.alike {
 		if c.Reply, c.Err = s.call.Reply, s.call.Err; !forAll {
 			c.Reply, c.Err = nil, errUndone

@@ -74,25 +74,30 @@ func TestAlikeAreRefusedTogether(t *testing.T) {
 	}
 }
 
-// The try of a call ends when its caller has gone. That is no answer to the calls that are alike.
+// The try of a call ends when its caller has gone, or no longer waits for a connection. That is no answer to the calls
+// that are alike.
 func TestAlikeBehindOneWhoHasGone(t *testing.T) {
 	t.Parallel()
 	no := []any{int64(BundleRefused), int64(1), "write", int64(500), "who"}
-	var gone *Call
-	conn, l := newServed(t, func(p command) {
-		if p.calls()[0] == gone {
-			gone.Leave(nil)
-			(*p.cmd()).SetErr(context.Canceled)
-			return
-		}
-		(*p.cmd()).SetVal(no)
-	})
-	gone = newAsking(conn, "a", "k")
-	others := []*Call{newAsking(conn, "b", "k"), newAsking(conn, "c", "k")}
-	l.exchange(append([]*Call{gone}, others...))
-	for i, c := range others {
-		if !c.isOver() || c.Err != nil || !isRefusal(c.Reply) {
-			t.Errorf("call %d: over %t, error %v, reply %v", i, c.isOver(), c.Err, c.Reply)
+	for name, ends := range map[string]func(c *Call) error{
+		"left":               func(c *Call) error { c.Leave(nil); return context.Canceled },
+		"without connection": func(*Call) error { return errGone },
+	} {
+		var gone *Call
+		conn, l := newServed(t, func(p command) {
+			if p.calls()[0] == gone {
+				(*p.cmd()).SetErr(ends(gone))
+				return
+			}
+			(*p.cmd()).SetVal(no)
+		})
+		gone = newAsking(conn, "a", "k")
+		others := []*Call{newAsking(conn, "b", "k"), newAsking(conn, "c", "k")}
+		l.exchange(append([]*Call{gone}, others...))
+		for i, c := range others {
+			if !c.isOver() || c.Err != nil || !isRefusal(c.Reply) {
+				t.Errorf("%s: call %d: over %t, error %v, reply %v", name, i, c.isOver(), c.Err, c.Reply)
+			}
 		}
 	}
 }

@@ -104,9 +104,17 @@ func (conn *Conn) DoWithin(ctx context.Context, c *Call, b Bound, patience time.
 	}
 }
 
-// waitLonger waits for the outcome when ctx has ended.
+// waitLonger waits for the outcome when ctx has ended. If half of the time has not brought a connection none is waited for
+// any longer, so that it is known that the request was not sent: see ErrNotSent.
 func (c *Call) waitLonger(ctx context.Context, alarm *time.Timer, patience time.Duration) End {
-	alarm.Reset(patience)
+	alarm.Reset(patience / 2)
+	select {
+	case <-c.done:
+		return Settled
+	case <-alarm.C:
+		c.endConnecting(errGone)
+		alarm.Reset(patience / 2)
+	}
 	select {
 	case <-c.done:
 		return Settled

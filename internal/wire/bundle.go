@@ -235,17 +235,18 @@ func (b *bundle) prepare(sent clock.Moment, withSource bool) {
 func (b *bundle) answered() {
 	err := b.Err()
 	done, _ := b.Val().([]any)
-	if err == nil && len(done) != len(b.inside) {
-		err = errUndone
+	if len(done) != len(b.inside) {
+		done = make([]any, len(b.inside))
 	}
 	for i, c := range b.inside {
 		switch {
 		case err == nil && done[i] == int64(BundleDone):
 			c.Reply, c.Err = done[i], nil
-		case err == nil:
+		case err == nil && done[i] == int64(BundleRefused):
 			c.Err = errUndone
-		case Classify(err) == Final:
-			// It stands for all what may concern one, and the script may have done some of them.
+		case err == nil, Classify(err) == Final:
+			// It stands for all what may concern one, and the script may have done some of them, as may whoever
+			// gives a reply that is none of the script.
 			if c.Err = errUndone; !refusedWhole(err) {
 				c.noteUnanswered()
 			}

@@ -51,7 +51,8 @@ func TestBatchErrorIsDoubted(t *testing.T) {
 	}
 }
 
-// A reply that is none of the script, as of a proxy that cuts it short, says nothing about any call: each is sent by itself.
+// A reply that is none of the script, as of a proxy that cuts it short, says nothing about any call: each is sent by itself,
+// and may have been done before.
 func TestBatchReplyOfAnotherLength(t *testing.T) {
 	t.Parallel()
 	const done = int64(BundleDone)
@@ -65,6 +66,22 @@ func TestBatchReplyOfAnotherLength(t *testing.T) {
 			if c.Err != errUndone || c.Reply != nil { //nolint:errorlint // it is this value
 				t.Errorf("%s: got reply %v and error %v of call %d, want it to be asked for by itself", name, c.Reply, c.Err, i)
 			}
+			if !c.IsUnanswered() {
+				t.Errorf("%s: call %d counts as answered", name, i)
+			}
+		}
+	}
+}
+
+// Of each call the script says that it was done, or that nothing of it was. Anything else says nothing.
+func TestBatchReplyOfEachCall(t *testing.T) {
+	t.Parallel()
+	b := bundleOf("done", "refused", "strange", "missing")
+	b.SetVal([]any{int64(BundleDone), int64(BundleRefused), "1", nil})
+	b.answered()
+	for i, c := range b.inside {
+		if done := c.Err == nil; done != (i == 0) || c.IsUnanswered() != (i > 1) {
+			t.Errorf("%s: got done %t, unanswered %t", c.Keys[0], done, c.IsUnanswered())
 		}
 	}
 }

@@ -51,7 +51,7 @@ type Try struct {
 	Behind []string // keys behind Beside
 	Rest   []any    // arguments behind Args
 	Alone  bool     // it cannot be a part of a bundle
-	twice  bool     // it was answered, but may have been sent more than once
+	twice  bool     // whatever has come of it, it may have been sent before that
 }
 
 // A Result is the outcome of a call. It is written by the lane, and read when the call is over.
@@ -239,11 +239,16 @@ func (c *Call) Leave(then func(*Call)) bool {
 			if c.Tracker != nil {
 				c.Tracker.Left()
 			}
-			if t := c.connecting.Load(); t != nil {
-				t.end()
-			}
+			c.endConnecting(errNoConnection)
 			return true
 		}
+	}
+}
+
+// endConnecting ends the try of a bounded call that has no connection yet.
+func (c *Call) endConnecting(why error) {
+	if t := c.connecting.Load(); t != nil {
+		t.end(why)
 	}
 }
 

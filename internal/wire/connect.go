@@ -3,6 +3,7 @@ package wire
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
@@ -14,17 +15,23 @@ import (
 // A tryContext is the context of one try of a bounded call. It knows what the context of the caller knows,
 // but does not end with it, so that the end of a wait never makes an outcome unknown that would have been
 // known in a moment. It ends if the try is not to wait any longer for a connection: go-redis asks for that
-// while it waits for one of its pool, or dials, and not any more once the request may have been sent.
+// while it waits for one of its pool, or dials, and not any more once the request may have been sent. So the
+// error with which the context has ended, as the outcome of a try, says that the request was not sent. That a
+// hook of the Redis client returns before its command has ended is not reckoned with.
 type tryContext struct {
 	context.Context // of the caller
 
 	mu   sync.Mutex
 	done chan struct{} // nil before somebody asks
-	over bool
+	over error         // with which it has ended
 }
 
-// errNoConnection is the outcome of a try that has ended before it had a connection.
-var errNoConnection = errors.New("redislock: no connection yet")
+var (
+	// errNoConnection is the outcome of a try that has ended before it had a connection.
+	errNoConnection = errors.New("redislock: no connection yet")
+	// errGone is the same if its caller goes then.
+	errGone = fmt.Errorf("%w: no connection yet", ErrNotSent)
+)
 
 // Deadline says that there is none.
 func (*tryContext) Deadline() (time.Time, bool) { return time.Time{}, false }
@@ -35,30 +42,27 @@ func (t *tryContext) Done() <-chan struct{} {
 	defer t.mu.Unlock()
 	if t.done == nil {
 		t.done = make(chan struct{})
-		if t.over {
+		if t.over != nil {
 			close(t.done)
 		}
 	}
 	return t.done
 }
 
-// Err is errNoConnection from then on.
+// Err says why from then on.
 func (t *tryContext) Err() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.over {
-		return errNoConnection
-	}
-	return nil
+	return t.over
 }
 
-func (t *tryContext) end() {
+func (t *tryContext) end(why error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.over {
+	if t.over != nil {
 		return
 	}
-	t.over = true
+	t.over = why
 	if t.done != nil {
 		close(t.done)
 	}
@@ -76,7 +80,7 @@ func (s *single) beginTry() {
 		c.dialTimer.begin(&s.try, c.Sent)
 	}
 	if c.IsLeft() {
-		s.try.end()
+		s.try.end(errNoConnection)
 	}
 }
 
@@ -140,7 +144,7 @@ func (d *dialTimer) fire() {
 		d.runs = true
 		return
 	}
-	d.try.end()
+	d.try.end(errNoConnection)
 }
 
 // endDialTimer is to be called when the sending is over.

@@ -9,7 +9,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// ErrNotSent is the outcome of a call whose caller left before it was sent.
+// ErrNotSent is the outcome of a call whose caller has gone before it was sent; of the latest try, if there were more.
 var ErrNotSent = errors.New("not sent")
 
 // An Outcome says what a failed call may have done.
@@ -65,7 +65,7 @@ func MayCome(err error) bool {
 	case Passing:
 		return false
 	case Unknown:
-		return true
+		return !errors.Is(err, errNoConnection)
 	}
 	answer, ok := errors.AsType[redis.Error](err)
 	if !ok {

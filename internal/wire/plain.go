@@ -105,15 +105,16 @@ func (d plainClient) sendOne(p command, withSource bool) {
 	} else {
 		*p.cmd() = cmd
 	}
-	if err := p.Err(); err != nil && !redis.HasErrorPrefix(err, "NOSCRIPT") {
-		// That is what came of the last of several tries, perhaps: an earlier one may have been executed.
-		for _, c := range p.calls() {
+	err := p.Err()
+	// An error is what came of the last of several tries, perhaps: an earlier one may have been executed.
+	failed := err != nil && !redis.HasErrorPrefix(err, "NOSCRIPT")
+	// Such a client may also return when the context has ended, whether the request was sent or not.
+	twice := d.mayBeTwice(began) || failed && ctx.Err() != nil
+	for _, c := range p.calls() {
+		if failed {
 			c.noteUnanswered()
 		}
-	} else if d.mayBeTwice(began) {
-		for _, c := range p.calls() {
-			c.twice = true
-		}
+		c.twice = c.twice || twice
 	}
 }
 

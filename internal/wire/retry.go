@@ -59,7 +59,7 @@ func (c *Call) again() (pause time.Duration, ok bool) {
 // remember takes note of why a try has failed, and whether that was an answer of the server, for a caller
 // that leaves the call while the next one is under way.
 func (c *Call) remember() {
-	if !c.Bounded || errors.Is(c.Err, errNoConnection) {
+	if !c.Bounded || errors.Is(c.Err, errNoConnection) || errors.Is(c.Err, ErrNotSent) {
 		return
 	}
 	err := c.Err

@@ -18,7 +18,7 @@ import (
 
 func TestRefresh(t *testing.T) {
 	t.Run("extends and shortens the whole set", func(t *testing.T) {
-		world.Scenario(t, func(t *testing.T, w *world.World) {
+		world.ScenarioBeside(t, func(t *testing.T, w *world.World) {
 			keys := w.Keys("a", "b", "c")
 			lock := check.Must[*redislock.Lock](t)(w.Client.ObtainMixed(t.Context(), keys[:2], keys[2:], world.Long, nil))
 			for _, ttl := range []time.Duration{10 * world.Long, world.Long / 2} {
@@ -49,7 +49,7 @@ func TestRefresh(t *testing.T) {
 		}},
 	} {
 		t.Run(stolen.name+": nothing is changed, and the loss is named", func(t *testing.T) {
-			world.Scenario(t, func(t *testing.T, w *world.World) {
+			world.ScenarioBeside(t, func(t *testing.T, w *world.World) {
 				keys := w.Keys("a", "b", "c")
 				lock := check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), keys, world.Long, nil))
 				check.NoError(t, stolen.steal(t.Context(), w.RDB, keys[1]))
@@ -74,7 +74,7 @@ func TestRefresh(t *testing.T) {
 	}
 
 	t.Run("a bad ttl is refused and changes nothing", func(t *testing.T) {
-		world.Scenario(t, func(t *testing.T, w *world.World) {
+		world.ScenarioBeside(t, func(t *testing.T, w *world.World) {
 			lock := check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), w.Keys("a"), world.Long, nil))
 			// Lesson: Refresh(0) deleted the key and answered nil.
 			for _, ttl := range []time.Duration{0, -1, 1<<63 - 1} {
@@ -86,7 +86,7 @@ func TestRefresh(t *testing.T) {
 	})
 
 	t.Run("after a release", func(t *testing.T) {
-		world.Scenario(t, func(t *testing.T, w *world.World) {
+		world.ScenarioBeside(t, func(t *testing.T, w *world.World) {
 			lock := check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), w.Keys("a"), world.Long, nil))
 			check.NoError(t, lock.Release(t.Context()))
 			check.Is(t, lock.Refresh(t.Context(), world.Long), redislock.ErrLockNotHeld)
@@ -101,7 +101,7 @@ const brief = 4 * time.Second
 
 func TestRead(t *testing.T) {
 	t.Run("readers share, a writer is refused", func(t *testing.T) {
-		world.Scenario(t, func(t *testing.T, w *world.World) {
+		world.ScenarioBeside(t, func(t *testing.T, w *world.World) {
 			one := check.Must[*redislock.Lock](t)(w.Client.ObtainRead(t.Context(), w.Keys("a", "b"), world.Long, &redislock.Options{Metadata: "one"}))
 			two := check.Must[*redislock.Lock](t)(w.Client.ObtainRead(t.Context(), w.Keys("b", "c"), 2*world.Long, &redislock.Options{Metadata: "two"}))
 			_, err := w.Client.Obtain(t.Context(), w.Keys("x", "b"), world.Long, nil)
@@ -121,7 +121,7 @@ func TestRead(t *testing.T) {
 	})
 
 	t.Run("a reader is refused while somebody writes", func(t *testing.T) {
-		world.Scenario(t, func(t *testing.T, w *world.World) {
+		world.ScenarioBeside(t, func(t *testing.T, w *world.World) {
 			lock := check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), w.Keys("b"), world.Long, nil))
 			_, err := w.Client.ObtainRead(t.Context(), w.Keys("a", "b"), world.Long, nil)
 			world.WantConflict(t, err, w.Key("b"), redislock.ModeWrite)
@@ -132,7 +132,7 @@ func TestRead(t *testing.T) {
 
 	// Lesson: one time-to-live for all readers.
 	t.Run("a short reader does not shorten a long one", func(t *testing.T) {
-		world.Scenario(t, func(t *testing.T, w *world.World) {
+		world.ScenarioBeside(t, func(t *testing.T, w *world.World) {
 			slow := check.Must[*redislock.Lock](t)(w.Client.ObtainRead(t.Context(), w.Keys("a"), world.Long, nil))
 			quick := check.Must[*redislock.Lock](t)(w.Client.ObtainRead(t.Context(), w.Keys("a"), world.Long/2, nil))
 			w.WantTTL(t, w.Key("a"), world.Long-world.Slack, world.Long)
@@ -152,7 +152,7 @@ func TestRead(t *testing.T) {
 	})
 
 	t.Run("a dead reader stops counting when its own lease ends", func(t *testing.T) {
-		world.Scenario(t, func(t *testing.T, w *world.World) {
+		world.ScenarioBeside(t, func(t *testing.T, w *world.World) {
 			check.Must[*redislock.Lock](t)(w.Client.ObtainRead(t.Context(), w.Keys("a"), brief, nil))
 			// Another reader renews all the time: that must not keep the dead one alive.
 			live := check.Must[*redislock.Lock](t)(w.Client.ObtainRead(t.Context(), w.Keys("a"), world.Long, nil))
@@ -165,7 +165,7 @@ func TestRead(t *testing.T) {
 	})
 
 	t.Run("a dead reader is not in the way of an Upgrade, also if nobody has renewed since", func(t *testing.T) {
-		world.Scenario(t, func(t *testing.T, w *world.World) {
+		world.ScenarioBeside(t, func(t *testing.T, w *world.World) {
 			check.Must[*redislock.Lock](t)(w.Client.ObtainRead(t.Context(), w.Keys("a"), brief, nil))
 			live := check.Must[*redislock.Lock](t)(w.Client.ObtainRead(t.Context(), w.Keys("a"), world.Long, nil))
 			check.Eventually(t, 2*brief, "the live reader is alone", func() bool { return live.Upgrade(t.Context()) == nil })
@@ -174,7 +174,7 @@ func TestRead(t *testing.T) {
 	})
 
 	t.Run("mixed sets", func(t *testing.T) {
-		world.Scenario(t, func(t *testing.T, w *world.World) {
+		world.ScenarioBeside(t, func(t *testing.T, w *world.World) {
 			reader := check.Must[*redislock.Lock](t)(w.Client.ObtainRead(t.Context(), w.Keys("r"), world.Long, nil))
 			lock := check.Must[*redislock.Lock](t)(w.Client.ObtainMixed(t.Context(), w.Keys("w", "both"), w.Keys("r", "both"), world.Long, nil))
 			if diff := cmp.Diff(w.Keys("w", "both", "r"), lock.Keys()); diff != "" {
@@ -194,7 +194,7 @@ func TestRead(t *testing.T) {
 	})
 
 	t.Run("many readers, the last one out frees the key", func(t *testing.T) {
-		world.Scenario(t, func(t *testing.T, w *world.World) {
+		world.ScenarioBeside(t, func(t *testing.T, w *world.World) {
 			var readers []*redislock.Lock
 			for i := range 50 {
 				readers = append(readers, check.Must[*redislock.Lock](t)(w.Client.ObtainRead(t.Context(), w.Keys("a"), world.Long,
@@ -213,7 +213,7 @@ func TestRead(t *testing.T) {
 
 func TestConvert(t *testing.T) {
 	t.Run("downgrade lets readers in", func(t *testing.T) {
-		world.Scenario(t, func(t *testing.T, w *world.World) {
+		world.ScenarioBeside(t, func(t *testing.T, w *world.World) {
 			lock := check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), w.Keys("a", "b"), world.Long, &redislock.Options{Metadata: "me"}))
 			check.NoError(t, lock.Downgrade(t.Context()))
 			other := check.Must[*redislock.Lock](t)(w.Client.ObtainRead(t.Context(), w.Keys("a", "b"), world.Long, nil))
@@ -227,7 +227,7 @@ func TestConvert(t *testing.T) {
 	})
 
 	t.Run("upgrade of the sole reader", func(t *testing.T) {
-		world.Scenario(t, func(t *testing.T, w *world.World) {
+		world.ScenarioBeside(t, func(t *testing.T, w *world.World) {
 			lock := check.Must[*redislock.Lock](t)(w.Client.ObtainMixed(t.Context(), w.Keys("w"), w.Keys("r"), world.Long, &redislock.Options{Metadata: "me"}))
 			check.NoError(t, lock.Upgrade(t.Context()))
 			for _, key := range w.Keys("w", "r") {
@@ -247,7 +247,7 @@ func TestConvert(t *testing.T) {
 	})
 
 	t.Run("upgrade is refused while another reads, and changes nothing", func(t *testing.T) {
-		world.Scenario(t, func(t *testing.T, w *world.World) {
+		world.ScenarioBeside(t, func(t *testing.T, w *world.World) {
 			lock := check.Must[*redislock.Lock](t)(w.Client.ObtainRead(t.Context(), w.Keys("a", "b"), world.Long, nil))
 			other := check.Must[*redislock.Lock](t)(w.Client.ObtainRead(t.Context(), w.Keys("b"), world.Long, &redislock.Options{Metadata: "other"}))
 			conflict := world.WantConflict(t, lock.Upgrade(t.Context()), w.Key("b"), redislock.ModeRead)
@@ -265,7 +265,7 @@ func TestConvert(t *testing.T) {
 
 	for _, operation := range []string{"upgrade", "downgrade"} {
 		t.Run(operation+" of a set of which a key is lost changes nothing", func(t *testing.T) {
-			world.Scenario(t, func(t *testing.T, w *world.World) {
+			world.ScenarioBeside(t, func(t *testing.T, w *world.World) {
 				lock := check.Must[*redislock.Lock](t)(w.Client.ObtainMixed(t.Context(), w.Keys("a", "b"), w.Keys("c"), world.Long, nil))
 				check.NoError(t, w.RDB.Del(t.Context(), w.Key("b")).Err())
 				var err error

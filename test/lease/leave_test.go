@@ -30,7 +30,7 @@ func wantLeft(t *testing.T, err error, key string, mode redislock.Mode) {
 
 // Nothing of the hold has any effect on keys that were left, and nobody has them before their time is over.
 func TestLeave(t *testing.T) {
-	world.Scenario(t, func(t *testing.T, w *world.World) {
+	world.ScenarioBeside(t, func(t *testing.T, w *world.World) {
 		ctx := t.Context()
 		token := "mine" + w.Prefix
 		lock := check.Must[*redislock.Lock](t)(w.Client.Obtain(ctx, w.Keys("a", "b"), world.Long,
@@ -74,7 +74,7 @@ func TestLeave(t *testing.T) {
 
 // What a reader leaves can be read by others, and is kept from writers until the last of all leases and times is over.
 func TestLeaveRead(t *testing.T) {
-	world.Scenario(t, func(t *testing.T, w *world.World) {
+	world.ScenarioBeside(t, func(t *testing.T, w *world.World) {
 		ctx, a := t.Context(), w.Keys("a")
 		read := func(ttl time.Duration) *redislock.Lock {
 			return check.Must[*redislock.Lock](t)(w.Client.ObtainRead(ctx, a, ttl, &redislock.Options{Metadata: "host=a", Fenced: true}))
@@ -106,7 +106,7 @@ func TestLeaveRead(t *testing.T) {
 
 // A mixed set is left in its modes. The next number of each key is greater, also where readers that have left were dropped.
 func TestLeaveMixed(t *testing.T) {
-	world.Scenario(t, func(t *testing.T, w *world.World) {
+	world.ScenarioBeside(t, func(t *testing.T, w *world.World) {
 		ctx := t.Context()
 		lock := check.Must[*redislock.Lock](t)(w.Client.ObtainMixed(ctx, w.Keys("w"), w.Keys("r"), world.Long,
 			&redislock.Options{Metadata: "host=a", Fenced: true}))
@@ -141,7 +141,7 @@ func TestLeaveMixed(t *testing.T) {
 
 // A release before the time of HoldAtLeast leaves the keys for the rest, and one after it frees them.
 func TestHoldAtLeast(t *testing.T) {
-	world.Scenario(t, func(t *testing.T, w *world.World) {
+	world.ScenarioBeside(t, func(t *testing.T, w *world.World) {
 		ctx := t.Context()
 		opt := &redislock.Options{HoldAtLeast: time.Hour, Metadata: "host=a"}
 		check.NoError(t, w.Client.With(ctx, w.Keys("with"), time.Second, opt, func(context.Context) error { return nil }))
@@ -171,7 +171,7 @@ func TestHoldAtLeast(t *testing.T) {
 
 // A part of the set that was lost is not taken back, and the rest is left.
 func TestLeaveNamesTheLost(t *testing.T) {
-	world.Scenario(t, func(t *testing.T, w *world.World) {
+	world.ScenarioBeside(t, func(t *testing.T, w *world.World) {
 		ctx := t.Context()
 		lock := check.Must[*redislock.Lock](t)(w.Client.Obtain(ctx, w.Keys("a", "b"), world.Long, nil))
 		check.NoError(t, w.RDB.Set(ctx, w.Key("a"), "other", world.Long).Err())
@@ -189,7 +189,7 @@ func TestLeaveNamesTheLost(t *testing.T) {
 
 // Bad times are refused before anything is sent, and the lock stays as it is.
 func TestLeaveRefused(t *testing.T) {
-	world.Scenario(t, func(t *testing.T, w *world.World) {
+	world.ScenarioBeside(t, func(t *testing.T, w *world.World) {
 		ctx := t.Context()
 		lock := check.Must[*redislock.Lock](t)(w.Client.Obtain(ctx, w.Keys("a"), world.Long, nil))
 		world.WantUnsent(t, w.RDB, redislock.ErrInvalidTTL, func() error { return lock.Leave(ctx, 365*24*time.Hour+1) })
@@ -211,7 +211,7 @@ func TestLeaveRefused(t *testing.T) {
 
 // Keys that were to be left until a time that has passed are free, also those that a watchdog renews.
 func TestLeaveUntilThePast(t *testing.T) {
-	world.Scenario(t, func(t *testing.T, w *world.World) {
+	world.ScenarioBeside(t, func(t *testing.T, w *world.World) {
 		ctx, a := t.Context(), w.Keys("a", "b")
 		for _, past := range []time.Duration{0, -1, -time.Hour} {
 			lock := check.Must[*redislock.Lock](t)(w.Client.Obtain(ctx, a, world.Long, &redislock.Options{Watchdog: true}))

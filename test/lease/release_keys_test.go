@@ -18,7 +18,7 @@ import (
 )
 
 func TestReleaseKeys(t *testing.T) {
-	world.Scenario(t, func(t *testing.T, w *world.World) {
+	world.ScenarioBeside(t, func(t *testing.T, w *world.World) {
 		ctx := t.Context()
 		lock := check.Must[*redislock.Lock](t)(w.Client.ObtainMixed(ctx, w.Keys("a", "b"), w.Keys("c", "d"), world.Long,
 			&redislock.Options{Fenced: true}))
@@ -52,7 +52,7 @@ func TestReleaseKeys(t *testing.T) {
 }
 
 func TestReleaseKeysRefused(t *testing.T) {
-	world.Scenario(t, func(t *testing.T, w *world.World) {
+	world.ScenarioBeside(t, func(t *testing.T, w *world.World) {
 		ctx := t.Context()
 		lock := check.Must[*redislock.Lock](t)(w.Client.Obtain(ctx, w.Keys("a", "b", "c"), world.Long, nil))
 		err := lock.ReleaseKeys(ctx, w.Keys("a", "x"))

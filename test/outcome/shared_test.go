@@ -33,7 +33,7 @@ func TestErrorOfSharedScript(t *testing.T) {
 		t.Run(text, func(t *testing.T) {
 			t.Parallel()
 			world.Bubble(t, func(t *testing.T, _ *world.World, mini *redistest.Mini, _ *world.Journal) {
-				for i, err := range obtainedTogether(t, mini, world.Refusal(text)) {
+				for i, err := range obtainedTogether(t, mini, func(cmd redis.Cmder) { cmd.SetErr(world.Refusal(text)) }) {
 					if err == nil || !errors.Is(err, world.Refusal(busy)) {
 						t.Errorf("got error %v of call %d, want it to be asked for by itself", err, i)
 					}
@@ -46,11 +46,27 @@ func TestErrorOfSharedScript(t *testing.T) {
 	}
 }
 
+// A reply to the script of a batch that is none of its own says as little as one to a call by itself: what was asked for may
+// have been done.
+func TestStrangeReplyOfSharedScript(t *testing.T) {
+	t.Parallel()
+	for name, reply := range map[string]any{"short": []any{int64(0)}, "strange": []any{"0", "0"}, "no list": "OK"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			world.Bubble(t, func(t *testing.T, _ *world.World, mini *redistest.Mini, _ *world.Journal) {
+				for _, err := range obtainedTogether(t, mini, func(cmd redis.Cmder) { cmd.(interface{ SetVal(any) }).SetVal(reply) }) {
+					check.Is(t, err, redislock.ErrUnknownOutcome, world.Refusal(busy))
+				}
+			})
+		})
+	}
+}
+
 const busy = "BUSY Redis is busy running a script"
 
 // obtainedTogether are two Obtains that share a script, because two more are under way when they begin. It
-// is answered with an error, and what they send by themselves afterwards finds the server busy.
-func obtainedTogether(t *testing.T, mini *redistest.Mini, answer error) []error {
+// is answered by the test, and what they send by themselves afterwards finds the server busy.
+func obtainedTogether(t *testing.T, mini *redistest.Mini, answer func(cmd redis.Cmder)) []error {
 	t.Helper()
 	rdb := mini.Client(t)
 	client := redislock.New(rdb)
@@ -62,7 +78,7 @@ func obtainedTogether(t *testing.T, mini *redistest.Mini, answer error) []error 
 		switch {
 		case run.Of("batch"):
 			shared = true
-			cmd.SetErr(answer)
+			answer(cmd)
 		case slices.Contains(run.Keys, "a"), slices.Contains(run.Keys, "b"):
 			cmd.SetErr(world.Refusal(busy))
 		default:

@@ -17,7 +17,7 @@ func TestToken(t *testing.T) {
 		return &redislock.Options{Token: token, Metadata: metadata}
 	}
 	t.Run("whole tokens are compared", func(t *testing.T) {
-		world.Scenario(t, func(t *testing.T, w *world.World) {
+		world.ScenarioBeside(t, func(t *testing.T, w *world.World) {
 			lock := check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), w.Keys("a"), world.Long, own("job-10", "")))
 			for _, other := range []string{"job-1", "job-100", "job-10x", "JOB-10"} {
 				_, err := w.Client.Obtain(t.Context(), w.Keys("a"), world.Long, own(other, ""))
@@ -32,7 +32,7 @@ func TestToken(t *testing.T) {
 	})
 
 	t.Run("a set grows under its token", func(t *testing.T) {
-		world.Scenario(t, func(t *testing.T, w *world.World) {
+		world.ScenarioBeside(t, func(t *testing.T, w *world.World) {
 			small := check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), w.Keys("a"), world.Long, own("job", "one")))
 			large := check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), w.Keys("a", "b"), 2*world.Long, own("job", "two")))
 			for _, key := range w.Keys("a", "b") {
@@ -48,7 +48,7 @@ func TestToken(t *testing.T) {
 	})
 
 	t.Run("a set shrinks, and nothing stays locked", func(t *testing.T) {
-		world.Scenario(t, func(t *testing.T, w *world.World) {
+		world.ScenarioBeside(t, func(t *testing.T, w *world.World) {
 			large := check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), w.Keys("a", "b", "c"), world.Long, own("job", "")))
 			small := check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), w.Keys("b"), world.Long, own("job", "")))
 			check.NoError(t, small.Release(t.Context()))
@@ -63,7 +63,7 @@ func TestToken(t *testing.T) {
 	})
 
 	t.Run("growing is all or nothing", func(t *testing.T) {
-		world.Scenario(t, func(t *testing.T, w *world.World) {
+		world.ScenarioBeside(t, func(t *testing.T, w *world.World) {
 			mine := check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), w.Keys("a"), world.Long, own("job", "old")))
 			other := check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), w.Keys("b"), world.Long, nil))
 			_, err := w.Client.Obtain(t.Context(), w.Keys("a", "b", "c"), world.Long, own("job", "new"))
@@ -78,7 +78,7 @@ func TestToken(t *testing.T) {
 	})
 
 	t.Run("modes change under the token", func(t *testing.T) {
-		world.Scenario(t, func(t *testing.T, w *world.World) {
+		world.ScenarioBeside(t, func(t *testing.T, w *world.World) {
 			read := check.Must[*redislock.Lock](t)(w.Client.ObtainRead(t.Context(), w.Keys("a"), world.Long, own("job", "r")))
 			write := check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), w.Keys("a"), world.Long, own("job", "w")))
 			_, err := w.Client.ObtainRead(t.Context(), w.Keys("a"), world.Long, nil)
@@ -96,7 +96,7 @@ func TestToken(t *testing.T) {
 
 func TestAttach(t *testing.T) {
 	t.Run("another process releases and refreshes", func(t *testing.T) {
-		world.Scenario(t, func(t *testing.T, w *world.World) {
+		world.ScenarioBeside(t, func(t *testing.T, w *world.World) {
 			lock := check.Must[*redislock.Lock](t)(w.Client.ObtainMixed(t.Context(), w.Keys("a"), w.Keys("b"), world.Long, &redislock.Options{Metadata: "m|x"}))
 			handle := redislock.New(w.RDB).Attach(lock.Keys(), lock.Token())
 			if !handle.Deadline().IsZero() {
@@ -117,7 +117,7 @@ func TestAttach(t *testing.T) {
 	})
 
 	t.Run("bad arguments", func(t *testing.T) {
-		world.Scenario(t, func(t *testing.T, w *world.World) {
+		world.ScenarioBeside(t, func(t *testing.T, w *world.World) {
 			check.Is(t, w.Client.Attach(nil, "t").Release(t.Context()), redislock.ErrInvalidKeys)
 			check.Is(t, w.Client.Attach(w.Keys("a"), "").Refresh(t.Context(), world.Long), redislock.ErrInvalidToken)
 			_, err := w.Client.Attach(w.Keys("a"), "a|b").TTL(t.Context())
