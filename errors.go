@@ -203,7 +203,51 @@ func interrupted(ctx context.Context, operation string, set keySet) error {
 	return fmt.Errorf("redislock: %s %s: %w: %w", operation, set, ErrUnknownOutcome, context.Cause(ctx))
 }
 
-// listed names the keys that were lost.
+// A missingError is an [ErrLockNotHeld] that names the keys of a set which are no longer ours, and an [ErrBroken] if
+// somebody has broken them.
+type missingError struct {
+	keys   []string
+	broken error  // ErrBroken; nil if nothing is known of that
+	reason string // of whoever has broken them
+}
+
+func (e *missingError) Error() string {
+	if e.broken == nil {
+		return ErrLockNotHeld.Error() + ": lost " + e.what()
+	}
+	return ErrLockNotHeld.Error() + ": " + e.what()
+}
+
+func (e *missingError) Unwrap() []error { return []error{ErrLockNotHeld, e.broken} }
+
+// what names the keys, and says what has become of them.
+func (e *missingError) what() string {
+	switch {
+	case e.broken == nil:
+		return listed(e.keys)
+	case e.reason == "":
+		return listed(e.keys) + " was broken"
+	}
+	return listed(e.keys) + " was broken: " + legible(e.reason)
+}
+
+// A lossError is the [ErrLockLost] of a lock for a reason, and says neither twice.
+type lossError struct {
+	set keySet
+	why error
+}
+
+func (e *lossError) Error() string {
+	what := fmt.Sprintf("%s: %s", e.set, e.why)
+	if missing, ok := errors.AsType[*missingError](e.why); ok {
+		what = missing.what()
+	}
+	return fmt.Sprintf("redislock: %s: %s", ErrLockLost, what)
+}
+
+func (e *lossError) Unwrap() []error { return []error{ErrLockLost, e.why} }
+
+// listed names keys.
 func listed(keys []string) string {
 	const most = 8
 	more := ""
@@ -215,7 +259,7 @@ func listed(keys []string) string {
 	for i, key := range keys {
 		quoted[i] = fmt.Sprintf("%q", key)
 	}
-	return "lost " + strings.Join(quoted, ", ") + more
+	return strings.Join(quoted, ", ") + more
 }
 
 // An endedError ends an Obtain whatever its strategy says.

@@ -60,5 +60,5 @@ func ExampleWithBreakNotices() {
 	fmt.Println(err)
 	// Output:
 	// true true
-	// redislock: lock lost: "lock:report:daily": lock not held: lost "lock:report:daily": lock broken: the report is wrong
+	// redislock: lock lost: "lock:report:daily" was broken: the report is wrong
 }

@@ -244,7 +244,7 @@ func (l *Lock) extended(sent clock.Moment, op *leasing, v verdict) error {
 
 // missing takes in the answer that keys are no longer ours.
 func (l *Lock) missing(operation string, keys []string) error {
-	err := l.whyMissing(keys, fmt.Errorf("%w: %s", ErrLockNotHeld, listed(withoutPrefix(keys, l.snapshot().cut))))
+	err := l.whyMissing(keys, l.snapshot().cut)
 	l.lose(err)
 	return fmt.Errorf("redislock: %s %s: %w", operation, l.snapshot(), err)
 }

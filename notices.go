@@ -128,21 +128,18 @@ func (w *watch) checked(c *call, n *listen.Notice) {
 	}
 }
 
-// whyMissing adds to the error of keys that are not ours that somebody has broken them, if that was heard.
-func (l *Lock) whyMissing(keys []string, err error) error {
+// whyMissing is the error of keys that are not ours. It says that somebody has broken them, if that was heard.
+func (l *Lock) whyMissing(keys []string, cut int) error {
+	err := &missingError{keys: withoutPrefix(keys, cut)}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.watch == nil || l.watch.hears == nil {
 		return err
 	}
-	switch n := l.watch.hears.notice; {
-	case n == nil || n.Ended || !n.Concerns(keys):
-		return err
-	case n.Reason == "":
-		return fmt.Errorf("%w: %w", err, ErrBroken)
-	default:
-		return fmt.Errorf("%w: %w: %s", err, ErrBroken, legible(n.Reason))
+	if n := l.watch.hears.notice; n != nil && !n.Ended && n.Concerns(keys) {
+		err.broken, err.reason = ErrBroken, n.Reason
 	}
+	return err
 }
 
 // causeOf is the cause with which contexts end of a lock that was lost for this reason.

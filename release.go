@@ -281,8 +281,7 @@ func (l *Lock) freed(c *call, p part) error {
 		l.client.recycle(c)
 		return nil
 	}
-	err = fmt.Errorf("redislock: release %s: %w: %s", set, ErrLockNotHeld, listed(withoutPrefix(missing, set.cut)))
-	err = l.whyMissing(missing, err)
+	err = fmt.Errorf("redislock: release %s: %w", set, l.whyMissing(missing, set.cut))
 	if p.watched {
 		l.client.logLoss(set, err)
 	}

@@ -234,7 +234,7 @@ func (l *Lock) lose(why error) {
 		l.mu.Unlock()
 		return
 	}
-	why = fmt.Errorf("redislock: %w: %s: %w", ErrLockLost, l.set, why)
+	why = &lossError{l.set, why}
 	l.state, l.why = lost, why
 	var end func(error)
 	if l.watch != nil {
@@ -277,5 +277,5 @@ func (l *Lock) whyLost(released error) error {
 	if l.why != nil {
 		return l.why
 	}
-	return fmt.Errorf("redislock: %w: %s: %w", ErrLockLost, l.set, released)
+	return &lossError{l.set, released}
 }

@@ -38,7 +38,7 @@ func TestTextsNameThePackage(t *testing.T) {
 		begin    string
 	}{
 		{unknown, redislock.ErrLockLost, `redislock: lock lost: "a"`},
-		{known, redislock.ErrLockLost, `redislock: lock lost: "b": `},
+		{known, redislock.ErrLockLost, `redislock: lock lost: "b"`},
 		{missing, fencing.ErrInvalidNumber, "fencing: invalid number: 0 header fields"},
 		{malformed, fencing.ErrInvalidNumber, `fencing: invalid number: "eight"`},
 		{guard.Admit("a", 0), fencing.ErrInvalidNumber, "fencing: invalid number: 0 is not"},
