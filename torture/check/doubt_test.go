@@ -33,6 +33,17 @@ func TestOrderDoubts(t *testing.T) {
 		return sample{name: name, text: text, promise: check.Order, says: "obtain 1 of process 2 had stood in line"}
 	}
 	try(t, []sample{
+		{name: "both have it at the same moment", text: `
+			0 1.1 call obtain write=a ttl=60000
+			5 1.1 return ok until=59000
+			100 2.1 call obtain read=a,b ttl=60000 way=queue
+			102 2.1 waiting
+			500 3.1 call obtain write=b ttl=100 way=queue
+			502 3.1 waiting
+			900 1.2 call release lock=1
+			900 1.2 return ok
+			900 3.1 return ok until=900
+			900 2.1 return ok until=60000`},
 		passed("the other one came later than it may have entered", overtaken(long, 303, 900, "")),
 		{name: "the other one came when it may have entered", text: overtaken(long, 302, 900, "")},
 		passed("it did not run before the other one came", overtaken(long, 400, 900, "390 2 stall for=48")),
@@ -91,7 +102,7 @@ func notHeld(fields string, until, at int, beside string) string {
 		6005 1.1 return ok until=%d %s
 		%d 1.9 call refresh lock=1 ttl=6000
 		%d 1.9 return notheld is=ErrLockNotHeld
-		%s`, until, fields, at-1, at, beside)
+		%s`, until, fields, at-200, at, beside)
 }
 
 // TestNotHeldDoubts has locks that were held for certain, and others that may have been lost.
@@ -101,13 +112,17 @@ func TestNotHeldDoubts(t *testing.T) {
 	}
 	right := func(name, text string) sample { return sample{name: name, text: text} }
 	const until = 11900
+	const short = "500 1.1 call obtain write=a ttl=600\n505 1.1 return ok until=1089 watched\n"
 	try(t, []sample{
 		wrong("at its deadline, almost", notHeld("", until, until-1, "")),
 		right("at its deadline", notHeld("", until, until, "")),
 		wrong("more than 101 ms early, watched", notHeld("watched", until, until-102, "")),
 		right("101 ms early, watched", notHeld("watched", until, until-101, "")),
 		right("101 ms early, renewed", notHeld("renewed", until, until-101, "")),
-		wrong("not held by a lock that nobody knows", notHeld("", until, 8000, "8001 1.10 call refresh lock=77 ttl=600\n8002 1.10 return notheld")),
+		wrong("a lease of 600 ms, more than 31 ms early, watched", short+"990 1.9 call ttl lock=1\n1057 1.9 return notheld"),
+		right("a lease of 600 ms, 31 ms early, watched", short+"990 1.9 call ttl lock=1\n1058 1.9 return notheld"),
+		right("a longer lease, 101 ms early, watched", short+"900 1.2 call refresh lock=1 ttl=6000\n905 1.2 return ok until=6800\n"+
+			"6690 1.9 call ttl lock=1\n6699 1.9 return notheld"),
 		right("not held by a lock that nobody knows", "1 1.10 call refresh lock=77 ttl=600\n2 1.10 return notheld"),
 		right("a fault meanwhile", notHeld("", until, 8000, "7000 0.1 fault name=cut\n7001 0.1 healed")),
 		right("a fault five seconds before", notHeld("", until, 8000, "990 0.1 fault name=cut\n1000 0.1 healed")),
@@ -120,6 +135,12 @@ func TestNotHeldDoubts(t *testing.T) {
 		right("left meanwhile", notHeld("", until, 8000, "7900 1.3 call leave lock=1\n8100 1.3 return ok")),
 		wrong("released thereafter", notHeld("", until, 8000, "8001 1.3 call release lock=1\n8100 1.3 return notheld")),
 		wrong("looked at meanwhile", notHeld("", until, 8000, "7900 1.3 call ttl lock=1\n8100 1.3 return ok")),
+		right("released as it has an answer", notHeld("", until, 8000, "8000 1.3 call release lock=1\n8100 1.3 return ok")),
+		{name: "told for nothing that it is lost", text: notHeld("", until, 8000, "8000 1 lost lock=1 until=11900"), promise: check.Losses},
+		wrong("renewed meanwhile", notHeld("renewed", until, 8000, "7900 1 renewal lock=1 until=11900")),
+		wrong("two ask at the same time", notHeld("", until, 8000, "7900 1.3 call ttl lock=1\n8100 1.3 return notheld")),
+		wrong("a release of what is held", "0 1.1 call obtain write=a ttl=6000\n5 1.1 return ok until=5900\n"+
+			"100 1.2 call release lock=1\n105 1.2 return notheld"),
 		wrong("another one is released meanwhile", notHeld("", until, 8000, "7900 1.3 call release lock=2\n8100 1.3 return ok")),
 	})
 }
@@ -151,6 +172,7 @@ func TestRefusalDoubts(t *testing.T) {
 		right("by no quorum", refused(6000, 5, "package=quorum")),
 		right("a conversion", "0 1.1 call obtain read=a ttl=60000\n5 1.1 return ok until=59000\n"+
 			"7 1.2 call upgrade lock=1\n8 1.2 return refused held=read until=59000"),
+		right("a writer by a reader", refused(6000, 5, "")+"\n0 1.1 call obtain read=a ttl=60000\n5 1.1 return ok until=59000"),
 		right("by another key of the set", refused(6000, 5, "")+other),
 		wrong("by another key of the set, and it says by this one", refused(6000, 5, "")+" inway=a"+other),
 		right("by the key that it names", refused(6000, 5, "")+" inway=b"+other),
@@ -162,6 +184,9 @@ func TestRefusalDoubts(t *testing.T) {
 		// A reader in line asks after 5 s at the latest, and may be 400 ms late.
 		right("a waiter that has not asked again", held(3600)+waiter("queue")),
 		wrong("a waiter that has", held(3599)+waiter("queue")),
+		wrong("a waiter that has come later", held(99)+"\n100 2.1 call obtain read=a ttl=6000 way=queue\n102 2.1 waiting\n5000 2.1 return refused held=write"),
+		right("a waiter by another key than it names", other+"\n100 2.1 call obtain read=a,b ttl=6000 way=queue\n"+
+			"102 2.1 waiting\n5000 2.1 return refused held=write inway=a"),
 		right("one that polls, and asks when it likes", held(3599)+waiter("poll")),
 		wrong("a waiter with a lease that it hears of", held(50)+"\n100 2.1 call obtain write=a ttl=801 way=queue\n102 2.1 waiting\n7000 2.1 return refused held=write"),
 		right("a waiter with a lease that it may not hear of", held(50)+"\n100 2.1 call obtain write=a ttl=800 way=queue\n102 2.1 waiting\n7000 2.1 return refused held=write"),
