@@ -110,6 +110,10 @@ func TestInstall(t *testing.T) {
 		"Valkey": {
 			func(b *sandbox) { b.without("bin/valkey-server"); b.write("candidate", "") }, aptUpdate + aptInstall + "valkey-server\n",
 		},
+		"Valkey, which is not known, from backports": {
+			func(b *sandbox) { b.without("bin/valkey-server"); b.write("unknown", "") },
+			aptUpdate + aptUpdate + aptInstall + "valkey-server\n",
+		},
 		"Valkey from backports": {
 			func(b *sandbox) { b.without("bin/valkey-server") }, aptUpdate + aptUpdate + aptInstall + "valkey-server\n",
 		},

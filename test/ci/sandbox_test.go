@@ -42,6 +42,7 @@ case " $* " in
 esac
 `
 	aptCache = `#!/bin/sh
+[ ! -e $D/unknown ] || exit 0
 echo "$2:"
 echo '  Installed: (none)'
 if [ -e $D/candidate ]; then echo '  Candidate: 8.1'; else echo '  Candidate: (none)'; fi

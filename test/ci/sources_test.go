@@ -18,13 +18,14 @@ func TestInstallBackports(t *testing.T) {
 		"a stanza": {sources: mirror, want: found + "Signed-By: /debian.gpg\n"},
 		"a stanza with options, comments and a key": {
 			sources: "# the mirror\nTypes: deb-src deb\n# of all\nURIs: http://mirror.example/debian\nSuites: bookworm\nComponents: main contrib\n" +
-				"Trusted: yes\nAllow-Insecure: yes\nAllow-Weak: yes\nSigned-By:\n -----BEGIN\n .\n xyz\nCheck-Valid-Until: no\n",
+				"Trusted: yes\nAllow-Insecure: yes\nAllow-Weak: yes\nSigned-By:\n -----BEGIN\n# a key\n .\n xyz\nCheck-Valid-Until: no\n",
 			want: found + "Signed-By:\n -----BEGIN\n .\n xyz\n",
 		},
 		"the stanza that has the suite": {
 			sources: "Types: deb\nURIs: http://security.example\nSuites: bookworm-security\nComponents: main\n\n" +
 				"Types: deb\nURIs: http://off.example\nSuites: bookworm\nEnabled: no\n\n" +
-				"Types: deb-src\nURIs: http://source.example\nSuites: bookworm\n\n" + strings.ToUpper(mirror[:5]) + mirror[5:],
+				"Types: deb-src\nURIs: http://source.example\nSuites: bookworm\n\n" + strings.ToUpper(mirror[:5]) + mirror[5:] +
+				"\nTypes: deb\nURIs: http://later.example\nSuites: bookworm\n",
 			want: found + "Signed-By: /debian.gpg\n",
 		},
 		"a line": {list: "deb http://mirror.example/debian bookworm main\n", want: found},
@@ -49,6 +50,7 @@ func TestInstallBackports(t *testing.T) {
 			t.Parallel()
 			b := newSandbox(t)
 			b.without("bin/valkey-server")
+			b.write("apt/sources.list.d/a.sources", "Types: deb-src\nURIs: http://first.example\nSuites: bookworm\n")
 			b.write("apt/sources.list.d/debian.sources", tt.sources)
 			if tt.list != "" {
 				b.write("apt/sources.list", tt.list)
@@ -75,6 +77,7 @@ func TestInstallNewest(t *testing.T) {
 	t.Parallel()
 	b := newSandbox(t)
 	b.write("apt/sources.list.d/debian.sources", mirror+"Trusted: yes\n")
+	b.write(".bin/newest/redis-server", fails) // from another time
 	if said, ok := b.install("true", "newest"); !ok || !strings.Contains(said, "getting the newest Redis and Valkey") {
 		t.Fatalf("it succeeded: %t\n%s", ok, said)
 	}
