@@ -95,8 +95,11 @@ func TestAnswerDoubts(t *testing.T) {
 	try(t, samples)
 }
 
+// until is the deadline of notHeld.
+const until = 11900
+
 // notHeld is a lock of 6 s whose refresh says that it is not held, at a moment.
-func notHeld(fields string, until, at int, beside string) string {
+func notHeld(fields string, at int, beside string) string {
 	return fmt.Sprintf(`
 		6000 1.1 call obtain write=a ttl=6000
 		6005 1.1 return ok until=%d %s
@@ -111,37 +114,36 @@ func TestNotHeldDoubts(t *testing.T) {
 		return sample{name: name, text: text, promise: check.Answers, says: "says at"}
 	}
 	right := func(name, text string) sample { return sample{name: name, text: text} }
-	const until = 11900
 	const short = "500 1.1 call obtain write=a ttl=600\n505 1.1 return ok until=1089 watched\n"
 	try(t, []sample{
-		wrong("at its deadline, almost", notHeld("", until, until-1, "")),
-		right("at its deadline", notHeld("", until, until, "")),
-		wrong("more than 101 ms early, watched", notHeld("watched", until, until-102, "")),
-		right("101 ms early, watched", notHeld("watched", until, until-101, "")),
-		right("101 ms early, renewed", notHeld("renewed", until, until-101, "")),
+		wrong("at its deadline, almost", notHeld("", until-1, "")),
+		right("at its deadline", notHeld("", until, "")),
+		wrong("more than 101 ms early, watched", notHeld("watched", until-102, "")),
+		right("101 ms early, watched", notHeld("watched", until-101, "")),
+		right("101 ms early, renewed", notHeld("renewed", until-101, "")),
 		wrong("a lease of 600 ms, more than 31 ms early, watched", short+"990 1.9 call ttl lock=1\n1057 1.9 return notheld"),
 		right("a lease of 600 ms, 31 ms early, watched", short+"990 1.9 call ttl lock=1\n1058 1.9 return notheld"),
 		right("a longer lease, 101 ms early, watched", short+"900 1.2 call refresh lock=1 ttl=6000\n905 1.2 return ok until=6800\n"+
 			"6690 1.9 call ttl lock=1\n6699 1.9 return notheld"),
 		right("not held by a lock that nobody knows", "1 1.10 call refresh lock=77 ttl=600\n2 1.10 return notheld"),
-		right("a fault meanwhile", notHeld("", until, 8000, "7000 0.1 fault name=cut\n7001 0.1 healed")),
-		right("a fault five seconds before", notHeld("", until, 8000, "990 0.1 fault name=cut\n1000 0.1 healed")),
-		wrong("a fault long before", notHeld("", until, 8000, "900 0.1 fault name=cut\n999 0.1 healed")),
-		wrong("a fault thereafter", notHeld("", until, 8000, "8001 0.1 fault name=cut\n8002 0.1 healed")),
-		right("broken meanwhile", notHeld("", until, 8000, "7000 4.1 call break write=a\n7001 4.1 return ok")),
-		wrong("broken before", notHeld("", until, 8000, "5000 4.1 call break write=a\n5999 4.1 return ok")),
-		wrong("another key is broken", notHeld("", until, 8000, "7000 4.1 call break write=b\n7001 4.1 return ok")),
-		right("some keys are released meanwhile", notHeld("", until, 8000, "7900 1.3 call releasekeys write=a lock=1\n8100 1.3 return ok")),
-		right("left meanwhile", notHeld("", until, 8000, "7900 1.3 call leave lock=1\n8100 1.3 return ok")),
-		wrong("released thereafter", notHeld("", until, 8000, "8001 1.3 call release lock=1\n8100 1.3 return notheld")),
-		wrong("looked at meanwhile", notHeld("", until, 8000, "7900 1.3 call ttl lock=1\n8100 1.3 return ok")),
-		right("released as it has an answer", notHeld("", until, 8000, "8000 1.3 call release lock=1\n8100 1.3 return ok")),
-		{name: "told for nothing that it is lost", text: notHeld("", until, 8000, "8000 1 lost lock=1 until=11900"), promise: check.Losses},
-		wrong("renewed meanwhile", notHeld("renewed", until, 8000, "7900 1 renewal lock=1 until=11900")),
-		wrong("two ask at the same time", notHeld("", until, 8000, "7900 1.3 call ttl lock=1\n8100 1.3 return notheld")),
+		right("a fault meanwhile", notHeld("", 8000, "7000 0.1 fault name=cut\n7001 0.1 healed")),
+		right("a fault five seconds before", notHeld("", 8000, "990 0.1 fault name=cut\n1000 0.1 healed")),
+		wrong("a fault long before", notHeld("", 8000, "900 0.1 fault name=cut\n999 0.1 healed")),
+		wrong("a fault thereafter", notHeld("", 8000, "8001 0.1 fault name=cut\n8002 0.1 healed")),
+		right("broken meanwhile", notHeld("", 8000, "7000 4.1 call break write=a\n7001 4.1 return ok")),
+		wrong("broken before", notHeld("", 8000, "5000 4.1 call break write=a\n5999 4.1 return ok")),
+		wrong("another key is broken", notHeld("", 8000, "7000 4.1 call break write=b\n7001 4.1 return ok")),
+		right("some keys are released meanwhile", notHeld("", 8000, "7900 1.3 call releasekeys write=a lock=1\n8100 1.3 return ok")),
+		right("left meanwhile", notHeld("", 8000, "7900 1.3 call leave lock=1\n8100 1.3 return ok")),
+		wrong("released thereafter", notHeld("", 8000, "8001 1.3 call release lock=1\n8100 1.3 return notheld")),
+		wrong("looked at meanwhile", notHeld("", 8000, "7900 1.3 call ttl lock=1\n8100 1.3 return ok")),
+		right("released as it has an answer", notHeld("", 8000, "8000 1.3 call release lock=1\n8100 1.3 return ok")),
+		{name: "told for nothing that it is lost", text: notHeld("", 8000, "8000 1 lost lock=1 until=11900"), promise: check.Losses},
+		wrong("renewed meanwhile", notHeld("renewed", 8000, "7900 1 renewal lock=1 until=11900")),
+		wrong("two ask at the same time", notHeld("", 8000, "7900 1.3 call ttl lock=1\n8100 1.3 return notheld")),
 		wrong("a release of what is held", "0 1.1 call obtain write=a ttl=6000\n5 1.1 return ok until=5900\n"+
 			"100 1.2 call release lock=1\n105 1.2 return notheld"),
-		wrong("another one is released meanwhile", notHeld("", until, 8000, "7900 1.3 call release lock=2\n8100 1.3 return ok")),
+		wrong("another one is released meanwhile", notHeld("", 8000, "7900 1.3 call release lock=2\n8100 1.3 return ok")),
 	})
 }
 
