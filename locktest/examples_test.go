@@ -3,6 +3,9 @@ package locktest_test
 import (
 	"testing"
 	"testing/synctest"
+	"time"
+
+	"github.com/seed-14de3678/redislock/internal/check"
 )
 
 // The Examples have no output, because they are tests. Here they run as such. Not parallel: they share a variable.
@@ -22,7 +25,15 @@ func TestExamples(outer *testing.T) {
 		outer.Run(name, func(test *testing.T) {
 			inBubble(test, func(test *testing.T) { //nolint:thelper // t is that of the Examples
 				t = test
-				example()
+				over := make(chan struct{})
+				go func() {
+					defer close(over)
+					example()
+				}()
+				// One that waits for what never comes would renew its lock for ever. The end of its context ends it.
+				if _, ok := check.Receive(over, time.Minute); !ok {
+					test.Error("it goes on and on")
+				}
 				synctest.Wait()
 			})
 		})

@@ -255,7 +255,7 @@ func TestAwayUntilLost(t *testing.T) {
 		began := time.Now()
 		err := client.With(t.Context(), []string{"a"}, 10*time.Second, nil, func(ctx context.Context) error {
 			s.Away()
-			<-ctx.Done()
+			_ = mustEnd(ctx, t, time.Minute)
 			return context.Cause(ctx)
 		})
 		check.Is(t, err, redislock.ErrLockLost)

@@ -12,7 +12,7 @@
 //
 // With -proof docs/proof.md each test that this page names for every run has to run. With CI=true in the
 // environment one that did not, or was skipped, or all of whose subtests were, is a failure; otherwise it
-// joins the list.
+// joins the list. And of each module below the working directory some test has to run.
 //
 // Its exit status is 1 if anything failed or if no test ran at all.
 package main

@@ -2,7 +2,10 @@ package main
 
 import (
 	"fmt"
+	"io/fs"
 	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/seed-14de3678/redislock/internal/proof"
@@ -10,14 +13,15 @@ import (
 
 // wanted are the tests that a page names, and what is known of them.
 type wanted struct {
-	page   string
-	strict bool // all of them have to run
-	tests  []proof.Test
-	ended  map[proof.Test]bool // of all tests that have ended: whether they ran
-	parts  map[proof.Test]bool // of those that have subtests: whether one of these ran
+	page    string
+	strict  bool // all of them have to run
+	tests   []proof.Test
+	modules []string            // below the root, by their folders: of each of them some test has to run
+	ended   map[proof.Test]bool // of all tests that have ended: whether they ran
+	parts   map[proof.Test]bool // of those that have subtests: whether one of these ran
 }
 
-// readWanted reads a page. Without one, no test is asked for.
+// readWanted reads a page, and looks for the modules below the working directory. Without a page nothing is asked for.
 func readWanted(page string, strict bool) (*wanted, error) {
 	n := &wanted{page: page, strict: strict, ended: map[proof.Test]bool{}, parts: map[proof.Test]bool{}}
 	if page == "" {
@@ -31,7 +35,41 @@ func readWanted(page string, strict bool) (*wanted, error) {
 	if len(n.tests) == 0 {
 		return nil, fmt.Errorf("%s names no test", page)
 	}
-	return n, nil
+	n.modules, err = modulesIn(".")
+	return n, err
+}
+
+// modulesIn returns the folders of the modules below a folder. It looks for them by itself, so that whoever starts the tests
+// cannot forget one. That the tests of the root run is a matter of the page.
+func modulesIn(root string) (folders []string, err error) {
+	err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && slices.Contains([]string{".git", ".bin", "testdata"}, d.Name()):
+			return filepath.SkipDir
+		case d.Name() == "go.mod" && filepath.Dir(path) != root:
+			name, err := filepath.Rel(root, filepath.Dir(path))
+			folders = append(folders, filepath.ToSlash(name))
+			return err
+		}
+		return nil
+	})
+	return folders, err
+}
+
+// idle are the modules of which no test has ended.
+func (n *wanted) idle() (modules []string) {
+	for _, m := range n.modules {
+		ran := false
+		for t := range n.ended {
+			ran = ran || t.Folder == m || strings.HasPrefix(t.Folder, m+"/")
+		}
+		if !ran {
+			modules = append(modules, m)
+		}
+	}
+	return modules
 }
 
 // ends notes that a test has ended, and whether it was run. A test whose subtests were all skipped has shown nothing.

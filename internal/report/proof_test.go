@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -129,6 +130,62 @@ func TestNamedBadPage(t *testing.T) {
 	for _, page := range []string{empty, empty + ".not"} {
 		if _, err := readWanted(page, true); err == nil {
 			t.Errorf("%s: got no error", page)
+		}
+	}
+}
+
+// A module of which no test has ended fails the run, also where not everything has to run.
+func TestModulesRun(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	for _, name := range []string{
+		"go.mod", "a/go.mod", "a/a.go", "b/c/go.mod", "ab/x.go", ".git/x/go.mod", ".bin/x/go.mod", "d/testdata/x/go.mod",
+	} {
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(root, name)), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(root, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	modules, err := modulesIn(root)
+	if want := []string{"a", "b/c"}; err != nil || !slices.Equal(modules, want) {
+		t.Fatalf("modules %q, error %v, want %q", modules, err, want)
+	}
+	const module = "example.org/owner/lock/"
+	for in, want := range map[string]string{
+		passes(module+"a", "TestA", 0) + passes(module+"b/c/d", "TestB", 0): "",
+		passes(module+"a/b", "TestA", 0) + skips(module+"b/c", "TestB", ""): "",
+		passes(module+"ab", "TestA", 0) + passes(module+"b/c", "TestB", 0):  "no test of the module a ran\n",
+		passes(module+"a", "TestA", 0) + say("start", module+"b/c", ""):     "no test of the module b/c ran\n",
+		passes(module+"b", "TestA", 0):                                      "no test of the module a ran\nno test of the module b/c ran\n",
+	} {
+		wanted := nothing(t)
+		wanted.strict, wanted.modules = false, modules
+		var out strings.Builder
+		r, err := summarize(strings.NewReader(in), &out, wanted)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.HasPrefix(out.String(), want) || strings.Count(out.String(), "module") != strings.Count(want, "module") {
+			t.Errorf("%s\ngot %s, want %s", in, &out, want)
+		}
+		if r.good() != (want == "") {
+			t.Errorf("%s\ngot good %t", in, r.good())
+		}
+	}
+}
+
+// Whoever has the page has the modules of this tree. Not parallel: it changes the working directory.
+func TestModulesOfTheTree(t *testing.T) {
+	t.Chdir("../..")
+	wanted, err := readWanted("docs/proof.md", false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, module := range []string{"benchmarks", "torture"} {
+		if !slices.Contains(wanted.modules, module) {
+			t.Errorf("modules %q, want %s as well", wanted.modules, module)
 		}
 	}
 }

@@ -30,7 +30,7 @@ type report struct {
 	running        running
 	skipped        reasons
 	wanted         *wanted
-	unproved       []string // what the wanted tests lack, once all is over
+	unproved       []string // what the wanted tests and modules lack, once all is over
 }
 
 func newReport(out io.Writer, wanted *wanted, now time.Time) *report {
@@ -170,11 +170,17 @@ func (r *report) end() {
 	r.printf("%d passed, %d failed, %d skipped\n", r.passed, r.failed, r.skipped.count())
 }
 
-// endProof says which of the wanted tests did not run, or only notes it where not everything has to run.
+// endProof says of which modules no test ran, and which of the wanted tests did not run, or only notes that where not everything has
+// to run.
 func (r *report) endProof() {
+	for _, m := range r.wanted.idle() {
+		line := "no test of the module " + m + " ran"
+		r.unproved = append(r.unproved, line)
+		r.printf("%s\n", line)
+	}
 	lines := r.wanted.missing()
 	if r.wanted.strict {
-		r.unproved = lines
+		r.unproved = append(r.unproved, lines...)
 	}
 	for _, line := range lines {
 		if r.wanted.strict {

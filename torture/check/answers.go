@@ -110,9 +110,6 @@ func (h *hold) endedBefore(o *history.Operation) bool {
 		case history.Release, history.Leave, history.ReleaseKeys:
 			return true
 		}
-		if other.Returned && other.Outcome == history.NotHeld {
-			return true // that one is to be looked at
-		}
 	}
 	return false
 }

@@ -22,7 +22,11 @@ func TestShipAway(t *testing.T) {
 		err := shop.Ship(t.Context(), server.Client(), "7", func(ctx context.Context) error {
 			began := time.Now()
 			server.Away()
-			<-ctx.Done()
+			select {
+			case <-ctx.Done():
+			case <-time.After(time.Minute):
+				t.Error("the packing goes on without the lock")
+			}
 			stopped = time.Since(began)
 			return ctx.Err()
 		})

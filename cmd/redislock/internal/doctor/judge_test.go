@@ -95,6 +95,38 @@ func TestJudges(t *testing.T) {
 	}
 }
 
+// A primary has those replicas that are online and have said something of late.
+func TestJudgePrimary(t *testing.T) {
+	t.Parallel()
+	const good, late = "state=online,lag=0", "state=online,lag=10"
+	for name, tt := range map[string]struct {
+		slaves   []string
+		expected int
+		status   Status
+		text     string
+	}{
+		"all":                         {[]string{good, good}, 2, OK, "2 replicas of 2"},
+		"one that is just in time":    {[]string{good, late}, 2, OK, "2 replicas of 2"},
+		"one that is late":            {[]string{good, "state=online,lag=11"}, 2, Fault, "1 replica of 2"},
+		"one that gets its snapshot":  {[]string{"state=send_bulk,lag=0", good}, 2, Fault, "1 replica of 2"},
+		"one that does not say":       {[]string{"state=online", good}, 2, Fault, "1 replica of 2"},
+		"one that says what is none":  {[]string{"state=online,lag=x", good}, 2, Fault, "1 replica of 2"},
+		"none":                        {nil, 1, Fault, "0 replicas of 1"},
+		"none, and none is to be":     {nil, 0, OK, "no replicas"},
+		"none of those that are away": {[]string{"state=wait_bgsave,lag=0"}, 0, OK, "no replicas"},
+		"more than there are to be":   {[]string{good, good}, 1, Warning, "2 replicas connected, 1 configured"},
+		"more, but one is away":       {[]string{good, "state=online,lag=99"}, 1, OK, "1 replica of 1"},
+	} {
+		info := map[string]string{}
+		for i, slave := range tt.slaves {
+			info[fmt.Sprint("slave", i)] = "ip=127.0.0.1,port=1," + slave
+		}
+		if f := judgePrimary(&node{info: info}, tt.expected); f.Status != tt.status || !strings.Contains(f.Found, tt.text) {
+			t.Errorf("%s: %+v, want %s and %q", name, f, tt.status, tt.text)
+		}
+	}
+}
+
 func TestCannotWrite(t *testing.T) {
 	t.Parallel()
 	for text, info := range map[string]map[string]string{

@@ -1,6 +1,7 @@
 package tune
 
 import (
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -173,6 +174,39 @@ func TestBeyondNoise(t *testing.T) {
 			t.Errorf("quantile %v of %d, and %v before", now, freedom, before)
 		}
 	}
+}
+
+// One of a hundred lies beyond the quantile, or somewhat fewer where so many rounds are not expected.
+func TestStudent(t *testing.T) {
+	t.Parallel()
+	for freedom := 1; freedom < 60; freedom++ {
+		least := .0098
+		if freedom > 19 {
+			least = .005
+		}
+		if got := beyond(student(freedom), freedom); got > .01005 || got < least {
+			t.Errorf("with %d degrees of freedom %.5f lie beyond %v, want 0.01", freedom, got, student(freedom))
+		}
+	}
+}
+
+// beyond is how much of Student's distribution lies beyond a value, on both sides together: Abramowitz and Stegun, 26.7.3 and 4.
+func beyond(value float64, freedom int) float64 {
+	angle := math.Atan(value / math.Sqrt(float64(freedom)))
+	cos2 := math.Cos(angle) * math.Cos(angle)
+	term, sum := 1., 0.
+	if freedom%2 == 1 {
+		term = math.Cos(angle)
+	}
+	for i := 1 + freedom%2; i < freedom; i += 2 {
+		sum += term
+		term *= float64(i) / float64(i+1) * cos2
+	}
+	within := math.Sin(angle) * sum
+	if freedom%2 == 1 {
+		within = (angle + within) * 2 / math.Pi
+	}
+	return 1 - within
 }
 
 func TestBars(t *testing.T) {
