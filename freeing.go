@@ -48,7 +48,8 @@ func (f freeing) call(ctx context.Context, client *Client) *call {
 		c.Args = []any{f.channel}
 	}
 	c.own.Effect, c.own.Home, c.own.Frees = owners.Lessens, f.set.lines[0], true
-	c.reads = f.set.reads() > 0
+	// What a clean-up does not find under its value was not locked by what it clears up.
+	c.reads = client != nil || f.set.reads() > 0
 	return c
 }
 

@@ -5,7 +5,7 @@
 --          which only guards are to be set
 -- ARGV[1]  value: `token` or `token|metadata`; what is stored may have other metadata
 -- ARGV[2]  stamp, see guard.lua; may be absent or '', as may all that follows
--- ARGV[3]  letters: '1' the stamp has guards to set; 'f' see `fresh` in readers.lua
+-- ARGV[3]  letters: '1' the stamp has guards to set; 's' see `searches` in readers.lua
 -- ARGV[4]  the channel of the caller: what is to be told there stands in the reply instead
 -- ARGV[5]  '1': fenced
 -- ARGV[6]  id of a waiter that gives up
@@ -201,7 +201,7 @@ end
 unheard = unheard_id
 fronts[1] = n > 1 and front or nil
 caller, with_fences = ARGV[4], with_numbers
-fresh = ARGV[3] ~= nil and string.find(ARGV[3], 'f', 1, true) ~= nil
+searches = ARGV[3] ~= nil and string.find(ARGV[3], 's', 1, true) ~= nil
 size = n
 if has_line == nil then
   has_line = closes or count(n + 1, 2 * n) > 0

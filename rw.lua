@@ -8,8 +8,8 @@
 -- ARGV[2]  ttl, ms
 -- ARGV[3]  stamp, see guard.lua; '' if there is none
 -- ARGV[4]  letters: '1' the stamp has guards to set; 'k' it may have, and read keys that the token
---          writes stay what they are; 'f' see `fresh` in readers.lua; 'a' a refusal names all keys
---          that are in the way
+--          writes stay what they are; 's' see `searches` in readers.lua; 'a' a refusal names all
+--          keys that are in the way
 -- ARGV[5]  w
 -- ARGV[6]  r
 -- ARGV[7]  ttl of the caller's intents, ms; '0' if it will not ask again; '' without intents
@@ -91,7 +91,7 @@ local modes, mine, kinds, leases = {}, {}, {}, {}
 local all_mine = true
 local given -- the fencing number
 local intents = (fenced and 3 or 2) * n -- they stand behind these
-fresh = string.find(ARGV[4], 'f', 1, true) ~= nil
+searches = string.find(ARGV[4], 's', 1, true) ~= nil
 for i = 1, n do
   modes[i], kinds[i], leases[i] = i <= w and 'write' or 'read', 'none', ttl
 end

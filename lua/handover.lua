@@ -181,7 +181,7 @@ end
 -- script that has dropped somebody does this as well, also if it was refused: whoever stood behind
 -- may be next.
 local function hand_over(now, micros, same)
-  seen = nil
+  seen, searches = nil, false -- a waiter that may read under other metadata asks by itself
   repeat
     dropped, waiting = false, {}
     for i = 1, size do

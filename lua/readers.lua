@@ -8,9 +8,10 @@
 
 local MOST_ENDED = 16 -- readers that one script drops of a key, because their leases have ended
 
--- Only one lock knows the token, and it has always had the same metadata: so what is not found
--- under the value is not there. Else every member is looked at.
-local fresh = false
+-- The caller has chosen the token, and may have used it with other metadata: then every member is
+-- looked at. Else only one lock knows the token, and has always had the same metadata, so what is
+-- not found under the value is not there.
+local searches = false
 local proved = false -- that a key can be given its first reader
 
 -- What a command replies that reads a sorted set; nil if the key is of another type.
@@ -29,7 +30,7 @@ end
 -- runs, or the key is of another type.
 local function reader(key, token, value, now)
   local member, score = value, of_readers('zscore', key, value)
-  if score == false and not fresh then
+  if score == false and searches then
     local members = redis.call('zrange', key, 0, -1, 'withscores')
     for i = 1, #members, 2 do
       if token_of(members[i]) == token then
@@ -105,7 +106,9 @@ local function end_lease(key, token, value, now)
     return nil
   end
   redis.call('zrem', key, member)
-  if last[3] == member then -- the key ends with the one before
+  if last[3] == member and tonumber(last[2]) <= now then
+    unlink(key) -- as PEXPIREAT would, at once
+  elseif last[3] == member then -- the key ends with the one before
     redis.call('pexpireat', key, string.format('%d', tonumber(last[2])))
   end
   return 'shared', member
