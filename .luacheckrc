@@ -40,7 +40,7 @@ local defined_in = {
   ["entry.lua"] = { "entry_text", "name_of", "parts_of", "publish" },
   ["enter.lua"] = { "enter_lines", "is_heard", "is_waited", "my_entries", "my_entry" },
   ["line.lua"] = {
-    "entry_at", "entry_of", "heads", "in_line", "leave_line", "places", "plans",
+    "and_more", "entry_at", "entry_of", "heads", "in_line", "leave_line", "may_drop", "more", "places", "plans",
     "refusal_by_waiter", "take_out", "tell", "text_at", "waiter_before", "walk", "wanted_by",
   },
   ["handover.lua"] = { "hand_over", "tell_heads" },

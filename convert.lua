@@ -96,4 +96,4 @@ if count(size + 1, 2 * size) > 0 then
   end
   hand_over(now, micros)
 end
-return fenced and {DONE, number} or DONE
+return and_more(fenced and {DONE, number} or DONE)

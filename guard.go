@@ -146,6 +146,9 @@ func (c *call) sparedKeys() (keys []string) {
 // After takes in how the latest try has ended. An error is no answer of the script, unless it shows that it
 // was raised there, or that the script was refused: a proxy may have sent it.
 func (c *call) After(mayCome bool) {
+	if c.TakeLast("more") {
+		c.goesOn(c.own.By.(*wire.Conn))
+	}
 	c.open = c.open || c.TakeLast("open")
 	answered := c.Err == nil && isAnswer(c.Reply)
 	closed := answered && !c.open && !isOvertaken(c)

@@ -79,4 +79,4 @@ for i = 1, n do
   same[i], tell_first[i] = true, true
 end
 hand_over(now, micros, same)
-return DONE
+return and_more(DONE)

@@ -17,7 +17,8 @@
 -- Reply    DONE, or {DONE, message, ...}: every key was the token's, and is free, or left.
 --          {NOT_YOURS, index, ..., message, ...}: the keys that were not the token's, or were not
 --          to be freed; the others are free, or left.
---          A message 'open': the guards could not be set.
+--          A message 'open': the guards could not be set. 'more', the last of all, in the reply of
+--          each script that has lines: see MOST_GONE in line.lua.
 --          OVERTAKEN: by a later request of its owner. Nothing was changed.
 
 local stamped = ARGV[2] and ARGV[2] ~= ''
@@ -293,4 +294,4 @@ end
 if not closed then
   reply[#reply + 1] = 'open'
 end
-return #reply > 1 and reply or DONE
+return and_more(#reply > 1 and reply or DONE)

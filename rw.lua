@@ -293,7 +293,7 @@ if refused and id then
   for k = 6, #refused do
     reply[#reply + 1] = refused[k]
   end
-  return reply
+  return and_more(reply)
 end
 if refused then
   if intent ~= '' then
@@ -302,7 +302,7 @@ if refused then
   if dropped then
     hand_over(now, micros)
   end
-  return refused
+  return and_more(refused)
 end
 
 local foreign = take()
@@ -332,4 +332,4 @@ end
 if has_line and (place or freer or dropped) then
   hand_over(now, micros)
 end
-return given and {DONE, given} or DONE
+return and_more(given and {DONE, given} or DONE)

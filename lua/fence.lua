@@ -121,10 +121,14 @@ end
 local function next_number(first, where, reads, shared, token, number, ttl)
   local text, life = string.format('%d', number), life_of_fence(ttl)
   local written = text .. '|' .. token
+  -- Readers that take free keys may find the numbers of very many that have died within the hour:
+  -- each looks at one of its keys, whichever it is.
+  local looked_at = where[1 + number % #where]
   for _, i in ipairs(where) do
     local hash, is_new, due = KEYS[first + i], not before[i], is_due(i, number, ttl)
-    -- A reader that takes a free key may find the numbers of very many that have died.
-    due = due or reads[i] and not shared[i] and redis.call('hlen', hash) > MOST_KEPT
+    if i == looked_at and reads[i] and not shared[i] then
+      due = due or redis.call('hlen', hash) > MOST_KEPT
+    end
     local begins_anew = due and not is_new and not shared[i]
     -- If the user may not run it, or the ttl is too long, it fails here and not behind HSET, which
     -- would leave a hash without a TTL.

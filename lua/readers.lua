@@ -114,20 +114,26 @@ local function end_lease(key, token, value, now)
   return 'shared', member
 end
 
-local seen -- the strings at the keys, and false for others, if the script has looked at all at once
-local only_strings = false -- every key that exists is one
+local seen -- the strings at the keys, and false for others, as far as they were looked at together
+local all_seen, all_there -- how many keys are to be, and how many exist, if that is known
+local only_strings = false -- of those that were looked at last, every key that exists is one
 
--- Looks at KEYS[1..n] at once. `there`: how many of them exist, if that is known.
+-- Has KEYS[1..n] looked at together, a part of them at a time: who is refused at one of the first
+-- need not know what is stored at all others. `there`: how many of them exist, if that is known.
 local function see(n, there)
-  there = there or count(1, n)
-  seen, only_strings = {}, there == 0
-  if there > 0 then
-    seen = strings(n)
-    for i = 1, n do
-      there = there - (seen[i] and 1 or 0)
-    end
-    only_strings = there == 0
+  seen, all_seen, all_there = {}, n, there
+end
+
+-- Looks at the keys from KEYS[first] on.
+local function see_from(first)
+  local n = math.min(CHUNK, all_seen - first + 1)
+  local there = n == all_seen and all_there or count(first, first + n - 1)
+  local found = there > 0 and strings(n, first - 1) or {}
+  for i = 1, n do
+    seen[first + i - 1] = found[i] or false
+    there = there - (found[i] and 1 or 0)
   end
+  only_strings = there == 0
 end
 
 -- Looks at KEYS[index] for a token that wants it in `mode`. Returns
@@ -137,8 +143,13 @@ end
 --   for how long the token holds it still, ms.
 local function look(index, mode, token, value, now)
   local key = KEYS[index]
-  local held = seen and seen[index]
-  if not seen then
+  if seen and seen[index] == nil then
+    see_from(index) -- they are looked at one after the other
+  end
+  local held
+  if seen then
+    held = seen[index]
+  else
     held = redis.call('mget', key)[1]
   end
   if not held and seen and only_strings then
