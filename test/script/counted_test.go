@@ -11,12 +11,18 @@ import (
 	"github.com/seed-14de3678/redislock/internal/redistest"
 )
 
-// counting stands in front of a script, and counts how many values its commands are given, and reply.
+// counting stands in front of a script, and counts how many values its commands are given, and reply; and how many bytes the
+// texts of the replies have.
 const counting = `
 local server, redis = redis, {error_reply = redis.error_reply, status_reply = redis.status_reply}
 local function counts(reply, ...)
   local n = select('#', ...) + (type(reply) == 'table' and #reply or 1)
   server.call('incrby', 'values', n)
+  local bytes = 0
+  for _, text in ipairs(type(reply) == 'table' and reply or {reply}) do
+    bytes = bytes + (type(text) == 'string' and #text or 0)
+  end
+  server.call('incrby', 'bytes', bytes)
   return reply
 end
 redis.call = function(...) return counts(server.call(...), ...) end
@@ -42,9 +48,20 @@ func newCounted(t *testing.T, opts ...redislock.ClientOption) *counted {
 // values returns how many values the scripts have looked at that fn has sent.
 func (c *counted) values(t *testing.T, fn func()) int {
 	t.Helper()
-	check.NoError(t, c.admin.Set(t.Context(), "values", 0, 0).Err())
+	return c.counts(t, "values", fn)
+}
+
+// bytes returns how many bytes they have read.
+func (c *counted) bytes(t *testing.T, fn func()) int {
+	t.Helper()
+	return c.counts(t, "bytes", fn)
+}
+
+func (c *counted) counts(t *testing.T, what string, fn func()) int {
+	t.Helper()
+	check.NoError(t, c.admin.Set(t.Context(), what, 0, 0).Err())
 	fn()
-	return check.Must[int](t)(c.admin.Get(t.Context(), "values").Int())
+	return check.Must[int](t)(c.admin.Get(t.Context(), what).Int())
 }
 
 // A countingHook sends each script with what counts.
