@@ -23,7 +23,7 @@ end
 local defined_in = {
   ["values.lua"] = {
     "clock", "count", "delete", "is_left", "is_value", "left_value", "metadata_of", "mode_of", "refusal",
-    "strings", "token_of",
+    "strings", "token_of", "unlink",
   },
   ["readers.lua"] = { "add_reader", "end_lease", "extend_reader", "longer", "look", "reader", "see" },
   ["refusal.lua"] = { "also", "refused_at_once" },
@@ -40,7 +40,7 @@ local defined_in = {
   ["entry.lua"] = { "entry_text", "name_of", "parts_of", "publish" },
   ["enter.lua"] = { "enter_lines", "is_heard", "is_waited", "my_entries", "my_entry" },
   ["line.lua"] = {
-    "entry_at", "entry_of", "heads", "in_line", "leave_line", "places", "plans",
+    "and_more", "entry_at", "entry_of", "heads", "in_line", "leave_line", "may_drop", "more", "places", "plans",
     "refusal_by_waiter", "take_out", "tell", "text_at", "waiter_before", "walk", "wanted_by",
   },
   ["handover.lua"] = { "hand_over", "tell_heads" },
@@ -48,7 +48,7 @@ local defined_in = {
 
 -- Those that the scripts set for the files that they include, or read from them.
 globals = {
-  "caller", "dropped", "free", "fresh", "fronts", "held_for", "numbered", "seen", "size", "tell_first", "told",
+  "caller", "dropped", "free", "fronts", "held_for", "numbered", "searches", "seen", "size", "tell_first", "told",
   "unheard",  "with_fences", "written",
 }
 

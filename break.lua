@@ -96,4 +96,4 @@ end
 if has_line then
   hand_over(now, micros)
 end
-return #reply > 1 and reply or DONE
+return and_more(#reply > 1 and reply or DONE)

@@ -5,7 +5,7 @@
 -- ARGV[1]  value: `token` or `token|metadata`; every key keeps what is stored
 -- ARGV[2]  ttl, ms
 -- ARGV[3]  stamp, see guard.lua; '' if there is none
--- ARGV[4]  letters: '1' the stamp has guards to set; 'f' see `fresh` in readers.lua
+-- ARGV[4]  letters: '1' the stamp has guards to set; 's' see `searches` in readers.lua
 -- ARGV[5]  w
 -- ARGV[6]  '1': fenced. Who writes where it only read is given a new number
 -- ARGV[7]  '1': a lease that runs longer than ttl is left as it is
@@ -27,7 +27,7 @@
 local value, ttl, w = ARGV[1], ARGV[2], tonumber(ARGV[5])
 local token, now, micros = token_of(value), clock()
 local fenced = ARGV[6] == '1'
-with_fences, fresh = fenced, string.find(ARGV[4], 'f', 1, true) ~= nil
+with_fences, searches = fenced, string.find(ARGV[4], 's', 1, true) ~= nil
 size = read_stamp(ARGV[3], value, #KEYS / (fenced and 3 or 2), 1)
 if overtaken(now) then
   return OVERTAKEN
@@ -96,4 +96,4 @@ if count(size + 1, 2 * size) > 0 then
   end
   hand_over(now, micros)
 end
-return fenced and {DONE, number} or DONE
+return and_more(fenced and {DONE, number} or DONE)

@@ -98,7 +98,7 @@ func (l *Lock) raise(ctx context.Context, number int64) (again bool, err error) 
 // raiseCall builds what makes a number the fencing number of a set, which has a ttl. It takes nothing away.
 func raiseCall(ctx context.Context, set keySet, value *string, ttl time.Duration, number int64) *call {
 	c := newCall(ctx, raiseScript, set.keys, set.fences, value, clock.Millis(ttl), number)
-	c.own.Effect, c.own.Home = owners.Lengthens, set.lines[0]
+	c.own.Effect, c.own.Home, c.reads = owners.Lengthens, set.lines[0], true
 	return c
 }
 

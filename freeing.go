@@ -7,6 +7,7 @@ import (
 
 	"github.com/seed-14de3678/redislock/internal/clock"
 	"github.com/seed-14de3678/redislock/internal/owners"
+	"github.com/seed-14de3678/redislock/internal/wire"
 )
 
 //go:embed release.lua
@@ -48,8 +49,23 @@ func (f freeing) call(ctx context.Context, client *Client) *call {
 		c.Args = []any{f.channel}
 	}
 	c.own.Effect, c.own.Home, c.own.Frees = owners.Lessens, f.set.lines[0], true
-	c.reads = f.set.reads() > 0
+	// What a clean-up does not find under its value was not locked by what it clears up.
+	c.reads = client != nil || f.set.reads() > 0
 	return c
+}
+
+// goesOn has scripts drop the waiters that are gone and that the latest one has left, because they are many, and hand the
+// keys over to those behind: a release of what nobody holds, and so on until all are dropped. Nobody waits for it but a
+// Close.
+func (c *call) goesOn(conn *wire.Conn) {
+	nobody := owners.NewID()
+	next := newCall(context.Background(), releaseScript, c.Keys, c.Beside[:len(c.Keys)], &nobody, 0)
+	next.Then = func(*wire.Call) {
+		if next.TakeLast("more") {
+			next.goesOn(conn)
+		}
+	}
+	conn.Start(&next.Call)
 }
 
 // leftUntil is for how long the keys are to be left, as the script is told by each try of the call: for the rest of

@@ -20,7 +20,7 @@ type stamp struct {
 	keeps     bool // an Obtain of read keys leaves write keys of its token what they are: others count on them
 	open      bool // it was answered, but has closed nothing: the user lacks a right
 	withdrawn bool // it is not to be sent, and counts as overtaken
-	reads     bool // it looks for its token among the readers of keys
+	reads     bool // it looks for its token among the readers of keys, under other metadata, too
 	fresh     bool // nobody has used its token with other metadata, although callers know it
 	all       bool // a refusal is to name all keys that are in the way
 	// yield is called before a try, if it is not nil and others count on some of the keys since the operation
@@ -43,18 +43,18 @@ func (c *call) ownedBy(w *owners.Owner, by *wire.Conn) {
 
 // The arguments of a request without a stamp, where others stand behind them, or with letters.
 var (
-	noStamp       = []any{"", ""}
-	freshStamp    = []any{"", letterFresh}
-	allStamp      = []any{"", letterAll}
-	freshAllStamp = []any{"", letterFresh + letterAll}
+	noStamp        = []any{"", ""}
+	searchStamp    = []any{"", letterSearches}
+	allStamp       = []any{"", letterAll}
+	searchAllStamp = []any{"", letterSearches + letterAll}
 )
 
 // The letters that tell a script what it may do.
 const (
-	letterCloses = "1" // it has guards to set
-	letterKeeps  = "k" // read keys that its token writes stay what they are
-	letterFresh  = "f" // a reader is found under its value, or not at all
-	letterAll    = "a" // a refusal names all keys that are in the way
+	letterCloses   = "1" // it has guards to set
+	letterKeeps    = "k" // read keys that its token writes stay what they are
+	letterSearches = "s" // a reader that is not found under its value is searched for
+	letterAll      = "a" // a refusal names all keys that are in the way
 )
 
 // Before prepares the next try, right before it is sent.
@@ -82,12 +82,12 @@ func (c *call) Before() bool {
 		sent := text                        // only a stamp that is sent is worth an allocation
 		c.args = [2]any{&sent, c.letters()} // by reference: hooks of the Redis client are not to print it
 		c.Stamp = c.args[:]
-	case c.all && c.isFresh():
-		c.Stamp = freshAllStamp
+	case c.all && c.searches():
+		c.Stamp = searchAllStamp
 	case c.all:
 		c.Stamp = allStamp
-	case c.isFresh():
-		c.Stamp = freshStamp
+	case c.searches():
+		c.Stamp = searchStamp
 	case len(c.Args)+len(c.spared) > 0:
 		c.Stamp = noStamp
 	}
@@ -102,8 +102,8 @@ func (c *call) letters() (letters string) {
 	case len(c.own.Stamp.Closes) > 0:
 		letters = letterCloses
 	}
-	if c.isFresh() {
-		letters += letterFresh
+	if c.searches() {
+		letters += letterSearches
 	}
 	if c.all {
 		letters += letterAll
@@ -111,9 +111,9 @@ func (c *call) letters() (letters string) {
 	return letters
 }
 
-// isFresh reports whether a request that looks for its token among readers finds it under its value, or not at all:
+// searches reports whether a request may find its token among readers under another value than its own. It does not if
 // only its lock knows the token, or nobody has used it with another value.
-func (c *call) isFresh() bool { return c.reads && (c.fresh || !c.own.Stamp.Known) }
+func (c *call) searches() bool { return c.reads && c.own.Stamp.Known && !c.fresh }
 
 // spare notes the keys that a release is not to free.
 func (c *call) spare(spares []owners.Spare) {
@@ -146,6 +146,9 @@ func (c *call) sparedKeys() (keys []string) {
 // After takes in how the latest try has ended. An error is no answer of the script, unless it shows that it
 // was raised there, or that the script was refused: a proxy may have sent it.
 func (c *call) After(mayCome bool) {
+	if c.TakeLast("more") {
+		c.goesOn(c.own.By.(*wire.Conn))
+	}
 	c.open = c.open || c.TakeLast("open")
 	answered := c.Err == nil && isAnswer(c.Reply)
 	closed := answered && !c.open && !isOvertaken(c)

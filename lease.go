@@ -24,7 +24,7 @@ var refreshScript = newScript("refresh", refreshLua)
 func refreshCall(ctx context.Context, set keySet, value *string, ttl time.Duration, neverShortens bool) *call {
 	c := newCall(ctx, refreshScript, set.keys, set.lines, value, clock.Millis(ttl), "")
 	c.own.Effect, c.own.Home = owners.Lessens, set.lines[0]
-	c.reads = set.reads() > 0
+	c.reads = true
 	lengthens := func() { c.Beside, c.lined, c.Args[0] = nil, false, flag(true) } // and nobody has to be told
 	if neverShortens {
 		c.own.Effect = owners.Lengthens

@@ -201,12 +201,12 @@ func (l *Lock) TTL(ctx context.Context) (time.Duration, error) {
 		return 0, fmt.Errorf("redislock: ttl: %w", err)
 	}
 	l.mu.Lock()
-	set, over := l.set, l.over
+	set, over, known := l.set, l.over, l.tokenKnown
 	l.mu.Unlock()
 	if over != nil {
 		return 0, fmt.Errorf("redislock: ttl %s: %w", set, errReleased)
 	}
-	c := ttlCall(ctx, set, &l.value)
+	c := ttlCall(ctx, set, &l.value, known)
 	if !l.client.do(ctx, c, 0) && c.Leave(nil) {
 		return 0, interrupted(ctx, "ttl", set)
 	}
@@ -225,9 +225,13 @@ func (l *Lock) TTL(ctx context.Context) (time.Duration, error) {
 	}
 }
 
-// ttlCall builds the question how long a set is held still.
-func ttlCall(ctx context.Context, set keySet, value *string) *call {
-	return newCall(ctx, pttlScript, set.keys, nil, value, 0)
+// ttlCall builds the question how long a set is held still, by a token that callers know, or do not.
+func ttlCall(ctx context.Context, set keySet, value *string, known bool) *call {
+	c := newCall(ctx, pttlScript, set.keys, nil, value, 0)
+	if known {
+		c.Args = []any{letterSearches}
+	}
+	return c
 }
 
 // ttlReply reads the answer to it: for how long, and whether the set is ours at all.

@@ -207,6 +207,9 @@ func (c *Client) newWant(ctx context.Context, write, read []string, ttl time.Dur
 	if err != nil {
 		return w, err
 	}
+	if err := c.checkMetadata(w.set, metadata); err != nil {
+		return w, err
+	}
 	w.value = encodeValue(token, metadata)
 	if err := checkTimes(opt); err != nil {
 		return w, err

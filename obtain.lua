@@ -129,7 +129,7 @@ if not taken then
     if dropped then
       hand_over(now, micros)
     end
-    return refused
+    return and_more(refused)
   end
   for i = 1, n do
     redis.call('set', KEYS[i], value, 'px', leases[i])
@@ -143,4 +143,4 @@ end
 if intent then
   withdraw(2 * n + 1, 3 * n, token)
 end
-return DONE
+return and_more(DONE)

@@ -19,7 +19,11 @@ const (
 	mostKeys       = 10000 // they hold the server for about 15 ms if they are free, and to be written
 	// largeSet is up to how many keys nothing that is done with a set holds the server for more than 50 ms: with
 	// numbers, where sets overlap or somebody is dropped, that takes up to 20 µs a key.
-	largeSet           = 2500
+	largeSet = 2500
+	// largeRefusal is up to how many keys a refusal may name all that are in the way, with the metadata of their holders.
+	largeRefusal = 1000
+	// largeValues is up to how many bytes of metadata at all its keys together that holds: it takes 3 ms for a MiB.
+	largeValues        = largeSet * defaultMaxMetadata
 	defaultMaxMetadata = 4 << 10
 )
 
@@ -71,16 +75,20 @@ func WithMetadata(metadata string) ClientOption { return func(c *Client) { c.met
 //   - 50 ms to hand them over to somebody who waits for the same set, and two or three times as long
 //     where the sets overlap, are mixed, or somebody is dropped.
 //
-// So sets of more than 2 500 keys are refused if they are read, fenced, or to be waited for in line:
-// see [WithLargeSets]. Default: 1 000.
+// Metadata comes on top, 3 ms for each megabyte that is stored at all keys together. So sets of more
+// than 2 500 keys are refused if they are read, fenced, to be waited for in line, or to be obtained
+// with [Options.Intent]; so are sets of more than 1 000 keys with [Options.AllConflicts], and those
+// with more than 10 240 000 bytes of metadata: see [WithLargeSets]. Default: 1 000.
 func WithMaxKeys(n int) ClientOption {
 	return func(c *Client) { c.maxKeys = min(max(n, 1), mostKeys) }
 }
 
 // WithLargeSets allows what may keep the server busy for more than 50 ms at once, as [WithMaxKeys]
-// says: sets of more than 2 500 keys with [Options.Queue], with [Options.Fenced], or with read keys,
-// and [Lock.Downgrade] of a set that large. Default: they are refused with [ErrInvalidKeys], before
-// anything is sent.
+// says: sets of more than 2 500 keys with [Options.Queue], [Options.Fenced], [Options.Intent], or
+// with read keys; [Lock.Downgrade] of a set that large; sets of more than 1 000 keys with
+// [Options.AllConflicts]; and sets whose metadata has, at all keys together, more than 10 240 000
+// bytes, which is 4 096 bytes at each of 2 500 keys. Default: they are refused before anything is
+// sent, with [ErrInvalidKeys], and for their metadata with [ErrInvalidMetadata].
 func WithLargeSets() ClientOption { return func(c *Client) { c.largeSets = true } }
 
 // WithMaxMetadata sets how many bytes of metadata a lock may have. They are stored with each key of
@@ -279,6 +287,10 @@ func (c *Client) checkSize(set keySet, opt *Options) error {
 		return c.checkLarge(set, "with Queue")
 	case opt.Fenced:
 		return c.checkLarge(set, "with Fenced")
+	case opt.AllConflicts:
+		return c.checkUpTo(largeRefusal, set, "with AllConflicts")
+	case opt.Intent && set.write > 0:
+		return c.checkLarge(set, "with Intent")
 	case set.reads() > 0:
 		return c.checkReads(set)
 	}
@@ -288,12 +300,23 @@ func (c *Client) checkSize(set keySet, opt *Options) error {
 // checkReads does so for a set of which keys are read.
 func (c *Client) checkReads(set keySet) error { return c.checkLarge(set, "with read keys") }
 
-func (c *Client) checkLarge(set keySet, which string) error {
-	if len(set.keys) <= largeSet || c.largeSets {
+func (c *Client) checkLarge(set keySet, which string) error { return c.checkUpTo(largeSet, set, which) }
+
+func (c *Client) checkUpTo(most int, set keySet, which string) error {
+	if len(set.keys) <= most || c.largeSets {
 		return nil
 	}
 	return fmt.Errorf("%w: a set of %d keys %s may keep the server busy for more than 50 ms, the limit is %d (see WithLargeSets)",
-		ErrInvalidKeys, len(set.keys), which, largeSet)
+		ErrInvalidKeys, len(set.keys), which, most)
+}
+
+// checkMetadata refuses what would keep the server busy because it is stored with each key.
+func (c *Client) checkMetadata(set keySet, metadata string) error {
+	if all := len(set.keys) * len(metadata); all > largeValues && !c.largeSets {
+		return fmt.Errorf("%w: %d bytes at each of %d keys may keep the server busy for more than 50 ms, the limit is %d in all (see WithLargeSets)",
+			ErrInvalidMetadata, len(metadata), len(set.keys), largeValues)
+	}
+	return nil
 }
 
 // checkServer checks what the options ask of the server.

@@ -2,6 +2,7 @@
 --
 -- KEYS     the lock keys
 -- ARGV[1]  value: `token` or `token|metadata`; what is stored may have other metadata
+-- ARGV[2]  's': see `searches` in readers.lua; else absent
 --
 -- Reply    {DONE, ms}: every key is the token's for that long, at least 1 ms; -1: for ever, because
 --          somebody has made every key of the set persistent.
@@ -13,6 +14,7 @@
 local value = ARGV[1]
 local token, now, least = token_of(value), nil, -1
 local held = strings(#KEYS)
+searches = ARGV[2] == 's'
 
 for i = 1, #KEYS do
   local left

@@ -5,7 +5,7 @@
 -- ARGV[1]  value: `token` or `token|metadata`; what is stored may have other metadata
 -- ARGV[2]  ttl of the lock, ms
 -- ARGV[3]  stamp, see guard.lua; '' if there is none: then nobody asks for a guard
--- ARGV[4]  '1' if the stamp has guards to set; else ''
+-- ARGV[4]  letters: '1' the stamp has guards to set; 's' see `searches` in readers.lua
 -- ARGV[5]  number
 --
 -- Reply    DONE: the number of the hold, and the greatest of each key, is this one or greater.
@@ -21,6 +21,7 @@
 local value, ttl, number = ARGV[1], ARGV[2], ARGV[5]
 local token, now = token_of(value), clock()
 local n = #KEYS / 2
+searches = string.find(ARGV[4], 's', 1, true) ~= nil
 if ARGV[3] ~= '' then
   n = read_stamp(ARGV[3], value, n, 2)
   if overtaken(now) then

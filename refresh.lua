@@ -6,7 +6,7 @@
 -- ARGV[2]  ttl, ms
 -- ARGV[3]  stamp, see guard.lua; '' if there is none: then nobody asks for a guard, if there is an
 --          ARGV[5]
--- ARGV[4]  letters: '1' the stamp has guards to set; 'f' see `fresh` in readers.lua
+-- ARGV[4]  letters: '1' the stamp has guards to set; 's' see `searches` in readers.lua
 -- ARGV[5]  '1': a lease that runs longer than ttl is left as it is, so that a late request
 --          never shortens what a later one has given
 --
@@ -20,7 +20,7 @@
 
 local value, ttl, never_shorten = ARGV[1], tonumber(ARGV[2]), ARGV[5] == '1'
 local token, n, now, micros = token_of(value), never_shorten and #KEYS or #KEYS / 2, nil, nil
-fresh = string.find(ARGV[4], 'f', 1, true) ~= nil
+searches = string.find(ARGV[4], 's', 1, true) ~= nil
 if ARGV[3] ~= '' or not never_shorten then
   n = read_stamp(ARGV[3], value, n, 1)
   now, micros = clock()
@@ -79,4 +79,4 @@ for i = 1, n do
   same[i], tell_first[i] = true, true
 end
 hand_over(now, micros, same)
-return DONE
+return and_more(DONE)

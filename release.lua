@@ -5,7 +5,7 @@
 --          which only guards are to be set
 -- ARGV[1]  value: `token` or `token|metadata`; what is stored may have other metadata
 -- ARGV[2]  stamp, see guard.lua; may be absent or '', as may all that follows
--- ARGV[3]  letters: '1' the stamp has guards to set; 'f' see `fresh` in readers.lua
+-- ARGV[3]  letters: '1' the stamp has guards to set; 's' see `searches` in readers.lua
 -- ARGV[4]  the channel of the caller: what is to be told there stands in the reply instead
 -- ARGV[5]  '1': fenced
 -- ARGV[6]  id of a waiter that gives up
@@ -17,7 +17,8 @@
 -- Reply    DONE, or {DONE, message, ...}: every key was the token's, and is free, or left.
 --          {NOT_YOURS, index, ..., message, ...}: the keys that were not the token's, or were not
 --          to be freed; the others are free, or left.
---          A message 'open': the guards could not be set.
+--          A message 'open': the guards could not be set. 'more', the last of all, in the reply of
+--          each script that has lines: see MOST_GONE in line.lua.
 --          OVERTAKEN: by a later request of its owner. Nothing was changed.
 
 local stamped = ARGV[2] and ARGV[2] ~= ''
@@ -201,7 +202,7 @@ end
 unheard = unheard_id
 fronts[1] = n > 1 and front or nil
 caller, with_fences = ARGV[4], with_numbers
-fresh = ARGV[3] ~= nil and string.find(ARGV[3], 'f', 1, true) ~= nil
+searches = ARGV[3] ~= nil and string.find(ARGV[3], 's', 1, true) ~= nil
 size = n
 if has_line == nil then
   has_line = closes or count(n + 1, 2 * n) > 0
@@ -293,4 +294,4 @@ end
 if not closed then
   reply[#reply + 1] = 'open'
 end
-return #reply > 1 and reply or DONE
+return and_more(#reply > 1 and reply or DONE)

@@ -8,8 +8,8 @@
 -- ARGV[2]  ttl, ms
 -- ARGV[3]  stamp, see guard.lua; '' if there is none
 -- ARGV[4]  letters: '1' the stamp has guards to set; 'k' it may have, and read keys that the token
---          writes stay what they are; 'f' see `fresh` in readers.lua; 'a' a refusal names all keys
---          that are in the way
+--          writes stay what they are; 's' see `searches` in readers.lua; 'a' a refusal names all
+--          keys that are in the way
 -- ARGV[5]  w
 -- ARGV[6]  r
 -- ARGV[7]  ttl of the caller's intents, ms; '0' if it will not ask again; '' without intents
@@ -91,7 +91,7 @@ local modes, mine, kinds, leases = {}, {}, {}, {}
 local all_mine = true
 local given -- the fencing number
 local intents = (fenced and 3 or 2) * n -- they stand behind these
-fresh = string.find(ARGV[4], 'f', 1, true) ~= nil
+searches = string.find(ARGV[4], 's', 1, true) ~= nil
 for i = 1, n do
   modes[i], kinds[i], leases[i] = i <= w and 'write' or 'read', 'none', ttl
 end
@@ -293,7 +293,7 @@ if refused and id then
   for k = 6, #refused do
     reply[#reply + 1] = refused[k]
   end
-  return reply
+  return and_more(reply)
 end
 if refused then
   if intent ~= '' then
@@ -302,7 +302,7 @@ if refused then
   if dropped then
     hand_over(now, micros)
   end
-  return refused
+  return and_more(refused)
 end
 
 local foreign = take()
@@ -332,4 +332,4 @@ end
 if has_line and (place or freer or dropped) then
   hand_over(now, micros)
 end
-return given and {DONE, given} or DONE
+return and_more(given and {DONE, given} or DONE)

@@ -21,11 +21,15 @@ local function is_waited(there)
 end
 
 -- The entries of the waiter, that counts as alive until then: at its first key, and at the others
--- that it wants to write, and to read.
+-- that it wants to write, and to read. One that may read some of its keys already, under other
+-- metadata, names a key that no script has: so it is told to ask, and finds what it has.
 local function my_entries(n, w, till)
   local flags, names = ARGV[13] .. (ARGV[8] == '1' and 'f' or '-'), {}
   for i = 1, n > 1 and n or 0 do
     names[i] = (i <= w and 'w' or 'r') .. #KEYS[i] .. ':' .. KEYS[i]
+  end
+  if n > 1 and n > w and string.find(ARGV[4], 's', 1, true) then
+    names[n + 1] = 'r0:'
   end
   local function entry(mode, first, text)
     return entry_text(ARGV[10], till, mode, flags .. first, ARGV[2], n, ARGV[14], text, ARGV[1])

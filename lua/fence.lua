@@ -9,6 +9,9 @@
 local HOUR = 3600000 -- ms
 local DAY = 24 * HOUR
 
+-- Of how many readers of all its keys a script keeps the numbers, where it drops others.
+local MOST_KEPT = 256
+
 local before, base = {}, 0 -- what number_after has found, by key, and the µs that it was given
 local ttl_proved = false -- that a new hash can be given its TTL
 
@@ -55,20 +58,30 @@ local function number_of_hold(first, n, w, kinds, token, ttl)
   return tonumber(number)
 end
 
--- Readers that died left their numbers behind; drops them when they have become many.
+-- Readers that died left their numbers behind, where no script had both. When they have become
+-- many, the hash begins anew with the numbers of those who read, and this returns true; if these
+-- are many, too, all of it stays.
+local kept = 0
 local function forget_dead_readers(hash, key)
-  if redis.call('hlen', hash) < 2 * redis.call('zcard', key) + 64 then
-    return
+  local readers = redis.call('zcard', key)
+  if kept + readers > MOST_KEPT or redis.call('hlen', hash) < 2 * readers + 64 then
+    return false
   end
-  local reads = {}
+  kept = kept + readers
+  local numbers = {}
   for _, member in ipairs(redis.call('zrange', key, 0, -1)) do
-    reads[string.match(member, '^[^|]*')] = true
-  end
-  for _, token in ipairs(redis.call('hkeys', hash)) do
-    if token ~= '' and token ~= '|' and not reads[token] then
-      redis.call('hdel', hash, token)
+    local token = string.match(member, '^[^|]*')
+    local number = token ~= '' and redis.call('hget', hash, token)
+    if number then
+      numbers[#numbers + 1] = token
+      numbers[#numbers + 1] = number
     end
   end
+  unlink(hash)
+  if #numbers > 0 then
+    redis.call('hset', hash, unpack(numbers))
+  end
+  return true
 end
 
 -- The number that comes after every number given before for any of the keys. It is read before a
@@ -108,8 +121,14 @@ end
 local function next_number(first, where, reads, shared, token, number, ttl)
   local text, life = string.format('%d', number), life_of_fence(ttl)
   local written = text .. '|' .. token
+  -- Readers that take free keys may find the numbers of very many that have died within the hour:
+  -- each looks at one of its keys, whichever it is.
+  local looked_at = where[1 + number % #where]
   for _, i in ipairs(where) do
     local hash, is_new, due = KEYS[first + i], not before[i], is_due(i, number, ttl)
+    if i == looked_at and reads[i] and not shared[i] then
+      due = due or redis.call('hlen', hash) > MOST_KEPT
+    end
     local begins_anew = due and not is_new and not shared[i]
     -- If the user may not run it, or the ttl is too long, it fails here and not behind HSET, which
     -- would leave a hash without a TTL.
@@ -118,10 +137,10 @@ local function next_number(first, where, reads, shared, token, number, ttl)
       ttl_proved = true
     end
     if begins_anew then
-      redis.call('del', hash)
+      unlink(hash)
       is_new = true
     elseif due and not is_new then
-      forget_dead_readers(hash, KEYS[i])
+      is_new = forget_dead_readers(hash, KEYS[i])
     end
     if reads[i] then
       redis.call('hset', hash, '', text, token, text)

@@ -80,7 +80,7 @@ end
 
 -- Lets a waiter met in the line of KEYS[i] have its keys, or ask for them if they are not all among
 -- KEYS, as soon as nothing is in its way here. Returns 'granted', 'blocked' if the key is held,
--- 'waits' or 'gone'.
+-- 'waits', 'gone', or 'stays' if it is gone and too many were dropped.
 local function admit(entry, i, behind, now, micros)
   if waiting[entry.id] then
     return 'waits'
@@ -113,6 +113,9 @@ local function admit(entry, i, behind, now, micros)
     waiting[entry.id] = where and true or nil -- it is met again in the line of each of its keys
     return 'waits'
   end
+  if not may_drop(where and #where or 1) then
+    return 'stays'
+  end
   for _, j in ipairs(where or {i}) do
     take_out(j, entry, i)
     tell_first[j] = true
@@ -130,7 +133,7 @@ local function serve(i, now, micros)
     end
     local entry = entry_of(text, place)
     local outcome = admit(entry, i, behind, now, micros)
-    if outcome == 'blocked' then
+    if outcome == 'blocked' or outcome == 'stays' then
       return true -- the key itself is held: for readers behind, too
     end
     if outcome == 'waits' then
@@ -179,14 +182,16 @@ end
 
 -- Hands over whatever of the script's keys can be had now; those in `same` are as they were. A
 -- script that has dropped somebody does this as well, also if it was refused: whoever stood behind
--- may be next.
+-- may be next. Where more are to be dropped it stops, and the next script goes on.
 local function hand_over(now, micros, same)
-  seen = nil
+  seen, searches = nil, false -- a waiter that may read under other metadata asks by itself
   repeat
     dropped, waiting = false, {}
     for i = 1, size do
       local head = written[i] and heads[i]
-      if head and token_of(entry_of(head).value or '') == written[i] or not written[i]
+      if more then
+        break
+      elseif head and token_of(entry_of(head).value or '') == written[i] or not written[i]
         and not (same and same[i]) then
         serve(i, now, micros)
       end

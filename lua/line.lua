@@ -14,6 +14,28 @@ local unheard -- the id of a waiter, if it is known that nobody hears its channe
 local fronts = {} -- the first two of lines, as they were read; nil if they may be others by now
 local heads = {} -- the first of lines from which somebody was taken out, if it is known
 
+-- Of how many entries of waiters that are gone a script begins to drop the others: a set may have
+-- as many as it has keys. Where more are to be dropped it stops, and says so behind its reply: then
+-- the caller has a script go on.
+local MOST_GONE = 500
+local gone, more = 0, false
+
+-- Counts the entries of a waiter that is to be dropped, and reports whether it may be.
+local function may_drop(entries)
+  more = more or gone >= MOST_GONE
+  gone = gone + (more and 0 or entries)
+  return not more
+end
+
+-- A reply, behind which the script says that it has not dropped all who are gone.
+local function and_more(reply)
+  if more then
+    reply = type(reply) == 'table' and reply or {reply}
+    reply[#reply + 1] = 'more'
+  end
+  return reply
+end
+
 local function entry_of(text, place)
   local id, till, mode, how, number, first, ttl, keys, channel, names, at =
     parts_of(text)
@@ -170,10 +192,14 @@ end
 
 -- Drops a waiter that is dead, met in the line of KEYS[i], out of all its lines that the script
 -- has. One that stood first, or may have, was to ask when the lease before it is over: whoever is
--- first now has to be told.
+-- first now has to be told. Returns whether it was dropped.
 local function drop(i, entry, first)
+  local where = entry.id and not more and wanted_by(entry, i) or {i}
+  if not may_drop(#where) then
+    return false
+  end
   if entry.id then
-    for _, j in ipairs(wanted_by(entry, i) or {i}) do
+    for _, j in ipairs(where) do
       take_out(j, entry, i)
       tell_first[j] = tell_first[j] or j ~= i or first or nil
     end
@@ -183,11 +209,13 @@ local function drop(i, entry, first)
     tell_first[i] = tell_first[i] or first or nil
   end
   dropped = true
+  return true
 end
 
 -- Visits the living of a line in order and drops the dead, up to the first guard. `visit` is given
 -- the mode, the text and the place of an entry, and the text of the one behind; it returns whether
--- that is enough, and whether it has removed the entry.
+-- that is enough, and whether it has removed the entry. Returns the entry of a dead one that stays
+-- because too many were dropped: who stands behind it is not visited.
 local function walk(i, now, visit)
   local from, step = 0, 2 -- most lines are only asked for their first
   repeat
@@ -206,7 +234,10 @@ local function walk(i, now, visit)
       end
       local _, till, mode = parts_of(text)
       if tonumber(till or 0) <= now then -- or nobody's
-        drop(i, entry_of(text, place), from == 0)
+        local entry = entry_of(text, place)
+        if not drop(i, entry, from == 0) then
+          return entry
+        end
       else
         local enough, removed = visit(mode, text, place, texts[t + 2])
         if enough then
@@ -221,10 +252,11 @@ local function walk(i, now, visit)
 end
 
 -- The waiter for KEYS[i] that a token which wants it in `mode` has to let go first; nil if there
--- is none before `place`, or at all. One that nobody hears is dropped.
+-- is none before `place`, or at all. One that nobody hears is dropped; one that was not, because of
+-- too many, counts as alive: who knows who stands behind it.
 local function waiter_before(i, mode, token, place, now)
   local found
-  walk(i, now, function(other, text, its_place)
+  local stays = walk(i, now, function(other, text, its_place)
     if place and its_place >= place then
       return true
     end
@@ -235,16 +267,15 @@ local function waiter_before(i, mode, token, place, now)
     if token_of(entry.value) == token then
       return false
     end
-    if tell(entry, '') ~= 0 then
+    if tell(entry, '') ~= 0 or not drop(i, entry, true) then
       found = entry
       return true
     end
-    drop(i, entry, true)
     return false, true
   end)
-  return found
+  return found or stays
 end
 
 local function refusal_by_waiter(i, entry, now)
-  return refusal(i, 'queue', entry.till - now, metadata_of(entry.value))
+  return refusal(i, 'queue', math.max(0, entry.till - now), metadata_of(entry.value or ''))
 end

@@ -8,9 +8,10 @@
 
 local MOST_ENDED = 16 -- readers that one script drops of a key, because their leases have ended
 
--- Only one lock knows the token, and it has always had the same metadata: so what is not found
--- under the value is not there. Else every member is looked at.
-local fresh = false
+-- The caller has chosen the token, and may have used it with other metadata: then every member is
+-- looked at. Else only one lock knows the token, and has always had the same metadata, so what is
+-- not found under the value is not there.
+local searches = false
 local proved = false -- that a key can be given its first reader
 
 -- What a command replies that reads a sorted set; nil if the key is of another type.
@@ -29,7 +30,7 @@ end
 -- runs, or the key is of another type.
 local function reader(key, token, value, now)
   local member, score = value, of_readers('zscore', key, value)
-  if score == false and not fresh then
+  if score == false and searches then
     local members = redis.call('zrange', key, 0, -1, 'withscores')
     for i = 1, #members, 2 do
       if token_of(members[i]) == token then
@@ -105,26 +106,34 @@ local function end_lease(key, token, value, now)
     return nil
   end
   redis.call('zrem', key, member)
-  if last[3] == member then -- the key ends with the one before
+  if last[3] == member and tonumber(last[2]) <= now then
+    unlink(key) -- as PEXPIREAT would, at once
+  elseif last[3] == member then -- the key ends with the one before
     redis.call('pexpireat', key, string.format('%d', tonumber(last[2])))
   end
   return 'shared', member
 end
 
-local seen -- the strings at the keys, and false for others, if the script has looked at all at once
-local only_strings = false -- every key that exists is one
+local seen -- the strings at the keys, and false for others, as far as they were looked at together
+local all_seen, all_there -- how many keys are to be, and how many exist, if that is known
+local only_strings = false -- of those that were looked at last, every key that exists is one
 
--- Looks at KEYS[1..n] at once. `there`: how many of them exist, if that is known.
+-- Has KEYS[1..n] looked at together, a part of them at a time: who is refused at one of the first
+-- need not know what is stored at all others. `there`: how many of them exist, if that is known.
 local function see(n, there)
-  there = there or count(1, n)
-  seen, only_strings = {}, there == 0
-  if there > 0 then
-    seen = strings(n)
-    for i = 1, n do
-      there = there - (seen[i] and 1 or 0)
-    end
-    only_strings = there == 0
+  seen, all_seen, all_there = {}, n, there
+end
+
+-- Looks at the keys from KEYS[first] on.
+local function see_from(first)
+  local n = math.min(CHUNK, all_seen - first + 1)
+  local there = n == all_seen and all_there or count(first, first + n - 1)
+  local found = there > 0 and strings(n, first - 1) or {}
+  for i = 1, n do
+    seen[first + i - 1] = found[i] or false
+    there = there - (found[i] and 1 or 0)
   end
+  only_strings = there == 0
 end
 
 -- Looks at KEYS[index] for a token that wants it in `mode`. Returns
@@ -134,8 +143,13 @@ end
 --   for how long the token holds it still, ms.
 local function look(index, mode, token, value, now)
   local key = KEYS[index]
-  local held = seen and seen[index]
-  if not seen then
+  if seen and seen[index] == nil then
+    see_from(index) -- they are looked at one after the other
+  end
+  local held
+  if seen then
+    held = seen[index]
+  else
     held = redis.call('mget', key)[1]
   end
   if not held and seen and only_strings then

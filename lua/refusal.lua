@@ -16,6 +16,9 @@ end
 -- for those before it, because all that exists are keys. The first `w` keys are to be written, the
 -- others to be read. Returns the refusal; nil if it takes more to know.
 local function refused_at_once(n, w, there, token)
+  if n > CHUNK then
+    return nil -- what is stored at all keys may be very much
+  end
   local held, rest, first = strings(n), there, nil
   for i = 1, n do
     rest = rest - (held[i] and 1 or 0) -- the lines, and the keys that are no strings

@@ -78,6 +78,14 @@ local function delete(keys)
   end
 end
 
+-- Deletes a key that may have very many members: where the server can, they are freed later, beside
+-- its work.
+local function unlink(key)
+  if type(redis.pcall('unlink', key)) == 'table' then -- an older server, or the user may not
+    redis.call('del', key)
+  end
+end
+
 -- A refusal as it is sent back: index of the key; 'write', 'read', 'write-left', 'read-left',
 -- 'intent', 'queue' or 'foreign'; remaining TTL in ms (-1: none), metadata of the holder (type of a
 -- foreign key).

@@ -13,8 +13,8 @@ import (
 // and AUTH always are.
 var ACLCommands = []string{
 	"eval", "evalsha",
-	"del", "exists", "get", "hdel", "hget", "hkeys", "hlen", "hset", "info", "mget", "msetnx",
-	"pexpire", "pexpireat", "pttl", "publish", "set", "time", "type",
+	"del", "exists", "get", "hdel", "hget", "hlen", "hset", "info", "mget", "msetnx",
+	"pexpire", "pexpireat", "pttl", "publish", "set", "time", "type", "unlink",
 	"zadd", "zcard", "zpopmin", "zrange", "zrem", "zremrangebyscore", "zrevrangebyscore", "zscore",
 	"subscribe", "wait",
 }

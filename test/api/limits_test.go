@@ -88,6 +88,9 @@ func TestLargeSets(t *testing.T) {
 		{"Fenced", func(keys []string) (*redislock.Lock, error) {
 			return w.Client.Obtain(t.Context(), keys, world.Long, &redislock.Options{Fenced: true})
 		}},
+		{"Intent", func(keys []string) (*redislock.Lock, error) {
+			return w.Client.Obtain(t.Context(), keys, world.Long, &redislock.Options{Intent: true})
+		}},
 		{"read keys", func(keys []string) (*redislock.Lock, error) {
 			return w.Client.ObtainRead(t.Context(), keys, world.Long, nil)
 		}},
@@ -108,6 +111,38 @@ func TestLargeSets(t *testing.T) {
 	lock := check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), keys, world.Long, nil))
 	world.WantUnsent(t, w.RDB, redislock.ErrInvalidKeys, func() error { return lock.Downgrade(t.Context()) })
 	check.NoError(t, lock.Release(t.Context()))
+}
+
+// So is a set of which a refusal would name too much, or of which too much would be stored.
+func TestLargeAnswers(t *testing.T) {
+	t.Parallel()
+	w := world.New(t, redistest.Shared(t, redistest.Redis), redislock.WithMaxKeys(10000))
+	large := world.NewClient(t, w.RDB, redislock.WithMaxKeys(10000), redislock.WithLargeSets())
+	keys := world.Numbered(t.Name(), 2501)
+	for _, c := range []struct {
+		opt  redislock.Options
+		most int // keys
+		want error
+		why  string
+	}{
+		{redislock.Options{AllConflicts: true}, 1000, redislock.ErrInvalidKeys, "AllConflicts"},
+		{redislock.Options{Metadata: strings.Repeat("x", 4096)}, 2500, redislock.ErrInvalidMetadata, "4096 bytes at each of 2501 keys"},
+	} {
+		world.WantUnsent(t, w.RDB, c.want, func() error {
+			_, err := w.Client.Obtain(t.Context(), keys[:c.most+1], world.Long, &c.opt)
+			if text := fmt.Sprint(err); !strings.Contains(text, c.why) || !strings.Contains(text, "WithLargeSets") {
+				t.Errorf("got error %v, want one that says %s and names WithLargeSets", err, c.why)
+			}
+			return err
+		})
+		for _, allowed := range []struct {
+			client *redislock.Client
+			keys   []string
+		}{{w.Client, keys[:c.most]}, {large, keys}} {
+			lock := check.Must[*redislock.Lock](t)(allowed.client.Obtain(t.Context(), allowed.keys, world.Long, &c.opt))
+			check.NoError(t, lock.Release(t.Context()))
+		}
+	}
 }
 
 // DESIGN section 11: zero keys, empty key, raw server error.

@@ -12,8 +12,8 @@ const (
 // commands are what docs/rights.md grants for all of the library and for package fencing.
 func commands() []string {
 	return []string{
-		"eval", "evalsha", "del", "exists", "get", "hdel", "hget", "hkeys", "hlen", "hset", "info", "mget", "msetnx",
-		"pexpire", "pexpireat", "publish", "pttl", "set", "spublish", "subscribe", "time", "type", "wait",
+		"eval", "evalsha", "del", "exists", "get", "hdel", "hget", "hlen", "hset", "info", "mget", "msetnx",
+		"pexpire", "pexpireat", "publish", "pttl", "set", "spublish", "subscribe", "time", "type", "unlink", "wait",
 		"zadd", "zcard", "zpopmin", "zrange", "zrem", "zremrangebyscore", "zrevrangebyscore", "zscore",
 		"ssubscribe", "sunsubscribe", "cluster|slots", "command", "unsubscribe", "ping", // a Cluster and a Ring
 		"hexists", "persist", "hgetall", // package fencing
