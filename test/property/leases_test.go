@@ -41,7 +41,7 @@ func (r *run) request(s *seat, c *choices) request {
 	r.n++
 	name := fmt.Sprintf("lock%d", r.n)
 	q := request{set: c.set(r.bunches), ttl: r.scaled(choose(c, time.Second, 200*time.Millisecond, 10*time.Second))}
-	q.opt = redislock.Options{Token: s.token, Metadata: name, Fenced: s.token == "fenced", AllConflicts: choose(c, false, true)}
+	q.opt = redislock.Options{Token: r.tokens[s.token], Metadata: name, Fenced: s.token == "fenced", AllConflicts: choose(c, false, true)}
 	q.opt.HoldAtLeast = choose(c, 0, 0, r.scaled(500*time.Millisecond), r.scaled(15*time.Second))
 	if s.token == "" {
 		q.opt.Fenced = choose(c, false, true)
@@ -51,13 +51,13 @@ func (r *run) request(s *seat, c *choices) request {
 	}
 	q.to = who{cmp.Or(s.token, name), q.opt.Metadata}
 	switch waits := choose(c, "", "", "line", "intent"); {
-	case len(r.model.inTheWay(q.to.owner, q.set)) > 0 && (!r.virtual || r.model.ends(time.Now(), time.Second)):
+	case len(r.model.inTheWay(q.to.owner, q.set)) > 0 && (r.mini == nil || r.model.ends(time.Now(), time.Second)):
 	case waits == "line":
 		q.opt.Queue = true
 	case waits == "intent":
 		q.opt.Intent, q.opt.RetryStrategy = true, redislock.LinearBackoff(10*time.Millisecond)
 	}
-	if r.virtual && (q.opt.Queue || q.opt.Intent) {
+	if r.mini != nil && (q.opt.Queue || q.opt.Intent) {
 		q.opt.Wait = 25 * time.Millisecond // in vain, if it has to
 	}
 	return q
@@ -231,7 +231,7 @@ func (r *run) answeredLate(s *seat, c *choices) {
 		l = r.converting(s, to)
 	}
 	soon := time.Now().Add(2 * time.Second)
-	if s.token != "plain" || s.lost || s.over || s.lock.Deadline().Before(soon) || r.virtual && r.model.ends(time.Now(), 2*time.Second) {
+	if s.token != "plain" || s.lost || s.over || s.lock.Deadline().Before(soon) || r.mini != nil && r.model.ends(time.Now(), 2*time.Second) {
 		r.lease(s, l)
 		return
 	}

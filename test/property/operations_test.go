@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
 
 	"github.com/seed-14de3678/redislock"
@@ -36,11 +37,12 @@ type run struct {
 	client  *redislock.Client
 	other   *redislock.Client // of the same process
 	bunches [][]string
-	keys    []string // all of them
-	some    []string // those that are inspected
-	virtual bool
-	longest time.Duration // ttl
+	keys    []string             // all of them
+	some    []string             // those that are inspected
+	mini    *miniredis.Miniredis // in virtual time; nil: a real server
+	longest time.Duration        // ttl
 
+	steps    int
 	model    model
 	seats    []*seat
 	n        int               // of locks so far
@@ -68,7 +70,10 @@ func newRun(t *testing.T, rdb *redis.Client, many int) *run {
 	}
 	for _, token := range []string{"", "", "", "plain", "plain", "fenced", "fenced"} {
 		r.seats = append(r.seats, &seat{token: token})
-		r.tokens[token], r.owners[token] = token, token
+		if token != "" { // all tests of this process know of each other's tokens
+			r.tokens[token] = t.Name() + " " + token
+			r.owners[r.tokens[token]] = token
+		}
 	}
 	r.client = world.NewClient(t, rdb, redislock.WithMaxKeys(len(r.keys)))
 	r.other = world.NewClient(t, rdb, redislock.WithMaxKeys(len(r.keys)))
@@ -78,7 +83,7 @@ func newRun(t *testing.T, rdb *redis.Client, many int) *run {
 
 // scaled is a time as this run has it: on a real server so long that it does not end.
 func (r *run) scaled(d time.Duration) time.Duration {
-	if !r.virtual {
+	if r.mini == nil {
 		d *= 3600
 	}
 	r.longest = max(r.longest, d)
@@ -87,7 +92,7 @@ func (r *run) scaled(d time.Duration) time.Duration {
 
 // now is the server's time.
 func (r *run) now() time.Time {
-	if r.virtual {
+	if r.mini != nil {
 		return time.Now()
 	}
 	now, err := r.rdb.Time(r.t.Context()).Result()
@@ -134,8 +139,8 @@ func (r *run) do(c *choices) {
 		r.sleep(choose(c, 150*time.Millisecond, 700*time.Millisecond, 3*time.Second, 20*time.Second))
 	}
 	r.settle()
-	r.compare()
 	r.inspect()
+	r.compare()
 }
 
 func (r *run) say(format string, args ...any) { r.said = append(r.said, fmt.Sprintf(format, args...)) }
@@ -148,7 +153,7 @@ func (r *run) wrong(format string, args ...any) {
 
 // settle lets pass the moment at which a lease may end. Servers do not agree about that one.
 func (r *run) settle() {
-	for r.virtual && r.model.ends(time.Now().Add(-slack), 2*slack) {
+	for r.mini != nil && r.model.ends(time.Now().Add(-slack), 2*slack) {
 		time.Sleep(slack)
 	}
 	r.model.expire(r.now())
@@ -268,7 +273,7 @@ func (r *run) breaks(set map[string]mode) {
 }
 
 func (r *run) sleep(d time.Duration) {
-	if r.virtual {
+	if r.mini != nil {
 		r.say("%v pass", d)
 		time.Sleep(d)
 	}
@@ -277,9 +282,9 @@ func (r *run) sleep(d time.Duration) {
 // operate does what bytes say, in virtual time.
 func operate(t *testing.T, bytes []byte, many int) {
 	t.Helper()
-	world.Bubble(t, func(t *testing.T, w *world.World, _ *redistest.Mini, _ *world.Journal) {
+	world.Bubble(t, func(t *testing.T, w *world.World, mini *redistest.Mini, _ *world.Journal) {
 		r := newRun(t, w.RDB, many)
-		r.virtual = true
+		r.mini = mini.Miniredis()
 		r.all(bytes)
 	})
 }
@@ -305,10 +310,10 @@ func seeded(seed, n int) []byte {
 // The same with bytes of which none means anything.
 func TestOperations(t *testing.T) {
 	t.Parallel()
-	for seed := range 60 {
+	for seed := range 24 {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
-			operate(t, seeded(seed, 200), 1)
+			operate(t, seeded(seed, 150), 1)
 		})
 	}
 }
@@ -316,12 +321,7 @@ func TestOperations(t *testing.T) {
 // So it is with more keys than a script gives one command.
 func TestOperationsOfManyKeys(t *testing.T) {
 	t.Parallel()
-	for seed := range 3 {
-		t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			t.Parallel()
-			operate(t, seeded(seed, 60), 1100)
-		})
-	}
+	operate(t, seeded(0, 60), 1100)
 }
 
 // On a real server no lease ends, and what Redis says of one may be as old as the question.

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
 
 	"github.com/seed-14de3678/redislock"
@@ -16,12 +17,12 @@ import (
 // A record is a key as it is in Redis.
 type record struct {
 	kind string
-	end  time.Time
+	end  time.Time         // zero: it has none
 	text string            // of a string
 	of   map[string]string // the members of a sorted set and their scores, or the fields of a hash
 }
 
-// everything reads all keys at one moment.
+// everything reads all keys at one moment. In Go that is quicker than in the Lua of miniredis.
 var everything = redis.NewScript(`
 local time, all = redis.call('time'), {}
 for _, key in ipairs(redis.call('keys', '*')) do
@@ -39,6 +40,9 @@ return {time[1], time[2], all}`)
 
 // look reads all keys, and the server's clock.
 func (r *run) look() (now time.Time, all map[string]record) {
+	if r.mini != nil {
+		return r.now(), lookInto(r.mini, r.now())
+	}
 	reply, err := everything.Run(r.t.Context(), r.rdb, nil).Slice()
 	if err != nil {
 		r.wrong("look: %v", err)
@@ -50,10 +54,10 @@ func (r *run) look() (now time.Time, all map[string]record) {
 	for _, entry := range reply[2].([]any) {
 		entry := entry.([]any)
 		key, end, data := entry[0].(string), entry[2].(int64), entry[3].([]any)
-		if end <= 0 {
-			r.wrong("key %q has no end: %d", key, end)
+		its := record{kind: entry[1].(string), of: map[string]string{}}
+		if end > 0 {
+			its.end = time.UnixMilli(end)
 		}
-		its := record{kind: entry[1].(string), end: time.UnixMilli(end), of: map[string]string{}}
 		if its.kind == "string" {
 			its.text = data[0].(string)
 		}
@@ -65,9 +69,41 @@ func (r *run) look() (now time.Time, all map[string]record) {
 	return now, all
 }
 
+// lookInto reads all keys of a miniredis that was asked for something at this moment: so it knows the time.
+func lookInto(mini *miniredis.Miniredis, now time.Time) map[string]record {
+	all := map[string]record{}
+	for _, key := range mini.Keys() {
+		its := record{kind: mini.Type(key), end: now.Add(mini.TTL(key)), of: map[string]string{}}
+		switch its.kind {
+		case "string":
+			its.text, _ = mini.Get(key)
+		case "zset":
+			members, _ := mini.SortedSet(key)
+			for member, score := range members {
+				its.of[member] = strconv.FormatFloat(score, 'f', -1, 64)
+			}
+		case "hash":
+			fields, _ := mini.HKeys(key)
+			for _, field := range fields {
+				its.of[field] = mini.HGet(key, field)
+			}
+		}
+		if mini.TTL(key) == 0 {
+			its.end = time.Time{}
+		}
+		all[key] = its
+	}
+	return all
+}
+
 // compare wants Redis to hold what the model says, and nothing else.
 func (r *run) compare() {
 	now, all := r.look()
+	for key, its := range all {
+		if its.end.IsZero() {
+			r.wrong("key %q has no TTL", key)
+		}
+	}
 	for key, holds := range r.model.holds {
 		its, ok := all[key]
 		if !ok {
@@ -186,10 +222,11 @@ func (r *run) moment(score string) time.Time {
 	return time.UnixMilli(int64(ms))
 }
 
-// inspect wants Inspect to say what the model says. Of many keys it asks for some.
+// inspect wants Inspect to say of a key what the model says. Each step asks for another key, of many for one of some.
 func (r *run) inspect() {
 	before := r.now()
-	states, err := r.client.Inspect(r.t.Context(), r.some)
+	r.steps++
+	states, err := r.client.Inspect(r.t.Context(), r.some[r.steps%len(r.some):][:1])
 	if err != nil {
 		r.wrong("inspect: %v", err)
 	}
