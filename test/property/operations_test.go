@@ -55,8 +55,8 @@ type run struct {
 	before   string // what the model said before the last operation
 }
 
-// newRun makes a run whose last keys are `many`.
-func newRun(t *testing.T, rdb *redis.Client, many int) *run {
+// newRun makes a run whose last keys are `many`. All tests of a process know of each other's tokens, so each has its own.
+func newRun(t *testing.T, rdb *redis.Client, tokens string, many int) *run {
 	t.Helper()
 	r := &run{t: t, rdb: rdb, model: newModel(), own: map[string]bool{}, tokens: map[string]string{}, owners: map[string]string{}}
 	r.bunches = [][]string{{"{k}a"}, {"{k}b"}, {"{k}c"}}
@@ -70,8 +70,8 @@ func newRun(t *testing.T, rdb *redis.Client, many int) *run {
 	}
 	for _, token := range []string{"", "", "", "plain", "plain", "fenced", "fenced"} {
 		r.seats = append(r.seats, &seat{token: token})
-		if token != "" { // all tests of this process know of each other's tokens
-			r.tokens[token] = t.Name() + " " + token
+		if token != "" {
+			r.tokens[token] = tokens + " " + token
 			r.owners[r.tokens[token]] = token
 		}
 	}
@@ -283,7 +283,7 @@ func (r *run) sleep(d time.Duration) {
 func operate(t *testing.T, bytes []byte, many int) {
 	t.Helper()
 	world.Bubble(t, func(t *testing.T, w *world.World, mini *redistest.Mini, _ *world.Journal) {
-		r := newRun(t, w.RDB, many)
+		r := newRun(t, w.RDB, t.Name(), many)
 		r.mini = mini.Miniredis()
 		r.all(bytes)
 	})
@@ -293,6 +293,21 @@ func (r *run) all(bytes []byte) {
 	for c := (&choices{bytes[:min(len(bytes), 300)]}); len(c.bytes) > 0; {
 		r.do(c)
 	}
+	r.end()
+}
+
+// end lets everything end, guards and what the process knows of the tokens, too: whoever lives in another virtual time
+// would be wrong about that.
+func (r *run) end() {
+	r.sleep(10 * time.Minute)
+	r.settle()
+	for _, s := range r.seats {
+		if s.lock != nil {
+			r.release(s)
+		}
+	}
+	r.settle()
+	r.compare()
 }
 
 // Whatever is done in which order, Redis holds what the documentation says, and each operation answers accordingly.
@@ -327,10 +342,11 @@ func TestOperationsOfManyKeys(t *testing.T) {
 // On a real server no lease ends, and what Redis says of one may be as old as the question.
 func TestOperationsOfAServer(t *testing.T) {
 	t.Parallel()
-	rdb := redistest.Start(t, redistest.Redis).Client(t)
+	server := redistest.Start(t, redistest.Redis)
+	rdb := server.Client(t)
 	for seed, many := range []int{1, 1, 1, 1, 1, 1, 1, 1, 1100} {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			r := newRun(t, rdb, many)
+			r := newRun(t, rdb, server.Addr(), many)
 			r.all(seeded(seed, 200/min(many, 2)))
 			if err := rdb.FlushAll(t.Context()).Err(); err != nil {
 				t.Fatal(err)
