@@ -230,8 +230,8 @@ func (r *run) answeredLate(s *seat, c *choices) {
 	if to := choose(c, "", read, write); to != "" {
 		l = r.converting(s, to)
 	}
-	soon := time.Now().Add(2 * time.Second)
-	if s.token != "plain" || s.lost || s.over || s.lock.Deadline().Before(soon) || r.mini != nil && r.model.ends(time.Now(), 2*time.Second) {
+	const soon = 500 * time.Millisecond // more than it takes to ask again
+	if s.token != "plain" || s.lost || s.over || s.lock.Deadline().Before(time.Now().Add(soon)) || r.mini != nil && r.model.ends(time.Now(), soon) {
 		r.lease(s, l)
 		return
 	}
