@@ -296,6 +296,9 @@ func (o *obtaining) clearUp() {
 func (o *obtaining) cleanUp() *cleanup {
 	set := o.want.set
 	if o.left.intents {
+		if !o.left.keys() { // then what the token has of them is another lock's
+			set.keys, set.lines = nil, nil
+		}
 		// Nobody waits for an intent: it stands for its own line.
 		set.keys, set.lines = slices.Concat(set.keys, o.want.intents), slices.Concat(set.lines, o.want.intents)
 		set.fences = nil // they would be of all those keys; what is there is forgotten with its lease

@@ -266,7 +266,9 @@ for i = 1, n do
   if refused and not names_all then
     break
   end
-  all_mine = all_mine and mine[i] and (kinds[i] == 'string' or modes[i] == 'read')
+  if not mine[i] or kinds[i] ~= 'string' and modes[i] ~= 'read' then
+    all_mine = false
+  end
 end
 
 if refused and id then

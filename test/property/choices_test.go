@@ -21,16 +21,24 @@ func (c *choices) next(n int) int {
 
 func choose[T any](c *choices, from ...T) T { return from[c.next(len(from))] }
 
-// set chooses a set of keys, each with its mode; at least one.
-func (c *choices) set() map[string]mode {
-	set := map[string]mode{}
-	n := c.next(26) + 1 // in base three: not a part, written, read
-	for _, key := range keys {
-		switch n % 3 {
-		case 1:
-			set[key] = write
-		case 2:
-			set[key] = read
+// set chooses keys of some bunches, those of a bunch in the same mode; at least one key. Of many keys it may choose a part.
+func (c *choices) set(bunches [][]string) map[string]mode {
+	set, all := map[string]mode{}, 1
+	for range bunches {
+		all *= 3
+	}
+	n := c.next(all-1) + 1 // in base three: not a part, written, read
+	for _, bunch := range bunches {
+		if len(bunch) > 1 && n%3 > 0 {
+			bunch = bunch[choose(c, 0, 50):]
+		}
+		for _, key := range bunch {
+			switch n % 3 {
+			case 1:
+				set[key] = write
+			case 2:
+				set[key] = read
+			}
 		}
 		n /= 3
 	}

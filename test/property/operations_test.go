@@ -4,66 +4,123 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/alicebob/miniredis/v2"
+	"github.com/redis/go-redis/v9"
+
 	"github.com/seed-14de3678/redislock"
-	"github.com/seed-14de3678/redislock/internal/check"
-	"github.com/seed-14de3678/redislock/internal/redistest"
 	"github.com/seed-14de3678/redislock/internal/world"
 )
 
-// keys are those that everybody locks.
-var keys = []string{"{k}a", "{k}b", "{k}c"}
-
-func of(set map[string]mode, wanted mode) (keys []string) {
-	for key, mode := range set {
-		if mode == wanted {
-			keys = append(keys, key)
-		}
-	}
-	slices.Sort(keys)
-	return keys
-}
-
-// A seat is where a lock is kept, which has a token of its own. The lock is nil before the first Obtain.
+// A seat is where a lock is kept, with what it is to take itself to hold.
 type seat struct {
+	token string // of all its locks; empty: each has a token of its own
 	lock  *redislock.Lock
-	owner string          // in the model
-	set   map[string]mode // what the lock takes itself to hold
-	ttl   time.Duration   // of its last lease
-	least time.Time       // HoldAtLeast
-	lost  bool            // it knows
-	over  bool            // released or left
+	owner string // in the model
+	set   map[string]mode
+	ttl   time.Duration // of its last lease
+	least span          // HoldAtLeast
+	lost  bool          // it knows
+	over  bool          // released or left
 }
 
 // A run is one sequence of operations.
 type run struct {
-	t      *testing.T
-	w      *world.World
-	model  model
-	seats  []*seat
-	n      int // of locks so far
-	said   []string
-	before string // what the model said before the last operation
+	t       *testing.T
+	rdb     *redis.Client
+	client  *redislock.Client
+	other   *redislock.Client // of the same process
+	bunches [][]string
+	keys    []string             // all of them
+	some    []string             // those that are inspected
+	mini    *miniredis.Miniredis // in virtual time; nil: a real server
+	longest time.Duration        // ttl
+
+	steps    int
+	model    model
+	seats    []*seat
+	n        int               // of locks so far
+	own      map[string]bool   // owners that were given no token
+	tokens   map[string]string // by owner, as far as they are known
+	owners   map[string]string // by token
+	late     func()            // called in place of an answer
+	executed bool              // what late is the answer to
+	said     []string
+	before   string // what the model said before the last operation
+}
+
+// newRun makes a run whose last keys are `many`. All tests of a process know of each other's tokens, so each has its own.
+func newRun(t *testing.T, rdb *redis.Client, tokens string, many int) *run {
+	t.Helper()
+	r := &run{t: t, rdb: rdb, model: newModel(), own: map[string]bool{}, tokens: map[string]string{}, owners: map[string]string{}}
+	r.bunches = [][]string{{"{k}a"}, {"{k}b"}, {"{k}c"}}
+	if many > 1 {
+		r.bunches[2] = world.Numbered("{k}c", many)
+	}
+	r.keys = slices.Concat(r.bunches...)
+	r.some = r.keys
+	if many > 1 {
+		r.some = slices.Concat(r.bunches[0], r.bunches[1], r.bunches[2][:2], r.bunches[2][many-2:])
+	}
+	for _, token := range []string{"", "", "", "plain", "plain", "fenced", "fenced"} {
+		r.seats = append(r.seats, &seat{token: token})
+		if token != "" {
+			r.tokens[token] = tokens + " " + token
+			r.owners[r.tokens[token]] = token
+		}
+	}
+	r.client = world.NewClient(t, rdb, redislock.WithMaxKeys(len(r.keys)))
+	r.other = world.NewClient(t, rdb, redislock.WithMaxKeys(len(r.keys)))
+	r.loseAnswers()
+	return r
+}
+
+// scaled is a time as this run has it: on a real server so long that it does not end.
+func (r *run) scaled(d time.Duration) time.Duration {
+	if r.mini == nil {
+		d *= 3600
+	}
+	r.longest = max(r.longest, d)
+	return d
+}
+
+// now is the server's time.
+func (r *run) now() time.Time {
+	if r.mini != nil {
+		return time.Now()
+	}
+	now, err := r.rdb.Time(r.t.Context()).Result()
+	if err != nil {
+		r.wrong("time: %v", err)
+	}
+	return now
+}
+
+// during calls fn, and returns when that was.
+func (r *run) during(fn func()) (at span) {
+	at.from = r.now()
+	fn()
+	at.to = r.now()
+	return at
 }
 
 // do makes one operation, and compares what is in Redis then with the model.
 func (r *run) do(c *choices) {
-	for r.model.ends(time.Now()) {
-		time.Sleep(time.Millisecond)
-	}
-	r.model.expire(time.Now())
 	r.before = r.model.String()
 	s := r.seats[c.next(len(r.seats))]
-	switch c.next(10) {
+	what := c.next(13)
+	if s.lock == nil && what < 10 {
+		what = 0
+	}
+	switch what {
 	case 0, 1, 2:
-		r.obtain(s, c)
+		r.obtain(r.client, s, c)
 	case 3:
-		r.refresh(s, choose(c, time.Second, 200*time.Millisecond, 20*time.Second))
+		r.refresh(s, r.scaled(choose(c, time.Second, 200*time.Millisecond, 20*time.Second)))
 	case 4:
 		r.release(s)
 	case 5:
@@ -71,12 +128,16 @@ func (r *run) do(c *choices) {
 	case 6:
 		r.convert(s, choose(c, read, write))
 	case 7:
-		r.leave(s, choose(c, 700*time.Millisecond, 5*time.Second))
-	case 8:
-		r.breaks(c.set())
-	case 9:
+		r.leave(s, r.scaled(choose(c, 700*time.Millisecond, 5*time.Second, -time.Second)))
+	case 8, 9:
+		r.answeredLate(s, c)
+	case 10:
+		r.breaks(c.set(r.bunches))
+	default:
 		r.sleep(choose(c, 150*time.Millisecond, 700*time.Millisecond, 3*time.Second, 20*time.Second))
 	}
+	r.settle()
+	r.inspect()
 	r.compare()
 }
 
@@ -84,257 +145,134 @@ func (r *run) say(format string, args ...any) { r.said = append(r.said, fmt.Spri
 
 func (r *run) wrong(format string, args ...any) {
 	r.t.Helper()
-	r.t.Fatalf("%s\nbefore the last step it said:\n%s\nafter:\n  %s", fmt.Sprintf(format, args...), r.before, strings.Join(r.said, "\n  "))
+	r.t.Fatalf("%s\nbefore the last step the model said:\n%s\nand after it:\n%s\nwhat was done:\n  %s",
+		fmt.Sprintf(format, args...), r.before, r.model, strings.Join(r.said, "\n  "))
 }
 
-func (r *run) obtain(s *seat, c *choices) {
-	set, ttl := c.set(), choose(c, time.Second, 200*time.Millisecond, 10*time.Second)
-	r.n++
-	owner := fmt.Sprintf("lock%d", r.n)
-	opt := &redislock.Options{Metadata: owner, HoldAtLeast: choose(c, 0, 500*time.Millisecond)}
-	r.say("%s: obtain %v for %v, at least %v", owner, set, ttl, opt.HoldAtLeast)
-	now := time.Now()
-	lock, err := r.w.Client.ObtainMixed(r.t.Context(), of(set, write), of(set, read), ttl, opt)
-	if way := r.model.inTheWay(owner, set); len(way) > 0 {
-		var conflict *redislock.ConflictError
-		if !errors.As(err, &conflict) || !slices.Contains(way, conflict.Key) {
-			r.wrong("got %v, want a conflict at one of %q", err, way)
-		}
-		return
+// settle lets pass the moment at which a lease may end. Servers do not agree about that one.
+func (r *run) settle() {
+	for r.mini != nil && r.model.ends(time.Now().Add(-slack), 2*slack) {
+		time.Sleep(slack)
 	}
-	if err != nil {
-		r.wrong("got %v, want the lock", err)
-	}
-	r.model.grant(owner, set, now.Add(ttl))
-	*s = seat{lock: lock, owner: owner, set: set, ttl: ttl}
-	if opt.HoldAtLeast > 0 {
-		s.least = now.Add(opt.HoldAtLeast)
-	}
+	r.model.expire(r.now())
 }
 
-// isOver wants err to say that the lock is not held any more, if that is so.
-func (r *run) isOver(s *seat, err error, missing []string) bool {
+// wantLost wants err to say that the lock is not held any more, if that is so.
+func (r *run) wantLost(s *seat, err error, missing []string) bool {
 	r.t.Helper()
 	if !s.over && !s.lost && len(missing) == 0 {
 		return false
 	}
 	if !errors.Is(err, redislock.ErrLockNotHeld) {
-		r.wrong("got %v, want ErrLockNotHeld; not held: %q", err, missing)
+		r.wrong("got %v, want ErrLockNotHeld; not held: %d", err, len(missing))
 	}
+	s.lost = s.lost || !s.over
 	return true
 }
 
-func (r *run) refresh(s *seat, ttl time.Duration) {
-	if s.lock == nil {
-		return
-	}
-	r.say("%s: refresh to %v", s.owner, ttl)
-	now := time.Now()
-	err := s.lock.Refresh(r.t.Context(), ttl)
-	if r.isOver(s, err, r.model.lacks(s.owner, s.set)) {
-		s.lost = true
-		return
-	}
-	if err != nil {
-		r.wrong("got %v, want a new lease", err)
-	}
-	s.ttl = ttl
-	r.renew(s, s.set, now.Add(ttl))
-}
-
-// renew begins a new lease of a set in its modes.
-func (r *run) renew(s *seat, set map[string]mode, end time.Time) {
-	s.set = set
-	for key, mode := range set {
-		r.model.put(key, s.owner, hold{mode: mode, end: end})
-	}
-}
-
 func (r *run) release(s *seat) {
-	if s.lock == nil {
-		return
-	}
-	r.say("%s: release", s.owner)
-	now := time.Now()
-	err := s.lock.Release(r.t.Context())
-	r.ended(s, s.set, now, s.least, err)
+	r.say("%s: release", s)
+	missing := r.model.lacks(s.owner, s.set)
+	var err error
+	at := r.during(func() { err = s.lock.Release(r.t.Context()) })
+	r.ended(s, s.set, at, s.least, missing, err)
 	s.over = true
 }
 
 // ended frees a set, or leaves it until a certain time, and wants err to be right.
-func (r *run) ended(s *seat, set map[string]mode, now, until time.Time, err error) {
+func (r *run) ended(s *seat, set map[string]mode, at, until span, missing []string, err error) {
 	r.t.Helper()
-	over, missing := s.over, r.missing(s.owner, set)
 	switch {
-	case over || s.lost || len(missing) > 0:
+	case s.over || len(missing) > 0:
 		if !errors.Is(err, redislock.ErrLockNotHeld) {
-			r.wrong("got %v, want ErrLockNotHeld; not held: %q", err, missing)
+			r.wrong("got %v, want ErrLockNotHeld; not held: %d", err, len(missing))
 		}
 	case err != nil:
 		r.wrong("got %v, want no error", err)
 	}
-	if over {
+	if s.over {
 		return
 	}
+	stays := until.to.After(at.from)
+	until.to = until.to.Add(at.to.Sub(at.from)) // the rest is reckoned before it is sent
 	for key := range set {
-		h, ok := r.model[key][s.owner]
-		if !ok {
-			continue
-		}
-		delete(r.model[key], s.owner)
-		if until.After(now) {
-			r.n++
-			r.model.put(key, fmt.Sprintf("%s/%d", s.owner, r.n), hold{mode: h.mode, end: until, left: true})
+		switch w, _, ok := r.model.of(key, s.owner); {
+		case ok && stays:
+			r.model.leave(key, w, until)
+		case ok:
+			r.model.remove(key, w)
 		}
 	}
 }
 
-// missing returns the keys of a set that owner does not hold at all.
-func (r *run) missing(owner string, set map[string]mode) (keys []string) {
-	for key := range set {
-		if _, ok := r.model[key][owner]; !ok {
-			keys = append(keys, key)
-		}
-	}
-	return keys
-}
-
+// releaseKeys frees some of the keys, from one of them on.
 func (r *run) releaseKeys(s *seat, c *choices) {
-	if s.lock == nil {
-		return
-	}
 	all := slices.Sorted(maps.Keys(s.set))
-	key := all[c.next(len(all))]
-	if len(all) == 1 {
+	from := c.next(len(all))
+	keys := all[from:min(len(all), from+(len(all)+1)/2)]
+	if len(keys) == len(all) {
 		r.release(s)
 		return
 	}
-	r.say("%s: release %s alone", s.owner, key)
-	now := time.Now()
-	err := s.lock.ReleaseKeys(r.t.Context(), []string{key})
+	r.say("%s: release %d from %q on", s, len(keys), keys[0])
+	part := map[string]mode{}
+	for _, key := range keys {
+		part[key] = s.set[key]
+	}
+	missing := r.model.lacks(s.owner, part)
+	var err error
+	at := r.during(func() { err = s.lock.ReleaseKeys(r.t.Context(), keys) })
 	if s.lost { // then nothing is done
-		r.isOver(s, err, nil)
+		r.wantLost(s, err, nil)
 		return
 	}
-	part := map[string]mode{key: s.set[key]}
-	r.ended(s, part, now, s.least, err)
+	r.ended(s, part, at, s.least, missing, err)
 	if !s.over {
 		s.set = maps.Clone(s.set)
-		delete(s.set, key)
+		maps.DeleteFunc(s.set, func(key string, _ mode) bool { return part[key] != "" })
 	}
-}
-
-func (r *run) convert(s *seat, to mode) {
-	if s.lock == nil {
-		return
-	}
-	r.say("%s: all to %s", s.owner, to)
-	now := time.Now()
-	set := map[string]mode{}
-	for key := range s.set {
-		set[key] = to
-	}
-	var err error
-	if to == read {
-		err = s.lock.Downgrade(r.t.Context())
-	} else {
-		err = s.lock.Upgrade(r.t.Context())
-	}
-	if r.isOver(s, err, r.model.lacks(s.owner, s.set)) {
-		s.lost = true
-		return
-	}
-	if way := r.model.inTheWay(s.owner, set); to == write && len(way) > 0 {
-		check.Is(r.t, err, redislock.ErrNotObtained)
-		return
-	}
-	if err != nil {
-		r.wrong("got %v, want %s keys", err, to)
-	}
-	r.renew(s, set, now.Add(s.ttl))
 }
 
 func (r *run) leave(s *seat, ttl time.Duration) {
-	if s.lock == nil {
-		return
+	r.say("%s: leave for %v", s, ttl)
+	missing := r.model.lacks(s.owner, s.set)
+	var err error
+	at := r.during(func() { err = s.lock.Leave(r.t.Context(), ttl) })
+	until := s.least
+	if ttl > 0 {
+		until = until.later(at.after(ttl))
 	}
-	r.say("%s: leave for %v", s.owner, ttl)
-	now := time.Now()
-	err := s.lock.Leave(r.t.Context(), ttl)
-	until := now.Add(ttl)
-	if s.least.After(until) {
-		until = s.least
-	}
-	r.ended(s, s.set, now, until, err)
+	r.ended(s, s.set, at, until, missing, err)
 	s.over = true
 }
 
 func (r *run) breaks(set map[string]mode) {
 	names := slices.Sorted(maps.Keys(set))
-	r.say("break %q", names)
-	if _, err := r.w.Client.Break(r.t.Context(), names, "test"); err != nil {
+	r.say("break %d from %q on", len(names), names[0])
+	var broken []redislock.Broken
+	var err error
+	at := r.during(func() { broken, err = r.client.Break(r.t.Context(), names, "test") })
+	if err != nil {
 		r.wrong("got %v, want the keys broken", err)
 	}
+	by := map[string][]redislock.Holder{}
+	for _, b := range broken {
+		by[b.Key] = append(by[b.Key], b.Holder)
+	}
 	for _, key := range names {
-		delete(r.model, key)
+		if len(by[key]) != len(r.model.holds[key]) {
+			r.wrong("%v were broken, want %d", by[key], len(r.model.holds[key]))
+		}
+		for w, h := range r.model.holds[key] {
+			r.wantHolder(by[key], w, h, at)
+		}
+		r.model.free(key)
 	}
 }
 
 func (r *run) sleep(d time.Duration) {
-	r.say("%v pass", d)
-	time.Sleep(d)
-	for r.model.ends(time.Now()) {
-		time.Sleep(time.Millisecond)
-	}
-	r.model.expire(time.Now())
-}
-
-// compare wants Redis to hold what the model says.
-func (r *run) compare() {
-	states, err := r.w.Client.Inspect(r.t.Context(), keys)
-	if err != nil {
-		r.wrong("inspect: %v", err)
-	}
-	var lines []string
-	for _, s := range states {
-		for _, h := range s.Holders {
-			owner := h.Metadata
-			lines = append(lines, line(s.Key, mode(s.Mode), owner, h.Left, time.Now().Add(h.TTL)))
-		}
-	}
-	slices.Sort(lines)
-	if got, want := strings.Join(lines, "\n"), r.model.String(); got != want {
-		r.wrong("Redis has:\n%s\nthe model says:\n%s", got, want)
-	}
-}
-
-// operate does what bytes say.
-func operate(t *testing.T, bytes []byte) {
-	t.Helper()
-	world.Bubble(t, func(t *testing.T, w *world.World, _ *redistest.Mini, _ *world.Journal) {
-		r := &run{t: t, w: w, model: model{}, seats: []*seat{{}, {}, {}}}
-		c := &choices{bytes[:min(len(bytes), 300)]}
-		for len(c.bytes) > 0 {
-			r.do(c)
-		}
-	})
-}
-
-// Whatever is done in which order, Redis holds what the documentation says, and each operation answers accordingly.
-func FuzzOperations(f *testing.F) {
-	f.Fuzz(operate)
-}
-
-// The same with bytes of which none means anything.
-func TestOperations(t *testing.T) {
-	t.Parallel()
-	for i := range 30 {
-		t.Run(fmt.Sprint(i), func(t *testing.T) {
-			t.Parallel()
-			rng := rand.NewChaCha8([32]byte{byte(i)})
-			bytes := make([]byte, 300)
-			_, _ = rng.Read(bytes)
-			operate(t, bytes)
-		})
+	if r.mini != nil {
+		r.say("%v pass", d)
+		time.Sleep(d)
 	}
 }
