@@ -208,7 +208,7 @@ func (o *obtaining) send(ctx context.Context, c *call) error {
 	}
 	o.asked.silent = end == wire.Silent || c.Silent
 	settled := end == wire.Settled || !c.Leave(nil) // perhaps the outcome has come in this very moment
-	if settled && !errors.Is(c.Err, wire.ErrNotSent) {
+	if settled && (ctx.Err() == nil || !errors.Is(c.Err, wire.ErrNotSent)) {
 		return nil
 	}
 	if !settled || c.IsUnanswered() {
