@@ -313,7 +313,7 @@ func (o *obtaining) obtained(sent clock.Moment, number int64) (*Lock, error) {
 		// The way to the server takes too long, or this process was paused: the lease may be over already, and
 		// somebody else have the lock.
 		o.left.unused = true
-		err := fmt.Errorf("redislock: obtain %s: %w: the answer took %s, which leaves nothing of a ttl of %s; released",
+		err := fmt.Errorf("redislock: obtain %s: %w: the answer took %s, which leaves nothing of a ttl of %s; the keys are given back",
 			w.set, ErrNotObtained, shown.Duration(at.Since(sent)), w.ttl)
 		if o.line != nil && o.line.mayBeTooLate() {
 			return nil, err

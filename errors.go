@@ -131,11 +131,11 @@ func (e *ConflictError) Error() string {
 	case ModeRestarted:
 		b.WriteString("is on a server that has restarted")
 	default:
-		is := "is"
+		is, by := "is", "by"
 		if e.Left {
-			is = "was left"
+			is, by = "is kept", "after the work of"
 		}
-		fmt.Fprintf(&b, "%s %s-locked by %s", is, e.Mode, cmp.Or(name, "a holder that says nothing of itself"))
+		fmt.Fprintf(&b, "%s %s-locked %s %s", is, e.Mode, by, cmp.Or(name, "a holder that says nothing of itself"))
 	}
 	if e.TTL < 0 {
 		b.WriteString(", without a TTL")

@@ -218,5 +218,5 @@ func ExampleLock_Leave() {
 	}
 	_, err = client.Obtain(ctx, []string{"lock:sensor:4"}, time.Minute, nil)
 	fmt.Println(err)
-	// Output: redislock: "lock:sensor:4" was left write-locked by host=lab-2, 1m0s to go
+	// Output: redislock: "lock:sensor:4" is kept write-locked after the work of host=lab-2, 1m0s to go
 }

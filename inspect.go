@@ -94,7 +94,7 @@ type Holder struct {
 func (h Holder) String() string {
 	name := cmp.Or(who(h.Metadata, h.Owner), "somebody")
 	if h.Left {
-		return fmt.Sprintf("%s (who has left it, %s to go)", name, shown.Duration(h.TTL))
+		return fmt.Sprintf("%s (after its work, %s to go)", name, shown.Duration(h.TTL))
 	}
 	return fmt.Sprintf("%s (%s left)", name, shown.Duration(h.TTL))
 }

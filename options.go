@@ -58,8 +58,11 @@ func (silence) Info(string, ...any)                         {}
 func (silence) Warn(string, ...any)                         {}
 func (silence) WarnContext(context.Context, string, ...any) {}
 
-// WithHooks makes the client call hooks when something happens to its locks. Default: no hooks.
-func WithHooks(hooks Hooks) ClientOption { return func(c *Client) { c.hooks = hooks } }
+// WithHooks makes the client call hooks when something happens to its locks. If it is given more than once, those of
+// each are called: see [JoinHooks]. Default: no hooks.
+func WithHooks(hooks Hooks) ClientOption {
+	return func(c *Client) { c.hooks = JoinHooks(c.hooks, hooks) }
+}
 
 // WithMetadata has each lock of the Client that is obtained without an [Options].Metadata store this text, so
 // that whoever is refused reads it: see [InstanceMetadata]. Default: none.
@@ -174,8 +177,8 @@ type Options struct {
 	// Wait is for how long this Obtain tries at most, whether it polls or stands in line. It bounds nothing that
 	// comes after it: neither the lock nor the function of [Client.With]. One attempt is made in any
 	// case, and has 100 ms to be answered. The error of an Obtain that has waited in vain is an
-	// [ErrWaitOver]. It is an [ErrNotObtained], too, and a [*ConflictError] if somebody else holds a
-	// key. It is 1 µs to 365 days. Default: 0, only ctx and the RetryStrategy bound the waiting.
+	// [ErrWaitOver]. It is a [*ConflictError], too, if somebody else holds a key, and an [ErrUnknownOutcome]
+	// if no server has answered. It is 1 µs to 365 days. Default: 0, only ctx and the RetryStrategy bound the waiting.
 	Wait time.Duration
 
 	// Queue makes this Obtain stand in line if a key is held by somebody else. It waits until the

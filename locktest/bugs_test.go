@@ -173,7 +173,7 @@ var bugs = []struct {
 			})
 		},
 		func(ctx context.Context, client *redislock.Client, work func(context.Context) error) error {
-			return withLock(ctx, client, func(ctx context.Context) error {
+			return withLock(ctx, client, func(context.Context) error { // with the context outside of its lock
 				return client.With(ctx, []string{key}, 10*time.Second, &redislock.Options{Queue: true}, work)
 			})
 		},

@@ -19,7 +19,8 @@ const (
 )
 
 // AssertFree fails the test if a key is held, or somebody stands in line for it or keeps readers away from
-// it ([redislock.Options].Intent), and says who. It looks at all keys that were asked for by a
+// it ([redislock.Options].Intent), and says who; of a lock of a [Server.Client] also the file and line at which it
+// was obtained. It looks at all keys that were asked for by a
 // [Server.Client] or over [Server.Redis].
 //
 // What is under way has 5 seconds to end, such as a clean-up in the background. A lock whose lease
@@ -62,7 +63,11 @@ func (s *Server) leftovers() ([]string, error) {
 		at := time.Now()
 		for _, state := range states {
 			if left, ok := s.isTaken(ctx, state); ok {
-				seen[state.Key] = sighting{state.String(), at.Add(left)}
+				text := state.String()
+				if place := s.places.of(state.Key); place != "" {
+					text += ", obtained at " + place
+				}
+				seen[state.Key] = sighting{text, at.Add(left)}
 			} else if before, ok := seen[state.Key]; ok && at.Before(before.ends) {
 				delete(seen, state.Key) // it was released
 			}

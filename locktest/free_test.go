@@ -33,6 +33,12 @@ func testEndHeld(t *testing.T, opts ...locktest.Option) {
 	})
 	want := `locktest: not free at the end of the test:
 	"order:7" is write-locked by worker-2 (9m`
+	// The line is that of obtain, which has obtained it, and that of the literal above.
+	for _, place := range []string{"obtained at ", ", obtained at free_test.go:"} {
+		if strings.Count(failure, place) != map[bool]int{true: 2, false: 1}[place == "obtained at "] {
+			t.Errorf("got failure\n%s\nwant file and line of each Obtain", failure)
+		}
+	}
 	if !strings.HasPrefix(failure, want) || !strings.Contains(failure, "\t\"stock\" is read-locked by somebody") {
 		t.Errorf("got failure\n%s\nwant one that begins\n%s", failure, want)
 	}

@@ -32,6 +32,7 @@ type Server struct {
 	direct  *redis.Client     // of the Server itself: past both
 	other   *redislock.Client // somebody else, over direct
 
+	places     places // of the locks of its Clients
 	background sync.WaitGroup
 	ending     chan struct{} // closed at the end of the test
 
@@ -108,7 +109,9 @@ func (s *Server) redis(options redis.Options) *redis.Client {
 // at once of [Server.Break] and [Server.Expire]: the Client is made with [redislock.WithBreakNotices]. It
 // is closed with the test.
 func (s *Server) Client(opts ...redislock.ClientOption) *redislock.Client {
-	client := redislock.New(s.rdb, append([]redislock.ClientOption{redislock.WithBreakNotices()}, opts...)...)
+	var client *redislock.Client
+	placing := redislock.WithHooks(s.places.hooks(func(key string) string { return client.RedisKey(key) }))
+	client = redislock.New(s.rdb, append([]redislock.ClientOption{redislock.WithBreakNotices(), placing}, opts...)...)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.clients = append(s.clients, client)

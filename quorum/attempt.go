@@ -105,7 +105,7 @@ func (o *obtaining) tooLate(ctx context.Context, r *round, l *Lock) *refusal {
 	}
 	if deadline := l.Deadline(); !time.Now().Before(deadline) {
 		return &refusal{
-			text:  fmt.Sprintf("the time that %s took to answer has left nothing of a ttl of %s; released", count.Of(r.yes, "node"), o.want.ttl),
+			text:  fmt.Sprintf("the time that %s took to answer has left nothing of a ttl of %s; the keys are given back", count.Of(r.yes, "node"), o.want.ttl),
 			is:    []error{redislock.ErrNotObtained},
 			again: true, free: backoff.Stop,
 		}

@@ -17,7 +17,7 @@ var (
 	// errSuspect says why a node was not asked.
 	errSuspect = errors.New("not asked: it has not answered in time before, and not shown since that it can")
 	// errBehind says the same of a node that has yet to answer what concerns an earlier lock.
-	errBehind = errors.New("not asked: it has not answered yet in time what was asked before for the same token or key")
+	errBehind = errors.New("not asked again yet: an earlier request for the same token or key, which was not answered in time, is still under way there")
 	// errTooLate says why a grant is given back.
 	errTooLate = errors.New("the lock was over when the node granted it")
 )

@@ -212,7 +212,7 @@ func TestRunAtLeast(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	p.shell("true", "-once", "-at-least", "10m").start(t).want(t, 0)
-	p.shell("true", "-once").start(t).want(t, 75, "was left write-locked by host=")
+	p.shell("true", "-once").start(t).want(t, 75, "is kept write-locked after the work of host=")
 	if ttl := p.state().TTL; ttl < time.Minute {
 		t.Errorf("the key is kept for %v, want minutes", ttl)
 	}

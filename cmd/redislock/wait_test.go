@@ -128,8 +128,8 @@ func TestWaitRead(t *testing.T) {
 		{"-read " + key, 0, ""},
 		{"-read " + key + " " + key + "none", 0, ""},
 		{key + "free", 0, ""},
-		{key + "left", 75, "gone, who has left it"},
-		{"-read " + key + "left", 75, "gone, who has left it"},
+		{key + "left", 75, "gone, after its work"},
+		{"-read " + key + "left", 75, "gone, after its work"},
 		{"-read " + key + " " + key + "w", 75, "write-locked by a writer"},
 	} {
 		stdout, stderr, status := onServer(t, addr, append([]string{"wait", "-timeout", "300ms"}, strings.Fields(tt.args)...)...)

@@ -146,7 +146,7 @@ func TestBrokenText(t *testing.T) {
 		`"k" was read-locked by somebody (1s left)`: {
 			Key: "k", Mode: redislock.ModeRead, Holder: redislock.Holder{TTL: time.Second},
 		},
-		`"k" was write-locked by m (who has left it, 1s to go)`: {
+		`"k" was write-locked by m (after its work, 1s to go)`: {
 			Key: "k", Mode: redislock.ModeWrite, Holder: redislock.Holder{Metadata: "m", Left: true, TTL: time.Second},
 		},
 	} {

@@ -23,7 +23,7 @@ func wantLeft(t *testing.T, err error, key string, mode redislock.Mode) {
 	if conflict := world.WantConflict(t, err, key, mode); !conflict.Left || conflict.Metadata != "host=a" {
 		t.Errorf("left: %t, metadata %q, want left by host=a", conflict.Left, conflict.Metadata)
 	}
-	if err != nil && !strings.Contains(err.Error(), "was left "+string(mode)+"-locked by host=a") {
+	if err != nil && !strings.Contains(err.Error(), "is kept "+string(mode)+"-locked after the work of host=a") {
 		t.Errorf("got error %v, want one that says so", err)
 	}
 }
@@ -65,7 +65,7 @@ func TestLeave(t *testing.T) {
 		if len(state.Holders) != 1 || !state.Holders[0].Left || state.Mode != redislock.ModeWrite || state.Holders[0].Metadata != "host=a" {
 			t.Errorf("got %+v", state)
 		}
-		if want := "host=a (who has left it, "; !strings.Contains(state.String(), want) {
+		if want := "host=a (after its work, "; !strings.Contains(state.String(), want) {
 			t.Errorf("got %q, want one that says %q", state, want)
 		}
 		w.WantTTL(t, w.Key("b"), time.Minute/2, time.Minute)

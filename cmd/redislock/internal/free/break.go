@@ -2,8 +2,10 @@
 package free
 
 import (
+	"bytes"
 	"context"
 	"flag"
+	"io"
 	"log/slog"
 
 	"github.com/seed-14de3678/redislock"
@@ -79,8 +81,12 @@ func (b *breaking) run(ctx context.Context, to cli.Streams, args []string) (err 
 		return err
 	}
 	defer func() { _ = b.conn.Close() }() // what was done is done
-	b.client = b.conn.Client(logTo(to)...)
-	defer b.client.Close()
+	var log bytes.Buffer
+	b.client = b.conn.Client(logTo(to, &log)...)
+	defer func() {
+		b.client.Close()
+		_, _ = log.WriteTo(to.Err) // behind what it says itself
+	}()
 	states, err := b.look(ctx)
 	if err != nil {
 		return err
@@ -152,8 +158,8 @@ func (b *breaking) hasShownAll(states []redislock.KeyState) bool {
 	return true
 }
 
-// logTo has the library log to stderr where that is a log: people at a terminal are told in other words.
-func logTo(to cli.Streams) []redislock.ClientOption {
+// logTo has the library log where stderr is a log: people at a terminal are told in other words.
+func logTo(to cli.Streams, log io.Writer) []redislock.ClientOption {
 	if isTerminal(to.Err) {
 		return nil
 	}
@@ -163,5 +169,5 @@ func logTo(to cli.Streams) []redislock.ClientOption {
 		}
 		return a
 	}
-	return []redislock.ClientOption{redislock.WithLogger(slog.New(slog.NewTextHandler(to.Err, &slog.HandlerOptions{ReplaceAttr: utc})))}
+	return []redislock.ClientOption{redislock.WithLogger(slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{ReplaceAttr: utc})))}
 }

@@ -50,7 +50,7 @@ func name(metadata, owner string) string { return cli.Somebody(metadata, owner, 
 func describe(h redislock.Holder) string {
 	text := name(h.Metadata, h.Owner)
 	if h.Left {
-		return fmt.Sprintf("%s, who has left it, for another %s", text, cli.Duration(h.TTL))
+		return fmt.Sprintf("%s, after its work, for another %s", text, cli.Duration(h.TTL))
 	}
 	if !h.Since.IsZero() {
 		text += ", since " + cli.Clock(h.Since)

@@ -92,7 +92,7 @@ func TestDescribe(t *testing.T) {
 		want string
 	}{
 		{redislock.Holder{TTL: time.Minute}, "somebody, 1m0s left"},
-		{redislock.Holder{Metadata: "m", Owner: "o", TTL: time.Minute, Left: true, Since: now}, "m owner=o, who has left it, for another 1m0s"},
+		{redislock.Holder{Metadata: "m", Owner: "o", TTL: time.Minute, Left: true, Since: now}, "m owner=o, after its work, for another 1m0s"},
 		{redislock.Holder{Owner: "o", TTL: time.Second, Since: now.Add(time.Hour)}, "owner=o, since " + now.Add(time.Hour).Format("15:04:05") + ", 1s left"},
 		{redislock.Holder{Metadata: "m", TTL: time.Second, Since: now.Add(-time.Hour)}, "m, since " + now.Add(-time.Hour).Format("15:04:05") + " (1h0m0s), 1s left"},
 		{redislock.Holder{Metadata: "a\nb\x1b[1m", TTL: time.Second}, `"a\nb\x1b[1m", 1s left`},
