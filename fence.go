@@ -19,7 +19,7 @@ var raiseScript = newScript("raise", raiseLua)
 // Fence returns the fencing number of the lock. It is greater than every number that was given
 // before for any of its keys, and 0 if the lock was obtained without [Options].Fenced. Pass it to
 // whatever the lock protects, so that a holder with a smaller number can be refused there: one that
-// was paused, and does not know yet that its lease is over.
+// was paused, and does not know yet that its lease is over. Package fencing does that, and refuses 0.
 //
 // An [Lock.Upgrade] gives the lock a new number.
 func (l *Lock) Fence() int64 {

@@ -10,8 +10,7 @@
 //   - a service that is the resource itself uses [Guard], or [Guard.Handler] behind a request
 //     [Header];
 //   - a value in Redis is written with [Set];
-//   - a row of a database has a column for the number, and the UPDATE that writes has a condition
-//     on it; see the example named sql.
+//   - a row of an SQL database has a column for the number, and is written with [Exec].
 //
 // All of them compare and write in one step. To compare first and write afterwards would leave the
 // gap that fencing is there to close.

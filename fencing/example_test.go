@@ -2,8 +2,6 @@ package fencing_test
 
 import (
 	"context"
-	"database/sql"
-	"database/sql/driver"
 	"errors"
 	"fmt"
 	"net/http"
@@ -143,59 +141,6 @@ func ExampleGet() {
 	// Output:
 	// true
 	// 12.50 1760000000000001 <nil>
-}
-
-// A row keeps the number in a column of its own (bigint, not null, 0 in a new row), and the
-// statement that writes compares it. If no row is affected nothing was written, because the number
-// is stale or there is no such row.
-//
-// The driver must count the rows that were found. That of MySQL counts the rows that were changed.
-// So it returns 0 even when the same holder writes the same values again, unless it is told
-// otherwise (clientFoundRows=true).
-func Example_sql() {
-	// Of *sql.DB, *sql.Tx or *sql.Conn.
-	type execer interface {
-		ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
-	}
-	update := func(ctx context.Context, db execer, id, left int, fence int64) error {
-		result, err := db.ExecContext(ctx,
-			`UPDATE stock SET left = $1, fence = $2 WHERE id = $3 AND fence <= $2`, left, fence, id)
-		if err != nil {
-			return err
-		}
-		rows, err := result.RowsAffected()
-		if err == nil && rows == 0 {
-			err = fencing.ErrStale
-		}
-		return err
-	}
-
-	db := &table{9: {left: 10}} // in a program sql.Open
-	ctx := context.Background()
-	fmt.Println(update(ctx, db, 9, 8, 1760000000000002))
-	fmt.Println(update(ctx, db, 9, 9, 1760000000000001))
-	fmt.Println("left:", (*db)[9].left)
-	// Output:
-	// <nil>
-	// stale number
-	// left: 8
-}
-
-// A table does what the one statement of the example does in a database.
-type table map[int]row
-
-type row struct {
-	left  int
-	fence int64
-}
-
-func (t table) ExecContext(_ context.Context, _ string, args ...any) (sql.Result, error) {
-	left, fence, id := args[0].(int), args[1].(int64), args[2].(int)
-	if r, ok := t[id]; !ok || r.fence > fence {
-		return driver.RowsAffected(0), nil
-	}
-	t[id] = row{left, fence}
-	return driver.RowsAffected(1), nil
 }
 
 // startRedis starts a server inside the test, and a client for it; stop ends both.

@@ -12,7 +12,8 @@ const maxNumber = 1<<53 - 1
 var (
 	// ErrStale means that the resource has seen a greater number: the lock has had a newer holder.
 	// Nothing was written. It is no use to try again with the same number; obtain the lock again
-	// instead. The error is a [*StaleError].
+	// instead. The error is a [*StaleError], except that of [Exec], which does not learn the greater
+	// number.
 	ErrStale = errors.New("stale number")
 
 	// ErrInvalidNumber means that there is no number, or one that no lock gives: zero, negative, or
