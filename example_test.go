@@ -4,10 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"net/http"
 	"net/http/httptest"
-	"strconv"
 	"strings"
 	"time"
 
@@ -197,7 +195,7 @@ func respond(w http.ResponseWriter, err error) {
 	case errors.Is(err, redislock.ErrLockLost): // the work may be done in part, and somebody has to look
 		http.Error(w, "interrupted", http.StatusInternalServerError)
 	case errors.As(err, &conflict) && conflict.TTL >= 0:
-		w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(conflict.TTL.Seconds()))))
+		w.Header().Set("Retry-After", "1") // s; not the TTL: with a watchdog it says nothing of when the lock is free
 		http.Error(w, "somebody else works on this order", http.StatusConflict)
 	case errors.Is(err, redislock.ErrNotObtained), errors.Is(err, redislock.ErrUnknownOutcome):
 		http.Error(w, "try again", http.StatusServiceUnavailable)
@@ -227,7 +225,7 @@ func ExampleConflictError_http() {
 	})
 	handler(second, request)
 	fmt.Println(err, first.Code, first.Header().Get("Retry-After"), second.Code)
-	// Output: <nil> 409 60 204
+	// Output: <nil> 409 1 204
 }
 
 func ExampleInstanceMetadata() {

@@ -41,17 +41,17 @@ var pictures = []picture{
 	}},
 	{"sets.svg", "What a turn costs by the keys of the set that others wait for", []view{
 		{
-			row: "sets", metric: measure.Commands.Name, title: "Commands a turn", about: "sets that others wait for",
+			row: "sets", metric: measure.Commands.Name, title: "Server commands a turn", about: "sets that others wait for",
 			limit: func(keys float64) float64 { return 4*keys + 10 },
 		},
 		{row: "sets", metric: measure.ServerCPU.Name, title: "Server CPU a turn", about: "one leaves, one gets it, one enters"},
 	}},
 	{"free.svg", "What a set costs that nobody wants, by its keys", []view{
-		{row: "free", metric: measure.Commands.Name, title: "Commands", about: "obtain and release of a free set"},
+		{row: "free", metric: measure.Commands.Name, title: "Server commands", about: "obtain and release of a free set"},
 		{row: "free", metric: measure.ServerCPU.Name, title: "Server CPU", about: "obtain and release of a free set"},
 	}},
 	{"polling.svg", "Callers of one process that want one key, by library", []view{
-		{row: "polling", metric: measure.Commands.Name, title: "Commands an acquisition", about: polled},
+		{row: "polling", metric: measure.Commands.Name, title: "Server commands an acquisition", about: polled},
 		{row: "polling", metric: measure.ServerCPU.Name, title: "Server CPU an acquisition", about: polled},
 	}},
 }

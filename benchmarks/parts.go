@@ -1,18 +1,21 @@
 package main
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/seed-14de3678/redislock/benchmarks/internal/measure"
 	"github.com/seed-14de3678/redislock/benchmarks/internal/page"
+	"github.com/seed-14de3678/redislock/benchmarks/internal/peers"
 	"github.com/seed-14de3678/redislock/benchmarks/internal/rows"
 )
 
-// parts is what the page shows: on what it was made, what has a limit, figures of some rows, and
+// parts is what the page shows: the most asked figures, on what it was made, what has a limit, figures of some rows, and
 // what follows from them for one Redis and for many.
 func (c comparison) parts() []page.Part {
 	parts := []page.Part{
+		{Name: "short", Text: c.short().markdown()},
 		{Name: "machine", Text: "Made by `make compare`: " + c.madeOn() + ".\n"},
 		{Name: "limits", Text: c.limits().markdown()},
 	}
@@ -22,6 +25,37 @@ func (c comparison) parts() []page.Part {
 		}
 	}
 	return append(parts, page.Part{Name: "scale", Text: c.scale().markdown()})
+}
+
+// short are the figures that are asked for most. What was not measured is left out.
+func (c comparison) short() table {
+	t := table{{"", "figure"}}
+	if row, measured := c.row("alone"); measured {
+		of := func(by string, m measure.Metric) float64 { return row.Find(by, 0, m.Name).Median }
+		t = append(t, []string{
+			"obtain and release of a free key: time, by that of `SET NX PX` and a script, written with go-redis",
+			measure.Times.Format(of(peers.NameOurs, measure.Time) / of(peers.NameRaw, measure.Time)),
+		}, []string{
+			"the same: allocations, and those with go-redis",
+			measure.Count.Format(of(peers.NameOurs, measure.Allocs)) + ", " + measure.Count.Format(of(peers.NameRaw, measure.Allocs)),
+		})
+	}
+	if row, measured := c.row("polling"); measured {
+		turns := func(callers int) float64 { return row.Find(peers.NameInLine, callers, measure.PerSecond.Name).Median }
+		for _, n := range []int{8, 64} {
+			t = append(t, []string{
+				fmt.Sprintf("%d callers in line for one key: turns a second, by those of one caller alone", n),
+				measure.Times.Format(turns(n) / turns(1)),
+			})
+		}
+	}
+	if row, measured := c.row("idle"); measured {
+		t = append(t, []string{
+			groupedInt(rows.IdleWaiters) + " waiters while nothing moves: calls of scripts a second",
+			measure.PerSec.Format(row.Find(rows.IdleSide, 0, measure.CallsPerSecond.Name).Median),
+		})
+	}
+	return t
 }
 
 // notShown are metrics that the page leaves out, because a chart has them or they say little.

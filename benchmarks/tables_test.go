@@ -19,7 +19,7 @@ func example() comparison {
 		}
 		for _, by := range []string{"redislock", "same set"} {
 			for _, at := range at {
-				for _, metric := range []string{"commands", "server CPU"} {
+				for _, metric := range []string{"server commands", "server CPU"} {
 					m.Figures = append(m.Figures, rows.Figure{
 						By: by, At: at, Metric: metric, Value: measure.Spread{Median: float64(10 + at), Low: 9, High: 100},
 					})
@@ -39,7 +39,7 @@ func TestFigures(t *testing.T) {
 	for _, table := range figures(sets, medianOnly) {
 		got.WriteString(table.markdown())
 	}
-	const want = `| commands, by keys | 1 | 64 |
+	const want = `| server commands, by keys | 1 | 64 |
 |---|---|---|
 | redislock | 11 | 74 |
 | same set | 11 | 74 |
@@ -80,6 +80,33 @@ func TestLimits(t *testing.T) {
 				t.Errorf("got %s, want %s", got, want)
 			}
 		})
+	}
+}
+
+func TestShort(t *testing.T) {
+	t.Parallel()
+	figures := func(name, metric string, unit measure.Unit, values map[string]float64, at ...int) rows.Measured {
+		m := rows.Measured{Name: name}
+		for by, value := range values {
+			for _, n := range at {
+				m.Figures = append(m.Figures, rows.Figure{By: by, At: n, Metric: metric, Unit: unit, Value: measure.Exactly(value - float64(n))})
+			}
+		}
+		return m
+	}
+	alone := figures("alone", "time", measure.Micros, map[string]float64{"redislock": 150, "go-redis": 200}, 0)
+	alone.Figures = append(alone.Figures, figures("", "allocations", measure.Count, map[string]float64{"redislock": 22, "go-redis": 24}, 0).Figures...)
+	c := comparison{Rows: []rows.Measured{
+		alone,
+		figures("polling", "a second", measure.PerSec, map[string]float64{"in line": 101, "redislock": 70}, 1, 8, 64),
+		figures("idle", "calls of scripts a second", measure.PerSec, map[string]float64{rows.IdleSide: 4}, 0),
+	}}
+	var got []string
+	for _, line := range c.short()[1:] {
+		got = append(got, line[1])
+	}
+	if want := "0.75 ×|22, 24|0.93 ×|0.37 ×|4"; strings.Join(got, "|") != want {
+		t.Errorf("got %q, want %s", got, want)
 	}
 }
 

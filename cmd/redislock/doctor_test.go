@@ -65,6 +65,7 @@ func TestDoctorStatus(t *testing.T) {
 		{"unknown check", "127.0.0.1:1", "-only eviction,flu", 2, "", `unknown check "flu"`},
 		{"two patterns", "127.0.0.1:1", "a b", 2, "", "there is one pattern at most, and here are 2"},
 		{"no ttl", "127.0.0.1:1", "-ttl 0s", 2, "", "greater than 0"},
+		{"watch for less than nothing", "127.0.0.1:1", "-watch -1s", 2, "", "-watch -1s: it is 0 or more"},
 		{"no server", "127.0.0.1:1", "", 69, "", "127.0.0.1:1"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -31,12 +31,12 @@ type contention struct {
 	hold    time.Duration
 	options *redislock.Options
 
-	turns    []int           // of each of them
-	waits    []time.Duration // Obtain called until it returned, for each turn
-	handOffs []time.Duration // Release called until the next Obtain returned
-	pings    []time.Duration // of somebody who does nothing else meanwhile, every millisecond
-	commands int64
-	took     time.Duration
+	turns      []int           // of each of them
+	waits      []time.Duration // Obtain called until it returned, for each turn
+	handOffs   []time.Duration // Release called until the next Obtain returned
+	pings      []time.Duration // of somebody who does nothing else meanwhile, every millisecond
+	roundTrips int64
+	took       time.Duration
 }
 
 // run has the waiters hold the key, one after the other, each for the time hold.
@@ -82,7 +82,7 @@ func (r *contention) run(b *testing.B, server redistest.Backend, key string) *co
 	measuring.Store(true)
 	r.ping(server.Client(b), began.Add(contendedFor))
 	over.Store(true)
-	r.took, r.commands = time.Since(began), count.Sent.Load()-sent
+	r.took, r.roundTrips = time.Since(began), count.Sent.Load()-sent
 	wg.Wait()
 	return r
 }
@@ -133,7 +133,7 @@ func BenchmarkQueue(b *testing.B) {
 					b.ReportMetric(float64(handOff.Microseconds()), "hand-off-µs")
 					b.ReportMetric(float64(handOff)/float64(ping), "hand-off÷ping")
 					b.ReportMetric(float64(solo.perTurn())/float64(r.perTurn()), "throughput÷solo")
-					b.ReportMetric(float64(r.commands)/float64(len(r.waits)), "commands/turn")
+					b.ReportMetric(float64(r.roundTrips)/float64(len(r.waits)), "round-trips/turn")
 					b.ReportMetric(float64(slices.Max(r.turns)-slices.Min(r.turns)), "max-min")
 					b.ReportMetric(float64(slices.Max(r.waits))/float64(fair), "longest÷fair")
 					b.ReportMetric(float64(slices.Sorted(slices.Values(r.waits))[len(r.waits)*999/1000])/float64(fair), "p999÷fair")
@@ -159,7 +159,7 @@ func BenchmarkWaiting(b *testing.B) {
 			b.Run(fmt.Sprintf("by=%s/waiters=%d", by.name, n), func(b *testing.B) {
 				for b.Loop() {
 					r := (&contention{waiters: n, hold: time.Millisecond, options: &by.options}).run(b, server, "contended")
-					b.ReportMetric(float64(r.commands)/float64(len(r.waits)), "commands/turn")
+					b.ReportMetric(float64(r.roundTrips)/float64(len(r.waits)), "round-trips/turn")
 					b.ReportMetric(float64(median(r.handOffs).Microseconds()), "hand-off-µs")
 					b.ReportMetric(float64(slices.Max(r.turns)-slices.Min(r.turns)), "max-min")
 				}
@@ -206,7 +206,7 @@ func BenchmarkStanding(b *testing.B) {
 		runtime.ReadMemStats(&after)
 		sent := count.Sent.Load()
 		time.Sleep(lasts)
-		b.ReportMetric(float64(count.Sent.Load()-sent)/lasts.Seconds(), "commands/s")
+		b.ReportMetric(float64(count.Sent.Load()-sent)/lasts.Seconds(), "round-trips/s")
 		b.ReportMetric(float64(after.HeapAlloc-before.HeapAlloc)/(1<<20), "heap-MiB")
 		b.ReportMetric(float64(after.StackInuse-before.StackInuse)/(1<<20), "stacks-MiB")
 		subscribers := rdb.ClientList(ctx).Val()

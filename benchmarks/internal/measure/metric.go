@@ -11,7 +11,7 @@ type Metric struct {
 
 // The metrics of one operation.
 var (
-	Commands  = each("commands", Count, func(u Usage) float64 { return float64(u.Commands) })
+	Commands  = each("server commands", Count, func(u Usage) float64 { return float64(u.Commands) })
 	Allocs    = each("allocations", Count, func(u Usage) float64 { return float64(u.Allocs) })
 	Network   = each("network", Bytes, func(u Usage) float64 { return float64(u.Bytes) })
 	Time      = each("time", Micros, func(u Usage) float64 { return micros(u.Wall) })

@@ -62,7 +62,7 @@ func free(ctx context.Context, s *stage) (*report, error) {
 			r.atMost(2.7, ratio("server CPU, by that of write: "+claim.name, k),
 				measure.Ratio(resultOf(results, claim.name, k), resultOf(results, written, k), measure.ServerCPU))
 		}
-		r.atMost(claim.aKey, counted("commands for each key more: "+claim.name, 256), aKeyMore(results, claim.name, 64, 256))
+		r.atMost(claim.aKey, counted("server commands for each key more: "+claim.name, 256), aKeyMore(results, claim.name, 64, 256))
 	}
 	return r, nil
 }

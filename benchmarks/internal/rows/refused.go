@@ -52,8 +52,8 @@ func refused(ctx context.Context, s *stage) (*report, error) {
 	}
 	r := &report{}
 	r.add(results, measure.Commands, measure.Time, measure.ServerCPU, measure.ClientCPU, measure.Allocs, measure.Network)
-	r.atMost(3, counted("commands where a writer holds the key", 0), results[0].Spread(measure.Commands))
-	r.atMost(4, counted("commands where a reader holds the key", 0), results[1].Spread(measure.Commands))
+	r.atMost(3, counted("server commands where a writer holds the key", 0), results[0].Spread(measure.Commands))
+	r.atMost(4, counted("server commands where a reader holds the key", 0), results[1].Spread(measure.Commands))
 	return r, nil
 }
 

@@ -82,7 +82,7 @@ func sets(ctx context.Context, s *stage) (*report, error) {
 			}
 			if len(result.Blocks) > 0 && (k > 1 || w.name == sameSet) {
 				most *= 1.01 // lines are given a new TTL once a second, which is little for each of many turns
-				r.atMost(most, counted("commands a turn: "+w.name, k), result.Spread(measure.Commands))
+				r.atMost(most, counted("server commands a turn: "+w.name, k), result.Spread(measure.Commands))
 			}
 		}
 		same := resultOf(results, sameSet, k)

@@ -19,9 +19,9 @@ func chart(all []series) plot.Chart {
 		return p
 	}
 	return plot.Chart{
-		Title: "Commands per acquisition and hand-off time against the number of waiters",
+		Title: "Round trips per acquisition and hand-off time against the number of waiters",
 		Panels: []plot.Panel{
-			panel(unitCommands, "Commands per acquisition", "Redis commands, Obtain and Release together", plot.Number),
+			panel(unitRoundTrips, "Round trips per acquisition", "of Obtain and Release together", plot.Number),
 			panel(unitHandOff, "Hand-off time", "from Release until the next Obtain returns", plot.Microseconds),
 		},
 	}

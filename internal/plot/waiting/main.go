@@ -1,4 +1,4 @@
-// Command waiting draws what BenchmarkWaiting measures: commands per acquisition and hand-off time
+// Command waiting draws what BenchmarkWaiting measures: round trips per acquisition and hand-off time
 // against the number of waiters, a line for each way of waiting.
 //
 //	go test -run '^$' -bench '^BenchmarkWaiting$' . | go run ./internal/plot/waiting [-o file]

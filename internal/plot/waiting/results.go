@@ -17,8 +17,8 @@ const benchmark = "BenchmarkWaiting"
 
 // The units of what is drawn, as the benchmark reports them.
 const (
-	unitCommands = "commands/turn"
-	unitHandOff  = "hand-off-µs"
+	unitRoundTrips = "round-trips/turn"
+	unitHandOff    = "hand-off-µs"
 )
 
 // ways are the values of by=, in the order in which they are drawn: the last one is on top.
@@ -132,7 +132,7 @@ func measurements(fields []string) (map[string]float64, error) {
 		}
 		// The micro sign and the Greek letter look alike, and keyboards have either.
 		unit := strings.ReplaceAll(pair[1], "μ", "µ")
-		if unit != unitCommands && unit != unitHandOff {
+		if unit != unitRoundTrips && unit != unitHandOff {
 			continue
 		}
 		if !(value > 0) || math.IsInf(value, 0) {
@@ -140,7 +140,7 @@ func measurements(fields []string) (map[string]float64, error) {
 		}
 		measured[unit] = value
 	}
-	for _, unit := range []string{unitCommands, unitHandOff} {
+	for _, unit := range []string{unitRoundTrips, unitHandOff} {
 		if _, ok := measured[unit]; !ok {
 			return nil, errors.New("no " + unit)
 		}

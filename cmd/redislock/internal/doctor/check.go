@@ -59,6 +59,7 @@ func checks() []Check {
 		{"connections", "are there connections left, and are dead ones closed", checkConnections},
 		{"lifetimes", "are there keys of locks that never end", checkLifetimes},
 		{"lines", "do waiters stand in line that are gone", checkLines},
+		{"starved", "do programs that see no line take its key past it", checkStarved},
 		{"libraries", "do other libraries use the same names for locks", checkLibraries},
 	}
 }

@@ -25,6 +25,7 @@ type options struct {
 	replicas int           // that each primary is configured to have; -1: what the servers know of
 	ttl      time.Duration // the shortest that is in use
 	keys     int           // how many keys are looked at
+	watch    time.Duration // how long lines are watched whose keys others hold
 	pattern  string        // of the keys; empty: all behind the prefix
 }
 
@@ -65,10 +66,13 @@ func defineDoctor(flags *flag.FlagSet) cli.Action {
 	})
 	flags.DurationVar(&o.ttl, "ttl", 10*time.Second, "the shortest ttl of your locks, for what the clocks may differ by")
 	flags.IntVar(&o.keys, "keys", 100_000, "how many keys of each server to look at, at most; 0: all")
+	flags.DurationVar(&o.watch, "watch", 2*time.Second, "how long to watch lines whose keys are held by tokens of others")
 	return func(ctx context.Context, to cli.Streams, args []string) (err error) {
 		switch {
 		case o.ttl <= 0:
 			return cli.Usagef("-ttl %s: a ttl is greater than 0", o.ttl)
+		case o.watch < 0:
+			return cli.Usagef("-watch %s: it is 0 or more", o.watch)
 		case o.keys < 0:
 			return cli.Usagef("-keys %d: it is 0 or more", o.keys)
 		}
