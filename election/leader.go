@@ -6,10 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/inctx"
 )
 
 // A Term says who leads, as [Leader] has found it. The zero Term says that nobody does.
@@ -114,7 +116,8 @@ func see(ctx context.Context, node *redislock.Client, key string) sighting {
 	switch s := states[0]; {
 	case s.Mode == redislock.ModeForeign:
 		return sighting{err: errors.New(s.String())}
-	case s.Mode != redislock.ModeWrite, len(s.Holders) == 0, s.Holders[0].Left:
+	case s.Mode != redislock.ModeWrite, len(s.Holders) == 0, s.Holders[0].Left,
+		strings.HasSuffix(s.Holders[0].Owner, inctx.Pending): // a candidate, whose Obtain may still fail
 		return sighting{}
 	default:
 		return sighting{term: Term{
