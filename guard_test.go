@@ -99,6 +99,27 @@ func TestStampText(t *testing.T) {
 	d.sends(d.call("shorten", "a", "b"), "2|token|1|token|1|3|")
 }
 
+// Of several requests that it closes, each line has one guard.
+func TestStampOfSeveralHomes(t *testing.T) {
+	t.Parallel()
+	d := newManual(t)
+	for i, lost := range []*call{d.call("obtain", "a", "c"), d.call("release", "a", "c"), d.call("obtain", "b", "c")} {
+		d.sends(lost, []string{"", "2|token|1|token|1|3|", "2|token|2|token|2|5|"}[i], [][]string{nil, nil, {lineOf("a")}}[i]...)
+		d.ends(lost, io.EOF)
+	}
+	d.sends(d.call("release", "c"), "1|token|3|token|3|3|token|3|4|", lineOf("a"), lineOf("b"))
+}
+
+// What is no answer of the script says nothing of the request, which may come late.
+func TestStampStrangeAnswer(t *testing.T) {
+	t.Parallel()
+	d := newManual(t)
+	strange, next := d.call("release", "a"), d.call("release", "a")
+	d.sends(strange, "")
+	d.ends(strange, "OK")
+	d.sends(next, "1|token|1|token|1|2|")
+}
+
 // A Refresh that was to shorten, and is not to any more, has no lines, and asks for its guard all the same.
 func TestStampOfARefresh(t *testing.T) {
 	t.Parallel()
