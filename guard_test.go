@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 
@@ -108,6 +109,20 @@ func TestStampOfSeveralHomes(t *testing.T) {
 		d.ends(lost, io.EOF)
 	}
 	d.sends(d.call("release", "c"), "1|token|3|token|3|3|token|3|4|", lineOf("a"), lineOf("b"))
+}
+
+// A line has a guard of each id of the owner.
+func TestStampOfSeveralIDs(t *testing.T) {
+	t.Parallel()
+	c := newManual(t).call("release", "a")
+	c.own.Stamp = owners.Stamp{Numbered: true, Name: owners.Name{ID: "new", Number: 3}}
+	for _, id := range []string{"new", "old", "older", "old"} {
+		c.own.Stamp.Closes = append(c.own.Stamp.Closes, &owners.Sent{Name: owners.Name{ID: id, Number: 2}, Home: lineOf("a")})
+	}
+	last := strconv.Itoa(owners.LastNumber)
+	if got, want := c.text(), "1|new|3|new|3|2|old|"+last+"|2|older|"+last+"|2|"; got != want {
+		t.Errorf("got stamp %q, want %q", got, want)
+	}
 }
 
 // What is no answer of the script says nothing of the request, which may come late.

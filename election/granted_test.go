@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cenkalti/backoff/v4"
 	"github.com/redis/go-redis/v9"
 
 	"github.com/seed-14de3678/redislock"
@@ -140,4 +141,38 @@ func TestLeaderNamedAtOnce(t *testing.T) {
 			}))
 		})
 	}
+}
+
+// A countedPause is as many seconds long as it was asked for since the last Reset.
+type countedPause struct{ n int }
+
+func (p *countedPause) NextBackOff() time.Duration { p.n++; return time.Duration(p.n) * time.Second }
+func (p *countedPause) Reset()                     { p.n = 0 }
+
+// After each short term a candidate waits for longer. A long one ends that: it stands in line at once, and waits as little as
+// at first after the next short one.
+func TestRunPauseBeginsAnew(t *testing.T) {
+	t.Parallel()
+	world.Bubble(t, func(t *testing.T, w *world.World, _ *redistest.Mini, _ *world.Journal) {
+		c := candidate(w, "a", 300*time.Millisecond)
+		c.RetryStrategy = func() backoff.BackOff { return &countedPause{} }
+		r := start(t, c)
+		for i, term := range []struct {
+			long  bool
+			pause int // seconds before the next term
+		}{{false, 1}, {false, 2}, {false, 3}, {true, 0}, {false, 1}, {false, 2}} {
+			l := r.elected(t)
+			if term.long {
+				time.Sleep(2 * time.Second)
+			}
+			check.NoError(t, w.RDB.Del(t.Context(), w.Key("k")).Err())
+			<-l.ctx.Done()
+			ended := time.Now()
+			again := r.elected(t)
+			if got := int(again.at.Sub(ended).Round(time.Second) / time.Second); got != term.pause {
+				t.Errorf("term %d: it waited %d s, want %d", i, got, term.pause)
+			}
+			r.leads <- again
+		}
+	})
 }

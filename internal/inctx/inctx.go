@@ -18,7 +18,9 @@ const Pending = "?"
 
 // Candidate returns a context under which a lock with a watchdog is [Pending] until its Obtain has returned it; or under
 // which it is not, whatever ctx says.
-func Candidate(ctx context.Context, is bool) context.Context { return context.WithValue(ctx, candidate{}, is) }
+func Candidate(ctx context.Context, is bool) context.Context {
+	return context.WithValue(ctx, candidate{}, is)
+}
 
 // IsCandidate reports whether it is one.
 func IsCandidate(ctx context.Context) bool {
