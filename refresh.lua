@@ -62,7 +62,8 @@ for i = 1, n do
     local lease = never_shorten and math.max(ttl, redis.call('pttl', KEYS[i])) or ttl
     lease = string.format('%d', lease)
     if held[i] == value .. '?' then -- a candidate was elected, see inctx.Pending
-      redis.pcall('set', KEYS[i], value, 'px', lease) -- without memory it fails, and the lease is renewed all the same
+      -- Without memory it fails, and the lease is renewed all the same.
+      redis.pcall('set', KEYS[i], value, 'px', lease)
     end
     redis.call('pexpire', KEYS[i], lease)
   end
