@@ -340,5 +340,8 @@ func (o *obtaining) obtained(sent clock.Moment, number int64) (*Lock, error) {
 		l.watchLocked(true)
 		l.mu.Unlock()
 	}
+	if w.pending {
+		l.watch.renewNow()
+	}
 	return l, nil
 }

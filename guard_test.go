@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 
@@ -97,6 +98,41 @@ func TestStampText(t *testing.T) {
 	d.sends(d.call("release", "b"), "1|token|1|token|1|3|", lineOf("a"))
 	d.sends(d.call("lengthen", "b"), "1|token|1|token|1|3|", lineOf("b"), lineOf("a"))
 	d.sends(d.call("shorten", "a", "b"), "2|token|1|token|1|3|")
+}
+
+// Of several requests that it closes, each line has one guard.
+func TestStampOfSeveralHomes(t *testing.T) {
+	t.Parallel()
+	d := newManual(t)
+	for i, lost := range []*call{d.call("obtain", "a", "c"), d.call("release", "a", "c"), d.call("obtain", "b", "c")} {
+		d.sends(lost, []string{"", "2|token|1|token|1|3|", "2|token|2|token|2|5|"}[i], [][]string{nil, nil, {lineOf("a")}}[i]...)
+		d.ends(lost, io.EOF)
+	}
+	d.sends(d.call("release", "c"), "1|token|3|token|3|3|token|3|4|", lineOf("a"), lineOf("b"))
+}
+
+// A line has a guard of each id of the owner.
+func TestStampOfSeveralIDs(t *testing.T) {
+	t.Parallel()
+	c := newManual(t).call("release", "a")
+	c.own.Stamp = owners.Stamp{Numbered: true, Name: owners.Name{ID: "new", Number: 3}}
+	for _, id := range []string{"new", "old", "older", "old"} {
+		c.own.Stamp.Closes = append(c.own.Stamp.Closes, &owners.Sent{Name: owners.Name{ID: id, Number: 2}, Home: lineOf("a")})
+	}
+	last := strconv.Itoa(owners.LastNumber)
+	if got, want := c.text(), "1|new|3|new|3|2|old|"+last+"|2|older|"+last+"|2|"; got != want {
+		t.Errorf("got stamp %q, want %q", got, want)
+	}
+}
+
+// What is no answer of the script says nothing of the request, which may come late.
+func TestStampStrangeAnswer(t *testing.T) {
+	t.Parallel()
+	d := newManual(t)
+	strange, next := d.call("release", "a"), d.call("release", "a")
+	d.sends(strange, "")
+	d.ends(strange, "OK")
+	d.sends(next, "1|token|1|token|1|2|")
 }
 
 // A Refresh that was to shorten, and is not to any more, has no lines, and asks for its guard all the same.

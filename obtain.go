@@ -6,12 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/cenkalti/backoff/v4"
 
 	"github.com/seed-14de3678/redislock/internal/clock"
 	"github.com/seed-14de3678/redislock/internal/count"
+	"github.com/seed-14de3678/redislock/internal/inctx"
 	"github.com/seed-14de3678/redislock/internal/owners"
 	"github.com/seed-14de3678/redislock/internal/pace"
 	"github.com/seed-14de3678/redislock/internal/wire"
@@ -40,6 +42,7 @@ type want struct {
 	set         keySet
 	intents     []string // keys of intents: those of the read keys; if it declares any, those of the write keys, too
 	value       string   // what the keys will hold
+	pending     bool     // until the first renewal that has inctx.Pending behind it
 	ttl         time.Duration
 	watchdog    bool
 	tokenKnown  bool // the caller has chosen the token
@@ -161,6 +164,9 @@ func (c *Client) newObtaining(ctx context.Context, write, read []string, ttl tim
 		o.line.enter(c.hub, o.want.set)
 	}
 	o.lock = &Lock{client: c, value: o.want.value, label: c.newLabel(opt)}
+	if o.want.pending {
+		o.lock.value = strings.TrimSuffix(o.lock.value, inctx.Pending)
+	}
 	o.owner = &o.lock.own
 	return o, nil
 }
@@ -211,6 +217,9 @@ func (c *Client) newWant(ctx context.Context, write, read []string, ttl time.Dur
 		return w, err
 	}
 	w.value = encodeValue(token, metadata)
+	if w.pending = opt.Watchdog && inctx.IsCandidate(ctx); w.pending {
+		w.value += inctx.Pending
+	}
 	if err := checkTimes(opt); err != nil {
 		return w, err
 	}

@@ -60,7 +60,12 @@ for i = 1, n do
   else
     -- Also if nothing changes: WAIT is about what was written.
     local lease = never_shorten and math.max(ttl, redis.call('pttl', KEYS[i])) or ttl
-    redis.call('pexpire', KEYS[i], string.format('%d', lease))
+    lease = string.format('%d', lease)
+    if held[i] == value .. '?' then -- a candidate was elected, see inctx.Pending
+      -- Without memory it fails, and the lease is renewed all the same.
+      redis.pcall('set', KEYS[i], value, 'px', lease)
+    end
+    redis.call('pexpire', KEYS[i], lease)
   end
 end
 if not has_line then

@@ -76,7 +76,8 @@ type Candidate struct {
 
 	// Replicas is how many replicas must have the lock before its holder leads, and each new lease: see
 	// [redislock.Options].Replicas. Without it a fail-over can forget a leader who goes on for up to a third of the
-	// TTL beside the next one. Default: 0, the primary alone.
+	// TTL beside the next one. Each term costs one renewal more, by which [Leader] knows that it was elected. Default:
+	// 0, the primary alone.
 	Replicas int
 
 	// MinUptime makes a server that has restarted elect nobody before it has been up for so long: see

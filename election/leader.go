@@ -6,10 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/inctx"
 )
 
 // A Term says who leads, as [Leader] has found it. The zero Term says that nobody does.
@@ -52,7 +54,8 @@ func (t Term) isSame(other Term) bool {
 // The answer is that of the moment at which the server was asked, and may be out of date when it arrives: no follower
 // can rely on it to be the only one who acts. A key that was left (see [redislock.Lock.Leave]), or is held by
 // readers, has no leader. If a server cannot be asked, or so few nodes that nobody can tell, it is an error; so it is
-// if the key holds something else than a lock. Leader changes nothing, sends one request to each node, and waits
+// if the key holds something else than a lock. A candidate with Replicas or MinUptime that holds the key leads when it
+// was elected, and is named from its first renewal on, which follows at once. Leader changes nothing, sends one request to each node, and waits
 // until ctx ends.
 func Leader(ctx context.Context, key string, nodes ...*redislock.Client) (Term, error) {
 	if err := checkNodes(key, nodes); err != nil {
@@ -114,7 +117,8 @@ func see(ctx context.Context, node *redislock.Client, key string) sighting {
 	switch s := states[0]; {
 	case s.Mode == redislock.ModeForeign:
 		return sighting{err: errors.New(s.String())}
-	case s.Mode != redislock.ModeWrite, len(s.Holders) == 0, s.Holders[0].Left:
+	case s.Mode != redislock.ModeWrite, len(s.Holders) == 0, s.Holders[0].Left,
+		strings.HasSuffix(s.Holders[0].Owner, inctx.Pending): // a candidate, whose Obtain may still fail
 		return sighting{}
 	default:
 		return sighting{term: Term{

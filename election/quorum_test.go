@@ -190,6 +190,21 @@ func TestQuorumLeader(t *testing.T) {
 			check.Must[*redislock.Lock](t)(node.Obtain(redislock.WithOwner(t.Context(), string(rune('x'+i))), []string{"k"}, time.Minute, nil))
 		}
 		want("split", election.Term{})
+		for what, hold := range map[string]func(i int) (id, metadata string){
+			"terms of one process":  func(i int) (string, string) { return string(rune('x' + i)), "m" },
+			"holders without an id": func(i int) (string, string) { return "", string(rune('x' + i)) },
+		} {
+			for i, node := range b.nodes {
+				ctx := t.Context()
+				id, metadata := hold(i)
+				if id != "" {
+					ctx = redislock.WithOwner(ctx, id)
+				}
+				check.NoError(t, b.rdbs[i].Del(t.Context(), "k").Err())
+				check.Must[*redislock.Lock](t)(node.Obtain(ctx, []string{"k"}, time.Minute, &redislock.Options{Metadata: metadata}))
+			}
+			want(what, election.Term{})
+		}
 	})
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/inctx"
 	"github.com/seed-14de3678/redislock/internal/pace"
 )
 
@@ -77,7 +78,7 @@ const longTerm = time.Second
 // term is a candidate once, and leads once. It reports whether that was all.
 func (r *run) term(ctx context.Context) (over bool, err error) {
 	t := term{run: r, ctx: ctx}
-	err = t.stand(redislock.WithOwner(ctx, redislock.NewOwnerID()))
+	err = t.stand(inctx.Candidate(redislock.WithOwner(ctx, redislock.NewOwnerID()), r.Replicas > 0 || r.MinUptime > 0))
 	switch {
 	case t.led && !t.lost:
 		return true, err
@@ -162,7 +163,7 @@ func (t *term) with(ctx context.Context, opt *redislock.Options) error {
 // lead runs fn, and resigns.
 func (t *term) lead(ctx context.Context) error {
 	t.led, t.since, t.failing = true, time.Now(), false
-	err := t.fn(ctx)
+	err := t.fn(inctx.Candidate(ctx, false))
 	if t.lost = isLoss(ctx) && !isLoss(t.ctx); t.lost {
 		return err
 	}

@@ -161,6 +161,41 @@ func TestGuardKeepsWhatIsInUse(t *testing.T) {
 	wantIs(t, err, nil)
 }
 
+// So it does if it was known before; then a second write waits for the first one, and afterwards it can be forgotten.
+func TestGuardKeepsWhatIsInUseAgain(t *testing.T) {
+	t.Parallel()
+	for way, in := range ways {
+		t.Run(way, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				g := fencing.Guard{Limit: 1}
+				wantIs(t, in(&g, "a", 5), nil)
+				writes, end, results := 0, make(chan struct{}), make(chan error, 2)
+				write := func() error {
+					if writes++; writes > 1 {
+						t.Errorf("%d writes run at once", writes)
+					}
+					<-end
+					writes--
+					return nil
+				}
+				for range cap(results) {
+					go func() { results <- g.Do(t.Context(), "a", 5, write) }()
+					synctest.Wait()
+					wantIs(t, g.Admit("b", 4), nil)
+					wantIs(t, g.Admit("c", 4), nil)
+				}
+				close(end)
+				for range cap(results) {
+					wantIs(t, <-results, nil)
+				}
+				wantIs(t, g.Admit("b", 4), nil)
+				wantStale(t, g.Admit("c", 4), fencing.StaleError{Resource: "c", Number: 4, Newest: 5}) // a is forgotten, its number is not
+			})
+		})
+	}
+}
+
 func TestGuardDoReturnsTheErrorOfTheWrite(t *testing.T) {
 	t.Parallel()
 	var g fencing.Guard

@@ -113,6 +113,22 @@ func TestRegainAfterShorterRefresh(t *testing.T) {
 	})
 }
 
+// After a Close nobody asks for a missing node any more, although the lock is held.
+func TestNoRegainAfterClose(t *testing.T) {
+	bubble(t, 3, func(t *testing.T, w *world) {
+		w.block(t, "k", long, 2)
+		lock := must[*quorum.Lock](t)(w.client.Obtain(bounded(t), []string{"k"}, time.Minute, &redislock.Options{Watchdog: true}))
+		w.settled(t)
+		before := w.count("refused", 2)
+		w.client.Close()
+		time.Sleep(time.Minute / 2)
+		if got := w.count("refused", 2); got != before {
+			t.Errorf("the node was asked %d times after the Close", got-before)
+		}
+		noError(t, lock.Release(bounded(t)))
+	})
+}
+
 // A node that was asked before a Refresh, and answers after it, has the new lease.
 func TestRegainDuringRefresh(t *testing.T) {
 	t.Parallel()

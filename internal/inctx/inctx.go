@@ -12,6 +12,25 @@ type Root struct{}
 // innermost is the key of the innermost lock of any package.
 type innermost struct{}
 
+// candidate is the key under which a context tells that who obtains is a candidate.
+type candidate struct{}
+
+// Pending stands behind the owner id of a candidate whose Obtain may still fail although its keys are held. The first
+// renewal of the lock takes it away: see refresh.lua.
+const Pending = "?"
+
+// Candidate returns a context under which a lock with a watchdog is [Pending] until its Obtain has returned it; or under
+// which it is not, whatever ctx says.
+func Candidate(ctx context.Context, is bool) context.Context {
+	return context.WithValue(ctx, candidate{}, is)
+}
+
+// IsCandidate reports whether it is one.
+func IsCandidate(ctx context.Context) bool {
+	is, _ := ctx.Value(candidate{}).(bool)
+	return is
+}
+
 // A within is a context that has a lock, hides those that its inner context has got, or both.
 type within struct {
 	context.Context

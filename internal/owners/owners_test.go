@@ -174,6 +174,27 @@ func TestStampUnderWay(t *testing.T) {
 	}
 }
 
+// What was closed by way of another Redis client is closed for that one alone: it may lead to another server.
+func TestStampClosedElsewhere(t *testing.T) {
+	t.Parallel()
+	d := newManual(t, true)
+	elsewhere := manual{t, d.Owner, &client{}}
+	lost := d.request("obtain", "a")
+	d.sends(lost, "id 0")
+	d.ends(lost, unanswered)
+	for _, stamp := range []string{"id 1, closes id 0 at a", "id 1"} {
+		r := elsewhere.request("release", "a")
+		elsewhere.sends(r, stamp)
+		elsewhere.ends(r, done)
+	}
+	for _, stamp := range []string{"id 1, closes id 0 at a", "id 1"} {
+		r := d.request("release", "a")
+		d.sends(r, stamp)
+		d.ends(r, done)
+	}
+	d.wantNothingKept()
+}
+
 // A request that is under way when its caller leaves may arrive at any time.
 func TestStampLeft(t *testing.T) {
 	t.Parallel()

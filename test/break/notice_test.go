@@ -5,7 +5,9 @@ import (
 	"errors"
 	"log/slog"
 	"strings"
+	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -189,6 +191,39 @@ func TestNoticeBeforeLoss(t *testing.T) {
 		check.Is(t, lock.Refresh(t.Context(), world.Long), redislock.ErrLockNotHeld)
 		if cause := context.Cause(ctx); cause != redislock.ErrLockLost { //nolint:errorlint // exactly this
 			t.Errorf("got cause %v, want ErrLockLost itself", cause)
+		}
+	})
+}
+
+// A Break that is heard while the holder asks, because of another notice, has it ask once more: the answer may be of before.
+func TestNoticeWhileItAsks(t *testing.T) {
+	world.Bubble(t, func(t *testing.T, w *world.World, mini *redistest.Mini, _ *world.Journal) {
+		rdb := mini.Client(t)
+		holder := world.NewClient(t, rdb, redislock.WithBreakNotices())
+		lock := check.Must[*redislock.Lock](t)(holder.Obtain(t.Context(), w.Keys("a"), world.Long, world.Watched))
+		ctx := lock.Context(t.Context())
+		check.NoError(t, lock.Refresh(t.Context(), world.Long)) // the server knows the script
+		heard(t, w.RDB, 1)
+		began, asked, goOn := time.Now(), make(chan struct{}), make(chan struct{})
+		var first sync.Once
+		rdb.AddHook(check.Around(func(cmd redis.Cmder, send func() error) error {
+			err := send()
+			if check.RunIn(cmd).NeverShortens() {
+				first.Do(func() {
+					close(asked)
+					<-goOn
+				})
+			}
+			return err
+		}))
+		check.NoError(t, w.RDB.Publish(t.Context(), listen.NoticeChannel, listen.Notice{Keys: w.Keys("a")}.Text()).Err())
+		<-asked
+		check.Must[[]redislock.Broken](t)(w.Client.Break(t.Context(), w.Keys("a"), "why"))
+		synctest.Wait() // it has heard of that
+		close(goOn)
+		check.Is(t, ended(ctx, t), redislock.ErrBroken)
+		if took := time.Since(began); took > time.Second {
+			t.Errorf("it was told after %v", took)
 		}
 	})
 }

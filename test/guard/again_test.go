@@ -2,6 +2,7 @@ package guard_test
 
 import (
 	"context"
+	"io"
 	"testing"
 	"time"
 
@@ -153,6 +154,36 @@ func TestGuardOvertakenDowngradeIsDropped(t *testing.T) {
 		}
 		check.NoError(t, other.Release(t.Context()))
 	})
+}
+
+// A conversion whose answer was lost is asked again. If others of the token have obtained the keys meanwhile, a Downgrade is
+// not, and an Upgrade shortens nothing.
+func TestGuardConvertYields(t *testing.T) {
+	for name, upgrades := range map[string]bool{"downgrade": false, "upgrade": true} {
+		t.Run(name, func(t *testing.T) {
+			world.Bubble(t, func(t *testing.T, w *world.World, _ *redistest.Mini, _ *world.Journal) {
+				opt := &redislock.Options{Token: t.Name()}
+				obtain, convert, kind := w.Client.Obtain, (*redislock.Lock).Downgrade, "string"
+				if upgrades {
+					obtain, convert = w.Client.ObtainRead, (*redislock.Lock).Upgrade
+				}
+				lock := check.Must[*redislock.Lock](t)(obtain(t.Context(), w.Keys("a"), time.Minute, opt))
+				var other *redislock.Lock
+				runs := outcomeOf(w.RDB, "convert", io.EOF, func() {
+					other = check.Must[*redislock.Lock](t)(obtain(t.Context(), w.Keys("a"), time.Hour, opt))
+				})
+				check.NoError(t, convert(lock, t.Context()))
+				if n := len(*runs); n != 1 && !upgrades || n != 2 && upgrades {
+					t.Errorf("it was sent %d times", n)
+				}
+				if got := w.RDB.Type(t.Context(), w.Key("a")).Val(); got != kind {
+					t.Errorf("the key is a %s, want a %s", got, kind)
+				}
+				w.WantTTL(t, w.Key("a"), time.Hour-time.Second, time.Hour)
+				check.NoError(t, other.Release(t.Context()))
+			})
+		})
+	}
 }
 
 // After an error that a proxy may have sent, the next request sets a guard. A Refresh that the server has refused because
