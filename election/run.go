@@ -40,6 +40,8 @@ func (c *Candidate) Run(ctx context.Context, fn func(context.Context) error) err
 		return errNoClient
 	case fn == nil:
 		return errNoFunction
+	case c.RetryStrategy != nil && c.RetryStrategy() == nil:
+		return errNoBackOff
 	}
 	r := run{Candidate: c, fn: fn, log: c.Logger}
 	if r.log == nil {
