@@ -66,3 +66,43 @@ func TestMinUptimeCountsWholeSeconds(t *testing.T) {
 	}
 	within(t, "what is to be waited for", conflict.TTL, time.Hour-after+time.Second, time.Hour-before+time.Second)
 }
+
+// Numbers are remembered for a day after the hour of their last use, and twice as long as the lease if that is longer.
+func TestNumbersAreRememberedForADay(t *testing.T) {
+	t.Parallel()
+	world.Bubble(t, func(t *testing.T, w *world.World, _ *redistest.Mini, _ *world.Journal) {
+		use := func(key string, ttl, want time.Duration) {
+			t.Helper()
+			lock := check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), w.Keys(key), ttl, &redislock.Options{Fenced: true}))
+			check.NoError(t, lock.Release(t.Context()))
+			if got := check.Must[time.Duration](t)(w.RDB.PTTL(t.Context(), "redislock:fence:{"+w.Key(key)+"}").Result()); got != want {
+				t.Errorf("they are remembered for %v, want %v", got, want)
+			}
+		}
+		use("a", time.Minute, 25*time.Hour)
+		time.Sleep(59 * time.Minute)
+		use("a", time.Minute, 24*time.Hour+time.Minute)
+		time.Sleep(time.Minute)
+		use("a", time.Minute, 25*time.Hour)
+		use("b", 20*time.Hour, 40*time.Hour)
+	})
+}
+
+// An intent outlives the lease that is in the way by 2 s, also if its writer would wait for longer.
+func TestIntentsEndBehindTheLease(t *testing.T) {
+	t.Parallel()
+	world.Bubble(t, func(t *testing.T, w *world.World, _ *redistest.Mini, _ *world.Journal) {
+		check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), w.Keys("a"), 10*time.Second, nil))
+		go func() {
+			lock := check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), w.Keys("a"), time.Second, &redislock.Options{
+				Intent: true, RetryStrategy: redislock.LinearBackoff(time.Minute),
+			}))
+			check.NoError(t, lock.Release(t.Context()))
+		}()
+		synctest.Wait()
+		if got := check.Must[time.Duration](t)(w.RDB.PTTL(t.Context(), world.IntentOf(w.Key("a"))).Result()); got != 12*time.Second {
+			t.Errorf("the intent lives for %v, want 12 s", got)
+		}
+		time.Sleep(time.Minute)
+	})
+}
