@@ -206,3 +206,25 @@ func TestNoticesAreShort(t *testing.T) {
 		}
 	}
 }
+
+// A waiter whose answers come too late for its lease asks three times more.
+func TestLateWaiterGivesUp(t *testing.T) {
+	t.Parallel()
+	world.Bubble(t, func(t *testing.T, w *world.World, mini *redistest.Mini, _ *world.Journal) {
+		rdb, asked := mini.Client(t), 0
+		client := world.NewClient(t, rdb)
+		check.NoError(t, world.Cycle(t.Context(), client, w.Key("warm"))) // the server knows the scripts
+		rdb.AddHook(check.Around(func(cmd redis.Cmder, send func() error) error {
+			if check.RunIn(cmd).Of("obtain", "rw") {
+				asked++
+				time.Sleep(2 * time.Second)
+			}
+			return send()
+		}))
+		_, err := client.Obtain(t.Context(), w.Keys("a"), time.Second, world.Queue())
+		check.Is(t, err, redislock.ErrNotObtained)
+		if asked != 4 {
+			t.Errorf("asked %d times, want 4", asked)
+		}
+	})
+}
