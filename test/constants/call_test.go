@@ -228,3 +228,22 @@ func TestLateWaiterGivesUp(t *testing.T) {
 		}
 	})
 }
+
+// A call that nobody answers ends after 5 s, if its Redis client has no time-out and its lease is not longer.
+func TestSilenceEnds(t *testing.T) {
+	t.Parallel()
+	world.Bubble(t, func(t *testing.T, _ *world.World, _ *redistest.Mini, _ *world.Journal) {
+		p := &world.FakeServer{Script: func(check.Run) string { return "" }}
+		client := world.NewClient(t, p.Client(t, func(o *redis.Options) { o.ReadTimeout, o.WriteTimeout = -1, -1 }))
+		for ttl, want := range map[time.Duration]time.Duration{time.Second: 5 * time.Second, 8 * time.Second: 8 * time.Second} {
+			got := took(func() {
+				_, err := client.Obtain(t.Context(), []string{ttl.String()}, ttl, nil)
+				check.Is(t, err, redislock.ErrUnknownOutcome)
+			})
+			if got != want {
+				t.Errorf("a lease of %v: waited for %v, want %v", ttl, got, want)
+			}
+		}
+		p.Cut()
+	})
+}
