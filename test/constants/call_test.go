@@ -229,21 +229,21 @@ func TestLateWaiterGivesUp(t *testing.T) {
 	})
 }
 
-// A call that nobody answers ends after 5 s, if its Redis client has no time-out and its lease is not longer.
-func TestSilenceEnds(t *testing.T) {
+// A slot that moves is waited for for 10 s, and for the pause that is under way then.
+func TestMovingSlotsAreWaitedFor(t *testing.T) {
 	t.Parallel()
-	world.Bubble(t, func(t *testing.T, _ *world.World, _ *redistest.Mini, _ *world.Journal) {
-		p := &world.FakeServer{Script: func(check.Run) string { return "" }}
-		client := world.NewClient(t, p.Client(t, func(o *redis.Options) { o.ReadTimeout, o.WriteTimeout = -1, -1 }))
-		for ttl, want := range map[time.Duration]time.Duration{time.Second: 5 * time.Second, 8 * time.Second: 8 * time.Second} {
-			got := took(func() {
-				_, err := client.Obtain(t.Context(), []string{ttl.String()}, ttl, nil)
-				check.Is(t, err, redislock.ErrUnknownOutcome)
-			})
-			if got != want {
-				t.Errorf("a lease of %v: waited for %v, want %v", ttl, got, want)
+	world.Bubble(t, func(t *testing.T, w *world.World, mini *redistest.Mini, _ *world.Journal) {
+		rdb := mini.Client(t)
+		moves := true
+		rdb.AddHook(check.Instead(func(cmd redis.Cmder) bool {
+			moving := moves && check.RunIn(cmd).Of("release")
+			if moving {
+				cmd.SetErr(world.Refusal("TRYAGAIN not yet"))
 			}
-		}
-		p.Cut()
+			return moving
+		}))
+		lock := check.Must[*redislock.Lock](t)(world.NewClient(t, rdb).Obtain(t.Context(), w.Keys("a"), time.Second, nil))
+		within(t, "waited for", took(func() { _ = lock.Release(t.Context()) }), 10*time.Second, 10800*ms)
+		moves = false
 	})
 }

@@ -37,7 +37,8 @@ func inQueue(t *testing.T, script string, fn func(t *testing.T, q *queue)) {
 		check.NoError(t, w.RDB.Set(t.Context(), w.Key("k"), "holder|", time.Hour).Err())
 		client := world.NewClient(t, q.rdb)
 		// The server knows the scripts, and the channel is heard.
-		client.Obtain(t.Context(), w.Keys("k"), time.Minute, &redislock.Options{Queue: true, Wait: time.Second})
+		_, err := client.Obtain(t.Context(), w.Keys("k"), time.Minute, &redislock.Options{Queue: true, Wait: time.Second})
+		check.Is(t, err, redislock.ErrWaitOver)
 		q.World = &world.World{RDB: w.RDB, Client: client, Prefix: w.Prefix}
 		fn(t, q)
 		q.ends()
