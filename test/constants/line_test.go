@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -23,7 +24,7 @@ type queue struct {
 	*gate
 	ctx  context.Context // of the waiters
 	ends context.CancelFunc
-	rdb  *redis.Client // of the waiters
+	slow atomic.Bool // their requests take a second
 	n    int
 }
 
@@ -31,11 +32,18 @@ type queue struct {
 func inQueue(t *testing.T, script string, fn func(t *testing.T, q *queue)) {
 	t.Helper()
 	world.Bubble(t, func(t *testing.T, w *world.World, mini *redistest.Mini, _ *world.Journal) {
-		q := &queue{World: w, gate: &gate{script: script}, rdb: mini.Client(t, once)}
-		q.rdb.AddHook(check.Instead(q.pass))
+		q := &queue{World: w, gate: &gate{script: script}}
+		rdb := mini.Client(t, once)
+		rdb.AddHook(check.Instead(q.pass))
+		rdb.AddHook(check.Around(func(cmd redis.Cmder, send func() error) error {
+			if q.slow.Load() && check.RunIn(cmd).Of("rw") {
+				time.Sleep(time.Second)
+			}
+			return send()
+		}))
 		q.ctx, q.ends = context.WithCancel(t.Context())
 		check.NoError(t, w.RDB.Set(t.Context(), w.Key("k"), "holder|", time.Hour).Err())
-		client := world.NewClient(t, q.rdb)
+		client := world.NewClient(t, rdb)
 		// The server knows the scripts, and the channel is heard.
 		_, err := client.Obtain(t.Context(), w.Keys("k"), time.Minute, &redislock.Options{Queue: true, Wait: time.Second})
 		check.Is(t, err, redislock.ErrWaitOver)
@@ -70,14 +78,13 @@ func (q *queue) till(t *testing.T) (all []time.Time) {
 // gaps returns how much time lies between one run of the script and the next, the shortest and the longest.
 func (g *gate) gaps(t *testing.T) (least, most time.Duration) {
 	t.Helper()
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if len(g.at) < 4 {
-		t.Fatalf("%s was run after %v", g.script, g.at)
+	at := g.times()
+	if len(at) < 4 {
+		t.Fatalf("%s was run after %v", g.script, at)
 	}
 	least = time.Hour
-	for i := 1; i < len(g.at); i++ {
-		gap := g.at[i] - g.at[i-1]
+	for i := 1; i < len(at); i++ {
+		gap := at[i] - at[i-1]
 		least, most = min(least, gap), max(most, gap)
 	}
 	return least, most
@@ -101,19 +108,24 @@ func TestRoundsAreOnTime(t *testing.T) {
 			t.Errorf("a waiter counts as alive for %v, want 15 s", got)
 		}
 		q.wait(t, 19, 0)
-		asked := &gate{script: "rw"}
-		q.rdb.AddHook(check.Instead(asked.pass))
 		time.Sleep(10 * time.Second)
 		q.begin(false)
-		asked.begin(false)
+		asked := 0
+		q.watch(func(run check.Run) {
+			if run.Of("rw") {
+				asked++
+			}
+		})
 		time.Sleep(time.Minute)
+		q.watch(nil)
+		at := q.times()
 		least, most := q.gaps(t)
 		within(t, "the shortest time from one round to the next", least, 4062*ms, 4375*ms)
 		within(t, "the longest", most, 4062*ms, 4375*ms)
-		if got, want := len(asked.at), 8*len(q.at); got < want-8 || got > want+8 {
-			t.Errorf("%d asked by themselves in %d rounds, want 8 in each", got, len(q.at))
+		if want := 8 * len(at); asked < want-8 || asked > want+8 {
+			t.Errorf("%d asked by themselves in %d rounds, want 8 in each", asked, len(at))
 		}
-		last := q.began.Add(q.at[len(q.at)-1])
+		last := q.began.Add(at[len(at)-1])
 		for _, till := range q.till(t) {
 			within(t, "a waiter that was asked for counts as alive", till.Sub(last), 15*time.Second-ms, 15*time.Second)
 		}
@@ -124,22 +136,20 @@ func TestRoundsAreOnTime(t *testing.T) {
 func TestRoundsThatFail(t *testing.T) {
 	t.Parallel()
 	inQueue(t, "again", func(t *testing.T, q *queue) {
-		q.wait(t, 100, 0)
+		q.wait(t, 88, 0)
 		latest, longest := map[string]time.Time{}, time.Duration(0)
-		q.rdb.AddHook(check.Instead(func(cmd redis.Cmder) bool {
-			if run := check.RunIn(cmd); run.Of("rw") {
-				q.mu.Lock()
-				defer q.mu.Unlock()
+		q.watch(func(run check.Run) {
+			if run.Of("rw") {
 				id, _ := run.Waiter()
 				if at := latest[id]; !at.IsZero() {
 					longest = max(longest, time.Since(at))
 				}
 				latest[id] = time.Now()
 			}
-			return false
-		}))
+		})
 		q.begin(true)
 		time.Sleep(22 * time.Second)
+		q.watch(nil)
 		least, most := q.gaps(t)
 		within(t, "the shortest time from a round that fails to the next", least, time.Second, time.Second)
 		within(t, "the longest", most, time.Second, time.Second)
@@ -154,19 +164,15 @@ func TestRoundsAreNotTooLarge(t *testing.T) {
 	inQueue(t, "again", func(t *testing.T, q *queue) {
 		q.wait(t, 14, 39)
 		most := 0
-		q.rdb.AddHook(check.Instead(func(cmd redis.Cmder) bool {
-			if run := check.RunIn(cmd); run.Of("again") {
-				q.mu.Lock()
-				defer q.mu.Unlock()
-				n := 0
-				for run.Arg(2+n*(3+40)) != "" {
-					n++
-				}
-				most = max(most, n)
+		q.watch(func(run check.Run) {
+			n := 0
+			for run.Of("again") && run.Arg(2+n*(3+40)) != "" {
+				n++
 			}
-			return false
-		}))
+			most = max(most, n)
+		})
 		time.Sleep(6 * time.Second)
+		q.watch(nil)
 		if want := 192 / 40; most != want {
 			t.Errorf("calls ask for %d waiters of 40 keys at most, want %d", most, want)
 		}
@@ -190,10 +196,11 @@ func TestWaiterWithoutMessagesAsks(t *testing.T) {
 				_, err := world.NewClient(t, rdb).Obtain(t.Context(), []string{"k"}, time.Minute,
 					&redislock.Options{Queue: true, Wait: 8 * time.Second})
 				check.Is(t, err, redislock.ErrNotObtained)
-				if len(g.at) != 2 {
-					t.Fatalf("it has asked after %v", g.at)
+				at := g.times()
+				if len(at) != 2 {
+					t.Fatalf("it has asked after %v", at)
 				}
-				within(t, "from one attempt to the next", g.at[1], 4375*ms, 5*time.Second)
+				within(t, "from one attempt to the next", at[1], 4375*ms, 5*time.Second)
 			})
 		})
 	}
@@ -206,12 +213,11 @@ func TestWaiterThatIsRefusedAsks(t *testing.T) {
 		q.wait(t, 1, 0)
 		q.begin(true)
 		time.Sleep(time.Minute)
-		q.mu.Lock()
-		gaps := make([]time.Duration, len(q.at)-1)
+		at := q.times()
+		gaps := make([]time.Duration, len(at)-1)
 		for i := range gaps {
-			gaps[i] = q.at[i+1] - q.at[i]
+			gaps[i] = at[i+1] - at[i]
 		}
-		q.mu.Unlock()
 		for i, gap := range gaps {
 			if most := min(time.Second, 10*ms<<min(i, 20)); gap < most/2 || gap > most {
 				t.Fatalf("got pauses %v, want %v or half of it for pause %d", gaps[:i+1], most, i)
@@ -248,18 +254,14 @@ func TestWaitersAskBehindALease(t *testing.T) {
 			q.n++
 			q.wait(t, 2, 0)
 			q.begin(false)
-			q.rdb.AddHook(check.Around(func(cmd redis.Cmder, send func() error) error {
-				if check.RunIn(cmd).Of("rw") {
-					time.Sleep(time.Second)
-				}
-				return send()
-			}))
+			q.slow.Store(true)
 			time.Sleep(3100 * ms)
-			if len(q.at) != 2 {
-				t.Fatalf("they have asked after %v", q.at)
+			at := q.times()
+			if len(at) != 2 {
+				t.Fatalf("they have asked after %v", at)
 			}
-			within(t, "the first", q.at[0], 3007*ms, 3012*ms)
-			within(t, "the second behind it", q.at[1]-q.at[0], 10*ms, 10*ms)
+			within(t, "the first", at[0], 3007*ms, 3012*ms)
+			within(t, "the second behind it", at[1]-at[0], 10*ms, 10*ms)
 		})
 	})
 }

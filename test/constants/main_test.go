@@ -29,6 +29,7 @@ type gate struct {
 	began time.Time
 	at    []time.Duration // since it began
 	shut  bool
+	also  func(run check.Run) // sees what is run, in turn
 }
 
 // newGate makes a Client in a bubble, and the gate of one of its scripts.
@@ -41,11 +42,15 @@ func newGate(t *testing.T, mini *redistest.Mini, script string) (*redislock.Clie
 }
 
 func (g *gate) pass(cmd redis.Cmder) (answered bool) {
-	if !check.RunIn(cmd).Of(g.script) {
-		return false
-	}
+	run := check.RunIn(cmd)
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	if g.also != nil {
+		g.also(run)
+	}
+	if !run.Of(g.script) {
+		return false
+	}
 	g.at = append(g.at, time.Since(g.began))
 	if g.shut {
 		cmd.SetErr(world.Refusal("LOADING not yet"))
@@ -60,13 +65,25 @@ func (g *gate) begin(shut bool) {
 	g.began, g.at, g.shut = time.Now(), nil, shut
 }
 
+// watch has the gate show what is run.
+func (g *gate) watch(fn func(run check.Run)) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.also = fn
+}
+
+// times returns when the script was run.
+func (g *gate) times() []time.Duration {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return slices.Clone(g.at)
+}
+
 // wantAt checks when the script was run.
 func (g *gate) wantAt(t *testing.T, want ...time.Duration) {
 	t.Helper()
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if !slices.Equal(g.at, want) {
-		t.Errorf("%s was run after %v, want %v", g.script, g.at, want)
+	if got := g.times(); !slices.Equal(got, want) {
+		t.Errorf("%s was run after %v, want %v", g.script, got, want)
 	}
 }
 

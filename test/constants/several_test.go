@@ -3,7 +3,6 @@ package constants_test
 import (
 	"context"
 	"fmt"
-	"slices"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -149,9 +148,7 @@ func TestOwnersRenewOnTime(t *testing.T) {
 				s.begin(test.slow == 0)
 				s.slow.Store(int64(test.slow))
 				time.Sleep(first + test.next + ms)
-				s.mu.Lock()
-				at := slices.Clone(s.at)
-				s.mu.Unlock()
+				at := s.times()
 				if len(at) < 2 || at[0] != first || at[1] != first+test.next {
 					t.Errorf("renewed after %v, want %v and %v more", at, first, test.next)
 				}
