@@ -229,7 +229,7 @@ func TestLateWaiterGivesUp(t *testing.T) {
 	})
 }
 
-// A slot that moves is waited for for 10 s, and for the pause that is under way then.
+// A call waits 10 s for a slot that moves, and the pause that is under way then.
 func TestMovingSlotsAreWaitedFor(t *testing.T) {
 	t.Parallel()
 	world.Bubble(t, func(t *testing.T, w *world.World, mini *redistest.Mini, _ *world.Journal) {
