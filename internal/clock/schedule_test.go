@@ -129,3 +129,31 @@ func TestCloseOfSchedule(t *testing.T) {
 		t.Error("a closed schedule takes tasks")
 	}
 }
+
+// A schedule looks every second whether the machine has slept, and takes it for that if its clocks disagree by 250 ms.
+func TestScheduleLooksEverySecond(t *testing.T) {
+	t.Parallel()
+	const hour = time.Hour
+	for slept, want := range map[time.Duration]time.Duration{
+		251 * time.Millisecond: 11 * time.Second, 250 * time.Millisecond: hour, // by the monotonic clock
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			began := time.Now()
+			var ahead atomic.Int64
+			s := NewSchedule()
+			s.clock = func() Moment {
+				m := Now()
+				m.Wall += time.Duration(ahead.Load())
+				return m
+			}
+			a := newAlarm()
+			s.Put(&a.entry, Now().Add(hour), 0)
+			time.Sleep(10300 * time.Millisecond)
+			ahead.Store(int64(slept))
+			if got := (<-a.ran).Sub(began); got != want {
+				t.Errorf("a machine that has slept for %v: ran after %v, want %v", slept, got, want)
+			}
+			s.Close()
+		})
+	}
+}

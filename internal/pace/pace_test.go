@@ -103,3 +103,19 @@ func TestSleepAgain(t *testing.T) {
 		}
 	})
 }
+
+// No wait is shorter than a millisecond, and one that was cut is up to 20 ms longer than what it was cut to.
+func TestWaitsAreBounded(t *testing.T) {
+	t.Parallel()
+	none := pace.New(func() backoff.BackOff { return &backoff.ZeroBackOff{} })
+	if got := none.Next(); got != time.Millisecond {
+		t.Errorf("got wait %v, want 1 ms", got)
+	}
+	most := time.Duration(0)
+	for range 1000 {
+		most = max(most, pace.Cut(time.Hour, time.Second))
+	}
+	if most < 1015*time.Millisecond || most > 1021*time.Millisecond {
+		t.Errorf("got waits up to %v, want nearly 1.021 s", most)
+	}
+}
