@@ -182,12 +182,11 @@ func (s *settings) run(ctx context.Context, to cli.Streams) error {
 	signals := catch()
 	tell := newTeller(to.Err)
 	defer tell.end()
-	conn, err := s.open(ctx, signals)
+	conn, err := s.open(ctx, signals) // it ends with the process: to close it may take long if Redis does not answer
 	if err != nil {
 		return err
 	}
-	defer conn.Close() //nolint:errcheck // what was to be said to Redis was answered, or is reported
-	h, err := s.obtain(ctx, conn, signals, tellWaiting(to, tell))
+	h, err := s.obtain(ctx, conn, signals, tell, tellWaiting(to, tell))
 	if err != nil {
 		return err
 	}
