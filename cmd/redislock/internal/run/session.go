@@ -80,7 +80,11 @@ func (s *session) start() error {
 	if err != nil {
 		return err
 	}
-	s.supervisor.Env = environ(os.Environ(), s.keys, s.hold.Fence())
+	var without []string
+	if s.noRedis {
+		without = append(without, cli.RedisVariable)
+	}
+	s.supervisor.Env = environ(os.Environ(), s.keys, s.hold.Fence(), without...)
 	s.link = newLink(in, out)
 	s.tellDeadline()
 	if err := s.supervisor.Start(); err != nil {
