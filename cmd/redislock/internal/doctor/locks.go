@@ -36,6 +36,29 @@ func checkLifetimes(ctx context.Context, p *patient) []Finding {
 		"find out what has done that; then redis-cli DEL KEY, if nobody works under it.")}
 }
 
+// checkForeign looks for keys that nobody can lock.
+func checkForeign(ctx context.Context, p *patient) []Finding {
+	h := p.harvested(ctx)
+	switch {
+	case h.err != nil:
+		return []Finding{notSeen(h.err, h.rule)}
+	case len(h.foreign) == 0 && p.isScoped():
+		return []Finding{h.scanned("no key there is foreign")}
+	case len(h.foreign) == 0:
+		return []Finding{h.scanned("no key beside which something of a lock stands is foreign (-prefix or PATTERN finds more)")}
+	}
+	return []Finding{bad(Fault, fmt.Sprintf("%s foreign: %s", count.Of(len(h.foreign), "key")+isOrAre(len(h.foreign)), some(h.foreign)),
+		"They hold something that is no lock: a string without a TTL, or another type. The library never overwrites that, so nobody can lock these keys: every Obtain is refused (ModeForeign).",
+		"give data and locks names of their own, such as lock: before those of locks. redislock show KEY says what a key holds; redis-cli DEL KEY, if nobody needs that.")}
+}
+
+func isOrAre(n int) string {
+	if n == 1 {
+		return " is"
+	}
+	return " are"
+}
+
 // some names the first of many keys.
 func some(names []string) string {
 	const most = 5

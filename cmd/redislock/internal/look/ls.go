@@ -22,7 +22,9 @@ func List() cli.Command {
 		Summary: "list who holds what and who waits",
 		Help: `
 Every key is listed that is held or left, that somebody stands in line for, or
-that a waiting writer has an intent for. PATTERN is one as of SCAN: * is any
+that a waiting writer has an intent for. Where -prefix or PATTERN say which keys
+are locks, those too are listed that are foreign: they hold something that is no
+lock, so that nobody can lock them. PATTERN is one as of SCAN: * is any
 text, ? any byte, [a-c] one of some bytes, and \ takes the meaning off the next
 byte. Quote it, so that the shell does not take it for names of files.
 
@@ -82,7 +84,8 @@ func (l *listing) run(ctx context.Context, to cli.Streams, args []string) error 
 	}
 	defer func() { _ = conn.Close() }()
 	meter := newMeter(to.Err)
-	failed := survey.Locks(ctx, conn, survey.Query{Pattern: pattern, Progress: meter.show, Notes: &l.notes},
+	query := survey.Query{Pattern: pattern, Foreign: conn.Prefix != "" || strings.Trim(pattern, "*") != "", Progress: meter.show, Notes: &l.notes}
+	failed := survey.Locks(ctx, conn, query,
 		func(found []redislock.KeyState) error {
 			l.states = append(l.states, slices.DeleteFunc(found, l.isLeftOut)...)
 			return nil

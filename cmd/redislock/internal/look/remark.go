@@ -31,6 +31,9 @@ func (l *listing) remark(w io.Writer, conn *cli.Conn, pattern string, failed err
 		cli.Say(w, "%s; -prefix limits the search to keys of locks\n",
 			counted(n, "key was left out, because this user may not read it", "keys were left out, because this user may not read them"))
 	}
+	if n := l.notes.Foreign; n > 0 {
+		cli.Say(w, "%s\n", counted(n, "key more is foreign, or seems to be", "keys more are foreign, or seem to be"))
+	}
 	if n := l.notes.Moving; n > 0 {
 		cli.Say(w, "%s in slots that move from one master to another: who waits for them is not known until they have moved\n",
 			counted(n, "key is", "keys are"))

@@ -85,6 +85,9 @@ func rowOf(s redislock.KeyState) []string {
 func holders(s redislock.KeyState) string {
 	switch len(s.Holders) {
 	case 0:
+		if s.Mode == redislock.ModeForeign {
+			return cli.Foreign(s)
+		}
 		return "-"
 	case 1:
 		text := holderName(s.Holders[0])

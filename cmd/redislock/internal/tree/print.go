@@ -139,6 +139,8 @@ func (p *printer) hold(r row) string {
 		text += fmt.Sprintf(", %s left", cli.Duration(holder.TTL))
 	}
 	switch {
+	case s.Mode == redislock.ModeForeign:
+		return ", foreign: " + cli.Foreign(*s) + ", first in line"
 	case text == "" || !p.isInTheWay(r.state):
 		return ", first in line"
 	case others == 1:

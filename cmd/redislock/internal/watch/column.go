@@ -77,8 +77,6 @@ func modeText(r row) string {
 	switch {
 	case !r.known:
 		return "?"
-	case r.mode == redislock.ModeForeign:
-		return "other"
 	}
 	return string(r.mode)
 }
@@ -172,6 +170,11 @@ func fit(width int, rows []row) []field {
 	for _, c := range columns {
 		if c.title != "" {
 			fields = append(fields, field{c, c.width})
+		}
+	}
+	for i := range fields {
+		if fields[i].name == "mode" && slices.ContainsFunc(rows, func(r row) bool { return r.mode == redislock.ModeForeign }) {
+			fields[i].width = len(redislock.ModeForeign)
 		}
 	}
 	least := func() int {

@@ -1,7 +1,6 @@
 package watch
 
 import (
-	"cmp"
 	"fmt"
 	"time"
 
@@ -134,10 +133,7 @@ func (r row) judge() (level, string) {
 	waits := r.waiting > 0 || r.intent
 	switch {
 	case r.mode == redislock.ModeForeign:
-		text := fmt.Sprintf("holds a %s that is no lock", cmp.Or(r.state.Type, "value"))
-		if r.ttl < 0 {
-			text += ", without a TTL"
-		}
+		text := "foreign: " + cli.Foreign(r.state)
 		if waits {
 			return stuck, text + "; " + first
 		}
