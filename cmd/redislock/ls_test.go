@@ -127,10 +127,13 @@ func TestLsTableAndJSON(t *testing.T) {
 	table, _, _ := runTool(t, "ls", "-prefix", "lock:", "-redis", "redis://"+server.Addr())
 	lines, _, _ := runTool(t, "ls", "-prefix", "lock:", "-json", "-redis", "redis://"+server.Addr())
 	all := objects(t, lines)
-	if got := strings.Count(table, "\n"); got != 1+len(all) || len(all) != 3 {
+	if got := strings.Count(table, "\n"); got != 1+len(all) || len(all) != 4 {
 		t.Errorf("%d lines, %d objects", got, len(all))
 	}
-	for _, o := range all {
+	if row := fieldsOf(t, table, "stock"); row[1] != all[3]["mode"] || row[3] != all[3]["type"] || all[3]["mode"] != "foreign" {
+		t.Errorf("%v: %q", all[3], row)
+	}
+	for _, o := range all[:3] {
 		row := fieldsOf(t, table, o["key"].(string))
 		holders := o["holders"].([]any)
 		first := holders[0].(map[string]any)

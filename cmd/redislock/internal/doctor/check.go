@@ -60,6 +60,7 @@ func checks() []Check {
 		{"lifetimes", "are there keys of locks that never end", checkLifetimes},
 		{"foreign", "do keys of locks hold something that is no lock", checkForeign},
 		{"lines", "do waiters stand in line that are gone", checkLines},
+		{"deadlocks", "do callers wait for each other", checkDeadlocks},
 		{"libraries", "do other libraries use the same names for locks", checkLibraries},
 	}
 }

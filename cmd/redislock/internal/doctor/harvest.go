@@ -23,6 +23,7 @@ type harvest struct {
 	partial bool                // not all were walked
 	endless []string            // keys of ours that have no TTL
 	lined   []string            // lock keys with a line
+	waited  []string            // lock keys with a line or an intent
 	beside  map[string]bool     // lock keys with anything beside them
 	foreign []string            // lock keys that hold something that is no lock
 	aliens  map[string][]string // lock keys that look like those of another library, by its name
@@ -149,6 +150,9 @@ func (h *harvest) take(name, kind, sample string, endless bool) {
 		if purpose == "line" {
 			h.lined = append(h.lined, key)
 		}
+		if purpose == "line" || purpose == "intent" {
+			h.waited = append(h.waited, key)
+		}
 		if endless {
 			h.endless = append(h.endless, name)
 		}
@@ -196,7 +200,7 @@ func (h *harvest) tidy(scoped bool) {
 	if !scoped {
 		h.foreign = slices.DeleteFunc(h.foreign, func(name string) bool { return !h.beside[name] })
 	}
-	for _, list := range []*[]string{&h.endless, &h.foreign, &h.lined} {
+	for _, list := range []*[]string{&h.endless, &h.foreign, &h.lined, &h.waited} {
 		slices.Sort(*list)
 		*list = slices.Compact(*list)
 	}

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"flag"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cli"
 	"github.com/seed-14de3678/redislock/cmd/redislock/internal/survey"
+	"github.com/seed-14de3678/redislock/cmd/redislock/internal/tree"
 )
 
 // List is redislock ls.
@@ -57,8 +59,10 @@ type listing struct {
 	held    bool
 	holder  string
 
-	states []redislock.KeyState
-	notes  survey.Notes
+	states  []redislock.KeyState
+	waited  []redislock.KeyState // that somebody waits for, listed or not
+	notes   survey.Notes
+	circles []tree.Circle
 }
 
 func defineLs(flags *flag.FlagSet) cli.Action {
@@ -87,10 +91,20 @@ func (l *listing) run(ctx context.Context, to cli.Streams, args []string) error 
 	query := survey.Query{Pattern: pattern, Foreign: conn.Prefix != "" || strings.Trim(pattern, "*") != "", Progress: meter.show, Notes: &l.notes}
 	failed := survey.Locks(ctx, conn, query,
 		func(found []redislock.KeyState) error {
+			for _, s := range found {
+				if len(s.Line) > 0 || s.Intent != nil {
+					l.waited = append(l.waited, s)
+				}
+			}
 			l.states = append(l.states, slices.DeleteFunc(found, l.isLeftOut)...)
 			return nil
 		})
 	meter.settle()
+	if failed == nil {
+		if l.circles, failed = l.deadlocks(ctx, conn); failed != nil {
+			failed = fmt.Errorf("look for deadlocks: %w", failed)
+		}
+	}
 	// What was found before an error, or Ctrl-C, is true.
 	slices.SortFunc(l.states, orders[l.sort])
 	if err := l.write(to, conn); err != nil {
@@ -98,6 +112,13 @@ func (l *listing) run(ctx context.Context, to cli.Streams, args []string) error 
 	}
 	l.remark(to.Err, conn, pattern, failed)
 	return failed
+}
+
+// deadlocks finds those among the keys that somebody waits for.
+func (l *listing) deadlocks(ctx context.Context, conn *cli.Conn) ([]tree.Circle, error) {
+	client := conn.Client()
+	defer client.Close()
+	return tree.Circles(ctx, conn, client.Inspect, l.waited)
 }
 
 // check looks at the command line.

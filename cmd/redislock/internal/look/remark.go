@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cli"
+	"github.com/seed-14de3678/redislock/cmd/redislock/internal/tree"
 )
 
 // remark says what the list does not: why it is empty, and what may be missing in it.
@@ -41,6 +42,11 @@ func (l *listing) remark(w io.Writer, conn *cli.Conn, pattern string, failed err
 	if n := l.notes.OwnTokens; n > 0 {
 		cli.Say(w, "%s a token of the caller's own choosing, and was found by the fencing number beside it;\n"+
 			"others like it may be missed without -prefix\n", counted(n, "key has", "keys have"))
+	}
+	for _, certain := range []bool{false, true} {
+		if text := tree.Told(l.circles, certain); text != "" {
+			cli.Say(w, "%s; redislock tree says more\n", text)
+		}
 	}
 }
 

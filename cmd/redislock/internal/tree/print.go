@@ -30,13 +30,17 @@ type printer struct {
 	most   int    // of each list; 0: all
 	width  int    // of a line; 0: any
 	flags  string // for the commands that it names
+	only   bool   // the deadlocks
 	w      *bufio.Writer
 }
 
 // print writes everything.
 func (p *printer) print(to io.Writer) error {
 	p.w = bufio.NewWriter(to)
-	rows := grow(p.model, p.most)
+	var rows []row
+	if !p.only {
+		rows = grow(p.model, p.most)
+	}
 	numbers := labels(rows)
 	for i, r := range rows {
 		if i > 0 && len(r.stems) == 0 {
