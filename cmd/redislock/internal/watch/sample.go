@@ -154,7 +154,7 @@ func (s *sampler) look(ctx context.Context, keys []string) sample {
 	one.at = time.Now()
 	one.server = s.serverTime(one.at)
 	if one.err == nil {
-		one.circles, one.err = tree.Circles(ctx, s.looks, s.client.Inspect, one.states)
+		one.circles, one.err = tree.Circles(ctx, nil, s.client.Inspect, one.states) // the budget is for looks
 	}
 	if ctx.Err() != nil {
 		one.err = context.Cause(ctx)
