@@ -99,10 +99,10 @@ func TestShow(t *testing.T) {
 		}
 	}
 	stdout, stderr, status = show("stock", "nothing")
-	if status != 65 || !strings.Contains(stdout, "no lock: a hash without a TTL") || !strings.Contains(stdout, "nothing") {
+	if status != 65 || !strings.Contains(stdout, "foreign: a hash without a TTL") || !strings.Contains(stdout, "nothing") {
 		t.Errorf("exit status %d: %s", status, stdout)
 	}
-	wantText(t, "stderr", stderr, "redislock show: stock holds something that is no lock\n")
+	wantText(t, "stderr", stderr, "redislock show: stock is foreign: it holds something that is no lock\n")
 	stdout, _, status = show("-json", "stock", "orders:17")
 	all := objects(t, stdout)
 	if status != 65 || len(all) != 2 || all[0]["mode"] != "foreign" || all[0]["type"] != "hash" || all[0]["ttl_ms"] != nil || all[1]["waiting"] != 1.0 {

@@ -43,10 +43,10 @@ func TestLs(t *testing.T) {
 	}
 	for args, want := range map[string][]string{
 		"":                              {"lock:orders:17", "lock:prices", "lock:report:daily"},
-		"-prefix lock:":                 {"orders:17", "prices", "report:daily"},
-		"-prefix lock: -sort ttl":       {"orders:17", "prices", "report:daily"},
-		"-prefix lock: -sort waiting":   {"orders:17", "prices", "report:daily"},
-		"-prefix lock: -sort since":     {"orders:17", "prices", "report:daily"},
+		"-prefix lock:":                 {"orders:17", "prices", "report:daily", "stock"},
+		"-prefix lock: -sort ttl":       {"orders:17", "prices", "report:daily", "stock"},
+		"-prefix lock: -sort waiting":   {"orders:17", "prices", "report:daily", "stock"},
+		"-prefix lock: -sort since":     {"orders:17", "prices", "report:daily", "stock"},
 		"-prefix lock: -waiting":        {"orders:17"},
 		"-prefix lock: -held":           {"orders:17", "prices", "report:daily"},
 		"-prefix lock: -holder web-4":   {"orders:17"},
@@ -55,8 +55,11 @@ func TestLs(t *testing.T) {
 		"-prefix lock: p*":              {"prices"},
 		"-prefix lock: prices":          {"prices"},
 		"-prefix lock: prices -waiting": nil,
-		"-prefix lock: stock":           nil,
-		"session:1":                     {"session:1"}, // who names a key asks about that one
+		"-prefix lock: stock":           {"stock"},
+		"lock:s*":                       {"lock:stock"},
+		"*":                             {"lock:orders:17", "lock:prices", "lock:report:daily"}, // all is not said to be locks
+		"session:*":                     nil,                                                    // it may be a lock under a token of its own
+		"session:1":                     {"session:1"},                                          // who names a key asks about that one
 	} {
 		if diff := cmp.Diff(want, keysOf(strings.Fields(args)...)); diff != "" {
 			t.Errorf("ls %s (-want +got):\n%s", args, diff)
@@ -68,6 +71,9 @@ func TestLs(t *testing.T) {
 	}
 	if got := strings.Join(fieldsOf(t, table, "orders:17")[1:5], " "); got != "write host=web-3 pid=812 prog=shop" {
 		t.Errorf("orders:17 is %s", got)
+	}
+	if got := strings.Join(fieldsOf(t, table, "stock")[1:], " "); got != "foreign a hash without a TTL - - 0 -" {
+		t.Errorf("stock is %s", got)
 	}
 	if got := fieldsOf(t, table, "prices"); got[2] != "2" || got[3] != "readers" || got[6] != "0" {
 		t.Errorf("prices is %q", got)
@@ -121,10 +127,13 @@ func TestLsTableAndJSON(t *testing.T) {
 	table, _, _ := runTool(t, "ls", "-prefix", "lock:", "-redis", "redis://"+server.Addr())
 	lines, _, _ := runTool(t, "ls", "-prefix", "lock:", "-json", "-redis", "redis://"+server.Addr())
 	all := objects(t, lines)
-	if got := strings.Count(table, "\n"); got != 1+len(all) || len(all) != 3 {
+	if got := strings.Count(table, "\n"); got != 1+len(all) || len(all) != 4 {
 		t.Errorf("%d lines, %d objects", got, len(all))
 	}
-	for _, o := range all {
+	if row := fieldsOf(t, table, "stock"); row[1] != all[3]["mode"] || row[3] != all[3]["type"] || all[3]["mode"] != "foreign" {
+		t.Errorf("%v: %q", all[3], row)
+	}
+	for _, o := range all[:3] {
 		row := fieldsOf(t, table, o["key"].(string))
 		holders := o["holders"].([]any)
 		first := holders[0].(map[string]any)

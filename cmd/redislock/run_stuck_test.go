@@ -3,7 +3,6 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"errors"
 	"os"
@@ -82,19 +81,11 @@ func TestRunLateStart(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
-			c := newProcess(t, "run-supervisor", "-in", "3", "-out", "4", "-ttl", "10s", "-grace", "2s",
-				"--", "/bin/sh", "sh", "-c", "echo >"+dir+"/started")
-			theirIn, out, err := os.Pipe()
-			check.NoError(t, err)
-			in, theirOut, err := os.Pipe()
-			check.NoError(t, err)
-			t.Cleanup(func() { _, _ = in.Close(), out.Close() })
-			c.ExtraFiles = []*os.File{theirIn, theirOut}
-			_, err = out.WriteString(deadline + "\n")
+			c, say, hear := supervised(t, "echo >"+dir+"/started")
+			_, err := say.WriteString(deadline + "\n")
 			check.NoError(t, err)
 			c.start(t)
-			_, _ = theirIn.Close(), theirOut.Close()
-			answer := check.Must[string](t)(bufio.NewReader(in).ReadString('\n'))
+			answer := check.Must[string](t)(hear.ReadString('\n'))
 			if !strings.Contains(answer, `"failed"`) || !strings.Contains(answer, "79") {
 				t.Errorf("the supervisor says %s", answer)
 			}

@@ -80,6 +80,21 @@ func TestRunEnvironment(t *testing.T) {
 	}
 }
 
+// The URL of the server, which may have a password, goes to the command as everything in the environment does, unless it is
+// not to.
+func TestRunRedisVariable(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	url := "redis://" + p.addr + "/0"
+	for flag, want := range map[string]string{"-once": url, "-no-redis": "none"} {
+		c := newProcess(t, "run", flag, p.key+flag, "--", "sh", "-c", `echo "${REDISLOCK_REDIS-none}"`)
+		c.Env = append(c.Env, "REDISLOCK_REDIS="+url)
+		if c.start(t).want(t, 0); c.stdout.String() != want+"\n" {
+			t.Errorf("%s: the command finds %q, want %q", flag, c.stdout.String(), want)
+		}
+	}
+}
+
 // What cannot be run is found out before Redis is asked: there is none.
 func TestRunCannotRun(t *testing.T) {
 	t.Parallel()

@@ -115,13 +115,74 @@ func TestTreeSameToken(t *testing.T) {
 		return w.client.Obtain(ctx, keys, ttl, opt)
 	}, []string{"orders:17", "stock:9"})
 	got, status := tree()
-	wantLines(t, got, "1 party waits for a key that it holds itself")
-	if status != 0 {
+	if status != 0 || strings.Contains(got, "holds itself") || strings.Contains(got, "deadlock") {
 		t.Errorf("status %d:\n%s", status, got)
 	}
 	w.queue(instance(5), "orders:17")
 	if got, status := tree(); status != 0 {
 		t.Errorf("with another behind it: status %d:\n%s", status, got)
+	}
+}
+
+// An owner that waits for its key under another token is in its own way, whatever else is.
+func TestTreeOtherToken(t *testing.T) {
+	t.Parallel()
+	w, tree := sharedWaiting(t)
+	w.hold(request(31), "orders:17")
+	w.hold(instance(4), "stock:9")
+	w.queue(request(31), "orders:17", "stock:9")
+	got, status := tree("-ascii")
+	wantLines(t, got, "certain deadlock 1: request-31 -> orders:17 -> request-31\n")
+	if status != 1 {
+		t.Errorf("status %d, want 1", status)
+	}
+}
+
+// Whoever waits under the token with which it holds a key is one owner, with metadata or without, to write or to read.
+func TestTreeTokens(t *testing.T) {
+	t.Parallel()
+	for name, metadata := range map[string]string{"of nobody known": "", "of one process": instance(3).metadata} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w, tree := sharedWaiting(t)
+			obtain := func(token string, obtain obtain) obtain {
+				return func(ctx context.Context, keys []string, ttl time.Duration, opt *redislock.Options) (*redislock.Lock, error) {
+					opt.Token = token
+					return obtain(ctx, keys, ttl, opt)
+				}
+			}
+			for token, key := range map[string]string{"own-a": "orders:17", "own-b": "stock:9"} {
+				opt := &redislock.Options{Metadata: metadata}
+				lock, err := obtain(token, w.client.ObtainRead)(t.Context(), []string{key}, longTTL, opt)
+				check.NoError(t, err)
+				w.locks = append(w.locks, lock)
+			}
+			w.wait(who{metadata: metadata}, obtain("own-a", w.client.Obtain), []string{"stock:9"})
+			w.wait(who{metadata: metadata}, obtain("own-b", w.client.Obtain), []string{"orders:17"})
+			got, status := tree("-ascii")
+			wantLines(t, got, "certain deadlock 1: token ", " -> orders:17 -> token ", " -> stock:9 -> token ")
+			if status != 1 || strings.Contains(got, "own-") {
+				t.Errorf("status %d:\n%s", status, got)
+			}
+		})
+	}
+}
+
+// With -only deadlocks there is no picture, and no edge.
+func TestTreeOnlyDeadlocks(t *testing.T) {
+	t.Parallel()
+	w, tree := sharedWaiting(t)
+	w.deadlock(request(31), request(40))
+	w.hold(instance(5), "page")
+	w.queue(instance(6), "page")
+	got, status := tree("-ascii", "-only", "deadlocks")
+	wantLines(t, got, "3 keys held, 3 keys waited for, by 3 requests.\n\ncertain deadlock 1: ")
+	if status != 1 || strings.Contains(got, "`- ") || strings.Contains(got, "page") {
+		t.Errorf("status %d:\n%s", status, got)
+	}
+	got, status = tree("-json", "-only", "deadlocks")
+	if all := objects(t, got); status != 1 || len(all) != 1 || all[0]["type"] != "deadlock" {
+		t.Errorf("status %d:\n%s", status, got)
 	}
 }
 
@@ -280,6 +341,7 @@ func TestTreeUsage(t *testing.T) {
 	for args, want := range map[string]string{
 		"tree a b":             "there is one pattern at most, and here are 2",
 		"tree -dot -json":      "-dot and -json exclude each other",
+		"tree -only keys":      `-only is deadlocks, not "keys"`,
 		"tree -n -1":           "-n is a number of waiters",
 		"tree -redis http://x": "the url of the server is such as",
 	} {

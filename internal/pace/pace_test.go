@@ -48,6 +48,33 @@ func TestNext(t *testing.T) {
 	}
 }
 
+// An Obtain that was only told how long asks again after 10 ms, 20 ms and so on, up to 250 ms, each with a jitter.
+func TestStrategyOfWait(t *testing.T) {
+	t.Parallel()
+	const ms = time.Millisecond
+	bounds := func(which int) (least, most time.Duration) {
+		least = time.Hour
+		for range 1000 {
+			waits := pace.Strategy(nil, time.Second)()
+			for range which {
+				waits.NextBackOff()
+			}
+			wait := waits.NextBackOff()
+			least, most = min(least, wait), max(most, wait)
+		}
+		return least, most
+	}
+	if least, most := bounds(0); least < 5*ms || least > 7*ms || most < 13*ms || most > 15*ms {
+		t.Errorf("the first waits were %v to %v, want 5 ms to 15 ms", least, most)
+	}
+	if least, most := bounds(8); least < 125*ms || least > 150*ms || most != 250*ms {
+		t.Errorf("late waits were %v to %v, want 125 ms to 250 ms", least, most)
+	}
+	if pace.Strategy(nil, 0) != nil {
+		t.Error("without a time to wait there is a strategy")
+	}
+}
+
 func TestCut(t *testing.T) {
 	t.Parallel()
 	const ms = time.Millisecond

@@ -1,12 +1,16 @@
 package cli
 
 import (
+	"bytes"
 	"encoding/json"
 	"flag"
+	"fmt"
 	"io"
 	"strconv"
+	"strings"
 	"time"
 	"unicode"
+	"unicode/utf16"
 	"unicode/utf8"
 )
 
@@ -15,11 +19,30 @@ func JSONFlag(flags *flag.FlagSet) *bool {
 	return flags.Bool("json", false, "write one JSON object a line")
 }
 
-// WriteJSON writes one object as one line.
+// WriteJSON writes one object as one line. What is not printable is escaped, as Text quotes it: JSON itself asks for that
+// of the characters below space alone, and a terminal obeys others, too.
 func WriteJSON(w io.Writer, object any) error {
-	encoder := json.NewEncoder(w)
+	var line bytes.Buffer
+	encoder := json.NewEncoder(&line)
 	encoder.SetEscapeHTML(false)
-	return encoder.Encode(object)
+	if err := encoder.Encode(object); err != nil {
+		return err
+	}
+	var safe bytes.Buffer
+	for _, r := range strings.TrimSuffix(line.String(), "\n") {
+		switch {
+		case unicode.IsPrint(r):
+			safe.WriteRune(r)
+		case r > 0xffff:
+			high, low := utf16.EncodeRune(r)
+			fmt.Fprintf(&safe, `\u%04x\u%04x`, high, low)
+		default:
+			fmt.Fprintf(&safe, `\u%04x`, r)
+		}
+	}
+	safe.WriteByte('\n')
+	_, err := w.Write(safe.Bytes())
+	return err
 }
 
 // Text makes a key or metadata fit to be shown: as it is if it is printable, has no space at its ends and is not empty, else quoted. So

@@ -1,8 +1,10 @@
 package cli
 
 import (
+	"cmp"
 	"time"
 
+	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cells"
 )
 
@@ -21,6 +23,15 @@ func Somebody(metadata, owner string, most int) string {
 		return text
 	}
 	return text + " owner=" + Text(owner)
+}
+
+// Foreign says what a foreign key holds: one that holds something that is no lock, so that nobody can lock it.
+func Foreign(s redislock.KeyState) string {
+	text := "a " + Text(cmp.Or(s.Type, "value"))
+	if s.TTL < 0 {
+		text += " without a TTL"
+	}
+	return text
 }
 
 // Clock is a moment of these days in the local time, "-" if it is not known.

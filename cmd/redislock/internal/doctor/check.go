@@ -58,8 +58,10 @@ func checks() []Check {
 		{"buffers", "are subscribers disconnected because of their buffers", checkBuffers},
 		{"connections", "are there connections left, and are dead ones closed", checkConnections},
 		{"lifetimes", "are there keys of locks that never end", checkLifetimes},
+		{"foreign", "do keys of locks hold something that is no lock", checkForeign},
 		{"lines", "do waiters stand in line that are gone", checkLines},
 		{"starved", "do programs that see no line take its key past it", checkStarved},
+		{"deadlocks", "do callers wait for each other", checkDeadlocks},
 		{"libraries", "do other libraries use the same names for locks", checkLibraries},
 	}
 }

@@ -23,7 +23,9 @@ type harvest struct {
 	partial bool                // not all were walked
 	endless []string            // keys of ours that have no TTL
 	lined   []string            // lock keys with a line
+	waited  []string            // lock keys with a line or an intent
 	beside  map[string]bool     // lock keys with anything beside them
+	foreign []string            // lock keys that hold something that is no lock
 	aliens  map[string][]string // lock keys that look like those of another library, by its name
 }
 
@@ -148,6 +150,9 @@ func (h *harvest) take(name, kind, sample string, endless bool) {
 		if purpose == "line" {
 			h.lined = append(h.lined, key)
 		}
+		if purpose == "line" || purpose == "intent" {
+			h.waited = append(h.waited, key)
+		}
 		if endless {
 			h.endless = append(h.endless, name)
 		}
@@ -156,6 +161,8 @@ func (h *harvest) take(name, kind, sample string, endless bool) {
 	switch library := libraryOf(kind, sample); {
 	case library == ours && endless:
 		h.endless = append(h.endless, name)
+	case library != redisson && (endless || kind != "string" && kind != "zset" && kind != "none"):
+		h.foreign = append(h.foreign, name)
 	case library != "" && library != ours:
 		h.aliens[library] = append(h.aliens[library], name)
 	}
@@ -176,8 +183,8 @@ func (p *patient) channels(ctx context.Context, h *harvest, n *node) {
 	}
 }
 
-// tidy leaves out what was met twice. If nobody has said which keys are locks, a lock of another library matters only where this
-// one has stored something beside a key of that name.
+// tidy leaves out what was met twice. If nobody has said which keys are locks, a lock of another library, or a foreign key, matters
+// only where this one has stored something beside a key of that name.
 func (h *harvest) tidy(scoped bool) {
 	for library, names := range h.aliens {
 		if !scoped {
@@ -190,7 +197,10 @@ func (h *harvest) tidy(scoped bool) {
 			delete(h.aliens, library)
 		}
 	}
-	for _, list := range []*[]string{&h.endless, &h.lined} {
+	if !scoped {
+		h.foreign = slices.DeleteFunc(h.foreign, func(name string) bool { return !h.beside[name] })
+	}
+	for _, list := range []*[]string{&h.endless, &h.foreign, &h.lined, &h.waited} {
 		slices.Sort(*list)
 		*list = slices.Compact(*list)
 	}

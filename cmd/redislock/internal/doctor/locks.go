@@ -8,6 +8,7 @@ import (
 
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cli"
+	"github.com/seed-14de3678/redislock/cmd/redislock/internal/tree"
 	"github.com/seed-14de3678/redislock/internal/count"
 )
 
@@ -36,6 +37,29 @@ func checkLifetimes(ctx context.Context, p *patient) []Finding {
 		"find out what has done that; then redis-cli DEL KEY, if nobody works under it.")}
 }
 
+// checkForeign looks for keys that nobody can lock.
+func checkForeign(ctx context.Context, p *patient) []Finding {
+	h := p.harvested(ctx)
+	switch {
+	case h.err != nil:
+		return []Finding{notSeen(h.err, h.rule)}
+	case len(h.foreign) == 0 && p.isScoped():
+		return []Finding{h.scanned("no key there is foreign")}
+	case len(h.foreign) == 0:
+		return []Finding{h.scanned("no key beside which something of a lock stands is foreign (-prefix or PATTERN finds more)")}
+	}
+	return []Finding{bad(Fault, fmt.Sprintf("%s foreign: %s", count.Of(len(h.foreign), "key")+isOrAre(len(h.foreign)), some(h.foreign)),
+		"They hold something that is no lock: a string without a TTL, or another type. The library never overwrites that, so nobody can lock these keys: every Obtain is refused (ModeForeign).",
+		"give data and locks names of their own, such as lock: before those of locks. redislock show KEY says what a key holds; redis-cli DEL KEY, if nobody needs that.")}
+}
+
+func isOrAre(n int) string {
+	if n == 1 {
+		return " is"
+	}
+	return " are"
+}
+
 // some names the first of many keys.
 func some(names []string) string {
 	const most = 5
@@ -55,23 +79,64 @@ func checkLines(ctx context.Context, p *patient) []Finding {
 	if h.err != nil {
 		return []Finding{notSeen(h.err, h.rule)}
 	}
+	client := p.conn.Client()
+	defer client.Close()
+	states, err := p.inspect(ctx, client, h.lined)
+	if err != nil {
+		return []Finding{{Status: Unknown, Found: "could not be looked at: " + err.Error()}}
+	}
+	return []Finding{h.judgeLines(states)}
+}
+
+// inspect looks at those of some keys in Redis that stand behind the prefix.
+func (p *patient) inspect(ctx context.Context, client *redislock.Client, names []string) (states []redislock.KeyState, err error) {
 	var keys []string
-	for _, name := range h.lined {
+	for _, name := range names {
 		if key, found := strings.CutPrefix(name, p.conn.Prefix); found && key != "" {
 			keys = append(keys, key)
 		}
 	}
-	client := p.conn.Client()
-	defer client.Close()
-	var states []redislock.KeyState
 	for part := range slices.Chunk(keys, inspected) {
 		some, err := client.Inspect(ctx, part)
 		if err != nil {
-			return []Finding{{Status: Unknown, Found: "could not be looked at: " + err.Error()}}
+			return nil, err
 		}
 		states = append(states, some...)
 	}
-	return []Finding{h.judgeLines(states)}
+	return states, nil
+}
+
+// checkDeadlocks looks for callers who wait for each other.
+func checkDeadlocks(ctx context.Context, p *patient) []Finding {
+	h := p.harvested(ctx)
+	if h.err != nil {
+		return []Finding{notSeen(h.err, h.rule)}
+	}
+	client := p.conn.Client()
+	defer client.Close()
+	states, err := p.inspect(ctx, client, h.waited)
+	var circles []tree.Circle
+	if err == nil {
+		circles, err = tree.Circles(ctx, p.conn, client.Inspect, states)
+	}
+	if err != nil {
+		return []Finding{{Status: Unknown, Found: "could not be looked at: " + err.Error()}}
+	}
+	var found []Finding
+	if text := tree.Told(circles, true); text != "" {
+		found = append(found, bad(Fault, text,
+			"Nobody in it can go on until one of them gives up, or loses its lease. Whoever comes for one of these keys waits, too.",
+			"redislock tree -only deadlocks says which key to break. Then obtain all keys as one set, or in one order; or bound the waits with Options.Wait."))
+	}
+	if text := tree.Told(circles, false); text != "" {
+		found = append(found, bad(Warning, text,
+			"Processes hold what others of these wait for; another goroutine may free it in a moment. A circle that stands for minutes is a deadlock.",
+			"look again with redislock tree -only deadlocks. WithOwner gives each request an id, with which it is certain, or no circle at all."))
+	}
+	if len(found) == 0 {
+		found = append(found, h.scanned("nobody waits for somebody who waits for him"))
+	}
+	return found
 }
 
 func (h *harvest) judgeLines(states []redislock.KeyState) Finding {

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"flag"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cli"
 	"github.com/seed-14de3678/redislock/cmd/redislock/internal/survey"
+	"github.com/seed-14de3678/redislock/cmd/redislock/internal/tree"
 )
 
 // List is redislock ls.
@@ -22,7 +24,9 @@ func List() cli.Command {
 		Summary: "list who holds what and who waits",
 		Help: `
 Every key is listed that is held or left, that somebody stands in line for, or
-that a waiting writer has an intent for. PATTERN is one as of SCAN: * is any
+that a waiting writer has an intent for. Where -prefix or PATTERN say which keys
+are locks, those too are listed that are foreign: they hold something that is no
+lock, so that nobody can lock them. PATTERN is one as of SCAN: * is any
 text, ? any byte, [a-c] one of some bytes, and \ takes the meaning off the next
 byte. Quote it, so that the shell does not take it for names of files.
 
@@ -55,8 +59,10 @@ type listing struct {
 	held    bool
 	holder  string
 
-	states []redislock.KeyState
-	notes  survey.Notes
+	states  []redislock.KeyState
+	waited  []redislock.KeyState // that somebody waits for, listed or not
+	notes   survey.Notes
+	circles []tree.Circle
 }
 
 func defineLs(flags *flag.FlagSet) cli.Action {
@@ -82,12 +88,23 @@ func (l *listing) run(ctx context.Context, to cli.Streams, args []string) error 
 	}
 	defer func() { _ = conn.Close() }()
 	meter := newMeter(to.Err)
-	failed := survey.Locks(ctx, conn, survey.Query{Pattern: pattern, Progress: meter.show, Notes: &l.notes},
+	query := survey.Query{Pattern: pattern, Foreign: conn.Prefix != "" || strings.Trim(pattern, "*") != "", Progress: meter.show, Notes: &l.notes}
+	failed := survey.Locks(ctx, conn, query,
 		func(found []redislock.KeyState) error {
+			for _, s := range found {
+				if len(s.Line) > 0 || s.Intent != nil {
+					l.waited = append(l.waited, s)
+				}
+			}
 			l.states = append(l.states, slices.DeleteFunc(found, l.isLeftOut)...)
 			return nil
 		})
 	meter.settle()
+	if failed == nil {
+		if l.circles, failed = l.deadlocks(ctx, conn); failed != nil {
+			failed = fmt.Errorf("look for deadlocks: %w", failed)
+		}
+	}
 	// What was found before an error, or Ctrl-C, is true.
 	slices.SortFunc(l.states, orders[l.sort])
 	if err := l.write(to, conn); err != nil {
@@ -95,6 +112,13 @@ func (l *listing) run(ctx context.Context, to cli.Streams, args []string) error 
 	}
 	l.remark(to.Err, conn, pattern, failed)
 	return failed
+}
+
+// deadlocks finds those among the keys that somebody waits for.
+func (l *listing) deadlocks(ctx context.Context, conn *cli.Conn) ([]tree.Circle, error) {
+	client := conn.Client()
+	defer client.Close()
+	return tree.Circles(ctx, conn, client.Inspect, l.waited)
 }
 
 // check looks at the command line.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cli"
+	"github.com/seed-14de3678/redislock/cmd/redislock/internal/tree"
 )
 
 // remark says what the list does not: why it is empty, and what may be missing in it.
@@ -31,6 +32,9 @@ func (l *listing) remark(w io.Writer, conn *cli.Conn, pattern string, failed err
 		cli.Say(w, "%s; -prefix limits the search to keys of locks\n",
 			counted(n, "key was left out, because this user may not read it", "keys were left out, because this user may not read them"))
 	}
+	if n := l.notes.Foreign; n > 0 {
+		cli.Say(w, "%s\n", counted(n, "key more is foreign, or seems to be", "keys more are foreign, or seem to be"))
+	}
 	if n := l.notes.Moving; n > 0 {
 		cli.Say(w, "%s in slots that move from one master to another: who waits for them is not known until they have moved\n",
 			counted(n, "key is", "keys are"))
@@ -38,6 +42,11 @@ func (l *listing) remark(w io.Writer, conn *cli.Conn, pattern string, failed err
 	if n := l.notes.OwnTokens; n > 0 {
 		cli.Say(w, "%s a token of the caller's own choosing, and was found by the fencing number beside it;\n"+
 			"others like it may be missed without -prefix\n", counted(n, "key has", "keys have"))
+	}
+	for _, certain := range []bool{false, true} {
+		if text := tree.Told(l.circles, certain); text != "" {
+			cli.Say(w, "%s; redislock tree says more\n", text)
+		}
 	}
 }
 

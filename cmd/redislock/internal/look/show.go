@@ -24,8 +24,8 @@ a waiting writer, who stands in line, and the last fencing number that was given
 for it, which is kept for a day. A waiter who has not asked for 15 s is gone,
 and will be passed over. Times are those of this machine's time zone.
 
-The exit status is 0 also if a key is free, and 65 if one of them holds
-something that is no lock.`,
+The exit status is 0 also if a key is free, and 65 if one of them is foreign: it
+holds something that is no lock.`,
 		Examples: []cli.Example{
 			{Line: `redislock show orders:17`, About: "show who holds a key and who waits for it"},
 			{Line: `redislock show -prefix lock: -json orders:17 orders:18`, About: "the same of lock:orders:17 and lock:orders:18, for a program"},
@@ -83,9 +83,9 @@ func foreign(states []redislock.KeyState) error {
 	case first == nil:
 		return nil
 	case more > 0:
-		return cli.Exit(cli.NoLock, fmt.Errorf("%s and %d more hold something that is no lock", cli.Text(first.Key), more))
+		return cli.Exit(cli.NoLock, fmt.Errorf("%s and %d more are foreign: they hold something that is no lock", cli.Text(first.Key), more))
 	}
-	return cli.Exit(cli.NoLock, fmt.Errorf("%s holds something that is no lock", cli.Text(first.Key)))
+	return cli.Exit(cli.NoLock, fmt.Errorf("%s is foreign: it holds something that is no lock", cli.Text(first.Key)))
 }
 
 // writeStates writes some lines about each key.
@@ -134,10 +134,8 @@ func about(s redislock.KeyState, prefix string) (lines [][2]string) {
 // mode says in which mode a key is locked, or what else it is.
 func mode(s redislock.KeyState) string {
 	switch {
-	case s.Mode == redislock.ModeForeign && s.TTL < 0:
-		return fmt.Sprintf("no lock: a %s without a TTL", s.Type)
 	case s.Mode == redislock.ModeForeign:
-		return fmt.Sprintf("no lock: a %s", s.Type)
+		return string(s.Mode) + ": " + cli.Foreign(s)
 	case s.Mode == redislock.ModeFree && len(s.Line) > 0:
 		return "free, and somebody stands in line"
 	case s.Mode == redislock.ModeFree:

@@ -32,6 +32,8 @@ const (
 	leastText = 48
 	// leastKey is what KEY has, and HOLDER.
 	leastKey = 8
+	// mostPadded is how wide a column gets where nothing is cut: the metadata of one key may have kilobytes.
+	mostPadded = 80
 )
 
 // write writes the list, as a table or as JSON. An empty table is nothing.
@@ -51,7 +53,7 @@ func (l *listing) write(to cli.Streams, conn *cli.Conn) error {
 	widths := layOut(rows, width)
 	out := bufio.NewWriter(to.Out)
 	for i, row := range rows {
-		cli.Say(out, "%s\n", lineOf(row, widths)) // Flush returns the error
+		cli.Say(out, "%s\n", lineOf(row, widths, width > 0)) // Flush returns the error
 		if i > 0 && l.long {
 			for _, text := range details(l.states[i-1]) {
 				if width > 0 {
@@ -83,6 +85,9 @@ func rowOf(s redislock.KeyState) []string {
 func holders(s redislock.KeyState) string {
 	switch len(s.Holders) {
 	case 0:
+		if s.Mode == redislock.ModeForeign {
+			return cli.Foreign(s)
+		}
 		return "-"
 	case 1:
 		text := holderName(s.Holders[0])
@@ -153,13 +158,18 @@ func life(d time.Duration) string {
 	return strconv.FormatFloat(d.Seconds(), 'f', 1, 64) + "s"
 }
 
-// layOut returns how wide each column is, so that lines have at most this width, if that can be; 0: it does not matter.
+// layOut returns how wide each column is, so that lines have at most this width, if that can be. If it is 0 lines have no
+// end, and a column is only as wide as a long text may be: one that is longer moves what stands behind it.
 // A column without a width is left out.
 func layOut(rows [][]string, width int) []int {
 	widths := make([]int, len(heading))
+	most := width
+	if most == 0 {
+		most = mostPadded
+	}
 	for _, row := range rows {
 		for i, text := range row {
-			widths[i] = max(widths[i], cells.Width(text))
+			widths[i] = max(widths[i], min(most, cells.Width(text)))
 		}
 	}
 	if width == 0 {
@@ -188,21 +198,21 @@ func layOut(rows [][]string, width int) []int {
 	return widths
 }
 
-// lineOf makes a line of a row. Numbers stand to the right.
-func lineOf(row []string, widths []int) string {
+// lineOf makes a line of a row. Numbers stand to the right. With cut, texts lose what their columns have no room for.
+func lineOf(row []string, widths []int, cut bool) string {
 	var b strings.Builder
 	for i, text := range row {
 		if widths[i] == 0 {
 			continue
 		}
 		switch {
-		case cells.Width(text) <= widths[i]:
+		case cells.Width(text) <= widths[i] || !cut:
 		case i == keyColumn: // the ends of keys tell them apart
 			text = cells.Short(text, widths[i])
 		default:
 			text = cells.Head(text, widths[i])
 		}
-		pad := strings.Repeat(" ", widths[i]-cells.Width(text))
+		pad := strings.Repeat(" ", max(0, widths[i]-cells.Width(text)))
 		b.WriteString(strings.Repeat(" ", cmp.Compare(i, 0)*gap))
 		if i == ttlColumn || i == waitingColumn || i == fenceColumn {
 			b.WriteString(pad + text)

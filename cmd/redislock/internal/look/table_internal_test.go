@@ -35,7 +35,7 @@ func tableOf(width int, states ...redislock.KeyState) (lines []string) {
 	}
 	widths := layOut(rows, width)
 	for _, row := range rows {
-		lines = append(lines, lineOf(row, widths))
+		lines = append(lines, lineOf(row, widths, width > 0))
 	}
 	return lines
 }
@@ -67,6 +67,21 @@ func TestTableFits(t *testing.T) {
 	}
 	if lines := tableOf(80, lock("orders:17", "web-3", 1764003000000000, 0)); !strings.HasSuffix(lines[1], " 1764003000000000") {
 		t.Errorf("there is room for the fencing number:\n%s", strings.Join(lines, "\n"))
+	}
+}
+
+// Where nothing is cut, one text that has kilobytes does not fill the lines of all others with spaces.
+func TestTableInPipe(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("m", 4096)
+	lines := tableOf(0, lock("orders:17", instance, 0, 0), lock(long+"k", long, 17, 0), lock("x", "web-3", 0, 0))
+	for _, line := range []string{lines[0], lines[1], lines[3]} {
+		if n := cells.Width(line); n > 4*mostPadded {
+			t.Errorf("%d columns: %s", n, line)
+		}
+	}
+	if !strings.Contains(lines[2], long+"k  write  "+long+"  ") {
+		t.Error("a long text is cut")
 	}
 }
 

@@ -33,6 +33,7 @@ type group struct {
 // inherited opens a pipe that this process was started with. Those that it starts do not get it.
 func inherited(fd uint) *os.File {
 	syscall.CloseOnExec(int(fd))
+	_ = syscall.SetNonblock(int(fd), true) // it is waited for as the runtime does it, with a deadline
 	return os.NewFile(uintptr(fd), "pipe")
 }
 
@@ -129,14 +130,16 @@ func (g *group) reap(report *os.File) {
 
 func (g *group) id() int { return g.pid }
 
-// signal sends a signal to every process of the group.
-func (g *group) signal(number int) { _ = syscall.Kill(-g.pid, syscall.Signal(number)) }
-
-// terminate asks the processes of the group to end, those too that are stopped.
-func (g *group) terminate() {
-	g.signal(int(syscall.SIGTERM))
-	g.signal(int(syscall.SIGCONT))
+// signal sends a signal to every process of the group. One that is stopped ends at a SIGTERM only if it goes on.
+func (g *group) signal(number int) {
+	signalGroup(g.pid, syscall.Signal(number))
+	if number == int(syscall.SIGTERM) {
+		signalGroup(g.pid, syscall.SIGCONT)
+	}
 }
+
+// terminate asks the processes of the group to end.
+func (g *group) terminate() { g.signal(int(syscall.SIGTERM)) }
 
 // kill ends the processes of the group. It is reap that waits for them.
 func (g *group) kill() { signalGroup(g.pid, syscall.SIGKILL) }

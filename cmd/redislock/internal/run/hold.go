@@ -35,7 +35,7 @@ func (s *settings) open(ctx context.Context, signals <-chan os.Signal) (conn *cl
 }
 
 // obtain obtains the lock, unless a signal comes before.
-func (s *settings) obtain(ctx context.Context, conn *cli.Conn, signals <-chan os.Signal, tellWaiting func(error)) (h *hold, err error) {
+func (s *settings) obtain(ctx context.Context, conn *cli.Conn, signals <-chan os.Signal, tell *teller, tellWaiting func(error)) (h *hold, err error) {
 	h = &hold{renewed: make(chan struct{}, 1), lost: make(chan error, 1)}
 	ctx, giveUp := context.WithCancelCause(ctx)
 	defer giveUp(nil)
@@ -60,21 +60,19 @@ func (s *settings) obtain(ctx context.Context, conn *cli.Conn, signals <-chan os
 		}
 		h.Lock, err = h.client.ObtainMixed(ctx, write, read, s.ttl, s.options(began))
 	})
-	switch {
-	case interrupted != nil && err == nil:
-		_ = h.release() // it ends with its ttl at the latest
-		return nil, interrupted
-	case interrupted != nil:
-		h.client.Close() // takes back what the Obtain may have left
-		return nil, interrupted
-	case err != nil:
-		h.client.Close()
-		if cause := context.Cause(ctx); isForeign(cause) {
-			err = cause
-		}
-		return nil, s.refusal(err)
+	if interrupted == nil && err == nil {
+		return h, nil
 	}
-	return h, nil
+	ending, cancel := untilUrged(s.ttl, signals, interrupted != nil, tell)
+	defer cancel()
+	_ = h.end(ending, err == nil) // what stays locked ends with its ttl
+	if interrupted != nil {
+		return nil, interrupted
+	}
+	if cause := context.Cause(ctx); isForeign(cause) {
+		err = cause
+	}
+	return nil, s.refusal(err)
 }
 
 func (s *settings) options(began time.Time) *redislock.Options {
@@ -169,14 +167,50 @@ func (s *settings) refusal(err error) error {
 // plain is the text of an error of the library without the name of the library in front.
 func plain(err error) string { return strings.TrimPrefix(err.Error(), "redislock: ") }
 
-// releasePatience is how long a Release may take.
+// releasePatience is how long the keys may take to be freed.
 const releasePatience = 10 * time.Second
 
-// release frees the keys.
-func (h *hold) release() error {
-	ctx, cancel := context.WithTimeout(context.Background(), releasePatience)
-	defer cancel()
-	err := h.Release(ctx)
-	h.client.Close() // tries once more, if it is not known whether they are free
-	return err
+// untilUrged returns a context for what is done at the end. It ends with the lease, which frees the keys as well, after
+// releasePatience at the latest, and with the second signal that ends processes; with the first if one has come before.
+func untilUrged(lease time.Duration, signals <-chan os.Signal, urged bool, tell *teller) (context.Context, context.CancelFunc) {
+	ctx, giveUp := context.WithCancelCause(context.Background())
+	ctx, cancel := context.WithTimeout(ctx, min(lease, releasePatience))
+	go func() {
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case sig := <-signals:
+				switch {
+				case endsProcess(sig) == 0:
+				case urged:
+					giveUp(fmt.Errorf("signal: %v", sig))
+				default:
+					urged = true
+					tell.say("redislock run: the keys are being released; one more signal ends that\n")
+				}
+			}
+		}
+	}()
+	return ctx, cancel
+}
+
+// end frees the keys, if free says so, and takes back what an Obtain may have left. It returns when ctx ends, even if Redis
+// does not answer.
+func (h *hold) end(ctx context.Context, free bool) error {
+	freed, closed := make(chan error, 1), make(chan struct{})
+	go func() {
+		defer close(closed)
+		var err error
+		if free {
+			err = h.Release(ctx)
+		}
+		freed <- err
+		h.client.Close() // tries once more, if it is not known whether they are free
+	}()
+	select {
+	case <-closed:
+	case <-ctx.Done():
+	}
+	return <-freed // a Release ends with its context
 }

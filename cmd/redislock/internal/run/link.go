@@ -1,9 +1,12 @@
 package run
 
 import (
+	"bytes"
 	"encoding/json"
 	"io"
 	"os"
+	"sync"
+	"syscall"
 	"time"
 )
 
@@ -37,26 +40,44 @@ type message struct {
 
 // A link is one end of the pipes between redislock and its supervisor.
 type link struct {
-	in  <-chan message // closed when the other end is gone
-	out *os.File
+	out   *os.File
+	heard chan struct{} // has a value when something new has come
+
+	mu   sync.Mutex
+	in   syscall.RawConn
+	text []byte // was read, and is not taken yet
+	gone bool   // the other end
 }
 
 // linkPatience is how long the other side may take to read what is written; it is no time at all, unless it is stopped.
 const linkPatience = 5 * time.Second
 
 func newLink(in, out *os.File) *link {
-	messages := make(chan message, 16)
-	go func() {
-		defer close(messages)
-		for d := json.NewDecoder(in); ; {
-			var m message
-			if d.Decode(&m) != nil {
-				return // with the pipe; nobody else writes to it
-			}
-			messages <- m
-		}
-	}()
-	return &link{in: messages, out: out}
+	l := &link{out: out, heard: make(chan struct{}, 1)}
+	l.listen(in)
+	return l
+}
+
+// next returns the next message, without waiting for one. If there is none it says whether the other end is gone.
+func (l *link) next() (m message, ok, gone bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.catchUpLocked()
+	line, rest, ok := bytes.Cut(l.text, []byte{'\n'})
+	if !ok {
+		return m, false, l.gone
+	}
+	l.text = rest
+	err := json.Unmarshal(line, &m) // nobody else writes to the pipe
+	return m, err == nil, err != nil
+}
+
+// newsLocked has whoever waits for messages look.
+func (l *link) newsLocked() {
+	select {
+	case l.heard <- struct{}{}:
+	default:
+	}
 }
 
 // send writes a message. An error says that the other side is gone, or does not listen.

@@ -37,6 +37,7 @@ type settings struct {
 	grace   time.Duration
 	name    string
 	noFence bool
+	noRedis bool
 
 	keys    []string
 	command []string
@@ -59,6 +60,8 @@ The command finds in its environment
   REDISLOCK_KEYS   the keys, separated by spaces; one that has other characters
                    than letters, digits and @%+=:,./_- is quoted for the shell:
                    eval "set -- $REDISLOCK_KEYS"
+  REDISLOCK_REDIS  the URL of the server, with its password, if it is set for
+                   redislock itself; -no-redis keeps it from the command
 
 If the lock is lost, the command's process group gets SIGTERM, and SIGKILL after
 -grace. No process of the group runs beyond the end of the lease, even if
@@ -98,6 +101,7 @@ func define(flags *flag.FlagSet) cli.Action {
 	flags.DurationVar(&s.grace, "grace", defaultGrace, "how long the command may take to end after SIGTERM")
 	flags.StringVar(&s.name, "name", "", "the `name` of the program that others see (default that of the command)")
 	flags.BoolVar(&s.noFence, "no-fence", false, "take no fencing number")
+	flags.BoolVar(&s.noRedis, "no-redis", false, "keep $REDISLOCK_REDIS, which may have a password, from the command")
 	return func(ctx context.Context, to cli.Streams, args []string) error {
 		given := map[string]bool{}
 		flags.Visit(func(f *flag.Flag) { given[f.Name] = true })
@@ -182,12 +186,11 @@ func (s *settings) run(ctx context.Context, to cli.Streams) error {
 	signals := catch()
 	tell := newTeller(to.Err)
 	defer tell.end()
-	conn, err := s.open(ctx, signals)
+	conn, err := s.open(ctx, signals) // it ends with the process: to close it may take long if Redis does not answer
 	if err != nil {
 		return err
 	}
-	defer conn.Close() //nolint:errcheck // what was to be said to Redis was answered, or is reported
-	h, err := s.obtain(ctx, conn, signals, tellWaiting(to, tell))
+	h, err := s.obtain(ctx, conn, signals, tell, tellWaiting(to, tell))
 	if err != nil {
 		return err
 	}

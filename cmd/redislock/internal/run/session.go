@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/seed-14de3678/redislock"
@@ -33,6 +34,7 @@ type session struct {
 	lost    error            // why the lock does not count any more; nil if it does
 	late    bool             // the command was ended because no renewal came through
 	told    bool             // it was said why the command is ended
+	urged   bool             // a signal that ends processes was passed on
 	stuck   <-chan time.Time // when the supervisor should have ended the group
 	remind  <-chan time.Time // when it is to be said for what redislock waits
 }
@@ -78,7 +80,11 @@ func (s *session) start() error {
 	if err != nil {
 		return err
 	}
-	s.supervisor.Env = environ(os.Environ(), s.keys, s.hold.Fence())
+	var without []string
+	if s.noRedis {
+		without = append(without, cli.RedisVariable)
+	}
+	s.supervisor.Env = environ(os.Environ(), s.keys, s.hold.Fence(), without...)
 	s.link = newLink(in, out)
 	s.tellDeadline()
 	if err := s.supervisor.Start(); err != nil {
@@ -111,19 +117,18 @@ func (s *session) attend() bool {
 	jobs := s.jobControl()
 	for {
 		select {
-		case m, ok := <-s.link.in:
-			if !ok {
+		case <-s.link.heard:
+			if over, gone := s.read(); over {
+				return true
+			} else if gone {
 				return s.failed != ""
 			}
-			if m.Say == sayGone {
-				return true
-			}
-			s.hear(m)
 		case <-s.hold.renewed:
 			s.tellDeadline()
 		case why := <-s.hold.lost:
 			s.lose(why)
 		case sig := <-s.signals:
+			s.urged = s.urged || endsProcess(sig) > 0
 			s.pass(sig)
 		case sig := <-jobs:
 			s.pass(sig)
@@ -135,7 +140,18 @@ func (s *session) attend() bool {
 	}
 }
 
-// hear takes in what the supervisor says.
+// read takes in what the supervisor has said. It reports whether the group of the command is gone, or the supervisor is.
+func (s *session) read() (over, gone bool) {
+	for {
+		m, ok, gone := s.link.next()
+		if !ok || m.Say == sayGone {
+			return ok, gone
+		}
+		s.hear(m)
+	}
+}
+
+// hear takes in one message of the supervisor.
 func (s *session) hear(m message) {
 	switch m.Say {
 	case sayStarted:
@@ -203,11 +219,10 @@ func (s *session) isLost() bool {
 
 // release frees the keys, if they are ours still.
 func (s *session) release() {
-	if s.isLost() {
-		s.hold.client.Close()
-		return
-	}
-	switch err := s.hold.release(); {
+	urged := s.urged || s.killed > 0 && endsProcess(syscall.Signal(s.killed)) > 0
+	ctx, cancel := untilUrged(time.Until(s.hold.Deadline()), s.signals, urged, s.tell)
+	defer cancel()
+	switch err := s.hold.end(ctx, !s.isLost()); {
 	case err == nil:
 	case errors.Is(err, redislock.ErrLockNotHeld):
 		s.lost = err

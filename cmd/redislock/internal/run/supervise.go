@@ -80,7 +80,8 @@ func supervise(e *errand, to cli.Streams) error {
 	shield()
 	v := &supervisor{teller: newTeller(to.Err), countdown: newCountdown(e.ttl, e.grace)}
 	v.link = newLink(inherited(e.in), inherited(e.out))
-	first, ok := <-v.link.in
+	<-v.link.heard
+	first, ok, _ := v.link.next()
 	if !ok {
 		return cli.Exit(cli.Failed, nil) // redislock is gone already
 	}
@@ -115,25 +116,34 @@ func (v *supervisor) tell(m message) { _ = v.link.send(m) }
 func (v *supervisor) loop() {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
-	in := v.link.in
 	for {
+		v.read()
 		if v.ended && !v.group.alive() {
 			v.tell(message{Say: sayGone})
 			return
 		}
 		timer.Reset(v.act())
 		select {
-		case m, ok := <-in:
-			if !ok {
-				in = nil
-				v.abandoned()
-				continue
-			}
-			v.hear(m)
+		case <-v.link.heard:
 		case e := <-v.group.events:
 			v.note(e)
 		case <-timer.C:
 		}
+	}
+}
+
+// read takes in all that redislock has said. It comes before the clock is asked: a supervisor that was stopped alone has not
+// heard of the renewals that came meanwhile.
+func (v *supervisor) read() {
+	for {
+		m, ok, gone := v.link.next()
+		if !ok {
+			if gone {
+				v.abandoned()
+			}
+			return
+		}
+		v.hear(m)
 	}
 }
 

@@ -22,6 +22,7 @@ type suspect struct {
 
 	kind       string
 	start      string // of its value, or of a reader
+	foreign    bool   // it holds what is no lock, as it seems
 	withSource bool   // the server may not know the script yet
 }
 
@@ -57,7 +58,10 @@ func (s *survey) probe(ctx context.Context, all []*suspect) (keys []string, err 
 func (s *survey) withTTL(ctx context.Context, all []*suspect) ([]*suspect, error) {
 	return ask(ctx, s, all, func(p redis.Pipeliner, one *suspect) *redis.DurationCmd {
 		return p.PTTL(ctx, one.name)
-	}, func(_ *suspect, ttl time.Duration) bool { return ttl > 0 })
+	}, func(one *suspect, ttl time.Duration) bool {
+		one.foreign = ttl == -1
+		return ttl > 0
+	})
 }
 
 // typed returns the strings and the sorted sets.
@@ -66,7 +70,9 @@ func (s *survey) typed(ctx context.Context, all []*suspect) ([]*suspect, error) 
 		return p.Type(ctx, one.name)
 	}, func(one *suspect, kind string) bool {
 		one.kind = kind
-		return kind == "string" || kind == "zset"
+		isFit := kind == "string" || kind == "zset"
+		one.foreign = !isFit && kind != "none"
+		return isFit
 	})
 }
 
@@ -82,7 +88,9 @@ func (s *survey) started(ctx context.Context, all []*suspect) ([]*suspect, error
 	}
 	begins := func(one *suspect, start string) bool {
 		one.start = start
-		return hasForm(start, one.ownTokens())
+		isFit := hasForm(start, one.ownTokens())
+		one.foreign = !isFit && one.ownTokens() // else the token may be one of the caller's own
+		return isFit
 	}
 	texts, err := ask(ctx, s, texts, func(p redis.Pipeliner, one *suspect) *redis.StringCmd {
 		return p.GetRange(ctx, one.name, 0, int64(one.bytes())-1)

@@ -16,6 +16,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -32,6 +33,8 @@ const (
 	scanCount = 200
 	// inspectCount is how many keys are inspected at a time: each is a script.
 	inspectCount = 20
+	// mostForeign is how many foreign keys are told one by one.
+	mostForeign = 1000
 )
 
 // A Query is which locks are looked for.
@@ -40,7 +43,10 @@ type Query struct {
 	// Progress is told how many keys of the server were looked at, and how many there are, 0 if that is not known; nil:
 	// nobody is told.
 	Progress func(done, all int64)
-	Notes    *Notes // gets what else there is to say; nil: it is not kept
+	// Foreign asks for the keys, too, that hold something that is no lock, mostForeign at most; it is for a Pattern or a
+	// prefix that says that all should be locks.
+	Foreign bool
+	Notes   *Notes // gets what else there is to say; nil: it is not kept
 }
 
 // Notes are what a survey has seen beside the locks.
@@ -52,6 +58,8 @@ type Notes struct {
 	// OwnTokens are locks whose tokens are the callers' own, and that were found by what stands beside them alone. There may
 	// be others, with nothing beside them.
 	OwnTokens int64
+	// Foreign are keys that seem to hold something that is no lock, and were not looked at any further.
+	Foreign int64
 }
 
 // Locks finds every key that is locked or waited for, or has an intent, and calls found with a few at a time, each once. It
@@ -89,6 +97,7 @@ type survey struct {
 	seen       map[string]bool // keys that were found
 	isOver     bool            // whoever is told wants no more
 	moving     map[uint16]bool // slots of the Cluster that move from one master to another
+	strange    int             // foreign keys that were found
 	incomplete map[string]bool // keys about which not all is known because of that
 }
 
@@ -190,7 +199,22 @@ func (s *survey) round(ctx context.Context, names []string) error {
 	if err != nil {
 		return err
 	}
-	return s.report(ctx, append(certain, proved...))
+	return s.report(ctx, slices.Concat(certain, proved, s.foreign(likely)))
+}
+
+// foreign returns those that seem to be foreign, if they are asked for, and not too many.
+func (s *survey) foreign(suspects []*suspect) (keys []string) {
+	for _, one := range suspects {
+		switch {
+		case !one.foreign || !s.query.Foreign || s.seen[one.key]:
+		case s.strange < mostForeign:
+			s.strange++
+			keys = append(keys, one.key)
+		default:
+			s.notes.Foreign++
+		}
+	}
+	return keys
 }
 
 // A reason is why a key may be a lock. The greater one counts.
@@ -239,7 +263,8 @@ func (s *survey) report(ctx context.Context, keys []string) error {
 		}
 		var locked []redislock.KeyState
 		for _, state := range states {
-			if isLock(state) && !s.seen[state.Key] {
+			isWanted := isLock(state) || s.query.Foreign && state.Mode == redislock.ModeForeign
+			if isWanted && !s.seen[state.Key] {
 				s.seen[state.Key] = true
 				locked = append(locked, state)
 			}

@@ -120,6 +120,41 @@ func TestPrefixedLocks(t *testing.T) {
 	}
 }
 
+// Foreign keys are found if they are asked for, and of many some, with how many more there are.
+func TestForeign(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t, redistest.Redis)
+	rdb := server.Client(t)
+	locks := plant(t, rdb, "lock:")
+	foreign(t, rdb, "lock:data ")
+	foreign(t, rdb, "other:")
+	conn := open(t, cli.Redis{URL: "redis://" + server.Addr(), Prefix: "lock:"})
+	want := slices.Clone(locks)
+	for _, name := range []string{"string", "json", "list", "set", "hash", "stream", "zset", "zset of some time", "zset of sessions", "token and data"} {
+		want = append(want, "data "+name+" false")
+		if name != "token and data" { // which may be one with very long metadata
+			want = append(want, "data "+name+" true")
+		}
+	}
+	want = append(want, "data token without a TTL")
+	slices.Sort(want)
+	if diff := cmp.Diff(want, names(t, conn, survey.Query{Foreign: true})); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(locks, names(t, conn, survey.Query{})); diff != "" {
+		t.Errorf("nobody has asked for foreign keys (-want +got):\n%s", diff)
+	}
+	pipe := rdb.Pipeline()
+	for i := range 1200 {
+		pipe.Set(t.Context(), fmt.Sprint("lock:many ", i), "17", 0)
+	}
+	check.Must[[]redis.Cmder](t)(pipe.Exec(t.Context()))
+	var notes survey.Notes
+	if got := len(names(t, conn, survey.Query{Pattern: "many *", Foreign: true, Notes: &notes})); got != 1000 || notes.Foreign != 200 {
+		t.Errorf("of 1200 foreign keys %d are found, and %d more", got, notes.Foreign)
+	}
+}
+
 // The key of a pattern without wildcards is looked at alone.
 func TestOneKey(t *testing.T) {
 	t.Parallel()

@@ -53,9 +53,10 @@ const mostStarts = 500
 // oldest first. Of these it returns so many at most, and how many more there are at least.
 func deadlocks(m *model, most int) (found []deadlock, more int) {
 	f := finder{model: m, most: most, known: map[string]bool{}, stuck: map[int]bool{}}
-	f.selves(true)
-	f.circles(true)
-	f.selves(false)
+	f.selves(true, false)
+	f.circles(true) // before those who wait for others and themselves: it tells more
+	f.selves(true, true)
+	f.selves(false, true)
 	f.circles(false)
 	slices.SortStableFunc(f.found, func(a, b deadlock) int {
 		if a.certain != b.certain {
@@ -181,12 +182,12 @@ func (f *finder) doubts(steps []step) []string {
 	return why
 }
 
-// selves finds parties that wait for themselves.
-func (f *finder) selves(certain bool) {
+// selves finds parties that wait for themselves, and perhaps for others.
+func (f *finder) selves(certain, others bool) {
 	for p := range f.parties {
 		for _, q := range f.parties[p].requests {
 			for _, s := range f.requests[q].stands {
-				if !f.stuck[p] && f.isHeldBy(s.state, p) && f.isHeldAgainst(s.state, s.mode) {
+				if !f.stuck[p] && f.isHeldBy(s.state, p) && f.isHeldAgainst(s.state, s.mode) && (others || !f.wouldWait(q, s.state)) {
 					f.addSelf(p, q, s, certain)
 				}
 			}
@@ -195,6 +196,9 @@ func (f *finder) selves(certain bool) {
 }
 
 func (f *finder) addSelf(p, q int, s stand, certain bool) {
+	if has, known := f.hasToken(q, s.state); has && known {
+		return // the key is not in its way
+	}
 	d := deadlock{steps: []step{{party: p, request: q, state: s.state, held: true}}}
 	switch d.certain = f.isOne(p) && !f.isPerhapsOwn(q, s.state); {
 	case d.certain != certain:

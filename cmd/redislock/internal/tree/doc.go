@@ -21,8 +21,11 @@
 //
 // An intent is the request of a writer that polls. It waits for the holders of the key and for everybody in its line.
 // Nobody in line waits for it: an intent keeps out readers that poll, who leave nothing in Redis by which they could be seen.
-// Nobody waits for a party because of a key that it has left: the end of the lease frees that one. Tokens are not shown.
-// So two locks are taken for locks of two tokens, although one may be the other's.
+// Nobody waits for a party because of a key that it has left: the end of the lease frees that one.
+//
+// Tokens are compared, and not shown. Whoever works under one token is one owner, also without an owner id: that is so where a
+// token holds a key and waits for another, as under Options.Token. A key that is held under the token of a request is not in
+// the way of that one. A user who may not run the script that compares them is told of fewer certain deadlocks.
 //
 // A party that holds K and waits for something may keep K until it has that. For an owner this is certain, if it is one piece
 // of work that does one thing after the other. For a process it is not: another goroutine may hold K, and free it.
@@ -46,8 +49,8 @@
 // makes a circle certain only if the circle enters and leaves it by the same line.
 //
 // A party that holds a key and waits for the same key waits for itself. Of a process that is everyday life: two of its
-// goroutines want the same key. It is certain for an owner, as above, if nothing else is in the way of its request: under the
-// token with which it holds the key it would not have to wait. Package reentrant never waits for what its owner holds.
+// goroutines want the same key. It is certain for an owner, as above, if its request has another token than that with which
+// it holds the key; or, if tokens were not compared, if nothing else is in its way: under the same one it would not wait. Package reentrant never waits for what its owner holds.
 //
 // # Looking three times
 //

@@ -62,7 +62,7 @@ func TestJSON(t *testing.T) {
 	t.Parallel()
 	v := viewOf(t, statesOf("a w A@1 < B:w1 p:r3", "b w B < A@1:w2", "c r ~x y < p:w4 intent:z"))
 	var b bytes.Buffer
-	if err := v.writeJSON(&b); err != nil {
+	if err := v.writeJSON(&b, false); err != nil {
 		t.Fatal(err)
 	}
 	var got []string

@@ -48,12 +48,15 @@ type (
 	}
 )
 
-// writeJSON writes the deadlocks, the parties that have to do with an edge, and the edges.
-func (v *view) writeJSON(w io.Writer) error {
+// writeJSON writes the deadlocks, and unless these are all that is wanted the parties that have to do with an edge, and the edges.
+func (v *view) writeJSON(w io.Writer, only bool) error {
 	for i := range v.deadlocks {
 		if err := cli.WriteJSON(w, v.jsonDeadlock(&v.deadlocks[i])); err != nil {
 			return err
 		}
+	}
+	if only {
+		return nil
 	}
 	edges := v.edges()
 	for p, is := range v.inEdges(edges) {

@@ -18,7 +18,8 @@ type model struct {
 	intents  []int   // of each state: the request; nobody if there is no intent
 	gone     int     // how many waiters are gone
 
-	several map[string]bool // owner ids that are known to be more than one piece of work
+	tokens  map[string]marks // by key; nil: nobody has compared them
+	several map[string]bool  // owner ids that are known to be more than one piece of work
 }
 
 // A party is somebody who holds keys or waits for them.
@@ -168,9 +169,17 @@ func (m *model) isHeldBy(state, p int) bool {
 }
 
 // isPerhapsOwn reports whether a request may have the token with which its party holds a key. Then the key, and its line,
-// are not in its way, but for other readers if it wants to write. That it has another token is known if nothing else is in
-// its way: with this one it would not wait.
+// are not in its way, but for other readers if it wants to write.
 func (m *model) isPerhapsOwn(q, state int) bool {
+	if has, known := m.hasToken(q, state); known {
+		return has && m.isHeldBy(state, m.requests[q].party)
+	}
+	return m.wouldWait(q, state)
+}
+
+// wouldWait reports whether a request would have to wait, too, if it had the token with which its party holds a key. If not, it
+// has another one: with this one it would not wait.
+func (m *model) wouldWait(q, state int) bool {
 	p := m.requests[q].party
 	if !m.isHeldBy(state, p) {
 		return false

@@ -56,6 +56,13 @@ p
 
 2 keys held, 2 keys waited for, by 2 requests.
 `},
+		{"a foreign key", "a x < q:w1 s:w2", `
+q
+└─ a, foreign: a hash without a TTL, first in line
+   └─ 2. s, to write, 1m0s
+
+0 keys held, 1 key waited for, by 2 requests.
+`},
 		{"readers", "a r p q < x:w1 y:r2", `
 p [1]
 └─ a, held to read, 1m0s left, with another

@@ -30,13 +30,17 @@ type printer struct {
 	most   int    // of each list; 0: all
 	width  int    // of a line; 0: any
 	flags  string // for the commands that it names
+	only   bool   // the deadlocks
 	w      *bufio.Writer
 }
 
 // print writes everything.
 func (p *printer) print(to io.Writer) error {
 	p.w = bufio.NewWriter(to)
-	rows := grow(p.model, p.most)
+	var rows []row
+	if !p.only {
+		rows = grow(p.model, p.most)
+	}
 	numbers := labels(rows)
 	for i, r := range rows {
 		if i > 0 && len(r.stems) == 0 {
@@ -139,6 +143,8 @@ func (p *printer) hold(r row) string {
 		text += fmt.Sprintf(", %s left", cli.Duration(holder.TTL))
 	}
 	switch {
+	case s.Mode == redislock.ModeForeign:
+		return ", foreign: " + cli.Foreign(*s) + ", first in line"
 	case text == "" || !p.isInTheWay(r.state):
 		return ", first in line"
 	case others == 1:

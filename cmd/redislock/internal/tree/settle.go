@@ -50,7 +50,7 @@ func settled(ctx context.Context, m *model, look inspect, pause time.Duration) (
 		pause /= 2
 	}
 	still := newModel(states)
-	still.several = several
+	still.several, still.tokens = several, m.tokens
 	return still, nil
 }
 

@@ -29,8 +29,11 @@ func statesOf(lines ...string) []redislock.KeyState {
 	for _, line := range lines {
 		fields := strings.Fields(line)
 		s := redislock.KeyState{Key: fields[0], Mode: map[string]redislock.Mode{
-			"w": redislock.ModeWrite, "r": redislock.ModeRead, "-": redislock.ModeFree,
+			"w": redislock.ModeWrite, "r": redislock.ModeRead, "-": redislock.ModeFree, "x": redislock.ModeForeign,
 		}[fields[1]], TTL: time.Minute}
+		if s.Mode == redislock.ModeForeign {
+			s.Type, s.TTL = "hash", -1
+		}
 		for _, word := range fields[2:] {
 			addWord(&s, word)
 		}

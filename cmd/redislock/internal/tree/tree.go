@@ -22,9 +22,10 @@ func Command() cli.Command {
 		Args:    "[flags] [PATTERN]",
 		Summary: "draw who waits for whom, and find deadlocks",
 		Help: `Beneath whoever holds a key stand those who wait for it, and beneath these
-those who wait for what they hold. Owner ids tell who is who, else metadata.
-A circle of owners is a certain deadlock: nobody in it can go on until one of
-them gives up or loses its lease. A circle of processes is a possible one.
+those who wait for what they hold. Owner ids tell who is who, else a token under
+which somebody holds a key and waits for another, else metadata. A circle of
+owners is a certain deadlock: nobody in it can go on until one of them gives up
+or loses its lease. A circle of processes is a possible one.
 
 PATTERN is a glob that the keys match, as of SCAN. A circle through other keys
 is not found. Callers that poll without an intent leave nothing to be seen.
@@ -33,7 +34,7 @@ The exit status is 1 if there is a certain deadlock, and 0 if there is none.`,
 		Examples: []cli.Example{
 			{Line: `redislock tree`, About: "draw who waits for whom, with deadlocks"},
 			{Line: `redislock tree -dot 'orders:*' | dot -Tsvg >locks.svg`, About: "draw a picture with Graphviz"},
-			{Line: `redislock tree -json | jq 'select(.type == "deadlock")'`, About: "list the deadlocks alone"},
+			{Line: `redislock tree -only deadlocks -json`, About: "list the deadlocks alone, for a program"},
 		},
 		Define: define,
 	}
@@ -45,6 +46,7 @@ type options struct {
 	json             *bool
 	dot, ascii, long bool
 	most             int
+	only             string
 }
 
 func define(flags *flag.FlagSet) cli.Action {
@@ -54,6 +56,7 @@ func define(flags *flag.FlagSet) cli.Action {
 	flags.BoolVar(&o.dot, "dot", false, "write a graph for Graphviz, with deadlocks in red")
 	flags.BoolVar(&o.ascii, "ascii", false, "draw without box characters, as where the locale is not UTF-8")
 	flags.BoolVar(&o.long, "l", false, "show keys and metadata in full length, however long the lines become")
+	flags.StringVar(&o.only, "only", "", "show nothing but `deadlocks`")
 	flags.IntVar(&o.most, "n", 10, "draw so many `waiters` of each line, and say how many more there are; 0: all")
 	return func(ctx context.Context, to cli.Streams, args []string) error { return o.run(ctx, to, args) }
 }
@@ -66,6 +69,10 @@ func (o *options) check(args []string) error {
 	switch {
 	case o.dot && *o.json:
 		return cli.Usagef("-dot and -json exclude each other")
+	case o.only != "" && o.only != "deadlocks":
+		return cli.Usagef("-only is deadlocks, not %q", o.only)
+	case o.only != "" && o.dot:
+		return cli.Usagef("-dot draws who waits for whom, and -only deadlocks does not")
 	case o.most < 0:
 		return cli.Usagef("-n is a number of waiters, or 0")
 	}
@@ -87,7 +94,7 @@ func (o *options) run(ctx context.Context, to cli.Streams, args []string) error 
 	if err != nil {
 		return err
 	}
-	v, err := newView(ctx, states, client.Inspect, settling)
+	v, err := newMarkedView(ctx, states, client.Inspect, newMarker(conn), settling)
 	if err != nil {
 		return err
 	}
@@ -142,13 +149,13 @@ func serverNow(ctx context.Context, conn *cli.Conn) time.Time {
 func (o *options) write(to cli.Streams, v *view) error {
 	switch {
 	case *o.json:
-		return v.writeJSON(to.Out)
+		return v.writeJSON(to.Out, o.only != "")
 	case o.dot:
 		return v.writeDot(to.Out)
 	}
 	p := &printer{
 		view: v, names: namesOf(v.model, o.long), inner: namesOf(v.settled, o.long), screen: cli.NewScreen(to.Out),
-		glyphs: boxes, most: o.most, width: 80,
+		glyphs: boxes, most: o.most, width: 80, only: o.only != "",
 	}
 	if prefix, ok := shellWord(o.redis.Prefix); ok {
 		p.flags = "-prefix " + prefix + " "

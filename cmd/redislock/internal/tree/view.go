@@ -19,11 +19,17 @@ type view struct {
 	byName    map[[2]string]int // the parties of the model
 }
 
-// newView looks for deadlocks.
+// newView looks for deadlocks, without comparing tokens.
 func newView(ctx context.Context, states []redislock.KeyState, look inspect, pause time.Duration) (*view, error) {
-	v := &view{model: newModel(states), marks: map[int]int{}, byName: map[[2]string]int{}}
+	return newMarkedView(ctx, states, look, nil, pause)
+}
+
+// newMarkedView looks for deadlocks.
+func newMarkedView(ctx context.Context, states []redislock.KeyState, look inspect, k *marker, pause time.Duration) (*view, error) {
+	v := &view{model: newModel(k.identify(ctx, states)), marks: map[int]int{}, byName: map[[2]string]int{}}
+	v.tokens = k.known()
 	var err error
-	if v.settled, err = settled(ctx, v.model, look, pause); err != nil {
+	if v.settled, err = settled(ctx, v.model, k.looks(look), pause); err != nil {
 		return nil, err
 	}
 	v.deadlocks, v.more = deadlocks(v.settled, mostDeadlocks)

@@ -77,8 +77,6 @@ func modeText(r row) string {
 	switch {
 	case !r.known:
 		return "?"
-	case r.mode == redislock.ModeForeign:
-		return "other"
 	}
 	return string(r.mode)
 }
@@ -171,7 +169,7 @@ func fit(width int, rows []row) []field {
 	var fields []field
 	for _, c := range columns {
 		if c.title != "" {
-			fields = append(fields, field{c, c.width})
+			fields = append(fields, field{c, widthOf(c, rows)})
 		}
 	}
 	least := func() int {
@@ -186,6 +184,14 @@ func fit(width int, rows []row) []field {
 	}
 	share(fields, width, rows)
 	return fields
+}
+
+// widthOf is the width of a column, or 0. That of the mode is greater where a key is foreign.
+func widthOf(c column, rows []row) int {
+	if c.name == "mode" && slices.ContainsFunc(rows, func(r row) bool { return r.mode == redislock.ModeForeign }) {
+		return len(redislock.ModeForeign)
+	}
+	return c.width
 }
 
 // share gives what is left to the columns without a width: the key gets what the longest needs, but no more than half if there

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/cmd/redislock/internal/tree"
 )
 
 // A table is what is known of all keys. It is made of samples alone, and knows no other clock than theirs.
@@ -32,7 +33,8 @@ type track struct {
 	lease   time.Duration // the longest TTL that was seen of them
 	line    int           // how many waited then
 	fence   int64
-	marks   []mark // of the last samples
+	marks   []mark       // of the last samples
+	circle  *tree.Circle // the deadlock that it is a part of, as the latest look has shown; nil: none
 	busy    time.Time
 }
 
@@ -70,6 +72,9 @@ func (t *table) observe(s sample) {
 			t.tracks[state.Key] = one
 		}
 		one.observe(s.at, s.server, state)
+		if !s.found {
+			one.circle = circleOf(s.circles, state.Key)
+		}
 	}
 	switch {
 	case s.found:
@@ -79,6 +84,16 @@ func (t *table) observe(s sample) {
 		t.at, t.looked = s.at, true
 	}
 	t.forget(s.at)
+}
+
+// circleOf returns the deadlock that a key is a part of, if it may be a certain one; nil if there is none.
+func circleOf(circles []tree.Circle, key string) (found *tree.Circle) {
+	for i, c := range circles {
+		if slices.Contains(c.Keys, key) && (found == nil || c.Certain && !found.Certain) {
+			found = &circles[i]
+		}
+	}
+	return found
 }
 
 // forget drops keys that nobody has used for a while, unless they are named.

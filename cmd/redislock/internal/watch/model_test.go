@@ -155,8 +155,8 @@ func TestJudge(t *testing.T) {
 		{"some are dead", []sample{at(0, short(dead(0), waits(-1)))}, fine, "1 waiter, the first for 1.0s; 1 more are gone"},
 		{"the line grows", []sample{at(0, held("k", "a", time.Hour)), at(31, held("k", "a", time.Hour, waits(30), waits(30), waits(30)))}, slow, "held for >31s by the same, and 3 more wait than before"},
 		{"a lease of hours", []sample{at(0, held("k", "a", 5*time.Hour, waits(-1)))}, slow, "the lease goes on for 5h00m"},
-		{"no lock", []sample{at(0, foreign)}, slow, "holds a list that is no lock, without a TTL"},
-		{"no lock, and wanted", []sample{at(0, wanted)}, stuck, "holds a list that is no lock, without a TTL; 1 waiter"},
+		{"no lock", []sample{at(0, foreign)}, slow, "foreign: a list without a TTL"},
+		{"no lock, and wanted", []sample{at(0, wanted)}, stuck, "foreign: a list without a TTL; 1 waiter"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

@@ -37,14 +37,14 @@ var helpLines = func() []line {
 		"         L longest wait, N hand-offs a second",
 		"",
 		"HELD     by the clock of the holder; with > since it was first seen here",
-		"TTL      of the lease; none: it has no end, so it is no lock of the library",
+		"TTL      of the lease; none: it has no end, so the key is foreign: no lock",
 		"WAIT     in line; 3+2: two more are gone; i: a writer waits with an intent",
 		"LONGEST  wait of those in line, by the clock of the server",
 		"HANDED/S how often another had the key than at the look before, so it is more",
 		"! stuck  the first waits for 3 leases and more, and the holder is the same;",
-		"         or others wait for a key that holds no lock",
+		"         others wait for a key that is foreign; or it is in a certain deadlock",
 		"~ slow   the first waits for 3 leases and more; nobody in line is alive; the",
-		"         line only grows; others wait for a lease of hours; no lock",
+		"         line only grows; others wait for hours; foreign; a possible deadlock",
 		"The line above the last says why, for the key under the cursor.",
 		"",
 		"A row is as old as the latest look at it. Those on the screen come first,",
@@ -97,7 +97,7 @@ func keyLines(rows []row, key string) []line {
 // foreign says what a key holds that is no lock.
 func foreign(r row) string {
 	if r.mode == redislock.ModeForeign {
-		return ": a " + r.state.Type + " that is no lock"
+		return ": " + cli.Foreign(r.state)
 	}
 	return ""
 }

@@ -127,7 +127,7 @@ const mostHolder = 64
 func writeRows(b io.Writer, rows []row) {
 	var fields []field
 	for _, c := range columns {
-		f := field{c, c.width}
+		f := field{c, widthOf(c, rows)}
 		if f.width == 0 && c.title != "" {
 			f.width = len(c.title)
 			for _, r := range rows {

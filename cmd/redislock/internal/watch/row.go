@@ -1,12 +1,12 @@
 package watch
 
 import (
-	"cmp"
 	"fmt"
 	"time"
 
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cli"
+	"github.com/seed-14de3678/redislock/cmd/redislock/internal/tree"
 	"github.com/seed-14de3678/redislock/internal/count"
 )
 
@@ -42,6 +42,7 @@ type row struct {
 	state    redislock.KeyState
 	lease    time.Duration
 	grown    int           // how many more wait than when the holder was first seen
+	circle   *tree.Circle  // a deadlock that it is a part of; nil: none
 	together time.Duration // for which these holders have been seen
 }
 
@@ -65,6 +66,9 @@ func (k *track) row() row {
 		return r
 	}
 	r.gone = len(s.Line) - r.waiting
+	if r.waiting > 0 || r.intent {
+		r.circle = k.circle
+	}
 	r.grown = r.waiting - k.line
 	for _, w := range s.Line {
 		if w.Alive {
@@ -134,18 +138,19 @@ func (r row) judge() (level, string) {
 	waits := r.waiting > 0 || r.intent
 	switch {
 	case r.mode == redislock.ModeForeign:
-		text := fmt.Sprintf("holds a %s that is no lock", cmp.Or(r.state.Type, "value"))
-		if r.ttl < 0 {
-			text += ", without a TTL"
-		}
+		text := "foreign: " + cli.Foreign(r.state)
 		if waits {
 			return stuck, text + "; " + first
 		}
 		return slow, text
+	case r.circle != nil && r.circle.Certain:
+		return stuck, "certain deadlock: " + r.circle.Text
 	case tooLong && (r.together >= shortWait || r.exactly && r.held >= r.longest):
 		return stuck, fmt.Sprintf("held for %s by the same; %s%s", r.heldText(), first, leases)
 	case tooLong:
 		return slow, first + leases
+	case r.circle != nil:
+		return slow, "possible deadlock: " + r.circle.Text
 	case r.waiting == 0 && r.gone > 0:
 		return slow, fmt.Sprintf("nobody of %s is alive", count.Of(r.gone, "waiter"))
 	case len(r.state.Holders) > 0 && r.together >= longHeld && r.grown >= grownBy:

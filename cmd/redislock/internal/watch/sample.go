@@ -11,6 +11,7 @@ import (
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cli"
 	"github.com/seed-14de3678/redislock/cmd/redislock/internal/survey"
+	"github.com/seed-14de3678/redislock/cmd/redislock/internal/tree"
 )
 
 // A sample is what was seen at one moment. There are two kinds: a look at keys that were chosen, and what the search for keys
@@ -22,7 +23,9 @@ type sample struct {
 	passed bool      // the search has gone through all keys once more
 	part   float64   // of all keys that the search has gone through this time
 	states []redislock.KeyState
-	err    error // something could not be seen
+	// circles are the deadlocks among the keys of a look.
+	circles []tree.Circle
+	err     error // something could not be seen
 }
 
 // A sampler looks at the server. Its budget is shared: one half is for looks, the other for the search; without a search all of
@@ -148,11 +151,14 @@ func (s *sampler) look(ctx context.Context, keys []string) sample {
 	if one.err == nil {
 		one.states, one.err = s.inspect(ctx, keys)
 	}
+	one.at = time.Now()
+	one.server = s.serverTime(one.at)
+	if one.err == nil {
+		one.circles, one.err = tree.Circles(ctx, nil, s.client.Inspect, one.states) // the budget is for looks
+	}
 	if ctx.Err() != nil {
 		one.err = context.Cause(ctx)
 	}
-	one.at = time.Now()
-	one.server = s.serverTime(one.at)
 	return one
 }
 

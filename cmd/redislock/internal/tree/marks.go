@@ -1,0 +1,179 @@
+package tree
+
+import (
+	"context"
+	"crypto/rand"
+	_ "embed"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cli"
+	"github.com/seed-14de3678/redislock/internal/slot"
+)
+
+//go:embed marks.lua
+var marksScript string
+
+// marked is how many keys are asked about at once.
+const marked = 50
+
+// A marker finds out who has the same token as somebody else. Inspect does not tell tokens, because whoever has one can
+// release the lock. A nil marker knows nothing.
+type marker struct {
+	conn   *cli.Conn
+	secret string
+	names  map[string]string // of tokens under which somebody holds a key and waits, by their marks
+	latest map[string]marks  // by key
+}
+
+// marks tell the tokens of one key apart.
+type marks struct {
+	holders []string
+	line    map[int64]string // by place, as Waiter.Since
+	intent  string
+}
+
+func newMarker(conn *cli.Conn) *marker {
+	return &marker{conn: conn, secret: rand.Text(), names: map[string]string{}, latest: map[string]marks{}}
+}
+
+// known are the marks that were read last.
+func (k *marker) known() map[string]marks {
+	if k == nil {
+		return nil
+	}
+	return k.latest
+}
+
+// looks is an inspect whose states are identified.
+func (k *marker) looks(look inspect) inspect {
+	return func(ctx context.Context, keys []string) ([]redislock.KeyState, error) {
+		states, err := look(ctx, keys)
+		if err != nil {
+			return nil, err
+		}
+		return k.identify(ctx, states), nil
+	}
+}
+
+// identify returns the states with an owner for everybody without an owner id whose token holds a key of these and waits for
+// one: who works under one token is one owner. If tokens may not be compared the states stay as they are.
+func (k *marker) identify(ctx context.Context, states []redislock.KeyState) []redislock.KeyState {
+	if k == nil {
+		return states
+	}
+	for part := range slices.Chunk(waited(states), marked) {
+		if k.read(ctx, part) != nil {
+			return states
+		}
+	}
+	holds, waits := map[string]bool{}, map[string]bool{}
+	for _, s := range waited(states) {
+		m := k.latest[s.Key]
+		for _, mark := range m.holders {
+			holds[mark] = true
+		}
+		for _, mark := range m.line {
+			waits[mark] = true
+		}
+		waits[m.intent] = true
+	}
+	owner := func(mark, owner string) string {
+		if owner != "" || mark == "" || !holds[mark] || !waits[mark] {
+			return owner
+		}
+		if k.names[mark] == "" {
+			k.names[mark] = fmt.Sprintf("token %d", len(k.names)+1)
+		}
+		return k.names[mark]
+	}
+	named := slices.Clone(states)
+	for i := range named {
+		k.latest[named[i].Key].name(&named[i], owner)
+	}
+	return named
+}
+
+// name gives owners to those of a key.
+func (m marks) name(s *redislock.KeyState, owner func(mark, owner string) string) {
+	s.Holders, s.Line = slices.Clone(s.Holders), slices.Clone(s.Line)
+	for i := range s.Holders {
+		if len(m.holders) == len(s.Holders) { // else they have changed meanwhile
+			s.Holders[i].Owner = owner(m.holders[i], s.Holders[i].Owner)
+		}
+	}
+	for i := range s.Line {
+		s.Line[i].Owner = owner(m.line[s.Line[i].Since.UnixMicro()], s.Line[i].Owner)
+	}
+	if s.Intent != nil {
+		intent := *s.Intent
+		intent.Owner = owner(m.intent, intent.Owner)
+		s.Intent = &intent
+	}
+}
+
+// waited returns the keys that somebody waits for: circles lead through these alone.
+func waited(states []redislock.KeyState) (some []redislock.KeyState) {
+	for _, s := range states {
+		if len(s.Line) > 0 || s.Intent != nil {
+			some = append(some, s)
+		}
+	}
+	return some
+}
+
+// read asks for the marks of some keys.
+func (k *marker) read(ctx context.Context, states []redislock.KeyState) error {
+	pipe := k.conn.RDB.Pipeline()
+	answers := make([]*redis.Cmd, len(states))
+	for i, s := range states {
+		name := k.conn.Prefix + s.Key
+		answers[i] = pipe.Eval(ctx, marksScript, []string{name, slot.Beside("line", name), slot.Beside("intent", name)}, k.secret)
+	}
+	if _, err := pipe.Exec(ctx); err != nil {
+		return err
+	}
+	for i, s := range states {
+		reply, err := answers[i].Slice()
+		if err != nil {
+			return err
+		}
+		k.latest[s.Key] = marksOf(reply)
+	}
+	return nil
+}
+
+// marksOf reads a reply of the script.
+func marksOf(reply []any) marks {
+	text := func(i int) string { return fmt.Sprint(reply[i]) }
+	count, _ := strconv.Atoi(text(1))
+	m := marks{intent: text(0), line: map[int64]string{}}
+	for i := range count {
+		m.holders = append(m.holders, text(2+i))
+	}
+	for i := 2 + count; i+1 < len(reply); i += 2 {
+		place, _ := strconv.ParseFloat(text(i), 64)
+		m.line[int64(place)] = text(i + 1)
+	}
+	return m
+}
+
+// hasToken reports whether a request has the token of a holder of a key, if that is known.
+func (m *model) hasToken(q, state int) (has, known bool) {
+	r, mark := &m.requests[q], ""
+	for _, s := range r.stands {
+		at := m.tokens[m.states[s.state].Key]
+		if mark = at.line[r.since.UnixMicro()]; r.intent {
+			mark = at.intent
+		}
+		if mark != "" {
+			break
+		}
+	}
+	holders := m.tokens[m.states[state].Key].holders
+	return slices.Contains(holders, mark), mark != "" && len(holders) > 0
+}
