@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -164,6 +165,33 @@ func TestNumbersOfDeadReadersAreDropped(t *testing.T) {
 			}
 			if ttl := check.Must[time.Duration](t)(c.admin.TTL(t.Context(), fence).Result()); ttl < 24*time.Hour {
 				t.Errorf("the numbers have a TTL of %v, want a day", ttl)
+			}
+		})
+	}
+}
+
+// Of many who read the numbers are looked through once to drop those of the dead, of very many not.
+func TestNumbersOfManyReaders(t *testing.T) {
+	t.Parallel()
+	c := newCounted(t)
+	opt := &redislock.Options{Fenced: true}
+	const dead = 2000
+	for readers, kept := range map[int]int{200: 200, 300: 300 + dead} {
+		t.Run(fmt.Sprint(readers), func(t *testing.T) {
+			keys := []string{t.Name()}
+			var all sync.WaitGroup
+			for range readers {
+				all.Go(func() {
+					_, err := c.client.ObtainRead(t.Context(), keys, longLease, opt)
+					check.NoError(t, err)
+				})
+			}
+			all.Wait()
+			c.diedFenced(t, keys[0], dead, 2*time.Hour)
+			check.Must[*redislock.Lock](t)(c.client.ObtainRead(t.Context(), keys, longLease, opt))
+			// With that of the newcomer, and the greatest.
+			if left := c.admin.HLen(t.Context(), slot.Beside("fence", keys[0])).Val(); left != int64(kept+2) {
+				t.Errorf("%d numbers are left, want %d", left, kept+2)
 			}
 		})
 	}
