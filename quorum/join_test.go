@@ -43,7 +43,9 @@ func TestNodeJoinsTooLate(t *testing.T) {
 				if certain := time.Now().Before(lock.Deadline()); certain != (test.is == nil) {
 					t.Errorf("it is certain: %t", certain)
 				}
+				away[2].Store(0)
 				_ = lock.Release(bounded(t))
+				time.Sleep(long)
 				w.wantHolders(t, "k", 0)
 			})
 		})
