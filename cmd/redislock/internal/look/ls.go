@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"flag"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -101,8 +100,8 @@ func (l *listing) run(ctx context.Context, to cli.Streams, args []string) error 
 		})
 	meter.settle()
 	if failed == nil {
-		if l.circles, failed = l.deadlocks(ctx, conn); failed != nil {
-			failed = fmt.Errorf("look for deadlocks: %w", failed)
+		if l.circles, err = l.deadlocks(ctx, conn); err != nil {
+			cli.Say(to.Err, "deadlocks could not be looked for: %v\n", err) // the list is complete all the same
 		}
 	}
 	// What was found before an error, or Ctrl-C, is true.
