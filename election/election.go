@@ -97,6 +97,6 @@ type Candidate struct {
 
 var (
 	errNoClient   = errors.New("election: there is no Client")
-	errNoBackOff = errors.New("election: the RetryStrategy has returned nil in place of a BackOff")
+	errNoBackOff  = errors.New("election: the RetryStrategy has returned nil in place of a BackOff")
 	errNoFunction = errors.New("election: there is no function to run")
 )

@@ -177,7 +177,7 @@ func TestGuardKeepsWhatIsInUseAgain(t *testing.T) {
 					}
 					<-end
 					writes--
-					return nil
+					return t.Context().Err()
 				}
 				for range cap(results) {
 					go func() { results <- g.Do(t.Context(), "a", 5, write) }()

@@ -69,22 +69,27 @@ func TestWriterLooksAtFewReaders(t *testing.T) {
 		"gives up, with a known token": gone(redislock.Options{Token: "known"}),
 		"gives up, fenced":             gone(redislock.Options{Fenced: true}),
 		"releases what it has lost": func(t *testing.T, key string, n int) func() error {
+			t.Helper()
 			l := c.lost(t, key, n)
 			return func() error { return l.Release(t.Context()) }
 		},
 		"refreshes what it has lost": func(t *testing.T, key string, n int) func() error {
+			t.Helper()
 			l := c.lost(t, key, n)
 			return func() error { return l.Refresh(t.Context(), longLease) }
 		},
 		"downgrades what it has lost": func(t *testing.T, key string, n int) func() error {
+			t.Helper()
 			l := c.lost(t, key, n)
 			return func() error { return l.Downgrade(t.Context()) }
 		},
 		"raises the number of the lost": func(t *testing.T, key string, n int) func() error {
+			t.Helper()
 			l := c.lost(t, key, n)
 			return func() error { return l.RaiseFence(t.Context(), l.Fence()+1) }
 		},
 		"asks for the TTL of the lost": func(t *testing.T, key string, n int) func() error {
+			t.Helper()
 			l := c.lost(t, key, n)
 			return func() error { _, err := l.TTL(t.Context()); return err }
 		},
