@@ -82,3 +82,21 @@ func TestNoDeadlock(t *testing.T) {
 		t.Errorf("exit status %d: %s", status, stdout)
 	}
 }
+
+// With -only deadlocks there is no picture, and no edge.
+func TestTreeOnlyDeadlocks(t *testing.T) {
+	t.Parallel()
+	w, tree := sharedWaiting(t)
+	w.deadlock(request(31), request(40))
+	w.hold(instance(5), "page")
+	w.queue(instance(6), "page")
+	got, status := tree("-ascii", "-only", "deadlocks")
+	wantLines(t, got, "3 keys held, 3 keys waited for, by 3 requests.\n\ncertain deadlock 1: ")
+	if status != 1 || strings.Contains(got, "`- ") || strings.Contains(got, "page") {
+		t.Errorf("status %d:\n%s", status, got)
+	}
+	got, status = tree("-json", "-only", "deadlocks")
+	if all := objects(t, got); status != 1 || len(all) != 1 || all[0]["type"] != "deadlock" {
+		t.Errorf("status %d:\n%s", status, got)
+	}
+}

@@ -33,7 +33,7 @@ var statuses = []struct {
 	{0, "Everything is well."},
 	{Failed, "The answer is no, something is wrong, or an error has no status of its own."},
 	{Usage, "The command line is wrong."},
-	{NoLock, "A key holds something that is no lock."},
+	{NoLock, "A key is foreign: it holds something that is no lock."},
 	{Unavailable, "Redis cannot be reached, or cannot be used now."},
 	{NotObtained, "A lock was not to be had, or a key did not become free in time."},
 	{Refused, "Redis refuses this user."},

@@ -70,7 +70,7 @@ redislock is killed or stopped meanwhile.
 Exit status: that of the command; 128 and the number of the signal that has
 killed it; or
   2    the command line is wrong
-  65   a key holds something that is no lock
+  65   a key is foreign: it holds something that is no lock
   69   Redis cannot be reached
   75   the lock was not to be had
   77   Redis refuses this user
