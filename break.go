@@ -206,5 +206,5 @@ func notALock(conflict *ConflictError) error {
 	if conflict.TTL < 0 {
 		without = " without a TTL"
 	}
-	return fmt.Errorf("%w: %q holds a %s%s that is no lock", ErrInvalidKeys, conflict.Key, conflict.Type, without)
+	return fmt.Errorf("%w: %q is foreign: it holds a %s%s that is no lock", ErrInvalidKeys, conflict.Key, conflict.Type, without)
 }

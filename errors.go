@@ -117,7 +117,7 @@ func (e *ConflictError) Error() string {
 	fmt.Fprintf(&b, "redislock: %q ", e.Key)
 	switch e.Mode {
 	case ModeForeign:
-		fmt.Fprintf(&b, "holds a %s that is no lock", e.Type)
+		fmt.Fprintf(&b, "is foreign: it holds a %s that is no lock", e.Type)
 	case ModeIntent:
 		b.WriteString("is kept for a waiting writer")
 		if name != "" {

@@ -43,7 +43,7 @@ func (s KeyState) String() string {
 	case ModeFree:
 		b.WriteString("is free")
 	case ModeForeign:
-		fmt.Fprintf(&b, "holds a %s that is no lock", s.Type)
+		fmt.Fprintf(&b, "is foreign: it holds a %s that is no lock", s.Type)
 	default:
 		fmt.Fprintf(&b, "is %s-locked", s.Mode)
 	}

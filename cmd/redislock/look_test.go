@@ -92,7 +92,7 @@ func TestShow(t *testing.T) {
 	for _, want := range []string{
 		"orders:17\n  in Redis  lock:orders:17\n  mode      write, 29m", "\n  holder    host=web-3 pid=812 prog=shop (since ",
 		"\n  line      1. to write: host=web-4 pid=31 prog=shop (since ", "\n            2. to write: host=web-1 ", ", gone)\n",
-		"\n  fence     1", "\nprices\n", "  mode      read, 1h59m left\n  holder    host=web-3", "(has left it, ", "nothing\n  in Redis  lock:nothing\n  mode      free\n",
+		"\n  fence     1", "\nprices\n", "  mode      read, 1h59m left\n  holder    host=web-3", "(kept after its work, ", "nothing\n  in Redis  lock:nothing\n  mode      free\n",
 	} {
 		if !strings.Contains(stdout, want) {
 			t.Errorf("no %q in\n%s", want, stdout)

@@ -169,7 +169,7 @@ func TestRunLockBroken(t *testing.T) {
 	c := p.shell(`trap 'echo >$D/asked; exit 0' TERM; echo >$D/in; while :; do sleep 0.01; done`, "-ttl", "10m").start(t)
 	p.written("in")
 	p.breakLock("host is to be replaced")
-	c.want(t, 79, "lock broken: host is to be replaced")
+	c.want(t, 79, "was broken: host is to be replaced")
 	if p.text("asked") == "" {
 		t.Error("the command got no SIGTERM")
 	}

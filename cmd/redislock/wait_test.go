@@ -147,12 +147,12 @@ func TestWaitNoLock(t *testing.T) {
 	check.NoError(t, rdb.RPush(t.Context(), key+"list", "data").Err())
 	for _, flag := range []string{"-read", "-q"} {
 		stdout, stderr, status := onServer(t, addr, "wait", flag, key+"list")
-		wantStatus(t, status, 65, stdout, stderr, key+"list holds a list that is no lock")
+		wantStatus(t, status, 65, stdout, stderr, key+"list is foreign: it holds a list that is no lock")
 	}
 	holder(t, rdb, "host=one", key)
 	p := startWait(t, "redis://"+addr, "host=one", key)
 	check.NoError(t, rdb.Set(t.Context(), key, "data", 0).Err())
-	p.wantEnd(t, 65, key+" holds a string that is no lock")
+	p.wantEnd(t, 65, key+" is foreign: it holds a string that is no lock")
 }
 
 // It goes on while Redis does not answer, and says so once.

@@ -88,7 +88,7 @@ func TestConflictError(t *testing.T) {
 		},
 		{
 			redislock.ConflictError{Key: "k", Mode: redislock.ModeForeign, Type: "list", TTL: -1},
-			`redislock: "k" holds a list that is no lock, without a TTL`,
+			`redislock: "k" is foreign: it holds a list that is no lock, without a TTL`,
 		},
 	} {
 		if got := test.err.Error(); got != test.want {
@@ -104,7 +104,7 @@ func TestKeyStateString(t *testing.T) {
 		want  string
 	}{
 		{redislock.KeyState{Key: "k", Mode: redislock.ModeFree}, `"k" is free`},
-		{redislock.KeyState{Key: "k", Mode: redislock.ModeForeign, Type: "list"}, `"k" holds a list that is no lock`},
+		{redislock.KeyState{Key: "k", Mode: redislock.ModeForeign, Type: "list"}, `"k" is foreign: it holds a list that is no lock`},
 		{
 			redislock.KeyState{Key: "k", Mode: redislock.ModeRead, Holders: holders, Intent: &holders[0]},
 			`"k" is read-locked by host=a (27.1s left) and somebody (1s left); a writer waits: host=a (27.1s left)`,

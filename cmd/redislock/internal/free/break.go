@@ -7,6 +7,7 @@ import (
 	"flag"
 	"io"
 	"log/slog"
+	"sync"
 
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cli"
@@ -81,11 +82,11 @@ func (b *breaking) run(ctx context.Context, to cli.Streams, args []string) (err 
 		return err
 	}
 	defer func() { _ = b.conn.Close() }() // what was done is done
-	var log bytes.Buffer
-	b.client = b.conn.Client(logTo(to, &log)...)
+	log := &keptLog{to: to.Err}
+	b.client = b.conn.Client(logTo(to, log)...)
 	defer func() {
+		log.release() // behind what it says itself
 		b.client.Close()
-		_, _ = log.WriteTo(to.Err) // behind what it says itself
 	}()
 	states, err := b.look(ctx)
 	if err != nil {
@@ -156,6 +157,31 @@ func (b *breaking) hasShownAll(states []redislock.KeyState) bool {
 		}
 	}
 	return true
+}
+
+// A keptLog keeps what is written until it is released.
+type keptLog struct {
+	to io.Writer
+
+	mu       sync.Mutex
+	kept     bytes.Buffer
+	released bool
+}
+
+func (l *keptLog) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.released {
+		return l.to.Write(p)
+	}
+	return l.kept.Write(p)
+}
+
+func (l *keptLog) release() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.released = true
+	_, _ = l.kept.WriteTo(l.to)
 }
 
 // logTo has the library log where stderr is a log: people at a terminal are told in other words.

@@ -17,7 +17,7 @@ func notLocks(states []redislock.KeyState) error {
 	var names []string
 	for _, s := range states {
 		if s.Mode == redislock.ModeForeign {
-			names = append(names, fmt.Sprintf("%s holds a %s", cli.Text(s.Key), s.Type))
+			names = append(names, fmt.Sprintf("%s is foreign: it holds a %s", cli.Text(s.Key), s.Type))
 		}
 	}
 	switch len(names) {

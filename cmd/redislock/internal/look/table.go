@@ -130,7 +130,7 @@ func described(h redislock.Holder) string {
 		extra = append(extra, "since "+cli.Clock(h.Since))
 	}
 	if h.Left {
-		extra = append(extra, "has left it")
+		extra = append(extra, "kept after its work")
 	}
 	extra = append(extra, life(h.TTL)+" left")
 	return cli.Somebody(h.Metadata, h.Owner, 0) + " (" + strings.Join(extra, ", ") + ")"
