@@ -197,16 +197,16 @@ func TestMajorityHangs(t *testing.T) {
 	w.wantHolders(t, "k", 0)
 }
 
-// wantHoldersOf looks at some servers only.
+// wantHoldersOf looks at some servers only. What they release may go on in the background, if the machine is busy.
 func (w *world) wantHoldersOf(t *testing.T, key string, n int, at ...int) {
 	t.Helper()
-	got := 0
-	for _, i := range at {
-		got += int(must[int64](t)(w.rdbs[i].Exists(t.Context(), key).Result()))
-	}
-	if got != n {
-		t.Errorf("got %d holders, want %d", got, n)
-	}
+	eventually(t, fmt.Sprintf("%d of the servers hold %s", n, key), func() bool {
+		got := 0
+		for _, i := range at {
+			got += int(must[int64](t)(w.rdbs[i].Exists(t.Context(), key).Result()))
+		}
+		return got == n
+	})
 }
 
 func TestLateAnswers(t *testing.T) {

@@ -159,7 +159,7 @@ func TestKeyPrefixOfLosses(t *testing.T) {
 		err = short.Client.With(ctx, keys, world.Long, nil, func(ctx context.Context) error {
 			return w.RDB.Del(ctx, w.Key("b")).Err()
 		})
-		wantShown(t, w, err, redislock.ErrLockLost, "a")
+		wantShown(t, w, err, redislock.ErrLockLost, "b")
 		w.WantFree(t, w.Keys("a", "b")...)
 	})
 }

@@ -116,8 +116,8 @@ func TestAttach(t *testing.T) {
 		})
 	})
 
-	t.Run("bad arguments", func(t *testing.T) {
-		world.ScenarioBeside(t, func(t *testing.T, w *world.World) {
+	t.Run("bad arguments", func(t *testing.T) { // for which nothing is sent
+		world.Scenario(t, func(t *testing.T, w *world.World) {
 			check.Is(t, w.Client.Attach(nil, "t").Release(t.Context()), redislock.ErrInvalidKeys)
 			check.Is(t, w.Client.Attach(w.Keys("a"), "").Refresh(t.Context(), world.Long), redislock.ErrInvalidToken)
 			_, err := w.Client.Attach(w.Keys("a"), "a|b").TTL(t.Context())
