@@ -48,7 +48,20 @@ func checkToken(token string) error {
 	return nil
 }
 
-// InstanceMetadata describes this process for [Options].Metadata, so that whoever finds a lock
+// checkMetadata refuses what would keep the server busy because it is stored with each key.
+func (c *Client) checkMetadata(set keySet, metadata string) error {
+	if all := len(set.keys) * len(metadata); all > largeValues && !c.largeSets {
+		return fmt.Errorf("%w: %d bytes at each of %d keys may keep the server busy for more than 50 ms, the limit is %d in all (see WithLargeSets)",
+			ErrInvalidMetadata, len(metadata), len(set.keys), largeValues)
+	}
+	return nil
+}
+
+// WithMetadata has each lock of the Client that is obtained without an [Options].Metadata store this text, so
+// that whoever is refused reads it: see [InstanceMetadata]. Default: none.
+func WithMetadata(metadata string) ClientOption { return func(c *Client) { c.metadata = metadata } }
+
+// InstanceMetadata describes this process for [WithMetadata] or [Options].Metadata, so that whoever finds a lock
 // knows whom to ask. It names the host, the process id, the program and the time at which it was
 // started, such as
 //

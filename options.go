@@ -64,10 +64,6 @@ func WithHooks(hooks Hooks) ClientOption {
 	return func(c *Client) { c.hooks = JoinHooks(c.hooks, hooks) }
 }
 
-// WithMetadata has each lock of the Client that is obtained without an [Options].Metadata store this text, so
-// that whoever is refused reads it: see [InstanceMetadata]. Default: none.
-func WithMetadata(metadata string) ClientOption { return func(c *Client) { c.metadata = metadata } }
-
 // WithMaxKeys sets how many keys a set may have, from 1 to 10 000. A number outside of that counts
 // as the nearest one inside. The server does nothing else while it works on a set. For ten thousand
 // keys that takes, on a machine of today, some
@@ -286,12 +282,12 @@ type Options struct {
 // checkSize refuses a set that would keep the server busy for too long.
 func (c *Client) checkSize(set keySet, opt *Options) error {
 	switch {
+	case opt.AllConflicts:
+		return c.checkUpTo(largeRefusal, set, "with AllConflicts")
 	case opt.Queue:
 		return c.checkLarge(set, "with Queue")
 	case opt.Fenced:
 		return c.checkLarge(set, "with Fenced")
-	case opt.AllConflicts:
-		return c.checkUpTo(largeRefusal, set, "with AllConflicts")
 	case opt.Intent && set.write > 0:
 		return c.checkLarge(set, "with Intent")
 	case set.reads() > 0:
@@ -311,15 +307,6 @@ func (c *Client) checkUpTo(most int, set keySet, which string) error {
 	}
 	return fmt.Errorf("%w: a set of %d keys %s may keep the server busy for more than 50 ms, the limit is %d (see WithLargeSets)",
 		ErrInvalidKeys, len(set.keys), which, most)
-}
-
-// checkMetadata refuses what would keep the server busy because it is stored with each key.
-func (c *Client) checkMetadata(set keySet, metadata string) error {
-	if all := len(set.keys) * len(metadata); all > largeValues && !c.largeSets {
-		return fmt.Errorf("%w: %d bytes at each of %d keys may keep the server busy for more than 50 ms, the limit is %d in all (see WithLargeSets)",
-			ErrInvalidMetadata, len(metadata), len(set.keys), largeValues)
-	}
-	return nil
 }
 
 // checkServer checks what the options ask of the server.
