@@ -40,7 +40,7 @@ local defined_in = {
   ["entry.lua"] = { "entry_text", "name_of", "parts_of", "publish" },
   ["enter.lua"] = { "enter_lines", "is_heard", "is_waited", "my_entries", "my_entry" },
   ["line.lua"] = {
-    "and_more", "entry_at", "entry_of", "heads", "in_line", "leave_line", "may_drop", "more", "places", "plans",
+    "and_more", "entry_at", "entry_of", "in_line", "leave_line", "may_drop", "more", "places", "plans",
     "refusal_by_waiter", "take_out", "tell", "text_at", "waiter_before", "walk", "wanted_by",
   },
   ["handover.lua"] = { "hand_over", "tell_heads" },
@@ -48,8 +48,8 @@ local defined_in = {
 
 -- Those that the scripts set for the files that they include, or read from them.
 globals = {
-  "caller", "dropped", "free", "fronts", "held_for", "numbered", "searches", "seen", "size", "tell_first", "told",
-  "unheard",  "with_fences", "written",
+  "caller", "dropped", "free", "fronts", "heads", "held_for", "numbered", "searches", "seen", "size", "tell_first", "told",
+  "unheard", "with_fences", "written",
 }
 
 for file, names in pairs(defined_in) do
