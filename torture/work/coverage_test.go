@@ -48,6 +48,7 @@ func fencedBy(o history.Operation) bool { return o.Action == history.Obtain && o
 var ofHeld = map[string]shape{
 	"Context": watched, "Lost": watched, "Refresh": acts(history.Refresh), "Release": acts(history.Release),
 	"TTL": acts(history.Remaining), "Deadline": changesNothing, "Keys": changesNothing, "Metadata": changesNothing,
+	"String": changesNothing, "GoString": changesNothing, "LogValue": changesNothing,
 }
 
 // ofObtainer are the methods that Clients of packages redislock and quorum have.
@@ -79,7 +80,7 @@ var covered = []struct {
 	{&multi.Lock{}, history.Multi, []map[string]shape{ofHeld, {
 		"Leave": acts(history.Leave), "Parts": changesNothing, "Token": changesNothing,
 	}}},
-	{&reentrant.Hold{}, history.Reentrant, []map[string]shape{ofHeld, {"Fence": fencedBy, "String": changesNothing}}},
+	{&reentrant.Hold{}, history.Reentrant, []map[string]shape{ofHeld, {"Fence": fencedBy}}},
 	{&election.Candidate{}, history.Election, []map[string]shape{{"Run": acts(history.Lead)}}},
 }
 
