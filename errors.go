@@ -218,7 +218,12 @@ func (e *missingError) Error() string {
 	return ErrLockNotHeld.Error() + ": " + e.what()
 }
 
-func (e *missingError) Unwrap() []error { return []error{ErrLockNotHeld, e.broken} }
+func (e *missingError) Unwrap() []error {
+	if e.broken == nil {
+		return []error{ErrLockNotHeld} // whoever walks the errors may not expect a nil
+	}
+	return []error{ErrLockNotHeld, e.broken}
+}
 
 // what names the keys, and says what has become of them.
 func (e *missingError) what() string {
