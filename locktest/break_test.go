@@ -139,7 +139,7 @@ func TestExpireForeign(t *testing.T) {
 				}()
 				end(s, "data")
 			})
-			if !strings.Contains(failure, `"data" holds a string`) {
+			if !strings.Contains(failure, `"data" is foreign: it holds a string`) {
 				t.Errorf("%s: got failure %q", name, failure)
 			}
 		}

@@ -187,7 +187,7 @@ func TestBreakForeign(t *testing.T) {
 			list, err := w.Client.Break(ctx, []string{w.Key("a"), key, w.Key("z")}, "")
 			check.Is(t, err, redislock.ErrInvalidKeys)
 			kind, _, _ := strings.Cut(name, " ")
-			if list != nil || !strings.Contains(err.Error(), fmt.Sprintf("%q holds a %s", key, kind)) {
+			if list != nil || !strings.Contains(err.Error(), fmt.Sprintf("%q is foreign: it holds a %s", key, kind)) {
 				t.Errorf("%s: got %v and error %v, want nobody broken, and one that names the key and its type", name, list, err)
 			}
 			if n := w.RDB.Exists(ctx, key).Val(); n != 1 {
