@@ -10,7 +10,7 @@ import (
 
 func costs(t *testing.T) string {
 	t.Helper()
-	text, err := os.ReadFile("../docs/costs.md")
+	text, err := os.ReadFile("../../docs/costs.md")
 	if err != nil {
 		t.Fatal(err)
 	}

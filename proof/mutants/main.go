@@ -104,7 +104,7 @@ func parsePart(text string) (part, parts int, err error) {
 
 // run does what the settings say; an error means that something is not as it should be.
 func (s settings) run(ctx context.Context, out io.Writer) error {
-	all, err := readAll(filepath.Join(s.root, "internal", "mutants"))
+	all, err := readAll(filepath.Join(s.root, "proof", "mutants"))
 	if err != nil {
 		return err
 	}

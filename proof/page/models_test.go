@@ -8,7 +8,7 @@ import (
 // Each model that the page names has a folder.
 func TestNamedModelsExist(t *testing.T) {
 	t.Parallel()
-	const folder = "internal/models"
+	const folder = "proof/models"
 	named := 0
 	for _, p := range Read(read(t, pagePath)).Promises {
 		named += len(p.Models)

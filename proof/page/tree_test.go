@@ -18,7 +18,7 @@ const (
 	rows      = 65 // of the fault matrix
 	matrix    = "What can go wrong, and what tries it"
 	bugs      = "Bugs found, and what guards them"
-	checksDir = "torture/check"
+	checksDir = "proof/torture/check"
 )
 
 func read(t *testing.T, name string) string {
@@ -158,7 +158,7 @@ func TestMakeAsksForThem(t *testing.T) {
 // What was forgotten, renamed or changed is noticed.
 func TestNamesAreChecked(t *testing.T) {
 	t.Parallel()
-	s := sourcesOf(t, "internal/proof", "*_test.go")
+	s := sourcesOf(t, "proof/page", "*_test.go")
 	for name, lacks := range map[string]bool{
 		"TestBugs": false, "TestBug": true, "sourcesOf": true, "TestBugs/redis": false, "TestBugs/no_such_part": true,
 		"TestBugs/" + "got_%d_rows,_want_%d": false,

@@ -83,7 +83,7 @@ func TestFinds(t *testing.T) {
 // checkScenarios compares the scenarios with the list of defects and with the loads.
 func checkScenarios(t *testing.T) {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("..", "internal", "mutants", "torture.txt"))
+	text, err := os.ReadFile(filepath.Join("..", "mutants", "torture.txt"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -25,7 +25,7 @@ var (
 	round    = flag.Int("round", 0, "only this round of the plan")
 	faults   = flag.Int("faults", -1, "only the first so many faults of that round")
 	shrink   = flag.Duration("shrink", 2*time.Minute, "for how long a round that fails is done again with fewer faults")
-	keep     = flag.String("keep", filepath.Join("..", ".bin", "torture"), "the folder for histories of rounds that fail")
+	keep     = flag.String("keep", filepath.Join("..", "..", ".bin", "torture"), "the folder for histories of rounds that fail")
 	report   = flag.String("report", "", "the file for the report as markdown")
 )
 

@@ -61,12 +61,12 @@ func TestParts(t *testing.T) {
 	t.Parallel()
 	for _, p := range parts {
 		for _, name := range p.files {
-			if _, err := os.Stat(filepath.Join("../..", name)); err != nil {
+			if _, err := os.Stat(filepath.Join("../../..", name)); err != nil {
 				t.Error(err)
 			}
 		}
 		for _, name := range p.packages {
-			if _, err := os.Stat(filepath.Join("../../internal", name)); err != nil {
+			if _, err := os.Stat(filepath.Join("../../../internal", name)); err != nil {
 				t.Error(err)
 			}
 		}

@@ -60,7 +60,7 @@ func commandsIn(text string, passing []string) (names, unnamed []string) {
 
 func TestACLCommandsAreThoseOfTheScripts(t *testing.T) {
 	t.Parallel()
-	root := filepath.Join("..", "..")
+	root := filepath.Join("..", "..", "..")
 	files := check.Must[[]string](t)(filepath.Glob(filepath.Join(root, "*.lua")))
 	files = append(files, check.Must[[]string](t)(filepath.Glob(filepath.Join(root, "lua", "*.lua")))...)
 	if len(files) == 0 {

@@ -24,9 +24,9 @@ func TestAPI(t *testing.T) {
 	for _, name := range []string{"redislock", "multi", "quorum", "reentrant", "fencing", "election", "locktest", "redislockotel", "redislockgocron"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			dir := filepath.Join("..", "..", name)
+			dir := filepath.Join("..", "..", "..", name)
 			if name == "redislock" {
-				dir = filepath.Join("..", "..")
+				dir = filepath.Join("..", "..", "..")
 			}
 			got := exportedAPI(t, sourcesOf(t, dir))
 			snapshot := filepath.Join("testdata", name+".txt")

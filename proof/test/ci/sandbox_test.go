@@ -74,7 +74,7 @@ func newSandbox(t *testing.T) *sandbox {
 		t.Skip("the script is for Debian")
 	}
 	b := &sandbox{t: t, dir: t.TempDir()}
-	text := string(check.Must[[]byte](t)(os.ReadFile("../../.ci/install")))
+	text := string(check.Must[[]byte](t)(os.ReadFile("../../../.ci/install")))
 	for old, with := range map[string]string{"=/etc/apt\n": "=" + b.dir + "/apt\n", "/etc/os-release": b.dir + "/os-release", ":/usr/sbin:/sbin": ""} {
 		if !strings.Contains(text, old) {
 			t.Fatalf(".ci/install has no %q, by which it looks at the machine", old)

@@ -81,7 +81,7 @@ func TestSentinelsHaveRows(t *testing.T) {
 			want = append(want, filepath.Base(s.dir)+"."+s.name)
 		}
 	}
-	page := string(check.Must[[]byte](t)(os.ReadFile(filepath.Join("..", "..", "docs", "errors.md"))))
+	page := string(check.Must[[]byte](t)(os.ReadFile(filepath.Join("..", "..", "..", "docs", "errors.md"))))
 	var got []string
 	for _, row := range regexp.MustCompile("(?m)^\\| (`[^`]+`(?:, `[^`]+`)*)").FindAllStringSubmatch(page, -1) {
 		for _, name := range strings.Split(row[1], ", ") {
@@ -106,7 +106,7 @@ func TestSentinelsHaveRows(t *testing.T) {
 // sentinels are those of all packages of the module, but for other names of the errors of somebody else.
 func sentinels(t *testing.T) (all []sentinel) {
 	t.Helper()
-	root := filepath.Join("..", "..")
+	root := filepath.Join("..", "..", "..")
 	check.NoError(t, filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
 		switch name := entry.Name(); {
 		case err != nil:

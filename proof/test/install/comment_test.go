@@ -14,7 +14,7 @@ import (
 // Each package of each module says what it is: in a file of the package, or of its tests if it has nothing else.
 func TestPackageComments(t *testing.T) {
 	t.Parallel()
-	files := check.Must[tree](t)(readTree(t.Context(), filepath.Join("..", "..")))
+	files := check.Must[tree](t)(readTree(t.Context(), filepath.Join("..", "..", "..")))
 	type folder struct{ code, codeSays, testsSay bool }
 	folders := map[string]folder{}
 	for name, content := range files {

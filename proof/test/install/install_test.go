@@ -19,7 +19,7 @@ import (
 // Each module can be had with `go get`, all of its packages can be imported, and programs of it and with it do their work.
 func TestInstall(t *testing.T) {
 	t.Parallel()
-	c := check.Must[checkout](t)(openCheckout(t.Context(), filepath.Join("..", "..")))
+	c := check.Must[checkout](t)(openCheckout(t.Context(), filepath.Join("..", "..", "..")))
 	p := check.Must[proxy](t)(startProxy(t, c.offered))
 	for _, m := range c.modules {
 		if !m.forUsers() {

@@ -23,7 +23,7 @@ type program struct {
 }
 
 // newest is the folder where `.ci/install newest` puts servers.
-const newest = "../../.bin/newest"
+const newest = "../../../.bin/newest"
 
 // programs are those there are, each once.
 func programs(t *testing.T) []program {

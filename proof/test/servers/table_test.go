@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	pagePath   = "../../docs/operating.md"
+	pagePath   = "../../../docs/operating.md"
 	tableBegin = "<!-- servers: made by make servers -->\n"
 	tableEnd   = "<!-- end of servers -->\n"
 

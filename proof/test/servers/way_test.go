@@ -83,7 +83,7 @@ func asUser(t *testing.T, s *server) *redis.Client {
 // documentedRights are the words behind ACL SETUSER.
 func documentedRights(t *testing.T) []string {
 	t.Helper()
-	page := string(check.Must[[]byte](t)(os.ReadFile("../../docs/rights.md")))
+	page := string(check.Must[[]byte](t)(os.ReadFile("../../../docs/rights.md")))
 	_, rules, found := strings.Cut(page, "ACL SETUSER ")
 	rules, _, ended := strings.Cut(rules, "\n\n")
 	if !found || !ended {
