@@ -18,7 +18,6 @@ FUZZTIME    ?= 10s
 MUTANTS     ?= .
 PART        ?= 1/1
 JOBS        ?= 1
-COMPAT      ?= .
 MODELS      ?= .
 SERVERS     ?=
 
@@ -44,7 +43,7 @@ ALLOWED := \
 	github.com/redis/go-redis/v9
 
 .DEFAULT_GOAL := help
-.PHONY: help test lint lint-format lint-go lint-systems lint-lua lint-mod lint-text lint-vuln matrix bench plot fuzz mutants compat demo fmt clean
+.PHONY: help test lint lint-format lint-go lint-systems lint-lua lint-mod lint-text lint-vuln matrix bench plot fuzz mutants demo fmt clean
 
 help: ## this list (the default)
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -65,7 +64,7 @@ REPORT := $(BIN)/report
 .PHONY: $(REPORT)
 $(REPORT):
 	@mkdir -p $(BIN)
-	@go build -o $@ ./internal/report
+	@go build -o $@ ./proof/report
 
 # go test runs go vet as well, so that it uses what is compiled for the race
 # detector: nothing is compiled twice. The race detector needs cgo, and that a C
@@ -200,7 +199,7 @@ plot: ## docs/waiting.svg anew: what waiting costs, by the number of waiters
 	@.ci/install
 	@mkdir -p $(BIN) docs
 	@go test -run '^$$' -bench '^BenchmarkWaiting$$' -benchtime 1x -count 3 -timeout 20m ./test/line | tee $(BIN)/waiting.txt
-	@go run ./internal/plot/waiting -o docs/waiting.svg <$(BIN)/waiting.txt
+	@go run ./proof/waiting -o docs/waiting.svg <$(BIN)/waiting.txt
 
 # What may be set: make compare COMPARE="-rows 'free|sets' -for 500ms". The page stays as it is unless all rows are
 # measured.
@@ -226,12 +225,8 @@ fuzz: ## every fuzz target, for FUZZTIME each
 mutants: ## that tests notice planted defects: MUTANTS=regexp PART=2/4 JOBS=2 LIST=1
 	@.ci/install
 	@mkdir -p $(BIN)
-	@go build -o $(BIN)/mutants ./internal/mutants
+	@go build -o $(BIN)/mutants ./proof/mutants
 	@exec $(BIN)/mutants -run '$(MUTANTS)' -part '$(PART)' -jobs '$(JOBS)' $(if $(LIST),-list)
-
-compat: ## that this version and an earlier one can share keys: COMPAT=regexp
-	@.ci/install
-	@go test -tags compat -count=1 -parallel $(PARALLEL) -timeout 20m -run '$(COMPAT)' ./internal/compat
 
 .PHONY: soak
 soak: FOR ?= 30m
@@ -243,7 +238,7 @@ soak: ## that nothing grows while the library works, in calm and under faults: F
 
 .PHONY: models
 models: ## that the protocol holds, by trying every order in small models of it: MODELS=regexp
-	@go run ./internal/models -run '$(MODELS)'
+	@go run ./proof/models -run '$(MODELS)'
 
 # What may be set: make torture FOR=30m TOPOLOGY=cluster SEED=7. LOAD names workloads, ROUND and FAULTS one round and how many
 # of its faults, SHRINK for how long a round that fails is done again, REPORT_FILE where the report is written.
@@ -268,7 +263,7 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unkn
 
 .PHONY: dist
 dist: ## the tool for linux, darwin and windows, with man page, completions and checksums: VERSION=v1.2.3
-	@go run ./internal/dist -o $(CURDIR)/.bin/dist -version '$(VERSION)'
+	@go run ./proof/dist -o $(CURDIR)/.bin/dist -version '$(VERSION)'
 	@ls -l .bin/dist
 
 .PHONY: man

@@ -80,7 +80,7 @@
 // Where two holders would do damage, let the resource itself refuse the older one, by its
 // [Lock.Fence].
 //
-// The models in internal/models/lease and internal/models/late try every order in which requests, answers
+// The models in proof/models/lease and proof/models/late try every order in which requests, answers
 // and pauses may come, with and without what is said here.
 package redislock
 

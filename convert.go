@@ -28,7 +28,7 @@ func (l *Lock) Downgrade(ctx context.Context) error { return l.convert(ctx, "dow
 // Refresh.
 func (l *Lock) Upgrade(ctx context.Context) error { return l.convert(ctx, "upgrade", true) }
 
-// convert makes all keys write keys, or read keys. The model in internal/models/modes shows that a writer is alone all the same,
+// convert makes all keys write keys, or read keys. The model in proof/models/modes shows that a writer is alone all the same,
 // and that readers who upgrade do not wait for each other.
 func (l *Lock) convert(ctx context.Context, name string, writes bool) error {
 	if err := l.usable(); err != nil {

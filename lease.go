@@ -37,7 +37,7 @@ func refreshCall(ctx context.Context, set keySet, value *string, ttl time.Durati
 // refreshReply reads the reply to a refresh.
 func refreshReply(c *call) (verdict, error) { return c.verdict() }
 
-// A leasing is an operation that begins a new lease. The model in internal/models/renewal shows that neither it nor a renewal
+// A leasing is an operation that begins a new lease. The model in proof/models/renewal shows that neither it nor a renewal
 // brings a released lock back, and that no lock counts on a lease that it may not have.
 type leasing struct {
 	name  string

@@ -20,7 +20,7 @@
 // Once a number was admitted for a resource, no write with a smaller number is admitted, as long as
 // the resource keeps its memory. Equal numbers are admitted: they are of the same holder, who may
 // come again. Nothing orders the writes of one hold among themselves. The model in
-// internal/models/lease tries this with holders that are paused between looking and writing.
+// proof/models/lease tries this with holders that are paused between looking and writing.
 //
 // # What is not
 //

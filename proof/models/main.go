@@ -3,9 +3,9 @@
 //
 //	make models                     # all of them, in a few minutes
 //	make models MODELS='^lines$'    # one group of them
-//	go run ./internal/models -run '^base$' -break unaskedentry -trace   # how a violation comes about
-//	go run ./internal/models -more 1                             # one more unanswered try in package late: long
-//	go run ./internal/models -list                               # a table of the groups and their rules
+//	go run ./proof/models -run '^base$' -break unaskedentry -trace   # how a violation comes about
+//	go run ./proof/models -more 1                             # one more unanswered try in package late: long
+//	go run ./proof/models -list                               # a table of the groups and their rules
 //
 // A model in which a rule can be left out without a violation says nothing about that rule, so that is a failure as well.
 package main

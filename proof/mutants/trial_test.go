@@ -93,7 +93,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 `,
-	"internal/mutants/small.txt": `mutant caught
+	"proof/mutants/small.txt": `mutant caught
 why the sum is wrong
 test sum TestSum
 file sum/sum.go
@@ -275,8 +275,8 @@ func TestInterrupted(t *testing.T) {
 	redistest.Need(t, "sleep")
 	s := smallTree(t)
 	s.pattern = regexp.MustCompile("^caught-by-its-time$")
-	file := filepath.Join(s.root, "internal/mutants/small.txt")
-	if err := os.WriteFile(file, []byte(strings.Replace(read(t, s.root, "internal/mutants/small.txt"),
+	file := filepath.Join(s.root, "proof/mutants/small.txt")
+	if err := os.WriteFile(file, []byte(strings.Replace(read(t, s.root, "proof/mutants/small.txt"),
 		"TestHangs 1s", "TestHangs 10m", 1)), 0o644); err != nil {
 		t.Fatal(err)
 	}

@@ -19,7 +19,7 @@ const sample = "# Proof\n\nProse with `some code`.\n\n" +
 	"## Faults\n\n" +
 	"| # | what happens | tests | by hand, or why not |\n|---|---|---|---|\n" +
 	"| 1 | nothing | `. TestExclusion`, `TestObtain` | |\n" +
-	"| 2 | much | | `torture TestTorture` |\n"
+	"| 2 | much | | `proof/torture TestTorture` |\n"
 
 func TestRead(t *testing.T) {
 	t.Parallel()
@@ -36,7 +36,7 @@ func TestRead(t *testing.T) {
 			Section: "Faults", Head: []string{"#", "what happens", "tests", "by hand, or why not"},
 			Rows: []Row{
 				{Cells: []string{"1", "nothing", "`. TestExclusion`, `TestObtain`", ""}, Tests: []Test{{".", "TestExclusion"}, {".", "TestObtain"}}},
-				{Cells: []string{"2", "much", "", "`torture TestTorture`"}, ByHand: []Test{{"torture", "TestTorture"}}},
+				{Cells: []string{"2", "much", "", "`proof/torture TestTorture`"}, ByHand: []Test{{"proof/torture", "TestTorture"}}},
 			},
 		}},
 	}
@@ -46,7 +46,7 @@ func TestRead(t *testing.T) {
 	}
 	asked, byHand := got.Tests()
 	wantAsked := []Test{{".", "TestExclusion"}, {"test/lease", "TestConvert/upgrade"}, {"test/lease", "TestRead"}, {".", "TestObtain"}}
-	wantByHand := []Test{{"test/matrix", "TestMatrix"}, {"torture", "TestTorture"}}
+	wantByHand := []Test{{"test/matrix", "TestMatrix"}, {"proof/torture", "TestTorture"}}
 	if diff := cmp.Diff([][]Test{wantAsked, wantByHand}, [][]Test{asked, byHand}); diff != "" {
 		t.Errorf("tests (-want +got):\n%s", diff)
 	}

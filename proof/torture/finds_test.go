@@ -17,7 +17,7 @@ import (
 	"github.com/seed-14de3678/redislock/proof/torture/world"
 )
 
-// scenarios are rounds in which the campaign finds defects that internal/mutants/torture.txt plants. Without a defect they
+// scenarios are rounds in which the campaign finds defects that proof/mutants/torture.txt plants. Without a defect they
 // find nothing.
 var scenarios = map[string]campaign.Scenario{
 	"sets":          {Load: "sets"},

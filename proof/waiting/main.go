@@ -1,7 +1,7 @@
 // Command waiting draws what BenchmarkWaiting measures: round trips per acquisition and hand-off time
 // against the number of waiters, a line for each way of waiting.
 //
-//	go test -run '^$' -bench '^BenchmarkWaiting$' . | go run ./internal/plot/waiting [-o file]
+//	go test -run '^$' -bench '^BenchmarkWaiting$' . | go run ./proof/waiting [-o file]
 //
 // It reads the text that go test prints and writes one SVG. Of several runs (-count) it draws the
 // median; lines that are no results of this benchmark are ignored. The same input gives the same
