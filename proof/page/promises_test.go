@@ -81,15 +81,15 @@ func wrongWith(readme string, list *Page, lack func(Test) string) (wrong []strin
 // What a list may have wrong is noticed.
 func TestListIsChecked(t *testing.T) {
 	t.Parallel()
-	const readme = "# r\n\n## What is guaranteed\n\n- **One.** It\n  holds. So it is.\n- **A lock is live**, from `a. b` on: 1 % and\n" +
+	const readme = "# r\n\n## What is guaranteed\n\n- **One.** It\n  holds. So it is.\n- **A lock is live** from `a. b` on: 1 % and\n" +
 		"  2 ms. See. [All errors](docs/errors.md).\n\n## What is not\n\nNothing. At all.\n"
-	want := []string{"It holds.", "So it is.", "**A lock is live**, from `a. b` on: 1 % and 2 ms.", "See."}
+	want := []string{"It holds.", "So it is.", "**A lock is live** from `a. b` on: 1 % and 2 ms.", "See."}
 	if diff := cmp.Diff(want, Sentences(readme)); diff != "" {
 		t.Fatalf("sentences (-want +got):\n%s", diff)
 	}
 	const (
 		one, two = "> It holds.\n\n- Tests: `. TestA`\n\n", "> So\n> it is.\n\n- Tests: `. TestA`, `TestB`\n\n"
-		rest     = "> **A lock is live**, from `a. b` on: 1 % and 2 ms.\n\n- Tests: `. TestA`\n\n> See.\n\n- Tests: `. TestA`\n"
+		rest     = "> **A lock is live** from `a. b` on: 1 % and 2 ms.\n\n- Tests: `. TestA`\n\n> See.\n\n- Tests: `. TestA`\n"
 	)
 	lack := func(test Test) string {
 		if test != (Test{".", "TestA"}) && test != (Test{".", "TestB"}) {
