@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/seed-14de3678/redislock/proof/page"
+	proof "github.com/seed-14de3678/redislock/proof/page"
 )
 
 // What a run can have shown of a promise.

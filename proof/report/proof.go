@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/seed-14de3678/redislock/proof/page"
+	proof "github.com/seed-14de3678/redislock/proof/page"
 )
 
 // wanted are the tests that a page names, and what is known of them.

@@ -57,11 +57,13 @@ func TestPromisesAreNamed(t *testing.T) {
 		"of another package": {passes(quorum, "TestA", 0) + b + c, []string{"  not shown here  A lock is live. (. TestA did not run)", words}, 1},
 		"one is skipped": {
 			a + skips(quorum, "TestB", "not run: needs redis-server in PATH; install it") + c,
-			[]string{"  not shown here  A lock is live. (quorum TestB: needs redis-server)", words}, 1,
+			[]string{"  not shown here  A lock is live. (quorum TestB: needs redis-server)", words},
+			1,
 		},
 		"all of its subtests are": {
 			a + skips(quorum, "TestB/x", "slow") + skips(quorum, "TestB/y", "slower") + say("pass", quorum, "TestB") + c,
-			[]string{"  not shown here  A lock is live. (quorum TestB: slow)", words}, 1,
+			[]string{"  not shown here  A lock is live. (quorum TestB: slow)", words},
+			1,
 		},
 		"one of its subtests is": {a + skips(quorum, "TestB/x", "slow") + passes(quorum, "TestB/y", 0) + b + c, []string{yes, words}, 0},
 		"one fails, another is not run": {
@@ -72,11 +74,13 @@ func TestPromisesAreNamed(t *testing.T) {
 		},
 		"a package ends early": {
 			a + b + say("fail", quorum, ""),
-			[]string{yes, "  not shown here  word word word word word word word word word w… (quorum TestC: its package failed)"}, 1,
+			[]string{yes, "  not shown here  " + strings.Repeat("word ", 9) + "w… (quorum TestC: its package failed)"},
+			1,
 		},
 		"a long reason": {
 			a + b + skips(quorum, "TestC", long),
-			[]string{yes, "  not shown here  word word word word word word… (quorum TestC: word word word word word word wor…)"}, 1,
+			[]string{yes, "  not shown here  " + strings.Repeat("word ", 5) + "word… (quorum TestC: " + strings.Repeat("word ", 6) + "wor…)"},
+			1,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -50,7 +50,7 @@ func main() {
 	flag.DurationVar(&j.every, "every", 350*time.Millisecond, "the `time` from one stop to the next, on average")
 	flag.Uint64Var(&j.seed, "seed", 1, "the `number` from which the times are made")
 	flag.Usage = func() {
-		fmt.Fprintln(flag.CommandLine.Output(), "usage: stall [flags] -- command [argument …]")
+		_, _ = fmt.Fprintln(flag.CommandLine.Output(), "usage: stall [flags] -- command [argument …]")
 		flag.PrintDefaults()
 	}
 	flag.Parse()

@@ -37,7 +37,7 @@ func (j job) run() (status int, err error) {
 	}
 	s := newStopper(cmd.Process.Pid, j.longest, j.every, rand.New(rand.NewPCG(j.seed, 0)))
 	j.attend(cmd, s, signals)
-	fmt.Fprintf(j.out, "stall: %s; -seed %d\n", s.text(), j.seed)
+	_, _ = fmt.Fprintf(j.out, "stall: %s; -seed %d\n", s.text(), j.seed)
 	return statusOf(cmd.ProcessState), nil
 }
 

@@ -98,7 +98,7 @@ func (s *stopper) stopOne() {
 }
 
 // goOn ends a stop. Whoever else has stopped the process meanwhile wants it to stand still for longer: that signal waits until
-// the process runs, and the one to go on would remove it.
+// the process runs, and the one to go on would remove it. Only in the instant in which its threads stop is it not seen.
 func (s *stopper) goOn(pid int, one stop) {
 	delete(s.standing, pid)
 	one.to = time.Now()
