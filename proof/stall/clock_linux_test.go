@@ -112,6 +112,21 @@ func (c clock) stands() bool {
 	return ok && p.stopped
 }
 
+// threads reports whether each thread of the clock is in a state.
+func (c clock) threads(t *testing.T, state string) bool {
+	t.Helper()
+	files, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/status", c.pid))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%d has no threads: %v", c.pid, err)
+	}
+	for _, name := range files {
+		if text, err := os.ReadFile(name); err == nil && !strings.Contains(string(text), "\nState:\t"+state) {
+			return false
+		}
+	}
+	return true
+}
+
 // eventually waits for what has to come, however long that takes a busy machine.
 func eventually(t *testing.T, what string, is func() bool) {
 	t.Helper()

@@ -80,11 +80,8 @@ func TestOthersStopAsWell(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	eventually(t, "all threads stand, so that another signal waits", func() bool {
-		stop()
-		p, ok := look(c.pid)
-		return ok && p.again
-	})
+	eventually(t, "all threads stand", func() bool { return c.threads(t, "T") })
+	stop()
 	s.goOn(c.pid, s.standing[c.pid])
 	if !c.stands() {
 		t.Error("the clock goes on although somebody else has stopped it")
