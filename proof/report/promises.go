@@ -50,11 +50,11 @@ func (n *wanted) judge(p proof.Promise) (mark, reason string) {
 			return broken, t.String()
 		case mark != shown || e.ran:
 		case ended:
-			mark, reason = notShown, fmt.Sprintf("%s: %s", t, e.why)
+			mark, reason = notShown, fmt.Sprintf("%s: %s", e.why, t)
 		case n.broken[t.Folder]:
-			mark, reason = notShown, fmt.Sprintf("%s: its package failed", t)
+			mark, reason = notShown, fmt.Sprintf("package failed: %s", t)
 		default:
-			mark, reason = notShown, fmt.Sprintf("%s did not run", t)
+			mark, reason = notShown, fmt.Sprintf("did not run: %s", t)
 		}
 	}
 	return mark, reason

@@ -53,16 +53,16 @@ func TestPromisesAreNamed(t *testing.T) {
 		lacking int
 	}{
 		"all shown":          {a + b + c, []string{yes, words}, 0},
-		"one is not run":     {a + c, []string{"  not shown here  A lock is live. (quorum TestB did not run)", words}, 1},
-		"of another package": {passes(quorum, "TestA", 0) + b + c, []string{"  not shown here  A lock is live. (. TestA did not run)", words}, 1},
+		"one is not run":     {a + c, []string{"  not shown here  A lock is live. (did not run: quorum TestB)", words}, 1},
+		"of another package": {passes(quorum, "TestA", 0) + b + c, []string{"  not shown here  A lock is live. (did not run: . TestA)", words}, 1},
 		"one is skipped": {
 			a + skips(quorum, "TestB", "not run: needs redis-server in PATH; install it") + c,
-			[]string{"  not shown here  A lock is live. (quorum TestB: needs redis-server)", words},
+			[]string{"  not shown here  A lock is live. (needs redis-server: quorum TestB)", words},
 			1,
 		},
 		"all of its subtests are": {
 			a + skips(quorum, "TestB/x", "slow") + skips(quorum, "TestB/y", "slower") + say("pass", quorum, "TestB") + c,
-			[]string{"  not shown here  A lock is live. (quorum TestB: slow)", words},
+			[]string{"  not shown here  A lock is live. (slow: quorum TestB)", words},
 			1,
 		},
 		"one of its subtests is": {a + skips(quorum, "TestB/x", "slow") + passes(quorum, "TestB/y", 0) + b + c, []string{yes, words}, 0},
@@ -74,12 +74,12 @@ func TestPromisesAreNamed(t *testing.T) {
 		},
 		"a package ends early": {
 			a + b + say("fail", quorum, ""),
-			[]string{yes, "  not shown here  " + strings.Repeat("word ", 9) + "w… (quorum TestC: its package failed)"},
+			[]string{yes, "  not shown here  " + strings.Repeat("word ", 9) + "word… (package failed: quorum TestC)"},
 			1,
 		},
 		"a long reason": {
 			a + b + skips(quorum, "TestC", long),
-			[]string{yes, "  not shown here  " + strings.Repeat("word ", 5) + "word… (quorum TestC: " + strings.Repeat("word ", 6) + "wor…)"},
+			[]string{yes, "  not shown here  " + strings.Repeat("word ", 5) + "word… (" + strings.Repeat("word ", 9) + "wo…)"},
 			1,
 		},
 	} {
