@@ -131,8 +131,8 @@ func (c clock) threads(t *testing.T, state string) bool {
 func eventually(t *testing.T, what string, is func() bool) {
 	t.Helper()
 	for begin := time.Now(); !is(); time.Sleep(time.Millisecond) {
-		if time.Since(begin) > time.Minute {
-			t.Fatalf("after a minute it is not true that %s", what)
+		if time.Since(begin) > 30*time.Second {
+			t.Fatalf("after 30 s it is not true that %s", what)
 		}
 	}
 }
