@@ -8,8 +8,8 @@ BENCHSTAT_VERSION     := v0.0.0-20260908200009-22c9c6c9d4da
 
 # What may be set on the command line: `make bench BENCH=Obtain`.
 TESTFLAGS   ?= -timeout 8m
-FIPS_PKG    ?= . ./test/quick ./proof/test/api ./proof/test/lease ./proof/test/line
-FIPS_RUN    ?= ^Test(FIPSCycle|Inspect|Obtain|Read|ReleaseKeys|QueueStandalone)$$
+FIPS_PKG    ?= . ./test/quick ./proof/test/api
+FIPS_RUN    ?= ^Test(FIPSCycle|Inspect|Obtain|Read|Queue|ReleaseCancelled)$$
 BENCH       ?= .
 BENCH_COUNT ?= 6
 BENCH_PKG   ?= ./...
@@ -51,9 +51,9 @@ export GOFLAGS := $(GOFLAGS) -trimpath
 help: ## this list (the default)
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-# The packages that take long, the longest first, so that none runs alone at the end. A module has its own.
-SLOWEST_./proof := ./test/line ./test/quorum ./test/topology ./test/outcome ./test/install ./torture ./test/script ./test/api ./test/cost
-SLOWEST_./cmd/redislock := .
+# The packages that take long, the longest first, so that none runs alone at the end.
+SLOWEST := $(addprefix ./proof/test/,line quorum topology outcome install) ./cmd/redislock ./proof/torture \
+	$(addprefix ./proof/test/,script api cost election)
 
 # Every run writes to one report: lines of progress, what failed, and at the end
 # one list of what was not run.
@@ -89,6 +89,32 @@ test: $(REPORT) ## the quick suite: every promise of the README, on a real Redis
 		exit $$status; \
 	} | $(REPORT) -quick test/promises.md
 
+# The newest servers stand in front of the PATH, where internal/redistest finds them. What runs on miniredis alone is left out.
+NEWEST     := $(CURDIR)/.bin/newest
+NEWEST_PKG := . ./test/quick $(addprefix ./proof/test/,api errors fence lease line outcome redistest topology)
+NEWEST_RUN ?= .
+
+# What newer servers may do differently: words, clocks, counters, rights, lines, slots.
+NEWEST_SOME := Cluster|Convert|ErrorsInScriptsOfServers|Fence.*Clock.*|ClockShift|HostileReplies|Inspect|MinUptime
+NEWEST_SOME := $(NEWEST_SOME)|MovingSlotIsWaitedFor|Obtain|OutOfMemoryReleases|QueueCluster|QueueCommands|QueueDowngrade|QueueRing
+NEWEST_SOME := $(NEWEST_SOME)|QueueStandalone|QueueTurns|Read|Refresh|ReleaseKeys|ReplicasLease|ReplicasQueue|ACLIsSufficient
+NEWEST_SOME := $(NEWEST_SOME)|ScriptFlushIsInvisible|SentinelFailover|ServersSay|SlotsAreThoseOfTheServer|Token
+
+# $(call on_newest,regexp): those tests, on the newest servers, if they could be had.
+define on_newest
+	if [[ -x $(NEWEST)/redis-server ]]; then \
+		PATH=$(NEWEST):$$PATH; \
+		redis-server --version; valkey-server --version; \
+		go test -json -vet=off -tags proof -count=1 $$race $(TESTFLAGS) -run '$(1)' -skip '/miniredis' $(NEWEST_PKG) 2>&1 || status=1; \
+	fi
+endef
+
+.PHONY: test-newest
+test-newest: export REDISLOCK_TESTS := all
+test-newest: $(REPORT) ## the lock's tests on the newest Redis and Valkey, or NEWEST_RUN of them
+	@.ci/install newest
+	@{ $(with_race); $(call on_newest,$(NEWEST_RUN)); exit $$status; } | $(REPORT)
+
 # go test runs go vet as well, so that it uses what is compiled for the race detector: nothing is compiled twice.
 # The FIPS run asks whether a program can start, obtain, read, queue and release where only approved algorithms are allowed.
 # -exec sets the mode for the test binary and not for the go command.
@@ -96,32 +122,18 @@ test: $(REPORT) ## the quick suite: every promise of the README, on a real Redis
 test-all: export REDISLOCK_TESTS := all
 test-all: $(REPORT) ## every module under the race detector, on every server, the newest, too; a short campaign
 	@.ci/install
+	@.ci/install newest
 	@{ \
 		$(with_race); \
 		command -v luacheck >/dev/null || echo 'not run: luacheck, a part of make lint: not installed'; \
-		$(foreach dir,$(MODULES),(cd $(dir) && go test -json -vet=all -tags proof -count=1 $$race $(TESTFLAGS) $(SLOWEST_$(dir)) ./... 2>&1) || status=1;) \
+		go test -json -vet=all -tags proof -count=1 $$race $(TESTFLAGS) $(SLOWEST) $(MODULES:%=%/...) 2>&1 || status=1; \
 		echo 'with GODEBUG=fips140=only: $(FIPS_RUN)'; \
 		go test -json -count=1 $$race -exec 'env GODEBUG=fips140=only' -run '$(FIPS_RUN)' $(FIPS_PKG) 2>&1 || status=1; \
+		$(call on_newest,^Test($(NEWEST_SOME))$$); \
 		exit $$status; \
 	} | $(REPORT) -proof docs/proof.md
 
-# They stand in front of the PATH, where internal/redistest finds them. Its own tests run as well: what it
-# does to a server, it does to these. What runs on miniredis alone is left out.
-NEWEST     := $(CURDIR)/.bin/newest
-NEWEST_RUN ?= .
-
-.PHONY: test-newest
-test-newest: $(REPORT) ## the lock's tests on the newest Redis and Valkey, or NEWEST_RUN of them
-	@.ci/install newest
-	@[[ -x $(NEWEST)/redis-server ]] || exit 0; \
-	export PATH=$(NEWEST):$$PATH; \
-	redis-server --version; \
-	valkey-server --version; \
-	race=$$([[ $$(go env CGO_ENABLED) != 1 ]] || echo -race); \
-	go test -json -count=1 $$race $(TESTFLAGS) -run '$(NEWEST_RUN)' -skip '/miniredis' \
-		. ./test/... ./internal/redistest ./proof/test/... 2>&1 | $(REPORT)
-
-# Without it the scenarios run in make test, on the same servers, and compare what they find with the page.
+# Without it the scenarios run in make test-all, on the same servers, and compare what they find with the page.
 .PHONY: servers
 servers: ## every operation on every server, over every way: the table of docs/operating.md; SERVERS=name=path,…
 	@.ci/install
