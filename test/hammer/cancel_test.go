@@ -67,4 +67,3 @@ func cancelAtRandom(t *testing.T, client *redislock.Client, key string) {
 		t.Errorf("got error %v, want a time-out", err)
 	}
 }
-
