@@ -17,16 +17,19 @@ import (
 	"github.com/seed-14de3678/redislock/internal/world"
 )
 
-func readme(t *testing.T) string {
+func content(t *testing.T, page string) string {
 	t.Helper()
-	return string(check.Must[[]byte](t)(os.ReadFile("README.md")))
+	return string(check.Must[[]byte](t)(os.ReadFile(page)))
 }
 
+// Who is new here reads these two to their ends.
 func TestReadmeIsShort(t *testing.T) {
 	t.Parallel()
 	const most = 120
-	if got := strings.Count(readme(t), "\n"); got > most {
-		t.Errorf("got %d lines, want at most %d", got, most)
+	for _, page := range []string{"README.md", "CONTRIBUTING.md"} {
+		if got := strings.Count(content(t, page), "\n"); got > most {
+			t.Errorf("%s has %d lines, want at most %d", page, got, most)
+		}
 	}
 }
 
@@ -41,7 +44,7 @@ func TestReadmeShowsExamples(t *testing.T) {
 	block := regexp.MustCompile("(?im)^[ \t>]*(```|~~~)[ \t]*(go|golang)\\b")
 	found := 0
 	for _, page := range pages(t) {
-		text := string(check.Must[[]byte](t)(os.ReadFile(page)))
+		text := content(t, page)
 		blocks := marked.FindAllStringSubmatch(text, -1)
 		if all := len(block.FindAllString(text, -1)); all != len(blocks) {
 			t.Errorf("%s: %d of %d Go blocks stand directly under a comment with the name of what they show", page, len(blocks), all)
@@ -50,7 +53,7 @@ func TestReadmeShowsExamples(t *testing.T) {
 			found++
 			want, ok := shown[m[1]]
 			if strings.Contains(m[1], "/") {
-				want, ok = strings.TrimSpace(string(check.Must[[]byte](t)(os.ReadFile(m[1])))), true
+				want, ok = strings.TrimSpace(content(t, m[1])), true
 			}
 			if !ok {
 				t.Errorf("%s: no file of Examples has %s, or it has no output and is not run", page, m[1])
@@ -71,7 +74,7 @@ func TestDocsLinks(t *testing.T) {
 	t.Parallel()
 	link := regexp.MustCompile(`\]\(([^)\s]+)\)`)
 	for _, page := range pages(t) {
-		text := string(check.Must[[]byte](t)(os.ReadFile(page)))
+		text := content(t, page)
 		for _, m := range link.FindAllStringSubmatch(text, -1) {
 			name, anchor, _ := strings.Cut(m[1], "#")
 			if strings.Contains(name, "://") {
@@ -95,13 +98,14 @@ func TestDocsLinks(t *testing.T) {
 // pages are the texts for users and contributors.
 func pages(t *testing.T) []string {
 	t.Helper()
-	return append([]string{"README.md", "CONTRIBUTING.md", "CHANGELOG.md"}, check.Must[[]string](t)(filepath.Glob("docs/*.md"))...)
+	names := []string{"README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "proof/CONTRIBUTING.md"}
+	return append(names, check.Must[[]string](t)(filepath.Glob("docs/*.md"))...)
 }
 
 // anchors are what the headings of a page are called in links.
 func anchors(t *testing.T, page string) (names []string) {
 	t.Helper()
-	text := string(check.Must[[]byte](t)(os.ReadFile(page)))
+	text := content(t, page)
 	for _, m := range regexp.MustCompile(`(?m)^#+ (.+)$`).FindAllStringSubmatch(text, -1) {
 		name := regexp.MustCompile(`[^\p{L}\p{N} _-]`).ReplaceAllString(strings.ToLower(m[1]), "")
 		names = append(names, strings.ReplaceAll(name, " ", "-"))
@@ -111,7 +115,7 @@ func anchors(t *testing.T, page string) (names []string) {
 
 func TestDocsListRights(t *testing.T) {
 	t.Parallel()
-	page := string(check.Must[[]byte](t)(os.ReadFile("docs/rights.md")))
+	page := content(t, "docs/rights.md")
 	rule := regexp.MustCompile(`(?m)^ +ACL SETUSER .*\n(?: +[+~].*\n)+`).FindString(page)
 	var got []string
 	for _, m := range regexp.MustCompile(`\+(\S+)`).FindAllStringSubmatch(rule, -1) {
@@ -124,13 +128,12 @@ func TestDocsListRights(t *testing.T) {
 	}
 }
 
-// What CONTRIBUTING.md says where things are is there, and it names every source file of the root. The files that a
-// call passes are there, too.
+// What CONTRIBUTING.md lists is there, and it lists every source file of the root once. The files that a call passes are
+// there, too.
 func TestReadmeNamesParts(t *testing.T) {
 	t.Parallel()
-	text := string(check.Must[[]byte](t)(os.ReadFile("CONTRIBUTING.md")))
 	section := func(title string) string {
-		_, part, _ := strings.Cut(text, "\n## "+title+"\n")
+		_, part, _ := strings.Cut(content(t, "CONTRIBUTING.md"), "\n## "+title+"\n")
 		part, _, _ = strings.Cut(part, "\n## ")
 		return part
 	}
@@ -147,12 +150,24 @@ func TestReadmeNamesParts(t *testing.T) {
 		return names
 	}
 	named(section("Where a call goes"), "`([a-z_/]+(?:\\.go|\\.lua|/[a-z]+))`")
-	got := named(section("Where things are"), "(?m)^\\| `([^`]+)` \\|")
+	listed := map[string]int{}
+	for _, line := range strings.Split(section("Where things are"), "\n") {
+		if strings.HasPrefix(line, "    ") {
+			for _, name := range named(line, `\s([a-z_./]+(?:\.go|\.lua|/))\s`) {
+				listed[name]++
+			}
+		}
+	}
 	for _, file := range check.Must[[]os.DirEntry](t)(os.ReadDir(".")) {
 		name := file.Name()
 		source := strings.HasSuffix(name, ".go") && !strings.HasSuffix(name, "_test.go") || strings.HasSuffix(name, ".lua")
-		if source && !slices.Contains(got, name) {
+		if source && listed[name] == 0 {
 			t.Errorf("%s is missing", name)
+		}
+	}
+	for name, times := range listed {
+		if times > 1 {
+			t.Errorf("%s is listed %d times", name, times)
 		}
 	}
 }
@@ -169,7 +184,7 @@ func shownCode(t *testing.T) map[string]string {
 		if folder := filepath.Dir(name); folder != "." {
 			of = folder + "."
 		}
-		source := string(check.Must[[]byte](t)(os.ReadFile(name)))
+		source := content(t, name)
 		files := token.NewFileSet()
 		file := check.Must[*ast.File](t)(parser.ParseFile(files, name, source, parser.SkipObjectResolution|parser.ParseComments))
 		text := func(from, to token.Pos) string {

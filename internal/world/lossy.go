@@ -104,3 +104,14 @@ func WantStillHeld(t *testing.T, l *Lossy, lock *redislock.Lock, d time.Duration
 	check.NoError(t, lock.Release(t.Context()))
 	l.Freed(t)
 }
+
+// OnLease has every request for a new lease sent in its own way, which send does: those of the watchdog, and those of a Refresh.
+func OnLease(rdb *redis.Client, fn func(renewal bool, send func() error) error) {
+	rdb.AddHook(check.Around(func(cmd redis.Cmder, send func() error) error {
+		run := check.RunIn(cmd)
+		if !run.Of("refresh") {
+			return send()
+		}
+		return fn(run.NeverShortens(), send)
+	}))
+}

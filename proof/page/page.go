@@ -5,10 +5,10 @@
 //   - a quotation, which has the words of the README;
 //   - behind a quotation the items Models, Tests, By hand and Campaign;
 //   - every table whose rows name tests;
-//   - in all of these a test, as code: its folder and its name, as in `test/line TestQueue`. A name alone is in the folder of the
-//     test before it in the same item or cell. Subtests follow as go test shows them: `test/lease TestConvert/upgrade`.
+//   - in all of these a test, as code: its folder and its name, as in `proof/test/line TestQueue`. A name alone is in the folder
+//     of the test before it in the same item or cell. Subtests follow as go test shows them: `proof/test/lease TestConvert/upgrade`.
 //
-// What stands in an item By hand, or in a column of that name, is run by hand; every other test is run by `make test`.
+// What stands in an item By hand, or in a column of that name, is run by hand; every other test is run by `make test-all`.
 package proof
 
 import (
@@ -72,7 +72,7 @@ func Read(text string) *Page {
 	return p
 }
 
-// Tests returns the tests that `make test` runs, and those that are run by hand, each once.
+// Tests returns the tests that `make test-all` runs, and those that are run by hand, each once.
 func (p *Page) Tests() (asked, byHand []Test) {
 	for _, promise := range p.Promises {
 		asked, byHand = append(asked, promise.Tests...), append(byHand, promise.ByHand...)

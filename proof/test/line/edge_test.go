@@ -42,7 +42,7 @@ func TestQueueKeepsOthersOut(t *testing.T) {
 		}
 		check.NoError(t, got.Err)
 		check.NoError(t, got.Lock.Release(t.Context()))
-		wantNoTrace(t, w, key)
+		w.WantNoTrace(t, key)
 	})
 }
 
@@ -68,7 +68,7 @@ func TestQueueForeign(t *testing.T) {
 				}
 				check.NoError(t, got.Err)
 				check.NoError(t, got.Lock.Release(t.Context()))
-				wantNoTrace(t, w, key)
+				w.WantNoTrace(t, key)
 			})
 		})
 	}

@@ -1,4 +1,4 @@
-package outcome_test
+package quick_test
 
 import (
 	"context"

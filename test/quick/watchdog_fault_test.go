@@ -1,4 +1,4 @@
-package lease_test
+package quick_test
 
 import (
 	"context"
@@ -21,7 +21,7 @@ import (
 // A server that is gone for less than a lease loses no lock; gone for longer, every holder learns of the loss.
 func TestServerGone(t *testing.T) {
 	t.Parallel()
-	for _, kind := range []redistest.Kind{redistest.Redis, redistest.Valkey} {
+	for _, kind := range redistest.Servers() {
 		t.Run(string(kind), func(t *testing.T) {
 			t.Parallel()
 			t.Run("SIGSTOP for less than a lease", func(t *testing.T) {

@@ -1,4 +1,4 @@
-package count_test
+package quick_test
 
 import (
 	"testing"
@@ -6,7 +6,7 @@ import (
 	"github.com/seed-14de3678/redislock/internal/count"
 )
 
-func TestOf(t *testing.T) {
+func TestCount(t *testing.T) {
 	t.Parallel()
 	for n, want := range map[int]string{0: "0 attempts", 1: "1 attempt", 2: "2 attempts", 21: "21 attempts"} {
 		if got := count.Of(n, "attempt"); got != want {

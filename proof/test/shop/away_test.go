@@ -9,7 +9,7 @@ import (
 
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/locktest"
-	"github.com/seed-14de3678/redislock/locktest/internal/shop"
+	"github.com/seed-14de3678/redislock/proof/test/shop"
 )
 
 // Redis cannot be reached any more: the packing stops before somebody else can have the order. In the bubble that

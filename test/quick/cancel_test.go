@@ -1,4 +1,4 @@
-package outcome_test
+package quick_test
 
 import (
 	"context"
@@ -93,69 +93,6 @@ func obtainKind(ctx context.Context, client *redislock.Client, kind, prefix stri
 		})
 	}
 	return client.Obtain(ctx, []string{prefix + "a"}, world.Long, nil)
-}
-
-func TestObtainCancelledAtRandom(t *testing.T) {
-	t.Parallel()
-	for _, batched := range []bool{true, false} {
-		t.Run(fmt.Sprintf("free, batched %t", batched), func(t *testing.T) {
-			t.Parallel()
-			client, rdb := cancelled(t, batched)
-			var wg sync.WaitGroup
-			for g := range 8 {
-				wg.Go(func() {
-					for i := range 100 {
-						cancelAtRandom(t, client, fmt.Sprintf("%s:%d:%d", t.Name(), g, i))
-					}
-				})
-			}
-			wg.Wait()
-			check.Eventually(t, 5*time.Second, "nothing is locked", func() bool {
-				keys := check.Must[[]string](t)(rdb.Keys(t.Context(), "*"+t.Name()+":*").Result())
-				return len(check.WithoutGuards(t.Context(), rdb, keys...)) == 0
-			})
-		})
-		t.Run(fmt.Sprintf("held, batched %t", batched), func(t *testing.T) {
-			t.Parallel()
-			client, rdb := cancelled(t, batched)
-			lock := check.Must[*redislock.Lock](t)(redislock.Obtain(t.Context(), rdb, []string{t.Name()}, world.Long, nil))
-			for range 200 {
-				cancelAtRandom(t, client, t.Name())
-			}
-			check.NoError(t, lock.Release(t.Context()))
-			check.Eventually(t, 5*time.Second, "nothing is locked", func() bool {
-				keys := check.Must[[]string](t)(rdb.Keys(t.Context(), "*"+t.Name()+"*").Result())
-				return len(check.WithoutGuards(t.Context(), rdb, keys...)) == 0
-			})
-		})
-	}
-}
-
-func cancelled(t *testing.T, batched bool) (*redislock.Client, *redis.Client) {
-	t.Helper()
-	rdb := redistest.Shared(t, redistest.Redis).Client(t)
-	var opts []redislock.ClientOption
-	if !batched {
-		opts = append(opts, redislock.WithoutBatching())
-	}
-	client := redislock.New(rdb, opts...)
-	t.Cleanup(client.Close)
-	return client, rdb
-}
-
-func cancelAtRandom(t *testing.T, client *redislock.Client, key string) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Duration(rand.IntN(600))*time.Microsecond)
-	defer cancel()
-	lock, err := client.Obtain(ctx, []string{key}, world.Long, &redislock.Options{
-		Intent: rand.IntN(2) == 0, RetryStrategy: redislock.LinearBackoff(100 * time.Microsecond),
-	})
-	switch {
-	case err == nil:
-		releaseAnyway(ctx, t, lock)
-	case !errors.Is(err, context.DeadlineExceeded):
-		t.Errorf("got error %v, want a time-out", err)
-	}
 }
 
 // DESIGN section 11: a third of the contended time-outs did not match ErrNotObtained. The test runs in a bubble, because

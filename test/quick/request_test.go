@@ -1,4 +1,4 @@
-package lease_test
+package quick_test
 
 import (
 	"context"
@@ -23,7 +23,7 @@ func TestDeadlineIsFromBeforeTheRequest(t *testing.T) {
 			world.Bubble(t, func(t *testing.T, w *world.World, _ *redistest.Mini, j *world.Journal) {
 				lock := check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), w.Keys("a"), ttl, opt))
 				var sent atomic.Int64
-				onLease(w.RDB, func(_ bool, send func() error) error {
+				world.OnLease(w.RDB, func(_ bool, send func() error) error {
 					at := time.Now()
 					err := send()
 					if err == nil {
@@ -64,7 +64,7 @@ func TestLateRenewalShortensNothing(t *testing.T) {
 				lock := check.Must[*redislock.Lock](t)(w.Client.ObtainMixed(t.Context(), write, reads, ttl, world.Watched))
 				renewing, refreshed := make(chan struct{}), make(chan struct{})
 				var late atomic.Bool
-				onLease(w.RDB, func(renewal bool, send func() error) error {
+				world.OnLease(w.RDB, func(renewal bool, send func() error) error {
 					if renewal && late.CompareAndSwap(false, true) {
 						close(renewing)
 						<-refreshed

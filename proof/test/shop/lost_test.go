@@ -8,7 +8,7 @@ import (
 
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/locktest"
-	"github.com/seed-14de3678/redislock/locktest/internal/shop"
+	"github.com/seed-14de3678/redislock/proof/test/shop"
 )
 
 // The lock is lost while the order is packed, and somebody else has it: the packing stops.

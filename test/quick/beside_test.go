@@ -1,4 +1,4 @@
-package slot_test
+package quick_test
 
 import (
 	"strings"
@@ -8,8 +8,6 @@ import (
 	"github.com/seed-14de3678/redislock/internal/redistest"
 	"github.com/seed-14de3678/redislock/internal/slot"
 )
-
-func TestMain(m *testing.M) { redistest.Main(m) }
 
 // slotKeys have hash tags, and what looks like one.
 var slotKeys = []string{

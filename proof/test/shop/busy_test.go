@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/seed-14de3678/redislock/locktest"
-	"github.com/seed-14de3678/redislock/locktest/internal/shop"
+	"github.com/seed-14de3678/redislock/proof/test/shop"
 )
 
 // Somebody else has the order: it is not packed. When it is free again, it is.

@@ -1,10 +1,9 @@
-package line_test
+package quick_test
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"testing"
 	"time"
 
@@ -12,14 +11,6 @@ import (
 	"github.com/seed-14de3678/redislock/internal/check"
 	"github.com/seed-14de3678/redislock/internal/world"
 )
-
-// wantNoTrace checks that nothing of a lock, or of those who waited for it, is left.
-func wantNoTrace(t *testing.T, w *world.World, keys ...string) {
-	t.Helper()
-	for _, key := range keys {
-		w.WantFree(t, key, "redislock:line:{"+key+"}", "redislock:fence:{"+key+"}")
-	}
-}
 
 func TestQueue(t *testing.T) {
 	world.Scenario(t, func(t *testing.T, w *world.World) {
@@ -36,7 +27,7 @@ func TestQueue(t *testing.T) {
 			holder = world.WantTurn(t, turns, fmt.Sprint(i))[0]
 		}
 		check.NoError(t, holder.Release(t.Context()))
-		wantNoTrace(t, w, key)
+		w.WantNoTrace(t, key)
 	})
 }
 
@@ -67,9 +58,11 @@ func TestQueueEndsWithContext(t *testing.T) {
 		w.InLine(t, key, 0)
 		check.NoError(t, holder.Release(t.Context()))
 		if took < goesOn {
-			wantNoTrace(t, w, key)
+			w.WantNoTrace(t, key)
 		} else {
-			onlyGuardsSoon(t, w, key)
+			check.Eventually(t, world.Soon, "nothing but guards is left", func() bool {
+				return len(check.WithoutGuards(t.Context(), w.RDB, key, "redislock:line:{"+key+"}")) == 0
+			})
 		}
 	})
 }
@@ -95,7 +88,7 @@ func TestQueueOverlapping(t *testing.T) {
 		world.WantNobody(t, turns)
 		check.NoError(t, ac.Release(t.Context()))
 		check.NoError(t, world.WantTurn(t, turns, "c")[0].Release(t.Context()))
-		wantNoTrace(t, w, a, b, c)
+		w.WantNoTrace(t, a, b, c)
 	})
 }
 
@@ -125,7 +118,7 @@ func TestQueueReaders(t *testing.T) {
 		check.NoError(t, readers[0].Release(t.Context()))
 		check.NoError(t, readers[1].Release(t.Context()))
 		check.NoError(t, writer.Release(t.Context()))
-		wantNoTrace(t, w, key)
+		w.WantNoTrace(t, key)
 	})
 }
 
@@ -145,40 +138,5 @@ func TestQueueKeysOfOneTag(t *testing.T) {
 		check.NoError(t, holder.Release(t.Context()))
 		check.NoError(t, world.WantTurn(t, turns, "a")[0].Release(t.Context()))
 		w.WantFree(t, plain, tagged)
-	})
-}
-
-func TestQueueHammer(t *testing.T) {
-	world.Scenario(t, func(t *testing.T, w *world.World) {
-		key := w.Key("k")
-		var inside, n int
-		var mu sync.Mutex
-		var wg sync.WaitGroup
-		for range 16 {
-			wg.Go(func() {
-				for range 20 {
-					lock, err := w.Client.Obtain(t.Context(), []string{key}, world.Long, world.Queue())
-					if err != nil {
-						t.Error(err)
-						return
-					}
-					mu.Lock()
-					inside++
-					n++
-					if inside > 1 {
-						t.Error("two inside")
-					}
-					mu.Unlock()
-					mu.Lock()
-					inside--
-					mu.Unlock()
-					if err := lock.Release(t.Context()); err != nil {
-						t.Error(err)
-					}
-				}
-			})
-		}
-		wg.Wait()
-		wantNoTrace(t, w, key)
 	})
 }

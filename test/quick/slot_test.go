@@ -1,4 +1,4 @@
-package slot_test
+package quick_test
 
 import (
 	"hash/crc32"
@@ -9,7 +9,7 @@ import (
 )
 
 // The slots are those that CLUSTER KEYSLOT of Redis 7.0 answers.
-func TestOf(t *testing.T) {
+func TestSlot(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct {
 		key, tag string

@@ -1,4 +1,4 @@
-package pace_test
+package quick_test
 
 import (
 	"context"
