@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
-	"github.com/redis/go-redis/v9/maintnotifications"
 )
 
 const (
@@ -51,7 +50,7 @@ func impatient(opt *redis.Options) {
 	opt.MaxRetries, opt.DialerRetries = -1, 1
 	opt.DialTimeout, opt.ReadTimeout, opt.WriteTimeout = askTimeout, askTimeout, askTimeout
 	opt.DisableIdentity = true
-	opt.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
+	ignoreMaintenance(opt)
 }
 
 // patient has a client wait for its answer as long as a busy machine may take.

@@ -84,7 +84,8 @@ func (m *Mini) Client(tb testing.TB, mod ...func(*redis.Options)) *redis.Client 
 		return newClient(tb, m.Addr(), mod)
 	}
 	dial := func(opt *redis.Options) {
-		opt.PoolSize, opt.PipelinePoolSize = pipePool, pipePool
+		opt.PoolSize = pipePool
+		setPipelinePool(opt, pipePool)
 		opt.Dialer = func(context.Context, string, string) (conn net.Conn, err error) {
 			err = withSHA1(func() error { conn, err = m.m.Dial(); return err })
 			return conn, err

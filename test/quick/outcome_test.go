@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cenkalti/backoff/v4"
 	"github.com/redis/go-redis/v9"
 
 	"github.com/seed-14de3678/redislock"
@@ -110,7 +109,7 @@ func TestObtainReplyLostAfterConflict(t *testing.T) {
 	})
 	// The wait after the second request is the one in which ctx ends.
 	asked := 0
-	opt := &redislock.Options{RetryStrategy: func() backoff.BackOff {
+	opt := &redislock.Options{RetryStrategy: func() redislock.BackOff {
 		return nextBackOff(func() time.Duration {
 			if asked++; asked == 2 {
 				cancel()
@@ -124,11 +123,10 @@ func TestObtainReplyLostAfterConflict(t *testing.T) {
 	l.Freed(t)
 }
 
-// nextBackOff is a backoff.BackOff with nothing to reset.
+// nextBackOff is a redislock.BackOff without a state of its own.
 type nextBackOff func() time.Duration
 
 func (n nextBackOff) NextBackOff() time.Duration { return n() }
-func (n nextBackOff) Reset()                     {}
 
 // DESIGN section 11: reply later than the TTL, a dead lock returned as live.
 func TestObtainReplyLate(t *testing.T) {

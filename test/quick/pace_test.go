@@ -30,7 +30,7 @@ func (s *steps) NextBackOff() time.Duration {
 func TestNext(t *testing.T) {
 	t.Parallel()
 	begun := 0
-	p := pace.New(func() backoff.BackOff {
+	p := pace.New(func() pace.BackOff {
 		begun++
 		return &steps{waits: []time.Duration{3 * time.Second, 0, time.Second, pace.Least - 1, 0}, next: 2}
 	})
@@ -45,6 +45,33 @@ func TestNext(t *testing.T) {
 	none := pace.New(nil)
 	if got := none.Next(); got != backoff.Stop {
 		t.Errorf("got wait %v without a strategy", got)
+	}
+}
+
+// bare is a BackOff that cannot be reset.
+type bare struct{ asked int }
+
+func (b *bare) NextBackOff() time.Duration { b.asked++; return time.Duration(b.asked) * time.Second }
+
+// A policy of anybody's will do. One that was changed after it was made, as those of cenkalti/backoff often are, waits as it
+// was changed to.
+func TestBegin(t *testing.T) {
+	t.Parallel()
+	for name, strategy := range map[string]func() pace.BackOff{
+		"without Reset": func() pace.BackOff { return new(bare) },
+		"of backoff v4": func() pace.BackOff {
+			b := backoff.NewExponentialBackOff()
+			b.InitialInterval, b.Multiplier, b.RandomizationFactor = time.Second, 2, 0
+			return b
+		},
+	} {
+		p := pace.New(strategy)
+		if first, second := p.Next(), p.Next(); first != time.Second || second != 2*time.Second {
+			t.Errorf("%s: got waits of %v and %v, want 1 s and 2 s", name, first, second)
+		}
+	}
+	if pace.Begin(func() pace.BackOff { return nil }) != nil {
+		t.Error("no BackOff has become one")
 	}
 }
 
@@ -134,7 +161,7 @@ func TestSleepAgain(t *testing.T) {
 // No wait is shorter than a millisecond, and one that was cut is up to 20 ms longer than what it was cut to.
 func TestWaitsAreBounded(t *testing.T) {
 	t.Parallel()
-	none := pace.New(func() backoff.BackOff { return &backoff.ZeroBackOff{} })
+	none := pace.New(func() pace.BackOff { return &backoff.ZeroBackOff{} })
 	if got := none.Next(); got != time.Millisecond {
 		t.Errorf("got wait %v, want 1 ms", got)
 	}

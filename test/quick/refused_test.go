@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cenkalti/backoff/v4"
 	"github.com/redis/go-redis/v9"
 
 	"github.com/seed-14de3678/redislock"
@@ -37,7 +36,7 @@ func TestRefusalIsNamed(t *testing.T) {
 		}
 	}
 	waits := func(fn func(n int) time.Duration) *redislock.Options {
-		return &redislock.Options{RetryStrategy: func() backoff.BackOff {
+		return &redislock.Options{RetryStrategy: func() redislock.BackOff {
 			n := 0
 			return nextBackOff(func() time.Duration { n++; return fn(n) })
 		}}

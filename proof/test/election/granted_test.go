@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cenkalti/backoff/v4"
 	"github.com/redis/go-redis/v9"
 
 	"github.com/seed-14de3678/redislock"
@@ -143,11 +142,10 @@ func TestLeaderNamedAtOnce(t *testing.T) {
 	}
 }
 
-// A countedPause is as many seconds long as it was asked for since the last Reset.
+// A countedPause is as many seconds long as it was asked for so far.
 type countedPause struct{ n int }
 
 func (p *countedPause) NextBackOff() time.Duration { p.n++; return time.Duration(p.n) * time.Second }
-func (p *countedPause) Reset()                     { p.n = 0 }
 
 // After each short term a candidate waits for longer. A long one ends that: it stands in line at once, and waits as little as
 // at first after the next short one.
@@ -155,7 +153,7 @@ func TestRunPauseBeginsAnew(t *testing.T) {
 	t.Parallel()
 	world.Bubble(t, func(t *testing.T, w *world.World, _ *redistest.Mini, _ *world.Journal) {
 		c := candidate(w, "a", 300*time.Millisecond)
-		c.RetryStrategy = func() backoff.BackOff { return &countedPause{} }
+		c.RetryStrategy = func() redislock.BackOff { return &countedPause{} }
 		r := start(t, c)
 		for i, term := range []struct {
 			long  bool

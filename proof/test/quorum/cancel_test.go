@@ -7,8 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cenkalti/backoff/v4"
-
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/quorum"
 )
@@ -77,7 +75,7 @@ func TestCancel(t *testing.T) {
 		w := newWorld(t, 3)
 		w.block(t, "k", long, 0, 1)
 		ctx, cancel := context.WithCancelCause(bounded(t))
-		_, err := w.client.Obtain(ctx, []string{"k"}, long, &redislock.Options{RetryStrategy: func() backoff.BackOff {
+		_, err := w.client.Obtain(ctx, []string{"k"}, long, &redislock.Options{RetryStrategy: func() redislock.BackOff {
 			return wait(func() time.Duration {
 				time.AfterFunc(10*time.Millisecond, func() { cancel(why) }) // it is about to wait
 				return long

@@ -29,7 +29,7 @@ func TestSplitVotes(t *testing.T) {
 				<-start
 				for range 5 {
 					lock, err := client.Obtain(bounded(t), []string{"k"}, long, &redislock.Options{
-						RetryStrategy: func() backoff.BackOff {
+						RetryStrategy: func() redislock.BackOff {
 							return wait(func() time.Duration {
 								split.Add(1)
 								return 5 * time.Millisecond
@@ -67,7 +67,7 @@ func TestRetry(t *testing.T) {
 		others := w.block(t, "k", long, 0, 1, 2)
 		waits := 0
 		lock := must[*quorum.Lock](t)(w.client.Obtain(bounded(t), []string{"k", "l"}, long, &redislock.Options{
-			RetryStrategy: func() backoff.BackOff {
+			RetryStrategy: func() redislock.BackOff {
 				return wait(func() time.Duration {
 					w.wantHolders(t, "l", 0)
 					if waits++; waits == 3 {
@@ -89,7 +89,7 @@ func TestRetry(t *testing.T) {
 			const every = 100 * time.Millisecond
 			began, before, early := time.Now(), time.Time{}, false
 			_, err := w.client.Obtain(bounded(t), []string{"k"}, long, &redislock.Options{
-				RetryStrategy: func() backoff.BackOff {
+				RetryStrategy: func() redislock.BackOff {
 					return wait(func() time.Duration {
 						at := time.Now()
 						early = !before.IsZero() && at.Sub(before) < every
@@ -161,4 +161,3 @@ func TestRetry(t *testing.T) {
 type wait func() time.Duration
 
 func (w wait) NextBackOff() time.Duration { return w() }
-func (w wait) Reset()                     {}

@@ -9,8 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cenkalti/backoff/v4"
-
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/quorum"
 )
@@ -232,7 +230,7 @@ func TestWaitedAfterPanic(t *testing.T) {
 		func() {
 			defer func() { _ = recover() }()
 			_, _ = client.Obtain(t.Context(), []string{"k"}, long, &redislock.Options{
-				Name: "stock", RetryStrategy: func() backoff.BackOff { return new(panicking) },
+				Name: "stock", RetryStrategy: func() redislock.BackOff { return new(panicking) },
 			})
 			t.Error("it did not panic")
 		}()
@@ -246,8 +244,6 @@ func TestWaitedAfterPanic(t *testing.T) {
 
 // panicking is a strategy that says once how long to wait.
 type panicking struct{ asked bool }
-
-func (p *panicking) Reset() {}
 
 func (p *panicking) NextBackOff() time.Duration {
 	if p.asked {

@@ -19,7 +19,7 @@ func TestStrategyThatDoesNotWait(t *testing.T) {
 		defer cancel()
 		before := w.count("refused", 0)
 		_, err := w.client.Obtain(ctx, []string{"a"}, long,
-			&redislock.Options{RetryStrategy: func() backoff.BackOff { return &backoff.ZeroBackOff{} }})
+			&redislock.Options{RetryStrategy: func() redislock.BackOff { return &backoff.ZeroBackOff{} }})
 		wantIs(t, err, context.DeadlineExceeded)
 		if n := w.count("refused", 0) - before; n < 90 || n > 310 {
 			t.Errorf("a node was asked %d times in 300 ms, want at most once each millisecond", n)
