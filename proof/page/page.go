@@ -1,4 +1,4 @@
-// Package proof reads docs/proof.md, which says of each promise what proves it, and test/promises.md, which does so
+// Package page reads docs/proof.md, which says of each promise what proves it, and test/promises.md, which does so
 // for the quick suite.
 //
 // A page is prose for its readers. What is read of it:
@@ -11,7 +11,7 @@
 //
 // What stands in an item By hand, or in a column of that name, is run by hand; every other test is run by
 // `make test-all`, or by `make test` if the page is that of the quick suite.
-package proof
+package page
 
 import (
 	"regexp"
