@@ -50,11 +50,25 @@ func NewLossyAt(t *testing.T, b redistest.Backend, mod func(*redis.Options)) *Lo
 	l.Client = redislock.New(l.RDB)
 	t.Cleanup(func() { l.Direct.Del(context.Background(), l.Key) })
 	t.Cleanup(l.Client.Close)
-	warm := l.Obtain(t, l.Key+":warm")
-	check.NoError(t, warm.Refresh(t.Context(), Long))
-	check.NoError(t, warm.Downgrade(t.Context()))
-	check.NoError(t, warm.Release(t.Context()))
+	l.warmUp(t)
 	return l
+}
+
+// warmUp has the server know the scripts, and the relay a connection, so that the first request of a test is the one that it is
+// about. No request of it can be lost because the client has little patience.
+func (l *Lossy) warmUp(t *testing.T) {
+	t.Helper()
+	client := redislock.New(l.Direct)
+	defer client.Close()
+	for _, obtain := range []func(context.Context, []string, time.Duration, *redislock.Options) (*redislock.Lock, error){
+		client.Obtain, client.ObtainRead,
+	} {
+		warm := check.Must[*redislock.Lock](t)(obtain(t.Context(), []string{l.Key + ":warm"}, Long, nil))
+		check.NoError(t, warm.Refresh(t.Context(), Long))
+		check.NoError(t, warm.Downgrade(t.Context()))
+		check.NoError(t, warm.Release(t.Context()))
+	}
+	check.Eventually(t, Polled, "a connection", func() bool { return l.RDB.Ping(t.Context()).Err() == nil })
 }
 
 // Obtain takes a key at once, for [Long].

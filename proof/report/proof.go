@@ -18,10 +18,10 @@ type wanted struct {
 	strict   bool // all of them have to run
 	tests    []page.Test
 	promises []page.Promise         // what the end names, sentence by sentence
-	modules  []string                // below the root, by their folders: of each of them some test has to run
+	modules  []string               // below the root, by their folders: of each of them some test has to run
 	ended    map[page.Test]ending   // all tests that have ended
 	parts    map[page.Test][]ending // of those that have subtests
-	broken   map[string]bool         // the folders of packages that failed
+	broken   map[string]bool        // the folders of packages that failed
 }
 
 // An ending is how a test ended.
