@@ -62,7 +62,7 @@ REPORT := $(BIN)/report
 .PHONY: $(REPORT)
 $(REPORT):
 	@mkdir -p $(BIN)
-	@GOWORK=off go build -C proof -o $@ ./report
+	@go build -o $@ ./proof/report
 
 # The race detector needs cgo, and that a C compiler, which may just have been installed. What was not run is said, and is a
 # failure in the gate.
@@ -76,7 +76,8 @@ define with_race
 endef
 
 # The quick suite: the module of the library alone, at the versions that its go.mod names, which in the workspace would be the
-# highest of all modules. Only the hammers run with the race detector: it makes everything be compiled once more.
+# highest of all modules. Only the hammers run with the race detector, for which everything is compiled once more: that goes on
+# while tests of the others wait.
 HAMMERS := ./test/hammer
 
 test: $(REPORT) ## the quick suite: every promise of the README, on a real Redis, in three minutes
@@ -84,10 +85,12 @@ test: $(REPORT) ## the quick suite: every promise of the README, on a real Redis
 	@{ \
 		$(with_race); \
 		export GOWORK=off; \
+		go test -json -vet=off -count=1 $$race $(TESTFLAGS) $(HAMMERS) >$(BIN)/hammers.json 2>&1 & \
 		go test -json -count=1 $(TESTFLAGS) $$(go list ./... | grep -v /test/hammer$$) 2>&1 || status=1; \
-		go test -json -vet=off -count=1 $$race $(TESTFLAGS) $(HAMMERS) 2>&1 || status=1; \
+		wait $$! || status=1; \
+		cat $(BIN)/hammers.json; \
 		exit $$status; \
-	} | $(REPORT) -quick test/promises.md
+	} | $(REPORT) -promises test/promises.md
 
 # The newest servers stand in front of the PATH, where internal/redistest finds them. What runs on miniredis alone is left out.
 NEWEST     := $(CURDIR)/.bin/newest
@@ -162,7 +165,7 @@ lint-lua: ## luacheck
 	fi
 
 # A module with replace or exclude cannot be installed by `go install …@latest`. What nested modules may contain is
-# checked by test/install.
+# checked by proof/test/install.
 lint-mod: ## go mod tidy for every module; what the root go.mod may contain
 	@status=0; for dir in $(MODULES); do .ci/tidy "$$dir" -diff || status=1; done; exit $$status
 	@extra=$$(GOWORK=off go list -m -f '{{if not (or .Main .Indirect)}}{{.Path}}{{end}}' all | \
@@ -288,7 +291,7 @@ torture: ## processes under faults, and whether what they saw keeps the promises
 		-report='$(if $(REPORT_FILE),$(abspath $(REPORT_FILE)))'
 
 # Everything that users without Go download, in a folder that git ignores.
-VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+VERSION ?= $(shell git describe --tags --always --dirty --match 'v[0-9]*' 2>/dev/null || echo unknown)
 
 .PHONY: dist
 dist: ## the tool for linux, darwin and windows, with man page, completions and checksums: VERSION=v1.2.3

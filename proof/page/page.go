@@ -1,6 +1,7 @@
-// Package proof reads docs/proof.md, which says of each promise what proves it.
+// Package page reads docs/proof.md, which says of each promise what proves it, and test/promises.md, which does so
+// for the quick suite.
 //
-// The page is prose for its readers. What is read of it:
+// A page is prose for its readers. What is read of it:
 //
 //   - a quotation, which has the words of the README;
 //   - behind a quotation the items Models, Tests, By hand and Campaign;
@@ -8,8 +9,9 @@
 //   - in all of these a test, as code: its folder and its name, as in `proof/test/line TestQueue`. A name alone is in the folder
 //     of the test before it in the same item or cell. Subtests follow as go test shows them: `proof/test/lease TestConvert/upgrade`.
 //
-// What stands in an item By hand, or in a column of that name, is run by hand; every other test is run by `make test-all`.
-package proof
+// What stands in an item By hand, or in a column of that name, is run by hand; every other test is run by
+// `make test-all`, or by `make test` if the page is that of the quick suite.
+package page
 
 import (
 	"regexp"
@@ -72,7 +74,7 @@ func Read(text string) *Page {
 	return p
 }
 
-// Tests returns the tests that `make test-all` runs, and those that are run by hand, each once.
+// Tests returns the tests that every run has, and those that are run by hand, each once.
 func (p *Page) Tests() (asked, byHand []Test) {
 	for _, promise := range p.Promises {
 		asked, byHand = append(asked, promise.Tests...), append(byHand, promise.ByHand...)

@@ -1,4 +1,4 @@
-package proof
+package page
 
 import (
 	"path"
@@ -8,14 +8,19 @@ import (
 
 // Promises returns what a README says is guaranteed, and what is not, as quotations of it should read: each item of the list,
 // each paragraph, and each row of the table as a list of its cells.
-func Promises(readme string) (found []string) {
+func Promises(readme string) []string {
+	return append(passages(readme, "What is guaranteed"), passages(readme, "What is not")...)
+}
+
+// passages are the items, the paragraphs and the rows of a section.
+func passages(readme, wanted string) (found []string) {
 	section := ""
 	for _, block := range blocks(readme) {
 		if title, ok := strings.CutPrefix(block[0], "#"); ok {
 			section = strings.TrimLeft(title, "# ")
 			continue
 		}
-		if section != "What is guaranteed" && section != "What is not" {
+		if section != wanted {
 			continue
 		}
 		switch first := block[0]; {
@@ -31,6 +36,39 @@ func Promises(readme string) (found []string) {
 		}
 	}
 	return found
+}
+
+var (
+	heading  = regexp.MustCompile(`^\*\*[^*]+\.\*\* `)
+	linkOnly = regexp.MustCompile(`^\[[^\]]*\]\([^)]*\)\.?$`)
+)
+
+// Sentences returns each sentence of what a README says is guaranteed, as it stands there. What is bold at the beginning of an
+// item is no sentence if it has a full stop of its own: it is a heading. A link by itself is none either.
+func Sentences(readme string) (found []string) {
+	for _, text := range passages(readme, "What is guaranteed") {
+		for _, s := range split(heading.ReplaceAllString(text, "")) {
+			if !linkOnly.MatchString(s) {
+				found = append(found, s)
+			}
+		}
+	}
+	return found
+}
+
+// split divides a text behind each full stop that a space follows, unless that is code.
+func split(text string) (found []string) {
+	from, code := 0, false
+	for i := range text {
+		if text[i] == '`' {
+			code = !code
+		}
+		if !code && strings.HasPrefix(text[i:], ". ") {
+			found = append(found, text[from:i+1])
+			from = i + 2
+		}
+	}
+	return append(found, text[from:])
 }
 
 // listed is a row of a table as a list: of each cell the head and the text.

@@ -1,4 +1,4 @@
-package proof
+package page
 
 import (
 	"go/ast"
@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	root      = "../.."
+	root      = "." // TestMain goes there
 	pagePath  = "docs/proof.md"
 	rows      = 65 // of the fault matrix
 	matrix    = "What can go wrong, and what tries it"
@@ -145,13 +145,16 @@ func TestNamedChecksExist(t *testing.T) {
 	}
 }
 
-// `make test-all` asks for the tests of the page.
+// `make test-all` asks for the tests of the page, and `make test` for those of its own list.
 func TestMakeAsksForThem(t *testing.T) {
 	t.Parallel()
-	_, recipe, _ := strings.Cut(read(t, "Makefile"), "\ntest-all:")
-	recipe, _, _ = strings.Cut(recipe, "\n\n")
-	if !strings.Contains(recipe, "-proof "+pagePath) {
-		t.Error("make test-all does not give the page to its report")
+	makefile := read(t, "Makefile")
+	for target, asks := range map[string]string{"test-all": "$(REPORT) -proof " + pagePath, "test": "$(REPORT) -promises " + listPath} {
+		_, recipe, _ := strings.Cut(makefile, "\n"+target+": ")
+		recipe, _, _ = strings.Cut(recipe, "\n\n")
+		if !strings.Contains(recipe, asks) {
+			t.Errorf("make %s has no %s", target, asks)
+		}
 	}
 }
 

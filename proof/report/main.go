@@ -7,14 +7,21 @@
 //   - at the end the tests that took longer than a minute, and one line for
 //     each reason for which something was not run.
 //
-// Lines that are not JSON are passed on; one that starts with "not run:" also
-// joins the list at the end.
+// Lines that are not JSON are passed on; one that starts with "not run:" also joins the list at the end.
 //
-// With -proof docs/proof.md each test that this page names for every run has to run. With CI=true in the
-// environment one that did not, or was skipped, or all of whose subtests were, is a failure; otherwise it
-// joins the list. And of each module below the working directory some test has to run.
+// The end is one screen: what a page promises, what failed, and for each reason for which something was not run how to
+// get what was lacking.
 //
-// Its exit status is 1 if anything failed or if no test ran at all.
+// With -promises test/promises.md this screen begins with each sentence that the page quotes, and whether all tests that
+// the page names for it ran and passed. With -proof docs/proof.md each test that this page names for every run has to run,
+// and of each module below the working directory some test. A test has not run either if it was skipped, or if all of its
+// subtests were. With CI=true in the environment a test of the page that did not run is a failure; otherwise the end says so.
+//
+// Its exit status is 1 if anything failed, if no test ran at all, or if the go command found no packages: where nothing is
+// lacking but programs that this machine does not have, it is that of what ran.
+//
+// It needs nothing but the standard library and package page, so that it can be built with neither a network nor modules:
+// in the workspace, because without that the go command would look for the other modules of the repository.
 package main
 
 import (
@@ -31,21 +38,25 @@ import (
 const every = 10 * time.Second
 
 func main() {
-	page := flag.String("proof", "", "the page whose tests have to run: docs/proof.md")
+	page := flag.String("proof", "", "the page whose tests have to run, of all modules: docs/proof.md")
+	promises := flag.String("promises", "", "the page whose sentences the end names: test/promises.md")
 	flag.Parse()
-	wanted, err := readWanted(*page, os.Getenv("CI") == "true")
+	good, err := run(*page, *promises)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "report:", err)
+	}
+	if !good || err != nil {
 		os.Exit(1)
+	}
+}
+
+func run(page, promises string) (good bool, err error) {
+	wanted, err := readWanted(page, promises, os.Getenv("CI") == "true")
+	if err != nil {
+		return false, err
 	}
 	r, err := summarize(os.Stdin, os.Stdout, wanted)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "report:", err)
-		os.Exit(1)
-	}
-	if !r.good() {
-		os.Exit(1)
-	}
+	return r.good(), err
 }
 
 // summarize reads in to its end.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -13,27 +14,48 @@ import (
 
 // wanted are the tests that a page names, and what is known of them.
 type wanted struct {
-	page    string
-	strict  bool // all of them have to run
-	tests   []proof.Test
-	modules []string            // below the root, by their folders: of each of them some test has to run
-	ended   map[proof.Test]bool // of all tests that have ended: whether they ran
-	parts   map[proof.Test]bool // of those that have subtests: whether one of these ran
+	page     string
+	strict   bool // all of them have to run
+	tests    []page.Test
+	promises []page.Promise         // what the end names, sentence by sentence
+	modules  []string                // below the root, by their folders: of each of them some test has to run
+	ended    map[page.Test]ending   // all tests that have ended
+	parts    map[page.Test][]ending // of those that have subtests
+	broken   map[string]bool         // the folders of packages that failed
 }
 
-// readWanted reads a page, and looks for the modules below the working directory. Without a page nothing is asked for.
-func readWanted(page string, strict bool) (*wanted, error) {
-	n := &wanted{page: page, strict: strict, ended: map[proof.Test]bool{}, parts: map[proof.Test]bool{}}
-	if page == "" {
-		return n, nil
+// An ending is how a test ended.
+type ending struct {
+	ran, failed bool
+	why         string // it did not run
+}
+
+// readWanted reads the page of a run of all modules, and looks for these below the working directory, or the page of promises of
+// a run of the root. Without a page nothing is asked for.
+func readWanted(proofs, promises string, strict bool) (*wanted, error) {
+	n := &wanted{
+		page: proofs + promises, strict: strict,
+		ended: map[page.Test]ending{}, parts: map[page.Test][]ending{}, broken: map[string]bool{},
 	}
-	text, err := os.ReadFile(page)
+	switch {
+	case n.page == "":
+		return n, nil
+	case proofs != "" && promises != "":
+		return nil, errors.New("-proof is for a run of all modules, -promises for one of the root: not both")
+	}
+	text, err := os.ReadFile(n.page)
 	if err != nil {
 		return nil, err
 	}
-	n.tests, _ = proof.Read(string(text)).Tests()
-	if len(n.tests) == 0 {
-		return nil, fmt.Errorf("%s names no test", page)
+	read := page.Read(string(text))
+	if promises != "" {
+		if n.promises = read.Promises; len(n.promises) == 0 {
+			return nil, fmt.Errorf("%s quotes no promise", n.page)
+		}
+		return n, nil
+	}
+	if n.tests, _ = read.Tests(); len(n.tests) == 0 {
+		return nil, fmt.Errorf("%s names no test", n.page)
 	}
 	n.modules, err = modulesIn(".")
 	return n, err
@@ -72,25 +94,32 @@ func (n *wanted) idle() (modules []string) {
 	return modules
 }
 
-// ends notes that a test has ended, and whether it was run. A test whose subtests were all skipped has shown nothing.
-func (n *wanted) ends(t test, run bool) {
-	it := proof.Test{Folder: folder(t.Package), Name: t.Test}
-	if partRan, hasParts := n.parts[it]; hasParts {
-		run = run && partRan
+// ends notes how a test has ended. One whose subtests were all skipped has shown nothing. Of several runs of a test one is enough
+// for it to have run, and for it to have failed.
+func (n *wanted) ends(t test, e ending) {
+	it := page.Test{Folder: folder(t.Package), Name: t.Test}
+	if parts := n.parts[it]; parts != nil && e.ran && !e.failed {
+		if i := slices.IndexFunc(parts, func(p ending) bool { return p.ran }); i < 0 {
+			e = ending{why: parts[0].why}
+		}
 	}
-	n.ended[it] = n.ended[it] || run
+	before := n.ended[it]
+	n.ended[it] = ending{ran: before.ran || e.ran, failed: before.failed || e.failed, why: e.why}
 	if i := strings.LastIndexByte(it.Name, '/'); i >= 0 {
 		it.Name = it.Name[:i]
-		n.parts[it] = n.parts[it] || run
+		n.parts[it] = append(n.parts[it], e)
 	}
 }
+
+// breaks notes that a package failed: those of its tests that have not ended never will.
+func (n *wanted) breaks(pkg string) { n.broken[folder(pkg)] = true }
 
 // missing says which of the tests did not run, a line each.
 func (n *wanted) missing() (lines []string) {
 	for _, t := range n.tests {
-		if ran, ended := n.ended[t]; !ended {
+		if e, ended := n.ended[t]; !ended {
 			lines = append(lines, fmt.Sprintf("%s did not run", t))
-		} else if !ran {
+		} else if !e.ran {
 			lines = append(lines, fmt.Sprintf("%s was skipped", t))
 		}
 	}

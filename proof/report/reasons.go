@@ -8,8 +8,8 @@ import (
 
 const notRun = "not run: "
 
-// named is how many names of what was not run are written for each reason.
-const named = 5
+// most is how many names of what was not run are written for each reason.
+const most = 5
 
 // reasons are why something was not run.
 type reasons struct {
@@ -18,6 +18,7 @@ type reasons struct {
 }
 
 func (r *reasons) add(reason, name string) {
+	reason, _ = adviceFor(reason)
 	if _, seen := r.names[reason]; !seen {
 		r.order = append(r.order, reason)
 	}
@@ -35,22 +36,32 @@ func (r *reasons) count() int {
 	return n
 }
 
-// lines are one for each reason.
-func (r *reasons) lines() []string {
-	var lines []string
+// blocks are the lines of each reason: the reason with names of what was not run, as many as there is room for, and how to get
+// what was lacking. Those that somebody can do something about come first.
+func (r *reasons) blocks() [][]string {
+	var known, rest [][]string
 	for _, reason := range r.order {
-		names := r.names[reason]
-		if names[0] == "" {
-			lines = append(lines, reason)
-			continue
+		line := notRun + named(reason, r.names[reason])
+		if _, get := adviceFor(reason); get != "" {
+			known = append(known, []string{line, "  get it: " + get})
+		} else {
+			rest = append(rest, []string{line})
 		}
-		shown, more := names[:min(len(names), named)], ""
-		if len(names) > named {
-			more = ", …"
-		}
-		lines = append(lines, fmt.Sprintf("%s (%d: %s%s)", reason, len(names), strings.Join(shown, ", "), more))
 	}
-	return lines
+	return append(known, rest...)
+}
+
+// named is a reason with the names for which it holds.
+func named(reason string, names []string) string {
+	if names[0] == "" {
+		return reason
+	}
+	some, more := names[:min(len(names), most)], ""
+	if len(names) > most {
+		more = ", …"
+	}
+	room := max(width-len(notRun)-len([]rune(reason)), 20)
+	return reason + cut(fmt.Sprintf(" (%d: %s%s", len(names), strings.Join(some, ", "), more), room-1) + ")"
 }
 
 // position is what testing puts in front of a log line.

@@ -15,6 +15,9 @@ type event struct {
 	test
 	Elapsed float64 // seconds, without those in which a parallel test was not let run
 	Output  string
+
+	ImportPath  string // of what does not build, with what it says
+	FailedBuild string // the ImportPath for which a package failed
 }
 
 type test struct{ Package, Test string }
@@ -30,19 +33,24 @@ type report struct {
 	running        running
 	skipped        reasons
 	wanted         *wanted
-	unproved       []string // what the wanted tests and modules lack, once all is over
+	failures       []string          // the names of tests and packages that failed
+	nothing        []string          // patterns that matched no packages, as the go command says it
+	unbuilt        map[string]string // by ImportPath: what the go command says
+	unproved       []string          // what the wanted tests and modules lack, once all is over
 }
 
 func newReport(out io.Writer, wanted *wanted, now time.Time) *report {
 	return &report{
 		out: out, wanted: wanted, began: now,
 		failing: map[string]bool{}, output: map[test][]string{}, crashes: map[string][]string{},
-		running: newRunning(), skipped: reasons{names: map[string][]string{}},
+		unbuilt: map[string]string{}, running: newRunning(), skipped: reasons{names: map[string][]string{}},
 	}
 }
 
 // good reports whether something ran, nothing failed, and what has to run did.
-func (r *report) good() bool { return r.failed == 0 && r.passed > 0 && len(r.unproved) == 0 }
+func (r *report) good() bool {
+	return r.failed == 0 && r.passed > 0 && len(r.nothing) == 0 && len(r.unproved) == 0
+}
 
 func (r *report) print(text string) { _, _ = io.WriteString(r.out, text) }
 
@@ -56,15 +64,25 @@ func (r *report) line(line string, now time.Time) {
 		if reason, ok := strings.CutPrefix(line, notRun); ok {
 			r.skipped.add(strings.TrimSpace(reason), "")
 		}
+		r.looks(line)
 		return
 	}
 	switch {
 	case e.Action == "build-output":
 		r.print(e.Output)
+		r.unbuilt[e.ImportPath] += e.Output
+		r.looks(e.Output)
 	case e.Test == "":
 		r.packageEvent(e)
 	default:
 		r.testEvent(e, now)
+	}
+}
+
+// looks whether the go command says that a pattern matches no packages.
+func (r *report) looks(line string) {
+	if line = strings.TrimSpace(line); noPackages.MatchString(line) {
+		r.nothing = append(r.nothing, line)
 	}
 }
 
@@ -83,7 +101,7 @@ func (r *report) packageEvent(e event) {
 		delete(r.crashes, e.Package)
 		r.running.packageEnds(e.Package)
 	case "fail":
-		r.packageFails(e.Package)
+		r.packageFails(e)
 		r.running.packageEnds(e.Package)
 	}
 }
@@ -91,9 +109,20 @@ func (r *report) packageEvent(e event) {
 // packageFails shows the tests that never ended: those that a panic, a
 // time-out or an exit cut short. A package that failed without a failed test
 // (it does not build, its TestMain fails) counts as one failure.
-func (r *report) packageFails(name string) {
+func (r *report) packageFails(e event) {
+	name := e.Package
+	r.wanted.breaks(name)
 	if !r.failing[name] {
 		r.failed++
+		switch {
+		case noModule.MatchString(r.unbuilt[e.FailedBuild]):
+			r.skipped.add(noModules, short(name))
+			r.failures = append(r.failures, short(name)+" (lacks modules)")
+		case e.FailedBuild != "":
+			r.failures = append(r.failures, short(name)+" (does not build)")
+		default:
+			r.failures = append(r.failures, short(name)+" (the package)")
+		}
 	}
 	delete(r.failing, name)
 	r.print(strings.Join(r.crashes[name], ""))
@@ -107,6 +136,7 @@ func (r *report) packageFails(name string) {
 }
 
 func (r *report) testEvent(e event, now time.Time) {
+	how := ending{ran: true}
 	switch e.Action {
 	case "output":
 		if !strings.HasPrefix(e.Output, "=== ") {
@@ -125,15 +155,27 @@ func (r *report) testEvent(e event, now time.Time) {
 	case "fail":
 		r.failed++
 		r.failing[e.Package] = true
+		how.failed = true
+		r.fails(e.test)
 		r.print(strings.Join(r.output[e.test], ""))
 	case "skip":
-		r.skipped.add(reasonOf(r.output[e.test]), e.Test)
+		how = ending{why: reasonOf(r.output[e.test])}
+		r.skipped.add(how.why, e.Test)
+		how.why, _ = adviceFor(how.why)
 	default:
 		return
 	}
-	r.wanted.ends(e.test, e.Action != "skip")
+	r.wanted.ends(e.test, how)
 	r.running.ends(e.test, time.Duration(e.Elapsed*float64(time.Second)))
 	delete(r.output, e.test)
+}
+
+// fails notes the name of a test. A test fails with each of its subtests, which ends before it and says more.
+func (r *report) fails(t test) {
+	name := short(t.Package) + " " + t.Test
+	if n := len(r.failures); n == 0 || !strings.HasPrefix(r.failures[n-1], name+"/") {
+		r.failures = append(r.failures, name)
+	}
 }
 
 // crash is how the output of a test binary begins that ends all its tests, or of the race detector. It is
@@ -155,38 +197,5 @@ func (r *report) progress(now time.Time) {
 	r.printf("%v: %d passed, %d failed; %s\n", now.Sub(r.began).Round(time.Second), r.passed, r.failed, r.running.text())
 	if long := r.running.overdue(now); len(long) > 0 {
 		r.printf("  for longer than a minute: %s\n", strings.Join(long, ", "))
-	}
-}
-
-// end says what is left to be said when everything has ended.
-func (r *report) end() {
-	if len(r.running.long) > 0 {
-		r.printf("longer than a minute: %s\n", strings.Join(r.running.long, ", "))
-	}
-	r.endProof()
-	for _, line := range r.skipped.lines() {
-		r.printf("%s%s\n", notRun, line)
-	}
-	r.printf("%d passed, %d failed, %d skipped\n", r.passed, r.failed, r.skipped.count())
-}
-
-// endProof says of which modules no test ran, and which of the wanted tests did not run, or only notes that where not everything has
-// to run.
-func (r *report) endProof() {
-	for _, m := range r.wanted.idle() {
-		line := "no test of the module " + m + " ran"
-		r.unproved = append(r.unproved, line)
-		r.printf("%s\n", line)
-	}
-	lines := r.wanted.missing()
-	if r.wanted.strict {
-		r.unproved = append(r.unproved, lines...)
-	}
-	for _, line := range lines {
-		if r.wanted.strict {
-			r.printf("%s: %s\n", r.wanted.page, line)
-		} else {
-			r.skipped.add("what "+r.wanted.page+" names", line)
-		}
 	}
 }

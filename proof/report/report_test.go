@@ -39,6 +39,17 @@ func say(action, pkg, name string, more ...any) string {
 	return string(line) + "\n"
 }
 
+// says makes a line about what is built for the package root.
+func says(action, path, output, failed string) string {
+	line, err := json.Marshal(map[string]string{
+		"Action": action, "ImportPath": path, "Output": output, "Package": root, "FailedBuild": failed,
+	})
+	if err != nil {
+		panic(err)
+	}
+	return string(line) + "\n"
+}
+
 // passes are the lines of a test that passes.
 func passes(pkg, name string, took time.Duration) string {
 	return say("run", pkg, name) + say("output", pkg, name, "=== RUN "+name+"\n") + say("output", pkg, name, "    log\n") +
@@ -55,7 +66,7 @@ func skips(pkg, name, reason string) string {
 // nothing is no page.
 func nothing(t *testing.T) *wanted {
 	t.Helper()
-	n, err := readWanted("", true)
+	n, err := readWanted("", "", true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +79,7 @@ func TestSummary(t *testing.T) {
 		in, out string
 		bad     bool
 	}{
-		"nothing": {"", "0 passed, 0 failed, 0 skipped\n", true},
+		"nothing": {"", "no test ran at all, which is a failure\n0 passed, 0 failed, 0 skipped\n", true},
 		"what passes is not shown": {
 			say("start", root, "") + passes(root, "TestA", time.Second) + say("output", root, "", "PASS\n") +
 				say("output", root, "", "ok  \t"+root+"\t1s\n") + say("pass", root, "", time.Second),
@@ -77,21 +88,25 @@ func TestSummary(t *testing.T) {
 		"what fails is": {
 			say("run", root, "TestA") + say("output", root, "TestA", "    a_test.go:1: wrong\n") +
 				say("output", root, "TestA", "--- FAIL: TestA (0.00s)\n") + say("fail", root, "TestA") + say("fail", root, ""),
-			"    a_test.go:1: wrong\n--- FAIL: TestA (0.00s)\n0 passed, 1 failed, 0 skipped\n", true,
+			"    a_test.go:1: wrong\n--- FAIL: TestA (0.00s)\nfailed: lock TestA\n0 passed, 1 failed, 0 skipped\n", true,
+		},
+		"a subtest of what fails, of which the test itself says no more": {
+			say("run", root, "TestA") + say("run", root, "TestA/x") + say("fail", root, "TestA/x") + say("fail", root, "TestA") + say("fail", root, ""),
+			"failed: lock TestA/x\n0 passed, 2 failed, 0 skipped\n", true,
 		},
 		"a package that does not build": {
-			say("build-output", root, "", "a.go:1: wrong\n") + say("fail", root, "") + passes(quorum, "TestA", 0),
-			"a.go:1: wrong\n1 passed, 1 failed, 0 skipped\n", true,
+			says("build-output", "a", "a.go:1: wrong\n", "") + says("fail", "", "", "a") + passes(quorum, "TestA", 0),
+			"a.go:1: wrong\nfailed: lock (does not build)\n1 passed, 1 failed, 0 skipped\n", true,
 		},
 		"a test that does not end": {
 			say("start", root, "") + say("run", root, "TestA") + say("output", root, "TestA", "    said\n") + say("fail", root, ""),
-			"--- CUT SHORT: TestA\n    said\n0 passed, 1 failed, 0 skipped\n", true,
+			"--- CUT SHORT: TestA\n    said\nfailed: lock (the package)\n0 passed, 1 failed, 0 skipped\n", true,
 		},
 		"a crash that is taken for the words of a test that passes": {
 			say("start", root, "") + say("run", root, "TestA") + say("output", root, "TestA", "    log\n") +
 				say("output", root, "TestA", "panic: test timed out\n") + say("output", root, "TestA", "goroutine 1:\n") +
 				say("pass", root, "TestA") + say("fail", root, ""),
-			"panic: test timed out\ngoroutine 1:\n1 passed, 1 failed, 0 skipped\n", true,
+			"panic: test timed out\ngoroutine 1:\nfailed: lock (the package)\n1 passed, 1 failed, 0 skipped\n", true,
 		},
 		"a panic that a test has logged": {
 			say("start", root, "") + say("run", root, "TestA") + say("output", root, "TestA", "panic: as wanted\n") +
@@ -104,14 +119,16 @@ func TestSummary(t *testing.T) {
 		},
 		"a line says what was not run": {
 			"not run: luacheck: not installed\n" + passes(root, "TestA", 0),
-			"not run: luacheck: not installed\nnot run: luacheck: not installed\n1 passed, 0 failed, 0 skipped\n", false,
+			"not run: luacheck: not installed\nnot run: luacheck: not installed\n" +
+				"  get it: apt-get install lua-check, brew install luacheck; for make lint alone\n1 passed, 0 failed, 0 skipped\n", false,
 		},
 		"one line for each reason, five names at most": {
 			passes(root, "TestA", 0) + skips(root, "TestB", "not run: needs valkey-server") + skips(root, "TestC", "too slow") +
 				skips(root, "TestD", "needs valkey-server") + skips(root, "TestE", "needs valkey-server") +
 				skips(quorum, "TestF", "needs valkey-server") + skips(quorum, "TestG", "needs valkey-server") +
 				skips(root, "TestH", "needs valkey-server") + say("run", root, "TestI") + say("skip", root, "TestI"),
-			"not run: needs valkey-server (6: TestB, TestD, TestE, TestF, TestG, …)\nnot run: too slow (1: TestC)\n" +
+			"not run: needs valkey-server (6: TestB, TestD, TestE, TestF, TestG, …)\n" +
+				"  get it: apt-get install valkey-server, brew install valkey, or the system's package of Valkey 8\nnot run: too slow (1: TestC)\n" +
 				"not run: no reason given (1: TestI)\n1 passed, 0 failed, 8 skipped\n",
 			false,
 		},
@@ -197,6 +214,6 @@ func TestProgress(t *testing.T) {
 		if err := <-over; err != nil {
 			t.Error(err)
 		}
-		at(0, "longer than a minute: lock TestB/x (1m10s)\n4 passed, 1 failed, 0 skipped\n")
+		at(0, "longer than a minute: lock TestB/x (1m10s)\nfailed: quorum TestD\n4 passed, 1 failed, 0 skipped\n")
 	})
 }

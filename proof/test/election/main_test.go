@@ -1,3 +1,5 @@
+// Package election_test has the tests of elections: one leader at a time, who follows it, and what happens when leaders, their
+// processes or their servers stop.
 package election_test
 
 import (

@@ -1,3 +1,5 @@
+// Package quorum_test has the tests of locks on a majority of independent servers: what is enough for one, what happens when
+// servers refuse, fail, hang or lose what they had, and what all of it costs.
 package quorum_test
 
 import (

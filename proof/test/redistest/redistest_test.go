@@ -1,3 +1,5 @@
+// Package redistest_test has the tests of the servers that tests use: that they start, do what they are told, and leave
+// neither processes nor files, however a test binary ends.
 package redistest_test
 
 import (

@@ -1,4 +1,4 @@
-package redislock_test
+package page
 
 import (
 	"go/ast"
@@ -198,7 +198,7 @@ func shownCode(t *testing.T) map[string]string {
 					receiver := strings.TrimPrefix(text(d.Recv.List[0].Type.Pos(), d.Recv.List[0].Type.End()), "*")
 					shown[of+receiver] += "\n\n" + text(d.Pos(), d.End())
 				case !strings.HasPrefix(name, "Example"):
-					shown[of+name] = text(start(d, d.Doc), d.End())
+					shown[of+name] = text(beginning(d, d.Doc), d.End())
 				default:
 					body := text(d.Body.Lbrace+1, d.Body.Rbrace)
 					body = strings.TrimPrefix(body, "rdb, stop := startRedis()\n\tdefer stop()\n")
@@ -208,7 +208,7 @@ func shownCode(t *testing.T) map[string]string {
 				}
 			case *ast.GenDecl:
 				if spec, ok := d.Specs[0].(*ast.TypeSpec); ok {
-					shown[of+spec.Name.Name] = text(start(d, d.Doc), d.End())
+					shown[of+spec.Name.Name] = text(beginning(d, d.Doc), d.End())
 				}
 			}
 		}
@@ -216,8 +216,8 @@ func shownCode(t *testing.T) map[string]string {
 	return shown
 }
 
-// start is where a declaration begins, with its comment.
-func start(decl ast.Decl, doc *ast.CommentGroup) token.Pos {
+// beginning is where a declaration begins, with its comment.
+func beginning(decl ast.Decl, doc *ast.CommentGroup) token.Pos {
 	if doc != nil {
 		return doc.Pos()
 	}
