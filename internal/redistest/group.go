@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
 )
 
 const (
@@ -50,7 +51,7 @@ func impatient(opt *redis.Options) {
 	opt.MaxRetries, opt.DialerRetries = -1, 1
 	opt.DialTimeout, opt.ReadTimeout, opt.WriteTimeout = askTimeout, askTimeout, askTimeout
 	opt.DisableIdentity = true
-	ignoreMaintenance(opt)
+	opt.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
 }
 
 // patient has a client wait for its answer as long as a busy machine may take.
