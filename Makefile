@@ -1,4 +1,4 @@
-# Two commands are enough: `make test` and `make lint`. `make help` lists the rest.
+# Three commands are enough: `make test`, `make lint`, and `make test-all` for everything. `make help` lists the rest.
 
 # The tools, at the versions that this code is clean with. They are built into
 # $(BIN), never required by a go.mod.
@@ -8,8 +8,8 @@ BENCHSTAT_VERSION     := v0.0.0-20260908200009-22c9c6c9d4da
 
 # What may be set on the command line: `make bench BENCH=Obtain`.
 TESTFLAGS   ?= -timeout 8m
-FIPS_PKG    ?= . ./test/api ./test/lease ./test/line
-FIPS_RUN    ?= ^Test(FIPSCycle|Inspect|Obtain|Read|ReleaseKeys|QueueStandalone)$$
+FIPS_PKG    ?= . ./test/quick ./proof/test/api
+FIPS_RUN    ?= ^Test(FIPSCycle|Inspect|Obtain|Read|Queue|ReleaseCancelled)$$
 BENCH       ?= .
 BENCH_COUNT ?= 6
 BENCH_PKG   ?= ./...
@@ -43,19 +43,17 @@ ALLOWED := \
 	github.com/redis/go-redis/v9
 
 .DEFAULT_GOAL := help
+# The same flag everywhere: what one target has compiled, the next need not.
+export GOFLAGS := $(GOFLAGS) -trimpath
+
 .PHONY: help test lint lint-format lint-go lint-systems lint-lua lint-mod lint-text lint-vuln matrix bench plot fuzz mutants demo fmt clean
 
 help: ## this list (the default)
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-# Most tests wait for something most of the time, so more of them run at once than there are
-# processors. As many test binaries as processors run at once, which is what go test does by itself: with more,
-# requests are answered too late for some tests.
-PARALLEL ?= 8
-
 # The packages that take long, the longest first, so that none runs alone at the end.
-SLOWEST := ./test/line ./cmd/redislock ./test/topology ./quorum ./test/outcome ./test/script ./test/api ./test/cost \
-	./test/wrapped ./test/lease ./test/fence ./multi
+SLOWEST := $(addprefix ./proof/test/,line quorum topology outcome install) ./cmd/redislock ./proof/torture \
+	$(addprefix ./proof/test/,script api cost election)
 
 # Every run writes to one report: lines of progress, what failed, and at the end
 # one list of what was not run.
@@ -66,54 +64,84 @@ $(REPORT):
 	@mkdir -p $(BIN)
 	@go build -o $@ ./proof/report
 
-# go test runs go vet as well, so that it uses what is compiled for the race
-# detector: nothing is compiled twice. The race detector needs cgo, and that a C
-# compiler, which may just have been installed.
-# The FIPS run asks whether a program can start, obtain, read, queue and release
-# where only approved algorithms are allowed. -exec sets the mode for the test
-# binary and not for the go command.
-test: $(REPORT) ## fetch what is missing, then go vet and go test -race for every module
-	@.ci/install
+# The race detector needs cgo, and that a C compiler, which may just have been installed. What was not run is said, and is a
+# failure in the gate.
+define with_race
+	status=0; race=-race; \
+	if [[ $$(go env CGO_ENABLED) != 1 ]]; then \
+		race=; \
+		echo 'not run: the race detector: no C compiler, or CGO_ENABLED=0'; \
+		[[ $${CI:-} != true ]] || status=1; \
+	fi
+endef
+
+# The quick suite: the module of the library alone, at the versions that its go.mod names, which in the workspace would be the
+# highest of all modules. Only the hammers run with the race detector, for which everything is compiled once more: that goes on
+# while tests of the others wait.
+HAMMERS := ./test/hammer
+
+test: $(REPORT) ## the quick suite: every promise of the README, on a real Redis, in three minutes
+	@.ci/install quick
 	@{ \
-		status=0; race=-race; \
-		if [[ $$(go env CGO_ENABLED) != 1 ]]; then \
-			race=; \
-			echo 'not run: the race detector: no C compiler, or CGO_ENABLED=0'; \
-			[[ $${CI:-} != true ]] || status=1; \
-		fi; \
+		$(with_race); \
+		export GOWORK=off; \
+		go test -json -vet=off -count=1 $$race $(TESTFLAGS) $(HAMMERS) >$(BIN)/hammers.json 2>&1 & \
+		go test -json -count=1 $(TESTFLAGS) $$(go list ./... | grep -v /test/hammer$$) 2>&1 || status=1; \
+		wait $$! || status=1; \
+		cat $(BIN)/hammers.json; \
+		exit $$status; \
+	} | $(REPORT) -promises test/promises.md
+
+# The newest servers stand in front of the PATH, where internal/redistest finds them. What runs on miniredis alone is left out.
+NEWEST     := $(CURDIR)/.bin/newest
+NEWEST_PKG := . ./test/quick $(addprefix ./proof/test/,api errors fence lease line outcome redistest topology)
+NEWEST_RUN ?= .
+
+# What newer servers may do differently: words, clocks, counters, rights, lines, slots.
+NEWEST_SOME := Cluster|Convert|ErrorsInScriptsOfServers|Fence.*Clock.*|ClockShift|HostileReplies|Inspect|MinUptime
+NEWEST_SOME := $(NEWEST_SOME)|MovingSlotIsWaitedFor|Obtain|OutOfMemoryReleases|QueueCluster|QueueCommands|QueueDowngrade|QueueRing
+NEWEST_SOME := $(NEWEST_SOME)|QueueStandalone|QueueTurns|Read|Refresh|ReleaseKeys|ReplicasLease|ReplicasQueue|ACLIsSufficient
+NEWEST_SOME := $(NEWEST_SOME)|ScriptFlushIsInvisible|SentinelFailover|ServersSay|SlotsAreThoseOfTheServer|Token
+
+# $(call on_newest,regexp): those tests, on the newest servers, if they could be had.
+define on_newest
+	if [[ -x $(NEWEST)/redis-server ]]; then \
+		PATH=$(NEWEST):$$PATH; \
+		redis-server --version; valkey-server --version; \
+		go test -json -vet=off -tags proof -count=1 $$race $(TESTFLAGS) -run '$(1)' -skip '/miniredis' $(NEWEST_PKG) 2>&1 || status=1; \
+	fi
+endef
+
+.PHONY: test-newest
+test-newest: export REDISLOCK_TESTS := all
+test-newest: $(REPORT) ## the lock's tests on the newest Redis and Valkey, or NEWEST_RUN of them
+	@.ci/install newest
+	@{ $(with_race); $(call on_newest,$(NEWEST_RUN)); exit $$status; } | $(REPORT)
+
+# go test runs go vet as well, so that it uses what is compiled for the race detector: nothing is compiled twice.
+# The FIPS run asks whether a program can start, obtain, read, queue and release where only approved algorithms are allowed.
+# -exec sets the mode for the test binary and not for the go command.
+.PHONY: test-all
+test-all: export REDISLOCK_TESTS := all
+test-all: $(REPORT) ## every module under the race detector, on every server, the newest, too; a short campaign
+	@.ci/install
+	@.ci/install newest
+	@{ \
+		$(with_race); \
 		command -v luacheck >/dev/null || echo 'not run: luacheck, a part of make lint: not installed'; \
-		for dir in $(MODULES); do \
-			first=; [[ $$dir != . ]] || first='$(SLOWEST)'; \
-			(cd "$$dir" && go test -json -vet=all -count=1 -parallel $(PARALLEL) $$race $(TESTFLAGS) $$first ./... 2>&1) || status=1; \
-		done; \
+		go test -json -vet=all -tags proof -count=1 $$race $(TESTFLAGS) $(SLOWEST) $(MODULES:%=%/...) 2>&1 || status=1; \
 		echo 'with GODEBUG=fips140=only: $(FIPS_RUN)'; \
-		go test -json -count=1 -parallel $(PARALLEL) $$race -exec 'env GODEBUG=fips140=only' \
-			-run '$(FIPS_RUN)' $(FIPS_PKG) 2>&1 || status=1; \
+		go test -json -count=1 $$race -exec 'env GODEBUG=fips140=only' -run '$(FIPS_RUN)' $(FIPS_PKG) 2>&1 || status=1; \
+		$(call on_newest,^Test($(NEWEST_SOME))$$); \
 		exit $$status; \
 	} | $(REPORT) -proof docs/proof.md
 
-# They stand in front of the PATH, where internal/redistest finds them. Its own tests run as well: what it
-# does to a server, it does to these. What runs on miniredis alone is left out.
-NEWEST     := $(CURDIR)/.bin/newest
-NEWEST_RUN ?= .
-
-.PHONY: test-newest
-test-newest: $(REPORT) ## the lock's tests on the newest Redis and Valkey, or NEWEST_RUN of them
-	@.ci/install newest
-	@[[ -x $(NEWEST)/redis-server ]] || exit 0; \
-	export PATH=$(NEWEST):$$PATH; \
-	redis-server --version; \
-	valkey-server --version; \
-	race=$$([[ $$(go env CGO_ENABLED) != 1 ]] || echo -race); \
-	go test -json -count=1 -parallel $(PARALLEL) $$race $(TESTFLAGS) -run '$(NEWEST_RUN)' -skip '/miniredis' \
-		. ./test/... ./internal/slot ./internal/redistest 2>&1 | $(REPORT)
-
-# Without it the scenarios run in make test, on the same servers, and compare what they find with the page.
+# Without it the scenarios run in make test-all, on the same servers, and compare what they find with the page.
 .PHONY: servers
 servers: ## every operation on every server, over every way: the table of docs/operating.md; SERVERS=name=path,…
 	@.ci/install
 	@.ci/install newest
-	@REDISLOCK_SERVERS='$(SERVERS)' go test -count=1 -parallel $(PARALLEL) -timeout 20m -run '^TestServers$$' ./test/servers -update
+	@REDISLOCK_SERVERS='$(SERVERS)' go test -count=1 -timeout 20m -run '^TestServers$$' ./proof/test/servers -update
 
 lint: lint-format lint-go lint-systems lint-lua lint-mod lint-text lint-vuln ## every check that runs no test
 
@@ -125,7 +153,7 @@ lint-go: $(GOLANGCI_LINT) ## golangci-lint, for every module
 
 # The tool has files for each system; go vet compiles them all, and their tests.
 lint-systems: ## go vet of the tool for darwin and windows
-	@status=0; for system in darwin windows; do GOOS=$$system go vet ./cmd/... || status=1; done; exit $$status
+	@status=0; for system in darwin windows; do GOOS=$$system go vet ./cmd/redislock/... || status=1; done; exit $$status
 
 lint-lua: ## luacheck
 	@if command -v luacheck >/dev/null; then \
@@ -137,10 +165,10 @@ lint-lua: ## luacheck
 	fi
 
 # A module with replace or exclude cannot be installed by `go install …@latest`. What nested modules may contain is
-# checked by test/install.
+# checked by proof/test/install.
 lint-mod: ## go mod tidy for every module; what the root go.mod may contain
-	@status=0; for dir in $(MODULES); do (cd "$$dir" && go mod tidy -diff) || status=1; done; exit $$status
-	@extra=$$(go list -m -f '{{if not (or .Main .Indirect)}}{{.Path}}{{end}}' all | \
+	@status=0; for dir in $(MODULES); do .ci/tidy "$$dir" -diff || status=1; done; exit $$status
+	@extra=$$(GOWORK=off go list -m -f '{{if not (or .Main .Indirect)}}{{.Path}}{{end}}' all | \
 		{ grep -vxF $(ALLOWED:%=-e %) || true; }); \
 	if [[ -n $$extra ]]; then \
 		echo "go.mod: no direct requirement on" $$extra "is allowed: it goes into a nested module"; \
@@ -150,6 +178,10 @@ lint-mod: ## go mod tidy for every module; what the root go.mod may contain
 		echo 'go.mod: no replace, exclude or tool in the root module'; \
 		exit 1; \
 	fi
+
+.PHONY: tidy
+tidy: ## go mod tidy for every module
+	@for dir in $(MODULES); do .ci/tidy "$$dir"; done
 
 # The host names are those that this machine is set up with, read when the
 # check runs, so that the check itself names none.
@@ -181,8 +213,8 @@ fmt: $(GOLANGCI_LINT) ## gofumpt -w and goimports -w, as golangci-lint has them
 matrix: ## every request that may come late, before and after all that may follow it; UPDATE=1 writes its list anew
 	@.ci/install
 	@export MATRIX=all; status=0; \
-	go test -count=1 -timeout 10m -run '^TestMatrixReal$$' -v ./test/matrix & \
-	go test -count=1 -timeout 10m -run '^TestMatrix$$' -v ./test/matrix $(if $(UPDATE),-update) || status=1; \
+	go test -count=1 -timeout 10m -run '^TestMatrixReal$$' -v ./proof/matrix & \
+	go test -count=1 -timeout 10m -run '^TestMatrix$$' -v ./proof/matrix $(if $(UPDATE),-update) || status=1; \
 	wait $$! || status=1; \
 	exit $$status
 
@@ -198,7 +230,7 @@ bench: $(BENCHSTAT) ## benchmarks against a real server, summed up by benchstat:
 plot: ## docs/waiting.svg anew: what waiting costs, by the number of waiters
 	@.ci/install
 	@mkdir -p $(BIN) docs
-	@go test -run '^$$' -bench '^BenchmarkWaiting$$' -benchtime 1x -count 3 -timeout 20m ./test/line | tee $(BIN)/waiting.txt
+	@go test -run '^$$' -bench '^BenchmarkWaiting$$' -benchtime 1x -count 3 -timeout 20m ./proof/test/line | tee $(BIN)/waiting.txt
 	@go run ./proof/waiting -o docs/waiting.svg <$(BIN)/waiting.txt
 
 # What may be set: make compare COMPARE="-rows 'free|sets' -for 500ms". The page stays as it is unless all rows are
@@ -208,14 +240,14 @@ COMPARE ?=
 .PHONY: compare
 compare: ## what grows, beside other libraries: tables, docs/charts, docs/costs.md: COMPARE=flags
 	@.ci/install
-	@cd benchmarks && go run . -o ../docs/charts -page ../docs/costs.md $(COMPARE)
+	@cd proof/benchmarks && go run . -o ../../docs/charts -page ../../docs/costs.md $(COMPARE)
 
 .PHONY: weigh
 weigh: ## by how much a program grows with this library, and by what: the tables of docs/costs.md
-	@cd benchmarks && go run ./weigh -page ../docs/costs.md
+	@cd proof/benchmarks && go run ./weigh -page ../../docs/costs.md
 
 fuzz: ## every fuzz target, for FUZZTIME each
-	@for package in $$(go list ./...); do \
+	@for package in $$(go list work); do \
 		for target in $$(go test -list '^Fuzz' "$$package" | { grep '^Fuzz' || true; }); do \
 			go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) "$$package"; \
 		done; \
@@ -233,7 +265,7 @@ soak: FOR ?= 30m
 soak: ## that nothing grows while the library works, in calm and under faults: FOR=5m; the figures are in .bin/soak.md
 	@.ci/install
 	@mkdir -p .bin
-	@cd torture && go test -count=1 -timeout 0 -v -run '^TestSoak$$' ./soak -for $(FOR) -page $(CURDIR)/.bin/soak.md
+	@cd proof/torture && go test -count=1 -timeout 0 -v -run '^TestSoak$$' ./soak -for $(FOR) -page $(CURDIR)/.bin/soak.md
 	@cat .bin/soak.md
 
 .PHONY: models
@@ -254,12 +286,12 @@ REPORT_FILE ?=
 .PHONY: torture
 torture: ## processes under faults, and whether what they saw keeps the promises: FOR=30m TOPOLOGY=cluster SEED=7
 	@.ci/install
-	@cd torture && go test -count=1 -timeout 0 -run '^TestTorture$$' -v . -for=$(FOR) -topology=$(TOPOLOGY) -seed=$(SEED) \
+	@cd proof/torture && go test -count=1 -timeout 0 -run '^TestTorture$$' -v . -for=$(FOR) -topology=$(TOPOLOGY) -seed=$(SEED) \
 		-load='$(LOAD)' -round=$(ROUND) -faults=$(FAULTS) -shrink=$(SHRINK) \
 		-report='$(if $(REPORT_FILE),$(abspath $(REPORT_FILE)))'
 
 # Everything that users without Go download, in a folder that git ignores.
-VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+VERSION ?= $(shell git describe --tags --always --dirty --match 'v[0-9]*' 2>/dev/null || echo unknown)
 
 .PHONY: dist
 dist: ## the tool for linux, darwin and windows, with man page, completions and checksums: VERSION=v1.2.3

@@ -15,14 +15,14 @@ import (
 	"github.com/seed-14de3678/redislock/fencing"
 )
 
-// Any BackOff of cenkalti/backoff makes a strategy, which returns a new one for each Obtain, because it has state.
+// Any policy of cenkalti/backoff makes a strategy, which returns a new one for each Obtain, because it has state.
 func ExampleRetryStrategy() {
 	rdb, stop := startRedis()
 	defer stop()
 
 	ctx := context.Background()
 	client := redislock.New(rdb)
-	patient := func() backoff.BackOff {
+	patient := func() redislock.BackOff {
 		return backoff.NewExponentialBackOff(
 			backoff.WithInitialInterval(5*time.Millisecond),
 			backoff.WithMaxElapsedTime(time.Minute), // then Obtain gives up
@@ -97,10 +97,8 @@ func (s stopping) NextBackOff() time.Duration {
 	if wait := s.strategy.NextBackoff(); wait > 0 {
 		return wait
 	}
-	return backoff.Stop
+	return -1
 }
-
-func (stopping) Reset() {}
 
 // countdown was written for bsm/redislock: it waits for one millisecond, so many times, and then stops.
 type countdown int
@@ -127,7 +125,7 @@ func ExampleRetryStrategy_stop() {
 	defer lock.Release(ctx)
 
 	_, err = client.Obtain(ctx, []string{"lock:stock:9"}, time.Minute, &redislock.Options{
-		RetryStrategy: func() backoff.BackOff {
+		RetryStrategy: func() redislock.BackOff {
 			waits := countdown(3) // a new one for each Obtain: it has state
 			return stopping{&waits}
 		},

@@ -35,6 +35,34 @@ func ExampleOptions_wait() {
 	// Output: busy, still
 }
 
+// untilClosing is a policy of one's own: it waits for half of the time that is left until closing, each time.
+type untilClosing struct{ closing time.Time }
+
+func (u untilClosing) NextBackOff() time.Duration {
+	if left := time.Until(u.closing); left > 10*time.Millisecond {
+		return left / 2
+	}
+	return -1 // ends the Obtain
+}
+
+// Anything with a NextBackOff is a BackOff. Those of cenkalti/backoff have a Reset as well, which is not needed.
+func ExampleBackOff() {
+	rdb, stop := startRedis()
+	defer stop()
+
+	ctx := context.Background()
+	client := redislock.New(rdb)
+	if _, err := client.Obtain(ctx, []string{"lock:desk:3"}, time.Minute, nil); err != nil { // somebody else
+		fmt.Println(err)
+		return
+	}
+	_, err := client.Obtain(ctx, []string{"lock:desk:3"}, time.Minute, &redislock.Options{
+		RetryStrategy: func() redislock.BackOff { return untilClosing{time.Now().Add(100 * time.Millisecond)} },
+	})
+	fmt.Println(errors.Is(err, redislock.ErrNotObtained))
+	// Output: true
+}
+
 // A form that books several seats says which of them are gone.
 func ExampleOptions_allConflicts() {
 	rdb, stop := startRedis()

@@ -9,8 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/cenkalti/backoff/v4"
-
 	"github.com/seed-14de3678/redislock/internal/clock"
 	"github.com/seed-14de3678/redislock/internal/count"
 	"github.com/seed-14de3678/redislock/internal/inctx"
@@ -259,7 +257,7 @@ func (o *obtaining) poll(ctx context.Context) (*Lock, error) {
 		if err := o.over(ctx); err != nil {
 			return nil, err
 		}
-		wait := backoff.Stop
+		wait := pace.Stop
 		if o.want.declares {
 			wait = o.pace.Next() // before it asks, because an intent has to last as long
 		}

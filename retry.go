@@ -10,23 +10,30 @@ import (
 
 // A RetryStrategy says how long an Obtain waits before its next attempt. It is called once for each
 // Obtain and returns the state of that Obtain alone, so one strategy serves any number of Obtains
-// and goroutines.
+// and goroutines. An Obtain whose first attempt is enough does not call it.
 //
-// Any BackOff of github.com/cenkalti/backoff/v4 makes a strategy:
+// Any policy of github.com/cenkalti/backoff makes a strategy, be it of v4 or v5:
 //
-//	strategy := func() backoff.BackOff {
+//	strategy := func() redislock.BackOff {
 //		return backoff.NewExponentialBackOff(backoff.WithMaxElapsedTime(time.Minute))
 //	}
 //
-// A wait of backoff.Stop, or any negative wait, ends the Obtain. A wait of less than a millisecond
-// counts as one millisecond, each time: otherwise a strategy that returns 0 again and again would
-// keep the server busy. A wait that is longer than the lease of the current holder is cut to that
-// lease, plus a jitter. Nothing but the strategy, [Options].Wait and the context bounds the waiting.
-type RetryStrategy func() backoff.BackOff
+// A wait that is longer than the lease of the current holder is cut to that lease, plus a jitter.
+// Nothing but the strategy, [Options].Wait and the context bounds the waiting.
+type RetryStrategy func() BackOff
+
+// A BackOff is the waits of one Obtain. NextBackOff returns how long to wait before the next attempt. A
+// negative wait, such as backoff.Stop, which is -1, ends the Obtain. A wait of less than a millisecond
+// counts as one millisecond, each time: otherwise a BackOff that returns 0 again and again would keep the
+// server busy.
+//
+// NextBackOff is all that a BackOff needs. If it has a method Reset() as well, that is called once, before
+// the first wait. A BackOff is used by one goroutine at a time.
+type BackOff = interface{ NextBackOff() time.Duration }
 
 // NoRetry makes one attempt, also with [Options].Wait. It is the default of an Obtain without Wait.
 func NoRetry() RetryStrategy {
-	return func() backoff.BackOff { return &backoff.StopBackOff{} }
+	return func() BackOff { return &backoff.StopBackOff{} }
 }
 
 // LinearBackoff waits for interval before each further attempt, without end. With an interval that
@@ -35,7 +42,7 @@ func LinearBackoff(interval time.Duration) RetryStrategy {
 	if interval <= 0 {
 		return NoRetry()
 	}
-	return func() backoff.BackOff { return backoff.NewConstantBackOff(interval) }
+	return func() BackOff { return backoff.NewConstantBackOff(interval) }
 }
 
 // ExponentialBackoff waits for least before the second attempt and for twice as long before each
@@ -53,11 +60,25 @@ func LimitRetry(s RetryStrategy, n int) RetryStrategy {
 	if s == nil || n <= 0 {
 		return NoRetry()
 	}
-	return func() backoff.BackOff {
-		b := s()
+	return func() BackOff {
+		b := pace.Begin(s)
 		if b == nil {
 			return nil // which is a mistake, and said to be one
 		}
-		return backoff.WithMaxRetries(b, uint64(n))
+		return &limited{b, n}
 	}
+}
+
+// limited is a BackOff that has so many waits left.
+type limited struct {
+	BackOff
+	left int
+}
+
+func (l *limited) NextBackOff() time.Duration {
+	if l.left == 0 {
+		return pace.Stop
+	}
+	l.left--
+	return l.BackOff.NextBackOff()
 }

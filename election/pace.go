@@ -3,9 +3,8 @@ package election
 import (
 	"time"
 
-	"github.com/cenkalti/backoff/v4"
-
 	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/pace"
 )
 
 const (
@@ -19,16 +18,19 @@ func endless(strategy redislock.RetryStrategy) redislock.RetryStrategy {
 	if strategy == nil {
 		return redislock.ExponentialBackoff(shortestPause, longestPause)
 	}
-	return func() backoff.BackOff { return &endlessBackOff{strategy()} }
+	return func() redislock.BackOff { return &endlessBackOff{pace.Begin(strategy), strategy} }
 }
 
-type endlessBackOff struct{ backoff.BackOff }
+type endlessBackOff struct {
+	redislock.BackOff
+	strategy redislock.RetryStrategy
+}
 
 // NextBackOff begins anew when the strategy has ended. One that ends at once waits for longestPause each time.
 func (b *endlessBackOff) NextBackOff() time.Duration {
 	wait := b.BackOff.NextBackOff()
 	if wait < 0 {
-		b.Reset()
+		b.BackOff = pace.Begin(b.strategy)
 		wait = b.BackOff.NextBackOff()
 	}
 	if wait < 0 {
@@ -39,7 +41,7 @@ func (b *endlessBackOff) NextBackOff() time.Duration {
 
 // A tellingBackOff tells each time that somebody is about to ask again.
 type tellingBackOff struct {
-	backoff.BackOff
+	redislock.BackOff
 	tell func()
 }
 

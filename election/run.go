@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/cenkalti/backoff/v4"
 	"github.com/redis/go-redis/v9"
 
 	"github.com/seed-14de3678/redislock"
@@ -69,9 +68,9 @@ type run struct {
 	fn      func(context.Context) error
 	log     *slog.Logger
 	options redislock.Options
-	pace    backoff.BackOff // from one term to the next
-	polls   bool            // the Client cannot stand in line
-	failing bool            // it was not elected since that was logged
+	pace    redislock.BackOff // from one term to the next
+	polls   bool              // the Client cannot stand in line
+	failing bool              // it was not elected since that was logged
 }
 
 // longTerm is after how much time a loss is no reason to wait before the candidate stands in line again.
@@ -90,7 +89,7 @@ func (r *run) term(ctx context.Context) (over bool, err error) {
 			return true, err
 		}
 		if time.Since(t.since) >= longTerm {
-			r.pace.Reset()
+			r.pace = r.options.RetryStrategy()
 			return false, nil
 		}
 	case ctx.Err() != nil && !errors.Is(err, context.Cause(ctx)):
@@ -144,7 +143,7 @@ func (t *term) stand(ctx context.Context) error {
 func (t *term) telling(ctx context.Context, failed error) redislock.Options {
 	options := t.options
 	if _, refused := errors.AsType[*redislock.ConflictError](failed); !refused {
-		options.RetryStrategy = func() backoff.BackOff {
+		options.RetryStrategy = func() redislock.BackOff {
 			return &tellingBackOff{t.options.RetryStrategy(), func() { t.asksAgain(ctx, failed) }}
 		}
 	}

@@ -91,7 +91,7 @@ func each(t *testing.T, fn func(t *testing.T, opts ...locktest.Option)) {
 		t.Parallel()
 		fn(t)
 	})
-	for _, kind := range []redistest.Kind{redistest.Redis, redistest.Valkey} {
+	for _, kind := range redistest.Servers() {
 		t.Run(string(kind), func(t *testing.T) {
 			t.Parallel()
 			fn(t, locktest.WithRedis("redis://"+redistest.Shared(t, kind).Addr()))

@@ -9,7 +9,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/cenkalti/backoff/v4"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/seed-14de3678/redislock"
@@ -203,7 +202,7 @@ func TestWaitingIsTold(t *testing.T) {
 			var d diary
 			w.block(t, long, "b")
 			asked := 0
-			panics := &redislock.Options{RetryStrategy: func() backoff.BackOff {
+			panics := &redislock.Options{RetryStrategy: func() redislock.BackOff {
 				return wait(func() time.Duration {
 					if asked++; asked == 3 {
 						panic("own")

@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cenkalti/backoff/v4"
 	"github.com/redis/go-redis/v9"
 
 	"github.com/seed-14de3678/redislock"
@@ -110,7 +109,7 @@ func TestRefusedPart(t *testing.T) {
 	ctx, cancel := context.WithCancel(bounded(t))
 	defer cancel()
 	tries := 0
-	_, err := multi.Obtain(ctx, w.abc(), long, &redislock.Options{RetryStrategy: func() backoff.BackOff {
+	_, err := multi.Obtain(ctx, w.abc(), long, &redislock.Options{RetryStrategy: func() redislock.BackOff {
 		return wait(func() time.Duration {
 			if tries++; tries == 3 {
 				cancel()

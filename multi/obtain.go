@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/cenkalti/backoff/v4"
-
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/internal/clock"
 	"github.com/seed-14de3678/redislock/internal/count"
@@ -158,7 +156,7 @@ func (o *obtaining) run(ctx, limited context.Context) (*Lock, error) {
 			return nil, err
 		}
 		o.last = err
-		wait := backoff.Stop
+		wait := pace.Stop
 		if again {
 			wait = o.pace.Next()
 		}
@@ -219,7 +217,7 @@ func (o *obtaining) round(ctx context.Context) (lock *Lock, again bool, err erro
 	opt := o.opt
 	opt.HoldAtLeast = 0 // it concerns a lock that was returned, see Lock.Release
 	if opt.RetryStrategy != nil {
-		opt.RetryStrategy = func() backoff.BackOff { return &verdict{again: &again} }
+		opt.RetryStrategy = func() redislock.BackOff { return &verdict{again: &again} }
 	}
 	for i, p := range o.parts {
 		at, asks := time.Now(), o.asking(ctx, held)
@@ -307,7 +305,5 @@ type verdict struct{ again *bool }
 
 func (v *verdict) NextBackOff() time.Duration {
 	*v.again = true
-	return backoff.Stop
+	return pace.Stop
 }
-
-func (v *verdict) Reset() {}

@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cenkalti/backoff/v4"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/seed-14de3678/redislock"
@@ -125,7 +124,7 @@ func TestRetry(t *testing.T) {
 			other := w.block(t, long, "b")
 			tries, parts := 0, w.abc()
 			lock := must[*multi.Lock](t)(multi.Obtain(bounded(t), parts, long, &redislock.Options{
-				RetryStrategy: func() backoff.BackOff {
+				RetryStrategy: func() redislock.BackOff {
 					return wait(func() time.Duration {
 						parts[1].Write[0] = "changed"
 						w.wantFree(t, "a", "c") // nothing is held between tries
@@ -233,7 +232,6 @@ func TestRetry(t *testing.T) {
 type wait func() time.Duration
 
 func (w wait) NextBackOff() time.Duration { return w() }
-func (w wait) Reset()                     {}
 
 func TestArguments(t *testing.T) {
 	t.Parallel()

@@ -20,7 +20,7 @@ func TestStrategyThatDoesNotWait(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 		defer cancel()
 		_, err := multi.Obtain(ctx, w.abc(), time.Minute,
-			&redislock.Options{RetryStrategy: func() backoff.BackOff { return &backoff.ZeroBackOff{} }})
+			&redislock.Options{RetryStrategy: func() redislock.BackOff { return &backoff.ZeroBackOff{} }})
 		wantIs(t, err, context.DeadlineExceeded)
 		n := 0
 		for _, event := range w.took() {

@@ -6,8 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cenkalti/backoff/v4"
-
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/multi"
 )
@@ -86,7 +84,7 @@ func TestQueue(t *testing.T) {
 			other := w.block(t, long, "b")
 			var anew atomic.Bool
 			opt := *queue
-			opt.RetryStrategy = func() backoff.BackOff {
+			opt.RetryStrategy = func() redislock.BackOff {
 				return wait(func() time.Duration { anew.Store(true); return time.Millisecond })
 			}
 			got := make(chan error, 1)

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/cenkalti/backoff/v4"
-
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/internal/clock"
 	"github.com/seed-14de3678/redislock/internal/count"
@@ -92,7 +90,7 @@ func admit(r *round) {
 
 // lostBefore says that a majority had granted the lock, and lost it before something was done: nobody has had it.
 func lostBefore(what string) *refusal {
-	return &refusal{text: "lost before " + what, is: []error{redislock.ErrNotObtained}, again: true, free: backoff.Stop}
+	return &refusal{text: "lost before " + what, is: []error{redislock.ErrNotObtained}, again: true, free: pace.Stop}
 }
 
 // tooLate reports why a lock that a majority has granted is not to be returned.
@@ -107,7 +105,7 @@ func (o *obtaining) tooLate(ctx context.Context, r *round, l *Lock) *refusal {
 		return &refusal{
 			text:  fmt.Sprintf("the time that %s took to answer has left nothing of a ttl of %s; the keys are given back", count.Of(r.yes, "node"), o.want.ttl),
 			is:    []error{redislock.ErrNotObtained},
-			again: true, free: backoff.Stop,
+			again: true, free: pace.Stop,
 		}
 	}
 	return nil

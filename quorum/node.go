@@ -6,8 +6,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/cenkalti/backoff/v4"
-
 	"github.com/seed-14de3678/redislock"
 )
 
@@ -87,9 +85,9 @@ func (n *node) obtain(ctx context.Context, pass ticket, w *want) answer {
 	}
 	again := false
 	opt := w.opt
-	opt.RetryStrategy = func() backoff.BackOff {
+	opt.RetryStrategy = func() redislock.BackOff {
 		again = true
-		return &backoff.StopBackOff{}
+		return redislock.NoRetry()()
 	}
 	lock, err := n.client.ObtainMixed(ctx, w.write, w.read, w.ttl, &opt)
 	a := answerOf(err)

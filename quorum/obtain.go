@@ -9,8 +9,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/cenkalti/backoff/v4"
-
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/internal/clock"
 	"github.com/seed-14de3678/redislock/internal/count"
@@ -239,7 +237,7 @@ func (o *obtaining) run(ctx context.Context) (*Lock, error) {
 		if over := o.over(ctx); over != nil && !failed.bad {
 			return nil, o.ended(over, err)
 		}
-		wait := backoff.Stop
+		wait := pace.Stop
 		if failed.again {
 			wait = o.pace.Next()
 		}

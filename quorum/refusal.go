@@ -7,11 +7,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/cenkalti/backoff/v4"
 	"github.com/redis/go-redis/v9"
 
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/internal/count"
+	"github.com/seed-14de3678/redislock/internal/pace"
 )
 
 // A refusal says why there was no majority. It is as many of the errors of the nodes as state one
@@ -51,7 +51,7 @@ func (r *round) refused() *refusal {
 	if r.yes >= r.need {
 		return nil
 	}
-	e := &refusal{nodes: r.nodes(), free: backoff.Stop}
+	e := &refusal{nodes: r.nodes(), free: pace.Stop}
 	if bad := r.argument(); bad != nil {
 		e.text, e.is, e.bad = bad.Error(), []error{bad}, true
 		return e
@@ -140,7 +140,7 @@ func (r *round) free() time.Duration {
 	// Those who have not answered would perhaps have granted it.
 	missing := max(1, r.need-r.yes-r.count(open, unknown))
 	if missing > len(ttls) {
-		return backoff.Stop
+		return pace.Stop
 	}
 	return ttls[missing-1]
 }

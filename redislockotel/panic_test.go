@@ -6,8 +6,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/cenkalti/backoff/v4"
-
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/internal/check"
 	"github.com/seed-14de3678/redislock/multi"
@@ -24,11 +22,9 @@ func (p *panicky) NextBackOff() time.Duration {
 	return time.Second
 }
 
-func (p *panicky) Reset() {}
-
 // newPanicky returns options with such a strategy.
 func newPanicky() *redislock.Options {
-	return &redislock.Options{Name: "n", RetryStrategy: func() backoff.BackOff { return &panicky{} }}
+	return &redislock.Options{Name: "n", RetryStrategy: func() redislock.BackOff { return &panicky{} }}
 }
 
 func mustPanic(t *testing.T, fn func()) {

@@ -10,8 +10,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/cenkalti/backoff/v4"
-
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/internal/redistest"
 	"github.com/seed-14de3678/redislock/reentrant"
@@ -160,7 +158,7 @@ func TestPanic(t *testing.T) {
 		func() {
 			defer func() { _ = recover() }()
 			_, _ = reentrant.Obtain(w.ctx, w.client, w.keys("a", "b"), long,
-				&redislock.Options{RetryStrategy: func() backoff.BackOff { panic("strategy") }})
+				&redislock.Options{RetryStrategy: func() redislock.BackOff { panic("strategy") }})
 		}()
 		noError(t, other.Release(t.Context()))
 		ctx, cancel := context.WithTimeout(w.ctx, 10*time.Second)

@@ -11,13 +11,13 @@ const endless = time.Duration(1 << 62)
 
 // Exponential is the strategy whose waits double from least to most, each with a jitter. If least is below a
 // millisecond it counts as one; most counts as least if it is less, and as no bound if it is not positive.
-func Exponential(least, most time.Duration) func() backoff.BackOff {
+func Exponential(least, most time.Duration) func() BackOff {
 	if most <= 0 {
 		most = endless
 	}
 	least = min(max(least, time.Millisecond), endless)
 	most = min(max(most, least), endless)
-	return func() backoff.BackOff {
+	return func() BackOff {
 		b := backoff.NewExponentialBackOff(
 			backoff.WithInitialInterval(least),
 			backoff.WithMaxInterval(most),

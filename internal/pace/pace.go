@@ -11,20 +11,36 @@ import (
 	"github.com/cenkalti/backoff/v4"
 )
 
+// BackOff is the redislock.BackOff. Both are aliases, and so the same type, because this package must not import that one.
+type BackOff = interface{ NextBackOff() time.Duration }
+
+// Stop is a wait that ends an Obtain, as any negative one does.
+const Stop = backoff.Stop
+
+// Begin returns what a strategy makes for one Obtain, which may be nil. If it can be reset that is done first, as the
+// Retry of cenkalti/backoff does it: its ExponentialBackOff takes no notice of an InitialInterval that is set later.
+func Begin(strategy func() BackOff) BackOff {
+	b := strategy()
+	if used, ok := b.(interface{ Reset() }); ok {
+		used.Reset()
+	}
+	return b
+}
+
 // A Pace is what one strategy says to one Obtain. It is not safe for concurrent use.
 type Pace struct {
-	strategy func() backoff.BackOff
-	waits    backoff.BackOff // from the first time that it is asked
-	timer    *time.Timer     // nil before it has slept
-	isNil    bool            // what the strategy has returned
+	strategy func() BackOff
+	waits    BackOff     // from the first time that it is asked
+	timer    *time.Timer // nil before it has slept
+	isNil    bool        // what the strategy has returned
 }
 
 // New makes the pace of one Obtain. A nil strategy does not ask again.
-func New(strategy func() backoff.BackOff) Pace { return Pace{strategy: strategy} }
+func New(strategy func() BackOff) Pace { return Pace{strategy: strategy} }
 
 // Strategy returns the strategy of an Obtain that was given this one, which may be nil, and may wait for so long: an
 // Obtain that was only told how long asks again and again.
-func Strategy(given func() backoff.BackOff, wait time.Duration) func() backoff.BackOff {
+func Strategy(given func() BackOff, wait time.Duration) func() BackOff {
 	if given == nil && wait > 0 {
 		return whenWaiting
 	}
@@ -41,14 +57,13 @@ const Least = time.Millisecond
 // be none.
 func (p *Pace) Next() time.Duration {
 	if p.strategy == nil {
-		return backoff.Stop
+		return Stop
 	}
 	if p.waits == nil {
-		if p.waits = p.strategy(); p.waits == nil {
+		if p.waits = Begin(p.strategy); p.waits == nil {
 			p.strategy, p.isNil = nil, true
-			return backoff.Stop
+			return Stop
 		}
-		p.waits.Reset()
 	}
 	wait := p.waits.NextBackOff()
 	if wait < 0 {

@@ -1,6 +1,7 @@
 package redistest
 
 import (
+	"flag"
 	"fmt"
 	"os"
 	"strings"
@@ -30,8 +31,27 @@ func Main(m *testing.M, after ...func()) {
 	os.Exit(run(m, after))
 }
 
+// atOnce is how many tests of a binary run at once, if -parallel does not say otherwise: most of them wait most of the time,
+// so there may be more of them than processors.
+const atOnce = "8"
+
+// runMore sets how many tests run at once.
+func runMore() error {
+	flag.Parse()
+	given := false
+	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "test.parallel" })
+	if given {
+		return nil
+	}
+	return flag.Set("test.parallel", atOnce)
+}
+
 // run returns the exit code.
 func run(m *testing.M, after []func()) (code int) {
+	if err := runMore(); err != nil {
+		fmt.Fprintln(os.Stderr, "redistest:", err)
+		return 1
+	}
 	scratch, err := takeScratch()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "redistest:", err)

@@ -5,6 +5,7 @@ import (
 	"crypto/fips140"
 	"fmt"
 	"net"
+	"reflect"
 	"testing"
 
 	"github.com/alicebob/miniredis/v2"
@@ -84,7 +85,8 @@ func (m *Mini) Client(tb testing.TB, mod ...func(*redis.Options)) *redis.Client 
 		return newClient(tb, m.Addr(), mod)
 	}
 	dial := func(opt *redis.Options) {
-		opt.PoolSize, opt.PipelinePoolSize = pipePool, pipePool
+		opt.PoolSize = pipePool
+		setPipelinePool(opt, pipePool)
 		opt.Dialer = func(context.Context, string, string) (conn net.Conn, err error) {
 			err = withSHA1(func() error { conn, err = m.m.Dial(); return err })
 			return conn, err
@@ -97,6 +99,14 @@ func (m *Mini) Client(tb testing.TB, mod ...func(*redis.Options)) *redis.Client 
 // one. Whoever waits uses a timer that go-redis keeps for all of its clients, and a timer of a bubble ends the process when
 // it is used outside of that bubble.
 const pipePool = 1000
+
+// setPipelinePool says how many connections a client has for pipelines. From v9.22.0 on go-redis keeps them apart. The root is
+// tested with the oldest that it requires, too, so the field is looked for when a test runs.
+func setPipelinePool(opt *redis.Options, size int64) {
+	if field := reflect.ValueOf(opt).Elem().FieldByName("PipelinePoolSize"); field.IsValid() {
+		field.SetInt(size)
+	}
+}
 
 // Miniredis is the server itself, to set its clock, look at its data or have it
 // answer errors.

@@ -1,6 +1,7 @@
 package redistest
 
 import (
+	"os"
 	"sync"
 	"testing"
 
@@ -81,11 +82,23 @@ func stopShared() {
 	clear(shared.backends)
 }
 
-// Each runs fn as a parallel subtest on the shared server of every kind:
-// "miniredis", "redis", "valkey".
+// Everything reports whether everything is to be tested, and not only what the quick suite needs: make test-all sets
+// REDISLOCK_TESTS=all.
+func Everything() bool { return os.Getenv("REDISLOCK_TESTS") == "all" }
+
+// Servers are the kinds of real servers that are tested: Redis, and Valkey if everything is.
+func Servers() []Kind {
+	if Everything() {
+		return []Kind{Redis, Valkey}
+	}
+	return []Kind{Redis}
+}
+
+// Each runs fn as a parallel subtest on the shared server of every kind: "miniredis", "redis", and, if everything is
+// tested, "valkey".
 func Each(t *testing.T, fn func(t *testing.T, b Backend)) {
 	t.Helper()
-	for _, kind := range []Kind{Miniredis, Redis, Valkey} {
+	for _, kind := range append([]Kind{Miniredis}, Servers()...) {
 		t.Run(string(kind), func(t *testing.T) {
 			t.Parallel()
 			fn(t, Shared(t, kind))

@@ -37,7 +37,8 @@ type single struct {
 
 func newSingle(c *Call) *single { return &single{call: c, try: tryContext{Context: c.Context}} }
 
-// NoRetry keeps go-redis from sending the command again.
+// NoRetry keeps go-redis from sending the command again. It does so from v9.19.0 on, which is why go.mod requires that: an
+// older one sends a release again by itself, and the second answer is that the lock is lost.
 func (s *single) NoRetry() bool { return true }
 
 func (s *single) script() *Script          { return s.call.Script }

@@ -44,3 +44,13 @@ func CaughtUp(t *testing.T, master *redis.Client, replicas int) {
 		return err == nil && int(n) >= replicas
 	})
 }
+
+// Batched returns a Client of the shared Redis that sends calls of several goroutines together, or each by itself.
+func Batched(t *testing.T, batched bool) (*redislock.Client, *redis.Client) {
+	t.Helper()
+	rdb := redistest.Shared(t, redistest.Redis).Client(t)
+	if batched {
+		return NewClient(t, rdb), rdb
+	}
+	return NewClient(t, rdb, redislock.WithoutBatching()), rdb
+}

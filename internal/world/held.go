@@ -6,8 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cenkalti/backoff/v4"
-
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/internal/check"
 )
@@ -66,7 +64,7 @@ func (h *HeldLock) Contest(t *testing.T, client *redislock.Client) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	t.Cleanup(cancel)
 	refused := make(chan struct{})
-	strategy := func() backoff.BackOff {
+	strategy := func() redislock.BackOff {
 		close(refused)
 		return redislock.LinearBackoff(10 * time.Millisecond)()
 	}

@@ -50,11 +50,25 @@ func NewLossyAt(t *testing.T, b redistest.Backend, mod func(*redis.Options)) *Lo
 	l.Client = redislock.New(l.RDB)
 	t.Cleanup(func() { l.Direct.Del(context.Background(), l.Key) })
 	t.Cleanup(l.Client.Close)
-	warm := l.Obtain(t, l.Key+":warm")
-	check.NoError(t, warm.Refresh(t.Context(), Long))
-	check.NoError(t, warm.Downgrade(t.Context()))
-	check.NoError(t, warm.Release(t.Context()))
+	l.warmUp(t)
 	return l
+}
+
+// warmUp has the server know the scripts, and the relay a connection, so that the first request of a test is the one that it is
+// about. No request of it can be lost because the client has little patience.
+func (l *Lossy) warmUp(t *testing.T) {
+	t.Helper()
+	client := redislock.New(l.Direct)
+	defer client.Close()
+	for _, obtain := range []func(context.Context, []string, time.Duration, *redislock.Options) (*redislock.Lock, error){
+		client.Obtain, client.ObtainRead,
+	} {
+		warm := check.Must[*redislock.Lock](t)(obtain(t.Context(), []string{l.Key + ":warm"}, Long, nil))
+		check.NoError(t, warm.Refresh(t.Context(), Long))
+		check.NoError(t, warm.Downgrade(t.Context()))
+		check.NoError(t, warm.Release(t.Context()))
+	}
+	check.Eventually(t, Polled, "a connection", func() bool { return l.RDB.Ping(t.Context()).Err() == nil })
 }
 
 // Obtain takes a key at once, for [Long].
@@ -103,4 +117,15 @@ func WantStillHeld(t *testing.T, l *Lossy, lock *redislock.Lock, d time.Duration
 	}
 	check.NoError(t, lock.Release(t.Context()))
 	l.Freed(t)
+}
+
+// OnLease has every request for a new lease sent in its own way, which send does: those of the watchdog, and those of a Refresh.
+func OnLease(rdb *redis.Client, fn func(renewal bool, send func() error) error) {
+	rdb.AddHook(check.Around(func(cmd redis.Cmder, send func() error) error {
+		run := check.RunIn(cmd)
+		if !run.Of("refresh") {
+			return send()
+		}
+		return fn(run.NeverShortens(), send)
+	}))
 }

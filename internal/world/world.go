@@ -102,3 +102,11 @@ const Soon = 4 * time.Second
 
 // Polled is long enough for a waiter that has missed a message to have asked again.
 const Polled = 8 * time.Second
+
+// WantNoTrace checks that nothing of a lock, or of those who waited for it, is left.
+func (w *World) WantNoTrace(t *testing.T, keys ...string) {
+	t.Helper()
+	for _, key := range keys {
+		w.WantFree(t, key, "redislock:line:{"+key+"}", "redislock:fence:{"+key+"}")
+	}
+}

@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/seed-14de3678/redislock/internal/plot"
 	"github.com/seed-14de3678/redislock/proof/benchmarks/internal/measure"
 	"github.com/seed-14de3678/redislock/proof/benchmarks/internal/rows"
-	"github.com/seed-14de3678/redislock/internal/plot"
 )
 
 // A picture is a chart that shows figures of rows.

@@ -125,7 +125,12 @@ func (j job) build(ctx context.Context, t target, scratch string) (file, error) 
 	if content, err := os.ReadFile(path); err == nil {
 		return file{name, content, 0o755}, nil // it was built already
 	}
-	err := j.command(ctx, []string{"CGO_ENABLED=0", "GOOS=" + t.system, "GOARCH=" + t.machine, "GOFLAGS=", "GOWORK=off"},
+	// By the workspace the tool gets the library of this checkout, and not of the version that its go.mod requires.
+	workspace, err := filepath.Abs(filepath.Join(j.root, "go.work"))
+	if err != nil {
+		return file{}, err
+	}
+	err = j.command(ctx, []string{"CGO_ENABLED=0", "GOOS=" + t.system, "GOARCH=" + t.machine, "GOFLAGS=", "GOWORK=" + workspace},
 		"build", "-trimpath", "-buildvcs=false", "-ldflags", "-s -w -X "+versionOfCLI+"="+j.version, "-o", path, tool)
 	if err != nil {
 		return file{}, err

@@ -78,7 +78,7 @@ func testArchive(t *testing.T, archive []byte, top string) {
 		t.Errorf("the archive has %q, want %q", names, want)
 	}
 	out, err := exec.CommandContext(t.Context(), filepath.Join(dir, "redislock"), "version").CombinedOutput()
-	if err != nil || !strings.HasPrefix(string(out), "redislock v1.2.3\n") {
+	if err != nil || !strings.HasPrefix(string(out), "redislock v1.2.3\nlibrary v1.2.3\n") {
 		t.Errorf("redislock version: %v, %q", err, out)
 	}
 }

@@ -1,5 +1,5 @@
-// Package matrix_test makes every request of the library come late, at every moment of what may follow it: CONTRIBUTING.md
-// says more.
+// Package matrix_test makes every request of the library come late, at every moment of what may follow it:
+// proof/CONTRIBUTING.md says more.
 package matrix_test
 
 import (

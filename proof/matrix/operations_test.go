@@ -213,4 +213,4 @@ func (c *cell) renewal() error {
 }
 
 // waitsLong is how an Obtain waits that declares intents: longer than a cell looks.
-func waitsLong() backoff.BackOff { return backoff.NewConstantBackOff(90 * time.Second) }
+func waitsLong() redislock.BackOff { return backoff.NewConstantBackOff(90 * time.Second) }

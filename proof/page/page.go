@@ -1,4 +1,4 @@
-// Package proof reads docs/proof.md, which says of each promise what proves it, and test/promises.md, which does so
+// Package page reads docs/proof.md, which says of each promise what proves it, and test/promises.md, which does so
 // for the quick suite.
 //
 // A page is prose for its readers. What is read of it:
@@ -6,12 +6,12 @@
 //   - a quotation, which has the words of the README;
 //   - behind a quotation the items Models, Tests, By hand and Campaign;
 //   - every table whose rows name tests;
-//   - in all of these a test, as code: its folder and its name, as in `test/line TestQueue`. A name alone is in the folder of the
-//     test before it in the same item or cell. Subtests follow as go test shows them: `test/lease TestConvert/upgrade`.
+//   - in all of these a test, as code: its folder and its name, as in `proof/test/line TestQueue`. A name alone is in the folder
+//     of the test before it in the same item or cell. Subtests follow as go test shows them: `proof/test/lease TestConvert/upgrade`.
 //
 // What stands in an item By hand, or in a column of that name, is run by hand; every other test is run by
 // `make test-all`, or by `make test` if the page is that of the quick suite.
-package proof
+package page
 
 import (
 	"regexp"

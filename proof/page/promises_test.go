@@ -1,4 +1,4 @@
-package proof
+package page
 
 import (
 	"fmt"
@@ -116,7 +116,7 @@ func TestListIsChecked(t *testing.T) {
 	}
 	lack = lackingIn(t)
 	for test, want := range map[Test]string{
-		{".", "TestDocsLinks"}: "", {".", "TestNothing"}: "such test", {"proof/page", "TestRead"}: "test in the root: proof is a module of its own",
+		{".", "TestObtain"}: "", {".", "TestNothing"}: "such test", {"proof/page", "TestRead"}: "test in the root: proof is a module of its own",
 		{"redislockotel", "TestA"}: "test in the root: redislockotel is a module of its own",
 	} {
 		if got := lack(test); got != want {

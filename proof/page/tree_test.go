@@ -1,4 +1,4 @@
-package proof
+package page
 
 import (
 	"go/ast"
@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	root      = "../.."
+	root      = "." // TestMain goes there
 	pagePath  = "docs/proof.md"
 	rows      = 65 // of the fault matrix
 	matrix    = "What can go wrong, and what tries it"

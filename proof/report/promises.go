@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	proof "github.com/seed-14de3678/redislock/proof/page"
+	"github.com/seed-14de3678/redislock/proof/page"
 )
 
 // What a run can have shown of a promise.
@@ -38,7 +38,7 @@ func (n *wanted) promised() (lines []string, lacking int) {
 }
 
 // judge says what the run has shown of a promise, and why no more. A test that failed counts before one that did not run.
-func (n *wanted) judge(p proof.Promise) (mark, reason string) {
+func (n *wanted) judge(p page.Promise) (mark, reason string) {
 	mark = shown
 	if len(p.Tests) == 0 {
 		mark, reason = notShown, "no test is named"

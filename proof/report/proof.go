@@ -9,19 +9,19 @@ import (
 	"slices"
 	"strings"
 
-	proof "github.com/seed-14de3678/redislock/proof/page"
+	"github.com/seed-14de3678/redislock/proof/page"
 )
 
 // wanted are the tests that a page names, and what is known of them.
 type wanted struct {
 	page     string
 	strict   bool // all of them have to run
-	tests    []proof.Test
-	promises []proof.Promise         // what the end names, sentence by sentence
-	modules  []string                // below the root, by their folders: of each of them some test has to run
-	ended    map[proof.Test]ending   // all tests that have ended
-	parts    map[proof.Test][]ending // of those that have subtests
-	broken   map[string]bool         // the folders of packages that failed
+	tests    []page.Test
+	promises []page.Promise         // what the end names, sentence by sentence
+	modules  []string               // below the root, by their folders: of each of them some test has to run
+	ended    map[page.Test]ending   // all tests that have ended
+	parts    map[page.Test][]ending // of those that have subtests
+	broken   map[string]bool        // the folders of packages that failed
 }
 
 // An ending is how a test ended.
@@ -32,22 +32,22 @@ type ending struct {
 
 // readWanted reads the page of a run of all modules, and looks for these below the working directory, or the page of promises of
 // a run of the root. Without a page nothing is asked for.
-func readWanted(page, promises string, strict bool) (*wanted, error) {
+func readWanted(proofs, promises string, strict bool) (*wanted, error) {
 	n := &wanted{
-		page: page + promises, strict: strict,
-		ended: map[proof.Test]ending{}, parts: map[proof.Test][]ending{}, broken: map[string]bool{},
+		page: proofs + promises, strict: strict,
+		ended: map[page.Test]ending{}, parts: map[page.Test][]ending{}, broken: map[string]bool{},
 	}
 	switch {
 	case n.page == "":
 		return n, nil
-	case page != "" && promises != "":
+	case proofs != "" && promises != "":
 		return nil, errors.New("-proof is for a run of all modules, -promises for one of the root: not both")
 	}
 	text, err := os.ReadFile(n.page)
 	if err != nil {
 		return nil, err
 	}
-	read := proof.Read(string(text))
+	read := page.Read(string(text))
 	if promises != "" {
 		if n.promises = read.Promises; len(n.promises) == 0 {
 			return nil, fmt.Errorf("%s quotes no promise", n.page)
@@ -97,7 +97,7 @@ func (n *wanted) idle() (modules []string) {
 // ends notes how a test has ended. One whose subtests were all skipped has shown nothing. Of several runs of a test one is enough
 // for it to have run, and for it to have failed.
 func (n *wanted) ends(t test, e ending) {
-	it := proof.Test{Folder: folder(t.Package), Name: t.Test}
+	it := page.Test{Folder: folder(t.Package), Name: t.Test}
 	if parts := n.parts[it]; parts != nil && e.ran && !e.failed {
 		if i := slices.IndexFunc(parts, func(p ending) bool { return p.ran }); i < 0 {
 			e = ending{why: parts[0].why}

@@ -40,7 +40,7 @@ func TestAPI(t *testing.T) {
 			if diff := diffAPI(want, got); diff != "" {
 				t.Errorf("The exported API of %s has changed:\n\n%s\nA change of it is a decision. If it is meant, "+
 					"CHANGELOG.md needs a line that shows before and after, and\n\n"+
-					"    UPDATE_API=1 go test -run '^TestAPI$' ./test/api\n\nwrites the snapshot in test/api/testdata anew.", name, diff)
+					"    UPDATE_API=1 go test -run '^TestAPI$' ./proof/test/api\n\nwrites the snapshot in proof/test/api/testdata anew.", name, diff)
 			}
 		})
 	}

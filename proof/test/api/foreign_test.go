@@ -7,8 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cenkalti/backoff/v4"
-
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/internal/check"
 	"github.com/seed-14de3678/redislock/internal/world"
@@ -85,6 +83,6 @@ func TestStringsThatMayBeLocks(t *testing.T) {
 }
 
 // once is a strategy that asks again a single time.
-func once() backoff.BackOff {
+func once() redislock.BackOff {
 	return redislock.LimitRetry(redislock.LinearBackoff(time.Millisecond), 1)()
 }

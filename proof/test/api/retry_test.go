@@ -199,7 +199,7 @@ func TestRetry(t *testing.T) {
 			check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), w.Keys("a"), time.Hour, nil))
 			began := time.Now()
 			_, err := w.Client.Obtain(t.Context(), w.Keys("a"), time.Hour, &redislock.Options{
-				RetryStrategy: func() backoff.BackOff {
+				RetryStrategy: func() redislock.BackOff {
 					return backoff.NewExponentialBackOff(backoff.WithMaxElapsedTime(time.Minute))
 				},
 			})
@@ -217,7 +217,7 @@ func TestRetry(t *testing.T) {
 			asked := &check.Tally{Prefix: "eval"}
 			w.RDB.AddHook(asked)
 			_, err := w.Client.Obtain(ctx, w.Keys("a"), time.Hour,
-				&redislock.Options{RetryStrategy: func() backoff.BackOff { return &backoff.ZeroBackOff{} }})
+				&redislock.Options{RetryStrategy: func() redislock.BackOff { return &backoff.ZeroBackOff{} }})
 			check.Is(t, err, context.DeadlineExceeded)
 			if n := asked.Sent.Load(); n < 500 || n > 1010 {
 				t.Errorf("asked %d times in a second, want once each millisecond", n)

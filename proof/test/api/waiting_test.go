@@ -190,13 +190,11 @@ func (s *stops) NextBackOff() time.Duration {
 	return backoff.Stop
 }
 
-func (s *stops) Reset() {}
-
 // Nobody waits if there is to be no other attempt.
 func TestNotWaiting(t *testing.T) {
 	t.Parallel()
 	after := func(n int) redislock.RetryStrategy {
-		return func() backoff.BackOff { return &stops{left: n} }
+		return func() redislock.BackOff { return &stops{left: n} }
 	}
 	world.Bubble(t, func(t *testing.T, w *world.World, _ *redistest.Mini, _ *world.Journal) {
 		var h told
@@ -205,7 +203,7 @@ func TestNotWaiting(t *testing.T) {
 		ended, cancel := context.WithCancel(t.Context())
 		cancel()
 		ends, end := context.WithCancel(t.Context())
-		ending := func() backoff.BackOff { return &stops{left: 1, before: end} }
+		ending := func() redislock.BackOff { return &stops{left: 1, before: end} }
 		for _, test := range []struct {
 			name, key string
 			ctx       context.Context
@@ -233,7 +231,7 @@ func TestNotWaiting(t *testing.T) {
 // If a strategy or a hook panics the waiting has ended, too, and nothing is left of it.
 func TestWaitedAfterPanic(t *testing.T) {
 	t.Parallel()
-	strategy := &redislock.Options{RetryStrategy: func() backoff.BackOff { return &stops{left: 2, panics: true} }, Intent: true}
+	strategy := &redislock.Options{RetryStrategy: func() redislock.BackOff { return &stops{left: 2, panics: true} }, Intent: true}
 	for name, test := range map[string]struct {
 		opt    *redislock.Options
 		panics string

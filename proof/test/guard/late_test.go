@@ -238,7 +238,7 @@ func TestIntentOfLongWaits(t *testing.T) {
 			ended := make(chan error, 1)
 			go func() {
 				_, err := w.Client.Obtain(ctx, w.Keys("a"), world.Long, &redislock.Options{
-					Intent: true, RetryStrategy: func() backoff.BackOff { return backoff.NewConstantBackOff(wait) },
+					Intent: true, RetryStrategy: func() redislock.BackOff { return backoff.NewConstantBackOff(wait) },
 				})
 				ended <- err
 			}()

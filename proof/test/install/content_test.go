@@ -24,14 +24,14 @@ func TestContent(t *testing.T) {
 	if err := os.Symlink("obtain.lua", filepath.Join(dir, "link.lua")); err != nil {
 		t.Logf("without a symbolic link: %v", err)
 	}
-	root := []string{".gitignore", "LICENSE", "cmd/lock/main.go", "go.mod", "internal/wire/wire.go", "lock.go", "new.go", "obtain.lua"}
-	metrics := []string{"LICENSE", "go.mod", "metrics.go", "metrics_test.go"}
-	wantContent(t, dir, root, metrics)
+	root := []string{".gitignore", "LICENSE", "go.mod", "go.work", "internal/wire/wire.go", "lock.go", "new.go", "obtain.lua"}
+	tool, metrics := []string{"LICENSE", "go.mod", "main.go"}, []string{"LICENSE", "go.mod", "metrics.go", "metrics_test.go"}
+	wantContent(t, dir, root, tool, metrics)
 
 	// Without git everything counts.
 	check.NoError(t, os.RemoveAll(filepath.Join(dir, ".git")))
 	writeFile(t, dir, ".bin/tool.go", "package main\n")
-	wantContent(t, dir, slices.Sorted(slices.Values(append(root, "cpu.out"))), metrics)
+	wantContent(t, dir, slices.Sorted(slices.Values(append(root, "cpu.out"))), tool, metrics)
 
 	// The repo of somebody else around it says nothing of the checkout.
 	check.Must[string](t)(git(t.Context(), dir, "init", "--quiet"))
@@ -43,10 +43,11 @@ func TestContent(t *testing.T) {
 	}
 }
 
-func wantContent(t *testing.T, dir string, root, metrics []string) {
+// wantContent checks the files of each module that is offered.
+func wantContent(t *testing.T, dir string, modules ...[]string) {
 	t.Helper()
 	c := check.Must[checkout](t)(openCheckout(t.Context(), dir))
-	for i, want := range [][]string{root, metrics} {
+	for i, want := range modules {
 		got := slices.Sorted(maps.Keys(c.offered[i].content()))
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", c.offered[i].module, diff)

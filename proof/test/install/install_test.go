@@ -1,6 +1,7 @@
 package install_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,13 +26,15 @@ func TestInstall(t *testing.T) {
 		if !m.forUsers() {
 			continue
 		}
-		t.Run(path.Base(m.Module.Path), func(t *testing.T) {
+		t.Run(cmp.Or(strings.TrimPrefix(m.dir, "."), "root"), func(t *testing.T) {
 			t.Parallel()
 			c.needOthers(t, m)
 			u := check.Must[user](t)(p.newUser(t))
-			if m.dir == "." {
+			if m.dir == "." || isTool(m.dir) {
 				check.NoError(t, u.install(t.Context(), c.newest(m)))
-				testCommand(t, u, c.newest(m).name)
+				if isTool(m.dir) {
+					testCommand(t, u, c.newest(m).name, c.newest(c.modules[0]).name)
+				}
 				return
 			}
 			program := check.Must[[]byte](t)(os.ReadFile(filepath.Join("testdata", m.dir, "main.go")))
@@ -48,10 +51,10 @@ func TestInstall(t *testing.T) {
 	})
 }
 
-func testCommand(t *testing.T, u user, version string) {
+func testCommand(t *testing.T, u user, version, library string) {
 	t.Helper()
 	said := check.Must[string](t)(u.run(t.Context(), "bin/redislock", "version"))
-	if want := "redislock " + version + "\n"; !strings.HasPrefix(said, want) {
+	if want := "redislock " + version + "\nlibrary " + library + "\n"; !strings.HasPrefix(said, want) {
 		t.Errorf("got %q, want %q at its beginning", said, want)
 	}
 	got := check.Must[string](t)(u.run(t.Context(), "bin/redislock", "demo", "-quick", "conflict"))
@@ -93,6 +96,7 @@ func (u user) install(ctx context.Context, v version) error {
 		return err
 	}
 	var imports strings.Builder
+	commands := 0
 	for _, p := range packages {
 		switch {
 		case p.isInternal() || p.Module == nil || p.Module.Path != v.module || len(p.GoFiles) == 0:
@@ -102,9 +106,10 @@ func (u user) install(ctx context.Context, v version) error {
 			if _, err := u.run(ctx, "go", "install", p.ImportPath+"@latest"); err != nil {
 				return err
 			}
+			commands++
 		}
 	}
-	if imports.Len() == 0 {
+	if imports.Len() == 0 && commands == 0 {
 		return fmt.Errorf("%s has no packages", v.module)
 	}
 	if err := u.write("imports/imports.go", "package imports\n\n"+imports.String()); err != nil {
@@ -116,7 +121,7 @@ func (u user) install(ctx context.Context, v version) error {
 	if _, err := u.run(ctx, "go", "build", "./imports"); err != nil {
 		return err
 	}
-	return errors.Join(u.checkVersion(ctx, v), u.checkInternal(ctx, v.module), u.checkSums(v))
+	return errors.Join(u.checkVersion(ctx, v), u.checkInternal(ctx, v), u.checkSums(v))
 }
 
 // checkVersion returns an error if the user has something else than the version.
@@ -130,19 +135,22 @@ func (u user) checkVersion(ctx context.Context, v version) error {
 
 // checkInternal returns an error if a package of the module imports an internal one of another module. The go command
 // lets a nested module do that; but what is internal changes without notice, and each user has their own versions of both.
-func (u user) checkInternal(ctx context.Context, module string) error {
-	packages, err := u.list(ctx, "-deps", "./...")
+// A tool may do it with the root: whoever installs it has the version of the root that it requires, which is of the same
+// commit.
+func (u user) checkInternal(ctx context.Context, v version) error {
+	packages, err := u.list(ctx, "-deps", v.module+"/...")
 	if err != nil {
 		return err
 	}
+	root := strings.TrimSuffix(v.module, "/"+v.dir)
 	var found []error
 	for _, p := range packages {
-		if p.Module == nil || p.Module.Path != module {
+		if p.Module == nil || p.Module.Path != v.module {
 			continue
 		}
 		for _, imported := range packages {
-			if imported.isInternal() && imported.Module != nil && imported.Module.Path != module &&
-				slices.Contains(p.Imports, imported.ImportPath) {
+			if imported.isInternal() && imported.Module != nil && imported.Module.Path != v.module &&
+				slices.Contains(p.Imports, imported.ImportPath) && (!isTool(v.dir) || imported.Module.Path != root) {
 				found = append(found, fmt.Errorf("%s imports %s: it is internal to another module", p.ImportPath, imported.ImportPath))
 			}
 		}

@@ -13,8 +13,18 @@ import (
 	"strings"
 )
 
-// internal are the folders of the modules that are not for users. All others are installed here, and are held to the rules.
-var internal = []string{"benchmarks", "torture"}
+const (
+	// proof is the folder of the module that is not for users. All others are installed here.
+	proof = "proof"
+
+	// tools is the folder of the modules whose commands users install.
+	tools = "cmd/"
+)
+
+// direct are the only modules that the root may require directly, because each user of it gets them.
+var direct = []string{
+	"github.com/alicebob/miniredis/v2", "github.com/cenkalti/backoff/v4", "github.com/google/go-cmp", "github.com/redis/go-redis/v9",
+}
 
 // A module is a folder with a go.mod.
 type module struct {
@@ -26,7 +36,10 @@ type module struct {
 type modFile struct {
 	Module  struct{ Path string }
 	Go      string
-	Require []struct{ Path, Version string }
+	Require []struct {
+		Path, Version string
+		Indirect      bool
+	}
 	Replace []struct {
 		Old, New struct{ Path, Version string }
 	}
@@ -58,28 +71,21 @@ func modules(ctx context.Context, dir string, files tree) ([]module, error) {
 }
 
 // forUsers reports whether users install the module.
-func (m module) forUsers() bool { return !slices.Contains(internal, m.dir) }
+func (m module) forUsers() bool { return m.dir != proof }
 
-// faults says what stands in a go.mod, or in the tree, that would keep users from installing a module.
-func faults(all []module, files tree) (found []string) {
-	for name := range files {
-		if path.Base(name) == "go.work" {
-			found = append(found, name+": users do not have it, so the modules have to do without")
-		}
-	}
-	for _, dir := range internal {
-		if !slices.ContainsFunc(all, func(m module) bool { return m.dir == dir }) {
-			found = append(found, dir+": it is listed as a module that is not for users, but is none")
-		}
-	}
+// isJoined reports whether the module is one with the root of the same commit: it may import what is internal there. The
+// workspace joins the two for those who work on them, and for users the version that it requires.
+func (m module) isJoined() bool { return m.dir == proof || isTool(m.dir) }
+
+func isTool(dir string) bool { return strings.HasPrefix(dir, tools) }
+
+// faults says what stands in a go.mod that would keep users from installing a module, or work from being done on it.
+func faults(all []module) (found []string) {
 	for _, m := range all {
-		if m.forUsers() {
-			for _, fault := range m.faults(all) {
-				found = append(found, path.Join(m.dir, "go.mod")+": "+fault)
-			}
+		for _, fault := range m.faults(all) {
+			found = append(found, path.Join(m.dir, "go.mod")+": "+fault)
 		}
 	}
-	slices.Sort(found)
 	return found
 }
 
@@ -89,12 +95,14 @@ var release = regexp.MustCompile(`^v([0-9]+)\.([0-9]+)\.([0-9]+)$`)
 func (m module) faults(all []module) (found []string) {
 	say := func(format string, args ...any) { found = append(found, fmt.Sprintf(format, args...)) }
 	root := all[0]
-	if len(m.Exclude) > 0 {
-		say("exclude has no effect for users")
-	}
 	if m.dir == "." {
 		if len(m.Replace) > 0 || len(m.Exclude) > 0 {
-			say("`go install` of a command refuses a module with replace or exclude")
+			say("replace and exclude have no effect for users")
+		}
+		for _, r := range m.Require {
+			if !r.Indirect && !slices.Contains(direct, r.Path) {
+				say("it requires %s directly: what needs that goes into a nested module", r.Path)
+			}
 		}
 		return found
 	}
@@ -115,13 +123,27 @@ func (m module) faults(all []module) (found []string) {
 			say("it requires %s, which is not for users", other.Module.Path)
 		case !release.MatchString(version) || version == "v0.0.0":
 			say("it requires %s %s: not a version that is released", other.Module.Path, version)
-		case !m.replaces(other):
+		case !m.isJoined() && !m.replaces(other):
 			say("no replace of %s by %s: work in the repo is not done with the code beside it", other.Module.Path, m.pathTo(other))
 		}
 	}
+	return append(found, m.directives(all)...)
+}
+
+// directives says which replace or exclude must not stand in a go.mod.
+func (m module) directives(all []module) (found []string) {
+	if m.isJoined() {
+		if len(m.Replace) > 0 || len(m.Exclude) > 0 {
+			found = append(found, "replace or exclude: `go install` of a command refuses them, and go.work does without")
+		}
+		return found
+	}
+	if len(m.Exclude) > 0 {
+		found = append(found, "exclude has no effect for users")
+	}
 	for _, r := range m.Replace {
 		if !slices.ContainsFunc(all, func(o module) bool { return o.Module.Path == r.Old.Path }) {
-			say("replace of %s: it has no effect for users", r.Old.Path)
+			found = append(found, fmt.Sprintf("replace of %s: it has no effect for users", r.Old.Path))
 		}
 	}
 	return found

@@ -19,15 +19,16 @@ import (
 // A proxy is where users get modules: those of this repo from a folder, those of others from the module cache of this
 // machine, and none from anywhere else. Its users share a module cache of their own.
 type proxy struct {
+	dir string   // of the modules of this repo
 	env []string // of its users
 }
 
 // startProxy offers versions for the time of the test.
 func startProxy(t *testing.T, offered []version) (p proxy, err error) {
 	t.Helper()
-	dir := t.TempDir()
+	p.dir = t.TempDir()
 	for _, v := range offered {
-		if err := v.publish(dir); err != nil {
+		if err := v.publish(p.dir); err != nil {
 			return p, fmt.Errorf("publish %s@%s: %w", v.module, v.name, err)
 		}
 	}
@@ -44,7 +45,7 @@ func startProxy(t *testing.T, offered []version) (p proxy, err error) {
 		"GOENV=off", "GOWORK=off", "GOTOOLCHAIN=local", "GO111MODULE=on", "GOEXPERIMENT=",
 		"GOFLAGS=-trimpath -modcacherw -buildvcs=false -ldflags=-w -p=1",
 		"GOCACHE="+machine.GOCACHE, "GOMODCACHE="+t.TempDir(),
-		"GOPROXY="+fileURL(dir)+","+fileURL(filepath.Join(machine.GOMODCACHE, "cache", "download"))+",off",
+		"GOPROXY="+fileURL(p.dir)+","+fileURL(filepath.Join(machine.GOMODCACHE, "cache", "download"))+",off",
 		"GOPRIVATE=", "GONOPROXY=none", "GONOSUMDB=", "GOSUMDB=off", "GOVCS=*:off",
 	)
 	return p, nil

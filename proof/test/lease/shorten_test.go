@@ -17,18 +17,6 @@ import (
 	"github.com/seed-14de3678/redislock/internal/world"
 )
 
-// onLease has every request for a new lease sent in its own way, which send does: those of
-// the watchdog, and those of a Refresh.
-func onLease(rdb *redis.Client, fn func(renewal bool, send func() error) error) {
-	rdb.AddHook(check.Around(func(cmd redis.Cmder, send func() error) error {
-		run := check.RunIn(cmd)
-		if !run.Of("refresh") {
-			return send()
-		}
-		return fn(run.NeverShortens(), send)
-	}))
-}
-
 // slowly is the way of a request to a server that is some milliseconds away.
 func slowly(_ bool, send func() error) error {
 	time.Sleep(5 * time.Millisecond)
@@ -56,7 +44,7 @@ func TestRefreshToMuchShorter(t *testing.T) {
 	t.Run("answered", func(t *testing.T) {
 		world.Bubble(t, func(t *testing.T, w *world.World, _ *redistest.Mini, j *world.Journal) {
 			lock := check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), w.Keys("a"), ttl, world.Watched))
-			onLease(w.RDB, slowly)
+			world.OnLease(w.RDB, slowly)
 			check.NoError(t, lock.Refresh(t.Context(), short))
 			if left := time.Until(lock.Deadline()); left > short {
 				t.Errorf("got deadline in %v", left)
@@ -69,7 +57,7 @@ func TestRefreshToMuchShorter(t *testing.T) {
 			lock := check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), w.Keys("a"), ttl, world.Watched))
 			renewing := make(chan struct{})
 			var once atomic.Bool
-			onLease(w.RDB, func(renewal bool, send func() error) error {
+			world.OnLease(w.RDB, func(renewal bool, send func() error) error {
 				if renewal && once.CompareAndSwap(false, true) {
 					close(renewing)
 					time.Sleep(short / 2) // it arrives behind the Refresh
@@ -95,7 +83,7 @@ func TestRefreshToMuchShorter(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			var lost atomic.Bool // a renewal
-			onLease(w.RDB, func(renewal bool, send func() error) error {
+			world.OnLease(w.RDB, func(renewal bool, send func() error) error {
 				err := slowly(renewal, send)
 				if err == nil && (!renewal || lost.CompareAndSwap(false, true)) {
 					cancel()
@@ -113,7 +101,7 @@ func TestRefreshToMuchShorter(t *testing.T) {
 	t.Run("refused for good", func(t *testing.T) {
 		world.Bubble(t, func(t *testing.T, w *world.World, mini *redistest.Mini, j *world.Journal) {
 			lock := check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), w.Keys("a"), ttl, world.Watched))
-			onLease(w.RDB, func(renewal bool, send func() error) error {
+			world.OnLease(w.RDB, func(renewal bool, send func() error) error {
 				if !renewal {
 					mini.Miniredis().SetError("NOPERM this user has no permissions to run the 'evalsha' command")
 					defer mini.Miniredis().SetError("")

@@ -184,7 +184,7 @@ func clientClosed(t *testing.T, s *redistest.Server, n int) {
 	}
 	check.Eventually(t, time.Second, "no subscription is left", func() bool { return subscriptions(t, w.RDB) == 0 })
 	check.NoError(t, holder.Release(t.Context()))
-	wantNoTrace(t, w, key)
+	w.WantNoTrace(t, key)
 }
 
 func subscriptions(t *testing.T, rdb *redis.Client) int {

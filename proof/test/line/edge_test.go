@@ -42,7 +42,7 @@ func TestQueueKeepsOthersOut(t *testing.T) {
 		}
 		check.NoError(t, got.Err)
 		check.NoError(t, got.Lock.Release(t.Context()))
-		wantNoTrace(t, w, key)
+		w.WantNoTrace(t, key)
 	})
 }
 
@@ -68,7 +68,7 @@ func TestQueueForeign(t *testing.T) {
 				}
 				check.NoError(t, got.Err)
 				check.NoError(t, got.Lock.Release(t.Context()))
-				wantNoTrace(t, w, key)
+				w.WantNoTrace(t, key)
 			})
 		})
 	}
@@ -121,8 +121,9 @@ func TestQueueManyKeys(t *testing.T) {
 				b = world.WantTurnWithin(t, turns, most, "b")[0]
 			})
 			quick("to release", func() { check.NoError(t, b.Release(t.Context())) })
-			if left := check.Must[int64](t)(w.RDB.DBSize(t.Context()).Result()); left != 0 {
-				t.Errorf("%d keys are left", left)
+			left := check.Must[[]string](t)(w.RDB.Keys(t.Context(), "*").Result())
+			if left = check.WithoutGuards(t.Context(), w.RDB, left...); len(left) != 0 { // go-redis may send again what takes long
+				t.Errorf("%d keys are left", len(left))
 			}
 		})
 	}

@@ -91,7 +91,7 @@ func onlyGuardsSoon(t *testing.T, w *world.World, keys ...string) {
 }
 
 // waitTogether has n wait for the key, by turns in each of the worlds; they go through the gate one by one.
-// What it returns waits until all have been served.
+// What it returns waits until all have been served, each soon after the one before: who heard nothing would ask much later.
 func waitTogether(t *testing.T, n int, key string, worlds ...*world.World) (served func(within time.Duration)) {
 	t.Helper()
 	g, ends := gateAt(worlds[0].RDB, key), make(chan error, n)
@@ -107,11 +107,10 @@ func waitTogether(t *testing.T, n int, key string, worlds ...*world.World) (serv
 	worlds[0].InLine(t, key, n)
 	return func(within time.Duration) {
 		t.Helper()
-		watch := check.NewPatience(within)
 		for i := range n {
-			err, ok := check.ReceiveBefore(ends, watch)
+			err, ok := check.Receive(ends, within)
 			if !ok {
-				t.Fatalf("%d of %d have been served within %v", i, n, within)
+				t.Fatalf("%d of %d have been served, and for %v nobody", i, n, within)
 			}
 			check.NoError(t, err)
 		}
@@ -225,8 +224,6 @@ func onScript(l *world.Lossy, script string, fn func(n int)) {
 func newLossyLine(t *testing.T, mod func(*redis.Options)) (*world.Lossy, *world.World, *redislock.Lock) {
 	t.Helper()
 	l := world.NewLossy(t, mod)
-	warm := check.Must[*redislock.Lock](t)(l.Client.ObtainRead(t.Context(), []string{l.Key + ":warm"}, world.Long, nil))
-	check.NoError(t, warm.Release(t.Context()))
 	w := world.New(t, redistest.Shared(t, redistest.Redis))
 	return l, w, l.Obtain(t, l.Key)
 }

@@ -47,7 +47,7 @@ func TestQueueStrangeEntries(t *testing.T) {
 				check.NoError(t, got.Lock.Release(t.Context()))
 				enter()
 				check.NoError(t, check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), keys, world.Long, nil)).Release(t.Context()))
-				wantNoTrace(t, w, keys...)
+				w.WantNoTrace(t, keys...)
 			}
 		}
 	})

@@ -164,7 +164,7 @@ func TestQueueReadsFreeKeys(t *testing.T) {
 		reader := check.Must[*redislock.Lock](t)(w.Client.ObtainRead(t.Context(), keys[1:], world.Long, world.Queue()))
 		check.NoError(t, lock.Release(t.Context()))
 		check.NoError(t, reader.Release(t.Context()))
-		wantNoTrace(t, w, keys...)
+		w.WantNoTrace(t, keys...)
 	})
 }
 

@@ -39,7 +39,7 @@ func wantCleared(t *testing.T, w *world.World, turns <-chan world.Turn, locks ..
 		check.NoError(t, lock.Release(t.Context()))
 	}
 	world.WantNobody(t, turns)
-	wantNoTrace(t, w, w.Keys("a", "b", "c", "d")...)
+	w.WantNoTrace(t, w.Keys("a", "b", "c", "d")...)
 }
 
 func TestQueueTurns(t *testing.T) {

@@ -123,7 +123,7 @@ func TestBatchingCanBeSwitchedOff(t *testing.T) {
 	for _, batched := range []bool{true, false} {
 		t.Run(fmt.Sprintf("batched %t", batched), func(t *testing.T) {
 			t.Parallel()
-			client, rdb := cancelled(t, batched)
+			client, rdb := world.Batched(t, batched)
 			var pipelines atomic.Int64
 			rdb.AddHook(pipelineCounter{&pipelines})
 			var wg sync.WaitGroup

@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cenkalti/backoff/v4"
 	"github.com/redis/go-redis/v9"
 
 	"github.com/seed-14de3678/redislock"
@@ -258,7 +257,7 @@ func attemptsOf(err error) int {
 // A strategy that returns nil is a mistake, and the error says so.
 func TestNilBackOff(t *testing.T) {
 	world.Scenario(t, func(t *testing.T, w *world.World) {
-		bad := func() backoff.BackOff { return nil }
+		bad := func() redislock.BackOff { return nil }
 		free := check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), w.Keys("a"), world.Long, &redislock.Options{RetryStrategy: bad}))
 		for _, strategy := range []redislock.RetryStrategy{bad, redislock.LimitRetry(bad, 3)} {
 			_, err := w.Client.Obtain(t.Context(), w.Keys("a"), world.Long, &redislock.Options{RetryStrategy: strategy})

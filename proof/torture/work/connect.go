@@ -9,8 +9,8 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/seed-14de3678/redislock"
-	"github.com/seed-14de3678/redislock/quorum"
 	"github.com/seed-14de3678/redislock/proof/torture/world"
+	"github.com/seed-14de3678/redislock/quorum"
 )
 
 // patience is for how long a connection waits for the server.

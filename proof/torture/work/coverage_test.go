@@ -11,10 +11,10 @@ import (
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/election"
 	"github.com/seed-14de3678/redislock/multi"
-	"github.com/seed-14de3678/redislock/quorum"
-	"github.com/seed-14de3678/redislock/reentrant"
 	"github.com/seed-14de3678/redislock/proof/torture/history"
 	"github.com/seed-14de3678/redislock/proof/torture/work"
+	"github.com/seed-14de3678/redislock/quorum"
+	"github.com/seed-14de3678/redislock/reentrant"
 )
 
 // A shape says whether an operation of a history was made by a method.

@@ -4,8 +4,8 @@ import (
 	"context"
 
 	"github.com/seed-14de3678/redislock"
-	"github.com/seed-14de3678/redislock/reentrant"
 	"github.com/seed-14de3678/redislock/proof/torture/history"
+	"github.com/seed-14de3678/redislock/reentrant"
 )
 
 // nested obtains locks, and obtains some of their keys and others again as the same owner. Another caller may be the same

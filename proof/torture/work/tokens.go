@@ -6,8 +6,8 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/seed-14de3678/redislock/reentrant"
 	"github.com/seed-14de3678/redislock/proof/torture/history"
+	"github.com/seed-14de3678/redislock/reentrant"
 )
 
 // mostUses is after how many obtains a pair takes another token.

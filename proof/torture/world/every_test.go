@@ -15,7 +15,7 @@ var full = flag.Bool("full", false, "every fault strikes in every topology, on b
 // Every fault of every topology ends, can be healed, and leaves nothing.
 func TestEvery(t *testing.T) {
 	if !*full {
-		t.Skip("see CONTRIBUTING.md, \"How tests run\": it needs -full, and some minutes")
+		t.Skip("see proof/CONTRIBUTING.md, \"The campaign\": it needs -full, and some minutes")
 	}
 	t.Parallel()
 	for _, topology := range world.Topologies() {

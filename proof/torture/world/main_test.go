@@ -13,8 +13,8 @@ import (
 
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/internal/redistest"
-	"github.com/seed-14de3678/redislock/quorum"
 	"github.com/seed-14de3678/redislock/proof/torture/world"
+	"github.com/seed-14de3678/redislock/quorum"
 )
 
 func TestMain(m *testing.M) { redistest.Main(m) }

@@ -1,0 +1,16 @@
+package page
+
+import (
+	"fmt"
+	"os"
+	"testing"
+)
+
+// The tests look at files of the whole repository, by their names from its root.
+func TestMain(m *testing.M) {
+	if err := os.Chdir("../.."); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(m.Run())
+}
