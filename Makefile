@@ -84,7 +84,7 @@ test: $(REPORT) ## the quick suite: every promise of the README, on a real Redis
 	@.ci/install quick
 	@{ \
 		$(with_race); \
-		export GOWORK=off; \
+		export GOWORK=off $(if $(MODFILE),GOFLAGS="$$GOFLAGS -modfile=$(MODFILE)"); \
 		packages=$$(go list ./... | grep -v /test/hammer$$) || exit 1; \
 		go test -json -vet=off -count=1 $$race $(TESTFLAGS) $(HAMMERS) >$(BIN)/hammers.json 2>&1 & \
 		go test -json -count=1 $(TESTFLAGS) $$packages 2>&1 || status=1; \
@@ -92,6 +92,17 @@ test: $(REPORT) ## the quick suite: every promise of the README, on a real Redis
 		cat $(BIN)/hammers.json; \
 		exit $$status; \
 	} | $(REPORT) -promises test/promises.md
+
+# The same with another go-redis than that of go.mod, which is the least: that of proof, the newest that everything is tested
+# with, or GO_REDIS=latest. It is in a copy of go.mod, because that is not to change.
+GO_REDIS ?= $(shell sed -n 's|.*go-redis/v9 \(v[^ ]*\).*|\1|p' proof/go.mod)
+
+.PHONY: test-client
+test-client: MODFILE := $(CURDIR)/.bin/client/go.mod
+test-client: ## the quick suite with the newest go-redis, or GO_REDIS=version
+	@mkdir -p $(dir $(MODFILE)) && cp go.mod go.sum $(dir $(MODFILE))
+	@GOWORK=off go get -modfile=$(MODFILE) github.com/redis/go-redis/v9@$(GO_REDIS)
+	@$(MAKE) --no-print-directory test MODFILE=$(MODFILE)
 
 # The newest servers stand in front of the PATH, where internal/redistest finds them. What runs on miniredis alone is left out.
 NEWEST     := $(CURDIR)/.bin/newest

@@ -52,7 +52,7 @@ func (a *album) isEnough() bool { return a.overrun >= 5 && len(a.windows) >= 40 
 func (a *album) isFull(took time.Duration) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return took > check.HammerTime()/2 && a.isEnough() || took > 2*time.Minute
+	return took > check.HammerTime/2 && a.isEnough() || took > 2*time.Minute
 }
 
 // overlap returns two windows of one key that overlap, one of a writer at least. It looks at each window in the order of their

@@ -176,7 +176,7 @@ func TestQueueOrder(t *testing.T) {
 		clients int
 		lasts   time.Duration
 	}{
-		{"redis", redistest.Redis, 1, check.HammerTime()},
+		{"redis", redistest.Redis, 1, check.HammerTime},
 		{"redis, several clients", redistest.Redis, 4, 4 * time.Second},
 		{"valkey", redistest.Valkey, 1, 4 * time.Second},
 		{"valkey, several clients", redistest.Valkey, 4, 4 * time.Second},
