@@ -134,3 +134,21 @@ func TestInstall(t *testing.T) {
 		})
 	}
 }
+
+// The quick suite needs Redis and a compiler, and nothing else is installed for it.
+func TestInstallQuick(t *testing.T) {
+	t.Parallel()
+	b := newSandbox(t)
+	b.without("bin/redis-server", "bin/redis-sentinel", "bin/valkey-server", "bin/luacheck")
+	if said, ok := b.install("true", "quick"); !ok || !strings.Contains(b.text("log"), aptInstall+"redis-server\n") {
+		t.Errorf("succeeded %t, and has called %q:\n%s", ok, b.text("log"), said)
+	}
+	if log := b.text("log"); strings.Contains(log, "sentinel") || strings.Contains(log, "valkey") || strings.Contains(log, "lua") {
+		t.Errorf("it has called %q", log)
+	}
+	b.without("bin/redis-server", "bin/apt-get")
+	said, ok := b.install("", "quick")
+	if want := "to run the quick suite, install Redis 7 and a C compiler"; !ok || !strings.Contains(said, want) {
+		t.Errorf("succeeded %t, and says %q, want %q in it", ok, said, want)
+	}
+}
