@@ -1,6 +1,8 @@
 package world
 
 import (
+	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -53,4 +55,13 @@ func Batched(t *testing.T, batched bool) (*redislock.Client, *redis.Client) {
 		return NewClient(t, rdb), rdb
 	}
 	return NewClient(t, rdb, redislock.WithoutBatching()), rdb
+}
+
+// ReleaseAnyway releases a lock with a context that may end meanwhile: then the answer is not waited for any longer, on a busy
+// machine, and the lock is released all the same.
+func ReleaseAnyway(ctx context.Context, t *testing.T, lock *redislock.Lock) {
+	t.Helper()
+	if err := lock.Release(ctx); err != nil && (ctx.Err() == nil || !errors.Is(err, redislock.ErrUnknownOutcome)) {
+		t.Errorf("release: %v", err)
+	}
 }

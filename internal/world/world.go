@@ -110,3 +110,15 @@ func (w *World) WantNoTrace(t *testing.T, keys ...string) {
 		w.WantFree(t, key, "redislock:line:{"+key+"}", "redislock:fence:{"+key+"}")
 	}
 }
+
+// OnlyGuardsSoon waits until nothing but guards is left of locks of which a request was not answered, and of those who waited.
+func (w *World) OnlyGuardsSoon(t *testing.T, keys ...string) {
+	t.Helper()
+	var traces []string
+	for _, key := range keys {
+		traces = append(traces, key, "redislock:line:{"+key+"}")
+	}
+	check.Eventually(t, Soon, "nothing but guards is left", func() bool {
+		return len(check.WithoutGuards(t.Context(), w.RDB, traces...)) == 0
+	})
+}

@@ -67,16 +67,7 @@ func cancelAt(t *testing.T, relay *redistest.Relay, step int, after bool, kind, 
 		t.Errorf("step %d: got error %v, want a cancellation", step, err)
 	}
 	if err == nil {
-		releaseAnyway(ctx, t, lock)
-	}
-}
-
-// releaseAnyway releases a lock with a ctx that may end meanwhile: then the answer is not waited for
-// any longer, on a busy machine, and the lock is released all the same.
-func releaseAnyway(ctx context.Context, t *testing.T, lock *redislock.Lock) {
-	t.Helper()
-	if err := lock.Release(ctx); err != nil && (ctx.Err() == nil || !errors.Is(err, redislock.ErrUnknownOutcome)) {
-		t.Errorf("release: %v", err)
+		world.ReleaseAnyway(ctx, t, lock)
 	}
 }
 

@@ -60,9 +60,7 @@ func TestQueueEndsWithContext(t *testing.T) {
 		if took < goesOn {
 			w.WantNoTrace(t, key)
 		} else {
-			check.Eventually(t, world.Soon, "nothing but guards is left", func() bool {
-				return len(check.WithoutGuards(t.Context(), w.RDB, key, "redislock:line:{"+key+"}")) == 0
-			})
+			w.OnlyGuardsSoon(t, key)
 		}
 	})
 }

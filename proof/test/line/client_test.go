@@ -100,7 +100,7 @@ func TestQueueCancelHammer(t *testing.T) {
 		if !someOfBoth() {
 			t.Errorf("%d hasty waits of %d had an end, want some of both", served.Load(), hasty.Load())
 		}
-		onlyGuardsSoon(t, w, keys...)
+		w.OnlyGuardsSoon(t, keys...)
 	})
 }
 

@@ -82,14 +82,6 @@ func noTraceSoon(t *testing.T, w *world.World, keys ...string) {
 	})
 }
 
-// onlyGuardsSoon is noTraceSoon where a request was not answered.
-func onlyGuardsSoon(t *testing.T, w *world.World, keys ...string) {
-	t.Helper()
-	check.Eventually(t, world.Soon, "nothing but guards is left", func() bool {
-		return len(check.WithoutGuards(t.Context(), w.RDB, traces(keys)...)) == 0
-	})
-}
-
 // waitTogether has n wait for the key, by turns in each of the worlds; they go through the gate one by one.
 // What it returns waits until all have been served, each soon after the one before: who heard nothing would ask much later.
 func waitTogether(t *testing.T, n int, key string, worlds ...*world.World) (served func(within time.Duration)) {
@@ -202,7 +194,7 @@ func TestQueueMessagesLost(t *testing.T) {
 						t.Errorf("the next waited %v for a lease of %v", took, ttl)
 					}
 				}
-				onlyGuardsSoon(t, w, key) // go-redis may have sent again what took long
+				w.OnlyGuardsSoon(t, key) // go-redis may have sent again what took long
 			})
 		}
 	})
@@ -261,7 +253,7 @@ func TestQueueReleaseReplyLost(t *testing.T) {
 				l.Relay.OnRequest(nil)
 				l.Relay.DropReplies(false)
 				check.NoError(t, gateAt(l.Direct, l.Key).pass(t.Context(), next, 0))
-				onlyGuardsSoon(t, w, l.Key)
+				w.OnlyGuardsSoon(t, l.Key)
 			})
 		}
 	}
@@ -301,7 +293,7 @@ func TestQueueEnterReplyLost(t *testing.T) {
 			world.WantNobody(t, turns)
 			check.NoError(t, first.Release(t.Context()))
 			check.NoError(t, world.WantTurn(t, turns, "second")[0].Release(t.Context()))
-			onlyGuardsSoon(t, w, l.Key)
+			w.OnlyGuardsSoon(t, l.Key)
 		})
 	}
 	t.Run("and it does not go on", func(t *testing.T) {
@@ -313,6 +305,6 @@ func TestQueueEnterReplyLost(t *testing.T) {
 		world.WantUnknownOutcome(t, err)
 		w.InLine(t, l.Key, 0)
 		check.NoError(t, holder.Release(t.Context()))
-		onlyGuardsSoon(t, w, l.Key)
+		w.OnlyGuardsSoon(t, l.Key)
 	})
 }

@@ -301,7 +301,7 @@ func TestQueueServerPaused(t *testing.T) {
 						t.Error(err)
 					}
 				}
-				onlyGuardsSoon(t, w, key) // who asked when the lease was over had no answer
+				w.OnlyGuardsSoon(t, key) // who asked when the lease was over had no answer
 				for _, client := range clients {
 					client.Close()
 				}
