@@ -125,9 +125,11 @@ func ExampleHooks_joined() {
 		fmt.Println(err)
 		return
 	}
+	told := make(chan struct{})
 	client := redislock.New(rdb, redislock.WithHooks(redislock.JoinHooks(hooks, redislock.Hooks{
 		Lost: func(_ context.Context, e redislock.Event) {
 			fmt.Printf("%s was lost: somebody has to look\n", e.Name)
+			close(told)
 		},
 	})))
 	defer client.Close()
@@ -139,6 +141,7 @@ func ExampleHooks_joined() {
 			<-ctx.Done()
 			return nil
 		})
+	<-told
 	// Output: order was lost: somebody has to look
 }
 
@@ -167,6 +170,9 @@ func ExampleWithTracerProvider() {
 		}
 		_, err := client.Break(ctx, keys, "stuck")
 		<-ctx.Done()
+		for len(spans.Ended()) == 0 {
+			time.Sleep(time.Millisecond) // the hooks are told next
+		}
 		return err
 	})
 	for _, span := range spans.Ended() {

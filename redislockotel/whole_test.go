@@ -48,6 +48,7 @@ func TestQuorum(t *testing.T) {
 				mini.Miniredis().SetTTL("a", time.Hour)
 			}
 			<-ctx.Done()
+			synctest.Wait() // until the hooks are told, which may else hear of the Release first
 			return nil
 		})
 		check.Is(t, err, redislock.ErrLockLost)
@@ -75,6 +76,7 @@ func TestMulti(t *testing.T) {
 				"hold.duration{write n poll} 1 in 10.001s", lineOf(whole.lines(t), "wait.duration{write n poll} 1 in "))
 			s.mini.Miniredis().Del("b")
 			<-ctx.Done()
+			synctest.Wait() // until the hooks are told, which may else hear of the Release first
 			return nil
 		})
 		check.Is(t, err, redislock.ErrLockLost)
