@@ -55,6 +55,9 @@ help: ## this list (the default)
 SLOWEST := $(addprefix ./proof/test/,line quorum topology outcome install) ./cmd/redislock ./proof/torture \
 	$(addprefix ./proof/test/,script api cost election)
 
+# How many packages at once: more than there are processors, because tests wait for servers most of the time.
+AT_ONCE := $(shell echo $$(( $$(nproc 2>/dev/null || echo 2) * 3 / 2 )))
+
 # Every run writes to one report: lines of progress, what failed, and at the end
 # one list of what was not run.
 REPORT := $(BIN)/report
@@ -115,12 +118,13 @@ NEWEST_SOME := $(NEWEST_SOME)|MovingSlotIsWaitedFor|Obtain|OutOfMemoryReleases|Q
 NEWEST_SOME := $(NEWEST_SOME)|QueueStandalone|QueueTurns|Read|Refresh|ReleaseKeys|ReplicasLease|ReplicasQueue|ACLIsSufficient
 NEWEST_SOME := $(NEWEST_SOME)|ScriptFlushIsInvisible|SentinelFailover|ServersSay|SlotsAreThoseOfTheServer|Token
 
-# $(call on_newest,regexp): those tests, on the newest servers, if they could be had.
+# $(call on_newest,regexp): those tests, on the newest servers, if they could be had. What a server does differently shows without
+# the race detector.
 define on_newest
 	if [[ -x $(NEWEST)/redis-server ]]; then \
 		PATH=$(NEWEST):$$PATH; \
 		redis-server --version; valkey-server --version; \
-		go test -json -vet=off -tags proof -count=1 $$race $(TESTFLAGS) -run '$(1)' -skip '/miniredis' $(NEWEST_PKG) 2>&1 || status=1; \
+		go test -json -vet=off -tags proof -count=1 $(TESTFLAGS) -run '$(1)' -skip '/miniredis' $(NEWEST_PKG) 2>&1 || status=1; \
 	fi
 endef
 
@@ -128,7 +132,7 @@ endef
 test-newest: export REDISLOCK_TESTS := all
 test-newest: $(REPORT) ## the lock's tests on the newest Redis and Valkey, or NEWEST_RUN of them
 	@.ci/install newest
-	@{ $(with_race); $(call on_newest,$(NEWEST_RUN)); exit $$status; } | $(REPORT)
+	@{ status=0; $(call on_newest,$(NEWEST_RUN)); exit $$status; } | $(REPORT)
 
 # Go vet is a part of make lint.
 # The FIPS run asks whether a program can start, obtain, read, queue and release where only approved algorithms are allowed.
@@ -141,9 +145,9 @@ test-all: $(REPORT) ## every module under the race detector, on every server, th
 	@{ \
 		$(with_race); \
 		command -v luacheck >/dev/null || echo 'not run: luacheck, a part of make lint: not installed'; \
-		go test -json -vet=off -tags proof -count=1 $$race $(TESTFLAGS) $(SLOWEST) $(MODULES:%=%/...) 2>&1 || status=1; \
+		go test -json -vet=off -tags proof -count=1 -p $(AT_ONCE) $$race $(TESTFLAGS) $(SLOWEST) $(MODULES:%=%/...) 2>&1 || status=1; \
 		echo 'with GODEBUG=fips140=only: $(FIPS_RUN)'; \
-		go test -json -count=1 $$race -exec 'env GODEBUG=fips140=only' -run '$(FIPS_RUN)' $(FIPS_PKG) 2>&1 || status=1; \
+		go test -json -vet=off -count=1 -exec 'env GODEBUG=fips140=only' -run '$(FIPS_RUN)' $(FIPS_PKG) 2>&1 || status=1; \
 		$(call on_newest,^Test($(NEWEST_SOME))$$); \
 		exit $$status; \
 	} | $(REPORT) -proof docs/proof.md
@@ -160,8 +164,9 @@ lint: lint-format lint-go lint-systems lint-lua lint-mod lint-text lint-vuln ## 
 lint-format: $(GOLANGCI_LINT) ## gofumpt and goimports
 	@$(GOLANGCI_LINT) fmt --diff .
 
+# One run over the workspace: five would read the same packages five times.
 lint-go: $(GOLANGCI_LINT) ## golangci-lint, for every module
-	@status=0; for dir in $(MODULES); do (cd "$$dir" && $(GOLANGCI_LINT) run ./...) || status=1; done; exit $$status
+	@$(GOLANGCI_LINT) run $(MODULES:%=%/...)
 
 # The tool has files for each system; go vet compiles them all, and their tests.
 lint-systems: ## go vet of the tool for darwin and windows
