@@ -39,6 +39,6 @@ func TestQueueHammer(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		w.WantNoTrace(t, key)
+		w.OnlyGuardsSoon(t, key) // a request that was sent again leaves one
 	})
 }
