@@ -107,7 +107,8 @@ func OperationOf(name string, args []string) string {
 	return check.RunOf(append([]string{name}, args...)...).Script
 }
 
-// WantStillHeld checks for a while that nothing takes the lock away.
+// WantStillHeld checks for a while that nothing takes the lock away, and releases it. The reply to that may be late on a busy
+// machine; then the release goes on in the background.
 func WantStillHeld(t *testing.T, l *Lossy, lock *redislock.Lock, d time.Duration) {
 	t.Helper()
 	for end := time.Now().Add(d); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
@@ -115,7 +116,9 @@ func WantStillHeld(t *testing.T, l *Lossy, lock *redislock.Lock, d time.Duration
 			t.Fatal("the lock was taken away by what an earlier one has left behind")
 		}
 	}
-	check.NoError(t, lock.Release(t.Context()))
+	if err := lock.Release(t.Context()); err != nil {
+		check.Is(t, err, redislock.ErrUnknownOutcome)
+	}
 	l.Freed(t)
 }
 
