@@ -274,7 +274,7 @@ fuzz: ## every fuzz target, for FUZZTIME each
 mutants: ## that tests notice planted defects: MUTANTS=regexp PART=2/4 JOBS=2 LIST=1
 	@.ci/install
 	@mkdir -p $(BIN)
-	@go build -o $(BIN)/mutants ./proof/mutants
+	@go build -o $(BIN)/mutants ./proof/defects
 	@exec $(BIN)/mutants -run '$(MUTANTS)' -part '$(PART)' -jobs '$(JOBS)' $(if $(LIST),-list)
 
 .PHONY: soak

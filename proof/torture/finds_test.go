@@ -17,7 +17,7 @@ import (
 	"github.com/seed-14de3678/redislock/proof/torture/world"
 )
 
-// scenarios are rounds in which the campaign finds defects that proof/mutants/torture.txt plants. Without a defect they
+// scenarios are rounds in which the campaign finds defects that proof/defects/torture.txt plants. Without a defect they
 // find nothing.
 var scenarios = map[string]campaign.Scenario{
 	"sets":          {Load: "sets"},
@@ -83,7 +83,7 @@ func TestFinds(t *testing.T) {
 // checkScenarios compares the scenarios with the list of defects and with the loads.
 func checkScenarios(t *testing.T) {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("..", "mutants", "torture.txt"))
+	text, err := os.ReadFile(filepath.Join("..", "defects", "torture.txt"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-// Mutants shows that the tests notice defects: it plants one defect after the other in a copy of the
+// Defects shows that the tests notice defects: it plants one defect after the other in a copy of the
 // tree, and each time runs the one test that has to fail then.
 //
 //	make mutants                    # all of them: long
@@ -104,7 +104,7 @@ func parsePart(text string) (part, parts int, err error) {
 
 // run does what the settings say; an error means that something is not as it should be.
 func (s settings) run(ctx context.Context, out io.Writer) error {
-	all, err := readAll(filepath.Join(s.root, "proof", "mutants"))
+	all, err := readAll(filepath.Join(s.root, "proof", "defects"))
 	if err != nil {
 		return err
 	}
