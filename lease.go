@@ -113,9 +113,15 @@ func (l *Lock) enter(ctx context.Context, operation string) error {
 	}
 	turn := l.change.turn
 	l.mu.Unlock()
-	select {
-	case turn <- struct{}{}:
-	case <-ctx.Done():
+	asks := ctx.Err() == nil // or it would be by chance whether it asks
+	if asks {
+		select {
+		case turn <- struct{}{}:
+		case <-ctx.Done():
+			asks = false
+		}
+	}
+	if !asks {
 		return fmt.Errorf("redislock: %s %s: not asked: %w", operation, l.snapshot(), context.Cause(ctx))
 	}
 	l.mu.Lock()

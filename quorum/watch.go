@@ -18,7 +18,7 @@ import (
 // with a [redislock.ErrLockNotHeld]. [FromContext] finds the lock in the context.
 func (l *Lock) Context(ctx context.Context) context.Context {
 	if l.isNothing() {
-		return inctx.Ended(ctx, l.usable())
+		return inctx.Ended(context.WithValue(ctx, within{}, l), l.usable())
 	}
 	ctx = inctx.With(ctx, within{}, l)
 	l.mu.Lock()
