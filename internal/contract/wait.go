@@ -102,6 +102,9 @@ func wait(t *testing.T, m Maker) {
 // waits are the options of those who wait, and of one who does not say how.
 func (r *rig) waits() map[string]redislock.Options {
 	waits := map[string]redislock.Options{"by default": {}}
+	if !r.maker.NoQueue.holds() {
+		waits["in line, and anew"] = redislock.Options{Queue: true, Watchdog: true, RetryStrategy: redislock.LinearBackoff(time.Second)}
+	}
 	for _, way := range slices.Sorted(maps.Keys(r.ways())) {
 		waits[string(way)] = r.ways()[way]
 	}

@@ -41,29 +41,6 @@ func TestWait(t *testing.T) {
 			}
 		})
 	})
-	t.Run("without a strategy", func(t *testing.T) {
-		bubble(t, 3, func(t *testing.T, w *world) {
-			w.block(t, "k", time.Hour, 0, 1)
-			_, err := w.client.Obtain(t.Context(), []string{"k"}, long, &redislock.Options{Wait: 2 * time.Second})
-			wantIs(t, err, redislock.ErrNotObtained, redislock.ErrWaitOver)
-			if asked := w.count("refused", 0); asked < 5 {
-				t.Errorf("there were %d attempts", asked)
-			}
-			_, err = w.client.Obtain(t.Context(), []string{"k"}, long, &redislock.Options{Wait: 2 * time.Second, RetryStrategy: redislock.NoRetry()})
-			if errors.Is(err, redislock.ErrWaitOver) {
-				t.Errorf("got error %v of an Obtain that asks once", err)
-			}
-		})
-	})
-	t.Run("it comes in time, and the work takes longer", func(t *testing.T) {
-		bubble(t, 3, func(t *testing.T, w *world) {
-			w.block(t, "k", time.Second, 0, 1)
-			noError(t, w.client.With(t.Context(), []string{"k"}, brisk, polling(2*time.Second), func(ctx context.Context) error {
-				time.Sleep(5 * time.Second)
-				return context.Cause(ctx)
-			}))
-		})
-	})
 	t.Run("one attempt is made in any case", func(t *testing.T) {
 		bubble(t, 3, func(t *testing.T, w *world) {
 			lock := must[*quorum.Lock](t)(w.client.Obtain(t.Context(), []string{"k"}, long, polling(time.Microsecond)))
@@ -114,18 +91,6 @@ func TestWait(t *testing.T) {
 		}
 		w.release(0, 1, 2)
 		w.wantHolders(t, "k", 0)
-	})
-	t.Run("ctx ends before", func(t *testing.T) {
-		bubble(t, 3, func(t *testing.T, w *world) {
-			w.block(t, "k", time.Hour, 0, 1)
-			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-			defer cancel()
-			_, err := w.client.Obtain(ctx, []string{"k"}, long, polling(time.Hour))
-			wantIs(t, err, redislock.ErrNotObtained, context.DeadlineExceeded)
-			if errors.Is(err, redislock.ErrWaitOver) {
-				t.Errorf("got error %v, although there is time", err)
-			}
-		})
 	})
 }
 
