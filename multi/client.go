@@ -58,7 +58,7 @@ func (c Client) With(ctx context.Context, parts []Part, ttl time.Duration, opt *
 	held := lock.Context(ctx)
 	defer func() {
 		lost := lock.firstLost()
-		if lost < 0 && lock.wasReleased() {
+		if lost < 0 && lock.hasEnded() {
 			return // by fn, which has found it in its context
 		}
 		failed := lock.Release(ctx)

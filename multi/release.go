@@ -88,15 +88,8 @@ func (l *Lock) end(ctx context.Context, operation string, kept time.Duration) er
 	return err
 }
 
-// hasEnded reports whether somebody has released or left the lock.
+// hasEnded reports whether somebody has released or left the lock, and has not found then that a part was lost.
 func (l *Lock) hasEnded() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.ended
-}
-
-// wasReleased reports whether somebody has released or left the lock, and all parts were ours.
-func (l *Lock) wasReleased() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.ended && !l.missed
