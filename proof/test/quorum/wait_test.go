@@ -1,7 +1,6 @@
 package quorum_test
 
 import (
-	"errors"
 	"strings"
 	"sync/atomic"
 	"testing"
