@@ -19,6 +19,7 @@ func TestContract(t *testing.T) {
 		Kind:       contract.KindOf(redislock.FromContext),
 		ToldAtOnce: "Expire tells the holder at once, which no test is to wait for",
 		New: func(t *testing.T, server func() redistest.Backend, hooks redislock.Hooks) contract.Rig {
+			t.Helper()
 			var opts []locktest.Option
 			if !isVirtual() {
 				opts = append(opts, locktest.WithRedis("redis://"+server().Addr()))

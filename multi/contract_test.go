@@ -19,6 +19,7 @@ func TestContract(t *testing.T) {
 	contract.Run(t, contract.Maker{
 		Kind: contract.KindOf(multi.FromContext),
 		New: func(t *testing.T, server func() redistest.Backend, hooks redislock.Hooks) contract.Rig {
+			t.Helper()
 			w := newWorld(t, server())
 			locks := apart{w: w, client: multi.Client{Hooks: hooks}}
 			return contract.Rig{Locks: locks, Servers: []*redis.Client{w.rdb}, Clients: []any{locks.client}}

@@ -24,6 +24,7 @@ func TestContract(t *testing.T) {
 		AlwaysWatched: "an owner that has lost a key is not to obtain it again before every hold has ended, so every loss has to be known",
 		RefusedIfLost: "a hold is live when it is returned",
 		New: func(t *testing.T, server func() redistest.Backend, hooks redislock.Hooks) contract.Rig {
+			t.Helper()
 			b := server()
 			client := redislock.New(b.Client(t), redislock.WithHooks(hooks))
 			t.Cleanup(client.Close)

@@ -12,7 +12,7 @@ import (
 // contexts is which lock a function finds, and when its context ends.
 func contexts(t *testing.T, m Maker) {
 	t.Helper()
-	find := func(t *testing.T, when string, ctx context.Context, want redislock.Held) { //nolint:revive // t comes first in a test
+	find := func(t *testing.T, when string, ctx context.Context, want redislock.Held) {
 		t.Helper()
 		if got := m.find(ctx); got != want {
 			t.Errorf("%s: the package finds %v, want %v", when, got, want)

@@ -159,7 +159,7 @@ func told(t *testing.T, m Maker) {
 			t.Errorf("Lost is closed: %t", isClosed(lost))
 		}
 	})
-	m.in(t, "a loss meanwhile after the lock", func(t *testing.T, r *rig) {
+	m.in(t, "a loss meanwhile after the lock", func(t *testing.T, _ *rig) {
 		var own *rig
 		own = m.rig(t, redislock.Hooks{Obtained: func(context.Context, redislock.Event) {
 			for _, key := range own.keys {

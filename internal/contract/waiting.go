@@ -95,7 +95,7 @@ func waiting(t *testing.T, m Maker) {
 		release()
 		r.wantFree(t)
 	})
-	m.in(t, "and nothing is left if that hook panics", func(t *testing.T, r *rig) {
+	m.in(t, "and nothing is left if that hook panics", func(t *testing.T, _ *rig) {
 		own := m.rig(t, redislock.Hooks{Waiting: func(context.Context, redislock.Event) { panic("own") }})
 		for _, opt := range own.ways() {
 			release := own.block(t, "b")
@@ -104,7 +104,6 @@ func waiting(t *testing.T, m Maker) {
 			release()
 			own.wantFree(t)
 		}
-		_ = r
 	})
 	m.in(t, "of many at once", func(t *testing.T, r *rig) {
 		var all sync.WaitGroup

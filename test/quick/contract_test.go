@@ -17,6 +17,7 @@ func TestContract(t *testing.T) {
 	contract.Run(t, contract.Maker{
 		Kind: contract.KindOf(redislock.FromContext),
 		New: func(t *testing.T, server func() redistest.Backend, hooks redislock.Hooks) contract.Rig {
+			t.Helper()
 			b := server()
 			client := world.NewClient(t, b.Client(t), redislock.WithHooks(hooks))
 			return contract.Rig{Locks: redislock.ObtainerOf(client), Servers: []*redis.Client{b.Client(t)}, Clients: []any{client}}

@@ -16,6 +16,7 @@ func TestContract(t *testing.T) {
 		Kind:    contract.KindOf(quorum.FromContext),
 		NoQueue: "servers that know nothing of one another have no common order of those who wait",
 		New: func(t *testing.T, server func() redistest.Backend, hooks redislock.Hooks) contract.Rig {
+			t.Helper()
 			w := &world{}
 			for range 3 {
 				w.addApart(t, server())
