@@ -25,8 +25,8 @@ func FromContext(ctx context.Context) *Lock {
 // [Obtainer]; a lock with a fencing number is a [HeldFenced].
 func HeldFromContext(ctx context.Context) Held {
 	h, _ := inctx.Innermost(ctx).(Held)
-	if l, is := h.(*Lock); is && l == nil {
-		return nil // the context of a nil Lock
+	if h != nil && len(h.Keys()) == 0 {
+		return nil // the context of a lock that no Obtain has returned
 	}
 	return h
 }

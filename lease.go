@@ -113,16 +113,24 @@ func (l *Lock) enter(ctx context.Context, operation string) error {
 	}
 	turn := l.change.turn
 	l.mu.Unlock()
-	select {
-	case turn <- struct{}{}:
-	case <-ctx.Done():
-		return fmt.Errorf("redislock: %s %s: not asked: %w", operation, l.snapshot(), context.Cause(ctx))
+	asks := false
+	if ctx.Err() == nil { // or it would be by chance whether it asks
+		select {
+		case turn <- struct{}{}:
+			asks = true
+		case <-ctx.Done():
+		}
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.state != held {
-		<-turn
+	switch {
+	case l.state != held:
+		if asks {
+			<-turn
+		}
 		return fmt.Errorf("redislock: %s %s: %w", operation, l.set, l.endedLocked())
+	case !asks:
+		return fmt.Errorf("redislock: %s %s: not asked: %w", operation, l.set, context.Cause(ctx))
 	}
 	return nil
 }

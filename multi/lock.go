@@ -30,10 +30,11 @@ type Lock struct {
 	since  clock.Moment // it has been held since then
 	keep   clock.Moment // a Release before leaves the keys until then; zero: it frees them
 
-	mu    sync.Mutex
-	lost  chan struct{} // nil before somebody asks for it
-	ended bool          // by Release or Leave
-	told  bool          // the hooks, of a loss
+	mu     sync.Mutex
+	lost   chan struct{} // nil before somebody asks for it
+	ended  bool          // by Release or Leave
+	missed bool          // that one has found that a part was lost
+	told   bool          // the hooks, of a loss
 }
 
 // Held is one part of a lock, as it was taken.

@@ -57,6 +57,7 @@ func (l *Lock) rest() time.Duration { return clock.Now().Until(l.keep) }
 func (l *Lock) end(ctx context.Context, operation string, kept time.Duration) error {
 	l.tellKnownLoss()
 	l.mu.Lock()
+	first := !l.ended
 	l.ended = true
 	l.mu.Unlock()
 	began := l.events.now()
@@ -73,6 +74,11 @@ func (l *Lock) end(ctx context.Context, operation string, kept time.Duration) er
 		}
 	})
 	err := errors.Join(errs...)
+	if first && errors.Is(err, redislock.ErrLockNotHeld) {
+		l.mu.Lock()
+		l.missed = true
+		l.mu.Unlock()
+	}
 	if !slices.ContainsFunc(errs, func(err error) bool { return !errors.Is(err, redislock.ErrLockNotHeld) }) {
 		kept = 0 // there was nothing to leave
 	}
@@ -82,11 +88,11 @@ func (l *Lock) end(ctx context.Context, operation string, kept time.Duration) er
 	return err
 }
 
-// hasEnded reports whether somebody has released or left the lock.
+// hasEnded reports whether somebody has released or left the lock, and has not found then that a part was lost.
 func (l *Lock) hasEnded() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.ended
+	return l.ended && !l.missed
 }
 
 // undo releases the parts that a round has taken, the last one first, also if ctx has ended. What

@@ -31,6 +31,7 @@ type Lock struct {
 	holds    []hold      // by node
 	deadline time.Time   // of a lock that is not held any more
 	why      error       // it was lost
+	missed   bool        // the Release that has ended it has found that it was lost
 	watched  bool        // every node tells when it loses the lock
 	timer    *time.Timer // of the next win-back; nil before the first
 	armed    bool        // it runs

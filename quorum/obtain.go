@@ -313,6 +313,9 @@ func (o *obtaining) check() error {
 // checkTimes refuses what the nodes would refuse if they were told.
 func checkTimes(opt *redislock.Options) error {
 	err := cmp.Or(clock.CheckTime("Wait", opt.Wait, time.Microsecond), clock.CheckTime("HoldAtLeast", opt.HoldAtLeast, time.Millisecond))
+	if err == nil && opt.Replicas < 0 {
+		err = fmt.Errorf("invalid Replicas: %d", opt.Replicas)
+	}
 	if err == nil && len(opt.Name) > mostName {
 		err = fmt.Errorf("invalid Name: it has %s, the limit is %d", count.Of(len(opt.Name), "byte"), mostName)
 	}

@@ -59,7 +59,7 @@ func (l *Lock) Leave(ctx context.Context, ttl time.Duration) error {
 func (l *Lock) end(ctx context.Context, operation string) error {
 	wait, began := grace, clock.Now()
 	l.mu.Lock()
-	gone, w, keep := l.state == lost, l.want, l.keep
+	first, gone, w, keep := l.state == held, l.state == lost, l.want, l.keep
 	if gone {
 		keep = clock.Moment{} // what is left is being freed
 	}
@@ -79,8 +79,13 @@ func (l *Lock) end(ctx context.Context, operation string) error {
 	case r.yes < r.need:
 		what.err = l.fault(ctx, operation, r, r.yes+r.count(open, unknown, failed) < r.need)
 	}
-	if !errors.Is(what.err, redislock.ErrLockNotHeld) {
+	switch missed := errors.Is(what.err, redislock.ErrLockNotHeld); {
+	case !missed:
 		what.kept = began.Until(keep)
+	case first:
+		l.mu.Lock()
+		l.missed = true
+		l.mu.Unlock()
 	}
 	l.report(ctx, l.quorum.hooks.Released, began, what)
 	return what.err
@@ -90,7 +95,7 @@ func (l *Lock) end(ctx context.Context, operation string) error {
 func (l *Lock) wasReleased() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.state == released
+	return l.state == released && !l.missed
 }
 
 // freeAtOnce has a Release free the keys, whatever HoldAtLeast says.

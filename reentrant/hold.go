@@ -31,6 +31,7 @@ type Hold struct {
 	// Guarded by the mutex of the owner.
 	listed   bool // it is, or was, one of the holds of the owner
 	released bool
+	missed   error // what the Release that has ended it has found lost
 	before   *Hold // in the list of the owner, as is after
 	after    *Hold
 	lost     chan struct{} // nil if nobody has asked for it
@@ -233,16 +234,21 @@ func (h *Hold) Release(ctx context.Context) error {
 		err = fmt.Errorf("%w: %w", err, failed)
 	}
 	if err != nil {
-		return fmt.Errorf("reentrant: release %s: %w", h.name(), err)
+		err = fmt.Errorf("reentrant: release %s: %w", h.name(), err)
 	}
-	return nil
+	if errors.Is(err, redislock.ErrLockNotHeld) {
+		o.mu.Lock()
+		h.missed = err
+		o.mu.Unlock()
+	}
+	return err
 }
 
-// wasReleased reports whether somebody has released the hold.
-func (h *Hold) wasReleased() bool {
+// wasReleased reports whether somebody has released the hold, and what that has found lost.
+func (h *Hold) wasReleased() (released bool, missed error) {
 	h.owner.mu.Lock()
 	defer h.owner.mu.Unlock()
-	return h.released
+	return h.released, h.missed
 }
 
 // name is that of the hold in errors: its first key, and how many others it has.

@@ -111,19 +111,4 @@ func TestHoldAtLeast(t *testing.T) {
 			noError(t, reader.Release(t.Context()))
 		})
 	})
-
-	t.Run("a time that cannot be is refused", func(t *testing.T) {
-		bubble(t, func(t *testing.T, w *world, _ *redistest.Mini) {
-			outer := w.obtain(t, w.ctx, long, nil, "a")
-			w.wantSilent(t, func() {
-				for _, least := range []time.Duration{-1, 365*24*time.Hour + 1} {
-					_, err := reentrant.Obtain(w.ctx, w.client, w.keys("a"), long, &redislock.Options{HoldAtLeast: least})
-					if err == nil || errors.Is(err, errors.ErrUnsupported) || errors.Is(err, redislock.ErrNotObtained) {
-						t.Errorf("got error %v", err)
-					}
-				}
-			})
-			noError(t, outer.Release(t.Context()))
-		})
-	})
 }

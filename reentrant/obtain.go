@@ -82,10 +82,10 @@ func With(ctx context.Context, client *redislock.Client, keys []string, ttl time
 	}
 	held := hold.Context(ctx)
 	defer func() {
-		if hold.wasReleased() && !errors.Is(context.Cause(held), redislock.ErrLockLost) {
-			return // by fn, which has found it in its context
+		released, failed := hold.wasReleased() // by fn, which has found it in its context
+		if !released {
+			failed = hold.Release(ctx)
 		}
-		failed := hold.Release(ctx)
 		if errors.Is(failed, redislock.ErrLockNotHeld) {
 			err = errors.Join(failed, err)
 		}

@@ -30,8 +30,8 @@ func (h *Hold) shown() shown.Lock {
 		}
 	}
 	h.owner.mu.Unlock()
-	switch {
-	case h.wasReleased():
+	switch released, _ := h.wasReleased(); {
+	case released:
 		of.Ended = "released"
 	case slices.ContainsFunc(h.carriers, (*carrier).isLost):
 		of.Ended = "lost"

@@ -105,19 +105,4 @@ func TestWait(t *testing.T) {
 			noError(t, reader.Release(t.Context()))
 		})
 	})
-
-	t.Run("a time that cannot be is refused", func(t *testing.T) {
-		bubble(t, func(t *testing.T, w *world, _ *redistest.Mini) {
-			outer := w.obtain(t, w.ctx, long, nil, "a")
-			w.wantSilent(t, func() {
-				for _, wait := range []time.Duration{-1, time.Microsecond - 1, 365*24*time.Hour + 1} {
-					_, err := reentrant.Obtain(w.ctx, w.client, w.keys("a"), long, &redislock.Options{Wait: wait})
-					if err == nil || errors.Is(err, redislock.ErrNotObtained) {
-						t.Errorf("got error %v", err)
-					}
-				}
-			})
-			noError(t, outer.Release(t.Context()))
-		})
-	})
 }

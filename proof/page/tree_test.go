@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -19,6 +20,8 @@ const (
 	matrix    = "What can go wrong, and what tries it"
 	bugs      = "Bugs found, and what guards them"
 	checksDir = "proof/torture/check"
+
+	contractDir = "internal/contract"
 )
 
 func read(t *testing.T, name string) string {
@@ -205,6 +208,9 @@ func sourcesOf(t *testing.T, folder, pattern string) *sources {
 		if err != nil {
 			t.Fatal(err)
 		}
+		if runsContract(file) && folder != contractDir {
+			maps.Copy(s.texts, sourcesOf(t, contractDir, "*.go").texts) // which has its subtests
+		}
 		ast.Inspect(file, func(n ast.Node) bool {
 			switch n := n.(type) {
 			case *ast.FuncDecl:
@@ -220,6 +226,13 @@ func sourcesOf(t *testing.T, folder, pattern string) *sources {
 		})
 	}
 	return s
+}
+
+// runsContract reports whether a file runs what every lock promises.
+func runsContract(file *ast.File) bool {
+	return slices.ContainsFunc(file.Imports, func(i *ast.ImportSpec) bool {
+		return strings.HasSuffix(i.Path.Value, "/"+contractDir+`"`)
+	})
 }
 
 // lacks says what of a test the sources do not have. A subtest is there if some text is its name, or if it is a kind of server.

@@ -72,28 +72,6 @@ func TestRefresh(t *testing.T) {
 			})
 		})
 	}
-
-	t.Run("a bad ttl is refused and changes nothing", func(t *testing.T) {
-		world.ScenarioBeside(t, func(t *testing.T, w *world.World) {
-			lock := check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), w.Keys("a"), world.Long, nil))
-			// Lesson: Refresh(0) deleted the key and answered nil.
-			for _, ttl := range []time.Duration{0, -1, 1<<63 - 1} {
-				check.Is(t, lock.Refresh(t.Context(), ttl), redislock.ErrInvalidTTL)
-			}
-			w.WantTTL(t, w.Key("a"), world.Long-world.Slack, world.Long)
-			check.NoError(t, lock.Release(t.Context()))
-		})
-	})
-
-	t.Run("after a release", func(t *testing.T) {
-		world.ScenarioBeside(t, func(t *testing.T, w *world.World) {
-			lock := check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), w.Keys("a"), world.Long, nil))
-			check.NoError(t, lock.Release(t.Context()))
-			check.Is(t, lock.Refresh(t.Context(), world.Long), redislock.ErrLockNotHeld)
-			check.Is(t, lock.Release(t.Context()), redislock.ErrLockNotHeld)
-			w.WantFree(t, w.Key("a"))
-		})
-	})
 }
 
 // brief is a ttl that ends within a test, and not before its Obtain is answered on a machine that is busy.

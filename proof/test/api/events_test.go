@@ -123,31 +123,6 @@ func TestEventsSayTheNumber(t *testing.T) {
 	})
 }
 
-// A lock that is lost while the hooks are being told of it is lost for them afterwards.
-func TestLostAfterObtained(t *testing.T) {
-	world.Bubble(t, func(t *testing.T, w *world.World, mini *redistest.Mini, _ *world.Journal) {
-		var h told
-		hooks := h.hooks()
-		slow := redislock.JoinHooks(redislock.Hooks{Obtained: func(context.Context, redislock.Event) {
-			mini.Miniredis().Del(w.Key("a"))
-			time.Sleep(world.Long)
-			if got := h.names(); got != "" {
-				t.Errorf("told before the lock was: %s", got)
-			}
-		}}, hooks)
-		client := world.NewClient(t, w.RDB, redislock.WithHooks(slow))
-		lock := check.Must[*redislock.Lock](t)(client.Obtain(t.Context(), w.Keys("a"), world.Long, world.Watched))
-		<-lock.Lost()
-		last := h.events[len(h.events)-1].Event
-		if !last.Ended || last.ID != h.events[0].Event.ID {
-			t.Errorf("got the loss as %+v", last)
-		}
-		if got := h.names(); got != "obtained lost" {
-			t.Errorf("got %q", got)
-		}
-	})
-}
-
 func TestJoinHooks(t *testing.T) {
 	var got []string
 	hooks := func(who string) redislock.Hooks {

@@ -54,21 +54,6 @@ func (h *told) names() string {
 	return strings.Join(names, " ")
 }
 
-// now is how many wait, as the hooks tell it.
-func (h *told) now() (n int) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	for _, e := range h.events {
-		switch e.Name {
-		case "waiting":
-			n++
-		case "waited":
-			n--
-		}
-	}
-	return n
-}
-
 const tick = time.Second
 
 // patient are the options of those who wait.
@@ -118,55 +103,24 @@ func TestWaiting(t *testing.T) {
 	}
 }
 
-// For each Waiting there is one Waited, however the waiting ends.
-func TestWaitedOnce(t *testing.T) {
+// The waiting has an end also if the Client is closed meanwhile.
+func TestWaitedUntilClose(t *testing.T) {
 	t.Parallel()
 	for way, opt := range patient() {
-		for _, test := range []struct {
-			name string
-			ends func(client *redislock.Client, cancel context.CancelFunc, opt *redislock.Options) // a moment later
-			err  error
-		}{
-			{"context", func(_ *redislock.Client, cancel context.CancelFunc, _ *redislock.Options) {
-				time.AfterFunc(5*tick/2, cancel)
-			}, context.Canceled},
-			{"wait", func(_ *redislock.Client, _ context.CancelFunc, opt *redislock.Options) {
-				opt.Wait = 5 * tick / 2
-			}, redislock.ErrWaitOver},
-			{"close", func(client *redislock.Client, _ context.CancelFunc, _ *redislock.Options) {
+		t.Run(string(way), func(t *testing.T) {
+			t.Parallel()
+			world.Bubble(t, func(t *testing.T, w *world.World, _ *redistest.Mini, _ *world.Journal) {
+				var h told
+				client := world.NewClient(t, w.RDB, redislock.WithHooks(h.hooks()))
+				check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), w.Keys("a"), world.Long, nil))
 				time.AfterFunc(5*tick/2, client.Close)
-			}, nil},
-		} {
-			t.Run(string(way)+"/"+test.name, func(t *testing.T) {
-				t.Parallel()
-				world.Bubble(t, func(t *testing.T, w *world.World, _ *redistest.Mini, _ *world.Journal) {
-					var h told
-					client := world.NewClient(t, w.RDB, redislock.WithHooks(h.hooks()))
-					check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), w.Keys("a"), world.Long, nil))
-					ctx, cancel := context.WithCancel(t.Context())
-					defer cancel()
-					opt := *opt
-					test.ends(client, cancel, &opt)
-					done := make(chan error, 1)
-					go func() {
-						_, err := client.Obtain(ctx, w.Keys("a"), world.Long, &opt)
-						done <- err
-					}()
-					time.Sleep(3 * tick / 2)
-					if n := h.now(); n != 1 {
-						t.Errorf("%d wait, want 1", n)
-					}
-					err := <-done
-					if test.err != nil {
-						check.Is(t, err, test.err)
-					}
-					check.Is(t, h.events[1].Event.Err, err)
-					if got := h.names(); got != "waiting waited refused" {
-						t.Errorf("got %s", got)
-					}
-				})
+				_, err := client.Obtain(t.Context(), w.Keys("a"), world.Long, opt)
+				check.Is(t, h.events[1].Event.Err, err)
+				if got := h.names(); got != "waiting waited refused" || err == nil {
+					t.Errorf("got %s, and error %v", got, err)
+				}
 			})
-		}
+		})
 	}
 }
 

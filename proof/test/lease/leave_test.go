@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/redis/go-redis/v9"
 
 	"github.com/seed-14de3678/redislock"
@@ -193,36 +192,10 @@ func TestLeaveRefused(t *testing.T) {
 		ctx := t.Context()
 		lock := check.Must[*redislock.Lock](t)(w.Client.Obtain(ctx, w.Keys("a"), world.Long, nil))
 		world.WantUnsent(t, w.RDB, redislock.ErrInvalidTTL, func() error { return lock.Leave(ctx, 365*24*time.Hour+1) })
-		for _, bad := range []time.Duration{-1, 365*24*time.Hour + 1} {
-			_, err := w.Client.Obtain(ctx, w.Keys("b"), world.Long, &redislock.Options{HoldAtLeast: bad})
-			if err == nil || !strings.Contains(err.Error(), "HoldAtLeast") {
-				t.Errorf("%v: got error %v", bad, err)
-			}
-		}
-		w.WantFree(t, w.Keys("b")...)
 		check.NoError(t, lock.Refresh(ctx, world.Long))
-		var none *redislock.Lock
-		check.Is(t, none.Leave(ctx, time.Second), redislock.ErrLockNotHeld)
 		check.Is(t, w.Client.Attach(w.Keys("a"), "").Leave(ctx, time.Second), redislock.ErrInvalidToken)
 		check.NoError(t, w.Client.Attach(w.Keys("a"), lock.Token()).Leave(ctx, time.Minute))
 		w.WantTTL(t, w.Key("a"), time.Minute/2, time.Minute)
-	})
-}
-
-// Keys that were to be left until a time that has passed are free, also those that a watchdog renews.
-func TestLeaveUntilThePast(t *testing.T) {
-	world.ScenarioBeside(t, func(t *testing.T, w *world.World) {
-		ctx, a := t.Context(), w.Keys("a", "b")
-		for _, past := range []time.Duration{0, -1, -time.Hour} {
-			lock := check.Must[*redislock.Lock](t)(w.Client.Obtain(ctx, a, world.Long, &redislock.Options{Watchdog: true}))
-			check.NoError(t, lock.Leave(ctx, past))
-			w.WantFree(t, a...)
-			check.Is(t, lock.Leave(ctx, past), redislock.ErrLockNotHeld)
-		}
-		lock := check.Must[*redislock.Lock](t)(w.Client.Obtain(ctx, a, world.Long, &redislock.Options{HoldAtLeast: time.Minute}))
-		check.NoError(t, lock.Leave(ctx, -time.Hour))
-		w.WantTTL(t, a[0], time.Minute/2, time.Minute)
-		check.NoError(t, w.RDB.Del(ctx, a...).Err())
 	})
 }
 
@@ -257,28 +230,4 @@ func TestLeaveTellsTheNext(t *testing.T) {
 			})
 		}
 	}
-}
-
-// Events say for how long keys stay taken.
-func TestLeaveIsAnEvent(t *testing.T) {
-	world.Scenario(t, func(t *testing.T, w *world.World) {
-		var kept []time.Duration
-		client := world.NewClient(t, w.RDB, redislock.WithHooks(redislock.Hooks{
-			Released: func(_ context.Context, e redislock.Event) { kept = append(kept, e.Kept.Round(time.Minute)) },
-		}))
-		ctx := t.Context()
-		for i, opt := range []*redislock.Options{nil, {HoldAtLeast: time.Hour}} {
-			lock := check.Must[*redislock.Lock](t)(client.Obtain(ctx, w.Keys(string(rune('a'+i))), world.Long, opt))
-			check.NoError(t, lock.Release(ctx))
-		}
-		lock := check.Must[*redislock.Lock](t)(client.Obtain(ctx, w.Keys("c"), world.Long, nil))
-		check.NoError(t, lock.Leave(ctx, time.Minute))
-		lost := check.Must[*redislock.Lock](t)(client.Obtain(ctx, w.Keys("d"), world.Long, &redislock.Options{HoldAtLeast: time.Hour}))
-		check.NoError(t, w.RDB.Del(ctx, w.Key("d")).Err())
-		check.Is(t, lost.Release(ctx), redislock.ErrLockNotHeld)
-		check.Is(t, lost.Release(ctx), redislock.ErrLockNotHeld) // which asks nobody
-		if diff := cmp.Diff([]time.Duration{0, time.Hour, time.Minute, 0, 0}, kept); diff != "" {
-			t.Errorf("(-want +got):\n%s", diff)
-		}
-	})
 }

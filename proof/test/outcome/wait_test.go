@@ -35,75 +35,6 @@ func wantWaitOver(t *testing.T, err error, began time.Time, wait time.Duration) 
 	}
 }
 
-// Wait ends the waiting, and nothing is left of it. Nobody's context ends.
-func TestWaitOver(t *testing.T) {
-	t.Parallel()
-	for way, opt := range ways {
-		t.Run(string(way), func(t *testing.T) {
-			t.Parallel()
-			world.Bubble(t, func(t *testing.T, w *world.World, _ *redistest.Mini, j *world.Journal) {
-				holder := check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), w.Keys("b"), world.Long, &redislock.Options{Metadata: "holder"}))
-				opt.Wait = 2 * time.Second
-				began := time.Now()
-				_, err := w.Client.ObtainMixed(t.Context(), w.Keys("a"), w.Keys("b"), world.Long, &opt)
-				wantWaitOver(t, err, began, opt.Wait)
-				if conflict, ok := errors.AsType[*redislock.ConflictError](err); !ok || conflict.Metadata != "holder" {
-					t.Errorf("got error %v, want the conflict in it", err)
-				}
-				if want := "the time of Options.Wait is over after 2s"; !strings.Contains(err.Error(), want) {
-					t.Errorf("got error %v, want %q in it", err, want)
-				}
-				check.Is(t, j.Err("refused"), redislock.ErrWaitOver)
-				check.NoError(t, holder.Release(t.Context()))
-				world.WantNothing(t, w.RDB, w.Prefix)
-			})
-		})
-	}
-}
-
-// Whichever ends first ends the waiting, and says so: the caller's context or Wait.
-func TestWaitAndContext(t *testing.T) {
-	t.Parallel()
-	errCaller := errors.New("the caller has enough")
-	for way, opt := range ways {
-		for _, test := range []struct {
-			wait, ctx time.Duration
-			cause     error // with which the context is cancelled; nil: it has a deadline
-			want, not error
-		}{
-			{2 * time.Second, time.Minute, nil, redislock.ErrWaitOver, context.DeadlineExceeded},
-			{2 * time.Second, time.Minute, errCaller, redislock.ErrWaitOver, errCaller},
-			{time.Minute, 2 * time.Second, nil, context.DeadlineExceeded, redislock.ErrWaitOver},
-			{time.Minute, 2 * time.Second, errCaller, errCaller, redislock.ErrWaitOver},
-		} {
-			t.Run(fmt.Sprintf("%s/%v,%v,%v", way, test.wait, test.ctx, test.cause), func(t *testing.T) {
-				t.Parallel()
-				world.Bubble(t, func(t *testing.T, w *world.World, _ *redistest.Mini, _ *world.Journal) {
-					check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), w.Keys("a"), world.Long, nil))
-					ctx, cancel := context.WithTimeout(t.Context(), test.ctx)
-					defer cancel()
-					if test.cause != nil {
-						caused, end := context.WithCancelCause(t.Context())
-						time.AfterFunc(test.ctx, func() { end(test.cause) })
-						ctx = caused
-					}
-					opt, began := opt, time.Now()
-					opt.Wait = test.wait
-					_, err := w.Client.Obtain(ctx, w.Keys("a"), world.Long, &opt)
-					check.Is(t, err, test.want, redislock.ErrNotObtained)
-					if errors.Is(err, test.not) {
-						t.Errorf("got error %v, want none that is %v", err, test.not)
-					}
-					if took := time.Since(began); took > 2*time.Second+10*time.Millisecond {
-						t.Errorf("it took %v", took)
-					}
-					time.Sleep(time.Minute) // until the other would have ended
-				})
-			})
-		}
-	}
-}
-
 // If nobody answers within Wait, nobody knows whether the lock was granted, and what may have been is cleared up.
 func TestWaitUnanswered(t *testing.T) {
 	t.Parallel()
@@ -129,26 +60,6 @@ func TestWaitUnanswered(t *testing.T) {
 				})
 			})
 		}
-	}
-}
-
-// Wait is about the obtaining alone: what is done under the lock takes longer.
-func TestWaitThenWork(t *testing.T) {
-	t.Parallel()
-	for way, opt := range ways {
-		t.Run(string(way), func(t *testing.T) {
-			t.Parallel()
-			world.Bubble(t, func(t *testing.T, w *world.World, _ *redistest.Mini, _ *world.Journal) {
-				holder := check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), w.Keys("a"), world.Long, nil))
-				time.AfterFunc(100*time.Millisecond, func() { _ = holder.Release(t.Context()) })
-				opt.Wait = 200 * time.Millisecond
-				check.NoError(t, w.Client.With(t.Context(), w.Keys("a"), 3*time.Second, &opt, func(ctx context.Context) error {
-					time.Sleep(time.Minute)
-					return context.Cause(ctx)
-				}))
-				w.WantFree(t, w.Key("a"))
-			})
-		})
 	}
 }
 
@@ -267,19 +178,5 @@ func TestNilBackOff(t *testing.T) {
 			}
 		}
 		check.NoError(t, free.Release(t.Context()))
-	})
-}
-
-// A Wait that makes no sense is refused before anything is sent.
-func TestWaitInvalid(t *testing.T) {
-	world.Scenario(t, func(t *testing.T, w *world.World) {
-		for _, wait := range []time.Duration{-1, time.Microsecond - 1, 365*24*time.Hour + 1} {
-			var sent check.Tally
-			w.RDB.AddHook(&sent)
-			_, err := w.Client.Obtain(t.Context(), w.Keys("a"), world.Long, &redislock.Options{Wait: wait})
-			if err == nil || !strings.Contains(err.Error(), "Wait") || sent.Sent.Load() != 0 {
-				t.Errorf("Wait %v: got error %v, and %d commands", wait, err, sent.Sent.Load())
-			}
-		}
 	})
 }

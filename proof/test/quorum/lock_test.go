@@ -136,51 +136,9 @@ func TestRefresh(t *testing.T) {
 		noError(t, lock.Release(bounded(t)))
 		w.wantHolders(t, "k", 0)
 	})
-
-	t.Run("on a context that has ended nothing is asked", func(t *testing.T) {
-		t.Parallel()
-		w := newWorld(t, 3)
-		lock := w.obtain(t, long, nil)
-		ctx, cancel := context.WithCancelCause(bounded(t))
-		why := errors.New("gone home")
-		cancel(why)
-		if err := lock.Refresh(ctx, long); !errors.Is(err, why) {
-			t.Errorf("got error %v, want %v", err, why)
-		}
-		noError(t, lock.Release(bounded(t)))
-	})
 }
 
 func TestRelease(t *testing.T) {
-	t.Run("on a context that has ended", func(t *testing.T) {
-		t.Parallel()
-		w := newWorld(t, 5)
-		lock := w.obtain(t, long, nil)
-		held := lock.Context(t.Context())
-		ctx, cancel := context.WithCancel(t.Context())
-		cancel()
-		noError(t, lock.Release(ctx))
-		w.wantHolders(t, "k", 0)
-		if got := context.Cause(held); got != context.Canceled { //nolint:errorlint // it is this value
-			t.Errorf("got cause %v", got)
-		}
-		if got := lock.Context(t.Context()).Err(); got == nil {
-			t.Error("the context of a lock that was released goes on")
-		}
-		select {
-		case <-lock.Lost():
-			t.Error("it counts as lost")
-		default:
-		}
-		wantOnly(t, lock.Release(bounded(t)), redislock.ErrLockNotHeld)
-	})
-
-	t.Run("of nil", func(t *testing.T) {
-		t.Parallel()
-		var lock *quorum.Lock
-		wantOnly(t, lock.Release(bounded(t)), redislock.ErrLockNotHeld)
-	})
-
 	t.Run("a majority was ours, or not", func(t *testing.T) {
 		t.Parallel()
 		w := newWorld(t, 5)
@@ -194,47 +152,10 @@ func TestRelease(t *testing.T) {
 		wantOnly(t, lock.Release(bounded(t)), redislock.ErrLockNotHeld)
 		w.wantHolders(t, "k", 0)
 	})
-
-	t.Run("does not take what somebody else has since", func(t *testing.T) {
-		t.Parallel()
-		w := newWorld(t, 3)
-		lock := w.obtain(t, long, nil)
-		w.steal(t, 0, 1, 2)
-		other := w.obtain(t, long, nil)
-		wantOnly(t, lock.Release(bounded(t)), redislock.ErrLockNotHeld)
-		w.wantHolders(t, "k", 3)
-		noError(t, other.Release(bounded(t)))
-	})
 }
 
 func TestLoss(t *testing.T) {
 	const ttl = brisk
-
-	t.Run("the watchdog renews", func(t *testing.T) {
-		bubble(t, 5, func(t *testing.T, w *world) {
-			lock := w.obtain(t, ttl, &redislock.Options{Watchdog: true})
-			held := lock.Context(t.Context())
-			time.Sleep(10 * ttl)
-			if held.Err() != nil {
-				t.Errorf("the context has ended: %v", context.Cause(held))
-			}
-			if got := w.holders(t, "k"); got != 5 {
-				t.Errorf("got %d holders, want 5", got)
-			}
-			noError(t, lock.Release(bounded(t)))
-		})
-	})
-
-	t.Run("without a watchdog it ends by its deadline", func(t *testing.T) {
-		bubble(t, 5, func(t *testing.T, w *world) {
-			lock := must[*quorum.Lock](t)(w.client.Obtain(bounded(t), []string{"k"}, ttl, nil))
-			wantLost(t, lock.Context(t.Context()))
-			receive(t, lock.Lost(), "the loss")
-			wantOnly(t, lock.Refresh(bounded(t), ttl), redislock.ErrLockNotHeld)
-			wantOnly(t, lock.Release(bounded(t)), redislock.ErrLockNotHeld)
-			w.wantHolders(t, "k", 0)
-		})
-	})
 
 	t.Run("the watchdog finds out about a majority", func(t *testing.T) {
 		bubble(t, 5, func(t *testing.T, w *world) {
@@ -245,62 +166,4 @@ func TestLoss(t *testing.T) {
 			w.wantHolders(t, "k", 0)
 		})
 	})
-
-	t.Run("many contexts", func(t *testing.T) {
-		t.Parallel()
-		w := newWorld(t, 3)
-		lock := w.obtain(t, long, nil)
-		ctx, cancel := context.WithCancel(t.Context())
-		ended := lock.Context(ctx)
-		cancel()
-		receive(t, ended.Done(), "the end of the context that was cancelled")
-		held := lock.Context(t.Context())
-		if held.Err() != nil {
-			t.Error("one context has ended another")
-		}
-		noError(t, lock.Release(bounded(t)))
-		receive(t, held.Done(), "the end of the context of a lock that was released")
-	})
-}
-
-func TestWith(t *testing.T) {
-	bubble(t, 3, with)
-}
-
-func with(t *testing.T, w *world) {
-	t.Helper()
-	mine := errors.New("mine")
-	err := w.client.With(bounded(t), []string{"k"}, long, nil, func(ctx context.Context) error {
-		w.wantHolders(t, "k", 3)
-		_, err := w.client.Obtain(ctx, []string{"k"}, long, nil)
-		wantOnly(t, err, redislock.ErrNotObtained)
-		return mine
-	})
-	if err != mine { //nolint:errorlint // unchanged
-		t.Errorf("got error %v", err)
-	}
-	w.wantHolders(t, "k", 0)
-
-	err = w.client.With(bounded(t), []string{"k"}, brisk, nil, func(ctx context.Context) error {
-		w.wantHolders(t, "k", 3)
-		w.steal(t, 0, 1, 2)
-		wantLost(t, ctx)
-		return mine
-	})
-	if !errors.Is(err, redislock.ErrLockLost) || !errors.Is(err, mine) {
-		t.Errorf("got error %v, want %v and %v", err, redislock.ErrLockLost, mine)
-	}
-
-	w.block(t, "k", long, 0, 1)
-	err = w.client.With(bounded(t), []string{"k"}, long, nil, func(context.Context) error {
-		t.Error("it was run")
-		return nil
-	})
-	wantOnly(t, err, redislock.ErrNotObtained)
-
-	func() {
-		defer func() { _ = recover() }()
-		_ = w.client.With(bounded(t), []string{"l"}, long, nil, func(context.Context) error { panic("oops") })
-	}()
-	w.wantHolders(t, "l", 0)
 }

@@ -88,9 +88,7 @@ func bubble(t *testing.T, n int, fn func(t *testing.T, w *world)) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &world{}
 		for range n {
-			mini := redistest.PipeMini(t)
-			w.rdbs = append(w.rdbs, mini.Client(t, impatient, apart))
-			w.nodes = append(w.nodes, w.newNode(t, len(w.nodes), mini.Client(t, impatient, apart)))
+			w.addApart(t, redistest.PipeMini(t))
 		}
 		w.client = w.newClient(t)
 		fn(t, w)
@@ -134,6 +132,17 @@ func (w *world) add(t *testing.T, b redistest.Backend) {
 	t.Helper()
 	w.rdbs = append(w.rdbs, b.Client(t, impatient))
 	w.nodes = append(w.nodes, w.newNode(t, len(w.nodes), b.Client(t, impatient)))
+}
+
+// addApart adds a server that may be one in memory.
+func (w *world) addApart(t *testing.T, b redistest.Backend) {
+	t.Helper()
+	mods := []func(*redis.Options){impatient}
+	if mini, is := b.(*redistest.Mini); is && mini.Addr() == "127.0.0.1:0" {
+		mods = append(mods, apart)
+	}
+	w.rdbs = append(w.rdbs, b.Client(t, mods...))
+	w.nodes = append(w.nodes, w.newNode(t, len(w.nodes), b.Client(t, mods...)))
 }
 
 func (w *world) newNode(t *testing.T, i int, rdb redis.Scripter) *redislock.Client {
