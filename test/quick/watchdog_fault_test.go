@@ -30,9 +30,9 @@ func TestServerGone(t *testing.T) {
 				server := redistest.Start(t, kind)
 				sent, held := watchMany(t, server, ttl)
 				for range 2 {
-					before, began := sent.Sent.Load(), time.Now()
+					before, began := sent.Load(), time.Now()
 					server.Pause()
-					check.Eventually(t, world.Polled, "a renewal is on its way", func() bool { return sent.Sent.Load() > before })
+					check.Eventually(t, world.Polled, "a renewal is on its way", func() bool { return sent.Load() > before })
 					server.Resume()
 					for _, h := range held {
 						h.RenewedSince(t, began, ttl)
@@ -64,11 +64,10 @@ func TestServerGone(t *testing.T) {
 }
 
 // watchMany has a Client hold many locks with a watchdog, and counts its scripts.
-func watchMany(t *testing.T, server *redistest.Server, ttl time.Duration) (sent *check.Tally, held []*world.HeldLock) {
+func watchMany(t *testing.T, server *redistest.Server, ttl time.Duration) (sent *atomic.Int64, held []*world.HeldLock) {
 	t.Helper()
 	w := world.New(t, server)
-	sent = &check.Tally{Prefix: "eval"}
-	w.RDB.AddHook(sent)
+	sent = check.Count(w.RDB, "eval")
 	for i := range 20 {
 		held = append(held, world.LockKinds[0].Hold(t, w.Client, w.Key(fmt.Sprint(i)), ttl, true))
 	}

@@ -47,7 +47,7 @@ func (m *meter) clientOf(t *testing.T, rdb *redis.Client, opts ...redislock.Clie
 	t.Helper()
 	const inLine = -2
 	var seen sync.Map // ids
-	rdb.AddHook(check.Answered(func(cmd redis.Cmder) {
+	rdb.AddHook(check.Around{After: func(cmd redis.Cmder) {
 		answered, ok := cmd.(interface{ Slice() ([]any, error) })
 		if !ok {
 			return
@@ -63,7 +63,7 @@ func (m *meter) clientOf(t *testing.T, rdb *redis.Client, opts ...redislock.Clie
 		} else {
 			m.entered <- standing{id, run.Channel()}
 		}
-	}))
+	}})
 	return world.NewClient(t, rdb, opts...)
 }
 

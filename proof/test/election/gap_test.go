@@ -182,7 +182,7 @@ func TestCandidatesCost(t *testing.T) {
 				start(t, candidate(w, "a", time.Hour)).elected(t)
 				asked := 0
 				rdb := mini.Client(t)
-				rdb.AddHook(check.Answered(func(redis.Cmder) { asked++ }))
+				rdb.AddHook(check.Around{After: func(redis.Cmder) { asked++ }})
 				c := candidate(w, "b", time.Hour)
 				c.Client = world.NewClient(t, rdb)
 				if polls {

@@ -71,12 +71,11 @@ func TestServerStandsStill(t *testing.T) {
 				const ttl = 15 * time.Second
 				server := redistest.Start(t, kind)
 				w := world.New(t, server)
-				sent := &check.Tally{Prefix: "eval"}
-				w.RDB.AddHook(sent)
+				sent := check.Count(w.RDB, "eval")
 				held := world.LockKinds[0].Hold(t, w.Client, w.Key("k"), ttl, true)
-				before, began := sent.Sent.Load(), time.Now()
+				before, began := sent.Load(), time.Now()
 				goOn := stop(t, server)
-				check.Eventually(t, world.Polled, "a renewal is on its way", func() bool { return sent.Sent.Load() > before })
+				check.Eventually(t, world.Polled, "a renewal is on its way", func() bool { return sent.Load() > before })
 				goOn()
 				held.RenewedSince(t, began, ttl)
 				check.NoError(t, held.Lock.Release(t.Context()))

@@ -72,11 +72,11 @@ func TestQueueAgainOnServers(t *testing.T) {
 			rdb, client := start(t)
 			w := &world.World{Client: client, Prefix: world.NewName(t)}
 			var together atomic.Int64
-			rdb.AddHook(check.Answered(func(cmd redis.Cmder) {
+			rdb.AddHook(check.Around{After: func(cmd redis.Cmder) {
 				if run := check.RunIn(cmd); run.Of("again") && cmd.Err() == nil {
 					together.Add(1)
 				}
-			}))
+			}})
 			c := newCrowd(t, w, rdb, 20, 3)
 			ctx, cancel := context.WithCancel(t.Context())
 			defer func() { cancel(); c.goHome(t) }()

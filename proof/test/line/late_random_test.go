@@ -17,6 +17,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/check"
 	"github.com/seed-14de3678/redislock/internal/redistest"
 	"github.com/seed-14de3678/redislock/internal/world"
 )
@@ -54,37 +55,17 @@ func newParty(ctx context.Context, lost func()) *party {
 	return p
 }
 
-// DialHook is a part of redis.Hook.
-func (p *party) DialHook(next redis.DialHook) redis.DialHook { return next }
-
-// ProcessHook is a part of redis.Hook.
-func (p *party) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
-	return func(ctx context.Context, cmd redis.Cmder) error {
-		return p.process([]redis.Cmder{cmd}, func() error { return next(ctx, cmd) })
-	}
-}
-
-// ProcessPipelineHook is a part of redis.Hook.
-func (p *party) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return func(ctx context.Context, cmds []redis.Cmder) error {
-		return p.process(cmds, func() error { return next(ctx, cmds) })
-	}
-}
-
-// process sends commands, unless they are to be lost.
-func (p *party) process(cmds []redis.Cmder, send func() error) error {
+// send sends commands, unless they are to be lost.
+func (p *party) send(cmds []redis.Cmder, send func([]redis.Cmder) error) error {
 	lost := p.loses.Swap(0)
 	var err error
 	if lost != losesRequest {
-		err = send()
+		err = send(cmds)
 	}
 	if lost == 0 {
 		return err
 	}
 	p.lost()
-	for _, cmd := range cmds {
-		cmd.SetErr(io.ErrUnexpectedEOF)
-	}
 	return io.ErrUnexpectedEOF
 }
 
@@ -106,7 +87,7 @@ func newLateRun(t *testing.T, w *world.World, mini *redistest.Mini, seed uint64,
 		p := newParty(t.Context(), func() { r.noteLost(of) })
 		rdb := mini.Client(t, p.wraps)
 		p.client = world.NewClient(t, rdb)
-		rdb.AddHook(p)
+		rdb.AddHook(check.Around{Send: p.send})
 		r.parties = append(r.parties, p)
 	}
 	return r

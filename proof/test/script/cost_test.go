@@ -27,11 +27,11 @@ func newMeter(t *testing.T) *meter {
 	m := &meter{rdb: server.Client(t), admin: server.Client(t)}
 	m.client = redislock.New(m.rdb)
 	t.Cleanup(m.client.Close)
-	m.rdb.AddHook(check.Answered(func(cmd redis.Cmder) {
+	m.rdb.AddHook(check.Around{After: func(cmd redis.Cmder) {
 		if run := check.RunIn(cmd); run.Script != "" {
 			m.sent = append(m.sent, fmt.Sprint(run.Script, " ", len(run.Keys)))
 		}
-	}))
+	}})
 	return m
 }
 

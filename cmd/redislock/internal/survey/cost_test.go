@@ -1,9 +1,9 @@
 package survey_test
 
 import (
-	"context"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"sync"
 	"testing"
@@ -25,7 +25,7 @@ func TestCost(t *testing.T) {
 	fill(t, rdb, keys, locks)
 	conn := open(t, cli.Redis{URL: "redis://" + server.Addr()})
 	var seen sizes
-	conn.RDB.AddHook(&seen)
+	conn.RDB.AddHook(check.Around{Send: seen.see})
 	check.NoError(t, rdb.ConfigResetStat(t.Context()).Err())
 	if got := len(names(t, conn, survey.Query{})); got != locks {
 		t.Errorf("%d locks were found, want %d", got, locks)
@@ -51,36 +51,24 @@ func TestCost(t *testing.T) {
 	}
 }
 
-// sizes is a hook that sees how large commands and pipelines are.
+// sizes are how large commands and pipelines are.
 type sizes struct {
 	mu              sync.Mutex
 	count, pipeline int
 }
 
-func (s *sizes) DialHook(next redis.DialHook) redis.DialHook { return next }
-
-func (s *sizes) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
-	return func(ctx context.Context, cmd redis.Cmder) error {
+func (s *sizes) see(cmds []redis.Cmder, send func([]redis.Cmder) error) error {
+	s.mu.Lock()
+	s.pipeline = max(s.pipeline, len(cmds))
+	for _, cmd := range cmds {
 		args := cmd.Args()
-		for i, arg := range args[:len(args)-1] {
-			if text, ok := arg.(string); ok && cmd.Name() == "scan" && text == "count" {
-				n, _ := strconv.Atoi(fmt.Sprint(args[i+1]))
-				s.mu.Lock()
-				s.count = max(s.count, n)
-				s.mu.Unlock()
-			}
+		if at := slices.Index(args, any("count")); cmd.Name() == "scan" && at > 0 {
+			n, _ := strconv.Atoi(fmt.Sprint(args[at+1]))
+			s.count = max(s.count, n)
 		}
-		return next(ctx, cmd)
 	}
-}
-
-func (s *sizes) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return func(ctx context.Context, cmds []redis.Cmder) error {
-		s.mu.Lock()
-		s.pipeline = max(s.pipeline, len(cmds))
-		s.mu.Unlock()
-		return next(ctx, cmds)
-	}
+	s.mu.Unlock()
+	return send(cmds)
 }
 
 type commandStat struct {
