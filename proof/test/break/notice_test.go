@@ -46,12 +46,9 @@ func ended(ctx context.Context, t *testing.T) error {
 func own(t *testing.T, fn func(t *testing.T, b redistest.Backend)) {
 	t.Helper()
 	t.Parallel()
-	for _, kind := range []redistest.Kind{redistest.Redis, redistest.Valkey} {
-		t.Run(string(kind), func(t *testing.T) {
-			t.Parallel()
-			fn(t, redistest.Start(t, kind))
-		})
-	}
+	redistest.EachServer(t, func(t *testing.T, kind redistest.Kind) {
+		fn(t, redistest.Start(t, kind))
+	})
 	t.Run("miniredis", func(t *testing.T) {
 		t.Parallel()
 		fn(t, redistest.StartMini(t))

@@ -3,8 +3,6 @@ package constants_test
 import (
 	"errors"
 	"os"
-	"regexp"
-	"strconv"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -50,9 +48,7 @@ func TestMinUptimeCountsWholeSeconds(t *testing.T) {
 	rdb := redistest.Shared(t, redistest.Redis).Client(t)
 	client := world.NewClient(t, rdb)
 	up := func() time.Duration {
-		info := check.Must[string](t)(rdb.Info(t.Context(), "server").Result())
-		n := check.Must[int](t)(strconv.Atoi(regexp.MustCompile(`uptime_in_seconds:(\d+)`).FindStringSubmatch(info)[1]))
-		return time.Duration(n) * time.Second
+		return time.Duration(world.Info(t, rdb, "Server", "uptime_in_seconds")) * time.Second
 	}
 	before := up()
 	_, err := client.Obtain(t.Context(), []string{world.NewName(t)}, time.Minute, &redislock.Options{MinUptime: time.Hour})

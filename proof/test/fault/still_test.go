@@ -64,7 +64,7 @@ func loop(t *testing.T, server *redistest.Server) func() {
 // loss while it does, and afterwards the key is free.
 func TestServerStandsStill(t *testing.T) {
 	t.Parallel()
-	for _, kind := range realServers {
+	for _, kind := range redistest.Servers() {
 		for name, stop := range stops {
 			t.Run(fmt.Sprint(kind, ", ", name, ", shortly"), func(t *testing.T) {
 				t.Parallel()
@@ -101,20 +101,17 @@ func TestServerStandsStill(t *testing.T) {
 // DEBUG SLEEP stops the server for a fixed time, in which it does not even take connections.
 func TestServerSleeps(t *testing.T) {
 	t.Parallel()
-	for _, kind := range realServers {
-		t.Run(string(kind), func(t *testing.T) {
-			t.Parallel()
-			server := redistest.Start(t, kind)
-			w := world.New(t, server)
-			short := world.LockKinds[0].Hold(t, w.Client, w.Key("short"), 1500*time.Millisecond, true)
-			long := world.LockKinds[0].Hold(t, w.Client, w.Key("long"), time.Minute, false)
-			sleeps := server.Client(t, func(o *redis.Options) { o.MaxRetries, o.ReadTimeout = -1, time.Hour })
-			ended := make(chan error, 1)
-			go func() { ended <- sleeps.Do(context.Background(), "debug", "sleep", "4").Err() }()
-			short.WantLost(t)
-			check.NoError(t, <-ended)
-			check.NoError(t, long.Lock.Refresh(t.Context(), time.Minute))
-			check.NoError(t, long.Lock.Release(t.Context()))
-		})
-	}
+	redistest.EachServer(t, func(t *testing.T, kind redistest.Kind) {
+		server := redistest.Start(t, kind)
+		w := world.New(t, server)
+		short := world.LockKinds[0].Hold(t, w.Client, w.Key("short"), 1500*time.Millisecond, true)
+		long := world.LockKinds[0].Hold(t, w.Client, w.Key("long"), time.Minute, false)
+		sleeps := server.Client(t, func(o *redis.Options) { o.MaxRetries, o.ReadTimeout = -1, time.Hour })
+		ended := make(chan error, 1)
+		go func() { ended <- sleeps.Do(context.Background(), "debug", "sleep", "4").Err() }()
+		short.WantLost(t)
+		check.NoError(t, <-ended)
+		check.NoError(t, long.Lock.Refresh(t.Context(), time.Minute))
+		check.NoError(t, long.Lock.Release(t.Context()))
+	})
 }

@@ -39,7 +39,7 @@ func checkTime(t *testing.T, c *redis.Client, want time.Duration) {
 
 func TestClockShift(t *testing.T) {
 	t.Parallel()
-	eachKind(t, func(t *testing.T, kind redistest.Kind) {
+	redistest.EachServer(t, func(t *testing.T, kind redistest.Kind) {
 		s, clock := redistest.StartSkewed(t, kind)
 		other, otherClock := redistest.StartSkewed(t, kind)
 		c, oc := s.Client(t), other.Client(t)
@@ -60,7 +60,7 @@ func TestClockShift(t *testing.T) {
 
 func TestClockAfterRestart(t *testing.T) {
 	t.Parallel()
-	eachKind(t, func(t *testing.T, kind redistest.Kind) {
+	redistest.EachServer(t, func(t *testing.T, kind redistest.Kind) {
 		s, clock := redistest.StartSkewed(t, kind)
 		c := s.Client(t)
 		clock.Shift(-time.Hour)
@@ -77,7 +77,7 @@ func TestClockAfterRestart(t *testing.T) {
 
 func TestClockExpiry(t *testing.T) {
 	t.Parallel()
-	eachKind(t, func(t *testing.T, kind redistest.Kind) {
+	redistest.EachServer(t, func(t *testing.T, kind redistest.Kind) {
 		ctx := t.Context()
 		s, clock := redistest.StartSkewed(t, kind)
 		c := s.Client(t)
@@ -121,7 +121,7 @@ func TestClockExpiry(t *testing.T) {
 // Jumps in both directions, while the server's own chores are running.
 func TestClockResponsive(t *testing.T) {
 	t.Parallel()
-	eachKind(t, func(t *testing.T, kind redistest.Kind) {
+	redistest.EachServer(t, func(t *testing.T, kind redistest.Kind) {
 		ctx := t.Context()
 		s, clock := redistest.StartSkewed(t, kind, "--hz", "500")
 		c := s.Client(t, func(opt *redis.Options) {
@@ -175,7 +175,7 @@ func TestClockWithoutCompiler(t *testing.T) {
 func TestClockSlowDisk(t *testing.T) {
 	t.Parallel()
 	const late = 300 * time.Millisecond
-	eachKind(t, func(t *testing.T, kind redistest.Kind) {
+	redistest.EachServer(t, func(t *testing.T, kind redistest.Kind) {
 		s, clock := redistest.StartSkewed(t, kind, "--appendonly", "yes", "--appendfsync", "always")
 		c := s.Client(t)
 		set := func() time.Duration {

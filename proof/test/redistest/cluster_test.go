@@ -12,7 +12,7 @@ import (
 )
 
 func TestCluster(t *testing.T) {
-	eachKind(t, func(t *testing.T, kind redistest.Kind) {
+	redistest.EachServer(t, func(t *testing.T, kind redistest.Kind) {
 		ctx := t.Context()
 		begin := time.Now()
 		cl := redistest.StartCluster(t, kind, 3, 1)
@@ -82,7 +82,7 @@ func failOver(t *testing.T, cl *redistest.Cluster, c *redis.ClusterClient) {
 }
 
 func TestSentinels(t *testing.T) {
-	eachKind(t, func(t *testing.T, kind redistest.Kind) {
+	redistest.EachServer(t, func(t *testing.T, kind redistest.Kind) {
 		ctx := t.Context()
 		begin := time.Now()
 		s := redistest.StartSentinels(t, kind, 2, 3, "--min-replicas-max-lag", "7")

@@ -51,19 +51,9 @@ func refused(addr string) bool {
 	return err != nil
 }
 
-func eachKind(t *testing.T, fn func(t *testing.T, kind redistest.Kind)) {
-	t.Helper()
-	for _, kind := range []redistest.Kind{redistest.Redis, redistest.Valkey} {
-		t.Run(string(kind), func(t *testing.T) {
-			t.Parallel()
-			fn(t, kind)
-		})
-	}
-}
-
 func TestServerLife(t *testing.T) {
 	t.Parallel()
-	eachKind(t, func(t *testing.T, kind redistest.Kind) {
+	redistest.EachServer(t, func(t *testing.T, kind redistest.Kind) {
 		ctx := t.Context()
 		begin := time.Now()
 		s := redistest.Start(t, kind, "--hz", "50")
@@ -120,7 +110,7 @@ func TestServerLife(t *testing.T) {
 
 func TestServerWithPassword(t *testing.T) {
 	t.Parallel()
-	eachKind(t, func(t *testing.T, kind redistest.Kind) {
+	redistest.EachServer(t, func(t *testing.T, kind redistest.Kind) {
 		s := redistest.Start(t, kind, "--requirepass", "secret")
 		c := s.Client(t, func(opt *redis.Options) { opt.Password = "secret" })
 		if err := c.Ping(t.Context()).Err(); err != nil {
@@ -370,7 +360,7 @@ func TestMainFindsLeaks(t *testing.T) {
 // What a server has kept on disk outlives a restart, unless it is wiped away.
 func TestServerWipe(t *testing.T) {
 	t.Parallel()
-	eachKind(t, func(t *testing.T, kind redistest.Kind) {
+	redistest.EachServer(t, func(t *testing.T, kind redistest.Kind) {
 		s := redistest.Start(t, kind, "--appendonly", "yes", "--appendfsync", "always")
 		c := s.Client(t)
 		if err := c.Set(t.Context(), "key", "value", 0).Err(); err != nil {
