@@ -20,6 +20,7 @@ import (
 	"github.com/seed-14de3678/redislock/internal/check"
 	"github.com/seed-14de3678/redislock/internal/redistest"
 	"github.com/seed-14de3678/redislock/internal/world"
+	"github.com/seed-14de3678/redislock/proof/random"
 )
 
 var (
@@ -93,11 +94,9 @@ func newLateRun(t *testing.T, w *world.World, mini *redistest.Mini, seed uint64,
 	return r
 }
 
-func (r *lateRun) chance(percent int) bool { return r.rng.IntN(100) < percent }
-
 // between is a random time, in ms.
 func (r *lateRun) between(least, most int) time.Duration {
-	return time.Duration(least+r.rng.IntN(most-least)) * time.Millisecond
+	return time.Duration(random.Between(r.rng, least, most-1)) * time.Millisecond
 }
 
 // step begins something random.
@@ -160,12 +159,12 @@ func (r *lateRun) arrive(p *party, of int) {
 	w := &lateWant{of: of, who: fmt.Sprintf("%d of client %d", len(r.wants), of), modes: map[string]bool{}}
 	for len(w.modes) == 0 {
 		for _, key := range []string{"a", "b"} {
-			if r.chance(45) {
-				w.modes[key] = r.chance(65)
+			if random.Chance(r.rng, 45) {
+				w.modes[key] = random.Chance(r.rng, 65)
 			}
 		}
 	}
-	if r.chance(25) {
+	if random.Chance(r.rng, 25) {
 		w.polls = r.between(60, 400)
 	}
 	life := newLateLife(r)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/seed-14de3678/redislock/internal/check"
 	"github.com/seed-14de3678/redislock/internal/redistest"
 )
 
@@ -114,7 +115,7 @@ func TestClockExpiry(t *testing.T) {
 
 		// Nobody asks for the key: the server finds it by itself.
 		clock.Shift(2 * time.Hour)
-		eventually(t, "an expired key is removed", func() bool { return c.DBSize(ctx).Val() == 0 })
+		check.Eventually(t, 20*time.Second, "an expired key is removed", func() bool { return c.DBSize(ctx).Val() == 0 })
 	})
 }
 

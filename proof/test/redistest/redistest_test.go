@@ -18,20 +18,11 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/seed-14de3678/redislock/internal/check"
 	"github.com/seed-14de3678/redislock/internal/redistest"
 )
 
 func TestMain(m *testing.M) { redistest.Main(m) }
-
-// eventually fails the test if check is not true within a generous time.
-func eventually(t *testing.T, what string, check func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); !check(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("not within 20s: %s", what)
-		}
-	}
-}
 
 // once makes a client that doesn't repeat a command, and waits for the answer: else see inVain.
 func once(opt *redis.Options) {
@@ -205,7 +196,7 @@ func TestServerDiesWithParent(t *testing.T) {
 		t.Fatalf("no server at %q", addr)
 	}
 	p.Kill()
-	eventually(t, "the server of a killed process dies", func() bool { return refused(addr) })
+	check.Eventually(t, 20*time.Second, "the server of a killed process dies", func() bool { return refused(addr) })
 }
 
 func TestMiniClock(t *testing.T) {
@@ -216,7 +207,7 @@ func TestMiniClock(t *testing.T) {
 	if err := c.Set(ctx, "k", "v", 60*time.Millisecond).Err(); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the key expires", func() bool { return c.Exists(ctx, "k").Val() == 0 })
+	check.Eventually(t, 20*time.Second, "the key expires", func() bool { return c.Exists(ctx, "k").Val() == 0 })
 	if got := time.Since(begin); got < 60*time.Millisecond {
 		t.Errorf("expired after %v of 60ms", got)
 	}
@@ -276,7 +267,7 @@ func TestEach(t *testing.T) {
 			if err := c.Set(ctx, t.Name(), "v", 30*time.Millisecond).Err(); err != nil {
 				t.Fatal(err)
 			}
-			eventually(t, "a ttl runs", func() bool { return c.Exists(ctx, t.Name()).Val() == 0 })
+			check.Eventually(t, 20*time.Second, "a ttl runs", func() bool { return c.Exists(ctx, t.Name()).Val() == 0 })
 			kinds <- b.Kind()
 		})
 	})
