@@ -28,7 +28,10 @@ func TestWorkersDoJobsInOrder(t *testing.T) {
 		for range workers {
 			wg.Go(func() {
 				rdb := mini.Client(t)
-				rdb.AddHook(slow{})
+				rdb.AddHook(check.Around{Send: func(cmds []redis.Cmder, send func([]redis.Cmder) error) error {
+					time.Sleep(rand.N(10 * time.Millisecond))
+					return send(cmds)
+				}})
 				client := redislock.New(rdb)
 				defer client.Close()
 				for customer := range told {
@@ -66,23 +69,4 @@ func TestWorkersDoJobsInOrder(t *testing.T) {
 			t.Errorf("got jobs of %d customers with %d inversions, want %d with none", len(done), inversions, customers)
 		}
 	})
-}
-
-// slow is a hook that holds up every command for a while that nobody knows.
-type slow struct{ redis.Hook }
-
-func (slow) DialHook(next redis.DialHook) redis.DialHook { return next }
-
-func (slow) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
-	return func(ctx context.Context, cmd redis.Cmder) error {
-		time.Sleep(rand.N(10 * time.Millisecond))
-		return next(ctx, cmd)
-	}
-}
-
-func (slow) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return func(ctx context.Context, cmds []redis.Cmder) error {
-		time.Sleep(rand.N(10 * time.Millisecond))
-		return next(ctx, cmds)
-	}
 }

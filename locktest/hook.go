@@ -1,7 +1,6 @@
 package locktest
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -16,9 +15,6 @@ import (
 	"github.com/seed-14de3678/redislock/internal/wire"
 )
 
-// A hook sees what the code under test sends.
-type hook struct{ server *Server }
-
 // A refusal is an error of a server.
 type refusal string
 
@@ -31,57 +27,32 @@ func (r refusal) RedisError() {}
 // errFlushAll says why a command is not sent.
 var errFlushAll error = refusal("NOPERM locktest: FLUSHALL empties the databases of others: use FLUSHDB")
 
-// DialHook lets connections pass: those are made by the network.
-func (h hook) DialHook(next redis.DialHook) redis.DialHook { return next }
-
-// ProcessHook sees a command by itself.
-func (h hook) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
-	return func(ctx context.Context, cmd redis.Cmder) error {
-		return h.server.pass([]redis.Cmder{cmd}, func([]redis.Cmder) error {
-			err := next(ctx, cmd)
-			cmd.SetErr(err) // as go-redis does it, but later
-			return err
-		})
-	}
-}
-
-// ProcessPipelineHook sees the commands of a pipeline.
-func (h hook) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return func(ctx context.Context, cmds []redis.Cmder) error {
-		return h.server.pass(cmds, func(cmds []redis.Cmder) error { return next(ctx, cmds) })
-	}
-}
-
 // A passage is what becomes of commands on their way.
 type passage struct {
 	sent  []redis.Cmder
 	cut   map[redis.Cmder]*Fault // some of those
 	delay time.Duration
-	err   error // the first one
 }
 
-// pass has commands sent, as far as no fault keeps them.
+// pass has commands sent that the code under test sends together, as far as no fault keeps them.
 func (s *Server) pass(cmds []redis.Cmder, send func([]redis.Cmder) error) error {
 	// Asked for a connection, go-redis would dial five times, and log each.
 	if err := s.network.fault(); err != nil {
-		return failAll(cmds, err)
-	}
-	p := s.passage(cmds)
-	if err := s.keep(p.sent, p.delay); err != nil {
 		return err
 	}
-	if len(p.sent) > 0 {
-		p.err = cmp.Or(p.err, send(p.sent))
+	p := s.passage(cmds)
+	if len(p.sent) == 0 || s.keep(p.sent, p.delay) {
+		return nil
 	}
+	err := send(p.sent)
 	for cmd, f := range p.cut {
 		if redis.HasErrorPrefix(cmd.Err(), "NOSCRIPT") {
 			f.miss() // it was not executed: the Client sends the script itself
 			continue
 		}
 		cmd.SetErr(io.EOF)
-		p.err = io.EOF
 	}
-	return p.err
+	return err
 }
 
 // passage takes note of the keys of commands, and finds the faults that happen to them.
@@ -90,7 +61,6 @@ func (s *Server) passage(cmds []redis.Cmder) *passage {
 	for _, cmd := range cmds {
 		if s.shared && cmd.Name() == "flushall" {
 			cmd.SetErr(errFlushAll)
-			p.err = cmp.Or(p.err, errFlushAll)
 			continue
 		}
 		run := check.RunIn(cmd)
@@ -102,7 +72,6 @@ func (s *Server) passage(cmds []redis.Cmder) *passage {
 				err = f.answer
 			}
 			cmd.SetErr(err)
-			p.err = cmp.Or(p.err, err)
 			continue
 		}
 		p.sent = append(p.sent, cmd)
@@ -117,15 +86,15 @@ func (s *Server) passage(cmds []redis.Cmder) *passage {
 	return p
 }
 
-// keep keeps commands back for some time. It returns an error if the Redis client has given up by then:
+// keep keeps commands back for some time. It reports whether the Redis client has given up by then:
 // they are executed late.
-func (s *Server) keep(cmds []redis.Cmder, delay time.Duration) error {
+func (s *Server) keep(cmds []redis.Cmder, delay time.Duration) bool {
 	most := s.rdb.Options().ReadTimeout
 	if most <= 0 || delay < most {
 		if delay > 0 {
 			s.sleep(delay)
 		}
-		return nil
+		return false
 	}
 	late := make([][]any, len(cmds))
 	for i, cmd := range cmds {
@@ -140,7 +109,10 @@ func (s *Server) keep(cmds []redis.Cmder, delay time.Duration) error {
 		}
 	})
 	s.sleep(most)
-	return failAll(cmds, &net.OpError{Op: "read", Net: "tcp", Err: os.ErrDeadlineExceeded})
+	for _, cmd := range cmds {
+		cmd.SetErr(&net.OpError{Op: "read", Net: "tcp", Err: os.ErrDeadlineExceeded})
+	}
+	return true
 }
 
 // copied is a command that does not change any more. A script goes with its source: nobody is there to send
@@ -159,13 +131,6 @@ func copied(args []any) []any {
 		}
 	}
 	return words
-}
-
-func failAll(cmds []redis.Cmder, err error) error {
-	for _, cmd := range cmds {
-		cmd.SetErr(err)
-	}
-	return err
 }
 
 // sleep returns false if the test has ended before.

@@ -13,6 +13,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/check"
 	"github.com/seed-14de3678/redislock/internal/clock"
 	"github.com/seed-14de3678/redislock/internal/listen"
 )
@@ -76,7 +77,7 @@ func New(tb testing.TB, opts ...Option) *Server {
 	over := *options
 	over.Dialer = s.network.Dial
 	s.rdb = s.redis(over)
-	s.rdb.AddHook(hook{s})
+	s.rdb.AddHook(check.Around{Send: s.pass})
 	s.other = redislock.New(s.direct)
 	tb.Cleanup(s.end)
 	return s

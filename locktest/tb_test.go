@@ -91,12 +91,9 @@ func each(t *testing.T, fn func(t *testing.T, opts ...locktest.Option)) {
 		t.Parallel()
 		fn(t)
 	})
-	for _, kind := range redistest.Servers() {
-		t.Run(string(kind), func(t *testing.T) {
-			t.Parallel()
-			fn(t, locktest.WithRedis("redis://"+redistest.Shared(t, kind).Addr()))
-		})
-	}
+	redistest.EachServer(t, func(t *testing.T, kind redistest.Kind) {
+		fn(t, locktest.WithRedis("redis://"+redistest.Shared(t, kind).Addr()))
+	})
 }
 
 // isVirtual reports whether it runs in a bubble, whose time begins in the year 2000.

@@ -25,17 +25,9 @@ func TestReadersAreNotLookedThrough(t *testing.T) {
 		t.Helper()
 		var n int
 		for range 2 { // the first time the server learns the scripts
-			if err := admin.ConfigResetStat(t.Context()).Err(); err != nil {
-				t.Fatal(err)
-			}
-			lock, err := multi.Obtain(t.Context(), parts, time.Minute, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			n = count.ScriptCommands(t, admin).Total()
-			if err := lock.Release(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			var lock *multi.Lock
+			n = count.Counted(t, admin, func() { lock = must[*multi.Lock](t)(multi.Obtain(t.Context(), parts, time.Minute, nil)) }).InScripts().Total()
+			noError(t, lock.Release(t.Context()))
 		}
 		return n
 	}

@@ -237,8 +237,7 @@ func TestArguments(t *testing.T) {
 	t.Parallel()
 	server := redistest.Shared(t, redistest.Miniredis)
 	rdb := server.Client(t)
-	var sent check.Tally
-	rdb.AddHook(&sent)
+	sent := check.Count(rdb, "")
 	one, two, small := redislock.New(rdb), redislock.New(rdb), redislock.New(rdb, redislock.WithMaxKeys(2))
 	part := func(client *redislock.Client, place string, keys ...string) multi.Part {
 		return multi.Part{Client: client, Place: place, Write: keys}
@@ -277,7 +276,7 @@ func TestArguments(t *testing.T) {
 			t.Errorf("%s: got error %v, want %v with %q", test.name, err, test.is, test.text)
 		}
 	}
-	if n := sent.Sent.Load(); n != 0 {
+	if n := sent.Load(); n != 0 {
 		t.Errorf("%d commands were sent", n)
 	}
 

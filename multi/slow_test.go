@@ -24,17 +24,17 @@ type lag struct {
 }
 
 func (l *lag) hook() check.Around {
-	return func(_ redis.Cmder, send func() error) error {
+	return check.Around{Send: func(cmds []redis.Cmder, send func([]redis.Cmder) error) error {
 		before, after := l.before.Load(), l.after.Load()
 		if before != nil {
 			(*before)()
 		}
-		err := send()
+		err := send(cmds)
 		if after != nil {
 			(*after)()
 		}
 		return err
-	}
+	}}
 }
 
 // lagging runs fn in a bubble, with lags before the first two of the three parts. Nothing is left to be

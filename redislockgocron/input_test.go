@@ -68,10 +68,10 @@ func TestNewSendsNothing(t *testing.T) {
 	mini := redistest.StartMini(t)
 	rdb := mini.Client(t)
 	var asked atomic.Int64
-	rdb.AddHook(check.Instead(func(redis.Cmder) bool {
+	rdb.AddHook(check.Around{Instead: func(redis.Cmder) bool {
 		asked.Add(1)
 		return false
-	}))
+	}})
 	client := redislock.New(rdb, redislock.WithHooks(redislock.Hooks{
 		Obtained: func(context.Context, redislock.Event) { t.Error("a lock was obtained") },
 	}))

@@ -50,7 +50,7 @@ func newWorld(t *testing.T, b redistest.Backend) *world {
 		ctx: reentrant.NewOwner(t.Context()), sent: new(tally), events: new(events),
 	}
 	rdb := b.Client(t)
-	rdb.AddHook(w.sent)
+	rdb.AddHook(check.Around{Before: w.sent.before})
 	w.client = redislock.New(rdb, redislock.WithHooks(w.events.hooks()))
 	t.Cleanup(w.client.Close)
 	return w
@@ -113,32 +113,16 @@ func (w *world) wantSilent(t *testing.T, fn func()) {
 	}
 }
 
-// A tally is a hook that counts the commands a client sends; a test may have it do something first.
+// A tally counts the commands a client sends; a test may have it do something first.
 type tally struct {
 	n         atomic.Int64
 	atCommand atomic.Pointer[func()]
 }
 
-func (c *tally) count(n int) {
-	c.n.Add(int64(n))
+func (c *tally) before(redis.Cmder) {
+	c.n.Add(1)
 	if fn := c.atCommand.Load(); fn != nil {
 		(*fn)()
-	}
-}
-
-func (c *tally) DialHook(next redis.DialHook) redis.DialHook { return next }
-
-func (c *tally) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
-	return func(ctx context.Context, cmd redis.Cmder) error {
-		c.count(1)
-		return next(ctx, cmd)
-	}
-}
-
-func (c *tally) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return func(ctx context.Context, cmds []redis.Cmder) error {
-		c.count(len(cmds))
-		return next(ctx, cmds)
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,6 +17,7 @@ import (
 	"github.com/seed-14de3678/redislock/internal/check"
 	"github.com/seed-14de3678/redislock/internal/redistest"
 	"github.com/seed-14de3678/redislock/internal/slot"
+	"github.com/seed-14de3678/redislock/internal/world"
 )
 
 func TestWatchUsage(t *testing.T) {
@@ -161,15 +161,12 @@ func TestWatchCluster(t *testing.T) {
 	}
 }
 
-var calls = regexp.MustCompile(`cmdstat_([^:]+):calls=(\d+)`)
-
 // commandsOf counts what the server has done, without what the test itself asks for.
-func commandsOf(t *testing.T, rdb *redis.Client) int {
+func commandsOf(t *testing.T, rdb *redis.Client) (n int) {
 	t.Helper()
-	n := 0
-	for _, found := range calls.FindAllStringSubmatch(check.Must[string](t)(rdb.Info(t.Context(), "commandstats").Result()), -1) {
-		if name := found[1]; name != "info" && !strings.HasPrefix(name, "config") {
-			n += check.Must[int](t)(strconv.Atoi(found[2]))
+	for name, calls := range world.Calls(t, rdb) {
+		if name != "info" && !strings.HasPrefix(name, "config") {
+			n += calls
 		}
 	}
 	return n

@@ -1,90 +1,122 @@
 package check
 
 import (
+	"cmp"
 	"context"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 )
 
-// Around is a hook that sends each single command in its own way: send does it. Pipelines pass.
-type Around func(cmd redis.Cmder, send func() error) error
+// Around is a hook that does something around the commands of a Redis client. Functions that are nil do nothing. Commands of
+// a pipeline are seen like those by themselves: Before, Instead and After are called for each of them.
+type Around struct {
+	// Before sees a command that is to be sent.
+	Before func(cmd redis.Cmder)
+	// Instead may answer a command instead of the server. It reports whether it has.
+	Instead func(cmd redis.Cmder) bool
+	// Send has commands sent that go together. If it returns another error than send, or sends nothing, all of them have that
+	// error, also those that the server has answered.
+	Send func(cmds []redis.Cmder, send func([]redis.Cmder) error) error
+	// After sees a command that has its answer. It may take that for an error.
+	After func(cmd redis.Cmder)
+}
 
 // DialHook lets connections pass.
 func (a Around) DialHook(next redis.DialHook) redis.DialHook { return next }
 
-// ProcessHook has a command sent.
+// ProcessHook passes a command by itself.
 func (a Around) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
-		return a(cmd, func() error { return next(ctx, cmd) })
-	}
-}
-
-// ProcessPipelineHook lets pipelines pass.
-func (a Around) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return next
-}
-
-// Answered is a hook that sees each command when it has its answer, also in a pipeline.
-type Answered func(cmd redis.Cmder)
-
-// DialHook lets connections pass.
-func (a Answered) DialHook(next redis.DialHook) redis.DialHook { return next }
-
-// ProcessHook shows a command by itself.
-func (a Answered) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
-	return func(ctx context.Context, cmd redis.Cmder) error {
-		err := next(ctx, cmd)
-		a(cmd)
-		return err
-	}
-}
-
-// ProcessPipelineHook shows each command of a pipeline.
-func (a Answered) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return func(ctx context.Context, cmds []redis.Cmder) error {
-		err := next(ctx, cmds)
-		for _, cmd := range cmds {
-			a(cmd)
-		}
-		return err
-	}
-}
-
-// Instead is a hook that answers some commands instead of the server, also in a pipeline: it reports whether it
-// has.
-type Instead func(cmd redis.Cmder) bool
-
-// DialHook lets connections pass.
-func (i Instead) DialHook(next redis.DialHook) redis.DialHook { return next }
-
-// ProcessHook answers a command by itself, or has it sent.
-func (i Instead) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
-	return func(ctx context.Context, cmd redis.Cmder) error {
-		if i(cmd) {
-			return cmd.Err()
-		}
-		return next(ctx, cmd)
-	}
-}
-
-// ProcessPipelineHook answers some commands of a pipeline, and has the others sent.
-func (i Instead) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return func(ctx context.Context, cmds []redis.Cmder) error {
-		var sent []redis.Cmder
-		var err error
-		for _, cmd := range cmds {
-			if !i(cmd) {
-				sent = append(sent, cmd)
-			} else if err == nil {
-				err = cmd.Err()
-			}
-		}
-		if len(sent) == 0 {
+		return a.pass([]redis.Cmder{cmd}, func([]redis.Cmder) error {
+			err := next(ctx, cmd)
+			cmd.SetErr(err) // as go-redis does it, but later
 			return err
-		}
-		if failed := next(ctx, sent); failed != nil {
-			return failed
-		}
-		return err
+		})
 	}
+}
+
+// ProcessPipelineHook passes the commands of a pipeline.
+func (a Around) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		return a.pass(cmds, func(cmds []redis.Cmder) error { return next(ctx, cmds) })
+	}
+}
+
+func (a Around) pass(cmds []redis.Cmder, send func([]redis.Cmder) error) (err error) {
+	each(cmds, a.Before)
+	sent := cmds
+	if a.Instead != nil {
+		sent = slices.DeleteFunc(slices.Clone(cmds), a.Instead)
+	}
+	switch {
+	case len(sent) == 0:
+	case a.Send == nil:
+		err = send(sent)
+	default:
+		err = a.send(sent, send)
+	}
+	each(cmds, a.After)
+	for _, cmd := range slices.Backward(cmds) {
+		err = cmp.Or(cmd.Err(), err)
+	}
+	return err
+}
+
+func (a Around) send(cmds []redis.Cmder, send func([]redis.Cmder) error) error {
+	var answered error
+	err := a.Send(cmds, func(cmds []redis.Cmder) error {
+		answered = send(cmds)
+		return answered
+	})
+	if err != answered { //nolint:errorlint // the very same
+		each(cmds, func(cmd redis.Cmder) { cmd.SetErr(err) })
+	}
+	return err
+}
+
+func each(cmds []redis.Cmder, see func(redis.Cmder)) {
+	if see == nil {
+		return
+	}
+	for _, cmd := range cmds {
+		see(cmd)
+	}
+}
+
+// Answer answers a command with a value, or an error. It returns true, as Instead does then.
+func Answer(cmd redis.Cmder, reply any) bool {
+	if err, failed := reply.(error); failed {
+		cmd.SetErr(err)
+	} else {
+		cmd.(interface{ SetVal(any) }).SetVal(reply)
+	}
+	return true
+}
+
+// Among reports whether one of the commands runs one of these scripts.
+func Among(cmds []redis.Cmder, scripts ...string) bool {
+	return slices.ContainsFunc(cmds, func(cmd redis.Cmder) bool { return RunIn(cmd).Of(scripts...) })
+}
+
+// Slow is a hook that has each command, or those of a pipeline together, wait for so long before they are sent.
+func Slow(wait time.Duration) Around {
+	return Around{Send: func(cmds []redis.Cmder, send func([]redis.Cmder) error) error {
+		time.Sleep(wait)
+		return send(cmds)
+	}}
+}
+
+// Count counts the commands that a client sends from now on whose names begin with prefix.
+func Count(rdb interface{ AddHook(redis.Hook) }, prefix string) *atomic.Int64 {
+	n := new(atomic.Int64)
+	rdb.AddHook(Around{Before: func(cmd redis.Cmder) {
+		if strings.HasPrefix(cmd.Name(), prefix) {
+			n.Add(1)
+		}
+	}})
+	return n
 }

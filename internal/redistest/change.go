@@ -87,7 +87,7 @@ func (c *Cluster) FailOver(master *Server) *Server {
 	c.tb.Helper()
 	successor := c.ReplicaOf(master)
 	m, asked := c.memberOf(successor), time.Time{}
-	err := until(formTimeout, func() error {
+	err := Until(formTimeout, func() error {
 		if time.Since(asked) > failoverTimeout {
 			asked = time.Now()
 			if err := m.admin.ClusterFailover(c.tb.Context()).Err(); err != nil {
@@ -111,7 +111,7 @@ const failoverTimeout = 6 * time.Second
 func (c *Cluster) AwaitMaster(replica *Server) {
 	c.tb.Helper()
 	m := c.memberOf(replica)
-	if err := until(formTimeout, func() error { return m.ownsSlots(c.tb.Context()) }); err != nil {
+	if err := Until(formTimeout, func() error { return m.ownsSlots(c.tb.Context()) }); err != nil {
 		c.tb.Fatalf("redistest: fail-over to port %d: %v", m.Port(), err)
 	}
 }
@@ -137,7 +137,7 @@ func (c *Cluster) memberOf(s *Server) member {
 func (s *Sentinels) FailOver() *Server {
 	s.tb.Helper()
 	before := s.Primary()
-	if err := s.sentinels[0].orders.Do(s.tb.Context(), "SENTINEL", "FAILOVER", primaryName).Err(); err != nil {
+	if err := s.sentinels[0].orders.Do(s.tb.Context(), "SENTINEL", "FAILOVER", PrimaryName).Err(); err != nil {
 		s.tb.Fatalf("redistest: sentinel failover: %v", err)
 	}
 	return s.AwaitSuccessor(before)
@@ -147,7 +147,7 @@ func (s *Sentinels) FailOver() *Server {
 func (s *Sentinels) AwaitSuccessor(former *Server) *Server {
 	s.tb.Helper()
 	var successor *Server
-	err := until(formTimeout, func() error {
+	err := Until(formTimeout, func() error {
 		successor = s.Primary()
 		if successor == former {
 			return fmt.Errorf("port %d is still the primary", former.Port())
@@ -170,7 +170,7 @@ func (s *Sentinels) AwaitSuccessor(former *Server) *Server {
 func (s *Sentinels) Followed(successor *Server, clients ...*redis.Client) {
 	s.tb.Helper()
 	ctx := s.tb.Context()
-	err := until(formTimeout, func() error {
+	err := Until(formTimeout, func() error {
 		for _, m := range s.sentinels {
 			if state, err := primaryState(ctx, m); err == nil && net.JoinHostPort(state["ip"], state["port"]) != successor.Addr() {
 				return fmt.Errorf("the sentinel on port %d takes port %s for the primary", m.Port(), state["port"])

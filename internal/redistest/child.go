@@ -62,7 +62,7 @@ func (c *child) pause() error {
 	if err := c.signalStop(); err != nil {
 		return fmt.Errorf("redistest: pause pid %d: %w", c.pid(), err)
 	}
-	return until(5*time.Second, func() error {
+	return Until(5*time.Second, func() error {
 		if !stopped(c.pid()) {
 			return fmt.Errorf("redistest: pid %d does not stop", c.pid())
 		}
@@ -83,9 +83,9 @@ type hopeless struct{ error }
 
 func (h hopeless) Unwrap() error { return h.error }
 
-// until calls check every few milliseconds until it returns nil or a hopeless
+// Until calls check every few milliseconds until it returns nil or a hopeless
 // error. When patience runs out it returns the last error.
-func until(patience time.Duration, check func() error) error {
+func Until(patience time.Duration, check func() error) error {
 	deadline := time.Now().Add(patience)
 	for {
 		err := check()

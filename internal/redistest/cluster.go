@@ -52,7 +52,7 @@ func StartCluster(tb testing.TB, kind Kind, masters, replicasPerMaster int, extr
 		func() error { return c.replicate(ctx, masters) },
 		c.Settled,
 	} {
-		if err := until(formTimeout, step); err != nil {
+		if err := Until(formTimeout, step); err != nil {
 			tb.Fatalf("redistest: form cluster: %v", err)
 		}
 	}
@@ -196,7 +196,7 @@ func (c *Cluster) Client(tb testing.TB, mod ...func(*redis.ClusterOptions)) *red
 func (c *Cluster) MasterOf(key string) *Server {
 	c.tb.Helper()
 	var s *Server
-	err := until(readyTimeout, func() error {
+	err := Until(readyTimeout, func() error {
 		slot, err := c.slotOf(key)
 		if err != nil {
 			return err
@@ -234,7 +234,7 @@ func (c *Cluster) Masters() []*Server {
 func (c *Cluster) ReplicaOf(master *Server) *Server {
 	c.tb.Helper()
 	var s *Server
-	err := until(readyTimeout, func() error {
+	err := Until(readyTimeout, func() error {
 		for _, view := range c.views() {
 			self, ok := view.self()
 			if ok && self.is("slave") && view.portOf(self.master) == master.Port() {

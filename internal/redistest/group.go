@@ -37,7 +37,7 @@ func launchAll(tb testing.TB, n int, launch func(i int) (*Server, error)) []memb
 	var members []member
 	for _, s := range servers {
 		if s != nil {
-			members = append(members, member{s.adopt(tb), s.Client(tb, impatient), s.Client(tb, impatient, patient)})
+			members = append(members, member{s.adopt(tb), s.Client(tb, Impatient(askTimeout)), s.Client(tb, Impatient(readyTimeout))})
 		}
 	}
 	if err := errors.Join(errs...); err != nil {
@@ -46,17 +46,14 @@ func launchAll(tb testing.TB, n int, launch func(i int) (*Server, error)) []memb
 	return members
 }
 
-// impatient makes a client that asks once and gives up soon.
-func impatient(opt *redis.Options) {
-	opt.MaxRetries, opt.DialerRetries = -1, 1
-	opt.DialTimeout, opt.ReadTimeout, opt.WriteTimeout = askTimeout, askTimeout, askTimeout
-	opt.DisableIdentity = true
-	opt.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
-}
-
-// patient has a client wait for its answer as long as a busy machine may take.
-func patient(opt *redis.Options) {
-	opt.DialTimeout, opt.ReadTimeout, opt.WriteTimeout = readyTimeout, readyTimeout, readyTimeout
+// Impatient makes a client that asks once, and waits for so long for its answer.
+func Impatient(patience time.Duration) func(*redis.Options) {
+	return func(opt *redis.Options) {
+		opt.MaxRetries, opt.DialerRetries = -1, 1
+		opt.DialTimeout, opt.ReadTimeout, opt.WriteTimeout = patience, patience, patience
+		opt.DisableIdentity = true
+		opt.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
+	}
 }
 
 // serversOf returns the servers behind members.

@@ -18,7 +18,7 @@ const readyTimeout = 20 * time.Second
 // awaitReady returns nil when proc answers on the port of s and goes by the clock
 // that s has, if any, and an error when it has ended or stays silent.
 func (s *Server) awaitReady(proc *child) error {
-	err := until(readyTimeout, func() error {
+	err := Until(readyTimeout, func() error {
 		select {
 		case <-proc.gone:
 			return hopeless{s.causeOfDeath()}

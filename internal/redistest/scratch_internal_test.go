@@ -66,7 +66,7 @@ func TestScratchGoesWithItsProcess(t *testing.T) {
 			if (child.err == nil) != (end == "tidily") {
 				t.Errorf("the process has ended with %v", child.err)
 			}
-			if err := until(20*time.Second, func() error { return nothingLeft(above, addr) }); err != nil {
+			if err := Until(20*time.Second, func() error { return nothingLeft(above, addr) }); err != nil {
 				t.Error(err)
 			}
 		})

@@ -11,8 +11,8 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// primaryName is what the sentinels call the primary they watch.
-const primaryName = "main"
+// PrimaryName is what the sentinels call the primary they watch.
+const PrimaryName = "main"
 
 // Sentinels is a primary with replicas, watched by sentinels, all real processes.
 // A primary that is silent for half a second is replaced by a replica within about
@@ -40,7 +40,7 @@ func StartSentinels(tb testing.TB, kind Kind, replicas, sentinels int, extraArgs
 	follow := append([]string{"--replicaof", "127.0.0.1", strconv.Itoa(primary.Port())}, extraArgs...)
 	s.servers = append(s.servers, launchAll(tb, replicas, func(int) (*Server, error) { return Launch(kind, follow...) })...)
 	// Before the sentinels: they look for replicas at once, then every ten seconds.
-	if err := until(formTimeout, func() error { return primary.linkedReplicas(ctx, replicas) }); err != nil {
+	if err := Until(formTimeout, func() error { return primary.linkedReplicas(ctx, replicas) }); err != nil {
 		tb.Fatalf("redistest: start sentinels: %v", err)
 	}
 	conf := sentinelConf(primary.Port(), sentinels/2+1)
@@ -55,7 +55,7 @@ func sentinelConf(port, quorum int) string {
 	return fmt.Sprintf("sentinel monitor %[1]s 127.0.0.1 %[2]d %[3]d\n"+
 		"sentinel down-after-milliseconds %[1]s 500\n"+
 		"sentinel failover-timeout %[1]s 3000\n"+
-		"sentinel parallel-syncs %[1]s 2\n", primaryName, port, quorum)
+		"sentinel parallel-syncs %[1]s 2\n", PrimaryName, port, quorum)
 }
 
 // form waits until the sentinels have found each other.
@@ -65,7 +65,7 @@ func (s *Sentinels) form(ctx context.Context) error {
 	// takes its time.
 	s.greetEvery(ctx, "100")
 	defer s.greetEvery(ctx, "2000")
-	return until(formTimeout, s.Settled)
+	return Until(formTimeout, s.Settled)
 }
 
 // Settled returns nil if everything is as it was at the start, whoever is the primary
@@ -102,7 +102,7 @@ func (s *Sentinels) ready(ctx context.Context, m member) error {
 			return fmt.Errorf("%s is %q, not yet %q", k, state[k], v)
 		}
 	}
-	quorum, err := m.admin.Do(ctx, "SENTINEL", "CKQUORUM", primaryName).Text()
+	quorum, err := m.admin.Do(ctx, "SENTINEL", "CKQUORUM", PrimaryName).Text()
 	if err != nil {
 		return err
 	}
@@ -114,7 +114,7 @@ func (s *Sentinels) ready(ctx context.Context, m member) error {
 
 // replicasKnown returns nil if m takes every replica for a healthy one.
 func replicasKnown(ctx context.Context, m member) error {
-	cmd := redis.NewMapStringStringSliceCmd(ctx, "SENTINEL", "REPLICAS", primaryName)
+	cmd := redis.NewMapStringStringSliceCmd(ctx, "SENTINEL", "REPLICAS", PrimaryName)
 	if err := m.admin.Process(ctx, cmd); err != nil {
 		return err
 	}
@@ -128,7 +128,7 @@ func replicasKnown(ctx context.Context, m member) error {
 
 // primaryState is what sentinel m knows of the primary.
 func primaryState(ctx context.Context, m member) (map[string]string, error) {
-	cmd := redis.NewMapStringStringCmd(ctx, "SENTINEL", "MASTER", primaryName)
+	cmd := redis.NewMapStringStringCmd(ctx, "SENTINEL", "MASTER", PrimaryName)
 	err := m.admin.Process(ctx, cmd)
 	return cmd.Val(), err
 }
@@ -145,7 +145,7 @@ func (s *Sentinels) Sentinels() []*Server { return serversOf(s.sentinels) }
 // closed when the test ends.
 func (s *Sentinels) Client(tb testing.TB, mod ...func(*redis.FailoverOptions)) *redis.Client {
 	tb.Helper()
-	opt := &redis.FailoverOptions{MasterName: primaryName}
+	opt := &redis.FailoverOptions{MasterName: PrimaryName}
 	for _, m := range s.sentinels {
 		opt.SentinelAddrs = append(opt.SentinelAddrs, m.Addr())
 	}
@@ -164,7 +164,7 @@ func (s *Sentinels) Client(tb testing.TB, mod ...func(*redis.FailoverOptions)) *
 func (s *Sentinels) Primary() *Server {
 	s.tb.Helper()
 	var primary *Server
-	if err := until(readyTimeout, func() (err error) {
+	if err := Until(readyTimeout, func() (err error) {
 		primary, err = s.newestPrimary()
 		return err
 	}); err != nil {

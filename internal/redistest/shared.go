@@ -98,10 +98,21 @@ func Servers() []Kind {
 // tested, "valkey".
 func Each(t *testing.T, fn func(t *testing.T, b Backend)) {
 	t.Helper()
-	for _, kind := range append([]Kind{Miniredis}, Servers()...) {
+	each(t, append([]Kind{Miniredis}, Servers()...), func(t *testing.T, kind Kind) { fn(t, Shared(t, kind)) })
+}
+
+// EachServer runs fn as a parallel subtest for each kind of real server, see [Servers].
+func EachServer(t *testing.T, fn func(t *testing.T, kind Kind)) {
+	t.Helper()
+	each(t, Servers(), fn)
+}
+
+func each(t *testing.T, kinds []Kind, fn func(t *testing.T, kind Kind)) {
+	t.Helper()
+	for _, kind := range kinds {
 		t.Run(string(kind), func(t *testing.T) {
 			t.Parallel()
-			fn(t, Shared(t, kind))
+			fn(t, kind)
 		})
 	}
 }

@@ -30,8 +30,7 @@ func ScenarioBeside(t *testing.T, fn func(t *testing.T, w *World)) {
 	})
 }
 
-// others are callers beside a scenario. As a hook of its Redis client they see which requests of the scenario go together
-// with theirs.
+// others are callers beside a scenario. They see which requests of the scenario go together with theirs.
 type others struct {
 	of, prefix    string       // of the keys of the scenario, and of theirs
 	shared, alone atomic.Int64 // requests of the scenario
@@ -42,7 +41,7 @@ type others struct {
 func (w *World) beside(t *testing.T, n int) *others {
 	t.Helper()
 	o := &others{of: w.Prefix, prefix: NewName(t)}
-	w.RDB.AddHook(o)
+	w.RDB.AddHook(check.Around{Send: o.send})
 	var wg sync.WaitGroup
 	ctx, cancel := context.WithCancel(t.Context())
 	for i := range n {
@@ -71,8 +70,8 @@ func (o *others) turn(t *testing.T, client *redislock.Client, key string) {
 	}
 }
 
-// sees notes which requests of the scenario are among commands that go together.
-func (o *others) sees(cmds []redis.Cmder) {
+// send notes which requests of the scenario are among commands that go together.
+func (o *others) send(cmds []redis.Cmder, send func([]redis.Cmder) error) error {
 	of, beside := int64(0), false
 	for _, cmd := range cmds {
 		named := false
@@ -89,23 +88,5 @@ func (o *others) sees(cmds []redis.Cmder) {
 	} else {
 		o.alone.Add(of)
 	}
-}
-
-// DialHook is a part of redis.Hook.
-func (o *others) DialHook(next redis.DialHook) redis.DialHook { return next }
-
-// ProcessHook is a part of redis.Hook.
-func (o *others) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
-	return func(ctx context.Context, cmd redis.Cmder) error {
-		o.sees([]redis.Cmder{cmd})
-		return next(ctx, cmd)
-	}
-}
-
-// ProcessPipelineHook is a part of redis.Hook.
-func (o *others) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return func(ctx context.Context, cmds []redis.Cmder) error {
-		o.sees(cmds)
-		return next(ctx, cmds)
-	}
+	return send(cmds)
 }

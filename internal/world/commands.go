@@ -3,7 +3,6 @@ package world
 import (
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,7 +13,8 @@ import (
 	"github.com/seed-14de3678/redislock/internal/check"
 )
 
-// Commands are the commands that scripts have run: the name of each, and how often.
+// Commands are what a server has executed, for clients and for scripts: the name of each command, and how often. What one
+// client has sent is counted by check.Count.
 type Commands map[string]int
 
 // Total is how many they are.
@@ -52,26 +52,14 @@ func (c Commands) String() string {
 	return strings.Join(names, ", ")
 }
 
-var commandCalls = regexp.MustCompile(`cmdstat_([^:]+):calls=(\d+)`)
+// Scripts is how many scripts were run.
+func (c Commands) Scripts() int { return c["eval"] + c["evalsha"] + c["eval_ro"] + c["evalsha_ro"] }
 
-// Calls returns how often commands were called since the statistics of a server were begun anew, by clients and by scripts.
-func Calls(t *testing.T, rdb *redis.Client) Commands {
-	t.Helper()
-	all := make(Commands)
-	info := check.Must[string](t)(rdb.Info(t.Context(), "commandstats").Result())
-	for _, call := range commandCalls.FindAllStringSubmatch(info, -1) {
-		all[call[1]] += check.Must[int](t)(strconv.Atoi(call[2]))
-	}
-	return all
-}
-
-// ScriptCommands returns what scripts have run on a server since its statistics were begun anew (CONFIG RESETSTAT). It
-// leaves out what clients send by themselves, as far as no script of ours runs that: how they introduce themselves, run
-// scripts, and subscribe.
-func ScriptCommands(t *testing.T, rdb *redis.Client) Commands {
-	t.Helper()
+// InScripts are those of scripts: without what clients send by themselves, as far as no script of ours runs that, which is
+// how they introduce themselves, run scripts, and subscribe.
+func (c Commands) InScripts() Commands {
 	commands := make(Commands)
-	for call, n := range Calls(t, rdb) {
+	for call, n := range c {
 		switch name, _, _ := strings.Cut(call, "|"); name {
 		case "eval", "evalsha", "script", "config", "info", "hello", "auth", "client", "select", "ping", "pubsub",
 			"subscribe", "unsubscribe", "psubscribe", "punsubscribe", "ssubscribe", "sunsubscribe":
@@ -80,4 +68,32 @@ func ScriptCommands(t *testing.T, rdb *redis.Client) Commands {
 		}
 	}
 	return commands
+}
+
+// Counted returns what a server has executed while fn ran. It begins the statistics of the server anew.
+func Counted(t *testing.T, rdb *redis.Client, fn func()) Commands {
+	t.Helper()
+	check.NoError(t, rdb.ConfigResetStat(t.Context()).Err())
+	fn()
+	return Calls(t, rdb)
+}
+
+// Calls returns what a server has executed since its statistics were begun anew.
+func Calls(t *testing.T, rdb *redis.Client) Commands {
+	t.Helper()
+	all := make(Commands)
+	for name, stats := range check.Must[map[string]map[string]string](t)(rdb.InfoMap(t.Context(), "commandstats").Result())["Commandstats"] {
+		calls, _, _ := strings.Cut(strings.TrimPrefix(stats, "calls="), ",")
+		all[strings.TrimPrefix(name, "cmdstat_")] = check.Must[int](t)(strconv.Atoi(calls))
+	}
+	return all
+}
+
+// Info returns a number that INFO says, and 0 if it does not say it.
+func Info(t *testing.T, rdb *redis.Client, section, name string) (n int) {
+	t.Helper()
+	if text := check.Must[map[string]map[string]string](t)(rdb.InfoMap(t.Context(), section).Result())[section][name]; text != "" {
+		n = check.Must[int](t)(strconv.Atoi(text))
+	}
+	return n
 }

@@ -30,11 +30,10 @@ func WantConflict(t *testing.T, err error, key string, mode redislock.Mode) redi
 // WantUnsent checks that fn fails with target and sends nothing.
 func WantUnsent(t *testing.T, rdb interface{ AddHook(redis.Hook) }, target error, fn func() error) {
 	t.Helper()
-	var sent check.Tally
-	rdb.AddHook(&sent)
+	sent := check.Count(rdb, "")
 	err := fn()
 	check.Is(t, err, target)
-	if n := sent.Sent.Load(); n != 0 {
+	if n := sent.Load(); n != 0 {
 		t.Errorf("%d commands were sent before the error %v", n, err)
 	}
 }

@@ -124,11 +124,12 @@ func WantStillHeld(t *testing.T, l *Lossy, lock *redislock.Lock, d time.Duration
 
 // OnLease has every request for a new lease sent in its own way, which send does: those of the watchdog, and those of a Refresh.
 func OnLease(rdb *redis.Client, fn func(renewal bool, send func() error) error) {
-	rdb.AddHook(check.Around(func(cmd redis.Cmder, send func() error) error {
-		run := check.RunIn(cmd)
-		if !run.Of("refresh") {
-			return send()
+	rdb.AddHook(check.Around{Send: func(cmds []redis.Cmder, send func([]redis.Cmder) error) error {
+		for _, cmd := range cmds {
+			if run := check.RunIn(cmd); run.Of("refresh") {
+				return fn(run.NeverShortens(), func() error { return send(cmds) })
+			}
 		}
-		return fn(run.NeverShortens(), send)
-	}))
+		return send(cmds)
+	}})
 }

@@ -29,12 +29,9 @@ func InTurn(t *testing.T, fn func(t *testing.T, w, other *World)) {
 	t.Run("bubble", func(t *testing.T) {
 		Bubble(t, func(t *testing.T, _ *World, mini *redistest.Mini, _ *Journal) { both(t, mini) })
 	})
-	for _, kind := range []redistest.Kind{redistest.Redis, redistest.Valkey} {
-		t.Run(string(kind), func(t *testing.T) {
-			t.Parallel()
-			both(t, redistest.Shared(t, kind))
-		})
-	}
+	redistest.EachServer(t, func(t *testing.T, kind redistest.Kind) {
+		both(t, redistest.Shared(t, kind))
+	})
 }
 
 // A Part names a waiter by the keys that it wants, each of one letter: a capital letter is a key that it writes.

@@ -169,16 +169,18 @@ func TestMatrixReal(t *testing.T) {
 	wantRowsToFail(t, lineRows(), failed)
 }
 
-// onReal runs cells on a Redis and on a Valkey.
+// onReal runs cells on each kind of real server.
 func onReal(t *testing.T, ids []cellID, patience time.Duration) map[string][]string {
 	t.Helper()
-	var both sync.WaitGroup
-	var failed [2]map[string][]string
-	for i, kind := range []redistest.Kind{redistest.Redis, redistest.Valkey} {
+	var all sync.WaitGroup
+	failed := make([]map[string][]string, len(redistest.Servers()))
+	for i, kind := range redistest.Servers() {
 		b := redistest.Shared(t, kind)
-		both.Go(func() { failed[i] = runReal(t, b, ids, patience) })
+		all.Go(func() { failed[i] = runReal(t, b, ids, patience) })
 	}
-	both.Wait()
-	maps.Copy(failed[0], failed[1])
+	all.Wait()
+	for _, others := range failed[1:] {
+		maps.Copy(failed[0], others)
+	}
 	return failed[0]
 }

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/seed-14de3678/redislock/internal/check"
 )
 
 // role says what this test binary is when a test starts it: its name is what the tool looks for.
@@ -104,7 +106,7 @@ func (c clock) times(t *testing.T) (found []int64) {
 func (c clock) goesOn(t *testing.T) {
 	t.Helper()
 	before := len(c.times(t))
-	eventually(t, "the clock goes on", func() bool { return len(c.times(t)) > before+1 })
+	check.Eventually(t, 30*time.Second, "the clock goes on", func() bool { return len(c.times(t)) > before+1 })
 }
 
 func (c clock) stands() bool {
@@ -125,14 +127,4 @@ func (c clock) threads(t *testing.T, state string) bool {
 		}
 	}
 	return true
-}
-
-// eventually waits for what has to come, however long that takes a busy machine.
-func eventually(t *testing.T, what string, is func() bool) {
-	t.Helper()
-	for begin := time.Now(); !is(); time.Sleep(time.Millisecond) {
-		if time.Since(begin) > 30*time.Second {
-			t.Fatalf("after 30 s it is not true that %s", what)
-		}
-	}
 }

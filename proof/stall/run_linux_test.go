@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/seed-14de3678/redislock/internal/check"
 )
 
 // What stands still when the command ends goes on, and the exit status is that of the command.
@@ -41,7 +43,7 @@ func TestEverythingGoesOnAtTheEnd(t *testing.T) {
 // pidIn reads the number of a process, which ends with the test.
 func pidIn(t *testing.T, name string) (pid int) {
 	t.Helper()
-	eventually(t, "there is "+name, func() bool {
+	check.Eventually(t, 30*time.Second, "there is "+name, func() bool {
 		text, err := os.ReadFile(name)
 		if err == nil {
 			pid, err = strconv.Atoi(strings.TrimSpace(string(text)))
@@ -78,7 +80,7 @@ func TestInterrupted(t *testing.T) {
 "$1" & echo $! >"$0"; while kill -0 $! 2>/dev/null; do wait; sleep 0.01; done`
 	tool := startTool(t, c, "-longest", "1h", "-every", "1ms", "--", "/bin/sh", "-c", script, c.file+".pid", program(t))
 	c.pid = pidIn(t, c.file+".pid")
-	eventually(t, "the clock stands", c.stands)
+	check.Eventually(t, 30*time.Second, "the clock stands", c.stands)
 	if err := tool.Process.Signal(unix.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
@@ -167,13 +169,13 @@ func TestLoops(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			tool := startTool(t, clock{}, "-busy", "2", "--", "cat")
-			eventually(t, "there are two loops", func() bool { return len(loops(tool.Process.Pid)) == 2 })
+			check.Eventually(t, 30*time.Second, "there are two loops", func() bool { return len(loops(tool.Process.Pid)) == 2 })
 			running := loops(tool.Process.Pid)
 			if err := end(tool); err != nil {
 				t.Fatal(err)
 			}
 			for _, pid := range running {
-				eventually(t, "a loop has ended", gone(pid))
+				check.Eventually(t, 30*time.Second, "a loop has ended", gone(pid))
 			}
 			if state, _ := tool.Process.Wait(); name == "the command ends" && state.ExitCode() != 128+int(syscall.SIGTERM) {
 				t.Errorf("got %v", state)

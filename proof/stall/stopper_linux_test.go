@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/seed-14de3678/redislock/internal/check"
 )
 
 // draws are random numbers, with something that happens at each.
@@ -73,14 +75,14 @@ func TestOthersStopAsWell(t *testing.T) {
 	t.Parallel()
 	c := startClock(t)
 	s := newStopper(c.pid, time.Hour, time.Millisecond, random(func() {}))
-	eventually(t, "the clock is stopped", func() bool { s.stopOne(); return len(s.standing) == 1 })
+	check.Eventually(t, 30*time.Second, "the clock is stopped", func() bool { s.stopOne(); return len(s.standing) == 1 })
 	stop := func() {
 		t.Helper()
 		if err := unix.Kill(c.pid, unix.SIGSTOP); err != nil {
 			t.Fatal(err)
 		}
 	}
-	eventually(t, "all threads stand", func() bool { return c.threads(t, "T") })
+	check.Eventually(t, 30*time.Second, "all threads stand", func() bool { return c.threads(t, "T") })
 	stop()
 	s.goOn(c.pid, s.standing[c.pid])
 	if !c.stands() {
@@ -89,7 +91,7 @@ func TestOthersStopAsWell(t *testing.T) {
 	s.end()
 	c.goesOn(t)
 	stop()
-	eventually(t, "the clock stands", c.stands)
+	check.Eventually(t, 30*time.Second, "the clock stands", c.stands)
 	if s.stopOne(); len(s.standing) != 0 {
 		t.Error("a process is stopped that stood still before")
 	}

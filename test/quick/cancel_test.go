@@ -96,7 +96,7 @@ func TestContendedTimeOuts(t *testing.T) {
 				check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), w.Keys("a"), time.Hour, nil))
 				client := redislock.New(w.RDB, opts...)
 				defer client.Close()
-				w.RDB.AddHook(world.Slow(300 * time.Microsecond)) // most often ctx ends while an answer is on its way
+				w.RDB.AddHook(check.Slow(300 * time.Microsecond)) // most often ctx ends while an answer is on its way
 				var wg sync.WaitGroup
 				for range 8 {
 					wg.Go(func() {
@@ -129,12 +129,11 @@ func TestContendedTimeOutInTheQueue(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		hook.RetryStrategy = redislock.LinearBackoff(5 * time.Millisecond)
-		w.RDB.AddHook(check.Around(func(cmd redis.Cmder, send func() error) error {
+		w.RDB.AddHook(check.Around{Before: func(cmd redis.Cmder) {
 			if check.RunIn(cmd).Of("obtain") {
 				cancel() // the library has looked at ctx, go-redis has not yet
 			}
-			return send()
-		}))
+		}})
 		_, err := w.Client.Obtain(ctx, w.Keys("a"), world.Long, &hook)
 		check.Is(t, err, context.Canceled)
 		check.Is(t, err, redislock.ErrNotObtained)
@@ -148,16 +147,14 @@ func TestCustomCause(t *testing.T) {
 		cause := errors.New("the shop is closed")
 		ctx, cancel := context.WithCancelCause(t.Context())
 		asked := 0
-		w.RDB.AddHook(check.Around(func(cmd redis.Cmder, send func() error) error {
-			err := send()
+		w.RDB.AddHook(check.Around{After: func(cmd redis.Cmder) {
 			if check.RunIn(cmd).Of("obtain") {
 				if asked++; asked == 3 {
 					cancel(cause)
 					time.Sleep(answeredWithin)
 				}
 			}
-			return err
-		}))
+		}})
 		_, err := w.Client.Obtain(ctx, w.Keys("a"), world.Long, &redislock.Options{
 			RetryStrategy: redislock.LinearBackoff(time.Millisecond),
 		})

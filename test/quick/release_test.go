@@ -98,7 +98,7 @@ func TestReleaseCancelled(t *testing.T) {
 		world.Bubble(t, func(t *testing.T, w *world.World, _ *redistest.Mini, _ *world.Journal) {
 			check.NoError(t, world.Cycle(t.Context(), w.Client, w.Key("warm"))) // the server knows the scripts
 			lock := check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), w.Keys("a"), world.Long, nil))
-			w.RDB.AddHook(world.Slow(answeredWithin))
+			w.RDB.AddHook(check.Slow(answeredWithin))
 			ctx, cancel := context.WithCancel(t.Context())
 			cancel()
 			check.NoError(t, lock.Release(ctx))
@@ -110,14 +110,12 @@ func TestReleaseCancelled(t *testing.T) {
 			check.NoError(t, world.Cycle(t.Context(), w.Client, w.Key("warm"))) // the server knows the scripts
 			lock := check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), w.Keys("a"), world.Long, nil))
 			ctx, cancel := context.WithCancel(t.Context())
-			w.RDB.AddHook(check.Around(func(cmd redis.Cmder, send func() error) error {
-				err := send()
+			w.RDB.AddHook(check.Around{After: func(cmd redis.Cmder) {
 				if check.RunIn(cmd).Of("release") {
 					cancel()
 					time.Sleep(answeredWithin)
 				}
-				return err
-			}))
+			}})
 			check.NoError(t, lock.Release(ctx))
 			w.WantFree(t, w.Key("a"))
 		})
@@ -128,10 +126,9 @@ func TestReleaseCancelled(t *testing.T) {
 		lock := l.Obtain(t, l.Key)
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
-		l.RDB.AddHook(check.Around(func(_ redis.Cmder, send func() error) error {
+		l.RDB.AddHook(check.Around{Before: func(_ redis.Cmder) {
 			cancel()
-			return send()
-		}))
+		}})
 		l.Relay.Blackhole(true)
 		check.Is(t, lock.Release(ctx), redislock.ErrUnknownOutcome, context.Canceled)
 		if !l.Locked(t) {

@@ -21,54 +21,50 @@ import (
 // A server that is gone for less than a lease loses no lock; gone for longer, every holder learns of the loss.
 func TestServerGone(t *testing.T) {
 	t.Parallel()
-	for _, kind := range redistest.Servers() {
-		t.Run(string(kind), func(t *testing.T) {
+	redistest.EachServer(t, func(t *testing.T, kind redistest.Kind) {
+		t.Run("SIGSTOP for less than a lease", func(t *testing.T) {
 			t.Parallel()
-			t.Run("SIGSTOP for less than a lease", func(t *testing.T) {
-				t.Parallel()
-				const ttl = 9 * time.Second
-				server := redistest.Start(t, kind)
-				sent, held := watchMany(t, server, ttl)
-				for range 2 {
-					before, began := sent.Sent.Load(), time.Now()
-					server.Pause()
-					check.Eventually(t, world.Polled, "a renewal is on its way", func() bool { return sent.Sent.Load() > before })
-					server.Resume()
-					for _, h := range held {
-						h.RenewedSince(t, began, ttl)
-					}
-				}
+			const ttl = 9 * time.Second
+			server := redistest.Start(t, kind)
+			sent, held := watchMany(t, server, ttl)
+			for range 2 {
+				before, began := sent.Load(), time.Now()
+				server.Pause()
+				check.Eventually(t, world.Polled, "a renewal is on its way", func() bool { return sent.Load() > before })
+				server.Resume()
 				for _, h := range held {
-					check.NoError(t, h.Lock.Release(t.Context()))
+					h.RenewedSince(t, began, ttl)
 				}
-			})
-			nothing := func(*redistest.Server) {}
-			for name, does := range map[string]struct{ before, after func(*redistest.Server) }{
-				"SIGSTOP for longer":           {(*redistest.Server).Pause, (*redistest.Server).Resume},
-				"kill -9":                      {(*redistest.Server).Kill, nothing},
-				"kill -9, and restarted empty": {func(s *redistest.Server) { s.Restart() }, nothing},
-			} {
-				t.Run(name, func(t *testing.T) {
-					t.Parallel()
-					server := redistest.Start(t, kind)
-					_, held := watchMany(t, server, 4*time.Second)
-					does.before(server)
-					for _, h := range held {
-						h.WantLost(t)
-					}
-					does.after(server)
-				})
+			}
+			for _, h := range held {
+				check.NoError(t, h.Lock.Release(t.Context()))
 			}
 		})
-	}
+		nothing := func(*redistest.Server) {}
+		for name, does := range map[string]struct{ before, after func(*redistest.Server) }{
+			"SIGSTOP for longer":           {(*redistest.Server).Pause, (*redistest.Server).Resume},
+			"kill -9":                      {(*redistest.Server).Kill, nothing},
+			"kill -9, and restarted empty": {func(s *redistest.Server) { s.Restart() }, nothing},
+		} {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				server := redistest.Start(t, kind)
+				_, held := watchMany(t, server, 4*time.Second)
+				does.before(server)
+				for _, h := range held {
+					h.WantLost(t)
+				}
+				does.after(server)
+			})
+		}
+	})
 }
 
 // watchMany has a Client hold many locks with a watchdog, and counts its scripts.
-func watchMany(t *testing.T, server *redistest.Server, ttl time.Duration) (sent *check.Tally, held []*world.HeldLock) {
+func watchMany(t *testing.T, server *redistest.Server, ttl time.Duration) (sent *atomic.Int64, held []*world.HeldLock) {
 	t.Helper()
 	w := world.New(t, server)
-	sent = &check.Tally{Prefix: "eval"}
-	w.RDB.AddHook(sent)
+	sent = check.Count(w.RDB, "eval")
 	for i := range 20 {
 		held = append(held, world.LockKinds[0].Hold(t, w.Client, w.Key(fmt.Sprint(i)), ttl, true))
 	}

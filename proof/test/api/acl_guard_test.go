@@ -25,14 +25,11 @@ func losing(t *testing.T, rdb *redis.Client) (*redislock.Client, *atomic.Value) 
 	t.Helper()
 	script := new(atomic.Value)
 	script.Store("")
-	rdb.AddHook(check.Around(func(cmd redis.Cmder, send func() error) error {
-		err := send()
-		if name := check.RunIn(cmd).Script; err == nil && name != "" && script.CompareAndSwap(name, "") {
+	rdb.AddHook(check.Around{After: func(cmd redis.Cmder) {
+		if name := check.RunIn(cmd).Script; cmd.Err() == nil && name != "" && script.CompareAndSwap(name, "") {
 			cmd.SetErr(io.EOF)
-			return io.EOF
 		}
-		return err
-	}))
+	}})
 	client := redislock.New(rdb, redislock.WithoutBatching())
 	t.Cleanup(client.Close)
 	return client, script

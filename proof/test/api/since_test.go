@@ -6,7 +6,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -153,48 +152,18 @@ func TestSinceOfOtherTokens(t *testing.T) {
 	})
 }
 
-// seen notes what a server replies.
-type seen struct {
-	mu      sync.Mutex
-	replies []string
-}
-
-func (s *seen) DialHook(next redis.DialHook) redis.DialHook { return next }
-
-func (s *seen) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
-	return func(ctx context.Context, cmd redis.Cmder) error {
-		err := next(ctx, cmd)
-		s.note(cmd)
-		return err
-	}
-}
-
-func (s *seen) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return func(ctx context.Context, cmds []redis.Cmder) error {
-		err := next(ctx, cmds)
-		s.note(cmds...)
-		return err
-	}
-}
-
-func (s *seen) note(cmds ...redis.Cmder) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, cmd := range cmds {
-		if c, ok := cmd.(interface{ Val() any }); ok {
-			s.replies = append(s.replies, fmt.Sprintf("%q", c.Val()))
-		}
-	}
-}
-
 // What is secret of a token does not leave the server: not in a reply to Inspect, and not in one to Break.
 func TestSinceShowsNoToken(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, b redistest.Backend) {
 		w := world.New(t, b)
 		rdb := b.Client(t)
-		var s seen
-		rdb.AddHook(&s)
+		var replies []string
+		rdb.AddHook(check.Around{After: func(cmd redis.Cmder) {
+			if c, ok := cmd.(interface{ Val() any }); ok {
+				replies = append(replies, fmt.Sprintf("%q", c.Val()))
+			}
+		}})
 		looker := world.NewClient(t, rdb, redislock.WithoutBatching())
 		tokens := []string{"my-own-secret", strings.Repeat("x", 30)}
 		for _, token := range append(tokens, "") {
@@ -206,12 +175,12 @@ func TestSinceShowsNoToken(t *testing.T) {
 		check.Must[[]redislock.KeyState](t)(looker.Inspect(t.Context(), w.Keys("r", "w")))
 		check.Must[[]redislock.Broken](t)(looker.Break(t.Context(), w.Keys("r"), ""))
 		check.Must[[]redislock.Broken](t)(looker.Break(t.Context(), w.Keys("w"), ""))
-		if len(s.replies) < 4 {
-			t.Fatalf("%d replies were seen, want 4", len(s.replies))
+		if len(replies) < 4 {
+			t.Fatalf("%d replies were seen, want 4", len(replies))
 		}
 		for _, token := range tokens {
-			if strings.Contains(strings.Join(s.replies, "\n"), token) {
-				t.Errorf("%q is in a reply:\n%s", token, strings.Join(s.replies, "\n"))
+			if strings.Contains(strings.Join(replies, "\n"), token) {
+				t.Errorf("%q is in a reply:\n%s", token, strings.Join(replies, "\n"))
 			}
 		}
 	})

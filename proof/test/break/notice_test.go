@@ -46,12 +46,9 @@ func ended(ctx context.Context, t *testing.T) error {
 func own(t *testing.T, fn func(t *testing.T, b redistest.Backend)) {
 	t.Helper()
 	t.Parallel()
-	for _, kind := range []redistest.Kind{redistest.Redis, redistest.Valkey} {
-		t.Run(string(kind), func(t *testing.T) {
-			t.Parallel()
-			fn(t, redistest.Start(t, kind))
-		})
-	}
+	redistest.EachServer(t, func(t *testing.T, kind redistest.Kind) {
+		fn(t, redistest.Start(t, kind))
+	})
 	t.Run("miniredis", func(t *testing.T) {
 		t.Parallel()
 		fn(t, redistest.StartMini(t))
@@ -144,8 +141,7 @@ func TestNoticeForged(t *testing.T) {
 		ctx := lock.Context(t.Context())
 		check.NoError(t, lock.Refresh(t.Context(), world.Long)) // the server knows the script
 		heard(t, w.RDB, 1)
-		sent := check.Tally{Prefix: "eval"}
-		rdb.AddHook(&sent)
+		sent := check.Count(rdb, "eval")
 		publish := func(text string) {
 			check.NoError(t, w.RDB.Publish(t.Context(), listen.NoticeChannel, text).Err())
 		}
@@ -157,10 +153,10 @@ func TestNoticeForged(t *testing.T) {
 		}
 		publish(listen.Notice{Reason: "lie"}.Text())
 		publish(listen.Notice{Reason: "lie", Keys: w.Keys("a")}.Text())
-		check.Eventually(t, soon, "it has asked", func() bool { return sent.Sent.Load() > 0 })
+		check.Eventually(t, soon, "it has asked", func() bool { return sent.Load() > 0 })
 		publish(listen.Notice{Keys: w.Keys("a")}.Text())
 		check.NoError(t, lock.Refresh(t.Context(), world.Long))
-		if n := sent.Sent.Load(); n > 4 {
+		if n := sent.Load(); n > 4 {
 			t.Errorf("%d commands were sent, want one for each notice at most", n)
 		}
 		if world.IsDone(ctx) {
@@ -181,7 +177,7 @@ func TestNoticeBeforeLoss(t *testing.T) {
 		check.NoError(t, lock.Refresh(t.Context(), world.Long))
 		heard(t, w.RDB, 1)
 		answered := make(chan struct{}, 8)
-		rdb.AddHook(check.Answered(func(redis.Cmder) { answered <- struct{}{} }))
+		rdb.AddHook(check.Around{After: func(redis.Cmder) { answered <- struct{}{} }})
 		check.NoError(t, w.RDB.Publish(t.Context(), listen.NoticeChannel, listen.Notice{Keys: w.Keys("a")}.Text()).Err())
 		if _, ok := check.Receive(answered, soon); !ok {
 			t.Fatal("it has not asked")
@@ -206,16 +202,14 @@ func TestNoticeWhileItAsks(t *testing.T) {
 		heard(t, w.RDB, 1)
 		began, asked, goOn := time.Now(), make(chan struct{}), make(chan struct{})
 		var first sync.Once
-		rdb.AddHook(check.Around(func(cmd redis.Cmder, send func() error) error {
-			err := send()
+		rdb.AddHook(check.Around{After: func(cmd redis.Cmder) {
 			if check.RunIn(cmd).NeverShortens() {
 				first.Do(func() {
 					close(asked)
 					<-goOn
 				})
 			}
-			return err
-		}))
+		}})
 		check.NoError(t, w.RDB.Publish(t.Context(), listen.NoticeChannel, listen.Notice{Keys: w.Keys("a")}.Text()).Err())
 		<-asked
 		check.Must[[]redislock.Broken](t)(w.Client.Break(t.Context(), w.Keys("a"), "why"))

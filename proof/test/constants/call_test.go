@@ -33,13 +33,13 @@ func TestCallsAreSentAgain(t *testing.T) {
 			world.Bubble(t, func(t *testing.T, w *world.World, mini *redistest.Mini, _ *world.Journal) {
 				g := &gate{script: "release"}
 				rdb := mini.Client(t)
-				rdb.AddHook(check.Instead(func(cmd redis.Cmder) bool {
+				rdb.AddHook(check.Around{Instead: func(cmd redis.Cmder) bool {
 					if !g.pass(cmd) {
 						return false
 					}
 					cmd.SetErr(world.Refusal(test.refusal))
 					return true
-				}))
+				}})
 				client := world.NewClient(t, rdb)
 				least, most := make([]time.Duration, len(test.pauses)), make([]time.Duration, len(test.pauses))
 				for range 40 {
@@ -77,14 +77,14 @@ func TestReplicasAreWaitedFor(t *testing.T) {
 	t.Parallel()
 	world.Bubble(t, func(t *testing.T, w *world.World, _ *redistest.Mini, _ *world.Journal) {
 		var waits []any
-		w.RDB.AddHook(check.Instead(func(cmd redis.Cmder) bool {
+		w.RDB.AddHook(check.Around{Instead: func(cmd redis.Cmder) bool {
 			if cmd.Name() == "wait" {
 				waits = append(waits, cmd.Args()[2])
 				cmd.(*redis.IntCmd).SetVal(1)
 				return true
 			}
 			return false
-		}))
+		}})
 		for _, ttl := range []time.Duration{time.Minute, 2 * time.Second} {
 			check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), w.Keys(ttl.String()), ttl, &redislock.Options{Replicas: 1}))
 		}
@@ -100,14 +100,13 @@ func TestOvertakenIsSentAgain(t *testing.T) {
 	t.Parallel()
 	world.Bubble(t, func(t *testing.T, w *world.World, _ *redistest.Mini, _ *world.Journal) {
 		sent := 0
-		w.RDB.AddHook(check.Instead(func(cmd redis.Cmder) bool {
+		w.RDB.AddHook(check.Around{Instead: func(cmd redis.Cmder) bool {
 			if check.RunIn(cmd).Of("obtain") {
 				sent++
-				cmd.(interface{ SetVal(any) }).SetVal(int64(-3))
-				return true
+				return check.Answer(cmd, int64(-3))
 			}
 			return false
-		}))
+		}})
 		_, err := w.Client.Obtain(t.Context(), w.Keys("a"), time.Minute, &redislock.Options{Token: t.Name()})
 		check.Is(t, err, redislock.ErrUnknownOutcome)
 		if sent != 101 {
@@ -214,13 +213,12 @@ func TestLateWaiterGivesUp(t *testing.T) {
 		rdb, asked := mini.Client(t), 0
 		client := world.NewClient(t, rdb)
 		check.NoError(t, world.Cycle(t.Context(), client, w.Key("warm"))) // the server knows the scripts
-		rdb.AddHook(check.Around(func(cmd redis.Cmder, send func() error) error {
+		rdb.AddHook(check.Around{Before: func(cmd redis.Cmder) {
 			if check.RunIn(cmd).Of("obtain", "rw") {
 				asked++
 				time.Sleep(2 * time.Second)
 			}
-			return send()
-		}))
+		}})
 		_, err := client.Obtain(t.Context(), w.Keys("a"), time.Second, world.Queue())
 		check.Is(t, err, redislock.ErrNotObtained)
 		if asked != 4 {
@@ -235,13 +233,13 @@ func TestMovingSlotsAreWaitedFor(t *testing.T) {
 	world.Bubble(t, func(t *testing.T, w *world.World, mini *redistest.Mini, _ *world.Journal) {
 		rdb := mini.Client(t)
 		moves := true
-		rdb.AddHook(check.Instead(func(cmd redis.Cmder) bool {
+		rdb.AddHook(check.Around{Instead: func(cmd redis.Cmder) bool {
 			moving := moves && check.RunIn(cmd).Of("release")
 			if moving {
 				cmd.SetErr(world.Refusal("TRYAGAIN not yet"))
 			}
 			return moving
-		}))
+		}})
 		lock := check.Must[*redislock.Lock](t)(world.NewClient(t, rdb).Obtain(t.Context(), w.Keys("a"), time.Second, nil))
 		within(t, "waited for", took(func() { _ = lock.Release(t.Context()) }), 10*time.Second, 10800*ms)
 		moves = false

@@ -3,8 +3,6 @@ package constants_test
 import (
 	"errors"
 	"os"
-	"regexp"
-	"strconv"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -23,15 +21,12 @@ func TestGuardsStandForFiveMinutes(t *testing.T) {
 	world.Bubble(t, func(t *testing.T, w *world.World, mini *redistest.Mini, _ *world.Journal) {
 		rdb := mini.Client(t, once)
 		lost := false
-		rdb.AddHook(check.Around(func(cmd redis.Cmder, send func() error) error {
-			err := send()
-			if check.RunIn(cmd).Of("obtain") && err == nil && !lost {
+		rdb.AddHook(check.Around{After: func(cmd redis.Cmder) {
+			if check.RunIn(cmd).Of("obtain") && cmd.Err() == nil && !lost {
 				lost = true
 				cmd.SetErr(os.ErrDeadlineExceeded)
-				return os.ErrDeadlineExceeded
 			}
-			return err
-		}))
+		}})
 		began := time.Now().Unix()
 		_, err := world.NewClient(t, rdb).Obtain(t.Context(), w.Keys("a"), time.Minute, nil)
 		check.Is(t, err, redislock.ErrUnknownOutcome)
@@ -53,9 +48,7 @@ func TestMinUptimeCountsWholeSeconds(t *testing.T) {
 	rdb := redistest.Shared(t, redistest.Redis).Client(t)
 	client := world.NewClient(t, rdb)
 	up := func() time.Duration {
-		info := check.Must[string](t)(rdb.Info(t.Context(), "server").Result())
-		n := check.Must[int](t)(strconv.Atoi(regexp.MustCompile(`uptime_in_seconds:(\d+)`).FindStringSubmatch(info)[1]))
-		return time.Duration(n) * time.Second
+		return time.Duration(world.Info(t, rdb, "Server", "uptime_in_seconds")) * time.Second
 	}
 	before := up()
 	_, err := client.Obtain(t.Context(), []string{world.NewName(t)}, time.Minute, &redislock.Options{MinUptime: time.Hour})

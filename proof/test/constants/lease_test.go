@@ -125,7 +125,7 @@ func TestReleaseWaitsForItsAnswer(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			world.Bubble(t, func(t *testing.T, w *world.World, _ *redistest.Mini, _ *world.Journal) {
 				lock := check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), w.Keys("a"), world.Long, nil))
-				w.RDB.AddHook(world.Slow(10 * time.Second))
+				w.RDB.AddHook(check.Slow(10 * time.Second))
 				ctx, cancel := context.WithTimeout(t.Context(), test.ends)
 				defer cancel()
 				got := took(func() { check.Is(t, lock.Release(ctx), redislock.ErrUnknownOutcome) })

@@ -34,13 +34,12 @@ func inQueue(t *testing.T, script string, fn func(t *testing.T, q *queue)) {
 	world.Bubble(t, func(t *testing.T, w *world.World, mini *redistest.Mini, _ *world.Journal) {
 		q := &queue{World: w, gate: &gate{script: script}}
 		rdb := mini.Client(t, once)
-		rdb.AddHook(check.Instead(q.pass))
-		rdb.AddHook(check.Around(func(cmd redis.Cmder, send func() error) error {
+		rdb.AddHook(check.Around{Instead: q.pass})
+		rdb.AddHook(check.Around{Before: func(cmd redis.Cmder) {
 			if q.slow.Load() && check.RunIn(cmd).Of("rw") {
 				time.Sleep(time.Second)
 			}
-			return send()
-		}))
+		}})
 		q.ctx, q.ends = context.WithCancel(t.Context())
 		check.NoError(t, w.RDB.Set(t.Context(), w.Key("k"), "holder|", time.Hour).Err())
 		client := world.NewClient(t, rdb)
@@ -191,7 +190,7 @@ func TestWaiterWithoutMessagesAsks(t *testing.T) {
 					Subscribe: func(int, string) string { return "" }, // it does not say whether it has
 				}
 				rdb := p.Client(t)
-				rdb.AddHook(check.Instead(g.pass))
+				rdb.AddHook(check.Around{Instead: g.pass})
 				g.begin(false)
 				_, err := world.NewClient(t, rdb).Obtain(t.Context(), []string{"k"}, time.Minute,
 					&redislock.Options{Queue: true, Wait: 8 * time.Second})

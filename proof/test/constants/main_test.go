@@ -37,7 +37,7 @@ func newGate(t *testing.T, mini *redistest.Mini, script string) (*redislock.Clie
 	t.Helper()
 	g := &gate{script: script, began: time.Now()}
 	rdb := mini.Client(t, once)
-	rdb.AddHook(check.Instead(g.pass))
+	rdb.AddHook(check.Around{Instead: g.pass})
 	return world.NewClient(t, rdb), g
 }
 

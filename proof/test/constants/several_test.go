@@ -37,11 +37,10 @@ func inServers(t *testing.T, n int, script string, fn func(t *testing.T, servers
 			rdb := redistest.PipeMini(t).Client(t, func(o *redis.Options) {
 				o.MaxRetries, o.ReadTimeout, o.Addr = -1, time.Hour, fmt.Sprintf("127.0.0.%d:1", 1+i)
 			})
-			rdb.AddHook(check.Instead(s.pass))
-			rdb.AddHook(check.Around(func(_ redis.Cmder, send func() error) error {
+			rdb.AddHook(check.Around{Instead: s.pass})
+			rdb.AddHook(check.Around{Before: func(_ redis.Cmder) {
 				time.Sleep(time.Duration(s.slow.Load()))
-				return send()
-			}))
+			}})
 			s.client, servers[i] = world.NewClient(t, rdb), s
 			check.NoError(t, world.Cycle(t.Context(), s.client, t.Name()+"warm")) // it knows the scripts
 		}

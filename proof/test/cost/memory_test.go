@@ -1,25 +1,21 @@
 package cost_test
 
 import (
-	"regexp"
-	"strconv"
 	"testing"
 
-	"github.com/seed-14de3678/redislock/internal/check"
+	"github.com/seed-14de3678/redislock/internal/world"
 )
-
-var luaMemory = regexp.MustCompile(`used_memory_lua:(\d+)`)
 
 // luaGrows returns by how much the memory of the scripts has grown while fn ran. A script that has looked at all members
 // of a set leaves them there: they are not collected before it has grown to twice as much.
 func (m *meter) luaGrows(t *testing.T, fn func()) int {
 	t.Helper()
 	used := func() int {
-		found := luaMemory.FindStringSubmatch(check.Must[string](t)(m.admin.Info(t.Context(), "memory").Result()))
-		if found == nil {
+		n := world.Info(t, m.admin, "Memory", "used_memory_lua")
+		if n == 0 {
 			t.Skip("the server does not say how much memory its scripts use")
 		}
-		return check.Must[int](t)(strconv.Atoi(found[1]))
+		return n
 	}
 	before := used()
 	fn()

@@ -47,7 +47,7 @@ func (m *meter) clientOf(t *testing.T, rdb *redis.Client, opts ...redislock.Clie
 	t.Helper()
 	const inLine = -2
 	var seen sync.Map // ids
-	rdb.AddHook(check.Answered(func(cmd redis.Cmder) {
+	rdb.AddHook(check.Around{After: func(cmd redis.Cmder) {
 		answered, ok := cmd.(interface{ Slice() ([]any, error) })
 		if !ok {
 			return
@@ -63,7 +63,7 @@ func (m *meter) clientOf(t *testing.T, rdb *redis.Client, opts ...redislock.Clie
 		} else {
 			m.entered <- standing{id, run.Channel()}
 		}
-	}))
+	}})
 	return world.NewClient(t, rdb, opts...)
 }
 
@@ -93,11 +93,11 @@ func (m *meter) asksAgain(t *testing.T) {
 // counts returns what scripts run while fn runs.
 func (m *meter) counts(t *testing.T, fn func()) world.Commands {
 	t.Helper()
-	check.NoError(t, m.admin.ConfigResetStat(t.Context()).Err())
-	began := time.Now()
-	fn()
-	m.took = time.Since(began)
-	calls := world.Calls(t, m.admin)
-	m.scripts = calls["eval"] + calls["evalsha"]
-	return world.ScriptCommands(t, m.admin)
+	calls := world.Counted(t, m.admin, func() {
+		began := time.Now()
+		fn()
+		m.took = time.Since(began)
+	})
+	m.scripts = calls.Scripts()
+	return calls.InScripts()
 }

@@ -37,7 +37,7 @@ func TestRunServerRefuses(t *testing.T) {
 			world.Bubble(t, func(t *testing.T, w *world.World, _ *redistest.Mini, _ *world.Journal) {
 				var mu sync.Mutex
 				refuses, asked := true, 0
-				w.RDB.AddHook(check.Instead(func(cmd redis.Cmder) bool {
+				w.RDB.AddHook(check.Around{Instead: func(cmd redis.Cmder) bool {
 					mu.Lock()
 					defer mu.Unlock()
 					if !refuses || !strings.HasPrefix(cmd.Name(), "eval") {
@@ -46,7 +46,7 @@ func TestRunServerRefuses(t *testing.T) {
 					asked++
 					cmd.SetErr(world.Refusal(refusal))
 					return true
-				}))
+				}})
 				var log bytes.Buffer
 				c := candidate(w, "a", 10*time.Second)
 				c.Logger = slog.New(slog.NewTextHandler(&log, nil))
@@ -82,10 +82,10 @@ func TestRunServerRefusesForGood(t *testing.T) {
 		t.Run(refusal[:6], func(t *testing.T) {
 			t.Parallel()
 			world.Bubble(t, func(t *testing.T, w *world.World, _ *redistest.Mini, _ *world.Journal) {
-				w.RDB.AddHook(check.Instead(func(cmd redis.Cmder) bool {
+				w.RDB.AddHook(check.Around{Instead: func(cmd redis.Cmder) bool {
 					cmd.SetErr(world.Refusal(refusal))
 					return strings.HasPrefix(cmd.Name(), "eval")
-				}))
+				}})
 				err := next(t, start(t, candidate(w, "a", time.Second)).ended, "the end of Run")
 				if err == nil || !strings.HasPrefix(err.Error(), "election: redislock: obtain") {
 					t.Errorf("got %v, want the refusal", err)
@@ -147,11 +147,11 @@ func TestRunRefusedAsContextEnds(t *testing.T) {
 	w := world.New(t, redistest.Shared(t, redistest.Miniredis))
 	ctx, cancel := context.WithCancelCause(t.Context())
 	const refusal = "NOPERM this user has no permissions to run the 'evalsha' command"
-	w.RDB.AddHook(check.Instead(func(cmd redis.Cmder) bool {
+	w.RDB.AddHook(check.Around{Instead: func(cmd redis.Cmder) bool {
 		cancel(errDone)
 		cmd.SetErr(world.Refusal(refusal))
 		return strings.HasPrefix(cmd.Name(), "eval")
-	}))
+	}})
 	err := candidate(w, "a", time.Second).Run(ctx, func(context.Context) error { return nil })
 	check.Is(t, err, errDone)
 }
@@ -173,7 +173,7 @@ func TestRunResignationUnconfirmed(t *testing.T) {
 	world.Bubble(t, func(t *testing.T, w *world.World, _ *redistest.Mini, _ *world.Journal) {
 		var mu sync.Mutex
 		refuses := false
-		w.RDB.AddHook(check.Instead(func(cmd redis.Cmder) bool {
+		w.RDB.AddHook(check.Around{Instead: func(cmd redis.Cmder) bool {
 			mu.Lock()
 			defer mu.Unlock()
 			if !refuses || !strings.HasPrefix(cmd.Name(), "eval") {
@@ -181,7 +181,7 @@ func TestRunResignationUnconfirmed(t *testing.T) {
 			}
 			cmd.SetErr(world.Refusal("LOADING Redis is loading the dataset in memory"))
 			return true
-		}))
+		}})
 		var log bytes.Buffer
 		c := candidate(w, "a", 10*time.Second)
 		c.Logger = slog.New(slog.NewTextHandler(&log, nil))

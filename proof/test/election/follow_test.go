@@ -85,7 +85,7 @@ func TestFollowPace(t *testing.T) {
 		all := follow(t, w.Key("k"), every, world.NewClient(t, rdb))
 		next(t, all, "that nobody leads")
 		time.Sleep(500 * time.Millisecond)
-		rdb.AddHook(check.Answered(func(redis.Cmder) { asked.Add(1) }))
+		rdb.AddHook(check.Around{After: func(redis.Cmder) { asked.Add(1) }})
 		since := time.Now()
 		l := start(t, candidate(w, "a", time.Minute)).elected(t)
 		got := next(t, all, "the leader")
@@ -110,12 +110,12 @@ func TestFollowLongestPace(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 		defer cancel()
 		var asked atomic.Int64
-		w.RDB.AddHook(check.Instead(func(redis.Cmder) bool {
+		w.RDB.AddHook(check.Around{Instead: func(redis.Cmder) bool {
 			if asked.Add(1) > 10 {
 				cancel()
 			}
 			return false
-		}))
+		}})
 		for _, err := range election.Follow(ctx, w.Key("k"), math.MaxInt64, w.Client) {
 			check.NoError(t, err)
 		}
@@ -144,13 +144,13 @@ func TestFollowFaults(t *testing.T) {
 	world.Bubble(t, func(t *testing.T, w *world.World, mini *redistest.Mini, _ *world.Journal) {
 		rdb := mini.Client(t)
 		var refuses atomic.Bool
-		rdb.AddHook(check.Instead(func(cmd redis.Cmder) bool {
+		rdb.AddHook(check.Around{Instead: func(cmd redis.Cmder) bool {
 			if refuses.Load() && strings.HasPrefix(cmd.Name(), "eval") {
 				cmd.SetErr(world.Refusal("LOADING Redis is loading the dataset in memory"))
 				return true
 			}
 			return false
-		}))
+		}})
 		l := start(t, candidate(w, "a", time.Minute)).elected(t)
 		all := follow(t, w.Key("k"), time.Second, world.NewClient(t, rdb))
 		if got := next(t, all, "the leader"); got.term.ID != l.id {

@@ -17,33 +17,29 @@ import (
 // A resignation elects the next candidate in the one script that it runs: nothing is asked by anybody else.
 func TestResignationIsOneScript(t *testing.T) {
 	t.Parallel()
-	for _, kind := range []redistest.Kind{redistest.Redis, redistest.Valkey} {
-		t.Run(string(kind), func(t *testing.T) {
-			t.Parallel()
-			s := redistest.Start(t, kind)
-			w, other := world.New(t, s), world.New(t, s)
-			check.NoError(t, candidate(w, "", world.Long).Run(t.Context(), func(context.Context) error { return nil })) // the server knows the scripts
-			first := start(t, candidate(w, "a", world.Long)).elected(t)
-			c := candidate(w, "b", world.Long)
-			c.Client = other.Client
-			r := start(t, c)
-			inLine(t, w, 1)
-			admin := s.Client(t)
-			check.Eventually(t, patience, "the candidate can be told", func() bool {
-				channels, err := admin.PubSubChannels(t.Context(), "redislock:wake:*").Result()
-				return err == nil && len(channels) == 1
-			})
-			check.NoError(t, admin.ConfigResetStat(t.Context()).Err())
+	redistest.EachServer(t, func(t *testing.T, kind redistest.Kind) {
+		s := redistest.Start(t, kind)
+		w, other := world.New(t, s), world.New(t, s)
+		check.NoError(t, candidate(w, "", world.Long).Run(t.Context(), func(context.Context) error { return nil })) // the server knows the scripts
+		first := start(t, candidate(w, "a", world.Long)).elected(t)
+		c := candidate(w, "b", world.Long)
+		c.Client = other.Client
+		r := start(t, c)
+		inLine(t, w, 1)
+		admin := s.Client(t)
+		check.Eventually(t, patience, "the candidate can be told", func() bool {
+			channels, err := admin.PubSubChannels(t.Context(), "redislock:wake:*").Result()
+			return err == nil && len(channels) == 1
+		})
+		calls := world.Counted(t, admin, func() {
 			since := time.Now()
 			first.finish <- nil
-			second := r.elected(t)
-			t.Logf("resigned, and the next one leads, in %v", second.at.Sub(since))
-			calls := world.Calls(t, admin)
-			if scripts := calls["evalsha"] + calls["eval"]; scripts != 1 {
-				t.Errorf("got %d scripts (%v), want the one that resigns", scripts, calls)
-			}
+			t.Logf("resigned, and the next one leads, in %v", r.elected(t).at.Sub(since))
 		})
-	}
+		if calls.Scripts() != 1 {
+			t.Errorf("got %d scripts (%v), want the one that resigns", calls.Scripts(), calls)
+		}
+	})
 }
 
 // In virtual time the next one leads in the same instant.
@@ -182,7 +178,7 @@ func TestCandidatesCost(t *testing.T) {
 				start(t, candidate(w, "a", time.Hour)).elected(t)
 				asked := 0
 				rdb := mini.Client(t)
-				rdb.AddHook(check.Answered(func(redis.Cmder) { asked++ }))
+				rdb.AddHook(check.Around{After: func(redis.Cmder) { asked++ }})
 				c := candidate(w, "b", time.Hour)
 				c.Client = world.NewClient(t, rdb)
 				if polls {

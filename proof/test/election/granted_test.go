@@ -93,12 +93,11 @@ func TestLeaderHandedOver(t *testing.T) {
 	first := start(t, candidate(w, "a", world.Long)).elected(t)
 	going := make(chan struct{})
 	var waits atomic.Bool
-	next.AddHook(check.Around(func(cmd redis.Cmder, run func() error) error {
+	next.AddHook(check.Around{Before: func(cmd redis.Cmder) {
 		if waits.Load() && strings.HasPrefix(cmd.Name(), "eval") {
 			<-going
 		}
-		return run()
-	}))
+	}})
 	c := candidate(w, "b", world.Long)
 	c.Client, c.MinUptime = world.NewClient(t, next), time.Nanosecond
 	r := start(t, c)

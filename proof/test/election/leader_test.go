@@ -118,7 +118,7 @@ func TestLeaderRefuses(t *testing.T) {
 	t.Parallel()
 	rdb := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1"})
 	t.Cleanup(func() { _ = rdb.Close() })
-	rdb.AddHook(check.Instead(func(cmd redis.Cmder) bool { t.Errorf("it sends %v", cmd); return false }))
+	rdb.AddHook(check.Around{Instead: func(cmd redis.Cmder) bool { t.Errorf("it sends %v", cmd); return false }})
 	client := world.NewClient(t, rdb)
 	for name, c := range map[string]struct {
 		key   string

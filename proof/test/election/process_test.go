@@ -66,26 +66,23 @@ func (s *street) gap(t *testing.T, what string, since time.Time, r reign, most t
 // Each leader in turn is killed, and the next one in line leads when the lease is over.
 func TestProcessKilled(t *testing.T) {
 	t.Parallel()
-	for _, kind := range []redistest.Kind{redistest.Redis, redistest.Valkey} {
-		t.Run(string(kind), func(t *testing.T) {
-			t.Parallel()
-			s := newStreet(t, kind, 4)
-			r := s.next(t, 0)
-			for i := range 3 {
-				if want := fmt.Sprint("p", i); r.who != want {
-					t.Errorf("%s leads, want %s", r.who, want)
-				}
-				s.goesOn(t, r, r.first.Add(time.Duration(i+1)*processTTL/5))
-				since := time.Now()
-				s.named[r.who].Kill()
-				end := s.leaseEnds(t)
-				r = s.next(t, r.number)
-				s.gap(t, "kill -9", since, r, processTTL)
-				t.Logf("%v of that after the end of the lease", r.first.Sub(end).Round(100*time.Microsecond))
+	redistest.EachServer(t, func(t *testing.T, kind redistest.Kind) {
+		s := newStreet(t, kind, 4)
+		r := s.next(t, 0)
+		for i := range 3 {
+			if want := fmt.Sprint("p", i); r.who != want {
+				t.Errorf("%s leads, want %s", r.who, want)
 			}
-			s.wantOneAtATime(t)
-		})
-	}
+			s.goesOn(t, r, r.first.Add(time.Duration(i+1)*processTTL/5))
+			since := time.Now()
+			s.named[r.who].Kill()
+			end := s.leaseEnds(t)
+			r = s.next(t, r.number)
+			s.gap(t, "kill -9", since, r, processTTL)
+			t.Logf("%v of that after the end of the lease", r.first.Sub(end).Round(100*time.Microsecond))
+		}
+		s.wantOneAtATime(t)
+	})
 }
 
 // A leader that is told to end resigns, and the next one leads at once.

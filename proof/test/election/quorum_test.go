@@ -40,12 +40,12 @@ func onNodes(t *testing.T, fn func(t *testing.T, b *ballot)) {
 		b := &ballot{}
 		for i := range b.down {
 			rdb := redistest.PipeMini(t).Client(t)
-			rdb.AddHook(check.Instead(func(cmd redis.Cmder) bool {
+			rdb.AddHook(check.Around{Instead: func(cmd redis.Cmder) bool {
 				if b.down[i].Load() && strings.HasPrefix(cmd.Name(), "eval") {
 					cmd.SetErr(world.Refusal("LOADING Redis is loading the dataset in memory"))
 				}
 				return cmd.Err() != nil
-			}))
+			}})
 			b.rdbs = append(b.rdbs, rdb)
 			b.nodes = append(b.nodes, world.NewClient(t, rdb))
 		}

@@ -223,7 +223,7 @@ func TestRunRefuses(t *testing.T) {
 	t.Parallel()
 	rdb := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1", Dialer: nil})
 	t.Cleanup(func() { _ = rdb.Close() })
-	rdb.AddHook(check.Instead(func(cmd redis.Cmder) bool { t.Errorf("it sends %v", cmd); return false }))
+	rdb.AddHook(check.Around{Instead: func(cmd redis.Cmder) bool { t.Errorf("it sends %v", cmd); return false }})
 	client := world.NewClient(t, rdb)
 	fn := func(context.Context) error { t.Error("the function is run"); return nil }
 	for name, c := range map[string]struct {

@@ -154,10 +154,7 @@ func answering(t *testing.T, answer error) *redis.Client {
 	t.Helper()
 	rdb := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1"})
 	t.Cleanup(func() { _ = rdb.Close() })
-	rdb.AddHook(check.Around(func(cmd redis.Cmder, _ func() error) error {
-		cmd.SetErr(answer)
-		return answer
-	}))
+	rdb.AddHook(check.Around{Instead: func(cmd redis.Cmder) bool { return check.Answer(cmd, answer) }})
 	return rdb
 }
 

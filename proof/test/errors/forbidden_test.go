@@ -141,7 +141,7 @@ func everything(t *testing.T, client *redislock.Client) map[string]func(context.
 // Whoever may not run scripts is told so, by every operation and before anything is locked, and asks once only.
 func TestScriptsForbidden(t *testing.T) {
 	t.Parallel()
-	for _, kind := range realServers {
+	for _, kind := range redistest.Servers() {
 		for name, f := range forbiddings() {
 			t.Run(string(kind)+"/"+name, func(t *testing.T) {
 				t.Parallel()

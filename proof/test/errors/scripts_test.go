@@ -12,9 +12,6 @@ import (
 	"github.com/seed-14de3678/redislock/internal/world"
 )
 
-// realServers are the kinds of real servers.
-var realServers = []redistest.Kind{redistest.Redis, redistest.Valkey}
-
 // shown is what a TTL to which the server answers with an error shows of that.
 func shown(t *testing.T, answer error) (text string) {
 	t.Helper()
@@ -81,19 +78,16 @@ func TestErrorsInScriptsOfServers(t *testing.T) {
 		"return unpack({}, 1, 9999999)":                                    "ERR too many results to unpack",
 		"this is no script":                                                "ERR Error compiling script (new function): '=' expected near 'is'",
 	}
-	for _, kind := range realServers {
-		t.Run(string(kind), func(t *testing.T) {
-			t.Parallel()
-			rdb := redistest.Shared(t, kind).Client(t)
-			do(t, rdb, "rpush", t.Name(), "x")
-			for script, want := range scripts {
-				answer, ok := rdb.Eval(t.Context(), script, []string{t.Name()}).Err().(redis.Error) //nolint:errorlint // go-redis returns it bare
-				if !ok {
-					t.Errorf("%q: no error", script)
-				} else if got := shown(t, answer); got != want {
-					t.Errorf("%q: got %q of %q, want %q", script, got, answer, want)
-				}
+	redistest.EachServer(t, func(t *testing.T, kind redistest.Kind) {
+		rdb := redistest.Shared(t, kind).Client(t)
+		do(t, rdb, "rpush", t.Name(), "x")
+		for script, want := range scripts {
+			answer, ok := rdb.Eval(t.Context(), script, []string{t.Name()}).Err().(redis.Error) //nolint:errorlint // go-redis returns it bare
+			if !ok {
+				t.Errorf("%q: no error", script)
+			} else if got := shown(t, answer); got != want {
+				t.Errorf("%q: got %q of %q, want %q", script, got, answer, want)
 			}
-		})
-	}
+		}
+	})
 }

@@ -207,7 +207,7 @@ func TestOutOfMemoryReleases(t *testing.T) {
 // DESIGN section 11: NOPERM retried until the deadline, or swallowed.
 func TestServersSay(t *testing.T) {
 	t.Parallel()
-	for _, kind := range realServers {
+	for _, kind := range redistest.Servers() {
 		for name, s := range sayings(kind) {
 			t.Run(string(kind)+"/"+name, func(t *testing.T) {
 				t.Parallel()

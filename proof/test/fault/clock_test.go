@@ -14,59 +14,53 @@ import (
 // second has the greater number.
 func TestServerClockJumpsAhead(t *testing.T) {
 	t.Parallel()
-	for _, kind := range realServers {
-		t.Run(string(kind), func(t *testing.T) {
-			t.Parallel()
-			server, clock := redistest.StartSkewed(t, kind)
-			w := world.New(t, server)
-			ctx := t.Context()
-			first := check.Must[*redislock.Lock](t)(w.Client.Obtain(ctx, w.Keys("a"), world.Long, world.Fenced("")))
-			watched := world.LockKinds[0].Hold(t, w.Client, w.Key("watched"), 6*time.Second, true)
+	redistest.EachServer(t, func(t *testing.T, kind redistest.Kind) {
+		server, clock := redistest.StartSkewed(t, kind)
+		w := world.New(t, server)
+		ctx := t.Context()
+		first := check.Must[*redislock.Lock](t)(w.Client.Obtain(ctx, w.Keys("a"), world.Long, world.Fenced("")))
+		watched := world.LockKinds[0].Hold(t, w.Client, w.Key("watched"), 6*time.Second, true)
 
-			clock.Shift(time.Hour)
-			second := check.Must[*redislock.Lock](t)(w.Client.Obtain(ctx, w.Keys("a"), world.Long, world.Fenced("")))
-			if !time.Now().Before(first.Deadline()) {
-				t.Error("there are no two holders: the README says too much")
-			}
-			if second.Fence() <= first.Fence() {
-				t.Errorf("got number %d after %d, want a greater one", second.Fence(), first.Fence())
-			}
-			check.Is(t, first.Refresh(ctx, world.Long), redislock.ErrLockNotHeld)
-			check.Is(t, first.Release(ctx), redislock.ErrLockNotHeld)
-			check.NoError(t, second.Release(ctx))
-			watched.WantLost(t)
-		})
-	}
+		clock.Shift(time.Hour)
+		second := check.Must[*redislock.Lock](t)(w.Client.Obtain(ctx, w.Keys("a"), world.Long, world.Fenced("")))
+		if !time.Now().Before(first.Deadline()) {
+			t.Error("there are no two holders: the README says too much")
+		}
+		if second.Fence() <= first.Fence() {
+			t.Errorf("got number %d after %d, want a greater one", second.Fence(), first.Fence())
+		}
+		check.Is(t, first.Refresh(ctx, world.Long), redislock.ErrLockNotHeld)
+		check.Is(t, first.Release(ctx), redislock.ErrLockNotHeld)
+		check.NoError(t, second.Release(ctx))
+		watched.WantLost(t)
+	})
 }
 
 // A server's clock that jumps back makes the locks of the dead last longer. Those who live release as ever, and numbers grow.
 func TestServerClockJumpsBack(t *testing.T) {
 	t.Parallel()
-	for _, kind := range realServers {
-		t.Run(string(kind), func(t *testing.T) {
-			t.Parallel()
-			server, clock := redistest.StartSkewed(t, kind)
-			w := world.New(t, server)
-			ctx := t.Context()
-			dead := check.Must[*redislock.Lock](t)(w.Client.Obtain(ctx, w.Keys("dead"), world.Long, nil))
-			alive := check.Must[*redislock.Lock](t)(w.Client.Obtain(ctx, w.Keys("alive"), world.Long, world.Fenced("")))
+	redistest.EachServer(t, func(t *testing.T, kind redistest.Kind) {
+		server, clock := redistest.StartSkewed(t, kind)
+		w := world.New(t, server)
+		ctx := t.Context()
+		dead := check.Must[*redislock.Lock](t)(w.Client.Obtain(ctx, w.Keys("dead"), world.Long, nil))
+		alive := check.Must[*redislock.Lock](t)(w.Client.Obtain(ctx, w.Keys("alive"), world.Long, world.Fenced("")))
 
-			clock.Shift(-time.Hour)
-			left := check.Must[time.Duration](t)(w.RDB.PTTL(ctx, w.Key("dead")).Result())
-			if left <= time.Hour {
-				t.Errorf("the lock of a dead holder ends in %v: the README says too much", left)
-			}
-			if dead.Deadline().After(time.Now().Add(world.Long)) {
-				t.Error("the holder takes its own lease for longer, too")
-			}
-			_, err := w.Client.Obtain(ctx, w.Keys("alive"), world.Long, nil)
-			check.Is(t, err, redislock.ErrNotObtained)
-			check.NoError(t, alive.Release(ctx))
-			next := check.Must[*redislock.Lock](t)(w.Client.Obtain(ctx, w.Keys("alive"), world.Long, world.Fenced("")))
-			if next.Fence() <= alive.Fence() {
-				t.Errorf("got number %d after %d, want a greater one", next.Fence(), alive.Fence())
-			}
-			check.NoError(t, next.Release(ctx))
-		})
-	}
+		clock.Shift(-time.Hour)
+		left := check.Must[time.Duration](t)(w.RDB.PTTL(ctx, w.Key("dead")).Result())
+		if left <= time.Hour {
+			t.Errorf("the lock of a dead holder ends in %v: the README says too much", left)
+		}
+		if dead.Deadline().After(time.Now().Add(world.Long)) {
+			t.Error("the holder takes its own lease for longer, too")
+		}
+		_, err := w.Client.Obtain(ctx, w.Keys("alive"), world.Long, nil)
+		check.Is(t, err, redislock.ErrNotObtained)
+		check.NoError(t, alive.Release(ctx))
+		next := check.Must[*redislock.Lock](t)(w.Client.Obtain(ctx, w.Keys("alive"), world.Long, world.Fenced("")))
+		if next.Fence() <= alive.Fence() {
+			t.Errorf("got number %d after %d, want a greater one", next.Fence(), alive.Fence())
+		}
+		check.NoError(t, next.Release(ctx))
+	})
 }

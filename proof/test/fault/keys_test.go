@@ -55,7 +55,7 @@ func evict(ctx context.Context, admin *redis.Client, key string) error {
 // the loss, whether it asks itself or its watchdog does, and it does no harm to the second.
 func TestKeysTakenAway(t *testing.T) {
 	t.Parallel()
-	for _, kind := range realServers {
+	for _, kind := range redistest.Servers() {
 		for name, take := range takers {
 			t.Run(fmt.Sprint(kind, ", ", name), func(t *testing.T) {
 				t.Parallel()

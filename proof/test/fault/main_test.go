@@ -9,6 +9,3 @@ import (
 )
 
 func TestMain(m *testing.M) { redistest.Main(m) }
-
-// realServers are the kinds that are processes of their own.
-var realServers = []redistest.Kind{redistest.Redis, redistest.Valkey}

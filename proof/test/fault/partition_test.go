@@ -17,41 +17,38 @@ import (
 // sides go on granting the same keys. With it the side without the replica obtains nothing, renews nothing, and is told so.
 func TestPartition(t *testing.T) {
 	t.Parallel()
-	for _, kind := range realServers {
-		t.Run(string(kind), func(t *testing.T) {
-			t.Parallel()
-			ctx := t.Context()
-			primary := redistest.Start(t, kind)
-			wire := newPipe(t, primary.Addr(), 0)
-			host, port, _ := net.SplitHostPort(wire.listener.Addr().String())
-			replica := redistest.Start(t, kind, "--replicaof", host, port).Client(t)
-			check.Eventually(t, time.Minute, "the replica is linked", func() bool {
-				role := check.Must[[]any](t)(replica.Do(ctx, "role").Slice())
-				return len(role) > 3 && role[3] == "connected"
-			})
-			few, many := world.New(t, primary), world.NewClient(t, replica)
-			safe := &redislock.Options{Replicas: 1}
-			before := check.Must[*redislock.Lock](t)(few.Client.Obtain(ctx, few.Keys("before"), world.Long, nil))
-			watched := world.LockKinds[0].HoldReplicated(t, few.Client, few.Key("watched"), 6*time.Second, true, 1)
-			world.CaughtUp(t, few.RDB, 1)
-
-			wire.close()
-			check.NoError(t, replica.Do(ctx, "replicaof", "no", "one").Err())
-			_, err := many.Obtain(ctx, few.Keys("before"), world.Long, nil)
-			check.Is(t, err, redislock.ErrNotObtained) // the replica knows of it
-			check.NoError(t, before.Refresh(ctx, world.Long))
-			one := check.Must[*redislock.Lock](t)(few.Client.Obtain(ctx, few.Keys("a"), world.Long, nil))
-			other := check.Must[*redislock.Lock](t)(many.Obtain(ctx, few.Keys("a"), world.Long, nil))
-			if now := time.Now(); !now.Before(one.Deadline()) || !now.Before(other.Deadline()) {
-				t.Error("there are no two holders: the README says too much")
-			}
-			_, err = few.Client.Obtain(ctx, few.Keys("b"), world.Long, safe)
-			check.Is(t, err, redislock.ErrNotReplicated)
-			check.NoError(t, check.Must[*redislock.Lock](t)(many.Obtain(ctx, few.Keys("b"), world.Long, nil)).Release(ctx))
-			watched.WantLost(t)
-			check.NoError(t, obtainAfter(t, replica, watched.Keys[0]))
+	redistest.EachServer(t, func(t *testing.T, kind redistest.Kind) {
+		ctx := t.Context()
+		primary := redistest.Start(t, kind)
+		wire := newPipe(t, primary.Addr(), 0)
+		host, port, _ := net.SplitHostPort(wire.listener.Addr().String())
+		replica := redistest.Start(t, kind, "--replicaof", host, port).Client(t)
+		check.Eventually(t, time.Minute, "the replica is linked", func() bool {
+			role := check.Must[[]any](t)(replica.Do(ctx, "role").Slice())
+			return len(role) > 3 && role[3] == "connected"
 		})
-	}
+		few, many := world.New(t, primary), world.NewClient(t, replica)
+		safe := &redislock.Options{Replicas: 1}
+		before := check.Must[*redislock.Lock](t)(few.Client.Obtain(ctx, few.Keys("before"), world.Long, nil))
+		watched := world.LockKinds[0].HoldReplicated(t, few.Client, few.Key("watched"), 6*time.Second, true, 1)
+		world.CaughtUp(t, few.RDB, 1)
+
+		wire.close()
+		check.NoError(t, replica.Do(ctx, "replicaof", "no", "one").Err())
+		_, err := many.Obtain(ctx, few.Keys("before"), world.Long, nil)
+		check.Is(t, err, redislock.ErrNotObtained) // the replica knows of it
+		check.NoError(t, before.Refresh(ctx, world.Long))
+		one := check.Must[*redislock.Lock](t)(few.Client.Obtain(ctx, few.Keys("a"), world.Long, nil))
+		other := check.Must[*redislock.Lock](t)(many.Obtain(ctx, few.Keys("a"), world.Long, nil))
+		if now := time.Now(); !now.Before(one.Deadline()) || !now.Before(other.Deadline()) {
+			t.Error("there are no two holders: the README says too much")
+		}
+		_, err = few.Client.Obtain(ctx, few.Keys("b"), world.Long, safe)
+		check.Is(t, err, redislock.ErrNotReplicated)
+		check.NoError(t, check.Must[*redislock.Lock](t)(many.Obtain(ctx, few.Keys("b"), world.Long, nil)).Release(ctx))
+		watched.WantLost(t)
+		check.NoError(t, obtainAfter(t, replica, watched.Keys[0]))
+	})
 }
 
 // obtainAfter obtains a key at a server when the lease that it has there is over.

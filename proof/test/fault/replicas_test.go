@@ -19,44 +19,41 @@ import (
 // replicas are back: by the strategy, and in the background.
 func TestTooFewReplicas(t *testing.T) {
 	t.Parallel()
-	for _, kind := range realServers {
-		t.Run(string(kind), func(t *testing.T) {
-			t.Parallel()
-			w := world.New(t, redistest.Start(t, kind))
-			ctx := t.Context()
-			need := func(replicas int) {
-				t.Helper()
-				check.NoError(t, w.RDB.ConfigSet(ctx, "min-replicas-to-write", fmt.Sprint(replicas)).Err())
+	redistest.EachServer(t, func(t *testing.T, kind redistest.Kind) {
+		w := world.New(t, redistest.Start(t, kind))
+		ctx := t.Context()
+		need := func(replicas int) {
+			t.Helper()
+			check.NoError(t, w.RDB.ConfigSet(ctx, "min-replicas-to-write", fmt.Sprint(replicas)).Err())
+		}
+		held := check.Must[*redislock.Lock](t)(w.Client.Obtain(ctx, w.Keys("held"), world.Long, nil))
+		need(1)
+		_, err := w.Client.Obtain(ctx, w.Keys("wanted"), world.Long, nil)
+		if err == nil || !strings.Contains(err.Error(), "NOREPLICAS") {
+			t.Fatalf("got error %v, want NOREPLICAS", err)
+		}
+		wanted := make(chan error, 1)
+		go func() {
+			lock, err := w.Client.Obtain(ctx, w.Keys("wanted"), world.Long, &redislock.Options{RetryStrategy: redislock.LinearBackoff(10 * time.Millisecond)})
+			if err == nil {
+				err = lock.Release(ctx)
 			}
-			held := check.Must[*redislock.Lock](t)(w.Client.Obtain(ctx, w.Keys("held"), world.Long, nil))
-			need(1)
-			_, err := w.Client.Obtain(ctx, w.Keys("wanted"), world.Long, nil)
-			if err == nil || !strings.Contains(err.Error(), "NOREPLICAS") {
-				t.Fatalf("got error %v, want NOREPLICAS", err)
-			}
-			wanted := make(chan error, 1)
-			go func() {
-				lock, err := w.Client.Obtain(ctx, w.Keys("wanted"), world.Long, &redislock.Options{RetryStrategy: redislock.LinearBackoff(10 * time.Millisecond)})
-				if err == nil {
-					err = lock.Release(ctx)
-				}
-				wanted <- err
-			}()
-			brief, cancel := context.WithTimeout(ctx, 100*time.Millisecond)
-			defer cancel()
-			if err := held.Release(brief); err == nil {
-				t.Error("a release that was refused says that it was done")
-			}
-			if n := check.Must[int64](t)(w.RDB.Exists(ctx, w.Keys("held")...).Result()); n != 1 {
-				t.Fatalf("%d keys are held, want 1", n)
-			}
-			need(0)
-			check.NoError(t, <-wanted)
-			check.Eventually(t, time.Minute, "the key is released in the background", func() bool {
-				return check.Must[int64](t)(w.RDB.Exists(ctx, w.Keys("held")...).Result()) == 0
-			})
+			wanted <- err
+		}()
+		brief, cancel := context.WithTimeout(ctx, 100*time.Millisecond)
+		defer cancel()
+		if err := held.Release(brief); err == nil {
+			t.Error("a release that was refused says that it was done")
+		}
+		if n := check.Must[int64](t)(w.RDB.Exists(ctx, w.Keys("held")...).Result()); n != 1 {
+			t.Fatalf("%d keys are held, want 1", n)
+		}
+		need(0)
+		check.NoError(t, <-wanted)
+		check.Eventually(t, time.Minute, "the key is released in the background", func() bool {
+			return check.Must[int64](t)(w.RDB.Exists(ctx, w.Keys("held")...).Result()) == 0
 		})
-	}
+	})
 }
 
 // Nothing is decided by what a replica knows, also if the Redis client may read from replicas. RouteByLatency is left out: with
@@ -94,10 +91,7 @@ func TestReplicasAreNotRead(t *testing.T) {
 func scriptsAt(t *testing.T, servers []*redis.Client) (n int) {
 	t.Helper()
 	for _, rdb := range servers {
-		calls := world.Calls(t, rdb)
-		for _, name := range []string{"eval", "evalsha", "eval_ro", "evalsha_ro"} {
-			n += calls[name]
-		}
+		n += world.Calls(t, rdb).Scripts()
 	}
 	return n
 }

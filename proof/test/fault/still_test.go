@@ -64,19 +64,18 @@ func loop(t *testing.T, server *redistest.Server) func() {
 // loss while it does, and afterwards the key is free.
 func TestServerStandsStill(t *testing.T) {
 	t.Parallel()
-	for _, kind := range realServers {
+	for _, kind := range redistest.Servers() {
 		for name, stop := range stops {
 			t.Run(fmt.Sprint(kind, ", ", name, ", shortly"), func(t *testing.T) {
 				t.Parallel()
 				const ttl = 15 * time.Second
 				server := redistest.Start(t, kind)
 				w := world.New(t, server)
-				sent := &check.Tally{Prefix: "eval"}
-				w.RDB.AddHook(sent)
+				sent := check.Count(w.RDB, "eval")
 				held := world.LockKinds[0].Hold(t, w.Client, w.Key("k"), ttl, true)
-				before, began := sent.Sent.Load(), time.Now()
+				before, began := sent.Load(), time.Now()
 				goOn := stop(t, server)
-				check.Eventually(t, world.Polled, "a renewal is on its way", func() bool { return sent.Sent.Load() > before })
+				check.Eventually(t, world.Polled, "a renewal is on its way", func() bool { return sent.Load() > before })
 				goOn()
 				held.RenewedSince(t, began, ttl)
 				check.NoError(t, held.Lock.Release(t.Context()))
@@ -102,20 +101,17 @@ func TestServerStandsStill(t *testing.T) {
 // DEBUG SLEEP stops the server for a fixed time, in which it does not even take connections.
 func TestServerSleeps(t *testing.T) {
 	t.Parallel()
-	for _, kind := range realServers {
-		t.Run(string(kind), func(t *testing.T) {
-			t.Parallel()
-			server := redistest.Start(t, kind)
-			w := world.New(t, server)
-			short := world.LockKinds[0].Hold(t, w.Client, w.Key("short"), 1500*time.Millisecond, true)
-			long := world.LockKinds[0].Hold(t, w.Client, w.Key("long"), time.Minute, false)
-			sleeps := server.Client(t, func(o *redis.Options) { o.MaxRetries, o.ReadTimeout = -1, time.Hour })
-			ended := make(chan error, 1)
-			go func() { ended <- sleeps.Do(context.Background(), "debug", "sleep", "4").Err() }()
-			short.WantLost(t)
-			check.NoError(t, <-ended)
-			check.NoError(t, long.Lock.Refresh(t.Context(), time.Minute))
-			check.NoError(t, long.Lock.Release(t.Context()))
-		})
-	}
+	redistest.EachServer(t, func(t *testing.T, kind redistest.Kind) {
+		server := redistest.Start(t, kind)
+		w := world.New(t, server)
+		short := world.LockKinds[0].Hold(t, w.Client, w.Key("short"), 1500*time.Millisecond, true)
+		long := world.LockKinds[0].Hold(t, w.Client, w.Key("long"), time.Minute, false)
+		sleeps := server.Client(t, func(o *redis.Options) { o.MaxRetries, o.ReadTimeout = -1, time.Hour })
+		ended := make(chan error, 1)
+		go func() { ended <- sleeps.Do(context.Background(), "debug", "sleep", "4").Err() }()
+		short.WantLost(t)
+		check.NoError(t, <-ended)
+		check.NoError(t, long.Lock.Refresh(t.Context(), time.Minute))
+		check.NoError(t, long.Lock.Release(t.Context()))
+	})
 }

@@ -40,13 +40,10 @@ func TestFenceNumbersLost(t *testing.T) {
 func clocks(t *testing.T, fn func(t *testing.T, w *world.World, set func(time.Duration))) {
 	t.Helper()
 	t.Parallel()
-	for _, kind := range []redistest.Kind{redistest.Redis, redistest.Valkey} {
-		t.Run(string(kind), func(t *testing.T) {
-			t.Parallel()
-			server, clock := redistest.StartSkewed(t, kind)
-			fn(t, world.New(t, server), clock.Shift)
-		})
-	}
+	redistest.EachServer(t, func(t *testing.T, kind redistest.Kind) {
+		server, clock := redistest.StartSkewed(t, kind)
+		fn(t, world.New(t, server), clock.Shift)
+	})
 	t.Run("miniredis, standing still", func(t *testing.T) {
 		t.Parallel()
 		mini := redistest.StartMini(t)

@@ -18,28 +18,23 @@ import (
 // outcome, after `meanwhile`, which may be nil.
 func outcomeOf(rdb *redis.Client, script string, outcome any, meanwhile func()) (runs *[]check.Run) {
 	runs = new([]check.Run)
-	rdb.AddHook(check.Around(func(cmd redis.Cmder, send func() error) error {
+	rdb.AddHook(check.Around{Instead: func(cmd redis.Cmder) bool {
 		run := check.RunIn(cmd)
 		if !run.Of(script) {
-			return send()
+			return false
 		}
 		if *runs = append(*runs, run); len(*runs) > 1 {
-			err := send()
-			if redis.HasErrorPrefix(err, "NOSCRIPT") {
-				*runs = (*runs)[:len(*runs)-1] // it is sent with its source
-			}
-			return err
+			return false
 		}
 		if meanwhile != nil {
 			meanwhile()
 		}
-		if err, failed := outcome.(error); failed {
-			cmd.SetErr(err)
-			return err
+		return check.Answer(cmd, outcome)
+	}, After: func(cmd redis.Cmder) {
+		if redis.HasErrorPrefix(cmd.Err(), "NOSCRIPT") && check.RunIn(cmd).Of(script) {
+			*runs = (*runs)[:len(*runs)-1] // it is sent with its source
 		}
-		cmd.(interface{ SetVal(any) }).SetVal(outcome)
-		return nil
-	}))
+	}})
 	return runs
 }
 

@@ -55,16 +55,16 @@ func TestBoundLateRequest(t *testing.T) {
 				check.NoError(t, warm.Release(t.Context()))
 				var outcome atomic.Value
 				if next.Store(test.sent); !test.sent {
-					rdb.AddHook(check.Around(func(cmd redis.Cmder, send func() error) error {
-						if !check.RunIn(cmd).Of("obtain") || outcome.Load() != nil {
-							return send()
+					rdb.AddHook(check.Around{Send: func(cmds []redis.Cmder, send func([]redis.Cmder) error) error {
+						if !check.Among(cmds, "obtain") || outcome.Load() != nil {
+							return send(cmds)
 						}
 						outcome.Store("")
 						<-late
-						err := send()
+						err := send(cmds)
 						outcome.Store(fmt.Sprint(err))
 						return err
-					}))
+					}})
 				}
 				ctx, cancel := context.WithCancel(t.Context())
 				defer cancel()

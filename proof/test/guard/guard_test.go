@@ -75,14 +75,12 @@ func TestNoFaultNoGuard(t *testing.T) {
 				&redislock.Options{Token: token(i), Watchdog: true}))
 		}
 		var renewals atomic.Int32
-		w.RDB.AddHook(check.Around(func(cmd redis.Cmder, send func() error) error {
-			err := send()
+		w.RDB.AddHook(check.Around{After: func(cmd redis.Cmder) {
 			if check.RunIn(cmd).Script == "refresh" {
 				renewals.Add(1)
 				time.Sleep(time.Second)
 			}
-			return err
-		}))
+		}})
 		for renewals.Load() < locks {
 			time.Sleep(time.Second / 8)
 		}
@@ -110,18 +108,17 @@ func TestNoFaultNoGuard(t *testing.T) {
 func cutObtain(rdb *redis.Client, executed bool) (cleared *atomic.Bool) {
 	var obtains atomic.Int32
 	cleared = new(atomic.Bool)
-	rdb.AddHook(check.Around(func(cmd redis.Cmder, send func() error) error {
+	rdb.AddHook(check.Around{Send: func(cmds []redis.Cmder, send func([]redis.Cmder) error) error {
 		if obtains.Add(1) > 1 {
-			err := send()
+			err := send(cmds)
 			cleared.Store(err == nil)
 			return err
 		}
 		if executed {
-			_ = send()
+			_ = send(cmds)
 		}
-		cmd.SetErr(io.EOF)
 		return io.EOF
-	}))
+	}})
 	return cleared
 }
 

@@ -20,23 +20,16 @@ import (
 func keepLate(rdb *redis.Client, outcome any) (late func() [][]any, pass func()) {
 	var passes atomic.Bool
 	var kept [][]any
-	rdb.AddHook(check.Around(func(cmd redis.Cmder, send func() error) error {
-		if passes.Load() {
-			return send()
-		}
-		reply := outcome
-		if check.RunIn(cmd).Of("obtain") {
+	rdb.AddHook(check.Around{Instead: func(cmd redis.Cmder) bool {
+		switch {
+		case passes.Load():
+			return false
+		case check.RunIn(cmd).Of("obtain"):
 			kept = append(kept, slices.Clone(cmd.Args()))
-		} else {
-			reply = io.EOF
+			return check.Answer(cmd, outcome)
 		}
-		if err, failed := reply.(error); failed {
-			cmd.SetErr(err)
-			return err
-		}
-		cmd.(interface{ SetVal(any) }).SetVal(reply)
-		return nil
-	}))
+		return check.Answer(cmd, io.EOF)
+	}})
 	return func() [][]any { return kept }, func() { passes.Store(true) }
 }
 
@@ -87,13 +80,9 @@ func TestCleanUpMarkFails(t *testing.T) {
 	lock := check.Must[*redislock.Lock](t)(world.NewClient(t, elsewhere).Obtain(t.Context(), []string{key}, world.Long, opt))
 	var fails atomic.Bool
 	fails.Store(true)
-	elsewhere.AddHook(check.Around(func(cmd redis.Cmder, send func() error) error {
-		if !fails.Load() || !check.RunIn(cmd).Of("release") {
-			return send()
-		}
-		cmd.SetErr(io.EOF)
-		return io.EOF
-	}))
+	elsewhere.AddHook(check.Around{Instead: func(cmd redis.Cmder) bool {
+		return fails.Load() && check.RunIn(cmd).Of("release") && check.Answer(cmd, io.EOF)
+	}})
 	warm := check.Must[*redislock.Lock](t)(world.NewClient(t, rdb).Obtain(t.Context(), []string{key + "warm", key + "too"}, world.Long, nil))
 	check.NoError(t, warm.Release(t.Context()))
 	cutObtain(rdb, true)

@@ -192,9 +192,8 @@ func TestCloseBesideWaiters(t *testing.T) {
 	holder := check.Must[*redislock.Lock](t)(redislock.New(b.Client(t)).Obtain(t.Context(), []string{t.Name()}, world.Long, nil))
 	relay := redistest.NewRelay(t, b.Addr())
 	relay.DelayReplies(10 * time.Millisecond)
-	asked := &check.Tally{Prefix: "eval"}
 	rdb := relay.Client(t)
-	rdb.AddHook(asked)
+	asked := check.Count(rdb, "eval")
 	client := redislock.New(rdb)
 	var wg sync.WaitGroup
 	for range 50 {
@@ -204,7 +203,7 @@ func TestCloseBesideWaiters(t *testing.T) {
 			check.Is(t, err, redis.ErrClosed)
 		})
 	}
-	check.Eventually(t, time.Minute, "all of them wait", func() bool { return asked.Sent.Load() > 200 })
+	check.Eventually(t, time.Minute, "all of them wait", func() bool { return asked.Load() > 200 })
 	client.Close()
 	wg.Wait()
 	check.NoError(t, holder.Release(t.Context()))
@@ -269,8 +268,7 @@ func TestClusterNodeByItself(t *testing.T) {
 	check.NoError(t, rdb.ClusterAddSlotsRange(t.Context(), 0, 16383).Err())
 	check.Eventually(t, 10*time.Second, "the cluster is up", func() bool { return rdb.Set(t.Context(), "x", 1, 0).Err() == nil })
 	w := world.New(t, server)
-	runs := &check.Tally{Prefix: "eval"}
-	w.RDB.AddHook(runs)
+	runs := check.Count(w.RDB, "eval")
 	const pairs = 200
 	var wg sync.WaitGroup
 	for i := range pairs {
@@ -286,7 +284,7 @@ func TestClusterNodeByItself(t *testing.T) {
 	}
 	wg.Wait()
 	w.Client.Close() // and what it would still have cleared up
-	if n := runs.Sent.Load(); n > 3*pairs+20 {
+	if n := runs.Load(); n > 3*pairs+20 {
 		t.Errorf("sent %d scripts for %d pairs", n, pairs)
 	}
 }

@@ -63,11 +63,11 @@ func (c *losingConn) Read(p []byte) (int, error) {
 // countClosing counts the requests through a client that set guards.
 func countClosing(rdb *redis.Client) *atomic.Int64 {
 	var closing atomic.Int64
-	rdb.AddHook(check.Answered(func(cmd redis.Cmder) {
+	rdb.AddHook(check.Around{After: func(cmd redis.Cmder) {
 		if check.RunIn(cmd).Closes() {
 			closing.Add(1)
 		}
-	}))
+	}})
 	return &closing
 }
 
@@ -89,8 +89,7 @@ func TestSlowConnectionSetsNoGuard(t *testing.T) {
 					d := new(slowDialer)
 					d.takes.Store(int64(c.takes))
 					rdb := mini.Client(t, d.dials)
-					closing, sent := countClosing(rdb), &check.Tally{Prefix: "eval"}
-					rdb.AddHook(sent)
+					closing, sent := countClosing(rdb), check.Count(rdb, "eval")
 					client := redislock.New(rdb)
 					ctx, cancel := context.Background(), func() {}
 					if c.ends > 0 {
@@ -100,7 +99,7 @@ func TestSlowConnectionSetsNoGuard(t *testing.T) {
 					if cancel(); c.ends > 0 {
 						check.Is(t, err, context.DeadlineExceeded)
 						time.Sleep(20 * time.Second)
-						if n := sent.Sent.Load(); n != 1 {
+						if n := sent.Load(); n != 1 {
 							t.Errorf("there are %d requests, want no clean-up behind the one that was not sent", n)
 						}
 					} else {
@@ -199,13 +198,11 @@ func TestImpatientClient(t *testing.T) {
 		defer client.Close()
 		warm := check.Must[*redislock.Lock](t)(client.Obtain(t.Context(), w.Keys("a"), time.Minute, nil))
 		check.NoError(t, warm.Release(t.Context()))
-		rdb.AddHook(check.Around(func(cmd redis.Cmder, send func() error) error {
-			err := send()
+		rdb.AddHook(check.Around{After: func(cmd redis.Cmder) {
 			if check.RunIn(cmd).Of("obtain") {
 				time.Sleep(3 * time.Second)
 			}
-			return err
-		}))
+		}})
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 		defer cancel()
 		_, err := client.Obtain(ctx, w.Keys("a"), time.Minute, nil)

@@ -103,7 +103,7 @@ func TestReleaseKeysHandsOver(t *testing.T) {
 // Keys are freed one after the other for longer than a lease: that of the rest is renewed meanwhile.
 func TestReleaseKeysIsNoLoss(t *testing.T) {
 	world.Bubble(t, func(t *testing.T, w *world.World, _ *redistest.Mini, _ *world.Journal) {
-		w.RDB.AddHook(world.Slow(5 * time.Millisecond))
+		w.RDB.AddHook(check.Slow(5 * time.Millisecond))
 		const ttl = 500 * time.Millisecond
 		keys := make([]string, 400)
 		for i := range keys {

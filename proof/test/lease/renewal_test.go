@@ -1,6 +1,7 @@
 package lease_test
 
 import (
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -36,16 +37,15 @@ type kept struct {
 func newGate(t *testing.T, mini *redistest.Mini) (*gate, *redislock.Client) {
 	t.Helper()
 	g := &gate{rdb: mini.Client(t)}
-	g.rdb.AddHook(check.Around(func(cmd redis.Cmder, send func() error) error {
-		run := check.RunIn(cmd)
-		k := g.take(run)
+	g.rdb.AddHook(check.Around{Send: func(cmds []redis.Cmder, send func([]redis.Cmder) error) error {
+		k := g.take(cmds)
 		if k == nil {
-			defer g.count(run)
-			return send()
+			defer g.count(cmds)
+			return send(cmds)
 		}
 		if k.executed {
 			defer close(k.answered)
-			err := send()
+			err := send(cmds)
 			close(k.there)
 			<-k.goesOn
 			return err
@@ -53,27 +53,29 @@ func newGate(t *testing.T, mini *redistest.Mini) (*gate, *redislock.Client) {
 		close(k.there)
 		<-k.goesOn
 		defer close(k.answered)
-		return send()
-	}))
+		return send(cmds)
+	}})
 	return g, redislock.New(g.rdb)
 }
 
-func (g *gate) take(run check.Run) *kept {
+func (g *gate) take(cmds []redis.Cmder) *kept {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	k := g.next
-	if k == nil || !k.is(run) {
+	if k == nil || !slices.ContainsFunc(cmds, func(cmd redis.Cmder) bool { return k.is(check.RunIn(cmd)) }) {
 		return nil
 	}
 	g.next = nil
 	return k
 }
 
-func (g *gate) count(run check.Run) {
+func (g *gate) count(cmds []redis.Cmder) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if run.NeverShortens() {
-		g.renewals++
+	for _, cmd := range cmds {
+		if check.RunIn(cmd).NeverShortens() {
+			g.renewals++
+		}
 	}
 }
 

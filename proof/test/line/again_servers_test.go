@@ -15,12 +15,6 @@ import (
 	"github.com/seed-14de3678/redislock/internal/world"
 )
 
-// scriptRuns returns how many scripts a server has run.
-func scriptRuns(t *testing.T, rdb *redis.Client) int {
-	t.Helper()
-	return world.Calls(t, rdb)["evalsha"]
-}
-
 // Four waiters in each of 500 lines cost a server at most ten commands a second while nothing moves.
 func TestQueueAgainCommands(t *testing.T) {
 	t.Parallel()
@@ -29,9 +23,9 @@ func TestQueueAgainCommands(t *testing.T) {
 	defer c.goHome(t)
 	rdb := s.Client(t)
 	time.Sleep(time.Second) // the last of them have subscribed
-	before, at := scriptRuns(t, rdb), time.Now()
+	before, at := world.Calls(t, rdb).Scripts(), time.Now()
 	time.Sleep(9 * time.Second)
-	n, took := scriptRuns(t, rdb)-before, time.Since(at)
+	n, took := world.Calls(t, rdb).Scripts()-before, time.Since(at)
 	if rate := float64(n) / took.Seconds(); n == 0 || rate > 10 {
 		t.Errorf("got %d commands in %v, want some, and 10 a second at most", n, took)
 	}
@@ -72,11 +66,11 @@ func TestQueueAgainOnServers(t *testing.T) {
 			rdb, client := start(t)
 			w := &world.World{Client: client, Prefix: world.NewName(t)}
 			var together atomic.Int64
-			rdb.AddHook(check.Answered(func(cmd redis.Cmder) {
+			rdb.AddHook(check.Around{After: func(cmd redis.Cmder) {
 				if run := check.RunIn(cmd); run.Of("again") && cmd.Err() == nil {
 					together.Add(1)
 				}
-			}))
+			}})
 			c := newCrowd(t, w, rdb, 20, 3)
 			ctx, cancel := context.WithCancel(t.Context())
 			defer func() { cancel(); c.goHome(t) }()

@@ -28,11 +28,10 @@ func TestQueueAgainTogether(t *testing.T) {
 		for _, key := range c.keys {
 			before[key] = c.who(t, key)
 		}
-		sent := &check.Tally{Prefix: "evalsha"}
-		w.RDB.AddHook(sent)
+		sent := check.Count(w.RDB, "evalsha")
 		const minutes = 2
 		c.live(t, minutes*time.Minute)
-		if n := sent.Sent.Load(); n > minutes*60*4 {
+		if n := sent.Load(); n > minutes*60*4 {
 			t.Errorf("got %d commands in %d minutes for %d waiters, want 4 a second at most", n, minutes, c.waiters)
 		}
 		for _, key := range c.keys {
@@ -162,12 +161,11 @@ func TestQueueAgainKeepsTheClock(t *testing.T) {
 		}()
 		c.InLine(t, key, 1)
 		time.Sleep(90 * time.Second) // so many others have asked by themselves before it that it has not
-		sent := &check.Tally{Prefix: "evalsha"}
-		c.RDB.AddHook(sent)
+		sent := check.Count(c.RDB, "evalsha")
 		at := time.Now()
 		check.NoError(t, holder.Release(t.Context()))
 		lock := <-turn
-		if n := sent.Sent.Load(); n != 1 {
+		if n := sent.Load(); n != 1 {
 			t.Errorf("got %d commands, want the release alone", n)
 		}
 		if left := lock.Deadline().Sub(at); left < ttl-ttl/100-200*time.Millisecond {
@@ -182,53 +180,48 @@ func TestQueueAgainFails(t *testing.T) {
 	t.Parallel()
 	const during = 20 * time.Second
 	for name, test := range map[string]struct {
-		waiters int                                 // all of whom ask by themselves a few times, or more than the rounds send by themselves
-		answer  func(run check.Run, cmd *redis.Cmd) // nothing: the server answers
+		waiters int                     // all of whom ask by themselves a few times, or more than the rounds send by themselves
+		answer  func(run check.Run) any // nil: the server answers
 		during  time.Duration
 		failed  int64 // how often, at least
 		atLeast int64 // who ask by themselves
 		atMost  int64
 	}{
-		"for want of a right": {60, func(_ check.Run, cmd *redis.Cmd) {
-			cmd.SetErr(world.Refusal("NOPERM this user has no permissions to run the 'mget' command"))
+		"for want of a right": {60, func(check.Run) any {
+			return world.Refusal("NOPERM this user has no permissions to run the 'mget' command")
 		}, during, 4, 240, 550},
-		"nobody answers":       {180, func(_ check.Run, cmd *redis.Cmd) { cmd.SetErr(os.ErrDeadlineExceeded) }, during, 13, 150, 900},
-		"nobody answers twice": {180, func(_ check.Run, cmd *redis.Cmd) { cmd.SetErr(os.ErrDeadlineExceeded) }, 4500 * time.Millisecond, 1, 0, 100},
-		"the slot moves": {180, func(_ check.Run, cmd *redis.Cmd) {
-			cmd.SetErr(world.Refusal("TRYAGAIN Multiple keys request during rehashing of slot"))
+		"nobody answers":       {180, func(check.Run) any { return os.ErrDeadlineExceeded }, during, 13, 150, 900},
+		"nobody answers twice": {180, func(check.Run) any { return os.ErrDeadlineExceeded }, 4500 * time.Millisecond, 1, 0, 100},
+		"the slot moves": {180, func(check.Run) any {
+			return world.Refusal("TRYAGAIN Multiple keys request during rehashing of slot")
 		}, during, 13, 150, 900},
-		"another script": {60, func(_ check.Run, cmd *redis.Cmd) { cmd.SetVal("OK") }, during, 4, 240, 550},
-		"more waiters":   {60, func(_ check.Run, cmd *redis.Cmd) { cmd.SetVal([]any{int64(1), int64(1000), int64(0)}) }, during, 4, 240, 550},
-		"of several slots": {180, func(run check.Run, cmd *redis.Cmd) {
+		"another script": {60, func(check.Run) any { return "OK" }, during, 4, 240, 550},
+		"more waiters":   {60, func(check.Run) any { return []any{int64(1), int64(1000), int64(0)} }, during, 4, 240, 550},
+		"of several slots": {180, func(run check.Run) any {
 			if len(run.Keys) > 2 {
-				cmd.SetErr(world.Refusal("CROSSSLOT Keys in request don't hash to the same slot"))
+				return world.Refusal("CROSSSLOT Keys in request don't hash to the same slot")
 			}
+			return nil
 		}, during, 1, 0, 65},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inCrowd(t, test.waiters, func(t *testing.T, c *crowd) {
 				var failed, asked atomic.Int64
 				until := time.Now().Add(test.during)
-				c.RDB.AddHook(check.Instead(func(cmd redis.Cmder) bool {
+				c.RDB.AddHook(check.Around{Instead: func(cmd redis.Cmder) bool {
 					switch run := check.RunIn(cmd); {
 					case run.Of("rw"):
 						asked.Add(1)
 					case run.Of("again") && time.Now().Before(until):
-						command := cmd.(interface{ SetErr(error) })
-						answer := redis.NewCmd(t.Context())
-						test.answer(run, answer)
-						if answer.Err() == nil && answer.Val() == nil {
+						answer := test.answer(run)
+						if answer == nil {
 							return false
 						}
 						failed.Add(1)
-						command.SetErr(answer.Err())
-						if answer.Err() == nil {
-							cmd.(interface{ SetVal(any) }).SetVal(answer.Val())
-						}
-						return true
+						return check.Answer(cmd, answer)
 					}
 					return false
-				}))
+				}})
 				c.live(t, during)
 				if n := asked.Load(); failed.Load() < test.failed || n < test.atLeast || n > test.atMost {
 					t.Errorf("%d failed, want at least %d; waiters asked %d times by themselves, want %d to %d",
@@ -250,12 +243,12 @@ func TestQueueAgainClientDies(t *testing.T) {
 		other.Wait(t.Context(), turns, "last", c.keys[:1], nil)
 		w.InLine(t, c.keys[0], 31)
 		var dead atomic.Bool
-		w.RDB.AddHook(check.Instead(func(cmd redis.Cmder) bool {
+		w.RDB.AddHook(check.Around{Instead: func(cmd redis.Cmder) bool {
 			if dead.Load() {
 				cmd.SetErr(os.ErrDeadlineExceeded)
 			}
 			return dead.Load()
-		}))
+		}})
 		dead.Store(true)
 		time.Sleep(16 * time.Second)
 		check.NoError(t, c.admin.Del(t.Context(), c.keys[0]).Err())

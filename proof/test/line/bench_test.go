@@ -42,9 +42,8 @@ type contention struct {
 // run has the waiters hold the key, one after the other, each for the time hold.
 func (r *contention) run(b *testing.B, server redistest.Backend, key string) *contention {
 	b.Helper()
-	count := &check.Tally{}
 	rdb := server.Client(b)
-	rdb.AddHook(count)
+	count := check.Count(rdb, "")
 	client := redislock.New(rdb)
 	defer client.Close()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -78,11 +77,11 @@ func (r *contention) run(b *testing.B, server redistest.Backend, key string) *co
 		})
 	}
 	time.Sleep(warmUp)
-	began, sent := time.Now(), count.Sent.Load()
+	began, sent := time.Now(), count.Load()
 	measuring.Store(true)
 	r.ping(server.Client(b), began.Add(contendedFor))
 	over.Store(true)
-	r.took, r.roundTrips = time.Since(began), count.Sent.Load()-sent
+	r.took, r.roundTrips = time.Since(began), count.Load()-sent
 	wg.Wait()
 	return r
 }
@@ -174,9 +173,8 @@ func BenchmarkStanding(b *testing.B) {
 	const many, lasts = 1000, 10 * time.Second
 	server := redistest.Shared(b, redistest.Redis)
 	for b.Loop() {
-		count := &check.Tally{}
 		rdb := server.Client(b)
-		rdb.AddHook(count)
+		count := check.Count(rdb, "")
 		client := redislock.New(rdb)
 		ctx, cancel := context.WithCancel(context.Background())
 		key := []string{"standing"}
@@ -204,9 +202,9 @@ func BenchmarkStanding(b *testing.B) {
 		time.Sleep(time.Second)
 		runtime.GC()
 		runtime.ReadMemStats(&after)
-		sent := count.Sent.Load()
+		sent := count.Load()
 		time.Sleep(lasts)
-		b.ReportMetric(float64(count.Sent.Load()-sent)/lasts.Seconds(), "round-trips/s")
+		b.ReportMetric(float64(count.Load()-sent)/lasts.Seconds(), "round-trips/s")
 		b.ReportMetric(float64(after.HeapAlloc-before.HeapAlloc)/(1<<20), "heap-MiB")
 		b.ReportMetric(float64(after.StackInuse-before.StackInuse)/(1<<20), "stacks-MiB")
 		subscribers := rdb.ClientList(ctx).Val()

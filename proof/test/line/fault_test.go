@@ -113,12 +113,9 @@ func waitTogether(t *testing.T, n int, key string, worlds ...*world.World) (serv
 func onServers(t *testing.T, fn func(t *testing.T, s *redistest.Server)) {
 	t.Helper()
 	t.Parallel()
-	for _, kind := range []redistest.Kind{redistest.Redis, redistest.Valkey} {
-		t.Run(string(kind), func(t *testing.T) {
-			t.Parallel()
-			fn(t, redistest.Start(t, kind))
-		})
-	}
+	redistest.EachServer(t, func(t *testing.T, kind redistest.Kind) {
+		fn(t, redistest.Start(t, kind))
+	})
 }
 
 func TestQueueSubscriptionCut(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -71,14 +72,13 @@ var forgeries = map[string]struct {
 
 // forge has somebody hold keys for a ttl, and somebody else wait for them. It calls fn with what comes of that, with the
 // requests that are sent, and with the waiter; then it returns when the waiter had its lock.
-func forge(t *testing.T, w *world.World, mode string, ttl time.Duration, fn func(turns <-chan world.Turn, sent *check.Tally, at target)) time.Time {
+func forge(t *testing.T, w *world.World, mode string, ttl time.Duration, fn func(turns <-chan world.Turn, sent *atomic.Int64, at target)) time.Time {
 	t.Helper()
 	f := forgeries[mode]
 	held := check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), w.Keys("a", "b", "c"), ttl, nil))
 	turns := make(chan world.Turn, 1)
 	var had time.Time
-	sent := &check.Tally{Prefix: "evalsha"}
-	w.RDB.AddHook(sent)
+	sent := check.Count(w.RDB, "evalsha")
 	go func() {
 		lock, err := w.Client.ObtainMixed(t.Context(), w.Keys(f.write...), w.Keys(f.read...), time.Minute,
 			&redislock.Options{Queue: true, Fenced: f.fenced})
@@ -113,13 +113,13 @@ func TestQueueForged(t *testing.T) {
 	everyMode(t, func(t *testing.T, w *world.World, forger *redis.Client, mode string) {
 		began := time.Now()
 		const ttl = 10 * time.Second
-		had := forge(t, w, mode, ttl, func(turns <-chan world.Turn, sent *check.Tally, at target) {
+		had := forge(t, w, mode, ttl, func(turns <-chan world.Turn, sent *atomic.Int64, at target) {
 			for _, message := range at.forged(time.Now()) {
-				before := sent.Sent.Load()
+				before := sent.Load()
 				check.NoError(t, forger.Publish(t.Context(), at.channel, message).Err())
 				time.Sleep(5 * time.Millisecond) // no lease ends meanwhile, and no round is due
 				synctest.Wait()
-				if n := sent.Sent.Load() - before; n > 1 {
+				if n := sent.Load() - before; n > 1 {
 					t.Errorf("%.80q costs %d requests, want one at most", message, n)
 				}
 				if len(turns) > 0 {
@@ -141,7 +141,7 @@ func TestQueueForgedSleepsNoLonger(t *testing.T) {
 		modes := slices.Sorted(maps.Keys(forgeries))
 		for i, n := slices.Index(modes, mode)%each, each; i < n; i += each {
 			began, message := time.Now(), ""
-			had := forge(t, w, mode, ttl, func(_ <-chan world.Turn, _ *check.Tally, at target) {
+			had := forge(t, w, mode, ttl, func(_ <-chan world.Turn, _ *atomic.Int64, at target) {
 				time.Sleep(ttl / 2)
 				all := at.forged(time.Now())
 				n, message = len(all), all[i]
@@ -158,14 +158,14 @@ func TestQueueForgedSleepsNoLonger(t *testing.T) {
 // whoever has heard it can send others: they cost a request each.
 func TestQueueForgedWithTheSecret(t *testing.T) {
 	everyMode(t, func(t *testing.T, w *world.World, forger *redis.Client, mode string) {
-		forge(t, w, mode, 10*time.Second, func(turns <-chan world.Turn, sent *check.Tally, at target) {
+		forge(t, w, mode, 10*time.Second, func(turns <-chan world.Turn, sent *atomic.Int64, at target) {
 			for _, moment := range []time.Time{time.Now().Add(-time.Minute), time.Now(), time.Now().Add(time.Second), time.Now()} {
-				before := sent.Sent.Load()
+				before := sent.Load()
 				message := fmt.Sprintf("g|%s|%d|7", at.id, moment.UnixMicro())
 				check.NoError(t, forger.Publish(t.Context(), at.channel, message).Err())
 				time.Sleep(5 * time.Millisecond)
 				synctest.Wait()
-				if n := sent.Sent.Load() - before; n != 1 || len(turns) > 0 {
+				if n := sent.Load() - before; n != 1 || len(turns) > 0 {
 					t.Fatalf("got %d requests and %d locks, want that it asks once, and has none", n, len(turns))
 				}
 			}

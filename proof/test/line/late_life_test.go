@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/proof/random"
 )
 
 // A lateLife is what somebody does with a lock, drawn before it wants it.
@@ -26,10 +27,10 @@ type lateDeed struct {
 
 func newLateLife(r *lateRun) *lateLife {
 	l := &lateLife{ttl: r.between(200, 3000)}
-	if r.chance(15) {
+	if random.Chance(r.rng, 15) {
 		l.least = r.between(50, 1500)
 	}
-	if r.chance(25) {
+	if random.Chance(r.rng, 25) {
 		l.patience = r.between(50, 3000)
 	}
 	for range r.rng.IntN(3) {

@@ -17,8 +17,10 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/check"
 	"github.com/seed-14de3678/redislock/internal/redistest"
 	"github.com/seed-14de3678/redislock/internal/world"
+	"github.com/seed-14de3678/redislock/proof/random"
 )
 
 var (
@@ -54,37 +56,17 @@ func newParty(ctx context.Context, lost func()) *party {
 	return p
 }
 
-// DialHook is a part of redis.Hook.
-func (p *party) DialHook(next redis.DialHook) redis.DialHook { return next }
-
-// ProcessHook is a part of redis.Hook.
-func (p *party) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
-	return func(ctx context.Context, cmd redis.Cmder) error {
-		return p.process([]redis.Cmder{cmd}, func() error { return next(ctx, cmd) })
-	}
-}
-
-// ProcessPipelineHook is a part of redis.Hook.
-func (p *party) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return func(ctx context.Context, cmds []redis.Cmder) error {
-		return p.process(cmds, func() error { return next(ctx, cmds) })
-	}
-}
-
-// process sends commands, unless they are to be lost.
-func (p *party) process(cmds []redis.Cmder, send func() error) error {
+// send sends commands, unless they are to be lost.
+func (p *party) send(cmds []redis.Cmder, send func([]redis.Cmder) error) error {
 	lost := p.loses.Swap(0)
 	var err error
 	if lost != losesRequest {
-		err = send()
+		err = send(cmds)
 	}
 	if lost == 0 {
 		return err
 	}
 	p.lost()
-	for _, cmd := range cmds {
-		cmd.SetErr(io.ErrUnexpectedEOF)
-	}
 	return io.ErrUnexpectedEOF
 }
 
@@ -106,17 +88,15 @@ func newLateRun(t *testing.T, w *world.World, mini *redistest.Mini, seed uint64,
 		p := newParty(t.Context(), func() { r.noteLost(of) })
 		rdb := mini.Client(t, p.wraps)
 		p.client = world.NewClient(t, rdb)
-		rdb.AddHook(p)
+		rdb.AddHook(check.Around{Send: p.send})
 		r.parties = append(r.parties, p)
 	}
 	return r
 }
 
-func (r *lateRun) chance(percent int) bool { return r.rng.IntN(100) < percent }
-
 // between is a random time, in ms.
 func (r *lateRun) between(least, most int) time.Duration {
-	return time.Duration(least+r.rng.IntN(most-least)) * time.Millisecond
+	return time.Duration(random.Between(r.rng, least, most-1)) * time.Millisecond
 }
 
 // step begins something random.
@@ -179,12 +159,12 @@ func (r *lateRun) arrive(p *party, of int) {
 	w := &lateWant{of: of, who: fmt.Sprintf("%d of client %d", len(r.wants), of), modes: map[string]bool{}}
 	for len(w.modes) == 0 {
 		for _, key := range []string{"a", "b"} {
-			if r.chance(45) {
-				w.modes[key] = r.chance(65)
+			if random.Chance(r.rng, 45) {
+				w.modes[key] = random.Chance(r.rng, 65)
 			}
 		}
 	}
-	if r.chance(25) {
+	if random.Chance(r.rng, 25) {
 		w.polls = r.between(60, 400)
 	}
 	life := newLateLife(r)

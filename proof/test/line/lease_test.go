@@ -52,12 +52,9 @@ func inLeases(t *testing.T, fn func(t *testing.T, w *world.World, within time.Du
 	t.Run("bubble", func(t *testing.T) {
 		world.Bubble(t, func(t *testing.T, w *world.World, _ *redistest.Mini, _ *world.Journal) { fn(t, w, shortLease/10) })
 	})
-	for _, kind := range []redistest.Kind{redistest.Redis, redistest.Valkey} {
-		t.Run(string(kind), func(t *testing.T) {
-			t.Parallel()
-			fn(t, world.New(t, redistest.Shared(t, kind)), world.Polled)
-		})
-	}
+	redistest.EachServer(t, func(t *testing.T, kind redistest.Kind) {
+		fn(t, world.New(t, redistest.Shared(t, kind)), world.Polled)
+	})
 }
 
 func TestQueueLeaseExpires(t *testing.T) {

@@ -105,39 +105,36 @@ func TestKilledBehindLeft(t *testing.T) {
 // What was left is as it was after the server has started again with its data, and ends when it was to end.
 func TestLeftSurvivesRestart(t *testing.T) {
 	t.Parallel()
-	for _, kind := range []redistest.Kind{redistest.Redis, redistest.Valkey} {
-		t.Run(string(kind), func(t *testing.T) {
-			t.Parallel()
-			s := redistest.Start(t, kind)
-			w := world.New(t, s)
-			ctx := t.Context()
-			check.NoError(t, w.RDB.ConfigSet(ctx, "appendonly", "yes").Err())
-			check.NoError(t, w.RDB.ConfigSet(ctx, "appendfsync", "always").Err())
-			check.Eventually(t, world.Soon, "the log is there", func() bool {
-				return check.Must[map[string]map[string]string](t)(w.RDB.InfoMap(ctx, "persistence").Result())["Persistence"]["aof_rewrite_in_progress"] == "0"
-			})
-			lock := check.Must[*redislock.Lock](t)(w.Client.ObtainMixed(ctx, w.Keys("a"), w.Keys("b"), world.Long, world.Fenced("")))
-			const left = 6 * time.Second
-			began := time.Now()
-			check.NoError(t, lock.Leave(ctx, left))
-			turns := make(chan world.Turn, 1)
-			w.Wait(ctx, turns, "next", w.Keys("a", "b"), nil)
-			w.InLine(t, w.Key("a"), 1)
-			s.Restart("--appendonly", "yes")
-			for key, mode := range map[string]redislock.Mode{"a": redislock.ModeWrite, "b": redislock.ModeRead} {
-				_, err := world.NewClient(t, s.Client(t)).Obtain(ctx, w.Keys(key), world.Long, nil)
-				if conflict := world.WantConflict(t, err, w.Key(key), mode); !conflict.Left || conflict.TTL > left {
-					t.Errorf("got %+v", conflict)
-				}
-			}
-			got := <-turns
-			check.NoError(t, got.Err)
-			if took := time.Since(began); took < left || took > left+world.Soon {
-				t.Errorf("the next has its turn %v after the Leave, want %v", took, left)
-			}
-			check.NoError(t, got.Lock.Release(ctx))
+	redistest.EachServer(t, func(t *testing.T, kind redistest.Kind) {
+		s := redistest.Start(t, kind)
+		w := world.New(t, s)
+		ctx := t.Context()
+		check.NoError(t, w.RDB.ConfigSet(ctx, "appendonly", "yes").Err())
+		check.NoError(t, w.RDB.ConfigSet(ctx, "appendfsync", "always").Err())
+		check.Eventually(t, world.Soon, "the log is there", func() bool {
+			return world.Info(t, w.RDB, "Persistence", "aof_rewrite_in_progress") == 0
 		})
-	}
+		lock := check.Must[*redislock.Lock](t)(w.Client.ObtainMixed(ctx, w.Keys("a"), w.Keys("b"), world.Long, world.Fenced("")))
+		const left = 6 * time.Second
+		began := time.Now()
+		check.NoError(t, lock.Leave(ctx, left))
+		turns := make(chan world.Turn, 1)
+		w.Wait(ctx, turns, "next", w.Keys("a", "b"), nil)
+		w.InLine(t, w.Key("a"), 1)
+		s.Restart("--appendonly", "yes")
+		for key, mode := range map[string]redislock.Mode{"a": redislock.ModeWrite, "b": redislock.ModeRead} {
+			_, err := world.NewClient(t, s.Client(t)).Obtain(ctx, w.Keys(key), world.Long, nil)
+			if conflict := world.WantConflict(t, err, w.Key(key), mode); !conflict.Left || conflict.TTL > left {
+				t.Errorf("got %+v", conflict)
+			}
+		}
+		got := <-turns
+		check.NoError(t, got.Err)
+		if took := time.Since(began); took < left || took > left+world.Soon {
+			t.Errorf("the next has its turn %v after the Leave, want %v", took, left)
+		}
+		check.NoError(t, got.Lock.Release(ctx))
+	})
 }
 
 // The shortest time, names with braces, and something else where a key should be that is to be left.

@@ -191,7 +191,7 @@ func TestQueueOrder(t *testing.T) {
 			clients := make([]*redislock.Client, test.clients)
 			for i := range clients {
 				rdb := server.Client(t)
-				rdb.AddHook(check.Answered(c.read))
+				rdb.AddHook(check.Around{After: c.read})
 				clients[i] = redislock.New(rdb)
 				t.Cleanup(clients[i].Close)
 			}

@@ -99,11 +99,11 @@ func TestPrefixedAgain(t *testing.T) {
 		shortRDB := mini.Client(t)
 		short := (&world.World{RDB: shortRDB, Prefix: w.Prefix}).Prefixed(t)
 		together := 0
-		shortRDB.AddHook(check.Answered(func(cmd redis.Cmder) {
+		shortRDB.AddHook(check.Around{After: func(cmd redis.Cmder) {
 			if run := check.RunIn(cmd); run.Of("again") && slices.Contains(run.Keys, w.Key("a")) {
 				together++
 			}
-		}))
+		}})
 		const each = 20
 		turns := make(chan world.Turn, 2*each)
 		lock := check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), w.Keys("a", "b"), time.Hour, nil))

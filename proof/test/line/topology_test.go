@@ -65,11 +65,11 @@ func TestQueueStandalone(t *testing.T) {
 			var asked sync.Map // ids of waiters
 			for range 2 {
 				rdb := server.Client(t, func(o *redis.Options) { o.Protocol = protocol })
-				rdb.AddHook(check.Answered(func(cmd redis.Cmder) {
+				rdb.AddHook(check.Around{After: func(cmd redis.Cmder) {
 					if id, _ := check.RunIn(cmd).Waiter(); id != "" {
 						asked.Store(id, true)
 					}
-				}))
+				}})
 				clients = append(clients, world.NewClient(t, rdb))
 			}
 			serveInLine(t, clients, func() int { return len(listening(t, admin)) })

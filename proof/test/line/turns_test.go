@@ -231,17 +231,16 @@ func TestQueueCommands(t *testing.T) {
 				}
 				lineUp(t, other, turns, test.waiter)
 				world.WantNobody(t, turns) // it may have asked once more, when its subscription began
-				sent := &check.Tally{Prefix: "evalsha"}
-				other.RDB.AddHook(sent)
+				sent := check.Count(other.RDB, "evalsha")
 				for i, lock := range holders {
 					if test.claims > 0 { // or it might ask once for two releases
-						check.Eventually(t, world.Soon, "it has asked for each", func() bool { return sent.Sent.Load() >= int64(i) })
+						check.Eventually(t, world.Soon, "it has asked for each", func() bool { return sent.Load() >= int64(i) })
 					}
 					world.WantNobody(t, turns)
 					check.NoError(t, lock.Release(t.Context()))
 				}
 				inside := world.WantTurn(t, turns, test.waiter)
-				if n := sent.Sent.Load(); n != test.claims {
+				if n := sent.Load(); n != test.claims {
 					t.Errorf("got %d commands of the waiter, want %d", n, test.claims)
 				}
 				wantCleared(t, w, turns, inside...)

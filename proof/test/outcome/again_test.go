@@ -46,8 +46,7 @@ func TestAfterRelease(t *testing.T) {
 				check.NoError(t, release(w, lock))
 				w.WantFree(t, w.Keys("a", "b", "c")...)
 				other := check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), w.Keys("a", "b", "c"), world.Long, nil))
-				sent := &check.Tally{Prefix: "eval"}
-				w.RDB.AddHook(sent)
+				sent := check.Count(w.RDB, "eval")
 				ctx := t.Context()
 				_, err := lock.TTL(ctx)
 				for what, err := range map[string]error{
@@ -57,7 +56,7 @@ func TestAfterRelease(t *testing.T) {
 				} {
 					wantReleased(t, what, err)
 				}
-				if n := sent.Sent.Load(); n != 0 {
+				if n := sent.Load(); n != 0 {
 					t.Errorf("%d requests were sent for a lock that was released", n)
 				}
 				check.NoError(t, other.Release(t.Context()))
@@ -80,12 +79,12 @@ func TestAfterRelease(t *testing.T) {
 
 // onRelease has every release sent in its own way, those of a clean-up too.
 func onRelease(rdb *redis.Client, fn func(send func() error) error) {
-	rdb.AddHook(check.Around(func(cmd redis.Cmder, send func() error) error {
-		if check.RunIn(cmd).Of("release") {
-			return fn(send)
+	rdb.AddHook(check.Around{Send: func(cmds []redis.Cmder, send func([]redis.Cmder) error) error {
+		if check.Among(cmds, "release") {
+			return fn(func() error { return send(cmds) })
 		}
-		return send()
-	}))
+		return send(cmds)
+	}})
 }
 
 // A Release after one without an answer asks again: it frees what the first one has not freed, and counts what the

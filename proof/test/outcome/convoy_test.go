@@ -34,7 +34,7 @@ func inConvoy(t *testing.T, fn func(t *testing.T, c *convoy)) {
 	t.Helper()
 	world.Bubble(t, func(t *testing.T, w *world.World, _ *redistest.Mini, _ *world.Journal) {
 		c := &convoy{World: w}
-		w.RDB.AddHook(check.Instead(func(cmd redis.Cmder) bool {
+		w.RDB.AddHook(check.Around{Instead: func(cmd redis.Cmder) bool {
 			run := check.RunIn(cmd)
 			if run.Script != "" && strings.Contains(run.Keys[0], ":ahead") && run.Of("obtain") {
 				<-c.gate
@@ -55,7 +55,7 @@ func inConvoy(t *testing.T, fn func(t *testing.T, c *convoy)) {
 				cmd.SetErr(io.EOF)
 			}
 			return c.lost
-		}))
+		}})
 		fn(t, c)
 	})
 }

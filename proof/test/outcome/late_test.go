@@ -39,13 +39,11 @@ func newDelayed(t *testing.T, l *world.Lossy, seen func()) *delayed {
 		}
 		<-held
 	})
-	l.RDB.AddHook(check.Around(func(cmd redis.Cmder, send func() error) error {
-		err := send()
-		if err == nil && check.RunIn(cmd).Of("release") {
+	l.RDB.AddHook(check.Around{After: func(cmd redis.Cmder) {
+		if cmd.Err() == nil && check.RunIn(cmd).Of("release") {
 			d.released.Store(true)
 		}
-		return err
-	}))
+	}})
 	return d
 }
 

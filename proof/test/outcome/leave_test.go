@@ -96,26 +96,23 @@ func TestHoldAtLeastOfNothing(t *testing.T) {
 // A server without memory leaves keys as one with memory does, and each has a TTL.
 func TestLeaveWithoutMemory(t *testing.T) {
 	t.Parallel()
-	for _, kind := range []redistest.Kind{redistest.Redis, redistest.Valkey} {
-		t.Run(string(kind), func(t *testing.T) {
-			t.Parallel()
-			rdb := redistest.Start(t, kind).Client(t)
-			client, ctx := world.NewClient(t, rdb), t.Context()
-			obtain := func(write, read []string) *redislock.Lock {
-				return check.Must[*redislock.Lock](t)(client.ObtainMixed(ctx, write, read, world.Long, nil))
+	redistest.EachServer(t, func(t *testing.T, kind redistest.Kind) {
+		rdb := redistest.Start(t, kind).Client(t)
+		client, ctx := world.NewClient(t, rdb), t.Context()
+		obtain := func(write, read []string) *redislock.Lock {
+			return check.Must[*redislock.Lock](t)(client.ObtainMixed(ctx, write, read, world.Long, nil))
+		}
+		mixed, other, alone := obtain([]string{"a", "b"}, []string{"c"}), obtain(nil, []string{"c"}), obtain(nil, []string{"d"})
+		check.NoError(t, rdb.ConfigSet(ctx, "maxmemory", "1").Err())
+		check.NoError(t, mixed.Leave(ctx, time.Minute))
+		check.NoError(t, alone.Leave(ctx, time.Minute))
+		check.NoError(t, other.Release(ctx))
+		for _, key := range []string{"a", "b", "c", "d"} {
+			if ttl := rdb.PTTL(ctx, key).Val(); ttl <= 0 || ttl > time.Minute {
+				t.Errorf("%q lives for %v", key, ttl)
 			}
-			mixed, other, alone := obtain([]string{"a", "b"}, []string{"c"}), obtain(nil, []string{"c"}), obtain(nil, []string{"d"})
-			check.NoError(t, rdb.ConfigSet(ctx, "maxmemory", "1").Err())
-			check.NoError(t, mixed.Leave(ctx, time.Minute))
-			check.NoError(t, alone.Leave(ctx, time.Minute))
-			check.NoError(t, other.Release(ctx))
-			for _, key := range []string{"a", "b", "c", "d"} {
-				if ttl := rdb.PTTL(ctx, key).Val(); ttl <= 0 || ttl > time.Minute {
-					t.Errorf("%q lives for %v", key, ttl)
-				}
-			}
-		})
-	}
+		}
+	})
 }
 
 // A Leave that is sent again leaves the keys for the rest of the time, and for none if it is over: then it frees them.

@@ -54,7 +54,7 @@ func TestStrangeReplyOfSharedScript(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			world.Bubble(t, func(t *testing.T, _ *world.World, mini *redistest.Mini, _ *world.Journal) {
-				for _, err := range obtainedTogether(t, mini, func(cmd redis.Cmder) { cmd.(interface{ SetVal(any) }).SetVal(reply) }) {
+				for _, err := range obtainedTogether(t, mini, func(cmd redis.Cmder) { check.Answer(cmd, reply) }) {
 					check.Is(t, err, redislock.ErrUnknownOutcome, world.Refusal(busy))
 				}
 			})
@@ -73,7 +73,7 @@ func obtainedTogether(t *testing.T, mini *redistest.Mini, answer func(cmd redis.
 	defer client.Close()
 	gate := make(chan struct{})
 	shared := false
-	rdb.AddHook(check.Instead(func(cmd redis.Cmder) bool {
+	rdb.AddHook(check.Around{Instead: func(cmd redis.Cmder) bool {
 		run := check.RunIn(cmd)
 		switch {
 		case run.Of("batch"):
@@ -88,7 +88,7 @@ func obtainedTogether(t *testing.T, mini *redistest.Mini, answer func(cmd redis.
 			return false
 		}
 		return true
-	}))
+	}})
 	var all sync.WaitGroup
 	obtain := func(key string, err *error) {
 		all.Go(func() {

@@ -28,8 +28,7 @@ func TestTogether(t *testing.T) {
 					opts = append(opts, redislock.WithoutBatching())
 				}
 				w := world.New(t, b, opts...)
-				runs := &check.Tally{Prefix: "eval"}
-				w.RDB.AddHook(runs)
+				runs := check.Count(w.RDB, "eval")
 				taken := check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), w.Keys("taken"), world.Long, &redislock.Options{Metadata: "first"}))
 				begin := make(chan struct{})
 				var wg sync.WaitGroup
@@ -58,7 +57,7 @@ func TestTogether(t *testing.T) {
 				close(begin)
 				wg.Wait()
 				calls := int64(workers * rounds * 4)
-				if n := runs.Sent.Load(); batching && n > calls*3/4 || !batching && n < calls {
+				if n := runs.Load(); batching && n > calls*3/4 || !batching && n < calls {
 					t.Errorf("sent %d scripts for %d calls", n, calls)
 				}
 				check.NoError(t, taken.Release(t.Context()))

@@ -40,20 +40,18 @@ func sparedIsFreedLater(t *testing.T, prefix string, opts ...redislock.ClientOpt
 		waiting, giveUp := context.WithCancel(t.Context())
 		asked, given := make(chan struct{}), make(chan error, 1)
 		var overtakes, asks sync.Once
-		rdb.AddHook(check.Around(func(cmd redis.Cmder, send func() error) (err error) {
-			run := check.RunIn(cmd)
-			if err = send(); slices.Contains(run.Keys, prefix+"c") {
+		rdb.AddHook(check.Around{After: func(cmd redis.Cmder) {
+			if slices.Contains(check.RunIn(cmd).Keys, prefix+"c") {
 				asks.Do(func() { close(asked) })
 			}
-			return err
-		}))
-		rdb.AddHook(check.Around(func(cmd redis.Cmder, send func() error) error {
+		}})
+		rdb.AddHook(check.Around{Instead: func(cmd redis.Cmder) bool {
 			overtaken := false
 			if check.RunIn(cmd).Of("release") {
 				overtakes.Do(func() { overtaken = true })
 			}
 			if !overtaken {
-				return send()
+				return false
 			}
 			go func() {
 				_, err := client.Obtain(waiting, []string{"b", "c"}, time.Hour, &redislock.Options{
@@ -62,9 +60,8 @@ func sparedIsFreedLater(t *testing.T, prefix string, opts ...redislock.ClientOpt
 				given <- err
 			}()
 			<-asked
-			cmd.(interface{ SetVal(any) }).SetVal(int64(-3)) // overtaken: it has done nothing
-			return nil
-		}))
+			return check.Answer(cmd, int64(-3)) // overtaken: it has done nothing
+		}})
 		check.NoError(t, lock.Release(t.Context()))
 		left := func() [2]int64 {
 			return [2]int64{rdb.Exists(t.Context(), prefix+"a").Val(), rdb.Exists(t.Context(), prefix+"b").Val()}
@@ -95,18 +92,16 @@ func TestGuardCleanUpGoesOn(t *testing.T) {
 		client := redislock.New(rdb)
 		defer client.Close()
 		var cleanUps atomic.Int32
-		rdb.AddHook(check.Around(func(cmd redis.Cmder, _ func() error) error {
+		rdb.AddHook(check.Around{Instead: func(cmd redis.Cmder) bool {
 			if !check.RunIn(cmd).Of("release") {
-				cmd.SetErr(io.EOF)
-				return io.EOF
+				return check.Answer(cmd, io.EOF)
 			}
 			answer := []any{int64(1), "open"}
 			if cleanUps.Add(1) > 3 {
 				answer = answer[:1]
 			}
-			cmd.(interface{ SetVal(any) }).SetVal(answer)
-			return nil
-		}))
+			return check.Answer(cmd, answer)
+		}})
 		_, err := client.Obtain(t.Context(), []string{"a"}, time.Hour, nil)
 		check.Is(t, err, redislock.ErrUnknownOutcome)
 		time.Sleep(time.Hour / 2)

@@ -206,20 +206,18 @@ func (r *run) renew(s *seat, l leasing, at span, keeps bool, number int64) {
 
 // loseAnswers has r.late called in place of the answer to the next request for a new lease.
 func (r *run) loseAnswers() {
-	r.rdb.AddHook(check.Around(func(cmd redis.Cmder, send func() error) error {
-		sent := check.RunIn(cmd)
+	r.rdb.AddHook(check.Around{Send: func(cmds []redis.Cmder, send func([]redis.Cmder) error) error {
 		late := r.late
-		if late == nil || !sent.Of("refresh") && !sent.Of("convert") {
-			return send()
+		if late == nil || !check.Among(cmds, "refresh", "convert") {
+			return send(cmds)
 		}
 		r.late = nil
 		if r.executed {
-			_ = send()
+			_ = send(cmds)
 		}
 		late()
-		cmd.SetErr(io.EOF)
 		return io.EOF
-	}))
+	}})
 }
 
 // answeredLate begins a new lease of a lock, and loses the answer to the first request for it. Before the next one another

@@ -12,6 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/check"
 	"github.com/seed-14de3678/redislock/internal/owners"
 	"github.com/seed-14de3678/redislock/internal/redistest"
 	"github.com/seed-14de3678/redislock/quorum"
@@ -170,13 +171,17 @@ type answered struct {
 func newFan(b *testing.B, server *redistest.Server, rdbs []*redis.Client) *fan {
 	b.Helper()
 	ctx, f := context.Background(), &fan{answers: make(chan answered, 100)}
-	var seen recorder
+	var commands [][]any // that run a script
 	watched := server.Client(b)
-	watched.AddHook(&seen)
+	watched.AddHook(check.Around{Before: func(cmd redis.Cmder) {
+		if strings.HasPrefix(cmd.Name(), "eval") {
+			commands = append(commands, slices.Clone(cmd.Args()))
+		}
+	}})
 	client := redislock.New(watched)
 	defer client.Close()
 	for range 2 { // the first time with the sources of the scripts
-		seen.commands = nil
+		commands = nil
 		lock, err := client.Obtain(ctx, []string{"bare"}, time.Minute, nil)
 		if err != nil {
 			b.Fatal(err)
@@ -185,10 +190,10 @@ func newFan(b *testing.B, server *redistest.Server, rdbs []*redis.Client) *fan {
 			b.Fatal(err)
 		}
 	}
-	if len(seen.commands) != 2 {
-		b.Fatalf("got %d commands, want an obtain and a release", len(seen.commands))
+	if len(commands) != 2 {
+		b.Fatalf("got %d commands, want an obtain and a release", len(commands))
 	}
-	f.obtain, f.release = seen.commands[0], seen.commands[1]
+	f.obtain, f.release = commands[0], commands[1]
 	for _, rdb := range rdbs {
 		asked := make(chan ask, 10)
 		f.asks = append(f.asks, asked)
@@ -226,22 +231,4 @@ func (f *fan) all(command []any, token string) error {
 		}
 	}
 	return nil
-}
-
-// A recorder notes the commands that run a script.
-type recorder struct{ commands [][]any }
-
-func (*recorder) DialHook(next redis.DialHook) redis.DialHook { return next }
-
-func (r *recorder) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
-	return func(ctx context.Context, cmd redis.Cmder) error {
-		if strings.HasPrefix(cmd.Name(), "eval") {
-			r.commands = append(r.commands, slices.Clone(cmd.Args()))
-		}
-		return next(ctx, cmd)
-	}
-}
-
-func (*recorder) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return next
 }

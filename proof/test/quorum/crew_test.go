@@ -4,13 +4,14 @@ import (
 	"bytes"
 	"context"
 	"runtime/debug"
-	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
 	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/check"
 	"github.com/seed-14de3678/redislock/internal/redistest"
 	"github.com/seed-14de3678/redislock/quorum"
 )
@@ -61,45 +62,28 @@ func TestSentByWhoAsks(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			server := redistest.StartMini(t)
-			rdb, seen := server.Client(t), &callers{}
+			rdb := server.Client(t)
 			node := redislock.New(rdb)
 			client := must[*quorum.Client](t)(quorum.New([]*redislock.Client{node}, quorum.WithNodeTimeout(test.timeout)))
 			closeAtEnd(t, client.Close)
 			warm, err := node.Obtain(bounded(t), []string{"k"}, long, nil)
 			noError(t, err)
 			noError(t, warm.Release(bounded(t)))
-			rdb.AddHook(seen)
+			var all, ours atomic.Int64
+			rdb.AddHook(check.Around{Before: func(redis.Cmder) {
+				all.Add(1)
+				if bytes.Contains(debug.Stack(), []byte("quorum.(*errand).run")) {
+					ours.Add(1)
+				}
+			}})
 			lock := must[*quorum.Lock](t)(client.Obtain(bounded(t), []string{"k"}, long, nil))
 			noError(t, lock.Release(bounded(t)))
-			if seen.all != 2 || seen.ours != 2 && test.want || seen.ours != 0 && !test.want {
-				t.Errorf("%d of %d commands were sent by a goroutine that has asked for it", seen.ours, seen.all)
+			want := map[bool]int64{true: 2}[test.want]
+			if all, ours := all.Load(), ours.Load(); all != 2 || ours != want {
+				t.Errorf("%d of %d commands were sent by a goroutine that has asked for it, want %d of 2", ours, all, want)
 			}
 		})
 	}
-}
-
-// Callers is a hook that counts commands, and those that were sent by a goroutine of this package.
-type callers struct {
-	mu        sync.Mutex
-	all, ours int
-}
-
-func (*callers) DialHook(next redis.DialHook) redis.DialHook { return next }
-
-func (c *callers) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
-	return func(ctx context.Context, cmd redis.Cmder) error {
-		c.mu.Lock()
-		c.all++
-		if bytes.Contains(debug.Stack(), []byte("quorum.(*errand).run")) {
-			c.ours++
-		}
-		c.mu.Unlock()
-		return next(ctx, cmd)
-	}
-}
-
-func (*callers) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return next
 }
 
 // Obtain and Release of one key at five servers: what that allocates. Each of the servers costs some twenty

@@ -25,11 +25,11 @@ func (w *world) byDefault(t *testing.T) *quorum.Client {
 
 // far is a hook that delays answers by so long.
 func far(away *atomic.Int64) check.Around {
-	return func(_ redis.Cmder, send func() error) error {
-		err := send()
+	return check.Around{Send: func(cmds []redis.Cmder, send func([]redis.Cmder) error) error {
+		err := send(cmds)
 		time.Sleep(time.Duration(away.Load()))
 		return err
-	}
+	}}
 }
 
 // A node that is too slow for a short lease is good enough for a long one.

@@ -1,7 +1,6 @@
 package quorum_test
 
 import (
-	"context"
 	"fmt"
 	"math/rand/v2"
 	"sync/atomic"
@@ -12,12 +11,12 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/check"
 	"github.com/seed-14de3678/redislock/internal/redistest"
 	"github.com/seed-14de3678/redislock/quorum"
 )
 
-// A distance is a hook that has commands, also those of pipelines, travel for so long: half of it there and
-// half of it back.
+// A distance has commands, also those of pipelines, travel for so long: half of it there and half of it back.
 type distance struct {
 	away   atomic.Int64
 	uneven atomic.Bool  // each way takes as long as that or shorter
@@ -26,10 +25,10 @@ type distance struct {
 
 func (d *distance) set(away time.Duration) { d.away.Store(int64(away)) }
 
-func (d *distance) travel(n int, send func() error) error {
-	d.sent.Add(int64(n))
+func (d *distance) travel(cmds []redis.Cmder, send func([]redis.Cmder) error) error {
+	d.sent.Add(int64(len(cmds)))
 	time.Sleep(d.way())
-	err := send()
+	err := send(cmds)
 	time.Sleep(d.way())
 	return err
 }
@@ -40,20 +39,6 @@ func (d *distance) way() time.Duration {
 		return rand.N(half + 1)
 	}
 	return half
-}
-
-func (d *distance) DialHook(next redis.DialHook) redis.DialHook { return next }
-
-func (d *distance) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
-	return func(ctx context.Context, cmd redis.Cmder) error {
-		return d.travel(1, func() error { return next(ctx, cmd) })
-	}
-}
-
-func (d *distance) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return func(ctx context.Context, cmds []redis.Cmder) error {
-		return d.travel(len(cmds), func() error { return next(ctx, cmds) })
-	}
 }
 
 // farBubble runs fn in a bubble with n imitated servers. The last of them are at a distance, which is 0 at first. The node
@@ -67,7 +52,7 @@ func farBubble(t *testing.T, n, far int, fn func(t *testing.T, w *world, d *dist
 			mini := redistest.PipeMini(t)
 			rdb := mini.Client(t, neverGivesUp, apart)
 			if i >= n-far {
-				rdb.AddHook(d)
+				rdb.AddHook(check.Around{Send: d.travel})
 			}
 			w.rdbs, w.nodes = append(w.rdbs, mini.Client(t, impatient)), append(w.nodes, w.newNode(t, i, rdb))
 		}

@@ -13,7 +13,7 @@ import (
 // A server that speaks TLS answers a client with a certificate of its authority, and no other one.
 func TestStartTLS(t *testing.T) {
 	t.Parallel()
-	eachKind(t, func(t *testing.T, kind redistest.Kind) {
+	redistest.EachServer(t, func(t *testing.T, kind redistest.Kind) {
 		s := redistest.Start(t, kind)
 		a, other := redistest.NewAuthority(t), redistest.NewAuthority(t)
 		addr := s.StartTLS(t, a)

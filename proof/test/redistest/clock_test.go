@@ -10,6 +10,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/seed-14de3678/redislock/internal/check"
 	"github.com/seed-14de3678/redislock/internal/redistest"
 )
 
@@ -39,7 +40,7 @@ func checkTime(t *testing.T, c *redis.Client, want time.Duration) {
 
 func TestClockShift(t *testing.T) {
 	t.Parallel()
-	eachKind(t, func(t *testing.T, kind redistest.Kind) {
+	redistest.EachServer(t, func(t *testing.T, kind redistest.Kind) {
 		s, clock := redistest.StartSkewed(t, kind)
 		other, otherClock := redistest.StartSkewed(t, kind)
 		c, oc := s.Client(t), other.Client(t)
@@ -60,7 +61,7 @@ func TestClockShift(t *testing.T) {
 
 func TestClockAfterRestart(t *testing.T) {
 	t.Parallel()
-	eachKind(t, func(t *testing.T, kind redistest.Kind) {
+	redistest.EachServer(t, func(t *testing.T, kind redistest.Kind) {
 		s, clock := redistest.StartSkewed(t, kind)
 		c := s.Client(t)
 		clock.Shift(-time.Hour)
@@ -77,7 +78,7 @@ func TestClockAfterRestart(t *testing.T) {
 
 func TestClockExpiry(t *testing.T) {
 	t.Parallel()
-	eachKind(t, func(t *testing.T, kind redistest.Kind) {
+	redistest.EachServer(t, func(t *testing.T, kind redistest.Kind) {
 		ctx := t.Context()
 		s, clock := redistest.StartSkewed(t, kind)
 		c := s.Client(t)
@@ -114,14 +115,14 @@ func TestClockExpiry(t *testing.T) {
 
 		// Nobody asks for the key: the server finds it by itself.
 		clock.Shift(2 * time.Hour)
-		eventually(t, "an expired key is removed", func() bool { return c.DBSize(ctx).Val() == 0 })
+		check.Eventually(t, 20*time.Second, "an expired key is removed", func() bool { return c.DBSize(ctx).Val() == 0 })
 	})
 }
 
 // Jumps in both directions, while the server's own chores are running.
 func TestClockResponsive(t *testing.T) {
 	t.Parallel()
-	eachKind(t, func(t *testing.T, kind redistest.Kind) {
+	redistest.EachServer(t, func(t *testing.T, kind redistest.Kind) {
 		ctx := t.Context()
 		s, clock := redistest.StartSkewed(t, kind, "--hz", "500")
 		c := s.Client(t, func(opt *redis.Options) {
@@ -175,7 +176,7 @@ func TestClockWithoutCompiler(t *testing.T) {
 func TestClockSlowDisk(t *testing.T) {
 	t.Parallel()
 	const late = 300 * time.Millisecond
-	eachKind(t, func(t *testing.T, kind redistest.Kind) {
+	redistest.EachServer(t, func(t *testing.T, kind redistest.Kind) {
 		s, clock := redistest.StartSkewed(t, kind, "--appendonly", "yes", "--appendfsync", "always")
 		c := s.Client(t)
 		set := func() time.Duration {

@@ -8,11 +8,12 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/seed-14de3678/redislock/internal/check"
 	"github.com/seed-14de3678/redislock/internal/redistest"
 )
 
 func TestCluster(t *testing.T) {
-	eachKind(t, func(t *testing.T, kind redistest.Kind) {
+	redistest.EachServer(t, func(t *testing.T, kind redistest.Kind) {
 		ctx := t.Context()
 		begin := time.Now()
 		cl := redistest.StartCluster(t, kind, 3, 1)
@@ -64,15 +65,15 @@ func failOver(t *testing.T, cl *redistest.Cluster, c *redis.ClusterClient) {
 	next := cl.ReplicaOf(old)
 	old.Pause()
 	begin := time.Now()
-	eventually(t, "fail-over", func() bool { return cl.MasterOf(key) == next })
+	check.Eventually(t, 20*time.Second, "fail-over", func() bool { return cl.MasterOf(key) == next })
 	t.Logf("failed over in %v", time.Since(begin))
-	eventually(t, "the key can be read", func() bool { return c.Get(ctx, key).Val() == "v" })
+	check.Eventually(t, 20*time.Second, "the key can be read", func() bool { return c.Get(ctx, key).Val() == "v" })
 	old.Resume()
-	eventually(t, "the old master becomes a replica", func() bool {
+	check.Eventually(t, 20*time.Second, "the old master becomes a replica", func() bool {
 		role, err := old.Client(t).Do(ctx, "ROLE").Slice()
 		return err == nil && role[0] == "slave"
 	})
-	eventually(t, "the cluster is settled", func() bool { return cl.Settled() == nil })
+	check.Eventually(t, 20*time.Second, "the cluster is settled", func() bool { return cl.Settled() == nil })
 	if masters := cl.Masters(); len(masters) != 3 || slices.Contains(masters, old) || !slices.Contains(masters, next) {
 		t.Errorf("%d masters after the fail-over, and not those it should have", len(masters))
 	}
@@ -82,7 +83,7 @@ func failOver(t *testing.T, cl *redistest.Cluster, c *redis.ClusterClient) {
 }
 
 func TestSentinels(t *testing.T) {
-	eachKind(t, func(t *testing.T, kind redistest.Kind) {
+	redistest.EachServer(t, func(t *testing.T, kind redistest.Kind) {
 		ctx := t.Context()
 		begin := time.Now()
 		s := redistest.StartSentinels(t, kind, 2, 3, "--min-replicas-max-lag", "7")
@@ -111,9 +112,9 @@ func TestSentinels(t *testing.T) {
 		}
 		begin = time.Now()
 		old.Kill()
-		eventually(t, "fail-over", func() bool { return s.Primary() != old })
+		check.Eventually(t, 20*time.Second, "fail-over", func() bool { return s.Primary() != old })
 		t.Logf("failed over in %v", time.Since(begin))
-		eventually(t, "the client writes to the new primary", func() bool { return c.Set(ctx, "k2", "v", 0).Err() == nil })
+		check.Eventually(t, 20*time.Second, "the client writes to the new primary", func() bool { return c.Set(ctx, "k2", "v", 0).Err() == nil })
 		if got := s.Primary().Client(t).Get(ctx, "k").Val(); got != "v" {
 			t.Errorf("on the new primary: %q, want v", got)
 		}

@@ -18,20 +18,11 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/seed-14de3678/redislock/internal/check"
 	"github.com/seed-14de3678/redislock/internal/redistest"
 )
 
 func TestMain(m *testing.M) { redistest.Main(m) }
-
-// eventually fails the test if check is not true within a generous time.
-func eventually(t *testing.T, what string, check func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); !check(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("not within 20s: %s", what)
-		}
-	}
-}
 
 // once makes a client that doesn't repeat a command, and waits for the answer: else see inVain.
 func once(opt *redis.Options) {
@@ -51,19 +42,9 @@ func refused(addr string) bool {
 	return err != nil
 }
 
-func eachKind(t *testing.T, fn func(t *testing.T, kind redistest.Kind)) {
-	t.Helper()
-	for _, kind := range []redistest.Kind{redistest.Redis, redistest.Valkey} {
-		t.Run(string(kind), func(t *testing.T) {
-			t.Parallel()
-			fn(t, kind)
-		})
-	}
-}
-
 func TestServerLife(t *testing.T) {
 	t.Parallel()
-	eachKind(t, func(t *testing.T, kind redistest.Kind) {
+	redistest.EachServer(t, func(t *testing.T, kind redistest.Kind) {
 		ctx := t.Context()
 		begin := time.Now()
 		s := redistest.Start(t, kind, "--hz", "50")
@@ -120,7 +101,7 @@ func TestServerLife(t *testing.T) {
 
 func TestServerWithPassword(t *testing.T) {
 	t.Parallel()
-	eachKind(t, func(t *testing.T, kind redistest.Kind) {
+	redistest.EachServer(t, func(t *testing.T, kind redistest.Kind) {
 		s := redistest.Start(t, kind, "--requirepass", "secret")
 		c := s.Client(t, func(opt *redis.Options) { opt.Password = "secret" })
 		if err := c.Ping(t.Context()).Err(); err != nil {
@@ -215,7 +196,7 @@ func TestServerDiesWithParent(t *testing.T) {
 		t.Fatalf("no server at %q", addr)
 	}
 	p.Kill()
-	eventually(t, "the server of a killed process dies", func() bool { return refused(addr) })
+	check.Eventually(t, 20*time.Second, "the server of a killed process dies", func() bool { return refused(addr) })
 }
 
 func TestMiniClock(t *testing.T) {
@@ -226,7 +207,7 @@ func TestMiniClock(t *testing.T) {
 	if err := c.Set(ctx, "k", "v", 60*time.Millisecond).Err(); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the key expires", func() bool { return c.Exists(ctx, "k").Val() == 0 })
+	check.Eventually(t, 20*time.Second, "the key expires", func() bool { return c.Exists(ctx, "k").Val() == 0 })
 	if got := time.Since(begin); got < 60*time.Millisecond {
 		t.Errorf("expired after %v of 60ms", got)
 	}
@@ -286,7 +267,7 @@ func TestEach(t *testing.T) {
 			if err := c.Set(ctx, t.Name(), "v", 30*time.Millisecond).Err(); err != nil {
 				t.Fatal(err)
 			}
-			eventually(t, "a ttl runs", func() bool { return c.Exists(ctx, t.Name()).Val() == 0 })
+			check.Eventually(t, 20*time.Second, "a ttl runs", func() bool { return c.Exists(ctx, t.Name()).Val() == 0 })
 			kinds <- b.Kind()
 		})
 	})
@@ -370,7 +351,7 @@ func TestMainFindsLeaks(t *testing.T) {
 // What a server has kept on disk outlives a restart, unless it is wiped away.
 func TestServerWipe(t *testing.T) {
 	t.Parallel()
-	eachKind(t, func(t *testing.T, kind redistest.Kind) {
+	redistest.EachServer(t, func(t *testing.T, kind redistest.Kind) {
 		s := redistest.Start(t, kind, "--appendonly", "yes", "--appendfsync", "always")
 		c := s.Client(t)
 		if err := c.Set(t.Context(), "key", "value", 0).Err(); err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/seed-14de3678/redislock/internal/check"
 	"github.com/seed-14de3678/redislock/internal/redistest"
 )
 
@@ -120,7 +121,7 @@ func TestRelayDropReplies(t *testing.T) {
 	eachRelayed(t, func(t *testing.T, r relayed) {
 		r.DropReplies(true)
 		r.incrInVain(t)
-		eventually(t, "it is executed", func() bool { return r.value(t) == 1 })
+		check.Eventually(t, 20*time.Second, "it is executed", func() bool { return r.value(t) == 1 })
 		r.DropReplies(false)
 		if err := r.incr(t); err != nil || r.value(t) != 2 {
 			t.Errorf("got %v and value %d, want 2: each is executed once", err, r.value(t))
@@ -165,7 +166,7 @@ func TestRelayDelayRequests(t *testing.T) {
 		if got := r.direct.LLen(ctx, r.key).Val(); got != 0 {
 			t.Fatal("the delayed request was there already")
 		}
-		eventually(t, "the delayed requests arrive", func() bool { return r.direct.LLen(ctx, r.key).Val() == 2 })
+		check.Eventually(t, 20*time.Second, "the delayed requests arrive", func() bool { return r.direct.LLen(ctx, r.key).Val() == 2 })
 		if got := r.direct.LRange(ctx, r.key, 0, -1).Val(); !slices.Equal(got, []string{"1", "2"}) {
 			t.Errorf("got order %q", got)
 		}
@@ -187,7 +188,7 @@ func TestRelayHold(t *testing.T) {
 			t.Error(err)
 		}
 		r.ReleaseRequests()
-		eventually(t, "what was held arrives", func() bool { return r.value(t) == 1 })
+		check.Eventually(t, 20*time.Second, "what was held arrives", func() bool { return r.value(t) == 1 })
 	})
 }
 
@@ -213,7 +214,7 @@ func TestRelayCutReplies(t *testing.T) {
 		if got, cut := cmds[0].Val(), cmds[1].Val(); got != 1 || cut != 0 {
 			t.Errorf("got replies %d and %d, want 1 and none", got, cut)
 		}
-		eventually(t, "the server executes all", func() bool { return r.value(t) == 3 })
+		check.Eventually(t, 20*time.Second, "the server executes all", func() bool { return r.value(t) == 3 })
 		if err := r.incr(t); err != nil {
 			t.Errorf("after the cut: %v", err)
 		}
@@ -288,7 +289,7 @@ func TestRelayBlackhole(t *testing.T) {
 			t.Errorf("the server knows of %d subscribers, %v; want 1: it can't have heard of the end", got, err)
 		}
 		r.Blackhole(false)
-		eventually(t, "the server hears of the end", func() bool { return r.direct.Publish(ctx, r.key, "m").Val() == 0 })
+		check.Eventually(t, 20*time.Second, "the server hears of the end", func() bool { return r.direct.Publish(ctx, r.key, "m").Val() == 0 })
 		if err := r.incr(t); err != nil {
 			t.Error(err)
 		}

@@ -295,21 +295,18 @@ func TestAgainLate(t *testing.T) {
 // Waiters live on where memory is short; and they ask by themselves where the user may not look for them.
 func TestAgainShort(t *testing.T) {
 	t.Parallel()
-	for _, kind := range []redistest.Kind{redistest.Redis, redistest.Valkey} {
-		t.Run(string(kind), func(t *testing.T) {
-			t.Parallel()
-			s := newFixture(t, redistest.Start(t, kind))
-			waiter := fakeWaiter{id: "x", place: 1, ttl: longLease, write: []string{s.key("a")}}
-			s.enters(t, waiter)
-			check.NoError(t, s.rdb.Set(t.Context(), s.key("a"), "other", longLease).Err())
-			check.NoError(t, s.rdb.ConfigSet(t.Context(), "maxmemory", "1").Err())
-			s.wantAsks(t, s.confirms(t, []string{s.key("a")}, waiter))
-			if alive := s.aliveFor(t, s.key("a"))["x"]; alive > waiterLife {
-				t.Errorf("it is alive for %v, want another time", alive)
-			}
-			check.NoError(t, s.rdb.ConfigSet(t.Context(), "maxmemory", "0").Err())
-			check.NoError(t, s.rdb.Do(t.Context(), "acl", "setuser", "default", "-zrevrangebyscore").Err())
-			s.wantAsks(t, s.confirms(t, []string{s.key("a")}, waiter), "x")
-		})
-	}
+	redistest.EachServer(t, func(t *testing.T, kind redistest.Kind) {
+		s := newFixture(t, redistest.Start(t, kind))
+		waiter := fakeWaiter{id: "x", place: 1, ttl: longLease, write: []string{s.key("a")}}
+		s.enters(t, waiter)
+		check.NoError(t, s.rdb.Set(t.Context(), s.key("a"), "other", longLease).Err())
+		check.NoError(t, s.rdb.ConfigSet(t.Context(), "maxmemory", "1").Err())
+		s.wantAsks(t, s.confirms(t, []string{s.key("a")}, waiter))
+		if alive := s.aliveFor(t, s.key("a"))["x"]; alive > waiterLife {
+			t.Errorf("it is alive for %v, want another time", alive)
+		}
+		check.NoError(t, s.rdb.ConfigSet(t.Context(), "maxmemory", "0").Err())
+		check.NoError(t, s.rdb.Do(t.Context(), "acl", "setuser", "default", "-zrevrangebyscore").Err())
+		s.wantAsks(t, s.confirms(t, []string{s.key("a")}, waiter), "x")
+	})
 }

@@ -116,7 +116,7 @@ func (s *fixture) listenAs(b *testing.B, f fakeWaiter) {
 // BenchmarkShortCuts measures how much of a server's time each short cut saves: in alternating runs on one server,
 // the median of what a run costs with it, and without. Run it with -benchtime 40x, or more.
 func BenchmarkShortCuts(b *testing.B) {
-	for _, kind := range []redistest.Kind{redistest.Redis, redistest.Valkey} {
+	for _, kind := range redistest.Servers() {
 		server := redistest.Start(b, kind)
 		rdb := server.Client(b)
 		s := &fixture{rdb: rdb, prefix: "bench:", ear: rdb.Subscribe(b.Context())}

@@ -11,6 +11,7 @@ import (
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/internal/check"
 	"github.com/seed-14de3678/redislock/internal/redistest"
+	"github.com/seed-14de3678/redislock/internal/world"
 )
 
 // A meter counts what the scripts of one client do.
@@ -27,11 +28,11 @@ func newMeter(t *testing.T) *meter {
 	m := &meter{rdb: server.Client(t), admin: server.Client(t)}
 	m.client = redislock.New(m.rdb)
 	t.Cleanup(m.client.Close)
-	m.rdb.AddHook(check.Answered(func(cmd redis.Cmder) {
+	m.rdb.AddHook(check.Around{After: func(cmd redis.Cmder) {
 		if run := check.RunIn(cmd); run.Script != "" {
 			m.sent = append(m.sent, fmt.Sprint(run.Script, " ", len(run.Keys)))
 		}
-	}))
+	}})
 	return m
 }
 
@@ -39,9 +40,7 @@ func newMeter(t *testing.T) *meter {
 func (m *meter) counts(t *testing.T, fn func()) int {
 	t.Helper()
 	m.sent = nil
-	check.NoError(t, m.admin.ConfigResetStat(t.Context()).Err())
-	fn()
-	return scriptCommands(t, m.admin)
+	return world.Counted(t, m.admin, fn).InScripts().Total()
 }
 
 func numbered(name string, n int) (keys []string) {

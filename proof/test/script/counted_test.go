@@ -1,7 +1,6 @@
 package script_test
 
 import (
-	"context"
 	"testing"
 
 	"github.com/redis/go-redis/v9"
@@ -39,7 +38,7 @@ func newCounted(t *testing.T, opts ...redislock.ClientOption) *counted {
 	t.Helper()
 	server := redistest.Start(t, redistest.Redis)
 	rdb := server.Client(t)
-	rdb.AddHook(countingHook{})
+	rdb.AddHook(check.Around{Before: withCounting})
 	c := &counted{admin: server.Client(t), client: redislock.New(rdb, opts...)}
 	t.Cleanup(c.client.Close)
 	return c
@@ -64,27 +63,7 @@ func (c *counted) counts(t *testing.T, what string, fn func()) int {
 	return check.Must[int](t)(c.admin.Get(t.Context(), what).Int())
 }
 
-// A countingHook sends each script with what counts.
-type countingHook struct{}
-
-func (countingHook) DialHook(next redis.DialHook) redis.DialHook { return next }
-
-func (countingHook) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
-	return func(ctx context.Context, cmd redis.Cmder) error {
-		withCounting(cmd)
-		return next(ctx, cmd)
-	}
-}
-
-func (countingHook) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return func(ctx context.Context, cmds []redis.Cmder) error {
-		for _, cmd := range cmds {
-			withCounting(cmd)
-		}
-		return next(ctx, cmds)
-	}
-}
-
+// withCounting has a script sent with what counts.
 func withCounting(cmd redis.Cmder) {
 	if run := check.RunIn(cmd); run.Script != "" {
 		cmd.Args()[0], cmd.Args()[1] = "eval", counting+check.SourceOf(run.Script)

@@ -1,6 +1,7 @@
 package script_test
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -117,24 +118,16 @@ func (h handOver) run(t *testing.T, b redistest.Backend, user *redislock.Client,
 		check.NoError(t, s.rdb.Set(t.Context(), keys[n-1], waiters[0].value(), longLease).Err())
 	}
 	s.enters(t, waiters...)
-	check.NoError(t, s.rdb.ConfigResetStat(t.Context()).Err())
-	if err := lock.Release(t.Context()); want == nil {
-		check.NoError(t, err)
-	} else {
-		check.Is(t, err, want)
+	var err error
+	commands := world.Counted(t, s.rdb, func() { err = lock.Release(t.Context()) }).InScripts().Total()
+	if !errors.Is(err, want) {
+		t.Errorf("got error %v, want %v", err, want)
 	}
-	commands := scriptCommands(t, s.rdb)
 	messages, line := h.become()
 	s.wantMessages(t, messages...)
 	s.wantLine(t, keys[0], line...)
 	check.NoError(t, s.rdb.FlushAll(t.Context()).Err())
 	return commands
-}
-
-// scriptCommands counts what scripts have done since the statistics were begun anew.
-func scriptCommands(t *testing.T, rdb *redis.Client) int {
-	t.Helper()
-	return world.ScriptCommands(t, rdb).Total()
 }
 
 // wantLinear checks that what is done for 100, 200 and 400 keys grows with them.
@@ -235,9 +228,7 @@ func TestLineGrowsWithTheKeys(t *testing.T) {
 							check.NoError(t, s.rdb.Set(t.Context(), s.key("other"), waiters[0].value(), longLease).Err())
 						}
 						s.enters(t, waiters...)
-						check.NoError(t, s.rdb.ConfigResetStat(t.Context()).Err())
-						do()
-						commands := scriptCommands(t, s.rdb)
+						commands := world.Counted(t, s.rdb, do).InScripts().Total()
 						check.NoError(t, s.rdb.FlushAll(t.Context()).Err())
 						return commands
 					})

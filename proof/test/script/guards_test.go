@@ -224,30 +224,27 @@ func TestGuardsAreNoWaiters(t *testing.T) {
 // them.
 func TestGuardOutOfMemory(t *testing.T) {
 	t.Parallel()
-	for _, kind := range []redistest.Kind{redistest.Redis, redistest.Valkey} {
-		t.Run(fmt.Sprint(kind), func(t *testing.T) {
-			t.Parallel()
-			s := newFixture(t, redistest.Start(t, kind))
-			ctx, key := t.Context(), s.key("a")
-			check.NoError(t, s.rdb.Set(ctx, key, "mine", time.Minute).Err())
-			check.NoError(t, s.rdb.ConfigSet(ctx, "maxmemory", "1").Err())
-			for _, name := range []string{"obtain", "read", "queue"} {
-				other := s.key(name)
-				_, err := s.send(t, s.writers()[name], other, "mine", "1|id|1|id|1|LINE|", "1")
-				if err == nil || !strings.Contains(err.Error(), "OOM") || s.dump(t, other) != "" {
-					t.Errorf("%s: got error %v, and %q", name, err, s.dump(t, other))
-				}
+	redistest.EachServer(t, func(t *testing.T, kind redistest.Kind) {
+		s := newFixture(t, redistest.Start(t, kind))
+		ctx, key := t.Context(), s.key("a")
+		check.NoError(t, s.rdb.Set(ctx, key, "mine", time.Minute).Err())
+		check.NoError(t, s.rdb.ConfigSet(ctx, "maxmemory", "1").Err())
+		for _, name := range []string{"obtain", "read", "queue"} {
+			other := s.key(name)
+			_, err := s.send(t, s.writers()[name], other, "mine", "1|id|1|id|1|LINE|", "1")
+			if err == nil || !strings.Contains(err.Error(), "OOM") || s.dump(t, other) != "" {
+				t.Errorf("%s: got error %v, and %q", name, err, s.dump(t, other))
 			}
-			for _, name := range []string{"refresh", "release"} {
-				reply, err := s.send(t, s.writers()[name], key, "mine", "1|id|1|id|1|LINE|", "1")
-				if err != nil || reply != int64(1) {
-					t.Errorf("%s: got %v, %v", name, reply, err)
-				}
-				s.wantGuards(t, key, map[string]int64{"id": 1})
-				s.rdb.Del(ctx, slot.Beside("line", key))
+		}
+		for _, name := range []string{"refresh", "release"} {
+			reply, err := s.send(t, s.writers()[name], key, "mine", "1|id|1|id|1|LINE|", "1")
+			if err != nil || reply != int64(1) {
+				t.Errorf("%s: got %v, %v", name, reply, err)
 			}
-		})
-	}
+			s.wantGuards(t, key, map[string]int64{"id": 1})
+			s.rdb.Del(ctx, slot.Beside("line", key))
+		}
+	})
 }
 
 // A release does not free what it is to spare, or only where a mark stands in its home line.

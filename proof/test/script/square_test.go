@@ -13,35 +13,32 @@ import (
 // large set would hold the server up for a time that grows with the square of the keys, though it runs no more commands.
 func TestHandOverLooksOnce(t *testing.T) {
 	t.Parallel()
-	for _, kind := range []redistest.Kind{redistest.Redis, redistest.Valkey} {
-		t.Run(string(kind), func(t *testing.T) {
-			t.Parallel()
-			s := newFixture(t, redistest.Start(t, kind))
-			const n, most = 3000, 2 * time.Second // of the server's CPU; it takes less than 0.3 s
-			for _, what := range []string{"it has to ask", "its last key is held"} {
-				keys := make([]string, n)
-				for i := range keys {
-					keys[i] = s.key(what + strconv.Itoa(i))
-					check.NoError(t, s.rdb.Set(t.Context(), keys[i], "mine", longLease).Err())
-				}
-				want := int64(1)
-				if what == "its last key is held" {
-					s.hold(t, keys[n-1])
-					want = -1
-				}
-				s.enters(t, fakeWaiter{id: "waiter", write: keys, place: 1, ttl: longLease, fenced: true})
-				before := s.cpu(t)
-				reply := s.run(t, "release", keys, "mine")
-				if used := s.cpu(t) - before; used > most {
-					t.Errorf("%s: the release of %d keys took %v of the server", what, n, used)
-				}
-				if all, lost := reply.([]any); lost && all[0] != want || !lost && reply != want {
-					t.Errorf("%s: got reply %v", what, reply)
-				}
-				s.wantLine(t, keys[0], "waiter")
+	redistest.EachServer(t, func(t *testing.T, kind redistest.Kind) {
+		s := newFixture(t, redistest.Start(t, kind))
+		const n, most = 3000, 2 * time.Second // of the server's CPU; it takes less than 0.3 s
+		for _, what := range []string{"it has to ask", "its last key is held"} {
+			keys := make([]string, n)
+			for i := range keys {
+				keys[i] = s.key(what + strconv.Itoa(i))
+				check.NoError(t, s.rdb.Set(t.Context(), keys[i], "mine", longLease).Err())
 			}
-		})
-	}
+			want := int64(1)
+			if what == "its last key is held" {
+				s.hold(t, keys[n-1])
+				want = -1
+			}
+			s.enters(t, fakeWaiter{id: "waiter", write: keys, place: 1, ttl: longLease, fenced: true})
+			before := s.cpu(t)
+			reply := s.run(t, "release", keys, "mine")
+			if used := s.cpu(t) - before; used > most {
+				t.Errorf("%s: the release of %d keys took %v of the server", what, n, used)
+			}
+			if all, lost := reply.([]any); lost && all[0] != want || !lost && reply != want {
+				t.Errorf("%s: got reply %v", what, reply)
+			}
+			s.wantLine(t, keys[0], "waiter")
+		}
+	})
 }
 
 // cpu is what the server has computed so far.

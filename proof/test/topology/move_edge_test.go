@@ -17,13 +17,10 @@ import (
 
 // saboteur may refuse each command with an error, before it is sent.
 func saboteur(refuse func(cmd redis.Cmder) error) check.Around {
-	return func(cmd redis.Cmder, send func() error) error {
-		if err := refuse(cmd); err != nil {
-			cmd.SetErr(err)
-			return err
-		}
-		return send()
-	}
+	return check.Around{Instead: func(cmd redis.Cmder) bool {
+		err := refuse(cmd)
+		return err != nil && check.Answer(cmd, err)
+	}}
 }
 
 // A Release that waits for longer than the lease fails with a loss, also if its last tries were not answered.

@@ -72,12 +72,12 @@ func isTryAgain(err error) bool {
 }
 
 // countsTryAgain is a hook that counts how often a server answers TRYAGAIN.
-func countsTryAgain(times *atomic.Int64) check.Answered {
-	return func(cmd redis.Cmder) {
+func countsTryAgain(times *atomic.Int64) check.Around {
+	return check.Around{After: func(cmd redis.Cmder) {
 		if redis.HasErrorPrefix(cmd.Err(), "TRYAGAIN") {
 			times.Add(1)
 		}
-	}
+	}}
 }
 
 // While the slot of a lock is on its way nobody else gets the lock. Operations on its keys alone go on, unless the keys are

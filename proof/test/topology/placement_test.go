@@ -27,13 +27,13 @@ func clients(t *testing.T, opts ...redislock.ClientOption) (all map[string]*redi
 	asked = new(atomic.Int64)
 	for _, client := range []redis.UniversalClient{rdb, cluster, ring} {
 		t.Cleanup(func() { _ = client.Close() })
-		client.AddHook(check.Instead(func(cmd redis.Cmder) bool {
-			if check.RunIn(cmd).Of("obtain") { // and not the clean-up of one before
+		client.AddHook(check.Around{Instead: func(cmd redis.Cmder) bool {
+			if check.RunIn(cmd).Of("obtain") {
 				asked.Add(1)
 			}
 			cmd.SetErr(world.Refusal("NOPERM"))
 			return true
-		}))
+		}})
 	}
 	all = map[string]*redislock.Client{
 		"client": redislock.New(rdb, opts...), "cluster": redislock.New(cluster, opts...), "ring": redislock.New(ring, opts...),

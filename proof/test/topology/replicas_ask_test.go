@@ -23,14 +23,14 @@ func TestNeverReplicated(t *testing.T) {
 		client := redislock.New(rdb)
 		defer client.Close()
 		var answer error
-		rdb.AddHook(check.Instead(func(cmd redis.Cmder) bool {
+		rdb.AddHook(check.Around{Instead: func(cmd redis.Cmder) bool {
 			if cmd.Name() != "wait" {
 				return false
 			}
 			cmd.(*redis.IntCmd).SetVal(1)
 			cmd.SetErr(answer)
 			return true
-		}))
+		}})
 		opt := &redislock.Options{Replicas: 1}
 		lock, err := client.Obtain(t.Context(), []string{"a"}, time.Minute, opt)
 		check.NoError(t, err)

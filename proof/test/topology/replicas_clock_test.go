@@ -26,7 +26,7 @@ func TestReplicaWithClockAhead(t *testing.T) {
 		{world.Long / 20, true},
 		{2 * world.Long, true},
 	} {
-		for _, kind := range []redistest.Kind{redistest.Redis, redistest.Valkey} {
+		for _, kind := range redistest.Servers() {
 			t.Run(fmt.Sprint(c.ahead, " ahead, ", kind), func(t *testing.T) {
 				t.Parallel()
 				ctx := t.Context()

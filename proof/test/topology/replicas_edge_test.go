@@ -59,32 +59,21 @@ func TestReplicasWithinReadTimeout(t *testing.T) {
 	plain := world.NewClient(t, server.Client(t))
 	holder := check.Must[*redislock.Lock](t)(plain.Obtain(t.Context(), []string{"held"}, world.Long, nil))
 	rdb := server.Client(t, short)
-	waits := new(lastWait)
-	rdb.AddHook(waits)
+	var ms atomic.Int64 // for which replicas are waited for
+	rdb.AddHook(check.Around{Before: func(cmd redis.Cmder) {
+		if cmd.Name() == "wait" {
+			ms.Store(cmd.Args()[2].(int64))
+		}
+	}})
 	client := world.NewClient(t, rdb)
 	_, err := client.Obtain(t.Context(), []string{"held"}, world.Long, &redislock.Options{Replicas: 1})
 	world.WantConflict(t, err, "held", redislock.ModeWrite)
 	_, err = client.Obtain(t.Context(), []string{"free"}, world.Long, &redislock.Options{Replicas: 1})
 	check.Is(t, err, redislock.ErrNotReplicated)
-	if got := waits.ms.Load(); got != 900 {
+	if got := ms.Load(); got != 900 {
 		t.Errorf("got a wait of %d ms for replicas, want half of the time-out of 1800", got)
 	}
 	check.NoError(t, holder.Release(t.Context()))
-}
-
-// A lastWait is a hook that sees for how long replicas are waited for.
-type lastWait struct{ ms atomic.Int64 }
-
-func (l *lastWait) DialHook(next redis.DialHook) redis.DialHook          { return next }
-func (l *lastWait) ProcessHook(next redis.ProcessHook) redis.ProcessHook { return next }
-
-func (l *lastWait) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return func(ctx context.Context, cmds []redis.Cmder) error {
-		if last := cmds[len(cmds)-1]; last.Name() == "wait" {
-			l.ms.Store(last.Args()[2].(int64))
-		}
-		return next(ctx, cmds)
-	}
 }
 
 // join adds a master without slots, and a replica of it, to a Cluster.

@@ -241,8 +241,7 @@ func TestReplicasQueue(t *testing.T) {
 // waiting answers whether somebody waits for the replicas.
 func (m *mirror) waiting(t *testing.T) bool {
 	t.Helper()
-	info := check.Must[map[string]map[string]string](t)(m.RDB.InfoMap(t.Context(), "clients").Result())
-	return info["Clients"]["blocked_clients"] != "0"
+	return world.Info(t, m.RDB, "Clients", "blocked_clients") > 0
 }
 
 // asked counts how often the replicas were waited for. Redis 7.0 counts when the wait begins, later

@@ -2,11 +2,8 @@ package topology_test
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -19,58 +16,48 @@ import (
 	"github.com/seed-14de3678/redislock/internal/world"
 )
 
-// uptime returns for how many whole seconds a server says it has been up.
-func uptime(t *testing.T, rdb *redis.Client) int {
-	t.Helper()
-	info := check.Must[string](t)(rdb.Info(t.Context(), "server").Result())
-	return check.Must[int](t)(strconv.Atoi(regexp.MustCompile(`uptime_in_seconds:(\d+)`).FindStringSubmatch(info)[1]))
-}
-
 // A server that has come back without its data gives away what others hold, unless it is made to
 // wait until they cannot any more.
 func TestMinUptime(t *testing.T) {
 	t.Parallel()
 	const least = 3 * time.Second
-	for _, kind := range []redistest.Kind{redistest.Redis, redistest.Valkey} {
-		t.Run(fmt.Sprint(kind), func(t *testing.T) {
-			t.Parallel()
-			server := redistest.Start(t, kind)
-			rdb := server.Client(t)
-			client := world.NewClient(t, rdb)
-			held := check.Must[*redislock.Lock](t)(client.Obtain(t.Context(), []string{"a"}, least, nil))
-			server.Restart()
+	redistest.EachServer(t, func(t *testing.T, kind redistest.Kind) {
+		server := redistest.Start(t, kind)
+		rdb := server.Client(t)
+		client := world.NewClient(t, rdb)
+		held := check.Must[*redislock.Lock](t)(client.Obtain(t.Context(), []string{"a"}, least, nil))
+		server.Restart()
 
-			for name, opt := range map[string]redislock.Options{
-				"write": {}, "fenced": {Fenced: true}, "intent": {Intent: true}, "metadata": {Metadata: "m"},
-			} {
-				opt.MinUptime = time.Hour
-				lock, err := client.ObtainMixed(t.Context(), []string{"a"}, []string{"b"}, world.Long, &opt)
-				conflict := world.WantConflict(t, err, "a", redislock.ModeRestarted)
-				if lock != nil || conflict.TTL <= 0 || conflict.TTL > time.Hour+time.Second {
-					t.Errorf("%s: got %+v", name, conflict)
-				}
+		for name, opt := range map[string]redislock.Options{
+			"write": {}, "fenced": {Fenced: true}, "intent": {Intent: true}, "metadata": {Metadata: "m"},
+		} {
+			opt.MinUptime = time.Hour
+			lock, err := client.ObtainMixed(t.Context(), []string{"a"}, []string{"b"}, world.Long, &opt)
+			conflict := world.WantConflict(t, err, "a", redislock.ModeRestarted)
+			if lock != nil || conflict.TTL <= 0 || conflict.TTL > time.Hour+time.Second {
+				t.Errorf("%s: got %+v", name, conflict)
 			}
-			if n := rdb.DBSize(t.Context()).Val(); n != 0 {
-				t.Errorf("%d keys were written", n)
-			}
-			inLine := make(chan error, 1)
-			go func() {
-				_, err := client.ObtainRead(t.Context(), []string{"inLine"}, world.Long, &redislock.Options{Queue: true, MinUptime: least})
-				inLine <- err
-			}()
-			lock := check.Must[*redislock.Lock](t)(client.Obtain(t.Context(), []string{"a"}, world.Long, &redislock.Options{
-				MinUptime: least, RetryStrategy: redislock.LinearBackoff(time.Minute), // it is cut to what is left
-			}))
-			if got := uptime(t, rdb); got < int(least.Seconds()) {
-				t.Errorf("obtained after %d s", got)
-			}
-			if at := time.Now(); at.Before(held.Deadline()) {
-				t.Errorf("obtained %v before the lease of the former holder was over", held.Deadline().Sub(at))
-			}
-			check.NoError(t, lock.Release(t.Context()))
-			check.NoError(t, <-inLine)
-		})
-	}
+		}
+		if n := rdb.DBSize(t.Context()).Val(); n != 0 {
+			t.Errorf("%d keys were written", n)
+		}
+		inLine := make(chan error, 1)
+		go func() {
+			_, err := client.ObtainRead(t.Context(), []string{"inLine"}, world.Long, &redislock.Options{Queue: true, MinUptime: least})
+			inLine <- err
+		}()
+		lock := check.Must[*redislock.Lock](t)(client.Obtain(t.Context(), []string{"a"}, world.Long, &redislock.Options{
+			MinUptime: least, RetryStrategy: redislock.LinearBackoff(time.Minute), // it is cut to what is left
+		}))
+		if got := world.Info(t, rdb, "Server", "uptime_in_seconds"); got < int(least.Seconds()) {
+			t.Errorf("obtained after %d s", got)
+		}
+		if at := time.Now(); at.Before(held.Deadline()) {
+			t.Errorf("obtained %v before the lease of the former holder was over", held.Deadline().Sub(at))
+		}
+		check.NoError(t, lock.Release(t.Context()))
+		check.NoError(t, <-inLine)
+	})
 }
 
 // No intent of the caller is left behind, and a server that does not say for how long it has been up gives no lock.

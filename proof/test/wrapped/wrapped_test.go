@@ -88,7 +88,7 @@ func newWrapping(t *testing.T, inner redis.UniversalClient, nodes ...*redis.Clie
 	case *redis.Ring:
 		w.rdb = prefixedRing{inner, p}
 	}
-	inner.AddHook(check.Answered(func(cmd redis.Cmder) {
+	inner.AddHook(check.Around{After: func(cmd redis.Cmder) {
 		args := cmd.Args()
 		if !strings.HasPrefix(cmd.Name(), "eval") {
 			return
@@ -103,7 +103,7 @@ func newWrapping(t *testing.T, inner redis.UniversalClient, nodes ...*redis.Clie
 				w.bare.Add(1)
 			}
 		}
-	}))
+	}})
 	return w
 }
 

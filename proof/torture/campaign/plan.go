@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/seed-14de3678/redislock/proof/random"
 	"github.com/seed-14de3678/redislock/proof/torture/check"
 	"github.com/seed-14de3678/redislock/proof/torture/work"
 	"github.com/seed-14de3678/redislock/proof/torture/world"
@@ -101,7 +102,7 @@ func (p Plan) Round(n int) Round {
 	r := Round{
 		Number: n, Seed: rng.Uint64(), Topology: p.Topology, Sort: sort,
 		Processes: 2 + rng.IntN(3), Clients: 2 + rng.IntN(3),
-		For: between(rng, 7*time.Second, 11*time.Second),
+		For: random.Between(rng, 7*time.Second, 11*time.Second),
 	}
 	if loads := p.loads(sort); len(loads) > 0 {
 		r.Load = deal(p, "loads of "+string(sort), loads, nth)
@@ -185,7 +186,7 @@ func (p Plan) lane(rng *rand.Rand, length time.Duration, kinds []Kind, main *Kin
 	if len(kinds) == 0 && main == nil {
 		return nil
 	}
-	for at := between(rng, 500*time.Millisecond, 1500*time.Millisecond); at < length; {
+	for at := random.Between(rng, 500*time.Millisecond, 1500*time.Millisecond); at < length; {
 		var k Kind
 		if main != nil && (len(kinds) == 0 || len(faults)%2 == 0) {
 			k = *main
@@ -194,7 +195,7 @@ func (p Plan) lane(rng *rand.Rand, length time.Duration, kinds []Kind, main *Kin
 		}
 		f := Fault{Kind: k, At: at, For: k.lasts(rng), Seed: rng.Uint64()}
 		faults = append(faults, f)
-		at += f.For + between(rng, 200*time.Millisecond, 2*time.Second)
+		at += f.For + random.Between(rng, 200*time.Millisecond, 2*time.Second)
 	}
 	return faults
 }
@@ -203,11 +204,11 @@ func (p Plan) lane(rng *rand.Rand, length time.Duration, kinds []Kind, main *Kin
 func (k Kind) lasts(rng *rand.Rand) time.Duration {
 	switch {
 	case hasWord(k.Name, "short"):
-		return between(rng, work.ShortLease/20, work.ShortLease/2)
+		return random.Between(rng, work.ShortLease/20, work.ShortLease/2)
 	case hasWord(k.Name, "long"):
-		return between(rng, work.ShortLease*5/4, work.ShortLease*3)
+		return random.Between(rng, work.ShortLease*5/4, work.ShortLease*3)
 	default:
-		return between(rng, work.ShortLease/6, work.ShortLease*5/2)
+		return random.Between(rng, work.ShortLease/6, work.ShortLease*5/2)
 	}
 }
 
@@ -222,8 +223,4 @@ func (p Plan) rng(what string, n int) *rand.Rand {
 func deal[T any](p Plan, what string, cards []T, nth int) T {
 	order := p.rng(what, nth/len(cards)).Perm(len(cards))
 	return cards[order[nth%len(cards)]]
-}
-
-func between(rng *rand.Rand, least, most time.Duration) time.Duration {
-	return least + time.Duration(rng.Int64N(int64(most-least)))
 }

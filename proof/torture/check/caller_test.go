@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/seed-14de3678/redislock/proof/random"
 	"github.com/seed-14de3678/redislock/proof/torture/history"
 )
 
@@ -30,7 +31,9 @@ func (c *caller) done(op int, e history.Event) {
 }
 
 // later has the caller go on after a while.
-func (c *caller) later() { c.soon(c.now+c.between(time.Millisecond, 60*time.Millisecond), c.next) }
+func (c *caller) later() {
+	c.soon(c.now+random.Between(c.rng, time.Millisecond, 60*time.Millisecond), c.next)
+}
 
 // next is one step of the caller.
 func (c *caller) next() {
@@ -44,7 +47,7 @@ func (c *caller) next() {
 		if c.open--; c.open == 0 {
 			c.soon(c.now+2*time.Second, func() { c.write(history.Event{Kind: history.Left}) })
 		}
-	case c.profile.breaks && !leads && c.chance(4):
+	case c.profile.breaks && !leads && random.Chance(c.rng, 4):
 		c.breaks()
 	default:
 		c.obtain(leads)
@@ -99,7 +102,7 @@ type obtaining struct {
 
 func (c *caller) obtain(leads bool) {
 	keys, o := c.someKeys(), &obtaining{caller: c, since: c.now, leads: leads}
-	w := want{write: keys, token: c.newToken(), ttl: c.someTTL(), fenced: c.chance(50)}
+	w := want{write: keys, token: c.newToken(), ttl: c.someTTL(), fenced: random.Chance(c.rng, 50)}
 	switch n := c.rng.IntN(5); {
 	case leads:
 		w = want{write: []string{"leader"}, token: w.token, ttl: 900 * time.Millisecond, fenced: true}
@@ -108,24 +111,24 @@ func (c *caller) obtain(leads bool) {
 	case n == 2 && len(keys) > 1:
 		w.write, w.read = keys[:1], keys[1:]
 	}
-	if c.profile.tokens && !leads && c.chance(30) {
+	if c.profile.tokens && !leads && random.Chance(c.rng, 30) {
 		w.token, o.shared = "shared "+keys[0], true
 	}
 	o.way = []history.Way{history.Once, history.Poll, history.Queue, history.Queue}[c.rng.IntN(4)]
-	if c.profile.queues && c.chance(80) || leads {
+	if c.profile.queues && random.Chance(c.rng, 80) || leads {
 		o.way = history.Queue
 	}
-	if o.way != history.Once && (c.profile.endless || c.chance(70)) {
+	if o.way != history.Once && (c.profile.endless || random.Chance(c.rng, 70)) {
 		o.wait = 8 * time.Second
-		if c.chance(15) {
-			o.wait = c.between(time.Millisecond, 400*time.Millisecond)
+		if random.Chance(c.rng, 15) {
+			o.wait = random.Between(c.rng, time.Millisecond, 400*time.Millisecond)
 		}
 	}
-	if c.chance(15) && !leads {
-		o.kept = c.between(100*time.Millisecond, 1500*time.Millisecond)
+	if random.Chance(c.rng, 15) && !leads {
+		o.kept = random.Between(c.rng, 100*time.Millisecond, 1500*time.Millisecond)
 	}
-	o.lock = &locked{caller: c, want: w, asked: c.now, kept: o.kept, watched: c.chance(60) || leads}
-	o.lock.renewed = leads || o.lock.watched && c.chance(60)
+	o.lock = &locked{caller: c, want: w, asked: c.now, kept: o.kept, watched: random.Chance(c.rng, 60) || leads}
+	o.lock.renewed = leads || o.lock.watched && random.Chance(c.rng, 60)
 	if leads {
 		o.lock.leads, o.wait = true, 0
 	} else {
@@ -154,7 +157,7 @@ func (o *obtaining) attempt() {
 		if key, how := o.server.refuses(o.lock.want, nil); how != "" {
 			return refusal{key, how}
 		}
-		if o.defect == staleAnswer && o.chance(15) {
+		if o.defect == staleAnswer && random.Chance(o.rng, 15) {
 			o.planted++
 			return refusal{o.lock.keys()[0], "write"}
 		}
@@ -193,7 +196,7 @@ func (o *obtaining) refused() {
 		o.soon(o.now+o.latency(), o.enter)
 		return
 	}
-	o.soon(o.now+o.between(5*time.Millisecond, 80*time.Millisecond), func() {
+	o.soon(o.now+random.Between(o.rng, 5*time.Millisecond, 80*time.Millisecond), func() {
 		if !o.over {
 			o.attempt()
 		}
@@ -245,7 +248,7 @@ func (o *obtaining) granted(since time.Duration, number int64) {
 	case o.now >= l.deadline:
 		o.end(history.Event{Outcome: history.Failed, Is: []string{"ErrNotObtained"}})
 		o.cleanUp()
-	case o.defect == needlessError && o.chance(5):
+	case o.defect == needlessError && random.Chance(o.rng, 5):
 		o.planted++
 		o.end(history.Event{Outcome: history.Failed, Error: "ERR nobody knows"})
 		o.cleanUp()
@@ -265,7 +268,7 @@ func (o *obtaining) giveUp() {
 	if e.Held == "" {
 		e = history.Event{Outcome: history.Unknown}
 	}
-	o.soon(o.now+o.between(0, 50*time.Millisecond), func() { o.done(o.op, e) })
+	o.soon(o.now+random.Between(o.rng, 0, 50*time.Millisecond), func() { o.done(o.op, e) })
 	o.cleanUp()
 }
 

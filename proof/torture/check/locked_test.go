@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/seed-14de3678/redislock/proof/random"
 	"github.com/seed-14de3678/redislock/proof/torture/history"
 )
 
@@ -94,7 +95,7 @@ func (l *locked) renew() {
 		return
 	}
 	sent, changes, ttl := l.now, l.changes, l.ttl
-	if l.defect == needlessLoss && l.chance(20) {
+	if l.defect == needlessLoss && random.Chance(l.rng, 20) {
 		l.planted++
 		l.lose()
 		return
@@ -135,7 +136,7 @@ func (l *locked) use() {
 	case n < 45 && l.fenced:
 		l.enter()
 	case n < 53:
-		l.release(history.Event{Action: history.Leave, Kept: l.between(10*time.Millisecond, 1500*time.Millisecond)})
+		l.release(history.Event{Action: history.Leave, Kept: random.Between(l.rng, 10*time.Millisecond, 1500*time.Millisecond)})
 	case n < 57 && !l.profile.endless && !l.renewed:
 		l.lock = nil // and forgets it
 		l.later()
@@ -187,7 +188,7 @@ func (l *locked) lease(e history.Event, ttl time.Duration, do func() any) {
 	}
 	l.ask(do, func(reply any) {
 		l.changes++
-		if l.defect == needlessNotHeld && l.chance(20) {
+		if l.defect == needlessNotHeld && random.Chance(l.rng, 20) {
 			l.planted++
 			reply = false
 		}

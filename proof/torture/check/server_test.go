@@ -4,6 +4,8 @@ import (
 	"maps"
 	"slices"
 	"time"
+
+	"github.com/seed-14de3678/redislock/proof/random"
 )
 
 // A server has the keys.
@@ -92,7 +94,7 @@ func (v *server) inTheWay(name string, write bool, token string, before *waiter)
 func (v *server) refuses(w want, before *waiter) (key, how string) {
 	all := w.keys()
 	for i, k := range all {
-		if i > 0 && v.s.defect == overlap && v.s.chance(60) {
+		if i > 0 && v.s.defect == overlap && random.Chance(v.s.rng, 60) {
 			v.s.planted++
 			continue
 		}
@@ -125,7 +127,7 @@ func (v *server) take(w want) (number int64) {
 func (v *server) extend(l *lease, until time.Duration) {
 	l.until = until
 	if until < simEnd {
-		v.s.at(until+v.s.between(time.Millisecond, 10*time.Millisecond), v.serve)
+		v.s.at(until+random.Between(v.s.rng, time.Millisecond, 10*time.Millisecond), v.serve)
 	}
 }
 
@@ -135,7 +137,7 @@ func (v *server) number(keys []string) int64 {
 	for _, k := range keys {
 		number = max(number, v.key(k).number+1)
 	}
-	if v.s.defect == staleNumber && v.s.chance(30) && v.key(keys[0]).number > 0 {
+	if v.s.defect == staleNumber && random.Chance(v.s.rng, 30) && v.key(keys[0]).number > 0 {
 		v.s.planted++
 		number = v.key(keys[0]).number
 	}
@@ -222,7 +224,7 @@ func (v *server) convert(keys []string, token string, ttl time.Duration, write b
 
 // enter puts a waiter at the end of the line.
 func (v *server) enter(w *waiter) {
-	if v.s.defect == reorder && len(v.line) > 0 && v.s.chance(70) {
+	if v.s.defect == reorder && len(v.line) > 0 && random.Chance(v.s.rng, 70) {
 		v.s.planted++
 		v.line = slices.Insert(v.line, 0, w)
 	} else {
@@ -250,7 +252,7 @@ func (v *server) serve() {
 			if w.owner.dead <= v.s.now {
 				continue
 			}
-			if v.s.defect == lostWakeUp && v.s.chance(10) {
+			if v.s.defect == lostWakeUp && random.Chance(v.s.rng, 10) {
 				v.s.planted++
 				continue
 			}
@@ -261,7 +263,7 @@ func (v *server) serve() {
 
 // isLate reports whether it is somebody's turn who is to learn of it later.
 func (v *server) isLate(w *waiter) bool {
-	if v.s.defect == lateTurn && w.late == 0 && v.s.chance(15) {
+	if v.s.defect == lateTurn && w.late == 0 && random.Chance(v.s.rng, 15) {
 		v.s.planted++
 		w.late = v.s.now + 700*time.Millisecond
 		v.s.at(w.late, v.serve)

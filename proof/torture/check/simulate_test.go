@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/seed-14de3678/redislock/proof/random"
 	"github.com/seed-14de3678/redislock/proof/torture/history"
 )
 
@@ -76,20 +77,12 @@ func (s *simulation) at(at time.Duration, do func()) {
 	heap.Push(&s.queue, moment{max(at, s.now), s.seq, do})
 }
 
-// between is a duration from least to most.
-func (s *simulation) between(least, most time.Duration) time.Duration {
-	return least + time.Duration(s.rng.Int64N(int64(most-least)+1))
-}
-
-// chance is true in so many of a hundred cases.
-func (s *simulation) chance(percent int) bool { return s.rng.IntN(100) < percent }
-
 // latency is how long something takes from one machine to another.
 func (s *simulation) latency() time.Duration {
-	if s.chance(5) {
-		return s.between(time.Millisecond, 25*time.Millisecond)
+	if random.Chance(s.rng, 5) {
+		return random.Between(s.rng, time.Millisecond, 25*time.Millisecond)
 	}
-	return s.between(50*time.Microsecond, 2*time.Millisecond)
+	return random.Between(s.rng, 50*time.Microsecond, 2*time.Millisecond)
 }
 
 // newToken is one that nobody else has.
@@ -136,10 +129,10 @@ func (s *simulation) newProcess(number int) *process {
 	p := &process{simulation: s, number: number, dead: simEnd * 2}
 	at := time.Duration(0)
 	for at < faultsEnd {
-		at += s.between(0, 4*time.Second)
-		stop := stop{at, at + s.between(time.Millisecond, 50*time.Millisecond)} // too short to be noticed
-		if s.profile.stops && s.chance(40) {
-			stop.end = at + s.between(100*time.Millisecond, 3*time.Second)
+		at += random.Between(s.rng, 0, 4*time.Second)
+		stop := stop{at, at + random.Between(s.rng, time.Millisecond, 50*time.Millisecond)} // too short to be noticed
+		if s.profile.stops && random.Chance(s.rng, 40) {
+			stop.end = at + random.Between(s.rng, 100*time.Millisecond, 3*time.Second)
 		}
 		if stop.end > faultsEnd {
 			break
@@ -147,21 +140,21 @@ func (s *simulation) newProcess(number int) *process {
 		p.stops = append(p.stops, stop)
 		at = stop.end + 100*time.Millisecond
 		if length := stop.end - stop.begin; length > 30*time.Millisecond {
-			p.soon(stop.end+s.between(0, 20*time.Millisecond), func() {
+			p.soon(stop.end+random.Between(s.rng, 0, 20*time.Millisecond), func() {
 				p.write(history.Event{Kind: history.Stall, For: s.now - stop.begin})
 			})
 		}
 	}
-	if s.profile.kills && s.chance(50) {
-		p.dead = s.between(time.Second, faultsEnd)
-		s.at(p.dead+s.between(0, 5*time.Millisecond), func() {
+	if s.profile.kills && random.Chance(s.rng, 50) {
+		p.dead = random.Between(s.rng, time.Second, faultsEnd)
+		s.at(p.dead+random.Between(s.rng, 0, 5*time.Millisecond), func() {
 			s.write(history.Event{At: s.now, Kind: history.Killed, Op: number})
 		})
 	}
 	for n := range 1 + s.rng.IntN(3) {
 		c := &caller{process: p, number: n + 1}
 		p.open++
-		p.soon(s.between(0, 200*time.Millisecond), c.next)
+		p.soon(random.Between(s.rng, 0, 200*time.Millisecond), c.next)
 	}
 	return p
 }
@@ -180,7 +173,7 @@ func (p *process) soon(at time.Duration, do func()) {
 		}
 		for _, stop := range p.stops {
 			if p.now >= stop.begin && p.now < stop.end {
-				p.soon(stop.end+p.between(0, 5*time.Millisecond), do)
+				p.soon(stop.end+random.Between(p.rng, 0, 5*time.Millisecond), do)
 				return
 			}
 		}
@@ -190,8 +183,8 @@ func (p *process) soon(at time.Duration, do func()) {
 
 // ask sends a request, which is executed at the server, and gets the reply; or it gives up after a while.
 func (p *process) ask(execute func() any, answer func(any), giveUp func()) {
-	lost := p.profile.losses && p.now < faultsEnd && p.chance(6)
-	executed := !lost || p.chance(50)
+	lost := p.profile.losses && p.now < faultsEnd && random.Chance(p.rng, 6)
+	executed := !lost || random.Chance(p.rng, 50)
 	over := false
 	arrives := p.now + p.latency()
 	p.at(arrives, func() {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/seed-14de3678/redislock/internal/pace"
+	"github.com/seed-14de3678/redislock/proof/random"
 	"github.com/seed-14de3678/redislock/proof/torture/history"
 )
 
@@ -37,21 +38,15 @@ func (c *caller) ask(ctx context.Context, e history.Event, fn func() error) erro
 	return err
 }
 
-// chance is true in so many of a hundred cases.
-func (c *caller) chance(percent int) bool { return c.rng.IntN(100) < percent }
-
-// between is a duration from least to most.
-func (c *caller) between(least, most time.Duration) time.Duration {
-	return least + time.Duration(c.rng.Int64N(int64(most-least)+1))
-}
-
 // think waits for a moment before the next step.
 func (c *caller) think(ctx context.Context) {
-	pace.Sleep(ctx, c.between(time.Millisecond, 15*time.Millisecond))
+	pace.Sleep(ctx, random.Between(c.rng, time.Millisecond, 15*time.Millisecond))
 }
 
 // work is what a caller does while it holds a lock.
-func (c *caller) work(ctx context.Context) { pace.Sleep(ctx, c.between(0, 15*time.Millisecond)) }
+func (c *caller) work(ctx context.Context) {
+	pace.Sleep(ctx, random.Between(c.rng, 0, 15*time.Millisecond))
+}
 
 // errImpatient is the cause of the contexts that a caller ends.
 var errImpatient = errors.New("the caller does not want to wait any longer")
@@ -65,8 +60,8 @@ func brief(ctx context.Context, d time.Duration) (context.Context, context.Cance
 // a few end too soon, or have ended before.
 func (c *caller) ending() (context.Context, context.CancelFunc) {
 	switch {
-	case c.chance(c.load.rough()):
-		return brief(context.Background(), c.between(0, 3*time.Millisecond))
+	case random.Chance(c.rng, c.load.rough()):
+		return brief(context.Background(), random.Between(c.rng, 0, 3*time.Millisecond))
 	default:
 		return brief(context.Background(), 3*time.Second)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/election"
+	"github.com/seed-14de3678/redislock/proof/random"
 	"github.com/seed-14de3678/redislock/proof/torture/history"
 )
 
@@ -23,7 +24,7 @@ type candidacy struct {
 
 // elected stands for election, leads for a while, and resigns.
 func elected(ctx context.Context, c *caller) {
-	ctx, over := brief(ctx, c.between(ShortLease, WaitLimit))
+	ctx, over := brief(ctx, random.Between(c.rng, ShortLease, WaitLimit))
 	defer over()
 	run := &candidacy{caller: c, ctx: ctx, key: c.Keys[c.rng.IntN(2)]}
 	run.stands()
@@ -53,7 +54,7 @@ func elected(ctx context.Context, c *caller) {
 	} else if !errors.Is(err, errWork) {
 		c.complain("Run has not returned the error of its function, but %v", err)
 	}
-	if c.chance(20) {
+	if random.Chance(c.rng, 20) {
 		run.asksWho()
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/fencing"
 	"github.com/seed-14de3678/redislock/internal/pace"
+	"github.com/seed-14de3678/redislock/proof/random"
 	"github.com/seed-14de3678/redislock/proof/torture/history"
 )
 
@@ -18,11 +19,11 @@ const memory = time.Hour
 func fenced(ctx context.Context, c *caller) {
 	r := c.waits(c.want(c.keys()), c.anyWay())
 	r.opt.Fenced = true
-	overruns := c.chance(20)
+	overruns := random.Chance(c.rng, 20)
 	if overruns {
-		r.ttl = c.between(ShortLease/6, ShortLease/2)
+		r.ttl = random.Between(c.rng, ShortLease/6, ShortLease/2)
 	}
-	if c.chance(50) {
+	if random.Chance(c.rng, 50) {
 		c.tell(r)
 	}
 	h := c.obtain(ctx, r)
@@ -32,7 +33,7 @@ func fenced(ctx context.Context, c *caller) {
 	h.enters()
 	switch n := c.rng.IntN(4); {
 	case overruns:
-		pace.Sleep(ctx, c.between(0, r.ttl*3/2)) // so that it comes too late, perhaps
+		pace.Sleep(ctx, random.Between(c.rng, 0, r.ttl*3/2)) // so that it comes too late, perhaps
 		h.enters()
 	case n == 0:
 		if h.upgrade() {
@@ -50,7 +51,7 @@ func fenced(ctx context.Context, c *caller) {
 		h.enters()
 	}
 	h.release()
-	if c.chance(20) {
+	if random.Chance(c.rng, 20) {
 		h.enters()
 	}
 }

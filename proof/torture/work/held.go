@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/proof/random"
 	"github.com/seed-14de3678/redislock/proof/torture/history"
 )
 
@@ -109,7 +110,7 @@ func (h *hold) finish(e history.Event, fn func(context.Context) error) {
 	ctx, over := h.ending()
 	err := h.do(ctx, e, true, func() error { return fn(ctx) })
 	over()
-	if outcome(e.Action, err) == history.Unknown && h.chance(50) {
+	if outcome(e.Action, err) == history.Unknown && random.Chance(h.rng, 50) {
 		ctx, over := h.ending()
 		_ = h.do(ctx, history.Event{Action: history.Release}, true, func() error { return h.lock.Release(ctx) })
 		over()

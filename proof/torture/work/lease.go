@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/seed-14de3678/redislock/internal/pace"
+	"github.com/seed-14de3678/redislock/proof/random"
 	"github.com/seed-14de3678/redislock/proof/torture/history"
 )
 
@@ -12,13 +13,13 @@ import (
 func watchdog(ctx context.Context, c *caller) {
 	r := c.waits(c.want(c.keys()), c.anyWay())
 	r.opt.Watchdog = true
-	if c.chance(50) {
+	if random.Chance(c.rng, 50) {
 		r.write, r.read = append(r.write, r.read...), nil
 		c.with(ctx, r, func(ctx context.Context, h *hold) {
 			h.workLong(ctx)
-			if h.chance(10) {
-				h.leave(h.between(time.Millisecond, 100*time.Millisecond))
-			} else if h.chance(10) {
+			if random.Chance(h.rng, 10) {
+				h.leave(random.Between(h.rng, time.Millisecond, 100*time.Millisecond))
+			} else if random.Chance(h.rng, 10) {
 				h.release()
 			}
 		})
@@ -26,7 +27,7 @@ func watchdog(ctx context.Context, c *caller) {
 	}
 	if h := c.obtain(ctx, c.tell(r)); h != nil {
 		h.workLong(ctx)
-		if h.chance(30) {
+		if random.Chance(h.rng, 30) {
 			h.refresh(h.lease())
 			h.workLong(ctx)
 		}
@@ -36,18 +37,18 @@ func watchdog(ctx context.Context, c *caller) {
 
 // workLong works for a moment, or for longer than a lease; not much longer if the process is to end.
 func (h *hold) workLong(ctx context.Context) {
-	if h.chance(85) {
+	if random.Chance(h.rng, 85) {
 		h.work(ctx)
 		return
 	}
-	pace.Sleep(ctx, h.between(ShortLease, 2*ShortLease))
+	pace.Sleep(ctx, random.Between(h.rng, ShortLease, 2*ShortLease))
 }
 
 // overrun holds locks for so long that the lease of many ends before, told of it or not, and goes on as if it had not.
 func overrun(ctx context.Context, c *caller) {
 	r := c.waits(c.want(c.keys()), c.anyWay())
-	r.ttl = c.between(ShortLease/6, ShortLease/2)
-	if c.chance(50) {
+	r.ttl = random.Between(c.rng, ShortLease/6, ShortLease/2)
+	if random.Chance(c.rng, 50) {
 		c.tell(r)
 	}
 	h := c.obtain(ctx, r)
@@ -55,11 +56,11 @@ func overrun(ctx context.Context, c *caller) {
 		return
 	}
 	for range 1 + c.rng.IntN(3) {
-		pace.Sleep(ctx, c.between(0, r.ttl*3/2))
+		pace.Sleep(ctx, random.Between(c.rng, 0, r.ttl*3/2))
 		if ctx.Err() != nil {
 			break
 		}
-		if c.chance(30) {
+		if random.Chance(c.rng, 30) {
 			h.refresh(r.ttl) // perhaps somebody else has the keys
 		} else {
 			h.changeOnce()
@@ -71,10 +72,10 @@ func overrun(ctx context.Context, c *caller) {
 // endings leaves keys taken, after a Leave or because they were obtained with HoldAtLeast.
 func endings(ctx context.Context, c *caller) {
 	r := c.waits(c.want(c.keys()), c.anyWay())
-	if c.chance(50) {
-		r.opt.HoldAtLeast = c.between(time.Millisecond, 200*time.Millisecond)
+	if random.Chance(c.rng, 50) {
+		r.opt.HoldAtLeast = random.Between(c.rng, time.Millisecond, 200*time.Millisecond)
 	}
-	if c.chance(50) {
+	if random.Chance(c.rng, 50) {
 		c.tell(r)
 	}
 	h := c.obtain(ctx, r)
@@ -88,7 +89,7 @@ func endings(ctx context.Context, c *caller) {
 	case n == 1:
 		h.release()
 	default:
-		h.leave(c.between(time.Millisecond, 200*time.Millisecond))
+		h.leave(random.Between(c.rng, time.Millisecond, 200*time.Millisecond))
 	}
 }
 
@@ -103,7 +104,7 @@ func breaking(ctx context.Context, c *caller) {
 		return
 	}
 	r := c.tell(c.waits(c.want(c.keys()), c.anyWay()))
-	r.opt.Watchdog = c.chance(60)
+	r.opt.Watchdog = random.Chance(c.rng, 60)
 	if h := c.obtain(ctx, r); h != nil {
 		h.work(ctx)
 		h.change(ctx)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/seed-14de3678/redislock/internal/pace"
+	"github.com/seed-14de3678/redislock/proof/random"
 	"github.com/seed-14de3678/redislock/proof/torture/history"
 )
 
@@ -16,12 +17,12 @@ import (
 // leases are long, because a waiter asks by itself when that of the holder is over.
 func line(ctx context.Context, c *caller) {
 	keys := c.groups[0][:2]
-	if !c.chance(10) {
+	if !random.Chance(c.rng, 10) {
 		keys = c.some(keys, 1)
 	}
 	r := &request{write: keys, ttl: 8 * ShortLease, by: plain(c.clients[0])}
 	if h := c.obtain(ctx, c.waits(r, history.Queue)); h != nil {
-		pace.Sleep(ctx, c.between(ShortLease/4, ShortLease*3/4))
+		pace.Sleep(ctx, random.Between(c.rng, ShortLease/4, ShortLease*3/4))
 		h.release()
 	}
 }
@@ -31,7 +32,7 @@ func watched(ctx context.Context, c *caller) {
 	r := c.tell(c.waits(c.want(c.keys()[:1]), history.Once))
 	r.opt.Watchdog, r.ttl = true, ShortLease
 	if h := c.obtain(ctx, r); h != nil {
-		pace.Sleep(ctx, c.between(2*ShortLease, 6*ShortLease))
+		pace.Sleep(ctx, random.Between(c.rng, 2*ShortLease, 6*ShortLease))
 		h.release()
 	}
 }
@@ -50,7 +51,7 @@ func crowd(ctx context.Context, c *caller) {
 			}
 			r := &request{write: own, ttl: ShortLease, way: history.Once, by: plain(c.clients[0])}
 			if h := one.obtain(ctx, r); h != nil {
-				pace.Sleep(ctx, one.between(0, ShortLease/3))
+				pace.Sleep(ctx, random.Between(one.rng, 0, ShortLease/3))
 				h.release()
 			}
 		})

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/seed-14de3678/redislock/multi"
+	"github.com/seed-14de3678/redislock/proof/random"
 	"github.com/seed-14de3678/redislock/proof/torture/history"
 )
 
@@ -53,11 +54,11 @@ func majorities(ctx context.Context, c *caller) {
 	r.pkg, r.by = history.Quorum, majority(c.quorum)
 	r.ttl = ShortLease * time.Duration(2+c.rng.IntN(2)) // a node has a quarter of that to answer, also on a busy machine
 	c.waits(r, history.Once)
-	if c.chance(70) {
+	if random.Chance(c.rng, 70) {
 		c.waits(r, history.Poll)
 	}
-	r.opt.Fenced = c.chance(40)
-	if c.chance(10) {
+	r.opt.Fenced = random.Chance(c.rng, 40)
+	if random.Chance(c.rng, 10) {
 		c.attachedWhole(ctx, r)
 		return
 	}
@@ -66,18 +67,18 @@ func majorities(ctx context.Context, c *caller) {
 
 // holdWhole obtains a lock that has parts, and does with it what can be done with one.
 func (c *caller) holdWhole(ctx context.Context, r *request) {
-	r.opt.Watchdog = r.opt.Watchdog || c.chance(40)
-	if c.chance(20) {
-		r.opt.HoldAtLeast = c.between(time.Millisecond, 100*time.Millisecond)
+	r.opt.Watchdog = r.opt.Watchdog || random.Chance(c.rng, 40)
+	if random.Chance(c.rng, 20) {
+		r.opt.HoldAtLeast = random.Between(c.rng, time.Millisecond, 100*time.Millisecond)
 	}
-	if c.chance(30) {
+	if random.Chance(c.rng, 30) {
 		if r.pkg == history.Quorum {
 			r.write, r.read = slices.Concat(r.write, r.read), nil
 		}
 		c.with(ctx, r, func(ctx context.Context, h *hold) { h.useWhole(ctx, r) })
 		return
 	}
-	if c.chance(60) {
+	if random.Chance(c.rng, 60) {
 		r.told = []told{byContext, byChannel, byHook}[c.rng.IntN(3)]
 	}
 	if h := c.obtain(ctx, r); h != nil {
@@ -113,7 +114,7 @@ func (h *hold) useWhole(ctx context.Context, r *request) {
 	h.workLong(ctx)
 	for range h.rng.IntN(3) {
 		use := h.remaining
-		if h.chance(50) {
+		if random.Chance(h.rng, 50) {
 			use = func() bool { return h.refresh(r.ttl) }
 		}
 		if !use() || ctx.Err() != nil {
@@ -126,7 +127,7 @@ func (h *hold) useWhole(ctx context.Context, r *request) {
 	}
 	switch h.rng.IntN(10) {
 	case 0:
-		h.leave(h.between(time.Millisecond, 100*time.Millisecond))
+		h.leave(random.Between(h.rng, time.Millisecond, 100*time.Millisecond))
 	case 1:
 		h.release()
 	}

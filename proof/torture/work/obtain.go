@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/proof/random"
 	"github.com/seed-14de3678/redislock/proof/torture/history"
 )
 
@@ -48,7 +49,7 @@ func (c *caller) waits(r *request, way history.Way) *request {
 		r.opt.RetryStrategy = redislock.LimitRetry(redislock.LinearBackoff(20*time.Millisecond), 1+c.rng.IntN(8))
 	case way == history.Queue && n == 0: // without a strategy
 	case n == 1:
-		r.opt.RetryStrategy = redislock.LinearBackoff(c.between(20*time.Millisecond, 60*time.Millisecond))
+		r.opt.RetryStrategy = redislock.LinearBackoff(random.Between(c.rng, 20*time.Millisecond, 60*time.Millisecond))
 	default:
 		r.opt.RetryStrategy = redislock.ExponentialBackoff(5*time.Millisecond, 200*time.Millisecond)
 	}
@@ -68,16 +69,16 @@ func (c *caller) tell(r *request) *request {
 
 // bound decides for how long a request waits at most: as its Wait says, or until the caller has had enough.
 func (c *caller) bound(r *request) {
-	switch short := c.between(0, 300*time.Millisecond); {
+	switch short := random.Between(c.rng, 0, 300*time.Millisecond); {
 	case c.load.gentle:
 		r.opt.Wait = lineWait
-	case r.way != history.Once && c.chance(10):
+	case r.way != history.Once && random.Chance(c.rng, 10):
 		r.opt.Wait = max(short, time.Millisecond)
-	case c.chance(c.load.rough()):
+	case random.Chance(c.rng, c.load.rough()):
 		r.patience = max(short/20, time.Microsecond)
-	case r.way != history.Once && c.chance(10):
+	case r.way != history.Once && random.Chance(c.rng, 10):
 		r.patience = max(short, time.Millisecond)
-	case c.chance(50):
+	case random.Chance(c.rng, 50):
 		r.opt.Wait = WaitLimit
 	default:
 		r.patience = WaitLimit
@@ -149,7 +150,7 @@ func (c *caller) with(ctx context.Context, r *request, fn func(context.Context, 
 			if !h.ended() {
 				release = h.calls(release, true)
 			}
-			if c.chance(5) {
+			if random.Chance(c.rng, 5) {
 				panic(errWork)
 			}
 			return errWork

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/proof/random"
 	"github.com/seed-14de3678/redislock/proof/torture/history"
 	"github.com/seed-14de3678/redislock/reentrant"
 )
@@ -11,13 +12,13 @@ import (
 // nested obtains locks, and obtains some of their keys and others again as the same owner. Another caller may be the same
 // owner, too.
 func nested(ctx context.Context, c *caller) {
-	owned, shared := reentrant.NewOwner(ctx), c.chance(30)
+	owned, shared := reentrant.NewOwner(ctx), random.Chance(c.rng, 30)
 	if shared {
 		owned = c.pair.own(ctx)
 		defer c.pair.disown()
 	}
 	group := c.groups[c.rng.IntN(len(c.groups))]
-	renews, fenced := c.chance(40), c.chance(30)
+	renews, fenced := random.Chance(c.rng, 40), random.Chance(c.rng, 30)
 	var holds []*hold
 	for depth := range 1 + c.rng.IntN(3) {
 		r := c.want(c.some(group, 2))
@@ -28,7 +29,7 @@ func nested(ctx context.Context, c *caller) {
 		if depth == 0 {
 			c.waits(r, c.anyWay())
 		}
-		if !shared && r.read == nil && c.chance(20) {
+		if !shared && r.read == nil && random.Chance(c.rng, 20) {
 			c.with(owned, r, func(ctx context.Context, h *hold) { h.work(ctx) })
 			continue
 		}
@@ -38,11 +39,11 @@ func nested(ctx context.Context, c *caller) {
 		}
 		h.others()
 		holds = append(holds, h)
-		if c.chance(20) {
+		if random.Chance(c.rng, 20) {
 			h.refresh(c.lease())
 			h.others()
 		}
-		if c.chance(10) {
+		if random.Chance(c.rng, 10) {
 			h.remaining()
 		}
 		h.workLong(ctx)

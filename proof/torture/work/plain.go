@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/seed-14de3678/redislock/internal/pace"
+	"github.com/seed-14de3678/redislock/proof/random"
 	"github.com/seed-14de3678/redislock/proof/torture/history"
 )
 
@@ -12,7 +13,7 @@ import (
 func linear(queues bool) func(context.Context, *caller) {
 	return func(ctx context.Context, c *caller) {
 		way := history.Once
-		if queues && c.chance(50) {
+		if queues && random.Chance(c.rng, 50) {
 			way = history.Queue
 		}
 		if h := c.obtain(ctx, c.waits(c.want(c.keys()), way)); h != nil {
@@ -25,7 +26,7 @@ func linear(queues bool) func(context.Context, *caller) {
 // sets obtains sets in every way, watched or not.
 func sets(ctx context.Context, c *caller) {
 	r := c.waits(c.want(c.keys()), c.anyWay())
-	if c.chance(50) {
+	if random.Chance(c.rng, 50) {
 		c.tell(r)
 	}
 	h := c.obtain(ctx, r)
@@ -33,7 +34,7 @@ func sets(ctx context.Context, c *caller) {
 		return
 	}
 	h.change(ctx)
-	if h.told == byNobody && r.ttl < LongLease && c.chance(1) {
+	if h.told == byNobody && r.ttl < LongLease && random.Chance(c.rng, 1) {
 		h.end() // the caller forgets it; the lease ends by itself
 		return
 	}
@@ -43,16 +44,16 @@ func sets(ctx context.Context, c *caller) {
 // queue obtains sets in line. Most callers want the same few keys, and hold them for so long that others wait for a while.
 func queue(ctx context.Context, c *caller) {
 	keys := c.keys()
-	if c.chance(80) {
+	if random.Chance(c.rng, 80) {
 		group := c.groups[0]
 		keys = c.some(group[:min(2, len(group))], 2)
 	}
 	r := c.waits(c.want(keys), history.Queue)
-	if c.chance(30) {
+	if random.Chance(c.rng, 30) {
 		c.tell(r)
 	}
 	if h := c.obtain(ctx, r); h != nil {
-		pace.Sleep(ctx, c.between(30*time.Millisecond, 150*time.Millisecond))
+		pace.Sleep(ctx, random.Between(c.rng, 30*time.Millisecond, 150*time.Millisecond))
 		h.release()
 	}
 }

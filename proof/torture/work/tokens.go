@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/seed-14de3678/redislock/proof/random"
 	"github.com/seed-14de3678/redislock/proof/torture/history"
 	"github.com/seed-14de3678/redislock/reentrant"
 )
@@ -67,13 +68,13 @@ func tokens(ctx context.Context, c *caller) {
 	r := c.waits(c.want(c.keys()), c.anyWay())
 	r.opt.Token = c.pair.take(c)
 	defer c.pair.give()
-	if c.chance(25) {
+	if random.Chance(c.rng, 25) {
 		c.attached(ctx, r.opt.Token)
 		return
 	}
-	if c.chance(30) {
+	if random.Chance(c.rng, 30) {
 		c.tell(r)
-		r.opt.Watchdog = c.chance(50)
+		r.opt.Watchdog = random.Chance(c.rng, 50)
 	}
 	h := c.obtain(ctx, r)
 	if h == nil {
@@ -99,7 +100,7 @@ func (c *caller) attached(ctx context.Context, token string) {
 		h.refresh(c.lease())
 		h.work(ctx)
 	}
-	if c.chance(30) {
+	if random.Chance(c.rng, 30) {
 		h.release()
 		return
 	}

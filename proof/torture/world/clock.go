@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/seed-14de3678/redislock/internal/redistest"
+	"github.com/seed-14de3678/redislock/proof/random"
 	"github.com/seed-14de3678/redislock/proof/torture/check"
 )
 
@@ -91,7 +92,7 @@ func (w *world) clockFaults() []Nemesis {
 // clockAhead has the clock jump ahead, and back in the end.
 func (w *world) clockAhead(h *host, rng *rand.Rand, d time.Duration) error {
 	before := h.clock.now()
-	h.clock.set(min(mostShift, before+between(rng, 100*time.Millisecond, mostShift)))
+	h.clock.set(min(mostShift, before+random.Between(rng, 100*time.Millisecond, mostShift)))
 	defer h.clock.set(before)
 	time.Sleep(d)
 	return nil
@@ -99,7 +100,7 @@ func (w *world) clockAhead(h *host, rng *rand.Rand, d time.Duration) error {
 
 // clockBack has the clock jump back.
 func (w *world) clockBack(h *host, rng *rand.Rand, d time.Duration) error {
-	back := max(-mostShift, h.clock.now()-between(rng, 100*time.Millisecond, mostShift/2))
+	back := max(-mostShift, h.clock.now()-random.Between(rng, 100*time.Millisecond, mostShift/2))
 	for _, h := range w.alike(h) {
 		h.clock.set(back)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/seed-14de3678/redislock/internal/redistest"
 	"github.com/seed-14de3678/redislock/internal/slot"
+	"github.com/seed-14de3678/redislock/proof/random"
 	"github.com/seed-14de3678/redislock/proof/torture/check"
 )
 
@@ -100,7 +101,7 @@ func (c *cluster) stopped(h *host, rng *rand.Rand, d time.Duration) error {
 	replica := c.group.ReplicaOf(h.Server)
 	h.Pause()
 	err := c.try(func() error { c.group.AwaitMaster(replica); return nil })
-	time.Sleep(between(rng, 0, d))
+	time.Sleep(random.Between(rng, 0, d))
 	h.Resume()
 	return err
 }
@@ -143,13 +144,13 @@ func (c *cluster) moveSlot(from *host, rng *rand.Rand, d time.Duration) error {
 	}
 	key := keys[rng.IntN(len(keys))]
 	c.move = c.group.StartMove(key, to.Server)
-	time.Sleep(between(rng, 0, d/3))
+	time.Sleep(random.Between(rng, 0, d/3))
 	for _, k := range keys {
 		if slot.Tag(k) == slot.Tag(key) && rng.IntN(2) == 0 {
 			c.move.Keys(k)
 		}
 	}
-	time.Sleep(between(rng, 0, d/3))
+	time.Sleep(random.Between(rng, 0, d/3))
 	return c.finish()
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/seed-14de3678/redislock/proof/random"
 	"github.com/seed-14de3678/redislock/proof/torture/check"
 )
 
@@ -39,13 +40,13 @@ func (w *world) restartEmpty(h *host, rng *rand.Rand, d time.Duration) error {
 	h.kill()
 	h.Wipe()
 	w.forget(h)
-	time.Sleep(between(rng, 0, min(d, shortStop)))
+	time.Sleep(random.Between(rng, 0, min(d, shortStop)))
 	h.start()
 	return nil
 }
 
 func (w *world) flush(h *host, rng *rand.Rand, d time.Duration) error {
-	return during(d, between(rng, 200*time.Millisecond, 2*time.Second), func() error {
+	return during(d, random.Between(rng, 200*time.Millisecond, 2*time.Second), func() error {
 		w.forget(h)
 		return h.do("FLUSHALL")
 	})
@@ -53,7 +54,7 @@ func (w *world) flush(h *host, rng *rand.Rand, d time.Duration) error {
 
 // deleteLocks is a stranger who deletes lock keys, a few of those that there are.
 func (w *world) deleteLocks(h *host, rng *rand.Rand, d time.Duration) error {
-	return during(d, between(rng, 100*time.Millisecond, time.Second), func() error {
+	return during(d, random.Between(rng, 100*time.Millisecond, time.Second), func() error {
 		return h.scan(func(key string) error {
 			if strings.HasPrefix(key, beside) || rng.IntN(2) == 0 {
 				return nil
@@ -76,8 +77,8 @@ func (w *world) evict(h *host, rng *rand.Rand, d time.Duration) error {
 	if err := h.config("maxmemory-policy", []string{"allkeys-random", "volatile-ttl"}[rng.IntN(2)]); err != nil {
 		return err
 	}
-	err := during(d, between(rng, 100*time.Millisecond, time.Second), func() error {
-		used, err := h.number("memory", "used_memory")
+	err := during(d, random.Between(rng, 100*time.Millisecond, time.Second), func() error {
+		used, err := h.number("Memory", "used_memory")
 		if err != nil {
 			return err
 		}

@@ -66,7 +66,7 @@ func (w *world) followed(primary *host) error {
 	if err := primary.isPrimary(); err != nil {
 		return err
 	}
-	online, err := primary.field("replication", "connected_slaves")
+	online, err := primary.field("Replication", "connected_slaves")
 	if err != nil {
 		return err
 	}

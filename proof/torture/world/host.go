@@ -6,12 +6,10 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
-	"github.com/redis/go-redis/v9/maintnotifications"
 
 	"github.com/seed-14de3678/redislock/internal/redistest"
 )
@@ -61,21 +59,13 @@ func (w *world) host(server *redistest.Server, clock *redistest.Clock) *host {
 	w.Helper()
 	h := &host{
 		Server: server, relay: redistest.NewRelay(w.reporter, server.Addr()),
-		admin: server.Client(w.reporter, impatient), late: &lateCommands{},
+		admin: server.Client(w.reporter, redistest.Impatient(askTime)), late: &lateCommands{},
 	}
 	if clock != nil {
 		h.clock = &hostClock{clock: clock}
 	}
 	w.target.Via[server.Addr()] = h.relay.Addr()
 	return h
-}
-
-// impatient makes a client that asks once.
-func impatient(opt *redis.Options) {
-	opt.MaxRetries, opt.DialerRetries = -1, 1
-	opt.DialTimeout, opt.ReadTimeout, opt.WriteTimeout = askTime, askTime, askTime
-	opt.DisableIdentity = true
-	opt.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
 }
 
 // do has the server execute a command.
@@ -91,16 +81,15 @@ func (h *host) config(name string, value any) error { return h.do("CONFIG", "SET
 
 // field is what INFO says under a name.
 func (h *host) field(section, name string) (string, error) {
-	info, err := h.admin.Info(context.Background(), section).Result()
+	info, err := h.admin.InfoMap(context.Background(), section).Result()
 	if err != nil {
 		return "", fmt.Errorf("port %d: INFO: %w", h.Port(), err)
 	}
-	for line := range strings.Lines(info) {
-		if value, ok := strings.CutPrefix(line, name+":"); ok {
-			return strings.TrimSpace(value), nil
-		}
+	value, ok := info[section][name]
+	if !ok {
+		return "", fmt.Errorf("port %d: INFO does not say %s", h.Port(), name)
 	}
-	return "", fmt.Errorf("port %d: INFO does not say %s", h.Port(), name)
+	return value, nil
 }
 
 // number is a field that is one.
@@ -159,22 +148,7 @@ func during(d, gap time.Duration, do func() error) error {
 }
 
 // until calls ok until it returns nil, and returns its last error if that takes too long.
-func (w *world) until(ok func() error) error {
-	for end := time.Now().Add(w.patience); ; time.Sleep(20 * time.Millisecond) {
-		err := ok()
-		if err == nil {
-			return nil
-		}
-		if time.Now().After(end) {
-			return fmt.Errorf("after %v: %w", w.patience, err)
-		}
-	}
-}
-
-// between is a duration that rng chooses.
-func between(rng *rand.Rand, least, most time.Duration) time.Duration {
-	return least + time.Duration(rng.Int64N(int64(most-least)+1))
-}
+func (w *world) until(ok func() error) error { return redistest.Until(w.patience, ok) }
 
 func portOf(h *host) string { return strconv.Itoa(h.Port()) }
 

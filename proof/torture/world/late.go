@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/seed-14de3678/redislock/internal/redistest"
+	"github.com/seed-14de3678/redislock/proof/random"
 )
 
 // deliverTime is how long the execution of late commands may take, unless the server is gone.
@@ -74,7 +75,7 @@ func (l *lateCommands) some(want func() bool) []*redistest.Kept {
 // lateDelivery keeps single requests back, and delivers them at some later time. Some are left for [World.Heal].
 func (w *world) lateDelivery(hosts []*host, rng *rand.Rand, d time.Duration) error {
 	kept := 0
-	err := during(d, between(rng, 10*time.Millisecond, 150*time.Millisecond), func() error {
+	err := during(d, random.Between(rng, 10*time.Millisecond, 150*time.Millisecond), func() error {
 		return each(hosts, func(h *host) error {
 			if kept++; kept <= mostKept*len(hosts) {
 				h.late.keepNext(h.relay)

@@ -120,14 +120,8 @@ func (u *user) works() {
 // eventually calls ok until it returns nil.
 func eventually(t *testing.T, what string, ok func() error) {
 	t.Helper()
-	for end := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
-		err := ok()
-		if err == nil {
-			return
-		}
-		if time.Now().After(end) {
-			t.Fatalf("%s: %v", what, err)
-		}
+	if err := redistest.Until(patience, ok); err != nil {
+		t.Fatalf("%s: %v", what, err)
 	}
 }
 

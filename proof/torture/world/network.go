@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/seed-14de3678/redislock/proof/random"
 	"github.com/seed-14de3678/redislock/proof/torture/check"
 )
 
@@ -72,14 +73,14 @@ func forAll(hosts []*host, d time.Duration, do func(*host)) error {
 
 // cut ends all connections, again and again.
 func (w *world) cut(hosts []*host, rng *rand.Rand, d time.Duration) error {
-	return during(d, between(rng, 50*time.Millisecond, 500*time.Millisecond), func() error {
+	return during(d, random.Between(rng, 50*time.Millisecond, 500*time.Millisecond), func() error {
 		return each(hosts, func(h *host) error { h.relay.Cut(); return nil })
 	})
 }
 
 // cutSome is a proxy that drops connections now and then.
 func (w *world) cutSome(hosts []*host, rng *rand.Rand, d time.Duration) error {
-	return during(d, between(rng, 10*time.Millisecond, 100*time.Millisecond), func() error {
+	return during(d, random.Between(rng, 10*time.Millisecond, 100*time.Millisecond), func() error {
 		return each(hosts, func(h *host) error {
 			h.relay.CutSome(func() bool { return rng.IntN(4) == 0 })
 			return nil
@@ -100,12 +101,12 @@ func (w *world) blackhole(hosts []*host, _ *rand.Rand, d time.Duration) error {
 }
 
 func (w *world) delayRequests(hosts []*host, rng *rand.Rand, d time.Duration) error {
-	late := between(rng, 10*time.Millisecond, 700*time.Millisecond)
+	late := random.Between(rng, 10*time.Millisecond, 700*time.Millisecond)
 	return forAll(hosts, d, func(h *host) { h.relay.DelayRequests(late) })
 }
 
 func (w *world) delayReplies(hosts []*host, rng *rand.Rand, d time.Duration) error {
-	late := between(rng, 10*time.Millisecond, 700*time.Millisecond)
+	late := random.Between(rng, 10*time.Millisecond, 700*time.Millisecond)
 	return forAll(hosts, d, func(h *host) { h.relay.DelayReplies(late) })
 }
 
@@ -115,7 +116,7 @@ func (w *world) dropReplies(hosts []*host, _ *rand.Rand, d time.Duration) error 
 
 // cutReplies has single requests executed and not answered.
 func (w *world) cutReplies(hosts []*host, rng *rand.Rand, d time.Duration) error {
-	return during(d, between(rng, 5*time.Millisecond, 100*time.Millisecond), func() error {
+	return during(d, random.Between(rng, 5*time.Millisecond, 100*time.Millisecond), func() error {
 		return each(hosts, func(h *host) error {
 			h.relay.OnRequest(func(name string, _ []string) {
 				if isScript(name) {

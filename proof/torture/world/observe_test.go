@@ -2,7 +2,6 @@ package world_test
 
 import (
 	"context"
-	"regexp"
 	"strings"
 	"time"
 
@@ -13,8 +12,7 @@ import (
 func (p *probe) restarts() func() bool {
 	first := ""
 	return func() bool {
-		info, _ := p.admin.Info(context.Background(), "server").Result()
-		id := regexp.MustCompile(`run_id:\w+`).FindString(info)
+		id := p.admin.InfoMap(context.Background(), "server").Item("Server", "run_id")
 		if first == "" {
 			first = id
 		}

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/seed-14de3678/redislock/proof/random"
 	"github.com/seed-14de3678/redislock/proof/torture/check"
 )
 
@@ -75,7 +76,7 @@ func (w *world) replicaStop(primary *host, rng *rand.Rand, d time.Duration) erro
 func (w *world) replicaRestart(primary *host, rng *rand.Rand, d time.Duration) error {
 	h := w.others(primary)[rng.IntN(len(w.hosts)-1)]
 	h.kill()
-	time.Sleep(between(rng, 0, min(d, shortStop)))
+	time.Sleep(random.Between(rng, 0, min(d, shortStop)))
 	h.start()
 	return w.until(func() error { return w.followed(primary) })
 }
@@ -110,7 +111,7 @@ func (w *world) promote(former *host) error {
 	var best *host
 	var most int64
 	for _, h := range w.others(former) {
-		offset, err := h.number("replication", "slave_repl_offset")
+		offset, err := h.number("Replication", "slave_repl_offset")
 		if err != nil {
 			return err
 		}
@@ -127,7 +128,7 @@ func (w *world) promote(former *host) error {
 // failoverKill loses whatever the primary had not replicated. It comes back with its data, and follows.
 func (w *world) failoverKill(h *host, rng *rand.Rand, d time.Duration) error {
 	h.kill()
-	time.Sleep(between(rng, 0, min(d, shortStop)))
+	time.Sleep(random.Between(rng, 0, min(d, shortStop)))
 	err := w.promote(h)
 	h.start()
 	return errors.Join(err, h.follow(w.primary))
@@ -136,10 +137,10 @@ func (w *world) failoverKill(h *host, rng *rand.Rand, d time.Duration) error {
 // failoverStop has the primary wake up when it has a successor, and go on for a while with the connections that it has.
 func (w *world) failoverStop(h *host, rng *rand.Rand, d time.Duration) error {
 	h.Pause()
-	time.Sleep(between(rng, 0, d))
+	time.Sleep(random.Between(rng, 0, d))
 	err := w.promote(h)
 	h.Resume()
-	time.Sleep(between(rng, 0, d))
+	time.Sleep(random.Between(rng, 0, d))
 	return errors.Join(err, h.follow(w.primary))
 }
 
@@ -147,7 +148,7 @@ func (w *world) failoverStop(h *host, rng *rand.Rand, d time.Duration) error {
 func (w *world) replicaClock(h *host, rng *rand.Rand, d time.Duration) error {
 	to := w.others(h)[rng.IntN(len(w.hosts)-1)]
 	before := to.clock.now()
-	to.clock.set(before + between(rng, 100*time.Millisecond, mostShift))
+	to.clock.set(before + random.Between(rng, 100*time.Millisecond, mostShift))
 	defer to.clock.set(before)
 	if err := w.handOver(h, to); err != nil {
 		return err

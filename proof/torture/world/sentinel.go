@@ -9,10 +9,8 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/seed-14de3678/redislock/internal/redistest"
+	"github.com/seed-14de3678/redislock/proof/random"
 )
-
-// masterName is how the sentinels of package redistest call the primary.
-const masterName = "main"
 
 // sentinels are the servers of Sentinel.
 type sentinels struct {
@@ -39,7 +37,7 @@ func (w *world) watched() {
 			w.TB.Fatalf("world: %v", err)
 		}
 	}
-	w.target.Master = masterName
+	w.target.Master = redistest.PrimaryName
 	if w.target.Replicas == all {
 		w.target.Replicas = len(w.hosts) - 1
 	}
@@ -91,7 +89,7 @@ func (s *sentinels) rejoin() error {
 		return err
 	}
 	for _, watcher := range s.watchers {
-		cmd := redis.NewMapStringStringCmd(background, "SENTINEL", "MASTER", masterName)
+		cmd := redis.NewMapStringStringCmd(background, "SENTINEL", "MASTER", redistest.PrimaryName)
 		if err := watcher.admin.Process(background, cmd); err != nil {
 			return err
 		}
@@ -120,7 +118,7 @@ func (s *sentinels) faults() []Nemesis {
 // planned asks a sentinel for a fail-over.
 func (s *sentinels) planned(h *host, rng *rand.Rand, _ time.Duration) error {
 	watcher := s.watchers[rng.IntN(len(s.watchers))]
-	if err := s.until(func() error { return watcher.do("SENTINEL", "FAILOVER", masterName) }); err != nil {
+	if err := s.until(func() error { return watcher.do("SENTINEL", "FAILOVER", redistest.PrimaryName) }); err != nil {
 		return err
 	}
 	return s.awaitSuccessor(h)
@@ -146,7 +144,7 @@ func (s *sentinels) killed(h *host, _ *rand.Rand, _ time.Duration) error {
 func (s *sentinels) stopped(h *host, rng *rand.Rand, d time.Duration) error {
 	h.Pause()
 	err := s.awaitSuccessor(h)
-	time.Sleep(between(rng, 0, d))
+	time.Sleep(random.Between(rng, 0, d))
 	h.Resume()
 	return err
 }
@@ -154,7 +152,7 @@ func (s *sentinels) stopped(h *host, rng *rand.Rand, d time.Duration) error {
 func (s *sentinels) replicaBack(primary *host, rng *rand.Rand, d time.Duration) error {
 	h := s.others(primary)[rng.IntN(len(s.hosts)-1)]
 	h.kill()
-	time.Sleep(between(rng, 0, min(d, shortStop)))
+	time.Sleep(random.Between(rng, 0, min(d, shortStop)))
 	h.start()
 	return nil
 }

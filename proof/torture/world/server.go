@@ -8,6 +8,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/seed-14de3678/redislock/proof/random"
 	"github.com/seed-14de3678/redislock/proof/torture/check"
 )
 
@@ -75,15 +76,15 @@ func (w *world) stop(h *host, _ *rand.Rand, d time.Duration) error {
 
 // stopShort is SIGSTOP for much less than a lease, again and again.
 func (w *world) stopShort(h *host, rng *rand.Rand, d time.Duration) error {
-	return during(d, between(rng, 300*time.Millisecond, time.Second), func() error {
-		return w.stop(h, rng, min(d, between(rng, 10*time.Millisecond, shortStop)))
+	return during(d, random.Between(rng, 300*time.Millisecond, time.Second), func() error {
+		return w.stop(h, rng, min(d, random.Between(rng, 10*time.Millisecond, shortStop)))
 	})
 }
 
 // restart is kill -9 and a start with all data.
 func (w *world) restart(h *host, rng *rand.Rand, d time.Duration) error {
 	h.kill()
-	time.Sleep(between(rng, 0, min(d, shortStop)))
+	time.Sleep(random.Between(rng, 0, min(d, shortStop)))
 	h.start()
 	return nil
 }
@@ -91,7 +92,7 @@ func (w *world) restart(h *host, rng *rand.Rand, d time.Duration) error {
 // killClients has the server end all connections of the user, or those of one kind.
 func (w *world) killClients(h *host, rng *rand.Rand, d time.Duration) error {
 	kinds := [][]string{{"normal"}, {"pubsub"}, {"normal", "pubsub"}}[rng.IntN(3)]
-	return during(d, between(rng, 20*time.Millisecond, 300*time.Millisecond), func() error {
+	return during(d, random.Between(rng, 20*time.Millisecond, 300*time.Millisecond), func() error {
 		for _, kind := range kinds {
 			if err := h.do("CLIENT", "KILL", "USER", username, "TYPE", kind); err != nil {
 				return err
@@ -114,7 +115,7 @@ func (w *world) pause(what string) func(h *host, rng *rand.Rand, d time.Duration
 		} else if rng.IntN(2) == 0 {
 			once = min(d, askTime/2)
 		}
-		return during(d, once+between(rng, 50*time.Millisecond, 300*time.Millisecond), func() error {
+		return during(d, once+random.Between(rng, 50*time.Millisecond, 300*time.Millisecond), func() error {
 			return h.do("CLIENT", "PAUSE", once.Milliseconds(), what)
 		})
 	}
@@ -136,7 +137,7 @@ func (w *world) busyScript(h *host, rng *rand.Rand, d time.Duration) error {
 	if w.failsOver() {
 		once = min(d, busyAfter*time.Millisecond+shortStop)
 	}
-	return during(d, once+between(rng, 100*time.Millisecond, 400*time.Millisecond), func() error {
+	return during(d, once+random.Between(rng, 100*time.Millisecond, 400*time.Millisecond), func() error {
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
@@ -189,7 +190,7 @@ func (w *world) rights(from []string) func(h *host, rng *rand.Rand, d time.Durat
 			if err := h.do("ACL", "SETUSER", username, "-"+command); err != nil {
 				return err
 			}
-			time.Sleep(min(time.Until(end), between(rng, 100*time.Millisecond, time.Second)))
+			time.Sleep(min(time.Until(end), random.Between(rng, 100*time.Millisecond, time.Second)))
 			if err := h.do("ACL", "SETUSER", username, "+"+command); err != nil {
 				return err
 			}
@@ -200,15 +201,15 @@ func (w *world) rights(from []string) func(h *host, rng *rand.Rand, d time.Durat
 
 // slowServer is a server that does something else now and then, for as long as a disk may take.
 func (w *world) slowServer(h *host, rng *rand.Rand, d time.Duration) error {
-	return during(d, between(rng, 50*time.Millisecond, 300*time.Millisecond), func() error {
-		return h.do("DEBUG", "SLEEP", between(rng, time.Millisecond, shortStop).Seconds())
+	return during(d, random.Between(rng, 50*time.Millisecond, 300*time.Millisecond), func() error {
+		return h.do("DEBUG", "SLEEP", random.Between(rng, time.Millisecond, shortStop).Seconds())
 	})
 }
 
 // slowDisk has the server wait for its disk before it answers a write.
 func (w *world) slowDisk(h *host, rng *rand.Rand, d time.Duration) error {
 	defer h.clock.clock.SlowDisk(0)
-	h.clock.clock.SlowDisk(between(rng, 5*time.Millisecond, shortStop))
+	h.clock.clock.SlowDisk(random.Between(rng, 5*time.Millisecond, shortStop))
 	time.Sleep(d)
 	return nil
 }

@@ -62,8 +62,7 @@ type contender struct {
 
 // playBackoff tries each policy and puts the results side by side.
 func playBackoff(ctx context.Context, s *stage) (verdict, error) {
-	var sent measure.Commands
-	s.server.RDB.AddHook(&sent)
+	sent := measure.Scripts(s.server.RDB)
 	s.note("%-20s %12s %9s %9s %13s %9s %8s", "", "acquisitions", "wait p50", "p99", "commands each", "fairness", "gave up")
 	var played []*contest
 	for _, p := range policies {

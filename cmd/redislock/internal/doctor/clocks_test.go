@@ -1,12 +1,13 @@
 package doctor
 
 import (
-	"context"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/seed-14de3678/redislock/internal/check"
 )
 
 // A slowClock answers TIME in the place of a server. It reads the clock after a quarter of what an answer takes.
@@ -15,25 +16,16 @@ type slowClock struct {
 	takes []time.Duration // each answer; one more is refused
 }
 
-func (c *slowClock) ProcessHook(redis.ProcessHook) redis.ProcessHook {
-	return func(_ context.Context, cmd redis.Cmder) error {
-		if len(c.takes) == 0 {
-			cmd.SetErr(redis.ErrClosed)
-			return redis.ErrClosed
-		}
-		took := c.takes[0]
-		c.takes = c.takes[1:]
-		time.Sleep(took / 4)
-		cmd.(*redis.TimeCmd).SetVal(time.Now().Add(c.ahead))
-		time.Sleep(took - took/4)
-		return nil
+func (c *slowClock) answer(cmd redis.Cmder) bool {
+	if len(c.takes) == 0 {
+		return check.Answer(cmd, redis.ErrClosed)
 	}
-}
-
-func (c *slowClock) DialHook(next redis.DialHook) redis.DialHook { return next }
-
-func (c *slowClock) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return next
+	took := c.takes[0]
+	c.takes = c.takes[1:]
+	time.Sleep(took / 4)
+	cmd.(*redis.TimeCmd).SetVal(time.Now().Add(c.ahead))
+	time.Sleep(took - took/4)
+	return true
 }
 
 // Of all readings the quickest one counts, whichever it is; by how much it may be wrong is half of what it took.
@@ -49,7 +41,7 @@ func TestReadClock(t *testing.T) {
 			c.takes[quickest] = 40 * ms
 			rdb := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1"})
 			defer rdb.Close()
-			rdb.AddHook(c)
+			rdb.AddHook(check.Around{Instead: c.answer})
 			got, err := (&node{rdb: rdb}).readClock(t.Context())
 			// It was read 10 ms after the request, and is taken to have been read after 20 ms.
 			if want := (reading{ahead: 7*time.Second - 10*ms, within: 20 * ms}); got != want || err != nil {

@@ -65,7 +65,7 @@ func TestLookCosts(t *testing.T) {
 		commands = append(commands, cmd.Name())
 		return false
 	}
-	rdb.AddHook(check.Instead(take))
+	rdb.AddHook(check.Around{Instead: take})
 	for _, read := range []bool{false, true} {
 		w := &waiting{conn: &cli.Conn{RDB: rdb}, client: c, read: read}
 		w.parts = partsOf(w.conn, []string{name + "a", name + "b", name + "c"})

@@ -6,6 +6,8 @@ import (
 	"sync/atomic"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cli"
 )
 
 // Fairness is Jain's index of what each of several has had: 1 if all had as much, 1/n if one had it all, 0 if nobody
@@ -23,33 +25,16 @@ func Fairness(shares []int) float64 {
 	return sum * sum / (float64(len(shares)) * squares)
 }
 
-// Commands is a hook of go-redis that counts the scripts that are run, which is all that a Client sends for a lock. It is
-// safe for concurrent use.
-type Commands struct{ atomic.Int64 }
-
-// DialHook changes nothing.
-func (n *Commands) DialHook(next redis.DialHook) redis.DialHook { return next }
-
-// ProcessHook counts a command that is sent by itself.
-func (n *Commands) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
-	return func(ctx context.Context, cmd redis.Cmder) error {
-		n.count(cmd)
-		return next(ctx, cmd)
-	}
-}
-
-// ProcessPipelineHook counts the commands of a pipeline, each of them.
-func (n *Commands) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return func(ctx context.Context, cmds []redis.Cmder) error {
-		n.count(cmds...)
-		return next(ctx, cmds)
-	}
-}
-
-func (n *Commands) count(cmds ...redis.Cmder) {
-	for _, cmd := range cmds {
-		if name := cmd.Name(); name == "evalsha" || name == "eval" {
-			n.Add(1)
+// Scripts counts the scripts that a Redis client runs from now on, which is all that a Client sends for a lock.
+func Scripts(rdb interface{ AddHook(redis.Hook) }) *atomic.Int64 {
+	n := new(atomic.Int64)
+	rdb.AddHook(cli.Around(func(_ context.Context, cmds []redis.Cmder, send func([]redis.Cmder) error) error {
+		for _, cmd := range cmds {
+			if name := cmd.Name(); name == "evalsha" || name == "eval" {
+				n.Add(1)
+			}
 		}
-	}
+		return send(cmds)
+	}))
+	return n
 }

@@ -72,20 +72,10 @@ func commandsOf(missing []rights.Missing) []string {
 	return commands
 }
 
-func kinds(t *testing.T, fn func(t *testing.T, kind redistest.Kind)) {
-	t.Helper()
-	for _, kind := range []redistest.Kind{redistest.Redis, redistest.Valkey} {
-		t.Run(string(kind), func(t *testing.T) {
-			t.Parallel()
-			fn(t, kind)
-		})
-	}
-}
-
 // Of a user with all rights of the page nothing is missing, and without one of them that one is.
 func TestFind(t *testing.T) {
 	t.Parallel()
-	kinds(t, func(t *testing.T, kind redistest.Kind) {
+	redistest.EachServer(t, func(t *testing.T, kind redistest.Kind) {
 		u := newUser(t, redistest.Start(t, kind))
 		want := func(without string, want ...string) {
 			t.Helper()
@@ -144,7 +134,7 @@ func TestDocs(t *testing.T) {
 // A server is the same after Find, and nobody hears anything.
 func TestFindChangesNothing(t *testing.T) {
 	t.Parallel()
-	kinds(t, func(t *testing.T, kind redistest.Kind) {
+	redistest.EachServer(t, func(t *testing.T, kind redistest.Kind) {
 		server := redistest.Start(t, kind)
 		rdb := server.Client(t)
 		check.NoError(t, rdb.Set(t.Context(), "lock:a", "value", 0).Err())

@@ -19,6 +19,7 @@ import (
 	"github.com/seed-14de3678/redislock/internal/check"
 	"github.com/seed-14de3678/redislock/internal/owners"
 	"github.com/seed-14de3678/redislock/internal/redistest"
+	"github.com/seed-14de3678/redislock/internal/world"
 )
 
 func TestMain(m *testing.M) {
@@ -58,24 +59,21 @@ func survey1(ctx context.Context, conn *cli.Conn, q survey.Query) (found []strin
 
 func TestLocks(t *testing.T) {
 	t.Parallel()
-	for _, kind := range []redistest.Kind{redistest.Redis, redistest.Valkey} {
-		t.Run(string(kind), func(t *testing.T) {
-			t.Parallel()
-			server := redistest.Start(t, kind)
-			rdb := server.Client(t)
-			url := "redis://" + server.Addr()
-			want := plant(t, rdb, "")
-			foreign(t, rdb, "data:")
-			check.NoError(t, rdb.Set(t.Context(), "hidden", "me|metadata", time.Hour).Err())
-			var notes survey.Notes
-			if diff := cmp.Diff(want, names(t, open(t, cli.Redis{URL: url}), survey.Query{Notes: &notes})); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
-			if all := check.Must[int64](t)(rdb.DBSize(t.Context()).Result()); notes.Keys != all || notes.OwnTokens != 1 || notes.Refused != 0 {
-				t.Errorf("got %+v of %d keys", notes, all)
-			}
-		})
-	}
+	redistest.EachServer(t, func(t *testing.T, kind redistest.Kind) {
+		server := redistest.Start(t, kind)
+		rdb := server.Client(t)
+		url := "redis://" + server.Addr()
+		want := plant(t, rdb, "")
+		foreign(t, rdb, "data:")
+		check.NoError(t, rdb.Set(t.Context(), "hidden", "me|metadata", time.Hour).Err())
+		var notes survey.Notes
+		if diff := cmp.Diff(want, names(t, open(t, cli.Redis{URL: url}), survey.Query{Notes: &notes})); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+		if all := check.Must[int64](t)(rdb.DBSize(t.Context()).Result()); notes.Keys != all || notes.OwnTokens != 1 || notes.Refused != 0 {
+			t.Errorf("got %+v of %d keys", notes, all)
+		}
+	})
 }
 
 // With a prefix every lock behind it is found, whatever its token is, and nothing else.
@@ -168,8 +166,8 @@ func TestOneKey(t *testing.T) {
 	if got := names(t, conn, survey.Query{Pattern: "hidde[n]"}); got != nil {
 		t.Errorf("got %q", got)
 	}
-	if stats := check.Must[string](t)(rdb.Info(t.Context(), "commandstats").Result()); strings.Count(stats, "cmdstat_scan:calls=1,") != 1 {
-		t.Errorf("not one SCAN:\n%s", stats)
+	if calls := world.Calls(t, rdb); calls["scan"] != 1 {
+		t.Errorf("got %v, want one SCAN", calls)
 	}
 }
 
@@ -180,26 +178,14 @@ func TestForeignValuesAreNotRead(t *testing.T) {
 	rdb := server.Client(t)
 	n := foreign(t, rdb, "data:")
 	conn := open(t, cli.Redis{URL: "redis://" + server.Addr()})
-	before := stat(t, rdb, "stats", "total_net_output_bytes")
+	before := world.Info(t, rdb, "Stats", "total_net_output_bytes")
 	if got := names(t, conn, survey.Query{}); got != nil {
 		t.Errorf("found %q", got)
 	}
 	// INFO itself has some kilobytes.
-	if sent := stat(t, rdb, "stats", "total_net_output_bytes") - before; sent > 20_000 {
+	if sent := world.Info(t, rdb, "Stats", "total_net_output_bytes") - before; sent > 20_000 {
 		t.Errorf("%d bytes were sent about %d keys", sent, n)
 	}
-}
-
-// stat returns a number of INFO.
-func stat(t *testing.T, rdb *redis.Client, section, name string) (n int) {
-	t.Helper()
-	for line := range strings.Lines(check.Must[string](t)(rdb.Info(t.Context(), section).Result())) {
-		if text, ok := strings.CutPrefix(line, name+":"); ok {
-			_, err := fmt.Sscan(text, &n)
-			check.NoError(t, err)
-		}
-	}
-	return n
 }
 
 // A user who may not read all keys sees the others, and how many there are of the first.
@@ -249,7 +235,10 @@ func TestKeysThatChange(t *testing.T) {
 	}
 	conn := open(t, cli.Redis{URL: "redis://" + server.Addr()})
 	var steps atomic.Int64
-	conn.RDB.AddHook(beforePipeline(func() {
+	conn.RDB.AddHook(check.Around{Send: func(cmds []redis.Cmder, send func([]redis.Cmder) error) error {
+		if len(cmds) == 1 {
+			return send(cmds)
+		}
 		from := int(steps.Add(1)) * 4
 		for i := from; i < from+4; i++ {
 			rdb.Del(t.Context(), fmt.Sprint("k", i), fmt.Sprint("z", i))
@@ -257,7 +246,8 @@ func TestKeysThatChange(t *testing.T) {
 			rdb.HSet(t.Context(), fmt.Sprint("k", i+20), "f", "v")
 			rdb.LPush(t.Context(), fmt.Sprint("z", i+20), "v")
 		}
-	}))
+		return send(cmds)
+	}})
 	left := names(t, conn, survey.Query{})
 	if steps.Load() < 4 {
 		t.Errorf("%d steps, want 4 at least", steps.Load())
@@ -266,18 +256,6 @@ func TestKeysThatChange(t *testing.T) {
 		if !slices.Contains(left, key) {
 			t.Errorf("%s is not found, but %q", key, left)
 		}
-	}
-}
-
-// beforePipeline is a hook that is called before each pipeline.
-type beforePipeline func()
-
-func (b beforePipeline) DialHook(next redis.DialHook) redis.DialHook          { return next }
-func (b beforePipeline) ProcessHook(next redis.ProcessHook) redis.ProcessHook { return next }
-func (b beforePipeline) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return func(ctx context.Context, cmds []redis.Cmder) error {
-		b()
-		return next(ctx, cmds)
 	}
 }
 

@@ -44,7 +44,7 @@ func Player() cli.Command {
 type player struct {
 	setup
 	names   []string
-	sent    measure.Commands
+	sent    *atomic.Int64
 	clients []*redislock.Client // one for each policy, as a program has one
 	options []redislock.Options
 }
@@ -113,7 +113,7 @@ func (p *player) prepare(conn *cli.Conn) (err error) {
 	if p.names, err = namesOf(p.Pattern, p.Load.Of); err != nil {
 		return err
 	}
-	conn.RDB.AddHook(&p.sent)
+	p.sent = measure.Scripts(conn.RDB)
 	for _, spec := range p.Policies {
 		options, err := parseOptions(spec)
 		if err != nil {

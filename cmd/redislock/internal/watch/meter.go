@@ -2,7 +2,6 @@ package watch
 
 import (
 	"context"
-	"net"
 	"strings"
 	"sync"
 	"time"
@@ -36,7 +35,7 @@ func newMeter(rate float64) *meter {
 func (m *meter) attach(ctx context.Context, conn *cli.Conn) error {
 	hook := func(one *redis.Client) {
 		if _, has := m.nodes.LoadOrStore(one, true); !has {
-			one.AddHook(m)
+			one.AddHook(cli.Around(m.send))
 		}
 	}
 	switch rdb := conn.RDB.(type) {
@@ -91,43 +90,25 @@ func (m *meter) total() float64 {
 	return m.spent
 }
 
-// DialHook lets connections pass.
-func (m *meter) DialHook(next redis.DialHook) redis.DialHook {
-	return func(ctx context.Context, network, addr string) (net.Conn, error) { return next(ctx, network, addr) }
-}
-
-// ProcessHook holds back a command.
-func (m *meter) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
-	return func(ctx context.Context, cmd redis.Cmder) error {
-		if err := m.take(ctx, costOf(cmd)); err != nil {
-			cmd.SetErr(err)
-			return err
-		}
-		return next(ctx, cmd)
-	}
-}
-
-// ProcessPipelineHook holds back a pipeline, and sends it in parts, so that the server has its work spread over time.
-func (m *meter) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return func(ctx context.Context, cmds []redis.Cmder) (first error) {
-		for len(cmds) > 0 {
-			n, cost := m.part(cmds)
-			err := m.take(ctx, cost)
-			if err != nil {
-				n = len(cmds)
-				for _, cmd := range cmds {
-					cmd.SetErr(err)
-				}
-			} else {
-				err = next(ctx, cmds[:n])
+// send holds back commands, and sends those of a pipeline in parts, so that the server has its work spread over time.
+func (m *meter) send(ctx context.Context, cmds []redis.Cmder, send func([]redis.Cmder) error) (first error) {
+	for len(cmds) > 0 {
+		n, cost := m.part(cmds)
+		err := m.take(ctx, cost)
+		if err != nil {
+			n = len(cmds)
+			for _, cmd := range cmds {
+				cmd.SetErr(err)
 			}
-			if first == nil {
-				first = err
-			}
-			cmds = cmds[n:]
+		} else {
+			err = send(cmds[:n])
 		}
-		return first
+		if first == nil {
+			first = err
+		}
+		cmds = cmds[n:]
 	}
+	return first
 }
 
 // part returns how many commands go together, and what they cost: as much as may be spent in a twentieth of a second, but one
