@@ -16,9 +16,9 @@ var units = []struct {
 	{time.Millisecond, "ms"}, {time.Microsecond, "µs"}, {time.Nanosecond, "ns"},
 }
 
-// Duration writes a time for people: 850ns, 4.2ms, 350ms, 4.2s, 59s, 1m05s, 3h20m, 4d05h, 120d. From a minute on it has two units,
-// from a hundred days on one. Below a minute it has one unit, with a tenth if it is less than ten of them. So it has two or three
-// digits that matter, at most six characters for less than 273 years, and keeps its form while it counts down through a unit.
+// Duration writes a time for people: 850ns, 4.2ms, 350ms, 4.2s, 59s, 9m05s, 12m, 3h20m, 4d05h, 120d. If the number of the greatest
+// unit has one digit, what comes next follows it: a tenth, or from a minute on the next unit. So two or three digits are there, which
+// is what matters, in at most five characters up to 27 years, and the form stays while a time runs down through a unit.
 //
 // It is rounded towards zero, because it mostly says how much of a lease is left, which must not be overstated, or for how long
 // something has lasted, which then is true as well. Only what is zero is "0s". A negative time has a sign.
@@ -33,12 +33,12 @@ func Duration(d time.Duration) string {
 		switch {
 		case whole == 0:
 			continue
-		case unit.of >= time.Minute && whole < 100:
+		case whole >= 10 || unit.of == time.Nanosecond:
+			return fmt.Sprintf("%d%s", whole, unit.name)
+		case unit.of >= time.Minute:
 			return fmt.Sprintf("%d%s%02d%s", whole, unit.name, rest/units[i+1].of, units[i+1].name)
-		case unit.of <= time.Second && unit.of > time.Nanosecond && whole < 10:
-			return fmt.Sprintf("%d.%d%s", whole, 10*rest/unit.of, unit.name)
 		}
-		return fmt.Sprintf("%d%s", whole, unit.name)
+		return fmt.Sprintf("%d.%d%s", whole, 10*rest/unit.of, unit.name)
 	}
 	return "0s"
 }

@@ -67,7 +67,7 @@ func TestPrint(t *testing.T) {
 				if strings.Contains(text, secret) {
 					t.Errorf("%s by %s has the token: %s", name, way, text)
 				}
-				wants := []string{"59.4s left"}
+				wants := []string{"59s left"}
 				if strings.HasPrefix(way, "%") {
 					wants = append(wants, fmt.Sprintf(`write %q, %q; read %q, `, write[0], write[1], read[0]))
 				}

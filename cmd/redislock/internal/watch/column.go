@@ -45,11 +45,11 @@ var columns = []column{
 		},
 	},
 	{
-		name: "held", letter: "H", title: "HELD", width: 7, right: true, leaves: 3, text: func(r row) string { return orDash(r.holder != "", r.heldText()) },
+		name: "held", letter: "H", title: "HELD", width: 6, right: true, leaves: 3, text: func(r row) string { return orDash(r.holder != "", r.heldText()) },
 		compare: func(a, b row) int { return cmp.Compare(b.held, a.held) },
 	},
 	{
-		name: "ttl", letter: "T", title: "TTL", width: 6, right: true, leaves: 2, text: ttlText,
+		name: "ttl", letter: "T", title: "TTL", width: 5, right: true, leaves: 2, text: ttlText,
 		compare: func(a, b row) int { return cmp.Compare(uint64(b.ttl), uint64(a.ttl)) }, // none is more than any
 	},
 	{

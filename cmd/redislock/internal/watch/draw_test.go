@@ -55,13 +55,13 @@ func TestDraw(t *testing.T) {
 	got := draw(f).String()
 	//nolint:dupword // columns
 	want := `26 keys: 24 held (1 read), 1 line, 1 waiter, longest 20s, 1 stuck, 1 slow
-< KEY      MODE    HOLDER                    HELD    TTL   WAIT LONGEST HANDED/S
-! stuck    write   host=web-1                >20s   2.0s    1+1     20s        -
-~ list     foreign -                            -   none      -       -        -
-  free     free    -                            -      -      -       -        -
-  k000     write   a                         >20s  1m00s      -       -        -
-  k001     write   a                         >20s  1m00s      -       -        -
-  k002     write   a                         >20s  1m00s      -       -        -
+< KEY      MODE    HOLDER                     HELD   TTL   WAIT LONGEST HANDED/S
+! stuck    write   host=web-1                 >20s  2.0s    1+1     20s        -
+~ list     foreign -                             -  none      -       -        -
+  free     free    -                             -     -      -       -        -
+  k000     write   a                          >20s 1m00s      -       -        -
+  k001     write   a                          >20s 1m00s      -       -        -
+  k002     write   a                          >20s 1m00s      -       -        -
 stuck: held for >20s by the same; 1 waiter, the first for 20s, 10 leases
 127.0.0.1:6379, database 0 | 322 of 2000 commands/s | 1.0s ago    h help, q quit
 `
