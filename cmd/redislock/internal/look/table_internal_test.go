@@ -115,11 +115,6 @@ func TestWords(t *testing.T) {
 	if got := details(s)[0]; got != "intent of owner=job-7 (0s left)" {
 		t.Errorf("got %q", got)
 	}
-	for n, want := range map[int64]string{7: "7", 999: "999", 1000: "1 000", 1234567: "1 234 567"} {
-		if got := grouped(n); got != want {
-			t.Errorf("got %q of %d", got, n)
-		}
-	}
 }
 
 // A survey of many keys says now and then how far it is; one of few keys says nothing.
