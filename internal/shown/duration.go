@@ -12,8 +12,13 @@ var units = []struct {
 	of   time.Duration
 	name string
 }{
-	{day, "d"}, {time.Hour, "h"}, {time.Minute, "m"}, {time.Second, "s"},
-	{time.Millisecond, "ms"}, {time.Microsecond, "µs"}, {time.Nanosecond, "ns"},
+	{day, "d"},
+	{time.Hour, "h"},
+	{time.Minute, "m"},
+	{time.Second, "s"},
+	{time.Millisecond, "ms"},
+	{time.Microsecond, "µs"},
+	{time.Nanosecond, "ns"},
 }
 
 // Duration writes a time for people: 850ns, 4.2ms, 350ms, 4.2s, 59s, 9m05s, 12m, 3h20m, 4d05h, 120d. If the number of the greatest
