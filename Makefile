@@ -46,7 +46,7 @@ ALLOWED := \
 # The same flag everywhere: what one target has compiled, the next need not.
 export GOFLAGS := $(GOFLAGS) -trimpath
 
-.PHONY: help test lint lint-format lint-go lint-systems lint-lua lint-mod lint-text lint-vuln matrix bench plot fuzz mutants demo fmt clean
+.PHONY: help test lint lint-format lint-go lint-systems lint-lua lint-mod lint-text lint-vuln matrix bench fuzz mutants demo fmt clean
 
 help: ## this list (the default)
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -241,14 +241,6 @@ bench: $(BENCHSTAT) ## benchmarks against a real server, summed up by benchstat:
 	@cd $(BENCH_DIR) && go test -run '^$$' -bench '$(BENCH)' -benchmem -count=$(BENCH_COUNT) $(BENCH_PKG) | \
 		tee $(BIN)/bench.txt
 	@$(BENCHSTAT) $(BIN)/bench.txt
-
-# Into a file first: nothing is built while the benchmark runs, and one that
-# fails leaves the chart as it was.
-plot: ## docs/waiting.svg anew: what waiting costs, by the number of waiters
-	@.ci/install
-	@mkdir -p $(BIN) docs
-	@go test -run '^$$' -bench '^BenchmarkWaiting$$' -benchtime 1x -count 3 -timeout 20m ./proof/test/line | tee $(BIN)/waiting.txt
-	@go run ./proof/waiting -o docs/waiting.svg <$(BIN)/waiting.txt
 
 # What may be set: make compare COMPARE="-rows 'free|sets' -for 500ms". The page stays as it is unless all rows are
 # measured.

@@ -140,7 +140,7 @@ func (e *ConflictError) Error() string {
 	if e.TTL < 0 {
 		b.WriteString(", without a TTL")
 	} else {
-		b.WriteString(", " + shown.Duration(e.TTL).String())
+		b.WriteString(", " + shown.Duration(e.TTL))
 		if e.Left {
 			b.WriteString(" to go")
 		} else {

@@ -200,7 +200,7 @@ func ExampleOptions_holdAtLeast() {
 	// Output: web-1 writes the report
 }
 
-// The sensor needs a minute of rest after a measurement, whoever wants it next.
+// The sensor needs an hour of rest after a measurement, whoever wants it next.
 func ExampleLock_Leave() {
 	rdb, stop := startRedis()
 	defer stop()
@@ -212,11 +212,11 @@ func ExampleLock_Leave() {
 		fmt.Println(err)
 		return
 	}
-	if err := lock.Leave(ctx, time.Minute); err != nil {
+	if err := lock.Leave(ctx, time.Hour); err != nil {
 		fmt.Println(err)
 		return
 	}
 	_, err = client.Obtain(ctx, []string{"lock:sensor:4"}, time.Minute, nil)
 	fmt.Println(err)
-	// Output: redislock: "lock:sensor:4" is kept write-locked after the work of host=lab-2, 1m0s to go
+	// Output: redislock: "lock:sensor:4" is kept write-locked after the work of host=lab-2, 59m to go
 }

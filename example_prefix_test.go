@@ -18,7 +18,7 @@ func ExampleWithKeyPrefix() {
 
 	client := redislock.New(rdb, redislock.WithKeyPrefix("lock:"))
 	defer client.Close()
-	lock, err := client.Obtain(ctx, []string{"stock:9"}, time.Minute, nil)
+	lock, err := client.Obtain(ctx, []string{"stock:9"}, time.Hour, nil)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -30,7 +30,7 @@ func ExampleWithKeyPrefix() {
 	fmt.Println(err)
 	// Output:
 	// [stock:9] 1
-	// redislock: "stock:9" is write-locked by a holder that says nothing of itself, 1m0s left
+	// redislock: "stock:9" is write-locked by a holder that says nothing of itself, 59m left
 }
 
 // Whoever looks for a lock in Redis needs its whole name.

@@ -12,6 +12,7 @@ import (
 	"github.com/seed-14de3678/redislock/internal/inctx"
 	"github.com/seed-14de3678/redislock/internal/owners"
 	"github.com/seed-14de3678/redislock/internal/pace"
+	"github.com/seed-14de3678/redislock/internal/shown"
 )
 
 // Obtain takes all parts, or none, for ttl. It takes them in the fixed order, each in one step,
@@ -195,7 +196,7 @@ func (o *obtaining) ended(ctx context.Context, err error) error {
 		return err
 	}
 	err = fmt.Errorf("%w after %s and %s: %w",
-		cause, clock.Now().Since(o.began).Round(time.Millisecond), count.Of(o.rounds, "attempt"), err)
+		cause, shown.Duration(clock.Now().Since(o.began)), count.Of(o.rounds, "attempt"), err)
 	if errors.Is(cause, redislock.ErrWaitOver) && !errors.Is(err, redislock.ErrNotObtained) && !errors.Is(err, redislock.ErrUnknownOutcome) {
 		err = fmt.Errorf("%w: %w", redislock.ErrNotObtained, err) // nobody has executed anything
 	}

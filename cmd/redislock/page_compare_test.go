@@ -64,7 +64,7 @@ var varying = []struct {
 	{regexp.MustCompile(`\bredislock\.test\b`), "redislock"},
 	{regexp.MustCompile(`\bredislock-([a-z]+)-[a-z2-7]{8}:`), "redislock-$1-#:"}, // cli.OwnPrefix
 	{regexp.MustCompile(`\b[A-Za-z0-9_-]{22}\b`), "#"},                           // a token
-	{regexp.MustCompile(`\b(\d+(\.\d+)?(h|m|s|ms|µs|ns))+\b`), "#"},              // a duration
+	{regexp.MustCompile(`\b(\d+(\.\d+)?(d|h|m|s|ms|µs|ns))+\b`), "#"},            // a duration
 	{regexp.MustCompile(`\d+([.,:]\d+)*`), "#"},
 	{regexp.MustCompile(`[▁▂▃▄▅▆▇█▉▊▋▌▍▎▏░▒▓]+`), "█"}, // a bar
 	{regexp.MustCompile(`([-─━═=])[-─━═=]{2,}`), "$1$1"},

@@ -123,7 +123,7 @@ func TestTuneEmbedded(t *testing.T) {
 	}
 	text := p.stdout.String()
 	for _, want := range []string{
-		"6 workers in 2 processes, 2 of 4 keys a lock, held for 5ms on the average, 50 % readers",
+		"6 workers in 2 processes, 2 of 4 keys a lock, held for 5.0ms on the average, 50 % readers",
 		"it compares policies, not servers", "POLICY ", "\nline ", "\nhasty ", "p99 of the wait\n", " ####",
 		"CPU EACH is not known: the server inside the program does not count it",
 	} {

@@ -3,7 +3,7 @@
 // same bytes.
 //
 // scale.go and label.go decide where things are, panel.go draws, and look.go and svg.go have the
-// looks. The folder waiting has the command that draws docs/waiting.svg.
+// looks. The folder proof/benchmarks draws docs/charts with it, and redislock tune its picture.
 package plot
 
 import (

@@ -1,4 +1,5 @@
-// Package shown is how a lock is printed, whichever package it is of: its keys, their modes, and how long it is certain.
+// Package shown is how a lock is printed, whichever package it is of: its keys, their modes, and how long it is certain. All
+// times that people read are written by its Duration.
 // It never has a token, which whoever reads a log could release the lock with.
 package shown
 
@@ -63,7 +64,7 @@ func (l Lock) left() string {
 	case left <= 0:
 		return "time over"
 	}
-	return Duration(left).String() + " left"
+	return Duration(left) + " left"
 }
 
 func list(b *strings.Builder, mode string, keys []string) {
@@ -81,15 +82,4 @@ func list(b *strings.Builder, mode string, keys []string) {
 		}
 		b.WriteString(strconv.Quote(key))
 	}
-}
-
-// Duration shows a time with as many digits as somebody reads.
-func Duration(d time.Duration) time.Duration {
-	switch {
-	case d >= time.Second:
-		return d.Round(100 * time.Millisecond)
-	case d >= time.Millisecond:
-		return d.Round(time.Millisecond)
-	}
-	return d
 }

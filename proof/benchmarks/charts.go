@@ -28,6 +28,10 @@ type view struct {
 const polled = "all callers want one key, hold 0"
 
 var pictures = []picture{
+	{"waiting.svg", "Round trips per acquisition and hand-off time against the number of waiters", []view{
+		{row: "ways", metric: measure.Calls.Name, title: "Round trips per acquisition", about: "of Obtain and Release together"},
+		{row: "ways", metric: rows.HandOff, title: "Hand-off time", about: "from Release until the next Obtain returns"},
+	}},
 	{"crowds.svg", "Server CPU by the number of readers and of waiters", []view{
 		{
 			row: "readers", metric: measure.ServerCPU.Name,
@@ -63,7 +67,7 @@ var looks = map[string]plot.Look{
 	"same set": plot.Blue, "fenced": plot.Green, "half read": plot.Orange, "overlapping": plot.Purple, "free": plot.Brown,
 	"write": plot.Blue, "read": plot.Orange,
 	"redislock": plot.Blue, "bsm/redislock": plot.Orange, "redsync": plot.Purple, "rueidislock": plot.Pink,
-	"go-redis": plot.Brown,
+	"go-redis": plot.Brown, "linear": plot.Orange, "exponential": plot.Green, "queue": plot.Blue,
 }
 
 // drawAll draws the charts of which all rows were measured.

@@ -17,9 +17,13 @@ func example() comparison {
 		if row.Grows != "" {
 			at = []int{1, 64}
 		}
+		metrics := []string{measure.Commands.Name, measure.ServerCPU.Name}
+		if row.Name == "ways" {
+			metrics = []string{measure.Calls.Name, rows.HandOff}
+		}
 		for _, by := range []string{"redislock", "same set"} {
 			for _, at := range at {
-				for _, metric := range []string{"server commands", "server CPU"} {
+				for _, metric := range metrics {
 					m.Figures = append(m.Figures, rows.Figure{
 						By: by, At: at, Metric: metric, Value: measure.Spread{Median: float64(10 + at), Low: 9, High: 100},
 					})

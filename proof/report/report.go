@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"strings"
 	"time"
+
+	times "github.com/seed-14de3678/redislock/internal/shown"
 )
 
 // An event is what `go doc test2json` describes.
@@ -194,7 +196,7 @@ func (r *report) keepCrash(t test) {
 
 // progress says how far the run is at now.
 func (r *report) progress(now time.Time) {
-	r.printf("%v: %d passed, %d failed; %s\n", now.Sub(r.began).Round(time.Second), r.passed, r.failed, r.running.text())
+	r.printf("%s: %d passed, %d failed; %s\n", times.Duration(now.Sub(r.began)), r.passed, r.failed, r.running.text())
 	if long := r.running.overdue(now); len(long) > 0 {
 		r.printf("  for longer than a minute: %s\n", strings.Join(long, ", "))
 	}

@@ -141,7 +141,7 @@ func TestSummary(t *testing.T) {
 		"tests that take longer than a minute": {
 			say("run", root, "TestA") + passes(root, "TestA/slow", 61*time.Second) + passes(root, "TestA/quick", time.Second) +
 				say("pass", root, "TestA", 62*time.Second) + passes(quorum, "TestB", time.Minute) + passes(root, "TestC", 59*time.Second),
-			"longer than a minute: lock TestA/slow (1m1s), quorum TestB (1m0s)\n5 passed, 0 failed, 0 skipped\n", false,
+			"longer than a minute: lock TestA/slow (1m01s), quorum TestB (1m00s)\n5 passed, 0 failed, 0 skipped\n", false,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -202,11 +202,11 @@ func TestProgress(t *testing.T) {
 		at(51, "30s: 1 passed, 0 failed; running: lock 1, quorum 1\n"+
 			"40s: 1 passed, 0 failed; running: lock 1, quorum 1\n"+
 			"50s: 1 passed, 0 failed; running: lock 1, quorum 1\n"+
-			"1m0s: 1 passed, 0 failed; running: lock 1, quorum 1\n"+
+			"1m00s: 1 passed, 0 failed; running: lock 1, quorum 1\n"+
 			"1m10s: 1 passed, 0 failed; running: lock 1, quorum 1\n",
 			say("cont", root, "TestC"), say("fail", quorum, "TestD"), say("fail", quorum, ""))
 		at(9, "1m20s: 1 passed, 1 failed; running: lock 2\n"+
-			"  for longer than a minute: lock TestB/x (1m9s)\n",
+			"  for longer than a minute: lock TestB/x (1m09s)\n",
 			say("pass", root, "TestB/x", 70*time.Second), say("pass", root, "TestB", 70*time.Second), say("pass", root, "TestC"),
 			say("pass", root, ""))
 		at(10, "1m30s: 4 passed, 1 failed; no test runs: the go command builds\n")

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	times "github.com/seed-14de3678/redislock/internal/shown"
 )
 
 // long is what a test may take without being named.
@@ -87,7 +89,7 @@ func (r *running) overdue(now time.Time) []string {
 }
 
 func (t test) took(d time.Duration) string {
-	return fmt.Sprintf("%s %s (%v)", short(t.Package), t.Test, d.Round(time.Second))
+	return fmt.Sprintf("%s %s (%s)", short(t.Package), t.Test, times.Duration(d))
 }
 
 // short is a package by its folder in the repository; the one at the root has the repository's name.

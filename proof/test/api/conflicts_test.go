@@ -117,7 +117,7 @@ func inTheWay(t *testing.T, w *world.World) func(name string) redislock.Conflict
 func TestAllConflictsText(t *testing.T) {
 	t.Parallel()
 	err := &redislock.ConflictError{Key: "a", Mode: redislock.ModeWrite, TTL: time.Second}
-	for _, want := range []string{", 1s left", ", 1s left, and 1 more key of the set", ", 1s left, and 2 more keys of the set"} {
+	for _, want := range []string{", 1.0s left", ", 1.0s left, and 1 more key of the set", ", 1.0s left, and 2 more keys of the set"} {
 		if got := err.Error(); !strings.HasSuffix(got, want) {
 			t.Errorf("got %s, want %s at its end", got, want)
 		}

@@ -76,11 +76,11 @@ func TestConflictError(t *testing.T) {
 	}{
 		{
 			redislock.ConflictError{Key: "stock:9", Mode: redislock.ModeWrite, Metadata: "host=web-3 pid=812 prog=shop", TTL: 27123 * time.Millisecond},
-			`redislock: "stock:9" is write-locked by host=web-3 pid=812 prog=shop, 27.1s left`,
+			`redislock: "stock:9" is write-locked by host=web-3 pid=812 prog=shop, 27s left`,
 		},
 		{
 			redislock.ConflictError{Key: "a\nb", Mode: redislock.ModeRead, TTL: 1500 * time.Microsecond},
-			`redislock: "a\nb" is read-locked by a holder that says nothing of itself, 2ms left`,
+			`redislock: "a\nb" is read-locked by a holder that says nothing of itself, 1.5ms left`,
 		},
 		{
 			redislock.ConflictError{Key: "k", Mode: redislock.ModeIntent, Metadata: "a\x00b", TTL: 0},
@@ -107,7 +107,7 @@ func TestKeyStateString(t *testing.T) {
 		{redislock.KeyState{Key: "k", Mode: redislock.ModeForeign, Type: "list"}, `"k" is foreign: it holds a list that is no lock`},
 		{
 			redislock.KeyState{Key: "k", Mode: redislock.ModeRead, Holders: holders, Intent: &holders[0]},
-			`"k" is read-locked by host=a (27.1s left) and somebody (1s left); a writer waits: host=a (27.1s left)`,
+			`"k" is read-locked by host=a (27s left) and somebody (1.0s left); a writer waits: host=a (27s left)`,
 		},
 	} {
 		if got := test.state.String(); got != test.want {

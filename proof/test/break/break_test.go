@@ -140,13 +140,13 @@ func TestBreakPrefix(t *testing.T) {
 func TestBrokenText(t *testing.T) {
 	t.Parallel()
 	for want, b := range map[string]redislock.Broken{
-		`"k" was write-locked by host=a pid=1 (27.1s left)`: {
+		`"k" was write-locked by host=a pid=1 (27s left)`: {
 			Key: "k", Mode: redislock.ModeWrite, Holder: redislock.Holder{Metadata: "host=a pid=1", TTL: 27100 * time.Millisecond},
 		},
-		`"k" was read-locked by somebody (1s left)`: {
+		`"k" was read-locked by somebody (1.0s left)`: {
 			Key: "k", Mode: redislock.ModeRead, Holder: redislock.Holder{TTL: time.Second},
 		},
-		`"k" was write-locked by m (after its work, 1s to go)`: {
+		`"k" was write-locked by m (after its work, 1.0s to go)`: {
 			Key: "k", Mode: redislock.ModeWrite, Holder: redislock.Holder{Metadata: "m", Left: true, TTL: time.Second},
 		},
 	} {

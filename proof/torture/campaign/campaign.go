@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed-14de3678/redislock/internal/count"
 	"github.com/seed-14de3678/redislock/proof/torture/check"
 	"github.com/seed-14de3678/redislock/proof/torture/history"
 	"github.com/seed-14de3678/redislock/proof/torture/work"
@@ -155,9 +156,9 @@ func (c *Campaign) round(t *testing.T, w world.World, r Round) (result *Result, 
 		}
 		result = s.Run(r, folder)
 		t.Logf("%v: %s, %s, %d processes with %d clients", result.Took.Round(time.Millisecond),
-			counted(sum(result.Operations), "operation"), counted(sum(result.Faults), "fault"), r.Processes, r.Clients)
+			count.Of(sum(result.Operations), "operation"), count.Of(sum(result.Faults), "fault"), r.Processes, r.Clients)
 		if result.Failed() {
-			t.Error(counted(len(result.Found), "finding")) // so that what the workers wrote to stderr is shown
+			t.Error(count.Of(len(result.Found), "finding")) // so that what the workers wrote to stderr is shown
 		}
 	})
 	if result == nil {
@@ -184,7 +185,7 @@ func (c *Campaign) failed(t *testing.T, w world.World, r Round, result *Result, 
 		t.Errorf("%s could not be written: %v", kept, err)
 	}
 	t.Errorf("seed %d, round %d on %s, load %s: %s\n%shistory and pictures: %s", c.Seed, r.Number, r.Topology, r.Load,
-		counted(len(result.Found), "finding"), some(result.Found), kept)
+		count.Of(len(result.Found), "finding"), some(result.Found), kept)
 	faults := len(r.Faults)
 	if !c.shrunk && c.Shrink > 0 {
 		c.shrunk = true

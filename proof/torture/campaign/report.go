@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/seed-14de3678/redislock/internal/count"
 	"github.com/seed-14de3678/redislock/proof/torture/check"
 	"github.com/seed-14de3678/redislock/proof/torture/history"
 	"github.com/seed-14de3678/redislock/proof/torture/world"
@@ -45,8 +46,8 @@ type table struct {
 // heading says what was done.
 func (r *Report) heading() string {
 	total := r.Total()
-	return fmt.Sprintf("Seed %d, %s in %v, %s, %s.", r.Seed, counted(total.Rounds, "round"),
-		r.Took.Round(time.Second), counted(sum(total.Operations), "operation"), counted(sum(total.Faults), "fault"))
+	return fmt.Sprintf("Seed %d, %s in %v, %s, %s.", r.Seed, count.Of(total.Rounds, "round"),
+		r.Took.Round(time.Second), count.Of(sum(total.Operations), "operation"), count.Of(sum(total.Faults), "fault"))
 }
 
 // verdict says what was found.
@@ -56,7 +57,7 @@ func (r *Report) verdict() (lines []string) {
 	case 0:
 		lines = append(lines, "No promise was broken.")
 	default:
-		lines = append(lines, counted(n, "finding")+".")
+		lines = append(lines, count.Of(n, "finding")+".")
 	}
 	if idle := total.Idle(r.Checkers); len(idle) > 0 {
 		lines = append(lines, fmt.Sprintf("Nothing was there to be checked of: %s.", join(idle)))
@@ -74,8 +75,8 @@ func (r *Report) parts() table {
 	t := table{"Topologies", [][]string{{"topology", "rounds", "operations", "faults", "findings"}}}
 	for _, p := range r.Parts {
 		t.rows = append(t.rows, []string{
-			string(p.Topology), number(p.Result.Rounds), number(sum(p.Result.Operations)),
-			number(sum(p.Result.Faults)), number(len(p.Result.Found)),
+			string(p.Topology), count.Number(p.Result.Rounds), count.Number(sum(p.Result.Operations)),
+			count.Number(sum(p.Result.Faults)), count.Number(len(p.Result.Found)),
 		})
 	}
 	return t
@@ -91,8 +92,8 @@ func (r *Report) promises(total *Result) table {
 			}
 		}
 		t.rows = append(t.rows, []string{
-			string(c.Promise), number(total.Checked[c.Promise]),
-			number(total.Looked[c.Promise]) + " " + c.Counts, number(found),
+			string(c.Promise), count.Number(total.Checked[c.Promise]),
+			count.Number(total.Looked[c.Promise]) + " " + c.Counts, count.Number(found),
 		})
 	}
 	return t
@@ -102,7 +103,7 @@ func faults(total *Result) table {
 	t := table{"Faults", [][]string{{"fault", "done", "could not be done"}}}
 	names := slices.Compact(slices.Sorted(chain(maps.Keys(total.Faults), maps.Keys(total.Undone))))
 	for _, name := range names {
-		t.rows = append(t.rows, []string{name, number(total.Faults[name]), number(total.Undone[name])})
+		t.rows = append(t.rows, []string{name, count.Number(total.Faults[name]), count.Number(total.Undone[name])})
 	}
 	return t
 }
@@ -133,7 +134,7 @@ func operations(total *Result) table {
 	for _, r := range slices.SortedFunc(maps.Keys(all), order) {
 		cells := []string{strings.TrimSpace(string(r.Package) + " " + string(r.Action))}
 		for _, o := range outcomes {
-			cells = append(cells, number(all[r][o]))
+			cells = append(cells, count.Number(all[r][o]))
 		}
 		t.rows = append(t.rows, cells)
 	}

@@ -3,7 +3,6 @@ package campaign
 import (
 	"fmt"
 	"iter"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 )
@@ -57,23 +56,6 @@ func (t table) text() string {
 		b.WriteString(strings.TrimRight(line, " ") + "\n")
 	}
 	return b.String()
-}
-
-// number writes thousands apart.
-func number(n int) string {
-	text := strconv.Itoa(n)
-	for i := len(text) - 3; i > 0; i -= 3 {
-		text = text[:i] + " " + text[i:]
-	}
-	return text
-}
-
-// counted is a number of things, such as "1 round" or "2 rounds".
-func counted(n int, thing string) string {
-	if n != 1 {
-		thing += "s"
-	}
-	return number(n) + " " + thing
 }
 
 func sum[K comparable](counts map[K]int) (all int) {

@@ -12,6 +12,8 @@ import (
 	"unicode"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"github.com/seed-14de3678/redislock/internal/shown"
 )
 
 // JSONFlag declares the flag -json.
@@ -59,15 +61,11 @@ func Text(s string) string {
 	return s
 }
 
-// Duration rounds a duration to what people read: three digits or so.
+// Duration writes a time as everything here does that people read: see [shown.Duration].
 func Duration(d time.Duration) string {
-	for _, unit := range []time.Duration{time.Second, 100 * time.Millisecond, 10 * time.Millisecond, time.Millisecond} {
-		if d.Abs() >= 100*unit {
-			return d.Round(unit).String()
-		}
+	text := shown.Duration(d)
+	if !UTF8() {
+		text = strings.Replace(text, "µ", "u", 1)
 	}
-	if d.Abs() >= time.Millisecond {
-		return d.Round(10 * time.Microsecond).String()
-	}
-	return d.Round(time.Microsecond).String()
+	return text
 }

@@ -222,8 +222,8 @@ func (c *contest) row() string {
 	half, _ := waits.Quantile(0.50)
 	long, _ := waits.Quantile(0.99)
 	perSecond := float64(c.total.Load()) / c.length.Seconds()
-	return fmt.Sprintf("%-20s %10.0f/s %6.1f ms %6.1f ms %13.1f %9.2f %8d", c.name, perSecond,
-		inMS(half), inMS(long), c.each(), c.fairness(), gaveUp)
+	return fmt.Sprintf("%-20s %10.0f/s %9s %9s %13.1f %9.2f %8d", c.name, perSecond,
+		cli.Duration(half), cli.Duration(long), c.each(), c.fairness(), gaveUp)
 }
 
 // fairness is that of the acquisitions of each worker.
@@ -234,5 +234,3 @@ func (c *contest) fairness() float64 {
 	}
 	return measure.Fairness(acquired)
 }
-
-func inMS(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }

@@ -69,7 +69,7 @@ func (s *stage) show(states []redislock.KeyState) {
 	for _, state := range states {
 		line := fmt.Sprintf("  %-*s %s", len(s.prefix)+9, state.Key, state.Mode)
 		for _, holder := range state.Holders {
-			line += fmt.Sprintf("  %s, %.1f s left", holder.Metadata, holder.TTL.Seconds())
+			line += fmt.Sprintf("  %s, %s left", holder.Metadata, cli.Duration(holder.TTL))
 		}
 		s.note("%s", line)
 	}

@@ -160,8 +160,8 @@ func playAll(ctx context.Context, s *stage, chosen []act) error {
 		}
 		s.verdict(v)
 	}
-	s.screen.Line("\n%d of %s as promised, in %.1f s",
-		len(chosen)-failed, count.Of(len(chosen), "act"), time.Since(began).Seconds())
+	s.screen.Line("\n%d of %s as promised, in %s",
+		len(chosen)-failed, count.Of(len(chosen), "act"), cli.Duration(time.Since(began)))
 	s.screen.Line("%s", next)
 	if failed > 0 {
 		return fmt.Errorf("%d of %s not as promised", failed, count.Of(len(chosen), "act"))

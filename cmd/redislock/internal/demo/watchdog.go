@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cli"
 )
 
 // playWatchdog has a short lease renewed, then takes the key away and sees when that is told.
@@ -29,7 +30,7 @@ func playWatchdog(ctx context.Context, s *stage) (verdict, error) {
 		return verdict{}, err
 	}
 	lived := time.Since(began)
-	s.note("TTL every %d ms: %s ms", (s.lease / 4).Milliseconds(), inMillis(ttls))
+	s.note("TTL every %s: %s", cli.Duration(s.lease/4), listed(ttls))
 
 	if err := s.server.RDB.Del(ctx, key).Err(); err != nil {
 		return verdict{}, err
@@ -44,16 +45,16 @@ func playWatchdog(ctx context.Context, s *stage) (verdict, error) {
 		return verdict{}, err
 	}
 	cause := context.Cause(held)
-	s.note("DEL %q: after %d ms the holder's context ends, cause %q", key, told.Milliseconds(), fmt.Sprint(cause))
-	s.note("(a renewal is due every %d ms)", (s.lease / 3).Milliseconds())
+	s.note("DEL %q: after %s the holder's context ends, cause %q", key, cli.Duration(told), fmt.Sprint(cause))
+	s.note("(a renewal is due every %s)", cli.Duration(s.lease/3))
 
 	var v verdict
 	v.check(slices.Min(ttls) > 0 && lived > s.lease,
-		fmt.Sprintf("a lease of %d ms lived for %d ms", s.lease.Milliseconds(), lived.Milliseconds()),
-		fmt.Sprintf("a lease of %d ms ended within %d ms", s.lease.Milliseconds(), lived.Milliseconds()))
+		fmt.Sprintf("a lease of %s lived for %s", cli.Duration(s.lease), cli.Duration(lived)),
+		fmt.Sprintf("a lease of %s ended within %s", cli.Duration(s.lease), cli.Duration(lived)))
 	v.check(errors.Is(cause, redislock.ErrLockLost) && told <= s.lease,
-		fmt.Sprintf("the holder knew of the loss within %d ms", told.Milliseconds()+1),
-		fmt.Sprintf("the holder did not know of the loss within the lease: cause %v after %d ms", cause, told.Milliseconds()))
+		fmt.Sprintf("the holder knew of the loss after %s", cli.Duration(told)),
+		fmt.Sprintf("the holder did not know of the loss within the lease: cause %v after %s", cause, cli.Duration(told)))
 	return v, nil
 }
 
@@ -68,7 +69,7 @@ func (s *stage) sample(ctx context.Context, lock *redislock.Lock) ([]time.Durati
 		}
 		ttls = append(ttls, ttl)
 		bar := strings.Repeat("█", int(40*ttl/s.lease))
-		s.screen.Tell("TTL %4d ms %s", ttl.Milliseconds(), bar)
+		s.screen.Tell("TTL %5s %s", cli.Duration(ttl), bar)
 		if err := sleep(ctx, s.lease/4); err != nil {
 			return nil, err
 		}
@@ -76,11 +77,10 @@ func (s *stage) sample(ctx context.Context, lock *redislock.Lock) ([]time.Durati
 	return ttls, nil
 }
 
-// inMillis lists durations.
-func inMillis(list []time.Duration) string {
-	texts := make([]string, len(list))
-	for i, d := range list {
-		texts[i] = fmt.Sprint(d.Milliseconds())
+func listed(all []time.Duration) string {
+	texts := make([]string, len(all))
+	for i, d := range all {
+		texts[i] = cli.Duration(d)
 	}
 	return strings.Join(texts, " ")
 }

@@ -78,13 +78,13 @@ func judgeReplicaClock(d reading, ttl time.Duration) Finding {
 	switch {
 	case d.ahead-d.within > allowed:
 		return bad(Fault, text,
-			fmt.Sprintf("With a ttl of %s, Lock.Deadline allows for %s. After a fail-over to it, somebody else gets a lock before the deadline of its holder, whatever Options.Replicas is.", ttl, cli.Duration(allowed)), mend)
+			fmt.Sprintf("With a ttl of %s, Lock.Deadline allows for %s. After a fail-over to it, somebody else gets a lock before the deadline of its holder, whatever Options.Replicas is.", cli.Duration(ttl), cli.Duration(allowed)), mend)
 	case d.ahead+d.within < -time.Second:
 		return bad(Warning, text, "After a fail-over to it, locks stay held longer, by that much.", mend)
 	case d.ahead+d.within > allowed:
 		return Finding{Status: Unknown, Found: text + fmt.Sprintf(": answers are too slow to tell whether it is less than %s", cli.Duration(allowed)), Mend: "run it on a machine that is nearer to the servers."}
 	}
-	return fine("the replica's clock agrees with its primary's, as a ttl of %s needs", ttl)
+	return fine("the replica's clock agrees with its primary's, as a ttl of %s needs", cli.Duration(ttl))
 }
 
 // String says which of two clocks is ahead.

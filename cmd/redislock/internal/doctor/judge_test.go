@@ -70,12 +70,12 @@ func TestJudges(t *testing.T) {
 		"buffers full":          {judgeBuffers(32<<20, 8<<20, waiting(clients)), Warning, "1 subscriber of 2"},
 		"buffers without limit": {judgeBuffers(0, 0, waiting(clients)), OK, "no limit"},
 		"buffers, a hard limit": {judgeBuffers(1000, 0, nil), Warning, "1000 bytes"},
-		"near":                  {judgeLatency(ms(1), ms(2)), OK, "p99 2ms"},
+		"near":                  {judgeLatency(ms(1), ms(2)), OK, "p99 2.0ms"},
 		"far":                   {judgeLatency(ms(80), ms(80)), Warning, "80ms"},
 		"out of reach":          {judgeLatency(ms(1500), ms(1500)), Fault, "1.5s"},
 		"slow scripts":          {judgeLatency(ms(1), ms(30)), Warning, "a script p50 30ms"},
-		"slow now and then":     {judgeLatency(tail, tail), Warning, "max 1s"},
-		"a slow script":         {judgeSlow(slow("EVALSHA", time.Hour, time.Second), now), Warning, "up to 1s"},
+		"slow now and then":     {judgeLatency(tail, tail), Warning, "max 1.0s"},
+		"a slow script":         {judgeSlow(slow("EVALSHA", time.Hour, time.Second), now), Warning, "up to 1.0s"},
 		"a slow script once":    {judgeSlow(slow("EVALSHA", 25*time.Hour, time.Second), now), OK, "last day"},
 		"a script that is not":  {judgeSlow(slow("EVALSHA", time.Hour, 20*time.Millisecond), now), OK, "last day"},
 		"a slow command":        {judgeSlow(slow("KEYS", time.Hour, time.Second), now), OK, "last day"},
@@ -84,7 +84,7 @@ func TestJudges(t *testing.T) {
 		"forbidden":             {notSeen(world.Refusal("NOPERM no"), "+config|get"), Unknown, "needs +config|get"},
 		"clock of a replica":    {judgeReplicaClock(reading{500 * time.Millisecond, time.Millisecond}, 10*time.Second), Fault, "500ms"},
 		"clock nobody knows":    {judgeReplicaClock(reading{0, time.Second}, 10*time.Second), Unknown, "too slow to tell"},
-		"clock, longer ttl":     {judgeReplicaClock(reading{500 * time.Millisecond, time.Millisecond}, time.Minute), OK, "1m0s"},
+		"clock, longer ttl":     {judgeReplicaClock(reading{500 * time.Millisecond, time.Millisecond}, time.Minute), OK, "1m00s"},
 	} {
 		if tt.got.Status != tt.status || !strings.Contains(tt.got.Found, tt.text) {
 			t.Errorf("%s: %+v, want %s and %q", name, tt.got, tt.status, tt.text)

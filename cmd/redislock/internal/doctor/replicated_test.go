@@ -112,7 +112,7 @@ func TestClocks(t *testing.T) {
 	clocks := func(ttl time.Duration) []Finding {
 		return examined(t, rdb, "clocks", func(p *patient) { p.opts.ttl = ttl })
 	}
-	want(t, clocks(time.Hour), OK, "as a ttl of 1h0m0s needs")
+	want(t, clocks(time.Hour), OK, "as a ttl of 1h00m needs")
 	clock.Shift(20 * time.Second)
 	linked(t, primary)
 	want(t, clocks(10*time.Second), Fault, "Lock.Deadline allows for 102ms")

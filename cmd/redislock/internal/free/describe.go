@@ -55,7 +55,7 @@ func describe(h redislock.Holder) string {
 	if !h.Since.IsZero() {
 		text += ", since " + cli.Clock(h.Since)
 		if age := time.Since(h.Since); age >= 0 { // else the clocks differ
-			text += " (" + cli.Duration(age.Truncate(time.Second)) + ")"
+			text += " (" + cli.Duration(age) + ")"
 		}
 	}
 	return fmt.Sprintf("%s, %s left", text, cli.Duration(h.TTL))

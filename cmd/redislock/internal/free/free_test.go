@@ -91,12 +91,12 @@ func TestDescribe(t *testing.T) {
 		h    redislock.Holder
 		want string
 	}{
-		{redislock.Holder{TTL: time.Minute}, "somebody, 1m0s left"},
-		{redislock.Holder{Metadata: "m", Owner: "o", TTL: time.Minute, Left: true, Since: now}, "m owner=o, after its work, for another 1m0s"},
-		{redislock.Holder{Owner: "o", TTL: time.Second, Since: now.Add(time.Hour)}, "owner=o, since " + now.Add(time.Hour).Format("15:04:05") + ", 1s left"},
-		{redislock.Holder{Metadata: "m", TTL: time.Second, Since: now.Add(-time.Hour)}, "m, since " + now.Add(-time.Hour).Format("15:04:05") + " (1h0m0s), 1s left"},
-		{redislock.Holder{Metadata: "a\nb\x1b[1m", TTL: time.Second}, `"a\nb\x1b[1m", 1s left`},
-		{redislock.Holder{Metadata: strings.Repeat("é", 300), TTL: time.Second}, strings.Repeat("é", 100) + "…" + strings.Repeat("é", 99) + ", 1s left"},
+		{redislock.Holder{TTL: time.Minute}, "somebody, 1m00s left"},
+		{redislock.Holder{Metadata: "m", Owner: "o", TTL: time.Minute, Left: true, Since: now}, "m owner=o, after its work, for another 1m00s"},
+		{redislock.Holder{Owner: "o", TTL: time.Second, Since: now.Add(time.Hour)}, "owner=o, since " + now.Add(time.Hour).Format("15:04:05") + ", 1.0s left"},
+		{redislock.Holder{Metadata: "m", TTL: time.Second, Since: now.Add(-time.Hour)}, "m, since " + now.Add(-time.Hour).Format("15:04:05") + " (1h00m), 1.0s left"},
+		{redislock.Holder{Metadata: "a\nb\x1b[1m", TTL: time.Second}, `"a\nb\x1b[1m", 1.0s left`},
+		{redislock.Holder{Metadata: strings.Repeat("é", 300), TTL: time.Second}, strings.Repeat("é", 100) + "…" + strings.Repeat("é", 99) + ", 1.0s left"},
 	} {
 		if got := describe(tt.h); got != tt.want {
 			t.Errorf("got %s, want %s", got, tt.want)

@@ -2,11 +2,11 @@ package look
 
 import (
 	"io"
-	"strconv"
 	"time"
 
 	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cli"
 	"github.com/seed-14de3678/redislock/cmd/redislock/internal/tree"
+	"github.com/seed-14de3678/redislock/internal/count"
 )
 
 // remark says what the list does not: why it is empty, and what may be missing in it.
@@ -26,45 +26,28 @@ func (l *listing) remark(w io.Writer, conn *cli.Conn, pattern string, failed err
 		}
 	}
 	if l.notes.Keys > 0 && failed != nil {
-		cli.Say(w, "the list is not complete: %s looked at\n", counted(l.notes.Keys, "key was", "keys were"))
+		cli.Say(w, "the list is not complete: %s looked at\n", count.Either(l.notes.Keys, "key was", "keys were"))
 	}
 	if n := l.notes.Refused; n > 0 {
 		cli.Say(w, "%s; -prefix limits the search to keys of locks\n",
-			counted(n, "key was left out, because this user may not read it", "keys were left out, because this user may not read them"))
+			count.Either(n, "key was left out, because this user may not read it", "keys were left out, because this user may not read them"))
 	}
 	if n := l.notes.Foreign; n > 0 {
-		cli.Say(w, "%s\n", counted(n, "key more is foreign, or seems to be", "keys more are foreign, or seem to be"))
+		cli.Say(w, "%s\n", count.Either(n, "key more is foreign, or seems to be", "keys more are foreign, or seem to be"))
 	}
 	if n := l.notes.Moving; n > 0 {
 		cli.Say(w, "%s in slots that move from one master to another: who waits for them is not known until they have moved\n",
-			counted(n, "key is", "keys are"))
+			count.Either(n, "key is", "keys are"))
 	}
 	if n := l.notes.OwnTokens; n > 0 {
 		cli.Say(w, "%s a token of the caller's own choosing, and was found by the fencing number beside it;\n"+
-			"others like it may be missed without -prefix\n", counted(n, "key has", "keys have"))
+			"others like it may be missed without -prefix\n", count.Either(n, "key has", "keys have"))
 	}
 	for _, certain := range []bool{false, true} {
 		if text := tree.Told(l.circles, certain); text != "" {
 			cli.Say(w, "%s; redislock tree says more\n", text)
 		}
 	}
-}
-
-// counted is a number of things, with what they are and do.
-func counted(n int64, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return grouped(n) + " " + many
-}
-
-// grouped writes a number with spaces between thousands.
-func grouped(n int64) string {
-	digits := strconv.FormatInt(n, 10)
-	for at := len(digits) - 3; at > 0; at -= 3 {
-		digits = digits[:at] + " " + digits[at:]
-	}
-	return digits
 }
 
 const (
@@ -84,9 +67,9 @@ func newMeter(w io.Writer) *meter { return &meter{Screen: cli.NewScreen(w), last
 
 // show is called after each round of a survey.
 func (m *meter) show(done, all int64) {
-	text := "looked at " + grouped(done) + " keys"
+	text := "looked at " + count.Number(done) + " keys"
 	if all > 0 {
-		text = "looked at " + grouped(done) + " of " + grouped(all) + " keys"
+		text = "looked at " + count.Number(done) + " of " + count.Number(all) + " keys"
 	}
 	switch {
 	case max(done, all) < manyKeys:

@@ -141,5 +141,5 @@ func mode(s redislock.KeyState) string {
 	case s.Mode == redislock.ModeFree:
 		return "free"
 	}
-	return fmt.Sprintf("%s, %s left", s.Mode, life(s.TTL))
+	return fmt.Sprintf("%s, %s left", s.Mode, cli.Duration(s.TTL))
 }

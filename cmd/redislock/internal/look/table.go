@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cells"
@@ -70,7 +69,7 @@ func (l *listing) write(to cli.Streams, conn *cli.Conn) error {
 func rowOf(s redislock.KeyState) []string {
 	row := []string{cli.Text(s.Key), string(s.Mode), holders(s), cli.Clock(since(s)), "-", strconv.Itoa(cli.Waiting(s)), "-"}
 	if s.TTL > 0 {
-		row[ttlColumn] = life(s.TTL)
+		row[ttlColumn] = cli.Duration(s.TTL)
 	}
 	if n := cli.Gone(s); n > 0 {
 		row[waitingColumn] += fmt.Sprintf(", %d gone", n)
@@ -132,7 +131,7 @@ func described(h redislock.Holder) string {
 	if h.Left {
 		extra = append(extra, "kept after its work")
 	}
-	extra = append(extra, life(h.TTL)+" left")
+	extra = append(extra, cli.Duration(h.TTL)+" left")
 	return cli.Somebody(h.Metadata, h.Owner, 0) + " (" + strings.Join(extra, ", ") + ")"
 }
 
@@ -143,19 +142,6 @@ func waiterLine(w redislock.Waiter) string {
 		extra += ", gone"
 	}
 	return fmt.Sprintf("%s: %s (%s)", w.Mode, cli.Somebody(w.Metadata, w.Owner, 0), extra)
-}
-
-// life is how much is left of a lease: two units are enough to act.
-func life(d time.Duration) string {
-	switch {
-	case d >= 100*time.Hour:
-		return fmt.Sprintf("%dd%dh", d/(24*time.Hour), d%(24*time.Hour)/time.Hour)
-	case d >= 100*time.Minute:
-		return fmt.Sprintf("%dh%dm", d/time.Hour, d%time.Hour/time.Minute)
-	case d >= 100*time.Second:
-		return fmt.Sprintf("%dm%ds", d/time.Minute, d%time.Minute/time.Second)
-	}
-	return strconv.FormatFloat(d.Seconds(), 'f', 1, 64) + "s"
 }
 
 // layOut returns how wide each column is, so that lines have at most this width, if that can be. If it is 0 lines have no

@@ -6,6 +6,7 @@ import (
 
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cli"
+	"github.com/seed-14de3678/redislock/internal/count"
 )
 
 // A Circle is a deadlock, for commands that do not draw it.
@@ -67,5 +68,5 @@ func Told(circles []Circle, certain bool) string {
 	case 1:
 		return "1 " + what + ": " + first
 	}
-	return things(n, what) + ", such as " + first
+	return count.Of(n, what) + ", such as " + first
 }

@@ -2,7 +2,6 @@ package tree
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 
 	"github.com/seed-14de3678/redislock"
@@ -267,13 +266,4 @@ func isDefined(rows []row, i int) bool {
 	r := rows[i]
 	return r.kind == rowRoot || r.kind == rowWaiter && r.refers == nobody &&
 		i+1 < len(rows) && len(rows[i+1].stems) > len(r.stems)
-}
-
-// count writes a number with spaces between its thousands.
-func count(n int) string {
-	text := fmt.Sprint(n)
-	for i := len(text) - 3; i > 0; i -= 3 {
-		text = text[:i] + " " + text[i:]
-	}
-	return text
 }

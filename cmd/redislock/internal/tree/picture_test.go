@@ -39,134 +39,134 @@ func TestPicture(t *testing.T) {
 		{"nobody waits", "a w A; b r A", "2 keys held, 0 keys waited for, by 0 requests.\n"},
 		{"a chain", "a w p < q:w1; b w q < s:r2", `
 p
-└─ a, held to write, 1m0s left
-   └─ 1. q, to write, 1m0s
-      └─ b, held to write, 1m0s left
-         └─ 1. s, to read, 1m0s
+└─ a, held to write, 1m00s left
+   └─ 1. q, to write, 1m00s
+      └─ b, held to write, 1m00s left
+         └─ 1. s, to read, 1m00s
 
 2 keys held, 2 keys waited for, by 2 requests.
 `},
 		{"one key of a set after the other", "a w p < q:w1 s:w2; b w p < q:w1", `
 p
-├─ a, held to write, 1m0s left
-│  ├─ 1. q, to write, 1m0s
-│  └─ 2. s, to write, 1m0s
-└─ b, held to write, 1m0s left
-   └─ 1. q, to write, 1m0s
+├─ a, held to write, 1m00s left
+│  ├─ 1. q, to write, 1m00s
+│  └─ 2. s, to write, 1m00s
+└─ b, held to write, 1m00s left
+   └─ 1. q, to write, 1m00s
 
 2 keys held, 2 keys waited for, by 2 requests.
 `},
 		{"a foreign key", "a x < q:w1 s:w2", `
 q
 └─ a, foreign: a hash without a TTL, first in line
-   └─ 2. s, to write, 1m0s
+   └─ 2. s, to write, 1m00s
 
 0 keys held, 1 key waited for, by 2 requests.
 `},
 		{"readers", "a r p q < x:w1 y:r2", `
 p [1]
-└─ a, held to read, 1m0s left, with another
-   ├─ 1. x, to write, 1m0s
-   └─ 2. y, to read, 1m0s
+└─ a, held to read, 1m00s left, with another
+   ├─ 1. x, to write, 1m00s
+   └─ 2. y, to read, 1m00s
 
 q
-└─ a, held to read, 1m0s left, with another, see [1]
+└─ a, held to read, 1m00s left, with another, see [1]
 
 1 key held, 1 key waited for, by 2 requests.
 `},
 		{"many of one party", "a w p < q:w1 q:w2 q:w3 q:r4 !q:r5 q:r6", `
 p
-└─ a, held to write, 1m0s left
-   ├─ 1-3. q, to write, 3 times, up to 1m0s
-   └─ 4-5. q, to read, 2 times, up to 1m0s
+└─ a, held to write, 1m00s left
+   ├─ 1-3. q, to write, 3 times, up to 1m00s
+   └─ 4-5. q, to read, 2 times, up to 1m00s
 
 1 key held, 1 key waited for, by 5 requests.
 1 waiter gone, and passed over.
 `},
 		{"more than there is room for", "a w p < q:w1 s:w2 x:w3 q:w4 s:w5 y:w6 q:w7; b w y < z:r8", `
 p
-└─ a, held to write, 1m0s left
-   ├─ 1. q, to write, 1m0s
-   ├─ 2. s, to write, 1m0s
+└─ a, held to write, 1m00s left
+   ├─ 1. q, to write, 1m00s
+   ├─ 2. s, to write, 1m00s
    ├─ … 3 more
-   ├─ 6. y, to write, 1m0s
-   │  └─ b, held to write, 1m0s left
-   │     └─ 1. z, to read, 1m0s
+   ├─ 6. y, to write, 1m00s
+   │  └─ b, held to write, 1m00s left
+   │     └─ 1. z, to read, 1m00s
    └─ … 1 more
 
 2 keys held, 2 keys waited for, by 8 requests.
 `},
 		{"behind the first of a free key", "a - < q:w1 s:w2; b w p < q:w1", `
 p
-└─ b, held to write, 1m0s left
-   └─ 1. q, to write, 1m0s
+└─ b, held to write, 1m00s left
+   └─ 1. q, to write, 1m00s
       └─ a, first in line
-         └─ 2. s, to write, 1m0s
+         └─ 2. s, to write, 1m00s
 
 1 key held, 2 keys waited for, by 2 requests.
 `},
 		{"a key that was left", "a w ~p < q:w1", `
-a, left by its holder, free in 1m0s
-└─ 1. q, to write, 1m0s
+a, left by its holder, free in 1m00s
+└─ 1. q, to write, 1m00s
 
 1 key held, 1 key waited for, by 1 request.
 `},
 		{"an intent", "a r p < intent:q s:w1", `
 p
-└─ a, held to read, 1m0s left
+└─ a, held to read, 1m00s left
    ├─ intent: q, to write
-   └─ 1. s, to write, 1m0s
+   └─ 1. s, to write, 1m00s
 
 1 key held, 1 key waited for, by 2 requests.
 `},
 		{"nobody known", "a w _ < _:w1 _:w2", `
 somebody
-└─ a, held to write, 1m0s left
-   ├─ 1. somebody, to write, 1m0s
-   └─ 2. somebody, to write, 1m0s
+└─ a, held to write, 1m00s left
+   ├─ 1. somebody, to write, 1m00s
+   └─ 2. somebody, to write, 1m00s
 
 1 key held, 1 key waited for, by 2 requests.
 3 locks and waiters have neither metadata nor an owner id: which belong together is not known.
 `},
 		{"a certain deadlock", "a w A@1 < B@2:w1 C:w3; b w B@2 < A@1:w2", `
 A (web-1 pid 1 shop) [1] ! deadlock 1
-└─ a, held to write, 1m0s left
-   ├─ 1. B (web-2 pid 1 shop), to write, 1m0s ! deadlock 1
-   │  └─ b, held to write, 1m0s left
-   │     └─ 1. A, to write, 1m0s, see [1] ! deadlock 1
-   └─ 2. C, to write, 1m0s
+└─ a, held to write, 1m00s left
+   ├─ 1. B (web-2 pid 1 shop), to write, 1m00s ! deadlock 1
+   │  └─ b, held to write, 1m00s left
+   │     └─ 1. A, to write, 1m00s, see [1] ! deadlock 1
+   └─ 2. C, to write, 1m00s
 
 2 keys held, 2 keys waited for, by 3 requests.
 
 certain deadlock 1: B → a → A → b → B
    #B (web-2 pid 1 shop)
-      wants to write a, held by A, for 1m0s
+      wants to write a, held by A, for 1m00s
    A (web-1 pid 1 shop)
-      wants to write b, held by B, for 1m0s
+      wants to write b, held by B, for 1m00s
    1 request more waits behind these.
-   The first lease in it ends in 1m0s, if it is not renewed.
+   The first lease in it ends in 1m00s, if it is not renewed.
    To end it: redislock break a
 `},
 		{"possible deadlocks", "a w p < q:w1; b w q < p:w2; c w s < s:w3", `
 p [1] ? deadlock 1
-└─ a, held to write, 1m0s left
-   └─ 1. q, to write, 1m0s ? deadlock 1
-      └─ b, held to write, 1m0s left
-         └─ 1. p, to write, 1m0s, see [1] ? deadlock 1
+└─ a, held to write, 1m00s left
+   └─ 1. q, to write, 1m00s ? deadlock 1
+      └─ b, held to write, 1m00s left
+         └─ 1. p, to write, 1m00s, see [1] ? deadlock 1
 
 s [2]
-└─ c, held to write, 1m0s left
-   └─ 1. s, to write, 1m0s, see [2]
+└─ c, held to write, 1m00s left
+   └─ 1. s, to write, 1m00s, see [2]
 
 3 keys held, 3 keys waited for, by 3 requests.
 
 possible deadlock 1: q → a → p → b → q
    #q
-      wants to write a, held by p, for 1m0s
+      wants to write a, held by p, for 1m00s
    p
-      wants to write b, held by q, for 1m0s
+      wants to write b, held by q, for 1m00s
    Not certain: another goroutine of a process may hold the key.
-   The first lease in it ends in 1m0s, if it is not renewed.
+   The first lease in it ends in 1m00s, if it is not renewed.
 
 1 party waits for a key that it holds itself, most likely another goroutine:
    s (c)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cli"
+	"github.com/seed-14de3678/redislock/internal/count"
 )
 
 // glyphs are what pictures are made of.
@@ -73,9 +74,9 @@ func (p *printer) row(rows []row, i int, numbers map[int]int) {
 	}
 	switch r.kind {
 	case rowMore:
-		p.say("%s%s %s more", lead, p.glyphs.dots, count(r.count))
+		p.say("%s%s %s more", lead, p.glyphs.dots, count.Number(r.count))
 	case rowMoreTrees:
-		p.say("%s %s more wait for others: -n 0 draws all", p.glyphs.dots, count(r.count))
+		p.say("%s %s more wait for others: -n 0 draws all", p.glyphs.dots, count.Number(r.count))
 	case rowRoot:
 		p.fit(lead, p.names.of[r.party], tail, p.mark(r.party))
 	case rowKey:
@@ -150,7 +151,7 @@ func (p *printer) hold(r row) string {
 	case others == 1:
 		return text + ", with another"
 	case others > 1:
-		return text + fmt.Sprintf(", with %s others", count(others))
+		return text + fmt.Sprintf(", with %s others", count.Number(others))
 	}
 	return text
 }
@@ -192,7 +193,7 @@ func (p *printer) wish(r row) string {
 	case r.group.last == 0:
 		return ", to write"
 	case r.group.first != r.group.last:
-		return fmt.Sprintf(", to %s, %s times, up to %s", r.group.mode, count(r.group.size()), p.age(since))
+		return fmt.Sprintf(", to %s, %s times, up to %s", r.group.mode, count.Number(r.group.size()), p.age(since))
 	default:
 		return fmt.Sprintf(", to %s, %s", r.group.mode, p.age(since))
 	}
@@ -217,26 +218,11 @@ func (p *printer) summary() {
 			unknown++
 		}
 	}
-	p.say("%s held, %s waited for, by %s.", things(held, "key"), things(waited, "key"), things(len(p.requests), "request"))
+	p.say("%s held, %s waited for, by %s.", count.Of(held, "key"), count.Of(waited, "key"), count.Of(len(p.requests), "request"))
 	if p.gone > 0 {
-		p.say("%s gone, and passed over.", things(p.gone, "waiter"))
+		p.say("%s gone, and passed over.", count.Of(p.gone, "waiter"))
 	}
 	if unknown > 0 {
-		p.say("%s neither metadata nor an owner id: which belong together is not known.", have(unknown))
+		p.say("%s neither metadata nor an owner id: which belong together is not known.", count.Either(unknown, "lock or waiter has", "locks and waiters have"))
 	}
-}
-
-// things counts things, as "1 key is" or "2 keys are".
-func things(n int, name string) string {
-	if n == 1 {
-		return "1 " + name
-	}
-	return count(n) + " " + name + "s"
-}
-
-func have(n int) string {
-	if n == 1 {
-		return "1 lock or waiter has"
-	}
-	return count(n) + " locks and waiters have"
 }

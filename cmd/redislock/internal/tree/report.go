@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cli"
+	"github.com/seed-14de3678/redislock/internal/count"
 )
 
 // printDeadlocks writes the part of the deadlocks: those with several parties, and certain ones, one by one; those who may wait for
@@ -28,7 +29,7 @@ func (p *printer) printDeadlocks() {
 		}
 	}
 	if hidden > 0 {
-		p.say("\n%s %s more of them, or more", p.glyphs.dots, count(hidden))
+		p.say("\n%s %s more of them, or more", p.glyphs.dots, count.Number(hidden))
 	}
 	p.printSelves(selves)
 }
@@ -46,7 +47,7 @@ func (p *printer) deadlock(number int, d *deadlock) {
 		p.step(s, p.inner.brief(p.settled, next.party))
 	}
 	if d.behind > 0 {
-		p.say("   %s behind these.", waitsMore(d.behind))
+		p.say("   %s behind these.", count.Either(d.behind, "request more waits", "requests more wait"))
 	}
 	if len(d.why) > 0 {
 		p.wrap("   Not certain: ", strings.Split(strings.Join(d.why, "; ")+".", " "), "   ", "")
@@ -166,23 +167,16 @@ func (p *printer) printSelves(selves []*deadlock) {
 	if len(pieces) == 0 {
 		return
 	}
-	title := fmt.Sprintf("%s for a key that it holds itself, most likely another goroutine:", things(len(pieces), "party waits"))
+	title := fmt.Sprintf("%s for a key that it holds itself, most likely another goroutine:", count.Of(len(pieces), "party waits"))
 	if len(pieces) > 1 {
-		title = fmt.Sprintf("%s parties wait for keys that they hold themselves, most likely other goroutines:", count(len(pieces)))
+		title = fmt.Sprintf("%s parties wait for keys that they hold themselves, most likely other goroutines:", count.Number(len(pieces)))
 	}
 	if p.most > 0 && len(pieces) > p.most {
-		pieces = append(pieces[:p.most], fmt.Sprintf("%s %s more", p.glyphs.dots, count(len(pieces)-p.most)))
+		pieces = append(pieces[:p.most], fmt.Sprintf("%s %s more", p.glyphs.dots, count.Number(len(pieces)-p.most)))
 	}
 	p.say("")
 	p.say("%s", title)
 	for _, piece := range pieces {
 		p.say("   %s", piece)
 	}
-}
-
-func waitsMore(n int) string {
-	if n == 1 {
-		return "1 request more waits"
-	}
-	return count(n) + " requests more wait"
 }

@@ -87,8 +87,7 @@ func (s *server) watch(ctx context.Context, o order) time.Duration {
 func (t *tune) tell(screen *cli.Screen, o order, ends time.Time) (done func()) {
 	stop, stopped := make(chan struct{}), make(chan struct{})
 	say := func() {
-		left := max(0, time.Until(ends)).Round(time.Second)
-		screen.Tell("round %d of %d, %s, %s left", o.Round, t.plan.Rounds, t.policies[o.Policy].Name, left)
+		screen.Tell("round %d of %d, %s, %s left", o.Round, t.plan.Rounds, t.policies[o.Policy].Name, cli.Duration(max(0, time.Until(ends))))
 	}
 	go func() {
 		defer close(stopped)

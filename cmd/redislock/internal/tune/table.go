@@ -18,7 +18,7 @@ func table(results []result, r ranking, silent string) []string {
 		s := &results[i].all
 		cpu := "-"
 		if silent == "" {
-			cpu = brief(s.cpuEach())
+			cpu = cli.Duration(s.cpuEach())
 		}
 		lines = append(lines, fmt.Sprintf(rowFormat, results[i].Name, number(s.perSecond()), quantile(&s.Waits, .5), quantile(&s.Waits, .99),
 			bounded(s.Waits.Most, s.Waits.MostCut), number(s.commandsEach()), cpu, fmt.Sprintf("%.2f", measure.Fairness(s.Acquired)),
@@ -32,24 +32,9 @@ func quantile(w *measure.Waits, q float64) string { return bounded(w.Quantile(q)
 // bounded writes a duration, or that it is longer than that.
 func bounded(d time.Duration, bound bool) string {
 	if bound {
-		return ">" + brief(d)
+		return ">" + cli.Duration(d)
 	}
-	return brief(d)
-}
-
-// brief writes three digits of a duration.
-func brief(d time.Duration) string {
-	unit, name := time.Microsecond, "µs"
-	switch {
-	case d >= 999500*time.Microsecond:
-		unit, name = time.Second, "s"
-	case d >= 999500*time.Nanosecond:
-		unit, name = time.Millisecond, "ms"
-	}
-	if !cli.UTF8() && name == "µs" {
-		name = "us"
-	}
-	return number(float64(d)/float64(unit)) + name
+	return cli.Duration(d)
 }
 
 // number writes three digits, and whole numbers as they are.
@@ -95,7 +80,7 @@ func charts(results []result, r ranking, silent string) []bars {
 		all[0].add(s.perSecond(), number(s.perSecond()))
 		all[1].add(float64(p99), bounded(p99, bound))
 		all[2].add(s.commandsEach(), number(s.commandsEach()))
-		all[3].add(float64(s.cpuEach()), brief(s.cpuEach()))
+		all[3].add(float64(s.cpuEach()), cli.Duration(s.cpuEach()))
 	}
 	if silent != "" {
 		return all[:3]

@@ -57,7 +57,7 @@ var columns = []column{
 		compare: func(a, b row) int { return cmp.Or(cmp.Compare(b.waiting, a.waiting), cmp.Compare(b.gone, a.gone)) },
 	},
 	{
-		name: "longest", letter: "L", title: "LONGEST", width: 7, right: true, leaves: 5, text: func(r row) string { return orDash(r.waiting > 0, brief(r.longest)) },
+		name: "longest", letter: "L", title: "LONGEST", width: 7, right: true, leaves: 5, text: func(r row) string { return orDash(r.waiting > 0, cli.Duration(r.longest)) },
 		compare: func(a, b row) int { return cmp.Compare(b.longest, a.longest) },
 	},
 	{
@@ -88,7 +88,7 @@ func ttlText(r row) string {
 	case !r.known || r.mode == redislock.ModeFree:
 		return "-"
 	}
-	return brief(r.ttl)
+	return cli.Duration(r.ttl)
 }
 
 // waitText is how many wait, and behind a plus how many more are gone; i is a writer that waits with an intent.

@@ -62,7 +62,7 @@ func (t totals) String() string {
 	}
 	text := fmt.Sprintf("%s%s: %d held (%d read), %s, %s", count.Of(t.keys, "key"), more, t.held, t.read, count.Of(t.lines, "line"), count.Of(t.waiting, "waiter"))
 	if t.waiting > 0 {
-		text += ", longest " + brief(t.longest)
+		text += ", longest " + cli.Duration(t.longest)
 	}
 	if t.rate > 0 {
 		text += fmt.Sprintf(", >%.1f hand-offs/s", t.rate)
@@ -94,14 +94,14 @@ type status struct {
 func (s status) String() string {
 	if s.away != nil {
 		return fmt.Sprintf("away since %s (%s), trying again: %s: %s",
-			s.since.Format(time.TimeOnly), brief(s.now.Sub(s.since)), s.server, oneLine(s.away))
+			s.since.Format(time.TimeOnly), cli.Duration(s.now.Sub(s.since)), s.server, oneLine(s.away))
 	}
 	if s.search != nil {
 		return "cannot search: " + oneLine(s.search)
 	}
 	text := fmt.Sprintf("%s | %.0f of %d commands/s", s.server, s.used, s.budget)
 	if s.looked {
-		text += " | " + brief(s.now.Sub(s.at)) + " ago"
+		text += " | " + cli.Duration(s.now.Sub(s.at)) + " ago"
 	}
 	if s.searching {
 		text += fmt.Sprintf(" | searching, %.0f %%", 100*s.part)

@@ -235,15 +235,3 @@ func TestMostKeys(t *testing.T) {
 		t.Errorf("got %d keys, missed %v, want %d, and that there are more", got, table.missed, mostKeys)
 	}
 }
-
-func TestBrief(t *testing.T) {
-	t.Parallel()
-	for d, want := range map[time.Duration]string{
-		-time.Second: "0ms", 999 * time.Millisecond: "999ms", 9990 * time.Millisecond: "9.9s", 59900 * time.Millisecond: "59s",
-		725 * time.Second: "12m", 125 * time.Second: "2m05s", 200 * time.Minute: "3h20m", 50 * time.Hour: "50h", 300 * time.Hour: "12d",
-	} {
-		if got := brief(d); got != want || len(got) > 5 {
-			t.Errorf("brief(%v) = %s, want %s", d, got, want)
-		}
-	}
-}

@@ -81,7 +81,7 @@ func keyLines(rows []row, key string) []line {
 		add(cells.Bold, "%-8s %s", titled(i, "holder"), holderLine(r, h))
 	}
 	if h := r.state.Intent; h != nil {
-		add(0, "intent   %s, %s left", who(h.Metadata, h.Owner), brief(h.TTL))
+		add(0, "intent   %s, %s left", who(h.Metadata, h.Owner), cli.Duration(h.TTL))
 	}
 	for i, w := range r.state.Line {
 		style, dead := cells.Style(0), ""
@@ -112,12 +112,12 @@ func titled(i int, title string) string {
 
 // holderLine describes a holder.
 func holderLine(r row, h redislock.Holder) string {
-	text := fmt.Sprintf("%s, %s left", who(h.Metadata, h.Owner), brief(h.TTL))
+	text := fmt.Sprintf("%s, %s left", who(h.Metadata, h.Owner), cli.Duration(h.TTL))
 	if h.Left {
 		text += ", it has left the key"
 	}
 	if !h.Since.IsZero() {
 		return text + ", since " + cli.Clock(h.Since)
 	}
-	return text + ", seen for " + brief(r.together)
+	return text + ", seen for " + cli.Duration(r.together)
 }

@@ -128,7 +128,7 @@ const (
 func (r row) judge() (level, string) {
 	first := "a writer waits with an intent"
 	if r.waiting > 0 {
-		first = fmt.Sprintf("%s, the first for %s", count.Of(r.waiting, "waiter"), brief(r.longest))
+		first = fmt.Sprintf("%s, the first for %s", count.Of(r.waiting, "waiter"), cli.Duration(r.longest))
 	}
 	leases := ""
 	tooLong := r.longest > shortWait && r.lease > 0 && r.longest > manyLeases*r.lease
@@ -156,7 +156,7 @@ func (r row) judge() (level, string) {
 	case len(r.state.Holders) > 0 && r.together >= longHeld && r.grown >= grownBy:
 		return slow, fmt.Sprintf("held for %s by the same, and %d more wait than before; %s", r.heldText(), r.grown, first)
 	case waits && r.ttl > longLease:
-		return slow, fmt.Sprintf("the lease goes on for %s; %s", brief(r.ttl), first)
+		return slow, fmt.Sprintf("the lease goes on for %s; %s", cli.Duration(r.ttl), first)
 	}
 	return fine, r.remark(first)
 }
@@ -179,29 +179,7 @@ func (r row) remark(first string) string {
 // heldText is for how long the key has been held; with a sign if it may be longer.
 func (r row) heldText() string {
 	if r.exactly {
-		return brief(r.held)
+		return cli.Duration(r.held)
 	}
-	return ">" + brief(r.held)
-}
-
-// brief writes a duration in at most five characters: 350ms, 4.2s, 59s, 12m5s, 3h20m, 12d.
-func brief(d time.Duration) string {
-	d = max(d, 0)
-	switch {
-	case d < time.Second:
-		return fmt.Sprintf("%dms", d.Milliseconds())
-	case d < 10*time.Second:
-		return fmt.Sprintf("%.1fs", d.Truncate(100*time.Millisecond).Seconds())
-	case d < time.Minute:
-		return fmt.Sprintf("%ds", int(d.Seconds()))
-	case d < 10*time.Minute:
-		return fmt.Sprintf("%dm%02ds", int(d.Minutes()), int(d.Seconds())%60)
-	case d < time.Hour:
-		return fmt.Sprintf("%dm", int(d.Minutes()))
-	case d < 10*time.Hour:
-		return fmt.Sprintf("%dh%02dm", int(d.Hours()), int(d.Minutes())%60)
-	case d < 100*time.Hour:
-		return fmt.Sprintf("%dh", int(d.Hours()))
-	}
-	return fmt.Sprintf("%dd", int(d.Hours())/24)
+	return ">" + cli.Duration(r.held)
 }

@@ -12,6 +12,7 @@ type Metric struct {
 // The metrics of one operation.
 var (
 	Commands  = each("server commands", Count, func(u Usage) float64 { return float64(u.Commands) })
+	Calls     = each("calls of scripts", Count, func(u Usage) float64 { return float64(u.Calls) })
 	Allocs    = each("allocations", Count, func(u Usage) float64 { return float64(u.Allocs) })
 	Network   = each("network", Bytes, func(u Usage) float64 { return float64(u.Bytes) })
 	Time      = each("time", Micros, func(u Usage) float64 { return micros(u.Wall) })

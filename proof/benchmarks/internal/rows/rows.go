@@ -34,6 +34,7 @@ var All = []Row{
 	{"refused", "A refused attempt", "one attempt, without waiting", "", refused},
 	{"quorum", "A quorum of five servers", "obtain and release", "", quorums},
 	{"polling", "Callers of one process that poll for one key", "obtain and release, asking again after 1 ms", "callers", polling},
+	{"ways", "Ways to wait for one key", "obtain and release of a key that is held for 1 ms", "waiters", ways},
 	{"large", "Large sets", "how long the main thread of the server is busy with one", "keys", large},
 	{"watched", "Locks with a watchdog", "a renewal", "", watched},
 	{"memory", "Memory of the server", "one more of each", "", memory},

@@ -1,0 +1,49 @@
+package shown
+
+import (
+	"fmt"
+	"time"
+)
+
+const day = 24 * time.Hour
+
+// units are those in which times are written, the longest first.
+var units = []struct {
+	of   time.Duration
+	name string
+}{
+	{day, "d"},
+	{time.Hour, "h"},
+	{time.Minute, "m"},
+	{time.Second, "s"},
+	{time.Millisecond, "ms"},
+	{time.Microsecond, "µs"},
+	{time.Nanosecond, "ns"},
+}
+
+// Duration writes a time for people: 850ns, 4.2ms, 350ms, 4.2s, 59s, 9m05s, 12m, 3h20m, 4d05h, 120d. If the number of the greatest
+// unit has one digit, what comes next follows it: a tenth, or from a minute on the next unit. So two or three digits are there, which
+// is what matters, in at most five characters up to 27 years, and the form stays while a time runs down through a unit.
+//
+// It is rounded towards zero, because it mostly says how much of a lease is left, which must not be overstated, or for how long
+// something has lasted, which then is true as well. Only what is zero is "0s". A negative time has a sign.
+//
+// What somebody has set, such as a flag, is written as it is, by [time.Duration.String].
+func Duration(d time.Duration) string {
+	if d < 0 {
+		return "-" + Duration(d.Abs())
+	}
+	for i, unit := range units {
+		whole, rest := d/unit.of, d%unit.of
+		switch {
+		case whole == 0:
+			continue
+		case whole >= 10 || unit.of == time.Nanosecond:
+			return fmt.Sprintf("%d%s", whole, unit.name)
+		case unit.of >= time.Minute:
+			return fmt.Sprintf("%d%s%02d%s", whole, unit.name, rest/units[i+1].of, units[i+1].name)
+		}
+		return fmt.Sprintf("%d.%d%s", whole, 10*rest/unit.of, unit.name)
+	}
+	return "0s"
+}
