@@ -13,9 +13,6 @@ import (
 	"time"
 )
 
-// defaultLimit is the time of a test for which no other is named.
-const defaultLimit = time.Minute
-
 // A defect is one of the list, and the test that has to notice it.
 type defect struct {
 	name  string
@@ -34,7 +31,6 @@ func readAll(folder string) ([]defect, error) {
 		return nil, err
 	}
 	var all []defect
-	var errs []error
 	seen := map[string]string{}
 	for _, file := range files {
 		text, err := os.ReadFile(file)
@@ -42,136 +38,113 @@ func readAll(folder string) ([]defect, error) {
 			return nil, err
 		}
 		some, err := parse(filepath.Base(file), string(text))
-		errs = append(errs, err)
+		if err != nil {
+			return nil, err
+		}
 		for _, d := range some {
 			if at, again := seen[d.name]; again {
-				errs = append(errs, fmt.Errorf("%s: %s has this name already", d.at, at))
+				return nil, fmt.Errorf("%s: %s has this name already", d.at, at)
 			}
 			seen[d.name] = d.at
 		}
 		all = append(all, some...)
 	}
-	return all, errors.Join(errs...)
-}
-
-// A reader reads the defects of one file.
-type reader struct {
-	defects []defect
-	now     *defect // the one that is being read; nil between two
-	at      string
-	errs    []error
-}
-
-// parse reads a file of defects; the package comment says what is in it.
-func parse(file, text string) ([]defect, error) {
-	r := reader{}
-	for i, line := range strings.Split(text, "\n") {
-		r.at = fmt.Sprintf("%s:%d", file, i+1)
-		r.line(line)
-	}
-	r.end()
-	return r.defects, errors.Join(r.errs...)
-}
-
-func (r *reader) bad(format string, args ...any) {
-	r.errs = append(r.errs, fmt.Errorf("%s: "+format, append([]any{r.at}, args...)...))
-}
-
-func (r *reader) line(line string) {
-	word, rest, _ := strings.Cut(line, " ")
-	switch {
-	case line == "":
-		r.end()
-	case r.now == nil && line[0] == '#':
-	case r.now == nil && word == "defect":
-		r.begin(rest)
-	case r.now == nil:
-		r.bad("a defect begins with its name: defect NAME")
-	case (word == "-" || word == "+") && len(r.now.edits) > 0:
-		r.edit(word, rest)
-	case word == "why" && rest != "" && r.now.why == "":
-		r.now.why = rest
-	case word == "test":
-		r.test(rest)
-	case word == "in":
-		r.in(rest)
-	default:
-		r.bad("%q is not known, or not here; between two defects there is a blank line", word)
-	}
+	return all, nil
 }
 
 var nameOK = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
 
-func (r *reader) begin(name string) {
-	if !nameOK.MatchString(name) {
-		r.bad("the name %q is not made of a-z, 0-9 and single hyphens", name)
+// parse reads a file of defects; the package comment says what is in it.
+func parse(file, text string) (all []defect, err error) {
+	var d *defect // the one that is being read; nil between two
+	for i, line := range strings.Split(text+"\n", "\n") {
+		at := fmt.Sprintf("%s:%d", file, i+1)
+		word, rest, _ := strings.Cut(line, " ")
+		switch {
+		case d == nil && (line == "" || line[0] == '#'):
+		case d == nil && word == "defect" && nameOK.MatchString(rest):
+			d = &defect{name: rest, at: at, limit: time.Minute}
+		case d == nil:
+			err = errors.New("a defect begins with its name, of a-z, 0-9 and single hyphens: defect NAME")
+		case line == "":
+			err = d.whole()
+			all, d = append(all, *d), nil
+		default:
+			err = d.line(word, rest)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", at, err)
+		}
 	}
-	r.now = &defect{name: name, at: r.at, limit: defaultLimit}
+	return all, nil
+}
+
+// line takes in a line of a defect.
+func (d *defect) line(word, rest string) error {
+	switch {
+	case word == "why" && rest != "" && d.why == "":
+		d.why = rest
+	case word == "test" && d.test == "":
+		return d.noticedBy(rest)
+	case word == "in":
+		return d.in(rest)
+	case (word == "-" || word == "+") && len(d.edits) > 0:
+		d.edit(word, rest)
+	default:
+		return fmt.Errorf("%q is not known, or not here; between two defects there is a blank line", word)
+	}
+	return nil
 }
 
 // testOK is what `go test -run` can be asked for.
 var testOK = regexp.MustCompile(`^(Test|Example|Fuzz)[^/\s]*(/[^/\s]+)*$`)
 
-func (r *reader) test(text string) {
+func (d *defect) noticedBy(text string) (err error) {
 	words := strings.Fields(text)
-	if r.now.test != "" || len(words) < 2 || len(words) > 3 {
-		r.bad("one test, as: test FOLDER NAME, perhaps with a time")
-		return
-	}
-	r.now.dir, r.now.test = words[0], words[1]
-	if !filepath.IsLocal(r.now.dir) {
-		r.bad("%q is not a folder of the tree", r.now.dir)
-	}
-	if !testOK.MatchString(r.now.test) {
-		r.bad("%q is not the name of a test", r.now.test)
-	}
 	if len(words) == 3 {
-		limit, err := time.ParseDuration(words[2])
-		if err != nil || limit <= 0 {
-			r.bad("%q is not a time", words[2])
-		}
-		r.now.limit = limit
+		d.limit, err = time.ParseDuration(words[2])
 	}
+	if err != nil || d.limit <= 0 || len(words) < 2 || len(words) > 3 || !filepath.IsLocal(words[0]) || !testOK.MatchString(words[1]) {
+		return fmt.Errorf("%q is not a folder of the tree and a test, perhaps with a time", text)
+	}
+	d.dir, d.test = words[0], words[1]
+	return nil
 }
 
-func (r *reader) in(text string) {
+func (d *defect) in(text string) error {
 	file, name, _ := strings.Cut(text, " ")
 	lua := filepath.Ext(file) == ".lua"
 	if !filepath.IsLocal(file) || !lua && (filepath.Ext(file) != ".go" || name == "") {
-		r.bad("%q is not a Go file of the tree and a declaration, nor a Lua file", text)
+		return fmt.Errorf("%q is not a Go file of the tree and a declaration, nor a Lua file", text)
 	}
-	r.now.edits = append(r.now.edits, edit{file: file, name: name})
+	d.edits = append(d.edits, edit{file: file, name: name})
+	return nil
 }
 
-func (r *reader) edit(mark, text string) {
-	e := &r.now.edits[len(r.now.edits)-1]
-	if mark == "-" && len(e.new) > 0 {
-		r.now.edits = append(r.now.edits, edit{file: e.file, name: e.name})
-		e = &r.now.edits[len(r.now.edits)-1]
-	}
+func (d *defect) edit(mark, text string) {
+	e := &d.edits[len(d.edits)-1]
 	if mark == "+" {
 		e.new = append(e.new, text)
-	} else {
-		e.old = append(e.old, text)
-	}
-}
-
-// end takes in the defect that was read.
-func (r *reader) end() {
-	d := r.now
-	if d == nil {
 		return
 	}
-	r.now, r.at = nil, d.at
+	if len(e.new) > 0 {
+		d.edits = append(d.edits, edit{file: e.file, name: e.name})
+		e = &d.edits[len(d.edits)-1]
+	}
+	e.old = append(e.old, text)
+}
+
+// whole says what a defect lacks of which everything was read.
+func (d *defect) whole() error {
 	if d.why == "" || d.test == "" || len(d.edits) == 0 {
-		r.bad("%s needs a why, a test and a change", d.name)
+		return fmt.Errorf("%s needs a why, a test and a change", d.name)
 	}
 	for _, e := range d.edits {
 		if old := strings.Fields(strings.Join(e.old, " ")); len(old) == 0 || slices.Equal(old, strings.Fields(strings.Join(e.new, " "))) {
-			r.bad("%s: nothing of %s changes", d.name, e.file)
+			return fmt.Errorf("%s: nothing of %s changes", d.name, e.file)
 		}
 	}
-	r.defects = append(r.defects, *d)
+	return nil
 }
 
 // apply returns the files of a tree as they are with the defect, by name. Nothing is written.

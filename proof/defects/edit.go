@@ -41,7 +41,8 @@ func (e edit) apply(text string) (string, error) {
 		}
 	}
 	if len(places) != 1 {
-		return "", fmt.Errorf("%q is %d times in %s %s; nearest is %s", e.old[0], len(places), e.file, e.name, e.nearest(text, in))
+		where := strings.TrimSpace(e.file + " " + e.name)
+		return "", fmt.Errorf("%q is %d times in %s; nearest is %s", e.old[0], len(places), where, e.nearest(text, in))
 	}
 	return text[:places[0][0]] + strings.Join(e.new, "\n") + text[places[0][1]:], nil
 }

@@ -3,11 +3,9 @@
 // order of two steps, a number of the wrong moment, something that is forgotten on one path of several.
 // What can be made by operators, such as a statement left out, is a matter of proof/mutants.
 //
-//	make defects                    # all of them: long
-//	make defects DEFECTS='^line-'   # those whose names match
-//	make defects PART=2/4           # the second quarter
-//	make defects JOBS=2             # two at a time
-//	make defects LIST=1             # only say which there are, and whether they apply
+//	make defects                                    # all of them: long
+//	make defects DEFECTS='^quorum-' PART=2/4 JOBS=2 # the second quarter of those with such names, two at a time
+//	make defects LIST=1                             # only say which there are, and whether they apply
 //
 // They are in the text files beside this one:
 //

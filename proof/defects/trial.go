@@ -30,11 +30,6 @@ const (
 	brokenBefore   verdict = "test fails without it"
 )
 
-// verdicts in the order in which they are counted.
-var verdicts = []verdict{
-	caught, survived, doesNotApply, doesNotCompile, notRun, skippedTest, doesNotEnd, brokenBefore,
-}
-
 // An outcome is the verdict over one defect, and what speaks for it.
 type outcome struct {
 	defect
@@ -67,12 +62,9 @@ func (s settings) try(ctx context.Context, some []defect, out io.Writer) (err er
 	if err != nil {
 		return err
 	}
-	outcomes, err := tryAll(ctx, places, some, broken, out)
-	switch {
-	case ctx.Err() != nil:
+	outcomes := tryAll(ctx, places, some, broken, out)
+	if ctx.Err() != nil {
 		return fmt.Errorf("interrupted after %d of %d", len(outcomes), len(some))
-	case err != nil:
-		return err
 	}
 	return sum(outcomes, out)
 }
@@ -118,7 +110,7 @@ func (p place) unchanged(ctx context.Context, some []defect, out io.Writer) (map
 		if ctx.Err() != nil {
 			return nil, fmt.Errorf("interrupted: %w", context.Cause(ctx))
 		}
-		say(out, "unchanged: %d tests of %s in %v\n", len(patterns), dir, round(time.Since(began)))
+		say(out, "unchanged: %d tests of %s in %v\n", len(patterns), dir, time.Since(began).Round(time.Second))
 		for _, d := range byDir[dir] {
 			switch o := r.judge(d); o.verdict {
 			case survived: // it passes
@@ -134,11 +126,10 @@ func (p place) unchanged(ctx context.Context, some []defect, out io.Writer) (map
 }
 
 // tryAll tries the defects, as many at a time as there are places, until ctx ends.
-func tryAll(ctx context.Context, places []place, some []defect, broken map[string]outcome, out io.Writer) ([]outcome, error) {
+func tryAll(ctx context.Context, places []place, some []defect, broken map[string]outcome, out io.Writer) []outcome {
 	var (
 		mu       sync.Mutex
 		outcomes []outcome // under mu
-		errs     []error   // under mu
 		workers  sync.WaitGroup
 		todo     = make(chan defect, len(some))
 	)
@@ -150,48 +141,41 @@ func tryAll(ctx context.Context, places []place, some []defect, broken map[strin
 		workers.Go(func() {
 			for d := range todo {
 				o, bad := broken[d.name]
-				var err error
 				if !bad {
-					o, err = p.try(ctx, d)
+					o = p.try(ctx, d)
 				}
 				if ctx.Err() != nil {
 					return
 				}
 				mu.Lock()
-				if err == nil {
-					outcomes = append(outcomes, o)
-					say(out, "%-21s  %s  (%s %s, %v)\n", o.verdict, d.name, d.dir, d.test, round(o.took))
-				}
-				errs = append(errs, err)
+				outcomes = append(outcomes, o)
+				say(out, "%-21s  %s  (%s %s, %v)\n", o.verdict, d.name, d.dir, d.test, o.took)
 				mu.Unlock()
-				if err != nil {
-					return
-				}
 			}
 		})
 	}
 	workers.Wait()
-	return outcomes, errors.Join(errs...)
+	return outcomes
 }
 
 // try plants one defect and runs its test.
-func (p place) try(ctx context.Context, d defect) (outcome, error) {
-	changed, err := d.apply(p.root)
+func (p place) try(ctx context.Context, d defect) outcome {
+	overlay, err := p.overlay(d)
 	if err != nil {
-		return outcome{defect: d, verdict: doesNotApply, note: err.Error()}, nil //nolint:nilerr // it is the outcome
-	}
-	overlay, err := p.overlay(changed)
-	if err != nil {
-		return outcome{}, err
+		return outcome{defect: d, verdict: doesNotApply, note: err.Error()}
 	}
 	began := time.Now()
 	o := runGoTest(ctx, filepath.Join(p.root, d.dir), patternOf(d.test), d.limit, p.tmp, overlay).judge(d)
-	o.took = time.Since(began)
-	return o, nil
+	o.took = time.Since(began).Round(10 * time.Millisecond)
+	return o
 }
 
-// overlay writes files that stand in for those of the tree, and what tells go of them.
-func (p place) overlay(changed map[string]string) (file string, err error) {
+// overlay writes files that stand in for those of the tree, and the one that tells go of them.
+func (p place) overlay(d defect) (file string, err error) {
+	changed, err := d.apply(p.root)
+	if err != nil {
+		return "", err
+	}
 	replace := map[string]string{}
 	for name, text := range changed {
 		to := filepath.Join(p.changed, fmt.Sprint(len(replace), "-", filepath.Base(name)))
@@ -257,10 +241,8 @@ func sum(outcomes []outcome, out io.Writer) error {
 		}
 	}
 	text := fmt.Sprintf("%d defects", len(outcomes))
-	for _, v := range verdicts {
-		if count[v] > 0 {
-			text += fmt.Sprintf(", %d %s", count[v], v)
-		}
+	for _, v := range slices.Sorted(maps.Keys(count)) {
+		text += fmt.Sprintf(", %d %s", count[v], v)
 	}
 	say(out, "\n%s\n", text)
 	for _, o := range outcomes {
@@ -273,5 +255,3 @@ func sum(outcomes []outcome, out io.Writer) error {
 	}
 	return nil
 }
-
-func round(d time.Duration) time.Duration { return d.Round(10 * time.Millisecond) }
