@@ -24,9 +24,7 @@ func size() { fmt.Println(one, one+two) }
 	luaText = `local one = 1
 
 local function add(a, b)
-  if a then
-    return a + b
-  end
+  return a + b
 end
 
 local function same(a) return a end
@@ -53,7 +51,7 @@ func TestEdit(t *testing.T) {
 		"a type":             {"a.go list", "[]T", "[2]T", "struct{ of [2]T }"},
 		"an import":          {"a.go import", `"fmt"`, `fmt "x"`, `import fmt "x"`},
 		"nothing instead":    {"a.go size", ", one+two", "", "fmt.Println(one) }"},
-		"Lua":                {"a.lua add", "a + b", "a - b", "return a - b\n  end"},
+		"Lua":                {"a.lua add", "a + b", "a - b", "return a - b\nend"},
 		"Lua in a line":      {"a.lua same", "return a", "return 1", "same(a) return 1 end"},
 		"Lua as a value":     {"a.lua two", "inner() + one", "2", "  return 2\nend"},
 		"Lua within another": {"a.lua inner", "return one", "return 2", "inner()\n    return 2"},
