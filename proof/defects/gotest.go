@@ -54,7 +54,7 @@ func runGoTest(ctx context.Context, dir, pattern string, limit time.Duration, tm
 	defer timer.Stop()
 	r.onStarted = func() { timer.Reset(limit + grace) }
 
-	cmd := exec.CommandContext(ctx, "go", "test", "-json", "-vet=off", "-count=1", "-trimpath",
+	cmd := exec.CommandContext(ctx, "go", "test", "-json", "-vet=off", "-count=1", "-trimpath", "-tags=proof",
 		"-parallel=8", "-ldflags=-s -w", "-run", pattern, "-timeout", limit.String(), ".")
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "TMPDIR="+tmp, "PWD="+dir)
