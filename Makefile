@@ -15,7 +15,7 @@ BENCH_COUNT ?= 6
 BENCH_PKG   ?= ./...
 BENCH_DIR   ?= .
 FUZZTIME    ?= 10s
-MUTANTS     ?= .
+DEFECTS     ?= .
 PART        ?= 1/1
 JOBS        ?= 1
 MODELS      ?= .
@@ -46,7 +46,7 @@ ALLOWED := \
 # The same flag everywhere: what one target has compiled, the next need not.
 export GOFLAGS := $(GOFLAGS) -trimpath
 
-.PHONY: help test lint lint-format lint-go lint-systems lint-lua lint-mod lint-text lint-vuln matrix bench fuzz mutants demo fmt clean
+.PHONY: help test lint lint-format lint-go lint-systems lint-lua lint-mod lint-text lint-vuln matrix bench fuzz defects demo fmt clean
 
 help: ## this list (the default)
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -263,11 +263,11 @@ fuzz: ## every fuzz target, for FUZZTIME each
 	done
 
 # Not by `go run`, which would not pass on that it is to end.
-mutants: ## that tests notice planted defects: MUTANTS=regexp PART=2/4 JOBS=2 LIST=1
+defects: ## that tests notice planted defects: DEFECTS=regexp PART=2/4 JOBS=2 LIST=1
 	@.ci/install
 	@mkdir -p $(BIN)
-	@go build -o $(BIN)/mutants ./proof/defects
-	@exec $(BIN)/mutants -run '$(MUTANTS)' -part '$(PART)' -jobs '$(JOBS)' $(if $(LIST),-list)
+	@go build -o $(BIN)/defects ./proof/defects
+	@exec $(BIN)/defects -run '$(DEFECTS)' -part '$(PART)' -jobs '$(JOBS)' $(if $(LIST),-list)
 
 .PHONY: soak
 soak: FOR ?= 30m

@@ -44,8 +44,9 @@ type event struct {
 }
 
 // runGoTest runs those tests of a package that match, which may take so long. When it returns nothing
-// that it has started is left. tmp is where the tests put what they need.
-func runGoTest(ctx context.Context, dir, pattern string, limit time.Duration, tmp string) *goTest {
+// that it has started is left. tmp is where the tests put what they need, overlay the file that names
+// what stands in for files of the tree, if anything does. GOFLAGS tells that also what tests build.
+func runGoTest(ctx context.Context, dir, pattern string, limit time.Duration, tmp, overlay string) *goTest {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	r := &goTest{states: map[string]string{}, reasons: map[string]string{}}
@@ -53,10 +54,13 @@ func runGoTest(ctx context.Context, dir, pattern string, limit time.Duration, tm
 	defer timer.Stop()
 	r.onStarted = func() { timer.Reset(limit + grace) }
 
-	cmd := exec.CommandContext(ctx, "go", "test", "-json", "-vet=off", "-count=1", "-trimpath",
+	cmd := exec.CommandContext(ctx, "go", "test", "-json", "-vet=off", "-count=1", "-trimpath", "-tags=proof",
 		"-parallel=8", "-ldflags=-s -w", "-run", pattern, "-timeout", limit.String(), ".")
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "TMPDIR="+tmp, "PWD="+dir)
+	if overlay != "" {
+		cmd.Env = append(cmd.Env, "GOFLAGS="+os.Getenv("GOFLAGS")+" '-overlay="+overlay+"'")
+	}
 	cmd.Stdout, cmd.Stderr = r, r
 	cmd.WaitDelay = 5 * time.Second
 	setGroup(cmd)

@@ -35,7 +35,7 @@ func TestJudge(t *testing.T) {
 		"fails before the rest hangs":    {goTest{states: states{"TestA": "fail"}, over: true, running: []string{"TestAB"}, err: failed}, caught},
 		"its subtest fails, it is asked": {goTest{states: states{"TestA": "fail", "TestA/a": "fail"}, err: failed}, caught},
 	} {
-		if got := c.run.judge(mutant{test: "TestA"}).verdict; got != c.want {
+		if got := c.run.judge(defect{test: "TestA"}).verdict; got != c.want {
 			t.Errorf("%s: got %q, want %q", name, got, c.want)
 		}
 	}

@@ -1,32 +1,40 @@
-// Defects shows that the tests notice defects: it plants one defect after the other in a copy of the
-// tree, and each time runs the one test that has to fail then.
+// Defects shows that the tests notice defects: it builds the code with one defect after the other, and
+// each time runs the one test that has to fail then. The defects are those that need a sentence: the
+// order of two steps, a number of the wrong moment, something that is forgotten on one path of several.
+// What can be made by operators, such as a statement left out, is a matter of proof/mutants.
 //
-//	make mutants                    # all of them: long
-//	make mutants MUTANTS='^line-'   # those whose names match
-//	make mutants PART=2/4           # the second quarter
-//	make mutants JOBS=2             # two at a time
-//	make mutants LIST=1             # only say which there are, and whether they apply
+//	make defects                                    # all of them: long
+//	make defects DEFECTS='^quorum-' PART=2/4 JOBS=2 # the second quarter of those with such names, two at a time
+//	make defects LIST=1                             # only say which there are, and whether they apply
 //
-// The defects are in the text files beside this one:
+// They are in the text files beside this one:
 //
-//	mutant batch-last-key-without-ttl
-//	why a set that is obtained together with others keeps its last key for ever
-//	test . TestBatchEveryKeyHasTTL
-//	file batch.lua
-//	-  for i = first, last do
-//	-    call('pexpire', keys[i], ttl)
-//	+  for i = first, last - 1 do
-//	+    call('pexpire', keys[i], ttl)
+//	defect quorum-release-waits-for-the-slow
+//	why a Release waits until every node has answered
+//	test proof/test/quorum TestMinorityFar
+//	in quorum/release.go (*Lock).end
+//	- r := l.roundOf(locks, &w)
+//	+ r := l.roundOf(locks, &w)
+//	+ r.every = true
 //
-// A blank line ends a mutant. Outside of mutants, lines that begin with '#' are comments. `why` says
+// A blank line ends a defect. Outside of defects, lines that begin with '#' are comments. `why` says
 // what goes wrong in use. `test` names the folder of the package, `.` for the root, and the test,
 // perhaps with a subtest as `go test -v` shows it; a third word such as 20s is its time, 60s if it is
-// not there. Below `file` the lines with '-' stand in the file as they are here, one after the other
-// and nowhere else in it; those with '+' take their place, and there may be none. A mutant may change
-// several files.
+// not there.
 //
-// A mutant is caught if the test that it names fails, or is still running when its time is over.
-// Everything else fails the run: a mutant that survives, that does not apply any more, that does not
+// `in` names a file and a declaration in it: a function as New, a method as (*Lock).Release or
+// keySet.mode, a name that is declared at the top, or import; in Lua a function, or no name for what
+// is outside of functions. Only there the text of the lines with '-' is looked for, and has to be found
+// exactly once; those with '+', of which there may be none, take its place. The text may be a part of a
+// line, or of several, but no part of a word; any white space is as good as any other. So an anchor
+// holds if its function moves within the file, or is indented otherwise, or changes elsewhere. A '-'
+// behind a '+' begins another change of that function, and another `in` another function.
+//
+// A defect is planted by go test -overlay: nothing of the tree is written, and what the tests build
+// themselves has the defect, too. Files that are read when a test runs, such as pages, cannot have one.
+//
+// A defect is caught if the test that it names fails, or is still running when its time is over.
+// Everything else fails the run: a defect that survives, that does not apply any more, that does not
 // compile, whose test is not there or is skipped. Before all that the tests run once on the tree as
 // it is, where they have to pass: otherwise their failure says nothing.
 package main
@@ -41,8 +49,6 @@ import (
 	"os/signal"
 	"path/filepath"
 	"regexp"
-	"strconv"
-	"strings"
 	"syscall"
 )
 
@@ -52,9 +58,9 @@ type settings struct {
 	pattern *regexp.Regexp // of the names that are wanted
 	part    int            // of parts, from 1
 	parts   int
-	jobs    int // mutants at a time
+	jobs    int // defects at a time
 	list    bool
-	scratch string // where copies are made; empty: where the system wants them
+	scratch string // where changed files and what tests need are put; empty: where the system wants them
 }
 
 func main() {
@@ -65,16 +71,15 @@ func main() {
 	}
 	stop()
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "mutants:", err)
+		fmt.Fprintln(os.Stderr, "defects:", err)
 		os.Exit(1)
 	}
 }
 
 func parseSettings(args []string, out io.Writer) (s settings, err error) {
-	flags := flag.NewFlagSet("mutants", flag.ContinueOnError)
+	flags := flag.NewFlagSet("defects", flag.ContinueOnError)
 	flags.SetOutput(out)
-	flags.StringVar(&s.root, "root", ".", "the tree")
-	pattern := flags.String("run", "", "a regular expression for the names of the mutants")
+	pattern := flags.String("run", "", "a regular expression for the names of the defects")
 	part := flags.String("part", "1/1", "which part of them, such as 2/4")
 	flags.IntVar(&s.jobs, "jobs", 1, "how many at a time")
 	flags.BoolVar(&s.list, "list", false, "only say which there are")
@@ -87,19 +92,11 @@ func parseSettings(args []string, out io.Writer) (s settings, err error) {
 	if s.pattern, err = regexp.Compile(*pattern); err != nil {
 		return s, err
 	}
-	s.part, s.parts, err = parsePart(*part)
-	return s, err
-}
-
-// parsePart reads a text such as 2/4.
-func parsePart(text string) (part, parts int, err error) {
-	first, second, _ := strings.Cut(text, "/")
-	part, err1 := strconv.Atoi(first)
-	parts, err2 := strconv.Atoi(second)
-	if err1 != nil || err2 != nil || part < 1 || part > parts {
-		return 0, 0, fmt.Errorf("part %q: it has to be such as 2/4", text)
+	if _, err := fmt.Sscanf(*part, "%d/%d", &s.part, &s.parts); err != nil || s.part < 1 || s.part > s.parts {
+		return s, fmt.Errorf("part %q: it has to be such as 2/4", *part)
 	}
-	return part, parts, nil
+	s.root, err = filepath.Abs(".")
+	return s, err
 }
 
 // run does what the settings say; an error means that something is not as it should be.
@@ -108,44 +105,44 @@ func (s settings) run(ctx context.Context, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	mutants := s.wanted(all)
-	if len(mutants) == 0 {
-		return fmt.Errorf("none of %d mutants is wanted", len(all))
+	some := s.wanted(all)
+	if len(some) == 0 {
+		return fmt.Errorf("none of %d defects is wanted", len(all))
 	}
 	if s.list {
-		return s.show(mutants, out)
+		return s.show(some, out)
 	}
-	return s.try(ctx, mutants, out)
+	return s.try(ctx, some, out)
 }
 
-// wanted returns the mutants whose names match, as far as they are in the wanted part: every fourth,
+// wanted returns the defects whose names match, as far as they are in the wanted part: every fourth,
 // say, so that the parts take about as long.
-func (s settings) wanted(all []mutant) []mutant {
-	var some []mutant
+func (s settings) wanted(all []defect) []defect {
+	var some []defect
 	n := 0
-	for _, m := range all {
-		if !s.pattern.MatchString(m.name) {
+	for _, d := range all {
+		if !s.pattern.MatchString(d.name) {
 			continue
 		}
 		if n%s.parts == s.part-1 {
-			some = append(some, m)
+			some = append(some, d)
 		}
 		n++
 	}
 	return some
 }
 
-// show lists the mutants, and finds those that do not apply.
-func (s settings) show(mutants []mutant, out io.Writer) error {
+// show lists the defects, and finds those that do not apply.
+func (s settings) show(some []defect, out io.Writer) error {
 	bad := 0
-	for _, m := range mutants {
-		say(out, "%s: %s\n\t%s: %s %s, %v\n", m.at, m.name, m.why, m.dir, m.test, m.limit)
-		if _, err := m.apply(s.root); err != nil {
+	for _, d := range some {
+		say(out, "%s: %s\n\t%s: %s %s, %v\n", d.at, d.name, d.why, d.dir, d.test, d.limit)
+		if err := d.check(s.root); err != nil {
 			bad++
 			say(out, "\t%s: %v\n", doesNotApply, err)
 		}
 	}
-	say(out, "%d mutants\n", len(mutants))
+	say(out, "%d defects\n", len(some))
 	if bad > 0 {
 		return fmt.Errorf("%d do not apply", bad)
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -9,12 +10,13 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
 )
 
-// A verdict says what has become of a mutant. All but the first fail the run.
+// A verdict says what has become of a defect. All but the first fail the run.
 type verdict string
 
 const (
@@ -28,23 +30,18 @@ const (
 	brokenBefore   verdict = "test fails without it"
 )
 
-// verdicts in the order in which they are counted.
-var verdicts = []verdict{
-	caught, survived, doesNotApply, doesNotCompile, notRun, skippedTest, doesNotEnd, brokenBefore,
-}
-
-// An outcome is the verdict over one mutant, and what speaks for it.
+// An outcome is the verdict over one defect, and what speaks for it.
 type outcome struct {
-	mutant
+	defect
 	verdict verdict
 	note    string
 	output  []string
 	took    time.Duration
 }
 
-// try runs the mutants and says what became of them.
-func (s settings) try(ctx context.Context, mutants []mutant, out io.Writer) (err error) {
-	scratch, err := os.MkdirTemp(s.scratch, "mutants-")
+// try plants the defects and says what became of them.
+func (s settings) try(ctx context.Context, some []defect, out io.Writer) (err error) {
+	scratch, err := os.MkdirTemp(s.scratch, "defects-")
 	if err != nil {
 		return err
 	}
@@ -53,135 +50,153 @@ func (s settings) try(ctx context.Context, mutants []mutant, out io.Writer) (err
 			err = left
 		}
 	}()
-	places := make([]place, min(s.jobs, len(mutants)))
+	places := make([]place, min(s.jobs, len(some)))
 	for i := range places {
-		if places[i], err = newPlace(ctx, s.root, scratch, i); err != nil {
+		dir := filepath.Join(scratch, strconv.Itoa(i))
+		places[i] = place{s.root, filepath.Join(dir, "changed"), filepath.Join(dir, "tmp")}
+		if err := errors.Join(os.MkdirAll(places[i].changed, 0o755), os.Mkdir(places[i].tmp, 0o755)); err != nil {
 			return err
 		}
 	}
-	broken, err := places[0].unchanged(ctx, mutants, out)
+	broken, err := places[0].unchanged(ctx, some, out)
 	if err != nil {
 		return err
 	}
-	outcomes, err := tryAll(ctx, places, mutants, broken, out)
-	switch {
-	case ctx.Err() != nil:
-		return fmt.Errorf("interrupted after %d of %d", len(outcomes), len(mutants))
-	case err != nil:
-		return err
+	outcomes := tryAll(ctx, places, some, broken, out)
+	if ctx.Err() != nil {
+		return fmt.Errorf("interrupted after %d of %d", len(outcomes), len(some))
 	}
 	return sum(outcomes, out)
 }
 
-// A place is a copy of the tree in which one mutant at a time is tried.
-type place struct {
-	tree, tmp string
-}
-
-func newPlace(ctx context.Context, root, scratch string, i int) (place, error) {
-	p := place{filepath.Join(scratch, fmt.Sprint("tree-", i)), filepath.Join(scratch, fmt.Sprint("tmp-", i))}
-	if err := os.Mkdir(p.tmp, 0o755); err != nil {
-		return p, err
+// removeAll removes a scratch folder; a process that was killed may be in it for a moment yet.
+func removeAll(dir string) error {
+	var err error
+	for range 20 {
+		if err = os.RemoveAll(dir); err == nil {
+			return nil
+		}
+		time.Sleep(100 * time.Millisecond)
 	}
-	return p, copyTree(ctx, root, p.tree)
+	return err
 }
 
-// unchanged runs the tests of the mutants on the tree as it is, package by package, and returns what
+// A place is where one defect at a time is tried.
+type place struct {
+	root    string // of the tree, in which nothing is written
+	changed string // the folder of the files that stand in for those of the tree
+	tmp     string // the folder for what tests need
+}
+
+// unchanged runs the tests of the defects on the tree as it is, package by package, and returns what
 // is wrong with those that do not pass.
-func (p place) unchanged(ctx context.Context, mutants []mutant, out io.Writer) (map[string]outcome, error) {
-	byDir := map[string][]mutant{}
-	for _, m := range mutants {
-		byDir[m.dir] = append(byDir[m.dir], m)
+func (p place) unchanged(ctx context.Context, some []defect, out io.Writer) (map[string]outcome, error) {
+	byDir := map[string][]defect{}
+	for _, d := range some {
+		byDir[d.dir] = append(byDir[d.dir], d)
 	}
 	broken := map[string]outcome{}
 	for _, dir := range slices.Sorted(maps.Keys(byDir)) {
 		var patterns []string
 		var limit time.Duration
-		for _, m := range byDir[dir] {
-			if pattern := patternOf(m.test); !slices.Contains(patterns, pattern) {
+		for _, d := range byDir[dir] {
+			if pattern := patternOf(d.test); !slices.Contains(patterns, pattern) {
 				patterns = append(patterns, pattern)
-				limit += m.limit
+				limit += d.limit
 			}
 		}
 		began := time.Now()
-		r := runGoTest(ctx, filepath.Join(p.tree, dir), strings.Join(patterns, "|"), limit, p.tmp)
+		r := runGoTest(ctx, filepath.Join(p.root, dir), strings.Join(patterns, "|"), limit, p.tmp, "")
 		if ctx.Err() != nil {
 			return nil, fmt.Errorf("interrupted: %w", context.Cause(ctx))
 		}
-		say(out, "unchanged: %d tests of %s in %v\n", len(patterns), dir, round(time.Since(began)))
-		for _, m := range byDir[dir] {
-			switch o := r.judge(m); o.verdict {
+		say(out, "unchanged: %d tests of %s in %v\n", len(patterns), dir, time.Since(began).Round(time.Second))
+		for _, d := range byDir[dir] {
+			switch o := r.judge(d); o.verdict {
 			case survived: // it passes
 			case caught:
 				o.verdict = brokenBefore
 				fallthrough
 			default:
-				broken[m.name] = o
+				broken[d.name] = o
 			}
 		}
 	}
 	return broken, nil
 }
 
-// tryAll tries the mutants, as many at a time as there are places, until ctx ends.
-func tryAll(ctx context.Context, places []place, mutants []mutant, broken map[string]outcome, out io.Writer) ([]outcome, error) {
+// tryAll tries the defects, as many at a time as there are places, until ctx ends.
+func tryAll(ctx context.Context, places []place, some []defect, broken map[string]outcome, out io.Writer) []outcome {
 	var (
 		mu       sync.Mutex
 		outcomes []outcome // under mu
-		errs     []error   // under mu
 		workers  sync.WaitGroup
-		todo     = make(chan mutant, len(mutants))
+		todo     = make(chan defect, len(some))
 	)
-	for _, m := range mutants {
-		todo <- m
+	for _, d := range some {
+		todo <- d
 	}
 	close(todo)
 	for _, p := range places {
 		workers.Go(func() {
-			for m := range todo {
-				o, bad := broken[m.name]
-				var err error
+			for d := range todo {
+				o, bad := broken[d.name]
 				if !bad {
-					o, err = p.try(ctx, m)
+					o = p.try(ctx, d)
 				}
 				if ctx.Err() != nil {
 					return
 				}
 				mu.Lock()
-				if err == nil {
-					outcomes = append(outcomes, o)
-					say(out, "%-21s  %s  (%s %s, %v)\n", o.verdict, m.name, m.dir, m.test, round(o.took))
-				}
-				errs = append(errs, err)
+				outcomes = append(outcomes, o)
+				say(out, "%-21s  %s  (%s %s, %v)\n", o.verdict, d.name, d.dir, d.test, o.took)
 				mu.Unlock()
-				if err != nil {
-					return
-				}
 			}
 		})
 	}
 	workers.Wait()
-	return outcomes, errors.Join(errs...)
+	return outcomes
 }
 
-// try plants one mutant, runs its test, and takes it out again. After an error the place is of no more
-// use: what comes next would be tried with two defects.
-func (p place) try(ctx context.Context, m mutant) (outcome, error) {
-	restore, err := m.plant(p.tree)
+// try plants one defect and runs its test.
+func (p place) try(ctx context.Context, d defect) outcome {
+	overlay, err := p.overlay(d)
 	if err != nil {
-		return outcome{mutant: m, verdict: doesNotApply, note: err.Error()}, nil //nolint:nilerr // it is the outcome
+		return outcome{defect: d, verdict: doesNotApply, note: err.Error()}
 	}
 	began := time.Now()
-	o := runGoTest(ctx, filepath.Join(p.tree, m.dir), patternOf(m.test), m.limit, p.tmp).judge(m)
-	o.took = time.Since(began)
-	return o, restore()
+	o := runGoTest(ctx, filepath.Join(p.root, d.dir), patternOf(d.test), d.limit, p.tmp, overlay).judge(d)
+	o.took = time.Since(began).Round(10 * time.Millisecond)
+	return o
 }
 
-// judge says what the run of its test means for a mutant.
-func (r *goTest) judge(m mutant) outcome {
-	o := outcome{mutant: m, output: r.tail(40)}
-	reason, skipped := r.skipped(m.test)
-	switch state := r.states[m.test]; {
+// overlay writes files that stand in for those of the tree, and the one that tells go of them.
+func (p place) overlay(d defect) (file string, err error) {
+	changed, err := d.apply(p.root)
+	if err != nil {
+		return "", err
+	}
+	replace := map[string]string{}
+	for name, text := range changed {
+		to := filepath.Join(p.changed, fmt.Sprint(len(replace), "-", filepath.Base(name)))
+		replace[filepath.Join(p.root, name)] = to
+		if err := os.WriteFile(to, []byte(text), 0o644); err != nil {
+			return "", err
+		}
+	}
+	list, err := json.Marshal(map[string]any{"Replace": replace})
+	if err != nil {
+		return "", err
+	}
+	file = filepath.Join(p.changed, "overlay.json")
+	return file, os.WriteFile(file, list, 0o644)
+}
+
+// judge says what the run of its test means for a defect.
+func (r *goTest) judge(d defect) outcome {
+	o := outcome{defect: d, output: r.tail(40)}
+	reason, skipped := r.skipped(d.test)
+	switch state := r.states[d.test]; {
 	case r.broken:
 		o.verdict = doesNotCompile
 	case state == "fail":
@@ -199,7 +214,7 @@ func (r *goTest) judge(m mutant) outcome {
 		}
 	case r.stuck:
 		o.verdict, o.note = doesNotEnd, "its time was over, and yet it had to be killed"
-	case r.over && !slices.ContainsFunc(r.running, func(test string) bool { return under(test, m.test) }):
+	case r.over && !slices.ContainsFunc(r.running, func(test string) bool { return under(test, d.test) }):
 		o.verdict, o.note = doesNotEnd, "its time was over, but it was not the test that ran"
 	default: // the binary ended while it ran
 		o.verdict = caught
@@ -207,7 +222,7 @@ func (r *goTest) judge(m mutant) outcome {
 	return o
 }
 
-// sum says how many mutants had which verdict, and shows those that were not caught.
+// sum says how many defects had which verdict, and shows those that were not caught.
 func sum(outcomes []outcome, out io.Writer) error {
 	count := map[verdict]int{}
 	for _, o := range outcomes {
@@ -225,11 +240,9 @@ func sum(outcomes []outcome, out io.Writer) error {
 			}
 		}
 	}
-	text := fmt.Sprintf("%d mutants", len(outcomes))
-	for _, v := range verdicts {
-		if count[v] > 0 {
-			text += fmt.Sprintf(", %d %s", count[v], v)
-		}
+	text := fmt.Sprintf("%d defects", len(outcomes))
+	for _, v := range slices.Sorted(maps.Keys(count)) {
+		text += fmt.Sprintf(", %d %s", count[v], v)
 	}
 	say(out, "\n%s\n", text)
 	for _, o := range outcomes {
@@ -242,5 +255,3 @@ func sum(outcomes []outcome, out io.Writer) error {
 	}
 	return nil
 }
-
-func round(d time.Duration) time.Duration { return d.Round(10 * time.Millisecond) }

@@ -3,8 +3,8 @@ package main
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -21,11 +21,15 @@ import (
 
 func TestMain(m *testing.M) { redistest.Main(m) }
 
-// small is a module with a mutant for each verdict.
+// small is a module with a defect for each verdict.
 var small = map[string]string{
-	".gitignore": "/ignored/\n",
-	"go.mod":     "module small\n\ngo 1.26\n",
+	"go.mod": "module small\n\ngo 1.26\n",
 	"sum/sum.go": `package sum
+
+import _ "embed"
+
+//go:embed words.lua
+var Words string
 
 func Sum(a, b int) int {
 	return a + b
@@ -41,6 +45,7 @@ import (
 	"os"
 	"os/exec"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 )
@@ -60,21 +65,26 @@ func TestSkipped(t *testing.T) {
 
 func TestBroken(t *testing.T) { t.Fail() }
 
-func TestPanics(t *testing.T) {
-	done := make(chan bool)
-	go func() {
-		if Sum(1, 1) != 2 {
-			panic("wrong")
-		}
-		done <- true
-	}()
-	<-done
+func TestWords(t *testing.T) {
+	if strings.Contains(Words, "two") {
+		t.Fail()
+	}
+}
+
+func TestSay(t *testing.T) {
+	out, err := exec.Command("go", "run", "../say").Output()
+	if err != nil {
+		t.Skip(err)
+	}
+	if text := string(out); text[0] != '3' && strings.Contains(text, "two") {
+		t.Fail()
+	}
 }
 
 // It hangs beside what it has started.
 func TestHangs(t *testing.T) {
 	for Sum(1, 1) != 2 {
-		if file := os.Getenv("MUTANTS_TEST_PID"); file != "" {
+		if file := os.Getenv("DEFECTS_TEST_PID"); file != "" {
 			child := exec.Command("sleep", "600")
 			if child.Start() == nil {
 				_ = os.WriteFile(file+".tmp", []byte(strconv.Itoa(child.Process.Pid)), 0o644)
@@ -93,99 +103,50 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 `,
-	"proof/mutants/small.txt": `mutant caught
-why the sum is wrong
-test sum TestSum
-file sum/sum.go
--	return a + b
-+	return a - b
+	"sum/words.lua": "local function word()\n  return 'one'\nend\n\nreturn word()\n",
+	"say/say.go": `package main
 
-mutant caught-by-a-subtest
-why the sum is wrong
-test sum TestSum/of_two
-file sum/sum.go
--	return a + b
-+	return a - b
+import (
+	"fmt"
 
-mutant caught-by-a-panic
-why the sum is wrong
-test sum TestPanics
-file sum/sum.go
--	return a + b
-+	return a - b
+	"small/sum"
+)
 
-mutant caught-by-its-time
-why the sum is wrong
-test sum TestHangs 1s
-file sum/sum.go
--	return a + b
-+	return a - b
-
-mutant survives
-why the other subtest fails, and this one does not
-test sum TestSum/other
-file sum/sum.go
--	return a + b
-+	return a - b
-
-mutant survives-beside-a-failure
-why TestMain fails, and the test does not
-test sum TestSum
-file sum/sum.go
--	return a
-+	return -a
-
-mutant does-not-apply
-why the line has been changed
-test sum TestSum
-file sum/sum.go
--	return b + a
-+	return b - a
-
-mutant does-not-compile
-why b is not used
-test sum TestSum
-file sum/sum.go
--	return a + b
-+	return c
-
-mutant not-run
-why the test has another name
-test sum TestSum/of_three
-file sum/sum.go
--	return a + b
-+	return a - b
-
-mutant skipped
-why the test needs a server
-test sum TestSkipped
-file sum/sum.go
--	return a + b
-+	return a - b
-
-mutant broken
-why the test fails by itself
-test sum TestBroken
-file sum/sum.go
--	return a + b
-+	return a - b
+func main() { fmt.Print(sum.Sum(1, 2), sum.Words) }
 `,
-	"ignored/file": "not to be copied",
 }
 
-// smallTree makes a tree of it, and settings to run all of its mutants.
+const wrong = "sum/sum.go Sum\n- a + b\n+ a - b"
+
+// trials are the defects of it, and what has to become of them.
+var trials = []struct {
+	name, test, in string
+	want           verdict
+}{
+	{"fails", "TestSum", wrong, caught},
+	{"its-subtest-fails", "TestSum/of_two", wrong, caught},
+	{"takes-too-long", "TestHangs 1s", wrong, caught},
+	{"what-is-embedded", "TestWords", "sum/words.lua word\n- one\n+ two", caught},
+	{"what-the-test-builds", "TestSay", wrong + "\nin sum/words.lua\n- return word()\n+ return 'two'", caught},
+	{"another-subtest-fails", "TestSum/other", wrong, survived},
+	{"test-main-fails", "TestSum", "sum/sum.go Same\n- return a\n+ return -a", survived},
+	{"has-another-text", "TestSum", "sum/sum.go Sum\n- b + a\n+ b - a", doesNotApply},
+	{"has-no-c", "TestSum", "sum/sum.go Sum\n- a + b\n+ c", doesNotCompile},
+	{"has-no-such-test", "TestSum/of_three", wrong, notRun},
+	{"needs-a-server", "TestSkipped", wrong, skippedTest},
+	{"fails-anyway", "TestBroken", wrong, brokenBefore},
+}
+
+// smallTree makes a tree of it, and settings to run all of its defects.
 func smallTree(t *testing.T) settings {
 	t.Helper()
-	redistest.Need(t, "git")
 	s := settings{root: t.TempDir(), scratch: t.TempDir(), pattern: regexp.MustCompile(""), part: 1, parts: 1, jobs: 2}
 	write(t, s.root, small)
-	for _, args := range [][]string{{"init", "-q"}, {"add", "sum/sum.go"}} {
-		git := exec.CommandContext(t.Context(), "git", args...)
-		git.Dir = s.root
-		if out, err := git.CombinedOutput(); err != nil {
-			t.Fatalf("git %v: %v: %s", args, err, out)
-		}
+	list := ""
+	for _, d := range trials {
+		list += fmt.Sprintf("defect %s\nwhy something is wrong\ntest sum %s\nin %s\n\n", d.name, d.test, d.in)
 	}
+	write(t, s.root, map[string]string{"proof/defects/small.txt": list})
 	return s
 }
 
@@ -202,33 +163,24 @@ func TestVerdicts(t *testing.T) {
 	s := smallTree(t)
 	var out bytes.Buffer
 	err := s.run(t.Context(), &out)
-	if err == nil || err.Error() != "7 of 11 are not caught" {
-		t.Errorf("got %v, want that 7 of 11 are not caught", err)
+	if err == nil || err.Error() != "7 of 12 are not caught" {
+		t.Errorf("got %v, want that 7 of 12 are not caught", err)
 	}
 	got := map[string]verdict{}
 	for _, m := range regexp.MustCompile(`(?m)^(\S.*?)  +(\S+)  \(`).FindAllStringSubmatch(out.String(), -1) {
 		got[m[2]] = verdict(m[1])
 	}
-	want := map[string]verdict{
-		"caught":                    caught,
-		"caught-by-a-subtest":       caught,
-		"caught-by-a-panic":         caught,
-		"caught-by-its-time":        caught,
-		"survives":                  survived,
-		"survives-beside-a-failure": survived,
-		"does-not-apply":            doesNotApply,
-		"does-not-compile":          doesNotCompile,
-		"not-run":                   notRun,
-		"skipped":                   skippedTest,
-		"broken":                    brokenBefore,
+	want := map[string]verdict{}
+	for _, d := range trials {
+		want[d.name] = d.want
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
 	for _, text := range []string{
-		"the server is not there", "undefined: c", "survivor: survives\n", "are there 0 times",
-		"11 mutants, 4 caught, 2 survived, 1 does not apply, 1 does not compile, 1 test not run, " +
-			"1 test skipped, 1 test fails without it\n",
+		"the server is not there", "undefined: c", "survivor: test-main-fails\n", "0 times in sum/sum.go Sum; nearest is",
+		"12 defects, 5 caught, 1 does not apply, 1 does not compile, 2 survived, 1 test fails without it, " +
+			"1 test not run, 1 test skipped\n",
 	} {
 		if !strings.Contains(out.String(), text) {
 			t.Errorf("it does not say %q", text)
@@ -238,34 +190,28 @@ func TestVerdicts(t *testing.T) {
 		t.Log(out.String())
 	}
 	wantEmpty(t, s.scratch)
-	if got := read(t, s.root, "sum/sum.go"); got != small["sum/sum.go"] {
-		t.Errorf("the tree itself was changed: %s", got)
+	for name, want := range small {
+		if got, err := os.ReadFile(filepath.Join(s.root, name)); err != nil || string(got) != want {
+			t.Errorf("%s of the tree itself was changed: %s, %v", name, got, err)
+		}
 	}
 }
 
 func TestAllCaught(t *testing.T) {
 	t.Parallel()
 	s := smallTree(t)
-	s.pattern = regexp.MustCompile("^caught$")
 	var out bytes.Buffer
-	if err := s.run(t.Context(), &out); err != nil {
-		t.Errorf("%v: %s", err, &out)
+	if s.pattern = regexp.MustCompile("^fails$"); s.run(t.Context(), &out) != nil {
+		t.Error(out.String())
 	}
-	s.pattern = regexp.MustCompile("^nothing")
-	if err := s.run(t.Context(), &out); err == nil {
-		t.Error("no mutant at all: no error")
+	if s.pattern = regexp.MustCompile("^nothing"); s.run(t.Context(), &out) == nil {
+		t.Error("no defect at all: no error")
 	}
-}
-
-func TestList(t *testing.T) {
-	t.Parallel()
-	s := smallTree(t)
-	s.list = true
-	var out bytes.Buffer
+	s.list, s.pattern = true, regexp.MustCompile("")
 	if err := s.run(t.Context(), &out); err == nil || err.Error() != "1 do not apply" {
 		t.Errorf("got %v, want that one does not apply", err)
 	}
-	if !strings.Contains(out.String(), "small.txt:1: caught\n\tthe sum is wrong: sum TestSum, 1m0s\n") {
+	if !strings.Contains(out.String(), "small.txt:1: fails\n\tsomething is wrong: sum TestSum, 1m0s\n") {
 		t.Error(out.String())
 	}
 }
@@ -274,14 +220,12 @@ func TestList(t *testing.T) {
 func TestInterrupted(t *testing.T) {
 	redistest.Need(t, "sleep")
 	s := smallTree(t)
-	s.pattern = regexp.MustCompile("^caught-by-its-time$")
-	file := filepath.Join(s.root, "proof/mutants/small.txt")
-	if err := os.WriteFile(file, []byte(strings.Replace(read(t, s.root, "proof/mutants/small.txt"),
-		"TestHangs 1s", "TestHangs 10m", 1)), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	s.pattern = regexp.MustCompile("^takes-too-long$")
+	write(t, s.root, map[string]string{
+		"proof/defects/small.txt": "defect takes-too-long\nwhy it hangs\ntest sum TestHangs 10m\nin " + wrong,
+	})
 	told := filepath.Join(t.TempDir(), "pid")
-	t.Setenv("MUTANTS_TEST_PID", told)
+	t.Setenv("DEFECTS_TEST_PID", told)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	ended := make(chan error, 1)

@@ -47,7 +47,7 @@ var scenarios = map[string]campaign.Scenario{
 	},
 }
 
-// TestFinds is a part of make mutants, which names it. The rounds take minutes, and on a tree without defects they show less
+// TestFinds is a part of make defects, which names it. The rounds take minutes, and on a tree without defects they show less
 // than TestTorture: so a run that does not name it only sees that each defect has a scenario, and each scenario a load.
 func TestFinds(t *testing.T) {
 	if !strings.Contains(flag.Lookup("test.run").Value.String(), "TestFinds") {
@@ -87,7 +87,7 @@ func checkScenarios(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, m := range regexp.MustCompile(`(?m)^test torture TestFinds/(\S+)`).FindAllStringSubmatch(string(text), -1) {
+	for _, m := range regexp.MustCompile(`(?m)^test proof/torture TestFinds/(\S+)`).FindAllStringSubmatch(string(text), -1) {
 		if _, ok := scenarios[m[1]]; !ok {
 			t.Errorf("a defect is to be found by scenario %q, which is not there", m[1])
 		}
