@@ -1,0 +1,91 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/seed-14de3678/redislock/proof/mutants/mutant"
+)
+
+// A verdict says what has become of a mutant.
+type verdict string
+
+const (
+	undecided  verdict = "left"
+	caught     verdict = "caught"
+	survived   verdict = "survived"
+	equivalent verdict = "equivalent"
+	uncovered  verdict = "not covered"
+	notMade    verdict = "not made"
+)
+
+// firstTests is how many tests are run in the first process for a mutant; each other process runs four times as many.
+const firstTests = 2
+
+// try runs the tests that reach a mutant, until one fails or does not end.
+func (b *binary) try(ctx context.Context, l *library, m *defect, tests []*test, scratch string) (verdict, error) {
+	env, err := l.plant(m, scratch)
+	if err != nil {
+		return undecided, err
+	}
+	for some := firstTests; len(tests) > 0; some *= 4 {
+		now := tests[:min(some, len(tests))]
+		tests = tests[len(now):]
+		switch verdict, err := b.tryTests(ctx, env, now, scratch); {
+		case err != nil, verdict != survived:
+			return verdict, err
+		}
+	}
+	return survived, nil
+}
+
+// plant returns the environment of a process in which the mutant is.
+func (l *library) plant(m *defect, scratch string) ([]string, error) {
+	if !m.isLua() {
+		return []string{mutant.Planted + "=" + number(m.id)}, nil
+	}
+	file := filepath.Join(scratch, m.hash+".lua")
+	source := l.scripts.sources[m.file]
+	err := os.WriteFile(file, []byte(source[:m.start]+m.text+source[m.end:]), 0o644)
+	return []string{mutant.Lua + "=" + m.file + "=" + file}, err
+}
+
+// limitOf is how long tests may take with a defect: much longer than without one, because others use the machine as well.
+func limitOf(tests []*test) time.Duration {
+	limit := 10 * time.Second
+	for _, t := range tests {
+		limit += 2 * t.Took
+	}
+	return limit
+}
+
+// tryTests runs some tests with a defect.
+func (b *binary) tryTests(ctx context.Context, env []string, tests []*test, scratch string) (verdict, error) {
+	var names []string
+	for _, t := range tests {
+		names = append(names, regexp.QuoteMeta(t.Name))
+	}
+	limited, cancel := context.WithTimeout(ctx, limitOf(tests))
+	defer cancel()
+	out, err := b.run(limited, scratch, env, "-test.failfast", "-test.timeout=0", "-test.run=^("+strings.Join(names, "|")+")$")
+	var ended *exec.ExitError
+	switch {
+	case ctx.Err() != nil:
+		return undecided, nil
+	case err == nil:
+		return survived, nil
+	case bytes.Contains(out, []byte("Error compiling script")):
+		return notMade, nil
+	case limited.Err() != nil, errors.As(err, &ended):
+		return caught, nil
+	}
+	return undecided, fmt.Errorf("the tests of %s: %w", b.of.ImportPath, err)
+}
