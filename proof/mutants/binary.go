@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -60,7 +61,8 @@ func (l *library) build(ctx context.Context, p *listed, scratch string) (*binary
 	for _, called := range tests {
 		b.tests = append(b.tests, &test{Name: called})
 	}
-	cmd := l.goCommand(ctx, "test", "-c", "-o", b.path, "-overlay", overlay, "-tags", tags, "-trimpath", "-ldflags=-s -w", p.ImportPath)
+	cmd := l.goCommand(ctx, "test", "-c", "-o", b.path, "-overlay", overlay, "-tags", tags, "-trimpath", "-ldflags=-s -w",
+		"-vet=off", p.ImportPath)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("build the tests of %s: %w\n%s", p.ImportPath, err, out)
 	}
@@ -68,29 +70,30 @@ func (l *library) build(ctx context.Context, p *listed, scratch string) (*binary
 }
 
 // learn finds out how long each test takes, and which places it reaches. What was found is kept in a folder, under the hash of
-// the binary.
-func (b *binary) learn(ctx context.Context, places int, kept, scratch string) error {
+// the binary. It reports whether the tests are of use: some have to pass without a defect.
+func (b *binary) learn(ctx context.Context, places int, kept, scratch string) (useful bool, err error) {
 	key, err := hashOf(b.path)
 	if err != nil {
-		return err
+		return false, err
 	}
 	known := filepath.Join(kept, key+".json")
-	if text, err := os.ReadFile(known); err == nil && json.Unmarshal(text, &b.tests) == nil {
-		b.index()
-		return nil
+	text, err := os.ReadFile(known)
+	if err != nil || json.Unmarshal(text, &b.tests) != nil {
+		if err = b.note(ctx, places, scratch); err == nil {
+			text, err = json.Marshal(b.tests)
+		}
+		if err == nil {
+			err = errors.Join(os.MkdirAll(kept, 0o755), os.WriteFile(known, text, 0o644))
+		}
 	}
-	if err := b.note(ctx, places, scratch); err != nil {
-		return err
+	for _, t := range b.tests {
+		useful = useful || t.Passes
+		t.set = map[int]bool{}
+		for _, id := range t.Reaches {
+			t.set[id] = true
+		}
 	}
-	b.index()
-	text, err := json.Marshal(b.tests)
-	if err != nil {
-		return err
-	}
-	if err := os.MkdirAll(kept, 0o755); err != nil {
-		return err
-	}
-	return os.WriteFile(known, text, 0o644)
+	return useful, err
 }
 
 func hashOf(path string) (string, error) {
@@ -121,9 +124,8 @@ func (b *binary) note(ctx context.Context, places int, scratch string) error {
 		return fmt.Errorf("the tests of %s: %w", b.of.ImportPath, context.Cause(ctx))
 	}
 	b.times(out)
-	passing := slices.ContainsFunc(b.tests, func(t *test) bool { return t.Passes })
-	if err != nil && !passing {
-		return fmt.Errorf("the tests of %s do not pass without a defect: %w\n%s", b.of.ImportPath, err, tail(out))
+	if ended := (*exec.ExitError)(nil); err != nil && !errors.As(err, &ended) {
+		return fmt.Errorf("the tests of %s: %w", b.of.ImportPath, err)
 	}
 	noted, err := os.ReadFile(table)
 	if err != nil {
@@ -173,15 +175,6 @@ func (b *binary) spread(common []int) {
 	}
 }
 
-func (b *binary) index() {
-	for _, t := range b.tests {
-		t.set = map[int]bool{}
-		for _, id := range t.Reaches {
-			t.set[id] = true
-		}
-	}
-}
-
 // reaching returns the tests that reach a mutant, the quickest first.
 func (b *binary) reaching(m *defect) []*test {
 	var some []*test
@@ -214,6 +207,3 @@ func (b *binary) run(ctx context.Context, scratch string, env []string, args ...
 	_ = killGroup(cmd) // fails if nothing is left, which is what is wanted
 	return out.Bytes(), err
 }
-
-// tail is the end of what was written.
-func tail(out []byte) []byte { return out[max(0, len(out)-2000):] }

@@ -100,29 +100,32 @@ func (c *campaign) binary(ctx context.Context, p *listed) (*binary, error) {
 		return nil, err
 	}
 	built := time.Since(began)
-	if err := b.learn(ctx, c.places, c.kept, c.scratch); err != nil {
-		if ctx.Err() != nil {
-			return nil, err
-		}
-		say(c.out, "not used: %v\n", err)
+	useful, err := b.learn(ctx, c.places, c.kept, c.scratch)
+	if err != nil {
+		return nil, err
+	}
+	c.sayLearned(b, built, time.Since(began))
+	if !useful {
+		say(c.out, "%s: not used: no test passes without a defect\n", c.relative(p.Dir))
 		b = nil
 	}
 	c.binaries[p.ImportPath] = b
-	if b == nil {
-		return nil, nil
-	}
+	return b, nil
+}
+
+// sayLearned says what is known of tests that are used from now on.
+func (c *campaign) sayLearned(b *binary, built, all time.Duration) {
 	var failing []string
 	for _, t := range b.tests {
 		if !t.Passes && len(t.Reaches) > 0 {
 			failing = append(failing, t.Name)
 		}
 	}
-	say(c.out, "%s: built in %v, %d tests known after %v\n", c.relative(p.Dir), built.Round(time.Second), len(b.tests),
-		time.Since(began).Round(time.Second))
+	dir := c.relative(b.of.Dir)
+	say(c.out, "%s: built in %v, %d tests known after %v\n", dir, built.Round(time.Second), len(b.tests), all.Round(time.Second))
 	if len(failing) > 0 {
-		say(c.out, "%s: skipped, or failing without a defect: %s\n", c.relative(p.Dir), strings.Join(failing, " "))
+		say(c.out, "%s: skipped, or failing without a defect: %s\n", dir, strings.Join(failing, " "))
 	}
-	return b, nil
 }
 
 // tryAll tries mutants, some at a time, and returns how many the tests reach.

@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-//go:embed mutant/*.go mutant/*.s
+//go:embed mutant/*.go
 var plantedFiles embed.FS
 
 // plantedSources are the files of the package that the wrapped sources import, with the numbers of the scripts.
