@@ -74,6 +74,9 @@ func (t *tree) list(ctx context.Context, args ...string) ([]*listed, error) {
 // rigs are packages of the module that are for tests alone.
 var rigs = regexp.MustCompile(`^(internal/(redistest|check|world|plot|mutant)|test)(/|$)`)
 
+// plantedImports are what package mutant imports, which the library may not.
+var plantedImports = []string{"cmp", "context", "os", "strconv", "strings", "syscall"}
+
 // openTree looks at the module in a folder. It returns the packages of the library, and those that have tests.
 func openTree(ctx context.Context, root string) (t *tree, library, tested []*listed, err error) {
 	if root, err = filepath.Abs(root); err != nil {
@@ -83,7 +86,7 @@ func openTree(ctx context.Context, root string) (t *tree, library, tested []*lis
 		return nil, nil, nil, err
 	}
 	t = &tree{root: root, exports: map[string]string{}, set: token.NewFileSet()}
-	all, err := t.list(ctx, "-export", "-deps", "./...")
+	all, err := t.list(ctx, append([]string{"-export", "-deps", "./..."}, plantedImports...)...)
 	if err != nil {
 		return nil, nil, nil, err
 	}

@@ -39,7 +39,7 @@ func (b *binary) try(ctx context.Context, l *library, m *defect, tests []*test, 
 	for some := firstTests; len(tests) > 0; some *= 4 {
 		now := tests[:min(some, len(tests))]
 		tests = tests[len(now):]
-		switch verdict, err := b.tryTests(ctx, env, now, scratch); {
+		switch verdict, err := b.tryTests(ctx, env, m.isLua(), now, scratch); {
 		case err != nil, verdict != survived:
 			return verdict, err
 		}
@@ -60,15 +60,16 @@ func (l *library) plant(m *defect, scratch string) ([]string, error) {
 
 // limitOf is how long tests may take with a defect: much longer than without one, because others use the machine as well.
 func limitOf(tests []*test) time.Duration {
-	limit := 10 * time.Second
+	limit, longest := 10*time.Second, time.Duration(0)
 	for _, t := range tests {
-		limit += 2 * t.Took
+		longest = max(longest, t.Took)
+		limit += t.Took / 2 // they run beside one another
 	}
-	return limit
+	return limit + 3*longest
 }
 
 // tryTests runs some tests with a defect.
-func (b *binary) tryTests(ctx context.Context, env []string, tests []*test, scratch string) (verdict, error) {
+func (b *binary) tryTests(ctx context.Context, env []string, isLua bool, tests []*test, scratch string) (verdict, error) {
 	var names []string
 	for _, t := range tests {
 		names = append(names, regexp.QuoteMeta(t.Name))
@@ -82,7 +83,7 @@ func (b *binary) tryTests(ctx context.Context, env []string, tests []*test, scra
 		return undecided, nil
 	case err == nil:
 		return survived, nil
-	case bytes.Contains(out, []byte("Error compiling script")):
+	case isLua && bytes.Contains(out, []byte("Error compiling script")):
 		return notMade, nil
 	case limited.Err() != nil, errors.As(err, &ended):
 		return caught, nil
