@@ -35,27 +35,12 @@ func (c *campaign) run(ctx context.Context, wanted []*defect) error {
 		if len(alive) == 0 {
 			continue
 		}
-		b, err := c.binary(ctx, p)
+		err := c.tryOn(ctx, p, wanted, alive)
 		if ctx.Err() != nil {
-			return nil
+			return nil //nolint:nilerr // what was going on was ended, which is no fault of its own
 		}
 		if err != nil {
 			return err
-		}
-		if b == nil {
-			continue
-		}
-		began := time.Now()
-		count, err := c.tryAll(ctx, b, alive)
-		if err != nil {
-			return err
-		}
-		if count > 0 {
-			say(c.out, "%s: %d mutants in %v, %d are alive\n", c.relative(p.Dir), count, time.Since(began).Round(time.Second),
-				len(c.alive(wanted, p)))
-		}
-		if ctx.Err() != nil {
-			return nil
 		}
 	}
 	for _, m := range wanted {
@@ -67,6 +52,21 @@ func (c *campaign) run(ctx context.Context, wanted []*defect) error {
 		}
 	}
 	return nil
+}
+
+// tryOn tries mutants on the tests of one package.
+func (c *campaign) tryOn(ctx context.Context, p *listed, wanted, alive []*defect) error {
+	b, err := c.binary(ctx, p)
+	if err != nil || b == nil {
+		return err
+	}
+	began := time.Now()
+	count, err := c.tryAll(ctx, b, alive)
+	if count > 0 {
+		say(c.out, "%s: %d mutants in %v, %d of %d are alive\n", c.relative(p.Dir), count, time.Since(began).Round(time.Second),
+			len(c.alive(wanted, p)), len(wanted))
+	}
+	return err
 }
 
 // alive returns the mutants that are not decided, and that a package with tests may reach.

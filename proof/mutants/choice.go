@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -82,7 +83,11 @@ func (s settings) campaign(ctx context.Context, l *library, tested []*listed, kn
 			return err
 		}
 	}
-	return s.report(c, must, may)
+	err = s.report(c, must, may)
+	if errors.Is(ctx.Err(), context.Canceled) {
+		return errors.New("interrupted")
+	}
+	return err
 }
 
 // report shows what was not caught, and the table.

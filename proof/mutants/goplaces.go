@@ -76,7 +76,9 @@ type site struct {
 
 func (f *goFile) offset(p token.Pos) int { return f.set.Position(p).Offset }
 
-func (f *goFile) text(n ast.Node) string { return string(f.source[f.offset(n.Pos()):f.offset(n.End())]) }
+func (f *goFile) text(n ast.Node) string {
+	return string(f.source[f.offset(n.Pos()):f.offset(n.End())])
+}
 
 func (f *goFile) skip(reason string) { f.skipped = append(f.skipped, skipped{f.path, reason}) }
 

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"go/ast"
@@ -32,7 +31,7 @@ const (
 )
 
 // read finds the mutants of a library, and wraps its sources.
-func (t *tree) read(ctx context.Context, of []*listed) (*library, error) {
+func (t *tree) read(of []*listed) (*library, error) {
 	packages, err := t.load(of)
 	if err != nil {
 		return nil, err
@@ -48,7 +47,7 @@ func (t *tree) read(ctx context.Context, of []*listed) (*library, error) {
 			f.places()
 		}
 	}
-	if l.scripts, err = t.readScripts(ctx, packages); err != nil {
+	if l.scripts, err = t.readScripts(packages); err != nil {
 		return nil, err
 	}
 	l.places = packages[0].ids.next

@@ -133,7 +133,7 @@ func (s settings) run(ctx context.Context, out io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
-	l, err := t.read(ctx, of)
+	l, err := t.read(of)
 	if err != nil {
 		return err
 	}

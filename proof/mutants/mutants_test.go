@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -112,6 +113,97 @@ func TestCampaign(t *testing.T) {
 	s.in = regexp.MustCompile("^sum.go$")
 	if out, err := run(t, s); err == nil || !strings.Contains(out, "survived: sum.go:49: Unseen: delete") {
 		t.Error("survivors do not fail the run:", err, out)
+	}
+}
+
+// Lines that were changed have to be covered; without git this is said, and a sample is tried.
+func TestChanged(t *testing.T) {
+	s := fixture(t)
+	s.branch, s.sample = "main", 1
+	if out, err := run(t, s); err != nil || !strings.Contains(out, "there is no history") || !strings.Contains(out, "a sample of 1 of") {
+		t.Error("without git:", err, out)
+	}
+	for _, args := range [][]string{{"init", "-q", "-b", "main"}, {"add", "."}, {"commit", "-q", "-m", "x"}, {"checkout", "-q", "-b", "y"}} {
+		cmd := exec.CommandContext(t.Context(), "git", append([]string{"-c", "user.name=x", "-c", "user.email=x@example.com"}, args...)...)
+		cmd.Dir = s.root
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("git %s: %v\n%s", args, err, out)
+		}
+	}
+	path := filepath.Join(s.root, "sum.go")
+	source, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, bytes.Replace(source, []byte("least = 7"), []byte("least = 8"), 1), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	s.sample = -1
+	out, err := run(t, s)
+	if err == nil || !strings.Contains(out, "5 mutants on lines that were changed") || strings.Count(out, "survived: sum.go:49: ") != 5 {
+		t.Error("with git:", err, out)
+	}
+}
+
+// The hash of a defect stays when its code is moved or laid out anew, and goes when the code is changed.
+func TestHash(t *testing.T) {
+	hash := func(source string) string {
+		f, err := readLua("x.lua", source)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range f.mutants() {
+			if m.op == swaps {
+				return m.hash
+			}
+		}
+		t.Fatal("no operands are swapped")
+		return ""
+	}
+	want := hash("local a = b\nif c - d then\n  e()\nend\nreturn 7\n")
+	if got := hash("x() -- moved\nlocal  a = b\nif c -  d then e(f) end return 7\n"); got != want {
+		t.Error("another hash for code that is only laid out anew")
+	}
+	for _, other := range []string{"local a = c\nif c - d then end return 7", "local a = b\nif c - d > 0 then end return 7", "if c - d then end"} {
+		if hash(other) == want {
+			t.Errorf("the same hash for %q", other)
+		}
+	}
+}
+
+// An entry for a defect that cannot be made any more is named.
+func TestStale(t *testing.T) {
+	s := fixture(t)
+	s.stale = true
+	if out, err := run(t, s); err != nil {
+		t.Error(err, out)
+	}
+	path := filepath.Join(s.root, "proof", "mutants", "equivalent.txt")
+	if err := os.WriteFile(path, []byte("012345678901 it was dropped.\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := run(t, s); err == nil || !strings.Contains(err.Error(), "012345678901") {
+		t.Error("not said:", err)
+	}
+}
+
+// What the list of this repository says is about defects that there are.
+func TestEquivalents(t *testing.T) {
+	s, err := parseSettings([]string{"-root", filepath.Join("..", ".."), "-stale"}, t.Output())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out, err := run(t, s); err != nil {
+		t.Error(err, out)
+	}
+}
+
+func TestCompiles(t *testing.T) {
+	if luac == "" {
+		t.Skip("luac5.1 is not there")
+	}
+	if compiles(t.Context(), "local x = ") || !compiles(t.Context(), "local x = 1") {
+		t.Error("wrong")
 	}
 }
 

@@ -35,7 +35,9 @@ type defect struct {
 }
 
 // String says where the mutant is and what it does.
-func (m *defect) String() string { return fmt.Sprintf("%s:%d: %s: %s", m.file, m.line, m.function, m.op) }
+func (m *defect) String() string {
+	return fmt.Sprintf("%s:%d: %s: %s", m.file, m.line, m.function, m.op)
+}
 
 // isLua reports whether it is in a script.
 func (m *defect) isLua() bool { return strings.HasSuffix(m.file, ".lua") }

@@ -37,7 +37,7 @@ var includeLine = regexp.MustCompile(`(?m)^--#include (\S+)$`)
 
 // readScripts finds the scripts that Go files embed, has these files read them from where the environment says, and finds the
 // mutants in them.
-func (t *tree) readScripts(ctx context.Context, packages []*goPackage) (*scripts, error) {
+func (t *tree) readScripts(packages []*goPackage) (*scripts, error) {
 	s := &scripts{known: map[string]int{}, sources: map[string]string{}}
 	var all []*embedded
 	for _, p := range packages {
@@ -55,7 +55,7 @@ func (t *tree) readScripts(ctx context.Context, packages []*goPackage) (*scripts
 		return nil, errors.New("no method Script.invocation: it cannot be noted which scripts are sent")
 	}
 	for _, e := range all {
-		if err := t.readScript(ctx, s, e, all); err != nil {
+		if err := t.readScript(s, e, all); err != nil {
 			return nil, err
 		}
 	}
@@ -137,7 +137,7 @@ func (f *goFile) hookInvocation() (found bool) {
 }
 
 // readScript finds the mutants of one script.
-func (t *tree) readScript(ctx context.Context, s *scripts, e *embedded, all []*embedded) error {
+func (t *tree) readScript(s *scripts, e *embedded, all []*embedded) error {
 	source, err := os.ReadFile(filepath.Join(t.root, e.path))
 	if err != nil {
 		return err
@@ -154,11 +154,7 @@ func (t *tree) readScript(ctx context.Context, s *scripts, e *embedded, all []*e
 	s.skipped = append(s.skipped, f.skipped...)
 	for _, m := range f.mutants() {
 		m.reach = append(slices.Clone(e.of), reach...)
-		if compiles(ctx, f.source[:m.start]+m.text+f.source[m.end:]) {
-			s.mutants = append(s.mutants, m)
-		} else {
-			s.skipped = append(s.skipped, skipped{e.path, "the script does not compile"})
-		}
+		s.mutants = append(s.mutants, m)
 	}
 	return nil
 }

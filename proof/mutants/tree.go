@@ -22,12 +22,12 @@ import (
 
 // A listed package is what `go list` says of it.
 type listed struct {
-	ImportPath, Dir, Name, Export, ForTest    string
-	GoFiles, TestGoFiles, XTestGoFiles        []string
-	Imports, TestImports, XTestImports, Deps  []string
-	EmbedFiles                                []string
-	Module                                    *struct{ Path, Dir string }
-	Standard, DepOnly                         bool
+	ImportPath, Dir, Name, Export, ForTest   string
+	GoFiles, TestGoFiles, XTestGoFiles       []string
+	Imports, TestImports, XTestImports, Deps []string
+	EmbedFiles                               []string
+	Module                                   *struct{ Path, Dir string }
+	Standard, DepOnly                        bool
 }
 
 // A tree is the module whose library is changed, as the go command sees it.

@@ -27,13 +27,20 @@ const (
 	notMade    verdict = "not made"
 )
 
+var errNotLua = errors.New("it does not compile")
+
 // firstTests is how many tests are run in the first process for a mutant; each other process runs four times as many.
 const firstTests = 2
 
 // try runs the tests that reach a mutant, until one fails or does not end.
 func (b *binary) try(ctx context.Context, l *library, m *defect, tests []*test, scratch string) (verdict, error) {
-	env, err := l.plant(m, scratch)
-	if err != nil {
+	env, err := l.plant(ctx, m, scratch)
+	switch {
+	case ctx.Err() != nil:
+		return undecided, nil //nolint:nilerr // luac was ended, which is no fault of the script
+	case errors.Is(err, errNotLua):
+		return notMade, nil
+	case err != nil:
 		return undecided, err
 	}
 	for some := firstTests; len(tests) > 0; some *= 4 {
@@ -48,14 +55,17 @@ func (b *binary) try(ctx context.Context, l *library, m *defect, tests []*test, 
 }
 
 // plant returns the environment of a process in which the mutant is.
-func (l *library) plant(m *defect, scratch string) ([]string, error) {
+func (l *library) plant(ctx context.Context, m *defect, scratch string) ([]string, error) {
 	if !m.isLua() {
 		return []string{mutant.Planted + "=" + number(m.id)}, nil
 	}
 	file := filepath.Join(scratch, m.hash+".lua")
 	source := l.scripts.sources[m.file]
-	err := os.WriteFile(file, []byte(source[:m.start]+m.text+source[m.end:]), 0o644)
-	return []string{mutant.Lua + "=" + m.file + "=" + file}, err
+	source = source[:m.start] + m.text + source[m.end:]
+	if !compiles(ctx, source) {
+		return nil, errNotLua
+	}
+	return []string{mutant.Lua + "=" + m.file + "=" + file}, os.WriteFile(file, []byte(source), 0o644)
 }
 
 // limitOf is how long tests may take with a defect: much longer than without one, because others use the machine as well.

@@ -86,7 +86,7 @@ func Drop[T any](id int, v T) T {
 }
 
 // Context is a context that the defect does not pass on: in its place is one that never ends.
-func Context(id int, ctx context.Context) context.Context {
+func Context(id int, ctx context.Context) context.Context { //nolint:revive // the number comes first everywhere
 	if On(id) {
 		return context.Background()
 	}

@@ -1,6 +1,6 @@
 -- Sets a key.
 local value = ARGV[1]
---#include part.lua
+--#include values.lua
 
 if value == '' then
   return 0

@@ -10,13 +10,13 @@ import (
 //go:embed act.lua
 var actLua string
 
-//go:embed lua/part.lua
-var partLua string
+//go:embed lua/values.lua
+var valuesLua string
 
 var actScript = newScript("act", actLua)
 
 func newScript(name, body string) *wire.Script {
-	return wire.NewScript(name, strings.ReplaceAll(body, "--#include part.lua\n", partLua))
+	return wire.NewScript(name, strings.ReplaceAll(body, "--#include values.lua\n", valuesLua))
 }
 
 // Act is what is sent.
