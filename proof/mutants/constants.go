@@ -100,18 +100,23 @@ func (s site) mustBeConstant() bool {
 	return false
 }
 
+// smallest is the least number that is made twice and half of what it is: of smaller ones, one more and one less say as much.
+const smallest = 10
+
 // variants are the numbers that may stand in place of one: one more, one less, twice, half. What comes out alike is made once,
 // and of a duration a nanosecond more would not be seen.
 func (s site) variants(e ast.Expr, place int, value constant.Value) {
 	text := s.text(e)
 	isLong := types.TypeString(s.info.TypeOf(e), nil) == "time.Duration"
+	isSmall := !isLong && value.Kind() == constant.Int && constant.Compare(value, token.LSS, constant.MakeInt64(smallest)) &&
+		constant.Compare(value, token.GTR, constant.MakeInt64(-smallest))
 	seen := map[string]bool{value.ExactString(): true}
 	for i, change := range []struct {
 		op    token.Token
 		by    int64
 		small bool
 	}{{token.ADD, 1, true}, {token.SUB, 1, true}, {token.MUL, 2, false}, {token.QUO, 2, false}} {
-		if change.small && isLong {
+		if change.small && isLong || !change.small && isSmall {
 			continue
 		}
 		op := change.op

@@ -119,7 +119,7 @@ func (f *luaFile) simple() expression {
 	return expression{f.since(first), ""}
 }
 
-// numeral makes a number one more, one less, twice and half of what it is.
+// numeral makes a number one more and one less, and twice and half of what it is, unless it is small.
 func (f *luaFile) numeral(t luaToken) {
 	value, err := strconv.ParseFloat(t.text, 64)
 	if err != nil {
@@ -127,7 +127,7 @@ func (f *luaFile) numeral(t luaToken) {
 	}
 	seen := []float64{value}
 	for _, other := range []float64{value + 1, value - 1, value * 2, float64(int64(value / 2))} {
-		if !slices.Contains(seen, other) {
+		if !slices.Contains(seen, other) && (value >= smallest || len(seen) < 3) {
 			seen = append(seen, other)
 			f.add(changes, span{t.start, t.end}, fmt.Sprintf("(%s)", strconv.FormatFloat(other, 'f', -1, 64)))
 		}

@@ -45,6 +45,9 @@ func table(out io.Writer, verdicts map[*defect]verdict, skips []skipped) error {
 		}
 		say(w, "%s\t%d\t%s%d\t\n", folder, made, row, count[folder][notMade])
 	}
+	if left := count["sum"][undecided]; left > 0 {
+		say(w, "%d mutants are left: the time was over before it was known whether a test notices them\n", left)
+	}
 	return w.Flush()
 }
 
