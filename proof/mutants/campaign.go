@@ -35,7 +35,7 @@ func (c *campaign) run(ctx context.Context, wanted []*defect) error {
 		if len(alive) == 0 {
 			continue
 		}
-		err := c.tryOn(ctx, p, wanted, alive)
+		err := c.tryOn(ctx, p, alive)
 		if ctx.Err() != nil {
 			return nil //nolint:nilerr // what was going on was ended, which is no fault of its own
 		}
@@ -55,7 +55,7 @@ func (c *campaign) run(ctx context.Context, wanted []*defect) error {
 }
 
 // tryOn tries mutants on the tests of one package.
-func (c *campaign) tryOn(ctx context.Context, p *listed, wanted, alive []*defect) error {
+func (c *campaign) tryOn(ctx context.Context, p *listed, alive []*defect) error {
 	b, err := c.binary(ctx, p)
 	if err != nil || b == nil {
 		return err
@@ -63,8 +63,8 @@ func (c *campaign) tryOn(ctx context.Context, p *listed, wanted, alive []*defect
 	began := time.Now()
 	count, err := c.tryAll(ctx, b, alive)
 	if count > 0 {
-		say(c.out, "%s: %d mutants in %v, %d of %d are alive\n", c.relative(p.Dir), count, time.Since(began).Round(time.Second),
-			len(c.alive(wanted, p)), len(wanted))
+		say(c.out, "%s: %d mutants in %v, %d caught\n", c.relative(p.Dir), count, time.Since(began).Round(time.Second),
+			len(alive)-len(c.alive(alive, p)))
 	}
 	return err
 }

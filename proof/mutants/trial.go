@@ -78,25 +78,40 @@ func limitOf(tests []*test) time.Duration {
 	return limit + 3*longest
 }
 
-// tryTests runs some tests with a defect.
+// tryTests runs some tests with a defect. If they do not end in time, they do the same without it, in half of the time: otherwise
+// the machine is busy, and they get more time.
 func (b *binary) tryTests(ctx context.Context, env []string, isLua bool, tests []*test, scratch string) (verdict, error) {
 	var names []string
 	for _, t := range tests {
 		names = append(names, regexp.QuoteMeta(t.Name))
 	}
-	limited, cancel := context.WithTimeout(ctx, limitOf(tests))
-	defer cancel()
-	out, err := b.run(limited, scratch, env, "-test.failfast", "-test.timeout=0", "-test.run=^("+strings.Join(names, "|")+")$")
-	var ended *exec.ExitError
-	switch {
-	case ctx.Err() != nil:
-		return undecided, nil
-	case err == nil:
-		return survived, nil
-	case isLua && bytes.Contains(out, []byte("Error compiling script")):
-		return notMade, nil
-	case limited.Err() != nil, errors.As(err, &ended):
-		return caught, nil
+	args := []string{"-test.failfast", "-test.timeout=0", "-test.run=^(" + strings.Join(names, "|") + ")$"}
+	for limit := limitOf(tests); ; limit *= 3 {
+		out, inTime, err := b.runWithin(ctx, limit, scratch, env, args)
+		var ended *exec.ExitError
+		switch {
+		case ctx.Err() != nil:
+			return undecided, nil
+		case !inTime:
+			if _, inTime, _ := b.runWithin(ctx, limit/2, scratch, nil, args); inTime {
+				return caught, nil
+			}
+		case err == nil:
+			return survived, nil
+		case isLua && bytes.Contains(out, []byte("Error compiling script")):
+			return notMade, nil
+		case errors.As(err, &ended):
+			return caught, nil
+		default:
+			return undecided, fmt.Errorf("the tests of %s: %w", b.of.ImportPath, err)
+		}
 	}
-	return undecided, fmt.Errorf("the tests of %s: %w", b.of.ImportPath, err)
+}
+
+// runWithin runs the binary for so long at most.
+func (b *binary) runWithin(ctx context.Context, limit time.Duration, scratch string, env, args []string) (out []byte, inTime bool, err error) {
+	limited, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	out, err = b.run(limited, scratch, env, args...)
+	return out, limited.Err() == nil, err
 }
