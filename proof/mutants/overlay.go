@@ -70,7 +70,7 @@ func (t *tree) hookTests(p *listed) (files map[string]string, tests []string, er
 				return head
 			}
 			tests = append(tests, called)
-			return fmt.Sprintf("%s mutant.Test(%d);", head, len(tests))
+			return fmt.Sprintf("%s defer mutant.Test(%d)();", head, len(tests))
 		})
 		if text != string(source) {
 			files[t.relative(filepath.Join(p.Dir, name))] = t.importing(text)

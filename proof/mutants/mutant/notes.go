@@ -43,11 +43,14 @@ func setLabels(unsafe.Pointer)
 //go:linkname getLabels runtime/pprof.runtime_getProfLabel
 func getLabels() unsafe.Pointer
 
-// Test says that the goroutine, and all that it starts, belong to a test, whose number is that of its row.
-func Test(row int) {
-	if reached != nil {
-		setLabels(unsafe.Pointer(&labels{test: row}))
+// Test says that the goroutine, and all that it starts, belong to a test, whose number is that of its row, until the function that
+// it returns is called. A test that calls another one, such as an example, has all of that.
+func Test(row int) (end func()) {
+	if reached == nil || getLabels() != nil {
+		return func() {}
 	}
+	setLabels(unsafe.Pointer(&labels{test: row}))
+	return func() { setLabels(nil) }
 }
 
 func note(id int) {
