@@ -12,13 +12,15 @@
 // leaves out an argument or a field; or returns at the begin of a function. The files are these:
 //
 //	tree.go, library.go            the library, its types, its sources with all mutants in them
+//	place.go                       one defect, and its hash
 //	goplaces, gostmts, goexprs,
 //	constants.go                   the rules for Go
 //	luatokens, luaparser, luaexprs the rules for Lua
 //	scripts.go                     which scripts there are, and which files are in them
 //	wrap.go, overlay.go, mutant/   how all mutants get into one binary
 //	binary.go, trial.go            the tests of a package, what they reach, and one mutant
-//	campaign.go, report.go         all of them, and what is said of them
+//	choice.go, campaign.go         which are tried, and in which order
+//	report.go                      what is said of them
 //	changed.go, equivalent.go      lines that were changed; defects of which nothing can be seen
 //
 // Nothing in the tree is changed. Each place is wrapped in a copy of its file, `if cond` becomes `if mutant.Cond(17, cond)`, and
