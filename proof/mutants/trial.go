@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -46,7 +45,7 @@ func (b *binary) try(ctx context.Context, l *library, m *defect, tests []*test, 
 	for some := firstTests; len(tests) > 0; some *= 4 {
 		now := tests[:min(some, len(tests))]
 		tests = tests[len(now):]
-		switch verdict, err := b.tryTests(ctx, env, m.isLua(), now, scratch); {
+		switch verdict, err := b.tryTests(ctx, env, now, scratch); {
 		case err != nil, verdict != survived:
 			return verdict, err
 		}
@@ -80,26 +79,24 @@ func limitOf(tests []*test) time.Duration {
 
 // tryTests runs some tests with a defect. If they do not end in time, they do the same without it, in half of the time: otherwise
 // the machine is busy, and they get more time.
-func (b *binary) tryTests(ctx context.Context, env []string, isLua bool, tests []*test, scratch string) (verdict, error) {
+func (b *binary) tryTests(ctx context.Context, env []string, tests []*test, scratch string) (verdict, error) {
 	var names []string
 	for _, t := range tests {
 		names = append(names, regexp.QuoteMeta(t.Name))
 	}
 	args := []string{"-test.failfast", "-test.timeout=0", "-test.run=^(" + strings.Join(names, "|") + ")$"}
 	for limit := limitOf(tests); ; limit *= 3 {
-		out, inTime, err := b.runWithin(ctx, limit, scratch, env, args)
+		inTime, err := b.runWithin(ctx, limit, scratch, env, args)
 		var ended *exec.ExitError
 		switch {
 		case ctx.Err() != nil:
 			return undecided, nil
 		case !inTime:
-			if _, inTime, _ := b.runWithin(ctx, limit/2, scratch, nil, args); inTime {
+			if inTime, _ := b.runWithin(ctx, limit/2, scratch, nil, args); inTime {
 				return caught, nil
 			}
 		case err == nil:
 			return survived, nil
-		case isLua && bytes.Contains(out, []byte("Error compiling script")):
-			return notMade, nil
 		case errors.As(err, &ended):
 			return caught, nil
 		default:
@@ -109,9 +106,9 @@ func (b *binary) tryTests(ctx context.Context, env []string, isLua bool, tests [
 }
 
 // runWithin runs the binary for so long at most.
-func (b *binary) runWithin(ctx context.Context, limit time.Duration, scratch string, env, args []string) (out []byte, inTime bool, err error) {
+func (b *binary) runWithin(ctx context.Context, limit time.Duration, scratch string, env, args []string) (inTime bool, err error) {
 	limited, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	out, err = b.run(limited, scratch, env, args...)
-	return out, limited.Err() == nil, err
+	_, err = b.run(limited, scratch, env, args...)
+	return limited.Err() == nil, err
 }
