@@ -90,7 +90,7 @@ func (b *binary) tryTests(ctx context.Context, env []string, tests []*test, scra
 		var ended *exec.ExitError
 		switch {
 		case ctx.Err() != nil:
-			return undecided, nil
+			return undecided, nil //nolint:nilerr // the tests were ended, which is no fault of their own
 		case !inTime:
 			if inTime, _ := b.runWithin(ctx, limit/2, scratch, nil, args); inTime {
 				return caught, nil
