@@ -101,6 +101,10 @@ func (s settings) report(c *campaign, must, may []*defect) error {
 				if i == 0 || s.strict {
 					bad++
 				}
+			case undecided:
+				if c.tried[m] {
+					c.show(c.out, m, "not caught so far")
+				}
 			case notMade:
 				skips = append(skips, skipped{m.file, "the script does not compile"})
 				delete(c.verdicts, m)
