@@ -46,7 +46,7 @@ ALLOWED := \
 # The same flag everywhere: what one target has compiled, the next need not.
 export GOFLAGS := $(GOFLAGS) -trimpath
 
-.PHONY: help test lint lint-format lint-go lint-systems lint-lua lint-mod lint-text lint-vuln matrix bench fuzz defects demo fmt clean
+.PHONY: help test lint lint-format lint-go lint-systems lint-lua lint-mod lint-text lint-vuln matrix bench fuzz defects mutants demo fmt clean
 
 help: ## this list (the default)
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -262,12 +262,34 @@ fuzz: ## every fuzz target, for FUZZTIME each
 		done; \
 	done
 
-# Not by `go run`, which would not pass on that it is to end.
+# Those that are written by hand. Not by `go run`, which would not pass on that it is to end.
 defects: ## that tests notice planted defects: DEFECTS=regexp PART=2/4 JOBS=2 LIST=1
 	@.ci/install
 	@mkdir -p $(BIN)
 	@go build -o $(BIN)/defects ./proof/defects
 	@exec $(BIN)/defects -run '$(DEFECTS)' -part '$(PART)' -jobs '$(JOBS)' $(if $(LIST),-list)
+
+# Which defects there are is said by rules: see proof/mutants. What may be set: IN, a regular expression for paths, PART=2/4,
+# SAMPLE=200 SEED=7, CHANGED=branch, FOR=10m, JOBS=2, and LIST=1, STALE=1, STRICT=1 or QUICK=1 (without the tests of proof/test).
+mutants: MUTANT_FLAGS = -in '$(IN)' -part '$(PART)' -sample $(or $(SAMPLE),-1) -seed $(or $(SEED),0) \
+	$(if $(filter command line,$(origin JOBS)),-jobs $(JOBS)) $(if $(CHANGED),-changed '$(CHANGED)') $(if $(filter command line,$(origin FOR)),-for $(FOR)) \
+	$(if $(LIST),-list) $(if $(STALE),-stale) $(if $(STRICT),-strict) $(if $(QUICK),-wide=false)
+mutants: ## which defects the tests do not notice: IN=regexp SAMPLE=200 CHANGED=main PART=2/4 LIST=1
+
+# For the gate: all defects on lines that were changed since the branch began, which have to be caught, then some of the others,
+# which are only reported; three minutes at most. The branch began where it left origin/main, or with the last commit if there is
+# no origin. What is not tried in time is counted as left.
+BASE ?= $(shell git rev-parse --verify --quiet origin/main >/dev/null 2>&1 && echo origin/main || echo HEAD~1)
+
+.PHONY: mutants-changed
+mutants-changed: MUTANT_FLAGS = -changed '$(BASE)' -sample 40 -jobs 2 -for 170s
+mutants-changed: ## defects on changed lines, which the tests have to notice, and a sample of the others: BASE=commit
+
+mutants mutants-changed:
+	@.ci/install
+	@mkdir -p $(BIN)
+	@go build -o $(BIN)/mutants ./proof/mutants
+	@exec $(BIN)/mutants $(MUTANT_FLAGS)
 
 .PHONY: soak
 soak: FOR ?= 30m

@@ -1,0 +1,165 @@
+// Mutants shows which defects the tests do not notice. It makes defects by rules, in the library's Go and in its Lua, and runs for
+// each of them the tests that reach its place, until one fails.
+//
+//	make mutants IN='internal/wire|release.go'   # those of files whose paths match
+//	make mutants PART=2/4                        # the second quarter
+//	make mutants SAMPLE=200 SEED=7               # some, chosen by chance
+//	make mutants CHANGED=main                    # those of lines that were changed since the branch began
+//	make mutants LIST=1                          # only say which there are
+//	make mutants-changed                         # what the gate runs: those of changed lines, then a sample
+//
+// A rule deletes a statement; negates a condition, or has a branch never be taken; swaps operands; makes a constant more or less;
+// leaves out an argument or a field; or returns at the begin of a function. The files are these:
+//
+//	tree.go, library.go            the library, its types, its sources with all mutants in them
+//	place.go                       one defect, and its hash
+//	goplaces, gostmts, goexprs,
+//	constants.go                   the rules for Go
+//	luatokens, luaparser, luaexprs the rules for Lua
+//	scripts.go                     which scripts there are, and which files are in them
+//	wrap.go, overlay.go, mutant/   how all mutants get into one binary
+//	binary.go, trial.go            the tests of a package, what they reach, and one mutant
+//	choice.go, campaign.go         which are tried, and in which order
+//	report.go                      what is said of them
+//	changed.go, equivalent.go      lines that were changed; defects of which nothing can be seen
+//
+// Nothing in the tree is changed. Each place is wrapped in a copy of its file, `if cond` becomes `if mutant.Cond(17, cond)`, and
+// the go command is told by -overlay to compile the copies. So there is one binary for the tests of each package, with every
+// mutant in it, and the environment of the process says which of them is on. It says as well from where Lua is read. The first
+// run of a binary has no defect: it notes for each test how long it takes and which places it reaches. That is kept in
+// .bin/mutants, under the hash of the binary.
+//
+// A mutant is caught if a test fails, or takes much longer than without it. The tests of the packages of the root are tried first,
+// then those of proof/test. What survives is shown with a hash. If nothing can be seen of the defect, whatever the test, a line in
+// equivalent.txt says so: the hash, and why. The hash is made of the statement and those beside it, so that it is another one if
+// the code is. Places that cannot be wrapped are counted as not made, with the reason.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// settings are what the command line says.
+type settings struct {
+	root        string // of the tree
+	in          *regexp.Regexp
+	part, parts int
+	sample      int // how many; negative: all
+	seed        uint64
+	branch      string // changed since then; empty: everything
+	list        bool
+	stale       bool
+	strict      bool
+	wide        bool
+	jobs        int
+	within      time.Duration // 0: as long as it takes
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	s, err := parseSettings(os.Args[1:], os.Stderr)
+	if err == nil {
+		err = s.run(ctx, os.Stdout)
+	}
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "mutants:", err)
+		os.Exit(1)
+	}
+}
+
+func parseSettings(args []string, out io.Writer) (s settings, err error) {
+	flags := flag.NewFlagSet("mutants", flag.ContinueOnError)
+	flags.SetOutput(out)
+	flags.StringVar(&s.root, "root", ".", "the tree")
+	in := flags.String("in", "", "a regular expression for the paths of files")
+	part := flags.String("part", "1/1", "which part of the mutants, such as 2/4")
+	flags.IntVar(&s.sample, "sample", -1, "how many, chosen by chance; with -changed: of those that are not changed")
+	flags.Uint64Var(&s.seed, "seed", 0, "of the sample; 0: another one each time")
+	flags.StringVar(&s.branch, "changed", "", "only on lines that were changed since the work tree left this branch")
+	flags.BoolVar(&s.list, "list", false, "only say which there are")
+	flags.BoolVar(&s.stale, "stale", false, "only say which lines of equivalent.txt are about no mutant any more")
+	flags.BoolVar(&s.strict, "strict", false, "survivors fail the run, as they do with -changed")
+	flags.BoolVar(&s.wide, "wide", true, "what survives the tests of the root is tried on those of proof/test")
+	flags.IntVar(&s.jobs, "jobs", 2, "how many at a time")
+	flags.DurationVar(&s.within, "for", 0, "no mutant is tried after this time; 0: as long as it takes")
+	if err := flags.Parse(args); err != nil {
+		return s, err
+	}
+	if flags.NArg() > 0 || s.jobs < 1 {
+		return s, errors.New("flags only, and at least one at a time")
+	}
+	if s.in, err = regexp.Compile(*in); err != nil {
+		return s, err
+	}
+	if s.seed == 0 {
+		s.seed = rand.Uint64N(1e6)
+	}
+	s.part, s.parts, err = parsePart(*part)
+	return s, err
+}
+
+// parsePart reads a text such as 2/4.
+func parsePart(text string) (part, parts int, err error) {
+	first, second, _ := strings.Cut(text, "/")
+	part, err1 := strconv.Atoi(first)
+	parts, err2 := strconv.Atoi(second)
+	if err1 != nil || err2 != nil || part < 1 || part > parts {
+		return 0, 0, fmt.Errorf("part %q: it has to be such as 2/4", text)
+	}
+	return part, parts, nil
+}
+
+// run does what the settings say; an error means that something is not as it should be.
+func (s settings) run(ctx context.Context, out io.Writer) (err error) {
+	limited := ctx
+	if s.within > 0 {
+		var cancel context.CancelFunc
+		limited, cancel = context.WithTimeout(ctx, s.within)
+		defer cancel()
+	}
+	t, of, tested, err := openTree(ctx, s.root)
+	if err != nil {
+		return err
+	}
+	l, err := t.read(of)
+	if err != nil {
+		return err
+	}
+	known, err := readEquivalents(filepath.Join(t.root, "proof", "mutants", "equivalent.txt"))
+	if err != nil {
+		return err
+	}
+	if s.stale {
+		return sayStale(known.stale(l.mutants))
+	}
+	must, may := s.choose(ctx, l, out)
+	if s.list {
+		for _, m := range append(must, may...) {
+			l.show(out, m, "mutant")
+		}
+		reasons(out, l.skipped)
+		return nil
+	}
+	return s.campaign(limited, l, tested, known, must, may, out)
+}
+
+func sayStale(gone []string) error {
+	if len(gone) > 0 {
+		return fmt.Errorf("equivalent.txt: of no mutant any more: %s", strings.Join(gone, " "))
+	}
+	return nil
+}
