@@ -141,7 +141,7 @@ func ExampleHooks_joined() {
 			<-ctx.Done()
 			return nil
 		})
-	<-told
+	<-told // a moment after the context has ended
 	// Output: order was lost: somebody has to look
 }
 

@@ -58,7 +58,7 @@ func prints(t *testing.T, m Maker) {
 		renewing.Go(func() { check.NoError(t, lock.Refresh(t.Context(), long)) })
 		for way, text := range printed(lock) {
 			wantSecret(t, way, text, secrets)
-			wants := []string{"59.4s left"}
+			wants := []string{"59s left"}
 			if strings.HasPrefix(way, "%") {
 				wants = append(wants, `write "a", "b"; read "c", `)
 			}
