@@ -44,7 +44,7 @@ func contexts(t *testing.T, m Maker) {
 			}))
 			find(t, "the context of a lock, after the With inside", middle, second)
 			for name, nobody := range m.nobody {
-				if nobody != nil && (m.find(nobody.Context(middle)) == second || redislock.HeldFromContext(nobody.Context(middle)) != nil) {
+				if m.find(nobody.Context(middle)) == second || redislock.HeldFromContext(nobody.Context(middle)) != nil {
 					t.Errorf("a lock is found in the context of one that is %s", name)
 				}
 			}
