@@ -38,7 +38,7 @@ func Example() {
 	})
 	switch {
 	case errors.Is(err, redislock.ErrNotObtained):
-		fmt.Println("busy:", err) // redislock: "lock:stock:9" is write-locked by host=web-3 pid=812 …, 27.1s left
+		fmt.Println("busy:", err) // redislock: "lock:stock:9" is write-locked by host=web-3 pid=812 …, 27s left
 	case err != nil:
 		fmt.Println(err)
 	}
