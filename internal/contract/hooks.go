@@ -49,6 +49,7 @@ func hooks(t *testing.T, m Maker) {
 			opts = append(opts, opt)
 		}
 		for _, opt := range opts {
+			opt.Wait = long // it does not wait for what the one before it has left
 			wantPanic(t, func() { _, _ = own.try(t.Context(), long, &opt) })
 			own.wantFree(t)
 		}
