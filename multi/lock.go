@@ -10,6 +10,7 @@ import (
 
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/internal/clock"
+	"github.com/seed-14de3678/redislock/internal/serial"
 )
 
 var _ redislock.Held = (*Lock)(nil)
@@ -29,6 +30,8 @@ type Lock struct {
 	events *events
 	since  clock.Moment // it has been held since then
 	keep   clock.Moment // a Release before leaves the keys until then; zero: it frees them
+
+	endings serial.Turns // of every Release: if two shared the parts out, neither would have released all of them
 
 	mu     sync.Mutex
 	lost   chan struct{} // nil before somebody asks for it

@@ -10,6 +10,7 @@ import (
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/internal/circle"
 	"github.com/seed-14de3678/redislock/internal/clock"
+	"github.com/seed-14de3678/redislock/internal/serial"
 )
 
 // A Lock is one hold of a set of keys, by a majority of the nodes. It is safe for concurrent use. A nil
@@ -23,6 +24,8 @@ type Lock struct {
 	keep     clock.Moment    // a Release before leaves the keys until then; zero: it frees them
 	attached bool            // it is of Attach
 	faulty   error           // of Attach: every operation returns it
+
+	endings serial.Turns // of every Release: if two shared the nodes out, neither would have freed a majority
 
 	mu       sync.Mutex
 	want     want // its ttl is that of the last Refresh

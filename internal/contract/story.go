@@ -8,8 +8,6 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/seed-14de3678/redislock"
 )
 
@@ -65,8 +63,8 @@ func (s *story) want(t *testing.T, names string) []happening {
 	for _, h := range since {
 		got = append(got, h.name)
 	}
-	if diff := cmp.Diff(strings.Fields(names), append([]string{}, got...)); diff != "" {
-		t.Fatalf("events (-want +got):\n%s", diff)
+	if !slices.Equal(got, strings.Fields(names)) {
+		t.Fatalf("got the events %q, want %q", got, names)
 	}
 	return since
 }
@@ -86,7 +84,7 @@ func (s *story) wantOrder(t *testing.T) {
 		counts, ended := map[string]int{}, false
 		for _, h := range told {
 			counts[h.name]++
-			if diff := cmp.Diff(told[0].Keys, h.Keys); diff != "" || h.Mode != told[0].Mode || h.Name != told[0].Name || h.Way != told[0].Way {
+			if !slices.Equal(told[0].Keys, h.Keys) || h.Mode != told[0].Mode || h.Name != told[0].Name || h.Way != told[0].Way {
 				t.Errorf("%s: got %+v of the lock %+v", h.name, h.Event, told[0].Event)
 			}
 			has := counts["obtained"] == 1

@@ -1,4 +1,5 @@
-// Package serial numbers what happens in this process, whichever package it happens in.
+// Package serial numbers what happens in this process, whichever package it happens in, and puts what must not happen together
+// one after the other.
 package serial
 
 import "sync/atomic"

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -158,9 +159,12 @@ func TestSinceShowsNoToken(t *testing.T) {
 	redistest.Each(t, func(t *testing.T, b redistest.Backend) {
 		w := world.New(t, b)
 		rdb := b.Client(t)
+		var mu sync.Mutex
 		var replies []string
 		rdb.AddHook(check.Around{After: func(cmd redis.Cmder) {
 			if c, ok := cmd.(interface{ Val() any }); ok {
+				mu.Lock()
+				defer mu.Unlock()
 				replies = append(replies, fmt.Sprintf("%q", c.Val()))
 			}
 		}})
@@ -175,6 +179,8 @@ func TestSinceShowsNoToken(t *testing.T) {
 		check.Must[[]redislock.KeyState](t)(looker.Inspect(t.Context(), w.Keys("r", "w")))
 		check.Must[[]redislock.Broken](t)(looker.Break(t.Context(), w.Keys("r"), ""))
 		check.Must[[]redislock.Broken](t)(looker.Break(t.Context(), w.Keys("w"), ""))
+		mu.Lock()
+		defer mu.Unlock()
 		if len(replies) < 4 {
 			t.Fatalf("%d replies were seen, want 4", len(replies))
 		}
