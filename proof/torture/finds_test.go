@@ -43,7 +43,7 @@ var scenarios = map[string]campaign.Scenario{
 	"reentrant":     {Load: "reentrant"},
 	"min-uptime": {
 		Load: "watchdog", Setup: campaign.Setup{MinUptime: true}, Names: []string{"restart-empty"}, Lasts: 500 * time.Millisecond,
-		Every: 4 * time.Second, For: 14 * time.Second,
+		Every: 4 * time.Second, For: 32 * time.Second,
 	},
 }
 
