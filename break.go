@@ -110,7 +110,7 @@ func (c *Client) setToBreak(keys []string, reason string) (set keySet, err error
 		return set, wire.ErrClosed
 	}
 	if len(reason) > maxReason {
-		return set, fmt.Errorf("invalid reason: it has %s, the limit is %d", count.Of(len(reason), "byte"), maxReason)
+		return set, fmt.Errorf("invalid reason: it has %s, the limit is %s", count.Of(len(reason), "byte"), count.Number(maxReason))
 	}
 	if set, err = c.newKeySet(keys, nil); err != nil {
 		return set, err

@@ -204,8 +204,8 @@ func (c *Client) newWant(ctx context.Context, write, read []string, ttl time.Dur
 	}
 	metadata := cmp.Or(opt.Metadata, c.metadata)
 	if len(metadata) > c.maxMetadata {
-		return w, fmt.Errorf("%w: it has %s, the limit is %d (see WithMaxMetadata)",
-			ErrInvalidMetadata, count.Of(len(metadata), "byte"), c.maxMetadata)
+		return w, fmt.Errorf("%w: it has %s, the limit is %s (see WithMaxMetadata)",
+			ErrInvalidMetadata, count.Of(len(metadata), "byte"), count.Number(c.maxMetadata))
 	}
 	metadata, err = withOwner(ctx, metadata)
 	if err != nil {

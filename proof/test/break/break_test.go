@@ -210,7 +210,7 @@ func TestBreakArguments(t *testing.T) {
 			"no keys":       {nil, "", redislock.ErrInvalidKeys, "empty"},
 			"an empty key":  {[]string{"a", ""}, "", redislock.ErrInvalidKeys, "key 1"},
 			"too many keys": {world.Numbered("a", 1001), "", redislock.ErrInvalidKeys, "1001"},
-			"a long reason": {[]string{"a"}, strings.Repeat("r", 1025), nil, "1025 bytes, the limit is 1024"},
+			"a long reason": {[]string{"a"}, strings.Repeat("r", 1025), nil, "1 025 bytes, the limit is 1 024"},
 		} {
 			var err error
 			world.WantUnsent(t, w.RDB, c.want, func() error {
