@@ -25,9 +25,6 @@ func FromContext(ctx context.Context) *Lock {
 // [Obtainer]; a lock with a fencing number is a [HeldFenced].
 func HeldFromContext(ctx context.Context) Held {
 	h, _ := inctx.Innermost(ctx).(Held)
-	if h != nil && len(h.Keys()) == 0 {
-		return nil // the context of a lock that no Obtain has returned
-	}
 	return h
 }
 

@@ -33,10 +33,10 @@ type watch struct {
 // [context.Canceled]. The context of a nil or zero Lock has ended already, with an
 // [ErrLockNotHeld]. [FromContext] finds the lock in the context.
 func (l *Lock) Context(ctx context.Context) context.Context {
-	ctx = inctx.With(ctx, inctx.Root{}, l)
 	if l.isNothing() {
-		return inctx.Ended(ctx, l.usable())
+		return inctx.Nobodys(ctx, inctx.Root{}, l, l.usable())
 	}
+	ctx = inctx.With(ctx, inctx.Root{}, l)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch l.state {

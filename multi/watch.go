@@ -30,7 +30,7 @@ func FromContext(ctx context.Context) *Lock {
 // [FromContext] finds the lock in the context.
 func (l *Lock) Context(ctx context.Context) context.Context {
 	if l.isNothing() {
-		return inctx.Ended(inctx.With(ctx, lockKey{}, l), fmt.Errorf("multi: %w: no Obtain has returned it", redislock.ErrLockNotHeld))
+		return inctx.Nobodys(ctx, lockKey{}, l, fmt.Errorf("multi: %w: no Obtain has returned it", redislock.ErrLockNotHeld))
 	}
 	if l.events.told().Lost != nil {
 		l.watch()

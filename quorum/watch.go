@@ -17,10 +17,10 @@ import (
 // [context.Canceled] when the lock is released. The context of a nil or zero Lock has ended already,
 // with a [redislock.ErrLockNotHeld]. [FromContext] finds the lock in the context.
 func (l *Lock) Context(ctx context.Context) context.Context {
-	ctx = inctx.With(ctx, within{}, l)
 	if l.isNothing() {
-		return inctx.Ended(ctx, l.usable())
+		return inctx.Nobodys(ctx, within{}, l, l.usable())
 	}
+	ctx = inctx.With(ctx, within{}, l)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.state == held {

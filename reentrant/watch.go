@@ -29,7 +29,7 @@ func FromContext(ctx context.Context) *Hold {
 // context.
 func (h *Hold) Context(ctx context.Context) context.Context {
 	if h.isNothing() {
-		return inctx.Ended(inctx.With(ctx, holdKey{}, h), fmt.Errorf("reentrant: %w: no Obtain has returned it", redislock.ErrLockNotHeld))
+		return inctx.Nobodys(ctx, holdKey{}, h, fmt.Errorf("reentrant: %w: no Obtain has returned it", redislock.ErrLockNotHeld))
 	}
 	return inctx.Over(ctx, h.join(ctx), holdKey{}, h) // nobody is to find a root lock
 }

@@ -37,6 +37,8 @@ type within struct {
 	key   any             // of the lock; nil if it has none
 	lock  any             // under that key, and the innermost of all
 	outer context.Context // has the other locks; nil if the context itself has
+
+	isNobodys bool // no Obtain has returned the lock, so that there is no innermost one
 }
 
 // With returns a context that has a lock under the key of its package.
@@ -53,6 +55,12 @@ func As(outer, inner context.Context) context.Context {
 // Over is With for a lock that is made of locks of the root package, whose contexts make up inner.
 func Over(outer, inner context.Context, key, lock any) context.Context {
 	return &within{Context: inner, key: key, lock: lock, outer: outer}
+}
+
+// Nobodys returns the context of a lock that no Obtain has returned: it has ended with this cause. It has that lock under the
+// key of its package, and no innermost lock, whatever ctx has.
+func Nobodys(ctx context.Context, key, lock any, cause error) context.Context {
+	return Ended(&within{Context: ctx, key: key, lock: lock, isNobodys: true}, cause)
 }
 
 // Ended returns a context that has ended with this cause.
@@ -80,11 +88,11 @@ func Each(ctx context.Context) iter.Seq[any] {
 
 // Value returns what the context has under a key.
 func (w *within) Value(key any) any {
-	switch key {
-	case w.key, innermost{}:
-		if w.key != nil {
-			return w.lock
-		}
+	switch {
+	case w.isNobodys && key == innermost{}:
+		return nil
+	case w.key != nil && (key == w.key || key == innermost{}):
+		return w.lock
 	}
 	if w.key == (Root{}) && key == (nearest{}) {
 		return w
