@@ -55,7 +55,8 @@ func (l *Lock) rest() time.Duration { return clock.Now().Until(l.keep) }
 
 // end releases the parts, or leaves them for a time that is not 0.
 func (l *Lock) end(ctx context.Context, operation string, kept time.Duration) error {
-	defer l.endings.Take(ctx)()
+	l.endings.Take(ctx)
+	defer l.endings.End()
 	l.tellKnownLoss()
 	l.mu.Lock()
 	first := !l.ended

@@ -58,7 +58,8 @@ func (l *Lock) Leave(ctx context.Context, ttl time.Duration) error {
 // end frees the keys at all nodes, or leaves them as long as they are to be kept.
 func (l *Lock) end(ctx context.Context, operation string) error {
 	wait, began := grace, clock.Now()
-	defer l.endings.Take(ctx)()
+	l.endings.Take(ctx)
+	defer l.endings.End()
 	l.mu.Lock()
 	first, gone, w, keep := l.state == held, l.state == lost, l.want, l.keep
 	if gone {

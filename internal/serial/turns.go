@@ -7,22 +7,36 @@ import (
 
 // Turns let callers do something one after the other. The zero value is ready for use.
 type Turns struct {
-	mu   sync.Mutex
-	last chan struct{} // is closed when the turn that was taken last is over; nil: there was none
+	mu    sync.Mutex
+	taken int           // how many are under way
+	over  chan struct{} // is closed when none is; nil if nobody waits for that
 }
 
-// Take waits until all turns before it are over, or ctx has ended: then it is a turn beside them. It returns what ends the turn.
-func (t *Turns) Take(ctx context.Context) (end func()) {
-	mine := make(chan struct{})
+// Take waits until no turn is under way, or ctx has ended: then it is a turn beside others. [Turns.End] ends it.
+func (t *Turns) Take(ctx context.Context) {
 	t.mu.Lock()
-	before := t.last
-	t.last = mine
-	t.mu.Unlock()
-	if before != nil {
+	defer t.mu.Unlock()
+	for t.taken > 0 && ctx.Err() == nil {
+		if t.over == nil {
+			t.over = make(chan struct{})
+		}
+		over := t.over
+		t.mu.Unlock()
 		select {
-		case <-before:
+		case <-over:
 		case <-ctx.Done():
 		}
+		t.mu.Lock()
 	}
-	return func() { close(mine) }
+	t.taken++
+}
+
+// End ends a turn that was taken.
+func (t *Turns) End() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.taken--; t.taken == 0 && t.over != nil {
+		close(t.over)
+		t.over = nil
+	}
 }
