@@ -160,6 +160,16 @@ func (r *rig) wantLeft(t *testing.T, ttl time.Duration) {
 	r.story.forget()
 }
 
+// wantFreeAfter checks that the keys are left for this time, to the end, and free then.
+func (r *rig) wantFreeAfter(t *testing.T, ttl time.Duration) {
+	t.Helper()
+	r.wantLeft(t, ttl)
+	time.Sleep(ttl - 100*time.Millisecond)
+	r.wantLeft(t, 100*time.Millisecond)
+	time.Sleep(101 * time.Millisecond)
+	r.wantFree(t)
+}
+
 // about reports whether a time is the one that is wanted, but for what is rounded.
 func about(got, want time.Duration) bool {
 	return got >= want-10*time.Millisecond && got <= want+10*time.Millisecond
