@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/seed-14de3678/redislock/proof/plant"
 )
 
 const good = `# A comment.
@@ -155,7 +157,7 @@ func TestSettings(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s.pattern.String() != "^a" || s.part != 2 || s.parts != 3 || s.jobs != 4 || !s.list || !filepath.IsAbs(s.root) {
+	if s.pattern.String() != "^a" || (s.part != plant.Part{At: 2, Of: 3}) || s.jobs != 4 || !s.list || !filepath.IsAbs(s.root) {
 		t.Errorf("got %+v", s)
 	}
 	for _, args := range [][]string{
@@ -176,7 +178,7 @@ func TestWanted(t *testing.T) {
 	}
 	for part, want := range map[int][]string{1: {"a1", "a3", "a5"}, 2: {"a2", "a4"}} {
 		var got []string
-		for _, m := range (settings{pattern: regexp.MustCompile("^a"), part: part, parts: 2}).wanted(all) {
+		for _, m := range (settings{pattern: regexp.MustCompile("^a"), part: plant.Part{At: part, Of: 2}}).wanted(all) {
 			got = append(got, m.name)
 		}
 		if diff := cmp.Diff(want, got); diff != "" {

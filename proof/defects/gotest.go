@@ -10,6 +10,8 @@ import (
 	"regexp"
 	"strings"
 	"time"
+
+	"github.com/seed-14de3678/redislock/proof/plant"
 )
 
 const (
@@ -62,14 +64,7 @@ func runGoTest(ctx context.Context, dir, pattern string, limit time.Duration, tm
 		cmd.Env = append(cmd.Env, "GOFLAGS="+os.Getenv("GOFLAGS")+" '-overlay="+overlay+"'")
 	}
 	cmd.Stdout, cmd.Stderr = r, r
-	cmd.WaitDelay = 5 * time.Second
-	setGroup(cmd)
-	cmd.Cancel = func() error { return killGroup(cmd) }
-	if r.err = cmd.Start(); r.err != nil {
-		return r
-	}
-	r.err = cmd.Wait()
-	_ = killGroup(cmd) // fails if nothing is left, which is what is wanted
+	r.err = plant.Run(cmd)
 	r.stuck = errors.Is(context.Cause(ctx), errStuck)
 	return r
 }

@@ -46,41 +46,38 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"regexp"
-	"syscall"
+
+	"github.com/seed-14de3678/redislock/proof/plant"
 )
 
 // settings are what the command line says.
 type settings struct {
 	root    string         // of the tree
 	pattern *regexp.Regexp // of the names that are wanted
-	part    int            // of parts, from 1
-	parts   int
+	part    plant.Part
 	jobs    int // defects at a time
 	list    bool
 	scratch string // where changed files and what tests need are put; empty: where the system wants them
 }
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-	s, err := parseSettings(os.Args[1:], os.Stderr)
-	if err == nil {
-		err = s.run(ctx, os.Stdout)
-	}
-	stop()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "defects:", err)
-		os.Exit(1)
-	}
+	plant.Main("defects", func(ctx context.Context, args []string) error {
+		s, err := parseSettings(args, os.Stderr)
+		if err != nil {
+			return err
+		}
+		return s.run(ctx, os.Stdout)
+	})
 }
 
 func parseSettings(args []string, out io.Writer) (s settings, err error) {
 	flags := flag.NewFlagSet("defects", flag.ContinueOnError)
 	flags.SetOutput(out)
 	pattern := flags.String("run", "", "a regular expression for the names of the defects")
-	part := flags.String("part", "1/1", "which part of them, such as 2/4")
+	s.part = plant.Whole
+	flags.Var(&s.part, "part", "which part of them, such as 2/4")
 	flags.IntVar(&s.jobs, "jobs", 1, "how many at a time")
 	flags.BoolVar(&s.list, "list", false, "only say which there are")
 	if err := flags.Parse(args); err != nil {
@@ -91,9 +88,6 @@ func parseSettings(args []string, out io.Writer) (s settings, err error) {
 	}
 	if s.pattern, err = regexp.Compile(*pattern); err != nil {
 		return s, err
-	}
-	if _, err := fmt.Sscanf(*part, "%d/%d", &s.part, &s.parts); err != nil || s.part < 1 || s.part > s.parts {
-		return s, fmt.Errorf("part %q: it has to be such as 2/4", *part)
 	}
 	s.root, err = filepath.Abs(".")
 	return s, err
@@ -115,8 +109,7 @@ func (s settings) run(ctx context.Context, out io.Writer) error {
 	return s.try(ctx, some, out)
 }
 
-// wanted returns the defects whose names match, as far as they are in the wanted part: every fourth,
-// say, so that the parts take about as long.
+// wanted returns the defects whose names match, as far as they are in the wanted part.
 func (s settings) wanted(all []defect) []defect {
 	var some []defect
 	n := 0
@@ -124,7 +117,7 @@ func (s settings) wanted(all []defect) []defect {
 		if !s.pattern.MatchString(d.name) {
 			continue
 		}
-		if n%s.parts == s.part-1 {
+		if s.part.Has(n) {
 			some = append(some, d)
 		}
 		n++

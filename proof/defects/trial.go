@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -14,6 +13,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/seed-14de3678/redislock/proof/plant"
 )
 
 // A verdict says what has become of a defect. All but the first fail the run.
@@ -184,12 +185,7 @@ func (p place) overlay(d defect) (file string, err error) {
 			return "", err
 		}
 	}
-	list, err := json.Marshal(map[string]any{"Replace": replace})
-	if err != nil {
-		return "", err
-	}
-	file = filepath.Join(p.changed, "overlay.json")
-	return file, os.WriteFile(file, list, 0o644)
+	return plant.Overlay(p.changed, replace)
 }
 
 // judge says what the run of its test means for a defect.

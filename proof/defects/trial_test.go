@@ -17,6 +17,7 @@ import (
 
 	"github.com/seed-14de3678/redislock/internal/check"
 	"github.com/seed-14de3678/redislock/internal/redistest"
+	"github.com/seed-14de3678/redislock/proof/plant"
 )
 
 func TestMain(m *testing.M) { redistest.Main(m) }
@@ -140,7 +141,7 @@ var trials = []struct {
 // smallTree makes a tree of it, and settings to run all of its defects.
 func smallTree(t *testing.T) settings {
 	t.Helper()
-	s := settings{root: t.TempDir(), scratch: t.TempDir(), pattern: regexp.MustCompile(""), part: 1, parts: 1, jobs: 2}
+	s := settings{root: t.TempDir(), scratch: t.TempDir(), pattern: regexp.MustCompile(""), part: plant.Whole, jobs: 2}
 	write(t, s.root, small)
 	list := ""
 	for _, d := range trials {

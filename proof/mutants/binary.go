@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/seed-14de3678/redislock/proof/mutants/mutant"
+	"github.com/seed-14de3678/redislock/proof/plant"
 )
 
 // A binary is the compiled tests of one package, with every mutant of the library in it.
@@ -199,11 +200,6 @@ func (b *binary) run(ctx context.Context, scratch string, env []string, args ...
 	cmd.Dir = b.of.Dir
 	cmd.Env = slices.Concat(os.Environ(), env, []string{"TMPDIR=" + tmp, "PWD=" + b.of.Dir})
 	cmd.Stdout, cmd.Stderr = &out, &out
-	inGroup(cmd)
-	if err := cmd.Start(); err != nil {
-		return nil, err
-	}
-	err = cmd.Wait()
-	_ = killGroup(cmd) // fails if nothing is left, which is what is wanted
+	err = plant.Run(cmd)
 	return out.Bytes(), err
 }

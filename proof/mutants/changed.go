@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/seed-14de3678/redislock/proof/plant"
 )
 
 // A lines has the lines of files that were changed, by path in the tree; nil: all of the file.
@@ -22,7 +24,7 @@ func (l lines) has(m *defect) bool {
 func (t *tree) git(ctx context.Context, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, "git", args...)
 	cmd.Dir = t.root
-	inGroup(cmd)
+	plant.InGroup(cmd)
 	out, err := cmd.Output()
 	if err != nil {
 		return "", fmt.Errorf("git %s: %w", strings.Join(args, " "), err)

@@ -19,9 +19,10 @@ func (s settings) choose(ctx context.Context, l *library, out io.Writer) (must, 
 		if !s.in.MatchString(m.file) {
 			continue
 		}
-		if n++; n%s.parts == s.part%s.parts {
+		if s.part.Has(n) {
 			rest = append(rest, m)
 		}
+		n++
 	}
 	if s.branch == "" {
 		return nil, s.chosen(rest, s.sample, out)

@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/seed-14de3678/redislock/proof/plant"
 )
 
 // A library is all that is changed: its mutants, and the sources with all of them in.
@@ -225,5 +227,5 @@ func (l *library) write(dir string, others map[string]string) (string, error) {
 		}
 		replace[filepath.Join(l.root, path)] = to
 	}
-	return writeOverlay(dir, replace)
+	return plant.Overlay(dir, replace)
 }

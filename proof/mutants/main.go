@@ -43,42 +43,38 @@ import (
 	"io"
 	"math/rand/v2"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"regexp"
-	"strconv"
 	"strings"
-	"syscall"
 	"time"
+
+	"github.com/seed-14de3678/redislock/proof/plant"
 )
 
 // settings are what the command line says.
 type settings struct {
-	root        string // of the tree
-	in          *regexp.Regexp
-	part, parts int
-	sample      int // how many; negative: all
-	seed        uint64
-	branch      string // changed since then; empty: everything
-	list        bool
-	stale       bool
-	strict      bool
-	wide        bool
-	jobs        int
-	within      time.Duration // 0: as long as it takes
+	root   string // of the tree
+	in     *regexp.Regexp
+	part   plant.Part
+	sample int // how many; negative: all
+	seed   uint64
+	branch string // changed since then; empty: everything
+	list   bool
+	stale  bool
+	strict bool
+	wide   bool
+	jobs   int
+	within time.Duration // 0: as long as it takes
 }
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-	s, err := parseSettings(os.Args[1:], os.Stderr)
-	if err == nil {
-		err = s.run(ctx, os.Stdout)
-	}
-	stop()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "mutants:", err)
-		os.Exit(1)
-	}
+	plant.Main("mutants", func(ctx context.Context, args []string) error {
+		s, err := parseSettings(args, os.Stderr)
+		if err != nil {
+			return err
+		}
+		return s.run(ctx, os.Stdout)
+	})
 }
 
 func parseSettings(args []string, out io.Writer) (s settings, err error) {
@@ -86,7 +82,8 @@ func parseSettings(args []string, out io.Writer) (s settings, err error) {
 	flags.SetOutput(out)
 	flags.StringVar(&s.root, "root", ".", "the tree")
 	in := flags.String("in", "", "a regular expression for the paths of files")
-	part := flags.String("part", "1/1", "which part of the mutants, such as 2/4")
+	s.part = plant.Whole
+	flags.Var(&s.part, "part", "which part of the mutants, such as 2/4")
 	flags.IntVar(&s.sample, "sample", -1, "how many, chosen by chance; with -changed: of those that are not changed")
 	flags.Uint64Var(&s.seed, "seed", 0, "of the sample; 0: another one each time")
 	flags.StringVar(&s.branch, "changed", "", "only on lines that were changed since the work tree left this branch")
@@ -108,19 +105,7 @@ func parseSettings(args []string, out io.Writer) (s settings, err error) {
 	if s.seed == 0 {
 		s.seed = rand.Uint64N(1e6)
 	}
-	s.part, s.parts, err = parsePart(*part)
-	return s, err
-}
-
-// parsePart reads a text such as 2/4.
-func parsePart(text string) (part, parts int, err error) {
-	first, second, _ := strings.Cut(text, "/")
-	part, err1 := strconv.Atoi(first)
-	parts, err2 := strconv.Atoi(second)
-	if err1 != nil || err2 != nil || part < 1 || part > parts {
-		return 0, 0, fmt.Errorf("part %q: it has to be such as 2/4", text)
-	}
-	return part, parts, nil
+	return s, nil
 }
 
 // run does what the settings say; an error means that something is not as it should be.

@@ -2,7 +2,6 @@ package main
 
 import (
 	"embed"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"os"
@@ -37,16 +36,6 @@ func plantedSources(scripts map[string]int, places int) map[string]string {
 	}
 	all["known.go"] = known + "}\n"
 	return all
-}
-
-// writeOverlay writes what `go build -overlay` reads.
-func writeOverlay(dir string, replace map[string]string) (string, error) {
-	text, err := json.Marshal(map[string]any{"Replace": replace})
-	if err != nil {
-		return "", err
-	}
-	path := filepath.Join(dir, "overlay.json")
-	return path, os.WriteFile(path, text, 0o644)
 }
 
 var (

@@ -18,6 +18,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/seed-14de3678/redislock/proof/plant"
 )
 
 // A listed package is what `go list` says of it.
@@ -46,7 +48,7 @@ func (t *tree) goCommand(ctx context.Context, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir = t.root
 	cmd.Env = append(os.Environ(), "PWD="+t.root)
-	inGroup(cmd)
+	plant.InGroup(cmd)
 	return cmd
 }
 

@@ -1,10 +1,9 @@
 //go:build !unix
 
-package main
+package plant
 
 import "os/exec"
 
-// setGroup is a matter of Unix.
 func setGroup(*exec.Cmd) {}
 
 // killGroup ends the command alone.
