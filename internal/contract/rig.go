@@ -65,6 +65,7 @@ func (r *rig) found(t *testing.T, ctx context.Context) redislock.Held { //nolint
 // block has somebody else hold a key on all servers. It returns what releases it.
 func (r *rig) block(t *testing.T, key string) (release func()) {
 	t.Helper()
+	synctest.Wait() // what was released is free on every server
 	var locks []*redislock.Lock
 	for _, client := range r.others {
 		locks = append(locks, check.Must[*redislock.Lock](t)(client.Obtain(t.Context(), []string{key}, time.Hour, &redislock.Options{Metadata: "other"})))
