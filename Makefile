@@ -61,6 +61,9 @@ AT_ONCE := $(shell echo $$(( $$(nproc 2>/dev/null || echo 2) * 3 / 2 )))
 # Every run writes to one report: lines of progress, what failed, and at the end
 # one list of what was not run.
 REPORT := $(BIN)/report
+# What failed is added to this file as well: make test FAILURES=file.
+FAILURES ?=
+REPORTED  = $(REPORT) -failures='$(FAILURES)'
 
 .PHONY: $(REPORT)
 $(REPORT):
@@ -94,7 +97,7 @@ test: $(REPORT) ## the quick suite: every promise of the README, on a real Redis
 		wait $$! || status=1; \
 		cat $(BIN)/hammers.json; \
 		exit $$status; \
-	} | $(REPORT) -promises test/promises.md
+	} | $(REPORTED) -promises test/promises.md
 
 # The same with another go-redis than that of go.mod, which is the least: that of proof, the newest that everything is tested
 # with, or GO_REDIS=latest. It is in a copy of go.mod, because that is not to change.
@@ -150,7 +153,7 @@ test-all: $(REPORT) ## every module under the race detector, on every server, th
 		go test -json -vet=off -count=1 -exec 'env GODEBUG=fips140=only' -run '$(FIPS_RUN)' $(FIPS_PKG) 2>&1 || status=1; \
 		$(call on_newest,^Test($(NEWEST_SOME))$$); \
 		exit $$status; \
-	} | $(REPORT) -proof docs/proof.md
+	} | $(REPORTED) -proof docs/proof.md
 
 # Without it the scenarios run in make test-all, on the same servers, and compare what they find with the page.
 .PHONY: servers

@@ -17,6 +17,8 @@
 // and of each module below the working directory some test. A test has not run either if it was skipped, or if all of its
 // subtests were. With CI=true in the environment a test of the page that did not run is a failure; otherwise the end says so.
 //
+// With -failures FILE what failed is added to that file as well, so that it can be shown where nothing else hides it.
+//
 // Its exit status is 1 if anything failed, if no test ran at all, or if the go command found no packages: where nothing is
 // lacking but programs that this machine does not have, it is that of what ran.
 //
@@ -40,8 +42,9 @@ const every = 10 * time.Second
 func main() {
 	page := flag.String("proof", "", "the page whose tests have to run, of all modules: docs/proof.md")
 	promises := flag.String("promises", "", "the page whose sentences the end names: test/promises.md")
+	failures := flag.String("failures", "", "the file that what failed is added to as well")
 	flag.Parse()
-	good, err := run(*page, *promises)
+	good, err := run(*page, *promises, *failures)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "report:", err)
 	}
@@ -50,12 +53,15 @@ func main() {
 	}
 }
 
-func run(page, promises string) (good bool, err error) {
+func run(page, promises, failures string) (good bool, err error) {
 	wanted, err := readWanted(page, promises, os.Getenv("CI") == "true")
 	if err != nil {
 		return false, err
 	}
 	r, err := summarize(os.Stdin, os.Stdout, wanted)
+	if failures != "" {
+		err = errors.Join(err, r.addFailures(failures))
+	}
 	return r.good(), err
 }
 

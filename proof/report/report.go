@@ -2,9 +2,12 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -38,6 +41,7 @@ type report struct {
 	failures       []string          // the names of tests and packages that failed
 	nothing        []string          // patterns that matched no packages, as the go command says it
 	unbuilt        map[string]string // by ImportPath: what the go command says
+	told           strings.Builder   // what the failures have written
 	unproved       []string          // what the wanted tests and modules lack, once all is over
 }
 
@@ -57,6 +61,25 @@ func (r *report) good() bool {
 func (r *report) print(text string) { _, _ = io.WriteString(r.out, text) }
 
 func (r *report) printf(format string, args ...any) { r.print(fmt.Sprintf(format, args...)) }
+
+// tell shows what a failure has written, and keeps it.
+func (r *report) tell(text string) {
+	r.print(text)
+	r.told.WriteString(text)
+}
+
+// addFailures adds what failed to a file.
+func (r *report) addFailures(file string) error {
+	if r.good() {
+		return nil
+	}
+	f, err := os.OpenFile(file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(r.told.String() + strings.Join(slices.Concat(r.unproved, r.faults()), "\n") + "\n")
+	return errors.Join(err, f.Close())
+}
 
 // line takes the next line of the output, which was read at now.
 func (r *report) line(line string, now time.Time) {
@@ -127,11 +150,12 @@ func (r *report) packageFails(e event) {
 		}
 	}
 	delete(r.failing, name)
-	r.print(strings.Join(r.crashes[name], ""))
+	r.told.WriteString(r.unbuilt[e.FailedBuild]) // it has been shown
+	r.tell(strings.Join(r.crashes[name], ""))
 	delete(r.crashes, name)
 	for t, output := range r.output {
 		if t.Package == name {
-			r.printf("--- CUT SHORT: %s\n%s", t.Test, strings.Join(output, ""))
+			r.tell(fmt.Sprintf("--- CUT SHORT: %s\n%s", t.Test, strings.Join(output, "")))
 			delete(r.output, t)
 		}
 	}
@@ -159,7 +183,7 @@ func (r *report) testEvent(e event, now time.Time) {
 		r.failing[e.Package] = true
 		how.failed = true
 		r.fails(e.test)
-		r.print(strings.Join(r.output[e.test], ""))
+		r.tell(strings.Join(r.output[e.test], ""))
 	case "skip":
 		how = ending{why: reasonOf(r.output[e.test])}
 		r.skipped.add(how.why, e.Test)

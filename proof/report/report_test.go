@@ -4,6 +4,9 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -216,4 +219,36 @@ func TestProgress(t *testing.T) {
 		}
 		at(0, "longer than a minute: lock TestB/x (1m10s)\nfailed: quorum TestD\n4 passed, 1 failed, 0 skipped\n")
 	})
+}
+
+// What failed is added to a file in full, and nothing else is.
+func TestFailuresAreAdded(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "failures")
+	written := func(in string) string {
+		r, err := summarize(strings.NewReader(in), io.Discard, nothing(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := r.addFailures(file); err != nil {
+			t.Fatal(err)
+		}
+		text, err := os.ReadFile(file)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	if got := written(passes(root, "TestA", 0)); got != "" {
+		t.Errorf("nothing failed, and the file says %q", got)
+	}
+	one := say("output", root, "TestA", "    a_test.go:1: wrong\n") + say("fail", root, "TestA") + say("fail", root, "")
+	if got := written(passes(quorum, "TestB", 0) + one); got != "    a_test.go:1: wrong\nfailed: . TestA\n" {
+		t.Errorf("the file says %q", got)
+	}
+	written(one)
+	two := say("output", root, "TestC", "panic: no\n") + say("fail", root, "")
+	if got := written(two); !strings.HasSuffix(got, "failed: . TestA\n--- CUT SHORT: TestC\npanic: no\nfailed: . (the package)\n") {
+		t.Errorf("the file says %q", got)
+	}
 }
