@@ -243,12 +243,12 @@ func TestFailuresAreAdded(t *testing.T) {
 		t.Errorf("nothing failed, and the file says %q", got)
 	}
 	one := say("output", root, "TestA", "    a_test.go:1: wrong\n") + say("fail", root, "TestA") + say("fail", root, "")
-	if got := written(passes(quorum, "TestB", 0) + one); got != "    a_test.go:1: wrong\nfailed: . TestA\n" {
+	if got := written(passes(quorum, "TestB", 0) + one); got != "    a_test.go:1: wrong\nfailed: lock TestA\n" {
 		t.Errorf("the file says %q", got)
 	}
 	written(one)
 	two := say("output", root, "TestC", "panic: no\n") + say("fail", root, "")
-	if got := written(two); !strings.HasSuffix(got, "failed: . TestA\n--- CUT SHORT: TestC\npanic: no\nfailed: . (the package)\n") {
+	if got := written(two); !strings.HasSuffix(got, "failed: lock TestA\n--- CUT SHORT: TestC\npanic: no\nfailed: lock (the package)\n") {
 		t.Errorf("the file says %q", got)
 	}
 }
