@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"sync"
 	"runtime"
 	"syscall"
 
@@ -56,11 +57,9 @@ func (j job) attend(cmd *exec.Cmd, s *stopper, signals <-chan os.Signal) {
 		defer close(over)
 		_ = cmd.Wait() // its state says how it ended
 	}()
+	stop := sync.OnceFunc(func() { close(enough) })
 	end := func() {
-		if enough != nil {
-			close(enough)
-			enough = nil
-		}
+		stop()
 		<-still
 	}
 	for {
