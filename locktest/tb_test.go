@@ -92,7 +92,7 @@ func each(t *testing.T, fn func(t *testing.T, opts ...locktest.Option)) {
 		fn(t)
 	})
 	redistest.EachServer(t, func(t *testing.T, kind redistest.Kind) {
-		fn(t, locktest.WithRedis("redis://"+redistest.Shared(t, kind).Addr()))
+		fn(t, locktest.WithRedis("redis://"+redistest.Start(t, kind).Addr()))
 	})
 }
 
