@@ -2,9 +2,11 @@ package line_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -50,7 +52,13 @@ func (r *replicated) goesOn(t *testing.T, master *redis.Client, kind string, inO
 		(&world.World{Client: r.clients[0]}).InLine(t, r.set[1], len(r.names))
 	}
 	watch := check.StartWatch(t)
-	check.NoError(t, r.holder.Release(t.Context()))
+	check.Eventually(t, afterFailover, "the client knows the new master", func() bool {
+		err := r.holder.Release(t.Context())
+		if !errors.Is(err, syscall.ECONNREFUSED) { // that of one that was killed
+			check.NoError(t, err)
+		}
+		return err == nil
+	})
 	order := r.waiters.Served(t)
 	if inOrder {
 		world.WantOrder(t, order, r.names)
