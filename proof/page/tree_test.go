@@ -152,7 +152,7 @@ func TestNamedChecksExist(t *testing.T) {
 func TestMakeAsksForThem(t *testing.T) {
 	t.Parallel()
 	makefile := read(t, "Makefile")
-	for target, asks := range map[string]string{"test-all": "$(REPORT) -proof " + pagePath, "test": "$(REPORT) -promises " + listPath} {
+	for target, asks := range map[string]string{"test-all": "$(REPORTED) -proof " + pagePath, "test": "$(REPORTED) -promises " + listPath} {
 		_, recipe, _ := strings.Cut(makefile, "\n"+target+": ")
 		recipe, _, _ = strings.Cut(recipe, "\n\n")
 		if !strings.Contains(recipe, asks) {
