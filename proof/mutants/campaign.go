@@ -20,6 +20,7 @@ type campaign struct {
 	jobs     int
 	kept     string // where notes are kept
 	scratch  string
+	ledger   *ledger
 	out      io.Writer
 	binaries map[string]*binary // nil if there can be none
 
@@ -43,15 +44,17 @@ func (c *campaign) run(ctx context.Context, wanted []*defect) error {
 			return err
 		}
 	}
+	var err error
 	for _, m := range wanted {
 		if c.verdicts[m] == undecided {
 			c.verdicts[m] = uncovered
 			if c.tried[m] {
 				c.verdicts[m] = survived
 			}
+			err = errors.Join(err, c.ledger.enter(m, c.verdicts[m]))
 		}
 	}
-	return nil
+	return err
 }
 
 // tryOn tries mutants on the tests of one package.
@@ -140,6 +143,9 @@ func (c *campaign) tryAll(ctx context.Context, b *binary, alive []*defect) (coun
 				err = errors.Join(err, failed)
 				if verdict != survived {
 					c.verdicts[m] = verdict
+				}
+				if verdict != survived && verdict != undecided {
+					err = errors.Join(err, c.ledger.enter(m, verdict))
 				}
 				c.tried[m] = true
 				c.mu.Unlock()

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -53,7 +54,7 @@ func (s settings) chosen(all []*defect, n int, out io.Writer) []*defect {
 }
 
 // campaign tries the mutants, and says what has become of them.
-func (s settings) campaign(ctx context.Context, l *library, tested []*listed, known equivalents, must, may []*defect, out io.Writer) error {
+func (s settings) campaign(ctx context.Context, l *library, tested []*listed, known equivalents, must, may []*defect, out io.Writer) (err error) {
 	scratch, err := os.MkdirTemp("", "mutants-")
 	if err != nil {
 		return err
@@ -69,12 +70,17 @@ func (s settings) campaign(ctx context.Context, l *library, tested []*listed, kn
 		}
 	}
 	l.order(tested)
+	kept, decided, err := openLedger(s.ledger)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, kept.close()) }()
 	c := &campaign{
-		library: l, tested: tested, jobs: s.jobs, kept: filepath.Join(l.root, ".bin", "mutants"), scratch: scratch, out: out,
+		library: l, tested: tested, jobs: s.jobs, kept: filepath.Join(l.root, ".bin", "mutants"), scratch: scratch, ledger: kept, out: out,
 		deps: depsOf(tested), binaries: map[string]*binary{}, verdicts: map[*defect]verdict{}, tried: map[*defect]bool{},
 	}
 	for _, m := range slices.Concat(must, may) {
-		c.verdicts[m] = undecided
+		c.verdicts[m] = cmp.Or(decided[m.hash], undecided)
 		if known[m.hash] != "" {
 			c.verdicts[m] = equivalent
 		}

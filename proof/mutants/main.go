@@ -5,6 +5,7 @@
 //	make mutants PART=2/4                        # the second quarter
 //	make mutants SAMPLE=200 SEED=7               # some, chosen by chance
 //	make mutants CHANGED=main                    # those of lines that were changed since the branch began
+//	make mutants LEDGER=.bin/verdicts FOR=1h     # for an hour, and the next time from there on
 //	make mutants LIST=1                          # only say which there are
 //	make mutants-changed                         # what the gate runs: those of changed lines, then a sample
 //
@@ -20,7 +21,7 @@
 //	wrap.go, overlay.go, mutant/   how all mutants get into one binary
 //	binary.go, trial.go            the tests of a package, what they reach, and one mutant
 //	choice.go, campaign.go         which are tried, and in which order
-//	report.go                      what is said of them
+//	report.go, ledger.go           what is said of them, and what is kept
 //	changed.go, equivalent.go      lines that were changed; defects of which nothing can be seen
 //
 // Nothing in the tree is changed. Each place is wrapped in a copy of its file, `if cond` becomes `if mutant.Cond(17, cond)`, and
@@ -65,6 +66,7 @@ type settings struct {
 	wide   bool
 	jobs   int
 	within time.Duration // 0: as long as it takes
+	ledger string        // the file in which verdicts are kept; empty: none
 }
 
 func main() {
@@ -92,6 +94,7 @@ func parseSettings(args []string, out io.Writer) (s settings, err error) {
 	flags.BoolVar(&s.strict, "strict", false, "survivors fail the run, as they do with -changed")
 	flags.BoolVar(&s.wide, "wide", true, "what survives the tests of the root is tried on those of proof/test")
 	flags.IntVar(&s.jobs, "jobs", 2, "how many at a time")
+	flags.StringVar(&s.ledger, "ledger", "", "a file in which verdicts are kept: what is decided there is not tried again")
 	flags.DurationVar(&s.within, "for", 0, "no mutant is tried after this time; 0: as long as it takes")
 	if err := flags.Parse(args); err != nil {
 		return s, err

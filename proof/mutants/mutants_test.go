@@ -116,6 +116,38 @@ func TestCampaign(t *testing.T) {
 	}
 }
 
+// What is decided in a ledger is counted, and not tried again.
+func TestLedger(t *testing.T) {
+	s := fixture(t)
+	s.ledger = filepath.Join(s.root, "verdicts")
+	s.in = regexp.MustCompile("^sum.go$")
+	rows := func(part string) (row string, tried bool) {
+		if err := s.part.Set(part); err != nil {
+			t.Fatal(err)
+		}
+		out, err := run(t, s)
+		if err != nil {
+			t.Fatal(err, out)
+		}
+		lines := strings.Split(strings.TrimSpace(out), "\n")
+		return lines[len(lines)-1], strings.Contains(out, " built in ")
+	}
+	rows("1/2")
+	all, tried := rows("1/1")
+	if !tried {
+		t.Error("the second half was not tried")
+	}
+	if again, tried := rows("1/1"); again != all || tried {
+		t.Errorf("got %q (tried: %t), want %q, and nothing tried", again, tried, all)
+	}
+	if err := os.WriteFile(s.ledger, []byte("nonsense\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := run(t, s); err == nil {
+		t.Error("a ledger that cannot be read is used:", out)
+	}
+}
+
 // Lines that were changed have to be covered; without git this is said, and a sample is tried.
 func TestChanged(t *testing.T) {
 	s := fixture(t)

@@ -96,7 +96,6 @@ func (m System[S, E]) Search(limit Limit) Tally {
 	s := search[S, E]{
 		system: m,
 		seeds:  [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()},
-		seen:   map[[2]uint64]int32{},
 		tally:  Tally{Ways: map[string][]string{}},
 	}
 	var none E
@@ -127,7 +126,7 @@ type found[S comparable, E fmt.Stringer] struct {
 type search[S comparable, E fmt.Stringer] struct {
 	system System[S, E]
 	seeds  [2]maphash.Seed
-	seen   map[[2]uint64]int32 // the numbers of the states
+	seen   seen
 	later  []found[S, E]
 	from   found[S, E]
 	tally  Tally
@@ -153,17 +152,13 @@ func (s *search[S, E]) step(f found[S, E]) {
 }
 
 func (s *search[S, E]) visit(e E, next S) {
-	key := [2]uint64{maphash.Comparable(s.seeds[0], next), maphash.Comparable(s.seeds[1], next)}
-	number, ok := s.seen[key]
+	number, ok := s.seen.number(hash{maphash.Comparable(s.seeds[0], next), maphash.Comparable(s.seeds[1], next)})
+	s.note(number)
 	if ok {
-		s.note(number)
 		return
 	}
-	number = int32(s.tally.States)
-	s.seen[key] = number
 	s.tally.States++
 	n := &node[E]{s.from.node, e}
-	s.note(number)
 	isWrong := s.judge(s.system.Wrong(next), n)
 	if s.system.Settles {
 		s.graph.add(number, n, isWrong)

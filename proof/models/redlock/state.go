@@ -85,22 +85,41 @@ func (m model) start() state {
 
 // sort puts the nodes in an order, so that equal states are the same.
 func (s *state) sort(m model) {
-	slices.SortFunc(s.column[:m.nodes], func(a, b column) int {
-		x, y := a.code(), b.code()
-		return slices.Compare(x[:], y[:])
-	})
+	var codes [most]code
+	for i := range s.column[:m.nodes] {
+		codes[i] = s.column[i].code()
+		for ; i > 0 && codes[i].less(codes[i-1]); i-- {
+			codes[i], codes[i-1] = codes[i-1], codes[i]
+			s.column[i], s.column[i-1] = s.column[i-1], s.column[i]
+		}
+	}
 }
 
-func (c *column) code() (code [6 + 4*clients]int8) {
-	n := &c.node
-	code = [6 + 4*clients]int8{n.holder, n.left, n.young, n.last, n.ahead}
+// A code is a column as two numbers.
+type code [2]uint64
+
+func (c code) less(other code) bool {
+	return c[0] < other[0] || c[0] == other[0] && c[1] < other[1]
+}
+
+func (c *column) code() code {
+	n, one, two := &c.node, &c.cell[0], &c.cell[1]
+	down := int8(0)
 	if n.down {
-		code[5] = 1
+		down = 1
 	}
-	for i, l := range c.cell {
-		copy(code[6+4*i:], []int8{int8(l.stage), l.age, l.left, l.number})
+	return code{
+		bytes(n.holder, n.left, n.young, n.last, n.ahead, down),
+		bytes(int8(one.stage), one.age, one.left, one.number, int8(two.stage), two.age, two.left, two.number),
 	}
-	return code
+}
+
+// bytes are up to eight small numbers as one.
+func bytes(all ...int8) (sum uint64) {
+	for _, each := range all {
+		sum = sum<<8 | uint64(uint8(each))
+	}
+	return sum
 }
 
 // count returns how many nodes are at one of some stages with a client.
