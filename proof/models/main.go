@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"os"
 	"regexp"
+	"runtime/debug"
 	"slices"
 
 	"github.com/seed-14de3678/redislock/proof/models/explore"
@@ -47,6 +48,7 @@ func main() {
 	traces := flag.Bool("trace", false, "show the shortest way to each kind of violation")
 	list := flag.Bool("list", false, "only list the groups and their rules")
 	flag.Parse()
+	debug.SetGCPercent(300) // most of the memory is what is known until the end
 	wanted, err := regexp.Compile(*pattern)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
