@@ -20,7 +20,7 @@ type campaign struct {
 	jobs     int
 	kept     string // where notes are kept
 	scratch  string
-	ledger   *ledger
+	ledger   ledger
 	out      io.Writer
 	binaries map[string]*binary // nil if there can be none
 
@@ -133,33 +133,36 @@ func (c *campaign) sayLearned(b *binary, built, all time.Duration) {
 
 // tryAll tries mutants, some at a time, and returns how many the tests reach.
 func (c *campaign) tryAll(ctx context.Context, b *binary, alive []*defect) (count int, err error) {
+	reached := slices.DeleteFunc(slices.Clone(alive), func(m *defect) bool { return len(b.reaching(m)) == 0 })
+	return len(reached), c.inParallel(ctx, c.relative(b.of.Dir), reached, func(m *defect) error {
+		verdict, err := b.try(ctx, c.library, m, b.reaching(m), c.scratch)
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.tried[m] = true
+		if verdict != survived && verdict != undecided {
+			c.verdicts[m] = verdict
+			err = errors.Join(err, c.ledger.enter(m, verdict))
+		}
+		return err
+	})
+}
+
+// inParallel calls fn for each mutant, for some at a time, and says how far it is.
+func (c *campaign) inParallel(ctx context.Context, where string, all []*defect, fn func(m *defect) error) error {
 	todo := make(chan *defect)
+	failed := make([]error, c.jobs)
 	var workers sync.WaitGroup
-	for range c.jobs {
+	for i := range c.jobs {
 		workers.Go(func() {
 			for m := range todo {
-				verdict, failed := b.try(ctx, c.library, m, b.reaching(m), c.scratch)
-				c.mu.Lock()
-				err = errors.Join(err, failed)
-				if verdict != survived {
-					c.verdicts[m] = verdict
-				}
-				if verdict != survived && verdict != undecided {
-					err = errors.Join(err, c.ledger.enter(m, verdict))
-				}
-				c.tried[m] = true
-				c.mu.Unlock()
+				failed[i] = errors.Join(failed[i], fn(m))
 			}
 		})
 	}
 	last := time.Now()
-	for i, m := range alive {
-		if len(b.reaching(m)) == 0 {
-			continue
-		}
+	for i, m := range all {
 		select {
 		case todo <- m:
-			count++
 		case <-ctx.Done():
 		}
 		if ctx.Err() != nil {
@@ -167,12 +170,12 @@ func (c *campaign) tryAll(ctx context.Context, b *binary, alive []*defect) (coun
 		}
 		if time.Since(last) > 30*time.Second {
 			last = time.Now()
-			say(c.out, "%s: %d of %d\n", c.relative(b.of.Dir), i, len(alive))
+			say(c.out, "%s: %d of %d\n", where, i, len(all))
 		}
 	}
 	close(todo)
 	workers.Wait()
-	return count, err
+	return errors.Join(failed...)
 }
 
 // ranks are the packages whose tests are tried first, and last: by the begin of their path, the longest that fits.

@@ -53,6 +53,26 @@ func (s settings) chosen(all []*defect, n int, out io.Writer) []*defect {
 	return all[:n]
 }
 
+// packages returns those whose tests are run, in their order.
+func (s settings) packages(ctx context.Context, l *library, tested []*listed) ([]*listed, error) {
+	if _, err := os.Stat(filepath.Join(l.root, "proof", "test")); err == nil && s.wide {
+		more, err := l.list(ctx, "./proof/test/...")
+		if err != nil {
+			return nil, err
+		}
+		tested = append(tested, more...)
+	}
+	l.order(tested)
+	return tested, nil
+}
+
+func (s settings) newCampaign(l *library, tested []*listed, scratch string, out io.Writer) *campaign {
+	return &campaign{
+		library: l, tested: tested, jobs: s.jobs, kept: filepath.Join(l.root, ".bin", "mutants"), scratch: scratch, out: out,
+		deps: depsOf(tested), binaries: map[string]*binary{}, verdicts: map[*defect]verdict{}, tried: map[*defect]bool{},
+	}
+}
+
 // campaign tries the mutants, and says what has become of them.
 func (s settings) campaign(ctx context.Context, l *library, tested []*listed, known equivalents, must, may []*defect, out io.Writer) (err error) {
 	scratch, err := os.MkdirTemp("", "mutants-")
@@ -60,25 +80,12 @@ func (s settings) campaign(ctx context.Context, l *library, tested []*listed, kn
 		return err
 	}
 	defer func() { _ = os.RemoveAll(scratch) }()
-	if s.wide {
-		if _, err := os.Stat(filepath.Join(l.root, "proof", "test")); err == nil {
-			more, err := l.list(ctx, "./proof/test/...")
-			if err != nil {
-				return err
-			}
-			tested = append(tested, more...)
-		}
-	}
-	l.order(tested)
-	kept, decided, err := openLedger(s.ledger)
+	c := s.newCampaign(l, tested, scratch, out)
+	decided, err := c.ledger.open(s.ledger)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, kept.close()) }()
-	c := &campaign{
-		library: l, tested: tested, jobs: s.jobs, kept: filepath.Join(l.root, ".bin", "mutants"), scratch: scratch, ledger: kept, out: out,
-		deps: depsOf(tested), binaries: map[string]*binary{}, verdicts: map[*defect]verdict{}, tried: map[*defect]bool{},
-	}
+	defer func() { err = errors.Join(err, c.ledger.close()) }()
 	for _, m := range slices.Concat(must, may) {
 		c.verdicts[m] = cmp.Or(decided[m.hash], undecided)
 		if known[m.hash] != "" {

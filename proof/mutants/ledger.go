@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -17,25 +16,25 @@ type ledger struct {
 	file *os.File // nil: nothing is kept
 }
 
-// openLedger opens a file, and returns what it says. Without a name nothing is kept.
-func openLedger(name string) (*ledger, map[string]verdict, error) {
-	known := map[string]verdict{}
+// open opens the ledger, and returns what it says. Without a name nothing is kept.
+func (l *ledger) open(name string) (known map[string]verdict, err error) {
+	known = map[string]verdict{}
 	if name == "" {
-		return &ledger{}, known, nil
+		return known, nil
 	}
 	text, err := os.ReadFile(name)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, nil, err
+		return nil, err
 	}
-	for lines := bufio.NewScanner(strings.NewReader(string(text))); lines.Scan(); {
-		hash, v, ok := strings.Cut(lines.Text(), " ")
+	for line := range strings.Lines(string(text)) {
+		hash, v, ok := strings.Cut(strings.TrimSpace(line), " ")
 		if !ok {
-			return nil, nil, fmt.Errorf("%s: %q is no hash with a verdict", name, lines.Text())
+			return nil, fmt.Errorf("%s: %q is no hash with a verdict", name, line)
 		}
 		known[hash] = verdict(v)
 	}
-	file, err := os.OpenFile(name, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
-	return &ledger{file: file}, known, err
+	l.file, err = os.OpenFile(name, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	return known, err
 }
 
 // enter adds a verdict.

@@ -5,6 +5,7 @@
 //	make mutants PART=2/4                        # the second quarter
 //	make mutants SAMPLE=200 SEED=7               # some, chosen by chance
 //	make mutants CHANGED=main                    # those of lines that were changed since the branch began
+//	make mutants EACH='test/quick TestLate'      # what of these tests each one notices, and which are not needed beside the others
 //	make mutants LEDGER=.bin/verdicts FOR=1h     # for an hour, and the next time from there on
 //	make mutants LIST=1                          # only say which there are
 //	make mutants-changed                         # what the gate runs: those of changed lines, then a sample
@@ -21,6 +22,7 @@
 //	wrap.go, overlay.go, mutant/   how all mutants get into one binary
 //	binary.go, trial.go            the tests of a package, what they reach, and one mutant
 //	choice.go, campaign.go         which are tried, and in which order
+//	compare.go                     tests that are compared with one another
 //	report.go, ledger.go           what is said of them, and what is kept
 //	changed.go, equivalent.go      lines that were changed; defects of which nothing can be seen
 //
@@ -46,6 +48,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -65,8 +68,9 @@ type settings struct {
 	strict bool
 	wide   bool
 	jobs   int
-	within time.Duration // 0: as long as it takes
-	ledger string        // the file in which verdicts are kept; empty: none
+	within time.Duration  // 0: as long as it takes
+	each   *regexp.Regexp // tests that are compared with one another; nil: none
+	ledger string         // the file in which verdicts are kept; empty: none
 }
 
 func main() {
@@ -94,6 +98,7 @@ func parseSettings(args []string, out io.Writer) (s settings, err error) {
 	flags.BoolVar(&s.strict, "strict", false, "survivors fail the run, as they do with -changed")
 	flags.BoolVar(&s.wide, "wide", true, "what survives the tests of the root is tried on those of proof/test")
 	flags.IntVar(&s.jobs, "jobs", 2, "how many at a time")
+	each := flags.String("each", "", "compare the tests with one another whose folder and name, as in \"multi TestLeave\", match this")
 	flags.StringVar(&s.ledger, "ledger", "", "a file in which verdicts are kept: what is decided there is not tried again")
 	flags.DurationVar(&s.within, "for", 0, "no mutant is tried after this time; 0: as long as it takes")
 	if err := flags.Parse(args); err != nil {
@@ -104,6 +109,11 @@ func parseSettings(args []string, out io.Writer) (s settings, err error) {
 	}
 	if s.in, err = regexp.Compile(*in); err != nil {
 		return s, err
+	}
+	if *each != "" {
+		if s.each, err = regexp.Compile(*each); err != nil {
+			return s, err
+		}
 	}
 	if s.seed == 0 {
 		s.seed = rand.Uint64N(1e6)
@@ -141,6 +151,12 @@ func (s settings) run(ctx context.Context, out io.Writer) (err error) {
 		}
 		reasons(out, l.skipped)
 		return nil
+	}
+	if tested, err = s.packages(ctx, l, tested); err != nil {
+		return err
+	}
+	if s.each != nil {
+		return s.compare(limited, l, tested, slices.Concat(must, may), out)
 	}
 	return s.campaign(limited, l, tested, known, must, may, out)
 }

@@ -148,6 +148,46 @@ func TestLedger(t *testing.T) {
 	}
 }
 
+// A test that notices nothing which another one does not notice is named, and not both of two that are alike.
+func TestCompare(t *testing.T) {
+	s := fixture(t)
+	const more = `package fixture
+
+import "testing"
+
+func TestLess(t *testing.T) {
+	if sum, _ := Sum(1, 2, 97); sum != 100 {
+		t.Error(sum)
+	}
+}
+
+func TestAlike(t *testing.T) { TestSum(t) }
+`
+	if err := os.WriteFile(filepath.Join(s.root, "more_test.go"), []byte(more), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s.in = regexp.MustCompile("^sum.go$")
+	for each, want := range map[string]string{
+		"TestSum|TestLess$":           ". TestLess",
+		"^. Test(Sum|Less|Between)$":  ". TestLess",
+		"TestSum$|TestBetween$":       "none",
+		"Test(Sum|Alike)$|TestUnseen": ". TestAlike",
+		"elsewhere":                   "none",
+	} {
+		s.each = regexp.MustCompile(each)
+		out, err := run(t, s)
+		if err != nil {
+			t.Fatal(err, out)
+		}
+		if !strings.HasSuffix(out, "not needed for these mutants beside the others: "+want+"\n") {
+			t.Errorf("%s: got %s, want %s", each, out, want)
+		}
+		if got := strings.Contains(out, "by . TestBetween alone: sum.go"); got != strings.Contains(each, "Between") {
+			t.Errorf("%s: got %s", each, out)
+		}
+	}
+}
+
 // Lines that were changed have to be covered; without git this is said, and a sample is tried.
 func TestChanged(t *testing.T) {
 	s := fixture(t)
