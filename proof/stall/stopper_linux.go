@@ -94,7 +94,19 @@ func (s *stopper) stopOne() {
 		_ = handle.Release()
 		return
 	}
+	awaitStop(p.pid)
 	s.standing[p.pid] = stop{process: handle, program: p.program, from: time.Now(), to: time.Now().Add(pause)}
+}
+
+// awaitStop returns when a process that was told to stop has stopped. On a busy machine that takes a while, in which the signal
+// waits, as it does if a test has stopped the process as well: goOn could not tell the two apart. The time is bounded, because
+// whoever has stopped the process before may have let it go on.
+func awaitStop(pid int) {
+	for began := time.Now(); time.Since(began) < 5*time.Second; time.Sleep(100 * time.Microsecond) {
+		if p, ok := look(pid); !ok || p.stopped && !p.again {
+			return
+		}
+	}
 }
 
 // goOn ends a stop. Whoever else has stopped the process meanwhile wants it to stand still for longer: that signal waits until

@@ -70,6 +70,21 @@ func TestPanic(t *testing.T) {
 	c.goesOn(t)
 }
 
+// A process that is told to stop does so later if the machine is busy. It goes on all the same when its time is over.
+func TestStopIsAwaited(t *testing.T) {
+	t.Parallel()
+	c := startClock(t)
+	s := newStopper(c.pid, time.Hour, time.Millisecond, random(func() {}))
+	for range 50 {
+		check.Eventually(t, 30*time.Second, "the clock is stopped", func() bool { s.stopOne(); return len(s.standing) == 1 })
+		if !c.stands() {
+			t.Fatal("the clock goes on behind a stop")
+		}
+		s.end()
+		c.goesOn(t)
+	}
+}
+
 // A process that somebody else has stopped is left alone, whether it stood still before or does so by a stop of the tool.
 func TestOthersStopAsWell(t *testing.T) {
 	t.Parallel()
