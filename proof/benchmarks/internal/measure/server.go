@@ -3,6 +3,7 @@ package measure
 import (
 	"context"
 	"fmt"
+	"maps"
 	"strconv"
 	"strings"
 	"time"
@@ -77,21 +78,15 @@ func (s *Server) Calls(ctx context.Context) (int, error) {
 
 // info reads a few sections of INFO.
 func (s *Server) info(ctx context.Context, sections ...string) (map[string]string, error) {
-	text, err := s.asks.Info(ctx, sections...).Result()
+	bySection, err := s.asks.InfoMap(ctx, sections...).Result()
 	if err != nil {
 		return nil, fmt.Errorf("info: %w", err)
 	}
-	return fields(text), nil
-}
-
-func fields(text string) map[string]string {
-	found := map[string]string{}
-	for line := range strings.Lines(text) {
-		if name, value, ok := strings.Cut(strings.TrimSpace(line), ":"); ok {
-			found[name] = value
-		}
+	all := map[string]string{}
+	for _, section := range bySection {
+		maps.Copy(all, section)
 	}
-	return found
+	return all, nil
 }
 
 // counters are what a server has done so far.

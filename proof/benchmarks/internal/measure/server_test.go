@@ -5,14 +5,16 @@ import (
 	"time"
 )
 
-const info = "# CPU\r\nused_cpu_sys:1.500000\r\nused_cpu_user:2.250000\r\nused_cpu_sys_main_thread:0.500000\r\n" +
-	"used_cpu_user_main_thread:1.250000\r\n\r\n# Stats\r\ntotal_net_input_bytes:300\r\ntotal_net_output_bytes:40\r\n" +
-	"\r\n# Commandstats\r\ncmdstat_set:calls=3,usec=9,usec_per_call=3.00\r\ncmdstat_evalsha:calls=5,usec=1\r\n" +
-	"cmdstat_get:calls=4,usec=2\r\ncmdstat_info:calls=70,usec=1\r\ncmdstat_client|setinfo:calls=8,usec=1\r\ncmdstat_eval:calls=1,usec=1\r\n"
+var info = map[string]string{
+	"used_cpu_sys": "1.500000", "used_cpu_user": "2.250000", "used_cpu_sys_main_thread": "0.500000", "used_cpu_user_main_thread": "1.250000",
+	"total_net_input_bytes": "300", "total_net_output_bytes": "40",
+	"cmdstat_set": "calls=3,usec=9,usec_per_call=3.00", "cmdstat_evalsha": "calls=5,usec=1", "cmdstat_get": "calls=4,usec=2",
+	"cmdstat_info": "calls=70,usec=1", "cmdstat_client|setinfo": "calls=8,usec=1", "cmdstat_eval": "calls=1,usec=1",
+}
 
 func TestCounters(t *testing.T) {
 	t.Parallel()
-	got, err := readCounters(fields(info))
+	got, err := readCounters(info)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -20,7 +22,7 @@ func TestCounters(t *testing.T) {
 	if got != want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
-	if _, err := readCounters(fields("used_cpu_user:1\r\n")); err == nil {
+	if _, err := readCounters(map[string]string{"used_cpu_user": "1"}); err == nil {
 		t.Error("a server that does not tell the time of its main thread: got no error")
 	}
 }
