@@ -33,9 +33,9 @@
 // .bin/mutants, under the hash of the binary.
 //
 // A mutant is caught if a test fails, or takes much longer than without it. The tests of the packages of the root are tried first,
-// then those of proof/test. What survives is shown with a hash. If nothing can be seen of the defect, whatever the test, a line in
-// equivalent.txt says so: the hash, and why. The hash is made of the statement and those beside it, so that it is another one if
-// the code is. Places that cannot be wrapped are counted as not made, with the reason.
+// then those of proof/test and of the matrix. What survives is shown with a hash. If nothing can be seen of the defect, whatever the
+// test, a line in equivalent.txt says so: the hash, and why. The hash is made of the statement and those beside it, so that it is
+// another one if the code is. Places that cannot be wrapped are counted as not made, with the reason.
 package main
 
 import (
