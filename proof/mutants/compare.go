@@ -92,7 +92,7 @@ func (c *comparison) note(m *defect, test string, v verdict) {
 // the tests that are not needed for any of these mutants as long as the others are there.
 func (c *comparison) report() error {
 	count, alone := map[string]int{}, map[string]int{}
-	for _, m := range c.library.mutants {
+	for _, m := range c.mutants {
 		by := c.caught[m]
 		for _, test := range by {
 			count[test]++

@@ -6,8 +6,8 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
-	"sync"
 	"runtime"
+	"sync"
 	"syscall"
 
 	"golang.org/x/sys/unix"
