@@ -193,7 +193,7 @@ func want(b *bill, what string, l limit, all []costing, asks bool) {
 	var median costing
 	switch {
 	case len(punctual) == 0:
-		median, l = all[0], l.and(asked)
+		median, l = all[0], l.and(byItself)
 	case asks:
 		median = punctual[0]
 	default:
