@@ -92,10 +92,17 @@ func (s settings) campaign(ctx context.Context, l *library, tested []*listed, kn
 			c.verdicts[m] = equivalent
 		}
 	}
-	for _, some := range [][]*defect{must, may} {
-		if err := c.run(ctx, some); err != nil {
-			return err
-		}
+	if err := c.run(ctx, must); err != nil {
+		return err
+	}
+	limited := ctx
+	if s.branch != "" && s.within > 0 {
+		var cancel context.CancelFunc
+		limited, cancel = context.WithTimeout(ctx, s.within/3)
+		defer cancel()
+	}
+	if err := c.run(limited, may); err != nil {
+		return err
 	}
 	err = s.report(c, must, may)
 	if errors.Is(ctx.Err(), context.Canceled) {

@@ -100,7 +100,7 @@ func parseSettings(args []string, out io.Writer) (s settings, err error) {
 	flags.IntVar(&s.jobs, "jobs", 2, "how many at a time")
 	each := flags.String("each", "", "compare the tests with one another whose folder and name, as in \"multi TestLeave\", match this")
 	flags.StringVar(&s.ledger, "ledger", "", "a file in which verdicts are kept: what is decided there is not tried again")
-	flags.DurationVar(&s.within, "for", 0, "no mutant is tried after this time; 0: as long as it takes")
+	flags.DurationVar(&s.within, "for", 0, "how long it may take, a third of it for a sample beside changed lines; 0: as long as it takes")
 	if err := flags.Parse(args); err != nil {
 		return s, err
 	}

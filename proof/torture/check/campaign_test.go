@@ -67,7 +67,7 @@ func look(s *simulation) (found []check.Finding, looked map[check.Promise]int) {
 	return found, looked
 }
 
-var seeds = flag.Int("seeds", 25, "how many rounds of each profile are simulated in which nothing is wrong")
+var seeds = flag.Int("seeds", 12, "how many rounds of each profile are simulated in which nothing is wrong")
 
 // TestSound shows that nothing is found where nothing is wrong.
 func TestSound(t *testing.T) {
