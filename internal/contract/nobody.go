@@ -32,6 +32,9 @@ func nobody(t *testing.T, m Maker) {
 	}
 }
 
+// callers is the key of what a caller has put into its context.
+type callers struct{}
+
 // arguments makes those of a method.
 func arguments(t *testing.T, method string, of reflect.Type) (arguments []reflect.Value) {
 	t.Helper()
@@ -39,7 +42,7 @@ func arguments(t *testing.T, method string, of reflect.Type) (arguments []reflec
 		var argument any
 		switch in {
 		case reflect.TypeFor[context.Context]():
-			argument = t.Context()
+			argument = context.WithValue(t.Context(), callers{}, true)
 		case reflect.TypeFor[time.Duration]():
 			argument = long
 		case reflect.TypeFor[int64]():
@@ -65,6 +68,9 @@ func wantNothing(t *testing.T, method string, result any) {
 	case context.Context:
 		if cause := context.Cause(result); !errors.Is(cause, redislock.ErrLockNotHeld) {
 			t.Errorf("%s: got a context with the cause %v", method, cause)
+		}
+		if result.Value(callers{}) == nil {
+			t.Errorf("%s: what the caller has put into its context is gone", method)
 		}
 	case <-chan struct{}:
 		if isClosed(result) {
