@@ -5,7 +5,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -102,54 +101,4 @@ func TestObtainLandsAfterCleanUp(t *testing.T) {
 			d.arrivesForNothing(t)
 		})
 	}
-}
-
-// An earlier try of an Obtain that succeeded arrives after its Release.
-func TestObtainTryLandsAfterRelease(t *testing.T) {
-	t.Parallel()
-	l := world.NewLossyAt(t, redistest.Start(t, redistest.Redis), world.Persistent)
-	d := newDelayed(t, l, nil)
-	lock := l.Obtain(t, l.Key)
-	check.NoError(t, lock.Release(t.Context()))
-	d.arrivesForNothing(t)
-}
-
-// An earlier try of an Obtain arrives after what was done with its lock, and changes nothing of that. Nobody
-// waits for it.
-func TestObtainTryLandsWithinItsHold(t *testing.T) {
-	t.Parallel()
-	const ttl = 5 * time.Second
-	t.Run("after a Refresh", func(t *testing.T) {
-		t.Parallel()
-		l := world.NewLossyAt(t, redistest.Start(t, redistest.Redis), world.Persistent)
-		d := newDelayed(t, l, nil)
-		lock := check.Must[*redislock.Lock](t)(l.Client.Obtain(t.Context(), []string{l.Key}, ttl, nil))
-		check.NoError(t, lock.Refresh(t.Context(), world.Long))
-		left := time.Until(lock.Deadline())
-		if left < world.Long/2 {
-			t.Errorf("it counts on %v, want all of what was confirmed", left)
-		}
-		d.arrives(t)
-		if lease := check.Must[time.Duration](t)(l.Direct.PTTL(t.Context(), l.Key).Result()); lease < time.Until(lock.Deadline()) {
-			t.Errorf("got a lease of %v, and it counts on %v", lease, time.Until(lock.Deadline()))
-		}
-		check.NoError(t, lock.Release(t.Context()))
-	})
-	t.Run("after an Upgrade", func(t *testing.T) {
-		t.Parallel()
-		l := world.NewLossyAt(t, redistest.Start(t, redistest.Redis), world.Persistent)
-		warm := check.Must[*redislock.Lock](t)(l.Client.ObtainRead(t.Context(), []string{l.Key + "warm"}, world.Long, nil))
-		check.NoError(t, warm.Release(t.Context()))
-		d := newDelayed(t, l, nil)
-		lock := check.Must[*redislock.Lock](t)(l.Client.ObtainRead(t.Context(), []string{l.Key}, world.Long, nil))
-		began := time.Now()
-		check.NoError(t, lock.Upgrade(t.Context()))
-		if waited := time.Since(began); waited > ttl {
-			t.Errorf("the Upgrade took %v", waited)
-		}
-		d.arrives(t)
-		_, err := redislock.New(l.Direct).ObtainRead(t.Context(), []string{l.Key}, world.Long, nil)
-		world.WantConflict(t, err, l.Key, redislock.ModeWrite)
-		check.NoError(t, lock.Release(t.Context()))
-	})
 }
