@@ -242,7 +242,7 @@ func (r *run) answeredLate(s *seat, c *choices) {
 	yields := false
 	r.late = func() {
 		if r.executed && len(r.model.lacks(s.owner, s.set)) == 0 && len(r.model.inTheWay(s.owner, l.set)) == 0 {
-			r.renew(s, l, span{r.now(), r.now()}, false, -1)
+			r.renew(s, l, r.during(func() {}), false, -1)
 		}
 		yields = r.obtain(r.other, other, c) && haveCommon(s.set, other.set)
 	}

@@ -100,11 +100,18 @@ func (r *run) now() time.Time {
 	return now
 }
 
+// pause is how long a busy machine may stop a real server in the middle of a script, between its look at the clock and at what is
+// left of a lease. No two leases there are so much alike.
+const pause = 10 * time.Second
+
 // during calls fn, and returns when that was.
 func (r *run) during(fn func()) (at span) {
 	at.from = r.now()
 	fn()
 	at.to = r.now()
+	if r.mini == nil {
+		return span{at.from.Add(-pause), at.to.Add(pause)}
+	}
 	return at
 }
 
