@@ -29,22 +29,31 @@ type campaign struct {
 	tried    map[*defect]bool
 }
 
-// run tries mutants until each is caught or no test is left. It returns early when ctx ends, or the time is over.
-func (c *campaign) run(ctx context.Context, wanted []*defect) error {
+// eachPackage calls fn for one package with tests after the other, with the mutants that are not decided and that it may reach.
+// It ends early, which is no error, when ctx ends: what was going on then was ended, and that is no fault of its own.
+func (c *campaign) eachPackage(ctx context.Context, wanted []*defect, fn func(p *listed, alive []*defect) error) error {
 	for _, p := range c.tested {
 		alive := c.alive(wanted, p)
 		if len(alive) == 0 {
 			continue
 		}
-		err := c.tryOn(ctx, p, alive)
+		err := fn(p, alive)
 		if ctx.Err() != nil {
-			return nil //nolint:nilerr // what was going on was ended, which is no fault of its own
+			return nil //nolint:nilerr // see above
 		}
 		if err != nil {
 			return err
 		}
 	}
-	var err error
+	return nil
+}
+
+// run tries mutants until each is caught or no test is left. It returns early when ctx ends, or the time is over.
+func (c *campaign) run(ctx context.Context, wanted []*defect) error {
+	err := c.eachPackage(ctx, wanted, func(p *listed, alive []*defect) error { return c.tryOn(ctx, p, alive) })
+	if err != nil || ctx.Err() != nil {
+		return err
+	}
 	for _, m := range wanted {
 		if c.verdicts[m] == undecided {
 			c.verdicts[m] = uncovered

@@ -73,21 +73,15 @@ func (s settings) newCampaign(l *library, tested []*listed, scratch string, out 
 	}
 }
 
-// campaign tries the mutants, and says what has become of them.
-func (s settings) campaign(ctx context.Context, l *library, tested []*listed, known equivalents, must, may []*defect, out io.Writer) (err error) {
-	scratch, err := os.MkdirTemp("", "mutants-")
-	if err != nil {
-		return err
-	}
-	defer func() { _ = os.RemoveAll(scratch) }()
-	c := s.newCampaign(l, tested, scratch, out)
+// try tries the mutants, and says what has become of them.
+func (s settings) try(ctx context.Context, c *campaign, known equivalents, must, may []*defect) (err error) {
 	decided, err := c.ledger.open(s.ledger)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, c.ledger.close()) }()
 	for _, m := range slices.Concat(must, may) {
-		c.verdicts[m] = cmp.Or(decided[m.hash], undecided)
+		c.verdicts[m] = cmp.Or(verdict(decided[m.hash]), undecided)
 		if known[m.hash] != "" {
 			c.verdicts[m] = equivalent
 		}
@@ -104,11 +98,7 @@ func (s settings) campaign(ctx context.Context, l *library, tested []*listed, kn
 	if err := c.run(limited, may); err != nil {
 		return err
 	}
-	err = s.report(c, must, may)
-	if errors.Is(ctx.Err(), context.Canceled) {
-		return errors.New("interrupted")
-	}
-	return err
+	return s.report(c, must, may)
 }
 
 // report shows what was not caught, and the table.

@@ -4,12 +4,9 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"io"
 	"maps"
-	"os"
 	"slices"
 	"strings"
-	"sync"
 	"text/tabwriter"
 )
 
@@ -17,43 +14,26 @@ import (
 // notices nothing which the others do not notice as well may not be needed beside them.
 type comparison struct {
 	*campaign
-	mu      sync.Mutex
-	reached map[string]int       // how many mutants, by test
+	reached map[string]int       // how many mutants, by test; under mu, as caught is
 	caught  map[*defect][]string // the tests that notice it
 }
 
 // compare tries the mutants on the tests that are wanted, and says what each test notices.
-func (s settings) compare(ctx context.Context, l *library, tested []*listed, all []*defect, out io.Writer) (err error) {
-	scratch, err := os.MkdirTemp("", "mutants-")
-	if err != nil {
-		return err
-	}
-	defer func() { _ = os.RemoveAll(scratch) }()
-	c := &comparison{campaign: s.newCampaign(l, tested, scratch, out), reached: map[string]int{}, caught: map[*defect][]string{}}
+func (s settings) compare(ctx context.Context, in *campaign, all []*defect) error {
+	c := &comparison{campaign: in, reached: map[string]int{}, caught: map[*defect][]string{}}
 	for _, m := range all {
 		c.verdicts[m] = undecided
 	}
-	for _, p := range tested {
-		if err = s.compareOn(ctx, c, p, all); err != nil {
-			break
-		}
-	}
-	if errors.Is(ctx.Err(), context.Canceled) {
-		return errors.New("interrupted")
-	}
+	err := c.eachPackage(ctx, all, func(p *listed, alive []*defect) error { return s.compareOn(ctx, c, p, alive) })
 	return errors.Join(err, c.report())
 }
 
 // compareOn tries the mutants on the tests of one package.
-func (s settings) compareOn(ctx context.Context, c *comparison, p *listed, all []*defect) error {
+func (s settings) compareOn(ctx context.Context, c *comparison, p *listed, alive []*defect) error {
 	_, names, err := c.hookTests(p)
-	if err != nil {
-		return err
-	}
 	wanted := func(name string) bool { return s.each.MatchString(c.nameOf(p, name)) }
-	alive := c.alive(all, p)
-	if len(alive) == 0 || !slices.ContainsFunc(names, wanted) {
-		return nil
+	if err != nil || !slices.ContainsFunc(names, wanted) {
+		return err
 	}
 	b, err := c.binary(ctx, p)
 	if err != nil || b == nil {

@@ -11,26 +11,30 @@ type equivalents map[string]string
 
 // readEquivalents reads the file in which each line has a hash and a sentence. There may be none.
 func readEquivalents(path string) (equivalents, error) {
-	text, err := os.ReadFile(path)
-	if os.IsNotExist(err) {
-		return equivalents{}, nil
-	}
-	if err != nil {
+	return readByHash(path, "a sentence that says why nothing can be seen of the defect", func(text string) bool {
+		return strings.HasSuffix(text, ".")
+	})
+}
+
+// readByHash reads a file in which each line has a hash and a text, which has to fit. There may be none.
+func readByHash(path, what string, fits func(text string) bool) (map[string]string, error) {
+	content, err := os.ReadFile(path)
+	if err != nil && !os.IsNotExist(err) {
 		return nil, err
 	}
-	all := equivalents{}
+	all := map[string]string{}
 	n := 0
-	for line := range strings.Lines(string(text)) {
+	for line := range strings.Lines(string(content)) {
 		n++
 		line = strings.TrimSpace(line)
 		if line == "" || strings.HasPrefix(line, "#") {
 			continue
 		}
-		hash, reason, _ := strings.Cut(line, " ")
-		if reason = strings.TrimSpace(reason); reason == "" || !strings.HasSuffix(reason, ".") {
-			return nil, fmt.Errorf("%s:%d: a hash, and a sentence that says why nothing can be seen of the defect", path, n)
+		hash, text, _ := strings.Cut(line, " ")
+		if text = strings.TrimSpace(text); !fits(text) {
+			return nil, fmt.Errorf("%s:%d: a hash, and %s", path, n, what)
 		}
-		all[hash] = reason
+		all[hash] = text
 	}
 	return all, nil
 }

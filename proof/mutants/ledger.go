@@ -1,11 +1,8 @@
 package main
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
-	"strings"
 	"sync"
 )
 
@@ -16,22 +13,14 @@ type ledger struct {
 	file *os.File // nil: nothing is kept
 }
 
-// open opens the ledger, and returns what it says. Without a name nothing is kept.
-func (l *ledger) open(name string) (known map[string]verdict, err error) {
-	known = map[string]verdict{}
+// open opens the ledger, and returns the verdicts that it has. Without a name nothing is kept.
+func (l *ledger) open(name string) (known map[string]string, err error) {
 	if name == "" {
-		return known, nil
+		return nil, nil
 	}
-	text, err := os.ReadFile(name)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	known, err = readByHash(name, "a verdict", func(text string) bool { return text != "" })
+	if err != nil {
 		return nil, err
-	}
-	for line := range strings.Lines(string(text)) {
-		hash, v, ok := strings.Cut(strings.TrimSpace(line), " ")
-		if !ok {
-			return nil, fmt.Errorf("%s: %q is no hash with a verdict", name, line)
-		}
-		known[hash] = verdict(v)
 	}
 	l.file, err = os.OpenFile(name, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	return known, err

@@ -155,10 +155,21 @@ func (s settings) run(ctx context.Context, out io.Writer) (err error) {
 	if tested, err = s.packages(ctx, l, tested); err != nil {
 		return err
 	}
-	if s.each != nil {
-		return s.compare(limited, l, tested, slices.Concat(must, may), out)
+	scratch, err := os.MkdirTemp("", "mutants-")
+	if err != nil {
+		return err
 	}
-	return s.campaign(limited, l, tested, known, must, may, out)
+	defer func() { _ = os.RemoveAll(scratch) }()
+	c := s.newCampaign(l, tested, scratch, out)
+	if s.each != nil {
+		err = s.compare(limited, c, slices.Concat(must, may))
+	} else {
+		err = s.try(limited, c, known, must, may)
+	}
+	if errors.Is(ctx.Err(), context.Canceled) {
+		return errors.New("interrupted")
+	}
+	return err
 }
 
 func sayStale(gone []string) error {

@@ -2,6 +2,7 @@ package quick_test
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -33,13 +34,8 @@ func TestTurns(t *testing.T) {
 		time.Sleep(time.Minute)
 		turn(impatient, 0)
 		want := []time.Duration{0, 0, 5 * time.Second, 25 * time.Second, time.Minute}
-		if len(took) != len(want) {
-			t.Fatalf("turns began after %v, want %v", took, want)
-		}
-		for i := range want {
-			if took[i] != want[i] {
-				t.Errorf("turns began after %v, want %v", took, want)
-			}
+		if !slices.Equal(took, want) {
+			t.Errorf("turns began after %v, want %v", took, want)
 		}
 	})
 }

@@ -22,7 +22,7 @@ type delayed struct {
 	goOn     func()      // lets the request go on
 }
 
-// newDelayed keeps the first request that is sent, and calls seen, which may be nil, when it has come.
+// newDelayed keeps the first request that is sent, and calls seen when it has come.
 func newDelayed(t *testing.T, l *world.Lossy, seen func()) *delayed {
 	t.Helper()
 	held := make(chan struct{})
@@ -33,9 +33,7 @@ func newDelayed(t *testing.T, l *world.Lossy, seen func()) *delayed {
 		if world.OperationOf(name, args) == "" || scripts.Add(1) > 1 {
 			return
 		}
-		if seen != nil {
-			seen()
-		}
+		seen()
 		<-held
 	})
 	l.RDB.AddHook(check.Around{After: func(cmd redis.Cmder) {
@@ -52,21 +50,16 @@ func (d *delayed) executed(t *testing.T) int {
 	return world.Calls(t, d.l.Direct)["evalsha"]
 }
 
-// arrives lets the request go on, and waits until the server has executed it.
-func (d *delayed) arrives(t *testing.T) {
-	t.Helper()
-	before := d.executed(t)
-	d.goOn()
-	check.Eventually(t, world.Soon, "the request has arrived", func() bool { return d.executed(t) > before })
-}
-
-// arrivesForNothing is arrives where the key is free, and stays so.
+// arrivesForNothing lets the request go on, and waits until the server has executed it. The key is free, and stays so.
 func (d *delayed) arrivesForNothing(t *testing.T) {
 	t.Helper()
 	if d.l.Locked(t) {
 		t.Fatal("the key is there after its release, want the request overtaken")
 	}
-	if d.arrives(t); d.l.Locked(t) {
+	before := d.executed(t)
+	d.goOn()
+	check.Eventually(t, world.Soon, "the request has arrived", func() bool { return d.executed(t) > before })
+	if d.l.Locked(t) {
 		t.Error("a request has locked the key after what was sent later was answered")
 	}
 }
