@@ -12,10 +12,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
-	"strconv"
-	"strings"
+	"sync"
 	"time"
 
 	"github.com/seed-14de3678/redislock/proof/mutants/mutant"
@@ -29,17 +27,19 @@ type binary struct {
 	tests []*test
 }
 
-// A test is one top-level test, with what is known of it from a run without a defect.
+// A test is one top-level test, with what is known of it from a run by itself, without a defect.
 type test struct {
 	Name    string
 	Took    time.Duration
+	Costs   time.Duration // of processor time, without what every process of the binary costs
 	Passes  bool
 	Reaches []int // places
 	set     map[int]bool
+	in      *binary
 }
 
-// noteTime is how long the tests of one package may take without a defect.
-const noteTime = 10 * time.Minute
+// noteTime is how long one test may take without a defect.
+const noteTime = 3 * time.Minute
 
 // build compiles the tests of a package.
 func (l *library) build(ctx context.Context, p *listed, scratch string) (*binary, error) {
@@ -47,14 +47,15 @@ func (l *library) build(ctx context.Context, p *listed, scratch string) (*binary
 	if err != nil {
 		return nil, err
 	}
-	files, tests, err := l.hookTests(p)
-	if err != nil {
-		return nil, err
-	}
+	files := map[string]string{}
 	if err := l.hookRigs(files); err != nil {
 		return nil, err
 	}
 	overlay, err := l.write(dir, files)
+	if err != nil {
+		return nil, err
+	}
+	tests, err := p.testsOf()
 	if err != nil {
 		return nil, err
 	}
@@ -70,9 +71,9 @@ func (l *library) build(ctx context.Context, p *listed, scratch string) (*binary
 	return b, nil
 }
 
-// learn finds out how long each test takes, and which places it reaches. What was found is kept in a folder, under the hash of
-// the binary. It reports whether the tests are of use: some have to pass without a defect.
-func (b *binary) learn(ctx context.Context, places int, kept, scratch string) (useful bool, err error) {
+// learn finds out what each test costs, and which places it reaches. What was found is kept in a folder, under the hash of the
+// binary. It reports whether the tests are of use: some have to pass without a defect.
+func (b *binary) learn(ctx context.Context, places, jobs int, kept, scratch string) (useful bool, err error) {
 	key, err := hashOf(b.path)
 	if err != nil {
 		return false, err
@@ -80,7 +81,7 @@ func (b *binary) learn(ctx context.Context, places int, kept, scratch string) (u
 	known := filepath.Join(kept, key+".json")
 	text, err := os.ReadFile(known)
 	if err != nil || json.Unmarshal(text, &b.tests) != nil {
-		if err = b.note(ctx, places, scratch); err == nil {
+		if err = b.noteAll(ctx, places, jobs, scratch); err == nil {
 			text, err = json.Marshal(b.tests)
 		}
 		if err == nil {
@@ -89,7 +90,7 @@ func (b *binary) learn(ctx context.Context, places int, kept, scratch string) (u
 	}
 	for _, t := range b.tests {
 		useful = useful || t.Passes
-		t.set = map[int]bool{}
+		t.in, t.set = b, map[int]bool{}
 		for _, id := range t.Reaches {
 			t.set[id] = true
 		}
@@ -110,96 +111,104 @@ func hashOf(path string) (string, error) {
 	return hex.EncodeToString(sum.Sum(nil)[:12]), nil
 }
 
-var testEnded = regexp.MustCompile(`^--- (PASS|FAIL|SKIP): (\w+) \((\d+\.\d+)s\)`)
-
-// note runs all tests once, without a defect.
-func (b *binary) note(ctx context.Context, places int, scratch string) error {
-	table := filepath.Join(scratch, "notes-"+filepath.Base(filepath.Dir(b.path)))
-	if err := os.WriteFile(table, make([]byte, max(1, (len(b.tests)+1)*places)), 0o644); err != nil {
+// noteAll runs each test once, by itself, some at a time.
+func (b *binary) noteAll(ctx context.Context, places, jobs int, scratch string) error {
+	nothing := &test{}
+	if err := b.note(ctx, nothing, places, scratch); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, noteTime)
-	defer cancel()
-	out, err := b.run(ctx, scratch, []string{mutant.Notes + "=" + table}, "-test.v", "-test.timeout=0")
-	if ctx.Err() != nil {
-		return fmt.Errorf("the tests of %s: %w", b.of.ImportPath, context.Cause(ctx))
-	}
-	b.times(out)
-	if ended := (*exec.ExitError)(nil); err != nil && !errors.As(err, &ended) {
-		return fmt.Errorf("the tests of %s: %w", b.of.ImportPath, err)
-	}
-	noted, err := os.ReadFile(table)
+	return each(ctx, jobs, b.tests, func(t *test) error {
+		err := b.note(ctx, t, places, scratch)
+		t.Costs = max(time.Millisecond, t.Costs-nothing.Costs)
+		return err
+	})
+}
+
+// note runs one test without a defect.
+func (b *binary) note(ctx context.Context, t *test, places int, scratch string) error {
+	notes, err := os.CreateTemp(scratch, "notes-")
 	if err != nil {
 		return err
 	}
-	for i, t := range b.tests {
-		t.Reaches = reachedIn(noted[(i+1)*places : (i+2)*places])
+	defer func() { _ = os.Remove(notes.Name()) }()
+	if err := errors.Join(notes.Truncate(int64(max(1, places))), notes.Close()); err != nil {
+		return err
 	}
-	b.spread(reachedIn(noted[:places]))
-	return nil
-}
-
-// times reads what each test has said at its end.
-func (b *binary) times(out []byte) {
-	byName := map[string]*test{}
-	for _, t := range b.tests {
-		byName[t.Name] = t
+	limited, cancel := context.WithTimeout(ctx, noteTime)
+	defer cancel()
+	began := time.Now()
+	ran, err := b.run(limited, scratch, []string{mutant.Notes + "=" + notes.Name()}, []*test{t}, "-test.v")
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
 	}
-	for line := range strings.Lines(string(out)) {
-		m := testEnded.FindStringSubmatch(line)
-		if m == nil || byName[m[2]] == nil {
-			continue
-		}
-		seconds, err := strconv.ParseFloat(m[3], 64)
-		byName[m[2]].Took = time.Duration(seconds * float64(time.Second))
-		byName[m[2]].Passes = err == nil && m[1] == "PASS"
+	if ended := (*exec.ExitError)(nil); err != nil && limited.Err() == nil && !errors.As(err, &ended) {
+		return fmt.Errorf("%s of %s: %w", t.Name, b.of.ImportPath, err)
 	}
-}
-
-func reachedIn(row []byte) []int {
-	var all []int
-	for id, b := range row {
-		if b != 0 {
-			all = append(all, id)
+	t.Took, t.Costs = time.Since(began), ran.cost
+	t.Passes = err == nil && bytes.Contains(ran.out, []byte("--- PASS: "+t.Name))
+	noted, err := os.ReadFile(notes.Name())
+	for id, is := range noted {
+		if is != 0 {
+			t.Reaches = append(t.Reaches, id)
 		}
 	}
-	return all
+	return err
 }
 
-// spread has each test that reaches anything reach what was reached while no test was known to run: when the process began, or
-// on goroutines that belong to none.
-func (b *binary) spread(common []int) {
-	for _, t := range b.tests {
-		if len(t.Reaches) > 0 {
-			t.Reaches = slices.Concat(t.Reaches, common)
-		}
-	}
+// reach reports whether a test reaches one of some mutants, and can tell something of them.
+func (t *test) reach(some []*defect) bool {
+	return t.Passes && slices.ContainsFunc(some, func(m *defect) bool {
+		return slices.ContainsFunc(m.reach, func(id int) bool { return t.set[id] })
+	})
 }
 
-// reaching returns the tests that reach a mutant, the quickest first.
-func (b *binary) reaching(m *defect) []*test {
-	var some []*test
-	for _, t := range b.tests {
-		if t.Passes && slices.ContainsFunc(m.reach, func(id int) bool { return t.set[id] }) {
-			some = append(some, t)
-		}
-	}
-	slices.SortStableFunc(some, func(x, y *test) int { return int(x.Took - y.Took) })
-	return some
+// A ran process is what is known of it at its end.
+type ran struct {
+	out  []byte
+	cost time.Duration // of processor time
 }
 
-// run runs the binary in the folder of its package. When it returns nothing that it has started is left.
-func (b *binary) run(ctx context.Context, scratch string, env []string, args ...string) ([]byte, error) {
+// run runs tests in the folder of their package. When it returns nothing that they have started is left.
+func (b *binary) run(ctx context.Context, scratch string, env []string, tests []*test, args ...string) (ran, error) {
 	tmp, err := os.MkdirTemp(scratch, "tmp-")
 	if err != nil {
-		return nil, err
+		return ran{}, err
 	}
 	defer func() { _ = os.RemoveAll(tmp) }() // what is left goes with the scratch folder
 	var out bytes.Buffer
-	cmd := exec.CommandContext(ctx, b.path, args...)
+	cmd := exec.CommandContext(ctx, b.path, append(args, "-test.timeout=0", "-test.run=^("+names(tests)+")$")...)
 	cmd.Dir = b.of.Dir
 	cmd.Env = slices.Concat(os.Environ(), env, []string{"TMPDIR=" + tmp, "PWD=" + b.of.Dir})
 	cmd.Stdout, cmd.Stderr = &out, &out
 	err = plant.Run(cmd)
-	return out.Bytes(), err
+	of := ran{out: out.Bytes()}
+	if cmd.ProcessState != nil {
+		of.cost = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
+	}
+	return of, err
+}
+
+// each calls fn for all of a list, for some at a time, until ctx ends.
+func each[T any](ctx context.Context, jobs int, all []T, fn func(T) error) error {
+	todo := make(chan T)
+	failed := make([]error, jobs)
+	var workers sync.WaitGroup
+	for i := range jobs {
+		workers.Go(func() {
+			for one := range todo {
+				failed[i] = errors.Join(failed[i], fn(one))
+			}
+		})
+	}
+	for _, one := range all {
+		select {
+		case todo <- one:
+			continue
+		case <-ctx.Done():
+		}
+		break
+	}
+	close(todo)
+	workers.Wait()
+	return errors.Join(failed...)
 }

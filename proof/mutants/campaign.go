@@ -6,19 +6,22 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 )
 
-// A campaign tries mutants on one package with tests after the other.
+// A campaign tries mutants on the tests of one package, or of some, after the other.
 type campaign struct {
 	*library
 	tested   []*listed // packages with tests, in the order in which they are tried
 	deps     map[string][]string
 	jobs     int
-	kept     string // where notes are kept
+	most     time.Duration // of processor time of tests for a mutant, in each stage; 0: whatever all of them cost
+	alone    time.Duration // of that, what it may cost before others are planted beside it
+	kept     string        // where notes are kept
 	scratch  string
 	ledger   ledger
 	out      io.Writer
@@ -29,56 +32,89 @@ type campaign struct {
 	tried    map[*defect]bool
 }
 
-// eachPackage calls fn for one package with tests after the other, with the mutants that are not decided and that it may reach.
-// It ends early, which is no error, when ctx ends: what was going on then was ended, and that is no fault of its own.
-func (c *campaign) eachPackage(ctx context.Context, wanted []*defect, fn func(p *listed, alive []*defect) error) error {
-	for _, p := range c.tested {
-		alive := c.alive(wanted, p)
-		if len(alive) == 0 {
-			continue
-		}
-		err := fn(p, alive)
+// run tries mutants until each is caught or no test is left. It returns early, which is no error, when ctx ends: what was going on
+// then was ended, and that is no fault of its own.
+func (c *campaign) run(ctx context.Context, wanted []*defect) error {
+	for some := range chunksBy(c.tested, c.rank) {
+		err := c.tryOn(ctx, some, wanted)
 		if ctx.Err() != nil {
-			return nil //nolint:nilerr // see above
+			return nil
 		}
 		if err != nil {
 			return err
 		}
 	}
-	return nil
-}
-
-// run tries mutants until each is caught or no test is left. It returns early when ctx ends, or the time is over.
-func (c *campaign) run(ctx context.Context, wanted []*defect) error {
-	err := c.eachPackage(ctx, wanted, func(p *listed, alive []*defect) error { return c.tryOn(ctx, p, alive) })
-	if err != nil || ctx.Err() != nil {
-		return err
-	}
+	var err error
 	for _, m := range wanted {
 		if c.verdicts[m] == undecided {
-			c.verdicts[m] = uncovered
+			v := uncovered
 			if c.tried[m] {
-				c.verdicts[m] = survived
+				v = survived
 			}
-			err = errors.Join(err, c.ledger.enter(m, c.verdicts[m]))
+			err = errors.Join(err, c.decide(m, v))
 		}
 	}
 	return err
 }
 
-// tryOn tries mutants on the tests of one package.
-func (c *campaign) tryOn(ctx context.Context, p *listed, alive []*defect) error {
-	b, err := c.binary(ctx, p)
-	if err != nil || b == nil {
-		return err
+// tryOn tries mutants on the tests of some packages.
+func (c *campaign) tryOn(ctx context.Context, some []*listed, wanted []*defect) error {
+	s := &stage{campaign: c, past: history{tally: map[string]map[*test]*tally{}}, left: map[*defect][]*test{}}
+	var where []string
+	for _, p := range some {
+		if len(c.alive(wanted, p)) == 0 {
+			continue
+		}
+		b, err := c.binary(ctx, p)
+		if err != nil {
+			return err
+		}
+		if b != nil {
+			s.tests = append(s.tests, b.tests...)
+			where = append(where, c.relative(p.Dir))
+		}
 	}
 	began := time.Now()
-	count, err := c.tryAll(ctx, b, alive)
-	if count > 0 {
-		say(c.out, "%s: %d mutants in %v, %d caught\n", c.relative(p.Dir), count, time.Since(began).Round(time.Second),
-			len(alive)-len(c.alive(alive, p)))
+	reached := s.reached(wanted)
+	if len(reached) == 0 {
+		return nil
 	}
+	name := where[0]
+	if len(where) > 1 {
+		name += " to " + where[len(where)-1]
+	}
+	err := s.run(ctx, name, reached)
+	say(c.out, "%s: %d mutants in %v, %d caught\n", name, len(reached), time.Since(began).Round(time.Second),
+		len(reached)-len(s.reached(reached)))
 	return err
+}
+
+// reached are the mutants that are not decided, and that a test of the stage reaches.
+func (s *stage) reached(wanted []*defect) []*defect {
+	return slices.DeleteFunc(slices.Clone(wanted), func(m *defect) bool {
+		return s.verdictOf(m) != undecided || !slices.ContainsFunc(s.tests, func(t *test) bool { return t.reach([]*defect{m}) })
+	})
+}
+
+func (c *campaign) verdictOf(m *defect) verdict {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.verdicts[m]
+}
+
+// decide keeps a verdict.
+func (c *campaign) decide(m *defect, v verdict) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.verdicts[m] = v
+	return c.ledger.enter(m, v)
+}
+
+// untold keeps that a mutant was tried, and not caught so far.
+func (c *campaign) untold(m *defect) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.tried[m] = true
 }
 
 // alive returns the mutants that are not decided, and that a package with tests may reach.
@@ -112,7 +148,7 @@ func (c *campaign) binary(ctx context.Context, p *listed) (*binary, error) {
 		return nil, err
 	}
 	built := time.Since(began)
-	useful, err := b.learn(ctx, c.places, c.kept, c.scratch)
+	useful, err := b.learn(ctx, c.places, c.jobs, c.kept, c.scratch)
 	if err != nil {
 		return nil, err
 	}
@@ -140,76 +176,54 @@ func (c *campaign) sayLearned(b *binary, built, all time.Duration) {
 	}
 }
 
-// tryAll tries mutants, some at a time, and returns how many the tests reach.
-func (c *campaign) tryAll(ctx context.Context, b *binary, alive []*defect) (count int, err error) {
-	reached := slices.DeleteFunc(slices.Clone(alive), func(m *defect) bool { return len(b.reaching(m)) == 0 })
-	return len(reached), c.inParallel(ctx, c.relative(b.of.Dir), reached, func(m *defect) error {
-		verdict, err := b.try(ctx, c.library, m, b.reaching(m), c.scratch)
+// inParallel calls fn for each group of mutants, for some at a time, and says how far it is.
+func (c *campaign) inParallel(ctx context.Context, where string, all [][]*defect, fn func(group []*defect) error) error {
+	last, count := time.Now(), 0
+	return each(ctx, c.jobs, all, func(group []*defect) error {
 		c.mu.Lock()
-		defer c.mu.Unlock()
-		c.tried[m] = true
-		if verdict != survived && verdict != undecided {
-			c.verdicts[m] = verdict
-			err = errors.Join(err, c.ledger.enter(m, verdict))
+		if count++; time.Since(last) > 30*time.Second {
+			last = time.Now()
+			say(c.out, "%s: %d of %d\n", where, count, len(all))
 		}
-		return err
+		c.mu.Unlock()
+		return fn(group)
 	})
 }
 
-// inParallel calls fn for each mutant, for some at a time, and says how far it is.
-func (c *campaign) inParallel(ctx context.Context, where string, all []*defect, fn func(m *defect) error) error {
-	todo := make(chan *defect)
-	failed := make([]error, c.jobs)
-	var workers sync.WaitGroup
-	for i := range c.jobs {
-		workers.Go(func() {
-			for m := range todo {
-				failed[i] = errors.Join(failed[i], fn(m))
-			}
-		})
-	}
-	last := time.Now()
-	for i, m := range all {
-		select {
-		case todo <- m:
-		case <-ctx.Done():
-		}
-		if ctx.Err() != nil {
-			break
-		}
-		if time.Since(last) > 30*time.Second {
-			last = time.Now()
-			say(c.out, "%s: %d of %d\n", where, i, len(all))
-		}
-	}
-	close(todo)
-	workers.Wait()
-	return errors.Join(failed...)
-}
-
-// ranks are the packages whose tests are tried first, and last: by the begin of their path, the longest that fits.
-var ranks = []struct {
-	begin string
-	rank  int
-}{{"internal/", 0}, {"test/quick", 2}, {"test/hammer", 4}, {"proof/", 5}}
-
-// order puts packages with tests in the order in which they are tried: what is quick comes first.
-func (t *tree) order(tested []*listed) {
-	rank := func(p *listed) int {
-		path := t.relative(p.Dir)
-		for _, r := range ranks {
-			if strings.HasPrefix(path, r.begin) {
-				return r.rank
-			}
-		}
-		if path == "." {
-			return 1
-		}
+// rank is the place of a package with tests in their order: what is quick comes first. Those of one rank are tried together.
+func (t *tree) rank(p *listed) int {
+	path := t.relative(p.Dir)
+	switch {
+	case path == "." || strings.HasPrefix(path, "internal/"):
+		return 0
+	case path == "test/hammer":
+		return 2
+	case strings.HasPrefix(path, "proof/"):
 		return 3
 	}
+	return 1
+}
+
+// order puts packages with tests in the order in which they are tried.
+func (t *tree) order(tested []*listed) {
 	slices.SortStableFunc(tested, func(a, b *listed) int {
-		return cmp.Or(rank(a)-rank(b), strings.Compare(a.ImportPath, b.ImportPath))
+		return cmp.Or(t.rank(a)-t.rank(b), strings.Compare(a.ImportPath, b.ImportPath))
 	})
+}
+
+// chunksBy are the parts of a list that have the same number.
+func chunksBy[T any](all []T, number func(T) int) iter.Seq[[]T] {
+	return func(yield func([]T) bool) {
+		for begin, i := 0, 1; i <= len(all); i++ {
+			if i < len(all) && number(all[i]) == number(all[begin]) {
+				continue
+			}
+			if !yield(all[begin:i]) {
+				return
+			}
+			begin = i
+		}
+	}
 }
 
 // depsOf are the packages that the tests of each package have in them.

@@ -68,7 +68,7 @@ func (s settings) packages(ctx context.Context, l *library, tested []*listed) ([
 
 func (s settings) newCampaign(l *library, tested []*listed, scratch string, out io.Writer) *campaign {
 	return &campaign{
-		library: l, tested: tested, jobs: s.jobs, kept: filepath.Join(l.root, ".bin", "mutants"), scratch: scratch, out: out,
+		library: l, tested: tested, jobs: s.jobs, most: s.most, alone: s.alone, kept: filepath.Join(l.root, ".bin", "mutants"), scratch: scratch, out: out,
 		deps: depsOf(tested), binaries: map[string]*binary{}, verdicts: map[*defect]verdict{}, tried: map[*defect]bool{},
 	}
 }

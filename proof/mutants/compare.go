@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -24,31 +23,39 @@ func (s settings) compare(ctx context.Context, in *campaign, all []*defect) erro
 	for _, m := range all {
 		c.verdicts[m] = undecided
 	}
-	err := c.eachPackage(ctx, all, func(p *listed, alive []*defect) error { return s.compareOn(ctx, c, p, alive) })
-	return errors.Join(err, c.report())
+	for _, p := range in.tested {
+		err := s.compareOn(ctx, c, p, in.alive(all, p))
+		if ctx.Err() != nil {
+			break
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return c.report()
 }
 
 // compareOn tries the mutants on the tests of one package.
 func (s settings) compareOn(ctx context.Context, c *comparison, p *listed, alive []*defect) error {
-	_, names, err := c.hookTests(p)
+	tests, err := p.testsOf()
 	wanted := func(name string) bool { return s.each.MatchString(c.nameOf(p, name)) }
-	if err != nil || !slices.ContainsFunc(names, wanted) {
+	if err != nil || len(alive) == 0 || !slices.ContainsFunc(tests, wanted) {
 		return err
 	}
 	b, err := c.binary(ctx, p)
 	if err != nil || b == nil {
 		return err
 	}
-	return c.inParallel(ctx, c.relative(p.Dir), alive, func(m *defect) error {
-		for _, t := range b.reaching(m) {
-			if !wanted(t.Name) {
+	return c.inParallel(ctx, c.relative(p.Dir), one(alive), func(group []*defect) error {
+		for _, t := range b.tests {
+			if !wanted(t.Name) || !t.reach(group) {
 				continue
 			}
-			v, err := b.try(ctx, c.library, m, []*test{t}, c.scratch)
+			v, _, err := c.attempt(ctx, group, []*test{t}, c.scratch)
 			if err != nil || v == undecided {
 				return err
 			}
-			c.note(m, c.nameOf(p, t.Name), v)
+			c.note(group[0], c.nameOf(p, t.Name), v)
 		}
 		return nil
 	})

@@ -82,7 +82,6 @@ func (s site) call(n *ast.CallExpr) {
 	if tv := s.info.Types[n.Fun]; !is || tv.IsType() || tv.IsBuiltin() {
 		return
 	}
-	s.later(n)
 	for i, arg := range n.Args {
 		if s.info.Types[arg].Type == nil {
 			continue
@@ -105,22 +104,6 @@ func parameter(signature *types.Signature, i int, whole bool) types.Type {
 		return slice.Elem()
 	}
 	return params.At(last).Type()
-}
-
-// later has what a timer calls belong to the test that started the timer.
-func (s site) later(n *ast.CallExpr) {
-	fun, is := n.Fun.(*ast.SelectorExpr)
-	if !is {
-		return
-	}
-	switch object := s.info.Uses[fun.Sel]; {
-	case object == nil || object.Pkg() == nil || object.Name() != "AfterFunc":
-	case object.Pkg().Path() == "time" || object.Pkg().Path() == "context":
-		f := n.Args[1]
-		s.edits = append(s.edits, edit{
-			start: s.offset(f.Pos()), end: s.offset(f.End()), before: "mutant.Later(", after: ")", place: -1,
-		})
-	}
 }
 
 // composite leaves out each field of a struct.

@@ -95,7 +95,7 @@ func (w withPlanted) Import(path string) (*types.Package, error) {
 // planted is the package that the wrapped sources import.
 func (l *library) planted() (types.Importer, error) {
 	var files []*ast.File
-	for name, text := range plantedSources(nil, 0) {
+	for name, text := range plantedSources(nil) {
 		if strings.HasSuffix(name, ".go") {
 			file, err := parser.ParseFile(l.set, name, text, parser.SkipObjectResolution)
 			if err != nil {
@@ -216,7 +216,7 @@ func (l *library) collect() {
 func (l *library) write(dir string, others map[string]string) (string, error) {
 	files := maps.Clone(l.wrapped)
 	maps.Copy(files, others)
-	for name, text := range plantedSources(l.scripts.numbers(), l.places) {
+	for name, text := range plantedSources(l.scripts.numbers()) {
 		files[plantedAt+"/"+name] = text
 	}
 	replace := map[string]string{}

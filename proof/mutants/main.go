@@ -20,7 +20,8 @@
 //	luatokens, luaparser, luaexprs the rules for Lua
 //	scripts.go                     which scripts there are, and which files are in them
 //	wrap.go, overlay.go, mutant/   how all mutants get into one binary
-//	binary.go, trial.go            the tests of a package, what they reach, and one mutant
+//	binary.go, trial.go            the tests of a package, what they reach, and some of them with mutants
+//	stage.go                       which tests come first for a mutant, and mutants that are planted together
 //	choice.go, campaign.go         which are tried, and in which order
 //	compare.go                     tests that are compared with one another
 //	report.go, ledger.go           what is said of them, and what is kept
@@ -29,11 +30,14 @@
 // Nothing in the tree is changed. Each place is wrapped in a copy of its file, `if cond` becomes `if mutant.Cond(17, cond)`, and
 // the go command is told by -overlay to compile the copies. So there is one binary for the tests of each package, with every
 // mutant in it, and the environment of the process says which of them is on. It says as well from where Lua is read. The first
-// run of a binary has no defect: it notes for each test how long it takes and which places it reaches. That is kept in
-// .bin/mutants, under the hash of the binary.
+// run of each test has no defect: it notes what the test costs and which places it reaches. That is kept in .bin/mutants, under the
+// hash of the binary.
 //
 // A mutant is caught if a test fails, or takes much longer than without it. The tests of the packages of the root are tried first,
-// then those of proof/test and of the matrix. What survives is shown with a hash. If nothing can be seen of the defect, whatever the
+// then those of proof/test and of the matrix. MOST=2s says how much processor time of tests a mutant may cost at each of these
+// stages: the most likely tests come first, by what they have noticed of the same function and file. Most of the mutants that are
+// left after a third of a second are noticed by no test, so from then on eight are planted at once, of different functions; only
+// if a test fails are they told apart. One may hide another: it is then said to have survived. What survives is shown with a hash. If nothing can be seen of the defect, whatever the
 // test, a line in equivalent.txt says so: the hash, and why. The hash is made of the statement and those beside it, so that it is
 // another one if the code is. Places that cannot be wrapped are counted as not made, with the reason.
 package main
@@ -69,6 +73,8 @@ type settings struct {
 	wide   bool
 	jobs   int
 	within time.Duration  // 0: as long as it takes
+	most   time.Duration  // of processor time for a mutant, in each stage; 0: whatever all tests cost
+	alone  time.Duration  // of that, what it may cost before others are planted beside it
 	each   *regexp.Regexp // tests that are compared with one another; nil: none
 	ledger string         // the file in which verdicts are kept; empty: none
 }
@@ -88,7 +94,7 @@ func parseSettings(args []string, out io.Writer) (s settings, err error) {
 	flags.SetOutput(out)
 	flags.StringVar(&s.root, "root", ".", "the tree")
 	in := flags.String("in", "", "a regular expression for the paths of files")
-	s.part = plant.Whole
+	s.part, s.alone = plant.Whole, aloneFor
 	flags.Var(&s.part, "part", "which part of the mutants, such as 2/4")
 	flags.IntVar(&s.sample, "sample", -1, "how many, chosen by chance; with -changed: of those that are not changed")
 	flags.Uint64Var(&s.seed, "seed", 0, "of the sample; 0: another one each time")
@@ -98,6 +104,7 @@ func parseSettings(args []string, out io.Writer) (s settings, err error) {
 	flags.BoolVar(&s.strict, "strict", false, "survivors fail the run, as they do with -changed")
 	flags.BoolVar(&s.wide, "wide", true, "what survives the tests of the root is tried on those of proof/test")
 	flags.IntVar(&s.jobs, "jobs", 2, "how many at a time")
+	flags.DurationVar(&s.most, "most", 0, "how much processor time of tests a mutant may cost in each stage; 0: whatever all of them cost")
 	each := flags.String("each", "", "compare the tests with one another whose folder and name, as in \"multi TestLeave\", match this")
 	flags.StringVar(&s.ledger, "ledger", "", "a file in which verdicts are kept: what is decided there is not tried again")
 	flags.DurationVar(&s.within, "for", 0, "how long it may take, a third of it for a sample beside changed lines; 0: as long as it takes")

@@ -74,6 +74,9 @@ func verdictOf(out, before, after string) string {
 	return verdict
 }
 
+// tableOf is the table at the end of what was said.
+func tableOf(out string) string { return out[max(0, strings.LastIndex(out, " made ")):] }
+
 func TestCampaign(t *testing.T) {
 	s := fixture(t)
 	before := filesOf(t, s.root)
@@ -107,6 +110,11 @@ func TestCampaign(t *testing.T) {
 	maps.DeleteFunc(after, func(path, _ string) bool { return strings.HasPrefix(path, ".bin/") })
 	if diff := cmp.Diff(before, after); diff != "" {
 		t.Error("the tree was changed:", diff)
+	}
+
+	s.alone = 0
+	if together, err := run(t, s); err != nil || tableOf(together) != tableOf(out) {
+		t.Error("another table if mutants are planted together:", err, together)
 	}
 
 	s.strict = true

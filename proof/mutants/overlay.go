@@ -15,7 +15,7 @@ import (
 var plantedFiles embed.FS
 
 // plantedSources are the files of the package that the wrapped sources import, with the numbers of the scripts.
-func plantedSources(scripts map[string]int, places int) map[string]string {
+func plantedSources(scripts map[string]int) map[string]string {
 	all := map[string]string{}
 	entries, err := plantedFiles.ReadDir("mutant")
 	if err != nil {
@@ -30,7 +30,7 @@ func plantedSources(scripts map[string]int, places int) map[string]string {
 			all[e.Name()] = string(text)
 		}
 	}
-	known := fmt.Sprintf("package mutant\n\nconst Places = %d\n\nvar scripts = map[string]int{", places)
+	known := "package mutant\n\nvar scripts = map[string]int{"
 	for _, called := range slices.Sorted(maps.Keys(scripts)) {
 		known += fmt.Sprintf("%q: %d, ", called, scripts[called])
 	}
@@ -44,28 +44,20 @@ var (
 	sourceOf      = regexp.MustCompile(`(?m)^func SourceOf\(name string\) string \{`)
 )
 
-// hookTests has each test of a package say which it is, and returns the texts of its files, and the tests by their rows, which
-// begin with 1.
-func (t *tree) hookTests(p *listed) (files map[string]string, tests []string, err error) {
-	files = map[string]string{}
+// testsOf are the names of the tests of a package.
+func (p *listed) testsOf() (tests []string, err error) {
 	for _, name := range slices.Concat(p.TestGoFiles, p.XTestGoFiles) {
 		source, err := os.ReadFile(filepath.Join(p.Dir, name))
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
-		text := topTest.ReplaceAllStringFunc(string(source), func(head string) string {
-			called := topTest.FindStringSubmatch(head)[1]
-			if called == "TestMain" {
-				return head
+		for _, m := range topTest.FindAllStringSubmatch(string(source), -1) {
+			if m[1] != "TestMain" {
+				tests = append(tests, m[1])
 			}
-			tests = append(tests, called)
-			return fmt.Sprintf("%s defer mutant.Test(%d)();", head, len(tests))
-		})
-		if text != string(source) {
-			files[t.relative(filepath.Join(p.Dir, name))] = t.importing(text)
 		}
 	}
-	return files, tests, nil
+	return tests, nil
 }
 
 // hookRigs has the function by which tests get the text of a script note it.

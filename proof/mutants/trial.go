@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -28,48 +29,71 @@ const (
 
 var errNotLua = errors.New("it does not compile")
 
-// firstTests is how many tests are run in the first process for a mutant; each other process runs four times as many.
-const firstTests = 2
-
-// try runs the tests that reach a mutant, until one fails or does not end.
-func (b *binary) try(ctx context.Context, l *library, m *defect, tests []*test, scratch string) (verdict, error) {
-	env, err := l.plant(ctx, m, scratch)
-	switch {
-	case ctx.Err() != nil:
-		return undecided, nil //nolint:nilerr // luac was ended, which is no fault of the script
-	case errors.Is(err, errNotLua):
-		return notMade, nil
-	case err != nil:
-		return undecided, err
-	}
-	for some := firstTests; len(tests) > 0; some *= 4 {
-		now := tests[:min(some, len(tests))]
-		tests = tests[len(now):]
-		switch verdict, err := b.tryTests(ctx, env, now, scratch); {
-		case err != nil, verdict != survived:
-			return verdict, err
+// plant returns the environment of a process in which mutants are, whose files are named after the first one.
+func (l *library) plant(ctx context.Context, some []*defect, scratch string) ([]string, error) {
+	var ids, lines []string
+	scripts := map[string][]*defect{}
+	for _, m := range some {
+		if m.isLua() {
+			scripts[m.file] = append(scripts[m.file], m)
+		} else {
+			ids = append(ids, number(m.id))
 		}
 	}
-	return survived, nil
+	for path, in := range scripts {
+		slices.SortFunc(in, func(a, b *defect) int { return b.start - a.start })
+		source := l.scripts.sources[path]
+		for _, m := range in {
+			source = source[:m.start] + m.text + source[m.end:]
+		}
+		if !compiles(ctx, source) {
+			return nil, errNotLua
+		}
+		file := filepath.Join(scratch, some[0].hash+"-"+filepath.Base(path))
+		lines = append(lines, path+"="+file)
+		if err := os.WriteFile(file, []byte(source), 0o644); err != nil {
+			return nil, err
+		}
+	}
+	return []string{mutant.Planted + "=" + strings.Join(ids, ","), mutant.Lua + "=" + strings.Join(lines, "\n")}, nil
 }
 
-// plant returns the environment of a process in which the mutant is.
-func (l *library) plant(ctx context.Context, m *defect, scratch string) ([]string, error) {
-	if !m.isLua() {
-		return []string{mutant.Planted + "=" + number(m.id)}, nil
+// attempt runs tests of one package with mutants, and returns which of them has failed, if that is known. If they do not end in
+// time, they do the same without a mutant, in half of the time: otherwise the machine is busy, and they get more time.
+func (l *library) attempt(ctx context.Context, some []*defect, tests []*test, scratch string) (v verdict, by *test, err error) {
+	env, err := l.plant(ctx, some, scratch)
+	switch {
+	case ctx.Err() != nil:
+		return undecided, nil, nil //nolint:nilerr // luac was ended, which is no fault of the script
+	case errors.Is(err, errNotLua):
+		return notMade, nil, nil
+	case err != nil:
+		return undecided, nil, err
 	}
-	file := filepath.Join(scratch, m.hash+".lua")
-	source := l.scripts.sources[m.file]
-	source = source[:m.start] + m.text + source[m.end:]
-	if !compiles(ctx, source) {
-		return nil, errNotLua
+	b := tests[0].in
+	for limit := limitOf(tests); ; limit *= 3 {
+		out, inTime, err := b.runWithin(ctx, limit, scratch, env, tests)
+		var ended *exec.ExitError
+		switch {
+		case ctx.Err() != nil:
+			return undecided, nil, nil //nolint:nilerr // the tests were ended, which is no fault of their own
+		case !inTime:
+			if _, inTime, _ := b.runWithin(ctx, limit/2, scratch, nil, tests); inTime {
+				return caught, failedOf(tests, nil), nil
+			}
+		case err == nil:
+			return survived, nil, nil
+		case errors.As(err, &ended):
+			return caught, failedOf(tests, out), nil
+		default:
+			return undecided, nil, fmt.Errorf("the tests of %s: %w", b.of.ImportPath, err)
+		}
 	}
-	return []string{mutant.Lua + "=" + m.file + "=" + file}, os.WriteFile(file, []byte(source), 0o644)
 }
 
 // limitOf is how long tests may take with a defect: much longer than without one, because others use the machine as well.
 func limitOf(tests []*test) time.Duration {
-	limit, longest := 10*time.Second, time.Duration(0)
+	limit, longest := 4*time.Second, time.Duration(0)
 	for _, t := range tests {
 		longest = max(longest, t.Took)
 		limit += t.Took / 2 // they run beside one another
@@ -77,38 +101,33 @@ func limitOf(tests []*test) time.Duration {
 	return limit + 3*longest
 }
 
-// tryTests runs some tests with a defect. If they do not end in time, they do the same without it, in half of the time: otherwise
-// the machine is busy, and they get more time.
-func (b *binary) tryTests(ctx context.Context, env []string, tests []*test, scratch string) (verdict, error) {
-	var names []string
+// names is a regular expression for the names of tests.
+func names(tests []*test) string {
+	var all []string
 	for _, t := range tests {
-		names = append(names, regexp.QuoteMeta(t.Name))
+		all = append(all, regexp.QuoteMeta(t.Name))
 	}
-	args := []string{"-test.failfast", "-test.timeout=0", "-test.run=^(" + strings.Join(names, "|") + ")$"}
-	for limit := limitOf(tests); ; limit *= 3 {
-		inTime, err := b.runWithin(ctx, limit, scratch, env, args)
-		var ended *exec.ExitError
-		switch {
-		case ctx.Err() != nil:
-			return undecided, nil //nolint:nilerr // the tests were ended, which is no fault of their own
-		case !inTime:
-			if inTime, _ := b.runWithin(ctx, limit/2, scratch, nil, args); inTime {
-				return caught, nil
-			}
-		case err == nil:
-			return survived, nil
-		case errors.As(err, &ended):
-			return caught, nil
-		default:
-			return undecided, fmt.Errorf("the tests of %s: %w", b.of.ImportPath, err)
-		}
-	}
+	return strings.Join(all, "|")
 }
 
-// runWithin runs the binary for so long at most.
-func (b *binary) runWithin(ctx context.Context, limit time.Duration, scratch string, env, args []string) (inTime bool, err error) {
+var testFailed = regexp.MustCompile(`(?m)^--- FAIL: (\w+)`)
+
+// failedOf is the test that has failed, by what the process has written. A process that was ended, or that ended in a panic, may
+// not say it.
+func failedOf(tests []*test, out []byte) *test {
+	m := testFailed.FindSubmatch(out)
+	for _, t := range tests {
+		if len(tests) == 1 || m != nil && t.Name == string(m[1]) {
+			return t
+		}
+	}
+	return nil
+}
+
+// runWithin runs tests for so long at most.
+func (b *binary) runWithin(ctx context.Context, limit time.Duration, scratch string, env []string, tests []*test) ([]byte, bool, error) {
 	limited, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	_, err = b.run(limited, scratch, env, args...)
-	return limited.Err() == nil, err
+	of, err := b.run(limited, scratch, env, tests, "-test.failfast")
+	return of.out, limited.Err() == nil, err
 }

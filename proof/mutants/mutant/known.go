@@ -1,7 +1,4 @@
 package mutant
 
-// Places is how many places and scripts there are. The runner writes this file anew.
-const Places = 0
-
-// scripts are the numbers of scripts, by name.
+// scripts are the numbers of scripts, by name. The runner writes this file anew.
 var scripts = map[string]int{}

@@ -16,27 +16,32 @@ import (
 
 // The variables of the environment that the runner sets.
 const (
-	Planted = "MUTANT"       // the number of the defect
-	Lua     = "MUTANT_LUA"   // path=file: the script at that path of the tree is read from the file
+	Planted = "MUTANT"       // the numbers of the defects, with commas
+	Lua     = "MUTANT_LUA"   // lines such as path=file: the script at that path of the tree is read from the file
 	Notes   = "MUTANT_NOTES" // the file in which places that are reached are noted
 )
 
-var planted = number(os.Getenv(Planted))
+var planted = numbers(os.Getenv(Planted))
 
-func number(text string) int {
-	n, err := strconv.Atoi(text)
-	if err != nil {
-		return -1
+// numbers returns a table in which those of a list are true.
+func numbers(list string) (table []bool) {
+	for text := range strings.SplitSeq(list, ",") {
+		if n, err := strconv.Atoi(text); err == nil {
+			table = append(table, make([]bool, max(0, n+1-len(table)))...)
+			table[n] = true
+		}
 	}
-	return n
+	return table
 }
+
+func isPlanted(id int) bool { return id < len(planted) && planted[id] }
 
 // On reports whether a defect is planted, and notes that its place is reached.
 func On(id int) bool {
-	if reached != nil {
-		note(id)
+	if reached != nil && reached[id] == 0 {
+		reached[id] = 1
 	}
-	return id == planted
+	return isPlanted(id)
 }
 
 // Keeps reports whether a statement is still there.
@@ -47,7 +52,7 @@ func Cond[B ~bool](id int, b B) B {
 	switch {
 	case On(id):
 		return !b
-	case planted == id+1:
+	case isPlanted(id + 1):
 		return false
 	}
 	return b
@@ -63,14 +68,14 @@ type Real interface {
 
 // Number is a constant: defect id makes it one more, the next ones one less, twice and half of it.
 func Number[T Real](id int, v T) T {
-	switch On(id); planted - id {
-	case 0:
+	switch {
+	case On(id):
 		return v + 1
-	case 1:
+	case isPlanted(id + 1):
 		return v - 1
-	case 2:
+	case isPlanted(id + 2):
 		return v * 2
-	case 3:
+	case isPlanted(id + 3):
 		return v / 2
 	}
 	return v
@@ -146,13 +151,29 @@ func GreaterEq[T cmp.Ordered](id int, a, b T) bool { return LessEq(id, b, a) }
 // Script is the text of a script at a path of the tree.
 func Script(id int, path, text string) string {
 	On(id)
-	of, file, _ := strings.Cut(os.Getenv(Lua), "=")
-	if of != path {
-		return text
+	for line := range strings.SplitSeq(os.Getenv(Lua), "\n") {
+		of, file, _ := strings.Cut(line, "=")
+		if of != path {
+			continue
+		}
+		changed, err := os.ReadFile(file)
+		if err != nil {
+			panic("mutant: " + err.Error())
+		}
+		return string(changed)
 	}
-	changed, err := os.ReadFile(file)
-	if err != nil {
-		panic("mutant: " + err.Error())
+	return text
+}
+
+// Sent notes that a script is sent.
+func Sent(name string) {
+	if id, is := scripts[name]; is {
+		On(id)
 	}
-	return string(changed)
+}
+
+// SentAs is the text of a script that is sent.
+func SentAs(name, text string) string {
+	Sent(name)
+	return text
 }
