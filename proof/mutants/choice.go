@@ -17,7 +17,7 @@ func (s settings) choose(ctx context.Context, l *library, out io.Writer) (must, 
 	var rest []*defect
 	n := 0
 	for _, m := range l.mutants {
-		if !s.in.MatchString(m.file) {
+		if !s.in.MatchString(m.file) || !s.only.MatchString(m.hash) {
 			continue
 		}
 		if s.part.Has(n) {

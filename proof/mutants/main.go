@@ -2,6 +2,7 @@
 // each of them the tests that reach its place, until one fails.
 //
 //	make mutants IN='internal/wire|release.go'   # those of files whose paths match
+//	make mutants ONLY='0c1b2a|9f8e7d'            # those of which the hashes are known
 //	make mutants PART=2/4                        # the second quarter
 //	make mutants SAMPLE=200 SEED=7               # some, chosen by chance
 //	make mutants CHANGED=main                    # those of lines that were changed since the branch began
@@ -62,7 +63,8 @@ import (
 // settings are what the command line says.
 type settings struct {
 	root   string // of the tree
-	in     *regexp.Regexp
+	in     *regexp.Regexp // paths of files
+	only   *regexp.Regexp // hashes
 	part   plant.Part
 	sample int // how many; negative: all
 	seed   uint64
@@ -94,6 +96,7 @@ func parseSettings(args []string, out io.Writer) (s settings, err error) {
 	flags.SetOutput(out)
 	flags.StringVar(&s.root, "root", ".", "the tree")
 	in := flags.String("in", "", "a regular expression for the paths of files")
+	only := flags.String("only", "", "a regular expression for the hashes of mutants")
 	s.part, s.alone = plant.Whole, aloneFor
 	flags.Var(&s.part, "part", "which part of the mutants, such as 2/4")
 	flags.IntVar(&s.sample, "sample", -1, "how many, chosen by chance; with -changed: of those that are not changed")
@@ -115,6 +118,9 @@ func parseSettings(args []string, out io.Writer) (s settings, err error) {
 		return s, errors.New("flags only, and at least one at a time")
 	}
 	if s.in, err = regexp.Compile(*in); err != nil {
+		return s, err
+	}
+	if s.only, err = regexp.Compile(*only); err != nil {
 		return s, err
 	}
 	if *each != "" {
