@@ -6,11 +6,17 @@ import (
 	"slices"
 )
 
+// mostTries is how many courses are tried to find the shortest: the longest may have thousands of keys.
+const mostTries = 300
+
 // shrink returns a shorter course on which the servers differ as well: without steps, then without keys, members and fields of what
 // there is at first, as far as they do not matter.
 func (c *Course) shrink(ctx context.Context, s *scriptServer) *Course {
-	least := c
+	least, rest := c, mostTries
 	try := func(shorter *Course) bool {
+		if rest--; rest < 0 {
+			return false
+		}
 		diff, err := shorter.play(ctx, s, nil)
 		if err == nil && diff != "" {
 			least = shorter
