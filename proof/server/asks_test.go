@@ -98,6 +98,14 @@ func (t *thrower) inLine(e *Step) {
 func (t *thrower) release(e *Step) {
 	v := t.owner()
 	set := t.keysOf(v)
+	if o, ok := t.waiter(); ok && t.chance(35) { // what somebody waits for
+		if text, held := t.space.text(o.Set[0].Key); held && Value(text).Token() != "" && Value(text).IsValid() {
+			v, set = Value(text), nil
+			for _, s := range o.Set {
+				set = append(set, s.Key)
+			}
+		}
+	}
 	fenced := t.chance(40)
 	e.Script, e.Keys = "release", beside(slices.Clone(set), set, line)
 	if t.chance(4) { // intents, by a clean-up, which says that they are their own lines
@@ -116,7 +124,7 @@ func (t *thrower) release(e *Step) {
 	if waiter, ok := t.waiter(); ok && t.chance(15) {
 		e.Args = append(e.Args, waiter.Line.ID, pick(t.dice, waiter.Line.Place, "?"))
 	}
-	if t.chance(15) {
+	if t.chance(25) {
 		for len(e.Args) < 7 {
 			e.Args = append(e.Args, "")
 		}
@@ -206,7 +214,7 @@ func (t *thrower) batch(e *Step) {
 		n := t.between(1, len(rest))
 		v, ttl := t.value(pick(t.dice, tokens...)), t.ttl()
 		if text, ok := t.space.text(rest[0]); t.chance(50) && ok {
-			v, ttl, n = Value(text), "0", pick(t.dice, 1, 1, n)
+			v, ttl, n = pick(t.dice, Value(text), Value(text), v), "0", pick(t.dice, 1, 1, n)
 		}
 		if ttl == "0" {
 			e.Keys, e.Args = append(e.Keys, rest[:n]...), append(e.Args, fmt.Sprint(n), string(v), ttl)

@@ -100,6 +100,12 @@ func (d dice) start() Space {
 	for _, id := range waiters[:d.IntN(len(waiters))] {
 		d.plantWaiter(space, id, strange)
 	}
+	if o, ok := d.wants[waiters[0]]; ok && d.chance(60) { // all that it wants is held by one, who releases just that
+		v, end := d.value(pick(d, tokens...)), d.end(pick(d, ttls...))
+		for _, s := range o.Set {
+			space[s.Key] = &Thing{Kind: String, Text: string(v), End: end}
+		}
+	}
 	return space
 }
 
@@ -156,8 +162,8 @@ func (d dice) plantReaders(space Space, key string, n int) {
 		if d.chance(25) || n > 10 && d.chance(70) {
 			end = d.end(-int64(d.IntN(5000)))
 		}
-		if d.chance(8) {
-			v = v.Left()
+		if d.chance(12) { // there are others with the same metadata
+			space.add(key, string(v.Left()), float64(d.end(pick(d, ttls...))))
 		}
 		space.add(key, string(v), float64(end))
 	}
