@@ -68,7 +68,11 @@ func newDice(seed uint64) (d dice, start Space) {
 		return d, Space{}
 	case seed%25 == 3:
 		start = d.start()
-		d.plantCrowd(start)
+		if d.chance(35) {
+			d.plantMany(start)
+		} else {
+			d.plantCrowd(start)
+		}
 		return d, start
 	}
 	return d, d.start()
@@ -291,7 +295,7 @@ func (d dice) plantWaiter(space Space, id string, strange int) {
 
 // plantCrowd puts very many into one or two lines: more than may be dropped at once, or are told, or read together.
 func (d dice) plantCrowd(space Space) {
-	n, gone, home := pick(d, 11, 20, 80, 520), pick(d, 0, 10, 90, 100), d.names[0]
+	n, gone, home := pick(d, 11, 20, 80, 520, 520), pick(d, 0, 10, 90, 100, 100), d.names[0]
 	set := []Spot{spotOf(home)}
 	if d.chance(60) {
 		set = append(set, spotOf(d.names[1]))
@@ -318,5 +322,25 @@ func (d dice) plantCrowd(space Space) {
 			space.add(s.Line, o.entryFor(i, till).String(), float64(begin-2_000_000+int64(k)))
 			space[s.Line].End = d.end(30_000)
 		}
+	}
+}
+
+// plantMany has very many read two keys, of whose numbers those of very many others are left that have died.
+func (d dice) plantMany(space Space) {
+	for _, key := range d.names[:2] {
+		s := spotOf(key)
+		delete(space, key)
+		fields := map[string]string{greatest: decimal(begin - 2*hour*1000)}
+		for k := range pick(d, 30, 130, 257, 257) {
+			token := fmt.Sprintf("reader%d", k)
+			space.add(key, token, float64(d.end(60_000+int64(k))))
+			fields[token] = decimal(begin - 3*hour*1000 + int64(k))
+		}
+		space[key].End = int64(space[key].Members[len(space[key].Members)-1].Score)
+		for k := range pick(d, 60, 600, 600) {
+			fields[fmt.Sprintf("dead%d", k)] = "7"
+		}
+		space[s.Fence] = &Thing{Kind: Hash, Fields: fields, End: d.end(day)}
+		delete(space, s.Line)
 	}
 }
