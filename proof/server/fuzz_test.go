@@ -19,7 +19,7 @@ var (
 )
 
 const (
-	courses = 3000 // in the gate
+	courses = 2000 // in the gate
 	length  = 10   // steps of a course
 	players = 2    // at once, each with a server of its own
 )

@@ -66,7 +66,7 @@ func newDice(seed uint64) (d dice, start Space) {
 			d.names = append(d.names, fmt.Sprintf("key%d", i))
 		}
 		return d, Space{}
-	case seed%25 == 3:
+	case seed%16 == 3:
 		start = d.start()
 		if d.chance(35) {
 			d.plantMany(start)
