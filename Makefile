@@ -305,6 +305,13 @@ soak: ## that nothing grows while the library works, in calm and under faults: F
 	@cd proof/torture && go test -count=1 -timeout 0 -v -run '^TestSoak$$' ./soak -for $(FOR) -page $(CURDIR)/.bin/soak.md
 	@cat .bin/soak.md
 
+.PHONY: fuzz-server
+fuzz-server: FOR ?= 1h
+fuzz-server: ## that the scripts do what the model server does, on courses by chance: FOR=10m SEED=7 for one
+	@.ci/install
+	@go test -count=1 -timeout 0 -v -run '^TestScriptsAreAsTheModel$$' ./proof/server \
+		$(if $(filter command line,$(origin SEED)),-seed=$(SEED),-for=$(FOR))
+
 .PHONY: models
 models: ## that the protocol holds, by trying every order in small models of it: MODELS=regexp
 	@go run ./proof/models -run '$(MODELS)'

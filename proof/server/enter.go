@@ -1,0 +1,119 @@
+package server
+
+import "fmt"
+
+// A front is what stands in a line when a waiter enters it.
+type front int
+
+const (
+	nobody     front = iota // or the waiter has a place already
+	onlyGuards              // or they stand behind somebody
+	someone
+	renewed // somebody who has entered in this second, so the line lives for long enough
+)
+
+// isWaited reports whether somebody is known to wait before a waiter that enters.
+func (f front) isWaited() bool { return f == someone || f == renewed }
+
+// entryFor is the entry of a waiter in the line of the i-th key, alive until then. That of its first key names all.
+func (o Obtaining) entryFor(i int, till int64) Entry {
+	n := len(o.Set)
+	e := Entry{
+		ID: o.Line.ID, Till: till, Mode: Read, Sharded: o.Line.Sharded, Fenced: o.Fenced, TTL: o.TTL, Keys: n,
+		Channel: o.Line.Channel, Value: o.Value,
+	}
+	if i < o.Writes {
+		e.Mode = Write
+	}
+	if n == 1 {
+		return e
+	}
+	if i > 0 {
+		e.names = o.Set[0].Key
+		return e
+	}
+	e.Home = true
+	for k, s := range o.Set {
+		mode := Read
+		if k < o.Writes {
+			mode = Write
+		}
+		e.names += fmt.Sprintf("%s%d:%s", mode.letter(), len(s.Key), s.Key)
+	}
+	// One that may read some of its keys already, under other metadata, names a key that no script has: so it is told to
+	// ask, and finds what it has.
+	if n > o.Writes && o.Letters.searches() {
+		e.names += "r0:"
+	}
+	return e
+}
+
+// standsWell reports whether a waiter stands in each of its lines, and was written there a moment ago: then nothing is to
+// be written.
+func (r *run) standsWell(o Obtaining, place spotInLine) bool {
+	const moment = 500 // ms
+	first, ok := r.entryAt(0, o.Line.ID, place)
+	if !place.known || !ok || first.Till-r.now < o.Line.Life-moment {
+		return false
+	}
+	for i, s := range r.set {
+		score, ok := r.score(s.Line, o.entryFor(i, first.Till).String())
+		if !ok || score != place.place {
+			return false
+		}
+	}
+	return true
+}
+
+// enter has a waiter enter its lines at the place that it had, or behind all others: its place is the microsecond, or comes right
+// after the last in one of the lines. A line lives twice as long as a waiter counts as alive, and never less than its guards.
+// It returns the place, and what stood in each line.
+func (r *run) enter(o Obtaining, place spotInLine) (float64, []front) {
+	fronts, at := make([]front, len(r.set)), place.place
+	if !place.known {
+		at = float64(r.Micros)
+		for i := range r.set {
+			last := 0.0
+			last, fronts[i] = r.lastPlace(i)
+			at = max(at, last+1)
+		}
+	}
+	life := 2 * o.Line.Life
+	for i, s := range r.set {
+		left := r.left(s.Line, r.now)
+		r.add(s.Line, o.entryFor(i, r.now+o.Line.Life).String(), millis(at))
+		stays := (place.known || fronts[i] == onlyGuards) && left >= life
+		if fronts[i] != renewed && !stays {
+			r.ends(s.Line, r.now+life, r.now)
+		}
+	}
+	return at, fronts
+}
+
+// lastPlace is the last place in a line, 0 if nobody stands there, and what does.
+func (r *run) lastPlace(i int) (last float64, there front) {
+	line := r.set[i].Line
+	r.of(Sorted, line)
+	for _, m := range r.members(line) {
+		if there = someone; m.isGuard() {
+			there = onlyGuards
+			r.dropEndedGuards(line)
+			break
+		}
+		last = m.Score
+	}
+	// A place is a moment.
+	second := float64(r.Micros / 1e6 * 1e6)
+	if there == someone && last >= second && last < second+1e6 {
+		there = renewed
+	}
+	return last, there
+}
+
+// leave takes a waiter out of its lines.
+func (r *run) leave(o Obtaining, place spotInLine) {
+	for i := range r.set {
+		r.leaveLine(i, o.Line.ID, place)
+		delete(r.heads, i)
+	}
+}

@@ -1,0 +1,147 @@
+package server
+
+import (
+	"flag"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/seed-14de3678/redislock/internal/redistest"
+)
+
+var (
+	duration = flag.Duration("for", 0, "how long the scripts are compared with the model; 0: for as many courses as in the gate")
+	oneSeed  = flag.Int64("seed", -1, "the seed of one course to play")
+)
+
+const (
+	courses = 2000 // in the gate
+	length  = 10   // steps of a course
+	players = 2    // at once, each with a server of its own
+)
+
+// Whatever a server holds, and whatever is asked in which order, each script replies what the model says, publishes the same, and leaves
+// the same keys with the same leases.
+func TestScriptsAreAsTheModel(t *testing.T) {
+	t.Parallel()
+	first, end := uint64(0), uint64(courses)
+	if *oneSeed >= 0 {
+		first, end = uint64(*oneSeed), uint64(*oneSeed+1)
+	}
+	until := time.Now().Add(*duration)
+	if *duration > 0 {
+		first, end = uint64(until.UnixNano()), 1<<63
+	}
+	seen, next := &met{}, atomic.Uint64{}
+	next.Store(first)
+	t.Run("play", func(t *testing.T) {
+		for i := range players {
+			t.Run(fmt.Sprint(i), func(t *testing.T) {
+				t.Parallel()
+				s := newScriptServer(t, redistest.Redis)
+				for seed := next.Add(1) - 1; seed < end; seed = next.Add(1) - 1 {
+					if same := compare(t, s, seed, seen); !same || *duration > 0 && time.Now().After(until) {
+						next.Store(end)
+					}
+				}
+			})
+		}
+	})
+	t.Logf("from seed %d on:%s", first, seen)
+	if *oneSeed < 0 && *duration == 0 && !t.Failed() {
+		seen.want(t)
+	}
+}
+
+// compare plays one course, and reports whether the servers do the same. If not it shows the shortest course on which they differ as well.
+func compare(t *testing.T, s *scriptServer, seed uint64, seen *met) (same bool) {
+	t.Helper()
+	d, start := newDice(seed)
+	thrower, rest := d.thrower(), length
+	c := &Course{Start: start, Seen: seen}
+	diff, err := c.play(t.Context(), s, func(space Space) (Step, bool) {
+		rest--
+		return thrower.step(space), rest >= 0
+	})
+	if err != nil {
+		t.Errorf("seed %d: %v", seed, err)
+		return false
+	}
+	if diff == "" {
+		return true
+	}
+	least := c.shrink(t.Context(), s)
+	if diff, err = least.play(t.Context(), s, nil); diff == "" {
+		t.Errorf("seed %d: another time they do not differ: %v", seed, err)
+	}
+	t.Errorf("seed %d, shortened; all of it again by -run TestScriptsAreAsTheModel -seed %d\n%s\n%s", seed, seed, least, diff)
+	return false
+}
+
+// A met counts what courses have met. It is safe for concurrent use; nil counts nothing.
+type met struct {
+	mu  sync.Mutex
+	all map[string]int
+}
+
+// note counts what a step has come to: its code, or error, and the messages that it has published or told the caller.
+func (m *met) note(e Step, o Outcome) {
+	if m == nil {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	list, ok := o.Reply.([]any)
+	if !ok {
+		list = []any{o.Reply}
+	}
+	what := fmt.Sprint(list[0])
+	switch {
+	case o.Err != nil:
+		what = wordOf(o.Err)
+		what, _, _ = strings.Cut(what, " ")
+	case e.Script == "batch" || e.Script == "again":
+		what = ""
+	case e.Script == "rw" && len(list) > 3 && list[0] != int64(Done):
+		what += " " + list[2].(string)
+	}
+	count(&m.all, e.Script+" "+what)
+	for _, message := range o.Messages {
+		count(&m.all, e.Script+" says "+message.Text[:1])
+	}
+	if text, ok := list[len(list)-1].(string); ok && (text == "more" || text == "open") {
+		count(&m.all, e.Script+" "+text)
+	}
+}
+
+func count(all *map[string]int, what string) { note(all, what, (*all)[what]+1) }
+
+func (m *met) String() (text string) {
+	var lines []string
+	for what, n := range m.all {
+		lines = append(lines, fmt.Sprintf("%s: %d", what, n))
+	}
+	slices.Sort(lines)
+	return "\n  " + strings.Join(lines, "\n  ")
+}
+
+// want ends the test if there was nothing of some kind: then the courses have shown nothing of it.
+func (m *met) want(t *testing.T) {
+	t.Helper()
+	for _, what := range []string{
+		"obtain 1", "obtain 0", "obtain -3", "rw 1", "rw 0 write", "rw 0 read", "rw 0 foreign", "rw 0 intent", "rw 0 queue", "rw 0 restarted",
+		"rw 0 write-left", "rw -2 write", "rw -2 read", "rw -2 queue", "rw -3", "rw FOREIGNFENCE", "release 1", "release -1", "release -3",
+		"release open", "release more", "release says g", "release says w", "release says h", "rw says g", "rw says w", "convert 1",
+		"convert 0", "convert -1", "convert says g", "refresh 1", "refresh -1", "refresh -3", "refresh says h", "pttl 1", "pttl -1", "raise 1",
+		"raise -1", "raise FOREIGNFENCE", "break 1", "break 0", "break says b", "break says g", "batch ", "again ", "inspect free",
+		"inspect write", "inspect read", "inspect foreign",
+	} {
+		if m.all[what] == 0 {
+			t.Errorf("no course has met %q", what)
+		}
+	}
+}

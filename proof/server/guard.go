@@ -1,0 +1,61 @@
+package server
+
+// A request that was not answered may be executed at any later moment: after its retry, after the release, within the next
+// hold. A guard says of an owner: nothing below this number. A request asks for the guard of its owner in its home line,
+// that of its first key.
+
+// A Stamp says whose request it is, and which late requests it closes.
+type Stamp struct {
+	Owner  string // its token, unless it has an id of its own
+	Number int64  // of the request; of one without a stamp 0
+	Home   string // the line in which it asks for the guard of its owner
+	Closes []Closing
+}
+
+// A Closing is a guard that a request sets before it does its work.
+type Closing struct {
+	Owner  string
+	Number int64
+	Line   string
+}
+
+// isOvertaken reports whether a later request of the owner was executed before: then this one is to change nothing.
+func (r *run) isOvertaken(s Stamp) bool {
+	score, ok := r.score(s.Home, s.Owner)
+	if !ok || score < guards {
+		return false
+	}
+	g := guardOf(score)
+	return g.number > float64(s.Number) && g.end > float64(r.now)/1000
+}
+
+// close sets the guards of a stamp.
+func (r *run) close(s Stamp) {
+	for _, c := range s.Closes {
+		r.setGuard(c)
+	}
+}
+
+// setGuard sets one guard, for the whole time that one stands. It never makes the number of one that stands smaller. A
+// line lives a little longer than each of its guards.
+func (r *run) setGuard(c Closing) {
+	r.dropEndedGuards(c.Line)
+	g := guard{float64(c.Number), float64(r.now/1000 + guardLife)}
+	if score, ok := r.score(c.Line, c.Owner); ok && score >= guards {
+		g.number = max(g.number, guardOf(score).number)
+	}
+	r.add(c.Line, c.Owner, g.score())
+	r.livesAtLeast(c.Line, (guardLife+1)*1000)
+}
+
+// livesAtLeast gives a line a longer lease, if its own is shorter or it has none.
+func (r *run) livesAtLeast(line string, ttl int64) {
+	if r.left(line, r.now) < ttl {
+		r.ends(line, r.now+ttl, r.now)
+	}
+}
+
+// dropEndedGuards takes the guards that are over out of a line.
+func (r *run) dropEndedGuards(line string) {
+	r.remove(line, func(m Member) bool { return m.hasEnded(r.now) })
+}

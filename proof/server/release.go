@@ -1,0 +1,122 @@
+package server
+
+// release frees every key of a set that is still the token's, and hands it over to those who wait. Or it leaves the keys
+// taken by nobody for some time more. It does its work also if the guards cannot be set: else the keys would stay locked.
+func (r *run) release(q Releasing) answer {
+	r.set, r.fenced, r.searches = q.Set, q.Fenced, q.Letters.searches()
+	r.caller, r.hasCaller = q.Caller, q.HasCaller
+	a := answer{code: Done}
+	hasLine := q.Letters.closes() || r.hasLine()
+	if hasLine {
+		if r.isOvertaken(q.Stamp) {
+			return answer{code: Overtaken}
+		}
+		a.open = !r.tryClose(q.Stamp)
+	}
+	wrote := make([]bool, len(r.set))
+	for i := range r.set {
+		var held bool
+		held, wrote[i] = r.letGo(q, i, hasLine)
+		if !held {
+			a.code = NotYours
+			a.indexes = append(a.indexes, i+1)
+		}
+	}
+	if hasLine {
+		r.handOver(r.giveUp(q, len(a.indexes) == len(r.set)))
+	}
+	if q.Fenced && !q.Spares {
+		for i, s := range r.set {
+			if !r.numbered[i] {
+				r.forgetNumber(s.Fence, q.Value.Token(), wrote[i])
+			}
+		}
+	}
+	a.told, a.more = r.told, r.more
+	return a
+}
+
+// tryClose sets the guards of a stamp, and reports whether that was possible.
+func (r *run) tryClose(s Stamp) (ok bool) {
+	defer func() {
+		if failed := recover(); failed != nil {
+			ok = false
+			if _, is := failed.(Failure); !is {
+				panic(failed)
+			}
+		}
+	}()
+	r.close(s)
+	return true
+}
+
+// letGo frees the i-th key, or leaves it, if it is the token's and not to be spared. It reports whether it did, and whether
+// the token has written the key.
+func (r *run) letGo(q Releasing, i int, hasLine bool) (held, wrote bool) {
+	key := r.set[i].Key
+	for _, mark := range q.Spared[i] {
+		if _, stands := r.score(q.Stamp.Home, mark); stands || mark == "" {
+			return false, false
+		}
+	}
+	v, isWritten := r.value(key)
+	how := alone
+	if !isWritten {
+		how, v = r.endLease(key, q.Value)
+	} else if v.Token() != q.Value.Token() {
+		how = notRead
+	}
+	if how == notRead {
+		return false, false
+	}
+	if hasLine && (!isWritten || q.Keep > 0) {
+		r.tells(i) // the last lease may end sooner now
+	}
+	switch {
+	case q.Keep > 0:
+		r.leaveTaken(q, i, v, how, isWritten)
+	case how == alone:
+		delete(r.Space, key)
+	}
+	return true, isWritten
+}
+
+// leaveTaken leaves the i-th key taken by nobody, in the mode in which it was held. Where others read the key, what they
+// hold does not end sooner.
+func (r *run) leaveTaken(q Releasing, i int, v Value, how ending, isWritten bool) {
+	key, end := r.set[i].Key, r.now+q.Keep
+	if isWritten {
+		r.Space.set(key, string(v.Left()), end)
+		note(&r.written, i, "")
+		note(&r.heldFor, i, q.Keep)
+		return
+	}
+	if how == alone {
+		delete(r.Space, key)
+	} else if till, ok := r.score(key, string(v.Left())); ok {
+		end = max(end, int64(till))
+	}
+	r.join(r.set[i], v.Left(), end)
+}
+
+// giveUp takes a waiter that gives up out of its lines. It returns the keys that are the same for all others: nobody but a
+// writer can have waited for a reader.
+func (r *run) giveUp(q Releasing, allLost bool) map[int]bool {
+	same := map[int]bool{}
+	if q.ID == "" {
+		return same
+	}
+	place, ok := parse(q.Place)
+	where := at(place)
+	where.known = ok
+	for i := range r.set {
+		mode := r.leaveLine(i, q.ID, where)
+		if mode != "" {
+			r.tells(i)
+		}
+		if e, ok := r.first(i); ok && mode == Read && allLost {
+			same[i] = e.Mode == Read
+		}
+	}
+	return same
+}
