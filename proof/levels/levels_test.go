@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -45,7 +46,7 @@ func opened(t *testing.T, versions ...version) *bench {
 }
 
 // Every version can be built, and does a few operations of each kind. Each operation costs the server a command at least, but
-// no version has more than a few commands for each key.
+// no version has more than a few commands for each key. What goes wrong with a block is told.
 func TestVersions(t *testing.T) {
 	t.Parallel()
 	b := opened(t, tree, before, old)
@@ -61,6 +62,7 @@ func TestVersions(t *testing.T) {
 			}
 		}
 	}
+	failsToBlock(t, b.sides[0])
 }
 
 // A script that takes longer is found, by the operations that call it. The counts of those that do not call it are the same.
@@ -122,23 +124,22 @@ func TestCommandLine(t *testing.T) {
 	}
 }
 
-// A block that cannot be done is told, with its version and kind, and so is a worker that has ended.
-func TestBlockFails(t *testing.T) {
-	t.Parallel()
-	b := opened(t, tree)
-	free, s := kindOf(t, "a free key"), b.sides[0]
+// failsToBlock shows that a block which cannot be done is told, with its version and kind, and so is a worker that has ended.
+func failsToBlock(t *testing.T, s *side) {
+	t.Helper()
+	free := kindOf(t, "a free key")
 	asks := redis.NewClient(&redis.Options{Addr: s.server.Addr()})
-	t.Cleanup(func() { _ = asks.Close() })
-	if err := asks.HSet(t.Context(), "lock:{a free key}:0", "field", "no lock").Err(); err != nil {
+	defer func() { _ = asks.Close() }()
+	if err := asks.HSet(t.Context(), fmt.Sprintf("lock:order:%02d:0", free), "field", "no lock").Err(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.block(free, 1); err == nil || !strings.HasPrefix(err.Error(), "tree: a free key: ") {
+	if _, err := s.block(free, 1); err == nil || !strings.HasPrefix(err.Error(), s.version.name+": a free key: ") {
 		t.Errorf("got %v, want what has failed with its version and kind", err)
 	}
 	if err := s.input.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.block(free, 1); err == nil || !strings.HasPrefix(err.Error(), "tree: ") {
+	if _, err := s.block(free, 1); err == nil || !strings.HasPrefix(err.Error(), s.version.name+": ") {
 		t.Errorf("got %v of a worker that has ended", err)
 	}
 }

@@ -70,9 +70,7 @@ func run(ctx context.Context, args []string) (err error) {
 		return err
 	}
 	lines := linesOf(results)
-	parts := []page.Part{
-		{Name: "levels", Text: serverTable(lines)}, {Name: "levels more", Text: otherTable(lines)}, {Name: "levels made", Text: made},
-	}
+	parts := partsOf(lines, made)
 	for _, p := range parts {
 		fmt.Println(p.Text)
 	}
@@ -87,6 +85,15 @@ func run(ctx context.Context, args []string) (err error) {
 	return nil
 }
 
+// partsOf are the parts of the page.
+func partsOf(lines []line, made string) []page.Part {
+	return []page.Part{
+		{Name: "levels", Text: serverTable(lines)},
+		{Name: "levels more", Text: otherTable(lines)},
+		{Name: "levels made", Text: made},
+	}
+}
+
 // madeOn says on what the figures were made.
 func (b *bench) madeOn(ctx context.Context) (string, error) {
 	version, err := b.serverVersion(ctx)
@@ -97,8 +104,9 @@ func (b *bench) madeOn(ctx context.Context) (string, error) {
 	if b.processor != "" {
 		where = "one of them"
 	}
-	return fmt.Sprintf("Made by `make levels`: before is %.7s, old is %.7s; Redis %s, %s, %d processors, workers and servers on %s.\n",
-		before.commit, old.commit, version, runtime.Version(), runtime.NumCPU(), where), nil
+	return fmt.Sprintf("Made by `make levels`, which fails if a figure is more than %.2f × that of before. Before is %.7s, old is %.7s; "+
+		"Redis %s, %s, %d processors, programs and servers on %s.\n",
+		mostAbove, before.commit, old.commit, version, runtime.Version(), runtime.NumCPU(), where), nil
 }
 
 // absolute is a folder that other programs find from wherever they run.

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"os"
+	"path/filepath"
 	"slices"
 	"testing"
 	"time"
@@ -79,6 +81,20 @@ func TestRanged(t *testing.T) {
 	for want, value := range map[string]float64{"7": 7, "7.4": 7.42, "42.4": 42.42, "42": 42.02, "424": 424.2, "?": spreadOf(nil).low} {
 		if got := written(value); got != want {
 			t.Errorf("%v: got %q, want %q", value, got, want)
+		}
+	}
+}
+
+// The page of this repository has a place for each part.
+func TestPageHasAllParts(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile(filepath.Join(root, "docs/costs.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range partsOf(nil, "") {
+		if _, err := p.Into(string(text)); err != nil {
+			t.Error(err)
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -15,8 +16,9 @@ import (
 
 const (
 	ttl = time.Minute
-	// watchedTTL is that of locks that are watched: they are renewed at each third of it.
-	watchedTTL = 900 * time.Millisecond
+	// watchedTTL is that of locks that are watched. They are renewed at each third of it, which is longer than it takes to obtain
+	// all of them: so no renewal begins before they are counted.
+	watchedTTL = 1200 * time.Millisecond
 	// atOnce is how many callers obtain and release the locks that are watched.
 	atOnce = 32
 	// details are what a holder is known by.
@@ -72,10 +74,10 @@ func (s stage) prepare(ctx context.Context, kind course.Kind, ops int) (do func(
 	}
 }
 
-// keys are the set of a kind. No two kinds share a key.
+// keys are the set of a kind. No two kinds share a key, and all keys have about as many bytes.
 func keys(kind course.Kind) (set []string) {
 	for i := range kind.Keys {
-		set = append(set, fmt.Sprintf("lock:{%s}:%d", kind.Name, i))
+		set = append(set, fmt.Sprintf("lock:order:%02d:%d", slices.Index(course.Kinds, kind), i))
 	}
 	return set
 }
