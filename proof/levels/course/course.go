@@ -42,7 +42,8 @@ const (
 	Script Beside = "the least script"
 )
 
-// Kinds are all kinds of operation. The numbers of operations let a block last for 20 to 100 ms, but for those of renewals, which wait for their time.
+// Kinds are all kinds of operation. The numbers of operations let a block last for 20 to 100 ms; that of renewals waits until
+// they are due.
 var Kinds = []Kind{
 	{Name: "a turn, 8 callers", Act: Turn, Keys: 1, Callers: 8, Queue: true, Ops: 320, Most: .9, Beside: Old},
 	{Name: "a turn, 64 callers", Act: Turn, Keys: 1, Callers: 64, Queue: true, Ops: 384, Most: .9, Beside: Old},
