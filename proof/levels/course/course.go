@@ -61,7 +61,7 @@ var Kinds = []Kind{
 	{Name: "a refused attempt", Act: Refused, Keys: 1, Callers: 1, Ops: 500, Most: 1.25, Beside: Script},
 	{Name: "the least script with the reply of a refusal", Act: Least, Keys: 1, Callers: 1, Ops: 500},
 	{Name: "a Refresh", Act: Refresh, Keys: 1, Callers: 1, Ops: 500},
-	{Name: "a renewal by the watchdog", Act: Renew, Keys: 1, Callers: 1, Ops: 400, Seldom: true},
+	{Name: "a renewal by the watchdog", Act: Renew, Keys: 1, Callers: 1, Ops: 800, Seldom: true},
 }
 
 // An Order asks a worker for a block.
