@@ -254,6 +254,17 @@ compare: ## what grows, beside other libraries: tables, docs/charts, docs/costs.
 	@.ci/install
 	@cd proof/benchmarks && go run . -o ../../docs/charts -page ../../docs/costs.md $(COMPARE)
 
+# What may be set: make levels LEVELS="-kinds fenced -rounds 60". The page stays as it is unless all kinds are measured. Not by `go
+# run`, which would not pass on that it is to end.
+LEVELS ?=
+
+.PHONY: levels
+levels: ## what operations cost beside earlier commits, of which none may cost 10 % more: docs/costs.md: LEVELS=flags
+	@.ci/install
+	@mkdir -p $(BIN)
+	@go build -o $(BIN)/levels ./proof/levels
+	@exec $(BIN)/levels -page docs/costs.md $(LEVELS)
+
 .PHONY: weigh
 weigh: ## by how much a program grows with this library, and by what: the tables of docs/costs.md
 	@cd proof/benchmarks && go run ./weigh -page ../../docs/costs.md

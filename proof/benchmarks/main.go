@@ -29,8 +29,8 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/seed-14de3678/redislock/proof/benchmarks/internal/page"
 	"github.com/seed-14de3678/redislock/proof/benchmarks/internal/rows"
+	"github.com/seed-14de3678/redislock/proof/internal/page"
 )
 
 func main() {

@@ -6,9 +6,9 @@ import (
 	"strings"
 
 	"github.com/seed-14de3678/redislock/proof/benchmarks/internal/measure"
-	"github.com/seed-14de3678/redislock/proof/benchmarks/internal/page"
 	"github.com/seed-14de3678/redislock/proof/benchmarks/internal/peers"
 	"github.com/seed-14de3678/redislock/proof/benchmarks/internal/rows"
+	"github.com/seed-14de3678/redislock/proof/internal/page"
 )
 
 // parts is what the page shows: the most asked figures, on what it was made, what has a limit, figures of some rows, and

@@ -13,14 +13,14 @@ import (
 	"path/filepath"
 )
 
-// Base is the commit that the tree is measured against: the one before late requests were closed by guards.
-const Base = "13447e3702d0dcb8d86817785511eea7155982f3"
+// ErrMissing is the error of a repository that does not have a commit.
+var ErrMissing = errors.New("if the clone is shallow, git fetch --unshallow brings it")
 
 // CheckOut writes the files of a commit into a folder, which it makes. root is the folder of the repository. A clone that is
-// shallow may lack the commit; then the error says how to get it.
+// shallow may lack the commit; then the error is an ErrMissing, and says how to get it.
 func CheckOut(ctx context.Context, root, commit, to string) error {
 	if err := exec.CommandContext(ctx, "git", "-C", root, "cat-file", "-e", commit+"^{commit}").Run(); err != nil {
-		return fmt.Errorf("the repository has no commit %s: if the clone is shallow, git fetch --unshallow brings it (%w)", commit, err)
+		return fmt.Errorf("the repository has no commit %s (%w): %w", commit, err, ErrMissing)
 	}
 	archive := exec.CommandContext(ctx, "git", "-C", root, "archive", commit)
 	var stderr bytes.Buffer

@@ -12,7 +12,7 @@ import (
 	"os"
 	"runtime"
 
-	"github.com/seed-14de3678/redislock/proof/benchmarks/internal/page"
+	"github.com/seed-14de3678/redislock/proof/internal/page"
 )
 
 func main() {

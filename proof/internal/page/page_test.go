@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/seed-14de3678/redislock/proof/benchmarks/internal/page"
+	"github.com/seed-14de3678/redislock/proof/internal/page"
 )
 
 const costs = "# Costs\n\n<!-- compare one -->\nold\n<!-- /compare one -->\n\nBetween.\n\n<!-- compare two -->\n<!-- /compare two -->\nEnd.\n"

@@ -1,0 +1,97 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+
+	"github.com/seed-14de3678/redislock/internal/redistest"
+	"github.com/seed-14de3678/redislock/proof/levels/course"
+)
+
+// A side is a version at work: a worker, and a server that is asked by it alone.
+type side struct {
+	version version
+	server  *redistest.Server
+	worker  *exec.Cmd
+	input   io.WriteCloser
+	orders  *json.Encoder
+	answers *json.Decoder
+}
+
+// start starts the worker of a version and its server, both on the processor that is named; empty: on any.
+func start(ctx context.Context, v version, program, processor string) (_ *side, err error) {
+	s := &side{version: v}
+	if s.server, err = redistest.Launch(redistest.Redis); err != nil {
+		return nil, err
+	}
+	args := []string{program, s.server.Addr()}
+	if processor != "" {
+		pid := strconv.Itoa(s.server.PID())
+		if out, err := exec.CommandContext(ctx, "taskset", "-a", "-c", "-p", processor, pid).CombinedOutput(); err != nil {
+			s.server.Stop()
+			return nil, fmt.Errorf("taskset: %w: %s", err, out)
+		}
+		args = append([]string{"taskset", "-c", processor}, args...)
+	}
+	s.worker = exec.CommandContext(ctx, args[0], args[1:]...)
+	s.worker.Stderr = os.Stderr
+	if err := s.connect(); err != nil {
+		s.server.Stop()
+		return nil, err
+	}
+	return s, nil
+}
+
+// connect starts the worker with its input and output at hand.
+func (s *side) connect() (err error) {
+	if s.input, err = s.worker.StdinPipe(); err != nil {
+		return err
+	}
+	output, err := s.worker.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	s.orders, s.answers = json.NewEncoder(s.input), json.NewDecoder(output)
+	return s.worker.Start()
+}
+
+// block has so many operations of a kind done.
+func (s *side) block(kind, ops int) (u course.Usage, err error) {
+	err = errors.Join(s.orders.Encode(course.Order{Kind: kind, Ops: ops}), s.answers.Decode(&u))
+	if err == nil && u.Failed != "" {
+		err = errors.New(u.Failed)
+	}
+	if err != nil {
+		return u, fmt.Errorf("%s: %w", s.version.name, err)
+	}
+	return u, nil
+}
+
+// stop ends the worker and the server, and returns when they are gone.
+func (s *side) stop() error {
+	_ = s.input.Close() // it fails if it was closed before
+	err := s.worker.Wait()
+	s.server.Stop()
+	return err
+}
+
+// processor is the last one of those that this process may use, by the name that taskset has for it. It is empty where there is
+// no taskset. One processor for a worker and its server leaves the others to what else the machine does, and both then
+// take turns in the same way whatever that is: on two of them, how many requests a server finds at once, and what each costs
+// then, depends on how soon a processor that sleeps wakes up.
+func processor() string {
+	status, err := os.ReadFile("/proc/self/status")
+	if _, missing := exec.LookPath("taskset"); err != nil || missing != nil {
+		return ""
+	}
+	_, list, _ := strings.Cut(string(status), "Cpus_allowed_list:")
+	list, _, _ = strings.Cut(strings.TrimSpace(list), "\n")
+	return list[strings.LastIndexAny(list, ",-")+1:]
+}

@@ -1,0 +1,52 @@
+// Worker does operations of one version of the library, and counts what they use. The program levels builds it once for each
+// version, and tells it by its input what to do: an order a line, a usage a line in return. It ends with its input.
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/seed-14de3678/redislock/proof/levels/course"
+)
+
+func main() {
+	if len(os.Args) != 2 {
+		fmt.Fprintln(os.Stderr, "worker: want the address of a server")
+		os.Exit(2)
+	}
+	if err := work(context.Background(), os.Args[1], os.Stdin, os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, "worker:", err)
+		os.Exit(1)
+	}
+}
+
+// work does what the lines of in ask for, on the server at addr.
+func work(ctx context.Context, addr string, in io.Reader, out io.Writer) error {
+	rdb, asks := redis.NewClient(&redis.Options{Addr: addr}), redis.NewClient(&redis.Options{Addr: addr})
+	defer func() { _, _ = rdb.Close(), asks.Close() }()
+	s := stage{rdb: rdb, locks: newLocks(rdb)}
+	defer s.locks.close()
+	m, orders, answers := meter{asks}, json.NewDecoder(bufio.NewReader(in)), json.NewEncoder(out)
+	for {
+		var order course.Order
+		if err := orders.Decode(&order); errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		usage, err := s.block(ctx, m, course.Kinds[order.Kind], order.Ops)
+		if err != nil {
+			usage = course.Usage{Failed: err.Error()}
+		}
+		if err := answers.Encode(usage); err != nil {
+			return err
+		}
+	}
+}

@@ -1,0 +1,190 @@
+package main
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/seed-14de3678/redislock/proof/levels/course"
+)
+
+const (
+	ttl = time.Minute
+	// watchedTTL is that of locks that are watched. They are renewed at each third of it, which is longer than it takes to obtain
+	// all of them: so no renewal begins before they are counted.
+	watchedTTL = 1200 * time.Millisecond
+	// atOnce is how many callers obtain and release the locks that are watched.
+	atOnce = 32
+	// details are what a holder is known by.
+	details = "host=web-3 pid=812"
+)
+
+//go:embed least.lua
+var leastLua string
+
+var least = redis.NewScript(leastLua)
+
+// A way says how a set is to be obtained.
+type way struct {
+	queue, fenced, reads, watched bool
+	metadata                      string
+}
+
+// A stage is where blocks are done.
+type stage struct {
+	rdb   *redis.Client
+	locks locks
+}
+
+// block does so many operations of a kind, and counts what they use. What comes before and after them is not counted.
+func (s stage) block(ctx context.Context, m meter, kind course.Kind, ops int) (usage course.Usage, err error) {
+	do, after, err := s.prepare(ctx, kind, ops)
+	if err != nil {
+		return course.Usage{}, fmt.Errorf("before %s: %w", kind.Name, err)
+	}
+	usage, err = m.count(ctx, do)
+	if err != nil {
+		err = fmt.Errorf("%s: %w", kind.Name, err)
+	}
+	return usage, errors.Join(err, after())
+}
+
+// prepare returns what does so many operations, and what tidies up behind them.
+func (s stage) prepare(ctx context.Context, kind course.Kind, ops int) (do func() (int, error), after func() error, err error) {
+	set := keys(kind)
+	switch kind.Act {
+	case course.Renew:
+		return s.renew(ctx, set[0], ops)
+	case course.Refused, course.Least, course.Refresh:
+		held, err := s.locks.obtain(ctx, set, ttl, way{metadata: details})
+		if err != nil {
+			return nil, nil, err
+		}
+		do = func() (int, error) { return ops, repeat(ops, func() error { return s.again(ctx, kind, set, held) }) }
+		return do, func() error { return held.Release(ctx) }, nil
+	default:
+		do = func() (int, error) { return ops, s.crowd(ctx, kind, set, ops) }
+		return do, func() error { return nil }, nil
+	}
+}
+
+// keys are the set of a kind. No two kinds share a key, and all keys have about as many bytes.
+func keys(kind course.Kind) (set []string) {
+	for i := range kind.Keys {
+		set = append(set, fmt.Sprintf("lock:order:%02d:%d", slices.Index(course.Kinds, kind), i))
+	}
+	return set
+}
+
+// repeat does one thing so many times.
+func repeat(ops int, one func() error) error {
+	for range ops {
+		if err := one(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// again does once what is done to a lock that is held.
+func (s stage) again(ctx context.Context, kind course.Kind, set []string, held *lock) error {
+	switch kind.Act {
+	case course.Refused:
+		got, err := s.locks.obtain(ctx, set, ttl, way{})
+		if !isRefusal(err) {
+			return fmt.Errorf("got %v, %w, want a refusal", got, err)
+		}
+		return nil
+	case course.Least:
+		reply, err := least.Run(ctx, s.rdb, set, "0123456789012345678901", ttl.Milliseconds()).Slice()
+		if err != nil || len(reply) != 5 {
+			return fmt.Errorf("got %v, %w, want a refusal", reply, err)
+		}
+		return nil
+	default:
+		return held.Refresh(ctx, ttl)
+	}
+}
+
+// crowd lets the callers of a kind obtain and release its set, together so many times.
+func (s stage) crowd(ctx context.Context, kind course.Kind, set []string, ops int) error {
+	failed := make(chan error, kind.Callers)
+	var all sync.WaitGroup
+	for who := range kind.Callers {
+		all.Go(func() {
+			ctx := ctx
+			if kind.Ends {
+				inner, end := context.WithCancel(ctx)
+				defer end()
+				ctx = inner
+			}
+			w := way{queue: kind.Queue, fenced: kind.Fenced, reads: who*kind.Reads/kind.Callers != (who+1)*kind.Reads/kind.Callers}
+			failed <- repeat(ops/kind.Callers, func() error { return s.turn(ctx, kind, set, w) })
+		})
+	}
+	all.Wait()
+	close(failed)
+	var err error
+	for one := range failed {
+		err = errors.Join(err, one)
+	}
+	return err
+}
+
+// turn obtains and releases a set.
+func (s stage) turn(ctx context.Context, kind course.Kind, set []string, w way) error {
+	if kind.Act == course.With {
+		return s.locks.with(ctx, set, ttl, func(context.Context) error { return nil })
+	}
+	held, err := s.locks.obtain(ctx, set, ttl, w)
+	if err != nil {
+		return err
+	}
+	return held.Release(ctx)
+}
+
+// renew holds as many watched locks as renewals are wanted, and then waits for so many.
+func (s stage) renew(ctx context.Context, name string, ops int) (do func() (int, error), after func() error, err error) {
+	told := make(chan error, 10*ops)
+	locks := newWatched(s.rdb, func(err error) { told <- err })
+	held := make([]*lock, ops)
+	err = each(ops, func(i int) (err error) {
+		held[i], err = locks.obtain(ctx, []string{fmt.Sprint(name, ":", i)}, watchedTTL, way{watched: true})
+		return err
+	})
+	do = func() (int, error) {
+		before := len(told)
+		for range before + ops {
+			if err := <-told; err != nil {
+				return 0, err
+			}
+		}
+		return ops, nil
+	}
+	after = func() error {
+		defer locks.close()
+		return each(ops, func(i int) error { return held[i].Release(ctx) })
+	}
+	return do, after, err
+}
+
+// each does something n times, several at once.
+func each(n int, one func(i int) error) error {
+	failed := make([]error, atOnce)
+	var all sync.WaitGroup
+	for from := range atOnce {
+		all.Go(func() {
+			for i := from; i < n && failed[from] == nil; i += atOnce {
+				failed[from] = one(i)
+			}
+		})
+	}
+	all.Wait()
+	return errors.Join(failed...)
+}
