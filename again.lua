@@ -17,6 +17,7 @@
 -- stands at another place. A late one can only make a waiter that has died meanwhile, and of whom
 -- nobody knows that yet, count as alive for ARGV[1] longer.
 
+--#include common.lua
 --#include values.lua
 --#include entry.lua
 

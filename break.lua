@@ -14,6 +14,7 @@
 --          {REFUSED, index, 'foreign', ttl, type}: this key is no lock. Nothing was changed.
 --          OVERTAKEN: an earlier try of this request was executed. Nothing was changed.
 
+--#include common.lua
 --#include values.lua
 --#include since.lua
 --#include readers.lua

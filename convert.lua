@@ -16,6 +16,7 @@
 --          OVERTAKEN: by a later request of its owner. Nothing was changed.
 --          The error FOREIGNFENCE, see number_after. Nothing was changed.
 
+--#include common.lua
 --#include values.lua
 --#include readers.lua
 --#include fence.lua

@@ -10,6 +10,7 @@
 --          metadata); every ttl in ms, -1: none; the intent's is -2 if no writer waits;
 --          since: when the token was made, see since.lua, or ''.
 
+--#include common.lua
 --#include values.lua
 --#include since.lua
 --#include entry.lua

@@ -57,6 +57,7 @@ if there == 0 and not intent then
   return DONE
 end
 
+--#include common.lua
 --#include values.lua
 --#include guard.lua
 --#include refusal.lua

@@ -8,6 +8,7 @@
 --          somebody has made every key of the set persistent.
 --          {NOT_YOURS, index}: this key is not the token's, nor may others be.
 
+--#include common.lua
 --#include values.lua
 --#include readers.lua
 

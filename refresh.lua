@@ -14,6 +14,7 @@
 --          {NOT_YOURS, index, ...}: the keys that are not the token's. Nothing was changed.
 --          OVERTAKEN: by a later request of its owner. Nothing was changed.
 
+--#include common.lua
 --#include values.lua
 --#include readers.lua
 --#include guard.lua

@@ -56,6 +56,9 @@ var constants = map[string]int64{
 	"GUARD_LIFE": int64((owners.GuardLife - guardSlack) / time.Second), // s; a kernel resends what a closed connection has left for some 100 s
 }
 
+//go:embed lua/common.lua
+var commonLua string
+
 //go:embed lua/values.lua
 var valuesLua string
 
@@ -97,6 +100,7 @@ var batchScript = newScript("batch", batchLua)
 
 // includes are the lines of a script in whose place something stands in its source.
 var includes = []struct{ line, lua string }{
+	{"--#include common.lua\n", commonLua},
 	{"--#include values.lua\n", valuesLua},
 	{"--#include readers.lua\n", readersLua},
 	{"--#include refusal.lua\n", refusalLua},

@@ -28,20 +28,6 @@
 --                                  fencing number or 0; and what 'h' would have told the next, if
 --                                  it has the same channel, else nothing
 
--- What follows each part cannot stand in it, so no text is gone through more than once, whoever
--- wrote it.
-local ENTRY = '^([^|]+)|(%d+)|([wr])|([ps])([f-])([h-])|([1-9]%d*)|(%d+)|(%d+)|(%d+)|()'
-
--- The parts of an entry, up to where the channel begins; nil if the text is none. Numbers of more
--- digits are none that a command takes: such an entry is nobody's.
-local function parts_of(text)
-  local id, till, mode, how, number, first, ttl, keys, channel, names, at =
-    string.match(text, ENTRY)
-  if id and #till <= 15 and #ttl <= 12 and #keys <= 9 and #channel <= 9 and #names <= 9 then
-    return id, till, mode, how, number, first, ttl, keys, channel, names, at
-  end
-end
-
 -- The name by which messages call a waiter.
 local function name_of(id)
   return string.sub(id, 1, NAME)
@@ -59,8 +45,3 @@ local function publish(how, channel, message)
   return type(heard) == 'number' and heard or nil
 end
 
-local function entry_text(id, till, mode, flags, ttl, keys, channel, names, value)
-  local numbers = string.format('%d|%d|%d|', keys, #channel, #names)
-  return string.format('%s|%d|%s|%s|%s|', id, till, mode, flags, ttl)
-    .. numbers .. channel .. names .. value
-end

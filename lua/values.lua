@@ -7,11 +7,6 @@
 -- A value without a token, `|` or `|metadata`, is nobody's: its owner has left the key, which stays
 -- taken until its TTL is over.
 
-local function token_of(value)
-  local bar = string.find(value, '|', 1, true)
-  return bar and string.sub(value, 1, bar - 1) or value
-end
-
 local function metadata_of(value)
   local bar = string.find(value, '|', 1, true)
   return bar and string.sub(value, bar + 1) or ''
@@ -36,12 +31,6 @@ end
 -- The same as a reply says it in a place of its own: 1 if it was left, else 0.
 local function is_left(value)
   return mode_of('', value) ~= '' and 1 or 0
-end
-
--- The server's clock, in ms and in µs. Called once per script: it may move while the script runs.
-local function clock()
-  local time = redis.call('time')
-  return time[1] * 1000 + math.floor(time[2] / 1000), time[1] * 1000000 + time[2]
 end
 
 -- The strings at n of KEYS, behind the first `behind`; false where there is none, or the key is of

@@ -15,7 +15,7 @@ var ACLCommands = []string{
 	"eval", "evalsha",
 	"del", "exists", "get", "hdel", "hget", "hlen", "hset", "info", "mget", "msetnx",
 	"pexpire", "pexpireat", "pttl", "publish", "set", "time", "type", "unlink",
-	"zadd", "zcard", "zpopmin", "zrange", "zrem", "zremrangebyscore", "zrevrangebyscore", "zscore",
+	"zadd", "zcard", "zcount", "zpopmin", "zrange", "zrem", "zremrangebyscore", "zrevrangebyscore", "zscore",
 	"subscribe", "wait",
 }
 

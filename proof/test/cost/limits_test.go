@@ -32,8 +32,9 @@ var (
 	// forgotten is what an asked turn of a fenced set costs in addition: keys go to nobody at first, so the numbers of
 	// their holds are forgotten; and new hashes and lines are given a TTL.
 	forgotten = limit{2, 0}
-	// oneKey is what a turn of a single key may cost where all want the same.
-	oneKey       = limit{0, 10}
+	// oneKey is what a turn of a single key may cost where all want the same. These are commands that need little time: one that
+	// replies with an entry and its place takes as long as four others.
+	oneKey       = limit{0, 12}
 	oneKeyFenced = limit{0, 16}
 	// onceASecond is what a turn adds in which a second begins: the lines live longer. Somebody may enter them, and another
 	// one ask again.

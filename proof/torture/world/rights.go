@@ -14,7 +14,7 @@ func commands() []string {
 	return []string{
 		"eval", "evalsha", "del", "exists", "get", "hdel", "hget", "hlen", "hset", "info", "mget", "msetnx",
 		"pexpire", "pexpireat", "publish", "pttl", "set", "spublish", "subscribe", "time", "type", "unlink", "wait",
-		"zadd", "zcard", "zpopmin", "zrange", "zrem", "zremrangebyscore", "zrevrangebyscore", "zscore",
+		"zadd", "zcard", "zcount", "zpopmin", "zrange", "zrem", "zremrangebyscore", "zrevrangebyscore", "zscore",
 		"ssubscribe", "sunsubscribe", "cluster|slots", "command", "unsubscribe", "ping", // a Cluster and a Ring
 		"hexists", "persist", "hgetall", // package fencing
 	}
@@ -29,7 +29,7 @@ func guardCommands() []string {
 func plainCommands() []string {
 	all := []string{
 		"eval", "evalsha", "del", "get", "hget", "hset", "mget", "msetnx", "pexpireat", "publish", "set", "subscribe",
-		"time", "type", "zcard", "zpopmin", "zrem",
+		"time", "type", "zcard", "zcount", "zpopmin", "zrem",
 	}
 	return slices.DeleteFunc(all, func(c string) bool { return slices.Contains(guardCommands(), c) })
 }
