@@ -122,7 +122,7 @@ local function plan_of(entry)
   if not entry.first then
     local j = places[entry.names]
     home = j and entry_at(j, entry.id, entry.place)
-    if not home then
+    if not home or not home.id then -- it has gone, or somebody has spoiled it
       return false
     end
   end

@@ -2,7 +2,11 @@ package script_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
 
 	"github.com/seed-14de3678/redislock/internal/check"
 	"github.com/seed-14de3678/redislock/internal/slot"
@@ -38,5 +42,27 @@ func TestHeadsAreThoseWhoWait(t *testing.T) {
 		s.run(t, "release", keys, "mine")
 		s.wantMessages(t, "g|reads…", "w|asks", "h|asks|4000")
 		s.wantLine(t, keys[1], "asks")
+	})
+}
+
+// Somebody has cut off the entry of a waiter at its first key: a script that meets its entry at another key first passes it over,
+// and gives the keys to whoever stands behind it.
+func TestSpoiledEntryIsPassedOver(t *testing.T) {
+	t.Parallel()
+	withFixture(t, func(t *testing.T, s *fixture) {
+		keys := []string{s.key("b"), s.key("a")}
+		for _, key := range keys {
+			check.NoError(t, s.rdb.Set(t.Context(), key, "mine", longLease).Err())
+		}
+		spoiled := fakeWaiter{id: "spoiled", write: []string{keys[1], keys[0]}, place: 1, ttl: longLease}
+		s.enters(t, spoiled, fakeWaiter{id: "next", write: keys[:1], place: 2, ttl: longLease})
+		line := slot.Beside("line", keys[1])
+		text := spoiled.entry(s, keys[1], time.Now())
+		check.NoError(t, s.rdb.ZRemRangeByRank(t.Context(), line, 0, -1).Err())
+		check.NoError(t, s.rdb.ZAdd(t.Context(), line, redis.Z{Score: 1, Member: text[:strings.Index(text, "|w|")]}).Err())
+		check.NoError(t, s.rdb.PExpire(t.Context(), line, longLease).Err())
+		s.run(t, "release", keys, "mine")
+		s.wantMessages(t, "w|spoiled")
+		s.wantLine(t, keys[0], "spoiled", "next")
 	})
 }

@@ -59,6 +59,7 @@ var needs = []need{
 	{command: "wait", purpose: "Options.Replicas", probe: []any{0, 0}},
 	{command: "zadd", purpose: readLocks + ", " + queue + ", " + guards, probe: []any{"$beside", "xx", 0, "member"}},
 	{command: "zcard", purpose: fenced, probe: []any{"$beside"}},
+	{command: "zcount", purpose: "a fast Obtain that stands in line for one key", probe: []any{"$beside", 0, 0}},
 	{command: "zpopmin", purpose: "a fast Release where others stand in line", probe: []any{"$beside"}},
 	{command: "zrange", purpose: readLocks + ", " + queue + ", " + guards, probe: []any{"$beside", 0, 0}},
 	{command: "zrem", purpose: readLocks + ", " + queue, probe: []any{"$beside", "member"}},

@@ -78,7 +78,7 @@ func sets(ctx context.Context, s *stage) (*report, error) {
 			result := resultOf(results, w.name, k)
 			most := w.aKey*float64(k) + w.more
 			if k == 1 {
-				most = 10
+				most = 12
 			}
 			if len(result.Blocks) > 0 && (k > 1 || w.name == sameSet) {
 				most *= 1.01 // lines are given a new TTL once a second, which is little for each of many turns
