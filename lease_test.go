@@ -1,6 +1,8 @@
 package redislock
 
 import (
+	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -82,4 +84,40 @@ func TestSinceGrant(t *testing.T) {
 			t.Errorf("%s: got %v after the answer, want %v", test.name, sent.Since(asked), test.want)
 		}
 	}
+}
+
+// A watchedContext tells when somebody waits for its end.
+type watchedContext struct {
+	context.Context
+	waits chan struct{}
+}
+
+func (c watchedContext) Done() <-chan struct{} {
+	select {
+	case c.waits <- struct{}{}:
+	default:
+	}
+	return c.Context.Done()
+}
+
+// A Refresh that waits until another one is over does so no longer than its context lasts, and says that it has asked for nothing.
+func TestTurnEndsWithContext(t *testing.T) {
+	l := watchedLock(t)
+	l.change.turn = make(chan struct{}, 1)
+	l.change.turn <- struct{}{} // another one has it
+	ctx, cancel := context.WithCancel(t.Context())
+	watched := watchedContext{ctx, make(chan struct{}, 1)}
+	failed := make(chan error)
+	go func() { failed <- l.Refresh(watched, time.Minute) }()
+	select {
+	case <-watched.waits:
+	case <-time.After(time.Minute):
+		t.Fatal("nobody waits for the end of the context")
+	}
+	cancel()
+	const want = `redislock: refresh "TestTurnEndsWithContext": not asked: context canceled`
+	if err := <-failed; err == nil || err.Error() != want || !errors.Is(err, context.Canceled) {
+		t.Errorf("got error %v, want %s", err, want)
+	}
+	<-l.change.turn
 }

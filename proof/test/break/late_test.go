@@ -2,6 +2,7 @@ package break_test
 
 import (
 	"context"
+	"log/slog"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -175,15 +176,18 @@ func TestBreakBeforeItsCleanUp(t *testing.T) {
 	check.Is(t, next.Release(t.Context()), redislock.ErrLockNotHeld)
 }
 
-// A Break whose answer is lost is not done a second time: whoever was handed the key keeps it.
+// A Break whose answer is lost is not done a second time: whoever was handed the key keeps it. The
+// log says what is not known.
 func TestBreakAnswerLost(t *testing.T) {
 	t.Parallel()
 	for name, wraps := range map[string]bool{"direct": false, "wrapped": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			l := lossy(t, func(o *redis.Options) { o.ReadTimeout = world.ReplyTimeout })
+			var log check.Log
+			l.Client = world.NewClient(t, l.RDB, redislock.WithLogger(slog.New(&log)))
 			if wraps {
-				l.Client = world.NewClient(t, world.Bare{Scripter: l.RDB})
+				l.Client = world.NewClient(t, world.Bare{Scripter: l.RDB}, redislock.WithLogger(slog.New(&log)))
 			}
 			direct(t, l)
 			w := &world.World{RDB: l.Direct, Client: world.NewClient(t, l.Direct), Prefix: l.Key}
@@ -200,6 +204,12 @@ func TestBreakAnswerLost(t *testing.T) {
 			list := check.Must[[]redislock.Broken](t)(l.Client.Break(t.Context(), []string{l.Key}, ""))
 			if len(list) != 0 || tries != 2 {
 				t.Errorf("got %v broken by %d tries, want nobody, by 2", list, tries)
+			}
+			lines := log.At(slog.LevelWarn)
+			for i, want := range []string{"redislock: locks broken", "redislock: locks broken, the answer that says whose was lost"} {
+				if len(lines) != 2 || lines[i] != want {
+					t.Errorf("got log %q, want line %d to be %q", lines, i, want)
+				}
 			}
 			check.NoError(t, world.WantTurn(t, turns, "next")[0].Release(t.Context()))
 		})

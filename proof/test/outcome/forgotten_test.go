@@ -64,3 +64,42 @@ func TestBookForgetsReleased(t *testing.T) {
 		check.NoError(t, again.Release(t.Context()))
 	}
 }
+
+// A refusing server allows no release.
+type refusing struct {
+	redis.Scripter
+	releases int
+}
+
+// A noPermission is an error of the server.
+type noPermission struct{}
+
+func (noPermission) Error() string { return "NOPERM this user has no permissions to run the 'del' command" }
+func (noPermission) RedisError()   {}
+
+func (r *refusing) EvalSha(ctx context.Context, sha string, keys []string, args ...any) *redis.Cmd {
+	if wire.Sent(sha).Name() != "release" {
+		return r.Scripter.EvalSha(ctx, sha, keys, args...)
+	}
+	r.releases++
+	cmd := redis.NewCmd(ctx)
+	cmd.SetErr(noPermission{})
+	return cmd
+}
+
+// A Release that the server refuses for good is not asked for again, also not when the Client is closed, which is when clean-ups
+// ask once more.
+func TestRefusedReleaseIsNotAskedAgain(t *testing.T) {
+	t.Parallel()
+	r := &refusing{Scripter: redistest.StartMini(t).Client(t)}
+	client := redislock.New(r)
+	lock, err := client.Obtain(t.Context(), []string{t.Name()}, time.Minute, nil)
+	check.NoError(t, err)
+	if err := lock.Release(t.Context()); err == nil || !strings.Contains(err.Error(), "NOPERM") {
+		t.Errorf("got error %v, want that of the server", err)
+	}
+	client.Close()
+	if r.releases != 1 {
+		t.Errorf("got %d releases, want 1", r.releases)
+	}
+}

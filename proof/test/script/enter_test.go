@@ -1,6 +1,7 @@
 package script_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -235,6 +236,38 @@ func TestRefusalNamesTheFirst(t *testing.T) {
 					}
 				}
 			}
+		}
+	})
+}
+
+// One that may read some of its keys already, under other metadata, is not granted them by a script that does not look for that,
+// but told to ask. Who waits for one key, or writes all, is granted them.
+func TestWhoMayReadAlreadyIsTold(t *testing.T) {
+	t.Parallel()
+	withFixture(t, func(t *testing.T, s *fixture) {
+		for i, c := range []struct {
+			letters       string
+			writes, reads int
+			want          string
+		}{
+			{"s", 0, 2, "w|%s"},
+			{"s", 1, 1, "w|%s"},
+			{"", 0, 2, "g|%s…"},
+			{"", 1, 1, "g|%s…"},
+			{"s", 0, 1, "g|%s…"},
+			{"s", 2, 0, "g|%s…"},
+			{"s", 3, 0, "g|%s…"},
+		} {
+			keys := numbered(s.key(fmt.Sprint("set", i)), c.writes+c.reads)
+			for _, key := range keys {
+				check.NoError(t, s.rdb.Set(t.Context(), key, "mine", longLease).Err())
+			}
+			f := fakeWaiter{id: fmt.Sprint("waits", i)}
+			s.listen(t, f.channel(s))
+			s.run(t, "rw", keys, "token", longLease.Milliseconds(), "", c.letters, c.writes, c.reads, "", "", 0,
+				f.id, "", waiterLife.Milliseconds(), "p", f.channel(s))
+			s.run(t, "release", keys, "mine")
+			s.wantMessages(t, fmt.Sprintf(c.want, f.id))
 		}
 	})
 }
