@@ -50,7 +50,7 @@ local function is_held(i, mode, token)
   elseif mode == 'r' then
     return false
   end
-  local last, mine = leases[i] or redis.call('zrange', KEYS[i], -2, -1, 'withscores'), false
+  local last, mine = leases[i] or redis.call('zrange', KEYS[i], '-2', '-1', 'withscores'), false
   leases[i] = last
   for k = #last - 1, 1, -2 do
     local ends = tonumber(last[k + 1])
@@ -81,7 +81,7 @@ end
 -- Reports whether somebody waits for KEYS[i] who is in the way of a writer. That is whoever stands
 -- before it; who stands before that one is a matter of that one.
 local function is_behind_anybody(i, place, token)
-  local before = redis.call('zrevrangebyscore', KEYS[n + i], '(' .. place, '-inf', 'limit', 0, 1)[1]
+  local before = redis.call('zrevrangebyscore', KEYS[n + i], '(' .. place, '-inf', 'limit', '0', '1')[1]
   return before and is_before(before, token)
 end
 
@@ -91,7 +91,7 @@ end
 local function is_behind_writer(i, place, token)
   if writers[i] == nil then
     writers[i] = false
-    local texts = redis.call('zrange', KEYS[n + i], 0, 63, 'withscores')
+    local texts = redis.call('zrange', KEYS[n + i], '0', '63', 'withscores')
     for k = 1, #texts, 2 do
       local _, _, mode = parts_of(texts[k])
       if mode ~= 'r' then
@@ -135,7 +135,7 @@ end
 -- nil if it is not the first, or is asked for again before.
 local function lease_over(i, id, ends)
   if not heads[i] then
-    heads[i] = token_of(redis.call('zrange', KEYS[n + i], 0, 0)[1])
+    heads[i] = token_of(redis.call('zrange', KEYS[n + i], '0', '0')[1])
   end
   local left = heads[i] == id and (ends and ends - now or redis.call('pttl', KEYS[i])) or -1
   if left == -1 or left >= ASKS_AGAIN then

@@ -56,7 +56,7 @@ for i = 1, size do
   local key = KEYS[i]
   local kind = held[i] and 'string' or redis.call('type', key).ok
   local ttl = kind == 'none' and -2 or redis.call('pttl', key)
-  local readers = kind == 'zset' and redis.call('zrange', key, 0, -1, 'withscores')
+  local readers = kind == 'zset' and redis.call('zrange', key, '0', '-1', 'withscores')
   local text = held[i] or readers and readers[#readers - 1]
   local ours = text and is_value(text)
     and (held[i] or ends_with_the_last(readers, ttl))

@@ -35,7 +35,7 @@ local now, value, leases = clock(), nil, nil
 if kind == 'string' and ttl >= 0 then
   value = redis.call('get', key)
 elseif kind == 'zset' and ttl >= 0 then
-  leases = redis.call('zrange', key, 0, -1, 'withscores')
+  leases = redis.call('zrange', key, '0', '-1', 'withscores')
 end
 local text = value or leases and leases[#leases - 1]
 local has_ended = value == false or leases and not text -- since: on some servers the clock goes on
@@ -64,7 +64,7 @@ end
 
 local waiters = {}
 if redis.call('type', line).ok == 'zset' then
-  waiters = redis.call('zrange', line, 0, -1, 'withscores')
+  waiters = redis.call('zrange', line, '0', '-1', 'withscores')
 end
 for i = 1, #waiters, 2 do
   local entry = entry_of(waiters[i]) -- a guard is none

@@ -318,7 +318,7 @@ if has_line then
     local mode = leave_line(i, id, place)
     tell_first[i] = tell_first[i] or mode and true
     -- Nobody but a writer can have waited for a reader that gives up.
-    local first = mode == 'read' and #lost > n and in_line(i, 0, 0)[1]
+    local first = mode == 'read' and #lost > n and in_line(i, '0', '0')[1]
     same[i] = first and entry_of(first).mode == 'read'
   end
   hand_over(now, micros, same)

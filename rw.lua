@@ -309,7 +309,7 @@ if refused and id then
     heard = is_heard()
   end
   if refused[3] ~= 'queue' and not is_waited(there[first]) then
-    local front = in_line(first, 0, 0)[1] or ''
+    local front = in_line(first, '0', '0')[1] or ''
     if string.sub(front, 1, #id + 1) == id .. '|' then
       ms = refused[4]
     end

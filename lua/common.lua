@@ -1,6 +1,9 @@
 -- What the short cuts need of what stands stored, and of the clock: few functions, because a run of
 -- a script pays for each that it makes. It stands in the scripts where they include it, in front of
 -- all other files.
+--
+-- What else a run pays for, on Redis 7.0.15: a number that is given to a command costs 1 µs more
+-- than the same as text, and a reply with a score costs 2 µs more than one without.
 
 -- See values.lua.
 local function token_of(value)

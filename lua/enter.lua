@@ -4,13 +4,13 @@
 -- The last place in a line, or 0; and what stands in the line: nil if nothing does, 'guards' if
 -- some do, else 'waiters'. `known`: the last score, as text, if it has been asked for.
 local function last_place(line, known, now)
-  local place = known or redis.call('zrange', line, -1, -1, 'withscores')[2]
+  local place = known or redis.call('zrange', line, '-1', '-1', 'withscores')[2]
   if not place or tonumber(place) < GUARDS then
     return tonumber(place or 0), place and 'waiters'
   end
   drop_ended_guards(line, now)
   local below = string.format('(%d', GUARDS)
-  place = redis.call('zrevrangebyscore', line, below, '-inf', 'withscores', 'limit', 0, 1)[2]
+  place = redis.call('zrevrangebyscore', line, below, '-inf', 'withscores', 'limit', '0', '1')[2]
   return tonumber(place or 0), 'guards'
 end
 

@@ -69,7 +69,7 @@ local function forget_dead_readers(hash, key)
   end
   kept = kept + readers
   local numbers = {}
-  for _, member in ipairs(redis.call('zrange', key, 0, -1)) do
+  for _, member in ipairs(redis.call('zrange', key, '0', '-1')) do
     local token = string.match(member, '^[^|]*')
     local number = token ~= '' and redis.call('hget', hash, token)
     if number then

@@ -46,7 +46,7 @@ end
 -- and the owner has no guard. If somebody does it returns the first of that line, too.
 local function only_guards(first, last)
   for i = first, last do
-    local front = redis.pcall('zrange', KEYS[i], 0, 0, 'withscores')
+    local front = redis.pcall('zrange', KEYS[i], '0', '0', 'withscores')
     if front.err or front[2] and tonumber(front[2]) < GUARDS then
       return false, front[1]
     end

@@ -166,7 +166,7 @@ local function tell_heads(now)
   for i = 1, size do
     local left = held_for[i]
     local text = tell_first[i] and (not left or left < ASKS_AGAIN)
-      and (heads[i] or (fronts[i] or in_line(i, 0, 0))[1])
+      and (heads[i] or (fronts[i] or in_line(i, '0', '0'))[1])
     local entry = text and entry_of(text)
     left = left or entry and redis.call('pttl', KEYS[i])
     if entry and left >= 0 and left < ASKS_AGAIN

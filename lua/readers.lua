@@ -31,7 +31,7 @@ end
 local function reader(key, token, value, now)
   local member, score = value, of_readers('zscore', key, value)
   if score == false and searches then
-    local members = redis.call('zrange', key, 0, -1, 'withscores')
+    local members = redis.call('zrange', key, '0', '-1', 'withscores')
     for i = 1, #members, 2 do
       if token_of(members[i]) == token then
         member, score = members[i], members[i + 1]
@@ -48,7 +48,7 @@ end
 
 -- Drops some readers whose leases have ended, and their fencing numbers.
 local function drop_ended(key, now, hash)
-  local ended = redis.call('zrange', key, '-inf', now, 'byscore', 'limit', 0, MOST_ENDED)
+  local ended = redis.call('zrange', key, '-inf', now, 'byscore', 'limit', '0', MOST_ENDED)
   if #ended > 0 then
     redis.call('zrem', key, unpack(ended))
     for i = 1, hash and #ended or 0 do
@@ -66,7 +66,7 @@ end
 -- Puts a lease into a read-locked key, which ends with the last of its readers.
 local function extend_reader(key, member, score)
   redis.call('zadd', key, string.format('%d', score), member)
-  local last = redis.call('zrange', key, -1, -1, 'withscores')
+  local last = redis.call('zrange', key, '-1', '-1', 'withscores')
   redis.call('pexpireat', key, string.format('%d', tonumber(last[2])))
 end
 
@@ -93,7 +93,7 @@ end
 -- if nobody else reads the key: then the key is left to be deleted; else 'shared'. It returns the
 -- member, too.
 local function end_lease(key, token, value, now)
-  local last = of_readers('zrange', key, -2, -1, 'withscores') or {}
+  local last = of_readers('zrange', key, '-2', '-1', 'withscores') or {}
   if #last == 2 and token_of(last[1]) == token then
     return tonumber(last[2]) > now and 'alone' or nil, last[1]
   end
@@ -156,7 +156,7 @@ local function look(index, mode, token, value, now)
     return nil, nil, 'none'
   end
 
-  local last = not held and of_readers('zrange', key, -2, -1, 'withscores')
+  local last = not held and of_readers('zrange', key, '-2', '-1', 'withscores')
   if last and #last == 0 then
     return nil, nil, 'none'
   end

@@ -27,7 +27,7 @@ local function refused_at_once(n, w, there, token)
   local mode, value = 'write', first and held[first]
   if rest > 0 and first ~= 1 then
     for i = 1, rest == 1 and (first or n + 1) - 1 or 1 do
-      local last = redis.pcall('zrange', KEYS[i], -1, -1)[1] -- whose lease ends with the key
+      local last = redis.pcall('zrange', KEYS[i], '-1', '-1')[1] -- whose lease ends with the key
       if last then
         first, mode, value, rest = i, 'read', last, rest - 1
         break
