@@ -81,7 +81,8 @@ end
 -- Reports whether somebody waits for KEYS[i] who is in the way of a writer. That is whoever stands
 -- before it; who stands before that one is a matter of that one.
 local function is_behind_anybody(i, place, token)
-  local before = redis.call('zrevrangebyscore', KEYS[n + i], '(' .. place, '-inf', 'limit', '0', '1')[1]
+  local before = '(' .. place
+  before = redis.call('zrevrangebyscore', KEYS[n + i], before, '-inf', 'limit', '0', '1')[1]
   return before and is_before(before, token)
 end
 
