@@ -80,7 +80,7 @@ func shortCuts(b *testing.B, s *fixture) []shortCut {
 		take = append(take, 1, benchValue, ms)
 	}
 	return []shortCut{
-		{"a free key", "obtain", []string{"if there == 0 and n == 1 and not intent then", "if false then", "if there == 0 and not intent then", "if false then"}, one, plain, free(one...)},
+		{"a free key", "obtain", []string{"  if there == 0 then", "  if false then", "if there == 0 and not intent then", "if false then"}, one, plain, free(one...)},
 		{"8 free keys", "obtain", []string{"if there == 0 and not intent then", "if false then", "taken = not has_line and", "taken = false and"}, eight, plain, free(eight...)},
 		{"a key that somebody writes", "obtain", []string{"if there and there > 0 then", "if false then"}, one, plain, both(free(one...), set(one, otherValue))},
 		{"8 keys that somebody writes", "obtain", []string{"if there and there > 0 then", "if false then"}, eight, plain, both(free(eight...), set(eight, otherValue))},
