@@ -56,7 +56,7 @@ func (s settings) chosen(all []*defect, n int, out io.Writer) []*defect {
 // packages returns those whose tests are run, in their order.
 func (s settings) packages(ctx context.Context, l *library, tested []*listed) ([]*listed, error) {
 	if _, err := os.Stat(filepath.Join(l.root, "proof", "test")); err == nil && s.wide {
-		more, err := l.list(ctx, "./proof/test/...", "./proof/matrix")
+		more, err := l.list(ctx, "./proof/test/...", "./proof/matrix", "./proof/server")
 		if err != nil {
 			return nil, err
 		}

@@ -34,13 +34,14 @@
 // run of each test has no defect: it notes what the test costs and which places it reaches. That is kept in .bin/mutants, under the
 // hash of the binary.
 //
-// A mutant is caught if a test fails, or takes much longer than without it. The tests of the packages of the root are tried first,
-// then those of proof/test and of the matrix. MOST=2s says how much processor time of tests a mutant may cost at each of these
-// stages: the most likely tests come first, by what they have noticed of the same function and file. Most of the mutants that are
-// left after a third of a second are noticed by no test, so from then on eight are planted at once, of different functions; only
-// if a test fails are they told apart. One may hide another: it is then said to have survived. What survives is shown with a hash. If nothing can be seen of the defect, whatever the
-// test, a line in equivalent.txt says so: the hash, and why. The hash is made of the statement and those beside it, so that it is
-// another one if the code is. Places that cannot be wrapped are counted as not made, with the reason.
+// A mutant is caught if a test fails, or takes much longer than without it. The tests of the packages of the root are tried
+// first, then those of proof/test, of the matrix and of the model server. MOST=2s says how much processor time of tests a mutant
+// may cost at each of these stages: the most likely tests come first, by what they have noticed of the same function and file.
+// Most of the mutants that are left after a third of a second are noticed by no test, so from then on eight are planted at once,
+// of different functions; only if a test fails are they told apart. One may hide another: it is then said to have survived. What
+// survives is shown with a hash. If nothing can be seen of the defect, whatever the test, a line in equivalent.txt says so: the
+// hash, and why. The hash is made of the statement and those beside it, so that it is another one if the code is. Places that
+// cannot be wrapped are counted as not made, with the reason.
 package main
 
 import (
@@ -62,7 +63,7 @@ import (
 
 // settings are what the command line says.
 type settings struct {
-	root   string // of the tree
+	root   string         // of the tree
 	in     *regexp.Regexp // paths of files
 	only   *regexp.Regexp // hashes
 	part   plant.Part
