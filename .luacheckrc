@@ -27,8 +27,7 @@ local defined_in = {
     "strings", "unlink",
   },
   ["readers.lua"] = { "add_reader", "end_lease", "extend_reader", "longer", "look", "reader", "see" },
-  ["refusal.lua"] = { "also", "refused_at_once" },
-  ["intent.lua"] = { "declare", "withdraw" },
+  ["refusal.lua"] = { "also", "declare", "refused_at_once", "withdraw" },
   ["fence.lua"] = {
     "before", "forget_number", "life_of_fence", "next_number", "number_after", "number_of_hold",
     "up_to",

@@ -111,7 +111,6 @@ end
 
 --#include readers.lua
 --#include fence.lua
---#include intent.lua
 
 local modes, mine, kinds, leases = {}, {}, {}, {}
 local all_mine = true

@@ -68,9 +68,6 @@ var readersLua string
 //go:embed lua/refusal.lua
 var refusalLua string
 
-//go:embed lua/intent.lua
-var intentLua string
-
 //go:embed lua/fence.lua
 var fenceLua string
 
@@ -104,7 +101,6 @@ var includes = []struct{ line, lua string }{
 	{"--#include values.lua\n", valuesLua},
 	{"--#include readers.lua\n", readersLua},
 	{"--#include refusal.lua\n", refusalLua},
-	{"--#include intent.lua\n", intentLua},
 	{"--#include fence.lua\n", fenceLua},
 	{"--#include since.lua\n", sinceLua},
 	{"--#include entry.lua\n", entryLua},

@@ -74,8 +74,10 @@ type refusing struct {
 // A noPermission is an error of the server.
 type noPermission struct{}
 
-func (noPermission) Error() string { return "NOPERM this user has no permissions to run the 'del' command" }
-func (noPermission) RedisError()   {}
+func (noPermission) Error() string {
+	return "NOPERM this user has no permissions to run the 'del' command"
+}
+func (noPermission) RedisError() {}
 
 func (r *refusing) EvalSha(ctx context.Context, sha string, keys []string, args ...any) *redis.Cmd {
 	if wire.Sent(sha).Name() != "release" {

@@ -82,7 +82,7 @@ func shortCuts(b *testing.B, s *fixture) []shortCut {
 	return []shortCut{
 		{"a free key", "obtain", []string{"  if there == 0 then", "  if false then", "if there == 0 and not intent then", "if false then"}, one, plain, free(one...)},
 		{"8 free keys", "obtain", []string{"if there == 0 and not intent then", "if false then", "taken = not has_line and", "taken = false and"}, eight, plain, free(eight...)},
-		{"a key that somebody writes", "obtain", []string{"if there and there > 0 then", "if false then"}, one, plain, both(free(one...), set(one, otherValue))},
+		{"a key that somebody writes", "obtain", []string{"local held = there == 1 and", "local held = false and", "if there and there > 0 then", "if false then"}, one, plain, both(free(one...), set(one, otherValue))},
 		{"8 keys that somebody writes", "obtain", []string{"if there and there > 0 then", "if false then"}, eight, plain, both(free(eight...), set(eight, otherValue))},
 		{"a free key beside guards", "obtain", []string{"if has_line and only_guards(n + 1, 2 * n) then", "if false then"}, one, plain, guarded(one...)},
 		{"8 free keys beside guards", "obtain", []string{"if has_line and only_guards(n + 1, 2 * n) then", "if false then"}, eight, plain, guarded(eight...)},
