@@ -2,6 +2,7 @@ package script_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -56,7 +57,9 @@ func TestWriterLooksAtFewReaders(t *testing.T) {
 			return func() error {
 				opt.Queue, opt.Wait, opt.Metadata = true, 50*time.Millisecond, "the writer"
 				_, err := c.client.Obtain(t.Context(), []string{key}, longLease, &opt)
-				check.Is(t, err, redislock.ErrNotObtained)
+				if !errors.Is(err, redislock.ErrUnknownOutcome) { // as it is if a slow machine has not answered by then
+					check.Is(t, err, redislock.ErrNotObtained)
+				}
 				check.Eventually(t, world.Soon, "it has left the line", func() bool {
 					return c.admin.ZCard(t.Context(), slot.Beside("line", key)).Val() == 0
 				})
