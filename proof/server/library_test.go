@@ -37,8 +37,11 @@ func (r *relay) step(ctx context.Context, cmd redis.Cmder) (e Step, ok bool) {
 	}
 	e = Step{Script: run.Script, Keys: run.Keys, Up: 1000, Heard: map[string]int{}}
 	for _, arg := range cmd.Args()[3+len(run.Keys):] {
-		if text, ok := arg.(*string); ok {
-			arg = *text
+		switch its := arg.(type) { // by reference, as the library sends some
+		case *string:
+			arg = *its
+		case *int64:
+			arg = *its
 		}
 		e.Args = append(e.Args, fmt.Sprint(arg))
 	}
