@@ -16,13 +16,16 @@ type metric struct {
 	whole   func(course.Usage) float64
 }
 
+// commands is the name of the metric that counts what the server executes, in scripts and beside them.
+const commands = "commands"
+
 // metrics are all of them; the first has limits of its own.
 var metrics = []metric{
 	{"server CPU", " µs", false, func(u course.Usage) float64 { return float64(u.Server.Nanoseconds()) / 1e3 }},
 	{"client CPU", " µs", false, func(u course.Usage) float64 { return float64(u.Client.Nanoseconds()) / 1e3 }},
 	{"allocations", "", true, func(u course.Usage) float64 { return float64(u.Allocs) }},
 	{"bytes", "", true, func(u course.Usage) float64 { return float64(u.Bytes) }},
-	{"commands", "", true, func(u course.Usage) float64 { return float64(u.Commands) }},
+	{commands, "", true, func(u course.Usage) float64 { return float64(u.Commands) }},
 }
 
 // of returns the figure for each block.

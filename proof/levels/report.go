@@ -12,6 +12,10 @@ import (
 // mostAbove is how much a figure of the tree may be, by that of before.
 const mostAbove = 1.10
 
+// muchLess is how little server CPU an operation has to cost, by that of before, for its commands not to matter: they are counted
+// for the time that they take, and two of little work may replace one of much.
+const muchLess = 0.90
+
 // A result is what was measured of a kind, by version.
 type result struct {
 	kind   course.Kind
@@ -62,11 +66,20 @@ func (l line) limit() spread {
 	return l.old[0].ratio
 }
 
+// judge says of one metric whether it is within its limit beside before.
+func (l line) judge(metric int) verdict {
+	v := judge(l.before[metric].ratio, mostAbove)
+	if v == fails && metrics[metric].name == commands && judge(l.before[0].ratio, muchLess) == holds {
+		return holds
+	}
+	return v
+}
+
 // named returns the metrics whose verdict, beside before, is this one. With ratios it says what they are.
 func (l line) named(v verdict, ratios bool) (names []string) {
 	for i, m := range metrics {
-		if ratio := l.before[i].ratio; judge(ratio, mostAbove) == v {
-			name := m.name
+		if l.judge(i) == v {
+			name, ratio := m.name, l.before[i].ratio
 			if ratios {
 				name += fmt.Sprintf(" %s × (%s to %s)", times(ratio.median), times(ratio.low), times(ratio.high))
 			}

@@ -67,6 +67,24 @@ func TestTables(t *testing.T) {
 	}
 }
 
+// More commands fail nothing where they take the server much less time.
+func TestCommandsOfLittleWork(t *testing.T) {
+	t.Parallel()
+	own := course.Usage{Server: 40 * time.Microsecond, Client: 1000, Commands: 12}
+	for server, want := range map[time.Duration][]string{
+		50 * time.Microsecond: nil,
+		42 * time.Microsecond: {"a turn: commands 1.20 × (1.20 to 1.20)"},
+	} {
+		before := own
+		before.Server, before.Commands = server, 10
+		sides := map[string][]course.Usage{"tree": blocks(12, own), "before": blocks(12, before), "old": blocks(12, own)}
+		got := failures(linesOf([]result{{course.Kind{Name: "a turn"}, sides}}))
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%v before (-want +got):\n%s", server, diff)
+		}
+	}
+}
+
 func TestRanged(t *testing.T) {
 	t.Parallel()
 	for want, s := range map[string]spread{
