@@ -118,7 +118,10 @@ end
 if plain and not held then
   whole = is_whole()
 end
-if plain and has_line == nil then
+if plain and n == 1 and has_line == nil then -- it is fenced
+  front = redis.pcall('zrange', KEYS[2], '0', '1', 'withscores')
+  has_line = front[1] ~= nil or front.err and redis.call('exists', KEYS[2]) > 0
+elseif plain and has_line == nil then
   local lines = 0
   for first = n + 1, 2 * n, CHUNK do
     lines = lines + redis.call('exists', unpack(KEYS, first, math.min(first + CHUNK - 1, 2 * n)))
@@ -219,7 +222,7 @@ end
 -- taken out of all its lines, to be put back if that was wrong.
 read_stamp(ARGV[2], ARGV[1], n, 1)
 if whole and (n > 1 or with_numbers) then
-  front = redis.pcall('zrange', KEYS[n + 1], '0', '1', 'withscores')
+  front = front or redis.pcall('zrange', KEYS[n + 1], '0', '1', 'withscores')
   local reply = front[1] and grant_whole()
   if reply then
     return reply
