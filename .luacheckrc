@@ -21,7 +21,7 @@ end
 -- luacheck sees each file alone, so a local that another script uses is listed here, and one that
 -- goes from its file goes from here.
 local defined_in = {
-  ["common.lua"] = { "clock", "entry_text", "parts_of", "token_of" },
+  ["common.lua"] = { "clock", "entry_text", "parts_of", "publish", "token_of" },
   ["values.lua"] = {
     "count", "delete", "is_left", "is_value", "left_value", "metadata_of", "mode_of", "refusal",
     "strings", "unlink",
@@ -37,7 +37,7 @@ local defined_in = {
     "read_stamp", "set_guard",
   },
   ["since.lua"] = { "since_of" },
-  ["entry.lua"] = { "name_of", "publish" },
+  ["entry.lua"] = { "name_of" },
   ["enter.lua"] = { "enter_lines", "is_heard", "is_waited", "my_entries", "my_entry" },
   ["line.lua"] = {
     "and_more", "entry_at", "entry_of", "in_line", "leave_line", "may_drop", "more", "places", "plans",

@@ -60,24 +60,17 @@ if n == 1 and plain and not with_numbers then
     channel = string.sub(text, at, at + channel - 1)
     -- Whose process is gone is not granted the key, which nobody would free until its lease ends.
     if channel ~= ARGV[4] and tonumber(till) > now then
-      if how == 's' then
-        heard = redis.pcall('spublish', channel, '')
-      else
-        heard = redis.pcall('publish', channel, '')
-      end
+      heard = publish(how, channel, '')
       unheard_id = heard == 0 and id or nil
     end
-    if tonumber(till) > now and type(heard) == 'number' and heard > 0 then
+    if tonumber(till) > now and heard and heard > 0 then
       redis.call('zrem', KEYS[2], text)
       redis.call('set', KEYS[1], value, 'px', its_ttl)
       local message = string.format('g|%s|%d|0', id, micros)
       if channel == ARGV[4] then
         return {DONE, message}
-      elseif how == 's' then
-        redis.pcall('spublish', channel, message)
-      else
-        redis.pcall('publish', channel, message)
       end
+      publish(how, channel, message)
       return DONE
     end
   end

@@ -36,3 +36,15 @@ local function parts_of(text)
     return id, till, mode, how, number, first, ttl, keys, channel, names, at
   end
 end
+
+-- Publishes on a channel, which is sharded if `how` is 's', and returns how many hear it; nil if
+-- the user of this script may not publish.
+local function publish(how, channel, message)
+  local heard
+  if how == 's' then
+    heard = redis.pcall('spublish', channel, message)
+  else
+    heard = redis.pcall('publish', channel, message)
+  end
+  return type(heard) == 'number' and heard or nil
+end

@@ -32,16 +32,3 @@
 local function name_of(id)
   return string.sub(id, 1, NAME)
 end
-
--- Publishes on a channel, which is sharded if `how` is 's', and returns how many hear it; nil if
--- the user of this script may not publish.
-local function publish(how, channel, message)
-  local heard
-  if how == 's' then
-    heard = redis.pcall('spublish', channel, message)
-  else
-    heard = redis.pcall('publish', channel, message)
-  end
-  return type(heard) == 'number' and heard or nil
-end
-
