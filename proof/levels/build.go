@@ -34,7 +34,7 @@ func build(ctx context.Context, root, dir string, v version) (string, error) {
 		return "", err
 	}
 	program := filepath.Join(dir, v.name)
-	args := []string{"build", "-o", program, "-tags", v.adapter}
+	args := []string{"build", "-o", program}
 	if v.overlay != "" {
 		args = append(args, "-overlay", v.overlay)
 	}

@@ -4,7 +4,6 @@ package main
 type version struct {
 	name    string
 	commit  string // empty: the tree as it is
-	adapter string // build tag of the file of the worker that knows the names of its API; empty: those of the tree
 	overlay string // file for go build -overlay, with which tests plant a slow-down
 }
 
@@ -12,7 +11,7 @@ type version struct {
 // After a release before is the commit of its tag.
 var (
 	tree   = version{name: "tree"}
-	before = version{name: "before", commit: "e41a22b0a6101a5378ceac73df16b5f1fc3c070f", adapter: "earlier"}
+	before = version{name: "before", commit: "e41a22b0a6101a5378ceac73df16b5f1fc3c070f"}
 	// old is the one before late requests were closed by guards.
-	old = version{name: "old", commit: "13447e3702d0dcb8d86817785511eea7155982f3", adapter: "earlier"}
+	old = version{name: "old", commit: "13447e3702d0dcb8d86817785511eea7155982f3"}
 )

@@ -1,5 +1,3 @@
-//go:build !earlier
-
 package main
 
 import (
@@ -12,8 +10,8 @@ import (
 	"github.com/seed-14de3678/redislock"
 )
 
-// This file has all that a worker uses of the library, as the tree has it. Those versions that are named in versions.go with
-// the tag "earlier" have it in adapter_earlier.go, so that a name can change here.
+// This file has all that a worker uses of the library, so that a name can change here: then versions that have another one get a
+// file of their own, under a build tag.
 
 // A lock is one that is held.
 type lock = redislock.Lock
