@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/seed-14de3678/redislock/internal/plot"
-	"github.com/seed-14de3678/redislock/proof/benchmarks/internal/measure"
 	"github.com/seed-14de3678/redislock/proof/benchmarks/internal/rows"
+	"github.com/seed-14de3678/redislock/proof/internal/measure"
 )
 
 // A picture is a chart that shows figures of rows.

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/seed-14de3678/redislock/proof/benchmarks/internal/measure"
 	"github.com/seed-14de3678/redislock/proof/benchmarks/internal/rows"
+	"github.com/seed-14de3678/redislock/proof/internal/measure"
 )
 
 // A comparison is all that was measured, and on what.

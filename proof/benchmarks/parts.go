@@ -5,9 +5,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/seed-14de3678/redislock/proof/benchmarks/internal/measure"
 	"github.com/seed-14de3678/redislock/proof/benchmarks/internal/peers"
 	"github.com/seed-14de3678/redislock/proof/benchmarks/internal/rows"
+	"github.com/seed-14de3678/redislock/proof/internal/measure"
 	"github.com/seed-14de3678/redislock/proof/internal/page"
 )
 

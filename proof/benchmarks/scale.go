@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/seed-14de3678/redislock/proof/benchmarks/internal/measure"
 	"github.com/seed-14de3678/redislock/proof/benchmarks/internal/rows"
+	"github.com/seed-14de3678/redislock/proof/internal/measure"
 )
 
 // busyness is the share of its main thread that a server is to be busy: beyond that, those who wait

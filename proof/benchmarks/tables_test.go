@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/seed-14de3678/redislock/proof/benchmarks/internal/measure"
 	"github.com/seed-14de3678/redislock/proof/benchmarks/internal/rows"
+	"github.com/seed-14de3678/redislock/proof/internal/measure"
 )
 
 // example is a comparison in which every row has something.

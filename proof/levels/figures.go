@@ -2,9 +2,9 @@ package main
 
 import (
 	"cmp"
-	"math"
 	"slices"
 
+	"github.com/seed-14de3678/redislock/proof/internal/measure"
 	"github.com/seed-14de3678/redislock/proof/levels/course"
 )
 
@@ -39,23 +39,11 @@ func (m metric) of(blocks []course.Usage) []float64 {
 
 // A spread is the median of some values, with their quartiles.
 type spread struct {
-	low, median, high float64
-	of                int // so many values
+	measure.Spread
+	of int // so many values
 }
 
-// spreadOf leaves the values as they are. Of none it is no number.
-func spreadOf(values []float64) spread {
-	sorted := slices.Sorted(slices.Values(values))
-	at := func(part float64) float64 {
-		if len(sorted) == 0 {
-			return math.NaN()
-		}
-		below, between := math.Modf(part * float64(len(sorted)-1))
-		above := min(int(below)+1, len(sorted)-1)
-		return sorted[int(below)]*(1-between) + sorted[above]*between
-	}
-	return spread{at(.25), at(.5), at(.75), len(sorted)}
-}
+func spreadOf(values []float64) spread { return spread{measure.SpreadOf(values), len(values)} }
 
 // quietest returns the third of all rounds in which the machine disturbed least: a round is as loud as the louder one of its two
 // blocks, and a block as loud as it is above the best of its side. One more is taken rather than one less.
@@ -98,7 +86,7 @@ func compare(m metric, of, by []course.Usage) comparison {
 			count(round)
 		}
 	}
-	return comparison{spreadOf(values).median, spreadOf(ratios)}
+	return comparison{spreadOf(values).Median, spreadOf(ratios)}
 }
 
 // A verdict says whether a ratio is within its limit.
@@ -120,9 +108,9 @@ func judge(ratio spread, most float64) verdict {
 	switch {
 	case ratio.of < fewest:
 		return unknown
-	case ratio.high <= most:
+	case ratio.High <= most:
 		return holds
-	case ratio.low > most:
+	case ratio.Low > most:
 		return fails
 	}
 	return unknown

@@ -6,8 +6,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed-14de3678/redislock/proof/internal/measure"
 	"github.com/seed-14de3678/redislock/proof/levels/course"
 )
+
+// spreadAs is a spread of so many values.
+func spreadAs(low, median, high float64, of int) spread {
+	return spread{measure.Spread{Low: low, Median: median, High: high}, of}
+}
 
 func TestSpreadOf(t *testing.T) {
 	t.Parallel()
@@ -15,11 +21,11 @@ func TestSpreadOf(t *testing.T) {
 		values []float64
 		want   spread
 	}{
-		"one":            {[]float64{7}, spread{7, 7, 7, 1}},
-		"two":            {[]float64{3, 1}, spread{1.5, 2, 2.5, 2}},
-		"five":           {[]float64{5, 1, 4, 2, 3}, spread{2, 3, 4, 5}},
-		"one far away":   {[]float64{1, 2, 3, 4, 1000}, spread{2, 3, 4, 5}},
-		"between values": {[]float64{1, 2, 3, 4}, spread{1.75, 2.5, 3.25, 4}},
+		"one":            {[]float64{7}, spreadAs(7, 7, 7, 1)},
+		"two":            {[]float64{3, 1}, spreadAs(1.5, 2, 2.5, 2)},
+		"five":           {[]float64{5, 1, 4, 2, 3}, spreadAs(2, 3, 4, 5)},
+		"one far away":   {[]float64{1, 2, 3, 4, 1000}, spreadAs(2, 3, 4, 5)},
+		"between values": {[]float64{1, 2, 3, 4}, spreadAs(1.75, 2.5, 3.25, 4)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -28,7 +34,7 @@ func TestSpreadOf(t *testing.T) {
 			}
 		})
 	}
-	if got := spreadOf(nil); !math.IsNaN(got.median) || got.of != 0 {
+	if got := spreadOf(nil); !math.IsNaN(got.Median) || got.of != 0 {
 		t.Errorf("nothing: got %v, want no number", got)
 	}
 }
@@ -67,13 +73,13 @@ func TestCompare(t *testing.T) {
 		by = append(by, course.Usage{Ops: 1, Server: 20 * slow * time.Microsecond, Commands: 2, Allocs: int(slow)})
 	}
 	by[0].Server *= 7
-	if got, want := compare(metrics[0], of, by), (comparison{300, spread{1.5, 1.5, 1.5, 4}}); got != want {
+	if got, want := compare(metrics[0], of, by), (comparison{300, spreadAs(1.5, 1.5, 1.5, 4)}); got != want {
 		t.Errorf("server CPU: got %v, want %v", got, want)
 	}
-	if got, want := compare(metrics[4], of, by), (comparison{3, spread{1.5, 1.5, 1.5, 12}}); got != want {
+	if got, want := compare(metrics[4], of, by), (comparison{3, spreadAs(1.5, 1.5, 1.5, 12)}); got != want {
 		t.Errorf("commands: got %v, want %v", got, want)
 	}
-	if got, want := compare(metrics[3], of, by), (comparison{0, spread{1, 1, 1, 12}}); got != want {
+	if got, want := compare(metrics[3], of, by), (comparison{0, spreadAs(1, 1, 1, 12)}); got != want {
 		t.Errorf("no bytes: got %v, want %v", got, want)
 	}
 }
@@ -84,17 +90,17 @@ func TestJudge(t *testing.T) {
 		ratio spread
 		want  verdict
 	}{
-		"the same":          {spread{.98, 1, 1.02, 8}, holds},
-		"at the limit":      {spread{1.09, 1.1, 1.1, 8}, holds},
-		"less":              {spread{.4, .5, .6, 8}, holds},
-		"more":              {spread{1.2, 1.3, 1.4, 8}, fails},
-		"just more":         {spread{1.11, 1.11, 1.11, 8}, fails},
-		"much more":         {spread{1.2, 2, 4, 8}, fails},
-		"hidden":            {spread{1, 1.2, 1.4, 8}, unknown},
-		"hidden the better": {spread{.9, 1, 1.2, 8}, unknown},
-		"too few":           {spread{1.2, 1.3, 1.4, 3}, unknown},
+		"the same":          {spreadAs(.98, 1, 1.02, 8), holds},
+		"at the limit":      {spreadAs(1.09, 1.1, 1.1, 8), holds},
+		"less":              {spreadAs(.4, .5, .6, 8), holds},
+		"more":              {spreadAs(1.2, 1.3, 1.4, 8), fails},
+		"just more":         {spreadAs(1.11, 1.11, 1.11, 8), fails},
+		"much more":         {spreadAs(1.2, 2, 4, 8), fails},
+		"hidden":            {spreadAs(1, 1.2, 1.4, 8), unknown},
+		"hidden the better": {spreadAs(.9, 1, 1.2, 8), unknown},
+		"too few":           {spreadAs(1.2, 1.3, 1.4, 3), unknown},
 		"not measured":      {spreadOf(nil), unknown},
-		"no number":         {spread{math.NaN(), math.NaN(), math.NaN(), 8}, unknown},
+		"no number":         {spreadAs(math.NaN(), math.NaN(), math.NaN(), 8), unknown},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

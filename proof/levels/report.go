@@ -81,7 +81,7 @@ func (l line) named(v verdict, ratios bool) (names []string) {
 		if l.judge(i) == v {
 			name, ratio := m.name, l.before[i].ratio
 			if ratios {
-				name += fmt.Sprintf(" %s × (%s to %s)", times(ratio.median), times(ratio.low), times(ratio.high))
+				name += fmt.Sprintf(" %s × (%s to %s)", times(ratio.Median), times(ratio.Low), times(ratio.High))
 			}
 			names = append(names, name)
 		}
@@ -120,7 +120,7 @@ func serverTable(lines []line) string {
 		limit, kept := "", ""
 		if l.kind.Most > 0 {
 			limit = fmt.Sprintf("at most %.2f × %s", l.kind.Most, l.kind.Beside)
-			kept = fmt.Sprintf("%s: %s", answers[judge(l.limit(), l.kind.Most)], times(l.limit().median))
+			kept = fmt.Sprintf("%s: %s", answers[judge(l.limit(), l.kind.Most)], times(l.limit().Median))
 		}
 		fmt.Fprintf(&text, "| %s | %s | %s | %s | %s | %s | %s |\n", l.kind.Name, written(l.before[0].value)+metrics[0].unit,
 			ranged(l.before[0].ratio), ranged(l.old[0].ratio), limit, kept, l.verdict())
@@ -142,7 +142,7 @@ func otherTable(lines []line) string {
 		text.WriteString("| " + l.kind.Name + " |")
 		for i, m := range metrics[1:] {
 			of, beside := l.before[i+1], l.old[i+1]
-			fmt.Fprintf(&text, " %s%s, %s, %s |", written(of.value), m.unit, times(of.ratio.median), times(beside.ratio.median))
+			fmt.Fprintf(&text, " %s%s, %s, %s |", written(of.value), m.unit, times(of.ratio.Median), times(beside.ratio.Median))
 		}
 		text.WriteString("\n")
 	}
@@ -151,11 +151,11 @@ func otherTable(lines []line) string {
 
 // ranged is a ratio with its quartiles, unless they are all the same.
 func ranged(s spread) string {
-	low, high := times(s.low), times(s.high)
+	low, high := times(s.Low), times(s.High)
 	if low == high {
 		return low
 	}
-	return fmt.Sprintf("%s (%s to %s)", times(s.median), low, high)
+	return fmt.Sprintf("%s (%s to %s)", times(s.Median), low, high)
 }
 
 func times(ratio float64) string {

@@ -88,15 +88,15 @@ func TestCommandsOfLittleWork(t *testing.T) {
 func TestRanged(t *testing.T) {
 	t.Parallel()
 	for want, s := range map[string]spread{
-		"1.00":                {.999, 1, 1.001, 8},
-		"1.21 (1.10 to 1.30)": {1.1, 1.21, 1.3, 8},
+		"1.00":                spreadAs(.999, 1, 1.001, 8),
+		"1.21 (1.10 to 1.30)": spreadAs(1.1, 1.21, 1.3, 8),
 		"?":                   spreadOf(nil),
 	} {
 		if got := ranged(s); got != want {
 			t.Errorf("%v: got %q, want %q", s, got, want)
 		}
 	}
-	for want, value := range map[string]float64{"7": 7, "7.4": 7.42, "42.4": 42.42, "42": 42.02, "424": 424.2, "?": spreadOf(nil).low} {
+	for want, value := range map[string]float64{"7": 7, "7.4": 7.42, "42.4": 42.42, "42": 42.02, "424": 424.2, "?": spreadOf(nil).Low} {
 		if got := written(value); got != want {
 			t.Errorf("%v: got %q, want %q", value, got, want)
 		}

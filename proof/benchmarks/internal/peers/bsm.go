@@ -5,7 +5,7 @@ import (
 
 	"github.com/bsm/redislock"
 
-	"github.com/seed-14de3678/redislock/proof/benchmarks/internal/measure"
+	"github.com/seed-14de3678/redislock/proof/internal/measure"
 )
 
 func bsm(server *measure.Server) Peer {

@@ -5,7 +5,7 @@ import (
 	"errors"
 
 	"github.com/seed-14de3678/redislock"
-	"github.com/seed-14de3678/redislock/proof/benchmarks/internal/measure"
+	"github.com/seed-14de3678/redislock/proof/internal/measure"
 )
 
 // InLine is this library where an Obtain stands in line.

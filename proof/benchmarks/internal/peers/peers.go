@@ -5,7 +5,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/seed-14de3678/redislock/proof/benchmarks/internal/measure"
+	"github.com/seed-14de3678/redislock/proof/internal/measure"
 )
 
 // TTL is how long a lock lives. It is longer than anything that is measured.

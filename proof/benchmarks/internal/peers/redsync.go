@@ -9,7 +9,7 @@ import (
 	"github.com/go-redsync/redsync/v4/redis"
 	"github.com/go-redsync/redsync/v4/redis/goredis/v9"
 
-	"github.com/seed-14de3678/redislock/proof/benchmarks/internal/measure"
+	"github.com/seed-14de3678/redislock/proof/internal/measure"
 )
 
 // RedsyncAt is redsync at a majority of servers.

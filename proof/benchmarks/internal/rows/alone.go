@@ -3,8 +3,8 @@ package rows
 import (
 	"context"
 
-	"github.com/seed-14de3678/redislock/proof/benchmarks/internal/measure"
 	"github.com/seed-14de3678/redislock/proof/benchmarks/internal/peers"
+	"github.com/seed-14de3678/redislock/proof/internal/measure"
 )
 
 // alone locks a free key with each of the libraries.

@@ -6,7 +6,7 @@ import (
 
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/internal/redistest"
-	"github.com/seed-14de3678/redislock/proof/benchmarks/internal/measure"
+	"github.com/seed-14de3678/redislock/proof/internal/measure"
 )
 
 func TestMain(m *testing.M) { redistest.Main(m) }

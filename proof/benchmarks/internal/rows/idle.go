@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/seed-14de3678/redislock"
-	"github.com/seed-14de3678/redislock/proof/benchmarks/internal/measure"
+	"github.com/seed-14de3678/redislock/proof/internal/measure"
 )
 
 // idleFor is three times what a waiter waits before it asks again by itself.

@@ -7,8 +7,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/seed-14de3678/redislock/proof/benchmarks/internal/measure"
 	"github.com/seed-14de3678/redislock/proof/benchmarks/internal/peers"
+	"github.com/seed-14de3678/redislock/proof/internal/measure"
 )
 
 // polling has many callers want one key.

@@ -7,8 +7,8 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/seed-14de3678/redislock"
-	"github.com/seed-14de3678/redislock/proof/benchmarks/internal/measure"
 	"github.com/seed-14de3678/redislock/proof/benchmarks/internal/peers"
+	"github.com/seed-14de3678/redislock/proof/internal/measure"
 	"github.com/seed-14de3678/redislock/quorum"
 )
 

@@ -5,8 +5,8 @@ import (
 	"fmt"
 
 	"github.com/seed-14de3678/redislock"
-	"github.com/seed-14de3678/redislock/proof/benchmarks/internal/measure"
 	"github.com/seed-14de3678/redislock/proof/benchmarks/internal/peers"
+	"github.com/seed-14de3678/redislock/proof/internal/measure"
 )
 
 // refused asks for what somebody else holds.

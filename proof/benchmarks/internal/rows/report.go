@@ -1,7 +1,7 @@
 package rows
 
 import (
-	"github.com/seed-14de3678/redislock/proof/benchmarks/internal/measure"
+	"github.com/seed-14de3678/redislock/proof/internal/measure"
 )
 
 // A report is what a row has measured so far.

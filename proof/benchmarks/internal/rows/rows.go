@@ -8,7 +8,7 @@ import (
 	"math"
 	"time"
 
-	"github.com/seed-14de3678/redislock/proof/benchmarks/internal/measure"
+	"github.com/seed-14de3678/redislock/proof/internal/measure"
 )
 
 // ttl is how long the locks live: longer than anything that is measured.

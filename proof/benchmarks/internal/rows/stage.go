@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/seed-14de3678/redislock/proof/benchmarks/internal/measure"
+	"github.com/seed-14de3678/redislock/proof/internal/measure"
 )
 
 // A stage is what a row is measured on: servers of its own, under a load that is watched.

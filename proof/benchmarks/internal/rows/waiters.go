@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/seed-14de3678/redislock"
-	"github.com/seed-14de3678/redislock/proof/benchmarks/internal/measure"
+	"github.com/seed-14de3678/redislock/proof/internal/measure"
 )
 
 const inLine = "in line"

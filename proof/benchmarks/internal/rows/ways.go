@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/seed-14de3678/redislock"
-	"github.com/seed-14de3678/redislock/proof/benchmarks/internal/measure"
+	"github.com/seed-14de3678/redislock/proof/internal/measure"
 )
 
 // HandOff is the time from a Release until the next Obtain has returned.
