@@ -1,7 +1,7 @@
 package redislock
 
 import (
-	_ "embed"
+	"embed"
 	"strconv"
 	"strings"
 	"time"
@@ -56,59 +56,16 @@ var constants = map[string]int64{
 	"GUARD_LIFE": int64((owners.GuardLife - guardSlack) / time.Second), // s; a kernel resends what a closed connection has left for some 100 s
 }
 
-//go:embed lua/common.lua
-var commonLua string
-
-//go:embed lua/values.lua
-var valuesLua string
-
-//go:embed lua/readers.lua
-var readersLua string
-
-//go:embed lua/refusal.lua
-var refusalLua string
-
-//go:embed lua/fence.lua
-var fenceLua string
-
-//go:embed lua/since.lua
-var sinceLua string
-
-//go:embed lua/entry.lua
-var entryLua string
-
-//go:embed lua/enter.lua
-var enterLua string
-
-//go:embed lua/guard.lua
-var guardLua string
-
-//go:embed lua/line.lua
-var lineLua string
-
-//go:embed lua/handover.lua
-var handoverLua string
+// luaFiles are the parts of which scripts include some.
+//
+//go:embed lua/*.lua
+var luaFiles embed.FS
 
 //go:embed batch.lua
 var batchLua string
 
 // batchScript does many plain calls at once: see the bundles of package wire.
 var batchScript = newScript("batch", batchLua)
-
-// includes are the lines of a script in whose place something stands in its source.
-var includes = []struct{ line, lua string }{
-	{"--#include common.lua\n", commonLua},
-	{"--#include values.lua\n", valuesLua},
-	{"--#include readers.lua\n", readersLua},
-	{"--#include refusal.lua\n", refusalLua},
-	{"--#include fence.lua\n", fenceLua},
-	{"--#include since.lua\n", sinceLua},
-	{"--#include entry.lua\n", entryLua},
-	{"--#include enter.lua\n", enterLua},
-	{"--#include guard.lua\n", guardLua},
-	{"--#include line.lua\n", lineLua},
-	{"--#include handover.lua\n", handoverLua},
-}
 
 // A script is one of the Lua scripts of this package.
 type script struct {
@@ -123,12 +80,19 @@ func newScript(name, body string) *script {
 	return &script{wire.NewScript(name, func() string { return withConstants(withIncludes(body)) }), lined}
 }
 
-// withIncludes puts each include where its line stands.
+// withIncludes puts each file where the line stands that includes it.
 func withIncludes(body string) string {
-	for _, i := range includes {
-		body = strings.ReplaceAll(body, i.line, i.lua)
+	const mark, end = "--#include ", "\n"
+	before, rest, found := strings.Cut(body, mark)
+	if !found {
+		return body
 	}
-	return body
+	name, behind, _ := strings.Cut(rest, end)
+	file, err := luaFiles.ReadFile("lua/" + name)
+	if err != nil {
+		panic(err) // it is missing in this package
+	}
+	return before + string(file) + withIncludes(behind)
 }
 
 // withConstants puts the value of each constant where its name stands.
