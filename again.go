@@ -3,7 +3,6 @@ package redislock
 import (
 	"cmp"
 	"context"
-	_ "embed"
 	"math/rand/v2"
 	"slices"
 	"strconv"
@@ -15,17 +14,13 @@ import (
 
 	"github.com/seed-14de3678/redislock/internal/clock"
 	"github.com/seed-14de3678/redislock/internal/listen"
+	"github.com/seed-14de3678/redislock/internal/proto"
 	"github.com/seed-14de3678/redislock/internal/slot"
 	"github.com/seed-14de3678/redislock/internal/wire"
 )
 
-// This file is how the waiters of one Client ask again together, as long as they have heard nothing: how again.lua is
-// called, what it answers, and who asks by itself all the same.
-
-//go:embed again.lua
-var againLua string
-
-var againScript = newScript("again", againLua)
+// This file is how the waiters of one Client ask again together, as long as they have heard nothing: who is
+// asked for, and who asks by itself all the same.
 
 const (
 	// roundEvery is how much time lies between two rounds, less a jitter.
@@ -37,7 +32,7 @@ const (
 	roundAgain = time.Second
 	// longestUnconfirmed is when a waiter asks by itself that no round has reached, less a jitter: in time before it
 	// counts as dead.
-	longestUnconfirmed = waiterLife * 2 / 3
+	longestUnconfirmed = proto.WaiterLife * 2 / 3
 
 	// aloneInRound is how many waiters ask by themselves in each round: those who have not for the longest time. If there
 	// are no more, their conflicts are of this round. And whatever a round would not notice is found at some time.
@@ -68,8 +63,8 @@ type rounds struct {
 type seat struct {
 	waiter *listen.Waiter
 	set    keySet
-	place  int64 // in line
-	heard  int   // its subscription
+	place  proto.Place // in line
+	heard  int         // its subscription
 	blocker
 
 	index     int // among the seats, from 1; 0: it does not sit
@@ -86,7 +81,7 @@ func (r *rounds) begin(c *Client) {
 }
 
 // take gives a seat to a waiter that has asked by itself, and is to do so again after wait. It sits there until it leaves.
-func (r *rounds) take(s *seat, asked clock.Moment, place int64, by blocker, wait time.Duration) {
+func (r *rounds) take(s *seat, asked clock.Moment, place proto.Place, by blocker, wait time.Duration) {
 	heard := s.waiter.AskLate(wait, longestUnconfirmed-rand.N(askAgain/4))
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -151,7 +146,7 @@ func (r *rounds) Run(at clock.Moment) {
 // groupsLocked makes the groups of a round. Waiters for the same key stand together there, in their order.
 func (r *rounds) groupsLocked(due []*seat) map[string]*group {
 	slices.SortFunc(due, func(a, b *seat) int {
-		return cmp.Or(strings.Compare(a.set.keys[0], b.set.keys[0]), cmp.Compare(a.place, b.place))
+		return cmp.Or(strings.Compare(a.set.keys[0], b.set.keys[0]), a.place.Compare(b.place))
 	})
 	groups := make(map[string]*group)
 	for _, s := range due {
@@ -209,52 +204,25 @@ func (g *group) next() {
 	}
 }
 
-// callLocked calls again.lua for as many waiters as are to be asked for at once; it returns nil if nobody is left.
+// callLocked prepares the request for as many waiters as are to be asked for at once; it returns nil if nobody is left.
 func (g *group) callLocked() *call {
-	var keys, lines []string
-	places := make(map[string]string) // of the keys, among KEYS
-	args := []any{clock.Millis(waiterLife)}
+	var q proto.Again
 	g.asked = nil
-	for wanted := 0; len(g.rest) > 0; g.rest = g.rest[1:] {
+	for ; len(g.rest) > 0; g.rest = g.rest[1:] {
 		if s := g.rest[0]; s.isLocked() {
-			n := len(s.set.keys)
-			if wanted += n; len(g.asked) > 0 && wanted > fullRound {
+			if len(g.asked) > 0 && q.Size()+len(s.set.keys) > fullRound {
 				break
 			}
-			args = append(args, s.waiter.ID, s.place, n)
-			for i, key := range s.set.keys {
-				if places[key] == "" {
-					keys, lines = append(keys, key), append(lines, s.set.lines[i])
-					places[key] = strconv.Itoa(len(keys))
-				}
-				args = append(args, places[key])
-			}
+			q.Add(s.waiter.ID, s.place, s.set.keys, s.set.lines)
 			g.asked = append(g.asked, s)
 		}
 	}
 	if len(g.asked) == 0 {
 		return nil
 	}
-	return newCall(context.Background(), againScript, keys, lines, nil, 0, args...)
-}
-
-// readAgain reads the reply of again.lua for so many waiters: the server's clock, and when those have to ask by themselves
-// that have to, by index from 0.
-func readAgain(c *call, n int) (micros int64, asks map[int]time.Duration, err error) {
-	values, _ := c.Reply.([]any)
-	reply := wire.Reply{Rest: values}
-	micros, asks = reply.Number(), make(map[int]time.Duration)
-	for len(reply.Rest) > 0 && !reply.Bad {
-		index, ms := reply.Number(), reply.Number()
-		if index < 1 || index > int64(n) {
-			return 0, nil, c.garbled()
-		}
-		asks[int(index)-1] = clock.FromMillis(max(ms, 0))
-	}
-	if reply.Bad || micros <= 0 {
-		return 0, nil, c.garbled()
-	}
-	return micros, asks, nil
+	c := new(call)
+	q.Fill(&c.run)
+	return c.begins(context.Background())
 }
 
 // answered takes in the outcome of a call.
@@ -264,7 +232,7 @@ func (g *group) answered(c *call) {
 	var micros int64
 	var asks map[int]time.Duration
 	if err == nil {
-		micros, asks, err = readAgain(c, len(g.asked))
+		micros, asks, err = c.run.Asks(c.Reply, len(g.asked))
 	}
 	r.mu.Lock()
 	switch {

@@ -2,20 +2,14 @@ package redislock
 
 import (
 	"context"
-	_ "embed"
 	"fmt"
 
-	"github.com/seed-14de3678/redislock/internal/clock"
 	"github.com/seed-14de3678/redislock/internal/count"
 	"github.com/seed-14de3678/redislock/internal/listen"
 	"github.com/seed-14de3678/redislock/internal/owners"
+	"github.com/seed-14de3678/redislock/internal/proto"
 	"github.com/seed-14de3678/redislock/internal/wire"
 )
-
-//go:embed break.lua
-var breakLua string
-
-var breakScript = newScript("break", breakLua)
 
 // maxReason is how many bytes the reason of a Break may have.
 const maxReason = 1024
@@ -75,8 +69,12 @@ func (c *Client) Break(ctx context.Context, keys []string, reason string) ([]Bro
 	by := &Lock{client: c, set: set, value: owners.NewID()}
 	w := by.ownerNow()
 	defer w.Done(by.token())
-	r := breakCall(ctx, set, &by.value, reason)
-	r.ownedBy(w, c.conn)
+	r := new(call)
+	proto.Break{
+		Set: set.names(), Value: &by.value,
+		Channel: listen.NoticeChannel, Text: listen.Notice{Reason: reason, Keys: set.keys}.Text(),
+	}.Fill(&r.run)
+	r.begins(ctx).ownedBy(w, c.conn)
 	if !c.do(ctx, r, patience) && r.Leave(func(*wire.Call) { c.brokenLate(r, set, reason) }) {
 		c.closeBreak(by)
 		err := interrupted(ctx, "break", set)
@@ -122,14 +120,6 @@ func (c *Client) setToBreak(keys []string, reason string) (set keySet, err error
 	return set, nil
 }
 
-// breakCall builds a Break. Its owner holds nothing, so it can be late only for others.
-func breakCall(ctx context.Context, set keySet, value *string, reason string) *call {
-	c := newCall(ctx, breakScript, set.keys, set.beside(), value, 0,
-		listen.NoticeChannel, listen.Notice{Reason: reason, Keys: set.keys}.Text())
-	c.own.Effect, c.own.Home = owners.Lessens, set.lines[0]
-	return c
-}
-
 // closeBreak sees to it that a Break to which nobody has answered is not executed later. All tries of it ask for
 // a guard in the line of the first key.
 func (c *Client) closeBreak(by *Lock) {
@@ -142,10 +132,10 @@ func (c *Client) closeBreak(by *Lock) {
 
 // broken takes in the answer to a Break, and logs it: a Break is no everyday matter.
 func (c *Client) broken(ctx context.Context, r *call, set keySet, reason string) ([]Broken, error) {
-	broken, err := breakReply(r, set)
+	broken, err := brokenOf(r, set)
 	switch {
 	case err != nil:
-	case isOvertaken(r):
+	case r.isOvertaken():
 		c.log.WarnContext(ctx, "redislock: locks broken, the answer that says whose was lost", set.logged("reason", reason)...)
 	default:
 		c.log.WarnContext(ctx, "redislock: locks broken", set.logged("holders", len(broken), "reason", reason)...)
@@ -155,7 +145,7 @@ func (c *Client) broken(ctx context.Context, r *call, set keySet, reason string)
 
 // brokenLate takes in the answer to a Break for which nobody waits any more.
 func (c *Client) brokenLate(r *call, set keySet, reason string) {
-	if r.Err == nil && !isOvertaken(r) {
+	if r.Err == nil && !r.isOvertaken() {
 		_, _ = c.broken(context.Background(), r, set, reason)
 	}
 }
@@ -164,38 +154,19 @@ func (c *Client) logUnknownBreak(ctx context.Context, set keySet, reason string,
 	c.log.WarnContext(ctx, "redislock: outcome of break is not known", set.logged("reason", reason, "error", err)...)
 }
 
-// breakReply reads the reply to a Break of a set.
-func breakReply(c *call, set keySet) (broken []Broken, err error) {
-	code, isCode := c.Reply.(int64)
-	reply, _ := c.Reply.([]any)
-	if isCode && (code == done || code == overtaken) {
-		return nil, nil
-	}
-	d := wire.Reply{Rest: reply}
-	switch code = d.Number(); {
-	case d.Bad, code != done && code != refused:
-		return nil, c.garbled()
-	case code == refused:
-		conflict, err := decodeConflict(c.Keys, &d)
-		if err == nil && conflict.Mode == ModeForeign {
-			conflict.cut(set)
-			err = notALock(conflict)
-		}
+// brokenOf reads the reply to a Break of a set.
+func brokenOf(r *call, set keySet) ([]Broken, error) {
+	all, conflict, err := r.run.Broken(r.Reply)
+	switch {
+	case err != nil:
 		return nil, err
+	case conflict != nil:
+		return nil, notALock(newConflict(conflict, set))
 	}
-	for len(d.Rest) > 0 && !d.Bad {
-		index, mode, metadata := d.Number(), Mode(d.Text()), d.Text()
-		ttl, left := clock.FromMillis(d.Number()), d.Number() == 1
-		if index < 1 || index > int64(len(c.Keys)) {
-			return nil, c.garbled()
-		}
-		b := Broken{Key: c.Keys[index-1][set.cut:], Mode: mode, Holder: Holder{Left: left, TTL: ttl}}
-		b.Holder.Metadata, b.Holder.Owner = splitOwner(metadata)
-		b.Holder.Since = owners.MadeAt(d.Text())
-		broken = append(broken, b)
-	}
-	if d.Bad {
-		return nil, c.garbled()
+	var broken []Broken
+	for i := range all {
+		b := &all[i]
+		broken = append(broken, Broken{Key: b.Key[set.cut:], Mode: Mode(b.Mode), Holder: newHolder(&b.Holder)})
 	}
 	return broken, nil
 }

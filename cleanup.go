@@ -2,13 +2,12 @@ package redislock
 
 import (
 	"context"
-	"fmt"
-	"slices"
 	"sync"
 	"time"
 
 	"github.com/seed-14de3678/redislock/internal/clock"
 	"github.com/seed-14de3678/redislock/internal/owners"
+	"github.com/seed-14de3678/redislock/internal/proto"
 	"github.com/seed-14de3678/redislock/internal/wire"
 )
 
@@ -30,7 +29,7 @@ type cleanup struct {
 	value  string
 	owner  *owners.Owner
 	waiter string       // id of one that may stand in line for it, else empty
-	place  place        // its place there
+	place  proto.Place  // its place there
 	first  func()       // if not nil it is called when the first clean-up has an outcome
 	keep   clock.Moment // the keys are to be left until then; zero: they are to be free
 	until  clock.Moment // nothing can be left after that
@@ -74,10 +73,13 @@ func (o *cleanup) Run(at clock.Moment) {
 	last := !o.client.schedule.Put(&o.entry, next, 0)
 
 	o.mark(func(mark string, marked map[owners.Client]bool) {
-		f := freeing{set: o.set, value: &o.value, waiter: o.waiter, place: o.place, keep: o.keep}
-		c := f.call(context.Background(), nil)
-		c.ownedBy(o.owner, o.client.conn)
-		c.mark, c.marked = mark, marked
+		c := new(call)
+		proto.Release{
+			Set: o.set.names(), Value: &o.value, Waiter: o.waiter, Place: o.place, Keep: o.keep, Mark: mark, Marked: marked,
+			// What it does not find under its value was not locked by what it clears up.
+			Looks: o.set.reads() > 0,
+		}.Fill(&c.run)
+		c.begins(context.Background()).ownedBy(o.owner, o.client.conn)
 		c.Then = func(*wire.Call) { o.cleared(c, last) }
 		o.client.conn.Start(&c.Call)
 	})
@@ -91,8 +93,8 @@ func (o *cleanup) cleared(c *call, last bool) {
 	switch {
 	case last:
 		o.end()
-	case isOvertaken(c) && !o.closes: // the next one spares those who have overtaken it
-	case c.Err != nil && wire.Classify(c.Err) == wire.Final, c.Err == nil && !c.open && len(c.spared) == 0:
+	case c.isOvertaken() && !o.closes: // the next one spares those who have overtaken it
+	case c.Err != nil && wire.Classify(c.Err) == wire.Final, c.Err == nil && !c.open && c.run.Spared() == 0:
 		o.end()
 	}
 }
@@ -123,8 +125,9 @@ func (o *cleanup) mark(then func(mark string, marked map[owners.Client]bool)) {
 	var mu sync.Mutex
 	missing := len(others)
 	for _, other := range others {
-		c := markCall(o.set, &o.value, mark)
-		c.Then = func(*wire.Call) {
+		c := new(call)
+		proto.Mark{Set: o.set.names(), Value: &o.value, Name: mark}.Fill(&c.run)
+		c.begins(context.Background()).Then = func(*wire.Call) {
 			mu.Lock()
 			marked[other] = c.Err == nil
 			missing--
@@ -136,17 +139,4 @@ func (o *cleanup) mark(then func(mark string, marked map[owners.Client]bool)) {
 		}
 		other.(*wire.Conn).Start(&c.Call)
 	}
-}
-
-// markCall builds what marks a server: a release that frees nothing, and sets a guard of this name in the home line
-// of the set.
-func markCall(set keySet, value *string, mark string) *call {
-	n := len(set.keys)
-	args := slices.Grow([]any{"", "", "", "", ""}, n) // before the indexes of what is not freed
-	for i := range n {
-		args = append(args, i+1)
-	}
-	c := newCall(context.Background(), releaseScript, set.keys, set.lines, value, 0, args...)
-	c.Stamp = []any{fmt.Sprintf("%d|%s|1|%s|1|%d|", n, mark, mark, n+1), flag(true)}
-	return c
 }

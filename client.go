@@ -96,6 +96,7 @@ import (
 	"github.com/seed-14de3678/redislock/internal/clock"
 	"github.com/seed-14de3678/redislock/internal/listen"
 	"github.com/seed-14de3678/redislock/internal/owners"
+	"github.com/seed-14de3678/redislock/internal/proto"
 	"github.com/seed-14de3678/redislock/internal/wire"
 )
 
@@ -170,7 +171,7 @@ func New(rdb redis.Scripter, opts ...ClientOption) *Client {
 	if c.unfit = errors.Join(unfit(rdb), c.unfit); c.unfit != nil {
 		rdb, c.wraps = nil, nil // nobody is to be asked
 	}
-	c.conn = wire.New(rdb, wire.Options{Wraps: c.wraps, Batching: c.batching, Bundle: batchScript.Script})
+	c.conn = wire.New(rdb, wire.Options{Wraps: c.wraps, Batching: c.batching, Bundle: proto.Bundle()})
 	c.hub = listen.NewHub(c.conn, c.schedule, owners.NewID())
 	c.heard = c.hub.Deliver
 	c.listenForBreaks()

@@ -87,7 +87,7 @@ func (e *endings) lookLocked(at clock.Moment) {
 		} else if l := latest[s.key]; l == nil || l.asked.Precedes(s.asked) {
 			latest[s.key] = s
 		}
-		if f := first[s.key]; f == nil || s.place < f.place {
+		if f := first[s.key]; f == nil || s.place.Compare(f.place) < 0 {
 			first[s.key] = s
 		}
 	}

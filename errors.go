@@ -11,10 +11,9 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/seed-14de3678/redislock/internal/clock"
 	"github.com/seed-14de3678/redislock/internal/count"
+	"github.com/seed-14de3678/redislock/internal/proto"
 	"github.com/seed-14de3678/redislock/internal/shown"
-	"github.com/seed-14de3678/redislock/internal/slot"
 	"github.com/seed-14de3678/redislock/internal/wire"
 )
 
@@ -158,31 +157,11 @@ func (e *ConflictError) Is(target error) bool { return target == ErrNotObtained 
 
 var errUnexpectedRefusal = errors.New("unexpected refusal")
 
-// decodeConflict decodes what follows the 0 of a refusal.
-func decodeConflict(keys []string, d *wire.Reply) (*ConflictError, error) {
-	index, mode, ttl, detail := d.Number(), Mode(d.Text()), d.Number(), d.Text()
-	if d.Bad || index < 1 || index > int64(len(keys)) {
-		return nil, errUnexpectedRefusal
-	}
-	held, left := strings.CutSuffix(string(mode), "-left")
-	e := &ConflictError{Key: keys[index-1], Mode: Mode(held), Left: left, TTL: clock.FromMillis(ttl)}
-	if mode == ModeForeign {
-		e.Type = detail
-	} else {
-		e.Metadata, e.Owner = splitOwner(detail)
-	}
-	return e, nil
-}
-
-// cut names the keys of the conflict as callers of that set do. A nil conflict has none.
-func (e *ConflictError) cut(set keySet) {
-	if e == nil || set.cut == 0 {
-		return
-	}
-	e.Key = e.Key[set.cut:]
-	for _, other := range e.Others {
-		other.cut(set)
-	}
+// newConflict makes the error of what a script says is in the way, with the name of the key as callers of the set know it.
+func newConflict(c *proto.Conflict, set keySet) *ConflictError {
+	e := &ConflictError{Key: c.Key[set.cut:], Mode: Mode(c.Mode), Left: c.Left, TTL: c.TTL, Type: c.Type}
+	e.Metadata, e.Owner = splitOwner(c.Stored)
+	return e
 }
 
 // legible shortens metadata for an error, and quotes it if it is not plain text.
@@ -319,14 +298,9 @@ func unsupported(answer redis.Error, err error) error {
 // key would stand; nil for any other. The script names the key by its place; the error has the whole name in Redis,
 // prefix and all, because that is where somebody has to look.
 func foreignFence(c *call, answer redis.Error) error {
-	words := strings.Fields(answer.Error())
-	if len(words) < 3 || words[0] != "FOREIGNFENCE" {
+	name, kind, is := c.run.ForeignFence(answer.Error())
+	if !is {
 		return nil
 	}
-	index, _ := strconv.Atoi(words[1])
-	if index < 1 || index > len(c.Keys) {
-		return nil
-	}
-	name, kind := slot.Beside("fence", c.Keys[index-1]), words[2]
 	return wire.Reworded(fmt.Sprintf("%q holds a %s that is no record of fencing numbers", name, kind), answer)
 }

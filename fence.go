@@ -2,19 +2,11 @@ package redislock
 
 import (
 	"context"
-	_ "embed"
 	"errors"
 	"fmt"
-	"time"
 
-	"github.com/seed-14de3678/redislock/internal/clock"
-	"github.com/seed-14de3678/redislock/internal/owners"
+	"github.com/seed-14de3678/redislock/internal/proto"
 )
-
-//go:embed raise.lua
-var raiseLua string
-
-var raiseScript = newScript("raise", raiseLua)
 
 // Fence returns the fencing number of the lock. It is greater than every number that was given
 // before for any of its keys, and 0 if the lock was obtained without [Options].Fenced. Pass it to
@@ -43,8 +35,8 @@ func (l *Lock) RaiseFence(ctx context.Context, number int64) error {
 	if err := l.usable(); err != nil {
 		return fmt.Errorf("redislock: raise fence: %w", err)
 	}
-	if number <= 0 || number > mostFence {
-		return fmt.Errorf("redislock: raise fence: invalid number: %d is not between 1 and %d", number, mostFence)
+	if number <= 0 || number > proto.MostFence {
+		return fmt.Errorf("redislock: raise fence: invalid number: %d is not between 1 and %d", number, proto.MostFence)
 	}
 	for rounds := 0; ; rounds++ {
 		again, err := l.raise(ctx, number)
@@ -70,8 +62,9 @@ func (l *Lock) raise(ctx context.Context, number int64) (again bool, err error) 
 	}
 	w := l.ownerNow()
 	defer w.Done(l.token())
-	c := raiseCall(ctx, set, &l.value, ttl, number)
-	c.ownedBy(w, l.client.conn)
+	c := new(call)
+	proto.Raise{Set: set.names(), Value: &l.value, TTL: ttl, Number: number}.Fill(&c.run)
+	c.begins(ctx).ownedBy(w, l.client.conn)
 	c.Replicas = replicasFor(l.replicas, ttl)
 	if !l.client.do(ctx, c, patience) && c.Leave(nil) {
 		return false, interrupted(ctx, "raise fence", set)
@@ -79,13 +72,13 @@ func (l *Lock) raise(ctx context.Context, number int64) (again bool, err error) 
 	if c.Err != nil {
 		return false, fault("raise fence", set, c)
 	}
-	switch v, err := raiseReply(c); {
+	switch v, err := c.run.Verdict(c.Reply); {
 	case err != nil:
 		return false, fmt.Errorf("redislock: raise fence %s: %w", set, err)
-	case v.code == overtaken, v.code == notYours && l.freedMeanwhile(v.missing):
+	case v.Code == proto.Overtaken, v.Code == proto.NotYours && l.freedMeanwhile(v.Missing):
 		return true, fmt.Errorf("redislock: raise fence %s: %w", set, c.garbled())
-	case v.code == notYours:
-		return false, l.missing("raise fence", v.missing)
+	case v.Code == proto.NotYours:
+		return false, l.missing("raise fence", v.Missing)
 	case c.short() != nil:
 		return false, fmt.Errorf("redislock: raise fence %s: %w: %w", set, ErrUnknownOutcome, c.short())
 	}
@@ -94,16 +87,3 @@ func (l *Lock) raise(ctx context.Context, number int64) (again bool, err error) 
 	l.mu.Unlock()
 	return false, nil
 }
-
-// raiseCall builds what makes a number the fencing number of a set, which has a ttl. It takes nothing away.
-func raiseCall(ctx context.Context, set keySet, value *string, ttl time.Duration, number int64) *call {
-	c := newCall(ctx, raiseScript, set.keys, set.fences, value, clock.Millis(ttl), number)
-	c.own.Effect, c.own.Home, c.reads = owners.Lengthens, set.lines[0], true
-	return c
-}
-
-// raiseReply reads the reply to that.
-func raiseReply(c *call) (verdict, error) { return c.verdict() }
-
-// mostFence leaves as many numbers as were ever given by a clock in µs.
-const mostFence = exactNumbers / 2

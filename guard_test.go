@@ -2,15 +2,18 @@ package redislock
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"slices"
-	"strconv"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/redis/go-redis/v9"
 
 	"github.com/seed-14de3678/redislock/internal/owners"
+	"github.com/seed-14de3678/redislock/internal/proto"
+	"github.com/seed-14de3678/redislock/internal/proto/decode"
 	"github.com/seed-14de3678/redislock/internal/wire"
 )
 
@@ -45,33 +48,53 @@ func (d manual) call(what string, keys ...string) *call {
 	if err != nil {
 		d.t.Fatal(err)
 	}
-	var c *call
+	c := new(call)
 	switch what {
 	case "obtain":
-		c = newCall(d.t.Context(), obtainScript, set.keys, set.lines, &manualValue, 1000)
-		c.own.Effect, c.own.Home = owners.Takes, set.lines[0]
+		proto.Obtain{Set: set.names(), Value: &manualValue, TTL: time.Second}.Fill(&c.run)
 	case "release":
-		c = newCall(d.t.Context(), releaseScript, set.keys, set.lines, &manualValue, 0)
-		c.own.Effect, c.own.Home = owners.Lessens, set.lines[0]
+		proto.Release{Set: set.names(), Value: &manualValue}.Fill(&c.run)
+	case "downgrade":
+		proto.Convert{Set: set.as(0).names(), Value: &manualValue, TTL: time.Second}.Fill(&c.run)
 	default:
-		c = refreshCall(d.t.Context(), set, &manualValue, time.Second, what == "lengthen")
+		proto.Refresh{Set: set.names(), Value: &manualValue, TTL: time.Second, NeverShortens: what == "lengthen"}.Fill(&c.run)
 	}
-	c.ownedBy(d.owner, d.conn)
+	c.begins(d.t.Context()).ownedBy(d.owner, d.conn)
 	return c
 }
 
-// sends has a try be sent, and checks its stamp, and the lines behind its keys.
+// sent is what a call would send.
+func (d manual) sent(c *call) decode.Call {
+	d.t.Helper()
+	keys, _ := c.run.Size()
+	var words []string
+	for _, arg := range c.run.Append(nil)[1:] {
+		if text, ok := arg.(*string); ok {
+			arg = *text
+		}
+		words = append(words, fmt.Sprint(arg))
+	}
+	sent, err := decode.Decode(c.Script.Name(), words[:keys], words[keys:])
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	return sent
+}
+
+// sends has a try be sent, and checks its stamp, as owner|number| and owner|number|line| for each guard, and the lines that
+// stand behind its keys for that.
 func (d manual) sends(c *call, stamp string, lines ...string) {
 	d.t.Helper()
 	c.Before()
-	var got string
-	if len(c.Stamp) > 0 {
-		if text, ok := c.Stamp[0].(*string); ok {
-			got = *text
+	sent, got := d.sent(c), ""
+	if s := sent.Stamp; s.Is {
+		got = fmt.Sprintf("%s|%d|", s.Owner, s.Number)
+		for _, g := range s.Closes {
+			got += fmt.Sprintf("%s|%d|%s|", g.Owner, g.Number, g.Line)
 		}
 	}
-	if got != stamp || !slices.Equal(c.Behind, lines) {
-		d.t.Fatalf("got stamp %q and lines %q, want %q and %q", got, c.Behind, stamp, lines)
+	if got != stamp || !slices.Equal(sent.Guards, lines) {
+		d.t.Fatalf("got stamp %q and lines %q, want %q and %q", got, sent.Guards, stamp, lines)
 	}
 }
 
@@ -85,19 +108,18 @@ func (d manual) ends(c *call, outcome any) {
 	c.After(c.Err != nil && wire.MayCome(c.Err))
 }
 
-// The stamp has the size of the set, the name, and the guards to set with the places of their lines. A call
-// that has no lines is given those that it needs.
+// The stamp has the name, and the guards to set with their lines. A call that has no lines is given those that it needs.
 func TestStampText(t *testing.T) {
 	t.Parallel()
 	d := newManual(t)
 	lost := d.call("obtain", "a", "b")
 	d.sends(lost, "") // it has its line at hand
 	d.ends(lost, io.EOF)
-	d.sends(lost, "2|token|1|token|1|3|")
-	d.sends(d.call("release", "c"), "1|token|1|")
-	d.sends(d.call("release", "b"), "1|token|1|token|1|3|", lineOf("a"))
-	d.sends(d.call("lengthen", "b"), "1|token|1|token|1|3|", lineOf("b"), lineOf("a"))
-	d.sends(d.call("shorten", "a", "b"), "2|token|1|token|1|3|")
+	d.sends(lost, "token|1|token|1|redislock:line:{a}|")
+	d.sends(d.call("release", "c"), "token|1|")
+	d.sends(d.call("release", "b"), "token|1|token|1|redislock:line:{a}|", lineOf("a"))
+	d.sends(d.call("lengthen", "b"), "token|1|token|1|redislock:line:{a}|", lineOf("b"), lineOf("a"))
+	d.sends(d.call("shorten", "a", "b"), "token|1|token|1|redislock:line:{a}|")
 }
 
 // Of several requests that it closes, each line has one guard.
@@ -105,23 +127,28 @@ func TestStampOfSeveralHomes(t *testing.T) {
 	t.Parallel()
 	d := newManual(t)
 	for i, lost := range []*call{d.call("obtain", "a", "c"), d.call("release", "a", "c"), d.call("obtain", "b", "c")} {
-		d.sends(lost, []string{"", "2|token|1|token|1|3|", "2|token|2|token|2|5|"}[i], [][]string{nil, nil, {lineOf("a")}}[i]...)
+		d.sends(lost, []string{"", "token|1|token|1|redislock:line:{a}|", "token|2|token|2|redislock:line:{a}|"}[i], [][]string{nil, nil, {lineOf("a")}}[i]...)
 		d.ends(lost, io.EOF)
 	}
-	d.sends(d.call("release", "c"), "1|token|3|token|3|3|token|3|4|", lineOf("a"), lineOf("b"))
+	d.sends(d.call("release", "c"), "token|3|token|3|redislock:line:{a}|token|3|redislock:line:{b}|", lineOf("a"), lineOf("b"))
 }
 
 // A line has a guard of each id of the owner.
 func TestStampOfSeveralIDs(t *testing.T) {
 	t.Parallel()
-	c := newManual(t).call("release", "a")
-	c.own.Stamp = owners.Stamp{Numbered: true, Name: owners.Name{ID: "new", Number: 3}}
+	d := newManual(t)
+	c := d.call("release", "a")
+	stamp := owners.Stamp{Numbered: true, Name: owners.Name{ID: "new", Number: 3}}
 	for _, id := range []string{"new", "old", "older", "old"} {
-		c.own.Stamp.Closes = append(c.own.Stamp.Closes, &owners.Sent{Name: owners.Name{ID: id, Number: 2}, Home: lineOf("a")})
+		stamp.Closes = append(stamp.Closes, &owners.Sent{Name: owners.Name{ID: id, Number: 2}, Home: lineOf("a")})
 	}
-	last := strconv.Itoa(owners.LastNumber)
-	if got, want := c.text(), "1|new|3|new|3|2|old|"+last+"|2|older|"+last+"|2|"; got != want {
-		t.Errorf("got stamp %q, want %q", got, want)
+	c.run.Prepare(&stamp)
+	last, line := int64(owners.LastNumber), lineOf("a")
+	want := decode.Stamp{Is: true, Owner: "new", Number: 3, Home: line, Closes: []decode.Closing{
+		{Owner: "new", Number: 3, Line: line}, {Owner: "old", Number: last, Line: line}, {Owner: "older", Number: last, Line: line},
+	}}
+	if diff := cmp.Diff(want, d.sent(c).Stamp); diff != "" {
+		t.Errorf("stamp (-want +got):\n%s", diff)
 	}
 }
 
@@ -132,7 +159,7 @@ func TestStampStrangeAnswer(t *testing.T) {
 	strange, next := d.call("release", "a"), d.call("release", "a")
 	d.sends(strange, "")
 	d.ends(strange, "OK")
-	d.sends(next, "1|token|1|token|1|2|")
+	d.sends(next, "token|1|token|1|redislock:line:{a}|")
 }
 
 // A Refresh that was to shorten, and is not to any more, has no lines, and asks for its guard all the same.
@@ -142,10 +169,10 @@ func TestStampOfARefresh(t *testing.T) {
 	d.sends(d.call("lengthen", "a"), "")
 	d.sends(d.call("shorten", "a", "b"), "")
 	yields := d.call("shorten", "a", "b")
-	yields.yield()
-	d.sends(yields, "2|token|0|", lineOf("a"))
-	if len(yields.Beside) > 0 {
-		t.Errorf("it has the lines %q", yields.Beside)
+	yields.run.Yield()
+	d.sends(yields, "token|0|", lineOf("a"))
+	if lines := d.sent(yields).Set.Lines; len(lines) > 0 {
+		t.Errorf("it has the lines %q", lines)
 	}
 }
 
@@ -154,14 +181,14 @@ func TestStampOfARefresh(t *testing.T) {
 func TestStampIsNotClosed(t *testing.T) {
 	t.Parallel()
 	for name, outcome := range map[string]any{
-		"overtaken": int64(overtaken), "refused": error(said("ERR unknown command")), "no answer": io.EOF,
+		"overtaken": proto.Withdrawn, "refused": error(said("ERR unknown command")), "no answer": io.EOF,
 		"not permitted": []any{int64(1), "open"}, "another's reply": "OK",
 	} {
 		d := newManual(t)
 		lost, first, second := d.call("obtain", "a"), d.call("release", "a"), d.call("release", "a")
 		d.sends(lost, "")
 		d.ends(lost, io.EOF)
-		d.sends(first, "1|token|1|token|1|2|")
+		d.sends(first, "token|1|token|1|redislock:line:{a}|")
 		d.ends(first, outcome)
 		if second.Before(); len(second.own.Stamp.Closes) == 0 {
 			t.Errorf("%s: the next one closes nothing", name)
@@ -218,12 +245,13 @@ func TestStampSpared(t *testing.T) {
 	d.owner.Count(d.conn, []string{"b"}, nil)
 	d.owner.Count(elsewhere, []string{"b", "c"}, nil)
 	clearing := d.call("release", "a", "b", "c")
-	clearing.own.Frees, clearing.mark = true, "id"
-	clearing.marked = map[owners.Client]bool{elsewhere: true}
+	set := proto.Set{Keys: clearing.run.Keys(), Lines: besides(nil, "line", clearing.run.Keys())}
+	clearing.run = proto.Run{}
+	proto.Release{Set: set, Value: &manualValue, Mark: "id", Marked: map[owners.Client]bool{elsewhere: true}}.Fill(&clearing.run)
 	clearing.Before()
-	want := []any{"", "", "", "", "", "1", "2", "2|id", "3|id"}
-	if !slices.Equal(clearing.Rest, want) || !clearing.Alone {
-		t.Errorf("got %q, alone %t, want %q by itself", clearing.Rest, clearing.Alone, want)
+	want := []decode.Spared{{Index: 0}, {Index: 1}, {Index: 1, Mark: "id"}, {Index: 2, Mark: "id"}}
+	if got := d.sent(clearing).Spared; !slices.Equal(got, want) || !clearing.Alone {
+		t.Errorf("got %v, alone %t, want %v by itself", got, clearing.Alone, want)
 	}
 }
 
@@ -231,10 +259,9 @@ func TestStampSpared(t *testing.T) {
 func TestStampWithdrawn(t *testing.T) {
 	t.Parallel()
 	d := newManual(t)
-	c := d.call("shorten", "a")
-	c.yield = func() { c.withdrawn = true }
+	c := d.call("downgrade", "a")
 	d.owner.Count(d.conn, []string{"a"}, nil)
-	if c.Before() || !isOvertaken(c) || !errors.Is(c.Err, nil) {
+	if c.Before() || !c.isOvertaken() || !errors.Is(c.Err, nil) {
 		t.Errorf("got reply %v and error %v, want one that was overtaken", c.Reply, c.Err)
 	}
 }

@@ -3,23 +3,14 @@ package redislock
 import (
 	"cmp"
 	"context"
-	_ "embed"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
 
-	"github.com/seed-14de3678/redislock/internal/clock"
-	"github.com/seed-14de3678/redislock/internal/owners"
+	"github.com/seed-14de3678/redislock/internal/proto"
 	"github.com/seed-14de3678/redislock/internal/shown"
 	"github.com/seed-14de3678/redislock/internal/slot"
-	"github.com/seed-14de3678/redislock/internal/wire"
 )
-
-//go:embed inspect.lua
-var inspectLua string
-
-var inspectScript = newScript("inspect", inspectLua)
 
 // A KeyState says who holds a key and who waits for it, as [Client.Inspect] found it.
 type KeyState struct {
@@ -111,7 +102,12 @@ func (c *Client) Inspect(ctx context.Context, keys []string) ([]KeyState, error)
 		if key == "" {
 			return nil, fmt.Errorf("redislock: inspect: %w: key %d is empty", ErrInvalidKeys, i)
 		}
-		calls[i] = inspectCall(ctx, c.RedisKey(key))
+		key = c.RedisKey(key)
+		r := new(call)
+		proto.Inspect{
+			Key: key, Line: lineOf(key), Intent: slot.Beside("intent", key), Fence: slot.Beside("fence", key),
+		}.Fill(&r.run)
+		calls[i] = r.begins(ctx)
 	}
 	for _, r := range calls {
 		c.conn.Ask(&r.Call)
@@ -139,53 +135,29 @@ func (c *Client) inspected(ctx context.Context, r *call) (KeyState, error) {
 	if r.Err != nil {
 		return KeyState{}, fault("inspect", set, r)
 	}
-	state, err := inspectReply(r)
+	s, err := r.run.State(r.Reply)
 	if err != nil {
 		return KeyState{}, fmt.Errorf("redislock: inspect %s: %w", set, err)
 	}
-	state.Key = state.Key[set.cut:]
+	state := KeyState{Key: r.Keys[0][set.cut:], Mode: Mode(s.Mode), TTL: s.TTL, Type: s.Type, Fence: s.Fence}
+	for i := range s.Holders {
+		state.Holders = append(state.Holders, newHolder(&s.Holders[i]))
+	}
+	if s.Intent != nil {
+		intent := newHolder(s.Intent)
+		state.Intent = &intent
+	}
+	for _, w := range s.Line {
+		waiter := Waiter{Mode: Mode(w.Mode), Since: w.Since, Alive: w.Alive}
+		waiter.Metadata, waiter.Owner = splitOwner(w.Stored)
+		state.Line = append(state.Line, waiter)
+	}
 	return state, nil
 }
 
-// inspectCall builds the question who has a key, by its name in Redis, and who waits for it.
-func inspectCall(ctx context.Context, key string) *call {
-	beside := []string{lineOf(key), slot.Beside("intent", key), slot.Beside("fence", key)}
-	return newCall(ctx, inspectScript, []string{key}, beside, nil, 0)
-}
-
-// inspectReply reads the answer to it. It has no code: it always says all there is.
-func inspectReply(c *call) (KeyState, error) {
-	reply, _ := c.Reply.([]any)
-	d := wire.Reply{Rest: reply}
-	s := KeyState{Key: c.Keys[0], Mode: Mode(d.Text())}
-	ttl := d.Number()
-	if s.Mode != ModeFree {
-		s.TTL = clock.FromMillis(ttl)
-	}
-	s.Fence = d.Number()
-	if left, metadata, since := d.Number(), d.Text(), d.Text(); left != -2 {
-		s.Intent = &Holder{TTL: clock.FromMillis(left), Since: owners.MadeAt(since)}
-		s.Intent.Metadata, s.Intent.Owner = splitOwner(metadata)
-	}
-	for n := d.Number(); n > 0 && !d.Bad; n-- {
-		text, lease, left, since := d.Text(), clock.FromMillis(d.Number()), d.Number() == 1, d.Text()
-		if s.Mode == ModeForeign {
-			s.Type = text
-		} else {
-			h := Holder{TTL: lease, Left: left, Since: owners.MadeAt(since)}
-			h.Metadata, h.Owner = splitOwner(text)
-			s.Holders = append(s.Holders, h)
-		}
-	}
-	for len(d.Rest) > 0 && !d.Bad {
-		w := Waiter{
-			Mode: Mode(d.Text()), Metadata: d.Text(), Since: time.UnixMicro(d.Number()), Alive: d.Number() == 1,
-		}
-		w.Metadata, w.Owner = splitOwner(w.Metadata)
-		s.Line = append(s.Line, w)
-	}
-	if d.Bad {
-		return KeyState{}, errors.New("unexpected reply")
-	}
-	return s, nil
+// newHolder makes a holder of what a script says of it.
+func newHolder(h *proto.Holder) Holder {
+	holder := Holder{Left: h.Left, TTL: h.TTL, Since: h.Since}
+	holder.Metadata, holder.Owner = splitOwner(h.Stored)
+	return holder
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/seed-14de3678/redislock/internal/proto"
 	"github.com/seed-14de3678/redislock/internal/slot"
 	"github.com/seed-14de3678/redislock/internal/wire"
 )
@@ -94,12 +95,9 @@ func (s keySet) as(write int) keySet {
 	return s
 }
 
-// beside returns what stands behind the lock keys: their lines and fences. It is not to be changed.
-func (s keySet) beside() []string {
-	if s.fences == nil {
-		return s.lines[:len(s.lines):len(s.lines)]
-	}
-	return slices.Concat(s.lines, s.fences)
+// names are what requests are told of the set.
+func (s keySet) names() proto.Set {
+	return proto.Set{Keys: s.keys, Writes: s.write, Lines: s.lines[:len(s.lines):len(s.lines)], Fences: s.fences}
 }
 
 // split takes some of the keys, as callers name them, out of the set.

@@ -2,7 +2,6 @@ package redislock
 
 import (
 	"context"
-	_ "embed"
 	"errors"
 	"fmt"
 	"time"
@@ -10,42 +9,18 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/seed-14de3678/redislock/internal/clock"
-	"github.com/seed-14de3678/redislock/internal/owners"
+	"github.com/seed-14de3678/redislock/internal/proto"
 	"github.com/seed-14de3678/redislock/internal/wire"
 )
-
-//go:embed refresh.lua
-var refreshLua string
-
-var refreshScript = newScript("refresh", refreshLua)
-
-// refreshCall builds a refresh, which begins a lease of ttl. One that never shortens a lease is never too late, and
-// is made such a one if others of the token have obtained some of the keys meanwhile.
-func refreshCall(ctx context.Context, set keySet, value *string, ttl time.Duration, neverShortens bool) *call {
-	c := newCall(ctx, refreshScript, set.keys, set.lines, value, clock.Millis(ttl), "")
-	c.own.Effect, c.own.Home = owners.Lessens, set.lines[0]
-	c.reads = true
-	lengthens := func() { c.Beside, c.lined, c.Args[0] = nil, false, flag(true) } // and nobody has to be told
-	if neverShortens {
-		c.own.Effect = owners.Lengthens
-		lengthens()
-	}
-	c.yield = lengthens
-	return c
-}
-
-// refreshReply reads the reply to a refresh.
-func refreshReply(c *call) (verdict, error) { return c.verdict() }
 
 // A leasing is an operation that begins a new lease. The model in proof/models/renewal shows that neither it nor a renewal
 // brings a released lock back, and that no lock counts on a lease that it may not have.
 type leasing struct {
 	name  string
 	ttl   time.Duration
-	keeps bool                         // from now on it shortens no lease: others of the token have obtained meanwhile
-	call  func(keySet) *call           // builds its call for the set as it is
-	read  func(*call) (verdict, error) // reads the reply
-	apply func(verdict)                // takes note, with mu held, of what has changed beside the lease; may be nil
+	keeps bool                // from now on it shortens no lease: others of the token have obtained meanwhile
+	call  func(keySet) *call  // builds its call for the set as it is
+	apply func(proto.Verdict) // takes note, with mu held, of what has changed beside the lease; may be nil
 	// drop does so if others of the token have obtained the keys meanwhile, and the operation is dropped for
 	// that; nil if it never is.
 	drop func()
@@ -148,23 +123,22 @@ func (l *Lock) leased(c *call, op *leasing) error {
 		}
 		return err
 	}
-	v, err := op.read(c)
+	v, err := c.run.Verdict(c.Reply)
 	switch {
 	case err != nil:
 		return fmt.Errorf("redislock: %s %s: %w", op.name, set, err)
-	case v.code == done && c.short() != nil:
+	case v.Code == proto.Done && c.short() != nil:
 		return fmt.Errorf("redislock: %s %s: %w: %w", op.name, set, ErrUnknownOutcome, c.short())
-	case v.code == done:
+	case v.Code == proto.Done:
 		return l.extended(c.Sent, op, v)
-	case v.code == overtaken:
+	case v.Code == proto.Overtaken:
 		return l.overtaken(c, op)
-	case v.code == refused:
-		v.conflict.cut(set)
-		return v.conflict
-	case l.freedMeanwhile(v.missing):
+	case v.Code == proto.Refused:
+		return newConflict(&v.Conflict, set)
+	case l.freedMeanwhile(v.Missing):
 		return errAgain
 	}
-	return l.missing(op.name, v.missing)
+	return l.missing(op.name, v.Missing)
 }
 
 // abandon takes note that nobody waits any more for what is under way: the next request closes it. Renewals
@@ -220,7 +194,7 @@ func (l *Lock) overtaken(c *call, op *leasing) error {
 }
 
 // extended begins the new lease.
-func (l *Lock) extended(sent clock.Moment, op *leasing, v verdict) error {
+func (l *Lock) extended(sent clock.Moment, op *leasing, v proto.Verdict) error {
 	l.mu.Lock()
 	certain := l.certainLocked(op.ttl)
 	deadline := sent.Add(clock.Window(certain))
@@ -296,7 +270,7 @@ func (l *Lock) answered(c *call) {
 	defer l.mu.Unlock()
 	l.change.pending = 0
 	l.change.count++
-	undone := c.undone() || isOvertaken(c) && !c.IsUnanswered()
+	undone := c.undone() || c.isOvertaken() && !c.IsUnanswered()
 	if undone && l.state == held && l.deadline.Precedes(l.change.before) {
 		l.deadline, l.counted = l.change.before, l.change.counted
 		if l.watch != nil {

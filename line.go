@@ -14,14 +14,13 @@ import (
 	"github.com/seed-14de3678/redislock/internal/listen"
 	"github.com/seed-14de3678/redislock/internal/owners"
 	"github.com/seed-14de3678/redislock/internal/pace"
+	"github.com/seed-14de3678/redislock/internal/proto"
 	"github.com/seed-14de3678/redislock/internal/wire"
 )
 
 const (
-	// waiterLife is for how long a waiter counts as alive that does not ask again.
-	waiterLife = 15 * time.Second
-	// askAgain is how often it does so, less a jitter, whatever it hears or does not.
-	askAgain = waiterLife / 3
+	// askAgain is how often a waiter asks again, less a jitter, whatever it hears or does not.
+	askAgain = proto.AskAgain
 	// longestPause is the one before what has failed is tried again.
 	longestPause = time.Second
 	// mostTooLate is how many answers to a waiter may come too late before it gives up: a ttl that is shorter than
@@ -33,7 +32,7 @@ const (
 type standing struct {
 	waiter  *listen.Waiter
 	sharded bool // its channel
-	place   place
+	place   proto.Place
 	seat    seat // in the rounds, while it waits
 
 	// since and micros are the same moment on two clocks: since is before the server has answered, by ours, and
@@ -48,31 +47,6 @@ type standing struct {
 	failures int // of attempts, since the last answer
 	faults   int // of the subscription, since it is known that somebody hears the channel
 	tooLate  int // answers that came too late
-}
-
-// A place is where a waiter stands: the same number in the line of each of its keys.
-type place struct {
-	state  placeState
-	number int64 // if it is known
-}
-
-type placeState uint8
-
-const (
-	noPlace      placeState = iota // it stands in no line
-	unknownPlace                   // it may stand in line: a request that was to enter it was not answered
-	knownPlace
-)
-
-// isPossible reports whether the waiter may stand in line.
-func (p place) isPossible() bool { return p.state != noPlace }
-
-// orUnknown is a place for a waiter that may have entered its lines meanwhile.
-func (p place) orUnknown() place {
-	if p.state == noPlace {
-		p.state = unknownPlace
-	}
-	return p
 }
 
 // enter gives a new standing its waiter.
@@ -113,9 +87,9 @@ func (o *obtaining) stand(ctx context.Context) (*Lock, error) {
 				return nil, o.pace.Stopped(err)
 			}
 			s.waiter.AskAt(wait)
-		case s.subscribed && s.place.state == knownPlace:
+		case s.subscribed && s.place.IsKnown():
 			s.failures = 0
-			o.client.rounds.take(&s.seat, asked, s.place.number, by, s.askIn)
+			o.client.rounds.take(&s.seat, asked, s.place, by, s.askIn)
 		default:
 			s.failures = 0
 			s.waiter.AskAt(min(askAgain-rand.N(askAgain/8), s.askIn, by.left()))
@@ -136,7 +110,7 @@ func (o *obtaining) stand(ctx context.Context) (*Lock, error) {
 func (s *standing) pause(ctx context.Context, failed error, strategy *pace.Pace) time.Duration {
 	_, answered := errors.AsType[redis.Error](failed)
 	answered = answered || errors.Is(failed, ErrNotReplicated)
-	if s.place.state != knownPlace || !answered && pace.IsWhileHolding(ctx) {
+	if !s.place.IsKnown() || !answered && pace.IsWhileHolding(ctx) {
 		return strategy.Next()
 	}
 	s.failures++
@@ -152,7 +126,7 @@ func pauseAfter(failures int) time.Duration {
 // taken for one without a place the waiter would not be taken out of them, and keep those behind it waiting.
 func (s *standing) noteUnanswered() {
 	if s.subscribed {
-		s.place = s.place.orUnknown()
+		s.place = s.place.OrUnknown()
 	}
 }
 
@@ -167,14 +141,14 @@ func (s *standing) mayBeTooLate() bool {
 }
 
 // stands takes in the place that a script has given to the waiter, or found.
-func (s *standing) stands(sent clock.Moment, a answer) {
-	s.place = place{knownPlace, a.place}
-	s.since, s.micros = sent, a.micros
-	if a.askIn >= 0 {
-		s.askIn = a.askIn + clock.AfterEnd
+func (s *standing) stands(sent clock.Moment, a *proto.Answer) {
+	s.place = a.Place
+	s.since, s.micros = sent, a.Micros
+	if a.AskIn >= 0 {
+		s.askIn = a.AskIn + clock.AfterEnd
 	}
 	switch {
-	case a.heard:
+	case a.Heard:
 		s.faults = 0
 	case s.subscribed:
 		// Its channel is heard at another server than the one where the keys are, after a fail-over for example.
@@ -261,7 +235,7 @@ func (o *obtaining) notSubscribed(fault error) (time.Duration, error) {
 	err := fmt.Errorf("redislock: obtain %s: subscribe: %w", o.want.set, wire.Legible(fault))
 	o.asked.last = err
 	s.faults++
-	stands := s.place.state == knownPlace
+	stands := s.place.IsKnown()
 	switch {
 	case !stands && wire.Classify(fault) == wire.Final:
 		return 0, err

@@ -2,7 +2,6 @@ package redislock
 
 import (
 	"context"
-	_ "embed"
 	"errors"
 	"fmt"
 	"sync"
@@ -10,13 +9,8 @@ import (
 
 	"github.com/seed-14de3678/redislock/internal/clock"
 	"github.com/seed-14de3678/redislock/internal/owners"
-	"github.com/seed-14de3678/redislock/internal/wire"
+	"github.com/seed-14de3678/redislock/internal/proto"
 )
-
-//go:embed pttl.lua
-var pttlLua string
-
-var pttlScript = newScript("pttl", pttlLua)
 
 // A Lock is one hold of a set of keys. It is safe for concurrent use; Refresh, Downgrade and
 // Upgrade take turns. A nil Lock and a zero one hold nothing: each of their operations that can
@@ -206,51 +200,26 @@ func (l *Lock) TTL(ctx context.Context) (time.Duration, error) {
 	if over != nil {
 		return 0, fmt.Errorf("redislock: ttl %s: %w", set, errReleased)
 	}
-	c := ttlCall(ctx, set, &l.value, known)
+	c := new(call)
+	proto.TTL{Set: set.names(), Value: &l.value, Known: known}.Fill(&c.run)
+	c.begins(ctx)
 	if !l.client.do(ctx, c, 0) && c.Leave(nil) {
 		return 0, interrupted(ctx, "ttl", set)
 	}
 	if c.Err != nil {
 		return 0, fault("ttl", set, c)
 	}
-	switch ttl, ours, err := ttlReply(c); {
+	switch ttl, ours, err := c.run.TTL(c.Reply); {
 	case err != nil:
 		return 0, fmt.Errorf("redislock: ttl %s: %w", set, err)
+	case ours && ttl < 0: // it has no end: somebody has made the keys persistent
+		return maxTTL, nil
 	case ours:
 		return ttl, nil
 	case len(l.snapshot().keys) < len(set.keys):
 		return l.TTL(ctx) // of what ReleaseKeys has left meanwhile
 	default:
 		return 0, fmt.Errorf("redislock: ttl %s: %w", set, ErrLockNotHeld)
-	}
-}
-
-// ttlCall builds the question how long a set is held still, by a token that callers know, or do not.
-func ttlCall(ctx context.Context, set keySet, value *string, known bool) *call {
-	c := newCall(ctx, pttlScript, set.keys, nil, value, 0)
-	if known {
-		c.Args = []any{letterSearches}
-	}
-	return c
-}
-
-// ttlReply reads the answer to it: for how long, and whether the set is ours at all.
-func ttlReply(c *call) (ttl time.Duration, ours bool, err error) {
-	code, rest, err := c.code(true)
-	d := wire.Reply{Rest: rest}
-	switch ms := d.Number(); {
-	case err != nil:
-		return 0, false, err
-	case d.Bad, code != done && code != notYours:
-		return 0, false, c.garbled()
-	case code == notYours:
-		return 0, false, nil
-	case ms == -1: // it has no end: somebody has made the keys persistent
-		return maxTTL, true, nil
-	case ms <= 0:
-		return 0, false, c.garbled()
-	default:
-		return clock.FromMillis(ms), true, nil
 	}
 }
 
@@ -273,15 +242,23 @@ func (l *Lock) Refresh(ctx context.Context, ttl time.Duration) error {
 	if err != nil {
 		return fmt.Errorf("redislock: refresh: %w", err)
 	}
-	op := &leasing{name: "refresh", ttl: ttl, read: refreshReply}
+	op := &leasing{name: "refresh", ttl: ttl}
 	op.call = func(set keySet) *call {
-		c := refreshCall(ctx, set, &l.value, ttl, op.keeps || l.cannotShorten(ttl))
+		c := l.refreshing(ctx, set, ttl, op.keeps || l.cannotShorten(ttl))
 		if !l.Deadline().IsZero() {
 			c.WaitForSlot = maxTTL // as long as there is something to refresh
 		}
 		return c
 	}
 	return l.lease(ctx, op)
+}
+
+// refreshing prepares a new lease of ttl for a set. One that never shortens a lease is never too late, and is made such
+// a one if others of the token have obtained some of the keys meanwhile.
+func (l *Lock) refreshing(ctx context.Context, set keySet, ttl time.Duration, neverShortens bool) *call {
+	c := new(call)
+	proto.Refresh{Set: set.names(), Value: &l.value, TTL: ttl, NeverShortens: neverShortens}.Fill(&c.run)
+	return c.begins(ctx)
 }
 
 // cannotShorten reports whether a lease of ttl that begins now ends after every one that the lock may have.

@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/seed-14de3678/redislock/internal/clock"
+	"github.com/seed-14de3678/redislock/internal/proto"
 )
 
 // separator stands between token and metadata in a stored value. A token cannot contain it, so
@@ -19,7 +20,7 @@ const separator = "|"
 
 // maxToken bounds the length of a token that a caller chooses, in bytes. It never becomes less: a string
 // whose token would be longer is taken for data of somebody else.
-const maxToken = 512
+const maxToken = proto.MaxToken
 
 // encodeValue makes the stored value of a lock.
 func encodeValue(token, metadata string) string {

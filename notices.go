@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/seed-14de3678/redislock/internal/listen"
+	"github.com/seed-14de3678/redislock/internal/proto"
 	"github.com/seed-14de3678/redislock/internal/wire"
 )
 
@@ -88,7 +89,7 @@ func (w *watch) hear(n listen.Notice) {
 func (w *watch) checkLocked() *call {
 	l := w.lock
 	n := w.hears.notice
-	c := refreshCall(context.Background(), l.set, &l.value, minTTL, true)
+	c := l.refreshing(context.Background(), l.set, minTTL, true)
 	c.ownedBy(l.ownerLocked(), l.client.conn)
 	c.Then = func(*wire.Call) { w.checked(c, n) }
 	return c
@@ -97,16 +98,16 @@ func (w *watch) checkLocked() *call {
 // checked takes in the answer. If there is none, the next renewal tells.
 func (w *watch) checked(c *call, n *listen.Notice) {
 	l, h := w.lock, w.hears
-	var v verdict
+	var v proto.Verdict
 	err := c.Err
 	if err == nil {
-		v, err = refreshReply(c)
+		v, err = c.run.Verdict(c.Reply)
 	}
 	l.mu.Lock()
-	if h.notice == n && err == nil && v.code == done {
+	if h.notice == n && err == nil && v.Code == proto.Done {
 		h.notice = nil
 	}
-	isLost := err == nil && v.code == notYours && l.state == held
+	isLost := err == nil && v.Code == proto.NotYours && l.state == held
 	if isLost && h.notice == nil {
 		h.notice = n // a renewal has found them to be ours, before they were broken
 	}
@@ -120,8 +121,8 @@ func (w *watch) checked(c *call, n *listen.Notice) {
 		next = w.checkLocked()
 	}
 	l.mu.Unlock()
-	if isLost && !l.freedMeanwhile(v.missing) {
-		_ = l.missing("check", v.missing)
+	if isLost && !l.freedMeanwhile(v.Missing) {
+		_ = l.missing("check", v.Missing)
 	}
 	if next != nil {
 		l.client.conn.Start(&next.Call)

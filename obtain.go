@@ -292,7 +292,7 @@ func (o *obtaining) noteUnanswered() {
 // clearUp removes what a failed obtaining may have left behind.
 func (o *obtaining) clearUp() {
 	switch {
-	case o.line != nil && (o.line.place.isPossible() || o.left.keys()):
+	case o.line != nil && (o.line.place.IsPossible() || o.left.keys()):
 		o.leaveLine()
 	case o.left.keys() || o.left.intents:
 		o.cleanUp().start()
@@ -312,7 +312,7 @@ func (o *obtaining) cleanUp() *cleanup {
 	}
 	left := o.client.newCleanup(set, o.lock, o.want.ttl)
 	if o.line != nil {
-		left.waiter, left.place = o.line.waiter.ID, o.line.place.orUnknown()
+		left.waiter, left.place = o.line.waiter.ID, o.line.place.OrUnknown()
 	}
 	return left
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/seed-14de3678/redislock/internal/clock"
 	"github.com/seed-14de3678/redislock/internal/owners"
 	"github.com/seed-14de3678/redislock/internal/pace"
+	"github.com/seed-14de3678/redislock/internal/proto"
 	"github.com/seed-14de3678/redislock/internal/wire"
 )
 
@@ -216,7 +217,7 @@ func (l *Lock) free(ctx context.Context, p part) error {
 			l.mayBeFree(p, clock.Now())
 			return interrupted(ctx, "release", set)
 		}
-		if isOvertaken(c) && rounds < mostOvertaken {
+		if c.isOvertaken() && rounds < mostOvertaken {
 			continue
 		}
 		p.unclaim()
@@ -241,12 +242,13 @@ func (l *Lock) free(ctx context.Context, p part) error {
 // says so.
 func (l *Lock) releasing(ctx context.Context, p part) (c *call, next bool) {
 	channel, next := l.client.hub.Next(p.set.keys[0])
-	f := freeing{set: p.set, value: &l.value, keep: p.keep}
+	q := proto.Release{Set: p.set.names(), Value: &l.value, Keep: p.keep, Looks: true}
 	if next {
-		f.channel = channel
+		q.Channel = channel
 	}
-	c = f.call(ctx, l.client)
-	c.Plain = p.set.reads() == 0 && p.set.fences == nil && !next && p.keep == (clock.Moment{})
+	c = l.client.newCall()
+	q.Fill(&c.run)
+	c.begins(ctx).Plain = c.run.IsPlain()
 	if next {
 		c.Heard = l.client.heard
 	}
@@ -272,12 +274,12 @@ func (p part) wasFreed(lost int, sent clock.Moment) bool {
 // freed takes in the answer to a release.
 func (l *Lock) freed(c *call, p part) error {
 	set := p.set
-	missing, err := releaseReply(c)
+	missing, err := c.run.Released(c.Reply)
 	if err != nil {
 		return fmt.Errorf("redislock: release %s: %w", set, err)
 	}
 	l.leaveSpared(c, p)
-	if len(missing) == 0 || p.wasFreed(len(missing)+len(c.spared), c.Unanswered) || p.wasFreed(len(missing), p.freeing) {
+	if len(missing) == 0 || p.wasFreed(len(missing)+c.run.Spared(), c.Unanswered) || p.wasFreed(len(missing), p.freeing) {
 		l.client.recycle(c)
 		return nil
 	}
@@ -291,10 +293,10 @@ func (l *Lock) freed(c *call, p part) error {
 // leaveSpared has what a release has left to others of the token be released when they do not count on it any
 // more: an Obtain of theirs may be refused.
 func (l *Lock) leaveSpared(c *call, p part) {
-	if len(c.spared) == 0 {
+	if c.run.Spared() == 0 {
 		return
 	}
-	if set, _, err := p.set.split(withoutPrefix(c.sparedKeys(), p.set.cut)); err == nil {
+	if set, _, err := p.set.split(withoutPrefix(c.run.SparedKeys(), p.set.cut)); err == nil {
 		l.cleanUp(set, p)
 	}
 }

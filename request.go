@@ -2,54 +2,66 @@ package redislock
 
 import (
 	"context"
+	"embed"
 	"fmt"
 	"math/bits"
 	"time"
 
 	"github.com/seed-14de3678/redislock/internal/count"
 	"github.com/seed-14de3678/redislock/internal/owners"
+	"github.com/seed-14de3678/redislock/internal/proto"
 	"github.com/seed-14de3678/redislock/internal/wire"
 )
+
+// luaFiles are the scripts, and the parts that they include. How each is called is a matter of internal/proto.
+//
+//go:embed *.lua lua/*.lua
+var luaFiles embed.FS
+
+func init() { proto.Load(luaFiles) }
 
 // A call is one run of a script, and what it carries for its owner.
 type call struct {
 	wire.Call
-	own owners.Request // what its owner has to know of it
-	stamp
+	run  proto.Run
+	own  owners.Request // what its owner has to know of it
+	open bool           // it was answered, but has closed nothing: the user lacks a right
 }
 
 // patience is how long a call whose caller's context has ended may still answer: most do, and
 // then the outcome is known.
 const patience = 100 * time.Millisecond
 
-// newCall prepares a run of a script. Its arguments are the value and the ttl, as far as there
-// are any, and then more.
-func newCall(ctx context.Context, s *script, keys, beside []string, value *string, ttl int64, more ...any) *call {
-	return new(call).runs(ctx, s, keys, beside, value, ttl, more)
-}
+// mostOvertaken is how often in a row an operation that was overtaken asks again: others of its token come to an end.
+const mostOvertaken = 100
 
 // newCall takes a call that was recycled, if there is one.
-func (c *Client) newCall(ctx context.Context, s *script, set keySet, value *string, ttl int64) *call {
-	r, ok := c.recycled.Get().(*call)
-	if !ok {
-		r = new(call)
+func (c *Client) newCall() *call {
+	if r, ok := c.recycled.Get().(*call); ok {
+		return r
 	}
-	return r.runs(ctx, s, set.keys, set.lines, value, ttl, nil)
-}
-
-// runs makes a new call, or one that was recycled, a run of a script.
-func (c *call) runs(ctx context.Context, s *script, keys, beside []string, value *string, ttl int64, more []any) *call {
-	c.Request = wire.Request{Script: s.Script, Context: ctx, Keys: keys, Beside: beside, Value: value, TTL: ttl, Args: more}
-	c.lined = s.lined
-	return c
+	return new(call)
 }
 
 // recycle keeps a call for the next caller: one whose outcome was taken by the caller that waited
 // for it, so that nobody else has it any more.
 func (c *Client) recycle(r *call) {
 	r.Reset()
-	r.own, r.stamp = owners.Request{}, stamp{}
+	r.own, r.run, r.open = owners.Request{}, proto.Run{}, false
 	c.recycled.Put(r)
+}
+
+// begins makes a call whose run is filled one for a caller.
+func (c *call) begins(ctx context.Context) *call {
+	c.Request = wire.Request{Script: c.run.Script(), Context: ctx, Keys: c.run.Keys(), Run: &c.run}
+	return c
+}
+
+// ownedBy has the call travel as a request of an owner.
+func (c *call) ownedBy(w *owners.Owner, by *wire.Conn) {
+	c.own.Owner, c.own.By, c.own.Keys, c.own.Caller = w, by, c.Keys, c
+	c.own.Effect, c.own.Frees, c.own.Home = c.run.Effect(), c.run.Frees(), c.run.Home()
+	c.Tracker = c
 }
 
 // do sends a call and waits for its outcome. It returns false if ctx has ended and patience has run out
@@ -58,63 +70,59 @@ func (c *Client) do(ctx context.Context, r *call, patience time.Duration) bool {
 	return c.conn.Do(ctx, &r.Call, patience)
 }
 
-// code returns the integer of a reply, or the first of an array, then with the rest of it: 1 says
-// that all went well, with a number if the call is numbered; 0 or less that it did not.
-func (c *call) code(numbered bool) (int64, []any, error) {
-	switch v := c.Reply.(type) {
-	case int64:
-		return v, nil, nil
-	case []any:
-		if len(v) > 1 {
-			if n, ok := v[0].(int64); ok && (n <= 0 || n == 1 && numbered && len(v) == 2) {
-				return n, v[1:], nil
-			}
+// Before prepares the next try, right before it is sent.
+func (c *call) Before() bool {
+	r := &c.own
+	if !r.Owner.Send(r) {
+		c.Err = wire.ErrNotSent
+		return false
+	}
+	if c.open = false; r.Stamp.Yields && !c.run.Yield() {
+		c.Reply, c.Err = proto.Withdrawn, nil
+		r.Owner.Settle(r, false, false)
+		return false
+	}
+	c.Alone = !c.run.Prepare(&r.Stamp)
+	return true
+}
+
+// After takes in how the latest try has ended. An error is no answer of the script, unless it shows that it
+// was raised there, or that the script was refused: a proxy may have sent it.
+func (c *call) After(mayCome bool) {
+	if c.Err == nil {
+		var more, open bool
+		if c.Reply, more = proto.TakeMore(c.Reply); more {
+			c.goesOn(c.own.By.(*wire.Conn))
+		}
+		c.Reply, open = proto.TakeOpen(c.Reply)
+		c.open = c.open || open
+	}
+	answered := c.Err == nil && proto.IsAnswer(c.Reply)
+	closed := answered && !c.open && !c.isOvertaken()
+	c.own.Owner.Settle(&c.own, closed, mayCome || c.Err == nil && !answered)
+}
+
+// Left takes note that the caller has gone.
+func (c *call) Left() { c.own.Owner.Leave(&c.own) }
+
+// goesOn has scripts drop the waiters that are gone and that the latest one has left, because they are many, and so on
+// until all are dropped. Nobody waits for it but a Close.
+func (c *call) goesOn(conn *wire.Conn) {
+	next := new(call)
+	c.run.GoOn(&next.run)
+	next.begins(context.Background()).Then = func(*wire.Call) {
+		if _, more := proto.TakeMore(next.Reply); more && next.Err == nil {
+			next.goesOn(conn)
 		}
 	}
-	return 0, nil, c.garbled()
+	conn.Start(&next.Call)
 }
 
-// garbled is the error for a reply that the script cannot have sent: another script answers, or
-// something between us and Redis.
-func (c *call) garbled() error {
-	return fmt.Errorf("redislock: unexpected reply to %s: %T", c.Script.Name(), c.Reply)
-}
+// isOvertaken reports whether the call has done nothing, because a later request was executed before it.
+func (c *call) isOvertaken() bool { return c.Err == nil && proto.IsOvertaken(c.Reply) }
 
-// A verdict is what a script says that needs all its keys to be the token's.
-type verdict struct {
-	code     int64
-	missing  []string       // of notYours: which keys
-	conflict *ConflictError // of refused: who is in the way
-	number   int64          // of done: the fencing number of the hold; 0 if the reply has none
-}
-
-// verdict reads a reply that says done, overtaken or notYours.
-func (c *call) verdict() (v verdict, err error) {
-	code, rest, err := c.code(false)
-	v.code = code
-	switch {
-	case err != nil:
-	case code == done, code == overtaken:
-	case code == notYours && len(rest) > 0:
-		v.missing, err = c.lost(rest)
-	default:
-		err = c.garbled()
-	}
-	return v, err
-}
-
-// lost translates the indexes of a reply into keys.
-func (c *call) lost(indexes []any) ([]string, error) {
-	keys := make([]string, 0, len(indexes))
-	for _, index := range indexes {
-		i, ok := index.(int64)
-		if !ok || i < 1 || i > int64(len(c.Keys)) {
-			return nil, c.garbled()
-		}
-		keys = append(keys, c.Keys[i-1])
-	}
-	return keys, nil
-}
+// garbled is the error for a reply that the script cannot have sent.
+func (c *call) garbled() error { return c.run.Garbled(c.Reply) }
 
 // longestAck is how long a call waits for replicas at most.
 const longestAck = time.Second

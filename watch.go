@@ -9,6 +9,7 @@ import (
 	"github.com/seed-14de3678/redislock/internal/circle"
 	"github.com/seed-14de3678/redislock/internal/clock"
 	"github.com/seed-14de3678/redislock/internal/inctx"
+	"github.com/seed-14de3678/redislock/internal/proto"
 	"github.com/seed-14de3678/redislock/internal/wire"
 )
 
@@ -150,7 +151,7 @@ func (w *watch) Run(at clock.Moment) {
 func (w *watch) renewalLocked() *call {
 	l := w.lock
 	changes, ttl := l.change.count, l.ttl
-	c := refreshCall(context.Background(), l.set, &l.value, ttl, true)
+	c := l.refreshing(context.Background(), l.set, ttl, true)
 	c.ownedBy(l.ownerLocked(), l.client.conn)
 	c.Replicas = replicasFor(l.replicas, ttl)
 	c.Then = func(*wire.Call) { w.renewed(c, ttl, changes) }
@@ -163,16 +164,16 @@ func (w *watch) renewed(c *call, ttl time.Duration, changes int) {
 	err := c.Err
 	if err != nil {
 		err = fault("renew", l.snapshot(), c)
-	} else if v, bad := refreshReply(c); bad != nil {
+	} else if v, bad := c.run.Verdict(c.Reply); bad != nil {
 		err = bad
-	} else if v.code == overtaken {
+	} else if v.Code == proto.Overtaken {
 		w.renewNow() // what has overtaken it may have made the lease shorter
 		return
-	} else if v.code == notYours {
-		if l.freedMeanwhile(v.missing) {
+	} else if v.Code == proto.NotYours {
+		if l.freedMeanwhile(v.Missing) {
 			w.renewNow()
 		} else {
-			_ = l.missing("renew", v.missing)
+			_ = l.missing("renew", v.Missing)
 		}
 		return
 	} else if short := c.short(); short != nil {

@@ -1,9 +1,6 @@
 package wire
 
-import (
-	"errors"
-	"slices"
-)
+import "errors"
 
 // This file is how one call stands for others that go out with it. Callers of one process that wait for the
 // same keys ask for them again and again, and often at the same time: then one of them is told who is in the
@@ -28,29 +25,19 @@ func (l likeness) single(c *Call) *single {
 	return s
 }
 
-// isLike reports whether two calls differ in their Value alone. Of those with a stamp each has its own.
-func (c *Call) isLike(other *Call) bool {
-	return c.Script == other.Script && c.TTL == other.TTL &&
-		slices.Equal(c.Keys, other.Keys) && slices.Equal(c.Beside, other.Beside) && slices.Equal(c.Behind, other.Behind) &&
-		slices.Equal(c.Stamp, other.Stamp) && slices.Equal(c.Args, other.Args) && slices.Equal(c.Rest, other.Rest)
-}
+// isLike reports whether two calls ask for the same, each for somebody.
+func (c *Call) isLike(other *Call) bool { return c.Script == other.Script && c.Run.IsLike(other.Run) }
 
 // answerAlike hands a refusal or an error to the calls that are alike. Any other answer is about one of them
 // alone, as is the error of one whose caller has gone: that has ended its try. Then the others are to be sent by
 // themselves.
 func (s *single) answerAlike() {
 	gone := s.call.IsLeft() || errors.Is(s.call.Err, ErrNotSent)
-	forAll := s.call.Err != nil && !gone || s.call.Err == nil && isRefusal(s.call.Reply)
+	forAll := s.call.Err != nil && !gone || s.call.Err == nil && s.call.Run.IsRefusal(s.call.Reply)
 	for _, c := range s.alike {
 		if c.Reply, c.Err = s.call.Reply, s.call.Err; !forAll {
 			c.Reply, c.Err = nil, errUndone
 		}
 	}
 	s.alike = nil
-}
-
-// isRefusal reports whether a reply says that nothing was done, and why.
-func isRefusal(reply any) bool {
-	all, ok := reply.([]any)
-	return ok && len(all) > 0 && all[0] == int64(BundleRefused)
 }

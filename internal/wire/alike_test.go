@@ -28,7 +28,7 @@ func newServed(t *testing.T, answer server) (*Conn, *lane) {
 	t.Helper()
 	rdb := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1"})
 	t.Cleanup(func() { _ = rdb.Close() })
-	conn := New(rdb, Options{Batching: true, Bundle: NewScript("bundle", func() string { return "return 1" })})
+	conn := New(rdb, Options{Batching: true, Bundle: newBundle()})
 	return conn, conn.oneLane(answer, 0)
 }
 
@@ -36,7 +36,7 @@ func newServed(t *testing.T, answer server) (*Conn, *lane) {
 func newAsking(conn *Conn, value, key string) *Call {
 	conn.under.Add(1)
 	c := &Call{conn: conn, Request: Request{
-		Context: context.Background(), Script: asks, Keys: []string{key}, Beside: []string{"line"}, Value: &value, TTL: 1000, Alike: true,
+		Context: context.Background(), Script: asks, Keys: []string{key}, Run: &said{key, value, 1000, false}, Alike: true,
 	}}
 	c.done = make(chan struct{}, 1)
 	return c
@@ -50,7 +50,7 @@ func (c *Call) isOver() bool { return len(c.done) == 1 }
 // What refuses one of several calls that are alike refuses all of them, and is asked for once.
 func TestAlikeAreRefusedTogether(t *testing.T) {
 	t.Parallel()
-	no := []any{int64(BundleRefused), int64(1), "write", int64(500), "who"}
+	no := []any{undone, int64(1), "write", int64(500), "who"}
 	var sent [][]*Call
 	conn, l := newServed(t, func(p command) {
 		sent = append(sent, p.calls())
@@ -58,13 +58,11 @@ func TestAlikeAreRefusedTogether(t *testing.T) {
 	})
 	one, another := newAsking(conn, "a", "k"), newAsking(conn, "b", "k")
 	longer, elsewhere := newAsking(conn, "c", "k"), newAsking(conn, "d", "other")
-	known, doubted, stamped := newAsking(conn, "e", "k"), newAsking(conn, "f", "k"), newAsking(conn, "g", "k")
-	longer.TTL, known.Alike, doubted.Unanswered = 2000, false, clock.Now()
-	stamp := "stamp"
-	stamped.Stamp = []any{&stamp, ""}
-	batch := []*Call{one, longer, elsewhere, known, doubted, stamped, another}
+	known, doubted := newAsking(conn, "e", "k"), newAsking(conn, "f", "k")
+	longer.Run.(*said).ttl, known.Alike, doubted.Unanswered = 2000, false, clock.Now()
+	batch := []*Call{one, longer, elsewhere, known, doubted, another}
 	l.exchange(slices.Clone(batch))
-	if want := 6; len(sent) != want || !slices.Equal(sent[0], []*Call{one, another}) {
+	if want := 5; len(sent) != want || !slices.Equal(sent[0], []*Call{one, another}) {
 		t.Errorf("got %d commands, the first of %d calls, want %d and 2", len(sent), len(sent[0]), want)
 	}
 	for i, c := range batch {
@@ -78,7 +76,7 @@ func TestAlikeAreRefusedTogether(t *testing.T) {
 // that are alike.
 func TestAlikeBehindOneWhoHasGone(t *testing.T) {
 	t.Parallel()
-	no := []any{int64(BundleRefused), int64(1), "write", int64(500), "who"}
+	no := []any{undone, int64(1), "write", int64(500), "who"}
 	for name, ends := range map[string]func(c *Call) error{
 		"left":               func(c *Call) error { c.Leave(nil); return context.Canceled },
 		"without connection": func(*Call) error { return errGone },
@@ -95,7 +93,7 @@ func TestAlikeBehindOneWhoHasGone(t *testing.T) {
 		others := []*Call{newAsking(conn, "b", "k"), newAsking(conn, "c", "k")}
 		l.exchange(append([]*Call{gone}, others...))
 		for i, c := range others {
-			if !c.isOver() || c.Err != nil || !isRefusal(c.Reply) {
+			if !c.isOver() || c.Err != nil || !c.Run.IsRefusal(c.Reply) {
 				t.Errorf("%s: call %d: over %t, error %v, reply %v", name, i, c.isOver(), c.Err, c.Reply)
 			}
 		}
@@ -110,13 +108,13 @@ func TestAlikeBehindTheGranted(t *testing.T) {
 	conn, l := newServed(t, func(p command) {
 		sent = append(sent, len(p.calls()))
 		if p.calls()[0] == batch[0] {
-			(*p.cmd()).SetVal(int64(BundleDone))
+			(*p.cmd()).SetVal(done)
 			return
 		}
 		if !batch[0].isOver() {
 			t.Error("the granted one waits for those that are not")
 		}
-		(*p.cmd()).SetVal([]any{int64(BundleRefused)})
+		(*p.cmd()).SetVal([]any{undone})
 	})
 	for _, value := range []string{"a", "b", "c"} {
 		batch = append(batch, newAsking(conn, value, "k"))
@@ -126,7 +124,7 @@ func TestAlikeBehindTheGranted(t *testing.T) {
 		t.Errorf("got commands of %v calls, want %v", sent, want)
 	}
 	for i, c := range batch {
-		if granted := c.Reply == any(int64(BundleDone)); !c.isOver() || c.Err != nil || granted != (i == 0) {
+		if granted := c.Reply == any(done); !c.isOver() || c.Err != nil || granted != (i == 0) {
 			t.Errorf("call %d: over %t, error %v, granted %t", i, c.isOver(), c.Err, granted)
 		}
 	}
@@ -158,13 +156,13 @@ func TestDoneDoNotWaitForUndone(t *testing.T) {
 	var batch []*Call
 	conn, l := newServed(t, func(p command) {
 		if len(p.calls()) > 1 {
-			(*p.cmd()).SetVal([]any{int64(BundleDone), int64(BundleRefused)})
+			(*p.cmd()).SetVal([]any{done, undone})
 			return
 		}
 		if !batch[0].isOver() {
 			t.Error("what was done waits")
 		}
-		(*p.cmd()).SetVal([]any{int64(BundleRefused)})
+		(*p.cmd()).SetVal([]any{undone})
 	})
 	batch = []*Call{newAsking(conn, "a", "k"), newAsking(conn, "b", "k")}
 	for _, c := range batch {

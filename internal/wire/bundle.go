@@ -49,26 +49,10 @@ func (s *single) cmd() **redis.Cmd         { return &s.Cmd }
 func (s *single) prepare(sent clock.Moment, withSource bool) {
 	c := s.call
 	c.Sent = sent
-	n := len(c.Keys) + len(c.Beside) + len(c.Behind)
-	args := make([]any, 0, 3+n+4+len(c.Args)+len(c.Rest))
+	keys, operands := c.Run.Size()
+	args := make([]any, 0, 3+keys+operands)
 	name, what := c.Script.invocation(withSource)
-	args = append(args, name, what, n)
-	for _, key := range c.Keys {
-		args = append(args, key)
-	}
-	for i := range c.Beside {
-		args = append(args, &c.Beside[i]) // by reference, which allocates nothing
-	}
-	for i := range c.Behind {
-		args = append(args, &c.Behind[i])
-	}
-	if c.Value != nil {
-		args = append(args, c.Value)
-	}
-	if c.TTL != 0 {
-		args = append(args, c.TTL)
-	}
-	args = append(append(append(args, c.Stamp...), c.Args...), c.Rest...)
+	args = c.Run.Append(append(args, name, what))
 	if s.beginTry(); !c.Bounded {
 		c.detach()
 	}
@@ -121,11 +105,14 @@ const (
 	plainKeys  = 64  // most keys of a call that goes into one
 )
 
-// What the bundle script says of each call.
-const (
-	BundleDone    = 1 // it was done
-	BundleRefused = 0 // nothing of it was done: its own script has to do it, or to say why not
-)
+// A Bundle is the script that does many plain calls, and how it is called. It replies with an array: what it has to
+// say of each call.
+type Bundle struct {
+	Script *Script
+	Append func(to []any, calls []*Call) []any // as that of a Run
+	Done   any                                 // a call was done; it is its reply, too
+	Undone any                                 // nothing of it was done: its own script has to do it, or to say why not
+}
 
 // errUndone marks a call that nothing was done for where it went together with others: it is to be sent by
 // itself.
@@ -133,20 +120,16 @@ var errUndone = errors.New("redislock: not done with others")
 
 // A bundle is many plain calls in one run of the bundle script: most of what a script costs the server,
 // and much of what a command costs on both sides, is paid once for all of them.
-//
-// The script is given the Keys of all calls, then what they have Beside; and for each call how many keys
-// it has, its Value, and its TTL, 0 if it has none. It replies with an array: for each call [BundleDone] or
-// [BundleRefused].
 type bundle struct {
 	*redis.Cmd
-	of     *Script
+	of     *Bundle
 	inside []*Call
 	keys   int
 }
 
 // bundled makes commands of a batch; if the lane is tagged, bundles of the calls whose keys have the same
-// hash tag. In a bundle the calls with a TTL, which write, come first: a script that has written is not
-// refused for want of memory any more.
+// hash tag. In a bundle the calls that take come first: a script that has written is not refused for want of
+// memory any more.
 func (l *lane) bundled(batch []*Call) []command {
 	commands := make([]command, 0, 4)
 	var open *bundle
@@ -178,12 +161,12 @@ func (l *lane) bundled(batch []*Call) []command {
 			if s := likes.single(c); s != nil {
 				commands = append(commands, s)
 			}
-		case c.TTL > 0:
+		case c.Run.Takes():
 			add(c)
 		}
 	}
 	for _, c := range batch {
-		if c.isPlain() && c.TTL == 0 {
+		if c.isPlain() && !c.Run.Takes() {
 			add(c)
 		}
 	}
@@ -204,32 +187,18 @@ func misplaced(p command) bool {
 // NoRetry keeps go-redis from sending the command again.
 func (b *bundle) NoRetry() bool { return true }
 
-func (b *bundle) script() *Script          { return b.of }
+func (b *bundle) script() *Script          { return b.of.Script }
 func (b *bundle) context() context.Context { return context.Background() }
 func (b *bundle) calls() []*Call           { return b.inside }
 func (b *bundle) cmd() **redis.Cmd         { return &b.Cmd }
 
 func (b *bundle) prepare(sent clock.Moment, withSource bool) {
-	args := make([]any, 0, 3+2*b.keys+3*len(b.inside))
-	name, what := b.of.invocation(withSource)
-	args = append(args, name, what, 2*b.keys)
 	for _, c := range b.inside {
 		c.Sent = sent
-		for i := range c.Keys {
-			args = append(args, &c.Keys[i])
-		}
 	}
-	for _, c := range b.inside {
-		for i := range c.Beside {
-			args = append(args, &c.Beside[i])
-		}
-	}
-	ttls := make([]int64, len(b.inside)) // so that they are boxed once for all
-	for i, c := range b.inside {
-		ttls[i] = c.TTL
-		args = append(args, len(c.Keys), c.Value, &ttls[i])
-	}
-	b.Cmd = redis.NewCmd(b.context(), args...)
+	name, what := b.of.Script.invocation(withSource)
+	args := append(make([]any, 0, 3+2*b.keys+3*len(b.inside)), name, what)
+	b.Cmd = redis.NewCmd(b.context(), b.of.Append(args, b.inside)...)
 	b.SetFirstKeyPos(3)
 }
 
@@ -241,9 +210,9 @@ func (b *bundle) answered() {
 	}
 	for i, c := range b.inside {
 		switch {
-		case err == nil && done[i] == int64(BundleDone):
+		case err == nil && done[i] == b.of.Done:
 			c.Reply, c.Err = done[i], nil
-		case err == nil && done[i] == int64(BundleRefused):
+		case err == nil && done[i] == b.of.Undone:
 			c.Err = errUndone
 		case err == nil, Classify(err) == Final:
 			// It stands for all what may concern one, and the script may have done some of them, as may whoever

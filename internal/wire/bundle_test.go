@@ -12,12 +12,50 @@ type refused string
 func (r refused) Error() string { return string(r) }
 func (refused) RedisError()     {}
 
+// What the script of a test's bundle says of a call, and what each script of a test says if nothing was done.
+const done, undone = int64(1), int64(0)
+
+// newBundle makes one for tests, whose script is given the keys.
+func newBundle() *Bundle {
+	return &Bundle{
+		Script: NewScript("bundle", func() string { return "return 1" }), Done: done, Undone: undone,
+		Append: func(to []any, calls []*Call) []any {
+			to = append(to, len(calls))
+			for _, c := range calls {
+				to = append(to, c.Keys[0])
+			}
+			return to
+		},
+	}
+}
+
+// A said is what a call of a test says: a key, for how long, and whose it is to be.
+type said struct {
+	key, value string
+	ttl        int64
+	resent     bool
+}
+
+func (*said) Size() (keys, args int)  { return 1, 2 }
+func (r *said) Append(to []any) []any { return append(to, 1, r.key, r.value, r.ttl) }
+func (r *said) Takes() bool           { return r.ttl > 0 }
+func (r *said) Resent()               { r.resent = true }
+
+func (r *said) IsLike(another Run) bool {
+	o := another.(*said)
+	return r.key == o.key && r.ttl == o.ttl
+}
+
+func (*said) IsRefusal(reply any) bool {
+	all, ok := reply.([]any)
+	return ok && all[0] == any(undone)
+}
+
 // bundleOf makes a bundle of a call for each key, which was sent.
 func bundleOf(keys ...string) *bundle {
-	value := "value"
-	b := &bundle{of: NewScript("bundle", func() string { return "return 1" })}
+	b := &bundle{of: newBundle()}
 	for _, key := range keys {
-		c := &Call{Request: Request{Keys: []string{key}, Beside: []string{"line"}, Value: &value, TTL: 1000}}
+		c := &Call{Request: Request{Keys: []string{key}, Run: &said{key: key}}}
 		b.inside, b.keys = append(b.inside, c), b.keys+1
 	}
 	b.prepare(clock.Now(), false)
@@ -55,7 +93,6 @@ func TestBatchErrorIsDoubted(t *testing.T) {
 // and may have been done before.
 func TestBatchReplyOfAnotherLength(t *testing.T) {
 	t.Parallel()
-	const done = int64(BundleDone)
 	for name, reply := range map[string]any{
 		"empty": []any{}, "short": []any{done}, "long": []any{done, done, done}, "no list": done, "nothing": nil,
 	} {
@@ -77,7 +114,7 @@ func TestBatchReplyOfAnotherLength(t *testing.T) {
 func TestBatchReplyOfEachCall(t *testing.T) {
 	t.Parallel()
 	b := bundleOf("done", "refused", "strange", "missing")
-	b.SetVal([]any{int64(BundleDone), int64(BundleRefused), "1", nil})
+	b.SetVal([]any{done, undone, "1", nil})
 	b.answered()
 	for i, c := range b.inside {
 		if done := c.Err == nil; done != (i == 0) || c.IsUnanswered() != (i > 1) {

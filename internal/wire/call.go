@@ -14,23 +14,35 @@ type Request struct {
 	Script  *Script
 	Context context.Context // of the caller; the call outlives its end
 
-	Keys   []string
-	Beside []string // keys behind them; of a plain call as many as there are keys
-	Value  *string  // the first argument, by reference: hooks of the Redis client are not to print it
-	TTL    int64    // ms, the second argument; 0: the script has none
-	Args   []any    // further arguments
+	Keys []string // of KEYS those by which it finds its server: the lock keys
+	Run  Run
 
 	Plain    bool // the bundle script may try to do it, together with others
-	Alike    bool // if it is refused, so is every other such call that differs in Value alone
+	Alike    bool // if it is refused, so is every other such call whose Run is like it
 	Again    bool // its caller was refused before, and asks again: calls of others do not wait behind it
 	Bounded  bool // its caller goes at some time also if there is no answer
 	Replicas Replicas
 
 	WaitForSlot time.Duration        // for so long a slot that moves is waited for, which is no try; 0: as usual
 	Remaining   func() time.Duration // for how long another try makes sense; nil: for ever
-	Resent      func()               // called before the call is sent again if an earlier try may have been executed; may be nil
 	Heard       func(message string) // takes the messages at the end of a reply; nil: there are none
 	Tracker     Tracker              // may be nil
+}
+
+// A Run is what a script is called with: its KEYS and its ARGV, of which only the owner of the script knows what they mean.
+type Run interface {
+	// Size returns how many keys the next try has, and how many arguments at most.
+	Size() (keys, args int)
+	// Append appends the number of keys, the keys and the arguments of the next try.
+	Append(to []any) []any
+	// IsLike reports whether another run of the same script asks for the same, for somebody else.
+	IsLike(another Run) bool
+	// IsRefusal reports whether a reply says that nothing was done, and why.
+	IsRefusal(reply any) bool
+	// Takes reports whether it writes what was not there before, and so may be refused for want of memory.
+	Takes() bool
+	// Resent is called before the call is sent again if an earlier try may have been executed.
+	Resent()
 }
 
 // A Tracker is told of each try of a call, by one goroutine at a time.
@@ -45,13 +57,10 @@ type Tracker interface {
 	Left()
 }
 
-// A Try is what a call has beside its request the next time that it is sent.
+// A Try is how a call is sent the next time.
 type Try struct {
-	Stamp  []any    // arguments behind Value and TTL
-	Behind []string // keys behind Beside
-	Rest   []any    // arguments behind Args
-	Alone  bool     // it cannot be a part of a bundle
-	twice  bool     // whatever has come of it, it may have been sent before that
+	Alone bool // it cannot be a part of a bundle
+	twice bool // whatever has come of it, it may have been sent before that
 }
 
 // A Result is the outcome of a call. It is written by the lane, and read when the call is over.
@@ -162,26 +171,10 @@ func (c *Call) messages() []string {
 		reply = reply[:n-1]
 	}
 	slices.Reverse(messages)
-	c.Reply = shortened(reply)
+	if c.Reply = reply; len(reply) == 1 {
+		c.Reply = reply[0]
+	}
 	return messages
-}
-
-// shortened is a reply of which the end was taken: an array of one value is that value.
-func shortened(reply []any) any {
-	if len(reply) == 1 {
-		return reply[0]
-	}
-	return reply
-}
-
-// TakeLast takes a text off the end of the reply, if it is there.
-func (c *Call) TakeLast(text string) bool {
-	reply, ok := c.Reply.([]any)
-	if c.Err != nil || !ok || len(reply) < 2 || reply[len(reply)-1] != text {
-		return false
-	}
-	c.Reply = shortened(reply[:len(reply)-1])
-	return true
 }
 
 // Wait blocks until the outcome is there, or until ctx has ended and patience has run out; then it

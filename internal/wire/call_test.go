@@ -15,15 +15,15 @@ func TestCallIsNewAgain(t *testing.T) {
 	t.Parallel()
 	rdb := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1"})
 	t.Cleanup(func() { _ = rdb.Close() })
-	value, failed, at := "token", errors.New("refused"), clock.Now()
+	failed, at := errors.New("refused"), clock.Now()
 	c := &Call{
 		Request: Request{
 			Script: NewScript("new again", func() string { return "return 'new again'" }), Context: t.Context(),
-			Keys: []string{"a"}, Beside: []string{"line"}, Value: &value, TTL: 1000, Args: []any{1},
+			Keys: []string{"a"}, Run: &said{},
 			Plain: true, Bounded: true, Replicas: Replicas{1, time.Second}, WaitForSlot: time.Second,
-			Remaining: func() time.Duration { return 0 }, Resent: func() {}, Heard: func(string) {},
+			Remaining: func() time.Duration { return 0 }, Heard: func(string) {},
 		},
-		Try: Try{Stamp: []any{1}, Behind: []string{"b"}, Rest: []any{1}, Alone: true, twice: true},
+		Try: Try{Alone: true, twice: true},
 		Result: Result{
 			Reply: int64(1), Err: failed, Sent: at, Unanswered: at, Replicated: Replicated{1, failed, failed},
 			Cut: failed, Gone: at, Silent: true,
@@ -42,12 +42,12 @@ func TestCallIsNewAgain(t *testing.T) {
 	if c.done != done || c.alarm != alarm {
 		t.Error("its channel or its alarm is lost")
 	}
-	if c.Script != nil || c.Context != nil || len(c.Keys)+len(c.Beside)+len(c.Args) > 0 || c.Value != nil || c.TTL != 0 ||
+	if c.Script != nil || c.Context != nil || len(c.Keys) > 0 || c.Run != nil ||
 		c.Plain || c.Bounded || c.Replicas != (Replicas{}) || c.WaitForSlot != 0 ||
-		c.Remaining != nil || c.Resent != nil || c.Heard != nil || c.Then != nil || c.conn != nil {
+		c.Remaining != nil || c.Heard != nil || c.Then != nil || c.conn != nil {
 		t.Errorf("the request is still there: %+v", c.Request)
 	}
-	if len(c.Stamp)+len(c.Behind)+len(c.Rest) > 0 || c.Alone || c.twice {
+	if c.Alone || c.twice {
 		t.Errorf("the try is still there: %+v", c.Try)
 	}
 	if c.Result != (Result{}) {

@@ -28,7 +28,7 @@ var ErrClosed = fmt.Errorf("the client is closed: %w", redis.ErrClosed)
 type Options struct {
 	Wraps    GoRedis // what a client of another type than go-redis' own wraps; nil: nobody says
 	Batching bool    // calls go out together
-	Bundle   *Script // does many plain calls: see bundle
+	Bundle   *Bundle // nil: there is none
 }
 
 // A GoRedis is exactly one of the clients of go-redis: see [IsGoRedis]. It is no redis.UniversalClient, because a

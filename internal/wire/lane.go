@@ -27,7 +27,7 @@ const (
 type laneSetup struct {
 	sender  sender
 	limit   int     // of batches under way
-	bundle  *Script // does many plain calls
+	bundle  *Bundle // does many plain calls; nil: there is none
 	bundles bool    // plain calls may share it: all keys are on one server
 	tagged  bool    // if they have the same hash tag
 }

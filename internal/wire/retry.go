@@ -50,8 +50,8 @@ func (c *Call) again() (pause time.Duration, ok bool) {
 		c.tries--
 		pause = tryPause(c.tries)
 	}
-	if c.IsUnanswered() && c.Resent != nil {
-		c.Resent()
+	if c.IsUnanswered() {
+		c.Run.Resent()
 	}
 	return pause, true
 }

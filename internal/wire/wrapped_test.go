@@ -45,7 +45,7 @@ func TestWrappedPacksByTag(t *testing.T) {
 		lane := New(struct{ redis.Scripter }{wraps}, Options{Wraps: wraps}).main
 		var batch []*Call
 		for _, key := range []string{"{x}1", "{y}1", "{x}2", "{y}2", "{x}3", "{x}4"} {
-			batch = append(batch, &Call{Request: Request{Plain: true, Keys: []string{key}, TTL: int64(len(batch) % 2)}})
+			batch = append(batch, &Call{Request: Request{Plain: true, Keys: []string{key}, Run: &said{ttl: int64(len(batch) % 2)}}})
 		}
 		var got []int
 		for _, p := range lane.bundled(batch) {

@@ -5,7 +5,6 @@ import (
 
 	"github.com/seed-14de3678/redislock/internal/listen"
 	"github.com/seed-14de3678/redislock/internal/owners"
-	"github.com/seed-14de3678/redislock/internal/wire"
 )
 
 // A Code is what a script says first in its reply.
@@ -13,8 +12,8 @@ type Code int64
 
 // The codes. A test compares these, and the limits below, with the scripts that are sent.
 const (
-	Done      Code = wire.BundleDone
-	Refused   Code = wire.BundleRefused
+	Done      Code = 1
+	Refused   Code = 0
 	NotYours  Code = -1
 	InLine    Code = -2
 	Overtaken Code = -3

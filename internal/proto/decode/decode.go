@@ -1,0 +1,270 @@
+// Package decode reads what scripts are called with, as it was sent: the other direction of package proto, for tests and
+// for the rigs that stand between a Client and a server.
+package decode
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/seed-14de3678/redislock/internal/proto"
+	"github.com/seed-14de3678/redislock/internal/wire"
+)
+
+// A Call is one run of a script, as it was sent.
+type Call struct {
+	Script string
+	Set    proto.Set
+	Value  string
+	TTL    time.Duration
+	Stamp  Stamp
+	Can    Letters
+	Guards []string // lines in which only guards are to be set: what stands behind all other keys
+
+	// One of these is what was asked for. Their Set, Value and TTL are those above.
+	Obtain  *proto.Obtain
+	Release *proto.Release // without Keep, Mark and Marked: see Left and Spared
+	Refresh *proto.Refresh
+	Convert *proto.Convert
+	Raise   *proto.Raise
+	Held    *proto.TTL
+	Break   *proto.Break
+	Inspect *proto.Inspect
+	Again   []Waiter // of proto.Again, whose keys are the Set
+	Batch   []Plain
+
+	Left   time.Duration // of a release: for how long the keys are to be left
+	Spared []Spared      // of a release: keys that it is not to free
+}
+
+// A Stamp says whose request it is. Without one it is that of the token, and has the number 0.
+type Stamp struct {
+	Is     bool // there is one
+	Owner  string
+	Number int64
+	Home   string // the line where it asks for the guard of its owner; empty: it does not
+	Closes []Closing
+}
+
+// A Closing is a guard that is to be set.
+type Closing struct {
+	Owner  string
+	Number int64
+	Line   string
+}
+
+// Letters say what a script may do.
+type Letters struct {
+	Close  bool // it has guards to set
+	Keep   bool // it may have, and read keys that its token writes stay what they are
+	Search bool // a reader that is not found under its value is searched for
+	All    bool // a refusal names all keys that are in the way
+}
+
+// A Spared is a key that a release is not to free; with a mark only where a guard of this name stands in the home line.
+type Spared struct {
+	Index int // of the key, from 0
+	Mark  string
+}
+
+// A Waiter is one that a round asks for.
+type Waiter struct {
+	ID    string
+	Place proto.Place
+	Keys  []int // indexes of the Set, from 0
+}
+
+// A Plain is one of a bundle: a set to take, or to release.
+type Plain struct {
+	Set   proto.Set
+	Value string
+	TTL   time.Duration // 0: it is to be released
+}
+
+// Sent finds the script that an EVAL or EVALSHA runs, by the first argument of that; nil if it is none of ours.
+func Sent(argument string) *wire.Script {
+	for _, s := range proto.Scripts() {
+		if argument == s.SHA() || argument == s.Source() {
+			return s
+		}
+	}
+	return nil
+}
+
+// Command reads a command, from its name on, and reports whether it runs a script of ours.
+func Command(words ...string) (c Call, is bool) {
+	if len(words) < 3 {
+		return c, false
+	}
+	s := Sent(words[1])
+	n, err := strconv.Atoi(words[2])
+	if s == nil || err != nil || n < 0 || len(words) < 3+n {
+		return c, false
+	}
+	c, err = Decode(s.Name(), words[3:3+n], words[3+n:])
+	return c, err == nil
+}
+
+// Decode reads the KEYS and ARGV of a script.
+func Decode(script string, keys, args []string) (Call, error) {
+	r := &reader{Call: Call{Script: script}, keys: keys, args: args}
+	switch script {
+	case "obtain":
+		r.obtain()
+	case "rw":
+		r.rw()
+	case "refresh":
+		r.refresh()
+	case "convert":
+		r.convert()
+	case "raise":
+		r.raise()
+	case "pttl":
+		r.Value = r.text()
+		r.Set = r.set(len(keys), false, false)
+		r.Can.letters(r.text())
+		r.Held = &proto.TTL{Set: r.Set, Value: &r.Value, Known: r.Can.Search}
+	case "release":
+		r.release()
+	case "break":
+		r.breaks()
+	case "inspect":
+		r.Set = proto.Set{Keys: r.some(1)}
+		r.Inspect = &proto.Inspect{Key: r.Set.Keys[0], Line: r.some(1)[0], Intent: r.some(1)[0], Fence: r.some(1)[0]}
+	case "again":
+		r.again()
+	case "batch":
+		r.batch()
+	default:
+		r.bad = true
+	}
+	r.Guards = r.keys
+	if r.bad || len(r.args) > 0 {
+		return r.Call, fmt.Errorf("no call of %s: %d keys, %q", script, len(keys), args)
+	}
+	return r.Call, nil
+}
+
+// A reader takes the keys and the arguments of a call from their front.
+type reader struct {
+	Call
+	keys, args []string
+	bad        bool // something was missing, or no number
+}
+
+// text takes an argument; empty if there is none, as scripts take it.
+func (r *reader) text() string {
+	if len(r.args) == 0 {
+		return ""
+	}
+	text := r.args[0]
+	r.args = r.args[1:]
+	return text
+}
+
+func (r *reader) parse(text string) int64 {
+	n, err := strconv.ParseInt(text, 10, 64)
+	r.bad = r.bad || err != nil
+	return n
+}
+
+func (r *reader) number() int64 { return r.parse(r.text()) }
+
+func (r *reader) ms(text string) time.Duration {
+	if text == "" {
+		return 0
+	}
+	return time.Duration(r.parse(text)) * time.Millisecond
+}
+
+func (r *reader) isSet() bool { return r.text() == "1" }
+
+// place takes the place of a waiter.
+func (r *reader) place() proto.Place {
+	switch text := r.text(); text {
+	case "":
+		return proto.Place{}
+	case "?":
+		return proto.Place{}.OrUnknown()
+	default:
+		return proto.PlaceOf(r.parse(text))
+	}
+}
+
+// some takes so many keys.
+func (r *reader) some(n int) []string {
+	if n < 0 || n > len(r.keys) {
+		r.bad = true
+		return make([]string, 1)
+	}
+	some := r.keys[:n:n]
+	r.keys = r.keys[n:]
+	return some
+}
+
+// set takes n keys, their lines and their fences.
+func (r *reader) set(n int, lines, fences bool) (s proto.Set) {
+	s.Keys = r.some(n)
+	if lines {
+		s.Lines = r.some(n)
+	}
+	if fences {
+		s.Fences = r.some(n)
+	}
+	return s
+}
+
+// letters reads the letters.
+func (c *Letters) letters(text string) {
+	for _, letter := range text {
+		switch letter {
+		case '1':
+			c.Close = true
+		case 'k':
+			c.Keep = true
+		case 's':
+			c.Search = true
+		case 'a':
+			c.All = true
+		}
+	}
+}
+
+// head takes the arguments that come first, and the stamp and the letters. It returns how many keys the set has: as many as
+// the stamp says, else n. home is the place of the home line, for a set of so many keys.
+func (r *reader) head(withTTL bool, n int, home func(n int) int) int {
+	r.Value = r.text()
+	if withTTL {
+		r.TTL = r.ms(r.text())
+	}
+	stamp := r.text()
+	r.Can.letters(r.text())
+	r.Stamp.Owner, _, _ = strings.Cut(r.Value, "|")
+	f := strings.Split(strings.TrimSuffix(stamp, "|"), "|")
+	if stamp != "" && len(f)%3 == 0 {
+		n = int(r.parse(f[0]))
+		r.Stamp.Is, r.Stamp.Owner, r.Stamp.Number = true, f[1], r.parse(f[2])
+		for f = f[3:]; len(f) > 0; f = f[3:] {
+			r.Stamp.Closes = append(r.Stamp.Closes, Closing{f[0], r.parse(f[1]), r.key(int(r.parse(f[2])))})
+		}
+	} else if stamp != "" {
+		r.bad = true
+	}
+	if at := home(n); at > 0 {
+		r.Stamp.Home = r.key(at)
+	}
+	return n
+}
+
+// key is KEYS[n].
+func (r *reader) key(n int) string {
+	if n < 1 || n > len(r.keys) {
+		r.bad = true
+		return ""
+	}
+	return r.keys[n-1]
+}
+
+// behind is the place behind so many keys.
+func behind(n int) int { return n + 1 }

@@ -1,0 +1,109 @@
+package proto
+
+import (
+	"time"
+
+	"github.com/seed-14de3678/redislock/internal/clock"
+	"github.com/seed-14de3678/redislock/internal/owners"
+)
+
+// This file is how refresh.lua, convert.lua, raise.lua and pttl.lua are called: what is done with a set that is held.
+// Run.Verdict reads what they reply.
+
+// A Refresh begins a new lease.
+type Refresh struct {
+	Set   Set
+	Value *string
+	TTL   time.Duration
+	// NeverShortens leaves longer leases as they are, so that it is never too late.
+	NeverShortens bool
+}
+
+// Whether a refresh leaves longer leases as they are.
+var shortens, neverShortens = []any{flag(false)}, []any{flag(true)}
+
+// Fill makes a new Run one of this request.
+func (q Refresh) Fill(r *Run) {
+	r.fill(refreshScript, &q.Set, q.Value, q.TTL)
+	r.effect, r.may.looks, r.own = owners.Lessens, true, shortens
+	if q.NeverShortens {
+		r.effect = owners.Lengthens
+		r.neverShorten()
+	}
+}
+
+// neverShorten has a refresh leave longer leases as they are. Then nobody in line has to be told.
+func (r *Run) neverShorten() { r.beside, r.lined, r.own = nil, false, neverShortens }
+
+// A Convert makes the first keys of a set write keys, and the others read keys, and begins a new lease.
+type Convert struct {
+	Set   Set // as it is to be
+	Value *string
+	TTL   time.Duration
+	Keeps bool // longer leases stay as they are
+}
+
+// Fill makes a new Run one of this request.
+func (q Convert) Fill(r *Run) {
+	r.fill(convertScript, &q.Set, q.Value, q.TTL)
+	r.beside = q.Set.beside()
+	r.own = []any{q.Set.Writes, flag(q.Set.isFenced()), flag(q.Keeps)}
+	r.effect = owners.Lessens
+	r.may = abilities{looks: true /* before or after */, fenced: q.Set.isFenced(), reads: q.Set.reads() > 0}
+}
+
+// keepLeases has a conversion leave longer leases as they are. It reports false if that would not be enough: one that
+// makes read keys would let readers in.
+func (r *Run) keepLeases() bool {
+	if r.may.reads {
+		return false
+	}
+	r.own[2] = flag(true)
+	return true
+}
+
+// A Raise makes a number the fencing number of a set, unless it has a greater one. It takes nothing away.
+type Raise struct {
+	Set    Set
+	Value  *string
+	TTL    time.Duration // of the set
+	Number int64
+}
+
+// Fill makes a new Run one of this request.
+func (q Raise) Fill(r *Run) {
+	r.fill(raiseScript, &q.Set, q.Value, q.TTL)
+	r.beside, r.own = q.Set.Fences, []any{q.Number}
+	r.effect, r.may.looks = owners.Lengthens, true
+}
+
+// A TTL asks how long a set is held still.
+type TTL struct {
+	Set   Set
+	Value *string
+	Known bool // callers know the token, and may have used it with other metadata
+}
+
+// Fill makes a new Run one of this request.
+func (q TTL) Fill(r *Run) {
+	r.fill(pttlScript, &q.Set, q.Value, 0)
+	if q.Known {
+		r.own = []any{letterSearches}
+	}
+}
+
+// TTL reads the reply to a [TTL]: for how long, negative if that has no end, and whether the set is the token's at all.
+func (r *Run) TTL(reply any) (ttl time.Duration, ours bool, err error) {
+	code, rest, err := r.code(reply, true)
+	if err != nil {
+		return 0, false, err
+	}
+	ms := rest.number()
+	switch {
+	case rest.bad, code != Done && code != NotYours, code == Done && (ms == 0 || ms < -1):
+		return 0, false, r.Garbled(reply)
+	case code == NotYours:
+		return 0, false, nil
+	}
+	return clock.FromMillis(ms), true, nil
+}

@@ -1,0 +1,190 @@
+package proto
+
+import (
+	"cmp"
+	"errors"
+	"strconv"
+	"time"
+
+	"github.com/seed-14de3678/redislock/internal/clock"
+	"github.com/seed-14de3678/redislock/internal/owners"
+)
+
+// This file is how obtain.lua and rw.lua are called, and what they answer.
+
+// An Obtain takes a set, or none of its keys. It is obtain.lua that does it if that can, else rw.lua.
+type Obtain struct {
+	Set       Set
+	Value     *string
+	TTL       time.Duration
+	MinUptime time.Duration // for how long the server has to have been up; 0: it does not matter
+	All       bool          // a refusal is to name all keys that are in the way
+	Fresh     bool          // nobody has used its token with other metadata
+	Waiter    *Waiter       // of one that stands in line if it has to; nil: it does not
+
+	// Of one that does not. Intents are the intent keys of the keys to read; and behind them, if it declares intents,
+	// those of the keys to write.
+	Intents  []string
+	Declares bool
+	Intent   time.Duration // for how long its intents last; 0: it will not ask again
+}
+
+// A Waiter is one that stands in line.
+type Waiter struct {
+	ID      string
+	Place   Place
+	Channel string
+	Sharded bool // the channel
+}
+
+// A Place is where a waiter stands: the same number in the line of each of its keys. The zero Place is none.
+type Place struct {
+	state  placeState
+	number int64
+}
+
+type placeState uint8
+
+const (
+	noPlace      placeState = iota // it stands in no line
+	unknownPlace                   // it may stand in line: a request that was to enter it was not answered
+	knownPlace
+)
+
+// PlaceOf returns the place with this number.
+func PlaceOf(number int64) Place { return Place{knownPlace, number} }
+
+// Compare orders known places: the first is served first.
+func (p Place) Compare(q Place) int { return cmp.Compare(p.number, q.number) }
+
+// IsPossible reports whether the waiter may stand in line.
+func (p Place) IsPossible() bool { return p.state != noPlace }
+
+// IsKnown reports whether the waiter stands in line, and it is known where.
+func (p Place) IsKnown() bool { return p.state == knownPlace }
+
+// OrUnknown is a place for a waiter that may have entered its lines meanwhile.
+func (p Place) OrUnknown() Place {
+	if p.state == noPlace {
+		p.state = unknownPlace
+	}
+	return p
+}
+
+// argument is how scripts are told a place.
+func (p Place) argument() string {
+	switch p.state {
+	case unknownPlace:
+		return "?"
+	case knownPlace:
+		return strconv.FormatInt(p.number, 10)
+	default:
+		return ""
+	}
+}
+
+// Fill makes a new Run one of this request.
+func (o Obtain) Fill(r *Run) {
+	set := &o.Set
+	anySet := set.reads() > 0 || set.isFenced() || o.MinUptime > 0
+	if o.Waiter == nil && !anySet {
+		r.fill(obtainScript, set, o.Value, o.TTL)
+		if o.Declares {
+			r.beside, r.own = set.beside(o.Intents...), []any{o.intent()}
+		}
+	} else {
+		r.fill(rwScript, set, o.Value, o.TTL)
+		o.fillAny(r)
+	}
+	r.effect = owners.Takes
+	r.may = abilities{
+		plain:  !anySet && !o.Declares && (o.Waiter == nil || !o.Waiter.Place.IsPossible()),
+		reads:  set.reads() > 0,
+		looks:  set.reads() > 0 && !o.Fresh,
+		fenced: set.isFenced(), all: o.All,
+	}
+}
+
+// fillAny says what rw.lua alone is told.
+func (o *Obtain) fillAny(r *Run) {
+	set := &o.Set
+	r.beside = set.beside()
+	r.own = append(make([]any, 0, 10), set.Writes, set.reads(), o.intent(), flag(set.isFenced()), clock.Millis(o.MinUptime))
+	w := o.Waiter
+	if w == nil {
+		r.beside = set.beside(o.Intents...)
+		return
+	}
+	how, at := "p", w.Place.argument()
+	if w.Sharded {
+		how = "s"
+	}
+	// An earlier try may have entered the lines without an answer. Called as one that has no place the next
+	// try would enter them once more, behind itself: see Resent.
+	r.place, r.at = w.Place, &at
+	r.own = append(r.own, w.ID, r.at, waiterLife, how, w.Channel)
+}
+
+// waiterLife is WaiterLife as scripts are told it.
+var waiterLife any = clock.Millis(WaiterLife)
+
+// intent is how scripts are told how long intents are to live; empty if there are none.
+func (o *Obtain) intent() string {
+	if !o.Declares {
+		return ""
+	}
+	return strconv.FormatInt(clock.Millis(o.Intent), 10)
+}
+
+// An Answer is the reply to an [Obtain]. Its code says which of the rest is there.
+type Answer struct {
+	Code     Code
+	Number   int64      // Done: the fencing number, 0 without
+	Conflict Conflict   // Refused, InLine: what is in the way
+	Others   []Conflict // other keys that are in the way, if it was to name all
+
+	// InLine
+	Place  Place
+	Micros int64         // of the server's clock, when it answered
+	AskIn  time.Duration // when to ask again if nothing is heard; negative: it does not say
+	Heard  bool          // somebody hears the channel of the waiter
+}
+
+// Answer reads the reply to an [Obtain].
+func (r *Run) Answer(reply any) (a Answer, err error) {
+	code, rest, err := r.code(reply, r.may.fenced)
+	if err != nil {
+		return a, err
+	}
+	switch a.Code = code; {
+	case code == Done:
+		if r.may.fenced {
+			a.Number = rest.number()
+		}
+		if rest.bad || r.may.fenced && a.Number <= 0 {
+			return a, r.Garbled(reply)
+		}
+		return a, nil
+	case code == Overtaken && rest.isOver():
+		return a, nil
+	case code == InLine && r.at == nil: // another script has answered: nobody has asked for a place
+		return a, r.Garbled(reply)
+	}
+	a.Conflict, err = rest.conflict(r.keys)
+	if err == nil && code == InLine {
+		a.Place, a.Micros = PlaceOf(rest.number()), rest.number()
+		a.AskIn, a.Heard = rest.time(), rest.isOne()
+		if rest.bad {
+			err = errors.New("no place in line")
+		}
+	}
+	for err == nil && r.may.all && rest.goesOn() {
+		var other Conflict
+		other, err = rest.conflict(r.keys)
+		a.Others = append(a.Others, other)
+	}
+	if err != nil || len(rest.rest) > 0 || code != Refused && code != InLine {
+		return a, errors.Join(r.Garbled(reply), err)
+	}
+	return a, nil
+}

@@ -1,0 +1,153 @@
+package proto
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/seed-14de3678/redislock/internal/clock"
+	"github.com/seed-14de3678/redislock/internal/owners"
+)
+
+// This file is how release.lua is called, and what it answers.
+
+// A Release frees a set, or leaves it taken for some time more.
+type Release struct {
+	Set     Set
+	Value   *string
+	Channel string       // of the caller: what is to be told there stands in the reply instead; empty: nothing does
+	Waiter  string       // the id of one that gives up; empty: there is none
+	Place   Place        // its place
+	Keep    clock.Moment // the keys are to be left until then; zero: they are to be free
+	// Looks has it look for its token among the readers of keys, under other metadata, too.
+	Looks bool
+	// Mark is the id of a guard that the clients Marked have set on their servers: keys that they count on are not to be
+	// freed where that guard stands.
+	Mark   string
+	Marked map[owners.Client]bool
+}
+
+// Fill makes a new Run one of this request.
+func (q Release) Fill(r *Run) {
+	r.fill(releaseScript, &q.Set, q.Value, 0)
+	fenced := q.Set.isFenced()
+	if fenced {
+		r.beside = q.Set.beside()
+	}
+	switch {
+	case q.Keep != (clock.Moment{}):
+		left := timeUntil(q.Keep)
+		r.keep, r.left = q.Keep, &left
+		r.own = []any{q.Channel, flag(fenced), q.Waiter, q.Place.argument(), r.left}
+	case q.Waiter != "":
+		r.own = []any{q.Channel, flag(fenced), q.Waiter, q.Place.argument()}
+	case fenced:
+		r.own = []any{q.Channel, flag(fenced)}
+	case q.Channel != "":
+		r.own = []any{q.Channel}
+	}
+	r.effect, r.mark, r.marked = owners.Lessens, q.Mark, q.Marked
+	r.may = abilities{plain: q.Set.reads() == 0 && len(r.own) == 0, looks: q.Looks}
+}
+
+// timeUntil is how a release is told for how long the keys are to be left: for the rest of the time until then.
+func timeUntil(end clock.Moment) string {
+	ms := clock.Millis(clock.Now().Until(end))
+	if ms == 0 {
+		return ""
+	}
+	return strconv.FormatInt(ms, 10)
+}
+
+// GoOn makes a new Run one that drops the waiters which the script has left that has said so, and hands the keys over
+// to those behind: a release of what nobody holds.
+func (r *Run) GoOn(next *Run) {
+	nobody := owners.NewID()
+	next.fill(releaseScript, &Set{Keys: r.keys, Lines: r.beside[:len(r.keys)]}, &nobody, 0)
+}
+
+// A Mark frees nothing, and sets a guard of this name in the home line of a set: so it marks a server.
+type Mark struct {
+	Set   Set
+	Value *string
+	Name  string
+}
+
+// Fill makes a new Run one of this request.
+func (q Mark) Fill(r *Run) {
+	r.fill(releaseScript, &q.Set, q.Value, 0)
+	n := len(q.Set.Keys)
+	r.own = append(make([]any, 0, 5+n), "", "", "", "", "") // before the indexes of what is not freed
+	for i := range n {
+		r.own = append(r.own, i+1)
+	}
+	r.stamp = []any{fmt.Sprintf("%d|%s|1|%s|1|%d|", n, q.Name, q.Name, n+1), letterCloses}
+}
+
+// Released reads the reply to a [Release]: which keys were not the token's, apart from those that it was to leave to
+// others of the token.
+func (r *Run) Released(reply any) (missing []string, err error) {
+	v, err := r.Verdict(reply)
+	if err == nil && v.Code == Overtaken {
+		err = r.Garbled(reply)
+	}
+	if err != nil || len(r.spared) == 0 {
+		return v.Missing, err
+	}
+	return owners.Without(v.Missing, r.SparedKeys()), nil
+}
+
+// A Break takes keys from whoever holds them.
+type Break struct {
+	Set     Set
+	Value   *string // a token of its own, which holds nothing
+	Channel string  // of those who listen for what is broken
+	Text    string  // what they are told
+}
+
+// Fill makes a new Run one of this request.
+func (q Break) Fill(r *Run) {
+	r.fill(breakScript, &q.Set, q.Value, 0)
+	r.beside, r.own = q.Set.beside(), []any{q.Channel, q.Text}
+	r.effect = owners.Lessens // its owner holds nothing, so it can be late only for others
+}
+
+// A Broken is one owner that has lost one key.
+type Broken struct {
+	Key  string
+	Mode Mode
+	Holder
+}
+
+// A Holder is an owner of a key.
+type Holder struct {
+	Stored string        // its metadata
+	Left   bool          // it has left the key
+	TTL    time.Duration // of its lease
+	Since  time.Time     // when its token was made; zero if that is not known
+}
+
+// Broken reads the reply to a [Break]: who has lost which key; or what is no lock, so that nothing was done.
+func (r *Run) Broken(reply any) (broken []Broken, conflict *Conflict, err error) {
+	if reply == any(int64(Done)) || reply == Withdrawn {
+		return nil, nil, nil
+	}
+	all, _ := reply.([]any)
+	v := values{rest: all}
+	switch code := Code(v.number()); {
+	case v.bad, code != Done && code != Refused:
+		return nil, nil, r.Garbled(reply)
+	case code == Refused:
+		c, err := v.conflict(r.keys)
+		return nil, &c, err
+	}
+	for v.goesOn() {
+		b := Broken{Key: v.key(r.keys), Mode: v.text()}
+		b.Stored, b.TTL, b.Left, b.Since = v.text(), v.time(), v.isOne(), owners.MadeAt(v.text())
+		broken = append(broken, b)
+	}
+	if v.bad {
+		return nil, nil, r.Garbled(reply)
+	}
+	return broken, nil, nil
+}

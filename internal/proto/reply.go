@@ -1,0 +1,221 @@
+package proto
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/seed-14de3678/redislock/internal/clock"
+	"github.com/seed-14de3678/redislock/internal/slot"
+)
+
+// A Code is what a script says first in its reply, which is a code alone, or an array that begins with it.
+type Code int64
+
+const (
+	// Done says that all of it was done.
+	Done Code = 1
+	// Refused says that nothing was done, because somebody is in the way, or something: which stands behind the code.
+	Refused Code = 0
+	// NotYours says that keys are not the token's: which stands behind the code.
+	NotYours Code = -1
+	// InLine says that nothing was done, and that the caller stands in line: why and where stands behind the code.
+	InLine Code = -2
+	// Overtaken says that nothing was done, because a later request was executed before.
+	Overtaken Code = -3
+)
+
+// Withdrawn is the reply that a run gets which is not sent: it counts as overtaken.
+var Withdrawn any = int64(Overtaken)
+
+// IsAnswer reports whether a reply looks like one of the scripts.
+func IsAnswer(reply any) bool {
+	if all, ok := reply.([]any); ok && len(all) > 0 {
+		reply = all[0]
+	}
+	_, ok := reply.(int64)
+	return ok
+}
+
+// IsOvertaken reports whether a reply says that nothing was done, because a later request was executed before.
+func IsOvertaken(reply any) bool { return reply == Withdrawn }
+
+// IsRefusal reports whether a reply says that nothing was done, and why.
+func (*Run) IsRefusal(reply any) bool {
+	all, ok := reply.([]any)
+	return ok && len(all) > 0 && all[0] == any(int64(Refused))
+}
+
+// TakeMore takes off a reply that the script has left waiters which are gone, because they are many: see [Run.GoOn].
+func TakeMore(reply any) (rest any, more bool) { return takeLast(reply, "more") }
+
+// TakeOpen takes off a reply that the script could not set its guards: the user lacks a right.
+func TakeOpen(reply any) (rest any, open bool) { return takeLast(reply, "open") }
+
+// takeLast takes a text off the end of a reply, if it is there. An array of which one value is left is that value.
+func takeLast(reply any, text string) (rest any, taken bool) {
+	all, ok := reply.([]any)
+	if !ok || len(all) < 2 || all[len(all)-1] != text {
+		return reply, false
+	}
+	if all = all[:len(all)-1]; len(all) == 1 {
+		return all[0], true
+	}
+	return all, true
+}
+
+// Garbled is the error for a reply that the script cannot have sent: another script answers, or something between
+// us and Redis.
+func (r *Run) Garbled(reply any) error {
+	return fmt.Errorf("redislock: unexpected reply to %s: %T", r.script.Name(), reply)
+}
+
+// code returns the code of a reply, and what stands behind it. Behind a Done a number may, if the run is numbered.
+func (r *Run) code(reply any, numbered bool) (Code, values, error) {
+	switch v := reply.(type) {
+	case int64:
+		return Code(v), values{}, nil
+	case []any:
+		if len(v) > 1 {
+			if n, ok := v[0].(int64); ok && (n <= 0 || n == int64(Done) && numbered && len(v) == 2) {
+				return Code(n), values{rest: v[1:]}, nil
+			}
+		}
+	}
+	return 0, values{}, r.Garbled(reply)
+}
+
+// values are those of a flat array, read from its front.
+type values struct {
+	rest []any
+	bad  bool // one was missing, or of another type
+}
+
+func (v *values) next() any {
+	if len(v.rest) == 0 {
+		return nil
+	}
+	first := v.rest[0]
+	v.rest = v.rest[1:]
+	return first
+}
+
+// goesOn reports whether there are more, and all that were read were good.
+func (v *values) goesOn() bool { return len(v.rest) > 0 && !v.bad }
+
+// isOver reports whether all were read, and all were good.
+func (v *values) isOver() bool { return len(v.rest) == 0 && !v.bad }
+
+func (v *values) text() string {
+	s, ok := v.next().(string)
+	v.bad = v.bad || !ok
+	return s
+}
+
+func (v *values) number() int64 {
+	n, ok := v.next().(int64)
+	v.bad = v.bad || !ok
+	return n
+}
+
+func (v *values) isOne() bool { return v.number() == 1 }
+
+// time reads a time in ms. It is negative if there is none.
+func (v *values) time() time.Duration { return clock.FromMillis(v.number()) }
+
+// key reads which of some keys it is; empty if it is none.
+func (v *values) key(keys []string) string {
+	i := v.number()
+	if i < 1 || i > int64(len(keys)) {
+		v.bad = true
+		return ""
+	}
+	return keys[i-1]
+}
+
+// A Mode says how a key is held, or why it cannot be had.
+type Mode = string
+
+// ModeForeign means that the key holds something that is not a lock; ModeFree that it holds nothing.
+const (
+	ModeFree    Mode = "free"
+	ModeForeign Mode = "foreign"
+)
+
+// A Conflict is one key that is in the way.
+type Conflict struct {
+	Key    string
+	Mode   Mode
+	Left   bool          // its holder has left it
+	TTL    time.Duration // negative: it has none
+	Stored string        // the metadata of the holder, or of the waiter
+	Type   string        // of a foreign key, else empty
+}
+
+var errUnexpectedRefusal = errors.New("unexpected refusal")
+
+// conflict reads one key that is in the way.
+func (v *values) conflict(keys []string) (c Conflict, err error) {
+	c.Key = v.key(keys)
+	c.Mode, c.TTL = v.text(), v.time()
+	c.Mode, c.Left = strings.CutSuffix(c.Mode, "-left")
+	if c.Stored = v.text(); c.Mode == ModeForeign {
+		c.Stored, c.Type = "", c.Stored
+	}
+	if v.bad {
+		return c, errUnexpectedRefusal
+	}
+	return c, nil
+}
+
+// A Verdict is what a script says that needs all its keys to be the token's.
+type Verdict struct {
+	Code     Code
+	Missing  []string // of NotYours: which keys
+	Conflict Conflict // of Refused: what is in the way
+	Number   int64    // of Done: the fencing number of the hold; 0 if the reply has none
+}
+
+// Verdict reads the reply to a [Refresh], a [Convert] or a [Raise].
+func (r *Run) Verdict(reply any) (v Verdict, err error) {
+	numbered := r.script == convertScript && r.may.fenced
+	code, rest, err := r.code(reply, numbered)
+	if err != nil {
+		return v, err
+	}
+	switch v.Code = code; {
+	case code == Done && numbered:
+		v.Number = rest.number()
+	case code == Done, code == Overtaken:
+	case code == NotYours && len(rest.rest) > 0:
+		for rest.goesOn() {
+			v.Missing = append(v.Missing, rest.key(r.keys))
+		}
+	case code == Refused && r.script == convertScript:
+		if v.Conflict, err = rest.conflict(r.keys); err != nil {
+			return v, err
+		}
+	default:
+		return v, r.Garbled(reply)
+	}
+	if !rest.isOver() {
+		return v, r.Garbled(reply)
+	}
+	return v, nil
+}
+
+// ForeignFence reads the error of a script that has found something else where the fencing numbers of a key would stand:
+// the name of that in Redis, and its type. It reports false if the error is another one.
+func (r *Run) ForeignFence(said string) (name, kind string, is bool) {
+	words := strings.Fields(said)
+	if len(words) < 3 || words[0] != "FOREIGNFENCE" {
+		return "", "", false
+	}
+	index, _ := strconv.Atoi(words[1])
+	if index < 1 || index > len(r.keys) {
+		return "", "", false
+	}
+	return slot.Beside("fence", r.keys[index-1]), words[2], true
+}

@@ -1,0 +1,151 @@
+// Package proto is what Go and the Lua scripts agree on: which scripts there are, what each is called with, and what
+// it replies. Nothing else in Go knows where an argument stands, what a code means, or what a letter allows.
+//
+// A request, such as [Obtain] or [Release], has a field for each thing that its script is told, and fills a [Run].
+// That is what is sent, and what its reply is read by. All but the pub/sub messages is said here: these are those of
+// package listen.
+package proto
+
+import (
+	"io/fs"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/seed-14de3678/redislock/internal/clock"
+	"github.com/seed-14de3678/redislock/internal/listen"
+	"github.com/seed-14de3678/redislock/internal/owners"
+	"github.com/seed-14de3678/redislock/internal/wire"
+)
+
+const (
+	// MaxToken bounds the length of a token that a caller chooses, in bytes. It never becomes less: a string whose token
+	// would be longer is taken for data of somebody else.
+	MaxToken = 512
+	// WaiterLife is for how long a waiter counts as alive that does not ask again.
+	WaiterLife = 15 * time.Second
+	// AskAgain is how often it does so, less a jitter, whatever it hears or does not.
+	AskAgain = WaiterLife / 3
+	// MostFence leaves as many fencing numbers as were ever given by a clock in µs.
+	MostFence = exactNumbers / 2
+
+	// mostOperands is how many keys one command of a script is given at most: unpack fails near 8 000 values.
+	mostOperands = 1000
+	// exactNumbers is up to where a script counts exactly: its numbers are floating-point ones.
+	exactNumbers = 1 << 53
+	// guards is the least score of a guard in a line: every place is smaller.
+	guards = 1 << 52
+	// mostTold is how many waiters of one line a script tells when a lease is over, beside the first.
+	mostTold = 8
+	// guardSlack is for how much longer than it stands a guard is reckoned with.
+	guardSlack = 10 * time.Second
+)
+
+// constants are what Lua and Go both know. In the source of a script the names stand for the values; luacheck
+// knows them from .luacheckrc.
+var constants = map[string]int64{
+	"DONE":       int64(Done),
+	"REFUSED":    int64(Refused),
+	"NOT_YOURS":  int64(NotYours),
+	"IN_LINE":    int64(InLine),
+	"OVERTAKEN":  int64(Overtaken),
+	"CHUNK":      mostOperands,
+	"MOST":       exactNumbers,
+	"MOST_TOKEN": MaxToken,
+	"ASKS_AGAIN": clock.Millis(AskAgain), // ms: a waiter need not be told when a lease is over that lasts longer
+	"GUARDS":     guards,
+	"NUMBERS":    owners.LastNumber + 1,
+	"NAME":       listen.NameLength,
+	"MOST_TOLD":  mostTold,
+	"GUARD_LIFE": int64((owners.GuardLife - guardSlack) / time.Second), // s; a kernel resends what a closed connection has left for some 100 s
+}
+
+// A script is one of the Lua scripts.
+type script struct {
+	*wire.Script
+	lined bool // behind its lock keys stand as many lines
+}
+
+// The scripts.
+var (
+	obtainScript  = newScript("obtain", true)
+	rwScript      = newScript("rw", true)
+	refreshScript = newScript("refresh", true) // it has none if it never shortens a lease
+	convertScript = newScript("convert", true)
+	releaseScript = newScript("release", true)
+	breakScript   = newScript("break", true)
+	raiseScript   = newScript("raise", false)
+	pttlScript    = newScript("pttl", false)
+	inspectScript = newScript("inspect", false)
+	againScript   = newScript("again", true)
+	batchScript   = newScript("batch", false)
+)
+
+// scripts are all of them.
+var scripts = []*script{
+	obtainScript, rwScript, refreshScript, convertScript, releaseScript, breakScript, raiseScript, pttlScript,
+	inspectScript, againScript, batchScript,
+}
+
+// Scripts returns all scripts, for tests and for those who watch what is sent.
+func Scripts() []*wire.Script {
+	all := make([]*wire.Script, len(scripts))
+	for i, s := range scripts {
+		all[i] = s.Script
+	}
+	return all
+}
+
+// files has the Lua: NAME.lua is a script, and lua/NAME.lua what scripts include.
+var files fs.FS
+
+// Load says where the Lua is. It is called once, by the package that embeds it, before anything is sent.
+func Load(from fs.FS) { files = from }
+
+// newScript makes a script of NAME.lua. Its source is put together when it is first needed, so that a program that
+// imports the package begins no later for it.
+func newScript(name string, lined bool) *script {
+	return &script{wire.NewScript(name, func() string { return withConstants(withIncludes(read(name + ".lua"))) }), lined}
+}
+
+// read returns a file of Lua.
+func read(name string) string {
+	text, err := fs.ReadFile(files, name)
+	if err != nil {
+		panic(err) // it is missing in this module
+	}
+	return string(text)
+}
+
+// withIncludes puts each file where the line stands that includes it.
+func withIncludes(body string) string {
+	before, rest, found := strings.Cut(body, "--#include ")
+	if !found {
+		return body
+	}
+	name, behind, _ := strings.Cut(rest, "\n")
+	return before + read("lua/"+name) + withIncludes(behind)
+}
+
+// withConstants puts the value of each constant where its name stands.
+func withConstants(source string) string {
+	b := make([]byte, 0, len(source))
+	taken, begin := 0, 0 // up to where the source was taken, and where the word began
+	for i := 0; i <= len(source); i++ {
+		if i < len(source) && isOfName(source[i]) {
+			continue
+		}
+		if begin < i && source[begin] <= 'Z' { // most words begin with a small letter
+			if value, is := constants[source[begin:i]]; is {
+				b = strconv.AppendInt(append(b, source[taken:begin]...), value, 10)
+				taken = i
+			}
+		}
+		begin = i + 1
+	}
+	return string(append(b, source[taken:]...))
+}
+
+func isOfName(c byte) bool {
+	return c == '_' || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
+}
