@@ -10,7 +10,7 @@ import (
 
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/internal/listen"
-	"github.com/seed-14de3678/redislock/internal/wire"
+	"github.com/seed-14de3678/redislock/internal/proto/decode"
 )
 
 // noticePauses are between the times at which those who listen are told the same.
@@ -79,7 +79,7 @@ type expiry struct {
 
 // EvalSha runs a script by its source, because the server does not know it with the deletion.
 func (e *expiry) EvalSha(ctx context.Context, sha string, keys []string, args ...any) *redis.Cmd {
-	return e.Eval(ctx, wire.Sent(sha).Source(), keys, args...)
+	return e.Eval(ctx, decode.Sent(sha).Source(), keys, args...)
 }
 
 // Eval runs a script, the first one behind the deletion. The keys of a Break are those of the set, and twice as many

@@ -149,7 +149,7 @@ func opsOf(run check.Run) []Op {
 	case "release":
 		return []Op{Release}
 	case "refresh":
-		if run.NeverShortens() && run.Arg(2) == "1" {
+		if run.NeverShortens() && run.TTL == time.Millisecond {
 			return nil // no renewal: a Client that was told of a Break asks whether the keys are its own
 		}
 		return []Op{Refresh}
@@ -161,8 +161,8 @@ func opsOf(run check.Run) []Op {
 
 // opsOfMany returns what those do whose calls travel as one: those who take keys have a ttl.
 func opsOfMany(run check.Run) (ops []Op) {
-	for i := 1; run.Arg(i) != ""; i += 3 {
-		if run.Arg(i+2) == "0" {
+	for _, plain := range run.Batch {
+		if plain.TTL == 0 {
 			ops = append(ops, Release)
 		} else {
 			ops = append(ops, Obtain)

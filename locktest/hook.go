@@ -12,7 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/seed-14de3678/redislock/internal/check"
-	"github.com/seed-14de3678/redislock/internal/wire"
+	"github.com/seed-14de3678/redislock/internal/proto/decode"
 )
 
 // A refusal is an error of a server.
@@ -126,7 +126,7 @@ func copied(args []any) []any {
 		words[i] = arg
 	}
 	if len(words) > 1 && words[0] == "evalsha" {
-		if script := wire.Sent(fmt.Sprint(words[1])); script != nil {
+		if script := decode.Sent(fmt.Sprint(words[1])); script != nil {
 			words[0], words[1] = "eval", script.Source()
 		}
 	}

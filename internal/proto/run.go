@@ -32,6 +32,9 @@ func (s *Set) beside(more ...string) []string {
 	return slices.Concat(s.Lines, s.Fences, more)
 }
 
+// A Request is what a script is asked for. Fill makes a new Run one of it.
+type Request interface{ Fill(r *Run) }
+
 // A Run is one run of a script: what it is called with, and what its reply is read by. It is filled by one of the
 // requests, and may be sent several times. What it says of its owner may be another thing each time: see Prepare.
 type Run struct {

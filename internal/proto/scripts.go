@@ -100,7 +100,9 @@ func Scripts() []*wire.Script {
 var files fs.FS
 
 // Load says where the Lua is. It is called once, by the package that embeds it, before anything is sent.
-func Load(from fs.FS) { files = from }
+func Load(from fs.FS) {
+	files = from
+}
 
 // newScript makes a script of NAME.lua. Its source is put together when it is first needed, so that a program that
 // imports the package begins no later for it.

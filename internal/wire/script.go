@@ -6,7 +6,6 @@ import (
 	"crypto/fips140"
 	"crypto/sha1"
 	"encoding/hex"
-	"slices"
 	"sync"
 )
 
@@ -22,20 +21,10 @@ type text struct {
 	sha    any // the name under which the server caches the source
 }
 
-// all has every script that was made, for tests.
-var all struct {
-	mu      sync.Mutex
-	scripts []*Script
-}
-
 // NewScript makes a script, whose source is asked for once, when the script is first used. Its name is for
 // errors, and for whoever watches what is sent.
 func NewScript(name string, source func() string) *Script {
-	s := &Script{name, sync.OnceValue(func() text { return textOf(source()) })}
-	all.mu.Lock()
-	defer all.mu.Unlock()
-	all.scripts = append(all.scripts, s)
-	return s
+	return &Script{name, sync.OnceValue(func() text { return textOf(source()) })}
 }
 
 func textOf(source string) text {
@@ -45,24 +34,6 @@ func textOf(source string) text {
 	// round trip and one more command in the user's ACL.
 	fips140.WithoutEnforcement(func() { sum = sha1.Sum([]byte(source)) })
 	return text{source, hex.EncodeToString(sum[:])}
-}
-
-// Sent finds the script that an EVAL or EVALSHA runs, by the first argument of that; nil if it is none of
-// those that were made here. Tests recognise with it what is sent.
-func Sent(argument string) *Script {
-	for _, s := range Scripts() {
-		if argument == s.SHA() || argument == s.Source() {
-			return s
-		}
-	}
-	return nil
-}
-
-// Scripts returns every script that was made. Tests ask for them.
-func Scripts() []*Script {
-	all.mu.Lock()
-	defer all.mu.Unlock()
-	return slices.Clone(all.scripts)
 }
 
 // Name returns the name of the script.

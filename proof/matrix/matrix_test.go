@@ -24,8 +24,8 @@ import (
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/internal/check"
 	"github.com/seed-14de3678/redislock/internal/owners"
+	"github.com/seed-14de3678/redislock/internal/proto"
 	"github.com/seed-14de3678/redislock/internal/redistest"
-	"github.com/seed-14de3678/redislock/internal/wire"
 )
 
 func TestMain(m *testing.M) { redistest.Main(m) }
@@ -183,7 +183,7 @@ func miniSite(t *testing.T) (place site, clean func(token string)) {
 	t.Helper()
 	mini := redistest.PipeMini(t)
 	rdb := mini.Client(t)
-	for _, s := range wire.Scripts() {
+	for _, s := range proto.Scripts() {
 		check.NoError(t, rdb.ScriptLoad(t.Context(), s.Source()).Err())
 	}
 	place = site{

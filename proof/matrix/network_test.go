@@ -36,13 +36,17 @@ func parseRequest(data []byte) *request {
 		panic("the matrix does not know a script: " + words[1])
 	}
 	r := &request{script: run.Script, keys: run.Keys, words: words}
-	first, step := 1, len(words) // where the values stand
+	values := []string{run.Value}
 	if run.Of("batch") {
-		first, step = 2, 3
+		values = nil
+		for _, plain := range run.Batch {
+			values = append(values, plain.Value)
+		}
 	}
-	for i := first; run.Arg(i) != ""; i += step {
-		token, _, _ := strings.Cut(run.Arg(i), "|")
-		r.tokens = append(r.tokens, token)
+	for _, value := range values {
+		if token, _, _ := strings.Cut(value, "|"); token != "" {
+			r.tokens = append(r.tokens, token)
+		}
 	}
 	return r
 }

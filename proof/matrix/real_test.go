@@ -18,8 +18,8 @@ import (
 
 	"github.com/seed-14de3678/redislock/internal/check"
 	"github.com/seed-14de3678/redislock/internal/owners"
+	"github.com/seed-14de3678/redislock/internal/proto"
 	"github.com/seed-14de3678/redislock/internal/redistest"
-	"github.com/seed-14de3678/redislock/internal/wire"
 )
 
 // realEye looks at a server over a connection of its own.
@@ -73,7 +73,7 @@ func realSite(t *testing.T, b redistest.Backend, rdb *redis.Client, patience tim
 func runReal(t *testing.T, b redistest.Backend, ids []cellID, patience time.Duration) map[string][]string {
 	t.Helper()
 	rdb := b.Client(t, func(opt *redis.Options) { opt.PoolSize = 64 })
-	for _, s := range wire.Scripts() {
+	for _, s := range proto.Scripts() {
 		check.NoError(t, rdb.ScriptLoad(t.Context(), s.Source()).Err())
 	}
 	var mu sync.Mutex

@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"go/ast"
 	"go/token"
+	"io/fs"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -25,10 +27,11 @@ type scripts struct {
 
 func (s *scripts) numbers() map[string]int { return s.known }
 
-// An embedded script is a file, and the variable that has its text.
+// An embedded script is a file, and the variable that has its text, or an embed.FS with it and others.
 type embedded struct {
 	path, variable string
-	place          int // reached when the process starts
+	isFile         bool // of an embed.FS
+	place          int  // reached when the process starts
 	includes       []string
 	of             []int // scripts in which it is
 }
@@ -42,7 +45,11 @@ func (t *tree) readScripts(packages []*goPackage) (*scripts, error) {
 	var all []*embedded
 	for _, p := range packages {
 		for _, f := range p.files {
-			all = append(all, f.embeds()...)
+			found, err := f.embeds(t.root)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, found...)
 		}
 	}
 	for _, p := range packages {
@@ -63,31 +70,42 @@ func (t *tree) readScripts(packages []*goPackage) (*scripts, error) {
 }
 
 // embeds finds the variables with embedded scripts.
-func (f *goFile) embeds() []*embedded {
-	var all []*embedded
+func (f *goFile) embeds(root string) (all []*embedded, err error) {
 	for _, decl := range f.syntax.Decls {
 		gen, is := decl.(*ast.GenDecl)
 		if !is || gen.Tok != token.VAR || gen.Doc == nil {
 			continue
 		}
-		name, is := strings.CutPrefix(gen.Doc.List[len(gen.Doc.List)-1].Text, "//go:embed ")
+		patterns, is := strings.CutPrefix(gen.Doc.List[len(gen.Doc.List)-1].Text, "//go:embed ")
 		spec := gen.Specs[0].(*ast.ValueSpec)
-		if !is || !strings.HasSuffix(name, ".lua") {
+		if !is || !strings.HasSuffix(patterns, ".lua") {
 			continue
 		}
-		e := &embedded{path: filepath.ToSlash(filepath.Join(filepath.Dir(f.path), name)), variable: spec.Names[0].Name}
-		e.place = f.ids.take(1)
+		dir, variable, place := filepath.ToSlash(filepath.Dir(f.path)), spec.Names[0].Name, f.ids.take(1)
+		by := fmt.Sprintf("Script(%d, %q, %sEmbedded)", place, path.Join(dir, patterns), variable)
+		isFile := f.text(spec.Type) == "embed.FS"
+		if isFile {
+			by = fmt.Sprintf("Files(%d, %q, %sEmbedded)", place, dir, variable)
+		}
 		at, end := f.offset(spec.Names[0].End()), f.offset(spec.End())
 		f.edits = append(f.edits,
 			edit{start: at, end: at, before: "Embedded", place: -1},
-			edit{start: end, end: end, before: fmt.Sprintf("; var %s = mutant.Script(%d, %q, %sEmbedded)",
-				e.variable, e.place, e.path, e.variable), place: -1})
-		all = append(all, e)
+			edit{start: end, end: end, before: fmt.Sprintf("; var %s = mutant.%s", variable, by), place: -1})
+		for pattern := range strings.FieldsSeq(patterns) {
+			files, err := fs.Glob(os.DirFS(root), path.Join(dir, pattern))
+			if err != nil {
+				return nil, err
+			}
+			for _, file := range files {
+				all = append(all, &embedded{path: file, variable: variable, isFile: isFile, place: place})
+			}
+		}
 	}
-	return all
+	return all, nil
 }
 
-// namedScripts finds the calls that give names to scripts.
+// namedScripts finds the calls that give names to scripts: newScript("x", ...), whose text is in x.lua of an embed.FS, and those
+// with a name and the variable that has the text.
 func (f *goFile) namedScripts(all []*embedded, known map[string]int) {
 	ast.Inspect(f.syntax, func(n ast.Node) bool {
 		call, is := n.(*ast.CallExpr)
@@ -99,9 +117,13 @@ func (f *goFile) namedScripts(all []*embedded, known map[string]int) {
 		if !isLit || !isName || lit.Kind != token.STRING {
 			return true
 		}
+		called := strings.Trim(lit.Value, `"`)
 		for _, e := range all {
-			if e.variable == variable.Name && filepath.Dir(e.path) == filepath.Dir(f.path) {
-				called := strings.Trim(lit.Value, `"`)
+			named := e.variable == variable.Name && filepath.Dir(e.path) == filepath.Dir(f.path)
+			if e.isFile {
+				named = f.text(call.Fun) == "newScript" && path.Base(e.path) == called+".lua"
+			}
+			if named {
 				known[called] = f.ids.take(1)
 				e.of = append(e.of, known[called])
 			}

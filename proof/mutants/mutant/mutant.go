@@ -9,7 +9,9 @@ package mutant
 import (
 	"cmp"
 	"context"
+	"io/fs"
 	"os"
+	"path"
 	"strconv"
 	"strings"
 )
@@ -151,6 +153,28 @@ func GreaterEq[T cmp.Ordered](id int, a, b T) bool { return LessEq(id, b, a) }
 // Script is the text of a script at a path of the tree.
 func Script(id int, path, text string) string {
 	On(id)
+	return scriptAt(path, text)
+}
+
+// Files are the scripts in a folder of the tree.
+func Files(id int, dir string, of fs.FS) fs.FS {
+	On(id)
+	return files{of, dir}
+}
+
+type files struct {
+	fs.FS
+	dir string
+}
+
+// ReadFile reads a script.
+func (f files) ReadFile(name string) ([]byte, error) {
+	text, err := fs.ReadFile(f.FS, name)
+	return []byte(scriptAt(path.Join(f.dir, name), string(text))), err
+}
+
+// scriptAt is the script at a path of the tree, whose text is this one unless the runner says another one.
+func scriptAt(path, text string) string {
 	for line := range strings.SplitSeq(os.Getenv(Lua), "\n") {
 		of, file, _ := strings.Cut(line, "=")
 		if of != path {

@@ -21,6 +21,7 @@ import (
 
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/internal/check"
+	"github.com/seed-14de3678/redislock/internal/proto"
 	"github.com/seed-14de3678/redislock/internal/redistest"
 	"github.com/seed-14de3678/redislock/internal/wire"
 	"github.com/seed-14de3678/redislock/internal/world"
@@ -184,7 +185,7 @@ func wantLegible(t *testing.T, err error, key string) {
 		t.Errorf("got error %q, want one that names %q", text, key)
 	}
 	secrets := []string{"user_script", "4e6d2b1f0c9a", marked}
-	for _, script := range wire.Scripts() {
+	for _, script := range proto.Scripts() {
 		secrets = append(secrets, script.SHA())
 	}
 	for _, secret := range secrets {

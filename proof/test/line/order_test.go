@@ -62,13 +62,7 @@ func (c *workload) read(cmd redis.Cmder) {
 	if len(reply) != 9 || reply[0] != int64(-2) {
 		return
 	}
-	keys, _ := cmd.Args()[2].(int)
-	value, ok := cmd.Args()[3+keys].(*string)
-	if !ok {
-		c.t.Errorf("got value %T, want a *string", cmd.Args()[3+keys])
-		return
-	}
-	_, metadata, _ := strings.Cut(*value, "|")
+	_, metadata, _ := strings.Cut(check.RunIn(cmd).Value, "|")
 	id, err := strconv.Atoi(metadata)
 	place, ok := reply[5].(int64)
 	if err != nil || !ok {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/internal/check"
+	"github.com/seed-14de3678/redislock/internal/proto"
 	"github.com/seed-14de3678/redislock/internal/redistest"
 	"github.com/seed-14de3678/redislock/internal/world"
 )
@@ -245,8 +246,8 @@ func TestBoundInLine(t *testing.T) {
 			}
 			if asked++; asked == 1 {
 				began = time.Now()
-			} else if _, place := run.Waiter(); place != "7" {
-				t.Errorf("got place %q, want it to be the one it had", place)
+			} else if _, place := run.Waiter(); place != proto.PlaceOf(7) {
+				t.Errorf("got place %v, want it to be the one it had", place)
 			}
 			switch since := time.Since(began); {
 			case since > 3*time.Minute:

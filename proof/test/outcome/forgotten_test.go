@@ -2,7 +2,9 @@ package outcome_test
 
 import (
 	"context"
+	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -11,8 +13,8 @@ import (
 
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/internal/check"
+	"github.com/seed-14de3678/redislock/internal/proto/decode"
 	"github.com/seed-14de3678/redislock/internal/redistest"
-	"github.com/seed-14de3678/redislock/internal/wire"
 )
 
 // flaky breaks the connection of the first release, before it is sent, and shows the stamp of the latest
@@ -20,11 +22,11 @@ import (
 type flaky struct {
 	redis.Scripter
 	broken bool
-	stamp  string
+	stamp  decode.Stamp
 }
 
 func (f *flaky) EvalSha(ctx context.Context, sha string, keys []string, args ...any) *redis.Cmd {
-	switch wire.Sent(sha).Name() {
+	switch decode.Sent(sha).Name() {
 	case "release":
 		if !f.broken {
 			f.broken = true
@@ -33,9 +35,12 @@ func (f *flaky) EvalSha(ctx context.Context, sha string, keys []string, args ...
 			return cmd
 		}
 	case "obtain":
-		if f.stamp = ""; len(args) > 2 {
-			f.stamp, _ = args[2].(string)
+		words := []string{"evalsha", sha, strconv.Itoa(len(keys))}
+		words = append(words, keys...)
+		for _, arg := range args {
+			words = append(words, fmt.Sprint(arg))
 		}
+		f.stamp = check.RunOf(words...).Stamp
 	}
 	return f.Scripter.EvalSha(ctx, sha, keys, args...)
 }
@@ -58,8 +63,8 @@ func TestBookForgetsReleased(t *testing.T) {
 		check.NoError(t, lock.Release(t.Context()))
 		again, err := client.Obtain(t.Context(), []string{t.Name()}, time.Minute, &redislock.Options{Token: token})
 		check.NoError(t, err)
-		if kept := !strings.HasSuffix(f.stamp, "|0|"); kept != shown || f.stamp == "" {
-			t.Errorf("kept: %t, shown to others: %t; the next Obtain has the stamp %q", kept, shown, f.stamp)
+		if kept := f.stamp.Number > 0; kept != shown || !f.stamp.Is {
+			t.Errorf("kept: %t, shown to others: %t; the next Obtain has the stamp %v", kept, shown, f.stamp)
 		}
 		check.NoError(t, again.Release(t.Context()))
 	}
@@ -80,7 +85,7 @@ func (noPermission) Error() string {
 func (noPermission) RedisError() {}
 
 func (r *refusing) EvalSha(ctx context.Context, sha string, keys []string, args ...any) *redis.Cmd {
-	if wire.Sent(sha).Name() != "release" {
+	if decode.Sent(sha).Name() != "release" {
 		return r.Scripter.EvalSha(ctx, sha, keys, args...)
 	}
 	r.releases++

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/seed-14de3678/redislock/internal/wire"
+	"github.com/seed-14de3678/redislock/internal/proto"
 )
 
 // In a script that is loaded every name in capitals is a local, or what Redis gives to scripts: the constants that
@@ -15,7 +15,7 @@ func TestConstantsHaveValues(t *testing.T) {
 	notCode := regexp.MustCompile(`--.*|'[^'\n]*'`)
 	local := regexp.MustCompile(`\blocal ([A-Z][A-Z_]+)\b`)
 	name := regexp.MustCompile(`\b[A-Z][A-Z_]+\b`)
-	scripts := wire.Scripts()
+	scripts := proto.Scripts()
 	if len(scripts) == 0 {
 		t.Fatal("no scripts")
 	}

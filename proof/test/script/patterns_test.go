@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/seed-14de3678/redislock/internal/wire"
+	"github.com/seed-14de3678/redislock/internal/proto"
 )
 
 // A luaPattern finds out how many steps Lua takes to match a text: it tries what Lua tries, in the same order. It knows what
@@ -151,7 +151,7 @@ func patterns(t *testing.T) map[string]string {
 	t.Helper()
 	use := regexp.MustCompile(`string\.(?:match|find|gmatch|gsub)\((?:[^'\n]|'[^'\n]*')*?, ('[^'\n]+'|[A-Z_]+)(, 1, true)?`)
 	found, uses := make(map[string]string), 0
-	for _, script := range wire.Scripts() {
+	for _, script := range proto.Scripts() {
 		source := script.Source()
 		uses += len(regexp.MustCompile(`string\.(match|find|gmatch|gsub)\(`).FindAllString(source, -1))
 		for _, m := range use.FindAllStringSubmatch(source, -1) {

@@ -1,22 +1,24 @@
 package fixture
 
 import (
-	_ "embed"
+	"embed"
+	"io/fs"
 	"strings"
 
 	"example.com/fixture/wire"
 )
 
-//go:embed act.lua
-var actLua string
+//go:embed *.lua
+var luaFiles embed.FS
 
 //go:embed lua/values.lua
 var valuesLua string
 
-var actScript = newScript("act", actLua)
+var actScript = newScript("act", true)
 
-func newScript(name, body string) *wire.Script {
-	return wire.NewScript(name, strings.ReplaceAll(body, "--#include values.lua\n", valuesLua))
+func newScript(name string, _ bool) *wire.Script {
+	body, _ := fs.ReadFile(luaFiles, name+".lua")
+	return wire.NewScript(name, strings.ReplaceAll(string(body), "--#include values.lua\n", valuesLua))
 }
 
 // Act is what is sent.
