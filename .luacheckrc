@@ -7,7 +7,7 @@ not_globals = {
   "debug", "dofile", "io", "loadfile", "module", "newproxy", "os", "package", "print", "require",
 }
 
--- The constants of scripts.go: in the source that is loaded their values stand for them.
+-- The constants of internal/proto: in the source that is loaded their values stand for them.
 local constants = {
   "DONE", "REFUSED", "NOT_YOURS", "IN_LINE", "OVERTAKEN",
   "CHUNK", "MOST", "MOST_TOKEN", "ASKS_AGAIN", "GUARDS", "NUMBERS", "GUARD_LIFE",

@@ -5,6 +5,7 @@ package check
 import (
 	"errors"
 	"testing"
+	"time"
 )
 
 // Must returns a function that takes a value and an error. It returns the value, and ends the test if there is an error.
@@ -34,3 +35,6 @@ func Is(t *testing.T, err error, targets ...error) {
 		}
 	}
 }
+
+// HammerTime is how long a test runs that finds more the longer it runs.
+const HammerTime = 10 * time.Second

@@ -122,3 +122,29 @@ func (w *World) OnlyGuardsSoon(t *testing.T, keys ...string) {
 		return len(check.WithoutGuards(t.Context(), w.RDB, traces...)) == 0
 	})
 }
+
+// Fenced returns the options of a caller with a token that wants a fencing number.
+func Fenced(token string) *redislock.Options { return &redislock.Options{Token: token, Fenced: true} }
+
+// Queue returns the options of a caller that stands in line.
+func Queue() *redislock.Options { return &redislock.Options{Queue: true} }
+
+// Watched are the options of a lock that a watchdog renews.
+var Watched = &redislock.Options{Watchdog: true}
+
+// A Refusal is an error that a server might give.
+type Refusal string
+
+// Error returns what the server says.
+func (r Refusal) Error() string { return string(r) }
+
+// RedisError marks the error as one of a server.
+func (r Refusal) RedisError() {}
+
+// WantSays checks the next line that a process prints.
+func WantSays(t *testing.T, p *redistest.Process, want string) {
+	t.Helper()
+	if got := check.Must[string](t)(p.ReadLine(time.Minute)); got != want {
+		t.Fatalf("the process says %q, want %q", got, want)
+	}
+}

@@ -63,11 +63,11 @@ var parts = []part{
 	{name: "Obtain, With", buys: "sets of keys, all or nothing; read locks; polling; metadata, prefix, owner"},
 	{
 		name: "the way to Redis", buys: "calls travel together; sent again if that is safe; bounded; replicas; Cluster, Ring, wrapped clients",
-		packages: []string{"wire", "slot"},
+		packages: []string{"wire", "slot", "proto"},
 	},
 	{
 		name: "release", buys: "nothing stays locked, and no late request does harm: clean-up, guards, tokens; Leave",
-		files: []string{"release.go", "freeing.go", "leave.go", "cleanup.go", "guard.go"}, packages: []string{"owners"},
+		files: []string{"release.go", "cleanup.go"}, packages: []string{"owners"},
 	},
 	{
 		name: "the line", buys: "`Options.Queue`: first come, first served, told by a message",

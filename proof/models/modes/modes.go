@@ -37,7 +37,7 @@ func Groups() []explore.Group {
 	return []explore.Group{{
 		Name:     "modes",
 		Proves:   "A writer is alone however locks are converted, readers do not wait for each other, and an intent keeps new ones out.",
-		Page:     "convert.go",
+		Page:     "lease.go",
 		Programs: programs,
 		Rules: []explore.Rule{
 			{Name: blind, Text: "a writer does not look at other readers"},

@@ -1,4 +1,4 @@
-package decode_test
+package quick_test
 
 import (
 	"fmt"
@@ -19,8 +19,8 @@ import (
 
 var value = "token|metadata"
 
-// besides names what stands beside keys.
-func besides(what string, keys ...string) []string {
+// namesBeside names what stands beside keys.
+func namesBeside(what string, keys ...string) []string {
 	names := make([]string, len(keys))
 	for i, key := range keys {
 		names[i] = what + ":" + key
@@ -30,9 +30,9 @@ func besides(what string, keys ...string) []string {
 
 // setOf makes a set; the first writes of its keys are to be written.
 func setOf(writes int, fenced bool, keys ...string) proto.Set {
-	s := proto.Set{Keys: keys, Writes: writes, Lines: besides("line", keys...)}
+	s := proto.Set{Keys: keys, Writes: writes, Lines: namesBeside("line", keys...)}
 	if fenced {
-		s.Fences = besides("fence", keys...)
+		s.Fences = namesBeside("fence", keys...)
 	}
 	return s
 }
@@ -83,13 +83,13 @@ func requests() map[string]proto.Request {
 	return map[string]proto.Request{
 		"obtain":            proto.Obtain{Set: one, Value: &value, TTL: time.Minute},
 		"obtain, all":       proto.Obtain{Set: setOf(2, false, "a", "b"), Value: &value, TTL: time.Minute, All: true},
-		"obtain, intents":   proto.Obtain{Set: one, Value: &value, TTL: time.Minute, Declares: true, Intent: time.Second, Intents: besides("intent", "a")},
-		"obtain, no intent": proto.Obtain{Set: one, Value: &value, TTL: time.Minute, Declares: true, Intents: besides("intent", "a")},
-		"mixed":             proto.Obtain{Set: mixed, Value: &value, TTL: time.Minute, Intents: besides("intent", "c"), MinUptime: time.Second},
+		"obtain, intents":   proto.Obtain{Set: one, Value: &value, TTL: time.Minute, Declares: true, Intent: time.Second, Intents: namesBeside("intent", "a")},
+		"obtain, no intent": proto.Obtain{Set: one, Value: &value, TTL: time.Minute, Declares: true, Intents: namesBeside("intent", "a")},
+		"mixed":             proto.Obtain{Set: mixed, Value: &value, TTL: time.Minute, Intents: namesBeside("intent", "c"), MinUptime: time.Second},
 		"mixed, intents": proto.Obtain{
-			Set: mixed, Value: &value, TTL: time.Minute, Declares: true, Intent: time.Second, Intents: besides("intent", "c", "a", "b"),
+			Set: mixed, Value: &value, TTL: time.Minute, Declares: true, Intent: time.Second, Intents: namesBeside("intent", "c", "a", "b"),
 		},
-		"fenced":           proto.Obtain{Set: fenced, Value: &value, TTL: time.Minute, All: true, Intents: besides("intent", "b")},
+		"fenced":           proto.Obtain{Set: fenced, Value: &value, TTL: time.Minute, All: true, Intents: namesBeside("intent", "b")},
 		"in line":          proto.Obtain{Set: one, Value: &value, TTL: time.Minute, Waiter: waiter},
 		"in line, again":   proto.Obtain{Set: fenced, Value: &value, TTL: time.Minute, Waiter: placed},
 		"in line, perhaps": proto.Obtain{Set: mixed, Value: &value, TTL: time.Minute, Waiter: lost},
@@ -108,7 +108,7 @@ func requests() map[string]proto.Request {
 
 // request is what a call asks for. It has the lines of its keys, also where they are not sent.
 func request(c *decode.Call) proto.Request {
-	lines := besides("line", c.Set.Keys...)
+	lines := namesBeside("line", c.Set.Keys...)
 	switch {
 	case c.Obtain != nil:
 		return *c.Obtain
@@ -181,8 +181,8 @@ func TestRoundTripWithoutStamp(t *testing.T) {
 		t.Errorf("got %+v", c)
 	}
 	var q proto.Again
-	q.Add("one", proto.PlaceOf(3), []string{"a", "b"}, besides("line", "a", "b"))
-	q.Add("two", proto.PlaceOf(4), []string{"b"}, besides("line", "b"))
+	q.Add("one", proto.PlaceOf(3), []string{"a", "b"}, namesBeside("line", "a", "b"))
+	q.Add("two", proto.PlaceOf(4), []string{"b"}, namesBeside("line", "b"))
 	q.Fill(&again)
 	want := []decode.Waiter{{ID: "one", Place: proto.PlaceOf(3), Keys: []int{0, 1}}, {ID: "two", Place: proto.PlaceOf(4), Keys: []int{1}}}
 	if c := sent(t, &again); !cmp.Equal(c.Again, want, cmp.Comparer(func(a, b proto.Place) bool { return a == b })) || q.Size() != 3 {
