@@ -88,7 +88,7 @@ type TTL struct {
 func (q TTL) Fill(r *Run) {
 	r.fill(pttlScript, &q.Set, q.Value, 0)
 	if q.Known {
-		r.own = []any{letterSearches}
+		r.own = []any{letters[letterSearches]}
 	}
 }
 

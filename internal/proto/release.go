@@ -81,7 +81,7 @@ func (q Mark) Fill(r *Run) {
 	for i := range n {
 		r.own = append(r.own, i+1)
 	}
-	r.stamp = []any{fmt.Sprintf("%d|%s|1|%s|1|%d|", n, q.Name, q.Name, n+1), letterCloses}
+	r.stamp = []any{fmt.Sprintf("%d|%s|1|%s|1|%d|", n, q.Name, q.Name, n+1), letters[letterCloses]}
 }
 
 // Released reads the reply to a [Release]: which keys were not the token's, apart from those that it was to leave to

@@ -20,20 +20,16 @@ type try struct {
 	args   [2]any   // the stamp and the letters, as they are sent
 }
 
-// The letters tell a script what it may do.
-const (
-	letterCloses   = "1" // it has guards to set
-	letterKeeps    = "k" // read keys that its token writes stay what they are
-	letterSearches = "s" // a reader that is not found under its value is searched for
-	letterAll      = "a" // a refusal names all keys that are in the way
-)
+// Letters tell a script what it may do: 1, it has guards to set; or k, it may have, and read keys that its token writes
+// stay what they are; s, a reader that is not found under its value is searched for; a, a refusal names all keys that are
+// in the way. All texts of them are here, so that none is put together, and boxed, for each try.
+var letters = [...]any{"", "1", "k", "s", "1s", "ks", "a", "1a", "ka", "sa", "1sa", "ksa"}
 
-// The arguments of a try without a stamp, where others stand behind them, or with letters.
-var (
-	noStamp        = []any{"", ""}
-	searchStamp    = []any{"", letterSearches}
-	allStamp       = []any{"", letterAll}
-	searchAllStamp = []any{"", letterSearches + letterAll}
+const (
+	letterCloses   = 1
+	letterKeeps    = 2
+	letterSearches = 3
+	letterAll      = 6
 )
 
 // Prepare says of the next try what its owner has to say. It is called right before the try is sent. It reports
@@ -42,44 +38,36 @@ var (
 func (r *Run) Prepare(s *owners.Stamp) (bundled bool) {
 	r.spare(s.Spared)
 	r.behind, r.stamp, r.rest = nil, nil, sparing(len(r.own), r.spared)
-	searches := r.searches(s)
-	switch text := r.text(s); {
-	case text != "":
-		sent := text                         // only a stamp that is sent is worth an allocation
-		r.args = [2]any{&sent, r.letters(s)} // by reference: hooks of the Redis client are not to print it
+	which := r.letters(s)
+	r.args = [2]any{"", letters[which]}
+	text := r.text(s)
+	if text != "" {
+		sent := text      // only a stamp that is sent is worth an allocation
+		r.args[0] = &sent // by reference: hooks of the Redis client are not to print it
+	}
+	if text != "" || which != 0 || len(r.own)+len(r.spared) > 0 {
 		r.stamp = r.args[:]
-	case r.may.all && searches:
-		r.stamp = searchAllStamp
-	case r.may.all:
-		r.stamp = allStamp
-	case searches:
-		r.stamp = searchStamp
-	case len(r.own)+len(r.spared) > 0:
-		r.stamp = noStamp
 	}
 	return len(s.Closes) == 0 && len(r.spared) == 0
 }
 
-// letters tell the script what it may do.
-func (r *Run) letters(s *owners.Stamp) (letters string) {
+// letters say what the script may do. A run finds its token among readers under another value than its own only if callers
+// know the token, and somebody has used it with another value.
+func (r *Run) letters(s *owners.Stamp) (which int) {
 	switch {
 	case r.keeps:
-		letters = letterKeeps
+		which = letterKeeps
 	case len(s.Closes) > 0:
-		letters = letterCloses
+		which = letterCloses
 	}
-	if r.searches(s) {
-		letters += letterSearches
+	if r.may.looks && s.Known {
+		which += letterSearches
 	}
 	if r.may.all {
-		letters += letterAll
+		which += letterAll
 	}
-	return letters
+	return which
 }
-
-// searches reports whether the run may find its token among readers under another value than its own. It does not if
-// only its lock knows the token, or nobody has used it with another value.
-func (r *Run) searches(s *owners.Stamp) bool { return r.may.looks && s.Known }
 
 // Yield has the run undo nothing that others of its token have obtained since its operation has begun. It reports
 // false if it would always, so that it is not to be sent.

@@ -234,3 +234,69 @@ func FuzzDecode(f *testing.F) {
 		}
 	})
 }
+
+// Runs that differ in their value alone are alike. Of those with a stamp each has its own.
+func TestRunsAreAlike(t *testing.T) {
+	t.Parallel()
+	another := "other"
+	obtain := func(change func(*proto.Obtain), kind string) *proto.Run {
+		q := proto.Obtain{Set: setOf(1, false, "a"), Value: &another, TTL: time.Minute}
+		if change != nil {
+			change(&q)
+		}
+		r, stamp := new(proto.Run), stamps[kind]
+		q.Fill(r)
+		r.Prepare(&stamp)
+		return r
+	}
+	first := obtain(func(q *proto.Obtain) { q.Value = &value }, "none")
+	for name, c := range map[string]struct {
+		run  *proto.Run
+		want bool
+	}{
+		"of another":      {obtain(nil, "none"), true},
+		"longer":          {obtain(func(q *proto.Obtain) { q.TTL = time.Hour }, "none"), false},
+		"of another set":  {obtain(func(q *proto.Obtain) { q.Set = setOf(1, false, "b") }, "none"), false},
+		"with all":        {obtain(func(q *proto.Obtain) { q.All = true }, "none"), false},
+		"with its number": {obtain(nil, "closes"), false},
+	} {
+		if got := first.IsLike(c.run); got != c.want {
+			t.Errorf("%s: %t, want %t", name, got, c.want)
+		}
+	}
+}
+
+// What no script replies is an error, and no answer.
+func TestStrangeReplies(t *testing.T) {
+	t.Parallel()
+	read := map[string]func(r *proto.Run, reply any) error{
+		"obtain":          func(r *proto.Run, reply any) error { _, err := r.Answer(reply); return err },
+		"fenced":          func(r *proto.Run, reply any) error { _, err := r.Answer(reply); return err },
+		"in line":         func(r *proto.Run, reply any) error { _, err := r.Answer(reply); return err },
+		"refresh":         func(r *proto.Run, reply any) error { _, err := r.Verdict(reply); return err },
+		"convert":         func(r *proto.Run, reply any) error { _, err := r.Verdict(reply); return err },
+		"convert, fenced": func(r *proto.Run, reply any) error { _, err := r.Verdict(reply); return err },
+		"release":         func(r *proto.Run, reply any) error { _, err := r.Released(reply); return err },
+		"break":           func(r *proto.Run, reply any) error { _, _, err := r.Broken(reply); return err },
+	}
+	done, refused, notYours, inLine := int64(proto.Done), int64(proto.Refused), int64(proto.NotYours), int64(proto.InLine)
+	strange := map[string][]any{
+		"obtain":          {"OK", nil, int64(2), notYours, refused, []any{done, int64(3)}, []any{refused, int64(2), "write", int64(1), ""}, []any{refused, int64(1), "write"}, []any{inLine, int64(1), "write", int64(1), "", int64(1), int64(1), int64(1), int64(1)}},
+		"fenced":          {done, []any{done, int64(0)}, []any{done, "1"}, []any{refused, int64(1), "write", int64(1), "", int64(2)}},
+		"in line":         {[]any{inLine, int64(1), "write", int64(1), "", int64(1)}, []any{inLine, int64(0), "write", int64(1), "", int64(1), int64(1), int64(1), int64(1)}},
+		"refresh":         {"OK", refused, notYours, []any{notYours, int64(4)}, []any{notYours, "1"}, []any{refused, int64(1), "write", int64(1), ""}},
+		"convert":         {refused, []any{done, int64(1)}, []any{refused, int64(1), "write", int64(1), "", ""}},
+		"convert, fenced": {[]any{done, "1"}, []any{notYours, int64(3)}},
+		"release":         {proto.Withdrawn, refused, []any{notYours, int64(2)}},
+		"break":           {"OK", int64(2), []any{done, int64(1), "write"}, []any{done, int64(9), "write", "", int64(1), int64(0), ""}},
+	}
+	for name, replies := range strange {
+		var r proto.Run
+		requests()[name].Fill(&r)
+		for _, reply := range replies {
+			if err := read[name](&r, reply); err == nil {
+				t.Errorf("%s: %v is taken for a reply", name, reply)
+			}
+		}
+	}
+}
