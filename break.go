@@ -184,13 +184,13 @@ func breakReply(c *call, set keySet) (broken []Broken, err error) {
 		return nil, err
 	}
 	for len(d.Rest) > 0 && !d.Bad {
-		index, mode, metadata := d.Number(), Mode(d.Text()), d.Text()
+		index, mode, detail := d.Number(), Mode(d.Text()), d.Text()
 		ttl, left := clock.FromMillis(d.Number()), d.Number() == 1
 		if index < 1 || index > int64(len(c.Keys)) {
 			return nil, c.garbled()
 		}
 		b := Broken{Key: c.Keys[index-1][set.cut:], Mode: mode, Holder: Holder{Left: left, TTL: ttl}}
-		b.Holder.Metadata, b.Holder.Owner = splitOwner(metadata)
+		b.Holder.Owner, b.Holder.Metadata = decodeDetail(detail)
 		b.Holder.Since = owners.MadeAt(d.Text())
 		broken = append(broken, b)
 	}

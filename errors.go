@@ -169,7 +169,7 @@ func decodeConflict(keys []string, d *wire.Reply) (*ConflictError, error) {
 	if mode == ModeForeign {
 		e.Type = detail
 	} else {
-		e.Metadata, e.Owner = splitOwner(detail)
+		e.Owner, e.Metadata = decodeDetail(detail)
 	}
 	return e, nil
 }

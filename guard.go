@@ -186,7 +186,7 @@ func (c *call) text() string {
 	if !c.lined {
 		c.Behind = append(c.Behind, r.Home)
 	}
-	token, _ := decodeValue(*c.Value)
+	token, _, _ := decodeValue(*c.Value)
 	b := []byte(strconv.Itoa(len(c.Keys)) + "|")
 	write := func(n owners.Name) {
 		if n.ID == "" {

@@ -163,9 +163,9 @@ func inspectReply(c *call) (KeyState, error) {
 		s.TTL = clock.FromMillis(ttl)
 	}
 	s.Fence = d.Number()
-	if left, metadata, since := d.Number(), d.Text(), d.Text(); left != -2 {
+	if left, detail, since := d.Number(), d.Text(), d.Text(); left != -2 {
 		s.Intent = &Holder{TTL: clock.FromMillis(left), Since: owners.MadeAt(since)}
-		s.Intent.Metadata, s.Intent.Owner = splitOwner(metadata)
+		s.Intent.Owner, s.Intent.Metadata = decodeDetail(detail)
 	}
 	for n := d.Number(); n > 0 && !d.Bad; n-- {
 		text, lease, left, since := d.Text(), clock.FromMillis(d.Number()), d.Number() == 1, d.Text()
@@ -173,7 +173,7 @@ func inspectReply(c *call) (KeyState, error) {
 			s.Type = text
 		} else {
 			h := Holder{TTL: lease, Left: left, Since: owners.MadeAt(since)}
-			h.Metadata, h.Owner = splitOwner(text)
+			h.Owner, h.Metadata = decodeDetail(text)
 			s.Holders = append(s.Holders, h)
 		}
 	}
@@ -181,7 +181,7 @@ func inspectReply(c *call) (KeyState, error) {
 		w := Waiter{
 			Mode: Mode(d.Text()), Metadata: d.Text(), Since: time.UnixMicro(d.Number()), Alive: d.Number() == 1,
 		}
-		w.Metadata, w.Owner = splitOwner(w.Metadata)
+		w.Owner, w.Metadata = decodeDetail(w.Metadata)
 		s.Line = append(s.Line, w)
 	}
 	if d.Bad {
