@@ -102,7 +102,7 @@ func TestLeaderOfAnyMetadata(t *testing.T) {
 		stored := check.Must[string](t)(w.RDB.Get(t.Context(), key).Result())
 		check.NoError(t, w.RDB.Set(t.Context(), copied, stored+"?", world.Long).Err())
 		if term := check.Must[election.Term](t)(election.Leader(t.Context(), copied, w.Client)); term.Led {
-			t.Errorf("got %v before it is elected", term)
+			t.Errorf("got leader %q before it is elected, of %q", term.ID, metadata)
 		}
 		state := check.Must[[]redislock.KeyState](t)(w.Client.Inspect(t.Context(), []string{copied}))[0]
 		if got := state.Holders[0]; got.Owner != elected.id+"?" || got.Metadata != metadata {
@@ -113,7 +113,7 @@ func TestLeaderOfAnyMetadata(t *testing.T) {
 		ctx := redislock.WithOwner(t.Context(), "x")
 		check.Must[*redislock.Lock](t)(w.Client.Obtain(ctx, other, world.Long, &redislock.Options{Metadata: metadata}))
 		if term := check.Must[election.Term](t)(election.Leader(ctx, other[0], w.Client)); term.ID != "x" || term.Metadata != metadata {
-			t.Errorf("got %v, want x with %q", term, metadata)
+			t.Errorf("got leader %q with %q, want x with %q", term.ID, term.Metadata, metadata)
 		}
 	}
 }
