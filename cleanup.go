@@ -108,7 +108,7 @@ func (o *cleanup) end() {
 		return
 	}
 	o.client.schedule.Drop(&o.entry)
-	token, _ := decodeValue(o.value)
+	token, _, _ := decodeValue(o.value)
 	o.owner.Done(token)
 }
 

@@ -17,9 +17,11 @@
 //
 // # What is in Redis
 //
-// A write-locked key is a string, `token` or `token|metadata`. A read-locked key is a sorted set
-// with such a member for each reader. The score of a member is the end of that reader's own lease,
-// in milliseconds of the server's clock. Owners are compared by whole token, never by prefix.
+// A write-locked key is a string: `token`; or `token|metadata`; or `token||id|metadata` if there is an
+// owner id ([WithOwner]), or the metadata begins with a '|', when the id may be empty. A read-locked key is
+// a sorted set with such a member for each reader. The score of a member is the end of that reader's own
+// lease, in milliseconds of the server's clock. Owners are compared by whole token, never by prefix. A
+// value without its token is that of a key that its owner has left ([Lock.Leave]).
 //
 // Three more keys can stand beside a lock key, in the slot of that key:
 //

@@ -156,7 +156,7 @@ func (l *Lock) endedLocked() error {
 
 // token is the token, without showing it to anybody.
 func (l *Lock) token() string {
-	token, _ := decodeValue(l.value)
+	token, _, _ := decodeValue(l.value)
 	return token
 }
 
@@ -166,8 +166,7 @@ func (l *Lock) Metadata() string {
 	if l.isNothing() {
 		return ""
 	}
-	_, stored := decodeValue(l.value)
-	metadata, _ := splitOwner(stored)
+	_, _, metadata := decodeValue(l.value)
 	return metadata
 }
 

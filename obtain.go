@@ -207,16 +207,16 @@ func (c *Client) newWant(ctx context.Context, write, read []string, ttl time.Dur
 		return w, fmt.Errorf("%w: it has %s, the limit is %s (see WithMaxMetadata)",
 			ErrInvalidMetadata, count.Of(len(metadata), "byte"), count.Number(c.maxMetadata))
 	}
-	metadata, err = withOwner(ctx, metadata)
+	id, err := ownerOf(ctx)
 	if err != nil {
 		return w, err
 	}
-	if err := c.checkMetadata(w.set, metadata); err != nil {
-		return w, err
-	}
-	w.value = encodeValue(token, metadata)
+	w.value = encodeValue(token, id, metadata)
 	if w.pending = opt.Watchdog && inctx.IsCandidate(ctx); w.pending {
-		w.value += inctx.Pending
+		w.value = encodeCandidate(token, id, metadata) + inctx.Pending
+	}
+	if err := c.checkMetadata(w.set, w.value); err != nil {
+		return w, err
 	}
 	if err := checkTimes(opt); err != nil {
 		return w, err
@@ -247,7 +247,7 @@ func (w *want) nameBeside() {
 
 // token returns the token under which the keys will be held.
 func (w *want) token() string {
-	token, _ := decodeValue(w.value)
+	token, _, _ := decodeValue(w.value)
 	return token
 }
 

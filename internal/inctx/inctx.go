@@ -15,8 +15,8 @@ type innermost struct{}
 // candidate is the key under which a context tells that who obtains is a candidate.
 type candidate struct{}
 
-// Pending stands behind the owner id of a candidate whose Obtain may still fail although its keys are held. The first
-// renewal of the lock takes it away: see refresh.lua.
+// Pending stands behind the stored value of a candidate whose Obtain may still fail although its keys are held. The first
+// renewal of the lock takes it away: see refresh.lua. Whoever reads the value finds it behind the owner id.
 const Pending = "?"
 
 // Candidate returns a context under which a lock with a watchdog is [Pending] until its Obtain has returned it; or under

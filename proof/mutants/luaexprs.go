@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+
+	"github.com/seed-14de3678/redislock/proof/internal/lua"
 )
 
 // An expression of Lua: where it stands, and what it is at its top.
@@ -61,7 +63,7 @@ func (f *luaFile) binary(limit int, isCondition bool) expression {
 	var left expression
 	switch {
 	case f.is("not", "-", "#"):
-		operator := f.next().text
+		operator := f.next().Text
 		f.at++
 		f.binary(unary, isCondition && operator == "not")
 		left = expression{f.since(first), operator}
@@ -69,9 +71,9 @@ func (f *luaFile) binary(limit int, isCondition bool) expression {
 		left = f.simple()
 	}
 	for {
-		operator := f.next().text
+		operator := f.next().Text
 		priority, is := priorities[operator]
-		if !is || f.next().kind == quoted || priority[0] <= limit {
+		if !is || f.next().Kind == lua.Quoted || priority[0] <= limit {
 			return left
 		}
 		f.at++
@@ -101,11 +103,11 @@ func (f *luaFile) simple() expression {
 	first := f.at
 	next := f.next()
 	switch {
-	case next.kind == numeral:
+	case next.Kind == lua.Numeral:
 		f.at++
 		f.numeral(next)
 		return expression{f.since(first), "number"}
-	case next.kind == quoted || f.is("nil", "true", "false", "..."):
+	case next.Kind == lua.Quoted || f.is("nil", "true", "false", "..."):
 		f.at++
 		return expression{f.since(first), "constant"}
 	case f.is("{"):
@@ -120,8 +122,8 @@ func (f *luaFile) simple() expression {
 }
 
 // numeral makes a number one more and one less, and twice and half of what it is, unless it is small.
-func (f *luaFile) numeral(t luaToken) {
-	value, err := strconv.ParseFloat(t.text, 64)
+func (f *luaFile) numeral(t lua.Token) {
+	value, err := strconv.ParseFloat(t.Text, 64)
 	if err != nil {
 		return
 	}
@@ -129,7 +131,7 @@ func (f *luaFile) numeral(t luaToken) {
 	for _, other := range []float64{value + 1, value - 1, value * 2, float64(int64(value / 2))} {
 		if !slices.Contains(seen, other) && (value >= smallest || len(seen) < 3) {
 			seen = append(seen, other)
-			f.add(changes, span{t.start, t.end}, fmt.Sprintf("(%s)", strconv.FormatFloat(other, 'f', -1, 64)))
+			f.add(changes, span{t.Start, t.End}, fmt.Sprintf("(%s)", strconv.FormatFloat(other, 'f', -1, 64)))
 		}
 	}
 }
@@ -144,7 +146,7 @@ func (f *luaFile) table() {
 			f.want("]")
 			f.want("=")
 			f.dropped(f.expression(false))
-		case f.next().kind == name && f.tokens[f.at+1].text == "=":
+		case f.next().Kind == lua.Name && f.tokens[f.at+1].Text == "=":
 			f.at += 2
 			f.dropped(f.expression(false))
 		default:
@@ -182,7 +184,7 @@ func (f *luaFile) suffixed() {
 		case f.take(":"):
 			f.wantName()
 			f.arguments("")
-		case f.next().kind == quoted:
+		case f.next().Kind == lua.Quoted:
 			f.at++
 		case f.is("{"):
 			f.table()

@@ -3,6 +3,8 @@ package main
 import (
 	"fmt"
 	"strings"
+
+	"github.com/seed-14de3678/redislock/proof/internal/lua"
 )
 
 // A span is a part of a script: from the begin of one token to the end of another.
@@ -12,7 +14,7 @@ type span struct{ start, end int }
 type luaFile struct {
 	path    string
 	source  string
-	tokens  []luaToken
+	tokens  []lua.Token
 	at      int      // of the next token
 	inside  []string // the functions around it
 	made    []*luaMutant
@@ -31,7 +33,7 @@ type luaError struct{ text string }
 // readLua finds every place of a script.
 func readLua(path, source string) (f *luaFile, err error) {
 	f = &luaFile{path: path, source: source, inside: []string{"-"}}
-	if f.tokens, err = tokensOf(source); err != nil {
+	if f.tokens, err = lua.Tokens(source); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	defer func() {
@@ -48,12 +50,12 @@ func readLua(path, source string) (f *luaFile, err error) {
 	return f, nil
 }
 
-func (f *luaFile) next() luaToken { return f.tokens[f.at] }
+func (f *luaFile) next() lua.Token { return f.tokens[f.at] }
 
 func (f *luaFile) is(texts ...string) bool {
 	next := f.next()
 	for _, text := range texts {
-		if next.text == text && next.kind != quoted {
+		if next.Text == text && next.Kind != lua.Quoted {
 			return true
 		}
 	}
@@ -72,8 +74,8 @@ func (f *luaFile) take(text string) bool {
 // want goes beyond the next token, which has to be this one.
 func (f *luaFile) want(text string) {
 	if !f.is(text) {
-		line := 1 + strings.Count(f.source[:f.next().start], "\n")
-		panic(luaError{fmt.Sprintf("line %d: %q in place of %q", line, f.next().text, text)})
+		line := 1 + strings.Count(f.source[:f.next().Start], "\n")
+		panic(luaError{fmt.Sprintf("line %d: %q in place of %q", line, f.next().Text, text)})
 	}
 	if text != "" {
 		f.at++
@@ -81,15 +83,15 @@ func (f *luaFile) want(text string) {
 }
 
 func (f *luaFile) wantName() string {
-	if f.next().kind != name {
+	if f.next().Kind != lua.Name {
 		f.want("a name")
 	}
 	f.at++
-	return f.tokens[f.at-1].text
+	return f.tokens[f.at-1].Text
 }
 
 // since is the span from the token with this index to the one before the next.
-func (f *luaFile) since(first int) span { return span{f.tokens[first].start, f.tokens[f.at-1].end} }
+func (f *luaFile) since(first int) span { return span{f.tokens[first].Start, f.tokens[f.at-1].End} }
 
 func (f *luaFile) text(s span) string { return f.source[s.start:s.end] }
 
@@ -258,7 +260,7 @@ func (f *luaFile) body(called string) {
 	for !f.take(")") {
 		f.at++
 	}
-	at := f.tokens[f.at-1].end
+	at := f.tokens[f.at-1].End
 	if statements := f.block(); len(statements) > 1 {
 		f.add(returns, span{at, at}, " do return end")
 		f.made[len(f.made)-1].around = []string{}

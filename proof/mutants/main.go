@@ -18,7 +18,7 @@
 //	place.go                       one defect, and its hash
 //	goplaces, gostmts, goexprs,
 //	constants.go                   the rules for Go
-//	luatokens, luaparser, luaexprs the rules for Lua
+//	luaparser, luaexprs            the rules for Lua, whose tokens are those of proof/internal/lua
 //	scripts.go                     which scripts there are, and which files are in them
 //	wrap.go, overlay.go, mutant/   how all mutants get into one binary
 //	binary.go, trial.go            the tests of a package, what they reach, and some of them with mutants

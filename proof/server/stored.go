@@ -11,7 +11,8 @@ import (
 // This file is what the library stores, and how it is written: the values under which keys are held, the entries of
 // waiters, the scores of guards, and the fields of the numbers. Nothing else knows how any of it looks in Redis.
 
-// A Value is what holds a key: `token` or `token|metadata`. One without a token is nobody's: its owner has left the key.
+// A Value is what holds a key: `token` or `token|metadata`. One without a token is nobody's: its owner has left the key. That
+// metadata may be an owner id and metadata, `|id|metadata`, is nothing to the scripts.
 type Value string
 
 // Token is who holds a key under the value.

@@ -77,11 +77,11 @@ func TestAllConflicts(t *testing.T) {
 func inTheWay(t *testing.T, w *world.World) func(name string) redislock.ConflictError {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
-	obtain := func(write, read []string, opt *redislock.Options) {
+	obtain := func(ctx context.Context, write, read []string, opt *redislock.Options) {
 		check.Must[*redislock.Lock](t)(w.Client.ObtainMixed(ctx, write, read, world.Long, opt))
 	}
-	obtain(w.Keys("w", "w2"), nil, &redislock.Options{Metadata: "the writer owner=me"})
-	obtain(nil, w.Keys("r", "q", "i"), &redislock.Options{Metadata: "the reader"})
+	obtain(redislock.WithOwner(ctx, "me"), w.Keys("w", "w2"), nil, &redislock.Options{Metadata: "the writer"})
+	obtain(ctx, nil, w.Keys("r", "q", "i"), &redislock.Options{Metadata: "the reader"})
 	check.NoError(t, w.RDB.LPush(ctx, w.Key("list"), "x").Err())
 	done := make(chan struct{}, 2)
 	wait := func(key string, opt *redislock.Options) {

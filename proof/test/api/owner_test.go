@@ -1,9 +1,11 @@
 package api_test
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/internal/check"
@@ -41,23 +43,24 @@ func TestOwnerHoldsAndWaits(t *testing.T) {
 	})
 }
 
-// The owner id is found in metadata of every form, and nothing else is taken for one.
+// The owner id is stored apart from metadata of every form, and no metadata is taken for one, whoever reads it.
 func TestOwnerInMetadata(t *testing.T) {
 	world.Scenario(t, func(t *testing.T, w *world.World) {
-		for i, test := range []struct{ id, metadata, stored, want, owner string }{
-			{id: "r-1", stored: "owner=r-1", owner: "r-1"},
-			{id: "r-1", metadata: "host=a", stored: "host=a owner=r-1", want: "host=a", owner: "r-1"},
-			{id: "r-1", metadata: `{"a": 1}`, stored: `{"a": 1} owner=r-1`, want: `{"a": 1}`, owner: "r-1"},
-			{id: "r-1", metadata: "owner=other", stored: "owner=other owner=r-1", want: "owner=other", owner: "r-1"},
-			{id: "r-1", metadata: " ", stored: "  owner=r-1", want: " ", owner: "r-1"},
-			{id: strings.Repeat("~", 64), metadata: "a|b", stored: "a|b owner=" + strings.Repeat("~", 64), want: "a|b", owner: strings.Repeat("~", 64)},
-			{metadata: "prog=shop owner=job", stored: "prog=shop owner=job", want: "prog=shop", owner: "job"},
-			{metadata: "owner=job prog=shop", stored: "owner=job prog=shop", want: "owner=job prog=shop"},
-			{metadata: "owner=job owner=", stored: "owner=job owner=", want: "owner=job owner="},
-			{metadata: `owner="a b"`, stored: `owner="a b"`, want: `owner="a b"`},
-			{metadata: "owner=a\x00", stored: "owner=a\x00", want: "owner=a\x00"},
-			{metadata: "xowner=a", stored: "xowner=a", want: "xowner=a"},
-			{metadata: "owner", stored: "owner", want: "owner"},
+		for i, test := range []struct{ id, metadata, stored string }{
+			{id: "r-1", stored: "||r-1|"},
+			{id: "r-1", metadata: "host=a", stored: "||r-1|host=a"},
+			{id: "r-1", metadata: "host=a owner=other", stored: "||r-1|host=a owner=other"},
+			{id: "r-1", metadata: "|other|host=a", stored: "||r-1||other|host=a"},
+			{id: "r-1", metadata: "\x00\r\n\xff", stored: "||r-1|\x00\r\n\xff"},
+			{id: "r-1?", metadata: "|?", stored: "||r-1?||?"},
+			{id: strings.Repeat("~", 64), metadata: "a|b", stored: "||" + strings.Repeat("~", 64) + "|a|b"},
+			{metadata: "prog=shop owner=job", stored: "|prog=shop owner=job"},
+			{metadata: "owner=job", stored: "|owner=job"},
+			{metadata: "a||job|b", stored: "|a||job|b"},
+			{metadata: "|job|prog=shop", stored: "||||job|prog=shop"},
+			{metadata: "|", stored: "||||"},
+			{metadata: "|job=|prog=shop|?", stored: "||||job=|prog=shop|?"},
+			{},
 		} {
 			ctx := t.Context()
 			if test.id != "" {
@@ -68,12 +71,20 @@ func TestOwnerInMetadata(t *testing.T) {
 			}
 			key := w.Keys("k" + string(rune('a'+i)))
 			lock := check.Must[*redislock.Lock](t)(w.Client.Obtain(ctx, key, world.Long, &redislock.Options{Metadata: test.metadata}))
-			if _, stored, _ := strings.Cut(w.RDB.Get(t.Context(), key[0]).Val(), "|"); stored != test.stored {
-				t.Errorf("%q is stored, want %q", stored, test.stored)
+			if got, want := w.RDB.Get(t.Context(), key[0]).Val(), lock.Token()+test.stored; got != want {
+				t.Errorf("%q is stored, want %q", got, want)
 			}
+			_, err := w.Client.Obtain(t.Context(), key, world.Long, nil)
+			conflict := world.WantConflict(t, err, key[0], redislock.ModeWrite)
 			state := check.Must[[]redislock.KeyState](t)(w.Client.Inspect(t.Context(), key))[0]
-			if got := state.Holders[0]; got.Owner != test.owner || got.Metadata != test.want || lock.Metadata() != test.want {
-				t.Errorf("got owner %q and metadata %q and %q, want %q and %q", got.Owner, got.Metadata, lock.Metadata(), test.owner, test.want)
+			broken := check.Must[[]redislock.Broken](t)(w.Client.Break(t.Context(), key, ""))
+			for by, got := range map[string][2]string{
+				"Inspect": {state.Holders[0].Owner, state.Holders[0].Metadata}, "Break": {broken[0].Holder.Owner, broken[0].Holder.Metadata},
+				"a refusal": {conflict.Owner, conflict.Metadata}, "the lock": {test.id, lock.Metadata()},
+			} {
+				if want := [2]string{test.id, test.metadata}; got != want {
+					t.Errorf("got owner and metadata %q from %s, want %q", got, by, want)
+				}
 			}
 		}
 	})
@@ -95,7 +106,41 @@ func TestOwnerInvalid(t *testing.T) {
 	})
 }
 
-// The id comes on top of what WithMaxMetadata allows.
+// A key that was left has the owner id of whoever has left it, and a writer that waits has that of its context in its intent.
+func TestOwnerLeftAndIntent(t *testing.T) {
+	world.Scenario(t, func(t *testing.T, w *world.World) {
+		ctx, cancel := context.WithCancel(redislock.WithOwner(t.Context(), "r-1"))
+		metadata := &redislock.Options{Metadata: "|m owner=x"}
+		check.NoError(t, check.Must[*redislock.Lock](t)(w.Client.Obtain(ctx, w.Keys("left"), world.Long, metadata)).Leave(ctx, world.Long))
+		check.Must[*redislock.Lock](t)(w.Client.ObtainRead(ctx, w.Keys("read"), world.Long, metadata))
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			_, _ = w.Client.Obtain(ctx, w.Keys("read"), world.Long, &redislock.Options{
+				Intent: true, RetryStrategy: redislock.LinearBackoff(10 * time.Second), Metadata: metadata.Metadata,
+			})
+		}()
+		defer func() { cancel(); <-done }()
+		var states []redislock.KeyState
+		check.Eventually(t, 5*time.Second, "an intent is declared", func() bool {
+			states = check.Must[[]redislock.KeyState](t)(w.Client.Inspect(t.Context(), w.Keys("left", "read")))
+			return states[1].Intent != nil
+		})
+		if got := states[0].Holders[0]; !got.Left {
+			t.Errorf("got %v, want that it was left", got)
+		}
+		for _, got := range []redislock.Holder{states[0].Holders[0], states[1].Holders[0], *states[1].Intent} {
+			if got.Owner != "r-1" || got.Metadata != metadata.Metadata {
+				t.Errorf("got owner %q and metadata %q, want r-1 and %q", got.Owner, got.Metadata, metadata.Metadata)
+			}
+			if want := metadata.Metadata + " owner=r-1 ("; !strings.HasPrefix(got.String(), want) {
+				t.Errorf("got %q, want %q in front", got, want)
+			}
+		}
+	})
+}
+
+// The id comes on top of what WithMaxMetadata allows. In a large set all counts that is stored.
 func TestOwnerBesideMetadata(t *testing.T) {
 	world.Scenario(t, func(t *testing.T, w *world.World) {
 		client := world.NewClient(t, w.RDB, redislock.WithMaxMetadata(2))
@@ -106,6 +151,15 @@ func TestOwnerBesideMetadata(t *testing.T) {
 		}
 		_, err := client.Obtain(ctx, w.Keys("b"), world.Long, &redislock.Options{Metadata: "you"})
 		check.Is(t, err, redislock.ErrInvalidMetadata)
+
+		wide := world.NewClient(t, w.RDB, redislock.WithMaxKeys(10000))
+		keys, most := world.Numbered(w.Key("k"), 2500), 4096-len("|request-9|")
+		for n, want := range map[int]error{most: context.Canceled, most + 1: redislock.ErrInvalidMetadata} {
+			over, cancel := context.WithCancel(ctx)
+			cancel() // so that nothing is sent
+			_, err := wide.Obtain(over, keys, world.Long, &redislock.Options{Metadata: strings.Repeat("x", n)})
+			check.Is(t, err, want)
+		}
 	})
 }
 

@@ -84,6 +84,40 @@ func TestLeaderNamedAgain(t *testing.T) {
 	w.WantTTL(t, w.Key("k"), time.Millisecond, c.TTL)
 }
 
+// Whatever the metadata are, a candidate is named when it is elected and not before, with its metadata as they are. Somebody
+// whose metadata look like those of a candidate that is not elected, and who is none, is named, too.
+func TestLeaderOfAnyMetadata(t *testing.T) {
+	t.Parallel()
+	w := world.New(t, redistest.Shared(t, redistest.Redis))
+	for i, metadata := range []string{"a", "?", "a?", "a|?", "|a=|b", "owner=x?", "\x00\xff?"} {
+		key, copied := w.Key(fmt.Sprint(i)), w.Key(fmt.Sprint("copy", i))
+		c := candidate(w, metadata, world.Long)
+		c.Key, c.MinUptime = key, time.Nanosecond
+		r := start(t, c)
+		elected := r.elected(t)
+		check.Eventually(t, patience, "the leader is named", func() bool {
+			term := check.Must[election.Term](t)(election.Leader(t.Context(), key, w.Client))
+			return term.ID == elected.id && term.Metadata == metadata
+		})
+		stored := check.Must[string](t)(w.RDB.Get(t.Context(), key).Result())
+		check.NoError(t, w.RDB.Set(t.Context(), copied, stored+"?", world.Long).Err())
+		if term := check.Must[election.Term](t)(election.Leader(t.Context(), copied, w.Client)); term.Led {
+			t.Errorf("got leader %q before it is elected, of %q", term.ID, metadata)
+		}
+		state := check.Must[[]redislock.KeyState](t)(w.Client.Inspect(t.Context(), []string{copied}))[0]
+		if got := state.Holders[0]; got.Owner != elected.id+"?" || got.Metadata != metadata {
+			t.Errorf("got owner %q and metadata %q, want %q? and %q", got.Owner, got.Metadata, elected.id, metadata)
+		}
+
+		other := []string{w.Key(fmt.Sprint("other", i))}
+		ctx := redislock.WithOwner(t.Context(), "x")
+		check.Must[*redislock.Lock](t)(w.Client.Obtain(ctx, other, world.Long, &redislock.Options{Metadata: metadata}))
+		if term := check.Must[election.Term](t)(election.Leader(ctx, other[0], w.Client)); term.ID != "x" || term.Metadata != metadata {
+			t.Errorf("got leader %q with %q, want x with %q", term.ID, term.Metadata, metadata)
+		}
+	}
+}
+
 // A script that hands the key over does not look at the uptime that the next in line wants. So that one is named when it has
 // asked itself.
 func TestLeaderHandedOver(t *testing.T) {

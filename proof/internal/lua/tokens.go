@@ -1,27 +1,29 @@
-package main
+// Package lua reads scripts: what they are made of, and what each of their functions has to keep.
+package lua
 
 import (
 	"fmt"
 	"strings"
 )
 
-// A kind of token of Lua.
-type kind int
+// A Kind of token of Lua.
+type Kind int
 
+// The kinds. EndOfFile is that of a token without text, which stands behind all others.
 const (
-	endOfFile kind = iota
-	name
-	numeral
-	quoted
-	symbol
-	keyword
+	EndOfFile Kind = iota
+	Name
+	Numeral
+	Quoted
+	Symbol
+	Keyword
 )
 
-// A luaToken is a word of Lua, and where it stands.
-type luaToken struct {
-	kind       kind
-	text       string
-	start, end int
+// A Token is a word of Lua, and where it stands.
+type Token struct {
+	Kind       Kind
+	Text       string
+	Start, End int
 }
 
 var keywords = map[string]bool{}
@@ -39,19 +41,19 @@ var symbols = []string{
 	",", ".",
 }
 
-// tokensOf takes a script apart; comments are left out.
-func tokensOf(source string) ([]luaToken, error) {
-	var all []luaToken
+// Tokens takes a script apart; comments are left out.
+func Tokens(source string) ([]Token, error) {
+	var all []Token
 	for at := 0; ; {
 		at = skipBlank(source, at)
 		if at >= len(source) {
-			return append(all, luaToken{endOfFile, "", len(source), len(source)}), nil
+			return append(all, Token{EndOfFile, "", len(source), len(source)}), nil
 		}
 		kind, end := tokenAt(source, at)
 		if end <= at {
 			return nil, fmt.Errorf("byte %d: no token of Lua: %.10q", at, source[at:])
 		}
-		all = append(all, luaToken{kind, source[at:end], at, end})
+		all = append(all, Token{kind, source[at:end], at, end})
 		at = end
 	}
 }
@@ -99,7 +101,7 @@ func isLetter(c byte) bool { return c == '_' || 'a' <= c && c <= 'z' || 'A' <= c
 func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 
 // tokenAt returns what begins here, and where it ends.
-func tokenAt(source string, at int) (kind, int) {
+func tokenAt(source string, at int) (Kind, int) {
 	c := source[at]
 	end := at
 	switch {
@@ -108,30 +110,30 @@ func tokenAt(source string, at int) (kind, int) {
 			end++
 		}
 		if keywords[source[at:end]] {
-			return keyword, end
+			return Keyword, end
 		}
-		return name, end
+		return Name, end
 	case isDigit(c):
 		for end < len(source) && (isLetter(source[end]) || isDigit(source[end]) || source[end] == '.' && end+1 < len(source) &&
 			isDigit(source[end+1])) {
 			end++
 		}
-		return numeral, end
+		return Numeral, end
 	case c == '\'' || c == '"':
 		for end = at + 1; end < len(source) && source[end] != c; end++ {
 			if source[end] == '\\' {
 				end++
 			}
 		}
-		return quoted, end + 1
+		return Quoted, end + 1
 	}
 	if end := longEnd(source, at); end > 0 {
-		return quoted, end
+		return Quoted, end
 	}
 	for _, s := range symbols {
 		if strings.HasPrefix(source[at:], s) {
-			return symbol, at + len(s)
+			return Symbol, at + len(s)
 		}
 	}
-	return endOfFile, at
+	return EndOfFile, at
 }
