@@ -34,8 +34,8 @@ local function released(first, last, value)
   return DONE
 end
 
--- MSETNX cannot be undone. Where memory is short, or PEXPIRE is refused, keys would be left without
--- a TTL: so both are tried before, as in obtain.lua, where they do nothing.
+--#include free.lua
+
 local function taken(first, last, value, ttl)
   if waited_for(first, last) then
     return REFUSED
@@ -46,17 +46,7 @@ local function taken(first, last, value, ttl)
   if call('exists', unpack(keys, first, last)) > 0 then
     return REFUSED
   end
-  call('set', keys[first], value, 'px', ttl, 'xx')
-  call('pexpire', keys[first], ttl)
-  local pairs_of_set = {}
-  for i = first, last do
-    pairs_of_set[#pairs_of_set + 1] = keys[i]
-    pairs_of_set[#pairs_of_set + 1] = value
-  end
-  call('msetnx', unpack(pairs_of_set))
-  for i = first, last do
-    call('pexpire', keys[i], ttl)
-  end
+  take_free(first, last, value, ttl)
   return DONE
 end
 

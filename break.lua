@@ -24,15 +24,17 @@
 --#include line.lua
 --#include handover.lua
 
-local now, micros = clock()
-size, with_fences = read_stamp(ARGV[2], ARGV[1], #KEYS / 3, 1), true
-if overtaken(now) then
+local set = stamped(ARGV[2], ARGV[1], #KEYS / 3, 1)
+local n = set.n
+set.fences = 2 * n
+set.now, set.micros = clock()
+if overtaken(set) then
   return OVERTAKEN
 end
-close(now)
+close(set)
 
 local SAME_END = 1000 -- ms: more than a script takes
-local held, to_delete, tokens, reply = strings(size), {}, {}, {DONE}
+local held, to_delete, tokens, reply = strings(n), {}, {}, {DONE}
 
 -- Takes note of an owner that loses KEYS[i].
 local function note(i, mode, value, ttl)
@@ -48,11 +50,11 @@ end
 -- does.
 local function ends_with_the_last(readers, ttl)
   local last = tonumber(readers[#readers]) or 0
-  return math.abs(last - now - ttl) < SAME_END
+  return math.abs(last - set.now - ttl) < SAME_END
 end
 
 -- Looks at everything before anything is changed. What is a lock is told as `look` does it.
-for i = 1, size do
+for i = 1, n do
   local key = KEYS[i]
   local kind = held[i] and 'string' or redis.call('type', key).ok
   local ttl = kind == 'none' and -2 or redis.call('pttl', key)
@@ -70,7 +72,7 @@ for i = 1, size do
     note(i, 'write', held[i], ttl)
   elseif ttl >= 0 then
     for r = 1, #readers, 2 do
-      local its = tonumber(readers[r + 1]) - now
+      local its = tonumber(readers[r + 1]) - set.now
       if its > 0 then
         note(i, 'read', readers[r], its)
       end
@@ -81,20 +83,21 @@ end
 -- No other try of this request is to do anything after this one, also if nobody waits for its
 -- answer any more, or the Redis client sends it twice: it would take the keys from their next
 -- owner. Who may not set guards breaks nothing.
-local has_line, has_fence = count(size + 1, 2 * size) > 0, count(2 * size + 1, 3 * size) > 0
-set_guard(home_line, owner_id, NUMBERS - 1, now)
+local has_line, has_fence = count(n + 1, 2 * n) > 0, count(2 * n + 1, 3 * n) > 0
+set_guard(set.home, set.owner, NUMBERS - 1, set.now)
 delete(to_delete)
 
-for i = 1, size do
-  free[i], tell_first[i] = tokens[i] and true, tokens[i] and has_line or nil
+with_lines(set)
+for i = 1, n do
+  set.free[i], set.tell_first[i] = tokens[i] and true, tokens[i] and has_line or nil
   for t, token in ipairs(has_fence and tokens[i] or {}) do
-    forget_number(KEYS[2 * size + i], token, t == 1)
+    forget_number(KEYS[2 * n + i], token, t == 1)
   end
 end
 if #reply > 1 then
   publish('p', ARGV[4], ARGV[5])
 end
 if has_line then
-  hand_over(now, micros)
+  hand_over(set)
 end
-return and_more(#reply > 1 and reply or DONE)
+return and_more(set, #reply > 1 and reply or DONE)

@@ -35,28 +35,10 @@ for first = 1, (closes or there) and 0 or 2 * n, CHUNK do
   there = (there or 0) + call('exists', unpack(KEYS, first, last))
 end
 
--- MSETNX of the whole set, then every key its TTL. MSETNX cannot be undone: if there is no memory,
--- or the user may not run PEXPIRE, or the ttl is out of its range, keys would be left that are
--- locked for ever. So all that is tried beforehand, by commands that do nothing to a key that does
--- not exist.
-local function take_free()
-  call('set', KEYS[1], value, 'px', ttl, 'xx')
-  call('pexpire', KEYS[1], ttl)
-  for first = 1, n, CHUNK do
-    local pairs_of_chunk = {}
-    for i = first, math.min(first + CHUNK - 1, n) do
-      pairs_of_chunk[#pairs_of_chunk + 1] = KEYS[i]
-      pairs_of_chunk[#pairs_of_chunk + 1] = value
-    end
-    call('msetnx', unpack(pairs_of_chunk))
-  end
-  for i = 1, n do
-    call('pexpire', KEYS[i], ttl)
-  end
-end
+--#include free.lua
 
 if there == 0 and not intent then
-  take_free()
+  take_free(1, n, value, ttl)
   return DONE
 end
 
@@ -78,11 +60,11 @@ end
 --#include guard.lua
 --#include refusal.lua
 
-read_stamp(stamp, value, n, 1)
+local set = stamped(stamp, value, n, 1)
 local token, names_all = token_of(value), string.find(ARGV[4] or '', 'a', 1, true)
 if there and there > 0 and not names_all then
   local known = type(held) == 'table' and string.sub(held.err, 1, 9) == 'WRONGTYPE' and {false}
-  local refused = refused_at_once(n, n, there, token, known)
+  local refused = refused_at_once(set, n, there, token, known)
   if refused and intent then
     declare(2 * n + 1, 3 * n, value, intent, refused)
   end
@@ -96,14 +78,14 @@ end
 local has_line = closes or there ~= 0 and count(n + 1, 2 * n) > 0
 local taken = false
 if not closes then
-  if has_line and only_guards(n + 1, 2 * n) then
+  if has_line and only_guards(set) then
     has_line = false
   end
   taken = not has_line and (there == 0 or count(1, n) == 0)
   if taken and n == 1 then
     redis.call('set', KEYS[1], value, 'px', ttl)
   elseif taken then
-    take_free()
+    take_free(1, n, value, ttl)
   end
   if taken and not intent then
     return DONE
@@ -116,22 +98,22 @@ end
 --#include line.lua
 --#include handover.lua
 
-size = n
 if not taken then
-  local now, micros = clock()
+  with_lines(set)
+    set.now, set.micros = clock()
+  set.seen = {}
   if has_line then
-    if overtaken(now) then
+    if overtaken(set) then
       return OVERTAKEN
     end
-    close(now, true)
+    close(set, true)
   end
-  see(n)
   local refused, leases = nil, {}
   for i = 1, n do
-    local its, mine, _, left = look(i, 'write', token, value, now)
+    local its, mine, _, left = look(set, i, 'write', token, value)
     if has_line and not its and not mine then
-      local waiter = waiter_before(i, 'write', token, nil, now)
-      its = waiter and refusal_by_waiter(i, waiter, now)
+      local waiter = waiter_before(set, i, 'write', token, nil)
+      its = waiter and refusal_by_waiter(set, i, waiter)
     end
     refused = also(refused, its)
     if refused and not names_all then
@@ -143,21 +125,21 @@ if not taken then
     if intent then
       declare(2 * n + 1, 3 * n, value, intent, refused)
     end
-    if dropped then
-      hand_over(now, micros)
+    if set.dropped then
+      hand_over(set)
     end
-    return and_more(refused)
+    return and_more(set, refused)
   end
   for i = 1, n do
     redis.call('set', KEYS[i], value, 'px', leases[i])
-    written[i] = token
+    set.written[i] = token
   end
-  if dropped then
-    hand_over(now, micros)
+  if set.dropped then
+    hand_over(set)
   end
 end
 
 if intent then
   withdraw(2 * n + 1, 3 * n, token)
 end
-return and_more(DONE)
+return and_more(set, DONE)

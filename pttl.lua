@@ -13,16 +13,16 @@
 --#include readers.lua
 
 local value = ARGV[1]
-local token, now, least = token_of(value), nil, -1
+local token, least = token_of(value), -1
+local set = {searches = ARGV[2] == 's'}
 local held = strings(#KEYS)
-searches = ARGV[2] == 's'
 
 for i = 1, #KEYS do
   local left
   if not held[i] then
-    now = now or clock()
-    local member, score = reader(KEYS[i], token, value, now)
-    left = member and score - now
+    set.now = set.now or clock()
+    local member, score = reader(set, KEYS[i], token, value)
+    left = member and score - set.now
   elseif held[i] == value or token_of(held[i]) == token then
     left = redis.call('pttl', KEYS[i])
   end

@@ -20,20 +20,21 @@
 --#include guard.lua
 
 local value, ttl, number = ARGV[1], ARGV[2], ARGV[5]
-local token, now = token_of(value), clock()
-local n = #KEYS / 2
-searches = string.find(ARGV[4], 's', 1, true) ~= nil
+local token = token_of(value)
+local set = stamped(ARGV[3], value, #KEYS / 2, 2)
+local n = set.n
+set.fences, set.now = n, clock()
+set.searches = string.find(ARGV[4], 's', 1, true) ~= nil
 if ARGV[3] ~= '' then
-  n = read_stamp(ARGV[3], value, n, 2)
-  if overtaken(now) then
+  if overtaken(set) then
     return OVERTAKEN
   end
-  close(now)
+  close(set)
 end
 local held, lost = strings(n), {NOT_YOURS}
 for i = 1, n do
   local mine = held[i] and token_of(held[i]) == token
-    or not held[i] and reader(KEYS[i], token, value, now)
+    or not held[i] and reader(set, KEYS[i], token, value)
   if not mine then
     lost[#lost + 1] = i
   end
@@ -42,7 +43,7 @@ if #lost > 1 then
   return lost
 end
 
-local after, foreign = number_after(n, up_to(n), 0)
+local after, foreign = number_after(set, up_to(n), 0)
 if not after then
   return foreign
 end
@@ -50,7 +51,7 @@ end
 for i = 1, n do
   local hash, field, text = KEYS[n + i], token, number
   redis.call('pexpire', hash, life_of_fence(ttl)) -- fails here, if ever: see next_number
-  if (before[i] or 0) < tonumber(number) then
+  if (set.before[i] or 0) < tonumber(number) then
     redis.call('hset', hash, '', number)
   end
   if held[i] then

@@ -20,23 +20,24 @@
 --#include guard.lua
 
 local value, ttl, never_shorten = ARGV[1], tonumber(ARGV[2]), ARGV[5] == '1'
-local token, n, now, micros = token_of(value), never_shorten and #KEYS or #KEYS / 2, nil, nil
-searches = string.find(ARGV[4], 's', 1, true) ~= nil
+local token, n = token_of(value), never_shorten and #KEYS or #KEYS / 2
+local set = stamped(ARGV[3], value, n, 1)
+set.searches = string.find(ARGV[4], 's', 1, true) ~= nil
 if ARGV[3] ~= '' or not never_shorten then
-  n = read_stamp(ARGV[3], value, n, 1)
-  now, micros = clock()
-  if overtaken(now) then
+  n = set.n
+  set.now, set.micros = clock()
+  if overtaken(set) then
     return OVERTAKEN
   end
-  close(now)
+  close(set)
 end
 local held, reads, lost = strings(n), {}, {NOT_YOURS}
 local has_line = not never_shorten and count(n + 1, 2 * n) > 0
 
 for i = 1, n do
   if not held[i] then
-    now = now or clock()
-    local member, score = reader(KEYS[i], token, value, now)
+    set.now = set.now or clock()
+    local member, score = reader(set, KEYS[i], token, value)
     if member then
       reads[i] = {member, score}
     else
@@ -53,7 +54,7 @@ end
 for i = 1, n do
   local read = reads[i]
   if read then
-    local score = now + ttl
+    local score = set.now + ttl
     if never_shorten then
       score = math.max(score, read[2])
     end
@@ -79,10 +80,10 @@ end
 --#include handover.lua
 
 -- Who waits was told when the leases would be over that end sooner now.
-size = n
+with_lines(set)
 local same = {}
 for i = 1, n do
-  same[i], tell_first[i] = true, true
+  same[i], set.tell_first[i] = true, true
 end
-hand_over(now, micros, same)
-return and_more(DONE)
+hand_over(set, same)
+return and_more(set, DONE)

@@ -32,7 +32,7 @@ local plain = not closes and not ARGV[6]
 local held -- the strings at the keys, if it has them all
 local whole, has_line -- the set is write-locked as it was taken; somebody waits, or guards stand
 local front -- the first entry of the first line, with its score where that is needed
-local unheard_id, now, micros
+local unheard, now, micros
 
 -- A write-locked key that nobody waits for, or one who wants to write just that: most of all calls.
 -- The same as below, without what it would not use, and before functions are made that it does not
@@ -61,7 +61,7 @@ if n == 1 and plain and not with_numbers then
     -- Whose process is gone is not granted the key, which nobody would free until its lease ends.
     if channel ~= ARGV[4] and tonumber(till) > now then
       heard = publish(how, channel, '')
-      unheard_id = heard == 0 and id or nil
+      unheard = heard == 0 and id or nil
     end
     if tonumber(till) > now and heard and heard > 0 then
       redis.call('zrem', KEYS[2], text)
@@ -159,9 +159,9 @@ local function leave_as_first(text)
 end
 
 -- Ends the numbers of the hold that is released, and gives the next one its own.
-local function give_number(token, number, ttl)
+local function give_number(set, token, number, ttl)
   if number > 0 then
-    next_number(2 * n, up_to(n), {}, {}, token, number, ttl)
+    next_number(set, up_to(n), {}, {}, token, number, ttl)
   else
     forget_numbers()
   end
@@ -169,13 +169,14 @@ end
 
 -- Gives the whole set to the waiter that is the first in the first line, if it wants to write just
 -- that, and is the first in every line. Returns the reply, nil if it is not so.
-local function grant_whole()
+local function grant_whole(set)
   local id, till, mode, how, number, _, ttl, keys, channel, names, at = parts_of(front[1])
   if mode ~= 'w' or tonumber(keys) ~= n or tonumber(ttl) < ASKS_AGAIN
-    or number == 'f' and not with_numbers or redis.pcall('zscore', home_line, owner_id) then
+    or number == 'f' and not with_numbers or redis.pcall('zscore', set.home, set.owner) then
     return nil
   end
   now, micros = clock()
+  set.now, set.micros = now, micros
   local value = string.sub(front[1], at + channel + names)
   if tonumber(till) <= now
     or string.sub(front[1], at + channel, at + channel + names - 1) ~= names_of_set() then
@@ -186,13 +187,13 @@ local function grant_whole()
   local heard = 1
   if channel ~= ARGV[4] then
     heard = publish(how, channel, '')
-    unheard_id = heard == 0 and id or nil
+    unheard = heard == 0 and id or nil
   end
   if not heard or heard == 0 then
     return nil
   end
 
-  local given = number == 'f' and number_after(2 * n, up_to(n), micros) or 0
+  local given = number == 'f' and number_after(set, up_to(n), micros) or 0
   local text = entry_text(id, till, 'w', how .. number .. '-', ttl, keys, channel, KEYS[1], value)
   if number == 'f' and given == 0 or not leave_as_first(text) then
     return nil
@@ -200,7 +201,7 @@ local function grant_whole()
   for i = 1, n do
     redis.call('set', KEYS[i], value, 'px', ttl)
   end
-  give_number(string.match(value, '^[^|]*'), given, ttl)
+  give_number(set, string.match(value, '^[^|]*'), given, ttl)
   local message = string.format('g|%s|%d|%d', id, micros, given)
   if channel == ARGV[4] then
     return {DONE, message}
@@ -213,17 +214,18 @@ end
 -- those who wait. It is the same as below, without what it would not use, which saves 50 % of 8
 -- keys. ZPOPMIN takes an entry out of a line and tells that it was the first: so the waiter is
 -- taken out of all its lines, to be put back if that was wrong.
-read_stamp(ARGV[2], ARGV[1], n, 1)
+local set = stamped(ARGV[2], ARGV[1], n, 1)
+set.fences = with_numbers and 2 * n or nil
 if whole and (n > 1 or with_numbers) then
   front = front or redis.pcall('zrange', KEYS[n + 1], '0', '1', 'withscores')
-  local reply = front[1] and grant_whole()
+  local reply = front[1] and grant_whole(set)
   if reply then
     return reply
   end
 end
 
 -- Where only guards of others stand in the lines, this saves 45 %.
-if has_line and whole and not (front[1] and parts_of(front[1])) and only_guards(n + 1, 2 * n) then
+if has_line and whole and not (front[1] and parts_of(front[1])) and only_guards(set) then
   return free_whole()
 end
 
@@ -237,11 +239,10 @@ local asked = now ~= nil -- for a guard of the owner, and there was none
 if not asked then
   now, micros = clock()
 end
-unheard = unheard_id
-fronts[1] = front and front[2] and front or nil
-caller, with_fences = ARGV[4], with_numbers
-searches = ARGV[3] ~= nil and string.find(ARGV[3], 's', 1, true) ~= nil
-size = n
+with_lines(set)
+set.now, set.micros = now, micros
+set.caller, set.unheard, set.fronts[1] = ARGV[4], unheard, front and front[2] and front or nil
+set.searches = ARGV[3] ~= nil and string.find(ARGV[3], 's', 1, true) ~= nil
 if has_line == nil then
   has_line = closes or count(n + 1, 2 * n) > 0
 end
@@ -251,12 +252,12 @@ if has_line then
   -- release failed instead, the keys would stay locked until their leases end.
   local known, late = true, false
   if not asked then
-    known, late = pcall(overtaken, now)
+    known, late = pcall(overtaken, set)
   end
   if known and late then
     return OVERTAKEN
   end
-  closed = pcall(close, now)
+  closed = pcall(close, set)
 end
 
 held = held or strings(n)
@@ -264,7 +265,7 @@ local to_delete, wrote, lost, spared = {}, {}, {NOT_YOURS}, {}
 for a = 9, #ARGV do
   local index, mark = string.match(ARGV[a], '^(%d+)|?(.*)')
   index = tonumber(index)
-  spared[index] = spared[index] or mark == '' or redis.call('zscore', home_line, mark) ~= false
+  spared[index] = spared[index] or mark == '' or redis.call('zscore', set.home, mark) ~= false
 end
 
 -- Leaves KEYS[i] taken by nobody, in the mode in which it is held by `last`: see values.lua. Where
@@ -272,19 +273,18 @@ end
 -- none, so the others are not refused for want of it.
 local function leave(i, last, lease)
   local left = left_value(last)
-  tell_first[i] = has_line or nil
+  set.tell_first[i] = has_line or nil
   if held[i] then
     redis.call('pexpire', KEYS[i], ARGV[8])
     redis.call('set', KEYS[i], left, 'px', ARGV[8])
-    written[i], held_for[i] = '', keep
+    set.written[i], set.held_for[i] = '', keep
     return
   end
   if lease == 'alone' then
     redis.call('del', KEYS[i])
   end
   local till = lease == 'shared' and tonumber(redis.call('zscore', KEYS[i], left) or 0) or 0
-  add_reader(KEYS[i], left, math.max(till, now + keep), now, lease == 'alone',
-    with_numbers and KEYS[2 * n + i])
+  add_reader(set, i, left, math.max(till, set.now + keep), lease == 'alone')
 end
 
 for i = 1, n do
@@ -294,14 +294,14 @@ for i = 1, n do
   elseif held[i] then
     lease, last = (held[i] == value or token_of(held[i]) == token) and 'alone', held[i]
   else
-    lease, last = end_lease(KEYS[i], token, value, now)
-    tell_first[i] = has_line and lease or nil -- the last lease may end sooner now
+    lease, last = end_lease(set, KEYS[i], token, value)
+    set.tell_first[i] = has_line and lease or nil -- the last lease may end sooner now
   end
   wrote[i] = lease and held[i]
   if lease and keep then
     leave(i, last, lease)
   elseif lease == 'alone' then
-    to_delete[#to_delete + 1], free[i] = KEYS[i], true
+    to_delete[#to_delete + 1], set.free[i] = KEYS[i], true
   elseif not lease then
     lost[#lost + 1] = i
   end
@@ -311,25 +311,25 @@ delete(to_delete)
 if has_line then
   local same = {}
   for i = 1, id ~= '' and n or 0 do
-    local mode = leave_line(i, id, place)
-    tell_first[i] = tell_first[i] or mode and true
+    local mode = leave_line(set, i, id, place)
+    set.tell_first[i] = set.tell_first[i] or mode and true
     -- Nobody but a writer can have waited for a reader that gives up.
-    local first = mode == 'read' and #lost > n and in_line(i, '0', '0')[1]
+    local first = mode == 'read' and #lost > n and in_line(set, i, '0', '0')[1]
     same[i] = first and entry_of(first).mode == 'read'
   end
-  hand_over(now, micros, same)
+  hand_over(set, same)
 end
 for i = 1, with_numbers and not ARGV[9] and n or 0 do
-  if not numbered[i] then
+  if not set.numbered[i] then
     forget_number(KEYS[2 * n + i], token, wrote[i])
   end
 end
 
 local reply = #lost > 1 and lost or {DONE}
-for _, message in ipairs(told) do
+for _, message in ipairs(set.told) do
   reply[#reply + 1] = message
 end
 if not closed then
   reply[#reply + 1] = 'open'
 end
-return and_more(#reply > 1 and reply or DONE)
+return and_more(set, #reply > 1 and reply or DONE)

@@ -77,10 +77,9 @@ local keeps = string.find(letters, 'k', 1, true)
 --#include refusal.lua
 --#include enter.lua
 
-read_stamp(ARGV[3], value, n, 1)
+local set = stamped(ARGV[3], value, n, 1)
 local token, fenced = token_of(value), ARGV[8] == '1'
 local names_all = string.find(ARGV[4], 'a', 1, true)
-local now, micros
 local last -- the place of the last in the first line, as text
 
 -- The first key is held by a writer, and the waiter has no place yet: most of those who have to
@@ -89,7 +88,7 @@ local last -- the place of the last in the first line, as text
 if plain and id and ARGV[11] == '' and not names_all then
   last = redis.call('zrange', KEYS[n + 1], '-1', '-1', 'withscores')[2]
   local guarded = last and tonumber(last) >= GUARDS
-  if guarded and #KEYS == 2 and w == 1 and only_guards(2, 2)
+  if guarded and #KEYS == 2 and w == 1 and only_guards(set)
     and redis.call('set', KEYS[1], value, 'px', ttl, 'nx') then
     return DONE -- where only guards of others stand in the line, which saves 60 %
   end
@@ -97,15 +96,16 @@ if plain and id and ARGV[11] == '' and not names_all then
   local other = held and token_of(held) ~= token and is_value(held)
   local left = other and redis.call('pttl', KEYS[1]) or -1
   if left >= 0 then
-    now, micros = clock()
-    local place, there = enter_lines(n, w, nil, last, now, micros)
+    set.now, set.micros = clock()
+    local place, there = enter_lines(set, w, nil, last)
     local ms, heard = left, 1
     if is_waited(there[1]) then
       ms = -1
     else
       heard = is_heard()
     end
-    return {IN_LINE, 1, mode_of('write', held), left, metadata_of(held), place, micros, ms, heard}
+    return {IN_LINE, 1, mode_of('write', held), left, metadata_of(held), place, set.micros, ms,
+      heard}
   end
 end
 
@@ -116,7 +116,8 @@ local modes, mine, kinds, leases = {}, {}, {}, {}
 local all_mine = true
 local given -- the fencing number
 local intents = (fenced and 3 or 2) * n -- they stand behind these
-searches = string.find(ARGV[4], 's', 1, true) ~= nil
+set.fences = fenced and 2 * n or nil
+set.searches = string.find(ARGV[4], 's', 1, true) ~= nil
 for i = 1, n do
   modes[i], kinds[i], leases[i] = i <= w and 'write' or 'read', 'none', ttl
 end
@@ -126,7 +127,7 @@ end
 local function take()
   local after, foreign
   if fenced then
-    after, foreign = number_after(2 * n, up_to(n), micros)
+    after, foreign = number_after(set, up_to(n), set.micros)
     if not after then
       return foreign
     end
@@ -147,15 +148,15 @@ local function take()
       elseif mine[i] and mine[i] ~= value then
         redis.call('zrem', KEYS[i], mine[i])
       end
-      add_reader(KEYS[i], value, now + leases[i], now, not shared[i], fenced and KEYS[2 * n + i])
+      add_reader(set, i, value, set.now + leases[i], not shared[i])
     end
   end
   for i = 1, w do
     redis.call('set', KEYS[i], value, 'px', leases[i])
   end
   if fenced then
-    given = all_mine and number_of_hold(2 * n, n, w, kinds, token, ttl)
-      or next_number(2 * n, up_to(n), reads, shared, token, after, ttl)
+    given = all_mine and number_of_hold(set, w, kinds, token, ttl)
+      or next_number(set, up_to(n), reads, shared, token, after, ttl)
   end
 end
 
@@ -164,12 +165,12 @@ local stands = ARGV[11] and ARGV[11] ~= '' -- most likely, so there are lines
 local keys_there, lines_there = count(1, stands and n or 2 * n), stands and n or 0
 local intents_there = not id and intent == '' and r > 0 and count(intents + 1, intents + r) or 0
 if plain and keys_there + lines_there + intents_there == 0 then
-  now, micros = clock()
+  set.now, set.micros = clock()
   all_mine = false
   return take() or given and {DONE, given} or DONE
 end
 if plain and not id and keys_there > 0 and not names_all then
-  local refused = refused_at_once(n, w, keys_there, token)
+  local refused = refused_at_once(set, w, keys_there, token)
   if refused then
     return refused
   end
@@ -182,14 +183,15 @@ end
 --#include line.lua
 --#include handover.lua
 
-size, with_fences = n, fenced
-now, micros = clock()
+with_lines(set)
+set.now, set.micros = clock()
+set.seen, set.there = {}, keys_there
 local has_line = string.find(ARGV[4], '[1k]') or lines_there > 0
 if has_line then
-  if overtaken(now) then
+  if overtaken(set) then
     return OVERTAKEN
   end
-  close(now, true)
+  close(set, true)
 end
 
 if ARGV[9] ~= '0' then
@@ -214,7 +216,7 @@ end
 local place -- in the lines
 if ARGV[11] == '?' then
   for i = 1, n do
-    local entry = entry_at(i, id)
+    local entry = entry_at(set, i, id)
     place = place or entry and entry.place
   end
 else
@@ -223,11 +225,11 @@ end
 
 -- The entry of the waiter in its first line.
 local function my_first()
-  local front = fronts[1] and fronts[1][1] or ''
+  local front = set.fronts[1] and set.fronts[1][1] or ''
   if string.sub(front, 1, #id + 1) == id .. '|' then
     return entry_of(front, place)
   end
-  return entry_at(1, id, place)
+  return entry_at(set, 1, id, place)
 end
 
 -- Takes the waiter out of its lines.
@@ -240,9 +242,9 @@ local function leave_lines()
   for i = 1, n do
     local text = my_entry(i, w, home, writes, reads)
     if not text or redis.pcall('zrem', KEYS[n + i], text) ~= 1 then
-      leave_line(i, id, place)
+      leave_line(set, i, id, place)
     end
-    fronts[i], heads[i] = nil, nil
+    set.fronts[i], set.heads[i] = nil, nil
   end
 end
 
@@ -250,7 +252,7 @@ end
 -- is to be written. To write the entries anew would cost three commands a key.
 local function stands_well()
   local entered = place and my_first()
-  if not entered or entered.till - now < ARGV[12] - 500 then
+  if not entered or entered.till - set.now < ARGV[12] - 500 then
     return false
   end
   local home, writes, reads = my_entries(n, w, entered.till)
@@ -278,14 +280,13 @@ local function refused_by_intent(i)
 end
 
 local refused
-see(n, keys_there)
 for i = 1, n do
   local its, left
-  its, mine[i], kinds[i], left = look(i, modes[i], token, value, now)
+  its, mine[i], kinds[i], left = look(set, i, modes[i], token, value)
   leases[i] = longer(ttl, left)
   if not its and not mine[i] then
-    local waiter = has_line and waiter_before(i, modes[i], token, place, now)
-    its = waiter and refusal_by_waiter(i, waiter, now) or refused_by_intent(i)
+    local waiter = has_line and waiter_before(set, i, modes[i], token, place)
+    its = waiter and refusal_by_waiter(set, i, waiter) or refused_by_intent(i)
   end
   refused = also(refused, its)
   if refused and not names_all then
@@ -302,40 +303,41 @@ if refused and id then
     if place then
       leave_lines()
     end
-    place, there = enter_lines(n, w, place, not dropped and last, now, micros)
+    place, there = enter_lines(set, w, place, not set.dropped and last)
   end
   if stands or not is_waited(there[1]) then
     heard = is_heard()
   end
   if refused[3] ~= 'queue' and not is_waited(there[first]) then
-    local front = in_line(first, '0', '0')[1] or ''
+    local front = in_line(set, first, '0', '0')[1] or ''
     if string.sub(front, 1, #id + 1) == id .. '|' then
       ms = refused[4]
     end
   end
-  if dropped then
-    hand_over(now, micros)
+  if set.dropped then
+    hand_over(set)
   end
-  local reply = {IN_LINE, first, refused[3], refused[4], refused[5], place, micros, ms, heard}
+  local reply = {IN_LINE, first, refused[3], refused[4], refused[5], place, set.micros, ms,
+    heard}
   for k = 6, #refused do
     reply[#reply + 1] = refused[k]
   end
-  return and_more(reply)
+  return and_more(set, reply)
 end
 if refused then
   if intent ~= '' then
     declare(intents + r + 1, intents + r + w, value, intent, refused)
   end
-  if dropped then
-    hand_over(now, micros)
+  if set.dropped then
+    hand_over(set)
   end
-  return and_more(refused)
+  return and_more(set, refused)
 end
 
 local foreign = take()
 if foreign then
-  if dropped then
-    hand_over(now, micros)
+  if set.dropped then
+    hand_over(set)
   end
   return foreign
 end
@@ -345,18 +347,18 @@ end
 local freer = false -- for the readers who wait
 for i = 1, n do
   freer = freer or i > w and kinds[i] == 'string' and not keeps
-  written[i] = i <= w and token or nil
-  held_for[i] = tonumber(leases[i])
+  set.written[i] = i <= w and token or nil
+  set.held_for[i] = tonumber(leases[i])
 end
 if place then
   leave_lines()
 end
 if has_line and (place or freer) then
   for i = 1, n do
-    tell_first[i] = true
+    set.tell_first[i] = true
   end
 end
-if has_line and (place or freer or dropped) then
-  hand_over(now, micros)
+if has_line and (place or freer or set.dropped) then
+  hand_over(set)
 end
-return and_more(given and {DONE, given} or DONE)
+return and_more(set, given and {DONE, given} or DONE)

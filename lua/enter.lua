@@ -55,10 +55,11 @@ local function is_heard()
   return heard > 0 and 1 or 0
 end
 
--- Enters the lines of n keys, of which the first w are to be written, in the place that the waiter
--- had, or behind all others. `last`: of the first line, see last_place. Returns the place, and what
--- stood in each line: nil if nothing did.
-local function enter_lines(n, w, place, last, now, micros)
+-- Enters the lines of a set, of which the first w keys are to be written, in the place that the
+-- waiter had, or behind all others. `last`: of the first line, see last_place. Returns the place,
+-- and what stood in each line: nil if nothing did.
+local function enter_lines(set, w, place, last)
+  local n, now, micros = set.n, set.now, set.micros
   local call, at, there, proved = redis.call, place or micros, {}, false
   local this_second = micros - micros % 1000000
   for i = 1, place and 0 or n do
