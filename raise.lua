@@ -50,7 +50,7 @@ end
 
 for i = 1, n do
   local hash, field, text = KEYS[n + i], token, number
-  redis.call('pexpire', hash, life_of_fence(ttl)) -- fails here, if ever: see next_number
+  redis.call('pexpire', hash, life_of_fence(ttl)) -- fails here, if ever
   if (set.before[i] or 0) < tonumber(number) then
     redis.call('hset', hash, '', number)
   end

@@ -21,9 +21,9 @@
 --          each script that has lines: see MOST_GONE in line.lua.
 --          OVERTAKEN: by a later request of its owner. Nothing was changed.
 
-local stamped = ARGV[2] and ARGV[2] ~= ''
+local has_stamp = ARGV[2] and ARGV[2] ~= ''
 local with_numbers = ARGV[5] == '1'
-local n = stamped and tonumber(string.match(ARGV[2], '^%d+')) or #KEYS / (with_numbers and 3 or 2)
+local n = has_stamp and tonumber(string.match(ARGV[2], '^%d+')) or #KEYS / (with_numbers and 3 or 2)
 local closes = ARGV[3] and string.find(ARGV[3], '1', 1, true)
 local plain = not closes and not ARGV[6]
 
@@ -52,7 +52,7 @@ if n == 1 and plain and not with_numbers then
   end
   local text = whole and front[1] or ''
   local id, till, mode, how, number, _, its_ttl, keys, channel, _, at = parts_of(text)
-  local owner = stamped and string.match(ARGV[2], '^%d+|([^|]+)') or token_of(ARGV[1])
+  local owner = has_stamp and string.match(ARGV[2], '^%d+|([^|]+)') or token_of(ARGV[1])
   if mode == 'w' and keys == '1' and number == '-' and tonumber(its_ttl) >= ASKS_AGAIN
     and not redis.pcall('zscore', KEYS[2], owner) then
     now, micros = clock()
