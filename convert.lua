@@ -1,14 +1,7 @@
 -- Turns a held set into other modes, if every key is still the token's.
 --
--- KEYS     n = w + r lock keys: w that become write keys, r that become read keys; n lines; if
---          fenced n fences; then lines in which only guards are to be set
--- ARGV[1]  value: `token` or `token|metadata`; every key keeps what is stored
--- ARGV[2]  ttl, ms
--- ARGV[3]  stamp, see guard.lua; '' if there is none
--- ARGV[4]  letters: '1' the stamp has guards to set; 's' see `searches` in readers.lua
--- ARGV[5]  w
--- ARGV[6]  '1': fenced. Who writes where it only read is given a new number
--- ARGV[7]  '1': a lease that runs longer than ttl is left as it is
+-- KEYS and ARGV  see head.lua; every key keeps what is stored. If it is fenced, who writes where it
+--          only read is given a new number
 --
 -- Reply    DONE, or {DONE, fencing number}: every key is held in its new mode, for ttl from now.
 --          {REFUSED, index, mode, ttl, detail}: see refusal. Nothing was changed.
@@ -16,7 +9,9 @@
 --          OVERTAKEN: by a later request of its owner. Nothing was changed.
 --          The error FOREIGNFENCE, see number_after. Nothing was changed.
 
+--#include head.lua
 --#include common.lua
+--#include keys.lua
 --#include values.lua
 --#include readers.lua
 --#include fence.lua
@@ -25,12 +20,8 @@
 --#include line.lua
 --#include handover.lua
 
-local value, ttl, w = ARGV[1], ARGV[2], tonumber(ARGV[5])
-local token, fenced = token_of(value), ARGV[6] == '1'
-local set = stamped(ARGV[3], value, #KEYS / (fenced and 3 or 2), 1)
-local n = set.n
-set.fences = fenced and 2 * n or nil
-set.searches = string.find(ARGV[4], 's', 1, true) ~= nil
+local token, set = token_of(value), set_of(n, letters, stamp, value)
+local fenced, never_shorten = set.fences, letters ~= '' and string.find(letters, 'n', 1, true)
 set.now, set.micros = clock()
 if overtaken(set) then
   return OVERTAKEN
@@ -47,7 +38,7 @@ for i = 1, n do
     held = reader(set, KEYS[i], token, value)
   end
   mine[i], kinds[i] = held, kind
-  leases[i] = ARGV[7] == '1' and longer(ttl, left) or ttl
+  leases[i] = never_shorten and longer(ttl, left) or ttl
   refused = refused or refusal_here
   if not held then
     lost[#lost + 1] = i

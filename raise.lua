@@ -1,11 +1,7 @@
 -- Makes a number that was given elsewhere the fencing number of a hold, where its own is smaller.
 --
--- KEYS     the lock keys; as many fences; with a stamp the home line, and lines in which only
---          guards are to be set
--- ARGV[1]  value: `token` or `token|metadata`; what is stored may have other metadata
--- ARGV[2]  ttl of the lock, ms
--- ARGV[3]  stamp, see guard.lua; '' if there is none: then nobody asks for a guard
--- ARGV[4]  letters: '1' the stamp has guards to set; 's' see `searches` in readers.lua
+-- KEYS and ARGV  see head.lua, with the letter 'f'; what is stored may have other metadata; without
+--          a stamp nobody asks for a guard
 -- ARGV[5]  number
 --
 -- Reply    DONE: the number of the hold, and the greatest of each key, is this one or greater.
@@ -13,19 +9,17 @@
 --          OVERTAKEN: by a later request of its owner. Nothing was changed.
 --          The error FOREIGNFENCE, see number_after. Nothing was changed.
 
+--#include head.lua
 --#include common.lua
+--#include keys.lua
 --#include values.lua
 --#include readers.lua
 --#include fence.lua
 --#include guard.lua
 
-local value, ttl, number = ARGV[1], ARGV[2], ARGV[5]
-local token = token_of(value)
-local set = stamped(ARGV[3], value, #KEYS / 2, 2)
-local n = set.n
-set.fences, set.now = n, clock()
-set.searches = string.find(ARGV[4], 's', 1, true) ~= nil
-if ARGV[3] ~= '' then
+local token, number, set = token_of(value), ARGV[5], set_of(n, letters, stamp, value)
+set.now = clock()
+if stamp ~= '' then
   if overtaken(set) then
     return OVERTAKEN
   end
@@ -49,7 +43,7 @@ if not after then
 end
 
 for i = 1, n do
-  local hash, field, text = KEYS[n + i], token, number
+  local hash, field, text = KEYS[set.fences + i], token, number
   redis.call('pexpire', hash, life_of_fence(ttl)) -- fails here, if ever
   if (set.before[i] or 0) < tonumber(number) then
     redis.call('hset', hash, '', number)

@@ -1,30 +1,24 @@
 -- Extends the leases of a whole set, if every key is still the token's.
 --
--- KEYS     n lock keys; unless there is an ARGV[5] n lines, else with a stamp the home line; then
---          lines in which only guards are to be set
--- ARGV[1]  value: `token` or `token|metadata`; what is stored may have other metadata
--- ARGV[2]  ttl, ms
--- ARGV[3]  stamp, see guard.lua; '' if there is none: then nobody asks for a guard, if there is an
---          ARGV[5]
--- ARGV[4]  letters: '1' the stamp has guards to set; 's' see `searches` in readers.lua
--- ARGV[5]  '1': a lease that runs longer than ttl is left as it is, so that a late request
---          never shortens what a later one has given
+-- KEYS and ARGV  see head.lua; what is stored may have other metadata. With the letter 'n' a lease
+--          that runs longer than ttl is left as it is, so that a late request never shortens what a
+--          later one has given: then there are no lines, but with a stamp the home line, and
+--          without one nobody asks for a guard
 --
 -- Reply    DONE: every key is held for ttl from now.
 --          {NOT_YOURS, index, ...}: the keys that are not the token's. Nothing was changed.
 --          OVERTAKEN: by a later request of its owner. Nothing was changed.
 
+--#include head.lua
 --#include common.lua
+--#include keys.lua
 --#include values.lua
 --#include readers.lua
 --#include guard.lua
 
-local value, ttl, never_shorten = ARGV[1], tonumber(ARGV[2]), ARGV[5] == '1'
-local token, n = token_of(value), never_shorten and #KEYS or #KEYS / 2
-local set = stamped(ARGV[3], value, n, 1)
-set.searches = string.find(ARGV[4], 's', 1, true) ~= nil
-if ARGV[3] ~= '' or not never_shorten then
-  n = set.n
+local never_shorten = letters ~= '' and string.find(letters, 'n', 1, true)
+local token, set = token_of(value), set_of(n, letters, stamp, value)
+if stamp ~= '' or not never_shorten then
   set.now, set.micros = clock()
   if overtaken(set) then
     return OVERTAKEN
@@ -61,8 +55,7 @@ for i = 1, n do
     extend_reader(KEYS[i], read[1], score)
   else
     -- Also if nothing changes: WAIT is about what was written.
-    local lease = never_shorten and math.max(ttl, redis.call('pttl', KEYS[i])) or ttl
-    lease = string.format('%d', lease)
+    local lease = never_shorten and longer(ttl, redis.call('pttl', KEYS[i])) or ttl
     if held[i] == value .. '?' then -- a candidate was elected, see inctx.Pending
       -- Without memory it fails, and the lease is renewed all the same.
       redis.pcall('set', KEYS[i], value, 'px', lease)

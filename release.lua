@@ -1,17 +1,13 @@
 -- Frees every key of a set that is still the token's, and hands it over to those who wait. Or it
 -- leaves the keys taken, for some time more.
 --
--- KEYS     the lock keys, or intent keys; as many lines; if fenced as many fences; then lines in
---          which only guards are to be set
--- ARGV[1]  value: `token` or `token|metadata`; what is stored may have other metadata
--- ARGV[2]  stamp, see guard.lua; may be absent or '', as may all that follows
--- ARGV[3]  letters: '1' the stamp has guards to set; 's' see `searches` in readers.lua
--- ARGV[4]  the channel of the caller: what is to be told there stands in the reply instead
--- ARGV[5]  '1': fenced
--- ARGV[6]  id of a waiter that gives up
+-- KEYS and ARGV  see head.lua; the lock keys may be intent keys; what is stored may have other
+--          metadata; with a ttl, the keys are to be left taken for so long
+-- ARGV[5]  the channel of the caller: what is to be told there stands in the reply instead; '' if
+--          it has none
+-- ARGV[6]  id of a waiter that gives up, or ''
 -- ARGV[7]  its place, '?' if that is not known
--- ARGV[8]  for how long the keys are to be left taken, ms; absent or '' if they are to be free
--- ARGV[9]  ... indexes of keys that are not to be freed; `index|id` if only where a guard of this
+-- ARGV[8]  ... indexes of keys that are not to be freed; `index|id` if only where a guard of this
 --          id stands in the home line
 --
 -- Reply    DONE, or {DONE, message, ...}: every key was the token's, and is free, or left.
@@ -21,108 +17,114 @@
 --          each script that has lines: see MOST_GONE in line.lua.
 --          OVERTAKEN: by a later request of its owner. Nothing was changed.
 
-local has_stamp = ARGV[2] and ARGV[2] ~= ''
-local with_numbers = ARGV[5] == '1'
-local n = has_stamp and tonumber(string.match(ARGV[2], '^%d+')) or #KEYS / (with_numbers and 3 or 2)
-local closes = ARGV[3] and string.find(ARGV[3], '1', 1, true)
-local plain = not closes and not ARGV[6]
+--#include head.lua
 
---#include common.lua
-
-local held -- the strings at the keys, if it has them all
+local closes = letters ~= '' and string.find(letters, 'c', 1, true)
+local fenced = letters ~= '' and string.find(letters, 'f', 1, true)
+local plain = not closes and (ARGV[6] or '') == ''
+local held -- the strings at the keys
 local whole, has_line -- the set is write-locked as it was taken; somebody waits, or guards stand
 local front -- the first entry of the first line, with its score where that is needed
-local unheard, now, micros
+local keep = tonumber(ttl or '')
 
--- A write-locked key that nobody waits for, or one who wants to write just that: most of all calls.
--- The same as below, without what it would not use, and before functions are made that it does not
--- need: it saves 75 % of the server's time on Redis 7.0.15 and Valkey 8.0.1: see
+-- One write-locked key that nobody waits for: most of all calls, so this comes before functions are
+-- made. It saves 75 % of the server's time on Redis 7.0.15 and Valkey 8.0.1: see
 -- BenchmarkShortCuts, also for the figures below.
-if n == 1 and plain and not with_numbers then
+plain = plain and not keep and not ARGV[8]
+if n == 1 and plain and not fenced then
   local its = redis.pcall('get', KEYS[1])
-  whole = its == ARGV[1]
-  if type(its) ~= 'table' or string.sub(its.err, 1, 9) == 'WRONGTYPE' then
-    held = {type(its) == 'string' and its}
-  end
+  whole = its == value
   front = redis.pcall('zrange', KEYS[2], '0', '0')
   has_line = front[1] ~= nil or front.err and redis.call('exists', KEYS[2]) > 0
   if whole and not has_line then
     redis.call('del', KEYS[1])
     return DONE
-  end
-  local text = whole and front[1] or ''
-  local id, till, mode, how, number, _, its_ttl, keys, channel, _, at = parts_of(text)
-  local owner = has_stamp and string.match(ARGV[2], '^%d+|([^|]+)') or token_of(ARGV[1])
-  if mode == 'w' and keys == '1' and number == '-' and tonumber(its_ttl) >= ASKS_AGAIN
-    and not redis.pcall('zscore', KEYS[2], owner) then
-    now, micros = clock()
-    local value, heard = string.sub(text, at + channel), 1
-    channel = string.sub(text, at, at + channel - 1)
-    -- Whose process is gone is not granted the key, which nobody would free until its lease ends.
-    if channel ~= ARGV[4] and tonumber(till) > now then
-      heard = publish(how, channel, '')
-      unheard = heard == 0 and id or nil
-    end
-    if tonumber(till) > now and heard and heard > 0 then
-      redis.call('zrem', KEYS[2], text)
-      redis.call('set', KEYS[1], value, 'px', its_ttl)
-      local message = string.format('g|%s|%d|0', id, micros)
-      if channel == ARGV[4] then
-        return {DONE, message}
-      end
-      publish(how, channel, message)
-      return DONE
-    end
+  elseif type(its) ~= 'table' or string.sub(its.err, 1, 9) == 'WRONGTYPE' then
+    held = {type(its) == 'string' and its}
   end
 end
 
--- Reports whether the whole set is write-locked as it was taken.
-local function is_whole()
-  for first = 1, n, CHUNK do
-    local part = redis.call('mget', unpack(KEYS, first, math.min(first + CHUNK - 1, n)))
-    held = n <= CHUNK and part or nil
-    for i = 1, #part do
-      if part[i] ~= ARGV[1] then
-        return false
-      end
-    end
+--#include common.lua
+
+local now, micros, unheard -- the id of a waiter that nobody hears
+
+-- Reads the entry of the first in the first line. Returns its parts, if it wants to write just this
+-- set, somebody hears it, and this request was not overtaken; else nil.
+local function next_writer(text, owner)
+  local id, till, how, its_ttl, keys, channel, names, at = parts_of(text)
+  if not id or tonumber(keys) ~= n or tonumber(its_ttl) < ASKS_AGAIN
+    or string.byte(how, 1) ~= 119 or string.byte(how, 3) == 102 and not fenced -- 'w', 'f'
+    or redis.pcall('zscore', KEYS[n + 1], owner) then
+    return nil
   end
-  return true
+  now, micros = clock()
+  local wanted, behind, heard = {}, at + channel, 1
+  for i = 1, n > 1 and n or 0 do
+    wanted[i] = 'w' .. #KEYS[i] .. ':' .. KEYS[i]
+  end
+  if tonumber(till) <= now
+    or string.sub(text, behind, behind + names - 1) ~= table.concat(wanted) then
+    return nil
+  end
+  -- Whose process is gone is not granted the keys, which nobody would free until its lease ends.
+  channel = string.sub(text, at, behind - 1)
+  if channel ~= ARGV[5] then
+    heard = publish(how, channel, '')
+    unheard = heard == 0 and id or nil
+  end
+  if heard and heard > 0 then
+    return id, till, how, its_ttl, channel, string.sub(text, behind + names)
+  end
 end
 
--- Forgets the numbers of a hold of such a set. What is no hash is left alone.
-local function forget_numbers()
-  for i = 2 * n + 1, with_numbers and 3 * n or 0 do
-    redis.pcall('hdel', KEYS[i], string.match(ARGV[1], '^[^|]*'), '|')
+-- Tells a waiter that it was granted the keys, and returns the reply.
+local function granted(id, how, channel, number)
+  local message = string.format('g|%s|%d|%d', id, micros, number)
+  if channel == ARGV[5] then
+    return {DONE, message}
   end
-end
-
--- Frees such a set.
-local function free_whole()
-  for first = 1, n, CHUNK do
-    redis.call('del', unpack(KEYS, first, math.min(first + CHUNK - 1, n)))
-  end
-  forget_numbers()
+  publish(how, channel, message)
   return DONE
 end
 
--- Write-locked keys that nobody waits for: most of what is left, so this comes before what it would
--- not use. Of 8 keys it saves 65 %.
-if plain and not held then
-  whole = is_whole()
+-- One key, and one who waits for just that: most hand-overs. It saves 60 %.
+if whole and has_line then
+  local owner = string.match(stamp, '^[^|]+') or token_of(value)
+  local id, _, how, its_ttl, channel, its_value = next_writer(front[1] or '', owner)
+  if id then
+    redis.call('zrem', KEYS[2], front[1])
+    redis.call('set', KEYS[1], its_value, 'px', its_ttl)
+    return granted(id, how, channel, 0)
+  end
 end
-if plain and n == 1 and has_line == nil then -- it is fenced
+
+--#include keys.lua
+
+-- Write-locked keys that nobody waits for: most of what is left. Of 8 keys it saves 65 %.
+if plain and not held then
+  held, whole = strings(n), true
+  for i = 1, n do
+    whole = whole and held[i] == value
+  end
+end
+if plain and has_line == nil and n == 1 then -- it is fenced
   front = redis.pcall('zrange', KEYS[2], '0', '1', 'withscores')
   has_line = front[1] ~= nil or front.err and redis.call('exists', KEYS[2]) > 0
 elseif plain and has_line == nil then
-  local lines = 0
-  for first = n + 1, 2 * n, CHUNK do
-    lines = lines + redis.call('exists', unpack(KEYS, first, math.min(first + CHUNK - 1, 2 * n)))
-  end
-  has_line = lines > 0
+  has_line = count(n + 1, 2 * n) > 0
 end
+
+-- Forgets the numbers of a hold that has written the whole set. What is no hash is left alone.
+local function forget_numbers()
+  for i = 2 * n + 1, fenced and 3 * n or 0 do
+    redis.pcall('hdel', KEYS[i], token_of(value), '|')
+  end
+end
+
 if whole and not has_line then
-  return free_whole()
+  delete(KEYS, n)
+  forget_numbers()
+  return DONE
 end
 
 --#include values.lua
@@ -130,17 +132,9 @@ end
 --#include guard.lua
 --#include fence.lua
 
--- What an entry of one who wants to write the whole set names, see entry.lua.
-local function names_of_set()
-  local names = {}
-  for i = 1, n > 1 and n or 0 do
-    names[i] = 'w' .. #KEYS[i] .. ':' .. KEYS[i]
-  end
-  return table.concat(names)
-end
-
 -- Takes a waiter out of all lines, if it stands first in each: in the first line, where it does, as
--- `front` says, and with `text` in the others. Else it changes nothing.
+-- `front` says, and with `text` in the others. Else it changes nothing. ZPOPMIN takes an entry out
+-- of a line and tells that it was the first: it is put back if that was wrong.
 local function leave_as_first(text)
   for i = 2, n do
     local first = redis.pcall('zpopmin', KEYS[n + i])
@@ -158,65 +152,33 @@ local function leave_as_first(text)
   return true
 end
 
--- Ends the numbers of the hold that is released, and gives the next one its own.
-local function give_number(set, token, number, ttl)
-  if number > 0 then
-    next_number(set, up_to(n), {}, {}, token, number, ttl)
-  else
-    forget_numbers()
-  end
-end
-
--- Gives the whole set to the waiter that is the first in the first line, if it wants to write just
--- that, and is the first in every line. Returns the reply, nil if it is not so.
+-- Gives the whole set to the first in the first line, if it wants to write just that, and is the
+-- first in every line. Returns the reply, nil if it is not so.
 local function grant_whole(set)
-  local id, till, mode, how, number, _, ttl, keys, channel, names, at = parts_of(front[1])
-  if mode ~= 'w' or tonumber(keys) ~= n or tonumber(ttl) < ASKS_AGAIN
-    or number == 'f' and not with_numbers or redis.pcall('zscore', set.home, set.owner) then
-    return nil
-  end
-  now, micros = clock()
+  local id, till, how, its_ttl, channel, its_value = next_writer(front[1], set.owner)
+  local has_number = id and string.byte(how, 3) == 102
   set.now, set.micros = now, micros
-  local value = string.sub(front[1], at + channel + names)
-  if tonumber(till) <= now
-    or string.sub(front[1], at + channel, at + channel + names - 1) ~= names_of_set() then
-    return nil
-  end
-  -- Whose process is gone is not granted the keys, which nobody would free until its lease ends.
-  channel = string.sub(front[1], at, at + channel - 1)
-  local heard = 1
-  if channel ~= ARGV[4] then
-    heard = publish(how, channel, '')
-    unheard = heard == 0 and id or nil
-  end
-  if not heard or heard == 0 then
-    return nil
-  end
-
-  local given = number == 'f' and number_after(set, up_to(n), micros) or 0
-  local text = entry_text(id, till, 'w', how .. number .. '-', ttl, keys, channel, KEYS[1], value)
-  if number == 'f' and given == 0 or not leave_as_first(text) then
+  local number = has_number and number_after(set, up_to(n), micros) or 0
+  local text = id and entry_text(id, till, string.sub(how, 1, 3) .. '-' .. string.sub(how, 5),
+    its_ttl, n, channel, KEYS[1], its_value)
+  if not id or has_number and number == 0 or not leave_as_first(text) then
     return nil
   end
   for i = 1, n do
-    redis.call('set', KEYS[i], value, 'px', ttl)
+    redis.call('set', KEYS[i], its_value, 'px', its_ttl)
   end
-  give_number(set, string.match(value, '^[^|]*'), given, ttl)
-  local message = string.format('g|%s|%d|%d', id, micros, given)
-  if channel == ARGV[4] then
-    return {DONE, message}
+  if has_number then
+    next_number(set, up_to(n), {}, {}, token_of(its_value), number, its_ttl)
+  else
+    forget_numbers()
   end
-  publish(how, channel, message)
-  return DONE
+  return granted(id, how, channel, number)
 end
 
--- A whole write-locked set, and in front of all its lines one who wants to write just that: most of
--- those who wait. It is the same as below, without what it would not use, which saves 50 % of 8
--- keys. ZPOPMIN takes an entry out of a line and tells that it was the first: so the waiter is
--- taken out of all its lines, to be put back if that was wrong.
-local set = stamped(ARGV[2], ARGV[1], n, 1)
-set.fences = with_numbers and 2 * n or nil
-if whole and (n > 1 or with_numbers) then
+-- The same for a whole set that one who waits wants to write, or that is fenced: this saves 50 % of
+-- 8 keys.
+local set = set_of(n, letters, stamp, value)
+if whole and (n > 1 or fenced) then
   front = front or redis.pcall('zrange', KEYS[n + 1], '0', '1', 'withscores')
   local reply = front[1] and grant_whole(set)
   if reply then
@@ -226,23 +188,23 @@ end
 
 -- Where only guards of others stand in the lines, this saves 45 %.
 if has_line and whole and not (front[1] and parts_of(front[1])) and only_guards(set) then
-  return free_whole()
+  delete(KEYS, n)
+  forget_numbers()
+  return DONE
 end
 
 --#include readers.lua
 --#include line.lua
 --#include handover.lua
 
-local value, id, place = ARGV[1], ARGV[6] or '', tonumber(ARGV[7] or '')
-local token, keep = token_of(value), tonumber(ARGV[8] or '')
-local asked = now ~= nil -- for a guard of the owner, and there was none
+local id, place = ARGV[6] or '', tonumber(ARGV[7] or '')
+local token, asked = token_of(value), now ~= nil -- for a guard of the owner, and there was none
 if not asked then
   now, micros = clock()
 end
 with_lines(set)
 set.now, set.micros = now, micros
-set.caller, set.unheard, set.fronts[1] = ARGV[4], unheard, front and front[2] and front or nil
-set.searches = ARGV[3] ~= nil and string.find(ARGV[3], 's', 1, true) ~= nil
+set.caller, set.unheard, set.fronts[1] = ARGV[5], unheard, front and front[2] and front or nil
 if has_line == nil then
   has_line = closes or count(n + 1, 2 * n) > 0
 end
@@ -262,7 +224,7 @@ end
 
 held = held or strings(n)
 local to_delete, wrote, lost, spared = {}, {}, {NOT_YOURS}, {}
-for a = 9, #ARGV do
+for a = 8, #ARGV do
   local index, mark = string.match(ARGV[a], '^(%d+)|?(.*)')
   index = tonumber(index)
   spared[index] = spared[index] or mark == '' or redis.call('zscore', set.home, mark) ~= false
@@ -275,8 +237,8 @@ local function leave(i, last, lease)
   local left = left_value(last)
   set.tell_first[i] = has_line or nil
   if held[i] then
-    redis.call('pexpire', KEYS[i], ARGV[8])
-    redis.call('set', KEYS[i], left, 'px', ARGV[8])
+    redis.call('pexpire', KEYS[i], ttl)
+    redis.call('set', KEYS[i], left, 'px', ttl)
     set.written[i], set.held_for[i] = '', keep
     return
   end
@@ -306,7 +268,7 @@ for i = 1, n do
     lost[#lost + 1] = i
   end
 end
-delete(to_delete)
+delete(to_delete, #to_delete)
 
 if has_line then
   local same = {}
@@ -319,7 +281,7 @@ if has_line then
   end
   hand_over(set, same)
 end
-for i = 1, with_numbers and not ARGV[9] and n or 0 do
+for i = 1, fenced and not ARGV[8] and n or 0 do
   if not set.numbered[i] then
     forget_number(KEYS[2 * n + i], token, wrote[i])
   end

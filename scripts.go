@@ -51,6 +51,7 @@ var constants = map[string]int64{
 	"ASKS_AGAIN": clock.Millis(askAgain), // ms: a waiter need not be told when a lease is over that lasts longer
 	"GUARDS":     guards,
 	"NUMBERS":    owners.LastNumber + 1,
+	"LIFE":       clock.Millis(waiterLife), // ms
 	"NAME":       listen.NameLength,
 	"MOST_TOLD":  mostTold,
 	"GUARD_LIFE": int64((owners.GuardLife - guardSlack) / time.Second), // s; a kernel resends what a closed connection has left for some 100 s

@@ -6,20 +6,28 @@
 -- number, so that guards stand behind all places. A request asks for the guard of its owner in its
 -- home line, that of its first key.
 --
--- The stamp of a request is `size|id|number|`: how many lock keys it has, the id of its owner, its
--- number; then `id|number|line|` for each guard that it sets before it does its work, the line
--- being a place in KEYS. A request without a stamp has the token for the id, and the number 0.
+-- The stamp of a request is `id|number|`: the id of its owner, and its number; then
+-- `id|number|line|` for each guard that it sets before it does its work, the line being a place in
+-- KEYS. A request without a stamp has the token for the id, and the number 0.
 
--- Reads the stamp of a request for n keys, whose home line stands `step` times the size of its set,
--- and one, in KEYS. Returns the set, see set.lua.
-local function stamped(text, value, n, step)
-  local set = {n = n, owner = token_of(value), number = 0, closes = ''}
-  if text and text ~= '' then
-    local size, owner, number, at = string.match(text, '^(%d+)|([^|]+)|(%d+)|()')
-    set.n, set.owner, set.number = tonumber(size), owner, tonumber(number)
-    set.closes = string.sub(text, at)
+-- What a script knows of its set, from its head: a table that functions are given. It has
+--   n         how many lock keys there are
+--   fences    the place in KEYS before the fences; nil without
+--   searches  see readers.lua
+--   owner     the id of its owner, `number` of the request, and the guards that it `closes`
+--   home      the line in which the guard of its owner stands, if there is one
+-- and from then on what others put there: `now` and `micros`, see clock; what number_after, look,
+-- and with_lines say.
+local function set_of(n, letters, stamp, value)
+  local set = {n = n, owner = token_of(value), number = 0, closes = '', home = KEYS[n + 1]}
+  if stamp ~= '' then
+    local owner, number, at = string.match(stamp, '^([^|]+)|(%d+)|()')
+    set.owner, set.number, set.closes = owner, tonumber(number), string.sub(stamp, at)
   end
-  set.home = KEYS[step * set.n + 1]
+  if letters ~= '' then
+    set.fences = string.find(letters, 'f', 1, true) and 2 * n
+    set.searches = string.find(letters, 's', 1, true)
+  end
   return set
 end
 

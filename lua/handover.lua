@@ -120,8 +120,8 @@ end
 -- readers before the first writer.
 local function serve(set, i)
   local readers_only = false
-  walk(set, i, function(mode, text, place, behind)
-    if readers_only and mode == 'w' then
+  walk(set, i, function(writes, text, place, behind)
+    if readers_only and writes then
       return true
     end
     local entry = entry_of(text, place)

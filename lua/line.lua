@@ -45,8 +45,7 @@ local function and_more(set, reply)
 end
 
 local function entry_of(text, place)
-  local id, till, mode, how, number, first, ttl, keys, channel, names, at =
-    parts_of(text)
+  local id, till, how, ttl, keys, channel, names, at = parts_of(text)
   if not id then
     -- Nobody's: dropped like one that is dead. If it stayed, or failed the script, nobody behind it
     -- would ever get the key.
@@ -54,9 +53,9 @@ local function entry_of(text, place)
   end
   names = at + channel + names
   return {
-    text = text, place = place, id = id, till = tonumber(till),
-    mode = mode == 'w' and 'write' or 'read',
-    sharded = how == 's', fenced = number == 'f', first = first == 'h',
+    text = text, place = place, id = id, till = tonumber(till), how = how,
+    mode = string.byte(how, 1) == 119 and 'write' or 'read', -- 'w'
+    fenced = string.byte(how, 3) == 102, -- 'f'
     ttl = ttl, keys = tonumber(keys),
     channel = string.sub(text, at, at + channel - 1),
     names = string.sub(text, at + channel, names - 1),
@@ -76,7 +75,7 @@ local function tell(set, entry, message)
     end
     return 1
   end
-  return publish(entry.sharded and 's' or 'p', entry.channel, message)
+  return publish(entry.how, entry.channel, message)
 end
 
 -- A part of the line of KEYS[i], as ZRANGE gives it; nothing if something else is there, or if
@@ -128,7 +127,7 @@ local function plan_of(set, entry)
     end
     set.places = places
   end
-  if not entry.first then
+  if string.byte(entry.how, 4) ~= 104 then -- 'h'
     local j = places[entry.names]
     home = j and entry_at(set, j, entry.id, entry.place)
     if not home or not home.id then -- it has gone, or somebody has spoiled it
@@ -178,9 +177,10 @@ local function text_at(set, j, entry, i)
     return home.text
   end
   if not plan[mode] then
-    local flags = (home.sharded and 's' or 'p') .. (home.fenced and 'f' or '-') .. '-'
-    plan[mode] = entry_text(home.id, home.till, mode == 'write' and 'w' or 'r', flags, home.ttl,
-      home.keys, home.channel, KEYS[plan.where[1]], home.value)
+    local how = (mode == 'write' and 'w' or 'r') .. string.sub(home.how, 2, 3) .. '-'
+      .. string.sub(home.how, 5)
+    plan[mode] = entry_text(home.id, home.till, how, home.ttl, home.keys, home.channel,
+      KEYS[plan.where[1]], home.value)
   end
   return plan[mode]
 end
@@ -223,9 +223,9 @@ local function drop(set, i, entry, first)
 end
 
 -- Visits the living of a line in order and drops the dead, up to the first guard. `visit` is given
--- the mode, the text and the place of an entry, and the text of the one behind; it returns whether
--- that is enough, and whether it has removed the entry. Returns the entry of a dead one that stays
--- because too many were dropped: who stands behind it is not visited.
+-- whether an entry wants to write, its text and place, and the text of the one behind; it returns
+-- whether that is enough, and whether it has removed the entry. Returns the entry of a dead one that
+-- stays because too many were dropped: who stands behind it is not visited.
 local function walk(set, i, visit)
   local from, step = 0, 2 -- most lines are only asked for their first
   repeat
@@ -243,14 +243,14 @@ local function walk(set, i, visit)
         end
         return
       end
-      local _, till, mode = parts_of(text)
+      local _, till, how = parts_of(text)
       if tonumber(till or 0) <= set.now then -- or nobody's
         local entry = entry_of(text, place)
         if not drop(set, i, entry, from == 0) then
           return entry
         end
       else
-        local enough, removed = visit(mode, text, place, texts[t + 2])
+        local enough, removed = visit(string.byte(how, 1) == 119, text, place, texts[t + 2])
         if enough then
           return
         end
@@ -267,11 +267,11 @@ end
 -- too many, counts as alive: who knows who stands behind it.
 local function waiter_before(set, i, mode, token, place)
   local found
-  local stays = walk(set, i, function(other, text, its_place)
+  local stays = walk(set, i, function(writes, text, its_place)
     if place and its_place >= place then
       return true
     end
-    if mode == 'read' and other == 'r' then
+    if mode == 'read' and not writes then
       return false
     end
     local entry = entry_of(text, its_place)

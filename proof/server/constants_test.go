@@ -17,7 +17,7 @@ func TestConstants(t *testing.T) {
 	t.Parallel()
 	values := map[string]int64{
 		"DONE": int64(Done), "REFUSED": int64(Refused), "NOT_YOURS": int64(NotYours), "IN_LINE": int64(InLine), "OVERTAKEN": int64(Overtaken),
-		"GUARDS": guards, "NUMBERS": numbers, "GUARD_LIFE": guardLife, "NAME": nameLength, "ASKS_AGAIN": asksAgain, "MOST_TOLD": mostTold,
+		"GUARDS": guards, "NUMBERS": numbers, "GUARD_LIFE": guardLife, "NAME": nameLength, "LIFE": waiterLife, "ASKS_AGAIN": asksAgain, "MOST_TOLD": mostTold,
 		"MOST_TOKEN": mostToken, "MOST": int64(mostNumber), "CHUNK": 1000,
 		"MOST_GONE": mostGone, "MOST_ENDED": mostEnded, "MOST_KEPT": mostKept, "HOUR": hour, "DAY": day,
 	}
