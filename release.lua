@@ -22,64 +22,88 @@
 local closes = letters ~= '' and string.find(letters, 'c', 1, true)
 local fenced = letters ~= '' and string.find(letters, 'f', 1, true)
 local plain = not closes and (ARGV[6] or '') == ''
-local held -- the strings at the keys
+local held -- the strings at the keys, if it has them all
 local whole, has_line -- the set is write-locked as it was taken; somebody waits, or guards stand
-local front -- the first entry of the first line, with its score where that is needed
+local front -- the first entry of the first line; of more keys, or fenced ones, two with their scores
 local keep = tonumber(ttl or '')
 
--- One write-locked key that nobody waits for: most of all calls, so this comes before functions are
--- made. It saves 75 % of the server's time on Redis 7.0.15 and Valkey 8.0.1: see
--- BenchmarkShortCuts, also for the figures below.
+-- Write-locked keys that nobody waits for: most of all calls, so this comes before functions are
+-- made. Of one key it saves 75 % of the server's time on Redis 7.0.15 and Valkey 8.0.1, of 8 keys
+-- 65 %: see BenchmarkShortCuts, also for the figures below.
 plain = plain and not keep and not ARGV[8]
-if n == 1 and plain and not fenced then
+if plain and n == 1 then
   local its = redis.pcall('get', KEYS[1])
   whole = its == value
-  front = redis.pcall('zrange', KEYS[2], '0', '0')
-  has_line = front[1] ~= nil or front.err and redis.call('exists', KEYS[2]) > 0
-  if whole and not has_line then
-    redis.call('del', KEYS[1])
-    return DONE
-  elseif type(its) ~= 'table' or string.sub(its.err, 1, 9) == 'WRONGTYPE' then
+  -- Of a caller with a channel somebody waits, most likely: so it is not asked whether anybody does.
+  has_line = ARGV[5] ~= nil and ARGV[5] ~= '' or redis.call('exists', KEYS[2]) > 0
+  if has_line and fenced then
+    front = redis.pcall('zrange', KEYS[2], '0', '1', 'withscores')
+  elseif has_line then
+    front = redis.pcall('zrange', KEYS[2], '0', '0')
+  end
+  has_line = front and (front[1] ~= nil or front.err and redis.call('exists', KEYS[2]) > 0)
+  if type(its) ~= 'table' or string.sub(its.err, 1, 9) == 'WRONGTYPE' then
     held = {type(its) == 'string' and its}
   end
+elseif plain then
+  whole, has_line = true, false
+  for first = 1, n, CHUNK do
+    local last = math.min(first + CHUNK - 1, n)
+    local part = redis.call('mget', unpack(KEYS, first, last))
+    held = n <= CHUNK and part or nil
+    for i = 1, #part do
+      whole = whole and part[i] == value
+    end
+    has_line = has_line or redis.call('exists', unpack(KEYS, n + first, n + last)) > 0
+  end
+  front = whole and has_line and redis.pcall('zrange', KEYS[n + 1], '0', '1', 'withscores') or nil
+end
+if whole and not has_line then
+  for first = 1, n, CHUNK do
+    redis.call('del', unpack(KEYS, first, math.min(first + CHUNK - 1, n)))
+  end
+  for i = 2 * n + 1, fenced and 3 * n or 0 do
+    redis.pcall('hdel', KEYS[i], string.match(value, '^[^|]*'), '|') -- what is no hash is left alone
+  end
+  return DONE
 end
 
 --#include common.lua
 
-local now, micros, unheard -- the id of a waiter that nobody hears
-
--- Reads the entry of the first in the first line. Returns its parts, if it wants to write just this
--- set, somebody hears it, and this request was not overtaken; else nil.
-local function next_writer(text, owner)
-  local id, till, how, its_ttl, keys, channel, names, at = parts_of(text)
-  if not id or tonumber(keys) ~= n or tonumber(its_ttl) < ASKS_AGAIN
-    or string.byte(how, 1) ~= 119 or string.byte(how, 3) == 102 and not fenced -- 'w', 'f'
-    or redis.pcall('zscore', KEYS[n + 1], owner) then
-    return nil
-  end
+-- Such keys, and in front of the first line one who wants to write just these: most of those who
+-- wait. `heard`: somebody hears it. Whose process is gone is not granted the keys, which nobody
+-- would free until its lease ends.
+local now, micros, heard, unheard
+local text = whole and front and front[1] or ''
+local its_id, till, how, its_ttl, size, channel, names, at = parts_of(text)
+if its_id and tonumber(size) == n and tonumber(its_ttl) >= ASKS_AGAIN
+  and string.byte(how, 1) == 119 and (fenced or string.byte(how, 3) == 45) -- 'w', '-'
+  and not redis.pcall('zscore', KEYS[n + 1], stamp ~= '' and string.match(stamp, '^[^|]+')
+    or token_of(value)) then
   now, micros = clock()
-  local wanted, behind, heard = {}, at + channel, 1
-  for i = 1, n > 1 and n or 0 do
-    wanted[i] = 'w' .. #KEYS[i] .. ':' .. KEYS[i]
+  names = at + channel + names
+  channel = string.sub(text, at, at + channel - 1)
+  local wants = tonumber(till) > now
+  if wants and n > 1 then
+    local all = {}
+    for i = 1, n do
+      all[i] = 'w' .. #KEYS[i] .. ':' .. KEYS[i]
+    end
+    wants = string.sub(text, at + #channel, names - 1) == table.concat(all)
   end
-  if tonumber(till) <= now
-    or string.sub(text, behind, behind + names - 1) ~= table.concat(wanted) then
-    return nil
-  end
-  -- Whose process is gone is not granted the keys, which nobody would free until its lease ends.
-  channel = string.sub(text, at, behind - 1)
-  if channel ~= ARGV[5] then
+  if wants and channel ~= ARGV[5] then
     heard = publish(how, channel, '')
-    unheard = heard == 0 and id or nil
+    unheard = heard == 0 and its_id or nil
+    wants = heard and heard > 0
   end
-  if heard and heard > 0 then
-    return id, till, how, its_ttl, channel, string.sub(text, behind + names)
-  end
+  heard = wants
 end
 
--- Tells a waiter that it was granted the keys, and returns the reply.
-local function granted(id, how, channel, number)
-  local message = string.format('g|%s|%d|%d', id, micros, number)
+-- It is granted one key: this saves 60 %.
+if heard and n == 1 and not fenced then
+  redis.call('zrem', KEYS[2], text)
+  redis.call('set', KEYS[1], string.sub(text, names), 'px', its_ttl)
+  local message = string.format('g|%s|%d|0', its_id, micros)
   if channel == ARGV[5] then
     return {DONE, message}
   end
@@ -87,63 +111,24 @@ local function granted(id, how, channel, number)
   return DONE
 end
 
--- One key, and one who waits for just that: most hand-overs. It saves 60 %.
-if whole and has_line then
-  local owner = string.match(stamp, '^[^|]+') or token_of(value)
-  local id, _, how, its_ttl, channel, its_value = next_writer(front[1] or '', owner)
-  if id then
-    redis.call('zrem', KEYS[2], front[1])
-    redis.call('set', KEYS[1], its_value, 'px', its_ttl)
-    return granted(id, how, channel, 0)
-  end
-end
-
 --#include keys.lua
-
--- Write-locked keys that nobody waits for: most of what is left. Of 8 keys it saves 65 %.
-if plain and not held then
-  held, whole = strings(n), true
-  for i = 1, n do
-    whole = whole and held[i] == value
-  end
-end
-if plain and has_line == nil and n == 1 then -- it is fenced
-  front = redis.pcall('zrange', KEYS[2], '0', '1', 'withscores')
-  has_line = front[1] ~= nil or front.err and redis.call('exists', KEYS[2]) > 0
-elseif plain and has_line == nil then
-  has_line = count(n + 1, 2 * n) > 0
-end
-
--- Forgets the numbers of a hold that has written the whole set. What is no hash is left alone.
-local function forget_numbers()
-  for i = 2 * n + 1, fenced and 3 * n or 0 do
-    redis.pcall('hdel', KEYS[i], token_of(value), '|')
-  end
-end
-
-if whole and not has_line then
-  delete(KEYS, n)
-  forget_numbers()
-  return DONE
-end
-
 --#include values.lua
 --#include entry.lua
 --#include guard.lua
 --#include fence.lua
 
 -- Takes a waiter out of all lines, if it stands first in each: in the first line, where it does, as
--- `front` says, and with `text` in the others. Else it changes nothing. ZPOPMIN takes an entry out
--- of a line and tells that it was the first: it is put back if that was wrong.
-local function leave_as_first(text)
+-- `front` says, and with `its_text` in the others. Else it changes nothing. ZPOPMIN takes an entry
+-- out of a line and tells that it was the first: it is put back if that was wrong.
+local function leave_as_first(its_text)
   for i = 2, n do
     local first = redis.pcall('zpopmin', KEYS[n + i])
-    if first[1] ~= text or first[2] ~= front[2] then
+    if first[1] ~= its_text or first[2] ~= front[2] then
       if first[1] then
         put_first(KEYS[n + i], first[1], first[2])
       end
       for j = 2, i - 1 do
-        put_first(KEYS[n + j], text, front[2])
+        put_first(KEYS[n + j], its_text, front[2])
       end
       return false
     end
@@ -152,42 +137,39 @@ local function leave_as_first(text)
   return true
 end
 
--- Gives the whole set to the first in the first line, if it wants to write just that, and is the
--- first in every line. Returns the reply, nil if it is not so.
-local function grant_whole(set)
-  local id, till, how, its_ttl, channel, its_value = next_writer(front[1], set.owner)
-  local has_number = id and string.byte(how, 3) == 102
-  set.now, set.micros = now, micros
-  local number = has_number and number_after(set, up_to(n), micros) or 0
-  local text = id and entry_text(id, till, string.sub(how, 1, 3) .. '-' .. string.sub(how, 5),
-    its_ttl, n, channel, KEYS[1], its_value)
-  if not id or has_number and number == 0 or not leave_as_first(text) then
-    return nil
+-- Forgets the numbers of a hold of such a set.
+local function forget_numbers()
+  for i = 2 * n + 1, fenced and 3 * n or 0 do
+    redis.pcall('hdel', KEYS[i], token_of(value), '|')
   end
+end
+
+-- It is granted the whole set, or a fenced key, if it is the first in every line: this saves 50 %
+-- of 8 keys.
+local set = set_of(n, letters, stamp, value)
+set.now, set.micros = now, micros
+local number = heard and string.byte(how, 3) == 102 and number_after(set, up_to(n), micros) or 0
+if heard and (number > 0 or string.byte(how, 3) == 45) and leave_as_first(entry_text(its_id, till,
+  string.sub(how, 1, 3) .. '-' .. string.sub(how, 5), its_ttl, n, channel, KEYS[1],
+  string.sub(text, names))) then
   for i = 1, n do
-    redis.call('set', KEYS[i], its_value, 'px', its_ttl)
+    redis.call('set', KEYS[i], string.sub(text, names), 'px', its_ttl)
   end
-  if has_number then
-    next_number(set, up_to(n), {}, {}, token_of(its_value), number, its_ttl)
+  if number > 0 then
+    next_number(set, up_to(n), {}, {}, token_of(string.sub(text, names)), number, its_ttl)
   else
     forget_numbers()
   end
-  return granted(id, how, channel, number)
-end
-
--- The same for a whole set that one who waits wants to write, or that is fenced: this saves 50 % of
--- 8 keys.
-local set = set_of(n, letters, stamp, value)
-if whole and (n > 1 or fenced) then
-  front = front or redis.pcall('zrange', KEYS[n + 1], '0', '1', 'withscores')
-  local reply = front[1] and grant_whole(set)
-  if reply then
-    return reply
+  local message = string.format('g|%s|%d|%d', its_id, micros, number)
+  if channel == ARGV[5] then
+    return {DONE, message}
   end
+  publish(how, channel, message)
+  return DONE
 end
 
 -- Where only guards of others stand in the lines, this saves 45 %.
-if has_line and whole and not (front[1] and parts_of(front[1])) and only_guards(set) then
+if has_line and whole and not its_id and only_guards(set) then
   delete(KEYS, n)
   forget_numbers()
   return DONE

@@ -17,11 +17,12 @@
 --          says; and last lines in which only guards are to be set
 
 local value, ttl, stamp = ARGV[1], ARGV[2], ARGV[4] or ''
-local n, w, letters = tonumber(ARGV[3] or 1), nil, ''
-if not n and ARGV[3] == '' then
-  n = 1
-elseif not n then
+local n, w, letters = 1, 1, ''
+if ARGV[3] and ARGV[3] ~= '' then
+  n = tonumber(ARGV[3])
+  w = n
+end
+if not n then
   n, w, letters = string.match(ARGV[3], '^(%d+)|(%d+)|(%a*)$')
   n, w = tonumber(n), tonumber(w)
 end
-w = w or n

@@ -49,7 +49,7 @@ end
 -- commands that do nothing to a key that does not exist.
 local function take_free(first, last, value, ttl)
   local call = redis.call
-  call('set', KEYS[first], value, 'px', ttl, 'xx')
+  call('set', KEYS[first], value, 'px', ttl, 'xx') -- first: behind PEXPIRE memory is not asked for
   call('pexpire', KEYS[first], ttl)
   for from = first, last, CHUNK do
     local pairs_of_chunk = {}

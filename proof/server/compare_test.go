@@ -161,7 +161,7 @@ func putBack(e Step, wanted, after Space) {
 			continue
 		}
 		if e.Script == "release" && thing.End == e.Micros/1000+(guardLife+1)*1000 ||
-			e.Script == "rw" && its.End == e.Micros/1000+2*waiterLife && its.End-thing.End <= 1000 {
+			e.Script == "rw" && its.End == e.Micros/1000+2*waiterLife && thing.End >= its.End-1000 {
 			its.End = thing.End
 		}
 	}
