@@ -1,29 +1,30 @@
 -- Keeps waiters of one Client in their lines, and tells which of them have to ask by themselves.
 --
 -- KEYS     n lock keys, each once; their n lines
--- ARGV[1]  for how long a waiter counts as alive from now on, ms
--- ARGV[2]  ... for each waiter its id, its place, how many keys its set has, and which of the lock
+-- ARGV     see head.lua; of value, ttl and stamp there is none
+-- ARGV[5]  ... for each waiter its id, its place, how many keys its set has, and which of the lock
 --          keys these are
 --
 -- Reply    {us, index, ms, ...}: the microsecond of the server's clock; and for each waiter that
 --          has to ask by itself its index, from 1, and when. 0 says at once: it does not stand in
 --          each of its lines, nobody hears its channel here, or nothing is in its way any more.
 --          More than 0 says that it is the first, and when the lease before it will be over. All
---          others stand where they stood, and are alive for ARGV[1].
+--          others stand where they stood, and are alive for LIFE.
 --
 -- It grants nothing, and never makes an entry: it only gives one that is there, at this place,
 -- another `alive until`. So it may be executed late, or twice, and has no stamp. The entry of a
 -- waiter that has left, or was granted its keys, is gone; one that has entered its lines anew
 -- stands at another place. A late one can only make a waiter that has died meanwhile, and of whom
--- nobody knows that yet, count as alive for ARGV[1] longer.
+-- nobody knows that yet, count as alive for LIFE longer.
 
+--#include head.lua
 --#include common.lua
+--#include keys.lua
 --#include values.lua
 --#include entry.lua
 
-local n, life = #KEYS / 2, tonumber(ARGV[1])
 local now, micros = clock()
-local till = string.format('|%d|', now + life)
+local till = '|' .. now + LIFE .. '|'
 
 local writes = strings(n) -- of the lock keys the tokens; false where there is no string
 for i = 1, n do
@@ -37,9 +38,9 @@ local heads = {} -- of a line, the id of the first
 local writers = {} -- of a line, the first writer, and its place; false if there is none
 local heard = {} -- by channel: how many hear it; false if that is not known
 
--- Reports whether somebody holds KEYS[i] who is in the way of a token that wants it in `mode`, and
--- if it is a reader until when. The same as `look` says.
-local function is_held(i, mode, token)
+-- Reports whether somebody holds KEYS[i] who is in the way of a token that wants it, to read it or
+-- to write it, and if it is a reader until when. The same as `look` says.
+local function is_held(i, reads, token)
   if writes[i] then
     return writes[i] ~= token
   end
@@ -47,7 +48,7 @@ local function is_held(i, mode, token)
   kinds[i] = kind
   if kind ~= 'zset' then
     return kind ~= 'none'
-  elseif mode == 'r' then
+  elseif reads then
     return false
   end
   local last, mine = leases[i] or redis.call('zrange', KEYS[i], '-2', '-1', 'withscores'), false
@@ -73,7 +74,7 @@ end
 -- Reports whether an entry is that of a waiter which is alive, and which another token has to let
 -- go first.
 local function is_before(text, token)
-  local _, its, _, how, _, _, _, _, channel, names, at = parts_of(text)
+  local _, its, how, _, _, channel, names, at = parts_of(text)
   return tonumber(its or 0) > now and token_of(string.sub(text, at + channel + names)) ~= token
     and hearers(how, string.sub(text, at, at + channel - 1)) ~= 0
 end
@@ -94,8 +95,8 @@ local function is_behind_writer(i, place, token)
     writers[i] = false
     local texts = redis.call('zrange', KEYS[n + i], '0', '63', 'withscores')
     for k = 1, #texts, 2 do
-      local _, _, mode = parts_of(texts[k])
-      if mode ~= 'r' then
+      local _, _, how = parts_of(texts[k])
+      if not how or string.byte(how, 1) == 119 then -- 'w'
         writers[i] = {text = texts[k], place = tonumber(texts[k + 1])}
         break
       end
@@ -121,8 +122,8 @@ local function extend(i, place, old, new)
   local line = KEYS[n + i]
   if not kept[i] then
     redis.call('zrem', line, '') -- a script that has written is not refused for want of memory
-    if redis.call('pttl', line) < 1.5 * life then -- never less: guards in it may live longer
-      redis.call('pexpire', line, 2 * life)
+    if redis.call('pttl', line) < 1.5 * LIFE then -- never less: guards in it may live longer
+      redis.call('pexpire', line, '' .. 2 * LIFE)
     end
     kept[i] = true
   end
@@ -145,9 +146,9 @@ local function lease_over(i, id, ends)
   return math.max(left, 0)
 end
 
--- What stands behind the id in an entry, and matters here: until when it is alive, its mode and
--- flags, and where its channel and its value are. ENTRY says the same, and takes longer.
-local PART = '^(%d+)|([wr])|([ps])[f-][h-]|%d+|%d+|(%d+)|(%d+)|()'
+-- What stands behind the id in an entry, and matters here: until when it is alive, `how`, and
+-- where its channel and its value are. ENTRY says the same, and takes longer.
+local PART = '^(%d+)|([wr][ps][^|]*)|%d+|%d+|(%d+)|(%d+)|()'
 
 -- Looks after the waiter whose keys are ARGV[first..last]. Returns when it has to ask by itself,
 -- nil if it does not.
@@ -156,7 +157,7 @@ local function confirm(id, place, first, last)
   for k = first, last do
     local i = tonumber(ARGV[k])
     local text = find(i, id, place)
-    local its, mode, how, channel, names, at = string.match(text or '', PART, #id + 2)
+    local its, how, channel, names, at = string.match(text or '', PART, #id + 2)
     if not its then
       stands = false
     else
@@ -166,10 +167,11 @@ local function confirm(id, place, first, last)
       end
       if free then
         local token = token_of(string.sub(text, at + channel + names))
-        local is, ends = is_held(i, mode, token)
+        local reads = string.byte(how, 1) == 114 -- 'r'
+        local is, ends = is_held(i, reads, token)
         if is then
           free, ms = false, lease_over(i, id, ends)
-        elseif mode == 'r' then
+        elseif reads then
           free = not is_behind_writer(i, place, token)
         else
           free = not is_behind_anybody(i, place, token)
@@ -183,7 +185,7 @@ local function confirm(id, place, first, last)
   return ms
 end
 
-local reply, at, index = {micros}, 2, 1
+local reply, at, index = {micros}, 5, 1
 while at <= #ARGV do
   local last = at + 2 + ARGV[at + 2]
   local ms = confirm(ARGV[at], ARGV[at + 1], at + 3, last)

@@ -2,8 +2,8 @@
 -- locks on free keys, and to release write locks that are as they were taken.
 --
 -- KEYS     the keys of the first caller's set, then those of the second, ...; then as many lines
--- ARGV     for each caller: how many keys; value; ttl, ms, or '0' to release. Those that take
---          come first: a script that has written is not refused for want of memory any more
+-- ARGV     for each caller: value; ttl, ms, or '' to release; how many keys. Those that take come
+--          first: a script that has written is not refused for want of memory any more
 --
 -- Reply    {DONE or REFUSED, ...}, for each caller. DONE: the whole set was taken or released.
 --          REFUSED: nothing was changed; its own script has to do it, or to say why not.
@@ -34,8 +34,8 @@ local function released(first, last, value)
   return DONE
 end
 
--- MSETNX cannot be undone. Where memory is short, or PEXPIRE is refused, keys would be left without
--- a TTL: so both are tried before, as in obtain.lua, where they do nothing.
+--#include keys.lua
+
 local function taken(first, last, value, ttl)
   if waited_for(first, last) then
     return REFUSED
@@ -46,25 +46,15 @@ local function taken(first, last, value, ttl)
   if call('exists', unpack(keys, first, last)) > 0 then
     return REFUSED
   end
-  call('set', keys[first], value, 'px', ttl, 'xx')
-  call('pexpire', keys[first], ttl)
-  local pairs_of_set = {}
-  for i = first, last do
-    pairs_of_set[#pairs_of_set + 1] = keys[i]
-    pairs_of_set[#pairs_of_set + 1] = value
-  end
-  call('msetnx', unpack(pairs_of_set))
-  for i = first, last do
-    call('pexpire', keys[i], ttl)
-  end
+  take_free(first, last, value, ttl)
   return DONE
 end
 
 local replies, last = {}, 0
 for a = 1, #args, 3 do
-  local first, value, ttl = last + 1, args[a + 1], args[a + 2]
-  last = last + args[a]
-  if ttl == '0' then
+  local first, value, ttl = last + 1, args[a], args[a + 1]
+  last = last + args[a + 2]
+  if ttl == '' then
     replies[(a + 2) / 3] = released(first, last, value)
   else
     replies[(a + 2) / 3] = taken(first, last, value, ttl)

@@ -1,11 +1,9 @@
 -- Takes a set of keys from whoever holds them, and hands it over to those who wait.
 --
--- KEYS     n lock keys; n lines; n fences; then lines in which only guards are to be set
--- ARGV[1]  the token of this request alone, which holds nothing
--- ARGV[2]  stamp, see guard.lua; '' if there is none
--- ARGV[3]  letters: '1' the stamp has guards to set
--- ARGV[4]  the channel of those who listen for what is broken
--- ARGV[5]  what they are told, if anything is
+-- KEYS and ARGV  see head.lua, with the letter 'f'; the token is that of this request alone, which
+--          holds nothing
+-- ARGV[5]  the channel of those who listen for what is broken
+-- ARGV[6]  what they are told, if anything is
 --
 -- Reply    DONE, or {DONE, (index, mode, metadata, ttl, left, since) ...}: every key is free, or
 --          has been handed over. One group of six for each owner that has lost a key: mode 'write'
@@ -14,7 +12,9 @@
 --          {REFUSED, index, 'foreign', ttl, type}: this key is no lock. Nothing was changed.
 --          OVERTAKEN: an earlier try of this request was executed. Nothing was changed.
 
+--#include head.lua
 --#include common.lua
+--#include keys.lua
 --#include values.lua
 --#include since.lua
 --#include readers.lua
@@ -24,23 +24,23 @@
 --#include line.lua
 --#include handover.lua
 
-local now, micros = clock()
-size, with_fences = read_stamp(ARGV[2], ARGV[1], #KEYS / 3, 1), true
-if overtaken(now) then
+local set = set_of(n, letters, stamp, value)
+set.now, set.micros = clock()
+if overtaken(set) then
   return OVERTAKEN
 end
-close(now)
+close(set)
 
 local SAME_END = 1000 -- ms: more than a script takes
-local held, to_delete, tokens, reply = strings(size), {}, {}, {DONE}
+local held, to_delete, tokens, reply = strings(n), {}, {}, {DONE}
 
 -- Takes note of an owner that loses KEYS[i].
-local function note(i, mode, value, ttl)
-  local n, left = #reply, is_left(value)
-  reply[n + 1], reply[n + 2], reply[n + 3] = i, mode, metadata_of(value)
-  reply[n + 4], reply[n + 5], reply[n + 6] = ttl, left, since_of(value)
-  if left == 0 then
-    tokens[i][#tokens[i] + 1] = token_of(value)
+local function note(i, mode, its_value, left)
+  local k = #reply
+  reply[k + 1], reply[k + 2], reply[k + 3] = i, mode, metadata_of(its_value)
+  reply[k + 4], reply[k + 5], reply[k + 6] = left, is_left(its_value), since_of(its_value)
+  if token_of(its_value) ~= '' then
+    tokens[i][#tokens[i] + 1] = token_of(its_value)
   end
 end
 
@@ -48,29 +48,29 @@ end
 -- does.
 local function ends_with_the_last(readers, ttl)
   local last = tonumber(readers[#readers]) or 0
-  return math.abs(last - now - ttl) < SAME_END
+  return math.abs(last - set.now - ttl) < SAME_END
 end
 
 -- Looks at everything before anything is changed. What is a lock is told as `look` does it.
-for i = 1, size do
+for i = 1, n do
   local key = KEYS[i]
   local kind = held[i] and 'string' or redis.call('type', key).ok
-  local ttl = kind == 'none' and -2 or redis.call('pttl', key)
+  local left = kind == 'none' and -2 or redis.call('pttl', key)
   local readers = kind == 'zset' and redis.call('zrange', key, '0', '-1', 'withscores')
   local text = held[i] or readers and readers[#readers - 1]
   local ours = text and is_value(text)
-    and (held[i] or ends_with_the_last(readers, ttl))
-  if ttl == -1 or ttl >= 0 and not ours then
-    return refusal(i, 'foreign', ttl, kind)
+    and (held[i] or ends_with_the_last(readers, left))
+  if left == -1 or left >= 0 and not ours then
+    return refusal(i, 'foreign', left, kind)
   end
-  if ttl >= 0 then
+  if left >= 0 then
     to_delete[#to_delete + 1], tokens[i] = key, {}
   end
-  if ttl >= 0 and held[i] then
-    note(i, 'write', held[i], ttl)
-  elseif ttl >= 0 then
+  if left >= 0 and held[i] then
+    note(i, 'write', held[i], left)
+  elseif left >= 0 then
     for r = 1, #readers, 2 do
-      local its = tonumber(readers[r + 1]) - now
+      local its = tonumber(readers[r + 1]) - set.now
       if its > 0 then
         note(i, 'read', readers[r], its)
       end
@@ -81,20 +81,21 @@ end
 -- No other try of this request is to do anything after this one, also if nobody waits for its
 -- answer any more, or the Redis client sends it twice: it would take the keys from their next
 -- owner. Who may not set guards breaks nothing.
-local has_line, has_fence = count(size + 1, 2 * size) > 0, count(2 * size + 1, 3 * size) > 0
-set_guard(home_line, owner_id, NUMBERS - 1, now)
-delete(to_delete)
+local has_line, has_fence = count(n + 1, 2 * n) > 0, count(2 * n + 1, 3 * n) > 0
+set_guard(set.home, set.owner, NUMBERS - 1, set.now)
+delete(to_delete, #to_delete)
 
-for i = 1, size do
-  free[i], tell_first[i] = tokens[i] and true, tokens[i] and has_line or nil
+with_lines(set)
+for i = 1, n do
+  set.free[i], set.tell_first[i] = tokens[i] and true, tokens[i] and has_line or nil
   for t, token in ipairs(has_fence and tokens[i] or {}) do
-    forget_number(KEYS[2 * size + i], token, t == 1)
+    forget_number(KEYS[2 * n + i], token, t == 1)
   end
 end
 if #reply > 1 then
-  publish('p', ARGV[4], ARGV[5])
+  publish('', ARGV[5], ARGV[6])
 end
 if has_line then
-  hand_over(now, micros)
+  hand_over(set)
 end
-return and_more(#reply > 1 and reply or DONE)
+return and_more(set, #reply > 1 and reply or DONE)

@@ -1,14 +1,7 @@
 -- Turns a held set into other modes, if every key is still the token's.
 --
--- KEYS     n = w + r lock keys: w that become write keys, r that become read keys; n lines; if
---          fenced n fences; then lines in which only guards are to be set
--- ARGV[1]  value: `token` or `token|metadata`; every key keeps what is stored
--- ARGV[2]  ttl, ms
--- ARGV[3]  stamp, see guard.lua; '' if there is none
--- ARGV[4]  letters: '1' the stamp has guards to set; 's' see `searches` in readers.lua
--- ARGV[5]  w
--- ARGV[6]  '1': fenced. Who writes where it only read is given a new number
--- ARGV[7]  '1': a lease that runs longer than ttl is left as it is
+-- KEYS and ARGV  see head.lua; every key keeps what is stored. If it is fenced, who writes where it
+--          only read is given a new number
 --
 -- Reply    DONE, or {DONE, fencing number}: every key is held in its new mode, for ttl from now.
 --          {REFUSED, index, mode, ttl, detail}: see refusal. Nothing was changed.
@@ -16,7 +9,9 @@
 --          OVERTAKEN: by a later request of its owner. Nothing was changed.
 --          The error FOREIGNFENCE, see number_after. Nothing was changed.
 
+--#include head.lua
 --#include common.lua
+--#include keys.lua
 --#include values.lua
 --#include readers.lua
 --#include fence.lua
@@ -25,27 +20,25 @@
 --#include line.lua
 --#include handover.lua
 
-local value, ttl, w = ARGV[1], ARGV[2], tonumber(ARGV[5])
-local token, now, micros = token_of(value), clock()
-local fenced = ARGV[6] == '1'
-with_fences, searches = fenced, string.find(ARGV[4], 's', 1, true) ~= nil
-size = read_stamp(ARGV[3], value, #KEYS / (fenced and 3 or 2), 1)
-if overtaken(now) then
+local token, set = token_of(value), set_of(n, letters, stamp, value)
+local fenced, never_shorten = set.fences, letters ~= '' and string.find(letters, 'n', 1, true)
+set.now, set.micros = clock()
+if overtaken(set) then
   return OVERTAKEN
 end
-close(now)
+close(set)
 
 local modes, mine, kinds, leases = {}, {}, {}, {}
 local lost, refused = {NOT_YOURS}, nil
-see(size)
-for i = 1, size do
+set.seen = {}
+for i = 1, n do
   modes[i] = i <= w and 'write' or 'read'
-  local refusal_here, held, kind, left = look(i, modes[i], token, value, now)
+  local refusal_here, held, kind, left = look(set, i, modes[i], token, value)
   if refusal_here and kind == 'zset' then
-    held = reader(KEYS[i], token, value, now)
+    held = reader(set, KEYS[i], token, value)
   end
   mine[i], kinds[i] = held, kind
-  leases[i] = ARGV[7] == '1' and longer(ttl, left) or ttl
+  leases[i] = never_shorten and longer(ttl, left) or ttl
   refused = refused or refusal_here
   if not held then
     lost[#lost + 1] = i
@@ -60,7 +53,7 @@ end
 
 local after, foreign
 if fenced then
-  after, foreign = number_after(2 * size, up_to(size), micros)
+  after, foreign = number_after(set, up_to(n), set.micros)
   if not after then
     return foreign
   end
@@ -71,30 +64,30 @@ end
 if w > 0 then
   redis.call('set', KEYS[1], mine[1], 'px', ttl, 'xx')
 end
+with_lines(set)
 local reads, shared, stronger = {}, {}, false
-for i = w + 1, size do
+for i = w + 1, n do
   if kinds[i] == 'string' then
     redis.call('del', KEYS[i])
   end
   reads[i], shared[i] = true, kinds[i] ~= 'string'
-  local hash = fenced and KEYS[2 * size + i]
-  add_reader(KEYS[i], mine[i], now + leases[i], now, not shared[i], hash)
+  add_reader(set, i, mine[i], set.now + leases[i], not shared[i])
 end
 for i = 1, w do
   stronger = stronger or kinds[i] ~= 'string'
-  written[i], held_for[i] = token, tonumber(leases[i])
+  set.written[i], set.held_for[i] = token, tonumber(leases[i])
   redis.call('set', KEYS[i], mine[i], 'px', leases[i])
 end
 
 local number
 if fenced then
-  number = not stronger and number_of_hold(2 * size, size, w, kinds, token, ttl)
-    or next_number(2 * size, up_to(size), reads, shared, token, after, ttl)
+  number = not stronger and number_of_hold(set, w, kinds, token, ttl)
+    or next_number(set, up_to(n), reads, shared, token, after, ttl)
 end
-if count(size + 1, 2 * size) > 0 then
-  for i = 1, size do
-    tell_first[i] = true -- the lease may end sooner now
+if count(n + 1, 2 * n) > 0 then
+  for i = 1, n do
+    set.tell_first[i] = true -- the lease may end sooner now
   end
-  hand_over(now, micros)
+  hand_over(set)
 end
-return and_more(fenced and {DONE, number} or DONE)
+return and_more(set, fenced and {DONE, number} or DONE)

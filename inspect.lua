@@ -11,6 +11,7 @@
 --          since: when the token was made, see since.lua, or ''.
 
 --#include common.lua
+--#include keys.lua
 --#include values.lua
 --#include since.lua
 --#include entry.lua

@@ -1,13 +1,7 @@
 -- Takes the write locks of a whole set of keys, or none.
 --
--- KEYS     the lock keys; as many lines; with ARGV[5] as many intent keys; all in the same order;
---          then lines in which only guards are to be set
--- ARGV[1]  value: `token` or `token|metadata`
--- ARGV[2]  ttl, ms
--- ARGV[3]  stamp, see guard.lua; absent or '' if there is none
--- ARGV[4]  letters: '1' the stamp has guards to set; 'a' a refusal names all keys that are in the
---          way; absent or '' without any
--- ARGV[5]  ttl of the caller's intents, ms; '0' if it will not ask again; absent without intents
+-- KEYS and ARGV  see head.lua; with an ARGV[5] as many intent keys stand behind the lines
+-- ARGV[5]  ttl of the caller's intents, ms; '0' if it will not ask again; '' without intents
 --
 -- Reply    DONE: every key is held, for ttl from now. A key that the token held already counts as
 --          free and keeps its lease if that is longer; so the same call may come twice, and a set
@@ -16,58 +10,40 @@
 --          values for each other key that is in the way. No lock was changed.
 --          OVERTAKEN: by a later request of its owner. Nothing was changed.
 
+--#include head.lua
+
 -- Everything is free, and nobody waits. This is most of all calls, so it comes before what they
 -- would not use. Of one key it saves 35 % of the server's time on Redis 7.0.15 and on Valkey 8.0.1,
 -- of 8 keys 50 %: see BenchmarkShortCuts, also for the figures below.
-local call, value, ttl, stamp, intent = redis.call, ARGV[1], ARGV[2], ARGV[3], ARGV[5]
-local closes = ARGV[4] == '1' or ARGV[4] == '1a'
-local n = stamp and tonumber(string.match(stamp, '^%d+') or '') or #KEYS / (intent and 3 or 2)
+local intent = ARGV[5] ~= '' and ARGV[5] or nil
+local closes = letters ~= '' and string.find(letters, 'c', 1, true)
 local there -- how many keys and lines exist
 if n == 1 and not closes then
-  there = call('exists', KEYS[1], KEYS[2])
+  there = redis.call('exists', KEYS[1], KEYS[2])
   if there == 0 and not intent then
-    call('set', KEYS[1], value, 'px', ttl)
+    redis.call('set', KEYS[1], value, 'px', ttl)
     return DONE
   end
 end
-for first = 1, (closes or there) and 0 or 2 * n, CHUNK do
-  local last = math.min(first + CHUNK - 1, 2 * n)
-  there = (there or 0) + call('exists', unpack(KEYS, first, last))
-end
 
--- MSETNX of the whole set, then every key its TTL. MSETNX cannot be undone: if there is no memory,
--- or the user may not run PEXPIRE, or the ttl is out of its range, keys would be left that are
--- locked for ever. So all that is tried beforehand, by commands that do nothing to a key that does
--- not exist.
-local function take_free()
-  call('set', KEYS[1], value, 'px', ttl, 'xx')
-  call('pexpire', KEYS[1], ttl)
-  for first = 1, n, CHUNK do
-    local pairs_of_chunk = {}
-    for i = first, math.min(first + CHUNK - 1, n) do
-      pairs_of_chunk[#pairs_of_chunk + 1] = KEYS[i]
-      pairs_of_chunk[#pairs_of_chunk + 1] = value
-    end
-    call('msetnx', unpack(pairs_of_chunk))
-  end
-  for i = 1, n do
-    call('pexpire', KEYS[i], ttl)
-  end
-end
+--#include keys.lua
 
-if there == 0 and not intent then
-  take_free()
-  return DONE
+if n > 1 and not closes then
+  there = count(1, 2 * n)
+  if there == 0 and not intent then
+    take_free(1, n, value, ttl)
+    return DONE
+  end
 end
 
 --#include common.lua
 
 -- One key that somebody writes, and no line: most of those who poll are refused so. It saves 40 %.
-local held = n == 1 and there == 1 and not stamp and not intent and redis.pcall('get', KEYS[1])
+local held = n == 1 and there == 1 and stamp == '' and not intent and redis.pcall('get', KEYS[1])
 if type(held) == 'string' and held ~= '' then
   local other = token_of(held)
   local is_other = #other <= MOST_TOKEN and other ~= token_of(value)
-  local left = is_other and call('pttl', KEYS[1]) or -1
+  local left = is_other and redis.call('pttl', KEYS[1]) or -1
   if left >= 0 then
     local mode = other == '' and 'write-left' or 'write'
     return {REFUSED, 1, mode, left, string.sub(held, #other + 2)}
@@ -78,11 +54,12 @@ end
 --#include guard.lua
 --#include refusal.lua
 
-read_stamp(stamp, value, n, 1)
-local token, names_all = token_of(value), string.find(ARGV[4] or '', 'a', 1, true)
+local set = set_of(n, letters, stamp, value)
+local token = token_of(value)
+local names_all = letters ~= '' and string.find(letters, 'a', 1, true)
 if there and there > 0 and not names_all then
   local known = type(held) == 'table' and string.sub(held.err, 1, 9) == 'WRONGTYPE' and {false}
-  local refused = refused_at_once(n, n, there, token, known)
+  local refused = refused_at_once(set, n, there, token, known)
   if refused and intent then
     declare(2 * n + 1, 3 * n, value, intent, refused)
   end
@@ -96,14 +73,14 @@ end
 local has_line = closes or there ~= 0 and count(n + 1, 2 * n) > 0
 local taken = false
 if not closes then
-  if has_line and only_guards(n + 1, 2 * n) then
+  if has_line and only_guards(set) then
     has_line = false
   end
   taken = not has_line and (there == 0 or count(1, n) == 0)
   if taken and n == 1 then
     redis.call('set', KEYS[1], value, 'px', ttl)
   elseif taken then
-    take_free()
+    take_free(1, n, value, ttl)
   end
   if taken and not intent then
     return DONE
@@ -116,22 +93,22 @@ end
 --#include line.lua
 --#include handover.lua
 
-size = n
+with_lines(set)
 if not taken then
-  local now, micros = clock()
+  set.now, set.micros = clock()
   if has_line then
-    if overtaken(now) then
+    if overtaken(set) then
       return OVERTAKEN
     end
-    close(now, true)
+    close(set, true)
   end
-  see(n)
+  set.seen = {}
   local refused, leases = nil, {}
   for i = 1, n do
-    local its, mine, _, left = look(i, 'write', token, value, now)
+    local its, mine, _, left = look(set, i, 'write', token, value)
     if has_line and not its and not mine then
-      local waiter = waiter_before(i, 'write', token, nil, now)
-      its = waiter and refusal_by_waiter(i, waiter, now)
+      local waiter = waiter_before(set, i, 'write', token, nil)
+      its = waiter and refusal_by_waiter(set, i, waiter)
     end
     refused = also(refused, its)
     if refused and not names_all then
@@ -143,21 +120,21 @@ if not taken then
     if intent then
       declare(2 * n + 1, 3 * n, value, intent, refused)
     end
-    if dropped then
-      hand_over(now, micros)
+    if set.dropped then
+      hand_over(set)
     end
-    return and_more(refused)
+    return and_more(set, refused)
   end
   for i = 1, n do
     redis.call('set', KEYS[i], value, 'px', leases[i])
-    written[i] = token
+    set.written[i] = token
   end
-  if dropped then
-    hand_over(now, micros)
+  if set.dropped then
+    hand_over(set)
   end
 end
 
 if intent then
   withdraw(2 * n + 1, 3 * n, token)
 end
-return and_more(DONE)
+return and_more(set, DONE)

@@ -1,28 +1,27 @@
 -- Tells the least remaining lease of a set.
 --
--- KEYS     the lock keys
--- ARGV[1]  value: `token` or `token|metadata`; what is stored may have other metadata
--- ARGV[2]  's': see `searches` in readers.lua; else absent
+-- KEYS     the n lock keys
+-- ARGV     see head.lua; what is stored may have other metadata
 --
 -- Reply    {DONE, ms}: every key is the token's for that long, at least 1 ms; -1: for ever, because
 --          somebody has made every key of the set persistent.
 --          {NOT_YOURS, index}: this key is not the token's, nor may others be.
 
+--#include head.lua
 --#include common.lua
+--#include keys.lua
 --#include values.lua
 --#include readers.lua
 
-local value = ARGV[1]
-local token, now, least = token_of(value), nil, -1
-local held = strings(#KEYS)
-searches = ARGV[2] == 's'
+local token, least, held = token_of(value), -1, strings(n)
+local set = {searches = letters ~= '' and string.find(letters, 's', 1, true)}
 
-for i = 1, #KEYS do
+for i = 1, n do
   local left
   if not held[i] then
-    now = now or clock()
-    local member, score = reader(KEYS[i], token, value, now)
-    left = member and score - now
+    set.now = set.now or clock()
+    local member, score = reader(set, KEYS[i], token, value)
+    left = member and score - set.now
   elseif held[i] == value or token_of(held[i]) == token then
     left = redis.call('pttl', KEYS[i])
   end

@@ -1,11 +1,7 @@
 -- Makes a number that was given elsewhere the fencing number of a hold, where its own is smaller.
 --
--- KEYS     the lock keys; as many fences; with a stamp the home line, and lines in which only
---          guards are to be set
--- ARGV[1]  value: `token` or `token|metadata`; what is stored may have other metadata
--- ARGV[2]  ttl of the lock, ms
--- ARGV[3]  stamp, see guard.lua; '' if there is none: then nobody asks for a guard
--- ARGV[4]  letters: '1' the stamp has guards to set; 's' see `searches` in readers.lua
+-- KEYS and ARGV  see head.lua, with the letter 'f'; what is stored may have other metadata; without
+--          a stamp nobody asks for a guard
 -- ARGV[5]  number
 --
 -- Reply    DONE: the number of the hold, and the greatest of each key, is this one or greater.
@@ -13,27 +9,26 @@
 --          OVERTAKEN: by a later request of its owner. Nothing was changed.
 --          The error FOREIGNFENCE, see number_after. Nothing was changed.
 
+--#include head.lua
 --#include common.lua
+--#include keys.lua
 --#include values.lua
 --#include readers.lua
 --#include fence.lua
 --#include guard.lua
 
-local value, ttl, number = ARGV[1], ARGV[2], ARGV[5]
-local token, now = token_of(value), clock()
-local n = #KEYS / 2
-searches = string.find(ARGV[4], 's', 1, true) ~= nil
-if ARGV[3] ~= '' then
-  n = read_stamp(ARGV[3], value, n, 2)
-  if overtaken(now) then
+local token, number, set = token_of(value), ARGV[5], set_of(n, letters, stamp, value)
+set.now = clock()
+if stamp ~= '' then
+  if overtaken(set) then
     return OVERTAKEN
   end
-  close(now)
+  close(set)
 end
 local held, lost = strings(n), {NOT_YOURS}
 for i = 1, n do
   local mine = held[i] and token_of(held[i]) == token
-    or not held[i] and reader(KEYS[i], token, value, now)
+    or not held[i] and reader(set, KEYS[i], token, value)
   if not mine then
     lost[#lost + 1] = i
   end
@@ -42,15 +37,15 @@ if #lost > 1 then
   return lost
 end
 
-local after, foreign = number_after(n, up_to(n), 0)
+local after, foreign = number_after(set, up_to(n), 0)
 if not after then
   return foreign
 end
 
 for i = 1, n do
-  local hash, field, text = KEYS[n + i], token, number
-  redis.call('pexpire', hash, life_of_fence(ttl)) -- fails here, if ever: see next_number
-  if (before[i] or 0) < tonumber(number) then
+  local hash, field, text = KEYS[set.fences + i], token, number
+  redis.call('pexpire', hash, life_of_fence(ttl)) -- fails here, if ever
+  if (set.before[i] or 0) < tonumber(number) then
     redis.call('hset', hash, '', number)
   end
   if held[i] then

@@ -1,42 +1,37 @@
 -- Extends the leases of a whole set, if every key is still the token's.
 --
--- KEYS     n lock keys; unless there is an ARGV[5] n lines, else with a stamp the home line; then
---          lines in which only guards are to be set
--- ARGV[1]  value: `token` or `token|metadata`; what is stored may have other metadata
--- ARGV[2]  ttl, ms
--- ARGV[3]  stamp, see guard.lua; '' if there is none: then nobody asks for a guard, if there is an
---          ARGV[5]
--- ARGV[4]  letters: '1' the stamp has guards to set; 's' see `searches` in readers.lua
--- ARGV[5]  '1': a lease that runs longer than ttl is left as it is, so that a late request
---          never shortens what a later one has given
+-- KEYS and ARGV  see head.lua; what is stored may have other metadata. With the letter 'n' a lease
+--          that runs longer than ttl is left as it is, so that a late request never shortens what a
+--          later one has given: then there are no lines, but with a stamp the home line, and
+--          without one nobody asks for a guard
 --
 -- Reply    DONE: every key is held for ttl from now.
 --          {NOT_YOURS, index, ...}: the keys that are not the token's. Nothing was changed.
 --          OVERTAKEN: by a later request of its owner. Nothing was changed.
 
+--#include head.lua
 --#include common.lua
+--#include keys.lua
 --#include values.lua
 --#include readers.lua
 --#include guard.lua
 
-local value, ttl, never_shorten = ARGV[1], tonumber(ARGV[2]), ARGV[5] == '1'
-local token, n, now, micros = token_of(value), never_shorten and #KEYS or #KEYS / 2, nil, nil
-searches = string.find(ARGV[4], 's', 1, true) ~= nil
-if ARGV[3] ~= '' or not never_shorten then
-  n = read_stamp(ARGV[3], value, n, 1)
-  now, micros = clock()
-  if overtaken(now) then
+local never_shorten = letters ~= '' and string.find(letters, 'n', 1, true)
+local token, set = token_of(value), set_of(n, letters, stamp, value)
+if stamp ~= '' or not never_shorten then
+  set.now, set.micros = clock()
+  if overtaken(set) then
     return OVERTAKEN
   end
-  close(now)
+  close(set)
 end
 local held, reads, lost = strings(n), {}, {NOT_YOURS}
 local has_line = not never_shorten and count(n + 1, 2 * n) > 0
 
 for i = 1, n do
   if not held[i] then
-    now = now or clock()
-    local member, score = reader(KEYS[i], token, value, now)
+    set.now = set.now or clock()
+    local member, score = reader(set, KEYS[i], token, value)
     if member then
       reads[i] = {member, score}
     else
@@ -53,15 +48,14 @@ end
 for i = 1, n do
   local read = reads[i]
   if read then
-    local score = now + ttl
+    local score = set.now + ttl
     if never_shorten then
       score = math.max(score, read[2])
     end
     extend_reader(KEYS[i], read[1], score)
   else
     -- Also if nothing changes: WAIT is about what was written.
-    local lease = never_shorten and math.max(ttl, redis.call('pttl', KEYS[i])) or ttl
-    lease = string.format('%d', lease)
+    local lease = never_shorten and longer(ttl, redis.call('pttl', KEYS[i])) or ttl
     if held[i] == value .. '?' then -- a candidate was elected, see inctx.Pending
       -- Without memory it fails, and the lease is renewed all the same.
       redis.pcall('set', KEYS[i], value, 'px', lease)
@@ -79,10 +73,10 @@ end
 --#include handover.lua
 
 -- Who waits was told when the leases would be over that end sooner now.
-size = n
+with_lines(set)
 local same = {}
 for i = 1, n do
-  same[i], tell_first[i] = true, true
+  same[i], set.tell_first[i] = true, true
 end
-hand_over(now, micros, same)
-return and_more(DONE)
+hand_over(set, same)
+return and_more(set, DONE)

@@ -1,25 +1,15 @@
 -- Takes a set of write and read locks, or none of them; or stands in line for it. Fencing numbers
 -- are given here, too.
 --
--- KEYS     n = w + r lock keys: w write keys, r read keys; n lines; if fenced n fences; without
---          an ARGV[10] r intent keys, of the read keys; with an ARGV[7] w more, of the write keys;
---          then lines in which only guards are to be set
--- ARGV[1]  value: `token` or `token|metadata`
--- ARGV[2]  ttl, ms
--- ARGV[3]  stamp, see guard.lua; '' if there is none
--- ARGV[4]  letters: '1' the stamp has guards to set; 'k' it may have, and read keys that the token
---          writes stay what they are; 's' see `searches` in readers.lua; 'a' a refusal names all
---          keys that are in the way
--- ARGV[5]  w
--- ARGV[6]  r
--- ARGV[7]  ttl of the caller's intents, ms; '0' if it will not ask again; '' without intents
--- ARGV[8]  '1': fenced
--- ARGV[9]  for how long the server has to have been up, ms; 0: it does not matter
--- ARGV[10] id of the waiter, if it stands in line when it has to wait; else absent
--- ARGV[11] its place, '' if it has none yet, '?' if that is not known
--- ARGV[12] for how long it counts as alive if it does not ask again, ms
--- ARGV[13] 's' if its channel is sharded, else 'p'
--- ARGV[14] its channel
+-- KEYS and ARGV  see head.lua; of one that stands in no line as many intent keys as it reads stand
+--          behind, of its read keys, and of one that has an intent as many as it writes
+-- ARGV[5]  id of the waiter, if it stands in line when it has to wait; else ''
+-- ARGV[6]  its place, '' if it has none yet, '?' if that is not known. Of one that stands in no line
+--          the ttl of its intents, ms: '0' if it will not ask again, '' without intents
+-- ARGV[7]  what its entries say behind `alive until`, see entry.lua: that at its first key,
+-- ARGV[8]  those at its other keys to write,
+-- ARGV[9]  and those at its other keys to read
+-- ARGV[10] for how long the server has to have been up, ms; '' if it does not matter
 --
 -- Reply    DONE, or {DONE, fencing number}: every key is held in its mode, for ttl from now. What
 --          the token held already, in either mode, counts as free; it keeps its number, and its
@@ -32,10 +22,13 @@
 --          OVERTAKEN: by a later request of its owner. Nothing was changed.
 --          The error FOREIGNFENCE, see number_after. No lock was changed.
 
-local value, ttl, letters, w, r = ARGV[1], ARGV[2], ARGV[4], tonumber(ARGV[5]), tonumber(ARGV[6])
-local n, intent, id = w + r, ARGV[7], ARGV[10]
-local plain = intent == '' and ARGV[9] == '0'
-  and (letters == '' or not string.find(letters, '[1k]'))
+--#include head.lua
+
+local id = ARGV[5] ~= '' and ARGV[5] or nil
+local stands = id and ARGV[6] ~= nil and ARGV[6] ~= '' -- most likely, so there are lines
+local intent, uptime = not id and ARGV[6] or '', ARGV[10] or ''
+local closes = letters ~= '' and string.find(letters, 'c', 1, true)
+local plain = intent == '' and uptime == '' and not closes
 
 --#include common.lua
 
@@ -45,7 +38,7 @@ local plain = intent == '' and ARGV[9] == '0'
 -- This is the same as below, without what it would not use, and before the functions are made that
 -- it does not need, which saves 60 %. Nobody can have overtaken one that enters behind all others,
 -- because guards stand behind all places.
-if plain and #KEYS == 2 and w == 1 and (ARGV[11] or '') == '' then
+if plain and #KEYS == 2 and w == 1 and not stands then
   local held = redis.pcall('get', KEYS[1])
   if not held and redis.call('exists', KEYS[2]) == 0 then
     redis.call('set', KEYS[1], value, 'px', ttl)
@@ -56,12 +49,11 @@ if plain and #KEYS == 2 and w == 1 and (ARGV[11] or '') == '' then
     local left = may_wait and redis.call('pttl', KEYS[1]) or -1
     local line_left = left >= 0 and redis.call('pttl', KEYS[2]) or -1
     local now, micros = clock()
-    local place, flags = string.format('%d', micros), ARGV[13] .. (ARGV[8] == '1' and 'f-' or '--')
+    local place = string.format('%d', micros)
     if line_left > 0 and redis.pcall('zcount', KEYS[2], place, '+inf') == 0 then
-      local text = entry_text(id, now + ARGV[12], 'w', flags, ttl, 1, ARGV[14], '', value)
-      redis.call('zadd', KEYS[2], place, text)
-      if line_left < 2 * ARGV[12] - 1000 then
-        redis.call('pexpire', KEYS[2], string.format('%d', 2 * ARGV[12]))
+      redis.call('zadd', KEYS[2], place, id .. '|' .. now + LIFE .. '|' .. ARGV[7])
+      if line_left < 2 * LIFE - 1000 then
+        redis.call('pexpire', KEYS[2], '' .. 2 * LIFE)
       end
       local mode = other == '' and 'write-left' or 'write'
       return {IN_LINE, 1, mode, left, string.sub(held, #other + 2), micros, micros, -1, 1}
@@ -69,27 +61,28 @@ if plain and #KEYS == 2 and w == 1 and (ARGV[11] or '') == '' then
   end
 end
 
-local keeps = string.find(letters, 'k', 1, true)
+local keeps = letters ~= '' and string.find(letters, 'k', 1, true)
+local fenced = letters ~= '' and string.find(letters, 'f', 1, true)
+local names_all = letters ~= '' and string.find(letters, 'a', 1, true)
 
+--#include keys.lua
 --#include values.lua
 --#include entry.lua
 --#include guard.lua
 --#include refusal.lua
 --#include enter.lua
 
-read_stamp(ARGV[3], value, n, 1)
-local token, fenced = token_of(value), ARGV[8] == '1'
-local names_all = string.find(ARGV[4], 'a', 1, true)
-local now, micros
+local set = set_of(n, letters, stamp, value)
+local token = token_of(value)
 local last -- the place of the last in the first line, as text
 
 -- The first key is held by a writer, and the waiter has no place yet: most of those who have to
 -- wait. The same as below, without what it would not use, which saves 50 % of one key, 35 % of 8.
 -- In a line without guards nobody can have overtaken it: they stand behind all places.
-if plain and id and ARGV[11] == '' and not names_all then
+if plain and id and not stands and not names_all then
   last = redis.call('zrange', KEYS[n + 1], '-1', '-1', 'withscores')[2]
   local guarded = last and tonumber(last) >= GUARDS
-  if guarded and #KEYS == 2 and w == 1 and only_guards(2, 2)
+  if guarded and #KEYS == 2 and w == 1 and only_guards(set)
     and redis.call('set', KEYS[1], value, 'px', ttl, 'nx') then
     return DONE -- where only guards of others stand in the line, which saves 60 %
   end
@@ -97,15 +90,16 @@ if plain and id and ARGV[11] == '' and not names_all then
   local other = held and token_of(held) ~= token and is_value(held)
   local left = other and redis.call('pttl', KEYS[1]) or -1
   if left >= 0 then
-    now, micros = clock()
-    local place, there = enter_lines(n, w, nil, last, now, micros)
+    set.now, set.micros = clock()
+    local place, there = enter_lines(set, id, w, nil, last)
     local ms, heard = left, 1
     if is_waited(there[1]) then
       ms = -1
     else
       heard = is_heard()
     end
-    return {IN_LINE, 1, mode_of('write', held), left, metadata_of(held), place, micros, ms, heard}
+    return {IN_LINE, 1, mode_of('write', held), left, metadata_of(held), place, set.micros, ms,
+      heard}
   end
 end
 
@@ -116,7 +110,6 @@ local modes, mine, kinds, leases = {}, {}, {}, {}
 local all_mine = true
 local given -- the fencing number
 local intents = (fenced and 3 or 2) * n -- they stand behind these
-searches = string.find(ARGV[4], 's', 1, true) ~= nil
 for i = 1, n do
   modes[i], kinds[i], leases[i] = i <= w and 'write' or 'read', 'none', ttl
 end
@@ -126,14 +119,14 @@ end
 local function take()
   local after, foreign
   if fenced then
-    after, foreign = number_after(2 * n, up_to(n), micros)
+    after, foreign = number_after(set, up_to(n), set.micros)
     if not after then
       return foreign
     end
   end
   -- The first write is one that may fail and leave nothing, a SET of a key that has to exist: if
   -- memory is short, none of the set is taken.
-  if w > 0 and r > 0 then
+  if w > 0 and n > w then
     redis.call('set', KEYS[1], value, 'px', ttl, 'xx')
   end
   local reads, shared = {}, {}
@@ -147,29 +140,29 @@ local function take()
       elseif mine[i] and mine[i] ~= value then
         redis.call('zrem', KEYS[i], mine[i])
       end
-      add_reader(KEYS[i], value, now + leases[i], now, not shared[i], fenced and KEYS[2 * n + i])
+      add_reader(set, i, value, set.now + leases[i], not shared[i])
     end
   end
   for i = 1, w do
     redis.call('set', KEYS[i], value, 'px', leases[i])
   end
   if fenced then
-    given = all_mine and number_of_hold(2 * n, n, w, kinds, token, ttl)
-      or next_number(2 * n, up_to(n), reads, shared, token, after, ttl)
+    given = all_mine and number_of_hold(set, w, kinds, token, ttl)
+      or next_number(set, up_to(n), reads, shared, token, after, ttl)
   end
 end
 
 -- Nobody holds a key, and nobody waits. Not to look at each key saves 40 %, of 8 keys.
-local stands = ARGV[11] and ARGV[11] ~= '' -- most likely, so there are lines
 local keys_there, lines_there = count(1, stands and n or 2 * n), stands and n or 0
-local intents_there = not id and intent == '' and r > 0 and count(intents + 1, intents + r) or 0
+local asks_intents = not id and intent == '' and n > w
+local intents_there = asks_intents and count(intents + 1, intents + n - w) or 0
 if plain and keys_there + lines_there + intents_there == 0 then
-  now, micros = clock()
+  set.now, set.micros = clock()
   all_mine = false
   return take() or given and {DONE, given} or DONE
 end
 if plain and not id and keys_there > 0 and not names_all then
-  local refused = refused_at_once(n, w, keys_there, token)
+  local refused = refused_at_once(set, w, keys_there, token)
   if refused then
     return refused
   end
@@ -182,17 +175,18 @@ end
 --#include line.lua
 --#include handover.lua
 
-size, with_fences = n, fenced
-now, micros = clock()
-local has_line = string.find(ARGV[4], '[1k]') or lines_there > 0
+with_lines(set)
+set.now, set.micros = clock()
+set.seen, set.there = {}, keys_there
+local has_line = closes or lines_there > 0
 if has_line then
-  if overtaken(now) then
+  if overtaken(set) then
     return OVERTAKEN
   end
-  close(now, true)
+  close(set, true)
 end
 
-if ARGV[9] ~= '0' then
+if uptime ~= '' then
   local info = redis.pcall('info', 'server')
   if type(info) == 'table' then
     return info -- the user may not ask, for example: then nobody knows, so nothing is taken
@@ -202,32 +196,30 @@ if ARGV[9] ~= '0' then
     return redis.error_reply('ERR INFO does not say for how long the server has been up')
   end
   -- Seconds are rounded down on both ends of the time.
-  local left = tonumber(ARGV[9]) - 1000 * (up - 1)
+  local left = tonumber(uptime) - 1000 * (up - 1)
   if left > 0 then
     if intent ~= '' then
-      withdraw(intents + r + 1, intents + r + w, token)
+      withdraw(intents + n - w + 1, intents + n, token)
     end
     return refusal(1, 'restarted', left, '')
   end
 end
 
-local place -- in the lines
-if ARGV[11] == '?' then
+local place = stands and tonumber(ARGV[6]) or nil -- in the lines
+if stands and ARGV[6] == '?' then
   for i = 1, n do
-    local entry = entry_at(i, id)
+    local entry = entry_at(set, i, id)
     place = place or entry and entry.place
   end
-else
-  place = tonumber(ARGV[11] or '')
 end
 
 -- The entry of the waiter in its first line.
 local function my_first()
-  local front = fronts[1] and fronts[1][1] or ''
+  local front = set.fronts[1] and set.fronts[1][1] or ''
   if string.sub(front, 1, #id + 1) == id .. '|' then
     return entry_of(front, place)
   end
-  return entry_at(1, id, place)
+  return entry_at(set, 1, id, place)
 end
 
 -- Takes the waiter out of its lines.
@@ -235,14 +227,14 @@ local function leave_lines()
   local entered = my_first()
   local home, writes, reads
   if entered then
-    home, writes, reads = my_entries(n, w, entered.till)
+    home, writes, reads = my_entries(id, entered.till)
   end
   for i = 1, n do
     local text = my_entry(i, w, home, writes, reads)
     if not text or redis.pcall('zrem', KEYS[n + i], text) ~= 1 then
-      leave_line(i, id, place)
+      leave_line(set, i, id, place)
     end
-    fronts[i], heads[i] = nil, nil
+    set.fronts[i], set.heads[i] = nil, nil
   end
 end
 
@@ -250,10 +242,10 @@ end
 -- is to be written. To write the entries anew would cost three commands a key.
 local function stands_well()
   local entered = place and my_first()
-  if not entered or entered.till - now < ARGV[12] - 500 then
+  if not entered or entered.till - set.now < LIFE - 500 then
     return false
   end
-  local home, writes, reads = my_entries(n, w, entered.till)
+  local home, writes, reads = my_entries(id, entered.till)
   for i = 1, n do
     local text = my_entry(i, w, home, writes, reads)
     if tonumber(redis.call('zscore', KEYS[n + i], text) or 0) ~= place then
@@ -267,7 +259,7 @@ end
 -- line, which keeps their writers out: two such sets could keep each other out for ever.
 local declared = {}
 if intents_there > 0 then
-  declared = strings(r, intents)
+  declared = strings(n - w, intents)
 end
 local function refused_by_intent(i)
   local waiting = declared[i - w]
@@ -278,14 +270,13 @@ local function refused_by_intent(i)
 end
 
 local refused
-see(n, keys_there)
 for i = 1, n do
   local its, left
-  its, mine[i], kinds[i], left = look(i, modes[i], token, value, now)
+  its, mine[i], kinds[i], left = look(set, i, modes[i], token, value)
   leases[i] = longer(ttl, left)
   if not its and not mine[i] then
-    local waiter = has_line and waiter_before(i, modes[i], token, place, now)
-    its = waiter and refusal_by_waiter(i, waiter, now) or refused_by_intent(i)
+    local waiter = has_line and waiter_before(set, i, modes[i], token, place)
+    its = waiter and refusal_by_waiter(set, i, waiter) or refused_by_intent(i)
   end
   refused = also(refused, its)
   if refused and not names_all then
@@ -302,61 +293,62 @@ if refused and id then
     if place then
       leave_lines()
     end
-    place, there = enter_lines(n, w, place, not dropped and last, now, micros)
+    place, there = enter_lines(set, id, w, place, not set.dropped and last)
   end
   if stands or not is_waited(there[1]) then
     heard = is_heard()
   end
   if refused[3] ~= 'queue' and not is_waited(there[first]) then
-    local front = in_line(first, '0', '0')[1] or ''
+    local front = in_line(set, first, '0', '0')[1] or ''
     if string.sub(front, 1, #id + 1) == id .. '|' then
       ms = refused[4]
     end
   end
-  if dropped then
-    hand_over(now, micros)
+  if set.dropped then
+    hand_over(set)
   end
-  local reply = {IN_LINE, first, refused[3], refused[4], refused[5], place, micros, ms, heard}
+  local reply = {IN_LINE, first, refused[3], refused[4], refused[5], place, set.micros, ms,
+    heard}
   for k = 6, #refused do
     reply[#reply + 1] = refused[k]
   end
-  return and_more(reply)
+  return and_more(set, reply)
 end
 if refused then
   if intent ~= '' then
-    declare(intents + r + 1, intents + r + w, value, intent, refused)
+    declare(intents + n - w + 1, intents + n, value, intent, refused)
   end
-  if dropped then
-    hand_over(now, micros)
+  if set.dropped then
+    hand_over(set)
   end
-  return and_more(refused)
+  return and_more(set, refused)
 end
 
 local foreign = take()
 if foreign then
-  if dropped then
-    hand_over(now, micros)
+  if set.dropped then
+    hand_over(set)
   end
   return foreign
 end
 if intent ~= '' then
-  withdraw(intents + r + 1, intents + r + w, token)
+  withdraw(intents + n - w + 1, intents + n, token)
 end
 local freer = false -- for the readers who wait
 for i = 1, n do
   freer = freer or i > w and kinds[i] == 'string' and not keeps
-  written[i] = i <= w and token or nil
-  held_for[i] = tonumber(leases[i])
+  set.written[i] = i <= w and token or nil
+  set.held_for[i] = tonumber(leases[i])
 end
 if place then
   leave_lines()
 end
 if has_line and (place or freer) then
   for i = 1, n do
-    tell_first[i] = true
+    set.tell_first[i] = true
   end
 end
-if has_line and (place or freer or dropped) then
-  hand_over(now, micros)
+if has_line and (place or freer or set.dropped) then
+  hand_over(set)
 end
-return and_more(given and {DONE, given} or DONE)
+return and_more(set, given and {DONE, given} or DONE)

@@ -17,31 +17,24 @@ local function clock()
   return time[1] * 1000 + math.floor(time[2] / 1000), time[1] * 1000000 + time[2]
 end
 
--- See entry.lua, also for parts_of.
-local function entry_text(id, till, mode, flags, ttl, keys, channel, names, value)
-  return string.format('%s|%d|%s|%s|%s|%d|%d|%d|%s%s%s', id, till, mode, flags, ttl, keys,
-    #channel, #names, channel, names, value)
-end
-
 -- What follows each part cannot stand in it, so no text is gone through more than once, whoever
 -- wrote it.
-local ENTRY = '^([^|]+)|(%d+)|([wr])|([ps])([f-])([h-])|([1-9]%d*)|(%d+)|(%d+)|(%d+)|()'
+local ENTRY = '^([^|]+)|(%d+)|([wr][ps][f-][h-]%a*)|([1-9]%d*)|(%d+)|(%d+)|(%d+)|()'
 
--- The parts of an entry, up to where the channel begins; nil if the text is none. Numbers of more
--- digits are none that a command takes: such an entry is nobody's.
+-- The parts of an entry, see entry.lua, up to where the channel begins; nil if the text is none.
+-- Numbers of more digits are none that a command takes: such an entry is nobody's.
 local function parts_of(text)
-  local id, till, mode, how, number, first, ttl, keys, channel, names, at =
-    string.match(text, ENTRY)
+  local id, till, how, ttl, keys, channel, names, at = string.match(text, ENTRY)
   if id and #till <= 15 and #ttl <= 12 and #keys <= 9 and #channel <= 9 and #names <= 9 then
-    return id, till, mode, how, number, first, ttl, keys, channel, names, at
+    return id, till, how, ttl, keys, channel, names, at
   end
 end
 
--- Publishes on a channel, which is sharded if `how` is 's', and returns how many hear it; nil if
--- the user of this script may not publish.
+-- Publishes on a channel, which is sharded if `how` of an entry says so, and returns how many hear
+-- it; nil if the user of this script may not publish.
 local function publish(how, channel, message)
   local heard
-  if how == 's' then
+  if string.byte(how, 2) == 115 then -- 's'
     heard = redis.pcall('spublish', channel, message)
   else
     heard = redis.pcall('publish', channel, message)

@@ -20,22 +20,11 @@ local function is_waited(there)
   return there == 'waiters' or there == 'renewed'
 end
 
--- The entries of the waiter, that counts as alive until then: at its first key, and at the others
--- that it wants to write, and to read. One that may read some of its keys already, under other
--- metadata, names a key that no script has: so it is told to ask, and finds what it has.
-local function my_entries(n, w, till)
-  local flags, names = ARGV[13] .. (ARGV[8] == '1' and 'f' or '-'), {}
-  for i = 1, n > 1 and n or 0 do
-    names[i] = (i <= w and 'w' or 'r') .. #KEYS[i] .. ':' .. KEYS[i]
-  end
-  if n > 1 and n > w and string.find(ARGV[4], 's', 1, true) then
-    names[n + 1] = 'r0:'
-  end
-  local function entry(mode, first, text)
-    return entry_text(ARGV[10], till, mode, flags .. first, ARGV[2], n, ARGV[14], text, ARGV[1])
-  end
-  return entry(w > 0 and 'w' or 'r', n > 1 and 'h' or '-', table.concat(names)),
-    w > 1 and entry('w', '-', KEYS[1]), n > w and n > 1 and entry('r', '-', KEYS[1])
+-- The entries of a waiter that counts as alive until then: at its first key, and at the others that
+-- it wants to write, and to read.
+local function my_entries(id, till)
+  local head = id .. '|' .. till .. '|'
+  return head .. ARGV[7], head .. (ARGV[8] or ''), head .. (ARGV[9] or '')
 end
 
 -- That of the entries of my_entries which stands in the line of KEYS[i].
@@ -46,19 +35,16 @@ end
 -- Whether somebody hears the channel of the waiter. One that enters behind others does not ask: it
 -- has just subscribed.
 local function is_heard()
-  local heard
-  if ARGV[13] == 's' then
-    heard = redis.call('spublish', ARGV[14], '')
-  else
-    heard = redis.call('publish', ARGV[14], '')
-  end
-  return heard > 0 and 1 or 0
+  local how, channel, at = string.match(ARGV[7], '^(%a+[^|]*)|%d+|%d+|(%d+)|%d+|()')
+  return redis.call(string.byte(how, 2) == 115 and 'spublish' or 'publish',
+    string.sub(ARGV[7], at, at + channel - 1), '') > 0 and 1 or 0
 end
 
--- Enters the lines of n keys, of which the first w are to be written, in the place that the waiter
--- had, or behind all others. `last`: of the first line, see last_place. Returns the place, and what
--- stood in each line: nil if nothing did.
-local function enter_lines(n, w, place, last, now, micros)
+-- Enters the lines of a set, of which the first w keys are to be written, in the place that the
+-- waiter had, or behind all others. `last`: of the first line, see last_place. Returns the place,
+-- and what stood in each line: nil if nothing did.
+local function enter_lines(set, id, w, place, last)
+  local n, now, micros = set.n, set.now, set.micros
   local call, at, there, proved = redis.call, place or micros, {}, false
   local this_second = micros - micros % 1000000
   for i = 1, place and 0 or n do
@@ -73,8 +59,8 @@ local function enter_lines(n, w, place, last, now, micros)
     end
   end
 
-  local score, life = string.format('%d', at), string.format('%d', 2 * ARGV[12])
-  local home, writes, reads = my_entries(n, w, now + ARGV[12])
+  local score, life = string.format('%d', at), '' .. 2 * LIFE
+  local home, writes, reads = my_entries(id, now + LIFE)
   for i = 1, n do
     local line, text = KEYS[n + i], my_entry(i, w, home, writes, reads)
     local left = (place or there[i] == 'guards') and call('pttl', line)

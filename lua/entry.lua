@@ -5,15 +5,19 @@
 -- lines, greater than every place that was in one of them when it came; so the order is the same
 -- everywhere, and waiters of overlapping sets cannot wait for each other. An entry is
 --
---   id|alive until|mode|flags|ttl|size of the set|#channel|#names|channel names value
+--   id|alive until|how|ttl|size of the set|#channel|#names|channel names value
+--
+-- The caller writes all behind `alive until`: for its first key, and for others that it wants to
+-- write, or to read.
 --
 -- id       of the waiter, 22 characters. The first NAME of them are the name by which messages call
 --          it; the rest is a secret, which is told with the grant alone: so nobody who can only
 --          listen and publish can make the waiter believe that it was granted its keys
--- alive    until this ms of the server's clock, unless it asks again
--- mode     'w' or 'r', of this key
--- flags    's' sharded or 'p' plain pub/sub; 'f' it wants a fencing number, or '-'; 'h' the first
---          key of its set, or '-'
+-- alive    until this ms of the server's clock, unless it asks again. At this moment less LIFE it
+--          entered, or asked last; the moment at which it came is its place
+-- how      'w' or 'r': it wants to write this key, or to read it; 's' sharded or 'p' plain pub/sub;
+--          'f' it wants a fencing number, or '-'; 'h' the first key of its set, or '-'. More
+--          letters may follow, which these scripts leave alone
 -- ttl      of its lease, ms
 -- names    of the keys of the set: 'w5:stock' one after the other at the first of them, the name
 --          of the first at the others; none if it waits for one key
@@ -31,4 +35,10 @@
 -- The name by which messages call a waiter.
 local function name_of(id)
   return string.sub(id, 1, NAME)
+end
+
+-- The text of an entry.
+local function entry_text(id, till, how, ttl, keys, channel, names, value)
+  return string.format('%s|%d|%s|%s|%d|%d|%d|%s%s%s', id, till, how, ttl, keys, #channel, #names,
+    channel, names, value)
 end

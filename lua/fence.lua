@@ -12,9 +12,6 @@ local DAY = 24 * HOUR
 -- Of how many readers of all its keys a script keeps the numbers, where it drops others.
 local MOST_KEPT = 256
 
-local before, base = {}, 0 -- what number_after has found, by key, and the µs that it was given
-local ttl_proved = false -- that a new hash can be given its TTL
-
 -- It is renewed once an hour, which is seen by the numbers themselves: most are moments, in µs.
 local function life_of_fence(ttl)
   return string.format('%d', math.max(DAY + HOUR, 2 * ttl))
@@ -31,12 +28,11 @@ end
 
 -- The number of a hold: the one that the token was given for every key; nil if there is no such,
 -- or it is not the greatest one of a key that the token writes: then the hold is another, or has
--- grown. `first` is the place in KEYS before the hashes, `kinds` has the types of KEYS[1..n]; the
--- keys behind the first `w` are read from now on.
-local function number_of_hold(first, n, w, kinds, token, ttl)
+-- grown. `kinds` has the types of the keys; those behind the first `w` are read from now on.
+local function number_of_hold(set, w, kinds, token, ttl)
   local number
-  for i = 1, n do
-    local hash = KEYS[first + i]
+  for i = 1, set.n do
+    local hash = KEYS[set.fences + i]
     local given = redis.call('hget', hash, token)
     if kinds[i] == 'string' then
       local last = redis.call('hget', hash, '')
@@ -49,10 +45,10 @@ local function number_of_hold(first, n, w, kinds, token, ttl)
     end
     number = given
   end
-  for i = 1, n do
-    redis.call('pexpire', KEYS[first + i], life_of_fence(ttl))
+  for i = 1, set.n do
+    redis.call('pexpire', KEYS[set.fences + i], life_of_fence(ttl))
     if i > w and kinds[i] == 'string' then
-      redis.call('hset', KEYS[first + i], token, number)
+      redis.call('hset', KEYS[set.fences + i], token, number)
     end
   end
   return tonumber(number)
@@ -61,13 +57,12 @@ end
 -- Readers that died left their numbers behind, where no script had both. When they have become
 -- many, the hash begins anew with the numbers of those who read, and this returns true; if these
 -- are many, too, all of it stays.
-local kept = 0
-local function forget_dead_readers(hash, key)
-  local readers = redis.call('zcard', key)
+local function forget_dead_readers(set, hash, key)
+  local readers, kept = redis.call('zcard', key), set.kept or 0
   if kept + readers > MOST_KEPT or redis.call('hlen', hash) < 2 * readers + 64 then
     return false
   end
-  kept = kept + readers
+  set.kept = kept + readers
   local numbers = {}
   for _, member in ipairs(redis.call('zrange', key, '0', '-1')) do
     local token = string.match(member, '^[^|]*')
@@ -84,21 +79,22 @@ local function forget_dead_readers(hash, key)
   return true
 end
 
--- The number that comes after every number given before for any of the keys. It is read before a
--- script writes anything: if numbers are not what stands beside a key there can be none, which is
--- for nobody to overwrite. Then it returns nil, and the reply that says so.
-local function number_after(first, where, micros)
-  local number = micros
-  base = micros
+-- The number that comes after every number given before for any of the keys, and is not less than
+-- `least`. It is read before a script writes anything: if numbers are not what stands beside a key
+-- there can be none, which is for nobody to overwrite. Then it returns nil, and the reply that says
+-- so. The last number of each key stands in set.before from then on.
+local function number_after(set, where, least)
+  local number, before = least, set.before or {}
+  set.before = before
   for _, i in ipairs(where) do
-    local last = redis.pcall('hget', KEYS[first + i], '')
+    local last = redis.pcall('hget', KEYS[set.fences + i], '')
     if type(last) == 'table' and string.sub(last.err, 1, 9) ~= 'WRONGTYPE' then
       return nil, last -- the user may not ask, for example: a number made up could be too small
     end
     before[i] = last and tonumber(last)
     last = type(last) ~= 'table' and tonumber(last or 0)
     if not last or last ~= last or last >= MOST then -- the second is NaN
-      local kind = redis.call('type', KEYS[first + i]).ok
+      local kind = redis.call('type', KEYS[set.fences + i]).ok
       return nil, redis.error_reply(string.format('FOREIGNFENCE %d %s', i, kind))
     end
     if last >= number then
@@ -110,37 +106,38 @@ end
 
 -- Reports whether the TTL of the hash of KEYS[i] is to be renewed: it was not within this hour, or
 -- that is not known, because the last number is no moment that has passed.
-local function is_due(i, number, ttl)
-  local last = before[i]
-  return not last or last >= base or 2 * ttl > DAY
+local function is_due(set, i, number, ttl)
+  local last = set.before[i]
+  return not last or last >= set.micros or 2 * ttl > DAY
     or math.floor(last / HOUR / 1000) ~= math.floor(number / HOUR / 1000)
 end
 
 -- Gives a token the number that comes after those of all the keys, see number_after. `reads[i]`: it
 -- reads KEYS[i]. `shared[i]`: so do others; else the numbers of other tokens are of the past.
-local function next_number(first, where, reads, shared, token, number, ttl)
+local function next_number(set, where, reads, shared, token, number, ttl)
   local text, life = string.format('%d', number), life_of_fence(ttl)
   local written = text .. '|' .. token
   -- Readers that take free keys may find the numbers of very many that have died within the hour:
   -- each looks at one of its keys, whichever it is.
   local looked_at = where[1 + number % #where]
   for _, i in ipairs(where) do
-    local hash, is_new, due = KEYS[first + i], not before[i], is_due(i, number, ttl)
+    local hash, is_new = KEYS[set.fences + i], not set.before[i]
+    local due = is_due(set, i, number, ttl)
     if i == looked_at and reads[i] and not shared[i] then
       due = due or redis.call('hlen', hash) > MOST_KEPT
     end
     local begins_anew = due and not is_new and not shared[i]
     -- If the user may not run it, or the ttl is too long, it fails here and not behind HSET, which
     -- would leave a hash without a TTL.
-    if due and not (is_new and ttl_proved) then
+    if due and not (is_new and set.fence_ttl_proved) then
       redis.call('pexpire', hash, life)
-      ttl_proved = true
+      set.fence_ttl_proved = true
     end
     if begins_anew then
       unlink(hash)
       is_new = true
     elseif due and not is_new then
-      is_new = forget_dead_readers(hash, KEYS[i])
+      is_new = forget_dead_readers(set, hash, KEYS[i])
     end
     if reads[i] then
       redis.call('hset', hash, '', text, token, text)

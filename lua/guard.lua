@@ -6,52 +6,57 @@
 -- number, so that guards stand behind all places. A request asks for the guard of its owner in its
 -- home line, that of its first key.
 --
--- The stamp of a request is `size|id|number|`: how many lock keys it has, the id of its owner, its
--- number; then `id|number|line|` for each guard that it sets before it does its work, the line
--- being a place in KEYS. A request without a stamp has the token for the id, and the number 0.
+-- The stamp of a request is `id|number|`: the id of its owner, and its number; then
+-- `id|number|line|` for each guard that it sets before it does its work, the line being a place in
+-- KEYS. A request without a stamp has the token for the id, and the number 0.
 
-local owner_id, own_number, home_line, to_close -- of the stamp
-
--- Reads a stamp, of a request whose home line stands `step` times the size of its set, and one,
--- in KEYS. Returns the size; `size` if there is no stamp.
-local function read_stamp(text, value, size, step)
-  if not text or text == '' then
-    owner_id, own_number, to_close = string.match(value, '^[^|]*'), 0, ''
-  else
-    local at
-    size, owner_id, own_number, at = string.match(text, '^(%d+)|([^|]+)|(%d+)|()')
-    size, own_number, to_close = tonumber(size), tonumber(own_number), string.sub(text, at)
+-- What a script knows of its set, from its head: a table that functions are given. It has
+--   n         how many lock keys there are
+--   fences    the place in KEYS before the fences; nil without
+--   searches  see readers.lua
+--   owner     the id of its owner, `number` of the request, and the guards that it `closes`
+--   home      the line in which the guard of its owner stands, if there is one
+-- and from then on what others put there: `now` and `micros`, see clock; what number_after, look,
+-- and with_lines say.
+local function set_of(n, letters, stamp, value)
+  local set = {n = n, owner = token_of(value), number = 0, closes = '', home = KEYS[n + 1]}
+  if stamp ~= '' then
+    local owner, number, at = string.match(stamp, '^([^|]+)|(%d+)|()')
+    set.owner, set.number, set.closes = owner, tonumber(number), string.sub(stamp, at)
   end
-  home_line = KEYS[step * size + 1]
-  return size
+  if letters ~= '' then
+    set.fences = string.find(letters, 'f', 1, true) and 2 * n
+    set.searches = string.find(letters, 's', 1, true)
+  end
+  return set
 end
 
 -- Reports whether a later request of the owner was executed before this one: then this one is to
 -- change nothing. If somebody has put something else where the line should be, no guard can stand
 -- there. If the user may not ask, the script fails: otherwise a late request would be executed.
-local function overtaken(now)
-  local score = redis.pcall('zscore', home_line, owner_id)
+local function overtaken(set)
+  local score = redis.pcall('zscore', set.home, set.owner)
   if type(score) == 'table' and string.sub(score.err, 1, 9) ~= 'WRONGTYPE' then
-    redis.call('zscore', home_line, owner_id) -- it fails once more, and the script with it
+    redis.call('zscore', set.home, set.owner) -- it fails once more, and the script with it
   end
   local rest = type(score) == 'string' and score - GUARDS or -1
   if rest < 0 then
     return false
   end
   local number = rest % NUMBERS
-  return number > own_number and (rest - number) / NUMBERS > now / 1000
+  return number > set.number and (rest - number) / NUMBERS > set.now / 1000
 end
 
--- Reports whether the lines KEYS[first..last] may be left out of account: nobody stands in them,
--- and the owner has no guard. If somebody does it returns the first of that line, too.
-local function only_guards(first, last)
-  for i = first, last do
+-- Reports whether the lines may be left out of account: nobody stands in them, and the owner has
+-- no guard.
+local function only_guards(set)
+  for i = set.n + 1, 2 * set.n do
     local front = redis.pcall('zrange', KEYS[i], '0', '0', 'withscores')
     if front.err or front[2] and tonumber(front[2]) < GUARDS then
-      return false, front[1]
+      return false
     end
   end
-  return not redis.pcall('zscore', home_line, owner_id) -- who may not ask is left to `overtaken`
+  return not redis.pcall('zscore', set.home, set.owner) -- who may not ask is left to `overtaken`
 end
 
 -- Puts what ZPOPMIN has taken back into a line, which has lost its TTL if it was empty meanwhile.
@@ -88,12 +93,12 @@ end
 
 -- Sets the guards of the stamp. A script that `takes` is refused for want of memory before it has
 -- written anything.
-local function close(now, takes)
-  for id, number, line in string.gmatch(to_close, '([^|]+)|(%d+)|(%d+)|') do
+local function close(set, takes)
+  for id, number, line in string.gmatch(set.closes, '([^|]+)|(%d+)|(%d+)|') do
     line = KEYS[tonumber(line)]
     if takes then
       redis.call('zadd', line, 'xx', '0', '')
     end
-    set_guard(line, id, tonumber(number), now)
+    set_guard(line, id, tonumber(number), set.now)
   end
 end

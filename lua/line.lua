@@ -1,35 +1,43 @@
 -- Waiting in line; it stands in the scripts where they include it, behind values.lua, fence.lua,
 -- entry.lua and guard.lua.
 
--- How many lock keys the script has; behind them in KEYS are as many lines, and fences
--- if it is `with_fences`.
-local size, with_fences = #KEYS, false
-
-local places -- of the lock keys in KEYS, by name; made when it is needed
-local plans = {} -- what wanted_by has found, by id; false: not all of it is among KEYS
-local tell_first = {} -- lines, whose first waiters have to be told that they are
-local dropped = false -- somebody was dropped, whom others may have waited for
-local caller, told = nil, {} -- the caller's channel, and what it is told in the reply
-local unheard -- the id of a waiter, if it is known that nobody hears its channel
-local fronts = {} -- the first two of lines, as they were read; nil if they may be others by now
-local heads = {} -- the first of lines from which somebody was taken out, if it is known
-
 -- Of how many entries of waiters that are gone a script begins to drop the others: a set may have
 -- as many as it has keys. Where more are to be dropped it stops, and says so behind its reply: then
 -- the caller has a script go on.
 local MOST_GONE = 500
-local gone, more = 0, false
+
+-- Adds to a set what a script knows of those who wait for its keys, of the keys because it has done
+-- it, and what it has told whom.
+local function with_lines(set)
+  set.fronts = {} -- the first two of lines, as they were read; nil if they may be others by now
+  set.heads = {} -- the first of lines from which somebody was taken out, if it is known
+  set.plans = {} -- what wanted_by has found, by id; false: not all of it is among KEYS
+  set.tell_first = {} -- lines, whose first waiters have to be told that they are
+  set.told = {} -- what set.caller, the channel of the caller, is told in the reply
+  set.gone = 0 -- entries that were dropped
+  -- Also: set.dropped, somebody was whom others may have waited for; set.more, too many are gone;
+  -- set.unheard, the id of a waiter, if it is known that nobody hears its channel.
+
+  set.free = {} -- keys that are free
+  set.written = {} -- the tokens that write keys now
+  set.read = {} -- the tokens that read keys now, of those that were free before
+  set.held_for = {} -- for how long keys are held at least
+  set.numbered = {} -- keys for which it has given a fencing number to a waiter
+  set.woken = {} -- ids of those who were told to ask again
+  set.waiting = {} -- ids of those who go on waiting, until somebody is dropped: looked at once
+  set.told_heads = {} -- by id, after how many ms the lease is over of which a waiter was told
+end
 
 -- Counts the entries of a waiter that is to be dropped, and reports whether it may be.
-local function may_drop(entries)
-  more = more or gone >= MOST_GONE
-  gone = gone + (more and 0 or entries)
-  return not more
+local function may_drop(set, entries)
+  set.more = set.more or set.gone >= MOST_GONE
+  set.gone = set.gone + (set.more and 0 or entries)
+  return not set.more
 end
 
 -- A reply, behind which the script says that it has not dropped all who are gone.
-local function and_more(reply)
-  if more then
+local function and_more(set, reply)
+  if set.more then
     reply = type(reply) == 'table' and reply or {reply}
     reply[#reply + 1] = 'more'
   end
@@ -37,8 +45,7 @@ local function and_more(reply)
 end
 
 local function entry_of(text, place)
-  local id, till, mode, how, number, first, ttl, keys, channel, names, at =
-    parts_of(text)
+  local id, till, how, ttl, keys, channel, names, at = parts_of(text)
   if not id then
     -- Nobody's: dropped like one that is dead. If it stayed, or failed the script, nobody behind it
     -- would ever get the key.
@@ -46,9 +53,9 @@ local function entry_of(text, place)
   end
   names = at + channel + names
   return {
-    text = text, place = place, id = id, till = tonumber(till),
-    mode = mode == 'w' and 'write' or 'read',
-    sharded = how == 's', fenced = number == 'f', first = first == 'h',
+    text = text, place = place, id = id, till = tonumber(till), how = how,
+    mode = string.byte(how, 1) == 119 and 'write' or 'read', -- 'w'
+    fenced = string.byte(how, 3) == 102, -- 'f'
     ttl = ttl, keys = tonumber(keys),
     channel = string.sub(text, at, at + channel - 1),
     names = string.sub(text, at + channel, names - 1),
@@ -59,36 +66,36 @@ end
 -- Publishes to a waiter and returns how many hear it: none if its process is gone, nil if that is
 -- not known because the user of this script may not publish. Then the script goes on: the waiter
 -- asks by itself, a little later.
-local function tell(entry, message)
-  if entry.id == unheard then
+local function tell(set, entry, message)
+  if entry.id == set.unheard then
     return 0
-  elseif entry.channel == caller then
+  elseif entry.channel == set.caller then
     if message ~= '' then
-      told[#told + 1] = message
+      set.told[#set.told + 1] = message
     end
     return 1
   end
-  return publish(entry.sharded and 's' or 'p', entry.channel, message)
+  return publish(entry.how, entry.channel, message)
 end
 
 -- A part of the line of KEYS[i], as ZRANGE gives it; nothing if something else is there, or if
 -- KEYS[i] is an intent: a clean-up names that as its own line, for nobody waits for it.
-local function in_line(i, ...)
-  local line = KEYS[size + i]
+local function in_line(set, i, ...)
+  local line = KEYS[set.n + i]
   local texts = line ~= KEYS[i] and redis.pcall('zrange', line, ...) or {}
   return texts.err and {} or texts
 end
 
 -- Finds a waiter's entry in the line of KEYS[i]; without its place everybody there is looked at.
-local function entry_at(i, id, place)
+local function entry_at(set, i, id, place)
   local from, to = '-inf', '+inf'
   if place then
     from = string.format('%d', place)
     to = from
   end
-  for _, text in ipairs(in_line(i, from, to, 'byscore')) do
+  for _, text in ipairs(in_line(set, i, from, to, 'byscore')) do
     if string.sub(text, 1, #id + 1) == id .. '|' then
-      return entry_of(text, place or tonumber(redis.call('zscore', KEYS[size + i], text)))
+      return entry_of(text, place or tonumber(redis.call('zscore', KEYS[set.n + i], text)))
     end
   end
   return nil
@@ -97,31 +104,32 @@ end
 -- Takes a waiter out of the line of KEYS[i]; without its place, as often as it stands there: a late
 -- request may have entered it once more. Returns in which mode it wanted the key, nil if it did not
 -- stand there.
-local function leave_line(i, id, place)
+local function leave_line(set, i, id, place)
   local mode
-  fronts[i] = nil
+  set.fronts[i] = nil
   repeat
-    local entry = entry_at(i, id, place)
+    local entry = entry_at(set, i, id, place)
     if entry then
       mode = entry.mode
-      redis.call('zrem', KEYS[size + i], entry.text)
+      redis.call('zrem', KEYS[set.n + i], entry.text)
     end
   until place or not entry
   return mode
 end
 
 -- What wanted_by finds for one who wants several keys; false if they are not all among KEYS.
-local function plan_of(entry)
+local function plan_of(set, entry)
+  local home, places = entry, set.places
   if not places then
-    places = {}
-    for j = 1, size do
+    places = {} -- of the lock keys in KEYS, by name
+    for j = 1, set.n do
       places[KEYS[j]] = j
     end
+    set.places = places
   end
-  local home = entry
-  if not entry.first then
+  if string.byte(entry.how, 4) ~= 104 then -- 'h'
     local j = places[entry.names]
-    home = j and entry_at(j, entry.id, entry.place)
+    home = j and entry_at(set, j, entry.id, entry.place)
     if not home or not home.id then -- it has gone, or somebody has spoiled it
       return false
     end
@@ -144,14 +152,14 @@ end
 
 -- The keys of a waiter met at KEYS[i], as places in KEYS, and the modes in which it wants them;
 -- nil if they are not all there. Asked for once for each waiter: a set may have thousands of keys.
-local function wanted_by(entry, i)
+local function wanted_by(set, entry, i)
   if entry.keys == 1 then
     return {i}, {[i] = entry.mode}
   end
-  local plan = plans[entry.id]
+  local plan = set.plans[entry.id]
   if plan == nil then
-    plan = plan_of(entry)
-    plans[entry.id] = plan
+    plan = plan_of(set, entry)
+    set.plans[entry.id] = plan
   end
   if plan and plan.modes[i] then -- else it names other keys alone, and is taken out of this line
     return plan.where, plan.modes
@@ -159,8 +167,8 @@ local function wanted_by(entry, i)
 end
 
 -- The entry of a waiter, met in the line of KEYS[i], as it most likely stands in that of KEYS[j].
-local function text_at(j, entry, i)
-  local plan = plans[entry.id]
+local function text_at(set, j, entry, i)
+  local plan = set.plans[entry.id]
   if j == i or not plan then
     return entry.text
   end
@@ -169,77 +177,80 @@ local function text_at(j, entry, i)
     return home.text
   end
   if not plan[mode] then
-    local flags = (home.sharded and 's' or 'p') .. (home.fenced and 'f' or '-') .. '-'
-    plan[mode] = entry_text(home.id, home.till, mode == 'write' and 'w' or 'r', flags, home.ttl,
-      home.keys, home.channel, KEYS[plan.where[1]], home.value)
+    local how = (mode == 'write' and 'w' or 'r') .. string.sub(home.how, 2, 3) .. '-'
+      .. string.sub(home.how, 5)
+    plan[mode] = entry_text(home.id, home.till, how, home.ttl, home.keys, home.channel,
+      KEYS[plan.where[1]], home.value)
   end
   return plan[mode]
 end
 
 -- Takes a waiter that was met in the line of KEYS[i] out of that of KEYS[j].
-local function take_out(j, entry, i)
-  local front, text = fronts[j] or {}, text_at(j, entry, i)
+local function take_out(set, j, entry, i)
+  local front, text = set.fronts[j] or {}, text_at(set, j, entry, i)
   if front[1] == text then
-    heads[j] = front[3]
+    set.heads[j] = front[3]
   else
-    heads[j] = front[1]
+    set.heads[j] = front[1]
   end
-  fronts[j] = nil
-  if redis.pcall('zrem', KEYS[size + j], text) ~= 1 then -- it is no line, or has another text
-    leave_line(j, entry.id, entry.place)
+  set.fronts[j] = nil
+  if redis.pcall('zrem', KEYS[set.n + j], text) ~= 1 then -- it is no line, or has another text
+    leave_line(set, j, entry.id, entry.place)
   end
 end
 
 -- Drops a waiter that is dead, met in the line of KEYS[i], out of all its lines that the script
 -- has. One that stood first, or may have, was to ask when the lease before it is over: whoever is
 -- first now has to be told. Returns whether it was dropped.
-local function drop(i, entry, first)
-  local where = entry.id and not more and wanted_by(entry, i) or {i}
-  if not may_drop(#where) then
+local function drop(set, i, entry, first)
+  local tell_first = set.tell_first
+  local where = entry.id and not set.more and wanted_by(set, entry, i) or {i}
+  if not may_drop(set, #where) then
     return false
   end
   if entry.id then
     for _, j in ipairs(where) do
-      take_out(j, entry, i)
+      take_out(set, j, entry, i)
       tell_first[j] = tell_first[j] or j ~= i or first or nil
     end
   else
-    fronts[i] = nil
-    redis.call('zrem', KEYS[size + i], entry.text)
+    set.fronts[i] = nil
+    redis.call('zrem', KEYS[set.n + i], entry.text)
     tell_first[i] = tell_first[i] or first or nil
   end
-  dropped = true
+  set.dropped = true
   return true
 end
 
 -- Visits the living of a line in order and drops the dead, up to the first guard. `visit` is given
--- the mode, the text and the place of an entry, and the text of the one behind; it returns whether
--- that is enough, and whether it has removed the entry. Returns the entry of a dead one that stays
--- because too many were dropped: who stands behind it is not visited.
-local function walk(i, now, visit)
+-- whether an entry wants to write, its text and place, and the text of the one behind; it returns
+-- whether that is enough, and whether it has removed the entry. Returns the entry of a dead one that
+-- stays because too many were dropped: who stands behind it is not visited.
+local function walk(set, i, visit)
   local from, step = 0, 2 -- most lines are only asked for their first
   repeat
-    local texts = step == 2 and fronts[i] or in_line(i, from, from + step - 1, 'withscores')
+    local texts = step == 2 and set.fronts[i]
+      or in_line(set, i, from, from + step - 1, 'withscores')
     if step == 2 then
-      fronts[i] = texts
+      set.fronts[i] = texts
     end
     for t = 1, #texts, 2 do
       local text = texts[t]
       local place = tonumber(texts[t + 1])
       if place >= GUARDS then
-        if place < GUARDS + (math.floor(now / 1000) + 1) * NUMBERS then
-          drop_ended_guards(KEYS[size + i], now)
+        if place < GUARDS + (math.floor(set.now / 1000) + 1) * NUMBERS then
+          drop_ended_guards(KEYS[set.n + i], set.now)
         end
         return
       end
-      local _, till, mode = parts_of(text)
-      if tonumber(till or 0) <= now then -- or nobody's
+      local _, till, how = parts_of(text)
+      if tonumber(till or 0) <= set.now then -- or nobody's
         local entry = entry_of(text, place)
-        if not drop(i, entry, from == 0) then
+        if not drop(set, i, entry, from == 0) then
           return entry
         end
       else
-        local enough, removed = visit(mode, text, place, texts[t + 2])
+        local enough, removed = visit(string.byte(how, 1) == 119, text, place, texts[t + 2])
         if enough then
           return
         end
@@ -254,20 +265,20 @@ end
 -- The waiter for KEYS[i] that a token which wants it in `mode` has to let go first; nil if there
 -- is none before `place`, or at all. One that nobody hears is dropped; one that was not, because of
 -- too many, counts as alive: who knows who stands behind it.
-local function waiter_before(i, mode, token, place, now)
+local function waiter_before(set, i, mode, token, place)
   local found
-  local stays = walk(i, now, function(other, text, its_place)
+  local stays = walk(set, i, function(writes, text, its_place)
     if place and its_place >= place then
       return true
     end
-    if mode == 'read' and other == 'r' then
+    if mode == 'read' and not writes then
       return false
     end
     local entry = entry_of(text, its_place)
     if token_of(entry.value) == token then
       return false
     end
-    if tell(entry, '') ~= 0 or not drop(i, entry, true) then
+    if tell(set, entry, '') ~= 0 or not drop(set, i, entry, true) then
       found = entry
       return true
     end
@@ -276,6 +287,6 @@ local function waiter_before(i, mode, token, place, now)
   return found or stays
 end
 
-local function refusal_by_waiter(i, entry, now)
-  return refusal(i, 'queue', math.max(0, entry.till - now), metadata_of(entry.value or ''))
+local function refusal_by_waiter(set, i, entry)
+  return refusal(i, 'queue', math.max(0, entry.till - set.now), metadata_of(entry.value or ''))
 end

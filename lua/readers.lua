@@ -8,12 +8,6 @@
 
 local MOST_ENDED = 16 -- readers that one script drops of a key, because their leases have ended
 
--- The caller has chosen the token, and may have used it with other metadata: then every member is
--- looked at. Else only one lock knows the token, and has always had the same metadata, so what is
--- not found under the value is not there.
-local searches = false
-local proved = false -- that a key can be given its first reader
-
 -- What a command replies that reads a sorted set; nil if the key is of another type.
 local function of_readers(command, key, ...)
   local reply = redis.pcall(command, key, ...)
@@ -27,10 +21,12 @@ local function of_readers(command, key, ...)
 end
 
 -- The member under which the token reads the key, and its score; nil if it has no lease that still
--- runs, or the key is of another type.
-local function reader(key, token, value, now)
+-- runs, or the key is of another type. It is found by its value. A caller that has chosen the token
+-- may have used it with other metadata: if set.searches, every member is looked at. Else only one
+-- lock knows the token, and has always had the same metadata, so what is not found is not there.
+local function reader(set, key, token, value)
   local member, score = value, of_readers('zscore', key, value)
-  if score == false and searches then
+  if score == false and set.searches then
     local members = redis.call('zrange', key, '0', '-1', 'withscores')
     for i = 1, #members, 2 do
       if token_of(members[i]) == token then
@@ -40,7 +36,7 @@ local function reader(key, token, value, now)
     end
   end
   score = tonumber(score or 0)
-  if score <= now then
+  if score <= set.now then
     return nil
   end
   return member, score
@@ -73,40 +69,41 @@ end
 -- Puts a lease into a read-locked key, or a key that does not exist. On such a key PEXPIREAT does
 -- nothing; but if the user may not run it, it fails there, and not behind ZADD, which would leave a
 -- key that is locked for ever. Of a key that exists it drops readers whose leases have ended, and
--- their fencing numbers: they stand in `hash`, nil if there is none.
-local function add_reader(key, member, score, now, free, hash)
+-- their fencing numbers.
+local function add_reader(set, i, member, score, free)
+  local key = KEYS[i]
   local at = string.format('%d', score)
   if free then
-    if not proved then
+    if not set.reader_ttl_proved then
       redis.call('pexpireat', key, at)
-      proved = true
+      set.reader_ttl_proved = true
     end
     redis.call('zadd', key, at, member)
     redis.call('pexpireat', key, at)
     return
   end
-  drop_ended(key, now, hash)
+  drop_ended(key, set.now, set.fences and KEYS[set.fences + i])
   extend_reader(key, member, score)
 end
 
 -- Ends the lease of a token that reads a key. Returns nil if it has none that still runs; 'alone'
 -- if nobody else reads the key: then the key is left to be deleted; else 'shared'. It returns the
 -- member, too.
-local function end_lease(key, token, value, now)
+local function end_lease(set, key, token, value)
   local last = of_readers('zrange', key, '-2', '-1', 'withscores') or {}
   if #last == 2 and token_of(last[1]) == token then
-    return tonumber(last[2]) > now and 'alone' or nil, last[1]
+    return tonumber(last[2]) > set.now and 'alone' or nil, last[1]
   end
   if #last < 4 then
     return nil -- it does not exist, or somebody else reads it alone, or it is of another type
   end
-  local member = last[3] == value and tonumber(last[4]) > now and value
-    or reader(key, token, value, now)
+  local member = last[3] == value and tonumber(last[4]) > set.now and value
+    or reader(set, key, token, value)
   if not member then
     return nil
   end
   redis.call('zrem', key, member)
-  if last[3] == member and tonumber(last[2]) <= now then
+  if last[3] == member and tonumber(last[2]) <= set.now then
     unlink(key) -- as PEXPIREAT would, at once
   elseif last[3] == member then -- the key ends with the one before
     redis.call('pexpireat', key, string.format('%d', tonumber(last[2])))
@@ -114,37 +111,30 @@ local function end_lease(key, token, value, now)
   return 'shared', member
 end
 
-local seen -- the strings at the keys, and false for others, as far as they were looked at together
-local all_seen, all_there -- how many keys are to be, and how many exist, if that is known
-local only_strings = false -- of those that were looked at last, every key that exists is one
-
--- Has KEYS[1..n] looked at together, a part of them at a time: who is refused at one of the first
--- need not know what is stored at all others. `there`: how many of them exist, if that is known.
-local function see(n, there)
-  seen, all_seen, all_there = {}, n, there
-end
-
--- Looks at the keys from KEYS[first] on.
-local function see_from(first)
-  local n = math.min(CHUNK, all_seen - first + 1)
-  local there = n == all_seen and all_there or count(first, first + n - 1)
+-- Looks at the keys from KEYS[first] on, a part of them at a time: who is refused at one of the
+-- first need not know what is stored at all others. The strings stand in set.seen from then on,
+-- false for what is none; set.there: how many of all keys exist, if that is known.
+local function see_from(set, first)
+  local n = math.min(CHUNK, set.n - first + 1)
+  local there = n == set.n and set.there or count(first, first + n - 1)
   local found = there > 0 and strings(n, first - 1) or {}
   for i = 1, n do
-    seen[first + i - 1] = found[i] or false
+    set.seen[first + i - 1] = found[i] or false
     there = there - (found[i] and 1 or 0)
   end
-  only_strings = there == 0
+  set.only_strings = there == 0 -- of these, every key that exists is one
 end
 
--- Looks at KEYS[index] for a token that wants it in `mode`. Returns
+-- Looks at KEYS[index] for a token that wants it in `mode`: together with those behind it, if there
+-- is a set.seen. Returns
 --   the refusal, nil if the token may have the key;
 --   the value under which the token holds the key now, nil if it does not;
 --   the type of the key;
 --   for how long the token holds it still, ms.
-local function look(index, mode, token, value, now)
-  local key = KEYS[index]
+local function look(set, index, mode, token, value)
+  local key, now, seen = KEYS[index], set.now, set.seen
   if seen and seen[index] == nil then
-    see_from(index) -- they are looked at one after the other
+    see_from(set, index) -- they are looked at one after the other
   end
   local held
   if seen then
@@ -152,7 +142,7 @@ local function look(index, mode, token, value, now)
   else
     held = redis.call('mget', key)[1]
   end
-  if not held and seen and only_strings then
+  if not held and seen and set.only_strings then
     return nil, nil, 'none'
   end
 
@@ -179,7 +169,7 @@ local function look(index, mode, token, value, now)
   end
 
   if mode == 'read' then
-    local mine, till = reader(key, token, value, now)
+    local mine, till = reader(set, key, token, value)
     if mine then
       return nil, mine, kind, till - now
     end

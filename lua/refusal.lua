@@ -17,7 +17,8 @@ end
 -- for those before it, because all that exists are keys. The first `w` keys are to be written, the
 -- others to be read. `known`: the strings at the keys, if they have been asked for. Returns the
 -- refusal; nil if it takes more to know.
-local function refused_at_once(n, w, there, token, known)
+local function refused_at_once(set, w, there, token, known)
+  local n = set.n
   if n > CHUNK then
     return nil -- what is stored at all keys may be very much
   end
@@ -37,7 +38,7 @@ local function refused_at_once(n, w, there, token, known)
     end
   end
   if not value or first ~= 1 and rest > 0 or mode == 'read' and first > w
-    or token_of(value) == token or rest > 0 and redis.pcall('zscore', home_line, owner_id) then
+    or token_of(value) == token or rest > 0 and redis.pcall('zscore', set.home, set.owner) then
     return nil
   end
   local left = is_value(value) and redis.call('pttl', KEYS[first]) or -1

@@ -19,13 +19,10 @@ type Refresh struct {
 	NeverShortens bool
 }
 
-// Whether a refresh leaves longer leases as they are.
-var shortens, neverShortens = []any{flag(false)}, []any{flag(true)}
-
 // Fill makes a new Run one of this request.
 func (q Refresh) Fill(r *Run) {
 	r.fill(refreshScript, &q.Set, q.Value, q.TTL)
-	r.effect, r.may.looks, r.own = owners.Lessens, true, shortens
+	r.effect, r.may.looks = owners.Lessens, true
 	if q.NeverShortens {
 		r.effect = owners.Lengthens
 		r.neverShorten()
@@ -33,7 +30,7 @@ func (q Refresh) Fill(r *Run) {
 }
 
 // neverShorten has a refresh leave longer leases as they are. Then nobody in line has to be told.
-func (r *Run) neverShorten() { r.beside, r.lined, r.own = nil, false, neverShortens }
+func (r *Run) neverShorten() { r.beside, r.lined, r.may.keeps = nil, false, true }
 
 // A Convert makes the first keys of a set write keys, and the others read keys, and begins a new lease.
 type Convert struct {
@@ -47,19 +44,8 @@ type Convert struct {
 func (q Convert) Fill(r *Run) {
 	r.fill(convertScript, &q.Set, q.Value, q.TTL)
 	r.beside = q.Set.beside()
-	r.own = []any{q.Set.Writes, flag(q.Set.isFenced()), flag(q.Keeps)}
-	r.effect = owners.Lessens
-	r.may = abilities{looks: true /* before or after */, fenced: q.Set.isFenced(), reads: q.Set.reads() > 0}
-}
-
-// keepLeases has a conversion leave longer leases as they are. It reports false if that would not be enough: one that
-// makes read keys would let readers in.
-func (r *Run) keepLeases() bool {
-	if r.may.reads {
-		return false
-	}
-	r.own[2] = flag(true)
-	return true
+	r.writes, r.effect = q.Set.Writes, owners.Lessens
+	r.may = abilities{looks: true /* before or after */, fenced: q.Set.isFenced(), keeps: q.Keeps}
 }
 
 // A Raise makes a number the fencing number of a set, unless it has a greater one. It takes nothing away.
@@ -73,8 +59,8 @@ type Raise struct {
 // Fill makes a new Run one of this request.
 func (q Raise) Fill(r *Run) {
 	r.fill(raiseScript, &q.Set, q.Value, q.TTL)
-	r.beside, r.own = q.Set.Fences, []any{q.Number}
-	r.effect, r.may.looks = owners.Lengthens, true
+	r.beside, r.own = q.Set.beside(), []any{q.Number}
+	r.effect, r.may = owners.Lengthens, abilities{looks: true, fenced: true}
 }
 
 // A TTL asks how long a set is held still.
@@ -87,9 +73,7 @@ type TTL struct {
 // Fill makes a new Run one of this request.
 func (q TTL) Fill(r *Run) {
 	r.fill(pttlScript, &q.Set, q.Value, 0)
-	if q.Known {
-		r.own = []any{letters[letterSearches]}
-	}
+	r.form(false, q.Known)
 }
 
 // TTL reads the reply to a [TTL]: for how long, negative if that has no end, and whether the set is the token's at all.

@@ -99,7 +99,6 @@ func (o Obtain) Fill(r *Run) {
 	r.effect = owners.Takes
 	r.may = abilities{
 		plain:  !anySet && !o.Declares && (o.Waiter == nil || !o.Waiter.Place.IsPossible()),
-		reads:  set.reads() > 0,
 		looks:  set.reads() > 0 && !o.Fresh,
 		fenced: set.isFenced(), all: o.All,
 	}
@@ -107,26 +106,86 @@ func (o Obtain) Fill(r *Run) {
 
 // fillAny says what rw.lua alone is told.
 func (o *Obtain) fillAny(r *Run) {
-	set := &o.Set
-	r.beside = set.beside()
-	r.own = append(make([]any, 0, 10), set.Writes, set.reads(), o.intent(), flag(set.isFenced()), clock.Millis(o.MinUptime))
+	set, uptime := &o.Set, ""
+	r.beside, r.writes = set.beside(), set.Writes
+	if ms := clock.Millis(o.MinUptime); ms > 0 {
+		uptime = strconv.FormatInt(ms, 10)
+	}
 	w := o.Waiter
 	if w == nil {
 		r.beside = set.beside(o.Intents...)
+		r.own = withoutEmpty([]any{"", o.intent(), "", "", "", uptime})
 		return
-	}
-	how, at := "p", w.Place.argument()
-	if w.Sharded {
-		how = "s"
 	}
 	// An earlier try may have entered the lines without an answer. Called as one that has no place the next
 	// try would enter them once more, behind itself: see Resent.
-	r.place, r.at = w.Place, &at
-	r.own = append(r.own, w.ID, r.at, waiterLife, how, w.Channel)
+	at := w.Place.argument()
+	r.waiter, r.at, r.may.fenced = w, &at, set.isFenced()
+	n := len(set.Keys)
+	r.own = append(make([]any, 0, 6), w.ID, r.at, nil)
+	home := r.tail(0, false)
+	r.own[2] = &home // by reference, as the value that stands in it
+	switch writes, reads := set.Writes > 1, n > 1 && n > set.Writes; {
+	case writes && reads:
+		write, read := r.tail(1, false), r.tail(n-1, false)
+		r.own = append(r.own, &write, &read)
+	case writes:
+		write := r.tail(1, false)
+		r.own = append(r.own, &write)
+	case reads:
+		read := r.tail(n-1, false)
+		r.own = append(r.own, "", &read)
+	}
+	if uptime != "" {
+		for len(r.own) < 5 {
+			r.own = append(r.own, "")
+		}
+		r.own = append(r.own, uptime)
+	}
 }
 
-// waiterLife is WaiterLife as scripts are told it.
-var waiterLife any = clock.Millis(WaiterLife)
+// tail is what stands in the line of the i-th key in the entry of the waiter, behind the time until which it counts as
+// alive: see lua/entry.lua. One that searches may read some of its keys already, under other metadata: so it names a key that
+// no script has, is told to ask, and finds what it has.
+func (r *Run) tail(i int, searches bool) string {
+	w, n := r.waiter, len(r.keys)
+	how := [4]byte{mode(i < r.writes), 'p', '-', '-'}
+	if w.Sharded {
+		how[1] = 's'
+	}
+	if r.may.fenced {
+		how[2] = 'f'
+	}
+	var names []byte
+	switch {
+	case n == 1:
+	case i > 0:
+		names = append(names, r.keys[0]...)
+	default:
+		how[3] = 'h'
+		for k, key := range r.keys {
+			names = strconv.AppendInt(append(names, mode(k < r.writes)), int64(len(key)), 10)
+			names = append(append(names, ':'), key...)
+		}
+		if searches {
+			names = append(names, "r0:"...)
+		}
+	}
+	b := append(make([]byte, 0, 64+len(w.Channel)+len(names)+len(*r.value)), how[:]...)
+	for _, number := range [...]int64{r.ttl, int64(n), int64(len(w.Channel)), int64(len(names))} {
+		b = strconv.AppendInt(append(b, '|'), number, 10)
+	}
+	b = append(append(b, '|'), w.Channel...)
+	return string(append(append(b, names...), *r.value...))
+}
+
+// mode is how an entry says whether its waiter wants to write a key, or to read it.
+func mode(writes bool) byte {
+	if writes {
+		return 'w'
+	}
+	return 'r'
+}
 
 // intent is how scripts are told how long intents are to live; empty if there are none.
 func (o *Obtain) intent() string {

@@ -11,6 +11,9 @@ import (
 
 // This file is how release.lua is called, and what it answers.
 
+// releaseOwn is how many arguments a release has of its own, before the indexes of keys that it is not to free.
+const releaseOwn = 3
+
 // A Release frees a set, or leaves it taken for some time more.
 type Release struct {
 	Set     Set
@@ -34,20 +37,15 @@ func (q Release) Fill(r *Run) {
 	if fenced {
 		r.beside = q.Set.beside()
 	}
-	switch {
-	case q.Keep != (clock.Moment{}):
+	if q.Keep != (clock.Moment{}) {
 		left := timeUntil(q.Keep)
 		r.keep, r.left = q.Keep, &left
-		r.own = []any{q.Channel, flag(fenced), q.Waiter, q.Place.argument(), r.left}
-	case q.Waiter != "":
-		r.own = []any{q.Channel, flag(fenced), q.Waiter, q.Place.argument()}
-	case fenced:
-		r.own = []any{q.Channel, flag(fenced)}
-	case q.Channel != "":
-		r.own = []any{q.Channel}
+	}
+	if q.Channel+q.Waiter != "" {
+		r.own = withoutEmpty([]any{q.Channel, q.Waiter, q.Place.argument()})
 	}
 	r.effect, r.mark, r.marked = owners.Lessens, q.Mark, q.Marked
-	r.may = abilities{plain: q.Set.reads() == 0 && len(r.own) == 0, looks: q.Looks}
+	r.may = abilities{plain: q.Set.reads() == 0 && len(r.own) == 0 && r.left == nil && !fenced, looks: q.Looks, fenced: fenced}
 }
 
 // timeUntil is how a release is told for how long the keys are to be left: for the rest of the time until then.
@@ -64,6 +62,7 @@ func timeUntil(end clock.Moment) string {
 func (r *Run) GoOn(next *Run) {
 	nobody := owners.NewID()
 	next.fill(releaseScript, &Set{Keys: r.keys, Lines: r.beside[:len(r.keys)]}, &nobody, 0)
+	next.form(false, false)
 }
 
 // A Mark frees nothing, and sets a guard of this name in the home line of a set: so it marks a server.
@@ -77,11 +76,12 @@ type Mark struct {
 func (q Mark) Fill(r *Run) {
 	r.fill(releaseScript, &q.Set, q.Value, 0)
 	n := len(q.Set.Keys)
-	r.own = append(make([]any, 0, 5+n), "", "", "", "", "") // before the indexes of what is not freed
+	r.own = append(make([]any, 0, releaseOwn+n), "", "", "") // before the indexes of what is not freed
 	for i := range n {
 		r.own = append(r.own, i+1)
 	}
-	r.stamp = []any{fmt.Sprintf("%d|%s|1|%s|1|%d|", n, q.Name, q.Name, n+1), letters[letterCloses]}
+	r.stamp = fmt.Sprintf("%s|1|%s|1|%d|", q.Name, q.Name, n+1)
+	r.form(true, false)
 }
 
 // Released reads the reply to a [Release]: which keys were not the token's, apart from those that it was to leave to
@@ -109,7 +109,7 @@ type Break struct {
 func (q Break) Fill(r *Run) {
 	r.fill(breakScript, &q.Set, q.Value, 0)
 	r.beside, r.own = q.Set.beside(), []any{q.Channel, q.Text}
-	r.effect = owners.Lessens // its owner holds nothing, so it can be late only for others
+	r.effect, r.may.fenced = owners.Lessens, true // its owner holds nothing, so it can be late only for others
 }
 
 // A Broken is one owner that has lost one key.

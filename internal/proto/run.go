@@ -45,14 +45,15 @@ type Run struct {
 	home   string        // the line of the first key, where it asks for the guard of its owner
 	value  *string       // by reference: hooks of the Redis client are not to print it
 	ttl    int64         // ms; 0: the script has none
-	own    []any         // arguments that its script alone has
+	writes int           // how many keys are to be written: the first
+	own    []any         // arguments that its script alone has; none is empty at the end
 	effect owners.Effect // on what its owner holds
 	may    abilities
 
-	place Place        // of a waiter that may have entered its lines, if it is sent once more
-	at    *string      // the argument that says so; nil: there is none
-	keep  clock.Moment // the keys are to be left until then
-	left  *string      // the argument that says for how long; nil: there is none
+	waiter *Waiter      // that it has stand in line; nil: there is none
+	at     *string      // the argument that says where that is
+	keep   clock.Moment // the keys are to be left until then
+	left   *string      // the argument that says for how long; nil: there is none
 
 	mark   string // see Release.Mark
 	marked map[owners.Client]bool
@@ -62,15 +63,16 @@ type Run struct {
 // abilities are what a run may say or ask for beside its arguments.
 type abilities struct {
 	plain  bool // batch.lua can do it as well
-	reads  bool // it takes keys to read
 	looks  bool // it looks for its token among the readers of keys, under other metadata, too
-	fenced bool // its reply has a fencing number
+	fenced bool // the set is
 	all    bool // a refusal is to name all keys that are in the way
+	keeps  bool // it leaves longer leases as they are
 }
 
 // fill makes a new Run one of a script, for a set.
 func (r *Run) fill(s *script, set *Set, value *string, ttl time.Duration) {
 	r.script, r.lined, r.keys, r.value, r.ttl = s, s.lined, set.Keys, value, clock.Millis(ttl)
+	r.writes = len(r.keys)
 	if s.lined {
 		r.beside = set.Lines
 	}
@@ -102,7 +104,7 @@ func (r *Run) Takes() bool { return r.ttl > 0 }
 
 // Size returns how many keys the next try has, and how many arguments at most.
 func (r *Run) Size() (keys, args int) {
-	return len(r.keys) + len(r.beside) + len(r.behind), 4 + len(r.own) + len(r.rest)
+	return len(r.keys) + len(r.beside) + len(r.behind), headLength + len(r.own) + len(r.spared)
 }
 
 // Append appends the number of keys, the keys and the arguments of the next try.
@@ -118,43 +120,77 @@ func (r *Run) Append(to []any) []any {
 	for i := range r.behind {
 		to = append(to, &r.behind[i])
 	}
-	return append(append(r.head(to), r.own...), r.rest...)
+	return r.arguments(to)
 }
 
-// head appends what scripts are told first: the value, the ttl, the stamp and the letters, as far as there are any.
-func (r *Run) head(to []any) []any {
+// headLength is how many arguments every script is told first: see lua/head.lua.
+const headLength = 4
+
+// arguments appends the arguments of the next try: first its value, its ttl, the shape of its set and its stamp. Empty ones
+// are left out at the end.
+func (r *Run) arguments(to []any) []any {
+	has := 0
+	switch {
+	case len(r.own)+len(r.spared) > 0:
+		has = headLength
+	case r.stamp != nil:
+		has = 4
+	case r.shape != nil:
+		has = 3
+	case r.ttl != 0 || r.left != nil:
+		has = 2
+	case r.value != nil:
+		has = 1
+	}
+	head := [headLength]any{"", "", "", ""}
 	if r.value != nil {
-		to = append(to, r.value)
+		head[0] = r.value
 	}
-	if r.ttl != 0 {
-		to = append(to, r.ttl)
+	switch {
+	case r.left != nil:
+		head[1] = r.left
+	case r.ttl != 0:
+		head[1] = r.ttl
 	}
-	return append(to, r.stamp...)
+	if r.shape != nil {
+		head[2] = r.shape
+	}
+	if r.stamp != nil {
+		head[3] = r.stamp
+	}
+	to = append(append(to, head[:has]...), r.own...)
+	if len(r.spared) == 0 {
+		return to
+	}
+	for range releaseOwn - len(r.own) {
+		to = append(to, "")
+	}
+	return append(to, r.spared...)
 }
 
 // IsLike reports whether another run of the same script differs in its value alone. Of those with a stamp each has its own.
 func (r *Run) IsLike(another wire.Run) bool {
 	o := another.(*Run)
 	return r.ttl == o.ttl && slices.Equal(r.keys, o.keys) && slices.Equal(r.beside, o.beside) && slices.Equal(r.behind, o.behind) &&
-		slices.Equal(r.stamp, o.stamp) && slices.Equal(r.own, o.own) && slices.Equal(r.rest, o.rest)
+		r.stamp == o.stamp && r.shape == o.shape && slices.Equal(r.own, o.own)
 }
 
 // Resent takes note that the run is about to be sent once more although an earlier try may have been executed.
 func (r *Run) Resent() {
 	if r.at != nil {
-		*r.at = r.place.OrUnknown().argument()
+		*r.at = r.waiter.Place.OrUnknown().argument()
 	}
 	if r.left != nil {
 		*r.left = timeUntil(r.keep)
 	}
 }
 
-// flag is how scripts are told yes or no.
-func flag(yes bool) string {
-	if yes {
-		return "1"
+// withoutEmpty leaves out arguments that are empty at the end.
+func withoutEmpty(args []any) []any {
+	for len(args) > 0 && args[len(args)-1] == "" {
+		args = args[:len(args)-1]
 	}
-	return ""
+	return args
 }
 
 // tokenOf is the token of a stored value.
@@ -164,7 +200,7 @@ func tokenOf(value string) string {
 }
 
 // Bundle is how batch.lua does many plain runs at once, see package wire: it is told the keys of all runs, then their
-// lines; and for each run how many keys it has, its value, and its ttl, 0 if it has none. It says of each what was done.
+// lines; and for each run its value, its ttl, which is empty if it has none, and how many keys it has. It says of each what was done.
 func Bundle() *wire.Bundle {
 	return &wire.Bundle{Script: batchScript.Script, Append: appendBundle, Done: int64(Done), Undone: int64(Refused)}
 }
@@ -189,8 +225,10 @@ func appendBundle(to []any, calls []*wire.Call) []any {
 	ttls := make([]int64, len(calls)) // so that they are boxed once for all
 	for i, c := range calls {
 		r := c.Run.(*Run)
-		ttls[i] = r.ttl
-		to = append(to, len(r.keys), r.value, &ttls[i])
+		to = append(to, r.value, "", len(r.keys))
+		if ttls[i] = r.ttl; r.ttl > 0 {
+			to[len(to)-2] = &ttls[i]
+		}
 	}
 	return to
 }

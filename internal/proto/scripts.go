@@ -8,8 +8,6 @@ package proto
 
 import (
 	"io/fs"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/seed-14de3678/redislock/internal/clock"
@@ -41,8 +39,7 @@ const (
 	guardSlack = 10 * time.Second
 )
 
-// constants are what Lua and Go both know. In the source of a script the names stand for the values; luacheck
-// knows them from .luacheckrc.
+// constants are what Lua and Go both know. In the source of a script the names stand for the values.
 var constants = map[string]int64{
 	"DONE":       int64(Done),
 	"REFUSED":    int64(Refused),
@@ -55,6 +52,7 @@ var constants = map[string]int64{
 	"ASKS_AGAIN": clock.Millis(AskAgain), // ms: a waiter need not be told when a lease is over that lasts longer
 	"GUARDS":     guards,
 	"NUMBERS":    owners.LastNumber + 1,
+	"LIFE":       clock.Millis(WaiterLife), // ms
 	"NAME":       listen.NameLength,
 	"MOST_TOLD":  mostTold,
 	"GUARD_LIFE": int64((owners.GuardLife - guardSlack) / time.Second), // s; a kernel resends what a closed connection has left for some 100 s
@@ -74,7 +72,7 @@ var (
 	convertScript = newScript("convert", true)
 	releaseScript = newScript("release", true)
 	breakScript   = newScript("break", true)
-	raiseScript   = newScript("raise", false)
+	raiseScript   = newScript("raise", true)
 	pttlScript    = newScript("pttl", false)
 	inspectScript = newScript("inspect", false)
 	againScript   = newScript("again", true)
@@ -107,7 +105,7 @@ func Load(from fs.FS) {
 // newScript makes a script of NAME.lua. Its source is put together when it is first needed, so that a program that
 // imports the package begins no later for it.
 func newScript(name string, lined bool) *script {
-	return &script{wire.NewScript(name, func() string { return withConstants(withIncludes(read(name + ".lua"))) }), lined}
+	return &script{wire.NewScript(name, func() string { return withConstants(assembled(read(name + ".lua"))) }), lined}
 }
 
 // read returns a file of Lua.
@@ -117,37 +115,4 @@ func read(name string) string {
 		panic(err) // it is missing in this module
 	}
 	return string(text)
-}
-
-// withIncludes puts each file where the line stands that includes it.
-func withIncludes(body string) string {
-	before, rest, found := strings.Cut(body, "--#include ")
-	if !found {
-		return body
-	}
-	name, behind, _ := strings.Cut(rest, "\n")
-	return before + read("lua/"+name) + withIncludes(behind)
-}
-
-// withConstants puts the value of each constant where its name stands.
-func withConstants(source string) string {
-	b := make([]byte, 0, len(source))
-	taken, begin := 0, 0 // up to where the source was taken, and where the word began
-	for i := 0; i <= len(source); i++ {
-		if i < len(source) && isOfName(source[i]) {
-			continue
-		}
-		if begin < i && source[begin] <= 'Z' { // most words begin with a small letter
-			if value, is := constants[source[begin:i]]; is {
-				b = strconv.AppendInt(append(b, source[taken:begin]...), value, 10)
-				taken = i
-			}
-		}
-		begin = i + 1
-	}
-	return string(append(b, source[taken:]...))
-}
-
-func isOfName(c byte) bool {
-	return c == '_' || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
 }

@@ -12,73 +12,80 @@ import (
 
 // A try is what a run says the next time that it is sent, beside what it asks for.
 type try struct {
-	stamp  []any    // the stamp and the letters; nil if there is neither, and nothing behind them
+	stamp  any      // by reference: hooks of the Redis client are not to print it; nil: none
+	shape  any      // nil: it is that of one key to write
 	behind []string // lines in which only guards are to be set, behind all other keys
-	rest   []any    // arguments behind its own
 	spared []any    // indexes of keys that a release is not to free, as it is told them
-	keeps  bool     // an Obtain of read keys leaves write keys of its token what they are: others count on them
-	args   [2]any   // the stamp and the letters, as they are sent
+	yields bool     // an Obtain of read keys leaves write keys of its token what they are: others count on them
 }
-
-// Letters tell a script what it may do: 1, it has guards to set; or k, it may have, and read keys that its token writes
-// stay what they are; s, a reader that is not found under its value is searched for; a, a refusal names all keys that are
-// in the way. All texts of them are here, so that none is put together, and boxed, for each try.
-var letters = [...]any{"", "1", "k", "s", "1s", "ks", "a", "1a", "ka", "sa", "1sa", "ksa"}
-
-const (
-	letterCloses   = 1
-	letterKeeps    = 2
-	letterSearches = 3
-	letterAll      = 6
-)
 
 // Prepare says of the next try what its owner has to say. It is called right before the try is sent. It reports
 // whether the try can be a part of a bundle: where there is a line, and so where there is a guard, batch.lua does
 // nothing; but it sets none, and spares nothing.
 func (r *Run) Prepare(s *owners.Stamp) (bundled bool) {
 	r.spare(s.Spared)
-	r.behind, r.stamp, r.rest = nil, nil, sparing(len(r.own), r.spared)
-	which := r.letters(s)
-	r.args = [2]any{"", letters[which]}
-	text := r.text(s)
-	if text != "" {
-		sent := text      // only a stamp that is sent is worth an allocation
-		r.args[0] = &sent // by reference: hooks of the Redis client are not to print it
+	r.behind, r.stamp = nil, nil
+	// A run finds its token among readers under another value than its own only if callers know the token, and somebody
+	// has used it with another value.
+	searches := r.may.looks && s.Known
+	r.form(len(s.Closes) > 0, searches)
+	if text := r.text(s); text != "" {
+		r.stamp = &text // only a stamp that is sent is worth an allocation
 	}
-	if text != "" || which != 0 || len(r.own)+len(r.spared) > 0 {
-		r.stamp = r.args[:]
+	if searches && r.waiter != nil && len(r.keys) > r.writes && len(r.keys) > 1 {
+		home := r.tail(0, true)
+		r.own[2] = &home
 	}
 	return len(s.Closes) == 0 && len(r.spared) == 0
 }
 
-// letters say what the script may do. A run finds its token among readers under another value than its own only if callers
-// know the token, and somebody has used it with another value.
-func (r *Run) letters(s *owners.Stamp) (which int) {
+// form says what the set of the next try looks like, and what its script may do: see lua/head.lua.
+func (r *Run) form(closes, searches bool) {
+	var all [6]byte
+	letters := all[:0]
+	for _, l := range [...]struct {
+		is     bool
+		letter byte
+	}{{r.may.all, 'a'}, {closes, 'c'}, {r.may.fenced, 'f'}, {r.yields, 'k'}, {r.may.keeps, 'n'}, {searches, 's'}} {
+		if l.is {
+			letters = append(letters, l.letter)
+		}
+	}
+	n := len(r.keys)
 	switch {
-	case r.keeps:
-		which = letterKeeps
-	case len(s.Closes) > 0:
-		which = letterCloses
+	case len(letters) > 0 || r.writes != n:
+		b := strconv.AppendInt(make([]byte, 0, 16), int64(n), 10)
+		b = strconv.AppendInt(append(b, '|'), int64(r.writes), 10)
+		r.shape = string(append(append(b, '|'), letters...))
+	case n == 1:
+		r.shape = nil
+	case n < len(shapes):
+		r.shape = shapes[n]
+	default:
+		r.shape = strconv.Itoa(n)
 	}
-	if r.may.looks && s.Known {
-		which += letterSearches
-	}
-	if r.may.all {
-		which += letterAll
-	}
-	return which
 }
+
+// shapes are those of sets that are to be written, by how many keys they have: they are boxed once.
+var shapes = func() (all [100]any) {
+	for n := range all {
+		all[n] = strconv.Itoa(n)
+	}
+	return all
+}()
 
 // Yield has the run undo nothing that others of its token have obtained since its operation has begun. It reports
 // false if it would always, so that it is not to be sent.
 func (r *Run) Yield() bool {
 	switch {
 	case r.script == rwScript:
-		r.keeps = r.may.reads
+		r.yields = len(r.keys) > r.writes
 	case r.script == refreshScript:
 		r.neverShorten()
+	case r.script == convertScript && len(r.keys) > r.writes:
+		return false // to leave longer leases as they are would not be enough: it lets readers in
 	case r.script == convertScript:
-		return r.keepLeases()
+		r.may.keeps = true
 	}
 	return true
 }
@@ -96,7 +103,7 @@ func (r *Run) text(s *owners.Stamp) string {
 		r.behind = append(r.behind, r.home)
 	}
 	token := tokenOf(*r.value)
-	b := []byte(strconv.Itoa(len(r.keys)) + "|")
+	var b []byte
 	write := func(n owners.Name) {
 		if n.ID == "" {
 			n.ID = token
@@ -164,15 +171,4 @@ func (r *Run) SparedKeys() (keys []string) {
 		}
 	}
 	return keys
-}
-
-// sparing returns what stands behind so many own arguments of a release if it is not to free the keys of these indexes.
-func sparing(own int, indexes []any) (rest []any) {
-	if len(indexes) == 0 {
-		return nil
-	}
-	for range 5 - own { // up to the time for which they are left
-		rest = append(rest, "")
-	}
-	return append(rest, indexes...)
 }

@@ -83,7 +83,7 @@ func (q *Again) Size() int { return q.wanted }
 // Add adds a waiter that stands at this place in the lines of its keys.
 func (q *Again) Add(id string, place Place, keys, lines []string) {
 	if q.places == nil {
-		q.places, q.own = make(map[string]string), []any{waiterLife}
+		q.places = make(map[string]string)
 	}
 	q.wanted += len(keys)
 	q.own = append(q.own, id, place.number, len(keys))
@@ -100,6 +100,7 @@ func (q *Again) Add(id string, place Place, keys, lines []string) {
 func (q *Again) Fill(r *Run) {
 	r.fill(againScript, &q.set, nil, 0)
 	r.own = q.own
+	r.form(false, false)
 }
 
 // Asks reads the reply to an [Again] of so many waiters: the server's clock, and when those have to ask by themselves

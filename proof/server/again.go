@@ -70,11 +70,11 @@ func (r *run) only(i int, w Asked) (e Entry, ok bool) {
 // extend has an entry count as alive for longer, and its line live for as long.
 func (r *run) extend(q Round, i int, e Entry, kept map[int]bool) {
 	line := r.set[i].Line
-	if !kept[i] && float64(r.left(line, r.now)) < 1.5*float64(q.Life) {
-		r.ends(line, r.now+2*q.Life, r.now)
+	if !kept[i] && float64(r.left(line, r.now)) < 1.5*waiterLife {
+		r.ends(line, r.now+2*waiterLife, r.now)
 	}
 	kept[i] = true
-	if text := e.aliveUntil(r.now + q.Life); text != e.Text {
+	if text := e.aliveUntil(r.now + waiterLife); text != e.Text {
 		r.add(line, text, e.Place)
 		r.quit(i, e.Text)
 	}

@@ -16,22 +16,39 @@ func (t *thrower) obtain(e *Step) {
 		e.Keys = beside(e.Keys, set, intent)
 	}
 	stamp, letter := t.stamp(e, v, len(set))
-	e.Args = []string{string(v), t.ttl()}
-	if all := t.yes(20, "a"); stamp+letter+all != "" || declares {
-		e.Args = append(e.Args, stamp, letter+all)
-	}
+	e.Args = head(v, t.ttl(), len(set), len(set), letter+t.yes(20, "a"), stamp)
 	if declares {
 		e.Args = append(e.Args, pick(t.dice, "0", "300", "5000", "90000"))
 	}
+	e.Args = lean(e.Args)
+}
+
+// head is what every script is given first.
+func head(v Value, ttl string, n, w int, letters, stamp string) []string {
+	shape := fmt.Sprintf("%d|%d|%s", n, w, letters)
+	if n == w && letters == "" {
+		if shape = fmt.Sprint(n); n == 1 {
+			shape = ""
+		}
+	}
+	return []string{string(v), ttl, shape, stamp}
+}
+
+// lean leaves out what is empty at the end.
+func lean(args []string) []string {
+	for len(args) > 1 && args[len(args)-1] == "" {
+		args = args[:len(args)-1]
+	}
+	return args
 }
 
 // letters throws the letters of an obtaining.
-func (t *thrower) letters(closes string, reads bool) string {
-	if reads && t.chance(15) {
-		closes = "k"
-	}
+func (t *thrower) letters(closes string, reads, fenced bool) string {
 	if reads {
-		closes += t.yes(20, "s")
+		closes += t.yes(15, "k") + t.yes(20, "s")
+	}
+	if fenced {
+		closes += "f"
 	}
 	return closes + t.yes(15, "a")
 }
@@ -52,15 +69,11 @@ func (t *thrower) rw(e *Step) {
 		life = pick(t.dice, "0", "300", "5000", "90000")
 	}
 	stamp, letter := t.stamp(e, v, n)
-	e.Args = []string{
-		string(v), t.ttl(), stamp, t.letters(letter, n > writeKeys), fmt.Sprint(writeKeys), fmt.Sprint(n - writeKeys), life, "", t.uptime(),
-	}
-	if fenced {
-		e.Args[7] = "1"
-	}
+	e.Args = append(head(v, t.ttl(), n, writeKeys, t.letters(letter, n > writeKeys, fenced), stamp), "", life, "", "", "", t.uptime())
+	e.Args = lean(e.Args)
 }
 
-func (t *thrower) uptime() string { return pick(t.dice, "0", "0", "0", "0", "0", "0", "60000") }
+func (t *thrower) uptime() string { return pick(t.dice, "", "", "", "", "", "", "60000") }
 
 // inLine has somebody stand in line: a new one, or one that stands there and asks again.
 func (t *thrower) inLine(e *Step) {
@@ -82,17 +95,19 @@ func (t *thrower) inLine(e *Step) {
 		e.Keys = beside(e.Keys, set, fence)
 	}
 	stamp, letter := t.stamp(e, o.Value, n)
-	how, fenced := "p", ""
-	if o.Line.Sharded {
-		how = "s"
+	o.Letters = letters(t.letters(letter, n > o.Writes, o.Fenced))
+	tail := func(i int) string {
+		_, text, _ := strings.Cut(o.entryFor(i, 0).String(), "|0|")
+		return text
 	}
-	if o.Fenced {
-		fenced = "1"
+	e.Args = append(head(o.Value, decimal(o.TTL), n, o.Writes, string(o.Letters), stamp), o.Line.ID, o.Line.Place, tail(0), "", "", t.uptime())
+	if o.Writes > 1 {
+		e.Args[7] = tail(1)
 	}
-	e.Args = []string{
-		string(o.Value), decimal(o.TTL), stamp, t.letters(letter, n > o.Writes), fmt.Sprint(o.Writes), fmt.Sprint(n - o.Writes), "", fenced,
-		t.uptime(), o.Line.ID, o.Line.Place, decimal(o.Line.Life), how, o.Line.Channel,
+	if n > 1 && n > o.Writes {
+		e.Args[8] = tail(n - 1)
 	}
+	e.Args = lean(e.Args)
 }
 
 func (t *thrower) release(e *Step) {
@@ -110,32 +125,27 @@ func (t *thrower) release(e *Step) {
 	e.Script, e.Keys = "release", beside(slices.Clone(set), set, line)
 	if t.chance(4) { // intents, by a clean-up, which says that they are their own lines
 		set = beside(nil, set, intent)
-		e.Keys, e.Args = append(slices.Clone(set), set...), []string{string(v)}
+		e.Keys, e.Args = append(slices.Clone(set), set...), lean(head(v, "", len(set), len(set), "", ""))
 		return
 	}
 	if fenced {
 		e.Keys = beside(e.Keys, set, fence)
 	}
 	stamp, letter := t.stamp(e, v, len(set))
-	e.Args = []string{string(v), stamp, letter + t.yes(20, "s"), t.yes(60, pick(t.dice, channels...)), t.yes(0, "1")}
 	if fenced {
-		e.Args[4] = "1"
+		letter += "f"
 	}
+	e.Args = append(head(v, "", len(set), len(set), letter+t.yes(20, "s"), stamp), t.yes(60, pick(t.dice, channels...)), "", "")
 	if waiter, ok := t.waiter(); ok && t.chance(15) {
-		e.Args = append(e.Args, waiter.Line.ID, pick(t.dice, waiter.Line.Place, "?"))
+		e.Args[5], e.Args[6] = waiter.Line.ID, pick(t.dice, waiter.Line.Place, "?")
 	}
 	if t.chance(25) {
-		for len(e.Args) < 7 {
-			e.Args = append(e.Args, "")
-		}
-		e.Args = append(e.Args, pick(t.dice, "", "2500", "40000"))
+		e.Args[1] = pick(t.dice, "", "2500", "40000")
 		for range t.IntN(3) {
 			e.Args = append(e.Args, fmt.Sprintf("%d%s", t.between(1, len(set)), t.yes(60, "|"+pick(t.dice, tokens...))))
 		}
 	}
-	for n := len(e.Args); n > 1 && e.Args[n-1] == "" && t.chance(60); n-- {
-		e.Args = e.Args[:n-1]
-	}
+	e.Args = lean(e.Args)
 }
 
 func (t *thrower) refresh(e *Step) {
@@ -146,16 +156,16 @@ func (t *thrower) refresh(e *Step) {
 		v = Value(strings.TrimSuffix(string(v), "?"))
 	}
 	e.Script, e.Keys = "refresh", slices.Clone(set)
-	keeps := t.yes(50, "1")
+	keeps := t.yes(50, "n")
 	stamp, letter := "", ""
 	if keeps == "" {
 		e.Keys = beside(e.Keys, set, line)
 		stamp, letter = t.stamp(e, v, len(set))
 	} else if t.chance(50) {
 		e.Keys = append(e.Keys, spotOf(set[0]).Line)
-		stamp = fmt.Sprintf("%d|%s|%d|", len(set), v.Token(), t.IntN(5))
+		stamp = fmt.Sprintf("%s|%d|", v.Token(), t.IntN(5))
 	}
-	e.Args = []string{string(v), t.ttl(), stamp, letter + t.yes(30, "s"), keeps}
+	e.Args = lean(head(v, t.ttl(), len(set), len(set), letter+t.yes(30, "s")+keeps, stamp))
 }
 
 func (t *thrower) convert(e *Step) {
@@ -168,35 +178,31 @@ func (t *thrower) convert(e *Step) {
 	}
 	stamp, letter := t.stamp(e, v, len(set))
 	writeKeys := pick(t.dice, 0, len(set), t.IntN(len(set)+1))
-	e.Args = []string{string(v), t.ttl(), stamp, letter + t.yes(30, "s"), fmt.Sprint(writeKeys), "", t.yes(40, "1")}
 	if fenced {
-		e.Args[5] = "1"
+		letter += "f"
 	}
+	e.Args = lean(head(v, t.ttl(), len(set), writeKeys, letter+t.yes(30, "s")+t.yes(40, "n"), stamp))
 }
 
 func (t *thrower) pttl(e *Step) {
 	v := t.owner()
 	e.Script = "pttl"
 	e.Keys = t.keysOf(v)
-	e.Args = []string{string(v)}
-	if t.chance(40) {
-		e.Args = append(e.Args, "s")
-	}
+	e.Args = lean(head(v, "", len(e.Keys), len(e.Keys), t.yes(40, "s"), ""))
 }
 
 func (t *thrower) raise(e *Step) {
 	v := t.owner()
 	set := t.keysOf(v)
-	e.Script, e.Keys = "raise", beside(slices.Clone(set), set, fence)
-	stamp, letter := "", ""
+	e.Script, e.Keys = "raise", beside(beside(slices.Clone(set), set, line), set, fence)
+	stamp, letter := "", "f"
 	if t.chance(50) {
-		e.Keys = append(e.Keys, spotOf(set[0]).Line)
-		stamp = fmt.Sprintf("%d|%s|%d|", len(set), v.Token(), t.IntN(5))
+		stamp = fmt.Sprintf("%s|%d|", v.Token(), t.IntN(5))
 		if t.chance(30) {
-			stamp, letter = stamp+fmt.Sprintf("%s|4|%d|", v.Token(), len(e.Keys)), "1"
+			stamp, letter = stamp+fmt.Sprintf("%s|4|%d|", v.Token(), len(set)+1), "fc"
 		}
 	}
-	e.Args = []string{string(v), t.ttl(), stamp, letter + t.yes(30, "s"), decimal(pick(t.dice, 1, begin-1, begin+9))}
+	e.Args = append(head(v, t.ttl(), len(set), len(set), letter+t.yes(30, "s"), stamp), decimal(pick(t.dice, 1, begin-1, begin+9)))
 }
 
 func (t *thrower) breakUp(e *Step) {
@@ -204,7 +210,7 @@ func (t *thrower) breakUp(e *Step) {
 	e.Script, e.Keys = "break", beside(beside(slices.Clone(set), set, line), set, fence)
 	v := Value(pick(t.dice, "breaker", "breaker", tokens[3]))
 	stamp, letter := t.stamp(e, v, len(set))
-	e.Args = []string{string(v), stamp, letter, "notices", "b|why|" + set[0]}
+	e.Args = append(head(v, "", len(set), len(set), letter+"f", stamp), "notices", "b|why|"+set[0])
 }
 
 func (t *thrower) batch(e *Step) {
@@ -214,12 +220,12 @@ func (t *thrower) batch(e *Step) {
 		n := t.between(1, len(rest))
 		v, ttl := t.value(pick(t.dice, tokens...)), t.ttl()
 		if text, ok := t.space.text(rest[0]); t.chance(50) && ok {
-			v, ttl, n = pick(t.dice, Value(text), Value(text), v), "0", pick(t.dice, 1, 1, n)
+			v, ttl, n = pick(t.dice, Value(text), Value(text), v), "", pick(t.dice, 1, 1, n)
 		}
-		if ttl == "0" {
-			e.Keys, e.Args = append(e.Keys, rest[:n]...), append(e.Args, fmt.Sprint(n), string(v), ttl)
+		if ttl == "" {
+			e.Keys, e.Args = append(e.Keys, rest[:n]...), append(e.Args, string(v), ttl, fmt.Sprint(n))
 		} else { // those that take come first
-			e.Keys, e.Args = slices.Concat(rest[:n], e.Keys), slices.Concat([]string{fmt.Sprint(n), string(v), ttl}, e.Args)
+			e.Keys, e.Args = slices.Concat(rest[:n], e.Keys), slices.Concat([]string{string(v), ttl, fmt.Sprint(n)}, e.Args)
 		}
 		rest = rest[n:]
 	}
@@ -229,7 +235,7 @@ func (t *thrower) batch(e *Step) {
 func (t *thrower) again(e *Step) {
 	e.Script, e.Keys = "again", nil
 	var lines []string
-	e.Args = []string{"15000"}
+	var waiters []string
 	asked := map[string]bool{}
 	for range t.between(1, 4) {
 		o, ok := t.waiter()
@@ -241,14 +247,15 @@ func (t *thrower) again(e *Step) {
 			continue
 		}
 		asked[o.Line.ID] = true
-		e.Args = append(e.Args, o.Line.ID, o.Line.Place, fmt.Sprint(len(o.Set)))
+		waiters = append(waiters, o.Line.ID, o.Line.Place, fmt.Sprint(len(o.Set)))
 		for _, s := range o.Set {
 			if !slices.Contains(e.Keys, s.Key) {
 				e.Keys, lines = append(e.Keys, s.Key), append(lines, s.Line)
 			}
-			e.Args = append(e.Args, fmt.Sprint(slices.Index(e.Keys, s.Key)+1))
+			waiters = append(waiters, fmt.Sprint(slices.Index(e.Keys, s.Key)+1))
 		}
 	}
+	e.Args = append(head("", "", len(e.Keys), len(e.Keys), "", ""), waiters...)
 	e.Keys = append(e.Keys, lines...)
 }
 

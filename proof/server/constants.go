@@ -25,6 +25,7 @@ const (
 	numbers    = owners.LastNumber + 1   // of the requests of one owner
 	guardLife  = 300                     // s
 	nameLength = listen.NameLength       // of the id of a waiter
+	waiterLife = 15_000                  // ms: for how long a waiter counts as alive that does not ask again
 	asksAgain  = 5000                    // ms: a waiter need not be told when a lease is over that lasts longer
 	mostTold   = 8                       // waiters of a line that are told when a lease is over, beside the first
 	mostToken  = 512                     // bytes

@@ -53,7 +53,7 @@ func (o Obtaining) entryFor(i int, till int64) Entry {
 func (r *run) standsWell(o Obtaining, place spotInLine) bool {
 	const moment = 500 // ms
 	first, ok := r.entryAt(0, o.Line.ID, place)
-	if !place.known || !ok || first.Till-r.now < o.Line.Life-moment {
+	if !place.known || !ok || first.Till-r.now < waiterLife-moment {
 		return false
 	}
 	for i, s := range r.set {
@@ -78,10 +78,10 @@ func (r *run) enter(o Obtaining, place spotInLine) (float64, []front) {
 			at = max(at, last+1)
 		}
 	}
-	life := 2 * o.Line.Life
+	const life = 2 * waiterLife
 	for i, s := range r.set {
 		left := r.left(s.Line, r.now)
-		r.add(s.Line, o.entryFor(i, r.now+o.Line.Life).String(), millis(at))
+		r.add(s.Line, o.entryFor(i, r.now+waiterLife).String(), millis(at))
 		stays := (place.known || fronts[i] == onlyGuards) && left >= life
 		if fronts[i] != renewed && !stays {
 			r.ends(s.Line, r.now+life, r.now)

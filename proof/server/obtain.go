@@ -4,7 +4,7 @@ package server
 // whether the server has been up for long enough; who is in the way; then what follows from that.
 func (r *run) obtain(o Obtaining) answer {
 	r.set, r.fenced, r.searches = o.Set, o.Fenced, o.Letters.searches()
-	hasLine := o.Letters.closes() || o.Letters.keeps() || r.hasLine()
+	hasLine := o.Letters.closes() || r.hasLine()
 	if hasLine {
 		if r.isOvertaken(o.Stamp) {
 			return answer{code: Overtaken}

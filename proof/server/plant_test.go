@@ -262,7 +262,8 @@ func (d dice) obtaining(id string) Obtaining {
 }
 
 func (d dice) wish(id string) Obtaining {
-	o := Obtaining{TTL: pick(d, ttls...), Fenced: d.chance(25), Value: d.value(pick(d, tokens...))}
+	ttl := pick(d, ttls...)
+	o := Obtaining{Fenced: d.chance(25), Head: Head{TTL: ttl, Value: d.value(pick(d, tokens...))}}
 	for _, key := range d.some() {
 		o.Set = append(o.Set, spotOf(key))
 	}
@@ -271,7 +272,7 @@ func (d dice) wish(id string) Obtaining {
 		o.Letters = "s"
 	}
 	channel := pick(d, channels...)
-	o.Line = &Waiter{ID: id, Life: 15_000, Sharded: channel[0] == 's', Channel: channel}
+	o.Line = &Waiter{ID: id, Sharded: channel[0] == 's', Channel: channel}
 	return o
 }
 
@@ -308,7 +309,7 @@ func (d dice) plantCrowd(space Space) {
 	}
 	mode := pick(d, 0, 0, len(set))
 	for k := range n {
-		o := Obtaining{Set: set, Writes: mode, Value: Value(fmt.Sprintf("crowd%d", k)), TTL: pick(d, ttls...)}
+		o := Obtaining{Head: Head{Set: set, Writes: mode, Value: Value(fmt.Sprintf("crowd%d", k)), TTL: pick(d, ttls...)}}
 		if d.chance(20) {
 			o.Writes = d.IntN(len(set) + 1)
 		}

@@ -69,11 +69,11 @@ func (r *run) letGo(q Releasing, i int, hasLine bool) (held, wrote bool) {
 	if how == notRead {
 		return false, false
 	}
-	if hasLine && (!isWritten || q.Keep > 0) {
+	if hasLine && (!isWritten || q.TTL > 0) {
 		r.tells(i) // the last lease may end sooner now
 	}
 	switch {
-	case q.Keep > 0:
+	case q.TTL > 0:
 		r.leaveTaken(q, i, v, how, isWritten)
 	case how == alone:
 		delete(r.Space, key)
@@ -84,11 +84,11 @@ func (r *run) letGo(q Releasing, i int, hasLine bool) (held, wrote bool) {
 // leaveTaken leaves the i-th key taken by nobody, in the mode in which it was held. Where others read the key, what they
 // hold does not end sooner.
 func (r *run) leaveTaken(q Releasing, i int, v Value, how ending, isWritten bool) {
-	key, end := r.set[i].Key, r.now+q.Keep
+	key, end := r.set[i].Key, r.now+q.TTL
 	if isWritten {
 		r.Space.set(key, string(v.Left()), end)
 		note(&r.written, i, "")
-		note(&r.heldFor, i, q.Keep)
+		note(&r.heldFor, i, q.TTL)
 		return
 	}
 	if how == alone {

@@ -30,65 +30,83 @@ func (c call) arg(n int) (string, bool) {
 	return c.args[n-1], true
 }
 
-func (c call) text(n int) string     { text, _ := c.arg(n); return text }
-func (c call) number(n int) int64    { return number(c.text(n)) }
-func (c call) isSet(n int) bool      { return c.text(n) == "1" }
-func (c call) value(n int) Value     { return Value(c.text(n)) }
-func (c call) letters(n int) letters { return letters(c.text(n)) }
+func (c call) text(n int) string  { text, _ := c.arg(n); return text }
+func (c call) number(n int) int64 { return number(c.text(n)) }
 
 // Letters say what a script may do.
 type letters string
 
-func (l letters) closes() bool   { return strings.Contains(string(l), "1") } // it has guards to set
-func (l letters) keeps() bool    { return strings.Contains(string(l), "k") } // read keys that its token writes stay what they are
-func (l letters) searches() bool { return strings.Contains(string(l), "s") } // a reader is found under any value of its token
-func (l letters) all() bool      { return strings.Contains(string(l), "a") } // a refusal names all keys that are in the way
+func (l letters) has(letter string) bool { return strings.Contains(string(l), letter) }
+func (l letters) closes() bool           { return l.has("c") } // it has guards to set
+func (l letters) fenced() bool           { return l.has("f") }
+func (l letters) keeps() bool            { return l.has("k") } // read keys that its token writes stay what they are
+func (l letters) searches() bool         { return l.has("s") } // a reader is found under any value of its token
+func (l letters) all() bool              { return l.has("a") } // a refusal names all keys that are in the way
+func (l letters) lengthens() bool        { return l.has("n") } // no lease is shortened
 
-// stamp reads a stamp, of a call whose home line stands `step` times the size of its set, and one, in KEYS. It returns that size, too:
-// n if there is no stamp.
-func (c call) stamp(text string, v Value, n, step int) (s Stamp, size int) {
-	s.Owner, size = v.Token(), n
-	if text != "" {
-		f := strings.Split(strings.TrimSuffix(text, "|"), "|")
-		size, _ = strconv.Atoi(f[0])
-		s.Owner, s.Number = f[1], number(f[2])
-		for f = f[3:]; len(f) > 2; f = f[3:] {
-			s.Closes = append(s.Closes, Closing{f[0], number(f[1]), c.key(int(number(f[2])))})
-		}
-	}
-	s.Home = c.key(step*size + 1)
-	return s, size
+// A Head is what every script is given first.
+type Head struct {
+	Value   Value
+	TTL     int64 // ms; 0: none
+	Set     []Spot
+	Writes  int // how many of its keys are to be written: the first
+	Letters letters
+	Stamp   Stamp
+	Stamped bool // it has a stamp, and not only the one of its token
+	own     int  // where in ARGV what is the script's own begins
+	behind  int  // and in KEYS
 }
 
-// set are n keys, the lines behind them, and the fences behind those.
-func (c call) set(n int, lines, fences bool) []Spot {
-	set := make([]Spot, n)
-	for i := range set {
-		at := i + 1
-		set[i].Key = c.key(at)
+// head reads the head of a call. Unless it is of a script that has none, lines stand behind its keys.
+func (c call) head(lines bool) Head {
+	h := Head{Value: Value(c.text(1)), TTL: c.number(2), own: 5}
+	n := 1
+	switch f := strings.Split(c.text(3), "|"); {
+	case len(f) == 3:
+		n, _ = strconv.Atoi(f[0])
+		h.Writes, _ = strconv.Atoi(f[1])
+		h.Letters = letters(f[2])
+	case f[0] != "":
+		n, _ = strconv.Atoi(f[0])
+		h.Writes = n
+	default:
+		h.Writes = n
+	}
+	lines = lines && !h.Letters.lengthens() || lines && c.script == "convert"
+	h.Set, h.behind = make([]Spot, n), n
+	for i := range h.Set {
+		h.Set[i].Key = c.key(i + 1)
 		if lines {
-			at += n
-			set[i].Line = c.key(at)
+			h.Set[i].Line = c.key(n + i + 1)
 		}
-		if fences {
-			set[i].Fence = c.key(at + n)
+		if h.Letters.fenced() {
+			h.Set[i].Fence = c.key(2*n + i + 1)
 		}
 	}
-	return set
+	if lines {
+		h.behind += n
+	}
+	if h.Letters.fenced() {
+		h.behind += n
+	}
+	h.Stamp.Owner, h.Stamp.Home = h.Value.Token(), c.key(n+1)
+	if text := c.text(4); text != "" {
+		f := strings.Split(strings.TrimSuffix(text, "|"), "|")
+		h.Stamped, h.Stamp.Owner, h.Stamp.Number = true, f[0], number(f[1])
+		for f = f[2:]; len(f) > 2; f = f[3:] {
+			h.Stamp.Closes = append(h.Stamp.Closes, Closing{f[0], number(f[1]), c.key(int(number(f[2])))})
+		}
+	}
+	return h
 }
 
 // An Obtaining asks for a set.
 type Obtaining struct {
-	Set      []Spot
-	Writes   int // how many of its keys it wants to write: the first
-	Value    Value
-	TTL      int64 // ms, as all that follows
-	Stamp    Stamp
-	Letters  letters
+	Head
 	Fenced   bool
 	Declares bool  // intents
 	Intent   int64 // for how long; 0: it will not ask again
-	Uptime   int64 // for how long the server has to have been up
+	Uptime   int64 // for how long the server has to have been up, ms
 	Line     *Waiter
 }
 
@@ -96,86 +114,61 @@ type Obtaining struct {
 type Waiter struct {
 	ID      string
 	Place   string // empty: none yet; "?": not known
-	Life    int64  // for how long it counts as alive, ms
 	Sharded bool
 	Channel string
 }
 
 func (c call) obtain() (o Obtaining) {
-	o.Value, o.TTL, o.Letters = c.value(1), c.number(2), c.letters(4)
-	_, o.Declares = c.arg(5)
-	o.Intent = c.number(5)
-	n := len(c.keys) / 2
-	if o.Declares {
-		n = len(c.keys) / 3
-	}
-	o.Stamp, n = c.stamp(c.text(3), o.Value, n, 1)
-	o.Set, o.Writes = c.set(n, true, false), n
+	o.Head = c.head(true)
+	o.Declares, o.Intent = c.text(5) != "", c.number(5)
 	for i := range o.Set {
 		if o.Declares {
-			o.Set[i].Intent = c.key(2*n + i + 1)
+			o.Set[i].Intent = c.key(o.behind + i + 1)
 		}
 	}
 	return o
 }
 
 func (c call) rw() (o Obtaining) {
-	o.Value, o.TTL, o.Letters = c.value(1), c.number(2), c.letters(4)
-	o.Writes = int(c.number(5))
-	reads := int(c.number(6))
-	n := o.Writes + reads
-	o.Declares, o.Intent = c.text(7) != "", c.number(7)
-	o.Fenced, o.Uptime = c.isSet(8), c.number(9)
-	o.Stamp, n = c.stamp(c.text(3), o.Value, n, 1)
-	o.Set = c.set(n, true, o.Fenced)
-	if id, waits := c.arg(10); waits {
-		o.Line = &Waiter{id, c.text(11), c.number(12), c.text(13) == "s", c.text(14)}
+	o.Head = c.head(true)
+	o.Fenced, o.Uptime = o.Letters.fenced(), c.number(10)
+	if id := c.text(5); id != "" {
+		e := entryOf(Member{Text: id + "|0|" + c.text(7)})
+		o.Line = &Waiter{id, c.text(6), e.Sharded, e.Channel}
 		return o
 	}
-	behind := 2 * n
-	if o.Fenced {
-		behind = 3 * n
-	}
+	o.Declares, o.Intent = c.text(6) != "", c.number(6)
+	reads := len(o.Set) - o.Writes
 	for i := range o.Set {
 		switch {
 		case i >= o.Writes:
-			o.Set[i].Intent = c.key(behind + i - o.Writes + 1)
+			o.Set[i].Intent = c.key(o.behind + i - o.Writes + 1)
 		case o.Declares:
-			o.Set[i].Intent = c.key(behind + reads + i + 1)
+			o.Set[i].Intent = c.key(o.behind + reads + i + 1)
 		}
 	}
 	return o
 }
 
-// A Releasing frees a set, or leaves it.
+// A Releasing frees a set, or with a ttl leaves it for so long.
 type Releasing struct {
-	Set       []Spot
-	Value     Value
-	Stamp     Stamp
-	Letters   letters
+	Head
 	HasCaller bool
 	Caller    string // its channel
 	Fenced    bool
 	ID, Place string           // of a waiter that gives up; "?": its place is not known
-	Keep      int64            // for how long the keys are left taken, ms; 0: they are freed
 	Spares    bool             // it has a list of keys that are not to be freed
 	Spared    map[int][]string // by key, from 0: where a guard of this id stands in the home line; empty: anyway
 }
 
 func (c call) release() (q Releasing) {
-	q.Value, q.Letters = c.value(1), c.letters(3)
-	q.Caller, q.HasCaller = c.arg(4)
-	q.Fenced = c.isSet(5)
-	n := len(c.keys) / 2
-	if q.Fenced {
-		n = len(c.keys) / 3
-	}
-	q.Stamp, n = c.stamp(c.text(2), q.Value, n, 1)
-	q.Set = c.set(n, true, q.Fenced)
-	q.ID, q.Place, q.Keep = c.text(6), c.text(7), c.number(8)
-	_, q.Spares = c.arg(9)
+	q.Head = c.head(true)
+	q.Caller, q.HasCaller = c.arg(5)
+	q.Fenced = q.Letters.fenced()
+	q.ID, q.Place = c.text(6), c.text(7)
+	_, q.Spares = c.arg(8)
 	q.Spared = map[int][]string{}
-	for _, text := range c.args[min(8, len(c.args)):] {
+	for _, text := range c.args[min(7, len(c.args)):] {
 		index, mark, _ := strings.Cut(text, "|")
 		i := int(number(index)) - 1
 		q.Spared[i] = append(q.Spared[i], mark)
@@ -185,13 +178,8 @@ func (c call) release() (q Releasing) {
 
 // A Leasing gives a held set another lease, and perhaps other modes.
 type Leasing struct {
-	Set      []Spot
-	Writes   int // of a conversion: how many of its keys are to be written
-	Value    Value
-	TTL      int64 // ms
-	Stamp    Stamp
+	Head
 	Guarded  bool // it asks for the guard of its owner
-	Letters  letters
 	Keeps    bool // a longer lease stays as it is
 	Fenced   bool
 	HandOver bool // it has its lines
@@ -199,58 +187,34 @@ type Leasing struct {
 }
 
 func (c call) refresh() (q Leasing) {
-	q.Value, q.TTL, q.Letters, q.Keeps = c.value(1), c.number(2), c.letters(4), c.isSet(5)
-	n := len(c.keys)
-	if !q.Keeps {
-		n /= 2
-	}
-	q.Guarded = c.text(3) != "" || !q.Keeps
-	q.HandOver = !q.Keeps
-	q.Stamp, n = c.stamp(c.text(3), q.Value, n, 1)
-	q.Set = c.set(n, q.HandOver, false)
+	q.Head = c.head(true)
+	q.Keeps = q.Letters.lengthens()
+	q.Guarded, q.HandOver = q.Stamped || !q.Keeps, !q.Keeps
 	return q
 }
 
 func (c call) convert() (q Leasing) {
-	q.Value, q.TTL, q.Letters = c.value(1), c.number(2), c.letters(4)
-	q.Writes, q.Fenced, q.Keeps = int(c.number(5)), c.isSet(6), c.isSet(7)
-	n := len(c.keys) / 2
-	if q.Fenced {
-		n = len(c.keys) / 3
-	}
-	q.Stamp, n = c.stamp(c.text(3), q.Value, n, 1)
-	q.Set = c.set(n, true, q.Fenced)
+	q.Head = c.head(true)
+	q.Fenced, q.Keeps = q.Letters.fenced(), q.Letters.lengthens()
 	return q
 }
 
 func (c call) raise() (q Leasing) {
-	q.Value, q.TTL, q.Letters, q.Number = c.value(1), c.number(2), c.letters(4), c.number(5)
-	q.Guarded, q.Fenced = c.text(3) != "", true
-	n := len(c.keys) / 2
-	q.Stamp, n = c.stamp(c.text(3), q.Value, n, 2)
-	q.Set = c.set(n, false, true)
+	q.Head = c.head(true)
+	q.Guarded, q.Fenced, q.Number = q.Stamped, true, c.number(5)
 	return q
 }
 
-func (c call) pttl() Leasing {
-	return Leasing{Value: c.value(1), Letters: c.letters(2), Set: c.set(len(c.keys), false, false)}
-}
+func (c call) pttl() Leasing { return Leasing{Head: c.head(false)} }
 
 // A Breaking takes keys from whoever holds them.
 type Breaking struct {
-	Set     []Spot
-	Stamp   Stamp
+	Head
 	Channel string // of those who listen for what is broken
 	Text    string // what they are told
 }
 
-func (c call) breaking() (q Breaking) {
-	q.Channel, q.Text = c.text(4), c.text(5)
-	n := len(c.keys) / 3
-	q.Stamp, n = c.stamp(c.text(2), c.value(1), n, 1)
-	q.Set = c.set(n, true, true)
-	return q
-}
+func (c call) breaking() Breaking { return Breaking{c.head(true), c.text(5), c.text(6)} }
 
 // A Plain is one of a bundle: a set to take, or to release, as far as that is plain.
 type Plain struct {
@@ -262,8 +226,8 @@ type Plain struct {
 func (c call) batch() (all []Plain) {
 	half, last := len(c.keys)/2, 0
 	for a := 1; a <= len(c.args); a += 3 {
-		p := Plain{Value: c.value(a + 1), TTL: c.number(a + 2)}
-		for range c.number(a) {
+		p := Plain{Value: Value(c.text(a)), TTL: c.number(a + 1)}
+		for range c.number(a + 2) {
 			last++
 			p.Set = append(p.Set, Spot{Key: c.key(last), Line: c.key(half + last)})
 		}
@@ -274,8 +238,7 @@ func (c call) batch() (all []Plain) {
 
 // A Round asks for waiters that have heard nothing.
 type Round struct {
-	Set     []Spot
-	Life    int64 // for how long they count as alive from now on, ms
+	Head
 	Waiters []Asked
 }
 
@@ -287,8 +250,8 @@ type Asked struct {
 }
 
 func (c call) again() (q Round) {
-	q.Life, q.Set = c.number(1), c.set(len(c.keys)/2, true, false)
-	for a := 2; a <= len(c.args); {
+	q.Head = c.head(true)
+	for a := q.own; a <= len(c.args); {
 		place, _ := parse(c.text(a + 1))
 		w := Asked{ID: c.text(a), Place: place}
 		n := int(c.number(a + 2))

@@ -103,7 +103,7 @@ func (t *thrower) stamp(e *Step, v Value, n int) (stamp, letter string) {
 		return "", ""
 	}
 	owner := pick(t.dice, v.Token(), v.Token(), pick(t.dice, ids...))
-	stamp = fmt.Sprintf("%d|%s|%d|", n, owner, t.IntN(5))
+	stamp = fmt.Sprintf("%s|%d|", owner, t.IntN(5))
 	for range t.IntN(3) * t.IntN(2) {
 		var at int
 		if at = n + 1; n > 1 && t.chance(40) {
@@ -114,7 +114,7 @@ func (t *thrower) stamp(e *Step, v Value, n int) (stamp, letter string) {
 			at = len(e.Keys)
 		}
 		stamp += fmt.Sprintf("%s|%d|%d|", pick(t.dice, owner, owner, pick(t.dice, tokens...)), pick(t.dice, t.IntN(6), numbers-1), at)
-		letter = "1"
+		letter = "c"
 	}
 	return stamp, letter
 }
@@ -157,8 +157,8 @@ func (t *thrower) waiter() (o Obtaining, ok bool) {
 		return o, false
 	}
 	e := pick(t.dice, all...)
-	o = Obtaining{Value: e.Value, TTL: e.TTL, Fenced: e.Fenced}
-	o.Line = &Waiter{ID: e.ID, Life: 15_000, Sharded: e.Sharded, Channel: e.Channel, Place: decimal(int64(e.Place))}
+	o = Obtaining{Head: Head{Value: e.Value, TTL: e.TTL}, Fenced: e.Fenced}
+	o.Line = &Waiter{ID: e.ID, Sharded: e.Sharded, Channel: e.Channel, Place: decimal(int64(e.Place))}
 	if t.chance(10) {
 		o.Line.Place = "?"
 	}

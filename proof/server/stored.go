@@ -94,6 +94,7 @@ type Entry struct {
 	Value   Value  // under which it will hold them
 
 	names string
+	more  string // letters that nobody knows
 }
 
 // A Name is a key that a waiter wants.
@@ -102,19 +103,20 @@ type Name struct {
 	Mode Mode
 }
 
-var entryForm = regexp.MustCompile(`(?s)^([^|]+)\|(\d+)\|([wr])\|([ps])([f-])([h-])\|([1-9]\d*)\|(\d+)\|(\d+)\|(\d+)\|(.*)$`)
+var entryForm = regexp.MustCompile(`(?s)^([^|]+)\|(\d+)\|([wr][ps][f-][h-][A-Za-z]*)\|([1-9]\d*)\|(\d+)\|(\d+)\|(\d+)\|(.*)$`)
 
 // entryOf reads an entry.
 func entryOf(m Member) Entry {
 	e := Entry{Text: m.Text, Place: m.Score}
 	f := entryForm.FindStringSubmatch(m.Text)
-	if f == nil || len(f[2]) > 15 || len(f[7]) > 12 || len(f[8]) > 9 || len(f[9]) > 9 || len(f[10]) > 9 {
+	if f == nil || len(f[2]) > 15 || len(f[4]) > 12 || len(f[5]) > 9 || len(f[6]) > 9 || len(f[7]) > 9 {
 		return e
 	}
-	e.ID, e.Mode, e.Sharded, e.Fenced, e.Home = f[1], modeOf(f[3]), f[4] == "s", f[5] == "f", f[6] == "h"
-	e.Till, e.TTL, e.Keys = number(f[2]), number(f[7]), int(number(f[8]))
-	rest := f[11]
-	channel, names := min(int(number(f[9])), len(rest)), int(number(f[10]))
+	how := f[3]
+	e.ID, e.Mode, e.Sharded, e.Fenced, e.Home = f[1], modeOf(how[:1]), how[1] == 's', how[2] == 'f', how[3] == 'h'
+	e.Till, e.TTL, e.Keys, e.more = number(f[2]), number(f[4]), int(number(f[5])), how[4:]
+	rest := f[8]
+	channel, names := min(int(number(f[6])), len(rest)), int(number(f[7]))
 	e.Channel, rest = rest[:channel], rest[channel:]
 	e.names, e.Value = rest[:min(names, len(rest))], Value(rest[min(names, len(rest)):])
 	e.Names = namesOf(e.names, e.Home)
@@ -152,8 +154,8 @@ func (e Entry) String() string {
 		}
 		return no
 	}
-	return fmt.Sprintf("%s|%d|%s|%s%s%s|%d|%d|%d|%d|%s%s%s", e.ID, e.Till, e.Mode.letter(), flag(e.Sharded, "s", "p"),
-		flag(e.Fenced, "f", "-"), flag(e.Home, "h", "-"), e.TTL, e.Keys, len(e.Channel), len(e.names), e.Channel, e.names, e.Value)
+	return fmt.Sprintf("%s|%d|%s%s%s%s%s|%d|%d|%d|%d|%s%s%s", e.ID, e.Till, e.Mode.letter(), flag(e.Sharded, "s", "p"),
+		flag(e.Fenced, "f", "-"), flag(e.Home, "h", "-"), e.more, e.TTL, e.Keys, len(e.Channel), len(e.names), e.Channel, e.names, e.Value)
 }
 
 // aliveUntil is the text of an entry with another end.

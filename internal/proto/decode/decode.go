@@ -57,7 +57,9 @@ type Closing struct {
 // Letters say what a script may do.
 type Letters struct {
 	Close  bool // it has guards to set
-	Keep   bool // it may have, and read keys that its token writes stay what they are
+	Fenced bool // behind the lines of its set stand fences
+	Keep   bool // read keys that its token writes stay what they are
+	Long   bool // no lease is shortened
 	Search bool // a reader that is not found under its value is searched for
 	All    bool // a refusal names all keys that are in the way
 }
@@ -121,9 +123,7 @@ func Decode(script string, keys, args []string) (Call, error) {
 	case "raise":
 		r.raise()
 	case "pttl":
-		r.Value = r.text()
-		r.Set = r.set(len(keys), false, false)
-		r.Can.letters(r.text())
+		r.head(false)
 		r.Held = &proto.TTL{Set: r.Set, Value: &r.Value, Known: r.Can.Search}
 	case "release":
 		r.release()
@@ -178,11 +178,11 @@ func (r *reader) ms(text string) time.Duration {
 	return time.Duration(r.parse(text)) * time.Millisecond
 }
 
-func (r *reader) isSet() bool { return r.text() == "1" }
-
 // place takes the place of a waiter.
-func (r *reader) place() proto.Place {
-	switch text := r.text(); text {
+func (r *reader) place() proto.Place { return r.placeOf(r.text()) }
+
+func (r *reader) placeOf(text string) proto.Place {
+	switch text {
 	case "":
 		return proto.Place{}
 	case "?":
@@ -219,10 +219,14 @@ func (r *reader) set(n int, lines, fences bool) (s proto.Set) {
 func (c *Letters) letters(text string) {
 	for _, letter := range text {
 		switch letter {
-		case '1':
+		case 'c':
 			c.Close = true
+		case 'f':
+			c.Fenced = true
 		case 'k':
 			c.Keep = true
+		case 'n':
+			c.Long = true
 		case 's':
 			c.Search = true
 		case 'a':
@@ -231,40 +235,45 @@ func (c *Letters) letters(text string) {
 	}
 }
 
-// head takes the arguments that come first, and the stamp and the letters. It returns how many keys the set has: as many as
-// the stamp says, else n. home is the place of the home line, for a set of so many keys.
-func (r *reader) head(withTTL bool, n int, home func(n int) int) int {
-	r.Value = r.text()
-	if withTTL {
-		r.TTL = r.ms(r.text())
+// head takes the arguments that come first, and the set: its lines are there if the script has any.
+func (r *reader) head(lines bool) {
+	all := r.keys
+	r.Value, r.TTL = r.text(), r.ms(r.text())
+	n := 1
+	shape := r.text()
+	switch f := strings.Split(shape, "|"); {
+	case len(f) == 3:
+		n, r.Set.Writes = int(r.parse(f[0])), int(r.parse(f[1]))
+		r.Can.letters(f[2])
+	case shape != "":
+		n = int(r.parse(shape))
+		r.Set.Writes = n
+	default:
+		r.Set.Writes = 1
+	}
+	writes := r.Set.Writes
+	r.Set = r.set(n, lines, r.Can.Fenced)
+	r.Set.Writes = writes
+	r.Stamp.Owner, _, _ = strings.Cut(r.Value, "|")
+	if len(r.Set.Lines) > 0 {
+		r.Stamp.Home = r.Set.Lines[0]
 	}
 	stamp := r.text()
-	r.Can.letters(r.text())
-	r.Stamp.Owner, _, _ = strings.Cut(r.Value, "|")
+	if stamp == "" {
+		return
+	}
 	f := strings.Split(strings.TrimSuffix(stamp, "|"), "|")
-	if stamp != "" && len(f)%3 == 0 {
-		n = int(r.parse(f[0]))
-		r.Stamp.Is, r.Stamp.Owner, r.Stamp.Number = true, f[1], r.parse(f[2])
-		for f = f[3:]; len(f) > 0; f = f[3:] {
-			r.Stamp.Closes = append(r.Stamp.Closes, Closing{f[0], r.parse(f[1]), r.key(int(r.parse(f[2])))})
+	if len(f)%3 != 2 || n >= len(all) {
+		r.bad = true
+		return
+	}
+	r.Stamp = Stamp{Is: true, Owner: f[0], Number: r.parse(f[1]), Home: all[n]}
+	for f = f[2:]; len(f) > 0; f = f[3:] {
+		at := int(r.parse(f[2]))
+		if at < 1 || at > len(all) {
+			r.bad = true
+			return
 		}
-	} else if stamp != "" {
-		r.bad = true
+		r.Stamp.Closes = append(r.Stamp.Closes, Closing{f[0], r.parse(f[1]), all[at-1]})
 	}
-	if at := home(n); at > 0 {
-		r.Stamp.Home = r.key(at)
-	}
-	return n
 }
-
-// key is KEYS[n].
-func (r *reader) key(n int) string {
-	if n < 1 || n > len(r.keys) {
-		r.bad = true
-		return ""
-	}
-	return r.keys[n-1]
-}
-
-// behind is the place behind so many keys.
-func behind(n int) int { return n + 1 }

@@ -18,7 +18,7 @@ import (
 // id.
 func (s *fixture) confirms(t *testing.T, keys []string, waiters ...fakeWaiter) map[string]int64 {
 	t.Helper()
-	args := []any{waiterLife.Milliseconds()}
+	args := headOf("", 0, len(keys), len(keys), "", "")
 	for _, f := range waiters {
 		set := slices.Concat(f.write, f.read)
 		args = append(args, f.id, f.place, len(set))

@@ -21,7 +21,7 @@ func TestBatchReleasesWhatIsOurs(t *testing.T) {
 		var keys []string
 		args := []any{}
 		for i, set := range [][]string{{"mine"}, {"theirs"}, {""}, {"mine", "mine"}, {"mine", "theirs"}, {"", "mine"}} {
-			args = append(args, len(set), "mine", 0)
+			args = append(args, "mine", "", len(set))
 			for j, value := range set {
 				key := fmt.Sprintf("{%s}%d-%d", t.Name(), i, j)
 				keys = append(keys, key)

@@ -1,6 +1,7 @@
 package script_test
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 
@@ -24,7 +25,11 @@ func (s *fixture) runBatch(t *testing.T, calls ...plain) []any {
 	var args []any
 	for _, c := range calls {
 		keys = append(keys, c.keys...)
-		args = append(args, len(c.keys), c.value, c.ttl)
+		ttl := ""
+		if c.ttl > 0 {
+			ttl = fmt.Sprint(c.ttl)
+		}
+		args = append(args, c.value, ttl, len(c.keys))
 	}
 	reply, _ := s.run(t, "batch", keys, args...).([]any)
 	return reply

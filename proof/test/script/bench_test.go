@@ -71,31 +71,40 @@ func shortCuts(b *testing.B, s *fixture) []shortCut {
 		}
 	}
 	ms := longLease.Milliseconds()
-	plain := []any{benchValue, ms}
+	shape := func(keys []string) any {
+		if len(keys) == 1 {
+			return ""
+		}
+		return len(keys)
+	}
+	plain := func(keys []string) []any { return []any{benchValue, ms, shape(keys)} }
+	releases := func(keys []string) []any { return []any{benchValue, "", shape(keys)} }
 	standing := func(keys []string) []any {
-		return []any{benchValue, ms, "", "", len(keys), 0, "", "", 0, "0123456789012345678902", "", 15000, "p", "channel"}
+		args := fakeWaiter{id: "0123456789012345678902", write: keys, ttl: longLease}.asks(s, "")
+		args[2] = shape(keys)
+		return args
 	}
 	var take []any
 	for range batch {
-		take = append(take, 1, benchValue, ms)
+		take = append(take, benchValue, ms, 1)
 	}
 	return []shortCut{
-		{"a free key", "obtain", []string{"  if there == 0 then", "  if false then", "if there == 0 and not intent then", "if false then"}, one, plain, free(one...)},
-		{"8 free keys", "obtain", []string{"if there == 0 and not intent then", "if false then", "taken = not has_line and", "taken = false and"}, eight, plain, free(eight...)},
-		{"a key that somebody writes", "obtain", []string{"local held = there == 1 and", "local held = false and", "if there and there > 0 then", "if false then"}, one, plain, both(free(one...), set(one, otherValue))},
-		{"8 keys that somebody writes", "obtain", []string{"if there and there > 0 then", "if false then"}, eight, plain, both(free(eight...), set(eight, otherValue))},
-		{"a free key beside guards", "obtain", []string{"if has_line and only_guards(n + 1, 2 * n) then", "if false then"}, one, plain, guarded(one...)},
-		{"8 free keys beside guards", "obtain", []string{"if has_line and only_guards(n + 1, 2 * n) then", "if false then"}, eight, plain, guarded(eight...)},
+		{"a free key", "obtain", []string{"  if there == 0 then", "  if false then", "if there == 0 and not intent then", "if false then"}, one, plain(one), free(one...)},
+		{"8 free keys", "obtain", []string{"if there == 0 and not intent then", "if false then", "taken = not has_line and", "taken = false and"}, eight, plain(eight), free(eight...)},
+		{"a key that somebody writes", "obtain", []string{"local held = n == 1 and there == 1", "local held = false", "if there and there > 0 then", "if false then"}, one, plain(one), both(free(one...), set(one, otherValue))},
+		{"8 keys that somebody writes", "obtain", []string{"if there and there > 0 then", "if false then"}, eight, plain(eight), both(free(eight...), set(eight, otherValue))},
+		{"a free key beside guards", "obtain", []string{"if has_line and only_guards(set) then", "if false then"}, one, plain(one), guarded(one...)},
+		{"8 free keys beside guards", "obtain", []string{"if has_line and only_guards(set) then", "if false then"}, eight, plain(eight), guarded(eight...)},
 		{"a free key, in line", "rw", []string{"if plain and #KEYS == 2 and w == 1 and", "if false and"}, one, standing(one), free(one...)},
 		{"8 free keys, in line", "rw", []string{"if plain and keys_there + lines_there + intents_there == 0 then", "if false then"}, eight, standing(eight), free(eight...)},
 		{"a free key beside guards, in line", "rw", []string{"if guarded and #KEYS == 2", "if false and #KEYS == 2"}, one, standing(one), guarded(one...)},
-		{"a held key, in line", "rw", []string{"if plain and #KEYS == 2 and w == 1 and", "if false and", "if plain and id and ARGV[11] == '' then", "if false then"}, one, standing(one), both(free(one...), set(one, otherValue), waited(one))},
-		{"8 held keys, in line", "rw", []string{"if plain and id and ARGV[11] == '' then", "if false then"}, eight, standing(eight), both(free(eight...), set(eight, otherValue), waited(eight))},
-		{"a key that nobody waits for", "release", []string{"if n == 1 and plain and", "if false and", "if whole and not has_line then", "if false then"}, one, []any{benchValue}, both(free(one...), set(one, benchValue))},
-		{"8 keys that nobody waits for", "release", []string{"if whole and not has_line then", "if false then"}, eight, []any{benchValue}, both(free(eight...), set(eight, benchValue))},
-		{"a key beside guards", "release", []string{"if has_line and whole and not (front[1] and", "if false and not (front[1] and"}, one, []any{benchValue}, both(guarded(one...), set(one, benchValue))},
-		{"a key that a writer waits for", "release", []string{"if n == 1 and plain and", "if false and", "local reply = front[1] and grant_whole()", "local reply = nil"}, one, []any{benchValue}, both(free(one...), set(one, benchValue), waited(one))},
-		{"8 keys that a writer waits for", "release", []string{"local reply = front[1] and grant_whole()", "local reply = nil"}, eight, []any{benchValue}, both(free(eight...), set(eight, benchValue), waited(eight))},
+		{"a held key, in line", "rw", []string{"if plain and #KEYS == 2 and w == 1 and", "if false and", "if plain and id and not stands and", "if false and"}, one, standing(one), both(free(one...), set(one, otherValue), waited(one))},
+		{"8 held keys, in line", "rw", []string{"if plain and id and not stands and", "if false and"}, eight, standing(eight), both(free(eight...), set(eight, otherValue), waited(eight))},
+		{"a key that nobody waits for", "release", []string{"if whole and not has_line then", "if false then"}, one, releases(one), both(free(one...), set(one, benchValue))},
+		{"8 keys that nobody waits for", "release", []string{"if whole and not has_line then", "if false then"}, eight, releases(eight), both(free(eight...), set(eight, benchValue))},
+		{"a key beside guards", "release", []string{"if has_line and whole and not its_id and", "if false and"}, one, releases(one), both(guarded(one...), set(one, benchValue))},
+		{"a key that a writer waits for", "release", []string{"if its_id and tonumber(size) == n and", "if false and"}, one, releases(one), both(free(one...), set(one, benchValue), waited(one))},
+		{"8 keys that a writer waits for", "release", []string{"if its_id and tonumber(size) == n and", "if false and"}, eight, releases(eight), both(free(eight...), set(eight, benchValue), waited(eight))},
 		{"20 free keys of a batch", "batch", []string{"if first == last then", "if false then"}, batch, take, free(batch...)},
 		{"20 lines of a batch asked for at once", "batch", []string{"return has_line and call(", "return call("}, batch, take, free(batch...)},
 	}

@@ -15,8 +15,7 @@ import (
 // An enterer enters the lines of some keys, or asks again.
 type enterer struct {
 	keys  []string
-	place any // it has; "" if it has none yet
-	life  time.Duration
+	place any  // it has; "" if it has none yet
 	deaf  bool // nobody has subscribed to its channel
 }
 
@@ -32,12 +31,11 @@ type standing struct {
 // enterAs has a waiter ask for its keys, and checks that it has to wait for them.
 func (s *fixture) enterAs(t *testing.T, id string, e enterer) standing {
 	t.Helper()
-	f := fakeWaiter{id: id}
+	f := fakeWaiter{id: id, write: e.keys, ttl: longLease}
 	if !e.deaf && e.place == "" {
 		s.listen(t, f.channel(s))
 	}
-	reply, _ := s.run(t, "rw", e.keys, "token-"+id, longLease.Milliseconds(), "", "", len(e.keys), 0, "", "", 0,
-		id, e.place, e.life.Milliseconds(), "p", f.channel(s)).([]any)
+	reply, _ := s.run(t, "rw", e.keys, f.asks(s, e.place)...).([]any)
 	if len(reply) != 9 || reply[0] != int64(inLine) {
 		t.Fatalf("got reply %v, want that it stands in line", reply)
 	}
@@ -61,7 +59,7 @@ func TestPlaceIsBehindAll(t *testing.T) {
 			s.enters(t, fakeWaiter{id: "other", write: []string{s.key(name + name)}, place: later, ttl: longLease})
 			line := slot.Beside("line", s.key(name+name))
 			check.NoError(t, s.rdb.Expire(t.Context(), line, waiterLife).Err())
-			if got := s.enterAs(t, "late", enterer{keys: keys, place: "", life: waiterLife}).place; got <= later {
+			if got := s.enterAs(t, "late", enterer{keys: keys, place: ""}).place; got <= later {
 				t.Errorf("got place %d behind one in the line of %s who has %d", got, name, later)
 			}
 			if ttl := s.rdb.PTTL(t.Context(), line).Val(); ttl <= waiterLife {
@@ -79,10 +77,10 @@ func TestLineOfTheDroppedLivesOn(t *testing.T) {
 		for _, round := range []string{"1", "2", "3"} { // a second may begin in one of them
 			keys := []string{s.key("a" + round), s.key("b" + round)}
 			s.hold(t, keys[0])
-			s.enterAs(t, "deaf"+round, enterer{keys: keys[:1], place: "", life: waiterLife, deaf: true})
+			s.enterAs(t, "deaf"+round, enterer{keys: keys[:1], place: "", deaf: true})
 			check.NoError(t, s.rdb.Del(t.Context(), keys[0]).Err())
 			s.hold(t, keys[1])
-			s.enterAs(t, "next"+round, enterer{keys: keys, place: "", life: waiterLife})
+			s.enterAs(t, "next"+round, enterer{keys: keys, place: ""})
 			s.wantLine(t, keys[0], "next"+round)
 			for _, key := range keys {
 				if ttl := s.rdb.PTTL(t.Context(), slot.Beside("line", key)).Val(); ttl <= waiterLife {
@@ -111,9 +109,9 @@ func TestLinesLiveOn(t *testing.T) {
 				}
 			}
 			s.hold(t, keys[0])
-			s.enterAs(t, "first", enterer{keys: keys, place: "", life: waiterLife})
+			s.enterAs(t, "first", enterer{keys: keys, place: ""})
 			lives("entered by the first")
-			s.enterAs(t, "second", enterer{keys: keys, place: "", life: waiterLife})
+			s.enterAs(t, "second", enterer{keys: keys, place: ""})
 			lives("entered by two at once")
 			for _, key := range keys { // they came long ago
 				line := slot.Beside("line", key)
@@ -122,12 +120,13 @@ func TestLinesLiveOn(t *testing.T) {
 				}
 				check.NoError(t, s.rdb.Expire(t.Context(), line, waiterLife).Err())
 			}
-			s.enterAs(t, "third", enterer{keys: keys, place: "", life: waiterLife})
+			s.enterAs(t, "third", enterer{keys: keys, place: ""})
 			lives("entered much later")
 			for _, key := range keys {
 				check.NoError(t, s.rdb.Expire(t.Context(), slot.Beside("line", key), waiterLife).Err())
 			}
-			s.enterAs(t, "first", enterer{keys: keys, place: 1, life: 2 * waiterLife})
+			s.ages(t, keys, "first", time.Second)
+			s.enterAs(t, "first", enterer{keys: keys, place: 1})
 			lives("asked again")
 		}
 	})
@@ -141,16 +140,17 @@ func TestWhoAsksAgainIsAlive(t *testing.T) {
 		entry := func(key string) string { return s.rdb.ZRange(t.Context(), slot.Beside("line", key), 0, 0).Val()[0] }
 		s.hold(t, keys[0])
 		began := time.Now()
-		place := s.enterAs(t, "w", enterer{keys: keys, place: "", life: waiterLife}).place
+		place := s.enterAs(t, "w", enterer{keys: keys, place: ""}).place
 		before := []string{entry(keys[0]), entry(keys[1])}
-		if got := s.enterAs(t, "w", enterer{keys: keys, place: place, life: waiterLife}).place; got != place {
+		if got := s.enterAs(t, "w", enterer{keys: keys, place: place}).place; got != place {
 			t.Errorf("got place %d, want %d still", got, place)
 		}
 		if got := entry(keys[0]); got != before[0] && time.Since(began) < 400*time.Millisecond { // later it is due
 			t.Errorf("at once: got entry %s, want %s still", got, before[0])
 		}
-		time.Sleep(700 * time.Millisecond)
-		s.enterAs(t, "w", enterer{keys: keys, place: place, life: waiterLife})
+		s.ages(t, keys, "w", time.Second)
+		before = []string{entry(keys[0]), entry(keys[1])}
+		s.enterAs(t, "w", enterer{keys: keys, place: place})
 		for i, key := range keys {
 			if got := entry(key); got <= before[i] {
 				t.Errorf("after a while: got entry %s, want one that lives longer than %s", got, before[i])
@@ -166,9 +166,9 @@ func TestWhoAsksAgainStandsEverywhere(t *testing.T) {
 	withFixture(t, func(t *testing.T, s *fixture) {
 		keys := []string{s.key("a"), s.key("b")}
 		s.hold(t, keys[0])
-		place := s.enterAs(t, "w", enterer{keys: keys, place: "", life: waiterLife}).place
+		place := s.enterAs(t, "w", enterer{keys: keys, place: ""}).place
 		check.NoError(t, s.rdb.Del(t.Context(), slot.Beside("line", keys[1])).Err())
-		s.enterAs(t, "w", enterer{keys: keys, place: place, life: waiterLife})
+		s.enterAs(t, "w", enterer{keys: keys, place: place})
 		s.wantLine(t, keys[1], "w")
 	})
 }
@@ -184,7 +184,7 @@ func TestFirstInLineIsHeard(t *testing.T) {
 			}
 			for _, deaf := range []bool{true, false} {
 				s.hold(t, keys[len(keys)-1])
-				e := enterer{keys: keys, place: "", life: waiterLife, deaf: deaf}
+				e := enterer{keys: keys, place: "", deaf: deaf}
 				id := map[bool]string{true: "deaf", false: "hears"}[deaf] + strings.Join(names, "")
 				for range 2 { // it enters, and asks again
 					got := s.enterAs(t, id, e)
@@ -227,8 +227,8 @@ func TestRefusalNamesTheFirst(t *testing.T) {
 					s.enters(t, fakeWaiter{id: "waits too", write: keys[2:], place: 2, ttl: longLease})
 				}
 				for script, args := range map[string][]any{
-					"obtain": {"mine", 60000},
-					"rw":     {"mine", 60000, "", "", 3, 0, "", "", 0},
+					"obtain": headOf("mine", time.Minute, 3, 3, "", ""),
+					"rw":     headOf("mine", time.Minute, 3, 3, "", ""),
 				} {
 					reply, _ := s.run(t, script, keys, args...).([]any)
 					if len(reply) != 5 || reply[1] != int64(2) || reply[2] != want.mode {
@@ -262,11 +262,10 @@ func TestWhoMayReadAlreadyIsTold(t *testing.T) {
 			for _, key := range keys {
 				check.NoError(t, s.rdb.Set(t.Context(), key, "mine", longLease).Err())
 			}
-			f := fakeWaiter{id: fmt.Sprint("waits", i)}
+			f := fakeWaiter{id: fmt.Sprint("waits", i), write: keys[:c.writes], read: keys[c.writes:], ttl: longLease, unsure: c.letters != ""}
 			s.listen(t, f.channel(s))
-			s.run(t, "rw", keys, "token", longLease.Milliseconds(), "", c.letters, c.writes, c.reads, "", "", 0,
-				f.id, "", waiterLife.Milliseconds(), "p", f.channel(s))
-			s.run(t, "release", keys, "mine")
+			s.run(t, "rw", keys, f.asks(s, "")...)
+			s.run(t, "release", keys, "mine", "", len(keys))
 			s.wantMessages(t, fmt.Sprintf(c.want, f.id))
 		}
 	})

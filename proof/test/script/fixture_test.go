@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -44,6 +45,7 @@ type fakeWaiter struct {
 	place       int64    // in its lines
 	ttl         time.Duration
 	fenced      bool
+	unsure      bool // it may read some of its keys already, under another value
 	gone        bool // nobody has subscribed to its channel
 	dead        bool // it has not asked for too long
 }
@@ -72,6 +74,9 @@ func (f fakeWaiter) entry(s *fixture, key string, now time.Time) string {
 			}
 			names += fmt.Sprintf("%s%d:%s", kind, len(each), each)
 		}
+		if f.unsure && len(f.read) > 0 {
+			names += "r0:" // a key that no script has
+		}
 	default:
 		names = all[0]
 	}
@@ -80,8 +85,56 @@ func (f fakeWaiter) entry(s *fixture, key string, now time.Time) string {
 		till = now.Add(-time.Minute)
 	}
 	channel := f.channel(s)
-	return fmt.Sprintf("%s|%d|%s|p%s%s|%d|%d|%d|%d|%s%s%s", f.id, till.UnixMilli(), mode, number, first,
+	return fmt.Sprintf("%s|%d|%sp%s%s|%d|%d|%d|%d|%s%s%s", f.id, till.UnixMilli(), mode, number, first,
 		f.ttl.Milliseconds(), len(all), len(channel), len(names), channel, names, f.value())
+}
+
+// asks is how rw.lua is asked for the keys of the waiter, which stands in line at this place if it has to: "" if it has none yet,
+// "?" if that is not known.
+func (f fakeWaiter) asks(s *fixture, place any) []any {
+	all := slices.Concat(f.write, f.read)
+	args := append(headOf(f.value(), f.ttl, len(all), len(f.write), "", ""), f.id, place, f.tail(s, all[0]), "", "")
+	if len(f.write) > 1 {
+		args[7] = f.tail(s, f.write[1])
+	}
+	if len(all) > 1 && len(f.read) > 0 {
+		args[8] = f.tail(s, all[len(all)-1])
+	}
+	return args
+}
+
+// tail is what stands in the entry behind the time until which the waiter counts as alive.
+func (f fakeWaiter) tail(s *fixture, key string) string {
+	_, behind, _ := strings.Cut(f.entry(s, key, time.Time{}), "|")
+	_, tail, _ := strings.Cut(behind, "|")
+	return tail
+}
+
+// headOf is what every script is given first, see head.lua: a set of n keys, of which w are to be written.
+func headOf(value string, ttl time.Duration, n, w int, letters, stamp string) []any {
+	ms := ""
+	if ttl > 0 {
+		ms = fmt.Sprint(ttl.Milliseconds())
+	}
+	return []any{value, ms, fmt.Sprintf("%d|%d|%s", n, w, letters), stamp}
+}
+
+// ages makes a waiter one that has entered its lines, or has asked last, so long ago.
+func (s *fixture) ages(t *testing.T, keys []string, id string, by time.Duration) {
+	t.Helper()
+	for _, key := range keys {
+		line := slot.Beside("line", key)
+		for _, z := range check.Must[[]redis.Z](t)(s.rdb.ZRangeWithScores(t.Context(), line, 0, -1).Result()) {
+			parts := strings.SplitN(z.Member.(string), "|", 3)
+			if parts[0] != id {
+				continue
+			}
+			till := check.Must[int64](t)(strconv.ParseInt(parts[1], 10, 64)) - by.Milliseconds()
+			older := redis.Z{Score: z.Score, Member: fmt.Sprintf("%s|%d|%s", id, till, parts[2])}
+			check.NoError(t, s.rdb.ZAdd(t.Context(), line, older).Err())
+			check.NoError(t, s.rdb.ZRem(t.Context(), line, z.Member).Err())
+		}
+	}
 }
 
 // A fixture is a server whose lines a test fills.

@@ -165,12 +165,11 @@ func TestHandOverGrowsWithTheKeys(t *testing.T) {
 }
 
 // entersAsLast has somebody ask for the keys, of which one is held, and stand in line for them.
-func (s *fixture) entersAsLast(t *testing.T, keys []string, place string, life time.Duration) func() {
+func (s *fixture) entersAsLast(t *testing.T, keys []string, place string) func() {
 	t.Helper()
 	check.NoError(t, s.rdb.Set(t.Context(), keys[0], "somebody", longLease).Err())
 	return func() {
-		reply := s.run(t, "rw", keys, "token-last", longLease.Milliseconds(), "", "", len(keys), 0, "", "", 0,
-			"last", place, life.Milliseconds(), "p", s.prefix+"end")
+		reply := s.run(t, "rw", keys, fakeWaiter{id: "last", write: keys, ttl: longLease}.asks(s, place)...)
 		if reply, ok := reply.([]any); !ok || reply[0] != int64(inLine) {
 			t.Fatalf("got reply %v", reply)
 		}
@@ -196,17 +195,18 @@ func TestLineGrowsWithTheKeys(t *testing.T) {
 		},
 		"enters the line": func(t *testing.T, s *fixture, keys []string) func() {
 			t.Helper()
-			return s.entersAsLast(t, keys, "", waiterLife)
+			return s.entersAsLast(t, keys, "")
 		},
 		"asks in line again": func(t *testing.T, s *fixture, keys []string) func() {
 			t.Helper()
-			s.entersAsLast(t, keys, "", waiterLife-time.Second)() // so it is renewed, which after half a second it is anyway
-			return s.entersAsLast(t, keys, "?", waiterLife)
+			s.entersAsLast(t, keys, "")()
+			s.ages(t, keys, "last", time.Second) // so it is renewed, which after half a second it is anyway
+			return s.entersAsLast(t, keys, "?")
 		},
 		"gives up, in front of the others": func(t *testing.T, s *fixture, keys []string) func() {
 			t.Helper()
 			s.enters(t, fakeWaiter{id: "front", write: keys, place: 0, ttl: longLease})
-			return func() { s.run(t, "release", keys, "token-front", "", "", "", "", "front", "?") }
+			return func() { s.run(t, "release", keys, "token-front", "", len(keys), "", "", "front", "?") }
 		},
 	} {
 		for _, kind := range []string{subscribed, silent, part, other} {

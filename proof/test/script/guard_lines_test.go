@@ -49,10 +49,10 @@ func TestGuardOvertakesHandOver(t *testing.T) {
 			s.enters(t, fakeWaiter{id: "next", write: []string{key}, place: 7, ttl: time.Minute})
 			s.setGuard(t, key, guard, 100, 3)
 			if guard == "id" {
-				release("1|id|2|", overtaken)
+				release("id|2|", overtaken)
 			}
 			s.wantLine(t, key, "next", guard)
-			release("1|id|3|", 1)
+			release("id|3|", 1)
 			s.wantLine(t, key, guard)
 			if got := s.rdb.Get(t.Context(), key).Val(); got != "token-next|next" {
 				t.Errorf("got %q, want that the key was handed over", got)
@@ -65,7 +65,7 @@ func TestGuardOvertakesHandOver(t *testing.T) {
 func TestGuardsEndInABusyLine(t *testing.T) {
 	t.Parallel()
 	withFixture(t, func(t *testing.T, s *fixture) {
-		for name, stamp := range map[string]string{"queue": "", "refresh": "1|id|1|id|1|LINE|"} {
+		for name, stamp := range map[string]string{"queue": "", "refresh": "id|1|id|1|LINE|"} {
 			key := s.key(name)
 			check.NoError(t, s.rdb.Set(t.Context(), key, "other", 10*time.Minute).Err())
 			s.enters(t, fakeWaiter{id: "somebody", write: []string{key}, place: 7, ttl: time.Minute})
@@ -75,7 +75,7 @@ func TestGuardsEndInABusyLine(t *testing.T) {
 			}
 			closes := ""
 			if stamp != "" {
-				closes = "1"
+				closes = "c"
 			}
 			_, err := s.send(t, s.writers()[name], key, "mine", stamp, closes)
 			check.NoError(t, err)

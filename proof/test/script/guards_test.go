@@ -65,16 +65,17 @@ func (w writer) lined() bool { return w.script != "refresh" && w.script != "rais
 func (s *fixture) writers() map[string]writer {
 	channel := "redislock:wake:" + s.prefix + "waiter"
 	return map[string]writer{
-		"obtain": {"obtain", func(v, st, c string) []any { return []any{v, 60000, st, c} }},
-		"intent": {"rw", func(v, st, c string) []any { return []any{v, 60000, st, c, 1, 0, "", "", 0} }},
+		"obtain": {"obtain", func(v, st, c string) []any { return headOf(v, time.Minute, 1, 1, c, st) }},
+		"intent": {"rw", func(v, st, c string) []any { return headOf(v, time.Minute, 1, 1, c, st) }},
 		"queue": {"rw", func(v, st, c string) []any {
-			return []any{v, 60000, st, c, 1, 0, "", "", 0, "waiter", "", 15000, "p", channel}
+			tail := fmt.Sprintf("wp--|60000|1|%d|0|%s%s", len(channel), channel, v)
+			return append(headOf(v, time.Minute, 1, 1, c, st), "waiter", "", tail)
 		}},
-		"read":    {"rw", func(v, st, c string) []any { return []any{v, 60000, st, c, 0, 1, "", "", 0} }},
-		"refresh": {"refresh", func(v, st, c string) []any { return []any{v, 60000, st, c, ""} }},
-		"upgrade": {"convert", func(v, st, c string) []any { return []any{v, 60000, st, c, 1, "", ""} }},
-		"release": {"release", func(v, st, c string) []any { return []any{v, st, c} }},
-		"raise":   {"raise", func(v, st, c string) []any { return []any{v, 60000, st, c, 7} }},
+		"read":    {"rw", func(v, st, c string) []any { return headOf(v, time.Minute, 1, 0, c, st) }},
+		"refresh": {"refresh", func(v, st, c string) []any { return headOf(v, time.Minute, 1, 1, c, st) }},
+		"upgrade": {"convert", func(v, st, c string) []any { return headOf(v, time.Minute, 1, 1, c, st) }},
+		"release": {"release", func(v, st, c string) []any { return headOf(v, 0, 1, 1, c, st) }},
+		"raise":   {"raise", func(v, st, c string) []any { return append(headOf(v, time.Minute, 1, 1, c+"f", st), 7) }},
 	}
 }
 
@@ -83,11 +84,11 @@ func (s *fixture) send(t *testing.T, w writer, key, value, stamp, closes string)
 	t.Helper()
 	line := slot.Beside("line", key)
 	keys := []string{key, line}
-	if w.script == "rw" && w.args("", "", "")[5] == 1 {
+	if w.script == "rw" && w.args("", "", "")[2] == "1|0|" {
 		keys = append(keys, slot.Beside("intent", key)) // of a reader
 	}
 	if w.script == "raise" {
-		keys = []string{key, slot.Beside("fence", key), line}
+		keys = append(keys, slot.Beside("fence", key))
 	}
 	stamp = strings.ReplaceAll(stamp, "LINE", fmt.Sprint(slices.Index(keys, line)+1))
 	return s.rdb.Eval(t.Context(), check.SourceOf(w.script), keys, w.args(value, stamp, closes)...).Result()
@@ -134,14 +135,14 @@ func TestGuardOvertakes(t *testing.T) {
 				}
 				prepare(t, 100, 3)
 				before := s.dump(t, key)
-				reply, err := s.send(t, w, key, "mine|new", "1|id|2|", "")
+				reply, err := s.send(t, w, key, "mine|new", "id|2|", "")
 				check.NoError(t, err)
 				if after := s.dump(t, key); reply != int64(overtaken) || after != before {
 					t.Errorf("%s of a key that is %s: got reply %v, and\n%s, want overtaken, and\n%s", name, held, reply, after, before)
 				}
 				for _, guard := range [][2]int64{{100, 2}, {-1, 3}} {
 					prepare(t, guard[0], guard[1])
-					reply, err := s.send(t, w, key, "mine|new", "1|id|2|", "")
+					reply, err := s.send(t, w, key, "mine|new", "id|2|", "")
 					check.NoError(t, err)
 					if reply == int64(overtaken) {
 						t.Errorf("%s of a key that is %s: overtaken by %v", name, held, guard)
@@ -165,7 +166,7 @@ func TestGuardIsSet(t *testing.T) {
 			key := s.key(name)
 			send := func(number int) {
 				t.Helper()
-				_, err := s.send(t, w, key, "mine", fmt.Sprintf("1|id|%d|id|%d|LINE|other|4|LINE|", number, number), "1"+letters[name])
+				_, err := s.send(t, w, key, "mine", fmt.Sprintf("id|%d|id|%d|LINE|other|4|LINE|", number, number), "c"+letters[name])
 				check.NoError(t, err)
 			}
 			send(2)
@@ -231,13 +232,13 @@ func TestGuardOutOfMemory(t *testing.T) {
 		check.NoError(t, s.rdb.ConfigSet(ctx, "maxmemory", "1").Err())
 		for _, name := range []string{"obtain", "read", "queue"} {
 			other := s.key(name)
-			_, err := s.send(t, s.writers()[name], other, "mine", "1|id|1|id|1|LINE|", "1")
+			_, err := s.send(t, s.writers()[name], other, "mine", "id|1|id|1|LINE|", "c")
 			if err == nil || !strings.Contains(err.Error(), "OOM") || s.dump(t, other) != "" {
 				t.Errorf("%s: got error %v, and %q", name, err, s.dump(t, other))
 			}
 		}
 		for _, name := range []string{"refresh", "release"} {
-			reply, err := s.send(t, s.writers()[name], key, "mine", "1|id|1|id|1|LINE|", "1")
+			reply, err := s.send(t, s.writers()[name], key, "mine", "id|1|id|1|LINE|", "c")
 			if err != nil || reply != int64(1) {
 				t.Errorf("%s: got %v, %v", name, reply, err)
 			}
@@ -264,7 +265,7 @@ func TestGuardMarksSpare(t *testing.T) {
 			{[]any{"1|elsewhere", "1|there"}, false},
 		} {
 			check.NoError(t, s.rdb.Set(t.Context(), key, "mine", time.Minute).Err())
-			s.run(t, "release", []string{key}, append([]any{"mine", "", "", "", "", "", "", ""}, c.spared...)...)
+			s.run(t, "release", []string{key}, append([]any{"mine", "", "", "", "", "", ""}, c.spared...)...)
 			if freed := s.rdb.Exists(t.Context(), key).Val() == 0; freed != c.freed {
 				t.Errorf("spared %v: freed: %t", c.spared, freed)
 			}

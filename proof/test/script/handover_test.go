@@ -137,7 +137,7 @@ func TestSetIsHandedOver(t *testing.T) {
 						check.NoError(t, s.rdb.Set(t.Context(), key, value, longLease).Err())
 					}
 					l.enter(t, s)
-					if got := s.run(t, "release", keys, "mine"); got != int64(1) {
+					if got := s.run(t, "release", keys, "mine", "", len(keys)); got != int64(1) {
 						t.Fatalf("got reply %v", got)
 					}
 					s.wantMessages(t, l.messages...)
@@ -201,7 +201,7 @@ func TestHandOverIsToldInTheReply(t *testing.T) {
 			}
 			next := fakeWaiter{id: "next" + slot.Beside("x", keys[0])[:5], write: keys, place: 1, ttl: longLease, gone: true}
 			s.enters(t, next)
-			reply, _ := s.run(t, "release", keys, "mine", "", "", next.channel(s)).([]any)
+			reply, _ := s.run(t, "release", keys, "mine", "", len(keys), "", next.channel(s)).([]any)
 			if len(reply) != 2 || !strings.HasPrefix(reply[1].(string), "g|"+next.id+"|") {
 				t.Errorf("got reply %v, want that %s has %v", reply, next.id, keys)
 			}

@@ -82,8 +82,7 @@ func TestNextOfDeadHeadIsTold(t *testing.T) {
 				withFixture(t, func(t *testing.T, s *fixture) {
 					keys := []string{s.key("k")}
 					line(t, s, keys[0])
-					s.run(t, "rw", keys, "token-last", longLease.Milliseconds(), "", "", 1, 0, "", "", 0,
-						"last", "", waiterLife.Milliseconds(), "p", s.prefix+"last")
+					s.run(t, "rw", keys, fakeWaiter{id: "last", write: keys, ttl: longLease}.asks(s, "")...)
 					s.wantMessages(t, "g|next|…")
 					s.wantLine(t, keys[0], "last")
 				})
@@ -145,7 +144,7 @@ func TestReaderThatGivesUpTellsTheNext(t *testing.T) {
 		mine := check.Must[*redislock.Lock](t)(s.client.ObtainRead(t.Context(), keys, longLease, nil))
 		check.Must[*redislock.Lock](t)(s.client.ObtainRead(t.Context(), keys, shortLease, nil))
 		s.enters(t, fakeWaiter{id: "next", write: keys, place: 1, ttl: longLease})
-		if got := s.run(t, "release", keys, mine.Token(), "", "", "", "", "nobody", "?"); got != int64(1) {
+		if got := s.run(t, "release", keys, mine.Token(), "", len(keys), "", "", "nobody", "?"); got != int64(1) {
 			t.Fatalf("got reply %v", got)
 		}
 		s.wantMessages(t, "h|next|…")
@@ -197,7 +196,7 @@ func TestDroppedSetFreesOtherLines(t *testing.T) {
 			fakeWaiter{id: "dead", write: []string{b}, read: []string{a}, place: 1, ttl: longLease, gone: true},
 			fakeWaiter{id: "leaver", write: []string{b}, read: []string{a}, place: 2, ttl: longLease},
 			fakeWaiter{id: "next", write: []string{a}, place: 3, ttl: longLease})
-		s.run(t, "release", []string{a, b}, "token-leaver|leaver", "", "", "", "", "leaver", "2")
+		s.run(t, "release", []string{a, b}, "token-leaver|leaver", "", 2, "", "", "leaver", "2")
 		s.wantMessages(t, "g|next|…")
 		s.wantLine(t, a)
 		s.wantLine(t, b)
@@ -214,7 +213,7 @@ func TestLeavesALineAltogether(t *testing.T) {
 		again := twice
 		again.place, again.ttl = 3, shortLease
 		s.enters(t, twice, again, fakeWaiter{id: "other", write: keys, place: 2, ttl: longLease})
-		s.run(t, "release", keys, twice.value(), "", "", "", "", twice.id, "?")
+		s.run(t, "release", keys, twice.value(), "", len(keys), "", "", twice.id, "?")
 		s.wantLine(t, keys[0], "other")
 	})
 }
@@ -237,7 +236,7 @@ func TestTokenIsNotBehindItself(t *testing.T) {
 		}
 		set := []string{a, b}
 		value := holder.Token()
-		if got := s.run(t, "release", set, value); fmt.Sprint(got) != "[-1 2]" {
+		if got := s.run(t, "release", set, value, "", len(set)); fmt.Sprint(got) != "[-1 2]" {
 			t.Fatalf("got reply %v", got)
 		}
 		s.wantMessages(t, "g|again|…", "w|first")

@@ -23,18 +23,17 @@ func TestScriptDropsSome(t *testing.T) {
 	for name, run := range map[string]func(t *testing.T, s *fixture, keys []string) any{
 		"release": func(t *testing.T, s *fixture, keys []string) any {
 			t.Helper()
-			return s.run(t, "release", keys, "nobody")
+			return s.run(t, "release", keys, "nobody", "", len(keys))
 		},
 		"obtain": func(t *testing.T, s *fixture, keys []string) any {
 			t.Helper()
 			check.NoError(t, s.rdb.Del(t.Context(), keys...).Err())
-			return s.run(t, "obtain", keys, "mine", longLease.Milliseconds())
+			return s.run(t, "obtain", keys, "mine", longLease.Milliseconds(), len(keys))
 		},
 		"rw": func(t *testing.T, s *fixture, keys []string) any {
 			t.Helper()
 			check.NoError(t, s.rdb.Del(t.Context(), keys...).Err())
-			return s.run(t, "rw", keys, "mine", longLease.Milliseconds(), "", "", 0, len(keys), "", "", 0,
-				"waiter", "?", waiterLife.Milliseconds(), "p", s.prefix+"end")
+			return s.run(t, "rw", keys, fakeWaiter{id: "waiter", as: "mine", read: keys, ttl: longLease}.asks(s, "?")...)
 		},
 	} {
 		for _, dead := range []bool{true, false} {

@@ -1,0 +1,28 @@
+-- The head of a call: what every script is given first. Arguments that are empty are left out at
+-- the end.
+--
+-- ARGV[1]  value: `token` or `token|metadata`
+-- ARGV[2]  ttl, ms
+-- ARGV[3]  shape of the set: nothing for one key to write, `n` for n keys to write; else
+--          `n|w|letters`, of which the first w keys are to be written, and the letters say more:
+--            a  a refusal names all keys that are in the way
+--            c  the stamp has guards to set
+--            f  the set is fenced: behind its lines stand as many fences
+--            k  read keys that the token writes stay what they are
+--            n  no lease is shortened
+--            s  a reader is searched for under other metadata as well, see readers.lua
+-- ARGV[4]  stamp, see guard.lua
+--
+-- KEYS     the n lock keys; their n lines; where the set is fenced n fences; then what the script
+--          says; and last lines in which only guards are to be set
+
+local value, ttl, stamp = ARGV[1], ARGV[2], ARGV[4] or ''
+local n, w, letters = 1, 1, ''
+if ARGV[3] and ARGV[3] ~= '' then
+  n = tonumber(ARGV[3])
+  w = n
+end
+if not n then
+  n, w, letters = string.match(ARGV[3], '^(%d+)|(%d+)|(%a*)$')
+  n, w = tonumber(n), tonumber(w)
+end

@@ -1,0 +1,65 @@
+-- Commands for many keys, of which each is given a part; it stands in the scripts where they
+-- include it.
+
+-- The strings at n of KEYS, behind the first `behind`; false where there is none, or the key is of
+-- another type.
+local function strings(n, behind)
+  behind = behind or 0
+  if n <= CHUNK then
+    return redis.call('mget', unpack(KEYS, behind + 1, behind + n))
+  end
+  local all = {}
+  for first = 1, n, CHUNK do
+    local last = math.min(first + CHUNK - 1, n)
+    local part = redis.call('mget', unpack(KEYS, behind + first, behind + last))
+    for i = 1, #part do
+      all[first + i - 1] = part[i]
+    end
+  end
+  return all
+end
+
+-- How many of KEYS[first..last] exist.
+local function count(first, last)
+  local found = 0
+  for from = first, last, CHUNK do
+    found = found + redis.call('exists', unpack(KEYS, from, math.min(from + CHUNK - 1, last)))
+  end
+  return found
+end
+
+-- Deletes the first n keys of a list.
+local function delete(keys, n)
+  for first = 1, n, CHUNK do
+    redis.call('del', unpack(keys, first, math.min(first + CHUNK - 1, n)))
+  end
+end
+
+-- Deletes a key that may have very many members: where the server can, they are freed later, beside
+-- its work.
+local function unlink(key)
+  if type(redis.pcall('unlink', key)) == 'table' then -- an older server, or the user may not
+    redis.call('del', key)
+  end
+end
+
+-- Takes KEYS[first..last], which are free: MSETNX of the whole set, then every key its TTL. MSETNX
+-- cannot be undone: if there is no memory, or the user may not run PEXPIRE, or the ttl is out of
+-- its range, keys would be left that are locked for ever. So all that is tried beforehand, by
+-- commands that do nothing to a key that does not exist.
+local function take_free(first, last, value, ttl)
+  local call = redis.call
+  call('set', KEYS[first], value, 'px', ttl, 'xx') -- first: behind PEXPIRE memory is not asked for
+  call('pexpire', KEYS[first], ttl)
+  for from = first, last, CHUNK do
+    local pairs_of_chunk = {}
+    for i = from, math.min(from + CHUNK - 1, last) do
+      pairs_of_chunk[#pairs_of_chunk + 1] = KEYS[i]
+      pairs_of_chunk[#pairs_of_chunk + 1] = value
+    end
+    call('msetnx', unpack(pairs_of_chunk))
+  end
+  for i = first, last do
+    call('pexpire', KEYS[i], ttl)
+  end
+end

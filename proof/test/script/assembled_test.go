@@ -1,0 +1,48 @@
+package script_test
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/seed-14de3678/redislock/internal/check"
+	"github.com/seed-14de3678/redislock/internal/proto"
+)
+
+var function = regexp.MustCompile(`(?m)^local function (\w+)\(`)
+
+// A run of a script pays for each function that it makes: so it has none that it does not use.
+func TestScriptsUseTheirFunctions(t *testing.T) {
+	t.Parallel()
+	for _, script := range proto.Scripts() {
+		code := regexp.MustCompile(`--.*`).ReplaceAllString(script.Source(), "")
+		for _, m := range function.FindAllStringSubmatch(code, -1) {
+			if uses := regexp.MustCompile(`\b`+m[1]+`\b`).FindAllString(code, 2); len(uses) < 2 {
+				t.Errorf("%s makes %s, and does not use it", script.Name(), m[1])
+			}
+		}
+	}
+}
+
+// What stands in the files is used by some script: else it would never be sent.
+func TestFunctionsAreUsed(t *testing.T) {
+	t.Parallel()
+	var sent strings.Builder
+	for _, script := range proto.Scripts() {
+		sent.WriteString(script.Source())
+	}
+	files := check.Must[[]string](t)(filepath.Glob("../../../lua/*.lua"))
+	if len(files) == 0 {
+		t.Fatal("no files")
+	}
+	for _, name := range files {
+		source := string(check.Must[[]byte](t)(os.ReadFile(name)))
+		for _, m := range function.FindAllString(source, -1) {
+			if !strings.Contains(sent.String(), m) {
+				t.Errorf("%s: no script has %q", name, m)
+			}
+		}
+	}
+}
