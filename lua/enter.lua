@@ -35,7 +35,7 @@ end
 -- Whether somebody hears the channel of the waiter. One that enters behind others does not ask: it
 -- has just subscribed.
 local function is_heard()
-  local how, channel, at = string.match(ARGV[7], '^(%a+[^|]*)|%d+|%d+|(%d+)|%d+|()')
+  local how, channel, at = string.match(ARGV[7], '^([^|]*)|%d+|%d+|(%d+)|%d+|()')
   return redis.call(string.byte(how, 2) == 115 and 'spublish' or 'publish',
     string.sub(ARGV[7], at, at + channel - 1), '') > 0 and 1 or 0
 end

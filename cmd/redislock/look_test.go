@@ -48,7 +48,7 @@ func plantOrders(t *testing.T, addr string) {
 func waitInLine(t *testing.T, rdb *redis.Client, name, metadata string, alive time.Duration) {
 	t.Helper()
 	line, now := slot.Beside("line", name), time.Now()
-	entry := fmt.Sprintf("%s|%d|w|p--|30000|1|0|0|%s|%s", owners.NewID(), now.Add(alive).UnixMilli(), owners.NewToken(), metadata)
+	entry := fmt.Sprintf("%s|%d|wp--|30000|1|0|0|%s|%s", owners.NewID(), now.Add(alive).UnixMilli(), owners.NewToken(), metadata)
 	check.NoError(t, rdb.ZAdd(t.Context(), line, redis.Z{Score: float64(now.UnixMicro()), Member: entry}).Err())
 	check.NoError(t, rdb.Expire(t.Context(), line, time.Hour).Err())
 }

@@ -30,7 +30,8 @@ func (r *Run) Prepare(s *owners.Stamp) (bundled bool) {
 	searches := r.may.looks && s.Known
 	r.form(len(s.Closes) > 0, searches)
 	if text := r.text(s); text != "" {
-		r.stamp = &text // only a stamp that is sent is worth an allocation
+		sent := text // only a stamp that is sent is worth an allocation
+		r.stamp = &sent
 	}
 	if searches && r.waiter != nil && len(r.keys) > r.writes && len(r.keys) > 1 {
 		home := r.tail(0, true)

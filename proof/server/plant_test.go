@@ -219,7 +219,7 @@ func (d dice) plantLine(space Space, line string, strange int) {
 		space.add(line, owner, guard{float64(pick(d, 1, 3, 7, numbers-1)), float64(end)}.score())
 	}
 	if d.chance(strange) {
-		space.add(line, d.spoil(pick(d, "x", "|", "spoiled|", "spoiled|5|w|p-h|5|2|1|1|xy", "1|2|w|p--|0|1|0|0|t")),
+		space.add(line, d.spoil(pick(d, "x", "|", "spoiled|", "spoiled|5|wp-h|5|2|1|1|xy", "1|2|wp--|0|1|0|0|t")),
 			float64(pick(d, begin-40, 0, -7, begin+3)))
 	}
 	if thing := space[line]; thing != nil {

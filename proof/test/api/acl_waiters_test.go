@@ -87,7 +87,7 @@ func guarded(name string) func(context.Context, *pass) error {
 func dead(ctx context.Context, p *pass) error {
 	line := slot.Beside("line", p.prefix+"a")
 	return errors.Join(
-		p.admin.ZAdd(ctx, line, redis.Z{Score: 1, Member: "dead|1|w|p--|60000|1|1|0|ct"}).Err(),
+		p.admin.ZAdd(ctx, line, redis.Z{Score: 1, Member: "dead|1|wp--|60000|1|1|0|ct"}).Err(),
 		p.admin.Expire(ctx, line, world.Long).Err())
 }
 

@@ -244,7 +244,7 @@ func TestWaitersAskBehindALease(t *testing.T) {
 	t.Run("behind another", func(t *testing.T) {
 		inQueue(t, "rw", func(t *testing.T, q *queue) {
 			check.NoError(t, q.RDB.PExpire(t.Context(), q.Key("k"), 3*time.Second).Err())
-			entry := fmt.Sprintf("%s|%d|w|p-h|60000|1|1|0|ctoken", strings.Repeat("h", 22), time.Now().Add(time.Hour).UnixMilli())
+			entry := fmt.Sprintf("%s|%d|wp-h|60000|1|1|0|ctoken", strings.Repeat("h", 22), time.Now().Add(time.Hour).UnixMilli())
 			check.NoError(t, q.RDB.ZAdd(t.Context(), "redislock:line:{"+q.Key("k")+"}", redis.Z{Score: 1, Member: entry}).Err())
 			q.n++
 			q.wait(t, 2, 0)

@@ -31,7 +31,7 @@ func stand(t *testing.T, w *world.World, mini *redistest.Mini, n int, place floa
 		var entries []redis.Z
 		for i := range n {
 			at := place + float64(i)
-			entry := fmt.Sprintf("%022.0f|%d|w|p-%s|60000|3|4|%d|gone%stoken", at, till.UnixMilli(), first, len(its), its)
+			entry := fmt.Sprintf("%022.0f|%d|wp-%s|60000|3|4|%d|gone%stoken", at, till.UnixMilli(), first, len(its), its)
 			entries = append(entries, redis.Z{Score: at, Member: entry})
 		}
 		line := "redislock:line:{" + key + "}"

@@ -17,12 +17,12 @@ func TestQueueStrangeEntries(t *testing.T) {
 	const later = "9999999999999" // alive for long
 	world.Scenario(t, func(t *testing.T, w *world.World) {
 		for i, strange := range []string{
-			"", "|", "something else", "id|" + later, "id|" + later + "|w", "id|" + later + "|w|p--|60000|1|",
+			"", "|", "something else", "id|" + later, "id|" + later + "|w", "id|" + later + "|wp--|60000|1|",
 			"id|" + later + "|x|p--|60000|1|0|0|value", "id|" + later + "|w|-p-|60000|1|0|0|value",
-			"id|" + later + "|r|p-h|60000|many|0|0|value", "id||w|p--|60000|1|0|0|value",
-			"id|1" + strings.Repeat("0", 15) + "|w|p--|60000|1|0|0|value", "id|" + later + "|w|p--|1" + strings.Repeat("0", 12) + "|1|0|0|value",
-			"id|" + later + "|w|p--|60000|" + strings.Repeat("1", 10) + "|0|0|value", "id|" + strings.Repeat("1", 10_000) + "value",
-			"id|" + later + "|w|p--|60000|1|" + strings.Repeat("1", 400) + "|0|value", "id|" + later + "|w|p--|0|1|0|0|value",
+			"id|" + later + "|rp-h|60000|many|0|0|value", "id||wp--|60000|1|0|0|value",
+			"id|1" + strings.Repeat("0", 15) + "|wp--|60000|1|0|0|value", "id|" + later + "|wp--|1" + strings.Repeat("0", 12) + "|1|0|0|value",
+			"id|" + later + "|wp--|60000|" + strings.Repeat("1", 10) + "|0|0|value", "id|" + strings.Repeat("1", 10_000) + "value",
+			"id|" + later + "|wp--|60000|1|" + strings.Repeat("1", 400) + "|0|value", "id|" + later + "|wp--|0|1|0|0|value",
 		} {
 			for _, set := range [][]string{{"a"}, {"a", "b"}} {
 				keys := w.Keys(fmt.Sprint(set[0], i, len(set)), fmt.Sprint("b", i))[:len(set)]

@@ -59,7 +59,7 @@ func TestSpoiledEntryIsPassedOver(t *testing.T) {
 		line := slot.Beside("line", keys[1])
 		text := spoiled.entry(s, keys[1], time.Now())
 		check.NoError(t, s.rdb.ZRemRangeByRank(t.Context(), line, 0, -1).Err())
-		check.NoError(t, s.rdb.ZAdd(t.Context(), line, redis.Z{Score: 1, Member: text[:strings.Index(text, "|w|")]}).Err())
+		check.NoError(t, s.rdb.ZAdd(t.Context(), line, redis.Z{Score: 1, Member: text[:strings.Index(text, "|wp")]}).Err())
 		check.NoError(t, s.rdb.PExpire(t.Context(), line, longLease).Err())
 		s.run(t, "release", keys, "mine", "", len(keys))
 		s.wantMessages(t, "w|spoiled")

@@ -108,7 +108,7 @@ func TestOverlooked(t *testing.T) {
 	t.Parallel()
 	const ours = "AZabcdef" + token
 	at := func(id string) []string {
-		return []string{id + "bcdefghijklmnopqrstuv|1790000000000|w|p--|9|1|1|0|cv"}
+		return []string{id + "bcdefghijklmnopqrstuv|1790000000000|wp--|9|1|1|0|cv"}
 	}
 	a, b, guard := at("a"), at("b"), []string{"guard|1"}
 	type sight struct {

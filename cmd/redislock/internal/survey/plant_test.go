@@ -63,7 +63,7 @@ func plant(t *testing.T, rdb redis.UniversalClient, prefix string) (want []strin
 func wait(t *testing.T, rdb redis.UniversalClient, name string) {
 	t.Helper()
 	line := slot.Beside("line", name)
-	entry := fmt.Sprintf("%s|%d|w|p--|30000|1|0|0|%s|host=web-4", owners.NewID(), time.Now().Add(time.Hour).UnixMilli(), owners.NewToken())
+	entry := fmt.Sprintf("%s|%d|wp--|30000|1|0|0|%s|host=web-4", owners.NewID(), time.Now().Add(time.Hour).UnixMilli(), owners.NewToken())
 	check.NoError(t, rdb.ZAdd(t.Context(), line, redis.Z{Score: float64(time.Now().UnixMicro()), Member: entry}).Err())
 	check.NoError(t, rdb.Expire(t.Context(), line, time.Hour).Err())
 }

@@ -22,7 +22,7 @@ func TestMarksAreBounded(t *testing.T) {
 	rdb, key := backend.Client(t), t.Name()
 	waits := make([]redis.Z, 0, 3000)
 	for i := range 3000 {
-		entry := fmt.Sprintf("%022d|%d|w|p--|30000|1|0|0|my token|metadata", i, time.Now().Add(time.Hour).UnixMilli())
+		entry := fmt.Sprintf("%022d|%d|wp--|30000|1|0|0|my token|metadata", i, time.Now().Add(time.Hour).UnixMilli())
 		waits = append(waits, redis.Z{Score: float64(1 + i), Member: entry})
 	}
 	line := slot.Beside("line", key)
