@@ -175,9 +175,10 @@ lint-go: $(GOLANGCI_LINT) ## golangci-lint, for every module
 lint-systems: ## go vet of the tool for darwin and windows
 	@status=0; for system in darwin windows; do GOOS=$$system go vet ./cmd/redislock/... || status=1; done; exit $$status
 
-lint-lua: ## luacheck, of the scripts as servers run them
+lint-lua: ## luacheck, of the library's scripts as servers run them
 	@if command -v luacheck >/dev/null; then \
-		rm -rf $(BIN)/lua && go run ./proof/assembled $(BIN)/lua && luacheck --no-color --quiet $(BIN)/lua; \
+		rm -rf $(BIN)/lua && go run ./proof/assembled $(BIN)/lua && \
+			find $(BIN)/lua cmd fencing proof -name '*.lua' -not -path '*/mutants/testdata/*' -print0 | xargs -0 luacheck --no-color --quiet; \
 	else \
 		echo 'not run: luacheck: not installed, see .ci/install'; \
 		[[ $${CI:-} != true ]]; \

@@ -35,7 +35,7 @@ type overlooked struct {
 }
 
 // waiter begins the entry of somebody who waits, see lua/entry.lua.
-var waiter = regexp.MustCompile(`^([^|]{22})\|\d+\|[wr]\|`)
+var waiter = regexp.MustCompile(`^([^|]{22})\|\d+\|[wr][ps]`)
 
 // see takes what was read, in this order: who stands first, what the key holds, and who stands first after that. It says nothing if
 // the key is free, left or read, or if the line moved meanwhile.

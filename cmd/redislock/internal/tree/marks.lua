@@ -22,7 +22,7 @@ end
 -- The value in an entry of a line, see lua/entry.lua of the library; nil: it is a guard.
 local function value_of(entry)
   local channel, names, at = string.match(entry,
-    '^[^|]+|%d+|[wr]|[ps][f-][h-]|%d+|%d+|(%d+)|(%d+)|()')
+    '^[^|]+|%d+|[wr][ps][^|]*|%d+|%d+|(%d+)|(%d+)|()')
   return at and string.sub(entry, at + tonumber(channel) + tonumber(names))
 end
 
