@@ -39,13 +39,13 @@ func (r *Run) Prepare(s *owners.Stamp) (bundled bool) {
 	r.spare(s.Spared)
 	r.behind, r.stamp, r.rest = nil, nil, sparing(len(r.own), r.spared)
 	which := r.letters(s)
-	r.args = [2]any{"", letters[which]}
-	text := r.text(s)
-	if text != "" {
-		sent := text      // only a stamp that is sent is worth an allocation
-		r.args[0] = &sent // by reference: hooks of the Redis client are not to print it
-	}
-	if text != "" || which != 0 || len(r.own)+len(r.spared) > 0 {
+	switch text := r.text(s); {
+	case text != "":
+		sent := text                           // only a stamp that is sent is worth an allocation
+		r.args = [2]any{&sent, letters[which]} // by reference: hooks of the Redis client are not to print it
+		r.stamp = r.args[:]
+	case which != 0 || len(r.own)+len(r.spared) > 0:
+		r.args = [2]any{"", letters[which]}
 		r.stamp = r.args[:]
 	}
 	return len(s.Closes) == 0 && len(r.spared) == 0
@@ -72,12 +72,12 @@ func (r *Run) letters(s *owners.Stamp) (which int) {
 // Yield has the run undo nothing that others of its token have obtained since its operation has begun. It reports
 // false if it would always, so that it is not to be sent.
 func (r *Run) Yield() bool {
-	switch {
-	case r.script == rwScript:
+	switch r.script {
+	case rwScript:
 		r.keeps = r.may.reads
-	case r.script == refreshScript:
+	case refreshScript:
 		r.neverShorten()
-	case r.script == convertScript:
+	case convertScript:
 		return r.keepLeases()
 	}
 	return true
