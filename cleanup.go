@@ -74,11 +74,12 @@ func (o *cleanup) Run(at clock.Moment) {
 
 	o.mark(func(mark string, marked map[owners.Client]bool) {
 		c := new(call)
-		proto.Release{
+		q := proto.Release{
 			Set: o.set.names(), Value: &o.value, Waiter: o.waiter, Place: o.place, Keep: o.keep, Mark: mark, Marked: marked,
 			// What it does not find under its value was not locked by what it clears up.
 			Looks: o.set.reads() > 0,
-		}.Fill(&c.run)
+		}
+		q.Fill(&c.run)
 		c.begins(context.Background()).ownedBy(o.owner, o.client.conn)
 		c.Then = func(*wire.Call) { o.cleared(c, last) }
 		o.client.conn.Start(&c.Call)

@@ -51,9 +51,9 @@ func (d manual) call(what string, keys ...string) *call {
 	c := new(call)
 	switch what {
 	case "obtain":
-		proto.Obtain{Set: set.names(), Value: &manualValue, TTL: time.Second}.Fill(&c.run)
+		(&proto.Obtain{Set: set.names(), Value: &manualValue, TTL: time.Second}).Fill(&c.run)
 	case "release":
-		proto.Release{Set: set.names(), Value: &manualValue}.Fill(&c.run)
+		(&proto.Release{Set: set.names(), Value: &manualValue}).Fill(&c.run)
 	case "downgrade":
 		proto.Convert{Set: set.as(0).names(), Value: &manualValue, TTL: time.Second}.Fill(&c.run)
 	default:
@@ -247,7 +247,7 @@ func TestStampSpared(t *testing.T) {
 	clearing := d.call("release", "a", "b", "c")
 	set := proto.Set{Keys: clearing.run.Keys(), Lines: besides(nil, "line", clearing.run.Keys())}
 	clearing.run = proto.Run{}
-	proto.Release{Set: set, Value: &manualValue, Mark: "id", Marked: map[owners.Client]bool{elsewhere: true}}.Fill(&clearing.run)
+	(&proto.Release{Set: set, Value: &manualValue, Mark: "id", Marked: map[owners.Client]bool{elsewhere: true}}).Fill(&clearing.run)
 	clearing.Before()
 	want := []decode.Spared{{Index: 0}, {Index: 1}, {Index: 1, Mark: "id"}, {Index: 2, Mark: "id"}}
 	if got := d.sent(clearing).Spared; !slices.Equal(got, want) || !clearing.Alone {

@@ -84,7 +84,7 @@ func (p Place) argument() string {
 }
 
 // Fill makes a new Run one of this request.
-func (o Obtain) Fill(r *Run) {
+func (o *Obtain) Fill(r *Run) {
 	set := &o.Set
 	anySet := set.reads() > 0 || set.isFenced() || o.MinUptime > 0
 	if o.Waiter == nil && !anySet {

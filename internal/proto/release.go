@@ -31,7 +31,7 @@ type Release struct {
 }
 
 // Fill makes a new Run one of this request.
-func (q Release) Fill(r *Run) {
+func (q *Release) Fill(r *Run) {
 	r.fill(releaseScript, &q.Set, q.Value, 0)
 	fenced := q.Set.isFenced()
 	if fenced {

@@ -78,15 +78,14 @@ var shapes = func() (all [100]any) {
 // Yield has the run undo nothing that others of its token have obtained since its operation has begun. It reports
 // false if it would always, so that it is not to be sent.
 func (r *Run) Yield() bool {
-	switch {
-	case r.script == rwScript:
+	switch r.script {
+	case rwScript:
 		r.yields = len(r.keys) > r.writes
-	case r.script == refreshScript:
+	case refreshScript:
 		r.neverShorten()
-	case r.script == convertScript && len(r.keys) > r.writes:
-		return false // to leave longer leases as they are would not be enough: it lets readers in
-	case r.script == convertScript:
+	case convertScript:
 		r.may.keeps = true
+		return len(r.keys) == r.writes // else that would not be enough: it lets readers in
 	}
 	return true
 }

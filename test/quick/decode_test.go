@@ -81,22 +81,22 @@ func requests() map[string]proto.Request {
 	placed := &proto.Waiter{ID: "waiter", Channel: "channel", Sharded: true, Place: proto.PlaceOf(5)}
 	lost := &proto.Waiter{ID: "waiter", Channel: "channel", Place: proto.Place{}.OrUnknown()}
 	return map[string]proto.Request{
-		"obtain":            proto.Obtain{Set: one, Value: &value, TTL: time.Minute},
-		"obtain, all":       proto.Obtain{Set: setOf(2, false, "a", "b"), Value: &value, TTL: time.Minute, All: true},
-		"obtain, intents":   proto.Obtain{Set: one, Value: &value, TTL: time.Minute, Declares: true, Intent: time.Second, Intents: namesBeside("intent", "a")},
-		"obtain, no intent": proto.Obtain{Set: one, Value: &value, TTL: time.Minute, Declares: true, Intents: namesBeside("intent", "a")},
-		"mixed":             proto.Obtain{Set: mixed, Value: &value, TTL: time.Minute, Intents: namesBeside("intent", "c"), MinUptime: time.Second},
-		"mixed, intents": proto.Obtain{
+		"obtain":            &proto.Obtain{Set: one, Value: &value, TTL: time.Minute},
+		"obtain, all":       &proto.Obtain{Set: setOf(2, false, "a", "b"), Value: &value, TTL: time.Minute, All: true},
+		"obtain, intents":   &proto.Obtain{Set: one, Value: &value, TTL: time.Minute, Declares: true, Intent: time.Second, Intents: namesBeside("intent", "a")},
+		"obtain, no intent": &proto.Obtain{Set: one, Value: &value, TTL: time.Minute, Declares: true, Intents: namesBeside("intent", "a")},
+		"mixed":             &proto.Obtain{Set: mixed, Value: &value, TTL: time.Minute, Intents: namesBeside("intent", "c"), MinUptime: time.Second},
+		"mixed, intents": &proto.Obtain{
 			Set: mixed, Value: &value, TTL: time.Minute, Declares: true, Intent: time.Second, Intents: namesBeside("intent", "c", "a", "b"),
 		},
-		"fenced":           proto.Obtain{Set: fenced, Value: &value, TTL: time.Minute, All: true, Intents: namesBeside("intent", "b")},
-		"in line":          proto.Obtain{Set: one, Value: &value, TTL: time.Minute, Waiter: waiter},
-		"in line, again":   proto.Obtain{Set: fenced, Value: &value, TTL: time.Minute, Waiter: placed},
-		"in line, perhaps": proto.Obtain{Set: mixed, Value: &value, TTL: time.Minute, Waiter: lost},
-		"release":          proto.Release{Set: one, Value: &value},
-		"release, told":    proto.Release{Set: mixed, Value: &value, Channel: "channel"},
-		"release, fenced":  proto.Release{Set: fenced, Value: &value},
-		"release, gone":    proto.Release{Set: mixed, Value: &value, Waiter: "waiter", Place: proto.PlaceOf(5)},
+		"fenced":           &proto.Obtain{Set: fenced, Value: &value, TTL: time.Minute, All: true, Intents: namesBeside("intent", "b")},
+		"in line":          &proto.Obtain{Set: one, Value: &value, TTL: time.Minute, Waiter: waiter},
+		"in line, again":   &proto.Obtain{Set: fenced, Value: &value, TTL: time.Minute, Waiter: placed},
+		"in line, perhaps": &proto.Obtain{Set: mixed, Value: &value, TTL: time.Minute, Waiter: lost},
+		"release":          &proto.Release{Set: one, Value: &value},
+		"release, told":    &proto.Release{Set: mixed, Value: &value, Channel: "channel"},
+		"release, fenced":  &proto.Release{Set: fenced, Value: &value},
+		"release, gone":    &proto.Release{Set: mixed, Value: &value, Waiter: "waiter", Place: proto.PlaceOf(5)},
 		"refresh":          proto.Refresh{Set: mixed, Value: &value, TTL: time.Minute},
 		"renew":            proto.Refresh{Set: mixed, Value: &value, TTL: time.Minute, NeverShortens: true},
 		"convert":          proto.Convert{Set: mixed, Value: &value, TTL: time.Minute, Keeps: true},
@@ -111,9 +111,9 @@ func request(c *decode.Call) proto.Request {
 	lines := namesBeside("line", c.Set.Keys...)
 	switch {
 	case c.Obtain != nil:
-		return *c.Obtain
+		return c.Obtain
 	case c.Release != nil:
-		return *c.Release
+		return c.Release
 	case c.Refresh != nil:
 		c.Refresh.Set.Lines = lines
 		return *c.Refresh
@@ -188,7 +188,7 @@ func TestRoundTripWithoutStamp(t *testing.T) {
 	if c := sent(t, &again); !cmp.Equal(c.Again, want, cmp.Comparer(func(a, b proto.Place) bool { return a == b })) || q.Size() != 3 {
 		t.Errorf("got %+v", c.Again)
 	}
-	proto.Release{Set: set, Value: &value, Keep: clock.Now().Add(time.Hour)}.Fill(&kept)
+	(&proto.Release{Set: set, Value: &value, Keep: clock.Now().Add(time.Hour)}).Fill(&kept)
 	kept.Prepare(&owners.Stamp{Spared: []owners.Spare{{Index: 1}}})
 	if c := sent(t, &kept); c.Left < 59*time.Minute || c.Left > time.Hour || !cmp.Equal(c.Spared, []decode.Spared{{Index: 1}}) {
 		t.Errorf("got %s and %+v", c.Left, c.Spared)
@@ -199,8 +199,8 @@ func TestRoundTripWithoutStamp(t *testing.T) {
 func TestBundle(t *testing.T) {
 	t.Parallel()
 	var take, free proto.Run
-	proto.Obtain{Set: setOf(2, false, "a", "b"), Value: &value, TTL: time.Minute}.Fill(&take)
-	proto.Release{Set: setOf(1, false, "c"), Value: &value}.Fill(&free)
+	(&proto.Obtain{Set: setOf(2, false, "a", "b"), Value: &value, TTL: time.Minute}).Fill(&take)
+	(&proto.Release{Set: setOf(1, false, "c"), Value: &value}).Fill(&free)
 	bundle := proto.Bundle()
 	words := []string{"evalsha", bundle.Script.SHA()}
 	for _, arg := range bundle.Append(nil, []*wire.Call{{Request: wire.Request{Keys: take.Keys(), Run: &take}}, {Request: wire.Request{Keys: free.Keys(), Run: &free}}}) {
