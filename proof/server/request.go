@@ -131,7 +131,7 @@ func (c call) obtain() (o Obtaining) {
 
 func (c call) rw() (o Obtaining) {
 	o.Head = c.head(true)
-	o.Fenced, o.Uptime = o.Letters.fenced(), c.number(10)
+	o.Fenced, o.Uptime = o.Letters.fenced(), c.number(8)
 	if id := c.text(5); id != "" {
 		e := entryOf(Member{Text: id + "|0|" + c.text(7)})
 		o.Line = &Waiter{id, c.text(6), e.Sharded, e.Channel}

@@ -93,21 +93,9 @@ func (f fakeWaiter) entry(s *fixture, key string, now time.Time) string {
 // "?" if that is not known.
 func (f fakeWaiter) asks(s *fixture, place any) []any {
 	all := slices.Concat(f.write, f.read)
-	args := append(headOf(f.value(), f.ttl, len(all), len(f.write), "", ""), f.id, place, f.tail(s, all[0]), "", "")
-	if len(f.write) > 1 {
-		args[7] = f.tail(s, f.write[1])
-	}
-	if len(all) > 1 && len(f.read) > 0 {
-		args[8] = f.tail(s, all[len(all)-1])
-	}
-	return args
-}
-
-// tail is what stands in the entry behind the time until which the waiter counts as alive.
-func (f fakeWaiter) tail(s *fixture, key string) string {
-	_, behind, _ := strings.Cut(f.entry(s, key, time.Time{}), "|")
-	_, tail, _ := strings.Cut(behind, "|")
-	return tail
+	_, behind, _ := strings.Cut(f.entry(s, all[0], time.Time{}), "|")
+	_, entry, _ := strings.Cut(behind, "|")
+	return append(headOf(f.value(), f.ttl, len(all), len(f.write), "", ""), f.id, place, strings.TrimSuffix(entry, f.value()))
 }
 
 // headOf is what every script is given first, see head.lua: a set of n keys, of which w are to be written.

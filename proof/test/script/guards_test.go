@@ -68,8 +68,8 @@ func (s *fixture) writers() map[string]writer {
 		"obtain": {"obtain", func(v, st, c string) []any { return headOf(v, time.Minute, 1, 1, c, st) }},
 		"intent": {"rw", func(v, st, c string) []any { return headOf(v, time.Minute, 1, 1, c, st) }},
 		"queue": {"rw", func(v, st, c string) []any {
-			tail := fmt.Sprintf("wp--|60000|1|%d|0|%s%s", len(channel), channel, v)
-			return append(headOf(v, time.Minute, 1, 1, c, st), "waiter", "", tail)
+			entry := fmt.Sprintf("wp--|60000|1|%d|0|%s", len(channel), channel)
+			return append(headOf(v, time.Minute, 1, 1, c, st), "waiter", "", entry)
 		}},
 		"read":    {"rw", func(v, st, c string) []any { return headOf(v, time.Minute, 1, 0, c, st) }},
 		"refresh": {"refresh", func(v, st, c string) []any { return headOf(v, time.Minute, 1, 1, c, st) }},
