@@ -66,6 +66,7 @@ local names_all = letters ~= '' and string.find(letters, 'a', 1, true)
 --#include keys.lua
 --#include values.lua
 --#include entry.lua
+--#include set.lua
 --#include guard.lua
 --#include refusal.lua
 --#include enter.lua
