@@ -7,7 +7,6 @@
 package proto
 
 import (
-	"io/fs"
 	"strconv"
 	"strings"
 	"time"
@@ -42,22 +41,25 @@ const (
 )
 
 // constants are what Lua and Go both know. In the source of a script the names stand for the values.
-var constants = map[string]int64{
-	"DONE":       int64(Done),
-	"REFUSED":    int64(Refused),
-	"NOT_YOURS":  int64(NotYours),
-	"IN_LINE":    int64(InLine),
-	"OVERTAKEN":  int64(Overtaken),
-	"CHUNK":      mostOperands,
-	"MOST":       exactNumbers,
-	"MOST_TOKEN": MaxToken,
-	"ASKS_AGAIN": clock.Millis(AskAgain), // ms: a waiter need not be told when a lease is over that lasts longer
-	"GUARDS":     guards,
-	"NUMBERS":    owners.LastNumber + 1,
-	"LIFE":       clock.Millis(WaiterLife), // ms
-	"NAME":       listen.NameLength,
-	"MOST_TOLD":  mostTold,
-	"GUARD_LIFE": int64((owners.GuardLife - guardSlack) / time.Second), // s; a kernel resends what a closed connection has left for some 100 s
+var constants = [...]struct {
+	name  string
+	value int64
+}{
+	{"DONE", int64(Done)},
+	{"REFUSED", int64(Refused)},
+	{"NOT_YOURS", int64(NotYours)},
+	{"IN_LINE", int64(InLine)},
+	{"OVERTAKEN", int64(Overtaken)},
+	{"CHUNK", mostOperands},
+	{"MOST", exactNumbers},
+	{"MOST_TOKEN", MaxToken},
+	{"ASKS_AGAIN", clock.Millis(AskAgain)}, // ms: a waiter need not be told when a lease is over that lasts longer
+	{"GUARDS", guards},
+	{"NUMBERS", owners.LastNumber + 1},
+	{"LIFE", clock.Millis(WaiterLife)}, // ms
+	{"NAME", listen.NameLength},
+	{"MOST_TOLD", mostTold},
+	{"GUARD_LIFE", int64((owners.GuardLife - guardSlack) / time.Second)}, // s; a kernel resends what a closed connection has left for some 100 s
 }
 
 // A script is one of the Lua scripts.
@@ -96,23 +98,27 @@ func Scripts() []*wire.Script {
 	return all
 }
 
-// files has the Lua: NAME.lua is a script, and lua/NAME.lua what scripts include.
-var files fs.FS
+// Files has the Lua: NAME.lua is a script, and lua/NAME.lua what scripts include.
+type Files interface {
+	ReadFile(name string) ([]byte, error)
+}
+
+var files Files
 
 // Load says where the Lua is. It is called once, by the package that embeds it, before anything is sent.
-func Load(from fs.FS) {
-	files = from
-}
+func Load(from Files) { files = from }
 
 // newScript makes a script of NAME.lua. Its source is put together when it is first needed, so that a program that
 // imports the package begins no later for it.
 func newScript(name string, lined bool) *script {
-	return &script{wire.NewScript(name, func() string { return withConstants(assembled(read(name + ".lua"))) }), lined}
+	return &script{wire.NewScript(name, sourceOf), lined}
 }
+
+func sourceOf(name string) string { return withConstants(assembled(read(name + ".lua"))) }
 
 // read returns a file of Lua.
 func read(name string) string {
-	text, err := fs.ReadFile(files, name)
+	text, err := files.ReadFile(name)
 	if err != nil {
 		panic(err) // it is missing in this module
 	}
@@ -206,9 +212,11 @@ func withConstants(source string) string {
 			continue
 		}
 		if begin < i && source[begin] <= 'Z' { // most words begin with a small letter
-			if value, is := constants[source[begin:i]]; is {
-				b = strconv.AppendInt(append(b, source[taken:begin]...), value, 10)
-				taken = i
+			for _, c := range constants {
+				if c.name == source[begin:i] {
+					b = strconv.AppendInt(append(b, source[taken:begin]...), c.value, 10)
+					taken = i
+				}
 			}
 		}
 		begin = i + 1

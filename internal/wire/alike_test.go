@@ -42,7 +42,7 @@ func newAsking(conn *Conn, value, key string) *Call {
 	return c
 }
 
-var asks = NewScript("asks", func() string { return "return 2" })
+var asks = NewScript("asks", func(string) string { return "return 2" })
 
 // isOver reports whether the outcome of a call is there.
 func (c *Call) isOver() bool { return len(c.done) == 1 }

@@ -18,7 +18,7 @@ const done, undone = int64(1), int64(0)
 // newBundle makes one for tests, whose script is given the keys.
 func newBundle() *Bundle {
 	return &Bundle{
-		Script: NewScript("bundle", func() string { return "return 1" }), Done: done, Undone: undone,
+		Script: NewScript("bundle", func(string) string { return "return 1" }), Done: done, Undone: undone,
 		Append: func(to []any, calls []*Call) []any {
 			to = append(to, len(calls))
 			for _, c := range calls {

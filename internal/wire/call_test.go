@@ -18,7 +18,7 @@ func TestCallIsNewAgain(t *testing.T) {
 	failed, at := errors.New("refused"), clock.Now()
 	c := &Call{
 		Request: Request{
-			Script: NewScript("new again", func() string { return "return 'new again'" }), Context: t.Context(),
+			Script: NewScript("new again", func(string) string { return "return 'new again'" }), Context: t.Context(),
 			Keys: []string{"a"}, Run: &said{},
 			Plain: true, Bounded: true, Replicas: Replicas{1, time.Second}, WaitForSlot: time.Second,
 			Remaining: func() time.Duration { return 0 }, Heard: func(string) {},

@@ -11,8 +11,10 @@ import (
 
 // A Script is a Lua script as it is sent. It never changes.
 type Script struct {
-	name string
-	text func() text
+	name   string
+	source func(name string) string
+	once   sync.Once
+	made   text
 }
 
 // A text is what a server is given of a script. Both are strings, kept boxed, as they are handed to go-redis.
@@ -23,8 +25,13 @@ type text struct {
 
 // NewScript makes a script, whose source is asked for once, when the script is first used. Its name is for
 // errors, and for whoever watches what is sent.
-func NewScript(name string, source func() string) *Script {
-	return &Script{name, sync.OnceValue(func() text { return textOf(source()) })}
+func NewScript(name string, source func(name string) string) *Script {
+	return &Script{name: name, source: source}
+}
+
+func (s *Script) text() text {
+	s.once.Do(func() { s.made = textOf(s.source(s.name)) })
+	return s.made
 }
 
 func textOf(source string) text {

@@ -157,18 +157,19 @@ func Script(id int, path, text string) string {
 }
 
 // Files are the scripts in a folder of the tree.
-func Files(id int, dir string, of fs.FS) fs.FS {
+func Files(id int, dir string, of fs.FS) Folder {
 	On(id)
-	return files{of, dir}
+	return Folder{of, dir}
 }
 
-type files struct {
+// A Folder has scripts.
+type Folder struct {
 	fs.FS
 	dir string
 }
 
 // ReadFile reads a script.
-func (f files) ReadFile(name string) ([]byte, error) {
+func (f Folder) ReadFile(name string) ([]byte, error) {
 	text, err := fs.ReadFile(f.FS, name)
 	return []byte(scriptAt(path.Join(f.dir, name), string(text))), err
 }
