@@ -1,6 +1,10 @@
 package server
 
-import "math"
+import (
+	"math"
+
+	"github.com/seed-14de3678/redislock/internal/proto/decode"
+)
 
 // again keeps waiters of one Client in their lines, and tells which of them have to ask by themselves. It grants nothing,
 // and never makes an entry.
@@ -17,7 +21,7 @@ func (r *run) again(q Round) turns {
 
 // confirm looks after one waiter, and returns when it has to ask by itself, if it does. It does at once if it does not stand in each of
 // its lines, if nobody hears it, or if nothing is in its way any more; and as the first when the lease before it is over.
-func (r *run) confirm(q Round, w Asked, kept map[int]bool) (ms int64, asks bool) {
+func (r *run) confirm(q Round, w decode.Waiter, kept map[int]bool) (ms int64, asks bool) {
 	stands, free := true, true
 	for k, i := range w.Keys {
 		e, ok := r.only(i, w)
@@ -56,10 +60,10 @@ func (r *run) confirm(q Round, w Asked, kept map[int]bool) (ms int64, asks bool)
 func nameBefore(text string) string { return Value(text).Token() }
 
 // only finds the entry of a waiter, if it stands at its place alone.
-func (r *run) only(i int, w Asked) (e Entry, ok bool) {
+func (r *run) only(i int, w decode.Waiter) (e Entry, ok bool) {
 	n := 0
 	for _, m := range r.line(i) {
-		if m.Score == w.Place {
+		if m.Score == float64(w.Place.Number()) {
 			n++
 			e = entryOf(m)
 		}
