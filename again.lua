@@ -96,7 +96,7 @@ local function is_behind_writer(i, place, token)
     local texts = redis.call('zrange', KEYS[n + i], '0', '63', 'withscores')
     for k = 1, #texts, 2 do
       local _, _, how = parts_of(texts[k])
-      if not how or string.byte(how, 1) == 119 then -- 'w'
+      if not how or string.sub(how, 1, 1) == 'w' then
         writers[i] = {text = texts[k], place = tonumber(texts[k + 1])}
         break
       end
@@ -167,7 +167,7 @@ local function confirm(id, place, first, last)
       end
       if free then
         local token = token_of(string.sub(text, at + channel + names))
-        local reads = string.byte(how, 1) == 114 -- 'r'
+        local reads = string.sub(how, 1, 1) == 'r'
         local is, ends = is_held(i, reads, token)
         if is then
           free, ms = false, lease_over(i, id, ends)

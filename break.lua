@@ -8,7 +8,7 @@
 -- Reply    DONE, or {DONE, (index, mode, metadata, ttl, left, since) ...}: every key is free, or
 --          has been handed over. One group of six for each owner that has lost a key: mode 'write'
 --          or 'read', ms that were left of its lease, 1 if it had left the key, else 0, and when
---          its token was made, see since.lua.
+--          its token was made, see since_of.
 --          {REFUSED, index, 'foreign', ttl, type}: this key is no lock. Nothing was changed.
 --          OVERTAKEN: an earlier try of this request was executed. Nothing was changed.
 
@@ -16,7 +16,6 @@
 --#include common.lua
 --#include keys.lua
 --#include values.lua
---#include since.lua
 --#include readers.lua
 --#include fence.lua
 --#include entry.lua

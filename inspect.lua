@@ -8,12 +8,11 @@
 --          (mode, metadata, place, 1 or 0: alive or not) ...}
 --          mode 'free', 'write', 'read' or 'foreign' (then the type stands in the place of the
 --          metadata); every ttl in ms, -1: none; the intent's is -2 if no writer waits;
---          since: when the token was made, see since.lua, or ''.
+--          since: when the token was made, see since_of, or ''.
 
 --#include common.lua
 --#include keys.lua
 --#include values.lua
---#include since.lua
 --#include entry.lua
 --#include line.lua
 

@@ -76,7 +76,7 @@ local now, micros, heard, unheard
 local text = whole and front and front[1] or ''
 local its_id, till, how, its_ttl, size, channel, names, at = parts_of(text)
 if its_id and tonumber(size) == n and tonumber(its_ttl) >= ASKS_AGAIN
-  and string.byte(how, 1) == 119 and (fenced or string.byte(how, 3) == 45) -- 'w', '-'
+  and string.sub(how, 1, 1) == 'w' and (fenced or string.sub(how, 3, 3) == '-')
   and not redis.pcall('zscore', KEYS[n + 1], stamp ~= '' and string.match(stamp, '^[^|]+')
     or token_of(value)) then
   now, micros = clock()
@@ -147,8 +147,8 @@ end
 -- of 8 keys.
 local set = set_of(n, letters, stamp, value)
 set.now, set.micros = now, micros
-local number = heard and string.byte(how, 3) == 102 and number_after(set, up_to(n), micros) or 0
-if heard and (number > 0 or string.byte(how, 3) == 45) and leave_as_first(entry_text(its_id, till,
+local number = heard and string.sub(how, 3, 3) == 'f' and number_after(set, up_to(n), micros) or 0
+if heard and (number > 0 or string.sub(how, 3, 3) == '-') and leave_as_first(entry_text(its_id, till,
   string.sub(how, 1, 3) .. '-' .. string.sub(how, 5), its_ttl, n, channel, KEYS[1],
   string.sub(text, names))) then
   for i = 1, n do

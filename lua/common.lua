@@ -34,7 +34,7 @@ end
 -- it; nil if the user of this script may not publish.
 local function publish(how, channel, message)
   local heard
-  if string.byte(how, 2) == 115 then -- 's'
+  if string.sub(how, 2, 2) == 's' then
     heard = redis.pcall('spublish', channel, message)
   else
     heard = redis.pcall('publish', channel, message)

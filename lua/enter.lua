@@ -35,9 +35,15 @@ end
 -- Whether somebody hears the channel of the waiter. One that enters behind others does not ask: it
 -- has just subscribed.
 local function is_heard()
-  local how, channel, at = string.match(ARGV[7], '^([^|]*)|%d+|%d+|(%d+)|%d+|()')
-  return redis.call(string.byte(how, 2) == 115 and 'spublish' or 'publish',
-    string.sub(ARGV[7], at, at + channel - 1), '') > 0 and 1 or 0
+  local how, length, at = string.match(ARGV[7], '^([^|]*)|%d+|%d+|(%d+)|%d+|()')
+  local channel = string.sub(ARGV[7], at, at + length - 1)
+  local heard
+  if string.sub(how, 2, 2) == 's' then
+    heard = redis.call('spublish', channel, '')
+  else
+    heard = redis.call('publish', channel, '')
+  end
+  return heard > 0 and 1 or 0
 end
 
 -- Enters the lines of a set, of which the first w keys are to be written, in the place that the

@@ -54,8 +54,8 @@ local function entry_of(text, place)
   names = at + channel + names
   return {
     text = text, place = place, id = id, till = tonumber(till), how = how,
-    mode = string.byte(how, 1) == 119 and 'write' or 'read', -- 'w'
-    fenced = string.byte(how, 3) == 102, -- 'f'
+    mode = string.sub(how, 1, 1) == 'w' and 'write' or 'read',
+    fenced = string.sub(how, 3, 3) == 'f',
     ttl = ttl, keys = tonumber(keys),
     channel = string.sub(text, at, at + channel - 1),
     names = string.sub(text, at + channel, names - 1),
@@ -127,7 +127,7 @@ local function plan_of(set, entry)
     end
     set.places = places
   end
-  if string.byte(entry.how, 4) ~= 104 then -- 'h'
+  if string.sub(entry.how, 4, 4) ~= 'h' then
     local j = places[entry.names]
     home = j and entry_at(set, j, entry.id, entry.place)
     if not home or not home.id then -- it has gone, or somebody has spoiled it
@@ -250,7 +250,7 @@ local function walk(set, i, visit)
           return entry
         end
       else
-        local enough, removed = visit(string.byte(how, 1) == 119, text, place, texts[t + 2])
+        local enough, removed = visit(string.sub(how, 1, 1) == 'w', text, place, texts[t + 2])
         if enough then
           return
         end

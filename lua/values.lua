@@ -39,3 +39,16 @@ end
 local function refusal(index, mode, ttl, detail)
   return {REFUSED, index, mode, ttl, detail}
 end
+
+-- When a token was made: its first 8 characters, ms since 1970; '' if the token is of another form
+-- than those that the library makes, which have 30 characters of base64url. The other 22 are random
+-- ones, which never leave the server in a reply to somebody else. What begins with 'AN' is of the
+-- year 2000, as tests in virtual time have it, and what begins with 'Az' of the year 2079. Whether
+-- they say a time that can be is for the client to see.
+local function since_of(value)
+  local token = token_of(value)
+  if #token ~= 30 or string.find(token, '[^%w_-]') then
+    return ''
+  end
+  return string.match(token, '^A[N-Za-z]......') or ''
+end

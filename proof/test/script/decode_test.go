@@ -1,4 +1,4 @@
-package quick_test
+package script_test
 
 import (
 	"fmt"
