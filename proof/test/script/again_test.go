@@ -21,7 +21,7 @@ func (s *fixture) confirms(t *testing.T, waiters ...fakeWaiter) map[string]int64
 	t.Helper()
 	var q proto.Again
 	for _, f := range waiters {
-		set := setOf(f.write, f.read)
+		set := lockKeys(f.write, f.read)
 		q.Add(f.id, proto.PlaceOf(f.place), set.Keys, set.Lines)
 	}
 	now := check.Must[time.Time](t)(s.rdb.Time(t.Context()).Result())

@@ -74,9 +74,9 @@ func shortCuts(b *testing.B, s *fixture) []shortCut {
 	call := func(q proto.Request) []any { return runOf(q, owners.Stamp{}).Append(nil) }
 	value := benchValue
 	plainly := func(keys []string) []any {
-		return call(&proto.Obtain{Set: setOf(keys, nil), Value: &value, TTL: longLease})
+		return call(&proto.Obtain{Set: lockKeys(keys, nil), Value: &value, TTL: longLease})
 	}
-	releases := func(keys []string) []any { return call(&proto.Release{Set: setOf(keys, nil), Value: &value}) }
+	releases := func(keys []string) []any { return call(&proto.Release{Set: lockKeys(keys, nil), Value: &value}) }
 	standing := func(keys []string) []any {
 		return call(fakeWaiter{id: "0123456789012345678902", write: keys, ttl: longLease}.waiterOf(s, proto.Place{}))
 	}

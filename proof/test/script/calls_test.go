@@ -22,15 +22,15 @@ func linesOf(keys []string) (lines []string) {
 	return lines
 }
 
-// setOf is a set of keys to write, and of keys to read.
-func setOf(write, read []string) proto.Set {
+// lockKeys are a set of keys to write, and of keys to read.
+func lockKeys(write, read []string) proto.Set {
 	all := slices.Concat(write, read)
 	return proto.Set{Keys: all, Writes: len(write), Lines: linesOf(all)}
 }
 
-// fencedSetOf is a set of keys to write that has fencing numbers.
-func fencedSetOf(write ...string) proto.Set {
-	set := setOf(write, nil)
+// fencedKeys are a set of keys to write that has fencing numbers.
+func fencedKeys(write ...string) proto.Set {
+	set := lockKeys(write, nil)
 	for _, key := range write {
 		set.Fences = append(set.Fences, slot.Beside("fence", key))
 	}
@@ -60,20 +60,20 @@ func (s *fixture) ask(t *testing.T, q proto.Request) any {
 // release releases keys that were held under a value.
 func (s *fixture) release(t *testing.T, keys []string, value string) any {
 	t.Helper()
-	return s.ask(t, &proto.Release{Set: setOf(keys, nil), Value: &value})
+	return s.ask(t, &proto.Release{Set: lockKeys(keys, nil), Value: &value})
 }
 
 // givesUp releases keys for a waiter that gives up a place.
 func (s *fixture) givesUp(t *testing.T, keys []string, value, id string, place proto.Place) any {
 	t.Helper()
-	return s.ask(t, &proto.Release{Set: setOf(keys, nil), Value: &value, Waiter: id, Place: place})
+	return s.ask(t, &proto.Release{Set: lockKeys(keys, nil), Value: &value, Waiter: id, Place: place})
 }
 
 // waiterOf is one that stands in line for the keys of a fakeWaiter, as which it has this place.
 func (f fakeWaiter) waiterOf(s *fixture, place proto.Place) *proto.Obtain {
 	value := f.value()
 	return &proto.Obtain{
-		Set: setOf(f.write, f.read), Value: &value, TTL: f.ttl,
+		Set: lockKeys(f.write, f.read), Value: &value, TTL: f.ttl,
 		Waiter: &proto.Waiter{ID: f.id, Place: place, Channel: f.channel(s)},
 	}
 }
@@ -92,9 +92,9 @@ type plain struct {
 func bundleOf(all ...plain) []any {
 	calls := make([]*wire.Call, len(all))
 	for i, p := range all {
-		var q proto.Request = &proto.Obtain{Set: setOf(p.keys, nil), Value: &p.value, TTL: p.ttl}
+		var q proto.Request = &proto.Obtain{Set: lockKeys(p.keys, nil), Value: &p.value, TTL: p.ttl}
 		if p.ttl == 0 {
-			q = &proto.Release{Set: setOf(p.keys, nil), Value: &p.value}
+			q = &proto.Release{Set: lockKeys(p.keys, nil), Value: &p.value}
 		}
 		calls[i] = &wire.Call{Request: wire.Request{Keys: p.keys, Run: runOf(q, owners.Stamp{})}}
 	}

@@ -233,7 +233,7 @@ func TestRefusalNamesTheFirst(t *testing.T) {
 					s.enters(t, fakeWaiter{id: "waits too", write: keys[2:], place: 2, ttl: longLease})
 				}
 				value := "mine"
-				for script, set := range map[string]proto.Set{"obtain": setOf(keys, nil), "rw": fencedSetOf(keys...)} {
+				for script, set := range map[string]proto.Set{"obtain": lockKeys(keys, nil), "rw": fencedKeys(keys...)} {
 					reply, _ := s.ask(t, &proto.Obtain{Set: set, Value: &value, TTL: time.Minute}).([]any)
 					if len(reply) != 5 || reply[1] != int64(2) || reply[2] != want.mode {
 						t.Errorf("%s, at the second key %s, and the third %s: got reply %v", script, what, rest, reply)

@@ -58,7 +58,7 @@ type writer func(key string, value *string) proto.Request
 
 // writers are of all scripts that do.
 func (s *fixture) writers() map[string]writer {
-	one := func(key string) proto.Set { return setOf([]string{key}, nil) }
+	one := func(key string) proto.Set { return lockKeys([]string{key}, nil) }
 	return map[string]writer{
 		"obtain": func(key string, value *string) proto.Request {
 			return &proto.Obtain{Set: one(key), Value: value, TTL: time.Minute}
@@ -68,7 +68,7 @@ func (s *fixture) writers() map[string]writer {
 			return &proto.Obtain{Set: one(key), Value: value, TTL: time.Minute, Declares: true, Intent: time.Second, Intents: intents}
 		},
 		"fenced": func(key string, value *string) proto.Request {
-			return &proto.Obtain{Set: fencedSetOf(key), Value: value, TTL: time.Minute}
+			return &proto.Obtain{Set: fencedKeys(key), Value: value, TTL: time.Minute}
 		},
 		"queue": func(key string, value *string) proto.Request {
 			q := fakeWaiter{id: "waiter", write: []string{key}, ttl: time.Minute}.waiterOf(s, proto.Place{})
@@ -77,7 +77,7 @@ func (s *fixture) writers() map[string]writer {
 		},
 		"read": func(key string, value *string) proto.Request {
 			intents := []string{slot.Beside("intent", key)}
-			return &proto.Obtain{Set: setOf(nil, []string{key}), Value: value, TTL: time.Minute, Intents: intents}
+			return &proto.Obtain{Set: lockKeys(nil, []string{key}), Value: value, TTL: time.Minute, Intents: intents}
 		},
 		"refresh": func(key string, value *string) proto.Request {
 			return proto.Refresh{Set: one(key), Value: value, TTL: time.Minute}
@@ -89,7 +89,7 @@ func (s *fixture) writers() map[string]writer {
 			return &proto.Release{Set: one(key), Value: value}
 		},
 		"raise": func(key string, value *string) proto.Request {
-			return proto.Raise{Set: fencedSetOf(key), Value: value, TTL: time.Minute, Number: 7}
+			return proto.Raise{Set: fencedKeys(key), Value: value, TTL: time.Minute, Number: 7}
 		},
 	}
 }
@@ -304,7 +304,7 @@ func TestGuardMarksSpare(t *testing.T) {
 		} {
 			check.NoError(t, s.rdb.Set(t.Context(), key, "mine", time.Minute).Err())
 			value := "mine"
-			q := &proto.Release{Set: setOf([]string{key}, nil), Value: &value, Mark: c.mark, Marked: marking}
+			q := &proto.Release{Set: lockKeys([]string{key}, nil), Value: &value, Mark: c.mark, Marked: marking}
 			check.Must[any](t)(s.send(t, runOf(q, owners.Stamp{Spared: c.spared})))
 			if freed := s.rdb.Exists(t.Context(), key).Val() == 0; freed != c.freed {
 				t.Errorf("mark %s, spared %v: freed: %t", c.mark, c.spared, freed)

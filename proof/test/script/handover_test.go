@@ -203,7 +203,7 @@ func TestHandOverIsToldInTheReply(t *testing.T) {
 			next := fakeWaiter{id: "next" + slot.Beside("x", keys[0])[:5], write: keys, place: 1, ttl: longLease, gone: true}
 			s.enters(t, next)
 			value := "mine"
-			reply, _ := s.ask(t, &proto.Release{Set: setOf(keys, nil), Value: &value, Channel: next.channel(s)}).([]any)
+			reply, _ := s.ask(t, &proto.Release{Set: lockKeys(keys, nil), Value: &value, Channel: next.channel(s)}).([]any)
 			if len(reply) != 2 || !strings.HasPrefix(reply[1].(string), "g|"+next.id+"|") {
 				t.Errorf("got reply %v, want that %s has %v", reply, next.id, keys)
 			}

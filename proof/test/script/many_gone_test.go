@@ -30,7 +30,7 @@ func TestScriptDropsSome(t *testing.T) {
 			t.Helper()
 			check.NoError(t, s.rdb.Del(t.Context(), keys...).Err())
 			value := "mine"
-			return s.ask(t, &proto.Obtain{Set: setOf(keys, nil), Value: &value, TTL: longLease})
+			return s.ask(t, &proto.Obtain{Set: lockKeys(keys, nil), Value: &value, TTL: longLease})
 		},
 		"rw": func(t *testing.T, s *fixture, keys []string) any {
 			t.Helper()
