@@ -16,6 +16,7 @@
 --#include readers.lua
 --#include fence.lua
 --#include entry.lua
+--#include set.lua
 --#include guard.lua
 --#include line.lua
 --#include handover.lua

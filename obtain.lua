@@ -51,6 +51,7 @@ if type(held) == 'string' and held ~= '' then
 end
 
 --#include values.lua
+--#include set.lua
 --#include guard.lua
 --#include refusal.lua
 

@@ -15,6 +15,7 @@
 --#include values.lua
 --#include readers.lua
 --#include fence.lua
+--#include set.lua
 --#include guard.lua
 
 local token, number, set = token_of(value), ARGV[5], set_of(n, letters, stamp, value)

@@ -14,6 +14,7 @@
 --#include keys.lua
 --#include values.lua
 --#include readers.lua
+--#include set.lua
 --#include guard.lua
 
 local never_shorten = letters ~= '' and string.find(letters, 'n', 1, true)

@@ -113,6 +113,7 @@ end
 --#include keys.lua
 --#include values.lua
 --#include entry.lua
+--#include set.lua
 --#include guard.lua
 --#include fence.lua
 

@@ -6,10 +6,8 @@
 -- ARGV[5]  id of the waiter, if it stands in line when it has to wait; else ''
 -- ARGV[6]  its place, '' if it has none yet, '?' if that is not known. Of one that stands in no line
 --          the ttl of its intents, ms: '0' if it will not ask again, '' without intents
--- ARGV[7]  what its entries say behind `alive until`, see entry.lua: that at its first key,
--- ARGV[8]  those at its other keys to write,
--- ARGV[9]  and those at its other keys to read
--- ARGV[10] for how long the server has to have been up, ms; '' if it does not matter
+-- ARGV[7]  what its entry at its first key says between `alive until` and the value, see entry.lua
+-- ARGV[8]  for how long the server has to have been up, ms; '' if it does not matter
 --
 -- Reply    DONE, or {DONE, fencing number}: every key is held in its mode, for ttl from now. What
 --          the token held already, in either mode, counts as free; it keeps its number, and its
@@ -26,7 +24,7 @@
 
 local id = ARGV[5] ~= '' and ARGV[5] or nil
 local stands = id and ARGV[6] ~= nil and ARGV[6] ~= '' -- most likely, so there are lines
-local intent, uptime = not id and ARGV[6] or '', ARGV[10] or ''
+local intent, uptime = not id and ARGV[6] or '', ARGV[8] or ''
 local closes = letters ~= '' and string.find(letters, 'c', 1, true)
 local plain = intent == '' and uptime == '' and not closes
 
@@ -51,7 +49,7 @@ if plain and #KEYS == 2 and w == 1 and not stands then
     local now, micros = clock()
     local place = string.format('%d', micros)
     if line_left > 0 and redis.pcall('zcount', KEYS[2], place, '+inf') == 0 then
-      redis.call('zadd', KEYS[2], place, id .. '|' .. now + LIFE .. '|' .. ARGV[7])
+      redis.call('zadd', KEYS[2], place, id .. '|' .. now + LIFE .. '|' .. ARGV[7] .. value)
       if line_left < 2 * LIFE - 1000 then
         redis.call('pexpire', KEYS[2], '' .. 2 * LIFE)
       end
@@ -68,6 +66,7 @@ local names_all = letters ~= '' and string.find(letters, 'a', 1, true)
 --#include keys.lua
 --#include values.lua
 --#include entry.lua
+--#include set.lua
 --#include guard.lua
 --#include refusal.lua
 --#include enter.lua
@@ -91,7 +90,7 @@ if plain and id and not stands and not names_all then
   local left = other and redis.call('pttl', KEYS[1]) or -1
   if left >= 0 then
     set.now, set.micros = clock()
-    local place, there = enter_lines(set, id, w, nil, last)
+    local place, there = enter_lines(set, id, value, w, nil, last)
     local ms, heard = left, 1
     if is_waited(there[1]) then
       ms = -1
@@ -227,7 +226,7 @@ local function leave_lines()
   local entered = my_first()
   local home, writes, reads
   if entered then
-    home, writes, reads = my_entries(id, entered.till)
+    home, writes, reads = my_entries(set, id, value, w, entered.till)
   end
   for i = 1, n do
     local text = my_entry(i, w, home, writes, reads)
@@ -245,7 +244,7 @@ local function stands_well()
   if not entered or entered.till - set.now < LIFE - 500 then
     return false
   end
-  local home, writes, reads = my_entries(id, entered.till)
+  local home, writes, reads = my_entries(set, id, value, w, entered.till)
   for i = 1, n do
     local text = my_entry(i, w, home, writes, reads)
     if tonumber(redis.call('zscore', KEYS[n + i], text) or 0) ~= place then
@@ -293,7 +292,7 @@ if refused and id then
     if place then
       leave_lines()
     end
-    place, there = enter_lines(set, id, w, place, not set.dropped and last)
+    place, there = enter_lines(set, id, value, w, place, not set.dropped and last)
   end
   if stands or not is_waited(there[1]) then
     heard = is_heard()

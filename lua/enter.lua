@@ -20,11 +20,23 @@ local function is_waited(there)
   return there == 'waiters' or there == 'renewed'
 end
 
--- The entries of a waiter that counts as alive until then: at its first key, and at the others that
--- it wants to write, and to read.
-local function my_entries(id, till)
-  local head = id .. '|' .. till .. '|'
-  return head .. ARGV[7], head .. (ARGV[8] or ''), head .. (ARGV[9] or '')
+-- The parts of ARGV[7]: `how`, ttl, size of the set, and the channel.
+local function my_parts()
+  local how, ttl, keys, length, at = string.match(ARGV[7], '^([^|]*)|(%d+)|(%d+)|(%d+)|%d+|()')
+  return how, ttl, keys, string.sub(ARGV[7], at, at + length - 1)
+end
+
+-- The entries of a waiter that counts as alive until then: at its first key, and at the others, to
+-- write them and to read them.
+local function my_entries(set, id, value, w, till)
+  local home = id .. '|' .. till .. '|' .. ARGV[7] .. value
+  if set.n == 1 then
+    return home
+  end
+  local how, ttl, keys, channel = my_parts()
+  how = string.sub(how, 2, 3) .. '-'
+  return home, w > 1 and entry_text(id, till, 'w' .. how, ttl, keys, channel, KEYS[1], value),
+    w < set.n and entry_text(id, till, 'r' .. how, ttl, keys, channel, KEYS[1], value)
 end
 
 -- That of the entries of my_entries which stands in the line of KEYS[i].
@@ -35,8 +47,7 @@ end
 -- Whether somebody hears the channel of the waiter. One that enters behind others does not ask: it
 -- has just subscribed.
 local function is_heard()
-  local how, length, at = string.match(ARGV[7], '^([^|]*)|%d+|%d+|(%d+)|%d+|()')
-  local channel = string.sub(ARGV[7], at, at + length - 1)
+  local how, _, _, channel = my_parts()
   local heard
   if string.sub(how, 2, 2) == 's' then
     heard = redis.call('spublish', channel, '')
@@ -49,7 +60,7 @@ end
 -- Enters the lines of a set, of which the first w keys are to be written, in the place that the
 -- waiter had, or behind all others. `last`: of the first line, see last_place. Returns the place,
 -- and what stood in each line: nil if nothing did.
-local function enter_lines(set, id, w, place, last)
+local function enter_lines(set, id, value, w, place, last)
   local n, now, micros = set.n, set.now, set.micros
   local call, at, there, proved = redis.call, place or micros, {}, false
   local this_second = micros - micros % 1000000
@@ -66,7 +77,7 @@ local function enter_lines(set, id, w, place, last)
   end
 
   local score, life = string.format('%d', at), '' .. 2 * LIFE
-  local home, writes, reads = my_entries(id, now + LIFE)
+  local home, writes, reads = my_entries(set, id, value, w, now + LIFE)
   for i = 1, n do
     local line, text = KEYS[n + i], my_entry(i, w, home, writes, reads)
     local left = (place or there[i] == 'guards') and call('pttl', line)

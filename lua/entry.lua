@@ -7,8 +7,7 @@
 --
 --   id|alive until|how|ttl|size of the set|#channel|#names|channel names value
 --
--- The caller writes all behind `alive until`: for its first key, and for others that it wants to
--- write, or to read.
+-- The caller writes what stands between `alive until` and the value, for its first key.
 --
 -- id       of the waiter, 22 characters. The first NAME of them are the name by which messages call
 --          it; the rest is a secret, which is told with the grant alone: so nobody who can only

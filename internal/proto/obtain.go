@@ -117,42 +117,25 @@ func (o *Obtain) fillAny(r *Run) {
 	w := o.Waiter
 	if w == nil {
 		r.beside = set.beside(o.Intents...)
-		r.own = withoutEmpty([]any{"", o.intent(), "", "", "", uptime})
+		r.own = withoutEmpty([]any{"", o.intent(), "", uptime})
 		return
 	}
 	// An earlier try may have entered the lines without an answer. Called as one that has no place the next
 	// try would enter them once more, behind itself: see Resent.
 	at := w.Place.argument()
 	r.waiter, r.at, r.may.fenced = w, &at, set.isFenced()
-	n := len(set.Keys)
-	r.own = append(make([]any, 0, 6), w.ID, r.at, nil)
-	home := r.tail(0, false)
-	r.own[2] = &home // by reference, as the value that stands in it
-	switch writes, reads := set.Writes > 1, n > 1 && n > set.Writes; {
-	case writes && reads:
-		write, read := r.tail(1, false), r.tail(n-1, false)
-		r.own = append(r.own, &write, &read)
-	case writes:
-		write := r.tail(1, false)
-		r.own = append(r.own, &write)
-	case reads:
-		read := r.tail(n-1, false)
-		r.own = append(r.own, "", &read)
-	}
+	r.own = append(make([]any, 0, 4), w.ID, r.at, r.entry(false))
 	if uptime != "" {
-		for len(r.own) < 5 {
-			r.own = append(r.own, "")
-		}
 		r.own = append(r.own, uptime)
 	}
 }
 
-// tail is what stands in the line of the i-th key in the entry of the waiter, behind the time until which it counts as
-// alive: see lua/entry.lua. One that searches may read some of its keys already, under other metadata: so it names a key that
-// no script has, is told to ask, and finds what it has.
-func (r *Run) tail(i int, searches bool) string {
+// entry is what the entry of the waiter says in the line of its first key, between the time until which it counts as alive and
+// its value: see lua/entry.lua. One that searches may read some of its keys already, under other metadata: so it names a key
+// that no script has, is told to ask, and finds what it has.
+func (r *Run) entry(searches bool) string {
 	w, n := r.waiter, len(r.keys)
-	how := [4]byte{mode(i < r.writes), 'p', '-', '-'}
+	how := [4]byte{mode(r.writes > 0), 'p', '-', '-'}
 	if w.Sharded {
 		how[1] = 's'
 	}
@@ -160,12 +143,13 @@ func (r *Run) tail(i int, searches bool) string {
 		how[2] = 'f'
 	}
 	var names []byte
-	switch {
-	case n == 1:
-	case i > 0:
-		names = append(names, r.keys[0]...)
-	default:
+	if n > 1 {
 		how[3] = 'h'
+		length := 4 * n
+		for _, key := range r.keys {
+			length += len(key)
+		}
+		names = make([]byte, 0, length+8)
 		for k, key := range r.keys {
 			names = strconv.AppendInt(append(names, mode(k < r.writes)), int64(len(key)), 10)
 			names = append(append(names, ':'), key...)
@@ -174,12 +158,12 @@ func (r *Run) tail(i int, searches bool) string {
 			names = append(names, "r0:"...)
 		}
 	}
-	b := append(make([]byte, 0, 64+len(w.Channel)+len(names)+len(*r.value)), how[:]...)
+	b := append(make([]byte, 0, 48+len(w.Channel)+len(names)), how[:]...)
 	for _, number := range [...]int64{r.ttl, int64(n), int64(len(w.Channel)), int64(len(names))} {
 		b = strconv.AppendInt(append(b, '|'), number, 10)
 	}
 	b = append(append(b, '|'), w.Channel...)
-	return string(append(append(b, names...), *r.value...))
+	return string(append(b, names...))
 }
 
 // mode is how an entry says whether its waiter wants to write a key, or to read it.

@@ -34,8 +34,7 @@ func (r *Run) Prepare(s *owners.Stamp) (bundled bool) {
 		r.stamp = &sent
 	}
 	if searches && r.waiter != nil && len(r.keys) > r.writes && len(r.keys) > 1 {
-		home := r.tail(0, true)
-		r.own[2] = &home
+		r.own[2] = r.entry(true)
 	}
 	return len(s.Closes) == 0 && len(r.spared) == 0
 }

@@ -71,7 +71,7 @@ func (t *thrower) rw(e *Step) {
 		life = pick(t.dice, "0", "300", "5000", "90000")
 	}
 	stamp, letter := t.stamp(e, v, n)
-	e.Args = append(head(v, t.ttl(), n, writeKeys, t.letters(letter, n > writeKeys, fenced), stamp), "", life, "", "", "", t.uptime())
+	e.Args = append(head(v, t.ttl(), n, writeKeys, t.letters(letter, n > writeKeys, fenced), stamp), "", life, "", t.uptime())
 	e.Args = lean(e.Args)
 }
 
@@ -99,17 +99,9 @@ func (t *thrower) inLine(e *Step) {
 	stamp, letter := t.stamp(e, o.Value, n)
 	all := t.letters(letter, n > o.Writes, o.Can.Fenced)
 	o.Can.Search = strings.Contains(all, "s")
-	tail := func(i int) string {
-		_, text, _ := strings.Cut(o.entryFor(i, 0).String(), "|0|")
-		return text
-	}
-	e.Args = append(head(o.Value, decimal(o.TTL), n, o.Writes, all, stamp), o.Line.ID, placed(o.Line.Place), tail(0), "", "", t.uptime())
-	if o.Writes > 1 {
-		e.Args[7] = tail(1)
-	}
-	if n > 1 && n > o.Writes {
-		e.Args[8] = tail(n - 1)
-	}
+	_, entry, _ := strings.Cut(o.entryFor(0, 0).String(), "|0|")
+	entry = strings.TrimSuffix(entry, string(o.Value))
+	e.Args = append(head(o.Value, decimal(o.TTL), n, o.Writes, all, stamp), o.Line.ID, placed(o.Line.Place), entry, t.uptime())
 	e.Args = lean(e.Args)
 }
 

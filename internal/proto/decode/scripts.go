@@ -21,13 +21,12 @@ func (r *reader) rw() {
 	r.head(true)
 	o := &proto.Obtain{Set: r.Set, Value: &r.Value, TTL: r.TTL, All: r.Can.All}
 	id, place := r.text(), r.text()
-	tail := r.text()
-	_, _ = r.text(), r.text() // the entries at other keys
+	entry := r.text()
 	o.MinUptime = r.ms(r.text())
 	switch {
 	case id != "":
 		o.Waiter = &proto.Waiter{ID: id, Place: r.placeOf(place)}
-		r.tail(o.Waiter, tail)
+		r.entry(o.Waiter, entry)
 	case place != "":
 		o.Declares, o.Intent, o.Intents = true, r.ms(place), r.some(len(r.Set.Keys))
 	default:
@@ -36,8 +35,8 @@ func (r *reader) rw() {
 	r.Obtain = o
 }
 
-// tail reads what the entry of a waiter says of its channel.
-func (r *reader) tail(w *proto.Waiter, text string) {
+// entry reads what the entry of a waiter says of its channel.
+func (r *reader) entry(w *proto.Waiter, text string) {
 	f := strings.SplitN(text, "|", 6)
 	if len(f) < 6 || len(f[0]) < 4 {
 		r.bad = true
