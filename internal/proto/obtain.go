@@ -57,6 +57,9 @@ func PlaceOf(number int64) Place { return Place{knownPlace, number} }
 // Compare orders known places: the first is served first.
 func (p Place) Compare(q Place) int { return cmp.Compare(p.number, q.number) }
 
+// Number returns the number of a known place.
+func (p Place) Number() int64 { return p.number }
+
 // IsPossible reports whether the waiter may stand in line.
 func (p Place) IsPossible() bool { return p.state != noPlace }
 

@@ -1,6 +1,10 @@
 package server
 
-import "math"
+import (
+	"math"
+
+	"github.com/seed-14de3678/redislock/internal/proto/decode"
+)
 
 // again keeps waiters of one Client in their lines, and tells which of them have to ask by themselves. It grants nothing,
 // and never makes an entry.
@@ -8,7 +12,7 @@ func (r *run) again(q Round) turns {
 	r.set = q.Set
 	t, kept := turns{micros: r.Micros}, map[int]bool{}
 	for k, w := range q.Waiters {
-		if ms, asks := r.confirm(q, w, kept); asks {
+		if ms, asks := r.confirm(w, kept); asks {
 			t.asks = append(t.asks, turn{k + 1, ms})
 		}
 	}
@@ -17,7 +21,7 @@ func (r *run) again(q Round) turns {
 
 // confirm looks after one waiter, and returns when it has to ask by itself, if it does. It does at once if it does not stand in each of
 // its lines, if nobody hears it, or if nothing is in its way any more; and as the first when the lease before it is over.
-func (r *run) confirm(q Round, w Asked, kept map[int]bool) (ms int64, asks bool) {
+func (r *run) confirm(w decode.Waiter, kept map[int]bool) (ms int64, asks bool) {
 	stands, free := true, true
 	for k, i := range w.Keys {
 		e, ok := r.only(i, w)
@@ -25,7 +29,7 @@ func (r *run) confirm(q Round, w Asked, kept map[int]bool) (ms int64, asks bool)
 			stands = false
 			continue
 		}
-		r.extend(q, i, e, kept)
+		r.extend(i, e, kept)
 		if k == 0 && r.publish(e.Sharded, e.Channel, "") == 0 {
 			stands = false
 		}
@@ -56,10 +60,10 @@ func (r *run) confirm(q Round, w Asked, kept map[int]bool) (ms int64, asks bool)
 func nameBefore(text string) string { return Value(text).Token() }
 
 // only finds the entry of a waiter, if it stands at its place alone.
-func (r *run) only(i int, w Asked) (e Entry, ok bool) {
+func (r *run) only(i int, w decode.Waiter) (e Entry, ok bool) {
 	n := 0
 	for _, m := range r.line(i) {
-		if m.Score == w.Place {
+		if m.Score == float64(w.Place.Number()) {
 			n++
 			e = entryOf(m)
 		}
@@ -68,7 +72,7 @@ func (r *run) only(i int, w Asked) (e Entry, ok bool) {
 }
 
 // extend has an entry count as alive for longer, and its line live for as long.
-func (r *run) extend(q Round, i int, e Entry, kept map[int]bool) {
+func (r *run) extend(i int, e Entry, kept map[int]bool) {
 	line := r.set[i].Line
 	if !kept[i] && float64(r.left(line, r.now)) < 1.5*waiterLife {
 		r.ends(line, r.now+2*waiterLife, r.now)

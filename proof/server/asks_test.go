@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/seed-14de3678/redislock/internal/proto"
 )
 
 // This file is what steps ask for: a thrower has a function for each script.
@@ -81,9 +83,9 @@ func (t *thrower) inLine(e *Step) {
 	if again, ok := t.waiter(); ok && t.chance(60) {
 		o = again
 	} else if !t.stands(o.Line.ID) {
-		o.Line.Place = pick(t.dice, "", "", "", "?")
+		o.Line.Place = pick(t.dice, proto.Place{}, proto.Place{}, proto.Place{}, unknown)
 	} else {
-		o.Line.Place = "?"
+		o.Line.Place = unknown
 	}
 	var set []string
 	for _, s := range o.Set {
@@ -91,15 +93,30 @@ func (t *thrower) inLine(e *Step) {
 	}
 	n := len(set)
 	e.Script, e.Keys = "rw", beside(slices.Clone(set), set, line)
-	if o.Fenced {
+	if o.Can.Fenced {
 		e.Keys = beside(e.Keys, set, fence)
 	}
 	stamp, letter := t.stamp(e, o.Value, n)
-	o.Letters = letters(t.letters(letter, n > o.Writes, o.Fenced))
+	all := t.letters(letter, n > o.Writes, o.Can.Fenced)
+	o.Can.Search = strings.Contains(all, "s")
 	_, entry, _ := strings.Cut(o.entryFor(0, 0).String(), "|0|")
 	entry = strings.TrimSuffix(entry, string(o.Value))
-	e.Args = append(head(o.Value, decimal(o.TTL), n, o.Writes, string(o.Letters), stamp), o.Line.ID, o.Line.Place, entry, t.uptime())
+	e.Args = append(head(o.Value, decimal(o.TTL), n, o.Writes, all, stamp), o.Line.ID, placed(o.Line.Place), entry, t.uptime())
 	e.Args = lean(e.Args)
+}
+
+// unknown is the place of a waiter that may stand in line.
+var unknown = proto.Place{}.OrUnknown()
+
+// placed is how a place is written.
+func placed(p proto.Place) string {
+	switch {
+	case p.IsKnown():
+		return decimal(p.Number())
+	case p.IsPossible():
+		return "?"
+	}
+	return ""
 }
 
 func (t *thrower) release(e *Step) {
@@ -129,7 +146,7 @@ func (t *thrower) release(e *Step) {
 	}
 	e.Args = append(head(v, "", len(set), len(set), letter+t.yes(20, "s"), stamp), t.yes(60, pick(t.dice, channels...)), "", "")
 	if waiter, ok := t.waiter(); ok && t.chance(15) {
-		e.Args[5], e.Args[6] = waiter.Line.ID, pick(t.dice, waiter.Line.Place, "?")
+		e.Args[5], e.Args[6] = waiter.Line.ID, pick(t.dice, placed(waiter.Line.Place), "?")
 	}
 	if t.chance(25) {
 		e.Args[1] = pick(t.dice, "", "2500", "40000")
@@ -231,15 +248,15 @@ func (t *thrower) again(e *Step) {
 	asked := map[string]bool{}
 	for range t.between(1, 4) {
 		o, ok := t.waiter()
-		if !ok || o.Line.Place == "?" || o.Line.Place == "" {
+		if !ok || !o.Line.Place.IsKnown() {
 			o = t.obtaining(pick(t.dice, ids...))
-			o.Line.Place = decimal(begin)
+			o.Line.Place = proto.PlaceOf(begin)
 		}
 		if asked[o.Line.ID] {
 			continue
 		}
 		asked[o.Line.ID] = true
-		waiters = append(waiters, o.Line.ID, o.Line.Place, fmt.Sprint(len(o.Set)))
+		waiters = append(waiters, o.Line.ID, placed(o.Line.Place), fmt.Sprint(len(o.Set)))
 		for _, s := range o.Set {
 			if !slices.Contains(e.Keys, s.Key) {
 				e.Keys, lines = append(e.Keys, s.Key), append(lines, s.Line)

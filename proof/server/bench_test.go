@@ -1,10 +1,14 @@
 package server
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/seed-14de3678/redislock/internal/proto"
+)
 
 // What a step costs a model that explores: it copies the keys, and runs a script.
 func BenchmarkRun(b *testing.B) {
-	d := Obtaining{Head: Head{Set: []Spot{spotOf("a"), spotOf("b")}, Writes: 2, Value: "t2", TTL: 1000}, Line: &Waiter{ID: ids[1], Channel: "p:one"}}
+	d := Obtaining{Head: Head{Set: []Spot{spotOf("a"), spotOf("b")}, Writes: 2, Value: "t2", TTL: 1000}, Line: &proto.Waiter{ID: ids[1], Channel: "p:one"}}
 	space := Space{}
 	for i, s := range d.Set {
 		space.set(s.Key, "t1", begin/1000+1000)

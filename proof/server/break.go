@@ -1,5 +1,7 @@
 package server
 
+import "github.com/seed-14de3678/redislock/internal/proto/decode"
+
 // breakUp takes a set of keys from whoever holds them, and hands it over to those who wait. It closes its own request before:
 // no other try of it is to take the keys from their next owner. Without a lock at one of the keys that is no lock it would
 // destroy what is somebody else's, so then it changes nothing.
@@ -18,7 +20,7 @@ func (r *run) breakUp(q Breaking) answer {
 		a.broken = append(a.broken, broken...)
 	}
 	hasLine := r.hasLine()
-	r.setGuard(Closing{q.Stamp.Owner, numbers - 1, q.Stamp.Home})
+	r.setGuard(decode.Closing{Owner: q.Stamp.Owner, Number: numbers - 1, Line: q.Stamp.Home})
 	for i, s := range r.set {
 		if hasLine && r.exists(s.Key) {
 			r.tells(i)

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/seed-14de3678/redislock/internal/proto/decode"
 )
 
 // A Step is a run of a script, with all that it depends on beside the keys.
@@ -47,7 +49,10 @@ func (c Course) String() string {
 }
 
 // model runs a step on the model server.
-func (e Step) model(space Space) (o Outcome, after Space) {
+func (e Step) model(space Space) (o Outcome, after Space) { return e.modelOf(space, nil) }
+
+// modelOf runs a step whose call is changed before.
+func (e Step) modelOf(space Space, change func(c *decode.Call)) (o Outcome, after Space) {
 	s := &Server{Space: space.Clone(), Micros: e.Micros, Up: e.Up}
 	s.Heard = func(sharded bool, channel string) int {
 		if sharded {
@@ -55,8 +60,14 @@ func (e Step) model(space Space) (o Outcome, after Space) {
 		}
 		return e.Heard["p"+channel]
 	}
-	o = s.Run(e.Script, e.Keys, e.Args)
-	return o, s.Space
+	c, err := decode.Decode(e.Script, e.Keys, e.Args)
+	if err != nil {
+		return Outcome{Err: err}, s.Space
+	}
+	if change != nil {
+		change(&c)
+	}
+	return s.do(c), s.Space
 }
 
 // play plays a course on both servers, and returns at which step they differ, and by what; empty if they do not. Each step
@@ -195,9 +206,7 @@ func isAnother(e Step, space Space, want, got Outcome) bool {
 	if !ok || !both || e.Script != "rw" || len(first) != 5 || len(named) != 5 || first[2] != string(Intent) {
 		return false
 	}
-	args := slices.Clone(e.Args)
-	args[2] += "a" // a letter of the shape
-	all, _ := Step{e.Script, e.Keys, args, e.Micros, e.Up, e.Heard}.model(space)
+	all, _ := e.modelOf(space, func(c *decode.Call) { c.Can.All = true })
 	list, ok := all.Reply.([]any)
 	for k := 1; ok && k+4 <= len(list); k += 4 {
 		if slices.Equal(list[k:k+4], named[1:]) {

@@ -19,7 +19,7 @@ func (f front) isWaited() bool { return f == someone || f == renewed }
 func (o Obtaining) entryFor(i int, till int64) Entry {
 	n := len(o.Set)
 	e := Entry{
-		ID: o.Line.ID, Till: till, Mode: Read, Sharded: o.Line.Sharded, Fenced: o.Fenced, TTL: o.TTL, Keys: n,
+		ID: o.Line.ID, Till: till, Mode: Read, Sharded: o.Line.Sharded, Fenced: o.Can.Fenced, TTL: o.TTL, Keys: n,
 		Channel: o.Line.Channel, Value: o.Value,
 	}
 	if i < o.Writes {
@@ -42,7 +42,7 @@ func (o Obtaining) entryFor(i int, till int64) Entry {
 	}
 	// One that may read some of its keys already, under other metadata, names a key that no script has: so it is told to
 	// ask, and finds what it has.
-	if n > o.Writes && o.Letters.searches() {
+	if n > o.Writes && o.Can.Search {
 		e.names += "r0:"
 	}
 	return e

@@ -1,26 +1,13 @@
 package server
 
+import "github.com/seed-14de3678/redislock/internal/proto/decode"
+
 // A request that was not answered may be executed at any later moment: after its retry, after the release, within the next
 // hold. A guard says of an owner: nothing below this number. A request asks for the guard of its owner in its home line,
-// that of its first key.
-
-// A Stamp says whose request it is, and which late requests it closes.
-type Stamp struct {
-	Owner  string // its token, unless it has an id of its own
-	Number int64  // of the request; of one without a stamp 0
-	Home   string // the line in which it asks for the guard of its owner
-	Closes []Closing
-}
-
-// A Closing is a guard that a request sets before it does its work.
-type Closing struct {
-	Owner  string
-	Number int64
-	Line   string
-}
+// that of its first key. A stamp says whose request it is, and which late requests it closes.
 
 // isOvertaken reports whether a later request of the owner was executed before: then this one is to change nothing.
-func (r *run) isOvertaken(s Stamp) bool {
+func (r *run) isOvertaken(s decode.Stamp) bool {
 	score, ok := r.score(s.Home, s.Owner)
 	if !ok || score < guards {
 		return false
@@ -30,7 +17,7 @@ func (r *run) isOvertaken(s Stamp) bool {
 }
 
 // close sets the guards of a stamp.
-func (r *run) close(s Stamp) {
+func (r *run) close(s decode.Stamp) {
 	for _, c := range s.Closes {
 		r.setGuard(c)
 	}
@@ -38,7 +25,7 @@ func (r *run) close(s Stamp) {
 
 // setGuard sets one guard, for the whole time that one stands. It never makes the number of one that stands smaller. A
 // line lives a little longer than each of its guards.
-func (r *run) setGuard(c Closing) {
+func (r *run) setGuard(c decode.Closing) {
 	r.dropEndedGuards(c.Line)
 	g := guard{float64(c.Number), float64(r.now/1000 + guardLife)}
 	if score, ok := r.score(c.Line, c.Owner); ok && score >= guards {

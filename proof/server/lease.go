@@ -13,14 +13,14 @@ func (r *run) lost(v Value) (lost []int) {
 // refresh extends the leases of a set, if every key is still the token's. Who waits was told when the leases would be over
 // that may end sooner now.
 func (r *run) refresh(q Leasing) answer {
-	r.set, r.searches = q.Set, q.Letters.searches()
-	if q.Guarded {
+	r.set, r.searches = q.Set, q.Can.Search
+	if q.Stamp.Is || !q.Can.Long {
 		if r.isOvertaken(q.Stamp) {
 			return answer{code: Overtaken}
 		}
 		r.close(q.Stamp)
 	}
-	hasLine := q.HandOver && r.hasLine()
+	hasLine := !q.Can.Long && r.hasLine()
 	if lost := r.lost(q.Value); len(lost) > 0 {
 		return answer{code: NotYours, indexes: lost}
 	}
@@ -28,13 +28,13 @@ func (r *run) refresh(q Leasing) answer {
 		lease := q.TTL
 		m, writes, _ := r.isMine(s.Key, q.Value)
 		if !writes {
-			if q.Keeps {
+			if q.Can.Long {
 				lease = max(lease, r.restOf(m))
 			}
 			r.read(s.Key, Value(m.Text), r.now+lease)
 			continue
 		}
-		if q.Keeps {
+		if q.Can.Long {
 			lease = max(lease, r.left(s.Key, r.now))
 		}
 		if held, _ := r.value(s.Key); held == q.Value+"?" { // a candidate was elected
@@ -56,7 +56,7 @@ func (r *run) refresh(q Leasing) answer {
 
 // convert turns a held set into other modes, if every key is still the token's. Every key keeps its value.
 func (r *run) convert(q Leasing) answer {
-	r.set, r.fenced, r.searches = q.Set, q.Fenced, q.Letters.searches()
+	r.set, r.fenced, r.searches = q.Set, q.Can.Fenced, q.Can.Search
 	if r.isOvertaken(q.Stamp) {
 		return answer{code: Overtaken}
 	}
@@ -66,7 +66,7 @@ func (r *run) convert(q Leasing) answer {
 		return a
 	}
 	after := int64(0)
-	if q.Fenced {
+	if q.Can.Fenced {
 		var err error
 		if after, err = r.after(r.all(), r.Micros); err != nil {
 			panic(err)
@@ -76,7 +76,7 @@ func (r *run) convert(q Leasing) answer {
 	kinds, stronger := make([]Kind, len(has)), false
 	for i, s := range has {
 		lease := q.TTL
-		if q.Keeps {
+		if q.Can.Long {
 			lease = s.longer(q.TTL)
 		}
 		kinds[i] = s.kind
@@ -93,7 +93,7 @@ func (r *run) convert(q Leasing) answer {
 		}
 		r.join(r.set[i], s.value, r.now+lease)
 	}
-	if q.Fenced {
+	if q.Can.Fenced {
 		var kept bool
 		if !stronger { // who writes where it only read is given a new number
 			a.number, kept = r.numberOfHold(kinds, q.Writes, q.Value.Token(), q.TTL)
@@ -108,7 +108,7 @@ func (r *run) convert(q Leasing) answer {
 		}
 		r.handOver(nil)
 	}
-	a.code, a.fenced, a.more = Done, q.Fenced, r.more
+	a.code, a.fenced, a.more = Done, q.Can.Fenced, r.more
 	return a
 }
 
@@ -144,7 +144,7 @@ func (r *run) whatIsHeld(q Leasing) (has []standing, a answer) {
 
 // remaining tells the least lease of a set; that of a key that somebody has made persistent is not counted.
 func (r *run) remaining(q Leasing) lease {
-	r.set, r.searches = q.Set, q.Letters.searches()
+	r.set, r.searches = q.Set, q.Can.Search
 	least := forEver
 	for i, s := range r.set {
 		m, writes, ok := r.isMine(s.Key, q.Value)
@@ -164,8 +164,8 @@ func (r *run) remaining(q Leasing) lease {
 
 // raise makes a number that was given elsewhere that of a hold, where its own is smaller.
 func (r *run) raise(q Leasing) answer {
-	r.set, r.fenced, r.searches = q.Set, true, q.Letters.searches()
-	if q.Guarded {
+	r.set, r.fenced, r.searches = q.Set, true, q.Can.Search
+	if q.Stamp.Is {
 		if r.isOvertaken(q.Stamp) {
 			return answer{code: Overtaken}
 		}

@@ -3,8 +3,8 @@ package server
 // obtain takes a set of write and read locks, or none of them; or stands in line for it. It comes in this order: the guards;
 // whether the server has been up for long enough; who is in the way; then what follows from that.
 func (r *run) obtain(o Obtaining) answer {
-	r.set, r.fenced, r.searches = o.Set, o.Fenced, o.Letters.searches()
-	hasLine := o.Letters.closes() || r.hasLine()
+	r.set, r.fenced, r.searches = o.Set, o.Can.Fenced, o.Can.Search
+	hasLine := o.Can.Close || r.hasLine()
 	if hasLine {
 		if r.isOvertaken(o.Stamp) {
 			return answer{code: Overtaken}
@@ -45,11 +45,10 @@ func (r *run) handOverIfDropped() {
 // placeOf is where a waiter stands that asks again.
 func (r *run) placeOf(o Obtaining) (place spotInLine) {
 	switch {
-	case o.Line == nil || o.Line.Place == "":
+	case o.Line == nil || !o.Line.Place.IsPossible():
 		return place
-	case o.Line.Place != "?":
-		score, _ := parse(o.Line.Place)
-		return spotInLine{score, true}
+	case o.Line.Place.IsKnown():
+		return spotInLine{float64(o.Line.Place.Number()), true}
 	}
 	for i := range r.set {
 		if e, ok := r.entryAt(i, o.Line.ID, place); ok && e.ID != "" {
@@ -83,7 +82,7 @@ func (r *run) inTheWay(o Obtaining, place spotInLine, hasLine bool) (refusals []
 		if refused == nil {
 			continue
 		}
-		if refusals = append(refusals, *refused); !o.Letters.all() {
+		if refusals = append(refusals, *refused); !o.Can.All {
 			break
 		}
 	}
@@ -137,7 +136,7 @@ func (r *run) stand(o Obtaining, place spotInLine, refusals []Refusal) answer {
 		}
 		s.place, fronts = r.enter(o, place)
 	}
-	if o.Line.Place != "" || !fronts[0].isWaited() {
+	if o.Line.Place.IsPossible() || !fronts[0].isWaited() {
 		s.heard = r.publish(o.Line.Sharded, o.Line.Channel, "") > 0
 	}
 	if first.Mode != Queue && !fronts[first.Index-1].isWaited() {
@@ -152,9 +151,9 @@ func (r *run) stand(o Obtaining, place spotInLine, refusals []Refusal) answer {
 // take takes every key, and gives the hold its number. What the token has already, in either mode, it keeps: the lease if that
 // is longer, and the number if it has one for all of the set. Then whoever can have what has become free gets it.
 func (r *run) take(o Obtaining, place spotInLine, has []standing, hasLine bool) answer {
-	a := answer{code: Done, fenced: o.Fenced}
+	a := answer{code: Done, fenced: o.Can.Fenced}
 	after := int64(0)
-	if o.Fenced {
+	if o.Can.Fenced {
 		var err error
 		if after, err = r.after(r.all(), r.Micros); err != nil {
 			r.handOverIfDropped()
@@ -173,7 +172,7 @@ func (r *run) take(o Obtaining, place spotInLine, has []standing, hasLine bool) 
 		case i < o.Writes:
 			r.hold(key, o.Value, lease)
 			note(&r.written, i, o.Value.Token())
-		case s.kind == String && o.Letters.keeps():
+		case s.kind == String && o.Can.Keep:
 			r.hold(key, o.Value, lease)
 		default:
 			if s.kind == String {
@@ -185,7 +184,7 @@ func (r *run) take(o Obtaining, place spotInLine, has []standing, hasLine bool) 
 			r.join(r.set[i], o.Value, r.now+lease)
 		}
 	}
-	if o.Fenced {
+	if o.Can.Fenced {
 		var kept bool
 		if same {
 			a.number, kept = r.numberOfHold(kinds, o.Writes, o.Value.Token(), o.TTL)

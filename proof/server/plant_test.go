@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/seed-14de3678/redislock/internal/proto"
+	"github.com/seed-14de3678/redislock/internal/proto/decode"
 	"github.com/seed-14de3678/redislock/internal/slot"
 	"github.com/seed-14de3678/redislock/proof/random"
 )
@@ -263,16 +265,16 @@ func (d dice) obtaining(id string) Obtaining {
 
 func (d dice) wish(id string) Obtaining {
 	ttl := pick(d, ttls...)
-	o := Obtaining{Fenced: d.chance(25), Head: Head{TTL: ttl, Value: d.value(pick(d, tokens...))}}
+	o := Obtaining{Head: Head{Can: decode.Letters{Fenced: d.chance(25)}, TTL: ttl, Value: d.value(pick(d, tokens...))}}
 	for _, key := range d.some() {
 		o.Set = append(o.Set, spotOf(key))
 	}
 	o.Writes = pick(d, len(o.Set), d.IntN(len(o.Set)+1), 0)
 	if len(o.Set) > o.Writes && d.chance(15) {
-		o.Letters = "s"
+		o.Can.Search = true
 	}
 	channel := pick(d, channels...)
-	o.Line = &Waiter{ID: id, Sharded: channel[0] == 's', Channel: channel}
+	o.Line = &proto.Waiter{ID: id, Sharded: channel[0] == 's', Channel: channel}
 	return o
 }
 
@@ -313,7 +315,7 @@ func (d dice) plantCrowd(space Space) {
 		if d.chance(20) {
 			o.Writes = d.IntN(len(set) + 1)
 		}
-		o.Line = &Waiter{ID: fmt.Sprintf("c%04d-------------secret", k), Channel: "p:one"}
+		o.Line = &proto.Waiter{ID: fmt.Sprintf("c%04d-------------secret", k), Channel: "p:one"}
 		till := d.end(12_000)
 		if d.chance(gone) {
 			o.Line.Channel = "p:gone"

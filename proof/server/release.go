@@ -1,12 +1,14 @@
 package server
 
+import "github.com/seed-14de3678/redislock/internal/proto/decode"
+
 // release frees every key of a set that is still the token's, and hands it over to those who wait. Or it leaves the keys
 // taken by nobody for some time more. It does its work also if the guards cannot be set: else the keys would stay locked.
 func (r *run) release(q Releasing) answer {
-	r.set, r.fenced, r.searches = q.Set, q.Fenced, q.Letters.searches()
+	r.set, r.fenced, r.searches = q.Set, q.Can.Fenced, q.Can.Search
 	r.caller, r.hasCaller = q.Caller, q.HasCaller
 	a := answer{code: Done}
-	hasLine := q.Letters.closes() || r.hasLine()
+	hasLine := q.Can.Close || r.hasLine()
 	if hasLine {
 		if r.isOvertaken(q.Stamp) {
 			return answer{code: Overtaken}
@@ -25,7 +27,7 @@ func (r *run) release(q Releasing) answer {
 	if hasLine {
 		r.handOver(r.giveUp(q, len(a.indexes) == len(r.set)))
 	}
-	if q.Fenced && !q.Spares {
+	if q.Can.Fenced && len(q.Spared) == 0 {
 		for i, s := range r.set {
 			if !r.numbered[i] {
 				r.forgetNumber(s.Fence, q.Value.Token(), wrote[i])
@@ -37,7 +39,7 @@ func (r *run) release(q Releasing) answer {
 }
 
 // tryClose sets the guards of a stamp, and reports whether that was possible.
-func (r *run) tryClose(s Stamp) (ok bool) {
+func (r *run) tryClose(s decode.Stamp) (ok bool) {
 	defer func() {
 		if failed := recover(); failed != nil {
 			ok = false
@@ -69,11 +71,11 @@ func (r *run) letGo(q Releasing, i int, hasLine bool) (held, wrote bool) {
 	if how == notRead {
 		return false, false
 	}
-	if hasLine && (!isWritten || q.TTL > 0) {
+	if hasLine && (!isWritten || q.Left > 0) {
 		r.tells(i) // the last lease may end sooner now
 	}
 	switch {
-	case q.TTL > 0:
+	case q.Left > 0:
 		r.leaveTaken(q, i, v, how, isWritten)
 	case how == alone:
 		delete(r.Space, key)
@@ -84,11 +86,11 @@ func (r *run) letGo(q Releasing, i int, hasLine bool) (held, wrote bool) {
 // leaveTaken leaves the i-th key taken by nobody, in the mode in which it was held. Where others read the key, what they
 // hold does not end sooner.
 func (r *run) leaveTaken(q Releasing, i int, v Value, how ending, isWritten bool) {
-	key, end := r.set[i].Key, r.now+q.TTL
+	key, end := r.set[i].Key, r.now+q.Left
 	if isWritten {
 		r.Space.set(key, string(v.Left()), end)
 		note(&r.written, i, "")
-		note(&r.heldFor, i, q.TTL)
+		note(&r.heldFor, i, q.Left)
 		return
 	}
 	if how == alone {
@@ -106,9 +108,7 @@ func (r *run) giveUp(q Releasing, allLost bool) map[int]bool {
 	if q.ID == "" {
 		return same
 	}
-	place, ok := parse(q.Place)
-	where := at(place)
-	where.known = ok
+	where := spotInLine{float64(q.Place.Number()), q.Place.IsKnown()}
 	for i := range r.set {
 		mode := r.leaveLine(i, q.ID, where)
 		if mode != "" {

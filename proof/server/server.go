@@ -2,8 +2,8 @@
 // caller sets. It is written from what the scripts promise, and a fuzz test compares it with them: the reply, what is
 // published, and every key with its lease. So it says what the protocol is, whatever the scripts look like inside.
 //
-// How a call looks to a script, and its reply, is in request.go and reply.go; how what is stored looks is in stored.go. The
-// rest speaks of locks, lines, entries, guards and numbers:
+// Package decode reads what a script is called with. What the model makes of that is in request.go; how a reply looks is in
+// reply.go, and how what is stored looks in stored.go. The rest speaks of locks, lines, entries, guards and numbers:
 //
 //	lock.go      who holds a key
 //	guard.go     requests that are executed late
@@ -17,7 +17,7 @@
 // undone that fails in the middle of it. A message that is empty is not recorded: it only asks who hears a channel.
 package server
 
-import "fmt"
+import "github.com/seed-14de3678/redislock/internal/proto/decode"
 
 // A Server is what scripts run on.
 type Server struct {
@@ -44,26 +44,31 @@ type Outcome struct {
 }
 
 // scripts are those that there are, and what each does. A script returns its answer, or fails.
-var scripts = map[string]func(r *run, c call) any{
-	"obtain":  func(r *run, c call) any { return r.obtain(c.obtain()).reply() },
-	"rw":      func(r *run, c call) any { return r.obtain(c.rw()).reply() },
-	"release": func(r *run, c call) any { return r.release(c.release()).reply() },
-	"refresh": func(r *run, c call) any { return r.refresh(c.refresh()).reply() },
-	"convert": func(r *run, c call) any { return r.convert(c.convert()).reply() },
-	"pttl":    func(r *run, c call) any { return r.remaining(c.pttl()).reply() },
-	"raise":   func(r *run, c call) any { return r.raise(c.raise()).reply() },
-	"break":   func(r *run, c call) any { return r.breakUp(c.breaking()).reply() },
-	"batch":   func(r *run, c call) any { return r.batch(c.batch()).reply() },
-	"again":   func(r *run, c call) any { return r.again(c.again()).reply() },
-	"inspect": func(r *run, c call) any { return r.inspect(c.inspect()).reply() },
+var scripts = map[string]func(r *run, c decode.Call) any{
+	"obtain":  func(r *run, c decode.Call) any { return r.obtain(obtainingOf(c)).reply() },
+	"rw":      func(r *run, c decode.Call) any { return r.obtain(obtainingOf(c)).reply() },
+	"release": func(r *run, c decode.Call) any { return r.release(releasingOf(c)).reply() },
+	"refresh": func(r *run, c decode.Call) any { return r.refresh(leasingOf(c)).reply() },
+	"convert": func(r *run, c decode.Call) any { return r.convert(leasingOf(c)).reply() },
+	"pttl":    func(r *run, c decode.Call) any { return r.remaining(leasingOf(c)).reply() },
+	"raise":   func(r *run, c decode.Call) any { return r.raise(leasingOf(c)).reply() },
+	"break":   func(r *run, c decode.Call) any { return r.breakUp(breakingOf(c)).reply() },
+	"batch":   func(r *run, c decode.Call) any { return r.batch(bundleOf(c)).reply() },
+	"again":   func(r *run, c decode.Call) any { return r.again(roundOf(c)).reply() },
+	"inspect": func(r *run, c decode.Call) any { return r.inspect(spotIn(c)).reply() },
 }
 
-// Run runs a script, as EVAL does.
-func (s *Server) Run(script string, keys, args []string) (o Outcome) {
-	do := scripts[script]
-	if do == nil {
-		panic(fmt.Sprintf("no script %q", script))
+// Run runs a script, as EVAL does. What is no call of it fails.
+func (s *Server) Run(script string, keys, args []string) Outcome {
+	c, err := decode.Decode(script, keys, args)
+	if err != nil {
+		return Outcome{Err: err}
 	}
+	return s.do(c)
+}
+
+// do runs the script of a call.
+func (s *Server) do(c decode.Call) (o Outcome) {
 	now := s.Micros / 1000
 	s.Space.Expire(now)
 	r := &run{Server: s, Space: s.Space, now: now}
@@ -77,7 +82,7 @@ func (s *Server) Run(script string, keys, args []string) (o Outcome) {
 			panic(failed)
 		}
 	}()
-	o.Reply = do(r, call{script, keys, args})
+	o.Reply = scripts[c.Script](r, c)
 	return o
 }
 

@@ -3,6 +3,9 @@ package server
 import (
 	"fmt"
 	"slices"
+
+	"github.com/seed-14de3678/redislock/internal/proto"
+	"github.com/seed-14de3678/redislock/internal/proto/decode"
 )
 
 // A thrower throws steps, one after the other.
@@ -157,10 +160,10 @@ func (t *thrower) waiter() (o Obtaining, ok bool) {
 		return o, false
 	}
 	e := pick(t.dice, all...)
-	o = Obtaining{Head: Head{Value: e.Value, TTL: e.TTL}, Fenced: e.Fenced}
-	o.Line = &Waiter{ID: e.ID, Sharded: e.Sharded, Channel: e.Channel, Place: decimal(int64(e.Place))}
+	o = Obtaining{Head: Head{Value: e.Value, TTL: e.TTL, Can: decode.Letters{Fenced: e.Fenced}}}
+	o.Line = &proto.Waiter{ID: e.ID, Sharded: e.Sharded, Channel: e.Channel, Place: proto.PlaceOf(int64(e.Place))}
 	if t.chance(10) {
-		o.Line.Place = "?"
+		o.Line.Place = unknown
 	}
 	for _, name := range e.Names {
 		if !slices.Contains(t.names, name.Key) {

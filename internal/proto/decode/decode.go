@@ -34,8 +34,10 @@ type Call struct {
 	Again   []Waiter // of proto.Again, whose keys are the Set
 	Batch   []Plain
 
-	Left   time.Duration // of a release: for how long the keys are to be left
-	Spared []Spared      // of a release: keys that it is not to free
+	// Of a release:
+	Left      time.Duration // for how long the keys are to be left
+	HasCaller bool          // the channel of the caller is there, which may be empty
+	Spared    []Spared      // keys that it is not to free
 }
 
 // A Stamp says whose request it is. Without one it is that of the token, and has the number 0.

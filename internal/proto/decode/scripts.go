@@ -51,6 +51,7 @@ func (r *reader) entry(w *proto.Waiter, text string) {
 func (r *reader) release() {
 	r.head(true)
 	r.Left, r.TTL = r.TTL, 0
+	r.HasCaller = len(r.args) > 0
 	q := &proto.Release{Set: r.Set, Value: &r.Value, Channel: r.text(), Waiter: r.text(), Place: r.place(), Looks: r.Can.Search}
 	for len(r.args) > 0 {
 		index, mark, _ := strings.Cut(r.text(), "|")

@@ -16,6 +16,7 @@ import (
 
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/internal/check"
+	"github.com/seed-14de3678/redislock/internal/proto"
 	"github.com/seed-14de3678/redislock/internal/redistest"
 	"github.com/seed-14de3678/redislock/internal/world"
 )
@@ -52,23 +53,30 @@ type workload struct {
 
 func (c *workload) now() time.Duration { return time.Since(c.began) }
 
-// read takes note of the place that an answer gives: see rw.lua.
+// read takes note of the place that an answer gives.
 func (c *workload) read(cmd redis.Cmder) {
 	answer, ok := cmd.(interface{ Val() any })
-	if !ok {
+	asked := check.RunIn(cmd)
+	if !ok || asked.Obtain == nil || cmd.Err() != nil {
 		return
 	}
-	reply, _ := answer.Val().([]any)
-	if len(reply) != 9 || reply[0] != int64(-2) {
+	var run proto.Run
+	asked.Obtain.Fill(&run)
+	reply, _ := proto.TakeMore(answer.Val())
+	said, err := run.Answer(reply)
+	if err != nil {
+		c.t.Errorf("%v: %v", asked.Set.Keys, err)
+	}
+	if said.Code != proto.InLine {
 		return
 	}
-	_, metadata, _ := strings.Cut(check.RunIn(cmd).Value, "|")
+	_, metadata, _ := strings.Cut(asked.Value, "|")
 	id, err := strconv.Atoi(metadata)
-	place, ok := reply[5].(int64)
-	if err != nil || !ok {
-		c.t.Errorf("got metadata %q, place %v", metadata, reply[5])
+	if err != nil {
+		c.t.Errorf("got metadata %q", metadata)
 		return
 	}
+	place := said.Place.Number()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch a := c.all[id]; a.place {

@@ -153,8 +153,22 @@ func median(of []float64) float64 {
 type fan struct {
 	asks            []chan ask
 	answers         chan answered
-	obtain, release []any // the commands, as a Client sends them
+	obtain, release command
 	turn            int
+}
+
+// A command runs a script, as a Client sends it.
+type command struct {
+	args  []any
+	value int // where the value of the lock stands among them
+}
+
+func commandOf(cmd redis.Cmder) command {
+	value := check.RunIn(cmd).Value
+	return command{slices.Clone(cmd.Args()), slices.IndexFunc(cmd.Args(), func(arg any) bool {
+		text, is := arg.(*string)
+		return arg == any(value) || is && *text == value
+	})}
 }
 
 type ask struct {
@@ -171,11 +185,11 @@ type answered struct {
 func newFan(b *testing.B, server *redistest.Server, rdbs []*redis.Client) *fan {
 	b.Helper()
 	ctx, f := context.Background(), &fan{answers: make(chan answered, 100)}
-	var commands [][]any // that run a script
+	var commands []command // that run a script
 	watched := server.Client(b)
 	watched.AddHook(check.Around{Before: func(cmd redis.Cmder) {
 		if strings.HasPrefix(cmd.Name(), "eval") {
-			commands = append(commands, slices.Clone(cmd.Args()))
+			commands = append(commands, commandOf(cmd))
 		}
 	}})
 	client := redislock.New(watched)
@@ -214,9 +228,9 @@ func (f *fan) do() error {
 }
 
 // all sends a command to all servers, and waits for a majority.
-func (f *fan) all(command []any, token string) error {
-	args := slices.Clone(command)
-	args[3+args[2].(int)] = token // behind the keys
+func (f *fan) all(c command, token string) error {
+	args := slices.Clone(c.args)
+	args[c.value] = token
 	f.turn++
 	for _, asked := range f.asks {
 		asked <- ask{f.turn, args}

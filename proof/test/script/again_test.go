@@ -10,30 +10,30 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/seed-14de3678/redislock/internal/check"
+	"github.com/seed-14de3678/redislock/internal/owners"
+	"github.com/seed-14de3678/redislock/internal/proto"
 	"github.com/seed-14de3678/redislock/internal/redistest"
 	"github.com/seed-14de3678/redislock/internal/slot"
 )
 
-// confirms has again.lua look after waiters whose keys are among these. It returns when those are to ask who have to, in ms, by
-// id.
-func (s *fixture) confirms(t *testing.T, keys []string, waiters ...fakeWaiter) map[string]int64 {
+// confirms has again.lua look after waiters. It returns when those are to ask who have to, in ms, by id.
+func (s *fixture) confirms(t *testing.T, waiters ...fakeWaiter) map[string]int64 {
 	t.Helper()
-	args := headOf("", 0, len(keys), len(keys), "", "")
+	var q proto.Again
 	for _, f := range waiters {
-		set := slices.Concat(f.write, f.read)
-		args = append(args, f.id, f.place, len(set))
-		for _, key := range set {
-			args = append(args, 1+slices.Index(keys, key))
-		}
+		set := lockKeys(f.write, f.read)
+		q.Add(f.id, proto.PlaceOf(f.place), set.Keys, set.Lines)
 	}
 	now := check.Must[time.Time](t)(s.rdb.Time(t.Context()).Result())
-	reply := s.run(t, "again", keys, args...).([]any)
-	if late := time.UnixMicro(reply[0].(int64)).Sub(now); late < 0 || late > time.Minute {
+	r := runOf(&q, owners.Stamp{})
+	micros, all, err := r.Asks(check.Must[any](t)(s.send(t, r)), len(waiters))
+	check.NoError(t, err)
+	if late := time.UnixMicro(micros).Sub(now); late < 0 || late > time.Minute {
 		t.Fatalf("got a clock of the server that is %v late", late)
 	}
 	asks := make(map[string]int64)
-	for i := 1; i < len(reply); i += 2 {
-		asks[waiters[reply[i].(int64)-1].id] = reply[i+1].(int64)
+	for i, in := range all {
+		asks[waiters[i].id] = in.Milliseconds()
 	}
 	return asks
 }
@@ -207,7 +207,7 @@ func TestAgainFindsWhoHasToAsk(t *testing.T) {
 			withFixture(t, func(t *testing.T, s *fixture) {
 				l := line{t, s, s.key("a"), s.key("b"), s.key("c")}
 				waiters, want := test(l)
-				s.wantAsks(t, s.confirms(t, []string{l.a, l.b, l.c}, waiters...), want...)
+				s.wantAsks(t, s.confirms(t, waiters...), want...)
 			})
 		})
 	}
@@ -225,7 +225,7 @@ func TestAgainTellsTheFirst(t *testing.T) {
 		s.enters(t, all...)
 		check.NoError(t, s.rdb.Set(t.Context(), s.key("a"), "other", shortLease).Err())
 		check.NoError(t, s.rdb.Set(t.Context(), s.key("b"), "other", longLease).Err())
-		got := s.confirms(t, []string{s.key("a"), s.key("b")}, all...)
+		got := s.confirms(t, all...)
 		if ms := got["first"]; len(got) != 1 || ms <= 0 || ms > shortLease.Milliseconds() {
 			t.Errorf("got %v, want the first alone, in %v", got, shortLease)
 		}
@@ -247,7 +247,7 @@ func TestAgainKeepsAlive(t *testing.T) {
 			check.NoError(t, s.rdb.Set(t.Context(), key, "other", longLease).Err())
 		}
 		for range 3 { // in the same millisecond, perhaps
-			s.wantAsks(t, s.confirms(t, []string{a, b}, lives, alone))
+			s.wantAsks(t, s.confirms(t, lives, alone))
 		}
 		s.wantLine(t, a, "dies", "lives")
 		s.wantLine(t, b, "lives", "alone")
@@ -279,7 +279,7 @@ func TestAgainLate(t *testing.T) {
 		stays := fakeWaiter{id: "stays", place: 2, ttl: longLease, write: []string{a}}
 		s.enters(t, stays)
 		s.listen(t, left.channel(s))
-		s.confirms(t, []string{a, b}, left)
+		s.confirms(t, left)
 		s.wantLine(t, a, "stays")
 		for _, key := range []string{a, b, slot.Beside("line", b)} {
 			if n := check.Must[int64](t)(s.rdb.Exists(t.Context(), key).Result()); n != 0 {
@@ -301,12 +301,12 @@ func TestAgainShort(t *testing.T) {
 		s.enters(t, waiter)
 		check.NoError(t, s.rdb.Set(t.Context(), s.key("a"), "other", longLease).Err())
 		check.NoError(t, s.rdb.ConfigSet(t.Context(), "maxmemory", "1").Err())
-		s.wantAsks(t, s.confirms(t, []string{s.key("a")}, waiter))
+		s.wantAsks(t, s.confirms(t, waiter))
 		if alive := s.aliveFor(t, s.key("a"))["x"]; alive > waiterLife {
 			t.Errorf("it is alive for %v, want another time", alive)
 		}
 		check.NoError(t, s.rdb.ConfigSet(t.Context(), "maxmemory", "0").Err())
 		check.NoError(t, s.rdb.Do(t.Context(), "acl", "setuser", "default", "-zrevrangebyscore").Err())
-		s.wantAsks(t, s.confirms(t, []string{s.key("a")}, waiter), "x")
+		s.wantAsks(t, s.confirms(t, waiter), "x")
 	})
 }

@@ -7,7 +7,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/seed-14de3678/redislock/internal/check"
 	"github.com/seed-14de3678/redislock/internal/redistest"
 )
 
@@ -19,12 +18,12 @@ func TestBatchReleasesWhatIsOurs(t *testing.T) {
 		rdb := b.Client(t)
 		// Sets of a caller each: one key and several, stolen, lost and still held.
 		var keys []string
-		args := []any{}
+		var all []plain
 		for i, set := range [][]string{{"mine"}, {"theirs"}, {""}, {"mine", "mine"}, {"mine", "theirs"}, {"", "mine"}} {
-			args = append(args, "mine", "", len(set))
+			var names []string
 			for j, value := range set {
 				key := fmt.Sprintf("{%s}%d-%d", t.Name(), i, j)
-				keys = append(keys, key)
+				names = append(names, key)
 				if value == "" {
 					continue
 				}
@@ -32,15 +31,9 @@ func TestBatchReleasesWhatIsOurs(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
+			all, keys = append(all, plain{keys: names, value: "mine"}), append(keys, names...)
 		}
-		all := linesOf(keys[:len(keys):len(keys)], keys)
-		got, err := rdb.Eval(t.Context(), check.SourceOf("batch"), all, args...).Int64Slice()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff([]int64{1, 0, 0, 1, 0, 0}, got); diff != "" {
-			t.Error(diff)
-		}
+		wantReplies(t, (&fixture{rdb: rdb}).runBatch(t, all...), int64(1), int64(0), int64(0), int64(1), int64(0), int64(0))
 		left, err := rdb.MGet(t.Context(), keys...).Result()
 		if err != nil {
 			t.Fatal(err)

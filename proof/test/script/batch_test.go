@@ -1,7 +1,6 @@
 package script_test
 
 import (
-	"fmt"
 	"slices"
 	"testing"
 
@@ -12,29 +11,6 @@ import (
 )
 
 // A plain is one caller's part of a batch: what it takes, or releases if ttl is 0.
-type plain struct {
-	keys  []string
-	value string
-	ttl   int64
-}
-
-// runBatch runs batch.lua for several callers at once.
-func (s *fixture) runBatch(t *testing.T, calls ...plain) []any {
-	t.Helper()
-	var keys []string
-	var args []any
-	for _, c := range calls {
-		keys = append(keys, c.keys...)
-		ttl := ""
-		if c.ttl > 0 {
-			ttl = fmt.Sprint(c.ttl)
-		}
-		args = append(args, c.value, ttl, len(c.keys))
-	}
-	reply, _ := s.run(t, "batch", keys, args...).([]any)
-	return reply
-}
-
 func wantReplies(t *testing.T, got []any, want ...any) {
 	t.Helper()
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -49,8 +25,7 @@ func TestBatchGivesEveryKeyItsTTL(t *testing.T) {
 		one := []string{s.key("one")}
 		three := []string{s.key("a"), s.key("b"), s.key("c")}
 		two := []string{s.key("d"), s.key("e")}
-		ms := longLease.Milliseconds()
-		wantReplies(t, s.runBatch(t, plain{one, "t1", ms}, plain{three, "t2", ms}, plain{two, "t3", 2 * ms}),
+		wantReplies(t, s.runBatch(t, plain{one, "t1", longLease}, plain{three, "t2", longLease}, plain{two, "t3", 2 * longLease}),
 			int64(1), int64(1), int64(1))
 		for _, key := range slices.Concat(one, three, two) {
 			ttl := longLease
@@ -69,7 +44,6 @@ func TestBatchGivesEveryKeyItsTTL(t *testing.T) {
 func TestBatchLeavesLinesAlone(t *testing.T) {
 	t.Parallel()
 	withFixture(t, func(t *testing.T, s *fixture) {
-		ms := longLease.Milliseconds()
 		for _, n := range []int{1, 3} {
 			free, held := make([]string, n), make([]string, n)
 			for i := range n {
@@ -80,7 +54,7 @@ func TestBatchLeavesLinesAlone(t *testing.T) {
 				fakeWaiter{id: "w", write: free[n-1:], place: 1, ttl: longLease},
 				fakeWaiter{id: "w", write: held[n-1:], place: 1, ttl: longLease})
 			aside := []string{s.key("aside"), s.key("beside")}[:1+n/2]
-			wantReplies(t, s.runBatch(t, plain{free, "new", ms}, plain{aside, "new", ms}, plain{held, "mine", 0}),
+			wantReplies(t, s.runBatch(t, plain{free, "new", longLease}, plain{aside, "new", longLease}, plain{held, "mine", 0}),
 				int64(0), int64(1), int64(0))
 			wantReplies(t, s.runBatch(t, plain{aside, "new", 0}), int64(1))
 			if n := s.rdb.Exists(t.Context(), free...).Val(); n != 0 {

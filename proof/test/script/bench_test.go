@@ -12,15 +12,16 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/seed-14de3678/redislock/internal/check"
+	"github.com/seed-14de3678/redislock/internal/owners"
+	"github.com/seed-14de3678/redislock/internal/proto"
 	"github.com/seed-14de3678/redislock/internal/redistest"
 )
 
 // A shortCut is a part of a script that does what the rest would do as well, only sooner.
 type shortCut struct {
 	name, script string
-	off          []string // what stands in the source, and what there stands instead of it without the short cut
-	keys         []string // with their lines behind them
-	args         []any
+	off          []string                   // what stands in the source, and what there stands instead of it without the short cut
+	call         []any                      // what stands behind the source
 	before       func(pipe redis.Pipeliner) // each run
 }
 
@@ -34,7 +35,7 @@ func shortCuts(b *testing.B, s *fixture) []shortCut {
 	b.Helper()
 	one, eight := []string{s.key("one")}, numbered(s.key("eight"), 8)
 	batch := numbered(s.key("batch"), 20)
-	lines := func(keys []string) []string { return linesOf(nil, keys) }
+	lines := func(keys []string) []string { return linesOf(keys) }
 	set := func(keys []string, value string) func(redis.Pipeliner) {
 		return func(pipe redis.Pipeliner) {
 			for _, key := range keys {
@@ -70,43 +71,39 @@ func shortCuts(b *testing.B, s *fixture) []shortCut {
 			}
 		}
 	}
-	ms := longLease.Milliseconds()
-	shape := func(keys []string) any {
-		if len(keys) == 1 {
-			return ""
-		}
-		return len(keys)
+	call := func(q proto.Request) []any { return runOf(q, owners.Stamp{}).Append(nil) }
+	value := benchValue
+	plainly := func(keys []string) []any {
+		return call(&proto.Obtain{Set: lockKeys(keys, nil), Value: &value, TTL: longLease})
 	}
-	plain := func(keys []string) []any { return []any{benchValue, ms, shape(keys)} }
-	releases := func(keys []string) []any { return []any{benchValue, "", shape(keys)} }
+	releases := func(keys []string) []any { return call(&proto.Release{Set: lockKeys(keys, nil), Value: &value}) }
 	standing := func(keys []string) []any {
-		args := fakeWaiter{id: "0123456789012345678902", write: keys, ttl: longLease}.asks(s, "")
-		args[2] = shape(keys)
-		return args
+		return call(fakeWaiter{id: "0123456789012345678902", write: keys, ttl: longLease}.waiterOf(s, proto.Place{}))
 	}
-	var take []any
-	for range batch {
-		take = append(take, benchValue, ms, 1)
+	var takes []plain
+	for _, key := range batch {
+		takes = append(takes, plain{[]string{key}, benchValue, longLease})
 	}
+	take := bundleOf(takes...)
 	return []shortCut{
-		{"a free key", "obtain", []string{"  if there == 0 then", "  if false then", "if there == 0 and not intent then", "if false then"}, one, plain(one), free(one...)},
-		{"8 free keys", "obtain", []string{"if there == 0 and not intent then", "if false then", "taken = not has_line and", "taken = false and"}, eight, plain(eight), free(eight...)},
-		{"a key that somebody writes", "obtain", []string{"local held = n == 1 and there == 1", "local held = false", "if there and there > 0 then", "if false then"}, one, plain(one), both(free(one...), set(one, otherValue))},
-		{"8 keys that somebody writes", "obtain", []string{"if there and there > 0 then", "if false then"}, eight, plain(eight), both(free(eight...), set(eight, otherValue))},
-		{"a free key beside guards", "obtain", []string{"if has_line and only_guards(set) then", "if false then"}, one, plain(one), guarded(one...)},
-		{"8 free keys beside guards", "obtain", []string{"if has_line and only_guards(set) then", "if false then"}, eight, plain(eight), guarded(eight...)},
-		{"a free key, in line", "rw", []string{"if plain and #KEYS == 2 and w == 1 and", "if false and"}, one, standing(one), free(one...)},
-		{"8 free keys, in line", "rw", []string{"if plain and keys_there + lines_there + intents_there == 0 then", "if false then"}, eight, standing(eight), free(eight...)},
-		{"a free key beside guards, in line", "rw", []string{"if guarded and #KEYS == 2", "if false and #KEYS == 2"}, one, standing(one), guarded(one...)},
-		{"a held key, in line", "rw", []string{"if plain and #KEYS == 2 and w == 1 and", "if false and", "if plain and id and not stands and", "if false and"}, one, standing(one), both(free(one...), set(one, otherValue), waited(one))},
-		{"8 held keys, in line", "rw", []string{"if plain and id and not stands and", "if false and"}, eight, standing(eight), both(free(eight...), set(eight, otherValue), waited(eight))},
-		{"a key that nobody waits for", "release", []string{"if whole and not has_line then", "if false then"}, one, releases(one), both(free(one...), set(one, benchValue))},
-		{"8 keys that nobody waits for", "release", []string{"if whole and not has_line then", "if false then"}, eight, releases(eight), both(free(eight...), set(eight, benchValue))},
-		{"a key beside guards", "release", []string{"if has_line and whole and not its_id and", "if false and"}, one, releases(one), both(guarded(one...), set(one, benchValue))},
-		{"a key that a writer waits for", "release", []string{"if its_id and tonumber(size) == n and", "if false and"}, one, releases(one), both(free(one...), set(one, benchValue), waited(one))},
-		{"8 keys that a writer waits for", "release", []string{"if its_id and tonumber(size) == n and", "if false and"}, eight, releases(eight), both(free(eight...), set(eight, benchValue), waited(eight))},
-		{"20 free keys of a batch", "batch", []string{"if first == last then", "if false then"}, batch, take, free(batch...)},
-		{"20 lines of a batch asked for at once", "batch", []string{"return has_line and call(", "return call("}, batch, take, free(batch...)},
+		{"a free key", "obtain", []string{"if there == 0 and not intent then", "if false then"}, plainly(one), free(one...)},
+		{"8 free keys", "obtain", []string{"if there == 0 and not intent then", "if false then", "taken = not has_line and", "taken = false and"}, plainly(eight), free(eight...)},
+		{"a key that somebody writes", "obtain", []string{"local held = n == 1 and there == 1", "local held = false", "if there and there > 0 and not names_all then", "if false then"}, plainly(one), both(free(one...), set(one, otherValue))},
+		{"8 keys that somebody writes", "obtain", []string{"if there and there > 0 and not names_all then", "if false then"}, plainly(eight), both(free(eight...), set(eight, otherValue))},
+		{"a free key beside guards", "obtain", []string{"if has_line and only_guards(set) then", "if false then"}, plainly(one), guarded(one...)},
+		{"8 free keys beside guards", "obtain", []string{"if has_line and only_guards(set) then", "if false then"}, plainly(eight), guarded(eight...)},
+		{"a free key, in line", "rw", []string{"if plain and #KEYS == 2 and w == 1 and", "if false and"}, standing(one), free(one...)},
+		{"8 free keys, in line", "rw", []string{"if plain and keys_there + lines_there + intents_there == 0 then", "if false then"}, standing(eight), free(eight...)},
+		{"a free key beside guards, in line", "rw", []string{"if guarded and #KEYS == 2", "if false and #KEYS == 2"}, standing(one), guarded(one...)},
+		{"a held key, in line", "rw", []string{"if plain and #KEYS == 2 and w == 1 and", "if false and", "if plain and id and not stands and", "if false and"}, standing(one), both(free(one...), set(one, otherValue), waited(one))},
+		{"8 held keys, in line", "rw", []string{"if plain and id and not stands and", "if false and"}, standing(eight), both(free(eight...), set(eight, otherValue), waited(eight))},
+		{"a key that nobody waits for", "release", []string{"if whole and not has_line then", "if false then"}, releases(one), both(free(one...), set(one, benchValue))},
+		{"8 keys that nobody waits for", "release", []string{"if whole and not has_line then", "if false then"}, releases(eight), both(free(eight...), set(eight, benchValue))},
+		{"a key beside guards", "release", []string{"if has_line and whole and not its_id and", "if false and"}, releases(one), both(guarded(one...), set(one, benchValue))},
+		{"a key that a writer waits for", "release", []string{"if its_id and tonumber(size) == n and", "if false and"}, releases(one), both(free(one...), set(one, benchValue), waited(one))},
+		{"8 keys that a writer waits for", "release", []string{"if its_id and tonumber(size) == n and", "if false and"}, releases(eight), both(free(eight...), set(eight, benchValue), waited(eight))},
+		{"20 free keys of a batch", "batch", []string{"if first == last then", "if false then"}, take, free(batch...)},
+		{"20 lines of a batch asked for at once", "batch", []string{"return has_line and call(", "return call("}, take, free(batch...)},
 	}
 }
 
@@ -166,10 +163,10 @@ func (c shortCut) cost(b *testing.B, rdb *redis.Client, sha string) float64 {
 	b.Helper()
 	pipe := rdb.Pipeline()
 	pipe.ConfigResetStat(b.Context())
-	keys := linesOf(slices.Clone(c.keys), c.keys)
+	command := append([]any{"evalsha", sha}, c.call...)
 	for range 200 {
 		c.before(pipe)
-		pipe.EvalSha(b.Context(), sha, keys, c.args...)
+		pipe.Do(b.Context(), command...)
 	}
 	stats := pipe.Info(b.Context(), "commandstats")
 	if _, err := pipe.Exec(b.Context()); err != nil {

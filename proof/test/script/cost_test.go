@@ -83,7 +83,7 @@ func TestGuardCostsNothing(t *testing.T) {
 		}
 		calls := make([]plain, 20)
 		for i := range calls {
-			calls[i] = plain{keys: numbered(fmt.Sprint("batch ", n, " ", i, " "), n), value: "mine", ttl: 60000}
+			calls[i] = plain{keys: numbered(fmt.Sprint("batch ", n, " ", i, " "), n), value: "mine", ttl: time.Minute}
 		}
 		s := &fixture{rdb: m.rdb}
 		commands := m.counts(t, func() { s.runBatch(t, calls...) })

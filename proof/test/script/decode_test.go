@@ -153,6 +153,9 @@ func TestRoundTrip(t *testing.T) {
 			if diff := cmp.Diff(q, got, ignored...); diff != "" {
 				t.Errorf("%s, %s: (-want +got):\n%s", name, kind, diff)
 			}
+			if q, is := q.(*proto.Release); is && c.HasCaller != (q.Channel+q.Waiter != "") {
+				t.Errorf("%s, %s: the channel of the caller is there: %t", name, kind, c.HasCaller)
+			}
 			if kind == "closes" {
 				want := []decode.Closing{{Owner: "id", Number: 7, Line: "line:a"}, {Owner: "other", Number: owners.LastNumber, Line: "line:elsewhere"}}
 				if diff := cmp.Diff(want, c.Stamp.Closes); diff != "" || !c.Can.Close || c.Stamp.Home != "line:a" {

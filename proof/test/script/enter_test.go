@@ -9,14 +9,16 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/seed-14de3678/redislock/internal/check"
+	"github.com/seed-14de3678/redislock/internal/owners"
+	"github.com/seed-14de3678/redislock/internal/proto"
 	"github.com/seed-14de3678/redislock/internal/slot"
 )
 
 // An enterer enters the lines of some keys, or asks again.
 type enterer struct {
 	keys  []string
-	place any  // it has; "" if it has none yet
-	deaf  bool // nobody has subscribed to its channel
+	place int64 // it has; 0 if it has none yet
+	deaf  bool  // nobody has subscribed to its channel
 }
 
 // A standing is what it is told.
@@ -32,10 +34,14 @@ type standing struct {
 func (s *fixture) enterAs(t *testing.T, id string, e enterer) standing {
 	t.Helper()
 	f := fakeWaiter{id: id, write: e.keys, ttl: longLease}
-	if !e.deaf && e.place == "" {
+	if !e.deaf && e.place == 0 {
 		s.listen(t, f.channel(s))
 	}
-	reply, _ := s.run(t, "rw", e.keys, f.asks(s, e.place)...).([]any)
+	var place proto.Place
+	if e.place > 0 {
+		place = proto.PlaceOf(e.place)
+	}
+	reply, _ := s.ask(t, f.waiterOf(s, place)).([]any)
 	if len(reply) != 9 || reply[0] != int64(inLine) {
 		t.Fatalf("got reply %v, want that it stands in line", reply)
 	}
@@ -59,7 +65,7 @@ func TestPlaceIsBehindAll(t *testing.T) {
 			s.enters(t, fakeWaiter{id: "other", write: []string{s.key(name + name)}, place: later, ttl: longLease})
 			line := slot.Beside("line", s.key(name+name))
 			check.NoError(t, s.rdb.Expire(t.Context(), line, waiterLife).Err())
-			if got := s.enterAs(t, "late", enterer{keys: keys, place: ""}).place; got <= later {
+			if got := s.enterAs(t, "late", enterer{keys: keys}).place; got <= later {
 				t.Errorf("got place %d behind one in the line of %s who has %d", got, name, later)
 			}
 			if ttl := s.rdb.PTTL(t.Context(), line).Val(); ttl <= waiterLife {
@@ -77,10 +83,10 @@ func TestLineOfTheDroppedLivesOn(t *testing.T) {
 		for _, round := range []string{"1", "2", "3"} { // a second may begin in one of them
 			keys := []string{s.key("a" + round), s.key("b" + round)}
 			s.hold(t, keys[0])
-			s.enterAs(t, "deaf"+round, enterer{keys: keys[:1], place: "", deaf: true})
+			s.enterAs(t, "deaf"+round, enterer{keys: keys[:1], deaf: true})
 			check.NoError(t, s.rdb.Del(t.Context(), keys[0]).Err())
 			s.hold(t, keys[1])
-			s.enterAs(t, "next"+round, enterer{keys: keys, place: ""})
+			s.enterAs(t, "next"+round, enterer{keys: keys})
 			s.wantLine(t, keys[0], "next"+round)
 			for _, key := range keys {
 				if ttl := s.rdb.PTTL(t.Context(), slot.Beside("line", key)).Val(); ttl <= waiterLife {
@@ -109,9 +115,9 @@ func TestLinesLiveOn(t *testing.T) {
 				}
 			}
 			s.hold(t, keys[0])
-			s.enterAs(t, "first", enterer{keys: keys, place: ""})
+			s.enterAs(t, "first", enterer{keys: keys})
 			lives("entered by the first")
-			s.enterAs(t, "second", enterer{keys: keys, place: ""})
+			s.enterAs(t, "second", enterer{keys: keys})
 			lives("entered by two at once")
 			for _, key := range keys { // they came long ago
 				line := slot.Beside("line", key)
@@ -120,7 +126,7 @@ func TestLinesLiveOn(t *testing.T) {
 				}
 				check.NoError(t, s.rdb.Expire(t.Context(), line, waiterLife).Err())
 			}
-			s.enterAs(t, "third", enterer{keys: keys, place: ""})
+			s.enterAs(t, "third", enterer{keys: keys})
 			lives("entered much later")
 			for _, key := range keys {
 				check.NoError(t, s.rdb.Expire(t.Context(), slot.Beside("line", key), waiterLife).Err())
@@ -140,7 +146,7 @@ func TestWhoAsksAgainIsAlive(t *testing.T) {
 		entry := func(key string) string { return s.rdb.ZRange(t.Context(), slot.Beside("line", key), 0, 0).Val()[0] }
 		s.hold(t, keys[0])
 		began := time.Now()
-		place := s.enterAs(t, "w", enterer{keys: keys, place: ""}).place
+		place := s.enterAs(t, "w", enterer{keys: keys}).place
 		before := []string{entry(keys[0]), entry(keys[1])}
 		if got := s.enterAs(t, "w", enterer{keys: keys, place: place}).place; got != place {
 			t.Errorf("got place %d, want %d still", got, place)
@@ -166,7 +172,7 @@ func TestWhoAsksAgainStandsEverywhere(t *testing.T) {
 	withFixture(t, func(t *testing.T, s *fixture) {
 		keys := []string{s.key("a"), s.key("b")}
 		s.hold(t, keys[0])
-		place := s.enterAs(t, "w", enterer{keys: keys, place: ""}).place
+		place := s.enterAs(t, "w", enterer{keys: keys}).place
 		check.NoError(t, s.rdb.Del(t.Context(), slot.Beside("line", keys[1])).Err())
 		s.enterAs(t, "w", enterer{keys: keys, place: place})
 		s.wantLine(t, keys[1], "w")
@@ -184,7 +190,7 @@ func TestFirstInLineIsHeard(t *testing.T) {
 			}
 			for _, deaf := range []bool{true, false} {
 				s.hold(t, keys[len(keys)-1])
-				e := enterer{keys: keys, place: "", deaf: deaf}
+				e := enterer{keys: keys, deaf: deaf}
 				id := map[bool]string{true: "deaf", false: "hears"}[deaf] + strings.Join(names, "")
 				for range 2 { // it enters, and asks again
 					got := s.enterAs(t, id, e)
@@ -193,7 +199,7 @@ func TestFirstInLineIsHeard(t *testing.T) {
 					}
 					e.place = got.place
 				}
-				check.NoError(t, s.rdb.Del(t.Context(), linesOf(nil, keys)...).Err())
+				check.NoError(t, s.rdb.Del(t.Context(), linesOf(keys)...).Err())
 			}
 		}
 	})
@@ -226,11 +232,9 @@ func TestRefusalNamesTheFirst(t *testing.T) {
 				case "somebody waits for it":
 					s.enters(t, fakeWaiter{id: "waits too", write: keys[2:], place: 2, ttl: longLease})
 				}
-				for script, args := range map[string][]any{
-					"obtain": headOf("mine", time.Minute, 3, 3, "", ""),
-					"rw":     headOf("mine", time.Minute, 3, 3, "", ""),
-				} {
-					reply, _ := s.run(t, script, keys, args...).([]any)
+				value := "mine"
+				for script, set := range map[string]proto.Set{"obtain": lockKeys(keys, nil), "rw": fencedKeys(keys...)} {
+					reply, _ := s.ask(t, &proto.Obtain{Set: set, Value: &value, TTL: time.Minute}).([]any)
 					if len(reply) != 5 || reply[1] != int64(2) || reply[2] != want.mode {
 						t.Errorf("%s, at the second key %s, and the third %s: got reply %v", script, what, rest, reply)
 					}
@@ -246,26 +250,26 @@ func TestWhoMayReadAlreadyIsTold(t *testing.T) {
 	t.Parallel()
 	withFixture(t, func(t *testing.T, s *fixture) {
 		for i, c := range []struct {
-			letters       string
+			unsure        bool // it may read some of its keys already
 			writes, reads int
 			want          string
 		}{
-			{"s", 0, 2, "w|%s"},
-			{"s", 1, 1, "w|%s"},
-			{"", 0, 2, "g|%s…"},
-			{"", 1, 1, "g|%s…"},
-			{"s", 0, 1, "g|%s…"},
-			{"s", 2, 0, "g|%s…"},
-			{"s", 3, 0, "g|%s…"},
+			{true, 0, 2, "w|%s"},
+			{true, 1, 1, "w|%s"},
+			{false, 0, 2, "g|%s…"},
+			{false, 1, 1, "g|%s…"},
+			{true, 0, 1, "g|%s…"},
+			{true, 2, 0, "g|%s…"},
+			{true, 3, 0, "g|%s…"},
 		} {
 			keys := numbered(s.key(fmt.Sprint("set", i)), c.writes+c.reads)
 			for _, key := range keys {
 				check.NoError(t, s.rdb.Set(t.Context(), key, "mine", longLease).Err())
 			}
-			f := fakeWaiter{id: fmt.Sprint("waits", i), write: keys[:c.writes], read: keys[c.writes:], ttl: longLease, unsure: c.letters != ""}
+			f := fakeWaiter{id: fmt.Sprint("waits", i), write: keys[:c.writes], read: keys[c.writes:], ttl: longLease}
 			s.listen(t, f.channel(s))
-			s.run(t, "rw", keys, f.asks(s, "")...)
-			s.run(t, "release", keys, "mine", "", len(keys))
+			check.Must[any](t)(s.send(t, runOf(f.waiterOf(s, proto.Place{}), owners.Stamp{Known: c.unsure})))
+			s.release(t, keys, "mine")
 			s.wantMessages(t, fmt.Sprintf(c.want, f.id))
 		}
 	})

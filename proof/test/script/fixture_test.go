@@ -29,14 +29,6 @@ const (
 
 func TestMain(m *testing.M) { redistest.Main(m) }
 
-// linesOf appends the lines of some keys.
-func linesOf(to, keys []string) []string {
-	for _, key := range keys {
-		to = append(to, slot.Beside("line", key))
-	}
-	return to
-}
-
 // A fakeWaiter is a waiter that a test puts into the lines itself. It never asks.
 type fakeWaiter struct {
 	id          string
@@ -45,7 +37,6 @@ type fakeWaiter struct {
 	place       int64    // in its lines
 	ttl         time.Duration
 	fenced      bool
-	unsure      bool // it may read some of its keys already, under another value
 	gone        bool // nobody has subscribed to its channel
 	dead        bool // it has not asked for too long
 }
@@ -74,9 +65,6 @@ func (f fakeWaiter) entry(s *fixture, key string, now time.Time) string {
 			}
 			names += fmt.Sprintf("%s%d:%s", kind, len(each), each)
 		}
-		if f.unsure && len(f.read) > 0 {
-			names += "r0:" // a key that no script has
-		}
 	default:
 		names = all[0]
 	}
@@ -87,24 +75,6 @@ func (f fakeWaiter) entry(s *fixture, key string, now time.Time) string {
 	channel := f.channel(s)
 	return fmt.Sprintf("%s|%d|%sp%s%s|%d|%d|%d|%d|%s%s%s", f.id, till.UnixMilli(), mode, number, first,
 		f.ttl.Milliseconds(), len(all), len(channel), len(names), channel, names, f.value())
-}
-
-// asks is how rw.lua is asked for the keys of the waiter, which stands in line at this place if it has to: "" if it has none yet,
-// "?" if that is not known.
-func (f fakeWaiter) asks(s *fixture, place any) []any {
-	all := slices.Concat(f.write, f.read)
-	_, behind, _ := strings.Cut(f.entry(s, all[0], time.Time{}), "|")
-	_, entry, _ := strings.Cut(behind, "|")
-	return append(headOf(f.value(), f.ttl, len(all), len(f.write), "", ""), f.id, place, strings.TrimSuffix(entry, f.value()))
-}
-
-// headOf is what every script is given first, see head.lua: a set of n keys, of which w are to be written.
-func headOf(value string, ttl time.Duration, n, w int, letters, stamp string) []any {
-	ms := ""
-	if ttl > 0 {
-		ms = fmt.Sprint(ttl.Milliseconds())
-	}
-	return []any{value, ms, fmt.Sprintf("%d|%d|%s", n, w, letters), stamp}
 }
 
 // ages makes a waiter one that has entered its lines, or has asked last, so long ago.
@@ -226,13 +196,6 @@ func (s *fixture) wantLine(t *testing.T, key string, want ...string) {
 	if got := s.line(t, key); !slices.Equal(got, want) {
 		t.Fatalf("in line for %q are %q, want %q", key, got, want)
 	}
-}
-
-// run runs a script on lock keys and their lines.
-func (s *fixture) run(t *testing.T, script string, keys []string, args ...any) any {
-	t.Helper()
-	all := linesOf(slices.Clone(keys), keys)
-	return check.Must[any](t)(s.rdb.Eval(t.Context(), check.SourceOf(script), all, args...).Result())
 }
 
 // withFixture runs a scenario on every kind of server.

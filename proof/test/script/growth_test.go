@@ -12,6 +12,7 @@ import (
 
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/internal/check"
+	"github.com/seed-14de3678/redislock/internal/proto"
 	"github.com/seed-14de3678/redislock/internal/redistest"
 	"github.com/seed-14de3678/redislock/internal/world"
 )
@@ -165,11 +166,11 @@ func TestHandOverGrowsWithTheKeys(t *testing.T) {
 }
 
 // entersAsLast has somebody ask for the keys, of which one is held, and stand in line for them.
-func (s *fixture) entersAsLast(t *testing.T, keys []string, place string) func() {
+func (s *fixture) entersAsLast(t *testing.T, keys []string, place proto.Place) func() {
 	t.Helper()
 	check.NoError(t, s.rdb.Set(t.Context(), keys[0], "somebody", longLease).Err())
 	return func() {
-		reply := s.run(t, "rw", keys, fakeWaiter{id: "last", write: keys, ttl: longLease}.asks(s, place)...)
+		reply := s.ask(t, fakeWaiter{id: "last", write: keys, ttl: longLease}.waiterOf(s, place))
 		if reply, ok := reply.([]any); !ok || reply[0] != int64(inLine) {
 			t.Fatalf("got reply %v", reply)
 		}
@@ -195,18 +196,18 @@ func TestLineGrowsWithTheKeys(t *testing.T) {
 		},
 		"enters the line": func(t *testing.T, s *fixture, keys []string) func() {
 			t.Helper()
-			return s.entersAsLast(t, keys, "")
+			return s.entersAsLast(t, keys, proto.Place{})
 		},
 		"asks in line again": func(t *testing.T, s *fixture, keys []string) func() {
 			t.Helper()
-			s.entersAsLast(t, keys, "")()
+			s.entersAsLast(t, keys, proto.Place{})()
 			s.ages(t, keys, "last", time.Second) // so it is renewed, which after half a second it is anyway
-			return s.entersAsLast(t, keys, "?")
+			return s.entersAsLast(t, keys, unknown)
 		},
 		"gives up, in front of the others": func(t *testing.T, s *fixture, keys []string) func() {
 			t.Helper()
 			s.enters(t, fakeWaiter{id: "front", write: keys, place: 0, ttl: longLease})
-			return func() { s.run(t, "release", keys, "token-front", "", len(keys), "", "", "front", "?") }
+			return func() { s.givesUp(t, keys, "token-front", "front", unknown) }
 		},
 	} {
 		for _, kind := range []string{subscribed, silent, part, other} {

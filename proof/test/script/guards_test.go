@@ -3,7 +3,6 @@ package script_test
 import (
 	"fmt"
 	"maps"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -12,6 +11,8 @@ import (
 
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/internal/check"
+	"github.com/seed-14de3678/redislock/internal/owners"
+	"github.com/seed-14de3678/redislock/internal/proto"
 	"github.com/seed-14de3678/redislock/internal/redistest"
 	"github.com/seed-14de3678/redislock/internal/slot"
 )
@@ -52,46 +53,68 @@ func (s *fixture) wantGuards(t *testing.T, key string, want map[string]int64) {
 	}
 }
 
-// A writer is a script with arguments of which one is a stamp.
-type writer struct {
-	script string
-	args   func(value, stamp, closes string) []any
-}
+// A writer asks for something that changes what a token holds of one key.
+type writer func(key string, value *string) proto.Request
 
-// lined reports whether the script has the line of each of its keys at hand without being given it.
-func (w writer) lined() bool { return w.script != "refresh" && w.script != "raise" }
-
-// writers are all scripts that change what a token holds.
+// writers are of all scripts that do.
 func (s *fixture) writers() map[string]writer {
-	channel := "redislock:wake:" + s.prefix + "waiter"
+	one := func(key string) proto.Set { return lockKeys([]string{key}, nil) }
 	return map[string]writer{
-		"obtain": {"obtain", func(v, st, c string) []any { return headOf(v, time.Minute, 1, 1, c, st) }},
-		"intent": {"rw", func(v, st, c string) []any { return headOf(v, time.Minute, 1, 1, c, st) }},
-		"queue": {"rw", func(v, st, c string) []any {
-			entry := fmt.Sprintf("wp--|60000|1|%d|0|%s", len(channel), channel)
-			return append(headOf(v, time.Minute, 1, 1, c, st), "waiter", "", entry)
-		}},
-		"read":    {"rw", func(v, st, c string) []any { return headOf(v, time.Minute, 1, 0, c, st) }},
-		"refresh": {"refresh", func(v, st, c string) []any { return headOf(v, time.Minute, 1, 1, c, st) }},
-		"upgrade": {"convert", func(v, st, c string) []any { return headOf(v, time.Minute, 1, 1, c, st) }},
-		"release": {"release", func(v, st, c string) []any { return headOf(v, 0, 1, 1, c, st) }},
-		"raise":   {"raise", func(v, st, c string) []any { return append(headOf(v, time.Minute, 1, 1, c+"f", st), 7) }},
+		"obtain": func(key string, value *string) proto.Request {
+			return &proto.Obtain{Set: one(key), Value: value, TTL: time.Minute}
+		},
+		"intent": func(key string, value *string) proto.Request {
+			intents := []string{slot.Beside("intent", key)}
+			return &proto.Obtain{Set: one(key), Value: value, TTL: time.Minute, Declares: true, Intent: time.Second, Intents: intents}
+		},
+		"fenced": func(key string, value *string) proto.Request {
+			return &proto.Obtain{Set: fencedKeys(key), Value: value, TTL: time.Minute}
+		},
+		"queue": func(key string, value *string) proto.Request {
+			q := fakeWaiter{id: "waiter", write: []string{key}, ttl: time.Minute}.waiterOf(s, proto.Place{})
+			q.Value = value
+			return q
+		},
+		"read": func(key string, value *string) proto.Request {
+			intents := []string{slot.Beside("intent", key)}
+			return &proto.Obtain{Set: lockKeys(nil, []string{key}), Value: value, TTL: time.Minute, Intents: intents}
+		},
+		"refresh": func(key string, value *string) proto.Request {
+			return proto.Refresh{Set: one(key), Value: value, TTL: time.Minute}
+		},
+		"upgrade": func(key string, value *string) proto.Request {
+			return proto.Convert{Set: one(key), Value: value, TTL: time.Minute}
+		},
+		"release": func(key string, value *string) proto.Request {
+			return &proto.Release{Set: one(key), Value: value}
+		},
+		"raise": func(key string, value *string) proto.Request {
+			return proto.Raise{Set: fencedKeys(key), Value: value, TTL: time.Minute, Number: 7}
+		},
 	}
 }
 
-// send runs a script of the table on one key as a call would: with its line where that is asked for.
-func (s *fixture) send(t *testing.T, w writer, key, value, stamp, closes string) (any, error) {
+// all has an Obtain name all that is in its way.
+func (w writer) all(key string, value *string) proto.Request {
+	q := w(key, value).(*proto.Obtain)
+	q.All = true
+	return q
+}
+
+// write runs a script of the table.
+func (s *fixture) write(t *testing.T, w writer, key, value string, stamp owners.Stamp) (any, error) {
 	t.Helper()
-	line := slot.Beside("line", key)
-	keys := []string{key, line}
-	if w.script == "rw" && w.args("", "", "")[2] == "1|0|" {
-		keys = append(keys, slot.Beside("intent", key)) // of a reader
+	return s.send(t, runOf(w(key, &value), stamp))
+}
+
+// stampOf says that a request is this one of the owner with the id `id`. It closes what these owners have sent before,
+// in the line of a key.
+func stampOf(number int64, key string, closes ...string) owners.Stamp {
+	stamp := owners.Stamp{Numbered: true, Name: owners.Name{ID: "id", Number: number}}
+	for _, id := range closes {
+		stamp.Closes = append(stamp.Closes, &owners.Sent{Name: owners.Name{ID: id}, Home: slot.Beside("line", key)})
 	}
-	if w.script == "raise" {
-		keys = append(keys, slot.Beside("fence", key))
-	}
-	stamp = strings.ReplaceAll(stamp, "LINE", fmt.Sprint(slices.Index(keys, line)+1))
-	return s.rdb.Eval(t.Context(), check.SourceOf(w.script), keys, w.args(value, stamp, closes)...).Result()
+	return stamp
 }
 
 // dump is all that is in Redis for a key and beside it.
@@ -135,14 +158,14 @@ func TestGuardOvertakes(t *testing.T) {
 				}
 				prepare(t, 100, 3)
 				before := s.dump(t, key)
-				reply, err := s.send(t, w, key, "mine|new", "id|2|", "")
+				reply, err := s.write(t, w, key, "mine|new", stampOf(2, key))
 				check.NoError(t, err)
 				if after := s.dump(t, key); reply != int64(overtaken) || after != before {
 					t.Errorf("%s of a key that is %s: got reply %v, and\n%s, want overtaken, and\n%s", name, held, reply, after, before)
 				}
 				for _, guard := range [][2]int64{{100, 2}, {-1, 3}} {
 					prepare(t, guard[0], guard[1])
-					reply, err := s.send(t, w, key, "mine|new", "id|2|", "")
+					reply, err := s.write(t, w, key, "mine|new", stampOf(2, key))
 					check.NoError(t, err)
 					if reply == int64(overtaken) {
 						t.Errorf("%s of a key that is %s: overtaken by %v", name, held, guard)
@@ -158,15 +181,17 @@ func TestGuardOvertakes(t *testing.T) {
 func TestGuardIsSet(t *testing.T) {
 	t.Parallel()
 	withFixture(t, func(t *testing.T, s *fixture) {
-		writers, letters := s.writers(), map[string]string{}
-		for _, name := range []string{"obtain", "intent", "queue", "read"} { // which name all that is in the way
-			writers[name+", all"], letters[name+", all"] = writers[name], "a"
+		writers := s.writers()
+		for _, name := range []string{"obtain", "intent", "fenced", "queue", "read"} {
+			writers[name+", all"] = writers[name].all
 		}
 		for name, w := range writers {
 			key := s.key(name)
-			send := func(number int) {
+			send := func(number int64) {
 				t.Helper()
-				_, err := s.send(t, w, key, "mine", fmt.Sprintf("id|%d|id|%d|LINE|other|4|LINE|", number, number), "c"+letters[name])
+				value := "mine"
+				r := runOf(w(key, &value), stampOf(number, key, "id", "other"))
+				_, err := s.rdb.Do(t.Context(), closesLess(r.Append([]any{"eval", r.Script().Source()}))...).Result()
 				check.NoError(t, err)
 			}
 			send(2)
@@ -181,6 +206,17 @@ func TestGuardIsSet(t *testing.T) {
 			s.wantGuards(t, key, map[string]int64{"id": 3, "other": 6})
 		}
 	})
+}
+
+// closesLess has a command close only what another owner has sent up to its number 4. A Client closes all that it has sent, so
+// that no guard could be made lower.
+func closesLess(command []any) []any {
+	for i, arg := range command {
+		if text, is := arg.(*string); is {
+			command[i] = strings.ReplaceAll(*text, fmt.Sprintf("other|%d|", owners.LastNumber), "other|4|")
+		}
+	}
+	return command
 }
 
 // A line of guards keeps nobody out, a waiter that comes after them has a place before them, and the TTL of the line is
@@ -206,7 +242,7 @@ func TestGuardsAreNoWaiters(t *testing.T) {
 		check.NoError(t, err)
 		s.enters(t, fakeWaiter{id: "first", write: []string{key}, place: 7, ttl: time.Minute})
 		s.rdb.Expire(ctx, slot.Beside("line", key), time.Hour)
-		_, err = s.send(t, s.writers()["queue"], key, "later", "", "")
+		_, err = s.write(t, s.writers()["queue"], key, "later", owners.Stamp{})
 		check.NoError(t, err)
 		s.wantLine(t, key, "first", "waiter", "token-of-others")
 		if ttl := s.rdb.PTTL(ctx, slot.Beside("line", key)).Val(); ttl < time.Minute {
@@ -232,13 +268,13 @@ func TestGuardOutOfMemory(t *testing.T) {
 		check.NoError(t, s.rdb.ConfigSet(ctx, "maxmemory", "1").Err())
 		for _, name := range []string{"obtain", "read", "queue"} {
 			other := s.key(name)
-			_, err := s.send(t, s.writers()[name], other, "mine", "id|1|id|1|LINE|", "c")
+			_, err := s.write(t, s.writers()[name], other, "mine", stampOf(1, other, "id"))
 			if err == nil || !strings.Contains(err.Error(), "OOM") || s.dump(t, other) != "" {
 				t.Errorf("%s: got error %v, and %q", name, err, s.dump(t, other))
 			}
 		}
 		for _, name := range []string{"refresh", "release"} {
-			reply, err := s.send(t, s.writers()[name], key, "mine", "id|1|id|1|LINE|", "c")
+			reply, err := s.write(t, s.writers()[name], key, "mine", stampOf(1, key, "id"))
 			if err != nil || reply != int64(1) {
 				t.Errorf("%s: got %v, %v", name, reply, err)
 			}
@@ -254,21 +290,31 @@ func TestGuardMarksSpare(t *testing.T) {
 	withFixture(t, func(t *testing.T, s *fixture) {
 		key := s.key("a")
 		s.setGuard(t, key, "there", 100, 1)
+		marking := map[owners.Client]bool{marker(true): true}
 		for _, c := range []struct {
-			spared []any
+			mark   string
+			spared []owners.Spare
 			freed  bool
 		}{
-			{[]any{"1"}, false},
-			{[]any{"1|there"}, false},
-			{[]any{"1|elsewhere"}, true},
-			{[]any{"1", "1|elsewhere"}, false},
-			{[]any{"1|elsewhere", "1|there"}, false},
+			{"there", []owners.Spare{{By: marker(false)}}, false},
+			{"there", []owners.Spare{{By: marker(true)}}, false},
+			{"elsewhere", []owners.Spare{{By: marker(true)}}, true},
+			{"elsewhere", []owners.Spare{{By: marker(false)}, {By: marker(true)}}, false},
+			{"elsewhere", []owners.Spare{{By: marker(true)}, {By: marker(false)}}, false},
 		} {
 			check.NoError(t, s.rdb.Set(t.Context(), key, "mine", time.Minute).Err())
-			s.run(t, "release", []string{key}, append([]any{"mine", "", "", "", "", "", ""}, c.spared...)...)
+			value := "mine"
+			q := &proto.Release{Set: lockKeys([]string{key}, nil), Value: &value, Mark: c.mark, Marked: marking}
+			check.Must[any](t)(s.send(t, runOf(q, owners.Stamp{Spared: c.spared})))
 			if freed := s.rdb.Exists(t.Context(), key).Val() == 0; freed != c.freed {
-				t.Errorf("spared %v: freed: %t", c.spared, freed)
+				t.Errorf("mark %s, spared %v: freed: %t", c.mark, c.spared, freed)
 			}
 		}
 	})
 }
+
+// A marker is a client that counts on a key, and has marked its server, or has not.
+type marker bool
+
+func (m marker) Identity() any     { return m }
+func (marker) InVirtualTime() bool { return false }

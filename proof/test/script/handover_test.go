@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/seed-14de3678/redislock/internal/check"
+	"github.com/seed-14de3678/redislock/internal/proto"
 	"github.com/seed-14de3678/redislock/internal/slot"
 )
 
@@ -137,7 +138,7 @@ func TestSetIsHandedOver(t *testing.T) {
 						check.NoError(t, s.rdb.Set(t.Context(), key, value, longLease).Err())
 					}
 					l.enter(t, s)
-					if got := s.run(t, "release", keys, "mine", "", len(keys)); got != int64(1) {
+					if got := s.release(t, keys, "mine"); got != int64(1) {
 						t.Fatalf("got reply %v", got)
 					}
 					s.wantMessages(t, l.messages...)
@@ -201,7 +202,8 @@ func TestHandOverIsToldInTheReply(t *testing.T) {
 			}
 			next := fakeWaiter{id: "next" + slot.Beside("x", keys[0])[:5], write: keys, place: 1, ttl: longLease, gone: true}
 			s.enters(t, next)
-			reply, _ := s.run(t, "release", keys, "mine", "", len(keys), "", next.channel(s)).([]any)
+			value := "mine"
+			reply, _ := s.ask(t, &proto.Release{Set: lockKeys(keys, nil), Value: &value, Channel: next.channel(s)}).([]any)
 			if len(reply) != 2 || !strings.HasPrefix(reply[1].(string), "g|"+next.id+"|") {
 				t.Errorf("got reply %v, want that %s has %v", reply, next.id, keys)
 			}

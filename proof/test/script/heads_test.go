@@ -9,6 +9,7 @@ import (
 
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/internal/check"
+	"github.com/seed-14de3678/redislock/internal/proto"
 	"github.com/seed-14de3678/redislock/internal/slot"
 )
 
@@ -82,7 +83,7 @@ func TestNextOfDeadHeadIsTold(t *testing.T) {
 				withFixture(t, func(t *testing.T, s *fixture) {
 					keys := []string{s.key("k")}
 					line(t, s, keys[0])
-					s.run(t, "rw", keys, fakeWaiter{id: "last", write: keys, ttl: longLease}.asks(s, "")...)
+					s.ask(t, fakeWaiter{id: "last", write: keys, ttl: longLease}.waiterOf(s, proto.Place{}))
 					s.wantMessages(t, "g|next|…")
 					s.wantLine(t, keys[0], "last")
 				})
@@ -144,7 +145,7 @@ func TestReaderThatGivesUpTellsTheNext(t *testing.T) {
 		mine := check.Must[*redislock.Lock](t)(s.client.ObtainRead(t.Context(), keys, longLease, nil))
 		check.Must[*redislock.Lock](t)(s.client.ObtainRead(t.Context(), keys, shortLease, nil))
 		s.enters(t, fakeWaiter{id: "next", write: keys, place: 1, ttl: longLease})
-		if got := s.run(t, "release", keys, mine.Token(), "", len(keys), "", "", "nobody", "?"); got != int64(1) {
+		if got := s.givesUp(t, keys, mine.Token(), "nobody", unknown); got != int64(1) {
 			t.Fatalf("got reply %v", got)
 		}
 		s.wantMessages(t, "h|next|…")
@@ -196,7 +197,7 @@ func TestDroppedSetFreesOtherLines(t *testing.T) {
 			fakeWaiter{id: "dead", write: []string{b}, read: []string{a}, place: 1, ttl: longLease, gone: true},
 			fakeWaiter{id: "leaver", write: []string{b}, read: []string{a}, place: 2, ttl: longLease},
 			fakeWaiter{id: "next", write: []string{a}, place: 3, ttl: longLease})
-		s.run(t, "release", []string{a, b}, "token-leaver|leaver", "", 2, "", "", "leaver", "2")
+		s.givesUp(t, []string{a, b}, "token-leaver|leaver", "leaver", proto.PlaceOf(2))
 		s.wantMessages(t, "g|next|…")
 		s.wantLine(t, a)
 		s.wantLine(t, b)
@@ -213,7 +214,7 @@ func TestLeavesALineAltogether(t *testing.T) {
 		again := twice
 		again.place, again.ttl = 3, shortLease
 		s.enters(t, twice, again, fakeWaiter{id: "other", write: keys, place: 2, ttl: longLease})
-		s.run(t, "release", keys, twice.value(), "", len(keys), "", "", twice.id, "?")
+		s.givesUp(t, keys, twice.value(), twice.id, unknown)
 		s.wantLine(t, keys[0], "other")
 	})
 }
@@ -234,9 +235,7 @@ func TestTokenIsNotBehindItself(t *testing.T) {
 			check.NoError(t, s.rdb.Do(t.Context(), "zadd", slot.Beside("line", key), both.place, entry(key)).Err())
 			check.NoError(t, s.rdb.Expire(t.Context(), slot.Beside("line", key), time.Hour).Err())
 		}
-		set := []string{a, b}
-		value := holder.Token()
-		if got := s.run(t, "release", set, value, "", len(set)); fmt.Sprint(got) != "[-1 2]" {
+		if got := s.release(t, []string{a, b}, holder.Token()); fmt.Sprint(got) != "[-1 2]" {
 			t.Fatalf("got reply %v", got)
 		}
 		s.wantMessages(t, "g|again|…", "w|first")

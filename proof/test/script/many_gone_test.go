@@ -10,6 +10,7 @@ import (
 
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/internal/check"
+	"github.com/seed-14de3678/redislock/internal/proto"
 	"github.com/seed-14de3678/redislock/internal/redistest"
 	"github.com/seed-14de3678/redislock/internal/slot"
 )
@@ -23,17 +24,18 @@ func TestScriptDropsSome(t *testing.T) {
 	for name, run := range map[string]func(t *testing.T, s *fixture, keys []string) any{
 		"release": func(t *testing.T, s *fixture, keys []string) any {
 			t.Helper()
-			return s.run(t, "release", keys, "nobody", "", len(keys))
+			return s.release(t, keys, "nobody")
 		},
 		"obtain": func(t *testing.T, s *fixture, keys []string) any {
 			t.Helper()
 			check.NoError(t, s.rdb.Del(t.Context(), keys...).Err())
-			return s.run(t, "obtain", keys, "mine", longLease.Milliseconds(), len(keys))
+			value := "mine"
+			return s.ask(t, &proto.Obtain{Set: lockKeys(keys, nil), Value: &value, TTL: longLease})
 		},
 		"rw": func(t *testing.T, s *fixture, keys []string) any {
 			t.Helper()
 			check.NoError(t, s.rdb.Del(t.Context(), keys...).Err())
-			return s.run(t, "rw", keys, fakeWaiter{id: "waiter", as: "mine", read: keys, ttl: longLease}.asks(s, "?")...)
+			return s.ask(t, fakeWaiter{id: "waiter", as: "mine", read: keys, ttl: longLease}.waiterOf(s, unknown))
 		},
 	} {
 		for _, dead := range []bool{true, false} {

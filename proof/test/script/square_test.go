@@ -29,7 +29,7 @@ func TestHandOverLooksOnce(t *testing.T) {
 			}
 			s.enters(t, fakeWaiter{id: "waiter", write: keys, place: 1, ttl: longLease, fenced: true})
 			before := s.cpu(t)
-			reply := s.run(t, "release", keys, "mine", "", len(keys))
+			reply := s.release(t, keys, "mine")
 			if used := s.cpu(t) - before; used > most {
 				t.Errorf("%s: the release of %d keys took %v of the server", what, n, used)
 			}

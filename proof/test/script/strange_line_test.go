@@ -1,7 +1,6 @@
 package script_test
 
 import (
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -23,8 +22,7 @@ func TestHandOverBesideSomethingElse(t *testing.T) {
 		}
 		s.enters(t, fakeWaiter{id: "whole", write: keys, place: 1, ttl: longLease}, fakeWaiter{id: "next", write: keys[:1], place: 2, ttl: longLease})
 		check.NoError(t, s.rdb.Set(t.Context(), slot.Beside("line", keys[2]), "something else", longLease).Err())
-		_, err := s.rdb.Eval(t.Context(), check.SourceOf("release"), linesOf(slices.Clone(keys), keys), "mine", "", len(keys)).Result()
-		check.NoError(t, err)
+		s.release(t, keys, "mine")
 		s.wantMessages(t, "g|whole…")
 	})
 }
@@ -39,7 +37,7 @@ func TestHeadsAreThoseWhoWait(t *testing.T) {
 			check.NoError(t, s.rdb.Set(t.Context(), key, "mine", longLease).Err())
 		}
 		l.enter(t, s)
-		s.run(t, "release", keys, "mine", "", len(keys))
+		s.release(t, keys, "mine")
 		s.wantMessages(t, "g|reads…", "w|asks", "h|asks|4000")
 		s.wantLine(t, keys[1], "asks")
 	})
@@ -61,7 +59,7 @@ func TestSpoiledEntryIsPassedOver(t *testing.T) {
 		check.NoError(t, s.rdb.ZRemRangeByRank(t.Context(), line, 0, -1).Err())
 		check.NoError(t, s.rdb.ZAdd(t.Context(), line, redis.Z{Score: 1, Member: text[:strings.Index(text, "|wp")]}).Err())
 		check.NoError(t, s.rdb.PExpire(t.Context(), line, longLease).Err())
-		s.run(t, "release", keys, "mine", "", len(keys))
+		s.release(t, keys, "mine")
 		s.wantMessages(t, "w|spoiled")
 		s.wantLine(t, keys[0], "spoiled", "next")
 	})
