@@ -62,7 +62,7 @@ type part struct {
 var parts = []part{
 	{name: "Obtain, With", buys: "sets of keys, all or nothing; read locks; polling; metadata, prefix, owner"},
 	{
-		name: "the way to Redis", buys: "calls travel together; sent again if that is safe; bounded; replicas; Cluster, Ring, wrapped clients",
+		name: "the way to Redis", buys: "one place that builds calls and reads replies; calls travel together; sent again if that is safe; bounded; replicas; Cluster, Ring, wrapped clients",
 		packages: []string{"wire", "slot", "proto"},
 	},
 	{
