@@ -5,21 +5,22 @@ import (
 
 	"github.com/seed-14de3678/redislock/internal/listen"
 	"github.com/seed-14de3678/redislock/internal/owners"
+	"github.com/seed-14de3678/redislock/internal/proto"
 )
 
 // A Code is what a script says first in its reply.
-type Code int64
+type Code = proto.Code
 
-// The codes. A test compares these, and the limits below, with the scripts that are sent.
+// The codes.
 const (
-	Done      Code = 1
-	Refused   Code = 0
-	NotYours  Code = -1
-	InLine    Code = -2
-	Overtaken Code = -3
+	Done      = proto.Done
+	Refused   = proto.Refused
+	NotYours  = proto.NotYours
+	InLine    = proto.InLine
+	Overtaken = proto.Overtaken
 )
 
-// What the scripts and the library agree on.
+// What the scripts and the library agree on. A test compares this with the scripts that are sent.
 const (
 	guards     = 1 << 52                 // the least score of a guard in a line
 	numbers    = owners.LastNumber + 1   // of the requests of one owner
