@@ -94,8 +94,8 @@ end
 --#include line.lua
 --#include handover.lua
 
-with_lines(set)
 if not taken then
+  with_lines(set)
   set.now, set.micros = clock()
   if has_line then
     if overtaken(set) then
