@@ -1,9 +1,7 @@
 package check
 
 import (
-	"fmt"
 	"slices"
-	"strconv"
 
 	"github.com/redis/go-redis/v9"
 
@@ -12,24 +10,12 @@ import (
 )
 
 // A Run is one run of a script of ours, as it was sent. Of a command that runs none the Script is empty.
-type Run struct {
-	decode.Call
-	Keys []string // all that the script is given
-}
+type Run struct{ decode.Call }
 
 // RunOf reads a command, from its name on.
-func RunOf(words ...string) (r Run) {
-	if len(words) < 3 {
-		return r
-	}
-	s := decode.Sent(words[1])
-	n, err := strconv.Atoi(words[2])
-	if s == nil || err != nil || len(words) < 3+n {
-		return r
-	}
-	r.Call, _ = decode.Decode(s.Name(), words[3:3+n], words[3+n:]) // else it is none of a Client, and has its Script alone
-	r.Keys = words[3 : 3+n]
-	return r
+func RunOf(words ...string) Run {
+	c, _ := decode.Command(words...)
+	return Run{c}
 }
 
 // SourceOf returns the source of the script with this name; empty if there is none.
@@ -43,19 +29,7 @@ func SourceOf(name string) string {
 }
 
 // RunIn reads a command before it is sent.
-func RunIn(cmd redis.Cmder) Run {
-	words := make([]string, 0, len(cmd.Args()))
-	for _, arg := range cmd.Args() {
-		switch by := arg.(type) {
-		case *string:
-			arg = *by
-		case *int64:
-			arg = *by
-		}
-		words = append(words, fmt.Sprint(arg))
-	}
-	return RunOf(words...)
-}
+func RunIn(cmd redis.Cmder) Run { return RunOf(decode.Words(cmd.Args())...) }
 
 // Of reports whether the run is one of these scripts.
 func (r Run) Of(scripts ...string) bool { return slices.Contains(scripts, r.Script) }

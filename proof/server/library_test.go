@@ -14,6 +14,7 @@ import (
 
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/internal/check"
+	"github.com/seed-14de3678/redislock/internal/proto/decode"
 	"github.com/seed-14de3678/redislock/internal/redistest"
 	"github.com/seed-14de3678/redislock/proof/random"
 )
@@ -35,16 +36,8 @@ func (r *relay) step(ctx context.Context, cmd redis.Cmder) (e Step, ok bool) {
 	if run.Script == "" {
 		return e, false
 	}
-	e = Step{Script: run.Script, Keys: run.Keys, Up: 1000, Heard: map[string]int{}}
-	for _, arg := range cmd.Args()[3+len(run.Keys):] {
-		switch its := arg.(type) { // by reference, as the library sends some
-		case *string:
-			arg = *its
-		case *int64:
-			arg = *its
-		}
-		e.Args = append(e.Args, fmt.Sprint(arg))
-	}
+	args := decode.Words(cmd.Args())[3+len(run.Keys):]
+	e = Step{Script: run.Script, Keys: run.Keys, Args: args, Up: 1000, Heard: map[string]int{}}
 	for _, channel := range r.rdb.PubSubChannels(ctx, "*").Val() {
 		e.Heard["p"+channel] = 1
 	}

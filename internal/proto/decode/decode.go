@@ -15,6 +15,7 @@ import (
 // A Call is one run of a script, as it was sent.
 type Call struct {
 	Script string
+	Keys   []string // all that it is given
 	Set    proto.Set
 	Value  string
 	TTL    time.Duration
@@ -96,7 +97,23 @@ func Sent(argument string) *wire.Script {
 	return nil
 }
 
-// Command reads a command, from its name on, and reports whether it runs a script of ours.
+// Words are the arguments of a command as they are sent: some go by reference.
+func Words(args []any) []string {
+	words := make([]string, 0, len(args))
+	for _, arg := range args {
+		switch by := arg.(type) {
+		case *string:
+			arg = *by
+		case *int64:
+			arg = *by
+		}
+		words = append(words, fmt.Sprint(arg))
+	}
+	return words
+}
+
+// Command reads a command, from its name on, and reports whether it runs a script of ours as a Client would. Of one that does
+// not the Script, and the Keys, are known all the same.
 func Command(words ...string) (c Call, is bool) {
 	if len(words) < 3 {
 		return c, false
@@ -112,7 +129,7 @@ func Command(words ...string) (c Call, is bool) {
 
 // Decode reads the KEYS and ARGV of a script.
 func Decode(script string, keys, args []string) (Call, error) {
-	r := &reader{Call: Call{Script: script}, keys: keys, args: args}
+	r := &reader{Call: Call{Script: script, Keys: keys}, keys: keys, args: args}
 	switch script {
 	case "obtain":
 		r.obtain()

@@ -1,7 +1,6 @@
 package script_test
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -50,16 +49,7 @@ var stamps = map[string]owners.Stamp{
 // wordsOf is what a run would send, from its keys on.
 func wordsOf(r *proto.Run) (keys, args []string) {
 	n, _ := r.Size()
-	var words []string
-	for _, arg := range r.Append(nil)[1:] {
-		switch by := arg.(type) {
-		case *string:
-			arg = *by
-		case *int64:
-			arg = *by
-		}
-		words = append(words, fmt.Sprint(arg))
-	}
+	words := decode.Words(r.Append(nil)[1:])
 	return words[:n], words[n:]
 }
 
@@ -205,16 +195,10 @@ func TestBundle(t *testing.T) {
 	(&proto.Obtain{Set: setOf(2, false, "a", "b"), Value: &value, TTL: time.Minute}).Fill(&take)
 	(&proto.Release{Set: setOf(1, false, "c"), Value: &value}).Fill(&free)
 	bundle := proto.Bundle()
-	words := []string{"evalsha", bundle.Script.SHA()}
-	for _, arg := range bundle.Append(nil, []*wire.Call{{Request: wire.Request{Keys: take.Keys(), Run: &take}}, {Request: wire.Request{Keys: free.Keys(), Run: &free}}}) {
-		switch by := arg.(type) {
-		case *string:
-			arg = *by
-		case *int64:
-			arg = *by
-		}
-		words = append(words, fmt.Sprint(arg))
-	}
+	args := bundle.Append([]any{"evalsha", bundle.Script.SHA()}, []*wire.Call{
+		{Request: wire.Request{Keys: take.Keys(), Run: &take}}, {Request: wire.Request{Keys: free.Keys(), Run: &free}},
+	})
+	words := decode.Words(args)
 	c, is := decode.Command(words...)
 	want := []decode.Plain{{Set: setOf(2, false, "a", "b"), Value: value, TTL: time.Minute}, {Set: setOf(1, false, "c"), Value: value}}
 	if diff := cmp.Diff(want, c.Batch); diff != "" || !is {
