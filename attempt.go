@@ -138,7 +138,7 @@ func (o *obtaining) take(ctx context.Context, c *call, intent time.Duration) (*L
 		o.asked.noteEnded()
 		return nil, o.contextEnded(ctx)
 	case a.Code == proto.Overtaken: // again and again: without an end to that it would ask for ever
-		err = errors.Join(c.garbled(), errUnexpectedRefusal)
+		err = errors.Join(c.garbled(), proto.ErrUnexpectedRefusal)
 	case a.Code == proto.Done && c.short() != nil:
 		o.left.unused = true // replicas do not have it: after a fail-over somebody else might get it as well
 		return nil, fmt.Errorf("redislock: obtain %s: %w: %w", o.want.set, ErrNotObtained, c.short())

@@ -109,8 +109,7 @@ func (o *cleanup) end() {
 		return
 	}
 	o.client.schedule.Drop(&o.entry)
-	token, _, _ := decodeValue(o.value)
-	o.owner.Done(token)
+	o.owner.Done(proto.TokenOf(o.value))
 }
 
 // mark finds out which of those who count on some of the keys, through other Redis clients, are on the same

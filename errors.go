@@ -155,12 +155,10 @@ func (e *ConflictError) Error() string {
 // Is reports that every ConflictError is an [ErrNotObtained].
 func (e *ConflictError) Is(target error) bool { return target == ErrNotObtained }
 
-var errUnexpectedRefusal = errors.New("unexpected refusal")
-
 // newConflict makes the error of what a script says is in the way, with the name of the key as callers of the set know it.
 func newConflict(c *proto.Conflict, set keySet) *ConflictError {
 	e := &ConflictError{Key: c.Key[set.cut:], Mode: Mode(c.Mode), Left: c.Left, TTL: c.TTL, Type: c.Type}
-	e.Owner, e.Metadata = decodeDetail(c.Stored)
+	e.Owner, e.Metadata = proto.DecodeDetail(c.Stored)
 	return e
 }
 

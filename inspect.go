@@ -149,7 +149,7 @@ func (c *Client) inspected(ctx context.Context, r *call) (KeyState, error) {
 	}
 	for _, w := range s.Line {
 		waiter := Waiter{Mode: Mode(w.Mode), Since: w.Since, Alive: w.Alive}
-		waiter.Owner, waiter.Metadata = decodeDetail(w.Stored)
+		waiter.Owner, waiter.Metadata = proto.DecodeDetail(w.Stored)
 		state.Line = append(state.Line, waiter)
 	}
 	return state, nil
@@ -158,6 +158,6 @@ func (c *Client) inspected(ctx context.Context, r *call) (KeyState, error) {
 // newHolder makes a holder of what a script says of it.
 func newHolder(h *proto.Holder) Holder {
 	holder := Holder{Left: h.Left, TTL: h.TTL, Since: h.Since}
-	holder.Owner, holder.Metadata = decodeDetail(h.Stored)
+	holder.Owner, holder.Metadata = proto.DecodeDetail(h.Stored)
 	return holder
 }

@@ -155,10 +155,7 @@ func (l *Lock) endedLocked() error {
 }
 
 // token is the token, without showing it to anybody.
-func (l *Lock) token() string {
-	token, _, _ := decodeValue(l.value)
-	return token
-}
+func (l *Lock) token() string { return proto.TokenOf(l.value) }
 
 // Metadata returns the metadata that is stored with the keys, without the owner id of [WithOwner]. It is
 // empty for an attached lock.
@@ -166,7 +163,7 @@ func (l *Lock) Metadata() string {
 	if l.isNothing() {
 		return ""
 	}
-	_, _, metadata := decodeValue(l.value)
+	_, _, metadata := proto.DecodeValue(l.value)
 	return metadata
 }
 

@@ -11,83 +11,20 @@ import (
 	"unicode/utf8"
 
 	"github.com/seed-14de3678/redislock/internal/clock"
-	"github.com/seed-14de3678/redislock/internal/inctx"
 	"github.com/seed-14de3678/redislock/internal/proto"
 )
-
-// separator stands behind the token of a stored value, and around an owner id. Neither of them can contain it.
-const separator = "|"
-
-// candidateMark stands behind the id of a candidate, see encodeCandidate. No id can contain it.
-const candidateMark = "="
 
 // maxToken bounds the length of a token that a caller chooses, in bytes. It never becomes less: a string
 // whose token would be longer is taken for data of somebody else.
 const maxToken = proto.MaxToken
-
-// encodeValue makes the stored value of a lock, which is one of these:
-//
-//	token               no id and no metadata
-//	token|metadata      no id, and the metadata does not begin with '|'
-//	token||id|metadata  else; the id or the metadata may be empty
-//
-// If its owner leaves the key, the token is cut off.
-func encodeValue(token, id, metadata string) string {
-	switch {
-	case id == "" && metadata == "":
-		return token
-	case id == "" && !strings.HasPrefix(metadata, separator):
-		return token + separator + metadata
-	}
-	return token + separator + separator + id + separator + metadata
-}
-
-// encodeCandidate makes the stored value of a candidate that may be [inctx.Pending]: `token||id=|metadata|`. That the
-// candidate is pending can only be said by a byte at the very end, see refresh.lua. So the metadata has an end of its own,
-// because it may end with the same byte, and the mark says so, because the metadata of others may end in the same way.
-func encodeCandidate(token, id, metadata string) string {
-	return encodeValue(token, id+candidateMark, metadata) + separator
-}
-
-// decodeValue splits a stored value. The id of a candidate that is pending has [inctx.Pending] behind it.
-func decodeValue(value string) (token, id, metadata string) {
-	token, detail, _ := strings.Cut(value, separator)
-	id, metadata = decodeDetail(detail)
-	return token, id, metadata
-}
-
-// decodeDetail splits what stands behind the token of a stored value and the first separator. That is what the scripts
-// reply, for which all of it is metadata. What no lock stores is metadata here, too.
-func decodeDetail(detail string) (id, metadata string) {
-	rest, apart := strings.CutPrefix(detail, separator)
-	id, metadata, ends := strings.Cut(rest, separator)
-	if !apart || !ends {
-		return "", detail
-	}
-	id, isCandidate := strings.CutSuffix(id, candidateMark)
-	if id != "" && !isOwnerID(id) {
-		return "", detail
-	}
-	if !isCandidate {
-		return id, metadata
-	}
-	metadata, isPending := strings.CutSuffix(metadata, inctx.Pending)
-	if metadata, ends = strings.CutSuffix(metadata, separator); !ends {
-		return "", detail
-	}
-	if isPending {
-		id += inctx.Pending
-	}
-	return id, metadata
-}
 
 // checkToken reports whether a caller's token can be told apart from metadata.
 func checkToken(token string) error {
 	switch {
 	case token == "":
 		return fmt.Errorf("%w: it is empty", ErrInvalidToken)
-	case strings.Contains(token, separator):
-		return fmt.Errorf("%w: it contains %q, which ends a token in Redis", ErrInvalidToken, separator)
+	case strings.Contains(token, proto.Separator):
+		return fmt.Errorf("%w: it contains %q, which ends a token in Redis", ErrInvalidToken, proto.Separator)
 	case len(token) > maxToken:
 		return fmt.Errorf("%w: it has %d bytes, the limit is %d", ErrInvalidToken, len(token), maxToken)
 	}
@@ -96,7 +33,7 @@ func checkToken(token string) error {
 
 // checkMetadata refuses what would keep the server busy because it is stored with each key.
 func (c *Client) checkMetadata(set keySet, value string) error {
-	_, detail, _ := strings.Cut(value, separator)
+	_, detail, _ := strings.Cut(value, proto.Separator)
 	if all := len(set.keys) * len(detail); all > largeValues && !c.largeSets {
 		return fmt.Errorf("%w: %d bytes at each of %d keys may keep the server busy for more than 50 ms, the limit is %d in all (see WithLargeSets)",
 			ErrInvalidMetadata, len(detail), len(set.keys), largeValues)

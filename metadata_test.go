@@ -6,6 +6,7 @@ import (
 
 	"github.com/seed-14de3678/redislock/internal/inctx"
 	"github.com/seed-14de3678/redislock/internal/owners"
+	"github.com/seed-14de3678/redislock/internal/proto"
 )
 
 // What is stored of a token, an owner id and metadata, and what is read of it.
@@ -30,11 +31,11 @@ func TestValue(t *testing.T) {
 		{"t", "x?", "m", "t||x?|m"},
 		{"t", "x", "\xff", "t||x|\xff"},
 	} {
-		got := encodeValue(test.token, test.id, test.metadata)
+		got := proto.EncodeValue(test.token, test.id, test.metadata)
 		if got != test.want {
 			t.Errorf("got value %q, want %q", got, test.want)
 		}
-		if token, id, metadata := decodeValue(got); token != test.token || id != test.id || metadata != test.metadata {
+		if token, id, metadata := proto.DecodeValue(got); token != test.token || id != test.id || metadata != test.metadata {
 			t.Errorf("got %q, %q and %q from %q, want %q, %q and %q", token, id, metadata, got, test.token, test.id, test.metadata)
 		}
 	}
@@ -49,12 +50,12 @@ func TestValueOfCandidate(t *testing.T) {
 		{"x", "|?|", "t||x=||?||"},
 		{"", "?", "t||=|?|"},
 	} {
-		elected := encodeCandidate("t", test.id, test.metadata)
+		elected := proto.EncodeCandidate("t", test.id, test.metadata)
 		if elected != test.want {
 			t.Errorf("got value %q, want %q", elected, test.want)
 		}
 		for behind, want := range map[string]string{"": test.id, "?": test.id + "?"} {
-			if token, id, metadata := decodeValue(elected + behind); token != "t" || id != want || metadata != test.metadata {
+			if token, id, metadata := proto.DecodeValue(elected + behind); token != "t" || id != want || metadata != test.metadata {
 				t.Errorf("got %q, %q and %q from %q, want t, %q and %q", token, id, metadata, elected+behind, want, test.metadata)
 			}
 		}
@@ -79,7 +80,7 @@ func TestValueOfNobody(t *testing.T) {
 		{value: "t||x=|m?", token: "t", metadata: "|x=|m?"},
 		{value: "t||" + strings.Repeat("x", 65) + "|m", token: "t", metadata: "|" + strings.Repeat("x", 65) + "|m"},
 	} {
-		token, id, metadata := decodeValue(test.value)
+		token, id, metadata := proto.DecodeValue(test.value)
 		if token != test.token || id != test.id || metadata != test.metadata {
 			t.Errorf("got %q, %q and %q from %q, want %q, %q and %q", token, id, metadata, test.value, test.token, test.id, test.metadata)
 		}
@@ -95,19 +96,19 @@ func FuzzValue(f *testing.F) {
 	f.Add("t", "x?", "m|?")
 	f.Add("t", "", "|x=|m|")
 	f.Fuzz(func(t *testing.T, token, id, metadata string) {
-		if checkToken(token) != nil || id != "" && !isOwnerID(id) {
+		if checkToken(token) != nil || id != "" && !proto.IsOwnerID(id) {
 			t.Skip()
 		}
-		elected := encodeCandidate(token, id, metadata)
+		elected := proto.EncodeCandidate(token, id, metadata)
 		for value, want := range map[string]string{
-			encodeValue(token, id, metadata): id, elected: id, elected + inctx.Pending: id + inctx.Pending,
+			proto.EncodeValue(token, id, metadata): id, elected: id, elected + inctx.Pending: id + inctx.Pending,
 		} {
-			gotToken, gotID, gotMetadata := decodeValue(value)
+			gotToken, gotID, gotMetadata := proto.DecodeValue(value)
 			if gotToken != token || gotID != want || gotMetadata != metadata {
 				t.Errorf("got %q, %q, %q from %q; want %q, %q, %q", gotToken, gotID, gotMetadata, value, token, want, metadata)
 			}
 			if _, detail, _ := strings.Cut(value, "|"); value != token {
-				if gotToken, gotID, gotMetadata := decodeValue("|" + detail); gotToken != "" || gotID != want || gotMetadata != metadata {
+				if gotToken, gotID, gotMetadata := proto.DecodeValue("|" + detail); gotToken != "" || gotID != want || gotMetadata != metadata {
 					t.Errorf("left: got %q, %q, %q; want no token, %q, %q", gotToken, gotID, gotMetadata, want, metadata)
 				}
 			}

@@ -14,6 +14,7 @@ import (
 	"github.com/seed-14de3678/redislock/internal/inctx"
 	"github.com/seed-14de3678/redislock/internal/owners"
 	"github.com/seed-14de3678/redislock/internal/pace"
+	"github.com/seed-14de3678/redislock/internal/proto"
 	"github.com/seed-14de3678/redislock/internal/wire"
 )
 
@@ -211,9 +212,9 @@ func (c *Client) newWant(ctx context.Context, write, read []string, ttl time.Dur
 	if err != nil {
 		return w, err
 	}
-	w.value = encodeValue(token, id, metadata)
+	w.value = proto.EncodeValue(token, id, metadata)
 	if w.pending = opt.Watchdog && inctx.IsCandidate(ctx); w.pending {
-		w.value = encodeCandidate(token, id, metadata) + inctx.Pending
+		w.value = proto.EncodeCandidate(token, id, metadata) + inctx.Pending
 	}
 	if err := c.checkMetadata(w.set, w.value); err != nil {
 		return w, err
@@ -247,7 +248,7 @@ func (w *want) nameBeside() {
 
 // token returns the token under which the keys will be held.
 func (w *want) token() string {
-	token, _, _ := decodeValue(w.value)
+	token := proto.TokenOf(w.value)
 	return token
 }
 

@@ -6,13 +6,11 @@ import (
 
 	"github.com/seed-14de3678/redislock/internal/count"
 	"github.com/seed-14de3678/redislock/internal/owners"
+	"github.com/seed-14de3678/redislock/internal/proto"
 )
 
 // ownerField stands before an owner id in what people read.
 const ownerField = "owner="
-
-// mostOwner bounds the length of an owner id, in bytes.
-const mostOwner = 64
 
 // ownerLength is how many characters [NewOwnerID] returns: 72 random bits.
 const ownerLength = 12
@@ -47,23 +45,11 @@ func NewOwnerID() string { return owners.NewID()[:ownerLength] }
 // ownerOf returns the owner id of a context, and is empty without one. It refuses what is no id.
 func ownerOf(ctx context.Context) (string, error) {
 	id, has := ctx.Value(ownerKey{}).(string)
-	if has && !isOwnerID(id) {
+	if has && !proto.IsOwnerID(id) {
 		return "", fmt.Errorf("%w: the owner id of WithOwner has %s, it may have 1 to %d of printable ASCII without "+
-			"spaces, '|', '=' and '\"'", ErrInvalidMetadata, count.Of(len(id), "byte"), mostOwner)
+			"spaces, '|', '=' and '\"'", ErrInvalidMetadata, count.Of(len(id), "byte"), proto.MostOwner)
 	}
 	return id, nil
-}
-
-func isOwnerID(id string) bool {
-	if len(id) < 1 || len(id) > mostOwner {
-		return false
-	}
-	for i := range len(id) {
-		if c := id[i]; c <= ' ' || c > '~' || c == '|' || c == '=' || c == '"' {
-			return false
-		}
-	}
-	return true
 }
 
 // who names an owner in a text; empty if nothing is known of it.

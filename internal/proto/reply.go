@@ -154,7 +154,8 @@ type Conflict struct {
 	Type   string        // of a foreign key, else empty
 }
 
-var errUnexpectedRefusal = errors.New("unexpected refusal")
+// ErrUnexpectedRefusal says of a reply that it refuses what no script refuses so.
+var ErrUnexpectedRefusal = errors.New("unexpected refusal")
 
 // conflict reads one key that is in the way.
 func (v *values) conflict(keys []string) (c Conflict, err error) {
@@ -165,7 +166,7 @@ func (v *values) conflict(keys []string) (c Conflict, err error) {
 		c.Stored, c.Type = "", c.Stored
 	}
 	if v.bad {
-		return c, errUnexpectedRefusal
+		return c, ErrUnexpectedRefusal
 	}
 	return c, nil
 }

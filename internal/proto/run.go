@@ -2,7 +2,6 @@ package proto
 
 import (
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/seed-14de3678/redislock/internal/clock"
@@ -191,12 +190,6 @@ func withoutEmpty(args []any) []any {
 		args = args[:len(args)-1]
 	}
 	return args
-}
-
-// tokenOf is the token of a stored value.
-func tokenOf(value string) string {
-	token, _, _ := strings.Cut(value, "|")
-	return token
 }
 
 // Bundle is how batch.lua does many plain runs at once, see package wire: it is told the keys of all runs, then their

@@ -101,7 +101,7 @@ func (r *Run) text(s *owners.Stamp) string {
 	if !r.lined {
 		r.behind = append(r.behind, r.home)
 	}
-	token := tokenOf(*r.value)
+	token := TokenOf(*r.value)
 	var b []byte
 	write := func(n owners.Name) {
 		if n.ID == "" {

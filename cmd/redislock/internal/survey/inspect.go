@@ -4,13 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
 	"github.com/seed-14de3678/redislock"
-	"github.com/seed-14de3678/redislock/internal/inctx"
+	"github.com/seed-14de3678/redislock/internal/proto"
 	"github.com/seed-14de3678/redislock/internal/slot"
 )
 
@@ -116,23 +115,8 @@ func (s *survey) read(ctx context.Context, key string) (redislock.KeyState, erro
 	return state, err
 }
 
-// holderOf tells of a value who has stored it, as the library does that has written it: `token`, `token|metadata`,
-// `token||id|metadata`, or `token||id=|metadata|` of a candidate, with a '?' behind it until that is elected.
+// holderOf tells of a value who has stored it.
 func holderOf(value string, ttl time.Duration) redislock.Holder {
-	token, metadata, _ := strings.Cut(value, "|")
-	h := redislock.Holder{Metadata: metadata, Left: token == "", TTL: ttl}
-	behind, apart := strings.CutPrefix(metadata, "|")
-	id, metadata, ends := strings.Cut(behind, "|")
-	if !apart || !ends {
-		return h
-	}
-	h.Owner, h.Metadata = id, metadata
-	if id, isCandidate := strings.CutSuffix(id, "="); isCandidate {
-		metadata, isPending := strings.CutSuffix(metadata, inctx.Pending)
-		h.Owner, h.Metadata = id, strings.TrimSuffix(metadata, "|")
-		if isPending {
-			h.Owner += inctx.Pending
-		}
-	}
-	return h
+	token, id, metadata := proto.DecodeValue(value)
+	return redislock.Holder{Metadata: metadata, Owner: id, Left: token == "", TTL: ttl}
 }

@@ -1,0 +1,96 @@
+package proto
+
+import (
+	"strings"
+
+	"github.com/seed-14de3678/redislock/internal/inctx"
+)
+
+// This file is what a lock stores.
+
+// Separator stands behind the token of a stored value, and around an owner id. Neither of them can contain it.
+const Separator = "|"
+
+// candidateMark stands behind the id of a candidate, see EncodeCandidate. No id can contain it.
+const candidateMark = "="
+
+// MostOwner bounds the length of an owner id, in bytes.
+const MostOwner = 64
+
+// EncodeValue makes the stored value of a lock, which is one of these:
+//
+//	token               no id and no metadata
+//	token|metadata      no id, and the metadata does not begin with '|'
+//	token||id|metadata  else; the id or the metadata may be empty
+//
+// If its owner leaves the key, the token is cut off.
+func EncodeValue(token, id, metadata string) string {
+	switch {
+	case id == "" && metadata == "":
+		return token
+	case id == "" && !strings.HasPrefix(metadata, Separator):
+		return token + Separator + metadata
+	}
+	return token + Separator + Separator + id + Separator + metadata
+}
+
+// EncodeCandidate makes the stored value of a candidate that may be [inctx.Pending]: `token||id=|metadata|`. That the
+// candidate is pending can only be said by a byte at the very end, see refresh.lua. So the metadata has an end of its own,
+// because it may end with the same byte, and the mark says so, because the metadata of others may end in the same way.
+func EncodeCandidate(token, id, metadata string) string {
+	return EncodeValue(token, id+candidateMark, metadata) + Separator
+}
+
+// DecodeValue splits a stored value. The id of a candidate that is pending has [inctx.Pending] behind it.
+func DecodeValue(value string) (token, id, metadata string) {
+	token, detail, _ := strings.Cut(value, Separator)
+	id, metadata = DecodeDetail(detail)
+	return token, id, metadata
+}
+
+// TokenOf is the token of a stored value.
+func TokenOf(value string) string {
+	token, _, _ := strings.Cut(value, Separator)
+	return token
+}
+
+// DecodeDetail splits what stands behind the token of a stored value and the first separator. That is what the scripts
+// reply, for which all of it is metadata. What no lock stores is metadata here, too.
+func DecodeDetail(detail string) (id, metadata string) {
+	rest, apart := strings.CutPrefix(detail, Separator)
+	if !apart {
+		return "", detail
+	}
+	id, metadata, ends := strings.Cut(rest, Separator)
+	if !ends {
+		return "", detail
+	}
+	id, isCandidate := strings.CutSuffix(id, candidateMark)
+	if id != "" && !IsOwnerID(id) {
+		return "", detail
+	}
+	if !isCandidate {
+		return id, metadata
+	}
+	metadata, isPending := strings.CutSuffix(metadata, inctx.Pending)
+	if metadata, ends = strings.CutSuffix(metadata, Separator); !ends {
+		return "", detail
+	}
+	if isPending {
+		id += inctx.Pending
+	}
+	return id, metadata
+}
+
+// IsOwnerID reports whether a text can be the id of an owner.
+func IsOwnerID(id string) bool {
+	if len(id) < 1 || len(id) > MostOwner {
+		return false
+	}
+	for i := range len(id) {
+		if c := id[i]; c <= ' ' || c > '~' || c == '|' || c == '=' || c == '"' {
+			return false
+		}
+	}
+	return true
+}
