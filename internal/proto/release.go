@@ -41,7 +41,7 @@ func (q *Release) Fill(r *Run) {
 		left := timeUntil(q.Keep)
 		r.keep, r.left = q.Keep, &left
 	}
-	if q.Channel+q.Waiter != "" {
+	if q.Channel != "" || q.Waiter != "" {
 		r.own = withoutEmpty([]any{q.Channel, q.Waiter, q.Place.argument()})
 	}
 	r.effect, r.mark, r.marked = owners.Lessens, q.Mark, q.Marked

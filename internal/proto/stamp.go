@@ -60,14 +60,14 @@ func (r *Run) form(closes, searches bool) {
 	case n == 1:
 		r.shape = nil
 	case n < len(shapes):
-		r.shape = shapes[n]
+		r.shape = &shapes[n] // by reference, which allocates nothing
 	default:
 		r.shape = strconv.Itoa(n)
 	}
 }
 
-// shapes are those of sets that are to be written, by how many keys they have: they are boxed once.
-var shapes = func() (all [100]any) {
+// shapes are those of sets that are to be written, by how many keys they have.
+var shapes = func() (all [100]string) {
 	for n := range all {
 		all[n] = strconv.Itoa(n)
 	}
