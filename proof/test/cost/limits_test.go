@@ -24,9 +24,11 @@ var (
 	turnOfOthersFenced  = limit{9, 14}
 	// asked is what a turn costs in addition in which somebody is told to ask, and does so in a script of its own.
 	asked = limit{0, 12}
+	// lookedAt is what it costs in addition if the one who is told to ask finds the first half of its set free.
+	lookedAt = limit{1, 0}
 	// byItself is what it costs in addition if a waiter asks again by itself in it, as some do in every turn on a machine that is
-	// slow: that one looks at its lines.
-	byItself = limit{2, 12}
+	// slow: that one looks at its lines, and is written anew.
+	byItself = limit{3, 12}
 	// shared is what it costs in addition if the lock goes from writers to readers, or back.
 	shared = limit{0, 6}
 	// forgotten is what an asked turn of a fenced set costs in addition: keys go to nobody at first, so the numbers of
