@@ -58,7 +58,7 @@ func (o *obtaining) call(ctx context.Context, intent time.Duration) *call {
 		o.left.intents = true
 	}
 	q := proto.Obtain{
-		Set: w.set.names(), Value: &w.value, TTL: w.ttl, MinUptime: w.minUptime, All: w.allConflicts, Fresh: w.fresh,
+		Set: w.set.names(), Value: &w.value, TTL: w.ttl, MinUptime: w.minUptime, Fresh: w.fresh,
 		Intents: w.intents, Declares: w.declares, Intent: intent,
 	}
 	var c *call
@@ -148,9 +148,6 @@ func (o *obtaining) take(ctx context.Context, c *call, intent time.Duration) (*L
 		return o.obtained(sent, a.Number)
 	default:
 		conflict := newConflict(&a.Conflict, o.want.set)
-		for i := range a.Others {
-			conflict.Others = append(conflict.Others, newConflict(&a.Others[i], o.want.set))
-		}
 		o.refused(c.Sent, &a, conflict, intent)
 		o.client.recycle(c)
 		return nil, o.inOwnWay(conflict)

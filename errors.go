@@ -11,7 +11,6 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/seed-14de3678/redislock/internal/count"
 	"github.com/seed-14de3678/redislock/internal/proto"
 	"github.com/seed-14de3678/redislock/internal/shown"
 	"github.com/seed-14de3678/redislock/internal/wire"
@@ -103,10 +102,6 @@ type ConflictError struct {
 	// of the waiter, and for ModeRestarted the time until the server has been up for long enough. It
 	// is negative if the key has no TTL, and so stays until somebody deletes it.
 	TTL time.Duration
-
-	// Others are the other keys of the set that are in the way, in the order of the set, with
-	// [Options].AllConflicts. They have no Others.
-	Others []*ConflictError
 }
 
 // Error names the key, its holder and the remaining time, for whoever is on call.
@@ -145,9 +140,6 @@ func (e *ConflictError) Error() string {
 		} else {
 			b.WriteString(" left")
 		}
-	}
-	if n := len(e.Others); n > 0 {
-		fmt.Fprintf(&b, ", and %s of the set", count.Of(n, "more key"))
 	}
 	return b.String()
 }

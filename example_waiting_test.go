@@ -63,32 +63,6 @@ func ExampleBackOff() {
 	// Output: true
 }
 
-// A form that books several seats says which of them are gone.
-func ExampleOptions_allConflicts() {
-	rdb, stop := startRedis()
-	defer stop()
-
-	ctx := context.Background()
-	client := redislock.New(rdb)
-	lock, err := client.Obtain(ctx, []string{"seat:2", "seat:3"}, time.Minute, nil)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	defer lock.Release(ctx)
-
-	_, err = client.Obtain(ctx, []string{"seat:1", "seat:2", "seat:3"}, time.Minute, &redislock.Options{AllConflicts: true})
-	if conflict, ok := errors.AsType[*redislock.ConflictError](err); ok {
-		fmt.Println(conflict.Key)
-		for _, other := range conflict.Others {
-			fmt.Println(other.Key)
-		}
-	}
-	// Output:
-	// seat:2
-	// seat:3
-}
-
 // A request has the order, and waits for the stock: an observer finds the same owner id at both.
 func ExampleWithOwner() {
 	rdb, stop := startRedis()

@@ -52,8 +52,6 @@ type want struct {
 	holdAtLeast time.Duration
 	declares    bool          // intents, while it waits
 	wait        time.Duration // Options.Wait
-	// allConflicts has a refusal name all keys that are in the way.
-	allConflicts bool
 }
 
 // A leftover is what one Obtain may have left in Redis. If it fails it has to clear that up.
@@ -225,7 +223,7 @@ func (c *Client) newWant(ctx context.Context, write, read []string, ttl time.Dur
 	if err := c.checkServer(opt); err != nil {
 		return w, err
 	}
-	w.wait, w.allConflicts = opt.Wait, opt.AllConflicts
+	w.wait = opt.Wait
 	w.watchdog, w.fenced = opt.Watchdog, opt.Fenced
 	w.replicas, w.minUptime = opt.Replicas, opt.MinUptime
 	w.holdAtLeast = opt.HoldAtLeast

@@ -6,8 +6,7 @@
 -- Reply    DONE: every key is held, for ttl from now. A key that the token held already counts as
 --          free and keeps its lease if that is longer; so the same call may come twice, and a set
 --          may grow, shrink or change its metadata under its token.
---          {REFUSED, index, mode, ttl, detail, ...}: see refusal; with the letter 'a' the same four
---          values for each other key that is in the way. No lock was changed.
+--          {REFUSED, index, mode, ttl, detail}: see refusal. No lock was changed.
 --          OVERTAKEN: by a later request of its owner. Nothing was changed.
 
 --#include head.lua
@@ -57,8 +56,7 @@ end
 
 local set = set_of(n, letters, stamp, value)
 local token = token_of(value)
-local names_all = letters ~= '' and string.find(letters, 'a', 1, true)
-if there and there > 0 and not names_all then
+if there and there > 0 then
   local known = type(held) == 'table' and string.sub(held.err, 1, 9) == 'WRONGTYPE' and {false}
   local refused = refused_at_once(set, n, there, token, known)
   if refused and intent then
@@ -111,8 +109,8 @@ if not taken then
       local waiter = waiter_before(set, i, 'write', token, nil)
       its = waiter and refusal_by_waiter(set, i, waiter)
     end
-    refused = also(refused, its)
-    if refused and not names_all then
+    if its then
+      refused = its
       break
     end
     leases[i] = longer(ttl, left)

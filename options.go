@@ -20,8 +20,6 @@ const (
 	// largeSet is up to how many keys nothing that is done with a set holds the server for more than 50 ms: with
 	// numbers, where sets overlap or somebody is dropped, that takes up to 20 µs a key.
 	largeSet = 2500
-	// largeRefusal is up to how many keys a refusal may name all that are in the way, with the metadata of their holders.
-	largeRefusal = 1000
 	// largeValues is up to how many bytes of metadata at all its keys together that holds: it takes 3 ms for a MiB.
 	largeValues        = largeSet * defaultMaxMetadata
 	defaultMaxMetadata = 4 << 10
@@ -76,16 +74,14 @@ func WithHooks(hooks Hooks) ClientOption {
 //
 // Metadata comes on top, 3 ms for each megabyte that is stored at all keys together. So sets of more
 // than 2 500 keys are refused if they are read, fenced, to be waited for in line, or to be obtained
-// with [Options.Intent]; so are sets of more than 1 000 keys with [Options.AllConflicts], and those
-// with more than 10 240 000 bytes of metadata: see [WithLargeSets]. Default: 1 000.
+// with [Options.Intent]; so are those with more than 10 240 000 bytes of metadata: see [WithLargeSets]. Default: 1 000.
 func WithMaxKeys(n int) ClientOption {
 	return func(c *Client) { c.maxKeys = min(max(n, 1), mostKeys) }
 }
 
 // WithLargeSets allows what may keep the server busy for more than 50 ms at once, as [WithMaxKeys]
 // says: sets of more than 2 500 keys with [Options.Queue], [Options.Fenced], [Options.Intent], or
-// with read keys; [Lock.Downgrade] of a set that large; sets of more than 1 000 keys with
-// [Options.AllConflicts]; and sets whose metadata has, at all keys together, more than 10 240 000
+// with read keys; [Lock.Downgrade] of a set that large; and sets whose metadata has, at all keys together, more than 10 240 000
 // bytes, which is 4 096 bytes at each of 2 500 keys. Default: they are refused before anything is
 // sent, with [ErrInvalidKeys], and for their metadata with [ErrInvalidMetadata].
 func WithLargeSets() ClientOption { return func(c *Client) { c.largeSets = true } }
@@ -199,12 +195,6 @@ type Options struct {
 	// with Queue, whose line does the same. Default: off.
 	Intent bool
 
-	// AllConflicts has the [*ConflictError] of a refusal name every key that is in the way, in
-	// [ConflictError].Others, and not the first one alone. Then the server looks at the whole set
-	// before it refuses, and the answer has the metadata of each holder. An Obtain that stands in line
-	// knows what was in its way when it asked last. Default: off.
-	AllConflicts bool
-
 	// Fenced gives the lock a fencing number: see [Lock.Fence]. Either all locks of one Token are
 	// fenced, or none. If Redis holds something else under the name of the numbers of a key, the
 	// Obtain leaves it alone and returns an error that names it. No strategy waits for that,
@@ -282,8 +272,6 @@ type Options struct {
 // checkSize refuses a set that would keep the server busy for too long.
 func (c *Client) checkSize(set keySet, opt *Options) error {
 	switch {
-	case opt.AllConflicts:
-		return c.checkUpTo(largeRefusal, set, "with AllConflicts")
 	case opt.Queue:
 		return c.checkLarge(set, "with Queue")
 	case opt.Fenced:

@@ -12,11 +12,10 @@
 -- Reply    DONE, or {DONE, fencing number}: every key is held in its mode, for ttl from now. What
 --          the token held already, in either mode, counts as free; it keeps its number, and its
 --          lease if that is longer.
---          {REFUSED, index, mode, ttl, detail, ...}: see refusal; with the letter 'a' the same four
---          values for each other key that is in the way. No lock was changed.
---          {IN_LINE, index, mode, ttl, detail, place, us, ms, 1 or 0, ...}: it stands in line, at
---          this microsecond of the server's clock; ms: when to ask again if nothing is heard, or
---          -1; whether anybody hears its channel here; and the other keys, as in a refusal
+--          {REFUSED, index, mode, ttl, detail}: see refusal. No lock was changed.
+--          {IN_LINE, index, mode, ttl, detail, place, us, ms, 1 or 0}: it stands in line, at this
+--          microsecond of the server's clock; ms: when to ask again if nothing is heard, or -1;
+--          whether anybody hears its channel here
 --          OVERTAKEN: by a later request of its owner. Nothing was changed.
 --          The error FOREIGNFENCE, see number_after. No lock was changed.
 
@@ -61,7 +60,6 @@ end
 
 local keeps = letters ~= '' and string.find(letters, 'k', 1, true)
 local fenced = letters ~= '' and string.find(letters, 'f', 1, true)
-local names_all = letters ~= '' and string.find(letters, 'a', 1, true)
 
 --#include keys.lua
 --#include values.lua
@@ -78,7 +76,7 @@ local last -- the place of the last in the first line, as text
 -- The first key is held by a writer, and the waiter has no place yet: most of those who have to
 -- wait. The same as below, without what it would not use, which saves 50 % of one key, 35 % of 8.
 -- In a line without guards nobody can have overtaken it: they stand behind all places.
-if plain and id and not stands and not names_all then
+if plain and id and not stands then
   last = redis.call('zrange', KEYS[n + 1], '-1', '-1', 'withscores')[2]
   local guarded = last and tonumber(last) >= GUARDS
   if guarded and #KEYS == 2 and w == 1 and only_guards(set)
@@ -160,7 +158,7 @@ if plain and keys_there + lines_there + intents_there == 0 then
   all_mine = false
   return take() or given and {DONE, given} or DONE
 end
-if plain and not id and keys_there > 0 and not names_all then
+if plain and not id and keys_there > 0 then
   local refused = refused_at_once(set, w, keys_there, token)
   if refused then
     return refused
@@ -277,8 +275,8 @@ for i = 1, n do
     local waiter = has_line and waiter_before(set, i, modes[i], token, place)
     its = waiter and refusal_by_waiter(set, i, waiter) or refused_by_intent(i)
   end
-  refused = also(refused, its)
-  if refused and not names_all then
+  if its then
+    refused = its
     break
   end
   if not mine[i] or kinds[i] ~= 'string' and modes[i] ~= 'read' then
@@ -308,9 +306,6 @@ if refused and id then
   end
   local reply = {IN_LINE, first, refused[3], refused[4], refused[5], place, set.micros, ms,
     heard}
-  for k = 6, #refused do
-    reply[#reply + 1] = refused[k]
-  end
   return and_more(set, reply)
 end
 if refused then

@@ -5,7 +5,6 @@
 -- ARGV[2]  ttl, ms
 -- ARGV[3]  shape of the set: nothing for one key to write, `n` for n keys to write; else
 --          `n|w|letters`, of which the first w keys are to be written, and the letters say more:
---            a  a refusal names all keys that are in the way
 --            c  the stamp has guards to set
 --            f  the set is fenced: behind its lines stand as many fences
 --            k  read keys that the token writes stay what they are

@@ -2,15 +2,6 @@
 -- readers stay out. This stands in the scripts where they include it, behind values.lua and
 -- guard.lua.
 
--- Adds to a refusal what is in the way of one more key, and returns it: nil if nothing is in the
--- way of any.
-local function also(refused, another)
-  for k = 2, refused and another and #another or 0 do
-    refused[#refused + 1] = another[k]
-  end
-  return refused or another
-end
-
 -- A key of KEYS[1..n] is held by somebody else: most of the calls of those who poll. This saves
 -- 60 % of one key, 50 % of 8. `there`: how many of the keys and of their lines exist. The first
 -- key that exists is the first that is in the way if it is the first of all, or if nobody can wait

@@ -28,8 +28,6 @@ import (
 //   - Wait bounds the whole Obtain, that of the single nodes too. The first attempt has at least
 //     100 ms for its answers. What a majority has granted when the time is over is a lock.
 //   - Name is that of the events of this Client and of those of the nodes.
-//   - AllConflicts: the conflict of each node names its other keys. See [NodeErrors] for those of
-//     all nodes.
 //   - HoldAtLeast is that of the whole lock: a Release that comes sooner leaves the keys at a
 //     majority for the rest, as [Lock.Leave] does. It cannot be longer than a quarantine.
 //   - Token: each node has the lock under this token. An Obtain that fails releases what it was

@@ -18,7 +18,6 @@ type Obtain struct {
 	Value     *string
 	TTL       time.Duration
 	MinUptime time.Duration // for how long the server has to have been up; 0: it does not matter
-	All       bool          // a refusal is to name all keys that are in the way
 	Fresh     bool          // nobody has used its token with other metadata
 	Waiter    *Waiter       // of one that stands in line if it has to; nil: it does not
 
@@ -103,7 +102,7 @@ func (o *Obtain) Fill(r *Run) {
 	r.may = abilities{
 		plain:  !anySet && !o.Declares && (o.Waiter == nil || !o.Waiter.Place.IsPossible()),
 		looks:  set.reads() > 0 && !o.Fresh,
-		fenced: set.isFenced(), all: o.All,
+		fenced: set.isFenced(),
 	}
 }
 
@@ -185,9 +184,8 @@ func (o *Obtain) intent() string {
 // An Answer is the reply to an [Obtain]. Its code says which of the rest is there.
 type Answer struct {
 	Code     Code
-	Number   int64      // Done: the fencing number, 0 without
-	Conflict Conflict   // Refused, InLine: what is in the way
-	Others   []Conflict // other keys that are in the way, if it was to name all
+	Number   int64    // Done: the fencing number, 0 without
+	Conflict Conflict // Refused, InLine: what is in the way
 
 	// InLine
 	Place  Place
@@ -223,11 +221,6 @@ func (r *Run) Answer(reply any) (a Answer, err error) {
 		if rest.bad {
 			err = errors.New("no place in line")
 		}
-	}
-	for err == nil && r.may.all && rest.goesOn() {
-		var other Conflict
-		other, err = rest.conflict(r.keys)
-		a.Others = append(a.Others, other)
 	}
 	if err != nil || len(rest.rest) > 0 || code != Refused && code != InLine {
 		return a, errors.Join(r.Garbled(reply), err)

@@ -64,7 +64,6 @@ type abilities struct {
 	plain  bool // batch.lua can do it as well
 	looks  bool // it looks for its token among the readers of keys, under other metadata, too
 	fenced bool // the set is
-	all    bool // a refusal is to name all keys that are in the way
 	keeps  bool // it leaves longer leases as they are
 }
 

@@ -41,12 +41,12 @@ func (r *Run) Prepare(s *owners.Stamp) (bundled bool) {
 
 // form says what the set of the next try looks like, and what its script may do: see lua/head.lua.
 func (r *Run) form(closes, searches bool) {
-	var all [6]byte
+	var all [5]byte
 	letters := all[:0]
 	for _, l := range [...]struct {
 		is     bool
 		letter byte
-	}{{r.may.all, 'a'}, {closes, 'c'}, {r.may.fenced, 'f'}, {r.yields, 'k'}, {r.may.keeps, 'n'}, {searches, 's'}} {
+	}{{closes, 'c'}, {r.may.fenced, 'f'}, {r.yields, 'k'}, {r.may.keeps, 'n'}, {searches, 's'}} {
 		if l.is {
 			letters = append(letters, l.letter)
 		}

@@ -52,7 +52,7 @@ func (c Course) String() string {
 func (e Step) model(space Space) (o Outcome, after Space) { return e.modelOf(space, nil) }
 
 // modelOf runs a step whose call is changed before.
-func (e Step) modelOf(space Space, change func(c *decode.Call)) (o Outcome, after Space) {
+func (e Step) modelOf(space Space, change func(s *Server)) (o Outcome, after Space) {
 	s := &Server{Space: space.Clone(), Micros: e.Micros, Up: e.Up}
 	s.Heard = func(sharded bool, channel string) int {
 		if sharded {
@@ -65,7 +65,7 @@ func (e Step) modelOf(space Space, change func(c *decode.Call)) (o Outcome, afte
 		return Outcome{Err: err}, s.Space
 	}
 	if change != nil {
-		change(&c)
+		change(s)
 	}
 	return s.do(c), s.Space
 }
@@ -206,7 +206,7 @@ func isAnother(e Step, space Space, want, got Outcome) bool {
 	if !ok || !both || e.Script != "rw" || len(first) != 5 || len(named) != 5 || first[2] != string(Intent) {
 		return false
 	}
-	all, _ := e.modelOf(space, func(c *decode.Call) { c.Can.All = true })
+	all, _ := e.modelOf(space, func(s *Server) { s.NamesAll = true })
 	list, ok := all.Reply.([]any)
 	for k := 1; ok && k+4 <= len(list); k += 4 {
 		if slices.Equal(list[k:k+4], named[1:]) {

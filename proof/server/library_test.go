@@ -124,7 +124,7 @@ func (c caller) turn(ctx context.Context) {
 		write = []string{"0"}
 	}
 	chance := func(percent int) bool { return random.Chance(c.Rand, percent) }
-	opt := &redislock.Options{Metadata: "m", Fenced: chance(40), Queue: chance(60), AllConflicts: chance(20), Wait: 150 * time.Millisecond}
+	opt := &redislock.Options{Metadata: "m", Fenced: chance(40), Queue: chance(60), Wait: 150 * time.Millisecond}
 	if chance(25) {
 		opt.Token = []string{"one", "two"}[c.IntN(2)]
 	}

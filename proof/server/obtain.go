@@ -82,7 +82,7 @@ func (r *run) inTheWay(o Obtaining, place spotInLine, hasLine bool) (refusals []
 		if refused == nil {
 			continue
 		}
-		if refusals = append(refusals, *refused); !o.Can.All {
+		if refusals = append(refusals, *refused); !r.NamesAll {
 			break
 		}
 	}

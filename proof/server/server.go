@@ -27,6 +27,8 @@ type Server struct {
 	Heard func(sharded bool, channel string) int
 	// Up is for how long the server has been up, s.
 	Up int64
+	// NamesAll has a refusal name all keys that are in the way, as no script does: for a comparison.
+	NamesAll bool
 }
 
 // A Message is one that was published.

@@ -64,7 +64,6 @@ type Letters struct {
 	Keep   bool // read keys that its token writes stay what they are
 	Long   bool // no lease is shortened
 	Search bool // a reader that is not found under its value is searched for
-	All    bool // a refusal names all keys that are in the way
 }
 
 // A Spared is a key that a release is not to free; with a mark only where a guard of this name stands in the home line.
@@ -248,8 +247,6 @@ func (c *Letters) letters(text string) {
 			c.Long = true
 		case 's':
 			c.Search = true
-		case 'a':
-			c.All = true
 		}
 	}
 }

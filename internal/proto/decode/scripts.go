@@ -10,7 +10,7 @@ import (
 
 func (r *reader) obtain() {
 	r.head(true)
-	o := &proto.Obtain{Set: r.Set, Value: &r.Value, TTL: r.TTL, All: r.Can.All}
+	o := &proto.Obtain{Set: r.Set, Value: &r.Value, TTL: r.TTL}
 	if intent := r.text(); intent != "" {
 		o.Declares, o.Intent, o.Intents = true, r.ms(intent), r.some(len(r.Set.Keys))
 	}
@@ -19,7 +19,7 @@ func (r *reader) obtain() {
 
 func (r *reader) rw() {
 	r.head(true)
-	o := &proto.Obtain{Set: r.Set, Value: &r.Value, TTL: r.TTL, All: r.Can.All}
+	o := &proto.Obtain{Set: r.Set, Value: &r.Value, TTL: r.TTL}
 	id, place := r.text(), r.text()
 	entry := r.text()
 	o.MinUptime = r.ms(r.text())

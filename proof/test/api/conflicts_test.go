@@ -3,7 +3,6 @@ package api_test
 import (
 	"context"
 	"errors"
-	"strings"
 	"testing"
 	"time"
 
@@ -15,59 +14,51 @@ import (
 	"github.com/seed-14de3678/redislock/internal/world"
 )
 
-// A refusal names every key that is in the way if the caller wants to know, whatever is in the way of each.
-func TestAllConflicts(t *testing.T) {
+// A refusal names the first key that is in the way, and says what is, and nothing of the set is taken.
+func TestConflicts(t *testing.T) {
 	world.Scenario(t, func(t *testing.T, w *world.World) {
 		conflict := inTheWay(t, w)
 		for _, test := range []struct {
 			name        string
 			write, read []string
 			opt         redislock.Options
-			want        []string // what is in the way; those that only readers mind are names of read keys
+			want        string // the key that is in the way
 		}{
-			{"write", w.Keys("free", "w", "r", "list"), nil, redislock.Options{}, []string{"w", "r", "list"}},
-			{"write, of a known token", w.Keys("r", "w"), nil, redislock.Options{Token: "mine"}, []string{"r", "w"}},
-			{"write, fenced", w.Keys("list", "r", "w"), nil, redislock.Options{Fenced: true}, []string{"list", "r", "w"}},
+			{"write", w.Keys("free", "w", "r", "list"), nil, redislock.Options{}, "w"},
+			{"write, of a known token", w.Keys("r", "w"), nil, redislock.Options{Token: "mine"}, "r"},
+			{"write, fenced", w.Keys("list", "r", "w"), nil, redislock.Options{Fenced: true}, "list"},
 			{"write, with intent", w.Keys("w", "r"), nil, redislock.Options{
 				Intent: true, RetryStrategy: redislock.LimitRetry(redislock.LinearBackoff(time.Millisecond), 1),
-			}, []string{"w", "r"}},
-			{"mixed", w.Keys("free", "w"), w.Keys("r", "q", "i", "list", "w2"), redislock.Options{}, []string{"w", "q", "i", "list", "w2"}},
-			{"mixed, held at first", w.Keys("w"), w.Keys("r", "w2"), redislock.Options{}, []string{"w", "w2"}},
-			{"read", nil, w.Keys("r", "free", "i"), redislock.Options{}, []string{"i"}},
+			}, "w"},
+			{"mixed", w.Keys("free", "w"), w.Keys("r", "q", "i", "list", "w2"), redislock.Options{}, "w"},
+			{"mixed, held at first", w.Keys("w"), w.Keys("r", "w2"), redislock.Options{}, "w"},
+			{"mixed, in line at first", w.Keys("free"), w.Keys("r", "q", "i"), redislock.Options{}, "q"},
+			{"mixed, of a foreign key", w.Keys("free"), w.Keys("r", "list", "w2"), redislock.Options{}, "list"},
+			{"mixed, of a written key", w.Keys("free"), w.Keys("r", "w2"), redislock.Options{}, "w2"},
+			{"read", nil, w.Keys("r", "free", "i"), redislock.Options{}, "i"},
+			{"read, in line at first", nil, w.Keys("r", "free", "q", "i"), redislock.Options{}, "q"},
 			{
 				"in line", w.Keys("free", "w"), w.Keys("r", "q", "list", "w2"),
 				redislock.Options{Queue: true, Wait: 2 * time.Second},
-				[]string{"w", "q", "list", "w2"},
+				"w",
 			},
 		} {
 			t.Run(test.name, func(t *testing.T) {
-				for _, all := range []bool{false, true} {
-					test.opt.AllConflicts = all
-					_, err := w.Client.ObtainMixed(t.Context(), test.write, test.read, world.Long, &test.opt)
-					got, ok := errors.AsType[*redislock.ConflictError](err)
-					if !ok {
-						t.Fatalf("got error %v", err)
-					}
-					want := conflict(test.want[0])
-					for _, name := range test.want[1:] {
-						if all {
-							other := conflict(name)
-							want.Others = append(want.Others, &other)
-						}
-					}
-					if diff := cmp.Diff(&want, got, cmpopts.IgnoreFields(redislock.ConflictError{}, "TTL")); diff != "" {
-						t.Errorf("all: %v: conflicts (-want +got):\n%s", all, diff)
-					}
-					for _, c := range append([]*redislock.ConflictError{got}, got.Others...) {
-						if c.TTL <= 0 != (c.Mode == redislock.ModeForeign) {
-							t.Errorf("%s: got TTL %v", c.Key, c.TTL)
-						}
-					}
+				_, err := w.Client.ObtainMixed(t.Context(), test.write, test.read, world.Long, &test.opt)
+				got, ok := errors.AsType[*redislock.ConflictError](err)
+				if !ok {
+					t.Fatalf("got error %v", err)
+				}
+				want := conflict(test.want)
+				if diff := cmp.Diff(&want, got, cmpopts.IgnoreFields(redislock.ConflictError{}, "TTL")); diff != "" {
+					t.Errorf("conflict (-want +got):\n%s", diff)
+				}
+				if got.TTL <= 0 != (got.Mode == redislock.ModeForeign) {
+					t.Errorf("%s: got TTL %v", got.Key, got.TTL)
 				}
 			})
 		}
-		lock := check.Must[*redislock.Lock](t)(w.Client.ObtainMixed(t.Context(), w.Keys("free"), w.Keys("r"), world.Long,
-			&redislock.Options{AllConflicts: true}))
+		lock := check.Must[*redislock.Lock](t)(w.Client.ObtainMixed(t.Context(), w.Keys("free"), w.Keys("r"), world.Long, nil))
 		check.NoError(t, lock.Release(t.Context()))
 	})
 }
@@ -113,33 +104,19 @@ func inTheWay(t *testing.T, w *world.World) func(name string) redislock.Conflict
 	}
 }
 
-// The text of a refusal says how many keys more are in the way.
-func TestAllConflictsText(t *testing.T) {
-	t.Parallel()
-	err := &redislock.ConflictError{Key: "a", Mode: redislock.ModeWrite, TTL: time.Second}
-	for _, want := range []string{", 1.0s left", ", 1.0s left, and 1 more key of the set", ", 1.0s left, and 2 more keys of the set"} {
-		if got := err.Error(); !strings.HasSuffix(got, want) {
-			t.Errorf("got %s, want %s at its end", got, want)
-		}
-		err.Others = append(err.Others, &redislock.ConflictError{Key: "b"})
-	}
-}
-
-// All keys of a refusal are named as the caller names them, and a key that was left says so.
-func TestAllConflictsNames(t *testing.T) {
+// The key of a refusal is named as the caller names it, and one that was left says so.
+func TestConflictNames(t *testing.T) {
 	world.Scenario(t, func(t *testing.T, w *world.World) {
 		client := world.NewClient(t, w.RDB, redislock.WithKeyPrefix(w.Prefix))
-		check.Must[*redislock.Lock](t)(client.Obtain(t.Context(), []string{"a", "b"}, world.Long, nil))
-		left := check.Must[*redislock.Lock](t)(client.Obtain(t.Context(), []string{"c"}, world.Long, nil))
+		check.Must[*redislock.Lock](t)(client.Obtain(t.Context(), []string{"a"}, world.Long, nil))
+		left := check.Must[*redislock.Lock](t)(client.Obtain(t.Context(), []string{"b"}, world.Long, nil))
 		check.NoError(t, left.Leave(t.Context(), world.Long))
-		_, err := client.Obtain(t.Context(), []string{"a", "b", "c"}, world.Long, &redislock.Options{AllConflicts: true})
-		got, ok := errors.AsType[*redislock.ConflictError](err)
-		if !ok || len(got.Others) != 2 {
-			t.Fatalf("got error %v", err)
-		}
-		b, c := got.Others[0], got.Others[1]
-		if got.Key != "a" || b.Key != "b" || c.Key != "c" || got.Left || b.Left || !c.Left || c.Mode != redislock.ModeWrite {
-			t.Errorf("got conflicts %+v, %+v and %+v", got, b, c)
+		for _, key := range []string{"a", "b"} {
+			_, err := client.Obtain(t.Context(), []string{key}, world.Long, nil)
+			got, ok := errors.AsType[*redislock.ConflictError](err)
+			if !ok || got.Key != key || got.Left != (key == "b") || got.Mode != redislock.ModeWrite {
+				t.Errorf("%s: got error %+v", key, err)
+			}
 		}
 	})
 }

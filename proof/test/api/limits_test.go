@@ -125,8 +125,6 @@ func TestLargeAnswers(t *testing.T) {
 		want error
 		why  string
 	}{
-		{redislock.Options{AllConflicts: true}, 1000, redislock.ErrInvalidKeys, "AllConflicts"},
-		{redislock.Options{AllConflicts: true, Queue: true}, 1000, redislock.ErrInvalidKeys, "AllConflicts"},
 		{redislock.Options{Metadata: strings.Repeat("x", 4096)}, 2500, redislock.ErrInvalidMetadata, "4096 bytes at each of 2501 keys"},
 	} {
 		world.WantUnsent(t, w.RDB, c.want, func() error {

@@ -24,7 +24,7 @@ func FuzzReplies(f *testing.F) {
 	f.Fuzz(func(t *testing.T, bytes []byte) {
 		c := &choices{bytes}
 		keys := []string{"a", "b"}
-		opt := &redislock.Options{Fenced: c.next(2) == 1, AllConflicts: c.next(2) == 1}
+		opt := &redislock.Options{Fenced: c.next(2) == 1}
 		reply := c.reply(0)
 		client := redislock.New(world.Replies(func() any { return reply }))
 		defer client.Close()

@@ -72,14 +72,14 @@ func requests() map[string]proto.Request {
 	lost := &proto.Waiter{ID: "waiter", Channel: "channel", Place: proto.Place{}.OrUnknown()}
 	return map[string]proto.Request{
 		"obtain":            &proto.Obtain{Set: one, Value: &value, TTL: time.Minute},
-		"obtain, all":       &proto.Obtain{Set: setOf(2, false, "a", "b"), Value: &value, TTL: time.Minute, All: true},
+		"obtain, two":       &proto.Obtain{Set: setOf(2, false, "a", "b"), Value: &value, TTL: time.Minute},
 		"obtain, intents":   &proto.Obtain{Set: one, Value: &value, TTL: time.Minute, Declares: true, Intent: time.Second, Intents: namesBeside("intent", "a")},
 		"obtain, no intent": &proto.Obtain{Set: one, Value: &value, TTL: time.Minute, Declares: true, Intents: namesBeside("intent", "a")},
 		"mixed":             &proto.Obtain{Set: mixed, Value: &value, TTL: time.Minute, Intents: namesBeside("intent", "c"), MinUptime: time.Second},
 		"mixed, intents": &proto.Obtain{
 			Set: mixed, Value: &value, TTL: time.Minute, Declares: true, Intent: time.Second, Intents: namesBeside("intent", "c", "a", "b"),
 		},
-		"fenced":           &proto.Obtain{Set: fenced, Value: &value, TTL: time.Minute, All: true, Intents: namesBeside("intent", "b")},
+		"fenced":           &proto.Obtain{Set: fenced, Value: &value, TTL: time.Minute, Intents: namesBeside("intent", "b")},
 		"in line":          &proto.Obtain{Set: one, Value: &value, TTL: time.Minute, Waiter: waiter},
 		"in line, again":   &proto.Obtain{Set: fenced, Value: &value, TTL: time.Minute, Waiter: placed},
 		"in line, perhaps": &proto.Obtain{Set: mixed, Value: &value, TTL: time.Minute, Waiter: lost},
@@ -244,7 +244,6 @@ func TestRunsAreAlike(t *testing.T) {
 		"of another":      {obtain(nil, "none"), true},
 		"longer":          {obtain(func(q *proto.Obtain) { q.TTL = time.Hour }, "none"), false},
 		"of another set":  {obtain(func(q *proto.Obtain) { q.Set = setOf(1, false, "b") }, "none"), false},
-		"with all":        {obtain(func(q *proto.Obtain) { q.All = true }, "none"), false},
 		"with its number": {obtain(nil, "closes"), false},
 	} {
 		if got := first.IsLike(c.run); got != c.want {

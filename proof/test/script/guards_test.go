@@ -94,13 +94,6 @@ func (s *fixture) writers() map[string]writer {
 	}
 }
 
-// all has an Obtain name all that is in its way.
-func (w writer) all(key string, value *string) proto.Request {
-	q := w(key, value).(*proto.Obtain)
-	q.All = true
-	return q
-}
-
 // write runs a script of the table.
 func (s *fixture) write(t *testing.T, w writer, key, value string, stamp owners.Stamp) (any, error) {
 	t.Helper()
@@ -181,11 +174,7 @@ func TestGuardOvertakes(t *testing.T) {
 func TestGuardIsSet(t *testing.T) {
 	t.Parallel()
 	withFixture(t, func(t *testing.T, s *fixture) {
-		writers := s.writers()
-		for _, name := range []string{"obtain", "intent", "fenced", "queue", "read"} {
-			writers[name+", all"] = writers[name].all
-		}
-		for name, w := range writers {
+		for name, w := range s.writers() {
 			key := s.key(name)
 			send := func(number int64) {
 				t.Helper()

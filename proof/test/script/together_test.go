@@ -108,26 +108,3 @@ func TestKnownTokenIsNotLikeOthers(t *testing.T) {
 	}
 	check.NoError(t, lock.Release(t.Context()))
 }
-
-// Callers that want to know of every key in the way, and others, do not ask together.
-func TestPollersOfOneLetterAskTogether(t *testing.T) {
-	t.Parallel()
-	server := redistest.Start(t, redistest.Redis)
-	client := redislock.New(server.Client(t))
-	keys := []string{"a", "b", "c"}
-	check.Must[*redislock.Lock](t)(client.Obtain(t.Context(), keys, time.Minute, nil))
-	var wg sync.WaitGroup
-	for i := range 64 {
-		wg.Go(func() {
-			all := i%2 == 0
-			for range 20 {
-				_, err := client.Obtain(context.Background(), keys, time.Minute, &redislock.Options{AllConflicts: all})
-				conflict, ok := errors.AsType[*redislock.ConflictError](err)
-				if !ok || all != (len(conflict.Others) == 2) || !all && len(conflict.Others) > 0 {
-					t.Errorf("all: %v: got error %v", all, err)
-				}
-			}
-		})
-	}
-	wg.Wait()
-}
