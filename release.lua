@@ -257,8 +257,10 @@ if has_line then
   for i = 1, id ~= '' and n or 0 do
     local mode = leave_line(set, i, id, place)
     set.tell_first[i] = set.tell_first[i] or mode and true
-    -- Nobody but a writer can have waited for a reader that gives up.
-    local first = mode == 'read' and #lost > n and in_line(set, i, '0', '0')[1]
+    -- Nobody but a writer can have waited for a reader that gives up. Of a key that is free it may
+    -- have been the one that was told when to ask.
+    local first = mode == 'read' and #lost > n and redis.call('exists', KEYS[i]) == 1
+      and in_line(set, i, '0', '0')[1]
     same[i] = first and entry_of(first).mode == 'read'
   end
   hand_over(set, same)

@@ -102,7 +102,7 @@ func (r *run) leaveTaken(q Releasing, i int, v Value, how ending, isWritten bool
 }
 
 // giveUp takes a waiter that gives up out of its lines. It returns the keys that are the same for all others: nobody but a
-// writer can have waited for a reader.
+// writer can have waited for a reader. Of a key that is free it may have been the one that was told when to ask.
 func (r *run) giveUp(q Releasing, allLost bool) map[int]bool {
 	same := map[int]bool{}
 	if q.ID == "" {
@@ -114,7 +114,7 @@ func (r *run) giveUp(q Releasing, allLost bool) map[int]bool {
 		if mode != "" {
 			r.tells(i)
 		}
-		if e, ok := r.first(i); ok && mode == Read && allLost {
+		if e, ok := r.first(i); ok && mode == Read && allLost && r.exists(r.set[i].Key) {
 			same[i] = e.Mode == Read
 		}
 	}

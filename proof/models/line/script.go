@@ -209,7 +209,8 @@ func (x *script) release(p int, givesUp bool) {
 			x.entries[p].lines &^= key(k)
 			x.tell |= key(k)
 			q := x.next(k, 0)
-			if w.reads.has(k) && lost == w.keys() && q >= 0 && x.m.wants[q].reads.has(k) {
+			held := x.writer[k]|x.readers[k] != 0
+			if held && w.reads.has(k) && lost == w.keys() && q >= 0 && x.m.wants[q].reads.has(k) {
 				same |= key(k)
 			}
 		}

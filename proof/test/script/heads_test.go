@@ -152,6 +152,21 @@ func TestReaderThatGivesUpTellsTheNext(t *testing.T) {
 	})
 }
 
+// A reader that gives up when the lease before it is over, and before it has asked, leaves the key to the reader behind it, which
+// nobody has told when that is.
+func TestReaderThatGivesUpLeavesTheKey(t *testing.T) {
+	t.Parallel()
+	withFixture(t, func(t *testing.T, s *fixture) {
+		keys := []string{s.key("k")}
+		s.enters(t,
+			fakeWaiter{id: "first", read: keys, place: 1, ttl: longLease},
+			fakeWaiter{id: "next", read: keys, place: 2, ttl: longLease})
+		s.givesUp(t, keys, "nobody", "first", proto.PlaceOf(1))
+		s.wantMessages(t, "g|next|…")
+		s.wantLine(t, keys[0])
+	})
+}
+
 // A conversion begins a new lease, which may end sooner than the one that the next in line knows.
 func TestConversionTellsTheNext(t *testing.T) {
 	t.Parallel()
