@@ -65,7 +65,7 @@ func (r *run) only(i int, w decode.Waiter) (e Entry, ok bool) {
 	for _, m := range r.line(i) {
 		if m.Score == float64(w.Place.Number()) {
 			n++
-			e = entryOf(m)
+			e = EntryOf(m)
 		}
 	}
 	return e, n == 1 && e.ID == w.ID
@@ -79,7 +79,7 @@ func (r *run) extend(i int, e Entry, kept map[int]bool) {
 	}
 	kept[i] = true
 	if text := e.aliveUntil(r.now + waiterLife); text != e.Text {
-		r.add(line, text, e.Place)
+		r.Add(line, text, e.Place)
 		r.quit(i, e.Text)
 	}
 }
@@ -118,7 +118,7 @@ func (r *run) isBehindAnybody(i int, e Entry) bool {
 	place, before := math.Inf(-1), Entry{}
 	for _, m := range r.line(i) {
 		if m.Score < e.Place && m.Score >= place {
-			place, before = m.Score, entryOf(m)
+			place, before = m.Score, EntryOf(m)
 		}
 	}
 	return r.isBefore(before, e)
@@ -129,7 +129,7 @@ func (r *run) isBehindAnybody(i int, e Entry) bool {
 func (r *run) isBehindWriter(i int, e Entry) bool {
 	line := r.line(i)
 	for _, m := range line[:min(mostFront, len(line))] {
-		if first := entryOf(m); first.Mode != Read {
+		if first := EntryOf(m); first.Mode != Read {
 			return first.Place < e.Place && r.isBefore(first, e)
 		}
 	}

@@ -99,7 +99,7 @@ func (t *thrower) inLine(e *Step) {
 	stamp, letter := t.stamp(e, o.Value, n)
 	all := t.letters(letter, n > o.Writes, o.Can.Fenced)
 	o.Can.Search = strings.Contains(all, "s")
-	_, entry, _ := strings.Cut(o.entryFor(0, 0).String(), "|0|")
+	_, entry, _ := strings.Cut(o.EntryFor(0, 0).String(), "|0|")
 	entry = strings.TrimSuffix(entry, string(o.Value))
 	e.Args = append(head(o.Value, decimal(o.TTL), n, o.Writes, all, stamp), o.Line.ID, placed(o.Line.Place), entry, t.uptime())
 	e.Args = lean(e.Args)

@@ -12,7 +12,7 @@ func BenchmarkRun(b *testing.B) {
 	space := Space{}
 	for i, s := range d.Set {
 		space.set(s.Key, "t1", begin/1000+1000)
-		space.add(s.Line, d.entryFor(i, begin/1000+15_000).String(), float64(begin))
+		space.Add(s.Line, d.EntryFor(i, begin/1000+15_000).String(), float64(begin))
 		space[s.Line].End = begin/1000 + 30_000
 	}
 	keys := []string{"a", "b", d.Set[0].Line, d.Set[1].Line}

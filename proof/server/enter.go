@@ -15,8 +15,8 @@ const (
 // isWaited reports whether somebody is known to wait before a waiter that enters.
 func (f front) isWaited() bool { return f == someone || f == renewed }
 
-// entryFor is the entry of a waiter in the line of the i-th key, alive until then. That of its first key names all.
-func (o Obtaining) entryFor(i int, till int64) Entry {
+// EntryFor is the entry of a waiter in the line of the i-th key, alive until then. That of its first key names all.
+func (o Obtaining) EntryFor(i int, till int64) Entry {
 	n := len(o.Set)
 	e := Entry{
 		ID: o.Line.ID, Till: till, Mode: Read, Sharded: o.Line.Sharded, Fenced: o.Can.Fenced, TTL: o.TTL, Keys: n,
@@ -57,7 +57,7 @@ func (r *run) standsWell(o Obtaining, place spotInLine) bool {
 		return false
 	}
 	for i, s := range r.set {
-		score, ok := r.score(s.Line, o.entryFor(i, first.Till).String())
+		score, ok := r.score(s.Line, o.EntryFor(i, first.Till).String())
 		if !ok || score != place.place {
 			return false
 		}
@@ -81,7 +81,7 @@ func (r *run) enter(o Obtaining, place spotInLine) (float64, []front) {
 	const life = 2 * waiterLife
 	for i, s := range r.set {
 		left := r.left(s.Line, r.now)
-		r.add(s.Line, o.entryFor(i, r.now+waiterLife).String(), millis(at))
+		r.Add(s.Line, o.EntryFor(i, r.now+waiterLife).String(), millis(at))
 		stays := (place.known || fronts[i] == onlyGuards) && left >= life
 		if fronts[i] != renewed && !stays {
 			r.ends(s.Line, r.now+life, r.now)
@@ -95,7 +95,7 @@ func (r *run) lastPlace(i int) (last float64, there front) {
 	line := r.set[i].Line
 	r.of(Sorted, line)
 	for _, m := range r.members(line) {
-		if there = someone; m.isGuard() {
+		if there = someone; m.IsGuard() {
 			there = onlyGuards
 			r.dropEndedGuards(line)
 			break

@@ -37,7 +37,7 @@ func (r *run) after(where []int, micros int64) (int64, error) {
 		fence := r.set[i].Fence
 		kind, last := r.kind(fence), 0.0
 		if kind == Hash {
-			if text, ok := r.field(fence, greatest); ok {
+			if text, ok := r.field(fence, Greatest); ok {
 				last, ok = parse(text)
 				if r.before[i] = last; !ok || math.IsNaN(last) || last >= mostNumber {
 					kind = Foreign.kind()
@@ -95,9 +95,9 @@ func (r *run) give(g giving, number int64) int64 {
 			r.forgetDeadReaders(i)
 		}
 		if g.reads[i] {
-			r.put(fence, map[string]string{greatest: text, g.token: text})
+			r.put(fence, map[string]string{Greatest: text, g.token: text})
 		} else {
-			r.put(fence, map[string]string{greatest: text, writes: written(text, g.token)})
+			r.put(fence, map[string]string{Greatest: text, writes: written(text, g.token)})
 		}
 		if due {
 			r.ends(fence, r.now+lifeOfNumbers(g.ttl), r.now)
@@ -140,7 +140,7 @@ func (r *run) numberOfHold(kinds []Kind, writeKeys int, token string, ttl int64)
 	for i, s := range r.set {
 		given, ok := r.field(s.Fence, token)
 		if kinds[i] == String {
-			last, known := r.field(s.Fence, greatest)
+			last, known := r.field(s.Fence, Greatest)
 			if known && (!ok || given != last) {
 				by, _ := r.field(s.Fence, writes)
 				given, ok = last, by == written(last, token)

@@ -12,8 +12,8 @@ func (r *run) isOvertaken(s decode.Stamp) bool {
 	if !ok || score < guards {
 		return false
 	}
-	g := guardOf(score)
-	return g.number > float64(s.Number) && g.end > float64(r.now)/1000
+	g := GuardOf(score)
+	return g.Number > float64(s.Number) && g.End > float64(r.now)/1000
 }
 
 // close sets the guards of a stamp.
@@ -27,11 +27,11 @@ func (r *run) close(s decode.Stamp) {
 // line lives a little longer than each of its guards.
 func (r *run) setGuard(c decode.Closing) {
 	r.dropEndedGuards(c.Line)
-	g := guard{float64(c.Number), float64(r.now/1000 + guardLife)}
+	g := Guard{float64(c.Number), float64(r.now/1000 + guardLife)}
 	if score, ok := r.score(c.Line, c.Owner); ok && score >= guards {
-		g.number = max(g.number, guardOf(score).number)
+		g.Number = max(g.Number, GuardOf(score).Number)
 	}
-	r.add(c.Line, c.Owner, g.score())
+	r.Add(c.Line, c.Owner, g.Score())
 	r.livesAtLeast(c.Line, (guardLife+1)*1000)
 }
 

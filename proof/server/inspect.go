@@ -4,7 +4,7 @@ package server
 func (r *run) inspect(s Spot) View {
 	v := View{Mode: Free, Left: r.left(s.Key, r.now), IntentLeft: isGone}
 	if r.kind(s.Fence) == Hash {
-		if text, ok := r.field(s.Fence, greatest); ok {
+		if text, ok := r.field(s.Fence, Greatest); ok {
 			n, _ := parse(text)
 			v.Number = int64(n)
 		}
@@ -34,7 +34,7 @@ func (r *run) inspect(s Spot) View {
 		}
 	}
 	for _, m := range r.members(s.Line) {
-		if e := entryOf(m); e.ID != "" { // a guard is none
+		if e := EntryOf(m); e.ID != "" { // a guard is none
 			v.Line = append(v.Line, Seen{e, e.Till > r.now})
 		}
 	}

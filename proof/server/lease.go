@@ -180,7 +180,7 @@ func (r *run) raise(q Leasing) answer {
 	token, text := q.Value.Token(), decimal(q.Number)
 	for i, s := range r.set {
 		if r.before[i] < float64(q.Number) {
-			r.put(s.Fence, map[string]string{greatest: text})
+			r.put(s.Fence, map[string]string{Greatest: text})
 		}
 		field, of, mine := token, "", text
 		if _, isWritten := r.value(s.Key); isWritten {

@@ -67,7 +67,7 @@ func at(place float64) spotInLine { return spotInLine{millis(place), true} }
 func (r *run) entryAt(i int, id string, where spotInLine) (Entry, bool) {
 	for _, m := range r.line(i) {
 		if m.isOf(id) && (!where.known || m.Score == where.place) {
-			return entryOf(m), true
+			return EntryOf(m), true
 		}
 	}
 	return Entry{}, false
@@ -170,7 +170,7 @@ func (r *run) first(i int) (e Entry, ok bool) {
 	if len(line) == 0 {
 		return e, false
 	}
-	return entryOf(line[0]), true
+	return EntryOf(line[0]), true
 }
 
 // drop drops a waiter that is dead or gone, met in the line of the i-th key, out of all its lines that the run has, and reports
@@ -231,13 +231,13 @@ func (r *run) walk(i int, see func(e Entry, behind *Entry) visit) (stays *Entry)
 			note(&r.fronts, i, part)
 		}
 		for k, m := range part {
-			if m.isGuard() {
+			if m.IsGuard() {
 				if m.hasEnded(r.now) {
 					r.dropEndedGuards(r.set[i].Line)
 				}
 				return nil
 			}
-			e := entryOf(m)
+			e := EntryOf(m)
 			if e.Till <= r.now {
 				if !r.drop(i, e, from == 0) {
 					return &e
@@ -246,7 +246,7 @@ func (r *run) walk(i int, see func(e Entry, behind *Entry) visit) (stays *Entry)
 			}
 			var behind *Entry
 			if k+1 < len(part) {
-				next := entryOf(part[k+1])
+				next := EntryOf(part[k+1])
 				behind = &next
 			}
 			v := see(e, behind)

@@ -118,7 +118,7 @@ func (r *run) isMine(key string, v Value) (m Member, writes, ok bool) {
 
 // read gives a reader its lease. The key ends with the last of its readers.
 func (r *run) read(key string, v Value, end int64) {
-	r.add(key, string(v), float64(end))
+	r.Add(key, string(v), float64(end))
 	readers := r.members(key)
 	r.ends(key, int64(readers[len(readers)-1].Score), r.now)
 }

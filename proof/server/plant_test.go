@@ -169,9 +169,9 @@ func (d dice) plantReaders(space Space, key string, n int) {
 			end = d.end(-int64(d.IntN(5000)))
 		}
 		if d.chance(12) { // there are others with the same metadata
-			space.add(key, string(v.Left()), float64(d.end(pick(d, ttls...))))
+			space.Add(key, string(v.Left()), float64(d.end(pick(d, ttls...))))
 		}
-		space.add(key, string(v), float64(end))
+		space.Add(key, string(v), float64(end))
 	}
 	last := int64(space[key].Members[len(space[key].Members)-1].Score)
 	if space[key].End = last; last <= begin/1000 {
@@ -186,22 +186,22 @@ func (d dice) plantFence(space Space, s Spot, strange int) {
 	number := func() string {
 		return decimal(pick(d, begin-1, begin-1-int64(d.IntN(9)), begin-5_000_000_000, begin+7, 3, 1))
 	}
-	fields := map[string]string{greatest: number()}
+	fields := map[string]string{Greatest: number()}
 	for _, m := range space.members(s.Key) {
 		if token := Value(m.Text).Token(); d.chance(70) {
-			fields[token] = pick(d, fields[greatest], number())
+			fields[token] = pick(d, fields[Greatest], number())
 		}
 	}
 	if text, ok := space.text(s.Key); ok && d.chance(70) {
-		fields[writes] = written(fields[greatest], Value(text).Token())
+		fields[writes] = written(fields[Greatest], Value(text).Token())
 	}
 	if d.chance(30) {
-		fields[pick(d, tokens...)] = pick(d, fields[greatest], number())
+		fields[pick(d, tokens...)] = pick(d, fields[Greatest], number())
 	}
 	if d.chance(strange) {
-		fields[pick(d, greatest, writes)] = pick(d, "x", "9007199254740992", "-3", "nan", "7|")
+		fields[pick(d, Greatest, writes)] = pick(d, "x", "9007199254740992", "-3", "nan", "7|")
 		if d.chance(40) {
-			delete(fields, greatest)
+			delete(fields, Greatest)
 			fields["other"] = "1"
 		}
 	}
@@ -218,10 +218,10 @@ func (d dice) plantLine(space Space, line string, strange int) {
 	for range d.IntN(3) * d.IntN(2) {
 		owner := pick(d, slices.Concat(tokens, ids)...)
 		end := begin/1_000_000 + int64(pick(d, -3, 0, 1, 20, 299, guardLife))
-		space.add(line, owner, guard{float64(pick(d, 1, 3, 7, numbers-1)), float64(end)}.score())
+		space.Add(line, owner, Guard{float64(pick(d, 1, 3, 7, numbers-1)), float64(end)}.Score())
 	}
 	if d.chance(strange) {
-		space.add(line, d.spoil(pick(d, "x", "|", "spoiled|", "spoiled|5|wp-h|5|2|1|1|xy", "1|2|wp--|0|1|0|0|t")),
+		space.Add(line, d.spoil(pick(d, "x", "|", "spoiled|", "spoiled|5|wp-h|5|2|1|1|xy", "1|2|wp--|0|1|0|0|t")),
 			float64(pick(d, begin-40, 0, -7, begin+3)))
 	}
 	if thing := space[line]; thing != nil {
@@ -284,14 +284,14 @@ func (d dice) plantWaiter(space Space, id string, strange int) {
 	place := float64(begin - int64(d.IntN(20)*100))
 	till := d.end(int64(pick(d, 15_000, 15_000, 14_800, 9000, 1, 0, -1)))
 	for i, s := range o.Set {
-		text := o.entryFor(i, till).String()
+		text := o.EntryFor(i, till).String()
 		if d.chance(strange) && len(o.Set) == 1 {
 			text = d.spoil(text)
 		}
 		if kind := space.kind(s.Line); d.chance(strange) || kind != None && kind != Sorted {
 			continue
 		}
-		space.add(s.Line, text, place)
+		space.Add(s.Line, text, place)
 		space[s.Line].End = max(space[s.Line].End, pick(d, d.end(30_000), d.end(30_000), d.end(29_000)))
 	}
 }
@@ -322,7 +322,7 @@ func (d dice) plantCrowd(space Space) {
 			till = d.end(pick(d, 12_000, int64(-k)))
 		}
 		for i, s := range set {
-			space.add(s.Line, o.entryFor(i, till).String(), float64(begin-2_000_000+int64(k)))
+			space.Add(s.Line, o.EntryFor(i, till).String(), float64(begin-2_000_000+int64(k)))
 			space[s.Line].End = d.end(30_000)
 		}
 	}
@@ -333,10 +333,10 @@ func (d dice) plantMany(space Space) {
 	for _, key := range d.names[:2] {
 		s := spotOf(key)
 		delete(space, key)
-		fields := map[string]string{greatest: decimal(begin - 2*hour*1000)}
+		fields := map[string]string{Greatest: decimal(begin - 2*hour*1000)}
 		for k := range pick(d, 30, 130, 257, 257) {
 			token := fmt.Sprintf("reader%d", k)
-			space.add(key, token, float64(d.end(60_000+int64(k))))
+			space.Add(key, token, float64(d.end(60_000+int64(k))))
 			fields[token] = decimal(begin - 3*hour*1000 + int64(k))
 		}
 		space[key].End = int64(space[key].Members[len(space[key].Members)-1].Score)

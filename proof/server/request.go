@@ -48,7 +48,8 @@ type Obtaining struct {
 	Line     *proto.Waiter
 }
 
-func obtainingOf(c decode.Call) Obtaining {
+// ObtainingOf is what obtain.lua or rw.lua is asked for by a call of it.
+func ObtainingOf(c decode.Call) Obtaining {
 	q := c.Obtain
 	o := Obtaining{headOf(c), q.Declares, q.Intent.Milliseconds(), q.MinUptime.Milliseconds(), q.Waiter}
 	reads := len(o.Set) - o.Writes

@@ -47,8 +47,8 @@ type Outcome struct {
 
 // scripts are those that there are, and what each does. A script returns its answer, or fails.
 var scripts = map[string]func(r *run, c decode.Call) any{
-	"obtain":  func(r *run, c decode.Call) any { return r.obtain(obtainingOf(c)).reply() },
-	"rw":      func(r *run, c decode.Call) any { return r.obtain(obtainingOf(c)).reply() },
+	"obtain":  func(r *run, c decode.Call) any { return r.obtain(ObtainingOf(c)).reply() },
+	"rw":      func(r *run, c decode.Call) any { return r.obtain(ObtainingOf(c)).reply() },
 	"release": func(r *run, c decode.Call) any { return r.release(releasingOf(c)).reply() },
 	"refresh": func(r *run, c decode.Call) any { return r.refresh(leasingOf(c)).reply() },
 	"convert": func(r *run, c decode.Call) any { return r.convert(leasingOf(c)).reply() },

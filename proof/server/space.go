@@ -116,8 +116,8 @@ func (s Space) members(key string) []Member {
 // set makes a key a string with a lease of its own.
 func (s Space) set(key, text string, end int64) { s[key] = &Thing{Kind: String, Text: text, End: end} }
 
-// add puts a member into a sorted set, or gives it another score. A new set has no lease yet.
-func (s Space) add(key, text string, score float64) {
+// Add puts a member into a sorted set, or gives it another score. A new set has no lease yet.
+func (s Space) Add(key, text string, score float64) {
 	set := s.of(Sorted, key)
 	if set == nil {
 		set = &Thing{Kind: Sorted}

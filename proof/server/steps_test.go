@@ -135,7 +135,7 @@ func (t *thrower) yes(percent int, text string) string {
 func (t *thrower) entries() (all []Entry) {
 	for _, name := range t.names {
 		for _, m := range t.space.members(spotOf(name).Line) {
-			if e := entryOf(m); e.Home || e.Keys == 1 {
+			if e := EntryOf(m); e.Home || e.Keys == 1 {
 				if e.Keys == 1 {
 					e.Names = []Name{{name, e.Mode}}
 				}

@@ -105,8 +105,8 @@ type Name struct {
 
 var entryForm = regexp.MustCompile(`(?s)^([^|]+)\|(\d+)\|([wr][ps][f-][h-][A-Za-z]*)\|([1-9]\d*)\|(\d+)\|(\d+)\|(\d+)\|(.*)$`)
 
-// entryOf reads an entry.
-func entryOf(m Member) Entry {
+// EntryOf reads an entry.
+func EntryOf(m Member) Entry {
 	e := Entry{Text: m.Text, Place: m.Score}
 	f := entryForm.FindStringSubmatch(m.Text)
 	if f == nil || len(f[2]) > 15 || len(f[4]) > 12 || len(f[5]) > 9 || len(f[6]) > 9 || len(f[7]) > 9 {
@@ -172,33 +172,34 @@ func nameOf(id string) string { return id[:min(len(id), nameLength)] }
 // isOf reports whether an entry is that of a waiter, as far as its beginning says it.
 func (m Member) isOf(id string) bool { return strings.HasPrefix(m.Text, id+"|") }
 
-// isGuard reports whether a member of a line is a guard: they stand behind all places.
-func (m Member) isGuard() bool { return m.Score >= guards }
+// IsGuard reports whether a member of a line is a guard: they stand behind all places.
+func (m Member) IsGuard() bool { return m.Score >= guards }
 
-// A guard says of an owner: nothing below this number, until then.
-type guard struct {
-	number float64
-	end    float64 // s
+// A Guard says of an owner: nothing below this number, until then.
+type Guard struct {
+	Number float64
+	End    float64 // s
 }
 
-// guardOf reads the score of a guard.
-func guardOf(score float64) guard {
+// GuardOf reads the score of a guard.
+func GuardOf(score float64) Guard {
 	rest := score - guards
 	number := math.Mod(rest, numbers)
-	return guard{number, (rest - number) / numbers}
+	return Guard{number, (rest - number) / numbers}
 }
 
-func (g guard) score() float64 { return guards + g.end*numbers + g.number }
+// Score is how a line has the guard.
+func (g Guard) Score() float64 { return guards + g.End*numbers + g.Number }
 
 // hasEnded reports whether a guard is over at this ms. It lasts to the end of its second.
 func (m Member) hasEnded(now int64) bool {
-	return m.isGuard() && m.Score < guards+float64(now/1000+1)*numbers
+	return m.IsGuard() && m.Score < guards+float64(now/1000+1)*numbers
 }
 
 // The fields of the numbers of a key: the greatest of all, and that of the hold that writes it, with its token. The field
 // of another token is the number of its hold to read the key.
 const (
-	greatest = ""
+	Greatest = ""
 	writes   = "|"
 )
 

@@ -28,6 +28,10 @@
 // package late. Waiters that are dead, and messages that are lost: package line. A writer that polls more rarely than it
 // said, because its process was paused, loses what its intent was for. An intent of another writer replaces the first one;
 // here there is one.
+//
+// # Why it is true of the scripts
+//
+// TestTied compares each run of a script, as the server of the model does it, with the model server.
 package modes
 
 import "github.com/seed-14de3678/redislock/proof/models/explore"
@@ -46,6 +50,7 @@ func Groups() []explore.Group {
 			{Name: shortLived, Text: "an intent ends when its writer asks again"},
 			{Name: withdraws, Text: "a writer that does not ask again leaves its intent"},
 			{Name: downTells, Text: "a conversion does not hand over"},
+			{Name: leftFree, Text: "a reader that gives up leaves a free key to none of the readers behind it"},
 			{Name: together, Text: "one of the readers at the front is let in alone"},
 			{Name: oneAttempt, Text: "an Upgrade that was refused is tried again until it succeeds"},
 			{Name: believes, Text: "a holder goes on to write after a Downgrade without an answer"},
@@ -61,6 +66,7 @@ const (
 	shortLived = "shortlived"
 	withdraws  = "withdraws"
 	downTells  = "downtells"
+	leftFree   = "leftfree"
 	together   = "together"
 	oneAttempt = "oneattempt"
 	believes   = "believes"
@@ -74,9 +80,14 @@ type program struct {
 	losses  int8
 	last    int8
 	without string
+	// ran is shown each run of a script: what there is before, and the call. It is nil but in the test that ties the model.
+	ran func(m *program, before state, c call)
 }
 
-func programs(without string) (all []explore.Program) {
+func programs(without string) []explore.Program { return shown(without, nil) }
+
+// shown are the programs, which show each run of a script.
+func shown(without string, ran func(m *program, before state, c call)) (all []explore.Program) {
 	for _, m := range []program{
 		{name: "upgrade", last: 5, losses: 1, roles: [procs]role{
 			{wants: reads, ttl: 3, converts: true}, {wants: reads, ttl: 2, converts: true}, {wants: writes, ttl: 2, way: queues},
@@ -97,7 +108,7 @@ func programs(without string) (all []explore.Program) {
 			{wants: writes, ttl: 2, way: queues},
 		}},
 	} {
-		m.without = without
+		m.without, m.ran = without, ran
 		s := state{kills: m.kills, losses: m.losses}
 		all = append(all, explore.Model[state]{Name: m.name, Start: s, Next: m.next, Wrong: m.isWrong, End: end})
 	}

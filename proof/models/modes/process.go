@@ -58,7 +58,7 @@ func (m *program) ask(n *state, p int) {
 	c.askAt = 0
 	last := c.asked == tries
 	switch {
-	case n.obtain(m, p, last):
+	case n.run(m, call{script: obtain, p: int8(p), last: last}) == done:
 		n.hold(m, p, m.roles[p].wants, n.now+m.roles[p].ttl)
 	case last:
 		c.phase = gone
@@ -95,7 +95,7 @@ func (m *program) waits(s state, p int, v visitor) {
 	if m.roles[p].way == queues {
 		v("%d gives up, and leaves the line", p, func(n *state, c *process) {
 			c.phase = gone
-			n.release(m, p)
+			n.run(m, call{script: release, p: int8(p)})
 		})
 	}
 }
@@ -106,13 +106,13 @@ func (m *program) holds(s state, p int, v visitor) {
 	if c.phase == holding {
 		v("%d releases", p, func(n *state, c *process) {
 			c.phase = over
-			n.release(m, p)
+			n.run(m, call{script: release, p: int8(p)})
 		})
 	}
 	if !c.refreshed {
 		v("%d refreshes", p, func(n *state, c *process) {
 			c.refreshed = true
-			if !n.refresh(m, p) {
+			if n.run(m, call{script: refresh, p: int8(p)}) != done {
 				c.phase = over
 				return
 			}
@@ -128,13 +128,13 @@ func (m *program) holds(s state, p int, v visitor) {
 	}
 	v(what, p, func(n *state, c *process) {
 		c.converted = true
-		m.takeIn(n, p, as, n.convert(m, p, as))
+		m.takeIn(n, p, as, n.run(m, call{script: convert, p: int8(p), as: as}))
 	})
 	if s.losses > 0 {
 		v(what+", and hears no answer", p, func(n *state, c *process) {
 			n.losses--
 			c.converted = true
-			n.convert(m, p, as)
+			n.run(m, call{script: convert, p: int8(p), as: as})
 			if m.without != believes {
 				c.mode = reads // it may have the key in one mode or the other
 			}
@@ -143,7 +143,7 @@ func (m *program) holds(s state, p int, v visitor) {
 }
 
 // takeIn takes in the answer to a conversion.
-func (m *program) takeIn(n *state, p int, as mode, its conversion) {
+func (m *program) takeIn(n *state, p int, as mode, its reply) {
 	c := &n.procs[p]
 	switch its {
 	case done:

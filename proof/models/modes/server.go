@@ -1,5 +1,54 @@
 package modes
 
+// A script is one that the server executes.
+type script int8
+
+const (
+	obtain script = iota // obtain.lua and rw.lua
+	refresh
+	convert
+	release // also of one that gives up
+)
+
+// A call is one run of a script.
+type call struct {
+	script script
+	p      int8
+	as     mode // of a conversion
+	last   bool // of an Obtain: the process does not ask again
+}
+
+// A reply is what a script says.
+type reply int8
+
+const (
+	done reply = iota
+	refused
+	notOurs
+)
+
+// run executes a script.
+func (s *state) run(m *program, c call) reply {
+	if m.ran != nil {
+		m.ran(m, *s, c)
+	}
+	return s.execute(m, c)
+}
+
+func (s *state) execute(m *program, c call) reply {
+	p := int(c.p)
+	switch c.script {
+	case refresh:
+		return s.refresh(m, p)
+	case convert:
+		return s.convert(m, p, c.as)
+	case release:
+		return s.release(m, p)
+	default:
+		return s.obtain(m, p, c.last)
+	}
+}
+
 // look reports whether somebody else keeps p from holding the key in a mode.
 func (s *state) look(m *program, p int, as mode) bool {
 	if s.writer > 0 {
@@ -67,14 +116,14 @@ func (s *state) lease(m *program, p int, till int8) {
 	}
 }
 
-// obtain is obtain.lua and rw.lua. It reports whether p has the key now.
-func (s *state) obtain(m *program, p int, last bool) bool {
+// obtain is obtain.lua and rw.lua.
+func (s *state) obtain(m *program, p int, last bool) reply {
 	role := m.roles[p]
-	refused := s.look(m, p, role.wants)
-	if !refused && s.has(p) == free {
-		refused = s.before(m, p) || role.wants == reads && role.way == polls && s.intent > 0 && m.without != intentless
+	inTheWay := s.look(m, p, role.wants)
+	if !inTheWay && s.has(p) == free {
+		inTheWay = s.before(m, p) || role.wants == reads && role.way == polls && s.intent > 0 && m.without != intentless
 	}
-	if !refused {
+	if !inTheWay {
 		stood := s.place[p] > 0
 		if s.has(p) == free {
 			s.judge(m, p)
@@ -83,9 +132,9 @@ func (s *state) obtain(m *program, p int, last bool) bool {
 		s.give(m, p, role.wants)
 		s.withdraw(p)
 		if stood {
-			s.handOver(m)
+			s.handOver(m, handing{tells: true, held: s.now + role.ttl})
 		}
-		return true
+		return done
 	}
 	switch role.way {
 	case declares:
@@ -100,7 +149,7 @@ func (s *state) obtain(m *program, p int, last bool) bool {
 			s.procs[p].askAt = s.till
 		}
 	}
-	return false
+	return refused
 }
 
 // declare has a writer that was refused keep new readers out until it has asked again; one that will not ask again withdraws.
@@ -144,11 +193,13 @@ func (s *state) first() int {
 }
 
 // release is release.lua, also of one that gives up.
-func (s *state) release(m *program, p int) {
+func (s *state) release(m *program, p int) reply {
+	its, h := done, handing{tells: s.place[p] > 0}
 	switch s.has(p) {
 	case writes:
 		s.clear()
 	case reads:
+		h.tells = true
 		s.reader[p] = 0
 		s.till = 0
 		for _, till := range s.reader {
@@ -157,35 +208,34 @@ func (s *state) release(m *program, p int) {
 		if s.till <= s.now {
 			s.clear()
 		}
+	default:
+		its = notOurs
 	}
 	s.place[p] = 0
-	s.handOver(m)
+	s.settle()
+	if q := s.first(); m.without == leftFree && q >= 0 && its == notOurs && s.till == 0 &&
+		m.roles[p].wants == reads && m.roles[q].wants == reads {
+		return its
+	}
+	s.handOver(m, h)
+	return its
 }
 
 // refresh is refresh.lua.
-func (s *state) refresh(m *program, p int) bool {
+func (s *state) refresh(m *program, p int) reply {
 	switch s.has(p) {
 	case writes:
 		s.till = s.now + m.roles[p].ttl
 	case reads:
 		s.lease(m, p, s.now+m.roles[p].ttl)
 	default:
-		return false
+		return notOurs
 	}
-	return true
+	return done
 }
 
-// What comes of a conversion.
-type conversion int8
-
-const (
-	done conversion = iota
-	refused
-	notOurs
-)
-
 // convert is convert.lua.
-func (s *state) convert(m *program, p int, as mode) conversion {
+func (s *state) convert(m *program, p int, as mode) reply {
 	switch {
 	case s.has(p) == free:
 		return notOurs
@@ -193,27 +243,43 @@ func (s *state) convert(m *program, p int, as mode) conversion {
 		return refused
 	}
 	s.give(m, p, as)
+	h := handing{tells: true}
+	if as == writes {
+		h.held = s.till
+	}
 	if m.without != downTells {
-		s.handOver(m)
+		s.handOver(m, h)
 	}
 	return done
 }
 
-// handOver lets those at the front of the line have the key, as far as they can, and tells the first of the others when to ask.
-func (s *state) handOver(m *program) {
+// A handing is what a script knows when it hands over.
+type handing struct {
+	tells bool // the lease before the first in line may have changed
+	held  int8 // until when the key is held at least, because the script has given it to somebody; 0: it has not
+}
+
+// handOver lets those at the front of the line have the key, as far as they can, and tells the first of the others when to ask:
+// when the key ends, or sooner, if the script knows of a lease that is over sooner.
+func (s *state) handOver(m *program, h handing) {
 	s.settle()
 	for p := s.first(); p >= 0 && !s.look(m, p, m.roles[p].wants); p = s.first() {
 		s.place[p] = 0
 		s.give(m, p, m.roles[p].wants)
+		till := s.now + m.roles[p].ttl
+		h = handing{tells: true, held: max(h.held, till)}
 		if c := &s.procs[p]; c.phase == waiting {
-			c.granted, c.grantTill = m.roles[p].wants, s.now+m.roles[p].ttl
+			c.granted, c.grantTill = m.roles[p].wants, till
 		}
 		s.settle()
 		if m.roles[p].wants == writes || m.without == together {
 			break
 		}
 	}
-	if p := s.first(); p >= 0 && s.till > 0 && s.procs[p].phase == waiting {
-		s.procs[p].head = s.till
+	if h.held == 0 {
+		h.held = s.till
+	}
+	if p := s.first(); p >= 0 && h.tells && s.till > 0 && s.procs[p].phase == waiting {
+		s.procs[p].head = h.held
 	}
 }
