@@ -178,10 +178,10 @@ func putBack(e Step, wanted, after Space) {
 	}
 }
 
-// stumbles reports whether a step fails on one server alone, because something else stands beside a key: a short cut may look at it where
-// the rest of the script would not have to, or the other way round.
+// stumbles reports whether a step fails on one server because of a line, or of something else beside a key, that is none, and on the other
+// not, or because of another thing: a short cut may look at it where the rest of the script would not have to, or the other way round.
 func stumbles(e Step, space Space, want, got Outcome) bool {
-	if (want.Err == nil) == (got.Err == nil) || wordOf(want.Err)+wordOf(got.Err) != "WRONGTYPE" {
+	if (wordOf(want.Err) == "WRONGTYPE") == (wordOf(got.Err) == "WRONGTYPE") {
 		return false
 	}
 	return slices.ContainsFunc(e.Keys, func(key string) bool {

@@ -107,7 +107,7 @@ func (c Call) parse(said any) (reply Reply, err error) {
 			reply.Place = time.Duration(a.Place.Number()-beginMicros) * time.Microsecond
 		}
 		if a.Conflict != (proto.Conflict{}) {
-			reply.InTheWay = append([]proto.Conflict{a.Conflict}, a.Others...)
+			reply.InTheWay = []proto.Conflict{a.Conflict}
 		}
 	case *proto.Again:
 		_, reply.Asks, err = r.Asks(said, q.Size())
