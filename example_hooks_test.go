@@ -72,7 +72,7 @@ func ExampleHooks_waiting() {
 
 // The hooks of a metrics library and those of the program's own log are told of the same locks. The ID says
 // which events are of one lock.
-func ExampleJoinHooks() {
+func ExampleWithHooks_several() {
 	rdb, stop := startRedis()
 	defer stop()
 	ctx := context.Background()
@@ -89,7 +89,7 @@ func ExampleJoinHooks() {
 	log := redislock.Hooks{
 		Released: func(_ context.Context, e redislock.Event) { fmt.Println("released", e.Keys, "held now:", len(held)) },
 	}
-	client := redislock.New(rdb, redislock.WithHooks(redislock.JoinHooks(metrics, log)))
+	client := redislock.New(rdb, redislock.WithHooks(metrics, log))
 	defer client.Close()
 
 	lock, err := client.Obtain(ctx, []string{"lock:order:7", "lock:stock:9"}, 10*time.Second, nil)

@@ -39,12 +39,12 @@ type Hooks struct {
 	Released func(context.Context, Event)
 }
 
-// JoinHooks returns hooks that call those of each, in this order: those for metrics and those for a
-// log, for example. A function that is nil in all of them is nil.
-func JoinHooks(all ...Hooks) Hooks {
-	var joined Hooks
-	for i := range all {
-		h := &all[i]
+// And returns hooks that call first these and then each of the others, in this order. A function that
+// is nil in all of them is nil. Options such as [WithHooks] do the same with what they are given.
+func (h Hooks) And(others ...Hooks) Hooks {
+	joined := h
+	for i := range others {
+		h := &others[i]
 		joined.Obtained = joinHook(joined.Obtained, h.Obtained)
 		joined.Refused = joinHook(joined.Refused, h.Refused)
 		joined.Waiting = joinHook(joined.Waiting, h.Waiting)

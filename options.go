@@ -56,10 +56,11 @@ func (silence) Info(string, ...any)                         {}
 func (silence) Warn(string, ...any)                         {}
 func (silence) WarnContext(context.Context, string, ...any) {}
 
-// WithHooks makes the client call hooks when something happens to its locks. If it is given more than once, those of
-// each are called: see [JoinHooks]. Default: no hooks.
-func WithHooks(hooks Hooks) ClientOption {
-	return func(c *Client) { c.hooks = JoinHooks(c.hooks, hooks) }
+// WithHooks makes the client call hooks when something happens to its locks: all that it is given, in
+// this order, those for metrics and those for a log, for example. The option may be given more than
+// once. Default: no hooks.
+func WithHooks(hooks ...Hooks) ClientOption {
+	return func(c *Client) { c.hooks = c.hooks.And(hooks...) }
 }
 
 // WithMaxKeys sets how many keys a set may have, from 1 to 10 000. A number outside of that counts

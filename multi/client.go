@@ -24,7 +24,7 @@ type Client struct {
 	//     [Lock.Lost] or the watchdog, or when a Refresh has found it.
 	//
 	// The Clients of the parts call their own hooks for each part by itself, each time that the part is
-	// taken and given back. Default: none.
+	// taken and given back. Several are put together by [redislock.Hooks.And]. Default: none.
 	Hooks redislock.Hooks
 }
 

@@ -80,8 +80,10 @@ func WithQuarantine(longest time.Duration) Option {
 //     a [Lock.Lost], or when a Refresh has found that. A node that loses the lock while a majority has it is no event.
 //   - Released is about one Release or Leave. Event.Kept is for how long a majority keeps the keys.
 //
-// Default: no hooks, and nothing is measured.
-func WithHooks(hooks redislock.Hooks) Option { return func(c *Client) { c.hooks = hooks } }
+// Those of each are called, in this order. Default: no hooks, and nothing is measured.
+func WithHooks(hooks ...redislock.Hooks) Option {
+	return func(c *Client) { c.hooks = c.hooks.And(hooks...) }
+}
 
 // New makes a Client of a [redislock.Client] for each server. New sends nothing. The caller closes
 // the Clients of the servers, after this one. It is an error if there are no Clients, or if one of

@@ -126,12 +126,12 @@ func ExampleHooks_joined() {
 		return
 	}
 	told := make(chan struct{})
-	client := redislock.New(rdb, redislock.WithHooks(redislock.JoinHooks(hooks, redislock.Hooks{
+	client := redislock.New(rdb, redislock.WithHooks(hooks, redislock.Hooks{
 		Lost: func(_ context.Context, e redislock.Event) {
 			fmt.Printf("%s was lost: somebody has to look\n", e.Name)
 			close(told)
 		},
-	})))
+	}))
 	defer client.Close()
 
 	ctx := context.Background()

@@ -47,7 +47,7 @@ const (
 // or others that [WithAttributes] sets apart.
 //
 // The hooks are safe for concurrent use. They never wait for anything but one another. To have others
-// beside them, put these first: redislock.JoinHooks(hooks, others). Otherwise they do not learn of an
+// beside them, put these first: redislock.WithHooks(hooks, others). Otherwise they do not learn of an
 // event whose other hook panics.
 //
 // The error is that of a provider of metrics which refuses an instrument. Then there are no hooks.

@@ -79,8 +79,8 @@ func TestOtherHookPanics(t *testing.T) {
 		"waited":   func() redislock.Hooks { return redislock.Hooks{Waited: panics} },
 	} {
 		for order, join := range map[string]func(s *scene) redislock.Hooks{
-			"behind": func(s *scene) redislock.Hooks { return redislock.JoinHooks(s.hooks, only()) },
-			"before": func(s *scene) redislock.Hooks { return redislock.JoinHooks(only(), s.hooks) },
+			"behind": func(s *scene) redislock.Hooks { return s.hooks.And(only()) },
+			"before": func(s *scene) redislock.Hooks { return only().And(s.hooks) },
 		} {
 			t.Run(name+" "+order, func(t *testing.T) {
 				inScene(t, func(t *testing.T, s *scene) {

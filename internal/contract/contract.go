@@ -130,7 +130,7 @@ func (m Maker) rig(t *testing.T, first redislock.Hooks) *rig {
 		mini := redistest.PipeMini(t)
 		minis = append(minis, mini)
 		return mini
-	}, redislock.JoinHooks(first, r.story.hooks()))
+	}, first.And(r.story.hooks()))
 	if r.Lose == nil {
 		r.Lose = r.delete
 	}

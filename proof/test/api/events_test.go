@@ -123,7 +123,7 @@ func TestEventsSayTheNumber(t *testing.T) {
 	})
 }
 
-func TestJoinHooks(t *testing.T) {
+func TestHooksAnd(t *testing.T) {
 	var got []string
 	hooks := func(who string) redislock.Hooks {
 		note := func(what string) func(context.Context, redislock.Event) {
@@ -147,13 +147,13 @@ func TestJoinHooks(t *testing.T) {
 	}
 	const each = "1 obtained a, 2 obtained a, 1 refused b, 2 refused b, 1 waiting c, 2 waiting c, 1 waited d, 2 waited d, " +
 		"1 refreshed e, 2 refreshed e, 1 lost f, 2 lost f, 1 released g, 2 released g"
-	if got := call(redislock.JoinHooks(hooks("1"), redislock.Hooks{}, hooks("2"))); got != each {
+	if got := call(hooks("1").And(redislock.Hooks{}, hooks("2"))); got != each {
 		t.Errorf("got %s", got)
 	}
-	if got := call(redislock.JoinHooks(redislock.Hooks{}, redislock.Hooks{Lost: hooks("1").Lost})); got != "1 lost f" {
+	if got := call(redislock.Hooks{}.And(redislock.Hooks{Lost: hooks("1").Lost})); got != "1 lost f" {
 		t.Errorf("got %s", got)
 	}
-	if got := call(redislock.JoinHooks()); got != "" {
+	if got := call(redislock.Hooks{}.And()); got != "" {
 		t.Errorf("got %s of no hooks", got)
 	}
 }
