@@ -107,26 +107,24 @@ import (
 // goroutines only while a request is under way, a lock is watched, something has to be freed, or
 // somebody stands in line, and for 5 s after that.
 type Client struct {
-	conn        *wire.Conn
-	hub         *listen.Hub
-	heard       func(message string) // of the hub
-	rounds      rounds               // of those who stand in line
-	recycled    sync.Pool            // of *call
-	placement   placement
-	schedule    *clock.Schedule
-	log         logger
-	hooks       Hooks
-	prefix      string // of every key, of WithKeyPrefix
-	metadata    string // of each lock that has none of its own, of WithMetadata
-	maxKeys     int
-	largeSets   bool
-	maxMetadata int
-	batching    bool
-	listen      func(*watch) // to notices of Break; nil: nobody has asked for that
-	wraps       wire.GoRedis // of WithWrapped
-	unfit       error        // why nothing can be done with the Redis client
-	closed      atomic.Bool
-	ending      chan struct{} // closed by Close
+	conn      *wire.Conn
+	hub       *listen.Hub
+	heard     func(message string) // of the hub
+	rounds    rounds               // of those who stand in line
+	recycled  sync.Pool            // of *call
+	placement placement
+	schedule  *clock.Schedule
+	log       logger
+	hooks     Hooks
+	prefix    string // of every key, of WithKeyPrefix
+	metadata  string // of each lock that has none of its own, of WithMetadata
+	maxKeys   int
+	batching  bool
+	listen    func(*watch) // to notices of Break; nil: nobody has asked for that
+	wraps     wire.GoRedis // of WithWrapped
+	unfit     error        // why nothing can be done with the Redis client
+	closed    atomic.Bool
+	ending    chan struct{} // closed by Close
 }
 
 // New makes a Client for a *redis.Client (of a single server, or from NewFailoverClient for
@@ -158,12 +156,11 @@ type Client struct {
 //     [WithWrapped], if the call took longer than 5 ms.
 func New(rdb redis.Scripter, opts ...ClientOption) *Client {
 	c := &Client{
-		schedule:    clock.NewSchedule(),
-		log:         silence{},
-		maxKeys:     defaultMaxKeys,
-		maxMetadata: defaultMaxMetadata,
-		batching:    true,
-		ending:      make(chan struct{}),
+		schedule: clock.NewSchedule(),
+		log:      silence{},
+		maxKeys:  defaultMaxKeys,
+		batching: true,
+		ending:   make(chan struct{}),
 	}
 	for _, opt := range opts {
 		if opt != nil {

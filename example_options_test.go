@@ -316,27 +316,3 @@ func ExampleWithWrapped() {
 	fmt.Println(rdb.Keys(ctx, "*").Val())
 	// Output: [shop:lock:order:7]
 }
-
-func ExampleWithLargeSets() {
-	rdb, stop := startRedis()
-	defer stop()
-
-	rows := make([]string, 4000)
-	for i := range rows {
-		rows[i] = fmt.Sprint("row:", i)
-	}
-	ended, end := context.WithCancel(context.Background())
-	end() // whether the set is allowed is known without Redis
-	for _, allowed := range [][]redislock.ClientOption{
-		{redislock.WithMaxKeys(len(rows))},
-		{redislock.WithMaxKeys(len(rows)), redislock.WithLargeSets()},
-	} {
-		client := redislock.New(rdb, allowed...)
-		_, err := client.ObtainRead(ended, rows, time.Minute, nil)
-		fmt.Println(errors.Is(err, redislock.ErrInvalidKeys))
-		client.Close()
-	}
-	// Output:
-	// true
-	// false
-}

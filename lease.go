@@ -313,11 +313,6 @@ func (l *Lock) convert(ctx context.Context, name string, writes bool) error {
 		return fmt.Errorf("redislock: %s %s: %w: an attached lock has none before a Refresh",
 			name, l.snapshot(), ErrInvalidTTL)
 	}
-	if set := l.snapshot(); !writes {
-		if err := l.client.checkReads(set); err != nil {
-			return fmt.Errorf("redislock: %s %s: %w", name, set, err)
-		}
-	}
 	op.call = func(set keySet) *call {
 		c := new(call)
 		q := proto.Convert{Set: set.as(writeKeys(set, writes)).names(), Value: &l.value, TTL: op.ttl, Keeps: op.keeps}

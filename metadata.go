@@ -31,16 +31,6 @@ func checkToken(token string) error {
 	return nil
 }
 
-// checkMetadata refuses what would keep the server busy because it is stored with each key.
-func (c *Client) checkMetadata(set keySet, value string) error {
-	_, detail, _ := strings.Cut(value, proto.Separator)
-	if all := len(set.keys) * len(detail); all > largeValues && !c.largeSets {
-		return fmt.Errorf("%w: %d bytes at each of %d keys may keep the server busy for more than 50 ms, the limit is %d in all (see WithLargeSets)",
-			ErrInvalidMetadata, len(detail), len(set.keys), largeValues)
-	}
-	return nil
-}
-
 // WithMetadata has each lock of the Client that is obtained without an [Options].Metadata store this text, so
 // that whoever is refused reads it: see [InstanceMetadata]. Default: none.
 func WithMetadata(metadata string) ClientOption { return func(c *Client) { c.metadata = metadata } }

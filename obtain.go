@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/seed-14de3678/redislock/internal/clock"
-	"github.com/seed-14de3678/redislock/internal/count"
 	"github.com/seed-14de3678/redislock/internal/inctx"
 	"github.com/seed-14de3678/redislock/internal/owners"
 	"github.com/seed-14de3678/redislock/internal/pace"
@@ -186,9 +185,6 @@ func (c *Client) newWant(ctx context.Context, write, read []string, ttl time.Dur
 	if w.set, err = c.newKeySet(write, read); err != nil {
 		return w, err
 	}
-	if err := c.checkSize(w.set, opt); err != nil {
-		return w, err
-	}
 	if err := c.placement.check(w.set); err != nil {
 		return w, err
 	}
@@ -202,9 +198,8 @@ func (c *Client) newWant(ctx context.Context, write, read []string, ttl time.Dur
 		return w, err
 	}
 	metadata := cmp.Or(opt.Metadata, c.metadata)
-	if len(metadata) > c.maxMetadata {
-		return w, fmt.Errorf("%w: it has %s, the limit is %s (see WithMaxMetadata)",
-			ErrInvalidMetadata, count.Of(len(metadata), "byte"), count.Number(c.maxMetadata))
+	if len(metadata) > mostMetadata {
+		return w, fmt.Errorf("%w: it has %d bytes, the limit is %d", ErrInvalidMetadata, len(metadata), mostMetadata)
 	}
 	id, err := ownerOf(ctx)
 	if err != nil {
@@ -213,9 +208,6 @@ func (c *Client) newWant(ctx context.Context, write, read []string, ttl time.Dur
 	w.value = proto.EncodeValue(token, id, metadata)
 	if w.pending = opt.Watchdog && inctx.IsCandidate(ctx); w.pending {
 		w.value = proto.EncodeCandidate(token, id, metadata) + inctx.Pending
-	}
-	if err := c.checkMetadata(w.set, w.value); err != nil {
-		return w, err
 	}
 	if err := checkTimes(opt); err != nil {
 		return w, err

@@ -17,12 +17,7 @@ import (
 const (
 	defaultMaxKeys = 1000
 	mostKeys       = 10000 // they hold the server for about 15 ms if they are free, and to be written
-	// largeSet is up to how many keys nothing that is done with a set holds the server for more than 50 ms: with
-	// numbers, where sets overlap or somebody is dropped, that takes up to 20 µs a key.
-	largeSet = 2500
-	// largeValues is up to how many bytes of metadata at all its keys together that holds: it takes 3 ms for a MiB.
-	largeValues        = largeSet * defaultMaxMetadata
-	defaultMaxMetadata = 4 << 10
+	mostMetadata   = 4 << 10
 )
 
 // A ClientOption changes a default of [New].
@@ -64,8 +59,8 @@ func WithHooks(hooks ...Hooks) ClientOption {
 }
 
 // WithMaxKeys sets how many keys a set may have, from 1 to 10 000. A number outside of that counts
-// as the nearest one inside. The server does nothing else while it works on a set. For ten thousand
-// keys that takes, on a machine of today, some
+// as the nearest one inside. The server does nothing else while it works on a set: up to 50 ms for
+// 2 500 keys, whatever is done with them. For ten thousand keys that takes, on a machine of today, some
 //
 //   - 15 ms to obtain them if they are free, and 10 ms to release them;
 //   - 25 to 35 ms to obtain or release them as read keys, or with [Options.Fenced];
@@ -73,24 +68,9 @@ func WithHooks(hooks ...Hooks) ClientOption {
 //   - 50 ms to hand them over to somebody who waits for the same set, and two or three times as long
 //     where the sets overlap, are mixed, or somebody is dropped.
 //
-// Metadata comes on top, 3 ms for each megabyte that is stored at all keys together. So sets of more
-// than 2 500 keys are refused if they are read, fenced, to be waited for in line, or to be obtained
-// with [Options.Intent]; so are those with more than 10 240 000 bytes of metadata: see [WithLargeSets]. Default: 1 000.
+// Metadata comes on top, 3 ms for each megabyte that is stored at all keys together. Default: 1 000.
 func WithMaxKeys(n int) ClientOption {
 	return func(c *Client) { c.maxKeys = min(max(n, 1), mostKeys) }
-}
-
-// WithLargeSets allows what may keep the server busy for more than 50 ms at once, as [WithMaxKeys]
-// says: sets of more than 2 500 keys with [Options.Queue], [Options.Fenced], [Options.Intent], or
-// with read keys; [Lock.Downgrade] of a set that large; and sets whose metadata has, at all keys together, more than 10 240 000
-// bytes, which is 4 096 bytes at each of 2 500 keys. Default: they are refused before anything is
-// sent, with [ErrInvalidKeys], and for their metadata with [ErrInvalidMetadata].
-func WithLargeSets() ClientOption { return func(c *Client) { c.largeSets = true } }
-
-// WithMaxMetadata sets how many bytes of metadata a lock may have. They are stored with each key of
-// the set. An owner id comes on top of them: see [WithOwner]. Default: 4 096.
-func WithMaxMetadata(bytes int) ClientOption {
-	return func(c *Client) { c.maxMetadata = max(bytes, 0) }
 }
 
 // WithoutBatching makes the client send each command by itself, at once. Default: commands that are
@@ -268,34 +248,6 @@ type Options struct {
 	// half as much again as a plain Obtain costs the server. After every restart, even one that
 	// kept the data, nothing can be locked for that time. Default: 0, the uptime is not asked.
 	MinUptime time.Duration
-}
-
-// checkSize refuses a set that would keep the server busy for too long.
-func (c *Client) checkSize(set keySet, opt *Options) error {
-	switch {
-	case opt.Queue:
-		return c.checkLarge(set, "with Queue")
-	case opt.Fenced:
-		return c.checkLarge(set, "with Fenced")
-	case opt.Intent && set.write > 0:
-		return c.checkLarge(set, "with Intent")
-	case set.reads() > 0:
-		return c.checkReads(set)
-	}
-	return nil
-}
-
-// checkReads does so for a set of which keys are read.
-func (c *Client) checkReads(set keySet) error { return c.checkLarge(set, "with read keys") }
-
-func (c *Client) checkLarge(set keySet, which string) error { return c.checkUpTo(largeSet, set, which) }
-
-func (c *Client) checkUpTo(most int, set keySet, which string) error {
-	if len(set.keys) <= most || c.largeSets {
-		return nil
-	}
-	return fmt.Errorf("%w: a set of %d keys %s may keep the server busy for more than 50 ms, the limit is %d (see WithLargeSets)",
-		ErrInvalidKeys, len(set.keys), which, most)
 }
 
 // checkServer checks what the options ask of the server.

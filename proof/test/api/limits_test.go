@@ -24,7 +24,7 @@ func TestMostKeys(t *testing.T) {
 	t.Parallel()
 	for n, opts := range map[int][]redislock.ClientOption{
 		1000:  nil,
-		10000: {redislock.WithMaxKeys(10000), redislock.WithLargeSets()},
+		10000: {redislock.WithMaxKeys(10000)},
 	} {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			t.Parallel()
@@ -68,79 +68,6 @@ func TestMostKeys(t *testing.T) {
 				return w.Client.Attach(world.Numbered(t.Name(), n+1), "token").Release(t.Context())
 			})
 		})
-	}
-}
-
-// A set that may keep the server busy for more than 50 ms is refused before anything is sent, unless WithLargeSets
-// allows it. The error says what is in the way, and what allows it.
-func TestLargeSets(t *testing.T) {
-	t.Parallel()
-	const most = 2500
-	w := world.New(t, redistest.Shared(t, redistest.Redis), redislock.WithMaxKeys(10000))
-	keys := world.Numbered(t.Name(), most+1)
-	for _, large := range []struct {
-		why    string
-		obtain func(keys []string) (*redislock.Lock, error)
-	}{
-		{"Queue", func(keys []string) (*redislock.Lock, error) {
-			return w.Client.Obtain(t.Context(), keys, world.Long, world.Queue())
-		}},
-		{"Fenced", func(keys []string) (*redislock.Lock, error) {
-			return w.Client.Obtain(t.Context(), keys, world.Long, &redislock.Options{Fenced: true})
-		}},
-		{"Intent", func(keys []string) (*redislock.Lock, error) {
-			return w.Client.Obtain(t.Context(), keys, world.Long, &redislock.Options{Intent: true})
-		}},
-		{"read keys", func(keys []string) (*redislock.Lock, error) {
-			return w.Client.ObtainRead(t.Context(), keys, world.Long, nil)
-		}},
-		{"read keys", func(keys []string) (*redislock.Lock, error) {
-			return w.Client.ObtainMixed(t.Context(), keys[1:], keys[:1], world.Long, nil)
-		}},
-	} {
-		world.WantUnsent(t, w.RDB, redislock.ErrInvalidKeys, func() error {
-			_, err := large.obtain(keys)
-			if text := fmt.Sprint(err); !strings.Contains(text, large.why) || !strings.Contains(text, "WithLargeSets") {
-				t.Errorf("got error %v, want one that names %s and WithLargeSets", err, large.why)
-			}
-			return err
-		})
-		lock := check.Must[*redislock.Lock](t)(large.obtain(keys[:most]))
-		check.NoError(t, lock.Release(t.Context()))
-	}
-	lock := check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), keys, world.Long, nil))
-	world.WantUnsent(t, w.RDB, redislock.ErrInvalidKeys, func() error { return lock.Downgrade(t.Context()) })
-	check.NoError(t, lock.Release(t.Context()))
-}
-
-// So is a set of which a refusal would name too much, or of which too much would be stored.
-func TestLargeAnswers(t *testing.T) {
-	t.Parallel()
-	w := world.New(t, redistest.Shared(t, redistest.Redis), redislock.WithMaxKeys(10000))
-	large := world.NewClient(t, w.RDB, redislock.WithMaxKeys(10000), redislock.WithLargeSets())
-	keys := world.Numbered(t.Name(), 2501)
-	for _, c := range []struct {
-		opt  redislock.Options
-		most int // keys
-		want error
-		why  string
-	}{
-		{redislock.Options{Metadata: strings.Repeat("x", 4096)}, 2500, redislock.ErrInvalidMetadata, "4096 bytes at each of 2501 keys"},
-	} {
-		world.WantUnsent(t, w.RDB, c.want, func() error {
-			_, err := w.Client.Obtain(t.Context(), keys[:c.most+1], world.Long, &c.opt)
-			if text := fmt.Sprint(err); !strings.Contains(text, c.why) || !strings.Contains(text, "WithLargeSets") {
-				t.Errorf("got error %v, want one that says %s and names WithLargeSets", err, c.why)
-			}
-			return err
-		})
-		for _, allowed := range []struct {
-			client *redislock.Client
-			keys   []string
-		}{{w.Client, keys[:c.most]}, {large, keys}} {
-			lock := check.Must[*redislock.Lock](t)(allowed.client.Obtain(t.Context(), allowed.keys, world.Long, &c.opt))
-			check.NoError(t, lock.Release(t.Context()))
-		}
 	}
 }
 

@@ -319,7 +319,7 @@ func TestKeyPrefixOfManyKeys(t *testing.T) {
 	t.Parallel()
 	const n = 10000
 	w := world.New(t, redistest.Shared(t, redistest.Redis))
-	short := w.Prefixed(t, redislock.WithMaxKeys(n), redislock.WithLargeSets())
+	short := w.Prefixed(t, redislock.WithMaxKeys(n))
 	keys, names := make([]string, n), make([]string, n)
 	for i := range keys {
 		keys[i], names[i] = fmt.Sprint(i), w.Key(fmt.Sprint(i))

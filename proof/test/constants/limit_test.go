@@ -23,8 +23,7 @@ func TestLimits(t *testing.T) {
 	t.Cleanup(func() { _ = rdb.Close() })
 	client := world.NewClient(t, rdb)
 	wide := world.NewClient(t, rdb, redislock.WithMaxKeys(1<<20))
-	large := world.NewClient(t, rdb, redislock.WithMaxKeys(1<<20), redislock.WithLargeSets())
-	nodes, err := quorum.New([]*redislock.Client{client, wide, large})
+	nodes, err := quorum.New([]*redislock.Client{client, wide})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,13 +43,11 @@ func TestLimits(t *testing.T) {
 		most int
 		try  func(n int) error
 	}{
-		"keys":                    {1000, func(n int) error { return keys(client, n, nil) }},
-		"keys with WithMaxKeys":   {10000, func(n int) error { return keys(wide, n, nil) }},
-		"keys in line":            {2500, func(n int) error { return keys(wide, n, world.Queue()) }},
-		"keys with WithLargeSets": {10000, func(n int) error { return keys(large, n, world.Queue()) }},
-		"metadata":                {4096, func(n int) error { return with(redislock.Options{Metadata: x(n)}) }},
-		"token":                   {512, func(n int) error { return with(redislock.Options{Token: x(n)}) }},
-		"name":                    {128, func(n int) error { return with(redislock.Options{Name: x(n)}) }},
+		"keys":                  {1000, func(n int) error { return keys(client, n, nil) }},
+		"keys with WithMaxKeys": {10000, func(n int) error { return keys(wide, n, nil) }},
+		"metadata":              {4096, func(n int) error { return with(redislock.Options{Metadata: x(n)}) }},
+		"token":                 {512, func(n int) error { return with(redislock.Options{Token: x(n)}) }},
+		"name":                  {128, func(n int) error { return with(redislock.Options{Name: x(n)}) }},
 		"ttl": {year, func(n int) error {
 			_, err := client.Obtain(ctx, []string{"k"}, time.Duration(n), nil)
 			return err

@@ -81,7 +81,7 @@ func TestQueueManyKeys(t *testing.T) {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			t.Parallel()
 			s := redistest.Start(t, redistest.Redis)
-			w := world.New(t, s, redislock.WithMaxKeys(n), redislock.WithLargeSets())
+			w := world.New(t, s, redislock.WithMaxKeys(n))
 			w.Prefix = "k"
 			keys := world.Numbered(w.Key(""), n)
 			last := keys[n-1]

@@ -184,7 +184,7 @@ func TestLeaveManyKeys(t *testing.T) {
 	t.Parallel()
 	const n = 10000
 	s := redistest.Start(t, redistest.Redis)
-	w := world.New(t, s, redislock.WithMaxKeys(n), redislock.WithLargeSets())
+	w := world.New(t, s, redislock.WithMaxKeys(n))
 	ctx, keys := t.Context(), world.Numbered("k", n)
 	for name, c := range map[string]struct {
 		write, read []string

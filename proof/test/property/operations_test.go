@@ -73,8 +73,8 @@ func newRun(t *testing.T, rdb *redis.Client, tokens string, many int) *run {
 			r.owners[r.tokens[token]] = token
 		}
 	}
-	r.client = world.NewClient(t, rdb, redislock.WithMaxKeys(len(r.keys)), redislock.WithLargeSets())
-	r.other = world.NewClient(t, rdb, redislock.WithMaxKeys(len(r.keys)), redislock.WithLargeSets())
+	r.client = world.NewClient(t, rdb, redislock.WithMaxKeys(len(r.keys)))
+	r.other = world.NewClient(t, rdb, redislock.WithMaxKeys(len(r.keys)))
 	r.loseAnswers()
 	return r
 }

@@ -72,7 +72,7 @@ func TestScriptDropsSome(t *testing.T) {
 func TestRefusalReadsSome(t *testing.T) {
 	t.Parallel()
 	const keysOfSet, chunk = 5000, 1000
-	c := newCounted(t, redislock.WithMaxKeys(keysOfSet), redislock.WithLargeSets())
+	c := newCounted(t, redislock.WithMaxKeys(keysOfSet))
 	keys := numbered("key ", keysOfSet)
 	value := "somebody|" + strings.Repeat("x", 4096)
 	for name, held := range map[string][]string{"all": keys, "from the third on": keys[2:], "the last ones": keys[chunk*3+5:]} {
