@@ -196,6 +196,7 @@ local function take_out(set, j, entry, i)
   set.fronts[j] = nil
   if redis.pcall('zrem', KEYS[set.n + j], text) ~= 1 then -- it is no line, or has another text
     leave_line(set, j, entry.id, entry.place)
+    set.heads[j] = nil
   end
 end
 

@@ -57,6 +57,18 @@ func TestScriptsAreAsTheModel(t *testing.T) {
 	}
 }
 
+// Courses on which the servers once did not do the same, which the first seeds do not come across.
+func TestCoursesThatDiffered(t *testing.T) {
+	t.Parallel()
+	s := newScriptServer(t, redistest.Redis)
+	for _, seed := range []uint64{
+		1795701636249993405, // a line and a hash of fencing numbers that are none
+		1795701934485466675, // a waiter that nobody hears is dropped from a line in which it was written anew
+	} {
+		compare(t, s, seed, &met{})
+	}
+}
+
 // compare plays one course, and reports whether the servers do the same. If not it shows the shortest course on which they differ as well.
 func compare(t *testing.T, s *scriptServer, seed uint64, seen *met) (same bool) {
 	t.Helper()
