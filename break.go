@@ -40,7 +40,7 @@ func (b Broken) String() string {
 //
 // The reason is told to those holders, and logged; it may be empty, and has up to 1 024 bytes. The
 // keys are those of one set, as for [Client.Obtain], with the same errors. If a key holds something
-// that is no lock the error is an [ErrInvalidKeys] that names it, and no key is broken.
+// that is no lock the error is an [ErrInvalid] that names it, and no key is broken.
 //
 // A Break is done once at most, however late its request arrives, and however often it was sent:
 // it does not take the keys from their next owner as well. If ctx ends or no answer comes the error
@@ -108,7 +108,7 @@ func (c *Client) setToBreak(keys []string, reason string) (set keySet, err error
 		return set, wire.ErrClosed
 	}
 	if len(reason) > maxReason {
-		return set, fmt.Errorf("invalid reason: it has %s, the limit is %s", count.Of(len(reason), "byte"), count.Number(maxReason))
+		return set, invalid("reason", "it has %s, the limit is %s", count.Of(len(reason), "byte"), count.Number(maxReason))
 	}
 	if set, err = c.newKeySet(keys, nil); err != nil {
 		return set, err
@@ -177,5 +177,5 @@ func notALock(conflict *ConflictError) error {
 	if conflict.TTL < 0 {
 		without = " without a TTL"
 	}
-	return fmt.Errorf("%w: %q is foreign: it holds a %s%s that is no lock", ErrInvalidKeys, conflict.Key, conflict.Type, without)
+	return invalid("keys", "%q is foreign: it holds a %s%s that is no lock", conflict.Key, conflict.Type, without)
 }

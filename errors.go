@@ -51,15 +51,29 @@ var (
 	// ErrCrossSlot says that the keys of the set are not in one slot of a Cluster, or that they are
 	// not certain to be on one shard of a Ring. Hash tags bring keys together: "{order:7}:stock".
 	ErrCrossSlot = errors.New("keys are not in one slot")
-	// ErrInvalidKeys says that the set is empty or too large, or has an empty key.
-	ErrInvalidKeys = errors.New("invalid keys")
-	// ErrInvalidTTL says that a ttl is less than 1 ms, or more than 365 days.
-	ErrInvalidTTL = errors.New("invalid ttl")
-	// ErrInvalidToken says that a token is empty, too long, or contains '|'.
-	ErrInvalidToken = errors.New("invalid token")
-	// ErrInvalidMetadata says that metadata is too long, or that [WithOwner] was given what is no id.
-	ErrInvalidMetadata = errors.New("invalid metadata")
+	// ErrInvalid says that an argument is refused, and that nothing was done. The error is an
+	// [*InvalidError], which says which one.
+	ErrInvalid = errors.New("invalid argument")
 )
+
+// An InvalidError says which argument of a call is invalid, and why. It is an [ErrInvalid]. [errors.Is]
+// finds one without a Reason in every other one of the same Argument.
+type InvalidError struct {
+	Argument string // "keys", "ttl", "token", "metadata", "reason", or the name of one of the [Options]
+	Reason   string
+}
+
+func (e *InvalidError) Error() string { return "invalid " + e.Argument + ": " + e.Reason }
+
+// Is reports whether target is [ErrInvalid], or an InvalidError of the same Argument without a Reason.
+func (e *InvalidError) Is(target error) bool {
+	other, ok := target.(*InvalidError)
+	return target == ErrInvalid || ok && other.Argument == e.Argument && other.Reason == ""
+}
+
+func invalid(argument, format string, args ...any) error {
+	return &InvalidError{argument, fmt.Sprintf(format, args...)}
+}
 
 // A Mode says how a key is held, or why it cannot be had.
 type Mode string

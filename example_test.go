@@ -161,7 +161,7 @@ func ExampleNew() {
 	defer client.Close()
 
 	_, err := client.Obtain(context.Background(), []string{"a", "b", "c"}, time.Second, nil)
-	fmt.Println(errors.Is(err, redislock.ErrInvalidKeys))
+	fmt.Println(errors.Is(err, &redislock.InvalidError{Argument: "keys"}))
 	// Output: true
 }
 

@@ -100,7 +100,7 @@ func (c *Client) Inspect(ctx context.Context, keys []string) ([]KeyState, error)
 	calls := make([]*call, len(keys))
 	for i, key := range keys {
 		if key == "" {
-			return nil, fmt.Errorf("redislock: inspect: %w: key %d is empty", ErrInvalidKeys, i)
+			return nil, fmt.Errorf("redislock: inspect: %w", invalid("keys", "key %d is empty", i))
 		}
 		key = c.RedisKey(key)
 		r := new(call)

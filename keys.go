@@ -40,14 +40,13 @@ func (c *Client) newKeySet(write, read []string) (keySet, error) {
 	}
 	switch {
 	case len(s.keys) == 0:
-		return s, fmt.Errorf("%w: the set is empty", ErrInvalidKeys)
+		return s, invalid("keys", "the set is empty")
 	case len(s.keys) > c.maxKeys:
-		return s, fmt.Errorf("%w: the set has %d keys, the limit is %d (see WithMaxKeys)",
-			ErrInvalidKeys, len(s.keys), c.maxKeys)
+		return s, invalid("keys", "the set has %d keys, the limit is %d (see WithMaxKeys)", len(s.keys), c.maxKeys)
 	}
 	for i, key := range s.keys {
 		if key == "" {
-			return s, fmt.Errorf("%w: key %d of the set is empty", ErrInvalidKeys, i)
+			return s, invalid("keys", "key %d of the set is empty", i)
 		}
 		s.keys[i] = c.RedisKey(key)
 	}
@@ -125,7 +124,7 @@ func (s keySet) split(keys []string) (part, rest keySet, err error) {
 	}
 	for _, key := range keys {
 		if wanted[key] {
-			return part, rest, fmt.Errorf("%w: %q is not in the set", ErrInvalidKeys, key)
+			return part, rest, invalid("keys", "%q is not in the set", key)
 		}
 	}
 	return part, rest, nil

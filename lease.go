@@ -310,8 +310,8 @@ func (l *Lock) convert(ctx context.Context, name string, writes bool) error {
 	op := &leasing{name: name, ttl: l.ttl}
 	l.mu.Unlock()
 	if op.ttl == 0 {
-		return fmt.Errorf("redislock: %s %s: %w: an attached lock has none before a Refresh",
-			name, l.snapshot(), ErrInvalidTTL)
+		return fmt.Errorf("redislock: %s %s: %w",
+			name, l.snapshot(), invalid("ttl", "an attached lock has none before a Refresh"))
 	}
 	op.call = func(set keySet) *call {
 		c := new(call)

@@ -22,11 +22,11 @@ const maxToken = proto.MaxToken
 func checkToken(token string) error {
 	switch {
 	case token == "":
-		return fmt.Errorf("%w: it is empty", ErrInvalidToken)
+		return invalid("token", "it is empty")
 	case strings.Contains(token, proto.Separator):
-		return fmt.Errorf("%w: it contains %q, which ends a token in Redis", ErrInvalidToken, proto.Separator)
+		return invalid("token", "it contains %q, which ends a token in Redis", proto.Separator)
 	case len(token) > maxToken:
-		return fmt.Errorf("%w: it has %d bytes, the limit is %d", ErrInvalidToken, len(token), maxToken)
+		return invalid("token", "it has %d bytes, the limit is %d", len(token), maxToken)
 	}
 	return nil
 }

@@ -199,7 +199,7 @@ func (c *Client) newWant(ctx context.Context, write, read []string, ttl time.Dur
 	}
 	metadata := cmp.Or(opt.Metadata, c.metadata)
 	if len(metadata) > mostMetadata {
-		return w, fmt.Errorf("%w: it has %d bytes, the limit is %d", ErrInvalidMetadata, len(metadata), mostMetadata)
+		return w, invalid("metadata", "it has %d bytes, the limit is %d", len(metadata), mostMetadata)
 	}
 	id, err := ownerOf(ctx)
 	if err != nil {

@@ -254,9 +254,9 @@ type Options struct {
 func (c *Client) checkServer(opt *Options) error {
 	switch {
 	case opt.Replicas < 0:
-		return fmt.Errorf("invalid Replicas: %d", opt.Replicas)
+		return invalid("Replicas", "%d", opt.Replicas)
 	case opt.MinUptime < 0 || opt.MinUptime > maxTTL:
-		return fmt.Errorf("invalid MinUptime: %s is not between 0 and %s", opt.MinUptime, maxTTL)
+		return invalid("MinUptime", "%s is not between 0 and %s", opt.MinUptime, maxTTL)
 	}
 	asks := ""
 	switch {
@@ -280,7 +280,7 @@ const (
 // checkTTL rounds a ttl up to whole milliseconds, if it is one that a lock can have.
 func checkTTL(ttl time.Duration) (time.Duration, error) {
 	if err := clock.CheckTTL(ttl); err != nil {
-		return 0, fmt.Errorf("%w: %w", ErrInvalidTTL, err)
+		return 0, invalid("ttl", "%v", err)
 	}
 	return (ttl + minTTL - 1).Truncate(minTTL), nil
 }

@@ -2,7 +2,6 @@ package redislock
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/seed-14de3678/redislock/internal/count"
 	"github.com/seed-14de3678/redislock/internal/owners"
@@ -26,7 +25,7 @@ type ownerKey struct{}
 // no secret, and gives no rights: it is no token.
 //
 // An id has 1 to 64 bytes of printable ASCII, without spaces, '|', '=' and '"'. With another id every
-// Obtain under the context fails with an [ErrInvalidMetadata], before anything is sent. An id in ctx is
+// Obtain under the context fails with an [ErrInvalid], before anything is sent. An id in ctx is
 // replaced by the new one.
 func WithOwner(ctx context.Context, id string) context.Context {
 	return context.WithValue(ctx, ownerKey{}, id)
@@ -46,8 +45,8 @@ func NewOwnerID() string { return owners.NewID()[:ownerLength] }
 func ownerOf(ctx context.Context) (string, error) {
 	id, has := ctx.Value(ownerKey{}).(string)
 	if has && !proto.IsOwnerID(id) {
-		return "", fmt.Errorf("%w: the owner id of WithOwner has %s, it may have 1 to %d of printable ASCII without "+
-			"spaces, '|', '=' and '\"'", ErrInvalidMetadata, count.Of(len(id), "byte"), proto.MostOwner)
+		return "", invalid("metadata", "the owner id of WithOwner has %s, it may have 1 to %d of printable ASCII without "+
+			"spaces, '|', '=' and '\"'", count.Of(len(id), "byte"), proto.MostOwner)
 	}
 	return id, nil
 }

@@ -87,7 +87,7 @@ func saidAgain(set keySet, over error) error {
 // other keys stay as they are, under their token, their lease and their fencing number, and from
 // then on they alone are the lock. If the call names all keys that are left, it is a Release.
 //
-// If a key is not in the set the error is an [ErrInvalidKeys]; if the lock was released or lost it
+// If a key is not in the set the error is an [ErrInvalid]; if the lock was released or lost it
 // is an [ErrLockNotHeld]. In both cases nothing is done. Otherwise the errors are those of Release,
 // and so is what happens when ctx has ended. These errors concern only the keys that were to be
 // freed, which are not a part of the lock any more.
@@ -96,7 +96,7 @@ func (l *Lock) ReleaseKeys(ctx context.Context, keys []string) (err error) {
 		return fmt.Errorf("redislock: release: %w", err)
 	}
 	if len(keys) == 0 {
-		return fmt.Errorf("redislock: release: %w: none are named", ErrInvalidKeys)
+		return fmt.Errorf("redislock: release: %w", invalid("keys", "none are named"))
 	}
 	began := clock.Now()
 	p, all, err := l.takeOut(keys)

@@ -1,7 +1,6 @@
 package redislock
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -31,11 +30,13 @@ const mostName = 128
 
 // checkTimes checks what the options say of the Obtain itself, and Redis is not told.
 func checkTimes(opt *Options) error {
-	err := cmp.Or(clock.CheckTime("Wait", opt.Wait, time.Microsecond), clock.CheckTime("HoldAtLeast", opt.HoldAtLeast, time.Millisecond))
-	if err == nil && len(opt.Name) > mostName {
-		err = fmt.Errorf("invalid Name: it has %s, the limit is %d", count.Of(len(opt.Name), "byte"), mostName)
+	if name, why := clock.CheckTimes(opt.Wait, opt.HoldAtLeast); why != "" {
+		return &InvalidError{name, why}
 	}
-	return err
+	if len(opt.Name) > mostName {
+		return invalid("Name", "it has %d bytes, the limit is %d", len(opt.Name), mostName)
+	}
+	return nil
 }
 
 // strategyOf returns how an Obtain with these options asks again; nil if it asks once.

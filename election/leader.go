@@ -90,7 +90,7 @@ func checkNodes(key string, nodes []*redislock.Client) error {
 		return errNoNodes
 	}
 	if key == "" {
-		return fmt.Errorf("%w: the key is empty", redislock.ErrInvalidKeys)
+		return &redislock.InvalidError{Argument: "keys", Reason: "the key is empty"}
 	}
 	for i, node := range nodes {
 		if node == nil {

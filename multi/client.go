@@ -1,7 +1,6 @@
 package multi
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -85,10 +84,10 @@ func (o *obtaining) prepare(hooks redislock.Hooks, parts []Part) error {
 	case opt.Queue && !opt.Watchdog:
 		return errors.New("option Queue needs Watchdog: what is held has to be renewed while the rest is waited for")
 	}
-	err := cmp.Or(clock.CheckTime("Wait", o.opt.Wait, time.Microsecond), clock.CheckTime("HoldAtLeast", o.opt.HoldAtLeast, time.Millisecond))
-	if err != nil {
-		return err
+	if name, why := clock.CheckTimes(o.opt.Wait, o.opt.HoldAtLeast); why != "" {
+		return &redislock.InvalidError{Argument: name, Reason: why}
 	}
+	var err error
 	if o.parts, err = arrange(parts); err != nil {
 		return err
 	}

@@ -136,7 +136,7 @@ func (l *Lock) Refresh(ctx context.Context, ttl time.Duration) error {
 		return fmt.Errorf("multi: refresh: %w", redislock.ErrLockNotHeld)
 	}
 	if err := clock.CheckTTL(ttl); err != nil {
-		return fmt.Errorf("multi: refresh: %w: %w", redislock.ErrInvalidTTL, err)
+		return fmt.Errorf("multi: refresh: %w", invalid("ttl", "%v", err))
 	}
 	began := l.events.now()
 	err := l.each(func(_ int, lock *redislock.Lock) error { return lock.Refresh(ctx, ttl) })

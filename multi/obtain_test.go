@@ -250,20 +250,20 @@ func TestArguments(t *testing.T) {
 		is    error
 		text  string
 	}{
-		{name: "no parts", is: redislock.ErrInvalidKeys},
-		{name: "no keys", parts: []multi.Part{part(one, "a", "k"), part(two, "b")}, is: redislock.ErrInvalidKeys, text: "parts[1] has none"},
-		{name: "empty key", parts: []multi.Part{part(one, "a", "k"), part(two, "b", "l", "")}, is: redislock.ErrInvalidKeys, text: "part 2 of 2"},
-		{name: "too many keys", parts: []multi.Part{part(one, "a", "k"), part(small, "b", "1", "2", "3")}, is: redislock.ErrInvalidKeys, text: `"1" and 2 more at "b"`},
+		{name: "no parts", is: &redislock.InvalidError{Argument: "keys"}},
+		{name: "no keys", parts: []multi.Part{part(one, "a", "k"), part(two, "b")}, is: &redislock.InvalidError{Argument: "keys"}, text: "parts[1] has none"},
+		{name: "empty key", parts: []multi.Part{part(one, "a", "k"), part(two, "b", "l", "")}, is: &redislock.InvalidError{Argument: "keys"}, text: "part 2 of 2"},
+		{name: "too many keys", parts: []multi.Part{part(one, "a", "k"), part(small, "b", "1", "2", "3")}, is: &redislock.InvalidError{Argument: "keys"}, text: `"1" and 2 more at "b"`},
 		{name: "no client", parts: []multi.Part{part(one, "a", "k"), part(nil, "b", "k")}, text: "parts[1] has no Client"},
 		{name: "one place for two clients", parts: []multi.Part{part(one, "a", "k"), part(two, "a", "l")}, text: `"a" has two Clients`},
 		{name: "two places for one client", parts: []multi.Part{part(one, "a", "k"), part(one, "b", "l")}, text: `"a" and "b"`},
 		{name: "no place", parts: []multi.Part{part(one, "a", "k"), part(two, "", "l")}, text: "needs a Place"},
 		{name: "no places", parts: []multi.Part{part(one, "", "k"), part(two, "", "l")}, text: "Place of its own"},
-		{name: "a key in two parts", parts: []multi.Part{part(one, "", "k", "l"), {Client: one, Read: []string{"m", "l"}}}, is: redislock.ErrInvalidKeys, text: `"l" is in parts[0] and in parts[1]`},
+		{name: "a key in two parts", parts: []multi.Part{part(one, "", "k", "l"), {Client: one, Read: []string{"m", "l"}}}, is: &redislock.InvalidError{Argument: "keys"}, text: `"l" is in parts[0] and in parts[1]`},
 		{name: "intent", opt: &redislock.Options{Intent: true}, is: errors.ErrUnsupported},
 		{name: "queue without watchdog", opt: &redislock.Options{Queue: true}, text: "Queue needs Watchdog"},
-		{name: "ttl", ttl: -1, is: redislock.ErrInvalidTTL},
-		{name: "token", opt: &redislock.Options{Token: "a|b"}, is: redislock.ErrInvalidToken},
+		{name: "ttl", ttl: -1, is: &redislock.InvalidError{Argument: "ttl"}},
+		{name: "token", opt: &redislock.Options{Token: "a|b"}, is: &redislock.InvalidError{Argument: "token"}},
 	} {
 		if test.opt != nil || test.ttl != 0 {
 			test.parts = []multi.Part{part(one, "a", "k"), part(two, "b", "k")}

@@ -91,7 +91,7 @@ func BySlot(client *redislock.Client, write, read []string) []Part {
 // both, the first would hold a and stand behind the second for b, and the second wait for a.
 func arrange(given []Part) ([]Part, error) {
 	if len(given) == 0 {
-		return nil, fmt.Errorf("%w: there are no parts", redislock.ErrInvalidKeys)
+		return nil, invalid("keys", "there are no parts")
 	}
 	if err := errors.Join(checkClients(given), checkKeys(given)); err != nil {
 		return nil, err
@@ -182,12 +182,12 @@ func checkKeys(parts []Part) error {
 	seen := make(map[of]int)
 	for i, p := range parts {
 		if len(p.Write)+len(p.Read) == 0 {
-			return fmt.Errorf("%w: parts[%d] has none", redislock.ErrInvalidKeys, i)
+			return invalid("keys", "parts[%d] has none", i)
 		}
 		for _, keys := range [][]string{p.Write, p.Read} {
 			for _, key := range keys {
 				if other, ok := seen[of{p.Client, key}]; ok && other != i {
-					return fmt.Errorf("%w: %q is in parts[%d] and in parts[%d]", redislock.ErrInvalidKeys, key, other, i)
+					return invalid("keys", "%q is in parts[%d] and in parts[%d]", key, other, i)
 				}
 				seen[of{p.Client, key}] = i
 			}
@@ -201,7 +201,7 @@ func checkKeys(parts []Part) error {
 // or what is wrong with the keys.
 func possible(client *redislock.Client, keys []string) error {
 	err := client.Attach(keys, "nobody").Upgrade(context.Background())
-	if errors.Is(err, redislock.ErrInvalidTTL) {
+	if errors.Is(err, &redislock.InvalidError{Argument: "ttl"}) {
 		return nil
 	}
 	if why := errors.Unwrap(err); why != nil {
@@ -221,4 +221,8 @@ func name(parts []Part, i int) string {
 		text += fmt.Sprintf(" at %q", p.Place)
 	}
 	return fmt.Sprintf("part %d of %d, %s", i+1, len(parts), text)
+}
+
+func invalid(argument, format string, args ...any) error {
+	return &redislock.InvalidError{Argument: argument, Reason: fmt.Sprintf(format, args...)}
 }

@@ -39,13 +39,13 @@ func (l *Lock) Release(ctx context.Context) error {
 // that are asked first are free a little earlier. If more of [redislock.Options].HoldAtLeast is to come,
 // the parts are left for so long. If ttl is not positive, because the time until which the keys were to
 // be left has passed, Leave is a Release. The errors are those of Release. A ttl of more than 365 days is
-// a [redislock.ErrInvalidTTL]; then the lock stays as it is.
+// a [redislock.ErrInvalid]; then the lock stays as it is.
 func (l *Lock) Leave(ctx context.Context, ttl time.Duration) error {
 	switch {
 	case l.isNothing():
 		return fmt.Errorf("multi: leave: %w", redislock.ErrLockNotHeld)
 	case ttl > maxTTL:
-		return fmt.Errorf("multi: leave: %w: %s", redislock.ErrInvalidTTL, ttl)
+		return fmt.Errorf("multi: leave: %w", invalid("ttl", "%s is more than %s", ttl, maxTTL))
 	}
 	return l.end(ctx, "leave", max(0, ttl, l.rest()))
 }

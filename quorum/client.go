@@ -61,7 +61,7 @@ func WithNodeTimeout(d time.Duration) Option { return func(c *Client) { c.timeou
 // WithQuarantine leaves out a node that has restarted, because it may have forgotten what it held,
 // until the node has been up for longest. Then every lease that it may have forgotten is over. So no
 // lease may be longer, nor a [redislock.Options].HoldAtLeast: a greater one is a
-// [redislock.ErrInvalidTTL]. Every Client of the same servers needs the same quarantine, in every
+// [redislock.ErrInvalid]. Every Client of the same servers needs the same quarantine, in every
 // process. The package comment says what it costs. It is done by [redislock.Options].MinUptime, which
 // Redis clients of a type of their own do not have. Default: no quarantine.
 func WithQuarantine(longest time.Duration) Option {
@@ -122,7 +122,7 @@ func useless(node *redislock.Client) error {
 // most often Upgrade has only that to say.
 func uselessLock(attached *redislock.Lock) error {
 	err := attached.Upgrade(context.Background())
-	if errors.Is(err, redislock.ErrInvalidTTL) {
+	if errors.Is(err, &redislock.InvalidError{Argument: "ttl"}) {
 		return nil
 	}
 	return errors.Unwrap(err) // nobody has asked for an upgrade
@@ -214,9 +214,9 @@ func (c *Client) checkTTL(ttl time.Duration) error {
 	err := clock.CheckTTL(ttl)
 	switch {
 	case err != nil:
-		return fmt.Errorf("%w: %w", redislock.ErrInvalidTTL, err)
+		return &redislock.InvalidError{Argument: "ttl", Reason: err.Error()}
 	case c.longest > 0 && ttl > c.longest:
-		return fmt.Errorf("%w: %s is longer than the quarantine of %s", redislock.ErrInvalidTTL, ttl, c.longest)
+		return invalid("ttl", "%s is longer than the quarantine of %s", ttl, c.longest)
 	}
 	return nil
 }

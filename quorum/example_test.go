@@ -180,6 +180,6 @@ func ExampleWithQuarantine() {
 	defer stop()
 
 	_, err := client.Obtain(context.Background(), []string{"stock:9"}, time.Hour, nil)
-	fmt.Println(errors.Is(err, redislock.ErrInvalidTTL))
+	fmt.Println(errors.Is(err, &redislock.InvalidError{Argument: "ttl"}))
 	// Output: true
 }

@@ -1,7 +1,6 @@
 package quorum
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -299,8 +298,7 @@ func (o *obtaining) check() error {
 	opt.Wait, opt.HoldAtLeast = 0, 0
 	opt.MinUptime = max(opt.MinUptime, o.quorum.longest)
 	if c := o.quorum; c.longest > 0 && o.holdAtLeast > c.longest {
-		return fmt.Errorf("%w: a HoldAtLeast of %s is longer than the quarantine of %s",
-			redislock.ErrInvalidTTL, o.holdAtLeast, c.longest)
+		return invalid("HoldAtLeast", "%s is longer than the quarantine of %s", o.holdAtLeast, c.longest)
 	}
 	if o.quorum.closed.Load() {
 		return errClosed
@@ -310,14 +308,20 @@ func (o *obtaining) check() error {
 
 // checkTimes refuses what the nodes would refuse if they were told.
 func checkTimes(opt *redislock.Options) error {
-	err := cmp.Or(clock.CheckTime("Wait", opt.Wait, time.Microsecond), clock.CheckTime("HoldAtLeast", opt.HoldAtLeast, time.Millisecond))
-	if err == nil && opt.Replicas < 0 {
-		err = fmt.Errorf("invalid Replicas: %d", opt.Replicas)
+	name, why := clock.CheckTimes(opt.Wait, opt.HoldAtLeast)
+	switch {
+	case why != "":
+		return &redislock.InvalidError{Argument: name, Reason: why}
+	case opt.Replicas < 0:
+		return invalid("Replicas", "%d", opt.Replicas)
+	case len(opt.Name) > mostName:
+		return invalid("Name", "it has %d bytes, the limit is %d", len(opt.Name), mostName)
 	}
-	if err == nil && len(opt.Name) > mostName {
-		err = fmt.Errorf("invalid Name: it has %s, the limit is %d", count.Of(len(opt.Name), "byte"), mostName)
-	}
-	return err
+	return nil
+}
+
+func invalid(argument, format string, args ...any) error {
+	return &redislock.InvalidError{Argument: argument, Reason: fmt.Sprintf(format, args...)}
 }
 
 // jitter makes a wait half as long or up to half as long again, but not shorter than any may be: those

@@ -80,8 +80,7 @@ func (r *round) refused() *refusal {
 
 // arguments are the errors of what is wrong with a request, whichever node is asked.
 var arguments = []error{
-	redislock.ErrInvalidKeys, redislock.ErrInvalidTTL, redislock.ErrInvalidToken,
-	redislock.ErrInvalidMetadata, redislock.ErrCrossSlot, errors.ErrUnsupported,
+	redislock.ErrInvalid, redislock.ErrCrossSlot, errors.ErrUnsupported,
 }
 
 // argument returns the error of the first node that refuses the request as such, if no other node

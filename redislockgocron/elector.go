@@ -59,7 +59,7 @@ func NewElector(candidate election.Candidate) (*Elector, error) {
 	case candidate.Client == nil:
 		return nil, errors.New("redislockgocron: the Candidate has no Client")
 	case candidate.Key == "":
-		return nil, fmt.Errorf("redislockgocron: %w: the Key of the Candidate is empty", redislock.ErrInvalidKeys)
+		return nil, fmt.Errorf("redislockgocron: %w", &redislock.InvalidError{Argument: "keys", Reason: "the Key of the Candidate is empty"})
 	}
 	if err := refusal(candidate); err != nil {
 		return nil, fmt.Errorf("redislockgocron: %w", err)

@@ -120,7 +120,7 @@ func TestServerErrors(t *testing.T) {
 			"released{NOAUTH write n once} 1", "hold.duration{NOAUTH write n once} 1 in 0s")
 		s.mini.Miniredis().SetError("")
 		_, err = s.client.Obtain(t.Context(), nil, time.Hour, nil) // refused before anybody is asked
-		check.Is(t, err, redislock.ErrInvalidKeys)
+		check.Is(t, err, &redislock.InvalidError{Argument: "keys"})
 		check.NoError(t, lock.Release(t.Context()))
 		s.want(t, "obtained{write n once} 1", "refused{NOAUTH write once} 1", "server.errors{NOAUTH obtain} 1",
 			"server.errors{NOAUTH refresh} 1", "server.errors{NOAUTH release} 1",

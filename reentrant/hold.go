@@ -164,7 +164,7 @@ func (h *Hold) TTL(ctx context.Context) (time.Duration, error) {
 // errors are those of [redislock.Lock.Refresh].
 func (h *Hold) Refresh(ctx context.Context, ttl time.Duration) error {
 	if err := clock.CheckTTL(ttl); err != nil {
-		return fmt.Errorf("reentrant: refresh %s: %w: %w", h.name(), redislock.ErrInvalidTTL, err)
+		return fmt.Errorf("reentrant: refresh %s: %w", h.name(), &redislock.InvalidError{Argument: "ttl", Reason: err.Error()})
 	}
 	if err := h.usable(); err != nil {
 		return fmt.Errorf("reentrant: refresh %s: %w", h.name(), err)

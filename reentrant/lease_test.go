@@ -163,7 +163,7 @@ func TestRefreshNeverShortens(t *testing.T) {
 				t.Errorf("got %v left, want about %v", left, 2*ttl)
 			}
 		}
-		wantIs(t, inner.Refresh(t.Context(), 0), redislock.ErrInvalidTTL)
+		wantIs(t, inner.Refresh(t.Context(), 0), &redislock.InvalidError{Argument: "ttl"})
 		noError(t, inner.Release(t.Context()))
 		wantIs(t, inner.Refresh(t.Context(), ttl), redislock.ErrLockNotHeld)
 		if err := inner.Refresh(t.Context(), ttl); errors.Is(err, redislock.ErrLockLost) {

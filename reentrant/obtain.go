@@ -1,7 +1,6 @@
 package reentrant
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -134,16 +133,16 @@ func obtain(ctx context.Context, client *redislock.Client, write, read []string,
 // check refuses what no table is needed for.
 func (r *request) check(ctx context.Context) error {
 	ttl := clock.CheckTTL(r.ttl)
-	bad := cmp.Or(clock.CheckTime("Wait", r.opt.Wait, time.Microsecond), clock.CheckTime("HoldAtLeast", r.opt.HoldAtLeast, time.Millisecond))
+	name, why := clock.CheckTimes(r.opt.Wait, r.opt.HoldAtLeast)
 	switch {
 	case len(r.write)+len(r.read) == 0:
-		return fmt.Errorf("%w: the set is empty", redislock.ErrInvalidKeys)
+		return &redislock.InvalidError{Argument: "keys", Reason: "the set is empty"}
 	case ttl != nil:
-		return fmt.Errorf("%w: %w", redislock.ErrInvalidTTL, ttl)
+		return &redislock.InvalidError{Argument: "ttl", Reason: ttl.Error()}
 	case r.opt.Token != "":
 		return fmt.Errorf("an owner has tokens of its own, Options.Token: %w", errors.ErrUnsupported)
-	case bad != nil:
-		return bad
+	case why != "":
+		return &redislock.InvalidError{Argument: name, Reason: why}
 	case ctx.Err() != nil:
 		return fmt.Errorf("%w: %w", redislock.ErrNotObtained, context.Cause(ctx))
 	}

@@ -265,11 +265,11 @@ func TestRefusedBeforeRedis(t *testing.T) {
 				want []error
 			}{
 				{"no owner", t.Context(), w.keys("a"), long, nil, []error{reentrant.ErrNoOwner}},
-				{"no keys", w.ctx, nil, long, nil, []error{redislock.ErrInvalidKeys}},
-				{"empty key", w.ctx, []string{""}, long, nil, []error{redislock.ErrInvalidKeys}},
-				{"no ttl", w.ctx, w.keys("a"), 0, nil, []error{redislock.ErrInvalidTTL}},
-				{"negative ttl", w.ctx, w.keys("a"), -1, nil, []error{redislock.ErrInvalidTTL}},
-				{"long ttl", w.ctx, w.keys("a"), 366 * 24 * time.Hour, nil, []error{redislock.ErrInvalidTTL}},
+				{"no keys", w.ctx, nil, long, nil, []error{&redislock.InvalidError{Argument: "keys"}}},
+				{"empty key", w.ctx, []string{""}, long, nil, []error{&redislock.InvalidError{Argument: "keys"}}},
+				{"no ttl", w.ctx, w.keys("a"), 0, nil, []error{&redislock.InvalidError{Argument: "ttl"}}},
+				{"negative ttl", w.ctx, w.keys("a"), -1, nil, []error{&redislock.InvalidError{Argument: "ttl"}}},
+				{"long ttl", w.ctx, w.keys("a"), 366 * 24 * time.Hour, nil, []error{&redislock.InvalidError{Argument: "ttl"}}},
 				{"token", w.ctx, w.keys("a"), long, &redislock.Options{Token: "t"}, []error{errors.ErrUnsupported}},
 				{"no replicas", w.ctx, w.keys("a"), long, &redislock.Options{Replicas: 1}, []error{errors.ErrUnsupported}},
 				{"no number", w.ctx, w.keys("a"), long, &redislock.Options{Fenced: true}, []error{errors.ErrUnsupported}},

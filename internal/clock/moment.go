@@ -85,13 +85,19 @@ func CheckTTL(ttl time.Duration) error {
 	return nil
 }
 
-// CheckTime refuses a time by its name that is negative, less than the least and not 0, or longer than any that is
-// counted.
-func CheckTime(name string, d, least time.Duration) error {
-	if d != 0 && (d < least || d > Longest) {
-		return fmt.Errorf("invalid %s: %s is neither 0 nor between %s and %s%s", name, d, least, Longest, unitOf(d, least))
+// CheckTimes looks at how long an Obtain may wait, and for how long it holds its keys at least. It returns the name of the option
+// that is negative, less than the least and not 0, or longer than any time that is counted; and why it is refused, empty if
+// none is.
+func CheckTimes(wait, holdAtLeast time.Duration) (name, why string) {
+	for _, o := range [...]struct {
+		name     string
+		d, least time.Duration
+	}{{"Wait", wait, time.Microsecond}, {"HoldAtLeast", holdAtLeast, time.Millisecond}} {
+		if o.d != 0 && (o.d < o.least || o.d > Longest) {
+			return o.name, fmt.Sprintf("%s is neither 0 nor between %s and %s%s", o.d, o.least, Longest, unitOf(o.d, o.least))
+		}
 	}
-	return nil
+	return "", ""
 }
 
 // unitOf asks for the unit of a time that is most likely a number without one.

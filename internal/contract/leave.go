@@ -68,7 +68,7 @@ func leave(t *testing.T, m Maker) {
 	})
 	m.in(t, "a time that cannot be is refused, and the lock stays", func(t *testing.T, r *rig) {
 		lock := r.obtain(t, long, nil)
-		check.Is(t, lock.(leaver).Leave(t.Context(), longest+1), redislock.ErrInvalidTTL)
+		check.Is(t, lock.(leaver).Leave(t.Context(), longest+1), &redislock.InvalidError{Argument: "ttl"})
 		r.wantHeld(t)
 		r.story.want(t, "obtained")
 		check.NoError(t, lock.Release(t.Context()))

@@ -115,9 +115,9 @@ func refresh(t *testing.T, m Maker) {
 	m.in(t, "a ttl that cannot be is refused, and nothing changes", func(t *testing.T, r *rig) {
 		lock := r.obtain(t, long, nil)
 		for _, bad := range []time.Duration{0, -1, time.Millisecond - 1, longest + 1} {
-			check.Is(t, lock.Refresh(t.Context(), bad), redislock.ErrInvalidTTL)
+			check.Is(t, lock.Refresh(t.Context(), bad), &redislock.InvalidError{Argument: "ttl"})
 			_, err := r.try(t.Context(), bad, nil)
-			check.Is(t, err, redislock.ErrInvalidTTL)
+			check.Is(t, err, &redislock.InvalidError{Argument: "ttl"})
 		}
 		r.story.want(t, "obtained")
 		r.wantLease(t, lock, long)

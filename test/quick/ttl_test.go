@@ -26,11 +26,11 @@ func TestTTLTable(t *testing.T) {
 				keys := w.Keys(ttl.String()+"a", ttl.String()+"b")
 				for _, keys := range [][]string{keys[:1], keys} {
 					if !good {
-						world.WantUnsent(t, w.RDB, redislock.ErrInvalidTTL, func() error {
+						world.WantUnsent(t, w.RDB, &redislock.InvalidError{Argument: "ttl"}, func() error {
 							_, err := w.Client.Obtain(t.Context(), keys, ttl, nil)
 							return err
 						})
-						world.WantUnsent(t, w.RDB, redislock.ErrInvalidTTL, func() error { return lock.Refresh(t.Context(), ttl) })
+						world.WantUnsent(t, w.RDB, &redislock.InvalidError{Argument: "ttl"}, func() error { return lock.Refresh(t.Context(), ttl) })
 						continue
 					}
 					obtainFor(t, w, keys, ttl)

@@ -56,15 +56,15 @@ func TestMostKeys(t *testing.T) {
 					}
 				})
 			}
-			world.WantUnsent(t, w.RDB, redislock.ErrInvalidKeys, func() error {
+			world.WantUnsent(t, w.RDB, &redislock.InvalidError{Argument: "keys"}, func() error {
 				_, err := w.Client.Obtain(t.Context(), world.Numbered(t.Name(), n+1), world.Long, nil)
 				return err
 			})
-			world.WantUnsent(t, w.RDB, redislock.ErrInvalidKeys, func() error {
+			world.WantUnsent(t, w.RDB, &redislock.InvalidError{Argument: "keys"}, func() error {
 				_, err := w.Client.ObtainMixed(t.Context(), keys, []string{"one more"}, world.Long, nil)
 				return err
 			})
-			world.WantUnsent(t, w.RDB, redislock.ErrInvalidKeys, func() error {
+			world.WantUnsent(t, w.RDB, &redislock.InvalidError{Argument: "keys"}, func() error {
 				return w.Client.Attach(world.Numbered(t.Name(), n+1), "token").Release(t.Context())
 			})
 		})
@@ -89,7 +89,7 @@ func TestBadKeysAreNotSent(t *testing.T) {
 			"attach": func(keys []string) error { return w.Client.Attach(keys, "t").Refresh(t.Context(), world.Long) },
 		} {
 			t.Run(name+"/"+mode, func(t *testing.T) {
-				world.WantUnsent(t, w.RDB, redislock.ErrInvalidKeys, func() error { return obtain(keys) })
+				world.WantUnsent(t, w.RDB, &redislock.InvalidError{Argument: "keys"}, func() error { return obtain(keys) })
 			})
 		}
 	}
@@ -154,7 +154,7 @@ func TestAnyMetadata(t *testing.T) {
 				})
 			}
 		}
-		world.WantUnsent(t, w.RDB, redislock.ErrInvalidMetadata, func() error {
+		world.WantUnsent(t, w.RDB, &redislock.InvalidError{Argument: "metadata"}, func() error {
 			_, err := w.Client.Obtain(t.Context(), w.Keys("a"), world.Long, &redislock.Options{Metadata: strings.Repeat("x", 4097)})
 			return err
 		})
@@ -166,16 +166,16 @@ func TestTokens(t *testing.T) {
 	w := world.New(t, redistest.Shared(t, redistest.Redis))
 	for name, token := range map[string]string{"separator": "a|b", "only a separator": "|", "long": strings.Repeat("x", 513)} {
 		t.Run(name, func(t *testing.T) {
-			world.WantUnsent(t, w.RDB, redislock.ErrInvalidToken, func() error {
+			world.WantUnsent(t, w.RDB, &redislock.InvalidError{Argument: "token"}, func() error {
 				_, err := w.Client.Obtain(t.Context(), w.Keys("a"), world.Long, &redislock.Options{Token: token})
 				return err
 			})
-			world.WantUnsent(t, w.RDB, redislock.ErrInvalidToken, func() error {
+			world.WantUnsent(t, w.RDB, &redislock.InvalidError{Argument: "token"}, func() error {
 				return w.Client.Attach(w.Keys("a"), token).Release(t.Context())
 			})
 		})
 	}
-	check.Is(t, w.Client.Attach(w.Keys("a"), "").Release(t.Context()), redislock.ErrInvalidToken)
+	check.Is(t, w.Client.Attach(w.Keys("a"), "").Release(t.Context()), &redislock.InvalidError{Argument: "token"})
 	for _, token := range []string{"", "x", strings.Repeat("x", 512), "\x00\r\n", "\xff"} {
 		lock := check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), w.Keys("a"), world.Long, &redislock.Options{Token: token}))
 		if got := lock.Token(); got != token && (token != "" || len(got) != 30) {

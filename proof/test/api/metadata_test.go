@@ -30,7 +30,7 @@ func TestWithMetadata(t *testing.T) {
 			check.NoError(t, lock.Release(t.Context()))
 		}
 		long := world.NewClient(t, w.RDB, redislock.WithMetadata(strings.Repeat("x", 5000)))
-		world.WantUnsent(t, w.RDB, redislock.ErrInvalidMetadata, func() error {
+		world.WantUnsent(t, w.RDB, &redislock.InvalidError{Argument: "metadata"}, func() error {
 			_, err := long.Obtain(t.Context(), w.Keys("a"), world.Long, nil)
 			return err
 		})

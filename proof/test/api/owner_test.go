@@ -98,7 +98,7 @@ func TestOwnerInvalid(t *testing.T) {
 			if got := redislock.OwnerOf(ctx); got != id {
 				t.Errorf("got owner %q, want %q", got, id)
 			}
-			world.WantUnsent(t, w.RDB, redislock.ErrInvalidMetadata, func() error {
+			world.WantUnsent(t, w.RDB, &redislock.InvalidError{Argument: "metadata"}, func() error {
 				_, err := w.Client.ObtainRead(ctx, w.Keys("a"), world.Long, nil)
 				return err
 			})
@@ -149,7 +149,7 @@ func TestOwnerBesideMetadata(t *testing.T) {
 			t.Errorf("got metadata of %d bytes", len(got))
 		}
 		_, err := w.Client.Obtain(ctx, w.Keys("b"), world.Long, &redislock.Options{Metadata: most + "x"})
-		check.Is(t, err, redislock.ErrInvalidMetadata)
+		check.Is(t, err, &redislock.InvalidError{Argument: "metadata"})
 	})
 }
 

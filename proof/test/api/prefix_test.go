@@ -80,9 +80,9 @@ func TestKeyPrefix(t *testing.T) {
 		check.NoError(t, lock.Downgrade(ctx))
 		check.NoError(t, lock.Upgrade(ctx))
 
-		wantShown(t, w, lock.ReleaseKeys(ctx, w.Keys("b")[:0]), redislock.ErrInvalidKeys)
-		wantShown(t, w, lock.ReleaseKeys(ctx, []string{"d"}), redislock.ErrInvalidKeys, "d")
-		check.Is(t, lock.ReleaseKeys(ctx, w.Keys("b")), redislock.ErrInvalidKeys)
+		wantShown(t, w, lock.ReleaseKeys(ctx, w.Keys("b")[:0]), &redislock.InvalidError{Argument: "keys"})
+		wantShown(t, w, lock.ReleaseKeys(ctx, []string{"d"}), &redislock.InvalidError{Argument: "keys"}, "d")
+		check.Is(t, lock.ReleaseKeys(ctx, w.Keys("b")), &redislock.InvalidError{Argument: "keys"})
 		check.NoError(t, lock.ReleaseKeys(ctx, []string{"b"}))
 		if diff := cmp.Diff([]string{"a", "c"}, inRedis(t, w, all...)); diff != "" {
 			t.Errorf("keys in Redis without b (-want +got):\n%s", diff)
@@ -199,7 +199,7 @@ func TestKeyPrefixOfInspect(t *testing.T) {
 			t.Errorf("got %q", text)
 		}
 		_, err := short.Client.Inspect(ctx, []string{"a", ""})
-		wantShown(t, w, err, redislock.ErrInvalidKeys)
+		wantShown(t, w, err, &redislock.InvalidError{Argument: "keys"})
 		ended, cancel := context.WithCancel(ctx)
 		cancel()
 		check.Eventually(t, world.Slack, "an answer comes too late for a context that has ended", func() bool {
@@ -304,7 +304,7 @@ func TestKeyPrefixIsChecked(t *testing.T) {
 	for _, prefix := range []string{"lock:", "|\x00\n:", strings.Repeat("x", 256)} {
 		client := world.NewClient(t, w.RDB, redislock.WithKeyPrefix(prefix))
 		for _, keys := range [][]string{nil, {""}, {"a", ""}} {
-			world.WantUnsent(t, w.RDB, redislock.ErrInvalidKeys, func() error {
+			world.WantUnsent(t, w.RDB, &redislock.InvalidError{Argument: "keys"}, func() error {
 				_, err := client.Obtain(t.Context(), keys, world.Long, nil)
 				return err
 			})

@@ -129,7 +129,7 @@ func TestBreakPrefix(t *testing.T) {
 		}
 		check.NoError(t, w.RDB.RPush(t.Context(), w.Key("list"), "data").Err())
 		_, err := breaker.Break(t.Context(), []string{"list"}, "")
-		check.Is(t, err, redislock.ErrInvalidKeys)
+		check.Is(t, err, &redislock.InvalidError{Argument: "keys"})
 		if strings.Contains(err.Error(), w.Prefix) {
 			t.Errorf("got error %v, want the key without its prefix", err)
 		}
@@ -185,7 +185,7 @@ func TestBreakForeign(t *testing.T) {
 			key := w.Key(name)
 			check.NoError(t, put(key))
 			list, err := w.Client.Break(ctx, []string{w.Key("a"), key, w.Key("z")}, "")
-			check.Is(t, err, redislock.ErrInvalidKeys)
+			check.Is(t, err, &redislock.InvalidError{Argument: "keys"})
 			kind, _, _ := strings.Cut(name, " ")
 			if list != nil || !strings.Contains(err.Error(), fmt.Sprintf("%q is foreign: it holds a %s", key, kind)) {
 				t.Errorf("%s: got %v and error %v, want nobody broken, and one that names the key and its type", name, list, err)
@@ -207,9 +207,9 @@ func TestBreakArguments(t *testing.T) {
 			want   error
 			text   string
 		}{
-			"no keys":       {nil, "", redislock.ErrInvalidKeys, "empty"},
-			"an empty key":  {[]string{"a", ""}, "", redislock.ErrInvalidKeys, "key 1"},
-			"too many keys": {world.Numbered("a", 1001), "", redislock.ErrInvalidKeys, "1001"},
+			"no keys":       {nil, "", &redislock.InvalidError{Argument: "keys"}, "empty"},
+			"an empty key":  {[]string{"a", ""}, "", &redislock.InvalidError{Argument: "keys"}, "key 1"},
+			"too many keys": {world.Numbered("a", 1001), "", &redislock.InvalidError{Argument: "keys"}, "1001"},
 			"a long reason": {[]string{"a"}, strings.Repeat("r", 1025), nil, "1 025 bytes, the limit is 1 024"},
 		} {
 			var err error

@@ -257,7 +257,7 @@ func TestRunRefuses(t *testing.T) {
 			}
 		})
 	}
-	check.Is(t, election.Elect(t.Context(), client, "k", 0, fn), redislock.ErrInvalidTTL)
+	check.Is(t, election.Elect(t.Context(), client, "k", 0, fn), &redislock.InvalidError{Argument: "ttl"})
 }
 
 // A key that is no lock is nobody's to lead with. One that only stands there for a while is waited for.

@@ -75,3 +75,32 @@ func TestTextsForOne(t *testing.T) {
 		}
 	}
 }
+
+// What is invalid is said by its name, whatever is wrong with it.
+func TestInvalid(t *testing.T) {
+	rdb := redistest.StartMini(t).Client(t)
+	client := redislock.New(rdb)
+	t.Cleanup(client.Close)
+	with := func(opt redislock.Options) error {
+		_, err := client.Obtain(t.Context(), []string{"a"}, time.Minute, &opt)
+		return err
+	}
+	_, none := client.Obtain(t.Context(), nil, time.Minute, nil)
+	_, short := client.Obtain(t.Context(), []string{"a"}, 1, nil)
+	_, reason := client.Break(t.Context(), []string{"a"}, strings.Repeat("x", 10_000))
+	for argument, err := range map[string]error{
+		"keys": none, "ttl": short, "reason": reason, "token": with(redislock.Options{Token: "|"}),
+		"metadata": with(redislock.Options{Metadata: strings.Repeat("x", 5000)}), "Name": with(redislock.Options{Name: strings.Repeat("x", 200)}),
+		"Wait": with(redislock.Options{Wait: 5}), "HoldAtLeast": with(redislock.Options{HoldAtLeast: -1}),
+		"Replicas": with(redislock.Options{Replicas: -1}), "MinUptime": with(redislock.Options{MinUptime: -1}),
+	} {
+		got, ok := errors.AsType[*redislock.InvalidError](err)
+		if !ok || got.Argument != argument || got.Reason == "" || !errors.Is(err, redislock.ErrInvalid) {
+			t.Errorf("%s: got error %v", argument, err)
+		}
+		if !errors.Is(err, &redislock.InvalidError{Argument: argument}) || errors.Is(err, &redislock.InvalidError{Argument: "another"}) ||
+			errors.Is(err, &redislock.InvalidError{Argument: argument, Reason: "another"}) {
+			t.Errorf("%s: %v is another one", argument, err)
+		}
+	}
+}

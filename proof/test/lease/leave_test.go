@@ -191,9 +191,9 @@ func TestLeaveRefused(t *testing.T) {
 	world.ScenarioBeside(t, func(t *testing.T, w *world.World) {
 		ctx := t.Context()
 		lock := check.Must[*redislock.Lock](t)(w.Client.Obtain(ctx, w.Keys("a"), world.Long, nil))
-		world.WantUnsent(t, w.RDB, redislock.ErrInvalidTTL, func() error { return lock.Leave(ctx, 365*24*time.Hour+1) })
+		world.WantUnsent(t, w.RDB, &redislock.InvalidError{Argument: "ttl"}, func() error { return lock.Leave(ctx, 365*24*time.Hour+1) })
 		check.NoError(t, lock.Refresh(ctx, world.Long))
-		check.Is(t, w.Client.Attach(w.Keys("a"), "").Leave(ctx, time.Second), redislock.ErrInvalidToken)
+		check.Is(t, w.Client.Attach(w.Keys("a"), "").Leave(ctx, time.Second), &redislock.InvalidError{Argument: "token"})
 		check.NoError(t, w.Client.Attach(w.Keys("a"), lock.Token()).Leave(ctx, time.Minute))
 		w.WantTTL(t, w.Key("a"), time.Minute/2, time.Minute)
 	})

@@ -118,11 +118,11 @@ func TestAttach(t *testing.T) {
 
 	t.Run("bad arguments", func(t *testing.T) { // for which nothing is sent
 		world.Scenario(t, func(t *testing.T, w *world.World) {
-			check.Is(t, w.Client.Attach(nil, "t").Release(t.Context()), redislock.ErrInvalidKeys)
-			check.Is(t, w.Client.Attach(w.Keys("a"), "").Refresh(t.Context(), world.Long), redislock.ErrInvalidToken)
+			check.Is(t, w.Client.Attach(nil, "t").Release(t.Context()), &redislock.InvalidError{Argument: "keys"})
+			check.Is(t, w.Client.Attach(w.Keys("a"), "").Refresh(t.Context(), world.Long), &redislock.InvalidError{Argument: "token"})
 			_, err := w.Client.Attach(w.Keys("a"), "a|b").TTL(t.Context())
-			check.Is(t, err, redislock.ErrInvalidToken)
-			check.Is(t, w.Client.Attach(w.Keys("a"), "t").Upgrade(t.Context()), redislock.ErrInvalidTTL)
+			check.Is(t, err, &redislock.InvalidError{Argument: "token"})
+			check.Is(t, w.Client.Attach(w.Keys("a"), "t").Upgrade(t.Context()), &redislock.InvalidError{Argument: "ttl"})
 		})
 	})
 }

@@ -131,10 +131,10 @@ func TestAttach(t *testing.T) {
 				lock *quorum.Lock
 				want error
 			}{
-				{w.client.Attach(nil, t.Name()), redislock.ErrInvalidKeys},
-				{w.client.Attach([]string{""}, t.Name()), redislock.ErrInvalidKeys},
-				{w.client.Attach([]string{"k"}, ""), redislock.ErrInvalidToken},
-				{w.client.Attach([]string{"k"}, "a|b"), redislock.ErrInvalidToken},
+				{w.client.Attach(nil, t.Name()), &redislock.InvalidError{Argument: "keys"}},
+				{w.client.Attach([]string{""}, t.Name()), &redislock.InvalidError{Argument: "keys"}},
+				{w.client.Attach([]string{"k"}, ""), &redislock.InvalidError{Argument: "token"}},
+				{w.client.Attach([]string{"k"}, "a|b"), &redislock.InvalidError{Argument: "token"}},
 			} {
 				for range 2 { // each operation says so, each time
 					_, err := test.lock.TTL(t.Context())

@@ -88,7 +88,7 @@ func TestNodeErrors(t *testing.T) {
 	wantNodeErrors(t, "release", err)
 
 	_, err = w.client.Obtain(bounded(t), nil, long, nil)
-	wantIs(t, err, redislock.ErrInvalidKeys)
+	wantIs(t, err, &redislock.InvalidError{Argument: "keys"})
 	if quorum.NodeErrors(nil) != nil || quorum.NodeErrors(redislock.ErrNotObtained) != nil {
 		t.Error("there are nodes in the error of somebody else")
 	}

@@ -46,7 +46,7 @@ func TestLeave(t *testing.T) {
 		t.Parallel()
 		w := newWorld(t, 3)
 		client := w.newClient(t, quorum.WithQuarantine(time.Hour))
-		wantOnly(t, client.Attach([]string{"k"}, "t").Leave(bounded(t), 2*time.Hour), redislock.ErrInvalidTTL)
+		wantOnly(t, client.Attach([]string{"k"}, "t").Leave(bounded(t), 2*time.Hour), &redislock.InvalidError{Argument: "ttl"})
 	})
 }
 

@@ -138,13 +138,13 @@ func TestArguments(t *testing.T) {
 		opt  redislock.Options
 		is   error
 	}{
-		{name: "no keys", ttl: long, is: redislock.ErrInvalidKeys},
-		{name: "empty key", keys: []string{"k", ""}, ttl: long, is: redislock.ErrInvalidKeys},
-		{name: "too many keys", keys: []string{"1", "2", "3"}, ttl: long, is: redislock.ErrInvalidKeys},
-		{name: "no ttl", keys: []string{"k"}, is: redislock.ErrInvalidTTL},
-		{name: "more than a year", keys: []string{"k"}, ttl: 366 * 24 * time.Hour, is: redislock.ErrInvalidTTL},
-		{name: "token", keys: []string{"k"}, ttl: long, opt: redislock.Options{Token: "a|b"}, is: redislock.ErrInvalidToken},
-		{name: "metadata", keys: []string{"k"}, ttl: long, opt: redislock.Options{Metadata: strings.Repeat("x", 5000)}, is: redislock.ErrInvalidMetadata},
+		{name: "no keys", ttl: long, is: &redislock.InvalidError{Argument: "keys"}},
+		{name: "empty key", keys: []string{"k", ""}, ttl: long, is: &redislock.InvalidError{Argument: "keys"}},
+		{name: "too many keys", keys: []string{"1", "2", "3"}, ttl: long, is: &redislock.InvalidError{Argument: "keys"}},
+		{name: "no ttl", keys: []string{"k"}, is: &redislock.InvalidError{Argument: "ttl"}},
+		{name: "more than a year", keys: []string{"k"}, ttl: 366 * 24 * time.Hour, is: &redislock.InvalidError{Argument: "ttl"}},
+		{name: "token", keys: []string{"k"}, ttl: long, opt: redislock.Options{Token: "a|b"}, is: &redislock.InvalidError{Argument: "token"}},
+		{name: "metadata", keys: []string{"k"}, ttl: long, opt: redislock.Options{Metadata: strings.Repeat("x", 5000)}, is: &redislock.InvalidError{Argument: "metadata"}},
 		{name: "Queue", keys: []string{"k"}, ttl: long, opt: redislock.Options{Queue: true}, is: errors.ErrUnsupported},
 		{name: "Intent", keys: []string{"k"}, ttl: long, opt: redislock.Options{Intent: true}, is: errors.ErrUnsupported},
 	} {
@@ -161,7 +161,7 @@ func TestArguments(t *testing.T) {
 	wantNodes(t, lock, 3)
 	before := sent.Load()
 	for _, ttl := range []time.Duration{-1, 0, 366 * 24 * time.Hour} {
-		wantOnly(t, lock.Refresh(bounded(t), ttl), redislock.ErrInvalidTTL)
+		wantOnly(t, lock.Refresh(bounded(t), ttl), &redislock.InvalidError{Argument: "ttl"})
 	}
 	if n := sent.Load() - before; n != 0 {
 		t.Errorf("%d commands were sent", n)

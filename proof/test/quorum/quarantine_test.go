@@ -62,10 +62,10 @@ func TestQuarantine(t *testing.T) {
 	w := realWorld(t, 3, quorum.WithQuarantine(longest))
 
 	_, err := w.client.Obtain(bounded(t), []string{"k"}, longest+1, nil)
-	wantOnly(t, err, redislock.ErrInvalidTTL)
+	wantOnly(t, err, &redislock.InvalidError{Argument: "ttl"})
 
 	lock := forgetful(t, w, longest) // which waits for the quarantine of all three
-	wantOnly(t, lock.Refresh(bounded(t), longest+1), redislock.ErrInvalidTTL)
+	wantOnly(t, lock.Refresh(bounded(t), longest+1), &redislock.InvalidError{Argument: "ttl"})
 	var again *quorum.Lock
 	restarted := false
 	eventually(t, "the quarantine is over", func() bool {

@@ -36,8 +36,7 @@ func Explain(ctx context.Context, err error) error {
 	switch {
 	case isNoLock(err):
 		return Exit(NoLock, err)
-	case isAny(err, redislock.ErrInvalidKeys, redislock.ErrInvalidTTL, redislock.ErrInvalidToken, redislock.ErrInvalidMetadata,
-		redislock.ErrCrossSlot):
+	case isAny(err, redislock.ErrInvalid, redislock.ErrCrossSlot):
 		return UsageError(err.Error())
 	case isAny(err, redislock.ErrNotObtained) && !isAny(err, redislock.ErrUnknownOutcome):
 		return Exit(NotObtained, err)
@@ -72,7 +71,7 @@ func isNoLock(err error) bool {
 	if conflict, ok := errors.AsType[*redislock.ConflictError](err); ok && conflict.Mode == redislock.ModeForeign {
 		return true
 	}
-	return errors.Is(err, redislock.ErrInvalidKeys) && strings.Contains(err.Error(), "that is no lock")
+	return errors.Is(err, redislock.ErrInvalid) && strings.Contains(err.Error(), "that is no lock")
 }
 
 // isNetwork reports whether an error says that there was no answer, or none of a Redis.

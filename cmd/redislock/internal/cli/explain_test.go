@@ -46,7 +46,7 @@ func TestExplain(t *testing.T) {
 		{&redislock.ConflictError{Key: "a", Mode: redislock.ModeForeign, Type: "list"}, NoLock, "holds a list that is no lock"},
 		{&redislock.ConflictError{Key: "a", Mode: redislock.ModeWrite}, NotObtained, "is write-locked"},
 		{redislock.ErrLockLost, Lost, "lock lost"},
-		{redislock.ErrInvalidKeys, Usage, "invalid keys"},
+		{&redislock.InvalidError{Argument: "keys"}, Usage, "invalid keys"},
 		{fmt.Errorf("%w: %w", redislock.ErrUnknownOutcome, io.EOF), Unavailable, "cannot use"},
 		{redis.ErrPoolTimeout, Unavailable, "cannot use"},
 		{&fs.PathError{Op: "open", Path: "f", Err: syscall.ENOENT}, Failed, "open f"},

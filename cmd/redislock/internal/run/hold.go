@@ -158,7 +158,7 @@ func (s *settings) refusal(err error) error {
 		return cli.Exit(cli.NotObtained, errors.New(plain(err)))
 	case errors.Is(err, redislock.ErrWaitOver):
 		return cli.Exit(cli.Unavailable, err)
-	case errors.Is(err, redislock.ErrInvalidKeys), errors.Is(err, redislock.ErrCrossSlot), errors.Is(err, redislock.ErrInvalidMetadata):
+	case errors.Is(err, redislock.ErrInvalid), errors.Is(err, redislock.ErrCrossSlot):
 		return cli.UsageError(plain(err))
 	}
 	return err
