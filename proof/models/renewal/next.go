@@ -123,7 +123,7 @@ func (m *program) network(s state, i int, v visitor) {
 	about := [2]int{int(r.kind), int(r.handle)}
 	if r.reply == flies {
 		n := s
-		n.requests[i].reply = n.execute(m, &n.requests[i])
+		n.requests[i].reply = n.run(m, &n.requests[i])
 		v(explore.Step("request %d of kind %d of lock %d is executed", i, about[0], about[1]), n)
 	} else {
 		n := s

@@ -27,6 +27,10 @@
 // says, and the second handle does no such thing here. A clean-up ends when it was answered; that it ends with the lease is
 // not modelled.
 //
+// # Why it is true of the scripts
+//
+// TestTied compares each run of a script, as the server of the model does it, with the model server.
+//
 // [redislock.Lock.Refresh]: https://pkg.go.dev/github.com/seed-14de3678/redislock#Lock.Refresh
 // [redislock.Lock.Release]: https://pkg.go.dev/github.com/seed-14de3678/redislock#Lock.Release
 package renewal
@@ -79,10 +83,15 @@ type program struct {
 	last     int8 // tick
 	budget
 	without string
+	// ran is shown each run of a script: what there is before, and the request. It is nil but in the test that ties the model.
+	ran func(m *program, before state, r request)
 }
 
 // programs are what is searched, without one rule.
-func programs(without string) (all []explore.Program) {
+func programs(without string) []explore.Program { return shown(without, nil) }
+
+// shown are the programs, which show each run of a script.
+func shown(without string, ran func(m *program, before state, r request)) (all []explore.Program) {
 	for _, m := range []program{
 		{name: "refresh", ttl: 4, ttls: [2]int8{2, 5}, last: 5, budget: budget{renewals: 1, refreshes: 2, losses: 1}},
 		{name: "short first", ttl: 2, ttls: [2]int8{4, 2}, last: 4, budget: budget{renewals: 1, refreshes: 2, losses: 1}},
@@ -90,7 +99,7 @@ func programs(without string) (all []explore.Program) {
 		{name: "released", ttl: 9, ttls: [2]int8{9}, last: 1, releases: true, budget: budget{renewals: 1, refreshes: 1, losses: 3}},
 		{name: "attached", ttl: 2, second: true, last: 3, releases: true, budget: budget{renewals: 1, refreshes: 1, losses: 1}},
 	} {
-		m.without = without
+		m.without, m.ran = without, ran
 		all = append(all, explore.Model[state]{Name: m.name, Start: m.start(), Next: m.next, Wrong: wrong, End: end})
 	}
 	return all

@@ -1,5 +1,13 @@
 package renewal
 
+// run executes a request.
+func (s *state) run(m *program, r *request) reply {
+	if m.ran != nil {
+		m.ran(m, *s, *r)
+	}
+	return s.execute(m, r)
+}
+
 // execute is refresh.lua and release.lua.
 func (s *state) execute(m *program, r *request) reply {
 	k := &s.server

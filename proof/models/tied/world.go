@@ -61,6 +61,9 @@ type Waiter struct {
 	Dead  bool          // it has not asked for too long
 }
 
+// GuardLife is for how long a guard stands.
+const GuardLife = 300 * time.Second
+
 // A Guard says in the line of a key of an owner: nothing below this number.
 type Guard struct {
 	Key    string
