@@ -20,10 +20,11 @@ func (m *program) next(s state, visit func(explore.Event, state)) {
 		}
 	}
 	m.waits(s, v)
-	if s.left.passes > 0 && s.server.owner == nobody && !s.server.line {
+	if s.left.passes > 0 {
 		v("somebody passes by and obtains the key", func(n *state) {
-			n.left.passes--
-			n.take(m, passer)
+			if n.run(m, call{kind: obtain, by: passer}) == done {
+				n.left.passes--
+			}
 		})
 	}
 	m.breakers(s, v)
@@ -85,7 +86,9 @@ func (s *state) send(m *program, k kind) {
 func (m *program) network(s state, i int, v visitor) {
 	r := s.requests[i]
 	if r.reply == flies {
-		v(names[r.kind]+" is executed", func(n *state) { n.requests[i].reply = n.execute(m, &n.requests[i]) })
+		v(names[r.kind]+" is executed", func(n *state) {
+			n.requests[i].reply = n.run(m, call{kind: r.kind, by: holder, rest: r.rest, sent: r.sent})
+		})
 	} else {
 		v(names[r.kind]+" is answered", func(n *state) {
 			n.requests[i] = request{}
@@ -149,9 +152,7 @@ func (m *program) waits(s state, v visitor) {
 	case q.is == has:
 		v("the waiter releases", func(n *state) {
 			n.queuer = queuer{is: gone}
-			if n.server.owner == waiter {
-				n.server.owner, n.server.till = nobody, 0
-			}
+			n.run(m, call{kind: release, by: waiter})
 		})
 	case q.is != stands:
 	case q.granted:
@@ -164,9 +165,7 @@ func (m *program) waits(s state, v visitor) {
 		})
 	case q.timer > 0 && s.now >= q.timer:
 		v("the waiter asks", func(n *state) {
-			n.queuer.timer = 0
-			if n.server.owner == nobody {
-				n.take(m, waiter)
+			if n.queuer.timer = 0; n.run(m, call{kind: obtain, by: waiter}) == done {
 				n.queuer = queuer{is: has}
 				return
 			}
@@ -187,7 +186,7 @@ func (m *program) breakers(s state, v visitor) {
 	if s.flying > 0 {
 		v("a Break is executed", func(n *state) {
 			n.flying--
-			n.breaks(m)
+			n.run(m, call{kind: breakUp})
 		})
 	}
 	switch {
@@ -199,7 +198,7 @@ func (m *program) breakers(s state, v visitor) {
 	case s.breaking == unknown:
 		v("the clean-up of the Break is executed, and answered", func(n *state) {
 			n.breaking = closed
-			n.server.guard = n.server.guard || m.without != closes
+			n.run(m, call{kind: withdraw})
 		})
 	}
 }

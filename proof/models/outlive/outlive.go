@@ -26,13 +26,18 @@
 //
 // A holder that crashes before its Release leaves nothing: the key is free when its ttl is over, here as in the library.
 // Messages to the waiter are heard at once; package line loses them. A notice of a Break may be lost, but not invented.
-// Readers, several keys, several holds of one token. A request that comes after a guard has ended.
+// Readers, several keys, several holds of one token. A request that comes after a guard has ended. Guards against late requests
+// of the holder, which package late has: here these do no harm without any.
 //
 // # What cannot be promised
 //
 // A Break without an answer may be done as long as its clean-up was not answered either, so also after its caller was told
 // that the outcome is unknown; whoever holds the key by then loses it. The model allows that: it asks that this happens
 // once.
+//
+// # Why it is true of the scripts
+//
+// TestTied compares each run of a script, as the server of the model does it, with the model server.
 package outlive
 
 import "github.com/seed-14de3678/redislock/proof/models/explore"
@@ -91,30 +96,39 @@ type program struct {
 	last        int8
 	budget
 	without string
+	// ran is shown each run of a script: what there is before, and the call. It is nil but in the test that ties the model.
+	ran func(m *program, before state, c call)
 }
 
-func leaving(without string) []explore.Program {
-	return search(without,
-		program{
+func leaving(without string) []explore.Program { return shown(without, nil, leavingPrograms()...) }
+
+func breaks(without string) []explore.Program { return shown(without, nil, breakPrograms()...) }
+
+// leavingPrograms are those in which a key is left.
+func leavingPrograms() []program {
+	return []program{
+		{
 			name: "hold at least", ttl: 2, holdAtLeast: 4, releases: true, last: 7,
 			budget: budget{renewals: 2, losses: 2, passes: 1},
 		},
-		program{name: "leave", ttl: 4, leaves: 2, releases: true, last: 7, budget: budget{renewals: 1, losses: 2, passes: 1}},
-		program{name: "both", ttl: 3, holdAtLeast: 2, leaves: 1, releases: true, last: 6, budget: budget{renewals: 2, losses: 2}},
-	)
+		{name: "leave", ttl: 4, leaves: 2, releases: true, last: 7, budget: budget{renewals: 1, losses: 2, passes: 1}},
+		{name: "both", ttl: 3, holdAtLeast: 2, leaves: 1, releases: true, last: 6, budget: budget{renewals: 2, losses: 2}},
+	}
 }
 
-func breaks(without string) []explore.Program {
-	return search(without,
-		program{name: "held", ttl: 2, breaks: true, last: 4, budget: budget{renewals: 2, losses: 1, passes: 1}},
-		program{name: "released", ttl: 2, releases: true, breaks: true, last: 4, budget: budget{losses: 1, passes: 1}},
-		program{name: "left", ttl: 2, leaves: 3, releases: true, breaks: true, last: 5, budget: budget{losses: 1, passes: 1}},
-	)
+// breakPrograms are those in which the lock is broken.
+func breakPrograms() []program {
+	return []program{
+		{name: "held", ttl: 2, breaks: true, last: 4, budget: budget{renewals: 2, losses: 1, passes: 1}},
+		{name: "released", ttl: 2, releases: true, breaks: true, last: 4, budget: budget{losses: 1, passes: 1}},
+		{name: "left", ttl: 2, leaves: 3, releases: true, breaks: true, last: 5, budget: budget{losses: 1, passes: 1}},
+	}
 }
 
-func search(without string, programs ...program) (all []explore.Program) {
+// shown are programs, which show each run of a script.
+func shown(without string, ran func(m *program, before state, c call), programs ...program) (all []explore.Program) {
 	for _, m := range programs {
-		m.without = without
+		m.without, m.ran = without, ran
 		all = append(all, explore.Model[state]{Name: m.name, Start: m.start(), Next: m.next, Wrong: m.isWrong, End: end})
 	}
 	return all

@@ -47,6 +47,9 @@ const (
 	check
 	release
 	cleanup
+	obtain   // by somebody else, and so are those below
+	breakUp  // a Break
+	withdraw // its clean-up
 )
 
 type reply int8
@@ -55,6 +58,8 @@ const (
 	flies reply = iota // it was not executed yet
 	done
 	notOurs
+	refused
+	overtaken
 )
 
 // A request is one of the holder.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/seed-14de3678/redislock/internal/listen"
 	"github.com/seed-14de3678/redislock/internal/owners"
 	"github.com/seed-14de3678/redislock/internal/proto"
 )
@@ -159,10 +160,11 @@ func ofHolders() map[string]ran {
 			want: Outcome{Reply: Reply{Code: proto.Done, TTL: 2 * time.Second}, After: held()},
 		},
 		"a break": {
-			before: held(), call: Call{Request: proto.Break{Set: Set([]string{"a"}, nil, true), Value: &other, Channel: "broken"}},
+			before: held(), call: Call{Request: proto.Break{Set: Set([]string{"a"}, nil, true), Value: &other, Channel: listen.NoticeChannel, Text: "b|0|0|"}},
 			want: Outcome{
 				Reply: Reply{Code: proto.Done, Broken: []string{"a"}},
 				After: World{Now: time.Second, Guards: []Guard{{"a", "other", owners.LastNumber, 301 * time.Second}}},
+				Told:  []Told{{News: Broken}},
 			},
 		},
 	}

@@ -17,11 +17,12 @@ const (
 	Ask     News = "ask now"
 	AskAt   News = "ask when the lease before you is over"
 	Granted News = "the lock is yours"
+	Broken  News = "locks were broken"
 )
 
 // A Told is one thing that a script tells a waiter that hears it, at the end of its run. What is told twice stands here once.
 type Told struct {
-	ID     string
+	ID     string // empty: all who listen for what is broken
 	News   News
 	At     time.Duration // of AskAt: when that lease is over
 	Number int64         // of Granted: the fencing number, counted as a world does; 0: there is none
@@ -30,6 +31,10 @@ type Told struct {
 // toldOf reads what was published for waiters.
 func (all cast) toldOf(messages []server.Message, now time.Duration, heard func(channel string) bool) (told []Told) {
 	for _, m := range messages {
+		if m.Channel == listen.NoticeChannel {
+			told = append(told, Told{News: Broken})
+			continue
+		}
 		f := strings.Split(m.Text, "|")
 		if !heard(m.Channel) || len(f) < 2 {
 			continue
