@@ -38,6 +38,10 @@
 // and here it happens. A resource that compares no numbers takes the late write of a holder that was paused (unfenced).
 // Two windows overlap if the server's clock jumps ahead (jumps), if the server loses its data (forgets), or if a clock drifts
 // by more than the margin (drifts).
+//
+// # Why it is true of the scripts
+//
+// TestTied compares each run of a script, as the server of the model does it, with the model server.
 package lease
 
 import "github.com/seed-14de3678/redislock/proof/models/explore"
@@ -72,6 +76,7 @@ func windows() []model {
 		{name: "renewals", rounds: [clients]int8{1, 1}, renewals: [clients]int8{1, 0}},
 		{name: "short holds", rounds: [clients]int8{2, 2}},
 		{name: "clock goes back", rounds: [clients]int8{2, 2}, back: true},
+		{name: "renewals, clock goes back", rounds: [clients]int8{1, 1}, renewals: [clients]int8{1, 0}, back: true},
 		{name: "renewals, three holds", rounds: [clients]int8{2, 1}, renewals: [clients]int8{1, 0}},
 		{name: "both renew", rounds: [clients]int8{1, 1}, renewals: [clients]int8{1, 1}},
 		{name: "two renewals", rounds: [clients]int8{1, 1}, renewals: [clients]int8{2, 0}},
@@ -102,16 +107,20 @@ type model struct {
 	lost     bool          // the server may lose its data once: windows overlap then, and are not looked at
 
 	without rule
+	// ran is shown each run of a script: what there is before, and the call. It is nil but in the test that ties the model.
+	ran func(m model, before server, c call)
 }
 
 // programs makes programs of models.
 func programs(of func() []model) func(string) []explore.Program {
-	return func(without string) []explore.Program {
-		var all []explore.Program
-		for _, m := range of() {
-			m.without = rules.Named(without)
-			all = append(all, explore.Model[state]{Name: m.name, Start: m.start(), Next: m.next, Wrong: m.check})
-		}
-		return all
+	return func(without string) []explore.Program { return shown(of(), without, nil) }
+}
+
+// shown makes programs of models, which show each run of a script.
+func shown(of []model, without string, ran func(m model, before server, c call)) (all []explore.Program) {
+	for _, m := range of {
+		m.without, m.ran = rules.Named(without), ran
+		all = append(all, explore.Model[state]{Name: m.name, Start: m.start(), Next: m.next, Wrong: m.check})
 	}
+	return all
 }

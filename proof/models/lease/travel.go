@@ -10,16 +10,19 @@ import (
 // travels is what becomes of the requests of a client, paused or not.
 func (m model) travels(s *state, who int, visit func(explore.Event, state)) {
 	c := &s.client[who]
-	if c.phase == asked && s.server.holder == 0 { // one that is refused asks again
+	if c.phase == asked {
 		n := *s
-		h := &n.client[who]
-		h.phase, h.number, h.hold = granted, n.server.grant(m, s.token(who)), n.server.holds
-		visit(explore.Step("the server grants the lock to client %d, with number %d", who, int(h.number)), n)
+		done, number := n.server.run(m, call{obtain, s.token(who)})
+		if done { // one that is refused asks again
+			h := &n.client[who]
+			h.phase, h.number, h.hold = granted, number, n.server.holds
+			visit(explore.Step("the server grants the lock to client %d, with number %d", who, int(number)), n)
+		}
 	}
 	if c.freeing != 0 {
 		n := *s
 		n.client[who].freeing = 0
-		n.server.release(m, c.freeing)
+		n.server.run(m, call{release, c.freeing})
 		visit(explore.Step("the server executes the release of client %d", who), n)
 	}
 	for i, r := range c.renewals {
@@ -42,7 +45,7 @@ func (m model) renews(s *state, who, i int, r renewal, visit func(explore.Event,
 	visit(explore.Step("a renewal of client %d is lost, or its answer", who), n)
 	if r.stage == sent {
 		n = *s
-		if n.server.renew(m, r.token) {
+		if done, _ := n.server.run(m, call{refresh, r.token}); done {
 			n.client[who].renewals[i].stage = executed
 			visit(explore.Step("the server executes a renewal of client %d", who), n)
 		}
