@@ -172,7 +172,7 @@ func (s *state) discard(m model, who int, held bool) {
 		default: // an Obtain under way is not executed behind it
 			*l = cell{stage: frees}
 			if n := &s.column[i].node; m.quick && !n.down {
-				n.free(who)
+				s.run(m, n, call{script: release, who: int8(who)})
 				*l = cell{}
 			}
 		}

@@ -12,18 +12,67 @@ type node struct {
 	down   bool
 }
 
-// free frees the key, if the client has it.
-func (n *node) free(who int) {
-	if n.holder == int8(who+1) {
+// A script is one that a node executes.
+type script int8
+
+const (
+	obtain script = iota
+	refresh
+	raise
+	release
+)
+
+// A call is one run of a script.
+type call struct {
+	script script
+	who    int8
+	number int8 // that the number of the hold is raised to
+}
+
+// run executes a script at a node, and returns whether it has done what it is for.
+func (s *state) run(m model, n *node, c call) (done bool) {
+	if m.ran != nil {
+		m.ran(m, *n, s.clock, c)
+	}
+	return s.execute(m, n, c)
+}
+
+func (s *state) execute(m model, n *node, c call) (done bool) {
+	if c.script == obtain {
+		return s.obtains(m, n, c.who)
+	}
+	if n.holder != c.who+1 {
+		return false
+	}
+	switch c.script {
+	case refresh:
+		n.left = m.life
+	case raise:
+		n.last = max(n.last, c.number)
+	case release:
 		n.holder, n.left = 0, 0
 	}
+	return true
+}
+
+// obtains gives a client the key of a node, if nobody has it, and the node is not in quarantine.
+func (s *state) obtains(m model, n *node, who int8) (done bool) {
+	if n.holder != 0 || n.young > 0 {
+		return false
+	}
+	n.holder, n.left = who+1, m.life
+	if m.fenced {
+		s.clock++
+		n.last = max(s.clock+n.ahead, n.last+1)
+	}
+	return true
 }
 
 // executes visits what becomes of the requests under way at a node.
 func (m model) executes(s *state, i, who int, visit func(explore.Event, state)) {
 	n := *s
 	node, c := &n.column[i].node, &n.column[i].cell[who]
-	mine := node.holder == int8(who+1)
+	its := call{who: int8(who)}
 	var said string
 	switch c.stage {
 	case asks, strays:
@@ -33,26 +82,23 @@ func (m model) executes(s *state, i, who int, visit func(explore.Event, state)) 
 		}
 	case renews:
 		said = "node %d renews the lease of client %d"
-		if c.stage = renewed; !mine {
+		its.script = refresh
+		if c.stage = renewed; !n.run(m, node, its) {
 			said = "node %d does not know client %d any more"
 			*c = cell{stage: refused}
-		}
-		if mine && m.life > 0 {
-			node.left = m.life
 		}
 	case raises:
 		said = "node %d stores the number of client %d"
-		if c.stage = has; !mine {
+		its.script, its.number = raise, n.client[who].number
+		if c.stage = has; !n.run(m, node, its) {
 			said = "node %d does not know client %d any more"
 			*c = cell{stage: refused}
-		}
-		if mine {
-			node.last = max(node.last, n.client[who].number)
 		}
 	case frees:
 		said = "node %d frees the key of client %d"
 		*c = cell{}
-		node.free(who)
+		its.script = release
+		n.run(m, node, its)
 	default:
 		return
 	}
@@ -60,23 +106,20 @@ func (m model) executes(s *state, i, who int, visit func(explore.Event, state)) 
 	visit(explore.Step(said, i, who), n)
 }
 
-// grants gives a client the key of a node, if nobody has it, and the node is not in quarantine.
+// grants has a client ask a node, and reports whether it was given the key.
 func (m model) grants(s *state, node *node, c *cell, who int) bool {
 	known := c.stage == asks
-	if node.holder != 0 || node.young > 0 {
+	if !s.run(m, node, call{script: obtain, who: int8(who)}) {
 		c.stage = nothing
 		if known {
 			*c = cell{stage: refused}
 		}
 		return false
 	}
-	node.holder, node.left = int8(who+1), m.life
 	if *c = (cell{}); known {
 		*c = cell{stage: granted, age: c.age}
 	}
 	if m.fenced {
-		s.clock++
-		node.last = max(s.clock+node.ahead, node.last+1)
 		c.number = node.last
 	}
 	if m.quick && known {

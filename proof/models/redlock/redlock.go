@@ -37,6 +37,10 @@
 // Two holders come about if the clock of a node jumps ahead (jumps), and if a node restarts without its data and without
 // a quarantine (noquarantine). Numbers grow nevertheless when a clock jumps. They do not if a node loses them while the
 // clock of another one is ahead (skewedloss).
+//
+// # Why it is true of the scripts
+//
+// TestTied compares each run of a script, as a node of the model does it, with the model server.
 package redlock
 
 import "github.com/seed-14de3678/redislock/proof/models/explore"
@@ -122,6 +126,9 @@ type model struct {
 	failures int8       // how many nodes may go down
 
 	without rule
+	// ran is shown each run of a script: what the node has before, what its clock says, and the call. It is nil but in the test that
+	// ties the model.
+	ran func(m model, before node, clock int8, c call)
 }
 
 // need is how many nodes are enough for a lock.
@@ -137,20 +144,22 @@ func (m model) need() int {
 
 // programs makes programs of models.
 func programs(of func() []model) func(string) []explore.Program {
-	return func(without string) []explore.Program {
-		var all []explore.Program
-		for _, m := range of() {
-			m.without = rules.Named(without)
-			switch {
-			case m.without == jumps && m.life > 0:
-				m.jumps = 1
-			case m.without == skewedLoss && m.ahead != [most]int8{}:
-				m.crashes = 1
-			}
-			all = append(all, m.system())
+	return func(without string) []explore.Program { return shown(of(), without, nil) }
+}
+
+// shown makes programs of models, which show each run of a script.
+func shown(of []model, without string, ran func(m model, before node, clock int8, c call)) (all []explore.Program) {
+	for _, m := range of {
+		m.without, m.ran = rules.Named(without), ran
+		switch {
+		case m.without == jumps && m.life > 0:
+			m.jumps = 1
+		case m.without == skewedLoss && m.ahead != [most]int8{}:
+			m.crashes = 1
 		}
-		return all
+		all = append(all, m.system())
 	}
+	return all
 }
 
 // system returns a model as what can be searched.

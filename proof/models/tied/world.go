@@ -109,6 +109,9 @@ func (w Wish) channel() string { return "to " + w.ID }
 // PlaceAt is how a request says that its waiter stands at a place.
 func PlaceAt(place time.Duration) proto.Place { return proto.PlaceOf((begin + place).Microseconds()) }
 
+// NumberAt is how a request says a number.
+func NumberAt(n int64) int64 { return beginMicros + n }
+
 // Set is a set of keys, as a request has it.
 func Set(writes, reads []string, fenced bool) proto.Set {
 	s := proto.Set{Keys: slices.Concat(writes, reads), Writes: len(writes)}
