@@ -15,6 +15,7 @@ const (
 	places    = "places"
 	overlap   = "overlap"
 	ended     = "ended"
+	leftFree  = "leftfree"
 )
 
 // A program is who comes, what they want, and what may happen.
@@ -27,6 +28,8 @@ type program struct {
 	long    bool  // leases are so long that nobody needs to be told when they are over
 	budget
 	without string
+	// ran is shown each run of a script: what there is before, and the call. It is nil but in the test that ties the model.
+	ran func(m *program, before state, c call)
 }
 
 // looksAt reports whether who wants a set of keys asks who waits for one of them.
@@ -76,16 +79,19 @@ func (m *program) isWrong(s state) string {
 	return ""
 }
 
-// forgotten says whether somebody could have its keys, and is not about to hear or to ask.
+// forgotten says whether somebody could have its keys, and neither it nor one before it is about to hear or to ask.
 func (m *program) forgotten(s *state) string {
 	for p, its := range s.procs {
-		if its.phase != waiting || its.ask != quiet || its.mail != 0 || its.timer || its.late || s.deaf.has(p) {
+		if its.phase != waiting || s.acts(p) || s.deaf.has(p) {
 			continue
 		}
 		x, free := m.script(s, p), true
-		for k := range keys {
-			if m.wants[p].keys().has(k) && (x.look(p, k) || x.before(p, k, s.entries[p].place) >= 0) {
+		for _, k := range x.order {
+			if x.look(p, k) || x.before(p, k, s.entries[p].place) >= 0 {
 				free = false
+			}
+			for q := s.next(k, 0); q >= 0 && s.entries[q].place < s.entries[p].place; q = s.next(k, s.entries[q].place) {
+				free = free && !s.acts(q) // one that reads as well: whatever it does hands over
 			}
 		}
 		if free {
@@ -93,6 +99,12 @@ func (m *program) forgotten(s *state) string {
 		}
 	}
 	return ""
+}
+
+// acts reports whether a process that stands in line, or may, is about to hear, to ask, or to leave.
+func (s *state) acts(p int) bool {
+	its := s.procs[p]
+	return its.phase == cleaning || its.phase == waiting && (its.ask != quiet || its.mail != 0 || its.timer || its.late)
 }
 
 // end says what is wrong with a state from which no step is possible.

@@ -14,19 +14,21 @@ const (
 func (x *script) handOver(same set) {
 	for again := true; again; again = x.dropped {
 		x.dropped, x.waiting = false, 0
-		for k := range keys {
-			if x.keys.has(k) && !x.written.has(k) && !same.has(k) {
+		for _, k := range x.order {
+			if !x.written.has(k) && !same.has(k) {
 				x.serve(k)
 			}
 		}
 		same = 0
+		if !x.dropped {
+			x.tellHeads()
+		}
 	}
-	x.tellHeads()
 }
 
 // serve lets those at the front of a line have the key, as far as they can.
 func (x *script) serve(k int) {
-	readersOnly := false
+	readersOnly, first := false, true
 	for at := int8(0); ; {
 		p := x.next(k, at)
 		if p < 0 {
@@ -35,7 +37,7 @@ func (x *script) serve(k int) {
 		at = x.entries[p].place
 		writes := x.m.wants[p].writes.has(k)
 		if x.isDead(p) {
-			x.drop(p, k)
+			x.drop(p, k, first)
 			continue
 		}
 		if readersOnly && writes {
@@ -45,7 +47,7 @@ func (x *script) serve(k int) {
 		case blocked:
 			return
 		case waits:
-			readersOnly = true
+			readersOnly, first = true, false
 			if writes {
 				return
 			}
@@ -120,14 +122,32 @@ func (x *script) grant(p, k int) {
 	x.send(p, grant)
 }
 
-// tellHeads tells the first of each line that needs it when to ask.
+// tellHeads tells the first of each line that needs it when to ask. If that is not enough those behind are told as well.
 func (x *script) tellHeads() {
-	for k := range keys {
-		p := x.next(k, 0)
-		if x.tell.has(k) && p >= 0 && !x.entries[p].ended && x.writer[k]|x.readers[k] != 0 && !x.m.long {
-			x.send(p, head)
+	for _, k := range x.order {
+		if !x.tell.has(k) || x.m.long || x.writer[k]|x.readers[k] == 0 {
+			continue
+		}
+		first := true
+		for p := x.next(k, 0); p >= 0; p = x.next(k, x.entries[p].place) {
+			if x.isDead(p) {
+				x.drop(p, k, first)
+				continue
+			}
+			first = false
+			if x.tellLease(p, k) {
+				break
+			}
 		}
 	}
+}
+
+// tellLease tells a waiter when to ask, and reports whether nobody else has to ask then: so it is if the waiter is not gone,
+// and cannot go on waiting for another key while others read this one.
+func (x *script) tellLease(p, k int) bool {
+	x.send(p, head)
+	w := x.m.wants[p]
+	return !x.deaf.has(p) && (w.writes.has(k) || w.keys() == key(k))
 }
 
 // send publishes to a waiter, which may hear it or not.

@@ -25,18 +25,23 @@
 //     and wanted one of the keys, in a mode that excludes the other. Whoever has lost its place and takes it again has come
 //     when it came;
 //   - nothing is left of one that has given up, once its clean-up was answered;
-//   - if nobody asks by itself, whoever has nothing in its way is being told, or asks.
+//   - if nobody asks by itself, whoever has nothing in its way is being told, or asks; or a reader before it is, or does.
 //
 // From each state a way leads to one in which nothing can happen any more, and there nobody waits.
 //
 // # What is not
 //
-// How scripts find things out: the short cuts, the fronts and heads that lua/line.lua remembers, entries as text. Guards: a
+// How scripts find things out: the short cuts, the fronts and heads that lua/line.lua remembers, entries as text. So a script
+// may not tell one that it has refused when the lease of a key is over which is not in its way: here it does. Guards: a
 // request that was not answered does nothing once the next one of its waiter was executed, which the models of late
 // requests prove. Tokens that hold a part of what they wait for. Messages that travel in the reply of a release. Releases
 // that are lost: they are repeated, so they only come later. Fencing numbers, replicas, slots, rights, memory. Time: a
 // lease ends, or a waiter asks, at any moment; how long 5 s and 15 s are is not asked. A server that loses the lines: each
-// waiter takes its place anew, in the order in which they ask.
+// waiter takes its place anew, in the order in which they ask. Rounds for several waiters: here a script asks for one of them.
+//
+// # Why it is true of the scripts
+//
+// TestTied compares each run of a script, as the server of the model does it, with the model server.
 package line
 
 import "github.com/seed-14de3678/redislock/proof/models/explore"
@@ -59,12 +64,16 @@ func Groups() []explore.Group {
 			{Name: places, Text: "the place in line is the time, although others stand there already"},
 			{Name: overlap, Text: "only in the line of its first key a waiter lets others go first"},
 			{Name: ended, Text: "an answer counts that comes when the lease is over"},
+			{Name: leftFree, Text: "a reader that gives up leaves a free key to none of the readers behind it"},
 		},
 	}}
 }
 
 // programs are what is searched, without one rule.
-func programs(without string) (all []explore.Program) {
+func programs(without string) []explore.Program { return shown(without, nil) }
+
+// shown are the programs, which show each run of a script.
+func shown(without string, ran func(m *program, before state, c call)) (all []explore.Program) {
 	overlapping := [procs]want{writes(a | b), writes(a), writes(a | b), writes(b)}
 	reading := [procs]want{writes(a), reads(a), writes(a), reads(a)}
 	mixed := [procs]want{{writes: a, reads: b}, reads(a | b), {writes: b, reads: a}, reads(b)}
@@ -77,15 +86,17 @@ func programs(without string) (all []explore.Program) {
 		{name: "told, circle", wants: circle, budget: budget{cancels: 1}},
 		{name: "clock", wants: circle, asks: true, long: true, budget: budget{steps: 2}},
 		{name: "lease ends", wants: overlapping, budget: budget{ends: 1, cancels: 1}},
+		{name: "lease ends, readers", wants: reading, budget: budget{ends: 1, cancels: 1}},
 		{name: "lost", wants: overlapping, asks: true, long: true, budget: budget{messages: 2, answers: 1, cancels: 1}},
 		{name: "rounds", wants: overlapping, rounds: true, long: true, budget: budget{messages: 1, kills: 1, cuts: 1}},
 		{name: "silent", wants: mixed, asks: true, long: true, budget: budget{pauses: 2, cuts: 1}},
+		{name: "cut, mixed", wants: mixed, asks: true, budget: budget{cuts: 1, pauses: 1}},
 		{name: "lost, circle", wants: circle, asks: true, budget: budget{messages: 1, ends: 1, cancels: 1}},
 		{name: "killed, mixed", wants: mixed, asks: true, long: true, budget: budget{kills: 1, answers: 1, cancels: 1}},
 		{name: "killed, readers", wants: reading, asks: true, long: true, budget: budget{kills: 2, cuts: 1}},
 		{name: "killed", wants: overlapping, asks: true, budget: budget{kills: 2, answers: 1}},
 	} {
-		m.holders, m.without = one(0), without
+		m.holders, m.without, m.ran = one(0), without, ran
 		all = append(all, m.model())
 	}
 	return all

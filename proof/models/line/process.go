@@ -19,12 +19,12 @@ func (m *program) next(s state, visit func(explore.Event, state)) {
 		case releasing:
 			v.do("the release of %d is executed", func(n *state, c *process) {
 				c.late, c.phase = false, over
-				m.script(n, p).release(p, false)
+				m.script(n, p).release(p, releases)
 			})
 		case cleaning:
 			v.do("the clean-up of %d is executed", func(n *state, c *process) {
 				c.late, c.phase = m.without == closes && c.late, gone
-				m.script(n, p).release(p, true)
+				m.script(n, p).release(p, givesUp)
 			})
 		}
 		v.server()

@@ -1,12 +1,32 @@
 package line
 
-// A script is one run of rw.lua or release.lua, with what it has found out on its way.
+// A call is one run of a script.
+type call struct {
+	does doing
+	p    int8
+	back bool // of one that asks: the server's clock has been set back
+}
+
+// A doing is what a process has a script do.
+type doing int8
+
+const (
+	asks     doing = iota // rw.lua, for a waiter
+	releases              // release.lua, for one that holds the lock
+	givesUp               // release.lua, for a waiter
+	round                 // again.lua
+)
+
+// A script is one run of rw.lua, release.lua or again.lua, with what it has found out on its way.
 type script struct {
 	*state
-	m    *program
-	keys set
+	m     *program
+	keys  set
+	order []int // of the keys
 
 	written set   // keys that it has given to writers
+	looked  crowd // whose sets it has looked for
+	whole   crowd // those of them whose sets it has found
 	dropped bool  // somebody was dropped
 	tell    set   // lines, whose first waiters have to be told that they are
 	waiting crowd // who goes on waiting
@@ -14,7 +34,14 @@ type script struct {
 }
 
 func (m *program) script(s *state, p int) *script {
-	return &script{state: s, m: m, keys: m.wants[p].keys()}
+	return &script{state: s, m: m, keys: m.wants[p].keys(), order: m.wants[p].order()}
+}
+
+// begins shows that a script is about to be executed.
+func (x *script) begins(c call) {
+	if x.m.ran != nil {
+		x.m.ran(x.m, *x.state, c)
+	}
 }
 
 // first is the first key of the set of a waiter, where the names of all are.
@@ -39,28 +66,39 @@ func (x *script) look(p, k int) bool {
 	return others != 0
 }
 
-// wanted is which keys of a waiter, met in the line of a key, the script can find.
+// wanted is which keys of a waiter, met in the line of a key, the script can find. It looks for them once.
 func (x *script) wanted(p, k int) (where set, all bool) {
 	w := x.m.wants[p]
 	if w.keys() == key(k) {
 		return key(k), true
 	}
-	if w.keys()&^x.keys != 0 || !x.entries[p].lines.has(w.first()) {
+	if !x.looked.has(p) {
+		x.looked |= one(p)
+		if w.keys()&^x.keys == 0 && x.entries[p].lines.has(w.first()) {
+			x.whole |= one(p)
+		}
+	}
+	if !x.whole.has(p) {
 		return key(k), false
 	}
 	return w.keys(), true
 }
 
-// drop takes out a waiter that is dead, met in the line of a key.
-func (x *script) drop(p, k int) {
+// drop takes out a waiter that is dead or gone, met in the line of a key. If it stood first there, or may have, whoever is
+// first now has to be told.
+func (x *script) drop(p, k int, first bool) {
 	where, _ := x.wanted(p, k)
 	x.entries[p].lines &^= where
+	if !first {
+		where &^= key(k)
+	}
 	x.tell |= where
 	x.dropped = true
 }
 
 // before is the waiter for a key that p has to let go first; -1 if there is none before the place of p, which is 0 if it has none.
 func (x *script) before(p, k int, place int8) int {
+	first := true
 	for at := int8(0); ; {
 		q := x.next(k, at)
 		if q < 0 {
@@ -68,19 +106,20 @@ func (x *script) before(p, k int, place int8) int {
 		}
 		at = x.entries[q].place
 		if x.isDead(q) {
-			x.drop(q, k)
+			x.drop(q, k, first)
 			continue
 		}
 		if place > 0 && at >= place {
 			return -1
 		}
 		if q == p || x.m.wants[p].reads.has(k) && x.m.wants[q].reads.has(k) {
+			first = false
 			continue
 		}
 		if !x.deaf.has(q) || x.m.without == deadHeads {
 			return q
 		}
-		x.drop(q, k)
+		x.drop(q, k, true)
 	}
 }
 
@@ -89,6 +128,7 @@ func (x *script) isDead(p int) bool { return x.entries[p].ended && x.m.without !
 
 // ask is rw.lua for a waiter; back: the server's clock has been set back.
 func (x *script) ask(p int, back bool) asking {
+	x.begins(call{does: asks, p: int8(p), back: back})
 	e, w := &x.entries[p], x.m.wants[p]
 	refused, byWaiter := -1, false
 	for _, k := range w.order() {
@@ -102,7 +142,7 @@ func (x *script) ask(p int, back bool) asking {
 		}
 	}
 	if refused < 0 {
-		stood := e.lines != 0
+		stood := e.place > 0 // or it was dropped meanwhile, and has its place still
 		x.take(p)
 		if stood {
 			x.tell |= w.keys()
@@ -189,7 +229,8 @@ func (x *script) judge(p int) {
 }
 
 // release is release.lua for one that holds the lock, or gives up.
-func (x *script) release(p int, givesUp bool) {
+func (x *script) release(p int, does doing) {
+	x.begins(call{does: does, p: int8(p)})
 	w, lost, same := x.m.wants[p], set(0), set(0)
 	for k := range keys {
 		switch {
@@ -201,7 +242,7 @@ func (x *script) release(p int, givesUp bool) {
 		}
 	}
 	x.free(p)
-	if givesUp {
+	if does == givesUp {
 		for k := range keys {
 			if !x.entries[p].lines.has(k) {
 				continue
@@ -209,7 +250,7 @@ func (x *script) release(p int, givesUp bool) {
 			x.entries[p].lines &^= key(k)
 			x.tell |= key(k)
 			q := x.next(k, 0)
-			held := x.writer[k]|x.readers[k] != 0
+			held := x.writer[k]|x.readers[k] != 0 || x.m.without == leftFree
 			if held && w.reads.has(k) && lost == w.keys() && q >= 0 && x.m.wants[q].reads.has(k) {
 				same |= key(k)
 			}
@@ -222,6 +263,7 @@ func (x *script) release(p int, givesUp bool) {
 
 // again is again.lua for one waiter. It reports whether the waiter has to ask by itself, and when.
 func (x *script) again(p int) (now, later bool) {
+	x.begins(call{does: round, p: int8(p)})
 	e, w := &x.entries[p], x.m.wants[p]
 	stands := e.lines == w.keys() && !x.deaf.has(p)
 	e.ended = false

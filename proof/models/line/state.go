@@ -64,7 +64,7 @@ type process struct {
 	phase phase
 	ask   asking
 	late  bool  // a request for whose answer it does not wait any more may be executed yet
-	knows bool  // its place
+	knows bool  // its place, or a late request does
 	mail  uint8 // messages on their way
 	timer bool  // it will ask by itself
 }
@@ -155,7 +155,7 @@ func (s *state) settle() {
 		if c.phase != waiting {
 			c.mail, c.timer = 0, false
 		}
-		if c.phase != waiting && c.phase != cleaning {
+		if c.phase != waiting && c.phase != cleaning && !c.late { // a late request says its place as well
 			c.knows = false
 		}
 		if e.lines == 0 {
