@@ -45,7 +45,7 @@ func base() group {
 				do(0, queue, ab, 2), do(0, release, a), do(0, refresh, b, 2), do(0, release, b)),
 		},
 		breaches: []breach{
-			noGuard, forGood, unaskedEntry, noHome, noSpare, freesUncounted, staysPut, ownLineOnly, shortens, unstamped, plainRenewal,
+			noGuard, forGood, unaskedEntry, noSpare, freesUncounted, staysPut, ownLineOnly, shortens, unstamped, plainRenewal,
 		},
 	}
 }
@@ -59,21 +59,6 @@ func numbers() group {
 	}
 	for _, m := range base().models {
 		m.last = 3
-		g.models = append(g.models, m)
-	}
-	return g
-}
-
-// moving is the programs of base where a request asks in the line of the first key that it is about, so that after
-// ReleaseKeys the home of a hold is another one. What is open before is closed in the line where it asks.
-func moving() group {
-	g := group{
-		name:     "moving",
-		proves:   "no late request does harm when ReleaseKeys has freed the key in whose line a request asks",
-		breaches: []breach{noGuard, ownLineOnly},
-	}
-	for _, m := range base().models {
-		m.moves = true
 		g.models = append(g.models, m)
 	}
 	return g

@@ -11,7 +11,6 @@ const (
 	noGuard
 	forGood
 	lowers
-	noHome
 	ownLineOnly
 	staysPut
 	settlesAll
@@ -68,7 +67,6 @@ var rules = explore.Table[breach]{
 	noGuard:          {Name: "noguard", Text: "no request looks for a guard, nor sets one"},
 	forGood:          {Name: "inf", Text: "the home line of another hold is closed for good instead of below a number"},
 	lowers:           {Name: "lowers", Text: "a guard that is set later takes the place of a greater one"},
-	noHome:           {Name: "nohome", Text: "after ReleaseKeys has freed the home key its line is not among KEYS"},
 	ownLineOnly:      {Name: "ownline", Text: "a request closes its own home line only"},
 	staysPut:         {Name: "stays", Text: "the number does not go up"},
 	settlesAll:       {Name: "settlesall", Text: "an answered request closes more open requests than it should"},

@@ -20,6 +20,9 @@ func mixed() group {
 			program("downgrade, then write", n, []step{
 				do(0, obtain, ab, 2).reading(a), do(0, downgrade, ab, 2), do(0, release, ab), do(1, obtain, b, 1),
 			}),
+			program("renew", n, []step{
+				do(0, obtain, ab, 1).reading(b), do(0, renew, ab, 2), do(0, renew, ab, 3), do(0, release, ab),
+			}),
 			program("together", n, []step{do(0, obtain, ab, 1).reading(b), do(0, release, ab)},
 				[]step{do(1, obtain, b, 2), do(1, release, b)}),
 		},

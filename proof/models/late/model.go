@@ -14,6 +14,13 @@ type group struct {
 func program(name string, faults int8, callers ...[]step) model {
 	m := model{program: name, home: [holds]int8{0, 1}, bounds: bounds{faults: faults}, guardLife: 1, last: top}
 	copy(m.threads[:], callers)
+	for _, steps := range callers {
+		for _, p := range steps {
+			if home := m.home[p.hold]; p.read.has(int(home)) && p.read != p.keys {
+				m.home[p.hold] = 1 - home // what is written stands first
+			}
+		}
+	}
 	return m
 }
 
@@ -53,7 +60,6 @@ type model struct {
 	program string
 	threads [threads][]step
 	home    [holds]int8 // the line of the hold's first key
-	moves   bool        // without that key a request asks in the line of the other one
 	process [holds]int8 // where the hold lives
 	other   [keys]mode  // what another token holds at first
 
@@ -79,10 +85,11 @@ type bounds struct {
 	asks     int8 // how often a waiter may ask again
 }
 
-// homeOf returns the line where a request asks.
+// homeOf returns the line where a request asks: that of the first key that it is about. So after ReleaseKeys the home of a hold
+// may be another one; what is open before is closed in the line where it asks.
 func (m *model) homeOf(r request) int8 {
 	home := m.home[r.hold]
-	if m.moves && !r.keys.has(int(home)) {
+	if !r.keys.has(int(home)) {
 		return 1 - home
 	}
 	return home
@@ -121,11 +128,12 @@ func (m *model) longest() (longest int8) {
 	return longest
 }
 
-// without returns the model with one rule left out. It has one unanswered try fewer: that is enough to notice.
+// without returns the model with one rule left out. It has one unanswered try fewer: that is enough to notice, but for a guard that
+// is to be made lower, which takes two of them to come about and to matter.
 func (m model) without(b breach) model {
 	m.broken = b
 	switch b {
-	case nothing:
+	case nothing, lowers:
 		return m
 	case capped:
 		m.last = 2

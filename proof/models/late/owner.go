@@ -71,9 +71,6 @@ func (o *owner) settle(m *model, r request) {
 // stamp gives a request its number, and the lines to close, for what it is sent behind.
 func (o *owner) stamp(m *model, r *request, behind []entry) {
 	r.home = m.homeOf(*r)
-	if m.broken == noHome && !r.keys.has(int(r.home)) {
-		r.home = -1
-	}
 	raise := false
 	for _, e := range behind {
 		raise = raise || e.id == o.id && e.number >= o.number
@@ -87,7 +84,6 @@ func (o *owner) stamp(m *model, r *request, behind []entry) {
 	}
 	for _, e := range behind {
 		switch {
-		case m.broken == noHome && r.home < 0 && e.home == m.home[r.hold]:
 		case m.twins:
 			r.closes |= one(int(r.home)) // the line of that name, on its own server
 		case e.id == o.id:

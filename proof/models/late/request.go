@@ -41,13 +41,13 @@ type request struct {
 
 	id     int8   // of its owner
 	number int8   // 0: it is not stamped, and asks for no guard
-	home   int8   // the line where it asks; -1: that is not among its KEYS
+	home   int8   // the line where it asks; -1: it is not stamped
 	closes set    // the lines where it sets the guard to its number
 	former former // the lines where it sets guards of ids before to the greatest number
 
 	spare set  // keys that a Release leaves alone
 	keep  bool // what the token holds is lessened neither in time nor in mode
-	leave bool // a Release that takes the waiter of the hold out of its lines
+	leave bool // a clean-up of an Obtain that takes its waiter out of the lines of the keys
 	taken bool // a Release that leaves its keys taken, by nobody
 
 	age int8 // in ticks
@@ -102,7 +102,7 @@ func (r request) takes(i int) (limit lease) {
 	switch {
 	case r.op.frees() && !r.spare.has(i):
 		return lease{}
-	case r.op.obtains() && r.read.has(i), r.op == downgrade:
+	case r.op.obtains() && r.read.has(i) && !r.keep, r.op == downgrade:
 		limit.mode = reads
 	}
 	if r.op == refresh || r.op == downgrade || r.op == upgrade {

@@ -54,7 +54,7 @@ func (s *server) execute(m *model, r request, e extent) reply {
 // asks reports whether a script asks for the guard of its owner.
 func (s *server) asks(m *model, r request) bool {
 	switch {
-	case r.number == 0 || r.home < 0:
+	case r.number == 0:
 		return false
 	case m.broken == unaskedEntry:
 		return r.op != queue || s.other == [keys]mode{}
@@ -146,18 +146,18 @@ func (s *server) obtain(m *model, r request) reply {
 		if !r.keys.has(i) {
 			continue
 		}
-		left := max(r.lease, s.mine[i].left)
+		before, left := s.mine[i].mode, max(r.lease, s.mine[i].left)
 		if m.broken == shortens {
 			left = r.lease
 		}
 		s.mine[i] = lease{writes, left}
-		if r.read.has(i) {
+		if stays := r.keep && before == writes; r.read.has(i) && !stays {
 			s.mine[i].mode = reads
 		}
 	}
 	if r.op == queue {
-		s.leave(m, int(r.hold))
-		s.handOver(m)
+		s.leave(m, int(r.hold), r.keys)
+		s.handOver(m, r.keys)
 	}
 	return ok
 }
@@ -177,9 +177,9 @@ func (s *server) release(m *model, r request) reply {
 		s.mine[i] = lease{}
 	}
 	if r.leave {
-		s.leave(m, int(r.hold))
+		s.leave(m, int(r.hold), r.keys)
 	}
-	s.handOver(m)
+	s.handOver(m, r.keys)
 	return reply
 }
 

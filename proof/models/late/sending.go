@@ -14,7 +14,7 @@ func (s *state) begin(m *model, who int, r request) {
 			}
 		}
 	case r.op == release:
-		r.leave = h.inLine
+		h.inLine = false // whoever has a lock does not wait for it any more
 		h.claims &^= r.keys
 	}
 	s.call[who] = call{phase: again, request: r, tries: 1, asks: m.asks}
@@ -53,9 +53,7 @@ func (s *state) heed(m *model, c *call, r *request) bool {
 	}
 	switch r.op {
 	case obtain, queue:
-		if m.broken != readsAgain {
-			r.read &^= later
-		}
+		r.keep = r.keep || r.read != 0 && later != 0 && m.broken != readsAgain
 	case cleanup:
 		if m.broken != noSpare {
 			r.spare = m.names(s.others(m, int(r.hold))) & r.keys

@@ -53,15 +53,13 @@ type server struct {
 	notified [holds]bool         // a message to the waiter that it was granted its keys is on its way
 }
 
-// raise sets a guard to a number, unless it has a greater one.
+// raise sets a guard to a number, unless it has a greater one, for the whole time that a guard lives.
 func (s *server) raise(m *model, line int, id, number int8) {
 	g := &s.guard[line][id]
-	if m.broken == lowers {
-		*g = guard{}
+	if m.broken != lowers {
+		number = max(number, g.number)
 	}
-	if number >= g.number {
-		*g = guard{number, m.guardLife}
-	}
+	*g = guard{number, m.guardLife}
 	if m.broken == capped {
 		g.number = min(g.number, m.last)
 	}
@@ -77,10 +75,10 @@ func (s *server) stands(w int, wants set) bool {
 	return true
 }
 
-// leave takes a waiter out of all lines.
-func (s *server) leave(m *model, w int) {
+// leave takes a waiter out of the lines of some keys.
+func (s *server) leave(m *model, w int, of set) {
 	for i := range keys {
-		if m.broken != leavesFirst || w == another || m.home[w] == int8(i) {
+		if of.has(i) && (m.broken != leavesFirst || w == another || m.home[w] == int8(i)) {
 			s.place[i][w] = 0
 		}
 	}
@@ -116,12 +114,13 @@ func (s *server) isBehind(w, i int) bool {
 	return false
 }
 
-// handOver grants the waiters what can be granted.
-func (s *server) handOver(m *model) {
+// handOver grants what can be granted to waiters that want nothing but some of these keys. A script knows no other keys: whoever
+// wants more is told to ask.
+func (s *server) handOver(m *model, of set) {
 	for again := true; again; {
 		again = false
 		for w := range waiters {
-			again = s.admit(m, w) || again
+			again = m.wants(w)&^of == 0 && s.admit(m, w) || again
 		}
 	}
 }
@@ -137,7 +136,7 @@ func (s *server) admit(m *model, w int) bool {
 			return false
 		}
 	}
-	s.leave(m, w)
+	s.leave(m, w, wants)
 	for i := range keys {
 		switch {
 		case !wants.has(i):

@@ -5,7 +5,7 @@ func (m *model) world(s *state, visit func(state, event)) {
 	if s.server.other != [keys]mode{} {
 		n := *s
 		n.server.other = [keys]mode{}
-		n.server.handOver(m)
+		n.server.handOver(m, ab) // of a set of both, of which it may have lost one
 		visit(n, event{kind: otherReleases})
 	}
 	for i, taken := range s.server.taken {
@@ -47,7 +47,7 @@ func (m *model) others(s *state, visit func(state, event)) {
 		n := *s
 		n.turns--
 		n.server.enter(another, m.anotherWants)
-		n.server.handOver(m)
+		n.server.handOver(m, m.anotherWants)
 		visit(n, event{kind: otherWaits})
 	}
 	if m.broken == cutsShort || m.broken == dropsLiving {
