@@ -31,6 +31,11 @@
 // numbers; intents; how a short cut finds out that there is nothing to be asked; who hears a channel, and what
 // waiters are told beside that they were granted their keys. A request is executed once at most: one that is
 // executed twice is two tries of which the first stays without an answer.
+//
+// # Why it is true of the scripts
+//
+// TestTied compares each run of a script that does not fail, as the server of the model does it, with the
+// model server.
 package late
 
 import "github.com/seed-14de3678/redislock/proof/models/explore"

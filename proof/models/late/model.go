@@ -73,6 +73,10 @@ type model struct {
 	twins        bool // A and B are keys of the same name on two servers
 
 	broken breach
+
+	// ran is shown each run of a script that does not fail: what the server has before, and the request. It is nil but in the test
+	// that ties the model.
+	ran func(m *model, before server, r request)
 }
 
 // bounds keep the number of states finite.

@@ -36,6 +36,9 @@ func (m *model) late(s *state, visit func(state, event)) {
 
 // run executes a request to some extent. It reports false if that is the same as another one.
 func (s *state) run(m *model, r request, e extent, late bool) (reply, bool) {
+	if m.ran != nil && e == whole { // the model server does not know what a script leaves undone that fails
+		m.ran(m, s.server, r)
+	}
 	reply := s.server.execute(m, r, e)
 	if e != whole {
 		if reply != failed {

@@ -14,7 +14,7 @@ import (
 // A Call is one run of a script.
 type Call struct {
 	Request proto.Request
-	Stamp   owners.Stamp  // what it says of its owner
+	Stamp   owners.Stamp  // what it says of its owner; if it yields, the request is sent as one that takes nothing away
 	Left    time.Duration // of a Release: for how long it leaves its keys. It stands here because a request counts by the clock of this machine.
 }
 
@@ -22,6 +22,9 @@ type Call struct {
 func (c Call) run() *proto.Run {
 	r := new(proto.Run)
 	c.Request.Fill(r)
+	if c.Stamp.Yields && !r.Yield() {
+		panic("a Client does not send this")
+	}
 	r.Prepare(&c.Stamp)
 	return r
 }

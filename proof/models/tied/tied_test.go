@@ -155,6 +155,10 @@ func ofHolders() map[string]ran {
 				After: World{Now: time.Second, Holds: held().Holds, Guards: []Guard{{"a", "other", 2, 301 * time.Second}}},
 			},
 		},
+		"a refresh that takes nothing away, because others count on the key": {
+			before: held(), call: Call{Request: proto.Refresh{Set: set(), Value: &token, TTL: time.Second}, Stamp: owners.Stamp{Yields: true}},
+			want: Outcome{Reply: Reply{Code: proto.Done}, After: held()},
+		},
 		"what is left of a lease": {
 			before: held(), call: Call{Request: proto.TTL{Set: set(), Value: &token}},
 			want: Outcome{Reply: Reply{Code: proto.Done, TTL: 2 * time.Second}, After: held()},
