@@ -165,7 +165,7 @@ func plain(e Step, space Space) Space {
 // putBack lets a line live longer than the model says behind a release: it takes the first entry out of a line to see it, and if
 // it puts back the only one the line lives as long as one with a guard. And it lets it live a second less behind an Obtain that
 // enters it, or longer: a short cut renews a lease of which more than a second is missing, and the rest of the script one that nobody
-// seems to have renewed in this second.
+// seems to have renewed in this second, however long it is.
 func putBack(e Step, wanted, after Space) {
 	for key, thing := range after {
 		its := wanted[key]
@@ -173,7 +173,7 @@ func putBack(e Step, wanted, after Space) {
 			continue
 		}
 		if e.Script == "release" && thing.End == e.Micros/1000+(guardLife+1)*1000 ||
-			e.Script == "rw" && max(its.End, thing.End) == e.Micros/1000+2*waiterLife && thing.End >= its.End-1000 {
+			e.Script == "rw" && slices.Contains([]int64{its.End, thing.End}, e.Micros/1000+2*waiterLife) && thing.End >= its.End-1000 {
 			its.End = thing.End
 		}
 	}
