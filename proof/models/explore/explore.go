@@ -58,6 +58,10 @@ type Limit struct {
 	Violations int
 }
 
+// FirstStates is the limit of a search that visits the first n states; a quarter of them under the race detector, which takes ten
+// times as long.
+func FirstStates(n int) Limit { return Limit{States: n / share} }
+
 func (l Limit) reached(t *Tally) bool {
 	return l.States > 0 && t.States >= l.States || l.Violations > 0 && t.Violations >= l.Violations
 }

@@ -49,7 +49,7 @@ func TestTied(t *testing.T) {
 					runs.Note(run)
 				}
 			}
-			m.system().Search(explore.Limit{States: 15_000})
+			m.system().Search(explore.FirstStates(15_000))
 		}
 	}
 	seen := map[op]map[reply]int{}

@@ -27,7 +27,7 @@ func TestTied(t *testing.T) {
 		runs.Note(ran{m.writes > 0, before, c})
 	}
 	for _, p := range shown(append(windows(), fenced()...), "", note) {
-		p.Search(explore.Limit{States: 40_000})
+		p.Search(explore.FirstStates(40_000))
 	}
 	runs.Check(t, ran.tied, "obtain", "rw", "refresh", "release")
 }

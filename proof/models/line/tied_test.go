@@ -23,7 +23,7 @@ func TestTied(t *testing.T) {
 	runs := tied.NewTie[ran](20_000)
 	note := func(m *program, before state, c call) { runs.Note(ran{m.wants, m.long, before.server(int(c.p)), c}) }
 	for _, p := range shown(all, note) {
-		p.Search(explore.Limit{States: 20_000})
+		p.Search(explore.FirstStates(20_000))
 	}
 	runs.Check(t, ran.tied, "rw", "release", "again")
 }

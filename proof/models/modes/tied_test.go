@@ -21,7 +21,7 @@ func TestTied(t *testing.T) {
 	t.Parallel()
 	runs := tied.NewTie[ran](20_000)
 	for _, p := range shown("", func(m *program, before state, c call) { runs.Note(ran{m, before.server(), c}) }) {
-		p.Search(explore.Limit{States: 40_000})
+		p.Search(explore.FirstStates(40_000))
 	}
 	runs.Check(t, ran.tied, "obtain", "rw", "refresh", "convert", "release")
 }

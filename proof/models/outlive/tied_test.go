@@ -30,7 +30,7 @@ func TestTied(t *testing.T) {
 		runs.Note(ran{m, before.server, c})
 	}
 	for _, p := range shown("", note, append(leavingPrograms(), breakPrograms()...)...) {
-		p.Search(explore.Limit{States: 40_000})
+		p.Search(explore.FirstStates(40_000))
 	}
 	runs.Check(t, ran.tied, "rw", "refresh", "release", "break")
 }

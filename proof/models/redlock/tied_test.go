@@ -31,7 +31,7 @@ func TestTied(t *testing.T) {
 		runs.Note(ran{m.life, m.fenced, m.life > 0 && m.crashes > 0, before, clock, c})
 	}
 	for _, p := range shown(slices.Concat(windows(), fenced(), progress()), "", note) {
-		p.Search(explore.Limit{States: 20_000})
+		p.Search(explore.FirstStates(20_000))
 	}
 	runs.Check(t, ran.tied, "obtain", "rw", "refresh", "raise", "release")
 }
