@@ -63,6 +63,7 @@ func TestCoursesThatDiffered(t *testing.T) {
 	s := newScriptServer(t, redistest.Redis)
 	for _, seed := range []uint64{
 		1795701636249993405, // a line and a hash of fencing numbers that are none
+		1795704641277237712, // a waiter that nobody hears, as a release has found out, would be told of a lease
 		1795704901385173062, // a line that lasts for longer than waiters need
 		1795703111587354313, // a line that lasts for less long than its last entry says
 		1795701934485466675, // a waiter that nobody hears is dropped from a line in which it was written anew
