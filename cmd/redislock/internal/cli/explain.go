@@ -71,7 +71,7 @@ func isNoLock(err error) bool {
 	if conflict, ok := errors.AsType[*redislock.ConflictError](err); ok && conflict.Mode == redislock.ModeForeign {
 		return true
 	}
-	return errors.Is(err, redislock.ErrInvalid) && strings.Contains(err.Error(), "that is no lock")
+	return errors.Is(err, &redislock.InvalidError{Argument: "keys"}) && strings.Contains(err.Error(), "that is no lock")
 }
 
 // isNetwork reports whether an error says that there was no answer, or none of a Redis.

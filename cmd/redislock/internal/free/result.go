@@ -93,7 +93,7 @@ func explain(ctx context.Context, keys []string, err error) error {
 		}
 		return cli.Exit(status, fmt.Errorf("it is not known whether %s: it was done, or the request is still on its way; "+
 			"\"redislock show\" says who holds a key (%w)", wasBroken(keys), err))
-	case errors.Is(err, redislock.ErrInvalid):
+	case errors.Is(err, &redislock.InvalidError{Argument: "keys"}):
 		return cli.Exit(cli.NoLock, err)
 	}
 	return cli.Explain(ctx, err)
