@@ -304,9 +304,8 @@ if refused and id then
   if set.dropped then
     hand_over(set)
   end
-  local reply = {IN_LINE, first, refused[3], refused[4], refused[5], place, set.micros, ms,
-    heard}
-  return and_more(set, reply)
+  return and_more(set, {IN_LINE, first, refused[3], refused[4], refused[5], place, set.micros, ms,
+    heard})
 end
 if refused then
   if intent ~= '' then
