@@ -39,7 +39,7 @@ const key = "key"
 
 // tied is the run as a case for the model server.
 func (r ran) tied() tied.Case {
-	c := tied.Case{Before: r.world(r.before), Call: r.request(), Coarse: coarse}
+	c := tied.Case{Before: r.world(r.before), Call: r.request(), Coarse: tied.ByAnybody}
 	after := r.before
 	done, number := after.execute(model{}, r.call)
 	c.Want.After = r.world(after)
@@ -56,9 +56,6 @@ func (r ran) tied() tied.Case {
 	}
 	return c
 }
-
-// coarse takes out what the model says nothing of: whom a refusal names.
-func coarse(o *tied.Outcome) { o.Reply.InTheWay = nil }
 
 // world is what the server has. Its clock says the number that comes next if nothing is stored.
 func (r ran) world(has server) tied.World {

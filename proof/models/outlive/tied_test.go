@@ -73,7 +73,7 @@ func (r ran) tied() tied.Case {
 	}
 	old := tied.Guard{Key: key, Owner: breaker, Number: r.met(), Until: at(now) + tied.GuardLife/2}
 	c := tied.Case{
-		Wishes: []tied.Wish{r.m.wish()}, Call: r.request(), Coarse: coarse, Before: r.world(after.server, old),
+		Wishes: []tied.Wish{r.m.wish()}, Call: r.request(), Coarse: tied.ByAnybody, Before: r.world(after.server, old),
 	}
 	its := after.execute(r.m, r.call)
 	if r.call.kind == breakUp && its == done {
@@ -106,9 +106,6 @@ func (r ran) met() int64 {
 	}
 	return 1
 }
-
-// coarse takes out what the model says nothing of: whom a refusal names.
-func coarse(o *tied.Outcome) { o.Reply.InTheWay = nil }
 
 // reply is that to the call, which has led to a state.
 func (r ran) reply(after *state, its reply) (said tied.Reply) {

@@ -48,7 +48,7 @@ var tokens = [clients]string{"client 0", "client 1"}
 
 // tied is the run as a case for the model server.
 func (r ran) tied() tied.Case {
-	c := tied.Case{Before: r.world(&r.before), Call: r.request(), Coarse: coarse}
+	c := tied.Case{Before: r.world(&r.before), Call: r.request(), Coarse: tied.ByAnybody}
 	if r.quarantined { // a second more, because a server says for how many whole ones it has been up
 		c.Up = time.Duration(r.life-r.before.young+1) * tick
 	}
@@ -69,9 +69,6 @@ func (r ran) tied() tied.Case {
 	}
 	return c
 }
-
-// coarse takes out what the model says nothing of: whom a refusal names.
-func coarse(o *tied.Outcome) { o.Reply.InTheWay = nil }
 
 // world is what a node has. Its clock says the number that comes next if none is stored.
 func (r ran) world(n *node) tied.World {

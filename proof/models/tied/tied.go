@@ -38,6 +38,9 @@ type Case struct {
 	Coarse func(o *Outcome)
 }
 
+// ByAnybody is the Coarse of a model that does not say whom a refusal names.
+func ByAnybody(o *Outcome) { o.Reply.InTheWay = nil }
+
 // An Outcome is what comes of a run of a script.
 type Outcome struct {
 	Reply Reply
