@@ -58,7 +58,7 @@ func (o *obtaining) call(ctx context.Context, intent time.Duration) *call {
 		o.left.intents = true
 	}
 	q := proto.Obtain{
-		Set: w.set.names(), Value: &w.value, TTL: w.ttl, MinUptime: w.minUptime, Fresh: w.fresh,
+		Set: w.set.names(), Value: &w.value, TTL: w.ttl, MinUptime: o.client.minUptime, Fresh: w.fresh,
 		Intents: w.intents, Declares: w.declares, Intent: intent,
 	}
 	var c *call
@@ -80,7 +80,7 @@ func (o *obtaining) call(ctx context.Context, intent time.Duration) *call {
 	// that want to write one at most is granted what they want, so it is worth asking for one of them first.
 	c.Alike = s == nil && !w.tokenKnown && !w.declares && w.set.reads() == 0
 	c.Again = s == nil && o.asked.conflict != nil
-	c.Replicas = replicasFor(w.replicas, w.ttl)
+	c.Replicas = replicasFor(o.client.replicas, w.ttl)
 	return c
 }
 
@@ -214,7 +214,7 @@ func (o *obtaining) obtained(sent clock.Moment, number int64) (*Lock, error) {
 	l.mu.Lock()
 	l.set, l.ttl, l.counted, l.longest = w.set, w.ttl, w.ttl, w.ttl
 	l.obtained, l.deadline = sent, deadline
-	l.number, l.replicas = number, w.replicas
+	l.number = number
 	if w.holdAtLeast > 0 {
 		l.keep = clock.Now().Add(w.holdAtLeast) // by now it is certain to have begun
 	}

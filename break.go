@@ -14,22 +14,9 @@ import (
 // maxReason is how many bytes the reason of a Break may have.
 const maxReason = 1024
 
-// A Broken is one owner from whom [Client.Break] has taken one key.
-type Broken struct {
-	Key    string
-	Mode   Mode   // in which it was held: write or read
-	Holder Holder // who it was; its TTL is what was left of the lease
-}
-
-// String describes it in one line, for the log.
-func (b Broken) String() string {
-	return fmt.Sprintf("%q was %s-locked by %s", b.Key, b.Mode, b.Holder)
-}
-
 // Break takes the keys from whoever holds them, writers and readers alike, in one step, and hands
 // them over to those who stand in line. A key that was left ([Lock.Leave]) is freed as well, and a
-// key that is free is no error. Break returns whom it has taken which key from, in the order of the
-// keys.
+// key that is free is no error. Break returns the holders that had the keys, in the order of the keys.
 //
 // Break is for a holder that hangs but goes on renewing, or for a lease that is much too long. It
 // breaks what the lock has promised: the holder works on until it learns of the loss. A holder that
@@ -57,7 +44,7 @@ func (b Broken) String() string {
 // Each Break that was done is one line in the log of [WithLogger], at the level of a warning, with
 // the keys, the number of the owners, and the reason; so is one whose outcome is not known. A user of
 // Redis who may release may break: docs/rights.md.
-func (c *Client) Break(ctx context.Context, keys []string, reason string) ([]Broken, error) {
+func (c *Client) Break(ctx context.Context, keys []string, reason string) ([]Holder, error) {
 	set, err := c.setToBreak(keys, reason)
 	if err != nil {
 		return nil, fmt.Errorf("redislock: break: %w", err)
@@ -110,7 +97,7 @@ func (c *Client) setToBreak(keys []string, reason string) (set keySet, err error
 	if len(reason) > maxReason {
 		return set, invalid("reason", "it has %s, the limit is %s", count.Of(len(reason), "byte"), count.Number(maxReason))
 	}
-	if set, err = c.newKeySet(keys, nil); err != nil {
+	if set, err = c.newKeySet(Set{Write: keys}); err != nil {
 		return set, err
 	}
 	if err := c.placement.check(set); err != nil {
@@ -131,7 +118,7 @@ func (c *Client) closeBreak(by *Lock) {
 }
 
 // broken takes in the answer to a Break, and logs it: a Break is no everyday matter.
-func (c *Client) broken(ctx context.Context, r *call, set keySet, reason string) ([]Broken, error) {
+func (c *Client) broken(ctx context.Context, r *call, set keySet, reason string) ([]Holder, error) {
 	broken, err := brokenOf(r, set)
 	switch {
 	case err != nil:
@@ -155,7 +142,7 @@ func (c *Client) logUnknownBreak(ctx context.Context, set keySet, reason string,
 }
 
 // brokenOf reads the reply to a Break of a set.
-func brokenOf(r *call, set keySet) ([]Broken, error) {
+func brokenOf(r *call, set keySet) ([]Holder, error) {
 	all, conflict, err := r.run.Broken(r.Reply)
 	switch {
 	case err != nil:
@@ -163,10 +150,10 @@ func brokenOf(r *call, set keySet) ([]Broken, error) {
 	case conflict != nil:
 		return nil, notALock(newConflict(conflict, set))
 	}
-	var broken []Broken
+	var broken []Holder
 	for i := range all {
 		b := &all[i]
-		broken = append(broken, Broken{Key: b.Key[set.cut:], Mode: Mode(b.Mode), Holder: newHolder(&b.Holder)})
+		broken = append(broken, newHolder(b.Key[set.cut:], Mode(b.Mode), &b.Holder))
 	}
 	return broken, nil
 }

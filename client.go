@@ -119,10 +119,11 @@ type Client struct {
 	prefix    string // of every key, of WithKeyPrefix
 	metadata  string // of each lock that has none of its own, of WithMetadata
 	maxKeys   int
-	batching  bool
-	listen    func(*watch) // to notices of Break; nil: nobody has asked for that
-	wraps     wire.GoRedis // of WithWrapped
-	unfit     error        // why nothing can be done with the Redis client
+	replicas  int           // of WithReplicas
+	minUptime time.Duration // of WithMinUptime
+	listen    func(*watch)  // to notices of Break; nil: nobody has asked for that
+	wraps     wire.GoRedis  // of WithWrapped
+	unfit     error         // why nothing can be done with the Redis client
 	closed    atomic.Bool
 	ending    chan struct{} // closed by Close
 }
@@ -159,7 +160,6 @@ func New(rdb redis.Scripter, opts ...ClientOption) *Client {
 		schedule: clock.NewSchedule(),
 		log:      silence{},
 		maxKeys:  defaultMaxKeys,
-		batching: true,
 		ending:   make(chan struct{}),
 	}
 	for _, opt := range opts {
@@ -167,10 +167,10 @@ func New(rdb redis.Scripter, opts ...ClientOption) *Client {
 			opt(c)
 		}
 	}
-	if c.unfit = errors.Join(unfit(rdb), c.unfit); c.unfit != nil {
+	if c.unfit = errors.Join(unfit(rdb), c.unfit, c.unfitToAsk(rdb)); c.unfit != nil {
 		rdb, c.wraps = nil, nil // nobody is to be asked
 	}
-	c.conn = wire.New(rdb, wire.Options{Wraps: c.wraps, Batching: c.batching, Bundle: proto.Bundle()})
+	c.conn = wire.New(rdb, wire.Options{Wraps: c.wraps, Bundle: proto.Bundle()})
 	c.hub = listen.NewHub(c.conn, c.schedule, owners.NewID())
 	c.heard = c.hub.Deliver
 	c.listenForBreaks()
@@ -232,20 +232,20 @@ func (c *Client) Close() {
 // error is an [ErrUnknownOutcome]. Bad arguments are refused before anything is sent. After an
 // error nothing stays locked.
 func (c *Client) Obtain(ctx context.Context, keys []string, ttl time.Duration, opt *Options) (*Lock, error) {
-	return c.obtain(ctx, keys, nil, ttl, opt)
+	return c.obtain(ctx, "", Set{Write: keys}, ttl, opt)
 }
 
 // ObtainRead takes the read locks of all keys, or of none, for ttl. Several readers may hold a key
 // at the same time, each with a lease of its own, but no writer. Everything else is as in
 // [Client.Obtain].
 func (c *Client) ObtainRead(ctx context.Context, keys []string, ttl time.Duration, opt *Options) (*Lock, error) {
-	return c.obtain(ctx, nil, keys, ttl, opt)
+	return c.obtain(ctx, "", Set{Read: keys}, ttl, opt)
 }
 
-// ObtainMixed takes write locks and read locks as one set. A key in both lists is a write key.
-// Everything else is as in [Client.Obtain] and [Client.ObtainRead].
-func (c *Client) ObtainMixed(ctx context.Context, write, read []string, ttl time.Duration, opt *Options) (*Lock, error) {
-	return c.obtain(ctx, write, read, ttl, opt)
+// ObtainSet takes the write locks and the read locks of a set, or none of them. Everything else is as
+// in [Client.Obtain] and [Client.ObtainRead].
+func (c *Client) ObtainSet(ctx context.Context, set Set, ttl time.Duration, opt *Options) (*Lock, error) {
+	return c.obtain(ctx, "", set, ttl, opt)
 }
 
 // Obtain does what [Client.Obtain] does, with a Client that is made for this one lock.
@@ -263,13 +263,28 @@ func Obtain(ctx context.Context, rdb redis.Scripter, keys []string, ttl time.Dur
 // the lock was lost while fn ran it returns an [ErrLockLost], joined with the error of fn.
 // Otherwise it returns the error of fn, unchanged. A Release that could not be confirmed is logged,
 // and goes on in the background.
-func (c *Client) With(ctx context.Context, keys []string, ttl time.Duration, opt *Options, fn func(context.Context) error) (err error) {
+func (c *Client) With(ctx context.Context, keys []string, ttl time.Duration, opt *Options, fn func(context.Context) error) error {
+	return with(ctx, c, Set{Write: keys}, ttl, opt, fn)
+}
+
+// WithSet does what [Client.With] does, with the write locks and the read locks of a set.
+func (c *Client) WithSet(ctx context.Context, set Set, ttl time.Duration, opt *Options, fn func(context.Context) error) error {
+	return with(ctx, c, set, ttl, opt, fn)
+}
+
+// An obtainer is a Client or an Owner.
+type obtainer interface {
+	ObtainSet(ctx context.Context, set Set, ttl time.Duration, opt *Options) (*Lock, error)
+}
+
+// with is what every With comes to.
+func with(ctx context.Context, by obtainer, set Set, ttl time.Duration, opt *Options, fn func(context.Context) error) (err error) {
 	var watched Options
 	if opt != nil {
 		watched = *opt
 	}
 	watched.Watchdog = true
-	lock, err := c.Obtain(ctx, keys, ttl, &watched)
+	lock, err := by.ObtainSet(ctx, set, ttl, &watched)
 	if err != nil {
 		return err
 	}
@@ -283,7 +298,7 @@ func (c *Client) With(ctx context.Context, keys []string, ttl time.Duration, opt
 		case isLost, errors.Is(failed, ErrLockNotHeld):
 			err = errors.Join(lock.whyLost(failed), err)
 		case failed != nil:
-			c.log.WarnContext(ctx, "redislock: release not confirmed", lock.snapshot().logged("error", failed)...)
+			lock.client.log.WarnContext(ctx, "redislock: release not confirmed", lock.snapshot().logged("error", failed)...)
 		}
 	}()
 	return fn(held)
@@ -292,13 +307,12 @@ func (c *Client) With(ctx context.Context, keys []string, ttl time.Duration, opt
 // Attach makes a handle for keys that are held under a token, perhaps by another process, to
 // release them, refresh them, or ask for their TTL. Attach sends nothing, and reports no error:
 // with bad keys or a bad token every operation of the handle returns one. The handle knows neither
-// the modes of the keys nor their lease, so Deadline and Context count from its first Refresh. It
-// does not know of [Options].Replicas either: it asks the primary alone.
+// the modes of the keys nor their lease, so Deadline and Context count from its first Refresh.
 func (c *Client) Attach(keys []string, token string) *Lock {
 	if err := c.usable(); err != nil {
 		return &Lock{client: c, value: token, faulty: err, sharing: sharing{tokenKnown: true}}
 	}
-	set, err := c.newKeySet(keys, nil)
+	set, err := c.newKeySet(Set{Write: keys})
 	if err == nil {
 		err = c.placement.check(set)
 	}

@@ -2,7 +2,6 @@ package redislock
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/seed-14de3678/redislock/internal/inctx"
 	"github.com/seed-14de3678/redislock/internal/pace"
@@ -14,18 +13,10 @@ import (
 // it has no keys and no fencing number. A lock that was released or lost meanwhile is returned as well.
 //
 // The locks of packages quorum, multi and reentrant are found by the FromContext of these packages, and
-// by [HeldFromContext].
+// by package held.
 func FromContext(ctx context.Context) *Lock {
 	l, _ := ctx.Value(inctx.Root{}).(*Lock)
 	return l
-}
-
-// HeldFromContext returns the lock under which a function runs, whichever package it is of: that of the
-// innermost With, or Context of a lock. It returns nil if there is none. It is for code that is given an
-// [Obtainer]; a lock with a fencing number is a [HeldFenced].
-func HeldFromContext(ctx context.Context) Held {
-	h, _ := inctx.Innermost(ctx).(Held)
-	return h
 }
 
 // inOwnWay returns a conflict, as an error that ends the Obtain if it would wait for a lock whose end also ends its
@@ -37,7 +28,8 @@ func (o *obtaining) inOwnWay(conflict *ConflictError) error {
 	}
 	for l := range inctx.Each(o.caller) {
 		if l, is := l.(*Lock); is && l.keepsFrom(o) {
-			return &endedError{fmt.Errorf("redislock: obtain %s: %w: %w", o.want.set, ErrHeldByCaller, conflict)}
+			conflict.Own = true
+			return &endedError{conflict}
 		}
 	}
 	return conflict

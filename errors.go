@@ -21,11 +21,6 @@ var (
 	// the set, and then the error is a [*ConflictError] as well; or the answer came too late to be
 	// of use. If the context ended meanwhile, the error matches the cause of the context, too.
 	ErrNotObtained = errors.New("not obtained")
-	// ErrHeldByCaller says that an Obtain was refused because of the lock under which its own caller runs: that of
-	// a [Client.With] or a [Lock.Context] from which its context is derived. It would wait until that lock ends, and
-	// its context with it, so it does not wait. The error is a [*ConflictError], too. Functions that lock for
-	// themselves and call one another use package reentrant.
-	ErrHeldByCaller = errors.New("the caller holds a key of the set itself, and would wait for its own lock: see package reentrant")
 	// ErrWaitOver says that the time of [Options].Wait was over. The error is an [ErrNotObtained] as
 	// well if somebody else holds a key, and an [ErrUnknownOutcome] if Redis had not answered by then.
 	// Otherwise it says what else was wrong with the server.
@@ -44,7 +39,7 @@ var (
 	// it was executed. The error matches what kept the answer away, too. After an Obtain nothing
 	// has to be done: what it may have locked is freed in the background.
 	ErrUnknownOutcome = errors.New("outcome not known")
-	// ErrNotReplicated says that fewer replicas than [Options].Replicas have acknowledged a lock or
+	// ErrNotReplicated says that fewer replicas than those of [WithReplicas] have acknowledged a lock or
 	// a lease, so that the lock or the lease does not count. The error is an [ErrNotObtained] or an
 	// [ErrUnknownOutcome], too.
 	ErrNotReplicated = errors.New("not replicated")
@@ -59,7 +54,7 @@ var (
 // An InvalidError says which argument of a call is invalid, and why. It is an [ErrInvalid]. [errors.Is]
 // finds one without a Reason in every other one of the same Argument.
 type InvalidError struct {
-	Argument string // "keys", "ttl", "token", "metadata", "reason", or the name of one of the [Options]
+	Argument string // "keys", "ttl", "token", "metadata", "caller", "reason", or the name of an option
 	Reason   string
 }
 
@@ -90,7 +85,7 @@ const (
 	ModeIntent Mode = "intent"
 	// ModeQueue means that others stand in line for the key.
 	ModeQueue Mode = "queue"
-	// ModeRestarted means that the server has been up for less than [Options].MinUptime.
+	// ModeRestarted means that the server has been up for less than the time of [WithMinUptime].
 	ModeRestarted Mode = "restarted"
 	// ModeForeign means that the key holds something that is not a lock. It is never overwritten. That
 	// can be told of a key without a TTL, of a key that is neither a string nor a sorted set, of an empty
@@ -109,8 +104,14 @@ type ConflictError struct {
 	Mode     Mode   // how it is held: write, read, intent, queue or foreign; or restarted
 	Metadata string // of the holder, of the reader whose lease ends last, or of the waiter
 	Left     bool   // the holder has left the key, which is kept until the TTL is over: see [Lock.Leave]
-	Owner    string // the owner id stored with the metadata, see [WithOwner]; empty if there is none
+	Caller   string // the id of [WithCaller] that is stored beside the metadata; empty if there is none
 	Type     string // the Redis type of a foreign key, else empty
+
+	// Own says that the lock under which the Obtain itself runs holds the key: that of a [Client.With] or
+	// a [Lock.Context] from which its context is derived. The Obtain would wait for that lock to end, and its
+	// context would end with it. So it does not wait, whatever its options say. Functions that lock for
+	// themselves and call one another use package reentrant.
+	Own bool
 
 	// TTL is the remaining lease of the holder. For ModeIntent and ModeQueue it is the remaining life
 	// of the waiter, and for ModeRestarted the time until the server has been up for long enough. It
@@ -121,7 +122,7 @@ type ConflictError struct {
 // Error names the key, its holder and the remaining time, for whoever is on call.
 func (e *ConflictError) Error() string {
 	var b strings.Builder
-	name := who(e.Metadata, e.Owner)
+	name := who(e.Metadata, e.Caller)
 	fmt.Fprintf(&b, "redislock: %q ", e.Key)
 	switch e.Mode {
 	case ModeForeign:
@@ -155,6 +156,9 @@ func (e *ConflictError) Error() string {
 			b.WriteString(" left")
 		}
 	}
+	if e.Own {
+		b.WriteString("; the caller holds it itself, and would wait for its own lock: see package reentrant")
+	}
 	return b.String()
 }
 
@@ -164,7 +168,7 @@ func (e *ConflictError) Is(target error) bool { return target == ErrNotObtained 
 // newConflict makes the error of what a script says is in the way, with the name of the key as callers of the set know it.
 func newConflict(c *proto.Conflict, set keySet) *ConflictError {
 	e := &ConflictError{Key: c.Key[set.cut:], Mode: Mode(c.Mode), Left: c.Left, TTL: c.TTL, Type: c.Type}
-	e.Owner, e.Metadata = proto.DecodeDetail(c.Stored)
+	e.Caller, e.Metadata = proto.DecodeDetail(c.Stored)
 	return e
 }
 

@@ -16,7 +16,7 @@ import (
 type label struct {
 	id   uint64
 	name string // Options.Name
-	way  Way
+	way  string
 }
 
 // newLabel makes the label of a lock: an empty one if there are no hooks.
@@ -31,14 +31,14 @@ func (c *Client) newLabel(opt *Options) label {
 }
 
 // wayOf says how an Obtain with these options waits.
-func wayOf(opt *Options) Way {
+func wayOf(opt *Options) string {
 	switch {
 	case opt.Queue:
-		return WayQueue
+		return "queue"
 	case strategyOf(opt) != nil:
-		return WayPoll
+		return "poll"
 	}
-	return WayOnce
+	return "once"
 }
 
 // event makes the event of an operation on a set, which ends at this moment.

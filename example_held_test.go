@@ -7,6 +7,7 @@ import (
 
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/fencing"
+	"github.com/seed-14de3678/redislock/held"
 	"github.com/seed-14de3678/redislock/quorum"
 )
 
@@ -34,10 +35,10 @@ func ExampleFromContext() {
 }
 
 // restock needs a lock, and does not care whether one server keeps it or a majority of several.
-func restock(ctx context.Context, locks redislock.Obtainer) error {
+func restock(ctx context.Context, locks held.Obtainer) error {
 	return locks.With(ctx, []string{"lock:stock:9"}, 10*time.Second, &redislock.Options{Fenced: true},
 		func(ctx context.Context) error {
-			if held, ok := redislock.HeldFromContext(ctx).(redislock.HeldFenced); ok {
+			if held, ok := held.FromContext(ctx).(held.Fenced); ok {
 				fmt.Println("has a number:", held.Fence() > 0)
 			}
 			return nil
@@ -60,8 +61,8 @@ func ExampleHeldFromContext() {
 	}
 	defer majority.Close()
 
-	fmt.Println(restock(ctx, redislock.ObtainerOf(nodes[0])))
-	fmt.Println(restock(ctx, redislock.ObtainerOf(majority)))
+	fmt.Println(restock(ctx, held.Of(nodes[0])))
+	fmt.Println(restock(ctx, held.Of(majority)))
 	// Output:
 	// has a number: true
 	// <nil>
@@ -75,7 +76,7 @@ func ExampleObtainerOf() {
 	defer stop()
 
 	ctx := context.Background()
-	locks := redislock.ObtainerOf(redislock.New(rdb)) // an Obtainer
+	locks := held.Of(redislock.New(rdb)) // an Obtainer
 	held, err := locks.Obtain(ctx, []string{"lock:stock:9"}, 10*time.Second, nil)
 	if err != nil {
 		fmt.Println(err)

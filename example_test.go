@@ -120,7 +120,7 @@ func ExampleClient_ObtainMixed() {
 
 	ctx := context.Background()
 	client := redislock.New(rdb)
-	lock, err := client.ObtainMixed(ctx, []string{"lock:stock:9"}, []string{"lock:price:9"}, time.Minute, nil)
+	lock, err := client.ObtainSet(ctx, redislock.Set{Write: []string{"lock:stock:9"}, Read: []string{"lock:price:9"}}, time.Minute, nil)
 	if err != nil {
 		fmt.Println(err)
 		return

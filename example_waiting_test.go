@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/inctx"
+	"github.com/seed-14de3678/redislock/internal/owners"
 )
 
 // A request waits for two seconds at most, and then works for as long as it takes.
@@ -76,13 +78,13 @@ func ExampleWithOwner() {
 		return
 	}
 
-	ctx := redislock.WithOwner(context.Background(), "request-31") // where the request comes in
+	ctx := redislock.WithCaller(context.Background(), "request-31") // where the request comes in
 	done := make(chan error)
 	go func() {
 		done <- client.With(ctx, []string{"lock:order:7"}, time.Minute, nil, func(ctx context.Context) error {
 			queue := &redislock.Options{Queue: true}
 			return client.With(ctx, []string{"lock:stock:9"}, time.Minute, queue, func(ctx context.Context) error {
-				fmt.Println(redislock.OwnerOf(ctx), "has both")
+				fmt.Println(inctx.Caller(ctx), "has both")
 				return nil
 			})
 		})
@@ -94,8 +96,8 @@ func ExampleWithOwner() {
 			return
 		}
 		if order, stock := states[0], states[1]; len(order.Holders) > 0 && len(stock.Line) > 0 {
-			fmt.Println(order.Holders[0].Owner, "holds", order.Key)
-			fmt.Println(stock.Line[0].Owner, "waits for", stock.Key)
+			fmt.Println(order.Holders[0].Caller, "holds", order.Key)
+			fmt.Println(stock.Line[0].Caller, "waits for", stock.Key)
 			break
 		}
 		time.Sleep(time.Millisecond)
@@ -114,7 +116,7 @@ func ExampleNewOwnerID() {
 	defer stop()
 
 	client := redislock.New(rdb)
-	ctx := redislock.WithOwner(context.Background(), redislock.NewOwnerID())
+	ctx := redislock.WithCaller(context.Background(), owners.NewCaller())
 	lock, err := client.Obtain(ctx, []string{"lock:order:7"}, time.Minute, nil)
 	if err != nil {
 		fmt.Println(err)
@@ -126,6 +128,6 @@ func ExampleNewOwnerID() {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println(states[0].Holders[0].Owner == redislock.OwnerOf(ctx))
+	fmt.Println(states[0].Holders[0].Caller == inctx.Caller(ctx))
 	// Output: true
 }

@@ -65,7 +65,7 @@ func (l *Lock) raise(ctx context.Context, number int64) (again bool, err error) 
 	c := new(call)
 	proto.Raise{Set: set.names(), Value: &l.value, TTL: ttl, Number: number}.Fill(&c.run)
 	c.begins(ctx).ownedBy(w, l.client.conn)
-	c.Replicas = replicasFor(l.replicas, ttl)
+	c.Replicas = replicasFor(l.client.replicas, ttl)
 	if !l.client.do(ctx, c, patience) && c.Leave(nil) {
 		return false, interrupted(ctx, "raise fence", set)
 	}

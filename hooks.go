@@ -84,7 +84,9 @@ type Event struct {
 	Keys []string // the whole set, write keys first; shared, not to be changed
 	Mode Mode     // ModeWrite if any key is a write key, else ModeRead
 	Name string   // [Options].Name of the Obtain; empty after an Attach
-	Way  Way      // in which the Obtain waits if it has to; empty after an Attach
+	// Way is how the Obtain waits if it has to: "once" for one attempt, "poll" for attempts as its
+	// RetryStrategy says or because of Wait, "queue" for standing in line; empty after an Attach.
+	Way string
 
 	// Duration is how long the operation took. Obtained and Refused: all waiting included. Waiting:
 	// the time before. Waited: the waiting alone. Lost: zero.
@@ -109,15 +111,3 @@ type Event struct {
 	// Err is nil if the operation has succeeded. Waiting: why the first attempt has not.
 	Err error
 }
-
-// A Way says how an Obtain waits.
-type Way string
-
-const (
-	// WayOnce is that of an Obtain without a RetryStrategy and without Wait, which makes one attempt.
-	WayOnce Way = "once"
-	// WayPoll is that of an Obtain that asks again as its RetryStrategy says, or because of Wait.
-	WayPoll Way = "poll"
-	// WayQueue is that of an Obtain that stands in line.
-	WayQueue Way = "queue"
-)

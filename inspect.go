@@ -54,14 +54,14 @@ func (s KeyState) String() string {
 type Waiter struct {
 	Mode     Mode // in which it wants the key: write or read
 	Metadata string
-	Owner    string    // the owner id stored with the metadata, see [WithOwner]; empty if there is none
+	Caller   string    // the id of [WithCaller] that is stored beside the metadata; empty if there is none
 	Since    time.Time // by the server's clock
 	Alive    bool      // it has asked in the last 15 s; one that has not is passed over
 }
 
 // String says which lock the waiter wants, who it is, and since when it waits.
 func (w Waiter) String() string {
-	name := cmp.Or(who(w.Metadata, w.Owner), "somebody")
+	name := cmp.Or(who(w.Metadata, w.Caller), "somebody")
 	if !w.Alive {
 		name += ", gone,"
 	}
@@ -71,8 +71,10 @@ func (w Waiter) String() string {
 // A Holder is one owner of a key. It does not contain the token, because whoever has that can
 // release the lock.
 type Holder struct {
+	Key      string // that it holds
+	Mode     Mode   // in which it holds the key: write or read; or intent, see [KeyState].Intent
 	Metadata string
-	Owner    string // the owner id stored with the metadata, see [WithOwner]; empty if there is none
+	Caller   string // the id of [WithCaller] that is stored beside the metadata; empty if there is none
 	Left     bool   // it has left the key, which is kept for the TTL: see [Lock.Leave]
 	TTL      time.Duration
 	// Since is when the Obtain began for which the token of the holder was made, by the wall clock of its
@@ -83,7 +85,7 @@ type Holder struct {
 
 // String returns the metadata and the remaining lease, and says so if the key is left.
 func (h Holder) String() string {
-	name := cmp.Or(who(h.Metadata, h.Owner), "somebody")
+	name := cmp.Or(who(h.Metadata, h.Caller), "somebody")
 	if h.Left {
 		return fmt.Sprintf("%s (after its work, %s to go)", name, shown.Duration(h.TTL))
 	}
@@ -141,23 +143,23 @@ func (c *Client) inspected(ctx context.Context, r *call) (KeyState, error) {
 	}
 	state := KeyState{Key: r.Keys[0][set.cut:], Mode: Mode(s.Mode), TTL: s.TTL, Type: s.Type, Fence: s.Fence}
 	for i := range s.Holders {
-		state.Holders = append(state.Holders, newHolder(&s.Holders[i]))
+		state.Holders = append(state.Holders, newHolder(state.Key, state.Mode, &s.Holders[i]))
 	}
 	if s.Intent != nil {
-		intent := newHolder(s.Intent)
+		intent := newHolder(state.Key, ModeIntent, s.Intent)
 		state.Intent = &intent
 	}
 	for _, w := range s.Line {
 		waiter := Waiter{Mode: Mode(w.Mode), Since: w.Since, Alive: w.Alive}
-		waiter.Owner, waiter.Metadata = proto.DecodeDetail(w.Stored)
+		waiter.Caller, waiter.Metadata = proto.DecodeDetail(w.Stored)
 		state.Line = append(state.Line, waiter)
 	}
 	return state, nil
 }
 
 // newHolder makes a holder of what a script says of it.
-func newHolder(h *proto.Holder) Holder {
-	holder := Holder{Left: h.Left, TTL: h.TTL, Since: h.Since}
-	holder.Owner, holder.Metadata = proto.DecodeDetail(h.Stored)
+func newHolder(key string, mode Mode, h *proto.Holder) Holder {
+	holder := Holder{Key: key, Mode: mode, Left: h.Left, TTL: h.TTL, Since: h.Since}
+	holder.Caller, holder.Metadata = proto.DecodeDetail(h.Stored)
 	return holder
 }

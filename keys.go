@@ -12,6 +12,13 @@ import (
 	"github.com/seed-14de3678/redislock/internal/wire"
 )
 
+// A Set is what one Obtain locks: keys that nobody else may have, and keys that others may read
+// meanwhile. A key in both lists is a write key.
+type Set struct {
+	Write []string
+	Read  []string
+}
+
 // A keySet is what one lock covers: the write keys, then the read keys, each once, in the order
 // in which the caller named them. It never changes after it is made. It has the names that the keys
 // have in Redis, with the prefix of their Client; callers are shown those without it.
@@ -25,17 +32,17 @@ type keySet struct {
 
 // newKeySet copies the keys, as callers name them, and drops the repeated ones; a key in both lists is a
 // write key.
-func (c *Client) newKeySet(write, read []string) (keySet, error) {
-	s := keySet{keys: make([]string, 0, 2*(len(write)+len(read))), cut: len(c.prefix)} // the lines are behind
+func (c *Client) newKeySet(set Set) (keySet, error) {
+	s := keySet{keys: make([]string, 0, 2*(len(set.Write)+len(set.Read))), cut: len(c.prefix)} // the lines are behind
 	var seen map[string]struct{}
 	if cap(s.keys) > 32 {
 		seen = make(map[string]struct{}, cap(s.keys)/2)
 	}
-	for _, key := range write {
+	for _, key := range set.Write {
 		s.add(key, seen)
 	}
 	s.write = len(s.keys)
-	for _, key := range read {
+	for _, key := range set.Read {
 		s.add(key, seen)
 	}
 	switch {

@@ -43,7 +43,7 @@ func (l *Lock) lease(ctx context.Context, op *leasing) (err error) {
 		c := op.call(set)
 		c.ownedBy(w, l.client.conn)
 		c.own.Since = since
-		c.Replicas = replicasFor(l.replicas, op.ttl)
+		c.Replicas = replicasFor(l.client.replicas, op.ttl)
 		c.Remaining = l.remaining
 		if !l.client.do(ctx, c, patience) {
 			count := l.changes() + 1

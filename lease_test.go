@@ -60,8 +60,6 @@ func TestSinceGrant(t *testing.T) {
 		{"a little more than half is", func(_ *standing, w *want) { w.ttl = 20 * time.Second }, time.Second, 0, 990 * time.Millisecond, true},
 		{"a number is missing", func(_ *standing, w *want) { w.fenced = true }, time.Second, 0, 0, false},
 		{"it has one", func(_ *standing, w *want) { w.fenced = true }, time.Second, 7, 990 * time.Millisecond, true},
-		{"replicas were not asked", func(_ *standing, w *want) { w.replicas = 1 }, time.Second, 0, 0, false},
-		{"nor for how long it has been up", func(_ *standing, w *want) { w.minUptime = time.Second }, time.Second, 0, 0, false},
 	} {
 		s, w := &standing{since: asked, micros: micros}, &want{ttl: ttl}
 		if test.change != nil {

@@ -190,7 +190,8 @@ func (o *obtaining) listen(ctx context.Context) (turn, error) {
 		}
 		news := s.news()
 		if news.Granted != nil {
-			if sent, ok := s.sinceGrant(news.Granted, &o.want); ok {
+			// Of a Client with WithReplicas or WithMinUptime it asks, because the one who granted it has not.
+			if sent, ok := s.sinceGrant(news.Granted, &o.want); ok && o.client.replicas == 0 && o.client.minUptime == 0 {
 				return turn{true, sent, news.Granted.Number}, nil
 			}
 			news.Wake = true
@@ -255,9 +256,7 @@ func (o *obtaining) notSubscribed(fault error) (time.Duration, error) {
 // is older than that answer, or so late that little of the lease is certain: then asking tells.
 func (s *standing) sinceGrant(g *listen.Grant, w *want) (clock.Moment, bool) {
 	elapsed := time.Duration(g.Micros-s.micros) * time.Microsecond
-	switch {
-	case s.since == (clock.Moment{}), elapsed < 0, w.fenced && g.Number <= 0,
-		w.replicas > 0, w.minUptime > 0: // whoever granted it had no reason to look at these
+	if s.since == (clock.Moment{}) || elapsed < 0 || w.fenced && g.Number <= 0 {
 		return clock.Moment{}, false
 	}
 	at := clock.Now()

@@ -16,12 +16,11 @@ import (
 // Upgrade take turns. A nil Lock and a zero one hold nothing: each of their operations that can
 // fail returns an [ErrLockNotHeld].
 type Lock struct {
-	client   *Client
-	value    string
-	faulty   error        // of Attach: every operation returns it
-	own      owners.Owner // if nobody else knows the token
-	label    label        // of its events; empty for Attach
-	replicas int
+	client *Client
+	value  string
+	faulty error        // of Attach: every operation returns it
+	own    owners.Owner // if nobody else knows the token
+	label  label        // of its events; empty for Attach
 
 	mu     sync.Mutex
 	set    keySet
@@ -234,7 +233,7 @@ func (l *Lock) Refresh(ctx context.Context, ttl time.Duration) error {
 	if err := l.usable(); err != nil {
 		return fmt.Errorf("redislock: refresh: %w", err)
 	}
-	ttl, err := checkTTL(ttl)
+	ttl, err := l.client.checkTTL(ttl)
 	if err != nil {
 		return fmt.Errorf("redislock: refresh: %w", err)
 	}

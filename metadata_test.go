@@ -96,7 +96,7 @@ func FuzzValue(f *testing.F) {
 	f.Add("t", "x?", "m|?")
 	f.Add("t", "", "|x=|m|")
 	f.Fuzz(func(t *testing.T, token, id, metadata string) {
-		if checkToken(token) != nil || id != "" && !proto.IsOwnerID(id) {
+		if checkToken(token) != nil || id != "" && !proto.IsCaller(id) {
 			t.Skip()
 		}
 		elected := proto.EncodeCandidate(token, id, metadata)

@@ -46,8 +46,6 @@ type want struct {
 	tokenKnown  bool // the caller has chosen the token
 	fresh       bool // but nobody has used it with other metadata
 	fenced      bool
-	replicas    int
-	minUptime   time.Duration
 	holdAtLeast time.Duration
 	declares    bool          // intents, while it waits
 	wait        time.Duration // Options.Wait
@@ -64,9 +62,9 @@ type leftover struct {
 // keys reports whether some of the keys may be locked.
 func (l leftover) keys() bool { return l.unanswered || l.wrotePartly || l.unused }
 
-// obtain is what every Obtain comes to.
-func (c *Client) obtain(ctx context.Context, write, read []string, ttl time.Duration, opt *Options) (*Lock, error) {
-	o, err := c.newObtaining(ctx, write, read, ttl, opt)
+// obtain is what every Obtain comes to. The token is empty if the lock is to have one of its own.
+func (c *Client) obtain(ctx context.Context, token string, set Set, ttl time.Duration, opt *Options) (*Lock, error) {
+	o, err := c.newObtaining(ctx, token, set, ttl, opt)
 	if err != nil {
 		return nil, fmt.Errorf("redislock: obtain: %w", &pace.NotAskedError{Err: err})
 	}
@@ -75,7 +73,6 @@ func (c *Client) obtain(ctx context.Context, write, read []string, ttl time.Dura
 		defer c.conn.Exit()
 	}
 	if o.want.tokenKnown {
-		token := o.want.token()
 		o.want.fresh = owners.IsFresh(ctx, token)
 		o.owner = owners.Of(token)
 		defer o.owner.Done(token)
@@ -136,7 +133,7 @@ func (o *obtaining) end(lock *Lock, err error) {
 }
 
 // newObtaining checks everything that can be checked before Redis is asked.
-func (c *Client) newObtaining(ctx context.Context, write, read []string, ttl time.Duration, opt *Options) (*obtaining, error) {
+func (c *Client) newObtaining(ctx context.Context, token string, set Set, ttl time.Duration, opt *Options) (*obtaining, error) {
 	if err := c.usable(); err != nil {
 		return nil, err
 	}
@@ -149,7 +146,7 @@ func (c *Client) newObtaining(ctx context.Context, write, read []string, ttl tim
 	o := allocate(opt.Queue)
 	o.client, o.pace, o.asked.began = c, pace.New(strategyOf(opt)), clock.Now()
 	var err error
-	if o.want, err = c.newWant(ctx, write, read, ttl, opt); err != nil {
+	if o.want, err = c.newWant(ctx, token, set, ttl, opt); err != nil {
 		return nil, err
 	}
 	if o.line != nil {
@@ -181,17 +178,16 @@ func allocate(queues bool) *obtaining {
 }
 
 // newWant checks what is asked for.
-func (c *Client) newWant(ctx context.Context, write, read []string, ttl time.Duration, opt *Options) (w want, err error) {
-	if w.set, err = c.newKeySet(write, read); err != nil {
+func (c *Client) newWant(ctx context.Context, token string, set Set, ttl time.Duration, opt *Options) (w want, err error) {
+	if w.set, err = c.newKeySet(set); err != nil {
 		return w, err
 	}
 	if err := c.placement.check(w.set); err != nil {
 		return w, err
 	}
-	if w.ttl, err = checkTTL(ttl); err != nil {
+	if w.ttl, err = c.checkTTL(ttl); err != nil {
 		return w, err
 	}
-	token := opt.Token
 	if w.tokenKnown = token != ""; !w.tokenKnown {
 		token = owners.NewToken()
 	} else if err := checkToken(token); err != nil {
@@ -201,23 +197,19 @@ func (c *Client) newWant(ctx context.Context, write, read []string, ttl time.Dur
 	if len(metadata) > mostMetadata {
 		return w, invalid("metadata", "it has %d bytes, the limit is %d", len(metadata), mostMetadata)
 	}
-	id, err := ownerOf(ctx)
+	id, err := callerOf(ctx)
 	if err != nil {
 		return w, err
 	}
 	w.value = proto.EncodeValue(token, id, metadata)
-	if w.pending = opt.Watchdog && inctx.IsCandidate(ctx); w.pending {
+	if w.pending = opt.Watchdog && (c.replicas > 0 || c.minUptime > 0) && inctx.IsCandidate(ctx); w.pending {
 		w.value = proto.EncodeCandidate(token, id, metadata) + inctx.Pending
 	}
-	if err := checkTimes(opt); err != nil {
-		return w, err
-	}
-	if err := c.checkServer(opt); err != nil {
+	if err := c.checkTimes(opt); err != nil {
 		return w, err
 	}
 	w.wait = opt.Wait
 	w.watchdog, w.fenced = opt.Watchdog, opt.Fenced
-	w.replicas, w.minUptime = opt.Replicas, opt.MinUptime
 	w.holdAtLeast = opt.HoldAtLeast
 	w.declares = opt.Intent && w.set.write > 0 && !opt.Queue
 	w.nameBeside()

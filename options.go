@@ -73,10 +73,78 @@ func WithMaxKeys(n int) ClientOption {
 	return func(c *Client) { c.maxKeys = min(max(n, 1), mostKeys) }
 }
 
-// WithoutBatching makes the client send each command by itself, at once. Default: commands that are
-// asked for while another one is under way go out together, as one pipeline. The pipeline carries
-// several times as much, and costs a caller that is alone nothing.
-func WithoutBatching() ClientOption { return func(c *Client) { c.batching = false } }
+// WithReplicas sets how many replicas must have a lock before it counts, and each new lease after
+// that, also those of the watchdog. Each request to Redis is followed by a wait for the replicas (WAIT).
+// The wait is at most a quarter of the ttl, one second, or half of the read time-out of the Redis
+// client, whichever is least. If fewer replicas have acknowledged by then the error is an
+// [ErrNotReplicated]. For an Obtain that means that the lock is not obtained: it keeps the keys and
+// makes another attempt if its strategy says so, and otherwise gives them back. A renewal does not count
+// then.
+//
+// Give the number of replicas that each primary is configured to have, even while some of them are away.
+// A smaller number is not enough. The replica that is promoted is certain to have the lock only if every
+// replica has it. And a primary that hung, was replaced and wakes up still finds some of its replicas
+// connected, and would take their acknowledgements for enough. The price is that one replica that is
+// down holds up every Obtain and, after the ttl, loses every lock.
+//
+// The clocks of the servers have to agree, because a lease is replicated as a moment of the primary's
+// clock. [Lock.Deadline] allows for 1 % of the ttl and 2 ms. If the clock of a replica is ahead by more,
+// the lease ends there before the deadline, by the difference. With a ttl of 10 s and a clock that was
+// 0.5 s ahead, somebody else had a lock 0.4 s too soon after a fail-over. docs/operating.md says how to
+// check the clocks.
+//
+// All Clients that lock the same keys need the same number. It needs a Redis client of go-redis itself,
+// see [New]; with any other, each operation is an [errors.ErrUnsupported]. Default: 0, the primary alone.
+func WithReplicas(n int) ClientOption {
+	return func(c *Client) {
+		if c.replicas = n; n < 0 {
+			c.unfit = errors.Join(c.unfit, invalid("WithReplicas", "%d is less than 0", n))
+		}
+	}
+}
+
+// WithMinUptime makes a server refuse locks as long as it has been up for less than d. A server that
+// has restarted without its last writes, as with snapshots or appendfsync everysec, would give away what
+// others hold. After d all those leases are over, because no lease of this Client may be longer than d:
+// a longer ttl, or [Options].HoldAtLeast, is an [ErrInvalid]. The refusal is a [*ConflictError] with
+// [ModeRestarted].
+//
+// The uptime counts by the server's wall clock, in seconds. Each attempt costs an INFO, about half as
+// much again as a plain Obtain costs the server. After every restart, even one that kept the data,
+// nothing can be locked for that time.
+//
+// All Clients that lock the same keys need the same d, from 1 ms to 365 days. It needs a Redis client of
+// go-redis itself, see [New]; with any other, each operation is an [errors.ErrUnsupported]. Default: 0,
+// the uptime is not asked.
+func WithMinUptime(d time.Duration) ClientOption {
+	return func(c *Client) {
+		if c.minUptime = d; d != 0 && clock.CheckTTL(d) != nil {
+			c.unfit = errors.Join(c.unfit, invalid("WithMinUptime", "%s is not between %s and %s", d, minTTL, maxTTL))
+		}
+	}
+}
+
+// Replicas returns the number of [WithReplicas].
+func (c *Client) Replicas() int { return c.replicas }
+
+// MinUptime returns the time of [WithMinUptime].
+func (c *Client) MinUptime() time.Duration { return c.minUptime }
+
+// unfitToAsk says why a Client cannot ask the server what its options want to know.
+func (c *Client) unfitToAsk(rdb redis.Scripter) error {
+	asks := "WithReplicas"
+	switch {
+	case wire.IsGoRedis(rdb):
+		return nil
+	case c.replicas > 0:
+	case c.minUptime > 0:
+		asks = "WithMinUptime"
+	default:
+		return nil
+	}
+	return fmt.Errorf("%w: %s asks the server itself, and of a %T only Eval and EvalSha are used: "+
+		"give New a *redis.Client, *redis.ClusterClient or *redis.Ring", errors.ErrUnsupported, asks, rdb)
+}
 
 // WithWrapped names the Redis client that is wrapped by the one given to [New], if that has a type
 // of its own. The Client may then use the wrapped client directly for what concerns no key. That
@@ -164,9 +232,7 @@ type Options struct {
 	// reached before the Obtain has a place in line. Once it has one, it waits until ctx ends.
 	//
 	// Queue needs a Redis client of go-redis itself, or [WithWrapped], otherwise it is an
-	// [errors.ErrUnsupported]. On a Cluster it needs Redis 7 or later. Two owners that each hold
-	// keys under a Token, and stand in line for more of them, can wait for each other until ctx
-	// ends. Default: off.
+	// [errors.ErrUnsupported]. On a Cluster it needs Redis 7 or later. Default: off.
 	Queue bool
 
 	// Intent keeps new readers away from the write keys while this Obtain waits for its next
@@ -176,8 +242,7 @@ type Options struct {
 	// with Queue, whose line does the same. Default: off.
 	Intent bool
 
-	// Fenced gives the lock a fencing number: see [Lock.Fence]. Either all locks of one Token are
-	// fenced, or none. If Redis holds something else under the name of the numbers of a key, the
+	// Fenced gives the lock a fencing number: see [Lock.Fence]. If Redis holds something else under the name of the numbers of a key, the
 	// Obtain leaves it alone and returns an error that names it. No strategy waits for that,
 	// because no lease ends it. Default: off.
 	Fenced bool
@@ -190,86 +255,6 @@ type Options struct {
 	// are free when the ttl is over, however long HoldAtLeast is. It is 1 ms to 365 days. Default: 0,
 	// a Release frees the keys.
 	HoldAtLeast time.Duration
-
-	// Token is the owner under which the keys are held. Keys that the token holds already count as
-	// free, so that a set may grow, shrink, or change its metadata or modes. All locks of one token
-	// are one owner:
-	//
-	//   - If one lock releases a key, the other locks lose it.
-	//   - An Obtain never shortens a lease: each key lives until the later of the two ends. Its
-	//     value and metadata are replaced. The Deadline of each Lock counts on the ttl of that Lock
-	//     alone.
-	//   - A Refresh to a shorter ttl shortens the lease of all locks, and a Downgrade or an
-	//     ObtainRead turns their keys into read keys. The other locks are not told.
-	//   - Operations that run at the same time are done in some order. A Release, a Refresh or a
-	//     Downgrade that is sent again, because it was not answered, undoes nothing of an Obtain
-	//     that has begun meanwhile: the Release does not free the keys that the Obtain counts on,
-	//     the Refresh shortens no lease, and the Downgrade may have no effect.
-	//
-	// No operation waits for a request that was not answered. Once a later request of the token was
-	// answered, the earlier one has no effect any more if it is executed within five minutes. All
-	// Clients of this process know of each other's requests. Another process with the same token
-	// does not: late requests of this process can change what it holds, and clean-ups of this
-	// process can free what it has obtained. So give each process a token of its own, or hand a
-	// token on only when its first process has released. Default: a new random token.
-	Token string
-
-	// Replicas is how many replicas must have the lock before it counts, and each new lease after
-	// it, those of the watchdog too. Each request to Redis is followed by a wait for the replicas
-	// (WAIT). It lasts at most the least of a quarter of the ttl, one second, and half of the read
-	// time-out of the Redis client. If fewer replicas have acknowledged by then the error is an
-	// [ErrNotReplicated]. For an Obtain that means that the lock is not obtained: it keeps the keys
-	// and makes another attempt if its strategy says so, and otherwise gives them back. A renewal
-	// does not count then.
-	//
-	// Set Replicas to the number of replicas that each primary is configured to have, even while
-	// some of them are away. A smaller number is not enough: the replica that is promoted is
-	// certain to have the lock only if every replica has it. Besides, a primary that hung, was
-	// replaced and wakes up still finds some of its replicas connected, and would take their
-	// acknowledgements for enough. The price is that one replica that is down holds up every Obtain
-	// and, after the ttl, loses every lock.
-	//
-	// Replicas needs clocks that agree, because a lease is replicated as a moment of the primary's
-	// clock. [Lock.Deadline] allows for 1 % of the ttl and 2 ms. If the clock of a replica is ahead
-	// by more, the lease ends there before the deadline, by the difference. With a ttl of 10 s and
-	// a clock that was 0.5 s ahead, somebody else had a lock 0.4 s too soon after a fail-over.
-	// docs/operating.md says how to check the clocks.
-	//
-	// Replicas needs a Redis client of go-redis itself, otherwise it is an [errors.ErrUnsupported]:
-	// see [New]. Default: 0, the primary alone.
-	Replicas int
-
-	// MinUptime makes a server refuse the lock if it has been up for less. A server that has
-	// restarted without its last writes, as with snapshots or appendfsync everysec, would give away
-	// what others hold. If MinUptime is at least the longest ttl in use, all those leases are over
-	// when the server grants locks again. The error is a [*ConflictError] with [ModeRestarted].
-	//
-	// The uptime counts by the server's wall clock, in seconds. Each attempt costs an INFO, about
-	// half as much again as a plain Obtain costs the server. After every restart, even one that
-	// kept the data, nothing can be locked for that time. Default: 0, the uptime is not asked.
-	MinUptime time.Duration
-}
-
-// checkServer checks what the options ask of the server.
-func (c *Client) checkServer(opt *Options) error {
-	switch {
-	case opt.Replicas < 0:
-		return invalid("Replicas", "%d", opt.Replicas)
-	case opt.MinUptime < 0 || opt.MinUptime > maxTTL:
-		return invalid("MinUptime", "%s is not between 0 and %s", opt.MinUptime, maxTTL)
-	}
-	asks := ""
-	switch {
-	case opt.Replicas > 0:
-		asks = "Replicas"
-	case opt.MinUptime > 0:
-		asks = "MinUptime"
-	}
-	if asks != "" && c.conn.Wrapped() {
-		return fmt.Errorf("%w: Options.%s asks the server itself, and of a %T only Eval and EvalSha are used: "+
-			"give New a *redis.Client, *redis.ClusterClient or *redis.Ring", errors.ErrUnsupported, asks, c.conn.Redis())
-	}
-	return nil
 }
 
 const (
@@ -277,10 +262,21 @@ const (
 	maxTTL = clock.Longest
 )
 
-// checkTTL rounds a ttl up to whole milliseconds, if it is one that a lock can have.
-func checkTTL(ttl time.Duration) (time.Duration, error) {
+// checkTTL rounds a ttl up to whole milliseconds, if it is one that a lock of the Client can have.
+func (c *Client) checkTTL(ttl time.Duration) (time.Duration, error) {
 	if err := clock.CheckTTL(ttl); err != nil {
 		return 0, invalid("ttl", "%v", err)
 	}
+	if err := c.checkOutlasts("ttl", ttl); err != nil {
+		return 0, err
+	}
 	return (ttl + minTTL - 1).Truncate(minTTL), nil
+}
+
+// checkOutlasts refuses a time for which keys would be taken, if WithMinUptime waits for less.
+func (c *Client) checkOutlasts(argument string, d time.Duration) error {
+	if c.minUptime > 0 && d > c.minUptime {
+		return invalid(argument, "%s is longer than the %s of WithMinUptime", d, c.minUptime)
+	}
+	return nil
 }

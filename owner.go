@@ -2,63 +2,73 @@ package redislock
 
 import (
 	"context"
+	"fmt"
+	"time"
 
-	"github.com/seed-14de3678/redislock/internal/count"
-	"github.com/seed-14de3678/redislock/internal/owners"
-	"github.com/seed-14de3678/redislock/internal/proto"
+	"github.com/seed-14de3678/redislock/internal/pace"
 )
 
-// ownerField stands before an owner id in what people read.
-const ownerField = "owner="
-
-// ownerLength is how many characters [NewOwnerID] returns: 72 random bits.
-const ownerLength = 12
-
-type ownerKey struct{}
-
-// WithOwner says who obtains: every lock that is obtained under the context, or one derived from it, has
-// this owner id stored beside [Options].Metadata, and so has whoever stands in line. An observer who finds
-// the same id at two sets, as [Holder].Owner, [Waiter].Owner or [ConflictError].Owner, knows that one
-// goroutine, or one request, holds the one and waits for the other. The id is stored apart from the
-// metadata: these may be any bytes and are read as they were given, and metadata that ends with "owner=x"
-// is just metadata. Texts for people have the id as a last word " owner=ID" behind the metadata. The id is
-// no secret, and gives no rights: it is no token.
+// An Owner obtains locks under one token of the caller's choice: see [Client.As]. What the token holds
+// already counts as free for the Owner, so a set may grow, shrink, or change its metadata or its modes.
+// The methods do what those of a [Client] do.
 //
-// An id has 1 to 64 bytes of printable ASCII, without spaces, '|', '=' and '"'. With another id every
-// Obtain under the context fails with an [ErrInvalid], before anything is sent. An id in ctx is
-// replaced by the new one.
-func WithOwner(ctx context.Context, id string) context.Context {
-	return context.WithValue(ctx, ownerKey{}, id)
+// All locks under one token are one owner:
+//
+//   - If one lock releases a key, the other locks lose it.
+//   - An Obtain never shortens a lease: each key lives until the later of the two ends. Its value and
+//     metadata are replaced. The Deadline of a Lock counts on the ttl of that Lock alone.
+//   - A Refresh to a shorter ttl shortens the lease of all locks. A Downgrade or an ObtainRead turns
+//     their keys into read keys. The other locks are not told.
+//   - Either all of the locks are [Options].Fenced, or none.
+//   - Operations at the same time are done in some order. A request that is sent again, because it was
+//     not answered, undoes nothing of an Obtain that has begun meanwhile: a Release does not free the
+//     keys that the Obtain counts on, a Refresh shortens no lease, and a Downgrade may have no effect.
+//
+// No operation waits for a request that was not answered. Once a later request of the token was
+// answered, the earlier one has no effect if it is executed within five minutes. All Clients of this
+// process know of each other's requests. Another process with the same token does not: late requests
+// of this process can change what it holds, and clean-ups of this process can free what it has
+// obtained. So give each process a token of its own, or hand a token on only after its first process
+// has released.
+//
+// Two Owners that each hold keys, and stand in line for more, can wait for each other until their
+// contexts end.
+type Owner struct {
+	client *Client
+	token  string
 }
 
-// OwnerOf returns the owner id that [WithOwner] has put into a context; it is empty without one.
-func OwnerOf(ctx context.Context) string {
-	id, _ := ctx.Value(ownerKey{}).(string)
-	return id
+// As returns the owner of a token that the caller has chosen. [Client.Attach] finds its locks again,
+// also from another process. Without As each lock has a random token of its own.
+//
+// A token has 1 to 512 bytes without '|'. With any other token every Obtain of the Owner is an
+// [ErrInvalid], and nothing is sent. A token gives every right to what it holds, so do not log it.
+func (c *Client) As(token string) Owner { return Owner{c, token} }
+
+// Obtain does what [Client.Obtain] does.
+func (o Owner) Obtain(ctx context.Context, keys []string, ttl time.Duration, opt *Options) (*Lock, error) {
+	return o.ObtainSet(ctx, Set{Write: keys}, ttl, opt)
 }
 
-// NewOwnerID returns a short random id for [WithOwner], for goroutines and requests that have no id of
-// their own.
-func NewOwnerID() string { return owners.NewID()[:ownerLength] }
+// ObtainRead does what [Client.ObtainRead] does.
+func (o Owner) ObtainRead(ctx context.Context, keys []string, ttl time.Duration, opt *Options) (*Lock, error) {
+	return o.ObtainSet(ctx, Set{Read: keys}, ttl, opt)
+}
 
-// ownerOf returns the owner id of a context, and is empty without one. It refuses what is no id.
-func ownerOf(ctx context.Context) (string, error) {
-	id, has := ctx.Value(ownerKey{}).(string)
-	if has && !proto.IsOwnerID(id) {
-		return "", invalid("metadata", "the owner id of WithOwner has %s, it may have 1 to %d of printable ASCII without "+
-			"spaces, '|', '=' and '\"'", count.Of(len(id), "byte"), proto.MostOwner)
+// ObtainSet does what [Client.ObtainSet] does.
+func (o Owner) ObtainSet(ctx context.Context, set Set, ttl time.Duration, opt *Options) (*Lock, error) {
+	if err := checkToken(o.token); err != nil {
+		return nil, fmt.Errorf("redislock: obtain: %w", &pace.NotAskedError{Err: err})
 	}
-	return id, nil
+	return o.client.obtain(ctx, o.token, set, ttl, opt)
 }
 
-// who names an owner in a text; empty if nothing is known of it.
-func who(metadata, id string) string {
-	text := legible(metadata)
-	switch {
-	case id == "":
-		return text
-	case text == "":
-		return ownerField + id
-	}
-	return text + " " + ownerField + id
+// With does what [Client.With] does.
+func (o Owner) With(ctx context.Context, keys []string, ttl time.Duration, opt *Options, fn func(context.Context) error) error {
+	return with(ctx, o, Set{Write: keys}, ttl, opt, fn)
+}
+
+// WithSet does what [Client.WithSet] does.
+func (o Owner) WithSet(ctx context.Context, set Set, ttl time.Duration, opt *Options, fn func(context.Context) error) error {
+	return with(ctx, o, set, ttl, opt, fn)
 }

@@ -332,7 +332,7 @@ func (l *Lock) Leave(ctx context.Context, ttl time.Duration) error {
 		return fmt.Errorf("redislock: leave: %w", err)
 	}
 	if ttl > 0 {
-		ttl, err := checkTTL(max(ttl, minTTL)) // what is left of a time may be a fraction
+		ttl, err := l.client.checkTTL(max(ttl, minTTL)) // what is left of a time may be a fraction
 		if err != nil {
 			return fmt.Errorf("redislock: leave: %w", err)
 		}

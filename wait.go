@@ -29,14 +29,14 @@ type attempts struct {
 const mostName = 128
 
 // checkTimes checks what the options say of the Obtain itself, and Redis is not told.
-func checkTimes(opt *Options) error {
+func (c *Client) checkTimes(opt *Options) error {
 	if name, why := clock.CheckTimes(opt.Wait, opt.HoldAtLeast); why != "" {
 		return &InvalidError{name, why}
 	}
 	if len(opt.Name) > mostName {
 		return invalid("Name", "it has %d bytes, the limit is %d", len(opt.Name), mostName)
 	}
-	return nil
+	return c.checkOutlasts("HoldAtLeast", opt.HoldAtLeast)
 }
 
 // strategyOf returns how an Obtain with these options asks again; nil if it asks once.

@@ -153,7 +153,7 @@ func (w *watch) renewalLocked() *call {
 	changes, ttl := l.change.count, l.ttl
 	c := l.refreshing(context.Background(), l.set, ttl, true)
 	c.ownedBy(l.ownerLocked(), l.client.conn)
-	c.Replicas = replicasFor(l.replicas, ttl)
+	c.Replicas = replicasFor(l.client.replicas, ttl)
 	c.Then = func(*wire.Call) { w.renewed(c, ttl, changes) }
 	return c
 }

@@ -12,10 +12,10 @@
 //   - [Elect] and [Candidate.Run] are the side of those who want to lead.
 //   - [Leader] tells who leads, and [Follow] whenever that changes. Neither has to be a candidate.
 //
-// A term is the time for which one candidate leads. Each term has an id, which is the owner id of
-// [redislock.WithOwner], and a fencing number that is greater than those of all terms before. The function of
-// the leader finds the one with [redislock.OwnerOf] and the other in the lock: see [redislock.FromContext] and
-// [redislock.HeldFromContext].
+// A term is the time for which one candidate leads. Each term has an id, which is the id of
+// [redislock.WithCaller], and a fencing number that is greater than those of all terms before. The function of
+// the leader finds the one with [TermID] and the other in the lock: see [redislock.FromContext], or
+// FromContext of package held.
 //
 // What is promised is what is promised of a lock: the windows of two leaders never overlap, where a window ends
 // with the Deadline of the lock. Work that was begun inside of a window can end after it, because the process is
@@ -34,7 +34,7 @@ import (
 	"github.com/seed-14de3678/redislock"
 )
 
-// A Client obtains the lock of an election: a [*redislock.Client], a [redislock.Obtainer], or a Client of package
+// A Client obtains the lock of an election: a [*redislock.Client], a [held.Obtainer], or a Client of package
 // quorum.
 type Client interface {
 	// With obtains the keys, runs fn, and releases the keys: see [redislock.Client.With].
@@ -73,16 +73,6 @@ type Candidate struct {
 	// ready, and if the Client cannot stand in line, as long as somebody else leads. A candidate that stands in
 	// line is told of its turn. A strategy that ends begins anew. Default: from 50 ms up to 1 s, with a jitter.
 	RetryStrategy redislock.RetryStrategy
-
-	// Replicas is how many replicas must have the lock before its holder leads, and each new lease: see
-	// [redislock.Options].Replicas. Without it a fail-over can forget a leader who goes on for up to a third of the
-	// TTL beside the next one. Each term costs one renewal more, by which [Leader] knows that it was elected. Default:
-	// 0, the primary alone.
-	Replicas int
-
-	// MinUptime makes a server that has restarted elect nobody before it has been up for so long: see
-	// [redislock.Options].MinUptime. Default: 0, the uptime is not asked.
-	MinUptime time.Duration
 
 	// Lost is called after each term that has ended by a loss, when fn has returned, with an error that is a
 	// [redislock.ErrLockLost] and, if it is not nil, the error of fn. The candidate stands in line again when Lost

@@ -53,7 +53,7 @@ func ExampleCandidate_Run() {
 	}
 	terms := make(map[string]bool)
 	err := c.Run(context.Background(), func(ctx context.Context) error {
-		terms[redislock.OwnerOf(ctx)] = true
+		terms[election.TermID(ctx)] = true
 		if len(terms) == 2 {
 			return errors.New("all is done")
 		}
@@ -81,7 +81,7 @@ func ExampleLeader() {
 		if err != nil {
 			return err
 		}
-		fmt.Println(term.Metadata, "leads; is it this process?", term.ID == redislock.OwnerOf(ctx))
+		fmt.Println(term.Metadata, "leads; is it this process?", term.ID == election.TermID(ctx))
 		return nil
 	})
 	term, err := election.Leader(ctx, "leader:billing", client)

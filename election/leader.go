@@ -14,12 +14,15 @@ import (
 	"github.com/seed-14de3678/redislock/internal/inctx"
 )
 
+// TermID returns the id of the term for which the function of a leader runs; it is that of [Term].ID.
+func TermID(ctx context.Context) string { return inctx.Caller(ctx) }
+
 // A Term says who leads, as [Leader] has found it. The zero Term says that nobody does.
 type Term struct {
 	// Led is true if somebody leads.
 	Led bool
-	// ID is that of the term: no two terms have the same. It is the owner id of the lock, see
-	// [redislock.WithOwner], and empty if somebody holds the key who is no [Candidate] and has none.
+	// ID is that of the term: no two terms have the same. It is the id of the lock's caller, see
+	// [redislock.WithCaller], and empty if somebody holds the key who is no [Candidate] and has none.
 	ID string
 	// Metadata is that of the Candidate.
 	Metadata string
@@ -118,11 +121,11 @@ func see(ctx context.Context, node *redislock.Client, key string) sighting {
 	case s.Mode == redislock.ModeForeign:
 		return sighting{err: errors.New(s.String())}
 	case s.Mode != redislock.ModeWrite, len(s.Holders) == 0, s.Holders[0].Left,
-		strings.HasSuffix(s.Holders[0].Owner, inctx.Pending): // a candidate, whose Obtain may still fail
+		strings.HasSuffix(s.Holders[0].Caller, inctx.Pending): // a candidate, whose Obtain may still fail
 		return sighting{}
 	default:
 		return sighting{term: Term{
-			Led: true, ID: s.Holders[0].Owner, Metadata: s.Holders[0].Metadata,
+			Led: true, ID: s.Holders[0].Caller, Metadata: s.Holders[0].Metadata,
 			Fence: s.Fence, Since: since(s.Fence),
 		}}
 	}

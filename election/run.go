@@ -10,7 +10,9 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/held"
 	"github.com/seed-14de3678/redislock/internal/inctx"
+	"github.com/seed-14de3678/redislock/internal/owners"
 	"github.com/seed-14de3678/redislock/internal/pace"
 )
 
@@ -48,8 +50,7 @@ func (c *Candidate) Run(ctx context.Context, fn func(context.Context) error) err
 	}
 	strategy := endless(c.RetryStrategy)
 	r.options = redislock.Options{
-		Metadata: c.Metadata, Name: c.Name, Replicas: c.Replicas, MinUptime: c.MinUptime, Fenced: true,
-		RetryStrategy: strategy,
+		Metadata: c.Metadata, Name: c.Name, Fenced: true, RetryStrategy: strategy,
 	}
 	if r.options.Metadata == "" {
 		r.options.Metadata = redislock.InstanceMetadata()
@@ -79,7 +80,7 @@ const longTerm = time.Second
 // term is a candidate once, and leads once. It reports whether that was all.
 func (r *run) term(ctx context.Context) (over bool, err error) {
 	t := term{run: r, ctx: ctx}
-	err = t.stand(inctx.Candidate(redislock.WithOwner(ctx, redislock.NewOwnerID()), r.Replicas > 0 || r.MinUptime > 0))
+	err = t.stand(inctx.Candidate(redislock.WithCaller(ctx, owners.NewCaller()), true))
 	switch {
 	case t.led && !t.lost:
 		return true, err
@@ -168,8 +169,8 @@ func (t *term) lead(ctx context.Context) error {
 	if t.lost = isLoss(ctx) && !isLoss(t.ctx); t.lost {
 		return err
 	}
-	if held := redislock.HeldFromContext(ctx); held != nil {
-		t.resign(ctx, held)
+	if lock := held.FromContext(ctx); lock != nil {
+		t.resign(ctx, lock)
 	}
 	return err
 }
@@ -177,9 +178,9 @@ func (t *term) lead(ctx context.Context) error {
 // resign releases the lock. With would do so, too, but would not tell whether that is confirmed. If it is not, With tries
 // once more. With knows what to say of a lock that turns out to be lost. If fn has released it, or ctx has ended, the
 // context of fn has ended before.
-func (t *term) resign(led context.Context, held redislock.Held) {
+func (t *term) resign(led context.Context, lock held.Lock) {
 	leads := led.Err() == nil
-	switch err := held.Release(t.ctx); {
+	switch err := lock.Release(t.ctx); {
 	case errors.Is(err, redislock.ErrLockNotHeld):
 		t.lost = leads
 	case err != nil:

@@ -7,6 +7,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/held"
 	"github.com/seed-14de3678/redislock/internal/contract"
 	"github.com/seed-14de3678/redislock/internal/redistest"
 	"github.com/seed-14de3678/redislock/locktest"
@@ -28,7 +29,7 @@ func TestContract(t *testing.T) {
 			client := s.Client(redislock.WithHooks(hooks))
 			var refusing *locktest.Fault
 			return contract.Rig{
-				Locks: redislock.ObtainerOf(client), Clients: []any{client, s},
+				Locks: held.Of(client), Clients: []any{client, s},
 				Servers: []*redis.Client{s.Redis()},
 				Lose:    func(_ *testing.T, key string) { s.Expire(key); synctest.Wait() },
 				Fail: func(text string) {

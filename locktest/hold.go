@@ -38,7 +38,7 @@ func (s *Server) hold(write, read []string) *redislock.Lock {
 	s.tb.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), within)
 	defer cancel()
-	lock, err := s.other.ObtainMixed(ctx, write, read, holdTTL, &redislock.Options{Metadata: SomebodyElse})
+	lock, err := s.other.ObtainSet(ctx, redislock.Set{Write: write, Read: read}, holdTTL, &redislock.Options{Metadata: SomebodyElse})
 	if err != nil {
 		s.tb.Fatalf("locktest: hold: %v", err)
 		return nil

@@ -35,7 +35,7 @@ func BenchmarkSlots(b *testing.B) {
 	}
 	several := func(opt *redislock.Options) func() error {
 		return func() error {
-			lock, err := multi.Obtain(ctx, multi.BySlot(client, apart, nil), ttl, opt)
+			lock, err := multi.Obtain(ctx, multi.BySlot(client, redislock.Set{Write: apart}), ttl, opt)
 			if err != nil {
 				return err
 			}

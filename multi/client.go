@@ -29,7 +29,12 @@ type Client struct {
 
 // Obtain is [Obtain] with the hooks of the Client.
 func (c Client) Obtain(ctx context.Context, parts []Part, ttl time.Duration, opt *redislock.Options) (*Lock, error) {
-	o := obtaining{ttl: ttl}
+	return c.obtain(ctx, "", parts, ttl, opt)
+}
+
+// obtain is what every Obtain comes to. The token is empty if the lock is to have one of its own.
+func (c Client) obtain(ctx context.Context, token string, parts []Part, ttl time.Duration, opt *redislock.Options) (*Lock, error) {
+	o := obtaining{token: token, ttl: ttl}
 	if opt != nil {
 		o.opt = *opt
 	}
@@ -44,13 +49,48 @@ func (c Client) Obtain(ctx context.Context, parts []Part, ttl time.Duration, opt
 }
 
 // With is [With] with the hooks of the Client.
-func (c Client) With(ctx context.Context, parts []Part, ttl time.Duration, opt *redislock.Options, fn func(context.Context) error) (err error) {
+func (c Client) With(ctx context.Context, parts []Part, ttl time.Duration, opt *redislock.Options, fn func(context.Context) error) error {
+	return with(ctx, c, parts, ttl, opt, fn)
+}
+
+// An Owner obtains locks under one token of the caller's choice for all parts: see [Client.As] and
+// [redislock.Owner]. An Obtain that fails releases the parts that it has taken, even keys that the token
+// held before.
+type Owner struct {
+	client Client
+	token  string
+}
+
+// As returns the owner of a token that the caller has chosen. What a token may be is said at
+// [redislock.Client.As].
+func (c Client) As(token string) Owner { return Owner{c, token} }
+
+// Obtain does what [Client.Obtain] does.
+func (o Owner) Obtain(ctx context.Context, parts []Part, ttl time.Duration, opt *redislock.Options) (*Lock, error) {
+	if o.token == "" {
+		return nil, fmt.Errorf("multi: obtain: %w", &redislock.InvalidError{Argument: "token", Reason: "it is empty"})
+	}
+	return o.client.obtain(ctx, o.token, parts, ttl, opt)
+}
+
+// With does what [Client.With] does.
+func (o Owner) With(ctx context.Context, parts []Part, ttl time.Duration, opt *redislock.Options, fn func(context.Context) error) error {
+	return with(ctx, o, parts, ttl, opt, fn)
+}
+
+// An obtainer is a Client or an Owner.
+type obtainer interface {
+	Obtain(ctx context.Context, parts []Part, ttl time.Duration, opt *redislock.Options) (*Lock, error)
+}
+
+// with is what every With comes to.
+func with(ctx context.Context, by obtainer, parts []Part, ttl time.Duration, opt *redislock.Options, fn func(context.Context) error) (err error) {
 	var watched redislock.Options
 	if opt != nil {
 		watched = *opt
 	}
 	watched.Watchdog = true
-	lock, err := c.Obtain(ctx, parts, ttl, &watched)
+	lock, err := by.Obtain(ctx, parts, ttl, &watched)
 	if err != nil {
 		return err
 	}

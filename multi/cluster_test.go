@@ -33,7 +33,7 @@ func TestCluster(t *testing.T) {
 		sent := check.Count(rdb, "")
 		client := redislock.New(rdb)
 		_, err := multi.Obtain(bounded(t), []multi.Part{
-			{Client: client, Write: []string{"{b}x"}}, {Client: client, Write: []string{"{c}x", "{b}y"}},
+			{Client: client, Set: redislock.Set{Write: []string{"{b}x"}}}, {Client: client, Set: redislock.Set{Write: []string{"{c}x", "{b}y"}}},
 		}, long, nil)
 		wantIs(t, err, redislock.ErrCrossSlot)
 		if n := sent.Load(); n != 0 || !strings.Contains(err.Error(), "part 2 of 2") {
@@ -54,7 +54,7 @@ func slots(t *testing.T, cluster *redistest.Cluster, client *redislock.Client) {
 	for i := range 300 {
 		keys = append(keys, fmt.Sprintf("k%d{%d}", i, i%40), fmt.Sprintf("order:%d", i))
 	}
-	parts := multi.BySlot(client, keys, nil)
+	parts := multi.BySlot(client, redislock.Set{Write: keys})
 	last, n := int64(-1), 0
 	for _, p := range parts {
 		for _, key := range p.Write {
@@ -74,11 +74,11 @@ func slots(t *testing.T, cluster *redistest.Cluster, client *redislock.Client) {
 func bySlot(t *testing.T, rdb *redis.ClusterClient, client *redislock.Client) {
 	t.Helper()
 	key := func(name string) string { return t.Name() + name }
-	parts := multi.BySlot(client, []string{key("{1}a"), key("{2}a"), key("{1}b")}, []string{key("{3}r")})
+	parts := multi.BySlot(client, redislock.Set{Write: []string{key("{1}a"), key("{2}a"), key("{1}b")}, Read: []string{key("{3}r")}})
 	if len(parts) != 3 {
 		t.Fatalf("got %d parts, want 3", len(parts))
 	}
-	parts = append(parts, multi.Part{Client: client, Write: []string{key("{2}late")}})
+	parts = append(parts, multi.Part{Client: client, Set: redislock.Set{Write: []string{key("{2}late")}}})
 	lock := must[*multi.Lock](t)(multi.Obtain(bounded(t), parts, long, &redislock.Options{Fenced: true, Metadata: "other"}))
 	sizes := map[string]int{}
 	for _, held := range lock.Parts() {
@@ -92,13 +92,13 @@ func bySlot(t *testing.T, rdb *redis.ClusterClient, client *redislock.Client) {
 	}
 	one, other := neighbours(t)
 	near := must[*multi.Lock](t)(multi.Obtain(bounded(t), []multi.Part{
-		{Client: client, Write: []string{one}}, {Client: client, Write: []string{other}}, {Client: client, Read: []string{"far"}},
+		{Client: client, Set: redislock.Set{Write: []string{one}}}, {Client: client, Set: redislock.Set{Write: []string{other}}}, {Client: client, Set: redislock.Set{Read: []string{"far"}}},
 	}, long, nil))
 	if got := len(near.Parts()); got != 2 {
 		t.Errorf("got %d parts of two slots", got)
 	}
 	noError(t, near.Release(bounded(t)))
-	_, err := multi.Obtain(bounded(t), multi.BySlot(client, []string{key("{3}r"), key("{4}free")}, nil), long, nil)
+	_, err := multi.Obtain(bounded(t), multi.BySlot(client, redislock.Set{Write: []string{key("{3}r"), key("{4}free")}}), long, nil)
 	wantConflict(t, err, key("{3}r"), "of 2")
 	noError(t, lock.Release(bounded(t)))
 	for _, name := range []string{"{1}a", "{1}b", "{2}a", "{2}late", "{3}r", "{4}free"} {
@@ -133,10 +133,10 @@ func hammer(t *testing.T, rdb *redis.ClusterClient, client *redislock.Client, qu
 				var parts []multi.Part
 				for _, k := range rand.Perm(keys)[:3] { // in random order, one slot perhaps twice
 					if rand.N(3) == 0 {
-						parts = append(parts, multi.Part{Client: c, Read: []string{name(k)}})
+						parts = append(parts, multi.Part{Client: c, Set: redislock.Set{Read: []string{name(k)}}})
 						weights[k] = 1
 					} else {
-						parts = append(parts, multi.Part{Client: c, Write: []string{name(k)}})
+						parts = append(parts, multi.Part{Client: c, Set: redislock.Set{Write: []string{name(k)}}})
 						weights[k] = 1000
 					}
 				}
@@ -182,7 +182,7 @@ func TestOneServerHammer(t *testing.T) {
 				for range 15 {
 					var release func(context.Context) error
 					if worker%2 == 0 {
-						lock, err := multi.Obtain(ctx, multi.BySlot(w.clients[0], keys, nil), long, opt)
+						lock, err := multi.Obtain(ctx, multi.BySlot(w.clients[0], redislock.Set{Write: keys}), long, opt)
 						if err != nil {
 							t.Error(err)
 							return
@@ -215,7 +215,7 @@ func neighbours(t *testing.T) (one, other string) {
 	for i := range 1<<14 + 1 { // one more than there are slots
 		keys = append(keys, fmt.Sprint(t.Name(), i))
 	}
-	for _, p := range multi.BySlot(nil, keys, nil) {
+	for _, p := range multi.BySlot(nil, redislock.Set{Write: keys}) {
 		if len(p.Write) > 1 {
 			return p.Write[0], p.Write[1]
 		}
@@ -237,7 +237,7 @@ func TestRing(t *testing.T) {
 	t.Cleanup(client.Close)
 	var parts []multi.Part
 	for _, name := range []string{"{x}b", "{y}a", "{x}a"} {
-		parts = append(parts, multi.Part{Client: client, Write: []string{name + t.Name()}})
+		parts = append(parts, multi.Part{Client: client, Set: redislock.Set{Write: []string{name + t.Name()}}})
 	}
 	lock := must[*multi.Lock](t)(multi.Obtain(bounded(t), parts, long, nil))
 	defer lock.Release(bounded(t))
@@ -246,7 +246,7 @@ func TestRing(t *testing.T) {
 	}
 	one, other := neighbours(t)
 	near := must[*multi.Lock](t)(multi.Obtain(bounded(t), []multi.Part{
-		{Client: client, Write: []string{one}}, {Client: client, Write: []string{other}},
+		{Client: client, Set: redislock.Set{Write: []string{one}}}, {Client: client, Set: redislock.Set{Write: []string{other}}},
 	}, long, nil))
 	defer near.Release(bounded(t))
 	if got := len(near.Parts()); got != 2 {

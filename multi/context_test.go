@@ -34,7 +34,7 @@ func TestPartsAreNotFound(t *testing.T) {
 						Released: func(ctx context.Context, _ redislock.Event) { find(ctx, "hook of part "+place) },
 					}))
 					t.Cleanup(client.Close)
-					parts = append(parts, multi.Part{Client: client, Place: place, Write: []string{place}})
+					parts = append(parts, multi.Part{Client: client, Place: place, Set: redislock.Set{Write: []string{place}}})
 				}
 				noError(t, multi.With(ctx, parts, long, nil, func(ctx context.Context) error {
 					find(ctx, "function")

@@ -8,6 +8,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/held"
 	"github.com/seed-14de3678/redislock/internal/contract"
 	"github.com/seed-14de3678/redislock/internal/redistest"
 	"github.com/seed-14de3678/redislock/multi"
@@ -33,13 +34,13 @@ type apart struct {
 	client multi.Client
 }
 
-func (a apart) parts(write, read []string) []multi.Part {
+func (a apart) parts(set redislock.Set) []multi.Part {
 	parts := []multi.Part{a.w.part(0), a.w.part(1), a.w.part(2)}
 	of := func(key string) *multi.Part { return &parts[key[len(key)-1]-'a'] }
-	for _, key := range write {
+	for _, key := range set.Write {
 		of(key).Write = append(of(key).Write, key)
 	}
-	for _, key := range read {
+	for _, key := range set.Read {
 		of(key).Read = append(of(key).Read, key)
 	}
 	var some []multi.Part
@@ -51,14 +52,14 @@ func (a apart) parts(write, read []string) []multi.Part {
 	return some
 }
 
-func (a apart) ObtainMixed(ctx context.Context, write, read []string, ttl time.Duration, opt *redislock.Options) (redislock.Held, error) {
-	lock, err := a.client.Obtain(ctx, a.parts(write, read), ttl, opt)
+func (a apart) ObtainSet(ctx context.Context, set redislock.Set, ttl time.Duration, opt *redislock.Options) (held.Lock, error) {
+	lock, err := a.client.Obtain(ctx, a.parts(set), ttl, opt)
 	if err != nil {
 		return nil, err
 	}
 	return lock, nil
 }
 
-func (a apart) With(ctx context.Context, keys []string, ttl time.Duration, opt *redislock.Options, fn func(context.Context) error) error {
-	return a.client.With(ctx, a.parts(keys, nil), ttl, opt, fn)
+func (a apart) WithSet(ctx context.Context, set redislock.Set, ttl time.Duration, opt *redislock.Options, fn func(context.Context) error) error {
+	return a.client.With(ctx, a.parts(set), ttl, opt, fn)
 }

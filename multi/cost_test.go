@@ -33,7 +33,7 @@ func TestReadersAreNotLookedThrough(t *testing.T) {
 	}
 	var parts []multi.Part
 	for _, key := range keys { // with a Client of its own, or they would be one part
-		parts = append(parts, multi.Part{Place: key, Client: redislock.New(server.Client(t)), Read: []string{key}})
+		parts = append(parts, multi.Part{Place: key, Client: redislock.New(server.Client(t)), Set: redislock.Set{Read: []string{key}}})
 	}
 	one, all := counted(parts[0]), counted(parts...)
 	if all > len(keys)*one {

@@ -19,7 +19,7 @@ type events struct {
 	keys  []string
 	mode  redislock.Mode
 	name  string
-	way   redislock.Way
+	way   string
 
 	watchdog bool // the lock does not end by itself
 }
@@ -30,15 +30,15 @@ func newEvents(hooks redislock.Hooks, parts []Part, opt *redislock.Options) *eve
 		hooks.Refreshed == nil && hooks.Lost == nil && hooks.Released == nil {
 		return nil
 	}
-	e := &events{id: serial.Next(), hooks: hooks, keys: keysOf(parts), mode: redislock.ModeRead, name: opt.Name, way: redislock.WayOnce, watchdog: opt.Watchdog}
+	e := &events{id: serial.Next(), hooks: hooks, keys: keysOf(parts), mode: redislock.ModeRead, name: opt.Name, way: "once", watchdog: opt.Watchdog}
 	if slices.ContainsFunc(parts, func(p Part) bool { return len(p.Write) > 0 }) {
 		e.mode = redislock.ModeWrite
 	}
 	switch {
 	case opt.Queue:
-		e.way = redislock.WayQueue
+		e.way = "queue"
 	case opt.RetryStrategy != nil:
-		e.way = redislock.WayPoll
+		e.way = "poll"
 	}
 	return e
 }

@@ -10,7 +10,7 @@ import (
 
 // Without hooks nothing is measured, and nothing is allocated.
 func TestNoHooksCostNothing(t *testing.T) { //nolint:paralleltest // it counts allocations
-	parts := []Part{{Write: []string{"a"}}, {Read: []string{"b"}}}
+	parts := []Part{{Set: redislock.Set{Write: []string{"a"}}}, {Set: redislock.Set{Read: []string{"b"}}}}
 	l, ctx := &Lock{}, context.Background()
 	allocated := testing.AllocsPerRun(100, func() {
 		o := obtaining{parts: parts, events: newEvents(redislock.Hooks{}, parts, &o0)}

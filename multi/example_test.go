@@ -24,7 +24,7 @@ func Example() {
 	client := redislock.New(rdb) // rdb: a *redis.ClusterClient
 	defer client.Close()
 
-	parts := multi.BySlot(client, []string{"order:7", "stock:9"}, []string{"price:9"})
+	parts := multi.BySlot(client, redislock.Set{Write: []string{"order:7", "stock:9"}, Read: []string{"price:9"}})
 	err := multi.With(context.Background(), parts, 10*time.Second, &redislock.Options{
 		RetryStrategy: redislock.LimitRetry(redislock.ExponentialBackoff(10*time.Millisecond, time.Second), 20),
 	}, func(ctx context.Context) error {
@@ -50,8 +50,8 @@ func ExampleObtain() {
 	defer bankClient.Close()
 
 	lock, err := multi.Obtain(ctx, []multi.Part{
-		{Client: shopClient, Place: "shop", Write: []string{"order:7", "stock:9"}},
-		{Client: bankClient, Place: "bank", Write: []string{"account:3"}},
+		{Client: shopClient, Place: "shop", Set: redislock.Set{Write: []string{"order:7", "stock:9"}}},
+		{Client: bankClient, Place: "bank", Set: redislock.Set{Write: []string{"account:3"}}},
 	}, 10*time.Second, nil)
 	if err != nil {
 		fmt.Println(err)
@@ -84,8 +84,8 @@ func ExampleObtain_refused() {
 	defer other.Release(ctx)
 
 	_, err = multi.Obtain(ctx, []multi.Part{
-		{Client: shopClient, Place: "shop", Write: []string{"order:7", "stock:9"}},
-		{Client: bankClient, Place: "bank", Write: []string{"account:3"}},
+		{Client: shopClient, Place: "shop", Set: redislock.Set{Write: []string{"order:7", "stock:9"}}},
+		{Client: bankClient, Place: "bank", Set: redislock.Set{Write: []string{"account:3"}}},
 	}, 10*time.Second, nil)
 	var conflict *redislock.ConflictError
 	fmt.Println(errors.Is(err, redislock.ErrNotObtained), errors.As(err, &conflict))
@@ -104,7 +104,7 @@ func ExampleLock_Parts() {
 
 	ctx := context.Background()
 	client := redislock.New(rdb)
-	lock, err := multi.Obtain(ctx, multi.BySlot(client, []string{"order:7", "stock:9"}, nil), 10*time.Second,
+	lock, err := multi.Obtain(ctx, multi.BySlot(client, redislock.Set{Write: []string{"order:7", "stock:9"}}), 10*time.Second,
 		&redislock.Options{Fenced: true})
 	if err != nil {
 		fmt.Println(err)
@@ -134,7 +134,7 @@ func ExampleFromContext() {
 		}
 		return nil
 	}
-	parts := multi.BySlot(client, []string{"order:7"}, nil)
+	parts := multi.BySlot(client, redislock.Set{Write: []string{"order:7"}})
 	fmt.Println(multi.With(context.Background(), parts, 10*time.Second, &redislock.Options{Fenced: true}, pay))
 	// Output:
 	// [order:7] has a number: true
@@ -152,8 +152,8 @@ func ExampleClient() {
 	defer shopClient.Close()
 	defer bankClient.Close()
 	parts := []multi.Part{
-		{Client: shopClient, Place: "shop", Write: []string{"order:7"}},
-		{Client: bankClient, Place: "bank", Write: []string{"account:3"}},
+		{Client: shopClient, Place: "shop", Set: redislock.Set{Write: []string{"order:7"}}},
+		{Client: bankClient, Place: "bank", Set: redislock.Set{Write: []string{"account:3"}}},
 	}
 
 	client := multi.Client{Hooks: redislock.Hooks{
@@ -183,7 +183,7 @@ func ExampleClient_Obtain() {
 		Waiting: func(context.Context, redislock.Event) { waiting.Add(1) },
 		Waited:  func(context.Context, redislock.Event) { waiting.Add(-1) },
 	}}
-	lock, err := locks.Obtain(ctx, multi.BySlot(client, []string{"order:7", "stock:9"}, nil), 10*time.Second, &redislock.Options{
+	lock, err := locks.Obtain(ctx, multi.BySlot(client, redislock.Set{Write: []string{"order:7", "stock:9"}}), 10*time.Second, &redislock.Options{
 		RetryStrategy: redislock.LinearBackoff(10 * time.Millisecond),
 		Wait:          2 * time.Second,
 	})
@@ -205,7 +205,7 @@ func ExampleLock_Keys() {
 
 	ctx := context.Background()
 	client := redislock.New(rdb)
-	lock, err := multi.Obtain(ctx, multi.BySlot(client, []string{"order:7", "stock:9"}, []string{"price:9"}), 10*time.Second, nil)
+	lock, err := multi.Obtain(ctx, multi.BySlot(client, redislock.Set{Write: []string{"order:7", "stock:9"}, Read: []string{"price:9"}}), 10*time.Second, nil)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -224,7 +224,7 @@ func ExampleLock_Leave() {
 	ctx := context.Background()
 	client := redislock.New(rdb)
 	defer client.Close()
-	parts := multi.BySlot(client, []string{"order:7", "stock:9"}, nil)
+	parts := multi.BySlot(client, redislock.Set{Write: []string{"order:7", "stock:9"}})
 	lock, err := multi.Obtain(ctx, parts, 10*time.Second, nil)
 	if err != nil {
 		fmt.Println(err)

@@ -9,11 +9,12 @@ import (
 	"time"
 
 	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/held"
 	"github.com/seed-14de3678/redislock/internal/clock"
 	"github.com/seed-14de3678/redislock/internal/serial"
 )
 
-var _ redislock.Held = (*Lock)(nil)
+var _ held.Lock = (*Lock)(nil)
 
 // maxTTL is the longest time that package redislock counts.
 const maxTTL = clock.Longest
@@ -21,7 +22,7 @@ const maxTTL = clock.Longest
 // A Lock is one hold of several parts. It is safe for concurrent use. A nil Lock and a zero one hold
 // nothing: each of their operations that can fail returns a [redislock.ErrLockNotHeld].
 //
-// A Lock is a [redislock.Held]. It is no [redislock.HeldFenced], because each part has a fencing number
+// A Lock is a [held.Lock]. It is no [held.Fenced], because each part has a fencing number
 // of its own: see [Lock.Parts].
 type Lock struct {
 	parts []Part

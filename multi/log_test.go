@@ -40,9 +40,9 @@ func TestLossIsLoggedOnce(t *testing.T) {
 				for _, place := range []string{"one", "two", "three"} {
 					client := redislock.New(mini.Client(t), redislock.WithLogger(slog.New(log)))
 					t.Cleanup(client.Close)
-					parts = append(parts, multi.Part{Client: client, Place: place, Write: []string{place}})
+					parts = append(parts, multi.Part{Client: client, Place: place, Set: redislock.Set{Write: []string{place}}})
 				}
-				err := multi.With(t.Context(), parts, 30*time.Second, &redislock.Options{Token: t.Name()},
+				err := multi.Client{}.As(t.Name()).With(t.Context(), parts, 30*time.Second, nil,
 					func(context.Context) error { test.end(t, parts[1]); return nil })
 				wantIs(t, err, redislock.ErrLockLost)
 				synctest.Wait()

@@ -26,8 +26,6 @@ import (
 //   - HoldAtLeast counts from when Obtain returns: see [Lock.Release]. What a round that has failed has
 //     taken is free at once.
 //   - Name is in the events of the parts as well: see [Client].
-//   - Token: an Obtain that fails releases the parts that it has taken, even keys that the token
-//     held before.
 //   - Watchdog: if a part is lost while another one is asked for, the whole begins anew if the
 //     RetryStrategy says so. Otherwise the error is a [redislock.ErrLockLost] as well.
 //   - Queue needs Watchdog, which renews the parts that are held while Obtain waits for another
@@ -70,6 +68,7 @@ func With(ctx context.Context, parts []Part, ttl time.Duration, opt *redislock.O
 // An obtaining is one Obtain under way.
 type obtaining struct {
 	parts  []Part // in the order in which they are taken
+	token  string // of the caller's choice, or empty
 	ttl    time.Duration
 	opt    redislock.Options
 	events *events
@@ -215,7 +214,7 @@ func (o *obtaining) round(ctx context.Context) (lock *Lock, again bool, err erro
 	}()
 	held, stop := context.WithCancel(ctx) // ends with the loss of any part, too
 	defer stop()
-	opt := o.opt
+	token, opt := o.token, o.opt
 	opt.HoldAtLeast = 0 // it concerns a lock that was returned, see Lock.Release
 	if opt.RetryStrategy != nil {
 		opt.RetryStrategy = func() redislock.BackOff { return &verdict{again: &again} }
@@ -224,12 +223,12 @@ func (o *obtaining) round(ctx context.Context) (lock *Lock, again bool, err erro
 		at, asks := time.Now(), o.asking(ctx, held)
 		if i > 0 {
 			asks = pace.WhileHolding(asks)
-			if o.opt.Token == "" {
-				asks = owners.Fresh(asks, opt.Token)
+			if o.token == "" {
+				asks = owners.Fresh(asks, token)
 			}
 		}
 		opt.Wait = o.limit.Left()
-		lock, err := p.Client.ObtainMixed(asks, p.Write, p.Read, o.ttl, &opt)
+		lock, err := p.obtain(asks, token, o.ttl, &opt)
 		if _, no := errors.AsType[*pace.NotAskedError](err); !no {
 			o.asked = true
 		}
@@ -242,8 +241,8 @@ func (o *obtaining) round(ctx context.Context) (lock *Lock, again bool, err erro
 		if len(o.parts) == 1 {
 			break
 		}
-		if opt.Token == "" {
-			opt.Token = lock.Token()
+		if token == "" {
+			token = lock.Token()
 		}
 		if o.opt.Watchdog {
 			held = lock.Context(held) //nolint:fatcontext // one for each part

@@ -89,7 +89,7 @@ func TestObtain(t *testing.T) {
 
 	t.Run("what one server can take as one set is one part", func(t *testing.T) {
 		scenario(t, func(t *testing.T, w *world) {
-			parts := multi.BySlot(w.clients[0], []string{w.key("x"), w.key("y"), w.key("z")}, []string{w.key("r")})
+			parts := multi.BySlot(w.clients[0], redislock.Set{Write: []string{w.key("x"), w.key("y"), w.key("z")}, Read: []string{w.key("r")}})
 			if len(parts) != 4 {
 				t.Fatalf("got %d parts of four slots", len(parts))
 			}
@@ -105,9 +105,9 @@ func TestObtain(t *testing.T) {
 
 	t.Run("a token of the caller", func(t *testing.T) {
 		scenario(t, func(t *testing.T, w *world) {
-			opt := &redislock.Options{Token: "mine"}
-			lock := must[*multi.Lock](t)(multi.Obtain(bounded(t), w.abc(), long, opt))
-			again := must[*multi.Lock](t)(multi.Obtain(bounded(t), w.abc(), long, opt))
+
+			lock := must[*multi.Lock](t)(multi.As("mine").Obtain(bounded(t), w.abc(), long, nil))
+			again := must[*multi.Lock](t)(multi.As("mine").Obtain(bounded(t), w.abc(), long, nil))
 			if lock.Token() != "mine" || again.Token() != "mine" {
 				t.Errorf("got tokens %q, %q", lock.Token(), again.Token())
 			}
@@ -240,7 +240,7 @@ func TestArguments(t *testing.T) {
 	sent := check.Count(rdb, "")
 	one, two, small := redislock.New(rdb), redislock.New(rdb), redislock.New(rdb, redislock.WithMaxKeys(2))
 	part := func(client *redislock.Client, place string, keys ...string) multi.Part {
-		return multi.Part{Client: client, Place: place, Write: keys}
+		return multi.Part{Client: client, Place: place, Set: redislock.Set{Write: keys}}
 	}
 	for _, test := range []struct {
 		name  string
@@ -259,7 +259,7 @@ func TestArguments(t *testing.T) {
 		{name: "two places for one client", parts: []multi.Part{part(one, "a", "k"), part(one, "b", "l")}, text: `"a" and "b"`},
 		{name: "no place", parts: []multi.Part{part(one, "a", "k"), part(two, "", "l")}, text: "needs a Place"},
 		{name: "no places", parts: []multi.Part{part(one, "", "k"), part(two, "", "l")}, text: "Place of its own"},
-		{name: "a key in two parts", parts: []multi.Part{part(one, "", "k", "l"), {Client: one, Read: []string{"m", "l"}}}, is: &redislock.InvalidError{Argument: "keys"}, text: `"l" is in parts[0] and in parts[1]`},
+		{name: "a key in two parts", parts: []multi.Part{part(one, "", "k", "l"), {Client: one, Set: redislock.Set{Read: []string{"m", "l"}}}}, is: &redislock.InvalidError{Argument: "keys"}, text: `"l" is in parts[0] and in parts[1]`},
 		{name: "intent", opt: &redislock.Options{Intent: true}, is: errors.ErrUnsupported},
 		{name: "queue without watchdog", opt: &redislock.Options{Queue: true}, text: "Queue needs Watchdog"},
 		{name: "ttl", ttl: -1, is: &redislock.InvalidError{Argument: "ttl"}},

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/internal/slot"
@@ -25,8 +26,15 @@ type Part struct {
 	// places at one server if neither prefix begins with the other, so that they have no key in common.
 	Place string
 
-	Write []string // keys to be write-locked
-	Read  []string // keys to be read-locked; one that is in Write, too, is a write key
+	redislock.Set // the keys
+}
+
+// obtain takes the part under a token; if that is empty, under one of its own.
+func (p *Part) obtain(ctx context.Context, token string, ttl time.Duration, opt *redislock.Options) (*redislock.Lock, error) {
+	if token == "" {
+		return p.Client.ObtainSet(ctx, p.Set, ttl, opt)
+	}
+	return p.Client.As(token).ObtainSet(ctx, p.Set, ttl, opt)
 }
 
 // first returns the key that stands for the part, as its caller names it.
@@ -48,14 +56,14 @@ func (p *Part) tag() string { return slot.Tag(p.Client.RedisKey(p.first())) }
 // of other Clients, too.
 //
 // For a Client of a single server BySlot makes the same parts, and [Obtain] takes them as one.
-func BySlot(client *redislock.Client, write, read []string) []Part {
+func BySlot(client *redislock.Client, set redislock.Set) []Part {
 	type at struct {
 		home uint16 // the slot
 		part Part
 	}
 	var parts []at
 	index := make(map[uint16]int)
-	seen := make(map[string]bool, len(write)+len(read))
+	seen := make(map[string]bool, len(set.Write)+len(set.Read))
 	split := func(keys []string, list func(*Part) *[]string) {
 		for _, key := range keys {
 			if seen[key] {
@@ -73,8 +81,8 @@ func BySlot(client *redislock.Client, write, read []string) []Part {
 			*to = append(*to, key)
 		}
 	}
-	split(write, func(p *Part) *[]string { return &p.Write })
-	split(read, func(p *Part) *[]string { return &p.Read })
+	split(set.Write, func(p *Part) *[]string { return &p.Write })
+	split(set.Read, func(p *Part) *[]string { return &p.Read })
 	slices.SortFunc(parts, func(a, b at) int { return cmp.Compare(a.home, b.home) })
 	out := make([]Part, len(parts))
 	for i, p := range parts {

@@ -35,13 +35,13 @@ func TestBySlot(t *testing.T) {
 			},
 		},
 	} {
-		got := multi.BySlot(nil, test.write, test.read)
+		got := multi.BySlot(nil, redislock.Set{Write: test.write, Read: test.read})
 		if diff := cmp.Diff(test.want, got, cmpopts.EquateEmpty(), cmpopts.IgnoreFields(multi.Part{}, "Client")); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", test.name, diff)
 		}
 	}
 	client := new(redislock.Client)
-	for _, p := range multi.BySlot(client, []string{"foo", "bar"}, nil) {
+	for _, p := range multi.BySlot(client, redislock.Set{Write: []string{"foo", "bar"}}) {
 		if p.Client != client || p.Place != "" {
 			t.Errorf("got part %+v", p)
 		}

@@ -30,7 +30,7 @@ func prefixed(t *testing.T, rdb redis.Scripter, prefix string) *redislock.Client
 func TestBySlotBehindAPrefix(t *testing.T) {
 	t.Parallel()
 	client := prefixed(t, redistest.StartMini(t).Client(t), "lock:")
-	got := multi.BySlot(client, []string{"foo", "hello", "{foo}2", "{foo}1"}, []string{"bar", "x{bar}"})
+	got := multi.BySlot(client, redislock.Set{Write: []string{"foo", "hello", "{foo}2", "{foo}1"}, Read: []string{"bar", "x{bar}"}})
 	want := []multi.Part{
 		{Read: []string{"x{bar}"}},
 		{Read: []string{"bar"}},
@@ -52,7 +52,7 @@ func TestPrefixedCluster(t *testing.T) {
 	client := prefixed(t, rdb, prefix)
 	write, read := []string{"a", "b", "{c}1", "d}", "{c}2"}, []string{"e", "{f}", "x{c}"}
 	all := slices.Sorted(slices.Values(slices.Concat(write, read)))
-	lock := must[*multi.Lock](t)(multi.Obtain(bounded(t), multi.BySlot(client, write, read), long, &redislock.Options{Fenced: true, Metadata: "other"}))
+	lock := must[*multi.Lock](t)(multi.Obtain(bounded(t), multi.BySlot(client, redislock.Set{Write: write, Read: read}), long, &redislock.Options{Fenced: true, Metadata: "other"}))
 	var held []string
 	for _, part := range lock.Parts() {
 		held = append(held, part.Keys...)
@@ -74,13 +74,13 @@ func TestPrefixedCluster(t *testing.T) {
 	}
 	wantThere(1)
 	noError(t, lock.Refresh(bounded(t), long))
-	_, err := multi.Obtain(bounded(t), multi.BySlot(client, []string{"free", "{c}2"}, nil), long, nil)
+	_, err := multi.Obtain(bounded(t), multi.BySlot(client, redislock.Set{Write: []string{"free", "{c}2"}}), long, nil)
 	wantConflict(t, err, "{c}2", "of 2")
 	if strings.Contains(err.Error(), prefix) {
 		t.Errorf("got error %q, which shows the prefix", err)
 	}
 	_, err = multi.Obtain(bounded(t), []multi.Part{
-		{Client: client, Write: []string{"{z}"}}, {Client: client, Write: []string{"{c}1", "c"}}, // without a prefix one slot
+		{Client: client, Set: redislock.Set{Write: []string{"{z}"}}}, {Client: client, Set: redislock.Set{Write: []string{"{c}1", "c"}}}, // without a prefix one slot
 	}, long, nil)
 	wantIs(t, err, redislock.ErrCrossSlot)
 	noError(t, lock.Release(bounded(t)))
@@ -109,7 +109,7 @@ func TestPrefixedOrder(t *testing.T) {
 	for i, c := range callers {
 		var parts []multi.Part
 		for _, k := range rand.Perm(keys) {
-			parts = append(parts, multi.Part{Client: c.client, Place: "cluster", Write: []string{c.key(k)}})
+			parts = append(parts, multi.Part{Client: c.client, Place: "cluster", Set: redislock.Set{Write: []string{c.key(k)}}})
 		}
 		lock := must[*multi.Lock](t)(multi.Obtain(bounded(t), parts, long, nil))
 		var got []string
@@ -135,7 +135,7 @@ func TestPrefixedOrder(t *testing.T) {
 				for _, k := range chosen {
 					names = append(names, c.key(k))
 				}
-				lock, err := multi.Obtain(ctx, multi.BySlot(c.client, names, nil), long, &redislock.Options{Queue: true, Watchdog: true})
+				lock, err := multi.Obtain(ctx, multi.BySlot(c.client, redislock.Set{Write: names}), long, &redislock.Options{Queue: true, Watchdog: true})
 				if err != nil {
 					t.Errorf("worker %d: %v", worker, err)
 					return
@@ -169,7 +169,7 @@ func TestPrefixedOrderOnARing(t *testing.T) {
 		t.Helper()
 		var parts []multi.Part
 		for _, key := range keys {
-			parts = append(parts, multi.Part{Client: client, Write: []string{put + key}})
+			parts = append(parts, multi.Part{Client: client, Set: redislock.Set{Write: []string{put + key}}})
 		}
 		lock := must[*multi.Lock](t)(multi.Obtain(bounded(t), parts, long, nil))
 		for _, part := range lock.Parts() {

@@ -115,7 +115,7 @@ func (w *world) inLine(t *testing.T, name string) int64 {
 func TestOwnerIsSeen(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
 		other := w.block(t, long, "c")
-		ctx := redislock.WithOwner(bounded(t), "job-7")
+		ctx := redislock.WithCaller(bounded(t), "job-7")
 		got := make(chan error, 1)
 		go func() {
 			lock, err := multi.Obtain(ctx, w.abc(), long, &redislock.Options{Queue: true, Watchdog: true})
@@ -126,8 +126,8 @@ func TestOwnerIsSeen(t *testing.T) {
 		}()
 		eventually(t, soon, "somebody stands in line", func() bool { return w.inLine(t, "c") == 1 })
 		states := must[[]redislock.KeyState](t)(w.clients[0].Inspect(bounded(t), []string{w.key("a"), w.key("c")}))
-		holds, waits := states[0].Holders[0].Owner, states[1].Line[0].Owner
-		if holds != "job-7" || waits != "job-7" || states[1].Holders[0].Owner != "" {
+		holds, waits := states[0].Holders[0].Caller, states[1].Line[0].Caller
+		if holds != "job-7" || waits != "job-7" || states[1].Holders[0].Caller != "" {
 			t.Errorf("%q holds and %q waits, want job-7 for both", holds, waits)
 		}
 		noError(t, other.Release(bounded(t)))

@@ -21,11 +21,11 @@ func TestPartsWithoutRedis(t *testing.T) {
 		"New was given no Redis client":  redislock.New(nil),
 	} {
 		for _, parts := range [][]multi.Part{
-			{{Client: client, Write: []string{"a"}}},
-			{{Client: client, Write: []string{"a"}, Read: []string{"b"}}},
-			{{Client: good, Place: "1", Write: []string{"a"}}, {Client: client, Place: "2", Write: []string{"a"}}},
-			{{Client: good, Place: "2", Write: []string{"a"}}, {Client: client, Place: "1", Write: []string{"a", "b"}}},
-			multi.BySlot(client, []string{"a"}, []string{"b"}),
+			{{Client: client, Set: redislock.Set{Write: []string{"a"}}}},
+			{{Client: client, Set: redislock.Set{Write: []string{"a"}, Read: []string{"b"}}}},
+			{{Client: good, Place: "1", Set: redislock.Set{Write: []string{"a"}}}, {Client: client, Place: "2", Set: redislock.Set{Write: []string{"a"}}}},
+			{{Client: good, Place: "2", Set: redislock.Set{Write: []string{"a"}}}, {Client: client, Place: "1", Set: redislock.Set{Write: []string{"a", "b"}}}},
+			multi.BySlot(client, redislock.Set{Write: []string{"a"}, Read: []string{"b"}}),
 		} {
 			_, err := multi.Obtain(t.Context(), parts, long, nil)
 			withErr := multi.With(t.Context(), parts, long, nil, func(context.Context) error { return nil })

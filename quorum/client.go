@@ -35,7 +35,8 @@ type Client struct {
 	nodes   []*node
 	need    int           // how many nodes are a majority
 	timeout time.Duration // of a node; 0: by the ttl
-	longest time.Duration // the quarantine; 0: none
+	waits   bool          // some node waits for replicas
+	longest time.Duration // redislock.WithMinUptime of the nodes; 0: none
 	hooks   redislock.Hooks
 
 	ctx    context.Context // of what nobody waits for
@@ -54,19 +55,9 @@ type Option func(*Client)
 // WithNodeTimeout sets how long an operation waits for a node, but never for longer than the ttl. A
 // node that does not answer in time is not waited for again before it has answered a request within
 // this time. A time-out that is not positive counts as the default. Default: a quarter of the ttl,
-// at most one second; twice that with [redislock.Options].Replicas, because the node waits for its
+// at most one second; twice that if a node has [redislock.WithReplicas], because it waits for its
 // replicas in turn.
 func WithNodeTimeout(d time.Duration) Option { return func(c *Client) { c.timeout = max(d, 0) } }
-
-// WithQuarantine leaves out a node that has restarted, because it may have forgotten what it held,
-// until the node has been up for longest. Then every lease that it may have forgotten is over. So no
-// lease may be longer, nor a [redislock.Options].HoldAtLeast: a greater one is a
-// [redislock.ErrInvalid]. Every Client of the same servers needs the same quarantine, in every
-// process. The package comment says what it costs. It is done by [redislock.Options].MinUptime, which
-// Redis clients of a type of their own do not have. Default: no quarantine.
-func WithQuarantine(longest time.Duration) Option {
-	return func(c *Client) { c.longest = max(longest, 0) }
-}
 
 // WithHooks makes the Client call hooks when something happens to one of its locks as a whole. The
 // hooks of the Clients of the nodes tell what happens at each node: an Obtain at five nodes is five
@@ -86,9 +77,10 @@ func WithHooks(hooks ...redislock.Hooks) Option {
 }
 
 // New makes a Client of a [redislock.Client] for each server. New sends nothing. The caller closes
-// the Clients of the servers, after this one. It is an error if there are no Clients, or if one of
-// them is nil, is there twice, or cannot work, such as one that was made without a Redis client.
-// New cannot see that two Clients lead to the same server, which would be counted twice.
+// the Clients of the servers, after this one. It is an error if there are no Clients, if one of
+// them is nil, is there twice, or cannot work, such as one that was made without a Redis client, or if
+// they differ in [redislock.WithMinUptime]. New cannot see that two Clients lead to the same server,
+// which would be counted twice.
 func New(nodes []*redislock.Client, opts ...Option) (*Client, error) {
 	if len(nodes) == 0 {
 		return nil, errors.New("quorum: there are no nodes")
@@ -104,8 +96,13 @@ func New(nodes []*redislock.Client, opts ...Option) (*Client, error) {
 		if err := useless(client); err != nil {
 			return nil, fmt.Errorf("quorum: nodes[%d]: %w", i, err)
 		}
+		if d, first := client.MinUptime(), nodes[0].MinUptime(); d != first {
+			return nil, fmt.Errorf("quorum: nodes[%d] has WithMinUptime(%s) and nodes[0] %s: all need the same", i, d, first)
+		}
+		c.waits = c.waits || client.Replicas() > 0
 		c.nodes = append(c.nodes, &node{quorum: c, client: client})
 	}
+	c.longest = nodes[0].MinUptime()
 	for _, opt := range opts {
 		opt(c)
 	}
@@ -164,22 +161,20 @@ func (c *Client) usable() error {
 
 // Attach makes a handle for keys that are held under a token, perhaps by another process, to release
 // them, refresh them, or ask for their TTL, with the same majority as the lock itself. The token is
-// that of [redislock.Options].Token: without it each node has a token of its own. Attach sends
-// nothing, and reports no error: with bad keys or a bad token every operation of the handle returns
+// that of [Client.As]: without it each node has a token of its own. Attach sends nothing, and reports no error: with bad keys or a bad token every operation of the handle returns
 // one.
 //
 // The handle knows neither the modes of the keys nor their leases. So Deadline and Context count from
 // its first Refresh, and until then Nodes counts every node that nothing else is known of. It does
 // not ask nodes that do not hold the keys to join in, and if Refresh finds that no majority holds
-// them, it leaves the others as they are. It does not know of [redislock.Options].Replicas either.
+// them, it leaves the others as they are.
 func (c *Client) Attach(keys []string, token string) *Lock {
 	l := &Lock{attached: true, announced: true}
 	if l.faulty = c.usable(); l.faulty != nil {
 		return l
 	}
 	l.quorum, l.holds = c, make([]hold, len(c.nodes))
-	l.want = want{write: slices.Clone(keys), patience: c.patience(mostTTL, 0), id: serial.Next()}
-	l.want.opt.Token = token
+	l.want = want{token: token, set: redislock.Set{Write: slices.Clone(keys)}, patience: c.patience(mostTTL), id: serial.Next()}
 	unfit := 0
 	for i, n := range c.nodes {
 		lock := n.client.Attach(keys, token)
@@ -198,25 +193,25 @@ func (c *Client) Attach(keys []string, token string) *Lock {
 
 // patience returns how long a node has to answer what concerns a lease of ttl. One that waits for
 // replicas needs as long for these.
-func (c *Client) patience(ttl time.Duration, replicas int) time.Duration {
+func (c *Client) patience(ttl time.Duration) time.Duration {
 	if c.timeout > 0 {
 		return min(c.timeout, max(ttl, time.Millisecond)) // an answer after the lease is of no use
 	}
 	patience := max(min(ttl/4, mostPatience), time.Millisecond)
-	if replicas > 0 {
+	if c.waits {
 		patience *= 2
 	}
 	return patience
 }
 
-// checkTTL refuses a lease that no node would give, or that would outlast the quarantine.
+// checkTTL refuses a lease that no node would give, or that would outlast what a node may have forgotten.
 func (c *Client) checkTTL(ttl time.Duration) error {
 	err := clock.CheckTTL(ttl)
 	switch {
 	case err != nil:
 		return &redislock.InvalidError{Argument: "ttl", Reason: err.Error()}
 	case c.longest > 0 && ttl > c.longest:
-		return invalid("ttl", "%s is longer than the quarantine of %s", ttl, c.longest)
+		return invalid("ttl", "%s is longer than the %s of WithMinUptime", ttl, c.longest)
 	}
 	return nil
 }

@@ -29,10 +29,10 @@ type debt struct {
 // debtor returns whose debts those of a request are; false: nobody's.
 func (w *want) debtor() (debtor, bool) {
 	switch {
-	case w.opt.Token != "":
-		return debtor{token: w.opt.Token}, true
-	case len(w.write) > 0:
-		return debtor{key: w.write[0]}, true
+	case w.token != "":
+		return debtor{token: w.token}, true
+	case len(w.set.Write) > 0:
+		return debtor{key: w.set.Write[0]}, true
 	}
 	return debtor{}, false
 }

@@ -66,11 +66,11 @@
 // # What is not
 //
 //   - A server that restarts without its data has forgotten its locks and grants them again.
-//     Together with the rest of a majority that makes a second holder. [WithQuarantine] leaves such
-//     a server out until everything that it may have forgotten is over. Persistence with
+//     Together with the rest of a majority that makes a second holder. [redislock.WithMinUptime], at the Client of
+//     every node, leaves such a server out until everything that it may have forgotten is over. Persistence with
 //     appendfsync always does the same, as long as the disk keeps its word. Keys that were left are
 //     forgotten like locks. FLUSHALL, eviction, and the fail-over of a node that is itself
-//     replicated lose locks as well, and a quarantine does not help against these.
+//     replicated lose locks as well, and WithMinUptime does not help against these.
 //   - A server whose clock jumps ahead ends its leases early, which can also make a second holder.
 //     [Lock.Fence] still grows.
 //   - Work that begins inside a window can end after it.
@@ -87,14 +87,14 @@
 // clock by more than the time in between. So keep clocks together, and keep numbers on disk.
 // Numbers of other servers cannot be compared.
 //
-// # The price of a quarantine
+// # The price of WithMinUptime
 //
-// With [WithQuarantine] each acquisition asks each server for an INFO. One server then does 65 000
+// With [redislock.WithMinUptime] each acquisition asks each server for an INFO. One server then does 65 000
 // acquisitions a second instead of 93 000, and the user needs the right to INFO (+info). After each
-// restart, even one that kept the data, the node is missing for the time of the quarantine, and the
+// restart, even one that kept the data, the node is missing for that time, and the
 // loss of one node less takes the majority away. The time since the restart is counted by the
-// server's wall clock, in seconds; a clock that is set forward ends the quarantine early. No ttl may
-// be longer than the quarantine, and no time for which keys are left.
+// server's wall clock, in seconds; a clock that is set forward ends it early. No ttl may be
+// longer, and no time for which keys are left.
 //
 // # What it costs
 //

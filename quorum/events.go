@@ -113,16 +113,16 @@ func (o *obtaining) ends(ctx context.Context, lock *Lock, err error) {
 }
 
 // way is how its Obtain waits, if it has to.
-func (w *want) way() redislock.Way {
+func (w *want) way() string {
 	if w.opt.RetryStrategy == nil {
-		return redislock.WayOnce
+		return "once"
 	}
-	return redislock.WayPoll
+	return "poll"
 }
 
 // mode is that of the whole set.
 func (w *want) mode() redislock.Mode {
-	if len(w.write) > 0 {
+	if len(w.set.Write) > 0 {
 		return redislock.ModeWrite
 	}
 	return redislock.ModeRead
@@ -130,7 +130,7 @@ func (w *want) mode() redislock.Mode {
 
 // keys returns the set as its lock does.
 func (w *want) keys() []string {
-	all := slices.Concat(w.write, w.read)
+	all := slices.Concat(w.set.Write, w.set.Read)
 	seen := make(map[string]bool, len(all))
 	return slices.DeleteFunc(all, func(key string) bool {
 		again := seen[key]

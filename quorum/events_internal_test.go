@@ -11,7 +11,7 @@ import (
 // Hooks that are not set cost no allocation, whatever happens. TestAllocations has what the whole of an operation costs.
 func TestHooksCostNothing(t *testing.T) {
 	ctx, began := context.Background(), clock.Now()
-	o := &obtaining{quorum: &Client{}, want: want{write: []string{"k"}}}
+	o := &obtaining{quorum: &Client{}, want: want{set: redislock.Set{Write: []string{"k"}}}}
 	l := &Lock{quorum: &Client{}, obtained: began}
 	got := testing.AllocsPerRun(100, func() {
 		o.begins(ctx, redislock.ErrNotObtained)

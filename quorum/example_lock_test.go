@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/held"
 	"github.com/seed-14de3678/redislock/quorum"
 )
 
@@ -63,7 +64,7 @@ func ExampleClient_Attach() {
 
 	ctx := context.Background()
 	keys := []string{"upload:7"}
-	if _, err := client.Obtain(ctx, keys, time.Minute, &redislock.Options{Token: "sGq0aU3x"}); err != nil {
+	if _, err := client.As("sGq0aU3x").Obtain(ctx, keys, time.Minute, nil); err != nil {
 		fmt.Println(err)
 		return
 	}
@@ -172,14 +173,14 @@ func ExampleClient_obtainer() {
 	client, nodes, stop := startQuorum()
 	defer stop()
 
-	work := func(locks redislock.Obtainer) error {
+	work := func(locks held.Obtainer) error {
 		return locks.With(context.Background(), []string{"stock:9"}, 10*time.Second, nil, func(context.Context) error {
 			fmt.Println("stock is ours")
 			return nil
 		})
 	}
-	fmt.Println(work(redislock.ObtainerOf(nodes[0])))
-	fmt.Println(work(redislock.ObtainerOf(client)))
+	fmt.Println(work(held.Of(nodes[0])))
+	fmt.Println(work(held.Of(client)))
 	// Output:
 	// stock is ours
 	// <nil>

@@ -143,7 +143,7 @@ func ExampleClient_ObtainRead() {
 		}
 		defer lock.Release(ctx)
 	}
-	_, err := client.ObtainMixed(ctx, []string{"price:9"}, []string{"order:7"}, 10*time.Second, nil)
+	_, err := client.ObtainSet(ctx, redislock.Set{Write: []string{"price:9"}, Read: []string{"order:7"}}, 10*time.Second, nil)
 	fmt.Println(errors.Is(err, redislock.ErrNotObtained))
 	// Output: true
 }

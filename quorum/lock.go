@@ -44,8 +44,6 @@ type Lock struct {
 	announced bool
 }
 
-var _ redislock.HeldFenced = (*Lock)(nil)
-
 type state uint8
 
 const (

@@ -89,11 +89,19 @@ func (n *node) obtain(ctx context.Context, pass ticket, w *want) answer {
 		again = true
 		return redislock.NoRetry()()
 	}
-	lock, err := n.client.ObtainMixed(ctx, w.write, w.read, w.ttl, &opt)
+	lock, err := n.ask(ctx, w, &opt)
 	a := answerOf(err)
 	a.lock, a.again = lock, again || a.kind == no || a.kind == unknown || errors.Is(err, errSilent)
 	n.learn(a, pass.trial, w)
 	return a
+}
+
+// ask asks for a lock, under the token of the whole or one of its own.
+func (n *node) ask(ctx context.Context, w *want, opt *redislock.Options) (*redislock.Lock, error) {
+	if w.token == "" {
+		return n.client.ObtainSet(ctx, w.set, w.ttl, opt)
+	}
+	return n.client.As(w.token).ObtainSet(ctx, w.set, w.ttl, opt)
 }
 
 // cleared waits for the request that tries the node, and for a second one that follows it, and reports

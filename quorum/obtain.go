@@ -11,6 +11,7 @@ import (
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/internal/clock"
 	"github.com/seed-14de3678/redislock/internal/count"
+	"github.com/seed-14de3678/redislock/internal/inctx"
 	"github.com/seed-14de3678/redislock/internal/pace"
 	"github.com/seed-14de3678/redislock/internal/serial"
 )
@@ -28,16 +29,10 @@ import (
 //     100 ms for its answers. What a majority has granted when the time is over is a lock.
 //   - Name is that of the events of this Client and of those of the nodes.
 //   - HoldAtLeast is that of the whole lock: a Release that comes sooner leaves the keys at a
-//     majority for the rest, as [Lock.Leave] does. It cannot be longer than a quarantine.
-//   - Token: each node has the lock under this token. An Obtain that fails releases what it was
-//     granted, even keys that the token held before. A later Obtain of the same Client asks each
-//     node only when no request for the token is under way there. Other Clients should not use the
-//     token before the lease is over. Default: a random token for each node.
-//   - Replicas: those of each node. A lock that too few replicas of a node confirm is not granted
-//     by that node.
+//     majority for the rest, as [Lock.Leave] does.
 //   - Watchdog: it also wins back nodes that did not grant the lock or have lost it.
 //   - Fenced: see [Lock.Fence].
-//   - The owner id of [redislock.WithOwner] is that of ctx at every node, also at one that is won back
+//   - The id of [redislock.WithCaller] is that of ctx at every node, also at one that is won back
 //     later.
 //   - Queue and Intent are an [errors.ErrUnsupported], because there is no order over several
 //     servers.
@@ -54,24 +49,32 @@ import (
 // answer never came. Obtain waits for the nodes that were the first majority to answer, but no
 // longer than the node time-out; the rest goes on in the background.
 func (c *Client) Obtain(ctx context.Context, keys []string, ttl time.Duration, opt *redislock.Options) (*Lock, error) {
-	return c.ObtainMixed(ctx, keys, nil, ttl, opt)
+	return c.ObtainSet(ctx, redislock.Set{Write: keys}, ttl, opt)
 }
 
 // ObtainRead takes the read locks of all keys for ttl. Several readers may hold a key at the same
 // time, but no writer. Everything else is as in [Client.Obtain].
 func (c *Client) ObtainRead(ctx context.Context, keys []string, ttl time.Duration, opt *redislock.Options) (*Lock, error) {
-	return c.ObtainMixed(ctx, nil, keys, ttl, opt)
+	return c.ObtainSet(ctx, redislock.Set{Read: keys}, ttl, opt)
 }
 
-// ObtainMixed takes write locks and read locks as one set. A key in both lists is a write key.
-// Everything else is as in [Client.Obtain] and [Client.ObtainRead].
-func (c *Client) ObtainMixed(ctx context.Context, write, read []string, ttl time.Duration, opt *redislock.Options) (*Lock, error) {
+// ObtainSet takes the write locks and the read locks of a set. Everything else is as in
+// [Client.Obtain] and [Client.ObtainRead].
+func (c *Client) ObtainSet(ctx context.Context, set redislock.Set, ttl time.Duration, opt *redislock.Options) (*Lock, error) {
+	return c.obtain(ctx, "", set, ttl, opt)
+}
+
+// obtain is what every Obtain comes to. The token is empty if each node is to have one of its own.
+func (c *Client) obtain(ctx context.Context, token string, set redislock.Set, ttl time.Duration, opt *redislock.Options) (*Lock, error) {
 	if err := c.usable(); err != nil {
 		return nil, fmt.Errorf("quorum: obtain: %w", err)
 	}
 	o := obtaining{
 		quorum: c, began: clock.Now(),
-		want: want{write: slices.Clone(write), read: slices.Clone(read), ttl: ttl, owner: redislock.OwnerOf(ctx), id: serial.Next()},
+		want: want{
+			token: token, set: redislock.Set{Write: slices.Clone(set.Write), Read: slices.Clone(set.Read)},
+			ttl: ttl, caller: inctx.Caller(ctx), id: serial.Next(),
+		},
 	}
 	if opt != nil {
 		o.want.opt = *opt
@@ -81,7 +84,7 @@ func (c *Client) ObtainMixed(ctx context.Context, write, read []string, ttl time
 	if err := o.check(); err != nil {
 		return nil, o.failed(err)
 	}
-	o.want.patience = c.patience(ttl, o.want.opt.Replicas)
+	o.want.patience = c.patience(ttl)
 	return o.obtain(ctx)
 }
 
@@ -125,13 +128,28 @@ func (o *obtaining) failed(err error) error {
 // Errors are those of [redislock.Client.With]. If fn was not run, it is the error of Obtain. If the
 // lock was lost it is an ErrLockLost, joined with the error of fn. Otherwise it is the error of fn,
 // unchanged.
-func (c *Client) With(ctx context.Context, keys []string, ttl time.Duration, opt *redislock.Options, fn func(context.Context) error) (err error) {
+func (c *Client) With(ctx context.Context, keys []string, ttl time.Duration, opt *redislock.Options, fn func(context.Context) error) error {
+	return with(ctx, c, redislock.Set{Write: keys}, ttl, opt, fn)
+}
+
+// WithSet does what [Client.With] does, with the write locks and the read locks of a set.
+func (c *Client) WithSet(ctx context.Context, set redislock.Set, ttl time.Duration, opt *redislock.Options, fn func(context.Context) error) error {
+	return with(ctx, c, set, ttl, opt, fn)
+}
+
+// An obtainer is a Client or an Owner.
+type obtainer interface {
+	ObtainSet(ctx context.Context, set redislock.Set, ttl time.Duration, opt *redislock.Options) (*Lock, error)
+}
+
+// with is what every With comes to.
+func with(ctx context.Context, by obtainer, set redislock.Set, ttl time.Duration, opt *redislock.Options, fn func(context.Context) error) (err error) {
 	var watched redislock.Options
 	if opt != nil {
 		watched = *opt
 	}
 	watched.Watchdog = true
-	lock, err := c.Obtain(ctx, keys, ttl, &watched)
+	lock, err := by.ObtainSet(ctx, set, ttl, &watched)
 	if err != nil {
 		return err
 	}
@@ -150,33 +168,34 @@ func (c *Client) With(ctx context.Context, keys []string, ttl time.Duration, opt
 
 // A want is what nodes are asked for.
 type want struct {
-	write, read []string
-	ttl         time.Duration
-	opt         redislock.Options
-	patience    time.Duration // the node time-out
-	owner       string        // the id of [redislock.WithOwner]; empty without one
-	id          uint64        // of its events
+	token    string // of redislock.Client.As; empty: each node has a token of its own
+	set      redislock.Set
+	ttl      time.Duration
+	opt      redislock.Options
+	patience time.Duration // the node time-out
+	caller   string        // the id of [redislock.WithCaller]; empty without one
+	id       uint64        // of its events
 }
 
-// under returns the context in which a node is asked for it later: with the owner of the Obtain, whoever asks.
+// under returns the context in which a node is asked for it later: with the id of the Obtain's caller.
 func (w *want) under(ctx context.Context) context.Context {
 	switch {
-	case redislock.OwnerOf(ctx) == w.owner:
+	case inctx.Caller(ctx) == w.caller:
 		return ctx
-	case w.owner == "":
+	case w.caller == "":
 		return valueless{ctx}
 	}
-	return redislock.WithOwner(ctx, w.owner)
+	return redislock.WithCaller(ctx, w.caller)
 }
 
-// valueless is a context without values: no id makes that of another owner go away.
+// valueless is a context without values: no id makes that of another caller go away.
 type valueless struct{ context.Context }
 
 func (valueless) Value(any) any { return nil }
 
 // key returns one of the keys, if there are any.
 func (w *want) key() string {
-	for _, keys := range [][]string{w.write, w.read} {
+	for _, keys := range [][]string{w.set.Write, w.set.Read} {
 		if len(keys) > 0 {
 			return keys[0]
 		}
@@ -186,7 +205,7 @@ func (w *want) key() string {
 
 // name is what errors call it.
 func (w *want) name() string {
-	switch n := len(w.write) + len(w.read); n {
+	switch n := len(w.set.Write) + len(w.set.Read); n {
 	case 0:
 		return ""
 	case 1:
@@ -296,9 +315,8 @@ func (o *obtaining) check() error {
 	// Of these the nodes are to know nothing.
 	o.wait, o.holdAtLeast = opt.Wait, opt.HoldAtLeast
 	opt.Wait, opt.HoldAtLeast = 0, 0
-	opt.MinUptime = max(opt.MinUptime, o.quorum.longest)
 	if c := o.quorum; c.longest > 0 && o.holdAtLeast > c.longest {
-		return invalid("HoldAtLeast", "%s is longer than the quarantine of %s", o.holdAtLeast, c.longest)
+		return invalid("HoldAtLeast", "%s is longer than the %s of WithMinUptime", o.holdAtLeast, c.longest)
 	}
 	if o.quorum.closed.Load() {
 		return errClosed
@@ -312,8 +330,6 @@ func checkTimes(opt *redislock.Options) error {
 	switch {
 	case why != "":
 		return &redislock.InvalidError{Argument: name, Reason: why}
-	case opt.Replicas < 0:
-		return invalid("Replicas", "%d", opt.Replicas)
 	case len(opt.Name) > mostName:
 		return invalid("Name", "it has %d bytes, the limit is %d", len(opt.Name), mostName)
 	}

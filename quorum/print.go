@@ -42,8 +42,8 @@ func (l *Lock) shown() shown.Lock {
 func (l *Lock) writes() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	distinct := make(map[string]bool, len(l.want.write))
-	for _, key := range l.want.write {
+	distinct := make(map[string]bool, len(l.want.set.Write))
+	for _, key := range l.want.set.Write {
 		distinct[key] = true
 	}
 	return len(distinct)

@@ -136,7 +136,7 @@ func (l *Lock) newRound(ttl time.Duration) (r *round, locks []*redislock.Lock, w
 	wanted := l.want
 	w = &wanted
 	if ttl > 0 {
-		w.ttl, w.patience = ttl, l.quorum.patience(ttl, w.opt.Replicas)
+		w.ttl, w.patience = ttl, l.quorum.patience(ttl)
 	}
 	locks = make([]*redislock.Lock, len(l.holds))
 	for i := range l.holds {

@@ -33,7 +33,7 @@ func (l *Lock) Release(ctx context.Context) error {
 
 // Leave ends the lock, as [Lock.Release] does, but leaves its keys taken for ttl from now: by nobody,
 // so that nobody has them before that time is over. Keys that are read can be read by others
-// meanwhile. The time is up to 365 days, or up to that of the quarantine, and may be shorter or
+// meanwhile. The time is up to 365 days, or up to that of [redislock.WithMinUptime], and may be shorter or
 // longer than what is left of the lease. If it is not positive, because the time until which the keys
 // were to be left has passed, Leave is a Release. If the lock was obtained with
 // [redislock.Options].HoldAtLeast, and more of that is to come, the keys are left for so long.

@@ -143,7 +143,7 @@ func (l *Lock) causeLocked() error {
 // does not know what it lost if it has not answered. If the token is the caller's it counts as free
 // anyway, and must not be released late, when it is held again.
 func (l *Lock) clear(lock *redislock.Lock) {
-	if l.want.opt.Token == "" {
+	if l.want.token == "" {
 		l.quorum.spawn(func() { l.giveBack(lock) })
 	}
 }

@@ -6,11 +6,12 @@ import (
 	"unsafe"
 
 	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/held"
 )
 
 // A lease is a lock of which nothing is known but its deadline.
 type lease struct {
-	redislock.Held
+	held.Lock
 	deadline time.Time
 }
 

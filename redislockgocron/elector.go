@@ -13,6 +13,8 @@ import (
 
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/election"
+	"github.com/seed-14de3678/redislock/held"
+	"github.com/seed-14de3678/redislock/internal/inctx"
 )
 
 // ErrNotLeader says that this process does not lead, or not for certain: it is the error of [Elector.IsLeader], and the
@@ -144,7 +146,7 @@ func (e *Elector) leads() (context.Context, error) {
 	case term == nil:
 	case term.Err() != nil:
 		why = context.Cause(term)
-	case isOver(redislock.HeldFromContext(term)):
+	case isOver(held.FromContext(term)):
 		why = errUncertain
 	default:
 		return term, nil
@@ -154,7 +156,7 @@ func (e *Elector) leads() (context.Context, error) {
 
 // isOver reports whether a lock is not certain any more, by either clock: the monotonic one stops while a machine sleeps,
 // and the wall clock may be set back. A process that was stopped may ask before its context has ended.
-func isOver(lock redislock.Held) bool {
+func isOver(lock held.Lock) bool {
 	if lock == nil {
 		return true
 	}
@@ -195,8 +197,8 @@ func (e *Elector) Context(ctx context.Context) (context.Context, context.CancelF
 		end(err)
 		return ctx, func() {}
 	}
-	ctx, cancel := context.WithCancel(redislock.WithOwner(ctx, redislock.OwnerOf(term)))
-	return redislock.HeldFromContext(term).Context(ctx), cancel
+	ctx, cancel := context.WithCancel(redislock.WithCaller(ctx, inctx.Caller(term)))
+	return held.FromContext(term).Context(ctx), cancel
 }
 
 // Close ends the candidacy, and waits until it is over; if this process leads, it resigns, and the next candidate

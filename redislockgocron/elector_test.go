@@ -13,6 +13,7 @@ import (
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/election"
 	"github.com/seed-14de3678/redislock/internal/check"
+	"github.com/seed-14de3678/redislock/internal/inctx"
 	"github.com/seed-14de3678/redislock/redislockgocron"
 )
 
@@ -126,7 +127,7 @@ func TestElectorLoss(t *testing.T) {
 	}{
 		"broken": {func(t *testing.T, p *plant) {
 			t.Helper()
-			check.Must[[]redislock.Broken](t)(p.client(t).Break(t.Context(), []string{"leader"}, ""))
+			check.Must[[]redislock.Holder](t)(p.client(t).Break(t.Context(), []string{"leader"}, ""))
 		}, lease / 3},
 		"Redis does not do more": {func(_ *testing.T, p *plant) { p.mini.Miniredis().SetError("LOADING") }, lease},
 	} {
@@ -160,7 +161,7 @@ func TestElectorBroken(t *testing.T) {
 		second := p.elector(t, "second")
 		pass(time.Second)
 		breaker := p.client(t, redislock.WithBreakNotices())
-		check.Must[[]redislock.Broken](t)(breaker.Break(t.Context(), []string{"leader"}, "it hangs"))
+		check.Must[[]redislock.Holder](t)(breaker.Break(t.Context(), []string{"leader"}, "it hangs"))
 		pass(0)
 		check.Is(t, first.IsLeader(t.Context()), redislockgocron.ErrNotLeader)
 		check.NoError(t, second.IsLeader(t.Context()))
@@ -185,8 +186,8 @@ func TestElectorContext(t *testing.T) {
 		work, cancel := e.Context(t.Context())
 		defer cancel()
 		key := check.Must[[]redislock.KeyState](t)(p.client(t).Inspect(t.Context(), []string{"leader"}))[0]
-		number, term := redislock.FromContext(work).Fence(), redislock.OwnerOf(work)
-		if number != key.Fence || number == 0 || term != key.Holders[0].Owner || term == "" {
+		number, term := redislock.FromContext(work).Fence(), inctx.Caller(work)
+		if number != key.Fence || number == 0 || term != key.Holders[0].Caller || term == "" {
 			t.Errorf("got number %d of term %q, want those of %v", number, term, key)
 		}
 		e.Close()

@@ -13,6 +13,7 @@ import (
 
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/election"
+	"github.com/seed-14de3678/redislock/held"
 	"github.com/seed-14de3678/redislock/internal/check"
 	"github.com/seed-14de3678/redislock/internal/redistest"
 	"github.com/seed-14de3678/redislock/quorum"
@@ -54,7 +55,7 @@ func TestNewLockerRefuses(t *testing.T) {
 			t.Errorf("got %v, want %q", err, want)
 		}
 	}
-	if _, err := redislockgocron.NewLocker(redislock.Obtainer(nil), time.Second, nil); err == nil {
+	if _, err := redislockgocron.NewLocker(held.Obtainer(nil), time.Second, nil); err == nil {
 		t.Error("a nil client is taken")
 	}
 	if _, err := redislockgocron.NewLocker((*redislock.Client)(nil), time.Second, nil); err == nil {
@@ -127,7 +128,7 @@ func lockerClients(t *testing.T) {
 	for name, locker := range map[string]*redislockgocron.Locker{
 		"Client":   made(redislockgocron.NewLocker(client, time.Minute, nil)),
 		"quorum":   made(redislockgocron.NewLocker(nodes, time.Minute, nil)),
-		"Obtainer": made(redislockgocron.NewLocker(redislock.ObtainerOf(nodes), time.Minute, nil)),
+		"Obtainer": made(redislockgocron.NewLocker(held.Of(nodes), time.Minute, nil)),
 	} {
 		lock, err := locker.Lock(t.Context(), name)
 		if err != nil {
@@ -138,7 +139,7 @@ func lockerClients(t *testing.T) {
 		if other != nil || !ok || conflict.Metadata != redislock.InstanceMetadata() {
 			t.Errorf("%s: got %v, %v, want no lock, and a refusal that says who has it", name, other, err)
 		}
-		if redislock.HeldFromContext(locker.Context(t.Context(), name)) == nil {
+		if held.FromContext(locker.Context(t.Context(), name)) == nil {
 			t.Errorf("%s: the context has no lock", name)
 		}
 		over, cancel := context.WithCancel(t.Context())

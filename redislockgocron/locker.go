@@ -12,12 +12,13 @@ import (
 	"github.com/go-co-op/gocron/v2"
 
 	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/held"
 )
 
 // A Locker has each run of a job made by one machine alone: it is for [gocron.WithDistributedLocker] and
 // [gocron.WithDistributedJobLocker]. It is safe for concurrent use, and may serve several schedulers.
 type Locker struct {
-	obtain func(context.Context, []string, time.Duration, *redislock.Options) (redislock.Held, error)
+	obtain func(context.Context, []string, time.Duration, *redislock.Options) (held.Lock, error)
 	ttl    time.Duration
 	opt    redislock.Options
 	key    func(job string) string
@@ -39,12 +40,12 @@ func WithKey(key func(job string) string) LockerOption {
 }
 
 // obtains is what Clients of packages redislock and quorum have, each with its own kind of lock, and every
-// [redislock.Obtainer].
-type obtains[L redislock.Held] interface {
+// [held.Obtainer].
+type obtains[L held.Lock] interface {
 	Obtain(ctx context.Context, keys []string, ttl time.Duration, opt *redislock.Options) (L, error)
 }
 
-// NewLocker makes a Locker of a [*redislock.Client], a Client of package quorum or a [redislock.Obtainer]. It sends
+// NewLocker makes a Locker of a [*redislock.Client], a Client of package quorum or a [held.Obtainer]. It sends
 // nothing, but asks the client whether it can work with the options: hooks of the client are told of one Obtain whose
 // context has ended. The caller closes the client, after the schedulers were shut down.
 //
@@ -66,7 +67,7 @@ type obtains[L redislock.Held] interface {
 //
 // Other options are refused: a Locker asks once, because whoever has waited for a lock would make the same run again,
 // and a Token would be one owner, whose runs do not exclude each other.
-func NewLocker[L redislock.Held](client obtains[L], ttl time.Duration, opt *redislock.Options, opts ...LockerOption) (*Locker, error) {
+func NewLocker[L held.Lock](client obtains[L], ttl time.Duration, opt *redislock.Options, opts ...LockerOption) (*Locker, error) {
 	l := &Locker{ttl: ttl, key: prefixed, runs: map[string][]*run{}}
 	if opt != nil {
 		l.opt = *opt
@@ -87,7 +88,7 @@ func NewLocker[L redislock.Held](client obtains[L], ttl time.Duration, opt *redi
 	if l.opt.Metadata == "" {
 		l.opt.Metadata = redislock.InstanceMetadata()
 	}
-	l.obtain = func(ctx context.Context, keys []string, ttl time.Duration, opt *redislock.Options) (redislock.Held, error) {
+	l.obtain = func(ctx context.Context, keys []string, ttl time.Duration, opt *redislock.Options) (held.Lock, error) {
 		lock, err := client.Obtain(ctx, keys, ttl, opt)
 		if err != nil {
 			return nil, err
@@ -184,7 +185,7 @@ func (l *Locker) Context(ctx context.Context, job string) context.Context {
 type run struct {
 	locker *Locker
 	job    string
-	lock   redislock.Held
+	lock   held.Lock
 }
 
 // Unlock releases the lock, also if ctx has ended, as that of a job has when its scheduler is shut down. With HoldAtLeast

@@ -75,7 +75,7 @@ func TestLoss(t *testing.T) {
 
 func breakIt(t *testing.T, p *plant) {
 	t.Helper()
-	check.Must[[]redislock.Broken](t)(p.client(t, redislock.WithBreakNotices()).Break(t.Context(), []string{"gocron:report"}, "it hangs"))
+	check.Must[[]redislock.Holder](t)(p.client(t, redislock.WithBreakNotices()).Break(t.Context(), []string{"gocron:report"}, "it hangs"))
 }
 
 // A run that has lost its lock, and goes on, is not joined by another one: neither has a context to work in.

@@ -60,7 +60,7 @@ func BenchmarkHooks(b *testing.B) {
 	for _, v := range variants {
 		b.Run(v.name, func(b *testing.B) {
 			hooks := mustHooks(b, v.opts())
-			e := redislock.Event{Keys: []string{"a"}, Mode: redislock.ModeWrite, Name: "order", Way: redislock.WayOnce, Attempts: 1}
+			e := redislock.Event{Keys: []string{"a"}, Mode: redislock.ModeWrite, Name: "order", Way: "once", Attempts: 1}
 			b.ReportAllocs()
 			for b.Loop() {
 				e.ID++
@@ -142,7 +142,7 @@ func BenchmarkCollect(b *testing.B) {
 				redislockotel.WithTracerProvider(tracenoop.NewTracerProvider()),
 			})
 			for i := range held {
-				e := redislock.Event{ID: uint64(i), Name: "order", Mode: redislock.ModeWrite, Way: redislock.WayOnce}
+				e := redislock.Event{ID: uint64(i), Name: "order", Mode: redislock.ModeWrite, Way: "once"}
 				if i%2 == 0 {
 					e.Expires = time.Now().Add(time.Hour)
 				}

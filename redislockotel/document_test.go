@@ -32,7 +32,7 @@ func document(t *testing.T) string {
 func everything(t *testing.T) *meter {
 	t.Helper()
 	m := newMeter(t, redislockotel.WithKeys())
-	e := redislock.Event{Name: "n", Mode: redislock.ModeWrite, Way: redislock.WayPoll, Keys: []string{"a"}, Attempts: 1, Fence: 7}
+	e := redislock.Event{Name: "n", Mode: redislock.ModeWrite, Way: "poll", Keys: []string{"a"}, Attempts: 1, Fence: 7}
 	tell := func(hook func(context.Context, redislock.Event), e redislock.Event, err error) {
 		e.Err = err
 		hook(t.Context(), e)

@@ -75,7 +75,7 @@ func TestErrorTypes(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			m := newMeter(t)
-			e := redislock.Event{ID: 1, Name: "n", Mode: redislock.ModeWrite, Way: redislock.WayOnce, Err: c.err}
+			e := redislock.Event{ID: 1, Name: "n", Mode: redislock.ModeWrite, Way: "once", Err: c.err}
 			m.hooks.Refused(c.ctx, e)
 			m.hooks.Refreshed(c.ctx, e)
 			m.hooks.Released(c.ctx, e)
@@ -96,7 +96,7 @@ func wrap(errs ...error) error { return fmt.Errorf("redislock: obtain: %w", erro
 func TestReleasedPerhaps(t *testing.T) {
 	t.Parallel()
 	m := newMeter(t)
-	e := redislock.Event{ID: 1, Name: "n", Mode: redislock.ModeWrite, Way: redislock.WayOnce}
+	e := redislock.Event{ID: 1, Name: "n", Mode: redislock.ModeWrite, Way: "once"}
 	m.hooks.Obtained(t.Context(), e)
 	e.Err, e.Ended, e.Held = wrap(redislock.ErrUnknownOutcome), true, time.Second
 	m.hooks.Released(t.Context(), e)

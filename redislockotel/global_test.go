@@ -24,7 +24,7 @@ func TestGlobalProviders(t *testing.T) {
 	m := newMeter(t)
 	otel.SetMeterProvider(m.provider)
 	otel.SetTracerProvider(m.tracers)
-	e := redislock.Event{ID: 1, Name: "n", Mode: redislock.ModeWrite, Way: redislock.WayOnce}
+	e := redislock.Event{ID: 1, Name: "n", Mode: redislock.ModeWrite, Way: "once"}
 	hooks.Obtained(t.Context(), e)
 	m.want(t, "held{write n once} 1", "obtained{write n once} 1")
 	e.Ended, e.Held = true, time.Second

@@ -90,7 +90,7 @@ func hammer(ctx context.Context, client *redislock.Client, slowness time.Duratio
 	}
 	bounded, cancel := context.WithTimeout(ctx, time.Duration(1+rand.IntN(100))*time.Millisecond*slowness)
 	defer cancel()
-	lock, err := client.ObtainMixed(bounded, keys[:1], keys[1:], ttl, opt)
+	lock, err := client.ObtainSet(bounded, redislock.Set{Write: keys[:1], Read: keys[1:]}, ttl, opt)
 	if err != nil {
 		refused.Add(1)
 		return

@@ -66,7 +66,7 @@ func obtainFrom(t *testing.T, s *scene, name string, opt *redislock.Options) {
 		defer client.Close()
 		_, _ = client.Obtain(t.Context(), keys, time.Hour, opt)
 	case "multi":
-		parts := []multi.Part{{Client: redislock.New(s.rdb), Write: keys}}
+		parts := []multi.Part{{Client: redislock.New(s.rdb), Set: redislock.Set{Write: keys}}}
 		_, _ = multi.Client{Hooks: s.hooks}.Obtain(t.Context(), parts, time.Hour, opt)
 	}
 }

@@ -22,7 +22,7 @@ const otherName = "_OTHER"
 type label struct {
 	name string
 	mode redislock.Mode
-	way  redislock.Way
+	way  string
 }
 
 // A series has the measurements of all locks with the same label. The counts are guarded by the ledger.

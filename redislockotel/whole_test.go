@@ -66,7 +66,7 @@ func TestMulti(t *testing.T) {
 	client := redislockotel.WithAttributes(attribute.String("client", "parts"))
 	inScene(t, func(t *testing.T, s *scene) {
 		whole := newMeter(t)
-		parts := []multi.Part{{Client: s.client, Write: []string{"a"}}, {Client: s.client, Read: []string{"b"}}}
+		parts := []multi.Part{{Client: s.client, Set: redislock.Set{Write: []string{"a"}}}, {Client: s.client, Set: redislock.Set{Read: []string{"b"}}}}
 		opt := polls(time.Second)
 		client := multi.Client{Hooks: whole.hooks}
 		lock := check.Must[*multi.Lock](t)(client.Obtain(t.Context(), parts, time.Minute, &opt))

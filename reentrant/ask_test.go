@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/inctx"
 	"github.com/seed-14de3678/redislock/internal/redistest"
 	"github.com/seed-14de3678/redislock/reentrant"
 )
@@ -93,8 +94,8 @@ func TestOwnerIsSeen(t *testing.T) {
 		if len(states[1].Line) != 1 || len(states[0].Holders) != 1 {
 			t.Fatalf("got states %+v", states)
 		}
-		holds, waits, id := states[0].Holders[0].Owner, states[1].Line[0].Owner, redislock.OwnerOf(w.ctx)
-		if holds != id || waits != id || id == "" || states[1].Holders[0].Owner == id {
+		holds, waits, id := states[0].Holders[0].Caller, states[1].Line[0].Caller, inctx.Caller(w.ctx)
+		if holds != id || waits != id || id == "" || states[1].Holders[0].Caller == id {
 			t.Errorf("%q holds and %q waits, want %q for both", holds, waits, id)
 		}
 		noError(t, other.Release(t.Context()))
@@ -108,13 +109,13 @@ func TestOwnerIDs(t *testing.T) {
 	t.Parallel()
 	first := reentrant.NewOwner(t.Context())
 	second := reentrant.NewOwner(first)
-	if a, b := redislock.OwnerOf(first), redislock.OwnerOf(second); a == "" || b == "" || a == b {
+	if a, b := inctx.Caller(first), inctx.Caller(second); a == "" || b == "" || a == b {
 		t.Errorf("got owner ids %q and %q, want two", a, b)
 	}
-	request := redislock.WithOwner(first, "request-7")
+	request := redislock.WithCaller(first, "request-7")
 	third := reentrant.NewOwner(request)
 	fourth := reentrant.NewOwner(third)
-	if a, b := redislock.OwnerOf(third), redislock.OwnerOf(fourth); a != "request-7" || b != a {
+	if a, b := inctx.Caller(third), inctx.Caller(fourth); a != "request-7" || b != a {
 		t.Errorf("got owner ids %q and %q, want that of the caller", a, b)
 	}
 }

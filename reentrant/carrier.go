@@ -13,12 +13,11 @@ import (
 // A carrier is a root lock with the keys that it carries. The mutex of the owner guards its
 // fields, but for those that never change.
 type carrier struct {
-	owner    *owner
-	root     *redislock.Lock
-	lost     <-chan struct{} // of the root lock
-	turn     chan struct{}   // full while its lease or mode is changed
-	replicas int             // how many replicas have it
-	atLeast  time.Duration   // Options.HoldAtLeast of the Obtain that has taken it
+	owner   *owner
+	root    *redislock.Lock
+	lost    <-chan struct{} // of the root lock
+	turn    chan struct{}   // full while its lease or mode is changed
+	atLeast time.Duration   // Options.HoldAtLeast of the Obtain that has taken it
 
 	entries []*entry       // that are held
 	live    int            // how many entries are held
@@ -36,7 +35,7 @@ type carrier struct {
 func (o *owner) newCarrierLocked(root *redislock.Lock, r *request, write []string) *carrier {
 	c := &carrier{
 		owner: o, root: root, lost: root.Lost(), turn: make(chan struct{}, 1),
-		replicas: r.opt.Replicas, atLeast: r.opt.HoldAtLeast, ttl: r.ttl, renewed: r.opt.Watchdog,
+		atLeast: r.opt.HoldAtLeast, ttl: r.ttl, renewed: r.opt.Watchdog,
 	}
 	keys := root.Keys() // each once, the write keys first
 	unwritten := make(map[string]bool, len(write))

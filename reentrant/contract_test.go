@@ -8,6 +8,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/held"
 	"github.com/seed-14de3678/redislock/internal/contract"
 	"github.com/seed-14de3678/redislock/internal/redistest"
 	"github.com/seed-14de3678/redislock/reentrant"
@@ -45,14 +46,14 @@ func (o owners) newOwner(ctx context.Context) context.Context {
 	return ctx
 }
 
-func (o owners) ObtainMixed(ctx context.Context, write, read []string, ttl time.Duration, opt *redislock.Options) (redislock.Held, error) {
-	hold, err := reentrant.ObtainMixed(o.newOwner(ctx), o.client, write, read, ttl, opt)
+func (o owners) ObtainSet(ctx context.Context, set redislock.Set, ttl time.Duration, opt *redislock.Options) (held.Lock, error) {
+	hold, err := reentrant.ObtainSet(o.newOwner(ctx), o.client, set, ttl, opt)
 	if err != nil {
 		return nil, err
 	}
 	return hold, nil
 }
 
-func (o owners) With(ctx context.Context, keys []string, ttl time.Duration, opt *redislock.Options, fn func(context.Context) error) error {
-	return reentrant.With(o.newOwner(ctx), o.client, keys, ttl, opt, fn)
+func (o owners) WithSet(ctx context.Context, set redislock.Set, ttl time.Duration, opt *redislock.Options, fn func(context.Context) error) error {
+	return reentrant.WithSet(o.newOwner(ctx), o.client, set, ttl, opt, fn)
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/inctx"
 	"github.com/seed-14de3678/redislock/internal/redistest"
 	"github.com/seed-14de3678/redislock/reentrant"
 )
@@ -155,7 +156,7 @@ func ExampleObtainMixed() {
 	defer client.Close()
 
 	ctx := reentrant.NewOwner(context.Background())
-	outer, err := reentrant.ObtainMixed(ctx, client, []string{"stock:9"}, []string{"price:9"}, time.Minute, nil)
+	outer, err := reentrant.ObtainSet(ctx, client, redislock.Set{Write: []string{"stock:9"}, Read: []string{"price:9"}}, time.Minute, nil)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -219,7 +220,7 @@ func ExampleHold_Metadata() {
 	defer stop()
 
 	client := redislock.New(rdb)
-	ctx := reentrant.NewOwner(redislock.WithOwner(context.Background(), "request-7"))
+	ctx := reentrant.NewOwner(redislock.WithCaller(context.Background(), "request-7"))
 	hold, err := reentrant.Obtain(ctx, client, []string{"stock:9"}, time.Minute, &redislock.Options{Metadata: "job=restock"})
 	if err != nil {
 		fmt.Println(err)
@@ -233,7 +234,7 @@ func ExampleHold_Metadata() {
 		return
 	}
 	defer again.Release(ctx)
-	fmt.Println(again.Metadata(), redislock.OwnerOf(ctx))
+	fmt.Println(again.Metadata(), inctx.Caller(ctx))
 	// Output: job=restock request-7
 }
 

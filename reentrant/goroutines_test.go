@@ -224,7 +224,7 @@ func TestHammer(t *testing.T) {
 			}
 			own := *opt
 			own.Watchdog = rand.IntN(4) == 0
-			hold, err := reentrant.ObtainMixed(ctx, w.client, write, read, long+time.Duration(rand.IntN(3))*time.Second, &own)
+			hold, err := reentrant.ObtainSet(ctx, w.client, redislock.Set{Write: write, Read: read}, long+time.Duration(rand.IntN(3))*time.Second, &own)
 			if err != nil {
 				if !errors.Is(err, redislock.ErrNotObtained) {
 					t.Error(err)

@@ -16,7 +16,7 @@ import (
 // concurrent use. A nil Hold and a zero one hold nothing: TTL, Refresh and Release return a
 // [redislock.ErrLockNotHeld].
 //
-// A Hold is a [redislock.HeldFenced]. It has no Leave, as a [redislock.Lock] has, because other holds of
+// A Hold is a held.Fenced. It has no Leave, as a [redislock.Lock] has, because other holds of
 // the owner may go on with the keys, and end later: how long the keys are to stay taken after the last of
 // them is said when they are obtained, with [redislock.Options].HoldAtLeast.
 type Hold struct {
@@ -38,8 +38,6 @@ type Hold struct {
 
 	told circle.Circle // the contexts
 }
-
-var _ redislock.HeldFenced = (*Hold)(nil)
 
 // isNothing reports whether no Obtain has returned the hold.
 func (h *Hold) isNothing() bool { return h == nil || h.owner == nil }

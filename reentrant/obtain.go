@@ -10,7 +10,6 @@ import (
 
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/internal/clock"
-	"github.com/seed-14de3678/redislock/internal/count"
 	"github.com/seed-14de3678/redislock/internal/pace"
 )
 
@@ -38,27 +37,26 @@ const maxTTL = clock.Longest
 // does: waiting for other goroutines of the owner, and each request. What Redis is asked last, an
 // upgrade or a longer lease, has 0.1 s in any case. Then the error is a [redislock.ErrWaitOver].
 //
-// Four options can be an [errors.ErrUnsupported], and then nothing was changed: Token always, because
-// an owner has tokens of its own; Fenced, if a key is held without a number; Replicas, if a key is held
-// on fewer replicas; and HoldAtLeast, if a key was obtained with a shorter one. The time of HoldAtLeast
+// Two options can be an [errors.ErrUnsupported], and then nothing was changed: Fenced, if a key is held
+// without a number, and HoldAtLeast, if a key was obtained with a shorter one. The time of HoldAtLeast
 // counts from when the keys were obtained from Redis, not from when they are held once more.
 //
 // If a key that the owner holds was lost, the error is a [redislock.ErrLockLost] until all holds of
 // it and of the keys obtained with it were released. Without an owner the error is [ErrNoOwner].
 func Obtain(ctx context.Context, client *redislock.Client, keys []string, ttl time.Duration, opt *redislock.Options) (*Hold, error) {
-	return obtain(ctx, client, keys, nil, ttl, opt)
+	return obtain(ctx, client, redislock.Set{Write: keys}, ttl, opt)
 }
 
 // ObtainRead holds the read locks of all keys for the owner of ctx, or adds none. Keys that the
 // owner reads or writes are obtained at once. Everything else is as in [Obtain].
 func ObtainRead(ctx context.Context, client *redislock.Client, keys []string, ttl time.Duration, opt *redislock.Options) (*Hold, error) {
-	return obtain(ctx, client, nil, keys, ttl, opt)
+	return obtain(ctx, client, redislock.Set{Read: keys}, ttl, opt)
 }
 
-// ObtainMixed holds write locks and read locks as one set. A key in both lists is a write key.
-// Everything else is as in [Obtain] and [ObtainRead].
-func ObtainMixed(ctx context.Context, client *redislock.Client, write, read []string, ttl time.Duration, opt *redislock.Options) (*Hold, error) {
-	return obtain(ctx, client, write, read, ttl, opt)
+// ObtainSet holds the write locks and the read locks of a set, or adds none. Everything else is as in
+// [Obtain] and [ObtainRead].
+func ObtainSet(ctx context.Context, client *redislock.Client, set redislock.Set, ttl time.Duration, opt *redislock.Options) (*Hold, error) {
+	return obtain(ctx, client, set, ttl, opt)
 }
 
 // With obtains the keys, runs fn, and releases its hold, even if fn panics. While fn runs the lease
@@ -69,13 +67,23 @@ func ObtainMixed(ctx context.Context, client *redislock.Client, write, read []st
 // was lost while fn ran it returns a [redislock.ErrLockLost], joined with the error of fn.
 // Otherwise it returns the error of fn, unchanged. A Release that could not be confirmed goes on in
 // the background, and is reported to the hooks of the Client.
-func With(ctx context.Context, client *redislock.Client, keys []string, ttl time.Duration, opt *redislock.Options, fn func(context.Context) error) (err error) {
+func With(ctx context.Context, client *redislock.Client, keys []string, ttl time.Duration, opt *redislock.Options, fn func(context.Context) error) error {
+	return with(ctx, client, redislock.Set{Write: keys}, ttl, opt, fn)
+}
+
+// WithSet does what [With] does, with the write locks and the read locks of a set.
+func WithSet(ctx context.Context, client *redislock.Client, set redislock.Set, ttl time.Duration, opt *redislock.Options, fn func(context.Context) error) error {
+	return with(ctx, client, set, ttl, opt, fn)
+}
+
+// with is what every With comes to. It is called by what the user calls.
+func with(ctx context.Context, client *redislock.Client, set redislock.Set, ttl time.Duration, opt *redislock.Options, fn func(context.Context) error) (err error) {
 	var watched redislock.Options
 	if opt != nil {
 		watched = *opt
 	}
 	watched.Watchdog = true
-	hold, err := obtain(ctx, client, keys, nil, ttl, &watched)
+	hold, err := obtain(ctx, client, set, ttl, &watched)
 	if err != nil {
 		return err
 	}
@@ -94,21 +102,21 @@ func With(ctx context.Context, client *redislock.Client, keys []string, ttl time
 
 // A request is one Obtain.
 type request struct {
-	client      *redislock.Client
-	write, read []string
-	ttl         time.Duration
-	opt         redislock.Options
-	limit       pace.Limit // of Options.Wait
+	client *redislock.Client
+	set    redislock.Set
+	ttl    time.Duration
+	opt    redislock.Options
+	limit  pace.Limit // of Options.Wait
 }
 
 // obtain is what every Obtain comes to. It is called by what the user calls.
-func obtain(ctx context.Context, client *redislock.Client, write, read []string, ttl time.Duration, opt *redislock.Options) (*Hold, error) {
+func obtain(ctx context.Context, client *redislock.Client, set redislock.Set, ttl time.Duration, opt *redislock.Options) (*Hold, error) {
 	o := ownerOf(ctx)
 	if o == nil {
-		r := request{write: write, read: read}
+		r := request{set: set}
 		return nil, r.failed(ErrNoOwner)
 	}
-	r := request{client: client, write: write, read: read, ttl: ttl}
+	r := request{client: client, set: set, ttl: ttl}
 	if opt != nil {
 		r.opt = *opt
 	}
@@ -135,12 +143,10 @@ func (r *request) check(ctx context.Context) error {
 	ttl := clock.CheckTTL(r.ttl)
 	name, why := clock.CheckTimes(r.opt.Wait, r.opt.HoldAtLeast)
 	switch {
-	case len(r.write)+len(r.read) == 0:
+	case len(r.set.Write)+len(r.set.Read) == 0:
 		return &redislock.InvalidError{Argument: "keys", Reason: "the set is empty"}
 	case ttl != nil:
 		return &redislock.InvalidError{Argument: "ttl", Reason: ttl.Error()}
-	case r.opt.Token != "":
-		return fmt.Errorf("an owner has tokens of its own, Options.Token: %w", errors.ErrUnsupported)
 	case why != "":
 		return &redislock.InvalidError{Argument: name, Reason: why}
 	case ctx.Err() != nil:
@@ -151,12 +157,12 @@ func (r *request) check(ctx context.Context) error {
 
 // failed is the error of an Obtain that was not redislock's alone.
 func (r *request) failed(err error) error {
-	first, n := "", len(r.write)+len(r.read)
+	first, n := "", len(r.set.Write)+len(r.set.Read)
 	switch {
-	case len(r.write) > 0:
-		first = r.write[0]
-	case len(r.read) > 0:
-		first = r.read[0]
+	case len(r.set.Write) > 0:
+		first = r.set.Write[0]
+	case len(r.set.Read) > 0:
+		first = r.set.Read[0]
 	}
 	return fmt.Errorf("reentrant: obtain %s: %w", named(first, n), err)
 }
@@ -192,8 +198,6 @@ func (h *Hold) enter(ctx context.Context, r *request) (sight, error) {
 			return s, c.whyLost()
 		case r.opt.Fenced && c.root.Fence() == 0:
 			return s, fmt.Errorf("this owner holds a key without a number, Options.Fenced: %w", errors.ErrUnsupported)
-		case r.opt.Replicas > c.replicas:
-			return s, fmt.Errorf("this owner holds a key on %s, Options.Replicas: %w", count.Of(c.replicas, "replica"), errors.ErrUnsupported)
 		case r.opt.HoldAtLeast > c.atLeast:
 			return s, fmt.Errorf("this owner holds a key that was obtained with %s, Options.HoldAtLeast: %w", c.atLeast, errors.ErrUnsupported)
 		}
@@ -288,7 +292,7 @@ func (h *Hold) obtainRest(ctx context.Context, r *request, s *sight) (err error)
 	if len(s.write)+len(s.read) > 0 {
 		opt := r.opt
 		opt.Wait = r.limit.Left()
-		root, err = r.client.ObtainMixed(ctx, s.write, s.read, r.ttl, &opt)
+		root, err = r.client.ObtainSet(ctx, redislock.Set{Write: s.write, Read: s.read}, r.ttl, &opt)
 	}
 	return err
 }

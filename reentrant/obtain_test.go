@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/inctx"
 	"github.com/seed-14de3678/redislock/reentrant"
 )
 
@@ -95,7 +96,7 @@ func TestNested(t *testing.T) {
 			for name, want := range map[string]string{"a": "first", "b": "second"} {
 				_, err := reentrant.Obtain(other, w.client, w.keys(name), long, nil)
 				var conflict *redislock.ConflictError
-				if !errors.As(err, &conflict) || conflict.Metadata != want || conflict.Owner != redislock.OwnerOf(w.ctx) {
+				if !errors.As(err, &conflict) || conflict.Metadata != want || conflict.Caller != inctx.Caller(w.ctx) {
 					t.Errorf("key %s: got error %v, want a conflict with %q", name, err, want)
 				}
 			}
@@ -195,7 +196,7 @@ func TestModes(t *testing.T) {
 			ours := must[*reentrant.Hold](t)(reentrant.ObtainRead(w.ctx, w.client, w.keys("a"), long, nil))
 			_, err := reentrant.Obtain(w.ctx, w.client, w.keys("a", "b"), long, nil)
 			var conflict *redislock.ConflictError
-			if !errors.As(err, &conflict) || conflict.Metadata != "other" || conflict.Owner != redislock.OwnerOf(other) {
+			if !errors.As(err, &conflict) || conflict.Metadata != "other" || conflict.Caller != inctx.Caller(other) {
 				t.Errorf("got error %v, want a conflict with the other reader", err)
 			}
 			wantIs(t, err, redislock.ErrNotObtained)
@@ -211,7 +212,7 @@ func TestModes(t *testing.T) {
 
 	t.Run("mixed", func(t *testing.T) {
 		scenario(t, func(t *testing.T, w *world) {
-			hold := must[*reentrant.Hold](t)(reentrant.ObtainMixed(w.ctx, w.client, w.keys("a"), w.keys("b", "a"), long, nil))
+			hold := must[*reentrant.Hold](t)(reentrant.ObtainSet(w.ctx, w.client, redislock.Set{Write: w.keys("a"), Read: w.keys("b", "a")}, long, nil))
 			if diff := cmp.Diff(w.keys("a", "b"), hold.Keys()); diff != "" {
 				t.Errorf("keys (-want +got):\n%s", diff)
 			}
@@ -270,8 +271,6 @@ func TestRefusedBeforeRedis(t *testing.T) {
 				{"no ttl", w.ctx, w.keys("a"), 0, nil, []error{&redislock.InvalidError{Argument: "ttl"}}},
 				{"negative ttl", w.ctx, w.keys("a"), -1, nil, []error{&redislock.InvalidError{Argument: "ttl"}}},
 				{"long ttl", w.ctx, w.keys("a"), 366 * 24 * time.Hour, nil, []error{&redislock.InvalidError{Argument: "ttl"}}},
-				{"token", w.ctx, w.keys("a"), long, &redislock.Options{Token: "t"}, []error{errors.ErrUnsupported}},
-				{"no replicas", w.ctx, w.keys("a"), long, &redislock.Options{Replicas: 1}, []error{errors.ErrUnsupported}},
 				{"no number", w.ctx, w.keys("a"), long, &redislock.Options{Fenced: true}, []error{errors.ErrUnsupported}},
 				{"ended context", ended, w.keys("a"), long, nil, []error{redislock.ErrNotObtained, cause}},
 			} {

@@ -8,6 +8,8 @@ import (
 	"sync"
 
 	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/inctx"
+	"github.com/seed-14de3678/redislock/internal/owners"
 	"github.com/seed-14de3678/redislock/internal/pace"
 )
 
@@ -22,18 +24,18 @@ var ErrNoOwner = errors.New("the context has no owner, see NewOwner")
 // If ctx has an owner already, the new one is another owner: it does not hold what the first one
 // holds, and is refused it.
 //
-// Every owner has an owner id, which observers find at what it holds and at what it waits for: see
-// [redislock.WithOwner]. It is a new one, unless the caller has put one into ctx, the id of a request for
-// example. That one stays, and all owners under it show it.
+// Every owner has the id of a caller, which observers find at what it holds and at what it waits for: see
+// [redislock.WithCaller]. It is a new one, unless ctx has one already, that of a request for example. That
+// one stays, and all owners under it show it.
 func NewOwner(ctx context.Context) context.Context {
 	o := &owner{
 		entries: make(map[place]*entry),
 		busy:    make(map[place]chan struct{}),
 	}
-	outer, id := ownerOf(ctx), redislock.OwnerOf(ctx)
+	outer, id := ownerOf(ctx), inctx.Caller(ctx)
 	if id == "" || outer != nil && id == outer.id {
-		o.id = redislock.NewOwnerID()
-		ctx = redislock.WithOwner(ctx, o.id)
+		o.id = owners.NewCaller()
+		ctx = redislock.WithCaller(ctx, o.id)
 	}
 	return context.WithValue(ctx, ownerKey{}, o)
 }
@@ -86,15 +88,15 @@ type sight struct {
 func (o *owner) lookLocked(r *request, h *Hold) sight {
 	o.looks++
 	s := sight{entries: h.oneEntry[:0], carriers: h.oneCarrier[:0]}
-	if n := len(r.write) + len(r.read); n > 1 {
+	if n := len(r.set.Write) + len(r.set.Read); n > 1 {
 		s.entries = make([]*entry, 0, n)
 	}
-	for _, key := range r.write {
+	for _, key := range r.set.Write {
 		if o.seeLocked(&s, place{r.client, key}, true) {
 			s.write = append(s.write, key)
 		}
 	}
-	for _, key := range r.read {
+	for _, key := range r.set.Read {
 		if o.seeLocked(&s, place{r.client, key}, false) {
 			s.read = append(s.read, key)
 		}

@@ -16,7 +16,7 @@ func TestPrefixedClient(t *testing.T) {
 		whole := w.client
 		w.client = redislock.New(w.rdb, redislock.WithKeyPrefix(w.prefix))
 		t.Cleanup(w.client.Close)
-		outer := must[*reentrant.Hold](t)(reentrant.ObtainMixed(w.ctx, w.client, []string{"a", "b"}, []string{"r"}, long, nil))
+		outer := must[*reentrant.Hold](t)(reentrant.ObtainSet(w.ctx, w.client, redislock.Set{Write: []string{"a", "b"}, Read: []string{"r"}}, long, nil))
 		inner := must[*reentrant.Hold](t)(reentrant.Obtain(w.ctx, w.client, []string{"b", "c"}, long, nil))
 		if got := inner.Keys(); !slices.Equal(slices.Sorted(slices.Values(got)), []string{"b", "c"}) {
 			t.Errorf("got keys %q", got)

@@ -21,7 +21,7 @@ func TestClientWithoutRedis(t *testing.T) {
 		for range 2 {
 			_, err := reentrant.Obtain(ctx, client, keys, long, nil)
 			_, readErr := reentrant.ObtainRead(ctx, client, keys, long, nil)
-			_, mixedErr := reentrant.ObtainMixed(ctx, client, keys, nil, long, nil)
+			_, mixedErr := reentrant.ObtainSet(ctx, client, redislock.Set{Write: keys}, long, nil)
 			withErr := reentrant.With(ctx, client, keys, long, nil, func(context.Context) error { return nil })
 			for _, err := range []error{err, readErr, mixedErr, withErr} {
 				if err == nil || !strings.Contains(err.Error(), want) {

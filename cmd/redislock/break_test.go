@@ -251,7 +251,7 @@ func TestBreakUnknown(t *testing.T) {
 	// The server knows the script, so the first request is the Break.
 	c := redislock.New(b.Client(t))
 	t.Cleanup(c.Close)
-	check.Must[[]redislock.Broken](t)(c.Break(t.Context(), []string{key + "free"}, ""))
+	check.Must[[]redislock.Holder](t)(c.Break(t.Context(), []string{key + "free"}, ""))
 	stdout, stderr, status := runTool(t, "break", "-yes", key, "-redis", "redis://"+relay.Addr()+"?read_timeout=2s&max_retries=-1")
 	wantStatus(t, status, 69, stdout, stderr, "it is not known whether "+key+" was broken")
 }

@@ -32,7 +32,7 @@ func plantOrders(t *testing.T, addr string) {
 	})
 	obtain := func(write, read []string, ttl time.Duration, metadata string) *redislock.Lock {
 		opt := redislock.Options{Metadata: metadata, Fenced: write != nil}
-		return check.Must[*redislock.Lock](t)(client.ObtainMixed(ctx, write, read, ttl, &opt))
+		return check.Must[*redislock.Lock](t)(client.ObtainSet(ctx, redislock.Set{Write: write, Read: read}, ttl, &opt))
 	}
 	obtain([]string{"orders:17"}, nil, 30*time.Minute, "host=web-3 pid=812 prog=shop")
 	obtain(nil, []string{"prices"}, time.Hour, "host=web-3 pid=812 prog=shop")

@@ -177,8 +177,8 @@ func TestLsRemarks(t *testing.T) {
 	rdb := server.Client(t)
 	client := redislock.New(rdb)
 	t.Cleanup(client.Close)
-	opt := redislock.Options{Token: "me", Fenced: true}
-	check.Must[*redislock.Lock](t)(client.Obtain(t.Context(), []string{"lock:a"}, time.Hour, &opt))
+	opt := redislock.Options{Fenced: true}
+	check.Must[*redislock.Lock](t)(client.As("me").Obtain(t.Context(), []string{"lock:a"}, time.Hour, &opt))
 	check.NoError(t, rdb.Set(t.Context(), "data", "x", time.Hour).Err())
 	check.NoError(t, rdb.Do(t.Context(), "acl", "setuser", "app", "on", ">pw", "~lock:*", "~redislock:*", "+@all").Err())
 	var o output

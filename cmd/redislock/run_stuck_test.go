@@ -187,5 +187,5 @@ func knowBreak(t *testing.T, rdb redis.UniversalClient, free string) {
 	t.Helper()
 	c := redislock.New(rdb)
 	t.Cleanup(c.Close)
-	check.Must[[]redislock.Broken](t)(c.Break(t.Context(), []string{free}, ""))
+	check.Must[[]redislock.Holder](t)(c.Break(t.Context(), []string{free}, ""))
 }

@@ -65,7 +65,7 @@ func TestTreeCertainDeadlock(t *testing.T) {
 		t.Errorf("status %d:\n%s", status, got)
 	}
 	// What it says ends it.
-	check.Must[[]redislock.Broken](t)(w.client.Break(t.Context(), []string{"stock:9"}, "deadlock"))
+	check.Must[[]redislock.Holder](t)(w.client.Break(t.Context(), []string{"stock:9"}, "deadlock"))
 	check.Eventually(t, 20*time.Second, "the circle is over", func() bool { return w.inLine([]string{"orders:17", "stock:9"}) == 1 })
 	if got, status := tree(); status != 0 || strings.Contains(got, "deadlock") {
 		t.Errorf("after the break: status %d:\n%s", status, got)
@@ -245,7 +245,7 @@ func TestTreeIntentAndLeft(t *testing.T) {
 func init() {
 	redistest.RegisterRole("tree-waiter", func(args []string) {
 		client := redislock.New(redis.NewClient(&redis.Options{Addr: args[0]}), redislock.WithKeyPrefix(args[1]))
-		ctx := redislock.WithOwner(context.Background(), "request-40")
+		ctx := redislock.WithCaller(context.Background(), "request-40")
 		_, err := client.Obtain(ctx, []string{"orders:17"}, longTTL, &redislock.Options{Queue: true})
 		fmt.Println(err)
 	})

@@ -102,7 +102,7 @@ func (w *waiting) of(who who) context.Context {
 	if who.owner == "" {
 		return w.ctx
 	}
-	return redislock.WithOwner(w.ctx, who.owner)
+	return redislock.WithCaller(w.ctx, who.owner)
 }
 
 func (w *waiting) hold(who who, keys ...string) *redislock.Lock {

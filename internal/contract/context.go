@@ -6,34 +6,35 @@ import (
 	"testing"
 
 	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/held"
 	"github.com/seed-14de3678/redislock/internal/check"
 )
 
 // contexts is which lock a function finds, and when its context ends.
 func contexts(t *testing.T, m Maker) {
 	t.Helper()
-	find := func(t *testing.T, when string, ctx context.Context, want redislock.Held) {
+	find := func(t *testing.T, when string, ctx context.Context, want held.Lock) {
 		t.Helper()
 		if got := m.find(ctx); got != want {
 			t.Errorf("%s: the package finds %v, want %v", when, got, want)
 		}
-		if got := redislock.HeldFromContext(ctx); got != want {
-			t.Errorf("%s: HeldFromContext finds %v, want %v", when, got, want)
+		if got := held.FromContext(ctx); got != want {
+			t.Errorf("%s: held.FromContext finds %v, want %v", when, got, want)
 		}
 	}
 	m.in(t, "the innermost lock is found", func(t *testing.T, r *rig) {
 		ctx := context.WithValue(t.Context(), word{}, "said")
 		find(t, "outside", ctx, nil)
-		check.NoError(t, r.Locks.With(ctx, []string{"a"}, long, nil, func(outer context.Context) error {
+		check.NoError(t, r.Locks.WithSet(ctx, redislock.Set{Write: []string{"a"}}, long, nil, func(outer context.Context) error {
 			first := r.found(t, outer)
 			if got := first.Keys(); !slices.Equal(got, []string{"a"}) {
 				t.Errorf("got the lock of %q", got)
 			}
-			second := check.Must[redislock.Held](t)(r.Locks.ObtainMixed(outer, []string{"b"}, nil, long, nil))
+			second := check.Must[held.Lock](t)(r.Locks.ObtainSet(outer, redislock.Set{Write: []string{"b"}}, long, nil))
 			find(t, "an Obtain alone", outer, first)
 			middle := second.Context(outer)
 			find(t, "the context of a lock", middle, second)
-			check.NoError(t, r.Locks.With(middle, []string{"c"}, long, nil, func(inner context.Context) error {
+			check.NoError(t, r.Locks.WithSet(middle, redislock.Set{Write: []string{"c"}}, long, nil, func(inner context.Context) error {
 				third := r.found(t, inner)
 				if got := third.Keys(); !slices.Equal(got, []string{"c"}) || inner.Value(word{}) != "said" {
 					t.Errorf("got the lock of %q, and the word %v", got, inner.Value(word{}))
@@ -44,7 +45,7 @@ func contexts(t *testing.T, m Maker) {
 			}))
 			find(t, "the context of a lock, after the With inside", middle, second)
 			for name, nobody := range m.nobody {
-				if m.find(nobody.Context(middle)) == second || redislock.HeldFromContext(nobody.Context(middle)) != nil {
+				if m.find(nobody.Context(middle)) == second || held.FromContext(nobody.Context(middle)) != nil {
 					t.Errorf("a lock is found in the context of one that is %s", name)
 				}
 			}
@@ -60,7 +61,7 @@ func contexts(t *testing.T, m Maker) {
 		if got := redislock.FromContext(t.Context()); got != nil {
 			t.Errorf("got %v outside", got)
 		}
-		check.NoError(t, r.Locks.With(outer.Context(t.Context()), r.keys, long, nil, func(ctx context.Context) error {
+		check.NoError(t, r.Locks.WithSet(outer.Context(t.Context()), r.set(), long, nil, func(ctx context.Context) error {
 			_, isRoot := r.found(t, ctx).(*redislock.Lock)
 			if got := redislock.FromContext(ctx); isRoot == (got == outer) {
 				t.Errorf("got %v", got)

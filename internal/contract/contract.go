@@ -17,6 +17,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/held"
 	"github.com/seed-14de3678/redislock/internal/redistest"
 )
 
@@ -56,33 +57,33 @@ type Rig struct {
 	Fail func(text string)
 }
 
-// Locks obtains, as a redislock.Obtainer does.
+// Locks obtains, as a held.Obtainer does.
 type Locks interface {
-	ObtainMixed(ctx context.Context, write, read []string, ttl time.Duration, opt *redislock.Options) (redislock.Held, error)
-	With(ctx context.Context, keys []string, ttl time.Duration, opt *redislock.Options, fn func(context.Context) error) error
+	ObtainSet(ctx context.Context, set redislock.Set, ttl time.Duration, opt *redislock.Options) (held.Lock, error)
+	WithSet(ctx context.Context, set redislock.Set, ttl time.Duration, opt *redislock.Options, fn func(context.Context) error) error
 }
 
 // A Kind is a type of locks.
 type Kind struct {
-	find   func(context.Context) redislock.Held // nil: there is none
-	nobody map[string]redislock.Held            // locks that no Obtain has returned
+	find   func(context.Context) held.Lock // nil: there is none
+	nobody map[string]held.Lock            // locks that no Obtain has returned
 }
 
 // KindOf returns the kind of locks that the FromContext of a package finds.
 func KindOf[L interface {
 	comparable
-	redislock.Held
+	held.Lock
 }](fromContext func(context.Context) L) Kind {
 	var none L
-	zero, _ := reflect.New(reflect.TypeFor[L]().Elem()).Interface().(redislock.Held)
+	zero, _ := reflect.New(reflect.TypeFor[L]().Elem()).Interface().(held.Lock)
 	return Kind{
-		find: func(ctx context.Context) redislock.Held {
+		find: func(ctx context.Context) held.Lock {
 			if lock := fromContext(ctx); lock != none {
 				return lock
 			}
 			return nil
 		},
-		nobody: map[string]redislock.Held{"nil": none, "zero": zero},
+		nobody: map[string]held.Lock{"nil": none, "zero": zero},
 	}
 }
 

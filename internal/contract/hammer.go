@@ -40,7 +40,7 @@ func hammer(t *testing.T, m Maker) {
 			for round := range rounds {
 				writes, reads := (worker+round)%keys, (worker+round+1)%keys
 				name := func(key int) []string { return []string{fmt.Sprint(base, string(rune('a'+key)))} }
-				lock, err := rig.Locks.ObtainMixed(ctx, name(writes), name(reads), 10*time.Minute, opt)
+				lock, err := rig.Locks.ObtainSet(ctx, redislock.Set{Write: name(writes), Read: name(reads)}, 10*time.Minute, opt)
 				if err != nil {
 					t.Errorf("worker %d: %v", worker, err)
 					return

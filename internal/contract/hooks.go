@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/held"
 	"github.com/seed-14de3678/redislock/internal/check"
 )
 
@@ -18,7 +19,7 @@ func hooks(t *testing.T, m Maker) {
 	m.in(t, "another lock", func(t *testing.T, r *rig) {
 		first := r.obtain(t, long, nil)
 		check.NoError(t, first.Release(t.Context()))
-		second := check.Must[redislock.Held](t)(r.Locks.ObtainMixed(t.Context(), nil, r.keys, long, watched))
+		second := check.Must[held.Lock](t)(r.Locks.ObtainSet(t.Context(), redislock.Set{Read: r.keys}, long, watched))
 		check.NoError(t, second.Release(t.Context()))
 		events := r.story.want(t, "obtained released obtained released")
 		if e := events[2]; e.ID == events[0].ID || e.Mode != redislock.ModeRead || !e.Expires.IsZero() {
@@ -27,7 +28,7 @@ func hooks(t *testing.T, m Maker) {
 	})
 	m.in(t, "what is refused at once is no event", func(t *testing.T, r *rig) {
 		for what, opt := range map[string]redislock.Options{
-			"metadata": {Metadata: strings.Repeat("x", 5000)}, "token": {Token: "a|b"}, "replicas": {Replicas: -1}, "name": {Name: strings.Repeat("x", 129)},
+			"metadata": {Metadata: strings.Repeat("x", 5000)}, "name": {Name: strings.Repeat("x", 129)},
 		} {
 			if _, err := r.try(t.Context(), long, &opt); err == nil {
 				t.Errorf("%s: got no error", what)
@@ -69,7 +70,7 @@ func (r *rig) unless(because Because, names string) string {
 func life(t *testing.T, m Maker, r *rig) {
 	t.Helper()
 	ctx := context.WithValue(t.Context(), word{}, "said")
-	lock := check.Must[redislock.Held](t)(r.try(ctx, long, &redislock.Options{Name: "nightly"}))
+	lock := check.Must[held.Lock](t)(r.try(ctx, long, &redislock.Options{Name: "nightly"}))
 	expires := []time.Time{lock.Deadline()}
 	time.Sleep(3 * time.Second)
 	check.NoError(t, lock.Refresh(ctx, 2*long))
@@ -80,7 +81,7 @@ func life(t *testing.T, m Maker, r *rig) {
 	check.Is(t, lock.Release(ctx), redislock.ErrLockNotHeld)
 	names := "obtained refreshed released " + r.unless(m.Quiet, "refreshed released")
 	for i, e := range r.story.want(t, names) {
-		if !slices.Equal(e.Keys, r.keys) || e.Mode != redislock.ModeWrite || e.Name != "nightly" || e.Way != redislock.WayOnce || e.ID == 0 {
+		if !slices.Equal(e.Keys, r.keys) || e.Mode != redislock.ModeWrite || e.Name != "nightly" || e.Way != "once" || e.ID == 0 {
 			t.Errorf("%s: got event %+v", e.name, e.Event)
 		}
 		if want := time.Duration(min(i, 2)) * 3 * time.Second; !about(e.Held, want) {
@@ -123,9 +124,9 @@ func told(t *testing.T, m Maker) {
 		check.Is(t, lock.Release(t.Context()), redislock.ErrLockNotHeld)
 		check.Is(t, r.story.want(t, "released")[0].Err, redislock.ErrLockNotHeld)
 	})
-	for name, ask := range map[string]func(t *testing.T, lock redislock.Held){
-		"Context": func(t *testing.T, lock redislock.Held) { t.Helper(); lock.Context(t.Context()) },
-		"Lost":    func(t *testing.T, lock redislock.Held) { t.Helper(); lock.Lost() },
+	for name, ask := range map[string]func(t *testing.T, lock held.Lock){
+		"Context": func(t *testing.T, lock held.Lock) { t.Helper(); lock.Context(t.Context()) },
+		"Lost":    func(t *testing.T, lock held.Lock) { t.Helper(); lock.Lost() },
 	} {
 		m.in(t, "a loss, if "+name+" has asked for it", func(t *testing.T, r *rig) {
 			lock := r.obtain(t, short, nil)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/held"
 	"github.com/seed-14de3678/redislock/internal/check"
 )
 
@@ -41,10 +42,10 @@ func leave(t *testing.T, m Maker) {
 	})
 	m.in(t, "others read what was read", func(t *testing.T, r *rig) {
 		check.NoError(t, r.obtain(t, long, nil).(leaver).Leave(t.Context(), 10*time.Second))
-		reader := check.Must[redislock.Held](t)(r.Locks.ObtainMixed(t.Context(), nil, r.keys[2:], long, nil))
+		reader := check.Must[held.Lock](t)(r.Locks.ObtainSet(t.Context(), redislock.Set{Read: r.keys[2:]}, long, nil))
 		check.NoError(t, reader.Release(t.Context()))
 		for _, key := range r.keys {
-			_, err := r.Locks.ObtainMixed(t.Context(), []string{key}, nil, long, nil)
+			_, err := r.Locks.ObtainSet(t.Context(), redislock.Set{Write: []string{key}}, long, nil)
 			check.Is(t, err, redislock.ErrNotObtained)
 		}
 		r.wantLeft(t, 10*time.Second)

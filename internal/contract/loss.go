@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/held"
 	"github.com/seed-14de3678/redislock/internal/check"
 )
 
@@ -75,7 +76,7 @@ func loss(t *testing.T, m Maker) {
 }
 
 // isLost has a lock be lost in some way. Everybody is to be told, the hooks once, within this time and before the deadline.
-func isLost(t *testing.T, r *rig, within time.Duration, ruin func()) redislock.Held {
+func isLost(t *testing.T, r *rig, within time.Duration, ruin func()) held.Lock {
 	t.Helper()
 	lock := r.obtain(t, short, watched)
 	held, lost := lock.Context(t.Context()), lock.Lost()

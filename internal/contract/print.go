@@ -8,7 +8,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/held"
 	"github.com/seed-14de3678/redislock/internal/check"
 )
 
@@ -106,7 +106,7 @@ func wantSecret(t *testing.T, way, text string, tokens []string) {
 	}
 }
 
-func wantSuffix(t *testing.T, lock redislock.Held, suffix string) {
+func wantSuffix(t *testing.T, lock held.Lock, suffix string) {
 	t.Helper()
 	if got := fmt.Sprint(lock); !strings.HasSuffix(got, suffix) {
 		t.Errorf("got %s, want it to end with %q", got, suffix)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/held"
 	"github.com/seed-14de3678/redislock/internal/check"
 )
 
@@ -136,7 +137,7 @@ func refresh(t *testing.T, m Maker) {
 }
 
 // wantLease checks for how long a lock is held, as everybody says.
-func (r *rig) wantLease(t *testing.T, lock redislock.Held, ttl time.Duration) {
+func (r *rig) wantLease(t *testing.T, lock held.Lock, ttl time.Duration) {
 	t.Helper()
 	for _, key := range r.keys {
 		for _, holder := range r.holders(t, key) {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/held"
 	"github.com/seed-14de3678/redislock/internal/check"
 )
 
@@ -31,29 +32,34 @@ type rig struct {
 }
 
 // obtain takes the keys: a, b for writing, and c for reading.
-func (r *rig) obtain(t *testing.T, ttl time.Duration, opt *redislock.Options) redislock.Held {
+func (r *rig) obtain(t *testing.T, ttl time.Duration, opt *redislock.Options) held.Lock {
 	t.Helper()
-	lock := check.Must[redislock.Held](t)(r.try(t.Context(), ttl, opt))
+	lock := check.Must[held.Lock](t)(r.try(t.Context(), ttl, opt))
 	synctest.Wait() // every server has granted it
 	return lock
 }
 
-func (r *rig) try(ctx context.Context, ttl time.Duration, opt *redislock.Options) (redislock.Held, error) {
-	n := len(r.keys) - 1
-	return r.Locks.ObtainMixed(ctx, r.keys[:n], r.keys[n:], ttl, opt)
+func (r *rig) try(ctx context.Context, ttl time.Duration, opt *redislock.Options) (held.Lock, error) {
+	return r.Locks.ObtainSet(ctx, r.set(), ttl, opt)
 }
 
-// with runs fn under the keys, all of which are written.
+// set is what a lock takes.
+func (r *rig) set() redislock.Set {
+	n := len(r.keys) - 1
+	return redislock.Set{Write: r.keys[:n], Read: r.keys[n:]}
+}
+
+// with runs fn under the same keys.
 func (r *rig) with(t *testing.T, ttl time.Duration, opt *redislock.Options, fn func(ctx context.Context) error) error {
 	t.Helper()
-	return r.Locks.With(t.Context(), r.keys, ttl, opt, func(ctx context.Context) error {
+	return r.Locks.WithSet(t.Context(), r.set(), ttl, opt, func(ctx context.Context) error {
 		synctest.Wait() // every server has granted it
 		return fn(ctx)
 	})
 }
 
 // found returns the lock under which a function runs.
-func (r *rig) found(t *testing.T, ctx context.Context) redislock.Held { //nolint:revive // t comes first in a test
+func (r *rig) found(t *testing.T, ctx context.Context) held.Lock { //nolint:revive // t comes first in a test
 	t.Helper()
 	lock := r.maker.find(ctx)
 	if lock == nil {
@@ -187,7 +193,7 @@ func wantNot(t *testing.T, err error, targets ...error) {
 }
 
 // wantOver checks that nothing can be done with a lock that has ended.
-func wantOver(t *testing.T, lock redislock.Held) {
+func wantOver(t *testing.T, lock held.Lock) {
 	t.Helper()
 	_, err := lock.TTL(t.Context())
 	check.Is(t, err, redislock.ErrLockNotHeld)
@@ -196,7 +202,7 @@ func wantOver(t *testing.T, lock redislock.Held) {
 }
 
 // wantReleased checks that a context has ended, and the lock was not lost.
-func wantReleased(t *testing.T, lock redislock.Held, held ...context.Context) {
+func wantReleased(t *testing.T, lock held.Lock, held ...context.Context) {
 	t.Helper()
 	for _, ctx := range append(held, lock.Context(t.Context())) {
 		if cause := context.Cause(ctx); cause != context.Canceled { //nolint:errorlint // it is this value
@@ -209,7 +215,7 @@ func wantReleased(t *testing.T, lock redislock.Held, held ...context.Context) {
 }
 
 // wantLost checks that everybody is told of the loss of a lock.
-func wantLost(t *testing.T, lock redislock.Held, held ...context.Context) {
+func wantLost(t *testing.T, lock held.Lock, held ...context.Context) {
 	t.Helper()
 	synctest.Wait()
 	for _, ctx := range append(held, lock.Context(t.Context())) {
@@ -232,13 +238,13 @@ func isClosed(c <-chan struct{}) bool {
 }
 
 // ways are the options of those who wait.
-func (r *rig) ways() map[redislock.Way]redislock.Options {
-	ways := map[redislock.Way]redislock.Options{
-		redislock.WayPoll:  {RetryStrategy: redislock.LinearBackoff(time.Second)},
-		redislock.WayQueue: {Queue: true, Watchdog: true},
+func (r *rig) ways() map[string]redislock.Options {
+	ways := map[string]redislock.Options{
+		"poll":  {RetryStrategy: redislock.LinearBackoff(time.Second)},
+		"queue": {Queue: true, Watchdog: true},
 	}
 	if r.maker.NoQueue.holds() {
-		delete(ways, redislock.WayQueue)
+		delete(ways, "queue")
 	}
 	return ways
 }

@@ -26,7 +26,7 @@ func waiting(t *testing.T, m Maker) {
 				}
 			}
 			began, waited, all := events[0].Event, events[1].Event, events[2].Event
-			if way == redislock.WayPoll {
+			if way == "poll" {
 				check.Is(t, began.Err, redislock.ErrNotObtained)
 				if began.Attempts != 1 || waited.Attempts < 3 || all.Attempts != waited.Attempts {
 					t.Errorf("got %d, %d and %d attempts", began.Attempts, waited.Attempts, all.Attempts)

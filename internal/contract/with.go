@@ -55,7 +55,7 @@ func with(t *testing.T, m Maker) {
 	})
 	m.in(t, "ctx ends while fn runs", func(t *testing.T, r *rig) {
 		ctx, cancel := context.WithCancelCause(t.Context())
-		err := r.Locks.With(ctx, r.keys, short, nil, func(ctx context.Context) error {
+		err := r.Locks.WithSet(ctx, r.set(), short, nil, func(ctx context.Context) error {
 			cancel(errOwn)
 			<-ctx.Done()
 			return context.Cause(ctx)

@@ -105,3 +105,23 @@ func (w *within) Value(key any) any {
 	}
 	return w.Context.Value(key)
 }
+
+// caller is the key of the id of WithCaller.
+type caller struct{}
+
+// WithCaller returns a context with the id of a caller.
+func WithCaller(ctx context.Context, id string) context.Context {
+	return context.WithValue(ctx, caller{}, id)
+}
+
+// Caller returns the id of a caller that a context has; it is empty without one.
+func Caller(ctx context.Context) string {
+	id, _ := LookupCaller(ctx)
+	return id
+}
+
+// LookupCaller returns that id, and whether there is one.
+func LookupCaller(ctx context.Context) (id string, has bool) {
+	id, has = ctx.Value(caller{}).(string)
+	return id, has
+}

@@ -42,6 +42,9 @@ func NewID() string {
 	return string(text[:])
 }
 
+// NewCaller returns a short random id for whoever obtains and has no id of its own: 72 random bits.
+func NewCaller() string { return NewID()[:12] }
+
 // MadeAt returns when a token was made, by the first 8 characters of it, as scripts return them. It is zero if they say
 // no time, or none that can be: before there was the library, or more than a day from now. Callers choose tokens of their
 // own, and clocks are wrong.

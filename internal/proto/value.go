@@ -8,14 +8,14 @@ import (
 
 // This file is what a lock stores.
 
-// Separator stands behind the token of a stored value, and around an owner id. Neither of them can contain it.
+// Separator stands behind the token of a stored value, and around the id of a caller. Neither of them can contain it.
 const Separator = "|"
 
 // candidateMark stands behind the id of a candidate, see EncodeCandidate. No id can contain it.
 const candidateMark = "="
 
-// MostOwner bounds the length of an owner id, in bytes.
-const MostOwner = 64
+// MostCaller bounds the length of the id of a caller, in bytes.
+const MostCaller = 64
 
 // EncodeValue makes the stored value of a lock, which is one of these:
 //
@@ -66,7 +66,7 @@ func DecodeDetail(detail string) (id, metadata string) {
 		return "", detail
 	}
 	id, isCandidate := strings.CutSuffix(id, candidateMark)
-	if id != "" && !IsOwnerID(id) {
+	if id != "" && !IsCaller(id) {
 		return "", detail
 	}
 	if !isCandidate {
@@ -82,9 +82,9 @@ func DecodeDetail(detail string) (id, metadata string) {
 	return id, metadata
 }
 
-// IsOwnerID reports whether a text can be the id of an owner.
-func IsOwnerID(id string) bool {
-	if len(id) < 1 || len(id) > MostOwner {
+// IsCaller reports whether a text can be the id of a caller.
+func IsCaller(id string) bool {
+	if len(id) < 1 || len(id) > MostCaller {
 		return false
 	}
 	for i := range len(id) {

@@ -47,14 +47,15 @@ func CaughtUp(t *testing.T, master *redis.Client, replicas int) {
 	})
 }
 
-// Batched returns a Client of the shared Redis that sends calls of several goroutines together, or each by itself.
+// Batched returns a Client of the shared Redis that sends calls of several goroutines together, or each by itself, because its
+// Redis client has a type of its own.
 func Batched(t *testing.T, batched bool) (*redislock.Client, *redis.Client) {
 	t.Helper()
 	rdb := redistest.Shared(t, redistest.Redis).Client(t)
 	if batched {
 		return NewClient(t, rdb), rdb
 	}
-	return NewClient(t, rdb, redislock.WithoutBatching()), rdb
+	return NewClient(t, struct{ redis.Scripter }{rdb}), rdb
 }
 
 // ReleaseAnyway releases a lock with a context that may end meanwhile: then the answer is not waited for any longer, on a busy

@@ -43,7 +43,7 @@ func Cycle(ctx context.Context, client *redislock.Client, prefix string) error {
 		inspectErr = fmt.Errorf("inspect: got %+v, want two keys that are read", states)
 	}
 	err = errors.Join(err, inspectErr, lock.Upgrade(ctx), lock.Release(ctx))
-	mixed, mixedErr := client.ObtainMixed(ctx, []string{prefix + "{t}a"}, []string{prefix + "{t}b"}, Long, nil)
+	mixed, mixedErr := client.ObtainSet(ctx, redislock.Set{Write: []string{prefix + "{t}a"}, Read: []string{prefix + "{t}b"}}, Long, nil)
 	if mixedErr != nil {
 		return errors.Join(err, mixedErr)
 	}

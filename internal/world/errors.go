@@ -64,7 +64,10 @@ func WantSpanningRefused(t *testing.T, rdb interface {
 	for name, do := range map[string]func() error{
 		"obtain": func() error { _, err := client.Obtain(t.Context(), keys, Long, nil); return err },
 		"read":   func() error { _, err := client.ObtainRead(t.Context(), keys, Long, nil); return err },
-		"mixed":  func() error { _, err := client.ObtainMixed(t.Context(), keys[:2], keys[2:], Long, nil); return err },
+		"mixed": func() error {
+			_, err := client.ObtainSet(t.Context(), redislock.Set{Write: keys[:2], Read: keys[2:]}, Long, nil)
+			return err
+		},
 		"with": func() error {
 			return client.With(t.Context(), keys, Long, nil, func(context.Context) error { return nil })
 		},

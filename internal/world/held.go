@@ -41,18 +41,12 @@ type Grant struct {
 // Hold takes a lock of two keys with this tag.
 func (k LockKind) Hold(t *testing.T, client *redislock.Client, tag string, ttl time.Duration, watchdog bool) *HeldLock {
 	t.Helper()
-	return k.HoldReplicated(t, client, tag, ttl, watchdog, 0)
-}
-
-// HoldReplicated takes one that counts only when replicas have it.
-func (k LockKind) HoldReplicated(t *testing.T, client *redislock.Client, tag string, ttl time.Duration, watchdog bool, replicas int) *HeldLock {
-	t.Helper()
 	h := &HeldLock{Keys: []string{tag + "a", tag + "b"}, ended: make(chan time.Time, 1), Rival: make(chan Grant, 1)}
-	opt := &redislock.Options{Watchdog: watchdog, Fenced: k.Fenced, Replicas: replicas}
-	if replicas > 0 { // which may need longer than a short ttl lets them
+	opt := &redislock.Options{Watchdog: watchdog, Fenced: k.Fenced}
+	if client.Replicas() > 0 { // which may need longer than a short ttl lets them
 		opt.RetryStrategy = redislock.LinearBackoff(10 * time.Millisecond)
 	}
-	h.Lock = check.Must[*redislock.Lock](t)(client.ObtainMixed(t.Context(), h.Keys[:k.Write], h.Keys[k.Write:], ttl, opt))
+	h.Lock = check.Must[*redislock.Lock](t)(client.ObtainSet(t.Context(), redislock.Set{Write: h.Keys[:k.Write], Read: h.Keys[k.Write:]}, ttl, opt))
 	h.Ctx = h.Lock.Context(t.Context())
 	context.AfterFunc(h.Ctx, func() { h.ended <- time.Now() })
 	return h

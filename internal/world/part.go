@@ -56,7 +56,7 @@ func (w *World) StandWith(ctx context.Context, t *testing.T, turns chan<- Turn, 
 	key := append(slices.Clone(write), read...)[0]
 	n := len(check.Must[[]redislock.KeyState](t)(w.Client.Inspect(t.Context(), []string{key}))[0].Line)
 	go func() {
-		lock, err := w.Client.ObtainMixed(ctx, write, read, Long, opt)
+		lock, err := w.Client.ObtainSet(ctx, redislock.Set{Write: write, Read: read}, Long, opt)
 		turns <- Turn{who, lock, err}
 	}()
 	w.InLine(t, key, n+1)

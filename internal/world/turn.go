@@ -22,7 +22,7 @@ func (w *World) Wait(ctx context.Context, turns chan<- Turn, who string, write, 
 	opt := Queue()
 	opt.Metadata = who
 	go func() {
-		lock, err := w.Client.ObtainMixed(ctx, write, read, Long, opt)
+		lock, err := w.Client.ObtainSet(ctx, redislock.Set{Write: write, Read: read}, Long, opt)
 		turns <- Turn{who, lock, err}
 	}()
 }

@@ -66,7 +66,7 @@ func (c *Waiters) Hold(who string, write, read []string) (leave func()) {
 func (c *Waiters) Turn(client *redislock.Client, who string, write, read []string) {
 	opt := Queue()
 	opt.Metadata = who
-	lock, err := client.ObtainMixed(c.Ctx, write, read, Long, opt)
+	lock, err := client.ObtainSet(c.Ctx, redislock.Set{Write: write, Read: read}, Long, opt)
 	if err == nil {
 		leave := c.Hold(who, write, read)
 		time.Sleep(time.Millisecond)

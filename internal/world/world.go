@@ -123,8 +123,8 @@ func (w *World) OnlyGuardsSoon(t *testing.T, keys ...string) {
 	})
 }
 
-// Fenced returns the options of a caller with a token that wants a fencing number.
-func Fenced(token string) *redislock.Options { return &redislock.Options{Token: token, Fenced: true} }
+// Fenced returns the options of a caller that wants a fencing number.
+func Fenced() *redislock.Options { return &redislock.Options{Fenced: true} }
 
 // Queue returns the options of a caller that stands in line.
 func Queue() *redislock.Options { return &redislock.Options{Queue: true} }

@@ -201,7 +201,7 @@ func miniSite(t *testing.T) (place site, clean func(token string)) {
 			return // it is generated, and was known to nobody
 		}
 		time.Sleep(forgets)
-		lock, err := client.Obtain(t.Context(), []string{token}, time.Minute, &redislock.Options{Token: token})
+		lock, err := client.As(token).Obtain(t.Context(), []string{token}, time.Minute, nil)
 		check.NoError(t, err)
 		check.NoError(t, lock.Release(t.Context()))
 	}

@@ -97,7 +97,7 @@ var operations = map[byte]*operation{
 		return c.takesToRead(c.main.ObtainRead(ctx, c.keys, nextTTL, c.options()))
 	}},
 	'M': {name: "ObtainMixed", next: true, run: func(ctx context.Context, c *cell) error {
-		return c.takesMixed(c.main.ObtainMixed(ctx, c.keys[1:2], c.keys, nextTTL, c.options()))
+		return c.takesMixed(c.main.ObtainSet(ctx, redislock.Set{Write: c.keys[1:2], Read: c.keys}, nextTTL, c.options()))
 	}},
 }
 

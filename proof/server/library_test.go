@@ -136,7 +136,7 @@ func (c caller) turn(ctx context.Context) {
 		_, _ = c.Break(ctx, []string{"0", "1"}, "why")
 	}
 	_, _ = c.Inspect(ctx, []string{strconv.Itoa(c.IntN(4))})
-	l, err := c.ObtainMixed(ctx, write, read, ttl, opt)
+	l, err := c.ObtainSet(ctx, redislock.Set{Write: write, Read: read}, ttl, opt)
 	if err != nil {
 		return
 	}

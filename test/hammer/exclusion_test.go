@@ -32,7 +32,7 @@ func TestExclusion(t *testing.T) {
 						}
 						mine = append(mine, k)
 					}
-					lock, err := w.Client.ObtainMixed(t.Context(), write, read, world.Long, &redislock.Options{
+					lock, err := w.Client.ObtainSet(t.Context(), redislock.Set{Write: write, Read: read}, world.Long, &redislock.Options{
 						RetryStrategy: redislock.ExponentialBackoff(time.Millisecond, 20*time.Millisecond),
 						Intent:        worker%2 == 0,
 					})

@@ -77,7 +77,7 @@ func obtainKind(ctx context.Context, client *redislock.Client, kind, prefix stri
 	case "set":
 		return client.Obtain(ctx, []string{prefix + "a", prefix + "b", prefix + "c"}, world.Long, nil)
 	case "read":
-		return client.ObtainMixed(ctx, []string{prefix + "a"}, []string{prefix + "b"}, world.Long, nil)
+		return client.ObtainSet(ctx, redislock.Set{Write: []string{prefix + "a"}, Read: []string{prefix + "b"}}, world.Long, nil)
 	case "intent":
 		return client.Obtain(ctx, []string{prefix + "a"}, world.Long, &redislock.Options{
 			Intent: true, RetryStrategy: redislock.LinearBackoff(time.Millisecond),
@@ -90,11 +90,15 @@ func obtainKind(ctx context.Context, client *redislock.Client, kind, prefix stri
 // on a busy machine an answer may come too late to be known.
 func TestContendedTimeOuts(t *testing.T) {
 	t.Parallel()
-	for batched, opts := range map[bool][]redislock.ClientOption{true: nil, false: {redislock.WithoutBatching()}} {
+	for _, batched := range []bool{true, false} {
 		t.Run(fmt.Sprintf("batched %t", batched), func(t *testing.T) {
 			world.Bubble(t, func(t *testing.T, w *world.World, _ *redistest.Mini, _ *world.Journal) {
 				check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), w.Keys("a"), time.Hour, nil))
-				client := redislock.New(w.RDB, opts...)
+				rdb := redis.Scripter(w.RDB)
+				if !batched {
+					rdb = struct{ redis.Scripter }{w.RDB} // of which calls go out by themselves
+				}
+				client := redislock.New(rdb)
 				defer client.Close()
 				w.RDB.AddHook(check.Slow(300 * time.Microsecond)) // most often ctx ends while an answer is on its way
 				var wg sync.WaitGroup

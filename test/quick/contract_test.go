@@ -6,6 +6,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/held"
 	"github.com/seed-14de3678/redislock/internal/contract"
 	"github.com/seed-14de3678/redislock/internal/redistest"
 	"github.com/seed-14de3678/redislock/internal/world"
@@ -20,7 +21,7 @@ func TestContract(t *testing.T) {
 			t.Helper()
 			b := server()
 			client := world.NewClient(t, b.Client(t), redislock.WithHooks(hooks))
-			return contract.Rig{Locks: redislock.ObtainerOf(client), Servers: []*redis.Client{b.Client(t)}, Clients: []any{client}}
+			return contract.Rig{Locks: held.Of(client), Servers: []*redis.Client{b.Client(t)}, Clients: []any{client}}
 		},
 	})
 }

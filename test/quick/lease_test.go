@@ -20,7 +20,7 @@ func TestRefresh(t *testing.T) {
 	t.Run("extends and shortens the whole set", func(t *testing.T) {
 		world.ScenarioBeside(t, func(t *testing.T, w *world.World) {
 			keys := w.Keys("a", "b", "c")
-			lock := check.Must[*redislock.Lock](t)(w.Client.ObtainMixed(t.Context(), keys[:2], keys[2:], world.Long, nil))
+			lock := check.Must[*redislock.Lock](t)(w.Client.ObtainSet(t.Context(), redislock.Set{Write: keys[:2], Read: keys[2:]}, world.Long, nil))
 			for _, ttl := range []time.Duration{10 * world.Long, world.Long / 2} {
 				check.NoError(t, lock.Refresh(t.Context(), ttl))
 				for _, key := range keys {
@@ -154,7 +154,7 @@ func TestRead(t *testing.T) {
 	t.Run("mixed sets", func(t *testing.T) {
 		world.ScenarioBeside(t, func(t *testing.T, w *world.World) {
 			reader := check.Must[*redislock.Lock](t)(w.Client.ObtainRead(t.Context(), w.Keys("r"), world.Long, nil))
-			lock := check.Must[*redislock.Lock](t)(w.Client.ObtainMixed(t.Context(), w.Keys("w", "both"), w.Keys("r", "both"), world.Long, nil))
+			lock := check.Must[*redislock.Lock](t)(w.Client.ObtainSet(t.Context(), redislock.Set{Write: w.Keys("w", "both"), Read: w.Keys("r", "both")}, world.Long, nil))
 			if diff := cmp.Diff(w.Keys("w", "both", "r"), lock.Keys()); diff != "" {
 				t.Errorf("keys (-want +got):\n%s", diff)
 			}
@@ -162,7 +162,7 @@ func TestRead(t *testing.T) {
 				_, err := w.Client.ObtainRead(t.Context(), []string{key}, world.Long, nil)
 				world.WantConflict(t, err, key, redislock.ModeWrite)
 			}
-			_, err := w.Client.ObtainMixed(t.Context(), w.Keys("r"), w.Keys("free"), world.Long, nil)
+			_, err := w.Client.ObtainSet(t.Context(), redislock.Set{Write: w.Keys("r"), Read: w.Keys("free")}, world.Long, nil)
 			world.WantConflict(t, err, w.Key("r"), redislock.ModeRead)
 			w.WantFree(t, w.Key("free"))
 			check.NoError(t, lock.Release(t.Context()))
@@ -206,7 +206,7 @@ func TestConvert(t *testing.T) {
 
 	t.Run("upgrade of the sole reader", func(t *testing.T) {
 		world.ScenarioBeside(t, func(t *testing.T, w *world.World) {
-			lock := check.Must[*redislock.Lock](t)(w.Client.ObtainMixed(t.Context(), w.Keys("w"), w.Keys("r"), world.Long, &redislock.Options{Metadata: "me"}))
+			lock := check.Must[*redislock.Lock](t)(w.Client.ObtainSet(t.Context(), redislock.Set{Write: w.Keys("w"), Read: w.Keys("r")}, world.Long, &redislock.Options{Metadata: "me"}))
 			check.NoError(t, lock.Upgrade(t.Context()))
 			for _, key := range w.Keys("w", "r") {
 				conflict := world.WantConflict(t, func() error {
@@ -244,7 +244,7 @@ func TestConvert(t *testing.T) {
 	for _, operation := range []string{"upgrade", "downgrade"} {
 		t.Run(operation+" of a set of which a key is lost changes nothing", func(t *testing.T) {
 			world.ScenarioBeside(t, func(t *testing.T, w *world.World) {
-				lock := check.Must[*redislock.Lock](t)(w.Client.ObtainMixed(t.Context(), w.Keys("a", "b"), w.Keys("c"), world.Long, nil))
+				lock := check.Must[*redislock.Lock](t)(w.Client.ObtainSet(t.Context(), redislock.Set{Write: w.Keys("a", "b"), Read: w.Keys("c")}, world.Long, nil))
 				check.NoError(t, w.RDB.Del(t.Context(), w.Key("b")).Err())
 				var err error
 				if operation == "upgrade" {

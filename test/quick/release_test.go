@@ -146,21 +146,21 @@ func TestTokenAfterUnknownOutcome(t *testing.T) {
 	t.Run("clean-up after", func(t *testing.T) {
 		t.Parallel()
 		l := world.NewLossy(t, world.Impatient)
-		opt := &redislock.Options{Token: t.Name()}
+
 		l.On("obtain", func(n int) {
 			if n == 1 {
 				l.Relay.CutReplies()
 			}
 		})
-		_, err := l.Client.Obtain(t.Context(), []string{l.Key}, world.Long, opt)
+		_, err := l.Client.As(t.Name()).Obtain(t.Context(), []string{l.Key}, world.Long, nil)
 		world.WantUnknownOutcome(t, err)
-		lock := check.Must[*redislock.Lock](t)(l.Client.Obtain(t.Context(), []string{l.Key}, world.Long, opt))
+		lock := check.Must[*redislock.Lock](t)(l.Client.As(t.Name()).Obtain(t.Context(), []string{l.Key}, world.Long, nil))
 		world.WantStillHeld(t, l, lock, 500*time.Millisecond)
 	})
 	t.Run("clean-up under way", func(t *testing.T) {
 		t.Parallel()
 		l := world.NewLossy(t, world.Impatient)
-		opt := &redislock.Options{Token: t.Name()}
+
 		held := make(chan struct{})
 		var once sync.Once
 		l.Relay.OnRequest(func(name string, args []string) {
@@ -176,17 +176,17 @@ func TestTokenAfterUnknownOutcome(t *testing.T) {
 				}
 			}
 		})
-		_, err := l.Client.Obtain(t.Context(), []string{l.Key}, world.Long, opt)
+		_, err := l.Client.As(t.Name()).Obtain(t.Context(), []string{l.Key}, world.Long, nil)
 		world.WantUnknownOutcome(t, err)
 		<-held
 		l.Relay.DelayRequests(0)
-		lock := check.Must[*redislock.Lock](t)(l.Client.Obtain(t.Context(), []string{l.Key}, world.Long, opt))
+		lock := check.Must[*redislock.Lock](t)(l.Client.As(t.Name()).Obtain(t.Context(), []string{l.Key}, world.Long, nil))
 		world.WantStillHeld(t, l, lock, 500*time.Millisecond)
 	})
 	t.Run("clean-up delayed beyond its own time-out", func(t *testing.T) {
 		t.Parallel()
 		l := world.NewLossy(t, world.Impatient)
-		opt := &redislock.Options{Token: t.Name()}
+
 		delayed := make(chan struct{})
 		var cut, delay sync.Once
 		l.Relay.OnRequest(func(name string, args []string) {
@@ -201,12 +201,12 @@ func TestTokenAfterUnknownOutcome(t *testing.T) {
 				})
 			}
 		})
-		_, err := l.Client.Obtain(t.Context(), []string{l.Key}, world.Long, opt)
+		_, err := l.Client.As(t.Name()).Obtain(t.Context(), []string{l.Key}, world.Long, nil)
 		world.WantUnknownOutcome(t, err)
 		<-delayed
 		ctx, cancel := context.WithTimeout(t.Context(), 3*world.ReplyTimeout/2)
 		defer cancel()
-		lock, err := l.Client.Obtain(ctx, []string{l.Key}, world.Long, opt)
+		lock, err := l.Client.As(t.Name()).Obtain(ctx, []string{l.Key}, world.Long, nil)
 		if err != nil {
 			return // not yet: nothing that could be taken away
 		}
@@ -230,8 +230,8 @@ func TestTokenAfterUnknownRelease(t *testing.T) {
 			t.Parallel()
 			const late = time.Second // longer than the time-out of the impatient
 			l := world.NewLossy(t, mod)
-			opt := &redislock.Options{Token: t.Name()}
-			first := check.Must[*redislock.Lock](t)(l.Client.Obtain(t.Context(), []string{l.Key}, world.Long, opt))
+
+			first := check.Must[*redislock.Lock](t)(l.Client.As(t.Name()).Obtain(t.Context(), []string{l.Key}, world.Long, nil))
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			l.On("release", func(n int) {
@@ -248,7 +248,7 @@ func TestTokenAfterUnknownRelease(t *testing.T) {
 			}
 			ctx, cancel = context.WithTimeout(t.Context(), late)
 			defer cancel()
-			lock, err := l.Client.Obtain(ctx, []string{l.Key}, world.Long, opt)
+			lock, err := l.Client.As(t.Name()).Obtain(ctx, []string{l.Key}, world.Long, nil)
 			if err != nil {
 				return // not yet: nothing that could be taken away
 			}

@@ -61,7 +61,7 @@ func TestLateRenewalShortensNothing(t *testing.T) {
 				if read {
 					write, reads = reads, write
 				}
-				lock := check.Must[*redislock.Lock](t)(w.Client.ObtainMixed(t.Context(), write, reads, ttl, world.Watched))
+				lock := check.Must[*redislock.Lock](t)(w.Client.ObtainSet(t.Context(), redislock.Set{Write: write, Read: reads}, ttl, world.Watched))
 				renewing, refreshed := make(chan struct{}), make(chan struct{})
 				var late atomic.Bool
 				world.OnLease(w.RDB, func(renewal bool, send func() error) error {

@@ -43,7 +43,7 @@ func TestOneScript(t *testing.T) {
 		want("Refresh", "refresh")
 		check.NoError(t, lock.Release(t.Context()))
 		want("Release", "release")
-		lock = check.Must[*redislock.Lock](t)(w.Client.ObtainMixed(t.Context(), keys[:1], keys[1:], world.Long, nil))
+		lock = check.Must[*redislock.Lock](t)(w.Client.ObtainSet(t.Context(), redislock.Set{Write: keys[:1], Read: keys[1:]}, world.Long, nil))
 		want("ObtainMixed", "rw")
 		check.NoError(t, lock.Release(t.Context()))
 		want("Release of a mixed set", "release")
@@ -68,7 +68,7 @@ func TestEveryKeyHasATTL(t *testing.T) {
 				return client.ObtainRead(ctx, keys, world.Long, nil)
 			},
 			"a mixed set with a number": func(ctx context.Context) (*redislock.Lock, error) {
-				return client.ObtainMixed(ctx, keys[:1], keys[1:], world.Long, &redislock.Options{Fenced: true})
+				return client.ObtainSet(ctx, redislock.Set{Write: keys[:1], Read: keys[1:]}, world.Long, &redislock.Options{Fenced: true})
 			},
 		} {
 			if without != "" {

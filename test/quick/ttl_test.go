@@ -80,7 +80,7 @@ func obtainFor(t *testing.T, w *world.World, keys []string, ttl time.Duration) {
 // The lease of a set is over with that of its first key to go.
 func TestTTLIsTheLeast(t *testing.T) {
 	world.Scenario(t, func(t *testing.T, w *world.World) {
-		lock := check.Must[*redislock.Lock](t)(w.Client.ObtainMixed(t.Context(), w.Keys("a", "b"), w.Keys("c"), world.Long, nil))
+		lock := check.Must[*redislock.Lock](t)(w.Client.ObtainSet(t.Context(), redislock.Set{Write: w.Keys("a", "b"), Read: w.Keys("c")}, world.Long, nil))
 		for _, name := range []string{"b", "c", "a"} {
 			part := w.Client.Attach(w.Keys(name), lock.Token())
 			for _, ttl := range []time.Duration{world.Long / 4, 4 * world.Long} {

@@ -105,8 +105,8 @@ func TestLateRenewalTouchesNoLaterHold(t *testing.T) {
 	client := redislock.New(relay.Client(t))
 	t.Cleanup(client.Close)
 	const ttl = 6 * time.Second
-	opt := &redislock.Options{Watchdog: true, Token: "worker-7"}
-	first := check.Must[*redislock.Lock](t)(client.Obtain(t.Context(), []string{t.Name()}, ttl, opt))
+	opt := &redislock.Options{Watchdog: true}
+	first := check.Must[*redislock.Lock](t)(client.As("worker-7").Obtain(t.Context(), []string{t.Name()}, ttl, opt))
 	sent, goOn := make(chan struct{}), make(chan struct{})
 	arrives := sync.OnceFunc(func() { close(goOn) })
 	t.Cleanup(arrives)
@@ -123,7 +123,7 @@ func TestLateRenewalTouchesNoLaterHold(t *testing.T) {
 	passed := relay.Requests()
 	arrives()
 	check.Eventually(t, world.Polled, "the renewal has arrived", func() bool { return relay.Requests() > passed })
-	second := check.Must[*redislock.Lock](t)(client.Obtain(t.Context(), []string{t.Name()}, ttl, opt))
+	second := check.Must[*redislock.Lock](t)(client.As("worker-7").Obtain(t.Context(), []string{t.Name()}, ttl, opt))
 	relay.DelayReplies(0)
 	ctx, before := second.Context(t.Context()), second.Deadline()
 	check.Eventually(t, ttl, "the later hold is renewed", func() bool { return second.Deadline().After(before) || world.IsDone(ctx) })

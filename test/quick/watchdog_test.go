@@ -17,7 +17,7 @@ import (
 func TestWatchdogRenews(t *testing.T) {
 	world.Bubble(t, func(t *testing.T, w *world.World, _ *redistest.Mini, j *world.Journal) {
 		const ttl = 30 * time.Second
-		lock := check.Must[*redislock.Lock](t)(w.Client.ObtainMixed(t.Context(), w.Keys("a", "b"), w.Keys("c"), ttl, world.Watched))
+		lock := check.Must[*redislock.Lock](t)(w.Client.ObtainSet(t.Context(), redislock.Set{Write: w.Keys("a", "b"), Read: w.Keys("c")}, ttl, world.Watched))
 		ctx := lock.Context(t.Context())
 		for range 720 { // an hour
 			time.Sleep(5 * time.Second)

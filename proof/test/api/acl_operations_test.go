@@ -56,8 +56,8 @@ func (p *pass) keys(names ...string) []string {
 // mixed obtains the lock of the pass.
 func (p *pass) mixed(write, read []string) func(context.Context) error {
 	return func(ctx context.Context) (err error) {
-		opt := &redislock.Options{Token: p.prefix + "token", Metadata: "pass"}
-		p.lock, err = p.client.ObtainMixed(ctx, p.keys(write...), p.keys(read...), world.Long, opt)
+		opt := &redislock.Options{Metadata: "pass"}
+		p.lock, err = p.client.As(p.prefix+"token").ObtainSet(ctx, redislock.Set{Write: p.keys(write...), Read: p.keys(read...)}, world.Long, opt)
 		return err
 	}
 }

@@ -31,7 +31,7 @@ func (p *pass) waits(ctx context.Context, write, read []string, opt redislock.Op
 	p.granted = append(p.granted, granted)
 	go func() {
 		defer close(ended)
-		lock, err := client.ObtainMixed(ctx, p.keys(write...), p.keys(read...), world.Long, &opt)
+		lock, err := client.ObtainSet(ctx, redislock.Set{Write: p.keys(write...), Read: p.keys(read...)}, world.Long, &opt)
 		if err == nil {
 			err = lock.Release(ctx)
 		}

@@ -237,7 +237,7 @@ func lineOne(t *testing.T, s *site, key string) {
 func fenceOne(t *testing.T, s *site, key string) {
 	t.Helper()
 	ctx, one, other := t.Context(), s.client(t, 0), s.client(t, 1)
-	first := check.Must[*redislock.Lock](t)(one.Obtain(ctx, []string{key}, world.Long, world.Fenced("")))
+	first := check.Must[*redislock.Lock](t)(one.Obtain(ctx, []string{key}, world.Long, world.Fenced()))
 	check.NoError(t, first.RaiseFence(ctx, first.Fence()+int64(time.Hour/time.Microsecond)))
 	if state := inspected(t, other, key, redislock.ModeWrite, 1); state.Fence != first.Fence() {
 		t.Errorf("got number %d of the key, want %d", state.Fence, first.Fence())
@@ -256,7 +256,7 @@ func fenceOne(t *testing.T, s *site, key string) {
 		t.Errorf("got number %d after %d", next.Fence(), first.Fence())
 	}
 	check.NoError(t, next.Release(ctx))
-	reader := check.Must[*redislock.Lock](t)(one.ObtainRead(ctx, []string{key}, world.Long, world.Fenced("")))
+	reader := check.Must[*redislock.Lock](t)(one.ObtainRead(ctx, []string{key}, world.Long, world.Fenced()))
 	if reader.Fence() <= next.Fence() {
 		t.Errorf("got number %d after %d", reader.Fence(), next.Fence())
 	}
@@ -267,14 +267,14 @@ func fenceOne(t *testing.T, s *site, key string) {
 func setOf(t *testing.T, s *site, write, read []string) {
 	t.Helper()
 	ctx, one, other := t.Context(), s.client(t, 0), s.client(t, 1)
-	lock := check.Must[*redislock.Lock](t)(one.ObtainMixed(ctx, write, read, world.Long, world.Fenced("")))
+	lock := check.Must[*redislock.Lock](t)(one.ObtainSet(ctx, redislock.Set{Write: write, Read: read}, world.Long, world.Fenced()))
 	for _, key := range write {
 		refusedBy(t, other, key, redislock.ModeWrite)
 	}
 	for _, key := range read {
 		refusedBy(t, other, key, redislock.ModeRead)
 	}
-	_, err := other.ObtainMixed(ctx, write, read, world.Long, &redislock.Options{
+	_, err := other.ObtainSet(ctx, redislock.Set{Write: write, Read: read}, world.Long, &redislock.Options{
 		Intent: true, RetryStrategy: redislock.LimitRetry(redislock.LinearBackoff(time.Millisecond), 2),
 	})
 	if !errors.Is(err, redislock.ErrNotObtained) {

@@ -44,7 +44,7 @@ func TestConflicts(t *testing.T) {
 			},
 		} {
 			t.Run(test.name, func(t *testing.T) {
-				_, err := w.Client.ObtainMixed(t.Context(), test.write, test.read, world.Long, &test.opt)
+				_, err := w.Client.ObtainSet(t.Context(), redislock.Set{Write: test.write, Read: test.read}, world.Long, &test.opt)
 				got, ok := errors.AsType[*redislock.ConflictError](err)
 				if !ok {
 					t.Fatalf("got error %v", err)
@@ -58,7 +58,7 @@ func TestConflicts(t *testing.T) {
 				}
 			})
 		}
-		lock := check.Must[*redislock.Lock](t)(w.Client.ObtainMixed(t.Context(), w.Keys("free"), w.Keys("r"), world.Long, nil))
+		lock := check.Must[*redislock.Lock](t)(w.Client.ObtainSet(t.Context(), redislock.Set{Write: w.Keys("free"), Read: w.Keys("r")}, world.Long, nil))
 		check.NoError(t, lock.Release(t.Context()))
 	})
 }
@@ -69,9 +69,9 @@ func inTheWay(t *testing.T, w *world.World) func(name string) redislock.Conflict
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	obtain := func(ctx context.Context, write, read []string, opt *redislock.Options) {
-		check.Must[*redislock.Lock](t)(w.Client.ObtainMixed(ctx, write, read, world.Long, opt))
+		check.Must[*redislock.Lock](t)(w.Client.ObtainSet(ctx, redislock.Set{Write: write, Read: read}, world.Long, opt))
 	}
-	obtain(redislock.WithOwner(ctx, "me"), w.Keys("w", "w2"), nil, &redislock.Options{Metadata: "the writer"})
+	obtain(redislock.WithCaller(ctx, "me"), w.Keys("w", "w2"), nil, &redislock.Options{Metadata: "the writer"})
 	obtain(ctx, nil, w.Keys("r", "q", "i"), &redislock.Options{Metadata: "the reader"})
 	check.NoError(t, w.RDB.LPush(ctx, w.Key("list"), "x").Err())
 	done := make(chan struct{}, 2)

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/held"
 	"github.com/seed-14de3678/redislock/internal/check"
 	"github.com/seed-14de3678/redislock/internal/world"
 	"github.com/seed-14de3678/redislock/multi"
@@ -14,12 +15,12 @@ import (
 
 // What is a lock, and what obtains one, as far as the compiler can say.
 var (
-	_ redislock.HeldFenced = (*redislock.Lock)(nil)
-	_ redislock.HeldFenced = (*quorum.Lock)(nil)
-	_ redislock.Held       = (*multi.Lock)(nil)
-	_ redislock.Held       = (*reentrant.Hold)(nil)
-	_ redislock.Obtainer   = redislock.ObtainerOf((*redislock.Client)(nil))
-	_ redislock.Obtainer   = redislock.ObtainerOf((*quorum.Client)(nil))
+	_ held.Fenced   = (*redislock.Lock)(nil)
+	_ held.Fenced   = (*quorum.Lock)(nil)
+	_ held.Lock     = (*multi.Lock)(nil)
+	_ held.Lock     = (*reentrant.Hold)(nil)
+	_ held.Obtainer = held.Of((*redislock.Client)(nil))
+	_ held.Obtainer = held.Of((*quorum.Client)(nil))
 )
 
 // An Obtainer of a Client does what the Client does. With an error it returns no lock at all, and not one that is
@@ -28,9 +29,9 @@ func TestObtainer(t *testing.T) {
 	world.Scenario(t, func(t *testing.T, w *world.World) {
 		nodes := check.Must[*quorum.Client](t)(quorum.New([]*redislock.Client{w.Client}))
 		t.Cleanup(nodes.Close)
-		obtainers := map[string]redislock.Obtainer{
-			"client": redislock.ObtainerOf(w.Client),
-			"quorum": redislock.ObtainerOf(nodes),
+		obtainers := map[string]held.Obtainer{
+			"client": held.Of(w.Client),
+			"quorum": held.Of(nodes),
 		}
 		for name, locks := range obtainers {
 			t.Run(name, func(t *testing.T) { testObtainer(t, w, locks, name+":") })
@@ -38,31 +39,33 @@ func TestObtainer(t *testing.T) {
 	})
 }
 
-func testObtainer(t *testing.T, w *world.World, locks redislock.Obtainer, prefix string) {
+func testObtainer(t *testing.T, w *world.World, locks held.Obtainer, prefix string) {
 	t.Helper()
 	ctx, one, two := t.Context(), w.Keys(prefix+"a"), w.Keys(prefix+"b")
-	ways := map[string]func() (redislock.Held, error){
-		"Obtain":      func() (redislock.Held, error) { return locks.Obtain(ctx, one, world.Long, nil) },
-		"ObtainRead":  func() (redislock.Held, error) { return locks.ObtainRead(ctx, one, world.Long, nil) },
-		"ObtainMixed": func() (redislock.Held, error) { return locks.ObtainMixed(ctx, two, one, world.Long, nil) },
+	ways := map[string]func() (held.Lock, error){
+		"Obtain":     func() (held.Lock, error) { return locks.Obtain(ctx, one, world.Long, nil) },
+		"ObtainRead": func() (held.Lock, error) { return locks.ObtainRead(ctx, one, world.Long, nil) },
+		"ObtainMixed": func() (held.Lock, error) {
+			return locks.ObtainSet(ctx, redislock.Set{Write: two, Read: one}, world.Long, nil)
+		},
 	}
 	work := func(ctx context.Context) error {
-		held := redislock.HeldFromContext(ctx)
+		held := held.FromContext(ctx)
 		if held == nil || len(held.Keys()) != 1 || held.Keys()[0] != one[0] {
 			t.Errorf("got %T of the context, want the lock", held)
 		}
 		return ctx.Err()
 	}
 
-	reader := check.Must[redislock.Held](t)(locks.ObtainRead(ctx, one, world.Long, nil))
+	reader := check.Must[held.Lock](t)(locks.ObtainRead(ctx, one, world.Long, nil))
 	for _, way := range []string{"ObtainRead", "ObtainMixed"} {
-		check.NoError(t, check.Must[redislock.Held](t)(ways[way]()).Release(ctx))
+		check.NoError(t, check.Must[held.Lock](t)(ways[way]()).Release(ctx))
 	}
 	check.NoError(t, reader.Release(ctx))
 	check.NoError(t, locks.With(ctx, one, world.Long, nil, work))
 
-	holder := check.Must[redislock.Held](t)(ways["Obtain"]())
-	if got, is := holder.(redislock.HeldFenced); !is || got.Fence() != 0 {
+	holder := check.Must[held.Lock](t)(ways["Obtain"]())
+	if got, is := holder.(held.Fenced); !is || got.Fence() != 0 {
 		t.Errorf("got %T, want one that has a fencing number, which is 0", holder)
 	}
 	for name, obtain := range ways {
@@ -82,9 +85,9 @@ func TestHeldFromContext(t *testing.T) {
 		nodes := check.Must[*quorum.Client](t)(quorum.New([]*redislock.Client{w.Client}))
 		t.Cleanup(nodes.Close)
 		ctx := t.Context()
-		want := func(ctx context.Context, when string, innermost redislock.Held, root *redislock.Lock) {
+		want := func(ctx context.Context, when string, innermost held.Lock, root *redislock.Lock) {
 			t.Helper()
-			if got := redislock.HeldFromContext(ctx); got != innermost {
+			if got := held.FromContext(ctx); got != innermost {
 				t.Errorf("%s: got %T, want %T", when, got, innermost)
 			}
 			if got := redislock.FromContext(ctx); got != root {
@@ -94,7 +97,7 @@ func TestHeldFromContext(t *testing.T) {
 		want(ctx, "nothing", nil, nil)
 		ofRoot := check.Must[*redislock.Lock](t)(w.Client.Obtain(ctx, w.Keys("a"), world.Long, nil))
 		ofQuorum := check.Must[*quorum.Lock](t)(nodes.Obtain(ctx, w.Keys("b"), world.Long, nil))
-		ofMulti := check.Must[*multi.Lock](t)(multi.Obtain(ctx, multi.BySlot(w.Client, w.Keys("c", "d"), nil), world.Long, nil))
+		ofMulti := check.Must[*multi.Lock](t)(multi.Obtain(ctx, multi.BySlot(w.Client, redislock.Set{Write: w.Keys("c", "d")}), world.Long, nil))
 		owner := reentrant.NewOwner(ctx)
 		ofOwner := check.Must[*reentrant.Hold](t)(reentrant.Obtain(owner, w.Client, w.Keys("e"), world.Long, nil))
 
@@ -113,7 +116,7 @@ func TestHeldFromContext(t *testing.T) {
 		}
 		again := check.Must[*redislock.Lock](t)(w.Client.Obtain(ctx, w.Keys("f"), world.Long, nil))
 		want(again.Context(inner), "root once more", again, again)
-		for _, held := range []redislock.Held{ofRoot, ofQuorum, ofMulti, ofOwner, again} {
+		for _, held := range []held.Lock{ofRoot, ofQuorum, ofMulti, ofOwner, again} {
 			check.NoError(t, held.Release(owner))
 		}
 	})

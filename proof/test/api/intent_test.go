@@ -20,7 +20,7 @@ func waiter(ctx context.Context, t *testing.T, w *world.World, write, read []str
 	t.Helper()
 	ended := make(chan error, 1)
 	go func() {
-		lock, err := w.Client.ObtainMixed(ctx, write, read, world.Long, &redislock.Options{
+		lock, err := w.Client.ObtainSet(ctx, redislock.Set{Write: write, Read: read}, world.Long, &redislock.Options{
 			Intent: true, Metadata: "waiter", RetryStrategy: redislock.LinearBackoff(between),
 		})
 		if err == nil {

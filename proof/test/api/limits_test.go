@@ -38,7 +38,7 @@ func TestMostKeys(t *testing.T) {
 					return w.Client.ObtainRead(t.Context(), keys, world.Long, nil)
 				},
 				"mixed": func(keys []string) (*redislock.Lock, error) {
-					return w.Client.ObtainMixed(t.Context(), keys[:n/2], keys[n/2:], world.Long, nil)
+					return w.Client.ObtainSet(t.Context(), redislock.Set{Write: keys[:n/2], Read: keys[n/2:]}, world.Long, nil)
 				},
 			} {
 				t.Run(name, func(t *testing.T) {
@@ -61,7 +61,7 @@ func TestMostKeys(t *testing.T) {
 				return err
 			})
 			world.WantUnsent(t, w.RDB, &redislock.InvalidError{Argument: "keys"}, func() error {
-				_, err := w.Client.ObtainMixed(t.Context(), keys, []string{"one more"}, world.Long, nil)
+				_, err := w.Client.ObtainSet(t.Context(), redislock.Set{Write: keys, Read: []string{"one more"}}, world.Long, nil)
 				return err
 			})
 			world.WantUnsent(t, w.RDB, &redislock.InvalidError{Argument: "keys"}, func() error {
@@ -83,7 +83,7 @@ func TestBadKeysAreNotSent(t *testing.T) {
 				return err
 			},
 			"mixed": func(keys []string) error {
-				_, err := w.Client.ObtainMixed(t.Context(), keys, keys, world.Long, nil)
+				_, err := w.Client.ObtainSet(t.Context(), redislock.Set{Write: keys, Read: keys}, world.Long, nil)
 				return err
 			},
 			"attach": func(keys []string) error { return w.Client.Attach(keys, "t").Refresh(t.Context(), world.Long) },
@@ -167,7 +167,7 @@ func TestTokens(t *testing.T) {
 	for name, token := range map[string]string{"separator": "a|b", "only a separator": "|", "long": strings.Repeat("x", 513)} {
 		t.Run(name, func(t *testing.T) {
 			world.WantUnsent(t, w.RDB, &redislock.InvalidError{Argument: "token"}, func() error {
-				_, err := w.Client.Obtain(t.Context(), w.Keys("a"), world.Long, &redislock.Options{Token: token})
+				_, err := w.Client.As(token).Obtain(t.Context(), w.Keys("a"), world.Long, nil)
 				return err
 			})
 			world.WantUnsent(t, w.RDB, &redislock.InvalidError{Argument: "token"}, func() error {
@@ -177,7 +177,7 @@ func TestTokens(t *testing.T) {
 	}
 	check.Is(t, w.Client.Attach(w.Keys("a"), "").Release(t.Context()), &redislock.InvalidError{Argument: "token"})
 	for _, token := range []string{"", "x", strings.Repeat("x", 512), "\x00\r\n", "\xff"} {
-		lock := check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), w.Keys("a"), world.Long, &redislock.Options{Token: token}))
+		lock := check.Must[*redislock.Lock](t)(w.Client.As(token).Obtain(t.Context(), w.Keys("a"), world.Long, nil))
 		if got := lock.Token(); got != token && (token != "" || len(got) != 30) {
 			t.Errorf("got token %q, want %q", got, token)
 		}
@@ -259,8 +259,12 @@ func refusesForeign(t *testing.T, w *world.World, keys []string, position int, k
 	for name, obtain := range map[string]func() (*redislock.Lock, error){
 		"write": func() (*redislock.Lock, error) { return w.Client.Obtain(ctx, keys, world.Long, nil) },
 		"read":  func() (*redislock.Lock, error) { return w.Client.ObtainRead(ctx, keys, world.Long, nil) },
-		"mixed": func() (*redislock.Lock, error) { return w.Client.ObtainMixed(ctx, keys[:1], keys[1:], world.Long, nil) },
-		"other": func() (*redislock.Lock, error) { return w.Client.ObtainMixed(ctx, keys[2:], keys[:2], world.Long, nil) },
+		"mixed": func() (*redislock.Lock, error) {
+			return w.Client.ObtainSet(ctx, redislock.Set{Write: keys[:1], Read: keys[1:]}, world.Long, nil)
+		},
+		"other": func() (*redislock.Lock, error) {
+			return w.Client.ObtainSet(ctx, redislock.Set{Write: keys[2:], Read: keys[:2]}, world.Long, nil)
+		},
 		"one": func() (*redislock.Lock, error) {
 			return w.Client.Obtain(ctx, keys[position:position+1], world.Long, nil)
 		},

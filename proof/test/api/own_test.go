@@ -24,7 +24,7 @@ var ownWays = map[string]redislock.Options{
 // under runs fn under a lock that writes "a" and reads "b".
 func under(t *testing.T, w *world.World, fn func(ctx context.Context)) {
 	t.Helper()
-	lock := check.Must[*redislock.Lock](t)(w.Client.ObtainMixed(t.Context(), w.Keys("a"), w.Keys("b"), world.Long, nil))
+	lock := check.Must[*redislock.Lock](t)(w.Client.ObtainSet(t.Context(), redislock.Set{Write: w.Keys("a"), Read: w.Keys("b")}, world.Long, nil))
 	fn(lock.Context(t.Context()))
 	check.NoError(t, lock.Release(t.Context()))
 	world.WantNothing(t, w.RDB, w.Prefix)
@@ -63,7 +63,7 @@ func TestLockInOwn(t *testing.T) {
 
 // obtainMixed obtains and releases.
 func obtainMixed(ctx context.Context, w *world.World, write, read []string, opt redislock.Options) error {
-	lock, err := w.Client.ObtainMixed(ctx, write, read, world.Long, &opt)
+	lock, err := w.Client.ObtainSet(ctx, redislock.Set{Write: write, Read: read}, world.Long, &opt)
 	if err != nil {
 		return err
 	}
@@ -89,11 +89,11 @@ func TestLockInOwnIsCertain(t *testing.T) {
 				},
 				"another's key": func() error { return obtainMixed(ctx, w, w.Keys("held"), nil, poll) },
 				"a part": func() error {
-					_, err := multi.Obtain(ctx, []multi.Part{{Client: w.Client, Write: w.Keys("a")}}, world.Long, &poll)
+					_, err := multi.Obtain(ctx, []multi.Part{{Client: w.Client, Set: redislock.Set{Write: w.Keys("a")}}}, world.Long, &poll)
 					return err
 				},
 				"a part in line": func() error {
-					_, err := multi.Obtain(ctx, []multi.Part{{Client: w.Client, Write: w.Keys("a")}}, world.Long,
+					_, err := multi.Obtain(ctx, []multi.Part{{Client: w.Client, Set: redislock.Set{Write: w.Keys("a")}}}, world.Long,
 						&redislock.Options{Queue: true, Watchdog: true, Wait: wait})
 					return err
 				},

@@ -9,14 +9,16 @@ import (
 
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/internal/check"
+	"github.com/seed-14de3678/redislock/internal/inctx"
+	"github.com/seed-14de3678/redislock/internal/owners"
 	"github.com/seed-14de3678/redislock/internal/world"
 )
 
 // An observer sees that whoever holds one set waits for another.
 func TestOwnerHoldsAndWaits(t *testing.T) {
 	world.Scenario(t, func(t *testing.T, w *world.World) {
-		id := redislock.NewOwnerID()
-		ctx := redislock.WithOwner(t.Context(), id)
+		id := owners.NewCaller()
+		ctx := redislock.WithCaller(t.Context(), id)
 		turns := make(chan world.Turn, 1)
 		mine := check.Must[*redislock.Lock](t)(w.Client.Obtain(ctx, w.Keys("a"), world.Long, &redislock.Options{Metadata: "me"}))
 		other := check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), w.Keys("b"), world.Long, nil))
@@ -24,9 +26,9 @@ func TestOwnerHoldsAndWaits(t *testing.T) {
 		w.InLine(t, w.Key("b"), 1)
 		states := check.Must[[]redislock.KeyState](t)(w.Client.Inspect(t.Context(), w.Keys("a", "b")))
 		holder, waiter := states[0].Holders[0], states[1].Line[0]
-		if holder.Owner != id || waiter.Owner != id || states[1].Holders[0].Owner != "" {
+		if holder.Caller != id || waiter.Caller != id || states[1].Holders[0].Caller != "" {
 			t.Errorf("got owners %q and %q in line, and %q, want %q and none",
-				holder.Owner, waiter.Owner, states[1].Holders[0].Owner, id)
+				holder.Caller, waiter.Caller, states[1].Holders[0].Caller, id)
 		}
 		if want := "me"; holder.Metadata != want || mine.Metadata() != want || waiter.Metadata != want {
 			t.Errorf("got metadata %q, %q and %q, want %q", holder.Metadata, mine.Metadata(), waiter.Metadata, want)
@@ -35,7 +37,7 @@ func TestOwnerHoldsAndWaits(t *testing.T) {
 			t.Errorf("got %q and %q, want %q in both", holder, waiter, want)
 		}
 		_, err := w.Client.ObtainRead(t.Context(), w.Keys("a"), world.Long, nil)
-		if conflict, ok := errors.AsType[*redislock.ConflictError](err); !ok || conflict.Owner != id {
+		if conflict, ok := errors.AsType[*redislock.ConflictError](err); !ok || conflict.Caller != id {
 			t.Errorf("got %v, want a conflict with %q", err, id)
 		}
 		check.NoError(t, other.Release(t.Context()))
@@ -64,9 +66,9 @@ func TestOwnerInMetadata(t *testing.T) {
 		} {
 			ctx := t.Context()
 			if test.id != "" {
-				ctx = redislock.WithOwner(ctx, test.id)
+				ctx = redislock.WithCaller(ctx, test.id)
 			}
-			if got := redislock.OwnerOf(ctx); got != test.id {
+			if got := inctx.Caller(ctx); got != test.id {
 				t.Errorf("got owner %q of the context, want %q", got, test.id)
 			}
 			key := w.Keys("k" + string(rune('a'+i)))
@@ -77,10 +79,10 @@ func TestOwnerInMetadata(t *testing.T) {
 			_, err := w.Client.Obtain(t.Context(), key, world.Long, nil)
 			conflict := world.WantConflict(t, err, key[0], redislock.ModeWrite)
 			state := check.Must[[]redislock.KeyState](t)(w.Client.Inspect(t.Context(), key))[0]
-			broken := check.Must[[]redislock.Broken](t)(w.Client.Break(t.Context(), key, ""))
+			broken := check.Must[[]redislock.Holder](t)(w.Client.Break(t.Context(), key, ""))
 			for by, got := range map[string][2]string{
-				"Inspect": {state.Holders[0].Owner, state.Holders[0].Metadata}, "Break": {broken[0].Holder.Owner, broken[0].Holder.Metadata},
-				"a refusal": {conflict.Owner, conflict.Metadata}, "the lock": {test.id, lock.Metadata()},
+				"Inspect": {state.Holders[0].Caller, state.Holders[0].Metadata}, "Break": {broken[0].Holder.Owner, broken[0].Holder.Metadata},
+				"a refusal": {conflict.Caller, conflict.Metadata}, "the lock": {test.id, lock.Metadata()},
 			} {
 				if want := [2]string{test.id, test.metadata}; got != want {
 					t.Errorf("got owner and metadata %q from %s, want %q", got, by, want)
@@ -94,8 +96,8 @@ func TestOwnerInMetadata(t *testing.T) {
 func TestOwnerInvalid(t *testing.T) {
 	world.Scenario(t, func(t *testing.T, w *world.World) {
 		for _, id := range []string{"", "a b", "a|b", "a=b", `a"b`, "ä", "a\n", "\x7f", strings.Repeat("x", 65)} {
-			ctx := redislock.WithOwner(redislock.WithOwner(t.Context(), "good"), id)
-			if got := redislock.OwnerOf(ctx); got != id {
+			ctx := redislock.WithCaller(redislock.WithCaller(t.Context(), "good"), id)
+			if got := inctx.Caller(ctx); got != id {
 				t.Errorf("got owner %q, want %q", got, id)
 			}
 			world.WantUnsent(t, w.RDB, &redislock.InvalidError{Argument: "metadata"}, func() error {
@@ -109,7 +111,7 @@ func TestOwnerInvalid(t *testing.T) {
 // A key that was left has the owner id of whoever has left it, and a writer that waits has that of its context in its intent.
 func TestOwnerLeftAndIntent(t *testing.T) {
 	world.Scenario(t, func(t *testing.T, w *world.World) {
-		ctx, cancel := context.WithCancel(redislock.WithOwner(t.Context(), "r-1"))
+		ctx, cancel := context.WithCancel(redislock.WithCaller(t.Context(), "r-1"))
 		metadata := &redislock.Options{Metadata: "|m owner=x"}
 		check.NoError(t, check.Must[*redislock.Lock](t)(w.Client.Obtain(ctx, w.Keys("left"), world.Long, metadata)).Leave(ctx, world.Long))
 		check.Must[*redislock.Lock](t)(w.Client.ObtainRead(ctx, w.Keys("read"), world.Long, metadata))
@@ -143,7 +145,7 @@ func TestOwnerLeftAndIntent(t *testing.T) {
 // The id comes on top of the metadata that is allowed.
 func TestOwnerBesideMetadata(t *testing.T) {
 	world.Scenario(t, func(t *testing.T, w *world.World) {
-		ctx, most := redislock.WithOwner(t.Context(), "request-9"), strings.Repeat("x", 4096)
+		ctx, most := redislock.WithCaller(t.Context(), "request-9"), strings.Repeat("x", 4096)
 		lock := check.Must[*redislock.Lock](t)(w.Client.Obtain(ctx, w.Keys("a"), world.Long, &redislock.Options{Metadata: most}))
 		if got := lock.Metadata(); got != most {
 			t.Errorf("got metadata of %d bytes", len(got))
@@ -158,7 +160,7 @@ func TestNewOwnerID(t *testing.T) {
 	t.Parallel()
 	seen := make(map[string]bool)
 	for range 1000 {
-		id := redislock.NewOwnerID()
+		id := owners.NewCaller()
 		if len(id) != 12 || strings.ContainsAny(id, " |=\"") || seen[id] {
 			t.Fatalf("got id %q", id)
 		}

@@ -60,7 +60,7 @@ func TestKeyPrefix(t *testing.T) {
 				t.Errorf("got ttl %v, want nearly %v", ttl, 2*world.Long)
 			}
 		}
-		lock := check.Must[*redislock.Lock](t)(short.Client.ObtainMixed(ctx, []string{"a", "b", "a"}, []string{"c", "b"}, world.Long, nil))
+		lock := check.Must[*redislock.Lock](t)(short.Client.ObtainSet(ctx, redislock.Set{Write: []string{"a", "b", "a"}, Read: []string{"c", "b"}}, world.Long, nil))
 		if diff := cmp.Diff(all, lock.Keys()); diff != "" {
 			t.Errorf("keys (-want +got):\n%s", diff)
 		}
@@ -110,7 +110,7 @@ func TestKeyPrefixOfConflicts(t *testing.T) {
 				_, err := short.Client.Obtain(ctx, keys, world.Long, nil)
 				world.WantConflict(t, err, key, mode)
 				wantShown(t, w, err, redislock.ErrNotObtained, key)
-				_, err = short.Client.ObtainMixed(ctx, []string{key}, keys, world.Long, &redislock.Options{Fenced: true})
+				_, err = short.Client.ObtainSet(ctx, redislock.Set{Write: []string{key}, Read: keys}, world.Long, &redislock.Options{Fenced: true})
 				world.WantConflict(t, err, key, mode)
 			}
 			_, err := w.Client.Obtain(ctx, w.Keys("a", key), world.Long, nil)
@@ -325,7 +325,7 @@ func TestKeyPrefixOfManyKeys(t *testing.T) {
 		keys[i], names[i] = fmt.Sprint(i), w.Key(fmt.Sprint(i))
 	}
 	for _, write := range []int{n, 0} {
-		lock := check.Must[*redislock.Lock](t)(short.Client.ObtainMixed(t.Context(), keys[:write], keys[write:], world.Long, nil))
+		lock := check.Must[*redislock.Lock](t)(short.Client.ObtainSet(t.Context(), redislock.Set{Write: keys[:write], Read: keys[write:]}, world.Long, nil))
 		if got := check.Must[int64](t)(w.RDB.Exists(t.Context(), names...).Result()); got != n {
 			t.Errorf("%d keys are held, want %d", got, n)
 		}

@@ -17,7 +17,7 @@ func TestReaderIsNotAlone(t *testing.T) {
 			return lock.Upgrade(ctx)
 		},
 		"obtain under the same token": func(ctx context.Context, w *world.World, lock *redislock.Lock, keys []string) error {
-			_, err := w.Client.Obtain(ctx, keys, world.Long, &redislock.Options{Token: lock.Token()})
+			_, err := w.Client.As(lock.Token()).Obtain(ctx, keys, world.Long, nil)
 			return err
 		},
 	} {

@@ -275,7 +275,7 @@ func TestServerTimeCounts(t *testing.T) {
 		mini := redistest.StartMini(t)
 		mini.Miniredis().SetTime(time.Now().Add(skew))
 		w := world.New(t, mini)
-		lock := check.Must[*redislock.Lock](t)(w.Client.ObtainMixed(t.Context(), w.Keys("a"), w.Keys("b"), world.Long, nil))
+		lock := check.Must[*redislock.Lock](t)(w.Client.ObtainSet(t.Context(), redislock.Set{Write: w.Keys("a"), Read: w.Keys("b")}, world.Long, nil))
 		for _, key := range w.Keys("a", "b") {
 			w.WantTTL(t, key, world.Long-world.Slack, world.Long)
 		}

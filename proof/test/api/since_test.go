@@ -46,7 +46,7 @@ func TestSince(t *testing.T) {
 			if got := holdersOf(t, w)[0].Since; !got.Equal(first.Since) {
 				t.Errorf("behind a Refresh it is since %v, before it was %v", got, first.Since)
 			}
-			broken := check.Must[[]redislock.Broken](t)(c.Break(ctx, w.Keys("a"), ""))
+			broken := check.Must[[]redislock.Holder](t)(c.Break(ctx, w.Keys("a"), ""))
 			if got := broken[0].Holder.Since; !got.Equal(first.Since) {
 				t.Errorf("Break says since %v, Inspect %v", got, first.Since)
 			}
@@ -59,7 +59,7 @@ func TestSince(t *testing.T) {
 				t.Errorf("got %v, want two readers", got)
 			}
 			wantSince(t, before, holdersOf(t, w)...)
-			for _, b := range check.Must[[]redislock.Broken](t)(c.Break(ctx, w.Keys("a"), "")) {
+			for _, b := range check.Must[[]redislock.Holder](t)(c.Break(ctx, w.Keys("a"), "")) {
 				wantSince(t, before, b.Holder)
 			}
 		})
@@ -68,7 +68,7 @@ func TestSince(t *testing.T) {
 			if got := holdersOf(t, w)[0]; !got.Left || !got.Since.IsZero() {
 				t.Errorf("got %+v, want it left, and no time", got)
 			}
-			check.Must[[]redislock.Broken](t)(c.Break(ctx, w.Keys("a"), ""))
+			check.Must[[]redislock.Holder](t)(c.Break(ctx, w.Keys("a"), ""))
 		})
 		t.Run("set", func(t *testing.T) {
 			lock := must(c.Obtain(ctx, w.Keys("a", "b"), world.Long, nil))
@@ -171,14 +171,14 @@ func TestSinceShowsNoToken(t *testing.T) {
 		looker := world.NewClient(t, rdb, redislock.WithoutBatching())
 		tokens := []string{"my-own-secret", strings.Repeat("x", 30)}
 		for _, token := range append(tokens, "") {
-			lock := check.Must[*redislock.Lock](t)(w.Client.ObtainRead(t.Context(), w.Keys("r"), world.Long, &redislock.Options{Token: token}))
+			lock := check.Must[*redislock.Lock](t)(w.Client.As(token).ObtainRead(t.Context(), w.Keys("r"), world.Long, nil))
 			tokens = append(tokens, lock.Token()[8:])
 		}
 		lock := check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), w.Keys("w"), world.Long, nil))
 		tokens = append(tokens, lock.Token()[8:])
 		check.Must[[]redislock.KeyState](t)(looker.Inspect(t.Context(), w.Keys("r", "w")))
-		check.Must[[]redislock.Broken](t)(looker.Break(t.Context(), w.Keys("r"), ""))
-		check.Must[[]redislock.Broken](t)(looker.Break(t.Context(), w.Keys("w"), ""))
+		check.Must[[]redislock.Holder](t)(looker.Break(t.Context(), w.Keys("r"), ""))
+		check.Must[[]redislock.Holder](t)(looker.Break(t.Context(), w.Keys("w"), ""))
 		mu.Lock()
 		defer mu.Unlock()
 		if len(replies) < 4 {

@@ -57,10 +57,10 @@ func (h *told) names() string {
 const tick = time.Second
 
 // patient are the options of those who wait.
-func patient() map[redislock.Way]*redislock.Options {
-	return map[redislock.Way]*redislock.Options{
-		redislock.WayPoll:  {RetryStrategy: redislock.LinearBackoff(tick), Name: "a job"},
-		redislock.WayQueue: {Queue: true, Name: "a job"},
+func patient() map[string]*redislock.Options {
+	return map[string]*redislock.Options{
+		"poll":  {RetryStrategy: redislock.LinearBackoff(tick), Name: "a job"},
+		"queue": {Queue: true, Name: "a job"},
 	}
 }
 
@@ -77,7 +77,7 @@ func TestWaiting(t *testing.T) {
 				time.AfterFunc(5*tick/2, func() { _ = holder.Release(t.Context()) })
 				lock := check.Must[*redislock.Lock](t)(client.ObtainRead(t.Context(), w.Keys("a", "b"), world.Long, opt))
 				attempts, took := 4, 3*tick // polling
-				if way == redislock.WayQueue {
+				if way == "queue" {
 					attempts, took = 2, 5*tick/2
 				}
 				check.NoError(t, lock.Release(t.Context()))
@@ -88,7 +88,7 @@ func TestWaiting(t *testing.T) {
 				obtained := waited
 				obtained.Expires = lock.Deadline()
 				released.Attempts, released.Ended = 1, true
-				if way == redislock.WayQueue {
+				if way == "queue" {
 					if asked := h.events[1].Event.Attempts; asked == 3 { // it has subscribed meanwhile
 						waited.Attempts, obtained.Attempts = asked, asked
 					}
@@ -191,8 +191,8 @@ func TestWaitedAfterPanic(t *testing.T) {
 		panics string
 	}{
 		"strategy":             {strategy, ""},
-		"waiting":              {patient()[redislock.WayPoll], "waiting"},
-		"waiting, in line":     {patient()[redislock.WayQueue], "waiting"},
+		"waiting":              {patient()["poll"], "waiting"},
+		"waiting, in line":     {patient()["queue"], "waiting"},
 		"waited after waiting": {&redislock.Options{RetryStrategy: redislock.LimitRetry(redislock.LinearBackoff(tick), 1)}, "waited"},
 	} {
 		t.Run(name, func(t *testing.T) {

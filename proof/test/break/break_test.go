@@ -24,7 +24,7 @@ import (
 func as(who string) *redislock.Options { return &redislock.Options{Metadata: who} }
 
 // broken says whom a Break has broken, without the times.
-func broken(t *testing.T, w *world.World, list []redislock.Broken) []string {
+func broken(t *testing.T, w *world.World, list []redislock.Holder) []string {
 	t.Helper()
 	var all []string
 	for _, b := range list {
@@ -43,7 +43,7 @@ func broken(t *testing.T, w *world.World, list []redislock.Broken) []string {
 // breaks has keys broken, and compares whom they were taken from.
 func breaks(t *testing.T, w *world.World, keys []string, want ...string) {
 	t.Helper()
-	list := check.Must[[]redislock.Broken](t)(w.Client.Break(t.Context(), keys, "a test"))
+	list := check.Must[[]redislock.Holder](t)(w.Client.Break(t.Context(), keys, "a test"))
 	if diff := cmp.Diff(want, broken(t, w, list)); diff != "" {
 		t.Errorf("whom it has broken (-want +got):\n%s", diff)
 	}
@@ -67,7 +67,7 @@ func TestBreak(t *testing.T) {
 		})
 		t.Run("read by several", func(t *testing.T) {
 			one := must(c.ObtainRead(ctx, w.Keys("a"), world.Long/2, as("one")))
-			two := must(c.ObtainMixed(ctx, w.Keys("b"), w.Keys("a"), world.Long, as("two")))
+			two := must(c.ObtainSet(ctx, redislock.Set{Write: w.Keys("b"), Read: w.Keys("a")}, world.Long, as("two")))
 			ended := redis.Z{Score: float64(time.Now().Add(-time.Minute).UnixMilli()), Member: "dead|ended"}
 			check.NoError(t, w.RDB.ZAdd(ctx, w.Key("a"), ended).Err())
 			breaks(t, w, w.Keys("b", "a"), "b write two", "a read one", "a read two")
@@ -95,7 +95,7 @@ func TestBreak(t *testing.T) {
 		t.Run("with braces", func(t *testing.T) {
 			keys := []string{w.Key("x}y"), w.Key("x{}y"), w.Key("{x}y"), w.Key("x|y"), w.Key("\x00\xff")}
 			must(c.Obtain(ctx, keys, world.Long, nil))
-			if n := len(check.Must[[]redislock.Broken](t)(c.Break(ctx, keys, ""))); n != len(keys) {
+			if n := len(check.Must[[]redislock.Holder](t)(c.Break(ctx, keys, ""))); n != len(keys) {
 				t.Errorf("got %d keys broken, want %d", n, len(keys))
 			}
 			w.WantFree(t, keys...)
@@ -115,10 +115,10 @@ func TestBreakPrefix(t *testing.T) {
 		w := world.New(t, b)
 		breaker := world.NewClient(t, b.Client(t), redislock.WithKeyPrefix(w.Prefix))
 		holder := world.NewClient(t, b.Client(t), redislock.WithBreakNotices(), redislock.WithKeyPrefix(w.Prefix+"a"))
-		lock := check.Must[*redislock.Lock](t)(holder.Obtain(redislock.WithOwner(t.Context(), "me"), []string{"b"}, world.Long, world.Watched))
+		lock := check.Must[*redislock.Lock](t)(holder.Obtain(redislock.WithCaller(t.Context(), "me"), []string{"b"}, world.Long, world.Watched))
 		ctx := lock.Context(t.Context())
 		heard(t, w.RDB, 1)
-		list := check.Must[[]redislock.Broken](t)(breaker.Break(t.Context(), []string{"ab"}, "why"))
+		list := check.Must[[]redislock.Holder](t)(breaker.Break(t.Context(), []string{"ab"}, "why"))
 		if len(list) != 1 || list[0].Key != "ab" || list[0].Holder.Owner != "me" {
 			t.Errorf("got %+v broken, want the key without its prefix, and the owner", list)
 		}
@@ -139,7 +139,7 @@ func TestBreakPrefix(t *testing.T) {
 // The text of a Broken is for the log: it shows who it was, and no token.
 func TestBrokenText(t *testing.T) {
 	t.Parallel()
-	for want, b := range map[string]redislock.Broken{
+	for want, b := range map[string]redislock.Holder{
 		`"k" was write-locked by host=a pid=1 (27s left)`: {
 			Key: "k", Mode: redislock.ModeWrite, Holder: redislock.Holder{Metadata: "host=a pid=1", TTL: 27100 * time.Millisecond},
 		},
@@ -246,19 +246,19 @@ func TestBreakArguments(t *testing.T) {
 func TestBreakFenced(t *testing.T) {
 	world.Scenario(t, func(t *testing.T, w *world.World) {
 		ctx, must := t.Context(), check.Must[*redislock.Lock](t)
-		one := must(w.Client.Obtain(ctx, w.Keys("a", "b"), world.Long, world.Fenced("one")))
-		reader := must(w.Client.ObtainRead(ctx, w.Keys("c"), world.Long, world.Fenced("one")))
+		one := must(w.Client.As("one").Obtain(ctx, w.Keys("a", "b"), world.Long, world.Fenced()))
+		reader := must(w.Client.As("one").ObtainRead(ctx, w.Keys("c"), world.Long, world.Fenced()))
 		breaks(t, w, w.Keys("a", "c"), "a write ", "c read ")
 		for _, key := range w.Keys("a", "c") {
 			if fields := w.RDB.HKeys(ctx, "redislock:fence:{"+key+"}").Val(); !slices.Equal(fields, []string{""}) {
 				t.Errorf("numbers of %q are left beside the greatest: %q", key, fields)
 			}
 		}
-		again := must(w.Client.Obtain(ctx, w.Keys("a"), world.Long, world.Fenced("one")))
+		again := must(w.Client.As("one").Obtain(ctx, w.Keys("a"), world.Long, world.Fenced()))
 		if again.Fence() <= one.Fence() {
 			t.Errorf("got number %d after %d, want a greater one", again.Fence(), one.Fence())
 		}
-		readAgain := must(w.Client.ObtainRead(ctx, w.Keys("c"), world.Long, world.Fenced("one")))
+		readAgain := must(w.Client.As("one").ObtainRead(ctx, w.Keys("c"), world.Long, world.Fenced()))
 		if readAgain.Fence() <= reader.Fence() {
 			t.Errorf("got number %d after %d, want a greater one", readAgain.Fence(), reader.Fence())
 		}
@@ -271,7 +271,7 @@ func TestBreakLog(t *testing.T) {
 		var log check.Log
 		client := world.NewClient(t, w.RDB, redislock.WithLogger(slog.New(&log)))
 		lock := check.Must[*redislock.Lock](t)(client.ObtainRead(t.Context(), w.Keys("a"), world.Long, as("one")))
-		check.Must[[]redislock.Broken](t)(client.Break(t.Context(), w.Keys("a"), "it hangs"))
+		check.Must[[]redislock.Holder](t)(client.Break(t.Context(), w.Keys("a"), "it hangs"))
 		lines := log.At(slog.LevelWarn)
 		if len(lines) != 1 || !strings.Contains(lines[0], "locks broken") {
 			t.Errorf("got log %q, want one line", lines)

@@ -23,7 +23,7 @@ func isBreak(name string, args []string) bool { return world.OperationOf(name, a
 // keep has the relay keep the next Break back, which the server knows.
 func keep(t *testing.T, l *world.Lossy) *redistest.Kept {
 	t.Helper()
-	check.Must[[]redislock.Broken](t)(l.Client.Break(t.Context(), []string{l.Key + ":free"}, ""))
+	check.Must[[]redislock.Holder](t)(l.Client.Break(t.Context(), []string{l.Key + ":free"}, ""))
 	return l.Relay.Keep(isBreak)
 }
 
@@ -65,7 +65,7 @@ func TestBreakLate(t *testing.T) {
 			}
 			direct(t, l)
 			kept := keep(t, l)
-			list := check.Must[[]redislock.Broken](t)(l.Client.Break(t.Context(), []string{l.Key}, ""))
+			list := check.Must[[]redislock.Holder](t)(l.Client.Break(t.Context(), []string{l.Key}, ""))
 			if len(list) != 1 {
 				t.Errorf("got %d broken, want 1", len(list))
 			}
@@ -76,7 +76,7 @@ func TestBreakLate(t *testing.T) {
 		t.Parallel()
 		l := lossy(t, func(*redis.Options) {})
 		old := direct(t, l)
-		check.Must[[]redislock.Broken](t)(l.Client.Break(t.Context(), []string{l.Key + ":free"}, ""))
+		check.Must[[]redislock.Holder](t)(l.Client.Break(t.Context(), []string{l.Key + ":free"}, ""))
 		ctx, cancel := context.WithCancel(t.Context())
 		held, came := make(chan struct{}), make(chan struct{})
 		goOn := sync.OnceFunc(func() { close(held) })
@@ -102,7 +102,7 @@ func TestBreakLate(t *testing.T) {
 		t.Parallel()
 		l := lossy(t, func(*redis.Options) {})
 		old := direct(t, l)
-		check.Must[[]redislock.Broken](t)(l.Client.Break(t.Context(), []string{l.Key + ":free"}, ""))
+		check.Must[[]redislock.Holder](t)(l.Client.Break(t.Context(), []string{l.Key + ":free"}, ""))
 		ctx, cancel := context.WithCancel(t.Context())
 		var cleaned atomic.Int64
 		l.Relay.OnRequest(func(name string, args []string) {
@@ -152,7 +152,7 @@ func TestBreakBeforeItsCleanUp(t *testing.T) {
 	t.Parallel()
 	l := lossy(t, func(*redis.Options) {})
 	old := direct(t, l)
-	check.Must[[]redislock.Broken](t)(l.Client.Break(t.Context(), []string{l.Key + ":free"}, ""))
+	check.Must[[]redislock.Holder](t)(l.Client.Break(t.Context(), []string{l.Key + ":free"}, ""))
 	ctx, cancel := context.WithCancel(t.Context())
 	late, rest := make(chan struct{}), make(chan struct{})
 	deliver := sync.OnceFunc(func() { close(late) })
@@ -194,14 +194,14 @@ func TestBreakAnswerLost(t *testing.T) {
 			turns := make(chan world.Turn, 1)
 			w.Wait(t.Context(), turns, "next", []string{l.Key}, nil)
 			w.InLine(t, l.Key, 1)
-			check.Must[[]redislock.Broken](t)(l.Client.Break(t.Context(), []string{l.Key + ":free"}, ""))
+			check.Must[[]redislock.Holder](t)(l.Client.Break(t.Context(), []string{l.Key + ":free"}, ""))
 			tries := 0
 			l.On("break", func(n int) {
 				if tries = n; n == 1 {
 					l.Relay.CutReplies()
 				}
 			})
-			list := check.Must[[]redislock.Broken](t)(l.Client.Break(t.Context(), []string{l.Key}, ""))
+			list := check.Must[[]redislock.Holder](t)(l.Client.Break(t.Context(), []string{l.Key}, ""))
 			if len(list) != 0 || tries != 2 {
 				t.Errorf("got %v broken by %d tries, want nobody, by 2", list, tries)
 			}

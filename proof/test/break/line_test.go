@@ -14,7 +14,7 @@ func TestBreakHandsOver(t *testing.T) {
 	t.Parallel()
 	world.InTurn(t, func(t *testing.T, w, other *world.World) {
 		ctx, must, turns := t.Context(), check.Must[*redislock.Lock](t), make(chan world.Turn, 8)
-		list := check.Must[[]redislock.Broken](t)
+		list := check.Must[[]redislock.Holder](t)
 
 		must(w.Client.Obtain(ctx, w.Keys("a", "b"), world.Long, as("one")))
 		must(w.Client.ObtainRead(ctx, w.Keys("c"), world.Long, as("two")))
@@ -49,7 +49,7 @@ func TestBreakHandsOverFenced(t *testing.T) {
 		ctx, turns := t.Context(), make(chan world.Turn, 2)
 		one := check.Must[*redislock.Lock](t)(w.Client.Obtain(ctx, w.Keys("a", "b"), world.Long, &redislock.Options{Fenced: true}))
 		other.StandWith(ctx, t, turns, "next", "AB", &redislock.Options{Queue: true, Fenced: true})
-		check.Must[[]redislock.Broken](t)(w.Client.Break(ctx, w.Keys("a", "b"), ""))
+		check.Must[[]redislock.Holder](t)(w.Client.Break(ctx, w.Keys("a", "b"), ""))
 		next := world.WantTurn(t, turns, "next")[0]
 		if next.Fence() <= one.Fence() {
 			t.Errorf("got number %d after %d, want a greater one", next.Fence(), one.Fence())

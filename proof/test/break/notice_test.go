@@ -63,11 +63,11 @@ func TestNotice(t *testing.T) {
 		w := world.New(t, b)
 		holder := world.NewClient(t, b.Client(t), redislock.WithBreakNotices(),
 			redislock.WithHooks(j.Hooks()), redislock.WithLogger(slog.New(&log)))
-		lock := check.Must[*redislock.Lock](t)(holder.ObtainMixed(t.Context(), w.Keys("a"), w.Keys("b"), world.Long, world.Watched))
+		lock := check.Must[*redislock.Lock](t)(holder.ObtainSet(t.Context(), redislock.Set{Write: w.Keys("a"), Read: w.Keys("b")}, world.Long, world.Watched))
 		ctx, gone := lock.Context(t.Context()), lock.Lost()
 		other := check.Must[*redislock.Lock](t)(holder.Obtain(t.Context(), w.Keys("c"), world.Long, world.Watched))
 		heard(t, w.RDB, 1)
-		check.Must[[]redislock.Broken](t)(w.Client.Break(t.Context(), w.Keys("b"), "it hangs\n"))
+		check.Must[[]redislock.Holder](t)(w.Client.Break(t.Context(), w.Keys("b"), "it hangs\n"))
 		cause := ended(ctx, t)
 		if _, ok := check.Receive(gone, soon); !ok {
 			t.Error("Lost is not closed")
@@ -97,7 +97,7 @@ func TestNoticeWith(t *testing.T) {
 		holder := world.NewClient(t, b.Client(t), redislock.WithBreakNotices())
 		err := holder.With(t.Context(), w.Keys("a"), world.Long, nil, func(ctx context.Context) error {
 			heard(t, w.RDB, 1)
-			check.Must[[]redislock.Broken](t)(w.Client.Break(t.Context(), w.Keys("a"), ""))
+			check.Must[[]redislock.Holder](t)(w.Client.Break(t.Context(), w.Keys("a"), ""))
 			_ = ended(ctx, t)
 			return nil
 		})
@@ -111,7 +111,7 @@ func TestNoNotice(t *testing.T) {
 		const ttl = 3 * time.Second
 		lock := check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), w.Keys("a"), ttl, world.Watched))
 		ctx := lock.Context(t.Context())
-		check.Must[[]redislock.Broken](t)(w.Client.Break(t.Context(), w.Keys("a"), "why"))
+		check.Must[[]redislock.Holder](t)(w.Client.Break(t.Context(), w.Keys("a"), "why"))
 		if cause := ended(ctx, t); cause != redislock.ErrLockLost { //nolint:errorlint // exactly this
 			t.Errorf("got cause %v, want ErrLockLost itself", cause)
 		}
@@ -212,7 +212,7 @@ func TestNoticeWhileItAsks(t *testing.T) {
 		}})
 		check.NoError(t, w.RDB.Publish(t.Context(), listen.NoticeChannel, listen.Notice{Keys: w.Keys("a")}.Text()).Err())
 		<-asked
-		check.Must[[]redislock.Broken](t)(w.Client.Break(t.Context(), w.Keys("a"), "why"))
+		check.Must[[]redislock.Holder](t)(w.Client.Break(t.Context(), w.Keys("a"), "why"))
 		synctest.Wait() // it has heard of that
 		close(goOn)
 		check.Is(t, ended(ctx, t), redislock.ErrBroken)
@@ -235,7 +235,7 @@ func TestNoticeOfMany(t *testing.T) {
 		other := check.Must[*redislock.Lock](t)(holder.Obtain(t.Context(), w.Keys("c"), world.Long, world.Watched))
 		ctx := lock.Context(t.Context())
 		heard(t, w.RDB, 1)
-		list := check.Must[[]redislock.Broken](t)(w.Client.Break(t.Context(), keys, "many"))
+		list := check.Must[[]redislock.Holder](t)(w.Client.Break(t.Context(), keys, "many"))
 		if len(list) != len(keys) {
 			t.Errorf("got %d broken, want %d", len(list), len(keys))
 		}
@@ -291,7 +291,7 @@ func TestNoticeAttached(t *testing.T) {
 		heard(t, w.RDB, 0)
 		check.NoError(t, attached.Refresh(t.Context(), world.Long))
 		heard(t, w.RDB, 1)
-		check.Must[[]redislock.Broken](t)(w.Client.Break(t.Context(), w.Keys("a"), ""))
+		check.Must[[]redislock.Holder](t)(w.Client.Break(t.Context(), w.Keys("a"), ""))
 		check.Is(t, ended(ctx, t), redislock.ErrBroken)
 	})
 }
@@ -316,7 +316,7 @@ func TestNoticeReconnects(t *testing.T) {
 	if lines := log.At(slog.LevelInfo); len(lines) != 1 || !strings.Contains(lines[0], "not heard") {
 		t.Errorf("got log %q, want one line", lines)
 	}
-	check.Must[[]redislock.Broken](t)(w.Client.Break(t.Context(), w.Keys("a"), ""))
+	check.Must[[]redislock.Holder](t)(w.Client.Break(t.Context(), w.Keys("a"), ""))
 	check.Is(t, ended(ctx, t), redislock.ErrBroken)
 }
 
@@ -335,7 +335,7 @@ func TestNoticeUnsupported(t *testing.T) {
 		check.Eventually(t, soon, "it hears notices", func() bool {
 			return w.RDB.PubSubNumSub(t.Context(), listen.NoticeChannel).Val()[listen.NoticeChannel] > 0
 		})
-		check.Must[[]redislock.Broken](t)(w.Client.Break(t.Context(), w.Keys("a"), ""))
+		check.Must[[]redislock.Holder](t)(w.Client.Break(t.Context(), w.Keys("a"), ""))
 		check.Is(t, ended(ctx, t), redislock.ErrBroken)
 	})
 }
@@ -361,7 +361,7 @@ func TestNoticeRights(t *testing.T) {
 	if lines := log.At(slog.LevelInfo); len(lines) > 0 {
 		t.Errorf("got log %q, want nothing", lines)
 	}
-	check.Must[[]redislock.Broken](t)(client.Break(t.Context(), w.Keys("a"), ""))
+	check.Must[[]redislock.Holder](t)(client.Break(t.Context(), w.Keys("a"), ""))
 	check.Is(t, ended(ctx, t), redislock.ErrBroken)
 
 	g.Set(t, "-subscribe")

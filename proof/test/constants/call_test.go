@@ -107,7 +107,7 @@ func TestOvertakenIsSentAgain(t *testing.T) {
 			}
 			return false
 		}})
-		_, err := w.Client.Obtain(t.Context(), w.Keys("a"), time.Minute, &redislock.Options{Token: t.Name()})
+		_, err := w.Client.As(t.Name()).Obtain(t.Context(), w.Keys("a"), time.Minute, nil)
 		check.Is(t, err, redislock.ErrUnknownOutcome)
 		if sent != 101 {
 			t.Errorf("sent %d times, want 101", sent)

@@ -55,7 +55,7 @@ func TestLimits(t *testing.T) {
 		"MinUptime":   {year, func(n int) error { return with(redislock.Options{MinUptime: time.Duration(n)}) }},
 		"HoldAtLeast": {year, func(n int) error { return with(redislock.Options{HoldAtLeast: time.Duration(n)}) }},
 		"owner": {64, func(n int) error {
-			_, err := client.Obtain(redislock.WithOwner(ctx, x(n)), []string{"k"}, time.Minute, nil)
+			_, err := client.Obtain(redislock.WithCaller(ctx, x(n)), []string{"k"}, time.Minute, nil)
 			return err
 		}},
 		"prefix": {256, func(n int) error {

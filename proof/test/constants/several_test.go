@@ -93,8 +93,8 @@ func TestPartsAreReleasedOneAfterTheOther(t *testing.T) {
 	parts := func(t *testing.T, servers []*server) []multi.Part {
 		t.Helper()
 		return []multi.Part{
-			{Place: "a", Client: servers[0].client, Write: []string{t.Name() + "a"}},
-			{Place: "b", Client: servers[1].client, Write: []string{t.Name() + "b"}},
+			{Place: "a", Client: servers[0].client, Set: redislock.Set{Write: []string{t.Name() + "a"}}},
+			{Place: "b", Client: servers[1].client, Set: redislock.Set{Write: []string{t.Name() + "b"}}},
 		}
 	}
 	t.Run("release", func(t *testing.T) {

@@ -26,13 +26,13 @@ func TestBreak(t *testing.T) {
 	} {
 		for _, k := range []int{1, 8, 256} {
 			t.Run(fmt.Sprintf("%s k=%d", name, k), func(t *testing.T) {
-				check.Must[[]redislock.Broken](t)(m.client.Break(t.Context(), newKeys("set", k), "")) // the server learns the script
+				check.Must[[]redislock.Holder](t)(m.client.Break(t.Context(), newKeys("set", k), "")) // the server learns the script
 				cheap(t, func(b *bill) {
 					keys := newKeys("set", k)
 					if c.obtain != nil {
 						c.obtain(t, m, keys)
 					}
-					commands := m.counts(t, func() { check.Must[[]redislock.Broken](t)(m.client.Break(t.Context(), keys, "")) })
+					commands := m.counts(t, func() { check.Must[[]redislock.Holder](t)(m.client.Break(t.Context(), keys, "")) })
 					c.most.within(b, "break: "+name, k, commands)
 				})
 			})

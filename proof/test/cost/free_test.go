@@ -38,7 +38,7 @@ func reads(opt redislock.Options) func(*testing.T, *meter, []string) *redislock.
 func halfReads(t *testing.T, m *meter, keys []string) *redislock.Lock {
 	t.Helper()
 	n := len(keys) / 2
-	return check.Must[*redislock.Lock](t)(m.client.ObtainMixed(t.Context(), keys[:n], keys[n:], world.Long, nil))
+	return check.Must[*redislock.Lock](t)(m.client.ObtainSet(t.Context(), redislock.Set{Write: keys[:n], Read: keys[n:]}, world.Long, nil))
 }
 
 // What nobody else wants costs a few commands a key.

@@ -57,7 +57,7 @@ func (r *row) enters(t *testing.T) standing {
 func (r *row) stands(t *testing.T, client *redislock.Client, w wish, opt *redislock.Options, who string) standing {
 	t.Helper()
 	r.waiters.Go(func() {
-		lock, err := client.ObtainMixed(r.ctx, w.write, w.read, r.ttl, opt)
+		lock, err := client.ObtainSet(r.ctx, redislock.Set{Write: w.write, Read: w.read}, r.ttl, opt)
 		r.granted <- world.Turn{Who: who, Lock: lock, Err: err}
 	})
 	return waits(t, "stands in line", r.m.entered)
@@ -79,7 +79,7 @@ func (r *row) begins(t *testing.T, others int) *redislock.Lock {
 	t.Helper()
 	first, opt := r.wish(0), r.opt
 	r.entered, r.others = []time.Time{time.Now()}, others
-	lock := check.Must[*redislock.Lock](t)(r.clients[0].ObtainMixed(t.Context(), first.write, first.read, r.ttl, &opt))
+	lock := check.Must[*redislock.Lock](t)(r.clients[0].ObtainSet(t.Context(), redislock.Set{Write: first.write, Read: first.read}, r.ttl, &opt))
 	for range others {
 		r.enters(t)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/election"
 	"github.com/seed-14de3678/redislock/internal/check"
+	"github.com/seed-14de3678/redislock/internal/inctx"
 	"github.com/seed-14de3678/redislock/internal/redistest"
 	"github.com/seed-14de3678/redislock/internal/world"
 )
@@ -110,7 +111,7 @@ func TestLeaderOfAnyMetadata(t *testing.T) {
 		}
 
 		other := []string{w.Key(fmt.Sprint("other", i))}
-		ctx := redislock.WithOwner(t.Context(), "x")
+		ctx := redislock.WithCaller(t.Context(), "x")
 		check.Must[*redislock.Lock](t)(w.Client.Obtain(ctx, other, world.Long, &redislock.Options{Metadata: metadata}))
 		if term := check.Must[election.Term](t)(election.Leader(ctx, other[0], w.Client)); term.ID != "x" || term.Metadata != metadata {
 			t.Errorf("got leader %q with %q, want x with %q", term.ID, term.Metadata, metadata)
@@ -160,13 +161,13 @@ func TestLeaderNamedAtOnce(t *testing.T) {
 			w := world.New(t, redistest.Shared(t, redistest.Redis))
 			c.Client, c.Key, c.TTL = w.Client, w.Key("k"), world.Long
 			check.NoError(t, c.Run(t.Context(), func(ctx context.Context) error {
-				if term := leader(t, w); c.MinUptime == 0 && term.ID != redislock.OwnerOf(ctx) {
-					t.Errorf("got %v, want term %s", term, redislock.OwnerOf(ctx))
+				if term := leader(t, w); c.MinUptime == 0 && term.ID != inctx.Caller(ctx) {
+					t.Errorf("got %v, want term %s", term, inctx.Caller(ctx))
 				}
 				return w.Client.With(ctx, w.Keys("job"), world.Long, nil, func(ctx context.Context) error {
 					states, err := w.Client.Inspect(ctx, w.Keys("job"))
-					if err == nil && states[0].Holders[0].Owner != redislock.OwnerOf(ctx) {
-						t.Errorf("the job is held by %q, want %s", states[0].Holders[0].Owner, redislock.OwnerOf(ctx))
+					if err == nil && states[0].Holders[0].Caller != inctx.Caller(ctx) {
+						t.Errorf("the job is held by %q, want %s", states[0].Holders[0].Caller, inctx.Caller(ctx))
 					}
 					return err
 				})

@@ -10,7 +10,9 @@ import (
 
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/election"
+	"github.com/seed-14de3678/redislock/held"
 	"github.com/seed-14de3678/redislock/internal/check"
+	"github.com/seed-14de3678/redislock/internal/inctx"
 	"github.com/seed-14de3678/redislock/internal/redistest"
 	"github.com/seed-14de3678/redislock/internal/world"
 )
@@ -55,8 +57,8 @@ func start(t *testing.T, c *election.Candidate) *runner {
 }
 
 func (r *runner) lead(ctx context.Context) error {
-	l := lead{ctx: ctx, at: time.Now(), id: redislock.OwnerOf(ctx), finish: make(chan error, 1)}
-	if held, ok := redislock.HeldFromContext(ctx).(redislock.HeldFenced); ok {
+	l := lead{ctx: ctx, at: time.Now(), id: inctx.Caller(ctx), finish: make(chan error, 1)}
+	if held, ok := held.FromContext(ctx).(held.Fenced); ok {
 		l.number = held.Fence()
 	}
 	r.leads <- l

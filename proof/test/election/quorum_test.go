@@ -187,7 +187,7 @@ func TestQuorumLeader(t *testing.T) {
 
 		for i, node := range b.nodes { // one holds each node
 			check.NoError(t, b.rdbs[i].Del(t.Context(), "k").Err())
-			check.Must[*redislock.Lock](t)(node.Obtain(redislock.WithOwner(t.Context(), string(rune('x'+i))), []string{"k"}, time.Minute, nil))
+			check.Must[*redislock.Lock](t)(node.Obtain(redislock.WithCaller(t.Context(), string(rune('x'+i))), []string{"k"}, time.Minute, nil))
 		}
 		want("split", election.Term{})
 		for what, hold := range map[string]func(i int) (id, metadata string){
@@ -198,7 +198,7 @@ func TestQuorumLeader(t *testing.T) {
 				ctx := t.Context()
 				id, metadata := hold(i)
 				if id != "" {
-					ctx = redislock.WithOwner(ctx, id)
+					ctx = redislock.WithCaller(ctx, id)
 				}
 				check.NoError(t, b.rdbs[i].Del(t.Context(), "k").Err())
 				check.Must[*redislock.Lock](t)(node.Obtain(ctx, []string{"k"}, time.Minute, &redislock.Options{Metadata: metadata}))

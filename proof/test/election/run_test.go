@@ -14,6 +14,7 @@ import (
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/election"
 	"github.com/seed-14de3678/redislock/internal/check"
+	"github.com/seed-14de3678/redislock/internal/inctx"
 	"github.com/seed-14de3678/redislock/internal/redistest"
 	"github.com/seed-14de3678/redislock/internal/world"
 )
@@ -29,8 +30,8 @@ func TestElect(t *testing.T) {
 				t.Errorf("got number %d, want one", lock.Fence())
 			}
 			term := leader(t, w)
-			if term.ID != redislock.OwnerOf(ctx) || term.Fence != lock.Fence() || term.Metadata != redislock.InstanceMetadata() {
-				t.Errorf("got %v, want term %s, number %d, of this process", term, redislock.OwnerOf(ctx), lock.Fence())
+			if term.ID != inctx.Caller(ctx) || term.Fence != lock.Fence() || term.Metadata != redislock.InstanceMetadata() {
+				t.Errorf("got %v, want term %s, number %d, of this process", term, inctx.Caller(ctx), lock.Fence())
 			}
 			return errDone
 		})

@@ -120,7 +120,7 @@ func everything(t *testing.T, client *redislock.Client) map[string]func(context.
 		},
 		"read": func(ctx context.Context) error { _, err := client.ObtainRead(ctx, keys, time.Minute, nil); return err },
 		"mixed": func(ctx context.Context) error {
-			_, err := client.ObtainMixed(ctx, keys[:1], keys[1:], time.Minute, nil)
+			_, err := client.ObtainSet(ctx, redislock.Set{Write: keys[:1], Read: keys[1:]}, time.Minute, nil)
 			return err
 		},
 		"polling":  obtain(&redislock.Options{RetryStrategy: redislock.LinearBackoff(time.Millisecond), Wait: time.Minute}),
@@ -133,7 +133,7 @@ func everything(t *testing.T, client *redislock.Client) map[string]func(context.
 		"refresh":  func(ctx context.Context) error { return client.Attach(keys, "token").Refresh(ctx, time.Minute) },
 		"quorum":   func(ctx context.Context) error { return q.With(ctx, keys, time.Minute, nil, ignore) },
 		"multi": func(ctx context.Context) error {
-			return multi.With(ctx, multi.BySlot(client, keys, nil), time.Minute, nil, ignore)
+			return multi.With(ctx, multi.BySlot(client, redislock.Set{Write: keys}), time.Minute, nil, ignore)
 		},
 	}
 }

@@ -230,8 +230,8 @@ func checkSaying(t *testing.T, s saying) {
 	if keys == nil {
 		keys = []string{"k"}
 	}
-	_, err := client.Obtain(t.Context(), keys, time.Minute, &redislock.Options{
-		Token: marked, RetryStrategy: redislock.LimitRetry(redislock.LinearBackoff(time.Millisecond), 2),
+	_, err := client.As(marked).Obtain(t.Context(), keys, time.Minute, &redislock.Options{
+		RetryStrategy: redislock.LimitRetry(redislock.LinearBackoff(time.Millisecond), 2),
 	})
 	wantSaid(t, err, s, keys[0])
 	if want := map[class]int{final: 1, passing: 3}[s.class]; attempts != want {

@@ -65,7 +65,7 @@ func TestTokensAreNotTold(t *testing.T) {
 	t.Cleanup(client.Close)
 	ctx, keys := t.Context(), []string{t.Name()}
 	obtain := func(token string) *redislock.Lock {
-		lock, err := client.Obtain(ctx, keys, time.Minute, &redislock.Options{Token: token, Watchdog: true})
+		lock, err := client.As(token).Obtain(ctx, keys, time.Minute, &redislock.Options{Watchdog: true})
 		note(err)
 		return lock
 	}
@@ -75,7 +75,7 @@ func TestTokensAreNotTold(t *testing.T) {
 	states, err := client.Inspect(ctx, keys)
 	note(err, fmt.Errorf("%+v", states))
 	note(lock.Downgrade(ctx))
-	_, err = client.Obtain(ctx, keys, time.Minute, &redislock.Options{Token: marked + "-other"})
+	_, err = client.As(marked+"-other").Obtain(ctx, keys, time.Minute, nil)
 	note(err)
 	states, err = client.Inspect(ctx, keys)
 	note(err, fmt.Errorf("%+v", states))
@@ -86,7 +86,7 @@ func TestTokensAreNotTold(t *testing.T) {
 	direct.HSet(ctx, keys[0], marked, marked)
 	_ = obtain(marked) // foreign
 	direct.Del(ctx, keys...)
-	_, err = client.Obtain(ctx, keys, time.Minute, &redislock.Options{Token: marked + "|"})
+	_, err = client.As(marked+"|").Obtain(ctx, keys, time.Minute, nil)
 	note(err)
 	_, err = client.Attach(keys, marked+"|").TTL(ctx)
 	note(err)

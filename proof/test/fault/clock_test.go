@@ -18,11 +18,11 @@ func TestServerClockJumpsAhead(t *testing.T) {
 		server, clock := redistest.StartSkewed(t, kind)
 		w := world.New(t, server)
 		ctx := t.Context()
-		first := check.Must[*redislock.Lock](t)(w.Client.Obtain(ctx, w.Keys("a"), world.Long, world.Fenced("")))
+		first := check.Must[*redislock.Lock](t)(w.Client.Obtain(ctx, w.Keys("a"), world.Long, world.Fenced()))
 		watched := world.LockKinds[0].Hold(t, w.Client, w.Key("watched"), 6*time.Second, true)
 
 		clock.Shift(time.Hour)
-		second := check.Must[*redislock.Lock](t)(w.Client.Obtain(ctx, w.Keys("a"), world.Long, world.Fenced("")))
+		second := check.Must[*redislock.Lock](t)(w.Client.Obtain(ctx, w.Keys("a"), world.Long, world.Fenced()))
 		if !time.Now().Before(first.Deadline()) {
 			t.Error("there are no two holders: the README says too much")
 		}
@@ -44,7 +44,7 @@ func TestServerClockJumpsBack(t *testing.T) {
 		w := world.New(t, server)
 		ctx := t.Context()
 		dead := check.Must[*redislock.Lock](t)(w.Client.Obtain(ctx, w.Keys("dead"), world.Long, nil))
-		alive := check.Must[*redislock.Lock](t)(w.Client.Obtain(ctx, w.Keys("alive"), world.Long, world.Fenced("")))
+		alive := check.Must[*redislock.Lock](t)(w.Client.Obtain(ctx, w.Keys("alive"), world.Long, world.Fenced()))
 
 		clock.Shift(-time.Hour)
 		left := check.Must[time.Duration](t)(w.RDB.PTTL(ctx, w.Key("dead")).Result())
@@ -57,7 +57,7 @@ func TestServerClockJumpsBack(t *testing.T) {
 		_, err := w.Client.Obtain(ctx, w.Keys("alive"), world.Long, nil)
 		check.Is(t, err, redislock.ErrNotObtained)
 		check.NoError(t, alive.Release(ctx))
-		next := check.Must[*redislock.Lock](t)(w.Client.Obtain(ctx, w.Keys("alive"), world.Long, world.Fenced("")))
+		next := check.Must[*redislock.Lock](t)(w.Client.Obtain(ctx, w.Keys("alive"), world.Long, world.Fenced()))
 		if next.Fence() <= alive.Fence() {
 			t.Errorf("got number %d after %d, want a greater one", next.Fence(), alive.Fence())
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/held"
 	"github.com/seed-14de3678/redislock/internal/check"
 	"github.com/seed-14de3678/redislock/internal/redistest"
 	"github.com/seed-14de3678/redislock/internal/world"
@@ -120,12 +121,12 @@ func TestRepliesCut(t *testing.T) {
 			rdb := redis.NewClient(&redis.Options{Addr: p.listener.Addr().String(), MaxRetries: retries})
 			t.Cleanup(func() { _ = rdb.Close() })
 			client := world.NewClient(t, rdb)
-			warm := check.Must[*redislock.Lock](t)(client.ObtainMixed(t.Context(), w.Keys("a"), w.Keys("b"), world.Long, world.Fenced("")))
+			warm := check.Must[*redislock.Lock](t)(client.ObtainSet(t.Context(), redislock.Set{Write: w.Keys("a"), Read: w.Keys("b")}, world.Long, world.Fenced()))
 			check.NoError(t, warm.Release(t.Context()))
 			unknown := 0
 			for behind := range int64(12) {
 				p.cut(behind)
-				lock, err := client.ObtainMixed(t.Context(), w.Keys("a"), w.Keys("b"), world.Long, world.Fenced(""))
+				lock, err := client.ObtainSet(t.Context(), redislock.Set{Write: w.Keys("a"), Read: w.Keys("b")}, world.Long, world.Fenced())
 				switch {
 				case err == nil:
 					check.NoError(t, lock.Refresh(t.Context(), world.Long))

@@ -25,7 +25,7 @@ func fenceOf(w *world.World, key string) string { return "redislock:fence:{" + w
 func takePart(t *testing.T, w *world.World, p world.Part, opt *redislock.Options) *redislock.Lock {
 	t.Helper()
 	write, read := w.Modes(p)
-	return check.Must[*redislock.Lock](t)(w.Client.ObtainMixed(t.Context(), write, read, world.Long, opt))
+	return check.Must[*redislock.Lock](t)(w.Client.ObtainSet(t.Context(), redislock.Set{Write: write, Read: read}, world.Long, opt))
 }
 
 // A ledger knows the greatest number that was given for each key.
@@ -215,7 +215,7 @@ func TestFenceReplyLost(t *testing.T) {
 					case len(tries) == 1:
 						lose(l.Relay)
 					case mode == "read":
-						if _, err := other.ObtainRead(context.Background(), []string{l.Key}, time.Second, world.Fenced("")); err != nil {
+						if _, err := other.ObtainRead(context.Background(), []string{l.Key}, time.Second, world.Fenced()); err != nil {
 							t.Error(err)
 						}
 					}

@@ -76,7 +76,7 @@ func TestForeignFence(t *testing.T) {
 					insists.RetryStrategy = redislock.LinearBackoff(world.Long)
 					for what, p := range map[string]world.Part{"write": "AB", "read": "ab", "mixed": "Ab"} {
 						write, read := w.Modes(p)
-						_, err := w.Client.ObtainMixed(t.Context(), write, read, world.Long, insists)
+						_, err := w.Client.ObtainSet(t.Context(), redislock.Set{Write: write, Read: read}, world.Long, insists)
 						wantForeignFence(t, what, err, fenceOf(w, "b"))
 						w.WantFree(t, append(w.Keys("a", "b"), fenceOf(w, "a"))...)
 					}

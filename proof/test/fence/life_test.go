@@ -41,7 +41,7 @@ func TestFenceBesideLongLease(t *testing.T) {
 		given := make(ledger)
 		number := given.enter(t, takePart(t, w, "a", world.Fenced("job")))
 		const long = 20 * time.Hour
-		lock := check.Must[*redislock.Lock](t)(w.Client.ObtainRead(t.Context(), w.Keys("a"), long, world.Fenced("")))
+		lock := check.Must[*redislock.Lock](t)(w.Client.ObtainRead(t.Context(), w.Keys("a"), long, world.Fenced()))
 		given.enter(t, lock)
 		if ttl := w.RDB.PTTL(t.Context(), fenceOf(w, "a")).Val(); ttl <= 2*long-world.Slack {
 			t.Errorf("the numbers are remembered for %v, want twice the lease of %v", ttl, long)

@@ -16,7 +16,7 @@ func TestFenceOfDeadReaders(t *testing.T) {
 		number := given.enter(t, lock)
 		for range 3 {
 			for range 100 {
-				dead, err := w.Client.ObtainRead(t.Context(), w.Keys("a"), 50*time.Millisecond, world.Fenced(""))
+				dead, err := w.Client.ObtainRead(t.Context(), w.Keys("a"), 50*time.Millisecond, world.Fenced())
 				if err == nil {
 					given.enter(t, dead)
 				}

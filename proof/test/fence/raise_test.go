@@ -14,15 +14,15 @@ func TestRaiseFence(t *testing.T) {
 	world.Scenario(t, func(t *testing.T, w *world.World) {
 		ctx, keys := t.Context(), w.Keys("a", "b")
 		opt := &redislock.Options{Fenced: true}
-		lock := check.Must[*redislock.Lock](t)(w.Client.ObtainMixed(ctx, keys[:1], keys[1:], world.Long, opt))
+		lock := check.Must[*redislock.Lock](t)(w.Client.ObtainSet(ctx, redislock.Set{Write: keys[:1], Read: keys[1:]}, world.Long, opt))
 		was := lock.Fence()
 		check.NoError(t, lock.RaiseFence(ctx, was-1))
 		wantNumber(t, lock, was)
 		high := was + int64(time.Hour/time.Microsecond)
 		check.NoError(t, lock.RaiseFence(ctx, high))
 		wantNumber(t, lock, high)
-		again := check.Must[*redislock.Lock](t)(w.Client.ObtainMixed(ctx, keys[:1], keys[1:], world.Long,
-			&redislock.Options{Fenced: true, Token: lock.Token()}))
+		again := check.Must[*redislock.Lock](t)(w.Client.As(lock.Token()).ObtainSet(ctx, redislock.Set{Write: keys[:1], Read: keys[1:]}, world.Long,
+			&redislock.Options{Fenced: true}))
 		wantNumber(t, again, high) // it is that of the hold
 		for _, state := range check.Must[[]redislock.KeyState](t)(w.Client.Inspect(ctx, keys)) {
 			if state.Fence != high {

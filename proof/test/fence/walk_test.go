@@ -96,7 +96,7 @@ func (k *walk) step(ctx context.Context) error {
 	opt := &redislock.Options{
 		Fenced: true, Queue: rand.IntN(3) > 0, RetryStrategy: redislock.LinearBackoff(10 * time.Millisecond),
 	}
-	lock, err := k.w.Client.ObtainMixed(ctx, write, read, world.Long, opt)
+	lock, err := k.w.Client.ObtainSet(ctx, redislock.Set{Write: write, Read: read}, world.Long, opt)
 	if err != nil {
 		return err
 	}
@@ -115,7 +115,7 @@ func (k *walk) changes(ctx context.Context, lock *redislock.Lock, write, read []
 	keeps := true
 	switch rand.IntN(4) {
 	case 0:
-		again, err := k.w.Client.ObtainMixed(ctx, write, read, world.Long, world.Fenced(lock.Token()))
+		again, err := k.w.Client.As(lock.Token()).ObtainSet(ctx, redislock.Set{Write: write, Read: read}, world.Long, world.Fenced())
 		if err != nil {
 			return err
 		}

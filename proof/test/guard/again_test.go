@@ -89,7 +89,7 @@ func TestGuardOvertakenIsSentAgain(t *testing.T) {
 				if c.read {
 					write, read = read, write
 				}
-				lock := check.Must[*redislock.Lock](t)(w.Client.ObtainMixed(t.Context(), write, read, ttl, &redislock.Options{Fenced: true}))
+				lock := check.Must[*redislock.Lock](t)(w.Client.ObtainSet(t.Context(), redislock.Set{Write: write, Read: read}, ttl, &redislock.Options{Fenced: true}))
 				var meanwhile func()
 				if c.own {
 					meanwhile = func() { check.NoError(t, lock.ReleaseKeys(t.Context(), []string{w.Key("a")})) }
@@ -121,17 +121,17 @@ func TestGuardOvertakenIsSentAgain(t *testing.T) {
 // lock counts as reading, and until when it has not changed.
 func TestGuardOvertakenDowngradeIsDropped(t *testing.T) {
 	world.Bubble(t, func(t *testing.T, w *world.World, _ *redistest.Mini, _ *world.Journal) {
-		opt := &redislock.Options{Token: t.Name()}
+
 		var mode redislock.Mode
 		client := redislock.New(w.RDB, redislock.WithHooks(redislock.Hooks{
 			Refreshed: func(_ context.Context, e redislock.Event) { mode = e.Mode },
 		}))
 		defer client.Close()
-		lock := check.Must[*redislock.Lock](t)(client.Obtain(t.Context(), w.Keys("a"), time.Minute, opt))
+		lock := check.Must[*redislock.Lock](t)(client.As(t.Name()).Obtain(t.Context(), w.Keys("a"), time.Minute, nil))
 		until := lock.Deadline()
 		var other *redislock.Lock
 		runs := outcomeOf(w.RDB, "convert", int64(-3), func() {
-			other = check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), w.Keys("a"), time.Minute, opt))
+			other = check.Must[*redislock.Lock](t)(w.Client.As(t.Name()).Obtain(t.Context(), w.Keys("a"), time.Minute, nil))
 		})
 		time.Sleep(time.Second)
 		check.NoError(t, lock.Downgrade(t.Context()))

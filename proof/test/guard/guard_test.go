@@ -35,8 +35,8 @@ func TestObtainShortensNoLease(t *testing.T) {
 				world.Scenario(t, func(t *testing.T, w *world.World) {
 					obtain := func(m modes, ttl time.Duration, metadata string) *redislock.Lock {
 						t.Helper()
-						return check.Must[*redislock.Lock](t)(w.Client.ObtainMixed(t.Context(), w.Keys(m.write...), w.Keys(m.read...), ttl,
-							&redislock.Options{Token: t.Name(), Metadata: metadata}))
+						return check.Must[*redislock.Lock](t)(w.Client.As(t.Name()).ObtainSet(t.Context(), redislock.Set{Write: w.Keys(m.write...), Read: w.Keys(m.read...)}, ttl,
+							&redislock.Options{Metadata: metadata}))
 					}
 					one := obtain(before, world.Long, "one")
 					other := obtain(after, time.Minute, "other")
@@ -71,8 +71,8 @@ func TestNoFaultNoGuard(t *testing.T) {
 		token := func(i int) string { return []string{"", fmt.Sprint("token", i)}[i%2] }
 		held := make([]*redislock.Lock, locks)
 		for i := range held {
-			held[i] = check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), w.Keys(fmt.Sprint(i), fmt.Sprint("of ", i)), ttl,
-				&redislock.Options{Token: token(i), Watchdog: true}))
+			held[i] = check.Must[*redislock.Lock](t)(w.Client.As(token(i)).Obtain(t.Context(), w.Keys(fmt.Sprint(i), fmt.Sprint("of ", i)), ttl,
+				&redislock.Options{Watchdog: true}))
 		}
 		var renewals atomic.Int32
 		w.RDB.AddHook(check.Around{After: func(cmd redis.Cmder) {

@@ -46,7 +46,7 @@ func TestLateRequestsOfTwoHomes(t *testing.T) {
 				defer client.Close()
 				late, pass := keepLate(rdb, outcome)
 				for _, first := range []string{"a", "b"} {
-					_, err := client.Obtain(t.Context(), w.Keys(first, "c"), time.Hour, &redislock.Options{Token: t.Name()})
+					_, err := client.As(t.Name()).Obtain(t.Context(), w.Keys(first, "c"), time.Hour, nil)
 					check.Is(t, err, redislock.ErrUnknownOutcome)
 				}
 				pass()

@@ -131,38 +131,38 @@ func TestSharedToken(t *testing.T) {
 	t.Run("a clean-up of one Client leaves alone what another one holds", func(t *testing.T) {
 		t.Parallel()
 		l := world.NewLossy(t, asksOnce)
-		opt := &redislock.Options{Token: t.Name()}
+
 		l.Relay.CutReplies()
-		_, err := redislock.Obtain(t.Context(), l.RDB, []string{l.Key}, world.Long, opt)
+		_, err := redislock.As(t.Name()).Obtain(t.Context(), l.RDB, []string{l.Key}, world.Long, nil)
 		check.Is(t, err, redislock.ErrUnknownOutcome)
-		lock := check.Must[*redislock.Lock](t)(redislock.Obtain(t.Context(), l.RDB, []string{l.Key}, world.Long, opt))
+		lock := check.Must[*redislock.Lock](t)(redislock.As(t.Name()).Obtain(t.Context(), l.RDB, []string{l.Key}, world.Long, nil))
 		world.WantStillHeld(t, l, lock, 500*time.Millisecond)
 	})
 	t.Run("a lock left to expire does not keep a clean-up away", func(t *testing.T) {
 		t.Parallel()
 		l := world.NewLossy(t, world.Impatient)
-		opt := &redislock.Options{Token: t.Name()}
-		check.Must[*redislock.Lock](t)(l.Client.Obtain(t.Context(), []string{l.Key}, time.Second, opt))
+
+		check.Must[*redislock.Lock](t)(l.Client.As(t.Name()).Obtain(t.Context(), []string{l.Key}, time.Second, nil))
 		freeSoon(t, l, 5*time.Second)
 		l.Relay.CutReplies()
-		_, err := l.Client.Obtain(t.Context(), []string{l.Key}, time.Hour, opt)
+		_, err := l.Client.As(t.Name()).Obtain(t.Context(), []string{l.Key}, time.Hour, nil)
 		check.Is(t, err, redislock.ErrUnknownOutcome)
 		freeSoon(t, l, 5*time.Second)
 	})
 	t.Run("a clean-up delays no other keys", func(t *testing.T) {
 		t.Parallel()
 		l := world.NewLossy(t, asksOnce)
-		opt := &redislock.Options{Token: t.Name()}
+
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		l.Relay.OnRequest(func(string, []string) { cancel() })
 		l.Relay.DropReplies(true)
-		_, err := l.Client.Obtain(ctx, []string{l.Key}, world.Long, opt)
+		_, err := l.Client.As(t.Name()).Obtain(ctx, []string{l.Key}, world.Long, nil)
 		check.Is(t, err, redislock.ErrUnknownOutcome)
 		l.Relay.DropReplies(false)
 		l.Relay.Cut() // whoever waits for a reply that was dropped knows that none comes
 		watch := check.StartWatch(t)
-		lock := check.Must[*redislock.Lock](t)(l.Client.Obtain(t.Context(), []string{l.Key + "other"}, world.Long, opt))
+		lock := check.Must[*redislock.Lock](t)(l.Client.As(t.Name()).Obtain(t.Context(), []string{l.Key + "other"}, world.Long, nil))
 		if waited := watch.Took(); waited > 5*time.Second {
 			t.Errorf("waited %v for the clean-up of another key", waited)
 		}
@@ -176,8 +176,8 @@ func TestSharedToken(t *testing.T) {
 			client := redislock.New(rdb)
 			closed := make(chan struct{})
 			go func() { defer close(closed); client.Close() }()
-			lock, err := client.Obtain(t.Context(), []string{fmt.Sprint(t.Name(), i)}, world.Long,
-				&redislock.Options{Token: t.Name(), Watchdog: true})
+			lock, err := client.As(t.Name()).Obtain(t.Context(), []string{fmt.Sprint(t.Name(), i)}, world.Long,
+				&redislock.Options{Watchdog: true})
 			<-closed
 			if err == nil {
 				check.NoError(t, lock.Release(t.Context()))

@@ -32,8 +32,8 @@ func TestLeave(t *testing.T) {
 	world.ScenarioBeside(t, func(t *testing.T, w *world.World) {
 		ctx := t.Context()
 		token := "mine" + w.Prefix
-		lock := check.Must[*redislock.Lock](t)(w.Client.Obtain(ctx, w.Keys("a", "b"), world.Long,
-			&redislock.Options{Token: token, Metadata: "host=a", Watchdog: true}))
+		lock := check.Must[*redislock.Lock](t)(w.Client.As(token).Obtain(ctx, w.Keys("a", "b"), world.Long,
+			&redislock.Options{Metadata: "host=a", Watchdog: true}))
 		attached := w.Client.Attach(w.Keys("a", "b"), token)
 		held := lock.Context(ctx)
 		check.NoError(t, lock.Leave(ctx, time.Minute))
@@ -47,9 +47,9 @@ func TestLeave(t *testing.T) {
 			}
 			_, err := w.Client.Obtain(ctx, []string{key}, world.Long, nil)
 			wantLeft(t, err, key, redislock.ModeWrite)
-			_, err = w.Client.ObtainRead(ctx, []string{key}, world.Long, &redislock.Options{Token: token})
+			_, err = w.Client.As(token).ObtainRead(ctx, []string{key}, world.Long, nil)
 			wantLeft(t, err, key, redislock.ModeWrite)
-			_, err = w.Client.Obtain(ctx, []string{key}, world.Long, &redislock.Options{Token: token})
+			_, err = w.Client.As(token).Obtain(ctx, []string{key}, world.Long, nil)
 			wantLeft(t, err, key, redislock.ModeWrite)
 		}
 		for name, err := range map[string]error{
@@ -107,7 +107,7 @@ func TestLeaveRead(t *testing.T) {
 func TestLeaveMixed(t *testing.T) {
 	world.ScenarioBeside(t, func(t *testing.T, w *world.World) {
 		ctx := t.Context()
-		lock := check.Must[*redislock.Lock](t)(w.Client.ObtainMixed(ctx, w.Keys("w"), w.Keys("r"), world.Long,
+		lock := check.Must[*redislock.Lock](t)(w.Client.ObtainSet(ctx, redislock.Set{Write: w.Keys("w"), Read: w.Keys("r")}, world.Long,
 			&redislock.Options{Metadata: "host=a", Fenced: true}))
 		raised := lock.Fence() + int64(time.Hour/time.Microsecond)
 		check.NoError(t, lock.RaiseFence(ctx, raised))
@@ -119,14 +119,14 @@ func TestLeaveMixed(t *testing.T) {
 
 		// The time of one reader ends before that of another, who leaves the key: its number goes, and the greatest one stays.
 		read := func() *redislock.Lock {
-			return check.Must[*redislock.Lock](t)(w.Client.ObtainRead(ctx, w.Keys("r"), world.Long, world.Fenced("")))
+			return check.Must[*redislock.Lock](t)(w.Client.ObtainRead(ctx, w.Keys("r"), world.Long, world.Fenced()))
 		}
 		second, third := read(), read()
 		check.NoError(t, w.RDB.ZAdd(ctx, w.Key("r"), redis.Z{Score: 1, Member: "|host=a"}).Err())
 		check.NoError(t, second.Leave(ctx, time.Minute))
 		check.NoError(t, third.Release(ctx))
 		check.NoError(t, w.RDB.Del(ctx, w.Keys("w", "r")...).Err())
-		writer := check.Must[*redislock.Lock](t)(w.Client.Obtain(ctx, w.Keys("w", "r"), world.Long, world.Fenced("")))
+		writer := check.Must[*redislock.Lock](t)(w.Client.Obtain(ctx, w.Keys("w", "r"), world.Long, world.Fenced()))
 		if number := check.Must[int64](t)(w.RDB.HLen(ctx, slot.Beside("fence", w.Key("r"))).Result()); number != 2 {
 			t.Errorf("%d numbers stand beside the key, want the greatest and that of the writer", number)
 		}
@@ -148,7 +148,7 @@ func TestHoldAtLeast(t *testing.T) {
 		_, err := w.Client.Obtain(ctx, w.Keys("with"), world.Long, nil)
 		wantLeft(t, err, w.Key("with"), redislock.ModeWrite)
 
-		lock := check.Must[*redislock.Lock](t)(w.Client.ObtainMixed(ctx, w.Keys("a", "b"), w.Keys("c"), world.Long, opt))
+		lock := check.Must[*redislock.Lock](t)(w.Client.ObtainSet(ctx, redislock.Set{Write: w.Keys("a", "b"), Read: w.Keys("c")}, world.Long, opt))
 		check.NoError(t, lock.ReleaseKeys(ctx, w.Keys("a")))
 		w.WantTTL(t, w.Key("a"), time.Hour-world.Slack, time.Hour)
 		check.NoError(t, lock.Leave(ctx, time.Minute)) // which is sooner
@@ -210,7 +210,7 @@ func TestLeaveTellsTheNext(t *testing.T) {
 				t.Parallel()
 				world.Bubble(t, func(t *testing.T, w *world.World, _ *redistest.Mini, _ *world.Journal) {
 					ctx := t.Context()
-					lock := check.Must[*redislock.Lock](t)(w.Client.ObtainMixed(ctx, w.Keys(modes[0]...), w.Keys(modes[1]...), world.Long, nil))
+					lock := check.Must[*redislock.Lock](t)(w.Client.ObtainSet(ctx, redislock.Set{Write: w.Keys(modes[0]...), Read: w.Keys(modes[1]...)}, world.Long, nil))
 					turns := make(chan world.Turn, 2)
 					w.Wait(ctx, turns, "first", w.Keys("b", "a"), nil)
 					w.InLine(t, w.Key("a"), 1)

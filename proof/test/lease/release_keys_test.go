@@ -20,7 +20,7 @@ import (
 func TestReleaseKeys(t *testing.T) {
 	world.ScenarioBeside(t, func(t *testing.T, w *world.World) {
 		ctx := t.Context()
-		lock := check.Must[*redislock.Lock](t)(w.Client.ObtainMixed(ctx, w.Keys("a", "b"), w.Keys("c", "d"), world.Long,
+		lock := check.Must[*redislock.Lock](t)(w.Client.ObtainSet(ctx, redislock.Set{Write: w.Keys("a", "b"), Read: w.Keys("c", "d")}, world.Long,
 			&redislock.Options{Fenced: true}))
 		number, deadline := lock.Fence(), lock.Deadline()
 		check.NoError(t, lock.ReleaseKeys(ctx, w.Keys("d", "a", "d")))
@@ -125,7 +125,7 @@ func TestReleaseKeysReplyLost(t *testing.T) {
 	t.Parallel()
 	l := world.NewLossy(t, world.Impatient)
 	set := []string{l.Key, l.Key + ":b"}
-	lock := check.Must[*redislock.Lock](t)(l.Client.Obtain(t.Context(), set, world.Long, &redislock.Options{Token: "mine-" + t.Name()}))
+	lock := check.Must[*redislock.Lock](t)(l.Client.As("mine-"+t.Name()).Obtain(t.Context(), set, world.Long, nil))
 	l.Relay.Blackhole(true)
 	err := lock.ReleaseKeys(t.Context(), []string{l.Key})
 	l.Relay.Blackhole(false)

@@ -196,8 +196,8 @@ func TestQueueToken(t *testing.T) {
 			turns := make(chan world.Turn, 1)
 			wait(t, w, turns, token, a, b)
 			w.InLine(t, a, 1)
-			opt := &redislock.Options{Token: token}
-			one := check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), []string{a}, world.Long, opt))
+
+			one := check.Must[*redislock.Lock](t)(w.Client.As(token).Obtain(t.Context(), []string{a}, world.Long, nil))
 			check.NoError(t, other.Release(t.Context()))
 			both := world.WantTurn(t, turns, token)[0]
 			check.NoError(t, one.Refresh(t.Context(), world.Long))

@@ -80,7 +80,7 @@ func forge(t *testing.T, w *world.World, mode string, ttl time.Duration, fn func
 	var had time.Time
 	sent := check.Count(w.RDB, "evalsha")
 	go func() {
-		lock, err := w.Client.ObtainMixed(t.Context(), w.Keys(f.write...), w.Keys(f.read...), time.Minute,
+		lock, err := w.Client.ObtainSet(t.Context(), redislock.Set{Write: w.Keys(f.write...), Read: w.Keys(f.read...)}, time.Minute,
 			&redislock.Options{Queue: true, Fenced: f.fenced})
 		had = time.Now()
 		turns <- world.Turn{Lock: lock, Err: err}

@@ -201,7 +201,7 @@ func (r *lateRun) live(p *party, w *lateWant, life *lateLife) {
 			read = append(read, r.world.Key(key))
 		}
 	}
-	lock, err := p.client.ObtainMixed(ctx, write, read, life.ttl, opt)
+	lock, err := p.client.ObtainSet(ctx, redislock.Set{Write: write, Read: read}, life.ttl, opt)
 	r.mu.Lock()
 	if p.gone {
 		r.mu.Unlock()

@@ -114,7 +114,7 @@ func TestLeftSurvivesRestart(t *testing.T) {
 		check.Eventually(t, world.Soon, "the log is there", func() bool {
 			return world.Info(t, w.RDB, "Persistence", "aof_rewrite_in_progress") == 0
 		})
-		lock := check.Must[*redislock.Lock](t)(w.Client.ObtainMixed(ctx, w.Keys("a"), w.Keys("b"), world.Long, world.Fenced("")))
+		lock := check.Must[*redislock.Lock](t)(w.Client.ObtainSet(ctx, redislock.Set{Write: w.Keys("a"), Read: w.Keys("b")}, world.Long, world.Fenced()))
 		const left = 6 * time.Second
 		began := time.Now()
 		check.NoError(t, lock.Leave(ctx, left))
@@ -163,7 +163,7 @@ func TestLeaveEdges(t *testing.T) {
 				w.WantFree(t, w.Keys(names...)...)
 			}
 		}
-		lock := check.Must[*redislock.Lock](t)(w.Client.ObtainMixed(ctx, w.Keys("x", "y"), w.Keys("z"), world.Long, nil))
+		lock := check.Must[*redislock.Lock](t)(w.Client.ObtainSet(ctx, redislock.Set{Write: w.Keys("x", "y"), Read: w.Keys("z")}, world.Long, nil))
 		for _, name := range []string{"x", "z"} {
 			check.NoError(t, w.RDB.Del(ctx, w.Key(name)).Err())
 			check.NoError(t, w.RDB.HSet(ctx, w.Key(name), "theirs", 1).Err())
@@ -190,7 +190,7 @@ func TestLeaveManyKeys(t *testing.T) {
 		write, read []string
 		fenced      bool
 	}{"write": {keys, nil, false}, "read": {nil, keys, false}, "mixed, fenced": {keys[:n/2], keys[n/2:], true}} {
-		lock := check.Must[*redislock.Lock](t)(w.Client.ObtainMixed(ctx, c.write, c.read, world.Long, &redislock.Options{Fenced: c.fenced}))
+		lock := check.Must[*redislock.Lock](t)(w.Client.ObtainSet(ctx, redislock.Set{Write: c.write, Read: c.read}, world.Long, &redislock.Options{Fenced: c.fenced}))
 		turns := make(chan world.Turn, 1)
 		w.Wait(ctx, turns, "next", keys[n-1:], nil)
 		w.InLine(t, keys[n-1], 1)
@@ -204,7 +204,7 @@ func TestLeaveManyKeys(t *testing.T) {
 		for _, key := range []string{keys[0], keys[n/2], keys[n-1]} {
 			w.WantTTL(t, key, time.Minute/2, time.Minute)
 		}
-		if broken := check.Must[[]redislock.Broken](t)(w.Client.Break(ctx, keys, "for a test")); len(broken) != n {
+		if broken := check.Must[[]redislock.Holder](t)(w.Client.Break(ctx, keys, "for a test")); len(broken) != n {
 			t.Errorf("%s: %d owners are broken, want %d", name, len(broken), n)
 		}
 		check.NoError(t, world.WantTurn(t, turns, "next")[0].Release(ctx))

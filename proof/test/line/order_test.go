@@ -123,7 +123,7 @@ func (c *workload) comes(client *redislock.Client, rests bool) {
 		a := c.arrives()
 		inLine := rand.IntN(20) > 0
 		a.asked = c.now()
-		lock, err := client.ObtainMixed(ctx, a.write, a.read, world.Long,
+		lock, err := client.ObtainSet(ctx, redislock.Set{Write: a.write, Read: a.read}, world.Long,
 			&redislock.Options{Queue: inLine, Metadata: strconv.Itoa(a.id), Fenced: rand.IntN(2) == 0})
 		switch at := c.now(); {
 		case err == nil:

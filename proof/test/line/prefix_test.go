@@ -23,7 +23,7 @@ func TestPrefixedLine(t *testing.T) {
 		short := other.Prefixed(t)
 		for _, pair := range [][2]*world.World{{w, short}, {short, w}, {short, short}} {
 			holds, waits := pair[0], pair[1]
-			lock := check.Must[*redislock.Lock](t)(holds.Client.Obtain(t.Context(), holds.Keys("a", "b"), world.Long, world.Fenced("")))
+			lock := check.Must[*redislock.Lock](t)(holds.Client.Obtain(t.Context(), holds.Keys("a", "b"), world.Long, world.Fenced()))
 			turns := make(chan world.Turn, 8)
 			for _, waiter := range []struct {
 				who, part string
@@ -184,7 +184,7 @@ func TestPrefixedLineOfServers(t *testing.T) {
 				check.NoError(t, holder.Release(t.Context()))
 				world.WantOrder(t, waiters.Served(t), want)
 				world.WantNotified(t, watch)
-				next := check.Must[*redislock.Lock](t)(whole.Obtain(t.Context(), names, world.Long, world.Fenced("")))
+				next := check.Must[*redislock.Lock](t)(whole.Obtain(t.Context(), names, world.Long, world.Fenced()))
 				if next.Fence() <= holder.Fence() {
 					t.Errorf("got number %d after %d", next.Fence(), holder.Fence())
 				}

@@ -160,7 +160,7 @@ func TestQueueNeedsSubscriptions(t *testing.T) {
 func TestQueueReadsFreeKeys(t *testing.T) {
 	world.Scenario(t, func(t *testing.T, w *world.World) {
 		keys := w.Keys("a", "b")
-		lock := check.Must[*redislock.Lock](t)(w.Client.ObtainMixed(t.Context(), keys[:1], keys[1:], world.Long, world.Queue()))
+		lock := check.Must[*redislock.Lock](t)(w.Client.ObtainSet(t.Context(), redislock.Set{Write: keys[:1], Read: keys[1:]}, world.Long, world.Queue()))
 		reader := check.Must[*redislock.Lock](t)(w.Client.ObtainRead(t.Context(), keys[1:], world.Long, world.Queue()))
 		check.NoError(t, lock.Release(t.Context()))
 		check.NoError(t, reader.Release(t.Context()))

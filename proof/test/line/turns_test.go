@@ -16,7 +16,7 @@ import (
 func holdPart(t *testing.T, w *world.World, p world.Part) *redislock.Lock {
 	t.Helper()
 	write, read := w.Modes(p)
-	return check.Must[*redislock.Lock](t)(w.Client.ObtainMixed(t.Context(), write, read, world.Long, world.Queue()))
+	return check.Must[*redislock.Lock](t)(w.Client.ObtainSet(t.Context(), redislock.Set{Write: write, Read: read}, world.Long, world.Queue()))
 }
 
 // lineUp has waiters stand in line, one after the other.
@@ -258,7 +258,7 @@ func TestQueueTurnsKeepOthersOut(t *testing.T) {
 		lineUp(t, other, turns, "AB")
 		for _, p := range []world.Part{"a", "ac", "b", "B", "bc", "BC", "cB"} {
 			write, read := w.Modes(p)
-			_, err := w.Client.ObtainMixed(t.Context(), write, read, world.Long, nil)
+			_, err := w.Client.ObtainSet(t.Context(), redislock.Set{Write: write, Read: read}, world.Long, nil)
 			var conflict *redislock.ConflictError
 			if !errors.As(err, &conflict) || conflict.Mode != redislock.ModeQueue {
 				t.Fatalf("%s: got error %v, want one about the line", p, err)

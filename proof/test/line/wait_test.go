@@ -41,7 +41,7 @@ func overBeforeAnother(t *testing.T, w *world.World, turns chan world.Turn, wait
 	t.Helper()
 	over := make(chan error, 1)
 	go func() {
-		_, err := w.Client.ObtainMixed(t.Context(), w.Keys("a"), w.Keys("b"), world.Long,
+		_, err := w.Client.ObtainSet(t.Context(), redislock.Set{Write: w.Keys("a"), Read: w.Keys("b")}, world.Long,
 			&redislock.Options{Queue: true, Wait: wait, Metadata: "first"})
 		over <- err
 	}()

@@ -42,7 +42,7 @@ func TestAfterRelease(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			world.Scenario(t, func(t *testing.T, w *world.World) {
-				lock := check.Must[*redislock.Lock](t)(w.Client.ObtainMixed(t.Context(), w.Keys("a", "b"), w.Keys("c"), world.Long, world.Fenced("")))
+				lock := check.Must[*redislock.Lock](t)(w.Client.ObtainSet(t.Context(), redislock.Set{Write: w.Keys("a", "b"), Read: w.Keys("c")}, world.Long, world.Fenced()))
 				check.NoError(t, release(w, lock))
 				w.WantFree(t, w.Keys("a", "b", "c")...)
 				other := check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), w.Keys("a", "b", "c"), world.Long, nil))

@@ -61,7 +61,7 @@ func TestBookForgetsReleased(t *testing.T) {
 			_ = lock.Token()
 		}
 		check.NoError(t, lock.Release(t.Context()))
-		again, err := client.Obtain(t.Context(), []string{t.Name()}, time.Minute, &redislock.Options{Token: token})
+		again, err := client.As(token).Obtain(t.Context(), []string{t.Name()}, time.Minute, nil)
 		check.NoError(t, err)
 		if kept := f.stamp.Number > 0; kept != shown || !f.stamp.Is {
 			t.Errorf("kept: %t, shown to others: %t; the next Obtain has the stamp %v", kept, shown, f.stamp)

@@ -100,7 +100,7 @@ func TestLeaveWithoutMemory(t *testing.T) {
 		rdb := redistest.Start(t, kind).Client(t)
 		client, ctx := world.NewClient(t, rdb), t.Context()
 		obtain := func(write, read []string) *redislock.Lock {
-			return check.Must[*redislock.Lock](t)(client.ObtainMixed(ctx, write, read, world.Long, nil))
+			return check.Must[*redislock.Lock](t)(client.ObtainSet(ctx, redislock.Set{Write: write, Read: read}, world.Long, nil))
 		}
 		mixed, other, alone := obtain([]string{"a", "b"}, []string{"c"}), obtain(nil, []string{"c"}), obtain(nil, []string{"d"})
 		check.NoError(t, rdb.ConfigSet(ctx, "maxmemory", "1").Err())

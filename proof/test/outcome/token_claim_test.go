@@ -25,8 +25,8 @@ func TestReleaseKeysReducesClaim(t *testing.T) {
 		client := redislock.New(rdb)
 		defer client.Close()
 		keys := []string{"a", "b", "c"}
-		opt := &redislock.Options{Token: t.Name()}
-		lock, err := client.Obtain(t.Context(), keys, time.Hour, opt)
+
+		lock, err := client.As(t.Name()).Obtain(t.Context(), keys, time.Hour, nil)
 		check.NoError(t, err)
 		rdb.AddHook(check.Around{After: func(cmd redis.Cmder) {
 			if check.RunIn(cmd).Of("obtain") { // is executed, and not answered
@@ -35,7 +35,7 @@ func TestReleaseKeysReducesClaim(t *testing.T) {
 		}})
 		for _, key := range []string{"b", "a"} {
 			check.NoError(t, lock.ReleaseKeys(t.Context(), []string{key}))
-			_, err := client.Obtain(t.Context(), keys, time.Hour, opt)
+			_, err := client.As(t.Name()).Obtain(t.Context(), keys, time.Hour, nil)
 			check.Is(t, err, redislock.ErrUnknownOutcome)
 			time.Sleep(time.Minute)
 			for _, each := range keys {

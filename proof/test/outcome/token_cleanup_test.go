@@ -31,8 +31,8 @@ func sparedIsFreedLater(t *testing.T, prefix string, opts ...redislock.ClientOpt
 		rdb := mini.Client(t)
 		client := redislock.New(rdb, opts...)
 		defer client.Close()
-		mine := &redislock.Options{Token: t.Name()}
-		lock, err := client.Obtain(t.Context(), []string{"a", "b"}, time.Hour, mine)
+
+		lock, err := client.As(t.Name()).Obtain(t.Context(), []string{"a", "b"}, time.Hour, nil)
 		check.NoError(t, err)
 		_, err = client.Obtain(t.Context(), []string{"c"}, 10*time.Hour, nil)
 		check.NoError(t, err)
@@ -54,8 +54,8 @@ func sparedIsFreedLater(t *testing.T, prefix string, opts ...redislock.ClientOpt
 				return false
 			}
 			go func() {
-				_, err := client.Obtain(waiting, []string{"b", "c"}, time.Hour, &redislock.Options{
-					Token: t.Name(), RetryStrategy: redislock.LinearBackoff(time.Minute),
+				_, err := client.As(t.Name()).Obtain(waiting, []string{"b", "c"}, time.Hour, &redislock.Options{
+					RetryStrategy: redislock.LinearBackoff(time.Minute),
 				})
 				given <- err
 			}()

@@ -97,7 +97,7 @@ func TestToken(t *testing.T) {
 func TestAttach(t *testing.T) {
 	t.Run("another process releases and refreshes", func(t *testing.T) {
 		world.ScenarioBeside(t, func(t *testing.T, w *world.World) {
-			lock := check.Must[*redislock.Lock](t)(w.Client.ObtainMixed(t.Context(), w.Keys("a"), w.Keys("b"), world.Long, &redislock.Options{Metadata: "m|x"}))
+			lock := check.Must[*redislock.Lock](t)(w.Client.ObtainSet(t.Context(), redislock.Set{Write: w.Keys("a"), Read: w.Keys("b")}, world.Long, &redislock.Options{Metadata: "m|x"}))
 			handle := redislock.New(w.RDB).Attach(lock.Keys(), lock.Token())
 			if !handle.Deadline().IsZero() {
 				t.Errorf("got deadline %v of an attached lock, want none", handle.Deadline())

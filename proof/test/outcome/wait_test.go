@@ -18,9 +18,9 @@ import (
 )
 
 // ways are the options of those who wait.
-var ways = map[redislock.Way]redislock.Options{
-	redislock.WayPoll:  {RetryStrategy: redislock.LinearBackoff(150 * time.Millisecond)},
-	redislock.WayQueue: {Queue: true},
+var ways = map[string]redislock.Options{
+	"poll":  {RetryStrategy: redislock.LinearBackoff(150 * time.Millisecond)},
+	"queue": {Queue: true},
 }
 
 // wantWaitOver checks the error of an Obtain that has waited in vain, and that it took so long, in a bubble.
@@ -66,7 +66,7 @@ func TestWaitUnanswered(t *testing.T) {
 // One attempt is made however short Wait is, and what it is granted counts, unless the caller's context has ended.
 func TestWaitMakesOneAttempt(t *testing.T) {
 	world.Scenario(t, func(t *testing.T, w *world.World) {
-		for _, opt := range []redislock.Options{{}, ways[redislock.WayPoll], ways[redislock.WayQueue]} {
+		for _, opt := range []redislock.Options{{}, ways["poll"], ways["queue"]} {
 			opt.Wait = time.Microsecond
 			lock, err := w.Client.Obtain(t.Context(), w.Keys("a"), world.Long, &opt)
 			for slow := false; err != nil; lock, err = w.Client.Obtain(t.Context(), w.Keys("a"), world.Long, &opt) {

@@ -72,7 +72,7 @@ func (r *run) obtain(client *redislock.Client, s *seat, c *choices) bool {
 	var lock *redislock.Lock
 	var err error
 	at := r.during(func() {
-		lock, err = client.ObtainMixed(r.t.Context(), of(q.set, write), of(q.set, read), q.ttl, &q.opt)
+		lock, err = client.ObtainSet(r.t.Context(), redislock.Set{Write: of(q.set, write), Read: of(q.set, read)}, q.ttl, &q.opt)
 	})
 	if len(way) > 0 {
 		r.wantConflict(err, way)

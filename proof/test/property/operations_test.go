@@ -256,7 +256,7 @@ func (r *run) leave(s *seat, ttl time.Duration) {
 func (r *run) breaks(set map[string]mode) {
 	names := slices.Sorted(maps.Keys(set))
 	r.say("break %d from %q on", len(names), names[0])
-	var broken []redislock.Broken
+	var broken []redislock.Holder
 	var err error
 	at := r.during(func() { broken, err = r.client.Break(r.t.Context(), names, "test") })
 	if err != nil {

@@ -30,7 +30,7 @@ func FuzzReplies(f *testing.F) {
 		defer client.Close()
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 		defer cancel()
-		lock, err := client.ObtainMixed(ctx, keys[:1], keys[1:], time.Minute, opt)
+		lock, err := client.ObtainSet(ctx, redislock.Set{Write: keys[:1], Read: keys[1:]}, time.Minute, opt)
 		if (lock == nil) == (err == nil) || lock != nil && !says(reply) {
 			t.Fatalf("reply %#v: got the lock %v and the error %v", reply, lock, err)
 		}

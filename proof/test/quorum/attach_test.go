@@ -13,8 +13,8 @@ import (
 // owned is a world where a lock of "k" and "r" is held under a token, by another Client.
 func (w *world) owned(t *testing.T, ttl time.Duration, watchdog bool) *quorum.Lock {
 	t.Helper()
-	lock := must[*quorum.Lock](t)(w.newClient(t).ObtainMixed(t.Context(), []string{"k"}, []string{"r"}, ttl,
-		&redislock.Options{Token: t.Name(), Watchdog: watchdog}))
+	lock := must[*quorum.Lock](t)(w.newClient(t).As(t.Name()).ObtainSet(t.Context(), redislock.Set{Write: []string{"k"}, Read: []string{"r"}}, ttl,
+		&redislock.Options{Watchdog: watchdog}))
 	wantNodes(t, lock, len(w.nodes))
 	return lock
 }

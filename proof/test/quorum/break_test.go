@@ -31,7 +31,7 @@ func TestBroken(t *testing.T) {
 			check.Eventually(t, time.Minute, "the node hears", func() bool {
 				return rdb.PubSubNumSub(t.Context(), "redislock:break").Val()["redislock:break"] > 0
 			})
-			_ = must[[]redislock.Broken](t)(redislock.New(rdb).Break(bounded(t), []string{"k"}, why))
+			_ = must[[]redislock.Holder](t)(redislock.New(rdb).Break(bounded(t), []string{"k"}, why))
 		}
 		<-ctx.Done()
 		cause := context.Cause(ctx)

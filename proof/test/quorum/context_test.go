@@ -44,7 +44,7 @@ func TestOwnerAtEveryNode(t *testing.T) {
 			bubble(t, 3, func(t *testing.T, w *world) {
 				ctx := t.Context()
 				if owner != "" {
-					ctx = redislock.WithOwner(ctx, owner)
+					ctx = redislock.WithCaller(ctx, owner)
 				}
 				lock := must[*quorum.Lock](t)(w.client.Obtain(ctx, []string{"k"}, brisk, &redislock.Options{Watchdog: true}))
 				wantOwner := func(when string) {
@@ -63,7 +63,7 @@ func TestOwnerAtEveryNode(t *testing.T) {
 				wantOwner("won back by the watchdog")
 				w.steal(t, 2)
 				wantNodes(t, lock, 2)
-				noError(t, lock.Refresh(redislock.WithOwner(t.Context(), "other"), brisk))
+				noError(t, lock.Refresh(redislock.WithCaller(t.Context(), "other"), brisk))
 				wantOwner("won back by a Refresh of somebody else")
 				noError(t, lock.Release(t.Context()))
 			})

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/held"
 	"github.com/seed-14de3678/redislock/internal/contract"
 	"github.com/seed-14de3678/redislock/internal/redistest"
 	"github.com/seed-14de3678/redislock/quorum"
@@ -22,7 +23,7 @@ func TestContract(t *testing.T) {
 				w.addApart(t, server())
 			}
 			w.client = w.newClient(t, quorum.WithHooks(hooks))
-			return contract.Rig{Locks: redislock.ObtainerOf(w.client), Servers: w.rdbs, Clients: []any{w.client}}
+			return contract.Rig{Locks: held.Of(w.client), Servers: w.rdbs, Clients: []any{w.client}}
 		},
 	})
 }

@@ -12,7 +12,7 @@ import (
 func TestReleaseWhereLost(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, 3)
-	lock := must[*quorum.Lock](t)(w.client.Obtain(bounded(t), []string{"k", "l"}, long, &redislock.Options{Token: t.Name()}))
+	lock := must[*quorum.Lock](t)(w.client.As(t.Name()).Obtain(bounded(t), []string{"k", "l"}, long, nil))
 	wantNodes(t, lock, 3)
 	w.steal(t, 2) // "k"
 	noError(t, lock.Refresh(bounded(t), long))

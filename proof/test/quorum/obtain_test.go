@@ -78,7 +78,7 @@ func TestModes(t *testing.T) {
 	w := newWorld(t, 3)
 	both := func(write, read []string) func(context.Context) (*quorum.Lock, error) {
 		return func(ctx context.Context) (*quorum.Lock, error) {
-			return w.client.ObtainMixed(ctx, write, read, long, nil)
+			return w.client.ObtainSet(ctx, redislock.Set{Write: write, Read: read}, long, nil)
 		}
 	}
 	modes := map[string]func(context.Context) (*quorum.Lock, error){
@@ -110,7 +110,7 @@ func TestModes(t *testing.T) {
 		}
 	}
 
-	lock := must[*quorum.Lock](t)(w.client.ObtainMixed(bounded(t), []string{"a", "b", "a"}, []string{"c", "b"}, long,
+	lock := must[*quorum.Lock](t)(w.client.ObtainSet(bounded(t), redislock.Set{Write: []string{"a", "b", "a"}, Read: []string{"c", "b"}}, long,
 		&redislock.Options{Metadata: "who=me"}))
 	defer lock.Release(bounded(t))
 	if diff := cmp.Diff([]string{"a", "b", "c"}, lock.Keys()); diff != "" {
@@ -177,15 +177,15 @@ func TestArguments(t *testing.T) {
 func TestToken(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, 3)
-	opt := &redislock.Options{Token: t.Name(), Metadata: "m"}
-	lock := must[*quorum.Lock](t)(w.client.Obtain(bounded(t), []string{"k"}, long, opt))
+	opt := &redislock.Options{Metadata: "m"}
+	lock := must[*quorum.Lock](t)(w.client.As(t.Name()).Obtain(bounded(t), []string{"k"}, long, opt))
 	w.wantHolders(t, "k", 3)
 	for _, rdb := range w.rdbs {
 		if got := must[string](t)(rdb.Get(t.Context(), "k").Result()); got != t.Name()+"|m" {
 			t.Errorf("got value %q", got)
 		}
 	}
-	again := must[*quorum.Lock](t)(w.client.Obtain(bounded(t), []string{"k", "l"}, long, opt))
+	again := must[*quorum.Lock](t)(w.client.As(t.Name()).Obtain(bounded(t), []string{"k", "l"}, long, opt))
 	wantNodes(t, again, 3)
 	noError(t, again.Release(bounded(t)))
 	w.wantHolders(t, "k", 0)

@@ -106,8 +106,8 @@ func TestTokenComesBack(t *testing.T) {
 		w.slowly(t, 2, late, func() {})
 		noError(t, first.Release(bounded(t)))
 		others := w.block(t, "k", long, 1)
-		next := must[*quorum.Lock](t)(w.client.Obtain(bounded(t), []string{"k"}, long, &redislock.Options{
-			Token: t.Name(), RetryStrategy: redislock.LinearBackoff(100 * time.Millisecond),
+		next := must[*quorum.Lock](t)(w.client.As(t.Name()).Obtain(bounded(t), []string{"k"}, long, &redislock.Options{
+			RetryStrategy: redislock.LinearBackoff(100 * time.Millisecond),
 		}))
 		noError(t, others[0].Release(bounded(t)))
 		w.wantAlone(t, next)
@@ -122,8 +122,8 @@ func TestTokenComesBack(t *testing.T) {
 			if i%10 == 9 {
 				ttl = 5 * brisk
 			}
-			first := must[*quorum.Lock](t)(w.client.Obtain(bounded(t), []string{"k"}, ttl, &redislock.Options{
-				Token: t.Name(), Watchdog: true, RetryStrategy: redislock.LinearBackoff(10 * time.Millisecond),
+			first := must[*quorum.Lock](t)(w.client.As(t.Name()).Obtain(bounded(t), []string{"k"}, ttl, &redislock.Options{
+				Watchdog: true, RetryStrategy: redislock.LinearBackoff(10 * time.Millisecond),
 			}))
 			lost := first.Lost()
 			wantNodes(t, first, 3)

@@ -29,7 +29,7 @@ func TestClientWithoutNodes(t *testing.T) {
 		ctx, keys := t.Context(), []string{"k"}
 		_, err := client.Obtain(ctx, keys, long, nil)
 		_, readErr := client.ObtainRead(ctx, keys, long, nil)
-		_, mixedErr := client.ObtainMixed(ctx, keys, nil, long, nil)
+		_, mixedErr := client.ObtainSet(ctx, redislock.Set{Write: keys}, long, nil)
 		withErr := client.With(ctx, keys, long, nil, func(context.Context) error { return nil })
 		for _, err := range []error{err, readErr, mixedErr, withErr} {
 			if err == nil || !strings.Contains(err.Error(), "the Client "+want) {

@@ -235,10 +235,10 @@ func TestOtherMetadataInLine(t *testing.T) {
 		keys := w.Keys("a", "b")
 		ctx, giveUp := context.WithCancel(t.Context())
 		defer giveUp()
-		first := &redislock.Options{Token: w.Key("token"), Metadata: "first"}
+		first := &redislock.Options{Metadata: "first"}
 		second := &redislock.Options{Token: w.Key("token"), Metadata: "second", Queue: true}
 		other := check.Must[*redislock.Lock](t)(w.Client.ObtainRead(t.Context(), keys[:1], world.Long, nil))
-		check.Must[*redislock.Lock](t)(w.Client.ObtainRead(t.Context(), keys[:1], world.Long-time.Minute, first))
+		check.Must[*redislock.Lock](t)(w.Client.As(w.Key("token")).ObtainRead(t.Context(), keys[:1], world.Long-time.Minute, first))
 		writer := make(chan error, 1)
 		go func() {
 			_, err := w.Client.Obtain(ctx, keys, world.Long, world.Queue())

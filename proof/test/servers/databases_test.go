@@ -38,7 +38,7 @@ func testDatabasesApart(t *testing.T, s *server) {
 	check.Eventually(t, time.Minute, "both listen", func() bool {
 		return here.RDB.PubSubNumSub(t.Context(), "redislock:break").Val()["redislock:break"] >= 2
 	})
-	broken := check.Must[[]redislock.Broken](t)(here.Client.Break(t.Context(), []string{name}, "here"))
+	broken := check.Must[[]redislock.Holder](t)(here.Client.Break(t.Context(), []string{name}, "here"))
 	if len(broken) != 1 {
 		t.Errorf("got %v, want the lock of here", broken)
 	}

@@ -42,7 +42,7 @@ func read(e *site) {
 }
 
 func mixed(e *site) {
-	lock, err := e.a.ObtainMixed(e.ctx, e.keys("w"), e.keys("r"), long, &redislock.Options{Metadata: "both"})
+	lock, err := e.a.ObtainSet(e.ctx, redislock.Set{Write: e.keys("w"), Read: e.keys("r")}, long, &redislock.Options{Metadata: "both"})
 	e.must("mixed", err)
 	e.refused("w", redislock.ModeWrite, "both")
 	reader, err := e.b.ObtainRead(e.ctx, e.keys("r"), long, nil)
@@ -108,7 +108,7 @@ func fenced(e *site) {
 	opt := &redislock.Options{Fenced: true}
 	first := e.obtain(e.a, long, opt, "a", "b")
 	e.must("release", first.Release(e.ctx))
-	second, err := e.b.ObtainMixed(e.ctx, e.keys("a"), e.keys("b"), long, opt)
+	second, err := e.b.ObtainSet(e.ctx, redislock.Set{Write: e.keys("a"), Read: e.keys("b")}, long, opt)
 	e.must("mixed", err)
 	e.want(second.Fence() > first.Fence() && first.Fence() > 0, "numbers that grow, but %d and %d", first.Fence(), second.Fence())
 	data := keyPrefix + e.name + "data"

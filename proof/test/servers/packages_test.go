@@ -14,8 +14,8 @@ import (
 
 func ofMulti(e *site) {
 	parts := []multi.Part{
-		{Client: e.a, Place: "a", Write: e.keys("a", "b")},
-		{Client: e.part("p:"), Place: "b", Write: e.keys("c")},
+		{Client: e.a, Place: "a", Set: redislock.Set{Write: e.keys("a", "b")}},
+		{Client: e.part("p:"), Place: "b", Set: redislock.Set{Write: e.keys("c")}},
 	}
 	lock, err := multi.Obtain(e.ctx, parts, long, &redislock.Options{Metadata: "whole"})
 	e.must("obtain", err)

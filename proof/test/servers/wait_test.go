@@ -23,7 +23,7 @@ func (e *site) stand(ctx context.Context, turns chan<- turn, client *redislock.C
 	seen := append(append([]string{}, write...), read...)[0]
 	before := len(e.inspect(seen)[0].Line)
 	go func() {
-		lock, err := client.ObtainMixed(ctx, e.keys(write...), e.keys(read...), long, &redislock.Options{Queue: true, Metadata: who})
+		lock, err := client.ObtainSet(ctx, redislock.Set{Write: e.keys(write...), Read: e.keys(read...)}, long, &redislock.Options{Queue: true, Metadata: who})
 		turns <- turn{who, lock, err}
 	}()
 	e.eventually(who+" stands in line", func() bool { return len(e.inspect(seen)[0].Line) > before })
@@ -218,13 +218,13 @@ func inspected(e *site) {
 	reader, err := e.a.ObtainRead(e.ctx, e.keys("r"), long, nil)
 	e.must("read", err)
 	e.must("foreign", e.admin.RPush(e.ctx, keyPrefix+e.keys("list")[0], "x").Err())
-	ctx, cancel := context.WithCancel(redislock.WithOwner(e.ctx, "request-7"))
+	ctx, cancel := context.WithCancel(redislock.WithCaller(e.ctx, "request-7"))
 	defer cancel()
 	e.stand(ctx, turns, e.b, "waits", []string{"a"}, nil)
 	states := e.inspect("a", "r", "free")
 	a, r := states[0], states[1]
 	e.want(a.Mode == redislock.ModeWrite && a.Holders[0].Metadata == "host=web-3" && !a.Holders[0].Since.IsZero(), "a writer, but %v", a)
-	e.want(len(a.Line) == 1 && a.Line[0].Metadata == "waits" && a.Line[0].Owner == "request-7" && a.Line[0].Alive, "a line, but %v", a)
+	e.want(len(a.Line) == 1 && a.Line[0].Metadata == "waits" && a.Line[0].Caller == "request-7" && a.Line[0].Alive, "a line, but %v", a)
 	e.want(r.Mode == redislock.ModeRead && len(r.Holders) == 1, "a reader, but %v", r)
 	e.want(states[2].Mode == redislock.ModeFree, "a free key, but %v", states[2])
 	cancel()

@@ -17,7 +17,7 @@ func visit(c *world.Waiters, client *redislock.Client, who string, write, read [
 }
 
 func visitWith(c *world.Waiters, client *redislock.Client, who string, write, read []string, opt *redislock.Options) {
-	lock, err := client.ObtainMixed(c.Ctx, write, read, world.Long, opt)
+	lock, err := client.ObtainSet(c.Ctx, redislock.Set{Write: write, Read: read}, world.Long, opt)
 	if err == nil {
 		leave := c.Hold(who, write, read)
 		time.Sleep(time.Millisecond)

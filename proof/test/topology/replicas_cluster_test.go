@@ -50,7 +50,7 @@ func TestReplicasCluster(t *testing.T) {
 		var wg sync.WaitGroup
 		for _, tag := range tags {
 			wg.Go(func() {
-				lock, err := client.ObtainMixed(t.Context(), []string{tag + "a"}, []string{tag + "b"}, world.Long, opt)
+				lock, err := client.ObtainSet(t.Context(), redislock.Set{Write: []string{tag + "a"}, Read: []string{tag + "b"}}, world.Long, opt)
 				if err == nil {
 					err = errors.Join(lock.Refresh(t.Context(), world.Long), lock.Downgrade(t.Context()), lock.Release(t.Context()))
 				}

@@ -81,7 +81,7 @@ func TestReplicas(t *testing.T) {
 				defer cancel()
 				patient := kind
 				patient.RetryStrategy = redislock.LinearBackoff(10 * time.Millisecond)
-				lock := check.Must[*redislock.Lock](t)(m.Client.ObtainMixed(ctx, keys[:write], keys[write:], world.Long, acked(n, patient)))
+				lock := check.Must[*redislock.Lock](t)(m.Client.ObtainSet(ctx, redislock.Set{Write: keys[:write], Read: keys[write:]}, world.Long, acked(n, patient)))
 				for _, replica := range m.replicas {
 					if got := check.Must[int64](t)(replica.Client(t).Exists(t.Context(), keys...).Result()); got != 2 {
 						t.Errorf("a replica has %d of the keys, want 2", got)
@@ -95,10 +95,10 @@ func TestReplicas(t *testing.T) {
 
 				m.replicas[1].Pause()
 				defer m.replicas[1].Resume()
-				lock, err := m.Client.ObtainMixed(t.Context(), keys[:write], keys[write:], 400*time.Millisecond, acked(n, kind))
+				lock, err := m.Client.ObtainSet(t.Context(), redislock.Set{Write: keys[:write], Read: keys[write:]}, 400*time.Millisecond, acked(n, kind))
 				wantUnreplicated(t, lock, err)
 				m.freedSoon(t, keys...)
-				check.NoError(t, check.Must[*redislock.Lock](t)(m.Client.ObtainMixed(ctx, keys[:write], keys[write:], world.Long, acked(n-1, patient))).Release(t.Context()))
+				check.NoError(t, check.Must[*redislock.Lock](t)(m.Client.ObtainSet(ctx, redislock.Set{Write: keys[:write], Read: keys[write:]}, world.Long, acked(n-1, patient))).Release(t.Context()))
 				m.freedSoon(t, keys...)
 			})
 			world.CaughtUp(t, m.RDB, n)
@@ -137,7 +137,7 @@ func TestReplicasLease(t *testing.T) {
 			t.Parallel()
 			m := newMirror(t, 1)
 			keys := m.Keys("a", "b")
-			lock := check.Must[*redislock.Lock](t)(m.Client.ObtainMixed(t.Context(), keys[:1], keys[1:], world.Long, acked(1, redislock.Options{
+			lock := check.Must[*redislock.Lock](t)(m.Client.ObtainSet(t.Context(), redislock.Set{Write: keys[:1], Read: keys[1:]}, world.Long, acked(1, redislock.Options{
 				Fenced: true, RetryStrategy: redislock.LinearBackoff(10 * time.Millisecond),
 			})))
 			deadline, number := lock.Deadline(), lock.Fence()
@@ -199,7 +199,7 @@ func TestReplicasQueue(t *testing.T) {
 		t.Run(kind.Name, func(t *testing.T) {
 			keys := []string{m.Key(kind.Name + "a"), m.Key(kind.Name + "b")}
 			obtain := func(ctx context.Context, turns chan<- world.Turn) {
-				lock, err := m.Client.ObtainMixed(ctx, keys[:kind.Write], keys[kind.Write:], world.Long, &redislock.Options{
+				lock, err := m.Client.ObtainSet(ctx, redislock.Set{Write: keys[:kind.Write], Read: keys[kind.Write:]}, world.Long, &redislock.Options{
 					Queue: true, Replicas: 1, Fenced: kind.Fenced,
 				})
 				turns <- world.Turn{Who: "waiter", Lock: lock, Err: err}

@@ -32,7 +32,7 @@ func TestMinUptime(t *testing.T) {
 			"write": {}, "fenced": {Fenced: true}, "intent": {Intent: true}, "metadata": {Metadata: "m"},
 		} {
 			opt.MinUptime = time.Hour
-			lock, err := client.ObtainMixed(t.Context(), []string{"a"}, []string{"b"}, world.Long, &opt)
+			lock, err := client.ObtainSet(t.Context(), redislock.Set{Write: []string{"a"}, Read: []string{"b"}}, world.Long, &opt)
 			conflict := world.WantConflict(t, err, "a", redislock.ModeRestarted)
 			if lock != nil || conflict.TTL <= 0 || conflict.TTL > time.Hour+time.Second {
 				t.Errorf("%s: got %+v", name, conflict)
@@ -67,8 +67,8 @@ func TestMinUptimeRefusal(t *testing.T) {
 	w := world.New(t, server)
 	intent := "redislock:intent:{" + w.Key("a") + "}"
 	check.NoError(t, w.RDB.Set(t.Context(), intent, "mine", world.Long).Err())
-	_, err := w.Client.Obtain(t.Context(), w.Keys("a"), world.Long, &redislock.Options{
-		Token: "mine", Intent: true, MinUptime: 300 * 24 * time.Hour,
+	_, err := w.Client.As("mine").Obtain(t.Context(), w.Keys("a"), world.Long, &redislock.Options{
+		Intent: true, MinUptime: 300 * 24 * time.Hour,
 	})
 	world.WantConflict(t, err, w.Key("a"), redislock.ModeRestarted)
 	if n := w.RDB.Exists(t.Context(), intent).Val(); n != 0 {

@@ -248,7 +248,7 @@ func (h *wakingPrimary) settle(t *testing.T, late answer) {
 		}
 		check.NoError(t, lock.Release(t.Context()))
 	}
-	next := check.Must[*redislock.Lock](t)(h.server.client(t).Obtain(t.Context(), h.others["late"].Keys(), world.Long, world.Fenced("")))
+	next := check.Must[*redislock.Lock](t)(h.server.client(t).Obtain(t.Context(), h.others["late"].Keys(), world.Long, world.Fenced()))
 	if next.Fence() <= newest {
 		t.Errorf("got number %d after %d, want a greater one", next.Fence(), newest)
 	}

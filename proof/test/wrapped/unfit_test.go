@@ -21,12 +21,14 @@ func uses(ctx context.Context, client *redislock.Client) map[string]error {
 	keys := []string{"k"}
 	results := make(map[string]error)
 	for mode, obtain := range map[string]func() (*redislock.Lock, error){
-		"Obtain":      func() (*redislock.Lock, error) { return client.Obtain(ctx, keys, world.Long, nil) },
-		"ObtainRead":  func() (*redislock.Lock, error) { return client.ObtainRead(ctx, keys, world.Long, nil) },
-		"ObtainMixed": func() (*redislock.Lock, error) { return client.ObtainMixed(ctx, keys, nil, world.Long, nil) },
-		"Queue":       func() (*redislock.Lock, error) { return client.Obtain(ctx, keys, world.Long, world.Queue()) },
+		"Obtain":     func() (*redislock.Lock, error) { return client.Obtain(ctx, keys, world.Long, nil) },
+		"ObtainRead": func() (*redislock.Lock, error) { return client.ObtainRead(ctx, keys, world.Long, nil) },
+		"ObtainMixed": func() (*redislock.Lock, error) {
+			return client.ObtainSet(ctx, redislock.Set{Write: keys}, world.Long, nil)
+		},
+		"Queue": func() (*redislock.Lock, error) { return client.Obtain(ctx, keys, world.Long, world.Queue()) },
 		"Token": func() (*redislock.Lock, error) {
-			return client.Obtain(ctx, keys, world.Long, &redislock.Options{Token: "mine", Watchdog: true, Fenced: true, Intent: true})
+			return client.As("mine").Obtain(ctx, keys, world.Long, &redislock.Options{Watchdog: true, Fenced: true, Intent: true})
 		},
 	} {
 		lock, err := obtain()

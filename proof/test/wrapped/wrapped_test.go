@@ -193,7 +193,7 @@ func (w *wrapping) everything(t *testing.T, client *redislock.Client, tag string
 	world.WantConflict(t, err, a, redislock.ModeWrite)
 	check.NoError(t, w.inner.Del(ctx, w.prefix+a).Err())
 
-	fence := check.Must[*redislock.Lock](t)(client.Obtain(ctx, []string{a}, world.Long, world.Fenced("")))
+	fence := check.Must[*redislock.Lock](t)(client.Obtain(ctx, []string{a}, world.Long, world.Fenced()))
 	check.NoError(t, fence.RaiseFence(ctx, fence.Fence()+5))
 	state := check.Must[[]redislock.KeyState](t)(client.Inspect(ctx, []string{a, b}))
 	if state[0].Fence != fence.Fence() || state[0].Mode != redislock.ModeWrite || state[1].Mode != redislock.ModeFree {

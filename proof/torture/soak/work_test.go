@@ -9,6 +9,7 @@ import (
 
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/election"
+	"github.com/seed-14de3678/redislock/held"
 	"github.com/seed-14de3678/redislock/internal/pace"
 	"github.com/seed-14de3678/redislock/multi"
 	"github.com/seed-14de3678/redislock/reentrant"
@@ -61,7 +62,7 @@ func (u *party) waiting() *redislock.Options {
 }
 
 // end releases a lock after a moment.
-func end(ctx context.Context, lock redislock.Held, err error, rng *rand.Rand) error {
+func end(ctx context.Context, lock held.Lock, err error, rng *rand.Rand) error {
 	if err != nil {
 		return err
 	}
@@ -82,7 +83,7 @@ func sets(ctx context.Context, u *party, rng *rand.Rand) error {
 }
 
 func line(ctx context.Context, u *party, rng *rand.Rand) error {
-	lock, err := u.client.ObtainMixed(ctx, some(rng, "line"), some(rng, "line"), lease, u.waiting())
+	lock, err := u.client.ObtainSet(ctx, redislock.Set{Write: some(rng, "line"), Read: some(rng, "line")}, lease, u.waiting())
 	return end(ctx, lock, err, rng)
 }
 
@@ -173,7 +174,7 @@ func broken(ctx context.Context, u *party, _ *rand.Rand) error {
 func token(ctx context.Context, u *party, rng *rand.Rand) error {
 	n := u.next.Add(1)
 	key, name := fmt.Sprintf("soak:token:%d", n), fmt.Sprintf("token-%d", n)
-	if _, err := u.client.Obtain(ctx, []string{key}, lease, &redislock.Options{Token: name}); err != nil {
+	if _, err := u.client.As(name).Obtain(ctx, []string{key}, lease, nil); err != nil {
 		return err
 	}
 	other := u.client.Attach([]string{key}, name)
@@ -183,7 +184,7 @@ func token(ctx context.Context, u *party, rng *rand.Rand) error {
 func parts(ctx context.Context, u *party, rng *rand.Rand) error {
 	opt := u.waiting()
 	opt.Watchdog = true
-	lock, err := multi.Obtain(ctx, multi.BySlot(u.client, some(rng, "part"), some(rng, "part")), lease, opt)
+	lock, err := multi.Obtain(ctx, multi.BySlot(u.client, redislock.Set{Write: some(rng, "part"), Read: some(rng, "part")}), lease, opt)
 	return end(ctx, lock, err, rng)
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/election"
+	"github.com/seed-14de3678/redislock/held"
 	"github.com/seed-14de3678/redislock/proof/random"
 	"github.com/seed-14de3678/redislock/proof/torture/history"
 )
@@ -76,12 +77,12 @@ func (r *candidacy) answered(err error) {
 
 // lead is what the candidate does when it is elected.
 func (r *candidacy) lead(ctx context.Context) error {
-	lock := redislock.HeldFromContext(ctx)
+	lock := held.FromContext(ctx)
 	h := &hold{caller: r.caller, pkg: history.Election, write: []string{r.key}, renews: true, told: byWith, lock: lock}
 	h.deadline = lock.Deadline()
 	r.answered(nil)
 	e := history.Event{Action: history.Lead, Package: history.Election, Write: h.write, Until: until(h.deadline), Fenced: true}
-	e.Watched, e.Renewed, e.Fence = true, true, lock.(redislock.HeldFenced).Fence()
+	e.Watched, e.Renewed, e.Fence = true, true, lock.(held.Fenced).Fence()
 	h.op = r.call(e)
 	h.events = r.name
 	r.holds.add(h)

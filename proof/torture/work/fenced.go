@@ -7,6 +7,7 @@ import (
 
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/fencing"
+	"github.com/seed-14de3678/redislock/held"
 	"github.com/seed-14de3678/redislock/internal/pace"
 	"github.com/seed-14de3678/redislock/proof/random"
 	"github.com/seed-14de3678/redislock/proof/torture/history"
@@ -58,7 +59,7 @@ func fenced(ctx context.Context, c *caller) {
 
 // enters writes to the resource of each key that the lock writes.
 func (h *hold) enters() {
-	number := h.lock.(redislock.HeldFenced).Fence()
+	number := h.lock.(held.Fenced).Fence()
 	for _, key := range h.write {
 		ctx, over := h.ending()
 		e := history.Event{Action: history.Enter, Lock: h.op, Package: h.pkg, Write: []string{key}, Fence: number}

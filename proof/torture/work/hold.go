@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/held"
 	"github.com/seed-14de3678/redislock/proof/torture/history"
 )
 
@@ -24,9 +25,9 @@ type hold struct {
 	whole       bool // it has parts, at other places or servers, which have events of their own
 
 	mu       sync.Mutex
-	lock     redislock.Held // nil until the obtain has returned
-	quiet    int            // operations that end the lease, or make it shorter, are under way or were made
-	deadline time.Time      // that was written down last
+	lock     held.Lock // nil until the obtain has returned
+	quiet    int       // operations that end the lease, or make it shorter, are under way or were made
+	deadline time.Time // that was written down last
 	saidLost bool
 	released error         // what the hook was told of the last Release
 	over     chan struct{} // closed when the caller has ended the lock
@@ -53,14 +54,14 @@ func (h *hold) add(e history.Event) {
 }
 
 // begin takes note that the lock was obtained, and writes the Return. From then on the caller learns of its loss.
-func (h *hold) begin(lock redislock.Held) {
+func (h *hold) begin(lock held.Lock) {
 	h.mu.Lock()
 	h.lock, h.deadline, h.over = lock, lock.Deadline(), make(chan struct{})
 	e := history.Event{
 		Kind: history.Return, Op: h.op, Action: history.Obtain, Outcome: history.OK, Lock: h.op,
 		Until: until(h.deadline), Watched: h.told != byNobody, Renewed: h.renews,
 	}
-	if fenced, ok := lock.(redislock.HeldFenced); ok {
+	if fenced, ok := lock.(held.Fenced); ok {
 		e.Fence = fenced.Fence()
 	}
 	h.add(e)
@@ -177,7 +178,7 @@ func (h *hold) returns(ctx context.Context, call history.Event, err error) {
 		h.deadline = h.lock.Deadline()
 		e.Until = until(h.deadline)
 	}
-	if fenced, ok := h.lock.(redislock.HeldFenced); ok && err == nil {
+	if fenced, ok := h.lock.(held.Fenced); ok && err == nil {
 		e.Fence = fenced.Fence()
 	}
 	h.add(e)

@@ -77,10 +77,10 @@ func (p *process) hooks(l layer) redislock.Hooks {
 }
 
 // waits writes down that an obtain has to wait.
-func (h *hold) waits(way redislock.Way) {
+func (h *hold) waits(way string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.lock == nil && (way == redislock.WayQueue) == (h.way == history.Queue) {
+	if h.lock == nil && (way == "queue") == (h.way == history.Queue) {
 		h.add(history.Event{Kind: history.Waiting})
 	}
 }

@@ -16,13 +16,13 @@ import (
 // parts puts keys into sets that each can be obtained in one step. Every key has a server of its own if there are several.
 func (c *caller) parts(write, read []string) []multi.Part {
 	if len(c.clients) == 1 {
-		return multi.BySlot(c.clients[0], write, read)
+		return multi.BySlot(c.clients[0], redislock.Set{Write: write, Read: read})
 	}
 	var all []multi.Part
 	for i, client := range c.clients {
 		here := func(key string) bool { return slices.Index(c.Keys, key)%len(c.clients) == i }
 		p := multi.Part{
-			Client: client, Place: c.Target.Addrs[i], Write: filter(write, here), Read: filter(read, here),
+			Client: client, Place: c.Target.Addrs[i], Set: redislock.Set{Write: filter(write, here), Read: filter(read, here)},
 		}
 		if len(p.Write)+len(p.Read) > 0 {
 			all = append(all, p)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/held"
 	"github.com/seed-14de3678/redislock/proof/random"
 	"github.com/seed-14de3678/redislock/proof/torture/history"
 )
@@ -144,7 +145,7 @@ func (c *caller) with(ctx context.Context, r *request, fn func(context.Context, 
 	err := caught(func() error {
 		return r.by.with(ctx, r, func(ctx context.Context) error {
 			ran = true
-			h.begin(redislock.HeldFromContext(ctx))
+			h.begin(held.FromContext(ctx))
 			h.hear(ctx)
 			fn(ctx, h)
 			if !h.ended() {

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/internal/inctx"
 	"github.com/seed-14de3678/redislock/proof/random"
 	"github.com/seed-14de3678/redislock/proof/torture/history"
 	"github.com/seed-14de3678/redislock/reentrant"
@@ -22,7 +23,7 @@ func nested(ctx context.Context, c *caller) {
 	var holds []*hold
 	for depth := range 1 + c.rng.IntN(3) {
 		r := c.want(c.some(group, 2))
-		r.pkg, r.by, r.owner = history.Reentrant, again{c.clients[0]}, redislock.OwnerOf(owned)
+		r.pkg, r.by, r.owner = history.Reentrant, again{c.clients[0]}, inctx.Caller(owned)
 		r.events = "owner-" + r.owner // because the lock of one may be the lock of all
 		r.told = []told{byContext, byChannel}[c.rng.IntN(2)]
 		r.opt.Watchdog, r.opt.Fenced = renews, fenced

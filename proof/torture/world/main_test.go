@@ -12,6 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/held"
 	"github.com/seed-14de3678/redislock/internal/redistest"
 	"github.com/seed-14de3678/redislock/proof/torture/world"
 	"github.com/seed-14de3678/redislock/quorum"
@@ -91,7 +92,7 @@ func (u *user) close() {
 }
 
 // obtain takes a lock the way a process does it.
-func (u *user) obtain(ctx context.Context, key string, ttl time.Duration) (redislock.Held, error) {
+func (u *user) obtain(ctx context.Context, key string, ttl time.Duration) (held.Lock, error) {
 	target := u.w.Target()
 	opt := &redislock.Options{Replicas: target.Replicas, MinUptime: target.MinUptime}
 	if u.quorum != nil {

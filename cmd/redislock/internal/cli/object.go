@@ -74,14 +74,14 @@ func KeyObjectOf(s redislock.KeyState, prefix string) KeyObject {
 		o.Intent = &h
 	}
 	for i, w := range s.Line {
-		o.Line = append(o.Line, WaiterObject{i + 1, string(w.Mode), w.Metadata, w.Owner, Moment(w.Since), w.Alive})
+		o.Line = append(o.Line, WaiterObject{i + 1, string(w.Mode), w.Metadata, w.Caller, Moment(w.Since), w.Alive})
 	}
 	return o
 }
 
 // HolderObjectOf makes the object of a holder.
 func HolderObjectOf(h redislock.Holder) HolderObject {
-	return HolderObject{h.Metadata, h.Owner, Moment(h.Since), h.TTL.Milliseconds(), h.Left}
+	return HolderObject{h.Metadata, h.Caller, Moment(h.Since), h.TTL.Milliseconds(), h.Left}
 }
 
 // Moment is a time as JSON, null if it is not known.

@@ -18,7 +18,7 @@ type held struct {
 }
 
 func heldBy(key string, h redislock.Holder) held {
-	return held{key, h.Metadata, h.Owner, h.Since.UnixMilli()}
+	return held{key, h.Metadata, h.Caller, h.Since.UnixMilli()}
 }
 
 // holders returns how many there are.
@@ -48,7 +48,7 @@ func name(metadata, owner string) string { return cli.Somebody(metadata, owner, 
 
 // describe says who holds a key, since when, and what is left of its lease.
 func describe(h redislock.Holder) string {
-	text := name(h.Metadata, h.Owner)
+	text := name(h.Metadata, h.Caller)
 	if h.Left {
 		return fmt.Sprintf("%s, after its work, for another %s", text, cli.Duration(h.TTL))
 	}
@@ -99,7 +99,7 @@ func next(s redislock.KeyState) string {
 		}
 		return text + "\n"
 	case s.Intent != nil:
-		return fmt.Sprintf("  a writer waits: %s\n", name(s.Intent.Metadata, s.Intent.Owner))
+		return fmt.Sprintf("  a writer waits: %s\n", name(s.Intent.Metadata, s.Intent.Caller))
 	}
 	return ""
 }

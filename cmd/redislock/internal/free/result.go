@@ -14,7 +14,7 @@ import (
 // A result is what has become of one key.
 type result struct {
 	key    string
-	broken []redislock.Broken
+	broken []redislock.Holder
 	failed error               // nobody was broken, or it is not known
 	now    *redislock.KeyState // who has the key behind it; nil: not known
 }
@@ -62,7 +62,7 @@ func (b *breaking) breakPart(ctx context.Context, keys []string) (results []resu
 		}
 		return results, err
 	}
-	byKey := make(map[string][]redislock.Broken)
+	byKey := make(map[string][]redislock.Holder)
 	for _, one := range broken {
 		byKey[one.Key] = append(byKey[one.Key], one)
 	}
@@ -135,7 +135,7 @@ func (b *breaking) text(r result) string {
 }
 
 // remark says of a holder that it came after the question.
-func (b *breaking) remark(one redislock.Broken) string {
+func (b *breaking) remark(one redislock.Holder) string {
 	if b.shown == nil || b.shown[heldBy(one.Key, one.Holder)] {
 		return ""
 	}

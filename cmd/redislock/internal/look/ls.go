@@ -138,9 +138,9 @@ func concerns(s redislock.KeyState, text string) bool {
 	has := func(metadata, owner string) bool {
 		return strings.Contains(metadata, text) || strings.Contains(owner, text)
 	}
-	return slices.ContainsFunc(s.Holders, func(h redislock.Holder) bool { return has(h.Metadata, h.Owner) }) ||
-		s.Intent != nil && has(s.Intent.Metadata, s.Intent.Owner) ||
-		slices.ContainsFunc(s.Line, func(w redislock.Waiter) bool { return has(w.Metadata, w.Owner) })
+	return slices.ContainsFunc(s.Holders, func(h redislock.Holder) bool { return has(h.Metadata, h.Caller) }) ||
+		s.Intent != nil && has(s.Intent.Metadata, s.Intent.Caller) ||
+		slices.ContainsFunc(s.Line, func(w redislock.Waiter) bool { return has(w.Metadata, w.Caller) })
 }
 
 // since returns since when a key is held, zero if that is not known: by the one who has held it longest.

@@ -103,7 +103,7 @@ func holderName(h redislock.Holder) string {
 	if h.Metadata != "" {
 		return cli.Text(h.Metadata)
 	}
-	return cli.Somebody("", h.Owner, 0)
+	return cli.Somebody("", h.Caller, 0)
 }
 
 // details are a line for each reader, for an intent, and for each waiter.
@@ -132,7 +132,7 @@ func described(h redislock.Holder) string {
 		extra = append(extra, "kept after its work")
 	}
 	extra = append(extra, cli.Duration(h.TTL)+" left")
-	return cli.Somebody(h.Metadata, h.Owner, 0) + " (" + strings.Join(extra, ", ") + ")"
+	return cli.Somebody(h.Metadata, h.Caller, 0) + " (" + strings.Join(extra, ", ") + ")"
 }
 
 // waiterLine says what a waiter wants, and since when.
@@ -141,7 +141,7 @@ func waiterLine(w redislock.Waiter) string {
 	if !w.Alive {
 		extra += ", gone"
 	}
-	return fmt.Sprintf("%s: %s (%s)", w.Mode, cli.Somebody(w.Metadata, w.Owner, 0), extra)
+	return fmt.Sprintf("%s: %s (%s)", w.Mode, cli.Somebody(w.Metadata, w.Caller, 0), extra)
 }
 
 // layOut returns how wide each column is, so that lines have at most this width, if that can be. If it is 0 lines have no

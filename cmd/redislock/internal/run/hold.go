@@ -58,7 +58,7 @@ func (s *settings) obtain(ctx context.Context, conn *cli.Conn, signals <-chan os
 		} else {
 			write = s.keys
 		}
-		h.Lock, err = h.client.ObtainMixed(ctx, write, read, s.ttl, s.options(began))
+		h.Lock, err = h.client.ObtainSet(ctx, redislock.Set{Write: write, Read: read}, s.ttl, s.options(began))
 	})
 	if interrupted == nil && err == nil {
 		return h, nil

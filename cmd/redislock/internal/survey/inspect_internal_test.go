@@ -20,7 +20,7 @@ import (
 func TestHolderOf(t *testing.T) {
 	t.Parallel()
 	w := world.New(t, redistest.Shared(t, redistest.Redis))
-	named := redislock.WithOwner(t.Context(), "request-7")
+	named := redislock.WithCaller(t.Context(), "request-7")
 	for i, ctx := range []context.Context{t.Context(), named, inctx.Candidate(named, true)} {
 		for j, metadata := range []string{"", "host=a", "|", "|m|n", "owner=x", "m?", "m|?", "\x00\xff"} {
 			key := w.Key(fmt.Sprint(i, j))

@@ -2,7 +2,7 @@
 //
 // # Who is who
 //
-// A party is somebody who holds keys or waits for them: an owner, if an owner id is stored ([redislock.WithOwner]; package
+// A party is somebody who holds keys or waits for them: an owner, if an owner id is stored ([redislock.WithCaller]; package
 // reentrant gives each owner one), else a process, which is everything with the same metadata. Metadata that are a
 // caller's own text identify as well as they can. Without both, each lock and each waiter is a party of its own: which of
 // them belong together cannot be seen.

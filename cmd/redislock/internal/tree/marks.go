@@ -103,11 +103,11 @@ func (m marks) name(s *redislock.KeyState, owner func(mark, owner string) string
 	s.Holders, s.Line = slices.Clone(s.Holders), slices.Clone(s.Line)
 	for i := range s.Holders {
 		if len(m.holders) == len(s.Holders) { // else they have changed meanwhile
-			s.Holders[i].Owner = owner(m.holders[i], s.Holders[i].Owner)
+			s.Holders[i].Caller = owner(m.holders[i], s.Holders[i].Caller)
 		}
 	}
 	for i := range s.Line {
-		s.Line[i].Owner = owner(m.line[s.Line[i].Since.UnixMicro()], s.Line[i].Owner)
+		s.Line[i].Caller = owner(m.line[s.Line[i].Since.UnixMicro()], s.Line[i].Caller)
 	}
 	if s.Intent != nil {
 		intent := *s.Intent

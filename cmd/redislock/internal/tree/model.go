@@ -77,7 +77,7 @@ func (b *builder) take(i int) {
 		if holder.Left {
 			continue
 		}
-		p := b.party(holder.Owner, holder.Metadata)
+		p := b.party(holder.Caller, holder.Metadata)
 		holders[h] = p
 		if held := b.model.parties[p].holds; len(held) == 0 || held[len(held)-1] != i { // it may hold it twice, to read
 			b.model.parties[p].holds = append(held, i)
@@ -90,11 +90,11 @@ func (b *builder) take(i int) {
 			continue
 		}
 		name := strconv.FormatInt(waiter.Since.UnixMicro(), 10)
-		line[w] = b.request(name, waiter.Owner, waiter.Metadata, request{since: waiter.Since}, stand{i, w, waiter.Mode})
+		line[w] = b.request(name, waiter.Caller, waiter.Metadata, request{since: waiter.Since}, stand{i, w, waiter.Mode})
 	}
 	if s.Intent != nil {
 		stands := stand{i, len(s.Line), redislock.ModeWrite}
-		intent = b.request("intent", s.Intent.Owner, s.Intent.Metadata, request{intent: true}, stands)
+		intent = b.request("intent", s.Intent.Caller, s.Intent.Metadata, request{intent: true}, stands)
 	}
 	b.holders, b.line, b.intents = append(b.holders, holders), append(b.line, line), append(b.intents, intent)
 }

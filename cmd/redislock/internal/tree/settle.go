@@ -117,9 +117,9 @@ func both[T any](first, second []T, name func(T) string) []T {
 }
 
 func holderName(h redislock.Holder) string {
-	return fmt.Sprintf("%q %q %t %d", h.Metadata, h.Owner, h.Left, h.Since.UnixNano())
+	return fmt.Sprintf("%q %q %t %d", h.Metadata, h.Caller, h.Left, h.Since.UnixNano())
 }
 
 func waiterName(w redislock.Waiter) string {
-	return fmt.Sprintf("%q %q %s %t %d", w.Metadata, w.Owner, w.Mode, w.Alive, w.Since.UnixMicro())
+	return fmt.Sprintf("%q %q %s %t %d", w.Metadata, w.Caller, w.Mode, w.Alive, w.Since.UnixMicro())
 }

@@ -154,7 +154,7 @@ func (k *track) observe(at, server time.Time, state redislock.KeyState) {
 func identities(state redislock.KeyState) []string {
 	names := make([]string, 0, len(state.Holders))
 	for _, h := range state.Holders {
-		name := h.Metadata + "\x00" + h.Owner
+		name := h.Metadata + "\x00" + h.Caller
 		if !h.Since.IsZero() {
 			name += "\x00" + h.Since.UTC().Format(time.RFC3339Nano)
 		}

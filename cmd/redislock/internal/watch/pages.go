@@ -81,7 +81,7 @@ func keyLines(rows []row, key string) []line {
 		add(cells.Bold, "%-8s %s", titled(i, "holder"), holderLine(r, h))
 	}
 	if h := r.state.Intent; h != nil {
-		add(0, "intent   %s, %s left", who(h.Metadata, h.Owner), cli.Duration(h.TTL))
+		add(0, "intent   %s, %s left", who(h.Metadata, h.Caller), cli.Duration(h.TTL))
 	}
 	for i, w := range r.state.Line {
 		style, dead := cells.Style(0), ""
@@ -89,7 +89,7 @@ func keyLines(rows []row, key string) []line {
 			style, dead = cells.Dim, ", gone"
 		}
 		add(style, "%-8s %2d  %s, to %s, since %s%s", titled(i, "line"), i+1,
-			who(w.Metadata, w.Owner), w.Mode, cli.Clock(w.Since), dead)
+			who(w.Metadata, w.Caller), w.Mode, cli.Clock(w.Since), dead)
 	}
 	return lines
 }
@@ -112,7 +112,7 @@ func titled(i int, title string) string {
 
 // holderLine describes a holder.
 func holderLine(r row, h redislock.Holder) string {
-	text := fmt.Sprintf("%s, %s left", who(h.Metadata, h.Owner), cli.Duration(h.TTL))
+	text := fmt.Sprintf("%s, %s left", who(h.Metadata, h.Caller), cli.Duration(h.TTL))
 	if h.Left {
 		text += ", it has left the key"
 	}

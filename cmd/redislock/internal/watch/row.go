@@ -99,7 +99,7 @@ func (k *track) held() (held time.Duration, exactly bool) {
 
 // holderText names the holder, or the first of several.
 func holderText(s redislock.KeyState) string {
-	text := who(s.Holders[0].Metadata, s.Holders[0].Owner)
+	text := who(s.Holders[0].Metadata, s.Holders[0].Caller)
 	if s.Holders[0].Left {
 		text += ", left"
 	}
@@ -171,7 +171,7 @@ func (r row) remark(first string) string {
 	case r.waiting > 0:
 		return first
 	case r.intent:
-		return "a writer waits and keeps new readers out: " + who(r.state.Intent.Metadata, r.state.Intent.Owner)
+		return "a writer waits and keeps new readers out: " + who(r.state.Intent.Metadata, r.state.Intent.Caller)
 	}
 	return ""
 }

@@ -57,7 +57,7 @@ func halfOwn(client *redislock.Client, keys []string) obtain {
 func halfRead(client *redislock.Client, keys []string) obtain {
 	half := len(keys) / 2
 	return func(ctx context.Context, _ int) (*redislock.Lock, error) {
-		return client.ObtainMixed(ctx, keys[:half], keys[half:], ttl, &redislock.Options{Queue: true})
+		return client.ObtainSet(ctx, redislock.Set{Write: keys[:half], Read: keys[half:]}, ttl, &redislock.Options{Queue: true})
 	}
 }
 

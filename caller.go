@@ -1,0 +1,47 @@
+package redislock
+
+import (
+	"context"
+
+	"github.com/seed-14de3678/redislock/internal/count"
+	"github.com/seed-14de3678/redislock/internal/inctx"
+	"github.com/seed-14de3678/redislock/internal/proto"
+)
+
+// WithCaller says on whose behalf locks are obtained. Each lock that is obtained under the context, or
+// under one derived from it, stores this id beside [Options].Metadata. An Obtain that stands in line
+// shows it, too. The id is found as [Holder].Caller, [Waiter].Caller and [ConflictError].Caller. If the
+// same id holds one set and waits for another, then one goroutine, or one request, does both.
+//
+// The id stands apart from the metadata, which may be any bytes. Texts for people show it as a last
+// word, " caller=ID", behind the metadata. It is no secret and gives no rights: it is no token.
+//
+// An id has 1 to 64 bytes of printable ASCII without spaces, '|', '=' and '"'. With any other id every
+// Obtain under the context fails with an [ErrInvalid] before anything is sent. An id in ctx is
+// replaced by the new one.
+func WithCaller(ctx context.Context, id string) context.Context { return inctx.WithCaller(ctx, id) }
+
+// callerField stands before a caller's id in what people read.
+const callerField = "caller="
+
+// callerOf returns the caller's id of a context, and is empty without one. It refuses what is no id.
+func callerOf(ctx context.Context) (string, error) {
+	id, has := inctx.LookupCaller(ctx)
+	if has && !proto.IsCaller(id) {
+		return "", invalid("caller", "the id of WithCaller has %s, it may have 1 to %d of printable ASCII without "+
+			"spaces, '|', '=' and '\"'", count.Of(len(id), "byte"), proto.MostCaller)
+	}
+	return id, nil
+}
+
+// who names a holder or a waiter in a text; empty if nothing is known of it.
+func who(metadata, caller string) string {
+	text := legible(metadata)
+	switch {
+	case caller == "":
+		return text
+	case text == "":
+		return callerField + caller
+	}
+	return text + " " + callerField + caller
+}
