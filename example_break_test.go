@@ -7,11 +7,12 @@ import (
 	"time"
 
 	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/locktest"
 )
 
 // A holder hangs, and somebody on call takes the lock from it.
 func ExampleClient_Break() {
-	rdb, stop := startRedis()
+	rdb, stop := locktest.Start()
 	defer stop()
 
 	ctx := context.Background()
@@ -29,7 +30,7 @@ func ExampleClient_Break() {
 		return
 	}
 	for _, b := range broken {
-		fmt.Println(b.Key, b.Mode, b.Holder.Metadata)
+		fmt.Println(b.Key, b.Mode, b.Metadata)
 	}
 	fmt.Println(errors.Is(stuck.Release(ctx), redislock.ErrLockNotHeld))
 	// Output:
@@ -39,7 +40,7 @@ func ExampleClient_Break() {
 
 // The holder's Client listens, so the work ends at once, and knows why.
 func ExampleWithBreakNotices() {
-	rdb, stop := startRedis()
+	rdb, stop := locktest.Start()
 	defer stop()
 
 	ctx := context.Background()

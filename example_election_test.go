@@ -11,6 +11,7 @@ import (
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/election"
 	"github.com/seed-14de3678/redislock/fencing"
+	"github.com/seed-14de3678/redislock/locktest"
 	"github.com/seed-14de3678/redislock/quorum"
 )
 
@@ -78,7 +79,7 @@ func billTogether(ctx context.Context, nodes []*redislock.Client, bill func(cont
 
 // One of several processes leads at a time.
 func Example_election() {
-	rdb, stop := startRedis()
+	rdb, stop := locktest.Start()
 	defer stop()
 
 	client := redislock.New(rdb)
@@ -98,7 +99,7 @@ func Example_election() {
 }
 
 func Example_electionParts() {
-	rdb, stop := startRedis()
+	rdb, stop := locktest.Start()
 	defer stop()
 
 	client := redislock.New(rdb)

@@ -7,10 +7,11 @@ import (
 	"time"
 
 	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/locktest"
 )
 
 func ExampleHooks() {
-	rdb, stop := startRedis()
+	rdb, stop := locktest.Start()
 	defer stop()
 
 	tell := func(what string) func(context.Context, redislock.Event) {
@@ -37,7 +38,7 @@ func ExampleHooks() {
 
 // How many wait now, by what they want, is the number that operators ask for first.
 func ExampleHooks_waiting() {
-	rdb, stop := startRedis()
+	rdb, stop := locktest.Start()
 	defer stop()
 
 	var waiting expvar.Map // a gauge of your metrics
@@ -73,7 +74,7 @@ func ExampleHooks_waiting() {
 // The hooks of a metrics library and those of the program's own log are told of the same locks. The ID says
 // which events are of one lock.
 func ExampleWithHooks_several() {
-	rdb, stop := startRedis()
+	rdb, stop := locktest.Start()
 	defer stop()
 	ctx := context.Background()
 

@@ -8,11 +8,12 @@ import (
 
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/fencing"
+	"github.com/seed-14de3678/redislock/locktest"
 )
 
 // The work gets a context that ends with the lock.
 func ExampleLock_Context() {
-	rdb, stop := startRedis()
+	rdb, stop := locktest.Start()
 	defer stop()
 
 	ctx := context.Background()
@@ -30,7 +31,7 @@ func ExampleLock_Context() {
 }
 
 func ExampleLock_Refresh() {
-	rdb, stop := startRedis()
+	rdb, stop := locktest.Start()
 	defer stop()
 
 	ctx := context.Background()
@@ -52,7 +53,7 @@ func ExampleLock_Refresh() {
 
 // A Release names what was lost, and frees the rest.
 func ExampleLock_Release() {
-	rdb, stop := startRedis()
+	rdb, stop := locktest.Start()
 	defer stop()
 
 	ctx := context.Background()
@@ -71,7 +72,7 @@ func ExampleLock_Release() {
 
 // When the work on a part of a set is done, its keys can be released for others.
 func ExampleLock_ReleaseKeys() {
-	rdb, stop := startRedis()
+	rdb, stop := locktest.Start()
 	defer stop()
 
 	ctx := context.Background()
@@ -96,7 +97,7 @@ func ExampleLock_ReleaseKeys() {
 
 // The writer is done and goes on reading; nobody writes in between.
 func ExampleLock_Downgrade() {
-	rdb, stop := startRedis()
+	rdb, stop := locktest.Start()
 	defer stop()
 
 	ctx := context.Background()
@@ -118,7 +119,7 @@ func ExampleLock_Downgrade() {
 
 // The only reader may write. One among several may not, and still reads.
 func ExampleLock_Upgrade() {
-	rdb, stop := startRedis()
+	rdb, stop := locktest.Start()
 	defer stop()
 
 	ctx := context.Background()
@@ -144,7 +145,7 @@ func ExampleLock_Upgrade() {
 
 // A holder that was paused, and does not know that its lease is over, is refused by the resource.
 func ExampleLock_Fence() {
-	rdb, stop := startRedis()
+	rdb, stop := locktest.Start()
 	defer stop()
 
 	ctx := context.Background()
@@ -183,7 +184,7 @@ func tick(ctx context.Context, client *redislock.Client, report func(context.Con
 
 // The clocks of three machines strike one after the other. The report is written once.
 func ExampleOptions_holdAtLeast() {
-	rdb, stop := startRedis()
+	rdb, stop := locktest.Start()
 	defer stop()
 
 	ctx := context.Background()
@@ -202,7 +203,7 @@ func ExampleOptions_holdAtLeast() {
 
 // The sensor needs an hour of rest after a measurement, whoever wants it next.
 func ExampleLock_Leave() {
-	rdb, stop := startRedis()
+	rdb, stop := locktest.Start()
 	defer stop()
 
 	ctx := context.Background()
@@ -219,4 +220,27 @@ func ExampleLock_Leave() {
 	_, err = client.Obtain(ctx, []string{"lock:sensor:4"}, time.Minute, nil)
 	fmt.Println(err)
 	// Output: redislock: "lock:sensor:4" is kept write-locked after the work of host=lab-2, 59m to go
+}
+
+// A function that is called under a lock finds it in its context, and so the number under which the resource lets it
+// write.
+func ExampleFromContext() {
+	rdb, stop := locktest.Start()
+	defer stop()
+
+	ctx := context.Background()
+	client := redislock.New(rdb)
+	defer client.Close()
+
+	save := func(ctx context.Context, left int) error {
+		lock := redislock.FromContext(ctx) // nil if there is none, and then its number is 0
+		return fencing.Set(ctx, rdb, "stock:9", lock.Fence(), left, time.Hour)
+	}
+	err := client.With(ctx, []string{"lock:stock:9"}, 10*time.Second, &redislock.Options{Fenced: true},
+		func(ctx context.Context) error { return save(ctx, 41) })
+	fmt.Println("under the lock:", err)
+	fmt.Println("without it:", save(ctx, 40))
+	// Output:
+	// under the lock: <nil>
+	// without it: fencing: invalid number: 0 is not from 1 to 9007199254740991
 }

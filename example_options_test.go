@@ -13,11 +13,12 @@ import (
 
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/fencing"
+	"github.com/seed-14de3678/redislock/locktest"
 )
 
 // Any policy of cenkalti/backoff makes a strategy, which returns a new one for each Obtain, because it has state.
 func ExampleRetryStrategy() {
-	rdb, stop := startRedis()
+	rdb, stop := locktest.Start()
 	defer stop()
 
 	ctx := context.Background()
@@ -65,7 +66,7 @@ func ExampleExponentialBackoff() {
 }
 
 func ExampleLimitRetry() {
-	rdb, stop := startRedis()
+	rdb, stop := locktest.Start()
 	defer stop()
 
 	ctx := context.Background()
@@ -110,7 +111,7 @@ func (c *countdown) NextBackoff() time.Duration {
 
 // A strategy that returns 0 to stop, as it did with bsm/redislock, needs an adapter.
 func ExampleRetryStrategy_stop() {
-	rdb, stop := startRedis()
+	rdb, stop := locktest.Start()
 	defer stop()
 
 	ctx := context.Background()
@@ -138,7 +139,7 @@ func ExampleRetryStrategy_stop() {
 
 // A writer that waits keeps new readers out, so that it has its turn.
 func ExampleOptions_intent() {
-	rdb, stop := startRedis()
+	rdb, stop := locktest.Start()
 	defer stop()
 
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
@@ -179,7 +180,7 @@ func ExampleOptions_intent() {
 
 // First come, first served, and nobody asks again and again.
 func ExampleOptions_queue() {
-	rdb, stop := startRedis()
+	rdb, stop := locktest.Start()
 	defer stop()
 
 	ctx := context.Background()
@@ -206,19 +207,15 @@ func ExampleOptions_queue() {
 
 // A lock that a fail-over must not lose counts only when both replicas of the primary have it. Here there is no
 // replica, so nobody gets the lock.
-func ExampleOptions_replicas() {
-	rdb, stop := startRedis()
+func ExampleWithReplicas() {
+	rdb, stop := locktest.Start()
 	defer stop()
 
 	ctx := context.Background()
-	client := redislock.New(rdb)
+	client := redislock.New(rdb, redislock.WithReplicas(2)) // all that are configured
 	defer client.Close()
 
-	_, err := client.Obtain(ctx, []string{"lock:order:7"}, 10*time.Second, &redislock.Options{
-		Replicas: 2, // all that are configured
-		Watchdog: true,
-		Fenced:   true,
-	})
+	_, err := client.Obtain(ctx, []string{"lock:order:7"}, 10*time.Second, &redislock.Options{Watchdog: true, Fenced: true})
 	fmt.Println(err)
 	fmt.Println("a matter of replicas:", errors.Is(err, redislock.ErrNotReplicated))
 	// Output:
@@ -228,16 +225,15 @@ func ExampleOptions_replicas() {
 
 // A server without persistence forgets its locks when it restarts. No lease here is longer than 30 s,
 // so 30 s later nobody can hold any of them.
-func ExampleOptions_minUptime() {
+func ExampleWithMinUptime() {
 	rdb := redis.NewClient(&redis.Options{Addr: "localhost:6379"})
 	defer rdb.Close()
 
 	ctx := context.Background()
-	client := redislock.New(rdb)
+	client := redislock.New(rdb, redislock.WithMinUptime(30*time.Second))
 	defer client.Close()
 
 	lock, err := client.Obtain(ctx, []string{"lock:order:7"}, 30*time.Second, &redislock.Options{
-		MinUptime:     30 * time.Second,
 		RetryStrategy: redislock.LinearBackoff(time.Second),
 	})
 	var conflict *redislock.ConflictError
@@ -253,7 +249,7 @@ func ExampleOptions_minUptime() {
 }
 
 func ExampleWithLogger() {
-	rdb, stop := startRedis()
+	rdb, stop := locktest.Start()
 	defer stop()
 
 	logger := slog.New(slog.NewTextHandler(os.Stdout, &slog.HandlerOptions{
@@ -300,7 +296,7 @@ func (shop) prefixed(keys []string) []string {
 
 // All keys go through the wrapper. What it wraps is used for the channels of the line.
 func ExampleWithWrapped() {
-	rdb, stop := startRedis()
+	rdb, stop := locktest.Start()
 	defer stop()
 
 	ctx := context.Background()

@@ -6,11 +6,12 @@ import (
 	"time"
 
 	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/locktest"
 )
 
 // The keys of locks stand apart from data in Redis, and callers need not write the prefix.
 func ExampleWithKeyPrefix() {
-	rdb, stop := startRedis()
+	rdb, stop := locktest.Start()
 	defer stop()
 
 	ctx := context.Background()
@@ -35,7 +36,7 @@ func ExampleWithKeyPrefix() {
 
 // Whoever looks for a lock in Redis needs its whole name.
 func ExampleClient_RedisKey() {
-	rdb, stop := startRedis()
+	rdb, stop := locktest.Start()
 	defer stop()
 
 	client := redislock.New(rdb, redislock.WithKeyPrefix("lock:"))

@@ -9,17 +9,16 @@ import (
 	"strings"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/fencing"
-	"github.com/seed-14de3678/redislock/internal/redistest"
+	"github.com/seed-14de3678/redislock/locktest"
 )
-
-// startRedis starts a server inside the test, and a client for it; stop ends both.
-var startRedis = redistest.ForExample
 
 // Both keys or none, held as long as the function runs.
 func Example() {
-	rdb, stop := startRedis()
+	rdb, stop := locktest.Start()
 	defer stop()
 
 	ctx := context.Background()
@@ -47,7 +46,7 @@ func Example() {
 
 // The error of With says that the lock was lost while the function ran, and what the function returned.
 func ExampleClient_With() {
-	rdb, stop := startRedis()
+	rdb, stop := locktest.Start()
 	defer stop()
 
 	client := redislock.New(rdb)
@@ -70,7 +69,7 @@ func ExampleClient_With() {
 }
 
 func ExampleClient_Obtain() {
-	rdb, stop := startRedis()
+	rdb, stop := locktest.Start()
 	defer stop()
 
 	ctx := context.Background()
@@ -91,7 +90,7 @@ func ExampleClient_Obtain() {
 }
 
 func ExampleClient_ObtainRead() {
-	rdb, stop := startRedis()
+	rdb, stop := locktest.Start()
 	defer stop()
 
 	ctx := context.Background()
@@ -114,8 +113,8 @@ func ExampleClient_ObtainRead() {
 }
 
 // A write lock on the stock and a read lock on its price, in one step.
-func ExampleClient_ObtainMixed() {
-	rdb, stop := startRedis()
+func ExampleClient_ObtainSet() {
+	rdb, stop := locktest.Start()
 	defer stop()
 
 	ctx := context.Background()
@@ -137,7 +136,7 @@ func ExampleClient_ObtainMixed() {
 }
 
 func ExampleObtain() {
-	rdb, stop := startRedis()
+	rdb, stop := locktest.Start()
 	defer stop()
 
 	ctx := context.Background()
@@ -154,7 +153,7 @@ func ExampleObtain() {
 }
 
 func ExampleNew() {
-	rdb, stop := startRedis()
+	rdb, stop := locktest.Start()
 	defer stop()
 
 	client := redislock.New(rdb, redislock.WithMaxKeys(2))
@@ -166,7 +165,7 @@ func ExampleNew() {
 }
 
 func ExampleConflictError() {
-	rdb, stop := startRedis()
+	rdb, stop := locktest.Start()
 	defer stop()
 
 	ctx := context.Background()
@@ -206,7 +205,7 @@ func respond(w http.ResponseWriter, err error) {
 
 // An HTTP handler answers according to the error.
 func ExampleConflictError_http() {
-	rdb, stop := startRedis()
+	rdb, stop := locktest.Start()
 	defer stop()
 
 	client := redislock.New(rdb)
@@ -229,7 +228,7 @@ func ExampleConflictError_http() {
 }
 
 func ExampleInstanceMetadata() {
-	rdb, stop := startRedis()
+	rdb, stop := locktest.Start()
 	defer stop()
 
 	ctx := context.Background()
@@ -256,7 +255,7 @@ func ExampleInstanceMetadata() {
 }
 
 func ExampleClient_Inspect() {
-	rdb, stop := startRedis()
+	rdb, stop := locktest.Start()
 	defer stop()
 
 	ctx := context.Background()
@@ -287,7 +286,7 @@ func ExampleClient_Inspect() {
 
 // A lock is obtained here and released elsewhere, by whoever was given the token.
 func ExampleClient_Attach() {
-	rdb, stop := startRedis()
+	rdb, stop := locktest.Start()
 	defer stop()
 
 	ctx := context.Background()

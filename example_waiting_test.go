@@ -7,13 +7,12 @@ import (
 	"time"
 
 	"github.com/seed-14de3678/redislock"
-	"github.com/seed-14de3678/redislock/internal/inctx"
-	"github.com/seed-14de3678/redislock/internal/owners"
+	"github.com/seed-14de3678/redislock/locktest"
 )
 
 // A request waits for two seconds at most, and then works for as long as it takes.
 func ExampleOptions_wait() {
-	rdb, stop := startRedis()
+	rdb, stop := locktest.Start()
 	defer stop()
 
 	ctx := context.Background()
@@ -49,7 +48,7 @@ func (u untilClosing) NextBackOff() time.Duration {
 
 // Anything with a NextBackOff is a BackOff. Those of cenkalti/backoff have a Reset as well, which is not needed.
 func ExampleBackOff() {
-	rdb, stop := startRedis()
+	rdb, stop := locktest.Start()
 	defer stop()
 
 	ctx := context.Background()
@@ -65,9 +64,9 @@ func ExampleBackOff() {
 	// Output: true
 }
 
-// A request has the order, and waits for the stock: an observer finds the same owner id at both.
-func ExampleWithOwner() {
-	rdb, stop := startRedis()
+// A request has the order, and waits for the stock: an observer finds the same id at both.
+func ExampleWithCaller() {
+	rdb, stop := locktest.Start()
 	defer stop()
 
 	client := redislock.New(rdb)
@@ -84,7 +83,7 @@ func ExampleWithOwner() {
 		done <- client.With(ctx, []string{"lock:order:7"}, time.Minute, nil, func(ctx context.Context) error {
 			queue := &redislock.Options{Queue: true}
 			return client.With(ctx, []string{"lock:stock:9"}, time.Minute, queue, func(ctx context.Context) error {
-				fmt.Println(inctx.Caller(ctx), "has both")
+				fmt.Println("the request has both")
 				return nil
 			})
 		})
@@ -106,28 +105,6 @@ func ExampleWithOwner() {
 	// Output:
 	// request-31 holds lock:order:7
 	// request-31 waits for lock:stock:9
-	// request-31 has both
+	// the request has both
 	// <nil>
-}
-
-// A request that has no id of its own gets one.
-func ExampleNewOwnerID() {
-	rdb, stop := startRedis()
-	defer stop()
-
-	client := redislock.New(rdb)
-	ctx := redislock.WithCaller(context.Background(), owners.NewCaller())
-	lock, err := client.Obtain(ctx, []string{"lock:order:7"}, time.Minute, nil)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	defer lock.Release(ctx)
-	states, err := client.Inspect(ctx, lock.Keys())
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	fmt.Println(states[0].Holders[0].Caller == inctx.Caller(ctx))
-	// Output: true
 }

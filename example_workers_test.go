@@ -10,6 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/locktest"
 )
 
 // doJobs does the jobs of a customer, the oldest first and one at a time, however many workers are told of them.
@@ -40,7 +41,7 @@ func doJobs(ctx context.Context, rdb *redis.Client, client *redislock.Client, cu
 
 // Several workers do what one customer wants, in order.
 func ExampleClient_With_workers() {
-	rdb, stop := startRedis()
+	rdb, stop := locktest.Start()
 	defer stop()
 
 	ctx := context.Background()

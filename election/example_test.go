@@ -10,16 +10,13 @@ import (
 
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/election"
-	"github.com/seed-14de3678/redislock/internal/redistest"
+	"github.com/seed-14de3678/redislock/locktest"
 	"github.com/seed-14de3678/redislock/quorum"
 )
 
-// startRedis starts a server inside the test, and a client for it; stop ends both.
-var startRedis = redistest.ForExample
-
 // The function runs in one process at a time. It resigns when it returns.
 func ExampleElect() {
-	rdb, stop := startRedis()
+	rdb, stop := locktest.Start()
 	defer stop()
 
 	client := redislock.New(rdb)
@@ -39,7 +36,7 @@ func ExampleElect() {
 // What becomes of a term that is lost: the function is told by its context, Lost by the error, and then the candidate leads
 // again, in another term.
 func ExampleCandidate_Run() {
-	rdb, stop := startRedis()
+	rdb, stop := locktest.Start()
 	defer stop()
 
 	client := redislock.New(rdb)
@@ -68,7 +65,7 @@ func ExampleCandidate_Run() {
 }
 
 func ExampleLeader() {
-	rdb, stop := startRedis()
+	rdb, stop := locktest.Start()
 	defer stop()
 
 	client := redislock.New(rdb)
@@ -92,7 +89,7 @@ func ExampleLeader() {
 }
 
 func ExampleFollow() {
-	rdb, stop := startRedis()
+	rdb, stop := locktest.Start()
 	defer stop()
 
 	client := redislock.New(rdb)
@@ -130,7 +127,7 @@ func ExampleFollow() {
 func ExampleCandidate_quorum() {
 	var servers []*redis.Client // each with a server of its own
 	for range 3 {
-		rdb, stop := startRedis()
+		rdb, stop := locktest.Start()
 		defer stop()
 		servers = append(servers, rdb)
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/seed-14de3678/redislock/fencing"
-	"github.com/seed-14de3678/redislock/internal/redistest"
+	"github.com/seed-14de3678/redislock/locktest"
 )
 
 // The holder of a lock was paused, and another has held it since. The numbers are those that
@@ -109,7 +109,7 @@ func ExampleFromHeader() {
 }
 
 func ExampleSet() {
-	rdb, stop := startRedis()
+	rdb, stop := locktest.Start()
 	defer stop()
 
 	ctx := context.Background()
@@ -126,7 +126,7 @@ func ExampleSet() {
 }
 
 func ExampleGet() {
-	rdb, stop := startRedis()
+	rdb, stop := locktest.Start()
 	defer stop()
 
 	ctx := context.Background()
@@ -142,6 +142,3 @@ func ExampleGet() {
 	// true
 	// 12.50 1760000000000001 <nil>
 }
-
-// startRedis starts a server inside the test, and a client for it; stop ends both.
-var startRedis = redistest.ForExample

@@ -88,7 +88,7 @@ func (s *Server) start() *redis.Options {
 	s.tb.Helper()
 	switch url := cmp.Or(s.url, os.Getenv(environment)); {
 	case url == "":
-		return embedded(s.tb)
+		return embeddedFor(s.tb)
 	case !clock.IsVirtual():
 		s.shared = true
 		return database(s.tb, url)
@@ -96,7 +96,7 @@ func (s *Server) start() *redis.Options {
 		s.tb.Fatal("locktest: a bubble of testing/synctest has no network: WithRedis cannot be used there")
 	}
 	s.tb.Log("locktest: inside a bubble of testing/synctest the embedded server is used, not that of " + environment)
-	return embedded(s.tb)
+	return embeddedFor(s.tb)
 }
 
 // redis returns a Redis client that is closed with the test.

@@ -8,17 +8,16 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/seed-14de3678/redislock"
-	"github.com/seed-14de3678/redislock/internal/redistest"
+	"github.com/seed-14de3678/redislock/locktest"
 	"github.com/seed-14de3678/redislock/multi"
 )
 
-// startRedis starts a server inside the test, and a client for it; stop ends both.
-var startRedis = redistest.ForExample
-
 // The keys have no common hash tag. The same program runs on a Cluster and on a single server.
 func Example() {
-	rdb, stop := startRedis()
+	rdb, stop := locktest.Start()
 	defer stop()
 
 	client := redislock.New(rdb) // rdb: a *redis.ClusterClient
@@ -39,9 +38,9 @@ func Example() {
 
 // The data is on two servers. Each server has a name that is the same in every process.
 func ExampleObtain() {
-	shop, stopShop := startRedis()
+	shop, stopShop := locktest.Start()
 	defer stopShop()
-	bank, stopBank := startRedis()
+	bank, stopBank := locktest.Start()
 	defer stopBank()
 
 	ctx := context.Background()
@@ -69,9 +68,9 @@ func ExampleObtain() {
 
 // A caller that is refused learns who holds the key, and holds nothing itself.
 func ExampleObtain_refused() {
-	shop, stopShop := startRedis()
+	shop, stopShop := locktest.Start()
 	defer stopShop()
-	bank, stopBank := startRedis()
+	bank, stopBank := locktest.Start()
 	defer stopBank()
 
 	ctx := context.Background()
@@ -99,7 +98,7 @@ func ExampleObtain_refused() {
 
 // Each key is protected by the number of its own part.
 func ExampleLock_Parts() {
-	rdb, stop := startRedis()
+	rdb, stop := locktest.Start()
 	defer stop()
 
 	ctx := context.Background()
@@ -122,7 +121,7 @@ func ExampleLock_Parts() {
 
 // The function finds the lock under which it runs, and in it the number for each of its keys.
 func ExampleFromContext() {
-	rdb, stop := startRedis()
+	rdb, stop := locktest.Start()
 	defer stop()
 
 	client := redislock.New(rdb)
@@ -143,9 +142,9 @@ func ExampleFromContext() {
 
 // The hooks of a Client tell of each lock as of one, whatever parts it has.
 func ExampleClient() {
-	shop, stopShop := startRedis()
+	shop, stopShop := locktest.Start()
 	defer stopShop()
-	bank, stopBank := startRedis()
+	bank, stopBank := locktest.Start()
 	defer stopBank()
 
 	shopClient, bankClient := redislock.New(shop), redislock.New(bank)
@@ -171,7 +170,7 @@ func ExampleClient() {
 }
 
 func ExampleClient_Obtain() {
-	rdb, stop := startRedis()
+	rdb, stop := locktest.Start()
 	defer stop()
 
 	ctx := context.Background()
@@ -200,7 +199,7 @@ func ExampleClient_Obtain() {
 
 // The keys of all parts: those to be written first, then those to be read, both by place and then by slot.
 func ExampleLock_Keys() {
-	rdb, stop := startRedis()
+	rdb, stop := locktest.Start()
 	defer stop()
 
 	ctx := context.Background()
@@ -218,7 +217,7 @@ func ExampleLock_Keys() {
 
 // The work is done, and for a minute nobody is to begin it anew.
 func ExampleLock_Leave() {
-	rdb, stop := startRedis()
+	rdb, stop := locktest.Start()
 	defer stop()
 
 	ctx := context.Background()

@@ -106,8 +106,8 @@ func TestObtain(t *testing.T) {
 	t.Run("a token of the caller", func(t *testing.T) {
 		scenario(t, func(t *testing.T, w *world) {
 
-			lock := must[*multi.Lock](t)(multi.As("mine").Obtain(bounded(t), w.abc(), long, nil))
-			again := must[*multi.Lock](t)(multi.As("mine").Obtain(bounded(t), w.abc(), long, nil))
+			lock := must[*multi.Lock](t)(multi.Client{}.As("mine").Obtain(bounded(t), w.abc(), long, nil))
+			again := must[*multi.Lock](t)(multi.Client{}.As("mine").Obtain(bounded(t), w.abc(), long, nil))
 			if lock.Token() != "mine" || again.Token() != "mine" {
 				t.Errorf("got tokens %q, %q", lock.Token(), again.Token())
 			}
@@ -263,7 +263,6 @@ func TestArguments(t *testing.T) {
 		{name: "intent", opt: &redislock.Options{Intent: true}, is: errors.ErrUnsupported},
 		{name: "queue without watchdog", opt: &redislock.Options{Queue: true}, text: "Queue needs Watchdog"},
 		{name: "ttl", ttl: -1, is: &redislock.InvalidError{Argument: "ttl"}},
-		{name: "token", opt: &redislock.Options{Token: "a|b"}, is: &redislock.InvalidError{Argument: "token"}},
 	} {
 		if test.opt != nil || test.ttl != 0 {
 			test.parts = []multi.Part{part(one, "a", "k"), part(two, "b", "k")}
@@ -275,6 +274,10 @@ func TestArguments(t *testing.T) {
 		if err == nil || test.is != nil && !errors.Is(err, test.is) || !strings.Contains(err.Error(), test.text) {
 			t.Errorf("%s: got error %v, want %v with %q", test.name, err, test.is, test.text)
 		}
+	}
+	for _, token := range []string{"", "a|b"} {
+		_, err := multi.Client{}.As(token).Obtain(bounded(t), []multi.Part{part(one, "a", "k"), part(two, "b", "k")}, long, nil)
+		wantIs(t, err, &redislock.InvalidError{Argument: "token"})
 	}
 	if n := sent.Load(); n != 0 {
 		t.Errorf("%d commands were sent", n)

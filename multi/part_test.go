@@ -22,16 +22,16 @@ func TestBySlot(t *testing.T) {
 		{
 			name: "by slot number, in the given order", write: []string{"foo", "hello", "{foo}2", "{foo}1"}, read: []string{"bar"},
 			want: []multi.Part{
-				{Write: []string{"hello"}},
-				{Read: []string{"bar"}},
-				{Write: []string{"foo", "{foo}2", "{foo}1"}},
+				{Set: redislock.Set{Write: []string{"hello"}}},
+				{Set: redislock.Set{Read: []string{"bar"}}},
+				{Set: redislock.Set{Write: []string{"foo", "{foo}2", "{foo}1"}}},
 			},
 		},
 		{
 			name: "once each, and rather to write", write: []string{"foo", "bar", "foo"}, read: []string{"{bar}x", "foo", "{bar}x"},
 			want: []multi.Part{
-				{Write: []string{"bar"}, Read: []string{"{bar}x"}},
-				{Write: []string{"foo"}},
+				{Set: redislock.Set{Write: []string{"bar"}, Read: []string{"{bar}x"}}},
+				{Set: redislock.Set{Write: []string{"foo"}}},
 			},
 		},
 	} {

@@ -32,11 +32,11 @@ func TestBySlotBehindAPrefix(t *testing.T) {
 	client := prefixed(t, redistest.StartMini(t).Client(t), "lock:")
 	got := multi.BySlot(client, redislock.Set{Write: []string{"foo", "hello", "{foo}2", "{foo}1"}, Read: []string{"bar", "x{bar}"}})
 	want := []multi.Part{
-		{Read: []string{"x{bar}"}},
-		{Read: []string{"bar"}},
-		{Write: []string{"hello"}},
-		{Write: []string{"foo"}},
-		{Write: []string{"{foo}2", "{foo}1"}},
+		{Set: redislock.Set{Read: []string{"x{bar}"}}},
+		{Set: redislock.Set{Read: []string{"bar"}}},
+		{Set: redislock.Set{Write: []string{"hello"}}},
+		{Set: redislock.Set{Write: []string{"foo"}}},
+		{Set: redislock.Set{Write: []string{"{foo}2", "{foo}1"}}},
 	}
 	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty(), cmpopts.IgnoreFields(multi.Part{}, "Client")); diff != "" {
 		t.Errorf("parts (-want +got):\n%s", diff)

@@ -8,14 +8,27 @@ import (
 
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/held"
+	"github.com/seed-14de3678/redislock/locktest"
 	"github.com/seed-14de3678/redislock/quorum"
 )
 
 // The function that runs under the lock finds it in its context, and with it the fencing number. It waits for the lock for
 // two seconds at most, and then works for as long as it likes.
 func ExampleFromContext() {
-	client, _, stop := startQuorum()
-	defer stop()
+	var nodes []*redislock.Client
+	for range 3 { // servers that share nothing
+		rdb, stop := locktest.Start()
+		defer stop()
+		node := redislock.New(rdb)
+		defer node.Close()
+		nodes = append(nodes, node)
+	}
+	client, err := quorum.New(nodes)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer client.Close()
 
 	write := func(ctx context.Context, what string) { // somewhere below
 		lock := quorum.FromContext(ctx)
@@ -24,7 +37,7 @@ func ExampleFromContext() {
 	opt := &redislock.Options{
 		Fenced: true, Wait: 2 * time.Second, RetryStrategy: redislock.ExponentialBackoff(10*time.Millisecond, time.Second),
 	}
-	err := client.With(context.Background(), []string{"stock:9"}, 10*time.Second, opt, func(ctx context.Context) error {
+	err = client.With(context.Background(), []string{"stock:9"}, 10*time.Second, opt, func(ctx context.Context) error {
 		write(ctx, "the count")
 		return nil
 	})
@@ -39,16 +52,28 @@ func ExampleFromContext() {
 
 // Each thing that happens to a lock is one event, however many nodes there are.
 func ExampleWithHooks() {
-	client, _, stop := startQuorum(quorum.WithHooks(redislock.Hooks{
+	var nodes []*redislock.Client
+	for range 3 { // servers that share nothing
+		rdb, stop := locktest.Start()
+		defer stop()
+		node := redislock.New(rdb)
+		defer node.Close()
+		nodes = append(nodes, node)
+	}
+	client, err := quorum.New(nodes, quorum.WithHooks(redislock.Hooks{
 		Obtained: func(_ context.Context, e redislock.Event) {
 			fmt.Println(e.Name, "obtained after", e.Attempts, "attempt")
 		},
 		Released: func(_ context.Context, e redislock.Event) { fmt.Println(e.Name, "released:", e.Keys, e.Err) },
 	}))
-	defer stop()
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer client.Close()
 
 	opt := &redislock.Options{Name: "nightly-report"}
-	err := client.With(context.Background(), []string{"report:7"}, 10*time.Second, opt, func(context.Context) error { return nil })
+	err = client.With(context.Background(), []string{"report:7"}, 10*time.Second, opt, func(context.Context) error { return nil })
 	if err != nil {
 		fmt.Println(err)
 	}
@@ -59,8 +84,20 @@ func ExampleWithHooks() {
 
 // One process takes the lock, and another one, which has been given the token, releases it.
 func ExampleClient_Attach() {
-	client, _, stop := startQuorum()
-	defer stop()
+	var nodes []*redislock.Client
+	for range 3 { // servers that share nothing
+		rdb, stop := locktest.Start()
+		defer stop()
+		node := redislock.New(rdb)
+		defer node.Close()
+		nodes = append(nodes, node)
+	}
+	client, err := quorum.New(nodes)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer client.Close()
 
 	ctx := context.Background()
 	keys := []string{"upload:7"}
@@ -80,8 +117,20 @@ func ExampleClient_Attach() {
 
 // Every machine starts the job by its own clock. The first one runs it, and leaves the keys taken until all clocks have struck.
 func ExampleLock_Leave() {
-	client, _, stop := startQuorum()
-	defer stop()
+	var nodes []*redislock.Client
+	for range 3 { // servers that share nothing
+		rdb, stop := locktest.Start()
+		defer stop()
+		node := redislock.New(rdb)
+		defer node.Close()
+		nodes = append(nodes, node)
+	}
+	client, err := quorum.New(nodes)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer client.Close()
 
 	ctx := context.Background()
 	lock, err := client.Obtain(ctx, []string{"cron:report"}, time.Minute, nil)
@@ -104,8 +153,20 @@ func ExampleLock_Leave() {
 
 // With HoldAtLeast a Release does the same, and so does With.
 func ExampleClient_With_holdAtLeast() {
-	client, _, stop := startQuorum()
-	defer stop()
+	var nodes []*redislock.Client
+	for range 3 { // servers that share nothing
+		rdb, stop := locktest.Start()
+		defer stop()
+		node := redislock.New(rdb)
+		defer node.Close()
+		nodes = append(nodes, node)
+	}
+	client, err := quorum.New(nodes)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer client.Close()
 
 	ctx := context.Background()
 	tick := func() error {
@@ -129,8 +190,20 @@ func ExampleClient_With_holdAtLeast() {
 
 // What each node has said, when too few have granted the lock.
 func ExampleNodeErrors() {
-	client, nodes, stop := startQuorum()
-	defer stop()
+	var nodes []*redislock.Client
+	for range 3 { // servers that share nothing
+		rdb, stop := locktest.Start()
+		defer stop()
+		node := redislock.New(rdb)
+		defer node.Close()
+		nodes = append(nodes, node)
+	}
+	client, err := quorum.New(nodes)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer client.Close()
 
 	ctx := context.Background()
 	for _, node := range nodes {
@@ -139,7 +212,7 @@ func ExampleNodeErrors() {
 			return
 		}
 	}
-	_, err := client.Obtain(ctx, []string{"stock:9"}, 10*time.Second, nil)
+	_, err = client.Obtain(ctx, []string{"stock:9"}, 10*time.Second, nil)
 	conflicts := 0
 	for _, node := range quorum.NodeErrors(err) {
 		if conflict, ok := errors.AsType[*redislock.ConflictError](node); ok && conflict.Metadata == "job=import" {
@@ -152,12 +225,24 @@ func ExampleNodeErrors() {
 
 // The first node that has not done what it was asked for.
 func ExampleNodeError() {
-	client, nodes, stop := startQuorum()
-	defer stop()
+	var nodes []*redislock.Client
+	for range 3 { // servers that share nothing
+		rdb, stop := locktest.Start()
+		defer stop()
+		node := redislock.New(rdb)
+		defer node.Close()
+		nodes = append(nodes, node)
+	}
+	client, err := quorum.New(nodes)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer client.Close()
 
 	nodes[0].Close() // and the other Clients of this node's server
 	nodes[1].Close()
-	_, err := client.Obtain(context.Background(), []string{"stock:9"}, 10*time.Second, nil)
+	_, err = client.Obtain(context.Background(), []string{"stock:9"}, 10*time.Second, nil)
 	var node *quorum.NodeError
 	if errors.As(err, &node) {
 		fmt.Println(node.Node)
@@ -170,8 +255,20 @@ func ExampleNodeError() {
 
 // Code that does not care which of them it is given takes a Client of one server, or of a quorum.
 func ExampleClient_obtainer() {
-	client, nodes, stop := startQuorum()
-	defer stop()
+	var nodes []*redislock.Client
+	for range 3 { // servers that share nothing
+		rdb, stop := locktest.Start()
+		defer stop()
+		node := redislock.New(rdb)
+		defer node.Close()
+		nodes = append(nodes, node)
+	}
+	client, err := quorum.New(nodes)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer client.Close()
 
 	work := func(locks held.Obtainer) error {
 		return locks.With(context.Background(), []string{"stock:9"}, 10*time.Second, nil, func(context.Context) error {

@@ -6,44 +6,17 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/seed-14de3678/redislock"
-	"github.com/seed-14de3678/redislock/internal/redistest"
+	"github.com/seed-14de3678/redislock/locktest"
 	"github.com/seed-14de3678/redislock/quorum"
 )
 
-// startNodes starts servers inside the test, and a client for each; stop ends both. If there is no
-// server the reason is a part of the Example's output, which then fails.
-func startNodes(n int) (rdbs []*redis.Client, stop func()) {
-	var stops []func()
-	for range n {
-		var addr string
-		if server, err := redistest.LaunchMini(); err != nil {
-			fmt.Println(err)
-		} else {
-			addr = server.Addr()
-			stops = append(stops, server.Stop)
-		}
-		rdbs = append(rdbs, redis.NewClient(&redis.Options{Addr: addr, MaxRetries: -1, DialerRetries: 1}))
-	}
-	return rdbs, func() {
-		for _, rdb := range rdbs {
-			_ = rdb.Close()
-		}
-		for _, stop := range stops {
-			stop()
-		}
-	}
-}
-
 // There are five servers that share nothing. Work goes on as long as three of them are there.
 func Example() {
-	rdbs, stop := startNodes(5) // each a *redis.Client of a server of its own
-	defer stop()
-
 	var nodes []*redislock.Client
-	for _, rdb := range rdbs {
+	for range 5 { // servers that share nothing
+		rdb, stop := locktest.Start()
+		defer stop()
 		node := redislock.New(rdb)
 		defer node.Close()
 		nodes = append(nodes, node)
@@ -67,29 +40,22 @@ func Example() {
 	// Output: order and stock are ours
 }
 
-// startQuorum makes a Client of three servers inside the test.
-func startQuorum(opts ...quorum.Option) (client *quorum.Client, nodes []*redislock.Client, stop func()) {
-	rdbs, stopNodes := startNodes(3)
-	for _, rdb := range rdbs {
-		nodes = append(nodes, redislock.New(rdb))
-	}
-	client, err := quorum.New(nodes, opts...)
-	if err != nil {
-		fmt.Println(err)
-	}
-	return client, nodes, func() {
-		client.Close()
-		for _, node := range nodes {
-			node.Close()
-		}
-		stopNodes()
-	}
-}
-
 // A lock without a function around it.
 func ExampleClient_Obtain() {
-	client, _, stop := startQuorum()
-	defer stop()
+	var nodes []*redislock.Client
+	for range 3 { // servers that share nothing
+		rdb, stop := locktest.Start()
+		defer stop()
+		node := redislock.New(rdb)
+		defer node.Close()
+		nodes = append(nodes, node)
+	}
+	client, err := quorum.New(nodes)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer client.Close()
 
 	ctx := context.Background()
 	lock, err := client.Obtain(ctx, []string{"order:7", "stock:9"}, 10*time.Second, &redislock.Options{
@@ -110,8 +76,20 @@ func ExampleClient_Obtain() {
 
 // A caller that is refused learns who holds the key, and at how many nodes.
 func ExampleClient_Obtain_refused() {
-	client, nodes, stop := startQuorum()
-	defer stop()
+	var nodes []*redislock.Client
+	for range 3 { // servers that share nothing
+		rdb, stop := locktest.Start()
+		defer stop()
+		node := redislock.New(rdb)
+		defer node.Close()
+		nodes = append(nodes, node)
+	}
+	client, err := quorum.New(nodes)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer client.Close()
 
 	ctx := context.Background()
 	for _, node := range nodes[:2] {
@@ -120,7 +98,7 @@ func ExampleClient_Obtain_refused() {
 			return
 		}
 	}
-	_, err := client.Obtain(ctx, []string{"order:7", "stock:9"}, 10*time.Second, nil)
+	_, err = client.Obtain(ctx, []string{"order:7", "stock:9"}, 10*time.Second, nil)
 	var conflict *redislock.ConflictError
 	fmt.Println(errors.Is(err, redislock.ErrNotObtained), errors.As(err, &conflict))
 	fmt.Println(conflict.Key, conflict.Metadata)
@@ -131,8 +109,20 @@ func ExampleClient_Obtain_refused() {
 
 // Readers share, and keep a writer out.
 func ExampleClient_ObtainRead() {
-	client, _, stop := startQuorum()
-	defer stop()
+	var nodes []*redislock.Client
+	for range 3 { // servers that share nothing
+		rdb, stop := locktest.Start()
+		defer stop()
+		node := redislock.New(rdb)
+		defer node.Close()
+		nodes = append(nodes, node)
+	}
+	client, err := quorum.New(nodes)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer client.Close()
 
 	ctx := context.Background()
 	for range 2 {
@@ -143,15 +133,27 @@ func ExampleClient_ObtainRead() {
 		}
 		defer lock.Release(ctx)
 	}
-	_, err := client.ObtainSet(ctx, redislock.Set{Write: []string{"price:9"}, Read: []string{"order:7"}}, 10*time.Second, nil)
+	_, err = client.ObtainSet(ctx, redislock.Set{Write: []string{"price:9"}, Read: []string{"order:7"}}, 10*time.Second, nil)
 	fmt.Println(errors.Is(err, redislock.ErrNotObtained))
 	// Output: true
 }
 
 // The number goes with each write to what the lock protects, which refuses smaller ones.
 func ExampleLock_Fence() {
-	client, _, stop := startQuorum()
-	defer stop()
+	var nodes []*redislock.Client
+	for range 3 { // servers that share nothing
+		rdb, stop := locktest.Start()
+		defer stop()
+		node := redislock.New(rdb)
+		defer node.Close()
+		nodes = append(nodes, node)
+	}
+	client, err := quorum.New(nodes)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer client.Close()
 
 	ctx := context.Background()
 	var before int64
@@ -175,11 +177,23 @@ func ExampleLock_Fence() {
 
 // The servers keep nothing on disk. A server that restarts is left out until every lease that it has forgotten is
 // over. No ttl may be longer than that.
-func ExampleWithQuarantine() {
-	client, _, stop := startQuorum(quorum.WithQuarantine(time.Minute), quorum.WithNodeTimeout(500*time.Millisecond))
-	defer stop()
+func ExampleNew_minUptime() {
+	var nodes []*redislock.Client
+	for range 3 { // servers that share nothing
+		rdb, stop := locktest.Start()
+		defer stop()
+		node := redislock.New(rdb, redislock.WithMinUptime(time.Minute))
+		defer node.Close()
+		nodes = append(nodes, node)
+	}
+	client, err := quorum.New(nodes, quorum.WithNodeTimeout(500*time.Millisecond))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer client.Close()
 
-	_, err := client.Obtain(context.Background(), []string{"stock:9"}, time.Hour, nil)
+	_, err = client.Obtain(context.Background(), []string{"stock:9"}, time.Hour, nil)
 	fmt.Println(errors.Is(err, &redislock.InvalidError{Argument: "ttl"}))
 	// Output: true
 }

@@ -9,16 +9,13 @@ import (
 
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/internal/inctx"
-	"github.com/seed-14de3678/redislock/internal/redistest"
+	"github.com/seed-14de3678/redislock/locktest"
 	"github.com/seed-14de3678/redislock/reentrant"
 )
 
-// startRedis starts a server inside the test, and a client for it; stop ends both.
-var startRedis = redistest.ForExample
-
 // A function that locks what it needs is called by one that has locked it already.
 func Example() {
-	rdb, stop := startRedis()
+	rdb, stop := locktest.Start()
 	defer stop()
 
 	client := redislock.New(rdb)
@@ -51,7 +48,7 @@ func Example() {
 
 // Each piece of work is an owner of its own.
 func ExampleNewOwner() {
-	rdb, stop := startRedis()
+	rdb, stop := locktest.Start()
 	defer stop()
 
 	client := redislock.New(rdb)
@@ -76,7 +73,7 @@ func ExampleNewOwner() {
 
 // If a part of a set is held already, only the rest is obtained. Each key is free when its last hold has ended.
 func ExampleObtain() {
-	rdb, stop := startRedis()
+	rdb, stop := locktest.Start()
 	defer stop()
 
 	client := redislock.New(rdb)
@@ -110,7 +107,7 @@ func ExampleObtain() {
 
 // An owner that reads a key may write it if nobody else reads it.
 func ExampleObtainRead() {
-	rdb, stop := startRedis()
+	rdb, stop := locktest.Start()
 	defer stop()
 
 	client := redislock.New(rdb)
@@ -148,8 +145,8 @@ func ExampleObtainRead() {
 	// <nil>
 }
 
-func ExampleObtainMixed() {
-	rdb, stop := startRedis()
+func ExampleObtainSet() {
+	rdb, stop := locktest.Start()
 	defer stop()
 
 	client := redislock.New(rdb)
@@ -176,7 +173,7 @@ func ExampleObtainMixed() {
 
 // The function finds the hold under which it runs, and with it the number for what it writes.
 func ExampleFromContext() {
-	rdb, stop := startRedis()
+	rdb, stop := locktest.Start()
 	defer stop()
 
 	client := redislock.New(rdb)
@@ -196,7 +193,7 @@ func ExampleFromContext() {
 }
 
 func ExampleHold_TTL() {
-	rdb, stop := startRedis()
+	rdb, stop := locktest.Start()
 	defer stop()
 
 	client := redislock.New(rdb)
@@ -213,10 +210,10 @@ func ExampleHold_TTL() {
 	// Output: true <nil>
 }
 
-// A key that is held keeps the metadata with which it was obtained first. The owner id is that of the request, if the
+// A key that is held keeps the metadata with which it was obtained first. The id of the caller is that of the request, if the
 // request has one.
 func ExampleHold_Metadata() {
-	rdb, stop := startRedis()
+	rdb, stop := locktest.Start()
 	defer stop()
 
 	client := redislock.New(rdb)
@@ -240,7 +237,7 @@ func ExampleHold_Metadata() {
 
 // In a test this line follows that of the owner: defer reentrant.CheckReleased(t, ctx).
 func ExampleCheckReleased() {
-	rdb, stop := startRedis()
+	rdb, stop := locktest.Start()
 	defer stop()
 
 	client := redislock.New(rdb)

@@ -201,7 +201,7 @@ func shownCode(t *testing.T) map[string]string {
 					shown[of+name] = text(beginning(d, d.Doc), d.End())
 				default:
 					body := text(d.Body.Lbrace+1, d.Body.Rbrace)
-					body = strings.TrimPrefix(body, "rdb, stop := startRedis()\n\tdefer stop()\n")
+					body = strings.TrimPrefix(body, "rdb, stop := locktest.Start()\n\tdefer stop()\n")
 					if body, _, run := strings.Cut(body, "\n\t// Output:"); run {
 						shown[of+name] = dedent("\t" + strings.TrimLeft(body, "\n\t"))
 					}
