@@ -9,8 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/fencing"
 	"github.com/seed-14de3678/redislock/locktest"

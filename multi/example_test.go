@@ -8,8 +8,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/locktest"
 	"github.com/seed-14de3678/redislock/multi"
