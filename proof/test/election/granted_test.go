@@ -78,7 +78,7 @@ func TestLeaderReplicasMissing(t *testing.T) {
 func TestLeaderNamedAgain(t *testing.T) {
 	t.Parallel()
 	w := world.New(t, upForAnHour(t), redislock.WithMinUptime(time.Hour))
-	c := candidate(w, "a", 900*time.Millisecond)
+	c := candidate(w, "a", 3*time.Second)
 	r := start(t, c)
 	elected := r.elected(t)
 	isNamed := func() bool { return leader(t, w).ID == elected.id }
