@@ -159,6 +159,22 @@ func TestReplicasLease(t *testing.T) {
 	}
 }
 
+// A handle that Attach has made waits for the replicas of its Client.
+func TestReplicasOfAttached(t *testing.T) {
+	t.Parallel()
+	m := newMirror(t, 1)
+	keys, client := m.Keys("a", "b"), m.acked(t, 1)
+	lock := check.Must[*redislock.Lock](t)(m.Client.Obtain(t.Context(), keys, world.Long, nil))
+	m.replicas[0].Pause()
+	check.NoError(t, m.Client.Attach(keys, lock.Token()).Refresh(t.Context(), world.Long))
+	attached := client.Attach(keys, lock.Token())
+	check.Is(t, attached.Refresh(t.Context(), world.Long), redislock.ErrNotReplicated)
+	m.replicas[0].Resume()
+	check.Eventually(t, 10*time.Second, "the replica is back", func() bool { return attached.Refresh(t.Context(), world.Long) == nil })
+	check.NoError(t, attached.Release(t.Context()))
+	m.WantFree(t, keys...)
+}
+
 // Renewals that a replica does not know do not count: the lock is lost when the last lease that the replica knows is over,
 // or kept if the replica is back by then.
 func TestReplicasWatchdog(t *testing.T) {
