@@ -183,8 +183,8 @@ func TestAgainGoesBeside(t *testing.T) {
 	if beside := conn.lane(again); conn.lane(first) != conn.main || beside == conn.main || beside.limit != againUnderWay {
 		t.Error("they share a lane")
 	}
-	alone := New(conn.rdb, Options{})
-	if alone.lane(again) != alone.main {
-		t.Error("without batching, where nobody waits behind anybody, there are two lanes")
+	alone := New(struct{ redis.Scripter }{conn.rdb}, Options{})
+	if alone.lane(again) != alone.lane(first) {
+		t.Error("of a client of another type, where nobody waits behind anybody, there are two lanes")
 	}
 }

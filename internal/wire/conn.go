@@ -82,7 +82,7 @@ func New(rdb redis.Scripter, opt Options) *Conn {
 		conn.direct = rdb.(GoRedis) // not one of the above, whose methods would be linked whether the program has one or not
 	}
 	conn.alone = conn.newLane(conn.setup.sender, 0)
-	if conn.direct != nil {
+	if conn.direct != nil { // calls go out together
 		conn.setup.limit = underWay
 	}
 	conn.main = conn.newLane(conn.setup.sender, 0)

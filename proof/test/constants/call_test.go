@@ -85,8 +85,9 @@ func TestReplicasAreWaitedFor(t *testing.T) {
 			}
 			return false
 		}})
+		client := world.NewClient(t, w.RDB, redislock.WithReplicas(1))
 		for _, ttl := range []time.Duration{time.Minute, 2 * time.Second} {
-			check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), w.Keys(ttl.String()), ttl, &redislock.Options{Replicas: 1}))
+			check.Must[*redislock.Lock](t)(client.Obtain(t.Context(), w.Keys(ttl.String()), ttl, nil))
 		}
 		// The first call is sent anew, because the server did not know the script.
 		if got, want := slices.Compact(waits), []any{int64(1000), int64(256)}; !slices.Equal(got, want) {

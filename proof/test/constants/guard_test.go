@@ -46,12 +46,12 @@ func TestGuardsStandForFiveMinutes(t *testing.T) {
 func TestMinUptimeCountsWholeSeconds(t *testing.T) {
 	t.Parallel()
 	rdb := redistest.Shared(t, redistest.Redis).Client(t)
-	client := world.NewClient(t, rdb)
+	client := world.NewClient(t, rdb, redislock.WithMinUptime(time.Hour))
 	up := func() time.Duration {
 		return time.Duration(world.Info(t, rdb, "Server", "uptime_in_seconds")) * time.Second
 	}
 	before := up()
-	_, err := client.Obtain(t.Context(), []string{world.NewName(t)}, time.Minute, &redislock.Options{MinUptime: time.Hour})
+	_, err := client.Obtain(t.Context(), []string{world.NewName(t)}, time.Minute, nil)
 	after := up()
 	conflict, ok := errors.AsType[*redislock.ConflictError](err)
 	if !ok {

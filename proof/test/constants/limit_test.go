@@ -23,6 +23,7 @@ func TestLimits(t *testing.T) {
 	t.Cleanup(func() { _ = rdb.Close() })
 	client := world.NewClient(t, rdb)
 	wide := world.NewClient(t, rdb, redislock.WithMaxKeys(1<<20))
+	asks := world.NewClient(t, rdb, redislock.WithMinUptime(time.Hour))
 	nodes, err := quorum.New([]*redislock.Client{client, wide})
 	if err != nil {
 		t.Fatal(err)
@@ -46,15 +47,29 @@ func TestLimits(t *testing.T) {
 		"keys":                  {1000, func(n int) error { return keys(client, n, nil) }},
 		"keys with WithMaxKeys": {10000, func(n int) error { return keys(wide, n, nil) }},
 		"metadata":              {4096, func(n int) error { return with(redislock.Options{Metadata: x(n)}) }},
-		"token":                 {512, func(n int) error { return with(redislock.Options{Token: x(n)}) }},
 		"name":                  {128, func(n int) error { return with(redislock.Options{Name: x(n)}) }},
+		"token": {512, func(n int) error {
+			_, err := client.As(x(n)).Obtain(ctx, []string{"k"}, time.Minute, nil)
+			return err
+		}},
 		"ttl": {year, func(n int) error {
 			_, err := client.Obtain(ctx, []string{"k"}, time.Duration(n), nil)
 			return err
 		}},
-		"MinUptime":   {year, func(n int) error { return with(redislock.Options{MinUptime: time.Duration(n)}) }},
+		"uptime": {year, func(n int) error {
+			_, err := world.NewClient(t, rdb, redislock.WithMinUptime(time.Duration(n))).Obtain(ctx, []string{"k"}, time.Minute, nil)
+			return err
+		}},
+		"ttl with WithMinUptime": {int(time.Hour), func(n int) error {
+			_, err := asks.Obtain(ctx, []string{"k"}, time.Duration(n), nil)
+			return err
+		}},
+		"HoldAtLeast with WithMinUptime": {int(time.Hour), func(n int) error {
+			_, err := asks.Obtain(ctx, []string{"k"}, time.Minute, &redislock.Options{HoldAtLeast: time.Duration(n)})
+			return err
+		}},
 		"HoldAtLeast": {year, func(n int) error { return with(redislock.Options{HoldAtLeast: time.Duration(n)}) }},
-		"owner": {64, func(n int) error {
+		"caller": {64, func(n int) error {
 			_, err := client.Obtain(redislock.WithCaller(ctx, x(n)), []string{"k"}, time.Minute, nil)
 			return err
 		}},

@@ -96,8 +96,8 @@ func TestFailoverLongerThanLease(t *testing.T) {
 	}
 }
 
-// With Replicas nobody leads before the replica that is missing is back, and a fail-over that loses writes elects no second
-// leader beside the first one.
+// If candidates wait for replicas nobody leads before the replica that is missing is back, and a fail-over that loses writes
+// elects no second leader beside the first one.
 func TestFailoverWithReplicas(t *testing.T) {
 	t.Parallel()
 	w := newWatched(t, 2, processTTL, 1)

@@ -130,10 +130,8 @@ func TestRunServerAway(t *testing.T) {
 // A real server that cannot have it on enough replicas elects nobody.
 func TestRunReplicasMissing(t *testing.T) {
 	t.Parallel()
-	w := world.New(t, redistest.Shared(t, redistest.Redis))
-	c := candidate(w, "a", time.Second)
-	c.Replicas = 1
-	r := start(t, c)
+	w := world.New(t, redistest.Shared(t, redistest.Redis), redislock.WithReplicas(1))
+	r := start(t, candidate(w, "a", time.Second))
 	if _, elected := check.Receive(r.leads, 500*time.Millisecond); elected {
 		t.Error("it was elected without a replica")
 	}

@@ -13,7 +13,6 @@ import (
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/election"
 	"github.com/seed-14de3678/redislock/internal/check"
-	"github.com/seed-14de3678/redislock/internal/inctx"
 	"github.com/seed-14de3678/redislock/internal/redistest"
 	"github.com/seed-14de3678/redislock/internal/world"
 )
@@ -25,14 +24,23 @@ func holds(t *testing.T, w *world.World) bool {
 	return len(states[0].Holders) > 0
 }
 
+// upForAnHour starts a server that has been up for an hour, as its clock says: so a Client that asks for that is granted
+// locks there.
+func upForAnHour(t *testing.T) *redistest.Server {
+	t.Helper()
+	server, clock := redistest.StartSkewed(t, redistest.Redis)
+	clock.Shift(time.Hour + time.Minute)
+	return server
+}
+
 // Where replicas are missing a candidate holds the key again and again, and gives it back. It is never named, and as soon as
 // there is a replica it is: that one names it, too, in case it becomes the primary.
 func TestLeaderReplicasMissing(t *testing.T) {
 	t.Parallel()
 	s := redistest.Start(t, redistest.Redis)
-	w := world.New(t, s)
+	w := world.New(t, s, redislock.WithReplicas(1))
 	c := candidate(w, "a", world.Long)
-	c.Replicas, c.RetryStrategy = 1, redislock.LinearBackoff(time.Millisecond)
+	c.RetryStrategy = redislock.LinearBackoff(time.Millisecond)
 	r := start(t, c)
 	all := follow(t, w.Key("k"), time.Millisecond, w.Client)
 	var named atomic.Int64
@@ -69,9 +77,8 @@ func TestLeaderReplicasMissing(t *testing.T) {
 // A leader whose replica has the lock, but not yet that it was elected, is named at its next renewal.
 func TestLeaderNamedAgain(t *testing.T) {
 	t.Parallel()
-	w := world.New(t, redistest.Shared(t, redistest.Redis))
-	c := candidate(w, "a", 900*time.Millisecond)
-	c.MinUptime = time.Nanosecond
+	w := world.New(t, upForAnHour(t), redislock.WithMinUptime(time.Hour))
+	c := candidate(w, "a", 3*time.Second)
 	r := start(t, c)
 	elected := r.elected(t)
 	isNamed := func() bool { return leader(t, w).ID == elected.id }
@@ -89,11 +96,12 @@ func TestLeaderNamedAgain(t *testing.T) {
 // whose metadata look like those of a candidate that is not elected, and who is none, is named, too.
 func TestLeaderOfAnyMetadata(t *testing.T) {
 	t.Parallel()
-	w := world.New(t, redistest.Shared(t, redistest.Redis))
-	for i, metadata := range []string{"a", "?", "a?", "a|?", "|a=|b", "owner=x?", "\x00\xff?"} {
+	w := world.New(t, upForAnHour(t))
+	asks := world.NewClient(t, w.RDB, redislock.WithMinUptime(time.Hour))
+	for i, metadata := range []string{"a", "?", "a?", "a|?", "|a=|b", "caller=x?", "\x00\xff?"} {
 		key, copied := w.Key(fmt.Sprint(i)), w.Key(fmt.Sprint("copy", i))
 		c := candidate(w, metadata, world.Long)
-		c.Key, c.MinUptime = key, time.Nanosecond
+		c.Key, c.Client = key, asks
 		r := start(t, c)
 		elected := r.elected(t)
 		check.Eventually(t, patience, "the leader is named", func() bool {
@@ -106,8 +114,8 @@ func TestLeaderOfAnyMetadata(t *testing.T) {
 			t.Errorf("got leader %q before it is elected, of %q", term.ID, metadata)
 		}
 		state := check.Must[[]redislock.KeyState](t)(w.Client.Inspect(t.Context(), []string{copied}))[0]
-		if got := state.Holders[0]; got.Owner != elected.id+"?" || got.Metadata != metadata {
-			t.Errorf("got owner %q and metadata %q, want %q? and %q", got.Owner, got.Metadata, elected.id, metadata)
+		if got := state.Holders[0]; got.Caller != elected.id+"?" || got.Metadata != metadata {
+			t.Errorf("got id %q and metadata %q, want %q? and %q", got.Caller, got.Metadata, elected.id, metadata)
 		}
 
 		other := []string{w.Key(fmt.Sprint("other", i))}
@@ -119,11 +127,11 @@ func TestLeaderOfAnyMetadata(t *testing.T) {
 	}
 }
 
-// A script that hands the key over does not look at the uptime that the next in line wants. So that one is named when it has
-// asked itself.
+// A script that hands the key over does not look at the uptime that the next in line asks for. So that one is named when it
+// has asked itself.
 func TestLeaderHandedOver(t *testing.T) {
 	t.Parallel()
-	backend := redistest.Shared(t, redistest.Redis)
+	backend := upForAnHour(t)
 	w, next := world.New(t, backend), backend.Client(t)
 	first := start(t, candidate(w, "a", world.Long)).elected(t)
 	going := make(chan struct{})
@@ -134,7 +142,7 @@ func TestLeaderHandedOver(t *testing.T) {
 		}
 	}})
 	c := candidate(w, "b", world.Long)
-	c.Client, c.MinUptime = world.NewClient(t, next), time.Nanosecond
+	c.Client = world.NewClient(t, next, redislock.WithMinUptime(time.Hour))
 	r := start(t, c)
 	inLine(t, w, 1)
 	waits.Store(true)
@@ -151,23 +159,23 @@ func TestLeaderHandedOver(t *testing.T) {
 	check.Eventually(t, patience, "the leader is named", func() bool { return leader(t, w).ID == elected.id })
 }
 
-// Who wants neither replicas nor an uptime is granted by the script, and named at once. What the leader obtains while it leads
+// Whose Client asks for neither replicas nor an uptime is granted by the script, and named at once. What the leader obtains while it leads
 // stands under the id of its term.
 func TestLeaderNamedAtOnce(t *testing.T) {
 	t.Parallel()
-	for name, c := range map[string]election.Candidate{"plain": {}, "with an uptime": {MinUptime: time.Nanosecond}} {
+	for name, uptime := range map[string]time.Duration{"plain": 0, "with an uptime": time.Hour} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := world.New(t, redistest.Shared(t, redistest.Redis))
-			c.Client, c.Key, c.TTL = w.Client, w.Key("k"), world.Long
+			w := world.New(t, upForAnHour(t), redislock.WithMinUptime(uptime))
+			c := election.Candidate{Client: w.Client, Key: w.Key("k"), TTL: world.Long}
 			check.NoError(t, c.Run(t.Context(), func(ctx context.Context) error {
-				if term := leader(t, w); c.MinUptime == 0 && term.ID != inctx.Caller(ctx) {
-					t.Errorf("got %v, want term %s", term, inctx.Caller(ctx))
+				if term := leader(t, w); uptime == 0 && term.ID != election.TermID(ctx) {
+					t.Errorf("got %v, want term %s", term, election.TermID(ctx))
 				}
 				return w.Client.With(ctx, w.Keys("job"), world.Long, nil, func(ctx context.Context) error {
 					states, err := w.Client.Inspect(ctx, w.Keys("job"))
-					if err == nil && states[0].Holders[0].Caller != inctx.Caller(ctx) {
-						t.Errorf("the job is held by %q, want %s", states[0].Holders[0].Caller, inctx.Caller(ctx))
+					if err == nil && states[0].Holders[0].Caller != election.TermID(ctx) {
+						t.Errorf("the job is held by %q, want %s", states[0].Holders[0].Caller, election.TermID(ctx))
 					}
 					return err
 				})

@@ -33,11 +33,11 @@ func init() {
 	redistest.RegisterRole("candidate", func(args []string) {
 		ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 		defer stop()
-		client := redislock.New(connect(args[4:]))
 		ttl, _ := time.ParseDuration(args[2])
 		replicas, _ := strconv.Atoi(args[3])
+		client := redislock.New(connect(args[4:]), redislock.WithReplicas(replicas))
 		c := election.Candidate{
-			Client: client, Key: args[1], TTL: ttl, Metadata: args[0], Replicas: replicas,
+			Client: client, Key: args[1], TTL: ttl, Metadata: args[0],
 			Lost: func(_ context.Context, err error) { fmt.Println("lost", errors.Is(err, redislock.ErrLockLost)) },
 		}
 		err := c.Run(ctx, leadAloud)

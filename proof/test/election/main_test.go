@@ -8,11 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/election"
 	"github.com/seed-14de3678/redislock/held"
 	"github.com/seed-14de3678/redislock/internal/check"
-	"github.com/seed-14de3678/redislock/internal/inctx"
 	"github.com/seed-14de3678/redislock/internal/redistest"
 	"github.com/seed-14de3678/redislock/internal/world"
 )
@@ -57,9 +55,9 @@ func start(t *testing.T, c *election.Candidate) *runner {
 }
 
 func (r *runner) lead(ctx context.Context) error {
-	l := lead{ctx: ctx, at: time.Now(), id: inctx.Caller(ctx), finish: make(chan error, 1)}
-	if held, ok := held.FromContext(ctx).(held.Fenced); ok {
-		l.number = held.Fence()
+	l := lead{ctx: ctx, at: time.Now(), id: election.TermID(ctx), finish: make(chan error, 1)}
+	if lock, ok := held.FromContext(ctx).(held.Fenced); ok {
+		l.number = lock.Fence()
 	}
 	r.leads <- l
 	select {

@@ -14,7 +14,6 @@ import (
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/election"
 	"github.com/seed-14de3678/redislock/internal/check"
-	"github.com/seed-14de3678/redislock/internal/inctx"
 	"github.com/seed-14de3678/redislock/internal/redistest"
 	"github.com/seed-14de3678/redislock/internal/world"
 )
@@ -30,8 +29,8 @@ func TestElect(t *testing.T) {
 				t.Errorf("got number %d, want one", lock.Fence())
 			}
 			term := leader(t, w)
-			if term.ID != inctx.Caller(ctx) || term.Fence != lock.Fence() || term.Metadata != redislock.InstanceMetadata() {
-				t.Errorf("got %v, want term %s, number %d, of this process", term, inctx.Caller(ctx), lock.Fence())
+			if term.ID != election.TermID(ctx) || term.Fence != lock.Fence() || term.Metadata != redislock.InstanceMetadata() {
+				t.Errorf("got %v, want term %s, number %d, of this process", term, election.TermID(ctx), lock.Fence())
 			}
 			return errDone
 		})
@@ -226,6 +225,9 @@ func TestRunRefuses(t *testing.T) {
 	t.Cleanup(func() { _ = rdb.Close() })
 	rdb.AddHook(check.Around{Instead: func(cmd redis.Cmder) bool { t.Errorf("it sends %v", cmd); return false }})
 	client := world.NewClient(t, rdb)
+	with := func(rdb redis.Scripter, opt redislock.ClientOption) *election.Candidate {
+		return &election.Candidate{Client: world.NewClient(t, rdb, opt), Key: "k", TTL: time.Second}
+	}
 	fn := func(context.Context) error { t.Error("the function is run"); return nil }
 	for name, c := range map[string]struct {
 		candidate *election.Candidate
@@ -241,11 +243,13 @@ func TestRunRefuses(t *testing.T) {
 		"a negative ttl":    {&election.Candidate{Client: client, Key: "k", TTL: -time.Second}, fn, "invalid ttl"},
 		"long metadata":     {&election.Candidate{Client: client, Key: "k", TTL: time.Second, Metadata: strings.Repeat("m", 5000)}, fn, "invalid metadata"},
 		"a long name":       {&election.Candidate{Client: client, Key: "k", TTL: time.Second, Name: strings.Repeat("n", 200)}, fn, "invalid Name"},
-		"negative replicas": {&election.Candidate{Client: client, Key: "k", TTL: time.Second, Replicas: -1}, fn, "invalid Replicas"},
-		"a negative uptime": {&election.Candidate{Client: client, Key: "k", TTL: time.Second, MinUptime: -1}, fn, "invalid MinUptime"},
-		"Replicas of a client that cannot wait": {
-			&election.Candidate{Client: world.NewClient(t, world.Bare{Scripter: rdb}), Key: "k", TTL: time.Second, Replicas: 1},
-			fn, "unsupported",
+		"negative replicas": {with(rdb, redislock.WithReplicas(-1)), fn, "invalid WithReplicas"},
+		"a negative uptime": {with(rdb, redislock.WithMinUptime(-1)), fn, "invalid WithMinUptime"},
+		"a longer ttl than the uptime": {
+			with(rdb, redislock.WithMinUptime(time.Millisecond)), fn, "invalid ttl: 1s is longer than the 1ms of WithMinUptime",
+		},
+		"replicas of a client that cannot wait": {
+			with(world.Bare{Scripter: rdb}, redislock.WithReplicas(1)), fn, "unsupported",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

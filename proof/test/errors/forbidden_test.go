@@ -102,9 +102,10 @@ func (f forbidding) start(t *testing.T, kind redistest.Kind) (admin, rdb *redis.
 	return admin, relay.Client(t, user), scripts
 }
 
-// everything is what can be done with a Client whose server runs no scripts.
-func everything(t *testing.T, client *redislock.Client) map[string]func(context.Context) error {
+// everything is what can be done with a server that runs no scripts.
+func everything(t *testing.T, rdb *redis.Client) map[string]func(context.Context) error {
 	t.Helper()
+	client, asks := world.NewClient(t, rdb), world.NewClient(t, rdb, redislock.WithMinUptime(time.Hour))
 	keys := []string{"a", "b"}
 	ignore := func(context.Context) error { return nil }
 	obtain := func(opt *redislock.Options) func(context.Context) error {
@@ -125,13 +126,17 @@ func everything(t *testing.T, client *redislock.Client) map[string]func(context.
 		},
 		"polling":  obtain(&redislock.Options{RetryStrategy: redislock.LinearBackoff(time.Millisecond), Wait: time.Minute}),
 		"queue":    obtain(&redislock.Options{Queue: true}),
-		"watchdog": obtain(&redislock.Options{Watchdog: true, Fenced: true, MinUptime: time.Second}),
-		"with":     func(ctx context.Context) error { return client.With(ctx, keys, time.Minute, nil, ignore) },
-		"break":    func(ctx context.Context) error { _, err := client.Break(ctx, keys, ""); return err },
-		"inspect":  func(ctx context.Context) error { _, err := client.Inspect(ctx, keys); return err },
-		"release":  func(ctx context.Context) error { return client.Attach(keys, "token").Release(ctx) },
-		"refresh":  func(ctx context.Context) error { return client.Attach(keys, "token").Refresh(ctx, time.Minute) },
-		"quorum":   func(ctx context.Context) error { return q.With(ctx, keys, time.Minute, nil, ignore) },
+		"watchdog": obtain(&redislock.Options{Watchdog: true, Fenced: true}),
+		"uptime": func(ctx context.Context) error {
+			_, err := asks.Obtain(ctx, keys, time.Minute, &redislock.Options{Watchdog: true, Fenced: true})
+			return err
+		},
+		"with":    func(ctx context.Context) error { return client.With(ctx, keys, time.Minute, nil, ignore) },
+		"break":   func(ctx context.Context) error { _, err := client.Break(ctx, keys, ""); return err },
+		"inspect": func(ctx context.Context) error { _, err := client.Inspect(ctx, keys); return err },
+		"release": func(ctx context.Context) error { return client.Attach(keys, "token").Release(ctx) },
+		"refresh": func(ctx context.Context) error { return client.Attach(keys, "token").Refresh(ctx, time.Minute) },
+		"quorum":  func(ctx context.Context) error { return q.With(ctx, keys, time.Minute, nil, ignore) },
 		"multi": func(ctx context.Context) error {
 			return multi.With(ctx, multi.BySlot(client, redislock.Set{Write: keys}), time.Minute, nil, ignore)
 		},
@@ -146,7 +151,7 @@ func TestScriptsForbidden(t *testing.T) {
 			t.Run(string(kind)+"/"+name, func(t *testing.T) {
 				t.Parallel()
 				admin, rdb, scripts := f.start(t, kind)
-				for operation, run := range everything(t, world.NewClient(t, rdb)) {
+				for operation, run := range everything(t, rdb) {
 					wantForbidden(t, operation, run(t.Context()), f.want)
 				}
 				if n := admin.DBSize(t.Context()).Val(); n != 0 {

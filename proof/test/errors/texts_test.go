@@ -64,9 +64,9 @@ func TestTextsForOne(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	_, waited := client.Obtain(ctx, []string{"a"}, time.Minute, &redislock.Options{RetryStrategy: redislock.LinearBackoff(time.Hour)})
-	alone := redislock.New(redistest.Shared(t, redistest.Redis).Client(t))
+	alone := redislock.New(redistest.Shared(t, redistest.Redis).Client(t), redislock.WithReplicas(1))
 	t.Cleanup(alone.Close)
-	_, few := alone.Obtain(t.Context(), []string{t.Name()}, time.Minute, &redislock.Options{Replicas: 1})
+	_, few := alone.Obtain(t.Context(), []string{t.Name()}, time.Minute, nil)
 	for want, err := range map[string]error{
 		"and 1 attempt: ": waited, "0 of 1 replica acknowledged": few,
 	} {
@@ -85,15 +85,29 @@ func TestInvalid(t *testing.T) {
 		_, err := client.Obtain(t.Context(), []string{"a"}, time.Minute, &opt)
 		return err
 	}
+	as := func(token string) error {
+		_, err := client.As(token).Obtain(t.Context(), []string{"a"}, time.Minute, nil)
+		return err
+	}
+	of := func(opt redislock.ClientOption) error {
+		_, err := redislock.New(rdb, opt).Obtain(t.Context(), []string{"a"}, time.Minute, nil)
+		return err
+	}
 	_, none := client.Obtain(t.Context(), nil, time.Minute, nil)
 	_, short := client.Obtain(t.Context(), []string{"a"}, 1, nil)
+	_, long := redislock.New(rdb, redislock.WithMinUptime(time.Second)).Obtain(t.Context(), []string{"a"}, time.Minute, nil)
+	_, caller := client.Obtain(redislock.WithCaller(t.Context(), "a b"), []string{"a"}, time.Minute, nil)
 	_, reason := client.Break(t.Context(), []string{"a"}, strings.Repeat("x", 10_000))
-	for argument, err := range map[string]error{
-		"keys": none, "ttl": short, "reason": reason, "token": with(redislock.Options{Token: "|"}),
-		"metadata": with(redislock.Options{Metadata: strings.Repeat("x", 5000)}), "Name": with(redislock.Options{Name: strings.Repeat("x", 200)}),
-		"Wait": with(redislock.Options{Wait: 5}), "HoldAtLeast": with(redislock.Options{HoldAtLeast: -1}),
-		"Replicas": with(redislock.Options{Replicas: -1}), "MinUptime": with(redislock.Options{MinUptime: -1}),
+	for _, c := range []struct {
+		argument string
+		err      error
+	}{
+		{"keys", none}, {"ttl", short}, {"ttl", long}, {"reason", reason}, {"token", as("|")}, {"token", as("")}, {"caller", caller},
+		{"metadata", with(redislock.Options{Metadata: strings.Repeat("x", 5000)})}, {"Name", with(redislock.Options{Name: strings.Repeat("x", 200)})},
+		{"Wait", with(redislock.Options{Wait: 5})}, {"HoldAtLeast", with(redislock.Options{HoldAtLeast: -1})},
+		{"WithReplicas", of(redislock.WithReplicas(-1))}, {"WithMinUptime", of(redislock.WithMinUptime(-1))},
 	} {
+		argument, err := c.argument, c.err
 		got, ok := errors.AsType[*redislock.InvalidError](err)
 		if !ok || got.Argument != argument || got.Reason == "" || !errors.Is(err, redislock.ErrInvalid) {
 			t.Errorf("%s: got error %v", argument, err)

@@ -13,8 +13,9 @@ import (
 	"github.com/seed-14de3678/redislock/internal/world"
 )
 
-// A primary and some of its clients are cut off from its replica, which takes its place for all others. Without Replicas both
-// sides go on granting the same keys. With it the side without the replica obtains nothing, renews nothing, and is told so.
+// A primary and some of its clients are cut off from its replica, which takes its place for all others. If nobody waits for
+// the replica both sides go on granting the same keys. A Client that does, on the side without it, obtains nothing, renews
+// nothing, and is told so.
 func TestPartition(t *testing.T) {
 	t.Parallel()
 	redistest.EachServer(t, func(t *testing.T, kind redistest.Kind) {
@@ -28,9 +29,9 @@ func TestPartition(t *testing.T) {
 			return len(role) > 3 && role[3] == "connected"
 		})
 		few, many := world.New(t, primary), world.NewClient(t, replica)
-		safe := &redislock.Options{Replicas: 1}
+		safe := world.NewClient(t, few.RDB, redislock.WithReplicas(1))
 		before := check.Must[*redislock.Lock](t)(few.Client.Obtain(ctx, few.Keys("before"), world.Long, nil))
-		watched := world.LockKinds[0].HoldReplicated(t, few.Client, few.Key("watched"), 6*time.Second, true, 1)
+		watched := world.LockKinds[0].Hold(t, safe, few.Key("watched"), 6*time.Second, true)
 		world.CaughtUp(t, few.RDB, 1)
 
 		wire.close()
@@ -43,7 +44,7 @@ func TestPartition(t *testing.T) {
 		if now := time.Now(); !now.Before(one.Deadline()) || !now.Before(other.Deadline()) {
 			t.Error("there are no two holders: the README says too much")
 		}
-		_, err = few.Client.Obtain(ctx, few.Keys("b"), world.Long, safe)
+		_, err = safe.Obtain(ctx, few.Keys("b"), world.Long, nil)
 		check.Is(t, err, redislock.ErrNotReplicated)
 		check.NoError(t, check.Must[*redislock.Lock](t)(many.Obtain(ctx, few.Keys("b"), world.Long, nil)).Release(ctx))
 		watched.WantLost(t)

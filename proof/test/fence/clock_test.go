@@ -20,10 +20,10 @@ func TestFenceNumbersLost(t *testing.T) {
 		}
 		for range 3 {
 			for _, p := range rounds {
-				lock := takePart(t, w, p, world.Fenced("job"))
+				lock := takeAs(t, w, "job", p, world.Fenced())
 				number := given.enter(t, lock)
 				forget()
-				given.enter(t, takePart(t, w, p, world.Fenced("job"))) // nobody knows its number any more
+				given.enter(t, takeAs(t, w, "job", p, world.Fenced())) // nobody knows its number any more
 				wantNumber(t, lock, number)
 				forget()
 				check.NoError(t, lock.Upgrade(t.Context()))
@@ -63,7 +63,7 @@ func TestFenceClockGoesBack(t *testing.T) {
 		} {
 			set(ahead)
 			for _, p := range rounds {
-				lock := takePart(t, w, p, world.Fenced(""))
+				lock := takePart(t, w, p, world.Fenced())
 				number := given.enter(t, lock)
 				check.NoError(t, lock.Upgrade(t.Context()))
 				if p == strings.ToUpper(p) {
@@ -88,7 +88,7 @@ func TestFenceClockGoesBackInLine(t *testing.T) {
 		given := make(ledger)
 		turns := make(chan world.Turn, 9)
 		set(time.Hour)
-		opt := world.Fenced("")
+		opt := world.Fenced()
 		opt.Queue = true
 		inside := []*redislock.Lock{takePart(t, w, "AB", opt)}
 		given.enter(t, inside[0])
@@ -116,10 +116,10 @@ func TestFenceClockGoesBackInLine(t *testing.T) {
 func TestFenceOfPartsWhenClockGoesBack(t *testing.T) {
 	clocks(t, func(t *testing.T, w *world.World, set func(time.Duration)) {
 		given := make(ledger)
-		given.enter(t, takePart(t, w, "A", world.Fenced("job")))
+		given.enter(t, takeAs(t, w, "job", "A", world.Fenced()))
 		set(10 * time.Second)
-		given.enter(t, takePart(t, w, "B", world.Fenced("job")))
-		whole := takePart(t, w, "AB", world.Fenced("job"))
+		given.enter(t, takeAs(t, w, "job", "B", world.Fenced()))
+		whole := takeAs(t, w, "job", "AB", world.Fenced())
 		for _, key := range whole.Keys() {
 			if whole.Fence() < given[key] {
 				t.Fatalf("got number %d for %q, after %d", whole.Fence(), key, given[key])
@@ -128,7 +128,7 @@ func TestFenceOfPartsWhenClockGoesBack(t *testing.T) {
 		}
 		set(-time.Hour)
 		check.NoError(t, whole.Release(t.Context()))
-		given.enter(t, takePart(t, w, "A", world.Fenced("")))
+		given.enter(t, takePart(t, w, "A", world.Fenced()))
 	})
 }
 
@@ -137,9 +137,9 @@ func TestFenceOfLongHold(t *testing.T) {
 	for name, use := range map[string]func(t *testing.T, w *world.World, lock *redislock.Lock) *redislock.Lock{
 		"obtained again": func(t *testing.T, w *world.World, _ *redislock.Lock) *redislock.Lock {
 			t.Helper()
-			opt := world.Fenced("job")
+			opt := world.Fenced()
 			opt.Watchdog = true
-			return check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), w.Keys("a"), time.Hour, opt))
+			return check.Must[*redislock.Lock](t)(w.Client.As("job").Obtain(t.Context(), w.Keys("a"), time.Hour, opt))
 		},
 		"downgraded": func(t *testing.T, _ *world.World, lock *redislock.Lock) *redislock.Lock {
 			t.Helper()
@@ -149,9 +149,9 @@ func TestFenceOfLongHold(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			world.Bubble(t, func(t *testing.T, w *world.World, _ *redistest.Mini, _ *world.Journal) {
-				opt := world.Fenced("job")
+				opt := world.Fenced()
 				opt.Watchdog = true
-				lock := check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), w.Keys("a"), time.Hour, opt))
+				lock := check.Must[*redislock.Lock](t)(w.Client.As("job").Obtain(t.Context(), w.Keys("a"), time.Hour, opt))
 				number := lock.Fence()
 				for range 5 {
 					time.Sleep(10 * time.Hour)

@@ -24,8 +24,18 @@ func fenceOf(w *world.World, key string) string { return "redislock:fence:{" + w
 // takePart takes what a part wants, at once.
 func takePart(t *testing.T, w *world.World, p world.Part, opt *redislock.Options) *redislock.Lock {
 	t.Helper()
+	return check.Must[*redislock.Lock](t)(w.Client.ObtainSet(t.Context(), setOf(w, p), world.Long, opt))
+}
+
+// takeAs does so as the owner of a token.
+func takeAs(t *testing.T, w *world.World, token string, p world.Part, opt *redislock.Options) *redislock.Lock {
+	t.Helper()
+	return check.Must[*redislock.Lock](t)(w.Client.As(token).ObtainSet(t.Context(), setOf(w, p), world.Long, opt))
+}
+
+func setOf(w *world.World, p world.Part) redislock.Set {
 	write, read := w.Modes(p)
-	return check.Must[*redislock.Lock](t)(w.Client.ObtainSet(t.Context(), redislock.Set{Write: write, Read: read}, world.Long, opt))
+	return redislock.Set{Write: write, Read: read}
 }
 
 // A ledger knows the greatest number that was given for each key.
@@ -69,7 +79,7 @@ func TestFenceGrows(t *testing.T) {
 		given := make(ledger)
 		for range 3 {
 			for _, p := range rounds {
-				lock := takePart(t, w, p, world.Fenced(""))
+				lock := takePart(t, w, p, world.Fenced())
 				given.enter(t, lock)
 				given.shown(t, w)
 				for _, key := range strings.Split(strings.ToLower(p), "") {
@@ -84,7 +94,7 @@ func TestFenceGrows(t *testing.T) {
 
 func TestFenceOff(t *testing.T) {
 	world.Scenario(t, func(t *testing.T, w *world.World) {
-		numbered := takePart(t, w, "a", world.Fenced(""))
+		numbered := takePart(t, w, "a", world.Fenced())
 		plain := takePart(t, w, "aB", nil)
 		wantNumber(t, plain, 0)
 		wantNumber(t, w.Client.Attach(numbered.Keys(), numbered.Token()), 0)
@@ -99,14 +109,14 @@ func TestFenceOfReaders(t *testing.T) {
 		given := make(ledger)
 		var readers []*redislock.Lock
 		for range 20 {
-			lock := takePart(t, w, "ab", world.Fenced(""))
+			lock := takePart(t, w, "ab", world.Fenced())
 			given.enter(t, lock)
 			readers = append(readers, lock)
 		}
 		for _, lock := range readers {
 			check.NoError(t, lock.Release(t.Context()))
 		}
-		given.enter(t, takePart(t, w, "A", world.Fenced("")))
+		given.enter(t, takePart(t, w, "A", world.Fenced()))
 	})
 }
 
@@ -131,17 +141,17 @@ func TestFenceOfToken(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			world.Scenario(t, func(t *testing.T, w *world.World) {
 				given := make(ledger)
-				first := takePart(t, w, test.sets[0], world.Fenced("job"))
+				first := takeAs(t, w, "job", test.sets[0], world.Fenced())
 				number := given.enter(t, first)
 				if test.meantime != "" {
-					other := takePart(t, w, test.meantime, world.Fenced(""))
+					other := takePart(t, w, test.meantime, world.Fenced())
 					given.enter(t, other)
 					check.NoError(t, other.Release(t.Context()))
 				}
 				for _, p := range test.sets[1:] {
-					opt := world.Fenced("job")
+					opt := world.Fenced()
 					opt.Metadata = "again"
-					lock := takePart(t, w, p, opt)
+					lock := takeAs(t, w, "job", p, opt)
 					if test.keeps {
 						wantNumber(t, lock, number)
 					} else {
@@ -156,9 +166,9 @@ func TestFenceOfToken(t *testing.T) {
 	t.Run("not beyond its hold", func(t *testing.T) {
 		world.Scenario(t, func(t *testing.T, w *world.World) {
 			given := make(ledger)
-			other := takePart(t, w, "a", world.Fenced(""))
+			other := takePart(t, w, "a", world.Fenced())
 			for range 3 {
-				lock := takePart(t, w, "a", world.Fenced("job"))
+				lock := takeAs(t, w, "job", "a", world.Fenced())
 				given.enter(t, lock)
 				check.NoError(t, lock.Release(t.Context()))
 			}
@@ -170,12 +180,12 @@ func TestFenceOfToken(t *testing.T) {
 	t.Run("not after a hold without a number", func(t *testing.T) {
 		world.Scenario(t, func(t *testing.T, w *world.World) {
 			given := make(ledger)
-			given.enter(t, takePart(t, w, "a", world.Fenced("job")))
-			other := takePart(t, w, "a", world.Fenced(""))
+			given.enter(t, takeAs(t, w, "job", "a", world.Fenced()))
+			other := takePart(t, w, "a", world.Fenced())
 			given.enter(t, other)
 			check.NoError(t, other.Release(t.Context()))
-			wantNumber(t, takePart(t, w, "A", &redislock.Options{Token: "job"}), 0)
-			given.enter(t, takePart(t, w, "A", world.Fenced("job")))
+			wantNumber(t, takeAs(t, w, "job", "A", nil), 0)
+			given.enter(t, takeAs(t, w, "job", "A", world.Fenced()))
 		})
 	})
 }
@@ -196,7 +206,7 @@ func TestFenceReplyLost(t *testing.T) {
 				l := world.NewLossy(t, world.Persistent)
 				hash := "redislock:fence:{" + l.Key + "}"
 				t.Cleanup(func() { l.Direct.Del(context.Background(), hash) })
-				warm := check.Must[*redislock.Lock](t)(obtain(l.Client)(t.Context(), []string{l.Key}, world.Long, world.Fenced("")))
+				warm := check.Must[*redislock.Lock](t)(obtain(l.Client)(t.Context(), []string{l.Key}, world.Long, world.Fenced()))
 				check.NoError(t, warm.Release(t.Context()))
 				other := redislock.New(l.Direct)
 				t.Cleanup(other.Close)
@@ -220,7 +230,7 @@ func TestFenceReplyLost(t *testing.T) {
 						}
 					}
 				})
-				lock := check.Must[*redislock.Lock](t)(obtain(l.Client)(t.Context(), []string{l.Key}, world.Long, world.Fenced("")))
+				lock := check.Must[*redislock.Lock](t)(obtain(l.Client)(t.Context(), []string{l.Key}, world.Long, world.Fenced()))
 				l.Relay.OnRequest(nil)
 				mu.Lock()
 				defer mu.Unlock()
@@ -237,12 +247,12 @@ func TestFenceReplyLost(t *testing.T) {
 func TestFenceConvert(t *testing.T) {
 	world.Scenario(t, func(t *testing.T, w *world.World) {
 		given := make(ledger)
-		lock := takePart(t, w, "Abc", world.Fenced(""))
+		lock := takePart(t, w, "Abc", world.Fenced())
 		number := given.enter(t, lock)
 		for range 3 {
 			check.NoError(t, lock.Downgrade(t.Context()))
 			wantNumber(t, lock, number)
-			reader := takePart(t, w, "ab", world.Fenced(""))
+			reader := takePart(t, w, "ab", world.Fenced())
 			given.enter(t, reader)
 			world.WantConflict(t, lock.Upgrade(t.Context()), w.Key("a"), redislock.ModeRead)
 			wantNumber(t, lock, number)
@@ -254,7 +264,7 @@ func TestFenceConvert(t *testing.T) {
 			given.shown(t, w)
 		}
 		check.NoError(t, lock.Release(t.Context()))
-		given.enter(t, takePart(t, w, "ABC", world.Fenced("")))
+		given.enter(t, takePart(t, w, "ABC", world.Fenced()))
 	})
 }
 

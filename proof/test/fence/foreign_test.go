@@ -72,11 +72,10 @@ func TestForeignFence(t *testing.T) {
 			t.Run("no number is given", func(t *testing.T) {
 				world.Scenario(t, func(t *testing.T, w *world.World) {
 					untouched := intrude(t, w, kind, "b")
-					insists := world.Fenced("")
+					insists := world.Fenced()
 					insists.RetryStrategy = redislock.LinearBackoff(world.Long)
 					for what, p := range map[string]world.Part{"write": "AB", "read": "ab", "mixed": "Ab"} {
-						write, read := w.Modes(p)
-						_, err := w.Client.ObtainSet(t.Context(), redislock.Set{Write: write, Read: read}, world.Long, insists)
+						_, err := w.Client.ObtainSet(t.Context(), setOf(w, p), world.Long, insists)
 						wantForeignFence(t, what, err, fenceOf(w, "b"))
 						w.WantFree(t, append(w.Keys("a", "b"), fenceOf(w, "a"))...)
 					}
@@ -87,7 +86,7 @@ func TestForeignFence(t *testing.T) {
 			})
 			t.Run("a lock goes on that was there before", func(t *testing.T) {
 				world.Scenario(t, func(t *testing.T, w *world.World) {
-					lock := takePart(t, w, "AB", world.Fenced(""))
+					lock := takePart(t, w, "AB", world.Fenced())
 					number := check.Must[string](t)(w.RDB.HGet(t.Context(), fenceOf(w, "a"), "").Result())
 					untouched := intrude(t, w, kind, "b")
 					wantForeignFence(t, "RaiseFence", lock.RaiseFence(t.Context(), 1<<51), fenceOf(w, "b"))
@@ -105,10 +104,10 @@ func TestForeignFence(t *testing.T) {
 			})
 			t.Run("whoever stands in line", func(t *testing.T) {
 				world.Scenario(t, func(t *testing.T, w *world.World) {
-					lock := takePart(t, w, "AB", world.Fenced(""))
+					lock := takePart(t, w, "AB", world.Fenced())
 					wants := make(chan error, 1)
 					go func() {
-						opt := world.Fenced("")
+						opt := world.Fenced()
 						opt.Queue = true
 						_, err := w.Client.Obtain(t.Context(), w.Keys("a", "b"), world.Long, opt)
 						wants <- err

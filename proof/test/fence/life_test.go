@@ -20,7 +20,7 @@ func TestFenceIsRemembered(t *testing.T) {
 			world.Bubble(t, func(t *testing.T, w *world.World, _ *redistest.Mini, _ *world.Journal) {
 				given := make(ledger)
 				for range 5 {
-					lock := takePart(t, w, p, world.Fenced(""))
+					lock := takePart(t, w, p, world.Fenced())
 					given.enter(t, lock)
 					for _, key := range []string{"a", "b"} {
 						if ttl := w.RDB.PTTL(t.Context(), fenceOf(w, key)).Val(); ttl < 24*time.Hour {
@@ -39,14 +39,14 @@ func TestFenceIsRemembered(t *testing.T) {
 func TestFenceBesideLongLease(t *testing.T) {
 	world.Scenario(t, func(t *testing.T, w *world.World) {
 		given := make(ledger)
-		number := given.enter(t, takePart(t, w, "a", world.Fenced("job")))
+		number := given.enter(t, takeAs(t, w, "job", "a", world.Fenced()))
 		const long = 20 * time.Hour
 		lock := check.Must[*redislock.Lock](t)(w.Client.ObtainRead(t.Context(), w.Keys("a"), long, world.Fenced()))
 		given.enter(t, lock)
 		if ttl := w.RDB.PTTL(t.Context(), fenceOf(w, "a")).Val(); ttl <= 2*long-world.Slack {
 			t.Errorf("the numbers are remembered for %v, want twice the lease of %v", ttl, long)
 		}
-		wantNumber(t, takePart(t, w, "a", world.Fenced("job")), number)
+		wantNumber(t, takeAs(t, w, "job", "a", world.Fenced()), number)
 	})
 }
 
@@ -57,11 +57,12 @@ func TestFenceGoesWithItsHold(t *testing.T) {
 			t.Run(p+"/"+number, func(t *testing.T) {
 				world.Scenario(t, func(t *testing.T, w *world.World) {
 					given := make(ledger)
-					opt := world.Fenced("job")
+					var lock *redislock.Lock
 					if number == "another's" {
-						opt = world.Fenced("")
+						lock = takePart(t, w, p, world.Fenced())
+					} else {
+						lock = takeAs(t, w, "job", p, world.Fenced())
 					}
-					lock := takePart(t, w, p, opt)
 					given.enter(t, lock)
 					if number == "its own, beside a line" { // which makes the release look at everything
 						line := slot.Beside("line", w.Key("a"))
@@ -69,8 +70,8 @@ func TestFenceGoesWithItsHold(t *testing.T) {
 						check.NoError(t, w.RDB.Expire(t.Context(), line, time.Minute).Err())
 					}
 					check.NoError(t, lock.Release(t.Context()))
-					wantNumber(t, takePart(t, w, p, &redislock.Options{Token: "job"}), 0)
-					given.enter(t, takePart(t, w, p, world.Fenced("job")))
+					wantNumber(t, takeAs(t, w, "job", p, nil), 0)
+					given.enter(t, takeAs(t, w, "job", p, world.Fenced()))
 				})
 			})
 		}

@@ -12,7 +12,7 @@ import (
 func TestFenceOfDeadReaders(t *testing.T) {
 	world.Scenario(t, func(t *testing.T, w *world.World) {
 		given := make(ledger)
-		lock := takePart(t, w, "a", world.Fenced("alive"))
+		lock := takeAs(t, w, "alive", "a", world.Fenced())
 		number := given.enter(t, lock)
 		for range 3 {
 			for range 100 {
@@ -24,10 +24,10 @@ func TestFenceOfDeadReaders(t *testing.T) {
 			time.Sleep(60 * time.Millisecond)
 		}
 		given[w.Key("a")] = max(given[w.Key("a")], number)
-		given.enter(t, takePart(t, w, "a", world.Fenced("")))
+		given.enter(t, takePart(t, w, "a", world.Fenced()))
 		if n := check.Must[int64](t)(w.RDB.HLen(t.Context(), fenceOf(w, "a")).Result()); n > 100 {
 			t.Errorf("%d numbers are stored, of 2 readers", n)
 		}
-		wantNumber(t, takePart(t, w, "a", world.Fenced("alive")), number)
+		wantNumber(t, takeAs(t, w, "alive", "a", world.Fenced()), number)
 	})
 }

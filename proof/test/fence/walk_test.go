@@ -180,7 +180,7 @@ func TestFencedResource(t *testing.T) {
 				guard.Do(t.Context(), "stock", lock.Fence(), func() error { stock = value; return nil }),
 				fencing.Set(t.Context(), w.RDB, w.Key("stock"), lock.Fence(), value, world.Long))
 		}
-		opt := world.Fenced("")
+		opt := world.Fenced()
 		opt.Queue = true
 		paused := check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), w.Keys("a", "b"), time.Second, opt))
 		check.NoError(t, write(paused, "first"))

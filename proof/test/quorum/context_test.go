@@ -37,34 +37,34 @@ func TestValuesReachNodes(t *testing.T) {
 	}
 }
 
-// The owner id is at every node, also at one that was won back, whoever has done that.
-func TestOwnerAtEveryNode(t *testing.T) {
-	for name, owner := range map[string]string{"of a request": "req-7", "none": ""} {
+// The caller's id is at every node, also at one that was won back, whoever has done that.
+func TestCallerAtEveryNode(t *testing.T) {
+	for name, caller := range map[string]string{"of a request": "req-7", "none": ""} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, 3, func(t *testing.T, w *world) {
 				ctx := t.Context()
-				if owner != "" {
-					ctx = redislock.WithCaller(ctx, owner)
+				if caller != "" {
+					ctx = redislock.WithCaller(ctx, caller)
 				}
 				lock := must[*quorum.Lock](t)(w.client.Obtain(ctx, []string{"k"}, brisk, &redislock.Options{Watchdog: true}))
-				wantOwner := func(when string) {
+				wantCaller := func(when string) {
 					t.Helper()
 					wantNodes(t, lock, 3)
 					for i, node := range w.nodes {
 						states := must[[]redislock.KeyState](t)(node.Inspect(t.Context(), []string{"k"}))
-						if holders := states[0].Holders; len(holders) != 1 || holders[0].Owner != owner {
-							t.Errorf("%s: node %d has %v, want the owner %q", when, i, holders, owner)
+						if holders := states[0].Holders; len(holders) != 1 || holders[0].Caller != caller {
+							t.Errorf("%s: node %d has %v, want the id %q", when, i, holders, caller)
 						}
 					}
 				}
-				wantOwner("obtained")
+				wantCaller("obtained")
 				w.steal(t, 2)
 				wantNodes(t, lock, 2)
-				wantOwner("won back by the watchdog")
+				wantCaller("won back by the watchdog")
 				w.steal(t, 2)
 				wantNodes(t, lock, 2)
 				noError(t, lock.Refresh(redislock.WithCaller(t.Context(), "other"), brisk))
-				wantOwner("won back by a Refresh of somebody else")
+				wantCaller("won back by a Refresh of somebody else")
 				noError(t, lock.Release(t.Context()))
 			})
 		})

@@ -3,7 +3,6 @@ package quorum_test
 import (
 	"testing"
 
-	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/quorum"
 )
 

@@ -64,7 +64,8 @@ func TestReplicasAreToldOf(t *testing.T) {
 	t.Parallel()
 	w := realWorld(t, 3) // without replicas
 	w.warmUp(t)
-	_, err := w.byDefault(t).Obtain(bounded(t), []string{"k"}, long, &redislock.Options{Replicas: 1})
+	w.nodes = w.newNodes(t, redislock.WithReplicas(1))
+	_, err := w.byDefault(t).Obtain(bounded(t), []string{"k"}, long, nil)
 	wantIs(t, err, redislock.ErrNotObtained)
 	wantIs(t, err, redislock.ErrNotReplicated)
 	w.wantHolders(t, "k", 0)

@@ -42,11 +42,11 @@ func TestLeave(t *testing.T) {
 			w.wantHolders(t, "k", 0)
 		})
 	})
-	t.Run("a time longer than the quarantine", func(t *testing.T) {
+	t.Run("a time longer than the uptime that is asked for", func(t *testing.T) {
 		t.Parallel()
 		w := newWorld(t, 3)
-		client := w.newClient(t, quorum.WithQuarantine(time.Hour))
-		wantOnly(t, client.Attach([]string{"k"}, "t").Leave(bounded(t), 2*time.Hour), &redislock.InvalidError{Argument: "ttl"})
+		w.nodes = w.newNodes(t, redislock.WithMinUptime(time.Hour))
+		wantOnly(t, w.newClient(t).Attach([]string{"k"}, "t").Leave(bounded(t), 2*time.Hour), &redislock.InvalidError{Argument: "ttl"})
 	})
 }
 

@@ -18,6 +18,19 @@ func (w *world) obtain(t *testing.T, ttl time.Duration, opt *redislock.Options) 
 	return lock
 }
 
+// An obtainer is a Client or an Owner.
+type obtainer interface {
+	Obtain(ctx context.Context, keys []string, ttl time.Duration, opt *redislock.Options) (*quorum.Lock, error)
+}
+
+// as returns the owner of a token, or the Client itself if there is none.
+func as(client *quorum.Client, token string) obtainer {
+	if token == "" {
+		return client
+	}
+	return client.As(token)
+}
+
 // steal deletes "k" at some servers.
 func (w *world) steal(t *testing.T, at ...int) {
 	t.Helper()

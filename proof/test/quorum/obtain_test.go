@@ -132,28 +132,31 @@ func TestArguments(t *testing.T) {
 	}
 	client := must[*quorum.Client](t)(quorum.New(nodes, quorum.WithNodeTimeout(long)))
 	for _, test := range []struct {
-		name string
-		keys []string
-		ttl  time.Duration
-		opt  redislock.Options
-		is   error
+		name  string
+		token string
+		keys  []string
+		ttl   time.Duration
+		opt   redislock.Options
+		is    error
 	}{
 		{name: "no keys", ttl: long, is: &redislock.InvalidError{Argument: "keys"}},
 		{name: "empty key", keys: []string{"k", ""}, ttl: long, is: &redislock.InvalidError{Argument: "keys"}},
 		{name: "too many keys", keys: []string{"1", "2", "3"}, ttl: long, is: &redislock.InvalidError{Argument: "keys"}},
 		{name: "no ttl", keys: []string{"k"}, is: &redislock.InvalidError{Argument: "ttl"}},
 		{name: "more than a year", keys: []string{"k"}, ttl: 366 * 24 * time.Hour, is: &redislock.InvalidError{Argument: "ttl"}},
-		{name: "token", keys: []string{"k"}, ttl: long, opt: redislock.Options{Token: "a|b"}, is: &redislock.InvalidError{Argument: "token"}},
+		{name: "token", token: "a|b", keys: []string{"k"}, ttl: long, is: &redislock.InvalidError{Argument: "token"}},
 		{name: "metadata", keys: []string{"k"}, ttl: long, opt: redislock.Options{Metadata: strings.Repeat("x", 5000)}, is: &redislock.InvalidError{Argument: "metadata"}},
 		{name: "Queue", keys: []string{"k"}, ttl: long, opt: redislock.Options{Queue: true}, is: errors.ErrUnsupported},
 		{name: "Intent", keys: []string{"k"}, ttl: long, opt: redislock.Options{Intent: true}, is: errors.ErrUnsupported},
 	} {
 		test.opt.RetryStrategy = redislock.LinearBackoff(time.Millisecond) // nothing to wait for
-		_, err := client.Obtain(bounded(t), test.keys, test.ttl, &test.opt)
+		_, err := as(client, test.token).Obtain(bounded(t), test.keys, test.ttl, &test.opt)
 		if !errors.Is(err, test.is) || errors.Is(err, redislock.ErrNotObtained) || strings.Contains(err.Error(), "nodes[") {
 			t.Errorf("%s: got error %v, want %v, once", test.name, err, test.is)
 		}
 	}
+	_, err := client.As("").Obtain(bounded(t), []string{"k"}, long, nil)
+	wantOnly(t, err, &redislock.InvalidError{Argument: "token"})
 	if n := sent.Load(); n != 0 {
 		t.Errorf("%d commands were sent", n)
 	}

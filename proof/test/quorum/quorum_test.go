@@ -145,7 +145,7 @@ func (w *world) addApart(t *testing.T, b redistest.Backend) {
 	w.nodes = append(w.nodes, w.newNode(t, len(w.nodes), b.Client(t, mods...)))
 }
 
-func (w *world) newNode(t *testing.T, i int, rdb redis.Scripter) *redislock.Client {
+func (w *world) newNode(t *testing.T, i int, rdb redis.Scripter, opts ...redislock.ClientOption) *redislock.Client {
 	t.Helper()
 	note := func(what string) func(context.Context, redislock.Event) {
 		return func(context.Context, redislock.Event) {
@@ -157,11 +157,21 @@ func (w *world) newNode(t *testing.T, i int, rdb redis.Scripter) *redislock.Clie
 			w.counts[fmt.Sprint(what, " ", i)]++
 		}
 	}
-	node := redislock.New(rdb, redislock.WithHooks(redislock.Hooks{
+	node := redislock.New(rdb, append(opts, redislock.WithHooks(redislock.Hooks{
 		Obtained: note("obtained"), Refused: note("refused"), Refreshed: note("refreshed"), Released: note("released"),
-	}))
+	}))...)
 	closeAtEnd(t, node.Close)
 	return node
+}
+
+// newNodes makes a node more for each server, with these options.
+func (w *world) newNodes(t *testing.T, opts ...redislock.ClientOption) []*redislock.Client {
+	t.Helper()
+	nodes := make([]*redislock.Client, 0, len(w.rdbs))
+	for i, rdb := range w.rdbs {
+		nodes = append(nodes, w.newNode(t, i, rdb, opts...))
+	}
+	return nodes
 }
 
 func (w *world) newClient(t *testing.T, opts ...quorum.Option) *quorum.Client {

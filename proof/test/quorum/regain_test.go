@@ -21,7 +21,8 @@ func TestRegain(t *testing.T) {
 		for _, token := range []string{"", "mine"} {
 			t.Run("token "+token, func(t *testing.T) {
 				bubble(t, 5, func(t *testing.T, w *world) {
-					lock := w.obtain(t, brisk, &redislock.Options{Watchdog: true, Token: token})
+					lock := must[*quorum.Lock](t)(as(w.client, token).Obtain(bounded(t), []string{"k"}, brisk, &redislock.Options{Watchdog: true}))
+					wantNodes(t, lock, 5)
 					for range 3 {
 						w.steal(t, 0, 4)
 						wantNodes(t, lock, 3)

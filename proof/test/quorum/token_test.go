@@ -10,12 +10,6 @@ import (
 	"github.com/seed-14de3678/redislock/quorum"
 )
 
-// mine is a token that is used again, in this test alone: in one process, whoever uses it is one owner.
-func mine(t *testing.T, watchdog bool) *redislock.Options {
-	t.Helper()
-	return &redislock.Options{Token: t.Name(), Watchdog: watchdog}
-}
-
 // slowly has the first of the node's next requests wait for so long, and returns when it does.
 func (w *world) slowly(t *testing.T, i int, wait time.Duration, begin func()) {
 	t.Helper()
@@ -36,11 +30,7 @@ func (w *world) slowly(t *testing.T, i int, wait time.Duration, begin func()) {
 func (w *world) wantAlone(t *testing.T, lock *quorum.Lock) {
 	t.Helper()
 	time.Sleep(2 * time.Second) // what was under way arrives
-	var others []*redislock.Client
-	for i, rdb := range w.rdbs {
-		others = append(others, w.newNode(t, i, rdb))
-	}
-	client := must[*quorum.Client](t)(quorum.New(others, quorum.WithNodeTimeout(long)))
+	client := must[*quorum.Client](t)(quorum.New(w.newNodes(t), quorum.WithNodeTimeout(long)))
 	closeAtEnd(t, client.Close)
 	other, err := client.Obtain(bounded(t), []string{"k"}, long, nil)
 	wantIs(t, err, redislock.ErrNotObtained)
@@ -52,18 +42,19 @@ func (w *world) wantAlone(t *testing.T, lock *quorum.Lock) {
 // late is for how long a request is under way that comes too late.
 const late = 1500 * time.Millisecond
 
-// If a token is used again, requests of its last lock that are still under way do no harm to its next lock.
+// If a token is used again, requests of its last lock that are still under way do no harm to its next lock. Each token is
+// that of one test alone: in one process, whoever uses it is one owner.
 func TestTokenComesBack(t *testing.T) {
 	t.Parallel()
 	t.Run("after a release", func(t *testing.T) {
 		t.Parallel()
 		w := relayedWorld(t, 3)
 		w.warmUp(t)
-		first := must[*quorum.Lock](t)(w.client.Obtain(bounded(t), []string{"k"}, long, mine(t, false)))
+		first := must[*quorum.Lock](t)(w.client.As(t.Name()).Obtain(bounded(t), []string{"k"}, long, nil))
 		wantNodes(t, first, 3)
 		w.slowly(t, 2, late, func() { noError(t, first.Release(bounded(t))) })
 		others := w.block(t, "k", long, 1)
-		next := must[*quorum.Lock](t)(w.client.Obtain(bounded(t), []string{"k"}, long, mine(t, false)))
+		next := must[*quorum.Lock](t)(w.client.As(t.Name()).Obtain(bounded(t), []string{"k"}, long, nil))
 		noError(t, others[0].Release(bounded(t)))
 		w.wantAlone(t, next)
 	})
@@ -74,7 +65,7 @@ func TestTokenComesBack(t *testing.T) {
 		var lock *quorum.Lock
 		obtain := func() bool {
 			var err error
-			lock, err = w.client.Obtain(bounded(t), []string{"k"}, long, mine(t, false))
+			lock, err = w.client.As(t.Name()).Obtain(bounded(t), []string{"k"}, long, nil)
 			return err == nil
 		}
 		check.Eventually(t, time.Minute, "three nodes in time", func() bool {
@@ -99,7 +90,7 @@ func TestTokenComesBack(t *testing.T) {
 		t.Parallel()
 		w := relayedWorld(t, 3)
 		w.warmUp(t)
-		first := must[*quorum.Lock](t)(w.client.Obtain(bounded(t), []string{"k"}, 5*brisk, mine(t, true)))
+		first := must[*quorum.Lock](t)(w.client.As(t.Name()).Obtain(bounded(t), []string{"k"}, 5*brisk, &redislock.Options{Watchdog: true}))
 		wantNodes(t, first, 3)
 		w.steal(t, 2)
 		wantNodes(t, first, 2) // it is asked again after a third of the lease
@@ -132,7 +123,7 @@ func TestTokenComesBack(t *testing.T) {
 				wantOnly(t, first.Refresh(bounded(t), long), redislock.ErrLockNotHeld)
 			}
 			receive(t, lost, "the loss")
-			next := must[*quorum.Lock](t)(w.client.Obtain(bounded(t), []string{"k"}, long, mine(t, false)))
+			next := must[*quorum.Lock](t)(w.client.As(t.Name()).Obtain(bounded(t), []string{"k"}, long, nil))
 			wantNodes(t, next, 3)
 			time.Sleep(30 * time.Millisecond) // for what is still under way, if anything is
 			if n := w.holders(t, "k"); n != 3 {

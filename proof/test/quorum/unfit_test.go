@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/internal/redistest"
@@ -19,6 +20,10 @@ func TestClientWithoutNodes(t *testing.T) {
 		"nodes[1] is nil":                              nil,
 		"nodes[1]: the Client was not made by New":     new(redislock.Client),
 		"nodes[1]: New was given no Redis client: nil": redislock.New(nil),
+		"nodes[1]: invalid WithReplicas: -1 is less than 0": redislock.New(
+			redistest.StartMini(t).Client(t), redislock.WithReplicas(-1)),
+		"nodes[1] has WithMinUptime(1h0m0s) and nodes[0] 0s: all need the same": redislock.New(
+			redistest.StartMini(t).Client(t), redislock.WithMinUptime(time.Hour)),
 	} {
 		_, err := quorum.New([]*redislock.Client{good, node})
 		if err == nil || err.Error() != "quorum: "+want {

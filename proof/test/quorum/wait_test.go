@@ -89,6 +89,8 @@ func TestWait(t *testing.T) {
 func TestRefusedAtOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, 3)
+	w.nodes = w.newNodes(t, redislock.WithMinUptime(time.Hour))
+	client := w.newClient(t)
 	const year = 365 * 24 * time.Hour
 	for name, test := range map[string]struct {
 		opt  redislock.Options
@@ -99,11 +101,10 @@ func TestRefusedAtOnce(t *testing.T) {
 		"HoldAtLeast below 0":     {redislock.Options{HoldAtLeast: -1}, "invalid HoldAtLeast: -1ns"},
 		"HoldAtLeast too long":    {redislock.Options{HoldAtLeast: year + 1}, "invalid HoldAtLeast"},
 		"Name too long":           {redislock.Options{Name: strings.Repeat("n", 129)}, "invalid Name: it has 129 bytes"},
-		"longer than quarantine":  {redislock.Options{HoldAtLeast: 2 * time.Hour}, "longer than the quarantine of 1h0m0s"},
+		"longer than the uptime":  {redislock.Options{HoldAtLeast: 2 * time.Hour}, "longer than the 1h0m0s of WithMinUptime"},
 		"a line over all servers": {redislock.Options{Queue: true}, "option Queue"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			client := w.newClient(t, quorum.WithQuarantine(time.Hour))
 			_, err := client.Obtain(bounded(t), []string{"k"}, long, &test.opt)
 			if err == nil || !strings.Contains(err.Error(), test.want) || !strings.HasPrefix(err.Error(), `quorum: obtain "k": `) {
 				t.Errorf("got error %v, want one that says %q", err, test.want)

@@ -67,22 +67,23 @@ func convert(e *site) {
 	e.isFree("a", "b")
 }
 
-// A part of a set is freed, and the rest is held; a token of the caller's takes the set again.
+// A part of a set is freed, and the rest is held; the owner of a token takes the set again.
 func parts(e *site) {
-	opt := &redislock.Options{Token: e.name + "token"}
-	lock := e.obtain(e.a, long, opt, "a", "b", "c")
+	token := e.name + "token"
+	owner := e.a.As(token)
+	lock := e.obtain(owner, long, nil, "a", "b", "c")
 	e.must("release keys", lock.ReleaseKeys(e.ctx, e.keys("b")))
 	e.isFree("b")
 	e.refused("c", redislock.ModeWrite, "")
 	other := e.obtain(e.b, long, nil, "b")
-	_, err := e.a.Obtain(e.ctx, e.keys("a", "b"), long, opt)
+	_, err := owner.Obtain(e.ctx, e.keys("a", "b"), long, nil)
 	e.wantConflict(err, "b", redislock.ModeWrite, "")
 	e.must("release", other.Release(e.ctx))
-	again := e.obtain(e.a, long, opt, "a", "b")
+	again := e.obtain(owner, long, nil, "a", "b")
 	e.must("release", again.Release(e.ctx))
 	e.isFree("a", "b")
 	e.refused("c", redislock.ModeWrite, "")
-	err = e.a.Attach(e.keys("c"), opt.Token).Release(e.ctx)
+	err = e.a.Attach(e.keys("c"), token).Release(e.ctx)
 	if e.lossy && errors.Is(err, redislock.ErrLockNotHeld) {
 		err = nil // the request whose reply was lost has released it, beside another lock of the token
 	}
@@ -125,12 +126,13 @@ func fenced(e *site) {
 
 // A server that has not been up for long enough locks nothing.
 func minUptime(e *site) {
-	_, err := e.a.Obtain(e.ctx, e.keys("a"), long, &redislock.Options{MinUptime: 24 * time.Hour})
+	_, err := e.program(redislock.WithMinUptime(24*time.Hour)).Obtain(e.ctx, e.keys("a"), long, nil)
 	var conflict *redislock.ConflictError
 	e.want(errors.As(err, &conflict) && conflict.Mode == redislock.ModeRestarted && conflict.TTL > 0, "a restart, but %v", err)
 	e.isFree("a")
-	lock, err := e.a.Obtain(e.ctx, e.keys("a"), long, &redislock.Options{
-		MinUptime: time.Second, RetryStrategy: redislock.LinearBackoff(100 * time.Millisecond),
+	const least = 10 * time.Second
+	lock, err := e.program(redislock.WithMinUptime(least)).Obtain(e.ctx, e.keys("a"), least, &redislock.Options{
+		RetryStrategy: redislock.LinearBackoff(100 * time.Millisecond),
 	})
 	e.must("obtain", err)
 	e.must("release", lock.Release(e.ctx))

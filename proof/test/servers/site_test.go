@@ -105,9 +105,14 @@ func (e *site) got(what string, lock *redislock.Lock, err error) *redislock.Lock
 	return lock
 }
 
+// An obtainer is a Client or an Owner.
+type obtainer interface {
+	Obtain(ctx context.Context, keys []string, ttl time.Duration, opt *redislock.Options) (*redislock.Lock, error)
+}
+
 // obtain takes write locks.
-func (e *site) obtain(client *redislock.Client, ttl time.Duration, opt *redislock.Options, names ...string) *redislock.Lock {
-	lock, err := client.Obtain(e.ctx, e.keys(names...), ttl, opt)
+func (e *site) obtain(by obtainer, ttl time.Duration, opt *redislock.Options, names ...string) *redislock.Lock {
+	lock, err := by.Obtain(e.ctx, e.keys(names...), ttl, opt)
 	return e.got("obtain", lock, err)
 }
 

@@ -173,7 +173,7 @@ func breaks(e *site) {
 	e.stand(e.ctx, turns, e.b, "next", []string{"a"}, nil)
 	broken, err := e.b.Break(e.ctx, e.keys("a", "b"), "it hangs")
 	e.must("break", err)
-	e.want(e.lossy || len(broken) == 2 && broken[0].Holder.Metadata == "stuck", "two keys of stuck, but %v", broken)
+	e.want(e.lossy || len(broken) == 2 && broken[0].Metadata == "stuck", "two keys of stuck, but %v", broken)
 	e.must("release", e.next(turns, "next").Release(e.ctx))
 	receive(e, "the holder learns of it", lock.Lost())
 	cause := context.Cause(ctx)

@@ -9,17 +9,18 @@ import (
 )
 
 // After SENTINEL FAILOVER the former primary takes requests for some seconds more, from whoever has not heard of it. What it
-// grants meanwhile is lost, unless all replicas have to have it; but the next holder has a greater number.
+// grants meanwhile is lost, unless all replicas are waited for; but the next holder has a greater number.
 func TestPlannedFailover(t *testing.T) {
 	t.Parallel()
 	for range 5 { // a machine that is very busy may come to it only when the former primary has been told
 		r := newSentinelReplicas(t, 2)
-		late := world.NewClient(t, r.direct())
+		direct := r.direct()
+		late, safe := world.NewClient(t, direct), world.NewClient(t, direct, redislock.WithReplicas(2))
 		fenced := &redislock.Options{Fenced: true}
 		check.NoError(t, check.Must[*redislock.Lock](t)(late.Obtain(t.Context(), []string{r.tag}, world.Long, fenced)).Release(t.Context()))
 		successor := r.failOver()
 		lost, err := late.Obtain(t.Context(), []string{r.tag}, world.Long, fenced)
-		_, safeErr := late.Obtain(t.Context(), []string{r.tag + "safe"}, world.Long, &redislock.Options{Replicas: 2})
+		_, safeErr := safe.Obtain(t.Context(), []string{r.tag + "safe"}, world.Long, nil)
 		role := check.Must[[]any](t)(r.former.Client(t).Do(t.Context(), "role").Slice())
 		if role[0] == "slave" {
 			t.Logf("the former primary is a replica already: %v, %v", err, safeErr)

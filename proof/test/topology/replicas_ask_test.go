@@ -20,7 +20,7 @@ func TestNeverReplicated(t *testing.T) {
 	t.Parallel()
 	world.Bubble(t, func(t *testing.T, _ *world.World, mini *redistest.Mini, _ *world.Journal) {
 		rdb := mini.Client(t)
-		client := redislock.New(rdb)
+		client := redislock.New(rdb, redislock.WithReplicas(1))
 		defer client.Close()
 		var answer error
 		rdb.AddHook(check.Around{Instead: func(cmd redis.Cmder) bool {
@@ -31,15 +31,14 @@ func TestNeverReplicated(t *testing.T) {
 			cmd.SetErr(answer)
 			return true
 		}})
-		opt := &redislock.Options{Replicas: 1}
-		lock, err := client.Obtain(t.Context(), []string{"a"}, time.Minute, opt)
+		lock, err := client.Obtain(t.Context(), []string{"a"}, time.Minute, nil)
 		check.NoError(t, err)
 		answer = world.Refusal("NOPERM User app has no permissions to run the 'wait' command")
 		check.Is(t, lock.Refresh(t.Context(), time.Hour), redislock.ErrUnknownOutcome, answer)
 		if left := rdb.PTTL(t.Context(), "a").Val(); left <= time.Minute {
 			t.Errorf("the lease lasts %v, want that the Refresh was done", left)
 		}
-		_, err = client.Obtain(t.Context(), []string{"b"}, time.Minute, opt)
+		_, err = client.Obtain(t.Context(), []string{"b"}, time.Minute, nil)
 		if !errors.Is(err, answer) || errors.Is(err, redislock.ErrUnknownOutcome) {
 			t.Errorf("got error %v", err)
 		}
@@ -54,14 +53,14 @@ func TestNeverReplicated(t *testing.T) {
 func TestReplicasLeaveConnections(t *testing.T) {
 	t.Parallel()
 	rdb := redistest.Start(t, redistest.Redis).Client(t, func(o *redis.Options) { o.PoolSize = 20 })
-	client := redislock.New(rdb)
+	client := redislock.New(rdb, redislock.WithReplicas(1))
 	t.Cleanup(client.Close)
 	done, n := make(chan struct{}, 200), 0
 	most := uint32(0)
 	for n < 200 {
 		n++
 		go func(key string) {
-			_, _ = client.Obtain(t.Context(), []string{key}, time.Minute, &redislock.Options{Replicas: 1})
+			_, _ = client.Obtain(t.Context(), []string{key}, time.Minute, nil)
 			done <- struct{}{}
 		}(t.Name() + string(rune('0'+n)))
 		time.Sleep(10 * time.Millisecond)

@@ -38,8 +38,8 @@ func TestReplicaWithClockAhead(t *testing.T) {
 					role := check.Must[[]any](t)(replica.Do(ctx, "role").Slice())
 					return len(role) > 3 && role[3] == "connected"
 				})
-				lock := check.Must[*redislock.Lock](t)(world.NewClient(t, primary.Client(t)).Obtain(ctx, []string{"a"}, world.Long,
-					&redislock.Options{Replicas: 1, RetryStrategy: redislock.LinearBackoff(10 * time.Millisecond)})) // a busy machine may need more than one
+				lock := check.Must[*redislock.Lock](t)(world.NewClient(t, primary.Client(t), redislock.WithReplicas(1)).Obtain(ctx, []string{"a"}, world.Long,
+					&redislock.Options{RetryStrategy: redislock.LinearBackoff(10 * time.Millisecond)})) // a busy machine may need more than one
 				primary.Kill()
 				check.NoError(t, replica.Do(ctx, "replicaof", "no", "one").Err())
 

@@ -19,14 +19,15 @@ import (
 func TestReplicasHammer(t *testing.T) {
 	t.Parallel()
 	m := newMirror(t, 2)
+	clients := []*redislock.Client{m.Client, m.acked(t, 1), m.acked(t, 2)}
 	waiters := world.NewWaiters(t)
 	for g := range 32 {
 		waiters.WG.Go(func() {
 			for i := range 10 {
 				shared := []string{m.Key(fmt.Sprint(i % 3)), m.Key(fmt.Sprint((i + 1 + g%2) % 3))}
 				for _, keys := range [][]string{shared, {m.Key(fmt.Sprint("own", g))}} {
-					visitWith(waiters, m.Client, fmt.Sprint(keys, g, i), keys, nil, &redislock.Options{
-						Replicas: g % 3, Fenced: true, RetryStrategy: redislock.ExponentialBackoff(time.Millisecond, 20*time.Millisecond),
+					visitWith(waiters, clients[g%3], fmt.Sprint(keys, g, i), keys, nil, &redislock.Options{
+						Fenced: true, RetryStrategy: redislock.ExponentialBackoff(time.Millisecond, 20*time.Millisecond),
 					})
 				}
 			}
@@ -45,6 +46,10 @@ func TestReplicasCluster(t *testing.T) {
 	t.Parallel()
 	s := world.NewShards(t, 1)
 	masters := s.Nodes()[:3]
+	newClient := func(t *testing.T) *redislock.Client {
+		t.Helper()
+		return world.NewClient(t, s.Client(t), redislock.WithReplicas(1))
+	}
 	all := func(t *testing.T, client *redislock.Client, tags []string, opt *redislock.Options) {
 		t.Helper()
 		var wg sync.WaitGroup
@@ -61,16 +66,15 @@ func TestReplicasCluster(t *testing.T) {
 		}
 		wg.Wait()
 	}
-	one := &redislock.Options{Replicas: 1, Fenced: true}
-	patient := acked(1, redislock.Options{Fenced: true, RetryStrategy: redislock.LinearBackoff(10 * time.Millisecond)})
+	patient := &redislock.Options{Fenced: true, RetryStrategy: redislock.LinearBackoff(10 * time.Millisecond)}
 	t.Run("cold", func(t *testing.T) {
 		for _, node := range masters {
 			check.NoError(t, s.Admin[node].ScriptFlush(t.Context()).Err())
 		}
-		all(t, s.NewClient(t), s.Tags(t, 10, masters...), patient)
+		all(t, newClient(t), s.Tags(t, 10, masters...), patient)
 	})
 	t.Run("moved", func(t *testing.T) {
-		tags, client := s.Tags(t, 5, masters[0]), s.NewClient(t)
+		tags, client := s.Tags(t, 5, masters[0]), newClient(t)
 		all(t, client, tags, patient)
 		for _, tag := range tags {
 			s.StartMove(tag, masters[1]).Finish()
@@ -80,7 +84,7 @@ func TestReplicasCluster(t *testing.T) {
 	for at := begun; at <= moved; at++ {
 		t.Run("on its way "+at.String(), func(t *testing.T) {
 			tag := s.Tags(t, 1, masters[0])[0]
-			h := world.LockKinds[2].HoldReplicated(t, s.NewClient(t), tag, 6*time.Second, true, 1)
+			h := world.LockKinds[2].Hold(t, newClient(t), tag, 6*time.Second, true)
 			h.Contest(t, s.NewClient(t))
 			finish := moveTo(s, at, h.Keys, masters[1])
 			refreshed := make(chan error, 1)
@@ -99,16 +103,16 @@ func TestReplicasCluster(t *testing.T) {
 		})
 	}
 	t.Run("one is silent", func(t *testing.T) {
-		client := s.NewClient(t)
+		client := newClient(t)
 		all(t, client, s.Tags(t, 1, masters...), patient)
 		silent := s.ReplicaOf(masters[2])
 		silent.Pause()
 		defer silent.Resume()
 		tag := s.Tags(t, 1, masters[2])[0]
-		lock, err := client.Obtain(t.Context(), []string{tag}, world.Long, one)
+		lock, err := client.Obtain(t.Context(), []string{tag}, world.Long, world.Fenced())
 		wantUnreplicated(t, lock, err)
 		all(t, client, s.Tags(t, 3, masters[:2]...), patient)
-		all(t, client, []string{tag}, nil)
+		all(t, s.NewClient(t), []string{tag}, nil)
 	})
 }
 
@@ -123,7 +127,7 @@ func TestReplicasRing(t *testing.T) {
 	ring := redis.NewRing(&redis.RingOptions{Addrs: addrs})
 	t.Cleanup(func() { _ = ring.Close() })
 	patient := redislock.LinearBackoff(10 * time.Millisecond)
-	client, opt := world.NewClient(t, ring), acked(1, redislock.Options{RetryStrategy: patient})
+	client, opt := world.NewClient(t, ring, redislock.WithReplicas(1)), &redislock.Options{RetryStrategy: patient}
 	silent := shards["two"].replicas[0]
 	used := make(map[bool]int)
 	for i := 0; i < 10 || len(used) < 2; i++ {
@@ -157,13 +161,13 @@ func TestReplicasRing(t *testing.T) {
 func TestReplicasKilled(t *testing.T) {
 	everyReplicated(t, 2, func(t *testing.T, r *replicated) {
 		const enough = 300
-		client, had := r.client(t), make(chan *redislock.Lock, 2*enough)
+		client, had := r.client(t, redislock.WithReplicas(2)), make(chan *redislock.Lock, 2*enough)
 		var wg sync.WaitGroup
 		var killed atomic.Bool
 		for g := range 16 {
 			wg.Go(func() {
 				for i := range cap(had) / 16 {
-					lock, err := client.Obtain(t.Context(), []string{fmt.Sprintf("%s%d:%d", r.tag, g, i)}, world.Long, acked(2, redislock.Options{}))
+					lock, err := client.Obtain(t.Context(), []string{fmt.Sprintf("%s%d:%d", r.tag, g, i)}, world.Long, nil)
 					switch {
 					case err == nil:
 						had <- lock

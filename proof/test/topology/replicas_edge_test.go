@@ -32,18 +32,18 @@ func TestReplicasPatience(t *testing.T) {
 			<-answered
 		}
 	})
-	client := world.NewClient(t, relay.Client(t, func(o *redis.Options) { o.ReadTimeout = time.Minute }))
+	client := world.NewClient(t, relay.Client(t, func(o *redis.Options) { o.ReadTimeout = time.Minute }), redislock.WithReplicas(1))
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
 	done := make(chan error, 4)
 	for i := range cap(done) {
 		go func() {
-			_, err := client.Obtain(t.Context(), []string{fmt.Sprint("long", i)}, world.Long, &redislock.Options{Replicas: 1})
+			_, err := client.Obtain(t.Context(), []string{fmt.Sprint("long", i)}, world.Long, nil)
 			done <- err
 		}()
 	}
 	check.Eventually(t, world.Polled, "as many are under way as may be", func() bool { return waiting.Load() >= 2 })
-	_, err := client.Obtain(ctx, []string{"short"}, 40*time.Millisecond, &redislock.Options{Replicas: 1})
+	_, err := client.Obtain(ctx, []string{"short"}, 40*time.Millisecond, nil)
 	check.Is(t, err, redislock.ErrNotReplicated)
 	answer()
 	for range cap(done) {
@@ -65,10 +65,10 @@ func TestReplicasWithinReadTimeout(t *testing.T) {
 			ms.Store(cmd.Args()[2].(int64))
 		}
 	}})
-	client := world.NewClient(t, rdb)
-	_, err := client.Obtain(t.Context(), []string{"held"}, world.Long, &redislock.Options{Replicas: 1})
+	client := world.NewClient(t, rdb, redislock.WithReplicas(1))
+	_, err := client.Obtain(t.Context(), []string{"held"}, world.Long, nil)
 	world.WantConflict(t, err, "held", redislock.ModeWrite)
-	_, err = client.Obtain(t.Context(), []string{"free"}, world.Long, &redislock.Options{Replicas: 1})
+	_, err = client.Obtain(t.Context(), []string{"free"}, world.Long, nil)
 	check.Is(t, err, redislock.ErrNotReplicated)
 	if got := ms.Load(); got != 900 {
 		t.Errorf("got a wait of %d ms for replicas, want half of the time-out of 1800", got)
@@ -105,9 +105,9 @@ func TestReplicasMoveToNewMaster(t *testing.T) {
 	t.Parallel()
 	s := world.NewShards(t, 1)
 	master := join(t, s)
-	client, tag := s.NewClient(t), "{"+t.Name()+"}"
+	client, tag := world.NewClient(t, s.Client(t), redislock.WithReplicas(1)), "{"+t.Name()+"}"
 	lock := check.Must[*redislock.Lock](t)(client.Obtain(t.Context(), []string{tag}, 10*time.Second, &redislock.Options{
-		Replicas: 1, Watchdog: true, RetryStrategy: redislock.LinearBackoff(10 * time.Millisecond),
+		Watchdog: true, RetryStrategy: redislock.LinearBackoff(10 * time.Millisecond),
 	}))
 	held := lock.Context(t.Context())
 	from, to := s.MasterOf(tag).Client(t), master.Client(t)

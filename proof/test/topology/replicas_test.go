@@ -47,10 +47,10 @@ func (m *mirror) freedSoon(t *testing.T, keys ...string) {
 	})
 }
 
-// acked asks for so many replicas, and for a lock of some kind.
-func acked(n int, kind redislock.Options) *redislock.Options {
-	kind.Replicas = n
-	return &kind
+// acked returns a Client of its own that waits for so many replicas.
+func (m *mirror) acked(t *testing.T, n int) *redislock.Client {
+	t.Helper()
+	return world.NewClient(t, m.RDB, redislock.WithReplicas(n))
 }
 
 // wantUnreplicated checks that an Obtain was refused for want of replicas.
@@ -72,16 +72,18 @@ func TestReplicas(t *testing.T) {
 	t.Parallel()
 	m := newMirror(t, 2)
 	keys, n := m.Keys("a", "b"), 2
+	client, fewer := m.acked(t, n), m.acked(t, n-1)
 	for name, kind := range map[string]redislock.Options{
 		"write": {}, "fenced": {Fenced: true}, "intent": {Intent: true}, "queue": {Queue: true}, "watched": {Watchdog: true},
 	} {
 		for write := range n + 1 {
+			set := redislock.Set{Write: keys[:write], Read: keys[write:]}
 			t.Run(fmt.Sprint(name, " ", write), func(t *testing.T) {
 				ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 				defer cancel()
 				patient := kind
 				patient.RetryStrategy = redislock.LinearBackoff(10 * time.Millisecond)
-				lock := check.Must[*redislock.Lock](t)(m.Client.ObtainSet(ctx, redislock.Set{Write: keys[:write], Read: keys[write:]}, world.Long, acked(n, patient)))
+				lock := check.Must[*redislock.Lock](t)(client.ObtainSet(ctx, set, world.Long, &patient))
 				for _, replica := range m.replicas {
 					if got := check.Must[int64](t)(replica.Client(t).Exists(t.Context(), keys...).Result()); got != 2 {
 						t.Errorf("a replica has %d of the keys, want 2", got)
@@ -95,10 +97,10 @@ func TestReplicas(t *testing.T) {
 
 				m.replicas[1].Pause()
 				defer m.replicas[1].Resume()
-				lock, err := m.Client.ObtainSet(t.Context(), redislock.Set{Write: keys[:write], Read: keys[write:]}, 400*time.Millisecond, acked(n, kind))
+				lock, err := client.ObtainSet(t.Context(), set, 400*time.Millisecond, &kind)
 				wantUnreplicated(t, lock, err)
 				m.freedSoon(t, keys...)
-				check.NoError(t, check.Must[*redislock.Lock](t)(m.Client.ObtainSet(ctx, redislock.Set{Write: keys[:write], Read: keys[write:]}, world.Long, acked(n-1, patient))).Release(t.Context()))
+				check.NoError(t, check.Must[*redislock.Lock](t)(fewer.ObtainSet(ctx, set, world.Long, &patient)).Release(t.Context()))
 				m.freedSoon(t, keys...)
 			})
 			world.CaughtUp(t, m.RDB, n)
@@ -110,16 +112,16 @@ func TestReplicas(t *testing.T) {
 func TestReplicasTooMany(t *testing.T) {
 	t.Parallel()
 	m := newMirror(t, 1)
-	keys := m.Keys("a", "b")
-	lock, err := m.Client.Obtain(t.Context(), keys, world.Long, acked(2, redislock.Options{}))
+	keys, client := m.Keys("a", "b"), m.acked(t, 2)
+	lock, err := client.Obtain(t.Context(), keys, world.Long, nil)
 	wantUnreplicated(t, lock, err)
 	m.freedSoon(t, keys...)
-	lock, err = m.Client.Obtain(t.Context(), keys, world.Long, acked(2, redislock.Options{
+	lock, err = client.Obtain(t.Context(), keys, world.Long, &redislock.Options{
 		RetryStrategy: redislock.LimitRetry(redislock.LinearBackoff(time.Millisecond), 2),
-	}))
+	})
 	wantUnreplicated(t, lock, err)
 	m.freedSoon(t, keys...)
-	if _, err := m.Client.Obtain(t.Context(), keys, world.Long, acked(-1, redislock.Options{})); err == nil {
+	if _, err := m.acked(t, -1).Obtain(t.Context(), keys, world.Long, nil); err == nil {
 		t.Error("a negative number was taken")
 	}
 }
@@ -137,9 +139,10 @@ func TestReplicasLease(t *testing.T) {
 			t.Parallel()
 			m := newMirror(t, 1)
 			keys := m.Keys("a", "b")
-			lock := check.Must[*redislock.Lock](t)(m.Client.ObtainSet(t.Context(), redislock.Set{Write: keys[:1], Read: keys[1:]}, world.Long, acked(1, redislock.Options{
+			set := redislock.Set{Write: keys[:1], Read: keys[1:]}
+			lock := check.Must[*redislock.Lock](t)(m.acked(t, 1).ObtainSet(t.Context(), set, world.Long, &redislock.Options{
 				Fenced: true, RetryStrategy: redislock.LinearBackoff(10 * time.Millisecond),
-			})))
+			}))
 			deadline, number := lock.Deadline(), lock.Fence()
 			m.replicas[0].Pause()
 			err := change(t.Context(), lock)
@@ -156,6 +159,22 @@ func TestReplicasLease(t *testing.T) {
 	}
 }
 
+// A handle that Attach has made waits for the replicas of its Client.
+func TestReplicasOfAttached(t *testing.T) {
+	t.Parallel()
+	m := newMirror(t, 1)
+	keys, client := m.Keys("a", "b"), m.acked(t, 1)
+	lock := check.Must[*redislock.Lock](t)(m.Client.Obtain(t.Context(), keys, world.Long, nil))
+	m.replicas[0].Pause()
+	check.NoError(t, m.Client.Attach(keys, lock.Token()).Refresh(t.Context(), world.Long))
+	attached := client.Attach(keys, lock.Token())
+	check.Is(t, attached.Refresh(t.Context(), world.Long), redislock.ErrNotReplicated)
+	m.replicas[0].Resume()
+	check.Eventually(t, 10*time.Second, "the replica is back", func() bool { return attached.Refresh(t.Context(), world.Long) == nil })
+	check.NoError(t, attached.Release(t.Context()))
+	m.WantFree(t, keys...)
+}
+
 // Renewals that a replica does not know do not count: the lock is lost when the last lease that the replica knows is over,
 // or kept if the replica is back by then.
 func TestReplicasWatchdog(t *testing.T) {
@@ -168,8 +187,8 @@ func TestReplicasWatchdog(t *testing.T) {
 			t.Run(fmt.Sprintf("%s back %t", kind.Name, back), func(t *testing.T) {
 				t.Parallel()
 				j := new(world.Journal)
-				m := newMirror(t, 1, redislock.WithHooks(j.Hooks()))
-				h := kind.HoldReplicated(t, m.Client, m.Key("k"), ttl, true, 1)
+				m := newMirror(t, 1, redislock.WithHooks(j.Hooks()), redislock.WithReplicas(1))
+				h := kind.Hold(t, m.Client, m.Key("k"), ttl, true)
 				m.replicas[0].Pause()
 				first := h.Lock.Deadline()
 				check.Eventually(t, 30*time.Second, "a renewal does not count", func() bool {
@@ -195,12 +214,13 @@ func TestReplicasWatchdog(t *testing.T) {
 func TestReplicasQueue(t *testing.T) {
 	t.Parallel()
 	m := newMirror(t, 1)
+	client := m.acked(t, 1)
 	for _, kind := range world.LockKinds {
 		t.Run(kind.Name, func(t *testing.T) {
 			keys := []string{m.Key(kind.Name + "a"), m.Key(kind.Name + "b")}
 			obtain := func(ctx context.Context, turns chan<- world.Turn) {
-				lock, err := m.Client.ObtainSet(ctx, redislock.Set{Write: keys[:kind.Write], Read: keys[kind.Write:]}, world.Long, &redislock.Options{
-					Queue: true, Replicas: 1, Fenced: kind.Fenced,
+				lock, err := client.ObtainSet(ctx, redislock.Set{Write: keys[:kind.Write], Read: keys[kind.Write:]}, world.Long, &redislock.Options{
+					Queue: true, Fenced: kind.Fenced,
 				})
 				turns <- world.Turn{Who: "waiter", Lock: lock, Err: err}
 			}
@@ -255,14 +275,14 @@ func (m *mirror) asked(t *testing.T) int {
 func TestReplicasRetry(t *testing.T) {
 	t.Parallel()
 	m := newMirror(t, 1)
-	keys := m.Keys("a", "b")
-	opt := acked(1, redislock.Options{Fenced: true, RetryStrategy: redislock.LinearBackoff(5 * time.Millisecond)})
-	check.NoError(t, check.Must[*redislock.Lock](t)(m.Client.Obtain(t.Context(), keys, world.Long, opt)).Release(t.Context()))
+	keys, client := m.Keys("a", "b"), m.acked(t, 1)
+	opt := &redislock.Options{Fenced: true, RetryStrategy: redislock.LinearBackoff(5 * time.Millisecond)}
+	check.NoError(t, check.Must[*redislock.Lock](t)(client.Obtain(t.Context(), keys, world.Long, opt)).Release(t.Context()))
 	m.forget(t)
 	m.replicas[0].Pause()
 	turns := make(chan world.Turn, 1)
 	go func() {
-		lock, err := m.Client.Obtain(t.Context(), keys, world.Long, opt)
+		lock, err := client.Obtain(t.Context(), keys, world.Long, opt)
 		turns <- world.Turn{Who: "it", Lock: lock, Err: err}
 	}()
 	check.Eventually(t, 10*time.Second, "it asks again", func() bool { return m.asked(t) >= 2 })
@@ -282,13 +302,13 @@ func TestReplicasForbidden(t *testing.T) {
 	t.Parallel()
 	g := world.NewGuarded(t, "replicas:")
 	g.Set(t, "-wait")
-	client := world.NewClient(t, g.RDB)
+	client := world.NewClient(t, g.RDB, redislock.WithReplicas(1))
 	keys := []string{"replicas:a", "replicas:b"}
 	for name, kind := range map[string]redislock.Options{"write": {}, "fenced": {Fenced: true}, "queue": {Queue: true}} {
 		kind.RetryStrategy = redislock.LinearBackoff(10 * time.Millisecond)
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 		defer cancel()
-		lock, err := client.Obtain(ctx, keys, world.Long, acked(1, kind))
+		lock, err := client.Obtain(ctx, keys, world.Long, &kind)
 		if lock != nil || err == nil || !strings.Contains(err.Error(), "'wait'") || ctx.Err() != nil || errors.Is(err, redislock.ErrNotObtained) {
 			t.Errorf("%s: got error %v, want one that names wait, at once", name, err)
 		}
@@ -301,9 +321,9 @@ func TestReplicasForbidden(t *testing.T) {
 
 func TestReplicasNeedPipelines(t *testing.T) {
 	world.Scenario(t, func(t *testing.T, w *world.World) {
-		client := world.NewClient(t, world.Bare{Scripter: w.RDB})
+		client := world.NewClient(t, world.Bare{Scripter: w.RDB}, redislock.WithReplicas(1))
 		world.WantUnsent(t, w.RDB, errors.ErrUnsupported, func() error {
-			_, err := client.Obtain(t.Context(), w.Keys("a"), world.Long, acked(1, redislock.Options{}))
+			_, err := client.Obtain(t.Context(), w.Keys("a"), world.Long, nil)
 			return err
 		})
 	})

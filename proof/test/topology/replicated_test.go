@@ -66,9 +66,9 @@ func newSentinelReplicas(t *testing.T, replicas int) *replicated {
 }
 
 // client returns a Client with connections of its own.
-func (r *replicated) client(t *testing.T) *redislock.Client {
+func (r *replicated) client(t *testing.T, opts ...redislock.ClientOption) *redislock.Client {
 	t.Helper()
-	return world.NewClient(t, r.connect())
+	return world.NewClient(t, r.connect(), opts...)
 }
 
 // sever keeps from the replicas whatever the primary writes from now on. To stop them would not do:

@@ -24,15 +24,15 @@ func TestMinUptime(t *testing.T) {
 	redistest.EachServer(t, func(t *testing.T, kind redistest.Kind) {
 		server := redistest.Start(t, kind)
 		rdb := server.Client(t)
-		client := world.NewClient(t, rdb)
+		client, patient := world.NewClient(t, rdb), world.NewClient(t, rdb, redislock.WithMinUptime(least))
+		refused := world.NewClient(t, rdb, redislock.WithMinUptime(time.Hour))
 		held := check.Must[*redislock.Lock](t)(client.Obtain(t.Context(), []string{"a"}, least, nil))
 		server.Restart()
 
 		for name, opt := range map[string]redislock.Options{
 			"write": {}, "fenced": {Fenced: true}, "intent": {Intent: true}, "metadata": {Metadata: "m"},
 		} {
-			opt.MinUptime = time.Hour
-			lock, err := client.ObtainSet(t.Context(), redislock.Set{Write: []string{"a"}, Read: []string{"b"}}, world.Long, &opt)
+			lock, err := refused.ObtainSet(t.Context(), redislock.Set{Write: []string{"a"}, Read: []string{"b"}}, world.Long, &opt)
 			conflict := world.WantConflict(t, err, "a", redislock.ModeRestarted)
 			if lock != nil || conflict.TTL <= 0 || conflict.TTL > time.Hour+time.Second {
 				t.Errorf("%s: got %+v", name, conflict)
@@ -43,11 +43,11 @@ func TestMinUptime(t *testing.T) {
 		}
 		inLine := make(chan error, 1)
 		go func() {
-			_, err := client.ObtainRead(t.Context(), []string{"inLine"}, world.Long, &redislock.Options{Queue: true, MinUptime: least})
+			_, err := patient.ObtainRead(t.Context(), []string{"inLine"}, least, world.Queue())
 			inLine <- err
 		}()
-		lock := check.Must[*redislock.Lock](t)(client.Obtain(t.Context(), []string{"a"}, world.Long, &redislock.Options{
-			MinUptime: least, RetryStrategy: redislock.LinearBackoff(time.Minute), // it is cut to what is left
+		lock := check.Must[*redislock.Lock](t)(patient.Obtain(t.Context(), []string{"a"}, least, &redislock.Options{
+			RetryStrategy: redislock.LinearBackoff(time.Minute), // it is cut to what is left
 		}))
 		if got := world.Info(t, rdb, "Server", "uptime_in_seconds"); got < int(least.Seconds()) {
 			t.Errorf("obtained after %d s", got)
@@ -67,16 +67,15 @@ func TestMinUptimeRefusal(t *testing.T) {
 	w := world.New(t, server)
 	intent := "redislock:intent:{" + w.Key("a") + "}"
 	check.NoError(t, w.RDB.Set(t.Context(), intent, "mine", world.Long).Err())
-	_, err := w.Client.As("mine").Obtain(t.Context(), w.Keys("a"), world.Long, &redislock.Options{
-		Intent: true, MinUptime: 300 * 24 * time.Hour,
-	})
+	client := world.NewClient(t, w.RDB, redislock.WithMinUptime(300*24*time.Hour))
+	_, err := client.As("mine").Obtain(t.Context(), w.Keys("a"), world.Long, &redislock.Options{Intent: true})
 	world.WantConflict(t, err, w.Key("a"), redislock.ModeRestarted)
 	if n := w.RDB.Exists(t.Context(), intent).Val(); n != 0 {
 		t.Error("the intent is left")
 	}
 
-	mini := world.NewClient(t, redistest.StartMini(t).Client(t))
-	_, err = mini.Obtain(t.Context(), []string{"a"}, world.Long, &redislock.Options{MinUptime: time.Second})
+	mini := world.NewClient(t, redistest.StartMini(t).Client(t), redislock.WithMinUptime(time.Second))
+	_, err = mini.Obtain(t.Context(), []string{"a"}, time.Second, nil)
 	if err == nil || strings.Contains(err.Error(), "compiling") || !strings.Contains(err.Error(), "server") {
 		t.Errorf("got error %v, want one of the server", err)
 	}
@@ -109,8 +108,8 @@ func TestRestartWithoutMinUptime(t *testing.T) {
 			lose()
 			server.Restart(stored...)
 
-			wait := &redislock.Options{MinUptime: time.Hour}
-			_, err := client.Obtain(t.Context(), []string{"a"}, world.Long, wait)
+			waits := world.NewClient(t, rdb, redislock.WithMinUptime(time.Hour))
+			_, err := waits.Obtain(t.Context(), []string{"a"}, world.Long, nil)
 			world.WantConflict(t, err, "a", redislock.ModeRestarted)
 			other := check.Must[*redislock.Lock](t)(client.Obtain(t.Context(), []string{"a"}, world.Long, nil))
 			if at := time.Now(); !at.Before(held.Deadline()) || !at.Before(other.Deadline()) {
@@ -146,18 +145,29 @@ func TestServerOptionsInvalid(t *testing.T) {
 	t.Parallel()
 	rdb := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1"}) // nobody is asked
 	t.Cleanup(func() { _ = rdb.Close() })
-	client := world.NewClient(t, rdb)
-	for want, opt := range map[string]redislock.Options{
-		`redislock: obtain: invalid Replicas: -1`:                                   {Replicas: -1},
-		`redislock: obtain: invalid MinUptime: -1ns is not between 0 and 8760h0m0s`: {MinUptime: -1},
+	for _, test := range []struct {
+		want string
+		opt  redislock.ClientOption
+	}{
+		{`invalid WithReplicas: -1 is less than 0`, redislock.WithReplicas(-1)},
+		{`invalid WithMinUptime: -1ns is not between 1ms and 8760h0m0s`, redislock.WithMinUptime(-1)},
+		{`invalid WithMinUptime: 1ns is not between 1ms and 8760h0m0s`, redislock.WithMinUptime(1)},
+		{`invalid WithMinUptime: 8761h0m0s is not between 1ms and 8760h0m0s`, redislock.WithMinUptime(8761 * time.Hour)},
 	} {
-		_, err := client.Obtain(t.Context(), []string{"a"}, world.Long, &opt)
-		if err == nil || err.Error() != want {
+		client := world.NewClient(t, rdb, test.opt)
+		_, err := client.Obtain(t.Context(), []string{"a"}, world.Long, nil)
+		if want := "redislock: obtain: " + test.want; err == nil || err.Error() != want {
+			t.Errorf("got error %v, want %s", err, want)
+		}
+		_, err = client.Inspect(t.Context(), []string{"a"})
+		if want := "redislock: inspect: " + test.want; err == nil || err.Error() != want {
 			t.Errorf("got error %v, want %s", err, want)
 		}
 	}
-	plain := world.NewClient(t, struct{ redis.Scripter }{rdb})
-	if _, err := plain.Obtain(t.Context(), []string{"a"}, world.Long, &redislock.Options{Replicas: 1}); !errors.Is(err, errors.ErrUnsupported) {
-		t.Errorf("got error %v, want one that is not supported", err)
+	for _, opt := range []redislock.ClientOption{redislock.WithReplicas(1), redislock.WithMinUptime(time.Hour)} {
+		plain := world.NewClient(t, struct{ redis.Scripter }{rdb}, opt)
+		if _, err := plain.Obtain(t.Context(), []string{"a"}, world.Long, nil); !errors.Is(err, errors.ErrUnsupported) {
+			t.Errorf("got error %v, want one that is not supported", err)
+		}
 	}
 }

@@ -39,22 +39,22 @@ type wakingPrimary struct {
 
 // before is what was held before the primary was stopped.
 type before struct {
-	alone, safe, watched *redislock.Lock // all but the first with Replicas
+	alone, safe, watched *redislock.Lock // all but the first of Clients that wait for both replicas
 	lease                time.Time       // the end of that of safe
 	held                 context.Context // of watched
 }
 
 // meanwhile is what was asked of the primary while it was stopped.
 type meanwhile struct {
-	late, never, insists <-chan answer // Obtains; the last two with Replicas
+	late, never, insists <-chan answer // Obtains; the last two of Clients that wait for both replicas
 	refreshed, vain      <-chan answer // Refreshes of alone and safe
 }
 
 // client returns a Client of its own over the connections of the callers, so that nothing that others have asked for
-// holds it up.
-func (h *wakingPrimary) client(t *testing.T) *redislock.Client {
+// holds it up. It waits for so many replicas.
+func (h *wakingPrimary) client(t *testing.T, replicas int) *redislock.Client {
 	t.Helper()
-	return world.NewClient(t, h.rdb)
+	return world.NewClient(t, h.rdb, redislock.WithReplicas(replicas))
 }
 
 // newWakingPrimary opens connections: a primary that wakes up may read too late what is asked over new ones.
@@ -75,7 +75,7 @@ func newWakingPrimary(t *testing.T, r *replicated) *wakingPrimary {
 	for _, conn := range conns {
 		check.NoError(t, conn.Close())
 	}
-	check.NoError(t, check.Must[*redislock.Lock](t)(h.client(t).Obtain(t.Context(), []string{r.tag}, world.Long, nil)).Release(t.Context()))
+	check.NoError(t, check.Must[*redislock.Lock](t)(h.client(t, 0).Obtain(t.Context(), []string{r.tag}, world.Long, nil)).Release(t.Context()))
 	return h
 }
 
@@ -85,10 +85,10 @@ type answer struct {
 	err  error
 }
 
-// obtains has somebody ask for a key.
-func (h *wakingPrimary) obtains(t *testing.T, name string, opt redislock.Options) <-chan answer {
+// obtains has somebody ask for a key, who waits for so many replicas.
+func (h *wakingPrimary) obtains(t *testing.T, name string, replicas int, opt redislock.Options) <-chan answer {
 	t.Helper()
-	client, got := h.client(t), make(chan answer, 1)
+	client, got := h.client(t, replicas), make(chan answer, 1)
 	opt.Fenced = true
 	h.wg.Go(func() {
 		lock, err := client.Obtain(h.ctx, []string{h.server.tag + name}, world.Long, &opt)
@@ -105,8 +105,8 @@ func (h *wakingPrimary) refreshes(lock *redislock.Lock) <-chan answer {
 }
 
 // A primary that was stopped, and replaced meanwhile, wakes up and answers those who have asked it.
-// Without Replicas two hold the same key, as far as they know; their numbers show which one is to be refused.
-// With as many Replicas as there are nobody gets a lock that the new primary does not know.
+// If nobody waits for replicas two hold the same key, as far as they know; their numbers show which one is to be refused.
+// If all replicas are waited for nobody gets a lock that the new primary does not know.
 func TestZombie(t *testing.T) {
 	t.Parallel()
 	for _, sleeps := range []time.Duration{500 * time.Millisecond, 4 * time.Second} {
@@ -152,13 +152,13 @@ func wakesUp(t *testing.T, r *replicated, sleeps time.Duration) {
 // hold takes locks, of which every replica knows.
 func (h *wakingPrimary) hold(t *testing.T) {
 	t.Helper()
-	obtain := func(name string, opt redislock.Options) *redislock.Lock {
+	obtain := func(name string, replicas int, opt redislock.Options) *redislock.Lock {
 		opt.Fenced = true
-		return check.Must[*redislock.Lock](t)(h.client(t).Obtain(t.Context(), []string{h.server.tag + name}, heldLease, &opt))
+		return check.Must[*redislock.Lock](t)(h.client(t, replicas).Obtain(t.Context(), []string{h.server.tag + name}, heldLease, &opt))
 	}
-	h.alone = obtain("alone", redislock.Options{})
-	h.safe = obtain("safe", redislock.Options{Replicas: 2})
-	h.watched = obtain("watched", redislock.Options{Replicas: 2, Watchdog: true})
+	h.alone = obtain("alone", 0, redislock.Options{})
+	h.safe = obtain("safe", 2, redislock.Options{})
+	h.watched = obtain("watched", 2, redislock.Options{Watchdog: true})
 	h.lease, h.held = h.safe.Deadline(), h.watched.Context(t.Context())
 	world.CaughtUp(t, h.server.former.Client(t), 2)
 }
@@ -167,9 +167,9 @@ func (h *wakingPrimary) hold(t *testing.T) {
 func (h *wakingPrimary) ask(t *testing.T) {
 	t.Helper()
 	h.stopped = time.Now()
-	h.late = h.obtains(t, "late", redislock.Options{})
-	h.never = h.obtains(t, "never", redislock.Options{Replicas: 2})
-	h.insists = h.obtains(t, "insists", redislock.Options{Replicas: 2, RetryStrategy: redislock.LinearBackoff(100 * time.Millisecond)})
+	h.late = h.obtains(t, "late", 0, redislock.Options{})
+	h.never = h.obtains(t, "never", 2, redislock.Options{})
+	h.insists = h.obtains(t, "insists", 2, redislock.Options{RetryStrategy: redislock.LinearBackoff(100 * time.Millisecond)})
 	h.refreshed, h.vain = h.refreshes(h.alone), h.refreshes(h.safe)
 }
 

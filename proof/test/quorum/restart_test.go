@@ -56,19 +56,22 @@ func TestPersistence(t *testing.T) {
 	noError(t, lock.Release(bounded(t)))
 }
 
-func TestQuarantine(t *testing.T) {
+// A node that has restarted grants nothing before the leases that it has forgotten are over.
+func TestRestartWithMinUptime(t *testing.T) {
 	t.Parallel()
 	const longest = 10 * time.Second // a restart takes less, on a busy machine, too
-	w := realWorld(t, 3, quorum.WithQuarantine(longest))
+	w := realWorld(t, 3)
+	w.nodes = w.newNodes(t, redislock.WithMinUptime(longest))
+	w.client = w.newClient(t)
 
 	_, err := w.client.Obtain(bounded(t), []string{"k"}, longest+1, nil)
 	wantOnly(t, err, &redislock.InvalidError{Argument: "ttl"})
 
-	lock := forgetful(t, w, longest) // which waits for the quarantine of all three
+	lock := forgetful(t, w, longest) // which waits until all three have been up for that long
 	wantOnly(t, lock.Refresh(bounded(t), longest+1), &redislock.InvalidError{Argument: "ttl"})
 	var again *quorum.Lock
 	restarted := false
-	eventually(t, "the quarantine is over", func() bool {
+	eventually(t, "it has been up for long enough", func() bool {
 		again, err = w.client.Obtain(bounded(t), []string{"k"}, longest, nil)
 		if err == nil {
 			if at := time.Now(); at.Before(lock.Deadline()) {
