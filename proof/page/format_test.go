@@ -161,8 +161,8 @@ func TestFormatExamples(t *testing.T) {
 
 // formatServers start a server for one test.
 var formatServers = map[string]func(t *testing.T) redistest.Backend{
-	"miniredis": func(t *testing.T) redistest.Backend { return redistest.StartMini(t) },
-	"redis":     func(t *testing.T) redistest.Backend { return redistest.Start(t, redistest.Redis) },
+	"miniredis": func(t *testing.T) redistest.Backend { t.Helper(); return redistest.StartMini(t) },
+	"redis":     func(t *testing.T) redistest.Backend { t.Helper(); return redistest.Start(t, redistest.Redis) },
 }
 
 // Two waiters and a guard on the page have the parts that the page explains.
