@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"os"
 	"testing"
+
+	"github.com/seed-14de3678/redislock/internal/redistest"
 )
 
 // The tests look at files of the whole repository, by their names from its root.
@@ -12,5 +14,5 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-	os.Exit(m.Run())
+	redistest.Main(m)
 }
