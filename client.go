@@ -87,6 +87,7 @@
 package redislock
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"sync"
@@ -167,7 +168,7 @@ func New(rdb redis.Scripter, opts ...ClientOption) *Client {
 			opt(c)
 		}
 	}
-	if c.unfit = errors.Join(unfit(rdb), c.unfit, c.unfitToAsk(rdb)); c.unfit != nil {
+	if c.unfit = errors.Join(cmp.Or(unfit(rdb), c.unfitToAsk(rdb)), c.unfit); c.unfit != nil {
 		rdb, c.wraps = nil, nil // nobody is to be asked
 	}
 	c.conn = wire.New(rdb, wire.Options{Wraps: c.wraps, Bundle: proto.Bundle()})

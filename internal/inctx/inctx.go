@@ -16,7 +16,7 @@ type innermost struct{}
 type candidate struct{}
 
 // Pending stands behind the stored value of a candidate whose Obtain may still fail although its keys are held. The first
-// renewal of the lock takes it away: see refresh.lua. Whoever reads the value finds it behind the owner id.
+// renewal of the lock takes it away: see refresh.lua. Whoever reads the value finds it behind the id of the caller.
 const Pending = "?"
 
 // Candidate returns a context under which a lock with a watchdog is [Pending] until its Obtain has returned it; or under
