@@ -11,7 +11,7 @@ import (
 // An Owner obtains locks under one token of the caller's choice: see [Client.As]. Its methods do what those of a
 // [Client] do. Keys that the token holds already count as free, so a set may grow, shrink, or change its metadata
 // or its modes. All locks under one token are one owner: if one of them releases a key, the others lose it. Give each
-// process a token of its own. docs/owners.md has the rest.
+// process a token of its own. docs/clients.md has the rest.
 type Owner struct {
 	client *Client
 	token  string
