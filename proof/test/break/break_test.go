@@ -136,21 +136,16 @@ func TestBreakPrefix(t *testing.T) {
 	})
 }
 
-// The text of a Broken is for the log: it shows who it was, and no token.
+// The text of whom a Break has broken is for the log: it shows who it was, and no token.
 func TestBrokenText(t *testing.T) {
 	t.Parallel()
-	for want, b := range map[string]redislock.Holder{
-		`"k" was write-locked by host=a pid=1 (27s left)`: {
-			Key: "k", Mode: redislock.ModeWrite, Metadata: "host=a pid=1", TTL: 27100 * time.Millisecond,
-		},
-		`"k" was read-locked by somebody (1.0s left)`: {
-			Key: "k", Mode: redislock.ModeRead, TTL: time.Second,
-		},
-		`"k" was write-locked by m (after its work, 1.0s to go)`: {
-			Key: "k", Mode: redislock.ModeWrite, Metadata: "m", Left: true, TTL: time.Second,
-		},
+	for want, h := range map[string]redislock.Holder{
+		"host=a pid=1 caller=me (27s left)": {Metadata: "host=a pid=1", Caller: "me", TTL: 27100 * time.Millisecond},
+		"somebody (1.0s left)":              {TTL: time.Second},
+		"m (after its work, 1.0s to go)":    {Metadata: "m", Left: true, TTL: time.Second},
 	} {
-		if got := b.String(); got != want {
+		h.Key, h.Mode = "k", redislock.ModeWrite
+		if got := h.String(); got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}
