@@ -28,7 +28,7 @@ func newServed(t *testing.T, answer server) (*Conn, *lane) {
 	t.Helper()
 	rdb := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1"})
 	t.Cleanup(func() { _ = rdb.Close() })
-	conn := New(rdb, Options{Batching: true, Bundle: newBundle()})
+	conn := New(rdb, Options{Bundle: newBundle()})
 	return conn, conn.oneLane(answer, 0)
 }
 

@@ -26,9 +26,8 @@ var ErrClosed = fmt.Errorf("the client is closed: %w", redis.ErrClosed)
 
 // Options of a Conn.
 type Options struct {
-	Wraps    GoRedis // what a client of another type than go-redis' own wraps; nil: nobody says
-	Batching bool    // calls go out together
-	Bundle   *Bundle // nil: there is none
+	Wraps  GoRedis // what a client of another type than go-redis' own wraps; nil: nobody says
+	Bundle *Bundle // nil: there is none
 }
 
 // A GoRedis is exactly one of the clients of go-redis: see [IsGoRedis]. It is no redis.UniversalClient, because a
@@ -83,7 +82,7 @@ func New(rdb redis.Scripter, opt Options) *Conn {
 		conn.direct = rdb.(GoRedis) // not one of the above, whose methods would be linked whether the program has one or not
 	}
 	conn.alone = conn.newLane(conn.setup.sender, 0)
-	if opt.Batching && conn.direct != nil {
+	if conn.direct != nil { // calls go out together
 		conn.setup.limit = underWay
 	}
 	conn.main = conn.newLane(conn.setup.sender, 0)
