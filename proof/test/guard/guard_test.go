@@ -67,7 +67,8 @@ func TestNoFaultNoGuard(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const ttl, locks = 30 * time.Second, 1000
 		log := new(check.Log)
-		w := world.New(t, redistest.PipeMini(t), redislock.WithLogger(slog.New(log)))
+		w := world.New(t, redistest.PipeMini(t))
+		w.Client = world.NewClient(t, struct{ *redis.Client }{w.RDB}, redislock.WithLogger(slog.New(log))) // which sends each call by itself
 		held := make([]*redislock.Lock, locks)
 		for i := range held {
 			obtain := w.Client.Obtain
