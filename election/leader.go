@@ -57,9 +57,9 @@ func (t Term) isSame(other Term) bool {
 // The answer is that of the moment at which the server was asked, and may be out of date when it arrives: no follower
 // can rely on it to be the only one who acts. A key that was left (see [redislock.Lock.Leave]), or is held by
 // readers, has no leader. If a server cannot be asked, or so few nodes that nobody can tell, it is an error; so it is
-// if the key holds something else than a lock. A candidate with Replicas or MinUptime that holds the key leads when it
-// was elected, and is named from its first renewal on, which follows at once. Leader changes nothing, sends one request to each node, and waits
-// until ctx ends.
+// if the key holds something else than a lock. A candidate whose Client has [redislock.WithReplicas] or
+// [redislock.WithMinUptime] and that holds the key leads when it was elected, and is named from its first renewal on, which
+// follows at once. Leader changes nothing, sends one request to each node, and waits until ctx ends.
 func Leader(ctx context.Context, key string, nodes ...*redislock.Client) (Term, error) {
 	if err := checkNodes(key, nodes); err != nil {
 		return Term{}, fmt.Errorf("election: leader: %w", err)

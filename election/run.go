@@ -33,8 +33,8 @@ import (
 // does not answer, or is not ready, Run asks again.
 //
 // A resignation that could not be confirmed is logged and goes on in the background; the next candidate
-// leads when the lease is over at the latest. A panic of fn resigns, and passes through Run. Run leaves no goroutine. An
-// owner id in ctx is replaced by that of the term.
+// leads when the lease is over at the latest. A panic of fn resigns, and passes through Run. Run leaves no goroutine. A
+// caller's id in ctx ([redislock.WithCaller]) is replaced by that of the term.
 func (c *Candidate) Run(ctx context.Context, fn func(context.Context) error) error {
 	switch {
 	case c == nil || c.Client == nil:

@@ -47,7 +47,7 @@
 // The server inside the test is miniredis. It has no Cluster, no replicas, no users and rights, and no
 // limit of memory. So there
 //
-//   - [redislock.Options].Replicas is always an ErrNotReplicated, and MinUptime an error;
+//   - with [redislock.WithReplicas] every Obtain is an ErrNotReplicated, with [redislock.WithMinUptime] an error;
 //   - NOPERM, OOM, LOADING and READONLY come from [Server.Refuse] alone;
 //   - errors that arise inside a script have other texts.
 //

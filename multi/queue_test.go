@@ -112,7 +112,7 @@ func (w *world) inLine(t *testing.T, name string) int64 {
 }
 
 // An observer sees that whoever holds some parts waits for the next one.
-func TestOwnerIsSeen(t *testing.T) {
+func TestCallerIsSeen(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
 		other := w.block(t, long, "c")
 		ctx := redislock.WithCaller(bounded(t), "job-7")

@@ -19,7 +19,7 @@
 // Use it for locks that have to survive the loss of a server at once, without a fail-over. If a
 // lock only saves work, a single server will do: when that server is down nobody can have the lock,
 // or two have it for a moment. If there is a primary with replicas anyway,
-// [redislock.Options].Replicas keeps a fail-over from losing locks, but one replica that is down
+// [redislock.WithReplicas] keeps a fail-over from losing locks, but one replica that is down
 // then holds everything up. An even number of nodes gains nothing: four nodes need three and
 // outlive the loss of one, as three nodes do.
 //

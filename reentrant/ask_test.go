@@ -104,18 +104,18 @@ func TestOwnerIsSeen(t *testing.T) {
 	})
 }
 
-// Each owner has an id of its own, unless the caller has one.
-func TestOwnerIDs(t *testing.T) {
+// Each owner has a caller's id of its own, unless the context has one.
+func TestCallerIDs(t *testing.T) {
 	t.Parallel()
 	first := reentrant.NewOwner(t.Context())
 	second := reentrant.NewOwner(first)
 	if a, b := inctx.Caller(first), inctx.Caller(second); a == "" || b == "" || a == b {
-		t.Errorf("got owner ids %q and %q, want two", a, b)
+		t.Errorf("got callers' ids %q and %q, want two", a, b)
 	}
 	request := redislock.WithCaller(first, "request-7")
 	third := reentrant.NewOwner(request)
 	fourth := reentrant.NewOwner(third)
 	if a, b := inctx.Caller(third), inctx.Caller(fourth); a != "request-7" || b != a {
-		t.Errorf("got owner ids %q and %q, want that of the caller", a, b)
+		t.Errorf("got callers' ids %q and %q, want that of the request", a, b)
 	}
 }

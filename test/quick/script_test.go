@@ -44,7 +44,7 @@ func TestOneScript(t *testing.T) {
 		check.NoError(t, lock.Release(t.Context()))
 		want("Release", "release")
 		lock = check.Must[*redislock.Lock](t)(w.Client.ObtainSet(t.Context(), redislock.Set{Write: keys[:1], Read: keys[1:]}, world.Long, nil))
-		want("ObtainMixed", "rw")
+		want("ObtainSet", "rw")
 		check.NoError(t, lock.Release(t.Context()))
 		want("Release of a mixed set", "release")
 	})

@@ -6,7 +6,7 @@ import "github.com/seed-14de3678/redislock/proof/models/explore"
 type node struct {
 	holder int8 // the client that has the key, from 1; 0: nobody
 	left   int8 // of its lease, in ticks
-	young  int8 // for so many ticks it is in quarantine
+	young  int8 // for so many ticks it grants nothing, because it has restarted
 	last   int8 // the greatest number that it has stored
 	ahead  int8 // by how much its clock is ahead
 	down   bool
@@ -55,7 +55,7 @@ func (s *state) execute(m model, n *node, c call) (done bool) {
 	return true
 }
 
-// obtains gives a client the key of a node, if nobody has it, and the node is not in quarantine.
+// obtains gives a client the key of a node, if nobody has it, and the node has not just restarted.
 func (s *state) obtains(m model, n *node, who int8) (done bool) {
 	if n.holder != 0 || n.young > 0 {
 		return false
@@ -153,7 +153,7 @@ func (m model) faults(s *state, i int, visit func(explore.Event, state)) {
 		n := *s
 		n.crashes--
 		young := m.life
-		if m.without == noQuarantine {
+		if m.without == noWait {
 			young = 0
 		}
 		n.column[i].node = node{young: young, ahead: was.ahead}

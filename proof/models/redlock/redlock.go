@@ -34,8 +34,8 @@
 //
 // # What cannot be promised
 //
-// Two holders come about if the clock of a node jumps ahead (jumps), and if a node restarts without its data and without
-// a quarantine (noquarantine). Numbers grow nevertheless when a clock jumps. They do not if a node loses them while the
+// Two holders come about if the clock of a node jumps ahead (jumps), and if a node restarts without its data and grants
+// locks at once (nowait). Numbers grow nevertheless when a clock jumps. They do not if a node loses them while the
 // clock of another one is ahead (skewedloss).
 //
 // # Why it is true of the scripts
@@ -50,10 +50,10 @@ func Groups() []explore.Group {
 	return []explore.Group{
 		{
 			Name:     "redlock-windows",
-			Proves:   "windows of two locks at a majority never overlap, also when nodes restart without their data and are in quarantine",
+			Proves:   "windows of two locks at a majority never overlap, also when nodes restart without their data and grant nothing until all leases are over",
 			Page:     "docs/quorum.md#leases-and-the-deadline",
 			Programs: programs(windows),
-			Rules:    rules.Of(fewer, fromEnd, noQuarantine, fewRenewed, jumps),
+			Rules:    rules.Of(fewer, fromEnd, noWait, fewRenewed, jumps),
 		},
 		{
 			Name:     "redlock-fencing",

@@ -12,12 +12,12 @@ import (
 
 // A ran is one run of a script: what the node has before, what the clock of all nodes says that are right, and the call.
 type ran struct {
-	life        int8
-	fenced      bool
-	quarantined bool // after a restart
-	before      node
-	clock       int8
-	call        call
+	life       int8
+	fenced     bool
+	asksUptime bool // for how long the node has been up
+	before     node
+	clock      int8
+	call       call
 }
 
 // What a node of the model does, the model server does as well, and so the scripts do.
@@ -49,7 +49,7 @@ var tokens = [clients]string{"client 0", "client 1"}
 // tied is the run as a case for the model server.
 func (r ran) tied() tied.Case {
 	c := tied.Case{Before: r.world(&r.before), Call: r.request(), Coarse: tied.ByAnybody}
-	if r.quarantined { // a second more, because a server says for how many whole ones it has been up
+	if r.asksUptime { // a second more, because a server says for how many whole ones it has been up
 		c.Up = time.Duration(r.life-r.before.young+1) * tick
 	}
 	after, s := r.before, state{clock: r.clock}
@@ -94,7 +94,7 @@ func (r ran) request() tied.Call {
 		return tied.Call{Request: &proto.Release{Set: set, Value: token, Looks: true}}
 	}
 	q := &proto.Obtain{Set: set, Value: token, TTL: ttl}
-	if r.quarantined {
+	if r.asksUptime {
 		q.MinUptime = ttl
 	}
 	return tied.Call{Request: q}

@@ -191,7 +191,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// A server in quarantine refuses, and says what a script fails with.
+// A server that has not been up for long enough refuses, and says what a script fails with.
 func TestRunFails(t *testing.T) {
 	t.Parallel()
 	q := one.Obtain(proto.Place{})
