@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -13,26 +14,35 @@ import (
 
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/internal/check"
+	"github.com/seed-14de3678/redislock/internal/proto/decode"
 	"github.com/seed-14de3678/redislock/internal/world"
 )
 
 // guardCommands are those that close what was not answered.
 var guardCommands = []string{"zadd", "zscore", "zremrangebyscore", "pttl", "pexpire"}
 
-// losing returns a Client that loses the answer to the next run of a script, once it is told which. It sends each command by
-// itself: a clean-up that is under way would go together with what is to be lost, and that would not be seen.
+// losing returns a Client that loses the answer to the next run of a script, once it is told which. What goes out together with
+// others counts, too: a clean-up may be under way.
 func losing(t *testing.T, rdb *redis.Client) (*redislock.Client, *atomic.Value) {
 	t.Helper()
 	script := new(atomic.Value)
 	script.Store("")
 	rdb.AddHook(check.Around{After: func(cmd redis.Cmder) {
-		if name := check.RunIn(cmd).Script; cmd.Err() == nil && name != "" && script.CompareAndSwap(name, "") {
+		name := script.Load().(string)
+		if cmd.Err() == nil && name != "" && does(check.RunIn(cmd), name) && script.CompareAndSwap(name, "") {
 			cmd.SetErr(io.EOF)
 		}
 	}})
-	client := redislock.New(struct{ *redis.Client }{rdb}) // whose type is not known
+	client := redislock.New(rdb)
 	t.Cleanup(client.Close)
 	return client, script
+}
+
+// does reports whether a run is one of a script, or does what that does for one of several calls.
+func does(r check.Run, script string) bool {
+	return r.Of(script) || slices.ContainsFunc(r.Batch, func(p decode.Plain) bool {
+		return p.TTL > 0 && script == "obtain" || p.TTL == 0 && script == "release"
+	})
 }
 
 // The Release of a user that may not set guards works all the same, but closes nothing. Operations after a request without

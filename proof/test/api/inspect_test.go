@@ -50,12 +50,16 @@ func TestInspect(t *testing.T) {
 				s.Intent.TTL, s.Intent.Since = 0, time.Time{}
 			}
 		}
+		holder := func(key string, mode redislock.Mode, metadata string) redislock.Holder {
+			return redislock.Holder{Key: w.Key(key), Mode: mode, Metadata: metadata}
+		}
+		intent := holder("r", redislock.ModeIntent, "waiter")
 		want := []redislock.KeyState{
-			{Key: w.Key("w"), Mode: redislock.ModeWrite, Holders: []redislock.Holder{{Metadata: "writer"}}},
+			{Key: w.Key("w"), Mode: redislock.ModeWrite, Holders: []redislock.Holder{holder("w", redislock.ModeWrite, "writer")}},
 			{
 				Key: w.Key("r"), Mode: redislock.ModeRead,
-				Holders: []redislock.Holder{{Metadata: "one"}, {Metadata: "two"}},
-				Intent:  &redislock.Holder{Metadata: "waiter"},
+				Holders: []redislock.Holder{holder("r", redislock.ModeRead, "one"), holder("r", redislock.ModeRead, "two")},
+				Intent:  &intent,
 			},
 			{Key: w.Key("l"), Mode: redislock.ModeForeign, Type: "list"},
 			{Key: w.Key("free"), Mode: redislock.ModeFree},
