@@ -14,36 +14,14 @@ import (
 // maxReason is how many bytes the reason of a Break may have.
 const maxReason = 1024
 
-// Break takes the keys from whoever holds them, writers and readers alike, in one step, and hands
-// them over to those who stand in line. A key that was left ([Lock.Leave]) is freed as well, and a
-// key that is free is no error. Break returns the holders that had the keys, in the order of the keys.
+// Break takes the keys from their holders, writers and readers alike, in one step, and hands them over to the
+// next in line. Keys that were left ([Lock.Leave]) are freed as well. Break returns the holders that had the
+// keys, in the order of the keys. It is done once at most, however late its request arrives.
 //
-// Break is for a holder that hangs but goes on renewing, or for a lease that is much too long. It
-// breaks what the lock has promised: the holder works on until it learns of the loss. A holder that
-// renews learns of it at its next renewal. One whose Client was made with [WithBreakNotices] learns
-// of it at once, and of the reason. The holder's context ends, and its operations return an
-// [ErrLockNotHeld]. Until then two may work at the same time, unless the resource compares fencing
-// numbers: the number of the next owner is greater than that of the last one ([Lock.Fence]).
-//
-// The reason is told to those holders, and logged; it may be empty, and has up to 1 024 bytes. The
-// keys are those of one set, as for [Client.Obtain], with the same errors. If a key holds something
-// that is no lock the error is an [ErrInvalid] that names it, and no key is broken.
-//
-// A Break is done once at most, however late its request arrives, and however often it was sent:
-// it does not take the keys from their next owner as well. If ctx ends or no answer comes the error
-// is an [ErrUnknownOutcome]: the keys were broken, or the request may still be on its way. A clean-up
-// in the background sees to it that it does nothing any more. Until that was answered the request may
-// break whoever holds the keys by then, once. Look by [Client.Inspect] who holds them before you
-// break them once more. If the keys were broken, but the answer that says from whom was lost, Break
-// returns nil and an empty list, and says so in the log.
-//
-// The server does nothing else while it breaks a set. For ten thousand keys that takes some 30 ms if
-// they are written, and 50 to 80 ms if they are read or fenced, beside what the hand-over takes: see
-// [WithMaxKeys]. A large set can be broken in parts.
-//
-// Each Break that was done is one line in the log of [WithLogger], at the level of a warning, with
-// the keys, the number of the owners, and the reason; so is one whose outcome is not known. A user of
-// Redis who may release may break: docs/rights.md.
+// Break is for a holder that hangs but goes on renewing. The holder learns of the loss at its next renewal, or
+// at once, with the reason, if its Client has [WithBreakNotices]; until then two may work at the same time. The
+// reason has up to 1 024 bytes. A key that holds no lock is an [ErrInvalid], and no key is broken. If no answer
+// comes the error is an [ErrUnknownOutcome]. docs/operating.md has the rest.
 func (c *Client) Break(ctx context.Context, keys []string, reason string) ([]Holder, error) {
 	set, err := c.setToBreak(keys, reason)
 	if err != nil {

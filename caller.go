@@ -8,17 +8,10 @@ import (
 	"github.com/seed-14de3678/redislock/internal/proto"
 )
 
-// WithCaller says on whose behalf locks are obtained. Each lock that is obtained under the context, or
-// under one derived from it, stores this id beside [Options].Metadata. An Obtain that stands in line
-// shows it, too. The id is found as [Holder].Caller, [Waiter].Caller and [ConflictError].Caller. If the
-// same id holds one set and waits for another, then one goroutine, or one request, does both.
-//
-// The id stands apart from the metadata, which may be any bytes. Texts for people show it as a last
-// word, " caller=ID", behind the metadata. It is no secret and gives no rights: it is no token.
-//
-// An id has 1 to 64 bytes of printable ASCII without spaces, '|', '=' and '"'. With any other id every
-// Obtain under the context fails with an [ErrInvalid] before anything is sent. An id in ctx is
-// replaced by the new one.
+// WithCaller says on whose behalf locks are obtained. Each lock that is obtained under the context stores this
+// id beside [Options].Metadata, and an Obtain that stands in line shows it, too. An id that holds one set and
+// waits for another is one goroutine, or one request, that does both. The id gives no rights. It has 1 to 64
+// bytes of printable ASCII without spaces, '|', '=' and '"'; any other id is an [ErrInvalid] of the Obtain.
 func WithCaller(ctx context.Context, id string) context.Context { return inctx.WithCaller(ctx, id) }
 
 // callerField stands before a caller's id in what people read.

@@ -1,89 +1,47 @@
 // Package redislock locks whole sets of Redis keys at once, or none of them.
 //
+// For most uses, [Client.With] is enough. It obtains the keys, runs a function, keeps the lease alive
+// meanwhile, and releases the keys:
+//
 //	client := redislock.New(rdb)
-//	lock, err := client.Obtain(ctx, []string{"lock:order:7", "lock:stock:9"}, 10*time.Second, nil)
-//	if err != nil {
-//		return err // errors.Is(err, redislock.ErrNotObtained): somebody else has one; it says who
+//	err := client.With(ctx, []string{"lock:order:7", "lock:stock:9"}, 10*time.Second, nil,
+//		func(ctx context.Context) error { return ship(ctx) }) // ctx ends if the lock is lost
+//	if errors.Is(err, redislock.ErrNotObtained) {
+//		// somebody else holds a key, and the error says who
 //	}
-//	defer lock.Release(ctx)
 //
-// [Client.With] does the same around a function and keeps the lease alive while the function runs.
-// It is what most callers want. The function finds its lock with [FromContext], and so the fencing
-// number that its writes need.
+// [Client.Obtain] returns the lock itself. [Options] say how to wait and what makes a lock safer.
 //
-// A lock is a key of its own, so give it a name that no data has, such as lock:order:7;
-// [WithKeyPrefix] puts lock: in front of every key. Data under the name of a lock is never overwritten,
-// but then nobody can have the lock.
+// Packages beside this one:
 //
-// # What is in Redis
+//   - fencing: the resource refuses an older fencing number ([Lock.Fence])
+//   - quorum: a lock at a majority of independent servers
+//   - multi: sets on several servers, or in several slots of a Cluster, as one lock
+//   - reentrant: functions that lock for themselves call one another
+//   - election: one leader among processes
+//   - held: code that takes a lock of any of these packages
+//   - locktest: tests of code that locks, with faults, without a server
 //
-// A write-locked key is a string: `token`; or `token|metadata`; or `token||id|metadata` if there is an
-// owner id ([WithOwner]), or the metadata begins with a '|', when the id may be empty. A read-locked key is
-// a sorted set with such a member for each reader. The score of a member is the end of that reader's own
-// lease, in milliseconds of the server's clock. Owners are compared by whole token, never by prefix. A
-// value without its token is that of a key that its owner has left ([Lock.Leave]).
+// What is promised:
 //
-// Three more keys can stand beside a lock key, in the slot of that key:
+//   - All or nothing: a set is taken, refreshed and released in one step.
+//   - Exclusion: a write key has one holder, a read key has readers only. The windows of conflicting
+//     locks, which end with [Lock.Deadline], never overlap.
+//   - A loss is told: with a watchdog [Lock.Context] ends by the Deadline, even if Redis is out of reach.
+//   - Nothing is left behind: what a failed Obtain may have locked is freed, even if its reply was lost.
+//   - Waiting in line is first come, first served: [Options].Queue.
+//   - Each fencing number is greater than all before it: [Options].Fenced.
 //
-//   - `redislock:line:{key}` is a sorted set of those who stand in line for the key with
-//     [Options].Queue. It also holds guards, see below.
-//   - `redislock:intent:{key}` is a string, the value of a writer that waits with [Options].Intent.
-//   - `redislock:fence:{key}` is a hash of the fencing numbers that were given for the key.
+// What no Redis lock can promise:
 //
-// Their names differ if the key itself has a '}'. If it has a hash tag its line is
-// `redislock:line=key`. If it has a '}' but no hash tag its line is `redislock:line~{tag}key`, with
-// a short tag of the same slot. Intents and fencing numbers are named in the same way.
-//
-// Each of these keys, and each lock key, has a TTL from its first instant.
-//
-// Each operation on a set is one script. To send it twice in a row has the same effect as to send
-// it once. A request that was not answered may reach the server late, after other requests. So the
-// next request of the same owner closes it with a guard: a member of the line of the set's first
-// key, which says that no request of this owner with a smaller number is to be executed. A guard
-// ends after five minutes. Nobody waits for late requests, and without faults there are no guards.
-//
-// # What is promised
-//
-//   - All or nothing: a set is taken, refreshed and released in one step. Others never see a part
-//     of it.
-//   - Exclusion: a write key has one holder, a read key has readers only.
-//   - A returned lock is live: its window runs from before the request was sent until
-//     [Lock.Deadline]. Windows of conflicting locks never overlap, as long as server clocks do not
-//     jump, the server keeps the keys, and no fail-over loses a write.
-//   - The holder learns of a loss: with a watchdog, [Lock.Context] is cancelled with cause
-//     [ErrLockLost] no later than the deadline, even if Redis cannot be reached, and even after the
-//     machine has slept.
-//   - Nothing is left behind: what an Obtain that failed may have locked is freed, even if its
-//     reply was lost or its context is cancelled. A Release frees every key that is still ours.
-//   - Those who queue are served first come, first served. The release hands the lock over to the
-//     next one, and nothing depends on a message arriving.
-//   - Fencing: with [Options].Fenced each lock has a number that is greater than all before it.
-//   - One error for one fact: see [ErrNotObtained], [ErrLockNotHeld], [ErrUnknownOutcome].
-//
-// # What no Redis lock can promise
-//
-//   - Work that begins inside a window can end after it, because the process is paused or the
-//     network is slow. The library cancels the context. A request that is already on its way to
-//     another system still arrives there.
-//   - Replication is asynchronous. A primary that fails can take the newest locks with it, and a
-//     primary that was cut off and wakes up goes on granting locks until it is told that it was
-//     replaced. The holder learns of the loss at the next renewal. Neither happens if a lock counts
-//     only once all replicas have it ([Options].Replicas), as long as no replica's clock is ahead
-//     of the primary's.
-//   - A server that restarts without its last writes gives away what others hold, unless
-//     [Options].MinUptime prevents it. Only appendfsync always keeps every write.
+//   - Work that begins inside a window can end after it: a process is paused, a network is slow.
+//   - A fail-over can lose the newest locks ([WithReplicas]), and so can a restart without the last writes
+//     ([WithMinUptime]), eviction, FLUSHALL, or a Ring that loses a shard.
 //   - A server clock that jumps ahead ends leases early. One that jumps back keeps keys locked.
 //   - A process that is stopped learns of a loss when it wakes up, not before.
-//   - A Ring that loses a shard moves the keys of that shard to another one, which knows nothing of
-//     their locks.
-//   - Eviction, FLUSHALL and anybody who deletes a key remove locks. Give locks a server, or at
-//     least a database, with maxmemory-policy noeviction.
 //
-// Where two holders would do damage, let the resource itself refuse the older one, by its
-// [Lock.Fence].
-//
-// The models in proof/models/lease and proof/models/late try every order in which requests, answers
-// and pauses may come, with and without what is said here.
+// Where two holders would do damage, let the resource refuse the older one by its number. docs/format.md
+// says what is stored in Redis, docs/proof.md how each promise is tested.
 package redislock
 
 import (
@@ -103,10 +61,9 @@ import (
 	"github.com/seed-14de3678/redislock/internal/wire"
 )
 
-// A Client obtains locks. It is safe for concurrent use, and one Client for each Redis client is
-// enough: what several goroutines ask for at the same time travels together. A Client has
-// goroutines only while a request is under way, a lock is watched, something has to be freed, or
-// somebody stands in line, and for 5 s after that.
+// A Client obtains locks. It is safe for concurrent use, and one Client for each Redis client is enough. A Client
+// has goroutines only while a request is under way, a lock is watched, something has to be freed, or somebody
+// stands in line, and for 5 s after that.
 type Client struct {
 	conn      *wire.Conn
 	hub       *listen.Hub
@@ -129,33 +86,10 @@ type Client struct {
 	ending    chan struct{} // closed by Close
 }
 
-// New makes a Client for a *redis.Client (of a single server, or from NewFailoverClient for
-// Sentinel), a *redis.ClusterClient, a *redis.Ring, or anything else that can run scripts. New
-// sends nothing. The caller closes the Redis client, after the Client. If rdb is nil or a
+// New makes a Client for a *redis.Client, a *redis.ClusterClient, a *redis.Ring, or anything else that can run
+// scripts: of any other type, even one that embeds one of the three, only Eval and EvalSha are used, see
+// [WithWrapped]. New sends nothing. The caller closes the Redis client, after the Client. If rdb is nil or a
 // [redis.Pipeliner], every operation of the Client returns an error.
-//
-// With exactly these three types the Client uses more of go-redis than its scripting methods. With
-// any other type, even one that embeds one of the three, it uses Eval and EvalSha of that type
-// alone. So whatever the type does to keys and commands happens to those of locks as well: a prefix
-// for each service, counting, injected faults. Then calls do not travel together,
-// [Options].Replicas and MinUptime are an [errors.ErrUnsupported], and Queue is one without
-// [WithWrapped]. Such a client
-//
-//   - must change a key in the same way in every call, whatever the context is: renewals and
-//     clean-ups do not have the caller's context;
-//   - is given the names beside the keys, such as redislock:line:{key}, as if they were keys.
-//     Behind a prefix they are other names, so only processes with the same prefix share lines,
-//     intents and fencing numbers;
-//   - needs hash tags in the keys of a Cluster if it changes keys. Otherwise these names are in
-//     other slots than their keys, which is an [ErrCrossSlot]. A '}' alone, as in "a}b", is no hash
-//     tag. The same holds for sets of several keys on a Ring;
-//   - should not send a command again by itself. Set MaxRetries to -1 in the options of what it
-//     wraps; for a *redis.ClusterClient that is not enough. The Client sends again by itself, and
-//     then knows what may have been executed. If the wrapped client sends again, a Release whose
-//     first answer was lost can return [ErrLockNotHeld]; and after a call that may have been sent
-//     twice the next call sets a guard. The Client takes a call to be one of these if the wrapped
-//     client gave up a connection meanwhile or, where it has no PoolStats and there is no
-//     [WithWrapped], if the call took longer than 5 ms.
 func New(rdb redis.Scripter, opts ...ClientOption) *Client {
 	c := &Client{
 		schedule: clock.NewSchedule(),
@@ -191,14 +125,10 @@ func (c *Client) usable() error {
 	return c.unfit
 }
 
-// Close ends everything that the Client does in the background. Locks are not renewed any more;
-// watched locks are declared lost, and stay in Redis until their TTL ends. Whatever still has to be
-// freed is tried once more. The log has no warning of these losses, because whoever closes a Client
-// means it. Close waits for the requests that are under way, but no longer than the time-outs of
-// the Redis client. Afterwards Obtain returns an error that is [redis.ErrClosed]; locks can still
-// be released.
-//
-// A Client that holds no watched lock and has nobody in line need not be closed.
+// Close ends everything that the Client does in the background. Watched locks are declared lost, and stay in
+// Redis until their TTL ends. Close waits for the requests that are under way, but no longer than the time-outs
+// of the Redis client. Afterwards Obtain is a [redis.ErrClosed]; locks can still be released. A Client that holds
+// no watched lock and has nobody in line need not be closed.
 func (c *Client) Close() {
 	if c == nil || c.conn == nil || c.closed.Swap(true) {
 		return
@@ -217,28 +147,20 @@ func (c *Client) Close() {
 	c.conn.Drain()
 }
 
-// Obtain takes the write locks of all keys, or of none, for ttl. The ttl is 1 ms to 365 days; a
-// fraction of a millisecond above that is rounded up.
+// Obtain takes the write locks of all keys, or of none, for ttl: 1 ms to 365 days, a fraction of a millisecond
+// above that is rounded up. It makes one attempt, or as many as its [Options] allow, and returns at the latest
+// 100 ms after ctx, or the time of [Options].Wait, has ended. If no server answers, it gives up even if ctx does
+// not end: docs/waiting.md says when.
 //
-// Obtain makes one attempt, or as many as the RetryStrategy of its options allows, and returns at
-// the latest 100 ms after ctx, or the time of [Options].Wait, has ended. While the connection fails
-// or the server is not ready, an attempt sends its request again, for one to three seconds. While the
-// slot of the keys is moving to another server of a Cluster, it does so for 10 s, because the servers
-// refuse a request for several keys until all of them have moved. If no server answers, Obtain gives up even if ctx does
-// not end: after the ttl, because a lock that is granted later is of no use, or after one read
-// time-out of the Redis client (5 s if it has none, or does not say) if that is longer.
-//
-// If somebody else holds a key the error is an [ErrNotObtained] and a [*ConflictError] that names
-// the key. If ctx ended meanwhile, the error matches the cause of ctx, too. If no answer came the
-// error is an [ErrUnknownOutcome]. Bad arguments are refused before anything is sent. After an
-// error nothing stays locked.
+// If somebody else holds a key the error is an [ErrNotObtained] and a [*ConflictError]. If ctx ended meanwhile,
+// the error matches the cause of ctx, too. If no answer came the error is an [ErrUnknownOutcome]. Bad arguments
+// are an [ErrInvalid], and nothing is sent. After an error nothing stays locked.
 func (c *Client) Obtain(ctx context.Context, keys []string, ttl time.Duration, opt *Options) (*Lock, error) {
 	return c.obtain(ctx, "", Set{Write: keys}, ttl, opt)
 }
 
-// ObtainRead takes the read locks of all keys, or of none, for ttl. Several readers may hold a key
-// at the same time, each with a lease of its own, but no writer. Everything else is as in
-// [Client.Obtain].
+// ObtainRead takes the read locks of all keys, or of none, for ttl. Several readers may hold a key at the
+// same time, each with a lease of its own, but no writer. Everything else is as in [Client.Obtain].
 func (c *Client) ObtainRead(ctx context.Context, keys []string, ttl time.Duration, opt *Options) (*Lock, error) {
 	return c.obtain(ctx, "", Set{Read: keys}, ttl, opt)
 }
@@ -254,16 +176,12 @@ func Obtain(ctx context.Context, rdb redis.Scripter, keys []string, ttl time.Dur
 	return New(rdb).Obtain(ctx, keys, ttl, opt)
 }
 
-// With obtains the keys, runs fn, and releases the keys, even if fn panics. ctx bounds both the
-// waiting and fn; to bound the waiting alone, use [Options].Wait. While fn runs the watchdog renews
-// the lease. If the lock is lost all the same, the context of fn is cancelled with cause
-// [ErrLockLost]. fn finds its lock with [FromContext], and may end it before With does, by
-// [Lock.Release] or [Lock.Leave].
+// With obtains the keys, runs fn, and releases the keys, even if fn panics. ctx bounds both the waiting and fn. The
+// watchdog renews the lease while fn runs. If the lock is lost all the same, the context of fn is cancelled with
+// cause [ErrLockLost]. fn finds its lock with [FromContext], and may end it by [Lock.Release] or [Lock.Leave].
 //
-// If the keys cannot be obtained With does not run fn, and returns the error of [Client.Obtain]. If
-// the lock was lost while fn ran it returns an [ErrLockLost], joined with the error of fn.
-// Otherwise it returns the error of fn, unchanged. A Release that could not be confirmed is logged,
-// and goes on in the background.
+// If the keys cannot be obtained With returns the error of [Client.Obtain]. If the lock was lost while fn ran it
+// returns an [ErrLockLost], joined with the error of fn. Otherwise it returns the error of fn, unchanged.
 func (c *Client) With(ctx context.Context, keys []string, ttl time.Duration, opt *Options, fn func(context.Context) error) error {
 	return with(ctx, c, Set{Write: keys}, ttl, opt, fn)
 }
@@ -305,10 +223,10 @@ func with(ctx context.Context, by obtainer, set Set, ttl time.Duration, opt *Opt
 	return fn(held)
 }
 
-// Attach makes a handle for keys that are held under a token, perhaps by another process, to
-// release them, refresh them, or ask for their TTL. Attach sends nothing, and reports no error:
-// with bad keys or a bad token every operation of the handle returns one. The handle knows neither
-// the modes of the keys nor their lease, so Deadline and Context count from its first Refresh.
+// Attach makes a handle for keys that are held under a token, perhaps by another process. The handle
+// releases them, refreshes them, or asks for their TTL. Attach sends nothing, and reports no error: with bad
+// keys or a bad token every operation of the handle returns one. The handle knows neither the modes of the
+// keys nor their lease, so Deadline and Context count from its first Refresh.
 func (c *Client) Attach(keys []string, token string) *Lock {
 	if err := c.usable(); err != nil {
 		return &Lock{client: c, value: token, faulty: err, sharing: sharing{tokenKnown: true}}

@@ -8,12 +8,9 @@ import (
 	"github.com/seed-14de3678/redislock/internal/wire"
 )
 
-// FromContext returns the lock under which a function runs: that of the innermost [Client.With] or
-// [Lock.Context] from which ctx is derived. It returns nil if there is none. A nil Lock can be asked:
-// it has no keys and no fencing number. A lock that was released or lost meanwhile is returned as well.
-//
-// The locks of packages quorum, multi and reentrant are found by the FromContext of these packages, and
-// by package held.
+// FromContext returns the lock under which a function runs: that of the innermost [Client.With] or [Lock.Context]
+// from which ctx is derived; nil if there is none. A nil Lock can be asked, and has no keys and no number. Locks of
+// the other packages are found by their FromContext, and by package held.
 func FromContext(ctx context.Context) *Lock {
 	l, _ := ctx.Value(inctx.Root{}).(*Lock)
 	return l

@@ -17,42 +17,35 @@ import (
 )
 
 var (
-	// ErrNotObtained says that the lock is certainly not ours. Either somebody else holds a key of
-	// the set, and then the error is a [*ConflictError] as well; or the answer came too late to be
-	// of use. If the context ended meanwhile, the error matches the cause of the context, too.
+	// ErrNotObtained says that the lock is certainly not ours: somebody else holds a key of the set, and
+	// then the error is a [*ConflictError]; or the answer came too late to be of use. If the context ended
+	// meanwhile, the error matches the cause of the context, too.
 	ErrNotObtained = errors.New("not obtained")
-	// ErrWaitOver says that the time of [Options].Wait was over. The error is an [ErrNotObtained] as
-	// well if somebody else holds a key, and an [ErrUnknownOutcome] if Redis had not answered by then.
-	// Otherwise it says what else was wrong with the server.
+	// ErrWaitOver says that the time of [Options].Wait was over. The error is an [ErrNotObtained] as well if
+	// somebody else holds a key, and an [ErrUnknownOutcome] if Redis had not answered by then.
 	ErrWaitOver = errors.New("the time of Options.Wait is over")
-	// ErrBroken says that somebody has taken the lock from its holder by [Client.Break]. The error is
-	// an [ErrLockLost] as well, or that of a Release or a Refresh which has found it out, an
-	// [ErrLockNotHeld]. Its text has the reason if there is one. Only a Client that was made with
-	// [WithBreakNotices] knows of it; for every other it is a loss like any.
+	// ErrBroken says that the lock was taken from its holder by [Client.Break]. The error is an [ErrLockLost]
+	// or an [ErrLockNotHeld], too, and its text has the reason. Only a Client with [WithBreakNotices] knows it.
 	ErrBroken = errors.New("lock broken")
-	// ErrLockNotHeld says that a key of the set is no longer ours: it has expired, or somebody
-	// removed it.
+	// ErrLockNotHeld says that a key of the set is no longer ours: it has expired, or was removed.
 	ErrLockNotHeld = errors.New("lock not held")
 	// ErrLockLost is the cause with which the context of a lost lock is cancelled.
 	ErrLockLost = errors.New("lock lost")
-	// ErrUnknownOutcome says that the request was sent and no answer came, so nobody knows whether
-	// it was executed. The error matches what kept the answer away, too. After an Obtain nothing
-	// has to be done: what it may have locked is freed in the background.
+	// ErrUnknownOutcome says that no answer came, so nobody knows whether the request was executed. The error
+	// matches what kept the answer away, too. What a failed Obtain may have locked is freed in the background.
 	ErrUnknownOutcome = errors.New("outcome not known")
-	// ErrNotReplicated says that fewer replicas than those of [WithReplicas] have acknowledged a lock or
-	// a lease, so that the lock or the lease does not count. The error is an [ErrNotObtained] or an
-	// [ErrUnknownOutcome], too.
+	// ErrNotReplicated says that a lock or a lease does not count, because fewer replicas have it than
+	// [WithReplicas] asks for. The error is an [ErrNotObtained] or an [ErrUnknownOutcome], too.
 	ErrNotReplicated = errors.New("not replicated")
-	// ErrCrossSlot says that the keys of the set are not in one slot of a Cluster, or that they are
-	// not certain to be on one shard of a Ring. Hash tags bring keys together: "{order:7}:stock".
+	// ErrCrossSlot says that the keys of the set are not in one slot of a Cluster, or may be on several shards
+	// of a Ring. Hash tags bring keys together: "{order:7}:stock".
 	ErrCrossSlot = errors.New("keys are not in one slot")
-	// ErrInvalid says that an argument is refused, and that nothing was done. The error is an
-	// [*InvalidError], which says which one.
+	// ErrInvalid says that an argument is refused, and that nothing was done. The error is an [*InvalidError].
 	ErrInvalid = errors.New("invalid argument")
 )
 
-// An InvalidError says which argument of a call is invalid, and why. It is an [ErrInvalid]. [errors.Is]
-// finds one without a Reason in every other one of the same Argument.
+// An InvalidError says which argument of a call is invalid, and why. It is an [ErrInvalid]. An InvalidError
+// without a Reason matches every other one of the same Argument, by [errors.Is].
 type InvalidError struct {
 	Argument string // "keys", "ttl", "token", "metadata", "caller", "reason", or the name of an option
 	Reason   string
@@ -80,25 +73,18 @@ const (
 	ModeWrite Mode = "write"
 	// ModeRead means that the key has one or more readers.
 	ModeRead Mode = "read"
-	// ModeIntent means that a writer waits for the key, and that no new reader may have it
-	// meanwhile.
+	// ModeIntent means that a writer waits for the key, and that no new reader may have it.
 	ModeIntent Mode = "intent"
 	// ModeQueue means that others stand in line for the key.
 	ModeQueue Mode = "queue"
 	// ModeRestarted means that the server has been up for less than the time of [WithMinUptime].
 	ModeRestarted Mode = "restarted"
-	// ModeForeign means that the key holds something that is not a lock. It is never overwritten. That
-	// can be told of a key without a TTL, of a key that is neither a string nor a sorted set, of an empty
-	// string, and of a string with more than 512 bytes before its first '|', which no token has. A sorted
-	// set is judged in the same way by the member with the greatest score.
-	//
-	// Any other string with a TTL looks like a lock, and counts as [ModeWrite]; any other sorted set with
-	// a TTL counts as [ModeRead]. So give locks names that no data has: see [WithKeyPrefix].
+	// ModeForeign means that the key holds something that is not a lock. It is never overwritten. A string or a
+	// sorted set with a TTL can look like a lock, and then counts as one: docs/format.md says how that is told.
 	ModeForeign Mode = "foreign"
 )
 
-// A ConflictError says what stood in the way of an Obtain or an Upgrade. It is an
-// [ErrNotObtained].
+// A ConflictError says what stood in the way of an Obtain or an Upgrade. It is an [ErrNotObtained].
 type ConflictError struct {
 	Key      string // the first key of the set that could not be had
 	Mode     Mode   // how it is held: write, read, intent, queue or foreign; or restarted
@@ -107,19 +93,17 @@ type ConflictError struct {
 	Caller   string // the id of [WithCaller] that is stored beside the metadata; empty if there is none
 	Type     string // the Redis type of a foreign key, else empty
 
-	// Own says that the lock under which the Obtain itself runs holds the key: that of a [Client.With] or
-	// a [Lock.Context] from which its context is derived. The Obtain would wait for that lock to end, and its
-	// context would end with it. So it does not wait, whatever its options say. Functions that lock for
-	// themselves and call one another use package reentrant.
+	// Own says that the lock under which the Obtain itself runs holds the key: that of a [Client.With] or a
+	// [Lock.Context] from which its context is derived. Such an Obtain would wait for its own lock, so it
+	// does not wait: see package reentrant.
 	Own bool
 
-	// TTL is the remaining lease of the holder. For ModeIntent and ModeQueue it is the remaining life
-	// of the waiter, and for ModeRestarted the time until the server has been up for long enough. It
-	// is negative if the key has no TTL, and so stays until somebody deletes it.
+	// TTL is the remaining lease of the holder, the remaining life of the waiter, or the time until the
+	// server has been up for long enough. It is negative if the key has no TTL, and so stays until it is deleted.
 	TTL time.Duration
 }
 
-// Error names the key, its holder and the remaining time, for whoever is on call.
+// Error names the key, its holder and the remaining time.
 func (e *ConflictError) Error() string {
 	var b strings.Builder
 	name := who(e.Metadata, e.Caller)

@@ -8,12 +8,9 @@ import (
 	"github.com/seed-14de3678/redislock/internal/proto"
 )
 
-// Fence returns the fencing number of the lock. It is greater than every number that was given
-// before for any of its keys, and 0 if the lock was obtained without [Options].Fenced. Pass it to
-// whatever the lock protects, so that a holder with a smaller number can be refused there: one that
-// was paused, and does not know yet that its lease is over. Package fencing does that, and refuses 0.
-//
-// An [Lock.Upgrade] gives the lock a new number.
+// Fence returns the fencing number of the lock. It is greater than every number that was given before for
+// any of its keys, and 0 without [Options].Fenced. Pass it to what the lock protects, so that a holder with a
+// smaller number can be refused there: package fencing does that. An [Lock.Upgrade] gives a new number.
 func (l *Lock) Fence() int64 {
 	if l.isNothing() {
 		return 0
@@ -26,11 +23,8 @@ func (l *Lock) Fence() int64 {
 // errNotFenced is the error of what only fenced locks have.
 var errNotFenced = errors.New("the lock was obtained without Fenced")
 
-// RaiseFence replaces the number of the lock by one that was given elsewhere, by another server for
-// example, if that is greater. From then on every number that is given for any of the keys is
-// greater still. If any key is no longer ours, nothing is changed and the error is an
-// [ErrLockNotHeld]. If the answer does not come, or too few replicas have the number, the error is
-// an [ErrUnknownOutcome], and it is safe to call RaiseFence again.
+// RaiseFence replaces the number of the lock by one that was given elsewhere, if that is greater. Every number
+// that is given for any of the keys after that is greater still. Errors are those of [Lock.Refresh].
 func (l *Lock) RaiseFence(ctx context.Context, number int64) error {
 	if err := l.usable(); err != nil {
 		return fmt.Errorf("redislock: raise fence: %w", err)

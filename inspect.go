@@ -12,21 +12,19 @@ import (
 	"github.com/seed-14de3678/redislock/internal/slot"
 )
 
-// A KeyState says who holds a key and who waits for it, as [Client.Inspect] found it.
+// A KeyState says who holds a key and who waits for it.
 type KeyState struct {
 	Key     string
-	Mode    Mode     // free, write, read or foreign
-	Type    string   // the Redis type of a foreign key, else empty
-	Holders []Holder // the one writer, or every reader, in the order in which their leases end
-	Intent  *Holder  // the writer that waits and keeps new readers out; nil if there is none
-	Line    []Waiter // who stands in line for the key, the next one first
-	Fence   int64    // the last fencing number that was given for the key; 0: none in the last day
-	// TTL is the remaining life of the key itself. It is 0 if the key is free, and negative if the
-	// key has no TTL; every lock of this package has one.
-	TTL time.Duration
+	Mode    Mode          // free, write, read or foreign
+	Type    string        // the Redis type of a foreign key, else empty
+	Holders []Holder      // the one writer, or every reader, in the order in which their leases end
+	Intent  *Holder       // the writer that waits and keeps new readers out; nil if there is none
+	Line    []Waiter      // who stands in line for the key, the next one first
+	Fence   int64         // the last fencing number that was given for the key; 0: none in the last day
+	TTL     time.Duration // the remaining life of the key; 0 if it is free, negative if the key has no TTL
 }
 
-// String describes the key in one line, for somebody who looks for a lock that is stuck.
+// String describes the key in one line.
 func (s KeyState) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%q ", s.Key)
@@ -68,8 +66,7 @@ func (w Waiter) String() string {
 	return fmt.Sprintf("%s to %s since %s", name, w.Mode, w.Since.UTC().Format(time.RFC3339))
 }
 
-// A Holder is one owner of a key. It does not contain the token, because whoever has that can
-// release the lock.
+// A Holder is one owner of a key. It does not contain the token, because a token gives the right to release.
 type Holder struct {
 	Key      string // that it holds
 	Mode     Mode   // in which it holds the key: write or read; or intent, see [KeyState].Intent
@@ -77,13 +74,12 @@ type Holder struct {
 	Caller   string // the id of [WithCaller] that is stored beside the metadata; empty if there is none
 	Left     bool   // it has left the key, which is kept for the TTL: see [Lock.Leave]
 	TTL      time.Duration
-	// Since is when the Obtain began for which the token of the holder was made, by the wall clock of its
-	// process. So for a holder that has waited it is since when it has asked, and a Refresh keeps it. It is
-	// zero if the token is one of the caller's own, or of an earlier version, or if the holder has left the key.
+	// Since is the moment at which the Obtain of the lock began, by the wall clock of its process. It is zero
+	// for a token of [Client.As], and if the holder has left the key.
 	Since time.Time
 }
 
-// String returns the metadata and the remaining lease, and says so if the key is left.
+// String returns the metadata and the remaining lease.
 func (h Holder) String() string {
 	name := cmp.Or(who(h.Metadata, h.Caller), "somebody")
 	if h.Left {
@@ -92,9 +88,8 @@ func (h Holder) String() string {
 	return fmt.Sprintf("%s (%s left)", name, shown.Duration(h.TTL))
 }
 
-// Inspect returns who holds the keys and who waits for them. It reads each key in one step, and the
-// keys one after the other, so they may be anywhere in a Cluster, and any number of them. It
-// changes nothing, and waits for the answers until ctx ends.
+// Inspect returns who holds the keys and who waits for them. It changes nothing. It reads each key in one step,
+// and the keys one after the other, so they may be anywhere in a Cluster, and any number of them.
 func (c *Client) Inspect(ctx context.Context, keys []string) ([]KeyState, error) {
 	if err := c.usable(); err != nil {
 		return nil, fmt.Errorf("redislock: inspect: %w", err)

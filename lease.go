@@ -288,16 +288,13 @@ func (l *Lock) certainLocked(ttl time.Duration) time.Duration {
 	return ttl
 }
 
-// Downgrade turns the write keys of the set into read keys, in one step: nobody else can write in
-// between, and other readers may have the keys from then on. The lease begins anew. Errors are
+// Downgrade turns the write keys of the set into read keys, in one step, and the lease begins anew. Errors are
 // those of Refresh. After an [ErrUnknownOutcome] the lock is held in one mode or the other.
 func (l *Lock) Downgrade(ctx context.Context) error { return l.convert(ctx, "downgrade", false) }
 
-// Upgrade turns the read keys of the set into write keys, in one step, if nobody else reads any of
-// them. If somebody does, the error is an [ErrNotObtained], a [*ConflictError], and everything
-// stays as it was: the lock still reads. There is one attempt only, because two readers that both
-// insisted would wait for each other for ever. The lease begins anew. Other errors are those of
-// Refresh.
+// Upgrade turns the read keys of the set into write keys, in one step, and the lease begins anew. If somebody
+// else reads one of them the error is a [*ConflictError], and the lock still reads. There is one attempt only,
+// because two readers that both insisted would wait for each other. Other errors are those of Refresh.
 func (l *Lock) Upgrade(ctx context.Context) error { return l.convert(ctx, "upgrade", true) }
 
 // convert makes all keys write keys, or read keys. The model in proof/models/modes shows that a writer is alone all the same,

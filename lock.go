@@ -12,9 +12,8 @@ import (
 	"github.com/seed-14de3678/redislock/internal/proto"
 )
 
-// A Lock is one hold of a set of keys. It is safe for concurrent use; Refresh, Downgrade and
-// Upgrade take turns. A nil Lock and a zero one hold nothing: each of their operations that can
-// fail returns an [ErrLockNotHeld].
+// A Lock is one hold of a set of keys. It is safe for concurrent use; Refresh, Downgrade and Upgrade take
+// turns. A nil Lock and a zero one hold nothing: what can fail returns an [ErrLockNotHeld].
 type Lock struct {
 	client *Client
 	value  string
@@ -67,12 +66,11 @@ const (
 	lost
 )
 
-// Keys returns the set: the write keys, then the read keys, without repetitions, each in the order
-// in which the caller named it.
+// Keys returns the set: the write keys, then the read keys, without repetitions, in the order of the call.
 func (l *Lock) Keys() []string { return append([]string(nil), l.snapshot().shown()...) }
 
-// Token returns the token under which the keys are held. Whoever has the token can release and
-// refresh the lock ([Client.Attach]), so do not log it.
+// Token returns the token under which the keys are held. It gives the right to release and to refresh the
+// lock ([Client.Attach]), so do not log it.
 func (l *Lock) Token() string {
 	if l.isNothing() {
 		return ""
@@ -156,8 +154,7 @@ func (l *Lock) endedLocked() error {
 // token is the token, without showing it to anybody.
 func (l *Lock) token() string { return proto.TokenOf(l.value) }
 
-// Metadata returns the metadata that is stored with the keys, without the owner id of [WithOwner]. It is
-// empty for an attached lock.
+// Metadata returns the metadata that is stored with the keys. It is empty for an attached lock.
 func (l *Lock) Metadata() string {
 	if l.isNothing() {
 		return ""
@@ -166,10 +163,9 @@ func (l *Lock) Metadata() string {
 	return metadata
 }
 
-// Deadline returns the end of the time for which the lock is certain. It is the moment before the
-// request that was last confirmed was sent, plus the ttl, less 1 % of the ttl and 2 ms (at most
-// half of the ttl) for clocks that drift. Each [Lock.Refresh] moves it, and so does the watchdog.
-// It is the zero time for an attached lock that was not refreshed.
+// Deadline returns the end of the time for which the lock is certain: the moment before the request that was
+// last confirmed was sent, plus the ttl, less 1 % of the ttl and 2 ms for clocks that drift. Each renewal
+// moves it. It is the zero time for an attached lock that was not refreshed.
 func (l *Lock) Deadline() time.Time {
 	if l.isNothing() {
 		return time.Time{}
@@ -182,9 +178,8 @@ func (l *Lock) Deadline() time.Time {
 	return l.deadline.Time()
 }
 
-// TTL asks Redis for the least remaining lease of any key of the set. It waits for the answer until
-// ctx ends. If any key is no longer ours the error is an [ErrLockNotHeld]. If the answer does not
-// come the error is an [ErrUnknownOutcome]. For a lock that was released TTL asks nobody.
+// TTL asks Redis for the least remaining lease of any key of the set. If any key is no longer ours the error
+// is an [ErrLockNotHeld], and if no answer comes an [ErrUnknownOutcome].
 func (l *Lock) TTL(ctx context.Context) (time.Duration, error) {
 	if err := l.usable(); err != nil {
 		return 0, fmt.Errorf("redislock: ttl: %w", err)
@@ -218,17 +213,10 @@ func (l *Lock) TTL(ctx context.Context) (time.Duration, error) {
 	}
 }
 
-// Refresh makes the lease of the whole set end ttl from now, even if it would have ended later.
-// From then on the watchdog uses this ttl as well. While the slot of the keys is moving to another
-// server of a Cluster, Refresh waits until the lease ends.
-//
-// If any key is no longer ours nothing is changed, and the error is an [ErrLockNotHeld] that names
-// what was lost. So it is if the lock was declared lost before. If the answer does not come in time
-// the error is an [ErrUnknownOutcome]: the lease may have been extended or not, Deadline does not
-// count on it, and it is safe to call Refresh again.
-//
-// If ttl is shorter than what is left of the lease, Deadline moves before the request is sent. It
-// moves back only if it is certain that nothing was done.
+// Refresh makes the lease of the whole set end ttl from now, even if it would have ended later. The watchdog
+// uses this ttl from then on. If any key is no longer ours nothing is changed, and the error is an
+// [ErrLockNotHeld] that names what was lost. If the answer does not come in time the error is an
+// [ErrUnknownOutcome]: Deadline counts on the shorter of the two leases, and it is safe to call Refresh again.
 func (l *Lock) Refresh(ctx context.Context, ttl time.Duration) error {
 	if err := l.usable(); err != nil {
 		return fmt.Errorf("redislock: refresh: %w", err)

@@ -31,17 +31,13 @@ func checkToken(token string) error {
 	return nil
 }
 
-// WithMetadata has each lock of the Client that is obtained without an [Options].Metadata store this text, so
-// that whoever is refused reads it: see [InstanceMetadata]. Default: none.
+// WithMetadata stores this text with each lock that has no [Options].Metadata: see [InstanceMetadata]. Default:
+// none.
 func WithMetadata(metadata string) ClientOption { return func(c *Client) { c.metadata = metadata } }
 
-// InstanceMetadata describes this process for [WithMetadata] or [Options].Metadata, so that whoever finds a lock
-// knows whom to ask. It names the host, the process id, the program and the time at which it was
-// started, such as
+// InstanceMetadata describes this process, so that the finder of a lock knows whom to ask:
 //
 //	host=web-3 pid=812 prog=shop since=2026-03-01T09:26:53Z
-//
-// The text is the same for the life of the process, and a plain GET in redis-cli shows it.
 func InstanceMetadata() string { return instanceMetadata() }
 
 var instanceMetadata = sync.OnceValue(func() string {

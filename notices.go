@@ -10,29 +10,9 @@ import (
 	"github.com/seed-14de3678/redislock/internal/wire"
 )
 
-// WithBreakNotices has the Client told at once when one of its watched locks is broken by
-// [Client.Break]: one with [Options].Watchdog, or whose [Lock.Context] or [Lock.Lost] is in use; a
-// handle of [Client.Attach] from its first Refresh on. The lock is lost then, with an error that is
-// an [ErrLockLost] and an [ErrBroken] and has the reason. That error is the cause with which the
-// contexts of the lock end, in place of ErrLockLost itself, and the Err of [Hooks].Lost. Without the
-// option a holder learns of a Break at its next renewal, and nothing of the reason.
-//
-// A notice is a hint: the Client asks Redis whether the keys are still the lock's, and only if they
-// are not the lock is lost. So a notice that was forged costs a request and does nothing else; but
-// whoever may publish on the channel may give the reason of a loss. A notice that comes while there
-// is no connection is not heard; then it is as without the option. So it is on a Ring whose shards
-// come and go.
-//
-// The Client subscribes to the channel redislock:break, over one connection for each server (on a
-// Cluster for each master, on a Ring for each shard) where it has watched locks, which is that of
-// [Options].Queue if there is one. The connection comes with the first watched lock, which does not
-// wait for it, and goes 5 s after the last one. A Break costs the server one PUBLISH, and a Client
-// that hears it one request for each of its watched locks that has such a key. Of a Break of more
-// than 8 KB of keys no keys are named; then each Client asks for each of its watched locks.
-//
-// The option needs what Options.Queue needs: a Redis client of go-redis itself, or [WithWrapped];
-// otherwise every operation of the Client is an [errors.ErrUnsupported]. Default: the Client hears
-// no notices.
+// WithBreakNotices has the Client told at once when one of its watched locks is broken by [Client.Break]. The lock is
+// lost then, with an error that is an [ErrLockLost] and an [ErrBroken] and has the reason. It needs a subscription, as
+// [Options].Queue does: docs/clients.md has the rest. Default: a holder learns of a Break at its next renewal.
 func WithBreakNotices() ClientOption { return func(c *Client) { c.listen = (*watch).listenLocked } }
 
 // listenForBreaks prepares what WithBreakNotices asks for.

@@ -8,41 +8,18 @@ import (
 	"github.com/seed-14de3678/redislock/internal/pace"
 )
 
-// An Owner obtains locks under one token of the caller's choice: see [Client.As]. What the token holds
-// already counts as free for the Owner, so a set may grow, shrink, or change its metadata or its modes.
-// The methods do what those of a [Client] do.
-//
-// All locks under one token are one owner:
-//
-//   - If one lock releases a key, the other locks lose it.
-//   - An Obtain never shortens a lease: each key lives until the later of the two ends. Its value and
-//     metadata are replaced. The Deadline of a Lock counts on the ttl of that Lock alone.
-//   - A Refresh to a shorter ttl shortens the lease of all locks. A Downgrade or an ObtainRead turns
-//     their keys into read keys. The other locks are not told.
-//   - Either all of the locks are [Options].Fenced, or none.
-//   - Operations at the same time are done in some order. A request that is sent again, because it was
-//     not answered, undoes nothing of an Obtain that has begun meanwhile: a Release does not free the
-//     keys that the Obtain counts on, a Refresh shortens no lease, and a Downgrade may have no effect.
-//
-// No operation waits for a request that was not answered. Once a later request of the token was
-// answered, the earlier one has no effect if it is executed within five minutes. All Clients of this
-// process know of each other's requests. Another process with the same token does not: late requests
-// of this process can change what it holds, and clean-ups of this process can free what it has
-// obtained. So give each process a token of its own, or hand a token on only after its first process
-// has released.
-//
-// Two Owners that each hold keys, and stand in line for more, can wait for each other until their
-// contexts end.
+// An Owner obtains locks under one token of the caller's choice: see [Client.As]. Its methods do what those of a
+// [Client] do. Keys that the token holds already count as free, so a set may grow, shrink, or change its metadata
+// or its modes. All locks under one token are one owner: if one of them releases a key, the others lose it. Give each
+// process a token of its own. docs/clients.md has the rest.
 type Owner struct {
 	client *Client
 	token  string
 }
 
-// As returns the owner of a token that the caller has chosen. [Client.Attach] finds its locks again,
-// also from another process. Without As each lock has a random token of its own.
-//
-// A token has 1 to 512 bytes without '|'. With any other token every Obtain of the Owner is an
-// [ErrInvalid], and nothing is sent. A token gives every right to what it holds, so do not log it.
+// As returns the owner of a token that the caller has chosen, of 1 to 512 bytes without '|'; with any other token
+// every Obtain of the Owner is an [ErrInvalid]. [Client.Attach] finds its locks again, also from another process.
+// A token gives every right to what it holds, so do not log it. Without As each lock has a random token of its own.
 func (c *Client) As(token string) Owner { return Owner{c, token} }
 
 // Obtain does what [Client.Obtain] does.

@@ -14,21 +14,10 @@ import (
 	"github.com/seed-14de3678/redislock/internal/wire"
 )
 
-// Release frees every key of the set that is still ours, hands the lock over to the next one in
-// line, and stops the watchdog. If some keys are no longer ours the error is an [ErrLockNotHeld]
-// that names them; the others are free. Once Redis has answered nothing more is sent: another
-// Release returns an [ErrLockNotHeld], too, which says that the lock was released already, or what
-// was lost.
-//
-// Release does its work even if ctx has ended. If ctx ended before the call, Release waits one
-// second for the answer; if ctx ends during the call, 100 ms. If no answer comes the error is an
-// [ErrUnknownOutcome], or says why Redis refuses at the moment, and Release goes on in the
-// background until the lease is over. Another Release asks once more, and returns nil if it turns
-// out that the first one has freed the keys. While the slot of the keys is moving to another server
-// of a Cluster, Release waits for 10 s.
-//
-// If the lock was obtained with [Options].HoldAtLeast, and not as long ago, the keys are not free but
-// left taken for the rest: see [Lock.Leave].
+// Release frees every key of the set that is still ours, hands the lock over to the next one in line, and stops the
+// watchdog. If some keys are no longer ours the error is an [ErrLockNotHeld] that names them; the others are free.
+// Release does its work even if ctx has ended, and then waits one second for the answer. If no answer comes the
+// error is an [ErrUnknownOutcome], and Release goes on in the background until the lease is over.
 func (l *Lock) Release(ctx context.Context) error {
 	if err := l.usable(); err != nil {
 		return fmt.Errorf("redislock: release: %w", err)
@@ -83,14 +72,8 @@ func saidAgain(set keySet, over error) error {
 	return over
 }
 
-// ReleaseKeys frees some keys of the set in one step, as [Lock.Release] frees all of them. The
-// other keys stay as they are, under their token, their lease and their fencing number, and from
-// then on they alone are the lock. If the call names all keys that are left, it is a Release.
-//
-// If a key is not in the set the error is an [ErrInvalid]; if the lock was released or lost it
-// is an [ErrLockNotHeld]. In both cases nothing is done. Otherwise the errors are those of Release,
-// and so is what happens when ctx has ended. These errors concern only the keys that were to be
-// freed, which are not a part of the lock any more.
+// ReleaseKeys frees some keys of the set in one step, as [Lock.Release] does, with the same errors. The other
+// keys are the lock from then on. A key that is not in the set is an [ErrInvalid], and nothing is done.
 func (l *Lock) ReleaseKeys(ctx context.Context, keys []string) (err error) {
 	if err := l.usable(); err != nil {
 		return fmt.Errorf("redislock: release: %w", err)
@@ -313,20 +296,9 @@ func (l *Lock) freedMeanwhile(missing []string) bool {
 	return len(missing) > 0 && len(owners.Without(missing, l.snapshot().keys)) == len(missing)
 }
 
-// Leave ends the lock, as Release does, but leaves its keys taken for ttl from now: by nobody, so that
-// nobody has them before that time is over. Keys that are read can be read by others meanwhile. The
-// time is up to 365 days, and may be shorter or longer than what is left of the lease. If it is not
-// positive, because the time until which the keys were to be left has passed, Leave is a Release. If
-// the lock was obtained with [Options].HoldAtLeast, and more of that is to come, the keys are left for
-// so long.
-//
-// Nothing of the hold has any effect on the keys after that, nor can its token obtain them sooner than
-// others. Those who stand in line are told when the time is over. [Client.Inspect] and a
-// [*ConflictError] say that the keys were left; [Client.Break] frees them. docs/leaving.md has the
-// rest, and a recipe for jobs that are to run once although several machines start them.
-//
-// Everything else is as in [Lock.Release], the errors, too. If no answer comes, Leave goes on in the
-// background, and so does a Release that comes after it: the keys end when they were to end.
+// Leave ends the lock, as Release does, but leaves its keys taken for ttl from now, up to 365 days. Nobody holds
+// them, and nobody can obtain them before that time is over; keys that were read can be read. If ttl is not positive
+// Leave is a Release. docs/leaving.md has the rest.
 func (l *Lock) Leave(ctx context.Context, ttl time.Duration) error {
 	if err := l.usable(); err != nil {
 		return fmt.Errorf("redislock: leave: %w", err)

@@ -8,36 +8,27 @@ import (
 	"github.com/seed-14de3678/redislock/internal/pace"
 )
 
-// A RetryStrategy says how long an Obtain waits before its next attempt. It is called once for each
-// Obtain and returns the state of that Obtain alone, so one strategy serves any number of Obtains
-// and goroutines. An Obtain whose first attempt is enough does not call it.
+// A RetryStrategy says how long an Obtain waits before its next attempt. It is called once for each Obtain
+// and returns the state of that Obtain alone, so one strategy serves any number of Obtains. Any policy of
+// github.com/cenkalti/backoff makes a strategy, be it of v4 or v5:
 //
-// Any policy of github.com/cenkalti/backoff makes a strategy, be it of v4 or v5:
-//
-//	strategy := func() redislock.BackOff {
-//		return backoff.NewExponentialBackOff(backoff.WithMaxElapsedTime(time.Minute))
-//	}
+//	strategy := func() redislock.BackOff { return backoff.NewExponentialBackOff() }
 //
 // A wait that is longer than the lease of the current holder is cut to that lease, plus a jitter.
-// Nothing but the strategy, [Options].Wait and the context bounds the waiting.
 type RetryStrategy func() BackOff
 
 // A BackOff is the waits of one Obtain. NextBackOff returns how long to wait before the next attempt. A
-// negative wait, such as backoff.Stop, which is -1, ends the Obtain. A wait of less than a millisecond
-// counts as one millisecond, each time: otherwise a BackOff that returns 0 again and again would keep the
-// server busy.
-//
-// NextBackOff is all that a BackOff needs. If it has a method Reset() as well, that is called once, before
-// the first wait. A BackOff is used by one goroutine at a time.
+// negative wait, such as backoff.Stop, ends the Obtain; less than a millisecond counts as one. If a BackOff
+// has a method Reset(), that is called once, before the first wait.
 type BackOff = interface{ NextBackOff() time.Duration }
 
-// NoRetry makes one attempt, also with [Options].Wait. It is the default of an Obtain without Wait.
+// NoRetry makes one attempt, also with [Options].Wait.
 func NoRetry() RetryStrategy {
 	return func() BackOff { return &backoff.StopBackOff{} }
 }
 
-// LinearBackoff waits for interval before each further attempt, without end. With an interval that
-// is not positive there is one attempt.
+// LinearBackoff waits for interval before each further attempt, without end. With an interval that is not
+// positive there is one attempt.
 func LinearBackoff(interval time.Duration) RetryStrategy {
 	if interval <= 0 {
 		return NoRetry()
@@ -45,17 +36,14 @@ func LinearBackoff(interval time.Duration) RetryStrategy {
 	return func() BackOff { return backoff.NewConstantBackOff(interval) }
 }
 
-// ExponentialBackoff waits for least before the second attempt and for twice as long before each
-// further one, up to most, without end. Each wait is drawn at random from half to one and a half of
-// its length, but never exceeds most, so that clients which were refused together do not come back
-// together. If least is below 1 ms it counts as 1 ms. If most is below least it counts as least;
-// but if most is 0 or less there is no maximum.
+// ExponentialBackoff waits for least before the second attempt and for twice as long before each further one,
+// up to most, without end. Each wait is drawn at random from half to one and a half of its length, but not
+// above most. A least below 1 ms counts as 1 ms. If most is 0 or less there is no maximum.
 func ExponentialBackoff(least, most time.Duration) RetryStrategy {
 	return pace.Exponential(least, most)
 }
 
 // LimitRetry lets a strategy make at most n further attempts, so that an Obtain makes n+1 in all.
-// With a nil strategy there are no further attempts.
 func LimitRetry(s RetryStrategy, n int) RetryStrategy {
 	if s == nil || n <= 0 {
 		return NoRetry()

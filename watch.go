@@ -26,13 +26,9 @@ type watch struct {
 	hears  *hearing      // of Breaks; nil without WithBreakNotices
 }
 
-// Context returns a context derived from ctx that is cancelled with cause [ErrLockLost] when the
-// lock is lost; with [WithBreakNotices] the cause may be another error, which is an ErrLockLost and an
-// [ErrBroken]. A lock is lost when Redis says so, or when its deadline comes before a renewal is
-// confirmed. The context ends a little before the deadline, but in a process that is stopped it
-// ends when the process wakes up. When the lock is released the context is cancelled with
-// [context.Canceled]. The context of a nil or zero Lock has ended already, with an
-// [ErrLockNotHeld]. [FromContext] finds the lock in the context.
+// Context returns a context derived from ctx that is cancelled when the lock is lost, with a cause that is an
+// [ErrLockLost], or released, with [context.Canceled]. A lock is lost when Redis says so, or when its deadline
+// comes before a renewal is confirmed. [FromContext] finds the lock in the context.
 func (l *Lock) Context(ctx context.Context) context.Context {
 	if l.isNothing() {
 		return inctx.Nobodys(ctx, inctx.Root{}, l, l.usable())
@@ -49,8 +45,7 @@ func (l *Lock) Context(ctx context.Context) context.Context {
 	return inctx.Ended(ctx, context.Canceled)
 }
 
-// Lost returns a channel that is closed when the lock is lost: see [Lock.Context]. A Release does
-// not close it.
+// Lost returns a channel that is closed when the lock is lost: see [Lock.Context].
 func (l *Lock) Lost() <-chan struct{} {
 	if l.isNothing() {
 		return make(chan struct{})

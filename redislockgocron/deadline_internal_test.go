@@ -5,7 +5,6 @@ import (
 	"time"
 	"unsafe"
 
-	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/held"
 )
 

@@ -9,16 +9,12 @@ import (
 
 	"github.com/go-co-op/gocron/v2"
 	"github.com/google/uuid"
-	"github.com/redis/go-redis/v9"
 
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/election"
-	"github.com/seed-14de3678/redislock/internal/redistest"
+	"github.com/seed-14de3678/redislock/locktest"
 	"github.com/seed-14de3678/redislock/redislockgocron"
 )
-
-// startRedis starts the server of an Example.
-func startRedis() (*redis.Client, func()) { return redistest.ForExample() }
 
 // schedule has a report written every hour, by one of the machines that call it.
 func schedule(client *redislock.Client, report func(context.Context) error) (gocron.Scheduler, error) {
@@ -48,7 +44,7 @@ func schedule(client *redislock.Client, report func(context.Context) error) (goc
 
 // Every machine starts the job, and each tick is run once.
 func ExampleNewLocker() {
-	rdb, stop := startRedis()
+	rdb, stop := locktest.Start()
 	defer stop()
 
 	client := redislock.New(rdb)
@@ -96,7 +92,7 @@ func (l leaders) Lock(ctx context.Context, job string) (gocron.Lock, error) {
 
 // The Elector chooses a machine, and the Locker the tick.
 func ExampleElector_locker() {
-	rdb, stop := startRedis()
+	rdb, stop := locktest.Start()
 	defer stop()
 
 	client := redislock.New(rdb)
@@ -127,7 +123,7 @@ func ExampleElector_locker() {
 
 // A job ends when its lock is lost, and its writes carry the number of the lock.
 func ExampleLocker_Context() {
-	rdb, stop := startRedis()
+	rdb, stop := locktest.Start()
 	defer stop()
 
 	client := redislock.New(rdb)
@@ -167,7 +163,7 @@ func ExampleLocker_Context() {
 
 // Jobs that must not run at the same time have one key.
 func ExampleWithKey() {
-	rdb, stop := startRedis()
+	rdb, stop := locktest.Start()
 	defer stop()
 
 	client := redislock.New(rdb, redislock.WithKeyPrefix("lock:"))
@@ -198,7 +194,7 @@ func ExampleWithKey() {
 
 // One machine runs all jobs, until it resigns or dies.
 func ExampleNewElector() {
-	rdb, stop := startRedis()
+	rdb, stop := locktest.Start()
 	defer stop()
 
 	client := redislock.New(rdb)
@@ -234,7 +230,7 @@ func ExampleNewElector() {
 
 // IsLeader says why a machine does not lead.
 func ExampleElector_IsLeader() {
-	rdb, stop := startRedis()
+	rdb, stop := locktest.Start()
 	defer stop()
 
 	client := redislock.New(rdb)

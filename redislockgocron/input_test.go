@@ -38,12 +38,10 @@ func TestNewLockerRefuses(t *testing.T) {
 		"redislock: obtain: invalid HoldAtLeast: 8760h0m0.000000001s is": {opt: redislock.Options{HoldAtLeast: year + 1}, ttl: year},
 		"redislock: obtain: invalid Wait: -1ns is neither":               {opt: redislock.Options{Wait: -1}, ttl: year},
 		"redislock: obtain: invalid Name: it has 129 bytes":              {opt: redislock.Options{Name: strings.Repeat("x", 129)}, ttl: year},
-		"a Token would be one owner":                                     {opt: redislock.Options{Token: "me"}, ttl: year},
 		"the function of WithKey is nil":                                 {key: redislockgocron.WithKey(nil), ttl: year},
 		"a Locker asks once: RetryStrategy, Queue and":                   {opt: redislock.Options{Queue: true}, ttl: year},
 		"a Locker asks once: RetryStrategy, Queue":                       {opt: redislock.Options{Intent: true}, ttl: year},
 		"redislock: obtain: invalid metadata":                            {opt: redislock.Options{Metadata: strings.Repeat("x", 5000)}, ttl: year},
-		"redislock: obtain: invalid Replicas: -1":                        {opt: redislock.Options{Replicas: -1}, ttl: year},
 		"a Locker asks once: RetryStrategy":                              {opt: redislock.Options{RetryStrategy: redislock.NoRetry()}, ttl: year},
 	} {
 		var opts []redislockgocron.LockerOption
@@ -55,12 +53,39 @@ func TestNewLockerRefuses(t *testing.T) {
 			t.Errorf("got %v, want %q", err, want)
 		}
 	}
-	if _, err := redislockgocron.NewLocker(held.Obtainer(nil), time.Second, nil); err == nil {
-		t.Error("a nil client is taken")
+}
+
+// So is a client that cannot work, or would not exclude anybody.
+func TestNewLockerRefusesClients(t *testing.T) {
+	t.Parallel()
+	rdb := redistest.StartMini(t).Client(t)
+	client, negative, young := redislock.New(rdb), redislock.New(rdb, redislock.WithReplicas(-1)), redislock.New(rdb, redislock.WithMinUptime(time.Minute))
+	defer client.Close()
+	nodes := check.Must[*quorum.Client](t)(quorum.New([]*redislock.Client{client}))
+	defer nodes.Close()
+	for _, test := range []struct {
+		got  error
+		want string
+	}{
+		{locker(held.Obtainer(nil)), "the client is nil"},
+		{locker((*redislock.Client)(nil)), "redislock: obtain: the Client is nil"},
+		{locker(negative), "redislock: obtain: invalid WithReplicas: -1"},
+		{locker(young), "redislock: obtain: invalid ttl: 1h0m0s is longer than"},
+		{locker(client.As("me")), "an Owner would be one for all machines and runs"},
+		{locker(nodes.As("me")), "an Owner would be one for all machines and runs"},
+	} {
+		if test.got == nil || !strings.HasPrefix(test.got.Error(), "redislockgocron: "+test.want) {
+			t.Errorf("got %v, want %q", test.got, test.want)
+		}
 	}
-	if _, err := redislockgocron.NewLocker((*redislock.Client)(nil), time.Second, nil); err == nil {
-		t.Error("a Client that is nil is taken")
-	}
+}
+
+// locker returns the error of a Locker with a ttl of an hour.
+func locker[L held.Lock](client interface {
+	Obtain(ctx context.Context, keys []string, ttl time.Duration, opt *redislock.Options) (L, error)
+}) error {
+	_, err := redislockgocron.NewLocker(client, time.Hour, nil)
+	return err
 }
 
 // To find out costs no request.
@@ -87,15 +112,17 @@ func TestNewSendsNothing(t *testing.T) {
 
 func TestNewElectorRefuses(t *testing.T) {
 	t.Parallel()
-	client := redislock.New(redistest.StartMini(t).Client(t))
+	rdb := redistest.StartMini(t).Client(t)
+	client, negative, young := redislock.New(rdb), redislock.New(rdb, redislock.WithReplicas(-1)), redislock.New(rdb, redislock.WithMinUptime(time.Minute))
 	defer client.Close()
 	for want, candidate := range map[string]election.Candidate{
-		"the Candidate has no Client":                     {Key: "leader", TTL: time.Second},
-		"invalid keys: the Key of the Candidate is empty": {Client: client, TTL: time.Second},
-		"redislock: obtain: invalid ttl: 0s is not":       {Client: client, Key: "leader"},
-		"redislock: obtain: the Client is nil":            {Client: (*redislock.Client)(nil), Key: "leader", TTL: time.Second},
-		"redislock: obtain: invalid metadata":             {Client: client, Key: "leader", TTL: time.Second, Metadata: strings.Repeat("x", 5000)},
-		"redislock: obtain: invalid Replicas: -1":         {Client: client, Key: "leader", TTL: time.Second, Replicas: -1},
+		"the Candidate has no Client":                           {Key: "leader", TTL: time.Second},
+		"invalid keys: the Key of the Candidate is empty":       {Client: client, TTL: time.Second},
+		"redislock: obtain: invalid ttl: 0s is not":             {Client: client, Key: "leader"},
+		"redislock: obtain: the Client is nil":                  {Client: (*redislock.Client)(nil), Key: "leader", TTL: time.Second},
+		"redislock: obtain: invalid metadata":                   {Client: client, Key: "leader", TTL: time.Second, Metadata: strings.Repeat("x", 5000)},
+		"redislock: obtain: invalid WithReplicas: -1":           {Client: negative, Key: "leader", TTL: time.Second},
+		"redislock: obtain: invalid ttl: 1h0m0s is longer than": {Client: young, Key: "leader", TTL: time.Hour},
 	} {
 		_, err := redislockgocron.NewElector(candidate)
 		if err == nil || !strings.HasPrefix(err.Error(), "redislockgocron: "+want) {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/held"
+	"github.com/seed-14de3678/redislock/quorum"
 )
 
 // A Locker has each run of a job made by one machine alone: it is for [gocron.WithDistributedLocker] and
@@ -63,10 +64,11 @@ type obtains[L held.Lock] interface {
 //   - Wait bounds how long a machine tries to reach Redis for one run. Without it that can be 20 s, for which gocron
 //     does not start the next tick of the job either.
 //   - Watchdog is always on.
-//   - Fenced, Replicas and MinUptime are as for any lock, see [Locker.Context] for the number.
+//   - Fenced is as for any lock, see [Locker.Context] for the number.
 //
-// Other options are refused: a Locker asks once, because whoever has waited for a lock would make the same run again,
-// and a Token would be one owner, whose runs do not exclude each other.
+// Other options are refused: a Locker asks once, because whoever has waited for a lock would make the same run again. So
+// is a [redislock.Owner] or a [quorum.Owner] in place of the client: the runs of one owner do not exclude each other. That
+// of a [held.Obtainer] cannot be seen.
 func NewLocker[L held.Lock](client obtains[L], ttl time.Duration, opt *redislock.Options, opts ...LockerOption) (*Locker, error) {
 	l := &Locker{ttl: ttl, key: prefixed, runs: map[string][]*run{}}
 	if opt != nil {
@@ -78,8 +80,11 @@ func NewLocker[L held.Lock](client obtains[L], ttl time.Duration, opt *redislock
 	if err := l.check(); err != nil {
 		return nil, fmt.Errorf("redislockgocron: %w", err)
 	}
-	if client == nil {
+	switch any(client).(type) {
+	case nil:
 		return nil, errors.New("redislockgocron: the client is nil")
+	case redislock.Owner, quorum.Owner:
+		return nil, errors.New("redislockgocron: an Owner would be one for all machines and runs: a Locker is made of the Client")
 	}
 	l.opt.Watchdog = true
 	if l.opt.Wait > 0 {
@@ -127,8 +132,6 @@ func (l *Locker) check() error {
 		return errors.New("the function of WithKey is nil")
 	case o.RetryStrategy != nil, o.Queue, o.Intent:
 		return errors.New("a Locker asks once: RetryStrategy, Queue and Intent are for locks that are waited for")
-	case o.Token != "":
-		return errors.New("a Token would be one owner for all machines and runs: a Locker has none")
 	}
 	return nil
 }

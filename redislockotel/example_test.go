@@ -14,17 +14,14 @@ import (
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
 	"github.com/seed-14de3678/redislock"
-	"github.com/seed-14de3678/redislock/internal/redistest"
+	"github.com/seed-14de3678/redislock/locktest"
 	"github.com/seed-14de3678/redislock/redislockotel"
 )
-
-// startRedis starts a server inside the test, and a client for it; stop ends both.
-var startRedis = redistest.ForExample
 
 // Who waits and who holds a lock at the moment, and what has become of those before. In a program the provider is the
 // global one, and has an exporter in the place of the reader.
 func Example() {
-	rdb, stop := startRedis()
+	rdb, stop := locktest.Start()
 	defer stop()
 
 	reader := metric.NewManualReader()
@@ -92,7 +89,7 @@ func show(reader *metric.ManualReader) {
 
 // One call for the program, and the global providers.
 func ExampleHooks() {
-	rdb, stop := startRedis()
+	rdb, stop := locktest.Start()
 	defer stop()
 
 	hooks, err := redislockotel.Hooks()
@@ -117,7 +114,7 @@ func ExampleHooks() {
 
 // Hooks of one's own come behind these.
 func ExampleHooks_joined() {
-	rdb, stop := startRedis()
+	rdb, stop := locktest.Start()
 	defer stop()
 
 	hooks, err := redislockotel.Hooks()
@@ -147,7 +144,7 @@ func ExampleHooks_joined() {
 
 // The span of a lock that was lost says why, and with which keys and number it was held.
 func ExampleWithTracerProvider() {
-	rdb, stop := startRedis()
+	rdb, stop := locktest.Start()
 	defer stop()
 
 	spans := tracetest.NewSpanRecorder()
@@ -183,7 +180,7 @@ func ExampleWithTracerProvider() {
 
 // The keys of a lock may say more than everybody who sees the spans is to know, so this is for those who think not.
 func ExampleWithKeys() {
-	rdb, stop := startRedis()
+	rdb, stop := locktest.Start()
 	defer stop()
 
 	spans := tracetest.NewSpanRecorder()
@@ -215,7 +212,7 @@ func ExampleWithKeys() {
 
 // Without an exporter of metrics.
 func ExampleWithMeterProvider() {
-	rdb, stop := startRedis()
+	rdb, stop := locktest.Start()
 	defer stop()
 
 	hooks, err := redislockotel.Hooks(redislockotel.WithMeterProvider(noop.NewMeterProvider())) // spans alone
@@ -237,7 +234,7 @@ func ExampleWithMeterProvider() {
 
 // Two Redis servers in one program: which one has errors?
 func ExampleWithAttributes() {
-	rdb, stop := startRedis()
+	rdb, stop := locktest.Start()
 	defer stop()
 
 	reader := metric.NewManualReader()

@@ -31,19 +31,17 @@ func TestSecretsAreNotTold(t *testing.T) {
 		return redislock.New(rdb, redislock.WithHooks(m.hooks), redislock.WithLogger(logger))
 	}
 	ctx, keys := t.Context(), []string{"k"}
-	opt := func(token string) *redislock.Options {
-		return &redislock.Options{Token: token, Metadata: metadata, Watchdog: true, Fenced: true, Name: "name"}
-	}
+	opt := &redislock.Options{Metadata: metadata, Watchdog: true, Fenced: true, Name: "name"}
 	var errs []error
 	client := newClient(password)
-	lock := check.Must[*redislock.Lock](t)(client.Obtain(ctx, keys, time.Minute, opt(token)))
+	lock := check.Must[*redislock.Lock](t)(client.As(token).Obtain(ctx, keys, time.Minute, opt))
 	wrong := newClient("marked-password-that-is-wrong")
-	_, err := wrong.Obtain(ctx, keys, time.Minute, opt(token))
+	_, err := wrong.As(token).Obtain(ctx, keys, time.Minute, opt)
 	errs = append(errs, err, lock.Refresh(ctx, time.Minute))
 	check.NoError(t, admin.Del(ctx, keys...).Err())
 	errs = append(errs, lock.Refresh(ctx, time.Minute), lock.Release(ctx), context.Cause(lock.Context(ctx)))
 	check.NoError(t, admin.HSet(ctx, "foreign", token, metadata).Err())
-	_, err = client.Obtain(ctx, []string{"foreign"}, time.Minute, opt(token))
+	_, err = client.As(token).Obtain(ctx, []string{"foreign"}, time.Minute, opt)
 	errs = append(errs, err)
 	client.Close()
 	wrong.Close()

@@ -110,10 +110,7 @@ func TestTreeSameToken(t *testing.T) {
 	w, tree := sharedWaiting(t)
 	lock := w.hold(request(31), "orders:17")
 	w.hold(instance(4), "stock:9")
-	w.wait(request(31), func(ctx context.Context, keys []string, ttl time.Duration, opt *redislock.Options) (*redislock.Lock, error) {
-		opt.Token = lock.Token()
-		return w.client.Obtain(ctx, keys, ttl, opt)
-	}, []string{"orders:17", "stock:9"})
+	w.wait(request(31), w.client.As(lock.Token()).Obtain, []string{"orders:17", "stock:9"})
 	got, status := tree()
 	if status != 0 || strings.Contains(got, "holds itself") || strings.Contains(got, "deadlock") {
 		t.Errorf("status %d:\n%s", status, got)
@@ -124,7 +121,7 @@ func TestTreeSameToken(t *testing.T) {
 	}
 }
 
-// An owner that waits for its key under another token is in its own way, whatever else is.
+// A caller that waits for its key under another token is in its own way, whatever else is.
 func TestTreeOtherToken(t *testing.T) {
 	t.Parallel()
 	w, tree := sharedWaiting(t)
@@ -145,20 +142,14 @@ func TestTreeTokens(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w, tree := sharedWaiting(t)
-			obtain := func(token string, obtain obtain) obtain {
-				return func(ctx context.Context, keys []string, ttl time.Duration, opt *redislock.Options) (*redislock.Lock, error) {
-					opt.Token = token
-					return obtain(ctx, keys, ttl, opt)
-				}
-			}
 			for token, key := range map[string]string{"own-a": "orders:17", "own-b": "stock:9"} {
 				opt := &redislock.Options{Metadata: metadata}
-				lock, err := obtain(token, w.client.ObtainRead)(t.Context(), []string{key}, longTTL, opt)
+				lock, err := w.client.As(token).ObtainRead(t.Context(), []string{key}, longTTL, opt)
 				check.NoError(t, err)
 				w.locks = append(w.locks, lock)
 			}
-			w.wait(who{metadata: metadata}, obtain("own-a", w.client.Obtain), []string{"stock:9"})
-			w.wait(who{metadata: metadata}, obtain("own-b", w.client.Obtain), []string{"orders:17"})
+			w.wait(who{metadata: metadata}, w.client.As("own-a").Obtain, []string{"stock:9"})
+			w.wait(who{metadata: metadata}, w.client.As("own-b").Obtain, []string{"orders:17"})
 			got, status := tree("-ascii")
 			wantLines(t, got, "certain deadlock 1: token ", " -> orders:17 -> token ", " -> stock:9 -> token ")
 			if status != 1 || strings.Contains(got, "own-") {

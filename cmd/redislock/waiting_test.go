@@ -41,14 +41,14 @@ func init() {
 }
 
 // who is by what somebody can be known.
-type who struct{ metadata, owner string }
+type who struct{ metadata, caller string }
 
 // instance is a process with what redislock.InstanceMetadata says there.
 func instance(n int) who {
 	return who{metadata: fmt.Sprintf("host=web-%d pid=%d prog=shop since=2026-03-01T09:26:5%dZ", n, 810+n, n)}
 }
 
-// request is an owner in a process.
+// request is a caller with an id in a process.
 func request(n int) who { return who{instance(n / 10).metadata, fmt.Sprintf("request-%d", n)} }
 
 // A waiting is callers who hold keys and wait for others, until the test ends.
@@ -99,10 +99,10 @@ func sharedWaiting(t *testing.T) (w *waiting, tree func(args ...string) (stdout 
 }
 
 func (w *waiting) of(who who) context.Context {
-	if who.owner == "" {
+	if who.caller == "" {
 		return w.ctx
 	}
-	return redislock.WithCaller(w.ctx, who.owner)
+	return redislock.WithCaller(w.ctx, who.caller)
 }
 
 func (w *waiting) hold(who who, keys ...string) *redislock.Lock {

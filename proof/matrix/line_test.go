@@ -46,7 +46,7 @@ func lateEntry(ctx context.Context, c *cell) error {
 			ctx, stop = c.endsWhen(ctx, c.stands)
 			defer stop()
 		}
-		return c.takes(c.main.Obtain(ctx, c.keys, firstTTL, c.lineOptions()))
+		return c.takes(c.by().Obtain(ctx, c.keys, firstTTL, c.lineOptions()))
 	}
 	if c.way == 'R' {
 		gone := make(chan struct{})
@@ -62,7 +62,7 @@ func lateEntry(ctx context.Context, c *cell) error {
 		}()
 		defer func() { <-gone }()
 	}
-	return c.takes(c.main.Obtain(ctx, c.keys, firstTTL, c.lineOptions()))
+	return c.takes(c.by().Obtain(ctx, c.keys, firstTTL, c.lineOptions()))
 }
 
 // lateGiveUp stands in line for a moment.
@@ -70,7 +70,7 @@ func lateGiveUp(ctx context.Context, c *cell) error {
 	brief, stop := c.endsWhen(ctx, c.stands)
 	defer stop()
 	before := c.network.answeredOf("release")
-	lock, err := c.main.Obtain(brief, c.keys, firstTTL, c.lineOptions())
+	lock, err := c.by().Obtain(brief, c.keys, firstTTL, c.lineOptions())
 	if err == nil {
 		_ = c.takes(lock, nil)
 		return errors.New("it was not in line")
@@ -121,7 +121,7 @@ func init() {
 	operations['q'] = &operation{name: "Obtain in line, for a moment", run: func(ctx context.Context, c *cell) error {
 		brief, cancel := context.WithTimeout(ctx, c.brief)
 		defer cancel()
-		lock, err := c.main.Obtain(brief, c.keys, firstTTL, c.lineOptions())
+		lock, err := c.by().Obtain(brief, c.keys, firstTTL, c.lineOptions())
 		if err == nil {
 			_ = c.takes(lock, nil)
 			return errors.New("it is granted, and another holds the key")

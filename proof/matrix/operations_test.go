@@ -69,7 +69,7 @@ var operations = map[byte]*operation{
 	}},
 	'a': {name: "Obtain while it is held", run: func(ctx context.Context, c *cell) error {
 		keys := c.hold.Keys()
-		return c.takes(c.main.Obtain(ctx, []string{keys[len(keys)-1], keys[0]}, shortTTL, c.options()))
+		return c.takes(c.by().Obtain(ctx, []string{keys[len(keys)-1], keys[0]}, shortTTL, c.options()))
 	}},
 	'r': {name: "Release", lessens: true, frees: true, run: func(ctx context.Context, c *cell) error {
 		return c.release(ctx)
@@ -87,23 +87,38 @@ var operations = map[byte]*operation{
 		return c.breaks(ctx, c.second())
 	}},
 	'W': {name: "Obtain", next: true, run: func(ctx context.Context, c *cell) error {
-		return c.takes(c.main.Obtain(ctx, c.keys, nextTTL, c.options()))
+		return c.takes(c.by().Obtain(ctx, c.keys, nextTTL, c.options()))
 	}},
 	'X': {name: "Obtain, other order", next: true, run: func(ctx context.Context, c *cell) error {
 		n := len(c.keys)
-		return c.takes(c.main.Obtain(ctx, []string{c.keys[n-1], c.keys[0], c.keys[n/2]}, nextTTL, c.options()))
+		return c.takes(c.by().Obtain(ctx, []string{c.keys[n-1], c.keys[0], c.keys[n/2]}, nextTTL, c.options()))
 	}},
 	'R': {name: "ObtainRead", next: true, run: func(ctx context.Context, c *cell) error {
-		return c.takesToRead(c.main.ObtainRead(ctx, c.keys, nextTTL, c.options()))
+		return c.takesToRead(c.by().ObtainRead(ctx, c.keys, nextTTL, c.options()))
 	}},
-	'M': {name: "ObtainMixed", next: true, run: func(ctx context.Context, c *cell) error {
-		return c.takesMixed(c.main.ObtainSet(ctx, redislock.Set{Write: c.keys[1:2], Read: c.keys}, nextTTL, c.options()))
+	'M': {name: "ObtainSet", next: true, run: func(ctx context.Context, c *cell) error {
+		return c.takesMixed(c.by().ObtainSet(ctx, redislock.Set{Write: c.keys[1:2], Read: c.keys}, nextTTL, c.options()))
 	}},
+}
+
+// An obtainer is a Client or an Owner.
+type obtainer interface {
+	Obtain(ctx context.Context, keys []string, ttl time.Duration, opt *redislock.Options) (*redislock.Lock, error)
+	ObtainRead(ctx context.Context, keys []string, ttl time.Duration, opt *redislock.Options) (*redislock.Lock, error)
+	ObtainSet(ctx context.Context, set redislock.Set, ttl time.Duration, opt *redislock.Options) (*redislock.Lock, error)
+}
+
+// by is who obtains the holds: the owner of the token, or the Client where each hold has a token of its own.
+func (c *cell) by() obtainer {
+	if c.token == "" {
+		return c.main
+	}
+	return c.main.As(c.token)
 }
 
 // options are those of every Obtain of the cell.
 func (c *cell) options() *redislock.Options {
-	opt := &redislock.Options{Token: c.token, Watchdog: true, Fenced: c.row.fenced}
+	opt := &redislock.Options{Watchdog: true, Fenced: c.row.fenced}
 	if c.row.code == 'L' { // it may just have left the keys
 		opt.RetryStrategy = redislock.LinearBackoff(500 * time.Millisecond)
 	}

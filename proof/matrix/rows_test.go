@@ -129,13 +129,13 @@ func lateObtain(code byte, intent bool) func(ctx context.Context, c *cell) error
 func (c *cell) first(ctx context.Context, code byte, opt *redislock.Options) error {
 	switch code {
 	case 'R':
-		return c.takesToRead(c.main.ObtainRead(ctx, c.keys, firstTTL, opt))
+		return c.takesToRead(c.by().ObtainRead(ctx, c.keys, firstTTL, opt))
 	case 'M':
-		return c.takesMixed(c.main.ObtainSet(ctx, redislock.Set{Write: c.keys[:1], Read: c.keys}, firstTTL, opt))
+		return c.takesMixed(c.by().ObtainSet(ctx, redislock.Set{Write: c.keys[:1], Read: c.keys}, firstTTL, opt))
 	case 'B':
-		return c.takes(c.main.Obtain(ctx, c.keys[1:], firstTTL, opt))
+		return c.takes(c.by().Obtain(ctx, c.keys[1:], firstTTL, opt))
 	}
-	return c.takes(c.main.Obtain(ctx, c.keys, firstTTL, opt))
+	return c.takes(c.by().Obtain(ctx, c.keys, firstTTL, opt))
 }
 
 // lateBreak is a Break that has an owner of its own. As long as nobody has closed one to which no answer came, it may
@@ -156,7 +156,7 @@ func lateCleanUpBeside(ctx context.Context, c *cell) error {
 // another one has an answer, if it may have one.
 func (c *cell) unanswered(ctx context.Context, keys []string) error {
 	c.set(func() { c.mutes = true })
-	_, err := c.main.As(c.token).Obtain(ctx, keys, firstTTL, &redislock.Options{Fenced: c.row.fenced})
+	_, err := c.by().Obtain(ctx, keys, firstTTL, &redislock.Options{Fenced: c.row.fenced})
 	c.set(func() { c.mutes = false })
 	if err == nil {
 		c.fault("an Obtain without an answer has succeeded")

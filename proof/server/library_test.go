@@ -125,8 +125,9 @@ func (c caller) turn(ctx context.Context) {
 	}
 	chance := func(percent int) bool { return random.Chance(c.Rand, percent) }
 	opt := &redislock.Options{Metadata: "m", Fenced: chance(40), Queue: chance(60), Wait: 150 * time.Millisecond}
+	obtain := c.ObtainSet
 	if chance(25) {
-		opt.Token = []string{"one", "two"}[c.IntN(2)]
+		obtain = c.As([]string{"one", "two"}[c.IntN(2)]).ObtainSet
 	}
 	if !opt.Queue {
 		opt.Intent, opt.RetryStrategy = chance(50), redislock.LinearBackoff(20*time.Millisecond)
@@ -136,7 +137,7 @@ func (c caller) turn(ctx context.Context) {
 		_, _ = c.Break(ctx, []string{"0", "1"}, "why")
 	}
 	_, _ = c.Inspect(ctx, []string{strconv.Itoa(c.IntN(4))})
-	l, err := c.ObtainSet(ctx, redislock.Set{Write: write, Read: read}, ttl, opt)
+	l, err := obtain(ctx, redislock.Set{Write: write, Read: read}, ttl, opt)
 	if err != nil {
 		return
 	}

@@ -30,7 +30,7 @@ func losing(t *testing.T, rdb *redis.Client) (*redislock.Client, *atomic.Value) 
 			cmd.SetErr(io.EOF)
 		}
 	}})
-	client := redislock.New(rdb, redislock.WithoutBatching())
+	client := redislock.New(struct{ *redis.Client }{rdb}) // whose type is not known
 	t.Cleanup(client.Close)
 	return client, script
 }
@@ -117,16 +117,16 @@ func TestACLObtainWithoutGuards(t *testing.T) {
 	warm := check.Must[*redislock.Lock](t)(client.Obtain(t.Context(), []string{"app:warm"}, world.Long, nil))
 	check.NoError(t, warm.Release(t.Context()))
 	for _, command := range guardCommands {
-		keys, opt := []string{"app:" + command}, &redislock.Options{Token: t.Name() + command}
+		keys, own := []string{"app:" + command}, client.As(t.Name()+command)
 		again := without(t, g, command)
 		lost.Store("obtain")
-		_, err := client.Obtain(t.Context(), keys, time.Minute, opt)
+		_, err := own.Obtain(t.Context(), keys, time.Minute, nil)
 		check.Is(t, err, redislock.ErrUnknownOutcome)
 		check.Eventually(t, world.Soon, "the clean-up frees the key", func() bool { return g.Admin.Exists(t.Context(), keys...).Val() == 0 })
-		_, err = client.Obtain(t.Context(), keys, time.Minute, opt)
+		_, err = own.Obtain(t.Context(), keys, time.Minute, nil)
 		wantClear(t, "obtain without "+command, err, keys[0])
 		again()
-		lock := check.Must[*redislock.Lock](t)(client.Obtain(t.Context(), keys, time.Minute, opt))
+		lock := check.Must[*redislock.Lock](t)(own.Obtain(t.Context(), keys, time.Minute, nil))
 		if n := check.Guards(t.Context(), g.Admin, "redislock:line:{"+keys[0]+"}"); n != 1 {
 			t.Errorf("%s: there are %d guards after an answered request, want that of the owner", command, n)
 		}

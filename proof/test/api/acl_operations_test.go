@@ -27,6 +27,7 @@ type operation struct {
 // A pass is one operation on keys of its own.
 type pass struct {
 	client *redislock.Client
+	rdb    *redis.Client // of the user
 	admin  *redis.Client
 	prefix string
 	lock   *redislock.Lock
@@ -42,7 +43,7 @@ var passes atomic.Int64
 // newPass prepares a pass. Its keys and its token are used by no other one, also of another test and on another
 // server: whoever has the token in this process is one owner, and closes what another one of it has left open.
 func newPass(g *world.Guarded, client *redislock.Client, name string) *pass {
-	return &pass{client: client, admin: g.Admin, prefix: fmt.Sprintf("app:%d:%s:", passes.Add(1), name)}
+	return &pass{client: client, rdb: g.RDB, admin: g.Admin, prefix: fmt.Sprintf("app:%d:%s:", passes.Add(1), name)}
 }
 
 func (p *pass) keys(names ...string) []string {
@@ -178,15 +179,16 @@ func obtains() []operation {
 		{
 			name: "replicas", refused: true, // there are none
 			do: func(ctx context.Context, p *pass) error {
-				_, err := p.client.Obtain(ctx, p.keys("a"), 40*time.Millisecond, &redislock.Options{Replicas: 1})
+				_, err := redislock.New(p.rdb, redislock.WithReplicas(1)).Obtain(ctx, p.keys("a"), 40*time.Millisecond, nil)
 				return err
 			},
 		},
 		{
 			name: "uptime",
 			do: func(ctx context.Context, p *pass) error {
-				_, err := p.client.Obtain(ctx, p.keys("a"), world.Long, &redislock.Options{
-					MinUptime: time.Nanosecond, RetryStrategy: redislock.LinearBackoff(time.Second),
+				const uptime = 2 * time.Second // a lease cannot be longer
+				_, err := redislock.New(p.rdb, redislock.WithMinUptime(uptime)).Obtain(ctx, p.keys("a"), uptime, &redislock.Options{
+					RetryStrategy: redislock.LinearBackoff(time.Second),
 				})
 				return err
 			},

@@ -244,7 +244,7 @@ func fenceOne(t *testing.T, s *site, key string) {
 	}
 	turns := make(chan world.Turn, 1)
 	go func() {
-		opt := world.Fenced("")
+		opt := world.Fenced()
 		opt.Queue = true
 		lock, err := other.Obtain(ctx, []string{key}, world.Long, opt)
 		turns <- world.Turn{Who: "next", Lock: lock, Err: err}

@@ -25,7 +25,6 @@ func TestConflicts(t *testing.T) {
 			want        string // the key that is in the way
 		}{
 			{"write", w.Keys("free", "w", "r", "list"), nil, redislock.Options{}, "w"},
-			{"write, of a known token", w.Keys("r", "w"), nil, redislock.Options{Token: "mine"}, "r"},
 			{"write, fenced", w.Keys("list", "r", "w"), nil, redislock.Options{Fenced: true}, "list"},
 			{"write, with intent", w.Keys("w", "r"), nil, redislock.Options{
 				Intent: true, RetryStrategy: redislock.LimitRetry(redislock.LinearBackoff(time.Millisecond), 1),
@@ -45,22 +44,29 @@ func TestConflicts(t *testing.T) {
 		} {
 			t.Run(test.name, func(t *testing.T) {
 				_, err := w.Client.ObtainSet(t.Context(), redislock.Set{Write: test.write, Read: test.read}, world.Long, &test.opt)
-				got, ok := errors.AsType[*redislock.ConflictError](err)
-				if !ok {
-					t.Fatalf("got error %v", err)
-				}
-				want := conflict(test.want)
-				if diff := cmp.Diff(&want, got, cmpopts.IgnoreFields(redislock.ConflictError{}, "TTL")); diff != "" {
-					t.Errorf("conflict (-want +got):\n%s", diff)
-				}
-				if got.TTL <= 0 != (got.Mode == redislock.ModeForeign) {
-					t.Errorf("%s: got TTL %v", got.Key, got.TTL)
-				}
+				wantRefusal(t, err, conflict(test.want))
 			})
 		}
+		_, err := w.Client.As("mine").Obtain(t.Context(), w.Keys("r", "w"), world.Long, nil)
+		wantRefusal(t, err, conflict("r"))
 		lock := check.Must[*redislock.Lock](t)(w.Client.ObtainSet(t.Context(), redislock.Set{Write: w.Keys("free"), Read: w.Keys("r")}, world.Long, nil))
 		check.NoError(t, lock.Release(t.Context()))
 	})
+}
+
+// wantRefusal checks that an error is a conflict.
+func wantRefusal(t *testing.T, err error, want redislock.ConflictError) {
+	t.Helper()
+	got, ok := errors.AsType[*redislock.ConflictError](err)
+	if !ok {
+		t.Fatalf("got error %v", err)
+	}
+	if diff := cmp.Diff(&want, got, cmpopts.IgnoreFields(redislock.ConflictError{}, "TTL")); diff != "" {
+		t.Errorf("conflict (-want +got):\n%s", diff)
+	}
+	if got.TTL <= 0 != (got.Mode == redislock.ModeForeign) {
+		t.Errorf("%s: got TTL %v", got.Key, got.TTL)
+	}
 }
 
 // inTheWay puts something in the way of each of several keys, and returns the conflict that there is on a key. What waits
@@ -90,7 +96,7 @@ func inTheWay(t *testing.T, w *world.World) func(name string) redislock.Conflict
 		c := redislock.ConflictError{Key: w.Key(name)}
 		switch name {
 		case "w", "w2":
-			c.Mode, c.Metadata, c.Owner = redislock.ModeWrite, "the writer", "me"
+			c.Mode, c.Metadata, c.Caller = redislock.ModeWrite, "the writer", "me"
 		case "r":
 			c.Mode, c.Metadata = redislock.ModeRead, "the reader"
 		case "q":

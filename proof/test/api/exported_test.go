@@ -21,7 +21,7 @@ import (
 // The exported API of each package is that of its snapshot. UPDATE_API=1 writes the snapshots anew.
 func TestAPI(t *testing.T) {
 	t.Parallel()
-	for _, name := range []string{"redislock", "multi", "quorum", "reentrant", "fencing", "election", "locktest", "redislockotel", "redislockgocron"} {
+	for _, name := range []string{"redislock", "held", "multi", "quorum", "reentrant", "fencing", "election", "locktest", "redislockotel", "redislockgocron"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			dir := filepath.Join("..", "..", "..", name)

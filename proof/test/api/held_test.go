@@ -21,6 +21,8 @@ var (
 	_ held.Lock     = (*reentrant.Hold)(nil)
 	_ held.Obtainer = held.Of((*redislock.Client)(nil))
 	_ held.Obtainer = held.Of((*quorum.Client)(nil))
+	_ held.Obtainer = held.Of(redislock.Owner{})
+	_ held.Obtainer = held.Of(quorum.Owner{})
 )
 
 // An Obtainer of a Client does what the Client does. With an error it returns no lock at all, and not one that is
@@ -45,37 +47,39 @@ func testObtainer(t *testing.T, w *world.World, locks held.Obtainer, prefix stri
 	ways := map[string]func() (held.Lock, error){
 		"Obtain":     func() (held.Lock, error) { return locks.Obtain(ctx, one, world.Long, nil) },
 		"ObtainRead": func() (held.Lock, error) { return locks.ObtainRead(ctx, one, world.Long, nil) },
-		"ObtainMixed": func() (held.Lock, error) {
+		"ObtainSet": func() (held.Lock, error) {
 			return locks.ObtainSet(ctx, redislock.Set{Write: two, Read: one}, world.Long, nil)
 		},
 	}
 	work := func(ctx context.Context) error {
-		held := held.FromContext(ctx)
-		if held == nil || len(held.Keys()) != 1 || held.Keys()[0] != one[0] {
-			t.Errorf("got %T of the context, want the lock", held)
+		lock := held.FromContext(ctx)
+		if lock == nil || len(lock.Keys()) != 1 || lock.Keys()[0] != one[0] {
+			t.Errorf("got %T of the context, want the lock", lock)
 		}
 		return ctx.Err()
 	}
 
 	reader := check.Must[held.Lock](t)(locks.ObtainRead(ctx, one, world.Long, nil))
-	for _, way := range []string{"ObtainRead", "ObtainMixed"} {
+	for _, way := range []string{"ObtainRead", "ObtainSet"} {
 		check.NoError(t, check.Must[held.Lock](t)(ways[way]()).Release(ctx))
 	}
 	check.NoError(t, reader.Release(ctx))
 	check.NoError(t, locks.With(ctx, one, world.Long, nil, work))
+	check.NoError(t, locks.WithSet(ctx, redislock.Set{Read: one}, world.Long, nil, work))
 
 	holder := check.Must[held.Lock](t)(ways["Obtain"]())
 	if got, is := holder.(held.Fenced); !is || got.Fence() != 0 {
 		t.Errorf("got %T, want one that has a fencing number, which is 0", holder)
 	}
 	for name, obtain := range ways {
-		held, err := obtain()
+		lock, err := obtain()
 		check.Is(t, err, redislock.ErrNotObtained)
-		if held != nil {
-			t.Errorf("%s: got %T with an error, want no lock", name, held)
+		if lock != nil {
+			t.Errorf("%s: got %T with an error, want no lock", name, lock)
 		}
 	}
 	check.Is(t, locks.With(ctx, one, world.Long, nil, work), redislock.ErrNotObtained)
+	check.Is(t, locks.WithSet(ctx, redislock.Set{Read: one}, world.Long, nil, work), redislock.ErrNotObtained)
 	check.NoError(t, holder.Release(ctx))
 }
 
@@ -116,8 +120,8 @@ func TestHeldFromContext(t *testing.T) {
 		}
 		again := check.Must[*redislock.Lock](t)(w.Client.Obtain(ctx, w.Keys("f"), world.Long, nil))
 		want(again.Context(inner), "root once more", again, again)
-		for _, held := range []held.Lock{ofRoot, ofQuorum, ofMulti, ofOwner, again} {
-			check.NoError(t, held.Release(owner))
+		for _, lock := range []held.Lock{ofRoot, ofQuorum, ofMulti, ofOwner, again} {
+			check.NoError(t, lock.Release(owner))
 		}
 	})
 }

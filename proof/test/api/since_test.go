@@ -47,7 +47,7 @@ func TestSince(t *testing.T) {
 				t.Errorf("behind a Refresh it is since %v, before it was %v", got, first.Since)
 			}
 			broken := check.Must[[]redislock.Holder](t)(c.Break(ctx, w.Keys("a"), ""))
-			if got := broken[0].Holder.Since; !got.Equal(first.Since) {
+			if got := broken[0].Since; !got.Equal(first.Since) {
 				t.Errorf("Break says since %v, Inspect %v", got, first.Since)
 			}
 		})
@@ -60,7 +60,7 @@ func TestSince(t *testing.T) {
 			}
 			wantSince(t, before, holdersOf(t, w)...)
 			for _, b := range check.Must[[]redislock.Holder](t)(c.Break(ctx, w.Keys("a"), "")) {
-				wantSince(t, before, b.Holder)
+				wantSince(t, before, b)
 			}
 		})
 		t.Run("left", func(t *testing.T) {
@@ -140,9 +140,9 @@ func TestSinceOfOtherTokens(t *testing.T) {
 		} {
 			t.Run(name, func(t *testing.T) {
 				for _, obtain := range []func(context.Context, []string, time.Duration, *redislock.Options) (*redislock.Lock, error){
-					w.Client.Obtain, w.Client.ObtainRead,
+					w.Client.As(token).Obtain, w.Client.As(token).ObtainRead,
 				} {
-					lock := check.Must[*redislock.Lock](t)(obtain(t.Context(), w.Keys("a"), world.Long, &redislock.Options{Token: token}))
+					lock := check.Must[*redislock.Lock](t)(obtain(t.Context(), w.Keys("a"), world.Long, nil))
 					if got := holdersOf(t, w)[0].Since; !got.IsZero() {
 						t.Errorf("it is there since %v, want no time", got)
 					}
@@ -168,10 +168,12 @@ func TestSinceShowsNoToken(t *testing.T) {
 				replies = append(replies, fmt.Sprintf("%q", c.Val()))
 			}
 		}})
-		looker := world.NewClient(t, rdb, redislock.WithoutBatching())
+		looker := world.NewClient(t, struct{ redis.Scripter }{rdb})
 		tokens := []string{"my-own-secret", strings.Repeat("x", 30)}
-		for _, token := range append(tokens, "") {
-			lock := check.Must[*redislock.Lock](t)(w.Client.As(token).ObtainRead(t.Context(), w.Keys("r"), world.Long, nil))
+		for _, read := range []func(context.Context, []string, time.Duration, *redislock.Options) (*redislock.Lock, error){
+			w.Client.As(tokens[0]).ObtainRead, w.Client.As(tokens[1]).ObtainRead, w.Client.ObtainRead,
+		} {
+			lock := check.Must[*redislock.Lock](t)(read(t.Context(), w.Keys("r"), world.Long, nil))
 			tokens = append(tokens, lock.Token()[8:])
 		}
 		lock := check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), w.Keys("w"), world.Long, nil))

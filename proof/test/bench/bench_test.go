@@ -156,7 +156,7 @@ func BenchmarkTogether(b *testing.B) {
 			})
 		})
 		b.Run(name+"redislock-unbatched", func(b *testing.B) {
-			client := redislock.New(server.Client(b), redislock.WithoutBatching())
+			client := redislock.New(struct{ *redis.Client }{server.Client(b)}) // whose type is not known
 			together(b, size.goroutines, size.keys, func(ctx context.Context, keys ...string) error {
 				return lockCycle(ctx, client, keys...)
 			})
@@ -247,19 +247,21 @@ func cpuUsed() time.Duration {
 func BenchmarkAsked(b *testing.B) {
 	primary := redistest.Start(b, redistest.Redis)
 	redistest.Start(b, redistest.Redis, "--replicaof", "127.0.0.1", fmt.Sprint(primary.Port()))
+	const ttl = 5 * time.Second // of which a server has to have been up for as long
 	rdb := primary.Client(b)
-	client := redislock.New(rdb)
-	b.Cleanup(client.Close)
-	patient := redislock.LinearBackoff(50 * time.Millisecond)
-	works := map[string]*redislock.Options{
-		"plain":   {RetryStrategy: patient},
-		"replica": {RetryStrategy: patient, Replicas: 1},
-		"uptime":  {RetryStrategy: patient, MinUptime: time.Millisecond},
+	works := map[string]*redislock.Client{
+		"plain":   redislock.New(rdb),
+		"replica": redislock.New(rdb, redislock.WithReplicas(1)),
+		"uptime":  redislock.New(rdb, redislock.WithMinUptime(ttl)),
 	}
+	for _, client := range works {
+		b.Cleanup(client.Close)
+	}
+	patient := &redislock.Options{RetryStrategy: redislock.LinearBackoff(50 * time.Millisecond)}
 	spent := make(map[string]time.Duration)
 	cycle := func(name string) {
 		began := time.Now()
-		lock, err := client.Obtain(b.Context(), []string{"bench:" + name}, 10*time.Second, works[name])
+		lock, err := works[name].Obtain(b.Context(), []string{"bench:" + name}, ttl, patient)
 		if err != nil {
 			b.Fatal(err)
 		}

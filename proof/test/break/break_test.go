@@ -28,11 +28,11 @@ func broken(t *testing.T, w *world.World, list []redislock.Holder) []string {
 	t.Helper()
 	var all []string
 	for _, b := range list {
-		if b.Holder.TTL <= 0 || b.Holder.TTL > world.Long {
-			t.Errorf("got %v left of a lease, want some, and %v at most", b.Holder.TTL, world.Long)
+		if b.TTL <= 0 || b.TTL > world.Long {
+			t.Errorf("got %v left of a lease, want some, and %v at most", b.TTL, world.Long)
 		}
-		text := fmt.Sprintf("%s %s %s", strings.TrimPrefix(b.Key, w.Prefix), b.Mode, b.Holder.Metadata)
-		if b.Holder.Left {
+		text := fmt.Sprintf("%s %s %s", strings.TrimPrefix(b.Key, w.Prefix), b.Mode, b.Metadata)
+		if b.Left {
 			text += " left"
 		}
 		all = append(all, text)
@@ -119,8 +119,8 @@ func TestBreakPrefix(t *testing.T) {
 		ctx := lock.Context(t.Context())
 		heard(t, w.RDB, 1)
 		list := check.Must[[]redislock.Holder](t)(breaker.Break(t.Context(), []string{"ab"}, "why"))
-		if len(list) != 1 || list[0].Key != "ab" || list[0].Holder.Owner != "me" {
-			t.Errorf("got %+v broken, want the key without its prefix, and the owner", list)
+		if len(list) != 1 || list[0].Key != "ab" || list[0].Caller != "me" {
+			t.Errorf("got %+v broken, want the key without its prefix, and the caller's id", list)
 		}
 		cause := ended(ctx, t)
 		check.Is(t, cause, redislock.ErrBroken)
@@ -136,21 +136,16 @@ func TestBreakPrefix(t *testing.T) {
 	})
 }
 
-// The text of a Broken is for the log: it shows who it was, and no token.
+// The text of whom a Break has broken is for the log: it shows who it was, and no token.
 func TestBrokenText(t *testing.T) {
 	t.Parallel()
-	for want, b := range map[string]redislock.Holder{
-		`"k" was write-locked by host=a pid=1 (27s left)`: {
-			Key: "k", Mode: redislock.ModeWrite, Holder: redislock.Holder{Metadata: "host=a pid=1", TTL: 27100 * time.Millisecond},
-		},
-		`"k" was read-locked by somebody (1.0s left)`: {
-			Key: "k", Mode: redislock.ModeRead, Holder: redislock.Holder{TTL: time.Second},
-		},
-		`"k" was write-locked by m (after its work, 1.0s to go)`: {
-			Key: "k", Mode: redislock.ModeWrite, Holder: redislock.Holder{Metadata: "m", Left: true, TTL: time.Second},
-		},
+	for want, h := range map[string]redislock.Holder{
+		"host=a pid=1 caller=me (27s left)": {Metadata: "host=a pid=1", Caller: "me", TTL: 27100 * time.Millisecond},
+		"somebody (1.0s left)":              {TTL: time.Second},
+		"m (after its work, 1.0s to go)":    {Metadata: "m", Left: true, TTL: time.Second},
 	} {
-		if got := b.String(); got != want {
+		h.Key, h.Mode = "k", redislock.ModeWrite
+		if got := h.String(); got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}

@@ -157,15 +157,15 @@ func TestGuardConvertYields(t *testing.T) {
 	for name, upgrades := range map[string]bool{"downgrade": false, "upgrade": true} {
 		t.Run(name, func(t *testing.T) {
 			world.Bubble(t, func(t *testing.T, w *world.World, _ *redistest.Mini, _ *world.Journal) {
-				opt := &redislock.Options{Token: t.Name()}
-				obtain, convert, kind := w.Client.Obtain, (*redislock.Lock).Downgrade, "string"
+				owner := w.Client.As(t.Name())
+				obtain, convert, kind := owner.Obtain, (*redislock.Lock).Downgrade, "string"
 				if upgrades {
-					obtain, convert = w.Client.ObtainRead, (*redislock.Lock).Upgrade
+					obtain, convert = owner.ObtainRead, (*redislock.Lock).Upgrade
 				}
-				lock := check.Must[*redislock.Lock](t)(obtain(t.Context(), w.Keys("a"), time.Minute, opt))
+				lock := check.Must[*redislock.Lock](t)(obtain(t.Context(), w.Keys("a"), time.Minute, nil))
 				var other *redislock.Lock
 				runs := outcomeOf(w.RDB, "convert", io.EOF, func() {
-					other = check.Must[*redislock.Lock](t)(obtain(t.Context(), w.Keys("a"), time.Hour, opt))
+					other = check.Must[*redislock.Lock](t)(obtain(t.Context(), w.Keys("a"), time.Hour, nil))
 				})
 				check.NoError(t, convert(lock, t.Context()))
 				if n := len(*runs); n != 1 && !upgrades || n != 2 && upgrades {

@@ -67,12 +67,16 @@ func TestNoFaultNoGuard(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const ttl, locks = 30 * time.Second, 1000
 		log := new(check.Log)
-		w := world.New(t, redistest.PipeMini(t), redislock.WithLogger(slog.New(log)), redislock.WithoutBatching())
-		token := func(i int) string { return []string{"", fmt.Sprint("token", i)}[i%2] }
+		w := world.New(t, redistest.PipeMini(t))
+		w.Client = world.NewClient(t, struct{ *redis.Client }{w.RDB}, redislock.WithLogger(slog.New(log))) // which sends each call by itself
 		held := make([]*redislock.Lock, locks)
 		for i := range held {
-			held[i] = check.Must[*redislock.Lock](t)(w.Client.As(token(i)).Obtain(t.Context(), w.Keys(fmt.Sprint(i), fmt.Sprint("of ", i)), ttl,
-				&redislock.Options{Watchdog: true}))
+			obtain := w.Client.Obtain
+			if i%2 == 1 {
+				obtain = w.Client.As(fmt.Sprint("token", i)).Obtain
+			}
+			keys := w.Keys(fmt.Sprint(i), fmt.Sprint("of ", i))
+			held[i] = check.Must[*redislock.Lock](t)(obtain(t.Context(), keys, ttl, &redislock.Options{Watchdog: true}))
 		}
 		var renewals atomic.Int32
 		w.RDB.AddHook(check.Around{After: func(cmd redis.Cmder) {
@@ -139,13 +143,13 @@ func TestCleanUpKnowsTheServer(t *testing.T) {
 				}
 				o.Dialer = func(context.Context, string, string) (net.Conn, error) { return net.Dial("tcp", other.Addr()) }
 			})
-			key, opt := t.Name(), &redislock.Options{Token: t.Name()}
+			key := t.Name() // and the token
 			check.NoError(t, rdb.Ping(t.Context()).Err())
-			lock := check.Must[*redislock.Lock](t)(world.NewClient(t, elsewhere).Obtain(t.Context(), []string{key}, world.Long, opt))
+			lock := check.Must[*redislock.Lock](t)(world.NewClient(t, elsewhere).As(key).Obtain(t.Context(), []string{key}, world.Long, nil))
 			warm := check.Must[*redislock.Lock](t)(world.NewClient(t, rdb).Obtain(t.Context(), []string{key + "warm", key + "too"}, world.Long, nil))
 			check.NoError(t, warm.Release(t.Context()))
 			cleared := cutObtain(rdb, !same)
-			_, err := world.NewClient(t, rdb).Obtain(t.Context(), []string{key, key + "b"}, world.Long, opt)
+			_, err := world.NewClient(t, rdb).As(key).Obtain(t.Context(), []string{key, key + "b"}, world.Long, nil)
 			check.Is(t, err, redislock.ErrUnknownOutcome)
 			check.Eventually(t, world.Soon, "it is cleared up", func() bool {
 				return cleared.Load() && rdb.Exists(t.Context(), key+"b").Val() == 0

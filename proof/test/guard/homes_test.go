@@ -76,8 +76,8 @@ func TestCleanUpMarkFails(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t, redistest.Redis)
 	rdb, elsewhere := server.Client(t, func(o *redis.Options) { o.MaxRetries = -1 }), server.Client(t)
-	key, opt := t.Name(), &redislock.Options{Token: t.Name()}
-	lock := check.Must[*redislock.Lock](t)(world.NewClient(t, elsewhere).Obtain(t.Context(), []string{key}, world.Long, opt))
+	key := t.Name() // and the token
+	lock := check.Must[*redislock.Lock](t)(world.NewClient(t, elsewhere).As(key).Obtain(t.Context(), []string{key}, world.Long, nil))
 	var fails atomic.Bool
 	fails.Store(true)
 	elsewhere.AddHook(check.Around{Instead: func(cmd redis.Cmder) bool {
@@ -86,7 +86,7 @@ func TestCleanUpMarkFails(t *testing.T) {
 	warm := check.Must[*redislock.Lock](t)(world.NewClient(t, rdb).Obtain(t.Context(), []string{key + "warm", key + "too"}, world.Long, nil))
 	check.NoError(t, warm.Release(t.Context()))
 	cutObtain(rdb, true)
-	_, err := world.NewClient(t, rdb).Obtain(t.Context(), []string{key, key + "b"}, world.Long, opt)
+	_, err := world.NewClient(t, rdb).As(key).Obtain(t.Context(), []string{key, key + "b"}, world.Long, nil)
 	check.Is(t, err, redislock.ErrUnknownOutcome)
 	check.Eventually(t, world.Soon, "it is cleared up", func() bool { return server.Client(t).Exists(t.Context(), key+"b").Val() == 0 })
 	if ttl := check.Must[time.Duration](t)(lock.TTL(t.Context())); ttl < world.Long/2 {

@@ -133,9 +133,9 @@ func TestSharedToken(t *testing.T) {
 		l := world.NewLossy(t, asksOnce)
 
 		l.Relay.CutReplies()
-		_, err := redislock.As(t.Name()).Obtain(t.Context(), l.RDB, []string{l.Key}, world.Long, nil)
+		_, err := redislock.New(l.RDB).As(t.Name()).Obtain(t.Context(), []string{l.Key}, world.Long, nil)
 		check.Is(t, err, redislock.ErrUnknownOutcome)
-		lock := check.Must[*redislock.Lock](t)(redislock.As(t.Name()).Obtain(t.Context(), l.RDB, []string{l.Key}, world.Long, nil))
+		lock := check.Must[*redislock.Lock](t)(redislock.New(l.RDB).As(t.Name()).Obtain(t.Context(), []string{l.Key}, world.Long, nil))
 		world.WantStillHeld(t, l, lock, 500*time.Millisecond)
 	})
 	t.Run("a lock left to expire does not keep a clean-up away", func(t *testing.T) {

@@ -131,15 +131,10 @@ func TestQueueManyKeys(t *testing.T) {
 
 func TestQueueToken(t *testing.T) {
 	t.Parallel()
-	own := func(token string) *redislock.Options {
-		opt := world.Queue()
-		opt.Token = token
-		return opt
-	}
 	wait := func(t *testing.T, w *world.World, turns chan<- world.Turn, token string, keys ...string) {
 		t.Helper()
 		go func() {
-			lock, err := w.Client.Obtain(t.Context(), keys, world.Long, own(token))
+			lock, err := w.Client.As(token).Obtain(t.Context(), keys, world.Long, world.Queue())
 			turns <- world.Turn{Who: token, Lock: lock, Err: err}
 		}()
 	}
@@ -175,7 +170,7 @@ func TestQueueToken(t *testing.T) {
 			defer cancel()
 			ended := make(chan error, 1)
 			go func() {
-				_, err := w.Client.Obtain(ctx, []string{key}, world.Long, own(token))
+				_, err := w.Client.As(token).Obtain(ctx, []string{key}, world.Long, world.Queue())
 				ended <- err
 			}()
 			w.InLine(t, key, 2)
@@ -208,7 +203,7 @@ func TestQueueToken(t *testing.T) {
 	t.Run("waits for more than it holds, while others wait for that", func(t *testing.T) {
 		world.Scenario(t, func(t *testing.T, w *world.World) {
 			a, b, token := w.Key("a"), w.Key("b"), w.Key("job")
-			mine := check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), []string{a}, world.Long, own(token)))
+			mine := check.Must[*redislock.Lock](t)(w.Client.As(token).Obtain(t.Context(), []string{a}, world.Long, world.Queue()))
 			other := check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), []string{b}, world.Long, nil))
 			turns := make(chan world.Turn, 2)
 			w.Wait(t.Context(), turns, "next", []string{a}, nil)

@@ -99,8 +99,8 @@ func TestClientsThatDoNotBatch(t *testing.T) {
 	t.Parallel()
 	rdb := redistest.Shared(t, redistest.Redis).Client(t)
 	clients := map[string]*redislock.Client{
-		"scripter":         redislock.New(world.Bare{Scripter: rdb}),
-		"without batching": redislock.New(rdb, redislock.WithoutBatching()),
+		"scripter":        redislock.New(world.Bare{Scripter: rdb}),
+		"of another type": redislock.New(struct{ *redis.Client }{rdb}),
 	}
 	for name, client := range clients {
 		t.Run(name, func(t *testing.T) {
@@ -117,8 +117,8 @@ func TestClientsThatDoNotBatch(t *testing.T) {
 	}
 }
 
-// Without batching no two calls share a pipeline; with it they do.
-func TestBatchingCanBeSwitchedOff(t *testing.T) {
+// No two calls through a Redis client of another type share a pipeline; through one of go-redis's own they do.
+func TestOtherTypesDoNotBatch(t *testing.T) {
 	t.Parallel()
 	for _, batched := range []bool{true, false} {
 		t.Run(fmt.Sprintf("batched %t", batched), func(t *testing.T) {

@@ -23,11 +23,10 @@ func TestTogether(t *testing.T) {
 		t.Run(fmt.Sprintf("batching=%v", batching), func(t *testing.T) {
 			redistest.Each(t, func(t *testing.T, b redistest.Backend) {
 				const workers, rounds = 64, 20
-				var opts []redislock.ClientOption
+				w := world.New(t, b)
 				if !batching {
-					opts = append(opts, redislock.WithoutBatching())
+					w.Client = world.NewClient(t, struct{ *redis.Client }{w.RDB}) // whose type is not known
 				}
-				w := world.New(t, b, opts...)
 				runs := check.Count(w.RDB, "eval")
 				taken := check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), w.Keys("taken"), world.Long, &redislock.Options{Metadata: "first"}))
 				begin := make(chan struct{})

@@ -66,7 +66,7 @@ func TestReleaseKeysAndClaims(t *testing.T) {
 	t.Parallel()
 	client := redislock.New(yes{})
 	t.Cleanup(client.Close)
-	opt, keys := &redislock.Options{Token: t.Name()}, make([]string, 200)
+	owner, keys := client.As(t.Name()), make([]string, 200)
 	for i := range keys {
 		keys[i] = fmt.Sprint("of many ", i)
 	}
@@ -74,7 +74,7 @@ func TestReleaseKeysAndClaims(t *testing.T) {
 	over := make(chan struct{})
 	go func() {
 		defer close(over)
-		freed <- freeOneByOne(t, client, keys, opt)
+		freed <- freeOneByOne(t, owner, keys)
 	}()
 	go func() {
 		var err error
@@ -87,7 +87,7 @@ func TestReleaseKeysAndClaims(t *testing.T) {
 			}
 			// When an operation ends it is asked whether its token is still of use to anybody.
 			var lock *redislock.Lock
-			if lock, err = client.Obtain(t.Context(), []string{"another"}, time.Minute, opt); err == nil {
+			if lock, err = owner.Obtain(t.Context(), []string{"another"}, time.Minute, nil); err == nil {
 				err = lock.Release(t.Context())
 			}
 		}
@@ -103,10 +103,10 @@ func TestReleaseKeysAndClaims(t *testing.T) {
 	}
 }
 
-func freeOneByOne(t *testing.T, client *redislock.Client, keys []string, opt *redislock.Options) error {
+func freeOneByOne(t *testing.T, owner redislock.Owner, keys []string) error {
 	t.Helper()
 	for range 20 {
-		lock, err := client.Obtain(t.Context(), keys, time.Minute, opt)
+		lock, err := owner.Obtain(t.Context(), keys, time.Minute, nil)
 		if err != nil {
 			return err
 		}

@@ -13,16 +13,14 @@ import (
 // Lessons: token job-1 takes the lock of job-10; a set cannot grow under its own token; of a
 // set whose subset is obtained anew the rest stays locked.
 func TestToken(t *testing.T) {
-	own := func(token, metadata string) *redislock.Options {
-		return &redislock.Options{Token: token, Metadata: metadata}
-	}
+	said := func(metadata string) *redislock.Options { return &redislock.Options{Metadata: metadata} }
 	t.Run("whole tokens are compared", func(t *testing.T) {
 		world.ScenarioBeside(t, func(t *testing.T, w *world.World) {
-			lock := check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), w.Keys("a"), world.Long, own("job-10", "")))
+			lock := check.Must[*redislock.Lock](t)(w.Client.As("job-10").Obtain(t.Context(), w.Keys("a"), world.Long, nil))
 			for _, other := range []string{"job-1", "job-100", "job-10x", "JOB-10"} {
-				_, err := w.Client.Obtain(t.Context(), w.Keys("a"), world.Long, own(other, ""))
+				_, err := w.Client.As(other).Obtain(t.Context(), w.Keys("a"), world.Long, nil)
 				world.WantConflict(t, err, w.Key("a"), redislock.ModeWrite)
-				_, err = w.Client.ObtainRead(t.Context(), w.Keys("a"), world.Long, own(other, ""))
+				_, err = w.Client.As(other).ObtainRead(t.Context(), w.Keys("a"), world.Long, nil)
 				world.WantConflict(t, err, w.Key("a"), redislock.ModeWrite)
 				check.Is(t, w.Client.Attach(w.Keys("a"), other).Release(t.Context()), redislock.ErrLockNotHeld)
 				check.Is(t, w.Client.Attach(w.Keys("a"), other).Refresh(t.Context(), world.Long), redislock.ErrLockNotHeld)
@@ -33,8 +31,8 @@ func TestToken(t *testing.T) {
 
 	t.Run("a set grows under its token", func(t *testing.T) {
 		world.ScenarioBeside(t, func(t *testing.T, w *world.World) {
-			small := check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), w.Keys("a"), world.Long, own("job", "one")))
-			large := check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), w.Keys("a", "b"), 2*world.Long, own("job", "two")))
+			small := check.Must[*redislock.Lock](t)(w.Client.As("job").Obtain(t.Context(), w.Keys("a"), world.Long, said("one")))
+			large := check.Must[*redislock.Lock](t)(w.Client.As("job").Obtain(t.Context(), w.Keys("a", "b"), 2*world.Long, said("two")))
 			for _, key := range w.Keys("a", "b") {
 				if got := check.Must[string](t)(w.RDB.Get(t.Context(), key).Result()); got != "job|two" {
 					t.Errorf("got value %q of %q, want the new metadata", got, key)
@@ -49,8 +47,8 @@ func TestToken(t *testing.T) {
 
 	t.Run("a set shrinks, and nothing stays locked", func(t *testing.T) {
 		world.ScenarioBeside(t, func(t *testing.T, w *world.World) {
-			large := check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), w.Keys("a", "b", "c"), world.Long, own("job", "")))
-			small := check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), w.Keys("b"), world.Long, own("job", "")))
+			large := check.Must[*redislock.Lock](t)(w.Client.As("job").Obtain(t.Context(), w.Keys("a", "b", "c"), world.Long, nil))
+			small := check.Must[*redislock.Lock](t)(w.Client.As("job").Obtain(t.Context(), w.Keys("b"), world.Long, nil))
 			check.NoError(t, small.Release(t.Context()))
 			w.WantFree(t, w.Key("b"))
 			err := large.Release(t.Context())
@@ -64,9 +62,9 @@ func TestToken(t *testing.T) {
 
 	t.Run("growing is all or nothing", func(t *testing.T) {
 		world.ScenarioBeside(t, func(t *testing.T, w *world.World) {
-			mine := check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), w.Keys("a"), world.Long, own("job", "old")))
+			mine := check.Must[*redislock.Lock](t)(w.Client.As("job").Obtain(t.Context(), w.Keys("a"), world.Long, said("old")))
 			other := check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), w.Keys("b"), world.Long, nil))
-			_, err := w.Client.Obtain(t.Context(), w.Keys("a", "b", "c"), world.Long, own("job", "new"))
+			_, err := w.Client.As("job").Obtain(t.Context(), w.Keys("a", "b", "c"), world.Long, said("new"))
 			world.WantConflict(t, err, w.Key("b"), redislock.ModeWrite)
 			if got := check.Must[string](t)(w.RDB.Get(t.Context(), w.Key("a")).Result()); got != "job|old" {
 				t.Errorf("got value %q, want it unchanged", got)
@@ -79,11 +77,11 @@ func TestToken(t *testing.T) {
 
 	t.Run("modes change under the token", func(t *testing.T) {
 		world.ScenarioBeside(t, func(t *testing.T, w *world.World) {
-			read := check.Must[*redislock.Lock](t)(w.Client.ObtainRead(t.Context(), w.Keys("a"), world.Long, own("job", "r")))
-			write := check.Must[*redislock.Lock](t)(w.Client.Obtain(t.Context(), w.Keys("a"), world.Long, own("job", "w")))
+			read := check.Must[*redislock.Lock](t)(w.Client.As("job").ObtainRead(t.Context(), w.Keys("a"), world.Long, said("r")))
+			write := check.Must[*redislock.Lock](t)(w.Client.As("job").Obtain(t.Context(), w.Keys("a"), world.Long, said("w")))
 			_, err := w.Client.ObtainRead(t.Context(), w.Keys("a"), world.Long, nil)
 			world.WantConflict(t, err, w.Key("a"), redislock.ModeWrite)
-			again := check.Must[*redislock.Lock](t)(w.Client.ObtainRead(t.Context(), w.Keys("a"), world.Long, own("job", "r2")))
+			again := check.Must[*redislock.Lock](t)(w.Client.As("job").ObtainRead(t.Context(), w.Keys("a"), world.Long, said("r2")))
 			other := check.Must[*redislock.Lock](t)(w.Client.ObtainRead(t.Context(), w.Keys("a"), world.Long, nil))
 			check.NoError(t, other.Release(t.Context()))
 			check.NoError(t, again.Release(t.Context()))

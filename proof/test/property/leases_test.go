@@ -34,6 +34,8 @@ type request struct {
 	set map[string]mode
 	ttl time.Duration
 	opt redislock.Options
+
+	token string // empty: the lock has one of its own
 }
 
 // request chooses what the next lock of a seat is to be.
@@ -41,7 +43,8 @@ func (r *run) request(s *seat, c *choices) request {
 	r.n++
 	name := fmt.Sprintf("lock%d", r.n)
 	q := request{set: c.set(r.bunches), ttl: r.scaled(choose(c, time.Second, 200*time.Millisecond, 10*time.Second))}
-	q.opt = redislock.Options{Token: r.tokens[s.token], Metadata: name, Fenced: s.token == "fenced"}
+	q.token = r.tokens[s.token]
+	q.opt = redislock.Options{Metadata: name, Fenced: s.token == "fenced"}
 	q.opt.HoldAtLeast = choose(c, 0, 0, r.scaled(500*time.Millisecond), r.scaled(15*time.Second))
 	if s.token == "" {
 		q.opt.Fenced = choose(c, false, true)
@@ -71,8 +74,12 @@ func (r *run) obtain(client *redislock.Client, s *seat, c *choices) bool {
 	way := r.model.inTheWay(q.to.owner, q.set)
 	var lock *redislock.Lock
 	var err error
+	obtain := client.ObtainSet
+	if q.token != "" {
+		obtain = client.As(q.token).ObtainSet
+	}
 	at := r.during(func() {
-		lock, err = client.ObtainSet(r.t.Context(), redislock.Set{Write: of(q.set, write), Read: of(q.set, read)}, q.ttl, &q.opt)
+		lock, err = obtain(r.t.Context(), redislock.Set{Write: of(q.set, write), Read: of(q.set, read)}, q.ttl, &q.opt)
 	})
 	if len(way) > 0 {
 		r.wantConflict(err, way)

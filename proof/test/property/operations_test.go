@@ -264,7 +264,7 @@ func (r *run) breaks(set map[string]mode) {
 	}
 	by := map[string][]redislock.Holder{}
 	for _, b := range broken {
-		by[b.Key] = append(by[b.Key], b.Holder)
+		by[b.Key] = append(by[b.Key], b)
 	}
 	for _, key := range names {
 		if len(by[key]) != len(r.model.holds[key]) {

@@ -50,13 +50,13 @@ func (c *counted) lost(t *testing.T, key string, readers int) *redislock.Lock {
 func TestWriterLooksAtFewReaders(t *testing.T) {
 	t.Parallel()
 	c := newCounted(t)
-	gone := func(opt redislock.Options) func(t *testing.T, key string, readers int) func() error {
+	gone := func(obtain world.ObtainFunc, opt redislock.Options) func(t *testing.T, key string, readers int) func() error {
 		return func(t *testing.T, key string, readers int) func() error {
 			t.Helper()
 			c.readBy(t, key, readers, time.Now().Add(longLease))
 			return func() error {
 				opt.Queue, opt.Wait, opt.Metadata = true, 50*time.Millisecond, "the writer"
-				_, err := c.client.Obtain(t.Context(), []string{key}, longLease, &opt)
+				_, err := obtain(t.Context(), []string{key}, longLease, &opt)
 				if !errors.Is(err, redislock.ErrUnknownOutcome) { // as it is if a slow machine has not answered by then
 					check.Is(t, err, redislock.ErrNotObtained)
 				}
@@ -68,9 +68,9 @@ func TestWriterLooksAtFewReaders(t *testing.T) {
 		}
 	}
 	for name, prepare := range map[string]func(t *testing.T, key string, readers int) func() error{
-		"gives up":                     gone(redislock.Options{}),
-		"gives up, with a known token": gone(redislock.Options{Token: "known"}),
-		"gives up, fenced":             gone(redislock.Options{Fenced: true}),
+		"gives up":                     gone(c.client.Obtain, redislock.Options{}),
+		"gives up, with a known token": gone(c.client.As("known").Obtain, redislock.Options{}),
+		"gives up, fenced":             gone(c.client.Obtain, redislock.Options{Fenced: true}),
 		"releases what it has lost": func(t *testing.T, key string, n int) func() error {
 			t.Helper()
 			l := c.lost(t, key, n)
@@ -235,10 +235,11 @@ func TestOtherMetadataInLine(t *testing.T) {
 		keys := w.Keys("a", "b")
 		ctx, giveUp := context.WithCancel(t.Context())
 		defer giveUp()
-		first := &redislock.Options{Metadata: "first"}
-		second := &redislock.Options{Token: w.Key("token"), Metadata: "second", Queue: true}
+		token := w.Key("token")
+		owner := w.Client.As(token)
+		first, second := &redislock.Options{Metadata: "first"}, &redislock.Options{Metadata: "second", Queue: true}
 		other := check.Must[*redislock.Lock](t)(w.Client.ObtainRead(t.Context(), keys[:1], world.Long, nil))
-		check.Must[*redislock.Lock](t)(w.Client.As(w.Key("token")).ObtainRead(t.Context(), keys[:1], world.Long-time.Minute, first))
+		check.Must[*redislock.Lock](t)(owner.ObtainRead(t.Context(), keys[:1], world.Long-time.Minute, first))
 		writer := make(chan error, 1)
 		go func() {
 			_, err := w.Client.Obtain(ctx, keys, world.Long, world.Queue())
@@ -247,7 +248,7 @@ func TestOtherMetadataInLine(t *testing.T) {
 		w.InLine(t, keys[1], 1)
 		locks := make(chan *redislock.Lock, 1)
 		go func() {
-			lock, err := w.Client.ObtainRead(t.Context(), keys, world.Long-time.Minute, second)
+			lock, err := owner.ObtainRead(t.Context(), keys, world.Long-time.Minute, second)
 			if err != nil {
 				t.Error(err)
 			}
@@ -262,7 +263,7 @@ func TestOtherMetadataInLine(t *testing.T) {
 		}
 		check.NoError(t, lock.Release(t.Context()))
 		for _, member := range w.RDB.ZRange(t.Context(), keys[0], 0, -1).Val() {
-			if strings.HasPrefix(member, second.Token) {
+			if strings.HasPrefix(member, token) {
 				t.Errorf("it reads still, as %q", member)
 			}
 		}

@@ -88,19 +88,19 @@ func TestKnownTokenIsNotLikeOthers(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t, redistest.Redis)
 	client := redislock.New(server.Client(t))
-	mine := &redislock.Options{Token: "mine"}
-	lock := check.Must[*redislock.Lock](t)(client.Obtain(t.Context(), []string{"k"}, time.Minute, mine))
+	const mine = "mine"
+	lock := check.Must[*redislock.Lock](t)(client.As(mine).Obtain(t.Context(), []string{"k"}, time.Minute, nil))
 	for range 20 {
 		var wg sync.WaitGroup
 		for i := range 32 {
-			opt := mine
+			token := mine
 			if i%4 > 0 {
-				opt = &redislock.Options{Token: fmt.Sprint("other", i)}
+				token = fmt.Sprint("other", i)
 			}
 			wg.Go(func() {
-				_, err := client.Obtain(context.Background(), []string{"k"}, time.Minute, opt)
-				if held := opt == mine; held && err != nil || !held && !errors.Is(err, redislock.ErrNotObtained) {
-					t.Errorf("token %s: got error %v", opt.Token, err)
+				_, err := client.As(token).Obtain(context.Background(), []string{"k"}, time.Minute, nil)
+				if held := token == mine; held && err != nil || !held && !errors.Is(err, redislock.ErrNotObtained) {
+					t.Errorf("token %s: got error %v", token, err)
 				}
 			})
 		}

@@ -46,7 +46,7 @@ func TestWrappedPlacement(t *testing.T) {
 		}
 		if _, cluster := w.inner.(*redis.ClusterClient); !cluster {
 			for _, obtain := range []world.ObtainFunc{client.Obtain, client.ObtainRead} {
-				check.NoError(t, check.Must[*redislock.Lock](t)(obtain(t.Context(), braced, world.Long, world.Fenced(""))).Release(t.Context()))
+				check.NoError(t, check.Must[*redislock.Lock](t)(obtain(t.Context(), braced, world.Long, world.Fenced())).Release(t.Context()))
 			}
 		}
 		// One that does not show it is known by what it says.

@@ -23,7 +23,7 @@ func uses(ctx context.Context, client *redislock.Client) map[string]error {
 	for mode, obtain := range map[string]func() (*redislock.Lock, error){
 		"Obtain":     func() (*redislock.Lock, error) { return client.Obtain(ctx, keys, world.Long, nil) },
 		"ObtainRead": func() (*redislock.Lock, error) { return client.ObtainRead(ctx, keys, world.Long, nil) },
-		"ObtainMixed": func() (*redislock.Lock, error) {
+		"ObtainSet": func() (*redislock.Lock, error) {
 			return client.ObtainSet(ctx, redislock.Set{Write: keys}, world.Long, nil)
 		},
 		"Queue": func() (*redislock.Lock, error) { return client.Obtain(ctx, keys, world.Long, world.Queue()) },

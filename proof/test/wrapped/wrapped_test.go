@@ -150,7 +150,7 @@ func wrappings(t *testing.T, fn func(t *testing.T, w *wrapping)) {
 func TestWrappedKeysAreThoseOfTheWrapper(t *testing.T) {
 	wrappings(t, func(t *testing.T, w *wrapping) {
 		for name, opts := range map[string][]redislock.ClientOption{
-			"by itself": nil, "said": {redislock.WithWrapped(w.inner)}, "alone": {redislock.WithWrapped(w.inner), redislock.WithoutBatching()},
+			"by itself": nil, "said": {redislock.WithWrapped(w.inner)},
 		} {
 			client := redislock.New(w.rdb, opts...)
 			t.Cleanup(client.Close)
@@ -237,21 +237,21 @@ func (w *wrapping) inLine(t *testing.T, client *redislock.Client, tag string) {
 // A Client without WithWrapped does not stand in line, nor ask the server itself.
 func TestWrappedRefusals(t *testing.T) {
 	wrappings(t, func(t *testing.T, w *wrapping) {
-		for name, opt := range map[string]redislock.Options{
-			"Queue": {Queue: true}, "Replicas": {Replicas: 1}, "MinUptime": {MinUptime: time.Second},
+		replicas, uptime, wraps := redislock.WithReplicas(1), redislock.WithMinUptime(world.Long), redislock.WithWrapped(w.inner)
+		for name, clients := range map[string][]*redislock.Client{
+			"Options.Queue": {redislock.New(w.rdb)},
+			"WithReplicas":  {redislock.New(w.rdb, replicas), redislock.New(w.rdb, replicas, wraps)},
+			"WithMinUptime": {redislock.New(w.rdb, uptime), redislock.New(w.rdb, uptime, wraps)},
 		} {
-			clients := []*redislock.Client{redislock.New(w.rdb)}
-			if name != "Queue" {
-				clients = append(clients, redislock.New(w.rdb, redislock.WithWrapped(w.inner)))
-			}
+			opt := &redislock.Options{Queue: name == "Options.Queue"}
 			for _, client := range clients {
 				t.Cleanup(client.Close)
 				var err error
 				world.WantUnsent(t, w.inner, errors.ErrUnsupported, func() error {
-					_, err = client.Obtain(t.Context(), []string{t.Name()}, world.Long, &opt)
+					_, err = client.Obtain(t.Context(), []string{t.Name()}, world.Long, opt)
 					return err
 				})
-				for _, word := range []string{"Options." + name, fmt.Sprintf("%T", w.rdb)} {
+				for _, word := range []string{name, fmt.Sprintf("%T", w.rdb)} {
 					if !strings.Contains(err.Error(), word) {
 						t.Errorf("got error %v, want one that names %s", err, word)
 					}

@@ -111,7 +111,9 @@ func (r Round) breaks() (all []check.Promise) {
 // config is what a worker is told.
 func (s Stage) config(r Round, number int, folder string) work.Config {
 	target := s.World.Target()
-	target.Endless = r.Sort == Endless
+	if target.Endless = r.Sort == Endless; target.Endless {
+		target.MinUptime = 0 // of which no lease may be longer; no fault of such a round has a server forget one
+	}
 	return work.Config{
 		Process: number, Seed: r.Seed + uint64(number), Target: target, Load: r.Load, Keys: s.Keys(r), Clients: r.Clients,
 		History: filepath.Join(folder, fmt.Sprintf("process-%d.jsonl", number)),

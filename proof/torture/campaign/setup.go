@@ -11,8 +11,8 @@ import (
 type Setup struct {
 	Topology   world.Topology
 	Kind       redistest.Kind
-	Replicated bool // every obtain waits for all replicas, where there are some
-	MinUptime  bool // every obtain waits until the server has run for longer than any lease
+	Replicated bool // every Client waits for all replicas, where there are some
+	MinUptime  bool // every Client waits until the server has run for longer than any lease
 }
 
 // SetupOf chooses by the seed of a campaign.

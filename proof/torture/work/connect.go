@@ -4,11 +4,13 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"slices"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
 	"github.com/seed-14de3678/redislock"
+	"github.com/seed-14de3678/redislock/proof/torture/history"
 	"github.com/seed-14de3678/redislock/proof/torture/world"
 	"github.com/seed-14de3678/redislock/quorum"
 )
@@ -27,23 +29,47 @@ type connection struct {
 // A wrapped client is one that a Client does not know, so that it uses Eval and EvalSha alone.
 type wrapped struct{ redis.UniversalClient }
 
-// connect makes the clients of a process. They are not all alike: some use RESP2, some do not batch, some hear of Breaks,
-// and some have a Redis client that is wrapped.
-func connect(c Config, hooks func(layer) redislock.Hooks) (*connection, error) {
+// A wrapping says how the Redis clients of a process are wrapped.
+type wrapping int
+
+const (
+	unwrapped wrapping = iota
+	known              // and the Client is told of what
+	unknown            // so that calls do not travel together, and nobody stands in line
+)
+
+// wrappingOf decides that by the number of a process. A Client that asks the server itself cannot have one of these.
+func wrappingOf(c Config, load Load) wrapping {
+	single := c.Target.Topology == world.Single
+	switch {
+	case c.Target.Replicas > 0, c.Target.MinUptime > 0:
+	case c.Process%4 == 0 && (single || isQuorum(c.Target.Topology)) && !slices.Contains(load.Ways, history.Queue):
+		return unknown
+	case c.Process%5 == 0 && single:
+		return known
+	}
+	return unwrapped
+}
+
+// connect makes the clients of a process. They are not all alike: some use RESP2, some hear of Breaks, and some have a Redis
+// client that is wrapped, so that some do not batch.
+func connect(c Config, load Load, hooks func(layer) redislock.Hooks) (*connection, error) {
 	t := &connection{}
-	options := []redislock.ClientOption{redislock.WithHooks(hooks(client))}
-	if c.Process%4 == 0 {
-		options = append(options, redislock.WithoutBatching())
+	options := []redislock.ClientOption{
+		redislock.WithHooks(hooks(client)), redislock.WithReplicas(c.Target.Replicas), redislock.WithMinUptime(c.Target.MinUptime),
 	}
 	if c.Process%2 == 1 {
 		options = append(options, redislock.WithBreakNotices())
 	}
-	wraps := c.Process%5 == 0 && c.Target.Topology == world.Single && c.Target.Replicas == 0 && c.Target.MinUptime == 0
-	for _, rdb := range dial(c.Target, 2+c.Process%3%2, wraps) {
+	wraps := wrappingOf(c, load)
+	for _, rdb := range dial(c.Target, 2+c.Process%3%2, wraps != unwrapped) {
 		t.rdbs = append(t.rdbs, rdb)
-		if wraps {
+		switch wraps {
+		case known:
 			t.clients = append(t.clients, redislock.New(wrapped{rdb}, append(options, redislock.WithWrapped(rdb))...))
-		} else {
+		case unknown:
+			t.clients = append(t.clients, redislock.New(wrapped{rdb}, options...))
+		default:
 			t.clients = append(t.clients, redislock.New(rdb, options...))
 		}
 	}
@@ -52,12 +78,8 @@ func connect(c Config, hooks func(layer) redislock.Hooks) (*connection, error) {
 	}
 	t.resource = t.rdbs[0]
 	if isQuorum(c.Target.Topology) {
-		more := []quorum.Option{quorum.WithHooks(hooks(wholes))}
-		if c.Target.MinUptime > 0 {
-			more = append(more, quorum.WithQuarantine(c.Target.MinUptime))
-		}
 		var err error
-		if t.quorum, err = quorum.New(t.clients, more...); err != nil {
+		if t.quorum, err = quorum.New(t.clients, quorum.WithHooks(hooks(wholes))); err != nil {
 			return nil, err
 		}
 	}

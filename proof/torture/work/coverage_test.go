@@ -51,10 +51,30 @@ var ofHeld = map[string]shape{
 	"String": changesNothing, "GoString": changesNothing, "LogValue": changesNothing,
 }
 
-// ofObtainer are the methods that Clients of packages redislock and quorum have.
+// ofObtainer are the methods that Clients and Owners of packages redislock and quorum have.
 var ofObtainer = map[string]shape{
-	"Obtain": obtains(true, false, false), "ObtainRead": obtains(false, true, false), "ObtainMixed": obtains(true, true, false),
-	"With": obtains(true, false, true), "Attach": acts(history.Attach), "Close": changesNothing,
+	"Obtain": obtains(true, false, false), "ObtainRead": obtains(false, true, false), "ObtainSet": obtains(true, true, false),
+	"With": obtains(true, false, true), "WithSet": obtains(true, true, true),
+}
+
+// ofClient are the other methods of their Clients. Those of an Owner say what As does.
+var ofClient = map[string]shape{"Attach": acts(history.Attach), "Close": changesNothing, "As": changesNothing}
+
+// owned narrows shapes to locks under a token of the caller's choice, and unowned to all others.
+func owned(methods map[string]shape) map[string]shape   { return under(true, methods) }
+func unowned(methods map[string]shape) map[string]shape { return under(false, methods) }
+
+func under(token bool, methods map[string]shape) map[string]shape {
+	all := map[string]shape{}
+	for name, was := range methods {
+		all[name] = func(o history.Operation) bool { return (o.Token != "") == token && was(o) }
+	}
+	return all
+}
+
+// ofMulti are the methods that a Client and an Owner of package multi have.
+var ofMulti = map[string]shape{
+	"Obtain": obtains(true, false, false), "With": func(o history.Operation) bool { return o.Name == "with" },
 }
 
 // covered are the methods of all exported types that obtain or are locks, and what in a history shows that one was called.
@@ -63,20 +83,22 @@ var covered = []struct {
 	pkg history.Package
 	by  []map[string]shape
 }{
-	{&redislock.Client{}, history.Plain, []map[string]shape{ofObtainer, {
+	{&redislock.Client{}, history.Plain, []map[string]shape{unowned(ofObtainer), ofClient, {
 		"Break": acts(history.Break), "Inspect": acts(history.Inspect), "RedisKey": changesNothing,
+		"Replicas": changesNothing, "MinUptime": changesNothing,
 	}}},
+	{redislock.Owner{}, history.Plain, []map[string]shape{owned(ofObtainer)}},
 	{&redislock.Lock{}, history.Plain, []map[string]shape{ofHeld, {
 		"Upgrade": acts(history.Upgrade), "Downgrade": acts(history.Downgrade), "ReleaseKeys": acts(history.ReleaseKeys),
 		"Leave": acts(history.Leave), "RaiseFence": acts(history.RaiseFence), "Fence": fencedBy, "Token": changesNothing,
 	}}},
-	{&quorum.Client{}, history.Quorum, []map[string]shape{ofObtainer}},
+	{&quorum.Client{}, history.Quorum, []map[string]shape{unowned(ofObtainer), ofClient}},
+	{quorum.Owner{}, history.Quorum, []map[string]shape{owned(ofObtainer)}},
 	{&quorum.Lock{}, history.Quorum, []map[string]shape{ofHeld, {
 		"Leave": acts(history.Leave), "Fence": fencedBy, "Nodes": changesNothing,
 	}}},
-	{&multi.Client{}, history.Multi, []map[string]shape{{
-		"Obtain": obtains(true, false, false), "With": func(o history.Operation) bool { return o.Name == "with" },
-	}}},
+	{&multi.Client{}, history.Multi, []map[string]shape{unowned(ofMulti), {"As": changesNothing}}},
+	{multi.Owner{}, history.Multi, []map[string]shape{owned(ofMulti)}},
 	{&multi.Lock{}, history.Multi, []map[string]shape{ofHeld, {
 		"Leave": acts(history.Leave), "Parts": changesNothing, "Token": changesNothing,
 	}}},

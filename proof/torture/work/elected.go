@@ -32,7 +32,6 @@ func elected(ctx context.Context, c *caller) {
 	run.name = "election-" + strconv.Itoa(run.stand)
 	candidate := election.Candidate{
 		Client: c.clients[0], Key: run.key, TTL: c.lease(), Name: run.name,
-		Replicas: c.Target.Replicas, MinUptime: c.Target.MinUptime,
 		Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
 		Lost: func(_ context.Context, err error) {
 			if !errors.Is(err, redislock.ErrLockLost) {

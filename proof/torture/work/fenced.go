@@ -5,7 +5,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/fencing"
 	"github.com/seed-14de3678/redislock/held"
 	"github.com/seed-14de3678/redislock/internal/pace"

@@ -14,7 +14,6 @@ func watchdog(ctx context.Context, c *caller) {
 	r := c.waits(c.want(c.keys()), c.anyWay())
 	r.opt.Watchdog = true
 	if random.Chance(c.rng, 50) {
-		r.write, r.read = append(r.write, r.read...), nil
 		c.with(ctx, r, func(ctx context.Context, h *hold) {
 			h.workLong(ctx)
 			if random.Chance(h.rng, 10) {

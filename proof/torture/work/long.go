@@ -20,7 +20,10 @@ func line(ctx context.Context, c *caller) {
 	if !random.Chance(c.rng, 10) {
 		keys = c.some(keys, 1)
 	}
-	r := &request{write: keys, ttl: 8 * ShortLease, by: plain(c.clients[0])}
+	r := &request{write: keys, ttl: 8 * ShortLease, by: plain(c)}
+	if longest := c.Target.MinUptime; longest > 0 { // a Client with it refuses what is longer
+		r.ttl = min(r.ttl, longest)
+	}
 	if h := c.obtain(ctx, c.waits(r, history.Queue)); h != nil {
 		pace.Sleep(ctx, random.Between(c.rng, ShortLease/4, ShortLease*3/4))
 		h.release()
@@ -49,7 +52,7 @@ func crowd(ctx context.Context, c *caller) {
 			for _, key := range one.keys() {
 				own = append(own, ownKey(key, c.Process, number))
 			}
-			r := &request{write: own, ttl: ShortLease, way: history.Once, by: plain(c.clients[0])}
+			r := &request{write: own, ttl: ShortLease, way: history.Once, by: plain(c)}
 			if h := one.obtain(ctx, r); h != nil {
 				pace.Sleep(ctx, random.Between(one.rng, 0, ShortLease/3))
 				h.release()

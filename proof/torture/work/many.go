@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/multi"
 	"github.com/seed-14de3678/redislock/proof/random"
 	"github.com/seed-14de3678/redislock/proof/torture/history"
@@ -51,7 +52,7 @@ func parted(ctx context.Context, c *caller) {
 // majorities obtains locks at several servers.
 func majorities(ctx context.Context, c *caller) {
 	r := c.want(c.keys())
-	r.pkg, r.by = history.Quorum, majority(c.quorum)
+	r.pkg, r.by = history.Quorum, majority(c)
 	r.ttl = ShortLease * time.Duration(2+c.rng.IntN(2)) // a node has a quarter of that to answer, also on a busy machine
 	c.waits(r, history.Once)
 	if random.Chance(c.rng, 70) {
@@ -67,14 +68,14 @@ func majorities(ctx context.Context, c *caller) {
 
 // holdWhole obtains a lock that has parts, and does with it what can be done with one.
 func (c *caller) holdWhole(ctx context.Context, r *request) {
+	if random.Chance(c.rng, 30) {
+		r.token = c.ownToken()
+	}
 	r.opt.Watchdog = r.opt.Watchdog || random.Chance(c.rng, 40)
 	if random.Chance(c.rng, 20) {
 		r.opt.HoldAtLeast = random.Between(c.rng, time.Millisecond, 100*time.Millisecond)
 	}
 	if random.Chance(c.rng, 30) {
-		if r.pkg == history.Quorum {
-			r.write, r.read = slices.Concat(r.write, r.read), nil
-		}
 		c.with(ctx, r, func(ctx context.Context, h *hold) { h.useWhole(ctx, r) })
 		return
 	}
@@ -92,18 +93,23 @@ func (c *caller) holdWhole(ctx context.Context, r *request) {
 
 // attachedWhole obtains a lock under a token of its own, and ends it by another handle.
 func (c *caller) attachedWhole(ctx context.Context, r *request) {
-	r.opt.Token = fmt.Sprintf("own-%d-%d-%d-%d", c.Seed, c.Process, c.number, c.ops.Load())
+	r.token = c.ownToken()
 	h := c.obtain(ctx, r)
 	if h == nil {
 		return
 	}
 	h.work(ctx)
-	other := c.attach(r.pkg, slices.Concat(h.write, h.read), r.opt.Token)
-	if other.remaining() && c.Target.Replicas == 0 && other.refresh(r.ttl) {
+	other := c.attach(r.pkg, slices.Concat(h.write, h.read), r.token)
+	if other.remaining() && other.refresh(r.ttl) {
 		other.work(ctx)
 	}
 	other.release()
 	h.end()
+}
+
+// ownToken is a token that nobody else has.
+func (c *caller) ownToken() string {
+	return fmt.Sprintf("own-%d-%d-%d-%d", c.Seed, c.Process, c.number, c.ops.Load())
 }
 
 // useWhole works with such a lock, and ends it in some cases.

@@ -18,6 +18,7 @@ type request struct {
 	way         history.Way
 	ttl         time.Duration
 	opt         redislock.Options
+	token       string // of the caller's choice; empty: the lock has one of its own
 	owner       string // of package reentrant
 	name        string // in its Call
 	events      string // the name that its events have; empty: one of its own
@@ -28,7 +29,7 @@ type request struct {
 
 // want makes a request for write locks, read locks, or both.
 func (c *caller) want(keys []string) *request {
-	r := &request{ttl: c.lease(), way: history.Once, by: plain(c.clients[0])}
+	r := &request{ttl: c.lease(), way: history.Once, by: plain(c)}
 	switch writes := c.rng.IntN(4); {
 	case writes == 0:
 		r.read = keys
@@ -40,6 +41,9 @@ func (c *caller) want(keys []string) *request {
 	}
 	return r
 }
+
+// set is all keys of a request.
+func (r *request) set() redislock.Set { return redislock.Set{Write: r.write, Read: r.read} }
 
 // waits has the request wait in this way.
 func (c *caller) waits(r *request, way history.Way) *request {
@@ -106,14 +110,13 @@ func (c *caller) obtain(ctx context.Context, r *request) *hold {
 
 // asks writes the Call of a request.
 func (c *caller) asks(r *request) *hold {
-	r.opt.Replicas, r.opt.MinUptime = c.Target.Replicas, c.Target.MinUptime
 	h := &hold{
 		caller: c, pkg: r.pkg, way: r.way, write: r.write, read: r.read, longest: r.ttl, renews: r.opt.Watchdog, told: r.told,
 		whole: r.by.whole(), events: r.events,
 	}
 	h.op = c.call(history.Event{
 		Action: history.Obtain, Package: r.pkg, Write: r.write, Read: r.read, Way: r.way, TTL: r.ttl,
-		Wait: r.opt.Wait + r.patience, Fenced: r.opt.Fenced, Token: r.opt.Token, Owner: r.owner, Kept: r.opt.HoldAtLeast,
+		Wait: r.opt.Wait + r.patience, Fenced: r.opt.Fenced, Token: r.token, Owner: r.owner, Kept: r.opt.HoldAtLeast,
 		Name: r.name,
 	})
 	r.opt.Name = h.name()

@@ -3,7 +3,6 @@ package work
 import (
 	"context"
 
-	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/internal/inctx"
 	"github.com/seed-14de3678/redislock/proof/random"
 	"github.com/seed-14de3678/redislock/proof/torture/history"
@@ -30,7 +29,7 @@ func nested(ctx context.Context, c *caller) {
 		if depth == 0 {
 			c.waits(r, c.anyWay())
 		}
-		if !shared && r.read == nil && random.Chance(c.rng, 20) {
+		if !shared && random.Chance(c.rng, 20) {
 			c.with(owned, r, func(ctx context.Context, h *hold) { h.work(ctx) })
 			continue
 		}

@@ -66,25 +66,37 @@ func (t *pair) give() {
 // tokens obtains locks under a token that another caller uses at the same time, and attaches to what that has obtained.
 func tokens(ctx context.Context, c *caller) {
 	r := c.waits(c.want(c.keys()), c.anyWay())
-	r.opt.Token = c.pair.take(c)
+	r.token = c.pair.take(c)
 	defer c.pair.give()
 	if random.Chance(c.rng, 25) {
-		c.attached(ctx, r.opt.Token)
+		c.attached(ctx, r.token)
 		return
 	}
 	if random.Chance(c.rng, 30) {
 		c.tell(r)
 		r.opt.Watchdog = random.Chance(c.rng, 50)
 	}
+	if random.Chance(c.rng, 20) {
+		c.with(ctx, r, func(ctx context.Context, h *hold) {
+			h.keepForOther()
+			h.work(ctx)
+		})
+		return
+	}
 	h := c.obtain(ctx, r)
 	if h == nil {
 		return
 	}
-	c.pair.mu.Lock()
-	c.pair.keys = slices.Concat(h.write, h.read)
-	c.pair.mu.Unlock()
+	h.keepForOther()
 	h.change(ctx)
 	h.release()
+}
+
+// keepForOther has the other caller of the pair know which keys were obtained last.
+func (h *hold) keepForOther() {
+	h.pair.mu.Lock()
+	defer h.pair.mu.Unlock()
+	h.pair.keys = slices.Concat(h.write, h.read)
 }
 
 // attached is a handle for what was obtained last with the token.
@@ -96,7 +108,7 @@ func (c *caller) attached(ctx context.Context, token string) {
 		return
 	}
 	h := c.attach(history.Plain, keys, token)
-	if h.remaining() && c.Target.Replicas == 0 { // a handle does not know of replicas
+	if h.remaining() {
 		h.refresh(c.lease())
 		h.work(ctx)
 	}

@@ -69,7 +69,8 @@ func newUser(t *testing.T, w world.World) *user {
 		}
 	}
 	for _, rdb := range u.redis {
-		u.clients = append(u.clients, redislock.New(rdb))
+		options := []redislock.ClientOption{redislock.WithReplicas(target.Replicas), redislock.WithMinUptime(target.MinUptime)}
+		u.clients = append(u.clients, redislock.New(rdb, options...))
 	}
 	if len(u.clients) > 1 {
 		var err error
@@ -93,12 +94,10 @@ func (u *user) close() {
 
 // obtain takes a lock the way a process does it.
 func (u *user) obtain(ctx context.Context, key string, ttl time.Duration) (held.Lock, error) {
-	target := u.w.Target()
-	opt := &redislock.Options{Replicas: target.Replicas, MinUptime: target.MinUptime}
 	if u.quorum != nil {
-		return u.quorum.Obtain(ctx, []string{key}, ttl, opt)
+		return u.quorum.Obtain(ctx, []string{key}, ttl, nil)
 	}
-	return u.clients[0].Obtain(ctx, []string{key}, ttl, opt)
+	return u.clients[0].Obtain(ctx, []string{key}, ttl, nil)
 }
 
 // cycle obtains a lock and releases it.

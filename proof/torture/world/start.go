@@ -14,11 +14,11 @@ type Option func(*Target)
 // Endless has leases be so long that none ends.
 func Endless() Option { return func(t *Target) { t.Endless = true } }
 
-// MinUptime has every obtain set Options.MinUptime, which must be no less than the longest ttl in use, and the longest time
-// for which keys outlive their lock. Then a server that restarts without its data makes no second holder.
+// MinUptime has every Client be made with WithMinUptime, of no less than the longest ttl in use, and the longest time for which
+// keys outlive their lock. Then a server that restarts without its data makes no second holder.
 func MinUptime(d time.Duration) Option { return func(t *Target) { t.MinUptime = d } }
 
-// Replicated has every obtain of Sentinel and Cluster wait for all replicas, so that a fail-over loses no lock.
+// Replicated has every Client of Sentinel and Cluster wait for all replicas, so that a fail-over loses no lock.
 func Replicated() Option { return func(t *Target) { t.Replicas = all } }
 
 // all stands for as many replicas as there are, until that is known.

@@ -38,8 +38,8 @@ type Target struct {
 	Username string
 	Password string
 
-	Replicas  int           // what every obtain sets as Options.Replicas
-	MinUptime time.Duration // what every obtain sets as Options.MinUptime
+	Replicas  int           // WithReplicas of every Client
+	MinUptime time.Duration // WithMinUptime of every Client
 	Endless   bool          // leases are so long that none ends
 }
 

@@ -31,7 +31,7 @@ type (
 	// A HolderObject is a holder, or a writer with an intent.
 	HolderObject struct {
 		Metadata string  `json:"metadata"`
-		Owner    string  `json:"owner"`
+		Caller   string  `json:"caller"`
 		Since    *string `json:"since"`
 		TTL      int64   `json:"ttl_ms"`
 		Left     bool    `json:"left"`
@@ -41,7 +41,7 @@ type (
 		Place    int     `json:"place"`
 		Mode     string  `json:"mode"`
 		Metadata string  `json:"metadata"`
-		Owner    string  `json:"owner"`
+		Caller   string  `json:"caller"`
 		Since    *string `json:"since"`
 		Alive    bool    `json:"alive"`
 	}

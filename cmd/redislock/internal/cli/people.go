@@ -8,21 +8,21 @@ import (
 	"github.com/seed-14de3678/redislock/cmd/redislock/internal/cells"
 )
 
-// Somebody names a holder or a waiter: by the metadata, of which at most so many columns are shown (0: all), and by the owner id.
-func Somebody(metadata, owner string, most int) string {
+// Somebody names a holder or a waiter: by the metadata, of which at most so many columns are shown (0: all), and by the caller's id.
+func Somebody(metadata, caller string, most int) string {
 	text := Text(metadata)
 	if most > 0 {
 		text = cells.Short(text, most)
 	}
 	switch {
-	case metadata == "" && owner == "":
+	case metadata == "" && caller == "":
 		return "somebody"
 	case metadata == "":
-		return "owner=" + Text(owner)
-	case owner == "":
+		return "caller=" + Text(caller)
+	case caller == "":
 		return text
 	}
-	return text + " owner=" + Text(owner)
+	return text + " caller=" + Text(caller)
 }
 
 // Foreign says what a foreign key holds: one that holds something that is no lock, so that nobody can lock it.

@@ -9,17 +9,17 @@ import (
 func TestSomebody(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
-		metadata, owner string
-		most            int
-		want            string
+		metadata, caller string
+		most             int
+		want             string
 	}{
 		{"", "", 0, "somebody"},
-		{"", "job 7", 0, "owner=job 7"},
+		{"", "job 7", 0, "caller=job 7"},
 		{"host=a", "", 0, "host=a"},
-		{"host=a\n", "\x1b", 0, `"host=a\n" owner="\x1b"`},
-		{strings.Repeat("m", 500), "o", 11, "mmmmm…mmmmm owner=o"},
+		{"host=a\n", "\x1b", 0, `"host=a\n" caller="\x1b"`},
+		{strings.Repeat("m", 500), "o", 11, "mmmmm…mmmmm caller=o"},
 	} {
-		if got := Somebody(tt.metadata, tt.owner, tt.most); got != tt.want {
+		if got := Somebody(tt.metadata, tt.caller, tt.most); got != tt.want {
 			t.Errorf("got %q, want %q", got, tt.want)
 		}
 	}

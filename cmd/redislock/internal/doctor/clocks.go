@@ -78,7 +78,7 @@ func judgeReplicaClock(d reading, ttl time.Duration) Finding {
 	switch {
 	case d.ahead-d.within > allowed:
 		return bad(Fault, text,
-			fmt.Sprintf("With a ttl of %s, Lock.Deadline allows for %s. After a fail-over to it, somebody else gets a lock before the deadline of its holder, whatever Options.Replicas is.", cli.Duration(ttl), cli.Duration(allowed)), mend)
+			fmt.Sprintf("With a ttl of %s, Lock.Deadline allows for %s. After a fail-over to it, somebody else gets a lock before the deadline of its holder, whatever WithReplicas says.", cli.Duration(ttl), cli.Duration(allowed)), mend)
 	case d.ahead+d.within < -time.Second:
 		return bad(Warning, text, "After a fail-over to it, locks stay held longer, by that much.", mend)
 	case d.ahead+d.within > allowed:

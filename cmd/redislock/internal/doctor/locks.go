@@ -131,7 +131,7 @@ func checkDeadlocks(ctx context.Context, p *patient) []Finding {
 	if text := tree.Told(circles, false); text != "" {
 		found = append(found, bad(Warning, text,
 			"Processes hold what others of these wait for; another goroutine may free it in a moment. A circle that stands for minutes is a deadlock.",
-			"look again with redislock tree -only deadlocks. WithOwner gives each request an id, with which it is certain, or no circle at all."))
+			"look again with redislock tree -only deadlocks. WithCaller gives each request an id, with which it is certain, or no circle at all."))
 	}
 	if len(found) == 0 {
 		found = append(found, h.scanned("nobody waits for somebody who waits for him"))

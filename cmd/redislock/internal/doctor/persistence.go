@@ -42,7 +42,7 @@ func (n *node) cannotWrite() (Finding, bool) {
 
 const (
 	forgets = "Whoever asks first after the restart gets a lock that somebody else still holds."
-	uptime  = "give every Obtain Options.MinUptime of at least your longest ttl, so that a server that has just restarted grants nothing; or "
+	uptime  = "make every Client WithMinUptime of at least your longest ttl, so that a server that has just restarted grants nothing; or "
 )
 
 // judgeLog judges how often an append-only file is written to the disk.

@@ -50,13 +50,13 @@ func judgePrimary(n *node, expected int) Finding {
 	switch {
 	case online < expected:
 		return bad(Fault, text,
-			"A fail-over has fewer servers to choose from; and with Options.Replicas, which counts on all of them, nobody gets a lock.",
+			"A fail-over has fewer servers to choose from; and with WithReplicas, which counts on all of them, nobody gets a lock.",
 			"start the replicas that are away, and look at their logs; if they are gone for good, take them out (SENTINEL RESET, CLUSTER FORGET).")
 	case online == 0:
 		return fine("no replicas: if this server is gone, so are its locks")
 	case expected < online:
 		return bad(Warning, fmt.Sprintf("%s connected, %d configured", count.Of(online, "replica"), expected),
-			"Options.Replicas has to be the number of all replicas: with a smaller one a fail-over can lose locks.", "set Options.Replicas to the number that there are.")
+			"The number of WithReplicas has to be that of all replicas: with a smaller one a fail-over can lose locks.", "give WithReplicas the number that there are.")
 	}
 	return fine("%s", text)
 }
@@ -105,7 +105,7 @@ func judgeMinReplicas(least, lag, connected int, good string) Finding {
 		}
 		return bad(Warning, "min-replicas-to-write is off",
 			"A primary that is cut off from its replicas goes on granting locks for as long as it has not learned that another one has taken its place: two owners at once.",
-			"CONFIG SET min-replicas-to-write 1 and min-replicas-max-lag 10, and in redis.conf: then it stops after that time. Options.Replicas is stricter.")
+			"CONFIG SET min-replicas-to-write 1 and min-replicas-max-lag 10, and in redis.conf: then it stops after that time. WithReplicas is stricter.")
 	case have < least:
 		return bad(Fault, fmt.Sprintf("min-replicas-to-write is %d, and %s", least, count.Of(have, "good replica")),
 			"The server refuses every write (NOREPLICAS): nobody gets a lock, and leases are not renewed.",

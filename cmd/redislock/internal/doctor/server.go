@@ -24,7 +24,7 @@ func (p *patient) serverIs(ctx context.Context, n *node, isFirst bool) Finding {
 		return Finding{Status: Unknown, Found: "could not be looked at: cannot be reached from here, but its primary says that it is connected: " + n.err.Error()}
 	case n.err != nil:
 		return bad(Fault, "cannot be reached: "+n.err.Error(),
-			"The other servers give this address. A replica that is away cannot take the place of its primary, and with Options.Replicas nobody gets a lock.",
+			"The other servers give this address. A replica that is away cannot take the place of its primary, and with WithReplicas nobody gets a lock.",
 			"start it, or take it out of the configuration; it may also be that this machine cannot reach it and others can.")
 	case n.infoErr != nil:
 		return notSeen(n.infoErr, "+info")

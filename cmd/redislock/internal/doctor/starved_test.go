@@ -56,11 +56,15 @@ func pollAsBSM(rdb *redis.Client, key string) func(context.Context) error {
 	}
 }
 
+// An obtainer is a Client or an Owner.
+type obtainer interface {
+	Obtain(ctx context.Context, keys []string, ttl time.Duration, opt *redislock.Options) (*redislock.Lock, error)
+}
+
 // queueing obtains a key in line, and releases it.
-func queueing(client *redislock.Client, key string, opt redislock.Options) func(context.Context) error {
-	opt.Queue = true
+func queueing(by obtainer, key string) func(context.Context) error {
 	return func(ctx context.Context) error {
-		lock, err := client.Obtain(ctx, []string{key}, time.Hour, &opt)
+		lock, err := by.Obtain(ctx, []string{key}, time.Hour, &redislock.Options{Queue: true})
 		if err != nil {
 			return err
 		}
@@ -78,7 +82,7 @@ func TestStarved(t *testing.T) {
 	rdb := redistest.Start(t, redistest.Redis).Client(t)
 	client := redislock.New(rdb)
 	t.Cleanup(client.Close)
-	until(t, 4, queueing(client, "ours", redislock.Options{}))
+	until(t, 4, queueing(client, "ours"))
 	until(t, 1, pollAsBSM(rdb, "no line"))
 	check.Eventually(t, time.Minute, "somebody stands in line", func() bool {
 		return rdb.ZCard(t.Context(), "redislock:line:{ours}").Val() > 0
@@ -86,7 +90,7 @@ func TestStarved(t *testing.T) {
 	want(t, examined(t, rdb, "starved", watching(100*time.Millisecond)), OK, "nobody takes a key past")
 
 	for _, token := range []string{"a", "b", "c"} {
-		until(t, 1, queueing(client, "tokens", redislock.Options{Token: token}))
+		until(t, 1, queueing(client.As(token), "tokens"))
 	}
 	check.Eventually(t, time.Minute, "a key under tokens of the callers' own is watched", func() bool {
 		found := examined(t, rdb, "starved", watching(300*time.Millisecond))
@@ -97,7 +101,7 @@ func TestStarved(t *testing.T) {
 	})
 
 	until(t, 2, pollAsBSM(rdb, "polled"))
-	until(t, 1, queueing(client, "polled", redislock.Options{}))
+	until(t, 1, queueing(client, "polled"))
 	check.Eventually(t, time.Minute, "the line is passed", func() bool {
 		return has(examined(t, rdb, "starved", watching(100*time.Millisecond)), Warning, "in 100ms, polled\n")
 	})

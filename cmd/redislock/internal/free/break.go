@@ -143,7 +143,7 @@ func (b *breaking) agree(ctx context.Context, states []redislock.KeyState) ([]re
 func (b *breaking) note(states []redislock.KeyState) {
 	for _, s := range states {
 		for _, h := range s.Holders {
-			b.shown[heldBy(s.Key, h)] = true
+			b.shown[heldBy(h)] = true
 		}
 	}
 }
@@ -151,7 +151,7 @@ func (b *breaking) note(states []redislock.KeyState) {
 func (b *breaking) hasShownAll(states []redislock.KeyState) bool {
 	for _, s := range states {
 		for _, h := range s.Holders {
-			if !b.shown[heldBy(s.Key, h)] {
+			if !b.shown[heldBy(h)] {
 				return false
 			}
 		}

@@ -13,12 +13,12 @@ import (
 
 // A held is who holds a key, as far as that can be told from others.
 type held struct {
-	key, metadata, owner string
-	since                int64
+	key, metadata, caller string
+	since                 int64
 }
 
-func heldBy(key string, h redislock.Holder) held {
-	return held{key, h.Metadata, h.Caller, h.Since.UnixMilli()}
+func heldBy(h redislock.Holder) held {
+	return held{h.Key, h.Metadata, h.Caller, h.Since.UnixMilli()}
 }
 
 // holders returns how many there are.
@@ -44,7 +44,7 @@ func countOf(states []redislock.KeyState) string {
 const mostShown = 200
 
 // name says who somebody is.
-func name(metadata, owner string) string { return cli.Somebody(metadata, owner, mostShown) }
+func name(metadata, caller string) string { return cli.Somebody(metadata, caller, mostShown) }
 
 // describe says who holds a key, since when, and what is left of its lease.
 func describe(h redislock.Holder) string {
@@ -93,7 +93,7 @@ func next(s redislock.KeyState) string {
 	}
 	switch {
 	case len(waiting) > 0:
-		text := fmt.Sprintf("  next in line: %s, to %s", name(waiting[0].Metadata, waiting[0].Owner), waiting[0].Mode)
+		text := fmt.Sprintf("  next in line: %s, to %s", name(waiting[0].Metadata, waiting[0].Caller), waiting[0].Mode)
 		if more := len(waiting) - 1; more > 0 {
 			text += fmt.Sprintf(", and %d behind", more)
 		}

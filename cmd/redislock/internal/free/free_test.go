@@ -92,8 +92,8 @@ func TestDescribe(t *testing.T) {
 		want string
 	}{
 		{redislock.Holder{TTL: time.Minute}, "somebody, 1m00s left"},
-		{redislock.Holder{Metadata: "m", Owner: "o", TTL: time.Minute, Left: true, Since: now}, "m owner=o, after its work, for another 1m00s"},
-		{redislock.Holder{Owner: "o", TTL: time.Second, Since: now.Add(time.Hour)}, "owner=o, since " + now.Add(time.Hour).Format("15:04:05") + ", 1.0s left"},
+		{redislock.Holder{Metadata: "m", Caller: "o", TTL: time.Minute, Left: true, Since: now}, "m caller=o, after its work, for another 1m00s"},
+		{redislock.Holder{Caller: "o", TTL: time.Second, Since: now.Add(time.Hour)}, "caller=o, since " + now.Add(time.Hour).Format("15:04:05") + ", 1.0s left"},
 		{redislock.Holder{Metadata: "m", TTL: time.Second, Since: now.Add(-time.Hour)}, "m, since " + now.Add(-time.Hour).Format("15:04:05") + " (1h00m), 1.0s left"},
 		{redislock.Holder{Metadata: "a\nb\x1b[1m", TTL: time.Second}, `"a\nb\x1b[1m", 1.0s left`},
 		{redislock.Holder{Metadata: strings.Repeat("é", 300), TTL: time.Second}, strings.Repeat("é", 100) + "…" + strings.Repeat("é", 99) + ", 1.0s left"},

@@ -126,7 +126,7 @@ func (b *breaking) text(r result) string {
 		text.WriteString("nobody is broken\n")
 	}
 	for i, one := range r.broken {
-		fmt.Fprintf(&text, "%s%s%s\n", []string{"taken from ", "  and from "}[min(i, 1)], describe(one.Holder), b.remark(one))
+		fmt.Fprintf(&text, "%s%s%s\n", []string{"taken from ", "  and from "}[min(i, 1)], describe(one), b.remark(one))
 	}
 	if r.now != nil {
 		fmt.Fprintf(&text, "  now %s\n%s", who(*r.now), next(*r.now))
@@ -136,7 +136,7 @@ func (b *breaking) text(r result) string {
 
 // remark says of a holder that it came after the question.
 func (b *breaking) remark(one redislock.Holder) string {
-	if b.shown == nil || b.shown[heldBy(one.Key, one.Holder)] {
+	if b.shown == nil || b.shown[heldBy(one)] {
 		return ""
 	}
 	return " (it came after you were asked)"
@@ -160,7 +160,7 @@ type brokenHolder struct {
 func (b *breaking) object(r result) brokenKey {
 	object := brokenKey{KeyName: cli.NameOf(r.key), Broken: []brokenHolder{}}
 	for _, one := range r.broken {
-		object.Broken = append(object.Broken, brokenHolder{one.Mode, cli.HolderObjectOf(one.Holder), b.remark(one) != ""})
+		object.Broken = append(object.Broken, brokenHolder{one.Mode, cli.HolderObjectOf(one), b.remark(one) != ""})
 	}
 	if r.failed != nil {
 		object.Error = r.failed.Error()

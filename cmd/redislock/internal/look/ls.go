@@ -72,7 +72,7 @@ func defineLs(flags *flag.FlagSet) cli.Action {
 	flags.StringVar(&l.sort, "sort", "key", "`order`: key; ttl, what ends soonest first; waiting, what most wait for first;\nor since, what is held longest first")
 	flags.BoolVar(&l.waiting, "waiting", false, "list only keys that somebody waits for")
 	flags.BoolVar(&l.held, "held", false, "list only keys that are held or left")
-	flags.StringVar(&l.holder, "holder", "", "list only keys of somebody whose metadata or owner id has this `text`,\nwho holds them or waits for them")
+	flags.StringVar(&l.holder, "holder", "", "list only keys of somebody whose metadata or caller's id has this `text`,\nwho holds them or waits for them")
 	return l.run
 }
 
@@ -133,10 +133,10 @@ func (l *listing) isLeftOut(s redislock.KeyState) bool {
 	return l.waiting && cli.Waiting(s) == 0 || l.held && len(s.Holders) == 0 || l.holder != "" && !concerns(s, l.holder)
 }
 
-// concerns reports whether a text is in the metadata or the owner id of somebody who holds a key or waits for it.
+// concerns reports whether a text is in the metadata or the caller's id of somebody who holds a key or waits for it.
 func concerns(s redislock.KeyState, text string) bool {
-	has := func(metadata, owner string) bool {
-		return strings.Contains(metadata, text) || strings.Contains(owner, text)
+	has := func(metadata, caller string) bool {
+		return strings.Contains(metadata, text) || strings.Contains(caller, text)
 	}
 	return slices.ContainsFunc(s.Holders, func(h redislock.Holder) bool { return has(h.Metadata, h.Caller) }) ||
 		s.Intent != nil && has(s.Intent.Metadata, s.Intent.Caller) ||

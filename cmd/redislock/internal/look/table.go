@@ -98,7 +98,7 @@ func holders(s redislock.KeyState) string {
 	return fmt.Sprintf("%d readers", len(s.Holders))
 }
 
-// holderName is what the table has of a holder: the owner id is not shown beside metadata, but with -l.
+// holderName is what the table has of a holder: the caller's id is not shown beside metadata, but with -l.
 func holderName(h redislock.Holder) string {
 	if h.Metadata != "" {
 		return cli.Text(h.Metadata)

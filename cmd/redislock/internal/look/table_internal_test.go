@@ -108,11 +108,11 @@ func TestOrders(t *testing.T) {
 func TestWords(t *testing.T) {
 	t.Parallel()
 	s := lock("k", "", 0, 2)
-	s.Line[1].Alive, s.Intent = false, &redislock.Holder{Owner: "job-7"}
+	s.Line[1].Alive, s.Intent = false, &redislock.Holder{Caller: "job-7"}
 	if got := rowOf(s)[waitingColumn]; got != "2, 1 gone" {
 		t.Errorf("waiting is %q", got)
 	}
-	if got := details(s)[0]; got != "intent of owner=job-7 (0s left)" {
+	if got := details(s)[0]; got != "intent of caller=job-7 (0s left)" {
 		t.Errorf("got %q", got)
 	}
 }

@@ -95,7 +95,7 @@ func (s *survey) read(ctx context.Context, key string) (redislock.KeyState, erro
 	}
 	value, err := s.conn.RDB.Get(ctx, name).Result()
 	if err == nil {
-		state.Mode, state.Holders = redislock.ModeWrite, []redislock.Holder{holderOf(value, ttl)}
+		state.Mode, state.Holders = redislock.ModeWrite, []redislock.Holder{holderOf(key, redislock.ModeWrite, value, ttl)}
 		return state, nil
 	}
 	if !redis.HasErrorPrefix(err, "WRONGTYPE") {
@@ -108,7 +108,7 @@ func (s *survey) read(ctx context.Context, key string) (redislock.KeyState, erro
 	for _, m := range members {
 		if left := time.Until(time.UnixMilli(int64(m.Score))); left > 0 {
 			text, _ := m.Member.(string)
-			state.Holders = append(state.Holders, holderOf(text, left))
+			state.Holders = append(state.Holders, holderOf(key, redislock.ModeRead, text, left))
 		}
 	}
 	state.Mode = redislock.ModeRead
@@ -116,7 +116,7 @@ func (s *survey) read(ctx context.Context, key string) (redislock.KeyState, erro
 }
 
 // holderOf tells of a value who has stored it.
-func holderOf(value string, ttl time.Duration) redislock.Holder {
+func holderOf(key string, mode redislock.Mode, value string, ttl time.Duration) redislock.Holder {
 	token, id, metadata := proto.DecodeValue(value)
-	return redislock.Holder{Metadata: metadata, Owner: id, Left: token == "", TTL: ttl}
+	return redislock.Holder{Key: key, Mode: mode, Metadata: metadata, Caller: id, Left: token == "", TTL: ttl}
 }

@@ -37,7 +37,7 @@ func TestHolderOf(t *testing.T) {
 				check.NoError(t, w.RDB.Set(t.Context(), copied, value, time.Hour).Err())
 				want := check.Must[[]redislock.KeyState](t)(w.Client.Inspect(t.Context(), []string{copied}))[0].Holders[0]
 				want.Since = time.Time{} // which is not read
-				if diff := cmp.Diff(want, holderOf(value, want.TTL)); diff != "" {
+				if diff := cmp.Diff(want, holderOf(copied, redislock.ModeWrite, value, want.TTL)); diff != "" {
 					t.Errorf("%s, of %q (-want +got):\n%s", behind, value, diff)
 				}
 			}

@@ -47,14 +47,15 @@ func plant(t *testing.T, rdb redis.UniversalClient, prefix string) (want []strin
 	}
 	check.NoError(t, obtain("left", redislock.Options{}).Leave(ctx, time.Hour))
 	wait(t, rdb, prefix+"left")
-	obtain("own token, fenced", redislock.Options{Token: "me", Fenced: true})
+	own := &redislock.Options{Metadata: "host=web-3", Fenced: true}
+	check.Must[*redislock.Lock](t)(client.As("me").Obtain(ctx, []string{"own token, fenced"}, time.Hour, own))
 	reader := check.Must[*redislock.Lock](t)(client.ObtainRead(ctx, []string{"left by its reader"}, time.Hour, nil))
 	check.NoError(t, reader.Leave(ctx, time.Hour))
 	token := owners.NewToken()
 	check.NoError(t, rdb.Set(ctx, slot.Beside("intent", prefix+"intended"), token+"|writer", time.Hour).Err())
 	freed := obtain("freed", redislock.Options{Fenced: true})
 	check.NoError(t, freed.Release(ctx))
-	want = slices.DeleteFunc(append(want, "left by its reader", "intended"), func(key string) bool { return key == "freed" })
+	want = slices.DeleteFunc(append(want, "own token, fenced", "left by its reader", "intended"), func(key string) bool { return key == "freed" })
 	slices.Sort(want)
 	return want
 }

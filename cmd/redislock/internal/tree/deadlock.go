@@ -167,15 +167,15 @@ func (f *finder) doubts(steps []step) []string {
 		switch {
 		case f.requests[s.request].intent:
 			doubt("a writer with an intent may not ask again")
-		case isHolder && p.owner == "":
+		case isHolder && p.caller == "":
 			doubt("another goroutine of a process may hold the key")
 		case isHolder && len(p.processes) > 1:
-			doubt("an owner id is used by %d processes", len(p.processes))
+			doubt("a caller's id is used by %d processes", len(p.processes))
 		case isHolder && !f.isOne(s.party):
-			doubt("an owner waits more than once, so it has several goroutines")
+			doubt("a caller waits more than once, so it has several goroutines")
 		case f.isPerhapsOwn(s.request, s.state):
-			doubt("a request may have the token with which its owner holds the key")
-		case p.owner == "":
+			doubt("a request may have the token with which its caller holds the key")
+		case p.caller == "":
 			doubt("what stands in two lines may be two requests")
 		}
 	}

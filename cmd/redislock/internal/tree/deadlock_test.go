@@ -17,10 +17,10 @@ func TestDeadlocks(t *testing.T) {
 	for _, tt := range []struct{ name, states, want string }{
 		{"nobody waits", "a w A; b w B", ""},
 		{"a chain", "a w A < B:w1; b w B < C:w2", ""},
-		{"two owners", "a w A < B:w1; b w B < A:w2", "certain A b B a A"},
-		{"three owners", "a w A < B:w1; b w B < C:w2; c w C < A:w3", "certain A c C b B a A"},
+		{"two callers", "a w A < B:w1; b w B < A:w2", "certain A b B a A"},
+		{"three callers", "a w A < B:w1; b w B < C:w2; c w C < A:w3", "certain A c C b B a A"},
 		{"two processes", "a w p < q:w1; b w q < p:w2", "possible p b q a p"},
-		{"an owner and a process", "a w A < p:w1; b w p < A:w2", "possible A b p a A"},
+		{"a caller and a process", "a w A < p:w1; b w p < A:w2", "possible A b p a A"},
 		{"two circles", "a w A < B:w1; b w B < A:w2; c w C < D:w3; d w D < C:w4", "certain A b B a A; certain C d D c C"},
 		{"a circle with two keys", "a w A < B:w1; b w B < A:w2; c w A < B:w1", "certain A b B c A"},
 		{"nobody known", "a w _ < _:w1; b w _ < _:w2", ""},
@@ -48,7 +48,7 @@ func TestDeadlocks(t *testing.T) {
 		{"behind others in line", "a w A < X:w1 Y:w2 B:w3; b w B < A:w4", "certain A b B a A"},
 		{"a set needs all its keys", "a w X < B:w1; b w A < B:w1; c w B < A:w2", "certain A c B b A"},
 
-		{"an owner of two goroutines", "a w A < B:w1; b w B < A:w2; c w X < A:w3", "possible A b B a A"},
+		{"a caller of two goroutines", "a w A < B:w1; b w B < A:w2; c w X < A:w3", "possible A b B a A"},
 		{"the other goroutine is gone", "a w A < B:w1; b w B < A:w2; c w X < !A:w3", "certain A b B a A"},
 		{"one id of two processes", "a w A@1 < B:w1; b w B < A@2:w2", "possible A b B a A"},
 		{"two ids of one process", "a w A@1 < B@1:w1; b w B@1 < A@1:w2", "certain A b B a A"},
@@ -58,13 +58,13 @@ func TestDeadlocks(t *testing.T) {
 		{"nobody in line waits for an intent", "a r X < A:r1 intent:B; b w A intent:B", ""},
 		{"two intents of nobody known", "a r A intent:_; b w B intent:_", ""},
 
-		{"an owner waits for itself", "a w A < A:w1", "certain A a A"},
-		{"an owner reads what it reads", "a r A < A:r1", ""},
-		{"an owner waits for itself and another", "a w A < A:w1; b w X < A:w1", "possible A a A"},
-		{"an owner waits for itself behind another", "a w A < X:w1 A:w2", "certain A a A"},
+		{"a caller waits for itself", "a w A < A:w1", "certain A a A"},
+		{"a caller reads what it reads", "a r A < A:r1", ""},
+		{"a caller waits for itself and another", "a w A < A:w1; b w X < A:w1", "possible A a A"},
+		{"a caller waits for itself behind another", "a w A < X:w1 A:w2", "certain A a A"},
 		{"perhaps with the same token", "a w A < X:w1 A:w2; b w Y < A:w2", "possible A a< X a A; possible A a A"},
 		{"perhaps with the same token, to read", "a r A < X:w1 A:r2; b w Y < A:r2", "possible A a< X a A"},
-		{"an owner writes what it reads with another", "a r A X < A:w1", "possible A a A"},
+		{"a caller writes what it reads with another", "a r A X < A:w1", "possible A a A"},
 		{"a process waits for itself", "a w p < p:w1", "possible p a p"},
 		{"nobody known waits for itself", "a w _ < _:w1", ""},
 		{"an intent of its own", "a r A intent:A", "possible A a A"},
@@ -137,10 +137,10 @@ func randomStates(r *rand.Rand) []redislock.KeyState {
 }
 
 // stuck finds by itself which requests are in a certain deadlock or behind one: it takes all of them for stuck, and takes away
-// those that have nobody stuck in their way, until nothing changes. What stands in several lines is one if it has an owner.
+// those that have nobody stuck in their way, until nothing changes. What stands in several lines is one if it has a caller's id.
 func stuck(m *model) map[string]bool {
 	unit := func(q, state int) string {
-		if m.parties[m.requests[q].party].owner == "" {
+		if m.parties[m.requests[q].party].caller == "" {
 			return fmt.Sprint(q, " ", state)
 		}
 		return fmt.Sprint(q)
@@ -230,7 +230,7 @@ func TestDeadlocksAgainstNaive(t *testing.T) {
 				for i, s := range m.requests[q].stands {
 					if g.stands[q][i] == node {
 						name := fmt.Sprint(q)
-						if m.parties[m.requests[q].party].owner == "" {
+						if m.parties[m.requests[q].party].caller == "" {
 							name = fmt.Sprint(q, " ", s.state)
 						}
 						got[name] = true

@@ -2,7 +2,7 @@
 //
 // # Who is who
 //
-// A party is somebody who holds keys or waits for them: an owner, if an owner id is stored ([redislock.WithCaller]; package
+// A party is somebody who holds keys or waits for them: a caller, if a caller's id is stored ([redislock.WithCaller]; package
 // reentrant gives each owner one), else a process, which is everything with the same metadata. Metadata that are a
 // caller's own text identify as well as they can. Without both, each lock and each waiter is a party of its own: which of
 // them belong together cannot be seen.
@@ -23,17 +23,17 @@
 // Nobody in line waits for it: an intent keeps out readers that poll, who leave nothing in Redis by which they could be seen.
 // Nobody waits for a party because of a key that it has left: the end of the lease frees that one.
 //
-// Tokens are compared, and not shown. Whoever works under one token is one owner, also without an owner id: that is so where a
-// token holds a key and waits for another, as under Options.Token. A key that is held under the token of a request is not in
+// Tokens are compared, and not shown. Whoever works under one token is one owner, also without a caller's id: that is so where a
+// token holds a key and waits for another, as by [redislock.Client.As]. A key that is held under the token of a request is not in
 // the way of that one. A user who may not run the script that compares them is told of fewer certain deadlocks.
 //
-// A party that holds K and waits for something may keep K until it has that. For an owner this is certain, if it is one piece
+// A party that holds K and waits for something may keep K until it has that. For a caller this is certain, if it is one piece
 // of work that does one thing after the other. For a process it is not: another goroutine may hold K, and free it.
 //
 // # Deadlocks
 //
 // A deadlock is a circle of these, with two parties or more. As a request needs all its keys, a circle is enough: nobody in
-// it, and nobody who waits for one of them, can go on. It is certain if every party that holds something in it is an owner
+// it, and nobody who waits for one of them, can go on. It is certain if every party that holds something in it is a caller
 //
 //   - with one request at a time: one that waits twice has several goroutines;
 //   - of one process, as far as the metadata tell: the id is not one that each process has;
@@ -44,18 +44,18 @@
 // circles are possible deadlocks.
 //
 // A circle through places in line alone cannot be, because sets that overlap have the same order in all lines. So there is
-// always somebody who holds something. A request without an owner id that stands in several lines is known as one by its
+// always somebody who holds something. A request without a caller's id that stands in several lines is known as one by its
 // place and its metadata. Two requests of a process may have the same, if both were sent in one bundle; so such a request
 // makes a circle certain only if the circle enters and leaves it by the same line.
 //
 // A party that holds a key and waits for the same key waits for itself. Of a process that is everyday life: two of its
-// goroutines want the same key. It is certain for an owner, as above, if its request has another token than that with which
+// goroutines want the same key. It is certain for a caller, as above, if its request has another token than that with which
 // it holds the key; or, if tokens were not compared, if nothing else is in its way: under the same one it would not wait. Package reentrant never waits for what its owner holds.
 //
 // # Looking three times
 //
 // Keys are read one after the other, so what was read together may never have been together. What looks like a circle is
 // therefore read twice more, and only what was there all three times counts. A request that was there the first time and the
-// third time has waited all the while, and an owner that waits obtains nothing and releases nothing. So a key that it held
+// third time has waited all the while, and a caller that waits obtains nothing and releases nothing. So a key that it held
 // the second time it has held throughout the second look: then all of the circle was there at the same moment.
 package tree

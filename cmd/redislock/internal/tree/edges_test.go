@@ -68,16 +68,16 @@ func TestJSON(t *testing.T) {
 	var got []string
 	for line := range strings.Lines(b.String()) {
 		var o struct {
-			Type, ID, Owner, From, To, Key, Why, Mode, Wants string
-			Certain                                          bool
-			Steps                                            []struct{ Party, Why string }
-			Since                                            time.Time
-			Place, Behind                                    int
+			Type, ID, Caller, From, To, Key, Why, Mode, Wants string
+			Certain                                           bool
+			Steps                                             []struct{ Party, Why string }
+			Since                                             time.Time
+			Place, Behind                                     int
 		}
 		if err := json.Unmarshal([]byte(line), &o); err != nil {
 			t.Fatalf("%v: %s", err, line)
 		}
-		got = append(got, strings.Join(strings.Fields(fmt.Sprint(o.Type, " ", o.ID, o.Owner, " ", o.From, " ", o.To, " ", o.Key, " ", o.Why, " ", o.Mode,
+		got = append(got, strings.Join(strings.Fields(fmt.Sprint(o.Type, " ", o.ID, o.Caller, " ", o.From, " ", o.To, " ", o.Key, " ", o.Why, " ", o.Mode,
 			"/", o.Wants, " ", o.Place, " ", o.Steps, " ", o.Certain, " ", o.Behind)), " "))
 	}
 	want := strings.Split(strings.TrimSpace(`

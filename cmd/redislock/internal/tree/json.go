@@ -13,7 +13,7 @@ type (
 	jsonParty struct {
 		Type     string `json:"type"` // party
 		ID       string `json:"id"`
-		Owner    string `json:"owner"`
+		Caller   string `json:"caller"`
 		Metadata string `json:"metadata"`
 		Holds    int    `json:"holds"` // keys
 		Waits    int    `json:"waits"` // requests
@@ -41,7 +41,7 @@ type (
 	}
 	jsonStep struct {
 		Party       string `json:"party"` // the id, if it is among the parties still
-		Owner       string `json:"owner"`
+		Caller      string `json:"caller"`
 		Metadata    string `json:"metadata"`
 		cli.KeyName        // that it waits for
 		Why         string `json:"why"` // held or line
@@ -64,7 +64,7 @@ func (v *view) writeJSON(w io.Writer, only bool) error {
 		if !is {
 			continue
 		}
-		object := jsonParty{"party", partyID(p), party.owner, party.metadata, len(party.holds), len(party.requests)}
+		object := jsonParty{"party", partyID(p), party.caller, party.metadata, len(party.holds), len(party.requests)}
 		if err := cli.WriteJSON(w, object); err != nil {
 			return err
 		}
@@ -112,7 +112,7 @@ func (v *view) jsonDeadlock(d *deadlock) jsonDeadlock {
 	object := jsonDeadlock{Type: "deadlock", Certain: d.certain, Why: d.why, Since: cli.Moment(d.since(v.settled)), Behind: d.behind}
 	for _, s := range d.steps {
 		party := &v.settled.parties[s.party]
-		one := jsonStep{Owner: party.owner, Metadata: party.metadata, KeyName: cli.NameOf(v.settled.states[s.state].Key), Why: "line"}
+		one := jsonStep{Caller: party.caller, Metadata: party.metadata, KeyName: cli.NameOf(v.settled.states[s.state].Key), Why: "line"}
 		if p, has := v.byName[nameOf(party)]; has && party.isKnown() {
 			one.Party = partyID(p)
 		}

@@ -60,7 +60,7 @@ func (k *marker) looks(look inspect) inspect {
 	}
 }
 
-// identify returns the states with an owner for everybody without an owner id whose token holds a key of these and waits for
+// identify returns the states with a caller for everybody without a caller's id whose token holds a key of these and waits for
 // one: who works under one token is one owner. If tokens may not be compared the states stay as they are.
 func (k *marker) identify(ctx context.Context, states []redislock.KeyState) []redislock.KeyState {
 	if k == nil {
@@ -82,9 +82,9 @@ func (k *marker) identify(ctx context.Context, states []redislock.KeyState) []re
 		}
 		waits[m.intent] = true
 	}
-	owner := func(mark, owner string) string {
-		if owner != "" || mark == "" || !holds[mark] || !waits[mark] {
-			return owner
+	caller := func(mark, caller string) string {
+		if caller != "" || mark == "" || !holds[mark] || !waits[mark] {
+			return caller
 		}
 		if k.names[mark] == "" {
 			k.names[mark] = fmt.Sprintf("token %d", len(k.names)+1)
@@ -93,25 +93,25 @@ func (k *marker) identify(ctx context.Context, states []redislock.KeyState) []re
 	}
 	named := slices.Clone(states)
 	for i := range named {
-		k.latest[named[i].Key].name(&named[i], owner)
+		k.latest[named[i].Key].name(&named[i], caller)
 	}
 	return named
 }
 
-// name gives owners to those of a key.
-func (m marks) name(s *redislock.KeyState, owner func(mark, owner string) string) {
+// name gives callers to those of a key.
+func (m marks) name(s *redislock.KeyState, caller func(mark, caller string) string) {
 	s.Holders, s.Line = slices.Clone(s.Holders), slices.Clone(s.Line)
 	for i := range s.Holders {
 		if len(m.holders) == len(s.Holders) { // else they have changed meanwhile
-			s.Holders[i].Caller = owner(m.holders[i], s.Holders[i].Caller)
+			s.Holders[i].Caller = caller(m.holders[i], s.Holders[i].Caller)
 		}
 	}
 	for i := range s.Line {
-		s.Line[i].Caller = owner(m.line[s.Line[i].Since.UnixMicro()], s.Line[i].Caller)
+		s.Line[i].Caller = caller(m.line[s.Line[i].Since.UnixMicro()], s.Line[i].Caller)
 	}
 	if s.Intent != nil {
 		intent := *s.Intent
-		intent.Owner = owner(m.intent, intent.Owner)
+		intent.Caller = caller(m.intent, intent.Caller)
 		s.Intent = &intent
 	}
 }

@@ -19,19 +19,19 @@ type model struct {
 	gone     int     // how many waiters are gone
 
 	tokens  map[string]marks // by key; nil: nobody has compared them
-	several map[string]bool  // owner ids that are known to be more than one piece of work
+	several map[string]bool  // callers' ids that are known to be more than one piece of work
 }
 
 // A party is somebody who holds keys or waits for them.
 type party struct {
-	owner, metadata string
-	holds           []int // states, each once
-	requests        []int
-	processes       []string // that its metadata name, each once
+	caller, metadata string
+	holds            []int // states, each once
+	requests         []int
+	processes        []string // that its metadata name, each once
 }
 
 // isKnown reports whether more than one lock or waiter can be seen to be of it.
-func (p *party) isKnown() bool { return p.owner != "" || p.metadata != "" }
+func (p *party) isKnown() bool { return p.caller != "" || p.metadata != "" }
 
 // A request is one Obtain that waits.
 type request struct {
@@ -99,16 +99,16 @@ func (b *builder) take(i int) {
 	b.holders, b.line, b.intents = append(b.holders, holders), append(b.line, line), append(b.intents, intent)
 }
 
-// party finds or makes a party. Without an owner id and metadata it is a new one.
-func (b *builder) party(owner, metadata string) int {
+// party finds or makes a party. Without a caller's id and metadata it is a new one.
+func (b *builder) party(caller, metadata string) int {
 	name := "process " + metadata
-	if owner != "" {
-		name = "owner " + owner
+	if caller != "" {
+		name = "caller " + caller
 	}
 	p, has := b.parties[name]
-	if !has || owner == "" && metadata == "" {
+	if !has || caller == "" && metadata == "" {
 		p = len(b.model.parties)
-		b.model.parties = append(b.model.parties, party{owner: owner, metadata: metadata})
+		b.model.parties = append(b.model.parties, party{caller: caller, metadata: metadata})
 		b.parties[name] = p
 	}
 	found := &b.model.parties[p]
@@ -120,12 +120,12 @@ func (b *builder) party(owner, metadata string) int {
 
 // request finds or makes a request, and adds a key that it waits for. Intents of nobody known are requests of their own,
 // because they have no place.
-func (b *builder) request(name, owner, metadata string, r request, s stand) int {
-	name = strconv.Quote(name) + strconv.Quote(owner) + strconv.Quote(metadata)
+func (b *builder) request(name, caller, metadata string, r request, s stand) int {
+	name = strconv.Quote(name) + strconv.Quote(caller) + strconv.Quote(metadata)
 	q, has := b.requests[name]
-	if !has || r.intent && owner == "" && metadata == "" {
+	if !has || r.intent && caller == "" && metadata == "" {
 		q = len(b.model.requests)
-		r.party, r.metadata = b.party(owner, metadata), metadata
+		r.party, r.metadata = b.party(caller, metadata), metadata
 		b.model.requests = append(b.model.requests, r)
 		b.requests[name] = q
 		p := &b.model.parties[r.party]
@@ -139,7 +139,7 @@ func (b *builder) request(name, owner, metadata string, r request, s stand) int 
 // isOne reports whether a party is one piece of work, which stands in line now: then it does nothing else meanwhile.
 func (m *model) isOne(p int) bool {
 	party := &m.parties[p]
-	return party.owner != "" && !m.several[party.owner] && len(party.requests) == 1 && len(party.processes) <= 1 &&
+	return party.caller != "" && !m.several[party.caller] && len(party.requests) == 1 && len(party.processes) <= 1 &&
 		!m.requests[party.requests[0]].intent
 }
 

@@ -88,26 +88,26 @@ func shortName(p *party) string {
 		text = process.String()
 	}
 	switch {
-	case p.owner == "" && text == "":
+	case p.caller == "" && text == "":
 		return "somebody"
-	case p.owner == "":
+	case p.caller == "":
 		return text
 	case text == "":
-		return p.owner
+		return p.caller
 	}
-	return p.owner + " (" + text + ")"
+	return p.caller + " (" + text + ")"
 }
 
 func longName(p *party) string {
-	if p.owner == "" {
+	if p.caller == "" {
 		return p.metadata
 	}
-	return strings.TrimSpace(p.metadata + " owner=" + p.owner)
+	return strings.TrimSpace(p.metadata + " caller=" + p.caller)
 }
 
-// brief is a name for the middle of a sentence: that of an owner is its id.
+// brief is a name for the middle of a sentence: that of a caller is its id.
 func (n *names) brief(m *model, p int) string {
-	return n.show(cmp.Or(m.parties[p].owner, n.of[p]), 30)
+	return n.show(cmp.Or(m.parties[p].caller, n.of[p]), 30)
 }
 
 // show makes a text fit for a terminal, and at most so long; 0: in full length. Of a long one the middle is left out.

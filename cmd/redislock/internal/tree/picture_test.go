@@ -126,7 +126,7 @@ somebody
    └─ 2. somebody, to write, 1m00s
 
 1 key held, 1 key waited for, by 2 requests.
-3 locks and waiters have neither metadata nor an owner id: which belong together is not known.
+3 locks and waiters have neither metadata nor a caller's id: which belong together is not known.
 `},
 		{"a certain deadlock", "a w A@1 < B@2:w1 C:w3; b w B@2 < A@1:w2", `
 A (web-1 pid 1 shop) [1] ! deadlock 1

@@ -85,8 +85,8 @@ func (p *printer) row(rows []row, i int, numbers map[int]int) {
 		p.fit(lead, p.states[r.state].Key, p.leftUntil(r.state), "")
 	case rowWaiter:
 		name := p.names.of[r.party]
-		if owner := p.parties[r.party].owner; r.refers != nobody && owner != "" {
-			name = owner // the rest stands where this refers to
+		if caller := p.parties[r.party].caller; r.refers != nobody && caller != "" {
+			name = caller // the rest stands where this refers to
 		}
 		p.fit(lead+place(r.group), name, p.wish(r)+tail, p.mark(r.party))
 	}
@@ -223,6 +223,6 @@ func (p *printer) summary() {
 		p.say("%s gone, and passed over.", count.Of(p.gone, "waiter"))
 	}
 	if unknown > 0 {
-		p.say("%s neither metadata nor an owner id: which belong together is not known.", count.Either(unknown, "lock or waiter has", "locks and waiters have"))
+		p.say("%s neither metadata nor a caller's id: which belong together is not known.", count.Either(unknown, "lock or waiter has", "locks and waiters have"))
 	}
 }

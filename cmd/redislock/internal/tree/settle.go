@@ -38,10 +38,10 @@ func settled(ctx context.Context, m *model, look inspect, pause time.Duration) (
 		if err != nil {
 			return nil, err
 		}
-		// The first look is no witness of that: it took long, and an owner may have gone on from one wait to the next.
+		// The first look is no witness of that: it took long, and a caller may have gone on from one wait to the next.
 		for _, p := range newModel(again).parties {
-			if p.owner != "" && (len(p.requests) > 1 || len(p.processes) > 1) {
-				several[p.owner] = true
+			if p.caller != "" && (len(p.requests) > 1 || len(p.processes) > 1) {
+				several[p.caller] = true
 			}
 		}
 		for i := range states {

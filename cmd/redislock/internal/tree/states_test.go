@@ -23,7 +23,7 @@ var start = time.UnixMicro(1_800_000_000_000_000)
 //	a w A ~B < C:w1 !d:r2 intent:E
 //
 // Key a is held to write by A, and left by B. C stands in line in place 1 to write, d in place 2 to read, but is gone; E has an
-// intent. Who begins with a capital letter is an owner, and A@1 one in process 1; "_" is nobody known; all others are metadata.
+// intent. Who begins with a capital letter is a caller, and A@1 one in process 1; "_" is nobody known; all others are metadata.
 func statesOf(lines ...string) []redislock.KeyState {
 	var states []redislock.KeyState
 	for _, line := range lines {
@@ -47,24 +47,24 @@ func addWord(s *redislock.KeyState, word string) {
 	switch {
 	case word == "<":
 	case name == "intent":
-		metadata, owner := whoIs(wish)
-		s.Intent = &redislock.Holder{Metadata: metadata, Owner: owner, TTL: time.Second}
+		metadata, caller := whoIs(wish)
+		s.Intent = &redislock.Holder{Metadata: metadata, Caller: caller, TTL: time.Second}
 	case waits:
-		metadata, owner := whoIs(strings.TrimPrefix(name, "!"))
+		metadata, caller := whoIs(strings.TrimPrefix(name, "!"))
 		place, _ := strconv.Atoi(wish[1:])
 		s.Line = append(s.Line, redislock.Waiter{
-			Mode: map[byte]redislock.Mode{'w': redislock.ModeWrite, 'r': redislock.ModeRead}[wish[0]], Metadata: metadata, Owner: owner,
+			Mode: map[byte]redislock.Mode{'w': redislock.ModeWrite, 'r': redislock.ModeRead}[wish[0]], Metadata: metadata, Caller: caller,
 			Since: start.Add(time.Duration(place) * time.Microsecond), Alive: name[0] != '!',
 		})
 	default:
-		metadata, owner := whoIs(strings.TrimPrefix(name, "~"))
+		metadata, caller := whoIs(strings.TrimPrefix(name, "~"))
 		s.Holders = append(s.Holders, redislock.Holder{
-			Metadata: metadata, Owner: owner, Left: name[0] == '~', TTL: time.Minute,
+			Metadata: metadata, Caller: caller, Left: name[0] == '~', TTL: time.Minute,
 		})
 	}
 }
 
-func whoIs(name string) (metadata, owner string) {
+func whoIs(name string) (metadata, caller string) {
 	name, process, _ := strings.Cut(name, "@")
 	if process != "" {
 		metadata = "host=web-" + process + " pid=1 prog=shop since=2026-03-01T09:26:53Z"
@@ -96,8 +96,8 @@ func (d *deadlock) told(m *model) string {
 
 func shortOf(p party) string {
 	switch {
-	case p.owner != "":
-		return p.owner
+	case p.caller != "":
+		return p.caller
 	case p.metadata != "":
 		return p.metadata
 	}

@@ -22,10 +22,10 @@ func Command() cli.Command {
 		Args:    "[flags] [PATTERN]",
 		Summary: "draw who waits for whom, and find deadlocks",
 		Help: `Beneath whoever holds a key stand those who wait for it, and beneath these
-those who wait for what they hold. Owner ids tell who is who, else a token under
-which somebody holds a key and waits for another, else metadata. A circle of
-owners is a certain deadlock: nobody in it can go on until one of them gives up
-or loses its lease. A circle of processes is a possible one.
+those who wait for what they hold. Callers' ids tell who is who, else a token
+under which somebody holds a key and waits for another, else metadata. A circle
+of callers is a certain deadlock: nobody in it can go on until one of them gives
+up or loses its lease. A circle of processes is a possible one.
 
 PATTERN is a glob that the keys match, as of SCAN. A circle through other keys
 is not found. Callers that poll without an intent leave nothing to be seen.

@@ -91,8 +91,8 @@ func requestName(m *model, q int) string {
 
 // nameOf is what tells parties apart, in all models.
 func nameOf(p *party) [2]string {
-	if p.owner != "" {
-		return [2]string{p.owner, ""}
+	if p.caller != "" {
+		return [2]string{p.caller, ""}
 	}
 	return [2]string{"", p.metadata}
 }

@@ -49,12 +49,12 @@ func (g *waits) node(who, request, state int) int {
 }
 
 // addRequest makes the node of a request. If it has to be certain that what stands in several lines is one, each stand has
-// a node of its own, unless it has an owner.
+// a node of its own, unless it has a caller's id.
 func (g *waits) addRequest(q int) {
 	r := &g.model.requests[q]
 	nodes := make([]int, len(r.stands))
 	for i := range nodes {
-		if i == 0 || g.certain && g.model.parties[r.party].owner == "" {
+		if i == 0 || g.certain && g.model.parties[r.party].caller == "" {
 			nodes[i] = g.node(r.party, q, nobody)
 		} else {
 			nodes[i] = nodes[0]

@@ -38,7 +38,7 @@ func some(n int) []redislock.KeyState {
 		held("with-a-very-long-name-which-nobody-can-read-in-eighty-columns:but:the:end:matters:17", "a", time.Minute),
 		{
 			Key: "read", Mode: redislock.ModeRead, TTL: time.Minute, Fence: 7, Intent: &redislock.Holder{Metadata: "w", TTL: time.Second},
-			Holders: []redislock.Holder{{Metadata: "r1", Left: true}, {Owner: "x"}, {}},
+			Holders: []redislock.Holder{{Metadata: "r1", Left: true}, {Caller: "x"}, {}},
 		},
 		{Key: "list", Mode: redislock.ModeForeign, Type: "list\x1b", TTL: -1},
 		free("free"),

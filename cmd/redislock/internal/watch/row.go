@@ -113,7 +113,7 @@ func holderText(s redislock.KeyState) string {
 const mostText = 400
 
 // who names a holder or a waiter.
-func who(metadata, owner string) string { return cli.Somebody(metadata, owner, mostText) }
+func who(metadata, caller string) string { return cli.Somebody(metadata, caller, mostText) }
 
 // What is too long.
 const (

@@ -15,7 +15,7 @@ import (
 )
 
 // An observer sees that whoever holds one set waits for another.
-func TestOwnerHoldsAndWaits(t *testing.T) {
+func TestCallerHoldsAndWaits(t *testing.T) {
 	world.Scenario(t, func(t *testing.T, w *world.World) {
 		id := owners.NewCaller()
 		ctx := redislock.WithCaller(t.Context(), id)
@@ -27,13 +27,13 @@ func TestOwnerHoldsAndWaits(t *testing.T) {
 		states := check.Must[[]redislock.KeyState](t)(w.Client.Inspect(t.Context(), w.Keys("a", "b")))
 		holder, waiter := states[0].Holders[0], states[1].Line[0]
 		if holder.Caller != id || waiter.Caller != id || states[1].Holders[0].Caller != "" {
-			t.Errorf("got owners %q and %q in line, and %q, want %q and none",
+			t.Errorf("got ids %q and %q in line, and %q, want %q and none",
 				holder.Caller, waiter.Caller, states[1].Holders[0].Caller, id)
 		}
 		if want := "me"; holder.Metadata != want || mine.Metadata() != want || waiter.Metadata != want {
 			t.Errorf("got metadata %q, %q and %q, want %q", holder.Metadata, mine.Metadata(), waiter.Metadata, want)
 		}
-		if want := "me owner=" + id; !strings.Contains(holder.String(), want) || !strings.Contains(waiter.String(), want) {
+		if want := "me caller=" + id; !strings.Contains(holder.String(), want) || !strings.Contains(waiter.String(), want) {
 			t.Errorf("got %q and %q, want %q in both", holder, waiter, want)
 		}
 		_, err := w.Client.ObtainRead(t.Context(), w.Keys("a"), world.Long, nil)
@@ -45,19 +45,19 @@ func TestOwnerHoldsAndWaits(t *testing.T) {
 	})
 }
 
-// The owner id is stored apart from metadata of every form, and no metadata is taken for one, whoever reads it.
-func TestOwnerInMetadata(t *testing.T) {
+// The id of a caller is stored apart from metadata of every form, and no metadata is taken for one, whoever reads it.
+func TestCallerInMetadata(t *testing.T) {
 	world.Scenario(t, func(t *testing.T, w *world.World) {
 		for i, test := range []struct{ id, metadata, stored string }{
 			{id: "r-1", stored: "||r-1|"},
 			{id: "r-1", metadata: "host=a", stored: "||r-1|host=a"},
-			{id: "r-1", metadata: "host=a owner=other", stored: "||r-1|host=a owner=other"},
+			{id: "r-1", metadata: "host=a caller=other", stored: "||r-1|host=a caller=other"},
 			{id: "r-1", metadata: "|other|host=a", stored: "||r-1||other|host=a"},
 			{id: "r-1", metadata: "\x00\r\n\xff", stored: "||r-1|\x00\r\n\xff"},
 			{id: "r-1?", metadata: "|?", stored: "||r-1?||?"},
 			{id: strings.Repeat("~", 64), metadata: "a|b", stored: "||" + strings.Repeat("~", 64) + "|a|b"},
-			{metadata: "prog=shop owner=job", stored: "|prog=shop owner=job"},
-			{metadata: "owner=job", stored: "|owner=job"},
+			{metadata: "prog=shop caller=job", stored: "|prog=shop caller=job"},
+			{metadata: "caller=job", stored: "|caller=job"},
 			{metadata: "a||job|b", stored: "|a||job|b"},
 			{metadata: "|job|prog=shop", stored: "||||job|prog=shop"},
 			{metadata: "|", stored: "||||"},
@@ -69,7 +69,7 @@ func TestOwnerInMetadata(t *testing.T) {
 				ctx = redislock.WithCaller(ctx, test.id)
 			}
 			if got := inctx.Caller(ctx); got != test.id {
-				t.Errorf("got owner %q of the context, want %q", got, test.id)
+				t.Errorf("got id %q of the context, want %q", got, test.id)
 			}
 			key := w.Keys("k" + string(rune('a'+i)))
 			lock := check.Must[*redislock.Lock](t)(w.Client.Obtain(ctx, key, world.Long, &redislock.Options{Metadata: test.metadata}))
@@ -81,26 +81,26 @@ func TestOwnerInMetadata(t *testing.T) {
 			state := check.Must[[]redislock.KeyState](t)(w.Client.Inspect(t.Context(), key))[0]
 			broken := check.Must[[]redislock.Holder](t)(w.Client.Break(t.Context(), key, ""))
 			for by, got := range map[string][2]string{
-				"Inspect": {state.Holders[0].Caller, state.Holders[0].Metadata}, "Break": {broken[0].Holder.Owner, broken[0].Holder.Metadata},
+				"Inspect": {state.Holders[0].Caller, state.Holders[0].Metadata}, "Break": {broken[0].Caller, broken[0].Metadata},
 				"a refusal": {conflict.Caller, conflict.Metadata}, "the lock": {test.id, lock.Metadata()},
 			} {
 				if want := [2]string{test.id, test.metadata}; got != want {
-					t.Errorf("got owner and metadata %q from %s, want %q", got, by, want)
+					t.Errorf("got id and metadata %q from %s, want %q", got, by, want)
 				}
 			}
 		}
 	})
 }
 
-// An owner id that could not be read again fails each Obtain, and nothing is sent.
-func TestOwnerInvalid(t *testing.T) {
+// An id that could not be read again fails each Obtain, and nothing is sent.
+func TestCallerInvalid(t *testing.T) {
 	world.Scenario(t, func(t *testing.T, w *world.World) {
 		for _, id := range []string{"", "a b", "a|b", "a=b", `a"b`, "ä", "a\n", "\x7f", strings.Repeat("x", 65)} {
 			ctx := redislock.WithCaller(redislock.WithCaller(t.Context(), "good"), id)
 			if got := inctx.Caller(ctx); got != id {
-				t.Errorf("got owner %q, want %q", got, id)
+				t.Errorf("got id %q, want %q", got, id)
 			}
-			world.WantUnsent(t, w.RDB, &redislock.InvalidError{Argument: "metadata"}, func() error {
+			world.WantUnsent(t, w.RDB, &redislock.InvalidError{Argument: "caller"}, func() error {
 				_, err := w.Client.ObtainRead(ctx, w.Keys("a"), world.Long, nil)
 				return err
 			})
@@ -108,11 +108,11 @@ func TestOwnerInvalid(t *testing.T) {
 	})
 }
 
-// A key that was left has the owner id of whoever has left it, and a writer that waits has that of its context in its intent.
-func TestOwnerLeftAndIntent(t *testing.T) {
+// A key that was left has the id of whoever has left it, and a writer that waits has that of its context in its intent.
+func TestCallerLeftAndIntent(t *testing.T) {
 	world.Scenario(t, func(t *testing.T, w *world.World) {
 		ctx, cancel := context.WithCancel(redislock.WithCaller(t.Context(), "r-1"))
-		metadata := &redislock.Options{Metadata: "|m owner=x"}
+		metadata := &redislock.Options{Metadata: "|m caller=x"}
 		check.NoError(t, check.Must[*redislock.Lock](t)(w.Client.Obtain(ctx, w.Keys("left"), world.Long, metadata)).Leave(ctx, world.Long))
 		check.Must[*redislock.Lock](t)(w.Client.ObtainRead(ctx, w.Keys("read"), world.Long, metadata))
 		done := make(chan struct{})
@@ -132,10 +132,10 @@ func TestOwnerLeftAndIntent(t *testing.T) {
 			t.Errorf("got %v, want that it was left", got)
 		}
 		for _, got := range []redislock.Holder{states[0].Holders[0], states[1].Holders[0], *states[1].Intent} {
-			if got.Owner != "r-1" || got.Metadata != metadata.Metadata {
-				t.Errorf("got owner %q and metadata %q, want r-1 and %q", got.Owner, got.Metadata, metadata.Metadata)
+			if got.Caller != "r-1" || got.Metadata != metadata.Metadata {
+				t.Errorf("got id %q and metadata %q, want r-1 and %q", got.Caller, got.Metadata, metadata.Metadata)
 			}
-			if want := metadata.Metadata + " owner=r-1 ("; !strings.HasPrefix(got.String(), want) {
+			if want := metadata.Metadata + " caller=r-1 ("; !strings.HasPrefix(got.String(), want) {
 				t.Errorf("got %q, want %q in front", got, want)
 			}
 		}
@@ -143,7 +143,7 @@ func TestOwnerLeftAndIntent(t *testing.T) {
 }
 
 // The id comes on top of the metadata that is allowed.
-func TestOwnerBesideMetadata(t *testing.T) {
+func TestCallerBesideMetadata(t *testing.T) {
 	world.Scenario(t, func(t *testing.T, w *world.World) {
 		ctx, most := redislock.WithCaller(t.Context(), "request-9"), strings.Repeat("x", 4096)
 		lock := check.Must[*redislock.Lock](t)(w.Client.Obtain(ctx, w.Keys("a"), world.Long, &redislock.Options{Metadata: most}))
@@ -155,8 +155,8 @@ func TestOwnerBesideMetadata(t *testing.T) {
 	})
 }
 
-// No two goroutines get the same id, and each is one that WithOwner takes.
-func TestNewOwnerID(t *testing.T) {
+// No two goroutines get the same id, and each is one that WithCaller takes.
+func TestNewCaller(t *testing.T) {
 	t.Parallel()
 	seen := make(map[string]bool)
 	for range 1000 {
