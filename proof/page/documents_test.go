@@ -201,7 +201,7 @@ func shownCode(t *testing.T) map[string]string {
 					shown[of+name] = text(beginning(d, d.Doc), d.End())
 				default:
 					body := text(d.Body.Lbrace+1, d.Body.Rbrace)
-					body = starts.ReplaceAllString(body, "")
+					body = strings.TrimPrefix(body, "rdb, stop := locktest.Start()\n\tdefer stop()\n")
 					if body, _, run := strings.Cut(body, "\n\t// Output:"); run {
 						shown[of+name] = dedent("\t" + strings.TrimLeft(body, "\n\t"))
 					}
@@ -215,9 +215,6 @@ func shownCode(t *testing.T) map[string]string {
 	}
 	return shown
 }
-
-// starts is how an Example starts its server, the last of them in modules of their own.
-var starts = regexp.MustCompile(`^rdb, stop := (locktest\.Start|startRedis)\(\)\n\tdefer stop\(\)\n`)
 
 // beginning is where a declaration begins, with its comment.
 func beginning(decl ast.Decl, doc *ast.CommentGroup) token.Pos {

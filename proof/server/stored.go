@@ -12,7 +12,7 @@ import (
 // waiters, the scores of guards, and the fields of the numbers. Nothing else knows how any of it looks in Redis.
 
 // A Value is what holds a key: `token` or `token|metadata`. One without a token is nobody's: its owner has left the key. That
-// metadata may be an owner id and metadata, `|id|metadata`, is nothing to the scripts.
+// metadata may be a caller's id and metadata, `|id|metadata`, is nothing to the scripts.
 type Value string
 
 // Token is who holds a key under the value.
