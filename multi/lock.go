@@ -41,8 +41,8 @@ type Lock struct {
 	told   bool          // the hooks, of a loss
 }
 
-// Held is one part of a lock, as it was taken.
-type Held struct {
+// A Taken is one part of a lock, as it was taken.
+type Taken struct {
 	Place string   // that of its Client
 	Keys  []string // the write keys, then the read keys
 
@@ -58,13 +58,13 @@ func (l *Lock) isNothing() bool { return l == nil || len(l.locks) == 0 }
 
 // Parts returns what is held, in the order in which it was taken. There may be fewer parts than the
 // caller asked for, because keys that one Client can take as one set become one part.
-func (l *Lock) Parts() []Held {
+func (l *Lock) Parts() []Taken {
 	if l.isNothing() {
 		return nil
 	}
-	parts := make([]Held, len(l.locks))
+	parts := make([]Taken, len(l.locks))
 	for i, lock := range l.locks {
-		parts[i] = Held{Place: l.parts[i].Place, Keys: lock.Keys(), Fence: lock.Fence()}
+		parts[i] = Taken{Place: l.parts[i].Place, Keys: lock.Keys(), Fence: lock.Fence()}
 	}
 	return parts
 }

@@ -77,7 +77,7 @@ func TestObtain(t *testing.T) {
 				}
 				held[i].Fence = 0
 			}
-			want := []multi.Held{
+			want := []multi.Taken{
 				{Place: "a", Keys: []string{w.key("w1"), w.key("w2")}},
 				{Place: "b", Keys: []string{w.key("w3"), w.key("r")}},
 			}

@@ -9,7 +9,7 @@ import (
 // The time of the quick suite is that of building: each of its test binaries is linked with go-redis.
 func TestQuickSuiteHasFewBinaries(t *testing.T) {
 	t.Parallel()
-	const most = 12
+	const most = 13
 	out, err := exec.CommandContext(t.Context(), "go", "list", "-f",
 		"{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{end}}", "./...").Output()
 	if err != nil {
