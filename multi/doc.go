@@ -1,7 +1,8 @@
 // Package multi takes one lock over several parts: sets of keys in different slots of a Cluster, or
 // on different Clients.
 //
-//	lock, err := multi.Obtain(ctx, multi.BySlot(client, []string{"lock:order:7", "lock:stock:9"}, nil), 10*time.Second, nil)
+//	set := redislock.Set{Write: []string{"lock:order:7", "lock:stock:9"}}
+//	lock, err := multi.Obtain(ctx, multi.BySlot(client, set), 10*time.Second, nil)
 //	if err != nil {
 //		return err // errors.Is(err, redislock.ErrNotObtained): it names the part and the key
 //	}

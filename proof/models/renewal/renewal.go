@@ -23,8 +23,8 @@
 //
 // Clocks that drift, or are set, and processes that are paused: that is the model of leases. Several keys, readers, lines.
 // An Obtain under the same token, and handles in several processes: that is the model of late requests. A Refresh to a
-// shorter ttl shortens the lease for all handles of its token, which are not told: so the documentation of
-// redislock.Owner says, and the second handle does no such thing here. A clean-up ends when it was answered; that it ends with the lease is
+// shorter ttl shortens the lease for all handles of its token, which are not told: so docs/clients.md
+// says, and the second handle does no such thing here. A clean-up ends when it was answered; that it ends with the lease is
 // not modelled.
 //
 // # Why it is true of the scripts
