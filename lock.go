@@ -86,7 +86,7 @@ func (l *Lock) Token() string {
 }
 
 // show takes note that callers know the token of the lock, which holds these keys: from now on it may come
-// back in an Options.Token.
+// back to [Client.As].
 func (l *Lock) show(keys []string) {
 	w := l.own.Show(l.token())
 	defer w.Done(l.token())

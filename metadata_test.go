@@ -9,7 +9,7 @@ import (
 	"github.com/seed-14de3678/redislock/internal/proto"
 )
 
-// What is stored of a token, an owner id and metadata, and what is read of it.
+// What is stored of a token, the id of a caller and metadata, and what is read of it.
 func TestValue(t *testing.T) {
 	for _, test := range []struct{ token, id, metadata, want string }{
 		{"t", "", "", "t"},

@@ -34,8 +34,8 @@ import (
 	"github.com/seed-14de3678/redislock"
 )
 
-// A Client obtains the lock of an election: a [*redislock.Client], a [held.Obtainer], or a Client of package
-// quorum.
+// A Client obtains the lock of an election: a [*redislock.Client], a Client of package quorum,
+// or an Obtainer of package held. It is no Owner: candidates with one token would lead at the same time.
 type Client interface {
 	// With obtains the keys, runs fn, and releases the keys: see [redislock.Client.With].
 	With(ctx context.Context, keys []string, ttl time.Duration, opt *redislock.Options, fn func(context.Context) error) error
@@ -88,5 +88,6 @@ type Candidate struct {
 var (
 	errNoClient   = errors.New("election: there is no Client")
 	errNoBackOff  = errors.New("election: the RetryStrategy has returned nil in place of a BackOff")
+	errIsOwner    = errors.New("election: the Client is an Owner, and candidates with one token would lead at the same time")
 	errNoFunction = errors.New("election: there is no function to run")
 )

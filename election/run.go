@@ -39,6 +39,8 @@ func (c *Candidate) Run(ctx context.Context, fn func(context.Context) error) err
 	switch {
 	case c == nil || c.Client == nil:
 		return errNoClient
+	case isOwner(c.Client):
+		return errIsOwner
 	case fn == nil:
 		return errNoFunction
 	case c.RetryStrategy != nil && c.RetryStrategy() == nil:
@@ -205,6 +207,12 @@ func (r *run) tellLoss(ctx context.Context, err error) {
 		return
 	}
 	r.log.WarnContext(ctx, "election: lost", "key", r.Key, "error", err)
+}
+
+// isOwner reports whether locks of a Client are held under one token.
+func isOwner(c Client) bool {
+	_, is := c.(redislock.Owner)
+	return is
 }
 
 // isForeign reports whether the key holds what is no lock, and nothing ends that by itself.

@@ -70,7 +70,7 @@
 // the Client can take in one step, and where, and a part is to be asked for in line while others are held.
 // The Client of package quorum has neither slots nor lines.
 //
-// A function that [With] runs finds its lock with [FromContext]. [Lock] is a [held.Lock], for code
+// A function that [With] runs finds its lock with [FromContext]. [Lock] is a Lock of package held, for code
 // that does not care what it holds.
 //
 // The hooks of [Client] tell of each lock as of one. The hooks of a part's Client tell of that part by

@@ -22,8 +22,8 @@ const maxTTL = clock.Longest
 // A Lock is one hold of several parts. It is safe for concurrent use. A nil Lock and a zero one hold
 // nothing: each of their operations that can fail returns a [redislock.ErrLockNotHeld].
 //
-// A Lock is a [held.Lock]. It is no [held.Fenced], because each part has a fencing number
-// of its own: see [Lock.Parts].
+// It is a Lock of package held, and no Fenced one, because each part has a fencing number of its own: see
+// [Lock.Parts].
 type Lock struct {
 	parts []Part
 	locks []*redislock.Lock // of each part, in the order in which they were taken

@@ -237,6 +237,7 @@ func TestRunRefuses(t *testing.T) {
 		"no Candidate":      {nil, fn, "election: there is no Client"},
 		"no Client":         {&election.Candidate{Key: "k", TTL: time.Second}, fn, "election: there is no Client"},
 		"a Client of nil":   {&election.Candidate{Client: (*redislock.Client)(nil), Key: "k", TTL: time.Second}, fn, "the Client is nil"},
+		"an Owner":          {&election.Candidate{Client: client.As("t"), Key: "k", TTL: time.Second}, fn, "the Client is an Owner"},
 		"no function":       {&election.Candidate{Client: client, Key: "k", TTL: time.Second}, nil, "election: there is no function to run"},
 		"no key":            {&election.Candidate{Client: client, TTL: time.Second}, fn, "invalid keys"},
 		"no ttl":            {&election.Candidate{Client: client, Key: "k"}, fn, "invalid ttl"},
