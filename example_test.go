@@ -191,6 +191,8 @@ func respond(w http.ResponseWriter, err error) {
 		w.WriteHeader(http.StatusNoContent)
 	case errors.Is(err, redislock.ErrLockLost): // the work may be done in part, and somebody has to look
 		http.Error(w, "interrupted", http.StatusInternalServerError)
+	case errors.As(err, &conflict) && conflict.Own: // a mistake of this program
+		http.Error(w, "failed", http.StatusInternalServerError)
 	case errors.As(err, &conflict) && conflict.TTL >= 0:
 		w.Header().Set("Retry-After", "1") // s; not the TTL: with a watchdog it says nothing of when the lock is free
 		http.Error(w, "somebody else works on this order", http.StatusConflict)
