@@ -220,9 +220,9 @@ func (g *group) callLocked() *call {
 	if len(g.asked) == 0 {
 		return nil
 	}
-	c := new(call)
-	q.Fill(&c.run)
-	return c.begins(context.Background())
+	r := new(call)
+	q.Fill(&r.run)
+	return r.begins(context.Background())
 }
 
 // answered takes in the outcome of a call.

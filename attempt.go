@@ -36,18 +36,18 @@ func (w *want) intentLife(wait time.Duration) time.Duration {
 func (o *obtaining) ask(ctx context.Context, intent time.Duration) (*Lock, error) {
 	o.asked.count++
 	for rounds := 0; ; rounds++ {
-		c := o.call(ctx, intent)
-		c.ownedBy(o.owner, o.client.conn)
+		r := o.call(ctx, intent)
+		r.ownedBy(o.owner, o.client.conn)
 		if o.claim != nil && o.want.set.reads() > 0 {
-			c.own.Reads, c.own.Since = true, o.claim.Since()
+			r.own.Reads, r.own.Since = true, o.claim.Since()
 		}
-		if err := o.send(ctx, c); err != nil {
+		if err := o.send(ctx, r); err != nil {
 			return nil, err
 		}
-		if c.isOvertaken() && ctx.Err() == nil && rounds < mostOvertaken {
+		if r.isOvertaken() && ctx.Err() == nil && rounds < mostOvertaken {
 			continue
 		}
-		return o.take(ctx, c, intent)
+		return o.take(ctx, r, intent)
 	}
 }
 
@@ -79,40 +79,40 @@ func (o *obtaining) call(ctx context.Context, intent time.Duration) *call {
 	// Nobody else knows the token, so it holds nothing yet: what refuses it refuses every such token. Of several
 	// that want to write one at most is granted what they want, so it is worth asking for one of them first.
 	c.Alike = s == nil && !w.tokenKnown && !w.declares && w.set.reads() == 0
-	c.Again = s == nil && o.asked.conflict != nil
+	c.Repeats = s == nil && o.asked.conflict != nil
 	c.Replicas = replicasFor(o.client.replicas, w.ttl)
 	return c
 }
 
 // send sends a call, and returns why there is no outcome.
-func (o *obtaining) send(ctx context.Context, c *call) error {
+func (o *obtaining) send(ctx context.Context, r *call) error {
 	conn, w := o.client.conn, &o.want
 	o.asked.silent = false
-	end := conn.DoWithin(ctx, &c.Call, conn.Bound(w.ttl, len(w.set.keys)), o.asked.patience())
-	if c.Gone != (clock.Moment{}) && o.asked.ended == (clock.Moment{}) {
-		o.asked.ended = c.Gone
+	end := conn.DoWithin(ctx, &r.Call, conn.Bound(w.ttl, len(w.set.keys)), o.asked.patience())
+	if r.Gone != (clock.Moment{}) && o.asked.ended == (clock.Moment{}) {
+		o.asked.ended = r.Gone
 	}
-	o.asked.silent = end == wire.Silent || c.Silent
-	settled := end == wire.Settled || !c.Leave(nil) // perhaps the outcome has come in this very moment
-	if settled && (ctx.Err() == nil || !errors.Is(c.Err, wire.ErrNotSent)) {
+	o.asked.silent = end == wire.Silent || r.Silent
+	settled := end == wire.Settled || !r.Abandon(nil) // perhaps the outcome has come in this very moment
+	if settled && (ctx.Err() == nil || !errors.Is(r.Err, wire.ErrNotSent)) {
 		return nil
 	}
-	if !settled || c.IsUnanswered() {
+	if !settled || r.IsUnanswered() {
 		o.noteUnanswered() // what the call may still do is closed by the next one, or by the clean-up
 	}
 	if end == wire.Silent {
-		return o.asked.andBefore(c, fmt.Errorf("redislock: obtain %s: %w: no answer for %s: %w",
+		return o.asked.andBefore(r, fmt.Errorf("redislock: obtain %s: %w: no answer for %s: %w",
 			w.set, ErrUnknownOutcome, shown.Duration(clock.Now().Since(o.asked.began)), os.ErrDeadlineExceeded))
 	}
-	return &endedError{o.asked.andBefore(c, fmt.Errorf("redislock: obtain %s: %w: %w after %s",
+	return &endedError{o.asked.andBefore(r, fmt.Errorf("redislock: obtain %s: %w: %w after %s",
 		w.set, ErrUnknownOutcome, context.Cause(ctx), o.asked.spent()))}
 }
 
 // andBefore adds to the error of a call why the try before it has failed, if there was one that was no refusal:
 // that is what is wrong with the server, for example that it takes no connections.
-func (a *attempts) andBefore(c *call, err error) error {
+func (a *attempts) andBefore(r *call, err error) error {
 	var before error
-	if failed := c.Failed(); failed != nil {
+	if failed := r.Failed(); failed != nil {
 		before = wire.Legible(failed)
 	} else if !errors.Is(a.last, ErrNotObtained) {
 		before = a.last
@@ -124,32 +124,32 @@ func (a *attempts) andBefore(c *call, err error) error {
 }
 
 // take takes in the outcome of a call.
-func (o *obtaining) take(ctx context.Context, c *call, intent time.Duration) (*Lock, error) {
-	if c.IsUnanswered() || c.Err != nil && wire.Classify(c.Err) == wire.Unknown {
+func (o *obtaining) take(ctx context.Context, r *call, intent time.Duration) (*Lock, error) {
+	if r.IsUnanswered() || r.Err != nil && wire.Classify(r.Err) == wire.Unknown {
 		o.noteUnanswered()
 	}
-	if c.Err != nil {
-		return nil, o.failed(ctx, c)
+	if r.Err != nil {
+		return nil, o.failed(ctx, r)
 	}
-	a, err := c.run.Answer(c.Reply)
+	a, err := r.run.Answer(r.Reply)
 	switch {
 	case err != nil:
 	case a.Code == proto.Overtaken && ctx.Err() != nil:
 		o.asked.noteEnded()
 		return nil, o.contextEnded(ctx)
 	case a.Code == proto.Overtaken: // again and again: without an end to that it would ask for ever
-		err = errors.Join(c.garbled(), proto.ErrUnexpectedRefusal)
-	case a.Code == proto.Done && c.short() != nil:
+		err = errors.Join(r.garbled(), proto.ErrUnexpectedRefusal)
+	case a.Code == proto.Done && r.short() != nil:
 		o.left.unused = true // replicas do not have it: after a fail-over somebody else might get it as well
-		return nil, fmt.Errorf("redislock: obtain %s: %w: %w", o.want.set, ErrNotObtained, c.short())
+		return nil, fmt.Errorf("redislock: obtain %s: %w: %w", o.want.set, ErrNotObtained, r.short())
 	case a.Code == proto.Done:
-		sent := c.Sent
-		o.client.recycle(c)
+		sent := r.Sent
+		o.client.recycle(r)
 		return o.obtained(sent, a.Number)
 	default:
 		conflict := newConflict(&a.Conflict, o.want.set)
-		o.refused(c.Sent, &a, conflict, intent)
-		o.client.recycle(c)
+		o.refused(r.Sent, &a, conflict, intent)
+		o.client.recycle(r)
 		return nil, o.inOwnWay(conflict)
 	}
 	o.noteUnanswered() // whoever has answered so may have done anything
@@ -157,14 +157,14 @@ func (o *obtaining) take(ctx context.Context, c *call, intent time.Duration) (*L
 }
 
 // failed takes in the error of a call.
-func (o *obtaining) failed(ctx context.Context, c *call) error {
-	runsNothing := redis.HasErrorPrefix(c.Err, "CROSSSLOT") || wire.ForbidsScripts(c.Err)
-	if wire.Classify(c.Err) == wire.Final && !runsNothing {
+func (o *obtaining) failed(ctx context.Context, r *call) error {
+	runsNothing := redis.HasErrorPrefix(r.Err, "CROSSSLOT") || wire.ForbidsScripts(r.Err)
+	if wire.Classify(r.Err) == wire.Final && !runsNothing {
 		o.left.wrotePartly = true // a command of the script was refused behind others, for want of a right for example
 	}
-	cut := c.Cut != nil
-	c.Cut = nil
-	err := explained("obtain", o.want.set, c, false) // it gives back what it has done
+	cut := r.Cut != nil
+	r.Cut = nil
+	err := explained("obtain", o.want.set, r, false) // it gives back what it has done
 	if !cut {
 		return err
 	}
@@ -212,7 +212,7 @@ func (o *obtaining) obtained(sent clock.Moment, number int64) (*Lock, error) {
 	}
 	l := o.lock
 	l.mu.Lock()
-	l.set, l.ttl, l.counted, l.longest = w.set, w.ttl, w.ttl, w.ttl
+	l.set, l.ttl, l.certain, l.longest = w.set, w.ttl, w.ttl, w.ttl
 	l.obtained, l.deadline = sent, deadline
 	l.number = number
 	if w.holdAtLeast > 0 {

@@ -32,15 +32,15 @@ func (c *Client) Break(ctx context.Context, keys []string, reason string) ([]Hol
 	}
 	// It has a token of its own, as a lock has, which holds nothing: so its requests have numbers.
 	by := &Lock{client: c, set: set, value: owners.NewID()}
-	w := by.ownerNow()
-	defer w.Done(by.token())
+	owner := by.ownerNow()
+	defer owner.Done(by.token())
 	r := new(call)
 	proto.Break{
 		Set: set.names(), Value: &by.value,
 		Channel: listen.NoticeChannel, Text: listen.Notice{Reason: reason, Keys: set.keys}.Text(),
 	}.Fill(&r.run)
-	r.begins(ctx).ownedBy(w, c.conn)
-	if !c.do(ctx, r, patience) && r.Leave(func(*wire.Call) { c.brokenLate(r, set, reason) }) {
+	r.begins(ctx).ownedBy(owner, c.conn)
+	if !c.do(ctx, r, patience) && r.Abandon(func(*wire.Call) { c.brokenLate(r, set, reason) }) {
 		c.closeBreak(by)
 		err := interrupted(ctx, "break", set)
 		c.logUnknownBreak(ctx, set, reason, err)

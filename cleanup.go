@@ -73,29 +73,29 @@ func (o *cleanup) Run(at clock.Moment) {
 	last := !o.client.schedule.Put(&o.entry, next, 0)
 
 	o.mark(func(mark string, marked map[owners.Client]bool) {
-		c := new(call)
+		r := new(call)
 		q := proto.Release{
 			Set: o.set.names(), Value: &o.value, Waiter: o.waiter, Place: o.place, Keep: o.keep, Mark: mark, Marked: marked,
 			// What it does not find under its value was not locked by what it clears up.
 			Looks: o.set.reads() > 0,
 		}
-		q.Fill(&c.run)
-		c.begins(context.Background()).ownedBy(o.owner, o.client.conn)
-		c.Then = func(*wire.Call) { o.cleared(c, last) }
-		o.client.conn.Start(&c.Call)
+		q.Fill(&r.run)
+		r.begins(context.Background()).ownedBy(o.owner, o.client.conn)
+		r.Then = func(*wire.Call) { o.cleared(r, last) }
+		o.client.conn.Start(&r.Call)
 	})
 }
 
 // cleared takes in the outcome of one clean-up; the last one if the client is closed.
-func (o *cleanup) cleared(c *call, last bool) {
+func (o *cleanup) cleared(r *call, last bool) {
 	if o.first != nil {
 		o.first()
 	}
 	switch {
 	case last:
 		o.end()
-	case c.isOvertaken() && !o.closes: // the next one spares those who have overtaken it
-	case c.Err != nil && wire.Classify(c.Err) == wire.Final, c.Err == nil && !c.open && c.run.Spared() == 0:
+	case r.isOvertaken() && !o.closes: // the next one spares those who have overtaken it
+	case r.Err != nil && wire.Classify(r.Err) == wire.Final, r.Err == nil && !r.open && r.run.Spared() == 0:
 		o.end()
 	}
 }
@@ -125,11 +125,11 @@ func (o *cleanup) mark(then func(mark string, marked map[owners.Client]bool)) {
 	var mu sync.Mutex
 	missing := len(others)
 	for _, other := range others {
-		c := new(call)
-		proto.Mark{Set: o.set.names(), Value: &o.value, Name: mark}.Fill(&c.run)
-		c.begins(context.Background()).Then = func(*wire.Call) {
+		r := new(call)
+		proto.Mark{Set: o.set.names(), Value: &o.value, Name: mark}.Fill(&r.run)
+		r.begins(context.Background()).Then = func(*wire.Call) {
 			mu.Lock()
-			marked[other] = c.Err == nil
+			marked[other] = r.Err == nil
 			missing--
 			last := missing == 0
 			mu.Unlock()
@@ -137,6 +137,6 @@ func (o *cleanup) mark(then func(mark string, marked map[owners.Client]bool)) {
 				then(mark, marked)
 			}
 		}
-		other.(*wire.Conn).Start(&c.Call)
+		other.(*wire.Conn).Start(&r.Call)
 	}
 }

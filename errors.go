@@ -245,17 +245,17 @@ func (e *endedError) Unwrap() error { return e.error }
 
 // fault turns the error of a call into the one that callers see: with a sentinel where there is
 // one for the fact, and without what only the authors of a script can read.
-func fault(operation string, set keySet, c *call) error {
-	return explained(operation, set, c, c.Replicated.Never != nil)
+func fault(operation string, set keySet, r *call) error {
+	return explained(operation, set, r, r.Replicated.Never != nil)
 }
 
 // explained is fault for a call of which it is said whether it was executed: a server may have done it and
 // refuse to say which replicas have it, because the user may not ask.
-func explained(operation string, set keySet, c *call, executed bool) error {
-	kind, err := wire.Classify(c.Err), c.Err
+func explained(operation string, set keySet, r *call, executed bool) error {
+	kind, err := wire.Classify(r.Err), r.Err
 	if answer, ok := errors.AsType[redis.Error](err); ok {
 		err = wire.NewServerError(answer)
-		if foreign := foreignFence(c, answer); foreign != nil {
+		if foreign := foreignFence(r, answer); foreign != nil {
 			err = foreign
 		}
 		if strings.HasPrefix(answer.Error(), "CROSSSLOT") {
@@ -263,10 +263,10 @@ func explained(operation string, set keySet, c *call, executed bool) error {
 		}
 		err = unsupported(answer, err)
 	}
-	if c.Cut != nil {
-		err = fmt.Errorf("%w: %w", c.Cut, err)
+	if r.Cut != nil {
+		err = fmt.Errorf("%w: %w", r.Cut, err)
 	}
-	if kind == wire.Unknown || kind == wire.Passing && c.IsUnanswered() || executed {
+	if kind == wire.Unknown || kind == wire.Passing && r.IsUnanswered() || executed {
 		return fmt.Errorf("redislock: %s %s: %w: %w", operation, set, ErrUnknownOutcome, err)
 	}
 	return fmt.Errorf("redislock: %s %s: %w", operation, set, err)
@@ -289,8 +289,8 @@ func unsupported(answer redis.Error, err error) error {
 // foreignFence is the error of a script that has found something else where the fencing numbers of a
 // key would stand; nil for any other. The script names the key by its place; the error has the whole name in Redis,
 // prefix and all, because that is where somebody has to look.
-func foreignFence(c *call, answer redis.Error) error {
-	name, kind, is := c.run.ForeignFence(answer.Error())
+func foreignFence(r *call, answer redis.Error) error {
+	name, kind, is := r.run.ForeignFence(answer.Error())
 	if !is {
 		return nil
 	}

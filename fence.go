@@ -54,27 +54,27 @@ func (l *Lock) raise(ctx context.Context, number int64) (again bool, err error) 
 	if err != nil {
 		return false, fmt.Errorf("redislock: raise fence %s: %w", set, err)
 	}
-	w := l.ownerNow()
-	defer w.Done(l.token())
-	c := new(call)
-	proto.Raise{Set: set.names(), Value: &l.value, TTL: ttl, Number: number}.Fill(&c.run)
-	c.begins(ctx).ownedBy(w, l.client.conn)
-	c.Replicas = replicasFor(l.client.replicas, ttl)
-	if !l.client.do(ctx, c, patience) && c.Leave(nil) {
+	owner := l.ownerNow()
+	defer owner.Done(l.token())
+	r := new(call)
+	proto.Raise{Set: set.names(), Value: &l.value, TTL: ttl, Number: number}.Fill(&r.run)
+	r.begins(ctx).ownedBy(owner, l.client.conn)
+	r.Replicas = replicasFor(l.client.replicas, ttl)
+	if !l.client.do(ctx, r, patience) && r.Abandon(nil) {
 		return false, interrupted(ctx, "raise fence", set)
 	}
-	if c.Err != nil {
-		return false, fault("raise fence", set, c)
+	if r.Err != nil {
+		return false, fault("raise fence", set, r)
 	}
-	switch v, err := c.run.Verdict(c.Reply); {
+	switch v, err := r.run.Verdict(r.Reply); {
 	case err != nil:
 		return false, fmt.Errorf("redislock: raise fence %s: %w", set, err)
 	case v.Code == proto.Overtaken, v.Code == proto.NotYours && l.freedMeanwhile(v.Missing):
-		return true, fmt.Errorf("redislock: raise fence %s: %w", set, c.garbled())
+		return true, fmt.Errorf("redislock: raise fence %s: %w", set, r.garbled())
 	case v.Code == proto.NotYours:
 		return false, l.missing("raise fence", v.Missing)
-	case c.short() != nil:
-		return false, fmt.Errorf("redislock: raise fence %s: %w: %w", set, ErrUnknownOutcome, c.short())
+	case r.short() != nil:
+		return false, fmt.Errorf("redislock: raise fence %s: %w: %w", set, ErrUnknownOutcome, r.short())
 	}
 	l.mu.Lock()
 	l.number = max(l.number, number)

@@ -229,7 +229,7 @@ func TestStampNotSent(t *testing.T) {
 	t.Parallel()
 	d := newManual(t)
 	waiting := d.call("obtain", "b")
-	if !waiting.Leave(nil) {
+	if !waiting.Abandon(nil) {
 		t.Fatal("it was not left")
 	}
 	d.ends(waiting, wire.ErrNotSent)
@@ -241,9 +241,9 @@ func TestStampSpared(t *testing.T) {
 	t.Parallel()
 	d := newManual(t)
 	elsewhere := wire.New(&noRedis{}, wire.Options{})
-	d.owner.Count(d.conn, []string{"a", "b"}, nil)
-	d.owner.Count(d.conn, []string{"b"}, nil)
-	d.owner.Count(elsewhere, []string{"b", "c"}, nil)
+	d.owner.Stake(d.conn, []string{"a", "b"}, nil)
+	d.owner.Stake(d.conn, []string{"b"}, nil)
+	d.owner.Stake(elsewhere, []string{"b", "c"}, nil)
 	clearing := d.call("release", "a", "b", "c")
 	set := proto.Set{Keys: clearing.run.Keys(), Lines: besides(nil, "line", clearing.run.Keys())}
 	clearing.run = proto.Run{}
@@ -260,7 +260,7 @@ func TestStampWithdrawn(t *testing.T) {
 	t.Parallel()
 	d := newManual(t)
 	c := d.call("downgrade", "a")
-	d.owner.Count(d.conn, []string{"a"}, nil)
+	d.owner.Stake(d.conn, []string{"a"}, nil)
 	if c.Before() || !c.isOvertaken() || !errors.Is(c.Err, nil) {
 		t.Errorf("got reply %v and error %v, want one that was overtaken", c.Reply, c.Err)
 	}

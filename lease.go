@@ -34,29 +34,29 @@ func (l *Lock) lease(ctx context.Context, op *leasing) (err error) {
 		return err
 	}
 	defer func() { <-l.change.turn }()
-	w := l.ownerNow()
-	defer w.Done(l.token())
-	since := w.Begin()
+	owner := l.ownerNow()
+	defer owner.Done(l.token())
+	since := owner.Begin()
 	for rounds := 0; ; rounds++ {
 		set := l.snapshot()
 		l.begin(clock.Now(), op.ttl)
-		c := op.call(set)
-		c.ownedBy(w, l.client.conn)
-		c.own.Since = since
-		c.Replicas = replicasFor(l.client.replicas, op.ttl)
-		c.Remaining = l.remaining
-		if !l.client.do(ctx, c, patience) {
+		r := op.call(set)
+		r.ownedBy(owner, l.client.conn)
+		r.own.Since = since
+		r.Replicas = replicasFor(l.client.replicas, op.ttl)
+		r.Remaining = l.remaining
+		if !l.client.do(ctx, r, patience) {
 			count := l.changes() + 1
-			if c.Leave(func(*wire.Call) { l.leasedLate(c, op, count) }) {
+			if r.Abandon(func(*wire.Call) { l.leasedLate(r, op, count) }) {
 				l.abandon()
 				return interrupted(ctx, op.name, set)
 			}
 		}
-		err := l.leased(c, op)
-		if err == errAgain && rounds == mostOvertaken { //nolint:errorlint // it is this value
-			err = fmt.Errorf("redislock: %s %s: %w", op.name, set, c.garbled())
+		err := l.leased(r, op)
+		if err == errRedo && rounds == mostOvertaken { //nolint:errorlint // it is this value
+			err = fmt.Errorf("redislock: %s %s: %w", op.name, set, r.garbled())
 		}
-		if err != errAgain { //nolint:errorlint // see above
+		if err != errRedo { //nolint:errorlint // see above
 			return err
 		}
 	}
@@ -75,9 +75,9 @@ func (l *Lock) remaining() time.Duration {
 	return -clock.Now().Since(l.deadline)
 }
 
-// errAgain says that nothing was done, because ReleaseKeys has freed keys meanwhile, or others of the token
+// errRedo says that nothing was done, because ReleaseKeys has freed keys meanwhile, or others of the token
 // have obtained some: it has to be asked again.
-var errAgain = errors.New("to be asked again")
+var errRedo = errors.New("to be asked again")
 
 // enter waits for the turn to change the lease. The turns matter: of two requests with different
 // ttls that are under way together, nobody knows which the server executes last.
@@ -111,11 +111,11 @@ func (l *Lock) enter(ctx context.Context, operation string) error {
 }
 
 // leased takes in the outcome of a call that was to give the set a new lease.
-func (l *Lock) leased(c *call, op *leasing) error {
+func (l *Lock) leased(r *call, op *leasing) error {
 	set := l.snapshot()
-	l.answered(c)
-	if c.Err != nil {
-		err := fault(op.name, set, c)
+	l.answered(r)
+	if r.Err != nil {
+		err := fault(op.name, set, r)
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		if l.state != held && !errors.Is(err, ErrUnknownOutcome) {
@@ -123,20 +123,20 @@ func (l *Lock) leased(c *call, op *leasing) error {
 		}
 		return err
 	}
-	v, err := c.run.Verdict(c.Reply)
+	v, err := r.run.Verdict(r.Reply)
 	switch {
 	case err != nil:
 		return fmt.Errorf("redislock: %s %s: %w", op.name, set, err)
-	case v.Code == proto.Done && c.short() != nil:
-		return fmt.Errorf("redislock: %s %s: %w: %w", op.name, set, ErrUnknownOutcome, c.short())
+	case v.Code == proto.Done && r.short() != nil:
+		return fmt.Errorf("redislock: %s %s: %w: %w", op.name, set, ErrUnknownOutcome, r.short())
 	case v.Code == proto.Done:
-		return l.extended(c.Sent, op, v)
+		return l.extended(r.Sent, op, v)
 	case v.Code == proto.Overtaken:
-		return l.overtaken(c, op)
+		return l.overtaken(r, op)
 	case v.Code == proto.Refused:
 		return newConflict(&v.Conflict, set)
 	case l.freedMeanwhile(v.Missing):
-		return errAgain
+		return errRedo
 	}
 	return l.missing(op.name, v.Missing)
 }
@@ -159,7 +159,7 @@ func (l *Lock) changes() int {
 
 // leasedLate takes in the outcome of a call for which nobody waits any more, unless another one has begun
 // since then.
-func (l *Lock) leasedLate(c *call, op *leasing, count int) {
+func (l *Lock) leasedLate(r *call, op *leasing, count int) {
 	select {
 	case l.change.turn <- struct{}{}:
 	default:
@@ -170,27 +170,27 @@ func (l *Lock) leasedLate(c *call, op *leasing, count int) {
 	latest := l.change.count == count
 	l.mu.Unlock()
 	if latest {
-		_ = l.leased(c, op)
+		_ = l.leased(r, op)
 	}
 }
 
 // overtaken takes in that a later request of the owner was executed before the call, so that it has done
 // nothing. It goes on, but undoes nothing of what others of the token have obtained.
-func (l *Lock) overtaken(c *call, op *leasing) error {
-	drops := op.drop != nil && c.own.Owner.Yields(&c.own)
+func (l *Lock) overtaken(r *call, op *leasing) error {
+	drops := op.drop != nil && r.own.Owner.Yields(&r.own)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch {
 	case l.state != held:
 		return fmt.Errorf("redislock: %s %s: %w", op.name, l.set, l.endedLocked())
-	case len(l.set.keys) < len(c.Keys): // by its own ReleaseKeys
+	case len(l.set.keys) < len(r.Keys): // by its own ReleaseKeys
 	case drops:
 		op.drop()
 		return nil
 	default:
 		op.keeps = true
 	}
-	return errAgain
+	return errRedo
 }
 
 // extended begins the new lease.
@@ -200,7 +200,7 @@ func (l *Lock) extended(sent clock.Moment, op *leasing, v proto.Verdict) error {
 	deadline := sent.Add(clock.Window(certain))
 	tooLate := clock.Now().Reached(deadline)
 	if l.state == held && !tooLate {
-		l.ttl, l.deadline, l.counted = op.ttl, deadline, certain
+		l.ttl, l.deadline, l.certain = op.ttl, deadline, certain
 		if op.apply != nil {
 			op.apply(v)
 		}
@@ -236,7 +236,7 @@ type change struct {
 	turn    chan struct{} // full while there is one
 	pending time.Duration // the ttl that it asks for; 0 if there is none
 	before  clock.Moment  // the deadline that it has lowered; zero if it has not
-	counted time.Duration // of that deadline
+	certain time.Duration // of that deadline
 	count   int           // how often one began or ended
 }
 
@@ -249,8 +249,8 @@ func (l *Lock) begin(at clock.Moment, ttl time.Duration) {
 	l.change.count++
 	l.longest = max(l.longest, ttl)
 	if deadline := l.deadline.Earlier(at.Add(clock.Window(ttl))); l.deadline != (clock.Moment{}) && deadline != l.deadline {
-		l.change.before, l.change.counted = l.deadline, l.counted
-		l.deadline, l.counted = deadline, min(l.counted, ttl)
+		l.change.before, l.change.certain = l.deadline, l.certain
+		l.deadline, l.certain = deadline, min(l.certain, ttl)
 		if l.watch != nil {
 			l.watch.planLocked(at)
 		}
@@ -259,20 +259,20 @@ func (l *Lock) begin(at clock.Moment, ttl time.Duration) {
 
 // undone reports whether it is certain that no try of the call has done anything, or can yet. What the
 // server refuses for good it may have refused inside the script, behind what that had done already.
-func (c *call) undone() bool {
-	_, answered := errors.AsType[redis.Error](c.Err)
-	return c.Err != nil && !c.IsUnanswered() && (wire.Classify(c.Err) == wire.Passing || wire.Classify(c.Err) == wire.Final && !answered)
+func (r *call) undone() bool {
+	_, answered := errors.AsType[redis.Error](r.Err)
+	return r.Err != nil && !r.IsUnanswered() && (wire.Classify(r.Err) == wire.Passing || wire.Classify(r.Err) == wire.Final && !answered)
 }
 
 // answered ends what begin began. If nothing was done, the lease is what it was before.
-func (l *Lock) answered(c *call) {
+func (l *Lock) answered(r *call) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.change.pending = 0
 	l.change.count++
-	undone := c.undone() || c.isOvertaken() && !c.IsUnanswered()
+	undone := r.undone() || r.isOvertaken() && !r.IsUnanswered()
 	if undone && l.state == held && l.deadline.Precedes(l.change.before) {
-		l.deadline, l.counted = l.change.before, l.change.counted
+		l.deadline, l.certain = l.change.before, l.change.certain
 		if l.watch != nil {
 			l.watch.planLocked(clock.Now())
 		}
@@ -311,10 +311,10 @@ func (l *Lock) convert(ctx context.Context, name string, writes bool) error {
 			name, l.snapshot(), invalid("ttl", "an attached lock has none before a Refresh"))
 	}
 	op.call = func(set keySet) *call {
-		c := new(call)
+		r := new(call)
 		q := proto.Convert{Set: set.as(writeKeys(set, writes)).names(), Value: &l.value, TTL: op.ttl, Keeps: op.keeps}
-		q.Fill(&c.run)
-		return c.begins(ctx)
+		q.Fill(&r.run)
+		return r.begins(ctx)
 	}
 	op.apply = func(v proto.Verdict) {
 		l.set = l.set.as(writeKeys(l.set, writes))

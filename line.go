@@ -63,7 +63,7 @@ func (s *standing) enter(hub *listen.Hub, set keySet) {
 // lock that was granted is confirmed. What a message brings is only the time until then.
 func (o *obtaining) stand(ctx context.Context) (*Lock, error) {
 	s := o.line
-	defer s.waiter.Leave()
+	defer s.waiter.Quit()
 	s.subscribed = s.waiter.JoinSubscribed()
 	for {
 		if err := o.over(ctx); err != nil {

@@ -38,7 +38,7 @@ type term struct {
 	obtained clock.Moment  // zero for Attach, as is deadline until a Refresh
 	deadline clock.Moment
 	keep     clock.Moment  // a Release before leaves the keys until then; zero: it frees them
-	counted  time.Duration // the ttl of which the deadline is the end; less than ttl while that is not certain
+	certain  time.Duration // the ttl of which the deadline is the end; less than ttl while that is not certain
 }
 
 // An ending says whether a lock is held, and if not, what there is to say.
@@ -88,20 +88,20 @@ func (l *Lock) Token() string {
 // show takes note that callers know the token of the lock, which holds these keys: from now on it may come
 // back to [Client.As].
 func (l *Lock) show(keys []string) {
-	w := l.own.Show(l.token())
-	defer w.Done(l.token())
-	mine := w.Count(l.client.conn, keys, l.gone)
+	owner := l.own.Show(l.token())
+	defer owner.Done(l.token())
+	mine := owner.Stake(l.client.conn, keys, l.gone)
 	var freed []string // by ReleaseKeys, which had no claim to reduce
 	l.mu.Lock()
 	if l.claim == nil && l.state == held {
 		freed = owners.Without(keys, l.set.keys)
-		l.claim, l.owner, mine = mine, w, nil
+		l.claim, l.owner, mine = mine, owner, nil
 	}
 	l.tokenKnown = true
 	shown := l.claim
 	l.mu.Unlock()
-	w.Reduce(shown, freed)
-	w.Drop(mine)
+	owner.Reduce(shown, freed)
+	owner.Drop(mine)
 }
 
 // ownerNow returns the owner of what is sent from now on. Whoever has it has to end that with Done.
@@ -190,16 +190,16 @@ func (l *Lock) TTL(ctx context.Context) (time.Duration, error) {
 	if over != nil {
 		return 0, fmt.Errorf("redislock: ttl %s: %w", set, errReleased)
 	}
-	c := new(call)
-	proto.TTL{Set: set.names(), Value: &l.value, Known: known}.Fill(&c.run)
-	c.begins(ctx)
-	if !l.client.do(ctx, c, 0) && c.Leave(nil) {
+	r := new(call)
+	proto.TTL{Set: set.names(), Value: &l.value, Known: known}.Fill(&r.run)
+	r.begins(ctx)
+	if !l.client.do(ctx, r, 0) && r.Abandon(nil) {
 		return 0, interrupted(ctx, "ttl", set)
 	}
-	if c.Err != nil {
-		return 0, fault("ttl", set, c)
+	if r.Err != nil {
+		return 0, fault("ttl", set, r)
 	}
-	switch ttl, ours, err := c.run.TTL(c.Reply); {
+	switch ttl, ours, err := r.run.TTL(r.Reply); {
 	case err != nil:
 		return 0, fmt.Errorf("redislock: ttl %s: %w", set, err)
 	case ours && ttl < 0: // it has no end: somebody has made the keys persistent
@@ -227,11 +227,11 @@ func (l *Lock) Refresh(ctx context.Context, ttl time.Duration) error {
 	}
 	op := &leasing{name: "refresh", ttl: ttl}
 	op.call = func(set keySet) *call {
-		c := l.refreshing(ctx, set, ttl, op.keeps || l.cannotShorten(ttl))
+		r := l.refreshing(ctx, set, ttl, op.keeps || l.cannotShorten(ttl))
 		if !l.Deadline().IsZero() {
-			c.WaitForSlot = maxTTL // as long as there is something to refresh
+			r.WaitForSlot = maxTTL // as long as there is something to refresh
 		}
-		return c
+		return r
 	}
 	return l.lease(ctx, op)
 }
@@ -239,9 +239,9 @@ func (l *Lock) Refresh(ctx context.Context, ttl time.Duration) error {
 // refreshing prepares a new lease of ttl for a set. One that never shortens a lease is never too late, and is made such
 // a one if others of the token have obtained some of the keys meanwhile.
 func (l *Lock) refreshing(ctx context.Context, set keySet, ttl time.Duration, neverShortens bool) *call {
-	c := new(call)
-	proto.Refresh{Set: set.names(), Value: &l.value, TTL: ttl, NeverShortens: neverShortens}.Fill(&c.run)
-	return c.begins(ctx)
+	r := new(call)
+	proto.Refresh{Set: set.names(), Value: &l.value, TTL: ttl, NeverShortens: neverShortens}.Fill(&r.run)
+	return r.begins(ctx)
 }
 
 // cannotShorten reports whether a lease of ttl that begins now ends after every one that the lock may have.
@@ -251,8 +251,8 @@ func (l *Lock) cannotShorten(ttl time.Duration) bool {
 	return !l.tokenKnown && l.longest <= ttl
 }
 
-// counts makes the claim of an Obtain that of the lock which came of it, unless that has ended already.
-func (l *Lock) counts(mine *owners.Claim) {
+// stakes makes the claim of an Obtain that of the lock which came of it, unless that has ended already.
+func (l *Lock) stakes(mine *owners.Claim) {
 	l.owner.Holds(mine, l.gone)
 	l.mu.Lock()
 	ended := l.state != held
@@ -269,7 +269,7 @@ func (l *Lock) counts(mine *owners.Claim) {
 func (l *Lock) gone(at clock.Moment) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return at.Reached(l.deadline.Add(l.counted - clock.Window(l.counted)))
+	return at.Reached(l.deadline.Add(l.certain - clock.Window(l.certain)))
 }
 
 // snapshot returns the set as it is now.

@@ -34,7 +34,7 @@ type hearing struct {
 	listen.Listener
 	notice   *listen.Notice // that was heard, and may be why keys are not ours; nil if they were found to be so since
 	checking bool           // Redis is asked whether they are
-	again    bool           // and is to be asked once more
+	redo     bool           // and is to be asked once more
 }
 
 // listenLocked begins to hear of Breaks.
@@ -55,7 +55,7 @@ func (w *watch) hear(n listen.Notice) {
 	h := w.hears
 	h.notice = &n
 	if h.checking {
-		h.again = true
+		h.redo = true
 		l.mu.Unlock()
 		return
 	}
@@ -69,19 +69,19 @@ func (w *watch) hear(n listen.Notice) {
 func (w *watch) checkLocked() *call {
 	l := w.lock
 	n := w.hears.notice
-	c := l.refreshing(context.Background(), l.set, minTTL, true)
-	c.ownedBy(l.ownerLocked(), l.client.conn)
-	c.Then = func(*wire.Call) { w.checked(c, n) }
-	return c
+	r := l.refreshing(context.Background(), l.set, minTTL, true)
+	r.ownedBy(l.ownerLocked(), l.client.conn)
+	r.Then = func(*wire.Call) { w.checked(r, n) }
+	return r
 }
 
 // checked takes in the answer. If there is none, the next renewal tells.
-func (w *watch) checked(c *call, n *listen.Notice) {
+func (w *watch) checked(r *call, n *listen.Notice) {
 	l, h := w.lock, w.hears
 	var v proto.Verdict
-	err := c.Err
+	err := r.Err
 	if err == nil {
-		v, err = c.run.Verdict(c.Reply)
+		v, err = r.run.Verdict(r.Reply)
 	}
 	l.mu.Lock()
 	if h.notice == n && err == nil && v.Code == proto.Done {
@@ -91,8 +91,8 @@ func (w *watch) checked(c *call, n *listen.Notice) {
 	if isLost && h.notice == nil {
 		h.notice = n // a renewal has found them to be ours, before they were broken
 	}
-	again := h.again && l.state == held
-	h.again, h.checking = false, again
+	again := h.redo && l.state == held
+	h.redo, h.checking = false, again
 	var next *call
 	if again {
 		if h.notice == nil {

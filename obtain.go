@@ -77,7 +77,7 @@ func (c *Client) obtain(ctx context.Context, token string, set Set, ttl time.Dur
 		o.owner = owners.Of(token)
 		defer o.owner.Done(token)
 		o.lock.owner, o.lock.tokenKnown = o.owner, true
-		o.claim = o.owner.Count(c.conn, o.want.set.keys, nil)
+		o.claim = o.owner.Stake(c.conn, o.want.set.keys, nil)
 	}
 	if o.line != nil && !c.hub.Begin() {
 		o.owner.Drop(o.claim)
@@ -114,7 +114,7 @@ func (o *obtaining) run(ctx context.Context) (lock *Lock, err error) {
 func (o *obtaining) end(lock *Lock, err error) {
 	switch {
 	case err == nil && o.claim != nil:
-		lock.counts(o.claim)
+		lock.stakes(o.claim)
 	case err != nil:
 		o.owner.Drop(o.claim)
 		o.clearUp()

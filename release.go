@@ -175,9 +175,9 @@ func (p part) unclaim() {
 // free releases what is to be released, and sees to what may be left of it. If others of the token have
 // obtained some of it meanwhile that is left to them.
 func (l *Lock) free(ctx context.Context, p part) error {
-	w := l.ownerNow()
-	defer w.Done(l.token())
-	since := w.Begin()
+	owner := l.ownerNow()
+	defer owner.Done(l.token())
+	since := owner.Begin()
 	if p.claim != nil && pace.IsGivingBack(ctx) {
 		since = p.claim.Since()
 	}
@@ -192,9 +192,9 @@ func (l *Lock) free(ctx context.Context, p part) error {
 	set, hub := p.set, l.client.hub
 	for rounds := 0; ; rounds++ {
 		c, next := l.releasing(ctx, p)
-		c.ownedBy(w, l.client.conn)
+		c.ownedBy(owner, l.client.conn)
 		c.own.Since = since
-		if !l.client.do(ctx, c, wait) && c.Leave(func(*wire.Call) { hub.AskAgain(set.keys) }) {
+		if !l.client.do(ctx, c, wait) && c.Abandon(func(*wire.Call) { hub.AskAgain(set.keys) }) {
 			p.unclaim()
 			l.cleanUp(set, p)
 			l.mayBeFree(p, clock.Now())
@@ -223,19 +223,19 @@ func (l *Lock) free(ctx context.Context, p part) error {
 
 // releasing builds the release, and reports whether somebody of this Client is next, most likely: then the answer
 // says so.
-func (l *Lock) releasing(ctx context.Context, p part) (c *call, next bool) {
+func (l *Lock) releasing(ctx context.Context, p part) (r *call, next bool) {
 	channel, next := l.client.hub.Next(p.set.keys[0])
 	q := proto.Release{Set: p.set.names(), Value: &l.value, Keep: p.keep, Looks: true}
 	if next {
 		q.Channel = channel
 	}
-	c = l.client.newCall()
-	q.Fill(&c.run)
-	c.begins(ctx).Plain = c.run.IsPlain()
+	r = l.client.newCall()
+	q.Fill(&r.run)
+	r.begins(ctx).Plain = r.run.IsPlain()
 	if next {
-		c.Heard = l.client.heard
+		r.Heard = l.client.heard
 	}
-	return c, next
+	return r, next
 }
 
 // mayBeFree takes note that the lock may have been freed, by a request that was sent then: another Release
@@ -255,15 +255,15 @@ func (p part) wasFreed(lost int, sent clock.Moment) bool {
 }
 
 // freed takes in the answer to a release.
-func (l *Lock) freed(c *call, p part) error {
+func (l *Lock) freed(r *call, p part) error {
 	set := p.set
-	missing, err := c.run.Released(c.Reply)
+	missing, err := r.run.Released(r.Reply)
 	if err != nil {
 		return fmt.Errorf("redislock: release %s: %w", set, err)
 	}
-	l.leaveSpared(c, p)
-	if len(missing) == 0 || p.wasFreed(len(missing)+c.run.Spared(), c.Unanswered) || p.wasFreed(len(missing), p.freeing) {
-		l.client.recycle(c)
+	l.leaveSpared(r, p)
+	if len(missing) == 0 || p.wasFreed(len(missing)+r.run.Spared(), r.Unanswered) || p.wasFreed(len(missing), p.freeing) {
+		l.client.recycle(r)
 		return nil
 	}
 	err = fmt.Errorf("redislock: release %s: %w", set, l.whyMissing(missing, set.cut))
@@ -275,11 +275,11 @@ func (l *Lock) freed(c *call, p part) error {
 
 // leaveSpared has what a release has left to others of the token be released when they do not count on it any
 // more: an Obtain of theirs may be refused.
-func (l *Lock) leaveSpared(c *call, p part) {
-	if c.run.Spared() == 0 {
+func (l *Lock) leaveSpared(r *call, p part) {
+	if r.run.Spared() == 0 {
 		return
 	}
-	if set, _, err := p.set.split(withoutPrefix(c.run.SparedKeys(), p.set.cut)); err == nil {
+	if set, _, err := p.set.split(withoutPrefix(r.run.SparedKeys(), p.set.cut)); err == nil {
 		l.cleanUp(set, p)
 	}
 }

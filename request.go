@@ -52,16 +52,16 @@ func (c *Client) recycle(r *call) {
 }
 
 // begins makes a call whose run is filled one for a caller.
-func (c *call) begins(ctx context.Context) *call {
-	c.Request = wire.Request{Script: c.run.Script(), Context: ctx, Keys: c.run.Keys(), Run: &c.run}
-	return c
+func (r *call) begins(ctx context.Context) *call {
+	r.Request = wire.Request{Script: r.run.Script(), Context: ctx, Keys: r.run.Keys(), Run: &r.run}
+	return r
 }
 
 // ownedBy has the call travel as a request of an owner.
-func (c *call) ownedBy(w *owners.Owner, by *wire.Conn) {
-	c.own.Owner, c.own.By, c.own.Keys, c.own.Caller = w, by, c.Keys, c
-	c.own.Effect, c.own.Frees, c.own.Home = c.run.Effect(), c.run.Frees(), c.run.Home()
-	c.Tracker = c
+func (r *call) ownedBy(owner *owners.Owner, by *wire.Conn) {
+	r.own.Owner, r.own.By, r.own.Keys, r.own.Caller = owner, by, r.Keys, r
+	r.own.Effect, r.own.Frees, r.own.Home = r.run.Effect(), r.run.Frees(), r.run.Home()
+	r.Tracker = r
 }
 
 // do sends a call and waits for its outcome. It returns false if ctx has ended and patience has run out
@@ -71,45 +71,45 @@ func (c *Client) do(ctx context.Context, r *call, patience time.Duration) bool {
 }
 
 // Before prepares the next try, right before it is sent.
-func (c *call) Before() bool {
-	r := &c.own
-	if !r.Owner.Send(r) {
-		c.Err = wire.ErrNotSent
+func (r *call) Before() bool {
+	own := &r.own
+	if !own.Owner.Send(own) {
+		r.Err = wire.ErrNotSent
 		return false
 	}
-	if c.open = false; r.Stamp.Yields && !c.run.Yield() {
-		c.Reply, c.Err = proto.Withdrawn, nil
-		r.Owner.Settle(r, false, false)
+	if r.open = false; own.Stamp.Yields && !r.run.Yield() {
+		r.Reply, r.Err = proto.Withdrawn, nil
+		own.Owner.Settle(own, false, false)
 		return false
 	}
-	c.Alone = !c.run.Prepare(&r.Stamp)
+	r.Alone = !r.run.Prepare(&own.Stamp)
 	return true
 }
 
 // After takes in how the latest try has ended. An error is no answer of the script, unless it shows that it
 // was raised there, or that the script was refused: a proxy may have sent it.
-func (c *call) After(mayCome bool) {
-	if c.Err == nil {
+func (r *call) After(mayCome bool) {
+	if r.Err == nil {
 		var more, open bool
-		if c.Reply, more = proto.TakeMore(c.Reply); more {
-			c.goesOn(c.own.By.(*wire.Conn))
+		if r.Reply, more = proto.TakeMore(r.Reply); more {
+			r.goesOn(r.own.By.(*wire.Conn))
 		}
-		c.Reply, open = proto.TakeOpen(c.Reply)
-		c.open = c.open || open
+		r.Reply, open = proto.TakeOpen(r.Reply)
+		r.open = r.open || open
 	}
-	answered := c.Err == nil && proto.IsAnswer(c.Reply)
-	closed := answered && !c.open && !c.isOvertaken()
-	c.own.Owner.Settle(&c.own, closed, mayCome || c.Err == nil && !answered)
+	answered := r.Err == nil && proto.IsAnswer(r.Reply)
+	closed := answered && !r.open && !r.isOvertaken()
+	r.own.Owner.Settle(&r.own, closed, mayCome || r.Err == nil && !answered)
 }
 
 // Left takes note that the caller has gone.
-func (c *call) Left() { c.own.Owner.Leave(&c.own) }
+func (r *call) Abandoned() { r.own.Owner.Abandon(&r.own) }
 
 // goesOn has scripts drop the waiters that are gone and that the latest one has left, because they are many, and so on
 // until all are dropped. Nobody waits for it but a Close.
-func (c *call) goesOn(conn *wire.Conn) {
+func (r *call) goesOn(conn *wire.Conn) {
 	next := new(call)
-	c.run.GoOn(&next.run)
+	r.run.GoOn(&next.run)
 	next.begins(context.Background()).Then = func(*wire.Call) {
 		if _, more := proto.TakeMore(next.Reply); more && next.Err == nil {
 			next.goesOn(conn)
@@ -119,10 +119,10 @@ func (c *call) goesOn(conn *wire.Conn) {
 }
 
 // isOvertaken reports whether the call has done nothing, because a later request was executed before it.
-func (c *call) isOvertaken() bool { return c.Err == nil && proto.IsOvertaken(c.Reply) }
+func (r *call) isOvertaken() bool { return r.Err == nil && proto.IsOvertaken(r.Reply) }
 
 // garbled is the error for a reply that the script cannot have sent.
-func (c *call) garbled() error { return c.run.Garbled(c.Reply) }
+func (r *call) garbled() error { return r.run.Garbled(r.Reply) }
 
 // longestAck is how long a call waits for replicas at most.
 const longestAck = time.Second
@@ -142,13 +142,13 @@ func replicasFor(wanted int, ttl time.Duration) wire.Replicas {
 }
 
 // short says why a call that was executed does not count; nil if it does.
-func (c *call) short() error {
-	switch wanted := c.Replicas; {
-	case c.Replicated.Err != nil:
-		return fmt.Errorf("%w: %w", ErrNotReplicated, c.Replicated.Err)
-	case c.Replicated.Got < int64(wanted.Wanted):
+func (r *call) short() error {
+	switch wanted := r.Replicas; {
+	case r.Replicated.Err != nil:
+		return fmt.Errorf("%w: %w", ErrNotReplicated, r.Replicated.Err)
+	case r.Replicated.Got < int64(wanted.Wanted):
 		return fmt.Errorf("%w: %d of %s acknowledged within %s", ErrNotReplicated,
-			c.Replicated.Got, count.Of(wanted.Wanted, "replica"), wanted.Within)
+			r.Replicated.Got, count.Of(wanted.Wanted, "replica"), wanted.Within)
 	}
 	return nil
 }

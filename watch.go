@@ -85,7 +85,7 @@ func (l *Lock) watchLocked(renews bool) *watch {
 // planLocked sets the next renewal: when a third is over of the lease that counts, which was asked for
 // by what was sent then.
 func (w *watch) planLocked(sent clock.Moment) {
-	w.next = sent.Add(min(w.lock.counted, w.lock.deadline.Mono-sent.Mono) / 3)
+	w.next = sent.Add(min(w.lock.certain, w.lock.deadline.Mono-sent.Mono) / 3)
 	w.scheduleLocked()
 }
 
@@ -93,7 +93,7 @@ func (w *watch) planLocked(sent clock.Moment) {
 // so that whoever waits for it is told by then. How much is a matter of the lease that counts: while a
 // shorter one may begin, what is a little of the other is more than there is.
 func (w *watch) alarmLocked() clock.Moment {
-	return w.lock.deadline.Add(-min(w.lock.counted/20, 100*time.Millisecond))
+	return w.lock.deadline.Add(-min(w.lock.certain/20, 100*time.Millisecond))
 }
 
 func (w *watch) scheduleLocked() {
@@ -105,7 +105,7 @@ func (w *watch) scheduleLocked() {
 	}
 	due, early := w.alarmLocked(), time.Duration(0)
 	if w.renews && due.Mono > w.next.Mono {
-		due, early = w.next, w.lock.counted/30
+		due, early = w.next, w.lock.certain/30
 	}
 	if !w.lock.client.schedule.Put(&w.entry, due, early) {
 		go w.lock.lose(wire.ErrClosed) // not from here: the lock is locked
@@ -130,10 +130,10 @@ func (w *watch) Run(at clock.Moment) {
 		return
 	}
 	var c *call
-	if w.renews && at.Add(l.counted/30).Reached(w.next) {
+	if w.renews && at.Add(l.certain/30).Reached(w.next) {
 		c = w.renewalLocked()
 		// If it is not answered soon, another one follows: a lost reply is not a loss.
-		w.next = at.Add(max(l.counted/9, time.Millisecond))
+		w.next = at.Add(max(l.certain/9, time.Millisecond))
 	}
 	w.scheduleLocked()
 	l.mu.Unlock()
@@ -146,20 +146,20 @@ func (w *watch) Run(at clock.Moment) {
 func (w *watch) renewalLocked() *call {
 	l := w.lock
 	changes, ttl := l.change.count, l.ttl
-	c := l.refreshing(context.Background(), l.set, ttl, true)
-	c.ownedBy(l.ownerLocked(), l.client.conn)
-	c.Replicas = replicasFor(l.client.replicas, ttl)
-	c.Then = func(*wire.Call) { w.renewed(c, ttl, changes) }
-	return c
+	r := l.refreshing(context.Background(), l.set, ttl, true)
+	r.ownedBy(l.ownerLocked(), l.client.conn)
+	r.Replicas = replicasFor(l.client.replicas, ttl)
+	r.Then = func(*wire.Call) { w.renewed(r, ttl, changes) }
+	return r
 }
 
 // renewed takes in the answer to a renewal. What a Refresh has changed since it was sent stands.
-func (w *watch) renewed(c *call, ttl time.Duration, changes int) {
+func (w *watch) renewed(r *call, ttl time.Duration, changes int) {
 	l := w.lock
-	err := c.Err
+	err := r.Err
 	if err != nil {
-		err = fault("renew", l.snapshot(), c)
-	} else if v, bad := c.run.Verdict(c.Reply); bad != nil {
+		err = fault("renew", l.snapshot(), r)
+	} else if v, bad := r.run.Verdict(r.Reply); bad != nil {
 		err = bad
 	} else if v.Code == proto.Overtaken {
 		w.renewNow() // what has overtaken it may have made the lease shorter
@@ -171,20 +171,20 @@ func (w *watch) renewed(c *call, ttl time.Duration, changes int) {
 			_ = l.missing("renew", v.Missing)
 		}
 		return
-	} else if short := c.short(); short != nil {
+	} else if short := r.short(); short != nil {
 		err = fmt.Errorf("redislock: renew %s: %w", l.snapshot(), short)
 	}
 	l.mu.Lock()
 	w.failed = err
 	counts := l.state == held && !clock.Now().Reached(w.alarmLocked())
 	certain := l.certainLocked(ttl)
-	deadline := c.Sent.Add(clock.Window(certain))
+	deadline := r.Sent.Add(clock.Window(certain))
 	if err == nil && w.hears != nil {
 		w.hears.notice = nil
 	}
 	if err == nil && counts && l.change.count == changes && deadline.Reached(l.deadline) {
-		l.deadline, l.counted = deadline, certain
-		w.planLocked(c.Sent)
+		l.deadline, l.certain = deadline, certain
+		w.planLocked(r.Sent)
 	}
 	l.mu.Unlock()
 	if !counts {
@@ -193,7 +193,7 @@ func (w *watch) renewed(c *call, ttl time.Duration, changes int) {
 	if err != nil {
 		l.client.log.Info("redislock: renewal failed, trying again", l.snapshot().logged("error", err)...)
 	}
-	l.reportRefreshed(context.Background(), c.Sent, err)
+	l.reportRefreshed(context.Background(), r.Sent, err)
 }
 
 // renewNow has the next renewal follow at once.

@@ -184,8 +184,8 @@ func (w *Waiter) NotHeard() {
 // Others reports whether others of this client wait for a set that begins with the same key.
 func (w *Waiter) Others() bool { return w.hub.isWaited(w.keys[0], w) }
 
-// Leave ends the waiter.
-func (w *Waiter) Leave() {
+// Quit ends the waiter.
+func (w *Waiter) Quit() {
 	h := w.hub
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -20,66 +20,66 @@ func (c *Claim) isOver(at clock.Moment) bool { return c.over != nil && c.over(at
 func (c *Claim) Since() int64 { return c.since }
 
 // Begin counts an operation that begins.
-func (w *Owner) Begin() int64 {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.begun++
-	return w.begun
+func (o *Owner) Begin() int64 {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.begun++
+	return o.begun
 }
 
-// Count enters a claim: of an operation that begins if over is nil, else of a hold.
-func (w *Owner) Count(by Client, keys []string, over func(clock.Moment) bool) *Claim {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.begun++
-	mine := &Claim{keys: keys, over: over, by: by, since: w.begun}
-	w.claims = append(w.claims, mine)
+// Stake enters a claim: of an operation that begins if over is nil, else of a hold.
+func (o *Owner) Stake(by Client, keys []string, over func(clock.Moment) bool) *Claim {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.begun++
+	mine := &Claim{keys: keys, over: over, by: by, since: o.begun}
+	o.claims = append(o.claims, mine)
 	return mine
 }
 
 // Holds makes the claim of an operation that of the hold which came of it.
-func (w *Owner) Holds(mine *Claim, over func(clock.Moment) bool) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+func (o *Owner) Holds(mine *Claim, over func(clock.Moment) bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
 	mine.over = over
 }
 
 // Reduce takes some keys out of a claim; nil has none.
-func (w *Owner) Reduce(mine *Claim, keys []string) {
+func (o *Owner) Reduce(mine *Claim, keys []string) {
 	if mine == nil || len(keys) == 0 {
 		return
 	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	o.mu.Lock()
+	defer o.mu.Unlock()
 	mine.keys = Without(mine.keys, keys)
 }
 
 // Drop ends a claim; nil is none.
-func (w *Owner) Drop(mine *Claim) {
+func (o *Owner) Drop(mine *Claim) {
 	if mine == nil {
 		return
 	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.claims = slices.DeleteFunc(w.claims, func(other *Claim) bool { return other == mine })
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.claims = slices.DeleteFunc(o.claims, func(other *Claim) bool { return other == mine })
 }
 
 // Yields reports whether others count on some of the keys of a request since its operation has begun.
-func (w *Owner) Yields(r *Request) bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return len(w.youngerLocked(r)) > 0
+func (o *Owner) Yields(r *Request) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return len(o.youngerLocked(r)) > 0
 }
 
 // youngerLocked returns the claims on some of the keys of a request that were entered since its operation has
 // begun. What goes through another Redis client may be about another server, and concerns clean-ups alone,
 // which have no beginning.
-func (w *Owner) youngerLocked(r *Request) (younger []*Claim) {
-	if len(w.claims) == 0 {
+func (o *Owner) youngerLocked(r *Request) (younger []*Claim) {
+	if len(o.claims) == 0 {
 		return nil
 	}
 	at := clock.Now()
-	for _, other := range w.claims {
+	for _, other := range o.claims {
 		switch {
 		case other.since <= r.Since, other.isOver(at), !haveCommon(other.keys, r.Keys):
 		case r.Since == 0, other.by.Identity() == r.By.Identity():
@@ -91,13 +91,13 @@ func (w *Owner) youngerLocked(r *Request) (younger []*Claim) {
 
 // Elsewhere returns the clients of those who count on some of the keys through another Redis client. Nobody
 // who lives in the virtual time of a test may be called from outside of it.
-func (w *Owner) Elsewhere(by Client, keys []string) (others []Client) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+func (o *Owner) Elsewhere(by Client, keys []string) (others []Client) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
 	if clock.IsVirtual() {
 		return nil
 	}
-	for _, other := range w.claims {
+	for _, other := range o.claims {
 		if !slices.Contains(others, other.by) && !other.by.InVirtualTime() &&
 			other.by.Identity() != by.Identity() && haveCommon(other.keys, keys) {
 			others = append(others, other.by)

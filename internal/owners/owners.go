@@ -68,106 +68,106 @@ var known struct {
 func Of(token string) *Owner {
 	known.Lock()
 	defer known.Unlock()
-	w := known.byToken[token]
-	if w == nil {
-		w = &Owner{name: Name{ID: NewID()}}
-		enterLocked(token, w)
+	o := known.byToken[token]
+	if o == nil {
+		o = &Owner{name: Name{ID: NewID()}}
+		enterLocked(token, o)
 	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.shared = true
-	w.users++
-	return w
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.shared = true
+	o.users++
+	return o
 }
 
 // enterLocked enters an owner. Locks that were left to expire waive nothing, so when the owners have doubled
 // it looks for those that are of no use any more.
-func enterLocked(token string, w *Owner) {
+func enterLocked(token string, o *Owner) {
 	if known.byToken == nil {
 		known.byToken = make(map[string]*Owner)
 	}
 	if len(known.byToken) > 2*known.size+64 {
-		for token, w := range known.byToken {
-			if w.isIdle() {
+		for token, o := range known.byToken {
+			if o.isIdle() {
 				delete(known.byToken, token)
 			}
 		}
 		known.size = len(known.byToken)
 	}
-	known.byToken[token] = w
+	known.byToken[token] = o
 }
 
 // Use begins to use an owner whose token callers may not know. It ends with Done.
-func (w *Owner) Use() *Owner {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.users++
-	return w
+func (o *Owner) Use() *Owner {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.users++
+	return o
 }
 
 // Show enters the owner of a token that was made for one lock: from now on callers know it. It returns the
 // owner, which is another one if somebody has known the token before. It ends with Done.
-func (w *Owner) Show(token string) *Owner {
+func (o *Owner) Show(token string) *Owner {
 	known.Lock()
 	defer known.Unlock()
-	w.mu.Lock()
-	w.shared = true
-	sent := w.sent
-	w.mu.Unlock()
+	o.mu.Lock()
+	o.shared = true
+	sent := o.sent
+	o.mu.Unlock()
 	if other := known.byToken[token]; other == nil {
-		enterLocked(token, w)
-	} else if other != w {
-		w = other
+		enterLocked(token, o)
+	} else if other != o {
+		o = other
 	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	o.mu.Lock()
+	defer o.mu.Unlock()
 	for _, s := range sent {
-		if !slices.Contains(w.sent, s) {
-			w.sent = append(w.sent, s)
+		if !slices.Contains(o.sent, s) {
+			o.sent = append(o.sent, s)
 		}
 	}
-	w.users++
-	return w
+	o.users++
+	return o
 }
 
 // Done ends what Of, Use or Show has begun.
-func (w *Owner) Done(token string) {
-	w.mu.Lock()
-	w.users--
-	shared := w.shared
-	w.mu.Unlock()
+func (o *Owner) Done(token string) {
+	o.mu.Lock()
+	o.users--
+	shared := o.shared
+	o.mu.Unlock()
 	if shared {
-		w.forget(token)
+		o.forget(token)
 	}
 }
 
 // forget drops an owner that is of no use any more.
-func (w *Owner) forget(token string) {
+func (o *Owner) forget(token string) {
 	known.Lock()
 	defer known.Unlock()
-	if known.byToken[token] == w && w.isIdle() {
+	if known.byToken[token] == o && o.isIdle() {
 		delete(known.byToken, token)
 	}
 }
 
 // isIdle reports whether nothing would be known less without the owner. What was not answered is forgotten
 // when a guard against it would have ended, too.
-func (w *Owner) isIdle() bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+func (o *Owner) isIdle() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
 	at := clock.Now()
-	w.tidyLocked()
-	w.claims = slices.DeleteFunc(w.claims, func(c *Claim) bool { return c.isOver(at) })
-	return w.users == 0 && len(w.sent) == 0 && len(w.claims) == 0 && !at.Precedes(w.guarded)
+	o.tidyLocked()
+	o.claims = slices.DeleteFunc(o.claims, func(c *Claim) bool { return c.isOver(at) })
+	return o.users == 0 && len(o.sent) == 0 && len(o.claims) == 0 && !at.Precedes(o.guarded)
 }
 
 // tidyLocked drops the requests that need not be reckoned with any more.
-func (w *Owner) tidyLocked() {
-	if len(w.sent) == 0 {
+func (o *Owner) tidyLocked() {
+	if len(o.sent) == 0 {
 		return // as it most often is: then reading the clock would be most of what this costs
 	}
 	at := clock.Now()
-	w.sent = slices.DeleteFunc(w.sent, func(s *Sent) bool {
+	o.sent = slices.DeleteFunc(o.sent, func(s *Sent) bool {
 		return !s.flies && (!s.open || s.closed || at.Reached(s.at.Add(GuardLife)))
 	})
 }

@@ -17,7 +17,7 @@ func (c *client) InVirtualTime() bool { return c.virtual }
 // A caller waits until it is set to true.
 type caller bool
 
-func (c *caller) IsLeft() bool { return bool(*c) }
+func (c *caller) IsAbandoned() bool { return bool(*c) }
 
 // A manual is an owner whose requests a test sends and answers by hand.
 type manual struct {
@@ -201,11 +201,11 @@ func TestStampLeft(t *testing.T) {
 	d := newManual(t, false)
 	r := d.request("obtain", "a")
 	d.sends(r, " 0")
-	d.Leave(r)
+	d.Abandon(r)
 	d.sends(d.request("release", "a"), " 1, closes  0 at a")
 	waiting := d.request("obtain", "b")
 	*waiting.Caller.(*caller) = true
-	d.Leave(waiting)
+	d.Abandon(waiting)
 	if d.Send(waiting) {
 		t.Error("a request is sent whose caller has gone before")
 	}
@@ -233,11 +233,11 @@ func TestStampSpares(t *testing.T) {
 	t.Parallel()
 	d := newManual(t, true)
 	elsewhere := &client{}
-	d.Count(d.by, []string{"a", "b"}, nil)
+	d.Stake(d.by, []string{"a", "b"}, nil)
 	release, clearing := d.request("release", "a", "b", "c"), d.request("release", "a", "b", "c")
 	release.Since = d.Begin()
-	d.Count(d.by, []string{"b"}, nil)
-	d.Count(elsewhere, []string{"c"}, nil)
+	d.Stake(d.by, []string{"b"}, nil)
+	d.Stake(elsewhere, []string{"c"}, nil)
 	for r, want := range map[*Request][]Spare{
 		release:  {{1, d.by}},
 		clearing: {{0, d.by}, {1, d.by}, {1, d.by}, {2, elsewhere}},

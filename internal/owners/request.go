@@ -40,7 +40,7 @@ type Request struct {
 }
 
 // A Caller waits for the answer to a request, until it has gone.
-type Caller interface{ IsLeft() bool }
+type Caller interface{ IsAbandoned() bool }
 
 // A Stamp is what the next try of a request has to say.
 type Stamp struct {
@@ -78,49 +78,49 @@ type Sent struct {
 // then the request is not to be sent. A caller that goes later than that finds the request under way when it
 // says so by Leave, and whatever it sends then closes it. Otherwise a request could be sent behind the
 // clean-up of its caller, and take keys for nobody.
-func (w *Owner) Send(r *Request) bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if r.flies = true; r.Caller.IsLeft() {
+func (o *Owner) Send(r *Request) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if r.flies = true; r.Caller.IsAbandoned() {
 		r.flies = false
 		return false
 	}
-	behind := w.behindLocked(r)
-	if slices.ContainsFunc(behind, func(s *Sent) bool { return s.Name == w.name }) {
-		w.countLocked()
+	behind := o.behindLocked(r)
+	if slices.ContainsFunc(behind, func(s *Sent) bool { return s.Name == o.name }) {
+		o.countLocked()
 	}
-	r.Stamp = Stamp{Name: r.Stamp.Name, Closes: behind, Known: w.shared}
+	r.Stamp = Stamp{Name: r.Stamp.Name, Closes: behind, Known: o.shared}
 	if r.Effect != Lengthens {
-		w.yieldLocked(r)
+		o.yieldLocked(r)
 	}
 	if r.Effect == Lengthens && len(behind) == 0 {
 		return true
 	}
-	r.Stamp.Numbered, r.Stamp.Name = true, w.name
+	r.Stamp.Numbered, r.Stamp.Name = true, o.name
 	if len(behind) > 0 {
-		w.guarded = clock.Now().Add(GuardLife)
+		o.guarded = clock.Now().Add(GuardLife)
 	}
-	if r.Effect != Lengthens && w.shared {
-		w.noteLocked(r).flies = true
+	if r.Effect != Lengthens && o.shared {
+		o.noteLocked(r).flies = true
 	}
 	return true
 }
 
 // countLocked takes the next number. At the last one it takes another id.
-func (w *Owner) countLocked() {
-	if w.name.Number++; w.name.Number == LastNumber {
-		w.name = Name{ID: NewID()}
+func (o *Owner) countLocked() {
+	if o.name.Number++; o.name.Number == LastNumber {
+		o.name = Name{ID: NewID()}
 	}
 }
 
 // behindLocked returns the requests behind which one is sent, as far as it has to close them. One that is
 // under way has to be if it may undo what an operation does that takes keys.
-func (w *Owner) behindLocked(r *Request) (behind []*Sent) {
-	if len(w.sent) == 0 || GuardsOff.Load() {
+func (o *Owner) behindLocked(r *Request) (behind []*Sent) {
+	if len(o.sent) == 0 || GuardsOff.Load() {
 		return nil
 	}
 	at := clock.Now()
-	for _, s := range w.sent {
+	for _, s := range o.sent {
 		if at.Reached(s.at.Add(GuardLife)) {
 			continue // no guard would stand for that long
 		}
@@ -139,8 +139,8 @@ func (s *Sent) isClosed(by Client) bool {
 
 // yieldLocked has a request that is about to be sent leave alone what others count on since its operation has
 // begun.
-func (w *Owner) yieldLocked(r *Request) {
-	for _, other := range w.youngerLocked(r) {
+func (o *Owner) yieldLocked(r *Request) {
+	for _, other := range o.youngerLocked(r) {
 		if r.Stamp.Yields = true; !r.Frees {
 			return
 		}
@@ -157,24 +157,24 @@ func (w *Owner) yieldLocked(r *Request) {
 }
 
 // noteLocked takes note of the latest try of a request.
-func (w *Owner) noteLocked(r *Request) *Sent {
+func (o *Owner) noteLocked(r *Request) *Sent {
 	if r.note == nil || r.note.Name != r.Stamp.Name {
 		r.note = &Sent{
 			Name: r.Stamp.Name, keys: r.Keys, Home: r.Home,
 			lessens: r.Effect == Lessens || r.Reads, at: clock.Now(), by: r.By,
 		}
 	}
-	if !slices.Contains(w.sent, r.note) {
-		w.sent = append(w.sent, r.note)
+	if !slices.Contains(o.sent, r.note) {
+		o.sent = append(o.sent, r.note)
 	}
 	return r.note
 }
 
 // Settle takes in how a try has ended: whether it was answered and has closed what it was to close, and
 // whether it may be executed later all the same.
-func (w *Owner) Settle(r *Request, closed, mayCome bool) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+func (o *Owner) Settle(r *Request, closed, mayCome bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
 	if closed {
 		for _, s := range r.Stamp.Closes {
 			if s.by.Identity() == r.By.Identity() {
@@ -189,29 +189,29 @@ func (w *Owner) Settle(r *Request, closed, mayCome bool) {
 		s.flies, s.open = false, false
 	}
 	if mayCome && r.Effect != Lengthens {
-		w.openLocked(r)
+		o.openLocked(r)
 	}
-	w.tidyLocked()
+	o.tidyLocked()
 }
 
-// Leave takes note that the caller of a request has gone: if it is under way, it may be executed at any time.
-func (w *Owner) Leave(r *Request) {
+// Abandon takes note that the caller of a request has gone: if it is under way, it may be executed at any time.
+func (o *Owner) Abandon(r *Request) {
 	if r.Effect == Lengthens {
 		return
 	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	o.mu.Lock()
+	defer o.mu.Unlock()
 	if r.flies {
-		w.openLocked(r)
+		o.openLocked(r)
 	}
 }
 
 // openLocked takes note that the latest try of a request may be executed at any time. It stands for those
 // before it that were alike: what closes it closes them, too.
-func (w *Owner) openLocked(r *Request) {
-	s := w.noteLocked(r)
+func (o *Owner) openLocked(r *Request) {
+	s := o.noteLocked(r)
 	s.flies, s.open = false, true
-	w.sent = slices.DeleteFunc(w.sent, func(other *Sent) bool {
+	o.sent = slices.DeleteFunc(o.sent, func(other *Sent) bool {
 		return other != s && other.open && !other.flies && other.ID == s.ID && other.Home == s.Home &&
 			other.by == s.by && other.lessens == s.lessens && slices.Equal(other.keys, s.keys)
 	})

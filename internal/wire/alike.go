@@ -32,7 +32,7 @@ func (c *Call) isLike(other *Call) bool { return c.Script == other.Script && c.R
 // alone, as is the error of one whose caller has gone: that has ended its try. Then the others are to be sent by
 // themselves.
 func (s *single) answerAlike() {
-	gone := s.call.IsLeft() || errors.Is(s.call.Err, ErrNotSent)
+	gone := s.call.IsAbandoned() || errors.Is(s.call.Err, ErrNotSent)
 	forAll := s.call.Err != nil && !gone || s.call.Err == nil && s.call.Run.IsRefusal(s.call.Reply)
 	for _, c := range s.alike {
 		if c.Reply, c.Err = s.call.Reply, s.call.Err; !forAll {

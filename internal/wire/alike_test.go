@@ -78,7 +78,7 @@ func TestAlikeBehindOneWhoHasGone(t *testing.T) {
 	t.Parallel()
 	no := []any{undone, int64(1), "write", int64(500), "who"}
 	for name, ends := range map[string]func(c *Call) error{
-		"left":               func(c *Call) error { c.Leave(nil); return context.Canceled },
+		"left":               func(c *Call) error { c.Abandon(nil); return context.Canceled },
 		"without connection": func(*Call) error { return errGone },
 	} {
 		var gone *Call
@@ -179,8 +179,8 @@ func TestAgainGoesBeside(t *testing.T) {
 	t.Parallel()
 	conn, _ := newServed(t, nil)
 	first, again := newAsking(conn, "a", "k"), newAsking(conn, "b", "k")
-	again.Again = true
-	if beside := conn.lane(again); conn.lane(first) != conn.main || beside == conn.main || beside.limit != againUnderWay {
+	again.Repeats = true
+	if beside := conn.lane(again); conn.lane(first) != conn.main || beside == conn.main || beside.limit != repeatsUnderWay {
 		t.Error("they share a lane")
 	}
 	alone := New(struct{ redis.Scripter }{conn.rdb}, Options{})

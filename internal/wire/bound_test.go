@@ -44,7 +44,7 @@ func TestTripKnowsWhatItsCallerKnows(t *testing.T) {
 	if _, ends := try.Deadline(); ends || try.Err() != nil || try.Value(key{}) != "known" {
 		t.Errorf("got error %v and value %v, want none of the caller's end and all of its values", try.Err(), try.Value(key{}))
 	}
-	s.call.Leave(nil)
+	s.call.Abandon(nil)
 	select {
 	case <-try.Done():
 	default:

@@ -19,7 +19,7 @@ type Request struct {
 
 	Plain    bool // the bundle script may try to do it, together with others
 	Alike    bool // if it is refused, so is every other such call whose Run is like it
-	Again    bool // its caller was refused before, and asks again: calls of others do not wait behind it
+	Repeats  bool // its caller was refused before, and asks again: calls of others do not wait behind it
 	Bounded  bool // its caller goes at some time also if there is no answer
 	Replicas Replicas
 
@@ -54,7 +54,7 @@ type Tracker interface {
 	// as far as the error and the Redis client say.
 	After(mayCome bool)
 	// Left is called when the caller has gone.
-	Left()
+	Abandoned()
 }
 
 // A Try is how a call is sent the next time.
@@ -126,7 +126,7 @@ func (c *Call) Reset() {
 func (c *Call) IsUnanswered() bool { return c.Unanswered != (clock.Moment{}) }
 
 // IsLeft reports whether the caller has gone.
-func (c *Call) IsLeft() bool { return c.fate.Load() == left }
+func (c *Call) IsAbandoned() bool { return c.fate.Load() == left }
 
 // Failed returns why the latest try has failed, for a caller that leaves the call while the next one is
 // under way; nil if none has.
@@ -218,9 +218,9 @@ func (c *Call) halt(ctx context.Context, how uint32) bool {
 	return true
 }
 
-// Leave gives up waiting: then will be told the outcome. It returns false if the outcome has come in
+// Abandon gives up waiting: then will be told the outcome. It returns false if the outcome has come in
 // this very moment. A bounded call that has no connection yet does not wait for one any longer.
-func (c *Call) Leave(then func(*Call)) bool {
+func (c *Call) Abandon(then func(*Call)) bool {
 	c.Then = then
 	for {
 		fate := c.fate.Load() // it may begin to pause, or go on, in this very moment
@@ -230,7 +230,7 @@ func (c *Call) Leave(then func(*Call)) bool {
 		}
 		if c.fate.CompareAndSwap(fate, left) {
 			if c.Tracker != nil {
-				c.Tracker.Left()
+				c.Tracker.Abandoned()
 			}
 			c.endConnecting(errNoConnection)
 			return true
@@ -255,7 +255,7 @@ func (c *Call) before() bool {
 	if c.Tracker != nil {
 		return c.Tracker.Before()
 	}
-	if c.IsLeft() {
+	if c.IsAbandoned() {
 		c.Err = ErrNotSent
 		return false
 	}

@@ -53,7 +53,7 @@ func TestCallIsNewAgain(t *testing.T) {
 	if c.Result != (Result{}) {
 		t.Errorf("the result is still there: %+v", c.Result)
 	}
-	if c.IsLeft() || c.Failed() != nil || c.heard.Load() != 0 || c.fate.Load() != going || c.tries+c.pauses > 0 || c.moving != (clock.Moment{}) {
+	if c.IsAbandoned() || c.Failed() != nil || c.heard.Load() != 0 || c.fate.Load() != going || c.tries+c.pauses > 0 || c.moving != (clock.Moment{}) {
 		t.Error("it has come some way already")
 	}
 }

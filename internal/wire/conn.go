@@ -246,8 +246,8 @@ type destination struct {
 // lane.
 func (conn *Conn) lane(c *Call) *lane {
 	l := conn.laneTo(c)
-	if c.Again && l.again != nil {
-		return l.again
+	if c.Repeats && l.repeats != nil {
+		return l.repeats
 	}
 	return l
 }
@@ -296,9 +296,9 @@ func (conn *Conn) shares(c *Call) bool {
 func (conn *Conn) newLane(s sender, longer time.Duration) *lane {
 	l := conn.oneLane(s, longer)
 	if l.limit == underWay {
-		l.again = conn.oneLane(s, longer)
-		l.again.limit = againUnderWay
-		l.again.sharing.Store(false)
+		l.repeats = conn.oneLane(s, longer)
+		l.repeats.limit = repeatsUnderWay
+		l.repeats.sharing.Store(false)
 	}
 	return l
 }

@@ -79,7 +79,7 @@ func (s *single) beginTry() {
 	if c.dialTimer != nil {
 		c.dialTimer.begin(&s.try, c.Sent)
 	}
-	if c.IsLeft() {
+	if c.IsAbandoned() {
 		s.try.end(errNoConnection)
 	}
 }

@@ -14,8 +14,8 @@ const (
 	// underWay is how many batches of a lane are under way at a time. With one, the server idles
 	// while a batch is on the wire; with more, batches shrink and nothing is gained.
 	underWay = 2
-	// againUnderWay is the same for those who ask again. With one, more of them are refused by one answer.
-	againUnderWay = 1
+	// repeatsUnderWay is the same for those who ask again. With one, more of them are refused by one answer.
+	repeatsUnderWay = 1
 	// fullBatch bounds what one pipeline holds, and with it how long the server is kept busy.
 	fullBatch = 512
 	// overdue is how long calls wait behind batches under way before one more is let go: a hung
@@ -42,7 +42,7 @@ type lane struct {
 	dialTimers sync.Pool   // of *dialTimer
 	silent     atomic.Bool // the latest try had no answer
 
-	again *lane // for the calls of callers that ask again; nil if they go here
+	repeats *lane // for the calls of callers that ask again; nil if they go here
 
 	mu           sync.Mutex
 	running      int // batches under way
@@ -199,7 +199,7 @@ func (l *lane) settle(c *Call) {
 		c.Err = c.Replicated.Never
 	}
 	if c.Err != nil {
-		if pause, ok := c.again(); ok && c.sendAfter(l, pause) {
+		if pause, ok := c.resend(); ok && c.sendAfter(l, pause) {
 			return
 		}
 	}

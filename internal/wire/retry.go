@@ -23,8 +23,8 @@ func isMoving(err error) bool { return redis.HasErrorPrefix(err, "TRYAGAIN") }
 
 // again reports whether the failed call is worth another try, and after which pause; and takes note
 // that the last one may have been executed.
-func (c *Call) again() (pause time.Duration, ok bool) {
-	if errors.Is(c.Err, errNoConnection) && !c.IsLeft() {
+func (c *Call) resend() (pause time.Duration, ok bool) {
+	if errors.Is(c.Err, errNoConnection) && !c.IsAbandoned() {
 		return 0, true // that was too long for its caller: somebody else waits for the connection
 	}
 	c.conn.Failed(c.Err)
@@ -36,7 +36,7 @@ func (c *Call) again() (pause time.Duration, ok bool) {
 		c.noteUnanswered()
 	}
 	switch {
-	case c.IsLeft():
+	case c.IsAbandoned():
 		return 0, false
 	case isMoving(c.Err):
 		if !c.waitsForSlot(clock.Now()) {
@@ -100,7 +100,7 @@ func (c *Call) sendAfter(l *lane, pause time.Duration) bool {
 	}
 	time.AfterFunc(pause, func() {
 		switch {
-		case !c.fate.CompareAndSwap(how, going) && !c.IsLeft(): // halted
+		case !c.fate.CompareAndSwap(how, going) && !c.IsAbandoned(): // halted
 		case c.Remaining != nil && c.Remaining() <= 0:
 			c.finish()
 		default:
