@@ -14,7 +14,6 @@ import (
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/election"
 	"github.com/seed-14de3678/redislock/held"
-	"github.com/seed-14de3678/redislock/internal/inctx"
 )
 
 // ErrNotLeader says that this process does not lead, or not for certain: it is the error of [Elector.IsLeader], and the
@@ -197,7 +196,7 @@ func (e *Elector) Context(ctx context.Context) (context.Context, context.CancelF
 		end(err)
 		return ctx, func() {}
 	}
-	ctx, cancel := context.WithCancel(redislock.WithCaller(ctx, inctx.Caller(term)))
+	ctx, cancel := context.WithCancel(redislock.WithCaller(ctx, election.TermID(term)))
 	return held.FromContext(term).Context(ctx), cancel
 }
 

@@ -13,7 +13,6 @@ import (
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/election"
 	"github.com/seed-14de3678/redislock/internal/check"
-	"github.com/seed-14de3678/redislock/internal/inctx"
 	"github.com/seed-14de3678/redislock/redislockgocron"
 )
 
@@ -186,7 +185,7 @@ func TestElectorContext(t *testing.T) {
 		work, cancel := e.Context(t.Context())
 		defer cancel()
 		key := check.Must[[]redislock.KeyState](t)(p.client(t).Inspect(t.Context(), []string{"leader"}))[0]
-		number, term := redislock.FromContext(work).Fence(), inctx.Caller(work)
+		number, term := redislock.FromContext(work).Fence(), election.TermID(work)
 		if number != key.Fence || number == 0 || term != key.Holders[0].Caller || term == "" {
 			t.Errorf("got number %d of term %q, want those of %v", number, term, key)
 		}
