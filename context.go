@@ -16,9 +16,9 @@ func FromContext(ctx context.Context) *Lock {
 	return l
 }
 
-// inOwnWay returns a conflict. It is an error that ends the Obtain if that would wait for a lock whose end also ends
-// its context. That is certain if no other caller can know the token of either, and if the Obtain is no step of a
-// larger one, which may go on without these keys.
+// inOwnWay returns a conflict. The conflict ends the Obtain if that would wait for a lock under which it runs: its own
+// context ends with that lock. That is certain if no other caller can know the token of either, and if the Obtain is no
+// step of a larger one, which may go on without these keys.
 func (o *obtaining) inOwnWay(conflict *ConflictError) error {
 	if o.asked.count > 1 || o.want.tokenKnown || o.caller.Done() == nil || pace.IsStep(o.caller) || wire.IsStaying(o.caller) {
 		return conflict

@@ -270,7 +270,7 @@ func (l *Lock) freed(c *call, p part) error {
 	return err
 }
 
-// leaveSpared has the keys that a release has left to other locks of the token released when those no longer count on
+// leaveSpared releases the keys that a release has left to other locks of the token, once these no longer count on
 // them: their Obtain may be refused.
 func (l *Lock) leaveSpared(c *call, p part) {
 	if c.run.Spared() == 0 {

@@ -28,7 +28,7 @@ type attempts struct {
 // mostName bounds the length of Options.Name, in bytes.
 const mostName = 128
 
-// checkTimes checks the options about the Obtain itself, of which Redis is not told.
+// checkTimes checks the options about the Obtain itself, which are not sent to Redis.
 func (c *Client) checkTimes(opt *Options) error {
 	if name, why := clock.CheckTimes(opt.Wait, opt.HoldAtLeast); why != "" {
 		return &InvalidError{name, why}

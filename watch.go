@@ -82,8 +82,8 @@ func (l *Lock) watchLocked(renews bool) *watch {
 	return l.watch
 }
 
-// planLocked sets the next renewal: a third of the lease that counts after it was asked for. The request for that lease
-// was sent then.
+// planLocked sets the next renewal, after a third of the lease that counts. sent is when the request for that lease was
+// sent.
 func (w *watch) planLocked(sent clock.Moment) {
 	w.next = sent.Add(min(w.lock.counted, w.lock.deadline.Mono-sent.Mono) / 3)
 	w.scheduleLocked()

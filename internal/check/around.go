@@ -11,8 +11,8 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Around is a hook that does something around the commands of a Redis client. Functions that are nil do nothing. Commands of
-// a pipeline are seen like those by themselves: Before, Instead and After are called for each of them.
+// Around is a hook that does something around the commands of a Redis client. Functions that are nil do nothing.
+// Commands of a pipeline are seen like single ones: Before, Instead and After are called for each of them.
 type Around struct {
 	// Before sees a command that is to be sent.
 	Before func(cmd redis.Cmder)

@@ -2,8 +2,8 @@
 // call [Run] with a [Maker] that has what is particular to the package. Tests of parts, nodes, re-entrance and scripts
 // are where these belong.
 //
-// Each case has servers of its own, inside a bubble of testing/synctest, in which time passes at once when everybody waits. Only
-// the hammer has real ones.
+// Each case has servers of its own, inside a bubble of testing/synctest, where time passes at once when all wait. Only
+// the hammer has real servers.
 package contract
 
 import (

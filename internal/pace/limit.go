@@ -55,7 +55,7 @@ func Waits(ctx context.Context, why error) {
 	}
 }
 
-// IsStep reports whether a context is that of such a step.
+// IsStep reports whether a context is the context of such a step.
 func IsStep(ctx context.Context) bool { return ctx.Value(waiting{}) != nil }
 
 // A NotAskedError is the error of an Obtain that has not asked any server and was not about to, for example because of

@@ -7,7 +7,7 @@ import (
 
 const day = 24 * time.Hour
 
-// units are those in which times are written, the longest first.
+// units are the units of times, the longest first.
 var units = []struct {
 	of   time.Duration
 	name string
