@@ -19,33 +19,33 @@ import (
 	"github.com/seed-14de3678/redislock/internal/wire"
 )
 
-// This file is how the waiters of one Client ask again together, as long as they have heard nothing: who is
-// asked for, and who asks by itself all the same.
+// The waiters of one Client ask again together as long as they have heard nothing. This file says for which of them the
+// Client asks, and which ask by themselves all the same.
 
 const (
 	// roundEvery is how much time lies between two rounds, less a jitter.
 	roundEvery = askAgain * 7 / 8
-	// stillFresh is how old the latest answer of a waiter is at most that a round passes over: so nobody is without
-	// one for longer than askAgain.
+	// stillFresh is the greatest age of a waiter's latest answer at which a round passes it over: so no waiter is
+	// without an answer for longer than askAgain.
 	stillFresh = askAgain - roundEvery
-	// roundAgain is how soon a round that has failed is followed by another one, for those whom it has not reached.
+	// roundAgain is how soon another round follows one that has failed, for the waiters that it has not reached.
 	roundAgain = time.Second
-	// longestUnconfirmed is when a waiter asks by itself that no round has reached, less a jitter: in time before it
+	// longestUnconfirmed is when a waiter that no round has reached asks by itself, less a jitter: in time before it
 	// counts as dead.
 	longestUnconfirmed = proto.WaiterLife * 2 / 3
 
-	// aloneInRound is how many waiters ask by themselves in each round: those who have not for the longest time. If there
-	// are no more, their conflicts are of this round. And whatever a round would not notice is found at some time.
+	// aloneInRound is how many waiters ask by themselves in each round: the ones that have not for the longest time. If
+	// there are no more, their conflicts are of this round. What a round would not notice is found sooner or later.
 	aloneInRound = 8
-	// fullRound is for how many waiters one call asks at most, counted by the keys of each, unless one has more. That holds
-	// the server for one or two milliseconds.
+	// fullRound is for how many waiters one call asks at most, counted by the keys of each, unless one has more. Such a
+	// call holds the server for one or two milliseconds.
 	fullRound = 192
-	// askApart is how much time lies between those of one round who ask by themselves, as far as it is not too much.
+	// askApart is the time between two waiters of one round that ask by themselves, if that is not too much in all.
 	askApart = time.Millisecond
 )
 
-// Rounds ask for the waiters of one Client that stand in line and have heard nothing: for all of them together, every now and
-// then. They are safe for concurrent use.
+// Rounds ask together for the waiters of one Client that stand in line and have heard nothing, every now and then. They
+// are safe for concurrent use.
 type rounds struct {
 	client  *Client
 	entry   clock.Entry
@@ -54,9 +54,9 @@ type rounds struct {
 	mu      sync.Mutex
 	seats   []*seat
 	planned bool         // it is in the schedule
-	next    clock.Moment // when the next one is, as far as it is planned
+	next    clock.Moment // when the next one is, if it is planned
 	split   bool         // the server takes only keys of one slot together, although the Redis client is for one server
-	told    clock.Moment // when the latest one asks that was told to
+	told    clock.Moment // when the latest waiter asks that was told to
 }
 
 // A seat is the place of one waiter in the rounds. It is guarded by their mutex.
@@ -68,10 +68,10 @@ type seat struct {
 	blocker
 
 	index     int // among the seats, from 1; 0: it does not sit
-	times     int // that it has sat down
+	times     int // how often it has sat down
 	underWay  bool
-	asked     clock.Moment // before it asked by itself
-	confirmed clock.Moment // before it did, or a round that was answered
+	asked     clock.Moment // a moment before it asked by itself
+	confirmed clock.Moment // a moment before it did, or before a round that was answered
 }
 
 // begin has them ask for the waiters of the Client.
@@ -80,7 +80,7 @@ func (r *rounds) begin(c *Client) {
 	r.endings.rounds, r.endings.entry.Task = r, &r.endings
 }
 
-// take gives a seat to a waiter that has asked by itself, and is to do so again after wait. It sits there until it leaves.
+// take gives a seat to a waiter that has asked by itself and is to ask again after wait. It sits there until it leaves.
 func (r *rounds) take(s *seat, asked clock.Moment, place proto.Place, by blocker, wait time.Duration) {
 	heard := s.waiter.AskLate(wait, longestUnconfirmed-rand.N(askAgain/4))
 	r.mu.Lock()
@@ -96,7 +96,7 @@ func (r *rounds) take(s *seat, asked clock.Moment, place proto.Place, by blocker
 	r.endings.noteLocked(by.behind())
 }
 
-// leave takes a waiter off its seat, if it has one: whatever comes of a round that is under way is not for it any more.
+// leave takes a waiter off its seat, if it has one. The result of a round that is under way is not for it any more.
 func (r *rounds) leave(s *seat) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -115,7 +115,7 @@ func (r *rounds) planLocked(at clock.Moment, wait time.Duration) {
 	r.planned = r.client.schedule.Put(&r.entry, r.next, 0)
 }
 
-// Run asks for everybody whose latest answer is not fresh any more.
+// Run asks for every waiter whose latest answer is not fresh any more.
 func (r *rounds) Run(at clock.Moment) {
 	r.mu.Lock()
 	r.planned = false
@@ -162,7 +162,7 @@ func (r *rounds) groupsLocked(due []*seat) map[string]*group {
 	return groups
 }
 
-// whereLocked names where a key is: those in the same place can stand in one call.
+// whereLocked names the place of a key: keys in the same place can stand in one call.
 func (r *rounds) whereLocked(key string) string {
 	switch {
 	case r.client.placement == anywhere && !r.split:
@@ -171,16 +171,16 @@ func (r *rounds) whereLocked(key string) string {
 		return strconv.Itoa(int(slot.Of(key)))
 	}
 	if !slot.IsTagged(key) {
-		return "=" + key // what wraps a client may add to it
+		return "=" + key // a wrapper of the client may add to it
 	}
 	return slot.Tag(key)
 }
 
-// A group of a round asks for the waiters whose keys are in the same place, with one call after the other: a server does not
-// have all of them to do at once.
+// A group of a round asks for the waiters that have their keys in the same place, with one call after the other: a
+// server does not have all of them to do at once.
 type group struct {
 	rounds *rounds
-	asked  []sitting // for whom the call under way asks
+	asked  []sitting // the waiters of the call under way
 	rest   []sitting
 }
 
@@ -204,7 +204,7 @@ func (g *group) next() {
 	}
 }
 
-// callLocked prepares the request for as many waiters as are to be asked for at once; it returns nil if nobody is left.
+// callLocked prepares the request for as many waiters as one call may ask for; it returns nil if no waiter is left.
 func (g *group) callLocked() *call {
 	var q proto.Again
 	g.asked = nil
@@ -254,7 +254,7 @@ func (g *group) answered(c *call) {
 	g.next()
 }
 
-// confirmedLocked takes in that waiters stand where they stood, apart from some who have to ask.
+// confirmedLocked takes in that waiters stand where they stood, apart from some that have to ask.
 func (r *rounds) confirmedLocked(asked []sitting, sent clock.Moment, micros int64, asks map[int]time.Duration) {
 	for i, s := range asked {
 		if !s.isLocked() {
@@ -274,7 +274,7 @@ func (r *rounds) confirmedLocked(asked []sitting, sent clock.Moment, micros int6
 	}
 }
 
-// failedLocked ends a group of which nobody knows what came of it, and has a round follow soon for those who were in it.
+// failedLocked ends a group with an unknown outcome, and has a round follow soon for its waiters.
 func (g *group) failedLocked() {
 	for _, s := range slices.Concat(g.asked, g.rest) {
 		if s.isLocked() {
@@ -285,8 +285,8 @@ func (g *group) failedLocked() {
 	g.rounds.planLocked(clock.Now(), roundAgain)
 }
 
-// apartLocked is when the next one asks that was told to: not all of them at once, which may be all the waiters of the
-// Client if a server has lost its data.
+// apartLocked is when the next waiter asks that was told to. Not all of them ask at once: if a server has lost its data
+// they may be all the waiters of the Client.
 func (r *rounds) apartLocked() time.Duration {
 	at := clock.Now()
 	next := r.told.Add(askApart)

@@ -1,11 +1,12 @@
 -- Keeps waiters of one Client in their lines, and tells which of them have to ask by themselves.
 --
--- It looks after thousands of waiters in one run, so it tells who holds a key, who stands before
--- whom, and what an entry says in a shorter way than `look`, waiter_before and parts_of, and
--- remembers most of it: with `look` a waiter of one key would cost 37 % more, with parts_of 7 %.
+-- It looks after thousands of waiters in one run. So it remembers most of what it reads, and does
+-- in a shorter way what `look`, waiter_before and parts_of do: tell who holds a key, who stands
+-- before a waiter, and what an entry says. With `look` a waiter of one key would cost 37 % more,
+-- with parts_of 7 %.
 --
 -- KEYS     n lock keys, each once; their n lines
--- ARGV     see head.lua; of value, ttl and stamp there is none
+-- ARGV     see head.lua; value, ttl and stamp are empty
 -- ARGV[5]  ... for each waiter its id, its place, how many keys its set has, and which of the lock
 --          keys these are
 --
@@ -15,11 +16,11 @@
 --          More than 0 says that it is the first, and when the lease before it will be over. All
 --          others stand where they stood, and are alive for LIFE.
 --
--- It grants nothing, and never makes an entry: it only gives one that is there, at this place,
+-- It grants nothing, and never makes an entry. It only gives an entry that is there, at this place,
 -- another `alive until`. So it may be executed late, or twice, and has no stamp. The entry of a
--- waiter that has left, or was granted its keys, is gone; one that has entered its lines anew
--- stands at another place. A late one can only make a waiter that has died meanwhile, and of whom
--- nobody knows that yet, count as alive for LIFE longer.
+-- waiter that has quit, or was granted its keys, is gone; a waiter that has entered its lines anew
+-- stands at another place. A late run can do one thing: a waiter that has died unnoticed counts as
+-- alive for LIFE longer.
 
 --#include head.lua
 --#include common.lua
@@ -30,20 +31,20 @@
 local now, micros = clock()
 local till = '|' .. now + LIFE .. '|'
 
-local writes = strings(n) -- of the lock keys the tokens; false where there is no string
+local writes = strings(n) -- the tokens at the lock keys; false where there is no string
 for i = 1, n do
   writes[i] = writes[i] and token_of(writes[i])
 end
 
-local kinds = {} -- of the lock keys that are no strings, as far as they were asked for
-local leases = {} -- of those that are read, the last two to end
+local kinds = {} -- types of lock keys that are no strings, if they were asked for
+local leases = {} -- the last two leases to end, of keys that are read
 local kept = {} -- lines that last long enough
-local heads = {} -- of a line, the id of the first
-local writers = {} -- of a line, the first writer, and its place; false if there is none
-local heard = {} -- by channel: how many hear it; false if that is not known
+local heads = {} -- the id of the first in each line
+local writers = {} -- the first writer in each line, and its place; false if there is none
+local heard = {} -- how many hear each channel; false if that is not known
 
--- Reports whether somebody holds KEYS[i] who is in the way of a token that wants it, to read it or
--- to write it, and if it is a reader until when. The same as `look` says.
+-- Reports whether the holder of KEYS[i] keeps out a token that wants to read or to write it; and if
+-- the holder is a reader, until when. The same as `look` says.
 local function is_held(i, reads, token)
   if writes[i] then
     return writes[i] ~= token
@@ -67,7 +68,7 @@ local function is_held(i, reads, token)
   return not mine
 end
 
--- How many hear a channel; nil if the user may not publish there.
+-- How many clients hear a channel; nil if the user may not publish there.
 local function hearers(how, channel)
   if heard[channel] == nil then
     heard[channel] = publish(how, channel, '') or false
@@ -75,25 +76,23 @@ local function hearers(how, channel)
   return heard[channel] or nil
 end
 
--- Reports whether an entry is that of a waiter which is alive, and which another token has to let
--- go first.
+-- Reports whether an entry is of a live waiter with another token, which has to go first.
 local function is_before(text, token)
   local _, its, how, _, _, channel, names, at = parts_of(text)
   return tonumber(its or 0) > now and token_of(string.sub(text, at + channel + names)) ~= token
     and hearers(how, string.sub(text, at, at + channel - 1)) ~= 0
 end
 
--- Reports whether somebody waits for KEYS[i] who is in the way of a writer. That is whoever stands
--- before it; who stands before that one is a matter of that one.
+-- Reports whether a waiter for KEYS[i] is in the way of a writer. Only the one right before it
+-- counts: that one waits for the ones before it.
 local function is_behind_anybody(i, place, token)
   local before = '(' .. place
   before = redis.call('zrevrangebyscore', KEYS[n + i], before, '-inf', 'limit', '0', '1')[1]
   return before and is_before(before, token)
 end
 
--- Reports whether somebody waits for KEYS[i] who is in the way of a reader. A reader waits for a
--- writer, whoever stands between them. A front of many readers is not looked through: then the
--- waiter asks.
+-- Reports whether a waiter for KEYS[i] is in the way of a reader. A reader waits for a writer, also
+-- if others stand between them. A long front of readers is not searched: then the waiter asks.
 local function is_behind_writer(i, place, token)
   if writers[i] == nil then
     writers[i] = false
@@ -110,7 +109,7 @@ local function is_behind_writer(i, place, token)
   return first and first.place < tonumber(place) and is_before(first.text, token)
 end
 
--- Finds the entry of a waiter in the line of KEYS[i]. nil if it does not stand there, or more than
+-- Finds the entry of a waiter in the line of KEYS[i]. nil if it stands there never or more than
 -- once.
 local function find(i, id, place)
   local texts = redis.pcall('zrevrangebyscore', KEYS[n + i], place, place)
@@ -120,8 +119,8 @@ local function find(i, id, place)
   end
 end
 
--- Writes an entry anew in the line of KEYS[i]. It is added before the other goes, which might be
--- the last in its line, and take the line's TTL with it.
+-- Writes an entry anew in the line of KEYS[i]. The new entry is added before the old one goes: if
+-- that is the last in its line, the line's TTL would go with it.
 local function extend(i, place, old, new)
   local line = KEYS[n + i]
   if not kept[i] then
@@ -137,7 +136,7 @@ local function extend(i, place, old, new)
   end
 end
 
--- When a waiter has to ask that wants KEYS[i], which is held: as the first, when the lease is over.
+-- When a waiter for KEYS[i], which is held, has to ask: the first in line when the lease is over.
 -- nil if it is not the first, or is asked for again before.
 local function lease_over(i, id, ends)
   if not heads[i] then
@@ -150,12 +149,12 @@ local function lease_over(i, id, ends)
   return math.max(left, 0)
 end
 
--- What stands behind the id in an entry, and matters here: until when it is alive, `how`, and
--- where its channel and its value are.
+-- The parts of an entry after the id that matter here: until when it is alive, `how`, and where its
+-- channel and its value are.
 local PART = '^(%d+)|([wr][ps][^|]*)|%d+|%d+|(%d+)|(%d+)|()'
 
--- Looks after the waiter whose keys are ARGV[first..last]. Returns when it has to ask by itself,
--- nil if it does not.
+-- Looks after the waiter for the keys ARGV[first..last]. Returns when it has to ask by itself, or
+-- nil.
 local function confirm(id, place, first, last)
   local stands, free, ms = true, true, nil
   for k = first, last do

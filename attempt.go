@@ -15,7 +15,7 @@ import (
 	"github.com/seed-14de3678/redislock/internal/wire"
 )
 
-// This file is one attempt of an obtaining: what is asked for, and what is made of the answer.
+// This file is one attempt of an obtaining: what it asks for, and what it makes of the answer.
 
 // intentGrace is by how much an intent outlives the wait of the writer that declares it.
 const intentGrace = time.Second
@@ -23,8 +23,8 @@ const intentGrace = time.Second
 // noIntent is the life of the intents of an Obtain that declares none, or will not ask again.
 const noIntent time.Duration = 0
 
-// intentLife is how long the intents of an Obtain last that waits so long after it was refused. If wait is
-// negative it does not ask again.
+// intentLife is how long the intents of an Obtain last if it waits for this time after a refusal. If wait is negative
+// it does not ask again.
 func (w *want) intentLife(wait time.Duration) time.Duration {
 	if !w.declares || wait < 0 {
 		return noIntent
@@ -32,7 +32,7 @@ func (w *want) intentLife(wait time.Duration) time.Duration {
 	return min(wait, maxTTL) + intentGrace
 }
 
-// ask asks once. If others of the token have overtaken that it asks again, behind them.
+// ask asks once. If a request of another lock of the token has overtaken this one, it asks again, behind that.
 func (o *obtaining) ask(ctx context.Context, intent time.Duration) (*Lock, error) {
 	o.asked.count++
 	for rounds := 0; ; rounds++ {
@@ -73,11 +73,11 @@ func (o *obtaining) call(ctx context.Context, intent time.Duration) *call {
 	} else {
 		c = o.client.newCall()
 		q.Fill(&c.run)
-		// An Obtain that was refused will most likely be again, and wants to know by whom.
+		// An Obtain that was refused will most likely be refused again, and wants to know by whom.
 		c.begins(ctx).Plain = c.run.IsPlain() && o.asked.conflict == nil
 	}
-	// Nobody else knows the token, so it holds nothing yet: what refuses it refuses every such token. Of several
-	// that want to write one at most is granted what they want, so it is worth asking for one of them first.
+	// Nobody else knows the token, so it holds nothing yet: what refuses it refuses every such token. If several want
+	// to write a key at most one of them gets it, so it is worth asking for one of them first.
 	c.Alike = s == nil && !w.tokenKnown && !w.declares && w.set.reads() == 0
 	c.Repeats = s == nil && o.asked.conflict != nil
 	c.Replicas = replicasFor(o.client.replicas, w.ttl)
@@ -98,7 +98,7 @@ func (o *obtaining) send(ctx context.Context, r *call) error {
 		return nil
 	}
 	if !settled || r.IsUnanswered() {
-		o.noteUnanswered() // what the call may still do is closed by the next one, or by the clean-up
+		o.noteUnanswered() // the next call, or the clean-up, closes what this one may still do
 	}
 	if end == wire.Silent {
 		return o.asked.andBefore(r, fmt.Errorf("redislock: obtain %s: %w: no answer for %s: %w",
@@ -108,8 +108,8 @@ func (o *obtaining) send(ctx context.Context, r *call) error {
 		w.set, ErrUnknownOutcome, context.Cause(ctx), o.asked.spent()))}
 }
 
-// andBefore adds to the error of a call why the try before it has failed, if there was one that was no refusal:
-// that is what is wrong with the server, for example that it takes no connections.
+// andBefore adds to the error of a call why the try before it failed, if that was no refusal. That error says what is
+// wrong with the server, for example that it takes no connections.
 func (a *attempts) andBefore(r *call, err error) error {
 	var before error
 	if failed := r.Failed(); failed != nil {
@@ -123,7 +123,7 @@ func (a *attempts) andBefore(r *call, err error) error {
 	return fmt.Errorf("%w; before that: %w", err, before)
 }
 
-// take takes in the outcome of a call.
+// take handles the outcome of a call.
 func (o *obtaining) take(ctx context.Context, r *call, intent time.Duration) (*Lock, error) {
 	if r.IsUnanswered() || r.Err != nil && wire.Classify(r.Err) == wire.Unknown {
 		o.noteUnanswered()
@@ -137,7 +137,7 @@ func (o *obtaining) take(ctx context.Context, r *call, intent time.Duration) (*L
 	case a.Code == proto.Overtaken && ctx.Err() != nil:
 		o.asked.noteEnded()
 		return nil, o.contextEnded(ctx)
-	case a.Code == proto.Overtaken: // again and again: without an end to that it would ask for ever
+	case a.Code == proto.Overtaken: // resend and again: it would ask for ever
 		err = errors.Join(r.garbled(), proto.ErrUnexpectedRefusal)
 	case a.Code == proto.Done && r.short() != nil:
 		o.left.unused = true // replicas do not have it: after a fail-over somebody else might get it as well
@@ -152,7 +152,7 @@ func (o *obtaining) take(ctx context.Context, r *call, intent time.Duration) (*L
 		o.client.recycle(r)
 		return nil, o.inOwnWay(conflict)
 	}
-	o.noteUnanswered() // whoever has answered so may have done anything
+	o.noteUnanswered() // a server that answers so may have done anything
 	return nil, fmt.Errorf("redislock: obtain %s: %w: %w", o.want.set, ErrUnknownOutcome, err)
 }
 
@@ -160,7 +160,7 @@ func (o *obtaining) take(ctx context.Context, r *call, intent time.Duration) (*L
 func (o *obtaining) failed(ctx context.Context, r *call) error {
 	runsNothing := redis.HasErrorPrefix(r.Err, "CROSSSLOT") || wire.ForbidsScripts(r.Err)
 	if wire.Classify(r.Err) == wire.Final && !runsNothing {
-		o.left.wrotePartly = true // a command of the script was refused behind others, for want of a right for example
+		o.left.wrotePartly = true // for example, the user lacks a right for a command that stands behind others
 	}
 	cut := r.Cut != nil
 	r.Cut = nil
@@ -187,15 +187,15 @@ func (o *obtaining) refused(sent clock.Moment, a *proto.Answer, conflict *Confli
 	}
 }
 
-// obtained makes the lock, unless the answer came too late for it or for the caller. If only the time of Options.Wait is
-// over that is no reason to give it back.
+// obtained makes the lock, unless the answer came too late for it or for the caller. If only the time of Options.Wait
+// is over, that is no reason to give the lock back.
 func (o *obtaining) obtained(sent clock.Moment, number int64) (*Lock, error) {
 	w := &o.want
 	o.left.intents = false
 	deadline := sent.Add(clock.Window(w.ttl))
 	if at := clock.Now(); at.Reached(deadline) {
-		// The way to the server takes too long, or this process was paused: the lease may be over already, and
-		// somebody else have the lock.
+		// The way to the server takes too long, or this process was paused. The lease may be over already, and somebody
+		// else may have the lock.
 		o.left.unused = true
 		err := fmt.Errorf("redislock: obtain %s: %w: the answer took %s, which leaves nothing of a ttl of %s; the keys are given back",
 			w.set, ErrNotObtained, shown.Duration(at.Since(sent)), w.ttl)

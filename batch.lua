@@ -1,9 +1,9 @@
--- Does at once what many callers ask for at the same time, as far as it is plain: to take write
--- locks on free keys, and to release write locks that are as they were taken.
+-- Does at once the plain requests of many callers: to take write locks on free keys, and to release
+-- write locks that are as they were taken.
 --
--- KEYS     the keys of the first caller's set, then those of the second, ...; then as many lines
--- ARGV     for each caller: value; ttl, ms, or '' to release; how many keys. Those that take come
---          first: a script that has written is not refused for want of memory any more
+-- KEYS     the keys of the first caller's set, then of the second, ...; then as many lines
+-- ARGV     for each caller: value; ttl, ms, or '' to release; how many keys. Callers that take
+--          come first: a script that has written is not refused for want of memory any more
 --
 -- Reply    {DONE or REFUSED, ...}, for each caller. DONE: the whole set was taken or released.
 --          REFUSED: nothing was changed; its own script has to do it, or to say why not.

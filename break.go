@@ -14,9 +14,9 @@ import (
 // maxReason is how many bytes the reason of a Break may have.
 const maxReason = 1024
 
-// Break takes the keys from their holders, writers and readers alike, in one step, and hands them over to the
-// next in line. Keys that were left ([Lock.Leave]) are freed as well. Break returns the holders that had the
-// keys, in the order of the keys. It is done once at most, however late its request arrives.
+// Break takes the keys from their holders, writers and readers alike, in one step, and hands them over to the next in
+// line. Keys that were left ([Lock.Leave]) are freed as well. Break returns the holders that had the keys, in the order
+// of the keys. It is done at most once, however late its request arrives.
 //
 // Break is for a holder that hangs but goes on renewing. The holder learns of the loss at its next renewal, or
 // at once, with the reason, if its Client has [WithBreakNotices]; until then two may work at the same time. The
@@ -30,7 +30,7 @@ func (c *Client) Break(ctx context.Context, keys []string, reason string) ([]Hol
 	if ctx.Err() != nil {
 		return nil, fmt.Errorf("redislock: break %s: not asked: %w", set, context.Cause(ctx))
 	}
-	// It has a token of its own, as a lock has, which holds nothing: so its requests have numbers.
+	// A Break has a token of its own, as a lock has, so its requests have numbers. The token holds nothing.
 	by := &Lock{client: c, set: set, value: owners.NewID()}
 	owner := by.ownerNow()
 	defer owner.Done(by.token())
@@ -85,8 +85,8 @@ func (c *Client) setToBreak(keys []string, reason string) (set keySet, err error
 	return set, nil
 }
 
-// closeBreak sees to it that a Break to which nobody has answered is not executed later. All tries of it ask for
-// a guard in the line of the first key.
+// closeBreak makes sure that an unanswered Break is not executed later. All tries of it ask for a guard in the line of
+// the first key.
 func (c *Client) closeBreak(by *Lock) {
 	home := by.set.as(0) // to read, so that no reader is looked through for its token
 	home.keys, home.lines, home.fences = home.keys[:1], home.lines[:1], nil

@@ -1,9 +1,9 @@
--- Takes a set of keys from whoever holds them, and hands it over to those who wait.
+-- Takes a set of keys from their holders, and hands it over to the next in line.
 --
--- KEYS and ARGV  see head.lua, with the letter 'f'; the token is that of this request alone, which
+-- KEYS and ARGV  see head.lua, with the letter 'f'; the token belongs to this request alone, and
 --          holds nothing
--- ARGV[5]  the channel of those who listen for what is broken
--- ARGV[6]  what they are told, if anything is
+-- ARGV[5]  the channel for clients that listen for Breaks
+-- ARGV[6]  what is published there, or nothing
 --
 -- Reply    DONE, or {DONE, (index, mode, metadata, ttl, left, since) ...}: every key is free, or
 --          has been handed over. One group of six for each owner that has lost a key: mode 'write'
@@ -44,14 +44,14 @@ local function note(i, mode, its_value, left)
   end
 end
 
--- Whether a sorted set that ends in `ttl` ends with the last of its members, as that of readers
--- does.
+-- Reports whether a sorted set that ends in `ttl` ends with the last of its members, as a set of
+-- readers does.
 local function ends_with_the_last(readers, ttl)
   local last = tonumber(readers[#readers]) or 0
   return math.abs(last - set.now - ttl) < SAME_END
 end
 
--- Looks at everything before anything is changed. What is a lock is told as `look` does it.
+-- Looks at everything before it changes anything. It tells what is a lock as `look` does.
 for i = 1, n do
   local key = KEYS[i]
   local kind = held[i] and 'string' or redis.call('type', key).ok
@@ -78,9 +78,9 @@ for i = 1, n do
   end
 end
 
--- No other try of this request is to do anything after this one, also if nobody waits for its
--- answer any more, or the Redis client sends it twice: it would take the keys from their next
--- owner. Who may not set guards breaks nothing.
+-- No other try of this request may do anything after this one, even if nobody waits for its answer
+-- any more, or the Redis client sends it twice: it would take the keys from their next owner. A
+-- user that may not set guards breaks nothing.
 local has_line, has_fence = count(n + 1, 2 * n) > 0, count(2 * n + 1, 3 * n) > 0
 set_guard(set.home, set.owner, NUMBERS - 1, set.now)
 delete(to_delete, #to_delete)

@@ -14,10 +14,10 @@ import (
 // bytes of printable ASCII without spaces, '|', '=' and '"'; any other id is an [ErrInvalid] of the Obtain.
 func WithCaller(ctx context.Context, id string) context.Context { return inctx.WithCaller(ctx, id) }
 
-// callerField stands before a caller's id in what people read.
+// callerField stands before a caller's id in text for people.
 const callerField = "caller="
 
-// callerOf returns the caller's id of a context, and is empty without one. It refuses what is no id.
+// callerOf returns the caller's id of a context, empty if there is none. It refuses an id that is not valid.
 func callerOf(ctx context.Context) (string, error) {
 	id, has := inctx.LookupCaller(ctx)
 	if has && !proto.IsCaller(id) {
@@ -27,7 +27,7 @@ func callerOf(ctx context.Context) (string, error) {
 	return id, nil
 }
 
-// who names a holder or a waiter in a text; empty if nothing is known of it.
+// who names a holder or a waiter in a text; it is empty if nothing is known of them.
 func who(metadata, caller string) string {
 	text := legible(metadata)
 	switch {

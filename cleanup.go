@@ -14,21 +14,21 @@ import (
 const (
 	firstClear = 50 * time.Millisecond // between the first two clean-ups; then twice as long each
 	lastClear  = 30 * time.Second      // at most
-	// clearGrace is how long after its lease a clean-up that nobody answers goes on.
+	// clearGrace is how long after the end of its lease an unanswered clean-up goes on.
 	clearGrace = 10 * time.Second
 )
 
-// A cleanup is about a set of keys that a token may hold although nobody has the lock: the reply to an
-// Obtain was lost or came too late, or a Release could not be done. It is released until that is
-// answered, which closes whatever was sent before, or until the lease is over. What others of the
-// token count on is left to them; what they leave of it is released later.
+// A cleanup is about a set of keys that a token may hold although nobody has the lock: the reply to an Obtain was lost
+// or came too late, or a Release could not be done. The set is released until an answer comes, which closes all
+// requests sent before, or until the lease is over. Keys that other locks of the token count on are spared; what those
+// locks leave is released later.
 type cleanup struct {
 	client *Client
 	entry  clock.Entry
 	set    keySet
 	value  string
 	owner  *owners.Owner
-	waiter string       // id of one that may stand in line for it, else empty
+	waiter string       // id of a waiter that may stand in line for it, else empty
 	place  proto.Place  // its place there
 	first  func()       // if not nil it is called when the first clean-up has an outcome
 	keep   clock.Moment // the keys are to be left until then; zero: they are to be free
@@ -40,7 +40,7 @@ type cleanup struct {
 	over  bool
 }
 
-// newCleanup prepares the clean-up of a set that was asked for, for so long. It has to be started.
+// newCleanup prepares the clean-up of a set that was asked for with this ttl. It has to be started.
 func (c *Client) newCleanup(set keySet, of *Lock, ttl time.Duration) *cleanup {
 	o := &cleanup{client: c, set: set, value: of.value, until: clock.Now().Add(ttl + clearGrace), pause: firstClear}
 	o.owner = of.ownerNow()
@@ -51,12 +51,12 @@ func (c *Client) newCleanup(set keySet, of *Lock, ttl time.Duration) *cleanup {
 // start begins the clean-up, or does it now.
 func (o *cleanup) start() {
 	if !o.client.schedule.Put(&o.entry, clock.Now(), 0) {
-		o.Run(clock.Now()) // the client is closed: this once
+		o.Run(clock.Now()) // the client is closed: one try
 	}
 }
 
-// Run releases the set once, and sees to it that it is done again if need be. The wall clock does
-// not count here: set forward, it would end the clean-up too soon.
+// Run releases the set once, and has it done again if need be. The wall clock does not count here: if somebody set it
+// forward, the clean-up would end too soon.
 func (o *cleanup) Run(at clock.Moment) {
 	if !at.Precedes(o.until) {
 		o.end()
@@ -76,7 +76,7 @@ func (o *cleanup) Run(at clock.Moment) {
 		r := new(call)
 		q := proto.Release{
 			Set: o.set.names(), Value: &o.value, Waiter: o.waiter, Place: o.place, Keep: o.keep, Mark: mark, Marked: marked,
-			// What it does not find under its value was not locked by what it clears up.
+			// A key without its value was not locked by what it clears up.
 			Looks: o.set.reads() > 0,
 		}
 		q.Fill(&r.run)
@@ -94,7 +94,7 @@ func (o *cleanup) cleared(r *call, last bool) {
 	switch {
 	case last:
 		o.end()
-	case r.isOvertaken() && !o.closes: // the next one spares those who have overtaken it
+	case r.isOvertaken() && !o.closes: // the next one spares what has overtaken it
 	case r.Err != nil && wire.Classify(r.Err) == wire.Final, r.Err == nil && !r.open && r.run.Spared() == 0:
 		o.end()
 	}
@@ -112,9 +112,9 @@ func (o *cleanup) end() {
 	o.owner.Done(proto.TokenOf(o.value))
 }
 
-// mark finds out which of those who count on some of the keys, through other Redis clients, are on the same
-// server. They set a guard of a name that nobody else has in the home line; go is told the name, and who has
-// done so. The clean-up finds it there, or it is another server.
+// mark finds out which clients that count on some of the keys are on the same server, though they use other Redis
+// clients. Each sets a guard in the home line, with a name that nobody else has. then is told the name and which
+// clients have set it. If the clean-up does not find the guard there, it is another server.
 func (o *cleanup) mark(then func(mark string, marked map[owners.Client]bool)) {
 	others := o.owner.Elsewhere(o.client.conn, o.set.keys)
 	if len(others) == 0 {

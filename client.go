@@ -68,28 +68,28 @@ type Client struct {
 	conn      *wire.Conn
 	hub       *listen.Hub
 	heard     func(message string) // of the hub
-	rounds    rounds               // of those who stand in line
+	rounds    rounds               // of the waiters in line
 	recycled  sync.Pool            // of *call
 	placement placement
 	schedule  *clock.Schedule
 	log       logger
 	hooks     Hooks
 	prefix    string // of every key, of WithKeyPrefix
-	metadata  string // of each lock that has none of its own, of WithMetadata
+	metadata  string // of WithMetadata, for each lock that has none of its own
 	maxKeys   int
 	replicas  int           // of WithReplicas
 	minUptime time.Duration // of WithMinUptime
-	listen    func(*watch)  // to notices of Break; nil: nobody has asked for that
+	listen    func(*watch)  // for notices of Break; nil if not asked for
 	wraps     wire.GoRedis  // of WithWrapped
 	unfit     error         // why nothing can be done with the Redis client
 	closed    atomic.Bool
 	ending    chan struct{} // closed by Close
 }
 
-// New makes a Client for a *redis.Client, a *redis.ClusterClient, a *redis.Ring, or anything else that can run
-// scripts: of any other type, even one that embeds one of the three, only Eval and EvalSha are used, see
-// [WithWrapped]. New sends nothing. The caller closes the Redis client, after the Client. If rdb is nil or a
-// [redis.Pipeliner], every operation of the Client returns an error.
+// New makes a Client for a *redis.Client, a *redis.ClusterClient, a *redis.Ring, or anything else that can run scripts.
+// Of any other type, even one that embeds one of the three, only Eval and EvalSha are used: see [WithWrapped]. New
+// sends nothing. The caller closes the Redis client, after the Client. If rdb is nil or a [redis.Pipeliner], every
+// operation of the Client returns an error.
 func New(rdb redis.Scripter, opts ...ClientOption) *Client {
 	c := &Client{
 		schedule: clock.NewSchedule(),
@@ -103,7 +103,7 @@ func New(rdb redis.Scripter, opts ...ClientOption) *Client {
 		}
 	}
 	if c.unfit = errors.Join(cmp.Or(unfit(rdb), c.unfitToAsk(rdb)), c.unfit); c.unfit != nil {
-		rdb, c.wraps = nil, nil // nobody is to be asked
+		rdb, c.wraps = nil, nil // no server is to be asked
 	}
 	c.conn = wire.New(rdb, wire.Options{Wraps: c.wraps, Bundle: proto.Bundle()})
 	c.hub = listen.NewHub(c.conn, c.schedule, owners.NewID())
@@ -147,10 +147,10 @@ func (c *Client) Close() {
 	c.conn.Drain()
 }
 
-// Obtain takes the write locks of all keys, or of none, for ttl: 1 ms to 365 days, a fraction of a millisecond
-// above that is rounded up. It makes one attempt, or as many as its [Options] allow, and returns at the latest
-// 100 ms after ctx, or the time of [Options].Wait, has ended. If no server answers, it gives up even if ctx does
-// not end: docs/waiting.md says when.
+// Obtain takes the write locks of all keys, or of none. Their ttl is 1 ms to 365 days; a fraction of a millisecond
+// above 1 ms is rounded up. Obtain makes one attempt, or as many as its [Options] allow. It returns at the latest 100
+// ms after ctx, or the time of [Options].Wait, has ended. If no server answers, it gives up even if ctx does not end:
+// docs/waiting.md says when.
 //
 // If somebody else holds a key the error is an [ErrNotObtained] and a [*ConflictError]. If ctx ended meanwhile,
 // the error matches the cause of ctx, too. If no answer came the error is an [ErrUnknownOutcome]. Bad arguments
@@ -196,7 +196,7 @@ type obtainer interface {
 	ObtainSet(ctx context.Context, set Set, ttl time.Duration, opt *Options) (*Lock, error)
 }
 
-// with is what every With comes to.
+// with does the work of every With.
 func with(ctx context.Context, by obtainer, set Set, ttl time.Duration, opt *Options, fn func(context.Context) error) (err error) {
 	var watched Options
 	if opt != nil {
@@ -210,7 +210,7 @@ func with(ctx context.Context, by obtainer, set Set, ttl time.Duration, opt *Opt
 	held := lock.Context(ctx)
 	defer func() {
 		if lock.wasReleased() {
-			return // by fn, which has found it in its context
+			return // fn has ended the lock, which is in its context
 		}
 		isLost := lock.isLost()
 		switch failed := lock.Release(ctx); {

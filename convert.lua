@@ -1,7 +1,7 @@
 -- Turns a held set into other modes, if every key is still the token's.
 --
--- KEYS and ARGV  see head.lua; every key keeps what is stored. If it is fenced, who writes where it
---          only read is given a new number
+-- KEYS and ARGV  see head.lua; every key keeps what is stored. If the set is fenced, a token that
+--          writes where it only read is given a new number
 --
 -- Reply    DONE, or {DONE, fencing number}: every key is held in its new mode, for ttl from now.
 --          {REFUSED, index, mode, ttl, detail}: see refusal. Nothing was changed.
@@ -60,8 +60,8 @@ if fenced then
   end
 end
 
--- The first write is one that may fail and leave nothing, a SET of a key that has to exist: if
--- memory is short, no key has another mode than before.
+-- The first write is a SET of a key that has to exist. If memory is short it fails and leaves
+-- nothing, so no key has another mode than before.
 if w > 0 then
   redis.call('set', KEYS[1], mine[1], 'px', ttl, 'xx')
 end

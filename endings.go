@@ -7,14 +7,14 @@ import (
 	"github.com/seed-14de3678/redislock/internal/clock"
 )
 
-// This file has a waiter of the Client ask soon after a lease is over that was in its way, also if it is not the first in
-// line: the first asks when the lease is over, but it may have died, or wait for other keys as well.
+// A waiter of the Client asks soon after the end of a lease that was in its way, even if it is not the first in line.
+// The first asks when the lease is over, but it may have died, or wait for other keys as well.
 
 const (
-	// behindFirst is how long after the end of a lease somebody asks who is not the first, and a jitter beside it: by then
+	// behindFirst is how long after the end of a lease a waiter asks that is not the first; a jitter is added. By then
 	// the first has most likely got the key, and the waiter hears of the next lease.
 	behindFirst = 5 * time.Millisecond
-	// nextBehind is how long it takes until the next one asks who waits for the same key, if nobody has heard of a lease.
+	// nextBehind is how long after that the next waiter for the same key asks, if nobody has heard of a lease.
 	nextBehind = 10 * time.Millisecond
 )
 
@@ -26,7 +26,7 @@ func (b blocker) left() time.Duration {
 	return clock.Now().Until(b.behind())
 }
 
-// behind is when somebody asks who is not the first; zero if nobody knows.
+// behind is when a waiter asks that is not the first; zero if nobody knows.
 func (b blocker) behind() clock.Moment {
 	if b.over == (clock.Moment{}) {
 		return b.over
@@ -34,8 +34,8 @@ func (b blocker) behind() clock.Moment {
 	return b.over.Add(behindFirst + rand.N(behindFirst))
 }
 
-// Endings look when leases are over that are in the way of the waiters of one Client. They are guarded by the mutex of the
-// rounds, which look as well: what ends behind the next round is a matter of that one.
+// Endings look when leases are over that are in the way of waiters of one Client. The mutex of the rounds guards them.
+// The rounds look as well: a lease that ends after the next round is for that round.
 type endings struct {
 	rounds  *rounds
 	entry   clock.Entry
@@ -60,7 +60,7 @@ func blockerOf(c *ConflictError) blocker {
 	return b
 }
 
-// noteLocked takes in when somebody is to look.
+// noteLocked takes note of when to look.
 func (e *endings) noteLocked(at clock.Moment) {
 	if at != (clock.Moment{}) && at.Precedes(e.rounds.next) && (e.planned == (clock.Moment{}) || at.Precedes(e.planned)) {
 		e.planned = at
@@ -76,9 +76,9 @@ func (e *endings) Run(at clock.Moment) {
 	e.lookLocked(at)
 }
 
-// lookLocked has the first waiter for each key ask whose lease is over, as the latest answer about that says. If that one is
-// refused for another key, or has not heard anything soon, the next one asks; nobody does after one that was kept out by
-// another waiter, who is alive then.
+// lookLocked finds the keys whose lease is over by the latest answer, and has the first waiter for each of them ask. If
+// that waiter is refused for another key, or hears nothing soon, the next one asks. Nobody asks behind a waiter that
+// another waiter kept out: that other one is alive.
 func (e *endings) lookLocked(at clock.Moment) {
 	latest, first, queued := make(map[string]*seat), make(map[string]*seat), make(map[string]clock.Moment)
 	for _, s := range e.rounds.seats {

@@ -88,14 +88,14 @@ const (
 type ConflictError struct {
 	Key      string // the first key of the set that could not be had
 	Mode     Mode   // how it is held: write, read, intent, queue or foreign; or restarted
-	Metadata string // of the holder, of the reader whose lease ends last, or of the waiter
+	Metadata string // of the holder, of the reader with the last lease to end, or of the waiter
 	Left     bool   // the holder has left the key, which is kept until the TTL is over: see [Lock.Leave]
 	Caller   string // the id of [WithCaller] that is stored beside the metadata; empty if there is none
 	Type     string // the Redis type of a foreign key, else empty
 
-	// Own says that the lock under which the Obtain itself runs holds the key: that of a [Client.With] or a
-	// [Lock.Context] from which its context is derived. Such an Obtain would wait for its own lock, so it
-	// does not wait: see package reentrant.
+	// Own says that the Obtain runs under the lock that holds the key: its context is derived from that lock's
+	// [Client.With] or [Lock.Context]. Such an Obtain would wait for its own lock, so it does not wait: see package
+	// reentrant.
 	Own bool
 
 	// TTL is the remaining lease of the holder, the remaining life of the waiter, or the time until the
@@ -149,7 +149,7 @@ func (e *ConflictError) Error() string {
 // Is reports that every ConflictError is an [ErrNotObtained].
 func (e *ConflictError) Is(target error) bool { return target == ErrNotObtained }
 
-// newConflict makes the error of what a script says is in the way, with the name of the key as callers of the set know it.
+// newConflict makes the error of a conflict that a script reports, with the key's name as callers know it.
 func newConflict(c *proto.Conflict, set keySet) *ConflictError {
 	e := &ConflictError{Key: c.Key[set.cut:], Mode: Mode(c.Mode), Left: c.Left, TTL: c.TTL, Type: c.Type}
 	e.Caller, e.Metadata = proto.DecodeDetail(c.Stored)
@@ -169,7 +169,7 @@ func legible(metadata string) string {
 	return metadata + end
 }
 
-// interrupted is the error of an operation whose context ended while it was under way.
+// interrupted is the error of an operation if its context ended while it was under way.
 func interrupted(ctx context.Context, operation string, set keySet) error {
 	return fmt.Errorf("redislock: %s %s: %w: %w", operation, set, ErrUnknownOutcome, context.Cause(ctx))
 }
@@ -179,7 +179,7 @@ func interrupted(ctx context.Context, operation string, set keySet) error {
 type missingError struct {
 	keys   []string
 	broken error  // ErrBroken; nil if nothing is known of that
-	reason string // of whoever has broken them
+	reason string // as the caller of Break gave it
 }
 
 func (e *missingError) Error() string {
@@ -191,12 +191,12 @@ func (e *missingError) Error() string {
 
 func (e *missingError) Unwrap() []error {
 	if e.broken == nil {
-		return []error{ErrLockNotHeld} // whoever walks the errors may not expect a nil
+		return []error{ErrLockNotHeld} // code that walks the errors may not expect a nil
 	}
 	return []error{ErrLockNotHeld, e.broken}
 }
 
-// what names the keys, and says what has become of them.
+// what names the keys and says what has become of them.
 func (e *missingError) what() string {
 	switch {
 	case e.broken == nil:
@@ -243,14 +243,14 @@ type endedError struct{ error }
 
 func (e *endedError) Unwrap() error { return e.error }
 
-// fault turns the error of a call into the one that callers see: with a sentinel where there is
-// one for the fact, and without what only the authors of a script can read.
+// fault turns the error of a call into the one that callers see. It has a sentinel if there is one for the fact, and no
+// details that only the authors of a script can read.
 func fault(operation string, set keySet, r *call) error {
 	return explained(operation, set, r, r.Replicated.Never != nil)
 }
 
-// explained is fault for a call of which it is said whether it was executed: a server may have done it and
-// refuse to say which replicas have it, because the user may not ask.
+// explained is fault for a call that is said to be executed, or not. A server may have executed it and refuse to say
+// which replicas have it, because the user lacks the right to ask.
 func explained(operation string, set keySet, r *call, executed bool) error {
 	kind, err := wire.Classify(r.Err), r.Err
 	if answer, ok := errors.AsType[redis.Error](err); ok {
@@ -286,9 +286,9 @@ func unsupported(answer redis.Error, err error) error {
 	return fmt.Errorf("%w: %s: %w", errors.ErrUnsupported, why, err)
 }
 
-// foreignFence is the error of a script that has found something else where the fencing numbers of a
-// key would stand; nil for any other. The script names the key by its place; the error has the whole name in Redis,
-// prefix and all, because that is where somebody has to look.
+// foreignFence is the error of a script that found something else where the fencing numbers of a key would stand; nil
+// for any other error. The script names the key by its place. The error has the whole name in Redis, with the prefix,
+// because that is where somebody has to look.
 func foreignFence(r *call, answer redis.Error) error {
 	name, kind, is := r.run.ForeignFence(answer.Error())
 	if !is {

@@ -12,7 +12,7 @@ import (
 
 // This file is what hooks are told, and when. Without hooks nothing is measured for it.
 
-// A label is what all events of one Obtain, and of the lock that comes of it, say alike.
+// A label is what all events of one Obtain, and of its lock, have in common.
 type label struct {
 	id   uint64
 	name string // Options.Name
@@ -65,7 +65,7 @@ func (l *Lock) reportRefreshed(ctx context.Context, began clock.Moment, err erro
 	}
 }
 
-// reportReleased tells the hook how a Release of a part has ended, which has asked Redis or not.
+// reportReleased tells the hook how a Release of a part has ended, whether it has asked Redis or not.
 func (l *Lock) reportReleased(ctx context.Context, p part, began clock.Moment, asked int, err error) {
 	hook := l.client.hooks.Released
 	if hook == nil {
@@ -90,7 +90,7 @@ func (l *Lock) event(set keySet, began clock.Moment, attempts int, err error) Ev
 	return e
 }
 
-// expires is when the lock ends by itself; zero if it has ended, or its watchdog sees to it that it does not.
+// expires is when the lock ends by itself; zero if it has ended, or if its watchdog keeps it from ending.
 func (l *Lock) expires() time.Time {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -100,7 +100,7 @@ func (l *Lock) expires() time.Time {
 	return l.deadline.Time()
 }
 
-// announce takes note that the hooks were told of the lock, and tells them if it was lost meanwhile.
+// announce notes that the hooks were told of the lock, and tells them if it was lost meanwhile.
 func (l *Lock) announce() {
 	l.mu.Lock()
 	l.announced = true
@@ -111,7 +111,7 @@ func (l *Lock) announce() {
 	}
 }
 
-// beginsToWait tells the hooks that there is to be another attempt, the first time that it is called.
+// beginsToWait tells the hooks, the first time it is called, that there is to be another attempt.
 func (o *obtaining) beginsToWait(ctx context.Context) {
 	pace.Waits(o.caller, o.asked.last) // if it is a step of another one
 	hooks := &o.client.hooks
@@ -127,7 +127,7 @@ func (o *obtaining) beginsToWait(ctx context.Context) {
 	}
 }
 
-// event makes the event of what has gone on in an Obtain since then.
+// event makes the event of what an Obtain has done since then.
 func (o *obtaining) event(since clock.Moment, err error) Event {
 	return o.lock.label.event(o.want.set, since, o.asked.count, err)
 }

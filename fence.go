@@ -20,11 +20,11 @@ func (l *Lock) Fence() int64 {
 	return l.number
 }
 
-// errNotFenced is the error of what only fenced locks have.
+// errNotFenced is the error of operations that need a fenced lock.
 var errNotFenced = errors.New("the lock was obtained without Fenced")
 
-// RaiseFence replaces the number of the lock by one that was given elsewhere, if that is greater. Every number
-// that is given for any of the keys after that is greater still. Errors are those of [Lock.Refresh].
+// RaiseFence replaces the number of the lock by one that was given elsewhere, if that is greater. All numbers that are
+// given for any of the keys after that are greater still. Errors are the same as for [Lock.Refresh].
 func (l *Lock) RaiseFence(ctx context.Context, number int64) error {
 	if err := l.usable(); err != nil {
 		return fmt.Errorf("redislock: raise fence: %w", err)
@@ -40,7 +40,7 @@ func (l *Lock) RaiseFence(ctx context.Context, number int64) error {
 	}
 }
 
-// raise asks once, and reports whether it has to be asked again; if that has no end the error says why.
+// raise asks once, and reports whether it has to ask again; if that has no end the error says why.
 func (l *Lock) raise(ctx context.Context, number int64) (again bool, err error) {
 	l.mu.Lock()
 	set, ttl := l.set, l.ttl

@@ -7,21 +7,21 @@ import (
 
 // Hooks are functions that a [Client] calls when something happens to its locks, for metrics and traces. Any of them
 // may be nil. A hook runs on the goroutine that has caused the event, so it should return quickly, and must not close
-// the Client. Hooks may be called concurrently. The context is that of the call that has caused the event, or the
-// background context. No event of a lock but a renewal is told before its Obtained has returned.
+// the Client. Hooks may be called concurrently. They get the context of the call that has caused the event, or the
+// background context. Before Obtained has returned for a lock, only renewals of that lock are told.
 type Hooks struct {
 	// Obtained is called when an Obtain is about to return a lock. If the hook panics, the lock is released.
 	Obtained func(context.Context, Event)
 	// Refused is called when an Obtain gives up after it has asked Redis, or was about to. Event.Err is its error.
 	Refused func(context.Context, Event)
 	// Waiting is called when an Obtain begins to wait, after its first attempt; Event.Err says why. Waited is called
-	// when it waits no longer, in any case. The one number minus the other is how many Obtains wait.
+	// when it stops waiting, for any reason. The one count minus the other is how many Obtains wait.
 	Waiting func(context.Context, Event)
 	Waited  func(context.Context, Event)
 	// Refreshed is called when the lease was extended, or could not be; then Event.Err says why.
 	Refreshed func(context.Context, Event)
-	// Lost is called when a lock that was held is no longer ours. Event.Err says how that is known. A loss that only
-	// a Release has found out is told to Released instead.
+	// Lost is called when a lock that was held is no longer ours. Event.Err says how that is known. If only a Release
+	// has found the loss, Released is called instead.
 	Lost func(context.Context, Event)
 	// Released is called when a Release has ended: Event.Err is its error.
 	Released func(context.Context, Event)
@@ -56,7 +56,7 @@ func joinHook(first, second func(context.Context, Event)) func(context.Context, 
 	}
 }
 
-// any reports whether somebody is to be told of anything.
+// any reports whether there is a hook.
 func (h *Hooks) any() bool {
 	return h.Obtained != nil || h.Refused != nil || h.Waiting != nil || h.Waited != nil ||
 		h.Refreshed != nil || h.Lost != nil || h.Released != nil

@@ -48,7 +48,7 @@ func (s KeyState) String() string {
 	return b.String()
 }
 
-// A Waiter is somebody who stands in line for a key.
+// A Waiter is an Obtain that stands in line for a key.
 type Waiter struct {
 	Mode     Mode // in which it wants the key: write or read
 	Metadata string
@@ -68,7 +68,7 @@ func (w Waiter) String() string {
 
 // A Holder is one owner of a key. It does not contain the token, because a token gives the right to release.
 type Holder struct {
-	Key      string // that it holds
+	Key      string // that the owner holds
 	Mode     Mode   // in which it holds the key: write or read; or intent, see [KeyState].Intent
 	Metadata string
 	Caller   string // the id of [WithCaller] that is stored beside the metadata; empty if there is none
@@ -111,7 +111,7 @@ func (c *Client) Inspect(ctx context.Context, keys []string) ([]KeyState, error)
 	}
 	states := make([]KeyState, len(keys))
 	var first error
-	for i, r := range calls { // each is waited for, or left
+	for i, r := range calls { // each is waited for, or abandoned
 		var err error
 		if states[i], err = c.inspected(ctx, r); err != nil && first == nil {
 			first = err
@@ -123,7 +123,7 @@ func (c *Client) Inspect(ctx context.Context, keys []string) ([]KeyState, error)
 	return states, nil
 }
 
-// inspected waits for what is asked about one key.
+// inspected waits for the answer about one key.
 func (c *Client) inspected(ctx context.Context, r *call) (KeyState, error) {
 	set := keySet{keys: r.Keys, cut: len(c.prefix)}
 	if !r.Wait(ctx, 0) && r.Abandon(nil) {
@@ -152,7 +152,7 @@ func (c *Client) inspected(ctx context.Context, r *call) (KeyState, error) {
 	return state, nil
 }
 
-// newHolder makes a holder of what a script says of it.
+// newHolder makes a holder from the reply of a script.
 func newHolder(key string, mode Mode, h *proto.Holder) Holder {
 	holder := Holder{Key: key, Mode: mode, Left: h.Left, TTL: h.TTL, Since: h.Since}
 	holder.Caller, holder.Metadata = proto.DecodeDetail(h.Stored)

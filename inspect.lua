@@ -30,7 +30,7 @@ if redis.call('type', intent).ok == 'string' then
   state[5], state[6] = metadata_of(value), since_of(value)
 end
 
--- What `look` says, too. A key without a TTL may hold very much, and is not read.
+-- As `look` does it. A key without a TTL may hold very much, and is not read.
 local now, value, leases = clock(), nil, nil
 if kind == 'string' and ttl >= 0 then
   value = redis.call('get', key)

@@ -19,13 +19,13 @@ type Set struct {
 	Read  []string
 }
 
-// A keySet is what one lock covers: the write keys, then the read keys, each once, in the order
-// in which the caller named them. It never changes after it is made. It has the names that the keys
-// have in Redis, with the prefix of their Client; callers are shown those without it.
+// A keySet is what one lock covers: the write keys, then the read keys, each once, in the order in which the caller
+// named them. It never changes after it is made. It has the names of the keys in Redis, with the prefix of their
+// Client; callers see them without it.
 type keySet struct {
 	keys   []string
 	cut    int      // length of the prefix
-	lines  []string // where one waits for each of them
+	lines  []string // the lines beside the keys
 	fences []string // where their fencing numbers are; nil if they have none
 	write  int      // how many of them are write keys
 }
@@ -94,7 +94,7 @@ func (s keySet) mode() Mode {
 	return ModeWrite
 }
 
-// shown returns the keys as callers name them. It is not to be changed.
+// shown returns the keys as callers name them, not to be changed.
 func (s keySet) shown() []string { return withoutPrefix(s.keys, s.cut) }
 
 // as gives the same keys other modes: the first write of them are write keys.
@@ -103,7 +103,7 @@ func (s keySet) as(write int) keySet {
 	return s
 }
 
-// names are what requests are told of the set.
+// names are the names that requests have of the set.
 func (s keySet) names() proto.Set {
 	return proto.Set{Keys: s.keys, Writes: s.write, Lines: s.lines[:len(s.lines):len(s.lines)], Fences: s.fences}
 }
@@ -137,7 +137,7 @@ func (s keySet) split(keys []string) (part, rest keySet, err error) {
 	return part, rest, nil
 }
 
-// String names the set in errors: its first key, and how many others there are.
+// String names the set in errors: its first key, and the number of others.
 func (s keySet) String() string {
 	switch len(s.keys) {
 	case 0:
@@ -151,8 +151,7 @@ func (s keySet) String() string {
 // mostLogged is how many keys of a set are named in the log.
 const mostLogged = 20
 
-// logged is what the log says of a set, its keys as a list and how many more there are, and behind that what else
-// there is to say.
+// logged is what the log says of a set: its keys as a list, how many more there are, and then what else is given.
 func (s keySet) logged(what ...any) []any {
 	shown := s.keys[:min(len(s.keys), mostLogged)]
 	args := []any{"keys", slices.Clone(withoutPrefix(shown, s.cut))}
@@ -162,7 +161,7 @@ func (s keySet) logged(what ...any) []any {
 	return append(args, what...)
 }
 
-// lineOf names the key where one waits for a lock key.
+// lineOf names the line of a lock key.
 func lineOf(key string) string { return slot.Beside("line", key) }
 
 // besides appends the name beside each key.
@@ -178,9 +177,9 @@ type placement int
 
 const (
 	anywhere placement = iota // one server: all of them
-	bySlot                    // Cluster: those of one slot
-	byTag                     // Ring: those of one hash tag; where the others go changes with the shards
-	byBraces                  // what wraps a Ring: the same, and what is outside of the braces may be changed
+	bySlot                    // Cluster: keys of one slot
+	byTag                     // Ring: keys of one hash tag; the place of others changes with the shards
+	byBraces                  // a wrapped Ring: the same, and the wrapper may change what is outside the braces
 )
 
 // placementOf says which sets a client can lock.

@@ -18,11 +18,11 @@ import (
 type leasing struct {
 	name  string
 	ttl   time.Duration
-	keeps bool                // from now on it shortens no lease: others of the token have obtained meanwhile
+	keeps bool                // from now on it shortens no lease: another lock of the token has obtained meanwhile
 	call  func(keySet) *call  // builds its call for the set as it is
 	apply func(proto.Verdict) // takes note, with mu held, of what has changed beside the lease; may be nil
-	// drop does so if others of the token have obtained the keys meanwhile, and the operation is dropped for
-	// that; nil if it never is.
+	// drop, if not nil, does what apply does when the operation is dropped because other locks of the token have
+	// obtained the keys meanwhile.
 	drop func()
 }
 
@@ -62,7 +62,7 @@ func (l *Lock) lease(ctx context.Context, op *leasing) (err error) {
 	}
 }
 
-// remaining is for how long the lock is ours still, as far as we know.
+// remaining is for how long the lock is still ours, as far as we know.
 func (l *Lock) remaining() time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -75,12 +75,12 @@ func (l *Lock) remaining() time.Duration {
 	return -clock.Now().Since(l.deadline)
 }
 
-// errRedo says that nothing was done, because ReleaseKeys has freed keys meanwhile, or others of the token
-// have obtained some: it has to be asked again.
+// errRedo says that nothing was done and the operation has to ask again: ReleaseKeys has freed keys meanwhile, or
+// other locks of the token have obtained some.
 var errRedo = errors.New("to be asked again")
 
-// enter waits for the turn to change the lease. The turns matter: of two requests with different
-// ttls that are under way together, nobody knows which the server executes last.
+// enter waits for the turn to change the lease. The turns matter: if two requests with different ttls are under way
+// together, nobody knows which one the server executes last.
 func (l *Lock) enter(ctx context.Context, operation string) error {
 	l.mu.Lock()
 	if l.change.turn == nil {
@@ -89,7 +89,7 @@ func (l *Lock) enter(ctx context.Context, operation string) error {
 	turn := l.change.turn
 	l.mu.Unlock()
 	asks := false
-	if ctx.Err() == nil { // or it would be by chance whether it asks
+	if ctx.Err() == nil { // otherwise chance would decide whether it asks
 		select {
 		case turn <- struct{}{}:
 			asks = true
@@ -110,7 +110,7 @@ func (l *Lock) enter(ctx context.Context, operation string) error {
 	return nil
 }
 
-// leased takes in the outcome of a call that was to give the set a new lease.
+// leased handles the outcome of a call that was to give the set a new lease.
 func (l *Lock) leased(r *call, op *leasing) error {
 	set := l.snapshot()
 	l.answered(r)
@@ -141,8 +141,8 @@ func (l *Lock) leased(r *call, op *leasing) error {
 	return l.missing(op.name, v.Missing)
 }
 
-// abandon takes note that nobody waits any more for what is under way: the next request closes it. Renewals
-// that were sent before do not, so they do not count.
+// abandon notes that nobody waits any more for what is under way: the next request closes it. Renewals that were sent
+// before close nothing, so they do not count.
 func (l *Lock) abandon() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -157,8 +157,7 @@ func (l *Lock) changes() int {
 	return l.change.count
 }
 
-// leasedLate takes in the outcome of a call for which nobody waits any more, unless another one has begun
-// since then.
+// leasedLate handles the outcome of a call that was abandoned, unless another one has begun since then.
 func (l *Lock) leasedLate(r *call, op *leasing, count int) {
 	select {
 	case l.change.turn <- struct{}{}:
@@ -174,8 +173,8 @@ func (l *Lock) leasedLate(r *call, op *leasing, count int) {
 	}
 }
 
-// overtaken takes in that a later request of the owner was executed before the call, so that it has done
-// nothing. It goes on, but undoes nothing of what others of the token have obtained.
+// overtaken handles a call that did nothing because a later request of the owner was executed before it. The operation
+// goes on, but undoes nothing that other locks of the token have obtained.
 func (l *Lock) overtaken(r *call, op *leasing) error {
 	drops := op.drop != nil && r.own.Owner.Yields(&r.own)
 	l.mu.Lock()
@@ -224,7 +223,7 @@ func (l *Lock) extended(sent clock.Moment, op *leasing, v proto.Verdict) error {
 	return nil
 }
 
-// missing takes in the answer that keys are no longer ours.
+// missing makes the error for keys that are no longer ours.
 func (l *Lock) missing(operation string, keys []string) error {
 	err := l.whyMissing(keys, l.snapshot().cut)
 	l.lose(err)
@@ -234,14 +233,13 @@ func (l *Lock) missing(operation string, keys []string) error {
 // A change is what a lock knows of the Refresh, Downgrade or Upgrade that is under way.
 type change struct {
 	turn    chan struct{} // full while there is one
-	pending time.Duration // the ttl that it asks for; 0 if there is none
+	pending time.Duration // the ttl that was asked for; 0 if no change is under way
 	before  clock.Moment  // the deadline that it has lowered; zero if it has not
 	certain time.Duration // of that deadline
-	count   int           // how often one began or ended
+	count   int           // how often a change began or ended
 }
 
-// begin takes note of a request that is about to be sent: from then on the lease may be what it
-// asks for.
+// begin notes a request that is about to be sent: from then on the lease may be the one that the request asks for.
 func (l *Lock) begin(at clock.Moment, ttl time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -257,8 +255,8 @@ func (l *Lock) begin(at clock.Moment, ttl time.Duration) {
 	}
 }
 
-// undone reports whether it is certain that no try of the call has done anything, or can yet. What the
-// server refuses for good it may have refused inside the script, behind what that had done already.
+// undone reports whether it is certain that no try of the call has done anything or can still do it. The server may
+// have refused a command inside the script for good, after other commands of it were done.
 func (r *call) undone() bool {
 	_, answered := errors.AsType[redis.Error](r.Err)
 	return r.Err != nil && !r.IsUnanswered() && (wire.Classify(r.Err) == wire.Passing || wire.Classify(r.Err) == wire.Final && !answered)
@@ -279,8 +277,8 @@ func (l *Lock) answered(r *call) {
 	}
 }
 
-// certainLocked returns how much of a ttl that was confirmed is certain: one that is asked for, and not
-// answered yet, may begin after the one that was.
+// certainLocked returns how much of a confirmed ttl is certain. A lease that is asked for and not answered yet may
+// begin after the confirmed one.
 func (l *Lock) certainLocked(ttl time.Duration) time.Duration {
 	if l.change.pending > 0 {
 		return min(ttl, l.change.pending)
@@ -288,17 +286,17 @@ func (l *Lock) certainLocked(ttl time.Duration) time.Duration {
 	return ttl
 }
 
-// Downgrade turns the write keys of the set into read keys, in one step, and the lease begins anew. Errors are
-// those of Refresh. After an [ErrUnknownOutcome] the lock is held in one mode or the other.
+// Downgrade turns the write keys of the set into read keys, in one step, and the lease begins anew. Errors are the same
+// as for Refresh. After an [ErrUnknownOutcome] the lock is held in one mode or the other.
 func (l *Lock) Downgrade(ctx context.Context) error { return l.convert(ctx, "downgrade", false) }
 
-// Upgrade turns the read keys of the set into write keys, in one step, and the lease begins anew. If somebody
-// else reads one of them the error is a [*ConflictError], and the lock still reads. There is one attempt only,
-// because two readers that both insisted would wait for each other. Other errors are those of Refresh.
+// Upgrade turns the read keys of the set into write keys, in one step, and the lease begins anew. If somebody else
+// reads one of them the error is a [*ConflictError], and the lock still reads. There is one attempt only, because two
+// readers that both insisted would wait for each other. Other errors are the same as for Refresh.
 func (l *Lock) Upgrade(ctx context.Context) error { return l.convert(ctx, "upgrade", true) }
 
-// convert makes all keys write keys, or read keys. The model in proof/models/modes shows that a writer is alone all the same,
-// and that readers who upgrade do not wait for each other.
+// convert makes all keys write keys, or all of them read keys. The model in proof/models/modes shows that a writer is
+// alone all the same, and that readers that upgrade do not wait for each other.
 func (l *Lock) convert(ctx context.Context, name string, writes bool) error {
 	if err := l.usable(); err != nil {
 		return fmt.Errorf("redislock: %s: %w", name, err)

@@ -21,22 +21,22 @@ import (
 const (
 	// askAgain is how often a waiter asks again, less a jitter, whatever it hears or does not.
 	askAgain = proto.AskAgain
-	// longestPause is the one before what has failed is tried again.
+	// longestPause is the longest pause before what has failed is tried again.
 	longestPause = time.Second
-	// mostTooLate is how many answers to a waiter may come too late before it gives up: a ttl that is shorter than
-	// the way to the server is of no use.
+	// mostTooLate is how many answers to a waiter may come too late before it gives up: a ttl that is shorter than the
+	// way to the server is of no use.
 	mostTooLate = 3
 )
 
 // A standing is where one Obtain stands in line, and how it hears of its turn. One goroutine uses it.
 type standing struct {
 	waiter  *listen.Waiter
-	sharded bool // its channel
+	sharded bool // of its channel
 	place   proto.Place
 	seat    seat // in the rounds, while it waits
 
-	// since and micros are the same moment on two clocks: since is before the server has answered, by ours, and
-	// micros is when it did, by its own. Zero: nothing is known of the server's.
+	// since and micros are the same moment on two clocks: since is before the server has answered, by our clock, and
+	// micros is when it answered, by the clock of the server. Zero: the server's clock is not known.
 	since  clock.Moment
 	micros int64
 
@@ -56,11 +56,11 @@ func (s *standing) enter(hub *listen.Hub, set keySet) {
 	s.seat.waiter, s.seat.set = s.waiter, set
 }
 
-// stand asks, and waits in line if it has to, until the lock is there or ctx ends, which may be by Options.Wait.
+// stand asks, and waits in line if it has to, until it has the lock or ctx ends, which may be by Options.Wait.
 //
-// Nothing depends on a message: it asks again every now and then, or the rounds of the Client do for it, and it asks whenever
-// the lease of whoever is before it is over, or its subscription begins anew. To ask twice is harmless: a place is kept, a
-// lock that was granted is confirmed. What a message brings is only the time until then.
+// Nothing depends on a message. The waiter asks again every now and then, or the rounds of the Client do it. It also
+// asks when the lease before it is over, and when its subscription begins anew. To ask twice is harmless: a place is
+// kept, and a granted lock is confirmed. A message only saves the time until then.
 func (o *obtaining) stand(ctx context.Context) (*Lock, error) {
 	s := o.line
 	defer s.waiter.Quit()
@@ -104,9 +104,9 @@ func (o *obtaining) stand(ctx context.Context) (*Lock, error) {
 	}
 }
 
-// pause is how long to wait after a failure: a waiter that stands in line goes on until ctx ends, one that does
-// not yet, as the strategy says. The strategy is asked as well where others would wait in line for a server that
-// does not answer, if the caller holds other keys meanwhile: they would stay locked for as long.
+// pause is how long to wait after a failure. A waiter that stands in line goes on until ctx ends; one that does not yet
+// waits as the strategy says. If the caller holds other keys meanwhile, the strategy is asked even where others would
+// wait in line for a server that does not answer: the keys would stay locked for as long.
 func (s *standing) pause(ctx context.Context, failed error, strategy *pace.Pace) time.Duration {
 	_, answered := errors.AsType[redis.Error](failed)
 	answered = answered || errors.Is(failed, ErrNotReplicated)
@@ -122,16 +122,16 @@ func pauseAfter(failures int) time.Duration {
 	return pause/2 + rand.N(pause/2)
 }
 
-// noteUnanswered takes note of a request that was not answered. If it was to enter the lines it may have done so:
-// taken for one without a place the waiter would not be taken out of them, and keep those behind it waiting.
+// noteUnanswered notes a request that was not answered. If it was to enter the lines it may have done so. A waiter that
+// is taken for one without a place would not be taken out of its lines, and would keep others waiting.
 func (s *standing) noteUnanswered() {
 	if s.subscribed {
 		s.place = s.place.OrUnknown()
 	}
 }
 
-// mayBeTooLate takes note of an answer that has come too late, and reports whether to ask again: then at once,
-// because the keys are most likely still its own.
+// mayBeTooLate notes an answer that has come too late, and reports whether to ask again. Then it asks at once, because
+// the keys are most likely still its own.
 func (s *standing) mayBeTooLate() bool {
 	if s.tooLate++; s.tooLate > mostTooLate {
 		return false
@@ -140,7 +140,7 @@ func (s *standing) mayBeTooLate() bool {
 	return true
 }
 
-// stands takes in the place that a script has given to the waiter, or found.
+// stands notes the place that a script has given to the waiter, or found.
 func (s *standing) stands(sent clock.Moment, a *proto.Answer) {
 	s.place = a.Place
 	s.since, s.micros = sent, a.Micros
@@ -160,18 +160,18 @@ func (s *standing) stands(sent clock.Moment, a *proto.Answer) {
 	}
 }
 
-// A turn is why a waiter does not wait any longer: the lock was granted, or else it is time to ask.
+// A turn is why a waiter stops waiting: the lock was granted, or it is time to ask.
 type turn struct {
 	granted bool
 	sent    clock.Moment // before it was granted
 	number  int64        // its fencing number, 0 without
 }
 
-// askNow is the turn of a waiter that is to ask.
+// askNow is the turn of a waiter that has to ask.
 var askNow = turn{}
 
-// listen waits until there is a reason to ask again, or the lock was granted. If there is no point in that any
-// more it returns why.
+// listen waits until there is a reason to ask again, or the lock was granted. If that has no point any more it returns
+// why.
 func (o *obtaining) listen(ctx context.Context) (turn, error) {
 	s := o.line
 	defer o.client.rounds.leave(&s.seat)
@@ -186,11 +186,11 @@ func (o *obtaining) listen(ctx context.Context) (turn, error) {
 			return askNow, nil
 		case <-ctx.Done():
 			o.asked.noteEnded()
-			return askNow, nil // instead of that it says that ctx has ended
+			return askNow, nil // the next attempt says that ctx has ended
 		}
 		news := s.news()
 		if news.Granted != nil {
-			// Of a Client with WithReplicas or WithMinUptime it asks, because the one who granted it has not.
+			// With WithReplicas or WithMinUptime it asks, because the owner that granted it the lock has not.
 			if sent, ok := s.sinceGrant(news.Granted, &o.want); ok && o.client.replicas == 0 && o.client.minUptime == 0 {
 				return turn{true, sent, news.Granted.Number}, nil
 			}
@@ -204,33 +204,33 @@ func (o *obtaining) listen(ctx context.Context) (turn, error) {
 			if err != nil {
 				return askNow, err
 			}
-			s.waiter.AskAt(pause) // then it asks, and tries to subscribe again
+			s.waiter.AskAt(pause) // then it asks, and subscribes again
 		}
 	}
 }
 
-// news takes in what the waiter has heard.
+// news returns what the waiter has heard.
 func (s *standing) news() listen.News {
 	news := s.waiter.News()
 	if news.Confirmed != (listen.Confirmation{}) {
 		s.since, s.micros = news.Confirmed.Sent, news.Confirmed.Micros
 	}
 	if !news.Subscribed {
-		// The next subscription may be to a server with another clock: a deadline that is counted by both would be
-		// too late.
+		// The next subscription may be to a server with another clock. A deadline that is counted by both clocks would
+		// be too late.
 		s.since = clock.Moment{}
 	}
 	if s.subscribed && news.Err != nil {
-		s.waiter.Subscribe() // a subscription that was good until now has broken: at once, and it counts as no fault
+		s.waiter.Subscribe() // a good subscription has broken: at once, and it counts as no fault
 		news.Err = nil
 	}
 	s.subscribed = news.Subscribed
 	return news
 }
 
-// notSubscribed returns how long to wait after a subscription has failed, or why there is no point in that: as
-// with other commands that fail it is tried a few times, and then as the strategy says. A waiter that stands in
-// line goes on without one, because it asks every now and then: it would lose its place for a fault that may pass.
+// notSubscribed returns how long to wait after a subscription has failed, or why there is no point in that. As with
+// other commands, it is tried a few times, and then as the strategy says. A waiter that stands in line goes on without
+// a subscription, because it asks every now and then. It would lose its place for a fault that may pass.
 func (o *obtaining) notSubscribed(fault error) (time.Duration, error) {
 	s := o.line
 	err := fmt.Errorf("redislock: obtain %s: subscribe: %w", o.want.set, wire.Legible(fault))
@@ -250,10 +250,10 @@ func (o *obtaining) notSubscribed(fault error) (time.Duration, error) {
 	return pause, nil
 }
 
-// sinceGrant returns a moment that is certain to be before the lock was granted: that of the last answer,
-// and as long after it as the server's clock says, less 1 % for clocks that run at different rates;
-// and not later than now, whatever the clock of another server says. It reports false if the message
-// is older than that answer, or so late that little of the lease is certain: then asking tells.
+// sinceGrant returns a moment that is certain to be before the lock was granted. It is the moment of the last answer
+// plus the time since then by the server's clock, less 1 % for clocks that run at different rates. It is not later than
+// now, whatever the clock of another server says. It reports false if the message is older than that answer, or so late
+// that little of the lease is certain: then the waiter asks.
 func (s *standing) sinceGrant(g *listen.Grant, w *want) (clock.Moment, bool) {
 	elapsed := time.Duration(g.Micros-s.micros) * time.Microsecond
 	if s.since == (clock.Moment{}) || elapsed < 0 || w.fenced && g.Number <= 0 {
@@ -264,9 +264,8 @@ func (s *standing) sinceGrant(g *listen.Grant, w *want) (clock.Moment, bool) {
 	return sent, at.Since(sent) < clock.Window(w.ttl)/2
 }
 
-// leaveLine takes the waiter out of its lines, and gives back what it was granted meanwhile. It waits a
-// little for the answer, as far as its patience goes, so that most often nothing is left when Obtain
-// returns.
+// leaveLine takes the waiter out of its lines, and gives back what it was granted meanwhile. It waits a little for the
+// answer, as far as its patience goes, so that usually nothing is left when Obtain returns.
 func (o *obtaining) leaveLine() {
 	left := o.cleanUp()
 	answered := make(chan struct{})

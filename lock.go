@@ -12,13 +12,13 @@ import (
 	"github.com/seed-14de3678/redislock/internal/proto"
 )
 
-// A Lock is one hold of a set of keys. It is safe for concurrent use; Refresh, Downgrade and Upgrade take
-// turns. A nil Lock and a zero one hold nothing: what can fail returns an [ErrLockNotHeld].
+// A Lock is one hold of a set of keys. It is safe for concurrent use; Refresh, Downgrade and Upgrade take turns. A nil
+// Lock and a zero one hold nothing: each method that can fail returns an [ErrLockNotHeld].
 type Lock struct {
 	client *Client
 	value  string
 	faulty error        // of Attach: every operation returns it
-	own    owners.Owner // if nobody else knows the token
+	own    owners.Owner // the owner, if nobody else knows the token
 	label  label        // of its events; empty for Attach
 
 	mu     sync.Mutex
@@ -27,31 +27,31 @@ type Lock struct {
 	term
 	ending
 	sharing
-	watch  *watch // of the watchdog, or of Context and Lost
+	watch  *watch // for the watchdog, or for Context and Lost
 	change change // of its lease
 }
 
 // A term is what a lock knows of its lease.
 type term struct {
 	ttl      time.Duration
-	longest  time.Duration // ttl that any request has asked for
+	longest  time.Duration // the longest ttl that any request has asked for
 	obtained clock.Moment  // zero for Attach, as is deadline until a Refresh
 	deadline clock.Moment
-	keep     clock.Moment  // a Release before leaves the keys until then; zero: it frees them
-	certain  time.Duration // the ttl of which the deadline is the end; less than ttl while that is not certain
+	keep     clock.Moment  // until then a Release leaves the keys; zero: it frees them
+	certain  time.Duration // the ttl that ends at the deadline; less than ttl while that is not certain
 }
 
-// An ending says whether a lock is held, and if not, what there is to say.
+// An ending says whether a lock is held, and if not, why.
 type ending struct {
 	state   lockState
-	over    error        // what a Release says that comes after one which was answered
-	freeing clock.Moment // since then one that was not answered may have freed the keys; zero: there is none
-	why     error        // it was lost
-	// announced is set once the hooks know of the lock, which are told of its loss from then on.
+	over    error        // the result of a Release after one that was answered
+	freeing clock.Moment // when an unanswered request was sent that may have freed the keys; zero: there is none
+	why     error        // why it was lost
+	// announced is set once the hooks know of the lock; from then on they are told of its loss.
 	announced bool
 }
 
-// A sharing is what a lock has to know if callers know its token, and may use it for other locks.
+// A sharing is what a lock needs if callers know its token and may use it for other locks.
 type sharing struct {
 	tokenKnown bool
 	owner      *owners.Owner // while the lock is held
@@ -85,13 +85,13 @@ func (l *Lock) Token() string {
 	return l.token()
 }
 
-// show takes note that callers know the token of the lock, which holds these keys: from now on it may come
-// back to [Client.As].
+// show notes that callers know the token of the lock, which holds these keys. From now on the token may come back to
+// [Client.As].
 func (l *Lock) show(keys []string) {
 	owner := l.own.Show(l.token())
 	defer owner.Done(l.token())
 	mine := owner.Stake(l.client.conn, keys, l.gone)
-	var freed []string // by ReleaseKeys, which had no claim to reduce
+	var freed []string // by ReleaseKeys, when there was no claim to reduce
 	l.mu.Lock()
 	if l.claim == nil && l.state == held {
 		freed = owners.Without(keys, l.set.keys)
@@ -104,7 +104,7 @@ func (l *Lock) show(keys []string) {
 	owner.Drop(mine)
 }
 
-// ownerNow returns the owner of what is sent from now on. Whoever has it has to end that with Done.
+// ownerNow returns the owner of the requests that are sent from now on. The caller must end its use with Done.
 func (l *Lock) ownerNow() *owners.Owner {
 	l.mu.Lock()
 	shown := l.tokenKnown
@@ -115,7 +115,7 @@ func (l *Lock) ownerNow() *owners.Owner {
 	return l.own.Use()
 }
 
-// ownerLocked returns the owner of a lock that is held.
+// ownerLocked returns the owner of a held lock.
 func (l *Lock) ownerLocked() *owners.Owner {
 	if l.owner != nil {
 		return l.owner
@@ -123,24 +123,24 @@ func (l *Lock) ownerLocked() *owners.Owner {
 	return &l.own
 }
 
-// isNothing reports whether the lock is nil, or zero: neither Obtain nor Attach has returned it.
+// isNothing reports whether the lock is nil or zero, so that neither Obtain nor Attach has returned it.
 func (l *Lock) isNothing() bool { return l == nil || l.client == nil }
 
-// usable returns why nothing can be done with the lock at all; nil if something can.
+// usable returns why nothing can be done with the lock at all; nil if something can be done.
 func (l *Lock) usable() error {
 	switch {
 	case l != nil && l.faulty != nil:
-		return l.faulty // of an Attach: without a Client, perhaps
+		return l.faulty // of an Attach, perhaps without a Client
 	case l.isNothing():
 		return fmt.Errorf("%w: no Obtain has returned it", ErrLockNotHeld)
 	}
 	return nil
 }
 
-// errReleased is the error of a lock that was released, whatever is done with it after that.
+// errReleased is the error of every operation on a lock that was released.
 var errReleased = fmt.Errorf("%w: it was released already", ErrLockNotHeld)
 
-// endedLocked is the error of what can only be done with a lock that is held.
+// endedLocked is the error of an operation that needs a lock which is held.
 func (l *Lock) endedLocked() error {
 	if l.state == released {
 		return errReleased
@@ -151,7 +151,7 @@ func (l *Lock) endedLocked() error {
 	return fmt.Errorf("%w: it was lost", ErrLockNotHeld)
 }
 
-// token is the token, without showing it to anybody.
+// token is the token, not shown to any caller.
 func (l *Lock) token() string { return proto.TokenOf(l.value) }
 
 // Metadata returns the metadata that is stored with the keys. It is empty for an attached lock.
@@ -163,9 +163,9 @@ func (l *Lock) Metadata() string {
 	return metadata
 }
 
-// Deadline returns the end of the time for which the lock is certain: the moment before the request that was
-// last confirmed was sent, plus the ttl, less 1 % of the ttl and 2 ms for clocks that drift. Each renewal
-// moves it. It is the zero time for an attached lock that was not refreshed.
+// Deadline returns the end of the time for which the lock is certain. It is the moment before the last confirmed
+// request was sent, plus the ttl, less 1 % of the ttl and 2 ms for clocks that drift. Each renewal moves it. It is the
+// zero time for an attached lock that was not refreshed.
 func (l *Lock) Deadline() time.Time {
 	if l.isNothing() {
 		return time.Time{}
@@ -202,21 +202,21 @@ func (l *Lock) TTL(ctx context.Context) (time.Duration, error) {
 	switch ttl, ours, err := r.run.TTL(r.Reply); {
 	case err != nil:
 		return 0, fmt.Errorf("redislock: ttl %s: %w", set, err)
-	case ours && ttl < 0: // it has no end: somebody has made the keys persistent
+	case ours && ttl < 0: // somebody has made the keys persistent
 		return maxTTL, nil
 	case ours:
 		return ttl, nil
 	case len(l.snapshot().keys) < len(set.keys):
-		return l.TTL(ctx) // of what ReleaseKeys has left meanwhile
+		return l.TTL(ctx) // of the keys that ReleaseKeys has left in the set
 	default:
 		return 0, fmt.Errorf("redislock: ttl %s: %w", set, ErrLockNotHeld)
 	}
 }
 
-// Refresh makes the lease of the whole set end ttl from now, even if it would have ended later. The watchdog
-// uses this ttl from then on. If any key is no longer ours nothing is changed, and the error is an
-// [ErrLockNotHeld] that names what was lost. If the answer does not come in time the error is an
-// [ErrUnknownOutcome]: Deadline counts on the shorter of the two leases, and it is safe to call Refresh again.
+// Refresh makes the lease of the whole set end ttl from now, even if it would have ended later. The watchdog uses this
+// ttl from then on. If any key is no longer ours nothing is changed, and the error is an [ErrLockNotHeld] that names
+// the lost keys. If the answer does not come in time the error is an [ErrUnknownOutcome]. Then Deadline counts on the
+// shorter of the two leases, and it is safe to call Refresh again.
 func (l *Lock) Refresh(ctx context.Context, ttl time.Duration) error {
 	if err := l.usable(); err != nil {
 		return fmt.Errorf("redislock: refresh: %w", err)
@@ -229,29 +229,29 @@ func (l *Lock) Refresh(ctx context.Context, ttl time.Duration) error {
 	op.call = func(set keySet) *call {
 		r := l.refreshing(ctx, set, ttl, op.keeps || l.cannotShorten(ttl))
 		if !l.Deadline().IsZero() {
-			r.WaitForSlot = maxTTL // as long as there is something to refresh
+			r.WaitForSlot = maxTTL // while there is something to refresh
 		}
 		return r
 	}
 	return l.lease(ctx, op)
 }
 
-// refreshing prepares a new lease of ttl for a set. One that never shortens a lease is never too late, and is made such
-// a one if others of the token have obtained some of the keys meanwhile.
+// refreshing prepares a new lease of ttl for a set. A refresh that never shortens a lease is never too late. It becomes
+// one of these if other locks of the token have obtained some of the keys meanwhile.
 func (l *Lock) refreshing(ctx context.Context, set keySet, ttl time.Duration, neverShortens bool) *call {
 	r := new(call)
 	proto.Refresh{Set: set.names(), Value: &l.value, TTL: ttl, NeverShortens: neverShortens}.Fill(&r.run)
 	return r.begins(ctx)
 }
 
-// cannotShorten reports whether a lease of ttl that begins now ends after every one that the lock may have.
+// cannotShorten reports whether a lease of ttl that begins now ends after every lease that the lock may have.
 func (l *Lock) cannotShorten(ttl time.Duration) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return !l.tokenKnown && l.longest <= ttl
 }
 
-// stakes makes the claim of an Obtain that of the lock which came of it, unless that has ended already.
+// counts gives the claim of an Obtain to the lock that it has obtained, unless that has ended already.
 func (l *Lock) stakes(mine *owners.Claim) {
 	l.owner.Holds(mine, l.gone)
 	l.mu.Lock()
@@ -265,7 +265,7 @@ func (l *Lock) stakes(mine *owners.Claim) {
 	}
 }
 
-// gone reports whether nothing of the lock can be left, for one that was never released.
+// gone reports whether a lock that was never released has certainly ended.
 func (l *Lock) gone(at clock.Moment) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -14,8 +14,8 @@ import (
 	"github.com/seed-14de3678/redislock/internal/proto"
 )
 
-// maxToken bounds the length of a token that a caller chooses, in bytes. It never becomes less: a string
-// whose token would be longer is taken for data of somebody else.
+// maxToken bounds the length of a token that a caller chooses, in bytes. It is never reduced: a string with a longer
+// token is taken for somebody else's data.
 const maxToken = proto.MaxToken
 
 // checkToken reports whether a caller's token can be told apart from metadata.
@@ -35,7 +35,7 @@ func checkToken(token string) error {
 // none.
 func WithMetadata(metadata string) ClientOption { return func(c *Client) { c.metadata = metadata } }
 
-// InstanceMetadata describes this process, so that the finder of a lock knows whom to ask:
+// InstanceMetadata describes this process, so that people who find a lock know whom to ask:
 //
 //	host=web-3 pid=812 prog=shop since=2026-03-01T09:26:53Z
 func InstanceMetadata() string { return instanceMetadata() }
@@ -49,7 +49,7 @@ var instanceMetadata = sync.OnceValue(func() string {
 		word(host), os.Getpid(), word(filepath.Base(os.Args[0])), clock.ProcessStart.UTC().Format(time.RFC3339))
 })
 
-// word keeps a value that has spaces or quotes one word of key=value text.
+// word keeps a value with spaces or quotes as one word of key=value text.
 func word(s string) string {
 	if strings.ContainsAny(s, " \t\n\"=|") || !printable(s) {
 		return strconv.Quote(s)

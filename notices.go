@@ -11,7 +11,7 @@ import (
 )
 
 // WithBreakNotices has the Client told at once when one of its watched locks is broken by [Client.Break]. The lock is
-// lost then, with an error that is an [ErrLockLost] and an [ErrBroken] and has the reason. It needs a subscription, as
+// lost then. The error is an [ErrLockLost] and an [ErrBroken], and has the reason. It needs a subscription, as
 // [Options].Queue does: docs/clients.md has the rest. Default: a holder learns of a Break at its next renewal.
 func WithBreakNotices() ClientOption { return func(c *Client) { c.listen = (*watch).listenLocked } }
 
@@ -29,11 +29,11 @@ func (c *Client) listenForBreaks() {
 	}
 }
 
-// A hearing is what a watch needs to hear of Breaks. It is guarded by the mutex of the lock.
+// A hearing is what a watch needs to hear of Breaks. The mutex of the lock guards it.
 type hearing struct {
 	listen.Listener
-	notice   *listen.Notice // that was heard, and may be why keys are not ours; nil if they were found to be so since
-	checking bool           // Redis is asked whether they are
+	notice   *listen.Notice // a notice that may be why keys are not ours; nil if they were found to be ours since
+	checking bool           // Redis is asked whether the keys are ours
 	redo     bool           // and is to be asked once more
 }
 
@@ -44,7 +44,7 @@ func (w *watch) listenLocked() {
 	w.lock.client.hub.Listen(&w.hears.Listener)
 }
 
-// hear takes in that keys may have been broken, and asks. However many notices there are, it asks once at a time.
+// hear handles a notice that keys may have been broken, and asks. It asks once at a time, however many notices come.
 func (w *watch) hear(n listen.Notice) {
 	l := w.lock
 	l.mu.Lock()
@@ -65,7 +65,7 @@ func (w *watch) hear(n listen.Notice) {
 	l.client.conn.Start(&c.Call)
 }
 
-// checkLocked builds the question whether the keys are ours: a renewal that leaves the lease as it is.
+// checkLocked builds the request that asks whether the keys are ours: a renewal that leaves the lease as it is.
 func (w *watch) checkLocked() *call {
 	l := w.lock
 	n := w.hears.notice
@@ -75,7 +75,7 @@ func (w *watch) checkLocked() *call {
 	return r
 }
 
-// checked takes in the answer. If there is none, the next renewal tells.
+// checked handles the answer. If there is none, the next renewal finds out.
 func (w *watch) checked(r *call, n *listen.Notice) {
 	l, h := w.lock, w.hears
 	var v proto.Verdict
@@ -89,7 +89,7 @@ func (w *watch) checked(r *call, n *listen.Notice) {
 	}
 	isLost := err == nil && v.Code == proto.NotYours && l.state == held
 	if isLost && h.notice == nil {
-		h.notice = n // a renewal has found them to be ours, before they were broken
+		h.notice = n // a renewal found them to be ours before they were broken
 	}
 	again := h.redo && l.state == held
 	h.redo, h.checking = false, again
@@ -109,7 +109,7 @@ func (w *watch) checked(r *call, n *listen.Notice) {
 	}
 }
 
-// whyMissing is the error of keys that are not ours. It says that somebody has broken them, if that was heard.
+// whyMissing is the error of keys that are not ours. It says that somebody has broken them, if the Client has heard so.
 func (l *Lock) whyMissing(keys []string, cut int) error {
 	err := &missingError{keys: withoutPrefix(keys, cut)}
 	l.mu.Lock()
@@ -123,7 +123,7 @@ func (l *Lock) whyMissing(keys []string, cut int) error {
 	return err
 }
 
-// causeOf is the cause with which contexts end of a lock that was lost for this reason.
+// causeOf is the cause that contexts get when a lock is lost for this reason.
 func causeOf(why error) error {
 	if errors.Is(why, ErrBroken) {
 		return why

@@ -17,8 +17,8 @@ import (
 	"github.com/seed-14de3678/redislock/internal/wire"
 )
 
-// An obtaining is one Obtain under way. It has four parts: what it asks for, how far it is, where it stands
-// in line, and what it may have left in Redis. One goroutine uses it.
+// An obtaining is one Obtain under way. It has four parts: what it asks for, how far it is, where it stands in line,
+// and what it may have left in Redis. One goroutine uses it.
 type obtaining struct {
 	client *Client
 	want   want
@@ -26,21 +26,21 @@ type obtaining struct {
 	line   *standing // nil without Options.Queue
 	left   leftover
 	pace   pace.Pace
-	lock   *Lock         // that may come of it
+	lock   *Lock         // that the Obtain may return
 	owner  *owners.Owner // of its requests
 	claim  *owners.Claim // on the keys, if the caller has chosen the token; else nil
-	// caller is the context that the Obtain was given. The one with which it asks and waits ends with that, or before, by
-	// Options.Wait.
+	// caller is the context that was given to the Obtain. The context with which it asks and waits ends with that one,
+	// or earlier, by Options.Wait.
 	caller context.Context
-	waits  clock.Moment // since then, as the hooks were told; zero: it does not, or there are no hooks
+	waits  clock.Moment // when the hooks were told that it waits; zero: it does not wait, or there are no hooks
 }
 
 // A want is what one Obtain asks for. It never changes.
 type want struct {
 	set         keySet
-	intents     []string // keys of intents: those of the read keys; if it declares any, those of the write keys, too
+	intents     []string // the intent keys of the read keys; if it declares intents, of the write keys, too
 	value       string   // what the keys will hold
-	pending     bool     // until the first renewal that has inctx.Pending behind it
+	pending     bool     // until the first renewal, inctx.Pending stands behind the value
 	ttl         time.Duration
 	watchdog    bool
 	tokenKnown  bool // the caller has chosen the token
@@ -62,13 +62,13 @@ type leftover struct {
 // keys reports whether some of the keys may be locked.
 func (l leftover) keys() bool { return l.unanswered || l.wrotePartly || l.unused }
 
-// obtain is what every Obtain comes to. The token is empty if the lock is to have one of its own.
+// obtain does the work of every Obtain. The token is empty if the lock is to have one of its own.
 func (c *Client) obtain(ctx context.Context, token string, set Set, ttl time.Duration, opt *Options) (*Lock, error) {
 	o, err := c.newObtaining(ctx, token, set, ttl, opt)
 	if err != nil {
 		return nil, fmt.Errorf("redislock: obtain: %w", &pace.NotAskedError{Err: err})
 	}
-	if wire.IsStaying(ctx) { // then nobody waits for the clean-up but a Close
+	if wire.IsStaying(ctx) { // then only a Close waits for the clean-up
 		c.conn.Enter()
 		defer c.conn.Exit()
 	}
@@ -92,7 +92,7 @@ func (c *Client) obtain(ctx context.Context, token string, set Set, ttl time.Dur
 // errPanicked is the error, for the hooks alone, of an Obtain that does not return.
 var errPanicked = errors.New("redislock: obtain: a RetryStrategy or a hook has panicked")
 
-// run obtains the lock, and then ends whatever was begun for that, also if a strategy or a hook panics.
+// run obtains the lock, and then ends whatever was begun for that, even if a strategy or a hook panics.
 func (o *obtaining) run(ctx context.Context) (lock *Lock, err error) {
 	within := ctx
 	if wait := o.want.wait; wait > 0 {
@@ -110,7 +110,7 @@ func (o *obtaining) run(ctx context.Context) (lock *Lock, err error) {
 	return lock, err
 }
 
-// end takes in the outcome.
+// end handles the outcome.
 func (o *obtaining) end(lock *Lock, err error) {
 	switch {
 	case err == nil && o.claim != nil:
@@ -164,7 +164,7 @@ func (c *Client) newObtaining(ctx context.Context, token string, set Set, ttl ti
 	return o, nil
 }
 
-// allocate makes an obtaining, and with it where it stands in line, if it is to: that is one allocation.
+// allocate makes an obtaining, with its place in line if it queues: that is one allocation.
 func allocate(queues bool) *obtaining {
 	if !queues {
 		return &obtaining{}
@@ -177,7 +177,7 @@ func allocate(queues bool) *obtaining {
 	return &both.obtaining
 }
 
-// newWant checks what is asked for.
+// newWant checks the arguments.
 func (c *Client) newWant(ctx context.Context, token string, set Set, ttl time.Duration, opt *Options) (w want, err error) {
 	if w.set, err = c.newKeySet(set); err != nil {
 		return w, err
@@ -216,7 +216,7 @@ func (c *Client) newWant(ctx context.Context, token string, set Set, ttl time.Du
 	return w, nil
 }
 
-// nameBeside names the keys beside the lock keys.
+// nameBeside names the keys that stand beside the lock keys.
 func (w *want) nameBeside() {
 	keys, write := w.set.keys, w.set.write
 	w.intents = besides(nil, "intent", keys[write:])
@@ -263,8 +263,8 @@ func (o *obtaining) poll(ctx context.Context) (*Lock, error) {
 	}
 }
 
-// noteUnanswered takes note of a request that was not answered. It may have locked the keys, or entered the
-// lines: without this nobody would free the keys before their ttl ends, nor take the waiter out of its lines.
+// noteUnanswered notes a request that was not answered. It may have locked the keys, or entered the lines. Without this
+// note nobody would free the keys before their ttl ends, nor take the waiter out of its lines.
 func (o *obtaining) noteUnanswered() {
 	o.left.unanswered = true
 	if o.line != nil {
@@ -282,16 +282,16 @@ func (o *obtaining) clearUp() {
 	}
 }
 
-// cleanUp makes the clean-up of what the obtaining may have left.
+// cleanUp makes the clean-up for what the obtaining may have left.
 func (o *obtaining) cleanUp() *cleanup {
 	set := o.want.set
 	if o.left.intents {
-		if !o.left.keys() { // then what the token has of them is another lock's
+		if !o.left.keys() { // then another lock holds what the token has of them
 			set.keys, set.lines = nil, nil
 		}
-		// Nobody waits for an intent: it stands for its own line.
+		// Nobody waits for an intent, so it stands for its own line.
 		set.keys, set.lines = slices.Concat(set.keys, o.want.intents), slices.Concat(set.lines, o.want.intents)
-		set.fences = nil // they would be of all those keys; what is there is forgotten with its lease
+		set.fences = nil // they would be of all those keys; a number is forgotten with its lease
 	}
 	left := o.client.newCleanup(set, o.lock, o.want.ttl)
 	if o.line != nil {

@@ -23,9 +23,9 @@ const (
 // A ClientOption changes a default of [New].
 type ClientOption func(*Client)
 
-// WithLogger makes the Client log what no return value says: at the level of a warning each loss of a watched
-// lock and each outcome that is not known, at the level of information each renewal that failed and is tried
-// again. Tokens are never logged. Default: nothing is logged.
+// WithLogger makes the Client log what no return value says. At the level of a warning it logs each loss of a watched
+// lock and each unknown outcome. At the level of information it logs each renewal that failed and is tried again.
+// Tokens are never logged. Default: nothing is logged.
 func WithLogger(log *slog.Logger) ClientOption {
 	return func(c *Client) {
 		if log != nil {
@@ -34,8 +34,8 @@ func WithLogger(log *slog.Logger) ClientOption {
 	}
 }
 
-// A logger is what the Client uses of a *slog.Logger. Behind an interface, because a program without WithLogger
-// need not carry what writes a log.
+// A logger is what the Client uses of a *slog.Logger. It is an interface, so that a program without WithLogger need not
+// carry the code that writes a log.
 type logger interface {
 	Info(msg string, args ...any)
 	Warn(msg string, args ...any)
@@ -55,8 +55,8 @@ func WithHooks(hooks ...Hooks) ClientOption {
 	return func(c *Client) { c.hooks = c.hooks.And(hooks...) }
 }
 
-// WithMaxKeys sets how many keys a set may have, up to 10 000. The server does nothing else while it works on a set,
-// which takes 15 to 150 ms for so many: docs/costs.md has the figures. Default: 1 000.
+// WithMaxKeys sets how many keys a set may have, up to 10 000. The server does nothing else while it works on a set; 10
+// 000 keys take it 15 to 150 ms: docs/costs.md has the figures. Default: 1 000.
 func WithMaxKeys(n int) ClientOption {
 	return func(c *Client) { c.maxKeys = min(max(n, 1), mostKeys) }
 }
@@ -73,10 +73,10 @@ func WithReplicas(n int) ClientOption {
 	}
 }
 
-// WithMinUptime makes a server refuse locks until it has been up for d, so that one which has restarted without its
-// last writes does not give away what others hold. The refusal is a [*ConflictError] with [ModeRestarted]. A longer
-// ttl or [Options].HoldAtLeast is an [ErrInvalid]. All Clients that lock the same keys need the same d, from 1 ms to
-// 365 days. docs/clients.md has the price. Default: 0, the uptime is not asked.
+// WithMinUptime makes a server refuse locks until it has been up for d. So a server that restarts without its last
+// writes does not give away what others hold. The refusal is a [*ConflictError] with [ModeRestarted]. A longer ttl or
+// [Options].HoldAtLeast is an [ErrInvalid]. All Clients that lock the same keys need the same d, from 1 ms to 365 days.
+// docs/clients.md has the price. Default: 0, the uptime is not asked.
 func WithMinUptime(d time.Duration) ClientOption {
 	return func(c *Client) {
 		if c.minUptime = d; d != 0 && clock.CheckTTL(d) != nil {
@@ -91,7 +91,7 @@ func (c *Client) Replicas() int { return c.replicas }
 // MinUptime returns the time of [WithMinUptime].
 func (c *Client) MinUptime() time.Duration { return c.minUptime }
 
-// unfitToAsk says why a Client cannot ask the server what its options want to know.
+// unfitToAsk says why a Client cannot ask the server for what its options need.
 func (c *Client) unfitToAsk(rdb redis.Scripter) error {
 	asks := "WithReplicas"
 	switch {
@@ -107,7 +107,7 @@ func (c *Client) unfitToAsk(rdb redis.Scripter) error {
 		"give New a *redis.Client, *redis.ClusterClient or *redis.Ring", errors.ErrUnsupported, asks, rdb)
 }
 
-// WithWrapped names the Redis client that is wrapped by the one given to [New], if that has a type of its own. So
+// WithWrapped names the Redis client inside the one given to [New], if that is a wrapper with a type of its own. Then
 // [Options].Queue works, and calls travel together. Every key and every script still goes through Eval and EvalSha of
 // the wrapper: docs/clients.md says what it may do. Default: only Eval and EvalSha are used.
 func WithWrapped(rdb redis.UniversalClient) ClientOption {
@@ -144,15 +144,15 @@ func isNil(rdb any) bool {
 	return rdb == nil || v.Kind() == reflect.Pointer && v.IsNil()
 }
 
-// Options are the options of an Obtain. The zero value, and nil, mean the defaults. What is used every day
-// comes first, then what concerns the waiting, then what makes a lock safer.
+// Options are the options of an Obtain. The zero value, and nil, mean the defaults. Everyday options come first, then
+// options for the waiting, then options that make a lock safer.
 type Options struct {
 	// Watchdog renews the lease every third of the ttl until the lock is released or lost. Default: the lock
 	// ends with its ttl unless it is refreshed.
 	Watchdog bool
 
-	// Metadata is stored with the lock, for everybody who finds it: see [InstanceMetadata]. It has up to 4 096
-	// bytes, of any kind. Default: that of [WithMetadata], or none.
+	// Metadata is stored with the lock, for everybody who finds it: see [InstanceMetadata]. It has up to 4 096 bytes of
+	// any kind. Default: the text of [WithMetadata], or none.
 	Metadata string
 
 	// Name says in events what the lock is for, such as "nightly-report": see [Event]. It is a label of
@@ -164,8 +164,8 @@ type Options struct {
 	// one attempt; with Wait, and without Queue, ExponentialBackoff(10*time.Millisecond, 250*time.Millisecond).
 	RetryStrategy RetryStrategy
 
-	// Wait bounds the waiting, and nothing that comes after it: 1 µs to 365 days. One attempt is made in any case,
-	// and has 100 ms to be answered. Default: 0, only ctx and the RetryStrategy bound the waiting.
+	// Wait bounds the waiting, and nothing that comes after it: 1 µs to 365 days. One attempt is made in any case, and
+	// has 100 ms to be answered. Default: 0, only ctx and the RetryStrategy bound the waiting.
 	Wait time.Duration
 
 	// Queue makes this Obtain stand in line if a key is held by somebody else: first come, first served, until
@@ -173,15 +173,15 @@ type Options struct {
 	// needs a Redis client of go-redis itself, or [WithWrapped]; on a Cluster it needs Redis 7.
 	Queue bool
 
-	// Intent keeps new readers away from the write keys while this Obtain waits for its next attempt: else
-	// readers who come and go could keep a writer out for ever. With Queue the line does the same.
+	// Intent keeps new readers away from the write keys while this Obtain waits for its next attempt. Otherwise readers
+	// that come and go could keep a writer out for ever. With Queue the line does the same.
 	Intent bool
 
 	// Fenced gives the lock a fencing number: see [Lock.Fence].
 	Fenced bool
 
-	// HoldAtLeast keeps the keys taken for this long after they were obtained: a Release that comes before
-	// leaves them for the rest, as [Lock.Leave] does. It is 1 ms to 365 days. Default: 0.
+	// HoldAtLeast keeps the keys taken for this long after they were obtained. An earlier Release leaves them for the
+	// rest of that time, as [Lock.Leave] does. It is 1 ms to 365 days. Default: 0.
 	HoldAtLeast time.Duration
 }
 
@@ -190,7 +190,7 @@ const (
 	maxTTL = clock.Longest
 )
 
-// checkTTL rounds a ttl up to whole milliseconds, if it is one that a lock of the Client can have.
+// checkTTL rounds a ttl up to whole milliseconds, if a lock of the Client can have it.
 func (c *Client) checkTTL(ttl time.Duration) (time.Duration, error) {
 	if err := clock.CheckTTL(ttl); err != nil {
 		return 0, invalid("ttl", "%v", err)
@@ -201,7 +201,7 @@ func (c *Client) checkTTL(ttl time.Duration) (time.Duration, error) {
 	return (ttl + minTTL - 1).Truncate(minTTL), nil
 }
 
-// checkOutlasts refuses a time for which keys would be taken, if WithMinUptime waits for less.
+// checkOutlasts refuses a time for which keys would be taken, if it is longer than WithMinUptime.
 func (c *Client) checkOutlasts(argument string, d time.Duration) error {
 	if c.minUptime > 0 && d > c.minUptime {
 		return invalid(argument, "%s is longer than the %s of WithMinUptime", d, c.minUptime)

@@ -8,18 +8,18 @@ import (
 	"github.com/seed-14de3678/redislock/internal/pace"
 )
 
-// An Owner obtains locks under one token of the caller's choice: see [Client.As]. Its methods do what those of a
-// [Client] do. Keys that the token holds already count as free, so a set may grow, shrink, or change its metadata
-// or its modes. All locks under one token are one owner: if one of them releases a key, the others lose it. Give each
+// An Owner obtains locks under one token of the caller's choice: see [Client.As]. Its methods do what the methods of a
+// [Client] do. Keys that the token holds already count as free, so a set may grow, shrink, or change its metadata or
+// its modes. All locks under one token are one owner: if one of them releases a key, the others lose it. Give each
 // process a token of its own. docs/clients.md has the rest.
 type Owner struct {
 	client *Client
 	token  string
 }
 
-// As returns the owner of a token that the caller has chosen, of 1 to 512 bytes without '|'; with any other token
-// every Obtain of the Owner is an [ErrInvalid]. [Client.Attach] finds its locks again, also from another process.
-// A token gives every right to what it holds, so do not log it. Without As each lock has a random token of its own.
+// As returns the owner of a token of the caller's choice, which has 1 to 512 bytes without '|'. With any other token
+// every Obtain of the Owner is an [ErrInvalid]. [Client.Attach] finds its locks again, also from another process. A
+// token gives every right to what it holds, so do not log it. Without As each lock has a random token of its own.
 func (c *Client) As(token string) Owner { return Owner{c, token} }
 
 // Obtain does what [Client.Obtain] does.

@@ -1,7 +1,7 @@
--- Makes a number that was given elsewhere the fencing number of a hold, where its own is smaller.
+-- Gives a hold a fencing number that was given elsewhere, if its own is smaller.
 --
--- KEYS and ARGV  see head.lua, with the letter 'f'; what is stored may have other metadata; without
---          a stamp nobody asks for a guard
+-- KEYS and ARGV  see head.lua, with the letter 'f'; what is stored may have other metadata;
+--          without a stamp it does not ask for a guard
 -- ARGV[5]  number
 --
 -- Reply    DONE: the number of the hold, and the greatest of each key, is this one or greater.
@@ -45,7 +45,7 @@ end
 
 for i = 1, n do
   local hash, field, text = KEYS[set.fences + i], token, number
-  redis.call('pexpire', hash, life_of_fence(ttl)) -- fails here, if ever
+  redis.call('pexpire', hash, life_of_fence(ttl)) -- if one fails, it is this one
   if (set.before[i] or 0) < tonumber(number) then
     redis.call('hset', hash, '', number)
   end

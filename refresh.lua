@@ -2,8 +2,8 @@
 --
 -- KEYS and ARGV  see head.lua; what is stored may have other metadata. With the letter 'n' a lease
 --          that runs longer than ttl is left as it is, so that a late request never shortens what a
---          later one has given: then there are no lines, but with a stamp the home line, and
---          without one nobody asks for a guard
+--          later one has given. Then there are no lines, but with a stamp there is the home line,
+--          and without a stamp it does not ask for a guard
 --
 -- Reply    DONE: every key is held for ttl from now.
 --          {NOT_YOURS, index, ...}: the keys that are not the token's. Nothing was changed.
@@ -55,10 +55,10 @@ for i = 1, n do
     end
     extend_reader(KEYS[i], read[1], score)
   else
-    -- Also if nothing changes: WAIT is about what was written.
+    -- Even if nothing changes: WAIT is about what was written.
     local lease = never_shorten and longer(ttl, redis.call('pttl', KEYS[i])) or ttl
     if held[i] == value .. '?' then -- a candidate was elected, see inctx.Pending
-      -- Without memory it fails, and the lease is renewed all the same.
+      -- If memory is short it fails, and the lease is renewed all the same.
       redis.pcall('set', KEYS[i], value, 'px', lease)
     end
     redis.call('pexpire', KEYS[i], lease)
@@ -73,7 +73,7 @@ end
 --#include line.lua
 --#include handover.lua
 
--- Who waits was told when the leases would be over that end sooner now.
+-- The first waiters were told when the leases would be over; some end sooner now.
 with_lines(set)
 local same = {}
 for i = 1, n do

@@ -41,7 +41,7 @@ func (l *Lock) release(ctx context.Context) (err error) {
 	return l.settle(p, l.free(ctx, p))
 }
 
-// settle takes note of how a Release has ended, if that is known: nothing is left for another one then.
+// settle notes how a Release has ended, if that is known: then nothing is left for another Release.
 func (l *Lock) settle(p part, err error) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -51,29 +51,29 @@ func (l *Lock) settle(p part, err error) error {
 	case !errors.Is(err, ErrLockNotHeld):
 	case l.over == nil:
 		l.over = err
-	default: // by another one, at the same time
+	default: // another Release has ended at the same time
 		return saidAgain(p.set, l.over)
 	}
 	return err
 }
 
-// wasReleased reports whether a Release has freed or left the whole lock, that is confirmed, and it was not lost before.
+// wasReleased reports whether a confirmed Release has freed or left the whole lock, and it was not lost before.
 func (l *Lock) wasReleased() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.state == released && l.over == errReleased //nolint:errorlint // it is this value, or the error of a Release
 }
 
-// saidAgain is the error of a Release that comes after one which was answered so.
+// saidAgain is the error of a Release after another one that was answered with over.
 func saidAgain(set keySet, over error) error {
-	if over == errReleased { //nolint:errorlint // it is this value; else it is the error of that one
+	if over == errReleased { //nolint:errorlint // it is this value; else the error of the other Release
 		return fmt.Errorf("redislock: release %s: %w", set, over)
 	}
 	return over
 }
 
-// ReleaseKeys frees some keys of the set in one step, as [Lock.Release] does, with the same errors. The other
-// keys are the lock from then on. A key that is not in the set is an [ErrInvalid], and nothing is done.
+// ReleaseKeys frees some keys of the set in one step, as [Lock.Release] does, with the same errors. The other keys are
+// the lock from then on. A key that is not in the set is an [ErrInvalid], and nothing is done.
 func (l *Lock) ReleaseKeys(ctx context.Context, keys []string) (err error) {
 	if err := l.usable(); err != nil {
 		return fmt.Errorf("redislock: release: %w", err)
@@ -96,30 +96,29 @@ func (l *Lock) ReleaseKeys(ctx context.Context, keys []string) (err error) {
 	return l.free(ctx, p)
 }
 
-// releasePatience is how long a Release waits for its answer if its context had ended before: to
-// be called then is usual, after a cancelled request for example.
+// releasePatience is how long a Release waits for its answer if its context had ended before. To be called then is
+// usual, for example after a cancelled request.
 const releasePatience = time.Second
 
-// A part is what of a lock is released, and what has to be known for that.
+// A part is the part of a lock that is released, and what has to be known for that.
 type part struct {
 	set      keySet
 	deadline clock.Moment  // of its lease
-	longest  time.Duration // that any request has asked for
-	keep     clock.Moment  // it is to be left until then; zero: it is to be free
-	watched  bool          // somebody was to be told of a loss, and was not yet
+	longest  time.Duration // the longest ttl that any request has asked for
+	keep     clock.Moment  // it is left taken until then; zero: it is freed
+	watched  bool          // somebody waits to be told of a loss
 	whole    bool          // it is all that the lock has left
-	freeing  clock.Moment  // since then an earlier Release may have freed it; zero: there was none
+	freeing  clock.Moment  // when an earlier Release may have freed it; zero: there was none
 	owner    *owners.Owner // of the claim
 	claim    *owners.Claim // nil if there is none; see unclaim
 }
 
-// partLocked makes one of a set.
+// partLocked makes a part of a set.
 func (l *Lock) partLocked(set keySet) part {
 	return part{set: set, deadline: l.deadline, longest: l.longest, keep: l.keep}
 }
 
-// stop ends the hold on this side: no watchdog, no contexts. If a Release was answered before, it returns what
-// there is to say.
+// stop ends the hold on this side: no watchdog, no contexts. If a Release was answered before, stop returns the result.
 func (l *Lock) stop() (p part, over error) {
 	l.mu.Lock()
 	var end func(error)
@@ -140,9 +139,8 @@ func (l *Lock) stop() (p part, over error) {
 	return p, over
 }
 
-// takeOut takes keys out of the set, so that nothing that is sent from now on is about them, unless they
-// are all there are. What is under way is told that they are lost, and knows better by then: see
-// freedMeanwhile.
+// takeOut takes keys out of the set, so that no later request is about them. It does not if they are all the keys. A
+// call that is under way is told that they are lost, and knows better by then: see freedMeanwhile.
 func (l *Lock) takeOut(keys []string) (p part, all bool, err error) {
 	l.mu.Lock()
 	if l.state != held {
@@ -162,8 +160,8 @@ func (l *Lock) takeOut(keys []string) (p part, all bool, err error) {
 	return p, false, nil
 }
 
-// unclaim ends the claim on what was released, or is left to a clean-up. Before that a clean-up would free it
-// under the release, which would take it for lost.
+// unclaim ends the claim on what was released or is left to a clean-up. If it came earlier, a clean-up could free the
+// keys during the release, which would take them for lost.
 func (p part) unclaim() {
 	if p.whole {
 		p.owner.Drop(p.claim)
@@ -172,8 +170,8 @@ func (p part) unclaim() {
 	}
 }
 
-// free releases what is to be released, and sees to what may be left of it. If others of the token have
-// obtained some of it meanwhile that is left to them.
+// free releases the part, and sees to what may be left of it. Keys that other locks of the token have obtained
+// meanwhile are left to them.
 func (l *Lock) free(ctx context.Context, p part) error {
 	owner := l.ownerNow()
 	defer owner.Done(l.token())
@@ -208,21 +206,21 @@ func (l *Lock) free(ctx context.Context, p part) error {
 			freeing := c.Unanswered
 			if wire.Classify(c.Err) != wire.Final {
 				l.cleanUp(set, p)
-				freeing = cmp.Or(freeing, clock.Now()) // from then on that may free it
+				freeing = cmp.Or(freeing, clock.Now()) // the call may have freed it from then on
 			}
 			l.mayBeFree(p, freeing)
 			hub.AskAgain(set.keys)
 			return fault("release", set, c)
 		}
 		if c.IsUnanswered() && next {
-			hub.AskAgain(set.keys) // somebody's turn was in an answer that did not come
+			hub.AskAgain(set.keys) // the turn of a waiter was in an answer that did not come
 		}
 		return l.freed(c, p)
 	}
 }
 
-// releasing builds the release, and reports whether somebody of this Client is next, most likely: then the answer
-// says so.
+// releasing builds the release, and reports whether a waiter of this Client is most likely next: then the answer says
+// so.
 func (l *Lock) releasing(ctx context.Context, p part) (r *call, next bool) {
 	channel, next := l.client.hub.Next(p.set.keys[0])
 	q := proto.Release{Set: p.set.names(), Value: &l.value, Keep: p.keep, Looks: true}
@@ -238,8 +236,7 @@ func (l *Lock) releasing(ctx context.Context, p part) (r *call, next bool) {
 	return r, next
 }
 
-// mayBeFree takes note that the lock may have been freed, by a request that was sent then: another Release
-// may find that it was.
+// mayBeFree notes that a request sent at that moment may have freed the lock: another Release may find that it has.
 func (l *Lock) mayBeFree(p part, sent clock.Moment) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -248,8 +245,8 @@ func (l *Lock) mayBeFree(p part, sent clock.Moment) {
 	}
 }
 
-// wasFreed reports whether keys that are not ours may be so because an earlier request has freed them, which
-// was sent at this moment, if there was any: then all of them are.
+// wasFreed reports whether an earlier request may have freed the keys that are not ours. Then all keys of the part are
+// missing. sent is when that request was sent; zero if there was none.
 func (p part) wasFreed(lost int, sent clock.Moment) bool {
 	return sent != (clock.Moment{}) && !sent.Reached(p.deadline) && lost == len(p.set.keys)
 }
@@ -273,8 +270,8 @@ func (l *Lock) freed(r *call, p part) error {
 	return err
 }
 
-// leaveSpared has what a release has left to others of the token be released when they do not count on it any
-// more: an Obtain of theirs may be refused.
+// leaveSpared releases the keys that a release has left to other locks of the token, once these no longer count on
+// them: their Obtain may be refused.
 func (l *Lock) leaveSpared(r *call, p part) {
 	if r.run.Spared() == 0 {
 		return
@@ -284,27 +281,27 @@ func (l *Lock) leaveSpared(r *call, p part) {
 	}
 }
 
-// cleanUp has a set of a part be released in the background, until that is certain.
+// cleanUp has a set of a part released in the background, until it is certain that it is.
 func (l *Lock) cleanUp(set keySet, p part) {
 	left := l.client.newCleanup(set, l, p.longest)
 	left.keep = p.keep
 	left.start()
 }
 
-// freedMeanwhile reports whether all keys that a script has found missing are not in the set any more.
+// freedMeanwhile reports whether none of the keys that a script found missing is in the set any more.
 func (l *Lock) freedMeanwhile(missing []string) bool {
 	return len(missing) > 0 && len(owners.Without(missing, l.snapshot().keys)) == len(missing)
 }
 
-// Leave ends the lock, as Release does, but leaves its keys taken for ttl from now, up to 365 days. Nobody holds
-// them, and nobody can obtain them before that time is over; keys that were read can be read. If ttl is not positive
-// Leave is a Release. docs/leaving.md has the rest.
+// Leave ends the lock, as Release does, but leaves its keys taken for ttl from now, up to 365 days. Nobody holds them,
+// and nobody can obtain them before that time is over; keys that were read can be read. If ttl is not positive Leave is
+// a Release. docs/leaving.md has the rest.
 func (l *Lock) Leave(ctx context.Context, ttl time.Duration) error {
 	if err := l.usable(); err != nil {
 		return fmt.Errorf("redislock: leave: %w", err)
 	}
 	if ttl > 0 {
-		ttl, err := l.client.checkTTL(max(ttl, minTTL)) // what is left of a time may be a fraction
+		ttl, err := l.client.checkTTL(max(ttl, minTTL)) // the rest of a time may be a fraction
 		if err != nil {
 			return fmt.Errorf("redislock: leave: %w", err)
 		}
@@ -313,7 +310,7 @@ func (l *Lock) Leave(ctx context.Context, ttl time.Duration) error {
 	return l.release(ctx)
 }
 
-// keepFor has whatever releases the lock from now on leave its keys for so long, if not for longer.
+// keepFor makes every later release of the lock leave its keys for so long, if it would not leave them for longer.
 func (l *Lock) keepFor(ttl time.Duration) {
 	until := clock.Now().Add(ttl)
 	l.mu.Lock()

@@ -1,14 +1,14 @@
--- Frees every key of a set that is still the token's, and hands it over to those who wait. Or it
--- leaves the keys taken, for some time more.
+-- Frees every key of a set that is still the token's, and hands it over to the next in line. Or it
+-- leaves the keys taken for some more time.
 --
 -- KEYS and ARGV  see head.lua; the lock keys may be intent keys; what is stored may have other
---          metadata; with a ttl, the keys are to be left taken for so long
--- ARGV[5]  the channel of the caller: what is to be told there stands in the reply instead; '' if
---          it has none
--- ARGV[6]  id of a waiter that gives up, or ''
+--          metadata; with a ttl, the keys are left taken for so long
+-- ARGV[5]  the channel of the caller: the reply has what would be published there; '' if it has
+--          none
+-- ARGV[6]  id of a waiter that quits its line, or ''
 -- ARGV[7]  its place, '?' if that is not known
--- ARGV[8]  ... indexes of keys that are not to be freed; `index|id` if only where a guard of this
---          id stands in the home line
+-- ARGV[8]  ... indexes of keys that are not to be freed; `index|id`: only if a guard of this id
+--          stands in the home line
 --
 -- Reply    DONE, or {DONE, message, ...}: every key was the token's, and is free, or left.
 --          {NOT_YOURS, index, ..., message, ...}: the keys that were not the token's, or were not
@@ -24,16 +24,16 @@ local fenced = letters ~= '' and string.find(letters, 'f', 1, true)
 local keep = tonumber(ttl or '')
 local plain = not closes and not keep and not ARGV[8] and (ARGV[6] or '') == ''
 local held -- the strings at the keys, if it has them all
-local whole, has_line -- the set is write-locked as it was taken; somebody waits, or guards stand
-local front -- the first entry of the first line; of more keys, or fenced ones, two with their scores
+local whole, has_line -- all write-locked as it was taken; there are waiters or guards
+local front -- the first entry of the first line; two, with scores, for more keys or fenced ones
 
--- Write-locked keys that nobody waits for: most of all calls, so this comes before functions are
--- made. Of one key it saves 80 % of the server's time on Redis 7.0.15 and Valkey 8.0.1, of 8 keys
--- 65 %: see BenchmarkShortCuts, also for the figures below.
+-- Write-locked keys that nobody waits for. Most calls end here, so this comes before functions are
+-- made. It saves 80 % of the server's time for one key on Redis 7.0.15 and Valkey 8.0.1, 65 % for 8
+-- keys: see BenchmarkShortCuts, also for the figures below.
 if plain and n == 1 then
   local its = redis.pcall('get', KEYS[1])
   whole = its == value
-  -- Of a caller with a channel somebody waits, most likely: so it is not asked whether anybody does.
+  -- If the caller has a channel, most likely somebody waits: so the script does not ask.
   has_line = ARGV[5] ~= nil and ARGV[5] ~= '' or redis.call('exists', KEYS[2]) > 0
   if has_line and fenced then
     front = redis.pcall('zrange', KEYS[2], '0', '1', 'withscores')
@@ -62,16 +62,16 @@ if whole and not has_line then
     redis.call('del', unpack(KEYS, first, math.min(first + CHUNK - 1, n)))
   end
   for i = 2 * n + 1, fenced and 3 * n or 0 do
-    redis.pcall('hdel', KEYS[i], string.match(value, '^[^|]*'), '|') -- what is no hash is left alone
+    redis.pcall('hdel', KEYS[i], string.match(value, '^[^|]*'), '|') -- only if it is a hash
   end
   return DONE
 end
 
 --#include common.lua
 
--- Such keys, and in front of the first line one who wants to write just these: most of those who
--- wait. `heard`: somebody hears it. Whose process is gone is not granted the keys, which nobody
--- would free until its lease ends.
+-- Such keys, and first in the first line is a waiter that wants to write just these: the case of
+-- most waiters. `heard`: somebody hears it. A waiter with a dead process is not granted the keys:
+-- nobody would free them until its lease ends.
 local now, micros, heard, unheard
 local text = whole and front and front[1] or ''
 local its_id, till, how, its_ttl, size, channel, names, at = parts_of(text)
@@ -98,7 +98,7 @@ if its_id and tonumber(size) == n and tonumber(its_ttl) >= ASKS_AGAIN
   heard = wants
 end
 
--- It is granted one key: this saves 60 %.
+-- The waiter is granted one key: this saves 60 %.
 if heard and n == 1 and not fenced then
   redis.call('zrem', KEYS[2], text)
   redis.call('set', KEYS[1], string.sub(text, names), 'px', its_ttl)
@@ -117,9 +117,9 @@ end
 --#include guard.lua
 --#include fence.lua
 
--- Takes a waiter out of all lines, if it stands first in each: in the first line, where it does, as
--- `front` says, and with `its_text` in the others. Else it changes nothing. ZPOPMIN takes an entry
--- out of a line and tells that it was the first: it is put back if that was wrong.
+-- Takes a waiter out of all lines, if it stands first in each. In the first line it does, as
+-- `front` says; in the others it must stand with `its_text`. Otherwise nothing is changed. ZPOPMIN
+-- takes the first entry out of a line and returns it: a wrong one is put back.
 local function leave_as_first(its_text)
   for i = 2, n do
     local first = redis.pcall('zpopmin', KEYS[n + i])
@@ -144,8 +144,8 @@ local function forget_numbers()
   end
 end
 
--- It is granted the whole set, or a fenced key, if it is the first in every line: this saves 50 %
--- of 8 keys.
+-- The waiter is granted the whole set, or a fenced key, if it is the first in every line: this
+-- saves 50 % for 8 keys.
 local set = set_of(n, letters, stamp, value)
 set.now, set.micros = now, micros
 local number = heard and string.sub(how, 3, 3) == 'f' and number_after(set, up_to(n), micros) or 0
@@ -180,7 +180,7 @@ end
 --#include handover.lua
 
 local id, place = ARGV[6] or '', tonumber(ARGV[7] or '')
-local token, asked = token_of(value), now ~= nil -- for a guard of the owner, and there was none
+local token, asked = token_of(value), now ~= nil -- for a guard of the owner: there was none
 if not asked then
   now, micros = clock()
 end
@@ -192,8 +192,8 @@ if has_line == nil then
 end
 local closed = true
 if has_line then
-  -- A user without the rights that guards need frees what is to be freed all the same: if the
-  -- release failed instead, the keys would stay locked until their leases end.
+  -- A user without the rights that guards need still frees the keys. If the release failed instead,
+  -- the keys would stay locked until their leases end.
   local known, late = true, false
   if not asked then
     known, late = pcall(overtaken, set)
@@ -212,9 +212,9 @@ for a = 8, #ARGV do
   spared[index] = spared[index] or mark == '' or redis.call('zscore', set.home, mark) ~= false
 end
 
--- Leaves KEYS[i] taken by nobody, in the mode in which it is held by `last`: see values.lua. Where
--- others read the key, what they hold does not end sooner. The first command frees memory, or needs
--- none, so the others are not refused for want of it.
+-- Leaves KEYS[i] taken by nobody, in the mode in which `last` holds it: see values.lua. The leases
+-- of other readers of the key do not end sooner. The first command frees memory, or needs none, so
+-- the others are not refused for want of it.
 local function leave(i, last, lease)
   local left = left_value(last)
   set.tell_first[i] = has_line or nil
@@ -257,7 +257,7 @@ if has_line then
   for i = 1, id ~= '' and n or 0 do
     local mode = leave_line(set, i, id, place)
     set.tell_first[i] = set.tell_first[i] or mode and true
-    -- Nobody but a writer can have waited for a reader that gives up. Of a key that is free it may
+    -- Only a writer can have waited for a reader that quits. If the key is free, the reader may
     -- have been the one that was told when to ask.
     local first = mode == 'read' and #lost > n and redis.call('exists', KEYS[i]) == 1
       and in_line(set, i, '0', '0')[1]

@@ -13,7 +13,7 @@ import (
 	"github.com/seed-14de3678/redislock/internal/wire"
 )
 
-// luaFiles are the scripts, and the parts that they include. How each is called is a matter of internal/proto.
+// luaFiles are the scripts and the parts that they include. internal/proto knows how each is called.
 //
 //go:embed *.lua lua/*.lua
 var luaFiles embed.FS
@@ -28,11 +28,11 @@ type call struct {
 	open bool           // it was answered, but has closed nothing: the user lacks a right
 }
 
-// patience is how long a call whose caller's context has ended may still answer: most do, and
-// then the outcome is known.
+// patience is how long a call may still answer after the context of its caller has ended. Most calls do, and then the
+// outcome is known.
 const patience = 100 * time.Millisecond
 
-// mostOvertaken is how often in a row an operation that was overtaken asks again: others of its token come to an end.
+// mostOvertaken is how often in a row an overtaken operation asks again: other locks of its token come to an end.
 const mostOvertaken = 100
 
 // newCall takes a call that was recycled, if there is one.
@@ -43,29 +43,29 @@ func (c *Client) newCall() *call {
 	return new(call)
 }
 
-// recycle keeps a call for the next caller: one whose outcome was taken by the caller that waited
-// for it, so that nobody else has it any more.
+// recycle keeps a call for the next caller. The caller that waited for it must have taken its outcome, so that nobody
+// else has the call any more.
 func (c *Client) recycle(r *call) {
 	r.Reset()
 	r.own, r.run, r.open = owners.Request{}, proto.Run{}, false
 	c.recycled.Put(r)
 }
 
-// begins makes a call whose run is filled one for a caller.
+// begins prepares a call with a filled run for a caller.
 func (r *call) begins(ctx context.Context) *call {
 	r.Request = wire.Request{Script: r.run.Script(), Context: ctx, Keys: r.run.Keys(), Run: &r.run}
 	return r
 }
 
-// ownedBy has the call travel as a request of an owner.
+// ownedBy makes the call a request of an owner.
 func (r *call) ownedBy(owner *owners.Owner, by *wire.Conn) {
 	r.own.Owner, r.own.By, r.own.Keys, r.own.Caller = owner, by, r.Keys, r
 	r.own.Effect, r.own.Frees, r.own.Home = r.run.Effect(), r.run.Frees(), r.run.Home()
 	r.Tracker = r
 }
 
-// do sends a call and waits for its outcome. It returns false if ctx has ended and patience has run out
-// before; then the caller has to leave the call.
+// do sends a call and waits for its outcome. It returns false if ctx has ended and patience has run out before. Then
+// the caller has to abandon the call.
 func (c *Client) do(ctx context.Context, r *call, patience time.Duration) bool {
 	return c.conn.Do(ctx, &r.Call, patience)
 }
@@ -86,8 +86,8 @@ func (r *call) Before() bool {
 	return true
 }
 
-// After takes in how the latest try has ended. An error is no answer of the script, unless it shows that it
-// was raised there, or that the script was refused: a proxy may have sent it.
+// After handles the end of the latest try. An error counts as an answer of the script only if it shows that it was
+// raised there, or that the script was refused: a proxy may have sent it.
 func (r *call) After(mayCome bool) {
 	if r.Err == nil {
 		var more, open bool
@@ -102,11 +102,11 @@ func (r *call) After(mayCome bool) {
 	r.own.Owner.Settle(&r.own, closed, mayCome || r.Err == nil && !answered)
 }
 
-// Left takes note that the caller has gone.
+// Left notes that the caller has gone.
 func (r *call) Abandoned() { r.own.Owner.Abandon(&r.own) }
 
-// goesOn has scripts drop the waiters that are gone and that the latest one has left, because they are many, and so on
-// until all are dropped. Nobody waits for it but a Close.
+// goesOn has scripts drop the dead waiters that the latest script has left because they were too many. It goes on until
+// all are dropped. Only a Close waits for it.
 func (r *call) goesOn(conn *wire.Conn) {
 	next := new(call)
 	r.run.GoOn(&next.run)
@@ -127,8 +127,8 @@ func (r *call) garbled() error { return r.run.Garbled(r.Reply) }
 // longestAck is how long a call waits for replicas at most.
 const longestAck = time.Second
 
-// replicasFor asks for replicas of a lease of ttl, of which something has to be left: so they are waited
-// for a quarter of it at most. Less is rounded down, because calls that wait equally long go out together.
+// replicasFor asks for replicas of a lease of ttl. It waits for them for at most a quarter of ttl, so that some of the
+// lease is left. Less is rounded down, because calls that wait equally long go out together.
 func replicasFor(wanted int, ttl time.Duration) wire.Replicas {
 	if wanted == 0 {
 		return wire.Replicas{}

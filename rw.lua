@@ -1,21 +1,21 @@
--- Takes a set of write and read locks, or none of them; or stands in line for it. Fencing numbers
--- are given here, too.
+-- Takes a set of write and read locks, or none of them; or stands in line for it. It also gives
+-- fencing numbers.
 --
--- KEYS and ARGV  see head.lua; of one that stands in no line as many intent keys as it reads stand
---          behind, of its read keys, and of one that has an intent as many as it writes
+-- KEYS and ARGV  see head.lua; without a waiter, the intent keys of the read keys follow; if the
+--          request declares intents, the intent keys of its write keys follow these
 -- ARGV[5]  id of the waiter, if it stands in line when it has to wait; else ''
--- ARGV[6]  its place, '' if it has none yet, '?' if that is not known. Of one that stands in no line
---          the ttl of its intents, ms: '0' if it will not ask again, '' without intents
+-- ARGV[6]  its place, '' if it has none yet, '?' if that is not known. Without a waiter: the ttl of
+--          the intents, ms: '0' if the caller will not ask again, '' without intents
 -- ARGV[7]  what its entry at its first key says between `alive until` and the value, see entry.lua
 -- ARGV[8]  for how long the server has to have been up, ms; '' if it does not matter
 --
 -- Reply    DONE, or {DONE, fencing number}: every key is held in its mode, for ttl from now. What
---          the token held already, in either mode, counts as free; it keeps its number, and its
+--          the token held already, in either mode, counts as free. It keeps its number, and its
 --          lease if that is longer.
 --          {REFUSED, index, mode, ttl, detail}: see refusal. No lock was changed.
 --          {IN_LINE, index, mode, ttl, detail, place, us, ms, 1 or 0}: it stands in line, at this
 --          microsecond of the server's clock; ms: when to ask again if nothing is heard, or -1;
---          whether anybody hears its channel here
+--          1 if anybody hears its channel here, else 0
 --          OVERTAKEN: by a later request of its owner. Nothing was changed.
 --          The error FOREIGNFENCE, see number_after. No lock was changed.
 
@@ -29,12 +29,12 @@ local plain = intent == '' and uptime == '' and not closes
 
 --#include common.lua
 
--- One key. It is free, and there is no line: most of the calls of those who would wait. This saves
--- 65 % of the server's time on Redis 7.0.15 and Valkey 8.0.1: see BenchmarkShortCuts, also for the
--- figures below. Or somebody writes it, and others stand in line: most of those who have to wait.
--- This is the same as below, without what it would not use, and before the functions are made that
--- it does not need, which saves 35 %. Nobody can have overtaken one that enters behind all others,
--- because guards stand behind all places.
+-- One key. Either it is free and there is no line: most calls of callers that would wait. This
+-- saves 65 % of the server's time on Redis 7.0.15 and Valkey 8.0.1: see BenchmarkShortCuts, also
+-- for the figures below. Or somebody writes it, and others stand in line: most callers that have to
+-- wait. It does the same as the code below without the parts that it would not use, and before
+-- functions are made that it does not need, which saves 35 %. Nobody can have overtaken a waiter
+-- that enters behind all others, because guards stand behind all places.
 if plain and #KEYS == 2 and w == 1 and not stands then
   local held = redis.pcall('get', KEYS[1])
   if not held and redis.call('exists', KEYS[2]) == 0 then
@@ -73,15 +73,16 @@ local set = set_of(n, letters, stamp, value)
 local token = token_of(value)
 local last -- the place of the last in the first line, as text
 
--- The first key is held by a writer, and the waiter has no place yet: most of those who have to
--- wait. The same as below, without what it would not use, which saves 50 % of one key, 35 % of 8.
--- In a line without guards nobody can have overtaken it: they stand behind all places.
+-- A writer holds the first key, and the waiter has no place yet: most callers that have to wait. It
+-- does the same as the code below without the parts that it would not use, which saves 50 % for one
+-- key, 35 % for 8. In a line without guards nobody can have overtaken it: guards stand behind all
+-- places.
 if plain and id and not stands then
   last = redis.call('zrange', KEYS[n + 1], '-1', '-1', 'withscores')[2]
   local guarded = last and tonumber(last) >= GUARDS
   if guarded and #KEYS == 2 and w == 1 and only_guards(set)
     and redis.call('set', KEYS[1], value, 'px', ttl, 'nx') then
-    return DONE -- where only guards of others stand in the line, which saves 60 %
+    return DONE -- only guards of others stand in the line, which saves 60 %
   end
   local held = not guarded and redis.call('mget', KEYS[1])[1]
   local other = held and token_of(held) ~= token and is_value(held)
@@ -106,13 +107,13 @@ end
 local modes, mine, kinds, leases = {}, {}, {}, {}
 local all_mine = true
 local given -- the fencing number
-local intents = (fenced and 3 or 2) * n -- they stand behind these
+local intents = (fenced and 3 or 2) * n -- the intent keys follow these
 for i = 1, n do
   modes[i], kinds[i], leases[i] = i <= w and 'write' or 'read', 'none', ttl
 end
 
--- Takes every key, and gives the hold its number. If there can be none it returns the reply that
--- says so, and has done nothing.
+-- Takes every key, and gives the hold its number. If no number is possible it has done nothing, and
+-- returns the reply that says so.
 local function take()
   local after, foreign
   if fenced then
@@ -121,8 +122,8 @@ local function take()
       return foreign
     end
   end
-  -- The first write is one that may fail and leave nothing, a SET of a key that has to exist: if
-  -- memory is short, none of the set is taken.
+  -- The first write is a SET of a key that has to exist. If memory is short it fails and leaves
+  -- nothing, so none of the set is taken.
   if w > 0 and n > w then
     redis.call('set', KEYS[1], value, 'px', ttl, 'xx')
   end
@@ -149,7 +150,7 @@ local function take()
   end
 end
 
--- Nobody holds a key, and nobody waits. Not to look at each key saves 40 %, of 8 keys.
+-- Nobody holds a key, and nobody waits. Not to look at each key saves 40 % for 8 keys.
 local keys_there, lines_there = count(1, stands and n or 2 * n), stands and n or 0
 local asks_intents = not id and intent == '' and n > w
 local intents_there = asks_intents and count(intents + 1, intents + n - w) or 0
@@ -186,7 +187,7 @@ end
 if uptime ~= '' then
   local info = redis.pcall('info', 'server')
   if type(info) == 'table' then
-    return info -- the user may not ask, for example: then nobody knows, so nothing is taken
+    return info -- the user may not ask, for example: nothing is known, so nothing is taken
   end
   local up = tonumber(string.match(info, 'uptime_in_seconds:(%-?%d+)') or '')
   if not up then
@@ -235,8 +236,8 @@ local function leave_lines()
   end
 end
 
--- Whether the waiter stands in each of its lines, and was written there a moment ago: then nothing
--- is to be written. To write the entries anew would cost three commands a key.
+-- Reports whether the waiter stands in each of its lines, and was written there a moment ago. Then
+-- nothing is written. To write the entries anew would cost three commands a key.
 local function stands_well()
   local entered = place and my_first()
   if not entered or entered.till - set.now < LIFE - 500 then
@@ -252,8 +253,8 @@ local function stands_well()
   return true
 end
 
--- Intents keep new readers out, but not one that declares intents itself, nor one that stands in
--- line, which keeps their writers out: two such sets could keep each other out for ever.
+-- Intents keep new readers out, except a reader that declares intents itself, or one that stands in
+-- line and keeps their writers out: two such sets could keep each other out for ever.
 local declared = {}
 if intents_there > 0 then
   declared = strings(n - w, intents)
@@ -327,7 +328,7 @@ end
 if intent ~= '' then
   withdraw(intents + n - w + 1, intents + n, token)
 end
-local freer = false -- for the readers who wait
+local freer = false -- for waiting readers
 for i = 1, n do
   freer = freer or i > w and kinds[i] == 'string' and not keeps
   set.written[i] = i <= w and token or nil

@@ -13,14 +13,14 @@ import (
 	"github.com/seed-14de3678/redislock/internal/wire"
 )
 
-// This file is how far an Obtain is, and when it gives up.
+// This file says how far an Obtain is, and when it gives up.
 
 // attempts is how far one Obtain is.
 type attempts struct {
 	began    clock.Moment
 	count    int
-	conflict *ConflictError // the latest one
-	last     error          // of the latest attempt
+	conflict *ConflictError // the latest conflict
+	last     error          // the error of the latest attempt
 	ended    clock.Moment   // when it was seen that ctx has ended; zero: not yet
 	silent   bool           // nobody has answered the latest attempt
 }
@@ -28,7 +28,7 @@ type attempts struct {
 // mostName bounds the length of Options.Name, in bytes.
 const mostName = 128
 
-// checkTimes checks what the options say of the Obtain itself, and Redis is not told.
+// checkTimes checks the options about the Obtain itself, which are not sent to Redis.
 func (c *Client) checkTimes(opt *Options) error {
 	if name, why := clock.CheckTimes(opt.Wait, opt.HoldAtLeast); why != "" {
 		return &InvalidError{name, why}
@@ -47,7 +47,7 @@ func strategyOf(opt *Options) RetryStrategy {
 	return pace.Strategy(opt.RetryStrategy, opt.Wait)
 }
 
-// over is the error of an Obtain that is not to ask any more. However short its Wait is, it asks once.
+// over is the error of an Obtain that stops asking. However short its Wait is, it asks once.
 func (o *obtaining) over(ctx context.Context) error {
 	switch {
 	case o.caller.Err() != nil, ctx.Err() != nil && o.asked.count > 0:
@@ -59,13 +59,13 @@ func (o *obtaining) over(ctx context.Context) error {
 	return nil
 }
 
-// isLast reports whether asking again after an error is of no use.
+// isLast reports whether it is no use to ask again after an error.
 func isLast(err error) bool {
 	_, ended := errors.AsType[*endedError](err)
 	return ended || !errors.Is(err, ErrNotObtained) && wire.Classify(err) == wire.Final
 }
 
-// inTheWayFor is how long whoever is in the way may stay there; negative if nobody knows.
+// inTheWayFor is how long the holder that is in the way may stay there; negative if nobody knows.
 func (a *attempts) inTheWayFor() time.Duration {
 	if conflict, ok := errors.AsType[*ConflictError](a.last); ok {
 		return conflict.TTL
@@ -80,8 +80,8 @@ func (a *attempts) noteEnded() {
 	}
 }
 
-// patience is how much longer an Obtain may take whose ctx has ended; if that has not, how long it waits for
-// the answer to its clean-up.
+// patience is how much longer an Obtain may take if its ctx has ended. If ctx has not ended, it is how long the Obtain
+// waits for the answer to its clean-up.
 func (a *attempts) patience() time.Duration {
 	switch {
 	case a.ended != (clock.Moment{}):
@@ -92,13 +92,13 @@ func (a *attempts) patience() time.Duration {
 	return patience
 }
 
-// spent says how long it has taken so far, and how many attempts.
+// spent says how long the Obtain has taken so far, and how many attempts.
 func (a *attempts) spent() string {
 	return fmt.Sprintf("%s and %s", shown.Duration(clock.Now().Since(a.began)), count.Of(a.count, "attempt"))
 }
 
-// contextEnded is the error of an Obtain whose context has ended. It says why it had not succeeded before: if
-// that is not known, so much; else the latest conflict, if there was one, and what has failed since.
+// contextEnded is the error of an Obtain if its context has ended. It says why the Obtain had not succeeded before:
+// that the outcome is not known; or the latest conflict, if there was one, and what has failed since.
 func (o *obtaining) contextEnded(ctx context.Context) error {
 	why, conflict := o.asked.last, o.asked.conflict
 	switch {

@@ -20,10 +20,10 @@ type watch struct {
 	entry  clock.Entry
 	renews bool
 	next   clock.Moment // of the renewal
-	failed error        // why the last one did not count; nil if it did
+	failed error        // why the last renewal did not count; nil if it did
 	lost   chan struct{}
 	told   circle.Circle // the contexts
-	hears  *hearing      // of Breaks; nil without WithBreakNotices
+	hears  *hearing      // hears of Breaks; nil without WithBreakNotices
 }
 
 // Context returns a context derived from ctx that is cancelled when the lock is lost, with a cause that is an
@@ -82,23 +82,23 @@ func (l *Lock) watchLocked(renews bool) *watch {
 	return l.watch
 }
 
-// planLocked sets the next renewal: when a third is over of the lease that counts, which was asked for
-// by what was sent then.
+// planLocked sets the next renewal, after a third of the lease that counts. sent is when the request for that lease was
+// sent.
 func (w *watch) planLocked(sent clock.Moment) {
 	w.next = sent.Add(min(w.lock.certain, w.lock.deadline.Mono-sent.Mono) / 3)
 	w.scheduleLocked()
 }
 
-// alarmLocked is when the loss is declared if nothing else happens: a little before the deadline,
-// so that whoever waits for it is told by then. How much is a matter of the lease that counts: while a
-// shorter one may begin, what is a little of the other is more than there is.
+// alarmLocked is when the loss is declared if nothing else happens: a little before the deadline, so that everyone who
+// waits for it is told by then. How much before depends on the lease that counts. While a shorter lease may begin, a
+// little of the longer one may be more than all of the shorter one.
 func (w *watch) alarmLocked() clock.Moment {
 	return w.lock.deadline.Add(-min(w.lock.certain/20, 100*time.Millisecond))
 }
 
 func (w *watch) scheduleLocked() {
 	if w.lock.deadline == (clock.Moment{}) {
-		return // attached, and never refreshed: nothing is known of its lease
+		return // attached and never refreshed: its lease is not known
 	}
 	if listen := w.lock.client.listen; listen != nil && w.hears == nil && w.lock.state == held {
 		listen(w) // not before, because nothing would end it
@@ -108,7 +108,7 @@ func (w *watch) scheduleLocked() {
 		due, early = w.next, w.lock.certain/30
 	}
 	if !w.lock.client.schedule.Put(&w.entry, due, early) {
-		go w.lock.lose(wire.ErrClosed) // not from here: the lock is locked
+		go w.lock.lose(wire.ErrClosed) // in a goroutine, because the lock's mutex is held
 	}
 }
 
@@ -122,7 +122,7 @@ func (w *watch) Run(at clock.Moment) {
 	}
 	if at.Reached(w.alarmLocked()) {
 		why := errors.New("no renewal was confirmed before the deadline")
-		if w.failed != nil { // as text: it is lost, whatever the outcome was
+		if w.failed != nil { // as text: the lock is lost, whatever the outcome was
 			why = fmt.Errorf("%w: %v", why, w.failed) //nolint:errorlint // see above
 		}
 		l.mu.Unlock()
@@ -153,7 +153,7 @@ func (w *watch) renewalLocked() *call {
 	return r
 }
 
-// renewed takes in the answer to a renewal. What a Refresh has changed since it was sent stands.
+// renewed handles the answer to a renewal. If a Refresh has changed something since it was sent, that stands.
 func (w *watch) renewed(r *call, ttl time.Duration, changes int) {
 	l := w.lock
 	err := r.Err
@@ -162,7 +162,7 @@ func (w *watch) renewed(r *call, ttl time.Duration, changes int) {
 	} else if v, bad := r.run.Verdict(r.Reply); bad != nil {
 		err = bad
 	} else if v.Code == proto.Overtaken {
-		w.renewNow() // what has overtaken it may have made the lease shorter
+		w.renewNow() // the request that overtook it may have made the lease shorter
 		return
 	} else if v.Code == proto.NotYours {
 		if l.freedMeanwhile(v.Missing) {
@@ -188,7 +188,7 @@ func (w *watch) renewed(r *call, ttl time.Duration, changes int) {
 	}
 	l.mu.Unlock()
 	if !counts {
-		return // released; or it comes too late, and the loss is being told
+		return // released; or the answer is too late, and the loss is being told
 	}
 	if err != nil {
 		l.client.log.Info("redislock: renewal failed, trying again", l.snapshot().logged("error", err)...)
@@ -206,8 +206,8 @@ func (w *watch) renewNow() {
 	}
 }
 
-// endLocked ends the watch and returns what tells the contexts, and then Lost unless nothing is
-// lost: to be called without mu.
+// endLocked ends the watch. It returns a function that tells the contexts, and then Lost unless nothing is lost. Call
+// that without mu.
 func (w *watch) endLocked() func(cause error) {
 	w.lock.client.schedule.Drop(&w.entry)
 	if w.hears != nil {
@@ -245,7 +245,7 @@ func (l *Lock) lose(why error) {
 		end(causeOf(why))
 	}
 	w.Drop(mine)
-	if errors.Is(why, wire.ErrClosed) { // by whoever holds it
+	if errors.Is(why, wire.ErrClosed) { // its holder has closed the Client
 		l.client.log.Info("redislock: client closed, lock left to its ttl", l.snapshot().logged()...)
 	} else {
 		l.client.logLoss(l.snapshot(), why)
@@ -255,7 +255,7 @@ func (l *Lock) lose(why error) {
 	}
 }
 
-// logLoss says that a lock was lost: once, whoever has found it out.
+// logLoss logs once that a lock was lost, whichever part has found it out.
 func (c *Client) logLoss(set keySet, why error) {
 	c.log.Warn("redislock: lock lost", set.logged("error", why)...)
 }
@@ -266,7 +266,7 @@ func (l *Lock) isLost() bool {
 	return l.state == lost
 }
 
-// whyLost is the error of a lock that was lost, which a Release may have found out.
+// whyLost is the error of a lost lock, which a Release may have found out.
 func (l *Lock) whyLost(released error) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

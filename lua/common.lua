@@ -1,8 +1,7 @@
--- What the short cuts need of what stands stored, and of the clock: few functions, because a run of
--- a script pays for each that it makes. It stands in the scripts where they include it, in front of
--- all other files.
+-- What the short cuts need of stored values, and of the clock. There are few functions, because a
+-- run of a script pays for each that it makes. Scripts include this file in front of all others.
 --
--- What else a run pays for, on Redis 7.0.15: a number that is given to a command costs 1 µs more
+-- A run also pays for this, on Redis 7.0.15: a number as an argument of a command costs 1 µs more
 -- than the same as text, and a reply with a score costs 2 µs more than one without.
 
 -- See values.lua.
@@ -17,12 +16,11 @@ local function clock()
   return time[1] * 1000 + math.floor(time[2] / 1000), time[1] * 1000000 + time[2]
 end
 
--- What follows each part cannot stand in it, so no text is gone through more than once, whoever
--- wrote it.
+-- No part can contain what follows it, so no text is searched more than once, whoever wrote it.
 local ENTRY = '^([^|]+)|(%d+)|([wr][ps][f-][h-]%a*)|([1-9]%d*)|(%d+)|(%d+)|(%d+)|()'
 
--- The parts of an entry, see entry.lua, up to where the channel begins; nil if the text is none.
--- Numbers of more digits are none that a command takes: such an entry is nobody's.
+-- The parts of an entry, see entry.lua, up to where the channel begins; nil if the text is not an
+-- entry. No command takes numbers of more digits: such an entry is nobody's.
 local function parts_of(text)
   local id, till, how, ttl, keys, channel, names, at = string.match(text, ENTRY)
   if id and #till <= 15 and #ttl <= 12 and #keys <= 9 and #channel <= 9 and #names <= 9 then
@@ -30,8 +28,8 @@ local function parts_of(text)
   end
 end
 
--- Publishes on a channel, which is sharded if `how` of an entry says so, and returns how many hear
--- it; nil if the user of this script may not publish.
+-- Publishes on a channel, which is sharded if `how` of an entry says so. Returns how many hear it;
+-- nil if the user of this script may not publish.
 local function publish(how, channel, message)
   local heard
   if string.sub(how, 2, 2) == 's' then

@@ -1,8 +1,8 @@
--- How a waiter enters its lines: a part of rw.lua, whose ARGV it reads; it stands behind entry.lua
--- and guard.lua.
+-- How a waiter enters its lines: a part of rw.lua, which reads the same ARGV; it stands behind
+-- entry.lua and guard.lua.
 
--- The last place in a line, or 0; and what stands in the line: nil if nothing does, 'guards' if
--- some do, else 'waiters'. `known`: the last score, as text, if it has been asked for.
+-- The last place in a line, or 0; and what stands in the line: nil for nothing, 'guards' for guards
+-- alone, else 'waiters'. `known`: the last score, as text, if it has been asked for.
 local function last_place(line, known, now)
   local place = known or redis.call('zrange', line, '-1', '-1', 'withscores')[2]
   if not place or tonumber(place) < GUARDS then
@@ -14,8 +14,8 @@ local function last_place(line, known, now)
   return tonumber(place or 0), 'guards'
 end
 
--- Whether somebody waits in a line in which this stands, as enter_lines says. Who enters behind
--- guards alone is the first.
+-- Whether somebody waits in a line in which this stands, as enter_lines says. A waiter that enters
+-- behind guards alone is the first.
 local function is_waited(there)
   return there == 'waiters' or there == 'renewed'
 end
@@ -26,8 +26,8 @@ local function my_parts()
   return how, ttl, keys, string.sub(ARGV[7], at, at + length - 1)
 end
 
--- The entries of a waiter that counts as alive until then: at its first key, and at the others, to
--- write them and to read them.
+-- The entries of a waiter that counts as alive until then: for its first key, for the other keys to
+-- write, and for the other keys to read.
 local function my_entries(set, id, value, w, till)
   local home = id .. '|' .. till .. '|' .. ARGV[7] .. value
   if set.n == 1 then
@@ -39,13 +39,13 @@ local function my_entries(set, id, value, w, till)
     w < set.n and entry_text(id, till, 'r' .. how, ttl, keys, channel, KEYS[1], value)
 end
 
--- That of the entries of my_entries which stands in the line of KEYS[i].
+-- The one of these entries that stands in the line of KEYS[i].
 local function my_entry(i, w, home, writes, reads)
   return i == 1 and home or i <= w and writes or reads
 end
 
--- Whether somebody hears the channel of the waiter. One that enters behind others does not ask: it
--- has just subscribed.
+-- Whether somebody hears the channel of the waiter. A waiter that enters behind others does not
+-- ask: it has just subscribed.
 local function is_heard()
   local how, _, _, channel = my_parts()
   local heard
@@ -57,9 +57,9 @@ local function is_heard()
   return heard > 0 and 1 or 0
 end
 
--- Enters the lines of a set, of which the first w keys are to be written, in the place that the
--- waiter had, or behind all others. `last`: of the first line, see last_place. Returns the place,
--- and what stood in each line: nil if nothing did.
+-- Enters the lines of a set with the first w keys to be written, in the place that the waiter had,
+-- or behind all others. `last`: of the first line, see last_place. Returns the place, and what
+-- stood in each line, nil for nothing.
 local function enter_lines(set, id, value, w, place, last)
   local n, now, micros = set.n, set.now, set.micros
   local call, at, there, proved = redis.call, place or micros, {}, false
@@ -70,7 +70,7 @@ local function enter_lines(set, id, value, w, place, last)
     if behind >= at then
       at = behind + 1
     end
-    -- A place is a moment. Whoever entered in this second has renewed the TTL of the line.
+    -- A place is a moment. A waiter that entered in this second has renewed the TTL of the line.
     if behind >= this_second and there[i] == 'waiters' and behind < this_second + 1000000 then
       there[i] = 'renewed'
     end
@@ -82,7 +82,7 @@ local function enter_lines(set, id, value, w, place, last)
     local line, text = KEYS[n + i], my_entry(i, w, home, writes, reads)
     local left = (place or there[i] == 'guards') and call('pttl', line)
     if not proved and (left == -2 or not left and not there[i]) then
-      -- Nothing happens here. But if the user may not do it, it fails here and not behind ZADD,
+      -- Nothing happens here. But if the user may not do it, it fails here and not after ZADD,
       -- which would leave a line without a TTL.
       call('pexpire', line, life)
       proved = true

@@ -1,15 +1,15 @@
--- Fencing numbers; it stands in the scripts where they include it.
+-- Fencing numbers; scripts include this file.
 --
 -- Beside a lock key there is a hash of the numbers that were given for it. Its field '' is the
--- greatest of them; the field '|' is `number|token` of the hold that was given one to write the
--- key; and the field of a token is the number of its hold to read it. The hash stays for a day
--- after its last use, and twice as long as the lease: so it does not stay for ever, and numbers
--- grow also while the server's clock goes back.
+-- greatest of them. The field '|' is `number|token` of the last hold that was given a number to
+-- write the key. The field of a token is the number of its hold to read it. The hash stays for a
+-- day after its last use, and twice as long as the lease. So it does not stay for ever, and numbers
+-- grow even while the server's clock goes back.
 
 local HOUR = 3600000 -- ms
 local DAY = 24 * HOUR
 
--- Of how many readers of all its keys a script keeps the numbers, where it drops others.
+-- For at most this many readers of its keys a script keeps the numbers when it drops others.
 local MOST_KEPT = 256
 
 -- It is renewed once an hour, which is seen by the numbers themselves: most are moments, in µs.
@@ -26,9 +26,9 @@ local function up_to(n)
   return all
 end
 
--- The number of a hold: the one that the token was given for every key; nil if there is no such,
--- or it is not the greatest one of a key that the token writes: then the hold is another, or has
--- grown. `kinds` has the types of the keys; those behind the first `w` are read from now on.
+-- The number of a hold: the one that the token was given for every key. nil if there is none, or if
+-- it is not the greatest of a key that the token writes: then it is another hold, or the hold has
+-- grown. `kinds` has the types of the keys; the keys behind the first `w` are read from now on.
 local function number_of_hold(set, w, kinds, token, ttl)
   local number
   for i = 1, set.n do
@@ -54,9 +54,9 @@ local function number_of_hold(set, w, kinds, token, ttl)
   return tonumber(number)
 end
 
--- Readers that died left their numbers behind, where no script had both. When they have become
--- many, the hash begins anew with the numbers of those who read, and this returns true; if these
--- are many, too, all of it stays.
+-- Dead readers left numbers behind where no script had both. If there are many, the hash begins
+-- anew with the numbers of the current readers, and this returns true. If the current ones are
+-- many, too, all of it stays.
 local function forget_dead_readers(set, hash, key)
   local readers, kept = redis.call('zcard', key), set.kept or 0
   if kept + readers > MOST_KEPT or redis.call('hlen', hash) < 2 * readers + 64 then
@@ -80,16 +80,16 @@ local function forget_dead_readers(set, hash, key)
 end
 
 -- The number that comes after every number given before for any of the keys, and is not less than
--- `least`. It is read before a script writes anything: if numbers are not what stands beside a key
--- there can be none, which is for nobody to overwrite. Then it returns nil, and the reply that says
--- so. The last number of each key stands in set.before from then on.
+-- `least`. It is read before a script writes anything. If something other than numbers stands
+-- beside a key, nobody may overwrite it, so there is no number: then it returns nil, and the reply
+-- that says so. The last number of each key stands in set.before from then on.
 local function number_after(set, where, least)
   local number, before = least, set.before or {}
   set.before = before
   for _, i in ipairs(where) do
     local last = redis.pcall('hget', KEYS[set.fences + i], '')
     if type(last) == 'table' and string.sub(last.err, 1, 9) ~= 'WRONGTYPE' then
-      return nil, last -- the user may not ask, for example: a number made up could be too small
+      return nil, last -- the user may not ask, for example: a made-up number could be too small
     end
     before[i] = last and tonumber(last)
     last = type(last) ~= 'table' and tonumber(last or 0)
@@ -112,13 +112,13 @@ local function is_due(set, i, number, ttl)
     or math.floor(last / HOUR / 1000) ~= math.floor(number / HOUR / 1000)
 end
 
--- Gives a token the number that comes after those of all the keys, see number_after. `reads[i]`: it
+-- Gives a token the number after the numbers of all the keys, see number_after. `reads[i]`: it
 -- reads KEYS[i]. `shared[i]`: so do others; else the numbers of other tokens are of the past.
 local function next_number(set, where, reads, shared, token, number, ttl)
   local text, life = string.format('%d', number), life_of_fence(ttl)
   local written = text .. '|' .. token
   -- Readers that take free keys may find the numbers of very many that have died within the hour:
-  -- each looks at one of its keys, whichever it is.
+  -- each looks at one of its keys, by chance.
   local looked_at = where[1 + number % #where]
   for _, i in ipairs(where) do
     local hash, is_new = KEYS[set.fences + i], not set.before[i]
@@ -127,7 +127,7 @@ local function next_number(set, where, reads, shared, token, number, ttl)
       due = due or redis.call('hlen', hash) > MOST_KEPT
     end
     local begins_anew = due and not is_new and not shared[i]
-    -- If the user may not run it, or the ttl is too long, it fails here and not behind HSET, which
+    -- If the user may not run it, or the ttl is too long, it fails here and not after HSET, which
     -- would leave a hash without a TTL.
     if due and not (is_new and set.fence_ttl_proved) then
       redis.call('pexpire', hash, life)
@@ -152,8 +152,7 @@ local function next_number(set, where, reads, shared, token, number, ttl)
 end
 
 -- Forgets the number of a hold that has ended; `wrote`: it has written the key until now. The key
--- is free by then, and this must not keep the rest of a release from being done: what is no hash
--- is left alone.
+-- is free by then, and this must not stop the rest of a release: anything but a hash is left alone.
 local function forget_number(hash, token, wrote)
   if wrote then
     redis.pcall('hdel', hash, token, '|')

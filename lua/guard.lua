@@ -1,18 +1,18 @@
--- Guards against requests that are executed late; it stands in the scripts where they include it.
+-- Guards against requests that are executed late; scripts include this file.
 --
 -- A request that was not answered may be executed at any later moment: after its retry, after the
--- release, within the next hold. A guard says of an owner: nothing below this number. It is a
--- member of a line, named by the owner's id, and scored GUARDS + second of its end * NUMBERS +
--- number, so that guards stand behind all places. A request asks for the guard of its owner in its
--- home line, that of its first key.
+-- release, within the next hold. A guard says of an owner: nothing below this number is executed.
+-- It is a member of a line, with the id of the owner for a name. Its score is GUARDS + second of
+-- its end * NUMBERS + number, so guards stand behind all places. A request looks for the guard of
+-- its owner in its home line, which is the line of its first key.
 --
--- The stamp of a request is `id|number|`: the id of its owner, and its number; then
--- `id|number|line|` for each guard that it sets before it does its work, the line being a place in
+-- The stamp of a request is `id|number|`: the id of its owner, and its number. Then comes
+-- `id|number|line|` for each guard that it sets before it does its work; the line is a place in
 -- KEYS. A request without a stamp has the token for the id, and the number 0.
 
--- Reports whether a later request of the owner was executed before this one: then this one is to
--- change nothing. If somebody has put something else where the line should be, no guard can stand
--- there. If the user may not ask, the script fails: otherwise a late request would be executed.
+-- Reports whether a later request of the owner was executed before this one: then this one may
+-- change nothing. If something else is where the line should be, no guard can stand there. If the
+-- user may not ask, the script fails: otherwise a late request would be executed.
 local function overtaken(set)
   local score = redis.pcall('zscore', set.home, set.owner)
   if type(score) == 'table' and string.sub(score.err, 1, 9) ~= 'WRONGTYPE' then
@@ -26,8 +26,7 @@ local function overtaken(set)
   return number > set.number and (rest - number) / NUMBERS > set.now / 1000
 end
 
--- Reports whether the lines may be left out of account: nobody stands in them, and the owner has
--- no guard.
+-- Reports whether the lines do not matter: nobody stands in them, and the owner has no guard.
 local function only_guards(set)
   for i = set.n + 1, 2 * set.n do
     local front = redis.pcall('zrange', KEYS[i], '0', '0', 'withscores')
@@ -35,10 +34,10 @@ local function only_guards(set)
       return false
     end
   end
-  return not redis.pcall('zscore', set.home, set.owner) -- who may not ask is left to `overtaken`
+  return not redis.pcall('zscore', set.home, set.owner) -- `overtaken` handles an error
 end
 
--- Puts what ZPOPMIN has taken back into a line, which has lost its TTL if it was empty meanwhile.
+-- Puts back what ZPOPMIN has taken out of a line, which has lost its TTL if it was empty meanwhile.
 local function put_first(line, text, score)
   redis.call('zadd', line, score, text)
   if redis.call('pttl', line) < 0 then
@@ -52,8 +51,9 @@ local function drop_ended_guards(line, now)
   redis.call('zremrangebyscore', line, string.format('%d', GUARDS), string.format('(%d', first))
 end
 
--- Sets one guard. If memory is short, or the user may not run PEXPIRE, a guard might be left in a
--- line without a TTL, for ever: so what may be refused is tried first where it changes nothing.
+-- Sets one guard. If memory is short, or the user may not run PEXPIRE, a guard might be left for
+-- ever in a line without a TTL. So each command that may be refused is tried first where it changes
+-- nothing.
 local function set_guard(line, id, number, now)
   drop_ended_guards(line, now) -- a script that has written is not refused for want of memory
   local rest = (redis.call('zscore', line, id) or 0) - GUARDS

@@ -1,8 +1,7 @@
--- How keys are handed over to those who wait for them; it stands in the scripts where they include
--- it, behind line.lua.
+-- How keys are handed over to the next in line; scripts include it behind line.lua.
 
--- What 'h' tells the next in line after one whose lease has begun: as part of its message if that
--- goes to the same channel, else by itself. nil if it is not known who that is.
+-- What 'h' tells the next in line when a waiter's lease has begun. It is part of that waiter's
+-- message if it goes to the same channel, else a message by itself. nil if the next is not known.
 local function tell_next(set, entry, text)
   if tonumber(entry.ttl) >= ASKS_AGAIN then
     return ''
@@ -18,8 +17,8 @@ local function tell_next(set, entry, text)
   return ''
 end
 
--- Gives a waiter, met in the line of KEYS[i], its locks, and tells it. `number`: the one that it is
--- to have, if it is fenced.
+-- Gives a waiter, met in the line of KEYS[i], its locks, and tells it. `number`: its fencing number
+-- if it wants one.
 local function grant(set, entry, i, where, modes, behind, number)
   local free, read, held_for = set.free, set.read, set.held_for
   for _, j in ipairs(where) do
@@ -55,7 +54,7 @@ local function grant(set, entry, i, where, modes, behind, number)
   tell(set, entry, string.format('g|%s|%d|%d%s', entry.id, set.micros, number, rest or ''))
 end
 
--- What keeps a token from holding KEYS[j] in `mode`, waiters apart; and what it holds there.
+-- What, apart from waiters, keeps a token from holding KEYS[j] in `mode`; and what it holds there.
 local function in_the_way(set, j, mode, token, value)
   local writer, readers = set.written[j], set.read[j]
   if set.free[j] then
@@ -69,8 +68,8 @@ local function in_the_way(set, j, mode, token, value)
   return look(set, j, mode, token, value)
 end
 
--- Lets a waiter met in the line of KEYS[i] have its keys, or ask for them if they are not all among
--- KEYS, as soon as nothing is in its way here. Returns 'granted', 'blocked' if the key is held,
+-- Gives a waiter met in the line of KEYS[i] its keys as soon as nothing is in its way here; if they
+-- are not all among KEYS it has the waiter ask. Returns 'granted', 'blocked' if the key is held,
 -- 'waits', 'gone', or 'stays' if it is gone and too many were dropped.
 local function admit(set, entry, i, behind)
   local waiting, woken = set.waiting, set.woken
@@ -86,10 +85,10 @@ local function admit(set, entry, i, behind)
       waiting[entry.id] = where and true or nil
       return refused and j == i and 'blocked' or 'waits'
     end
-    ready = ready and not held -- who holds a part already is left to do it itself
+    ready = ready and not held -- a token that holds a part already does it itself
   end
-  -- Whether anybody hears it has to be known beforehand: what is published reaches those as well
-  -- who hear a replica, and are not counted. They are not to hear of a grant that is taken back.
+  -- Whether anybody hears it has to be known beforehand. Subscribers at a replica get the message
+  -- too, and are not counted: they must not hear of a grant that is taken back.
   local heard = woken[entry.id] and 1
     or tell(set, entry, ready and '' or 'w|' .. name_of(entry.id))
   if ready and heard and heard > 0 then
@@ -99,7 +98,7 @@ local function admit(set, entry, i, behind)
       return 'granted'
     end
     ready = false
-    tell(set, entry, 'w|' .. name_of(entry.id)) -- there can be none: its next reply says why
+    tell(set, entry, 'w|' .. name_of(entry.id)) -- no number is possible: its next reply says why
   end
   if heard ~= 0 then
     woken[entry.id] = not ready
@@ -116,8 +115,8 @@ local function admit(set, entry, i, behind)
   return 'gone'
 end
 
--- Lets those at the front of the line of KEYS[i] have it, as far as they can: one writer, or the
--- readers before the first writer.
+-- Gives KEYS[i] to the first in its line, as far as they can have it: one writer, or the readers
+-- before the first writer.
 local function serve(set, i)
   local readers_only = false
   walk(set, i, function(writes, text, place, behind)
@@ -127,7 +126,7 @@ local function serve(set, i)
     local entry = entry_of(text, place)
     local outcome = admit(set, entry, i, behind)
     if outcome == 'blocked' or outcome == 'stays' then
-      return true -- the key itself is held: for readers behind, too
+      return true -- the key itself is held, and readers behind cannot have it either
     end
     if outcome == 'waits' then
       readers_only = true
@@ -142,8 +141,8 @@ local function serve(set, i)
 end
 
 -- Tells a waiter that the lease before it is over in `left` ms, if it was not told so. Returns
--- whether that is enough: nobody else has to ask then. It is not if the waiter is gone, or reads
--- the key and waits for others as well, so that it may go on waiting.
+-- whether that is enough, so that nobody else has to ask then. It is not enough if the waiter is
+-- gone. It is not either if the waiter reads the key and may go on waiting for other keys.
 local function tell_lease(set, entry, left)
   if set.told_heads[entry.id] ~= left then
     if tell(set, entry, 'h|' .. name_of(entry.id) .. '|' .. left) == 0 then
@@ -173,11 +172,11 @@ local function tell_heads(set)
   end
 end
 
--- Hands over whatever of the script's keys can be had now; those in `same` are as they were. A
--- script that has dropped somebody does this as well, also if it was refused: whoever stood behind
--- may be next. Where more are to be dropped it stops, and the next script goes on.
+-- Hands over each of the script's keys that can be had now; keys in `same` are as they were. A
+-- script that has dropped a waiter does this too, even if it was refused: the waiter behind may be
+-- next. If more are to be dropped it stops, and the next script goes on.
 local function hand_over(set, same)
-  set.seen, set.searches = nil, false -- one that may read under other metadata asks by itself
+  set.seen, set.searches = nil, false -- a token that may read under other metadata asks by itself
   repeat
     set.dropped, set.waiting = false, {}
     for i = 1, set.n do

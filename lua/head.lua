@@ -1,10 +1,9 @@
--- The head of a call: what every script is given first. Arguments that are empty are left out at
--- the end.
+-- The head of a call: what every script is given first. Empty arguments at the end are left out.
 --
 -- ARGV[1]  value: `token` or `token|metadata`
 -- ARGV[2]  ttl, ms
 -- ARGV[3]  shape of the set: nothing for one key to write, `n` for n keys to write; else
---          `n|w|letters`, of which the first w keys are to be written, and the letters say more:
+--          `n|w|letters`: the first w of n keys are to be written, and the letters say more:
 --            c  the stamp has guards to set
 --            f  the set is fenced: behind its lines stand as many fences
 --            k  read keys that the token writes stay what they are
@@ -12,8 +11,8 @@
 --            s  a reader is searched for under other metadata as well, see readers.lua
 -- ARGV[4]  stamp, see guard.lua
 --
--- KEYS     the n lock keys; their n lines; where the set is fenced n fences; then what the script
---          says; and last lines in which only guards are to be set
+-- KEYS     the n lock keys; their n lines; n fences if the set is fenced; then what the script
+--          says; and at the end lines in which only guards are to be set
 
 local value, ttl, stamp = ARGV[1], ARGV[2], ARGV[4] or ''
 local n, w, letters = 1, 1, ''

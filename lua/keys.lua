@@ -1,8 +1,6 @@
--- Commands for many keys, of which each is given a part; it stands in the scripts where they
--- include it.
+-- Commands for many keys, each run for a part of them; scripts include this file.
 
--- The strings at n of KEYS, behind the first `behind`; false where there is none, or the key is of
--- another type.
+-- The strings at n of KEYS, behind the first `behind`; false where there is no string.
 local function strings(n, behind)
   behind = behind or 0
   if n <= CHUNK then
@@ -35,7 +33,7 @@ local function delete(keys, n)
   end
 end
 
--- Deletes a key that may have very many members: where the server can, they are freed later, beside
+-- Deletes a key that may have very many members. Where the server can, it frees them later, beside
 -- its work.
 local function unlink(key)
   if type(redis.pcall('unlink', key)) == 'table' then -- an older server, or the user may not
@@ -44,8 +42,8 @@ local function unlink(key)
 end
 
 -- Takes KEYS[first..last], which are free: MSETNX of the whole set, then every key its TTL. MSETNX
--- cannot be undone: if there is no memory, or the user may not run PEXPIRE, or the ttl is out of
--- its range, keys would be left that are locked for ever. So all that is tried beforehand, by
+-- cannot be undone. If there is no memory, or the user may not run PEXPIRE, or the ttl is out of
+-- its range, keys would be left that are locked for ever. So all that is tried beforehand, with
 -- commands that do nothing to a key that does not exist.
 local function take_free(first, last, value, ttl)
   local call = redis.call

@@ -1,41 +1,40 @@
--- Waiting in line; it stands in the scripts where they include it, behind values.lua, fence.lua,
--- entry.lua and guard.lua.
+-- Waiting in line; scripts include it behind values.lua, fence.lua, entry.lua and guard.lua.
 
--- Of how many entries of waiters that are gone a script begins to drop the others: a set may have
--- as many as it has keys. Where more are to be dropped it stops, and says so behind its reply: then
--- the caller has a script go on.
+-- A script begins to drop a waiter that is gone only while it has dropped fewer entries than this:
+-- one set may have as many entries as it has keys. If more are to be dropped it stops, and says so
+-- at the end of its reply: then the caller has a script go on.
 local MOST_GONE = 500
 
--- Adds to a set what a script knows of those who wait for its keys, of the keys because it has done
--- it, and what it has told whom.
+-- Adds to a set what a script knows of the waiters for its keys, what it has done with the keys,
+-- and which waiters it has told what.
 local function with_lines(set)
   set.fronts = {} -- the first two of lines, as they were read; nil if they may be others by now
-  set.heads = {} -- the first of lines from which somebody was taken out, if it is known
+  set.heads = {} -- the first of lines from which a waiter was taken out, if it is known
   set.plans = {} -- what wanted_by has found, by id; false: not all of it is among KEYS
-  set.tell_first = {} -- lines, whose first waiters have to be told that they are
+  set.tell_first = {} -- lines with a first waiter that has to be told so
   set.told = {} -- what set.caller, the channel of the caller, is told in the reply
   set.gone = 0 -- entries that were dropped
-  -- Also: set.dropped, somebody was whom others may have waited for; set.more, too many are gone;
-  -- set.unheard, the id of a waiter, if it is known that nobody hears its channel.
+  -- Also: set.dropped, a waiter was dropped that others may have waited for; set.more, too many are
+  -- gone; set.unheard, the id of a waiter if it is known that nobody hears its channel.
 
   set.free = {} -- keys that are free
   set.written = {} -- the tokens that write keys now
-  set.read = {} -- the tokens that read keys now, of those that were free before
+  set.read = {} -- the tokens that now read keys which were free before
   set.held_for = {} -- for how long keys are held at least
-  set.numbered = {} -- keys for which it has given a fencing number to a waiter
-  set.woken = {} -- ids of those who were told to ask again
-  set.waiting = {} -- ids of those who go on waiting, until somebody is dropped: looked at once
-  set.told_heads = {} -- by id, after how many ms the lease is over of which a waiter was told
+  set.numbered = {} -- keys for which a waiter was given a fencing number
+  set.woken = {} -- ids of waiters that were told to ask again
+  set.waiting = {} -- ids of waiters that go on waiting, until one is dropped: looked at once
+  set.told_heads = {} -- by id: in how many ms the lease is over that a waiter was told of
 end
 
--- Counts the entries of a waiter that is to be dropped, and reports whether it may be.
+-- Counts the entries of a waiter that is to be dropped, and reports whether it may be dropped.
 local function may_drop(set, entries)
   set.more = set.more or set.gone >= MOST_GONE
   set.gone = set.gone + (set.more and 0 or entries)
   return not set.more
 end
 
--- A reply, behind which the script says that it has not dropped all who are gone.
+-- A reply; at its end the script says so if it has not dropped all waiters that are gone.
 local function and_more(set, reply)
   if set.more then
     reply = type(reply) == 'table' and reply or {reply}
@@ -47,8 +46,8 @@ end
 local function entry_of(text, place)
   local id, till, how, ttl, keys, channel, names, at = parts_of(text)
   if not id then
-    -- Nobody's: dropped like one that is dead. If it stayed, or failed the script, nobody behind it
-    -- would ever get the key.
+    -- Nobody's entry: it is dropped like a dead one. If it stayed, or failed the script, no waiter
+    -- behind it would ever get the key.
     return {text = text, till = 0}
   end
   names = at + channel + names
@@ -63,8 +62,8 @@ local function entry_of(text, place)
   }
 end
 
--- Publishes to a waiter and returns how many hear it: none if its process is gone, nil if that is
--- not known because the user of this script may not publish. Then the script goes on: the waiter
+-- Publishes to a waiter and returns how many hear it. It is none if the process of the waiter is
+-- gone, and nil if the user of this script may not publish. Then the script goes on: the waiter
 -- asks by itself, a little later.
 local function tell(set, entry, message)
   if entry.id == set.unheard then
@@ -78,15 +77,16 @@ local function tell(set, entry, message)
   return publish(entry.how, entry.channel, message)
 end
 
--- A part of the line of KEYS[i], as ZRANGE gives it; nothing if something else is there, or if
--- KEYS[i] is an intent: a clean-up names that as its own line, for nobody waits for it.
+-- A part of the line of KEYS[i], as ZRANGE gives it. It is empty if something else is there. It is
+-- also empty if KEYS[i] is an intent: a clean-up gives that as its own line, for nobody waits for
+-- it.
 local function in_line(set, i, ...)
   local line = KEYS[set.n + i]
   local texts = line ~= KEYS[i] and redis.pcall('zrange', line, ...) or {}
   return texts.err and {} or texts
 end
 
--- Finds a waiter's entry in the line of KEYS[i]; without its place everybody there is looked at.
+-- Finds a waiter's entry in the line of KEYS[i]. Without its place it looks at the whole line.
 local function entry_at(set, i, id, place)
   local from, to = '-inf', '+inf'
   if place then
@@ -101,9 +101,9 @@ local function entry_at(set, i, id, place)
   return nil
 end
 
--- Takes a waiter out of the line of KEYS[i]; without its place, as often as it stands there: a late
--- request may have entered it once more. Returns in which mode it wanted the key, nil if it did not
--- stand there.
+-- Takes a waiter out of the line of KEYS[i]. Without its place it removes every entry of the
+-- waiter: a late request may have entered it once more. Returns in which mode it wanted the key,
+-- nil if it did not stand there.
 local function leave_line(set, i, id, place)
   local mode
   set.fronts[i] = nil
@@ -117,11 +117,11 @@ local function leave_line(set, i, id, place)
   return mode
 end
 
--- What wanted_by finds for one who wants several keys; false if they are not all among KEYS.
+-- What wanted_by finds for a waiter of several keys; false if they are not all among KEYS.
 local function plan_of(set, entry)
   local home, places = entry, set.places
   if not places then
-    places = {} -- of the lock keys in KEYS, by name
+    places = {} -- the places of the lock keys in KEYS, by name
     for j = 1, set.n do
       places[KEYS[j]] = j
     end
@@ -150,8 +150,8 @@ local function plan_of(set, entry)
   return {where = where, modes = modes, home = home}
 end
 
--- The keys of a waiter met at KEYS[i], as places in KEYS, and the modes in which it wants them;
--- nil if they are not all there. Asked for once for each waiter: a set may have thousands of keys.
+-- The keys of a waiter met at KEYS[i], as places in KEYS, and the modes in which it wants them; nil
+-- if they are not all there. Found once for each waiter: a set may have thousands of keys.
 local function wanted_by(set, entry, i)
   if entry.keys == 1 then
     return {i}, {[i] = entry.mode}
@@ -161,12 +161,13 @@ local function wanted_by(set, entry, i)
     plan = plan_of(set, entry)
     set.plans[entry.id] = plan
   end
-  if plan and plan.modes[i] then -- else it names other keys alone, and is taken out of this line
+  if plan and plan.modes[i] then -- else it does not name this key, and is taken out of this line
     return plan.where, plan.modes
   end
 end
 
--- The entry of a waiter, met in the line of KEYS[i], as it most likely stands in that of KEYS[j].
+-- The entry of a waiter met in the line of KEYS[i], as it most likely stands in the line of
+-- KEYS[j].
 local function text_at(set, j, entry, i)
   local plan = set.plans[entry.id]
   if j == i or not plan then
@@ -185,7 +186,7 @@ local function text_at(set, j, entry, i)
   return plan[mode]
 end
 
--- Takes a waiter that was met in the line of KEYS[i] out of that of KEYS[j].
+-- Takes a waiter that was met in the line of KEYS[i] out of the line of KEYS[j].
 local function take_out(set, j, entry, i)
   local front, text = set.fronts[j] or {}, text_at(set, j, entry, i)
   if front[1] == text then
@@ -200,9 +201,9 @@ local function take_out(set, j, entry, i)
   end
 end
 
--- Drops a waiter that is dead, met in the line of KEYS[i], out of all its lines that the script
--- has. One that stood first, or may have, was to ask when the lease before it is over: whoever is
--- first now has to be told. Returns whether it was dropped.
+-- Drops a dead waiter, met in the line of KEYS[i], out of all its lines that the script has. If it
+-- stood first, or may have, it was to ask when the lease before it is over. Now the waiter that is
+-- first has to be told. Returns whether the dead one was dropped.
 local function drop(set, i, entry, first)
   local tell_first = set.tell_first
   local where = entry.id and not set.more and wanted_by(set, entry, i) or {i}
@@ -223,12 +224,12 @@ local function drop(set, i, entry, first)
   return true
 end
 
--- Visits the living of a line in order and drops the dead, up to the first guard. `visit` is given
--- whether an entry wants to write, its text and place, and the text of the one behind; it returns
--- whether that is enough, and whether it has removed the entry. Returns the entry of a dead one that
--- stays because too many were dropped: who stands behind it is not visited.
+-- Visits the live waiters of a line in order and drops the dead, up to the first guard. `visit` is
+-- given whether an entry wants to write, its text and place, and the text of the next one. It
+-- returns whether that is enough, and whether it has removed the entry. If too many were dropped,
+-- the walk ends at the first dead entry that stays, and returns it.
 local function walk(set, i, visit)
-  local from, step = 0, 2 -- most lines are only asked for their first
+  local from, step = 0, 2 -- most walks need only the first
   repeat
     local texts = step == 2 and set.fronts[i]
       or in_line(set, i, from, from + step - 1, 'withscores')
@@ -263,9 +264,9 @@ local function walk(set, i, visit)
   until all
 end
 
--- The waiter for KEYS[i] that a token which wants it in `mode` has to let go first; nil if there
--- is none before `place`, or at all. One that nobody hears is dropped; one that was not, because of
--- too many, counts as alive: who knows who stands behind it.
+-- The waiter for KEYS[i] that has to go before a token which wants it in `mode`; nil if there is
+-- none before `place`, or at all. A waiter that nobody hears is dropped. If it stays because too
+-- many were dropped it counts as alive, because the waiters behind it are not known.
 local function waiter_before(set, i, mode, token, place)
   local found
   local stays = walk(set, i, function(writes, text, its_place)

@@ -1,14 +1,13 @@
--- Read-locked keys, and who holds a key; it stands in the scripts where they include it, behind
--- values.lua.
+-- Read-locked keys, and who holds a key; scripts include this file behind values.lua.
 --
 -- A read-locked key is a sorted set with a member for each reader: its value, scored with the
 -- moment, in ms of the server's clock, at which its lease ends. The key ends with the last of them.
--- However many readers a key has, a script looks at a few of them: members are found by their
--- value, and those whose leases have ended are dropped a few at a time.
+-- However many readers a key has, a script looks at a few of them. It finds members by their value,
+-- and drops readers with ended leases a few at a time.
 
-local MOST_ENDED = 16 -- readers that one script drops of a key, because their leases have ended
+local MOST_ENDED = 16 -- readers with ended leases that one script drops of a key
 
--- What a command replies that reads a sorted set; nil if the key is of another type.
+-- The reply of a command that reads a sorted set; nil if the key is of another type.
 local function of_readers(command, key, ...)
   local reply = redis.pcall(command, key, ...)
   if type(reply) == 'table' and reply.err then
@@ -22,8 +21,8 @@ end
 
 -- The member under which the token reads the key, and its score; nil if it has no lease that still
 -- runs, or the key is of another type. It is found by its value. A caller that has chosen the token
--- may have used it with other metadata: if set.searches, every member is looked at. Else only one
--- lock knows the token, and has always had the same metadata, so what is not found is not there.
+-- may have used it with other metadata: if set.searches, every member is looked at. Otherwise one
+-- lock alone knows the token, always with the same metadata, so what is not found is not there.
 local function reader(set, key, token, value)
   local member, score = value, of_readers('zscore', key, value)
   if score == false and set.searches then
@@ -42,7 +41,7 @@ local function reader(set, key, token, value)
   return member, score
 end
 
--- Drops some readers whose leases have ended, and their fencing numbers.
+-- Drops some readers with ended leases, and their fencing numbers.
 local function drop_ended(key, now, hash)
   local ended = redis.call('zrange', key, '-inf', now, 'byscore', 'limit', '0', MOST_ENDED)
   if #ended > 0 then
@@ -67,9 +66,9 @@ local function extend_reader(key, member, score)
 end
 
 -- Puts a lease into a read-locked key, or a key that does not exist. On such a key PEXPIREAT does
--- nothing; but if the user may not run it, it fails there, and not behind ZADD, which would leave a
--- key that is locked for ever. Of a key that exists it drops readers whose leases have ended, and
--- their fencing numbers.
+-- nothing. But if the user may not run it, it fails there and not after ZADD, which would leave a
+-- key that is locked for ever. If the key exists, it drops readers with ended leases, and their
+-- fencing numbers.
 local function add_reader(set, i, member, score, free)
   local key = KEYS[i]
   local at = string.format('%d', score)
@@ -87,7 +86,7 @@ local function add_reader(set, i, member, score, free)
 end
 
 -- Ends the lease of a token that reads a key. Returns nil if it has none that still runs; 'alone'
--- if nobody else reads the key: then the key is left to be deleted; else 'shared'. It returns the
+-- if nobody else reads the key, which the caller then has to delete; else 'shared'. It returns the
 -- member, too.
 local function end_lease(set, key, token, value)
   local last = of_readers('zrange', key, '-2', '-1', 'withscores') or {}
@@ -105,15 +104,15 @@ local function end_lease(set, key, token, value)
   redis.call('zrem', key, member)
   if last[3] == member and tonumber(last[2]) <= set.now then
     unlink(key) -- as PEXPIREAT would, at once
-  elseif last[3] == member then -- the key ends with the one before
+  elseif last[3] == member then -- the key ends with the member before
     redis.call('pexpireat', key, string.format('%d', tonumber(last[2])))
   end
   return 'shared', member
 end
 
--- Looks at the keys from KEYS[first] on, a part of them at a time: who is refused at one of the
--- first need not know what is stored at all others. The strings stand in set.seen from then on,
--- false for what is none; set.there: how many of all keys exist, if that is known.
+-- Looks at the keys from KEYS[first] on, a part of them at a time: a token that is refused at one
+-- of the first need not know what is stored at all others. From then on set.seen has the strings,
+-- false for what is no string, and set.there how many of all keys exist, if that is known.
 local function see_from(set, first)
   local n = math.min(CHUNK, set.n - first + 1)
   local there = n == set.n and set.there or count(first, first + n - 1)
@@ -122,11 +121,11 @@ local function see_from(set, first)
     set.seen[first + i - 1] = found[i] or false
     there = there - (found[i] and 1 or 0)
   end
-  set.only_strings = there == 0 -- of these, every key that exists is one
+  set.only_strings = there == 0 -- each of these keys that exists is a string
 end
 
--- Looks at KEYS[index] for a token that wants it in `mode`: together with those behind it, if there
--- is a set.seen. Returns
+-- Looks at KEYS[index] for a token that wants it in `mode`; if there is a set.seen, together with
+-- the keys behind it. Returns
 --   the refusal, nil if the token may have the key;
 --   the value under which the token holds the key now, nil if it does not;
 --   the type of the key;
@@ -158,8 +157,8 @@ local function look(set, index, mode, token, value)
   if held and token_of(held) == token then
     return nil, held, kind, ttl
   end
-  -- Of a sorted set the last member alone tells whether it may be one of readers: to look at all of
-  -- them would take longer the more there are.
+  -- The last member of a sorted set has to tell whether it may be a set of readers: to look at all
+  -- of them would take longer the more there are.
   local text = held or last and last[#last - 1]
   if ttl < 0 or not text or not is_value(text) then
     return refusal(index, 'foreign', ttl, kind), nil, kind
@@ -192,12 +191,11 @@ local function look(set, index, mode, token, value)
       return nil, mine, kind, left
     end
   end
-  -- No lease runs, and yet the key is there: it goes with its TTL, nothing is to be added.
+  -- No lease runs, and yet the key is there: it goes with its TTL, and nothing may be added.
   return refusal(index, 'read', ttl, ''), nil, kind
 end
 
--- The lease that a token is given which holds the key for some time still, or does not: no Obtain
--- shortens it.
+-- The lease for a token that still holds the key for some time, or does not: no Obtain shortens it.
 local function longer(ttl, left)
   return string.format('%d', math.max(ttl, left or 0))
 end

@@ -1,11 +1,10 @@
--- Refusals of those who poll, and intents: a polling writer that waits declares them, and new
--- readers stay out. This stands in the scripts where they include it, behind values.lua and
--- guard.lua.
+-- Refusals of callers that poll, and intents: a polling writer that waits declares them, and new
+-- readers stay out. Scripts include this file behind values.lua and guard.lua.
 
--- A key of KEYS[1..n] is held by somebody else: most of the calls of those who poll. This saves
--- 60 % of one key, 50 % of 8. `there`: how many of the keys and of their lines exist. The first
--- key that exists is the first that is in the way if it is the first of all, or if nobody can wait
--- for those before it, because all that exists are keys. The first `w` keys are to be written, the
+-- Somebody else holds a key of KEYS[1..n]: most calls of callers that poll. This saves 60 % for one
+-- key, 50 % for 8. `there`: how many of the keys and of their lines exist. If the first key that
+-- exists is the first of all, it is the first in the way. It also is if everything that exists is a
+-- key: then nobody can wait for the keys before it. The first `w` keys are to be written, the
 -- others to be read. `known`: the strings at the keys, if they have been asked for. Returns the
 -- refusal; nil if it takes more to know.
 local function refused_at_once(set, w, there, token, known)
@@ -21,7 +20,7 @@ local function refused_at_once(set, w, there, token, known)
   local mode, value = 'write', first and held[first]
   if rest > 0 and first ~= 1 then
     for i = 1, rest == 1 and (first or n + 1) - 1 or 1 do
-      local last = redis.pcall('zrange', KEYS[i], '-1', '-1')[1] -- whose lease ends with the key
+      local last = redis.pcall('zrange', KEYS[i], '-1', '-1')[1] -- the last lease to end
       if last then
         first, mode, value, rest = i, 'read', last, rest - 1
         break
@@ -36,7 +35,7 @@ local function refused_at_once(set, w, there, token, known)
   return left >= 0 and refusal(first, mode_of(mode, value), left, metadata_of(value)) or nil
 end
 
--- Deletes the intents at KEYS[first..last] that are the token's own.
+-- Deletes the token's own intents at KEYS[first..last].
 local function withdraw(first, last, token)
   for i = first, last do
     local intent = redis.call('get', KEYS[i])
@@ -46,8 +45,8 @@ local function withdraw(first, last, token)
   end
 end
 
--- A refused writer that will ask again (ttl > 0) declares its intents at KEYS[first..last];
--- one that will not withdraws them.
+-- A refused writer that will ask again (ttl > 0) declares its intents at KEYS[first..last]; a
+-- writer that will not ask again withdraws them.
 local function declare(first, last, value, ttl, refused)
   if ttl == '0' then
     return withdraw(first, last, token_of(value))

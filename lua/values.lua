@@ -1,4 +1,4 @@
--- What the scripts have in common; it stands in each of them where they include it.
+-- What the scripts have in common; each of them includes this file where it needs it.
 --
 -- A stored value is `token` or `token|metadata`. A write-locked key holds it as a string, a
 -- read-locked key as the member of a sorted set, see readers.lua. Every lock key has a TTL: a key
@@ -12,23 +12,24 @@ local function metadata_of(value)
   return bar and string.sub(value, bar + 1) or ''
 end
 
--- What stands in the place of a value whose owner has left the key.
+-- What replaces a value when its owner has left the key.
 local function left_value(value)
   return '|' .. metadata_of(value)
 end
 
--- How a key is held under a value, as replies say it: in `mode`, or left by whoever held it so.
+-- How a key is held under a value, as replies say it: in `mode`, or left by an owner that held it
+-- so.
 local function mode_of(mode, value)
   return string.sub(value, 1, 1) == '|' and mode .. '-left' or mode
 end
 
--- Whether a text can be a value of this library: it is not empty, and no token is as long as what
--- stands before its first '|'. One that begins with '|' has been left.
+-- Whether a text can be a value of this library: it is not empty, and the part before its first '|'
+-- is not too long for a token. A text that begins with '|' has been left.
 local function is_value(text)
   return text ~= '' and #token_of(text) <= MOST_TOKEN
 end
 
--- The same as a reply says it in a place of its own: 1 if it was left, else 0.
+-- The same for a reply with a place of its own for it: 1 if it was left, else 0.
 local function is_left(value)
   return mode_of('', value) ~= '' and 1 or 0
 end
@@ -40,11 +41,11 @@ local function refusal(index, mode, ttl, detail)
   return {REFUSED, index, mode, ttl, detail}
 end
 
--- When a token was made: its first 8 characters, ms since 1970; '' if the token is of another form
--- than those that the library makes, which have 30 characters of base64url. The other 22 are random
--- ones, which never leave the server in a reply to somebody else. What begins with 'AN' is of the
--- year 2000, as tests in virtual time have it, and what begins with 'Az' of the year 2079. Whether
--- they say a time that can be is for the client to see.
+-- When a token was made: its first 8 characters, ms since 1970. '' if it is not a token that the
+-- library has made: these have 30 characters of base64url. The other 22 are random and never leave
+-- the server in a reply to somebody else. A token that begins with 'AN' is of the year 2000, as in
+-- tests with virtual time, and one that begins with 'Az' of the year 2079. The client has to see
+-- whether the time is possible.
 local function since_of(value)
   local token = token_of(value)
   if #token ~= 30 or string.find(token, '[^%w_-]') then

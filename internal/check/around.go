@@ -11,17 +11,17 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Around is a hook that does something around the commands of a Redis client. Functions that are nil do nothing. Commands of
-// a pipeline are seen like those by themselves: Before, Instead and After are called for each of them.
+// Around is a hook that does something around the commands of a Redis client. Functions that are nil do nothing.
+// Commands of a pipeline are seen like single ones: Before, Instead and After are called for each of them.
 type Around struct {
 	// Before sees a command that is to be sent.
 	Before func(cmd redis.Cmder)
 	// Instead may answer a command instead of the server. It reports whether it has.
 	Instead func(cmd redis.Cmder) bool
-	// Send has commands sent that go together. If it returns another error than send, or sends nothing, all of them have that
-	// error, also those that the server has answered.
+	// Send has commands sent that go together. If it returns another error than send, or sends nothing, all of them get
+	// that error, even commands that the server has answered.
 	Send func(cmds []redis.Cmder, send func([]redis.Cmder) error) error
-	// After sees a command that has its answer. It may take that for an error.
+	// After sees a command that has its answer. It may replace the answer by an error.
 	After func(cmd redis.Cmder)
 }
 
@@ -102,7 +102,7 @@ func Among(cmds []redis.Cmder, scripts ...string) bool {
 	return slices.ContainsFunc(cmds, func(cmd redis.Cmder) bool { return RunIn(cmd).Of(scripts...) })
 }
 
-// Slow is a hook that has each command, or those of a pipeline together, wait for so long before they are sent.
+// Slow is a hook that delays each command, or the commands of a pipeline together, for so long before they are sent.
 func Slow(wait time.Duration) Around {
 	return Around{Send: func(cmds []redis.Cmder, send func([]redis.Cmder) error) error {
 		time.Sleep(wait)
@@ -110,7 +110,7 @@ func Slow(wait time.Duration) Around {
 	}}
 }
 
-// Count counts the commands that a client sends from now on whose names begin with prefix.
+// Count counts the commands with this prefix of their names that a client sends from now on.
 func Count(rdb interface{ AddHook(redis.Hook) }, prefix string) *atomic.Int64 {
 	n := new(atomic.Int64)
 	rdb.AddHook(Around{Before: func(cmd redis.Cmder) {

@@ -23,10 +23,10 @@ func (l *Log) Handle(_ context.Context, r slog.Record) error {
 	return nil
 }
 
-// WithAttrs is not needed by anybody here.
+// WithAttrs is not needed here.
 func (l *Log) WithAttrs([]slog.Attr) slog.Handler { return l }
 
-// WithGroup is not needed by anybody here.
+// WithGroup is not needed here.
 func (l *Log) WithGroup(string) slog.Handler { return l }
 
 // At returns the messages of a level, in order.
@@ -42,8 +42,8 @@ func (l *Log) At(level slog.Level) []string {
 	return messages
 }
 
-// Attr returns an attribute of every record that has it; those of a group without a name count as of the
-// record.
+// Attr returns an attribute of every record that has it. Attributes of a group without a name count as attributes of
+// the record.
 func (l *Log) Attr(key string) []any {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -5,12 +5,12 @@ import (
 	"time"
 )
 
-// A Patience counts how long a test has waited that looks every now and then. Of the time between two looks it counts only
-// as much as lies between them on a machine that is not busy: while a machine stands still, or is busy with something
-// else, what the test waits for cannot happen either.
+// A Patience counts how long a test has waited that looks every now and then. Between two looks it counts only as much
+// as lies between them on a machine that is not busy. While a machine stands still, or is busy with something else, the
+// awaited event cannot happen either.
 type Patience struct {
 	Left time.Duration
-	last time.Time // when somebody looked
+	last time.Time // when the test last looked
 	end  time.Time // whatever the machine did
 }
 

@@ -9,7 +9,7 @@ import (
 	"github.com/seed-14de3678/redislock/internal/proto/decode"
 )
 
-// A Run is one run of a script of ours, as it was sent. Of a command that runs none the Script is empty.
+// A Run is one run of a script of ours, as it was sent. For a command that runs none the Script is empty.
 type Run struct{ decode.Call }
 
 // RunOf reads a command, from its name on.
@@ -48,7 +48,7 @@ func (r Run) Channel() string {
 	return ""
 }
 
-// Waiter returns the id, and the place, of the waiter that stands in line, or gives up; empty if there is none.
+// Waiter returns the id and the place of the waiter that stands in line or quits it; empty if there is none.
 func (r Run) Waiter() (id string, place proto.Place) {
 	switch {
 	case r.Release != nil:

@@ -12,8 +12,8 @@ import (
 // places is behind every place in a line: what has a greater score there is a guard.
 const places = 1 << 52
 
-// WithoutGuards returns those of the keys that are there and no lines of guards alone: such a line stays for
-// some minutes where a request was not answered. Where nothing has failed there is none.
+// WithoutGuards returns the keys that exist and are not lines of guards alone. Such a line stays for some minutes after
+// a request that was not answered. Where nothing has failed there is none.
 func WithoutGuards(ctx context.Context, rdb redis.Cmdable, keys ...string) []string {
 	return slices.DeleteFunc(slices.Clone(keys), func(key string) bool {
 		if !strings.Contains(key, "redislock:line") {

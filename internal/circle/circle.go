@@ -1,4 +1,4 @@
-// Package circle ends contexts together: those of everybody who works under one lock.
+// Package circle ends contexts together: the contexts of everybody who works under one lock.
 package circle
 
 import (
@@ -6,12 +6,11 @@ import (
 	"sync"
 )
 
-// A Circle is contexts that end together. The zero value is one of none. It is safe for concurrent
-// use.
+// A Circle is contexts that end together. The zero value has none. It is safe for concurrent use.
 type Circle struct {
 	mu      sync.Mutex
 	members map[*context.CancelCauseFunc]struct{}
-	over    error // the cause with which they have ended
+	over    error // the cause with which they ended
 }
 
 // Join returns a context derived from ctx that ends with the circle, or with ctx.
@@ -35,8 +34,8 @@ func (c *Circle) Join(ctx context.Context) context.Context {
 	return ctx
 }
 
-// End ends every context of the circle, and those that join it from now on, with a cause. Only the
-// first End counts. It is not to be called with anything locked that a context might need to end.
+// End ends every context of the circle, and each that joins it from now on, with a cause. Only the first End counts. It
+// must not be called while anything is locked that a context might need to end.
 func (c *Circle) End(cause error) {
 	c.mu.Lock()
 	members := c.members

@@ -1,5 +1,5 @@
-// Package clock has points in time that count also when the machine sleeps or its clock is set, and a
-// schedule of what is to be done at them.
+// Package clock has points in time that also count while the machine sleeps or its clock is set, and a schedule of
+// tasks for them.
 package clock
 
 import (
@@ -13,8 +13,8 @@ var ProcessStart = time.Now()
 // Longest is the longest time that is counted.
 const Longest = 365 * 24 * time.Hour
 
-// A Moment is a point in time on two clocks. Go's monotonic clock stands still while the machine
-// sleeps, the wall clock may be set; what ends a time is whichever of them has moved further.
+// A Moment is a point in time on two clocks. Go's monotonic clock stands still while the machine sleeps; the wall clock
+// may be set. A time ends by the clock that has moved further.
 type Moment struct {
 	Mono time.Duration // since ProcessStart
 	Wall time.Duration // since 1970
@@ -37,8 +37,8 @@ func (m Moment) Since(earlier Moment) time.Duration {
 // Reached reports whether the moment is at or after the deadline on either clock.
 func (m Moment) Reached(deadline Moment) bool { return m.Since(deadline) >= 0 }
 
-// Precedes reports whether something is still to come, by the monotonic clock: where a wall clock
-// set forward must not make it seem past. The zero moment is not to come.
+// Precedes reports whether something is still to come, by the monotonic clock, so that a wall clock set forward does
+// not make it seem past. The zero moment is not to come.
 func (m Moment) Precedes(later Moment) bool { return later != (Moment{}) && m.Mono < later.Mono }
 
 // Until returns how long it takes, by the monotonic clock, until something comes: 0 if it is past.
@@ -70,14 +70,13 @@ func (m Moment) slept(earlier Moment) time.Duration {
 // Time returns the moment for a caller: comparable with time.Now, and shown by the wall clock.
 func (m Moment) Time() time.Time { return ProcessStart.Add(m.Mono) }
 
-// Window returns for how much of a time that a server counts it is certain that it runs, from the moment
-// before the server was asked: all but 1 % and 2 ms, for clocks that run at different rates, and never
-// less than half.
+// Window returns the part of a time counted by a server that is certain, from the moment before the server was asked.
+// It is all but 1 % and 2 ms, for clocks that run at different rates, and never less than half.
 func Window(ttl time.Duration) time.Duration {
 	return ttl - min(ttl/100+2*time.Millisecond, ttl/2)
 }
 
-// CheckTTL refuses a lease that is shorter or longer than Redis counts. What it says goes behind the name of a lease.
+// CheckTTL refuses a lease that is shorter or longer than Redis counts. Its text goes behind the name of a lease.
 func CheckTTL(ttl time.Duration) error {
 	if ttl < time.Millisecond || ttl > Longest {
 		return fmt.Errorf("%s is not between %s and %s%s", ttl, time.Millisecond, Longest, unitOf(ttl, time.Millisecond))
@@ -85,9 +84,9 @@ func CheckTTL(ttl time.Duration) error {
 	return nil
 }
 
-// CheckTimes looks at how long an Obtain may wait, and for how long it holds its keys at least. It returns the name of the option
-// that is negative, less than the least and not 0, or longer than any time that is counted; and why it is refused, empty if
-// none is.
+// CheckTimes checks how long an Obtain may wait, and for how long it holds its keys at least. It returns the name of an
+// option that is negative, too short but not 0, or longer than any time that is counted. It also returns why the option
+// is refused; empty if none is.
 func CheckTimes(wait, holdAtLeast time.Duration) (name, why string) {
 	for _, o := range [...]struct {
 		name     string
@@ -108,7 +107,7 @@ func unitOf(d, least time.Duration) string {
 	return ": a number without a unit counts nanoseconds, write 30*time.Second, for example"
 }
 
-// AfterEnd is how long after the end of a time that a server counts it is certain to be over.
+// AfterEnd is the time after which the end of a time counted by a server is certain to be over.
 const AfterEnd = 2 * time.Millisecond
 
 // Millis returns a duration as Redis counts it, rounded up.
@@ -119,5 +118,5 @@ func FromMillis(ms int64) time.Duration {
 	return time.Duration(max(-1, min(ms, int64(Longest/time.Millisecond)))) * time.Millisecond
 }
 
-// IsVirtual reports whether the clock is that of a bubble of testing/synctest, which begins in the year 2000.
+// IsVirtual reports whether the clock belongs to a bubble of testing/synctest, which begins in the year 2000.
 func IsVirtual() bool { return time.Now().Year() < 2020 }

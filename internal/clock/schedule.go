@@ -35,7 +35,7 @@ type Schedule struct {
 const (
 	// tick is the longest sleep of a schedule: how soon it sees that the machine has slept.
 	tick = time.Second
-	// nap is by how much the clocks have to disagree for that.
+	// nap is the difference of the clocks that shows it.
 	nap = 250 * time.Millisecond
 )
 
@@ -88,7 +88,7 @@ func (s *Schedule) wakeUp() {
 	}
 }
 
-// Close ends the schedule and returns what was still to be done.
+// Close ends the schedule and returns the tasks that it has not run.
 func (s *Schedule) Close() []Task {
 	s.mu.Lock()
 	s.closed = true
@@ -127,8 +127,8 @@ func (s *Schedule) loop() {
 	}
 }
 
-// take removes what is due, or everything if the machine has slept: timers stood still meanwhile.
-// It also returns how long there is nothing to do, and false if the goroutine is to end.
+// take removes the tasks that are due, or all if the machine has slept: timers stood still meanwhile. It also returns
+// for how long there is nothing to do, and false if the goroutine is to end.
 func (s *Schedule) take(at Moment, all bool) ([]*Entry, time.Duration, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

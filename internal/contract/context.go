@@ -10,7 +10,7 @@ import (
 	"github.com/seed-14de3678/redislock/internal/check"
 )
 
-// contexts is which lock a function finds, and when its context ends.
+// contexts checks which lock a function finds, and when its context ends.
 func contexts(t *testing.T, m Maker) {
 	t.Helper()
 	find := func(t *testing.T, when string, ctx context.Context, want held.Lock) {

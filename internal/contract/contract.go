@@ -1,9 +1,9 @@
-// Package contract is what every lock of this repository promises, whichever package it is of. [Run] is called by the tests of
-// each of them, with a [Maker] that has what is particular to the package. What is about parts, nodes, re-entrance or scripts
-// is tested where it belongs.
+// Package contract has what every lock of this repository promises, in each of its packages. The tests of each package
+// call [Run] with a [Maker] that has what is particular to the package. Tests of parts, nodes, re-entrance and scripts
+// are where these belong.
 //
-// Each case has servers of its own, inside a bubble of testing/synctest, in which time passes at once when everybody waits. Only
-// the hammer has real ones.
+// Each case has servers of its own, inside a bubble of testing/synctest, where time passes at once when all wait. Only
+// the hammer has real servers.
 package contract
 
 import (
@@ -24,21 +24,21 @@ import (
 // A Maker makes the locks of one package.
 type Maker struct {
 	Kind
-	// New makes what one case needs. The hooks are told of its locks. Each call of server starts one more server.
+	// New makes what one case needs. The hooks are told of its locks. Each call of server starts another server.
 	New func(t *testing.T, server func() redistest.Backend, hooks redislock.Hooks) Rig
 
-	// What follows is what a package promises otherwise than the others.
+	// The fields below say what a package promises differently from the others.
 
 	NoQueue       Because // Options.Queue is refused
 	NoLeave       Because // a lock has no Leave
 	NeverShortens Because // a Refresh makes no lease shorter
 	Quiet         Because // what needs no server is no event
-	AlwaysWatched Because // the loss of a lock is told also if nobody has asked to be told
+	AlwaysWatched Because // a loss is told even if nobody has asked to be told
 	ToldAtOnce    Because // a loss is told at once, so no Release is the first to find it
 	RefusedIfLost Because // a lock that is lost before its Obtain returns is not returned
 }
 
-// A Because is the sentence that says why a package promises something else. It is empty if the package does not.
+// A Because is the sentence that says why a package promises something else. It is empty if the package does not do so.
 type Because string
 
 func (b Because) holds() bool { return b != "" }
@@ -50,9 +50,9 @@ type Rig struct {
 	Servers []*redis.Client
 	Clients []any // that may be printed
 
-	// Lose takes a key away from whoever holds it. Default: it is deleted on all servers.
+	// Lose takes a key away from its holder. Default: it is deleted on all servers.
 	Lose func(t *testing.T, key string)
-	// Fail has all servers answer every request with an error, or with none any more, if the text is empty. Default: those
+	// Fail has all servers answer every request with an error, or no longer if the text is empty. Default: the servers
 	// that the function server has made do so.
 	Fail func(text string)
 }
@@ -65,7 +65,7 @@ type Locks interface {
 
 // A Kind is a type of locks.
 type Kind struct {
-	find   func(context.Context) held.Lock // nil: there is none
+	find   func(context.Context) held.Lock // nil if there is none
 	nobody map[string]held.Lock            // locks that no Obtain has returned
 }
 
@@ -101,7 +101,8 @@ func Run(t *testing.T, m Maker) {
 	}
 }
 
-// mostTime is longer than any case takes, in virtual time: one that waits for ever beside a watchdog would never end.
+// mostTime is longer than any case takes, in virtual time: a case that waits for ever beside a watchdog would never
+// end.
 const mostTime = 3 * time.Hour
 
 // in runs a case in a bubble.

@@ -12,7 +12,7 @@ import (
 	"github.com/seed-14de3678/redislock/internal/check"
 )
 
-// hooks is what they are told of a lock, beside what every case checks of every story: see story.wantOrder.
+// hooks checks what hooks are told of a lock, beside what every case checks of every story: see story.wantOrder.
 func hooks(t *testing.T, m Maker) {
 	t.Helper()
 	m.in(t, "a life", func(t *testing.T, r *rig) { life(t, m, r) })
@@ -50,7 +50,7 @@ func hooks(t *testing.T, m Maker) {
 			opts = append(opts, opt)
 		}
 		for _, opt := range opts {
-			opt.Wait = long // it does not wait for what the one before it has left
+			opt.Wait = long // it does not wait for what the case before it has left
 			wantPanic(t, func() { _, _ = own.try(t.Context(), long, &opt) })
 			own.wantFree(t)
 		}
@@ -66,7 +66,7 @@ func (r *rig) unless(because Because, names string) string {
 	return names
 }
 
-// life checks what is told of a lock from its Obtain to what is asked of it after its Release.
+// life checks what is told of a lock from its Obtain to the operations after its Release.
 func life(t *testing.T, m Maker, r *rig) {
 	t.Helper()
 	ctx := context.WithValue(t.Context(), word{}, "said")
@@ -101,7 +101,7 @@ func life(t *testing.T, m Maker, r *rig) {
 	}
 }
 
-// told is to whom a loss is told, and when.
+// told checks which hook is told of a loss, and when.
 func told(t *testing.T, m Maker) {
 	t.Helper()
 	m.in(t, "a loss, once", func(t *testing.T, r *rig) {

@@ -11,7 +11,7 @@ import (
 	"github.com/seed-14de3678/redislock/internal/check"
 )
 
-// leave is how a lock ends and keeps its keys taken.
+// leave checks how a lock ends and keeps its keys taken.
 func leave(t *testing.T, m Maker) {
 	t.Helper()
 	if m.NoLeave.holds() {
@@ -86,7 +86,7 @@ func leave(t *testing.T, m Maker) {
 	})
 }
 
-// holdAtLeast is what Options.HoldAtLeast does.
+// holdAtLeast checks what Options.HoldAtLeast does.
 func holdAtLeast(t *testing.T, m Maker) {
 	t.Helper()
 	opt := &redislock.Options{HoldAtLeast: 10 * time.Second}

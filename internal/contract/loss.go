@@ -10,7 +10,7 @@ import (
 	"github.com/seed-14de3678/redislock/internal/check"
 )
 
-// loss is how a lock ends that nobody releases, and how it does not.
+// loss checks how a lock ends if nobody releases it, and how it does not end.
 func loss(t *testing.T, m Maker) {
 	t.Helper()
 	m.in(t, "the watchdog renews", func(t *testing.T, r *rig) {
@@ -75,7 +75,8 @@ func loss(t *testing.T, m Maker) {
 	unwatched(t, m)
 }
 
-// isLost has a lock be lost in some way. Everybody is to be told, the hooks once, within this time and before the deadline.
+// isLost has a lock be lost in some way. Everybody must be told, the hooks once, within this time and before the
+// deadline.
 func isLost(t *testing.T, r *rig, within time.Duration, ruin func()) held.Lock {
 	t.Helper()
 	lock := r.obtain(t, short, watched)
@@ -99,7 +100,7 @@ func isLost(t *testing.T, r *rig, within time.Duration, ruin func()) held.Lock {
 	return lock
 }
 
-// unwatched is about locks without a watchdog.
+// unwatched checks locks without a watchdog.
 func unwatched(t *testing.T, m Maker) {
 	t.Helper()
 	m.in(t, "without a watchdog it is over by its deadline", func(t *testing.T, r *rig) {

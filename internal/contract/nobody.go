@@ -11,7 +11,7 @@ import (
 	"github.com/seed-14de3678/redislock"
 )
 
-// nobody is what a lock does that no Obtain has returned, such as the nil one of a caller that did not look at the error: each of
+// nobody checks a lock that no Obtain has returned, such as the nil lock of a caller that ignored the error. Each of
 // its methods that can fail says that nothing is held, and the others return nothing.
 func nobody(t *testing.T, m Maker) {
 	t.Helper()
@@ -35,7 +35,7 @@ func nobody(t *testing.T, m Maker) {
 // callers is the key of what a caller has put into its context.
 type callers struct{}
 
-// arguments makes those of a method.
+// arguments makes the arguments of a method.
 func arguments(t *testing.T, method string, of reflect.Type) (arguments []reflect.Value) {
 	t.Helper()
 	for in := range of.Ins() {

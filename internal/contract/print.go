@@ -12,7 +12,7 @@ import (
 	"github.com/seed-14de3678/redislock/internal/check"
 )
 
-// printed returns something as programs print it, by the way in which they do.
+// printed returns a value as programs print it, by the way of printing.
 func printed(of any) map[string]string {
 	ways := map[string]string{"slog": logged(of, false), "slog as JSON": logged(of, true)}
 	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q"} {
@@ -34,7 +34,7 @@ func logged(of any, asJSON bool) string {
 	return b.String()
 }
 
-// tokens returns those under which a key is held.
+// tokens returns the tokens under which a key is held.
 func (r *rig) tokens(t *testing.T, key string) (tokens []string) {
 	t.Helper()
 	for _, server := range r.Servers {
@@ -47,8 +47,8 @@ func (r *rig) tokens(t *testing.T, key string) (tokens []string) {
 	return tokens
 }
 
-// prints is what is printed of a lock: its keys, their modes, and for how long it is certain, also while it is renewed; and never
-// its token, which is not printed of a Client either.
+// prints checks the text of a lock: its keys, their modes, and for how long it is certain, even while it is renewed.
+// The text never has the token; nor has the text of a Client.
 func prints(t *testing.T, m Maker) {
 	t.Helper()
 	m.in(t, "a lock never shows its token", func(t *testing.T, r *rig) {
@@ -96,7 +96,7 @@ func prints(t *testing.T, m Maker) {
 	})
 }
 
-// wantSecret checks that none of the tokens is in a text.
+// wantSecret checks that a text has none of the tokens.
 func wantSecret(t *testing.T, way, text string, tokens []string) {
 	t.Helper()
 	for _, token := range tokens {

@@ -12,7 +12,7 @@ import (
 	"github.com/seed-14de3678/redislock/internal/check"
 )
 
-// release is how a lock ends.
+// release checks how a lock ends.
 func release(t *testing.T, m Maker) {
 	t.Helper()
 	m.in(t, "once", func(t *testing.T, r *rig) {
@@ -21,7 +21,7 @@ func release(t *testing.T, m Maker) {
 		check.NoError(t, lock.Release(t.Context()))
 		r.wantFree(t)
 		wantReleased(t, lock, held)
-		other := r.obtain(t, long, nil) // which the former holder does not touch
+		other := r.obtain(t, long, nil) // the former holder must not touch it
 		for range 2 {
 			wantOver(t, lock)
 		}
@@ -91,7 +91,7 @@ func release(t *testing.T, m Maker) {
 	})
 }
 
-// refresh is how the lease of a lock is changed.
+// refresh checks how the lease of a lock is changed.
 func refresh(t *testing.T, m Maker) {
 	t.Helper()
 	m.in(t, "the lease ends when it says", func(t *testing.T, r *rig) {
@@ -136,7 +136,7 @@ func refresh(t *testing.T, m Maker) {
 	})
 }
 
-// wantLease checks for how long a lock is held, as everybody says.
+// wantLease checks for how long a lock is held, in every answer.
 func (r *rig) wantLease(t *testing.T, lock held.Lock, ttl time.Duration) {
 	t.Helper()
 	for _, key := range r.keys {

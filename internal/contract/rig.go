@@ -14,7 +14,7 @@ import (
 
 const (
 	long  = time.Minute     // a ttl that does not end within a case, unless it sleeps for so long
-	short = 3 * time.Second // one that does
+	short = 3 * time.Second // a ttl that does
 )
 
 // errOwn is an error of a function that runs under a lock.
@@ -22,12 +22,12 @@ var errOwn = errors.New("own")
 
 var watched = &redislock.Options{Watchdog: true}
 
-// A rig is that of a maker, and what the cases do with it.
+// A rig is the Rig of a maker, and what the cases do with it.
 type rig struct {
 	Rig
 	maker  Maker
-	keys   []string            // of a lock: those but the last are written
-	others []*redislock.Client // of somebody else, one of each server
+	keys   []string            // of a lock: all but the last are written
+	others []*redislock.Client // of somebody else, one for each server
 	story  story
 }
 
@@ -68,7 +68,7 @@ func (r *rig) found(t *testing.T, ctx context.Context) held.Lock { //nolint:revi
 	return lock
 }
 
-// block has somebody else hold a key on all servers. It returns what releases it.
+// block has somebody else hold a key on all servers. It returns a function that releases it.
 func (r *rig) block(t *testing.T, key string) (release func()) {
 	t.Helper()
 	synctest.Wait() // what was released is free on every server
@@ -149,7 +149,7 @@ func (r *rig) wantHeld(t *testing.T) {
 	}
 }
 
-// wantLeft checks that nobody has the keys, and nobody can have them before this time is over.
+// wantLeft checks that nobody has the keys, and that nobody can have them before this time is over.
 func (r *rig) wantLeft(t *testing.T, ttl time.Duration) {
 	t.Helper()
 	for _, key := range r.keys {
@@ -167,7 +167,7 @@ func (r *rig) wantLeft(t *testing.T, ttl time.Duration) {
 	r.story.forget()
 }
 
-// wantFreeAfter checks that the keys are left for this time, to the end, and free then.
+// wantFreeAfter checks that the keys are left for all of this time, and free after it.
 func (r *rig) wantFreeAfter(t *testing.T, ttl time.Duration) {
 	t.Helper()
 	r.wantLeft(t, ttl)
@@ -177,7 +177,7 @@ func (r *rig) wantFreeAfter(t *testing.T, ttl time.Duration) {
 	r.wantFree(t)
 }
 
-// about reports whether a time is the one that is wanted, but for what is rounded.
+// about reports whether a time is the wanted one, apart from rounding.
 func about(got, want time.Duration) bool {
 	return got >= want-10*time.Millisecond && got <= want+10*time.Millisecond
 }
@@ -237,7 +237,7 @@ func isClosed(c <-chan struct{}) bool {
 	}
 }
 
-// ways are the options of those who wait.
+// ways are the options of Obtains that wait.
 func (r *rig) ways() map[string]redislock.Options {
 	ways := map[string]redislock.Options{
 		"poll":  {RetryStrategy: redislock.LinearBackoff(time.Second)},

@@ -25,7 +25,7 @@ type word struct{}
 type story struct {
 	mu   sync.Mutex
 	all  []happening
-	seen int // how much of it a case has looked at
+	seen int // how much of it the case has looked at
 }
 
 func (s *story) hooks() redislock.Hooks {
@@ -69,8 +69,8 @@ func (s *story) want(t *testing.T, names string) []happening {
 	return since
 }
 
-// wantOrder checks that what was told of each Obtain, and of the lock that came of it, is the story of one lock: all of it says
-// the same of the lock, it begins once, each wait has an end, a loss is told once, and what has ended has ended.
+// wantOrder checks that the events of each Obtain and of its lock are the story of one lock. All of them say the same
+// of the lock. It begins once, each wait has an end, a loss is told once, and nothing follows the end.
 func (s *story) wantOrder(t *testing.T) {
 	t.Helper()
 	synctest.Wait()
@@ -110,7 +110,7 @@ func (s *story) wantOrder(t *testing.T) {
 	}
 }
 
-// count returns how often something was told since a case has last looked.
+// count returns how often an event was told since the case last looked.
 func (s *story) count(name string) (n int) {
 	for _, h := range s.take() {
 		if h.name == name {
@@ -120,7 +120,7 @@ func (s *story) count(name string) (n int) {
 	return n
 }
 
-// wantAll checks that nothing else was told so far than this.
+// wantAll checks that only this was told so far.
 func (s *story) wantAll(t *testing.T, name string) {
 	t.Helper()
 	s.mu.Lock()

@@ -17,7 +17,7 @@ const (
 	longest  = 365 * 24 * time.Hour // of all times
 )
 
-// wait is how long an Obtain waits.
+// wait checks how long an Obtain waits.
 func wait(t *testing.T, m Maker) {
 	t.Helper()
 	for _, held := range []string{"a", "b", "c"} {
@@ -99,7 +99,7 @@ func wait(t *testing.T, m Maker) {
 	})
 }
 
-// waits are the options of those who wait, and of one who does not say how.
+// waits are the options of Obtains that wait, and of one that does not say how.
 func (r *rig) waits() map[string]redislock.Options {
 	waits := map[string]redislock.Options{"by default": {}}
 	if !r.maker.NoQueue.holds() {

@@ -11,7 +11,7 @@ import (
 	"github.com/seed-14de3678/redislock/internal/check"
 )
 
-// waiting is what hooks are told of an Obtain that waits.
+// waiting checks what hooks are told of an Obtain that waits.
 func waiting(t *testing.T, m Maker) {
 	t.Helper()
 	const until = 2500 * time.Millisecond
@@ -143,5 +143,5 @@ func waiting(t *testing.T, m Maker) {
 // A strategy says how long to wait.
 type strategy func() time.Duration
 
-// NextBackOff is that of a redislock.BackOff.
+// NextBackOff is the method of a redislock.BackOff.
 func (s strategy) NextBackOff() time.Duration { return s() }

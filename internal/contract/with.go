@@ -10,7 +10,7 @@ import (
 	"github.com/seed-14de3678/redislock/internal/check"
 )
 
-// with is what a With promises.
+// with checks what a With promises.
 func with(t *testing.T, m Maker) {
 	t.Helper()
 	m.in(t, "the lock lasts for as long as fn runs", func(t *testing.T, r *rig) {
@@ -68,7 +68,7 @@ func with(t *testing.T, m Maker) {
 	endedByFn(t, m)
 }
 
-// lostUnderFn is about a lock that is lost while fn runs.
+// lostUnderFn checks a lock that is lost while fn runs.
 func lostUnderFn(t *testing.T, m Maker) {
 	t.Helper()
 	m.in(t, "a loss ends the context of fn, and is an error", func(t *testing.T, r *rig) {
@@ -101,7 +101,7 @@ func lostUnderFn(t *testing.T, m Maker) {
 			r.Lose(t, "b")
 			lock := r.found(t, ctx)
 			check.Is(t, lock.Refresh(ctx, 2*time.Hour), redislock.ErrLockNotHeld)
-			_ = lock.Release(ctx) // of a lock that is known to be lost
+			_ = lock.Release(ctx) // the lock is known to be lost
 			return nil
 		})
 		check.Is(t, err, redislock.ErrLockLost)
@@ -109,7 +109,7 @@ func lostUnderFn(t *testing.T, m Maker) {
 	})
 }
 
-// endedByFn is about a lock that fn ends by itself.
+// endedByFn checks a lock that fn ends itself.
 func endedByFn(t *testing.T, m Maker) {
 	t.Helper()
 	m.in(t, "fn may release the lock", func(t *testing.T, r *rig) {

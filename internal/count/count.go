@@ -1,9 +1,9 @@
-// Package count says how many there are of something, so that it is right for one as well.
+// Package count writes how many there are of something, with the right word for one as well.
 package count
 
 import "strconv"
 
-// Of returns "1 key", or "2 keys": what is a noun that takes an s.
+// Of returns "1 key", or "2 keys": what is a noun with a plural in s.
 func Of[N ~int | ~int64](n N, what string) string { return Either(n, what, what+"s") }
 
 // Either returns "1 key is" or "2 keys are".

@@ -1,4 +1,4 @@
-// Package inctx has contexts tell under which lock a function runs.
+// Package inctx has contexts say under which lock a function runs.
 package inctx
 
 import (
@@ -12,33 +12,33 @@ type Root struct{}
 // innermost is the key of the innermost lock of any package.
 type innermost struct{}
 
-// candidate is the key under which a context tells that who obtains is a candidate.
+// candidate is the key under which a context says that the caller of Obtain is a candidate.
 type candidate struct{}
 
-// Pending stands behind the stored value of a candidate whose Obtain may still fail although its keys are held. The first
-// renewal of the lock takes it away: see refresh.lua. Whoever reads the value finds it behind the id of the caller.
+// Pending stands behind the stored value of a candidate when its Obtain may still fail although its keys are held. The
+// first renewal of the lock takes it away: see refresh.lua. Readers of the value find it behind the caller's id.
 const Pending = "?"
 
-// Candidate returns a context under which a lock with a watchdog is [Pending] until its Obtain has returned it; or under
-// which it is not, whatever ctx says.
+// Candidate returns a context under which a lock with a watchdog is [Pending] until its Obtain has returned it; or
+// under which it is not, whatever ctx says.
 func Candidate(ctx context.Context, is bool) context.Context {
 	return context.WithValue(ctx, candidate{}, is)
 }
 
-// IsCandidate reports whether it is one.
+// IsCandidate reports whether a context is of a candidate.
 func IsCandidate(ctx context.Context) bool {
 	is, _ := ctx.Value(candidate{}).(bool)
 	return is
 }
 
-// A within is a context that has a lock, hides those that its inner context has got, or both.
+// A within is a context that has a lock, or hides the locks that its inner context has got, or both.
 type within struct {
 	context.Context
 	key   any             // of the lock; nil if it has none
-	lock  any             // under that key, and the innermost of all
+	lock  any             // under that key, and as the innermost lock of all
 	outer context.Context // has the other locks; nil if the context itself has
 
-	isNobodys bool // no Obtain has returned the lock, so that there is no innermost one
+	isNobodys bool // no Obtain has returned the lock, so it is not the innermost one
 }
 
 // With returns a context that has a lock under the key of its package.
@@ -46,19 +46,19 @@ func With(ctx context.Context, key, lock any) context.Context {
 	return &within{Context: ctx, key: key, lock: lock}
 }
 
-// As returns a context that ends with inner, and has the locks that outer has: those of the root package of which a
-// lock of another one is made are found by nobody.
+// As returns a context that ends with inner, and has the locks that outer has. If a lock of another package is made of
+// locks of the root package, nobody finds these.
 func As(outer, inner context.Context) context.Context {
 	return &within{Context: inner, outer: outer}
 }
 
-// Over is With for a lock that is made of locks of the root package, whose contexts make up inner.
+// Over is With for a lock that is made of locks of the root package; inner comes from their contexts.
 func Over(outer, inner context.Context, key, lock any) context.Context {
 	return &within{Context: inner, key: key, lock: lock, outer: outer}
 }
 
-// Nobodys returns the context of a lock that no Obtain has returned: it has ended with this cause. It has that lock under the
-// key of its package, and no innermost lock, whatever ctx has.
+// Nobodys returns the context of a lock that no Obtain has returned: it has ended with this cause. It has that lock
+// under the key of its package, and no innermost lock, whatever ctx has.
 func Nobodys(ctx context.Context, key, lock any, cause error) context.Context {
 	return Ended(&within{Context: ctx, key: key, lock: lock, isNobodys: true}, cause)
 }
@@ -114,7 +114,7 @@ func WithCaller(ctx context.Context, id string) context.Context {
 	return context.WithValue(ctx, caller{}, id)
 }
 
-// Caller returns the id of a caller that a context has; it is empty without one.
+// Caller returns the caller's id of a context; it is empty without one.
 func Caller(ctx context.Context) string {
 	id, _ := LookupCaller(ctx)
 	return id

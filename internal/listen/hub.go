@@ -1,5 +1,5 @@
-// Package listen has those who wait for something in this process, and the subscriptions over which they
-// are told that it is their turn. It knows what the messages say; it does not know what is waited for.
+// Package listen has the waiters of this process, and the subscriptions over which they are told that it is their turn.
+// It knows what the messages say; it does not know what the waiters wait for.
 package listen
 
 import (
@@ -15,9 +15,8 @@ import (
 	"github.com/seed-14de3678/redislock/internal/wire"
 )
 
-// A Hub has the waiters of one client, and hears what is published to them. There is one connection for
-// each server where somebody waits; it comes with the first waiter and goes a little after the last. A Hub
-// is safe for concurrent use.
+// A Hub has the waiters of one client, and hears what is published to them. There is one connection for each server
+// with a waiter. It comes with the first waiter and goes a little after the last. A Hub is safe for concurrent use.
 type Hub struct {
 	conn     *wire.Conn
 	schedule *clock.Schedule
@@ -34,11 +33,11 @@ type Hub struct {
 	notices listening
 	ended   sync.WaitGroup
 	users   sync.WaitGroup  // see Begin
-	ctx     context.Context // of all that is sent, until end
+	ctx     context.Context // of everything that is sent, until end
 	end     context.CancelFunc
 }
 
-// NewHub makes one whose channels have this name in theirs.
+// NewHub makes a hub with this name in its channels.
 func NewHub(conn *wire.Conn, schedule *clock.Schedule, name string) *Hub {
 	h := &Hub{
 		conn: conn, schedule: schedule, source: conn.Source(), name: name,
@@ -51,10 +50,10 @@ func NewHub(conn *wire.Conn, schedule *clock.Schedule, name string) *Hub {
 // CanListen reports whether the Redis client can hear anything at all.
 func (h *Hub) CanListen() bool { return h.source.Of != nil }
 
-// Sharded reports whether channels are those of sharded pub/sub.
+// Sharded reports whether channels are channels of sharded pub/sub.
 func (h *Hub) Sharded() bool { return h.source.Sharded }
 
-// channel names the channel on which this client hears of a key.
+// channel names the channel on which this client hears about a key.
 func (h *Hub) channel(key string) string {
 	if !h.source.Tagged {
 		return "redislock:wake:" + h.name
@@ -62,8 +61,7 @@ func (h *Hub) channel(key string) string {
 	return "redislock:wake:{" + slot.InBraces(key) + "}:" + h.name
 }
 
-// Next returns the channel of those of this client who wait for a set that begins with the key; false if
-// nobody does.
+// Next returns the channel of this client's waiters for sets that begin with the key; false if there are none.
 func (h *Hub) Next(key string) (channel string, somebody bool) {
 	if !h.isWaited(key, nil) {
 		return "", false
@@ -85,7 +83,7 @@ func (h *Hub) isWaited(key string, myself *Waiter) bool {
 	return others > 0
 }
 
-// AskAgain has everybody ask who waits for one of the keys: what they were told may have been lost.
+// AskAgain has every waiter for one of the keys ask: what they were told may have been lost.
 func (h *Hub) AskAgain(keys []string) {
 	if h.waiting.Load() == 0 {
 		return
@@ -99,15 +97,15 @@ func (h *Hub) AskAgain(keys []string) {
 	}
 }
 
-// Deliver takes in a message that came with a reply.
+// Deliver handles a message that came with a reply.
 func (h *Hub) Deliver(message string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.deliverLocked(message)
 }
 
-// deliverLocked takes in a message: see entry.lua. One that makes no sense is nobody's. Anybody may have sent it who may
-// publish, so it costs a waiter one request at most, and lets none wait for longer.
+// deliverLocked handles a message: see entry.lua. A message that makes no sense is for nobody. Anyone who may publish
+// may have sent it, so it costs a waiter at most one request, and makes no waiter wait for longer.
 func (h *Hub) deliverLocked(message string) {
 	f := strings.Split(message, "|")
 	if len(f) < 2 {
@@ -131,7 +129,7 @@ func (h *Hub) deliverLocked(message string) {
 	}
 }
 
-// Begin takes note of somebody who may have waiters, until End. It reports false if the hub is closed.
+// Begin notes a user of the hub that may have waiters, until End. It reports false if the hub is closed.
 func (h *Hub) Begin() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -145,7 +143,7 @@ func (h *Hub) Begin() bool {
 // End ends what Begin has begun.
 func (h *Hub) End() { h.users.Done() }
 
-// Close ends all subscriptions, tells the waiters, and waits until nothing goes on any more.
+// Close ends all subscriptions, tells the waiters, and returns when nothing is under way any more.
 func (h *Hub) Close() {
 	h.mu.Lock()
 	h.closed = true

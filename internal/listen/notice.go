@@ -10,27 +10,27 @@ import (
 	"github.com/seed-14de3678/redislock/internal/clock"
 )
 
-// NoticeChannel is the channel on which every client that listens is told of locks that were broken. It is none
-// of sharded pub/sub, so on a Cluster it is heard at every node.
+// NoticeChannel is the channel on which every client that listens is told of broken locks. It is not a channel of
+// sharded pub/sub, so on a Cluster it is heard at every node.
 const NoticeChannel = "redislock:break"
 
 const (
 	// mostNamed is how many bytes of keys a notice names; of a larger set it names none.
 	mostNamed = 8 << 10
-	// mostNotice is how many bytes a notice may have that is taken seriously.
+	// mostNotice is the most bytes of a notice that is accepted.
 	mostNotice = mostNamed + 4<<10
 	// firstPause and lastPause are how long a listener waits before it tries again to hear anything.
 	firstPause = 100 * time.Millisecond
 	lastPause  = 30 * time.Second
 )
 
-// A Notice says that locks were broken. It is a hint: anybody who may publish may have sent it, at any time.
+// A Notice says that locks were broken. It is a hint: anyone who may publish may have sent it, at any time.
 type Notice struct {
 	Reason string
 	Keys   []string // some of these were broken; nil: any may have been
-	Ended  bool     // nobody has broken them: their leases have ended before the time that the holders know of
+	Ended  bool     // nobody has broken them: their leases ended before the time that the holders know
 
-	named map[string]bool // the same, of one that was heard
+	named map[string]bool // the same keys, of a notice that was heard
 }
 
 // Text is the notice as it is published: `b|#reason|#keys|reason`, and `#key|key` for each key; `e` in the place of `b`
@@ -95,11 +95,11 @@ func (n Notice) Concerns(keys []string) bool {
 	return n.Keys == nil || slices.ContainsFunc(keys, func(key string) bool { return n.named[key] })
 }
 
-// A Listener hears the notices at the server of a key, for as long as it listens. What was published while it was
-// not subscribed it does not hear. Its lower half is guarded by the mutex of the hub.
+// A Listener hears the notices at the server of a key for as long as it listens, except notices that are published
+// while it is not subscribed. The mutex of the hub guards its lower half.
 type Listener struct {
 	Key  string
-	Hear func(Notice) // is not to wait for anything
+	Hear func(Notice) // must not wait for anything
 
 	on *server
 }
@@ -107,17 +107,17 @@ type Listener struct {
 // listening is what a hub has of its listeners.
 type listening struct {
 	listeners map[*Listener]struct{}
-	entry     clock.Entry // when those are to subscribe that are not
+	entry     clock.Entry // when the listeners without a subscription are to subscribe
 	planned   bool
 	faults    int             // in a row
-	failed    func(err error) // is told of the first of them
+	failed    func(err error) // is told of the first fault
 }
 
-// Deaf has a function told when listeners cannot subscribe, of the first of several faults in a row. It is set before
+// Deaf has a function told of the first of several faults in a row when listeners cannot subscribe. It is set before
 // anybody listens.
 func (h *Hub) Deaf(failed func(err error)) { h.notices.failed = failed }
 
-// Listen begins to have a listener hear notices. It does not wait until it does.
+// Listen begins to have a listener hear notices. It does not wait until the listener does.
 func (h *Hub) Listen(l *Listener) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -168,7 +168,7 @@ func (h *Hub) listenLocked(l *Listener) {
 	}
 }
 
-// deafLocked has those who hear nothing try again, later each time.
+// deafLocked has listeners without a subscription try again, later each time.
 func (h *Hub) deafLocked(err error) {
 	n := &h.notices
 	if n.planned || h.closed {
@@ -181,7 +181,7 @@ func (h *Hub) deafLocked(err error) {
 	n.planned = h.schedule.Put(&n.entry, clock.Now().Add(pause), 0)
 }
 
-// A relisten has the listeners of a hub subscribe that are not.
+// A relisten has the listeners of a hub subscribe that have no subscription.
 type relisten struct{ hub *Hub }
 
 // Run does so.
@@ -191,7 +191,7 @@ func (r relisten) Run(clock.Moment) {
 	defer h.mu.Unlock()
 	h.notices.planned = false
 	for l := range h.notices.listeners {
-		if h.closed || h.notices.planned { // the next time
+		if h.closed || h.notices.planned { // then they do it the next time
 			return
 		}
 		if l.on == nil {
@@ -200,7 +200,7 @@ func (r relisten) Run(clock.Moment) {
 	}
 }
 
-// hearNotice hands a notice to those who hear it at this server.
+// hearNotice hands a notice to the listeners at this server.
 func (s *server) hearNotice(text string) {
 	n, ok := ParseNotice(text)
 	if !ok {
@@ -217,7 +217,7 @@ func (s *server) hearNotice(text string) {
 	}
 }
 
-// detachListenersLocked takes all listeners off a channel that is not heard any more.
+// detachListenersLocked takes all listeners off a channel that has broken.
 func (h *Hub) detachListenersLocked(c *channel, err error) {
 	if len(c.listeners) == 0 {
 		return

@@ -21,29 +21,29 @@ const (
 var (
 	// errMoved says that the server has ended a subscription: the slot of its channel has moved.
 	errMoved = errors.New("the channel has moved")
-	// errNotHeard says that what is published on a channel where its keys are does not arrive.
+	// errNotHeard says that messages published where the keys of a channel are do not arrive.
 	errNotHeard = errors.New("the channel is not heard where its keys are")
 )
 
-// A server has the channels that are heard from one server, over one connection.
+// A server has the channels that one server publishes to us, over one connection.
 type server struct {
 	hub      *Hub
 	source   wire.Subscriber
 	entry    clock.Entry
 	pubsub   *redis.PubSub       // nil until it runs
-	turn     chan struct{}       // full while somebody sends on the connection, and makes it if there is none
-	channels map[string]*channel // guarded, as is all below, by the mutex of the hub
+	turn     chan struct{}       // full while somebody sends on the connection, or makes it
+	channels map[string]*channel // guarded, as all below, by the mutex of the hub
 	planned  bool                // it is in the schedule, to be tidied up
 	probed   bool                // the server was asked whether it is still there
 	broken   bool
 }
 
-// A channel is one that is heard, or is about to.
+// A channel is subscribed, or about to be.
 type channel struct {
 	heard     bool
 	waiters   map[*Waiter]struct{}
 	listeners map[*Listener]struct{} // of NoticeChannel
-	idle      clock.Moment           // since when it has none of either
+	idle      clock.Moment           // since when it has had none of either
 }
 
 // isUsed reports whether somebody needs the channel.
@@ -110,8 +110,8 @@ func (s *server) hear() {
 	}
 }
 
-// refused takes in an answer of the server that is an error, which concerns the channels that are
-// not heard yet. It reports false if it is not that.
+// refused handles an error that the server answers, which concerns the channels that are not heard yet. It reports
+// false if it is no such error.
 func (s *server) refused(err error) bool {
 	if _, answer := errors.AsType[redis.Error](err); !answer {
 		return false
@@ -128,8 +128,8 @@ func (s *server) refused(err error) bool {
 	return some && !s.broken
 }
 
-// loseLocked ends one channel: its waiters hear nothing any more, and are told why. The connection
-// goes with the last one.
+// loseLocked ends one channel: its waiters hear nothing any more, and are told why. The connection ends with the last
+// channel.
 func (s *server) loseLocked(name string, err error) {
 	s.hub.conn.Failed(err)
 	s.dropLocked(s.channels[name], err)
@@ -147,7 +147,7 @@ func (s *server) dropLocked(c *channel, err error) {
 	s.hub.detachListenersLocked(c, err)
 }
 
-// probe has the server answer: subscribing once more does nothing else.
+// probe makes the server answer: to subscribe once more does nothing else.
 func (s *server) probe(pubsub *redis.PubSub) error {
 	s.hub.mu.Lock()
 	var name string
@@ -165,7 +165,7 @@ func (s *server) probe(pubsub *redis.PubSub) error {
 	return s.subscribe(pubsub, name)
 }
 
-// subscribe sends a command for each channel: those of one have to be of one slot.
+// subscribe sends a command for each channel, because the channels of one command have to be in one slot.
 func (s *server) subscribe(pubsub *redis.PubSub, names ...string) error {
 	select {
 	case s.turn <- struct{}{}:
@@ -208,11 +208,11 @@ func (s *server) breakLocked(err error) {
 	}
 	if s.pubsub != nil {
 		pubsub := s.pubsub
-		s.hub.ended.Go(func() { _ = pubsub.Close() }) // it may wait for who subscribes just now
+		s.hub.ended.Go(func() { _ = pubsub.Close() }) // it may wait for a goroutine that subscribes just now
 	}
 }
 
-// idleLocked takes note that somebody has left a channel, and has it be dropped later if that was the last one.
+// idleLocked notes that somebody has left a channel. If that was the last one, the channel is dropped later.
 func (s *server) idleLocked(c *channel) {
 	if c.isUsed() {
 		return
@@ -226,9 +226,9 @@ func (s *server) idleLocked(c *channel) {
 	}
 }
 
-// Run drops the channels that nobody has needed for a while, and with the last of them the
-// connection. Notices, and all where there is one channel of waiters, are heard until then: a user
-// need not have the right to unsubscribe.
+// Run drops the channels that nobody has needed for a while, and the connection with the last of them. Until then
+// notices are heard, and so is everything if there is one channel of waiters: a user need not have the right to
+// unsubscribe.
 func (s *server) Run(at clock.Moment) {
 	h := s.hub
 	h.mu.Lock()
@@ -268,7 +268,7 @@ func (s *server) Run(at clock.Moment) {
 	}
 }
 
-// receive takes in what the connection has brought.
+// receive handles what the connection has brought.
 func (s *server) receive(what any) {
 	h := s.hub
 	if message, ok := what.(*redis.Message); ok && message.Channel == NoticeChannel {

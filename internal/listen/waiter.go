@@ -8,12 +8,12 @@ import (
 	"github.com/seed-14de3678/redislock/internal/wire"
 )
 
-// NameLength is how much of the id of a waiter is the name by which messages call it. The rest is a secret: it is told
-// with the grant alone, and so that message is believed.
+// NameLength is how much of a waiter's id is its name in messages. The rest is a secret that only the grant tells,
+// which is why that message is believed.
 const NameLength = 8
 
-// A Waiter waits for a set of keys: it asks every now and then, and hears when that is worth while. One
-// goroutine uses it. Its lower half is guarded by the mutex of the hub.
+// A Waiter waits for a set of keys: it asks every now and then, and hears when that is worth while. One goroutine uses
+// it. The mutex of the hub guards its lower half.
 type Waiter struct {
 	ID      string
 	Channel string // on which it is told
@@ -21,46 +21,46 @@ type Waiter struct {
 	keys    []string
 	changed chan struct{} // full if something below has changed
 
-	timer   *time.Timer  // when to ask again; nil as long as it does not wait
+	timer   *time.Timer  // when to ask again; nil while it does not wait
 	due     clock.Moment // the same; zero: it has heard of no time
-	late    clock.Moment // the same, unless somebody confirms its place before; zero: nobody does
+	late    clock.Moment // the same, unless its place is confirmed before; zero: nobody confirms it
 	on      *server      // nil: it is not subscribed
-	joined  int          // how often it was
-	err     error        // why
+	joined  int          // how often it has subscribed
+	err     error        // why it is not
 	wake    bool         // to ask again
 	granted *Grant
-	told    bool // its secret: whoever listens may know it by now
+	told    bool // its secret was told: any listener may know it by now
 
-	confirmed Confirmation // the latest one that was of this subscription
+	confirmed Confirmation // the latest confirmation during this subscription
 }
 
-// A Grant says that what a waiter waits for was given to it.
+// A Grant says that a waiter was given its keys.
 type Grant struct {
 	Micros int64 // when, on the server's clock
-	Number int64 // that was given with it; 0 without
+	Number int64 // the number given with it; 0 without
 }
 
 // A Confirmation says that a waiter stands where it stood.
 type Confirmation struct {
-	Sent   clock.Moment // before the server was asked
+	Sent   clock.Moment // a moment before the server was asked
 	Micros int64        // when it answered, on its own clock
 }
 
-// News is what a waiter has heard since it was asked last.
+// News is what a waiter has heard since it last looked.
 type News struct {
 	Granted    *Grant
-	Wake       bool  // it is to ask again
+	Wake       bool  // it has to ask again
 	Subscribed bool  // its channel is heard
-	Err        error // why it is not any more
+	Err        error // why its channel is not heard any more
 	Confirmed  Confirmation
 }
 
-// NewWaiter makes a waiter for a set of keys, whose id no other has, and nobody else knows.
+// NewWaiter makes a waiter for a set of keys. No other waiter has its id, and nobody else knows it.
 func (h *Hub) NewWaiter(id string, keys []string) *Waiter {
 	return &Waiter{ID: id, hub: h, keys: keys, Channel: h.channel(keys[0]), changed: make(chan struct{}, 1)}
 }
 
-// name is what messages call it.
+// name is its name in messages.
 func (w *Waiter) name() string { return w.ID[:NameLength] }
 
 // wakeLocked has the waiter ask now.
@@ -69,8 +69,8 @@ func (w *Waiter) wakeLocked() {
 	w.notify()
 }
 
-// grantLocked takes in a grant. The first one that knows the secret is from Redis: it is on its way as soon as anybody
-// hears the secret. What comes behind it may be from anybody, so the waiter asks.
+// grantLocked handles a grant. The first grant that knows the secret is from Redis: it is on its way before anybody can
+// hear the secret. A later one may be from anybody, so the waiter asks.
 func (w *Waiter) grantLocked(id string, g Grant) {
 	switch {
 	case w == nil || w.ID != id:
@@ -110,7 +110,7 @@ func (w *Waiter) JoinSubscribed() bool {
 	return true
 }
 
-// Subscribe begins to have the waiter hear its channel. It does not wait: what comes of it is news.
+// Subscribe begins to have the waiter hear its channel. It does not wait: the result is news.
 func (w *Waiter) Subscribe() {
 	h := w.hub
 	source, err := h.source.Of(w.keys[0])
@@ -154,8 +154,8 @@ func (w *Waiter) joinLocked(s *server) {
 	}
 }
 
-// Ask takes note that the waiter is about to ask: what it hears from now on counts. A waiter that is
-// subscribed where its key is not any more is so no longer. It reports whether the channel is heard.
+// Ask notes that the waiter is about to ask: what it hears from now on counts. If it is subscribed at a server where
+// its key no longer is, that subscription ends. It reports whether the channel is heard.
 func (w *Waiter) Ask() (subscribed bool) {
 	h := w.hub
 	source, err := h.source.Of(w.keys[0])
@@ -170,8 +170,7 @@ func (w *Waiter) Ask() (subscribed bool) {
 
 func (w *Waiter) isSubscribedLocked() bool { return w.on != nil && w.on.channels[w.Channel].heard }
 
-// NotHeard ends the channel of a waiter, and with it that of others: it is heard at another server than
-// the one where the keys are.
+// NotHeard ends the channel of a waiter, and of others on it: it is heard at another server than the one with the keys.
 func (w *Waiter) NotHeard() {
 	w.hub.mu.Lock()
 	defer w.hub.mu.Unlock()
@@ -204,7 +203,7 @@ func (w *Waiter) Quit() {
 	w.detachLocked()
 }
 
-// detachLocked takes a waiter off its server, which it may be the last one to need.
+// detachLocked takes a waiter off its server. It may be the last waiter there.
 func (w *Waiter) detachLocked() {
 	s := w.on
 	if s == nil {
@@ -230,7 +229,7 @@ func (w *Waiter) askAtLocked(wait time.Duration) {
 	}
 }
 
-// setTimerLocked has a waiter ask again at whichever of its times comes first.
+// setTimerLocked has a waiter ask again at the first of its times.
 func (w *Waiter) setTimerLocked() {
 	at := w.due
 	if at == (clock.Moment{}) || w.late.Precedes(at) && w.late != (clock.Moment{}) {
@@ -244,8 +243,8 @@ func (w *Waiter) setTimerLocked() {
 	}
 }
 
-// AskLate is AskAt for a waiter whose place others will confirm: if nobody does it is to ask at the latest after late. It
-// returns what tells its subscription from others, for Confirm.
+// AskLate is AskAt for a waiter whose place others will confirm. If nobody does, it asks at the latest after late. It
+// returns a number that tells its subscription from others, for Confirm.
 func (w *Waiter) AskLate(wait, late time.Duration) (subscription int) {
 	w.hub.mu.Lock()
 	defer w.hub.mu.Unlock()
@@ -255,7 +254,8 @@ func (w *Waiter) AskLate(wait, late time.Duration) (subscription int) {
 	return w.joined
 }
 
-// AskIn has a waiter that waits ask again so soon, if it would not sooner. Any goroutine may call it, and Confirm.
+// AskIn has a waiter that waits ask again after wait, or sooner if it would anyway. Any goroutine may call AskIn and
+// Confirm.
 func (w *Waiter) AskIn(wait time.Duration) {
 	w.hub.mu.Lock()
 	defer w.hub.mu.Unlock()
@@ -263,8 +263,8 @@ func (w *Waiter) AskIn(wait time.Duration) {
 	w.setTimerLocked()
 }
 
-// Confirm says that a waiter with this subscription has its place still: if nobody does so again it is to ask at the latest
-// after late.
+// Confirm says that a waiter with this subscription still has its place. If nobody confirms it again it asks at the
+// latest after late.
 func (w *Waiter) Confirm(subscription int, c Confirmation, late time.Duration) {
 	w.hub.mu.Lock()
 	defer w.hub.mu.Unlock()
@@ -275,7 +275,7 @@ func (w *Waiter) Confirm(subscription int, c Confirmation, late time.Duration) {
 	w.setTimerLocked()
 }
 
-// askInLocked has a waiter ask again in so many milliseconds, if it would not have so soon.
+// askInLocked has a waiter ask again in so many milliseconds, if it would not ask sooner.
 func (w *Waiter) askInLocked(text string) {
 	ms, err := strconv.ParseInt(text, 10, 64)
 	if w == nil || err != nil || ms < 0 {

@@ -6,7 +6,7 @@ import (
 	"github.com/seed-14de3678/redislock/internal/clock"
 )
 
-// A Claim is what one operation that takes keys, or one hold of them, counts on.
+// A Claim is the keys that one operation which takes keys, or one hold, counts on.
 type Claim struct {
 	keys  []string
 	over  func(clock.Moment) bool // reports whether the hold has ended by itself; nil while the operation is under way
@@ -37,14 +37,14 @@ func (o *Owner) Stake(by Client, keys []string, over func(clock.Moment) bool) *C
 	return mine
 }
 
-// Holds makes the claim of an operation that of the hold which came of it.
+// Holds turns the claim of an operation into the claim of the hold that it has obtained.
 func (o *Owner) Holds(mine *Claim, over func(clock.Moment) bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	mine.over = over
 }
 
-// Reduce takes some keys out of a claim; nil has none.
+// Reduce takes some keys out of a claim, which may be nil.
 func (o *Owner) Reduce(mine *Claim, keys []string) {
 	if mine == nil || len(keys) == 0 {
 		return
@@ -54,7 +54,7 @@ func (o *Owner) Reduce(mine *Claim, keys []string) {
 	mine.keys = Without(mine.keys, keys)
 }
 
-// Drop ends a claim; nil is none.
+// Drop ends a claim, which may be nil.
 func (o *Owner) Drop(mine *Claim) {
 	if mine == nil {
 		return
@@ -64,16 +64,15 @@ func (o *Owner) Drop(mine *Claim) {
 	o.claims = slices.DeleteFunc(o.claims, func(other *Claim) bool { return other == mine })
 }
 
-// Yields reports whether others count on some of the keys of a request since its operation has begun.
+// Yields reports whether others have begun to count on some of the keys of a request since its operation began.
 func (o *Owner) Yields(r *Request) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return len(o.youngerLocked(r)) > 0
 }
 
-// youngerLocked returns the claims on some of the keys of a request that were entered since its operation has
-// begun. What goes through another Redis client may be about another server, and concerns clean-ups alone,
-// which have no beginning.
+// youngerLocked returns the claims on some of the keys of a request that were entered since its operation began. A
+// claim through another Redis client may be about another server. It concerns clean-ups alone, which have no beginning.
 func (o *Owner) youngerLocked(r *Request) (younger []*Claim) {
 	if len(o.claims) == 0 {
 		return nil
@@ -89,8 +88,8 @@ func (o *Owner) youngerLocked(r *Request) (younger []*Claim) {
 	return younger
 }
 
-// Elsewhere returns the clients of those who count on some of the keys through another Redis client. Nobody
-// who lives in the virtual time of a test may be called from outside of it.
+// Elsewhere returns the clients that count on some of the keys through another Redis client. A client in the virtual
+// time of a test must not be called from outside of it.
 func (o *Owner) Elsewhere(by Client, keys []string) (others []Client) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -106,7 +105,7 @@ func (o *Owner) Elsewhere(by Client, keys []string) (others []Client) {
 	return others
 }
 
-// Without returns those of the keys that are not among the others.
+// Without returns the keys that are not among the others.
 func Without(keys, others []string) []string {
 	gone := make(map[string]bool, len(others))
 	for _, key := range others {

@@ -1,6 +1,6 @@
-// Package owners knows the tokens under which this process holds keys: whoever holds keys under one token
-// is one owner. It gives the requests of an owner their numbers, so that one that was not answered can be
-// closed by a later one, and it knows which keys of an owner others of the token count on.
+// Package owners knows the tokens under which this process holds keys: all that hold keys under one token are one
+// owner. It gives the requests of an owner their numbers, so that a later request can close one that was not answered.
+// It also knows which keys of an owner other locks of the token count on.
 package owners
 
 import (
@@ -18,53 +18,53 @@ const (
 	LastNumber = 1<<20 - 1
 )
 
-// An Owner is whoever holds keys under one token: one lock, or, if callers know the token, everybody in this
+// An Owner is all that hold keys under one token. It is one lock, or, if callers know the token, everyone in this
 // process who uses it. It gives requests their numbers.
 //
-// The number goes up only when a request is sent behind one that was not answered, and has a key in common
-// with it. Then the new one closes the old one: it sets a guard in its home line. From the answer on the old
-// one cannot do anything any more. As long as all requests are answered nothing is counted, and there is no
-// guard. The zero Owner is that of a token that only one lock knows. It is safe for concurrent use.
+// The number goes up only when a request follows one that was not answered, and has a key in common with it. Then the
+// new request closes the old one: it sets a guard in its home line. After the answer the old request cannot do anything
+// any more. While all requests are answered nothing is counted, and there is no guard. The zero Owner has a token that
+// only one lock knows. It is safe for concurrent use.
 type Owner struct {
 	mu     sync.Mutex
 	name   Name // of the requests that are sent now
 	shared bool // callers know the token
-	// sent are the requests that are to be reckoned with: if the owner is shared, all that are not answered,
-	// else those for whose answer nobody waits any more.
+	// sent are the requests that still matter. If the owner is shared these are all that are not answered, else those
+	// that were abandoned.
 	sent    []*Sent
 	guarded clock.Moment // until then a guard may stand
 
 	users int // how many use it, beside claims and requests
 
-	// Of a shared one.
+	// For a shared owner.
 	claims []*Claim
-	begun  int64 // counts operations, so that it is known which of two has begun later
+	begun  int64 // counts operations, to tell which of two began later
 }
 
-// A Name is what a request is known by in Redis: the id of its owner, and its number.
+// A Name is how a request is known in Redis: by the id of its owner, and its number.
 type Name struct {
 	ID     string // empty: the token
 	Number int64
 }
 
-// A Client is that through which requests are sent.
+// A Client sends the requests.
 type Client interface {
-	// Identity is the same for all that share a Redis client, which may be of the same server.
+	// Identity is the same for all Clients of one Redis client, even if others lead to the same server.
 	Identity() any
 	// InVirtualTime reports whether it lives in the virtual time of a test.
 	InVirtualTime() bool
 }
 
-// known has the owners whose tokens callers know. It is that of the process, because there may be a client for
-// each lock. It does not ask which server they are on: whoever is wrong about that counts too often, or leaves
-// to another what nobody has, and asks for it again.
+// known has the owners of tokens that callers know. It is one for the process, because there may be a client for each
+// lock. It does not know which server they are on. If they are on different ones, it counts too often, or leaves a key
+// to another that does not have it, and asks for it again.
 var known struct {
 	sync.Mutex
 	byToken map[string]*Owner
 	size    int // of owners after the last sweep
 }
 
-// Of finds the owner of a token that callers know. Whoever has it has to end that with Done.
+// Of finds the owner of a token that callers know. The caller must end its use with Done.
 func Of(token string) *Owner {
 	known.Lock()
 	defer known.Unlock()
@@ -80,8 +80,8 @@ func Of(token string) *Owner {
 	return o
 }
 
-// enterLocked enters an owner. Locks that were left to expire waive nothing, so when the owners have doubled
-// it looks for those that are of no use any more.
+// enterLocked enters an owner. Locks that were left to expire do not say so. So when the number of owners has doubled
+// it looks for owners that are of no use any more.
 func enterLocked(token string, o *Owner) {
 	if known.byToken == nil {
 		known.byToken = make(map[string]*Owner)
@@ -97,7 +97,7 @@ func enterLocked(token string, o *Owner) {
 	known.byToken[token] = o
 }
 
-// Use begins to use an owner whose token callers may not know. It ends with Done.
+// Use begins to use an owner with a token that callers may not know. It ends with Done.
 func (o *Owner) Use() *Owner {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -105,8 +105,8 @@ func (o *Owner) Use() *Owner {
 	return o
 }
 
-// Show enters the owner of a token that was made for one lock: from now on callers know it. It returns the
-// owner, which is another one if somebody has known the token before. It ends with Done.
+// Show enters the owner of a token that was made for one lock: from now on callers know it. It returns the owner, which
+// is another one if callers have known the token before. It ends with Done.
 func (o *Owner) Show(token string) *Owner {
 	known.Lock()
 	defer known.Unlock()
@@ -150,8 +150,8 @@ func (o *Owner) forget(token string) {
 	}
 }
 
-// isIdle reports whether nothing would be known less without the owner. What was not answered is forgotten
-// when a guard against it would have ended, too.
+// isIdle reports whether no knowledge is lost without the owner. An unanswered request is forgotten when a guard
+// against it would have ended, too.
 func (o *Owner) isIdle() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -161,10 +161,10 @@ func (o *Owner) isIdle() bool {
 	return o.users == 0 && len(o.sent) == 0 && len(o.claims) == 0 && !at.Precedes(o.guarded)
 }
 
-// tidyLocked drops the requests that need not be reckoned with any more.
+// tidyLocked drops the requests that do not matter any more.
 func (o *Owner) tidyLocked() {
 	if len(o.sent) == 0 {
-		return // as it most often is: then reading the clock would be most of what this costs
+		return // as is usual: then reading the clock would be most of the cost
 	}
 	at := clock.Now()
 	o.sent = slices.DeleteFunc(o.sent, func(s *Sent) bool {

@@ -14,15 +14,15 @@ var GuardsOff atomic.Bool
 type Effect uint8
 
 const (
-	// Lengthens makes nothing less, and so is never late.
+	// Lengthens makes nothing less, so it is never late.
 	Lengthens Effect = iota
-	// Takes is what an operation does that takes keys.
+	// Takes is the effect of an operation that takes keys.
 	Takes
 	// Lessens may free keys, shorten leases or change modes.
 	Lessens
 )
 
-// A Request is what an owner has to know of a request before it is sent, and what it says of the next try.
+// A Request is what an owner has to know of a request before it is sent, and what it says for the next try.
 type Request struct {
 	Owner  *Owner
 	Effect Effect
@@ -32,10 +32,10 @@ type Request struct {
 	By     Client
 	Since  int64 // when the operation has begun: see Owner.Begin
 	Frees  bool  // it spares what others count on since then
-	Reads  bool  // it takes read keys, which may have been write keys of its token
+	Reads  bool  // it takes read keys, which may be write keys of its token
 	Stamp  Stamp // of the next try
 
-	note  *Sent // of the latest try, if the owner reckons with it
+	note  *Sent // of the latest try, if it matters to the owner
 	flies bool  // the latest try is under way
 }
 
@@ -45,14 +45,14 @@ type Caller interface{ IsAbandoned() bool }
 // A Stamp is what the next try of a request has to say.
 type Stamp struct {
 	Numbered bool    // it says its name
-	Name     Name    // the latest one, also if the next try does not say it
+	Name     Name    // the latest one, even if the next try does not say it
 	Closes   []*Sent // what it closes if it is answered
-	Spared   []Spare // what it is not to free
-	Yields   bool    // others count on some of its keys since its operation has begun
+	Spared   []Spare // keys that it must not free
+	Yields   bool    // others count on some of its keys since its operation began
 	Known    bool    // callers know the token
 }
 
-// A Spare is a key that a request is not to free, because somebody counts on it by this client.
+// A Spare is a key that a request must not free, because somebody counts on it through this client.
 type Spare struct {
 	Index int // of the key in the request
 	By    Client
@@ -66,18 +66,17 @@ type Sent struct {
 	lessens bool
 	flies   bool // it is under way, and its caller waits for it
 	open    bool // it was not answered, or its caller has gone
-	closed  bool // a later one was answered that has closed it, and came by the same Redis client
+	closed  bool // a later request that has closed it was answered, and came by the same Redis client
 	at      clock.Moment
 	by      Client
-	// others are those of other Redis clients by which one came that has closed it: if they lead to the
-	// same server it is closed, else it matters to nobody there.
+	// others are other Redis clients by which a request came that has closed it. If they lead to the same server it is
+	// closed there; if not it does not matter there.
 	others []Client
 }
 
-// Send numbers the next try of a request, right before it is sent. It reports false if the caller has gone:
-// then the request is not to be sent. A caller that goes later than that finds the request under way when it
-// says so by Leave, and whatever it sends then closes it. Otherwise a request could be sent behind the
-// clean-up of its caller, and take keys for nobody.
+// Send numbers the next try of a request, right before it is sent. It reports false if the caller has gone: then the
+// request must not be sent. A caller that goes later finds the request under way when it calls Leave. Whatever it sends
+// then closes the request. Otherwise a request could follow the clean-up of its caller, and take keys for nobody.
 func (o *Owner) Send(r *Request) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -106,15 +105,15 @@ func (o *Owner) Send(r *Request) bool {
 	return true
 }
 
-// countLocked takes the next number. At the last one it takes another id.
+// countLocked takes the next number. After the last number it takes another id.
 func (o *Owner) countLocked() {
 	if o.name.Number++; o.name.Number == LastNumber {
 		o.name = Name{ID: NewID()}
 	}
 }
 
-// behindLocked returns the requests behind which one is sent, as far as it has to close them. One that is
-// under way has to be if it may undo what an operation does that takes keys.
+// behindLocked returns the earlier requests that this one has to close. A request under way is one of them if it may
+// undo what an operation does that takes keys.
 func (o *Owner) behindLocked(r *Request) (behind []*Sent) {
 	if len(o.sent) == 0 || GuardsOff.Load() {
 		return nil
@@ -122,7 +121,7 @@ func (o *Owner) behindLocked(r *Request) (behind []*Sent) {
 	at := clock.Now()
 	for _, s := range o.sent {
 		if at.Reached(s.at.Add(GuardLife)) {
-			continue // no guard would stand for that long
+			continue // no guard would stand for so long
 		}
 		undoes := r.Effect == Takes && s.flies && s.lessens
 		if (s.open || undoes) && !s.isClosed(r.By) && haveCommon(s.keys, r.Keys) {
@@ -132,13 +131,12 @@ func (o *Owner) behindLocked(r *Request) (behind []*Sent) {
 	return behind
 }
 
-// isClosed reports whether a request need not be closed any more by one that is sent by this client.
+// isClosed reports whether a request sent by this client need not close this one any more.
 func (s *Sent) isClosed(by Client) bool {
 	return s.closed || slices.ContainsFunc(s.others, func(other Client) bool { return other.Identity() == by.Identity() })
 }
 
-// yieldLocked has a request that is about to be sent leave alone what others count on since its operation has
-// begun.
+// yieldLocked has a request that is about to be sent spare the keys that others count on since its operation began.
 func (o *Owner) yieldLocked(r *Request) {
 	for _, other := range o.youngerLocked(r) {
 		if r.Stamp.Yields = true; !r.Frees {
@@ -156,7 +154,7 @@ func (o *Owner) yieldLocked(r *Request) {
 	}
 }
 
-// noteLocked takes note of the latest try of a request.
+// noteLocked notes the latest try of a request.
 func (o *Owner) noteLocked(r *Request) *Sent {
 	if r.note == nil || r.note.Name != r.Stamp.Name {
 		r.note = &Sent{
@@ -170,8 +168,8 @@ func (o *Owner) noteLocked(r *Request) *Sent {
 	return r.note
 }
 
-// Settle takes in how a try has ended: whether it was answered and has closed what it was to close, and
-// whether it may be executed later all the same.
+// Settle handles the end of a try: whether it was answered and has closed what it was to close, and whether it may
+// still be executed later.
 func (o *Owner) Settle(r *Request, closed, mayCome bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -194,7 +192,7 @@ func (o *Owner) Settle(r *Request, closed, mayCome bool) {
 	o.tidyLocked()
 }
 
-// Abandon takes note that the caller of a request has gone: if it is under way, it may be executed at any time.
+// Abandon notes that the caller of a request has gone: if the request is under way, it may be executed at any time.
 func (o *Owner) Abandon(r *Request) {
 	if r.Effect == Lengthens {
 		return
@@ -206,8 +204,8 @@ func (o *Owner) Abandon(r *Request) {
 	}
 }
 
-// openLocked takes note that the latest try of a request may be executed at any time. It stands for those
-// before it that were alike: what closes it closes them, too.
+// openLocked notes that the latest try of a request may be executed at any time. It stands for earlier tries that were
+// alike: a request that closes it closes them, too.
 func (o *Owner) openLocked(r *Request) {
 	s := o.noteLocked(r)
 	s.flies, s.open = false, true

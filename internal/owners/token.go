@@ -32,8 +32,8 @@ func NewToken() string {
 	return string(text[:])
 }
 
-// NewID returns 22 characters of base64url from 16 random bytes: whatever nobody has had before, and is no token of
-// a lock.
+// NewID returns 22 characters of base64url from 16 random bytes: an id that nobody has had before, and that is no token
+// of a lock.
 func NewID() string {
 	var raw [randomBytes]byte
 	_, _ = rand.Read(raw[:]) // never fails: it ends the program instead
@@ -42,11 +42,11 @@ func NewID() string {
 	return string(text[:])
 }
 
-// NewCaller returns a short random id for whoever obtains and has no id of its own: 72 random bits.
+// NewCaller returns a short random id for a caller that has none of its own: 72 random bits.
 func NewCaller() string { return NewID()[:12] }
 
-// MadeAt returns when a token was made, by the first 8 characters of it, as scripts return them. It is zero if they say
-// no time, or none that can be: before there was the library, or more than a day from now. Callers choose tokens of their
+// MadeAt returns when a token was made, by its first 8 characters, as scripts return them. It is zero if they say no
+// time, or an impossible one: before the library existed, or more than a day from now. Callers choose tokens of their
 // own, and clocks are wrong.
 func MadeAt(stamp string) time.Time {
 	raw, err := base64.RawURLEncoding.DecodeString(stamp)
@@ -69,8 +69,8 @@ func MadeAt(stamp string) time.Time {
 
 type fresh struct{}
 
-// Fresh marks the context of an Obtain whose token was made for the lock that it is a part of: nobody has held
-// anything under it with other metadata yet, although the token is handed on like one of the caller's own.
+// Fresh marks the context of an Obtain with a token that was made for the lock that it is a part of. Nobody has held
+// anything under it with other metadata yet, although the token is passed on like a caller's own.
 func Fresh(ctx context.Context, token string) context.Context {
 	return context.WithValue(ctx, fresh{}, token)
 }

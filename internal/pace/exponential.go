@@ -6,11 +6,11 @@ import (
 	"github.com/cenkalti/backoff/v4"
 )
 
-// endless is a wait that nobody sees the end of, and to which half of it can be added.
+// endless is a wait without an end in sight, to which half of it can be added.
 const endless = time.Duration(1 << 62)
 
-// Exponential is the strategy whose waits double from least to most, each with a jitter. If least is below a
-// millisecond it counts as one; most counts as least if it is less, and as no bound if it is not positive.
+// Exponential is the strategy with waits that double from least to most, each with a jitter. A least below a
+// millisecond counts as one. A most below least counts as least; if it is not positive there is no bound.
 func Exponential(least, most time.Duration) func() BackOff {
 	if most <= 0 {
 		most = endless
@@ -29,7 +29,7 @@ func Exponential(least, most time.Duration) func() BackOff {
 	}
 }
 
-// capped bounds the waits of a BackOff whose jitter is added after its own bound.
+// capped bounds the waits of a BackOff that adds its jitter after its own bound.
 type capped struct {
 	backoff.BackOff
 	most time.Duration

@@ -14,11 +14,12 @@ import (
 // BackOff is the redislock.BackOff. Both are aliases, and so the same type, because this package must not import that one.
 type BackOff = interface{ NextBackOff() time.Duration }
 
-// Stop is a wait that ends an Obtain, as any negative one does.
+// Stop is a wait that ends an Obtain, as any negative wait does.
 const Stop = backoff.Stop
 
-// Begin returns what a strategy makes for one Obtain, which may be nil. If it can be reset that is done first, as the
-// Retry of cenkalti/backoff does it: its ExponentialBackOff takes no notice of an InitialInterval that is set later.
+// Begin returns the BackOff that a strategy makes for one Obtain, which may be nil. If the BackOff can be reset that is
+// done first, as the Retry of cenkalti/backoff does it: its ExponentialBackOff ignores an InitialInterval that is set
+// later.
 func Begin(strategy func() BackOff) BackOff {
 	b := strategy()
 	if used, ok := b.(interface{ Reset() }); ok {
@@ -27,10 +28,10 @@ func Begin(strategy func() BackOff) BackOff {
 	return b
 }
 
-// A Pace is what one strategy says to one Obtain. It is not safe for concurrent use.
+// A Pace is one strategy's waits for one Obtain. It is not safe for concurrent use.
 type Pace struct {
 	strategy func() BackOff
-	waits    BackOff     // from the first time that it is asked
+	waits    BackOff     // from the first time that it asks
 	timer    *time.Timer // nil before it has slept
 	isNil    bool        // what the strategy has returned
 }
@@ -38,8 +39,8 @@ type Pace struct {
 // New makes the pace of one Obtain. A nil strategy does not ask again.
 func New(strategy func() BackOff) Pace { return Pace{strategy: strategy} }
 
-// Strategy returns the strategy of an Obtain that was given this one, which may be nil, and may wait for so long: an
-// Obtain that was only told how long asks again and again.
+// Strategy returns the strategy of an Obtain that was given this one, which may be nil, and may wait for so long. An
+// Obtain with a wait alone asks again and again.
 func Strategy(given func() BackOff, wait time.Duration) func() BackOff {
 	if given == nil && wait > 0 {
 		return whenWaiting
@@ -49,12 +50,10 @@ func Strategy(given func() BackOff, wait time.Duration) func() BackOff {
 
 var whenWaiting = Exponential(10*time.Millisecond, 250*time.Millisecond)
 
-// Least is the shortest wait there is: a strategy that does not wait at all would ask some thousand
-// times a second.
+// Least is the shortest wait: a strategy without waits would ask some thousand times a second.
 const Least = time.Millisecond
 
-// Next returns how long to wait before the next attempt, at least Least. If it is negative there is to
-// be none.
+// Next returns how long to wait before the next attempt, at least Least. If it is negative there is no next attempt.
 func (p *Pace) Next() time.Duration {
 	if p.strategy == nil {
 		return Stop
@@ -80,11 +79,11 @@ func (p *Pace) Stopped(err error) error {
 	return err
 }
 
-// mostJitter is by how much a wait that was cut may be longer than what it was cut to.
+// mostJitter is by how much a wait that was cut may exceed the time that it was cut to.
 const mostJitter = 20 * time.Millisecond
 
-// Cut shortens a wait to what whoever is in the way has left, and a jitter, so that not all come at
-// once. If left is negative nobody knows it, and the wait stays as it is.
+// Cut shortens a wait to the remaining time of the lock in the way, and a jitter, so that not all come at once. If left
+// is negative that time is not known, and the wait stays as it is.
 func Cut(wait, left time.Duration) time.Duration {
 	if left < 0 || wait <= left {
 		return wait
@@ -94,9 +93,9 @@ func Cut(wait, left time.Duration) time.Duration {
 
 type whileHolding struct{}
 
-// WhileHolding marks the context of an Obtain whose caller keeps other keys locked until it has these
-// as well, at other servers perhaps. Such an Obtain does not wait for a server that does not answer:
-// also in line, it ends as soon as an attempt had no answer.
+// WhileHolding marks the context of an Obtain if its caller keeps other keys locked until it has these as well, perhaps
+// at other servers. Such an Obtain does not wait for a server that does not answer: even in line, it ends as soon as an
+// attempt had no answer.
 func WhileHolding(ctx context.Context) context.Context {
 	return context.WithValue(ctx, whileHolding{}, true)
 }
@@ -106,9 +105,9 @@ func IsWhileHolding(ctx context.Context) bool { return ctx.Value(whileHolding{})
 
 type givingBack struct{}
 
-// GivingBack marks the context of a Release by which a part of a lock is given back that nobody has any more,
-// or never had. It may begin long after everybody was told, so it leaves alone what others of its token have
-// obtained since that part was.
+// GivingBack marks the context of a Release that gives back a part of a lock which nobody has any more, or never had.
+// It may begin long after everybody was told. So it leaves alone what other locks of its token have obtained since
+// then.
 func GivingBack(ctx context.Context) context.Context {
 	return context.WithValue(ctx, givingBack{}, true)
 }

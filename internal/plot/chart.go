@@ -20,7 +20,7 @@ const (
 
 // A Chart is one drawing: two panels, side by side.
 type Chart struct {
-	Title  string // what it shows, for those who cannot see it
+	Title  string // what it shows, for readers who cannot see it
 	Panels []Panel
 }
 
@@ -42,12 +42,12 @@ type Line struct {
 	Points []Point
 }
 
-// A Point is one measurement. Low and High are how far it was spread; both are zero if that is not
-// shown. What is not zero is greater than zero.
+// A Point is one measurement. Low and High are the ends of its spread; both are zero if that is not shown. Other values
+// are greater than zero.
 type Point struct{ At, Value, Low, High float64 }
 
-// Draw returns the drawing. It is an error if a panel has nothing to show, or something that has no
-// place on a logarithmic axis.
+// Draw returns the drawing. It is an error if a panel has nothing to show, or has a value without a place on a
+// logarithmic axis.
 func Draw(chart Chart) ([]byte, error) {
 	for _, p := range chart.Panels {
 		if err := p.check(); err != nil {
@@ -118,7 +118,7 @@ func describe(panels []Panel) string {
 	return text
 }
 
-// namesOf returns each line's name once, with its look, in the order in which they come.
+// namesOf returns each line's name once, with its look, in order.
 func namesOf(panels []Panel) []Line {
 	var names []Line
 	seen := map[string]bool{}

@@ -5,9 +5,8 @@ import (
 	"slices"
 )
 
-// spread returns where labels go that would like to be at want: no two closer than gap, all from
-// top to bottom, in the order of what they want, and together as near to it as that allows. There
-// must be room for them.
+// spread returns the places of labels that want to be at want. No two are closer than gap; all are from top to bottom,
+// in the order of want, and together as near to it as that allows. There must be room for them.
 func spread(want []float64, gap, top, bottom float64) []float64 {
 	order := make([]int, len(want))
 	for i := range order {
@@ -15,8 +14,8 @@ func spread(want []float64, gap, top, bottom float64) []float64 {
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(want[a], want[b]) })
 
-	// Less its rank times gap, a label may be where the one before it is, but not before it. Those
-	// that would be share the mean of what they want: the least squares under that condition.
+	// Less its rank times gap, a label may be where the one before it is, but not before it. Labels that would be share
+	// the mean of what they want: the least squares under that condition.
 	type group struct{ sum, size float64 }
 	var groups []group
 	for rank, i := range order {
@@ -42,8 +41,8 @@ func spread(want []float64, gap, top, bottom float64) []float64 {
 	return placed
 }
 
-// thin returns which of some labels, at ascending positions, are shown: as many as have gap between
-// them, the last one always.
+// thin returns which labels, at ascending positions, are shown: as many as have gap between them, and always the last
+// one.
 func thin(at []float64, gap float64) []bool {
 	shown := make([]bool, len(at))
 	if len(at) == 0 {

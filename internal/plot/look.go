@@ -17,12 +17,11 @@ const (
 	Purple             // diamonds
 	Pink               // triangles on their tips
 	Brown              // crosses
-	Limit              // what a value may be at most: dashed, without marks
+	Limit              // the most that a value may be: dashed, without marks
 )
 
-// looks are the colours on light and dark pages. Where a page is dark and the reader's system is
-// not, or the reverse, the media query answers for the wrong one: no colour is so near to black or
-// white that it would be lost there.
+// looks are the colours on light and dark pages. If a page is dark and the reader's system is not, or the reverse, the
+// media query gives the wrong colours. So no colour is so near to black or white that it would be lost there.
 var looks = map[Look]struct{ light, dark, mark string }{
 	Blue:   {"#0969da", "#58a6ff", `<circle id="%s" r="4"/>`},
 	Orange: {"#bc4c00", "#f0883e", `<rect id="%s" x="-3.5" y="-3.5" width="7" height="7"/>`},
@@ -33,8 +32,8 @@ var looks = map[Look]struct{ light, dark, mark string }{
 	Limit:  {"#59636e", "#9198a1", ""},
 }
 
-// style is the looks of the whole drawing. A line is a class that sets color alone; what is drawn in
-// it takes it from currentColor.
+// style is the looks of the whole drawing. A line is a class that sets color alone; its shapes take it from
+// currentColor.
 func style(names []Line) string {
 	var light, dark strings.Builder
 	for _, l := range names {

@@ -9,7 +9,7 @@ import (
 const (
 	panelGap    = 26
 	panelLeft   = 50  // room for the numbers
-	panelRight  = 304 // what is right of it is for the labels
+	panelRight  = 304 // the labels are right of it
 	titleLine   = 18
 	aboutLine   = 37
 	panelTop    = 58
@@ -50,7 +50,7 @@ func place(p Panel, left float64) placed {
 	}
 }
 
-// places returns everything at which something was measured, in ascending order.
+// places returns every place with a measurement, in ascending order.
 func (p Panel) places() []float64 {
 	var at []float64
 	for _, l := range p.Lines {
@@ -89,7 +89,7 @@ func (p placed) drawValueAxis(c *canvas) {
 	c.path("axis", &spine)
 }
 
-// drawPlaceAxis has its ticks where something was measured.
+// drawPlaceAxis has its ticks at the places with measurements.
 func (p placed) drawPlaceAxis(c *canvas) {
 	places := p.places()
 	at := make([]float64, len(places))
@@ -108,8 +108,7 @@ func (p placed) drawPlaceAxis(c *canvas) {
 	c.text("mid", (p.x.start+p.x.end)/2, placeLine, p.Axis)
 }
 
-// labels returns the heights of the middles of the labels, each at the end of its line if there is
-// room.
+// labels returns the heights of the middles of the labels, each at the end of its line if there is room.
 func (p placed) labels() []float64 {
 	ends := make([]float64, len(p.Lines))
 	for i, l := range p.Lines {

@@ -17,8 +17,8 @@ func (s scale) at(value float64) float64 {
 	return s.start + (s.end-s.start)*math.Log(value/s.least)/math.Log(s.most/s.least)
 }
 
-// domain returns round numbers below and above all values, with some air between: a line along the
-// frame could be taken for a part of it.
+// domain returns round numbers below and above all values, with some air between: a line along the frame would look
+// like a part of it.
 func domain(values []float64) (least, most float64) {
 	low, high := slices.Min(values)/1.15, slices.Max(values)*1.15
 	steps := multiples(low/10, high*10, 1, 2, 3, 5, 7)
@@ -36,8 +36,8 @@ func ticks(least, most float64) []float64 {
 	return multiples(least, most, 1, 2, 5)
 }
 
-// minorTicks returns all that has one digit that is not zero. Their narrowing tells the eye that
-// the axis is logarithmic.
+// minorTicks returns all numbers with one digit that is not zero. They narrow, which shows that the axis is
+// logarithmic.
 func minorTicks(least, most float64) []float64 {
 	return multiples(least, most, 1, 2, 3, 4, 5, 6, 7, 8, 9)
 }

@@ -9,8 +9,7 @@ import (
 	"strings"
 )
 
-// common is the part of the style that does not depend on the lines. The background is whatever is
-// below the drawing.
+// common is the part of the style that does not depend on the lines. The drawing has no background.
 const common = `
 svg { color: #59636e }
 text { font: 12px system-ui, sans-serif; fill: currentColor }
@@ -44,7 +43,7 @@ func (c *canvas) text(class string, x, y float64, text string) {
 // escaped is a text as it stands between two tags.
 func escaped(text string) string { return html.EscapeString(text) }
 
-// path draws something that is not closed.
+// path draws an open path.
 func (c *canvas) path(class string, path *outline) {
 	c.put(`<path class="%s" d="%s"/>`, class, path)
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/seed-14de3678/redislock/internal/owners"
 )
 
-// This file is how refresh.lua, convert.lua, raise.lua and pttl.lua are called: what is done with a set that is held.
-// Run.Verdict reads what they reply.
+// This file says how refresh.lua, convert.lua, raise.lua and pttl.lua are called, for sets that are held. Run.Verdict
+// reads their replies.
 
 // A Refresh begins a new lease.
 type Refresh struct {
@@ -19,7 +19,7 @@ type Refresh struct {
 	NeverShortens bool
 }
 
-// Fill makes a new Run one of this request.
+// Fill makes a new Run of this request.
 func (q Refresh) Fill(r *Run) {
 	r.fill(refreshScript, &q.Set, q.Value, q.TTL)
 	r.effect, r.may.looks = owners.Lessens, true
@@ -40,7 +40,7 @@ type Convert struct {
 	Keeps bool // longer leases stay as they are
 }
 
-// Fill makes a new Run one of this request.
+// Fill makes a new Run of this request.
 func (q Convert) Fill(r *Run) {
 	r.fill(convertScript, &q.Set, q.Value, q.TTL)
 	r.beside = q.Set.beside()
@@ -48,7 +48,7 @@ func (q Convert) Fill(r *Run) {
 	r.may = abilities{looks: true /* before or after */, fenced: q.Set.isFenced(), keeps: q.Keeps}
 }
 
-// A Raise makes a number the fencing number of a set, unless it has a greater one. It takes nothing away.
+// A Raise gives a set this fencing number, unless it has a greater one. It takes nothing away.
 type Raise struct {
 	Set    Set
 	Value  *string
@@ -56,27 +56,27 @@ type Raise struct {
 	Number int64
 }
 
-// Fill makes a new Run one of this request.
+// Fill makes a new Run of this request.
 func (q Raise) Fill(r *Run) {
 	r.fill(raiseScript, &q.Set, q.Value, q.TTL)
 	r.beside, r.own = q.Set.beside(), []any{q.Number}
 	r.effect, r.may = owners.Lengthens, abilities{looks: true, fenced: true}
 }
 
-// A TTL asks how long a set is held still.
+// A TTL asks for how much longer a set is held.
 type TTL struct {
 	Set   Set
 	Value *string
 	Known bool // callers know the token, and may have used it with other metadata
 }
 
-// Fill makes a new Run one of this request.
+// Fill makes a new Run of this request.
 func (q TTL) Fill(r *Run) {
 	r.fill(pttlScript, &q.Set, q.Value, 0)
 	r.form(false, q.Known)
 }
 
-// TTL reads the reply to a [TTL]: for how long, negative if that has no end, and whether the set is the token's at all.
+// TTL reads the reply to a [TTL]: for how long, negative if without end, and whether the set is the token's at all.
 func (r *Run) TTL(reply any) (ttl time.Duration, ours bool, err error) {
 	code, rest, err := r.code(reply, true)
 	if err != nil {

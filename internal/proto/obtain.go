@@ -10,25 +10,25 @@ import (
 	"github.com/seed-14de3678/redislock/internal/owners"
 )
 
-// This file is how obtain.lua and rw.lua are called, and what they answer.
+// This file says how obtain.lua and rw.lua are called, and what they answer.
 
-// An Obtain takes a set, or none of its keys. It is obtain.lua that does it if that can, else rw.lua.
+// An Obtain takes a set, or none of its keys. It uses obtain.lua if that can do it, else rw.lua.
 type Obtain struct {
 	Set       Set
 	Value     *string
 	TTL       time.Duration
 	MinUptime time.Duration // for how long the server has to have been up; 0: it does not matter
 	Fresh     bool          // nobody has used its token with other metadata
-	Waiter    *Waiter       // of one that stands in line if it has to; nil: it does not
+	Waiter    *Waiter       // if it stands in line when it has to wait; else nil
 
-	// Of one that does not. Intents are the intent keys of the keys to read; and behind them, if it declares intents,
-	// those of the keys to write.
+	// Without a Waiter: Intents are the intent keys of the read keys, followed by the intent keys of the write keys if
+	// it declares intents.
 	Intents  []string
 	Declares bool
 	Intent   time.Duration // for how long its intents last; 0: it will not ask again
 }
 
-// A Waiter is one that stands in line.
+// A Waiter stands in line if it has to wait.
 type Waiter struct {
 	ID      string
 	Place   Place
@@ -36,7 +36,7 @@ type Waiter struct {
 	Sharded bool // the channel
 }
 
-// A Place is where a waiter stands: the same number in the line of each of its keys. The zero Place is none.
+// A Place is where a waiter stands: the same number in the line of each of its keys. The zero Place is no place.
 type Place struct {
 	state  placeState
 	number int64
@@ -46,7 +46,7 @@ type placeState uint8
 
 const (
 	noPlace      placeState = iota // it stands in no line
-	unknownPlace                   // it may stand in line: a request that was to enter it was not answered
+	unknownPlace                   // it may stand in line: a request to enter it was not answered
 	knownPlace
 )
 
@@ -73,7 +73,7 @@ func (p Place) OrUnknown() Place {
 	return p
 }
 
-// argument is how scripts are told a place.
+// argument is the place as scripts get it.
 func (p Place) argument() string {
 	switch p.state {
 	case unknownPlace:
@@ -85,7 +85,7 @@ func (p Place) argument() string {
 	}
 }
 
-// Fill makes a new Run one of this request.
+// Fill makes a new Run of this request.
 func (o *Obtain) Fill(r *Run) {
 	set := &o.Set
 	anySet := set.reads() > 0 || set.isFenced() || o.MinUptime > 0
@@ -106,7 +106,7 @@ func (o *Obtain) Fill(r *Run) {
 	}
 }
 
-// fillAny says what rw.lua alone is told.
+// fillAny fills in the arguments of rw.lua alone.
 func (o *Obtain) fillAny(r *Run) {
 	set, uptime := &o.Set, ""
 	r.beside, r.writes = set.beside(), set.Writes
@@ -119,8 +119,8 @@ func (o *Obtain) fillAny(r *Run) {
 		r.own = withoutEmpty([]any{"", o.intent(), "", uptime})
 		return
 	}
-	// An earlier try may have entered the lines without an answer. Called as one that has no place the next
-	// try would enter them once more, behind itself: see Resent.
+	// An earlier try may have entered the lines without an answer. If the next try had no place it would enter them
+	// once more, behind itself: see Resent.
 	at := w.Place.argument()
 	r.waiter, r.at, r.may.fenced = w, &at, set.isFenced()
 	r.own = append(make([]any, 0, 4), w.ID, r.at, r.entry(false))
@@ -129,9 +129,9 @@ func (o *Obtain) fillAny(r *Run) {
 	}
 }
 
-// entry is what the entry of the waiter says in the line of its first key, between the time until which it counts as alive and
-// its value: see lua/entry.lua. One that searches may read some of its keys already, under other metadata: so it names a key
-// that no script has, is told to ask, and finds what it has.
+// entry is what the waiter's entry in the line of its first key says between `alive until` and its value: see
+// lua/entry.lua. A waiter that searches may already read some of its keys under other metadata. So it names a key that
+// no script has. Then it is told to ask, and finds what it has.
 func (r *Run) entry(searches bool) string {
 	w, n := r.waiter, len(r.keys)
 	how := [4]byte{mode(r.writes > 0), 'p', '-', '-'}
@@ -165,7 +165,7 @@ func (r *Run) entry(searches bool) string {
 	return string(append(b, names...))
 }
 
-// mode is how an entry says whether its waiter wants to write a key, or to read it.
+// mode is how an entry says whether its waiter wants to write or to read a key.
 func mode(writes bool) byte {
 	if writes {
 		return 'w'
@@ -173,7 +173,7 @@ func mode(writes bool) byte {
 	return 'r'
 }
 
-// intent is how scripts are told how long intents are to live; empty if there are none.
+// intent is the life of intents as scripts get it; empty if there are none.
 func (o *Obtain) intent() string {
 	if !o.Declares {
 		return ""
@@ -181,7 +181,7 @@ func (o *Obtain) intent() string {
 	return strconv.FormatInt(clock.Millis(o.Intent), 10)
 }
 
-// An Answer is the reply to an [Obtain]. Its code says which of the rest is there.
+// An Answer is the reply to an [Obtain]. Its code says which other fields are set.
 type Answer struct {
 	Code     Code
 	Number   int64    // Done: the fencing number, 0 without
@@ -211,7 +211,7 @@ func (r *Run) Answer(reply any) (a Answer, err error) {
 		return a, nil
 	case code == Overtaken && rest.isOver():
 		return a, nil
-	case code == InLine && r.at == nil: // another script has answered: nobody has asked for a place
+	case code == InLine && r.at == nil: // another script has answered: no place was asked for
 		return a, r.Garbled(reply)
 	}
 	a.Conflict, err = rest.conflict(r.keys)

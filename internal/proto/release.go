@@ -9,28 +9,28 @@ import (
 	"github.com/seed-14de3678/redislock/internal/owners"
 )
 
-// This file is how release.lua is called, and what it answers.
+// This file says how release.lua is called, and what it answers.
 
-// releaseOwn is how many arguments a release has of its own, before the indexes of keys that it is not to free.
+// releaseOwn is how many arguments a release has of its own, before the indexes of the keys that it must not free.
 const releaseOwn = 3
 
-// A Release frees a set, or leaves it taken for some time more.
+// A Release frees a set, or leaves it taken for some more time.
 type Release struct {
 	Set     Set
 	Value   *string
-	Channel string       // of the caller: what is to be told there stands in the reply instead; empty: nothing does
-	Waiter  string       // the id of one that gives up; empty: there is none
+	Channel string       // of the caller: messages there come in the reply instead; empty: none do
+	Waiter  string       // the id of a waiter that quits; empty: there is none
 	Place   Place        // its place
-	Keep    clock.Moment // the keys are to be left until then; zero: they are to be free
+	Keep    clock.Moment // the keys are left until then; zero: they are freed
 	// Looks has it look for its token among the readers of keys, under other metadata, too.
 	Looks bool
-	// Mark is the id of a guard that the clients Marked have set on their servers: keys that they count on are not to be
+	// Mark is the id of a guard that the clients Marked have set on their servers. Keys that they count on are not
 	// freed where that guard stands.
 	Mark   string
 	Marked map[owners.Client]bool
 }
 
-// Fill makes a new Run one of this request.
+// Fill makes a new Run of this request.
 func (q *Release) Fill(r *Run) {
 	r.fill(releaseScript, &q.Set, q.Value, 0)
 	fenced := q.Set.isFenced()
@@ -48,7 +48,7 @@ func (q *Release) Fill(r *Run) {
 	r.may = abilities{plain: q.Set.reads() == 0 && len(r.own) == 0 && r.left == nil && !fenced, looks: q.Looks, fenced: fenced}
 }
 
-// timeUntil is how a release is told for how long the keys are to be left: for the rest of the time until then.
+// timeUntil is the argument of a release that says for how long the keys are left: the rest of the time until end.
 func timeUntil(end clock.Moment) string {
 	ms := clock.Millis(clock.Now().Until(end))
 	if ms == 0 {
@@ -57,26 +57,26 @@ func timeUntil(end clock.Moment) string {
 	return strconv.FormatInt(ms, 10)
 }
 
-// GoOn makes a new Run one that drops the waiters which the script has left that has said so, and hands the keys over
-// to those behind: a release of what nobody holds.
+// GoOn makes a new Run that drops the waiters which the script has left, and hands their keys over to the next ones: a
+// release of what nobody holds.
 func (r *Run) GoOn(next *Run) {
 	nobody := owners.NewID()
 	next.fill(releaseScript, &Set{Keys: r.keys, Lines: r.beside[:len(r.keys)]}, &nobody, 0)
 	next.form(false, false)
 }
 
-// A Mark frees nothing, and sets a guard of this name in the home line of a set: so it marks a server.
+// A Mark frees nothing. It sets a guard of this name in the home line of a set, which marks a server.
 type Mark struct {
 	Set   Set
 	Value *string
 	Name  string
 }
 
-// Fill makes a new Run one of this request.
+// Fill makes a new Run of this request.
 func (q Mark) Fill(r *Run) {
 	r.fill(releaseScript, &q.Set, q.Value, 0)
 	n := len(q.Set.Keys)
-	r.own = append(make([]any, 0, releaseOwn+n), "", "", "") // before the indexes of what is not freed
+	r.own = append(make([]any, 0, releaseOwn+n), "", "", "") // before the indexes of keys that are not freed
 	for i := range n {
 		r.own = append(r.own, i+1)
 	}
@@ -84,8 +84,8 @@ func (q Mark) Fill(r *Run) {
 	r.form(true, false)
 }
 
-// Released reads the reply to a [Release]: which keys were not the token's, apart from those that it was to leave to
-// others of the token.
+// Released reads the reply to a [Release]: which keys were not the token's, apart from the keys that it had to leave to
+// other locks of the token.
 func (r *Run) Released(reply any) (missing []string, err error) {
 	v, err := r.Verdict(reply)
 	if err == nil && v.Code == Overtaken {
@@ -97,19 +97,19 @@ func (r *Run) Released(reply any) (missing []string, err error) {
 	return owners.Without(v.Missing, r.SparedKeys()), nil
 }
 
-// A Break takes keys from whoever holds them.
+// A Break takes keys from their holders.
 type Break struct {
 	Set     Set
 	Value   *string // a token of its own, which holds nothing
-	Channel string  // of those who listen for what is broken
-	Text    string  // what they are told
+	Channel string  // the channel for clients that listen for Breaks
+	Text    string  // what is published there
 }
 
-// Fill makes a new Run one of this request.
+// Fill makes a new Run of this request.
 func (q Break) Fill(r *Run) {
 	r.fill(breakScript, &q.Set, q.Value, 0)
 	r.beside, r.own = q.Set.beside(), []any{q.Channel, q.Text}
-	r.effect, r.may.fenced = owners.Lessens, true // its owner holds nothing, so it can be late only for others
+	r.effect, r.may.fenced = owners.Lessens, true // its owner holds nothing, so only others can suffer if it is late
 }
 
 // A Broken is one owner that has lost one key.
@@ -127,7 +127,8 @@ type Holder struct {
 	Since  time.Time     // when its token was made; zero if that is not known
 }
 
-// Broken reads the reply to a [Break]: who has lost which key; or what is no lock, so that nothing was done.
+// Broken reads the reply to a [Break]: which holder has lost which key, or the key that is no lock, so that nothing was
+// done.
 func (r *Run) Broken(reply any) (broken []Broken, conflict *Conflict, err error) {
 	if reply == any(int64(Done)) || reply == Withdrawn {
 		return nil, nil, nil

@@ -11,23 +11,24 @@ import (
 	"github.com/seed-14de3678/redislock/internal/slot"
 )
 
-// A Code is what a script says first in its reply, which is a code alone, or an array that begins with it.
+// A Code is the first part of a script's reply, which is a code alone or an array that begins with it.
 type Code int64
 
 const (
 	// Done says that all of it was done.
 	Done Code = 1
-	// Refused says that nothing was done, because somebody is in the way, or something: which stands behind the code.
+	// Refused says that nothing was done, because something stands in the way: what it is stands behind the code.
 	Refused Code = 0
-	// NotYours says that keys are not the token's: which stands behind the code.
+	// NotYours says that some keys are not the token's: they stand behind the code.
 	NotYours Code = -1
-	// InLine says that nothing was done, and that the caller stands in line: why and where stands behind the code.
+	// InLine says that nothing was done, and that the caller stands in line: the reason and the place stand behind the
+	// code.
 	InLine Code = -2
 	// Overtaken says that nothing was done, because a later request was executed before.
 	Overtaken Code = -3
 )
 
-// Withdrawn is the reply that a run gets which is not sent: it counts as overtaken.
+// Withdrawn is the reply of a run that is not sent: it counts as overtaken.
 var Withdrawn any = int64(Overtaken)
 
 // IsAnswer reports whether a reply looks like one of the scripts.
@@ -48,13 +49,14 @@ func (*Run) IsRefusal(reply any) bool {
 	return ok && len(all) > 0 && all[0] == any(int64(Refused))
 }
 
-// TakeMore takes off a reply that the script has left waiters which are gone, because they are many: see [Run.GoOn].
+// TakeMore takes off a reply that the script has left dead waiters, because they are too many: see [Run.GoOn].
 func TakeMore(reply any) (rest any, more bool) { return takeLast(reply, "more") }
 
 // TakeOpen takes off a reply that the script could not set its guards: the user lacks a right.
 func TakeOpen(reply any) (rest any, open bool) { return takeLast(reply, "open") }
 
-// takeLast takes a text off the end of a reply, if it is there. An array of which one value is left is that value.
+// takeLast takes a text off the end of a reply, if it is there. If one value is left of an array, it returns that
+// value.
 func takeLast(reply any, text string) (rest any, taken bool) {
 	all, ok := reply.([]any)
 	if !ok || len(all) < 2 || all[len(all)-1] != text {
@@ -66,13 +68,14 @@ func takeLast(reply any, text string) (rest any, taken bool) {
 	return all, true
 }
 
-// Garbled is the error for a reply that the script cannot have sent: another script answers, or something between
-// us and Redis.
+// Garbled is the error for a reply that the script cannot have sent. Another script answers, or something between us
+// and Redis.
 func (r *Run) Garbled(reply any) error {
 	return fmt.Errorf("redislock: unexpected reply to %s: %T", r.script.Name(), reply)
 }
 
-// code returns the code of a reply, and what stands behind it. Behind a Done a number may, if the run is numbered.
+// code returns the code of a reply, and what stands behind it. Behind a Done a number may stand, if the run is
+// numbered.
 func (r *Run) code(reply any, numbered bool) (Code, values, error) {
 	switch v := reply.(type) {
 	case int64:
@@ -87,10 +90,10 @@ func (r *Run) code(reply any, numbered bool) (Code, values, error) {
 	return 0, values{}, r.Garbled(reply)
 }
 
-// values are those of a flat array, read from its front.
+// values are the rest of a flat array, read from its front.
 type values struct {
 	rest []any
-	bad  bool // one was missing, or of another type
+	bad  bool // a value was missing, or of another type
 }
 
 func (v *values) next() any {
@@ -102,10 +105,10 @@ func (v *values) next() any {
 	return first
 }
 
-// goesOn reports whether there are more, and all that were read were good.
+// goesOn reports whether there are more values, and all read so far were good.
 func (v *values) goesOn() bool { return len(v.rest) > 0 && !v.bad }
 
-// isOver reports whether all were read, and all were good.
+// isOver reports whether all values were read and good.
 func (v *values) isOver() bool { return len(v.rest) == 0 && !v.bad }
 
 func (v *values) text() string {
@@ -125,7 +128,7 @@ func (v *values) isOne() bool { return v.number() == 1 }
 // time reads a time in ms. It is negative if there is none.
 func (v *values) time() time.Duration { return clock.FromMillis(v.number()) }
 
-// key reads which of some keys it is; empty if it is none.
+// key reads which of some keys it is; empty if it is none of them.
 func (v *values) key(keys []string) string {
 	i := v.number()
 	if i < 1 || i > int64(len(keys)) {
@@ -149,12 +152,12 @@ type Conflict struct {
 	Key    string
 	Mode   Mode
 	Left   bool          // its holder has left it
-	TTL    time.Duration // negative: it has none
+	TTL    time.Duration // negative: the key has none
 	Stored string        // the metadata of the holder, or of the waiter
 	Type   string        // of a foreign key, else empty
 }
 
-// ErrUnexpectedRefusal says of a reply that it refuses what no script refuses so.
+// ErrUnexpectedRefusal says that a reply refuses in a way in which the script never does.
 var ErrUnexpectedRefusal = errors.New("unexpected refusal")
 
 // conflict reads one key that is in the way.
@@ -171,10 +174,10 @@ func (v *values) conflict(keys []string) (c Conflict, err error) {
 	return c, nil
 }
 
-// A Verdict is what a script says that needs all its keys to be the token's.
+// A Verdict is the reply of a script that needs all its keys to be the token's.
 type Verdict struct {
 	Code     Code
-	Missing  []string // of NotYours: which keys
+	Missing  []string // of NotYours: the keys
 	Conflict Conflict // of Refused: what is in the way
 	Number   int64    // of Done: the fencing number of the hold; 0 if the reply has none
 }
@@ -207,8 +210,8 @@ func (r *Run) Verdict(reply any) (v Verdict, err error) {
 	return v, nil
 }
 
-// ForeignFence reads the error of a script that has found something else where the fencing numbers of a key would stand:
-// the name of that in Redis, and its type. It reports false if the error is another one.
+// ForeignFence reads the error of a script that found something else where the fencing numbers of a key would stand:
+// its name in Redis, and its type. It reports false if the error is another one.
 func (r *Run) ForeignFence(said string) (name, kind string, is bool) {
 	words := strings.Fields(said)
 	if len(words) < 3 || words[0] != "FOREIGNFENCE" {

@@ -11,13 +11,13 @@ import (
 
 // A Set is the lock keys of a request, and the names that stand beside them.
 type Set struct {
-	Keys   []string // those to write, then those to read
-	Writes int      // how many of them are to be written
-	Lines  []string // where one waits for each of them
-	Fences []string // where their fencing numbers are; nil: they are not fenced
+	Keys   []string // the write keys, then the read keys
+	Writes int      // the number of write keys
+	Lines  []string // the lines beside them
+	Fences []string // the fences beside them; nil: they are not fenced
 }
 
-// reads is how many of the keys are to be read.
+// reads is the number of read keys.
 func (s *Set) reads() int { return len(s.Keys) - s.Writes }
 
 // isFenced reports whether the set has fencing numbers.
@@ -31,27 +31,27 @@ func (s *Set) beside(more ...string) []string {
 	return slices.Concat(s.Lines, s.Fences, more)
 }
 
-// A Request is what a script is asked for. Fill makes a new Run one of it.
+// A Request is a request to a script. Fill makes a new Run of it.
 type Request interface{ Fill(r *Run) }
 
-// A Run is one run of a script: what it is called with, and what its reply is read by. It is filled by one of the
-// requests, and may be sent several times. What it says of its owner may be another thing each time: see Prepare.
+// A Run is one run of a script: how it is called, and how its reply is read. One of the requests fills it, and it may
+// be sent several times. What it says of its owner may differ each time: see Prepare.
 type Run struct {
 	script *script
 	keys   []string      // the lock keys
 	beside []string      // what stands behind them
-	lined  bool          // that begins with as many lines
+	lined  bool          // it begins with as many lines
 	home   string        // the line of the first key, where it asks for the guard of its owner
-	value  *string       // by reference: hooks of the Redis client are not to print it
+	value  *string       // by reference, so that hooks of the Redis client do not print it
 	ttl    int64         // ms; 0: the script has none
-	writes int           // how many keys are to be written: the first
+	writes int           // how many keys are written: the first ones
 	own    []any         // arguments that its script alone has; none is empty at the end
 	effect owners.Effect // on what its owner holds
 	may    abilities
 
-	waiter *Waiter      // that it has stand in line; nil: there is none
-	at     *string      // the argument that says where that is
-	keep   clock.Moment // the keys are to be left until then
+	waiter *Waiter      // it stands in line; nil: there is none
+	at     *string      // the argument that says where the waiter stands
+	keep   clock.Moment // the keys are left until then
 	left   *string      // the argument that says for how long; nil: there is none
 
 	mark   string // see Release.Mark
@@ -63,7 +63,7 @@ type Run struct {
 type abilities struct {
 	plain  bool // batch.lua can do it as well
 	looks  bool // it looks for its token among the readers of keys, under other metadata, too
-	fenced bool // the set is
+	fenced bool // the set is fenced
 	keeps  bool // it leaves longer leases as they are
 }
 
@@ -85,19 +85,19 @@ func (r *Run) Script() *wire.Script { return r.script.Script }
 // Keys returns the lock keys. They are not to be changed.
 func (r *Run) Keys() []string { return r.keys }
 
-// Home returns the line where the run asks for the guard of its owner.
+// Home returns the line where the run looks for the guard of its owner.
 func (r *Run) Home() string { return r.home }
 
-// Effect returns what it does to what its owner holds.
+// Effect returns what the run does to what its owner holds.
 func (r *Run) Effect() owners.Effect { return r.effect }
 
-// Frees reports whether it frees keys, and so spares those that others of its token count on.
+// Frees reports whether it frees keys, and so spares keys that other locks of its token count on.
 func (r *Run) Frees() bool { return r.script == releaseScript }
 
-// IsPlain reports whether batch.lua can do it as well, as far as its request says.
+// IsPlain reports whether its request lets batch.lua do it as well.
 func (r *Run) IsPlain() bool { return r.may.plain }
 
-// Takes reports whether it writes what was not there before, and so may be refused for want of memory.
+// Takes reports whether it writes something new, and so may be refused for want of memory.
 func (r *Run) Takes() bool { return r.ttl > 0 }
 
 // Size returns how many keys the next try has, and how many arguments at most.
@@ -121,11 +121,11 @@ func (r *Run) Append(to []any) []any {
 	return r.arguments(to)
 }
 
-// headLength is how many arguments every script is told first: see lua/head.lua.
+// headLength is how many arguments come first in every script: see lua/head.lua.
 const headLength = 4
 
-// arguments appends the arguments of the next try: first its value, its ttl, the shape of its set and its stamp. Empty ones
-// are left out at the end.
+// arguments appends the arguments of the next try: first its value, its ttl, the shape of its set and its stamp. Empty
+// arguments at the end are left out.
 func (r *Run) arguments(to []any) []any {
 	has := 0
 	switch {
@@ -166,14 +166,14 @@ func (r *Run) arguments(to []any) []any {
 	return append(to, r.spared...)
 }
 
-// IsLike reports whether another run of the same script differs in its value alone. Of those with a stamp each has its own.
+// IsLike reports whether another run of the same script differs only in its value. Each run with a stamp has its own.
 func (r *Run) IsLike(another wire.Run) bool {
 	o := another.(*Run)
 	return r.ttl == o.ttl && slices.Equal(r.keys, o.keys) && slices.Equal(r.beside, o.beside) && slices.Equal(r.behind, o.behind) &&
 		r.stamp == o.stamp && r.shape == o.shape && slices.Equal(r.own, o.own)
 }
 
-// Resent takes note that the run is about to be sent once more although an earlier try may have been executed.
+// Resent notes that the run is about to be sent once more although an earlier try may have been executed.
 func (r *Run) Resent() {
 	if r.at != nil {
 		*r.at = r.waiter.Place.OrUnknown().argument()
@@ -183,7 +183,7 @@ func (r *Run) Resent() {
 	}
 }
 
-// withoutEmpty leaves out arguments that are empty at the end.
+// withoutEmpty leaves out empty arguments at the end.
 func withoutEmpty(args []any) []any {
 	for len(args) > 0 && args[len(args)-1] == "" {
 		args = args[:len(args)-1]
@@ -191,8 +191,9 @@ func withoutEmpty(args []any) []any {
 	return args
 }
 
-// Bundle is how batch.lua does many plain runs at once, see package wire: it is told the keys of all runs, then their
-// lines; and for each run its value, its ttl, which is empty if it has none, and how many keys it has. It says of each what was done.
+// Bundle is how batch.lua does many plain runs at once, see package wire. It gets the keys of all runs, then their
+// lines; and for each run its value, its ttl, which may be empty, and its number of keys. For each run it says what was
+// done.
 func Bundle() *wire.Bundle {
 	return &wire.Bundle{Script: batchScript.Script, Append: appendBundle, Done: int64(Done), Undone: int64(Refused)}
 }

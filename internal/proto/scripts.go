@@ -1,9 +1,8 @@
-// Package proto is what Go and the Lua scripts agree on: which scripts there are, what each is called with, and what
-// it replies. Nothing else in Go knows where an argument stands, what a code means, or what a letter allows.
+// Package proto is what Go and the Lua scripts agree on: which scripts there are, how each is called, and what it
+// replies. Nothing else in Go knows where an argument stands, what a code means, or what a letter allows.
 //
-// A request, such as [Obtain] or [Release], has a field for each thing that its script is told, and fills a [Run].
-// That is what is sent, and what its reply is read by. All but the pub/sub messages is said here: these are those of
-// package listen.
+// A request, such as [Obtain] or [Release], has a field for each argument of its script, and fills a [Run]. The Run is
+// sent, and reads the reply. Only the pub/sub messages are not here: package listen has them.
 package proto
 
 import (
@@ -18,25 +17,25 @@ import (
 )
 
 const (
-	// MaxToken bounds the length of a token that a caller chooses, in bytes. It never becomes less: a string whose token
-	// would be longer is taken for data of somebody else.
+	// MaxToken bounds the length of a token that a caller chooses, in bytes. It is never reduced: a string with a
+	// longer token is taken for somebody else's data.
 	MaxToken = 512
-	// WaiterLife is for how long a waiter counts as alive that does not ask again.
+	// WaiterLife is for how long a waiter counts as alive after it has asked.
 	WaiterLife = 15 * time.Second
-	// AskAgain is how often it does so, less a jitter, whatever it hears or does not.
+	// AskAgain is how often a waiter asks again, less a jitter, whatever it hears or does not.
 	AskAgain = WaiterLife / 3
 	// MostFence leaves as many fencing numbers as were ever given by a clock in µs.
 	MostFence = exactNumbers / 2
 
-	// mostOperands is how many keys one command of a script is given at most: unpack fails near 8 000 values.
+	// mostOperands is the most keys that one command of a script gets: unpack fails near 8 000 values.
 	mostOperands = 1000
-	// exactNumbers is up to where a script counts exactly: its numbers are floating-point ones.
+	// exactNumbers is how far a script counts exactly: its numbers are floating-point ones.
 	exactNumbers = 1 << 53
 	// guards is the least score of a guard in a line: every place is smaller.
 	guards = 1 << 52
-	// mostTold is how many waiters of one line a script tells when a lease is over, beside the first.
+	// mostTold is how many waiters of one line, beside the first, a script tells when a lease is over.
 	mostTold = 8
-	// guardSlack is for how much longer than it stands a guard is reckoned with.
+	// guardSlack is for how much longer than it stands a guard is counted on.
 	guardSlack = 10 * time.Second
 )
 
@@ -89,7 +88,7 @@ var scripts = []*script{
 	inspectScript, againScript, batchScript,
 }
 
-// Scripts returns all scripts, for tests and for those who watch what is sent.
+// Scripts returns all scripts, for tests and for programs that watch what is sent.
 func Scripts() []*wire.Script {
 	all := make([]*wire.Script, len(scripts))
 	for i, s := range scripts {
@@ -108,8 +107,8 @@ var files Files
 // Load says where the Lua is. It is called once, by the package that embeds it, before anything is sent.
 func Load(from Files) { files = from }
 
-// newScript makes a script of NAME.lua. Its source is put together when it is first needed, so that a program that
-// imports the package begins no later for it.
+// newScript makes a script of NAME.lua. Its source is put together on first use, so that a program that imports the
+// package does not start later for it.
 func newScript(name string, lined bool) *script {
 	return &script{wire.NewScript(name, sourceOf), lined}
 }
@@ -125,8 +124,8 @@ func read(name string) string {
 	return string(text)
 }
 
-// assembled puts in the place of each line that includes a file what the script uses of it: a run pays for each function
-// that it makes.
+// assembled replaces each line that includes a file by what the script uses of it: a run pays for each function that it
+// makes.
 func assembled(body string) string {
 	const mark = "--#include "
 	var parts []piece
@@ -141,10 +140,10 @@ func assembled(body string) string {
 	return used(parts)
 }
 
-// A piece of a script is a function, or a constant, that it may not use, with the comment above; or any other text.
+// A piece of a script is a function or a constant that it may not use, with the comment above it, or any other text.
 type piece struct {
 	text string
-	name string // of that function or constant; else empty
+	name string // of the function or constant; else empty
 }
 
 // piecesOf divides a file into pieces.
@@ -168,9 +167,9 @@ func piecesOf(file string) (parts []piece) {
 	return append(parts, now)
 }
 
-// used joins the pieces that are used by what has no name, or by others that are.
+// used joins the pieces that are used by pieces without a name, or by other used ones.
 func used(parts []piece) string {
-	by := make(map[string]int, len(parts)) // the places of those that are left out as yet
+	by := make(map[string]int, len(parts)) // the places of the pieces that are left out so far
 	var ask []string
 	for i, p := range parts {
 		if p.name != "" {
@@ -203,7 +202,7 @@ func used(parts []piece) string {
 	return b.String()
 }
 
-// withConstants puts the value of each constant where its name stands.
+// withConstants replaces the name of each constant by its value.
 func withConstants(source string) string {
 	b := make([]byte, 0, len(source))
 	taken, begin := 0, 0 // up to where the source was taken, and where the word began

@@ -7,26 +7,26 @@ import (
 	"github.com/seed-14de3678/redislock/internal/owners"
 )
 
-// This file is how a try says whose request it is, and which late requests it closes: the stamp, which guard.lua
-// reads. Which number a request has and what it closes is a matter of package owners.
+// This file says in each try which owner it is for, and which late requests it closes: the stamp, which guard.lua
+// reads. Package owners decides on the numbers, and on what is closed.
 
-// A try is what a run says the next time that it is sent, beside what it asks for.
+// A try is what a run says when it is next sent, beside its request.
 type try struct {
-	stamp  any      // by reference: hooks of the Redis client are not to print it; nil: none
-	shape  any      // nil: it is that of one key to write
+	stamp  any      // by reference, so that hooks of the Redis client do not print it; nil: none
+	shape  any      // nil: one key to write
 	behind []string // lines in which only guards are to be set, behind all other keys
-	spared []any    // indexes of keys that a release is not to free, as it is told them
-	yields bool     // an Obtain of read keys leaves write keys of its token what they are: others count on them
+	spared []any    // indexes of the keys that a release must not free, as arguments
+	yields bool     // an Obtain of read keys leaves its token's write keys as they are: others count on them
 }
 
-// Prepare says of the next try what its owner has to say. It is called right before the try is sent. It reports
-// whether the try can be a part of a bundle: where there is a line, and so where there is a guard, batch.lua does
-// nothing; but it sets none, and spares nothing.
+// Prepare fills in what the owner has to say in the next try. It is called right before the try is sent. It reports
+// whether the try can be a part of a bundle. Where there is a line, and so where there is a guard, batch.lua does
+// nothing; but it sets no guard, and spares nothing.
 func (r *Run) Prepare(s *owners.Stamp) (bundled bool) {
 	r.spare(s.Spared)
 	r.behind, r.stamp = nil, nil
-	// A run finds its token among readers under another value than its own only if callers know the token, and somebody
-	// has used it with another value.
+	// A run finds its token among readers under another value only if callers know the token, and somebody has used it
+	// with another value.
 	searches := r.may.looks && s.Known
 	r.form(len(s.Closes) > 0, searches)
 	if text := r.text(s); text != "" {
@@ -39,7 +39,7 @@ func (r *Run) Prepare(s *owners.Stamp) (bundled bool) {
 	return len(s.Closes) == 0 && len(r.spared) == 0
 }
 
-// form says what the set of the next try looks like, and what its script may do: see lua/head.lua.
+// form says what shape the set of the next try has, and what its script may do: see lua/head.lua.
 func (r *Run) form(closes, searches bool) {
 	var all [5]byte
 	letters := all[:0]
@@ -66,7 +66,7 @@ func (r *Run) form(closes, searches bool) {
 	}
 }
 
-// shapes are those of sets that are to be written, by how many keys they have.
+// shapes are the shapes of sets of write keys, by their number of keys.
 var shapes = func() (all [100]string) {
 	for n := range all {
 		all[n] = strconv.Itoa(n)
@@ -74,8 +74,8 @@ var shapes = func() (all [100]string) {
 	return all
 }()
 
-// Yield has the run undo nothing that others of its token have obtained since its operation has begun. It reports
-// false if it would always, so that it is not to be sent.
+// Yield has the run undo nothing that other locks of its token have obtained since its operation began. If it always
+// would it must not be sent, and Yield reports false.
 func (r *Run) Yield() bool {
 	switch r.script {
 	case rwScript:
@@ -126,7 +126,7 @@ func (r *Run) text(s *owners.Stamp) string {
 	return string(b)
 }
 
-// placeOf is the place of a line among the KEYS of the script, where it comes to stand if it does not yet.
+// placeOf is the place of a line among the KEYS of the script, to which it is added if need be.
 func (r *Run) placeOf(line string) int {
 	if r.lined {
 		if i := slices.Index(r.beside, line); i >= 0 {
@@ -141,7 +141,7 @@ func (r *Run) placeOf(line string) int {
 	return len(r.keys) + len(r.beside) + i + 1
 }
 
-// spare notes the keys that a release is not to free.
+// spare notes the keys that a release must not free.
 func (r *Run) spare(spares []owners.Spare) {
 	if r.spared = nil; len(spares) == 0 {
 		return
@@ -159,10 +159,10 @@ func (r *Run) spare(spares []owners.Spare) {
 	}
 }
 
-// Spared returns how many times the latest try has named a key that it was not to free.
+// Spared returns how often the latest try named a key that it must not free.
 func (r *Run) Spared() int { return len(r.spared) }
 
-// SparedKeys returns the keys that the latest try was to leave to others of the token, whatever they have marked.
+// SparedKeys returns the keys that the latest try had to leave to other locks of the token, whatever they have marked.
 func (r *Run) SparedKeys() (keys []string) {
 	for _, index := range r.spared {
 		if i, err := strconv.Atoi(index.(string)); err == nil {

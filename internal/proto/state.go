@@ -9,12 +9,12 @@ import (
 	"github.com/seed-14de3678/redislock/internal/owners"
 )
 
-// This file is how inspect.lua and again.lua are called, which change nothing that is held, and what they answer.
+// This file says how inspect.lua and again.lua are called, which change nothing that is held, and what they answer.
 
 // An Inspect asks who has a key, and who waits for it.
 type Inspect struct{ Key, Line, Intent, Fence string }
 
-// Fill makes a new Run one of this request.
+// Fill makes a new Run of this request.
 func (q Inspect) Fill(r *Run) {
 	r.fill(inspectScript, &Set{Keys: []string{q.Key}}, nil, 0)
 	r.beside = []string{q.Line, q.Intent, q.Fence}
@@ -23,7 +23,7 @@ func (q Inspect) Fill(r *Run) {
 // A KeyState is what stands at a key, and beside it.
 type KeyState struct {
 	Mode    Mode
-	TTL     time.Duration // of the key; 0 if it is free, negative if it has none
+	TTL     time.Duration // of the key; 0 if it is free, negative if it has no TTL
 	Type    string        // of a foreign key, else empty
 	Fence   int64         // the last fencing number; 0: there is none
 	Holders []Holder
@@ -31,7 +31,7 @@ type KeyState struct {
 	Line    []Standing
 }
 
-// An Standing is one that stands in line for a key.
+// A Standing is a waiter in the line of a key.
 type Standing struct {
 	Mode   Mode
 	Stored string    // its metadata
@@ -39,7 +39,7 @@ type Standing struct {
 	Alive  bool
 }
 
-// State reads the reply to an [Inspect]. It has no code: it always says all there is.
+// State reads the reply to an [Inspect]. It has no code: it always has everything.
 func (r *Run) State(reply any) (s KeyState, err error) {
 	all, _ := reply.([]any)
 	v := values{rest: all}
@@ -68,8 +68,8 @@ func (r *Run) State(reply any) (s KeyState, err error) {
 	return s, nil
 }
 
-// An Again keeps waiters in their lines, and asks which of them have to ask by themselves. The zero value is one of
-// nobody.
+// An Again keeps waiters in their lines, and asks which of them have to ask by themselves. The zero value has no
+// waiters.
 type Again struct {
 	set    Set
 	places map[string]string // of the keys, among KEYS
@@ -96,15 +96,15 @@ func (q *Again) Add(id string, place Place, keys, lines []string) {
 	}
 }
 
-// Fill makes a new Run one of this request.
+// Fill makes a new Run of this request.
 func (q *Again) Fill(r *Run) {
 	r.fill(againScript, &q.set, nil, 0)
 	r.own = q.own
 	r.form(false, false)
 }
 
-// Asks reads the reply to an [Again] of so many waiters: the server's clock, and when those have to ask by themselves
-// that have to, by index from 0.
+// Asks reads the reply to an [Again] of n waiters: the server's clock, and for each waiter that has to ask by itself,
+// by index from 0, when.
 func (r *Run) Asks(reply any, n int) (micros int64, asks map[int]time.Duration, err error) {
 	all, _ := reply.([]any)
 	v := values{rest: all}

@@ -8,13 +8,13 @@ import (
 
 // This file is what a lock stores.
 
-// Separator stands behind the token of a stored value, and around the id of a caller. Neither of them can contain it.
+// Separator stands behind the token of a stored value, and around the caller's id. Neither of them can contain it.
 const Separator = "|"
 
 // candidateMark stands behind the id of a candidate, see EncodeCandidate. No id can contain it.
 const candidateMark = "="
 
-// MostCaller bounds the length of the id of a caller, in bytes.
+// MostCaller bounds the length of a caller's id, in bytes.
 const MostCaller = 64
 
 // EncodeValue makes the stored value of a lock, which is one of these:
@@ -34,14 +34,14 @@ func EncodeValue(token, id, metadata string) string {
 	return token + Separator + Separator + id + Separator + metadata
 }
 
-// EncodeCandidate makes the stored value of a candidate that may be [inctx.Pending]: `token||id=|metadata|`. That the
-// candidate is pending can only be said by a byte at the very end, see refresh.lua. So the metadata has an end of its own,
-// because it may end with the same byte, and the mark says so, because the metadata of others may end in the same way.
+// EncodeCandidate makes the stored value of a candidate that may be [inctx.Pending]: `token||id=|metadata|`. Only a
+// byte at the very end can say that the candidate is pending, see refresh.lua. So the metadata has an end of its own,
+// because it may end with the same byte. The mark says so, because other metadata may end in the same way.
 func EncodeCandidate(token, id, metadata string) string {
 	return EncodeValue(token, id+candidateMark, metadata) + Separator
 }
 
-// DecodeValue splits a stored value. The id of a candidate that is pending has [inctx.Pending] behind it.
+// DecodeValue splits a stored value. The id of a pending candidate has [inctx.Pending] behind it.
 func DecodeValue(value string) (token, id, metadata string) {
 	token, detail, _ := strings.Cut(value, Separator)
 	id, metadata = DecodeDetail(detail)
@@ -54,8 +54,8 @@ func TokenOf(value string) string {
 	return token
 }
 
-// DecodeDetail splits what stands behind the token of a stored value and the first separator. That is what the scripts
-// reply, for which all of it is metadata. What no lock stores is metadata here, too.
+// DecodeDetail splits what stands behind the token and the first separator of a stored value. For the scripts, which
+// reply it, all of that is metadata. What no lock stores is metadata here, too.
 func DecodeDetail(detail string) (id, metadata string) {
 	rest, apart := strings.CutPrefix(detail, Separator)
 	if !apart {
@@ -82,7 +82,7 @@ func DecodeDetail(detail string) (id, metadata string) {
 	return id, metadata
 }
 
-// IsCaller reports whether a text can be the id of a caller.
+// IsCaller reports whether a text can be a caller's id.
 func IsCaller(id string) bool {
 	if len(id) < 1 || len(id) > MostCaller {
 		return false

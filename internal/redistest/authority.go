@@ -28,7 +28,7 @@ type Authority struct {
 	key  *ecdsa.PrivateKey // of cert
 }
 
-// NewAuthority makes an authority whose own certificate is in the file "ca".
+// NewAuthority makes an authority with its own certificate in the file "ca".
 func NewAuthority(tb testing.TB) *Authority {
 	tb.Helper()
 	a := &Authority{dir: tb.TempDir()}
@@ -37,8 +37,7 @@ func NewAuthority(tb testing.TB) *Authority {
 	return a
 }
 
-// File is the path of a PEM file: the certificate that was issued with this name,
-// and its key.
+// File is the path of a PEM file with the certificate that was issued with this name, and its key.
 func (a *Authority) File(name string) string { return filepath.Join(a.dir, name+".pem") }
 
 // Issue makes a certificate that is valid for some time from now, and its key, and
@@ -82,8 +81,7 @@ func (a *Authority) issue(name string, until time.Time) (tls.Certificate, error)
 	return tls.X509KeyPair(public, secret)
 }
 
-// Config is that of a client that trusts the authority and shows these
-// certificates.
+// Config is the configuration of a client that trusts the authority and shows these certificates.
 func (a *Authority) Config(certificates ...tls.Certificate) *tls.Config {
 	pool := x509.NewCertPool()
 	pool.AddCert(a.cert)

@@ -39,7 +39,7 @@ func (c *Cluster) StartMove(key string, to *Server) *Move {
 	return m
 }
 
-// Keys moves these keys; those that do not exist are passed over.
+// Keys moves these keys. It passes over keys that do not exist.
 func (m *Move) Keys(keys ...string) {
 	m.cluster.tb.Helper()
 	args := []any{"MIGRATE", "127.0.0.1", strconv.Itoa(m.to.Port()), "", 0, 5000, "KEYS"}
@@ -68,7 +68,7 @@ func (m *Move) Finish() {
 	m.must(m.to.orders.Do(ctx, "CLUSTER", "SETSLOT", m.slot, "NODE", id).Err())
 	m.must(m.from.orders.Do(ctx, "CLUSTER", "SETSLOT", m.slot, "NODE", id).Err())
 	for _, n := range m.cluster.nodes {
-		if n != m.from && n != m.to { // those learn it by themselves as well, if a little later
+		if n != m.from && n != m.to { // other nodes learn it by themselves as well, if a little later
 			_ = n.admin.Do(ctx, "CLUSTER", "SETSLOT", m.slot, "NODE", id).Err()
 		}
 	}
@@ -102,12 +102,11 @@ func (c *Cluster) FailOver(master *Server) *Server {
 	return successor
 }
 
-// failoverTimeout is when a replica gives up a fail-over for which it was not given enough votes: it
-// is asked again, for masters do not vote twice within a short time.
+// failoverTimeout is when a replica gives up a fail-over without enough votes. It is asked again, because masters do
+// not vote twice within a short time.
 const failoverTimeout = 6 * time.Second
 
-// AwaitMaster returns when a replica, whose master was killed perhaps, has taken its
-// place.
+// AwaitMaster returns when a replica has taken the place of its master, which may have been killed.
 func (c *Cluster) AwaitMaster(replica *Server) {
 	c.tb.Helper()
 	m := c.memberOf(replica)

@@ -68,7 +68,7 @@ func (c *Clock) Shift(d time.Duration) {
 	}
 }
 
-// set answers whether there is a server that will see it.
+// set reports whether there is a server that will see it.
 func (c *Clock) set(d time.Duration) bool {
 	return c.change(func(control *clockControl) { control.offset.Store(int64(d)) })
 }
@@ -80,7 +80,7 @@ func (c *Clock) SlowDisk(d time.Duration) {
 	c.change(func(control *clockControl) { control.sync.Store(int64(d)) })
 }
 
-// change answers whether there is a server that will see it.
+// change reports whether there is a server that will see it.
 func (c *Clock) change(how func(*clockControl)) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -91,7 +91,7 @@ func (c *Clock) change(how func(*clockControl)) bool {
 	return true
 }
 
-// install puts into dir what a server with this clock reads.
+// install puts the files that a server with this clock reads into dir.
 func (c *Clock) install(dir string) error {
 	library, err := skew()
 	if err != nil {
@@ -110,7 +110,7 @@ func (c *Clock) install(dir string) error {
 	return nil
 }
 
-// apply makes cmd, the server whose directory is dir, run by this clock.
+// apply makes cmd run by this clock. dir is the directory of that server.
 func (c *Clock) apply(cmd *exec.Cmd, dir string) {
 	// Relative names, because the loader cuts the variable at spaces and colons,
 	// and a temporary directory may have such a name.
@@ -118,9 +118,9 @@ func (c *Clock) apply(cmd *exec.Cmd, dir string) {
 	cmd.Env = append(cmd.Environ(), "LD_PRELOAD=./"+skewLibrary, "REDISTEST_CLOCK="+skewControl)
 }
 
-// args are standing arguments of a server with this clock. jemalloc's background
-// thread takes the time at which it wants to be woken from the server's clock and
-// waits for it by the machine's: it spins while the former is behind the latter.
+// args are standing arguments of a server with this clock. A background thread of jemalloc takes the time at which it
+// wants to wake up from the server's clock, and waits for it by the machine's. It spins while the server's clock is
+// behind.
 func (c *Clock) args() []string { return []string{"--jemalloc-bg-thread", "no"} }
 
 // obeyedBy returns nil if the process with this id reads the clock. The loader
@@ -147,7 +147,7 @@ func (c *Clock) remove() error {
 	return err
 }
 
-// needClock is [Need] for what a clock takes.
+// needClock is [Need] for everything that a clock takes.
 func needClock(tb testing.TB) {
 	tb.Helper()
 	if runtime.GOOS != "linux" {

@@ -18,8 +18,8 @@ const slots = 16384
 // Cluster is a Redis or Valkey Cluster of real processes. A master that is silent
 // for a second is replaced by a replica within two to four.
 //
-// Its methods are safe for concurrent use. Those that look something up end the
-// test when they cannot find it, so they belong on the test's own goroutine.
+// Its methods are safe for concurrent use. A method that looks something up ends the test if it cannot find it, so call
+// it on the test's own goroutine.
 type Cluster struct {
 	tb                testing.TB
 	nodes             []member // at first: the masters, then the replicas
@@ -121,9 +121,9 @@ func (c *Cluster) replicate(ctx context.Context, masters int) error {
 	return nil
 }
 
-// Settled returns nil if the cluster is as it was at the start, whoever are the masters
-// now: every node calls it ok and knows every node, and every replica is linked to its
-// master. Otherwise the error says what is missing.
+// Settled returns nil if the cluster is as it was at the start, even if other nodes are the masters now: every node
+// calls it ok and knows every node, and every replica is linked to its master. Otherwise the error says what is
+// missing.
 func (c *Cluster) Settled() error {
 	return c.everyNode(func(m member) error { return c.settled(c.tb.Context(), m) })
 }
@@ -164,7 +164,7 @@ func (c *Cluster) everyNode(ask func(member) error) error {
 	return errors.Join(errs...)
 }
 
-// Nodes are all servers, those first that were masters at the start.
+// Nodes are all servers, and first the ones that were masters at the start.
 func (c *Cluster) Nodes() []*Server { return serversOf(c.nodes) }
 
 // Addrs are the addresses of Nodes.
@@ -190,9 +190,8 @@ func (c *Cluster) Client(tb testing.TB, mod ...func(*redis.ClusterOptions)) *red
 	return client
 }
 
-// MasterOf returns the server that owns the slot of key now, as the nodes that answer
-// say. Right after a fail-over they may not agree: the newest claim
-// counts, so a former master that does not know better is not believed.
+// MasterOf returns the server that owns the slot of key now, by the nodes that answer. Right after a fail-over they may
+// not agree. The newest claim counts, so a former master that does not know better is not believed.
 func (c *Cluster) MasterOf(key string) *Server {
 	c.tb.Helper()
 	var s *Server
@@ -262,12 +261,12 @@ func (c *Cluster) slotOf(key string) (int, error) {
 	return 0, err
 }
 
-// views are what the nodes that answer know of the cluster.
+// views are the views of the cluster of the nodes that answer.
 func (c *Cluster) views() []clusterView {
 	all := make([]clusterView, len(c.nodes))
 	var wg sync.WaitGroup
 	for i, m := range c.nodes {
-		// A node that does not answer has no view, which is an empty one.
+		// A node that does not answer has an empty view.
 		wg.Go(func() { all[i], _ = viewOf(c.tb.Context(), m) })
 	}
 	wg.Wait()

@@ -21,8 +21,8 @@ const (
 // member is a server with clients to look after it.
 type member struct {
 	*Server
-	admin  *redis.Client // for questions, which are asked again
-	orders *redis.Client // for what is to be done once, by a server that works
+	admin  *redis.Client // for questions, which may be repeated
+	orders *redis.Client // for orders, which a working server gets once
 }
 
 // launchAll starts n servers at the same time, for the time of the test.

@@ -2,9 +2,9 @@ package redistest
 
 import "sync"
 
-// A Kept is one command that a [Relay] has kept back. Its client has seen the end of the connection, the
-// server has not: the command is delivered over the connection that it was written to, whenever the test
-// says so, and what was written behind it never is.
+// A Kept is one command that a [Relay] has kept back. Its client has seen the end of the connection, but the server has
+// not. The command is delivered over its own connection when the test says so; what was written behind it is never
+// delivered.
 type Kept struct {
 	deliver  func()
 	onItsWay <-chan struct{} // closed by deliver
@@ -12,8 +12,8 @@ type Kept struct {
 	answered <-chan []byte // filled by answer, once
 }
 
-// Keep has the relay keep the next command back that want says yes to, one for each call: name is in upper
-// case. It is not called for what a blackhole swallows.
+// Keep has the relay keep back the next command that want accepts, one for each call: name is in upper case. It is not
+// called for commands that a blackhole swallows.
 func (r *Relay) Keep(want func(name string, args []string) bool) *Kept {
 	way, answered := make(chan struct{}), make(chan []byte, 1)
 	var once sync.Once
@@ -27,20 +27,20 @@ func (r *Relay) Keep(want func(name string, args []string) bool) *Kept {
 	return k
 }
 
-// Deliver sends the command on and returns the server's reply as it came: nil if there is none, because the
-// connection was cut. It may be called once, after the client has seen the end of its connection.
+// Deliver sends the command on and returns the server's reply as it came, or nil if the connection was cut. Call it
+// once, after the client has seen the end of its connection.
 func (k *Kept) Deliver() (reply []byte) {
 	k.deliver()
 	return <-k.answered
 }
 
-// keeping is what a test has asked for by Keep.
+// keeping is what a test has asked for with Keep.
 type keeping struct {
 	want func(name string, args []string) bool
 	kept *Kept
 }
 
-// takeKept returns whoever wants to have the command kept, nil if nobody does.
+// takeKept returns the Kept that is to keep the command, nil if there is none.
 func (r *Relay) takeKept(words []string) *Kept {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -68,7 +68,7 @@ func (l *link) keep(k *Kept) bool {
 	}
 }
 
-// drop says that nothing comes any more of what is kept, if anything is.
+// drop says that nothing more comes of the kept command, if there is one.
 func (l *link) drop() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// watched are the packages whose goroutines must end with the tests. This one is
-// among them: its servers, relays and children belong to tests too.
+// watched are the packages with goroutines that must end with the tests. This one is among them: its servers, relays
+// and children belong to tests too.
 var watched = []string{
 	"github.com/seed-14de3678/redislock",
 	"github.com/redis/go-redis/",

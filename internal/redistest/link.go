@@ -24,8 +24,8 @@ type link struct {
 	isCut   bool         // under mu
 	server  *net.TCPConn // under mu until run has set it, then only read
 	waiting []uint64     // under mu; commands sent to the server and not answered yet
-	kept    *Kept        // under mu; who keeps the last command; nil: nobody
-	keptAs  uint64       // under mu; the number of that, once it is on its way
+	kept    *Kept        // under mu; keeps the last command; nil: nobody does
+	keptAs  uint64       // under mu; the number of that command, once it is on its way
 }
 
 // message is a whole command or reply on its way.
@@ -35,7 +35,7 @@ type message struct {
 	number uint64    // of a command; 0: it has no reply of its own
 	count  bool      // it is a command
 	last   bool      // instead of a reply: the connection ends here
-	kept   *Kept     // who has kept the command, and takes its reply; else nil
+	kept   *Kept     // has kept the command, and takes its reply; else nil
 }
 
 func newLink(r *Relay, client *net.TCPConn) *link {
@@ -144,10 +144,9 @@ func answersByPush(name string) bool {
 	return strings.HasSuffix(name, "SUBSCRIBE")
 }
 
-// writeRequests delivers commands. After the client's last one it tells the server
-// that no more will come, and leaves it to the server to close: closing from here
-// with a reply unread would reset the connection, and the server could lose
-// commands it has not read yet.
+// writeRequests delivers commands. After the client's last one it tells the server that no more will come, and lets the
+// server close. If this side closed with a reply unread it would reset the connection, and the server could lose
+// commands that it has not read yet.
 func (l *link) writeRequests() {
 	for {
 		p, ok := l.up.next(l.done)
@@ -181,8 +180,7 @@ func (l *link) send(p message) {
 	_, _ = l.server.Write(p.data)
 }
 
-// readReplies takes replies from the server until it closes the connection, also
-// when the client has gone.
+// readReplies takes replies from the server until it closes the connection, even after the client has gone.
 func (l *link) readReplies() {
 	defer l.down.close()
 	r := bufio.NewReader(l.server)
@@ -208,7 +206,7 @@ func (l *link) readReplies() {
 	}
 }
 
-// answered finds the command that a reply belongs to, and who has kept it: the server answers in order.
+// answered finds the command of a reply, and its Kept if it was kept: the server answers in order.
 func (l *link) answered(reply []byte) (number uint64, kept *Kept, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

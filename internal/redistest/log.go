@@ -11,9 +11,8 @@ import (
 // logSize is how many messages a logbook keeps.
 const logSize = 100
 
-// A logbook keeps the last messages of go-redis, which by itself writes them to
-// stderr, where they are taken for the words of whichever test runs just then.
-// The zero value is empty and ready for use. It is safe for concurrent use.
+// A logbook keeps the last messages of go-redis. By itself go-redis writes them to stderr, where they look like the
+// output of the test that runs just then. The zero value is empty and ready for use. It is safe for concurrent use.
 type logbook struct {
 	mu       sync.Mutex
 	messages []string // under mu; the last ones, the oldest first
@@ -32,7 +31,7 @@ func (l *logbook) Printf(_ context.Context, format string, args ...any) {
 	l.messages = append(l.messages, message)
 }
 
-// String is what is kept, a line for each message, empty if nothing was said.
+// String has the kept messages, a line for each; it is empty if there are none.
 func (l *logbook) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

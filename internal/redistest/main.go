@@ -31,8 +31,8 @@ func Main(m *testing.M, after ...func()) {
 	os.Exit(run(m, after))
 }
 
-// atOnce is how many tests of a binary run at once, if -parallel does not say otherwise: most of them wait most of the time,
-// so there may be more of them than processors.
+// atOnce is how many tests of a binary run at once, if -parallel does not say otherwise. Most of them wait most of the
+// time, so there may be more of them than processors.
 const atOnce = "8"
 
 // runMore sets how many tests run at once.

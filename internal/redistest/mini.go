@@ -12,11 +12,10 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Mini is a miniredis whose clock runs. By itself miniredis freezes every
-// time-to-live until its clock is moved; here each command first lets pass
-// what has really passed since the last one, so a key is gone at its time to the
-// microsecond, and TIME and the times-to-live agree. Where Redis freezes the
-// expiry of keys for the length of a script, Mini does not.
+// Mini is a miniredis with a clock that runs. By itself miniredis freezes every time-to-live until its clock is moved.
+// Here each command first lets the time pass that has really passed since the last one. So a key is gone at its time to
+// the microsecond, and TIME and the times-to-live agree. Where Redis freezes the expiry of keys for the length of a
+// script, Mini does not.
 //
 // The clock is time.Now: within a testing/synctest bubble (see [PipeMini]) the
 // bubble's. Mini is safe for concurrent use.
@@ -95,9 +94,9 @@ func (m *Mini) Client(tb testing.TB, mod ...func(*redis.Options)) *redis.Client 
 	return newClient(tb, m.Addr(), append([]func(*redis.Options){dial}, mod...))
 }
 
-// pipePool is how many connections a client in memory may have, unless its test says otherwise: so many that nobody waits for
-// one. Whoever waits uses a timer that go-redis keeps for all of its clients, and a timer of a bubble ends the process when
-// it is used outside of that bubble.
+// pipePool is how many connections a client in memory may have, unless its test says otherwise: so many that no
+// goroutine waits for one. A goroutine that waits uses a timer that go-redis keeps for all of its clients. If such a
+// timer of a bubble is used outside of that bubble, it ends the process.
 const pipePool = 1000
 
 // setPipelinePool says how many connections a client has for pipelines. From v9.22.0 on go-redis keeps them apart. The root is

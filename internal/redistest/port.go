@@ -16,10 +16,10 @@ const (
 	busOffset = 10000
 )
 
-// ports are the ports this process has given out. A UDP socket of the same number, which no server
-// uses, keeps the test binaries that run at the same time away from them, also while a server is down
-// or a relay refuses. Servers of others are noticed by trying to bind, which leaves a gap until the server
-// binds: a server may not get its port, and has to be started again with another one.
+// ports are the ports that this process has given out. A UDP socket of the same number, which no server uses, keeps
+// other test binaries away from them, even while a server is down or a relay refuses. Trying to bind detects other
+// servers, but leaves a gap until the server binds. So a server may not get its port, and has to be started again with
+// another one.
 var ports struct {
 	mu    sync.Mutex
 	taken map[int]net.PacketConn // under mu; ports and bus ports

@@ -43,9 +43,8 @@ func (s *Server) causeOfDeath() error {
 	return errors.New("the process ended")
 }
 
-// probe asks whether the process with this id answers commands. That the port
-// answers is not enough: it could be a server of another test binary, while ours
-// is about to find its port taken.
+// probe asks whether the process with this id answers commands. An answer of the port is not enough: it could come from
+// a server of another test binary, while ours is about to find its port taken.
 func (s *Server) probe(pid int) error {
 	conn, err := net.DialTimeout("tcp", s.Addr(), time.Second)
 	if err != nil {
@@ -75,8 +74,8 @@ func (s *Server) judge(pong, info []byte, pid int) error {
 	if bytes.HasPrefix(pong, []byte("-LOADING")) {
 		return fmt.Errorf("answers %q", pong)
 	}
-	// An error to both is a server that wants a password, say: it is up. Its own
-	// log then has to do as the proof that it is ours.
+	// A server that answers both with an error may want a password: it is up. Its own log then has to prove that it is
+	// ours.
 	ours := bytes.Contains(info, fmt.Appendf(nil, "\r\nprocess_id:%d\r\n", pid))
 	if !ours && bytes.HasPrefix(info, []byte("-")) {
 		ours = bytes.Contains(s.readLog(), []byte("Ready to accept connections"))

@@ -47,7 +47,7 @@ type switches struct {
 	hold          bool
 	blackhole     bool
 	cutArmed      bool
-	cutFrom       uint64 // number of the first command whose reply may be cut
+	cutFrom       uint64 // number of the first command that may have its reply cut
 	delayReplies  time.Duration
 	delayRequests time.Duration
 }
@@ -83,15 +83,14 @@ func (r *Relay) Client(tb testing.TB, mod ...func(*redis.Options)) *redis.Client
 	return newClient(tb, r.Addr(), mod)
 }
 
-// Requests is the number of commands sent on to the server since the start, each
-// command of a pipeline by itself, those with which a client introduces itself
-// included. A command is counted before the server can answer it.
+// Requests is the number of commands sent on to the server since the start. Each command of a pipeline counts by
+// itself, and so do the commands with which a client introduces itself. A command is counted before the server can
+// answer it.
 func (r *Relay) Requests() int { return int(r.requests.Load()) }
 
-// OnRequest has fn called for each command before it is sent on: name in upper
-// case, args as the client sent them. It is not called for what a blackhole
-// swallows. The connection waits for fn, others do not: fn may be called by many
-// goroutines at once. It must return before the test can end. nil: no hook.
+// OnRequest has fn called for each command before it is sent on: name in upper case, args as the client sent them. It
+// is not called for commands that a blackhole swallows. The connection waits for fn, others do not: many goroutines may
+// call fn at once. It must return before the test can end. nil: no hook.
 func (r *Relay) OnRequest(fn func(name string, args []string)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -127,7 +126,7 @@ func (r *Relay) CutReplies() {
 	r.flip(func(sw *switches) { sw.cutArmed, sw.cutFrom = true, r.accepted })
 }
 
-// flip changes the switches and wakes those that wait for a change.
+// flip changes the switches and wakes the goroutines that wait for a change.
 func (r *Relay) flip(change func(*switches)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -142,8 +141,7 @@ func (r *Relay) Cut() {
 	r.CutSome(func() bool { return true })
 }
 
-// CutSome does so with the connections for which choose says yes. It asks for each of
-// those that are open, in no order.
+// CutSome does so with the connections for which choose returns true. It asks for each open connection, in no order.
 func (r *Relay) CutSome(choose func() bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -194,9 +192,8 @@ func (r *Relay) setRefuse(on bool) error {
 	return nil
 }
 
-// awaitRefused waits until nobody listens at the port any more. A process that is
-// being started has what this one has open, until it executes its program: on a
-// machine that is busy the port takes connections for as long.
+// awaitRefused waits until nobody listens at the port any more. A process that is being started has the files of this
+// one open until it executes its program. On a busy machine the port takes connections for as long.
 func (r *Relay) awaitRefused() {
 	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
 		conn, err := net.Dial("tcp", loopback(r.port))
@@ -278,14 +275,14 @@ func (r *Relay) announce(words []string) (number uint64) {
 	return number
 }
 
-// switches are the switches now, and a channel that is closed when they change.
+// switches returns the switches now, and a channel that is closed when they change.
 func (r *Relay) switches() (switches, <-chan struct{}) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.sw, r.flipped
 }
 
-// await returns true when ok says so of the switches, false when done is closed.
+// await returns true when ok accepts the switches, false when done is closed.
 func (r *Relay) await(done <-chan struct{}, ok func(switches) bool) bool {
 	for {
 		sw, flipped := r.switches()

@@ -7,9 +7,8 @@ import (
 	"os/exec"
 )
 
-// A scratch is the folder in which this process, and all that it starts, put
-// what is temporary: servers, and the TempDir of tests. It does not outlive the
-// process, however that ends.
+// A scratch is the folder for temporary files of this process and of all that it starts: servers, and the TempDir of
+// tests. It does not outlive the process, in whatever way that ends.
 type scratch struct {
 	dir    string
 	keeper *exec.Cmd      // removes dir; nil where there is no shell
@@ -20,10 +19,9 @@ type scratch struct {
 // the same moment may still write to the folder, so it may take several tries.
 const keep = `read -r _; for _ in 1 2 3 4 5; do rm -rf -- "$1" && break; sleep 1; done`
 
-// takeScratch makes the folder, and has it used. A test binary that a panic, a
-// time-out of the tests or a signal ends cannot tidy up, so a process of its own
-// does it. That one waits for the end of a pipe, and not for a signal, so that
-// nothing can end the one process without the other noticing.
+// takeScratch makes the folder, and has it used. A test binary cannot tidy up if a panic, a time-out of the tests or a
+// signal ends it. So another process does it. It waits for the end of a pipe, and not for a signal, so that nothing can
+// end one process unnoticed by the other.
 func takeScratch() (*scratch, error) {
 	dir, err := os.MkdirTemp("", "redistest-")
 	if err != nil {

@@ -68,9 +68,9 @@ func (s *Sentinels) form(ctx context.Context) error {
 	return Until(formTimeout, s.Settled)
 }
 
-// Settled returns nil if everything is as it was at the start, whoever is the primary
-// now: every sentinel knows all replicas, which are linked, and all sentinels, and has its
-// quorum. Otherwise the error says what is missing.
+// Settled returns nil if everything is as it was at the start, even if another server is the primary now: every
+// sentinel knows all replicas, which are linked, and all sentinels, and has its quorum. Otherwise the error says what
+// is missing.
 func (s *Sentinels) Settled() error {
 	for _, m := range s.sentinels {
 		if err := s.ready(s.tb.Context(), m); err != nil {
@@ -133,16 +133,14 @@ func primaryState(ctx context.Context, m member) (map[string]string, error) {
 	return cmd.Val(), err
 }
 
-// Servers are the primary and the replicas, the one first that was the primary at
-// the start.
+// Servers are the primary and the replicas. The primary at the start comes first.
 func (s *Sentinels) Servers() []*Server { return serversOf(s.servers) }
 
 // Sentinels are the watching processes.
 func (s *Sentinels) Sentinels() []*Server { return serversOf(s.sentinels) }
 
-// Client returns a client of the current primary, whichever that is, with
-// go-redis's default options apart from the name and the sentinels, changed by mod,
-// closed when the test ends.
+// Client returns a client of the current primary, whichever server that is, with go-redis's default options apart from
+// the name and the sentinels, changed by mod, closed when the test ends.
 func (s *Sentinels) Client(tb testing.TB, mod ...func(*redis.FailoverOptions)) *redis.Client {
 	tb.Helper()
 	opt := &redis.FailoverOptions{MasterName: PrimaryName}
@@ -158,9 +156,8 @@ func (s *Sentinels) Client(tb testing.TB, mod ...func(*redis.FailoverOptions)) *
 	return client
 }
 
-// Primary returns the server that is the primary now, as the sentinels that answer
-// say; if they do not agree, as the one says that knows the newest fail-over. If
-// none answers it ends the test, so it belongs on the test's own goroutine.
+// Primary returns the server that is the primary now, by the sentinels that answer. If they do not agree, the one with
+// the newest fail-over counts. If none answers it ends the test, so call it on the test's own goroutine.
 func (s *Sentinels) Primary() *Server {
 	s.tb.Helper()
 	var primary *Server

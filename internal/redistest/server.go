@@ -24,9 +24,8 @@ var errPortTaken = errors.New("port taken by another process")
 // Server is one real server process on 127.0.0.1. It keeps nothing on disk: a
 // restart finds it empty, unless its arguments ask for persistence.
 //
-// Its methods are safe for concurrent use. Those without an error result fail
-// the test they were started for, without ending it, when they cannot do what
-// they promise; a server from [Launch] has no test and panics.
+// Its methods are safe for concurrent use. If a method without an error result cannot do its work, it fails the test of
+// the server without ending it; a server from [Launch] has no test and panics.
 type Server struct {
 	kind    Kind
 	program string
@@ -57,8 +56,8 @@ func Start(tb testing.TB, kind Kind, extraArgs ...string) *Server {
 	return s.adopt(tb)
 }
 
-// StartProgram is [Start] for a program that is named by its path, of any version from Redis 4.0 on. Debug commands are
-// as that program has them: older versions do not know the setting.
+// StartProgram is [Start] for a program with this path, of any version from Redis 4.0 on. Debug commands keep the
+// default of that program: older versions do not know the setting.
 func StartProgram(tb testing.TB, kind Kind, path string, extraArgs ...string) *Server {
 	tb.Helper()
 	s, err := launch(&Server{kind: kind, program: path, foreign: true, args: extraArgs})
@@ -81,9 +80,9 @@ func (s *Server) adopt(tb testing.TB) *Server {
 	return s
 }
 
-// launch gives s, of which kind, conf, args and clock are set, and program if it is not that of kind, all the rest,
-// and starts it: it tries ports until the server has one for itself. A non-empty conf
-// makes it a sentinel. On an error nothing of s is left.
+// launch starts s and fills in the rest of it: kind, conf, args and clock are set, and so is program if it is not the
+// usual one. It tries ports until the server has one for itself. A non-empty conf makes it a sentinel. On an error
+// nothing of s is left.
 func launch(s *Server) (_ *Server, err error) {
 	if s.program, err = exec.LookPath(cmp.Or(s.program, s.kind.program())); err != nil {
 		return nil, fmt.Errorf("redistest: %s is not a server that can be started: %w", s.kind, err)

@@ -1,5 +1,5 @@
-// Package serial numbers what happens in this process, whichever package it happens in, and puts what must not happen together
-// one after the other.
+// Package serial numbers events in this process, in whichever package they happen. It also puts actions that must not
+// happen together one after the other.
 package serial
 
 import (
@@ -16,11 +16,11 @@ func Next() uint64 { return last.Add(1) }
 // Turns let callers do something one after the other. The zero value is ready for use.
 type Turns struct {
 	mu    sync.Mutex
-	taken int           // how many are under way
-	over  chan struct{} // is closed when none is; nil if nobody waits for that
+	taken int           // how many turns are under way
+	over  chan struct{} // closed when no turn is; nil if nobody waits for that
 }
 
-// Take waits until no turn is under way, or ctx has ended: then it is a turn beside others. [Turns.End] ends it.
+// Take waits until no turn is under way, or ctx has ended: then the turn runs beside others. [Turns.End] ends it.
 func (t *Turns) Take(ctx context.Context) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

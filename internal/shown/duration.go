@@ -7,7 +7,7 @@ import (
 
 const day = 24 * time.Hour
 
-// units are those in which times are written, the longest first.
+// units are the units of times, the longest first.
 var units = []struct {
 	of   time.Duration
 	name string
@@ -21,14 +21,15 @@ var units = []struct {
 	{time.Nanosecond, "ns"},
 }
 
-// Duration writes a time for people: 850ns, 4.2ms, 350ms, 4.2s, 59s, 9m05s, 12m, 3h20m, 4d05h, 120d. If the number of the greatest
-// unit has one digit, what comes next follows it: a tenth, or from a minute on the next unit. So two or three digits are there, which
-// is what matters, in at most five characters up to 27 years, and the form stays while a time runs down through a unit.
+// Duration writes a time for people: 850ns, 4.2ms, 350ms, 4.2s, 59s, 9m05s, 12m, 3h20m, 4d05h, 120d. If the number of
+// the greatest unit has one digit, the next one follows: a tenth, or from a minute on the next unit. So there are two
+// or three digits, in at most five characters up to 27 years. The form stays the same while a time runs down through a
+// unit.
 //
-// It is rounded towards zero, because it mostly says how much of a lease is left, which must not be overstated, or for how long
-// something has lasted, which then is true as well. Only what is zero is "0s". A negative time has a sign.
+// It is rounded towards zero. It mostly says how much of a lease is left, which must not be overstated, or how long
+// something has lasted, which then is true as well. Only zero is "0s". A negative time has a sign.
 //
-// What somebody has set, such as a flag, is written as it is, by [time.Duration.String].
+// A time that somebody has set, such as a flag, is written as it is, by [time.Duration.String].
 func Duration(d time.Duration) string {
 	if d < 0 {
 		return "-" + Duration(d.Abs())

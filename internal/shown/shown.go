@@ -1,6 +1,5 @@
-// Package shown is how a lock is printed, whichever package it is of: its keys, their modes, and how long it is certain. All
-// times that people read are written by its Duration.
-// It never has a token, which whoever reads a log could release the lock with.
+// Package shown prints the locks of every package: their keys, their modes, and how long they are certain. Its Duration
+// writes all times that people read. It never prints a token, with which a reader of a log could release the lock.
 package shown
 
 import (
@@ -10,18 +9,18 @@ import (
 	"time"
 )
 
-// A Lock is what is printed of one.
+// A Lock is what is printed of a lock.
 type Lock struct {
 	Write, Read []string
-	Unknown     []string  // keys of which the mode is not known
-	Until       time.Time // it is certain; zero: nobody knows
+	Unknown     []string  // keys with an unknown mode
+	Until       time.Time // it is certain until then; zero: that is not known
 	Ended       string    // how it has ended, if it has: "released" or "lost"
 }
 
 // mostKeys is how many keys of a mode are printed.
 const mostKeys = 8
 
-// String says it in one line.
+// String is the lock in one line.
 func (l Lock) String() string {
 	var b strings.Builder
 	list(&b, "write", l.Write)
@@ -33,7 +32,7 @@ func (l Lock) String() string {
 	return b.String() + ", " + l.left()
 }
 
-// LogValue says it in fields.
+// LogValue is the lock in fields.
 func (l Lock) LogValue() slog.Value {
 	var fields []slog.Attr
 	for _, keys := range []struct {

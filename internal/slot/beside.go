@@ -2,10 +2,10 @@ package slot
 
 import "strings"
 
-// Beside names the key beside a lock key that serves one purpose, such as "intent". It hashes
-// to the slot of the lock key, no two lock keys have the same, and no lock key can be taken for it
-// unless its user asks for it. What follows the purpose keeps the three forms apart: with ':' in
-// each of them the name beside "{k}" would be that beside "k".
+// Beside names the key beside a lock key that serves one purpose, such as "intent". It hashes to the slot of the lock
+// key. No two lock keys have the same one, and no lock key can be taken for it unless its user asks for it. What
+// follows the purpose keeps the three forms apart: with ':' in each of them the name beside "{k}" would be the one
+// beside "k".
 func Beside(purpose, key string) string {
 	switch {
 	case IsTagged(key):
@@ -16,8 +16,8 @@ func Beside(purpose, key string) string {
 	return "redislock:" + purpose + ":{" + key + "}"
 }
 
-// Apart takes the name of a key beside a lock key apart: what it is for, and beside which key. It reports false
-// if the name is none that [Beside] makes.
+// Apart takes the name of a key beside a lock key apart: its purpose, and the lock key. It reports false if [Beside]
+// does not make such a name.
 func Apart(name string) (purpose, key string, ok bool) {
 	rest, ok := strings.CutPrefix(name, "redislock:")
 	at := strings.IndexAny(rest, ":=~")
@@ -37,11 +37,11 @@ func Apart(name string) (purpose, key string, ok bool) {
 	return purpose, key, true
 }
 
-// IsTagged reports whether a key has a hash tag, which stays what it is behind a prefix.
+// IsTagged reports whether a key has a hash tag, which stays the same behind a prefix.
 func IsTagged(key string) bool { return Tag(key) != key }
 
-// InBraces returns what a name has in braces to be in the slot of a key: the key's hash tag, or a
-// short one of the same slot if a '}' would end the braces too soon.
+// InBraces returns what a name has in braces to be in the slot of a key. It is the key's hash tag, or a short tag of
+// the same slot if a '}' would end the braces too soon.
 func InBraces(key string) string {
 	tag := Tag(key)
 	if strings.Contains(tag, "}") {

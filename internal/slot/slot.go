@@ -1,4 +1,4 @@
-// Package slot says where Redis Cluster puts a key, and names what stands beside a key in the same slot.
+// Package slot says where Redis Cluster puts a key, and names keys beside it in the same slot.
 package slot
 
 import (
@@ -9,8 +9,8 @@ import (
 // count is how many slots a Cluster has.
 const count = 16384
 
-// Tag returns the part of a key that Redis Cluster hashes: what stands between the first '{'
-// and the next '}' if that is not empty, else the whole key.
+// Tag returns the part of a key that Redis Cluster hashes: the text between the first '{' and the next '}' if that is
+// not empty, else the whole key.
 func Tag(key string) string {
 	if _, after, ok := strings.Cut(key, "{"); ok {
 		if tag, _, ok := strings.Cut(after, "}"); ok && tag != "" {
@@ -45,12 +45,12 @@ func Short(slot uint16) string {
 }
 
 const (
-	short  = 3 // letters and digits of a tag: those of all slots are among 3 of 62
+	short  = 3 // letters and digits of a tag: 3 of 62 are enough for all slots
 	digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 )
 
-// tags returns the short tags of all slots, one after the other. It finds them by trying, which
-// takes some milliseconds; few programs need them.
+// tags returns the short tags of all slots, one after the other. It finds them by trial, which takes some milliseconds;
+// few programs need them.
 var tags = sync.OnceValue(func() string {
 	found := make([]byte, short*count)
 	for n, left := 0, count; left > 0; n++ {

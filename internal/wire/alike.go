@@ -2,16 +2,16 @@ package wire
 
 import "errors"
 
-// This file is how one call stands for others that go out with it. Callers of one process that wait for the
-// same keys ask for them again and again, and often at the same time: then one of them is told who is in the
-// way, and the others by its answer. The call is sent after all of them were asked for, so it is as true for them.
+// One call stands for others that go out with it. Callers of one process that wait for the same keys ask for them again
+// and again, and often at the same time. Then one of them is told who is in the way, and its answer serves the others.
+// The call is sent after all of them were asked for, so it is as true for them.
 
-// A likeness finds among the calls of a batch those that are alike. It has the commands by their first key.
+// A likeness finds the calls of a batch that are alike. It has their commands by first key.
 type likeness map[string][]*single
 
 // single makes a command of a call; nil if one that it has made before stands for the call.
 func (l likeness) single(c *Call) *single {
-	if !c.Alike || c.IsUnanswered() { // an earlier try of it may have been granted what it wants
+	if !c.Alike || c.IsUnanswered() { // an earlier try of it may have been granted
 		return newSingle(c)
 	}
 	for _, s := range l[c.Keys[0]] {
@@ -28,9 +28,8 @@ func (l likeness) single(c *Call) *single {
 // isLike reports whether two calls ask for the same, each for somebody.
 func (c *Call) isLike(other *Call) bool { return c.Script == other.Script && c.Run.IsLike(other.Run) }
 
-// answerAlike hands a refusal or an error to the calls that are alike. Any other answer is about one of them
-// alone, as is the error of one whose caller has gone: that has ended its try. Then the others are to be sent by
-// themselves.
+// answerAlike hands a refusal or an error to the calls that are alike. Any other answer is about one call alone. So is
+// the error of a call with a caller that has gone, which has ended its try. Then the others are sent by themselves.
 func (s *single) answerAlike() {
 	gone := s.call.IsAbandoned() || errors.Is(s.call.Err, ErrNotSent)
 	forAll := s.call.Err != nil && !gone || s.call.Err == nil && s.call.Run.IsRefusal(s.call.Reply)

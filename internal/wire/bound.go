@@ -9,20 +9,20 @@ import (
 	"github.com/seed-14de3678/redislock/internal/clock"
 )
 
-// This file is how long a call lasts to which nobody answers.
+// This file says how long a call lasts if nobody answers.
 
-// readTimeout is that of a Redis client that has none, or does not say: the default of go-redis.
+// readTimeout is for a Redis client that has none, or does not say: the default of go-redis.
 const readTimeout = 5 * time.Second
 
-// A Bound is how long a call lasts to which nobody answers.
+// A Bound is how long a call lasts if nobody answers.
 type Bound struct {
 	within time.Duration
 	inline bool // the Redis client keeps it by itself, once it has a connection
 }
 
-// Bound returns the bound of a call with so many keys, whose answer is of no use after some time: an
-// answer may take one read time-out, also if that is more. So that is how long the caller waits, and if it
-// does the sending itself the read and the write have to end by then.
+// Bound returns the bound of a call with so many keys, for an answer that is of no use after some time. An answer may
+// take one read time-out, even if that is more. So the caller waits for that long. If it does the sending itself, the
+// read and the write have to end by then.
 func (conn *Conn) Bound(useful time.Duration, keys int) Bound {
 	read, write, exact := timeouts(conn.rdb)
 	if read <= 0 {
@@ -34,8 +34,8 @@ func (conn *Conn) Bound(useful time.Duration, keys int) Bound {
 	return b
 }
 
-// timeouts returns those of a Redis client, 0 or less for those that it does not have, and whether it is
-// one of go-redis, of which it is known that they are kept.
+// timeouts returns the time-outs of a Redis client, 0 or less if it does not have them. It also reports whether it is a
+// client of go-redis, which certainly keeps them.
 func timeouts(rdb redis.Scripter) (read, write time.Duration, exact bool) {
 	switch rdb := rdb.(type) {
 	case interface{ Options() *redis.Options }:
@@ -53,20 +53,20 @@ func timeouts(rdb redis.Scripter) (read, write time.Duration, exact bool) {
 	return read, write, IsGoRedis(rdb)
 }
 
-// An End is how a bounded call has ended for the one who waits for it.
+// An End is how a bounded call has ended for its caller.
 type End int
 
 const (
 	// Settled says that the outcome is there.
 	Settled End = iota
-	// Ended says that the context has, and patience has run out.
+	// Ended says that the context has ended, and patience has run out.
 	Ended
 	// Silent says that nobody has answered in time.
 	Silent
 )
 
-// DoWithin sends a call and waits for its outcome, patience longer than ctx. If it returns another end than
-// Settled the caller has to leave the call.
+// DoWithin sends a call and waits for its outcome, patience longer than ctx. If it returns another end than Settled,
+// the caller has to abandon the call.
 func (conn *Conn) DoWithin(ctx context.Context, c *Call, b Bound, patience time.Duration) End {
 	c.Bounded = true
 	began := clock.Now()
@@ -91,7 +91,7 @@ func (conn *Conn) DoWithin(ctx context.Context, c *Call, b Bound, patience time.
 			return c.waitLonger(ctx, alarm, patience)
 		case <-alarm.C:
 		}
-		// A server that has its reasons answers. So does one whose slot moves, for much longer.
+		// A server with a reason answers. A server with a slot that moves does, too, but much later.
 		if more := c.maySayNothing(b.within); more > 0 {
 			alarm.Reset(more)
 			continue
@@ -104,8 +104,8 @@ func (conn *Conn) DoWithin(ctx context.Context, c *Call, b Bound, patience time.
 	}
 }
 
-// waitLonger waits for the outcome when ctx has ended. If half of the time has not brought a connection none is waited for
-// any longer, so that it is known that the request was not sent: see ErrNotSent.
+// waitLonger waits for the outcome after ctx has ended. If half of the time has brought no connection it stops waiting
+// for one, so that it is known that the request was not sent: see ErrNotSent.
 func (c *Call) waitLonger(ctx context.Context, alarm *time.Timer, patience time.Duration) End {
 	alarm.Reset(patience / 2)
 	select {
@@ -136,7 +136,7 @@ func (c *Call) alarmAfter(after time.Duration) *time.Timer {
 	return c.alarm
 }
 
-// maySayNothing returns how much longer the server may say nothing, if it may so for some time at most.
+// maySayNothing returns how much longer the server may say nothing, up to most.
 func (c *Call) maySayNothing(most time.Duration) time.Duration {
 	if c.fate.Load() == waitingForSlot {
 		return most
@@ -148,15 +148,15 @@ func (c *Call) maySayNothing(most time.Duration) time.Duration {
 	return heard + most - clock.Now().Mono
 }
 
-// A staying context is that of a caller on whose goroutine nobody waits.
+// A staying context has a caller on a goroutine that nobody waits for.
 type staying struct {
 	context.Context
 	most time.Duration
 }
 
-// Stay marks the context of a caller on whose goroutine nobody waits when the context has ended. It need not leave
-// its call then, so it may do the sending itself, and stay until the Redis client gives up, if that waits no
-// longer than most for an answer. The context is to be handed on as it is.
+// Stay marks the context of a caller on a goroutine that nobody waits for when the context has ended. Such a caller
+// need not abandon its call. So it may do the sending itself, and stay until the Redis client gives up, if that waits
+// for an answer no longer than most. The context must be passed on as it is.
 func Stay(ctx context.Context, most time.Duration) context.Context { return &staying{ctx, most} }
 
 // IsStaying reports whether a context is marked so.
@@ -175,8 +175,7 @@ func (conn *Conn) mayStay(ctx context.Context) bool {
 	return exact && write > 0 && 0 < read && read <= s.most
 }
 
-// Enter has Drain wait for more than the calls of a caller that stays: for what it does after them. It ends with
-// Exit.
+// Enter has Drain wait for what a staying caller does after its calls, too. It ends with Exit.
 func (conn *Conn) Enter() { conn.under.Add(1) }
 
 // Exit ends what Enter has begun.

@@ -18,27 +18,27 @@ type command interface {
 	calls() []*Call
 	// cmd returns where the command of the latest try is.
 	cmd() **redis.Cmd
-	// prepare makes the command of the next try: by the name of the script, or with its source
-	// where the server does not know it.
+	// prepare makes the command of the next try: with the name of the script, or with its source if the server does not
+	// know it.
 	prepare(sent clock.Moment, withSource bool)
 	// answered hands the answer to the calls.
 	answered()
 }
 
-// A single is a call that is a command by itself. It is not the call, which may be used again, because
-// hooks of the Redis client are shown it and may keep it.
+// A single is a call that is a command by itself. It is not the call itself, because the call may be used again, and
+// hooks of the Redis client see the command and may keep it.
 type single struct {
 	*redis.Cmd
 	call  *Call
-	alike []*Call // that are not sent, because what refuses the call refuses them, too
+	alike []*Call // not sent, because a refusal of the call is theirs, too
 	try   tryContext
 	self  [1]command // of a batch that is this one
 }
 
 func newSingle(c *Call) *single { return &single{call: c, try: tryContext{Context: c.Context}} }
 
-// NoRetry keeps go-redis from sending the command again. It does so from v9.19.0 on, which is why go.mod requires that: an
-// older one sends a release again by itself, and the second answer is that the lock is lost.
+// NoRetry keeps go-redis from sending the command again. go-redis asks for it from v9.19.0 on, which is why go.mod
+// requires that version. An older one sends a release again by itself, and the second answer is that the lock is lost.
 func (s *single) NoRetry() bool { return true }
 
 func (s *single) script() *Script          { return s.call.Script }
@@ -70,8 +70,8 @@ func (s *single) answered() {
 	s.call = nil
 }
 
-// detach takes the end off the context, so that the end of a wait never makes an outcome unknown
-// that would have been known in a moment: whoever waits leaves the call.
+// detach takes the end off the context, so that the end of a wait never makes an outcome unknown that would have been
+// known in a moment. The waiting caller abandons the call instead.
 func (c *Call) detach() {
 	if c.Context.Done() != nil {
 		c.Context = context.WithoutCancel(c.Context)
@@ -85,7 +85,7 @@ func alone(c *Call) []command {
 	return s.self[:]
 }
 
-// singles returns the calls as commands of their own, but one for all that are alike.
+// singles returns the calls as commands of their own, but one command for all calls that are alike.
 func singles(batch []*Call) []command {
 	if len(batch) == 1 {
 		return alone(batch[0])
@@ -105,21 +105,20 @@ const (
 	plainKeys  = 64  // most keys of a call that goes into one
 )
 
-// A Bundle is the script that does many plain calls, and how it is called. It replies with an array: what it has to
-// say of each call.
+// A Bundle is the script that does many plain calls, and how it is called. It replies with an array: one entry for each
+// call.
 type Bundle struct {
 	Script *Script
-	Append func(to []any, calls []*Call) []any // as that of a Run
+	Append func(to []any, calls []*Call) []any // as Append of a Run
 	Done   any                                 // a call was done; it is its reply, too
-	Undone any                                 // nothing of it was done: its own script has to do it, or to say why not
+	Undone any                                 // nothing of it was done: its own script has to do it, or to refuse it
 }
 
-// errUndone marks a call that nothing was done for where it went together with others: it is to be sent by
-// itself.
+// errUndone marks a call that was not done together with others: it has to be sent by itself.
 var errUndone = errors.New("redislock: not done with others")
 
-// A bundle is many plain calls in one run of the bundle script: most of what a script costs the server,
-// and much of what a command costs on both sides, is paid once for all of them.
+// A bundle is many plain calls in one run of the bundle script. All of them pay once for most of what a script costs
+// the server, and for much of what a command costs on both sides.
 type bundle struct {
 	*redis.Cmd
 	of     *Bundle
@@ -127,9 +126,8 @@ type bundle struct {
 	keys   int
 }
 
-// bundled makes commands of a batch; if the lane is tagged, bundles of the calls whose keys have the same
-// hash tag. In a bundle the calls that take come first: a script that has written is not refused for want of
-// memory any more.
+// bundled makes commands of a batch. If the lane is tagged, it makes bundles of calls with the same hash tag. In a
+// bundle the calls that take come first: a script that has written is not refused for want of memory any more.
 func (l *lane) bundled(batch []*Call) []command {
 	commands := make([]command, 0, 4)
 	var open *bundle
@@ -215,8 +213,8 @@ func (b *bundle) answered() {
 		case err == nil && done[i] == b.of.Undone:
 			c.Err = errUndone
 		case err == nil, Classify(err) == Final:
-			// It stands for all what may concern one, and the script may have done some of them, as may whoever
-			// gives a reply that is none of the script.
+			// The error stands for any of the calls, and the script may have done some of them. So may anything that
+			// gives a reply which the script cannot give.
 			if c.Err = errUndone; !refusedWhole(err) {
 				c.noteUnanswered()
 			}

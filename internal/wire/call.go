@@ -14,32 +14,32 @@ type Request struct {
 	Script  *Script
 	Context context.Context // of the caller; the call outlives its end
 
-	Keys []string // of KEYS those by which it finds its server: the lock keys
+	Keys []string // the lock keys among its KEYS, which find the server
 	Run  Run
 
-	Plain    bool // the bundle script may try to do it, together with others
-	Alike    bool // if it is refused, so is every other such call whose Run is like it
-	Repeats  bool // its caller was refused before, and asks again: calls of others do not wait behind it
-	Bounded  bool // its caller goes at some time also if there is no answer
+	Plain    bool // the bundle script may do it, together with others
+	Alike    bool // a refusal of it is one of every other such call with a like Run
+	Repeats  bool // its caller was refused before and asks again: other calls do not wait behind it
+	Bounded  bool // its caller goes at some time even without an answer
 	Replicas Replicas
 
-	WaitForSlot time.Duration        // for so long a slot that moves is waited for, which is no try; 0: as usual
+	WaitForSlot time.Duration        // how long to wait for a slot that moves, which is no try; 0: as usual
 	Remaining   func() time.Duration // for how long another try makes sense; nil: for ever
 	Heard       func(message string) // takes the messages at the end of a reply; nil: there are none
 	Tracker     Tracker              // may be nil
 }
 
-// A Run is what a script is called with: its KEYS and its ARGV, of which only the owner of the script knows what they mean.
+// A Run is the KEYS and the ARGV of a script. Only the owner of the script knows their meaning.
 type Run interface {
 	// Size returns how many keys the next try has, and how many arguments at most.
 	Size() (keys, args int)
 	// Append appends the number of keys, the keys and the arguments of the next try.
 	Append(to []any) []any
-	// IsLike reports whether another run of the same script asks for the same, for somebody else.
+	// IsLike reports whether another run of the same script asks for the same on behalf of somebody else.
 	IsLike(another Run) bool
 	// IsRefusal reports whether a reply says that nothing was done, and why.
 	IsRefusal(reply any) bool
-	// Takes reports whether it writes what was not there before, and so may be refused for want of memory.
+	// Takes reports whether it writes something new, and so may be refused for want of memory.
 	Takes() bool
 	// Resent is called before the call is sent again if an earlier try may have been executed.
 	Resent()
@@ -47,41 +47,40 @@ type Run interface {
 
 // A Tracker is told of each try of a call, by one goroutine at a time.
 type Tracker interface {
-	// Before is called right before a try is sent. It may set the Try. If it returns false the call is
-	// not sent, and its Result is what the tracker has made it: it has to be so if the call was left.
+	// Before is called right before a try is sent. It may set the Try. If it returns false the call is not sent, and
+	// the tracker has set its Result. It must return false if the call was abandoned.
 	Before() bool
-	// After is called when the outcome of a try is there. mayCome says that the try may be executed yet,
-	// as far as the error and the Redis client say.
+	// After is called when the outcome of a try is there. mayCome says that the try may still be executed, by what the
+	// error and the Redis client say.
 	After(mayCome bool)
-	// Left is called when the caller has gone.
+	// Abandoned is called when the caller has gone.
 	Abandoned()
 }
 
 // A Try is how a call is sent the next time.
 type Try struct {
 	Alone bool // it cannot be a part of a bundle
-	twice bool // whatever has come of it, it may have been sent before that
+	twice bool // whatever its outcome, it may have been sent before
 }
 
-// A Result is the outcome of a call. It is written by the lane, and read when the call is over.
+// A Result is the outcome of a call. The lane writes it, and it is read when the call is over.
 type Result struct {
 	Reply any
 	Err   error
 	Sent  clock.Moment // before the latest try was sent
-	// Unanswered is when the first try was sent that was not answered, and may have been executed; zero
-	// if there was none. Whether it may yet be executed is a matter of the tracker.
+	// Unanswered is when the first try was sent that was not answered and may have been executed; zero if there was
+	// none. The tracker knows whether it may still be executed.
 	Unanswered clock.Moment
 	Replicated Replicated
 	Cut        error        // why the caller did not wait for another try; nil if it did
-	Gone       clock.Moment // when it was seen that the context of the caller has ended; zero: not yet
-	Silent     bool         // nobody has answered as long as the bound of the call says
+	Gone       clock.Moment // when the context of the caller was seen to have ended; zero: not yet
+	Silent     bool         // nobody has answered within the bound of the call
 }
 
 // A Call is one run of a script, from the moment it is asked for until its outcome is known.
 //
-// All scripts are idempotent, so a call may be sent again. go-redis would do that by itself and not say
-// so; here it has to be known whether an earlier try may have been executed, or may yet be, so a call
-// does its own retries.
+// All scripts are idempotent, so a call may be sent again. go-redis would do that by itself without saying so. But it
+// must be known whether an earlier try was executed or may still be, so a call does its own retries.
 type Call struct {
 	Request
 	Try
@@ -94,18 +93,18 @@ type Call struct {
 
 // progress is how far a call is.
 type progress struct {
-	fate   atomic.Uint32 // going, pausing now and then; in the end taken or left, whichever comes first
-	done   chan struct{} // of a caller that waits, else nil
+	fate   atomic.Uint32 // going, pausing now and then; in the end taken or left
+	done   chan struct{} // for a caller that waits, else nil
 	tries  int           // how many may still follow
 	moving clock.Moment  // since then its slot moves
-	pauses int           // how often it had to wait for that
+	pauses int           // how often it had to wait for the slot
 	stays  bool          // its caller does the sending although its context may end: see Stay
 
-	connecting atomic.Pointer[tryContext] // of the try that is under way, if it is bounded; else nil
-	dialTimer  *dialTimer                 // of one whose caller does the sending; nil if others do
-	failed     atomic.Pointer[error]      // of the latest try that has failed
-	heard      atomic.Int64               // Moment.Mono of the latest one that the server has answered; 0: none
-	alarm      *time.Timer                // of a caller that waits; nil before one has
+	connecting atomic.Pointer[tryContext] // the try that is under way, if it is bounded; else nil
+	dialTimer  *dialTimer                 // if the caller does the sending; else nil
+	failed     atomic.Pointer[error]      // why the latest try failed that did
+	heard      atomic.Int64               // Moment.Mono of the latest try that the server answered; 0: none
+	alarm      *time.Timer                // for a caller that waits; nil before it does
 }
 
 const (
@@ -116,8 +115,8 @@ const (
 	left                  // the caller has gone
 )
 
-// Reset makes a call new again: one whose outcome was taken by the caller that waited for it, so that
-// nobody else has it any more.
+// Reset makes a call new again. The caller that waited for it must have taken its outcome, so that nobody else has the
+// call any more.
 func (c *Call) Reset() {
 	*c = Call{progress: progress{done: c.done, alarm: c.alarm}}
 }
@@ -125,11 +124,11 @@ func (c *Call) Reset() {
 // IsUnanswered reports whether an earlier try may have been executed.
 func (c *Call) IsUnanswered() bool { return c.Unanswered != (clock.Moment{}) }
 
-// IsLeft reports whether the caller has gone.
+// IsAbandoned reports whether the caller has gone.
 func (c *Call) IsAbandoned() bool { return c.fate.Load() == left }
 
-// Failed returns why the latest try has failed, for a caller that leaves the call while the next one is
-// under way; nil if none has.
+// Failed returns why the latest try has failed, for a caller that abandons the call while the next one is under way;
+// nil if none has.
 func (c *Call) Failed() error {
 	if failed := c.failed.Load(); failed != nil {
 		return *failed
@@ -137,7 +136,7 @@ func (c *Call) Failed() error {
 	return nil
 }
 
-// finish hands the outcome to whoever takes it. After that the call is theirs.
+// finish hands over the outcome. After that the call belongs to the receiver.
 func (c *Call) finish() {
 	conn := c.conn
 	defer conn.finished()
@@ -150,7 +149,7 @@ func (c *Call) finish() {
 	} else if c.Then != nil {
 		c.Then(c)
 	}
-	for _, message := range messages { // last, so that whoever is told goes on first
+	for _, message := range messages { // last, so that the receivers of the messages go on first
 		heard(message)
 	}
 }
@@ -177,9 +176,9 @@ func (c *Call) messages() []string {
 	return messages
 }
 
-// Wait blocks until the outcome is there, or until ctx has ended and patience has run out; then it
-// returns false, and the caller may leave. A negative patience has no end. If the call pauses then, the
-// outcome is that of its last try; if it waits for a slot that moves, without patience.
+// Wait blocks until the outcome is there, or until ctx has ended and patience has run out. Then it returns false, and
+// the caller may abandon the call. A negative patience has no end. If the call pauses then, the outcome is the result
+// of its last try. If the call waits for a slot that moves, there is no patience.
 func (c *Call) Wait(ctx context.Context, patience time.Duration) bool {
 	if ctx.Done() == nil { // a plain receive is much cheaper
 		<-c.done
@@ -207,8 +206,8 @@ func (c *Call) Wait(ctx context.Context, patience time.Duration) bool {
 	}
 }
 
-// halt ends a call that pauses in such a way, for its caller whose ctx has ended: the outcome is that of
-// the last try. It returns false if the call is under way, or done.
+// halt ends a call that pauses in this way, for a caller whose ctx has ended: the outcome is the result of the last
+// try. It returns false if the call is under way, or done.
 func (c *Call) halt(ctx context.Context, how uint32) bool {
 	if !c.fate.CompareAndSwap(how, taken) {
 		return false
@@ -218,8 +217,8 @@ func (c *Call) halt(ctx context.Context, how uint32) bool {
 	return true
 }
 
-// Abandon gives up waiting: then will be told the outcome. It returns false if the outcome has come in
-// this very moment. A bounded call that has no connection yet does not wait for one any longer.
+// Abandon abandons the call: then will be called with the outcome. It returns false if the outcome has come in this very
+// moment. A bounded call that has no connection yet stops waiting for one.
 func (c *Call) Abandon(then func(*Call)) bool {
 	c.Then = then
 	for {
@@ -248,8 +247,7 @@ func (c *Call) endConnecting(why error) {
 // isPlain reports whether the next try of a call may be a part of a bundle.
 func (c *Call) isPlain() bool { return c.Plain && !c.Alone && len(c.Keys) <= plainKeys }
 
-// before has the tracker prepare the next try, and reports whether it is to be sent. A call that was left is
-// not.
+// before has the tracker prepare the next try, and reports whether to send it. An abandoned call is not sent.
 func (c *Call) before() bool {
 	c.twice = false
 	if c.Tracker != nil {

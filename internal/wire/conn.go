@@ -17,47 +17,47 @@ import (
 	"github.com/seed-14de3678/redislock/internal/slot"
 )
 
-// DefaultTries is how often a call is sent when the connection fails or the server is not ready,
-// if the Redis client does not say: as often as go-redis does by default.
+// DefaultTries is how often a call is sent when the connection fails or the server is not ready, if the Redis client
+// does not say: as often as go-redis sends it by default.
 const DefaultTries = 4
 
-// ErrClosed is the error of what is not done any more after a Close.
+// ErrClosed is the error of operations that a Close has ended.
 var ErrClosed = fmt.Errorf("the client is closed: %w", redis.ErrClosed)
 
 // Options of a Conn.
 type Options struct {
-	Wraps  GoRedis // what a client of another type than go-redis' own wraps; nil: nobody says
+	Wraps  GoRedis // what a client of another type than go-redis' own wraps; nil: not known
 	Bundle *Bundle // nil: there is none
 }
 
-// A GoRedis is exactly one of the clients of go-redis: see [IsGoRedis]. It is no redis.UniversalClient, because a
-// program has to carry what an interface names, and that one names every command.
+// A GoRedis is exactly one of the clients of go-redis: see [IsGoRedis]. It is no redis.UniversalClient, which names
+// every command: a program has to carry what an interface names.
 type GoRedis interface{ pooled }
 
-// A Conn brings calls to Redis, over a lane for each server, and keeps account of those that are under
-// way. It is safe for concurrent use.
+// A Conn brings calls to Redis, over a lane for each server, and counts the calls that are under way. It is safe for
+// concurrent use.
 type Conn struct {
 	rdb     redis.Scripter
-	direct  GoRedis // what may be used past Eval and EvalSha of rdb; nil: nothing may
+	direct  GoRedis // may be used past Eval and EvalSha of rdb; nil: nothing may
 	wrapped bool    // rdb has a type of its own: calls go through these alone
 	tries   int     // for each call
 
-	identity any // of the Redis client: itself, as far as it can be compared
+	identity any // the Redis client itself, if it can be compared
 	virtual  bool
 
 	setup laneSetup
 	main  *lane    // for a client of one server, and while it is not known which server it will be
-	alone *lane    // behind a wrapped client, for calls that share no script: none waits for another
+	alone *lane    // behind a wrapped client, for calls that share no script, so that none waits for another
 	lanes sync.Map // *redis.Client, or destination with replicas → *lane
 	warm  atomic.Bool
 
 	under    atomic.Int64 // calls not yet finished
-	draining atomic.Bool  // a Close waits: no call is to wait for long
+	draining atomic.Bool  // a Close waits: no call may wait for long
 	idle     chan struct{}
 }
 
-// New makes the Conn of a Redis client, that wraps another one if it has a type of its own and its user
-// says so.
+// New makes the Conn of a Redis client. If the client has a type of its own, it may wrap another one that its user
+// names.
 func New(rdb redis.Scripter, opt Options) *Conn {
 	conn := &Conn{
 		rdb: rdb, tries: DefaultTries, virtual: clock.IsVirtual(), idle: make(chan struct{}, 1),
@@ -79,7 +79,7 @@ func New(rdb redis.Scripter, opt Options) *Conn {
 		conn.wrapped, conn.direct, conn.setup.bundles = true, opt.Wraps, opt.Wraps != nil
 	}
 	if !conn.wrapped {
-		conn.direct = rdb.(GoRedis) // not one of the above, whose methods would be linked whether the program has one or not
+		conn.direct = rdb.(GoRedis) // not one of the above: their methods would be linked into every program
 	}
 	conn.alone = conn.newLane(conn.setup.sender, 0)
 	if conn.direct != nil { // calls go out together
@@ -100,16 +100,16 @@ func (conn *Conn) Wrapped() bool { return conn.wrapped }
 type Kind int
 
 const (
-	// Single says any keys: it is one server.
+	// Single takes any keys: it is one server.
 	Single Kind = iota
-	// Cluster says those of one slot.
+	// Cluster takes keys of one slot.
 	Cluster
-	// Ring says those that are certain to be on one shard.
+	// Ring takes keys that are certain to be on one shard.
 	Ring
 )
 
-// Kind goes by what the client can do, so that one that embeds a Ring or a ClusterClient counts as one,
-// and by what it is known to wrap.
+// Kind goes by what the client can do, and by what it is known to wrap. So a client that embeds a Ring or a
+// ClusterClient counts as one.
 func (conn *Conn) Kind() Kind {
 	for _, rdb := range []any{conn.rdb, conn.direct} {
 		switch rdb.(type) {
@@ -138,7 +138,7 @@ type shardFinder interface {
 	GetShardClientForKey(key string) (*redis.Client, error)
 }
 
-// A Subscriber is what a Redis client has to offer for its user to hear of something.
+// A Subscriber is the part of a Redis client that subscribes.
 type Subscriber interface {
 	Subscribe(ctx context.Context, channels ...string) *redis.PubSub
 	SSubscribe(ctx context.Context, channels ...string) *redis.PubSub
@@ -147,14 +147,14 @@ type Subscriber interface {
 // errCold says that a Cluster client has not answered yet, so that finding a node may take long.
 var errCold = errors.New("the nodes of the Cluster are not known yet")
 
-// A Source is where one hears of keys.
+// A Source is where to subscribe to news of keys.
 type Source struct {
 	Of      func(key string) (Subscriber, error) // finds the server; nil if the client cannot subscribe
-	Tagged  bool                                 // channels have to be where the key is
+	Tagged  bool                                 // a channel has to be where the key is
 	Sharded bool                                 // by sharded pub/sub
 }
 
-// Source returns where one hears of keys.
+// Source returns where to subscribe to news of keys.
 func (conn *Conn) Source() Source {
 	switch rdb := conn.direct.(type) {
 	case masterFinder:
@@ -181,8 +181,8 @@ func (conn *Conn) Ask(c *Call) {
 	conn.send(c, false)
 }
 
-// Do sends a call and waits for its outcome. It returns false if ctx has ended and patience has
-// run out before; then the caller has to leave the call.
+// Do sends a call and waits for its outcome. It returns false if ctx has ended and patience has run out before. Then
+// the caller has to abandon the call.
 func (conn *Conn) Do(ctx context.Context, c *Call, patience time.Duration) bool {
 	conn.allow(c)
 	c.stays = conn.mayStay(ctx)
@@ -196,7 +196,7 @@ func (conn *Conn) send(c *Call, inline bool) {
 	conn.lane(c).send(c, inline)
 }
 
-// allow prepares a call that a caller waits for: it may be sent again.
+// allow prepares a call with a waiting caller: it may be sent again.
 func (conn *Conn) allow(c *Call) {
 	if c.done == nil {
 		c.done = make(chan struct{}, 1)
@@ -205,8 +205,8 @@ func (conn *Conn) allow(c *Call) {
 	c.WaitForSlot = cmp.Or(c.WaitForSlot, longestMove)
 }
 
-// Failed takes note that the connection for a call failed: a Cluster client that may not send
-// the call again by itself does not look for the new place of the key either.
+// Failed notes that the connection for a call failed. A Cluster client that may not send the call again by itself does
+// not look for the new place of the key either.
 func (conn *Conn) Failed(err error) {
 	if cluster, ok := conn.direct.(*redis.ClusterClient); ok && Classify(err) != Final {
 		cluster.ReloadState(context.Background())
@@ -231,19 +231,18 @@ func (conn *Conn) Drain() {
 	for conn.under.Load() > 0 {
 		<-conn.idle
 	}
-	conn.draining.Store(false) // what is asked for later has time
+	conn.draining.Store(false) // later requests have time
 }
 
-// A destination is where a lane leads: a server, and the replicas that have to have what is sent there.
+// A destination is where a lane leads: a server, and the replicas that must have what is sent there.
 type destination struct {
-	server   *redis.Client // nil: the one there is, or it is not known which
+	server   *redis.Client // nil: the only server, or not known
 	replicas Replicas
 }
 
-// lane picks the lane of a call, by its key's server, so that a server that hangs holds up its own
-// calls only, and one whose replicas do only those that wait for them as long. It never waits for the network:
-// until a Cluster client has answered for the first time and so knows its nodes, its calls share one
-// lane.
+// lane picks the lane of a call by the server of its key. So a server that hangs delays its own calls only, and slow
+// replicas delay only calls that wait for them as long. It never waits for the network. Until a Cluster client has
+// answered for the first time it does not know its nodes, and its calls share one lane.
 func (conn *Conn) lane(c *Call) *lane {
 	l := conn.laneTo(c)
 	if c.Repeats && l.repeats != nil {
@@ -284,14 +283,14 @@ func (conn *Conn) laneTo(c *Call) *lane {
 	return used.(*lane)
 }
 
-// shares reports whether a call behind a wrapped client may share a script with others. All of its
-// keys are where the first one is.
+// shares reports whether a call behind a wrapped client may share a script with others. All of its keys are in the
+// place of the first one.
 func (conn *Conn) shares(c *Call) bool {
 	return c.Plain && (conn.Kind() == Single || slot.IsTagged(c.Keys[0]))
 }
 
-// newLane makes a lane of calls that may take so much longer than usual. If calls gather there, so that some
-// wait behind others, it has one beside it for callers that ask again: a Release never waits behind those whom
+// newLane makes a lane of calls that may take so much longer than usual. If calls can gather there and wait behind
+// others, it has a second lane beside it for callers that ask again. So a Release never waits behind the callers that
 // it keeps waiting.
 func (conn *Conn) newLane(s sender, longer time.Duration) *lane {
 	l := conn.oneLane(s, longer)

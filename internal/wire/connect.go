@@ -12,31 +12,31 @@ import (
 
 // This file is how a try waits for a connection, and stops waiting.
 
-// A tryContext is the context of one try of a bounded call. It knows what the context of the caller knows,
-// but does not end with it, so that the end of a wait never makes an outcome unknown that would have been
-// known in a moment. It ends if the try is not to wait any longer for a connection: go-redis asks for that
-// while it waits for one of its pool, or dials, and not any more once the request may have been sent. So the
-// error with which the context has ended, as the outcome of a try, says that the request was not sent. That a
-// hook of the Redis client returns before its command has ended is not reckoned with.
+// A tryContext is the context of one try of a bounded call. It knows what the context of the caller knows, but does not
+// end with it. So the end of a wait never makes an outcome unknown that would have been known in a moment. It ends if
+// the try must not wait any longer for a connection. go-redis asks for that while it waits for a connection of its
+// pool, or dials, and no longer once the request may have been sent. So if the outcome of a try is the error of the
+// ended context, the request was not sent. This does not allow for a hook of the Redis client that returns before its
+// command has ended.
 type tryContext struct {
 	context.Context // of the caller
 
 	mu   sync.Mutex
 	done chan struct{} // nil before somebody asks
-	over error         // with which it has ended
+	over error         // with which the context has ended
 }
 
 var (
 	// errNoConnection is the outcome of a try that has ended before it had a connection.
 	errNoConnection = errors.New("redislock: no connection yet")
-	// errGone is the same if its caller goes then.
+	// errGone is the same if the caller goes then.
 	errGone = fmt.Errorf("%w: no connection yet", ErrNotSent)
 )
 
-// Deadline says that there is none.
+// Deadline says that there is no deadline.
 func (*tryContext) Deadline() (time.Time, bool) { return time.Time{}, false }
 
-// Done returns a channel that is closed when the try is not to wait any longer.
+// Done returns a channel that is closed when the try must not wait any longer.
 func (t *tryContext) Done() <-chan struct{} {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -49,7 +49,7 @@ func (t *tryContext) Done() <-chan struct{} {
 	return t.done
 }
 
-// Err says why from then on.
+// Err says why, once the channel is closed.
 func (t *tryContext) Err() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -68,7 +68,7 @@ func (t *tryContext) end(why error) {
 	}
 }
 
-// beginTry gives the try a context of its own, if its caller is not to wait for it beyond some time.
+// beginTry gives the try a context of its own, if its caller must not wait for it beyond some time.
 func (s *single) beginTry() {
 	c := s.call
 	if !c.Bounded || c.Context == context.Context(&s.try) {
@@ -94,21 +94,20 @@ func (s *single) endTry() {
 	c.dialTimer = nil
 }
 
-// A dialTimer ends a try that takes too long to get a connection: that of a call whose caller does the
-// sending itself, and so can be gone no sooner than the time-outs of the Redis client let it. The call then
-// goes on without its caller.
+// A dialTimer ends a try that takes too long to get a connection, if its caller does the sending itself. Such a caller
+// cannot go before the time-outs of the Redis client let it. The call then goes on without its caller.
 //
-// Its timer is not stopped when the try is over, but finds that out when it fires: to set a timer and to stop
-// it for each call wakes other threads, and costs more than all else that this package does for the call.
+// The timer is not stopped when the try is over, but finds that out when it fires. To set and stop a timer for each
+// call wakes other threads, and costs more than all else that this package does for the call.
 type dialTimer struct {
 	mu    sync.Mutex
 	timer *time.Timer
-	runs  bool          // the timer does
+	runs  bool          // the timer runs
 	try   *tryContext   // nil: there is none
-	until time.Duration // when that is to end, as a Moment.Mono
+	until time.Duration // when the try has to end, as a Moment.Mono
 }
 
-// newDialTimer takes one that was used before, if there is one.
+// newDialTimer takes a timer that was used before, if there is one.
 func (l *lane) newDialTimer() *dialTimer {
 	if d, ok := l.dialTimers.Get().(*dialTimer); ok {
 		return d

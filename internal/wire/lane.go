@@ -14,12 +14,12 @@ const (
 	// underWay is how many batches of a lane are under way at a time. With one, the server idles
 	// while a batch is on the wire; with more, batches shrink and nothing is gained.
 	underWay = 2
-	// repeatsUnderWay is the same for those who ask again. With one, more of them are refused by one answer.
+	// repeatsUnderWay is the same for callers that ask again. With one, more of them are refused by one answer.
 	repeatsUnderWay = 1
 	// fullBatch bounds what one pipeline holds, and with it how long the server is kept busy.
 	fullBatch = 512
-	// overdue is how long calls wait behind batches under way before one more is let go: a hung
-	// connection delays those behind it by this much, not by its time-out.
+	// overdue is how long calls wait behind the batches under way before another batch may go: a hung connection delays
+	// the calls behind it by this much, not by its time-out.
 	overdue = 50 * time.Millisecond
 )
 
@@ -37,12 +37,12 @@ type laneSetup struct {
 // are under way.
 type lane struct {
 	laneSetup
-	sharing    atomic.Bool // plain calls share a script still
+	sharing    atomic.Bool // plain calls still share a script
 	overdue    time.Duration
 	dialTimers sync.Pool   // of *dialTimer
 	silent     atomic.Bool // the latest try had no answer
 
-	repeats *lane // for the calls of callers that ask again; nil if they go here
+	repeats *lane // for callers that ask again; nil if their calls go here
 
 	mu           sync.Mutex
 	running      int // batches under way
@@ -51,10 +51,10 @@ type lane struct {
 	overdueTimer *time.Timer // runs while calls are waiting
 }
 
-// send takes the call on its way. It does not wait, but if inline it may do the sending itself and
-// return with the outcome there: that spares a caller who could not leave anyway two changes of
-// goroutine. A caller who may have to leave a bounded call does so only as long as the server answers,
-// and then no longer than it waits for an answer.
+// send takes the call on its way. It does not wait. But if inline is set it may do the sending itself and return with
+// the outcome: that spares a caller that could not leave anyway two changes of goroutine. A caller that may have to
+// abandon a bounded call does the sending only while the server answers, and then for no longer than it waits for an
+// answer.
 func (l *lane) send(c *Call, inline bool) {
 	l.mu.Lock()
 	if l.running < l.limit && len(l.waiting) == 0 {
@@ -85,7 +85,7 @@ func (l *lane) send(c *Call, inline bool) {
 	l.mu.Unlock()
 }
 
-// relieve lets a further batch go when those under way take too long.
+// relieve lets another batch go when the batches under way take too long.
 func (l *lane) relieve() {
 	l.mu.Lock()
 	if len(l.waiting) == 0 {
@@ -98,9 +98,8 @@ func (l *lane) relieve() {
 	l.drive(batch)
 }
 
-// takeLocked takes the next batch out of those that wait: a fair share of all calls that are here, so
-// that the batches under way are of one size, and the server works on one of them while the
-// client prepares the other.
+// takeLocked takes the next batch of the waiting calls: a fair share of all calls that are here. So the batches under
+// way have one size, and the server works on one of them while the client prepares the other.
 func (l *lane) takeLocked() []*Call {
 	batches := min(l.limit, underWay)
 	share := (l.flying + len(l.waiting) + batches - 1) / batches
@@ -117,8 +116,8 @@ func (l *lane) takeLocked() []*Call {
 	return batch
 }
 
-// run sends a call by itself. What has gathered meanwhile is left to another goroutine: this one may
-// be the caller's.
+// run sends a call by itself. Calls that have gathered meanwhile are left to another goroutine: this one may belong to
+// the caller.
 func (l *lane) run(c *Call) {
 	if c.before() {
 		l.transmit(alone(c))
@@ -131,16 +130,16 @@ func (l *lane) run(c *Call) {
 	}
 }
 
-// drive sends the batch, then whatever has gathered meanwhile, until nothing has.
+// drive sends the batch, then the calls that have gathered meanwhile, until there are none.
 func (l *lane) drive(batch []*Call) {
 	for batch != nil {
 		l.exchange(batch)
-		runtime.Gosched() // those who have their answer ask again: let them come along
+		runtime.Gosched() // callers with an answer ask again: let them come along
 		batch = l.next(len(batch))
 	}
 }
 
-// next takes the batch that follows one of so many calls that has come back; nil if there is none.
+// next takes the batch that follows a batch of so many calls that has come back; nil if there is none.
 func (l *lane) next(back int) []*Call {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -164,7 +163,7 @@ func (l *lane) exchange(batch []*Call) {
 		commands := l.bundled(batch)
 		l.transmit(commands)
 		if slices.ContainsFunc(commands, misplaced) {
-			l.sharing.Store(false) // a node of a Cluster, addressed as if it were a server by itself
+			l.sharing.Store(false) // a node of a Cluster, addressed as if it were a single server
 		}
 		batch = l.settled(batch)
 	}
@@ -174,8 +173,8 @@ func (l *lane) exchange(batch []*Call) {
 	}
 }
 
-// settled settles the calls of a batch that were answered, and returns the others, prepared to be sent by
-// themselves: whoever has an answer does not wait for them.
+// settled settles the calls of a batch that were answered, and returns the others, prepared to be sent by themselves:
+// calls with an answer do not wait for them.
 func (l *lane) settled(batch []*Call) []*Call {
 	undone := batch[:0]
 	for _, c := range batch {
@@ -191,7 +190,7 @@ func (l *lane) settled(batch []*Call) []*Call {
 	})
 }
 
-// settle takes in the outcome of a try.
+// settle handles the outcome of a try.
 func (l *lane) settle(c *Call) {
 	l.note(c.Err)
 	c.after(c.twice || c.Err != nil && MayCome(c.Err))
@@ -206,7 +205,7 @@ func (l *lane) settle(c *Call) {
 	c.finish()
 }
 
-// note takes note whether a try was answered.
+// note notes whether a try was answered.
 func (l *lane) note(err error) {
 	if silent := err != nil && !isAnswer(err); silent != l.silent.Load() {
 		l.silent.Store(silent)
@@ -217,8 +216,8 @@ func (l *lane) note(err error) {
 func (l *lane) transmit(commands []command) {
 	l.sender.send(commands, byName)
 	if unknown := unknownTo(commands); len(unknown) > 0 {
-		// One source for each script is enough, in a pipeline they are executed in order; but
-		// behind a Ring or a moved slot they may not be, so what is left over brings its own.
+		// One source for each script is enough: a pipeline is executed in order. But behind a Ring or a moved slot it
+		// may not be, so each command that is left over brings its own source.
 		first := make(map[*Script]*redis.Cmd)
 		l.sender.send(unknown, func(p command) bool {
 			script, cmd := p.script(), *p.cmd()
@@ -235,7 +234,7 @@ func (l *lane) transmit(commands []command) {
 	}
 }
 
-// unknownTo returns the commands whose script the server did not know.
+// unknownTo returns the commands with a script that the server did not know.
 func unknownTo(commands []command) []command {
 	var unknown []command
 	for _, p := range commands {
@@ -246,11 +245,11 @@ func unknownTo(commands []command) []command {
 	return unknown
 }
 
-// prepared has the trackers of the calls prepare their next try, and finishes those that are not to be sent:
-// most often because they were left before.
+// prepared has the trackers of the calls prepare their next try. It finishes the calls that must not be sent, most of
+// which were abandoned before.
 func prepared(batch []*Call) []*Call { return remaining(batch, (*Call).before) }
 
-// remaining finishes the calls of a batch that are not to go on, and returns the others.
+// remaining finishes the calls of a batch that must not go on, and returns the others.
 func remaining(batch []*Call, goesOn func(*Call) bool) []*Call {
 	for i, c := range batch {
 		if goesOn(c) {

@@ -11,30 +11,30 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// ErrNotSent is the outcome of a call whose caller has gone before it was sent; of the latest try, if there were more.
+// ErrNotSent is the outcome of a call if the caller has gone before it was sent; of the latest try, if there were more.
 var ErrNotSent = errors.New("not sent")
 
 // An Outcome says what a failed call may have done.
 type Outcome int
 
 const (
-	// Final says that the server refused it, and would again.
+	// Final says that the server refused the call, and would refuse it again.
 	Final Outcome = iota
 	// Passing says that nothing was done, but soon it may work.
 	Passing
-	// Unknown says that it may have been executed, now or later.
+	// Unknown says that the call may have been executed, or may be later.
 	Unknown
 )
 
-// passingReplies are the first words of server errors that end by themselves: the command was
-// not executed, and may be once the server has loaded, failed over or finished its script.
+// passingReplies are the first words of server errors that end by themselves. The command was not executed. It may be
+// once the server has loaded, failed over or finished its script.
 var passingReplies = map[string]bool{
 	"LOADING": true, "READONLY": true, "MASTERDOWN": true, "TRYAGAIN": true, "CLUSTERDOWN": true,
 	"BUSY": true, "NOREPLICAS": true, "MOVED": true, "ASK": true, "NOSCRIPT": true,
 }
 
-// Classify sorts the error of a call. A server's error is sorted by its first word, because
-// servers append the place in the script to those raised inside one.
+// Classify sorts the error of a call. It sorts a server's error by its first word, because servers append the place in
+// the script to errors from inside one.
 func Classify(err error) Outcome {
 	if answer, ok := errors.AsType[redis.Error](err); ok {
 		text := legibleAnswer(answer)
@@ -61,7 +61,7 @@ func Classify(err error) Outcome {
 	return Unknown
 }
 
-// MayCome reports whether a request that has ended so may be executed later.
+// MayCome reports whether a request that has ended with this error may still be executed.
 func MayCome(err error) bool {
 	switch Classify(err) {
 	case Passing:
@@ -105,23 +105,23 @@ func (p *pattern) regexp() *regexp.Regexp {
 	return p.made
 }
 
-// movedInScript is what the server of a Cluster says when a slot leaves it while a script runs: what
-// the script did before stays done.
+// movedInScript is what a Cluster server says when a slot leaves it while a script runs: what the script did before
+// stays done.
 var movedInScript = pattern{text: `ttempted to access a (non local key|slot not served)`}
 
-// A serverError shows an error of the server without the place in the script at which it arose, and
-// without the arguments that a server repeats if it does not know a command: one is a secret.
+// A serverError shows an error of the server without the place in the script, and without the arguments that a server
+// repeats if it does not know a command: one of them is a secret.
 type serverError struct {
 	text   string
 	answer redis.Error
 }
 
-// NewServerError makes one of an answer of the server.
+// NewServerError makes a serverError of an answer.
 func NewServerError(answer redis.Error) error {
 	return &serverError{text: legibleAnswer(answer), answer: answer}
 }
 
-// Legible is an error without what only the authors of a script can read.
+// Legible is an error without the parts that only the authors of a script can read.
 func Legible(err error) error {
 	if answer, ok := errors.AsType[redis.Error](err); ok {
 		return NewServerError(answer)
@@ -133,9 +133,9 @@ func (e *serverError) Error() string { return e.text }
 
 func (e *serverError) Unwrap() error { return e.answer }
 
-// What servers add to an error that arises inside a script. Redis 7 and later and Valkey up to 9.0 append
-// the script and the line, Valkey 9.1 the line alone. Redis 6 puts them in front of the error, behind
-// words of its own. An error of Lua itself has the line in its text, too.
+// The text that servers add to an error inside a script. Redis 7 and later and Valkey up to 9.0 append the script and
+// the line, Valkey 9.1 the line alone. Redis 6 puts them in front of the error, behind words of its own. An error of
+// Lua itself has the line in its text, too.
 const lineOfScript = `@?\b(?:user_script|enable_strict_lua|err_handler_def): ?\d+: `
 
 var (

@@ -10,8 +10,8 @@ import (
 	"github.com/seed-14de3678/redislock/internal/clock"
 )
 
-// IsGoRedis reports whether a Redis client is exactly one of those of go-redis. One that embeds it may
-// have an Eval of its own, which its Process and its Pipeline would go past.
+// IsGoRedis reports whether a Redis client is exactly one of the clients of go-redis. A client that embeds one may have
+// an Eval of its own, and its Process and its Pipeline would go past that.
 func IsGoRedis(rdb any) bool {
 	switch rdb.(type) {
 	case *redis.Client, *redis.ClusterClient, *redis.Ring:
@@ -20,18 +20,18 @@ func IsGoRedis(rdb any) bool {
 	return false
 }
 
-// A pooled client says how many connections it has given up: go-redis sends nothing again as long as it keeps
-// the one that it has.
+// A pooled client says how many connections it has given up: go-redis sends nothing again while it keeps its
+// connection.
 type pooled interface{ PoolStats() *redis.PoolStats }
 
-// pools returns what can say so of a client, or of what that wraps.
+// pools returns what can say so for a client, or for what it wraps.
 func pools(rdb redis.Scripter, wraps GoRedis) (known pooled) {
 	if wraps != nil {
 		return wraps
 	}
 	known, _ = rdb.(pooled)
 	if known != nil {
-		// A client that has its own Eval may embed another one that is nil, which nobody else asks.
+		// A client with its own Eval may embed another one that is nil, which nobody else asks.
 		defer func() {
 			if recover() != nil {
 				known = nil
@@ -42,14 +42,14 @@ func pools(rdb redis.Scripter, wraps GoRedis) (known pooled) {
 	return known
 }
 
-// resendPause is how long a client of which nothing is known waits at least before it sends a command again:
-// go-redis 8 ms, if it is not told otherwise.
+// resendPause is how long an unknown client waits at least before it sends a command again: go-redis waits 8 ms, if it
+// is not told otherwise.
 const resendPause = 5 * time.Millisecond
 
 // A sending is one call of a client that may send it again by itself.
 type sending struct {
 	at   clock.Moment
-	lost uint32 // connections that it had given up
+	lost uint32 // connections that it had given up by then
 }
 
 func (d plainClient) sending() sending {
@@ -60,8 +60,8 @@ func (d plainClient) sending() sending {
 	return s
 }
 
-// mayBeTwice reports whether what was answered may have been sent more than once, so that an earlier time may
-// yet reach the server.
+// mayBeTwice reports whether an answered request may have been sent more than once, so that an earlier copy may still
+// reach the server.
 func (d plainClient) mayBeTwice(s sending) bool {
 	if d.pools != nil {
 		return d.pools.PoolStats().StaleConns != s.lost
@@ -69,8 +69,8 @@ func (d plainClient) mayBeTwice(s sending) bool {
 	return clock.Now().Since(s.at) >= resendPause
 }
 
-// A plainClient sends commands one by one, by Eval and EvalSha of a client of which no more is known. Such
-// a client may send a command again, and so may what it wraps, without saying so.
+// A plainClient sends commands one by one, by Eval and EvalSha of a client that is otherwise not known. Such a client
+// may send a command again without saying so, and so may what it wraps.
 type plainClient struct {
 	rdb   redis.Scripter
 	pools pooled // nil: it does not say
@@ -106,7 +106,7 @@ func (d plainClient) sendOne(p command, withSource bool) {
 		*p.cmd() = cmd
 	}
 	err := p.Err()
-	// An error is what came of the last of several tries, perhaps: an earlier one may have been executed.
+	// An error may be the result of the last of several tries: an earlier one may have been executed.
 	failed := err != nil && !redis.HasErrorPrefix(err, "NOSCRIPT")
 	// Such a client may also return when the context has ended, whether the request was sent or not.
 	twice := d.mayBeTwice(began) || failed && ctx.Err() != nil
@@ -118,8 +118,8 @@ func (d plainClient) sendOne(p command, withSource bool) {
 	}
 }
 
-// operands takes the keys and the arguments out of a command, as the strings and numbers that
-// whoever wraps a client expects.
+// operands takes the keys and the arguments out of a command, as the strings and numbers that a wrapper of a client
+// expects.
 func operands(command []any) (keys []string, args []any) {
 	args = make([]any, 0, len(command)-2)
 	for _, arg := range command[2:] {

@@ -12,34 +12,34 @@ import (
 	"github.com/seed-14de3678/redislock/internal/clock"
 )
 
-// Replicas are those that have to have what a call has written before it counts.
+// Replicas are the replicas that must have what a call has written before it counts.
 type Replicas struct {
-	Wanted int           // how many have to acknowledge; 0: none is asked
-	Within time.Duration // for how long they are waited for
+	Wanted int           // how many have to acknowledge; 0: none
+	Within time.Duration // how long to wait for them
 }
 
 // Replicated is what a call knows of the replicas that it wanted.
 type Replicated struct {
 	Got   int64
-	Err   error // why that is not known
-	Never error // why asking again is of no use: the user may not, for example
+	Err   error // why the number is not known
+	Never error // why it is no use to ask again: the user may not, for example
 }
 
-// take takes in the answer to WAIT.
+// take handles the answer to WAIT.
 func (a *Replicated) take(got int64, err error) {
 	a.Got, a.Err, a.Never = got, err, nil
 	if answer, ok := errors.AsType[redis.Error](err); ok {
 		a.Err = NewServerError(answer)
-		// A replica refuses it as well: then there has been a fail-over in between.
+		// A replica refuses WAIT as well: then there was a fail-over in between.
 		if Classify(err) == Final && !strings.Contains(answer.Error(), "replica instances") {
 			a.Never = err
 		}
 	}
 }
 
-// A replicated sender sends commands to the server of their keys, and behind them, over the same connection,
-// the question how many replicas have what they wrote. WAIT names no key, so a Cluster client could
-// not send it where it belongs: here its nodes are addressed, and their redirections followed.
+// A replicated sender sends commands to the server of their keys, and behind them, over the same connection, the
+// question how many replicas have what they wrote. WAIT names no key, so a Cluster client could not send it to the
+// right node. So this sender addresses the nodes itself, and follows their redirections.
 type replicated struct {
 	conn     *Conn
 	replicas Replicas
@@ -66,7 +66,7 @@ func (r replicated) send(commands []command, withSource func(command) bool) {
 	r.follow(commands, withSource)
 }
 
-// follow sends what a node of a Cluster has sent elsewhere there, once.
+// follow sends commands that a node of a Cluster has redirected to the other node, once.
 func (r replicated) follow(commands []command, withSource func(command) bool) {
 	type place struct {
 		addr string
@@ -108,7 +108,7 @@ func (r replicated) exchange(node *redis.Client, commands []command, withSource 
 	}
 	wait := redis.NewIntCmd(ctx, "wait", r.replicas.Wanted, clock.Millis(within))
 	_ = pipe.Process(ctx, wait)
-	_, _ = pipe.Exec(ctx) // once: of commands none may be sent again by go-redis
+	_, _ = pipe.Exec(ctx) // once: go-redis must not send any command again
 	for _, p := range commands {
 		for _, c := range p.calls() {
 			c.Replicated.take(wait.Val(), wait.Err())
@@ -128,7 +128,7 @@ func redirection(err error) (addr string, ask, ok bool) {
 	return f[2], f[0] == "ASK", true
 }
 
-// node returns the client of the Cluster's node, or the Ring's shard, where a key is.
+// node returns the client of the key's Cluster node, or Ring shard.
 func (conn *Conn) node(key string) (*redis.Client, error) {
 	if cluster, ok := conn.direct.(masterFinder); ok {
 		return cluster.MasterForKey(context.Background(), key)
@@ -136,9 +136,8 @@ func (conn *Conn) node(key string) (*redis.Client, error) {
 	return conn.direct.(shardFinder).GetShardClientForKey(key)
 }
 
-// master returns the client of a Cluster's node, and what to do when it was used. One that has no
-// slots yet the Cluster client does not know: it is addressed as the others are, for this once. It reports
-// false if there is no such node.
+// master returns the client of a Cluster's node, and a function to call after use. The Cluster client does not know a
+// node that has no slots yet: this time it is addressed like the others. It reports false if there is no such node.
 func (conn *Conn) master(addr string) (node *redis.Client, leave func(), ok bool) {
 	cluster, ok := conn.direct.(*redis.ClusterClient)
 	if !ok {

@@ -10,22 +10,22 @@ import (
 	"github.com/seed-14de3678/redislock/internal/clock"
 )
 
-// This file is how a call that failed is sent again: a few times soon, and for as long as a slot of a
-// Cluster is on its way to another server.
+// A call that failed is sent again: a few times soon, and for as long as a slot of a Cluster is on its way to another
+// server.
 
-// longestMove is how long a slot that moves is waited for, if a caller waits and says no more. The server
-// refuses whoever asks for several keys and finds some missing, also those that never were, until all
-// have gone: a matter of seconds, unless the move is stuck.
+// longestMove is how long to wait for a slot that moves, if a caller waits and says no more. The server refuses a
+// request for several keys if some are missing, even keys that never existed, until all have gone. That takes seconds,
+// unless the move is stuck.
 const longestMove = 10 * time.Second
 
-// isMoving reports whether the error is that of a server whose keys are on their way to another one.
+// isMoving reports whether a server with keys on their way to another one has given the error.
 func isMoving(err error) bool { return redis.HasErrorPrefix(err, "TRYAGAIN") }
 
-// again reports whether the failed call is worth another try, and after which pause; and takes note
-// that the last one may have been executed.
+// resend reports whether the failed call is worth another try, and after which pause. It notes that the last try may
+// have been executed.
 func (c *Call) resend() (pause time.Duration, ok bool) {
 	if errors.Is(c.Err, errNoConnection) && !c.IsAbandoned() {
-		return 0, true // that was too long for its caller: somebody else waits for the connection
+		return 0, true // too long for its caller: somebody else waits for the connection
 	}
 	c.conn.Failed(c.Err)
 	c.remember()
@@ -56,8 +56,8 @@ func (c *Call) resend() (pause time.Duration, ok bool) {
 	return pause, true
 }
 
-// remember takes note of why a try has failed, and whether that was an answer of the server, for a caller
-// that leaves the call while the next one is under way.
+// remember notes why a try has failed, and whether that was an answer of the server, for a caller that abandons the
+// call while the next try is under way.
 func (c *Call) remember() {
 	if !c.Bounded || errors.Is(c.Err, errNoConnection) || errors.Is(c.Err, ErrNotSent) {
 		return
@@ -69,15 +69,15 @@ func (c *Call) remember() {
 	}
 }
 
-// noteUnanswered takes note that the try that was sent last may have been executed, or may yet be.
+// noteUnanswered notes that the latest try may have been executed, or may still be.
 func (c *Call) noteUnanswered() {
 	if !c.IsUnanswered() {
 		c.Unanswered = c.Sent
 	}
 }
 
-// waitsForSlot reports whether the call may wait for a slot that moves, and from when it counts. A Close
-// does not wait with it.
+// waitsForSlot reports whether the call may wait for a slot that moves, and from when that counts. A Close does not
+// wait for the slot.
 func (c *Call) waitsForSlot(at clock.Moment) bool {
 	if c.moving == (clock.Moment{}) {
 		c.moving = at
@@ -85,8 +85,8 @@ func (c *Call) waitsForSlot(at clock.Moment) bool {
 	return at.Precedes(c.moving.Add(c.WaitForSlot)) && !c.conn.draining.Load()
 }
 
-// sendAfter has the call sent again after a pause, if that still makes sense then. It returns false if its
-// caller has gone meanwhile.
+// sendAfter has the call sent again after a pause, if that still makes sense then. It returns false if the caller has
+// gone meanwhile.
 func (c *Call) sendAfter(l *lane, pause time.Duration) bool {
 	how := pausing
 	if isMoving(c.Err) {

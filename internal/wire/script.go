@@ -1,5 +1,5 @@
-// Package wire brings runs of Lua scripts to Redis: together with others that are asked for at the same
-// time, again if they were not answered, and to replicas. It knows nothing of what the scripts do.
+// Package wire brings runs of Lua scripts to Redis: together with other runs at the same time, again if they were not
+// answered, and to replicas. It knows nothing of what the scripts do.
 package wire
 
 import (
@@ -17,14 +17,14 @@ type Script struct {
 	made   text
 }
 
-// A text is what a server is given of a script. Both are strings, kept boxed, as they are handed to go-redis.
+// A text is what a server gets of a script. Both are strings, kept boxed, as go-redis takes them.
 type text struct {
 	source any
 	sha    any // the name under which the server caches the source
 }
 
-// NewScript makes a script, whose source is asked for once, when the script is first used. Its name is for
-// errors, and for whoever watches what is sent.
+// NewScript makes a script; source is called once, on first use. Its name is for errors, and for programs that watch
+// what is sent.
 func NewScript(name string, source func(name string) string) *Script {
 	return &Script{name: name, source: source}
 }
@@ -36,9 +36,9 @@ func (s *Script) text() text {
 
 func textOf(source string) text {
 	var sum [sha1.Size]byte
-	// The sum is the name that Redis gives to a script and protects nothing, so a process that
-	// is held to FIPS 140-3 may make it. Asking the server for it (SCRIPT LOAD) would cost a
-	// round trip and one more command in the user's ACL.
+	// The sum is the name that Redis gives to a script and protects nothing, so a process that is held to FIPS 140-3
+	// may make it. To ask the server for it (SCRIPT LOAD) would cost a round trip and one more command in the user's
+	// ACL.
 	fips140.WithoutEnforcement(func() { sum = sha1.Sum([]byte(source)) })
 	return text{source, hex.EncodeToString(sum[:])}
 }

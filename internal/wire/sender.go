@@ -8,8 +8,8 @@ import (
 	"github.com/seed-14de3678/redislock/internal/clock"
 )
 
-// A sender sends commands to the server, and returns when each is answered or has failed. For
-// each of them withSource says whether the script itself goes along.
+// A sender sends commands to the server, and returns when each is answered or has failed. withSource says for each of
+// them whether to send the script itself.
 type sender interface {
 	send(commands []command, withSource func(command) bool)
 }
@@ -17,8 +17,8 @@ type sender interface {
 func byName(command) bool   { return false }
 func bySource(command) bool { return true }
 
-// A pipeline sends commands as one pipeline. It has two methods of a Redis client, not an interface: through
-// that each type that has a Pipeline would be linked.
+// A pipeline sends commands as one pipeline. It has two methods of a Redis client, not an interface: an interface would
+// link each type that has a Pipeline.
 type pipeline struct {
 	process func(ctx context.Context, cmd redis.Cmder) error
 	begin   func() redis.Pipeliner
@@ -32,7 +32,7 @@ func (d pipeline) send(commands []command, withSource func(command) bool) {
 	switch len(commands) {
 	case 0:
 	case 1:
-		// With the context of its caller, for what the hooks of the Redis client find there.
+		// With the context of its caller, for the hooks of the Redis client.
 		_ = d.process(commands[0].context(), commands[0])
 	default:
 		ctx := context.Background()

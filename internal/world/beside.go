@@ -15,8 +15,8 @@ import (
 	"github.com/seed-14de3678/redislock/internal/redistest"
 )
 
-// ScenarioBeside is Scenario, and runs fn also beside 64 callers of the same Client, each of whom obtains and releases a key
-// all the time: what fn asks for travels together with what they ask for.
+// ScenarioBeside is Scenario, and runs fn also beside 64 callers of the same Client. Each of them obtains and releases
+// a key all the time, so the requests of fn travel together with theirs.
 func ScenarioBeside(t *testing.T, fn func(t *testing.T, w *World)) {
 	t.Helper()
 	Scenario(t, fn)
@@ -32,12 +32,12 @@ func ScenarioBeside(t *testing.T, fn func(t *testing.T, w *World)) {
 
 // others are callers beside a scenario. They see which requests of the scenario go together with theirs.
 type others struct {
-	of, prefix    string       // of the keys of the scenario, and of theirs
+	of, prefix    string       // of the keys of the scenario, and of the others
 	shared, alone atomic.Int64 // requests of the scenario
 	stop          func()
 }
 
-// beside starts so many callers, who go on until stop, or the end of the test.
+// beside starts so many callers, which go on until stop, or the end of the test.
 func (w *World) beside(t *testing.T, n int) *others {
 	t.Helper()
 	o := &others{of: w.Prefix, prefix: NewName(t)}
@@ -53,7 +53,7 @@ func (w *World) beside(t *testing.T, n int) *others {
 	}
 	o.stop = sync.OnceFunc(func() { cancel(); wg.Wait() })
 	t.Cleanup(o.stop)
-	// They are many enough from the start that there is always somebody to go with.
+	// They are so many from the start that there is always a request to go with.
 	check.Eventually(t, Soon, "the others are under way", func() bool { return w.RDB.Exists(t.Context(), fmt.Sprint(o.prefix, n-1)).Val() == 1 })
 	return o
 }

@@ -47,8 +47,8 @@ func CaughtUp(t *testing.T, master *redis.Client, replicas int) {
 	})
 }
 
-// Batched returns a Client of the shared Redis that sends calls of several goroutines together, or each by itself, because its
-// Redis client has a type of its own.
+// Batched returns a Client of the shared Redis. It sends calls of several goroutines together, or each by itself,
+// because its Redis client has a type of its own.
 func Batched(t *testing.T, batched bool) (*redislock.Client, *redis.Client) {
 	t.Helper()
 	rdb := redistest.Shared(t, redistest.Redis).Client(t)
@@ -58,8 +58,8 @@ func Batched(t *testing.T, batched bool) (*redislock.Client, *redis.Client) {
 	return NewClient(t, struct{ redis.Scripter }{rdb}), rdb
 }
 
-// ReleaseAnyway releases a lock with a context that may end meanwhile: then the answer is not waited for any longer, on a busy
-// machine, and the lock is released all the same.
+// ReleaseAnyway releases a lock with a context that may end meanwhile. Then on a busy machine it does not wait for the
+// answer any longer, and the lock is released all the same.
 func ReleaseAnyway(ctx context.Context, t *testing.T, lock *redislock.Lock) {
 	t.Helper()
 	if err := lock.Release(ctx); err != nil && (ctx.Err() == nil || !errors.Is(err, redislock.ErrUnknownOutcome)) {

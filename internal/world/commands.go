@@ -55,8 +55,8 @@ func (c Commands) String() string {
 // Scripts is how many scripts were run.
 func (c Commands) Scripts() int { return c["eval"] + c["evalsha"] + c["eval_ro"] + c["evalsha_ro"] }
 
-// InScripts are those of scripts: without what clients send by themselves, as far as no script of ours runs that, which is
-// how they introduce themselves, run scripts, and subscribe.
+// InScripts are the commands of scripts. It leaves out commands that clients send themselves and no script runs: to
+// introduce themselves, run scripts, and subscribe.
 func (c Commands) InScripts() Commands {
 	commands := make(Commands)
 	for call, n := range c {

@@ -50,7 +50,7 @@ func WantUnknownOutcome(t *testing.T, err error) {
 	}
 }
 
-// WantSpanningRefused checks that a set whose keys are in more than one slot is refused, and that the error names two such
+// WantSpanningRefused checks that a set with keys in more than one slot is refused, and that the error names two such
 // keys.
 func WantSpanningRefused(t *testing.T, rdb interface {
 	redis.Scripter

@@ -30,7 +30,7 @@ type FakeServer struct {
 	turns int
 }
 
-// turn is called before and after each script: what one script has written the next one sees.
+// turn is called before and after each script: each script sees what the one before has written.
 func (p *FakeServer) turn() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -151,17 +151,17 @@ func readArgs(in *bufio.Reader) ([]string, error) {
 	return args, err
 }
 
-// StandsInLine reports whether a script is that of a waiter.
+// StandsInLine reports whether a waiter has sent the script.
 func StandsInLine(run check.Run) bool { return run.Of("rw") && run.Channel() != "" }
 
-// AsksFirst reports whether a script is that of a caller that asks for one key and does not stand in line yet.
+// AsksFirst reports whether a caller has sent the script that asks for one key and does not stand in line yet.
 func AsksFirst(run check.Run) bool { return run.Of("obtain") }
 
 // HeldBySomebody is the answer to such a script if another caller holds the key.
 const HeldBySomebody = "*5\r\n:0\r\n:1\r\n$5\r\nwrite\r\n:60000\r\n$0\r\n\r\n"
 
-// InPlace is the answer to a waiter that stands in line: it has the time of the server's clock, and how many have subscribed
-// to the waiter's channel.
+// InPlace is the answer to a waiter that stands in line: the time of the server's clock, and how many subscribe to the
+// waiter's channel.
 func InPlace(micros int64, subscribers int) string {
 	return fmt.Sprintf("*9\r\n:-2\r\n:1\r\n$5\r\nwrite\r\n:60000\r\n$0\r\n\r\n:7\r\n:%d\r\n:-1\r\n:%d\r\n", micros, subscribers)
 }

@@ -20,8 +20,7 @@ type LockKind struct {
 // LockKinds are the kinds of locks that are held while servers and slots change places.
 var LockKinds = []LockKind{{"write", 2, false}, {"read", 0, false}, {"mixed and fenced", 1, true}}
 
-// A HeldLock is a lock that is held while servers and slots change places, and a rival who asks for its
-// keys all the time.
+// A HeldLock is a lock that is held while servers and slots change places. A rival asks for its keys all the time.
 type HeldLock struct {
 	Keys  []string
 	Lock  *redislock.Lock
@@ -43,7 +42,7 @@ func (k LockKind) Hold(t *testing.T, client *redislock.Client, tag string, ttl t
 	t.Helper()
 	h := &HeldLock{Keys: []string{tag + "a", tag + "b"}, ended: make(chan time.Time, 1), Rival: make(chan Grant, 1)}
 	opt := &redislock.Options{Watchdog: watchdog, Fenced: k.Fenced}
-	if client.Replicas() > 0 { // which may need longer than a short ttl lets them
+	if client.Replicas() > 0 { // replicas may need longer than a short ttl allows
 		opt.RetryStrategy = redislock.LinearBackoff(10 * time.Millisecond)
 	}
 	h.Lock = check.Must[*redislock.Lock](t)(client.ObtainSet(t.Context(), redislock.Set{Write: h.Keys[:k.Write], Read: h.Keys[k.Write:]}, ttl, opt))

@@ -9,7 +9,7 @@ import (
 	"github.com/seed-14de3678/redislock/internal/check"
 )
 
-// IntentOf names the intent of whoever waits for a key.
+// IntentOf names the intent for a key.
 func IntentOf(key string) string { return "redislock:intent:{" + key + "}" }
 
 // Numbered returns so many keys with a prefix.

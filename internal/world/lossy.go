@@ -54,8 +54,8 @@ func NewLossyAt(t *testing.T, b redistest.Backend, mod func(*redis.Options)) *Lo
 	return l
 }
 
-// warmUp has the server know the scripts, and the relay a connection, so that the first request of a test is the one that it is
-// about. No request of it can be lost because the client has little patience.
+// warmUp has the server know the scripts, and the relay a connection, so that the first request of a test is the one
+// that it is about. No request of warmUp can be lost because the client has little patience.
 func (l *Lossy) warmUp(t *testing.T) {
 	t.Helper()
 	client := redislock.New(l.Direct)
@@ -89,7 +89,7 @@ func (l *Lossy) Freed(t *testing.T) {
 	check.Eventually(t, 5*time.Second, "the key is free", func() bool { return !l.Locked(t) })
 }
 
-// On calls fn with the number, from 1, of each command of the operation. What fn has the relay drop or delay ends
+// On calls fn with the number, from 1, of each command of the operation. If fn has the relay drop or delay, that ends
 // with the next command of any kind.
 func (l *Lossy) On(operation string, fn func(n int)) {
 	var n atomic.Int64
@@ -107,8 +107,8 @@ func OperationOf(name string, args []string) string {
 	return check.RunOf(append([]string{name}, args...)...).Script
 }
 
-// WantStillHeld checks for a while that nothing takes the lock away, and releases it. The reply to that may be late on a busy
-// machine; then the release goes on in the background.
+// WantStillHeld checks for a while that nothing takes the lock away, and releases it. The reply to the release may be
+// late on a busy machine; then it goes on in the background.
 func WantStillHeld(t *testing.T, l *Lossy, lock *redislock.Lock, d time.Duration) {
 	t.Helper()
 	for end := time.Now().Add(d); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
@@ -122,7 +122,7 @@ func WantStillHeld(t *testing.T, l *Lossy, lock *redislock.Lock, d time.Duration
 	l.Freed(t)
 }
 
-// OnLease has every request for a new lease sent in its own way, which send does: those of the watchdog, and those of a Refresh.
+// OnLease has fn send each request for a new lease, of the watchdog or of a Refresh, by calling send.
 func OnLease(rdb *redis.Client, fn func(renewal bool, send func() error) error) {
 	rdb.AddHook(check.Around{Send: func(cmds []redis.Cmder, send func([]redis.Cmder) error) error {
 		for _, cmd := range cmds {

@@ -10,10 +10,9 @@ import (
 	"github.com/seed-14de3678/redislock/internal/redistest"
 )
 
-// InTurn runs a scenario of a line on real servers, and on a miniredis whose time passes only when nothing else can
-// happen: there, a turn that takes any time at all was not handed over.
-// The waiters are in the same Client as the holders, or (other) in another one: then they learn of their turn
-// by a message, and not from a reply.
+// InTurn runs a scenario of a line on real servers, and on a miniredis where time passes only when nothing else can
+// happen: there, a turn that takes any time at all was not handed over. The waiters are in the same Client as the
+// holders, or (other) in another one: then they learn of their turn by a message, and not from a reply.
 func InTurn(t *testing.T, fn func(t *testing.T, w, other *World)) {
 	t.Helper()
 	both := func(t *testing.T, b redistest.Backend) {
@@ -37,7 +36,7 @@ func InTurn(t *testing.T, fn func(t *testing.T, w, other *World)) {
 // A Part names a waiter by the keys that it wants, each of one letter: a capital letter is a key that it writes.
 type Part = string
 
-// Modes returns the keys that a waiter wants to write, and those that it wants to read.
+// Modes returns the keys that a waiter wants to write, and the keys that it wants to read.
 func (w *World) Modes(p Part) (write, read []string) {
 	for _, r := range p {
 		if key := string(r); r < 'a' {

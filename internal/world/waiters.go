@@ -12,15 +12,15 @@ import (
 	"github.com/seed-14de3678/redislock/internal/check"
 )
 
-// Waiters are many who wait for locks, and what is seen of them: in which order they had the locks, and
-// whether two had at the same time what only one may have.
+// Waiters are many waiters for locks, and what is seen of them: in which order they had the locks, and whether two had
+// something at the same time that only one may have.
 type Waiters struct {
 	Ctx context.Context
-	WG  sync.WaitGroup // of those who wait
+	WG  sync.WaitGroup // of the waiters
 
 	mu      sync.Mutex        // guards all below
-	writers map[string]string // key → who writes it
-	readers map[string]int    // key → how many read it
+	writers map[string]string // key → its writer
+	readers map[string]int    // key → its number of readers
 	order   []string
 	faults  []error
 }
@@ -76,7 +76,7 @@ func (c *Waiters) Turn(client *redislock.Client, who string, write, read []strin
 	c.Note(who, err)
 }
 
-// Note notes what went wrong for a waiter. It ignores nil.
+// Note notes an error of a waiter. It ignores nil.
 func (c *Waiters) Note(who string, err error) {
 	if err != nil {
 		c.mu.Lock()
@@ -85,7 +85,7 @@ func (c *Waiters) Note(who string, err error) {
 	}
 }
 
-// Failed counts what went wrong until now.
+// Failed counts the errors until now.
 func (c *Waiters) Failed() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -1,5 +1,5 @@
-// Package world has what the tests in several folders share: a server with keys of a scenario's own, time that
-// passes at once, servers that fail, waiters that stand in line, and the checks of what they find.
+// Package world has what the tests in several folders share: a server with keys for one scenario, time that passes at
+// once, servers that fail, waiters that stand in line, and checks of what they find.
 package world
 
 import (
@@ -42,8 +42,8 @@ func New(t *testing.T, b redistest.Backend, opts ...redislock.ClientOption) *Wor
 	return w
 }
 
-// Prefixed returns a world on the same server whose Client puts the prefix of this one in front of every key: so "a" is the
-// key there which is Key("a") here.
+// Prefixed returns a world on the same server with a Client that puts the prefix of this world in front of every key.
+// So the key "a" there is Key("a") here.
 func (w *World) Prefixed(t *testing.T, opts ...redislock.ClientOption) *World {
 	t.Helper()
 	return &World{RDB: w.RDB, Client: NewClient(t, w.RDB, append(opts, redislock.WithKeyPrefix(w.Prefix))...)}
@@ -103,7 +103,7 @@ const Soon = 4 * time.Second
 // Polled is long enough for a waiter that has missed a message to have asked again.
 const Polled = 8 * time.Second
 
-// WantNoTrace checks that nothing of a lock, or of those who waited for it, is left.
+// WantNoTrace checks that nothing is left of a lock, or of its waiters.
 func (w *World) WantNoTrace(t *testing.T, keys ...string) {
 	t.Helper()
 	for _, key := range keys {
@@ -111,7 +111,7 @@ func (w *World) WantNoTrace(t *testing.T, keys ...string) {
 	}
 }
 
-// OnlyGuardsSoon waits until nothing but guards is left of locks of which a request was not answered, and of those who waited.
+// OnlyGuardsSoon waits until only guards are left of waiters, and of locks with an unanswered request.
 func (w *World) OnlyGuardsSoon(t *testing.T, keys ...string) {
 	t.Helper()
 	var traces []string

@@ -1,5 +1,5 @@
-// Package decode reads what scripts are called with, as it was sent: the other direction of package proto, for tests and
-// for the rigs that stand between a Client and a server.
+// Package decode reads how scripts are called, as it was sent: the other direction of package proto, for tests and for
+// the rigs that stand between a Client and a server.
 package decode
 
 import (
@@ -15,15 +15,15 @@ import (
 // A Call is one run of a script, as it was sent.
 type Call struct {
 	Script string
-	Keys   []string // all that it is given
+	Keys   []string // all keys of the call
 	Set    proto.Set
 	Value  string
 	TTL    time.Duration
 	Stamp  Stamp
 	Can    Letters
-	Guards []string // lines in which only guards are to be set: what stands behind all other keys
+	Guards []string // lines in which only guards are to be set, after all other keys
 
-	// One of these is what was asked for. Their Set, Value and TTL are those above.
+	// One of these is the request. Its Set, Value and TTL are the ones above.
 	Obtain  *proto.Obtain
 	Release *proto.Release // without Keep, Mark and Marked: see Left and Spared
 	Refresh *proto.Refresh
@@ -41,12 +41,12 @@ type Call struct {
 	Spared    []Spared      // keys that it is not to free
 }
 
-// A Stamp says whose request it is. Without one it is that of the token, and has the number 0.
+// A Stamp names the owner of a request. Without a stamp the owner is the token, and the number is 0.
 type Stamp struct {
-	Is     bool // there is one
+	Is     bool // there is a stamp
 	Owner  string
 	Number int64
-	Home   string // the line where it asks for the guard of its owner; empty: it does not
+	Home   string // the line where it asks for its owner's guard; empty: it does not
 	Closes []Closing
 }
 
@@ -60,33 +60,33 @@ type Closing struct {
 // Letters say what a script may do.
 type Letters struct {
 	Close  bool // it has guards to set
-	Fenced bool // behind the lines of its set stand fences
-	Keep   bool // read keys that its token writes stay what they are
+	Fenced bool // fences stand behind the lines of its set
+	Keep   bool // read keys that its token writes stay write keys
 	Long   bool // no lease is shortened
 	Search bool // a reader that is not found under its value is searched for
 }
 
-// A Spared is a key that a release is not to free; with a mark only where a guard of this name stands in the home line.
+// A Spared is a key that a release must not free; with a mark, only if a guard of this name stands in the home line.
 type Spared struct {
 	Index int // of the key, from 0
 	Mark  string
 }
 
-// A Waiter is one that a round asks for.
+// A Waiter is a waiter of a round.
 type Waiter struct {
 	ID    string
 	Place proto.Place
 	Keys  []int // indexes of the Set, from 0
 }
 
-// A Plain is one of a bundle: a set to take, or to release.
+// A Plain is one request of a bundle: a set to take, or to release.
 type Plain struct {
 	Set   proto.Set
 	Value string
-	TTL   time.Duration // 0: it is to be released
+	TTL   time.Duration // 0: the set is released
 }
 
-// Sent finds the script that an EVAL or EVALSHA runs, by the first argument of that; nil if it is none of ours.
+// Sent finds the script that an EVAL or EVALSHA runs, by its first argument; nil if it is not ours.
 func Sent(argument string) *wire.Script {
 	for _, s := range proto.Scripts() {
 		if argument == s.SHA() || argument == s.Source() {
@@ -111,8 +111,8 @@ func Words(args []any) []string {
 	return words
 }
 
-// Command reads a command, from its name on, and reports whether it runs a script of ours as a Client would. Of one that does
-// not the Script, and the Keys, are known all the same.
+// Command reads a command, from its name on, and reports whether it runs a script of ours as a Client would. For other
+// commands only the Script and the Keys are known.
 func Command(words ...string) (c Call, is bool) {
 	if len(words) < 3 {
 		return c, false
@@ -168,10 +168,10 @@ func Decode(script string, keys, args []string) (Call, error) {
 type reader struct {
 	Call
 	keys, args []string
-	bad        bool // something was missing, or no number
+	bad        bool // something was missing, or was no number
 }
 
-// text takes an argument; empty if there is none, as scripts take it.
+// text takes an argument; it is empty if there is none, as scripts see it.
 func (r *reader) text() string {
 	if len(r.args) == 0 {
 		return ""

@@ -6,7 +6,7 @@ import (
 	"github.com/seed-14de3678/redislock/internal/proto"
 )
 
-// This file reads what each script is called with.
+// This file reads the arguments of each script.
 
 func (r *reader) obtain() {
 	r.head(true)
@@ -35,7 +35,7 @@ func (r *reader) rw() {
 	r.Obtain = o
 }
 
-// entry reads what the entry of a waiter says of its channel.
+// entry reads from a waiter's entry what it says of the channel.
 func (r *reader) entry(w *proto.Waiter, text string) {
 	f := strings.SplitN(text, "|", 6)
 	if len(f) < 6 || len(f[0]) < 4 {

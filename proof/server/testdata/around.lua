@@ -5,10 +5,10 @@
 -- answered from ARGV, and every lease is counted by that clock, which is years ahead of the
 -- server's: so nothing ends by itself, and how long the script takes does not matter.
 --
--- KEYS     those of the script
+-- KEYS     the KEYS of the script
 -- ARGV[1]  the clock, µs; ARGV[2] for how long the server has been up, s
 -- ARGV[3]  how many channels somebody hears; then each with 's' or 'p' in front, and how many
--- ARGV     those of the script
+-- ARGV     the ARGV of the script
 --
 -- Reply    {1 or 0, the reply or the error, {how, channel, message, ...},
 --          {key, type, its end in ms or -1, {...}, ...}}
