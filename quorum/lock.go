@@ -2,6 +2,7 @@ package quorum
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -232,3 +233,20 @@ func (l *Lock) joined(ctx context.Context, i int, a answer) error {
 	l.mu.Unlock()
 	return err
 }
+
+// within is the key under which a context has the lock that a function runs under.
+type within struct{}
+
+// FromContext returns the lock under which a function runs: that of the innermost [Client.With] or
+// [Lock.Context] from which ctx is derived. It returns nil if there is none. A nil Lock can be asked:
+// it has no keys, no deadline and no fencing number. A lock that was released or lost meanwhile is
+// returned as well.
+//
+// [redislock.FromContext] does not find such a lock, nor what the single nodes have of it.
+func FromContext(ctx context.Context) *Lock {
+	l, _ := ctx.Value(within{}).(*Lock)
+	return l
+}
+
+// errNothing is the error of a lock that no Obtain has returned.
+var errNothing = fmt.Errorf("%w: no Obtain has returned it", redislock.ErrLockNotHeld)

@@ -79,7 +79,7 @@ var parts = []part{
 	},
 	{
 		name: "errors, hooks", buys: "errors that say who holds what and what is known; metrics",
-		files: []string{"errors.go", "events.go", "hooks.go"}, packages: []string{"count", "serial"},
+		files: []string{"errors.go", "hooks.go"}, packages: []string{"count", "serial"},
 	},
 }
 
