@@ -41,7 +41,7 @@ func TestTurn(t *testing.T) {
 			for _, u := range results[0].Blocks {
 				turns, calls = turns+u.Ops, calls+u.Calls
 			}
-			if turns < 3 || calls < 2*turns-1 { // on a busy machine one may come back late
+			if turns < 3 || calls < 2*turns-plan.Blocks { // on a busy machine one of each block may come back late
 				t.Errorf("got %d scripts in %d turns, want two for each", calls, turns)
 			}
 			if w.name == sameSet && calls > 2*turns+turns/4 {
