@@ -7,15 +7,15 @@ import (
 	"github.com/seed-14de3678/redislock"
 )
 
-// within is the key under which a context has the lock that a function runs under.
+// within is the key under which a context has the lock of the function that runs.
 type within struct{}
 
-// FromContext returns the lock under which a function runs: that of the innermost [Client.With] or
+// FromContext returns the lock under which a function runs: the lock of the innermost [Client.With] or
 // [Lock.Context] from which ctx is derived. It returns nil if there is none. A nil Lock can be asked:
 // it has no keys, no deadline and no fencing number. A lock that was released or lost meanwhile is
 // returned as well.
 //
-// [redislock.FromContext] does not find such a lock, nor what the single nodes have of it.
+// [redislock.FromContext] finds neither such a lock nor its locks at the single nodes.
 func FromContext(ctx context.Context) *Lock {
 	l, _ := ctx.Value(within{}).(*Lock)
 	return l

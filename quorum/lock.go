@@ -21,14 +21,14 @@ type Lock struct {
 	any      *redislock.Lock // one that was granted at first: it knows the set
 	number   int64           // its fencing number; 0 without
 	obtained clock.Moment    // zero for Attach
-	keep     clock.Moment    // a Release before leaves the keys until then; zero: it frees them
+	keep     clock.Moment    // if a Release comes before, it leaves the keys until then; zero: it frees them
 	attached bool            // it is of Attach
 	faulty   error           // of Attach: every operation returns it
 
-	endings serial.Turns // of every Release: if two shared the nodes out, neither would have freed a majority
+	endings serial.Turns // one Release at a time: if two shared the nodes, neither would have freed a majority
 
 	mu       sync.Mutex
-	want     want // its ttl is that of the last Refresh
+	want     want // its ttl is the ttl of the last Refresh
 	state    state
 	gone     atomic.Bool // it is not held any more, or never was; written under mu
 	holds    []hold      // by node
@@ -40,7 +40,7 @@ type Lock struct {
 	armed    bool        // it runs
 	lost     chan struct{}
 	told     circle.Circle // the contexts
-	// announced is set once the hooks know of the lock, which are told of its loss from then on.
+	// announced is set once the hooks know of the lock: from then on they are told of its loss.
 	announced bool
 }
 
@@ -95,9 +95,9 @@ func (l *Lock) Metadata() string {
 
 // Fence returns the fencing number of the lock, or 0 if it was obtained without
 // [redislock.Options].Fenced. It is the greatest of the numbers that the nodes have given, and a
-// majority had it stored before Obtain returned. So it is greater than that of every earlier lock
-// with one of its keys, as long as the servers keep what they have stored, or their clocks agree:
-// see the package comment.
+// majority had it stored before Obtain returned. So it is greater than the number of every earlier
+// lock with one of its keys, as long as the servers keep what they have stored, or their clocks
+// agree: see the package comment.
 func (l *Lock) Fence() int64 {
 	if l.isNothing() {
 		return 0
@@ -145,7 +145,7 @@ func (l *Lock) deadlineLocked() time.Time {
 	return deadlines[l.quorum.need-1]
 }
 
-// liveLocked counts the nodes that hold it. Once an attached lock was refreshed these are the nodes that have
+// liveLocked counts the nodes that hold it. Once an attached lock was refreshed, it counts the nodes that have
 // confirmed that.
 func (l *Lock) liveLocked() int {
 	refreshed := l.attached && l.want.ttl > 0
@@ -158,7 +158,7 @@ func (l *Lock) liveLocked() int {
 	return n
 }
 
-// give makes it a lock that its Obtain returns, unless it was lost meanwhile. A Release that comes before atLeast is over
+// give prepares the lock for its caller; false: it was lost meanwhile. A Release that comes before atLeast is over
 // leaves the keys.
 func (l *Lock) give(atLeast time.Duration) bool {
 	l.holdFor(atLeast)
@@ -167,7 +167,7 @@ func (l *Lock) give(atLeast time.Duration) bool {
 	return l.state == held
 }
 
-// holdFor has a Release leave the keys until so much time is over, if it comes before.
+// holdFor has a Release within the next d leave the keys for the rest of that time.
 func (l *Lock) holdFor(d time.Duration) {
 	if d <= 0 {
 		return
@@ -178,8 +178,8 @@ func (l *Lock) holdFor(d time.Duration) {
 	l.keep = l.keep.Later(until)
 }
 
-// adoptLocked makes the lock of what the nodes have granted, also if they are too few: then it is
-// there to be released.
+// adoptLocked takes over what the nodes have granted. If that is too little, the lock is only there
+// to be released.
 func (l *Lock) adoptLocked(r *round) {
 	for i := range r.answers {
 		a, h := &r.answers[i], &l.holds[i]
@@ -208,7 +208,7 @@ func (l *Lock) adoptLocked(r *round) {
 }
 
 // joined takes in the answer of a node that was asked for the lock. It returns nil if the node holds it
-// now; a grant that comes too late to count is to be released by whoever has asked.
+// now. If a grant comes too late to count, the caller has to release it.
 func (l *Lock) joined(ctx context.Context, i int, a answer) error {
 	lock, err := a.lock, a.err
 	if lock != nil && l.want.opt.Fenced && !l.ended() {
