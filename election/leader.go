@@ -106,7 +106,7 @@ func checkNodes(key string, nodes []*redislock.Client) error {
 	return nil
 }
 
-// A sighting is what one node says.
+// A sighting is the answer of one node.
 type sighting struct {
 	term Term
 	err  error
@@ -139,7 +139,7 @@ func since(fence int64) time.Time {
 	return time.UnixMicro(fence)
 }
 
-// A vote is what several nodes say.
+// A vote collects the answers of several nodes.
 type vote struct {
 	seen []Term // the answers that name a leader
 	errs []error

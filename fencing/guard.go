@@ -34,7 +34,7 @@ type Guard struct {
 	floor int64              // under mu; the greatest number that was forgotten
 }
 
-// A memory is what a Guard knows of one resource.
+// A memory has all that a Guard knows of one resource.
 type memory struct {
 	resource string
 	newest   int64         // under the Guard's mu

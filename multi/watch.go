@@ -35,7 +35,7 @@ func (l *Lock) Context(ctx context.Context) context.Context {
 	if l.events.told().Lost != nil {
 		l.watch()
 	}
-	return inctx.Over(ctx, l.join(ctx), lockKey{}, l) // nobody is to find the lock of a part
+	return inctx.Over(ctx, l.join(ctx), lockKey{}, l) // the lock of a part must not be found
 }
 
 // join returns a context that ends with any part.

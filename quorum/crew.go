@@ -84,7 +84,7 @@ func (c *Client) work(e *errand) {
 	}
 }
 
-// rest ends an errand, and has its goroutine wait for the next one. It reports false if there is to be none.
+// rest ends an errand, and has its goroutine wait for the next one. It reports false if the goroutine is to end.
 func (c *Client) rest(e *errand, errands chan *errand) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

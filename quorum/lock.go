@@ -52,7 +52,7 @@ const (
 	lost
 )
 
-// A hold is what one node has of a lock. Its fields are guarded by the mutex of the lock.
+// A hold is the part of a lock that one node has. Its fields are guarded by the mutex of the lock.
 type hold struct {
 	lock    *redislock.Lock // nil: not held
 	former  *redislock.Lock // lost, but perhaps not free yet

@@ -100,7 +100,7 @@ func answerOf(err error) answer {
 	return a
 }
 
-// newRound prepares a round; who is to be asked is entered with [round.enter].
+// newRound prepares a round. [round.enter] adds the nodes that it asks.
 func (c *Client) newRound(w *want, l *Lock) *round {
 	n := len(c.nodes)
 	flags := make([]bool, 3*n)

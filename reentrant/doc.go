@@ -36,12 +36,12 @@
 // carries the key, its mode, and the number of its holds. A root lock is a [redislock.Lock], in
 // Redis and under a token of its own.
 //
-// If all keys of an Obtain are in the table in a sufficient mode, the Obtain adds a [Hold] and
-// sends nothing. Keys that are missing are obtained as one set, by one redislock Obtain, with the
-// given options. A key that is held for writing may also be read. A key that is held for reading
-// and is to be written is upgraded ([redislock.Lock.Upgrade]), together with the whole root lock
-// that carries it. There is one attempt: if others read any of its keys the Obtain is refused. The
-// key stays a write key until it is free.
+// If all keys of an Obtain are in the table in a sufficient mode, the Obtain adds a [Hold] and sends
+// nothing. Keys that are missing are obtained as one set, by one redislock Obtain, with the given
+// options. A key that is held for writing may also be read. If a key is held for reading and the
+// Obtain wants to write it, it is upgraded ([redislock.Lock.Upgrade]), together with the whole root
+// lock that carries it. There is one attempt: if others read any of its keys the Obtain is refused.
+// The key stays a write key until it is free.
 //
 // A key is released with the last of its holds, in whatever order they end, even if other keys that
 // were obtained with it are still held. The watchdog renews a root lock until its last key is free.

@@ -31,7 +31,7 @@ func (h *Hold) Context(ctx context.Context) context.Context {
 	if h.isNothing() {
 		return inctx.Nobodys(ctx, holdKey{}, h, fmt.Errorf("reentrant: %w: no Obtain has returned it", redislock.ErrLockNotHeld))
 	}
-	return inctx.Over(ctx, h.join(ctx), holdKey{}, h) // nobody is to find a root lock
+	return inctx.Over(ctx, h.join(ctx), holdKey{}, h) // a root lock must not be found
 }
 
 // join returns a context that ends with the hold, or with any of its root locks.
