@@ -5,22 +5,22 @@
 //		return bill(ctx) // runs in one process at a time; ctx ends when this one leads no longer
 //	})
 //
-// Everything is in the lock of one key. Who leads holds it, and who wants to lead stands in line for it, with
-// [redislock.Options].Queue. So a leader that resigns hands over to the next candidate in the request by which
-// it resigns, and a leader that dies is followed when its lease is over.
+// Everything is in the lock of one key. The leader holds it, and the candidates stand in line for it, with
+// [redislock.Options].Queue. So a leader that resigns hands over to the next candidate in the same request. If a
+// leader dies, the next one is elected when its lease is over.
 //
-//   - [Elect] and [Candidate.Run] are the side of those who want to lead.
-//   - [Leader] tells who leads, and [Follow] whenever that changes. Neither has to be a candidate.
+//   - [Elect] and [Candidate.Run] are for processes that want to lead.
+//   - [Leader] tells who leads, and [Follow] tells each change. A process need not be a candidate for that.
 //
-// A term is the time for which one candidate leads. Each term has an id, which is the id of
-// [redislock.WithCaller], and a fencing number that is greater than those of all terms before. The function of
-// the leader finds the one with [TermID] and the other in the lock: see [redislock.FromContext], or
+// A term is the time for which one candidate leads. Each term has an id, which is the caller's id of the lock
+// ([redislock.WithCaller]), and a fencing number that is greater than the numbers of all terms before. The
+// function of the leader finds the id with [TermID], and the number in the lock: see [redislock.FromContext], or
 // FromContext of package held.
 //
-// What is promised is what is promised of a lock: the windows of two leaders never overlap, where a window ends
-// with the Deadline of the lock. Work that was begun inside of a window can end after it, because the process is
-// paused or the network is slow. Where that would do damage, give the fencing number to whatever the leader
-// writes to, so that it can refuse an earlier leader: see package fencing.
+// The promise is the promise of a lock: the windows of two leaders never overlap, and a window ends with the
+// Deadline of the lock. Work that was begun inside of a window can end after it, because the process is paused or
+// the network is slow. Where that would do damage, give the fencing number to the resource that the leader writes
+// to, so that it can refuse an earlier leader: see package fencing.
 //
 // docs/election.md has a table of what happens when, and for how long nobody leads then.
 package election
@@ -42,7 +42,7 @@ type Client interface {
 }
 
 // Elect makes the caller a candidate for key, and runs fn when it is elected. It is [Candidate.Run] of a Candidate
-// that has no more than these fields.
+// with these fields alone.
 func Elect(ctx context.Context, client Client, key string, ttl time.Duration, fn func(context.Context) error) error {
 	c := Candidate{Client: client, Key: key, TTL: ttl}
 	return c.Run(ctx, fn)
@@ -55,33 +55,33 @@ type Candidate struct {
 	// Redis client cannot subscribe, the candidate asks again and again, as RetryStrategy says.
 	Client Client
 
-	// Key is the key whose holder leads. All candidates of one election have the same.
+	// Key is the key of the lock: its holder leads. All candidates of one election have the same.
 	Key string
 
-	// TTL is the lease of the leader, which is renewed three times within it. So it is how long nobody leads at most
-	// after a leader has died, and how long Redis can be out of reach before the leader has to give up. Some 5 to 30
-	// seconds suit most programs.
+	// TTL is the lease of the leader, which is renewed three times within it. After a leader has died nobody leads for
+	// that time at most. If Redis is out of reach for that time the leader has to give up. Some 5 to 30 seconds suit
+	// most programs.
 	TTL time.Duration
 
 	// Metadata is what [Leader] tells of this candidate when it leads. Default: [redislock.InstanceMetadata].
 	Metadata string
 
-	// Name is that of the events of the lock: see [redislock.Options].Name. Default: none.
+	// Name is the name in the events of the lock: see [redislock.Options].Name. Default: none.
 	Name string
 
-	// RetryStrategy says how long the candidate waits before it asks again: if Redis cannot be reached or is not
-	// ready, and if the Client cannot stand in line, as long as somebody else leads. A candidate that stands in
+	// RetryStrategy says how long the candidate waits before it asks again. It does so if Redis cannot be reached or is
+	// not ready, and, if the Client cannot stand in line, as long as somebody else leads. A candidate that stands in
 	// line is told of its turn. A strategy that ends begins anew. Default: from 50 ms up to 1 s, with a jitter.
 	RetryStrategy redislock.RetryStrategy
 
-	// Lost is called after each term that has ended by a loss, when fn has returned, with an error that is a
-	// [redislock.ErrLockLost] and, if it is not nil, the error of fn. The candidate stands in line again when Lost
-	// returns. Default: Logger is told.
+	// Lost is called after each term that has ended by a loss, when fn has returned. Its error is a
+	// [redislock.ErrLockLost], joined with the error of fn if there is one. The candidate stands in line again when
+	// Lost returns. Default: Logger is told.
 	Lost func(ctx context.Context, err error)
 
 	// Logger is told what no return value says: a loss if there is no Lost, a resignation that Redis has not
-	// confirmed, and the first of several failures after which the candidate asks again, since it was elected last.
-	// A candidate that has its place in line does not tell that Redis cannot be reached. Default: [slog.Default].
+	// confirmed, and, once between two terms, a failure after which the candidate asks again. A candidate that has
+	// its place in line does not tell that Redis cannot be reached. Default: [slog.Default].
 	Logger *slog.Logger
 }
 

@@ -25,14 +25,14 @@ const (
 //
 //	for term, err := range election.Follow(ctx, key, time.Second, client) {
 //
-// It asks as [Leader] does, every so often: when the body of the loop has ended, and each time after `every` or up to
-// a tenth more. So it sends at most one request per `every` to each node, whatever happens; a change is told after at
-// most that and the time of an answer, and a term that has begun and ended in between is not told. If every is 0 it is
-// a second; it is at least 1 ms and at most 365 days. There is no goroutine when the loop has ended.
+// It asks as [Leader] does, when the body of the loop has ended, and each time after `every` or up to a tenth more. So
+// it sends at most one request per `every` to each node, whatever happens. A change is told after at most that time and
+// the time of an answer. A term that has begun and ended in between is not told. If every is 0 it is a second; it is at
+// least 1 ms and at most 365 days. There is no goroutine when the loop has ended.
 //
 // If it cannot find out who leads it yields the error once, with the Term that it has told last, and goes on asking.
-// When it knows again it yields the Term, changed or not. The loop ends when ctx ends, and after an error that does
-// not pass: arguments that are refused, before anything is sent, and a Client that is closed. No answer is waited for
+// When it knows again it yields the Term, changed or not. The loop ends when ctx ends, and after an error that does not
+// pass: arguments that are refused, before anything is sent, and a Client that is closed. Follow waits for an answer no
 // longer than `every`, or 2 s if that is longer.
 func Follow(ctx context.Context, key string, every time.Duration, nodes ...*redislock.Client) iter.Seq2[Term, error] {
 	return func(yield func(Term, error) bool) {
@@ -63,7 +63,7 @@ type follower struct {
 	yield func(Term, error) bool
 
 	told    Term // last
-	known   bool // it is known who leads, and was told
+	known   bool // the leader is known, and was told
 	failing bool // and an error was told since
 }
 

@@ -14,25 +14,25 @@ import (
 	"github.com/seed-14de3678/redislock/internal/inctx"
 )
 
-// TermID returns the id of the term for which the function of a leader runs; it is that of [Term].ID.
+// TermID returns the id of the term for which the function of a leader runs, the same as [Term].ID.
 func TermID(ctx context.Context) string { return inctx.Caller(ctx) }
 
 // A Term says who leads, as [Leader] has found it. The zero Term says that nobody does.
 type Term struct {
 	// Led is true if somebody leads.
 	Led bool
-	// ID is that of the term: no two terms have the same. It is the id of the lock's caller, see
-	// [redislock.WithCaller], and empty if somebody holds the key who is no [Candidate] and has none.
+	// ID is the id of the term: no two terms have the same. It is the caller's id of the lock, see
+	// [redislock.WithCaller]. It is empty if the holder is no [Candidate] and has no caller's id.
 	ID string
-	// Metadata is that of the Candidate.
+	// Metadata is the Candidate's.
 	Metadata string
-	// Fence is the fencing number of the term, which is greater than those of all terms before.
+	// Fence is the fencing number of the term, which is greater than the numbers of all terms before.
 	Fence int64
 	// Since is when the term has begun, by the clock of the server, as the fencing number tells it: most numbers are
-	// the moment at which they were given, in µs. It is exact unless that clock was set back before the term, and
-	// the last number is one of before that: then Since is just after the last term began, so up to as much too late
-	// as the clock was set back. A number that was raised by [redislock.Lock.RaiseFence], or that several servers have
-	// agreed on, is the greatest of theirs, and Since by the clock that was ahead.
+	// the moment at which they were given, in µs. If that clock was set back since the last number was given, Since is
+	// just after the moment of that number, so too late by up to as much as the clock was set back. If
+	// [redislock.Lock.RaiseFence] has raised the number, Since is what it was raised to. Over several servers the
+	// number is the greatest of theirs, and Since is by the clock that was ahead.
 	Since time.Time
 }
 
@@ -45,21 +45,21 @@ func (t Term) String() string {
 	return fmt.Sprintf("%s leads since %s (term %s, number %d)", who, t.Since.UTC().Format(time.RFC3339), cmp.Or(t.ID, "unknown"), t.Fence)
 }
 
-// isSame reports whether both are of one term, or of none.
+// isSame reports whether both are the same term, or none.
 func (t Term) isSame(other Term) bool {
 	return t.Led == other.Led && t.ID == other.ID && (t.ID != "" || t.Fence == other.Fence)
 }
 
-// Leader asks who leads. nodes is the Client of the server on which the election is. If it is one of package quorum,
+// Leader asks who leads. nodes is the Client of the server on which the election is. For an election over a quorum,
 // nodes are the Clients of all of its nodes, in any order: then a majority of them has to say the same, and Leader
 // returns as soon as that is certain.
 //
-// The answer is that of the moment at which the server was asked, and may be out of date when it arrives: no follower
-// can rely on it to be the only one who acts. A key that was left (see [redislock.Lock.Leave]), or is held by
-// readers, has no leader. If a server cannot be asked, or so few nodes that nobody can tell, it is an error; so it is
-// if the key holds something else than a lock. A candidate whose Client has [redislock.WithReplicas] or
-// [redislock.WithMinUptime] and that holds the key leads when it was elected, and is named from its first renewal on, which
-// follows at once. Leader changes nothing, sends one request to each node, and waits until ctx ends.
+// The answer is from when the server was asked, and may be out of date when it arrives: no follower can rely on it to
+// be the only one who acts. A key that was left (see [redislock.Lock.Leave]), or is held by readers, has no leader. It
+// is an error if the server, or too many nodes, cannot be asked, or if the key holds something else than a lock. If a
+// candidate's Client has [redislock.WithReplicas] or [redislock.WithMinUptime], the candidate may hold the key and does
+// not lead before it was elected. Leader names it from its first renewal on, which follows at once. Leader changes
+// nothing, sends one request to each node, and waits until ctx ends.
 func Leader(ctx context.Context, key string, nodes ...*redislock.Client) (Term, error) {
 	if err := checkNodes(key, nodes); err != nil {
 		return Term{}, fmt.Errorf("election: leader: %w", err)
@@ -87,7 +87,7 @@ var (
 	errUndecided = errors.New("too few servers have answered to tell who leads")
 )
 
-// checkNodes refuses what cannot be asked.
+// checkNodes refuses nodes that cannot be asked.
 func checkNodes(key string, nodes []*redislock.Client) error {
 	if len(nodes) == 0 {
 		return errNoNodes
@@ -106,7 +106,7 @@ func checkNodes(key string, nodes []*redislock.Client) error {
 	return nil
 }
 
-// A sighting is what one node says.
+// A sighting is the answer of one node.
 type sighting struct {
 	term Term
 	err  error
@@ -121,7 +121,7 @@ func see(ctx context.Context, node *redislock.Client, key string) sighting {
 	case s.Mode == redislock.ModeForeign:
 		return sighting{err: errors.New(s.String())}
 	case s.Mode != redislock.ModeWrite, len(s.Holders) == 0, s.Holders[0].Left,
-		strings.HasSuffix(s.Holders[0].Caller, inctx.Pending): // a candidate, whose Obtain may still fail
+		strings.HasSuffix(s.Holders[0].Caller, inctx.Pending): // a candidate with an Obtain that may still fail
 		return sighting{}
 	default:
 		return sighting{term: Term{
@@ -139,9 +139,9 @@ func since(fence int64) time.Time {
 	return time.UnixMicro(fence)
 }
 
-// A vote is what several nodes say.
+// A vote collects the answers of several nodes.
 type vote struct {
-	seen []Term // of those that name a leader
+	seen []Term // the answers that name a leader
 	errs []error
 	open int // how many have yet to answer
 	need int // how many are a majority
@@ -176,7 +176,7 @@ func (v *vote) decided() (term Term, ok bool) {
 	return Term{}, false
 }
 
-// sameAs returns those that name the same leader. A hold without an id has a number of its own at each node.
+// sameAs returns the answers that name the same leader. A hold without an id has a number of its own at each node.
 func (v *vote) sameAs(t Term) (same []Term) {
 	for _, other := range v.seen {
 		if other.ID == t.ID && other.Metadata == t.Metadata {
@@ -186,8 +186,9 @@ func (v *vote) sameAs(t Term) (same []Term) {
 	return same
 }
 
-// common returns the number on which most of the nodes agree. A majority has that of the lock. A node that was won back
-// later has one of its own, which is greater: so of two numbers that as many have, it is the smaller.
+// common returns the number on which most of the nodes agree. A majority has the number of the lock. A node that was
+// won back later has a greater number of its own. So if as many nodes have one number as another, the smaller one is
+// right.
 func common(terms []Term) int64 {
 	counts := make(map[int64]int)
 	var best int64

@@ -26,7 +26,7 @@ type endlessBackOff struct {
 	strategy redislock.RetryStrategy
 }
 
-// NextBackOff begins anew when the strategy has ended. One that ends at once waits for longestPause each time.
+// NextBackOff begins anew when the strategy has ended. If a strategy ends at once, each wait is longestPause.
 func (b *endlessBackOff) NextBackOff() time.Duration {
 	wait := b.BackOff.NextBackOff()
 	if wait < 0 {

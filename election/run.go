@@ -20,21 +20,20 @@ import (
 // of fn.
 //
 // While fn runs the lease is renewed. If the lock is lost all the same, the context of fn is cancelled with cause
-// [redislock.ErrLockLost], no later than at the Deadline of the lock; fn has to return soon then. Whatever it
-// returns, Run tells it to Candidate.Lost, and stands in line once more: then fn runs again, in another term. So it is
-// if Run finds out only when it resigns that the lock was lost. If ctx ends, the context of fn ends, too; Run waits for
-// fn, resigns, and returns the error of fn. If the lock was lost meanwhile that is joined with a
-// [redislock.ErrLockLost].
+// [redislock.ErrLockLost], no later than at the Deadline of the lock; fn has to return soon then. Then Run calls
+// Candidate.Lost, and stands in line once more: then fn runs again, in another term. The same happens if Run finds out
+// only when it resigns that the lock was lost. If ctx ends, the context of fn ends, too; Run waits for fn, resigns, and
+// returns the error of fn. If the lock was lost meanwhile, the error is joined with a [redislock.ErrLockLost].
 //
-// Before it is elected Run ends if ctx ends, with an error that matches the cause of ctx, and if it finds an error
-// that does not pass by itself: arguments that are refused, before anything is sent; a Client that is closed or
-// cannot do what the Candidate asks for; a user without the rights; a key that holds something else than a lock and
-// has no TTL, which is a [*redislock.ConflictError] with [redislock.ModeForeign]. As long as Redis cannot be reached,
-// does not answer, or is not ready, Run asks again.
+// Before it is elected Run ends if ctx ends, with an error that matches the cause of ctx. It also ends by an error that
+// does not pass by itself: arguments that are refused, before anything is sent; a Client that is closed or cannot do
+// what the Candidate asks for; a user without the rights; a key that holds something else than a lock and has no TTL,
+// which is a [*redislock.ConflictError] with [redislock.ModeForeign]. As long as Redis cannot be reached, does not
+// answer, or is not ready, Run asks again.
 //
-// A resignation that could not be confirmed is logged and goes on in the background; the next candidate
-// leads when the lease is over at the latest. A panic of fn resigns, and passes through Run. Run leaves no goroutine. A
-// caller's id in ctx ([redislock.WithCaller]) is replaced by that of the term.
+// A resignation that could not be confirmed is logged and goes on in the background; the next candidate leads when the
+// lease is over at the latest. A panic of fn resigns, and passes through Run. Run leaves no goroutine. The id of the
+// term replaces a caller's id in ctx ([redislock.WithCaller]).
 func (c *Candidate) Run(ctx context.Context, fn func(context.Context) error) error {
 	switch {
 	case c == nil || c.Client == nil:
@@ -76,10 +75,10 @@ type run struct {
 	failing bool              // it was not elected since that was logged
 }
 
-// longTerm is after how much time a loss is no reason to wait before the candidate stands in line again.
+// longTerm is how long a term has to last so that after its loss the candidate stands in line again at once.
 const longTerm = time.Second
 
-// term is a candidate once, and leads once. It reports whether that was all.
+// term is a candidate once, and leads once. It reports whether Run is done.
 func (r *run) term(ctx context.Context) (over bool, err error) {
 	t := term{run: r, ctx: ctx}
 	err = t.stand(inctx.Candidate(redislock.WithCaller(ctx, owners.NewCaller()), true))
@@ -96,7 +95,7 @@ func (r *run) term(ctx context.Context) (over bool, err error) {
 			return false, nil
 		}
 	case ctx.Err() != nil && !errors.Is(err, context.Cause(ctx)):
-		return true, fmt.Errorf("election: %w: %w", context.Cause(ctx), err) // which was so at the same moment
+		return true, fmt.Errorf("election: %w: %w", context.Cause(ctx), err) // both at the same moment
 	case ctx.Err() != nil || t.foreign || !passes(err):
 		return true, fmt.Errorf("election: %w", err)
 	default:
@@ -121,7 +120,7 @@ type term struct {
 func (t *term) stand(ctx context.Context) error {
 	once := t.options
 	once.RetryStrategy = nil
-	err := t.with(ctx, &once) // finds a key that is no lock, for which a line would wait for ever
+	err := t.with(ctx, &once) // finds a key that is no lock: in line Run would wait for it for ever
 	if t.led || ctx.Err() != nil {
 		return err
 	}
@@ -129,7 +128,7 @@ func (t *term) stand(ctx context.Context) error {
 	queued := tells
 	queued.Queue = true
 	if t.foreign = isForeign(err) && t.couldStand(ctx, &queued); t.foreign {
-		return err // of several servers others may elect, but nobody can stand in line there
+		return err // of several servers others may still elect, but nobody can stand in line there
 	}
 	if !t.polls {
 		err = t.with(ctx, &queued)
@@ -141,8 +140,8 @@ func (t *term) stand(ctx context.Context) error {
 	return t.with(ctx, &tells)
 }
 
-// telling returns the options of an Obtain that asks again, and logs that before it does so for the first time, because
-// it says nothing itself as long as it goes on. A candidate who was refused just waits for its turn.
+// telling returns the options of an Obtain that asks again. It logs that before the first time, because the Obtain says
+// nothing as long as it goes on. A candidate that was refused just waits for its turn.
 func (t *term) telling(ctx context.Context, failed error) redislock.Options {
 	options := t.options
 	if _, refused := errors.AsType[*redislock.ConflictError](failed); !refused {
@@ -177,8 +176,8 @@ func (t *term) lead(ctx context.Context) error {
 	return err
 }
 
-// resign releases the lock. With would do so, too, but would not tell whether that is confirmed. If it is not, With tries
-// once more. With knows what to say of a lock that turns out to be lost. If fn has released it, or ctx has ended, the
+// resign releases the lock. With would do so, too, but would not tell whether that is confirmed. If it is not, With
+// tries once more, and With reports a loss that the Release finds. If fn has released the lock, or ctx has ended, the
 // context of fn has ended before.
 func (t *term) resign(led context.Context, lock held.Lock) {
 	leads := led.Err() == nil
@@ -190,7 +189,8 @@ func (t *term) resign(led context.Context, lock held.Lock) {
 	}
 }
 
-// isLoss reports whether a context has ended because a lock was lost. The ctx of Run may be that of another lock.
+// isLoss reports whether a context has ended because a lock was lost. The ctx of Run may be the context of another
+// lock.
 func isLoss(ctx context.Context) bool { return errors.Is(context.Cause(ctx), redislock.ErrLockLost) }
 
 // asksAgain logs the first of several failures.
@@ -215,14 +215,14 @@ func isOwner(c Client) bool {
 	return is
 }
 
-// isForeign reports whether the key holds what is no lock, and nothing ends that by itself.
+// isForeign reports whether the key holds something that is no lock and does not end by itself.
 func isForeign(err error) bool {
 	conflict, ok := errors.AsType[*redislock.ConflictError](err)
 	return ok && conflict.Mode == redislock.ModeForeign && conflict.TTL < 0
 }
 
-// passes reports whether the error of an Obtain may be another one soon. An Obtain that may ask as often as it likes
-// asks again by itself after most errors that pass, so nearly all that it returns are none.
+// passes reports whether the error of an Obtain may pass soon. An Obtain without a limit asks again by itself after
+// most errors that pass, so nearly all errors that it returns do not pass.
 func passes(err error) bool {
 	if errors.Is(err, redislock.ErrNotObtained) || errors.Is(err, redislock.ErrUnknownOutcome) {
 		return true

@@ -11,17 +11,17 @@ import (
 const defaultLimit = 1 << 16
 
 // A Guard is the gate of a service that is itself the resource. It remembers the greatest number
-// seen for each resource, and refuses smaller ones. Its memory is that of the process. A service
-// whose data outlives the process keeps the numbers with the data; after a restart it gives each
-// number to [Guard.Admit] before it serves.
+// seen for each resource, and refuses smaller ones. It forgets them when the process ends. If the
+// data of a service outlives the process, keep the numbers with the data, and after a restart give
+// each number to [Guard.Admit] before the service serves.
 //
 // The zero value is ready to use. A Guard is safe for concurrent use and must not be copied after
 // its first use.
 type Guard struct {
 	// Limit is how many resources are remembered by name. Beyond it, the Guard forgets the name of
 	// the resource that was not seen for the longest time, but never its number: a resource that is
-	// not known by name must come with at least the greatest number that was forgotten. So nothing
-	// stale is ever admitted for want of memory. But a holder that is not stale can be refused, if
+	// not known by name must come with at least the greatest number that was forgotten. So no stale
+	// write is ever admitted for want of memory. But a holder that is not stale can be refused, if
 	// Limit other resources were written since it obtained its lock. It must then obtain the lock
 	// again. Choose a Limit above the number of resources that are written during the longest hold.
 	// Resources that are just being written do not count. Do not change Limit after the first use.
@@ -30,11 +30,11 @@ type Guard struct {
 
 	mu    sync.Mutex
 	known map[string]*memory // under mu
-	idle  list.List          // under mu; the known ones without users, that seen last at the front
-	floor int64              // under mu; the greatest number of those forgotten
+	idle  list.List          // under mu; the known ones without users, the one seen last at the front
+	floor int64              // under mu; the greatest number that was forgotten
 }
 
-// A memory is what a Guard knows of one resource.
+// A memory has all that a Guard knows of one resource.
 type memory struct {
 	resource string
 	newest   int64         // under the Guard's mu
@@ -58,12 +58,12 @@ func (g *Guard) Admit(resource string, number int64) error {
 }
 
 // Do runs write while no other write of this resource runs, unless the number is stale by then, and
-// returns what write returns. Do waits for its turn until ctx ends; then it returns the cause of
-// ctx. Writes run in the order of their numbers: while one runs a greater number waits, and once
-// that has come, no smaller number begins. A number counts as seen from the moment it comes,
+// returns what write returns. Do waits for its turn until ctx ends; then it returns the cause of ctx.
+// Writes run in the order of their numbers: while one runs a greater number waits, and once a greater
+// number has come, no smaller number begins. A number counts as seen from the moment it comes,
 // whatever becomes of its write.
 //
-// The errors of the Guard are [ErrStale], [ErrInvalidNumber] and the cause of ctx; after them write
+// The errors of the Guard are [ErrStale], [ErrInvalidNumber] and the cause of ctx; with these, write
 // was not called. A Do for the same resource inside write waits for itself.
 func (g *Guard) Do(ctx context.Context, resource string, number int64, write func() error) error {
 	m, err := g.enter(resource, number)

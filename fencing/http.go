@@ -11,8 +11,7 @@ import (
 const Header = "Fencing-Number"
 
 // SetHeader sets the number of a request, in place of one that it may have. It does not check the
-// number: the receiver refuses the zero of a lock that is not fenced, which is what the sender
-// wants.
+// number: the receiver refuses the zero of a lock that is not fenced, as it should.
 func SetHeader(h http.Header, number int64) { h.Set(Header, strconv.FormatInt(number, 10)) }
 
 // FromHeader returns the number of a request. If there is no number, more than one, or a malformed
@@ -41,7 +40,7 @@ func parse(text string) (int64, error) {
 // about, one at a time for each resource, as [Guard.Do] does. It answers the others itself: 409
 // Conflict for a stale number, 400 Bad Request for a missing or malformed one, 503 Service
 // Unavailable if the request ends while it waits. Put it before handlers that write, not before
-// those that read.
+// handlers that read.
 //
 // The resource is held until next returns, even while next reads a body that comes slowly. The
 // time-outs of the [http.Server] bound that.

@@ -12,7 +12,7 @@ const maxNumber = 1<<53 - 1
 var (
 	// ErrStale means that the resource has seen a greater number: the lock has had a newer holder.
 	// Nothing was written. It is no use to try again with the same number; obtain the lock again
-	// instead. The error is a [*StaleError], except that of [Exec], which does not learn the greater
+	// instead. The error is a [*StaleError], except from [Exec], which does not learn the greater
 	// number.
 	ErrStale = errors.New("stale number")
 
@@ -21,10 +21,10 @@ var (
 	ErrInvalidNumber = errors.New("invalid number")
 )
 
-// A StaleError says whose write was refused, and which number is the newest. It is an [ErrStale].
+// A StaleError says which number was refused at which resource, and which number is the newest. It is an [ErrStale].
 type StaleError struct {
 	Resource string // the resource of a Guard, or the key in Redis
-	Number   int64  // the one that came
+	Number   int64  // the number that came
 	Newest   int64  // the greatest seen; for a resource that a Guard has forgotten, see Guard.Limit
 }
 

@@ -38,10 +38,10 @@ var setScript = sync.OnceValue(func() (script *redis.Script) {
 // command of go-redis takes: a string, bytes, a number, an [encoding.BinaryMarshaler].
 //
 // The key is a hash of the two fields fence and value, so that both are in one Cluster slot, and
-// begin and end together. So when the key is gone its number is gone as well, and whoever comes
-// next may write. Each Set gives the key a new ttl, with fractions of a millisecond rounded up. The
-// ttl should be longer than any write can be late; zero means that the key stays. To clear a value
-// Set an empty one, and do not delete the key.
+// begin and end together. So when the key is gone its number is gone as well, and anybody may write.
+// Each Set gives the key a new ttl, with fractions of a millisecond rounded up. The ttl should be
+// longer than any write can be late; zero means that the key stays. To clear a value Set an empty
+// one, and do not delete the key.
 //
 // Numbers that are an [ErrInvalidNumber] and a negative ttl are refused before anything is sent. A
 // key that Set did not write is refused with [ErrForeign]. After any other error the value may have

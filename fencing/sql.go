@@ -21,9 +21,9 @@ import (
 // [ErrInvalidNumber], and nothing is sent. After another error the row may have been written or not.
 // The same holder can call Exec again, because equal numbers are admitted.
 //
-// The driver must count the rows that were found. That of MySQL counts the rows whose values are new.
-// So a holder that writes the same values again is taken for stale, unless the driver is told
-// otherwise (clientFoundRows=true).
+// The driver must count the rows that were found. The driver of MySQL counts rows with new values only.
+// So a holder that writes the same values again is taken for stale, unless the driver is told otherwise
+// (clientFoundRows=true).
 func Exec(ctx context.Context, db interface {
 	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
 }, number int64, query string, args ...any,

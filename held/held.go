@@ -1,6 +1,6 @@
-// Package held is for code that does not care what its locks are made of: a lock of package redislock,
-// quorum, multi or reentrant is a [Lock], and a Client or an Owner of package redislock or quorum is
-// made an [Obtainer] by [Of].
+// Package held is for code that does not care what its locks are made of. A lock of package redislock,
+// quorum, multi or reentrant is a [Lock]. [Of] makes an [Obtainer] of a Client or an Owner of package
+// redislock or quorum.
 //
 //	var locks held.Obtainer = held.Of(client)
 package held
@@ -26,15 +26,15 @@ type Lock interface {
 	Lost() <-chan struct{}
 	// TTL asks for the least remaining lease of any key.
 	TTL(ctx context.Context) (time.Duration, error)
-	// Refresh makes the lease last for at least ttl from now. A lock that is one owner's alone makes
-	// it end just then, even if it would have ended later. A hold of package reentrant never makes a
-	// lease shorter, because others may hold the same keys.
+	// Refresh makes the lease last for at least ttl from now. The lease ends just then, even if it
+	// would have ended later. Only a hold of package reentrant never makes a lease shorter, because
+	// others may hold the same keys.
 	Refresh(ctx context.Context, ttl time.Duration) error
-	// Release frees the keys, or what of them is this hold's.
+	// Release frees the keys. A hold of package reentrant frees a key only if it is the last hold of it.
 	Release(ctx context.Context) error
 }
 
-// A Fenced is a lock with a fencing number. The lock of package multi is none, because each of its
+// A Fenced is a lock with a fencing number. A lock of package multi is not, because each of its
 // parts has a number of its own.
 type Fenced interface {
 	Lock
@@ -42,9 +42,9 @@ type Fenced interface {
 	Fence() int64
 }
 
-// FromContext returns the lock under which a function runs, whichever package it is of: that of the
-// innermost With, or of the innermost Context of a lock. It returns nil if there is none. A lock with
-// a fencing number is a [Fenced].
+// FromContext returns the lock under which a function runs, of whichever package: the lock of the
+// innermost With, or of the innermost Context of a lock. It returns nil if there is none. A lock with a
+// fencing number is a [Fenced].
 func FromContext(ctx context.Context) Lock {
 	l, _ := inctx.Innermost(ctx).(Lock)
 	return l
@@ -52,11 +52,11 @@ func FromContext(ctx context.Context) Lock {
 
 // An Obtainer obtains locks. [Of] makes one.
 type Obtainer interface {
-	// Obtain takes the write locks of all keys, or of none.
+	// Obtain takes the write locks of all keys, or none.
 	Obtain(ctx context.Context, keys []string, ttl time.Duration, opt *redislock.Options) (Lock, error)
-	// ObtainRead takes the read locks of all keys, or of none.
+	// ObtainRead takes the read locks of all keys, or none.
 	ObtainRead(ctx context.Context, keys []string, ttl time.Duration, opt *redislock.Options) (Lock, error)
-	// ObtainSet takes the write locks and the read locks of a set, or of none.
+	// ObtainSet takes the write locks and the read locks of a set, or none.
 	ObtainSet(ctx context.Context, set redislock.Set, ttl time.Duration, opt *redislock.Options) (Lock, error)
 	// With obtains the write locks of the keys, runs fn, and releases the keys. [FromContext] gives fn
 	// the lock.
@@ -65,7 +65,7 @@ type Obtainer interface {
 	WithSet(ctx context.Context, set redislock.Set, ttl time.Duration, opt *redislock.Options, fn func(context.Context) error) error
 }
 
-// obtains is what Clients and Owners have, each with its own kind of lock.
+// obtains are the methods of Clients and Owners, each with its own kind of lock.
 type obtains[L Lock] interface {
 	ObtainSet(ctx context.Context, set redislock.Set, ttl time.Duration, opt *redislock.Options) (L, error)
 	WithSet(ctx context.Context, set redislock.Set, ttl time.Duration, opt *redislock.Options, fn func(context.Context) error) error

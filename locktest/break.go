@@ -13,18 +13,18 @@ import (
 	"github.com/seed-14de3678/redislock/internal/proto/decode"
 )
 
-// noticePauses are between the times at which those who listen are told the same.
+// noticePauses are the pauses before listeners are told the same again.
 var noticePauses = [...]time.Duration{
 	5 * time.Millisecond, 20 * time.Millisecond, 80 * time.Millisecond, 320 * time.Millisecond, time.Second,
 }
 
-// Break takes the keys from whoever holds them, as [redislock.Client.Break] does for somebody on call,
-// and hands them over to those who stand in line. A watched lock of a [Server.Client] is lost within
-// moments, also if it is so new that its Client does not hear yet of such things: the contexts end with a
-// cause that is a [redislock.ErrBroken] and a [redislock.ErrLockLost]. Any other holder learns of it at its
-// next request. A key that is free is no error.
+// Break takes the keys from their holders, as [redislock.Client.Break] does for somebody on call, and hands
+// them over to the waiters in line. A watched lock of a [Server.Client] is lost within moments, also if it is
+// so new that its Client does not listen yet: the contexts end with a cause that is a [redislock.ErrBroken]
+// and a [redislock.ErrLockLost]. Any other holder learns of it at its next request. A key that is free is no
+// error.
 //
-// Keys are named as in Redis. They are those of one set: if one of them holds no lock, the test fails.
+// Keys are named as in Redis. They are one set: if one of them holds no lock, the test fails.
 func (s *Server) Break(keys ...string) {
 	s.tb.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), within)
@@ -38,13 +38,13 @@ func (s *Server) Break(keys ...string) {
 }
 
 // Expire ends the leases of all who hold the keys, writers and readers alike, as if their time were over,
-// and hands the keys over to those who stand in line. Keys that were left are free, too. So the next
-// owner can come while the last one still believes that it has the lock: that is what a process meets
-// that was paused for longer than its ttl.
+// and hands the keys over to the waiters in line. Keys that were left are free, too. So the next owner can
+// come while the last one still believes that it has the lock, as after a pause that is longer than the
+// ttl.
 //
 // A watched lock of a [Server.Client] is lost within moments, and its contexts end with the cause
 // [redislock.ErrLockLost]. Any other holder learns of it at its next request, which returns an
-// [redislock.ErrLockNotHeld]. Before that its Deadline is what it was. Fencing numbers go on growing.
+// [redislock.ErrLockNotHeld]. Its Deadline does not change. Fencing numbers go on growing.
 //
 // Keys are named as in Redis. A key that is free is no error. If one of them holds no lock, the test fails.
 func (s *Server) Expire(keys ...string) {
@@ -70,20 +70,20 @@ func (s *Server) Expire(keys ...string) {
 	s.tell(listen.Notice{Keys: keys, Ended: true})
 }
 
-// An expiry is a Redis client that deletes keys in one step with the first script that it runs. That script is a
-// Break, whose keys they are. It finds them free, so it breaks nobody, and only hands them over.
+// An expiry is a Redis client that deletes keys in one step with the first script that it runs. That script is the
+// Break of these keys. It finds them free, so it breaks nobody, and only hands them over.
 type expiry struct {
 	*redis.Client
 	done atomic.Bool
 }
 
-// EvalSha runs a script by its source, because the server does not know it with the deletion.
+// EvalSha runs a script by its source, because the server does not know the script with the deletion.
 func (e *expiry) EvalSha(ctx context.Context, sha string, keys []string, args ...any) *redis.Cmd {
 	return e.Eval(ctx, decode.Sent(sha).Source(), keys, args...)
 }
 
-// Eval runs a script, the first one behind the deletion. The keys of a Break are those of the set, and twice as many
-// beside them.
+// Eval runs a script, the first one behind the deletion. The keys of a Break are the keys of the set, and twice as
+// many beside them.
 func (e *expiry) Eval(ctx context.Context, script string, keys []string, args ...any) *redis.Cmd {
 	if !e.done.Swap(true) {
 		script = "for i = 1, #KEYS / 3 do redis.call('del', KEYS[i]) end\n" + script

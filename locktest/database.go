@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	// claimed is what the lock of a database is called, before its number.
+	// claimed is the name of the lock of a database, without its number.
 	claimed = "redislock:locktest:database:"
 	// used is a hash of the databases that tests use, or have used and not emptied because they were killed.
 	used = "redislock:locktest:databases"
@@ -136,8 +136,8 @@ func (c *claim) try(ctx context.Context, test string) (err error) {
 	return c.base.HSet(ctx, used, name, test).Err()
 }
 
-// each empties the database if it is to, and returns how many keys it has then. One in which other tests note which
-// databases they use, because their URL names it, is never emptied.
+// each empties the database if it is to, and returns how many keys it has then. It never empties a database in which
+// other tests note the databases that they use, because their URL names it.
 func (c *claim) each(ctx context.Context, empty bool) (int64, error) {
 	rdb := redis.NewClient(c.own())
 	defer func() { _ = rdb.Close() }()
@@ -155,7 +155,7 @@ func (c *claim) each(ctx context.Context, empty bool) (int64, error) {
 	return rdb.DBSize(ctx).Result()
 }
 
-// databases returns how many the server has. One that does not say has as many as by default.
+// databases returns how many the server has. If it does not say, it has as many as by default.
 func (c *claim) databases(ctx context.Context) (int, error) {
 	if err := c.base.Ping(ctx).Err(); err != nil {
 		return 0, err
@@ -170,7 +170,7 @@ func (c *claim) databases(ctx context.Context) (int, error) {
 	return n, nil
 }
 
-// giveBack empties the database, and leaves it to others. If the claim was lost meanwhile, the database may be that of
+// giveBack empties the database, and leaves it to others. If the claim was lost meanwhile, the database may belong to
 // somebody else: it stays as it is.
 func (c *claim) giveBack() error {
 	ctx, cancel := context.WithTimeout(context.Background(), within)

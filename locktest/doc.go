@@ -26,18 +26,17 @@
 //
 // # A real server
 //
-// The same tests run on a real Redis or Valkey if the environment variable REDISLOCK_TEST_REDIS has its
-// URL, such as redis://localhost:6379. Each Server takes one of its databases for itself, so tests and
-// processes that run at the same time see nothing of each other, and keys have the same names as ever. It
-// takes a database that is empty, never that of the URL, and empties it afterwards. One that was left by a
-// test that was killed is emptied by the next. If all are in use New waits, up to five minutes, so a test
-// should not make more Servers than it needs. The server needs a database beside that of the URL, so it
-// cannot be a Cluster, and should be one for tests. Which databases are in use stands in that of the URL,
-// under names that begin with redislock:locktest:. All who use one server have to name the same database
-// in their URL, because nobody sees what is noted in another one. A database that others begin to use
-// while a test has it, or after that test was killed, is emptied, too: nobody can tell their keys from
-// those of the test. A test that has lost its claim to a database, as after a long pause, fails and
-// empties nothing.
+// The same tests run on a real Redis or Valkey if the environment variable REDISLOCK_TEST_REDIS has its URL,
+// such as redis://localhost:6379. Each Server takes one of its databases for itself, so tests and processes
+// that run at the same time see nothing of each other, and keys have the same names as without a real server.
+// It takes an empty database, never the database of the URL, and empties it afterwards. If a test was killed,
+// the next one empties the database that it has left. If all are in use New waits, up to five minutes, so a
+// test should not make more Servers than it needs. The server needs databases beside the one of the URL, so it
+// cannot be a Cluster, and should be one for tests. The database of the URL stores which databases are in use,
+// under names that begin with redislock:locktest:. All users of one server have to name the same database in
+// their URL, because they do not see what is noted in another one. If others begin to use a database while a
+// test has it, or after that test was killed, it is emptied, too: nobody can tell their keys from the keys of
+// the test. A test that has lost its claim to a database, as after a long pause, fails and empties nothing.
 //
 // Inside a bubble there is no network. There the server in the test is used, whatever the variable says,
 // and the log of the test says so.
@@ -51,6 +50,6 @@
 //   - NOPERM, OOM, LOADING and READONLY come from [Server.Refuse] alone;
 //   - errors that arise inside a script have other texts.
 //
-// A real server has its own clock, and takes real time. What is said here to happen at once or within
-// moments takes milliseconds there.
+// A real server has its own clock, and takes real time. What happens at once or within moments takes
+// milliseconds there.
 package locktest

@@ -18,20 +18,19 @@ const (
 	Obtain Op = "obtain"
 	// Refresh is every renewal of a lease, by [redislock.Lock.Refresh] or by the watchdog.
 	Refresh Op = "refresh"
-	// Release is every request that gives keys back: those of Release, ReleaseKeys and Leave, that of
-	// an Obtain that gives up its place in line, and clean-ups in the background.
+	// Release is every request that gives keys back: by Release, ReleaseKeys and Leave, by an Obtain
+	// that gives up its place in line, and by clean-ups in the background.
 	Release Op = "release"
 )
 
-// A Fault is what happens to requests of locks on their way to the server. It is made by [Server.Refuse],
-// [Server.Delay], [Server.Cut] or [Server.Drop], and happens once: to the next request. If there are
-// several faults, the oldest one that aims at a request happens to it.
+// A Fault happens to requests of locks on their way to the server. [Server.Refuse], [Server.Delay],
+// [Server.Cut] and [Server.Drop] make one. It happens once: to the next request. If several faults aim at a
+// request, the oldest one happens to it.
 //
-// A Client sends a request again that was not answered, or that the server is not ready for: as often as
-// MaxRetries of the Redis client says, 3 times by default, within a second. Renewals by the watchdog are not sent
-// again, but the next one comes after a ninth of the ttl. So one Cut, one Drop and one refusal with
-// READONLY or LOADING change nothing but the time that it takes. For more, see [Fault.Times] and
-// [Fault.Always].
+// If a request was not answered, or the server is not ready for it, a Client sends it again: as often as MaxRetries
+// of the Redis client says, 3 times by default, within a second. Renewals by the watchdog are not sent again, but
+// the next one comes after a ninth of the ttl. So one Cut, one Drop and one refusal with READONLY or LOADING only
+// make a call take longer. For more, see [Fault.Times] and [Fault.Always].
 type Fault struct {
 	server *Server
 	op     Op
@@ -40,8 +39,8 @@ type Fault struct {
 	delay  time.Duration
 
 	// Guarded by the mutex of the server.
-	times   int // to how many requests it happens; negative: to all
-	met     int // to how many it has happened
+	times   int // it happens to so many requests; negative: to all
+	met     int // it has happened to so many
 	stopped bool
 }
 
@@ -55,25 +54,25 @@ const (
 	drops   kind = "Drop"
 )
 
-// Refuse has the next request of an operation answered with an error of the server, such as "NOPERM this
-// user has no permissions", "OOM command not allowed" or "READONLY You can't write against a read only
-// replica.". It is not executed.
+// Refuse answers the next request of an operation with an error of the server, such as "NOPERM this user
+// has no permissions", "OOM command not allowed" or "READONLY You can't write against a read only
+// replica.". The request is not executed.
 func (s *Server) Refuse(op Op, answer string) *Fault {
 	return s.add(&Fault{op: op, kind: refuses, answer: refusal(answer)})
 }
 
-// Delay has the next request of an operation reach the server so much later. If that is longer than the
-// ReadTimeout of the Redis client, 5 s by default, the caller gives up by then, and the request is executed
-// late.
+// Delay makes the next request of an operation reach the server so much later. If that is longer than the
+// ReadTimeout of the Redis client, 5 s by default, the caller has given up by then, and the request is
+// executed late.
 func (s *Server) Delay(op Op, by time.Duration) *Fault {
 	return s.add(&Fault{op: op, kind: delays, delay: by})
 }
 
-// Cut has the next request of an operation executed, but its answer is lost: the connection ends.
+// Cut lets the next request of an operation be executed, but loses its answer: the connection ends.
 func (s *Server) Cut(op Op) *Fault { return s.add(&Fault{op: op, kind: cuts}) }
 
-// Drop has the next request of an operation lost: the connection ends before the server has read it. For
-// the caller it is the same as a Cut.
+// Drop loses the next request of an operation: the connection ends before the server has read it. For the
+// caller it is the same as a Cut.
 func (s *Server) Drop(op Op) *Fault { return s.add(&Fault{op: op, kind: drops}) }
 
 func (s *Server) add(f *Fault) *Fault {
@@ -84,10 +83,10 @@ func (s *Server) add(f *Fault) *Fault {
 	return f
 }
 
-// Times has the fault happen to the next n requests, counted from the first. It returns the fault.
+// Times makes the fault happen to the next n requests, counted from the first. It returns the fault.
 func (f *Fault) Times(n int) *Fault { return f.set(n) }
 
-// Always has the fault happen to every request until [Fault.Stop], or until the end of the test. It
+// Always makes the fault happen to every request until [Fault.Stop], or until the end of the test. It
 // returns the fault.
 func (f *Fault) Always() *Fault { return f.set(-1) }
 
@@ -98,7 +97,7 @@ func (f *Fault) set(times int) *Fault {
 	return f
 }
 
-// Stop ends the fault. A test that has stopped a fault does not fail because it has met no request.
+// Stop ends the fault. A stopped fault does not fail the test if it has met no request.
 func (f *Fault) Stop() {
 	f.server.mu.Lock()
 	defer f.server.mu.Unlock()
@@ -139,7 +138,7 @@ func (f *Fault) miss() {
 	f.met--
 }
 
-// opsOf returns what a run of a script does, beside [Any]; nil if it is none that meets a fault.
+// opsOf returns what a run of a script does, beside [Any]; nil if no fault can happen to it.
 func opsOf(run check.Run) []Op {
 	switch run.Script {
 	case "":
@@ -159,7 +158,7 @@ func opsOf(run check.Run) []Op {
 	return []Op{}
 }
 
-// opsOfMany returns what those do whose calls travel as one: those who take keys have a ttl.
+// opsOfMany returns what several calls do that travel as one: calls that take keys have a ttl.
 func opsOfMany(run check.Run) (ops []Op) {
 	for _, plain := range run.Batch {
 		if plain.TTL == 0 {
@@ -171,7 +170,7 @@ func opsOfMany(run check.Run) (ops []Op) {
 	return ops
 }
 
-// endFaults ends all faults, and reports those that were of no use, unless the test has not come so far.
+// endFaults ends all faults, and reports faults that have met no request, unless the test has ended early.
 func (s *Server) endFaults() {
 	s.tb.Helper()
 	s.Back()

@@ -11,22 +11,21 @@ import (
 )
 
 const (
-	// patience is how long what happens in the background may take.
+	// patience is how long requests in the background may take.
 	patience = 5 * time.Second
 	// firstLook and lastLook are how long it takes from one look to the next meanwhile: longer each time.
 	firstLook = 5 * time.Millisecond
 	lastLook  = 100 * time.Millisecond
 )
 
-// AssertFree fails the test if a key is held, or somebody stands in line for it or keeps readers away from
-// it ([redislock.Options].Intent), and says who; of a lock of a [Server.Client] also the file and line at which it
-// was obtained. It looks at all keys that were asked for by a
-// [Server.Client] or over [Server.Redis].
+// AssertFree fails the test if a key is held, or somebody stands in line for it or keeps readers away from it
+// ([redislock.Options].Intent), and says who. For a lock of a [Server.Client] it also names the file and line of the
+// Obtain. It looks at all keys that were asked for by a [Server.Client] or over [Server.Redis].
 //
-// What is under way has 5 seconds to end, such as a clean-up in the background. A lock whose lease
-// ends by itself meanwhile counts as held: nobody has released it. One whose lease was over before is
-// not seen, so give locks in tests a ttl that is long enough. What [Server.Hold] holds does not count,
-// nor do keys that were left, by [redislock.Lock.Leave] or [redislock.Options].HoldAtLeast.
+// Requests that are under way, such as a clean-up in the background, have 5 seconds to end. A lock that
+// ends by itself meanwhile counts as held: nobody has released it. AssertFree does not see a lock that
+// has ended before, so give locks in tests a ttl that is long enough. Locks of [Server.Hold] do not
+// count, nor do keys that were left, by [redislock.Lock.Leave] or [redislock.Options].HoldAtLeast.
 func (s *Server) AssertFree() {
 	s.tb.Helper()
 	s.assertFree("")
@@ -84,8 +83,8 @@ func (s *Server) leftovers() ([]string, error) {
 	return found, nil
 }
 
-// isTaken reports whether somebody else than the Server holds a key or waits for it, and for how long that
-// will last if nothing else happens.
+// isTaken reports whether somebody else than the Server holds a key or waits for it, and how long that lasts
+// if nothing else happens.
 func (s *Server) isTaken(ctx context.Context, state redislock.KeyState) (left time.Duration, taken bool) {
 	for _, holder := range state.Holders {
 		if holder.Left || holder.Metadata == SomebodyElse && s.isHeld(ctx, state.Key) {

@@ -8,7 +8,7 @@ import (
 	"github.com/seed-14de3678/redislock"
 )
 
-// SomebodyElse is the metadata of a lock that [Server.Hold] holds: that of a [redislock.ConflictError],
+// SomebodyElse is the metadata of a lock that [Server.Hold] holds, as a [redislock.ConflictError] has it,
 // for example.
 const SomebodyElse = "somebody else"
 
@@ -19,7 +19,7 @@ const holdTTL = 30 * 24 * time.Hour
 const within = 30 * time.Second
 
 // Hold write-locks keys as somebody else would, with the metadata [SomebodyElse], until the test
-// releases the lock, or ends. The lock is that of another Client, whose requests meet no faults. Keys
+// releases the lock, or ends. The lock belongs to another Client, and its requests meet no faults. Keys
 // are named as in Redis: with the prefix of the Client under test, if it has one.
 //
 // Hold does not wait. If the keys cannot be had at once the test fails, and says who has them.

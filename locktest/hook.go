@@ -27,14 +27,14 @@ func (r refusal) RedisError() {}
 // errFlushAll says why a command is not sent.
 var errFlushAll error = refusal("NOPERM locktest: FLUSHALL empties the databases of others: use FLUSHDB")
 
-// A passage is what becomes of commands on their way.
+// A passage says what happens to commands on their way.
 type passage struct {
 	sent  []redis.Cmder
-	cut   map[redis.Cmder]*Fault // some of those
+	cut   map[redis.Cmder]*Fault // some of these
 	delay time.Duration
 }
 
-// pass has commands sent that the code under test sends together, as far as no fault keeps them.
+// pass sends commands that the code under test sends together, unless a fault keeps them.
 func (s *Server) pass(cmds []redis.Cmder, send func([]redis.Cmder) error) error {
 	// Asked for a connection, go-redis would dial five times, and log each.
 	if err := s.network.fault(); err != nil {
@@ -87,7 +87,7 @@ func (s *Server) passage(cmds []redis.Cmder) *passage {
 }
 
 // keep keeps commands back for some time. It reports whether the Redis client has given up by then:
-// they are executed late.
+// then they are executed late.
 func (s *Server) keep(cmds []redis.Cmder, delay time.Duration) bool {
 	most := s.rdb.Options().ReadTimeout
 	if most <= 0 || delay < most {
@@ -115,8 +115,8 @@ func (s *Server) keep(cmds []redis.Cmder, delay time.Duration) bool {
 	return true
 }
 
-// copied is a command that does not change any more. A script goes with its source: nobody is there to send
-// that if the server does not know it.
+// copied is a command that does not change any more. A script goes with its source, because nobody would send
+// the source later if the server does not know it.
 func copied(args []any) []any {
 	words := make([]any, len(args))
 	for i, arg := range args {
@@ -145,7 +145,7 @@ func (s *Server) sleep(d time.Duration) bool {
 	}
 }
 
-// besides are the beginnings of names beside a key.
+// besides are how the names beside a key begin.
 var besides = [...]string{"redislock:line", "redislock:intent", "redislock:fence"}
 
 // note takes note of the keys that a script is given.

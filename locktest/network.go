@@ -25,9 +25,9 @@ type link struct {
 }
 
 // Away makes the server unreachable until [Server.Back]: connections are cut, also those over which
-// messages are heard, and nobody gets a new one. The server itself goes on: leases end, and whoever is
-// held by [Server.Hold] stays. A request that is under way may have been executed. One that comes later
-// has not, and the error is that of a dial.
+// messages are heard, and nobody gets a new one. The server itself goes on: leases end, and locks of
+// [Server.Hold] stay. A request that is under way may have been executed. A later request was not, and
+// its error is a dial error.
 //
 // Redis is as far away for every Client of the Server, and for [Server.Redis]. At the end of the test
 // the server is back.

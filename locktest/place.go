@@ -12,7 +12,7 @@ import (
 	"github.com/seed-14de3678/redislock"
 )
 
-// places knows where the locks were obtained that the Clients of a Server hold.
+// places knows where the Clients of a Server have obtained the locks that they hold.
 type places struct {
 	mu    sync.Mutex
 	locks []placed // the latest last
@@ -25,7 +25,7 @@ type placed struct {
 	place string
 }
 
-// of returns where the lock was obtained that holds a key; empty if nobody knows.
+// of returns where the lock that holds a key was obtained; empty if nobody knows.
 func (p *places) of(key string) string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -59,7 +59,7 @@ func (p *places) hooks(redisKey func(string) string) redislock.Hooks {
 	}
 }
 
-// module is that of the library, and library are the packages whose callers have obtained a lock.
+// module is the module of the library. library are its packages: the first caller outside of them has obtained a lock.
 const module = "github.com/seed-14de3678/redislock"
 
 var library = []string{"", "/multi", "/quorum", "/reentrant", "/election", "/locktest", "/internal/"}

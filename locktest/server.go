@@ -22,7 +22,7 @@ import (
 const environment = "REDISLOCK_TEST_REDIS"
 
 // A Server is one Redis for one test. It is safe for concurrent use. Its methods may end the test, so
-// they are to be called on a goroutine on which [testing.TB.FailNow] may be called.
+// call them on a goroutine on which [testing.TB.FailNow] may be called.
 type Server struct {
 	tb      testing.TB
 	url     string // of a real server; empty: the one in this process
@@ -53,14 +53,14 @@ type Option func(*Server)
 // and one inside the test, if there is no such variable.
 func WithRedis(url string) Option { return func(s *Server) { s.url = url } }
 
-// WithoutCheck is for a test that means to leave something locked: at its end nobody looks. The test
+// WithoutCheck is for a test that leaves something locked on purpose: its end is not checked. The test
 // can call [Server.AssertFree] by itself, at any time. Default: the end of the test is checked.
 func WithoutCheck() Option { return func(s *Server) { s.checks = false } }
 
 // New makes a Server, which ends with the test. Inside a bubble of testing/synctest tb has to be the one
 // that the bubble was given.
 //
-// When the test is over, after its own functions of Cleanup that were registered since, the test fails
+// The test is checked when it is over, after the Cleanup functions that it has registered since. It fails
 // if something is still held or somebody waits, as [Server.AssertFree] says, and if a [Fault] has met no
 // request. Then all Clients of the Server are closed.
 func New(tb testing.TB, opts ...Option) *Server {
@@ -120,13 +120,13 @@ func (s *Server) Client(opts ...redislock.ClientOption) *redislock.Client {
 }
 
 // Redis returns a Redis client for code under test that makes a Client of its own. Everything that
-// [Server.Client] says holds for such a Client, too, but two things: it is told at once of a Break only
-// if the code makes it with [redislock.WithBreakNotices], and the code closes it.
+// [Server.Client] says is true of such a Client, too, with two exceptions: it is told at once of a Break
+// only if the code makes it with [redislock.WithBreakNotices], and the code has to close it.
 //
-// Commands of other kinds go through as they are. They meet no faults, but [Server.Away]. FLUSHALL is
-// refused by a real server, because it would empty the databases of others, too; use FLUSHDB. The Redis
-// client is closed with the test. One that the code makes from its Options has the same server and
-// database, but the Server does not see what it locks, and only Away is a fault there.
+// Commands of other kinds go through as they are. They meet no faults except [Server.Away]. On a real server FLUSHALL
+// is refused, because it would empty the databases of others, too; use FLUSHDB. The Redis client is closed with the
+// test. If the code makes another Redis client from its Options, that one has the same server and database, but the
+// Server does not see what it locks, and it meets no fault except Away.
 func (s *Server) Redis() *redis.Client { return s.rdb }
 
 // names returns every key that was asked for, sorted.
@@ -154,9 +154,8 @@ func (s *Server) end() {
 	s.background.Wait()
 }
 
-// tell publishes what those who listen for broken locks are told. A Client whose lock is new may not have
-// subscribed yet. In a bubble it has as soon as time passes, however little. Elsewhere it is told again for a
-// while.
+// tell publishes a notice of broken locks. A Client with a new lock may not have subscribed yet. In a bubble it
+// has as soon as time passes, however little. Elsewhere tell repeats the notice for a while.
 func (s *Server) tell(notice listen.Notice) {
 	ctx, text := context.Background(), notice.Text()
 	if clock.IsVirtual() {

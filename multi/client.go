@@ -14,16 +14,16 @@ import (
 // A Client obtains locks, and tells of each as of one lock. The zero Client tells nobody; [Obtain] and
 // [With] are its methods. A Client is safe for concurrent use once its fields are set.
 type Client struct {
-	// Hooks are called for whole locks, whatever parts they have. Event.Keys are those of [Lock.Keys],
-	// and Event.Attempts is how often the whole was asked for. Two differences to the hooks of a
-	// [redislock.Client]:
+	// Hooks are called for whole locks, whatever parts they have. Event.Keys are the keys of
+	// [Lock.Keys], and Event.Attempts is the number of rounds. There are two differences to the hooks of
+	// a [redislock.Client]:
 	//
-	//   - Refreshed is called by [Lock.Refresh] alone. A renewal by the watchdog is one of a part.
+	//   - Refreshed is called by [Lock.Refresh] alone. The watchdog renews each part by itself.
 	//   - Lost is called once, whatever is lost after that: when a loss is told to [Lock.Context],
 	//     [Lock.Lost] or the watchdog, or when a Refresh has found it.
 	//
 	// The Clients of the parts call their own hooks for each part by itself, each time that the part is
-	// taken and given back. Several are put together by [redislock.Hooks.And]. Default: none.
+	// taken and given back. [redislock.Hooks.And] puts several together. Default: none.
 	Hooks redislock.Hooks
 }
 
@@ -32,7 +32,7 @@ func (c Client) Obtain(ctx context.Context, parts []Part, ttl time.Duration, opt
 	return c.obtain(ctx, "", parts, ttl, opt)
 }
 
-// obtain is what every Obtain comes to. The token is empty if the lock is to have one of its own.
+// obtain does the work of every Obtain. The token is empty if the lock is to have one of its own.
 func (c Client) obtain(ctx context.Context, token string, parts []Part, ttl time.Duration, opt *redislock.Options) (*Lock, error) {
 	o := obtaining{token: token, ttl: ttl}
 	if opt != nil {
@@ -61,8 +61,8 @@ type Owner struct {
 	token  string
 }
 
-// As returns the owner of a token that the caller has chosen. What a token may be is said at
-// [redislock.Client.As].
+// As returns the owner of a token that the caller has chosen. [redislock.Client.As] says what a
+// token may be.
 func (c Client) As(token string) Owner { return Owner{c, token} }
 
 // Obtain does what [Client.Obtain] does.
@@ -83,7 +83,7 @@ type obtainer interface {
 	Obtain(ctx context.Context, parts []Part, ttl time.Duration, opt *redislock.Options) (*Lock, error)
 }
 
-// with is what every With comes to.
+// with does the work of every With.
 func with(ctx context.Context, by obtainer, parts []Part, ttl time.Duration, opt *redislock.Options, fn func(context.Context) error) (err error) {
 	var watched redislock.Options
 	if opt != nil {
@@ -111,7 +111,7 @@ func with(ctx context.Context, by obtainer, parts []Part, ttl time.Duration, opt
 		case errors.Is(failed, redislock.ErrLockNotHeld):
 			err = errors.Join(fmt.Errorf("multi: %w: %w", redislock.ErrLockLost, failed), err)
 		}
-		// Else what was not confirmed is seen to by the Clients, whose hooks tell.
+		// Else the Clients go on with what was not confirmed, and their hooks tell.
 	}()
 	return fn(held)
 }

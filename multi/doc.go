@@ -23,15 +23,13 @@
 //
 // Each part is taken in one step, one part after the other, in an order that does not depend on how
 // the caller gives them: by [Part].Place, then by slot. So two callers that want the same parts
-// cannot wait for each other in a circle. If a part cannot be had, those before it are released,
-// and the whole begins anew when the RetryStrategy says so, until ctx ends. docs/multi.md says
-// more.
+// cannot wait for each other in a circle. If a part cannot be had, the parts before it are released,
+// and Obtain begins anew when the RetryStrategy says so, until ctx ends. docs/multi.md says more.
 //
-// With [redislock.Options].Queue the lock waits in line for a part while those before it stay held,
-// and the watchdog renews them. The order makes that safe, but the more parts come before, the
-// longer others are kept waiting for these as well. So put what is contended most at the place that
-// comes first. It stays safe as long as everybody who holds one lock and waits in line for another
-// takes both with this package.
+// With [redislock.Options].Queue the lock waits in line for a part while the parts before it stay
+// held, and the watchdog renews them. The order makes that safe, but others wait all that time for
+// the earlier parts as well. So put the most contended part at the place that comes first. A program
+// that holds one lock and waits in line for another must take both with this package.
 //
 // # What is promised
 //
@@ -44,21 +42,21 @@
 //     [redislock.ErrLockLost], and [Lock.Lost] is closed. The other parts stay held, and renewed,
 //     until Release.
 //   - [Lock.Leave] and [redislock.Options].HoldAtLeast keep all parts taken when the lock ends.
-//   - Nothing is left behind: an Obtain that fails, or whose context ends, releases what it has
-//     taken. If one server does not answer, the parts at the others do not stay locked: see
+//   - Nothing is left behind: an Obtain that fails releases what it has taken, also if its context
+//     ends. If one server does not answer, the parts at the others do not stay locked: see
 //     [Obtain].
-//   - Errors are those of package redislock, one for each fact, with the part that they concern.
+//   - Errors are the errors of package redislock, one for each fact, with the part that they concern.
 //
 // # What is not
 //
 //   - All or nothing in one step. Others may see a part held for a moment, be refused it, and then
-//     find it free again. A set in one slot never shows that. Somebody who reads two parts without
-//     locking both can see one of them before a change and the other after it.
+//     find it free again. A set in one slot never shows that. If somebody reads two parts without
+//     locking both, one can be from before a change and the other from after it.
 //   - Fairness over the whole lock. Callers that poll are not served in order. Callers that wait in
 //     line are served in order in each part.
 //   - One fencing number. Numbers are compared key by key, and each part has its own: [Lock.Parts].
-//   - Availability without one of the servers. All parts are needed, so the whole is available only
-//     while all servers are. To do without a server is what package quorum is for.
+//   - Availability without one of the servers. All parts are needed, so a lock is available only
+//     while all servers are. Package quorum can do without a server.
 //   - Downgrade and Upgrade: a failure between the parts would leave some of them changed.
 //
 // The order holds between processes if all of them use the same Place for the same server, and all
@@ -66,13 +64,13 @@
 //
 // # What it takes, and what it tells
 //
-// A part has a [*redislock.Client], and nothing else that obtains: the order needs to know which keys
-// the Client can take in one step, and where, and a part is to be asked for in line while others are held.
-// The Client of package quorum has neither slots nor lines.
+// A part has a [*redislock.Client], and no other kind of Client. The order needs to know which keys the
+// Client can take in one step, and where, and Obtain may stand in line for a part while it holds others. The
+// Client of package quorum has neither slots nor lines.
 //
 // A function that [With] runs finds its lock with [FromContext]. [Lock] is a Lock of package held, for code
 // that does not care what it holds.
 //
-// The hooks of [Client] tell of each lock as of one. The hooks of a part's Client tell of that part by
+// The hooks of [Client] tell of each lock as a whole. The hooks of a part's Client tell of that part by
 // itself, each time that it is taken and given back.
 package multi

@@ -11,7 +11,7 @@ import (
 	"github.com/seed-14de3678/redislock/internal/serial"
 )
 
-// events tells hooks what becomes of one lock. It never changes. One that is nil tells nobody, and measures
+// events tells hooks what becomes of one lock. It never changes. A nil events tells nobody, and measures
 // nothing.
 type events struct {
 	id    uint64
@@ -88,7 +88,7 @@ func (e *events) now() clock.Moment {
 	return clock.Now()
 }
 
-// since returns how long it is since then; 0 if nobody has looked at the clock then.
+// since returns how much time has passed since began; 0 if nobody has looked at the clock then.
 func (e *events) since(began clock.Moment) time.Duration {
 	if e == nil || began == (clock.Moment{}) {
 		return 0
@@ -105,8 +105,8 @@ func (e *events) tell(ctx context.Context, hook func(context.Context, redislock.
 	hook(ctx, about)
 }
 
-// expires is when the lock ends by itself, after an operation with this error; zero if it has ended, or a watchdog
-// sees to it that it does not.
+// expires is when the lock ends by itself, after an operation with this error; zero if it has ended, or if a
+// watchdog renews it.
 func (l *Lock) expires(err error) time.Time {
 	if l.events == nil || l.events.watchdog || l.hasEnded() || errors.Is(err, redislock.ErrLockNotHeld) {
 		return time.Time{}

@@ -30,26 +30,26 @@ type Lock struct {
 
 	events *events
 	since  clock.Moment // it has been held since then
-	keep   clock.Moment // a Release before leaves the keys until then; zero: it frees them
+	keep   clock.Moment // if a Release comes before, it leaves the keys until then; zero: it frees them
 
-	endings serial.Turns // of every Release: if two shared the parts out, neither would have released all of them
+	endings serial.Turns // one Release at a time: if two shared the parts, neither would have released all of them
 
 	mu     sync.Mutex
 	lost   chan struct{} // nil before somebody asks for it
 	ended  bool          // by Release or Leave
-	missed bool          // that one has found that a part was lost
-	told   bool          // the hooks, of a loss
+	missed bool          // the Release or Leave that ended it has found that a part was lost
+	told   bool          // the hooks were told of a loss
 }
 
 // A Taken is one part of a lock, as it was taken.
 type Taken struct {
-	Place string   // that of its Client
+	Place string   // the place of its Client
 	Keys  []string // the write keys, then the read keys
 
 	// Fence is greater than every number that was given before for any key of the part. It is 0
 	// without [redislock.Options].Fenced. Use it for what the keys of this part protect. The
-	// numbers of other parts, even those of the same lock, were counted elsewhere and cannot be
-	// compared with it.
+	// numbers of other parts, even of the same lock, were counted elsewhere and cannot be compared
+	// with it.
 	Fence int64
 }
 
@@ -78,7 +78,7 @@ func (l *Lock) Keys() []string {
 	return keysOf(l.parts)
 }
 
-// Token returns the token under which all parts are held. Whoever has the token can release and
+// Token returns the token under which all parts are held. The token is enough to release and
 // refresh them, each with [redislock.Client.Attach], so do not log it.
 func (l *Lock) Token() string {
 	if l.isNothing() {
@@ -111,8 +111,8 @@ func (l *Lock) Deadline() time.Time {
 }
 
 // TTL asks every server at once, and returns the least remaining lease of any part. If any part is
-// no longer ours the error is a [redislock.ErrLockNotHeld] that names it. If an answer does not
-// come the error is a [redislock.ErrUnknownOutcome].
+// no longer ours the error is a [redislock.ErrLockNotHeld], which names the part. If an answer does
+// not come the error is a [redislock.ErrUnknownOutcome].
 func (l *Lock) TTL(ctx context.Context) (time.Duration, error) {
 	if l.isNothing() {
 		return 0, fmt.Errorf("multi: ttl: %w", redislock.ErrLockNotHeld)
@@ -153,11 +153,11 @@ func (l *Lock) Refresh(ctx context.Context, ttl time.Duration) error {
 	return err
 }
 
-// live reports why a lock of which all parts were taken is not to be returned: ctx has ended, which
-// it does with the loss of a part, too, or a lease.
+// live reports why a lock with all its parts is not to be returned: ctx has ended, also by the loss
+// of a part, or a lease has.
 func (l *Lock) live(ctx context.Context) error {
 	if len(l.locks) == 1 {
-		return nil // its Client has seen to that
+		return nil // its Client goes on with that
 	}
 	if ctx.Err() != nil {
 		return fmt.Errorf("%w: %w", redislock.ErrNotObtained, context.Cause(ctx))

@@ -16,17 +16,17 @@ import (
 )
 
 // Obtain takes all parts, or none, for ttl. It takes them in the fixed order, each in one step,
-// under one token and with the same metadata. The other options are those of
+// under one token and with the same metadata. The other options are as for
 // [redislock.Client.Obtain], with these differences:
 //
-//   - RetryStrategy: if a part cannot be had, those before it are released, and the whole is asked
-//     for again. The strategy is called once for each Obtain.
-//   - Wait bounds the obtaining of all parts together, with all rounds. Each part of the first round is
-//     asked for in any case, and has 0.1 s to answer.
-//   - HoldAtLeast counts from when Obtain returns: see [Lock.Release]. What a round that has failed has
-//     taken is free at once.
+//   - RetryStrategy: if a part cannot be had, the parts before it are released, and Obtain asks for
+//     all parts again. The strategy is called once for each Obtain.
+//   - Wait bounds the obtaining of all parts together, over all rounds. In the first round each part is
+//     asked for in any case, and its server has 0.1 s to answer.
+//   - HoldAtLeast counts from when Obtain returns: see [Lock.Release]. The parts of a round that has
+//     failed are free at once.
 //   - Name is in the events of the parts as well: see [Client].
-//   - Watchdog: if a part is lost while another one is asked for, the whole begins anew if the
+//   - Watchdog: if a part is lost while another one is asked for, Obtain begins anew if the
 //     RetryStrategy says so. Otherwise the error is a [redislock.ErrLockLost] as well.
 //   - Queue needs Watchdog, which renews the parts that are held while Obtain waits for another
 //     one.
@@ -38,17 +38,17 @@ import (
 // It is also an ErrNotObtained if the lease of a part was over before the last part was obtained. If
 // no answer came the error is a [redislock.ErrUnknownOutcome].
 //
-// Obtain gives up a part whose server does not answer as [redislock.Client.Obtain] does: after the
+// If a server does not answer, Obtain gives up its part as [redislock.Client.Obtain] does: after the
 // ttl, or after one read time-out of its Redis client if that is longer. So the parts before it are
-// not locked in vain for longer than that, even if ctx does not end. The same holds for a part that
-// is waited for in line, but not for the first part. In line a server is asked every 5 s, and if it
-// does not answer then, the place in line is given up. After each of these the whole begins anew if
-// the RetryStrategy says so.
+// not locked in vain for longer than that, even if ctx does not end. The same is true while Obtain
+// stands in line for a part, except for the first part. In line a server is asked every 5 s. If it
+// does not answer then, Obtain gives up the place in line. In both cases Obtain begins anew if the
+// RetryStrategy says so.
 //
-// After an error nothing stays locked. Parts that were taken are released before Obtain returns,
-// even if ctx has ended. For servers that do not answer Obtain waits 1.1 s in all, and the other
-// parts are free meanwhile. The Clients of those servers go on in the background, as they do with a
-// part whose request was under way. So Obtain may return that long after the end of ctx.
+// After an error nothing stays locked. Parts that were taken are released before Obtain returns, even
+// if ctx has ended. Obtain waits 1.1 s in all for servers that do not answer, and the other parts are
+// free meanwhile. The Clients of these servers go on in the background, also with a request that was
+// under way. So Obtain may return 1.1 s after the end of ctx.
 func Obtain(ctx context.Context, parts []Part, ttl time.Duration, opt *redislock.Options) (*Lock, error) {
 	return Client{}.Obtain(ctx, parts, ttl, opt)
 }
@@ -58,8 +58,8 @@ func Obtain(ctx context.Context, parts []Part, ttl time.Duration, opt *redislock
 // with cause [redislock.ErrLockLost]. ctx bounds both the waiting and fn. The function may itself
 // release or leave the lock, which [FromContext] gives it.
 //
-// Errors are those of [redislock.Client.With]. If fn was not run, it is the error of Obtain. If a
-// part was lost it is an ErrLockLost, joined with the error of fn. Otherwise it is the error of fn,
+// Errors are as for [redislock.Client.With]. If fn was not run, it is the error of Obtain. If a part
+// was lost it is an ErrLockLost, joined with the error of fn. Otherwise it is the error of fn,
 // unchanged.
 func With(ctx context.Context, parts []Part, ttl time.Duration, opt *redislock.Options, fn func(context.Context) error) (err error) {
 	return Client{}.With(ctx, parts, ttl, opt, fn)
@@ -77,7 +77,7 @@ type obtaining struct {
 	limit    pace.Limit // of Options.Wait
 	rounds   int
 	asked    bool         // somebody was asked, or was about to be
-	waiting  bool         // and somebody was told
+	waiting  bool         // and the hooks were told
 	waits    clock.Moment // since then
 	pace     pace.Pace
 	conflict error // of the last round that had one
@@ -99,7 +99,7 @@ func (o *obtaining) obtain(ctx context.Context) (lock *Lock, err error) {
 	return lock, err
 }
 
-// end tells the hooks how it has ended. If one of them panics nobody gets the lock, which is given back.
+// end tells the hooks how the Obtain has ended. If a hook panics the lock is given back, because nobody gets it.
 func (o *obtaining) end(ctx context.Context, lock *Lock, err error) {
 	told := false
 	defer func() {
@@ -145,7 +145,7 @@ func (o *obtaining) run(ctx, limited context.Context) (*Lock, error) {
 		if err == nil {
 			return lock, nil
 		}
-		left := time.Duration(-1) // of the lease of whoever holds it
+		left := time.Duration(-1) // of the lease of the holder
 		if conflict, ok := errors.AsType[*redislock.ConflictError](err); ok {
 			o.conflict, left = err, conflict.TTL
 		}
@@ -181,8 +181,8 @@ func (o *obtaining) waitsNow(ctx context.Context, why error) {
 	})
 }
 
-// ended is the error of an Obtain whose context has ended: with why it had not succeeded before, if
-// the last round does not say.
+// ended is the error of an Obtain that its context has ended. It also says why the Obtain had not
+// succeeded before, if the last round does not.
 func (o *obtaining) ended(ctx context.Context, err error) error {
 	if errors.Is(err, redislock.ErrNotObtained) && o.conflict != nil {
 		err = o.conflict
@@ -197,16 +197,16 @@ func (o *obtaining) ended(ctx context.Context, err error) error {
 	err = fmt.Errorf("%w after %s and %s: %w",
 		cause, shown.Duration(clock.Now().Since(o.began)), count.Of(o.rounds, "attempt"), err)
 	if errors.Is(cause, redislock.ErrWaitOver) && !errors.Is(err, redislock.ErrNotObtained) && !errors.Is(err, redislock.ErrUnknownOutcome) {
-		err = fmt.Errorf("%w: %w", redislock.ErrNotObtained, err) // nobody has executed anything
+		err = fmt.Errorf("%w: %w", redislock.ErrNotObtained, err) // nothing was executed
 	}
 	return err
 }
 
-// round asks for each part once, or stands in line for it, and gives back what it has if it cannot
-// have all. It reports whether it is worth asking again.
+// round asks for each part once, or stands in line for it. If it cannot have all parts it gives back
+// the others. It reports whether it is worth asking again.
 func (o *obtaining) round(ctx context.Context) (lock *Lock, again bool, err error) {
 	l := &Lock{parts: o.parts, locks: make([]*redislock.Lock, 0, len(o.parts))}
-	asked := make([]time.Time, 0, len(o.parts)) // when, for the lease that each has
+	asked := make([]time.Time, 0, len(o.parts)) // when each part was asked for, because its lease counts from then
 	defer func() {
 		if lock == nil { // also if a hook panics
 			l.undo(ctx)
@@ -272,8 +272,7 @@ func (o *obtaining) asking(ctx, held context.Context) context.Context {
 	return pace.OnWaiting(held, tell)
 }
 
-// freshen refreshes the parts of whose lease a third has passed, which nobody else does without a
-// watchdog.
+// freshen refreshes a part if a third of its lease has passed. Without a watchdog nobody else does.
 func (o *obtaining) freshen(ctx context.Context, l *Lock, asked []time.Time) error {
 	at := time.Now()
 	old := func(i int) bool { return at.Sub(asked[i]) > o.ttl/3 }
@@ -299,8 +298,8 @@ func (o *obtaining) freshen(ctx context.Context, l *Lock, asked []time.Time) err
 	return err
 }
 
-// A verdict is the strategy of one part. It waits for nothing, but takes note of being asked: so it
-// is the Client that decides which errors may pass.
+// A verdict is the strategy of one part. It never waits, but notes that it was asked. So the Client
+// decides which errors may pass.
 type verdict struct{ again *bool }
 
 func (v *verdict) NextBackOff() time.Duration {

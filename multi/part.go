@@ -45,15 +45,14 @@ func (p *Part) first() string {
 	return p.Read[0]
 }
 
-// tag returns the hash tag by which the part stands in the order: that of its first key as Redis knows it, with the
-// prefix of the Client. A key without braces is its own tag, and has another one, in another slot, behind a prefix.
+// tag returns the hash tag by which the part is sorted: the tag of its first key in Redis, behind the prefix of the
+// Client. A key without braces is its own tag. So a prefix changes its tag and its slot.
 func (p *Part) tag() string { return slot.Tag(p.Client.RedisKey(p.first())) }
 
-// BySlot splits keys that a Client of a Cluster is to lock into parts, one for each slot, in the
-// order of the slots, which are those of the names that the keys have in Redis: see
-// [redislock.Client.RedisKey]. Within a part the keys are in the given order, without repetitions. A key in
-// both lists is a write key. The parts have no Place: set it on each of them if the lock has parts
-// of other Clients, too.
+// BySlot splits keys that a Client of a Cluster is to lock into parts, one for each slot, in the order of the
+// slots. The slots are of the names that the keys have in Redis: see [redislock.Client.RedisKey]. Within a
+// part the keys are in the given order, without repetitions. A key in both lists is a write key. The parts
+// have no Place: set it on each of them if the lock has parts of other Clients, too.
 //
 // For a Client of a single server BySlot makes the same parts, and [Obtain] takes them as one.
 func BySlot(client *redislock.Client, set redislock.Set) []Part {
@@ -91,12 +90,12 @@ func BySlot(client *redislock.Client, set redislock.Set) []Part {
 	return out
 }
 
-// arrange copies the parts into the order in which they are taken, and makes one of those that
-// their Client can take as one. It sends nothing.
+// arrange copies the parts into the order in which they are taken, and merges parts that their
+// Client can take as one. It sends nothing.
 //
-// A part has to be all that its acquisition ever wants of one step of the order. If a server were
-// to hold the keys a and b in two steps for one, and in one set for another who stands in line for
-// both, the first would hold a and stand behind the second for b, and the second wait for a.
+// All keys of one step of the order have to be in one part. Say that one caller takes the keys a and
+// b of a server in two steps, and another stands in line for both as one set. Then the first could
+// hold a and stand behind the second for b, while the second waits for a.
 func arrange(given []Part) ([]Part, error) {
 	if len(given) == 0 {
 		return nil, invalid("keys", "there are no parts")
@@ -112,7 +111,7 @@ func arrange(given []Part) ([]Part, error) {
 	slices.SortFunc(parts, compare)
 	parts = merge(parts)
 	if len(parts) == 1 {
-		return parts, nil // the Obtain of this one checks it as well
+		return parts, nil // the Obtain of the one part checks it as well
 	}
 	for i := range parts {
 		p := &parts[i]
@@ -126,11 +125,11 @@ func arrange(given []Part) ([]Part, error) {
 	return parts, nil
 }
 
-// merge makes one part of neighbours that their Client can take as one. A Client that cannot for
-// two slots cannot for any two.
+// merge makes one part of neighbours that their Client can take as one. If a Client cannot take two
+// slots as one, it cannot take any two.
 func merge(parts []Part) []Part {
 	merged := parts[:1]
-	var splits *redislock.Client // one that is known not to take two slots
+	var splits *redislock.Client // a Client that is known not to take two slots
 	for _, p := range parts[1:] {
 		last := &merged[len(merged)-1]
 		a, b := last.tag(), p.tag()
@@ -181,7 +180,7 @@ func checkClients(parts []Part) error {
 	return nil
 }
 
-// checkKeys checks that every part has keys, and none that another part of its Client has.
+// checkKeys checks that every part has keys, and that no other part of its Client has them.
 func checkKeys(parts []Part) error {
 	type of struct {
 		client *redislock.Client
@@ -204,9 +203,9 @@ func checkKeys(parts []Part) error {
 	return nil
 }
 
-// possible reports why a Client cannot take the keys as one set, without sending anything: a lock
-// that was attached and never refreshed has no lease to begin anew, so Upgrade has only that to say,
-// or what is wrong with the keys.
+// possible reports why a Client cannot take the keys as one set, without sending anything. A lock that
+// was attached and never refreshed has no lease to begin anew, so Upgrade complains only of that, or
+// of the keys.
 func possible(client *redislock.Client, keys []string) error {
 	err := client.Attach(keys, "nobody").Upgrade(context.Background())
 	if errors.Is(err, &redislock.InvalidError{Argument: "ttl"}) {

@@ -12,20 +12,20 @@ import (
 	"github.com/seed-14de3678/redislock/internal/clock"
 )
 
-// undoPatience is how long in all an Obtain that has failed waits for its parts to be released.
+// undoPatience is how long an Obtain that has failed waits in all until its parts are released.
 const undoPatience = time.Second
 
-// turnOver is how long the release of a part waits for that of the one behind it.
+// turnOver is how long the release of a part waits for the release of the part behind it.
 const turnOver = 50 * time.Millisecond
 
 // Release releases the parts, the last one first, each as [redislock.Lock.Release] does: even if
 // ctx has ended, and whatever became of the other parts. It returns their errors, joined, each with
 // its part.
 //
-// Before the time of [redislock.Options].HoldAtLeast is over, which counts from when Obtain returned, a
+// The time of [redislock.Options].HoldAtLeast counts from when Obtain returned. Before it is over, a
 // Release leaves all parts for the rest of it, as [Lock.Leave] does.
 //
-// A part whose server does not answer delays the others for a moment only. Release waits for its
+// If a server does not answer, its part delays the others for a moment only. Release waits for the
 // answer until ctx ends, and then for one more second.
 func (l *Lock) Release(ctx context.Context) error {
 	if l.isNothing() {
@@ -35,11 +35,11 @@ func (l *Lock) Release(ctx context.Context) error {
 }
 
 // Leave ends the lock and keeps the keys of all parts taken for ttl, the last part first, each as
-// [redislock.Lock.Leave] does. Each part is left for ttl from when its server is asked, so those
-// that are asked first are free a little earlier. If more of [redislock.Options].HoldAtLeast is to come,
-// the parts are left for so long. If ttl is not positive, because the time until which the keys were to
-// be left has passed, Leave is a Release. The errors are those of Release. A ttl of more than 365 days is
-// a [redislock.ErrInvalid]; then the lock stays as it is.
+// [redislock.Lock.Leave] does. Each part is left for ttl from when its server is asked, so parts that are
+// asked first are free a little earlier. If more is left of [redislock.Options].HoldAtLeast, the parts are
+// left for that time. If ttl is not positive, because the time until which the keys were to be left has
+// passed, Leave is a Release. The errors are as for Release. A ttl of more than 365 days is a
+// [redislock.ErrInvalid]; then the lock stays as it is.
 func (l *Lock) Leave(ctx context.Context, ttl time.Duration) error {
 	switch {
 	case l.isNothing():
@@ -90,25 +90,25 @@ func (l *Lock) end(ctx context.Context, operation string, kept time.Duration) er
 	return err
 }
 
-// hasEnded reports whether somebody has released or left the lock, and has not found then that a part was lost.
+// hasEnded reports whether the lock was released or left, and no part was found lost then.
 func (l *Lock) hasEnded() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.ended && !l.missed
 }
 
-// undo releases the parts that a round has taken, the last one first, also if ctx has ended. What
-// cannot be confirmed the Clients go on with in the background, and their hooks are told: to the
-// caller it makes no difference, for the lock is not theirs either way.
+// undo releases the parts that a round has taken, the last one first, also if ctx has ended. If a
+// release cannot be confirmed, the Client goes on with it in the background, and tells its hooks.
+// To the caller it makes no difference, for they do not have the lock either way.
 func (l *Lock) undo(ctx context.Context) {
-	// Not an ended context: for that one Release would wait a second.
+	// Not an ended context: with that Release would wait for a second.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoPatience)
 	defer cancel()
 	l.backward(func(_ int, lock *redislock.Lock) { _ = lock.Release(ctx) })
 }
 
-// backward does something with each part, the last one first, and waits for all of them. One that takes
-// long does not keep those before it from their turn.
+// backward does something with each part, the last one first, and waits for all of them. If one part
+// takes long, the parts before it have their turn all the same.
 func (l *Lock) backward(do func(int, *redislock.Lock)) {
 	var all sync.WaitGroup
 	for i, lock := range slices.Backward(l.locks) {

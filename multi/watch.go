@@ -12,12 +12,12 @@ import (
 
 type lockKey struct{}
 
-// FromContext returns the lock under which a function runs: that of the innermost [With] or
+// FromContext returns the lock under which a function runs: the lock of the innermost [With] or
 // [Lock.Context] from which ctx is derived. It returns nil if there is none. A nil Lock can be asked: it
 // has no keys and no parts. A lock that was released or lost meanwhile is returned as well.
 //
-// [redislock.FromContext] does not find it, nor the locks of its parts: it finds what was locked further
-// out with a [redislock.Client].
+// [redislock.FromContext] finds neither it nor the locks of its parts, but a lock further out that a
+// [redislock.Client] has obtained.
 func FromContext(ctx context.Context) *Lock {
 	l, _ := ctx.Value(lockKey{}).(*Lock)
 	return l
@@ -35,7 +35,7 @@ func (l *Lock) Context(ctx context.Context) context.Context {
 	if l.events.told().Lost != nil {
 		l.watch()
 	}
-	return inctx.Over(ctx, l.join(ctx), lockKey{}, l) // nobody is to find the lock of a part
+	return inctx.Over(ctx, l.join(ctx), lockKey{}, l) // the lock of a part must not be found
 }
 
 // join returns a context that ends with any part.
@@ -44,13 +44,13 @@ func (l *Lock) join(ctx context.Context) context.Context {
 		return l.locks[i].Context(ctx) // whatever has become of the others
 	}
 	for _, lock := range l.locks {
-		ctx = lock.Context(ctx) //nolint:fatcontext // one for each part: that ends with any of them
+		ctx = lock.Context(ctx) //nolint:fatcontext // derived once for each part: it ends with any of them
 	}
 	return ctx
 }
 
 // Lost returns a channel that is closed when any part is lost: see [Lock.Context]. A Release does
-// not close it, and nothing closes that of a nil or zero Lock.
+// not close it. The channel of a nil or zero Lock is never closed.
 func (l *Lock) Lost() <-chan struct{} {
 	if l.isNothing() {
 		return make(chan struct{})
@@ -58,7 +58,7 @@ func (l *Lock) Lost() <-chan struct{} {
 	return l.watch()
 }
 
-// watch has a loss be told. It returns a channel that is closed then.
+// watch makes sure that a loss is told. It returns a channel that is closed then.
 func (l *Lock) watch() <-chan struct{} {
 	l.mu.Lock()
 	lost, begun := l.lost, l.lost != nil
@@ -85,7 +85,7 @@ func (l *Lock) watch() <-chan struct{} {
 	return lost
 }
 
-// tellLost tells the hooks of a loss, once. One that a Release finds out is told to Released alone.
+// tellLost tells the hooks of a loss, once. If a Release finds the loss, only Released is told.
 func (l *Lock) tellLost(why error) {
 	hook := l.events.told().Lost
 	if hook == nil {
@@ -106,8 +106,8 @@ func (l *Lock) tellLost(why error) {
 	l.events.tell(context.Background(), hook, redislock.Event{Held: l.events.since(l.since), Ended: true, Err: why})
 }
 
-// tellKnownLoss tells the hooks of a loss that is known, but perhaps not to everybody who watches: a function
-// that runs under the lock may return before.
+// tellKnownLoss tells the hooks of a loss that is known, but perhaps was not told yet: a function that runs
+// under the lock may return before.
 func (l *Lock) tellKnownLoss() {
 	l.mu.Lock()
 	watched := l.lost != nil && !l.told && !l.ended

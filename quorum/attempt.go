@@ -11,8 +11,8 @@ import (
 	"github.com/seed-14de3678/redislock/internal/pace"
 )
 
-// attempt asks all nodes once, until asking ends, which is a part of ctx. If that is not enough for a lock everything is
-// released.
+// attempt asks all nodes once, until asking ends, a context derived from ctx. If too few nodes grant the lock
+// everything is released.
 func (o *obtaining) attempt(ctx, asking context.Context) (*Lock, *refusal) {
 	c, w := o.quorum, &o.want
 	l := &Lock{quorum: c, want: *w, holds: make([]hold, len(c.nodes)), obtained: clock.Now()}
@@ -37,7 +37,7 @@ func (o *obtaining) attempt(ctx, asking context.Context) (*Lock, *refusal) {
 	}
 	admit(r)
 
-	l.mu.Lock() // whoever comes late learns first what has become of the others
+	l.mu.Lock() // a late answer learns first what has become of the others
 	r.begin(ctx)
 	select {
 	case <-r.ended:
@@ -65,8 +65,8 @@ func (o *obtaining) attempt(ctx, asking context.Context) (*Lock, *refusal) {
 	return nil, failed
 }
 
-// admit enters the nodes into a round: those that are suspected and tried already only if the
-// others cannot be enough.
+// admit enters the nodes into a round. Nodes that are suspected, and tried already, are entered
+// only if the others cannot be enough.
 func admit(r *round) {
 	for i, n := range r.quorum.nodes {
 		pass := &r.errands[i].pass
@@ -88,7 +88,8 @@ func admit(r *round) {
 	}
 }
 
-// lostBefore says that a majority had granted the lock, and lost it before something was done: nobody has had it.
+// lostBefore says that a majority had granted the lock, and lost it before something was done: the lock was never
+// returned.
 func lostBefore(what string) *refusal {
 	return &refusal{text: "lost before " + what, is: []error{redislock.ErrNotObtained}, again: true, free: pace.Stop}
 }

@@ -26,7 +26,7 @@ const (
 	mostName = 128
 )
 
-// errClosed is the error of what a closed Client does not do any more.
+// errClosed is the error of operations that a closed Client refuses.
 var errClosed = fmt.Errorf("the client is closed: %w", redis.ErrClosed)
 
 // A Client obtains locks that a majority of independent servers holds. It is safe for concurrent
@@ -39,7 +39,7 @@ type Client struct {
 	longest time.Duration // redislock.WithMinUptime of the nodes; 0: none
 	hooks   redislock.Hooks
 
-	ctx    context.Context // of what nobody waits for
+	ctx    context.Context // of work that nobody waits for
 	end    context.CancelFunc
 	closed atomic.Bool
 
@@ -71,16 +71,16 @@ func WithNodeTimeout(d time.Duration) Option { return func(c *Client) { c.timeou
 //     a [Lock.Lost], or when a Refresh has found that. A node that loses the lock while a majority has it is no event.
 //   - Released is about one Release or Leave. Event.Kept is for how long a majority keeps the keys.
 //
-// Those of each are called, in this order. Default: no hooks, and nothing is measured.
+// If there are several, all of them are called, in this order. Default: no hooks, and nothing is measured.
 func WithHooks(hooks ...redislock.Hooks) Option {
 	return func(c *Client) { c.hooks = c.hooks.And(hooks...) }
 }
 
-// New makes a Client of a [redislock.Client] for each server. New sends nothing. The caller closes
-// the Clients of the servers, after this one. It is an error if there are no Clients, if one of
-// them is nil, is there twice, or cannot work, such as one that was made without a Redis client, or if
-// they differ in [redislock.WithMinUptime]. New cannot see that two Clients lead to the same server,
-// which would be counted twice.
+// New makes a Client of a [redislock.Client] for each server. New sends nothing. The caller closes the
+// Clients of the servers, after this one. It is an error if there are no Clients, if one of them is nil,
+// is there twice, or cannot work, for example without a Redis client, or if they differ in
+// [redislock.WithMinUptime]. New cannot see that two Clients lead to the same server, which would be
+// counted twice.
 func New(nodes []*redislock.Client, opts ...Option) (*Client, error) {
 	if len(nodes) == 0 {
 		return nil, errors.New("quorum: there are no nodes")
@@ -115,8 +115,8 @@ func useless(node *redislock.Client) error {
 	return uselessLock(node.Attach([]string{"key"}, "nobody"))
 }
 
-// uselessLock does so for a lock that was attached: as long as it was not refreshed it has no lease to begin anew, so
-// most often Upgrade has only that to say.
+// uselessLock does so by a lock that was attached. Before its first Refresh it has no lease to begin anew, so most
+// often Upgrade complains only of that.
 func uselessLock(attached *redislock.Lock) error {
 	err := attached.Upgrade(context.Background())
 	if errors.Is(err, &redislock.InvalidError{Argument: "ttl"}) {
@@ -159,15 +159,15 @@ func (c *Client) usable() error {
 	return nil
 }
 
-// Attach makes a handle for keys that are held under a token, perhaps by another process, to release
-// them, refresh them, or ask for their TTL, with the same majority as the lock itself. The token is
-// that of [Client.As]: without it each node has a token of its own. Attach sends nothing, and reports no error: with bad keys or a bad token every operation of the handle returns
-// one.
+// Attach makes a handle for keys that are held under a token, perhaps by another process, to release them, refresh
+// them, or ask for their TTL, with the same majority as the lock itself. The token is the one of [Client.As]: without
+// it each node has a token of its own. Attach sends nothing, and reports no error: with bad keys or a bad token every
+// operation of the handle returns one.
 //
 // The handle knows neither the modes of the keys nor their leases. So Deadline and Context count from
-// its first Refresh, and until then Nodes counts every node that nothing else is known of. It does
-// not ask nodes that do not hold the keys to join in, and if Refresh finds that no majority holds
-// them, it leaves the others as they are.
+// its first Refresh. Until then Nodes counts every node unless something else is known of it. It does
+// not ask nodes that do not hold the keys to join in, and if Refresh finds that no majority holds them,
+// it leaves the others as they are.
 func (c *Client) Attach(keys []string, token string) *Lock {
 	l := &Lock{attached: true, announced: true}
 	if l.faulty = c.usable(); l.faulty != nil {
@@ -191,8 +191,8 @@ func (c *Client) Attach(keys []string, token string) *Lock {
 	return l
 }
 
-// patience returns how long a node has to answer what concerns a lease of ttl. One that waits for
-// replicas needs as long for these.
+// patience returns how long a node has to answer a request about a lease of ttl. A node that waits
+// for replicas needs as long again for these.
 func (c *Client) patience(ttl time.Duration) time.Duration {
 	if c.timeout > 0 {
 		return min(c.timeout, max(ttl, time.Millisecond)) // an answer after the lease is of no use

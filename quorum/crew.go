@@ -8,9 +8,9 @@ import (
 // linger is for how long a goroutine waits for something to do, at least.
 const linger = time.Second
 
-// A crew is goroutines that have done something, and wait for more. The stack of a new goroutine is too small for
-// go-redis, and is copied several times until it has grown: that costs a fifth of what a request costs in this
-// process. Its fields are guarded by the mutex of the Client.
+// A crew is a set of goroutines that have sent requests, and wait for more. The stack of a new goroutine is too
+// small for go-redis, and is copied several times until it has grown: that costs a fifth of what a request costs in
+// this process. Its fields are guarded by the mutex of the Client.
 type crew struct {
 	idle  []chan *errand // the last one has been idle for the shortest time
 	spare int            // so many have been idle since the timer was set
@@ -53,7 +53,7 @@ func (c *Client) spawnFor(i int, w *want, l *Lock, fn func()) {
 	c.send(e)
 }
 
-// send has a goroutine go on an errand. Close waits for those that were sent before it.
+// send has a goroutine go on an errand. Close waits for errands that were sent before it.
 func (c *Client) send(e *errand) {
 	c.mu.Lock()
 	if e.counts = !c.closed.Load(); e.counts {
@@ -74,7 +74,7 @@ func (c *Client) send(e *errand) {
 
 // work goes on an errand, and then on others, as long as there are any.
 func (c *Client) work(e *errand) {
-	errands := make(chan *errand, 1) // whoever sends one does not wait
+	errands := make(chan *errand, 1) // the sender does not wait
 	for e != nil {
 		e.run()
 		if !c.rest(e, errands) {
@@ -84,7 +84,7 @@ func (c *Client) work(e *errand) {
 	}
 }
 
-// rest ends an errand, and has its goroutine wait for the next one. It reports false if there is to be none.
+// rest ends an errand, and has its goroutine wait for the next one. It reports false if the goroutine is to end.
 func (c *Client) rest(e *errand, errands chan *errand) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -104,7 +104,7 @@ func (c *Client) rest(e *errand, errands chan *errand) bool {
 	return true
 }
 
-// forgo has Close wait no longer for an errand: it has had its time.
+// forgo has Close wait no longer for an errand, which has had its time.
 func (c *Client) forgo(e *errand) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -121,7 +121,7 @@ func (c *Client) forgoLocked(e *errand) {
 	}
 }
 
-// dismiss sends away those who had nothing to do since the timer was set.
+// dismiss sends away goroutines that had nothing to do since the timer was set.
 func (c *Client) dismiss() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -132,8 +132,8 @@ func (c *Client) dismiss() {
 	}
 }
 
-// dismissLocked sends away those who have been idle for the longest time. The timer may be waiting for the mutex when Close
-// does so, and then counts none of them again.
+// dismissLocked sends away the goroutines that have been idle for the longest time. The timer may be waiting for the
+// mutex when Close does so, and then counts none of them again.
 func (c *Client) dismissLocked(n int) {
 	for _, errands := range c.idle[:n] {
 		close(errands)

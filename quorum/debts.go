@@ -5,12 +5,12 @@ import (
 	"sync"
 )
 
-// Debts are the requests under way at a node that come back to somebody. What an ended lock still obtains or
-// releases there would be keys of the next lock of the same token, and stand in the way of the next lock
-// of the same keys. So that one asks the node when they are over, and the other nodes at once.
+// Debts are requests under way at a node that concern a later lock, too. If an ended lock still obtains or releases
+// keys there, it can take or free keys of the next lock of the same token, and stand in the way of the next lock of the
+// same keys. So the next lock asks the node when these requests are over, and the other nodes at once.
 //
-// Tokens that the nodes make are those of one request, so without a token of the caller's it is about
-// write locks alone, and about courtesy: a set is known by its first write key.
+// A token that a node makes belongs to one request. So without a token of the caller's, debts are about
+// write locks alone, and only spare refusals: a set is known by its first write key.
 type debts struct {
 	mu sync.Mutex
 	by map[debtor]*debt // a list
@@ -26,7 +26,7 @@ type debt struct {
 	next, last *debt
 }
 
-// debtor returns whose debts those of a request are; false: nobody's.
+// debtor returns the debtor of a request; false: there is none.
 func (w *want) debtor() (debtor, bool) {
 	switch {
 	case w.token != "":
@@ -78,11 +78,11 @@ func (d *debts) pay(who debtor, one *debt) {
 	one.next, one.last = nil, nil
 }
 
-// Owed is what was under way at a node at some moment.
+// Owed are the debts that were under way at a node at some moment.
 type owed []<-chan struct{}
 
-// owed returns what a request has to wait for. It is to be asked before that one is spawned, which would
-// wait for itself. Of keys that others of this Client hold, or ask for as well, nothing is owed.
+// owed returns what a request has to wait for. Call it before the request is spawned, which would
+// otherwise wait for itself. Keys that other locks of this Client hold, or ask for as well, owe nothing.
 func (n *node) owed(w *want) owed {
 	who, ok := w.debtor()
 	if !ok {
@@ -102,7 +102,7 @@ func (n *node) owed(w *want) owed {
 	return all
 }
 
-// settle waits until all of it is over; false: ctx has ended before.
+// settle waits until all of them are over; false: ctx has ended before.
 func (o owed) settle(ctx context.Context) bool {
 	for _, paid := range o {
 		select {

@@ -6,12 +6,12 @@ import (
 	"strings"
 )
 
-// A NodeError says why one node has not done what a majority of them was asked for. Every error of an
-// operation that too few nodes have done has one for each of the others: [errors.As] finds the first
+// A NodeError says why one node has not done an operation that needs a majority. If too few nodes have
+// done the operation, its error has a NodeError for each of the others: [errors.As] finds the first
 // one, [NodeErrors] all of them.
 //
-// What a node says is not what has become of the lock: that is what the whole error is. So
-// [errors.Is] does not look into NodeErrors, unless it is given one.
+// One node does not know what has become of the lock: the whole error says that. So [errors.Is]
+// does not look into NodeErrors, unless it is given one.
 type NodeError struct {
 	Node int   // its index in the slice that was given to [New]
 	Err  error // of its Client
@@ -32,7 +32,7 @@ func NodeErrors(err error) []*NodeError {
 	return all
 }
 
-// everyNode is what [NodeErrors] looks for. It is an error so that [errors.As] accepts it, and no error has it.
+// everyNode is the target with which [NodeErrors] calls [errors.As]. It is an error only so that errors.As accepts it.
 type everyNode []*NodeError
 
 func (everyNode) Error() string { return "" }
@@ -40,7 +40,7 @@ func (everyNode) Error() string { return "" }
 // errOpen is the error of a node that has not answered by the end of the operation.
 var errOpen = errors.New("no answer yet")
 
-// nodes returns what every node says that was asked and has not done it.
+// nodes returns the error of every node that was asked and has not done it.
 func (r *round) nodes() []*NodeError {
 	var all []*NodeError
 	for i := range r.answers {

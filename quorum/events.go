@@ -10,11 +10,11 @@ import (
 	"github.com/seed-14de3678/redislock/internal/clock"
 )
 
-// This file is what the hooks of a Client are told. Nothing of it is done for a hook that is nil.
+// This file tells the hooks of a Client. Nothing is done for a hook that is nil.
 
 type hook = func(context.Context, redislock.Event)
 
-// told is what there is to say of an operation on a lock, beside what the lock knows.
+// told is what an event says of an operation on a lock, beside what the lock knows.
 type told struct {
 	attempts int
 	kept     time.Duration
@@ -40,7 +40,7 @@ func (l *Lock) report(ctx context.Context, tell hook, began clock.Moment, what t
 	tell(ctx, e)
 }
 
-// report tells a hook how far an Obtain is, which has taken so long since then.
+// report tells a hook how far an Obtain is, and how long it has taken since began.
 func (o *obtaining) report(ctx context.Context, tell hook, began clock.Moment, err error) {
 	if tell != nil {
 		tell(ctx, o.event(began, err))
@@ -56,7 +56,7 @@ func (o *obtaining) reportObtained(ctx context.Context, lock *Lock) {
 	}
 }
 
-// event makes the event of what has gone on since then.
+// event makes an event that has lasted since began.
 func (o *obtaining) event(began clock.Moment, err error) redislock.Event {
 	if o.keys == nil {
 		o.keys = o.want.keys()
@@ -67,7 +67,7 @@ func (o *obtaining) event(began clock.Moment, err error) redislock.Event {
 	}
 }
 
-// expires is when the lock ends by itself; zero if its watchdog sees to it that it does not.
+// expires is when the lock ends by itself; zero if its watchdog renews it.
 func (l *Lock) expires() time.Time {
 	if l.want.opt.Watchdog || l.gone.Load() {
 		return time.Time{}
@@ -120,7 +120,7 @@ func (w *want) way() string {
 	return "poll"
 }
 
-// mode is that of the whole set.
+// mode is the mode of the whole set.
 func (w *want) mode() redislock.Mode {
 	if len(w.set.Write) > 0 {
 		return redislock.ModeWrite

@@ -22,14 +22,14 @@ type Lock struct {
 	any      *redislock.Lock // one that was granted at first: it knows the set
 	number   int64           // its fencing number; 0 without
 	obtained clock.Moment    // zero for Attach
-	keep     clock.Moment    // a Release before leaves the keys until then; zero: it frees them
+	keep     clock.Moment    // if a Release comes before, it leaves the keys until then; zero: it frees them
 	attached bool            // it is of Attach
 	faulty   error           // of Attach: every operation returns it
 
-	endings serial.Turns // of every Release: if two shared the nodes out, neither would have freed a majority
+	endings serial.Turns // one Release at a time: if two shared the nodes, neither would have freed a majority
 
 	mu       sync.Mutex
-	want     want // its ttl is that of the last Refresh
+	want     want // its ttl is the ttl of the last Refresh
 	state    state
 	gone     atomic.Bool // it is not held any more, or never was; written under mu
 	holds    []hold      // by node
@@ -41,7 +41,7 @@ type Lock struct {
 	armed    bool        // it runs
 	lost     chan struct{}
 	told     circle.Circle // the contexts
-	// announced is set once the hooks know of the lock, which are told of its loss from then on.
+	// announced is set once the hooks know of the lock: from then on they are told of its loss.
 	announced bool
 }
 
@@ -53,7 +53,7 @@ const (
 	lost
 )
 
-// A hold is what one node has of a lock. Its fields are guarded by the mutex of the lock.
+// A hold is the part of a lock that one node has. Its fields are guarded by the mutex of the lock.
 type hold struct {
 	lock    *redislock.Lock // nil: not held
 	former  *redislock.Lock // lost, but perhaps not free yet
@@ -96,9 +96,9 @@ func (l *Lock) Metadata() string {
 
 // Fence returns the fencing number of the lock, or 0 if it was obtained without
 // [redislock.Options].Fenced. It is the greatest of the numbers that the nodes have given, and a
-// majority had it stored before Obtain returned. So it is greater than that of every earlier lock
-// with one of its keys, as long as the servers keep what they have stored, or their clocks agree:
-// see the package comment.
+// majority had it stored before Obtain returned. So it is greater than the number of every earlier
+// lock with one of its keys, as long as the servers keep what they have stored, or their clocks
+// agree: see the package comment.
 func (l *Lock) Fence() int64 {
 	if l.isNothing() {
 		return 0
@@ -146,7 +146,7 @@ func (l *Lock) deadlineLocked() time.Time {
 	return deadlines[l.quorum.need-1]
 }
 
-// liveLocked counts the nodes that hold it. Once an attached lock was refreshed these are the nodes that have
+// liveLocked counts the nodes that hold it. Once an attached lock was refreshed, it counts the nodes that have
 // confirmed that.
 func (l *Lock) liveLocked() int {
 	refreshed := l.attached && l.want.ttl > 0
@@ -159,7 +159,7 @@ func (l *Lock) liveLocked() int {
 	return n
 }
 
-// give makes it a lock that its Obtain returns, unless it was lost meanwhile. A Release that comes before atLeast is over
+// give prepares the lock for its caller; false: it was lost meanwhile. A Release that comes before atLeast is over
 // leaves the keys.
 func (l *Lock) give(atLeast time.Duration) bool {
 	l.holdFor(atLeast)
@@ -168,7 +168,7 @@ func (l *Lock) give(atLeast time.Duration) bool {
 	return l.state == held
 }
 
-// holdFor has a Release leave the keys until so much time is over, if it comes before.
+// holdFor has a Release within the next d leave the keys for the rest of that time.
 func (l *Lock) holdFor(d time.Duration) {
 	if d <= 0 {
 		return
@@ -179,8 +179,8 @@ func (l *Lock) holdFor(d time.Duration) {
 	l.keep = l.keep.Later(until)
 }
 
-// adoptLocked makes the lock of what the nodes have granted, also if they are too few: then it is
-// there to be released.
+// adoptLocked takes over what the nodes have granted. If that is too little, the lock is only there
+// to be released.
 func (l *Lock) adoptLocked(r *round) {
 	for i := range r.answers {
 		a, h := &r.answers[i], &l.holds[i]
@@ -209,7 +209,7 @@ func (l *Lock) adoptLocked(r *round) {
 }
 
 // joined takes in the answer of a node that was asked for the lock. It returns nil if the node holds it
-// now; a grant that comes too late to count is to be released by whoever has asked.
+// now. If a grant comes too late to count, the caller has to release it.
 func (l *Lock) joined(ctx context.Context, i int, a answer) error {
 	lock, err := a.lock, a.err
 	if lock != nil && l.want.opt.Fenced && !l.ended() {
@@ -237,12 +237,12 @@ func (l *Lock) joined(ctx context.Context, i int, a answer) error {
 // within is the key under which a context has the lock that a function runs under.
 type within struct{}
 
-// FromContext returns the lock under which a function runs: that of the innermost [Client.With] or
+// FromContext returns the lock under which a function runs: the lock of the innermost [Client.With] or
 // [Lock.Context] from which ctx is derived. It returns nil if there is none. A nil Lock can be asked:
 // it has no keys, no deadline and no fencing number. A lock that was released or lost meanwhile is
 // returned as well.
 //
-// [redislock.FromContext] does not find such a lock, nor what the single nodes have of it.
+// [redislock.FromContext] finds neither such a lock nor its locks at the single nodes.
 func FromContext(ctx context.Context) *Lock {
 	l, _ := ctx.Value(within{}).(*Lock)
 	return l

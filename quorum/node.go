@@ -10,11 +10,11 @@ import (
 )
 
 var (
-	// errSilent says why a request is given up: the node had its time.
+	// errSilent says why a request is abandoned: the node has not answered in its time.
 	errSilent = errors.New("no answer within the node time-out")
 	// errSuspect says why a node was not asked.
 	errSuspect = errors.New("not asked: it has not answered in time before, and not shown since that it can")
-	// errBehind says the same of a node that has yet to answer what concerns an earlier lock.
+	// errBehind says the same if the node has yet to answer a request of an earlier lock.
 	errBehind = errors.New("not asked again yet: an earlier request for the same token or key, which was not answered in time, is still under way there")
 	// errTooLate says why a grant is given back.
 	errTooLate = errors.New("the lock was over when the node granted it")
@@ -22,10 +22,10 @@ var (
 
 // A node is one of the servers, and what is known of its health.
 //
-// One that is suspected is not waited for while the others suffice, and there is one request at
-// a time that tries whether it is back, so that nothing piles up at a server that hangs. Whether a node
-// is quick enough depends on who asks: one that is too slow for the node time-out of a short lease may
-// be good enough for a long one.
+// Operations do not wait for a suspected node while the others suffice. One request at a time tries
+// whether it is back, so that nothing piles up at a server that hangs. Whether a node is quick enough
+// depends on the lease: a node that is too slow for the node time-out of a short lease may be good enough
+// for a long one.
 type node struct {
 	quorum *Client
 	client *redislock.Client
@@ -33,7 +33,7 @@ type node struct {
 
 	mu     sync.Mutex
 	health health
-	takes  time.Duration // so long the last request took that tried it; 0: none has
+	takes  time.Duration // how long the last request took that tried it; 0: none has
 	busy   chan struct{} // closed when the request that tries a suspected node has ended; nil: there is none
 }
 
@@ -78,7 +78,8 @@ func (n *node) admit(w *want) ticket {
 	return ticket{busy: n.busy}
 }
 
-// obtain asks for a lock. An Obtain asks once: whether it would do so again says if there is hope.
+// obtain asks for a lock. The Obtain at the node asks once; whether it wants to ask again shows if another attempt may
+// go better.
 func (n *node) obtain(ctx context.Context, pass ticket, w *want) answer {
 	if pass.busy != nil && !n.cleared(ctx, pass.busy, w) {
 		return answer{kind: failed, err: errSuspect, again: true}
@@ -104,8 +105,8 @@ func (n *node) ask(ctx context.Context, w *want, opt *redislock.Options) (*redis
 	return n.client.As(w.token).ObtainSet(ctx, w.set, w.ttl, opt)
 }
 
-// cleared waits for the request that tries the node, and for a second one that follows it, and reports
-// whether the node is quick enough.
+// cleared waits for the request that tries the node, and for a second one after it. It reports whether
+// the node is quick enough.
 func (n *node) cleared(ctx context.Context, busy chan struct{}, w *want) bool {
 	for range 2 {
 		select {
@@ -145,7 +146,7 @@ func (n *node) learn(a answer, trial bool, w *want) {
 		n.busy = nil
 	}
 	switch {
-	case a.kind == unknown, a.kind == no && errors.Is(a.err, errSilent): // what was granted in vain was late, too
+	case a.kind == unknown, a.kind == no && errors.Is(a.err, errSilent): // a grant that came too late was late, too
 		n.health = silent
 		if n.busy == nil {
 			n.probeLocked(w)
@@ -159,9 +160,9 @@ func (n *node) learn(a answer, trial bool, w *want) {
 	}
 }
 
-// probeLocked asks a node something that changes nothing, and waits as long as its client does. Only an
-// answer within the time that was missed has it trusted again by those who have no more time. One that
-// took longer may be that of a node which was stopped, so then it asks once more.
+// probeLocked sends a node a request that changes nothing, and waits as long as its client does. Operations with as
+// little time as the one that the node missed trust it again only after an answer within that time. A longer answer may
+// come from a node that was stopped, so then probeLocked asks once more.
 func (n *node) probeLocked(w *want) {
 	key, inTime := w.key(), w.inTime()
 	busy := make(chan struct{})
@@ -180,7 +181,7 @@ func (n *node) probeLocked(w *want) {
 			default:
 				n.health, n.takes = well, took
 			}
-			close(busy) // now those who have more time go on
+			close(busy) // now operations that have more time go on
 			if busy = nil; again && n.health == well && took > inTime {
 				busy = make(chan struct{})
 			}

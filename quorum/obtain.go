@@ -19,35 +19,34 @@ import (
 // Obtain takes the write locks of all keys for ttl, if a majority of the nodes grants all of them.
 //
 // Obtain asks all nodes at once, as often as the RetryStrategy of its options allows, and returns
-// at the latest some 300 ms after ctx has ended. The options are those of
-// [redislock.Client.Obtain], with these differences:
+// at the latest some 300 ms after ctx has ended. The options are as for [redislock.Client.Obtain],
+// with these differences:
 //
 //   - RetryStrategy: before each wait Obtain releases what was granted. The strategy is called once
-//     for each Obtain. A jitter is added to each wait, so that of those who have split the votes
-//     one comes first.
-//   - Wait bounds the whole Obtain, that of the single nodes too. The first attempt has at least
-//     100 ms for its answers. What a majority has granted when the time is over is a lock.
-//   - Name is that of the events of this Client and of those of the nodes.
-//   - HoldAtLeast is that of the whole lock: a Release that comes sooner leaves the keys at a
+//     for each Obtain. Each wait has a jitter, so that after a split vote one caller asks first.
+//   - Wait bounds the whole Obtain, at all nodes. The first attempt has at least 100 ms for its
+//     answers. If a majority has granted the lock when the time is over, it counts.
+//   - Name is the name in the events of this Client and of the nodes.
+//   - HoldAtLeast counts for the whole lock: a Release that comes sooner leaves the keys at a
 //     majority for the rest, as [Lock.Leave] does.
 //   - Watchdog: it also wins back nodes that did not grant the lock or have lost it.
 //   - Fenced: see [Lock.Fence].
-//   - The id of [redislock.WithCaller] is that of ctx at every node, also at one that is won back
-//     later.
+//   - The caller's id ([redislock.WithCaller]) of ctx is stored at every node, also at one that is
+//     won back later.
 //   - Queue and Intent are an [errors.ErrUnsupported], because there is no order over several
 //     servers.
 //
-// The error says how many nodes have granted the lock, and why the others have not. If others stood
-// in the way, or answers came too late, it is a [redislock.ErrNotObtained], with the first
-// [*redislock.ConflictError]. If nodes that have not answered in time could have made the majority,
-// it is a [redislock.ErrUnknownOutcome]. Otherwise it contains the errors of the nodes that could
-// not be asked. If ctx has ended it matches the cause of ctx, too, and [redislock.ErrWaitOver] if the
-// time of Wait is over. [NodeErrors] returns what each node has said. Bad arguments are refused
+// The error says how many nodes have granted the lock, and why the others have not. If other holders
+// were in the way, or answers came too late, it is a [redislock.ErrNotObtained], with the first
+// [*redislock.ConflictError]. If nodes that have not answered in time could have made the majority, it
+// is a [redislock.ErrUnknownOutcome]. Otherwise it contains the errors of the nodes that could not be
+// asked. If ctx has ended the error also matches the cause of ctx, and if the time of Wait is over
+// [redislock.ErrWaitOver]. [NodeErrors] returns what each node has said. Bad arguments are refused
 // before anything is sent.
 //
-// After an error nothing stays locked: what was granted is released everywhere, even where the
-// answer never came. Obtain waits for the nodes that were the first majority to answer, but no
-// longer than the node time-out; the rest goes on in the background.
+// After an error nothing stays locked: Obtain releases the keys everywhere, even where the answer
+// never came. Obtain waits for the nodes that were the first majority to answer, but no longer than
+// the node time-out; the rest goes on in the background.
 func (c *Client) Obtain(ctx context.Context, keys []string, ttl time.Duration, opt *redislock.Options) (*Lock, error) {
 	return c.ObtainSet(ctx, redislock.Set{Write: keys}, ttl, opt)
 }
@@ -64,7 +63,7 @@ func (c *Client) ObtainSet(ctx context.Context, set redislock.Set, ttl time.Dura
 	return c.obtain(ctx, "", set, ttl, opt)
 }
 
-// obtain is what every Obtain comes to. The token is empty if each node is to have one of its own.
+// obtain does the work of every Obtain. The token is empty if each node is to have one of its own.
 func (c *Client) obtain(ctx context.Context, token string, set redislock.Set, ttl time.Duration, opt *redislock.Options) (*Lock, error) {
 	if err := c.usable(); err != nil {
 		return nil, fmt.Errorf("quorum: obtain: %w", err)
@@ -91,7 +90,7 @@ func (c *Client) obtain(ctx context.Context, token string, set redislock.Set, tt
 // errPanicked is the error, for the hooks alone, of an Obtain that does not return.
 var errPanicked = errors.New("quorum: obtain: a RetryStrategy or a hook has panicked")
 
-// obtain tells the hooks how it has ended, also if a strategy or a hook panics.
+// obtain tells the hooks how the Obtain has ended, also if a strategy or a hook panics.
 func (o *obtaining) obtain(ctx context.Context) (lock *Lock, err error) {
 	err = errPanicked
 	told := false
@@ -125,7 +124,7 @@ func (o *obtaining) failed(err error) error {
 // waiting and fn, [redislock.Options].Wait the waiting alone. The function may itself release or leave
 // the lock.
 //
-// Errors are those of [redislock.Client.With]. If fn was not run, it is the error of Obtain. If the
+// Errors are as for [redislock.Client.With]. If fn was not run, it is the error of Obtain. If the
 // lock was lost it is an ErrLockLost, joined with the error of fn. Otherwise it is the error of fn,
 // unchanged.
 func (c *Client) With(ctx context.Context, keys []string, ttl time.Duration, opt *redislock.Options, fn func(context.Context) error) error {
@@ -142,7 +141,7 @@ type obtainer interface {
 	ObtainSet(ctx context.Context, set redislock.Set, ttl time.Duration, opt *redislock.Options) (*Lock, error)
 }
 
-// with is what every With comes to.
+// with does the work of every With.
 func with(ctx context.Context, by obtainer, set redislock.Set, ttl time.Duration, opt *redislock.Options, fn func(context.Context) error) (err error) {
 	var watched redislock.Options
 	if opt != nil {
@@ -161,12 +160,12 @@ func with(ctx context.Context, by obtainer, set redislock.Set, ttl time.Duration
 		if failed := lock.Release(ctx); errors.Is(failed, redislock.ErrLockNotHeld) {
 			err = errors.Join(lock.whyLost(failed), err)
 		}
-		// Else what was not confirmed is seen to by the nodes, whose hooks tell.
+		// Else the nodes go on with what was not confirmed, and their hooks tell.
 	}()
 	return fn(held)
 }
 
-// A want is what nodes are asked for.
+// A want is the lock that nodes are asked for.
 type want struct {
 	token    string // of redislock.Client.As; empty: each node has a token of its own
 	set      redislock.Set
@@ -177,7 +176,7 @@ type want struct {
 	id       uint64        // of its events
 }
 
-// under returns the context in which a node is asked for it later: with the id of the Obtain's caller.
+// under returns the context in which a node is asked for it later: with the caller's id of the Obtain.
 func (w *want) under(ctx context.Context) context.Context {
 	switch {
 	case inctx.Caller(ctx) == w.caller:
@@ -188,7 +187,7 @@ func (w *want) under(ctx context.Context) context.Context {
 	return redislock.WithCaller(ctx, w.caller)
 }
 
-// valueless is a context without values: no id makes that of another caller go away.
+// valueless is a context without values. It hides the id of another caller from a request that has none of its own.
 type valueless struct{ context.Context }
 
 func (valueless) Value(any) any { return nil }
@@ -265,8 +264,8 @@ func (o *obtaining) run(ctx context.Context) (*Lock, error) {
 	}
 }
 
-// over returns why nothing is to be asked any more; nil if it is. The time of Options.Wait is never over before the first
-// attempt.
+// over returns why the nodes are not to be asked again; nil if they are. The time of Options.Wait is never over before
+// the first attempt.
 func (o *obtaining) over(ctx context.Context) error {
 	switch {
 	case ctx.Err() != nil:
@@ -285,8 +284,8 @@ func (o *obtaining) left() time.Duration {
 	return clock.Now().Until(o.began.Add(o.wait))
 }
 
-// ask makes an attempt. It does not go on after the time of Options.Wait, but has in any case as long as an operation has
-// whose context ends.
+// ask makes an attempt. It ends when the time of Options.Wait is over, but has in any case as long as an operation has
+// after its context has ended.
 func (o *obtaining) ask(ctx context.Context) (*Lock, *refusal) {
 	if o.wait == 0 {
 		return o.attempt(ctx, ctx)
@@ -296,8 +295,8 @@ func (o *obtaining) ask(ctx context.Context) (*Lock, *refusal) {
 	return o.attempt(ctx, asking)
 }
 
-// check refuses what no majority can do. The rest is checked by the nodes, all alike, before they
-// are asked.
+// check refuses what no majority can do. The Clients of the nodes check the rest, all alike, before
+// they send anything.
 func (o *obtaining) check() error {
 	opt := &o.want.opt
 	switch {
@@ -312,7 +311,7 @@ func (o *obtaining) check() error {
 	if err := o.quorum.checkTTL(o.want.ttl); err != nil {
 		return err
 	}
-	// Of these the nodes are to know nothing.
+	// The nodes are not told of these.
 	o.wait, o.holdAtLeast = opt.Wait, opt.HoldAtLeast
 	opt.Wait, opt.HoldAtLeast = 0, 0
 	if c := o.quorum; c.longest > 0 && o.holdAtLeast > c.longest {
@@ -340,15 +339,15 @@ func invalid(argument, format string, args ...any) error {
 	return &redislock.InvalidError{Argument: argument, Reason: fmt.Sprintf(format, args...)}
 }
 
-// jitter makes a wait half as long or up to half as long again, but not shorter than any may be: those
-// who have taken nodes from each other would otherwise do so once more.
+// jitter makes a wait between half as long and half as long again, but not shorter than the shortest
+// wait. Otherwise callers that have taken nodes from each other would do so again.
 func jitter(wait time.Duration) time.Duration {
 	wait = min(wait, mostTTL)
 	return max(wait/2, pace.Least) + rand.N(wait+time.Millisecond)
 }
 
-// ended is the error of an Obtain that was over for this cause, with why it had not succeeded before:
-// if that is not known, that; else the last conflict, if there was one.
+// ended is the error of an Obtain that has ended for this cause. It also says why the Obtain had not
+// succeeded before: that the outcome is not known, or else the last conflict, if there was one.
 func (o *obtaining) ended(cause, why error) error {
 	switch {
 	case errors.Is(why, redislock.ErrUnknownOutcome):

@@ -17,8 +17,8 @@ type Owner struct {
 	token  string
 }
 
-// As returns the owner of a token that the caller has chosen. [Client.Attach] finds its locks again. What
-// a token may be is said at [redislock.Client.As].
+// As returns the owner of a token that the caller has chosen. [Client.Attach] finds its locks again.
+// [redislock.Client.As] says what a token may be.
 func (c *Client) As(token string) Owner { return Owner{c, token} }
 
 // Obtain does what [Client.Obtain] does.

@@ -38,7 +38,7 @@ func (l *Lock) shown() shown.Lock {
 	return of
 }
 
-// writes is how many of the keys are write keys, which come first.
+// writes is how many of the keys are write keys. These come first.
 func (l *Lock) writes() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -46,7 +46,7 @@ func (l *Lock) TTL(ctx context.Context) (time.Duration, error) {
 	return r.least(), nil
 }
 
-// least returns what a majority has left at least, of those that have answered.
+// least returns how much of its lease a majority of the nodes still has at least, by the answers so far.
 func (r *round) least() time.Duration {
 	ttls := make([]time.Duration, 0, len(r.answers))
 	for i := range r.answers {
@@ -62,9 +62,9 @@ func (r *round) least() time.Duration {
 // then on the watchdog uses this ttl as well. Nodes that do not hold the lock are asked for it.
 //
 // Refresh returns when a majority has the new lease. If so many nodes have lost the lock that no
-// majority is left, the lock is lost and the error is a [redislock.ErrLockNotHeld]. Otherwise, if
-// too few nodes have confirmed the lease, the error is a [redislock.ErrUnknownOutcome]; or it
-// contains the errors of the nodes, if so many have refused the lease or could not be asked. Some
+// majority is left, the lock is lost and the error is a [redislock.ErrLockNotHeld]. Otherwise, if too
+// few nodes have confirmed the lease, the error is a [redislock.ErrUnknownOutcome]; or it contains
+// the errors of the nodes, if too many of them have refused the lease or could not be asked. Some
 // nodes have the new lease then, Deadline counts on no more than is certain, and it is safe to call
 // Refresh again.
 func (l *Lock) Refresh(ctx context.Context, ttl time.Duration) error {
@@ -82,7 +82,7 @@ func (l *Lock) Refresh(ctx context.Context, ttl time.Duration) error {
 	return err
 }
 
-// refresh is Refresh, of which nobody is told.
+// refresh is Refresh without the hooks.
 func (l *Lock) refresh(ctx context.Context, ttl time.Duration) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("quorum: refresh%s: not asked: %w", l.want.name(), context.Cause(ctx))
@@ -174,7 +174,8 @@ func (l *Lock) seek(r *round) []owed {
 	return owes
 }
 
-// fetch asks one node for the lock, until it is over. What is not held by it yet is in nobody's doubt.
+// fetch asks one node for the lock, until the lock has ended. A node that does not hold the lock yet leaves nothing in
+// doubt.
 func (l *Lock) fetch(ctx context.Context, i int, w *want, owed owed) answer {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -220,8 +221,8 @@ func (l *Lock) heard(i int, a answer, w *want) answer {
 	return a
 }
 
-// isFact reports whether an error of a node says what has become of a lock: not of this one, which is held
-// elsewhere, if the node was asked to join in.
+// isFact reports whether an error of a node says what has become of a lock. If the node was asked to join
+// in, that is not this lock, which is held elsewhere.
 func isFact(err error) bool {
 	return errors.Is(err, redislock.ErrNotObtained) || errors.Is(err, redislock.ErrLockNotHeld) ||
 		errors.Is(err, redislock.ErrUnknownOutcome)

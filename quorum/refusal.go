@@ -14,22 +14,22 @@ import (
 	"github.com/seed-14de3678/redislock/internal/pace"
 )
 
-// A refusal says why there was no majority. It is as many of the errors of the nodes as state one
-// fact together.
+// A refusal says why there was no majority. It wraps those errors of the nodes that state the same
+// fact.
 type refusal struct {
 	text  string
 	is    []error
 	nodes []*NodeError  // of every node that has not done it
 	bad   bool          // the request is wrong, whichever node is asked
 	again bool          // another attempt may go better
-	free  time.Duration // until then others have so many nodes that none can; negative: nobody knows
+	free  time.Duration // until then others have too many nodes for a majority; negative: nobody knows
 }
 
 func (e *refusal) Error() string { return e.text }
 
 func (e *refusal) Unwrap() []error { return e.is }
 
-// As finds the error of the first node, and all of them. They are not among what Unwrap returns: what one node says is not
+// As finds the error of the first node, and all of them. Unwrap does not return them, because one node does not know
 // what has become of the lock.
 func (e *refusal) As(target any) bool {
 	if len(e.nodes) == 0 {
@@ -78,7 +78,7 @@ func (r *round) refused() *refusal {
 	return e
 }
 
-// arguments are the errors of what is wrong with a request, whichever node is asked.
+// arguments are the errors that say that the request is wrong, whichever node is asked.
 var arguments = []error{
 	redislock.ErrInvalid, redislock.ErrCrossSlot, errors.ErrUnsupported,
 }
@@ -97,7 +97,7 @@ func (r *round) argument() error {
 	return nil
 }
 
-// lasts reports whether a node would refuse the request as long as there is a lock.
+// lasts reports whether a node would go on refusing the request for as long as the lock is held.
 func lasts(err error) bool { return isArgument(err) || errors.Is(err, redis.ErrClosed) }
 
 func isArgument(err error) bool {
@@ -115,8 +115,8 @@ func (r *round) errs(k kind) []error {
 	return errs
 }
 
-// conflict returns the first conflict, or else why the first node has refused; nothing if those who say
-// no have granted the lock, and lost it before it had its number: nobody has had it, so it is not lost.
+// conflict returns the first conflict, or else why the first node has refused. It returns nothing if the nodes that say
+// no had granted the lock, and lost it before it had its number: it was never returned, so it is not lost.
 func (r *round) conflict() []error {
 	errs := slices.DeleteFunc(r.errs(no), func(err error) bool { return !errors.Is(err, redislock.ErrNotObtained) })
 	for _, err := range errs {
@@ -127,7 +127,7 @@ func (r *round) conflict() []error {
 	return errs[:min(1, len(errs))]
 }
 
-// free returns when so many of the conflicts are over that the other nodes could be enough.
+// free returns how long it takes until enough conflicts are over for a majority.
 func (r *round) free() time.Duration {
 	var ttls []time.Duration
 	for _, err := range r.errs(no) {
@@ -136,7 +136,7 @@ func (r *round) free() time.Duration {
 		}
 	}
 	slices.Sort(ttls)
-	// Those who have not answered would perhaps have granted it.
+	// The nodes that have not answered might have granted it.
 	missing := max(1, r.need-r.yes-r.count(open, unknown))
 	if missing > len(ttls) {
 		return pace.Stop

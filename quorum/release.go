@@ -13,17 +13,17 @@ import (
 
 // Release frees the keys at all nodes at once, and ends the watchdog. It returns nil if a majority
 // has confirmed that the keys were ours and are free. The error is a [redislock.ErrLockNotHeld] if
-// fewer than a majority can have been ours, and a [redislock.ErrUnknownOutcome] otherwise. If nodes
-// refuse the release, so that no majority can be free, the error is theirs.
+// the keys can have been ours at fewer nodes than a majority, and a [redislock.ErrUnknownOutcome]
+// otherwise. If so many nodes refuse the release that no majority can be free, the error is theirs.
 //
 // Release returns as soon as that is known, and leaves the rest to the background. A node that has
-// answered neither the Obtain nor the Release yet may have the keys locked for a moment longer.
-// What it still has of ours, or grants late, is freed as soon as it answers or its lease is over,
-// and [Client.Close] waits for what is under way. Until then that node refuses whoever asks for the
-// keys. That delays nobody who can have the other nodes, because they are a majority.
+// answered neither the Obtain nor the Release yet may have the keys locked for a moment longer. Keys
+// that it still has of ours, or grants late, are freed as soon as it answers or its lease is over,
+// and [Client.Close] waits for requests that are under way. Until then that node refuses the keys to
+// everybody. That delays nobody who can have the other nodes, because they are a majority.
 //
-// Release does its work even if ctx has ended, or ends meanwhile: then it returns 100 ms later. If
-// it needs the answer of a node that gives none, it waits no longer than the node time-out.
+// Release does its work even if ctx has ended, or ends meanwhile: then it returns 100 ms later. It
+// waits no longer than the node time-out for a node that it needs and that does not answer.
 func (l *Lock) Release(ctx context.Context) error {
 	if err := l.usable(); err != nil {
 		return fmt.Errorf("quorum: release: %w", err)
@@ -31,16 +31,16 @@ func (l *Lock) Release(ctx context.Context) error {
 	return l.end(ctx, "release")
 }
 
-// Leave ends the lock, as [Lock.Release] does, but leaves its keys taken for ttl from now: by nobody,
-// so that nobody has them before that time is over. Keys that are read can be read by others
-// meanwhile. The time is up to 365 days, or up to that of [redislock.WithMinUptime], and may be shorter or
-// longer than what is left of the lease. If it is not positive, because the time until which the keys
-// were to be left has passed, Leave is a Release. If the lock was obtained with
-// [redislock.Options].HoldAtLeast, and more of that is to come, the keys are left for so long.
+// Leave ends the lock, as [Lock.Release] does, but leaves its keys taken for ttl from now: nobody holds
+// them, and nobody can have them before that time is over. Keys that are read can be read by others
+// meanwhile. The ttl is at most 365 days, or the time of [redislock.WithMinUptime], and may be shorter or
+// longer than what is left of the lease. If it is not positive, because the time until which the keys were
+// to be left has passed, Leave is a Release. If the lock was obtained with [redislock.Options].HoldAtLeast,
+// and more is left of that, the keys are left for that time.
 //
 // It returns nil if a majority has confirmed that the keys were ours and are left. Nodes that do not
-// hold the lock at that time have nothing to leave, and may grant the keys to others, which is not
-// enough for a lock. Everything else is as in Release, and at each node as in
+// hold the lock at that time have nothing to leave, and may grant the keys to others, but these nodes
+// are too few for a lock. Everything else is as in Release, and at each node as in
 // [redislock.Lock.Leave].
 func (l *Lock) Leave(ctx context.Context, ttl time.Duration) error {
 	if err := l.usable(); err != nil {
@@ -93,7 +93,7 @@ func (l *Lock) end(ctx context.Context, operation string) error {
 	return what.err
 }
 
-// wasReleased reports whether somebody has released or left the lock before it was lost.
+// wasReleased reports whether the lock was released or left before it was lost.
 func (l *Lock) wasReleased() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -124,9 +124,9 @@ func freeUntil(ctx context.Context, lock *redislock.Lock, keep clock.Moment) err
 	return lock.Release(ctx)
 }
 
-// discard releases what the nodes have of a lock that nobody gets, because so it came out of the round
-// of its Obtain. It waits for those nodes that were the first majority to answer that: most likely they
-// are as quick again. Who is slower, or has not answered at all, is in nobody's way who has these.
+// discard releases what the nodes have granted to an Obtain that has failed. It waits for the nodes that
+// were the first majority to answer the Obtain: most likely they are as quick again. Slower nodes, and
+// nodes that have not answered at all, do not delay anybody who has these nodes.
 func (l *Lock) discard(ctx context.Context, first *round) {
 	l.mu.Lock()
 	w := l.want
@@ -143,8 +143,8 @@ func (l *Lock) discard(ctx context.Context, first *round) {
 	r.wait(ctx, grace)
 }
 
-// raise makes the greatest number that a node has given that of the lock at every node. A majority
-// has to have it: then every later lock finds it at one of its nodes.
+// raise stores the greatest number that a node has given at every node. A majority has to have it:
+// then every later lock finds it at one of its nodes.
 func (l *Lock) raise(ctx context.Context) *refusal {
 	r, locks, w, ok := l.newRound(0)
 	if !ok {

@@ -10,15 +10,15 @@ import (
 	"github.com/seed-14de3678/redislock/internal/wire"
 )
 
-// grace is how long after the end of its context an operation may return: for the answers that are
-// on their way.
+// grace is how long an operation goes on after the end of its context: for answers that are on their
+// way.
 const grace = 100 * time.Millisecond
 
 // A round asks several nodes the same thing at once, and knows when enough of them have answered.
 type round struct {
 	quorum *Client
 	want   *want // what it is about
-	lock   *Lock // and whom
+	lock   *Lock // the lock that asks
 	question
 	request
 
@@ -32,12 +32,12 @@ type question struct {
 	need   int         // so many have to say yes
 	stays  bool        // its requests are sent by the goroutines that ask: see stay
 	every  bool        // it does not end before every node that is waited for has answered
-	enough func() bool // of a round that a majority may leave open: whether it does not; may be nil
+	enough func() bool // reports whether the majority that has answered is enough; nil: it always is
 	ask    func(i int) answer
 	late   func(i int, a answer) // takes an answer that comes after the end; may be nil
 }
 
-// A request is what those of one round have in common: until all are answered, or the node time-out.
+// A request is what the requests of one round have in common, until all are answered, or until the node time-out.
 type request struct {
 	ctx    context.Context
 	cancel context.CancelCauseFunc
@@ -66,7 +66,7 @@ type ending struct {
 	quiet  chan struct{} // closed then; nil while nobody waits for that
 }
 
-// An answer is that of one node.
+// An answer is the answer of one node.
 type answer struct {
 	kind  kind
 	again bool // it may be another one if the node is asked again
@@ -100,7 +100,7 @@ func answerOf(err error) answer {
 	return a
 }
 
-// newRound prepares a round; who is to be asked is entered with [round.enter].
+// newRound prepares a round. [round.enter] adds the nodes that it asks.
 func (c *Client) newRound(w *want, l *Lock) *round {
 	n := len(c.nodes)
 	flags := make([]bool, 3*n)
@@ -121,7 +121,7 @@ func (r *round) enter(i int, wait bool) {
 	}
 }
 
-// begin asks. If those who are worth waiting for cannot be enough everybody is waited for.
+// begin asks. If the nodes that are worth waiting for cannot be enough, it waits for all nodes.
 func (r *round) begin(ctx context.Context) {
 	if r.hopes < r.need {
 		for i := range r.waited {
@@ -207,7 +207,7 @@ func (r *round) hushLocked() {
 	}
 }
 
-// isOver reports whether it is over. What has become of the lock is known to those who have its mutex.
+// isOver reports whether the round is over. To know what has become of the lock, hold its mutex.
 func (r *round) isOver() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -221,21 +221,21 @@ func (r *round) endLocked() {
 	}
 }
 
-// halting is how long requests that know their outcome have to say so, before the node time-out: those
-// that a server has refused for the moment, and that were about to ask again. A tenth of it at most.
+// halting is how long before the node time-out requests that a server has refused for the moment stop
+// asking again, so that they can say so. It is a tenth of the time-out at most.
 const halting = 20 * time.Millisecond
 
 func (w *want) halting() time.Duration { return min(halting, w.patience/10) }
 
-// stay lets requests to nodes be sent by the goroutines that have asked for them, although these cannot leave them
-// before the Redis client gives up: that spares two changes of goroutine. Nobody waits for them any more when the
-// node time-out is over, but if there is no answer at all the clean-up begins as much later. So it is done only if
-// the Redis client gives up within five times as long, as it does by default.
+// stay has the goroutines of a round send their requests themselves, which spares two changes of goroutine. But such
+// a goroutine has to wait until the Redis client gives up. Nobody waits for it any more when the node time-out is
+// over, but if there is no answer at all the clean-up begins as much later. So stay is used only if the Redis client
+// gives up within five times the node time-out, as it does by default.
 func stay(ctx context.Context, patience time.Duration) context.Context {
 	return wire.Stay(ctx, 5*patience)
 }
 
-// inTime is how long a node has for an answer that is surely taken.
+// inTime is how long a node has for an answer that certainly counts.
 func (w *want) inTime() time.Duration { return w.patience - w.halting() }
 
 // expire is the node time-out. The nodes are suspected before anybody asks them again.
@@ -259,8 +259,8 @@ func (r *round) expire() {
 	r.mu.Unlock()
 }
 
-// wait returns when the round is over: at the latest a while after the end of ctx. The requests go
-// on without anybody.
+// wait returns when the round is over, at the latest a while after the end of ctx. The requests go
+// on in the background.
 func (r *round) wait(ctx context.Context, patience time.Duration) {
 	if r.await(ctx, r.ended, patience) {
 		return

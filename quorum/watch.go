@@ -49,8 +49,8 @@ func (l *Lock) Lost() <-chan struct{} {
 	return l.lost
 }
 
-// watchLocked has every node tell when it loses the lock: no later than by its own deadline, so
-// when the lock is left with less than a majority its Deadline has not come.
+// watchLocked has every node tell when it loses the lock, no later than its own deadline. So when
+// fewer than a majority are left, the Deadline of the lock has not come.
 func (l *Lock) watchLocked() {
 	if l.watched {
 		return
@@ -95,13 +95,13 @@ func (l *Lock) drop(i int, lock *redislock.Lock, why error) {
 	tell()
 }
 
-// loseLocked declares the lock lost. It returns what tells everybody, to be called without mu.
+// loseLocked declares the lock lost. It returns a func that tells everybody, to be called without mu.
 func (l *Lock) loseLocked(deadline time.Time) (tell func()) {
 	l.deadline = deadline
 	l.why = fmt.Errorf("quorum: %w%s: %s", redislock.ErrLockLost, l.want.name(),
 		share(l.liveLocked(), len(l.holds), l.quorum.need))
 	for i := range l.holds {
-		if h := &l.holds[i]; errors.Is(h.why, redislock.ErrBroken) { // one says why, also if others do not know
+		if h := &l.holds[i]; errors.Is(h.why, redislock.ErrBroken) { // one node says why, also if others do not know
 			l.why = fmt.Errorf("%w: %w", l.why, h.why)
 			break
 		}
@@ -115,13 +115,13 @@ func (l *Lock) loseLocked(deadline time.Time) (tell func()) {
 	why, announced := l.why, l.announced
 	return func() {
 		tellWaiting()
-		if announced { // else its Obtain fails, or they are told once they know of the lock
+		if announced { // else the Obtain fails, or the hooks are told of the loss once they know of the lock
 			l.report(context.Background(), l.quorum.hooks.Lost, clock.Now(), told{ended: true, err: why})
 		}
 	}
 }
 
-// whyLost is the error of a lock that was lost, of which a Release says that it is not held.
+// whyLost is the error of a lost lock: a Release of it says that it is not held.
 func (l *Lock) whyLost(released error) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -139,16 +139,17 @@ func (l *Lock) causeLocked() error {
 	return redislock.ErrLockLost
 }
 
-// clear frees what a node that lost the lock may still have of it, so that it can be won back: it
-// does not know what it lost if it has not answered. If the token is the caller's it counts as free
-// anyway, and must not be released late, when it is held again.
+// clear frees the keys that a node may still have after it lost the lock, so that the node can be won
+// back: if the node has not answered, nobody knows what it lost. If the caller chose the token, the
+// keys count as free anyway, and must not be released late, when they are held again.
 func (l *Lock) clear(lock *redislock.Lock) {
 	if l.want.token == "" {
 		l.quorum.spawn(func() { l.giveBack(lock) })
 	}
 }
 
-// giveBack releases what counts no more. What cannot be confirmed the node goes on with.
+// giveBack releases a lock that does not count. If the release cannot be confirmed, the Client of the node goes on with
+// it.
 func (l *Lock) giveBack(lock *redislock.Lock) {
 	l.mu.Lock()
 	patience := l.want.patience
@@ -158,7 +159,7 @@ func (l *Lock) giveBack(lock *redislock.Lock) {
 	_ = lock.Release(ctx)
 }
 
-// endLocked ends the hold on this side. It returns what the nodes still have, and what tells
+// endLocked ends the hold on this side. It returns what the nodes still have, and a func that tells
 // everybody, to be called without mu.
 func (l *Lock) endLocked(to state) (locks []*redislock.Lock, tell func()) {
 	if l.state == held {
@@ -187,7 +188,7 @@ func (l *Lock) endLocked(to state) (locks []*redislock.Lock, tell func()) {
 		}
 	}
 	isLost, cause := l.lost, context.Canceled
-	if l.state == lost { // perhaps by another hand, that has yet to tell
+	if l.state == lost { // perhaps by another goroutine, which has not told yet
 		cause = l.causeLocked()
 	}
 	return locks, func() {
@@ -254,7 +255,7 @@ func (l *Lock) regain() {
 	}
 }
 
-// catchUp gives a node that was asked for a lease of ttl the one of a Refresh that came meanwhile.
+// catchUp gives a node that was asked for a lease of ttl the lease of a Refresh that came meanwhile.
 func (l *Lock) catchUp(ctx context.Context, lock *redislock.Lock, ttl time.Duration) {
 	l.mu.Lock()
 	last := l.want.ttl

@@ -7,11 +7,12 @@
 //
 // # Which of the two
 //
-// With a Locker every machine starts every job, and the one that comes first runs it. Each tick is run once, also when
+// With a Locker every machine starts every job, and the first machine runs it. Each tick is run once, also when
 // machines come and go, and the work is spread over them by chance. It takes one number: for how long a tick is taken.
 //
-// With an Elector one machine runs all jobs until it dies or resigns. Jobs may then keep something in memory from run to
-// run, and different machines need no clocks that agree. When the leader changes, a tick may be run twice, or not at all.
+// With an Elector one machine runs all jobs until it dies or resigns. Jobs may then keep something in memory from run
+// to run, and the clocks of the machines need not agree. When the leader changes, a tick may be run twice, or not at
+// all.
 //
 // gocron does not ask the Locker of a scheduler that has an Elector. docs/gocron.md of the repository says more of both,
 // and how to have the two at once.

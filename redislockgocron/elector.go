@@ -16,7 +16,7 @@ import (
 	"github.com/seed-14de3678/redislock/held"
 )
 
-// ErrNotLeader says that this process does not lead, or not for certain: it is the error of [Elector.IsLeader], and the
+// ErrNotLeader says that this process does not lead, or not for certain. It is the error of [Elector.IsLeader], and the
 // cause of a context of [Elector.Context] that has ended before it began.
 var ErrNotLeader = errors.New("not the leader")
 
@@ -41,17 +41,17 @@ type Elector struct {
 var _ gocron.Elector = (*Elector)(nil)
 
 const (
-	// longestPause is between two candidacies at most, if the first could not go on.
+	// longestPause is the longest pause between two candidacies, if the first could not go on.
 	longestPause = 10 * time.Second
-	// shortestPause is between two candidacies if the first has ended without an error. Without it a Client whose
-	// terms end at once would keep the processor busy.
+	// shortestPause is the pause between two candidacies if the first has ended without an error. Without it a
+	// Client with terms that end at once would keep the processor busy.
 	shortestPause = 10 * time.Millisecond
 )
 
-// NewElector makes this process a candidate, of which it keeps a copy, in the background, until [Elector.Close]. It
-// returns at once: whether somebody leads is decided later. A Candidate that cannot work, because of its fields or
-// because its Client is closed, is refused. Nothing is sent for that, but hooks of the Client are told of one Obtain whose
-// context has ended.
+// NewElector makes this process a candidate in the background, until [Elector.Close]. It copies the Candidate. It
+// returns at once: whether somebody leads is decided later. It refuses a Candidate that cannot work, because of its
+// fields or because its Client is closed. It sends nothing for that, but the hooks of the Client are told of one Obtain
+// with a context that has ended.
 //
 // If the candidacy ends by an error that does not pass by itself, such as a user without the rights, IsLeader has that
 // error, the Logger of the Candidate is told, and the candidacy begins anew after the TTL, or 10 s if that is longer.
@@ -71,7 +71,8 @@ func NewElector(candidate election.Candidate) (*Elector, error) {
 	return e, nil
 }
 
-// refusal is what the Client says of a Candidate that cannot work. Nothing is sent, because the context has ended before.
+// refusal is the Client's error for a Candidate that cannot work. Nothing is sent, because the context has ended
+// before.
 func refusal(candidate election.Candidate) error {
 	over, cancel := context.WithCancel(context.Background())
 	cancel()
@@ -84,7 +85,7 @@ func refusal(candidate election.Candidate) error {
 	return asked.err
 }
 
-// An overheard Client keeps what another one has answered. It elects nobody.
+// An overheard Client keeps the answer of another Client. It elects nobody.
 type overheard struct {
 	client election.Client
 	err    error
@@ -106,7 +107,7 @@ func (e *Elector) run(ctx context.Context) {
 			return
 		}
 		pause := shortestPause
-		if err == nil { // the term has ended just when nothing was left of it, or a job has released the lock
+		if err == nil { // the term has ended at the end of its lease, or a job has released the lock
 			e.leadsNot(errUndecided)
 		} else {
 			e.leadsNot(err)
@@ -153,8 +154,8 @@ func (e *Elector) leads() (context.Context, error) {
 	return nil, fmt.Errorf("redislockgocron: %w: %w", ErrNotLeader, why)
 }
 
-// isOver reports whether a lock is not certain any more, by either clock: the monotonic one stops while a machine sleeps,
-// and the wall clock may be set back. A process that was stopped may ask before its context has ended.
+// isOver reports whether a lock is not certain any more, by either clock: the monotonic clock stops while a machine
+// sleeps, and the wall clock may be set back. A process that was stopped may ask before its context has ended.
 func isOver(lock held.Lock) bool {
 	if lock == nil {
 		return true
@@ -163,9 +164,9 @@ func isOver(lock held.Lock) bool {
 	return !now.Before(deadline) || !now.Round(0).Before(deadline.Round(0))
 }
 
-// IsLeader returns nil if this process leads at this moment: its term has not ended, and its lease has not either,
-// whatever Redis would say. Otherwise the error is an [ErrNotLeader] that says why, also before the first election
-// was decided and after Close. If ctx has ended the error is the cause of that. IsLeader asks nobody and does not wait.
+// IsLeader returns nil if this process leads at this moment: neither its term nor its lease has ended, whatever Redis
+// would say. Otherwise the error is an [ErrNotLeader], which says why, also before the first election was decided and
+// after Close. If ctx has ended the error is the cause of ctx. IsLeader asks nobody and does not wait.
 //
 // gocron calls it before each run. If there is an error gocron does not run the job, counts [gocron.Skip], and goes on
 // with the next tick.
@@ -185,8 +186,8 @@ func (e *Elector) IsLeader(ctx context.Context) error {
 //		…
 //
 // It is cancelled when this process leads no longer: with cause [redislock.ErrLockLost] if the leadership is lost, no
-// later than others can have it, and after Close. [redislock.FromContext] finds the lock of the leader in it, and so the
-// fencing number of the term. If this process does not lead, the context has ended already, with an [ErrNotLeader].
+// later than others can have it, and after Close. [redislock.FromContext] finds the lock of the leader in it, and so
+// the fencing number of the term. If this process does not lead, the context has ended already, with an [ErrNotLeader].
 //
 // The Elector keeps the context until cancel is called or the term ends.
 func (e *Elector) Context(ctx context.Context) (context.Context, context.CancelFunc) {

@@ -91,7 +91,7 @@ func refusal(err error, conflict *redislock.ConflictError) string {
 	return typeTooLate
 }
 
-// serverType says what else is wrong with a server, or with the way to it.
+// serverType says what is wrong with a server, or with the way to it.
 func serverType(err error) string {
 	if errors.Is(err, redis.ErrClosed) {
 		return typeClosed
@@ -121,7 +121,8 @@ var serverCodes = map[string]bool{
 	"NOAUTH": true, "WRONGPASS": true, "OOM": true, "MISCONF": true, "WRONGTYPE": true, "UNBLOCKED": true,
 }
 
-// codeOf is the first word of what a server has answered; ERR if that is another one, so that their number is bounded.
+// codeOf is the first word of what a server has answered, or ERR for every word that is not listed, so that their
+// number is bounded.
 func codeOf(answer redis.Error) string {
 	if code, _, _ := strings.Cut(answer.Error(), " "); serverCodes[code] {
 		return code

@@ -18,11 +18,11 @@
 // of it, or a loss. [redislock.Lock.ReleaseKeys] ends nothing as long as keys are left. A lock counts in
 // the mode in which it was obtained, whatever a Downgrade or an Upgrade makes of it.
 //
-// A lock without a watchdog that nobody releases ends by itself: it is not held any more once its lease
-// is over. What is known of it is kept for as long again, but at most for a minute, because somebody may
-// release it late. Then it counts as expired, and is forgotten.
+// A lock without a watchdog that nobody releases ends by itself: it is not held any more once its lease is
+// over. The hooks remember it for as long again, but at most for a minute, because somebody may release it
+// late. Then it counts as expired, and is forgotten.
 //
-// A handle that Attach has made is not counted as held: whoever has obtained the lock holds it. If such
+// A handle that Attach has made does not count as held, because the Lock that was obtained does. If such
 // a handle releases or loses the lock, that is counted without a name and a way.
 package redislockotel
 
@@ -41,16 +41,16 @@ const (
 	version = "0.1.0"
 )
 
-// Hooks makes the instruments, and returns hooks that use them. One call is enough for a program: the
-// hooks serve any number of Clients, those of packages quorum and multi as well. The Clients of the nodes
-// of a quorum, or of the parts of a multi, tell of each node and part by itself. So give these no hooks,
-// or others that [WithAttributes] sets apart.
+// Hooks makes the instruments, and returns hooks that use them. One call is enough for a program: the hooks
+// serve any number of Clients, also of packages quorum and multi. The Clients of the nodes of a quorum, or
+// of the parts of a multi, tell of each node and part by itself. So give these no hooks, or other hooks
+// with [WithAttributes].
 //
-// The hooks are safe for concurrent use. They never wait for anything but one another. To have others
-// beside them, put these first: redislock.WithHooks(hooks, others). Otherwise they do not learn of an
-// event whose other hook panics.
+// The hooks are safe for concurrent use. They never wait for anything but one another. If you have
+// other hooks, put these first: redislock.WithHooks(hooks, others). Otherwise they do not learn of an
+// event if another hook panics.
 //
-// The error is that of a provider of metrics which refuses an instrument. Then there are no hooks.
+// The error comes from a provider of metrics that refuses an instrument. Then there are no hooks.
 func Hooks(opts ...Option) (redislock.Hooks, error) {
 	o, err := newObserver(newConfig(opts))
 	if err != nil {
@@ -101,8 +101,8 @@ func (o *observer) obtained(ctx context.Context, e redislock.Event) {
 	o.obtains.Add(ctx, 1, s.plain.add...)
 }
 
-// startLosses has each kind of loss begin with 0. Otherwise the first loss would begin a time series with 1, in which no
-// increase can be seen.
+// startLosses makes each kind of loss begin with 0. Otherwise the first loss would begin a time series with 1, and
+// nobody would see an increase.
 func (o *observer) startLosses(ctx context.Context, s *series) {
 	for _, kind := range lossTypes {
 		o.losses.Add(ctx, 0, o.ledger.measured(s, kind).add...)
@@ -134,7 +134,7 @@ func (o *observer) released(ctx context.Context, e redislock.Event) {
 		o.failed(ctx, releasing, e.Err, kind)
 	}
 	if e.Ended {
-		// A Release by an attached handle that has failed is perhaps not the first one.
+		// A failed Release by an attached handle is perhaps not the first one.
 		o.ended(ctx, &e, end{lost: isLoss(e.Err), kind: kind, counts: isAttached(&e) && e.Err == nil})
 	}
 }
@@ -143,7 +143,7 @@ func (o *observer) released(ctx context.Context, e redislock.Event) {
 type end struct {
 	lost   bool
 	kind   string // the type of the error; empty if there is none
-	counts bool   // also if nobody was told of the lock
+	counts bool   // also if the hooks were not told of the lock
 }
 
 // ended counts the end of a lock, if it is the first one.

@@ -18,7 +18,7 @@ const (
 	errorKey     = attribute.Key("error.type")
 )
 
-// What a server can fail at.
+// The operations at which a server can fail.
 const (
 	obtaining  = "obtain"
 	refreshing = "refresh"
@@ -72,7 +72,7 @@ func (o *observer) create(meter metric.Meter) error {
 	return errs[10]
 }
 
-// observe tells how things stand at the moment.
+// observe reports the counts of the moment.
 func (o *observer) observe(_ context.Context, to metric.Observer) error {
 	counts, gone := o.ledger.counts(time.Now())
 	o.forget(gone)
@@ -84,7 +84,7 @@ func (o *observer) observe(_ context.Context, to metric.Observer) error {
 	return nil
 }
 
-// failed counts what the server has failed at, if it has.
+// failed counts a failure of the server, if there is one.
 func (o *observer) failed(ctx context.Context, operation string, err error, kind string) {
 	if isServers(ctx, err, kind) {
 		o.failures.Add(ctx, 1, o.ledger.failed(operation, kind)...)

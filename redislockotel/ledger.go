@@ -12,14 +12,14 @@ import (
 )
 
 const (
-	// longestGrace is for how long at most a lock is remembered whose lease is over.
+	// longestGrace is how long a lock is remembered at most after its lease is over.
 	longestGrace = time.Minute
 	// sweepEvery is how often Obtains look for locks to forget, also if nobody collects metrics.
 	sweepEvery = 10 * time.Second
 )
 
-// A ledger has what waits and what is held at the moment, by Event.ID. So each of them is counted out as
-// often as it was counted in, whatever else happens to it.
+// A ledger has the Obtains that wait and the locks that are held at the moment, by Event.ID. So each of
+// them is counted out as often as it was counted in, whatever else happens to it.
 type ledger struct {
 	fixed []attribute.KeyValue
 
@@ -37,7 +37,7 @@ type hold struct {
 	series  *series
 	span    trace.Span // nil if nothing is recorded
 	expires time.Time  // zero: the lock does not end by itself
-	forget  time.Time  // it is over, and nobody has released it until then
+	forget  time.Time  // its end if nobody releases it until then
 	over    bool       // its lease is over, and it counts as held no more
 }
 
@@ -129,7 +129,7 @@ func (l *ledger) waitsNoMoreLocked(id uint64) {
 	}
 }
 
-// hold counts in a lock. It reports whether that is the first one of its series, and returns those to forget.
+// hold counts in a lock. It reports whether it is the first one of its series, and returns locks to forget.
 func (l *ledger) hold(e *redislock.Event, s *series, span trace.Span) (first bool, gone []*hold) {
 	at := time.Now()
 	h := &hold{series: s, span: span}
@@ -151,7 +151,7 @@ func (h *hold) lasts(at, expires time.Time) {
 	h.forget = expires.Add(min(longestGrace, max(0, expires.Sub(at))))
 }
 
-// refresh takes note of another lease, which a lock may have got just after the last one was over.
+// refresh takes note of a new lease. A lock may have got it just after the last one was over.
 func (l *ledger) refresh(e *redislock.Event) (gone []*hold) {
 	if e.Expires.IsZero() {
 		return nil
@@ -200,7 +200,7 @@ func (l *ledger) dropLocked(id uint64, h *hold) {
 	}
 }
 
-// ageLocked takes note of what time has made of a lock, and reports whether it is forgotten now.
+// ageLocked notes whether the lease of a lock is over by now, and reports whether the lock is to be forgotten.
 func (l *ledger) ageLocked(id uint64, h *hold, at time.Time) (forgotten bool) {
 	if h.expires.IsZero() || at.Before(h.expires) {
 		return false
@@ -217,7 +217,7 @@ func (l *ledger) ageLocked(id uint64, h *hold, at time.Time) (forgotten bool) {
 	return true
 }
 
-// sweepLocked lets time pass for all locks, and returns those that are forgotten now.
+// sweepLocked does so for all locks, and returns the locks that are forgotten now.
 func (l *ledger) sweepLocked(at time.Time) (gone []*hold) {
 	l.swept = at
 	for id, h := range l.holds {
@@ -228,14 +228,14 @@ func (l *ledger) sweepLocked(at time.Time) (gone []*hold) {
 	return gone
 }
 
-// A count says how things stand in one series.
+// A count has the counts of the moment of one series.
 type count struct {
 	series                 *series
 	waiting, held, expired int64
 }
 
-// counts says how things stand in all series, also in those in which nothing waits or is held any more: what is not
-// reported is not 0 but unknown.
+// counts returns the counts of all series, also where nothing waits or is held any more: without a report a count
+// would be unknown, and not 0.
 func (l *ledger) counts(at time.Time) (all []count, gone []*hold) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

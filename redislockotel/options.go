@@ -19,7 +19,7 @@ type config struct {
 	keys       bool
 }
 
-// newConfig applies the options. Those that are nil do nothing.
+// newConfig applies the options. A nil option does nothing.
 func newConfig(opts []Option) *config {
 	c := &config{}
 	for _, opt := range opts {
@@ -44,22 +44,22 @@ func (c *config) tracer() trace.Tracer {
 	return c.tracers.Tracer(scope, trace.WithInstrumentationVersion(version))
 }
 
-// WithMeterProvider makes the metrics with this provider; with that of package
+// WithMeterProvider makes the metrics with this provider; with a provider of package
 // go.opentelemetry.io/otel/metric/noop there are none. Default: the global one, also if that is set later.
 func WithMeterProvider(p metric.MeterProvider) Option { return func(c *config) { c.meters = p } }
 
-// WithTracerProvider makes the spans with this provider; with that of package
+// WithTracerProvider makes the spans with this provider; with a provider of package
 // go.opentelemetry.io/otel/trace/noop there are none. Default: the global one, also if that is set later.
 func WithTracerProvider(p trace.TracerProvider) Option { return func(c *config) { c.tracers = p } }
 
-// WithAttributes adds attributes to all metrics and spans. They set the hooks of one Client apart from those
-// of another, for example those of the nodes of a quorum. Default: none.
+// WithAttributes adds attributes to all metrics and spans. They tell Clients apart, for example the nodes of a
+// quorum. Default: none.
 func WithAttributes(attributes ...attribute.KeyValue) Option {
 	attributes = slices.Clone(attributes)
 	return func(c *config) { c.attributes = append(c.attributes, attributes...) }
 }
 
 // WithKeys shows the keys of a lock in its spans, and the text of an error in their status. That text names
-// keys, too, and the metadata of whoever holds them. All of this goes to where the spans go, so think of what
-// your keys are made of. Metrics never have keys. Default: spans show neither.
+// keys, too, and the metadata of their holders. All of this goes where the spans go, so think of what your keys
+// contain. Metrics never have keys. Default: spans show neither.
 func WithKeys() Option { return func(c *config) { c.keys = true } }

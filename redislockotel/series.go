@@ -18,7 +18,7 @@ const mostNames = 200
 // otherName stands for all names beyond the first mostNames.
 const otherName = "_OTHER"
 
-// A label is what tells one series from another.
+// A label tells one series from another.
 type label struct {
 	name string
 	mode redislock.Mode
@@ -37,7 +37,7 @@ type series struct {
 
 	waiting, held, expired int64
 	begun                  bool // a lock of it was obtained
-	attached               bool // its locks are handles, which neither wait nor are held
+	attached               bool // its locks are handles of Attach, which neither wait nor are held
 }
 
 // measured are the attributes of a measurement, as options that are made once.
@@ -74,7 +74,7 @@ func newSeries(fixed []attribute.KeyValue, l label) *series {
 	}
 }
 
-// measuredLocked are the attributes of what has failed so; of what has not, if kind is empty.
+// measuredLocked are the attributes of a failure of this kind; of a success if kind is empty.
 func (s *series) measuredLocked(kind string) measured {
 	if kind == "" {
 		return s.plain
@@ -87,6 +87,5 @@ func (s *series) measuredLocked(kind string) measured {
 	return m
 }
 
-// legible makes text of whatever a caller has used as a name: exporters refuse anything else, with all that they export
-// beside it.
+// legible makes valid text of a name. Otherwise exporters would refuse it, with all that they export together with it.
 func legible(text string) string { return strings.ToValidUTF8(text, "\uFFFD") }

@@ -11,7 +11,7 @@ import (
 	"github.com/seed-14de3678/redislock"
 )
 
-// The attributes of spans alone.
+// The attributes that only spans have.
 const (
 	attemptsKey = attribute.Key("redislock.lock.attempts")
 	keysKey     = attribute.Key("redislock.lock.keys")
@@ -27,7 +27,7 @@ const (
 	outcomeExpired  = "expired"
 )
 
-// waitSpan makes the span of an Obtain that has waited, which is over. It returns a context with that span, to which an
+// waitSpan makes the span of the waiting of an Obtain, and ends it. It returns a context with that span, to which an
 // exemplar can point.
 func (o *observer) waitSpan(ctx context.Context, s *series, e *redislock.Event, kind string) context.Context {
 	at := time.Now()
@@ -76,8 +76,8 @@ func (o *observer) endSpan(ctx context.Context, h *hold, e *redislock.Event, how
 	return trace.ContextWithSpan(ctx, h.span)
 }
 
-// forget ends the spans of locks that have ended by themselves, at the end of their leases. That is no error: some locks
-// are meant to.
+// forget ends the spans of locks that have ended by themselves, at the end of their leases. That is no error: some
+// locks end so on purpose.
 func (o *observer) forget(gone []*hold) {
 	for _, h := range gone {
 		if h.span != nil {
@@ -99,7 +99,7 @@ func (o *observer) describe(span trace.Span, e *redislock.Event) {
 	}
 }
 
-// fail says that what a span is about has failed, if it has. The text of the error names keys.
+// fail marks a span as failed, if there is an error. The text of the error names keys.
 func (o *observer) fail(span trace.Span, err error, kind string) {
 	if kind == "" {
 		return

@@ -10,8 +10,8 @@ import (
 	"github.com/seed-14de3678/redislock"
 )
 
-// A carrier is a root lock with the keys that it carries. The mutex of the owner guards its
-// fields, but for those that never change.
+// A carrier is a root lock with the keys that it carries. The mutex of the owner guards its fields,
+// except fields that never change.
 type carrier struct {
 	owner   *owner
 	root    *redislock.Lock
@@ -50,8 +50,8 @@ func (o *owner) newCarrierLocked(root *redislock.Lock, r *request, write []strin
 	return c
 }
 
-// isLost reports whether the root lock was lost. It asks the lock, whose contexts may end a little before the
-// channel is closed.
+// isLost reports whether the root lock was lost. It asks the lock, because its contexts may end a little before
+// the channel is closed.
 func (c *carrier) isLost() bool {
 	select {
 	case <-c.root.Lost():
@@ -61,9 +61,9 @@ func (c *carrier) isLost() bool {
 	}
 }
 
-// sufficesLocked reports whether the lease is long enough for a further hold. One that is renewed is
-// if its ttl is. Of one that is not, as much has to be left as is of a renewed one at least: two
-// thirds of the ttl.
+// sufficesLocked reports whether the lease is long enough for a further hold. If the lease is renewed,
+// its ttl has to be long enough. Otherwise two thirds of the ttl have to be left: a renewed lease has
+// that at least.
 func (c *carrier) sufficesLocked(ttl time.Duration) bool {
 	return ttl <= c.ttl && (c.renewed || time.Until(c.root.Deadline()) >= ttl/3*2)
 }
@@ -74,7 +74,7 @@ func (c *carrier) suffices(ttl time.Duration) bool {
 	return c.sufficesLocked(ttl)
 }
 
-// extend has the lease suffice for a further hold.
+// extend makes the lease long enough for a further hold.
 func (c *carrier) extend(ctx context.Context, ttl time.Duration) error {
 	if c.suffices(ttl) {
 		return nil
@@ -102,7 +102,7 @@ func (c *carrier) refresh(ctx context.Context, ttl time.Duration) error {
 	})
 }
 
-// leaseAnew is a Refresh of the root lock, in turn.
+// leaseAnew is a Refresh of the root lock, one change at a time.
 func (c *carrier) leaseAnew(ctx context.Context, ttl time.Duration) error {
 	if err := c.root.Refresh(ctx, ttl); err != nil {
 		return err
@@ -142,8 +142,8 @@ func (c *carrier) isWritten() bool {
 	return true
 }
 
-// change does something to the root lock in turn: of two changes of a lease that are under way
-// together, nobody knows which comes last.
+// change does something to the root lock, one change at a time: if two changes of a lease are under
+// way together, nobody knows which comes last.
 func (c *carrier) change(ctx context.Context, fn func() error) error {
 	select {
 	case c.turn <- struct{}{}:
@@ -155,7 +155,7 @@ func (c *carrier) change(ctx context.Context, fn func() error) error {
 	return c.asLoss(fn())
 }
 
-// asLoss makes a loss of an error which says that the root lock is not held, although nobody has released it.
+// asLoss turns an error that says that the root lock is not held into a loss, if nobody has released the lock.
 func (c *carrier) asLoss(err error) error {
 	if errors.Is(err, redislock.ErrLockNotHeld) && !c.isReleased() {
 		err = fmt.Errorf("%w: %w", redislock.ErrLockLost, err)
@@ -170,10 +170,10 @@ func (c *carrier) isReleased() bool {
 	return c.done != nil
 }
 
-// whyLost is what a hold of a lost root lock is told: with the reason, if somebody has broken it.
+// whyLost is the error that a hold of a lost root lock gets, with the reason if somebody has broken it.
 func (c *carrier) whyLost() error {
 	return fmt.Errorf("%w: %w", redislock.ErrLockNotHeld, c.cause())
 }
 
-// cause is that with which the contexts of a lost root lock end.
+// cause is the cause with which the contexts of a lost root lock end.
 func (c *carrier) cause() error { return context.Cause(c.root.Context(context.Background())) }

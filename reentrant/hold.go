@@ -16,23 +16,23 @@ import (
 // concurrent use. A nil Hold and a zero one hold nothing: TTL, Refresh and Release return a
 // [redislock.ErrLockNotHeld].
 //
-// A Hold is a held.Fenced. It has no Leave, as a [redislock.Lock] has, because other holds of
-// the owner may go on with the keys, and end later: how long the keys are to stay taken after the last of
-// them is said when they are obtained, with [redislock.Options].HoldAtLeast.
+// A Hold is a held.Fenced. Unlike a [redislock.Lock] it has no Leave, because other holds of the owner may
+// go on with the keys, and end later. To keep the keys taken after the last hold, obtain them with
+// [redislock.Options].HoldAtLeast.
 type Hold struct {
 	owner    *owner
 	where    [1]uintptr // it was obtained
 	entries  []*entry   // never changed once it is listed, as are the carriers
 	carriers []*carrier
 
-	oneEntry   [1]*entry // where most need no more
+	oneEntry   [1]*entry // the memory of entries, if there is only one
 	oneCarrier [1]*carrier
 
 	// Guarded by the mutex of the owner.
 	listed   bool // it is, or was, one of the holds of the owner
 	released bool
-	missed   error // what the Release that has ended it has found lost
-	before   *Hold // in the list of the owner, as is after
+	missed   error // the loss that the Release found, if there was one
+	before   *Hold // before and after: the list of the owner
 	after    *Hold
 	lost     chan struct{} // nil if nobody has asked for it
 
@@ -68,8 +68,8 @@ func (h *Hold) unlistLocked() {
 	h.before, h.after = nil, nil
 }
 
-// abandon gives up what an Obtain has pinned that did not come to a hold. What has to be freed for
-// that, redislock sees to in the background if it cannot be confirmed: so no error is told.
+// abandon unpins what an Obtain has pinned that has failed. It reports no error: if a release cannot
+// be confirmed, redislock goes on with it in the background.
 func (h *Hold) abandon(ctx context.Context) {
 	o := h.owner
 	o.mu.Lock()
@@ -138,8 +138,8 @@ func (h *Hold) Deadline() time.Time {
 }
 
 // TTL asks Redis for the least remaining lease of any key of the root locks that carry the keys, see
-// [redislock.Lock.TTL]. If a key is no longer ours the error is a [redislock.ErrLockNotHeld]. It is one,
-// too, if the hold was released, and then TTL asks nobody, even if there are other holds of the keys.
+// [redislock.Lock.TTL]. If a key is no longer ours the error is a [redislock.ErrLockNotHeld]. If the hold
+// was released it is one, too, and TTL asks nobody, even if there are other holds of the keys.
 func (h *Hold) TTL(ctx context.Context) (time.Duration, error) {
 	if err := h.usable(); err != nil {
 		return 0, fmt.Errorf("reentrant: ttl %s: %w", h.name(), err)
@@ -156,10 +156,10 @@ func (h *Hold) TTL(ctx context.Context) (time.Duration, error) {
 }
 
 // Refresh makes sure that the lease of every key lasts for at least ttl from now. It never makes a
-// lease shorter, because others may hold the key, too. Redis is asked only if less is left. If a
-// key is no longer ours the error is a [redislock.ErrLockNotHeld] and a [redislock.ErrLockLost]. If
-// keys were not obtained together and some could not be refreshed, the others were refreshed. Other
-// errors are those of [redislock.Lock.Refresh].
+// lease shorter, because others may hold the key, too. Redis is asked only if less is left. If a key
+// is no longer ours the error is a [redislock.ErrLockNotHeld] and a [redislock.ErrLockLost]. If keys
+// were not obtained together and some could not be refreshed, the others were refreshed. Other errors
+// are as for [redislock.Lock.Refresh].
 func (h *Hold) Refresh(ctx context.Context, ttl time.Duration) error {
 	if err := clock.CheckTTL(ttl); err != nil {
 		return fmt.Errorf("reentrant: refresh %s: %w", h.name(), &redislock.InvalidError{Argument: "ttl", Reason: err.Error()})
@@ -192,11 +192,11 @@ func (h *Hold) usable() error {
 	return nil
 }
 
-// Release ends this hold. If there are other holds of the same keys it returns at once and asks
-// nobody, and the lease is still renewed. Keys of which this was the last hold are released: see
-// [redislock.Lock.Release], also for what happens if ctx has ended, and
-// [redislock.Lock.ReleaseKeys]. If they were obtained with [redislock.Options].HoldAtLeast, and not as long
-// ago, they are not free but left taken for the rest.
+// Release ends this hold. If there are other holds of the same keys it returns at once and asks nobody, and
+// the lease is still renewed. If this was the last hold of a key, the key is released: see
+// [redislock.Lock.Release], also for what happens if ctx has ended, and [redislock.Lock.ReleaseKeys]. If it
+// was obtained with [redislock.Options].HoldAtLeast, and that time is not over, the key is left taken for the
+// rest of it.
 //
 // If a key was lost, every hold of it returns a [redislock.ErrLockNotHeld] and
 // [redislock.ErrLockLost]. The hold has ended all the same. A hold that was released before returns
@@ -242,14 +242,14 @@ func (h *Hold) Release(ctx context.Context) error {
 	return err
 }
 
-// wasReleased reports whether somebody has released the hold, and what that has found lost.
+// wasReleased reports whether the hold was released, and the loss that the Release found.
 func (h *Hold) wasReleased() (released bool, missed error) {
 	h.owner.mu.Lock()
 	defer h.owner.mu.Unlock()
 	return h.released, h.missed
 }
 
-// name is that of the hold in errors: its first key, and how many others it has.
+// name is the name of the hold in errors: its first key, and how many others it has.
 func (h *Hold) name() string {
 	if h.isNothing() {
 		return named("", 0)

@@ -8,8 +8,8 @@ import (
 	"github.com/seed-14de3678/redislock"
 )
 
-// A keeper renews a root lock that was obtained without a watchdog, once a hold of it is to have
-// one. It goes on until the root lock is released or lost. A nil keeper keeps nothing.
+// A keeper renews a root lock that was obtained without a watchdog, once a hold with a watchdog
+// needs it. It goes on until the root lock is released or lost. A nil keeper keeps nothing.
 type keeper struct {
 	carrier *carrier
 	cancel  context.CancelFunc
@@ -41,7 +41,7 @@ func (k *keeper) wait() {
 	}
 }
 
-// run renews the lease when a third of it is over. What was not answered is asked again soon.
+// run renews the lease when a third of it is over. It soon repeats a renewal that was not answered.
 func (k *keeper) run(ctx context.Context) {
 	defer close(k.ended)
 	c := k.carrier
@@ -64,22 +64,22 @@ func (k *keeper) run(ctx context.Context) {
 		case err != nil:
 			timer.Reset(max(ttl/9, time.Millisecond))
 		case ttl != k.ttl():
-			timer.Reset(0) // it was extended meanwhile, and this may have come behind
+			timer.Reset(0) // the lease was extended meanwhile, and this renewal may have come after that
 		default:
 			timer.Reset(k.pause(ttl))
 		}
 	}
 }
 
-// renew asks once, for as long as leaves time to ask again.
+// renew asks once, and leaves enough time to ask again.
 func (k *keeper) renew(ctx context.Context, ttl time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, max(ttl/6, time.Millisecond))
 	defer cancel()
 	return k.carrier.root.Refresh(ctx, ttl)
 }
 
-// pause is how long it takes until two thirds of the lease are left. Of a very short lease they
-// are not there to begin with.
+// pause is how long it takes until two thirds of the lease are left. A very short lease has less
+// than that from the start.
 func (k *keeper) pause(ttl time.Duration) time.Duration {
 	return max(time.Until(k.carrier.root.Deadline())-ttl/3*2, ttl/9)
 }

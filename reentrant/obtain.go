@@ -28,14 +28,14 @@ const maxTTL = clock.Longest
 // waiting as well, all together: see below.
 //
 // The ttl makes the lease of keys that are held longer, never shorter. Redis is asked for that if
-// the ttl is longer than theirs, or if they have no watchdog and less than two thirds of it are
-// left.
+// the ttl is longer than theirs, or if they have no watchdog and less than two thirds of the ttl
+// are left.
 //
-// Watchdog and Wait apply to all keys, all other options to those that the owner does not hold; those
-// that it holds keep their metadata and their fencing numbers. The watchdog stays on until the last
-// hold of a key, and of the keys that were obtained with it, has ended. Wait bounds all that Obtain
-// does: waiting for other goroutines of the owner, and each request. What Redis is asked last, an
-// upgrade or a longer lease, has 0.1 s in any case. Then the error is a [redislock.ErrWaitOver].
+// Watchdog and Wait apply to all keys, all other options to keys that the owner does not hold yet. Keys
+// that it holds keep their metadata and their fencing numbers. The watchdog stays on until the last hold
+// of a key, and of the keys that were obtained with it, has ended. Wait bounds all that Obtain does:
+// waiting for other goroutines of the owner, and each request. The last request, an upgrade or a longer
+// lease, has 0.1 s in any case. If the time is over the error is a [redislock.ErrWaitOver].
 //
 // Two options can be an [errors.ErrUnsupported], and then nothing was changed: Fenced, if a key is held
 // without a number, and HoldAtLeast, if a key was obtained with a shorter one. The time of HoldAtLeast
@@ -76,7 +76,7 @@ func WithSet(ctx context.Context, client *redislock.Client, set redislock.Set, t
 	return with(ctx, client, set, ttl, opt, fn)
 }
 
-// with is what every With comes to. It is called by what the user calls.
+// with does the work of every With. Only functions that the user calls call it.
 func with(ctx context.Context, client *redislock.Client, set redislock.Set, ttl time.Duration, opt *redislock.Options, fn func(context.Context) error) (err error) {
 	var watched redislock.Options
 	if opt != nil {
@@ -109,7 +109,7 @@ type request struct {
 	limit  pace.Limit // of Options.Wait
 }
 
-// obtain is what every Obtain comes to. It is called by what the user calls.
+// obtain does the work of every Obtain. Only with, and functions that the user calls, call it.
 func obtain(ctx context.Context, client *redislock.Client, set redislock.Set, ttl time.Duration, opt *redislock.Options) (*Hold, error) {
 	o := ownerOf(ctx)
 	if o == nil {
@@ -138,7 +138,7 @@ func obtain(ctx context.Context, client *redislock.Client, set redislock.Set, tt
 	return h, nil
 }
 
-// check refuses what no table is needed for.
+// check refuses what can be refused without the table.
 func (r *request) check(ctx context.Context) error {
 	ttl := clock.CheckTTL(r.ttl)
 	name, why := clock.CheckTimes(r.opt.Wait, r.opt.HoldAtLeast)
@@ -155,7 +155,7 @@ func (r *request) check(ctx context.Context) error {
 	return nil
 }
 
-// failed is the error of an Obtain that was not redislock's alone.
+// failed is the error of an Obtain, unless it is an error of redislock's Obtain.
 func (r *request) failed(err error) error {
 	first, n := "", len(r.set.Write)+len(r.set.Read)
 	switch {
@@ -167,8 +167,8 @@ func (r *request) failed(err error) error {
 	return fmt.Errorf("reentrant: obtain %s: %w", named(first, n), err)
 }
 
-// enter waits until no key of the request is busy, and pins those that are held. If nothing else is
-// to be done, the hold is listed.
+// enter waits until no key of the request is busy, and pins the keys that are held. If nothing else
+// is to be done, it lists the hold.
 func (h *Hold) enter(ctx context.Context, r *request) (sight, error) {
 	o := h.owner
 	ctx, stop := r.limit.Context(ctx, 0)
@@ -213,13 +213,13 @@ func (h *Hold) enter(ctx context.Context, r *request) (sight, error) {
 	return s, nil
 }
 
-// begin makes what others wait for.
+// begin makes the channel on which others wait.
 func (s *sight) begin() chan struct{} {
 	s.busy = make(chan struct{})
 	return s.busy
 }
 
-// places returns where the missing keys are to stand.
+// places returns the places of the missing keys.
 func (r *request) places(s *sight) []place {
 	places := make([]place, 0, len(s.write)+len(s.read))
 	for _, keys := range [][]string{s.write, s.read} {
@@ -230,12 +230,12 @@ func (r *request) places(s *sight) []place {
 	return places
 }
 
-// complete does what Redis is needed for. What is missing comes first: it can take long, and if it
-// cannot be had nothing was changed.
+// complete does what Redis is needed for. It obtains the missing keys first: that can take long, and
+// if it fails nothing was changed.
 func (h *Hold) complete(ctx context.Context, r *request, s sight) error {
 	defer h.abandon(ctx)
 	if err := h.obtainRest(ctx, r, &s); err != nil {
-		return err // as it is: it names what stood in the way
+		return err // as it is: it names what was in the way
 	}
 	if err := h.suffice(ctx, r, &s); err != nil {
 		return r.failed(err)
@@ -245,7 +245,7 @@ func (h *Hold) complete(ctx context.Context, r *request, s sight) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for _, c := range h.carriers {
-		if c.isLost() { // while the others were obtained
+		if c.isLost() { // while the missing keys were obtained
 			return r.failed(c.whyLost())
 		}
 		if r.opt.Watchdog {
@@ -256,7 +256,7 @@ func (h *Hold) complete(ctx context.Context, r *request, s sight) error {
 	return nil
 }
 
-// suffice has what was held before be held as the request wants it.
+// suffice upgrades and extends what was held before, as the request wants it.
 func (h *Hold) suffice(ctx context.Context, r *request, s *sight) error {
 	ctx, stop := r.limit.Context(ctx, pace.OneStep)
 	defer stop()
@@ -273,8 +273,8 @@ func (h *Hold) suffice(ctx context.Context, r *request, s *sight) error {
 	return nil
 }
 
-// obtainRest obtains what is missing, as one set, and pins it. Others wait for it meanwhile, so that
-// is ended also if a strategy or a hook panics.
+// obtainRest obtains the missing keys, as one set, and pins them. Others wait for them meanwhile, so
+// it ends that waiting also if a strategy or a hook panics.
 func (h *Hold) obtainRest(ctx context.Context, r *request, s *sight) (err error) {
 	o := h.owner
 	var root *redislock.Lock
@@ -284,7 +284,7 @@ func (h *Hold) obtainRest(ctx context.Context, r *request, s *sight) (err error)
 		o.vacateLocked(r.places(s), s.busy)
 		if root != nil {
 			pinLocked(o.newCarrierLocked(root, r, s.write).entries)
-			s.carriers = slices.Clone(s.carriers) // which may be those of the hold
+			s.carriers = slices.Clone(s.carriers) // which may be the carriers of the hold
 			all := o.lookLocked(r, h)             // everything is there; for the order
 			h.entries, h.carriers = all.entries, all.carriers
 		}

@@ -18,15 +18,15 @@ import (
 // owner that is missing.
 var ErrNoOwner = errors.New("the context has no owner, see NewOwner")
 
-// NewOwner returns a context with a new owner, which holds nothing. Whatever is obtained under this
-// context, or under any context derived from it, in whatever goroutine, is held by this owner.
+// NewOwner returns a context with a new owner, which holds nothing. This owner holds everything that
+// is obtained under this context, or under any context derived from it, in any goroutine.
 //
 // If ctx has an owner already, the new one is another owner: it does not hold what the first one
 // holds, and is refused it.
 //
-// Every owner has the id of a caller, which observers find at what it holds and at what it waits for: see
-// [redislock.WithCaller]. It is a new one, unless ctx has one already, that of a request for example. That
-// one stays, and all owners under it show it.
+// Every owner has a caller's id, which observers find at the keys that it holds and waits for: see
+// [redislock.WithCaller]. If ctx has a caller's id already, for example of a request, all owners under ctx
+// have that one. Otherwise the id is new.
 func NewOwner(ctx context.Context) context.Context {
 	o := &owner{
 		entries: make(map[place]*entry),
@@ -48,14 +48,14 @@ func ownerOf(ctx context.Context) *owner {
 	return o
 }
 
-// An owner is what is held together. Its mutex guards all that belongs to it, entries, carriers
-// and holds included, and is never held while Redis is asked.
+// An owner is a set of holds that belong together. Its mutex guards all that belongs to it,
+// entries, carriers and holds included, and is never held while Redis is asked.
 type owner struct {
-	id      string // that NewOwner has made for it; empty if it is the caller's
+	id      string // made by NewOwner; empty if ctx had one already
 	mu      sync.Mutex
 	entries map[place]*entry        // what is held
 	busy    map[place]chan struct{} // closed when the key is not being obtained or released any more
-	last    *Hold                   // of those that are not released, a list: for CheckReleased
+	last    *Hold                   // the end of a list of the holds that are not released: for CheckReleased
 	looks   uint64                  // how often lookLocked was called
 }
 
@@ -75,16 +75,16 @@ type entry struct {
 	seen    uint64 // by this look
 }
 
-// A sight is what an owner has of a request.
+// A sight says which keys of a request an owner has.
 type sight struct {
 	entries     []*entry   // in the order of the request
 	carriers    []*carrier // of the entries, each once
-	upgrades    []*carrier // those of read keys that are to be written
+	upgrades    []*carrier // carriers of read keys that are to be written
 	write, read []string   // what is missing
 	busy        chan struct{}
 }
 
-// lookLocked looks the keys of a request up, for a hold. A key in both lists is a write key.
+// lookLocked looks up the keys of a request, for a hold. A key in both lists is a write key.
 func (o *owner) lookLocked(r *request, h *Hold) sight {
 	o.looks++
 	s := sight{entries: h.oneEntry[:0], carriers: h.oneCarrier[:0]}
@@ -139,17 +139,17 @@ func pinLocked(entries []*entry) {
 	}
 }
 
-// A freeing is what of a carrier nobody holds any more.
+// A freeing is a set of keys of one carrier that nobody holds any more.
 type freeing struct {
 	carrier *carrier
 	entries []*entry
 	all     bool          // of the carrier
-	unseen  bool          // nobody was given a hold of any of the entries
+	unseen  bool          // no hold of any of the entries was returned
 	done    chan struct{} // closed when they are free
 }
 
-// unpinLocked takes a hold away from each entry. It returns those that nobody holds any more, by
-// their carriers: their keys are busy until [owner.free] has released them.
+// unpinLocked takes a hold away from each entry. It returns the entries that nobody holds any more,
+// by their carriers: their keys are busy until [owner.free] has released them.
 func (o *owner) unpinLocked(entries []*entry) (idle []freeing) {
 	for _, e := range entries {
 		if e.holds--; e.holds > 0 {
@@ -157,7 +157,7 @@ func (o *owner) unpinLocked(entries []*entry) (idle []freeing) {
 		}
 		c := e.carrier
 		if c.live--; c.live > 0 && c.isLost() {
-			continue // it is not to be obtained again before the others have been told
+			continue // the key is not to be obtained again before its other holds were told
 		}
 		i := slices.IndexFunc(idle, func(f freeing) bool { return f.carrier == c })
 		if i < 0 {
@@ -187,7 +187,7 @@ func (o *owner) unpinLocked(entries []*entry) (idle []freeing) {
 	return idle
 }
 
-// places returns where the keys stand.
+// places returns the places of the keys.
 func (f *freeing) places() []place {
 	places := make([]place, len(f.entries))
 	for i, e := range f.entries {
@@ -243,7 +243,7 @@ func (f *freeing) release(ctx context.Context) (err error) {
 		ctx = pace.GivingBack(ctx) // so that it is free at once, whatever Options.HoldAtLeast says
 	}
 	if f.all {
-		c.parting.Wait() // or they would find it released
+		c.parting.Wait() // else they would find it released
 		c.keeper.stop()
 		err = c.root.Release(ctx)
 		c.keeper.wait()

@@ -11,12 +11,12 @@ import (
 
 type holdKey struct{}
 
-// FromContext returns the hold under which a function runs: that of the innermost [With] or
+// FromContext returns the hold under which a function runs: the hold of the innermost [With] or
 // [Hold.Context] from which ctx is derived. It returns nil if there is none. A nil Hold can be asked: it
 // has no keys and no fencing number. A hold that was released or lost meanwhile is returned as well.
 //
-// [redislock.FromContext] does not find it, nor the root locks that carry its keys: it finds what was
-// locked further out with a [redislock.Client].
+// [redislock.FromContext] finds neither it nor the root locks that carry its keys, but a lock further
+// out that a [redislock.Client] has obtained.
 func FromContext(ctx context.Context) *Hold {
 	h, _ := ctx.Value(holdKey{}).(*Hold)
 	return h
@@ -31,20 +31,20 @@ func (h *Hold) Context(ctx context.Context) context.Context {
 	if h.isNothing() {
 		return inctx.Nobodys(ctx, holdKey{}, h, fmt.Errorf("reentrant: %w: no Obtain has returned it", redislock.ErrLockNotHeld))
 	}
-	return inctx.Over(ctx, h.join(ctx), holdKey{}, h) // nobody is to find a root lock
+	return inctx.Over(ctx, h.join(ctx), holdKey{}, h) // a root lock must not be found
 }
 
 // join returns a context that ends with the hold, or with any of its root locks.
 func (h *Hold) join(ctx context.Context) context.Context {
 	ctx = h.told.Join(ctx)
 	for _, c := range h.carriers {
-		ctx = c.root.Context(ctx) //nolint:fatcontext // whichever is lost first ends it
+		ctx = c.root.Context(ctx) //nolint:fatcontext // the first loss ends it
 	}
 	return ctx
 }
 
-// Lost returns a channel that is closed when a key of the hold is lost. A Release does not close it, and
-// nothing closes that of a nil or zero Hold.
+// Lost returns a channel that is closed when a key of the hold is lost. A Release does not close it. The
+// channel of a nil or zero Hold is never closed.
 func (h *Hold) Lost() <-chan struct{} {
 	if h.isNothing() {
 		return make(chan struct{})
