@@ -105,7 +105,6 @@ func TestObtain(t *testing.T) {
 
 	t.Run("a token of the caller", func(t *testing.T) {
 		scenario(t, func(t *testing.T, w *world) {
-
 			lock := must[*multi.Lock](t)(multi.Client{}.As("mine").Obtain(bounded(t), w.abc(), long, nil))
 			again := must[*multi.Lock](t)(multi.Client{}.As("mine").Obtain(bounded(t), w.abc(), long, nil))
 			if lock.Token() != "mine" || again.Token() != "mine" {

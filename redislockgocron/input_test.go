@@ -83,7 +83,8 @@ func TestNewLockerRefusesClients(t *testing.T) {
 // locker returns the error of a Locker with a ttl of an hour.
 func locker[L held.Lock](client interface {
 	Obtain(ctx context.Context, keys []string, ttl time.Duration, opt *redislock.Options) (L, error)
-}) error {
+},
+) error {
 	_, err := redislockgocron.NewLocker(client, time.Hour, nil)
 	return err
 }

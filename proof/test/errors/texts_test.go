@@ -102,10 +102,19 @@ func TestInvalid(t *testing.T) {
 		argument string
 		err      error
 	}{
-		{"keys", none}, {"ttl", short}, {"ttl", long}, {"reason", reason}, {"token", as("|")}, {"token", as("")}, {"caller", caller},
-		{"metadata", with(redislock.Options{Metadata: strings.Repeat("x", 5000)})}, {"Name", with(redislock.Options{Name: strings.Repeat("x", 200)})},
-		{"Wait", with(redislock.Options{Wait: 5})}, {"HoldAtLeast", with(redislock.Options{HoldAtLeast: -1})},
-		{"WithReplicas", of(redislock.WithReplicas(-1))}, {"WithMinUptime", of(redislock.WithMinUptime(-1))},
+		{"keys", none},
+		{"ttl", short},
+		{"ttl", long},
+		{"reason", reason},
+		{"token", as("|")},
+		{"token", as("")},
+		{"caller", caller},
+		{"metadata", with(redislock.Options{Metadata: strings.Repeat("x", 5000)})},
+		{"Name", with(redislock.Options{Name: strings.Repeat("x", 200)})},
+		{"Wait", with(redislock.Options{Wait: 5})},
+		{"HoldAtLeast", with(redislock.Options{HoldAtLeast: -1})},
+		{"WithReplicas", of(redislock.WithReplicas(-1))},
+		{"WithMinUptime", of(redislock.WithMinUptime(-1))},
 	} {
 		argument, err := c.argument, c.err
 		got, ok := errors.AsType[*redislock.InvalidError](err)

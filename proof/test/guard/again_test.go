@@ -121,7 +121,6 @@ func TestGuardOvertakenIsSentAgain(t *testing.T) {
 // lock counts as reading, and until when it has not changed.
 func TestGuardOvertakenDowngradeIsDropped(t *testing.T) {
 	world.Bubble(t, func(t *testing.T, w *world.World, _ *redistest.Mini, _ *world.Journal) {
-
 		var mode redislock.Mode
 		client := redislock.New(w.RDB, redislock.WithHooks(redislock.Hooks{
 			Refreshed: func(_ context.Context, e redislock.Event) { mode = e.Mode },
