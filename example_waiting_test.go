@@ -82,7 +82,7 @@ func ExampleWithCaller() {
 	go func() {
 		done <- client.With(ctx, []string{"lock:order:7"}, time.Minute, nil, func(ctx context.Context) error {
 			queue := &redislock.Options{Queue: true}
-			return client.With(ctx, []string{"lock:stock:9"}, time.Minute, queue, func(ctx context.Context) error {
+			return client.With(ctx, []string{"lock:stock:9"}, time.Minute, queue, func(context.Context) error {
 				fmt.Println("the request has both")
 				return nil
 			})

@@ -228,12 +228,6 @@ func (w *want) nameBeside() {
 	}
 }
 
-// token returns the token under which the keys will be held.
-func (w *want) token() string {
-	token := proto.TokenOf(w.value)
-	return token
-}
-
 // poll asks until the lock is there, or the strategy or the context ends.
 func (o *obtaining) poll(ctx context.Context) (*Lock, error) {
 	for {

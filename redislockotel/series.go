@@ -59,7 +59,7 @@ func newSeries(fixed []attribute.KeyValue, l label) *series {
 	}
 	attributes = append(attributes, modeKey.String(string(l.mode)))
 	if l.way != "" {
-		attributes = append(attributes, wayKey.String(string(l.way)))
+		attributes = append(attributes, wayKey.String(l.way))
 	}
 	set := metric.WithAttributeSet(attribute.NewSet(slices.Clone(attributes)...))
 	return &series{

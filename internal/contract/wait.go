@@ -106,7 +106,7 @@ func (r *rig) waits() map[string]redislock.Options {
 		waits["in line, and anew"] = redislock.Options{Queue: true, Watchdog: true, RetryStrategy: redislock.LinearBackoff(time.Second)}
 	}
 	for _, way := range slices.Sorted(maps.Keys(r.ways())) {
-		waits[string(way)] = r.ways()[way]
+		waits[way] = r.ways()[way]
 	}
 	return waits
 }

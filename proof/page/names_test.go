@@ -31,7 +31,7 @@ func TestRootIsShort(t *testing.T) {
 	comment := 0
 	for _, f := range files {
 		comment = max(comment, strings.Count(f.Doc.Text(), "\n"))
-		for name, object := range f.Scope.Objects { //nolint:staticcheck // nobody resolves anything: names are enough
+		for name, object := range f.Scope.Objects {
 			if ast.IsExported(name) && object.Kind != ast.Bad {
 				names = append(names, name)
 			}

@@ -68,7 +68,7 @@ func patient() map[string]*redislock.Options {
 func TestWaiting(t *testing.T) {
 	t.Parallel()
 	for way, opt := range patient() {
-		t.Run(string(way), func(t *testing.T) {
+		t.Run(way, func(t *testing.T) {
 			t.Parallel()
 			world.Bubble(t, func(t *testing.T, w *world.World, _ *redistest.Mini, _ *world.Journal) {
 				var h told
@@ -107,7 +107,7 @@ func TestWaiting(t *testing.T) {
 func TestWaitedUntilClose(t *testing.T) {
 	t.Parallel()
 	for way, opt := range patient() {
-		t.Run(string(way), func(t *testing.T) {
+		t.Run(way, func(t *testing.T) {
 			t.Parallel()
 			world.Bubble(t, func(t *testing.T, w *world.World, _ *redistest.Mini, _ *world.Journal) {
 				var h told

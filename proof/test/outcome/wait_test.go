@@ -40,7 +40,7 @@ func TestWaitUnanswered(t *testing.T) {
 	t.Parallel()
 	for way, opt := range ways {
 		for _, where := range []string{"dial", "read"} {
-			t.Run(string(way)+"/"+where, func(t *testing.T) {
+			t.Run(way+"/"+where, func(t *testing.T) {
 				whileStuck(t, func(t *testing.T, w *world.World, m *stuckNetwork) {
 					m.sticks(where)
 					opt, began := opt, time.Now()
