@@ -201,7 +201,7 @@ func ExampleOptions_holdAtLeast() {
 	// Output: web-1 writes the report
 }
 
-// The sensor needs an hour of rest after a measurement, whoever wants it next.
+// The sensor needs an hour of rest after a measurement, before anybody else wants it.
 func ExampleLock_Leave() {
 	rdb, stop := locktest.Start()
 	defer stop()

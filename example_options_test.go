@@ -196,7 +196,7 @@ func ExampleOptions_queue() {
 		fmt.Println(err)
 		return
 	}
-	defer lock.Release(ctx) // hands it over to whoever is next
+	defer lock.Release(ctx) // hands it over to the next in line
 
 	// Refused if somebody with a newer number has been here.
 	err = fencing.Set(ctx, rdb, "page:9:text", lock.Fence(), "by who came first", 0)

@@ -34,7 +34,7 @@ func ExampleWithKeyPrefix() {
 	// redislock: "stock:9" is write-locked by a holder that says nothing of itself, 59m left
 }
 
-// Whoever looks for a lock in Redis needs its whole name.
+// To look for a lock in Redis one needs its whole name.
 func ExampleClient_RedisKey() {
 	rdb, stop := locktest.Start()
 	defer stop()

@@ -21,7 +21,7 @@ func Example() {
 
 	ctx := context.Background()
 	// One Client for the program; rdb is a *redis.Client, *redis.ClusterClient or *redis.Ring.
-	client := redislock.New(rdb, redislock.WithMetadata(redislock.InstanceMetadata())) // whoever is refused reads it
+	client := redislock.New(rdb, redislock.WithMetadata(redislock.InstanceMetadata())) // a refused caller reads it
 	defer client.Close()
 
 	keys := []string{"lock:order:7", "lock:stock:9"}
@@ -30,7 +30,7 @@ func Example() {
 		Fenced: true,
 	}, func(ctx context.Context) error { // ctx is cancelled if the lock is lost
 		fmt.Println("order and stock are ours")
-		number := redislock.FromContext(ctx).Fence() // greater than that of every holder before
+		number := redislock.FromContext(ctx).Fence() // greater than all numbers before
 		return fencing.Set(ctx, rdb, "stock:9", number, "41 left", 24*time.Hour)
 	})
 	switch {
@@ -284,7 +284,7 @@ func ExampleClient_Inspect() {
 	// lock:stock:9 free
 }
 
-// A lock is obtained here and released elsewhere, by whoever was given the token.
+// A lock is obtained here and released elsewhere, by a process that was given the token.
 func ExampleClient_Attach() {
 	rdb, stop := locktest.Start()
 	defer stop()

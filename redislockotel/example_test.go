@@ -178,7 +178,7 @@ func ExampleWithTracerProvider() {
 	// Output: hold order: Error broken
 }
 
-// The keys of a lock may say more than everybody who sees the spans is to know, so this is for those who think not.
+// The keys of a lock may say more than readers of the spans are to know. This option is for programs where they do not.
 func ExampleWithKeys() {
 	rdb, stop := locktest.Start()
 	defer stop()
