@@ -142,11 +142,11 @@ local function lease_over(i, id, ends)
   if not heads[i] then
     heads[i] = token_of(redis.call('zrange', KEYS[n + i], '0', '0')[1])
   end
-  local left = heads[i] == id and (ends and ends - now or redis.call('pttl', KEYS[i])) or -1
-  if left == -1 or left >= ASKS_AGAIN then
+  local rest = heads[i] == id and (ends and ends - now or redis.call('pttl', KEYS[i])) or -1
+  if rest == -1 or rest >= ASKS_AGAIN then
     return nil
   end
-  return math.max(left, 0)
+  return math.max(rest, 0)
 end
 
 -- The parts of an entry after the id that matter here: until when it is alive, `how`, and where its

@@ -35,10 +35,10 @@ local SAME_END = 1000 -- ms: more than a script takes
 local held, to_delete, tokens, reply = strings(n), {}, {}, {DONE}
 
 -- Takes note of an owner that loses KEYS[i].
-local function note(i, mode, its_value, left)
+local function note(i, mode, its_value, rest)
   local k = #reply
   reply[k + 1], reply[k + 2], reply[k + 3] = i, mode, metadata_of(its_value)
-  reply[k + 4], reply[k + 5], reply[k + 6] = left, is_left(its_value), since_of(its_value)
+  reply[k + 4], reply[k + 5], reply[k + 6] = rest, is_left(its_value), since_of(its_value)
   if token_of(its_value) ~= '' then
     tokens[i][#tokens[i] + 1] = token_of(its_value)
   end
@@ -55,20 +55,20 @@ end
 for i = 1, n do
   local key = KEYS[i]
   local kind = held[i] and 'string' or redis.call('type', key).ok
-  local left = kind == 'none' and -2 or redis.call('pttl', key)
+  local rest = kind == 'none' and -2 or redis.call('pttl', key)
   local readers = kind == 'zset' and redis.call('zrange', key, '0', '-1', 'withscores')
   local text = held[i] or readers and readers[#readers - 1]
   local ours = text and is_value(text)
-    and (held[i] or ends_with_the_last(readers, left))
-  if left == -1 or left >= 0 and not ours then
-    return refusal(i, 'foreign', left, kind)
+    and (held[i] or ends_with_the_last(readers, rest))
+  if rest == -1 or rest >= 0 and not ours then
+    return refusal(i, 'foreign', rest, kind)
   end
-  if left >= 0 then
+  if rest >= 0 then
     to_delete[#to_delete + 1], tokens[i] = key, {}
   end
-  if left >= 0 and held[i] then
-    note(i, 'write', held[i], left)
-  elseif left >= 0 then
+  if rest >= 0 and held[i] then
+    note(i, 'write', held[i], rest)
+  elseif rest >= 0 then
     for r = 1, #readers, 2 do
       local its = tonumber(readers[r + 1]) - set.now
       if its > 0 then

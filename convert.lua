@@ -34,12 +34,12 @@ local lost, refused = {NOT_YOURS}, nil
 set.seen = {}
 for i = 1, n do
   modes[i] = i <= w and 'write' or 'read'
-  local refusal_here, held, kind, left = look(set, i, modes[i], token, value)
+  local refusal_here, held, kind, rest = look(set, i, modes[i], token, value)
   if refusal_here and kind == 'zset' then
     held = reader(set, KEYS[i], token, value)
   end
   mine[i], kinds[i] = held, kind
-  leases[i] = never_shorten and longer(ttl, left) or ttl
+  leases[i] = never_shorten and longer(ttl, rest) or ttl
   refused = refused or refusal_here
   if not held then
     lost[#lost + 1] = i

@@ -51,11 +51,11 @@ elseif value then
 else
   state[1] = 'read'
   for i = 1, #leases, 2 do
-    local left = tonumber(leases[i + 1]) - now
-    if left > 0 then
+    local rest = tonumber(leases[i + 1]) - now
+    if rest > 0 then
       state[7] = state[7] + 1
       state[#state + 1] = metadata_of(leases[i])
-      state[#state + 1] = left
+      state[#state + 1] = rest
       state[#state + 1] = is_left(leases[i])
       state[#state + 1] = since_of(leases[i])
     end

@@ -42,10 +42,10 @@ local held = n == 1 and there == 1 and stamp == '' and not intent and redis.pcal
 if type(held) == 'string' and held ~= '' then
   local other = token_of(held)
   local is_other = #other <= MOST_TOKEN and other ~= token_of(value)
-  local left = is_other and redis.call('pttl', KEYS[1]) or -1
-  if left >= 0 then
+  local rest = is_other and redis.call('pttl', KEYS[1]) or -1
+  if rest >= 0 then
     local mode = other == '' and 'write-left' or 'write'
-    return {REFUSED, 1, mode, left, string.sub(held, #other + 2)}
+    return {REFUSED, 1, mode, rest, string.sub(held, #other + 2)}
   end
 end
 
@@ -104,7 +104,7 @@ if not taken then
   set.seen = {}
   local refused, leases = nil, {}
   for i = 1, n do
-    local its, mine, _, left = look(set, i, 'write', token, value)
+    local its, mine, _, rest = look(set, i, 'write', token, value)
     if has_line and not its and not mine then
       local waiter = waiter_before(set, i, 'write', token, nil)
       its = waiter and refusal_by_waiter(set, i, waiter)
@@ -113,7 +113,7 @@ if not taken then
       refused = its
       break
     end
-    leases[i] = longer(ttl, left)
+    leases[i] = longer(ttl, rest)
   end
   if refused then
     if intent then

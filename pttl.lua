@@ -17,19 +17,19 @@ local token, least, held = token_of(value), -1, strings(n)
 local set = {searches = letters ~= '' and string.find(letters, 's', 1, true)}
 
 for i = 1, n do
-  local left
+  local rest
   if not held[i] then
     set.now = set.now or clock()
     local member, score = reader(set, KEYS[i], token, value)
-    left = member and score - set.now
+    rest = member and score - set.now
   elseif held[i] == value or token_of(held[i]) == token then
-    left = redis.call('pttl', KEYS[i])
+    rest = redis.call('pttl', KEYS[i])
   end
-  if not left then
+  if not rest then
     return {NOT_YOURS, i}
   end
-  if left >= 0 and (least < 0 or left < least) then
-    least = math.max(left, 1)
+  if rest >= 0 and (least < 0 or rest < least) then
+    least = math.max(rest, 1)
   end
 end
 return {DONE, least}

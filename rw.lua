@@ -43,8 +43,8 @@ if plain and #KEYS == 2 and w == 1 and not stands then
   elseif id and letters == '' and type(held) == 'string' then
     local other = token_of(held)
     local may_wait = held ~= '' and #other <= MOST_TOKEN and other ~= token_of(value)
-    local left = may_wait and redis.call('pttl', KEYS[1]) or -1
-    local line_left = left >= 0 and redis.call('pttl', KEYS[2]) or -1
+    local rest = may_wait and redis.call('pttl', KEYS[1]) or -1
+    local line_left = rest >= 0 and redis.call('pttl', KEYS[2]) or -1
     local now, micros = clock()
     local place = string.format('%d', micros)
     if line_left > 0 and redis.pcall('zcount', KEYS[2], place, '+inf') == 0 then
@@ -53,7 +53,7 @@ if plain and #KEYS == 2 and w == 1 and not stands then
         redis.call('pexpire', KEYS[2], '' .. 2 * LIFE)
       end
       local mode = other == '' and 'write-left' or 'write'
-      return {IN_LINE, 1, mode, left, string.sub(held, #other + 2), micros, micros, -1, 1}
+      return {IN_LINE, 1, mode, rest, string.sub(held, #other + 2), micros, micros, -1, 1}
     end
   end
 end
@@ -86,17 +86,17 @@ if plain and id and not stands then
   end
   local held = not guarded and redis.call('mget', KEYS[1])[1]
   local other = held and token_of(held) ~= token and is_value(held)
-  local left = other and redis.call('pttl', KEYS[1]) or -1
-  if left >= 0 then
+  local rest = other and redis.call('pttl', KEYS[1]) or -1
+  if rest >= 0 then
     set.now, set.micros = clock()
     local place, there = enter_lines(set, id, value, w, nil, last)
-    local ms, heard = left, 1
+    local ms, heard = rest, 1
     if is_waited(there[1]) then
       ms = -1
     else
       heard = is_heard()
     end
-    return {IN_LINE, 1, mode_of('write', held), left, metadata_of(held), place, set.micros, ms,
+    return {IN_LINE, 1, mode_of('write', held), rest, metadata_of(held), place, set.micros, ms,
       heard}
   end
 end
@@ -194,12 +194,12 @@ if uptime ~= '' then
     return redis.error_reply('ERR INFO does not say for how long the server has been up')
   end
   -- Seconds are rounded down on both ends of the time.
-  local left = tonumber(uptime) - 1000 * (up - 1)
-  if left > 0 then
+  local rest = tonumber(uptime) - 1000 * (up - 1)
+  if rest > 0 then
     if intent ~= '' then
       withdraw(intents + n - w + 1, intents + n, token)
     end
-    return refusal(1, 'restarted', left, '')
+    return refusal(1, 'restarted', rest, '')
   end
 end
 
@@ -269,9 +269,9 @@ end
 
 local refused
 for i = 1, n do
-  local its, left
-  its, mine[i], kinds[i], left = look(set, i, modes[i], token, value)
-  leases[i] = longer(ttl, left)
+  local its, rest
+  its, mine[i], kinds[i], rest = look(set, i, modes[i], token, value)
+  leases[i] = longer(ttl, rest)
   if not its and not mine[i] then
     local waiter = has_line and waiter_before(set, i, modes[i], token, place)
     its = waiter and refusal_by_waiter(set, i, waiter) or refused_by_intent(i)

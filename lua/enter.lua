@@ -80,15 +80,15 @@ local function enter_lines(set, id, value, w, place, last)
   local home, writes, reads = my_entries(set, id, value, w, now + LIFE)
   for i = 1, n do
     local line, text = KEYS[n + i], my_entry(i, w, home, writes, reads)
-    local left = (place or there[i] == 'guards') and call('pttl', line)
-    if not proved and (left == -2 or not left and not there[i]) then
+    local rest = (place or there[i] == 'guards') and call('pttl', line)
+    if not proved and (rest == -2 or not rest and not there[i]) then
       -- Nothing happens here. But if the user may not do it, it fails here and not after ZADD,
       -- which would leave a line without a TTL.
       call('pexpire', line, life)
       proved = true
     end
     call('zadd', line, score, text)
-    if there[i] ~= 'renewed' and not (left and left >= tonumber(life)) then -- guards live longer
+    if there[i] ~= 'renewed' and not (rest and rest >= tonumber(life)) then -- guards live longer
       call('pexpire', line, life)
     end
   end

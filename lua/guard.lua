@@ -59,13 +59,13 @@ local function set_guard(line, id, number, now)
   local rest = (redis.call('zscore', line, id) or 0) - GUARDS
   number = math.max(number, rest >= 0 and rest % NUMBERS or 0)
   local score = GUARDS + (math.floor(now / 1000) + GUARD_LIFE) * NUMBERS + number
-  local left, life = redis.call('pttl', line), (GUARD_LIFE + 1) * 1000
-  if left == -2 then
+  local line_ttl, life = redis.call('pttl', line), (GUARD_LIFE + 1) * 1000
+  if line_ttl == -2 then
     redis.call('zadd', line, 'xx', '0', id)
     redis.call('pexpire', line, life)
   end
   redis.call('zadd', line, string.format('%d', score), id)
-  if left < life then
+  if line_ttl < life then
     redis.call('pexpire', line, life)
   end
 end

@@ -143,12 +143,12 @@ end
 -- Tells a waiter that the lease before it is over in `left` ms, if it was not told so. Returns
 -- whether that is enough, so that nobody else has to ask then. It is not enough if the waiter is
 -- gone. It is not either if the waiter reads the key and may go on waiting for other keys.
-local function tell_lease(set, entry, left)
-  if set.told_heads[entry.id] ~= left then
-    if tell(set, entry, 'h|' .. name_of(entry.id) .. '|' .. left) == 0 then
+local function tell_lease(set, entry, rest)
+  if set.told_heads[entry.id] ~= rest then
+    if tell(set, entry, 'h|' .. name_of(entry.id) .. '|' .. rest) == 0 then
       return false
     end
-    set.told_heads[entry.id] = left
+    set.told_heads[entry.id] = rest
   end
   return entry.mode == 'write' or entry.keys == 1
 end
@@ -156,17 +156,17 @@ end
 -- Tells the first of each line that needs it when to ask again: when the lease before it is over.
 local function tell_heads(set)
   for i = 1, set.n do
-    local left = set.held_for[i]
-    local text = set.tell_first[i] and (not left or left < ASKS_AGAIN)
+    local rest = set.held_for[i]
+    local text = set.tell_first[i] and (not rest or rest < ASKS_AGAIN)
       and (set.heads[i] or (set.fronts[i] or in_line(set, i, '0', '0'))[1])
     local entry = text and entry_of(text)
-    left = left or entry and redis.call('pttl', KEYS[i])
-    if entry and left >= 0 and left < ASKS_AGAIN
-      and not (entry.till > set.now and tell_lease(set, entry, left)) then
-      local rest = MOST_TOLD
+    rest = rest or entry and redis.call('pttl', KEYS[i])
+    if entry and rest >= 0 and rest < ASKS_AGAIN
+      and not (entry.till > set.now and tell_lease(set, entry, rest)) then
+      local tries = MOST_TOLD
       walk(set, i, function(_, its, place)
-        rest = rest - 1
-        return rest < 0 or tell_lease(set, entry_of(its, place), left)
+        tries = tries - 1
+        return tries < 0 or tell_lease(set, entry_of(its, place), rest)
       end)
     end
   end

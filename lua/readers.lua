@@ -177,18 +177,18 @@ local function look(set, index, mode, token, value)
     end
   else
     -- The last two leases to end: one of them is another's, unless the token reads alone.
-    local mine, left
+    local mine, rest
     for i = #last - 1, 1, -2 do
       local its = tonumber(last[i + 1]) - now
       if its > 0 and token_of(last[i]) ~= token then
         local how = mode_of('read', last[i])
         return refusal(index, how, its, metadata_of(last[i])), nil, kind
       elseif its > 0 and not mine then
-        mine, left = last[i], its
+        mine, rest = last[i], its
       end
     end
     if mine then
-      return nil, mine, kind, left
+      return nil, mine, kind, rest
     end
   end
   -- No lease runs, and yet the key is there: it goes with its TTL, and nothing may be added.
@@ -196,6 +196,6 @@ local function look(set, index, mode, token, value)
 end
 
 -- The lease for a token that still holds the key for some time, or does not: no Obtain shortens it.
-local function longer(ttl, left)
-  return string.format('%d', math.max(ttl, left or 0))
+local function longer(ttl, rest)
+  return string.format('%d', math.max(ttl, rest or 0))
 end

@@ -31,8 +31,8 @@ local function refused_at_once(set, w, there, token, known)
     or token_of(value) == token or rest > 0 and redis.pcall('zscore', set.home, set.owner) then
     return nil
   end
-  local left = is_value(value) and redis.call('pttl', KEYS[first]) or -1
-  return left >= 0 and refusal(first, mode_of(mode, value), left, metadata_of(value)) or nil
+  local ttl = is_value(value) and redis.call('pttl', KEYS[first]) or -1
+  return ttl >= 0 and refusal(first, mode_of(mode, value), ttl, metadata_of(value)) or nil
 end
 
 -- Deletes the token's own intents at KEYS[first..last].

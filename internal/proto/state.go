@@ -68,9 +68,9 @@ func (r *Run) State(reply any) (s KeyState, err error) {
 	return s, nil
 }
 
-// An Again keeps waiters in their lines, and asks which of them have to ask by themselves. The zero value has no
+// A Round keeps waiters in their lines, and asks which of them have to ask by themselves. The zero value has no
 // waiters.
-type Again struct {
+type Round struct {
 	set    Set
 	places map[string]string // of the keys, among KEYS
 	own    []any
@@ -78,10 +78,10 @@ type Again struct {
 }
 
 // Size is how many keys its waiters want, together.
-func (q *Again) Size() int { return q.wanted }
+func (q *Round) Size() int { return q.wanted }
 
 // Add adds a waiter that stands at this place in the lines of its keys.
-func (q *Again) Add(id string, place Place, keys, lines []string) {
+func (q *Round) Add(id string, place Place, keys, lines []string) {
 	if q.places == nil {
 		q.places = make(map[string]string)
 	}
@@ -97,13 +97,13 @@ func (q *Again) Add(id string, place Place, keys, lines []string) {
 }
 
 // Fill makes a new Run of this request.
-func (q *Again) Fill(r *Run) {
+func (q *Round) Fill(r *Run) {
 	r.fill(againScript, &q.set, nil, 0)
 	r.own = q.own
 	r.form(false, false)
 }
 
-// Asks reads the reply to an [Again] of n waiters: the server's clock, and for each waiter that has to ask by itself,
+// Asks reads the reply to a [Round] of n waiters: the server's clock, and for each waiter that has to ask by itself,
 // by index from 0, when.
 func (r *Run) Asks(reply any, n int) (micros int64, asks map[int]time.Duration, err error) {
 	all, _ := reply.([]any)

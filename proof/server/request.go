@@ -125,7 +125,7 @@ type Round struct {
 	Waiters []decode.Waiter
 }
 
-func roundOf(c decode.Call) Round { return Round{spotsOf(c.Set), c.Again} }
+func roundOf(c decode.Call) Round { return Round{spotsOf(c.Set), c.Round} }
 
 func spotIn(c decode.Call) Spot {
 	return Spot{Key: c.Inspect.Key, Line: c.Inspect.Line, Intent: c.Inspect.Intent, Fence: c.Inspect.Fence}

@@ -32,7 +32,7 @@ type Call struct {
 	Held    *proto.TTL
 	Break   *proto.Break
 	Inspect *proto.Inspect
-	Again   []Waiter // of proto.Again, whose keys are the Set
+	Round   []Waiter // of proto.Round, whose keys are the Set
 	Batch   []Plain
 
 	// Of a release:

@@ -88,7 +88,7 @@ func (r *reader) again() {
 		for n := r.number(); n > 0 && !r.bad; n-- {
 			w.Keys = append(w.Keys, int(r.number())-1)
 		}
-		r.Again = append(r.Again, w)
+		r.Round = append(r.Round, w)
 	}
 }
 

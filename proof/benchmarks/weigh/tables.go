@@ -71,7 +71,7 @@ var parts = []part{
 	},
 	{
 		name: "the line", buys: "`Options.Queue`: first come, first served, told by a message",
-		files: []string{"line.go", "again.go"}, packages: []string{"listen"},
+		files: []string{"line.go", "round.go"}, packages: []string{"listen"},
 	},
 	{
 		name: "the lease", buys: "watchdog, Refresh, a context that ends with the lock, losses told in time",

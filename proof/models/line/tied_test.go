@@ -202,7 +202,7 @@ func (r ran) request() tied.Call {
 	case asks:
 		return tied.Call{Request: wish.Obtain(place)}
 	case round:
-		q := &proto.Again{}
+		q := &proto.Round{}
 		q.Add(wish.ID, place, set.Keys, set.Lines)
 		return tied.Call{Request: q}
 	}

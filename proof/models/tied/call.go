@@ -112,7 +112,7 @@ func (c Call) parse(said any) (reply Reply, err error) {
 		if a.Conflict != (proto.Conflict{}) {
 			reply.InTheWay = []proto.Conflict{a.Conflict}
 		}
-	case *proto.Again:
+	case *proto.Round:
 		_, reply.Asks, err = r.Asks(said, q.Size())
 	case proto.TTL:
 		var ours bool

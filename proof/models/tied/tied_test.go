@@ -93,7 +93,7 @@ func held() World {
 func ofWaiters() map[string]ran {
 	waited := held()
 	waited.Waiters = []Waiter{{ID: "waiter-2", Place: 0, Lines: []string{"a", "b"}}}
-	again := &proto.Again{}
+	again := &proto.Round{}
 	again.Add("waiter-2", PlaceAt(0), []string{"a", "b"}, Set(two.Writes, two.Reads, false).Lines)
 	return map[string]ran{
 		"a refused waiter stands in line": {

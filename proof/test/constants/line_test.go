@@ -164,7 +164,7 @@ func TestRoundsAreNotTooLarge(t *testing.T) {
 		q.wait(t, 14, 39)
 		most := 0
 		q.watch(func(run check.Run) {
-			most = max(most, len(run.Again))
+			most = max(most, len(run.Round))
 		})
 		time.Sleep(6 * time.Second)
 		q.watch(nil)

@@ -19,7 +19,7 @@ import (
 // confirms has again.lua look after waiters. It returns when those are to ask who have to, in ms, by id.
 func (s *fixture) confirms(t *testing.T, waiters ...fakeWaiter) map[string]int64 {
 	t.Helper()
-	var q proto.Again
+	var q proto.Round
 	for _, f := range waiters {
 		set := lockKeys(f.write, f.read)
 		q.Add(f.id, proto.PlaceOf(f.place), set.Keys, set.Lines)

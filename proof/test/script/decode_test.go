@@ -173,13 +173,13 @@ func TestRoundTripWithoutStamp(t *testing.T) {
 	if c := sent(t, &mark); len(c.Spared) != 2 || !cmp.Equal(c.Stamp.Closes, []decode.Closing{{Owner: "mark", Number: 1, Line: "line:a"}}) {
 		t.Errorf("got %+v", c)
 	}
-	var q proto.Again
+	var q proto.Round
 	q.Add("one", proto.PlaceOf(3), []string{"a", "b"}, namesBeside("line", "a", "b"))
 	q.Add("two", proto.PlaceOf(4), []string{"b"}, namesBeside("line", "b"))
 	q.Fill(&again)
 	want := []decode.Waiter{{ID: "one", Place: proto.PlaceOf(3), Keys: []int{0, 1}}, {ID: "two", Place: proto.PlaceOf(4), Keys: []int{1}}}
-	if c := sent(t, &again); !cmp.Equal(c.Again, want, cmp.Comparer(func(a, b proto.Place) bool { return a == b })) || q.Size() != 3 {
-		t.Errorf("got %+v", c.Again)
+	if c := sent(t, &again); !cmp.Equal(c.Round, want, cmp.Comparer(func(a, b proto.Place) bool { return a == b })) || q.Size() != 3 {
+		t.Errorf("got %+v", c.Round)
 	}
 	(&proto.Release{Set: set, Value: &value, Keep: clock.Now().Add(time.Hour)}).Fill(&kept)
 	kept.Prepare(&owners.Stamp{Spared: []owners.Spare{{Index: 1}}})

@@ -28,8 +28,8 @@ const (
 	// stillFresh is the greatest age of a waiter's latest answer at which a round passes it over: so no waiter is
 	// without an answer for longer than askAgain.
 	stillFresh = askAgain - roundEvery
-	// roundAgain is how soon another round follows one that has failed, for the waiters that it has not reached.
-	roundAgain = time.Second
+	// roundSoon is how soon another round follows one that has failed, for the waiters that it has not reached.
+	roundSoon = time.Second
 	// longestUnconfirmed is when a waiter that no round has reached asks by itself, less a jitter: in time before it
 	// counts as dead.
 	longestUnconfirmed = proto.WaiterLife * 2 / 3
@@ -206,7 +206,7 @@ func (g *group) next() {
 
 // callLocked prepares the request for as many waiters as one call may ask for; it returns nil if no waiter is left.
 func (g *group) callLocked() *call {
-	var q proto.Again
+	var q proto.Round
 	g.asked = nil
 	for ; len(g.rest) > 0; g.rest = g.rest[1:] {
 		if s := g.rest[0]; s.isLocked() {
@@ -282,7 +282,7 @@ func (g *group) failedLocked() {
 		}
 	}
 	g.rest = nil
-	g.rounds.planLocked(clock.Now(), roundAgain)
+	g.rounds.planLocked(clock.Now(), roundSoon)
 }
 
 // apartLocked is when the next waiter asks that was told to. Not all of them ask at once: if a server has lost its data
