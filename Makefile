@@ -51,9 +51,10 @@ export GOFLAGS := $(GOFLAGS) -trimpath
 help: ## this list (the default)
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-# The packages that take long, the longest first, so that none runs alone at the end.
-SLOWEST := $(addprefix ./proof/test/,line quorum topology outcome install) ./cmd/redislock ./proof/torture \
-	$(addprefix ./proof/test/,script api cost election)
+# The packages that take long, the longest first, so that none runs alone at the end. Some wait for servers, and some compile, so
+# these stand between those.
+SLOWEST := $(addprefix ./proof/test/,line quorum) ./proof/dist $(addprefix ./proof/test/,topology install) ./cmd/redislock \
+	$(addprefix ./proof/,server test/outcome torture mutants test/script test/api levels test/cost benchmarks/weigh test/election)
 
 # How many packages at once: more than there are processors, because tests wait for servers most of the time.
 AT_ONCE := $(shell echo $$(( $$(nproc 2>/dev/null || echo 2) * 3 / 2 )))
