@@ -20,7 +20,7 @@ var scenarios = []scenario{
 	{"ReleaseKeys and tokens", parts},
 	{"Leave", leave},
 	{"fencing numbers", fenced},
-	{"MinUptime", minUptime},
+	{"WithMinUptime", minUptime},
 	{"SCRIPT FLUSH", forgottenScripts},
 	{"the line", queue},
 	{"readers in line", queueReaders},
