@@ -122,13 +122,13 @@ NEWEST_SOME := $(NEWEST_SOME)|MovingSlotIsWaitedFor|Obtain|OutOfMemoryReleases|Q
 NEWEST_SOME := $(NEWEST_SOME)|QueueStandalone|QueueTurns|Read|Refresh|ReleaseKeys|ReplicasLease|ReplicasQueue|ACLIsSufficient
 NEWEST_SOME := $(NEWEST_SOME)|ScriptFlushIsInvisible|SentinelFailover|ServersSay|SlotsAreThoseOfTheServer|Token
 
-# $(call on_newest,regexp): those tests, on the newest servers, if they could be had. What a server does differently shows without
-# the race detector.
+# $(call on_newest,regexp): those tests, on the newest servers, if they could be had: with the race detector where everything was
+# compiled for it before, because to compile once more would take longer.
 define on_newest
 	if [[ -x $(NEWEST)/redis-server ]]; then \
 		PATH=$(NEWEST):$$PATH; \
 		redis-server --version; valkey-server --version; \
-		go test -json -vet=off -tags proof -count=1 $(TESTFLAGS) -run '$(1)' -skip '/miniredis' $(NEWEST_PKG) 2>&1 || status=1; \
+		go test -json -vet=off -tags proof -count=1 $${race:-} $(TESTFLAGS) -run '$(1)' -skip '/miniredis' $(NEWEST_PKG) 2>&1 || status=1; \
 	fi
 endef
 
@@ -151,7 +151,7 @@ test-all: $(REPORT) ## every module under the race detector, on every server, th
 		command -v luacheck >/dev/null || echo 'not run: luacheck, a part of make lint: not installed'; \
 		go test -json -vet=off -tags proof -count=1 -p $(AT_ONCE) $$race $(TESTFLAGS) $(SLOWEST) $(MODULES:%=%/...) 2>&1 || status=1; \
 		echo 'with GODEBUG=fips140=only: $(FIPS_RUN)'; \
-		go test -json -vet=off -count=1 -exec 'env GODEBUG=fips140=only' -run '$(FIPS_RUN)' $(FIPS_PKG) 2>&1 || status=1; \
+		go test -json -vet=off -tags proof -count=1 $$race -exec 'env GODEBUG=fips140=only' -run '$(FIPS_RUN)' $(FIPS_PKG) 2>&1 || status=1; \
 		$(call on_newest,^Test($(NEWEST_SOME))$$); \
 		exit $$status; \
 	} | $(REPORTED) -proof docs/proof.md
