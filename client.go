@@ -183,27 +183,22 @@ func Obtain(ctx context.Context, rdb redis.Scripter, keys []string, ttl time.Dur
 // If the keys cannot be obtained With returns the error of [Client.Obtain]. If the lock was lost while fn ran it
 // returns an [ErrLockLost], joined with the error of fn. Otherwise it returns the error of fn, unchanged.
 func (c *Client) With(ctx context.Context, keys []string, ttl time.Duration, opt *Options, fn func(context.Context) error) error {
-	return with(ctx, c, Set{Write: keys}, ttl, opt, fn)
+	return c.with(ctx, "", Set{Write: keys}, ttl, opt, fn)
 }
 
 // WithSet does what [Client.With] does, with the write locks and the read locks of a set.
 func (c *Client) WithSet(ctx context.Context, set Set, ttl time.Duration, opt *Options, fn func(context.Context) error) error {
-	return with(ctx, c, set, ttl, opt, fn)
-}
-
-// An obtainer is a Client or an Owner.
-type obtainer interface {
-	ObtainSet(ctx context.Context, set Set, ttl time.Duration, opt *Options) (*Lock, error)
+	return c.with(ctx, "", set, ttl, opt, fn)
 }
 
 // with does the work of every With.
-func with(ctx context.Context, by obtainer, set Set, ttl time.Duration, opt *Options, fn func(context.Context) error) (err error) {
+func (c *Client) with(ctx context.Context, token string, set Set, ttl time.Duration, opt *Options, fn func(context.Context) error) (err error) {
 	var watched Options
 	if opt != nil {
 		watched = *opt
 	}
 	watched.Watchdog = true
-	lock, err := by.ObtainSet(ctx, set, ttl, &watched)
+	lock, err := c.obtain(ctx, token, set, ttl, &watched)
 	if err != nil {
 		return err
 	}
@@ -217,7 +212,7 @@ func with(ctx context.Context, by obtainer, set Set, ttl time.Duration, opt *Opt
 		case isLost, errors.Is(failed, ErrLockNotHeld):
 			err = errors.Join(lock.whyLost(failed), err)
 		case failed != nil:
-			lock.client.log.WarnContext(ctx, "redislock: release not confirmed", lock.snapshot().logged("error", failed)...)
+			c.log.WarnContext(ctx, "redislock: release not confirmed", lock.snapshot().logged("error", failed)...)
 		}
 	}()
 	return fn(held)

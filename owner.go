@@ -34,18 +34,29 @@ func (o Owner) ObtainRead(ctx context.Context, keys []string, ttl time.Duration,
 
 // ObtainSet does what [Client.ObtainSet] does.
 func (o Owner) ObtainSet(ctx context.Context, set Set, ttl time.Duration, opt *Options) (*Lock, error) {
-	if err := checkToken(o.token); err != nil {
-		return nil, fmt.Errorf("redislock: obtain: %w", &pace.NotAskedError{Err: err})
+	if err := o.check(); err != nil {
+		return nil, err
 	}
 	return o.client.obtain(ctx, o.token, set, ttl, opt)
 }
 
 // With does what [Client.With] does.
 func (o Owner) With(ctx context.Context, keys []string, ttl time.Duration, opt *Options, fn func(context.Context) error) error {
-	return with(ctx, o, Set{Write: keys}, ttl, opt, fn)
+	return o.WithSet(ctx, Set{Write: keys}, ttl, opt, fn)
 }
 
 // WithSet does what [Client.WithSet] does.
 func (o Owner) WithSet(ctx context.Context, set Set, ttl time.Duration, opt *Options, fn func(context.Context) error) error {
-	return with(ctx, o, set, ttl, opt, fn)
+	if err := o.check(); err != nil {
+		return err
+	}
+	return o.client.with(ctx, o.token, set, ttl, opt, fn)
+}
+
+// check refuses a token that no lock can have. An empty one is such a token: it would mean a random token for each lock.
+func (o Owner) check() error {
+	if err := checkToken(o.token); err != nil {
+		return fmt.Errorf("redislock: obtain: %w", &pace.NotAskedError{Err: err})
+	}
+	return nil
 }

@@ -50,7 +50,7 @@ func (c Client) obtain(ctx context.Context, token string, parts []Part, ttl time
 
 // With is [With] with the hooks of the Client.
 func (c Client) With(ctx context.Context, parts []Part, ttl time.Duration, opt *redislock.Options, fn func(context.Context) error) error {
-	return with(ctx, c, parts, ttl, opt, fn)
+	return c.with(ctx, "", parts, ttl, opt, fn)
 }
 
 // An Owner obtains locks under one token of the caller's choice for all parts: see [Client.As] and
@@ -67,30 +67,36 @@ func (c Client) As(token string) Owner { return Owner{c, token} }
 
 // Obtain does what [Client.Obtain] does.
 func (o Owner) Obtain(ctx context.Context, parts []Part, ttl time.Duration, opt *redislock.Options) (*Lock, error) {
-	if o.token == "" {
-		return nil, fmt.Errorf("multi: obtain: %w", &redislock.InvalidError{Argument: "token", Reason: "it is empty"})
+	if err := o.check(); err != nil {
+		return nil, err
 	}
 	return o.client.obtain(ctx, o.token, parts, ttl, opt)
 }
 
 // With does what [Client.With] does.
 func (o Owner) With(ctx context.Context, parts []Part, ttl time.Duration, opt *redislock.Options, fn func(context.Context) error) error {
-	return with(ctx, o, parts, ttl, opt, fn)
+	if err := o.check(); err != nil {
+		return err
+	}
+	return o.client.with(ctx, o.token, parts, ttl, opt, fn)
 }
 
-// An obtainer is a Client or an Owner.
-type obtainer interface {
-	Obtain(ctx context.Context, parts []Part, ttl time.Duration, opt *redislock.Options) (*Lock, error)
+// check refuses an empty token: it would mean a random token for each lock. The Clients refuse all other invalid tokens.
+func (o Owner) check() error {
+	if o.token == "" {
+		return fmt.Errorf("multi: obtain: %w", &redislock.InvalidError{Argument: "token", Reason: "it is empty"})
+	}
+	return nil
 }
 
 // with does the work of every With.
-func with(ctx context.Context, by obtainer, parts []Part, ttl time.Duration, opt *redislock.Options, fn func(context.Context) error) (err error) {
+func (c Client) with(ctx context.Context, token string, parts []Part, ttl time.Duration, opt *redislock.Options, fn func(context.Context) error) (err error) {
 	var watched redislock.Options
 	if opt != nil {
 		watched = *opt
 	}
 	watched.Watchdog = true
-	lock, err := by.Obtain(ctx, parts, ttl, &watched)
+	lock, err := c.obtain(ctx, token, parts, ttl, &watched)
 	if err != nil {
 		return err
 	}

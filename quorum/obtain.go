@@ -128,27 +128,22 @@ func (o *obtaining) failed(err error) error {
 // lock was lost it is an ErrLockLost, joined with the error of fn. Otherwise it is the error of fn,
 // unchanged.
 func (c *Client) With(ctx context.Context, keys []string, ttl time.Duration, opt *redislock.Options, fn func(context.Context) error) error {
-	return with(ctx, c, redislock.Set{Write: keys}, ttl, opt, fn)
+	return c.with(ctx, "", redislock.Set{Write: keys}, ttl, opt, fn)
 }
 
 // WithSet does what [Client.With] does, with the write locks and the read locks of a set.
 func (c *Client) WithSet(ctx context.Context, set redislock.Set, ttl time.Duration, opt *redislock.Options, fn func(context.Context) error) error {
-	return with(ctx, c, set, ttl, opt, fn)
-}
-
-// An obtainer is a Client or an Owner.
-type obtainer interface {
-	ObtainSet(ctx context.Context, set redislock.Set, ttl time.Duration, opt *redislock.Options) (*Lock, error)
+	return c.with(ctx, "", set, ttl, opt, fn)
 }
 
 // with does the work of every With.
-func with(ctx context.Context, by obtainer, set redislock.Set, ttl time.Duration, opt *redislock.Options, fn func(context.Context) error) (err error) {
+func (c *Client) with(ctx context.Context, token string, set redislock.Set, ttl time.Duration, opt *redislock.Options, fn func(context.Context) error) (err error) {
 	var watched redislock.Options
 	if opt != nil {
 		watched = *opt
 	}
 	watched.Watchdog = true
-	lock, err := by.ObtainSet(ctx, set, ttl, &watched)
+	lock, err := c.obtain(ctx, token, set, ttl, &watched)
 	if err != nil {
 		return err
 	}

@@ -33,18 +33,29 @@ func (o Owner) ObtainRead(ctx context.Context, keys []string, ttl time.Duration,
 
 // ObtainSet does what [Client.ObtainSet] does.
 func (o Owner) ObtainSet(ctx context.Context, set redislock.Set, ttl time.Duration, opt *redislock.Options) (*Lock, error) {
-	if o.token == "" {
-		return nil, fmt.Errorf("quorum: obtain: %w", invalid("token", "it is empty"))
+	if err := o.check(); err != nil {
+		return nil, err
 	}
 	return o.client.obtain(ctx, o.token, set, ttl, opt)
 }
 
 // With does what [Client.With] does.
 func (o Owner) With(ctx context.Context, keys []string, ttl time.Duration, opt *redislock.Options, fn func(context.Context) error) error {
-	return with(ctx, o, redislock.Set{Write: keys}, ttl, opt, fn)
+	return o.WithSet(ctx, redislock.Set{Write: keys}, ttl, opt, fn)
 }
 
 // WithSet does what [Client.WithSet] does.
 func (o Owner) WithSet(ctx context.Context, set redislock.Set, ttl time.Duration, opt *redislock.Options, fn func(context.Context) error) error {
-	return with(ctx, o, set, ttl, opt, fn)
+	if err := o.check(); err != nil {
+		return err
+	}
+	return o.client.with(ctx, o.token, set, ttl, opt, fn)
+}
+
+// check refuses an empty token: it would mean a random token for each node. The nodes refuse all other invalid tokens.
+func (o Owner) check() error {
+	if o.token == "" {
+		return fmt.Errorf("quorum: obtain: %w", invalid("token", "it is empty"))
+	}
+	return nil
 }
