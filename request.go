@@ -24,8 +24,8 @@ func init() { proto.Load(luaFiles) }
 type call struct {
 	wire.Call
 	run  proto.Run
-	own  owners.Request // what its owner has to know of it
-	open bool           // it was answered, but has closed nothing: the user lacks a right
+	own  owners.Note // what its owner has to know of it
+	open bool        // it was answered, but has closed nothing: the user lacks a right
 }
 
 // patience is how long a call may still answer after the context of its caller has ended. Most calls do, and then the
@@ -47,13 +47,13 @@ func (c *Client) newCall() *call {
 // else has the call any more.
 func (c *Client) recycle(r *call) {
 	r.Reset()
-	r.own, r.run, r.open = owners.Request{}, proto.Run{}, false
+	r.own, r.run, r.open = owners.Note{}, proto.Run{}, false
 	c.recycled.Put(r)
 }
 
 // begins prepares a call with a filled run for a caller.
 func (r *call) begins(ctx context.Context) *call {
-	r.Request = wire.Request{Script: r.run.Script(), Context: ctx, Keys: r.run.Keys(), Run: &r.run}
+	r.Wish = wire.Wish{Script: r.run.Script(), Context: ctx, Keys: r.run.Keys(), Run: &r.run}
 	return r
 }
 

@@ -65,7 +65,7 @@ func (o *Owner) Drop(mine *Claim) {
 }
 
 // Yields reports whether others have begun to count on some of the keys of a request since its operation began.
-func (o *Owner) Yields(r *Request) bool {
+func (o *Owner) Yields(r *Note) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return len(o.youngerLocked(r)) > 0
@@ -73,7 +73,7 @@ func (o *Owner) Yields(r *Request) bool {
 
 // youngerLocked returns the claims on some of the keys of a request that were entered since its operation began. A
 // claim through another Redis client may be about another server. It concerns clean-ups alone, which have no beginning.
-func (o *Owner) youngerLocked(r *Request) (younger []*Claim) {
+func (o *Owner) youngerLocked(r *Note) (younger []*Claim) {
 	if len(o.claims) == 0 {
 		return nil
 	}

@@ -36,9 +36,9 @@ func newManual(t *testing.T, shared bool) manual {
 }
 
 // request prepares one: an obtain, a release, or a refresh that may shorten or cannot. Its home is its first key.
-func (d manual) request(what string, keys ...string) *Request {
+func (d manual) request(what string, keys ...string) *Note {
 	d.t.Helper()
-	r := &Request{Owner: d.Owner, Effect: Takes, Keys: keys, Home: keys[0], By: d.by, Caller: new(caller)}
+	r := &Note{Owner: d.Owner, Effect: Takes, Keys: keys, Home: keys[0], By: d.by, Caller: new(caller)}
 	switch what {
 	case "release":
 		r.Effect, r.Frees = Lessens, true
@@ -51,7 +51,7 @@ func (d manual) request(what string, keys ...string) *Request {
 }
 
 // says returns the stamp of a request as a text: its name, and what it closes.
-func says(r *Request) string {
+func says(r *Note) string {
 	if !r.Stamp.Numbered {
 		return ""
 	}
@@ -63,7 +63,7 @@ func says(r *Request) string {
 }
 
 // sends hands a try to the owner as if it were sent, and checks its stamp.
-func (d manual) sends(r *Request, want string) {
+func (d manual) sends(r *Note, want string) {
 	d.t.Helper()
 	d.Send(r)
 	if got := says(r); got != want {
@@ -80,7 +80,7 @@ var (
 	refused    = outcome{} // by the server, which has done nothing and will not
 )
 
-func (d manual) ends(r *Request, o outcome) {
+func (d manual) ends(r *Note, o outcome) {
 	d.t.Helper()
 	d.Settle(r, o.closed, o.mayCome)
 }
@@ -151,7 +151,7 @@ func TestStampIsNotAnswered(t *testing.T) {
 		d.ends(first, how)
 		second := d.request("release", "a")
 		d.Send(second)
-		if len(second.Stamp.Closes) == 0 || second.Stamp.Closes[0] != lost.note {
+		if len(second.Stamp.Closes) == 0 || second.Stamp.Closes[0] != lost.last {
 			t.Errorf("%s: the next one closes %v", name, second.Stamp.Closes)
 		}
 	}
@@ -238,7 +238,7 @@ func TestStampSpares(t *testing.T) {
 	release.Since = d.Begin()
 	d.Stake(d.by, []string{"b"}, nil)
 	d.Stake(elsewhere, []string{"c"}, nil)
-	for r, want := range map[*Request][]Spare{
+	for r, want := range map[*Note][]Spare{
 		release:  {{1, d.by}},
 		clearing: {{0, d.by}, {1, d.by}, {1, d.by}, {2, elsewhere}},
 	} {

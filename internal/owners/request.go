@@ -22,8 +22,8 @@ const (
 	Lessens
 )
 
-// A Request is what an owner has to know of a request before it is sent, and what it says for the next try.
-type Request struct {
+// A Note is what an owner has to know of a request before it is sent, and what it says for the next try.
+type Note struct {
 	Owner  *Owner
 	Effect Effect
 	Caller Caller
@@ -35,7 +35,7 @@ type Request struct {
 	Reads  bool  // it takes read keys, which may be write keys of its token
 	Stamp  Stamp // of the next try
 
-	note  *Sent // of the latest try, if it matters to the owner
+	last  *Sent // of the latest try, if it matters to the owner
 	flies bool  // the latest try is under way
 }
 
@@ -77,7 +77,7 @@ type Sent struct {
 // Send numbers the next try of a request, right before it is sent. It reports false if the caller has gone: then the
 // request must not be sent. A caller that goes later finds the request under way when it calls Leave. Whatever it sends
 // then closes the request. Otherwise a request could follow the clean-up of its caller, and take keys for nobody.
-func (o *Owner) Send(r *Request) bool {
+func (o *Owner) Send(r *Note) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if r.flies = true; r.Caller.IsAbandoned() {
@@ -114,7 +114,7 @@ func (o *Owner) countLocked() {
 
 // behindLocked returns the earlier requests that this one has to close. A request under way is one of them if it may
 // undo what an operation does that takes keys.
-func (o *Owner) behindLocked(r *Request) (behind []*Sent) {
+func (o *Owner) behindLocked(r *Note) (behind []*Sent) {
 	if len(o.sent) == 0 || GuardsOff.Load() {
 		return nil
 	}
@@ -137,7 +137,7 @@ func (s *Sent) isClosed(by Client) bool {
 }
 
 // yieldLocked has a request that is about to be sent spare the keys that others count on since its operation began.
-func (o *Owner) yieldLocked(r *Request) {
+func (o *Owner) yieldLocked(r *Note) {
 	for _, other := range o.youngerLocked(r) {
 		if r.Stamp.Yields = true; !r.Frees {
 			return
@@ -155,22 +155,22 @@ func (o *Owner) yieldLocked(r *Request) {
 }
 
 // noteLocked notes the latest try of a request.
-func (o *Owner) noteLocked(r *Request) *Sent {
-	if r.note == nil || r.note.Name != r.Stamp.Name {
-		r.note = &Sent{
+func (o *Owner) noteLocked(r *Note) *Sent {
+	if r.last == nil || r.last.Name != r.Stamp.Name {
+		r.last = &Sent{
 			Name: r.Stamp.Name, keys: r.Keys, Home: r.Home,
 			lessens: r.Effect == Lessens || r.Reads, at: clock.Now(), by: r.By,
 		}
 	}
-	if !slices.Contains(o.sent, r.note) {
-		o.sent = append(o.sent, r.note)
+	if !slices.Contains(o.sent, r.last) {
+		o.sent = append(o.sent, r.last)
 	}
-	return r.note
+	return r.last
 }
 
 // Settle handles the end of a try: whether it was answered and has closed what it was to close, and whether it may
 // still be executed later.
-func (o *Owner) Settle(r *Request, closed, mayCome bool) {
+func (o *Owner) Settle(r *Note, closed, mayCome bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if closed {
@@ -183,7 +183,7 @@ func (o *Owner) Settle(r *Request, closed, mayCome bool) {
 		}
 	}
 	r.flies, r.Stamp.Closes = false, nil
-	if s := r.note; s != nil && s.Name == r.Stamp.Name {
+	if s := r.last; s != nil && s.Name == r.Stamp.Name {
 		s.flies, s.open = false, false
 	}
 	if mayCome && r.Effect != Lengthens {
@@ -193,7 +193,7 @@ func (o *Owner) Settle(r *Request, closed, mayCome bool) {
 }
 
 // Abandon notes that the caller of a request has gone: if the request is under way, it may be executed at any time.
-func (o *Owner) Abandon(r *Request) {
+func (o *Owner) Abandon(r *Note) {
 	if r.Effect == Lengthens {
 		return
 	}
@@ -206,7 +206,7 @@ func (o *Owner) Abandon(r *Request) {
 
 // openLocked notes that the latest try of a request may be executed at any time. It stands for earlier tries that were
 // alike: a request that closes it closes them, too.
-func (o *Owner) openLocked(r *Request) {
+func (o *Owner) openLocked(r *Note) {
 	s := o.noteLocked(r)
 	s.flies, s.open = false, true
 	o.sent = slices.DeleteFunc(o.sent, func(other *Sent) bool {

@@ -38,7 +38,7 @@ func TestTripKnowsWhatItsCallerKnows(t *testing.T) {
 	type key struct{}
 	ctx, cancel := context.WithTimeout(context.WithValue(t.Context(), key{}, "known"), time.Hour)
 	cancel()
-	s := newSingle(&Call{Request: Request{Context: ctx, Bounded: true}})
+	s := newSingle(&Call{Wish: Wish{Context: ctx, Bounded: true}})
 	s.beginTry()
 	try := s.call.Context
 	if _, ends := try.Deadline(); ends || try.Err() != nil || try.Value(key{}) != "known" {

@@ -55,7 +55,7 @@ func (*said) IsRefusal(reply any) bool {
 func bundleOf(keys ...string) *bundle {
 	b := &bundle{of: newBundle()}
 	for _, key := range keys {
-		c := &Call{Request: Request{Keys: []string{key}, Run: &said{key: key}}}
+		c := &Call{Wish: Wish{Keys: []string{key}, Run: &said{key: key}}}
 		b.inside, b.keys = append(b.inside, c), b.keys+1
 	}
 	b.prepare(clock.Now(), false)

@@ -9,8 +9,8 @@ import (
 	"github.com/seed-14de3678/redislock/internal/clock"
 )
 
-// A Request is what a caller asks for. It does not change while its call is under way.
-type Request struct {
+// A Wish is what a caller asks for. It does not change while its call is under way.
+type Wish struct {
 	Script  *Script
 	Context context.Context // of the caller; the call outlives its end
 
@@ -82,7 +82,7 @@ type Result struct {
 // All scripts are idempotent, so a call may be sent again. go-redis would do that by itself without saying so. But it
 // must be known whether an earlier try was executed or may still be, so a call does its own retries.
 type Call struct {
-	Request
+	Wish
 	Try
 	Result
 	Then func(*Call) // takes the outcome on a goroutine of the lane, if no caller waits for it

@@ -17,7 +17,7 @@ func TestCallIsNewAgain(t *testing.T) {
 	t.Cleanup(func() { _ = rdb.Close() })
 	failed, at := errors.New("refused"), clock.Now()
 	c := &Call{
-		Request: Request{
+		Wish: Wish{
 			Script: NewScript("new again", func(string) string { return "return 'new again'" }), Context: t.Context(),
 			Keys: []string{"a"}, Run: &said{},
 			Plain: true, Bounded: true, Replicas: Replicas{1, time.Second}, WaitForSlot: time.Second,
@@ -45,7 +45,7 @@ func TestCallIsNewAgain(t *testing.T) {
 	if c.Script != nil || c.Context != nil || len(c.Keys) > 0 || c.Run != nil ||
 		c.Plain || c.Bounded || c.Replicas != (Replicas{}) || c.WaitForSlot != 0 ||
 		c.Remaining != nil || c.Heard != nil || c.Then != nil || c.conn != nil {
-		t.Errorf("the request is still there: %+v", c.Request)
+		t.Errorf("the request is still there: %+v", c.Wish)
 	}
 	if c.Alone || c.twice {
 		t.Errorf("the try is still there: %+v", c.Try)

@@ -29,7 +29,7 @@ func TestWrappedSharesByTag(t *testing.T) {
 		{ring, "{}b", true, false},
 	} {
 		conn := New(struct{ redis.Scripter }{c.wraps}, Options{Wraps: c.wraps})
-		if got := conn.shares(&Call{Request: Request{Plain: c.plain, Keys: []string{c.key}}}); got != c.want {
+		if got := conn.shares(&Call{Wish: Wish{Plain: c.plain, Keys: []string{c.key}}}); got != c.want {
 			t.Errorf("%T, key %q, plain %t: shares a script: %t", c.wraps, c.key, c.plain, got)
 		}
 	}
@@ -45,7 +45,7 @@ func TestWrappedPacksByTag(t *testing.T) {
 		lane := New(struct{ redis.Scripter }{wraps}, Options{Wraps: wraps}).main
 		var batch []*Call
 		for _, key := range []string{"{x}1", "{y}1", "{x}2", "{y}2", "{x}3", "{x}4"} {
-			batch = append(batch, &Call{Request: Request{Plain: true, Keys: []string{key}, Run: &said{ttl: int64(len(batch) % 2)}}})
+			batch = append(batch, &Call{Wish: Wish{Plain: true, Keys: []string{key}, Run: &said{ttl: int64(len(batch) % 2)}}})
 		}
 		var got []int
 		for _, p := range lane.bundled(batch) {

@@ -196,7 +196,7 @@ func TestBundle(t *testing.T) {
 	(&proto.Release{Set: setOf(1, false, "c"), Value: &value}).Fill(&free)
 	bundle := proto.Bundle()
 	args := bundle.Append([]any{"evalsha", bundle.Script.SHA()}, []*wire.Call{
-		{Request: wire.Request{Keys: take.Keys(), Run: &take}}, {Request: wire.Request{Keys: free.Keys(), Run: &free}},
+		{Wish: wire.Wish{Keys: take.Keys(), Run: &take}}, {Wish: wire.Wish{Keys: free.Keys(), Run: &free}},
 	})
 	words := decode.Words(args)
 	c, is := decode.Command(words...)
