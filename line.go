@@ -191,7 +191,7 @@ func (o *obtaining) listen(ctx context.Context) (turn, error) {
 		news := s.news()
 		if news.Granted != nil {
 			// With WithReplicas or WithMinUptime it asks, because the owner that granted it the lock has not.
-			if sent, ok := s.sinceGrant(news.Granted, &o.want); ok && o.client.replicas == 0 && o.client.minUptime == 0 {
+			if sent, ok := s.sinceGrant(news.Granted, &o.want); ok && !o.client.asksServer() {
 				return turn{true, sent, news.Granted.Number}, nil
 			}
 			news.Wake = true

@@ -190,8 +190,6 @@ func (c *Client) newWant(ctx context.Context, token string, set Set, ttl time.Du
 	}
 	if w.tokenKnown = token != ""; !w.tokenKnown {
 		token = owners.NewToken()
-	} else if err := checkToken(token); err != nil {
-		return w, err
 	}
 	metadata := cmp.Or(opt.Metadata, c.metadata)
 	if len(metadata) > mostMetadata {
@@ -202,7 +200,7 @@ func (c *Client) newWant(ctx context.Context, token string, set Set, ttl time.Du
 		return w, err
 	}
 	w.value = proto.EncodeValue(token, id, metadata)
-	if w.pending = opt.Watchdog && (c.replicas > 0 || c.minUptime > 0) && inctx.IsCandidate(ctx); w.pending {
+	if w.pending = opt.Watchdog && c.asksServer() && inctx.IsCandidate(ctx); w.pending {
 		w.value = proto.EncodeCandidate(token, id, metadata) + inctx.Pending
 	}
 	if err := c.checkTimes(opt); err != nil {

@@ -55,8 +55,8 @@ func WithHooks(hooks ...Hooks) ClientOption {
 	return func(c *Client) { c.hooks = c.hooks.And(hooks...) }
 }
 
-// WithMaxKeys sets how many keys a set may have, up to 10 000. The server does nothing else while it works on a set; 10
-// 000 keys take it 15 to 150 ms: docs/costs.md has the figures. Default: 1 000.
+// WithMaxKeys sets how many keys a set may have, up to 10 000. The server does nothing else while it works on
+// a set, which takes up to 150 ms for so many: docs/costs.md has the figures. Default: 1 000.
 func WithMaxKeys(n int) ClientOption {
 	return func(c *Client) { c.maxKeys = min(max(n, 1), mostKeys) }
 }
@@ -91,17 +91,17 @@ func (c *Client) Replicas() int { return c.replicas }
 // MinUptime returns the time of [WithMinUptime].
 func (c *Client) MinUptime() time.Duration { return c.minUptime }
 
+// asksServer reports whether an Obtain can be refused for what only the server itself can say.
+func (c *Client) asksServer() bool { return c.replicas > 0 || c.minUptime > 0 }
+
 // unfitToAsk says why a Client cannot ask the server for what its options need.
 func (c *Client) unfitToAsk(rdb redis.Scripter) error {
+	if !c.asksServer() || wire.IsGoRedis(rdb) {
+		return nil
+	}
 	asks := "WithReplicas"
-	switch {
-	case wire.IsGoRedis(rdb):
-		return nil
-	case c.replicas > 0:
-	case c.minUptime > 0:
+	if c.replicas <= 0 {
 		asks = "WithMinUptime"
-	default:
-		return nil
 	}
 	return fmt.Errorf("%w: %s asks the server itself, and of a %T only Eval and EvalSha are used: "+
 		"give New a *redis.Client, *redis.ClusterClient or *redis.Ring", errors.ErrUnsupported, asks, rdb)

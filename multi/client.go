@@ -84,7 +84,7 @@ func (o Owner) With(ctx context.Context, parts []Part, ttl time.Duration, opt *r
 // check refuses an empty token: it would mean a random token for each lock. The Clients refuse all other invalid tokens.
 func (o Owner) check() error {
 	if o.token == "" {
-		return fmt.Errorf("multi: obtain: %w", &redislock.InvalidError{Argument: "token", Reason: "it is empty"})
+		return fmt.Errorf("multi: obtain: %w", invalid("token", "it is empty"))
 	}
 	return nil
 }

@@ -206,12 +206,16 @@ func (c *Client) patience(ttl time.Duration) time.Duration {
 
 // checkTTL refuses a lease that no node would give, or that would outlast what a node may have forgotten.
 func (c *Client) checkTTL(ttl time.Duration) error {
-	err := clock.CheckTTL(ttl)
-	switch {
-	case err != nil:
+	if err := clock.CheckTTL(ttl); err != nil {
 		return &redislock.InvalidError{Argument: "ttl", Reason: err.Error()}
-	case c.longest > 0 && ttl > c.longest:
-		return invalid("ttl", "%s is longer than the %s of WithMinUptime", ttl, c.longest)
+	}
+	return c.checkOutlasts("ttl", ttl)
+}
+
+// checkOutlasts refuses a time for which keys would be taken, if WithMinUptime of the nodes waits for less.
+func (c *Client) checkOutlasts(argument string, d time.Duration) error {
+	if c.longest > 0 && d > c.longest {
+		return invalid(argument, "%s is longer than the %s of WithMinUptime", d, c.longest)
 	}
 	return nil
 }
