@@ -88,7 +88,7 @@ func (o *obtaining) call(ctx context.Context, intent time.Duration) *call {
 func (o *obtaining) send(ctx context.Context, r *call) error {
 	conn, w := o.client.conn, &o.want
 	o.asked.silent = false
-	end := conn.DoWithin(ctx, &r.Call, conn.Bound(w.ttl, len(w.set.keys)), o.asked.patience())
+	end := conn.Send(ctx, &r.Call, conn.Bound(w.ttl, len(w.set.keys)), o.asked.patience())
 	if r.Gone != (clock.Moment{}) && o.asked.ended == (clock.Moment{}) {
 		o.asked.ended = r.Gone
 	}

@@ -126,7 +126,7 @@ func (c *Client) Inspect(ctx context.Context, keys []string) ([]KeyState, error)
 // inspected waits for the answer about one key.
 func (c *Client) inspected(ctx context.Context, r *call) (KeyState, error) {
 	set := keySet{keys: r.Keys, cut: len(c.prefix)}
-	if !r.Wait(ctx, 0) && r.Abandon(nil) {
+	if !c.conn.Await(ctx, &r.Call, 0) && r.Abandon(nil) {
 		return KeyState{}, interrupted(ctx, "inspect", set)
 	}
 	if r.Err != nil {

@@ -67,7 +67,7 @@ func (r *call) ownedBy(owner *owners.Owner, by *wire.Conn) {
 // do sends a call and waits for its outcome. It returns false if ctx has ended and patience has run out before. Then
 // the caller has to abandon the call.
 func (c *Client) do(ctx context.Context, r *call, patience time.Duration) bool {
-	return c.conn.Do(ctx, &r.Call, patience)
+	return c.conn.Send(ctx, &r.Call, wire.Bound{}, patience) == wire.Settled
 }
 
 // Before prepares the next try, right before it is sent.

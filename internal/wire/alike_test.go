@@ -54,7 +54,7 @@ func TestAlikeAreRefusedTogether(t *testing.T) {
 	var sent [][]*Call
 	conn, l := newServed(t, func(p command) {
 		sent = append(sent, p.calls())
-		(*p.cmd()).SetVal(no)
+		p.cmd().SetVal(no)
 	})
 	one, another := newAsking(conn, "a", "k"), newAsking(conn, "b", "k")
 	longer, elsewhere := newAsking(conn, "c", "k"), newAsking(conn, "d", "other")
@@ -84,10 +84,10 @@ func TestAlikeBehindOneWhoHasGone(t *testing.T) {
 		var gone *Call
 		conn, l := newServed(t, func(p command) {
 			if p.calls()[0] == gone {
-				(*p.cmd()).SetErr(ends(gone))
+				p.cmd().SetErr(ends(gone))
 				return
 			}
-			(*p.cmd()).SetVal(no)
+			p.cmd().SetVal(no)
 		})
 		gone = newAsking(conn, "a", "k")
 		others := []*Call{newAsking(conn, "b", "k"), newAsking(conn, "c", "k")}
@@ -108,13 +108,13 @@ func TestAlikeBehindTheGranted(t *testing.T) {
 	conn, l := newServed(t, func(p command) {
 		sent = append(sent, len(p.calls()))
 		if p.calls()[0] == batch[0] {
-			(*p.cmd()).SetVal(done)
+			p.cmd().SetVal(done)
 			return
 		}
 		if !batch[0].isOver() {
 			t.Error("the granted one waits for those that are not")
 		}
-		(*p.cmd()).SetVal([]any{undone})
+		p.cmd().SetVal([]any{undone})
 	})
 	for _, value := range []string{"a", "b", "c"} {
 		batch = append(batch, newAsking(conn, value, "k"))
@@ -156,13 +156,13 @@ func TestDoneDoNotWaitForUndone(t *testing.T) {
 	var batch []*Call
 	conn, l := newServed(t, func(p command) {
 		if len(p.calls()) > 1 {
-			(*p.cmd()).SetVal([]any{done, undone})
+			p.cmd().SetVal([]any{done, undone})
 			return
 		}
 		if !batch[0].isOver() {
 			t.Error("what was done waits")
 		}
-		(*p.cmd()).SetVal([]any{undone})
+		p.cmd().SetVal([]any{undone})
 	})
 	batch = []*Call{newAsking(conn, "a", "k"), newAsking(conn, "b", "k")}
 	for _, c := range batch {

@@ -14,46 +14,53 @@ import (
 // readTimeout is for a Redis client that has none, or does not say: the default of go-redis.
 const readTimeout = 5 * time.Second
 
-// A Bound is how long a call lasts if nobody answers.
+// A Bound is how long a call lasts if nobody answers. The zero Bound leaves that to the Redis client.
 type Bound struct {
 	within time.Duration
 	inline bool // the Redis client keeps it by itself, once it has a connection
+}
+
+// timeouts are the time-outs of a Redis client: 0 or less if it does not have them.
+type timeouts struct {
+	read, write time.Duration
+	exact       bool // it is a client of go-redis, which certainly keeps them
 }
 
 // Bound returns the bound of a call with so many keys, for an answer that is of no use after some time. An answer may
 // take one read time-out, even if that is more. So the caller waits for that long. If it does the sending itself, the
 // read and the write have to end by then.
 func (conn *Conn) Bound(useful time.Duration, keys int) Bound {
-	read, write, exact := timeouts(conn.rdb)
-	if read <= 0 {
+	t := conn.timeouts
+	if t.read <= 0 {
 		return Bound{within: max(useful, readTimeout)}
 	}
-	b := Bound{within: max(useful, read)}
+	b := Bound{within: max(useful, t.read)}
 	// A request that is not large fits into the buffer of a connection, so that writing takes no time.
-	b.inline = exact && write > 0 && (write+read <= b.within || write <= b.within && keys <= plainKeys)
+	b.inline = t.exact && t.write > 0 && (t.write+t.read <= b.within || t.write <= b.within && keys <= plainKeys)
 	return b
 }
 
-// timeouts returns the time-outs of a Redis client, 0 or less if it does not have them. It also reports whether it is a
-// client of go-redis, which certainly keeps them.
-func timeouts(rdb redis.Scripter) (read, write time.Duration, exact bool) {
+// timeoutsOf returns the time-outs of a Redis client. A client with its own Eval may embed one that is nil.
+func timeoutsOf(rdb redis.Scripter) (t timeouts) {
+	defer func() { _ = recover() }()
+	t.exact = IsGoRedis(rdb)
 	switch rdb := rdb.(type) {
 	case interface{ Options() *redis.Options }:
-		read, write = rdb.Options().ReadTimeout, rdb.Options().WriteTimeout
+		t.read, t.write = rdb.Options().ReadTimeout, rdb.Options().WriteTimeout
 	case interface{ Options() *redis.ClusterOptions }:
-		read, write = rdb.Options().ReadTimeout, rdb.Options().WriteTimeout
+		t.read, t.write = rdb.Options().ReadTimeout, rdb.Options().WriteTimeout
 	case interface{ Options() *redis.RingOptions }: // its shards fill in the defaults
-		if read = rdb.Options().ReadTimeout; read == 0 {
-			read = readTimeout
+		if t.read = rdb.Options().ReadTimeout; t.read == 0 {
+			t.read = readTimeout
 		}
-		if write = rdb.Options().WriteTimeout; write == 0 {
-			write = read
+		if t.write = rdb.Options().WriteTimeout; t.write == 0 {
+			t.write = t.read
 		}
 	}
-	return read, write, IsGoRedis(rdb)
+	return t
 }
 
-// An End is how a bounded call has ended for its caller.
+// An End is how a call has ended for its caller.
 type End int
 
 const (
@@ -65,20 +72,40 @@ const (
 	Silent
 )
 
-// DoWithin sends a call and waits for its outcome, patience longer than ctx. If it returns another end than Settled,
-// the caller has to abandon the call.
-func (conn *Conn) DoWithin(ctx context.Context, c *Call, b Bound, patience time.Duration) End {
-	c.Bounded = true
-	began := clock.Now()
+// Send sends a call and waits for its outcome, patience longer than ctx. If it returns another end than Settled, the
+// caller has to abandon the call.
+func (conn *Conn) Send(ctx context.Context, c *Call, b Bound, patience time.Duration) End {
 	conn.allow(c)
-	conn.send(c, b.inline && c.Replicas.Wanted == 0 && (conn.mayStay(ctx) || ctx.Done() == nil))
-	select {
-	case <-c.done:
-		return Settled
-	default:
+	c.Bounded = b.within > 0
+	var began clock.Moment
+	if c.Bounded {
+		began = clock.Now()
 	}
-	alarm := c.alarmAfter(clock.Now().Until(began.Add(b.within)))
-	defer alarm.Stop()
+	stays := conn.mayStay(ctx)
+	inline := stays || ctx.Done() == nil
+	if c.Bounded {
+		inline = inline && b.inline && c.Replicas.Wanted == 0
+	} else {
+		c.stays = stays
+	}
+	if conn.send(c, inline); c.byCaller {
+		return Settled
+	}
+	return conn.await(ctx, c, began.Mono, b.within, patience)
+}
+
+// await waits for the outcome of a call, patience longer than ctx. A bounded call ends within some time of its
+// beginning if nobody answers.
+func (conn *Conn) await(ctx context.Context, c *Call, began, within, patience time.Duration) End {
+	if !c.Bounded && ctx.Done() == nil { // a plain receive is much cheaper
+		<-c.done
+		return Settled
+	}
+	t := conn.newTimeout()
+	defer conn.giveBack(t)
+	if c.Bounded {
+		t.tell(began + within)
+	}
 	for {
 		select {
 		case <-c.done:
@@ -88,12 +115,12 @@ func (conn *Conn) DoWithin(ctx context.Context, c *Call, b Bound, patience time.
 			if c.halt(ctx, waitingForSlot) {
 				return Settled
 			}
-			return c.waitLonger(ctx, alarm, patience)
-		case <-alarm.C:
+			return c.waitLonger(ctx, t, patience)
+		case <-t.rang:
 		}
 		// A server with a reason answers. A server with a slot that moves does, too, but much later.
-		if more := c.maySayNothing(b.within); more > 0 {
-			alarm.Reset(more)
+		if more := c.maySayNothing(within); more > 0 {
+			t.tell(clock.Now().Mono + more)
 			continue
 		}
 		if c.halt(ctx, pausing) {
@@ -106,34 +133,24 @@ func (conn *Conn) DoWithin(ctx context.Context, c *Call, b Bound, patience time.
 
 // waitLonger waits for the outcome after ctx has ended. If half of the time has brought no connection it stops waiting
 // for one, so that it is known that the request was not sent: see ErrNotSent.
-func (c *Call) waitLonger(ctx context.Context, alarm *time.Timer, patience time.Duration) End {
-	alarm.Reset(patience / 2)
+func (c *Call) waitLonger(ctx context.Context, t *timeout, patience time.Duration) End {
+	t.tell(c.Gone.Mono + patience/2)
 	select {
 	case <-c.done:
 		return Settled
-	case <-alarm.C:
+	case <-t.rang:
 		c.endConnecting(errGone)
-		alarm.Reset(patience / 2)
 	}
+	t.tell(c.Gone.Mono + patience)
 	select {
 	case <-c.done:
 		return Settled
-	case <-alarm.C:
+	case <-t.rang:
 		if c.halt(ctx, waitingForSlot) || c.halt(ctx, pausing) {
 			return Settled
 		}
 		return Ended
 	}
-}
-
-// alarmAfter sets the alarm of a call.
-func (c *Call) alarmAfter(after time.Duration) *time.Timer {
-	if c.alarm == nil {
-		c.alarm = time.NewTimer(after)
-	} else {
-		c.alarm.Reset(after)
-	}
-	return c.alarm
 }
 
 // maySayNothing returns how much longer the server may say nothing, up to most.
@@ -171,8 +188,8 @@ func (conn *Conn) mayStay(ctx context.Context) bool {
 	if !ok {
 		return false
 	}
-	read, write, exact := timeouts(conn.rdb)
-	return exact && write > 0 && 0 < read && read <= s.most
+	t := conn.timeouts
+	return t.exact && t.write > 0 && 0 < t.read && t.read <= s.most
 }
 
 // Enter has Drain wait for what a staying caller does after its calls, too. It ends with Exit.

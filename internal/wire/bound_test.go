@@ -24,9 +24,9 @@ func TestTimeoutsOfWrapped(t *testing.T) {
 		"ring":    {ring, struct{ *redis.Ring }{ring}},
 	} {
 		for i, rdb := range clients {
-			gotRead, gotWrite, exact := timeouts(rdb)
-			if gotRead != read || gotWrite != write || exact != (i == 0) {
-				t.Errorf("%s: got %v, %v, %t of a %T", name, gotRead, gotWrite, exact, rdb)
+			got := timeoutsOf(rdb)
+			if want := (timeouts{read, write, i == 0}); got != want {
+				t.Errorf("%s: got %v, want %v of a %T", name, got, want, rdb)
 			}
 		}
 	}

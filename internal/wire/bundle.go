@@ -16,8 +16,8 @@ type command interface {
 	script() *Script
 	context() context.Context
 	calls() []*Call
-	// cmd returns where the command of the latest try is.
-	cmd() **redis.Cmd
+	// cmd returns the command of the latest try.
+	cmd() *redis.Cmd
 	// prepare makes the command of the next try: with the name of the script, or with its source if the server does not
 	// know it.
 	prepare(sent clock.Moment, withSource bool)
@@ -28,12 +28,16 @@ type command interface {
 // A single is a call that is a command by itself. It is not the call itself, because the call may be used again, and
 // hooks of the Redis client see the command and may keep it.
 type single struct {
-	*redis.Cmd
+	redis.Cmd
 	call  *Call
 	alike []*Call // not sent, because a refusal of the call is theirs, too
 	try   tryContext
-	self  [1]command // of a batch that is this one
+	self  [1]command       // of a batch that is this one
+	room  [fewOperands]any // for the arguments of its first try
 }
+
+// fewOperands is how many arguments a command has room for without an allocation: those of most sets of one key.
+const fewOperands = 8
 
 func newSingle(c *Call) *single { return &single{call: c, try: tryContext{Context: c.Context}} }
 
@@ -44,19 +48,19 @@ func (s *single) NoRetry() bool { return true }
 func (s *single) script() *Script          { return s.call.Script }
 func (s *single) context() context.Context { return s.call.Context }
 func (s *single) calls() []*Call           { return append([]*Call{s.call}, s.alike...) }
-func (s *single) cmd() **redis.Cmd         { return &s.Cmd }
+func (s *single) cmd() *redis.Cmd          { return &s.Cmd }
 
 func (s *single) prepare(sent clock.Moment, withSource bool) {
 	c := s.call
 	c.Sent = sent
-	keys, operands := c.Run.Size()
-	args := make([]any, 0, 3+keys+operands)
+	args := s.room[:0:fewOperands]
+	if keys, operands := c.Run.Size(); withSource || 3+keys+operands > fewOperands {
+		args = make([]any, 0, 3+keys+operands)
+	}
 	name, what := c.Script.invocation(withSource)
 	args = c.Run.Append(append(args, name, what))
-	if s.beginTry(); !c.Bounded {
-		c.detach()
-	}
-	s.Cmd = redis.NewCmd(c.Context, args...)
+	s.beginTry()
+	s.Cmd = *redis.NewCmd(c.Context, args...)
 	s.SetFirstKeyPos(3)
 	for _, c := range s.alike {
 		c.Sent = sent
@@ -68,14 +72,6 @@ func (s *single) answered() {
 	s.call.Reply, s.call.Err = s.Val(), s.Err()
 	s.answerAlike()
 	s.call = nil
-}
-
-// detach takes the end off the context, so that the end of a wait never makes an outcome unknown that would have been
-// known in a moment. The waiting caller abandons the call instead.
-func (c *Call) detach() {
-	if c.Context.Done() != nil {
-		c.Context = context.WithoutCancel(c.Context)
-	}
 }
 
 // alone returns one call as a command.
@@ -120,7 +116,7 @@ var errUndone = errors.New("redislock: not done with others")
 // A bundle is many plain calls in one run of the bundle script. All of them pay once for most of what a script costs
 // the server, and for much of what a command costs on both sides.
 type bundle struct {
-	*redis.Cmd
+	redis.Cmd
 	of     *Bundle
 	inside []*Call
 	keys   int
@@ -188,7 +184,7 @@ func (b *bundle) NoRetry() bool { return true }
 func (b *bundle) script() *Script          { return b.of.Script }
 func (b *bundle) context() context.Context { return context.Background() }
 func (b *bundle) calls() []*Call           { return b.inside }
-func (b *bundle) cmd() **redis.Cmd         { return &b.Cmd }
+func (b *bundle) cmd() *redis.Cmd          { return &b.Cmd }
 
 func (b *bundle) prepare(sent clock.Moment, withSource bool) {
 	for _, c := range b.inside {
@@ -196,7 +192,7 @@ func (b *bundle) prepare(sent clock.Moment, withSource bool) {
 	}
 	name, what := b.of.Script.invocation(withSource)
 	args := append(make([]any, 0, 3+2*b.keys+3*len(b.inside)), name, what)
-	b.Cmd = redis.NewCmd(b.context(), b.of.Append(args, b.inside)...)
+	b.Cmd = *redis.NewCmd(b.context(), b.of.Append(args, b.inside)...)
 	b.SetFirstKeyPos(3)
 }
 

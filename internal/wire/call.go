@@ -98,13 +98,15 @@ type progress struct {
 	tries  int           // how many may still follow
 	moving clock.Moment  // since then its slot moves
 	pauses int           // how often it had to wait for the slot
-	stays  bool          // its caller does the sending although its context may end: see Stay
+	stays  bool          // its caller may do the sending although its context may end: see Stay
+
+	byCaller bool // its caller has done the sending, and finds the outcome when it comes back
 
 	connecting atomic.Pointer[tryContext] // the try that is under way, if it is bounded; else nil
-	dialTimer  *dialTimer                 // if the caller does the sending; else nil
+	dials      *timeout                   // of a bounded try, if the caller does the sending; else nil
 	failed     atomic.Pointer[error]      // why the latest try failed that did
+	unused     chan struct{}              // that the latest bounded try has not closed, for the next one
 	heard      atomic.Int64               // Moment.Mono of the latest try that the server answered; 0: none
-	alarm      *time.Timer                // for a caller that waits; nil before it does
 }
 
 const (
@@ -118,7 +120,7 @@ const (
 // Reset makes a call new again. The caller that waited for it must have taken its outcome, so that nobody else has the
 // call any more.
 func (c *Call) Reset() {
-	*c = Call{progress: progress{done: c.done, alarm: c.alarm}}
+	*c = Call{progress: progress{done: c.done, unused: c.unused}}
 }
 
 // IsUnanswered reports whether an earlier try may have been executed.
@@ -145,7 +147,9 @@ func (c *Call) finish() {
 	}
 	heard, messages := c.Heard, c.messages()
 	if c.done != nil && c.fate.CompareAndSwap(going, taken) {
-		c.done <- struct{}{}
+		if !c.byCaller {
+			c.done <- struct{}{}
+		}
 	} else if c.Then != nil {
 		c.Then(c)
 	}
@@ -174,36 +178,6 @@ func (c *Call) messages() []string {
 		c.Reply = reply[0]
 	}
 	return messages
-}
-
-// Wait blocks until the outcome is there, or until ctx has ended and patience has run out. Then it returns false, and
-// the caller may abandon the call. A negative patience has no end. If the call pauses then, the outcome is the result
-// of its last try. If the call waits for a slot that moves, there is no patience.
-func (c *Call) Wait(ctx context.Context, patience time.Duration) bool {
-	if ctx.Done() == nil { // a plain receive is much cheaper
-		<-c.done
-		return true
-	}
-	select {
-	case <-c.done:
-		return true
-	case <-ctx.Done():
-	}
-	if c.halt(ctx, waitingForSlot) {
-		return true
-	}
-	var enough <-chan time.Time
-	if patience >= 0 {
-		timer := time.NewTimer(patience)
-		defer timer.Stop()
-		enough = timer.C
-	}
-	select {
-	case <-c.done:
-		return true
-	case <-enough:
-		return c.halt(ctx, waitingForSlot) || c.halt(ctx, pausing)
-	}
 }
 
 // halt ends a call that pauses in this way, for a caller whose ctx has ended: the outcome is the result of the last

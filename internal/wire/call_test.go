@@ -10,7 +10,7 @@ import (
 	"github.com/seed-14de3678/redislock/internal/clock"
 )
 
-// A call that is used again has nothing of its former use but its channel and its timer.
+// A call that is used again has nothing of its former use but its channels.
 func TestCallIsNewAgain(t *testing.T) {
 	t.Parallel()
 	rdb := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1"})
@@ -34,13 +34,13 @@ func TestCallIsNewAgain(t *testing.T) {
 	c.fate.Store(taken)
 	c.failed.Store(&failed)
 	c.heard.Store(1)
-	c.done, c.alarm = make(chan struct{}, 1), time.NewTimer(time.Hour)
-	c.tries, c.moving, c.pauses = 1, at, 1
-	done, alarm := c.done, c.alarm
+	c.done, c.unused = make(chan struct{}, 1), make(chan struct{})
+	c.tries, c.moving, c.pauses, c.byCaller = 1, at, 1, true
+	done, unused := c.done, c.unused
 
 	c.Reset()
-	if c.done != done || c.alarm != alarm {
-		t.Error("its channel or its alarm is lost")
+	if c.done != done || c.unused != unused {
+		t.Error("a channel is lost")
 	}
 	if c.Script != nil || c.Context != nil || len(c.Keys) > 0 || c.Run != nil ||
 		c.Plain || c.Bounded || c.Replicas != (Replicas{}) || c.WaitForSlot != 0 ||
@@ -53,7 +53,7 @@ func TestCallIsNewAgain(t *testing.T) {
 	if c.Result != (Result{}) {
 		t.Errorf("the result is still there: %+v", c.Result)
 	}
-	if c.IsAbandoned() || c.Failed() != nil || c.heard.Load() != 0 || c.fate.Load() != going || c.tries+c.pauses > 0 || c.moving != (clock.Moment{}) {
+	if c.IsAbandoned() || c.Failed() != nil || c.heard.Load() != 0 || c.fate.Load() != going || c.tries+c.pauses > 0 || c.byCaller || c.moving != (clock.Moment{}) {
 		t.Error("it has come some way already")
 	}
 }

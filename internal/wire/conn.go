@@ -42,6 +42,9 @@ type Conn struct {
 	wrapped bool    // rdb has a type of its own: calls go through these alone
 	tries   int     // for each call
 
+	timeouts timeouts
+	spare    sync.Pool // of *timeout
+
 	identity any // the Redis client itself, if it can be compared
 	virtual  bool
 
@@ -81,6 +84,7 @@ func New(rdb redis.Scripter, opt Options) *Conn {
 	if !conn.wrapped {
 		conn.direct = rdb.(GoRedis) // not one of the above: their methods would be linked into every program
 	}
+	conn.timeouts = timeoutsOf(rdb)
 	conn.alone = conn.newLane(conn.setup.sender, 0)
 	if conn.direct != nil { // calls go out together
 		conn.setup.limit = underWay
@@ -175,19 +179,16 @@ func (conn *Conn) Source() Source {
 // Start sends a call and returns: its Then takes the outcome.
 func (conn *Conn) Start(c *Call) { conn.send(c, false) }
 
-// Ask sends a call that a caller is going to wait for.
+// Ask sends a call that a caller is going to wait for, with Await.
 func (conn *Conn) Ask(c *Call) {
 	conn.allow(c)
 	conn.send(c, false)
 }
 
-// Do sends a call and waits for its outcome. It returns false if ctx has ended and patience has run out before. Then
-// the caller has to abandon the call.
-func (conn *Conn) Do(ctx context.Context, c *Call, patience time.Duration) bool {
-	conn.allow(c)
-	c.stays = conn.mayStay(ctx)
-	conn.send(c, c.stays || ctx.Done() == nil)
-	return c.Wait(ctx, patience)
+// Await waits for the outcome of a call. It returns false if ctx has ended and patience has run out before. Then the
+// caller has to abandon the call.
+func (conn *Conn) Await(ctx context.Context, c *Call, patience time.Duration) bool {
+	return conn.await(ctx, c, 0, 0, patience) == Settled
 }
 
 func (conn *Conn) send(c *Call, inline bool) {

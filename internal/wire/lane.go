@@ -37,10 +37,9 @@ type laneSetup struct {
 // are under way.
 type lane struct {
 	laneSetup
-	sharing    atomic.Bool // plain calls still share a script
-	overdue    time.Duration
-	dialTimers sync.Pool   // of *dialTimer
-	silent     atomic.Bool // the latest try had no answer
+	sharing atomic.Bool // plain calls still share a script
+	overdue time.Duration
+	silent  atomic.Bool // the latest try had no answer
 
 	repeats *lane // for callers that ask again; nil if their calls go here
 
@@ -63,14 +62,16 @@ func (l *lane) send(c *Call, inline bool) {
 		l.mu.Unlock()
 		switch {
 		case inline && !c.Bounded && (!c.stays || !l.silent.Load()):
-			l.run(c)
+			c.byCaller = true
+			l.goOn(l.run(c))
 		case inline && c.Bounded && !l.silent.Load():
-			d := l.newDialTimer()
-			c.dialTimer = d
-			l.run(c)
-			l.endDialTimer(d)
+			t := c.conn.newTimeout()
+			c.dials, c.byCaller = t, true
+			next := l.run(c)
+			c.conn.giveBack(t)
+			l.goOn(next)
 		default:
-			go l.run(c)
+			go l.away(c, nil)
 		}
 		return
 	}
@@ -116,18 +117,46 @@ func (l *lane) takeLocked() []*Call {
 	return batch
 }
 
-// run sends a call by itself. Calls that have gathered meanwhile are left to another goroutine: this one may belong to
-// the caller.
-func (l *lane) run(c *Call) {
+// run sends a call by itself, and returns the calls that have gathered meanwhile; nil if there are none.
+func (l *lane) run(c *Call) (next []*Call) {
 	if c.before() {
 		l.transmit(alone(c))
 		l.settle(c)
 	} else {
 		c.finish()
 	}
-	if batch := l.next(1); batch != nil {
-		go l.drive(batch)
+	return l.next(1)
+}
+
+// goOn has another goroutine drive a batch, which may be nil: this one belongs to the caller, or has one.
+func (l *lane) goOn(batch []*Call) {
+	if batch != nil {
+		go l.away(nil, batch)
 	}
+}
+
+// room is how large the stack of a goroutine has to be for go-redis to send a command and read the answer.
+const room = 6 << 10
+
+// away sends a call, or else a batch, and drives the calls that gather meanwhile, on a goroutine of its own. Such a
+// goroutine begins with a small stack, which grows to twice its size again and again while go-redis is called, and with
+// each step all frames on it are moved. That took longer than all else that this package does for a call. To grow once,
+// while there is nothing to move, does not.
+func (l *lane) away(c *Call, batch []*Call) {
+	grow(1)
+	if c != nil {
+		batch = l.run(c)
+	}
+	l.drive(batch)
+}
+
+// grow makes the stack as large as room: its frame is. The compiler would leave out a frame if it knew its content.
+//
+//go:noinline
+func grow(at int) byte {
+	var frame [room]byte
+	frame[at%room] = 1
+	return frame[2*at%room]
 }
 
 // drive sends the batch, then the calls that have gathered meanwhile, until there are none.
@@ -151,7 +180,7 @@ func (l *lane) next(back int) []*Call {
 	batch := l.takeLocked()
 	if len(l.waiting) > 0 && l.running < l.limit {
 		l.running++
-		go l.drive(l.takeLocked())
+		l.goOn(l.takeLocked())
 	}
 	return batch
 }
@@ -220,7 +249,7 @@ func (l *lane) transmit(commands []command) {
 		// may not be, so each command that is left over brings its own source.
 		first := make(map[*Script]*redis.Cmd)
 		l.sender.send(unknown, func(p command) bool {
-			script, cmd := p.script(), *p.cmd()
+			script, cmd := p.script(), p.cmd()
 			if first[script] == nil {
 				first[script] = cmd
 				return true

@@ -93,7 +93,7 @@ func (d plainClient) sendOne(p command, withSource bool) {
 	began := d.sending()
 	p.prepare(began.at, withSource)
 	ctx, script := p.context(), p.script()
-	keys, args := operands((*p.cmd()).Args())
+	keys, args := operands(p.cmd().Args())
 	var cmd *redis.Cmd
 	if withSource {
 		cmd = d.rdb.Eval(ctx, script.Source(), keys, args...)
@@ -103,7 +103,8 @@ func (d plainClient) sendOne(p command, withSource bool) {
 	if cmd == nil {
 		p.SetErr(fmt.Errorf("redislock: %T returned no command", d.rdb))
 	} else {
-		*p.cmd() = cmd
+		p.cmd().SetVal(cmd.Val())
+		p.SetErr(cmd.Err())
 	}
 	err := p.Err()
 	// An error may be the result of the last of several tries: an earlier one may have been executed.

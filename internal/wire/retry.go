@@ -98,6 +98,9 @@ func (c *Call) sendAfter(l *lane, pause time.Duration) bool {
 	if !c.fate.CompareAndSwap(going, how) {
 		return false
 	}
+	if c.byCaller {
+		c.byCaller = false
+	}
 	time.AfterFunc(pause, func() {
 		switch {
 		case !c.fate.CompareAndSwap(how, going) && !c.IsAbandoned(): // halted

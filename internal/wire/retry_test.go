@@ -19,7 +19,7 @@ func TestPauseWithinWhatRemains(t *testing.T) {
 			var again time.Time
 			conn, l := newServed(t, func(p command) {
 				again = time.Now()
-				(*p.cmd()).SetVal(int64(1))
+				p.cmd().SetVal(int64(1))
 			})
 			call := newAsking(conn, "value", "k")
 			call.Remaining = func() time.Duration { return c.remaining }
