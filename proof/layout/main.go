@@ -1,7 +1,8 @@
 // Layout measures the structure of the library's core, so that it can be judged whether a restructuring has made it simpler.
 //
 //	make layout                  # one table: each figure beside its target
-//	go run ./proof/layout -list  # in front of it, the functions that each walk enters, by file
+//	make layout LIST=1           # in front of it, the functions that each walk enters, by file
+//	go run ./proof/layout -list  # the same
 //
 // A walk is one act with the library on a real server. The walker is built with counters in every package of the core, which are
 // cleared right before the act and read right after it: so its functions and files are those that the act has entered. A function
@@ -16,11 +17,11 @@
 //   - renewal finds the loss: the key of a lock with a watchdog is deleted. The walk is over when the context of the lock has ended
 //     and nothing of the library is at work any more.
 //
-// All other figures are read. The core is the root package and what it needs of its module. Lines are those with code on them. One root file
-// needs another if it uses a name, a field or a method that is declared there. A knot is a set of files that all need one
-// another, by whatever way; arrows that run back up are needs that have to be cut so that no knot is left, as few as are
-// found; and floors are the longest way down in what is left then. The fields of a struct are counted with those of all
-// structs of the module that it has by value.
+// All other figures are read. The core is the root package and what it needs of its module. A line counts if it has code on it.
+// One root file needs another if it uses a name, a field or a method that is declared there. A knot is a set of files that all
+// need one another, by whatever way. Arrows that run back up are the needs that have to be cut so that no knot is left, as few as
+// a search finds; floors are the longest way down by the needs that are left then. A struct of the module that another one has
+// by value counts as its fields.
 //
 // The test holds each figure to its limit in limits.go.
 package main
