@@ -266,6 +266,11 @@ levels: ## what operations cost beside earlier commits, of which none may cost 1
 	@go build -o $(BIN)/levels ./proof/levels
 	@exec $(BIN)/levels -page docs/costs.md $(LEVELS)
 
+.PHONY: layout
+layout: ## how simple the core is: what calls enter, lines, knots, fields; LIST=1 names the functions of each walk
+	@.ci/install
+	@go run ./proof/layout $(if $(LIST),-list)
+
 .PHONY: weigh
 weigh: ## by how much a program grows with this library, and by what: the tables of docs/costs.md
 	@cd proof/benchmarks && go run ./weigh -page ../../docs/costs.md
