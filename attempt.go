@@ -1,6 +1,7 @@
 package redislock
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -37,9 +38,9 @@ func (o *obtaining) ask(ctx context.Context, intent time.Duration) (*Lock, error
 	o.asked.count++
 	for rounds := 0; ; rounds++ {
 		r := o.call(ctx, intent)
-		r.ownedBy(o.owner, o.client.conn)
+		r.isOf(o.lock, cmp.Or(o.owner, o.lock.owner.Load()))
 		if o.claim != nil && o.want.set.reads() > 0 {
-			r.own.Reads, r.own.Since = true, o.claim.Since()
+			r.readsSince(o.claim)
 		}
 		if err := o.send(ctx, r); err != nil {
 			return nil, err

@@ -39,7 +39,7 @@ func (c *Client) Break(ctx context.Context, keys []string, reason string) ([]Hol
 		Set: set.names(), Value: &by.value,
 		Channel: listen.NoticeChannel, Text: listen.Notice{Reason: reason, Keys: set.keys}.Text(),
 	}.Fill(&r.run)
-	r.begins(ctx).ownedBy(owner, c.conn)
+	r.begins(ctx).isOf(by, owner)
 	if !c.do(ctx, r, patience) && r.Abandon(func(*wire.Call) { c.brokenLate(r, set, reason) }) {
 		c.closeBreak(by)
 		err := interrupted(ctx, "break", set)

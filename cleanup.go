@@ -26,6 +26,7 @@ type cleanup struct {
 	client *Client
 	entry  clock.Entry
 	set    keySet
+	of     *Lock // whose requests it closes
 	value  string
 	owner  *owners.Owner
 	waiter string       // id of a waiter that may stand in line for it, else empty
@@ -42,8 +43,8 @@ type cleanup struct {
 
 // newCleanup prepares the clean-up of a set that was asked for with this ttl. It has to be started.
 func (c *Client) newCleanup(set keySet, of *Lock, ttl time.Duration) *cleanup {
-	o := &cleanup{client: c, set: set, value: of.value, until: clock.Now().Add(ttl + clearGrace), pause: firstClear}
-	o.owner = of.ownerNow()
+	o := &cleanup{client: c, set: set, of: of, value: of.value, until: clock.Now().Add(ttl + clearGrace), pause: firstClear}
+	o.owner = of.sureOwner()
 	o.entry.Task = o
 	return o
 }
@@ -80,7 +81,7 @@ func (o *cleanup) Run(at clock.Moment) {
 			Looks: o.set.reads() > 0,
 		}
 		q.Fill(&r.run)
-		r.begins(context.Background()).ownedBy(o.owner, o.client.conn)
+		r.begins(context.Background()).isOf(o.of, o.owner)
 		r.Then = func(*wire.Call) { o.cleared(r, last) }
 		o.client.conn.Start(&r.Call)
 	})

@@ -58,7 +58,7 @@ func (l *Lock) raise(ctx context.Context, number int64) (again bool, err error) 
 	defer owner.Done(l.token())
 	r := new(call)
 	proto.Raise{Set: set.names(), Value: &l.value, TTL: ttl, Number: number}.Fill(&r.run)
-	r.begins(ctx).ownedBy(owner, l.client.conn)
+	r.begins(ctx).isOf(l, owner)
 	r.Replicas = replicasFor(l.client.replicas, ttl)
 	if !l.client.do(ctx, r, patience) && r.Abandon(nil) {
 		return false, interrupted(ctx, "raise fence", set)

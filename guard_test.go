@@ -31,11 +31,14 @@ type manual struct {
 	t     *testing.T
 	owner *owners.Owner
 	conn  *wire.Conn
+	lock  *Lock
 }
 
 func newManual(t *testing.T) manual {
 	t.Helper()
-	return manual{t, new(owners.Owner), wire.New(&noRedis{}, wire.Options{})}
+	d := manual{t, new(owners.Owner), wire.New(&noRedis{}, wire.Options{}), &Lock{value: manualValue}}
+	d.lock.client = &Client{conn: d.conn}
+	return d
 }
 
 var manualValue = "token|metadata"
@@ -59,7 +62,7 @@ func (d manual) call(what string, keys ...string) *call {
 	default:
 		proto.Refresh{Set: set.names(), Value: &manualValue, TTL: time.Second, NeverShortens: what == "lengthen"}.Fill(&c.run)
 	}
-	c.begins(d.t.Context()).ownedBy(d.owner, d.conn)
+	c.begins(d.t.Context()).isOf(d.lock, d.owner)
 	return c
 }
 
@@ -190,7 +193,7 @@ func TestStampIsNotClosed(t *testing.T) {
 		d.ends(lost, io.EOF)
 		d.sends(first, "token|1|token|1|redislock:line:{a}|")
 		d.ends(first, outcome)
-		if second.Before(); len(second.own.Stamp.Closes) == 0 {
+		if second.Before(); len(second.note.Load().Stamp.Closes) == 0 {
 			t.Errorf("%s: the next one closes nothing", name)
 		}
 	}
@@ -218,7 +221,7 @@ func TestStampErrors(t *testing.T) {
 		d.sends(one, "")
 		d.ends(one, c.err)
 		next.Before()
-		if got := len(next.own.Stamp.Closes) == 1; got != c.open {
+		if got := len(next.note.Load().Stamp.Closes) == 1; got != c.open {
 			t.Errorf("%v: may come later: %t", c.err, got)
 		}
 	}

@@ -41,8 +41,8 @@ func (l *Lock) lease(ctx context.Context, op *leasing) (err error) {
 		set := l.snapshot()
 		l.begin(clock.Now(), op.ttl)
 		r := op.call(set)
-		r.ownedBy(owner, l.client.conn)
-		r.own.Since = since
+		r.isOf(l, owner)
+		r.since(since)
 		r.Replicas = replicasFor(l.client.replicas, op.ttl)
 		r.Remaining = l.remaining
 		if !l.client.do(ctx, r, patience) {
@@ -176,7 +176,7 @@ func (l *Lock) leasedLate(r *call, op *leasing, count int) {
 // overtaken handles a call that did nothing because a later request of the owner was executed before it. The operation
 // goes on, but undoes nothing that other locks of the token have obtained.
 func (l *Lock) overtaken(r *call, op *leasing) error {
-	drops := op.drop != nil && r.own.Owner.Yields(&r.own)
+	drops := op.drop != nil && r.yields()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/seed-14de3678/redislock/internal/clock"
@@ -18,8 +19,10 @@ type Lock struct {
 	client *Client
 	value  string
 	faulty error        // of Attach: every operation returns it
-	own    owners.Owner // the owner, if nobody else knows the token
 	label  label        // of its events; empty for Attach
+	// owner has numbers for the requests of the lock. It is nil as long as all of them are answered and nobody else knows
+	// the token.
+	owner atomic.Pointer[owners.Owner]
 
 	mu     sync.Mutex
 	set    keySet
@@ -54,8 +57,7 @@ type ending struct {
 // A sharing is what a lock needs if callers know its token and may use it for other locks.
 type sharing struct {
 	tokenKnown bool
-	owner      *owners.Owner // while the lock is held
-	claim      *owners.Claim // the same
+	claim      *owners.Claim // while the lock is held
 }
 
 type lockState uint8
@@ -88,15 +90,16 @@ func (l *Lock) Token() string {
 // show notes that callers know the token of the lock, which holds these keys. From now on the token may come back to
 // [Client.As].
 func (l *Lock) show(keys []string) {
-	owner := l.own.Show(l.token())
+	owner := l.sureOwner().Show(l.token())
 	defer owner.Done(l.token())
 	mine := owner.Stake(l.client.conn, keys, l.gone)
 	var freed []string // by ReleaseKeys, when there was no claim to reduce
 	l.mu.Lock()
 	if l.claim == nil && l.state == held {
 		freed = owners.Without(keys, l.set.keys)
-		l.claim, l.owner, mine = mine, owner, nil
+		l.claim, mine = mine, nil
 	}
+	l.owner.Store(owner)
 	l.tokenKnown = true
 	shown := l.claim
 	l.mu.Unlock()
@@ -104,7 +107,8 @@ func (l *Lock) show(keys []string) {
 	owner.Drop(mine)
 }
 
-// ownerNow returns the owner of the requests that are sent from now on. The caller must end its use with Done.
+// ownerNow returns the owner of the requests that are sent from now on; nil if it need not know of them. The caller must
+// end its use with Done.
 func (l *Lock) ownerNow() *owners.Owner {
 	l.mu.Lock()
 	shown := l.tokenKnown
@@ -112,15 +116,16 @@ func (l *Lock) ownerNow() *owners.Owner {
 	if shown {
 		return owners.Of(l.token())
 	}
-	return l.own.Use()
+	return l.owner.Load().Use()
 }
 
-// ownerLocked returns the owner of a held lock.
-func (l *Lock) ownerLocked() *owners.Owner {
-	if l.owner != nil {
-		return l.owner
+// sureOwner returns the owner, which has to know of something from now on. The caller must end its use with Done.
+func (l *Lock) sureOwner() *owners.Owner {
+	if owner := l.ownerNow(); owner != nil {
+		return owner
 	}
-	return &l.own
+	l.owner.CompareAndSwap(nil, new(owners.Owner))
+	return l.owner.Load().Use()
 }
 
 // isNothing reports whether the lock is nil or zero, so that neither Obtain nor Attach has returned it.
@@ -253,7 +258,7 @@ func (l *Lock) cannotShorten(ttl time.Duration) bool {
 
 // counts gives the claim of an Obtain to the lock that it has obtained, unless that has ended already.
 func (l *Lock) stakes(mine *owners.Claim) {
-	l.owner.Holds(mine, l.gone)
+	l.owner.Load().Holds(mine, l.gone)
 	l.mu.Lock()
 	ended := l.state != held
 	if !ended {
@@ -261,7 +266,7 @@ func (l *Lock) stakes(mine *owners.Claim) {
 	}
 	l.mu.Unlock()
 	if ended {
-		l.owner.Drop(mine)
+		l.owner.Load().Drop(mine)
 	}
 }
 

@@ -70,7 +70,7 @@ func (w *watch) checkLocked() *call {
 	l := w.lock
 	n := w.hears.notice
 	r := l.refreshing(context.Background(), l.set, minTTL, true)
-	r.ownedBy(l.ownerLocked(), l.client.conn)
+	r.isOf(l, l.owner.Load())
 	r.Then = func(*wire.Call) { w.checked(r, n) }
 	return r
 }

@@ -27,7 +27,7 @@ type obtaining struct {
 	left   leftover
 	pace   pace.Pace
 	lock   *Lock         // that the Obtain may return
-	owner  *owners.Owner // of its requests
+	owner  *owners.Owner // of its requests, if the caller has chosen the token; else nil
 	claim  *owners.Claim // on the keys, if the caller has chosen the token; else nil
 	// caller is the context that was given to the Obtain. The context with which it asks and waits ends with that one,
 	// or earlier, by Options.Wait.
@@ -76,7 +76,8 @@ func (c *Client) obtain(ctx context.Context, token string, set Set, ttl time.Dur
 		o.want.fresh = owners.IsFresh(ctx, token)
 		o.owner = owners.Of(token)
 		defer o.owner.Done(token)
-		o.lock.owner, o.lock.tokenKnown = o.owner, true
+		o.lock.owner.Store(o.owner)
+		o.lock.tokenKnown = true
 		o.claim = o.owner.Stake(c.conn, o.want.set.keys, nil)
 	}
 	if o.line != nil && !c.hub.Begin() {
@@ -160,7 +161,6 @@ func (c *Client) newObtaining(ctx context.Context, token string, set Set, ttl ti
 	if o.want.pending {
 		o.lock.value = strings.TrimSuffix(o.lock.value, inctx.Pending)
 	}
-	o.owner = &o.lock.own
 	return o, nil
 }
 

@@ -130,7 +130,7 @@ func (l *Lock) stop() (p part, over error) {
 		l.state = released
 	}
 	p, over = l.partLocked(l.set), l.over
-	p.owner, p.claim, l.claim = l.owner, l.claim, nil
+	p.owner, p.claim, l.claim = l.owner.Load(), l.claim, nil
 	p.watched, p.whole, p.freeing = watched, true, l.freeing
 	l.mu.Unlock()
 	if end != nil {
@@ -155,7 +155,7 @@ func (l *Lock) takeOut(keys []string) (p part, all bool, err error) {
 	l.set = rest
 	p = l.partLocked(freed)
 	p.watched = l.watch != nil
-	p.owner, p.claim = l.owner, l.claim
+	p.owner, p.claim = l.owner.Load(), l.claim
 	l.mu.Unlock()
 	return p, false, nil
 }
@@ -190,8 +190,8 @@ func (l *Lock) free(ctx context.Context, p part) error {
 	set, hub := p.set, l.client.hub
 	for rounds := 0; ; rounds++ {
 		c, next := l.releasing(ctx, p)
-		c.ownedBy(owner, l.client.conn)
-		c.own.Since = since
+		c.isOf(l, owner)
+		c.since(since)
 		if !l.client.do(ctx, c, wait) && c.Abandon(func(*wire.Call) { hub.AskAgain(set.keys) }) {
 			p.unclaim()
 			l.cleanUp(set, p)

@@ -5,6 +5,7 @@ import (
 	"embed"
 	"fmt"
 	"math/bits"
+	"sync/atomic"
 	"time"
 
 	"github.com/seed-14de3678/redislock/internal/count"
@@ -20,12 +21,15 @@ var luaFiles embed.FS
 
 func init() { proto.Load(luaFiles) }
 
-// A call is one run of a script, and what it carries for its owner.
+// A call is one run of a script, and a request of the owner of its lock, if it has one.
 type call struct {
 	wire.Call
 	run  proto.Run
-	own  owners.Note // what its owner has to know of it
-	open bool        // it was answered, but has closed nothing: the user lacks a right
+	of   *Lock
+	note atomic.Pointer[owners.Note] // what the owner has to know of it; nil as long as that is nothing
+	// flies says that a try without a note is under way.
+	flies atomic.Bool
+	open bool                        // it was answered, but has closed nothing: the user lacks a right
 }
 
 // patience is how long a call may still answer after the context of its caller has ended. Most calls do, and then the
@@ -47,7 +51,10 @@ func (c *Client) newCall() *call {
 // else has the call any more.
 func (c *Client) recycle(r *call) {
 	r.Reset()
-	r.own, r.run, r.open = owners.Note{}, proto.Run{}, false
+	r.of, r.run, r.open = nil, proto.Run{}, false
+	if r.flies.Store(false); r.note.Load() != nil {
+		r.note.Store(nil)
+	}
 	c.recycled.Put(r)
 }
 
@@ -57,11 +64,52 @@ func (r *call) begins(ctx context.Context) *call {
 	return r
 }
 
-// ownedBy makes the call a request of an owner.
-func (r *call) ownedBy(owner *owners.Owner, by *wire.Conn) {
-	r.own.Owner, r.own.By, r.own.Keys, r.own.Caller = owner, by, r.Keys, r
-	r.own.Effect, r.own.Frees, r.own.Home = r.run.Effect(), r.run.Frees(), r.run.Home()
-	r.Tracker = r
+// isOf makes the call a request of a lock, or of another owner with the same token. If the owner is nil, nobody else
+// knows the token, and the owner is told of the request only if something may be left of it.
+func (r *call) isOf(l *Lock, owner *owners.Owner) {
+	r.of, r.Tracker = l, r
+	if owner == nil {
+		r.run.Unstamped()
+	} else {
+		r.note.Store(r.newNote(owner))
+	}
+}
+
+// since says when the operation of the request has begun, by the count of its owner.
+func (r *call) since(count int64) {
+	if note := r.note.Load(); note != nil {
+		note.Since = count
+	}
+}
+
+// readsSince says that the request takes read keys for an operation with this claim.
+func (r *call) readsSince(claim *owners.Claim) {
+	note := r.note.Load()
+	note.Reads, note.Since = true, claim.Since()
+}
+
+// yields reports whether others have begun to count on some of its keys since its operation began.
+func (r *call) yields() bool {
+	note := r.note.Load()
+	return note != nil && note.Owner.Yields(note)
+}
+
+func (r *call) newNote(owner *owners.Owner) *owners.Note {
+	return &owners.Note{
+		Owner: owner, By: r.of.client.conn, Keys: r.Keys, Caller: r,
+		Effect: r.run.Effect(), Frees: r.run.Frees(), Home: r.run.Home(),
+	}
+}
+
+// noteNow returns the note of a request of which something may be left: its owner is told of it now. done is to be
+// called when the owner knows that.
+func (r *call) noteNow() (note *owners.Note, done func()) {
+	if note = r.note.Load(); note != nil {
+		return note, func() {}
+	}
+	owner := r.of.sureOwner()
+	r.note.CompareAndSwap(nil, r.newNote(owner)) // the lane and the caller may come at the same time
+	return r.note.Load(), func() { owner.Done(r.of.token()) }
 }
 
 // do sends a call and waits for its outcome. It returns false if ctx has ended and patience has run out before. Then
@@ -70,40 +118,71 @@ func (c *Client) do(ctx context.Context, r *call, patience time.Duration) bool {
 	return c.conn.Send(ctx, &r.Call, wire.Bound{}, patience) == wire.Settled
 }
 
-// Before prepares the next try, right before it is sent.
+// Before prepares the next try, right before it is sent. A request of an owner that has nothing to tell needs no number.
 func (r *call) Before() bool {
-	own := &r.own
-	if !own.Owner.Send(own) {
+	note := r.note.Load()
+	if note == nil && r.of.owner.Load() == nil {
+		if r.flies.Store(true); r.IsAbandoned() { // in this order: see Abandoned
+			r.Err = wire.ErrNotSent
+			return false
+		}
+		return true
+	}
+	if note == nil {
+		var done func()
+		note, done = r.noteNow()
+		defer done()
+	}
+	if !note.Owner.Send(note) {
 		r.Err = wire.ErrNotSent
 		return false
 	}
-	if r.open = false; own.Stamp.Yields && !r.run.Yield() {
+	if r.open = false; note.Stamp.Yields && !r.run.Yield() {
 		r.Reply, r.Err = proto.Withdrawn, nil
-		own.Owner.Settle(own, false, false)
+		note.Owner.Settle(note, false, false)
 		return false
 	}
-	r.Alone = !r.run.Prepare(&own.Stamp)
+	r.Alone = !r.run.Prepare(&note.Stamp)
 	return true
 }
 
 // After handles the end of the latest try. An error counts as an answer of the script only if it shows that it was
 // raised there, or that the script was refused: a proxy may have sent it.
 func (r *call) After(mayCome bool) {
+	if r.Err == nil && !mayCome && r.Reply == proto.AllDone && r.note.Load() == nil {
+		r.flies.Store(false)
+		return // as most do
+	}
 	if r.Err == nil {
 		var more, open bool
 		if r.Reply, more = proto.TakeMore(r.Reply); more {
-			r.goesOn(r.own.By.(*wire.Conn))
+			r.goesOn(r.of.client.conn)
 		}
 		r.Reply, open = proto.TakeOpen(r.Reply)
 		r.open = r.open || open
 	}
 	answered := r.Err == nil && proto.IsAnswer(r.Reply)
-	closed := answered && !r.open && !r.isOvertaken()
-	r.own.Owner.Settle(&r.own, closed, mayCome || r.Err == nil && !answered)
+	mayCome = mayCome || r.Err == nil && !answered
+	if r.note.Load() == nil && !mayCome {
+		r.flies.Store(false)
+		return
+	}
+	note, done := r.noteNow()
+	defer done()
+	note.Owner.Settle(note, answered && !r.open && !r.isOvertaken(), mayCome)
 }
 
-// Left notes that the caller has gone.
-func (r *call) Abandoned() { r.own.Owner.Abandon(&r.own) }
+// Abandoned notes that the caller has gone. A request that is about to be sent finds that out, or else it is known here
+// that it is under way.
+func (r *call) Abandoned() {
+	flies := r.flies.Load()
+	if r.note.Load() == nil && (!flies || r.run.Effect() == owners.Lengthens) {
+		return
+	}
+	note, done := r.noteNow()
+	defer done()
+	note.Owner.Abandon(note, flies)
+}
 
 // goesOn has scripts drop the dead waiters that the latest script has left because they were too many. It goes on until
 // all are dropped. Only a Close waits for it.

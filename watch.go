@@ -147,7 +147,7 @@ func (w *watch) renewalLocked() *call {
 	l := w.lock
 	changes, ttl := l.change.count, l.ttl
 	r := l.refreshing(context.Background(), l.set, ttl, true)
-	r.ownedBy(l.ownerLocked(), l.client.conn)
+	r.isOf(l, l.owner.Load())
 	r.Replicas = replicasFor(l.client.replicas, ttl)
 	r.Then = func(*wire.Call) { w.renewed(r, ttl, changes) }
 	return r
@@ -236,7 +236,7 @@ func (l *Lock) lose(why error) {
 	if l.watch != nil {
 		end = l.watch.endLocked()
 	}
-	w, mine := l.owner, l.claim
+	mine := l.claim
 	l.claim = nil
 	announced := l.announced
 	l.mu.Unlock()
@@ -244,7 +244,7 @@ func (l *Lock) lose(why error) {
 	if end != nil {
 		end(causeOf(why))
 	}
-	w.Drop(mine)
+	l.owner.Load().Drop(mine)
 	if errors.Is(why, wire.ErrClosed) { // its holder has closed the Client
 		l.client.log.Info("redislock: client closed, lock left to its ttl", l.snapshot().logged()...)
 	} else {

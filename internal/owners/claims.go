@@ -19,8 +19,11 @@ func (c *Claim) isOver(at clock.Moment) bool { return c.over != nil && c.over(at
 // Since returns when the claim was entered, by the count of Begin.
 func (c *Claim) Since() int64 { return c.since }
 
-// Begin counts an operation that begins.
+// Begin counts an operation that begins. The owner may be nil: then nobody else knows its token.
 func (o *Owner) Begin() int64 {
+	if o == nil {
+		return 0
+	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.begun++

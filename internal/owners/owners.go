@@ -97,8 +97,11 @@ func enterLocked(token string, o *Owner) {
 	known.byToken[token] = o
 }
 
-// Use begins to use an owner with a token that callers may not know. It ends with Done.
+// Use begins to use an owner with a token that callers may not know. It ends with Done. The owner may be nil.
 func (o *Owner) Use() *Owner {
+	if o == nil {
+		return nil
+	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.users++
@@ -130,8 +133,11 @@ func (o *Owner) Show(token string) *Owner {
 	return o
 }
 
-// Done ends what Of, Use or Show has begun.
+// Done ends what Of, Use or Show has begun. The owner may be nil.
 func (o *Owner) Done(token string) {
+	if o == nil {
+		return
+	}
 	o.mu.Lock()
 	o.users--
 	shared := o.shared

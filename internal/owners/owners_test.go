@@ -201,11 +201,11 @@ func TestStampLeft(t *testing.T) {
 	d := newManual(t, false)
 	r := d.request("obtain", "a")
 	d.sends(r, " 0")
-	d.Abandon(r)
+	d.Abandon(r, false)
 	d.sends(d.request("release", "a"), " 1, closes  0 at a")
 	waiting := d.request("obtain", "b")
 	*waiting.Caller.(*caller) = true
-	d.Abandon(waiting)
+	d.Abandon(waiting, false)
 	if d.Send(waiting) {
 		t.Error("a request is sent whose caller has gone before")
 	}

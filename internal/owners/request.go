@@ -192,14 +192,15 @@ func (o *Owner) Settle(r *Note, closed, mayCome bool) {
 	o.tidyLocked()
 }
 
-// Abandon notes that the caller of a request has gone: if the request is under way, it may be executed at any time.
-func (o *Owner) Abandon(r *Note) {
+// Abandon notes that the caller of a request has gone: if the request is under way, it may be executed at any time. It
+// is under way if Send was called for its latest try, or if flies is set.
+func (o *Owner) Abandon(r *Note, flies bool) {
 	if r.Effect == Lengthens {
 		return
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if r.flies {
+	if r.flies || flies {
 		o.openLocked(r)
 	}
 }

@@ -31,6 +31,9 @@ const (
 // Withdrawn is the reply of a run that is not sent: it counts as overtaken.
 var Withdrawn any = int64(Overtaken)
 
+// AllDone is the reply of a run that has done all, and has nothing else to say.
+var AllDone any = int64(Done)
+
 // IsAnswer reports whether a reply looks like one of the scripts.
 func IsAnswer(reply any) bool {
 	if all, ok := reply.([]any); ok && len(all) > 0 {

@@ -39,6 +39,9 @@ func (r *Run) Prepare(s *owners.Stamp) (bundled bool) {
 	return len(s.Closes) == 0 && len(r.spared) == 0
 }
 
+// Unstamped fills in the next try of a run whose owner has nothing to say.
+func (r *Run) Unstamped() { r.form(false, false) }
+
 // form says what shape the set of the next try has, and what its script may do: see lua/head.lua.
 func (r *Run) form(closes, searches bool) {
 	var all [5]byte
