@@ -37,12 +37,12 @@ func (w *want) intentLife(wait time.Duration) time.Duration {
 func (o *obtaining) ask(ctx context.Context, intent time.Duration) (*Lock, error) {
 	o.asked.count++
 	for rounds := 0; ; rounds++ {
-		r := o.call(ctx, intent)
-		r.isOf(o.lock, cmp.Or(o.owner, o.lock.owner.Load()))
-		if o.claim != nil && o.want.set.reads() > 0 {
-			r.readsSince(o.claim)
+		r, end := o.first.call, o.first.end
+		if o.first = (sent{}); r == nil {
+			r = o.call(ctx, intent)
+			end = o.send(ctx, r)
 		}
-		if err := o.send(ctx, r); err != nil {
+		if err := o.gone(ctx, r, end); err != nil {
 			return nil, err
 		}
 		if r.isOvertaken() && ctx.Err() == nil && rounds < mostOvertaken {
@@ -85,11 +85,19 @@ func (o *obtaining) call(ctx context.Context, intent time.Duration) *call {
 	return c
 }
 
-// send sends a call, and returns why there is no outcome.
-func (o *obtaining) send(ctx context.Context, r *call) error {
+// send sends a call, and waits for the outcome.
+func (o *obtaining) send(ctx context.Context, r *call) wire.End {
 	conn, w := o.client.conn, &o.want
-	o.asked.silent = false
-	end := conn.Send(ctx, &r.Call, conn.Bound(w.ttl, len(w.set.keys)), o.asked.patience())
+	r.isOf(o.lock, cmp.Or(o.owner, o.lock.owner.Load()))
+	if o.claim != nil && w.set.reads() > 0 {
+		r.readsSince(o.claim)
+	}
+	return conn.Send(ctx, &r.Call, conn.Bound(w.ttl, len(w.set.keys)), o.asked.patience())
+}
+
+// gone abandons a call if it has no outcome, and returns why.
+func (o *obtaining) gone(ctx context.Context, r *call, end wire.End) error {
+	w := &o.want
 	if r.Gone != (clock.Moment{}) && o.asked.ended == (clock.Moment{}) {
 		o.asked.ended = r.Gone
 	}

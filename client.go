@@ -82,6 +82,7 @@ type Client struct {
 	listen    func(*watch)  // for notices of Break; nil if not asked for
 	wraps     wire.GoRedis  // of WithWrapped
 	unfit     error         // why nothing can be done with the Redis client
+	short     bool          // see isShort
 	closed    atomic.Bool
 	ending    chan struct{} // closed by Close
 }
@@ -111,6 +112,7 @@ func New(rdb redis.Scripter, opts ...ClientOption) *Client {
 	c.listenForBreaks()
 	c.placement = placementOf(c.conn)
 	c.rounds.begin(c)
+	c.short = c.isShort()
 	return c
 }
 

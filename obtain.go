@@ -24,6 +24,7 @@ type obtaining struct {
 	want   want
 	asked  attempts
 	line   *standing // nil without Options.Queue
+	first  sent      // the first request, if that is under way already
 	left   leftover
 	pace   pace.Pace
 	lock   *Lock         // that the Obtain may return
@@ -64,7 +65,14 @@ func (l leftover) keys() bool { return l.unanswered || l.wrotePartly || l.unused
 
 // obtain does the work of every Obtain. The token is empty if the lock is to have one of its own.
 func (c *Client) obtain(ctx context.Context, token string, set Set, ttl time.Duration, opt *Options) (*Lock, error) {
-	o, err := c.newObtaining(ctx, token, set, ttl, opt)
+	var first sent
+	if c != nil && token == "" && len(set.Read) == 0 {
+		var lock *Lock
+		if lock, first = c.obtainShort(ctx, set.Write, ttl, opt); lock != nil {
+			return lock, nil
+		}
+	}
+	o, err := c.newObtaining(ctx, token, set, ttl, opt, first)
 	if err != nil {
 		return nil, fmt.Errorf("redislock: obtain: %w", &pace.NotAskedError{Err: err})
 	}
@@ -134,11 +142,13 @@ func (o *obtaining) end(lock *Lock, err error) {
 }
 
 // newObtaining checks everything that can be checked before Redis is asked.
-func (c *Client) newObtaining(ctx context.Context, token string, set Set, ttl time.Duration, opt *Options) (*obtaining, error) {
+func (c *Client) newObtaining(
+	ctx context.Context, token string, set Set, ttl time.Duration, opt *Options, first sent,
+) (*obtaining, error) {
 	if err := c.usable(); err != nil {
 		return nil, err
 	}
-	if c.closed.Load() {
+	if c.closed.Load() && first.call == nil {
 		return nil, wire.ErrClosed
 	}
 	if opt == nil {
@@ -146,6 +156,11 @@ func (c *Client) newObtaining(ctx context.Context, token string, set Set, ttl ti
 	}
 	o := allocate(opt.Queue)
 	o.client, o.pace, o.asked.began = c, pace.New(strategyOf(opt)), clock.Now()
+	if o.first = first; first.call != nil { // everything was checked
+		o.lock, o.asked.began = first.lock, first.call.Sent
+		o.want = want{set: o.lock.set, value: o.lock.value, ttl: o.lock.ttl, watchdog: opt.Watchdog}
+		return o, nil
+	}
 	var err error
 	if o.want, err = c.newWant(ctx, token, set, ttl, opt); err != nil {
 		return nil, err

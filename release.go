@@ -27,6 +27,12 @@ func (l *Lock) Release(ctx context.Context) error {
 
 // release ends the lock, and frees its keys or leaves them.
 func (l *Lock) release(ctx context.Context) (err error) {
+	switch free, p, first := l.releaseShort(ctx); {
+	case free:
+		return nil
+	case first.call != nil:
+		return l.settle(p, l.free(ctx, p, first))
+	}
 	began, asked := clock.Now(), 0
 	p, over := l.stop()
 	if pace.IsGivingBack(ctx) {
@@ -38,7 +44,7 @@ func (l *Lock) release(ctx context.Context) (err error) {
 		return saidAgain(p.set, over)
 	}
 	asked = 1
-	return l.settle(p, l.free(ctx, p))
+	return l.settle(p, l.free(ctx, p, sent{}))
 }
 
 // settle notes how a Release has ended, if that is known: then nothing is left for another Release.
@@ -93,12 +99,20 @@ func (l *Lock) ReleaseKeys(ctx context.Context, keys []string) (err error) {
 		p.keep = clock.Moment{} // nobody was given the keys
 	}
 	defer func() { l.reportReleased(ctx, p, began, 1, err) }()
-	return l.free(ctx, p)
+	return l.free(ctx, p, sent{})
 }
 
 // releasePatience is how long a Release waits for its answer if its context had ended before. To be called then is
 // usual, for example after a cancelled request.
 const releasePatience = time.Second
+
+// patienceOf is how much longer than ctx a Release waits for its answer.
+func patienceOf(ctx context.Context) time.Duration {
+	if ctx.Err() != nil {
+		return releasePatience
+	}
+	return patience
+}
 
 // A part is the part of a lock that is released, and what has to be known for that.
 type part struct {
@@ -121,22 +135,29 @@ func (l *Lock) partLocked(set keySet) part {
 // stop ends the hold on this side: no watchdog, no contexts. If a Release was answered before, stop returns the result.
 func (l *Lock) stop() (p part, over error) {
 	l.mu.Lock()
-	var end func(error)
-	watched := l.state == held && l.watch != nil
-	if watched {
-		end = l.watch.endLocked()
-	}
-	if l.state == held {
-		l.state = released
-	}
-	p, over = l.partLocked(l.set), l.over
-	p.owner, p.claim, l.claim = l.owner.Load(), l.claim, nil
-	p.watched, p.whole, p.freeing = watched, true, l.freeing
+	p, end := l.stopLocked()
+	over = l.over
 	l.mu.Unlock()
 	if end != nil {
 		end(context.Canceled)
 	}
 	return p, over
+}
+
+// stopLocked does the same. It returns a function to call without mu, or nil.
+func (l *Lock) stopLocked() (p part, end func(error)) {
+	p = l.partLocked(l.set)
+	p.whole, p.freeing = true, l.freeing
+	p.owner, p.claim, l.claim = l.owner.Load(), l.claim, nil
+	if l.state != held {
+		return p, nil
+	}
+	l.state = released
+	if l.watch != nil {
+		p.watched = true
+		end = l.watch.endLocked()
+	}
+	return p, end
 }
 
 // takeOut takes keys out of the set, so that no later request is about them. It does not if they are all the keys. A
@@ -171,28 +192,29 @@ func (p part) unclaim() {
 }
 
 // free releases the part, and sees to what may be left of it. Keys that other locks of the token have obtained
-// meanwhile are left to them.
-func (l *Lock) free(ctx context.Context, p part) error {
+// meanwhile are left to them. If the first request was sent already it goes on from there.
+func (l *Lock) free(ctx context.Context, p part, first sent) error {
 	owner := l.ownerNow()
 	defer owner.Done(l.token())
 	since := owner.Begin()
 	if p.claim != nil && pace.IsGivingBack(ctx) {
 		since = p.claim.Since()
 	}
-	wait := patience
-	if ctx.Err() != nil {
-		wait = releasePatience
-	}
+	wait := patienceOf(ctx)
 	if wire.IsStaying(ctx) {
 		l.client.conn.Enter()
 		defer l.client.conn.Exit()
 	}
 	set, hub := p.set, l.client.hub
 	for rounds := 0; ; rounds++ {
-		c, next := l.releasing(ctx, p)
-		c.isOf(l, owner)
-		c.since(since)
-		if !l.client.do(ctx, c, wait) && c.Abandon(func(*wire.Call) { hub.AskAgain(set.keys) }) {
+		c, end, next := first.call, first.end, false
+		if first = (sent{}); c == nil {
+			c, next = l.releasing(ctx, p)
+			c.isOf(l, owner)
+			c.since(since)
+			end = l.client.conn.Send(ctx, &c.Call, wire.Bound{}, wait)
+		}
+		if end != wire.Settled && c.Abandon(func(*wire.Call) { hub.AskAgain(set.keys) }) {
 			p.unclaim()
 			l.cleanUp(set, p)
 			l.mayBeFree(p, clock.Now())

@@ -50,6 +50,7 @@ func strategyOf(opt *Options) RetryStrategy {
 // over is the error of an Obtain that stops asking. However short its Wait is, it asks once.
 func (o *obtaining) over(ctx context.Context) error {
 	switch {
+	case o.first.call != nil: // it has asked
 	case o.caller.Err() != nil, ctx.Err() != nil && o.asked.count > 0:
 		o.asked.noteEnded()
 		return o.contextEnded(ctx)

@@ -79,6 +79,23 @@ func (r *Run) fill(s *script, set *Set, value *string, ttl time.Duration) {
 	}
 }
 
+// ObtainPlain makes a new Run one that takes keys to write, and asks for nothing else: see [Obtain].
+func (r *Run) ObtainPlain(keys, lines []string, value *string, ttl time.Duration) {
+	r.plain(obtainScript, owners.Takes, keys, lines, value)
+	r.ttl = clock.Millis(ttl)
+}
+
+// ReleasePlain makes a new Run one that frees such keys, and says nothing else: see [Release].
+func (r *Run) ReleasePlain(keys, lines []string, value *string) {
+	r.plain(releaseScript, owners.Lessens, keys, lines, value)
+}
+
+func (r *Run) plain(s *script, effect owners.Effect, keys, lines []string, value *string) {
+	r.script, r.lined, r.effect, r.may.plain = s, true, effect, true
+	r.keys, r.writes, r.beside, r.home, r.value = keys, len(keys), lines, lines[0], value
+	r.Unstamped()
+}
+
 // Script returns the script.
 func (r *Run) Script() *wire.Script { return r.script.Script }
 

@@ -1,0 +1,112 @@
+package redislock
+
+import (
+	"context"
+	"time"
+
+	"github.com/seed-14de3678/redislock/internal/clock"
+	"github.com/seed-14de3678/redislock/internal/inctx"
+	"github.com/seed-14de3678/redislock/internal/owners"
+	"github.com/seed-14de3678/redislock/internal/proto"
+	"github.com/seed-14de3678/redislock/internal/wire"
+)
+
+// This file is the short way of what most programs do: they obtain keys that are free, and release them. All that fewer
+// programs ask for is the long way, in obtain.go and release.go. The short way sends one request. If the answer is
+// anything else than that all was done, the long way takes the request over.
+
+// isShort reports whether Obtains and Releases of a Client may go the short way: nobody watches them, and the server is
+// asked for nothing beside the keys.
+func (c *Client) isShort() bool {
+	return c.unfit == nil && c.placement == anywhere && !c.hooks.any() && !c.asksServer()
+}
+
+// A sent is a request of the short way that the long way takes over. The zero sent is none.
+type sent struct {
+	call *call
+	end  wire.End
+	lock *Lock // that it was to obtain
+}
+
+// obtainShort makes the first attempt at keys to write. It returns the lock. If that is not there, it returns what was
+// sent for it, or nothing if the set or an option has to go the long way.
+func (c *Client) obtainShort(ctx context.Context, keys []string, ttl time.Duration, opt *Options) (*Lock, sent) {
+	if !c.short || c.closed.Load() || opt != nil && !opt.isShort() || ctx.Err() != nil || wire.IsStaying(ctx) {
+		return nil, sent{}
+	}
+	if _, has := inctx.LookupCaller(ctx); has {
+		return nil, sent{}
+	}
+	set, err := c.newKeySet(Set{Write: keys})
+	if err != nil || ttl < minTTL || ttl > maxTTL {
+		return nil, sent{} // the long way says what is wrong
+	}
+	ttl = (ttl + minTTL - 1).Truncate(minTTL)
+	l := &Lock{client: c, set: set, value: owners.NewToken(), term: term{ttl: ttl}}
+	metadata, watchdog := c.metadata, false
+	if opt != nil {
+		if watchdog = opt.Watchdog; opt.Metadata != "" {
+			metadata = opt.Metadata
+		}
+	}
+	if metadata != "" {
+		l.value = proto.EncodeValue(l.value, "", metadata)
+	}
+	r := c.newCall()
+	r.run.ObtainPlain(set.keys, set.lines, &l.value, ttl)
+	r.begins(ctx).of, r.Tracker, r.Plain, r.Alike = l, r, true, true
+	end := c.conn.Send(ctx, &r.Call, c.conn.Bound(ttl, len(set.keys)), patience)
+	if end != wire.Settled || r.Err != nil || r.Reply != proto.AllDone || r.IsUnanswered() {
+		return nil, sent{r, end, l}
+	}
+	deadline := r.Sent.Add(clock.Window(ttl))
+	if clock.Now().Reached(deadline) || ctx.Err() != nil {
+		return nil, sent{r, end, l}
+	}
+	l.certain, l.longest = ttl, ttl
+	l.obtained, l.deadline = r.Sent, deadline
+	c.recycle(r)
+	if watchdog {
+		l.mu.Lock()
+		l.watchLocked(true)
+		l.mu.Unlock()
+	}
+	return l, sent{}
+}
+
+// isShort reports whether an Obtain with these options may go the short way.
+func (opt *Options) isShort() bool {
+	return !opt.Queue && !opt.Intent && !opt.Fenced && opt.Wait == 0 && opt.HoldAtLeast == 0 &&
+		len(opt.Metadata) <= mostMetadata && len(opt.Name) <= mostName
+}
+
+// releaseShort frees a lock that has gone the short way so far. It reports whether the keys are free. If they are not
+// known to be, it returns what was sent for that, or nothing if the lock has to go the long way.
+func (l *Lock) releaseShort(ctx context.Context) (free bool, p part, s sent) {
+	if !l.client.short || wire.IsStaying(ctx) {
+		return false, p, s
+	}
+	l.mu.Lock()
+	if _, waited := l.client.hub.Next(l.set.keys[0]); waited || l.state != held || l.tokenKnown || l.owner.Load() != nil ||
+		l.keep != (clock.Moment{}) || l.set.write < len(l.set.keys) || l.set.fences != nil {
+		l.mu.Unlock()
+		return false, p, s
+	}
+	p, end := l.stopLocked()
+	l.mu.Unlock()
+	if end != nil {
+		end(context.Canceled)
+	}
+	r := l.client.newCall()
+	r.run.ReleasePlain(p.set.keys, p.set.lines, &l.value)
+	r.begins(ctx).of, r.Tracker, r.Plain = l, r, true
+	s = sent{r, l.client.conn.Send(ctx, &r.Call, wire.Bound{}, patienceOf(ctx)), l}
+	if s.end != wire.Settled || r.Err != nil || r.Reply != proto.AllDone || r.IsUnanswered() {
+		return false, p, s
+	}
+	l.client.recycle(r)
+	l.mu.Lock()
+	l.over = errReleased
+	l.mu.Unlock()
+	return true, p, s
+}
