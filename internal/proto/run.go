@@ -117,9 +117,12 @@ func (r *Run) IsPlain() bool { return r.may.plain }
 // Takes reports whether it writes something new, and so may be refused for want of memory.
 func (r *Run) Takes() bool { return r.ttl > 0 }
 
-// Size returns how many keys the next try has, and how many arguments at most.
+// Size returns how many keys and how many arguments the next try has.
 func (r *Run) Size() (keys, args int) {
-	return len(r.keys) + len(r.beside) + len(r.behind), headLength + len(r.own) + len(r.spared)
+	if args = r.head() + len(r.own); len(r.spared) > 0 {
+		args = headLength + releaseOwn + len(r.spared)
+	}
+	return len(r.keys) + len(r.beside) + len(r.behind), args
 }
 
 // Append appends the number of keys, the keys and the arguments of the next try.
@@ -141,22 +144,23 @@ func (r *Run) Append(to []any) []any {
 // headLength is how many arguments come first in every script: see lua/head.lua.
 const headLength = 4
 
-// arguments appends the arguments of the next try: first its value, its ttl, the shape of its set and its stamp. Empty
-// arguments at the end are left out.
-func (r *Run) arguments(to []any) []any {
-	has := 0
+// head is how many of the first arguments the next try has: empty ones at the end are left out.
+func (r *Run) head() int {
 	switch {
-	case len(r.own)+len(r.spared) > 0:
-		has = headLength
-	case r.stamp != nil:
-		has = 4
+	case r.stamp != nil || len(r.own)+len(r.spared) > 0:
+		return headLength
 	case r.shape != nil:
-		has = 3
+		return 3
 	case r.ttl != 0 || r.left != nil:
-		has = 2
+		return 2
 	case r.value != nil:
-		has = 1
+		return 1
 	}
+	return 0
+}
+
+// arguments appends the arguments of the next try: first its value, its ttl, the shape of its set and its stamp.
+func (r *Run) arguments(to []any) []any {
 	head := [headLength]any{"", "", "", ""}
 	if r.value != nil {
 		head[0] = r.value
@@ -173,7 +177,7 @@ func (r *Run) arguments(to []any) []any {
 	if r.stamp != nil {
 		head[3] = r.stamp
 	}
-	to = append(append(to, head[:has]...), r.own...)
+	to = append(append(to, head[:r.head()]...), r.own...)
 	if len(r.spared) == 0 {
 		return to
 	}

@@ -77,10 +77,6 @@ const (
 func (conn *Conn) Send(ctx context.Context, c *Call, b Bound, patience time.Duration) End {
 	conn.allow(c)
 	c.Bounded = b.within > 0
-	var began clock.Moment
-	if c.Bounded {
-		began = clock.Now()
-	}
 	stays := conn.mayStay(ctx)
 	inline := stays || ctx.Done() == nil
 	if c.Bounded {
@@ -91,7 +87,11 @@ func (conn *Conn) Send(ctx context.Context, c *Call, b Bound, patience time.Dura
 	if conn.send(c, inline); c.byCaller {
 		return Settled
 	}
-	return conn.await(ctx, c, began.Mono, b.within, patience)
+	began := c.began
+	if c.Bounded && began == 0 {
+		began = clock.Now().Mono
+	}
+	return conn.await(ctx, c, began, b.within, patience)
 }
 
 // await waits for the outcome of a call, patience longer than ctx. A bounded call ends within some time of its

@@ -31,7 +31,7 @@ type Wish struct {
 
 // A Run is the KEYS and the ARGV of a script. Only the owner of the script knows their meaning.
 type Run interface {
-	// Size returns how many keys the next try has, and how many arguments at most.
+	// Size returns how many keys and how many arguments the next try has.
 	Size() (keys, args int)
 	// Append appends the number of keys, the keys and the arguments of the next try.
 	Append(to []any) []any
@@ -100,7 +100,8 @@ type progress struct {
 	pauses int           // how often it had to wait for the slot
 	stays  bool          // its caller may do the sending although its context may end: see Stay
 
-	byCaller bool // its caller has done the sending, and finds the outcome when it comes back
+	byCaller bool          // its caller has done the sending, and finds the outcome when it comes back
+	began    time.Duration // when its caller has sent a bounded call, as a Moment.Mono; 0: another goroutine did
 
 	connecting atomic.Pointer[tryContext] // the try that is under way, if it is bounded; else nil
 	dials      *timeout                   // of a bounded try, if the caller does the sending; else nil

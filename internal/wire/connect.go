@@ -95,6 +95,7 @@ func (s *single) beginTry() {
 		c.Context = &s.try
 		c.connecting.Store(&s.try)
 		if c.dials != nil {
+			c.began = c.Sent.Mono
 			c.dials.end(&s.try, c.Sent.Mono+overdue)
 		}
 		if c.IsAbandoned() {
