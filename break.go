@@ -75,7 +75,7 @@ func (c *Client) setToBreak(keys []string, reason string) (set keySet, err error
 	if len(reason) > maxReason {
 		return set, invalid("reason", "it has %s, the limit is %s", count.Of(len(reason), "byte"), count.Number(maxReason))
 	}
-	if set, err = c.newKeySet(Set{Write: keys}); err != nil {
+	if set, err = c.newKeySet(Set{Write: keys}, nil); err != nil {
 		return set, err
 	}
 	if err := c.placement.check(set); err != nil {

@@ -83,6 +83,7 @@ type Client struct {
 	wraps     wire.GoRedis  // of WithWrapped
 	unfit     error         // why nothing can be done with the Redis client
 	short     bool          // see isShort
+	inLine    atomic.Int64  // Obtains with a place in line, or soon
 	closed    atomic.Bool
 	ending    chan struct{} // closed by Close
 }
@@ -228,7 +229,7 @@ func (c *Client) Attach(keys []string, token string) *Lock {
 	if err := c.usable(); err != nil {
 		return &Lock{client: c, value: token, faulty: err, sharing: sharing{tokenKnown: true}}
 	}
-	set, err := c.newKeySet(Set{Write: keys})
+	set, err := c.newKeySet(Set{Write: keys}, nil)
 	if err == nil {
 		err = c.placement.check(set)
 	}

@@ -47,7 +47,7 @@ var manualValue = "token|metadata"
 // that cannot, which has no lines.
 func (d manual) call(what string, keys ...string) *call {
 	d.t.Helper()
-	set, err := (&Client{maxKeys: 10}).newKeySet(Set{Write: keys})
+	set, err := (&Client{maxKeys: 10}).newKeySet(Set{Write: keys}, nil)
 	if err != nil {
 		d.t.Fatal(err)
 	}

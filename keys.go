@@ -31,9 +31,12 @@ type keySet struct {
 }
 
 // newKeySet copies the keys, as callers name them, and drops the repeated ones; a key in both lists is a
-// write key.
-func (c *Client) newKeySet(set Set) (keySet, error) {
-	s := keySet{keys: make([]string, 0, 2*(len(set.Write)+len(set.Read))), cut: len(c.prefix)} // the lines are behind
+// write key. Few names may go into room.
+func (c *Client) newKeySet(set Set, room []string) (keySet, error) {
+	s := keySet{keys: room, cut: len(c.prefix)}
+	if n := 2 * (len(set.Write) + len(set.Read)); cap(room) < n {
+		s.keys = make([]string, 0, n) // the lines are behind the keys
+	}
 	var seen map[string]struct{}
 	if cap(s.keys) > 32 {
 		seen = make(map[string]struct{}, cap(s.keys)/2)
@@ -55,7 +58,9 @@ func (c *Client) newKeySet(set Set) (keySet, error) {
 		if key == "" {
 			return s, invalid("keys", "key %d of the set is empty", i)
 		}
-		s.keys[i] = c.RedisKey(key)
+		if c.prefix != "" {
+			s.keys[i] = c.RedisKey(key)
+		}
 	}
 	n := len(s.keys)
 	for _, key := range s.keys[:n:n] {

@@ -18,11 +18,12 @@ import (
 type Lock struct {
 	client *Client
 	value  string
-	faulty error        // of Attach: every operation returns it
-	label  label        // of its events; empty for Attach
+	faulty error // of Attach: every operation returns it
+	label  label // of its events; empty for Attach
 	// owner has numbers for the requests of the lock. It is nil as long as all of them are answered and nobody else knows
 	// the token.
 	owner atomic.Pointer[owners.Owner]
+	names [2]string // has the names of the set if it is one key
 
 	mu     sync.Mutex
 	set    keySet

@@ -63,15 +63,8 @@ type leftover struct {
 // keys reports whether some of the keys may be locked.
 func (l leftover) keys() bool { return l.unanswered || l.wrotePartly || l.unused }
 
-// obtain does the work of every Obtain. The token is empty if the lock is to have one of its own.
-func (c *Client) obtain(ctx context.Context, token string, set Set, ttl time.Duration, opt *Options) (*Lock, error) {
-	var first sent
-	if c != nil && token == "" && len(set.Read) == 0 {
-		var lock *Lock
-		if lock, first = c.obtainShort(ctx, set.Write, ttl, opt); lock != nil {
-			return lock, nil
-		}
-	}
+// obtainLong is an Obtain by the long way. If the first request was sent already, it goes on from there.
+func (c *Client) obtainLong(ctx context.Context, token string, set Set, ttl time.Duration, opt *Options, first sent) (*Lock, error) {
 	o, err := c.newObtaining(ctx, token, set, ttl, opt, first)
 	if err != nil {
 		return nil, fmt.Errorf("redislock: obtain: %w", &pace.NotAskedError{Err: err})
@@ -93,6 +86,8 @@ func (c *Client) obtain(ctx context.Context, token string, set Set, ttl time.Dur
 		return nil, fmt.Errorf("redislock: obtain: %w", &pace.NotAskedError{Err: wire.ErrClosed})
 	}
 	if o.line != nil {
+		c.inLine.Add(1)
+		defer c.inLine.Add(-1)
 		defer c.hub.End()
 	}
 	return o.run(ctx)
@@ -194,7 +189,7 @@ func allocate(queues bool) *obtaining {
 
 // newWant checks the arguments.
 func (c *Client) newWant(ctx context.Context, token string, set Set, ttl time.Duration, opt *Options) (w want, err error) {
-	if w.set, err = c.newKeySet(set); err != nil {
+	if w.set, err = c.newKeySet(set, nil); err != nil {
 		return w, err
 	}
 	if err := c.placement.check(w.set); err != nil {

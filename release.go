@@ -19,20 +19,21 @@ import (
 // Release does its work even if ctx has ended, and then waits one second for the answer. If no answer comes the
 // error is an [ErrUnknownOutcome], and Release goes on in the background until the lease is over.
 func (l *Lock) Release(ctx context.Context) error {
+	free, p, first := l.releaseShort(ctx)
+	if free {
+		return nil
+	}
 	if err := l.usable(); err != nil {
 		return fmt.Errorf("redislock: release: %w", err)
+	}
+	if first.call != nil {
+		return l.settle(p, l.free(ctx, p, first))
 	}
 	return l.release(ctx)
 }
 
 // release ends the lock, and frees its keys or leaves them.
 func (l *Lock) release(ctx context.Context) (err error) {
-	switch free, p, first := l.releaseShort(ctx); {
-	case free:
-		return nil
-	case first.call != nil:
-		return l.settle(p, l.free(ctx, p, first))
-	}
 	began, asked := clock.Now(), 0
 	p, over := l.stop()
 	if pace.IsGivingBack(ctx) {
@@ -127,11 +128,6 @@ type part struct {
 	claim    *owners.Claim // nil if there is none; see unclaim
 }
 
-// partLocked makes a part of a set.
-func (l *Lock) partLocked(set keySet) part {
-	return part{set: set, deadline: l.deadline, longest: l.longest, keep: l.keep}
-}
-
 // stop ends the hold on this side: no watchdog, no contexts. If a Release was answered before, stop returns the result.
 func (l *Lock) stop() (p part, over error) {
 	l.mu.Lock()
@@ -146,7 +142,7 @@ func (l *Lock) stop() (p part, over error) {
 
 // stopLocked does the same. It returns a function to call without mu, or nil.
 func (l *Lock) stopLocked() (p part, end func(error)) {
-	p = l.partLocked(l.set)
+	p = part{set: l.set, deadline: l.deadline, longest: l.longest, keep: l.keep}
 	p.whole, p.freeing = true, l.freeing
 	p.owner, p.claim, l.claim = l.owner.Load(), l.claim, nil
 	if l.state != held {
@@ -174,7 +170,7 @@ func (l *Lock) takeOut(keys []string) (p part, all bool, err error) {
 		return p, err == nil, err
 	}
 	l.set = rest
-	p = l.partLocked(freed)
+	p = part{set: freed, deadline: l.deadline, longest: l.longest, keep: l.keep}
 	p.watched = l.watch != nil
 	p.owner, p.claim = l.owner.Load(), l.claim
 	l.mu.Unlock()

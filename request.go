@@ -29,7 +29,7 @@ type call struct {
 	note atomic.Pointer[owners.Note] // what the owner has to know of it; nil as long as that is nothing
 	// flies says that a try without a note is under way.
 	flies atomic.Bool
-	open bool                        // it was answered, but has closed nothing: the user lacks a right
+	open  bool // it was answered, but has closed nothing: the user lacks a right
 }
 
 // patience is how long a call may still answer after the context of its caller has ended. Most calls do, and then the

@@ -21,6 +21,18 @@ func (c *Client) isShort() bool {
 	return c.unfit == nil && c.placement == anywhere && !c.hooks.any() && !c.asksServer()
 }
 
+// obtain does the work of every Obtain. The token is empty if the lock is to have one of its own.
+func (c *Client) obtain(ctx context.Context, token string, set Set, ttl time.Duration, opt *Options) (*Lock, error) {
+	var first sent
+	if token == "" && len(set.Read) == 0 {
+		var lock *Lock
+		if lock, first = c.obtainShort(ctx, set.Write, ttl, opt); lock != nil {
+			return lock, nil
+		}
+	}
+	return c.obtainLong(ctx, token, set, ttl, opt, first)
+}
+
 // A sent is a request of the short way that the long way takes over. The zero sent is none.
 type sent struct {
 	call *call
@@ -31,18 +43,19 @@ type sent struct {
 // obtainShort makes the first attempt at keys to write. It returns the lock. If that is not there, it returns what was
 // sent for it, or nothing if the set or an option has to go the long way.
 func (c *Client) obtainShort(ctx context.Context, keys []string, ttl time.Duration, opt *Options) (*Lock, sent) {
-	if !c.short || c.closed.Load() || opt != nil && !opt.isShort() || ctx.Err() != nil || wire.IsStaying(ctx) {
+	if c == nil || !c.short || c.closed.Load() || opt != nil && !opt.isShort() || ctx.Err() != nil || wire.IsStaying(ctx) {
 		return nil, sent{}
 	}
 	if _, has := inctx.LookupCaller(ctx); has {
 		return nil, sent{}
 	}
-	set, err := c.newKeySet(Set{Write: keys})
+	l := &Lock{client: c}
+	set, err := c.newKeySet(Set{Write: keys}, l.names[:0])
 	if err != nil || ttl < minTTL || ttl > maxTTL {
 		return nil, sent{} // the long way says what is wrong
 	}
 	ttl = (ttl + minTTL - 1).Truncate(minTTL)
-	l := &Lock{client: c, set: set, value: owners.NewToken(), term: term{ttl: ttl}}
+	l.set, l.value, l.ttl = set, owners.NewToken(), ttl
 	metadata, watchdog := c.metadata, false
 	if opt != nil {
 		if watchdog = opt.Watchdog; opt.Metadata != "" {
@@ -83,11 +96,11 @@ func (opt *Options) isShort() bool {
 // releaseShort frees a lock that has gone the short way so far. It reports whether the keys are free. If they are not
 // known to be, it returns what was sent for that, or nothing if the lock has to go the long way.
 func (l *Lock) releaseShort(ctx context.Context) (free bool, p part, s sent) {
-	if !l.client.short || wire.IsStaying(ctx) {
+	if l == nil || l.client == nil || !l.client.short || wire.IsStaying(ctx) {
 		return false, p, s
 	}
 	l.mu.Lock()
-	if _, waited := l.client.hub.Next(l.set.keys[0]); waited || l.state != held || l.tokenKnown || l.owner.Load() != nil ||
+	if l.client.inLine.Load() > 0 || l.state != held || l.tokenKnown || l.owner.Load() != nil ||
 		l.keep != (clock.Moment{}) || l.set.write < len(l.set.keys) || l.set.fences != nil {
 		l.mu.Unlock()
 		return false, p, s

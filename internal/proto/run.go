@@ -2,6 +2,7 @@ package proto
 
 import (
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/seed-14de3678/redislock/internal/clock"
@@ -82,7 +83,7 @@ func (r *Run) fill(s *script, set *Set, value *string, ttl time.Duration) {
 // ObtainPlain makes a new Run one that takes keys to write, and asks for nothing else: see [Obtain].
 func (r *Run) ObtainPlain(keys, lines []string, value *string, ttl time.Duration) {
 	r.plain(obtainScript, owners.Takes, keys, lines, value)
-	r.ttl = clock.Millis(ttl)
+	r.ttl = ttl.Milliseconds()
 }
 
 // ReleasePlain makes a new Run one that frees such keys, and says nothing else: see [Release].
@@ -93,7 +94,13 @@ func (r *Run) ReleasePlain(keys, lines []string, value *string) {
 func (r *Run) plain(s *script, effect owners.Effect, keys, lines []string, value *string) {
 	r.script, r.lined, r.effect, r.may.plain = s, true, effect, true
 	r.keys, r.writes, r.beside, r.home, r.value = keys, len(keys), lines, lines[0], value
-	r.Unstamped()
+	switch n := len(keys); {
+	case n == 1:
+	case n < len(shapes):
+		r.shape = &shapes[n] // by reference, which allocates nothing
+	default:
+		r.shape = strconv.Itoa(n)
+	}
 }
 
 // Script returns the script.

@@ -77,8 +77,9 @@ const (
 func (conn *Conn) Send(ctx context.Context, c *Call, b Bound, patience time.Duration) End {
 	conn.allow(c)
 	c.Bounded = b.within > 0
-	stays := conn.mayStay(ctx)
-	inline := stays || ctx.Done() == nil
+	endless := ctx.Done() == nil
+	stays := !endless && conn.mayStay(ctx)
+	inline := endless || stays
 	if c.Bounded {
 		inline = inline && b.inline && c.Replicas.Wanted == 0
 	} else {

@@ -25,77 +25,6 @@ type command interface {
 	answered()
 }
 
-// A single is a call that is a command by itself. It is not the call itself, because the call may be used again, and
-// hooks of the Redis client see the command and may keep it.
-type single struct {
-	redis.Cmd
-	call  *Call
-	alike []*Call // not sent, because a refusal of the call is theirs, too
-	try   tryContext
-	self  [1]command       // of a batch that is this one
-	room  [fewOperands]any // for the arguments of its first try
-}
-
-// fewOperands is how many arguments a command has room for without an allocation: those of most sets of one key.
-const fewOperands = 8
-
-func newSingle(c *Call) *single { return &single{call: c, try: tryContext{Context: c.Context}} }
-
-// NoRetry keeps go-redis from sending the command again. go-redis asks for it from v9.19.0 on, which is why go.mod
-// requires that version. An older one sends a release again by itself, and the second answer is that the lock is lost.
-func (s *single) NoRetry() bool { return true }
-
-func (s *single) script() *Script          { return s.call.Script }
-func (s *single) context() context.Context { return s.call.Context }
-func (s *single) calls() []*Call           { return append([]*Call{s.call}, s.alike...) }
-func (s *single) cmd() *redis.Cmd          { return &s.Cmd }
-
-func (s *single) prepare(sent clock.Moment, withSource bool) {
-	c := s.call
-	c.Sent = sent
-	args := s.room[:0:fewOperands]
-	if keys, operands := c.Run.Size(); withSource || 3+keys+operands > fewOperands {
-		args = make([]any, 0, 3+keys+operands)
-	}
-	name, what := c.Script.invocation(withSource)
-	args = c.Run.Append(append(args, name, what))
-	s.beginTry()
-	s.Cmd = *redis.NewCmd(c.Context, args...)
-	s.SetFirstKeyPos(3)
-	for _, c := range s.alike {
-		c.Sent = sent
-	}
-}
-
-func (s *single) answered() {
-	s.endTry()
-	s.call.Reply, s.call.Err = s.Val(), s.Err()
-	s.answerAlike()
-	s.call = nil
-}
-
-// alone returns one call as a command.
-func alone(c *Call) []command {
-	s := newSingle(c)
-	s.self[0] = s
-	return s.self[:]
-}
-
-// singles returns the calls as commands of their own, but one command for all calls that are alike.
-func singles(batch []*Call) []command {
-	if len(batch) == 1 {
-		return alone(batch[0])
-	}
-	commands := make([]command, 0, len(batch))
-	likes := make(likeness)
-	for _, c := range batch {
-		if s := likes.single(c); s != nil {
-			commands = append(commands, s)
-		}
-	}
-	return commands
-}
-
 const (
 	bundleKeys = 512 // most keys of a bundle, which hold the server for about half a millisecond
 	plainKeys  = 64  // most keys of a call that goes into one
@@ -218,4 +147,55 @@ func (b *bundle) answered() {
 			c.Err = err
 		}
 	}
+}
+
+// singles returns the calls as commands of their own, but one command for all calls that are alike.
+func singles(batch []*Call) []command {
+	commands := make([]command, 0, len(batch))
+	likes := make(likeness)
+	for _, c := range batch {
+		if s := likes.single(c); s != nil {
+			commands = append(commands, s)
+		}
+	}
+	return commands
+}
+
+// One call stands for others that go out with it. Callers of one process that wait for the same keys ask for them again
+// and again, and often at the same time. Then one of them is told who is in the way, and its answer serves the others.
+// The call is sent after all of them were asked for, so it is as true for them.
+
+// A likeness finds the calls of a batch that are alike. It has their commands by first key.
+type likeness map[string][]*single
+
+// single makes a command of a call; nil if one that it has made before stands for the call.
+func (l likeness) single(c *Call) *single {
+	if !c.Alike || c.IsUnanswered() { // an earlier try of it may have been granted
+		return newSingle(c)
+	}
+	for _, s := range l[c.Keys[0]] {
+		if s.call.isLike(c) {
+			s.alike = append(s.alike, c)
+			return nil
+		}
+	}
+	s := newSingle(c)
+	l[c.Keys[0]] = append(l[c.Keys[0]], s)
+	return s
+}
+
+// isLike reports whether two calls ask for the same, each for somebody.
+func (c *Call) isLike(other *Call) bool { return c.Script == other.Script && c.Run.IsLike(other.Run) }
+
+// answerAlike hands a refusal or an error to the calls that are alike. Any other answer is about one call alone. So is
+// the error of a call with a caller that has gone, which has ended its try. Then the others are sent by themselves.
+func (s *single) answerAlike() {
+	gone := s.call.IsAbandoned() || errors.Is(s.call.Err, ErrNotSent)
+	forAll := s.call.Err != nil && !gone || s.call.Err == nil && s.call.Run.IsRefusal(s.call.Reply)
+	for _, c := range s.alike {
+		if c.Reply, c.Err = s.call.Reply, s.call.Err; !forAll {
+			c.Reply, c.Err = nil, errUndone
+		}
+	}
+	s.alike = nil
 }

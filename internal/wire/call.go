@@ -146,7 +146,10 @@ func (c *Call) finish() {
 	if c.Err == nil && !conn.warm.Load() {
 		conn.warm.Store(true)
 	}
-	heard, messages := c.Heard, c.messages()
+	heard, messages := c.Heard, []string(nil)
+	if heard != nil {
+		messages = c.messages()
+	}
 	if c.done != nil && c.fate.CompareAndSwap(going, taken) {
 		if !c.byCaller {
 			c.done <- struct{}{}
@@ -162,7 +165,7 @@ func (c *Call) finish() {
 // messages takes the texts off the end of a reply.
 func (c *Call) messages() []string {
 	reply, ok := c.Reply.([]any)
-	if c.Heard == nil || !ok || c.Err != nil {
+	if !ok || c.Err != nil {
 		return nil
 	}
 	var messages []string

@@ -40,6 +40,7 @@ type Conn struct {
 	rdb     redis.Scripter
 	direct  GoRedis // may be used past Eval and EvalSha of rdb; nil: nothing may
 	wrapped bool    // rdb has a type of its own: calls go through these alone
+	single  bool    // it is a client of one server
 	tries   int     // for each call
 
 	timeouts timeouts
@@ -72,7 +73,7 @@ func New(rdb redis.Scripter, opt Options) *Conn {
 	switch client := rdb.(type) {
 	case *redis.Client:
 		conn.setup.sender = pipeline{client.Process, client.Pipeline}
-		conn.setup.bundles, conn.tries = true, client.Options().MaxRetries+1
+		conn.setup.bundles, conn.tries, conn.single = true, client.Options().MaxRetries+1, true
 	case *redis.ClusterClient:
 		conn.setup.sender = pipeline{client.Process, client.Pipeline}
 	case *redis.Ring:
@@ -245,14 +246,17 @@ type destination struct {
 // replicas delay only calls that wait for them as long. It never waits for the network. Until a Cluster client has
 // answered for the first time it does not know its nodes, and its calls share one lane.
 func (conn *Conn) lane(c *Call) *lane {
-	l := conn.laneTo(c)
+	l := conn.main
+	if !conn.single || c.Replicas.Wanted > 0 {
+		l = conn.laneTo(c)
+	}
 	if c.Repeats && l.repeats != nil {
 		return l.repeats
 	}
 	return l
 }
 
-// laneTo returns the lane to the server of a call.
+// laneTo returns the lane to the server of a call, if there may be several.
 func (conn *Conn) laneTo(c *Call) *lane {
 	if conn.wrapped && !conn.shares(c) {
 		return conn.alone

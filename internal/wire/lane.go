@@ -63,13 +63,17 @@ func (l *lane) send(c *Call, inline bool) {
 		switch {
 		case inline && !c.Bounded && (!c.stays || !l.silent.Load()):
 			c.byCaller = true
-			l.goOn(l.run(c))
+			if next := l.run(c); next != nil {
+				go l.away(nil, next)
+			}
 		case inline && c.Bounded && !l.silent.Load():
 			t := c.conn.newTimeout()
 			c.dials, c.byCaller = t, true
 			next := l.run(c)
 			c.conn.giveBack(t)
-			l.goOn(next)
+			if next != nil {
+				go l.away(nil, next)
+			}
 		default:
 			go l.away(c, nil)
 		}
@@ -120,19 +124,14 @@ func (l *lane) takeLocked() []*Call {
 // run sends a call by itself, and returns the calls that have gathered meanwhile; nil if there are none.
 func (l *lane) run(c *Call) (next []*Call) {
 	if c.before() {
-		l.transmit(alone(c))
+		s := newSingle(c)
+		s.self[0] = s
+		l.transmit(s.self[:])
 		l.settle(c)
 	} else {
 		c.finish()
 	}
 	return l.next(1)
-}
-
-// goOn has another goroutine drive a batch, which may be nil: this one belongs to the caller, or has one.
-func (l *lane) goOn(batch []*Call) {
-	if batch != nil {
-		go l.away(nil, batch)
-	}
 }
 
 // room is how large the stack of a goroutine has to be for go-redis to send a command and read the answer.
@@ -180,7 +179,7 @@ func (l *lane) next(back int) []*Call {
 	batch := l.takeLocked()
 	if len(l.waiting) > 0 && l.running < l.limit {
 		l.running++
-		l.goOn(l.takeLocked())
+		go l.away(nil, l.takeLocked())
 	}
 	return batch
 }
