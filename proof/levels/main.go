@@ -23,6 +23,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 
 	"github.com/seed-14de3678/redislock/proof/internal/page"
@@ -38,9 +39,10 @@ const rounds = 24
 func run(ctx context.Context, args []string) (err error) {
 	flags := flag.NewFlagSet("levels", flag.ContinueOnError)
 	root := flags.String("root", ".", "the `folder` of the repository")
-	names := flags.String("kinds", ".", "measure the kinds whose names match this `regexp`, and the least script")
+	names := flags.String("kinds", ".", "measure the kinds whose names match this `regexp`, and what their limits refer to")
 	n := flags.Int("rounds", rounds, "measure so many blocks of each kind and version")
 	file := flags.String("page", "", "write the tables into this `file`, between their marks, if all kinds are measured")
+	profiles := flags.String("profiles", "", "measure nothing, but write a profile of the client in the tree for each kind into this `folder`")
 	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
 		return nil
 	} else if err != nil {
@@ -50,17 +52,22 @@ func run(ctx context.Context, args []string) (err error) {
 	if err != nil {
 		return err
 	}
-	var chosen []int
-	for i, kind := range course.Kinds {
-		if kind.Act == course.Least || match.MatchString(kind.Name) {
-			chosen = append(chosen, i)
-		}
+	chosen := choose(match)
+	if len(chosen) == 0 {
+		return fmt.Errorf("no kind matches %s", match)
 	}
-	b, err := open(ctx, *root, tree, before, old)
+	versions := []version{tree, before, old}
+	if *profiles != "" {
+		versions = versions[:1]
+	}
+	b, err := open(ctx, *root, versions...)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, b.close()) }()
+	if *profiles != "" {
+		return b.profile(*profiles, chosen)
+	}
 	results, err := b.measure(ctx, chosen, *n)
 	if err != nil {
 		return err
@@ -85,11 +92,28 @@ func run(ctx context.Context, args []string) (err error) {
 	return nil
 }
 
+// choose returns the kinds whose names match, and those that their limits refer to, in their order.
+func choose(match *regexp.Regexp) (chosen []int) {
+	for i, kind := range course.Kinds {
+		if !match.MatchString(kind.Name) {
+			continue
+		}
+		chosen = append(chosen, i)
+		for _, limit := range kind.Limits {
+			if referred, ok := limit.Beside.Kind(); ok {
+				chosen = append(chosen, referred)
+			}
+		}
+	}
+	slices.Sort(chosen)
+	return slices.Compact(chosen)
+}
+
 // partsOf are the parts of the page.
 func partsOf(lines []line, made string) []page.Part {
 	return []page.Part{
-		{Name: "levels", Text: serverTable(lines)},
-		{Name: "levels more", Text: otherTable(lines)},
+		{Name: "levels", Text: tables(lines, mainTable)},
+		{Name: "levels more", Text: tables(lines, otherTable)},
 		{Name: "levels made", Text: made},
 	}
 }

@@ -18,6 +18,11 @@ func blocks(n int, u course.Usage) []course.Usage {
 	return slices.Repeat([]course.Usage{u}, n)
 }
 
+// atMost is a limit of the server's time.
+func atMost(most float64, beside course.Beside) []course.Limit {
+	return []course.Limit{{Of: course.Server, Most: most, Beside: beside}}
+}
+
 // sample has a kind with a limit that is kept, one whose figures are above before, one beside the least script, and one that was
 // measured too seldom.
 func sample() []result {
@@ -30,10 +35,10 @@ func sample() []result {
 		return map[string][]course.Usage{"tree": blocks(n, own), "before": blocks(n, before), "old": blocks(n, old)}
 	}
 	return []result{
-		{course.Kind{Name: "kept", Most: 1, Beside: course.Old}, sides(12, own, own, higher)},
-		{course.Kind{Name: "above", Most: .9, Beside: course.Old}, sides(12, own, lower, lower)},
-		{course.Kind{Name: "refused", Most: 1.25, Beside: course.Script}, sides(12, own, own, lower)},
-		{course.Kind{Name: "the script", Act: course.Least}, sides(12, least, least, least)},
+		{course.Kind{Name: "kept", Limits: atMost(1, course.Old)}, sides(12, own, own, higher)},
+		{course.Kind{Name: "above", Limits: atMost(.9, course.Old)}, sides(12, own, lower, lower)},
+		{course.Kind{Name: "refused", Limits: atMost(1.25, course.Script)}, sides(12, own, own, lower)},
+		{course.Kind{Name: "the script", Act: course.Least, Is: course.Script}, sides(12, least, least, least)},
 		{course.Kind{Name: "seldom"}, sides(3, own, lower, own)},
 	}
 }
@@ -48,7 +53,7 @@ func TestTables(t *testing.T) {
 | refused | 40 µs | 1.00 | 2.00 | at most 1.25 × the least script | no: 1.60 | holds |
 | seldom | 40 µs | 2.00 | 1.00 |  |  | no verdict: server CPU, client CPU, allocations, bytes, commands |
 `
-	if diff := cmp.Diff(server, serverTable(lines)); diff != "" {
+	if diff := cmp.Diff(server, tables(lines, mainTable)); diff != "" {
 		t.Errorf("the server's time (-want +got):\n%s", diff)
 	}
 	const others = `| tree, ÷ before, ÷ old | client CPU | allocations | bytes | commands |
@@ -58,7 +63,7 @@ func TestTables(t *testing.T) {
 | refused | 123 µs, 1.00, 1.23 | 20, 1.00, 1.00 | 400, 1.00, 1.00 | 5, 1.00, 1.00 |
 | seldom | 123 µs, 1.23, 1.00 | 20, 1.00, 1.00 | 400, 1.00, 1.00 | 5, 1.00, 1.00 |
 `
-	if diff := cmp.Diff(others, otherTable(lines)); diff != "" {
+	if diff := cmp.Diff(others, tables(lines, otherTable)); diff != "" {
 		t.Errorf("the other figures (-want +got):\n%s", diff)
 	}
 	want := []string{"above: server CPU 2.00 × (2.00 to 2.00), client CPU 1.23 × (1.23 to 1.23)"}

@@ -74,7 +74,7 @@ func TestLeast(t *testing.T) {
 	rdb := redistest.Start(t, redistest.Redis).Client(t)
 	heard := &listener{}
 	rdb.AddHook(heard)
-	s := stage{rdb: rdb, locks: newLocks(rdb)}
+	s := overNetwork(rdb)
 	t.Cleanup(s.locks.close)
 	set := []string{t.Name()}
 	held, err := s.locks.obtain(t.Context(), set, ttl, way{metadata: details})
