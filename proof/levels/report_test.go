@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -40,6 +41,63 @@ func sample() []result {
 		{course.Kind{Name: "refused", Limits: atMost(1.25, course.Script)}, sides(12, own, own, lower)},
 		{course.Kind{Name: "the script", Act: course.Least, Is: course.Script}, sides(12, least, least, least)},
 		{course.Kind{Name: "seldom"}, sides(3, own, lower, own)},
+	}
+}
+
+// Kinds of each place have a table of their own, with the figures that count there. A limit may refer to another figure and to
+// another kind, and what is not ours has no verdict.
+func TestTablesOfPlaces(t *testing.T) {
+	t.Parallel()
+	us := time.Microsecond
+	own := course.Usage{Server: 30 * us, Client: 20 * us, Allocs: 10, Heap: 500, Wall: 40 * us}
+	peer, more := own, own
+	peer.Server, peer.Wall, more.Heap = 20*us, 100*us, 1000
+	sides := func(own, before course.Usage) map[string][]course.Usage {
+		return map[string][]course.Usage{"tree": blocks(12, own), "before": blocks(12, before), "old": blocks(12, own)}
+	}
+	limit := func(of course.Figure, most float64, beside course.Beside) []course.Limit {
+		return []course.Limit{{Of: of, Most: most, Beside: beside}}
+	}
+	lines := linesOf([]result{
+		{course.Kind{Name: "here", Limits: append(atMost(1, course.Old), limit(course.Both, 1.1, course.Peer)...)}, sides(own, own)},
+		{course.Kind{Name: "peer", Act: course.BSM, Is: course.Peer}, sides(peer, own)},
+		{course.Kind{Name: "inside", Place: course.Memory, Limits: limit(course.Client, .9, course.Old)}, sides(more, own)},
+		{course.Kind{Name: "wide", Place: course.Many, Limits: limit(course.Time, .5, course.RawFew)}, sides(own, own)},
+		{course.Kind{Name: "raw", Act: course.Raw, Place: course.Many, Is: course.RawFew}, sides(peer, own)},
+	})
+	const main = `| server CPU of | tree | ÷ before | ÷ old | has to be | is it | all figures beside before |
+|---|---|---|---|---|---|---|
+| here | 30 µs | 1.00 | 1.00 | at most 1.00 × old; CPU of both at most 1.10 × bsm/redislock | yes: 1.00; no: 1.25 | holds |
+| peer | 20 µs | 0.67 | 1.00 |  |  |  |
+
+| client CPU of | tree | ÷ before | ÷ old | has to be | is it | all figures beside before |
+|---|---|---|---|---|---|---|
+| inside | 20 µs | 1.00 | 1.00 | at most 0.90 × old | no: 1.00 | fails: bytes allocated |
+
+| time of | tree | ÷ before | ÷ old | has to be | is it | all figures beside before |
+|---|---|---|---|---|---|---|
+| wide | 40 µs | 1.00 | 1.00 | at most 0.50 × go-redis alone, 64 at once | yes: 0.40 | holds |
+| raw | 100 µs | 2.50 | 1.00 |  |  |  |
+`
+	if diff := cmp.Diff(main, tables(lines, mainTable)); diff != "" {
+		t.Errorf("the main figures (-want +got):\n%s", diff)
+	}
+	const others = `
+| tree, ÷ before, ÷ old | allocations | bytes allocated |
+|---|---|---|
+| inside | 10, 1.00, 1.00 | 1000, 2.00, 1.00 |
+
+| tree, ÷ before, ÷ old | CPU of both |
+|---|---|
+| wide | 50 µs, 1.00, 1.00 |
+| raw | 40 µs, 0.80, 1.00 |
+`
+	if _, got, _ := strings.Cut(tables(lines, otherTable), "| peer |"); !strings.HasSuffix(got, others) {
+		t.Errorf("the other figures (-want +got):\n%s", cmp.Diff(others, got))
+	}
+	want := []string{"inside: bytes allocated 2.00 × (2.00 to 2.00)"}
+	if diff := cmp.Diff(want, failures(lines)); diff != "" {
+		t.Errorf("what fails (-want +got):\n%s", diff)
 	}
 }
 

@@ -25,8 +25,8 @@ type conn struct {
 	closed bool
 }
 
-func newConn(s *Server, real net.Conn) *conn {
-	c := &conn{Conn: real, server: s, replies: bufio.NewReader(real)}
+func newConn(s *Server, behind net.Conn) *conn {
+	c := &conn{Conn: behind, server: s, replies: bufio.NewReader(behind)}
 	c.filled.L = &c.mu
 	return c
 }

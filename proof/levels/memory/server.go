@@ -63,11 +63,11 @@ func (s *Server) Yield(yields bool) { s.yields.Store(yields) }
 
 // Dial is the Dialer of a Redis client.
 func (s *Server) Dial(ctx context.Context, network, _ string) (net.Conn, error) {
-	real, err := new(net.Dialer).DialContext(ctx, network, s.addr)
+	behind, err := new(net.Dialer).DialContext(ctx, network, s.addr)
 	if err != nil {
 		return nil, err
 	}
-	return newConn(s, real), nil
+	return newConn(s, behind), nil
 }
 
 // learn remembers an answer, if it is none that goes with the connection and no error.
