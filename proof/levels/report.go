@@ -169,13 +169,14 @@ func (l line) kept(first course.Figure) (limits, kept string) {
 	return strings.Join(has, "; "), strings.Join(is, "; ")
 }
 
-// otherTable has the other figures that are judged in one place: that of the tree, then the ratios to before and to old.
+// otherTable has the other figures of one place: that of the tree, then the ratios to before and to old.
 func otherTable(lines []line) string {
 	var text, rule strings.Builder
 	text.WriteString("| tree, ÷ before, ÷ old |")
 	rule.WriteString("|---|")
 	var others []int
-	for _, name := range judgedAt[lines[0].kind.Place] {
+	place := lines[0].kind.Place
+	for _, name := range slices.Concat(judgedAt[place], alsoAt[place]) {
 		if name != string(lines[0].kind.Main()) {
 			others = append(others, metricOf(name))
 			text.WriteString(" " + name + " |")
