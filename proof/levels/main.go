@@ -3,15 +3,21 @@
 //
 //	make levels                                   # all kinds of operation, into docs/costs.md
 //	make levels LEVELS="-kinds 'fenced' -rounds 60" # some of them, more closely; the page stays as it is
+//	go run ./proof/levels -kinds 'in memory'      # what the client itself costs; with -profiles FOLDER where that goes
 //
-// A figure is processor time of the server or of the client, allocations, bytes to and from the server, or commands on it,
+// A figure is processor time of the server or of the client, time, allocations, bytes to and from the server, or commands on it,
 // for each operation. Each version is built as a program of its own, the worker, and has a server of its own. All of them are bound
 // to one processor, where one of them works at a time, in alternating blocks; the kinds of operation take turns as well, so that
 // what disturbs the machine for a while disturbs a few blocks of each kind. Of the rounds the quietest third counts, and only
 // ratios of two blocks of one round are judged. Where the spread hides on which side of its limit a ratio is there is no verdict,
 // which is no failure.
 //
-// What has a limit beside the version old, or beside the least script with the same reply, is shown with it.
+// Some kinds have another place. Those in memory have a server inside of the worker, see package memory, so that nearly all that is
+// measured is the client: at first a real server answers, and then the same answers come without a system call. Those on all processors
+// have workers and servers of their own that are bound to none; there the time of the clock is what counts.
+//
+// What has a limit beside the version old, or beside another kind in the tree, is shown with it. That may be the least script with the
+// same reply, or the same work by go-redis alone or by bsm/redislock. To break such a limit is no failure.
 package main
 
 import (

@@ -19,9 +19,10 @@ func TestMain(m *testing.M) { redistest.Main(m) }
 
 // one takes a key, or says that it is taken; many replies with one element for each argument.
 var (
-	one  = redis.NewScript(`return redis.call('set', KEYS[1], ARGV[1], 'nx') and 1 or {0, 'taken', ARGV[1]}`)
-	many = redis.NewScript(`local all = {} for i = 1, #ARGV do all[i] = 1 end return all`)
-	odd  = redis.NewScript(`local all = {} for i = 1, #ARGV do all[i] = i end return all`)
+	one   = redis.NewScript(`return redis.call('set', KEYS[1], ARGV[1], 'nx') and 1 or {0, 'taken', ARGV[1]}`)
+	many  = redis.NewScript(`local all = {} for i = 1, #ARGV do all[i] = 1 end return all`)
+	mixed = redis.NewScript(`local all = {} for i = 1, #ARGV do all[i] = ARGV[i] == 'no' and 0 or 1 end return all`)
+	odd   = redis.NewScript(`local all = {} for i = 1, #ARGV do all[i] = i end return all`)
 )
 
 // start starts a server, a client that reaches it, and one that asks the server in memory.
@@ -90,21 +91,24 @@ func TestAnyNumberOfCallers(t *testing.T) {
 	t.Parallel()
 	direct, rdb, server := start(t)
 	ctx := t.Context()
-	for _, script := range []*redis.Script{many, odd} {
+	for script, heard := range map[*redis.Script][][]any{many: {{1, 2, 3}}, odd: {{1, 2, 3}}, mixed: {{1, 2, 3}, {1, "no"}}} {
 		if err := script.Load(ctx, direct).Err(); err != nil {
 			t.Fatal(err)
 		}
-		err := server.Hear(func() error { return script.EvalSha(ctx, rdb, []string{"key"}, 1, 2, 3).Err() })
-		if err != nil {
-			t.Fatal(err)
+		for _, args := range heard {
+			if err := server.Hear(func() error { return script.EvalSha(ctx, rdb, []string{"key"}, args...).Err() }); err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
 	got, err := many.EvalSha(ctx, rdb, []string{"a", "b", "c", "d"}, 1, 2, 3, 4, 5).Int64Slice()
 	if diff := cmp.Diff([]int64{1, 1, 1, 1, 1}, got); err != nil || diff != "" {
 		t.Errorf("%v, reply (-want +got):\n%s", err, diff)
 	}
-	if got, err := odd.EvalSha(ctx, rdb, []string{"key"}, 1, 2).Result(); err == nil {
-		t.Errorf("elements that differ: got %v, want an error", got)
+	for name, script := range map[string]*redis.Script{"always": odd, "once": mixed} {
+		if got, err := script.EvalSha(ctx, rdb, []string{"key"}, 1, 2, 3, 4).Result(); err == nil {
+			t.Errorf("elements that differed %s: got %v, want an error", name, got)
+		}
 	}
 }
 
