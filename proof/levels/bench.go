@@ -16,7 +16,8 @@ import (
 type bench struct {
 	dir       string // of what was built
 	processor string
-	sides     []*side
+	sides     []*side // on that processor
+	free      []*side // the same on all processors; nil: they were not needed yet
 }
 
 // open builds versions and starts them.
@@ -44,10 +45,25 @@ func open(ctx context.Context, root string, versions ...version) (_ *bench, err 
 
 // close ends all that was started, and removes all that was built.
 func (b *bench) close() (err error) {
-	for _, s := range b.sides {
+	for _, s := range slices.Concat(b.sides, b.free) {
 		err = errors.Join(err, s.stop())
 	}
 	return errors.Join(err, os.RemoveAll(b.dir))
+}
+
+// at are the sides that work at a place.
+func (b *bench) at(ctx context.Context, place course.Place) ([]*side, error) {
+	if place != course.Many {
+		return b.sides, nil
+	}
+	for _, bound := range b.sides[len(b.free):] {
+		s, err := start(ctx, bound.version, bound.program, "")
+		if err != nil {
+			return nil, err
+		}
+		b.free = append(b.free, s)
+	}
+	return b.free, nil
 }
 
 const (
@@ -64,7 +80,6 @@ func (b *bench) measure(ctx context.Context, kinds []int, n int) ([]result, erro
 	for i, kind := range kinds {
 		results[i] = result{course.Kinds[kind], map[string][]course.Usage{}}
 	}
-	order := slices.Clone(b.sides)
 	began := time.Now()
 	for round := range n + 1 {
 		if round > enough && time.Since(began) > longest {
@@ -78,7 +93,15 @@ func (b *bench) measure(ctx context.Context, kinds []int, n int) ([]result, erro
 			case course.Kinds[kind].Seldom && round%2 == 0:
 				continue
 			}
-			for _, s := range order {
+			sides, err := b.at(ctx, course.Kinds[kind].Place)
+			if err != nil {
+				return nil, err
+			}
+			if round%2 == 1 {
+				sides = slices.Clone(sides)
+				slices.Reverse(sides)
+			}
+			for _, s := range sides {
 				if err := ctx.Err(); err != nil {
 					return nil, err
 				}
@@ -91,7 +114,6 @@ func (b *bench) measure(ctx context.Context, kinds []int, n int) ([]result, erro
 				}
 			}
 		}
-		slices.Reverse(order)
 	}
 	return results, nil
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"slices"
+	"time"
 
 	"github.com/seed-14de3678/redislock/proof/internal/measure"
 	"github.com/seed-14de3678/redislock/proof/levels/course"
@@ -16,17 +17,45 @@ type metric struct {
 	whole   func(course.Usage) float64
 }
 
-// commands is the name of the metric that counts what the server executes, in scripts and beside them.
-const commands = "commands"
+// The names of the metrics that limits are not about. The one of commands counts what the server executes, in scripts and beside them.
+const (
+	allocations = "allocations"
+	bytes       = "bytes"
+	commands    = "commands"
+	allocated   = "bytes allocated"
+)
 
-// metrics are all of them; the first has limits of its own.
+// metrics are all of them.
 var metrics = []metric{
-	{"server CPU", " µs", false, func(u course.Usage) float64 { return float64(u.Server.Nanoseconds()) / 1e3 }},
-	{"client CPU", " µs", false, func(u course.Usage) float64 { return float64(u.Client.Nanoseconds()) / 1e3 }},
-	{"allocations", "", true, func(u course.Usage) float64 { return float64(u.Allocs) }},
-	{"bytes", "", true, func(u course.Usage) float64 { return float64(u.Bytes) }},
+	{string(course.Server), " µs", false, func(u course.Usage) float64 { return micros(u.Server) }},
+	{string(course.Client), " µs", false, func(u course.Usage) float64 { return micros(u.Client) }},
+	{allocations, "", true, func(u course.Usage) float64 { return float64(u.Allocs) }},
+	{bytes, "", true, func(u course.Usage) float64 { return float64(u.Bytes) }},
 	{commands, "", true, func(u course.Usage) float64 { return float64(u.Commands) }},
+	{allocated, "", true, func(u course.Usage) float64 { return float64(u.Heap) }},
+	{string(course.Both), " µs", false, func(u course.Usage) float64 { return micros(u.Server + u.Client) }},
+	{string(course.Time), " µs", false, func(u course.Usage) float64 { return micros(u.Wall) }},
 }
+
+// judgedAt are the metrics that are judged beside before, by the place of a kind. How many callers share a command on all
+// processors depends on the machine, so that nothing can be counted there, and time depends on it most.
+var judgedAt = map[course.Place][]string{
+	course.One:    {string(course.Server), string(course.Client), allocations, bytes, commands},
+	course.Memory: {string(course.Client), allocations, allocated},
+	course.Many:   {string(course.Both)},
+}
+
+// alsoAt are the metrics that are shown beside those, but not judged.
+var alsoAt = map[course.Place][]string{
+	course.Many: {string(course.Server), string(course.Client), allocations},
+}
+
+// metricOf finds a metric by its name.
+func metricOf[N ~string](name N) int {
+	return slices.IndexFunc(metrics, func(m metric) bool { return m.name == string(name) })
+}
+
+func micros(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1e3 }
 
 // of returns the figure for each block.
 func (m metric) of(blocks []course.Usage) []float64 {

@@ -3,15 +3,21 @@
 //
 //	make levels                                   # all kinds of operation, into docs/costs.md
 //	make levels LEVELS="-kinds 'fenced' -rounds 60" # some of them, more closely; the page stays as it is
+//	go run ./proof/levels -kinds 'in memory'      # what the client itself costs; with -profiles FOLDER where that goes
 //
-// A figure is processor time of the server or of the client, allocations, bytes to and from the server, or commands on it,
+// A figure is processor time of the server or of the client, time, allocations, bytes to and from the server, or commands on it,
 // for each operation. Each version is built as a program of its own, the worker, and has a server of its own. All of them are bound
 // to one processor, where one of them works at a time, in alternating blocks; the kinds of operation take turns as well, so that
 // what disturbs the machine for a while disturbs a few blocks of each kind. Of the rounds the quietest third counts, and only
 // ratios of two blocks of one round are judged. Where the spread hides on which side of its limit a ratio is there is no verdict,
 // which is no failure.
 //
-// What has a limit beside the version old, or beside the least script with the same reply, is shown with it.
+// Some kinds have another place. Those in memory have a server inside of the worker, see package memory, so that nearly all that is
+// measured is the client: at first a real server answers, and then the same answers come without a system call. Those on all processors
+// have workers and servers of their own that are bound to none; there the time of the clock is what counts.
+//
+// What has a limit beside the version old, or beside another kind in the tree, is shown with it. That may be the least script with the
+// same reply, or the same work by go-redis alone or by bsm/redislock. To break such a limit is no failure.
 package main
 
 import (
@@ -23,6 +29,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 
 	"github.com/seed-14de3678/redislock/proof/internal/page"
@@ -38,9 +45,10 @@ const rounds = 24
 func run(ctx context.Context, args []string) (err error) {
 	flags := flag.NewFlagSet("levels", flag.ContinueOnError)
 	root := flags.String("root", ".", "the `folder` of the repository")
-	names := flags.String("kinds", ".", "measure the kinds whose names match this `regexp`, and the least script")
+	names := flags.String("kinds", ".", "measure the kinds whose names match this `regexp`, and what their limits refer to")
 	n := flags.Int("rounds", rounds, "measure so many blocks of each kind and version")
 	file := flags.String("page", "", "write the tables into this `file`, between their marks, if all kinds are measured")
+	profiles := flags.String("profiles", "", "measure nothing, but write a profile of the client in the tree for each kind into this `folder`")
 	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
 		return nil
 	} else if err != nil {
@@ -50,17 +58,22 @@ func run(ctx context.Context, args []string) (err error) {
 	if err != nil {
 		return err
 	}
-	var chosen []int
-	for i, kind := range course.Kinds {
-		if kind.Act == course.Least || match.MatchString(kind.Name) {
-			chosen = append(chosen, i)
-		}
+	chosen := choose(match)
+	if len(chosen) == 0 {
+		return fmt.Errorf("no kind matches %s", match)
 	}
-	b, err := open(ctx, *root, tree, before, old)
+	versions := []version{tree, before, old}
+	if *profiles != "" {
+		versions = versions[:1]
+	}
+	b, err := open(ctx, *root, versions...)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, b.close()) }()
+	if *profiles != "" {
+		return b.profile(*profiles, chosen)
+	}
 	results, err := b.measure(ctx, chosen, *n)
 	if err != nil {
 		return err
@@ -85,11 +98,28 @@ func run(ctx context.Context, args []string) (err error) {
 	return nil
 }
 
+// choose returns the kinds whose names match, and those that their limits refer to, in their order.
+func choose(match *regexp.Regexp) (chosen []int) {
+	for i, kind := range course.Kinds {
+		if !match.MatchString(kind.Name) {
+			continue
+		}
+		chosen = append(chosen, i)
+		for _, limit := range kind.Limits {
+			if referred, ok := limit.Beside.Kind(); ok {
+				chosen = append(chosen, referred)
+			}
+		}
+	}
+	slices.Sort(chosen)
+	return slices.Compact(chosen)
+}
+
 // partsOf are the parts of the page.
 func partsOf(lines []line, made string) []page.Part {
 	return []page.Part{
-		{Name: "levels", Text: serverTable(lines)},
-		{Name: "levels more", Text: otherTable(lines)},
+		{Name: "levels", Text: tables(lines, mainTable)},
+		{Name: "levels more", Text: tables(lines, otherTable)},
 		{Name: "levels made", Text: made},
 	}
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -27,49 +28,49 @@ type line struct {
 	kind   course.Kind
 	before []comparison // of the tree, for each metric
 	old    []comparison
-	script comparison // server CPU beside the least script, if the limit refers to it
+	limits []comparison // for each limit of the kind, beside what it refers to
 }
 
-// lineOf compares the versions of a result. script has the blocks of the least script.
-func lineOf(r result, script []course.Usage) line {
+// lineOf compares the versions of a result. all has those that its limits refer to.
+func lineOf(r result, all []result) line {
 	l := line{kind: r.kind}
 	own := r.blocks[tree.name]
 	for _, m := range metrics {
 		l.before = append(l.before, compare(m, own, r.blocks[before.name]))
 		l.old = append(l.old, compare(m, own, r.blocks[old.name]))
 	}
-	l.script = compare(metrics[0], own, script)
+	for _, limit := range r.kind.Limits {
+		by := r.blocks[old.name]
+		if limit.Beside != course.Old {
+			by = nil
+			if i := slices.IndexFunc(all, func(other result) bool { return other.kind.Is == limit.Beside }); i >= 0 {
+				by = all[i].blocks[tree.name]
+			}
+		}
+		l.limits = append(l.limits, compare(metrics[metricOf(limit.Of)], own, by))
+	}
 	return l
 }
 
 // linesOf are those of all kinds but the least script, which is the same in every version.
 func linesOf(results []result) (lines []line) {
-	var script []course.Usage
-	for _, r := range results {
-		if r.kind.Act == course.Least {
-			script = r.blocks[tree.name]
-		}
-	}
 	for _, r := range results {
 		if r.kind.Act != course.Least {
-			lines = append(lines, lineOf(r, script))
+			lines = append(lines, lineOf(r, results))
 		}
 	}
 	return lines
 }
 
-// limit returns the ratio that has a limit of its own.
-func (l line) limit() spread {
-	if l.kind.Beside == course.Script {
-		return l.script.ratio
-	}
-	return l.old[0].ratio
+// isJudged reports whether a metric has a limit beside before.
+func (l line) isJudged(metric int) bool {
+	return l.kind.IsOurs() && slices.Contains(judgedAt[l.kind.Place], metrics[metric].name)
 }
 
 // judge says of one metric whether it is within its limit beside before.
 func (l line) judge(metric int) verdict {
 	v := judge(l.before[metric].ratio, mostAbove)
-	if v == fails && metrics[metric].name == commands && judge(l.before[0].ratio, muchLess) == holds {
+	if v == fails && metrics[metric].name == commands && judge(l.before[metricOf(course.Server)].ratio, muchLess) == holds {
 		return holds
 	}
 	return v
@@ -78,7 +79,7 @@ func (l line) judge(metric int) verdict {
 // named returns the metrics whose verdict, beside before, is this one. With ratios it says what they are.
 func (l line) named(v verdict, ratios bool) (names []string) {
 	for i, m := range metrics {
-		if l.judge(i) == v {
+		if l.isJudged(i) && l.judge(i) == v {
 			name, ratio := m.name, l.before[i].ratio
 			if ratios {
 				name += fmt.Sprintf(" %s × (%s to %s)", times(ratio.Median), times(ratio.Low), times(ratio.High))
@@ -89,8 +90,11 @@ func (l line) named(v verdict, ratios bool) (names []string) {
 	return names
 }
 
-// verdict sums up those of all metrics.
+// verdict sums up those of all metrics. It is empty where versions of the library cannot differ.
 func (l line) verdict() string {
+	if !l.kind.IsOurs() {
+		return ""
+	}
 	for _, v := range []verdict{fails, unknown} {
 		if names := l.named(v, false); len(names) > 0 {
 			return string(v) + ": " + strings.Join(names, ", ")
@@ -112,37 +116,79 @@ func failures(lines []line) (texts []string) {
 // answers are how verdicts on limits are written of which none fails.
 var answers = map[verdict]string{holds: "yes", fails: "no", unknown: "no verdict"}
 
-// serverTable has the processor time of the server, with its limits.
-func serverTable(lines []line) string {
-	var text strings.Builder
-	text.WriteString("| server CPU of | tree | ÷ before | ÷ old | has to be | is it | all figures beside before |\n|---|---|---|---|---|---|---|\n")
+// places are those of the kinds, in the order of the page.
+var places = []course.Place{course.One, course.Memory, course.Many}
+
+// at are the lines of one place.
+func at(lines []line, place course.Place) (chosen []line) {
 	for _, l := range lines {
-		limit, kept := "", ""
-		if l.kind.Most > 0 {
-			limit = fmt.Sprintf("at most %.2f × %s", l.kind.Most, l.kind.Beside)
-			kept = fmt.Sprintf("%s: %s", answers[judge(l.limit(), l.kind.Most)], times(l.limit().Median))
+		if l.kind.Place == place {
+			chosen = append(chosen, l)
 		}
-		fmt.Fprintf(&text, "| %s | %s | %s | %s | %s | %s | %s |\n", l.kind.Name, written(l.before[0].value)+metrics[0].unit,
-			ranged(l.before[0].ratio), ranged(l.old[0].ratio), limit, kept, l.verdict())
+	}
+	return chosen
+}
+
+// tables writes a table of the lines of each place that has some.
+func tables(lines []line, write func([]line) string) string {
+	var texts []string
+	for _, place := range places {
+		if chosen := at(lines, place); len(chosen) > 0 {
+			texts = append(texts, write(chosen))
+		}
+	}
+	return strings.Join(texts, "\n")
+}
+
+// mainTable has the main figure of kinds of one place, with all limits.
+func mainTable(lines []line) string {
+	var text strings.Builder
+	first := lines[0].kind.Main()
+	fmt.Fprintf(&text, "| %s of | tree | ÷ before | ÷ old | has to be | is it | all figures beside before |\n|---|---|---|---|---|---|---|\n", first)
+	m := metricOf(first)
+	for _, l := range lines {
+		limits, kept := l.kept(first)
+		fmt.Fprintf(&text, "| %s | %s | %s | %s | %s | %s | %s |\n", l.kind.Name, written(l.before[m].value)+metrics[m].unit,
+			ranged(l.before[m].ratio), ranged(l.old[m].ratio), limits, kept, l.verdict())
 	}
 	return text.String()
 }
 
-// otherTable has the other figures: that of the tree, then the ratios to before and to old.
+// kept says what the limits of a line are, and whether they are kept. A limit names its figure if that is not the main one.
+func (l line) kept(first course.Figure) (limits, kept string) {
+	var has, is []string
+	for i, limit := range l.kind.Limits {
+		of := ""
+		if limit.Of != first {
+			of = string(limit.Of) + " "
+		}
+		ratio := l.limits[i].ratio
+		has = append(has, fmt.Sprintf("%sat most %.2f × %s", of, limit.Most, limit.Beside))
+		is = append(is, fmt.Sprintf("%s: %s", answers[judge(ratio, limit.Most)], times(ratio.Median)))
+	}
+	return strings.Join(has, "; "), strings.Join(is, "; ")
+}
+
+// otherTable has the other figures of one place: that of the tree, then the ratios to before and to old.
 func otherTable(lines []line) string {
 	var text, rule strings.Builder
 	text.WriteString("| tree, ÷ before, ÷ old |")
 	rule.WriteString("|---|")
-	for _, m := range metrics[1:] {
-		text.WriteString(" " + m.name + " |")
-		rule.WriteString("---|")
+	var others []int
+	place := lines[0].kind.Place
+	for _, name := range slices.Concat(judgedAt[place], alsoAt[place]) {
+		if name != string(lines[0].kind.Main()) {
+			others = append(others, metricOf(name))
+			text.WriteString(" " + name + " |")
+			rule.WriteString("---|")
+		}
 	}
 	text.WriteString("\n" + rule.String() + "\n")
 	for _, l := range lines {
 		text.WriteString("| " + l.kind.Name + " |")
-		for i, m := range metrics[1:] {
-			of, beside := l.before[i+1], l.old[i+1]
-			fmt.Fprintf(&text, " %s%s, %s, %s |", written(of.value), m.unit, times(of.ratio.Median), times(beside.ratio.Median))
+		for _, i := range others {
+			of, beside := l.before[i], l.old[i]
+			fmt.Fprintf(&text, " %s%s, %s, %s |", written(of.value), metrics[i].unit, times(of.ratio.Median), times(beside.ratio.Median))
 		}
 		text.WriteString("\n")
 	}

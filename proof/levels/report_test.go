@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -18,6 +19,11 @@ func blocks(n int, u course.Usage) []course.Usage {
 	return slices.Repeat([]course.Usage{u}, n)
 }
 
+// atMost is a limit of the server's time.
+func atMost(most float64, beside course.Beside) []course.Limit {
+	return []course.Limit{{Of: course.Server, Most: most, Beside: beside}}
+}
+
 // sample has a kind with a limit that is kept, one whose figures are above before, one beside the least script, and one that was
 // measured too seldom.
 func sample() []result {
@@ -30,11 +36,68 @@ func sample() []result {
 		return map[string][]course.Usage{"tree": blocks(n, own), "before": blocks(n, before), "old": blocks(n, old)}
 	}
 	return []result{
-		{course.Kind{Name: "kept", Most: 1, Beside: course.Old}, sides(12, own, own, higher)},
-		{course.Kind{Name: "above", Most: .9, Beside: course.Old}, sides(12, own, lower, lower)},
-		{course.Kind{Name: "refused", Most: 1.25, Beside: course.Script}, sides(12, own, own, lower)},
-		{course.Kind{Name: "the script", Act: course.Least}, sides(12, least, least, least)},
+		{course.Kind{Name: "kept", Limits: atMost(1, course.Old)}, sides(12, own, own, higher)},
+		{course.Kind{Name: "above", Limits: atMost(.9, course.Old)}, sides(12, own, lower, lower)},
+		{course.Kind{Name: "refused", Limits: atMost(1.25, course.Script)}, sides(12, own, own, lower)},
+		{course.Kind{Name: "the script", Act: course.Least, Is: course.Script}, sides(12, least, least, least)},
 		{course.Kind{Name: "seldom"}, sides(3, own, lower, own)},
+	}
+}
+
+// Kinds of each place have a table of their own, with the figures that count there. A limit may refer to another figure and to
+// another kind, and what is not ours has no verdict.
+func TestTablesOfPlaces(t *testing.T) {
+	t.Parallel()
+	us := time.Microsecond
+	own := course.Usage{Server: 30 * us, Client: 20 * us, Allocs: 10, Heap: 500, Wall: 40 * us}
+	peer, more := own, own
+	peer.Server, peer.Wall, more.Heap = 20*us, 100*us, 1000
+	sides := func(own, before course.Usage) map[string][]course.Usage {
+		return map[string][]course.Usage{"tree": blocks(12, own), "before": blocks(12, before), "old": blocks(12, own)}
+	}
+	limit := func(of course.Figure, most float64, beside course.Beside) []course.Limit {
+		return []course.Limit{{Of: of, Most: most, Beside: beside}}
+	}
+	lines := linesOf([]result{
+		{course.Kind{Name: "here", Limits: append(atMost(1, course.Old), limit(course.Both, 1.1, course.Peer)...)}, sides(own, own)},
+		{course.Kind{Name: "peer", Act: course.BSM, Is: course.Peer}, sides(peer, own)},
+		{course.Kind{Name: "inside", Place: course.Memory, Limits: limit(course.Client, .9, course.Old)}, sides(more, own)},
+		{course.Kind{Name: "wide", Place: course.Many, Limits: limit(course.Time, .5, course.RawFew)}, sides(own, own)},
+		{course.Kind{Name: "raw", Act: course.Raw, Place: course.Many, Is: course.RawFew}, sides(peer, own)},
+	})
+	const main = `| server CPU of | tree | ÷ before | ÷ old | has to be | is it | all figures beside before |
+|---|---|---|---|---|---|---|
+| here | 30 µs | 1.00 | 1.00 | at most 1.00 × old; CPU of both at most 1.10 × bsm/redislock | yes: 1.00; no: 1.25 | holds |
+| peer | 20 µs | 0.67 | 1.00 |  |  |  |
+
+| client CPU of | tree | ÷ before | ÷ old | has to be | is it | all figures beside before |
+|---|---|---|---|---|---|---|
+| inside | 20 µs | 1.00 | 1.00 | at most 0.90 × old | no: 1.00 | fails: bytes allocated |
+
+| time of | tree | ÷ before | ÷ old | has to be | is it | all figures beside before |
+|---|---|---|---|---|---|---|
+| wide | 40 µs | 1.00 | 1.00 | at most 0.50 × go-redis alone, 64 at once | yes: 0.40 | holds |
+| raw | 100 µs | 2.50 | 1.00 |  |  |  |
+`
+	if diff := cmp.Diff(main, tables(lines, mainTable)); diff != "" {
+		t.Errorf("the main figures (-want +got):\n%s", diff)
+	}
+	const others = `
+| tree, ÷ before, ÷ old | allocations | bytes allocated |
+|---|---|---|
+| inside | 10, 1.00, 1.00 | 1000, 2.00, 1.00 |
+
+| tree, ÷ before, ÷ old | CPU of both | server CPU | client CPU | allocations |
+|---|---|---|---|---|
+| wide | 50 µs, 1.00, 1.00 | 30 µs, 1.00, 1.00 | 20 µs, 1.00, 1.00 | 10, 1.00, 1.00 |
+| raw | 40 µs, 0.80, 1.00 | 20 µs, 0.67, 1.00 | 20 µs, 1.00, 1.00 | 10, 1.00, 1.00 |
+`
+	if _, got, _ := strings.Cut(tables(lines, otherTable), "| peer |"); !strings.HasSuffix(got, others) {
+		t.Errorf("the other figures (-want +got):\n%s", cmp.Diff(others, got))
+	}
+	want := []string{"inside: bytes allocated 2.00 × (2.00 to 2.00)"}
+	if diff := cmp.Diff(want, failures(lines)); diff != "" {
+		t.Errorf("what fails (-want +got):\n%s", diff)
 	}
 }
 
@@ -48,7 +111,7 @@ func TestTables(t *testing.T) {
 | refused | 40 µs | 1.00 | 2.00 | at most 1.25 × the least script | no: 1.60 | holds |
 | seldom | 40 µs | 2.00 | 1.00 |  |  | no verdict: server CPU, client CPU, allocations, bytes, commands |
 `
-	if diff := cmp.Diff(server, serverTable(lines)); diff != "" {
+	if diff := cmp.Diff(server, tables(lines, mainTable)); diff != "" {
 		t.Errorf("the server's time (-want +got):\n%s", diff)
 	}
 	const others = `| tree, ÷ before, ÷ old | client CPU | allocations | bytes | commands |
@@ -58,7 +121,7 @@ func TestTables(t *testing.T) {
 | refused | 123 µs, 1.00, 1.23 | 20, 1.00, 1.00 | 400, 1.00, 1.00 | 5, 1.00, 1.00 |
 | seldom | 123 µs, 1.23, 1.00 | 20, 1.00, 1.00 | 400, 1.00, 1.00 | 5, 1.00, 1.00 |
 `
-	if diff := cmp.Diff(others, otherTable(lines)); diff != "" {
+	if diff := cmp.Diff(others, tables(lines, otherTable)); diff != "" {
 		t.Errorf("the other figures (-want +got):\n%s", diff)
 	}
 	want := []string{"above: server CPU 2.00 × (2.00 to 2.00), client CPU 1.23 × (1.23 to 1.23)"}

@@ -18,6 +18,7 @@ import (
 // A side is a version at work: a worker, and a server that is asked by it alone.
 type side struct {
 	version version
+	program string // the worker
 	server  *redistest.Server
 	worker  *exec.Cmd
 	input   io.WriteCloser
@@ -27,7 +28,7 @@ type side struct {
 
 // start starts the worker of a version and its server, both on the processor that is named; empty: on any.
 func start(ctx context.Context, v version, program, processor string) (_ *side, err error) {
-	s := &side{version: v}
+	s := &side{version: v, program: program}
 	if s.server, err = redistest.Launch(redistest.Redis); err != nil {
 		return nil, err
 	}
@@ -63,8 +64,13 @@ func (s *side) connect() (err error) {
 }
 
 // block has so many operations of a kind done.
-func (s *side) block(kind, ops int) (u course.Usage, err error) {
-	err = errors.Join(s.orders.Encode(course.Order{Kind: kind, Ops: ops}), s.answers.Decode(&u))
+func (s *side) block(kind, ops int) (course.Usage, error) {
+	return s.do(course.Order{Kind: kind, Ops: ops})
+}
+
+// do has an order done.
+func (s *side) do(order course.Order) (u course.Usage, err error) {
+	err = errors.Join(s.orders.Encode(order), s.answers.Decode(&u))
 	if err == nil && u.Failed != "" {
 		err = errors.New(u.Failed)
 	}

@@ -2,7 +2,10 @@
 // exchange.
 package course
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // An Act is what is done again and again.
 type Act string
@@ -15,59 +18,96 @@ const (
 	Least   Act = "least"   // the same by the least script that gives the same reply
 	Refresh Act = "refresh" // one Refresh of a lock
 	Renew   Act = "renew"   // one renewal by the watchdog
+	Raw     Act = "raw"     // SET NX PX, and a script that compares and deletes, by go-redis alone
+	BSM     Act = "bsm"     // one Obtain of bsm/redislock, and its Release
+)
+
+// A Place is where the worker and its server run.
+type Place string
+
+// The places that there are.
+const (
+	One    Place = ""       // both on one processor
+	Many   Place = "many"   // on all processors
+	Memory Place = "memory" // the server is inside of the worker: see package memory
+)
+
+// A Figure is what a limit is about.
+type Figure string
+
+// The figures that limits are about.
+const (
+	Server Figure = "server CPU"
+	Client Figure = "client CPU"
+	Both   Figure = "CPU of both" // on one processor that is the time which an operation takes
+	Time   Figure = "time"        // by the clock
 )
 
 // A Kind is a kind of operation.
 type Kind struct {
 	Name    string
 	Act     Act
-	Keys    int     // of the set
-	Callers int     // who want the same set, each again and again
-	Queue   bool    // they stand in line
-	Fenced  bool    // each lock has a number
-	Reads   int     // how many of the callers read
-	Ends    bool    // the context of a call can end
-	Ops     int     // of a block, a multiple of Callers
-	Seldom  bool    // it has a block in every other round, because its blocks last long
-	Most    float64 // what the server's time may be at most, by that of Beside; 0: there is no limit
-	Beside  Beside
+	Place   Place
+	Keys    int  // of the set
+	Callers int  // who want the same set, each again and again
+	Each    bool // each of them wants a set of its own
+	Queue   bool // they stand in line
+	Fenced  bool // each lock has a number
+	Reads   int  // how many of the callers read
+	Ends    bool // the context of a call can end
+	Ops     int  // of a block, a multiple of Callers
+	Seldom  bool // it has a block in every other round, because its blocks last long
+	Limits  []Limit
+	Is      Beside // limits of other kinds may refer to it by this name; empty: none does
 }
 
-// Beside is what a limit refers to.
+// A Limit says what a figure may be at most, by that of something else.
+type Limit struct {
+	Of     Figure
+	Most   float64
+	Beside Beside
+}
+
+// Beside is what a limit refers to: the same kind in the version that is called old, or another kind in the tree.
 type Beside string
 
-// The figures that limits refer to: of the same kind in the version that is called old, and of the kind Least in the tree.
+// What limits refer to.
 const (
-	Old    Beside = "old"
-	Script Beside = "the least script"
+	Old     Beside = "old"
+	Script  Beside = "the least script"
+	NoEnd   Beside = "a context without an end"
+	Peer    Beside = "bsm/redislock"
+	RawFew  Beside = "go-redis alone, 64 at once"
+	RawMany Beside = "go-redis alone, 512 at once"
 )
 
-// Kinds are all kinds of operation. The numbers of operations let a block last for 20 to 100 ms; that of renewals waits until
-// they are due.
-var Kinds = []Kind{
-	{Name: "a turn, 8 callers", Act: Turn, Keys: 1, Callers: 8, Queue: true, Ops: 320, Most: .9, Beside: Old},
-	{Name: "a turn, 64 callers", Act: Turn, Keys: 1, Callers: 64, Queue: true, Ops: 384, Most: .9, Beside: Old},
-	{Name: "a fenced turn, 8 callers", Act: Turn, Keys: 1, Callers: 8, Queue: true, Fenced: true, Ops: 320, Most: 1, Beside: Old},
-	{Name: "a fenced turn, 64 callers", Act: Turn, Keys: 1, Callers: 64, Queue: true, Fenced: true, Ops: 384, Most: 1, Beside: Old},
-	{Name: "a turn of a set of 8, 8 callers", Act: Turn, Keys: 8, Callers: 8, Queue: true, Ops: 240, Most: 1, Beside: Old},
-	{Name: "a turn of a set of 8, 64 callers", Act: Turn, Keys: 8, Callers: 64, Queue: true, Ops: 320, Most: 1, Beside: Old},
-	{Name: "a turn, 4 readers and 4 writers", Act: Turn, Keys: 1, Callers: 8, Queue: true, Reads: 4, Ops: 320, Most: 1, Beside: Old},
-	{Name: "a turn, 32 readers and 32 writers", Act: Turn, Keys: 1, Callers: 64, Queue: true, Reads: 32, Ops: 384, Most: 1, Beside: Old},
-	{Name: "a free key", Act: Turn, Keys: 1, Callers: 1, Ops: 300, Most: 1, Beside: Old},
-	{Name: "8 free keys", Act: Turn, Keys: 8, Callers: 1, Ops: 250, Most: 1, Beside: Old},
-	{Name: "a free key, a context that can end", Act: Turn, Keys: 1, Callers: 1, Ends: true, Ops: 300},
-	{Name: "a free key, to read", Act: Turn, Keys: 1, Callers: 1, Reads: 1, Ops: 300},
-	{Name: "With of a free key", Act: With, Keys: 1, Callers: 1, Ops: 250},
-	{Name: "a refused attempt", Act: Refused, Keys: 1, Callers: 1, Ops: 500, Most: 1.25, Beside: Script},
-	{Name: "the least script with the reply of a refusal", Act: Least, Keys: 1, Callers: 1, Ops: 500},
-	{Name: "a Refresh", Act: Refresh, Keys: 1, Callers: 1, Ops: 500},
-	{Name: "a renewal by the watchdog", Act: Renew, Keys: 1, Callers: 1, Ops: 800, Seldom: true},
+// Kind returns the kind in the tree that a limit refers to, as an index. There is none for Old.
+func (b Beside) Kind() (int, bool) {
+	i := slices.IndexFunc(Kinds, func(k Kind) bool { return k.Is == b })
+	return i, b != "" && i >= 0
 }
+
+// Main is the figure that is shown first.
+func (k Kind) Main() Figure {
+	switch k.Place {
+	case Memory:
+		return Client
+	case Many:
+		return Time
+	default:
+		return Server
+	}
+}
+
+// IsOurs reports whether the library does the work, so that versions of it may differ.
+func (k Kind) IsOurs() bool { return k.Act != Least && k.Act != Raw && k.Act != BSM }
 
 // An Order asks a worker for a block.
 type Order struct {
 	Kind int // index
 	Ops  int
+	// Profile is a file for a profile of what the processor does meanwhile; empty: there is none.
+	Profile string `json:",omitempty"`
 }
 
 // A Usage is what the operations of a block have used.
@@ -75,7 +115,9 @@ type Usage struct {
 	Ops      int
 	Server   time.Duration // processor time of the server
 	Client   time.Duration // processor time of the worker
+	Wall     time.Duration // by the clock; no counter
 	Allocs   int           // of the worker
+	Heap     int           // bytes that the worker has allocated
 	Bytes    int           // that the server has received and sent
 	Commands int           // on the server, also those inside of scripts, without the calls of scripts
 	Failed   string        `json:",omitempty"` // why there is no block; empty if there is one
@@ -86,6 +128,7 @@ func (u Usage) Less(before Usage) Usage {
 	u.Server -= before.Server
 	u.Client -= before.Client
 	u.Allocs -= before.Allocs
+	u.Heap -= before.Heap
 	u.Bytes -= before.Bytes
 	u.Commands -= before.Commands
 	return u

@@ -6,10 +6,10 @@ import (
 	"github.com/seed-14de3678/redislock/proof/levels/course"
 )
 
-// Kinds can be told apart, their callers share the work of a block, and one of them is the script that a limit refers to.
+// Kinds can be told apart, their callers share the work of a block, and what limits refer to is there once.
 func TestKinds(t *testing.T) {
 	t.Parallel()
-	names, scripts := map[string]bool{}, 0
+	names, references := map[string]bool{}, map[course.Beside]bool{}
 	for _, k := range course.Kinds {
 		if names[k.Name] {
 			t.Errorf("%s is there twice", k.Name)
@@ -18,23 +18,27 @@ func TestKinds(t *testing.T) {
 		if k.Keys < 1 || k.Callers < 1 || k.Ops < 5*k.Callers || k.Ops%k.Callers != 0 {
 			t.Errorf("%s: got %d keys, %d callers, %d operations", k.Name, k.Keys, k.Callers, k.Ops)
 		}
-		if (k.Most > 0) != (k.Beside != "") {
-			t.Errorf("%s: has a limit beside nothing, or none", k.Name)
+		for _, limit := range k.Limits {
+			if limit.Most <= 0 || limit.Of == "" || limit.Beside == "" {
+				t.Errorf("%s: got a limit of %+v", k.Name, limit)
+			}
+			if i, ok := limit.Beside.Kind(); ok == (limit.Beside == course.Old) || ok && course.Kinds[i].Is != limit.Beside {
+				t.Errorf("%s: a limit refers to %q, which is kind %d", k.Name, limit.Beside, i)
+			}
 		}
-		if k.Act == course.Least {
-			scripts++
+		if references[k.Is] {
+			t.Errorf("%s: is %q, as another one", k.Name, k.Is)
 		}
-	}
-	if scripts != 1 {
-		t.Errorf("got %d least scripts, want one", scripts)
+		references[k.Is] = k.Is != ""
 	}
 }
 
 func TestLess(t *testing.T) {
 	t.Parallel()
-	before := course.Usage{Server: 1, Client: 2, Allocs: 3, Bytes: 4, Commands: 5}
-	after := course.Usage{Server: 11, Client: 22, Allocs: 33, Bytes: 44, Commands: 55}
-	if got, want := after.Less(before), (course.Usage{Server: 10, Client: 20, Allocs: 30, Bytes: 40, Commands: 50}); got != want {
+	before := course.Usage{Server: 1, Client: 2, Allocs: 3, Bytes: 4, Commands: 5, Heap: 6}
+	after := course.Usage{Server: 11, Client: 22, Allocs: 33, Bytes: 44, Commands: 55, Heap: 66}
+	want := course.Usage{Server: 10, Client: 20, Allocs: 30, Bytes: 40, Commands: 50, Heap: 60}
+	if got := after.Less(before); got != want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
 }

@@ -31,8 +31,11 @@ func main() {
 func work(ctx context.Context, addr string, in io.Reader, out io.Writer) error {
 	rdb, asks := redis.NewClient(&redis.Options{Addr: addr}), redis.NewClient(&redis.Options{Addr: addr})
 	defer func() { _, _ = rdb.Close(), asks.Close() }()
-	s := stage{rdb: rdb, locks: newLocks(rdb)}
-	defer s.locks.close()
+	served := overNetwork(rdb)
+	defer served.locks.close()
+	alone := inMemory(addr)
+	defer func() { _ = alone.rdb.Close() }()
+	defer alone.locks.close()
 	m, orders, answers := meter{asks}, json.NewDecoder(bufio.NewReader(in)), json.NewEncoder(out)
 	for {
 		var order course.Order
@@ -41,7 +44,11 @@ func work(ctx context.Context, addr string, in io.Reader, out io.Writer) error {
 		} else if err != nil {
 			return err
 		}
-		usage, err := s.block(ctx, m, course.Kinds[order.Kind], order.Ops)
+		s, kind := served, course.Kinds[order.Kind]
+		if kind.Place == course.Memory {
+			s = alone
+		}
+		usage, err := s.block(ctx, m, kind, order)
 		if err != nil {
 			usage = course.Usage{Failed: err.Error()}
 		}

@@ -15,41 +15,46 @@ import (
 )
 
 // A meter reads counters, by a connection of its own.
-type meter struct{ asks *redis.Client }
+type meter struct{ asks *redis.Client } // nil: the server does not matter
 
 // count says what is used while something is done. What counting costs is taken off, and there is no garbage of before.
 func (m meter) count(ctx context.Context, do func() (ops int, err error)) (course.Usage, error) {
 	var at [3]course.Usage
 	var ops int
 	var err error
+	var wall time.Duration
 	runtime.GC()
 	for i := range at {
 		if i == 2 {
+			began := time.Now()
 			if ops, err = do(); err != nil {
 				return course.Usage{}, err
 			}
+			wall = time.Since(began)
 		}
 		if at[i], err = m.read(ctx); err != nil {
 			return course.Usage{}, err
 		}
 	}
 	used := at[2].Less(at[1]).Less(at[1].Less(at[0]))
-	used.Ops = ops
+	used.Ops, used.Wall = ops, wall
 	return used, nil
 }
 
 // read returns what the server and this process have used so far.
 func (m meter) read(ctx context.Context) (u course.Usage, err error) {
-	sections, err := m.asks.InfoMap(ctx, "cpu", "stats", "commandstats").Result()
-	if err != nil {
-		return u, fmt.Errorf("info: %w", err)
-	}
-	if u, err = ofServer(sections["CPU"], sections["Stats"], sections["Commandstats"]); err != nil {
-		return u, fmt.Errorf("info: %w", err)
+	if m.asks != nil {
+		sections, err := m.asks.InfoMap(ctx, "cpu", "stats", "commandstats").Result()
+		if err != nil {
+			return u, fmt.Errorf("info: %w", err)
+		}
+		if u, err = ofServer(sections["CPU"], sections["Stats"], sections["Commandstats"]); err != nil {
+			return u, fmt.Errorf("info: %w", err)
+		}
 	}
 	var memory runtime.MemStats
 	runtime.ReadMemStats(&memory)
-	u.Allocs = int(memory.Mallocs)
+	u.Allocs, u.Heap = int(memory.Mallocs), int(memory.TotalAlloc)
 	var own syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &own); err != nil {
 		return u, err

@@ -9,9 +9,11 @@ import (
 	"sync"
 	"time"
 
+	bsm "github.com/bsm/redislock"
 	"github.com/redis/go-redis/v9"
 
 	"github.com/seed-14de3678/redislock/proof/levels/course"
+	"github.com/seed-14de3678/redislock/proof/levels/memory"
 )
 
 const (
@@ -38,15 +40,31 @@ type way struct {
 
 // A stage is where blocks are done.
 type stage struct {
-	rdb   *redis.Client
-	locks locks
+	rdb    *redis.Client
+	locks  locks
+	peer   *bsm.Client
+	memory *memory.Server // instead of the server; nil: none
 }
 
-// block does so many operations of a kind, and counts what they use. What comes before and after them is not counted.
-func (s stage) block(ctx context.Context, m meter, kind course.Kind, ops int) (usage course.Usage, err error) {
-	do, after, err := s.prepare(ctx, kind, ops)
+// overNetwork is a stage whose server is another process.
+func overNetwork(rdb *redis.Client) stage {
+	return stage{rdb: rdb, locks: newLocks(rdb), peer: bsm.New(rdb)}
+}
+
+// block does the operations of a kind that are ordered, and counts what they use. What comes before and after them is not counted.
+func (s stage) block(ctx context.Context, m meter, kind course.Kind, order course.Order) (usage course.Usage, err error) {
+	if s.memory != nil {
+		m.asks = nil
+		if err := s.hear(ctx, kind); err != nil {
+			return course.Usage{}, fmt.Errorf("before %s: %w", kind.Name, err)
+		}
+	}
+	do, after, err := s.prepare(ctx, kind, order.Ops)
 	if err != nil {
 		return course.Usage{}, fmt.Errorf("before %s: %w", kind.Name, err)
+	}
+	if order.Profile != "" {
+		do = profiled(order.Profile, do)
 	}
 	usage, err = m.count(ctx, do)
 	if err != nil {
@@ -57,7 +75,8 @@ func (s stage) block(ctx context.Context, m meter, kind course.Kind, ops int) (u
 
 // prepare returns what does so many operations, and what tidies up behind them.
 func (s stage) prepare(ctx context.Context, kind course.Kind, ops int) (do func() (int, error), after func() error, err error) {
-	set := keys(kind)
+	sets := setsOf(kind)
+	set := sets[0]
 	switch kind.Act {
 	case course.Renew:
 		return s.renew(ctx, set[0], ops)
@@ -69,17 +88,25 @@ func (s stage) prepare(ctx context.Context, kind course.Kind, ops int) (do func(
 		do = func() (int, error) { return ops, repeat(ops, func() error { return s.again(ctx, kind, set, held) }) }
 		return do, func() error { return held.Release(ctx) }, nil
 	default:
-		do = func() (int, error) { return ops, s.crowd(ctx, kind, set, ops) }
+		do = func() (int, error) { return ops, s.crowd(ctx, kind, sets, ops) }
 		return do, func() error { return nil }, nil
 	}
 }
 
-// keys are the set of a kind. No two kinds share a key, and all keys have about as many bytes.
-func keys(kind course.Kind) (set []string) {
-	for i := range kind.Keys {
-		set = append(set, fmt.Sprintf("lock:order:%02d:%d", slices.Index(course.Kinds, kind), i))
+// setsOf has the set of each caller of a kind. No two kinds share a key, and all keys of a kind have about as many bytes.
+func setsOf(kind course.Kind) [][]string {
+	i := slices.IndexFunc(course.Kinds, func(k course.Kind) bool { return k.Name == kind.Name })
+	sets := make([][]string, kind.Callers)
+	for who := range sets {
+		for key := range kind.Keys {
+			name := fmt.Sprintf("lock:order:%02d:%d", i, key)
+			if kind.Each {
+				name = fmt.Sprintf("%s:%03d", name, who)
+			}
+			sets[who] = append(sets[who], name)
+		}
 	}
-	return set
+	return sets
 }
 
 // repeat does one thing so many times.
@@ -112,8 +139,8 @@ func (s stage) again(ctx context.Context, kind course.Kind, set []string, held *
 	}
 }
 
-// crowd lets the callers of a kind obtain and release its set, together so many times.
-func (s stage) crowd(ctx context.Context, kind course.Kind, set []string, ops int) error {
+// crowd lets the callers of a kind obtain and release their sets, together so many times.
+func (s stage) crowd(ctx context.Context, kind course.Kind, sets [][]string, ops int) error {
 	failed := make(chan error, kind.Callers)
 	var all sync.WaitGroup
 	for who := range kind.Callers {
@@ -125,7 +152,7 @@ func (s stage) crowd(ctx context.Context, kind course.Kind, set []string, ops in
 				ctx = inner
 			}
 			w := way{queue: kind.Queue, fenced: kind.Fenced, reads: who*kind.Reads/kind.Callers != (who+1)*kind.Reads/kind.Callers}
-			failed <- repeat(ops/kind.Callers, func() error { return s.turn(ctx, kind, set, w) })
+			failed <- repeat(ops/kind.Callers, func() error { return s.turn(ctx, kind, sets[who], w) })
 		})
 	}
 	all.Wait()
@@ -139,8 +166,13 @@ func (s stage) crowd(ctx context.Context, kind course.Kind, set []string, ops in
 
 // turn obtains and releases a set.
 func (s stage) turn(ctx context.Context, kind course.Kind, set []string, w way) error {
-	if kind.Act == course.With {
+	switch kind.Act {
+	case course.With:
 		return s.locks.with(ctx, set, ttl, func(context.Context) error { return nil })
+	case course.Raw:
+		return rawTurn(ctx, s.rdb, set[0])
+	case course.BSM:
+		return bsmTurn(ctx, s.peer, set[0])
 	}
 	held, err := s.locks.obtain(ctx, set, ttl, w)
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -74,7 +75,7 @@ func TestLeast(t *testing.T) {
 	rdb := redistest.Start(t, redistest.Redis).Client(t)
 	heard := &listener{}
 	rdb.AddHook(heard)
-	s := stage{rdb: rdb, locks: newLocks(rdb)}
+	s := overNetwork(rdb)
 	t.Cleanup(s.locks.close)
 	set := []string{t.Name()}
 	held, err := s.locks.obtain(t.Context(), set, ttl, way{metadata: details})
@@ -139,5 +140,45 @@ func TestOfServer(t *testing.T) {
 			t.Errorf("%s: got %v, want an error that names it", what, err)
 		}
 		of[what] = kept
+	}
+}
+
+// Callers at once share their commands in memory, too, as they do over a network: otherwise each would have its answer before the
+// next one asks.
+func TestAtOnceInMemory(t *testing.T) {
+	t.Parallel()
+	s := inMemory(redistest.Start(t, redistest.Redis).Addr())
+	t.Cleanup(func() { s.locks.close(); _ = s.rdb.Close() })
+	commands := func(kind course.Kind) int {
+		counted := &counter{}
+		s.rdb.AddHook(counted)
+		kind.Act, kind.Place, kind.Keys, kind.Each = course.Turn, course.Memory, 1, true
+		if _, err := s.block(t.Context(), meter{}, kind, course.Order{Ops: 640}); err != nil {
+			t.Fatal(err)
+		}
+		return int(counted.n.Load())
+	}
+	many, one := commands(course.Kind{Callers: 64}), commands(course.Kind{Callers: 1})
+	if one < 2*640 || many > one/4 {
+		t.Errorf("got %d commands for one caller, %d for 64 at once; want two for each turn, and much less", one, many)
+	}
+}
+
+// A counter counts commands.
+type counter struct{ n atomic.Int64 }
+
+func (*counter) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (c *counter) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		c.n.Add(1)
+		return next(ctx, cmd)
+	}
+}
+
+func (c *counter) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		c.n.Add(int64(len(cmds)))
+		return next(ctx, cmds)
 	}
 }
