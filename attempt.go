@@ -62,20 +62,17 @@ func (o *obtaining) call(ctx context.Context, intent time.Duration) *call {
 		Set: w.set.names(), Value: &w.value, TTL: w.ttl, MinUptime: o.client.minUptime, Fresh: w.fresh,
 		Intents: w.intents, Declares: w.declares, Intent: intent,
 	}
-	var c *call
-	if s != nil && (s.subscribed || s.place.IsPossible()) {
+	queues := s != nil && (s.subscribed || s.place.IsPossible())
+	if queues {
 		q.Waiter = &proto.Waiter{ID: s.waiter.ID, Place: s.place, Channel: s.waiter.Channel, Sharded: s.sharded}
-		c = new(call)
-		q.Fill(&c.run)
-		c.begins(ctx).Plain = c.run.IsPlain() && !s.waiter.Others()
-		if s.place.IsPossible() {
-			c.WaitForSlot = -1 // it asks again by itself, and hears its channel meanwhile
-		}
-	} else {
-		c = o.client.newCall()
-		q.Fill(&c.run)
-		// An Obtain that was refused will most likely be refused again, and wants to know by whom.
-		c.begins(ctx).Plain = c.run.IsPlain() && o.asked.conflict == nil
+	}
+	c := o.client.newCall()
+	q.Fill(&c.run)
+	c.begins(ctx)
+	// An Obtain that was refused will most likely be refused again, and wants to know by whom.
+	c.Plain = c.run.IsPlain() && (queues && !s.waiter.Others() || !queues && o.asked.conflict == nil)
+	if queues && s.place.IsPossible() {
+		c.WaitForSlot = -1 // it asks again by itself, and hears its channel meanwhile
 	}
 	// Nobody else knows the token, so it holds nothing yet: what refuses it refuses every such token. If several want
 	// to write a key at most one of them gets it, so it is worth asking for one of them first.

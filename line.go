@@ -64,12 +64,14 @@ func (s *standing) enter(hub *listen.Hub, set keySet) {
 func (o *obtaining) stand(ctx context.Context) (*Lock, error) {
 	s := o.line
 	defer s.waiter.Quit()
-	s.subscribed = s.waiter.JoinSubscribed()
+	s.subscribed = o.first.call == nil && s.waiter.JoinSubscribed()
 	for {
 		if err := o.over(ctx); err != nil {
 			return nil, err
 		}
-		s.subscribed, s.askIn = s.waiter.Ask(), maxTTL
+		if s.askIn = maxTTL; o.first.call == nil {
+			s.subscribed = s.waiter.Ask()
+		}
 		asked := clock.Now()
 		lock, err := o.ask(ctx, noIntent)
 		if err == nil {

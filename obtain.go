@@ -154,11 +154,15 @@ func (c *Client) newObtaining(
 	if o.first = first; first.call != nil { // everything was checked
 		o.lock, o.asked.began = first.lock, first.call.Sent
 		o.want = want{set: o.lock.set, value: o.lock.value, ttl: o.lock.ttl, watchdog: opt.Watchdog}
-		return o, nil
-	}
-	var err error
-	if o.want, err = c.newWant(ctx, token, set, ttl, opt); err != nil {
-		return nil, err
+	} else {
+		var err error
+		if o.want, err = c.newWant(ctx, token, set, ttl, opt); err != nil {
+			return nil, err
+		}
+		o.lock = &Lock{client: c, value: o.want.value, label: c.newLabel(opt)}
+		if o.want.pending {
+			o.lock.value = strings.TrimSuffix(o.lock.value, inctx.Pending)
+		}
 	}
 	if o.line != nil {
 		if !c.hub.CanListen() {
@@ -166,10 +170,6 @@ func (c *Client) newObtaining(
 				errors.ErrUnsupported, c.conn.Redis())
 		}
 		o.line.enter(c.hub, o.want.set)
-	}
-	o.lock = &Lock{client: c, value: o.want.value, label: c.newLabel(opt)}
-	if o.want.pending {
-		o.lock.value = strings.TrimSuffix(o.lock.value, inctx.Pending)
 	}
 	return o, nil
 }

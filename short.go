@@ -43,7 +43,7 @@ type sent struct {
 // obtainShort makes the first attempt at keys to write. It returns the lock. If that is not there, it returns what was
 // sent for it, or nothing if the set or an option has to go the long way.
 func (c *Client) obtainShort(ctx context.Context, keys []string, ttl time.Duration, opt *Options) (*Lock, sent) {
-	if c == nil || !c.short || c.closed.Load() || opt != nil && !opt.isShort() || ctx.Err() != nil || wire.IsStaying(ctx) {
+	if c == nil || !c.short || c.closed.Load() || opt != nil && !c.isShortFor(opt) || ctx.Err() != nil || wire.IsStaying(ctx) {
 		return nil, sent{}
 	}
 	if _, has := inctx.LookupCaller(ctx); has {
@@ -87,9 +87,10 @@ func (c *Client) obtainShort(ctx context.Context, keys []string, ttl time.Durati
 	return l, sent{}
 }
 
-// isShort reports whether an Obtain with these options may go the short way.
-func (opt *Options) isShort() bool {
-	return !opt.Queue && !opt.Intent && !opt.Fenced && opt.Wait == 0 && opt.HoldAtLeast == 0 &&
+// isShortFor reports whether an Obtain with these options may go the short way. One that is to stand in line, if it has
+// to, enters the line with its first request where messages are heard already.
+func (c *Client) isShortFor(opt *Options) bool {
+	return (!opt.Queue || c.hub.IsQuiet()) && !opt.Intent && !opt.Fenced && opt.Wait == 0 && opt.HoldAtLeast == 0 &&
 		len(opt.Metadata) <= mostMetadata && len(opt.Name) <= mostName
 }
 

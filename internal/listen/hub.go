@@ -24,6 +24,7 @@ type Hub struct {
 	name     string // in every channel of the client
 
 	waiting atomic.Int64 // waiters
+	hears   atomic.Int64 // servers
 
 	mu      sync.Mutex
 	closed  bool
@@ -49,6 +50,9 @@ func NewHub(conn *wire.Conn, schedule *clock.Schedule, name string) *Hub {
 
 // CanListen reports whether the Redis client can hear anything at all.
 func (h *Hub) CanListen() bool { return h.source.Of != nil }
+
+// IsQuiet reports whether the client can hear, and does not.
+func (h *Hub) IsQuiet() bool { return h.source.Of != nil && h.hears.Load() == 0 }
 
 // Sharded reports whether channels are channels of sharded pub/sub.
 func (h *Hub) Sharded() bool { return h.source.Sharded }

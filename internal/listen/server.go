@@ -57,6 +57,7 @@ func (h *Hub) serverLocked(source wire.Subscriber) (s *server, isNew bool) {
 	s = &server{hub: h, source: source, turn: make(chan struct{}, 1), channels: make(map[string]*channel)}
 	s.entry.Task = s
 	h.servers[source] = s
+	h.hears.Store(int64(len(h.servers)))
 	return s, true
 }
 
@@ -202,6 +203,7 @@ func (s *server) breakLocked(err error) {
 	}
 	s.broken = true
 	delete(s.hub.servers, s.source)
+	s.hub.hears.Store(int64(len(s.hub.servers)))
 	s.hub.schedule.Drop(&s.entry)
 	for _, c := range s.channels {
 		s.dropLocked(c, err)

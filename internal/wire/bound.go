@@ -102,21 +102,23 @@ func (conn *Conn) await(ctx context.Context, c *Call, began, within, patience ti
 		<-c.done
 		return Settled
 	}
+	if !c.Bounded {
+		select {
+		case <-c.done:
+			return Settled
+		case <-ctx.Done():
+		}
+		return conn.waitLonger(ctx, c, patience)
+	}
 	t := conn.newTimeout()
 	defer conn.giveBack(t)
-	if c.Bounded {
-		t.tell(began + within)
-	}
+	t.tell(began + within)
 	for {
 		select {
 		case <-c.done:
 			return Settled
 		case <-ctx.Done():
-			c.Gone = clock.Now()
-			if c.halt(ctx, waitingForSlot) {
-				return Settled
-			}
-			return c.waitLonger(ctx, t, patience)
+			return conn.waitLonger(ctx, c, patience)
 		case <-t.rang:
 		}
 		// A server with a reason answers. A server with a slot that moves does, too, but much later.
@@ -134,7 +136,13 @@ func (conn *Conn) await(ctx context.Context, c *Call, began, within, patience ti
 
 // waitLonger waits for the outcome after ctx has ended. If half of the time has brought no connection it stops waiting
 // for one, so that it is known that the request was not sent: see ErrNotSent.
-func (c *Call) waitLonger(ctx context.Context, t *timeout, patience time.Duration) End {
+func (conn *Conn) waitLonger(ctx context.Context, c *Call, patience time.Duration) End {
+	c.Gone = clock.Now()
+	if c.halt(ctx, waitingForSlot) {
+		return Settled
+	}
+	t := conn.newTimeout()
+	defer conn.giveBack(t)
 	t.tell(c.Gone.Mono + patience/2)
 	select {
 	case <-c.done:

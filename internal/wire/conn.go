@@ -65,7 +65,7 @@ type Conn struct {
 func New(rdb redis.Scripter, opt Options) *Conn {
 	conn := &Conn{
 		rdb: rdb, tries: DefaultTries, virtual: clock.IsVirtual(), idle: make(chan struct{}, 1),
-		setup: laneSetup{limit: math.MaxInt, bundle: opt.Bundle},
+		setup: laneSetup{limit: math.MaxInt, bundle: opt.Bundle, virtual: clock.IsVirtual()},
 	}
 	if conn.identity = rdb; !reflect.ValueOf(rdb).Comparable() {
 		conn.identity = conn

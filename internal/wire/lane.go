@@ -30,13 +30,15 @@ type laneSetup struct {
 	bundle  *Bundle // does many plain calls; nil: there is none
 	bundles bool    // plain calls may share it: all keys are on one server
 	tagged  bool    // if they have the same hash tag
+	virtual bool    // it is the virtual time of a test
 }
 
 // A lane takes calls to one server. A call goes out at once while nothing is under way; what
 // arrives meanwhile goes out together, as one pipeline. A lane has goroutines only while calls
-// are under way.
+// are under way, and a little longer: see rest.
 type lane struct {
 	laneSetup
+	workers workers
 	sharing atomic.Bool // plain calls still share a script
 	overdue time.Duration
 	silent  atomic.Bool // the latest try had no answer
@@ -64,7 +66,7 @@ func (l *lane) send(c *Call, inline bool) {
 		case inline && !c.Bounded && (!c.stays || !l.silent.Load()):
 			c.byCaller = true
 			if next := l.run(c); next != nil {
-				go l.away(nil, next)
+				l.start(job{batch: next})
 			}
 		case inline && c.Bounded && !l.silent.Load():
 			t := c.conn.newTimeout()
@@ -72,10 +74,10 @@ func (l *lane) send(c *Call, inline bool) {
 			next := l.run(c)
 			c.conn.giveBack(t)
 			if next != nil {
-				go l.away(nil, next)
+				l.start(job{batch: next})
 			}
 		default:
-			go l.away(c, nil)
+			l.start(job{one: c})
 		}
 		return
 	}
@@ -134,28 +136,12 @@ func (l *lane) run(c *Call) (next []*Call) {
 	return l.next(1)
 }
 
-// room is how large the stack of a goroutine has to be for go-redis to send a command and read the answer.
-const room = 6 << 10
-
-// away sends a call, or else a batch, and drives the calls that gather meanwhile, on a goroutine of its own. Such a
-// goroutine begins with a small stack, which grows to twice its size again and again while go-redis is called, and with
-// each step all frames on it are moved. That took longer than all else that this package does for a call. To grow once,
-// while there is nothing to move, does not.
-func (l *lane) away(c *Call, batch []*Call) {
-	grow(1)
-	if c != nil {
-		batch = l.run(c)
+// do sends a call, or else a batch, and then what has gathered meanwhile.
+func (l *lane) do(j job) {
+	if j.one != nil {
+		j.batch = l.run(j.one)
 	}
-	l.drive(batch)
-}
-
-// grow makes the stack as large as room: its frame is. The compiler would leave out a frame if it knew its content.
-//
-//go:noinline
-func grow(at int) byte {
-	var frame [room]byte
-	frame[at%room] = 1
-	return frame[2*at%room]
+	l.drive(j.batch)
 }
 
 // drive sends the batch, then the calls that have gathered meanwhile, until there are none.
@@ -179,7 +165,7 @@ func (l *lane) next(back int) []*Call {
 	batch := l.takeLocked()
 	if len(l.waiting) > 0 && l.running < l.limit {
 		l.running++
-		go l.away(nil, l.takeLocked())
+		l.start(job{batch: l.takeLocked()})
 	}
 	return batch
 }
