@@ -98,32 +98,31 @@ func (conn *Conn) Send(ctx context.Context, c *Call, b Bound, patience time.Dura
 // await waits for the outcome of a call, patience longer than ctx. A bounded call ends within some time of its
 // beginning if nobody answers.
 func (conn *Conn) await(ctx context.Context, c *Call, began, within, patience time.Duration) End {
-	if !c.Bounded && ctx.Done() == nil { // a plain receive is much cheaper
-		<-c.done
-		return Settled
+	var t *timeout
+	if c.Bounded {
+		t = conn.newTimeout()
+		defer conn.giveBack(t)
+		t.tell(c, began+within)
 	}
-	if !c.Bounded {
-		select {
-		case <-c.done:
-			return Settled
-		case <-ctx.Done():
-		}
-		return conn.waitLonger(ctx, c, patience)
-	}
-	t := conn.newTimeout()
-	defer conn.giveBack(t)
-	t.tell(began + within)
 	for {
-		select {
-		case <-c.done:
+		if ctx.Done() == nil { // a plain receive is much cheaper
+			<-c.done
+		} else {
+			select {
+			case <-c.done:
+			case <-ctx.Done():
+				return conn.waitLonger(ctx, c, patience)
+			}
+		}
+		if c.fate.Load() == taken {
 			return Settled
-		case <-ctx.Done():
-			return conn.waitLonger(ctx, c, patience)
-		case <-t.rang:
+		}
+		if t == nil || !t.isOver() {
+			continue // the channel has told of a call or a time before
 		}
 		// A server with a reason answers. A server with a slot that moves does, too, but much later.
 		if more := c.maySayNothing(within); more > 0 {
-			t.tell(clock.Now().Mono + more)
+			t.tell(c, clock.Now().Mono+more)
 			continue
 		}
 		if c.halt(ctx, pausing) {
@@ -143,23 +142,24 @@ func (conn *Conn) waitLonger(ctx context.Context, c *Call, patience time.Duratio
 	}
 	t := conn.newTimeout()
 	defer conn.giveBack(t)
-	t.tell(c.Gone.Mono + patience/2)
-	select {
-	case <-c.done:
+	if c.settles(t, c.Gone.Mono+patience/2) {
 		return Settled
-	case <-t.rang:
-		c.endConnecting(errGone)
 	}
-	t.tell(c.Gone.Mono + patience)
-	select {
-	case <-c.done:
+	c.endConnecting(errGone)
+	if c.settles(t, c.Gone.Mono+patience) || c.halt(ctx, waitingForSlot) || c.halt(ctx, pausing) {
 		return Settled
-	case <-t.rang:
-		if c.halt(ctx, waitingForSlot) || c.halt(ctx, pausing) {
-			return Settled
+	}
+	return Ended
+}
+
+// settles waits for the outcome until then, and reports whether it is there.
+func (c *Call) settles(t *timeout, until time.Duration) bool {
+	for t.tell(c, until); c.fate.Load() != taken; <-c.done {
+		if t.isOver() {
+			return false
 		}
-		return Ended
 	}
+	return true
 }
 
 // maySayNothing returns how much longer the server may say nothing, up to most.

@@ -94,7 +94,7 @@ type Call struct {
 // progress is how far a call is.
 type progress struct {
 	fate   atomic.Uint32 // going, pausing now and then; in the end taken or left
-	done   chan struct{} // for a caller that waits, else nil
+	done   chan struct{} // has a caller that waits look at the fate and the time; nil: none waits
 	tries  int           // how many may still follow
 	moving clock.Moment  // since then its slot moves
 	pauses int           // how often it had to wait for the slot
@@ -152,13 +152,21 @@ func (c *Call) finish() {
 	}
 	if c.done != nil && c.fate.CompareAndSwap(going, taken) {
 		if !c.byCaller {
-			c.done <- struct{}{}
+			c.look()
 		}
 	} else if c.Then != nil {
 		c.Then(c)
 	}
 	for _, message := range messages { // last, so that the receivers of the messages go on first
 		heard(message)
+	}
+}
+
+// look has the caller look what there is.
+func (c *Call) look() {
+	select {
+	case c.done <- struct{}{}:
+	default: // it is about to
 	}
 }
 
@@ -202,7 +210,6 @@ func (c *Call) Abandon(then func(*Call)) bool {
 	for {
 		fate := c.fate.Load() // it may begin to pause, or go on, in this very moment
 		if fate == taken {
-			<-c.done
 			return false
 		}
 		if c.fate.CompareAndSwap(fate, left) {

@@ -182,9 +182,10 @@ type timeout struct {
 	mu    sync.Mutex
 	timer *time.Timer
 	fires time.Duration // when the timer fires, as a Moment.Mono; 0: it does not run
-	until time.Duration // when the time is over; 0: it is cleared
-	try   *tryContext   // that ends then; nil: a caller is told
-	rang  chan struct{} // tells the caller
+	until time.Duration // when the time is over; 0: it is cleared, or is over
+	over  bool
+	try   *tryContext // that ends then
+	call  *Call       // whose caller is to look then
 }
 
 // newTimeout takes a timeout that was used before, if there is one. It is given back with giveBack.
@@ -192,7 +193,7 @@ func (conn *Conn) newTimeout() *timeout {
 	if t, ok := conn.spare.Get().(*timeout); ok {
 		return t
 	}
-	return &timeout{rang: make(chan struct{}, 1)}
+	return new(timeout)
 }
 
 // giveBack clears a timeout, and keeps it for the next call.
@@ -201,37 +202,36 @@ func (conn *Conn) giveBack(t *timeout) {
 	conn.spare.Put(t)
 }
 
-// tell has the caller told when the time is over, unless it is set anew before.
-func (t *timeout) tell(until time.Duration) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	select {
-	case <-t.rang: // of a time before
-	default:
-	}
-	t.setLocked(until)
-}
+// tell has the caller of a call look when the time is over.
+func (t *timeout) tell(c *Call, until time.Duration) { t.set(nil, c, until) }
 
 // end has a try ended when the time is over.
-func (t *timeout) end(try *tryContext, until time.Duration) {
+func (t *timeout) end(try *tryContext, until time.Duration) { t.set(try, nil, until) }
+
+// clear has nothing happen any more.
+func (t *timeout) clear() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.try = try
-	t.setLocked(until)
+	t.until, t.over, t.try, t.call = 0, false, nil, nil
 }
 
-func (t *timeout) setLocked(until time.Duration) {
-	t.until = until
-	if t.fires != 0 && t.fires <= until {
-		return // it looks then
+func (t *timeout) set(try *tryContext, c *Call, until time.Duration) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.until, t.over, t.try, t.call = until, false, try, c
+	if t.fires == 0 || until < t.fires { // else it looks then
+		t.startLocked()
 	}
-	after := max(until-clock.Now().Mono, 0)
+}
+
+func (t *timeout) startLocked() {
+	t.fires = t.until
+	after := max(t.until-clock.Now().Mono, 0)
 	if t.timer == nil {
 		t.timer = time.AfterFunc(after, t.fire)
 	} else {
 		t.timer.Reset(after)
 	}
-	t.fires = until
 }
 
 // fire ends the time, or waits on for one that was set later.
@@ -241,23 +241,22 @@ func (t *timeout) fire() {
 	t.fires = 0
 	switch {
 	case t.until == 0:
+		return
 	case clock.Now().Mono < t.until:
-		t.setLocked(t.until)
-	case t.try != nil:
+		t.startLocked()
+		return
+	}
+	t.until, t.over = 0, true
+	if t.try != nil {
 		t.try.end(errNoConnection)
-		t.until = 0
-	default:
-		t.until = 0
-		select {
-		case t.rang <- struct{}{}:
-		default:
-		}
+	} else {
+		t.call.look()
 	}
 }
 
-// clear has nothing happen any more.
-func (t *timeout) clear() {
+// isOver reports whether the time is over.
+func (t *timeout) isOver() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.until, t.try = 0, nil
+	return t.over
 }

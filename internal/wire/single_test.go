@@ -63,24 +63,51 @@ func TestTriesShareAChannel(t *testing.T) {
 // A timeout tells its caller when the time is over that was set last, be it earlier or later than the one before.
 func TestTimeoutTells(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		to := new(Conn).newTimeout()
+		to, c := new(Conn).newTimeout(), &Call{progress: progress{done: make(chan struct{}, 1)}}
 		for _, within := range []time.Duration{time.Second, time.Minute, time.Millisecond, time.Second} {
 			began := time.Now()
-			to.tell(clock.Now().Mono + time.Hour)
-			to.tell(clock.Now().Mono + within)
-			<-to.rang
-			if got := time.Since(began); got != within {
-				t.Errorf("told after %s, want %s", got, within)
+			to.tell(c, clock.Now().Mono+time.Hour)
+			to.tell(c, clock.Now().Mono+within)
+			<-c.done
+			if got := time.Since(began); got != within || !to.isOver() {
+				t.Errorf("told after %s, over: %t, want %s", got, to.isOver(), within)
 			}
 		}
-		to.tell(clock.Now().Mono + time.Second)
+		to.tell(c, clock.Now().Mono+time.Second)
 		to.clear()
-		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
-		defer cancel()
+		time.Sleep(time.Hour)
 		select {
-		case <-to.rang:
+		case <-c.done:
 			t.Error("told after it was cleared")
-		case <-ctx.Done():
+		default:
 		}
 	})
+}
+
+// A caller that is told to look although there is nothing waits on, whatever it waits for.
+func TestCallerLooksInVain(t *testing.T) {
+	for name, c := range map[string]struct {
+		ctx     func(context.Context) (context.Context, context.CancelFunc)
+		bounded bool
+	}{
+		"without an end": {func(context.Context) (context.Context, context.CancelFunc) { return context.Background(), func() {} }, false},
+		"with an end":    {context.WithCancel, false},
+		"bounded":        {context.WithCancel, true},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			ctx, cancel := c.ctx(t.Context())
+			defer cancel()
+			conn := new(Conn)
+			call := &Call{Wish: Wish{Bounded: c.bounded}, conn: conn, progress: progress{done: make(chan struct{}, 1)}}
+			conn.under.Add(1)
+			call.look()
+			began := time.Now()
+			time.AfterFunc(time.Minute, call.look)
+			time.AfterFunc(2*time.Minute, call.finish)
+			end := conn.await(ctx, call, clock.Now().Mono, time.Hour, time.Second)
+			if took := time.Since(began); end != Settled || took != 2*time.Minute {
+				t.Errorf("%s: got end %v after %s", name, end, took)
+			}
+		})
+	}
 }
