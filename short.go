@@ -18,7 +18,7 @@ import (
 // isShort reports whether Obtains and Releases of a Client may go the short way: nobody watches them, and the server is
 // asked for nothing beside the keys.
 func (c *Client) isShort() bool {
-	return c.unfit == nil && c.placement == anywhere && !c.hooks.any() && !c.asksServer()
+	return c.unfit == nil && !c.hooks.any() && !c.asksServer()
 }
 
 // obtain does the work of every Obtain. The token is empty if the lock is to have one of its own.
@@ -46,7 +46,7 @@ func (c *Client) obtainShort(ctx context.Context, keys []string, ttl time.Durati
 	if c == nil || !c.short || c.closed.Load() || opt != nil && !c.isShortFor(opt) || ctx.Err() != nil || wire.IsStaying(ctx) {
 		return nil, sent{}
 	}
-	if _, has := inctx.LookupCaller(ctx); has {
+	if _, has := inctx.LookupCaller(ctx); has || len(keys) > 1 && c.placement != anywhere {
 		return nil, sent{}
 	}
 	l := &Lock{client: c}

@@ -17,10 +17,6 @@ func TestCircle(t *testing.T) {
 		parent, cancel := context.WithCancel(t.Context())
 		first, second, third := c.Join(t.Context()), c.Join(parent), c.Join(first(t))
 		cancel()
-		synctest.Wait()
-		if len(c.members) != 2 {
-			t.Errorf("got %d members after one has ended, want 2", len(c.members))
-		}
 		for _, ctx := range []context.Context{first, third} {
 			if ctx.Err() != nil {
 				t.Errorf("a context has ended with another one: %v", context.Cause(ctx))
@@ -41,6 +37,31 @@ func TestCircle(t *testing.T) {
 			t.Errorf("%d members are left", len(c.members))
 		}
 	})
+}
+
+// Members that have ended are dropped when their number has doubled, and no others.
+func TestCircleForgets(t *testing.T) {
+	t.Parallel()
+	var c Circle
+	stays := c.Join(t.Context())
+	for range 10_000 {
+		ctx, cancel := context.WithCancel(t.Context())
+		c.Join(ctx)
+		cancel()
+		if len(c.members) > fewest {
+			t.Fatalf("got %d members, of which one has not ended, want at most %d", len(c.members), fewest)
+		}
+	}
+	var all []context.Context
+	for range 1000 {
+		all = append(all, c.Join(t.Context()))
+	}
+	c.End(errOver)
+	for _, ctx := range append(all, stays) {
+		if ctx.Err() == nil {
+			t.Fatal("a context goes on")
+		}
+	}
 }
 
 // first is a context with a value, which a member keeps.

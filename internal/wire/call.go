@@ -150,9 +150,11 @@ func (c *Call) finish() {
 	if heard != nil {
 		messages = c.messages()
 	}
-	if c.done != nil && c.fate.CompareAndSwap(going, taken) {
-		if !c.byCaller {
-			c.look()
+	// A caller that has just looked may take the call when its fate is set, and use it again.
+	done, byCaller := c.done, c.byCaller
+	if done != nil && c.fate.CompareAndSwap(going, taken) {
+		if !byCaller {
+			look(done)
 		}
 	} else if c.Then != nil {
 		c.Then(c)
@@ -162,10 +164,10 @@ func (c *Call) finish() {
 	}
 }
 
-// look has the caller look what there is.
-func (c *Call) look() {
+// look has the caller that receives from a channel look what there is.
+func look(done chan struct{}) {
 	select {
-	case c.done <- struct{}{}:
+	case done <- struct{}{}:
 	default: // it is about to
 	}
 }

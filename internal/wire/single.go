@@ -250,7 +250,7 @@ func (t *timeout) fire() {
 	if t.try != nil {
 		t.try.end(errNoConnection)
 	} else {
-		t.call.look()
+		look(t.call.done)
 	}
 }
 

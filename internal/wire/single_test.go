@@ -100,9 +100,9 @@ func TestCallerLooksInVain(t *testing.T) {
 			conn := new(Conn)
 			call := &Call{Wish: Wish{Bounded: c.bounded}, conn: conn, progress: progress{done: make(chan struct{}, 1)}}
 			conn.under.Add(1)
-			call.look()
+			look(call.done)
 			began := time.Now()
-			time.AfterFunc(time.Minute, call.look)
+			time.AfterFunc(time.Minute, func() { look(call.done) })
 			time.AfterFunc(2*time.Minute, call.finish)
 			end := conn.await(ctx, call, clock.Now().Mono, time.Hour, time.Second)
 			if took := time.Since(began); end != Settled || took != 2*time.Minute {
