@@ -13,7 +13,6 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/seed-14de3678/redislock/internal/clock"
 	"github.com/seed-14de3678/redislock/internal/slot"
 )
 
@@ -46,7 +45,6 @@ type Conn struct {
 	spare    sync.Pool // of *timeout
 
 	identity any // the Redis client itself, if it can be compared
-	virtual  bool
 
 	setup laneSetup
 	main  *lane    // for a client of one server, and while it is not known which server it will be
@@ -63,7 +61,7 @@ type Conn struct {
 // names.
 func New(rdb redis.Scripter, opt Options) *Conn {
 	conn := &Conn{
-		rdb: rdb, tries: DefaultTries, virtual: clock.IsVirtual(), idle: make(chan struct{}, 1),
+		rdb: rdb, tries: DefaultTries, idle: make(chan struct{}, 1),
 		setup: laneSetup{limit: math.MaxInt, bundle: opt.Bundle},
 	}
 	if conn.identity = rdb; !reflect.ValueOf(rdb).Comparable() {
@@ -128,9 +126,6 @@ func (conn *Conn) Kind() Kind {
 
 // Identity is the same for all Conns of one Redis client.
 func (conn *Conn) Identity() any { return conn.identity }
-
-// InVirtualTime reports whether the Conn was made in the virtual time of a test.
-func (conn *Conn) InVirtualTime() bool { return conn.virtual }
 
 // A masterFinder is a *redis.ClusterClient, or embeds one.
 type masterFinder interface {
