@@ -20,8 +20,8 @@ const (
 
 // A cleanup is about a set of keys that a token may hold although nobody has the lock: the reply to an Obtain was lost
 // or came too late, or a Release could not be done. The set is released until an answer comes, which closes all
-// requests sent before, or until the lease is over. Keys that other locks of the token count on are spared; what those
-// locks leave is released later.
+// requests sent before, or until the lease is over. Keys that other locks of the token count on are spared, whichever
+// Client of this process has them; what those locks leave is released later.
 type cleanup struct {
 	client *Client
 	entry  clock.Entry
@@ -73,18 +73,16 @@ func (o *cleanup) Run(at clock.Moment) {
 	o.mu.Unlock()
 	last := !o.client.schedule.Put(&o.entry, next, 0)
 
-	o.mark(func(mark string, marked map[owners.Client]bool) {
-		r := new(call)
-		q := proto.Release{
-			Set: o.set.names(), Value: &o.value, Waiter: o.waiter, Place: o.place, Keep: o.keep, Mark: mark, Marked: marked,
-			// A key without its value was not locked by what it clears up.
-			Looks: o.set.reads() > 0,
-		}
-		q.Fill(&r.run)
-		r.begins(context.Background()).isOf(o.of, o.owner)
-		r.Then = func(*wire.Call) { o.cleared(r, last) }
-		o.client.conn.Start(&r.Call)
-	})
+	r := new(call)
+	q := proto.Release{
+		Set: o.set.names(), Value: &o.value, Waiter: o.waiter, Place: o.place, Keep: o.keep,
+		// A key without its value was not locked by what it clears up.
+		Looks: o.set.reads() > 0,
+	}
+	q.Fill(&r.run)
+	r.begins(context.Background()).isOf(o.of, o.owner)
+	r.Then = func(*wire.Call) { o.cleared(r, last) }
+	o.client.conn.Start(&r.Call)
 }
 
 // cleared takes in the outcome of one clean-up; the last one if the client is closed.
@@ -111,33 +109,4 @@ func (o *cleanup) end() {
 	}
 	o.client.schedule.Drop(&o.entry)
 	o.owner.Done(proto.TokenOf(o.value))
-}
-
-// mark finds out which clients that count on some of the keys are on the same server, though they use other Redis
-// clients. Each sets a guard in the home line, with a name that nobody else has. then is told the name and which
-// clients have set it. If the clean-up does not find the guard there, it is another server.
-func (o *cleanup) mark(then func(mark string, marked map[owners.Client]bool)) {
-	others := o.owner.Elsewhere(o.client.conn, o.set.keys)
-	if len(others) == 0 {
-		then("", nil)
-		return
-	}
-	mark, marked := owners.NewID(), make(map[owners.Client]bool)
-	var mu sync.Mutex
-	missing := len(others)
-	for _, other := range others {
-		r := new(call)
-		proto.Mark{Set: o.set.names(), Value: &o.value, Name: mark}.Fill(&r.run)
-		r.begins(context.Background()).Then = func(*wire.Call) {
-			mu.Lock()
-			marked[other] = r.Err == nil
-			missing--
-			last := missing == 0
-			mu.Unlock()
-			if last {
-				then(mark, marked)
-			}
-		}
-		other.(*wire.Conn).Start(&r.Call)
-	}
 }

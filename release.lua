@@ -7,8 +7,7 @@
 --          none
 -- ARGV[6]  id of a waiter that quits its line, or ''
 -- ARGV[7]  its place, '?' if that is not known
--- ARGV[8]  ... indexes of keys that are not to be freed; `index|id`: only if a guard of this id
---          stands in the home line
+-- ARGV[8]  ... indexes of keys that are not to be freed
 --
 -- Reply    DONE, or {DONE, message, ...}: every key was the token's, and is free, or left.
 --          {NOT_YOURS, index, ..., message, ...}: the keys that were not the token's, or were not
@@ -207,9 +206,7 @@ end
 held = held or strings(n)
 local to_delete, wrote, lost, spared = {}, {}, {NOT_YOURS}, {}
 for a = 8, #ARGV do
-  local index, mark = string.match(ARGV[a], '^(%d+)|?(.*)')
-  index = tonumber(index)
-  spared[index] = spared[index] or mark == '' or redis.call('zscore', set.home, mark) ~= false
+  spared[tonumber(ARGV[a])] = true
 end
 
 -- Leaves KEYS[i] taken by nobody, in the mode in which `last` holds it: see values.lua. The leases

@@ -75,7 +75,8 @@ func (o *Owner) Yields(r *Note) bool {
 }
 
 // youngerLocked returns the claims on some of the keys of a request that were entered since its operation began. A
-// claim through another Redis client may be about another server. It concerns clean-ups alone, which have no beginning.
+// claim through another Redis client may be about another server. It concerns clean-ups alone, which have no beginning
+// and can wait: they leave a key to a lock on another server for as long as that lasts, or until their own lease is over.
 func (o *Owner) youngerLocked(r *Note) (younger []*Claim) {
 	if len(o.claims) == 0 {
 		return nil
@@ -89,23 +90,6 @@ func (o *Owner) youngerLocked(r *Note) (younger []*Claim) {
 		}
 	}
 	return younger
-}
-
-// Elsewhere returns the clients that count on some of the keys through another Redis client. A client in the virtual
-// time of a test must not be called from outside of it.
-func (o *Owner) Elsewhere(by Client, keys []string) (others []Client) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if clock.IsVirtual() {
-		return nil
-	}
-	for _, other := range o.claims {
-		if !slices.Contains(others, other.by) && !other.by.InVirtualTime() &&
-			other.by.Identity() != by.Identity() && haveCommon(other.keys, keys) {
-			others = append(others, other.by)
-		}
-	}
-	return others
 }
 
 // Without returns the keys that are not among the others.

@@ -51,8 +51,6 @@ type Name struct {
 type Client interface {
 	// Identity is the same for all Clients of one Redis client, even if others lead to the same server.
 	Identity() any
-	// InVirtualTime reports whether it lives in the virtual time of a test.
-	InVirtualTime() bool
 }
 
 // known has the owners of tokens that callers know. It is one for the process, because there may be a client for each

@@ -2,13 +2,9 @@ package owners
 
 import (
 	"slices"
-	"sync/atomic"
 
 	"github.com/seed-14de3678/redislock/internal/clock"
 )
-
-// GuardsOff has no request close another: tests show with it what guards are for. Nobody else sets it.
-var GuardsOff atomic.Bool
 
 // An Effect is what a request does to what its owner holds.
 type Effect uint8
@@ -47,15 +43,9 @@ type Stamp struct {
 	Numbered bool    // it says its name
 	Name     Name    // the latest one, even if the next try does not say it
 	Closes   []*Sent // what it closes if it is answered
-	Spared   []Spare // keys that it must not free
+	Spared   []int   // indexes of the keys that it must not free
 	Yields   bool    // others count on some of its keys since its operation began
 	Known    bool    // callers know the token
-}
-
-// A Spare is a key that a request must not free, because somebody counts on it through this client.
-type Spare struct {
-	Index int // of the key in the request
-	By    Client
 }
 
 // A Sent is what an owner knows of one try of a request that was sent.
@@ -115,7 +105,7 @@ func (o *Owner) countLocked() {
 // behindLocked returns the earlier requests that this one has to close. A request under way is one of them if it may
 // undo what an operation does that takes keys.
 func (o *Owner) behindLocked(r *Note) (behind []*Sent) {
-	if len(o.sent) == 0 || GuardsOff.Load() {
+	if len(o.sent) == 0 {
 		return nil
 	}
 	at := clock.Now()
@@ -138,18 +128,19 @@ func (s *Sent) isClosed(by Client) bool {
 
 // yieldLocked has a request that is about to be sent spare the keys that others count on since its operation began.
 func (o *Owner) yieldLocked(r *Note) {
-	for _, other := range o.youngerLocked(r) {
-		if r.Stamp.Yields = true; !r.Frees {
-			return
-		}
-		counted := make(map[string]bool, len(other.keys))
+	younger := o.youngerLocked(r)
+	if r.Stamp.Yields = len(younger) > 0; !r.Stamp.Yields || !r.Frees {
+		return
+	}
+	counted := make(map[string]bool)
+	for _, other := range younger {
 		for _, key := range other.keys {
 			counted[key] = true
 		}
-		for i, key := range r.Keys {
-			if counted[key] {
-				r.Stamp.Spared = append(r.Stamp.Spared, Spare{i, other.by})
-			}
+	}
+	for i, key := range r.Keys {
+		if counted[key] {
+			r.Stamp.Spared = append(r.Stamp.Spared, i)
 		}
 	}
 }

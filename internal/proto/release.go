@@ -1,7 +1,6 @@
 package proto
 
 import (
-	"fmt"
 	"strconv"
 	"time"
 
@@ -24,10 +23,6 @@ type Release struct {
 	Keep    clock.Moment // the keys are left until then; zero: they are freed
 	// Looks has it look for its token among the readers of keys, under other metadata, too.
 	Looks bool
-	// Mark is the id of a guard that the clients Marked have set on their servers. Keys that they count on are not
-	// freed where that guard stands.
-	Mark   string
-	Marked map[owners.Client]bool
 }
 
 // Fill makes a new Run of this request.
@@ -44,7 +39,7 @@ func (q *Release) Fill(r *Run) {
 	if q.Channel != "" || q.Waiter != "" {
 		r.own = withoutEmpty([]any{q.Channel, q.Waiter, q.Place.argument()})
 	}
-	r.effect, r.mark, r.marked = owners.Lessens, q.Mark, q.Marked
+	r.effect = owners.Lessens
 	r.may = abilities{plain: q.Set.reads() == 0 && len(r.own) == 0 && r.left == nil && !fenced, looks: q.Looks, fenced: fenced}
 }
 
@@ -63,25 +58,6 @@ func (r *Run) GoOn(next *Run) {
 	nobody := owners.NewID()
 	next.fill(releaseScript, &Set{Keys: r.keys, Lines: r.beside[:len(r.keys)]}, &nobody, 0)
 	next.form(false, false)
-}
-
-// A Mark frees nothing. It sets a guard of this name in the home line of a set, which marks a server.
-type Mark struct {
-	Set   Set
-	Value *string
-	Name  string
-}
-
-// Fill makes a new Run of this request.
-func (q Mark) Fill(r *Run) {
-	r.fill(releaseScript, &q.Set, q.Value, 0)
-	n := len(q.Set.Keys)
-	r.own = append(make([]any, 0, releaseOwn+n), "", "", "") // before the indexes of keys that are not freed
-	for i := range n {
-		r.own = append(r.own, i+1)
-	}
-	r.stamp = fmt.Sprintf("%s|1|%s|1|%d|", q.Name, q.Name, n+1)
-	r.form(true, false)
 }
 
 // Released reads the reply to a [Release]: which keys were not the token's, apart from the keys that it had to leave to

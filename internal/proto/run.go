@@ -54,9 +54,6 @@ type Run struct {
 	at     *string      // the argument that says where the waiter stands
 	keep   clock.Moment // the keys are left until then
 	left   *string      // the argument that says for how long; nil: there is none
-
-	mark   string // see Release.Mark
-	marked map[owners.Client]bool
 	try
 }
 
@@ -191,7 +188,10 @@ func (r *Run) arguments(to []any) []any {
 	for range releaseOwn - len(r.own) {
 		to = append(to, "")
 	}
-	return append(to, r.spared...)
+	for _, i := range r.spared {
+		to = append(to, i+1)
+	}
+	return to
 }
 
 // IsLike reports whether another run of the same script differs only in its value. Each run with a stamp has its own.

@@ -15,7 +15,7 @@ type try struct {
 	stamp  any      // by reference, so that hooks of the Redis client do not print it; nil: none
 	shape  any      // nil: one key to write
 	behind []string // lines in which only guards are to be set, behind all other keys
-	spared []any    // indexes of the keys that a release must not free, as arguments
+	spared []int    // indexes of the keys that a release must not free
 	yields bool     // an Obtain of read keys leaves its token's write keys as they are: others count on them
 }
 
@@ -23,8 +23,7 @@ type try struct {
 // whether the try can be a part of a bundle. Where there is a line, and so where there is a guard, batch.lua does
 // nothing; but it sets no guard, and spares nothing.
 func (r *Run) Prepare(s *owners.Stamp) (bundled bool) {
-	r.spare(s.Spared)
-	r.behind, r.stamp = nil, nil
+	r.behind, r.stamp, r.spared = nil, nil, s.Spared
 	// A run finds its token among readers under another value only if callers know the token, and somebody has used it
 	// with another value.
 	searches := r.may.looks && s.Known
@@ -144,33 +143,13 @@ func (r *Run) placeOf(line string) int {
 	return len(r.keys) + len(r.beside) + i + 1
 }
 
-// spare notes the keys that a release must not free.
-func (r *Run) spare(spares []owners.Spare) {
-	if r.spared = nil; len(spares) == 0 {
-		return
-	}
-	named := make(map[string]bool, len(spares))
-	for _, s := range spares {
-		index := strconv.Itoa(s.Index + 1)
-		if r.marked[s.By] {
-			index += "|" + r.mark
-		}
-		if !named[index] {
-			named[index] = true
-			r.spared = append(r.spared, index)
-		}
-	}
-}
-
-// Spared returns how often the latest try named a key that it must not free.
+// Spared returns how many keys the latest try must not free.
 func (r *Run) Spared() int { return len(r.spared) }
 
-// SparedKeys returns the keys that the latest try had to leave to other locks of the token, whatever they have marked.
+// SparedKeys returns the keys that the latest try had to leave to other locks of the token.
 func (r *Run) SparedKeys() (keys []string) {
-	for _, index := range r.spared {
-		if i, err := strconv.Atoi(index.(string)); err == nil {
-			keys = append(keys, r.keys[i-1])
-		}
+	for _, i := range r.spared {
+		keys = append(keys, r.keys[i])
 	}
 	return keys
 }

@@ -47,7 +47,6 @@ type Conn struct {
 	spare    sync.Pool // of *timeout
 
 	identity any // the Redis client itself, if it can be compared
-	virtual  bool
 
 	setup laneSetup
 	main  *lane    // for a client of one server, and while it is not known which server it will be
@@ -64,7 +63,7 @@ type Conn struct {
 // names.
 func New(rdb redis.Scripter, opt Options) *Conn {
 	conn := &Conn{
-		rdb: rdb, tries: DefaultTries, virtual: clock.IsVirtual(), idle: make(chan struct{}, 1),
+		rdb: rdb, tries: DefaultTries, idle: make(chan struct{}, 1),
 		setup: laneSetup{limit: math.MaxInt, bundle: opt.Bundle, virtual: clock.IsVirtual()},
 	}
 	if conn.identity = rdb; !reflect.ValueOf(rdb).Comparable() {
@@ -129,9 +128,6 @@ func (conn *Conn) Kind() Kind {
 
 // Identity is the same for all Conns of one Redis client.
 func (conn *Conn) Identity() any { return conn.identity }
-
-// InVirtualTime reports whether the Conn was made in the virtual time of a test.
-func (conn *Conn) InVirtualTime() bool { return conn.virtual }
 
 // A masterFinder is a *redis.ClusterClient, or embeds one.
 type masterFinder interface {

@@ -13,7 +13,7 @@ const none = -1
 // limits are those of all figures, in the order of the table. A change that lowers a figure lowers its most, and one that raises it
 // says why. The bytes to download may grow up to the target, because a line in any document changes them.
 var limits = []limit{
-	{"free key: functions", 70, 163},
+	{"free key: functions", 70, 161},
 	{"free key: files", 16, 37},
 	{"mixed set in line: functions", 120, 211},
 	{"mixed set in line: files", 24, 43},
@@ -21,8 +21,8 @@ var limits = []limit{
 	{"reply of a Release lost: files", 12, 27},
 	{"renewal finds the loss: functions", 55, 112},
 	{"renewal finds the loss: files", 13, 26},
-	{"lines of Go", 6_800, 8_656},
-	{"lines of Lua", 1_700, 2_040},
+	{"lines of Go", 6_800, 8_629},
+	{"lines of Lua", 1_700, 2_038},
 	{"arrows that run back up", none, 33},
 	{"floors", none, 11},
 	{"largest knot of root files", 8, 21},
@@ -31,6 +31,6 @@ var limits = []limit{
 	{"files to download", 400, 400},
 	{"bytes to download", 800_000, 800_000},
 	{"exported names", 50, 50},
-	{"fields of a call", 35, 83},
+	{"fields of a call", 35, 82},
 	{"fields of a Lock", 28, 42},
 }

@@ -21,9 +21,10 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/seed-14de3678/redislock"
 	"github.com/seed-14de3678/redislock/internal/check"
-	"github.com/seed-14de3678/redislock/internal/owners"
 	"github.com/seed-14de3678/redislock/internal/proto"
 	"github.com/seed-14de3678/redislock/internal/redistest"
 )
@@ -127,8 +128,8 @@ func (r *row) possible(live bool, n int, unreleased bool) []byte {
 // runs counts what runs cells: a process knows a token once, so no two cells may have the same one at a time.
 var runs atomic.Int64
 
-// runCells runs cells, and returns what is wrong with each of those that fail, by name.
-func runCells(t *testing.T, ids []cellID) map[string][]string {
+// runCells runs cells whose Redis clients have these hooks, and returns what is wrong with each of those that fail, by name.
+func runCells(t *testing.T, ids []cellID, hooks ...redis.Hook) map[string][]string {
 	t.Helper()
 	var mu sync.Mutex
 	failed := make(map[string][]string)
@@ -146,6 +147,7 @@ func runCells(t *testing.T, ids []cellID) map[string][]string {
 				some := ids[first:min(first+chunk, len(ids))]
 				synctest.Test(t, func(t *testing.T) {
 					place, clean := miniSite(t)
+					place.hooks = hooks
 					for i, id := range some {
 						place.prefix = fmt.Sprintf("%d.%d:", run, first+i)
 						c := newCell(t, place, id)
@@ -158,7 +160,7 @@ func runCells(t *testing.T, ids []cellID) map[string][]string {
 						}
 						if len(faults) > 0 {
 							mu.Lock()
-							if failed[id.String()] = faults; !owners.GuardsOff.Load() {
+							if failed[id.String()] = faults; len(hooks) == 0 {
 								failed[id.String()] = append(faults, c.notes...)
 							}
 							mu.Unlock()
@@ -218,10 +220,8 @@ func TestMatrix(t *testing.T) {
 	failed := runCells(t, ids)
 	t.Logf("%d cells in %v, %d fail", len(ids), time.Since(began).Round(time.Second), len(failed))
 	show(t, failed)
-	owners.GuardsOff.Store(true)
-	defer owners.GuardsOff.Store(false)
 	began = time.Now()
-	failed = runCells(t, ids)
+	failed = runCells(t, ids, unguarded)
 	t.Logf("without guards %v, %d fail", time.Since(began).Round(time.Second), len(failed))
 	checkList(t, failed)
 }

@@ -17,7 +17,6 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/seed-14de3678/redislock/internal/check"
-	"github.com/seed-14de3678/redislock/internal/owners"
 	"github.com/seed-14de3678/redislock/internal/proto"
 	"github.com/seed-14de3678/redislock/internal/redistest"
 )
@@ -70,7 +69,7 @@ func realSite(t *testing.T, b redistest.Backend, rdb *redis.Client, patience tim
 }
 
 // runReal runs cells on a real server, many at a time: they wait most of the time.
-func runReal(t *testing.T, b redistest.Backend, ids []cellID, patience time.Duration) map[string][]string {
+func runReal(t *testing.T, b redistest.Backend, ids []cellID, patience time.Duration, hooks []redis.Hook) map[string][]string {
 	t.Helper()
 	rdb := b.Client(t, func(opt *redis.Options) { opt.PoolSize = 64 })
 	for _, s := range proto.Scripts() {
@@ -83,6 +82,7 @@ func runReal(t *testing.T, b redistest.Backend, ids []cellID, patience time.Dura
 	run := rand.Uint32()
 	for range min(24, len(ids)) {
 		place := realSite(t, b, rdb, patience)
+		place.hooks = hooks
 		workers.Go(func() {
 			for {
 				i := int(next.Add(1)) - 1
@@ -158,25 +158,23 @@ func TestMatrixReal(t *testing.T) {
 	if !full {
 		return
 	}
-	owners.GuardsOff.Store(true)
-	defer owners.GuardsOff.Store(false)
 	ids = slices.DeleteFunc(ids, func(id cellID) bool {
 		return !id.row.line || len(id.follows) > 1 || id.way == 'C' || !strings.ContainsRune("arn", rune(id.arrives))
 	})
 	began = time.Now()
-	failed = onReal(t, ids, 3*time.Second)
+	failed = onReal(t, ids, 3*time.Second, unguarded)
 	t.Logf("%d cells without guards %v, %d fail", len(ids), time.Since(began).Round(time.Second), len(failed))
 	wantRowsToFail(t, lineRows(), failed)
 }
 
 // onReal runs cells on each kind of real server.
-func onReal(t *testing.T, ids []cellID, patience time.Duration) map[string][]string {
+func onReal(t *testing.T, ids []cellID, patience time.Duration, hooks ...redis.Hook) map[string][]string {
 	t.Helper()
 	var all sync.WaitGroup
 	failed := make([]map[string][]string, len(redistest.Servers()))
 	for i, kind := range redistest.Servers() {
 		b := redistest.Shared(t, kind)
-		all.Go(func() { failed[i] = runReal(t, b, ids, patience) })
+		all.Go(func() { failed[i] = runReal(t, b, ids, patience, hooks) })
 	}
 	all.Wait()
 	for _, others := range failed[1:] {

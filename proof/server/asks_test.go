@@ -3,6 +3,7 @@ package server
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/seed-14de3678/redislock/internal/proto"
@@ -151,7 +152,7 @@ func (t *thrower) release(e *Step) {
 	if t.chance(25) {
 		e.Args[1] = pick(t.dice, "", "2500", "40000")
 		for range t.IntN(3) {
-			e.Args = append(e.Args, fmt.Sprintf("%d%s", t.between(1, len(set)), t.yes(60, "|"+pick(t.dice, tokens...))))
+			e.Args = append(e.Args, strconv.Itoa(t.between(1, len(set))))
 		}
 	}
 	e.Args = lean(e.Args)

@@ -71,15 +71,11 @@ type Releasing struct {
 	Caller    string // its channel
 	ID        string // of a waiter that gives up; empty: there is none
 	Place     proto.Place
-	Spared    map[int][]string // keys that are not to be freed: where a guard of this id stands in the home line; empty: anyway
+	Spared    []int // indexes of the keys that are not to be freed
 }
 
 func releasingOf(c decode.Call) Releasing {
-	q := Releasing{headOf(c), c.Left.Milliseconds(), c.HasCaller, c.Release.Channel, c.Release.Waiter, c.Release.Place, map[int][]string{}}
-	for _, s := range c.Spared {
-		q.Spared[s.Index] = append(q.Spared[s.Index], s.Mark)
-	}
-	return q
+	return Releasing{headOf(c), c.Left.Milliseconds(), c.HasCaller, c.Release.Channel, c.Release.Waiter, c.Release.Place, c.Spared}
 }
 
 // A Leasing gives a held set another lease, and perhaps other modes, or a number.

@@ -25,7 +25,7 @@ type Call struct {
 
 	// One of these is the request. Its Set, Value and TTL are the ones above.
 	Obtain  *proto.Obtain
-	Release *proto.Release // without Keep, Mark and Marked: see Left and Spared
+	Release *proto.Release // without Keep: see Left
 	Refresh *proto.Refresh
 	Convert *proto.Convert
 	Raise   *proto.Raise
@@ -38,7 +38,7 @@ type Call struct {
 	// Of a release:
 	Left      time.Duration // for how long the keys are to be left
 	HasCaller bool          // the channel of the caller is there, which may be empty
-	Spared    []Spared      // keys that it is not to free
+	Spared    []int         // indexes of the keys that it is not to free, from 0
 }
 
 // A Stamp names the owner of a request. Without a stamp the owner is the token, and the number is 0.
@@ -64,12 +64,6 @@ type Letters struct {
 	Keep   bool // read keys that its token writes stay write keys
 	Long   bool // no lease is shortened
 	Search bool // a reader that is not found under its value is searched for
-}
-
-// A Spared is a key that a release must not free; with a mark, only if a guard of this name stands in the home line.
-type Spared struct {
-	Index int // of the key, from 0
-	Mark  string
 }
 
 // A Waiter is a waiter of a round.

@@ -54,8 +54,7 @@ func (r *reader) release() {
 	r.HasCaller = len(r.args) > 0
 	q := &proto.Release{Set: r.Set, Value: &r.Value, Channel: r.text(), Waiter: r.text(), Place: r.place(), Looks: r.Can.Search}
 	for len(r.args) > 0 {
-		index, mark, _ := strings.Cut(r.text(), "|")
-		r.Spared = append(r.Spared, Spared{int(r.parse(index)) - 1, mark})
+		r.Spared = append(r.Spared, int(r.number())-1)
 	}
 	r.Release = q
 }

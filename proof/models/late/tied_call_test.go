@@ -168,7 +168,7 @@ func (r ran) stamp() owners.Stamp {
 	}
 	for i, key := range inOrder(r.keys, r.home) {
 		if slices.Contains(inOrder(r.spare, 0), key) {
-			s.Spared = append(s.Spared, owners.Spare{Index: i})
+			s.Spared = append(s.Spared, i)
 		}
 	}
 	return s

@@ -3,6 +3,7 @@ package script_test
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -273,37 +274,24 @@ func TestGuardOutOfMemory(t *testing.T) {
 	})
 }
 
-// A release does not free what it is to spare, or only where a mark stands in its home line.
-func TestGuardMarksSpare(t *testing.T) {
+// A release does not free what it is to spare.
+func TestGuardSpares(t *testing.T) {
 	t.Parallel()
 	withFixture(t, func(t *testing.T, s *fixture) {
-		key := s.key("a")
-		s.setGuard(t, key, "there", 100, 1)
-		marking := map[owners.Client]bool{marker(true): true}
-		for _, c := range []struct {
-			mark   string
-			spared []owners.Spare
-			freed  bool
-		}{
-			{"there", []owners.Spare{{By: marker(false)}}, false},
-			{"there", []owners.Spare{{By: marker(true)}}, false},
-			{"elsewhere", []owners.Spare{{By: marker(true)}}, true},
-			{"elsewhere", []owners.Spare{{By: marker(false)}, {By: marker(true)}}, false},
-			{"elsewhere", []owners.Spare{{By: marker(true)}, {By: marker(false)}}, false},
-		} {
-			check.NoError(t, s.rdb.Set(t.Context(), key, "mine", time.Minute).Err())
+		keys := []string{s.key("a"), s.key("b"), s.key("c")}
+		for _, spared := range [][]int{nil, {1}, {0, 2}, {0, 1, 2}} {
+			for _, key := range keys {
+				check.NoError(t, s.rdb.Set(t.Context(), key, "mine", time.Minute).Err())
+			}
 			value := "mine"
-			q := &proto.Release{Set: lockKeys([]string{key}, nil), Value: &value, Mark: c.mark, Marked: marking}
-			check.Must[any](t)(s.send(t, runOf(q, owners.Stamp{Spared: c.spared})))
-			if freed := s.rdb.Exists(t.Context(), key).Val() == 0; freed != c.freed {
-				t.Errorf("mark %s, spared %v: freed: %t", c.mark, c.spared, freed)
+			q := &proto.Release{Set: lockKeys(keys, nil), Value: &value}
+			check.Must[any](t)(s.send(t, runOf(q, owners.Stamp{Spared: spared})))
+			for i, key := range keys {
+				left := s.rdb.Exists(t.Context(), key).Val() == 1
+				if want := slices.Contains(spared, i); left != want {
+					t.Errorf("spared %v: key %d is left: %t, want %t", spared, i, left, want)
+				}
 			}
 		}
 	})
 }
-
-// A marker is a client that counts on a key, and has marked its server, or has not.
-type marker bool
-
-func (m marker) Identity() any     { return m }
-func (marker) InVirtualTime() bool { return false }
