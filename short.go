@@ -66,7 +66,7 @@ func (c *Client) obtainShort(ctx context.Context, keys []string, ttl time.Durati
 		l.value = proto.EncodeValue(l.value, "", metadata)
 	}
 	r := c.newCall()
-	r.run.ObtainPlain(set.keys, set.lines, &l.value, ttl)
+	r.run.Plain(set.keys, set.lines, &l.value, ttl)
 	r.begins(ctx).of, r.Tracker, r.Plain, r.Alike = l, r, true, true
 	end := c.conn.Send(ctx, &r.Call, c.conn.Bound(ttl, len(set.keys)), patience)
 	if end != wire.Settled || r.Err != nil || r.Reply != proto.AllDone || r.IsUnanswered() {
@@ -112,7 +112,7 @@ func (l *Lock) releaseShort(ctx context.Context) (free bool, p part, s sent) {
 		end(context.Canceled)
 	}
 	r := l.client.newCall()
-	r.run.ReleasePlain(p.set.keys, p.set.lines, &l.value)
+	r.run.Plain(p.set.keys, p.set.lines, &l.value, 0)
 	r.begins(ctx).of, r.Tracker, r.Plain = l, r, true
 	s = sent{r, l.client.conn.Send(ctx, &r.Call, wire.Bound{}, patienceOf(ctx)), l}
 	if s.end != wire.Settled || r.Err != nil || r.Reply != proto.AllDone || r.IsUnanswered() {

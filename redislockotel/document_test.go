@@ -25,7 +25,7 @@ import (
 
 func document(t *testing.T) string {
 	t.Helper()
-	return string(check.Must[[]byte](t)(os.ReadFile("../docs/metrics.md")))
+	return string(check.Must[[]byte](t)(os.ReadFile("README.md")))
 }
 
 // everything is told of all that can happen to locks.
@@ -97,7 +97,7 @@ func TestDocumentMetrics(t *testing.T) {
 	slices.Sort(got)
 	slices.Sort(want)
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("metrics (-docs/metrics.md +exported):\n%s", diff)
+		t.Errorf("metrics (-README.md +exported):\n%s", diff)
 	}
 	text := document(t)
 	for key := range short {
@@ -130,7 +130,7 @@ func TestDocumentSpans(t *testing.T) {
 		}
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("attributes of spans (-docs/metrics.md +recorded):\n%s", diff)
+		t.Errorf("attributes of spans (-README.md +recorded):\n%s", diff)
 	}
 }
 
@@ -160,7 +160,7 @@ func TestDocumentErrors(t *testing.T) {
 	slices.Sort(got)
 	slices.Sort(want)
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("values of error.type (-docs/metrics.md +in the code):\n%s", diff)
+		t.Errorf("values of error.type (-README.md +in the code):\n%s", diff)
 	}
 }
 

@@ -10,7 +10,7 @@
 // are obtained, refused, released and lost, and what is wrong with the server. Their attributes are the
 // name in [redislock.Options], the mode and the way of waiting, and never a key. There is a span for
 // each Obtain that waits, and one for each lock while it is held; both are children of the span in the
-// caller's context. docs/metrics.md of redislock lists all of them, and says what to alert on.
+// caller's context. The README of this module lists all of them, and says what to alert on.
 //
 // # What counts as held
 //

@@ -77,19 +77,13 @@ func (r *Run) fill(s *script, set *Set, value *string, ttl time.Duration) {
 	}
 }
 
-// ObtainPlain makes a new Run one that takes keys to write, and asks for nothing else: see [Obtain].
-func (r *Run) ObtainPlain(keys, lines []string, value *string, ttl time.Duration) {
-	r.plain(obtainScript, owners.Takes, keys, lines, value)
-	r.ttl = ttl.Milliseconds()
-}
-
-// ReleasePlain makes a new Run one that frees such keys, and says nothing else: see [Release].
-func (r *Run) ReleasePlain(keys, lines []string, value *string) {
-	r.plain(releaseScript, owners.Lessens, keys, lines, value)
-}
-
-func (r *Run) plain(s *script, effect owners.Effect, keys, lines []string, value *string) {
-	r.script, r.lined, r.effect, r.may.plain = s, true, effect, true
+// Plain makes a new Run one that takes keys to write for a ttl and asks for nothing else, see [Obtain], or frees them and
+// says nothing else if the ttl is 0, see [Release].
+func (r *Run) Plain(keys, lines []string, value *string, ttl time.Duration) {
+	if r.script, r.effect = obtainScript, owners.Takes; ttl == 0 {
+		r.script, r.effect = releaseScript, owners.Lessens
+	}
+	r.lined, r.may.plain, r.ttl = true, true, ttl.Milliseconds()
 	r.keys, r.writes, r.beside, r.home, r.value = keys, len(keys), lines, lines[0], value
 	switch n := len(keys); {
 	case n == 1:

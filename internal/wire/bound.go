@@ -85,24 +85,24 @@ func (conn *Conn) Send(ctx context.Context, c *Call, b Bound, patience time.Dura
 	} else {
 		c.stays = stays
 	}
-	if conn.send(c, inline); c.byCaller {
+	conn.send(c, inline)
+	if c.Bounded && c.Began == (clock.Moment{}) {
+		c.Began = clock.Now() // another goroutine does the sending
+	}
+	if c.byCaller {
 		return Settled
 	}
-	began := c.began
-	if c.Bounded && began == 0 {
-		began = clock.Now().Mono
-	}
-	return conn.await(ctx, c, began, b.within, patience)
+	return conn.await(ctx, c, b.within, patience)
 }
 
 // await waits for the outcome of a call, patience longer than ctx. A bounded call ends within some time of its
 // beginning if nobody answers.
-func (conn *Conn) await(ctx context.Context, c *Call, began, within, patience time.Duration) End {
+func (conn *Conn) await(ctx context.Context, c *Call, within, patience time.Duration) End {
 	var t *timeout
 	if c.Bounded {
 		t = conn.newTimeout()
 		defer conn.giveBack(t)
-		t.tell(c, began+within)
+		t.set(nil, c, c.Began.Mono+within)
 	}
 	for {
 		if ctx.Done() == nil { // a plain receive is much cheaper
@@ -122,7 +122,7 @@ func (conn *Conn) await(ctx context.Context, c *Call, began, within, patience ti
 		}
 		// A server with a reason answers. A server with a slot that moves does, too, but much later.
 		if more := c.maySayNothing(within); more > 0 {
-			t.tell(c, clock.Now().Mono+more)
+			t.set(nil, c, clock.Now().Mono+more)
 			continue
 		}
 		if c.halt(ctx, pausing) {
@@ -154,7 +154,7 @@ func (conn *Conn) waitLonger(ctx context.Context, c *Call, patience time.Duratio
 
 // settles waits for the outcome until then, and reports whether it is there.
 func (c *Call) settles(t *timeout, until time.Duration) bool {
-	for t.tell(c, until); c.fate.Load() != taken; <-c.done {
+	for t.set(nil, c, until); c.fate.Load() != taken; <-c.done {
 		if t.isOver() {
 			return false
 		}

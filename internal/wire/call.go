@@ -87,6 +87,8 @@ type Call struct {
 	Result
 	Then func(*Call) // takes the outcome on a goroutine of the lane, if no caller waits for it
 
+	Began clock.Moment // when its caller has sent it, if it is bounded; only the caller asks for it
+
 	conn *Conn
 	progress
 }
@@ -100,8 +102,7 @@ type progress struct {
 	pauses int           // how often it had to wait for the slot
 	stays  bool          // its caller may do the sending although its context may end: see Stay
 
-	byCaller bool          // its caller has done the sending, and finds the outcome when it comes back
-	began    time.Duration // when its caller has sent a bounded call, as a Moment.Mono; 0: another goroutine did
+	byCaller bool // its caller has done the sending, and finds the outcome when it comes back
 
 	connecting atomic.Pointer[tryContext] // the try that is under way, if it is bounded; else nil
 	dials      *timeout                   // of a bounded try, if the caller does the sending; else nil

@@ -185,7 +185,7 @@ func (conn *Conn) Ask(c *Call) {
 // Await waits for the outcome of a call. It returns false if ctx has ended and patience has run out before. Then the
 // caller has to abandon the call.
 func (conn *Conn) Await(ctx context.Context, c *Call, patience time.Duration) bool {
-	return conn.await(ctx, c, 0, 0, patience) == Settled
+	return conn.await(ctx, c, 0, patience) == Settled
 }
 
 func (conn *Conn) send(c *Call, inline bool) {

@@ -150,8 +150,8 @@ func (s *single) beginTry() {
 		c.Context = &s.try
 		c.connecting.Store(&s.try)
 		if c.dials != nil {
-			c.began = c.Sent.Mono
-			c.dials.end(&s.try, c.Sent.Mono+overdue)
+			c.Began = c.Sent
+			c.dials.set(&s.try, nil, c.Sent.Mono+overdue)
 		}
 		if c.IsAbandoned() {
 			s.try.end(errNoConnection)
@@ -202,12 +202,6 @@ func (conn *Conn) giveBack(t *timeout) {
 	conn.spare.Put(t)
 }
 
-// tell has the caller of a call look when the time is over.
-func (t *timeout) tell(c *Call, until time.Duration) { t.set(nil, c, until) }
-
-// end has a try ended when the time is over.
-func (t *timeout) end(try *tryContext, until time.Duration) { t.set(try, nil, until) }
-
 // clear has nothing happen any more.
 func (t *timeout) clear() {
 	t.mu.Lock()
@@ -215,6 +209,7 @@ func (t *timeout) clear() {
 	t.until, t.over, t.try, t.call = 0, false, nil, nil
 }
 
+// set has a try ended when the time is over, or the caller of a call look: one of them is nil.
 func (t *timeout) set(try *tryContext, c *Call, until time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -19,10 +19,10 @@ func TestTimeoutOfTries(t *testing.T) {
 		to := new(Conn).newTimeout()
 		for round := range 3 {
 			var quick, slow tryContext
-			to.end(&quick, clock.Now().Mono+overdue)
+			to.set(&quick, nil, clock.Now().Mono+overdue)
 			time.Sleep(overdue - 10*time.Millisecond)
 			to.clear()
-			to.end(&slow, clock.Now().Mono+overdue)
+			to.set(&slow, nil, clock.Now().Mono+overdue)
 			time.Sleep(overdue - time.Millisecond)
 			if isOver(&quick) || isOver(&slow) {
 				t.Errorf("round %d: a try has ended too soon", round)
@@ -66,14 +66,14 @@ func TestTimeoutTells(t *testing.T) {
 		to, c := new(Conn).newTimeout(), &Call{progress: progress{done: make(chan struct{}, 1)}}
 		for _, within := range []time.Duration{time.Second, time.Minute, time.Millisecond, time.Second} {
 			began := time.Now()
-			to.tell(c, clock.Now().Mono+time.Hour)
-			to.tell(c, clock.Now().Mono+within)
+			to.set(nil, c, clock.Now().Mono+time.Hour)
+			to.set(nil, c, clock.Now().Mono+within)
 			<-c.done
 			if got := time.Since(began); got != within || !to.isOver() {
 				t.Errorf("told after %s, over: %t, want %s", got, to.isOver(), within)
 			}
 		}
-		to.tell(c, clock.Now().Mono+time.Second)
+		to.set(nil, c, clock.Now().Mono+time.Second)
 		to.clear()
 		time.Sleep(time.Hour)
 		select {
@@ -104,7 +104,8 @@ func TestCallerLooksInVain(t *testing.T) {
 			began := time.Now()
 			time.AfterFunc(time.Minute, func() { look(call.done) })
 			time.AfterFunc(2*time.Minute, call.finish)
-			end := conn.await(ctx, call, clock.Now().Mono, time.Hour, time.Second)
+			call.Began = clock.Now()
+			end := conn.await(ctx, call, time.Hour, time.Second)
 			if took := time.Since(began); end != Settled || took != 2*time.Minute {
 				t.Errorf("%s: got end %v after %s", name, end, took)
 			}

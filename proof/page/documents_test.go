@@ -98,7 +98,7 @@ func TestDocsLinks(t *testing.T) {
 // pages are the texts for users and contributors.
 func pages(t *testing.T) []string {
 	t.Helper()
-	names := []string{"README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "proof/CONTRIBUTING.md"}
+	names := []string{"README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "proof/CONTRIBUTING.md", "redislockotel/README.md"}
 	return append(names, check.Must[[]string](t)(filepath.Glob("docs/*.md"))...)
 }
 
