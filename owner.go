@@ -18,9 +18,9 @@ type Owner struct {
 }
 
 // As returns the owner of a token of the caller's choice, which has 1 to 512 bytes without '|'. With any other token
-// every Obtain of the Owner is an [ErrInvalid]. [Client.Attach] finds its locks again, also from another process. A
-// token gives every right to what it holds, so do not log it. Each server needs one of its own: see docs/clients.md.
-// Without As each lock has a random token of its own.
+// every Obtain of the Owner is an [ErrInvalid]. [Client.Attach] finds its locks again, in any process. A token gives
+// every right to what it holds, so do not log it. Each server needs its own: see docs/clients.md. Without As each lock
+// has a random token.
 func (c *Client) As(token string) Owner { return Owner{c, token} }
 
 // Obtain does what [Client.Obtain] does.

@@ -59,7 +59,7 @@ func (l *lane) work(j job) {
 	who := worker{jobs: make(chan job, 1)}
 	for more := true; more; j, more = <-who.jobs {
 		l.do(j)
-		if j = (job{}); l.virtual {
+		if l.virtual {
 			return
 		}
 		l.workers.take(&who)
