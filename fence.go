@@ -60,11 +60,8 @@ func (l *Lock) raise(ctx context.Context, number int64) (again bool, err error) 
 	proto.Raise{Set: set.names(), Value: &l.value, TTL: ttl, Number: number}.Fill(&r.run)
 	r.begins(ctx).isOf(l, owner)
 	r.Replicas = replicasFor(l.client.replicas, ttl)
-	if !l.client.do(ctx, r, patience) && r.Abandon(nil) {
-		return false, interrupted(ctx, "raise fence", set)
-	}
-	if r.Err != nil {
-		return false, fault("raise fence", set, r)
+	if err := l.client.ask(ctx, r, "raise fence", set, patience); err != nil {
+		return false, err
 	}
 	switch v, err := r.run.Verdict(r.Reply); {
 	case err != nil:

@@ -198,12 +198,8 @@ func (l *Lock) TTL(ctx context.Context) (time.Duration, error) {
 	}
 	r := new(call)
 	proto.TTL{Set: set.names(), Value: &l.value, Known: known}.Fill(&r.run)
-	r.begins(ctx)
-	if !l.client.do(ctx, r, 0) && r.Abandon(nil) {
-		return 0, interrupted(ctx, "ttl", set)
-	}
-	if r.Err != nil {
-		return 0, fault("ttl", set, r)
+	if err := l.client.ask(ctx, r.begins(ctx), "ttl", set, 0); err != nil {
+		return 0, err
 	}
 	switch ttl, ours, err := r.run.TTL(r.Reply); {
 	case err != nil:

@@ -118,6 +118,17 @@ func (c *Client) do(ctx context.Context, r *call, patience time.Duration) bool {
 	return c.conn.Send(ctx, &r.Call, wire.Bound{}, patience) == wire.Settled
 }
 
+// ask sends a call about a set that nothing may be left of, and returns why there is no answer.
+func (c *Client) ask(ctx context.Context, r *call, what string, set keySet, patience time.Duration) error {
+	if !c.do(ctx, r, patience) && r.Abandon(nil) {
+		return interrupted(ctx, what, set)
+	}
+	if r.Err != nil {
+		return fault(what, set, r)
+	}
+	return nil
+}
+
 // Before prepares the next try, right before it is sent. A request of an owner that has nothing to tell needs no number.
 func (r *call) Before() bool {
 	note := r.note.Load()

@@ -49,19 +49,19 @@ func (c *Client) obtainShort(ctx context.Context, keys []string, ttl time.Durati
 	if _, has := inctx.LookupCaller(ctx); has || len(keys) > 1 && c.placement != anywhere {
 		return nil, sent{}
 	}
-	l := &Lock{client: c}
-	set, err := c.newKeySet(Set{Write: keys}, l.names[:0])
-	if err != nil || ttl < minTTL || ttl > maxTTL {
-		return nil, sent{} // the long way says what is wrong
-	}
-	ttl = (ttl + minTTL - 1).Truncate(minTTL)
-	l.set, l.value, l.ttl = set, owners.NewToken(), ttl
 	metadata, watchdog := c.metadata, false
 	if opt != nil {
 		if watchdog = opt.Watchdog; opt.Metadata != "" {
 			metadata = opt.Metadata
 		}
 	}
+	l := &Lock{client: c}
+	set, err := c.newKeySet(Set{Write: keys}, l.names[:0])
+	if err != nil || ttl < minTTL || ttl > maxTTL || len(metadata) > mostMetadata {
+		return nil, sent{} // the long way says what is wrong
+	}
+	ttl = (ttl + minTTL - 1).Truncate(minTTL)
+	l.set, l.value, l.ttl = set, owners.NewToken(), ttl
 	if metadata != "" {
 		l.value = proto.EncodeValue(l.value, "", metadata)
 	}
@@ -91,7 +91,7 @@ func (c *Client) obtainShort(ctx context.Context, keys []string, ttl time.Durati
 // to, enters the line with its first request where messages are heard already.
 func (c *Client) isShortFor(opt *Options) bool {
 	return (!opt.Queue || c.hub.IsQuiet()) && !opt.Intent && !opt.Fenced && opt.Wait == 0 && opt.HoldAtLeast == 0 &&
-		len(opt.Metadata) <= mostMetadata && len(opt.Name) <= mostName
+		len(opt.Name) <= mostName
 }
 
 // releaseShort frees a lock that has gone the short way so far. It reports whether the keys are free. If they are not

@@ -1,6 +1,7 @@
 package cost_test
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -30,25 +31,28 @@ func TestAllocations(t *testing.T) {
 		most  int
 		cycle func()
 	}{
-		{"obtain and release, 1 key", 25, func() { release(plain.Obtain(t.Context(), one, world.Long, nil)) }},
-		{"obtain and release, 8 keys", 46, func() { release(plain.Obtain(t.Context(), eight, world.Long, nil)) }},
-		{"obtain and release with Queue, 1 key", 29, func() { release(plain.Obtain(t.Context(), one, world.Long, queue)) }},
-		{"read and release, 1 key", 34, func() { release(plain.ObtainRead(t.Context(), one, world.Long, nil)) }},
-		{"read and release, 8 keys", 63, func() { release(plain.ObtainRead(t.Context(), eight, world.Long, nil)) }},
-		{"obtain and release fenced, 1 key", 41, func() { release(plain.Obtain(t.Context(), one, world.Long, fenced)) }},
-		{"obtain and release fenced, 8 keys", 70, func() { release(plain.Obtain(t.Context(), eight, world.Long, fenced)) }},
+		{"obtain and release, 1 key", 16, func() { release(plain.Obtain(t.Context(), one, world.Long, nil)) }},
+		{"With, 1 key", 28, func() {
+			check.NoError(t, plain.With(t.Context(), one, world.Long, nil, func(context.Context) error { return nil }))
+		}},
+		{"obtain and release, 8 keys", 40, func() { release(plain.Obtain(t.Context(), eight, world.Long, nil)) }},
+		{"obtain and release with Queue, 1 key", 16, func() { release(plain.Obtain(t.Context(), one, world.Long, queue)) }},
+		{"read and release, 1 key", 25, func() { release(plain.ObtainRead(t.Context(), one, world.Long, nil)) }},
+		{"read and release, 8 keys", 55, func() { release(plain.ObtainRead(t.Context(), eight, world.Long, nil)) }},
+		{"obtain and release fenced, 1 key", 33, func() { release(plain.Obtain(t.Context(), one, world.Long, fenced)) }},
+		{"obtain and release fenced, 8 keys", 62, func() { release(plain.Obtain(t.Context(), eight, world.Long, fenced)) }},
 		// A prefix costs one allocation for each key.
-		{"obtain and release with a prefix, 1 key", 26, func() { release(prefixed.Obtain(t.Context(), one, world.Long, nil)) }},
-		{"obtain and release with a prefix, 8 keys", 54, func() { release(prefixed.Obtain(t.Context(), eight, world.Long, nil)) }},
-		{"refused, 1 key", 24, func() {
+		{"obtain and release with a prefix, 1 key", 17, func() { release(prefixed.Obtain(t.Context(), one, world.Long, nil)) }},
+		{"obtain and release with a prefix, 8 keys", 48, func() { release(prefixed.Obtain(t.Context(), eight, world.Long, nil)) }},
+		{"refused, 1 key", 20, func() {
 			_, err := plain.Obtain(t.Context(), held[:1], world.Long, nil)
 			check.Is(t, err, redislock.ErrNotObtained)
 		}},
-		{"refused, 8 keys", 38, func() {
+		{"refused, 8 keys", 36, func() {
 			_, err := plain.Obtain(t.Context(), held, world.Long, nil)
 			check.Is(t, err, redislock.ErrNotObtained)
 		}},
-		{"refused twice, 1 key", 47, func() {
+		{"refused twice, 1 key", 39, func() {
 			_, err := plain.Obtain(t.Context(), held[:1], world.Long, again)
 			check.Is(t, err, redislock.ErrNotObtained)
 		}},

@@ -32,7 +32,7 @@ func TestContextAllocations(t *testing.T) {
 				t.Error("there is a lock")
 			}
 		}},
-		{"Lock.Context", 16, func() {
+		{"Lock.Context", 8, func() {
 			ctx, cancel := context.WithCancel(t.Context())
 			lock.Context(ctx)
 			cancel()
