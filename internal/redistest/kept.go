@@ -1,6 +1,9 @@
 package redistest
 
-import "sync"
+import (
+	"sync"
+	"time"
+)
 
 // A Kept is one command that a [Relay] has kept back. Its client has seen the end of the connection, but the server has
 // not. The command is delivered over its own connection when the test says so; what was written behind it is never
@@ -27,11 +30,18 @@ func (r *Relay) Keep(want func(name string, args []string) bool) *Kept {
 	return k
 }
 
+// longestDelivery is for how long Deliver waits for a reply. If the relay has never got the command, there will be none.
+const longestDelivery = time.Minute
+
 // Deliver sends the command on and returns the server's reply as it came, or nil if the connection was cut. Call it
 // once, after the client has seen the end of its connection.
 func (k *Kept) Deliver() (reply []byte) {
 	k.deliver()
-	return <-k.answered
+	select {
+	case reply = <-k.answered:
+	case <-time.After(longestDelivery):
+	}
+	return reply
 }
 
 // keeping is what a test has asked for with Keep.

@@ -37,10 +37,11 @@ type job struct {
 	out     string // the folder of the archives
 	version string
 	targets []target
+	cgo     string // CGO_ENABLED
 }
 
 func main() {
-	j := job{targets: targets}
+	j := job{targets: targets, cgo: "0"}
 	flag.StringVar(&j.root, "root", ".", "the `folder` of the checkout")
 	flag.StringVar(&j.out, "o", ".bin/dist", "the `folder` to write to; what is in it is removed")
 	flag.StringVar(&j.version, "version", "", "the version that the tool calls itself")
@@ -130,7 +131,7 @@ func (j job) build(ctx context.Context, t target, scratch string) (file, error) 
 	if err != nil {
 		return file{}, err
 	}
-	err = j.command(ctx, []string{"CGO_ENABLED=0", "GOOS=" + t.system, "GOARCH=" + t.machine, "GOFLAGS=", "GOWORK=" + workspace},
+	err = j.command(ctx, []string{"CGO_ENABLED=" + j.cgo, "GOOS=" + t.system, "GOARCH=" + t.machine, "GOFLAGS=", "GOWORK=" + workspace},
 		"build", "-trimpath", "-buildvcs=false", "-ldflags", "-s -w -X "+versionOfCLI+"="+j.version, "-o", path, tool)
 	if err != nil {
 		return file{}, err

@@ -135,7 +135,7 @@ func TestPlantedSlowDown(t *testing.T) {
 		t.Errorf("got failures %q, want the server's time of a free key", got)
 	}
 	if last := got[max(0, len(got)-1):]; len(last) == 0 || !strings.HasPrefix(last[0], "in memory: a free key: ") ||
-		!strings.Contains(last[0], "allocations 2.") || !strings.Contains(last[0], "bytes allocated ") || strings.Contains(last[0], "server") {
+		!strings.Contains(last[0], "allocations ") || !strings.Contains(last[0], "bytes allocated ") || strings.Contains(last[0], "server") {
 		t.Errorf("got failures %q, want the allocations of a free key in memory", got)
 	}
 	for i, m := range metrics {
