@@ -11,15 +11,16 @@ type limit struct {
 const none = -1
 
 // limits are those of all figures, in the order of the table. A change that lowers a figure lowers its most, and one that raises it
-// says why. The bytes to download may grow up to the target, because a line in any document changes them.
+// says why. On a busy machine a timer fires on the way that does not elsewhere, so the functions of a walk have room for a few more.
+// The bytes to download may grow up to the target, because a line in any document changes them.
 var limits = []limit{
-	{"free key: functions", 70, 69},
+	{"free key: functions", 70, 72},
 	{"free key: files", 16, 16},
-	{"mixed set in line: functions", 120, 197},
+	{"mixed set in line: functions", 120, 203},
 	{"mixed set in line: files", 24, 36},
-	{"reply of a Release lost: functions", 60, 122},
+	{"reply of a Release lost: functions", 60, 128},
 	{"reply of a Release lost: files", 12, 22},
-	{"renewal finds the loss: functions", 55, 101},
+	{"renewal finds the loss: functions", 55, 107},
 	{"renewal finds the loss: files", 13, 22},
 	{"lines of Go", 6_800, 8_966},
 	{"lines of Lua", 1_700, 2_038},
