@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -20,8 +21,10 @@ func TestClosedPipe(t *testing.T) {
 	if want := "redislock demo, on " + server.Addr() + ", database 0\n141\n"; err != nil || out != want {
 		t.Errorf("it writes %q, want %q (%v)", out, want, err)
 	}
-	if n := server.Client(t).DBSize(t.Context()).Val(); n != 0 {
-		t.Errorf("%d keys are left", n)
+	// On a busy machine a request may not be answered in time. What closes it stands in a line for five minutes.
+	left := slices.DeleteFunc(server.Client(t).Keys(t.Context(), "*").Val(), func(key string) bool { return strings.HasPrefix(key, "redislock:line:") })
+	if len(left) > 0 {
+		t.Errorf("left on the server: %q", left)
 	}
 }
 
