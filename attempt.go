@@ -89,6 +89,7 @@ func (o *obtaining) send(ctx context.Context, r *call) wire.End {
 	if o.claim != nil && w.set.reads() > 0 {
 		r.readsSince(o.claim)
 	}
+	o.asked.silent = false // that was the attempt before
 	return conn.Send(ctx, &r.Call, conn.Bound(w.ttl, len(w.set.keys)), o.asked.patience())
 }
 
