@@ -85,14 +85,27 @@ func (r *Run) Plain(keys, lines []string, value *string, ttl time.Duration) {
 	}
 	r.lined, r.may.plain, r.ttl = true, true, ttl.Milliseconds()
 	r.keys, r.writes, r.beside, r.home, r.value = keys, len(keys), lines, lines[0], value
-	switch n := len(keys); {
-	case n == 1:
-	case n < len(shapes):
-		r.shape = &shapes[n] // by reference, which allocates nothing
-	default:
-		r.shape = strconv.Itoa(n)
-	}
+	r.shape = shapeOf(len(keys))
 }
+
+// shapeOf is the shape of a set of so many write keys, if its script may do nothing special; nil for one.
+func shapeOf(n int) any {
+	switch {
+	case n == 1:
+		return nil
+	case n < len(shapes):
+		return &shapes[n] // by reference, which allocates nothing
+	}
+	return strconv.Itoa(n)
+}
+
+// shapes are the shapes of sets of write keys, by their number of keys.
+var shapes = func() (all [100]string) {
+	for n := range all {
+		all[n] = strconv.Itoa(n)
+	}
+	return all
+}()
 
 // Script returns the script.
 func (r *Run) Script() *wire.Script { return r.script.Script }

@@ -59,22 +59,10 @@ func (r *Run) form(closes, searches bool) {
 		b := strconv.AppendInt(make([]byte, 0, 16), int64(n), 10)
 		b = strconv.AppendInt(append(b, '|'), int64(r.writes), 10)
 		r.shape = string(append(append(b, '|'), letters...))
-	case n == 1:
-		r.shape = nil
-	case n < len(shapes):
-		r.shape = &shapes[n] // by reference, which allocates nothing
 	default:
-		r.shape = strconv.Itoa(n)
+		r.shape = shapeOf(n)
 	}
 }
-
-// shapes are the shapes of sets of write keys, by their number of keys.
-var shapes = func() (all [100]string) {
-	for n := range all {
-		all[n] = strconv.Itoa(n)
-	}
-	return all
-}()
 
 // Yield has the run undo nothing that other locks of its token have obtained since its operation began. If it always
 // would it must not be sent, and Yield reports false.

@@ -62,22 +62,17 @@ func (l *lane) send(c *Call, inline bool) {
 		l.running++
 		l.flying++
 		l.mu.Unlock()
-		switch {
-		case inline && !c.Bounded && (!c.stays || !l.silent.Load()):
-			c.byCaller = true
-			if next := l.run(c); next != nil {
-				l.start(job{batch: next})
-			}
-		case inline && c.Bounded && !l.silent.Load():
-			t := c.conn.newTimeout()
-			c.dials, c.byCaller = t, true
-			next := l.run(c)
-			c.conn.giveBack(t)
-			if next != nil {
-				l.start(job{batch: next})
-			}
-		default:
+		if !inline || l.silent.Load() && (c.Bounded || c.stays) {
 			l.start(job{one: c})
+			return
+		}
+		c.byCaller = true
+		if c.Bounded {
+			c.dials = c.conn.newTimeout()
+			defer c.conn.giveBack(c.dials)
+		}
+		if next := l.run(c); next != nil {
+			l.start(job{batch: next})
 		}
 		return
 	}

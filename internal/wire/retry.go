@@ -98,7 +98,7 @@ func (c *Call) sendAfter(l *lane, pause time.Duration) bool {
 	if !c.fate.CompareAndSwap(going, how) {
 		return false
 	}
-	if c.byCaller {
+	if c.byCaller { // else its caller may read it at this moment
 		c.byCaller = false
 	}
 	time.AfterFunc(pause, func() {
